@@ -1,0 +1,145 @@
+# lineburn: which source lines burn CPU.
+#
+# Knobs (make VAR=value):
+#   CC CLANG BPFTOOL PREFIX DESTDIR ARCH   as usual; ARCH: x86_64 or arm64
+#   DEBUG=1       no optimisation, assertions
+#   DEVELOPER=1   warnings are errors
+#   SAN=address,undefined   sanitizers, in a build folder of their own
+#   V=1           print the commands
+# Targets: make help
+
+CC        ?= gcc
+CLANG     ?= $(firstword $(shell command -v clang-14 clang 2>/dev/null) clang-14)
+BPFTOOL   ?= $(firstword $(shell command -v bpftool /usr/sbin/bpftool 2>/dev/null) bpftool)
+CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format 2>/dev/null) clang-format-14)
+CLANG_TIDY ?= $(firstword $(shell command -v clang-tidy-14 clang-tidy 2>/dev/null) clang-tidy-14)
+PROTOC_C  ?= protoc-c
+PREFIX    ?= /usr/local
+ARCH      ?= $(patsubst aarch64,arm64,$(shell uname -m))
+VERSION   := 0.1.0
+
+BUILD     := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(DEBUG),-debug)
+comma     := ,
+GEN       := $(BUILD)/gen
+
+Q         := $(if $(V),,@)
+say        = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
+
+PKGS      := libbpf libelf libdw libprotobuf-c zlib jansson liblzma
+CPPFLAGS  += -D_GNU_SOURCE -Isrc -Iinclude -I$(GEN) -DLINEBURN_VERSION='"$(VERSION)"'
+CFLAGS    += -std=gnu11 -g $(if $(DEBUG),-O0,-O2) -Wall -Wextra -Wshadow -Wstrict-prototypes \
+	     -Wmissing-prototypes -Wvla -fno-strict-aliasing $(if $(DEVELOPER),-Werror) \
+	     $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
+CFLAGS    += $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+CFLAGS    += $(if $(or $(DEBUG),$(SAN)),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
+LDFLAGS   += -pie -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
+LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -ldl
+
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) \
+	      -Iinclude -Ivmlinux/$(ARCH) -Ibpf -Wall -Wextra
+
+PROTOS    := $(wildcard src/profile/*.proto)
+PROTO_C   := $(PROTOS:src/profile/%.proto=$(GEN)/%.pb-c.c)
+SKELS     := $(patsubst bpf/%.bpf.c,$(GEN)/%.skel.h,$(wildcard bpf/*.bpf.c))
+SRCS      := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
+LIB_OBJS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/main.c,$(SRCS))) \
+	     $(PROTO_C:%.c=%.o)
+LIB       := $(BUILD)/liblineburn.a
+BIN       := $(if $(SAN)$(DEBUG),$(BUILD)/,)lineburn
+
+UNIT_SRCS := $(sort $(wildcard tests/unit/*/*.c tests/unit/*/*/*.c))
+UNIT_BINS := $(UNIT_SRCS:%.c=$(BUILD)/%)
+FUZZ_SRCS := $(sort $(wildcard tests/fuzz/*.c))
+FUZZ_BINS := $(FUZZ_SRCS:%.c=$(BUILD)/%)
+
+all: $(BIN)
+
+help:
+	@echo 'make                build ./lineburn'
+	@echo 'make check          unit, golden and CLI tests (no root)'
+	@echo 'make check-root     tests that sample real programs (root)'
+	@echo 'make unit|golden|cli  one kind of them'
+	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10)'
+	@echo 'make bench          figures for docs/benchmarks.md (root, minutes)'
+	@echo 'make lint           include table, format, clang-tidy, shellcheck'
+	@echo 'make fmt            format the sources'
+	@echo 'make golden-update  accept the output as it is now'
+	@echo 'make install        to PREFIX ($(PREFIX)), under DESTDIR'
+	@echo 'make compile_commands.json'
+
+$(BIN): $(BUILD)/src/main.o $(LIB)
+	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(LIB): $(LIB_OBJS)
+	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/%.o: %.c | $(SKELS) $(PROTO_C)
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Generated code is not held to our warnings.
+$(GEN)/%.pb-c.o: $(GEN)/%.pb-c.c
+	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -w -c -o $@ $<
+
+$(GEN)/%.pb-c.c: src/profile/%.proto
+	@mkdir -p $(@D)
+	$(call say,PROTO,$@)$(PROTOC_C) --proto_path=src/profile --c_out=$(GEN) $<
+
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) include/lineburn.h $(wildcard vmlinux/$(ARCH)/*.h)
+	@mkdir -p $(@D)
+	$(call say,BPF,$@)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
+
+$(GEN)/%.skel.h: $(BUILD)/bpf/%.bpf.o
+	@mkdir -p $(@D)
+	$(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
+
+$(BUILD)/tests/unit/%: tests/unit/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIB) -lcmocka $(LDLIBS)
+
+# Fuzz targets are built by clang with the sources they name in a "// fuzz: a.c b.c" line.
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/*/*.c src/*/*.h src/*/*/*.c src/*/*/*.h)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$@)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=undefined -o $@ $< \
+		$(addprefix src/,$(shell sed -n 's|^// fuzz: ||p' tests/fuzz/$*.c)) $(LDLIBS)
+
+unit: $(UNIT_BINS)
+	@tests/run-unit.sh $(UNIT_BINS)
+golden: $(BIN)
+	@tests/golden/run.sh ./$(BIN)
+golden-update: $(BIN)
+	@tests/golden/run.sh --update ./$(BIN)
+cli: $(BIN)
+	@tests/cli/run.sh ./$(BIN)
+check: unit golden cli
+check-root: $(BIN)
+	@tests/root/run.sh ./$(BIN)
+fuzz: $(FUZZ_BINS)
+	@tests/fuzz/run.sh $(FUZZ_BINS)
+bench: $(BIN)
+	@tests/bench/run.sh ./$(BIN)
+
+FORMAT_FILES = $(shell git ls-files '*.c' '*.h' ':!vmlinux' ':!tests/workloads' ':!tests/fixtures')
+fmt:
+	$(Q)$(CLANG_FORMAT) -i $(FORMAT_FILES)
+lint: compile_commands.json
+	@CLANG_FORMAT=$(CLANG_FORMAT) CLANG_TIDY=$(CLANG_TIDY) tools/lint.sh
+
+compile_commands.json: Makefile $(SRCS) | $(SKELS) $(PROTO_C)
+	$(Q){ echo '['; sep=; for f in $(SRCS); do \
+		printf '%s{"directory":"%s","file":"%s","arguments":["$(CC)"' "$$sep" "$(CURDIR)" "$$f"; \
+		for a in $(subst ',,$(subst ",\\\",$(CPPFLAGS))) $(CFLAGS) -c; do printf ',"%s"' "$$a"; done; \
+		printf ',"%s"]}\n' "$$f"; sep=,; done; echo ']'; } > $@
+
+install: $(BIN)
+	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/lineburn
+	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
+
+clean:
+	rm -rf build build-* lineburn compile_commands.json
+
+-include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(UNIT_BINS:=.d)
+
+.PHONY: all help unit golden golden-update cli check check-root fuzz bench fmt lint install clean
+.SECONDARY:

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What crosses the line between kernel and user space: map keys, values,
+ * records, limits and loss counters. Nothing else belongs here.
+ */
+#ifndef LB_LINEBURN_H
+#define LB_LINEBURN_H
+
+#ifndef __VMLINUX_H__ /* the BPF side already has the types */
+#include <linux/types.h>
+#endif
+
+#define LB_MAX_FRAMES 127 /* of each stack, user and kernel */
+#define LB_COMM_LEN   16 /* TASK_COMM_LEN */
+#define LB_NR_SLOTS   2 /* the kernel writes one while user space drains the other */
+
+/* How far the walk of the user stack came. Kept with every sample. */
+enum lb_stack_status {
+	LB_STACK_COMPLETE, /* the outermost frame was reached */
+	LB_STACK_NO_USER, /* a kernel thread: there is no user stack */
+	LB_STACK_TRUNCATED, /* more than LB_MAX_FRAMES: outermost frames are missing */
+	LB_STACK_BAD_FP, /* the frame pointer leads nowhere: callers are missing */
+	LB_STACK_FAULT, /* a stack page could not be read: callers are missing */
+	LB_STACK_NO_REGS, /* user registers were not to be had: no user frame at all */
+	LB_STACK_LEAF_ONLY, /* walking is switched off on this kernel: leaf only */
+	LB_STACK_NO_BODY, /* body store full: the hashes are the two leaf addresses */
+	LB_NR_STACK_STATUS,
+};
+
+/*
+ * Key of the counts map: one entry per distinct pair of stacks of one program
+ * image. The hashes are seeded at load and cover the whole struct lb_body
+ * behind its hash, so thread name and cgroup distinguish samples too.
+ */
+struct lb_stack_key {
+	__u64 start_boottime_ns; /* of the thread group's leader */
+	__u64 user_hash; /* of the user body; 0: no user stack */
+	__u64 kern_hash; /* of the kernel body; 0: no kernel stack */
+	__u32 tgid; /* initial pid namespace */
+	__u32 exec_id; /* task->self_exec_id: exec keeps tgid and start time */
+	__u32 code_gen; /* bumped at each JIT (un)registration; 0: none seen */
+	__u32 status; /* enum lb_stack_status */
+};
+_Static_assert(sizeof(struct lb_stack_key) == 40, "no padding in map keys");
+
+struct lb_stack_count {
+	__u64 count;
+	__u64 first_ns; /* CLOCK_MONOTONIC of the first and last sample in this slot */
+	__u64 last_ns;
+};
+_Static_assert(sizeof(struct lb_stack_count) == 24, "no padding in map values");
+
+enum lb_body_kind {
+	LB_BODY_USER,
+	LB_BODY_KERNEL,
+};
+
+/* A stack, written once per slot into the slot's ring before it is counted. */
+struct lb_body {
+	__u64 hash; /* what the key refers to */
+	__u64 cgroup_id; /* cgroup v2 directory inode; kernel bodies: 0 */
+	char comm[LB_COMM_LEN]; /* of the thread; kernel bodies: zeroes */
+	__u32 tid; /* 0 unless threads were asked for */
+	__u16 kind; /* enum lb_body_kind */
+	__u16 nr_frames; /* 0..LB_MAX_FRAMES */
+	__u64 ips[LB_MAX_FRAMES]; /* leaf first; the record ends after nr_frames */
+};
+_Static_assert(sizeof(struct lb_body) == 40 + 8 * LB_MAX_FRAMES, "no padding");
+
+/* Wakes the collector: the first sample of a program image. */
+struct lb_first_sample {
+	__u64 start_boottime_ns;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u32 tgid;
+	__u32 exec_id;
+};
+_Static_assert(sizeof(struct lb_first_sample) == 24, "no padding in records");
+
+/*
+ * Per CPU and slot. ticks = idle + other + sampled, and
+ * sampled = counted + lost_counts_full + lost_internal, exactly, at every flip.
+ */
+enum lb_counter {
+	LB_CTR_TICKS, /* program runs */
+	LB_CTR_IDLE, /* pid 0: neither due nor sampled */
+	LB_CTR_OTHER, /* not one of the targets */
+	LB_CTR_SAMPLED, /* ticks of the targets */
+	LB_CTR_COUNTED, /* ... that are in the counts map */
+	LB_CTR_LOST_COUNTS_FULL, /* ... lost: the counts map is full */
+	LB_CTR_LOST_INTERNAL, /* ... lost: a map look-up failed that cannot fail */
+	LB_CTR_NO_BODY, /* counted under the leaf: the body store is full */
+	LB_CTR_USER_TRUNCATED, /* user stacks cut at LB_MAX_FRAMES */
+	LB_CTR_KERN_TRUNCATED, /* kernel stacks that filled LB_MAX_FRAMES */
+	LB_CTR_KERN_FAILED, /* kernel stack asked for, not given */
+	LB_CTR_FIRST_DROPPED, /* struct lb_first_sample did not fit its ring */
+	LB_NR_COUNTERS,
+};
+
+struct lb_counters {
+	__u64 n[LB_NR_COUNTERS];
+};
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Failure of the run: one sentence for the user, printed once, in main.c. */
+#ifndef LB_BASE_ERROR_H
+#define LB_BASE_ERROR_H
+
+/* What the process exits with (DESIGN C8); 0 is success. */
+enum exit_code {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1, /* anything without a more exact code */
+	EXIT_USAGE = 2, /* the command line is wrong */
+	EXIT_SYSTEM = 3, /* the system does not allow it; the text has the remedy */
+	EXIT_NO_SAMPLES = 4, /* record: nothing was sampled */
+};
+
+struct error {
+	char text[1024]; /* what, on which object, what to try; no newline */
+	enum exit_code exit_code; /* EXIT_OK means "not set": main uses EXIT_FAILED */
+};
+
+/**
+ * Composes the sentence in @err and returns @code, so that a caller can write
+ * "return error_set(err, -EINVAL, ...)". %m prints errno. @err may be NULL.
+ */
+__attribute__((format(printf, 3, 4))) int error_set(struct error *err, int code,
+						    const char *fmt, ...);
+
+/** The same, with the exit code that main.c shall use. */
+__attribute__((format(printf, 4, 5))) int error_set_exit(struct error *err,
+							 enum exit_code exit_code,
+							 int code, const char *fmt, ...);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Names come from strangers: each sink escapes them where it prints. */
+#ifndef LB_BASE_ESCAPE_H
+#define LB_BASE_ESCAPE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/**
+ * Prints @s so that it cannot move the cursor, change colours or end a line:
+ * control characters (C0, DEL, C1, also as UTF-8), U+2028/2029 and the
+ * bidirectional overrides become \xNN or \u{NNNN}, invalid UTF-8 becomes \xNN.
+ * A tab stays a tab.
+ * Return: display columns printed, one per code point (a tab counts 1).
+ */
+size_t escape_terminal(FILE *out, const char *s);
+
+/** The same into @buf (always terminated, cut at a whole escape); returns @buf. */
+char *escape_terminal_buf(char *buf, size_t size, const char *s);
+
+/**
+ * Copies @s into @buf as valid UTF-8, each bad byte as U+FFFD, for JSON and
+ * protobuf, which carry UTF-8 only. Always terminated. Returns @buf.
+ */
+char *escape_utf8_buf(char *buf, size_t size, const char *s);
+
+#endif

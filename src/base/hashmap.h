@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An index over somebody else's array: 64-bit hash -> item number. The items,
+ * their equality and their memory stay with the caller, so one implementation
+ * serves every table (strings, processes, frames, samples).
+ */
+#ifndef LB_BASE_HASHMAP_H
+#define LB_BASE_HASHMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HASHMAP_NONE UINT32_MAX
+
+struct hashmap_slot {
+	uint64_t hash;
+	uint32_t item; /* HASHMAP_NONE: free */
+};
+
+/* All zeroes is an empty map. */
+struct hashmap {
+	struct hashmap_slot *slots;
+	size_t nr_slots; /* 0 or a power of two */
+	size_t nr_items;
+};
+
+/* Is @item the one that @key describes? Only asked where the hashes are equal. */
+typedef bool (*hashmap_eq)(uint32_t item, const void *key, const void *ctx);
+
+/** Frees the index, not the items. */
+void hashmap_deinit(struct hashmap *map);
+
+/** Return: the item's number, or HASHMAP_NONE. @eq may be NULL: the hash decides. */
+uint32_t hashmap_find(const struct hashmap *map, uint64_t hash, hashmap_eq eq,
+		      const void *key, const void *ctx);
+
+/** Adds @item, which the caller knows not to be there. Return: 0 or -ENOMEM. */
+int hashmap_add(struct hashmap *map, uint64_t hash, uint32_t item);
+
+/** Removes the entry with exactly this @hash and @item; nothing if not there. */
+void hashmap_remove(struct hashmap *map, uint64_t hash, uint32_t item);
+
+#endif

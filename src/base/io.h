@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whole files in and out, EINTR-safe. */
+#ifndef LB_BASE_IO_H
+#define LB_BASE_IO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/**
+ * Reads @fd from its position to the end into a heap buffer with a NUL behind it.
+ *
+ * @max  most bytes accepted
+ * Return: 0, -EFBIG when there is more than @max, or a negative errno. *ret and
+ * *ret_len are written only on success; the caller frees *ret.
+ */
+int io_read_all(int fd, size_t max, char **ret, size_t *ret_len);
+
+/** Opens @path (NULL: nothing to open, -EINVAL) and does the same. */
+int io_read_file(const char *path, size_t max, char **ret, size_t *ret_len);
+
+/** Writes all of @data. Return: 0 or a negative errno (-ENOSPC: disk full). */
+int io_write_all(int fd, const void *data, size_t len);
+
+/** Reads exactly @len bytes at @offset. Return: 0, -ENODATA when short, or -errno. */
+int io_pread_exact(int fd, void *buf, size_t len, off_t offset);
+
+/**
+ * Writes a file that others never see half-written and that cannot be diverted:
+ * a new file (O_EXCL, O_NOFOLLOW, mode 0600) beside @path, renamed over it.
+ * An existing regular file at @path is kept as "<path>.old" when @keep_old.
+ *
+ * @uid, @gid  who shall own it; (uid_t)-1 leaves it as created
+ *
+ * On failure nothing is left behind and @err is a sentence for the user.
+ * Return: 0 or a negative errno.
+ */
+int io_write_file_atomic(const char *path, const void *data, size_t len, bool keep_old,
+			 uid_t uid, gid_t gid, struct error *err);
+
+#endif

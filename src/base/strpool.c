@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/strpool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/hashmap.h"
+#include "base/vec.h"
+
+#define CHUNK_BYTES (64 * 1024)
+
+struct chunk {
+	struct chunk *next;
+	size_t used, size;
+	char text[];
+};
+
+struct strpool {
+	struct hashmap index;
+	const char **strings;
+	size_t nr, cap;
+	struct chunk *chunks;
+	size_t bytes, max_bytes;
+	uint64_t nr_dropped;
+};
+
+struct text {
+	const char *s;
+	size_t len;
+};
+
+static const char dropped_text[] = "[too many names]";
+
+struct strpool *strpool_new(size_t max_bytes)
+{
+	struct strpool *pool = calloc(1, sizeof(*pool));
+
+	if (pool)
+		pool->max_bytes = max_bytes;
+	return pool;
+}
+
+void strpool_free(struct strpool *pool)
+{
+	if (!pool)
+		return;
+	while (pool->chunks) {
+		struct chunk *next = pool->chunks->next;
+
+		free(pool->chunks);
+		pool->chunks = next;
+	}
+	hashmap_deinit(&pool->index);
+	free(pool->strings);
+	free(pool);
+}
+
+static bool text_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct strpool *pool = ctx;
+	const struct text *text = key;
+
+	return !strncmp(pool->strings[item], text->s, text->len) &&
+	       !pool->strings[item][text->len];
+}
+
+static char *allocate(struct strpool *pool, size_t size)
+{
+	struct chunk *chunk = pool->chunks;
+
+	if (!chunk || chunk->size - chunk->used < size) {
+		size_t room = size > CHUNK_BYTES / 4 ? size : CHUNK_BYTES;
+
+		chunk = malloc(sizeof(*chunk) + room);
+		if (!chunk)
+			return NULL;
+		chunk->used = 0;
+		chunk->size = room;
+		chunk->next = pool->chunks;
+		pool->chunks = chunk;
+	}
+	chunk->used += size;
+	return chunk->text + chunk->used - size;
+}
+
+static const char *drop(struct strpool *pool)
+{
+	pool->nr_dropped++;
+	return dropped_text;
+}
+
+const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
+{
+	struct text text = {.s = s, .len = strnlen(s, len)};
+	uint64_t hash = hash_bytes(0, s, text.len);
+	uint32_t item = hashmap_find(&pool->index, hash, text_eq, &text, pool);
+	char *copy;
+
+	if (item != HASHMAP_NONE)
+		return pool->strings[item];
+	if (text.len >= pool->max_bytes - pool->bytes || pool->nr >= HASHMAP_NONE - 1)
+		return drop(pool);
+	if (vec_grow(&pool->strings, &pool->cap, pool->nr + 1, sizeof(*pool->strings), 0))
+		return drop(pool);
+	copy = allocate(pool, text.len + 1);
+	if (!copy || hashmap_add(&pool->index, hash, (uint32_t)pool->nr))
+		return drop(pool);
+	memcpy(copy, s, text.len);
+	copy[text.len] = '\0';
+	pool->bytes += text.len + 1;
+	pool->strings[pool->nr++] = copy;
+	return copy;
+}
+
+const char *strpool_add(struct strpool *pool, const char *s)
+{
+	return s ? strpool_add_n(pool, s, strlen(s)) : strpool_add_n(pool, "", 0);
+}
+
+uint64_t strpool_nr_dropped(const struct strpool *pool)
+{
+	return pool->nr_dropped;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Every name and path is interned once: valid for the whole run, equal by pointer. */
+#ifndef LB_BASE_STRPOOL_H
+#define LB_BASE_STRPOOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+struct strpool;
+
+/** @max_bytes  most bytes of text held, > 0. Return: NULL when out of memory. */
+struct strpool *strpool_new(size_t max_bytes);
+void strpool_free(struct strpool *pool);
+DEFINE_CLEANUP(struct strpool, strpool_free);
+
+/**
+ * The interned copy of @s. Never NULL: when the pool is full or memory is gone,
+ * it is the text "[too many names]" and the loss is counted. NULL gives "".
+ */
+const char *strpool_add(struct strpool *pool, const char *s);
+
+/** The same for @len bytes, cut at the first NUL. */
+const char *strpool_add_n(struct strpool *pool, const char *s, size_t len);
+
+/** Names that did not fit. */
+uint64_t strpool_nr_dropped(const struct strpool *pool);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files of a target, opened without trusting the target (DESIGN C6), held open
+ * by identity so that a process that is gone still has its lines.
+ */
+#ifndef LB_PROCESS_FILE_H
+#define LB_PROCESS_FILE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "base/strpool.h"
+
+/* One file, however many processes map it. Owned by the cache; never moves. */
+struct target_file {
+	int fd; /* O_RDONLY, regular file; -1: could not be opened */
+	int open_errno; /* why not, when fd is -1 */
+	const char *path; /* as the first target saw it; interned */
+	uint64_t dev, inode; /* of the opened descriptor, from fstat(2) */
+	uint64_t size_bytes;
+	int64_t mtime_ns;
+	uint8_t build_id
+		[20]; /* from the kernel; checked by the decoder; len 0: not known */
+	uint8_t build_id_len;
+	bool verify_build_id; /* opened by path only: it counts as the file just if the id matches */
+	uint32_t id; /* 0, 1, 2 ...: index for tables beside */
+	int root_fd; /* O_PATH root directory of a target that maps it; -1: not known; owned by roots */
+};
+
+enum safe_open_flags {
+	SAFE_OPEN_OWNED =
+		1 << 0, /* owner must be @uid or @root_uid; not world-writable */
+	SAFE_OPEN_NOFOLLOW = 1 << 1, /* the last component must not be a symlink */
+	SAFE_OPEN_AS_OWNER =
+		1 << 2, /* with the file rights of @uid and @gid, not root's */
+};
+
+struct safe_open {
+	int root_fd; /* O_PATH directory that paths are resolved in */
+	const char *path; /* absolute in that root */
+	unsigned int flags;
+	uid_t uid; /* of the target, as we see it */
+	gid_t gid;
+	uid_t root_uid; /* the uid that is 0 in the target's user namespace */
+	uint64_t max_bytes; /* larger is -EFBIG; 0 for no limit */
+};
+
+/**
+ * Opens a regular file inside a target's root: openat2(RESOLVE_IN_ROOT |
+ * RESOLVE_NO_MAGICLINKS), non-blocking, never a FIFO, device, directory, procfs
+ * or FUSE file.
+ * Return: a descriptor, or -errno: -ENOENT, -ELOOP (symlink), -EPERM (owner or
+ * mode), -EINVAL (not a regular file), -EFBIG, -EXDEV (procfs or FUSE), -ENOSYS
+ * (before Linux 5.6).
+ */
+int safe_open(const struct safe_open *how);
+
+#endif

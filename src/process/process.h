@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Program images: one entry per (tgid, start_boottime, exec id). Fed by task
+ * events and by /proc; an entry outlives the process until it is released.
+ * Single-threaded.
+ */
+#ifndef LB_PROCESS_PROCESS_H
+#define LB_PROCESS_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/strpool.h"
+#include "collect/task_event.h"
+#include "process/file.h"
+#include "process/maps.h"
+
+/* A side file that a JIT writes: opened when first seen, read after the drain. */
+struct jit_file {
+	int fd; /* -1: none, or refused */
+	int open_errno; /* ENOENT: there is none; else why it was refused */
+	const char *path; /* where it was looked for, as the target sees it; interned */
+	/* Its size at each look, so that a line's age can be told (perf maps). */
+	struct jit_file_size {
+		uint64_t time_ns; /* CLOCK_MONOTONIC */
+		uint64_t size_bytes;
+	} * sizes;
+	size_t nr_sizes, cap_sizes;
+};
+
+struct process {
+	uint32_t tgid; /* initial pid namespace */
+	uint32_t exec_id; /* valid when identified */
+	uint64_t start_boottime_ns; /* exact when identified, else from /proc (10 ms) */
+	bool identified; /* a sample told start_boottime_ns and exec_id exactly */
+	bool exited;
+	bool is_kernel_thread;
+	uint64_t from_ns; /* this image began (fork or exec); 0: before we looked */
+	uint64_t until_ns; /* exec'd away or exited; UINT64_MAX: runs */
+	char comm[16];
+	uid_t uid; /* effective ids as we see them; (uid_t)-1: not known */
+	gid_t gid;
+	uid_t root_uid; /* uid that is 0 in its user namespace; 0 if not known */
+	uint32_t ns_tgid; /* pid in its own (innermost) pid namespace; 0: not known */
+	int root_fd; /* O_PATH on its root; -1: not known; shared, owned by the table */
+	struct maps maps;
+	struct jit_file perf_map;
+	struct jit_file jitdump;
+	bool opened; /* its files have been opened, as far as they could be */
+	uint32_t id; /* 0, 1, 2 ...: index for tables beside */
+};
+
+struct process_table;
+
+struct process_table_stats {
+	uint64_t nr_processes; /* images known now */
+	uint64_t nr_dropped; /* images over the maximum */
+	uint64_t nr_lost_events; /* task events the kernel dropped */
+	uint64_t nr_rereads; /* /proc/PID/maps read again because of that */
+	uint64_t nr_files_open;
+	uint64_t nr_files_dropped; /* not opened: too many files */
+};
+
+struct process_table_config {
+	const char *proc_path; /* "/proc"; tests give a directory of their own */
+	size_t max_processes; /* images; 0: the default, 65536 */
+	size_t max_files; /* open descriptors; 0: the default, 8192 */
+};
+
+/** @pool is borrowed and must outlive the table. */
+int process_table_new(const struct process_table_config *config, struct strpool *pool,
+		      struct process_table **ret, struct error *err);
+void process_table_free(struct process_table *t);
+DEFINE_CLEANUP(struct process_table, process_table_free);
+
+/**
+ * Reads every process (or, with @tgids, only those and their descendants) from
+ * /proc: identity, executable mappings. Call after the task events were opened
+ * and before they are consumed: what the events say later wins.
+ */
+int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
+		       struct error *err);
+
+/** Events must come in order of time_ns. Copies what it needs. */
+void process_table_event(struct process_table *t, const struct task_event *ev);
+
+/**
+ * The first sample of an image was taken: names the entry exactly and opens its
+ * files while it lives: mapped files through /proc/PID/map_files or its root,
+ * perf map and jitdump if it maps anonymous code. An unknown process is read
+ * from /proc if its start time fits. Later samples need not call this.
+ *
+ * Return: the entry, or NULL when nothing is known (a counted miss).
+ */
+struct process *process_table_first_sample(struct process_table *t, uint32_t tgid,
+					   uint64_t start_boottime_ns, uint32_t exec_id,
+					   uint64_t time_ns);
+
+/**
+ * The image that a sample belongs to, or NULL. Matches (start_boottime, exec_id)
+ * exactly where identified, else by time.
+ */
+struct process *process_table_find(struct process_table *t, uint32_t tgid,
+				   uint64_t start_boottime_ns, uint32_t exec_id,
+				   uint64_t first_ns, uint64_t last_ns);
+
+/**
+ * After a drain: opens files of mappings that came since (dlopen) in images that
+ * were sampled, notes the sizes of growing perf maps, looks for perf maps and
+ * jitdumps that appeared.
+ * @now_ns  CLOCK_MONOTONIC of the drain
+ */
+void process_table_refresh(struct process_table *t, uint64_t now_ns);
+
+/** Images that are gone and were never sampled are forgotten (bounded memory). */
+void process_table_expire(struct process_table *t, uint64_t now_ns);
+
+struct process *process_table_at(struct process_table *t, uint32_t id);
+void process_table_stats(const struct process_table *t, struct process_table_stats *ret);
+
+/** Number of files in the cache, and the file of an id. */
+size_t process_table_nr_files(const struct process_table *t);
+struct target_file *process_table_file(struct process_table *t, uint32_t id);
+
+/**
+ * Opens a file that debug info names (debug file, .dwo, source) in the root of
+ * @proc, by safe_open's rules. @path absolute in that root.
+ */
+int process_open_in_root(const struct process *proc, const char *path,
+			 unsigned int safe_open_flags, uint64_t max_bytes);
+
+#endif

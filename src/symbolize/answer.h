@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What every decoder answers: for each address asked, in the order asked, a
+ * chain of frames and a miss. Built in the worker (any decoder), read in the
+ * collector, which trusts none of it. Each distinct string and chain is sent once.
+ */
+#ifndef LB_SYMBOLIZE_ANSWER_H
+#define LB_SYMBOLIZE_ANSWER_H
+
+#include "base/strpool.h"
+#include "base/wire.h"
+#include "symbolize/frame.h"
+
+/* ---- worker's side ---- */
+
+struct answer_writer; /* heap */
+
+/* @nr_addresses is how many addresses the request asked. NULL: out of memory. */
+struct answer_writer *answer_writer_new(size_t nr_addresses);
+void answer_writer_free(struct answer_writer *a);
+DEFINE_CLEANUP(struct answer_writer, answer_writer_free);
+
+/**
+ * Answers address @i (any order, once each; the last one wins). @frames are
+ * innermost first and copied; @nr may be 0. Unanswered addresses read as
+ * {no frames, MISS_NO_SYMBOLS}. @vaddr is the address in the file, 0 if none.
+ */
+void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss miss,
+		const struct frame *frames, size_t nr);
+
+/** Serialises into @out. */
+void answer_write(const struct answer_writer *a, struct wire_writer *out);
+
+/* ---- collector's side ---- */
+
+struct answer {
+	uint64_t vaddr;
+	enum miss miss;
+	const struct frame *frames; /* into answers.frames */
+	size_t nr_frames;
+};
+
+struct answers {
+	struct answer *items; /* one per address asked */
+	size_t nr;
+	struct frame *frames;
+	size_t nr_frames;
+};
+
+/**
+ * Reads what answer_write() wrote. Strings are interned in @pool.
+ * Return: 0, -EBADMSG when malformed or not for @nr_addresses, -ENOMEM.
+ */
+int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *pool,
+		 struct answers *ret);
+void answers_deinit(struct answers *a);
+
+#endif

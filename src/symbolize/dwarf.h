@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decoder side (runs in the worker): source lines and inlined chains of many
+ * addresses of one file, from DWARF 3-5, by libdw and an own address-to-unit
+ * index, so that only the units that are hit are decoded.
+ */
+#ifndef LB_SYMBOLIZE_DWARF_H
+#define LB_SYMBOLIZE_DWARF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "symbolize/frame.h"
+#include "symbolize/need.h"
+
+struct dwarf_source;
+
+/* Opens another file by name: a descriptor that dwarf_source closes, or -1. */
+typedef int (*dwarf_need_fn)(void *ctx, const struct need *need);
+
+/**
+ * @fd    the ELF file that holds .debug_info; borrowed, kept open by the caller
+ *        until dwarf_source_free()
+ * @need  asked for dwz and split files; may be NULL: none are found
+ *
+ * Return: 0, -ENODATA (no debug info in it), -EBADMSG (malformed), -ENOMEM.
+ */
+int dwarf_source_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret);
+void dwarf_source_free(struct dwarf_source *d);
+DEFINE_CLEANUP(struct dwarf_source, dwarf_source_free);
+
+/**
+ * Called once per address, in any order. @frames innermost first, strings valid
+ * during the call, names as written in DWARF: .function is DW_AT_name (or ""),
+ * .system_name the linkage name (or ""). @miss says why there is no line.
+ */
+typedef void (*dwarf_found_fn)(void *ctx, size_t i, enum miss miss,
+			       const struct frame *frames, size_t nr);
+
+/**
+ * @vaddrs  addresses as in the ELF file; any order, duplicates allowed
+ * Cost: one pass over the unit headers of the file, then each unit that is hit
+ * is decoded once and its memory given back.
+ * Return: 0, -EBADMSG (malformed beyond use), -ENOMEM.
+ */
+int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t nr,
+			 dwarf_found_fn found, void *ctx);
+
+#endif

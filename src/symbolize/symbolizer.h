@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Names addresses. Two steps, so that each unique address is resolved once and
+ * each file is opened once: symbolizer_want() notes an address (cheap), then
+ * symbolizer_resolve() asks the decoder once per file for all of its addresses.
+ */
+#ifndef LB_SYMBOLIZE_SYMBOLIZER_H
+#define LB_SYMBOLIZE_SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/strpool.h"
+#include "process/process.h"
+#include "symbolize/frame.h"
+#include "worker/worker.h"
+
+enum object_kind {
+	OBJECT_FILE, /* an ELF file */
+	OBJECT_KERNEL, /* vmlinux and modules: one object each */
+	OBJECT_VDSO,
+	OBJECT_JIT, /* anonymous code of one process */
+	OBJECT_UNKNOWN, /* no mapping was known */
+};
+
+/* What addresses belong to; becomes a Mapping of pprof. Interned, never moves. */
+struct object {
+	enum object_kind kind;
+	const char *
+		name; /* path, "[kernel.kallsyms]", "[module]", "[vdso]", "[jit]", "[unknown]" */
+	uint8_t build_id[64];
+	size_t build_id_len; /* 0: none */
+	uint64_t start,
+		limit; /* addresses (see resolved.address) of its executable segment; 0:0 unknown */
+	uint64_t file_off; /* of start */
+	bool is_interpreter; /* python: its C frames never take the charge (DESIGN C9) */
+	uint32_t id; /* 0, 1, 2 ... */
+};
+
+struct resolved {
+	const struct object *object;
+	uint64_t
+		address; /* ELF: vaddr in the file; else the run-time address. Leaf or return address - 1 + 1 as sampled */
+	const struct frame *frames; /* innermost first; nr_frames 0: nothing is known */
+	size_t nr_frames;
+	enum miss miss; /* MISS_NONE exactly if frames[0] has a line */
+	const struct process *
+		process; /* first one that had it: its root finds the source; NULL kernel */
+};
+
+struct symbolizer;
+
+struct symbolizer_config {
+	const char *kallsyms_path; /* "/proc/kallsyms"; tests give a fixture */
+	unsigned int deadline_ms; /* for one file; 0: 20000 */
+	size_t max_addresses; /* 0: 4 Mi; more are MISS_LIMIT */
+	const char *debug_dir; /* "/usr/lib/debug" */
+};
+
+/* @pool, @worker, @processes are borrowed and must outlive it. @processes may be NULL. */
+int symbolizer_new(const struct symbolizer_config *config, struct strpool *pool,
+		   struct worker *worker, struct process_table *processes,
+		   struct symbolizer **ret, struct error *err);
+void symbolizer_free(struct symbolizer *s);
+DEFINE_CLEANUP(struct symbolizer, symbolizer_free);
+
+/**
+ * Notes a user address of @proc (NULL: not known) seen during [first_ns, last_ns].
+ * The same address in the same file, whatever the process, is one entry; code of
+ * a JIT is one entry per process and time range.
+ *
+ * Return: an id for symbolizer_get(). Never fails: knowing nothing is an answer.
+ */
+uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,
+			 enum frame_kind kind, uint64_t first_ns, uint64_t last_ns);
+uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_kind kind);
+
+/** Resolves all that was wanted since the last call. Return: 0 or -ENOMEM. */
+int symbolizer_resolve(struct symbolizer *s, struct error *err);
+
+/** Borrowed, valid until symbolizer_free(). Only after symbolizer_resolve(). */
+const struct resolved *symbolizer_get(const struct symbolizer *s, uint32_t id);
+
+/**
+ * For report and annotate: names @nr vaddrs from a debug file that debuginfod or
+ * the user gave. @ret[i] is written for each. Return: 0 or a negative errno.
+ */
+int symbolizer_resolve_vaddrs(struct symbolizer *s, int fd, const uint64_t *vaddrs,
+			      size_t nr, struct resolved *ret);
+
+struct symbolizer_stats {
+	uint64_t nr_addresses, nr_files, nr_over_limit, nr_bad_jit_records;
+};
+void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decoding without power. A worker is a disposable child: it gets descriptors
+ * and bytes, gives plain data, and has no rights to do anything else (seccomp,
+ * landlock, RLIMIT_DATA, uid 65534). It is this same program executed again
+ * (/proc/self/exe), so nothing of the collector's memory or descriptors is in it.
+ *
+ * Its death, its deadline and its memory limit are answers, not errors: the
+ * caller counts a miss for that one object and the next call starts a fresh child.
+ */
+#ifndef LB_WORKER_WORKER_H
+#define LB_WORKER_WORKER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/wire.h"
+
+/* argv[0] of a worker. main() (also of a test program) hands over at once:
+ *   if (!strcmp(argv[0], WORKER_ARGV0)) return worker_main(ops, nr_ops); */
+#define WORKER_ARGV0             "lineburn-worker"
+
+#define WORKER_MAX_REQUEST_BYTES (64u << 20)
+#define WORKER_MAX_REPLY_BYTES   (256u << 20)
+#define WORKER_MAX_FDS           8 /* descriptors with one message */
+
+/* ---- the worker's side ---- */
+
+struct worker_call; /* one request being served */
+
+/**
+ * Serves one request in the child.
+ *
+ * @request  reader over the request's bytes
+ * @fds      descriptors that came with it; closed by the frame after return
+ * @reply    where the answer goes
+ * Return: 0, or a negative errno that worker_call() passes to the caller.
+ */
+typedef int (*worker_op)(struct worker_call *call, struct wire_reader *request,
+			 const int *fds, size_t nr_fds, struct wire_writer *reply);
+
+/**
+ * Asks the collector for another file while serving. @what is agreed between op
+ * and caller (it may describe a build id, a debuglink name, a .dwo path).
+ * Return: a descriptor the op must close, or -ENOENT when there is none.
+ */
+int worker_need(struct worker_call *call, const void *what, size_t len);
+
+/** Runs the child: locks itself down, serves until the socket closes. Never prints. */
+int worker_main(const worker_op *ops, size_t nr_ops);
+
+/* ---- the collector's side ---- */
+
+struct worker;
+
+struct worker_config {
+	uint64_t max_data_bytes; /* RLIMIT_DATA of the child; 0: 512 MiB */
+	unsigned int cpu_seconds; /* RLIMIT_CPU of one child's life; 0: 600 */
+};
+
+enum worker_answer {
+	WORKER_OK,
+	WORKER_FAILED, /* the op returned an error: @ret_error */
+	WORKER_DIED, /* crashed or was killed by a limit; a fresh one will start */
+	WORKER_DEADLINE, /* did not answer in time and was killed */
+	WORKER_BAD_REPLY, /* sent what is not a reply, or too much of it; was killed */
+	WORKER_CANNOT_START,
+};
+
+struct worker_stats {
+	uint64_t nr_calls, nr_starts, nr_died, nr_deadline, nr_bad_reply;
+};
+
+/** No child is started before the first call. */
+int worker_new(const struct worker_config *config, struct worker **ret,
+	       struct error *err);
+void worker_free(struct worker *w);
+DEFINE_CLEANUP(struct worker, worker_free);
+
+/**
+ * Answers the child's worker_need(): @what is hostile. Return: a descriptor that
+ * is passed on and then closed, or -1 for "there is none".
+ */
+typedef int (*worker_need_fn)(void *ctx, const void *what, size_t len);
+
+/**
+ * Sends one request and waits for its answer.
+ *
+ * @fds        borrowed; sent along
+ * @need       may be NULL: every need is answered "none"; at most 4096 a call
+ * @deadline_ms  wall time for the whole call
+ * @ret        on WORKER_OK a reader over the reply, valid until the next call
+ * @ret_error  on WORKER_FAILED the op's negative errno; may be NULL
+ */
+enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
+			       size_t len, const int *fds, size_t nr_fds,
+			       worker_need_fn need, void *need_ctx,
+			       unsigned int deadline_ms, struct wire_reader *ret,
+			       int *ret_error);
+
+void worker_stats(const struct worker *w, struct worker_stats *ret);
+
+#endif
