@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The result model: plain arrays with the meaning of pprof's profile.proto
+ * (github.com/google/pprof, proto/profile.proto), plus lineburn.Extra for what
+ * pprof has no room for (DESIGN C1). No handles: a renderer needs nothing else.
+ *
+ * Indices are 0-based; PROFILE_NONE stands for "none". Strings are interned in
+ * the profile's pool, never NULL, valid UTF-8 only when they are written.
+ */
+#ifndef LB_PROFILE_PROFILE_H
+#define LB_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/hashmap.h"
+#include "base/strpool.h"
+#include "symbolize/frame.h"
+
+#define PROFILE_NONE UINT32_MAX
+
+struct profile_value_type {
+	const char *type, *unit; /* "samples"/"count", "cpu"/"nanoseconds" */
+};
+
+struct profile_mapping {
+	uint64_t start, limit; /* addresses [start, limit); 0:0 not known */
+	uint64_t file_off;
+	const char *
+		filename; /* "[kernel.kallsyms]", "[jit]", "[vdso]" for what is no file */
+	const char *build_id; /* lower-case hex; "" */
+	bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
+};
+
+struct profile_function {
+	const char *name; /* readable */
+	const char *
+		system_name; /* mangled or raw; differs from name (pprof would demangle again) */
+	const char *filename; /* "" not known */
+	uint32_t start_line; /* 0 not known */
+};
+
+struct profile_line {
+	uint32_t function; /* index; PROFILE_NONE */
+	uint32_t line; /* 0 none */
+};
+
+/* One address; lines[0] is the innermost inlined frame. */
+struct profile_location {
+	uint32_t mapping; /* index; PROFILE_NONE */
+	uint64_t address;
+	uint32_t first_line, nr_lines; /* into profile.lines */
+	enum miss
+		miss; /* why there is no line; MISS_NONE also when not told (other tools) */
+	bool is_folded;
+};
+
+struct profile_label {
+	const char *key;
+	const char *str; /* "" when numeric */
+	int64_t num;
+	const char *unit; /* of num; "" */
+};
+
+struct profile_sample {
+	uint32_t first_location,
+		nr_locations; /* into profile.sample_locations; leaf first */
+	uint32_t first_label, nr_labels; /* into profile.labels */
+	uint32_t first_value; /* into profile.values; nr_value_types of them */
+	uint32_t status; /* enum lb_stack_status; 0 when not told (other tools) */
+};
+
+/* Sums of a recording. sampled = counted + lost; due = sampled + missed. */
+struct profile_losses {
+	uint64_t due, sampled, counted, missed;
+	uint64_t lost_counts_full, lost_internal, lost_drain; /* parts of lost */
+	uint64_t no_body, user_truncated, kern_truncated, kern_failed; /* frames lost */
+	uint64_t idle, other; /* ticks of idle CPUs, and of what was not asked for */
+	uint64_t first_dropped,
+		lost_events; /* wake-ups and task events the kernel dropped */
+	uint64_t processes_dropped, files_dropped, names_dropped, addresses_dropped,
+		rows_dropped;
+	uint64_t decoder_deaths, decoder_deadlines;
+};
+
+struct profile_cost {
+	uint64_t bpf_runs, bpf_ns; /* run-time stats of the kernel; 0:0 not measured */
+	uint64_t collector_cpu_ns; /* user + system, workers included */
+	uint64_t collector_peak_rss_bytes;
+	uint64_t map_bytes; /* kernel memory of the BPF maps */
+};
+
+/* Text of a hot source file, read when the profile was recorded. */
+struct profile_source {
+	const char *path;
+	uint64_t size_bytes;
+	uint8_t sha256[32]; /* of the whole file */
+	uint32_t nr_lines; /* of the whole file */
+	/* Runs of lines that were kept: text without the final newline, "\n" between lines. */
+	struct profile_source_run {
+		uint32_t first_line, nr_lines;
+		const char *text; /* heap, owned by the profile */
+	} * runs;
+	size_t nr_runs;
+	bool newer_than_binary; /* modified after the program that ran was built */
+};
+
+struct profile_extra {
+	bool present; /* false: another tool's file */
+	const char **command; /* argv of lineburn run; NULL-terminated; NULL: none */
+	const char *target; /* what was asked for, in words: "-a", "-p 12" */
+	const char *host, *kernel_release, *version;
+	uint32_t freq_hz;
+	uint64_t wall_ns; /* from start to stop of sampling */
+	uint32_t nr_cpus;
+	struct profile_losses losses;
+	struct profile_cost cost;
+	struct profile_source *sources;
+	size_t nr_sources, cap_sources;
+	const char **warnings; /* sentences for the reader */
+	size_t nr_warnings, cap_warnings;
+};
+
+struct profile {
+	struct strpool *pool; /* borrowed */
+
+	struct profile_value_type *value_types;
+	size_t nr_value_types, cap_value_types;
+	uint32_t count_value; /* index of samples/count in values; PROFILE_NONE */
+	uint32_t cpu_value; /* index of cpu/nanoseconds; PROFILE_NONE */
+
+	struct profile_mapping *mappings;
+	size_t nr_mappings, cap_mappings;
+	struct profile_function *functions;
+	size_t nr_functions, cap_functions;
+	struct profile_line *lines;
+	size_t nr_lines, cap_lines;
+	struct profile_location *locations;
+	size_t nr_locations, cap_locations;
+	uint32_t *sample_locations;
+	size_t nr_sample_locations, cap_sample_locations;
+	struct profile_label *labels;
+	size_t nr_labels, cap_labels;
+	int64_t *values;
+	size_t nr_values, cap_values;
+	struct profile_sample *samples;
+	size_t nr_samples, cap_samples;
+
+	int64_t time_nanos; /* wall clock at the start */
+	int64_t duration_nanos;
+	struct profile_value_type period_type;
+	int64_t period; /* 0: not known, or it varied */
+	const char **comments;
+	size_t nr_comments, cap_comments;
+	const char *default_sample_type;
+	const char *drop_frames, *keep_frames, *doc_url;
+
+	struct profile_extra extra;
+
+	/* Interning while building; empty after profile_read(). */
+	struct hashmap function_index, location_index, sample_index;
+};
+
+/** An empty profile with value types samples/count and cpu/nanoseconds. NULL: no memory. */
+struct profile *profile_new(struct strpool *pool);
+void profile_free(struct profile *p);
+DEFINE_CLEANUP(struct profile, profile_free);
+
+/* Building. Each returns an index, or PROFILE_NONE when out of memory. */
+uint32_t profile_add_mapping(struct profile *p, const struct profile_mapping *m);
+/* The existing one when all members are equal. */
+uint32_t profile_add_function(struct profile *p, const struct profile_function *f);
+/* The existing one when mapping, address, miss and lines are equal. */
+uint32_t profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
+			      enum miss miss, const struct profile_line *lines,
+			      size_t nr);
+/**
+ * Adds @count and @cpu_ns to the sample with these locations (leaf first), labels
+ * and status, made if new.
+ */
+uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t nr,
+			    const struct profile_label *labels, size_t nr_labels,
+			    uint32_t status, int64_t count, int64_t cpu_ns);
+int profile_add_warning(struct profile *p, const char *sentence);
+
+/* Value of a sample by profile.count_value / cpu_value; see profile_weights() in attribution. */
+static inline int64_t profile_value(const struct profile *p,
+				    const struct profile_sample *s, uint32_t value)
+{
+	return value == PROFILE_NONE ? 0 : p->values[s->first_value + value];
+}
+
+#endif

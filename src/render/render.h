@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How a profile is shown. A renderer looks nothing up: all it prints is in its input. */
+#ifndef LB_RENDER_RENDER_H
+#define LB_RENDER_RENDER_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "profile/attribution.h"
+#include "profile/profile.h"
+
+struct render_options {
+	bool colour;
+	unsigned int width; /* columns of the terminal; 0: no limit */
+	unsigned int context; /* lines shown around a hot line */
+	double min_share; /* lines and functions below this share of all (0..1) are left out */
+	unsigned int max_files; /* most files shown; 0: all that pass min_share */
+	unsigned int max_rows; /* most functions shown; 0: all that pass min_share */
+	const char *
+		file_filter; /* annotate: only files whose path ends in this; NULL: all */
+};
+
+struct render_input {
+	const struct profile *profile;
+	const struct attribution *attribution; /* source attached */
+	const char *file_name; /* of the profile; NULL: just recorded */
+};
+
+/** Return: 0, or -errno of writing (-EPIPE is success for the caller). */
+typedef int (*render_fn)(const struct render_input *in, const struct render_options *opts,
+			 FILE *out);
+
+int render_annotate(const struct render_input *in, const struct render_options *opts,
+		    FILE *out);
+int render_annotate_json(const struct render_input *in, const struct render_options *opts,
+			 FILE *out);
+int render_report(const struct render_input *in, const struct render_options *opts,
+		  FILE *out);
+int render_report_json(const struct render_input *in, const struct render_options *opts,
+		       FILE *out);
+
+/* One row per format; --help and the command line read this table. */
+struct render_format {
+	const char *command; /* "annotate", "report" */
+	const char *name; /* "text", "json" */
+	const char *help;
+	render_fn write;
+};
+extern const struct render_format render_formats[];
+extern const size_t nr_render_formats;
+
+/* Parts that several formats share. */
+
+/** The opening lines: samples, CPU of wall, what is not seen. */
+void render_head(const struct render_input *in, const struct render_options *opts,
+		 FILE *out);
+/** The closing lines: misses, losses, warnings, each with its remedy. */
+void render_misses(const struct render_input *in, const struct render_options *opts,
+		   FILE *out);
+
+#endif
