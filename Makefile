@@ -36,7 +36,7 @@ LDFLAGS   += -pie -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
 LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -ldl
 
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) \
-	      -Iinclude -Ivmlinux/$(ARCH) -Ibpf -Wall -Wextra
+	      -Iinclude -Ivmlinux/$(ARCH) -Ibpf -Wall -Wextra -Wno-unused-parameter
 
 PROTOS    := $(wildcard src/profile/*.proto)
 PROTO_C   := $(PROTOS:src/profile/%.proto=$(GEN)/%.pb-c.c)

@@ -52,6 +52,7 @@ _Static_assert(sizeof(struct lb_stack_count) == 24, "no padding in map values");
 
 enum lb_body_kind {
 	LB_BODY_USER,
+	LB_BODY_USER_SYSCALL, /* ips[0] is behind the instruction that entered the kernel */
 	LB_BODY_KERNEL,
 };
 
@@ -67,7 +68,10 @@ struct lb_body {
 };
 _Static_assert(sizeof(struct lb_body) == 40 + 8 * LB_MAX_FRAMES, "no padding");
 
-/* Wakes the collector: the first sample of a program image. */
+/*
+ * Wakes the collector: the first sample of a program image, or, with tgid 0,
+ * a slot that is half full and wants to be drained early.
+ */
 struct lb_first_sample {
 	__u64 start_boottime_ns;
 	__u64 time_ns; /* CLOCK_MONOTONIC */
@@ -92,6 +96,7 @@ enum lb_counter {
 	LB_CTR_USER_TRUNCATED, /* user stacks cut at LB_MAX_FRAMES */
 	LB_CTR_KERN_TRUNCATED, /* kernel stacks that filled LB_MAX_FRAMES */
 	LB_CTR_KERN_FAILED, /* kernel stack asked for, not given */
+	LB_CTR_RUN_NS, /* nanoseconds spent in the program, idle ticks excluded */
 	LB_CTR_FIRST_DROPPED, /* struct lb_first_sample did not fit its ring */
 	LB_NR_COUNTERS,
 };

@@ -3,6 +3,7 @@
 #ifndef LB_COLLECT_SAMPLE_H
 #define LB_COLLECT_SAMPLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lineburn.h"
@@ -22,9 +23,10 @@ struct sample {
 	uint64_t cgroup_id; /* 0: not known */
 	uint64_t user_hash; /* identifies comm, cgroup, tid and user_ips together */
 	uint64_t kern_hash; /* 0: no kernel stack */
-	const uint64_t *
-		user_ips; /* leaf first; [0] is an instruction, the rest return addresses */
-	const uint64_t *kern_ips; /* same */
+	/* Leaf first: an instruction, or a return address after a system call. */
+	const __u64 *user_ips;
+	const __u64 *kern_ips; /* leaf first: an instruction, then return addresses */
+	bool user_leaf_is_return; /* the thread is in a system call */
 	uint32_t nr_user;
 	uint32_t nr_kern;
 };

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/perf_event.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/vec.h"
+
+#define ONLINE_PATH "/sys/devices/system/cpu/online"
+#define MAX_CPUS    8192 /* CONFIG_NR_CPUS never is larger */
+
+static int open_event(struct perf_event_attr *attr, int cpu)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1,
+			      PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int perf_event_open_clock(int cpu, uint64_t period_ns)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = period_ns,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
+		.disabled = 1,
+	};
+
+	return open_event(&attr, cpu);
+}
+
+int perf_event_open_tasks(int cpu, uint32_t watermark_bytes)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.build_id = 1,
+		.watermark = 1,
+		.wakeup_watermark = watermark_bytes,
+		.disabled = 1,
+	};
+	int fd = open_event(&attr, cpu);
+
+	if (fd == -EINVAL) {
+		attr.build_id = 0;
+		fd = open_event(&attr, cpu);
+	}
+	return fd;
+}
+
+int perf_event_explain(int code, struct error *err)
+{
+	switch (-code) {
+	case EACCES:
+	case EPERM:
+		return error_set_exit(
+			err, EXIT_SYSTEM, code,
+			"the kernel does not allow perf events here; run as root, "
+			"or see what \"lineburn doctor\" says");
+	case EMFILE:
+		return error_set_exit(
+			err, EXIT_SYSTEM, code,
+			"too many open files; raise the limit with ulimit -n");
+	case ENOENT:
+	case EOPNOTSUPP:
+	case ENOSYS:
+		return error_set_exit(
+			err, EXIT_SYSTEM, code,
+			"this kernel has no perf events (CONFIG_PERF_EVENTS)");
+	default:
+		errno = -code;
+		return error_set_exit(err, EXIT_SYSTEM, code,
+				      "cannot open a perf event: %m; "
+				      "see what \"lineburn doctor\" says");
+	}
+}
+
+uint64_t perf_event_enabled_ns(int fd)
+{
+	uint64_t values[2]; /* value, time enabled */
+
+	if (read(fd, values, sizeof(values)) != sizeof(values))
+		return 0;
+	return values[1];
+}
+
+int cpu_list_parse(const char *text, struct cpu_set_list *ret)
+{
+	_cleanup_free_ uint32_t *cpus = NULL;
+	size_t nr = 0, cap = 0;
+
+	while (*text && *text != '\n') {
+		char *end;
+		unsigned long first = strtoul(text, &end, 10), last = first;
+
+		if (end == text)
+			return -EINVAL;
+		if (*end == '-') {
+			text = end + 1;
+			last = strtoul(text, &end, 10);
+			if (end == text)
+				return -EINVAL;
+		}
+		if (last < first || last >= MAX_CPUS ||
+		    (*end && *end != ',' && *end != '\n'))
+			return -EINVAL;
+		if (vec_grow(&cpus, &cap, nr + (last - first + 1), sizeof(*cpus),
+			     MAX_CPUS))
+			return -ENOMEM;
+		for (unsigned long cpu = first; cpu <= last; cpu++)
+			cpus[nr++] = (uint32_t)cpu;
+		text = *end == ',' ? end + 1 : end;
+	}
+	if (!nr)
+		return -EINVAL;
+	ret->cpus = take_ptr(cpus);
+	ret->nr = nr;
+	return 0;
+}
+
+int cpu_list_online(struct cpu_set_list *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+	int rc = io_read_file(ONLINE_PATH, 64 * 1024, &text, &len);
+
+	return rc ? rc : cpu_list_parse(text, ret);
+}
+
+void cpu_list_deinit(struct cpu_set_list *list)
+{
+	free(list->cpus);
+	*list = (struct cpu_set_list){0};
+}

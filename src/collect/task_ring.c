@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One ring per CPU. Records of one ring are in order of time; over all rings
+ * they are not, so a read takes what is there up to one moment, sorts it, and
+ * leaves what came later in the rings.
+ */
+#include "collect/task_ring.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "collect/perf_event.h"
+
+#define RING_BYTES       (512u * 1024) /* on a machine with few CPUs */
+#define RING_BYTES_TOTAL (32u << 20) /* over all CPUs, but at least RING_BYTES_MIN each */
+#define RING_BYTES_MIN   (64u * 1024)
+
+struct cpu_ring {
+	uint32_t cpu;
+	int fd;
+	struct perf_event_mmap_page *page; /* followed by the data */
+};
+
+/* A decoded event and where its path lies in task_ring.paths. */
+struct pending {
+	struct task_event ev;
+	size_t path_at; /* SIZE_MAX: no path */
+	size_t seq; /* keeps the order of equal times */
+};
+
+struct task_ring {
+	struct cpu_ring *rings;
+	size_t nr_rings, cap_rings;
+	uint32_t ring_bytes;
+	int epoll_fd;
+	uint8_t *record; /* one record that wraps around a ring's end; 64 KB */
+
+	struct pending *pending;
+	size_t nr_pending, cap_pending;
+	char *paths;
+	size_t nr_paths, cap_paths;
+};
+
+static void ring_close(const struct task_ring *r, const struct cpu_ring *ring)
+{
+	munmap(ring->page, r->ring_bytes + (size_t)sysconf(_SC_PAGESIZE));
+	close(ring->fd);
+}
+
+static int ring_add(struct task_ring *r, uint32_t cpu)
+{
+	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+	struct epoll_event interest = {.events = EPOLLIN};
+	_cleanup_close_ int fd = perf_event_open_tasks((int)cpu, r->ring_bytes / 2);
+	struct cpu_ring *ring;
+	void *page;
+
+	if (fd < 0)
+		return fd;
+	if (vec_grow(&r->rings, &r->cap_rings, r->nr_rings + 1, sizeof(*r->rings), 0))
+		return -ENOMEM;
+	page = mmap(NULL, r->ring_bytes + page_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    fd, 0);
+	if (page == MAP_FAILED)
+		return -errno;
+	if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &interest) ||
+	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
+		int rc = -errno;
+
+		munmap(page, r->ring_bytes + page_size);
+		return rc;
+	}
+	ring = &r->rings[r->nr_rings++];
+	*ring = (struct cpu_ring){.cpu = cpu, .fd = take_fd(&fd), .page = page};
+	return 0;
+}
+
+static uint32_t bytes_per_ring(size_t nr_cpus)
+{
+	uint32_t bytes = RING_BYTES;
+
+	while (bytes > RING_BYTES_MIN && (uint64_t)bytes * nr_cpus > RING_BYTES_TOTAL)
+		bytes /= 2;
+	return bytes;
+}
+
+int task_ring_new(struct task_ring **ret, struct error *err)
+{
+	_cleanup_(task_ring_freep) struct task_ring *r = calloc(1, sizeof(*r));
+	struct cpu_set_list online = {0};
+	int rc;
+
+	if (!r)
+		return error_set(err, -ENOMEM, "out of memory");
+	r->record = malloc(UINT16_MAX);
+	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!r->record || r->epoll_fd < 0)
+		return error_set(err, -ENOMEM, "out of memory or descriptors");
+	rc = cpu_list_online(&online);
+	if (rc)
+		return error_set_exit(
+			err, EXIT_SYSTEM, rc,
+			"cannot read the list of CPUs below /sys; mount sysfs");
+	r->ring_bytes = bytes_per_ring(online.nr);
+	for (size_t i = 0; i < online.nr && !rc; i++) {
+		rc = ring_add(r, online.cpus[i]);
+		if (rc == -ENODEV)
+			rc = 0; /* it went offline just now */
+	}
+	cpu_list_deinit(&online);
+	if (rc)
+		return perf_event_explain(rc, err);
+	*ret = take_ptr(r);
+	return 0;
+}
+
+void task_ring_free(struct task_ring *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->nr_rings; i++)
+		ring_close(r, &r->rings[i]);
+	if (r->epoll_fd >= 0)
+		close(r->epoll_fd);
+	free(r->rings);
+	free(r->record);
+	free(r->pending);
+	free(r->paths);
+	free(r);
+}
+
+void task_ring_follow_cpus(struct task_ring *r)
+{
+	struct cpu_set_list online = {0};
+
+	if (cpu_list_online(&online))
+		return;
+	for (size_t i = 0; i < online.nr; i++) {
+		size_t k = 0;
+
+		while (k < r->nr_rings && r->rings[k].cpu != online.cpus[i])
+			k++;
+		if (k == r->nr_rings && ring_add(r, online.cpus[i]))
+			log_debug("no task events of CPU %u: %m, skipping",
+				  online.cpus[i]);
+	}
+	cpu_list_deinit(&online);
+}
+
+int task_ring_poll_fd(const struct task_ring *r)
+{
+	return r->epoll_fd;
+}
+
+uint64_t task_ring_bytes(const struct task_ring *r)
+{
+	return (uint64_t)r->ring_bytes * r->nr_rings;
+}
+
+/* Keeps an event for sorting. Return: 0 or -ENOMEM. */
+static int keep(struct task_ring *r, const struct task_event *ev)
+{
+	struct pending *p;
+	size_t len = ev->path ? strlen(ev->path) + 1 : 0;
+
+	if (vec_grow(&r->pending, &r->cap_pending, r->nr_pending + 1, sizeof(*r->pending),
+		     0) ||
+	    vec_grow(&r->paths, &r->cap_paths, r->nr_paths + len, 1, 0))
+		return -ENOMEM;
+	p = &r->pending[r->nr_pending];
+	*p = (struct pending){.ev = *ev, .path_at = SIZE_MAX, .seq = r->nr_pending};
+	if (len) {
+		memcpy(r->paths + r->nr_paths, ev->path, len);
+		p->path_at = r->nr_paths;
+		r->nr_paths += len;
+	}
+	r->nr_pending++;
+	return 0;
+}
+
+/* The record at @at; copied when it wraps around the end of the ring. */
+static const void *record_at(struct task_ring *r, const uint8_t *data, uint64_t at,
+			     uint16_t size)
+{
+	size_t start = at & (r->ring_bytes - 1), first = r->ring_bytes - start;
+
+	if (first >= size)
+		return data + start;
+	memcpy(r->record, data + start, first);
+	memcpy(r->record + first, data, size - first);
+	return r->record;
+}
+
+/* Takes the events of one ring up to @horizon_ns. */
+static void ring_read(struct task_ring *r, struct cpu_ring *ring, uint64_t horizon_ns)
+{
+	const uint8_t *data = (const uint8_t *)ring->page + (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail;
+
+	while (tail < head) {
+		/* A header is 8-aligned and 8 bytes: it never wraps. */
+		const struct perf_event_header *header =
+			(const void *)(data + (tail & (r->ring_bytes - 1)));
+		uint16_t size = header->size;
+		struct task_event ev;
+
+		if (size < sizeof(*header) || size > head - tail)
+			break; /* cannot be; without a size there is no next record */
+		if (task_record_decode(record_at(r, data, tail, size), size, &ev) == 1) {
+			if (ev.time_ns > horizon_ns || keep(r, &ev))
+				break;
+		}
+		tail += size;
+	}
+	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct pending *x = a, *y = b;
+
+	if (x->ev.time_ns != y->ev.time_ns)
+		return x->ev.time_ns < y->ev.time_ns ? -1 : 1;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+void task_ring_read(struct task_ring *r,
+		    void (*handler)(void *ctx, const struct task_event *ev), void *ctx)
+{
+	struct timespec now;
+	uint64_t horizon_ns;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	horizon_ns = (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+	for (size_t i = 0; i < r->nr_rings; i++)
+		ring_read(r, &r->rings[i], horizon_ns);
+	qsort(r->pending, r->nr_pending, sizeof(*r->pending), by_time);
+	for (size_t i = 0; i < r->nr_pending; i++) {
+		struct pending *p = &r->pending[i];
+
+		p->ev.path = p->path_at == SIZE_MAX ? NULL : r->paths + p->path_at;
+		handler(ctx, &p->ev);
+	}
+	r->nr_pending = 0;
+	r->nr_paths = 0;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Task life and executable mappings of the whole machine, from perf's own events. */
+#ifndef LB_COLLECT_TASK_RING_H
+#define LB_COLLECT_TASK_RING_H
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "collect/task_event.h"
+
+struct task_ring;
+
+/** Opens an event with its ring on every online CPU; events are kept from now on. */
+int task_ring_new(struct task_ring **ret, struct error *err);
+void task_ring_free(struct task_ring *r);
+DEFINE_CLEANUP(struct task_ring, task_ring_free);
+
+/** CPUs that came online since. */
+void task_ring_follow_cpus(struct task_ring *r);
+
+/** Readable (poll) when a ring is half full. */
+int task_ring_poll_fd(const struct task_ring *r);
+
+/**
+ * Hands every event so far to @handler, in order of time over all CPUs. An event
+ * that is being written while this runs comes with the next call.
+ */
+void task_ring_read(struct task_ring *r,
+		    void (*handler)(void *ctx, const struct task_event *ev), void *ctx);
+
+/** Bytes of all rings. */
+uint64_t task_ring_bytes(const struct task_ring *r);
+
+/**
+ * Decodes one record of @size bytes (header included). Pure.
+ * Return: 1 with *ret written, 0 when it is of no interest, -EBADMSG when malformed.
+ */
+int task_record_decode(const void *record, uint32_t size, struct task_event *ret);
+
+#endif

@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "collect/sampler.h"
+
+enum {
+	ON_RUN = 1 << COMMAND_RUN,
+	ON_RECORD = 1 << COMMAND_RECORD,
+	ON_ANNOTATE = 1 << COMMAND_ANNOTATE,
+	ON_REPORT = 1 << COMMAND_REPORT,
+	ON_DOCTOR = 1 << COMMAND_DOCTOR,
+	ON_SAMPLING = ON_RUN | ON_RECORD,
+	ON_VIEW = ON_ANNOTATE | ON_REPORT,
+	/* run shows its result at once, so it takes what concerns the listing too. */
+	ON_LISTING = ON_RUN | ON_VIEW,
+	ON_ALL = ON_SAMPLING | ON_VIEW | ON_DOCTOR,
+};
+
+#define MAX_PIDS 4096
+
+struct option_row {
+	const char *name; /* long; NULL ends the table */
+	char letter; /* 0: long only */
+	const char *arg; /* name of the argument; NULL: none */
+	unsigned int on; /* ON_* */
+	int (*parse)(struct options *o, const char *arg, struct error *err);
+	const char *help;
+};
+
+static int usage(struct error *err, const char *fmt, const char *option,
+		 const char *given)
+{
+	return error_set_exit(err, EXIT_USAGE, -EINVAL, fmt, option, given);
+}
+
+static int parse_freq(struct options *o, const char *arg, struct error *err)
+{
+	char *end;
+	unsigned long hz = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || *arg == '-' || hz < 1 || hz > SAMPLER_MAX_HZ)
+		return usage(err, "%s takes samples a second from 1 to 10000, not \"%s\"",
+			     "-F", arg);
+	o->freq_hz = (uint32_t)hz;
+	return 0;
+}
+
+static int parse_pid(struct options *o, const char *arg, struct error *err)
+{
+	char *end;
+	unsigned long pid = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || *arg == '-' || pid < 1 || pid > INT32_MAX)
+		return usage(err, "%s takes a process id, not \"%s\"", "-p", arg);
+	if (vec_grow(&o->pids, &o->cap_pids, o->nr_pids + 1, sizeof(*o->pids), MAX_PIDS))
+		return usage(err,
+			     "%s can be given 4096 times at most, the next one was %s",
+			     "-p", arg);
+	o->pids[o->nr_pids++] = (uint32_t)pid;
+	return 0;
+}
+
+static int parse_seconds(const char *option, const char *arg, double *ret,
+			 struct error *err)
+{
+	char *end;
+	double seconds = strtod(arg, &end);
+
+	if (end == arg || *end || !isfinite(seconds) || seconds < 0 || seconds > 1e7)
+		return usage(err, "%s takes seconds from 0 to 10000000, not \"%s\"",
+			     option, arg);
+	*ret = seconds;
+	return 0;
+}
+
+static int parse_duration(struct options *o, const char *arg, struct error *err)
+{
+	return parse_seconds("-d", arg, &o->duration_s, err);
+}
+
+static int parse_delay(struct options *o, const char *arg, struct error *err)
+{
+	return parse_seconds("--delay", arg, &o->delay_s, err);
+}
+
+static int parse_output(struct options *o, const char *arg, struct error *err)
+{
+	if (!*arg)
+		return usage(err, "%s takes a file name, not \"%s\"", "-o", arg);
+	o->output = arg;
+	o->output_given = true;
+	return 0;
+}
+
+static int parse_charge(struct options *o, const char *arg, struct error *err)
+{
+	if (!strcmp(arg, "line"))
+		o->attribution.charge = CHARGE_LINE;
+	else if (!strcmp(arg, "mine"))
+		o->attribution.charge = CHARGE_MINE;
+	else if (!strcmp(arg, "leaf"))
+		o->attribution.charge = CHARGE_LEAF;
+	else
+		return usage(err, "%s takes line, mine or leaf, not \"%s\"", "--charge",
+			     arg);
+	return 0;
+}
+
+static int parse_source_path(struct options *o, const char *arg, struct error *err)
+{
+	char *copy, *equals;
+
+	if (!strchr(arg, '=') || *arg == '=')
+		return usage(err, "%s takes OLD=NEW, two path prefixes, not \"%s\"",
+			     "--source-path", arg);
+	copy = strdup(arg);
+	if (!copy || vec_grow(&o->source_paths, &o->cap_source_paths,
+			      o->nr_source_paths + 1, sizeof(*o->source_paths), 64)) {
+		free(copy);
+		return usage(err, "%s can be given 64 times at most, the next one was %s",
+			     "--source-path", arg);
+	}
+	equals = strchr(copy, '=');
+	*equals = '\0';
+	o->source_paths[o->nr_source_paths++] =
+		(struct source_path_rule){.old_prefix = copy, .new_prefix = equals + 1};
+	return 0;
+}
+
+static int parse_context(struct options *o, const char *arg, struct error *err)
+{
+	char *end;
+	unsigned long lines = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || *arg == '-' || lines > 1000)
+		return usage(err, "%s takes a number of lines from 0 to 1000, not \"%s\"",
+			     "--context", arg);
+	o->context = (unsigned int)lines;
+	return 0;
+}
+
+static int parse_min_percent(struct options *o, const char *arg, struct error *err)
+{
+	char *end;
+	double percent = strtod(arg, &end);
+
+	if (end == arg || *end || !(percent >= 0 && percent <= 100))
+		return usage(err, "%s takes a percentage from 0 to 100, not \"%s\"",
+			     "--min-percent", arg);
+	o->min_share = percent / 100;
+	return 0;
+}
+
+static int parse_colour(struct options *o, const char *arg, struct error *err)
+{
+	if (!strcmp(arg, "auto"))
+		o->colour = COLOUR_AUTO;
+	else if (!strcmp(arg, "always"))
+		o->colour = COLOUR_ALWAYS;
+	else if (!strcmp(arg, "never"))
+		o->colour = COLOUR_NEVER;
+	else
+		return usage(err, "%s takes auto, always or never, not \"%s\"", "--color",
+			     arg);
+	return 0;
+}
+
+static int parse_dump(struct options *o, const char *arg, struct error *err)
+{
+	if (!strcmp(arg, "samples"))
+		o->dump = DUMP_SAMPLES;
+	else if (!strcmp(arg, "maps"))
+		o->dump = DUMP_MAPS;
+	else if (!strcmp(arg, "frames"))
+		o->dump = DUMP_FRAMES;
+	else
+		return usage(err, "%s takes samples, maps or frames, not \"%s\"",
+			     "--dump", arg);
+	return 0;
+}
+
+static int parse_file_filter(struct options *o, const char *arg, struct error *err)
+{
+	(void)err;
+	o->file_filter = arg;
+	return 0;
+}
+
+/* Options without an argument set one member. */
+#define FLAG(name, statement)                                                  \
+	static int name(struct options *o, const char *arg, struct error *err) \
+	{                                                                      \
+		(void)arg;                                                     \
+		(void)err;                                                     \
+		statement;                                                     \
+		return 0;                                                      \
+	}                                                                      \
+	struct name##_needs_semicolon
+
+FLAG(flag_all, o->whole_machine = true);
+FLAG(flag_tid, o->keep_tid = true);
+FLAG(flag_no_kernel_stack, o->no_kernel_stack = true);
+FLAG(flag_dry_run, o->dry_run = true);
+FLAG(flag_json, o->json = true);
+FLAG(flag_leaf, o->attribution.charge = CHARGE_LEAF);
+FLAG(flag_kernel, o->attribution.kernel = true);
+FLAG(flag_runtime, o->attribution.runtime = true);
+FLAG(flag_verbose, o->verbose++);
+FLAG(flag_help, (o->help_for = o->command, o->command = COMMAND_HELP));
+
+static const struct option_row option_rows[] = {
+	{"frequency", 'F', "HZ", ON_SAMPLING, parse_freq,
+	 "samples a second on each CPU, 1 to 10000 (default 99)"},
+	{"pid", 'p', "PID", ON_RECORD, parse_pid,
+	 "this process with its threads and children; may be repeated"},
+	{"all", 'a', NULL, ON_RECORD, flag_all, "every process of the machine"},
+	{"duration", 'd', "SECONDS", ON_RECORD, parse_duration,
+	 "how long to record (default: until Ctrl-C)"},
+	{"delay", 0, "SECONDS", ON_SAMPLING, parse_delay,
+	 "start sampling this much later"},
+	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
+	 "where to write the profile (default lineburn.pb.gz)"},
+	{"tid", 0, NULL, ON_SAMPLING, flag_tid, "tell threads apart"},
+	{"no-kernel-stack", 0, NULL, ON_SAMPLING, flag_no_kernel_stack,
+	 "keep only the innermost kernel function of a sample"},
+	{"dry-run", 0, NULL, ON_SAMPLING, flag_dry_run,
+	 "load and attach everything, then stop; run does not start the command"},
+	{"dump", 0, "WHAT", ON_SAMPLING, parse_dump,
+	 "print what passes between the stages: samples, maps or frames"},
+	{"json", 0, NULL, ON_VIEW | ON_DOCTOR, flag_json, "print JSON (docs/formats.md)"},
+	{"charge", 0, "WHAT", ON_LISTING, parse_charge,
+	 "line: innermost frame with a line (default); mine: the same outside of "
+	 "libraries; "
+	 "leaf: strictly the innermost frame"},
+	{"leaf", 0, NULL, ON_LISTING, flag_leaf, "the same as --charge=leaf"},
+	{"kernel", 0, NULL, ON_LISTING, flag_kernel, "charge kernel frames too"},
+	{"runtime", 0, NULL, ON_LISTING, flag_runtime,
+	 "charge the C code of interpreters too"},
+	{"source-path", 0, "OLD=NEW", ON_LISTING, parse_source_path,
+	 "look for sources below NEW where the debug info says OLD; may be repeated"},
+	{"context", 0, "N", ON_RUN | ON_ANNOTATE, parse_context,
+	 "source lines shown around a hot one (default 2)"},
+	{"min-percent", 0, "P", ON_LISTING, parse_min_percent,
+	 "leave out lines and functions below this share (default 0.5)"},
+	{"file", 0, "SUFFIX", ON_RUN | ON_ANNOTATE, parse_file_filter,
+	 "only source files whose path ends in SUFFIX"},
+	{"color", 0, "WHEN", ON_LISTING, parse_colour, "auto (default), always or never"},
+	{"verbose", 'v', NULL, ON_ALL, flag_verbose,
+	 "say what is done; -vv: every path that is tried"},
+	{"help", 'h', NULL, ON_ALL, flag_help, "print this help"},
+	{NULL, 0, NULL, 0, NULL, NULL},
+};
+
+static const struct command_row {
+	enum command command;
+	const char *name, *synopsis, *help;
+} command_rows[] = {
+	{COMMAND_RUN, "run", "run [OPTIONS] [--] CMD [ARG...]",
+	 "profile a command and its children, then print its hot lines"},
+	{COMMAND_RECORD, "record", "record [OPTIONS] -p PID | -a",
+	 "profile running processes, or the whole machine, into a file"},
+	{COMMAND_ANNOTATE, "annotate", "annotate [OPTIONS] [FILE|-]",
+	 "print hot lines within their source"},
+	{COMMAND_REPORT, "report", "report [OPTIONS] [FILE|-]", "print hot functions"},
+	{COMMAND_DOCTOR, "doctor", "doctor [OPTIONS]",
+	 "check what works on this system, what does not, and the remedy"},
+};
+
+static const struct command_row *command_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(command_rows); i++)
+		if (!strcmp(command_rows[i].name, name))
+			return &command_rows[i];
+	return NULL;
+}
+
+static void print_overview(void)
+{
+	puts("lineburn tells which source lines burn CPU.\n");
+	for (size_t i = 0; i < ARRAY_SIZE(command_rows); i++)
+		printf("  lineburn %-9s %s\n", command_rows[i].name,
+		       command_rows[i].help);
+	puts("\n\"lineburn COMMAND --help\" prints the options of a command.\n\n"
+	     "  lineburn run -- ./server --bench      hot lines of a command\n"
+	     "  lineburn record -a -d 30              the whole machine for 30 seconds\n"
+	     "  lineburn annotate                     hot lines of that recording");
+}
+
+void options_print_help(enum command command)
+{
+	const struct command_row *row = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(command_rows); i++)
+		if (command_rows[i].command == command)
+			row = &command_rows[i];
+	if (!row) {
+		print_overview();
+		return;
+	}
+	printf("usage: lineburn %s\n\n%s\n\n", row->synopsis, row->help);
+	for (const struct option_row *o = option_rows; o->name; o++) {
+		char left[64];
+
+		if (!(o->on & 1U << command))
+			continue;
+		snprintf(left, sizeof(left), "%s%c%s --%s%s%s", o->letter ? "-" : " ",
+			 o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
+			 o->arg ? "=" : "", o->arg ? o->arg : "");
+		printf("  %-28s %s\n", left, o->help);
+	}
+}
+
+/* Tables for getopt_long; each long option returns 1000 + its row. */
+struct getopt_tables {
+	char letters[2 * ARRAY_SIZE(option_rows) + 3];
+	struct option longs[ARRAY_SIZE(option_rows)];
+};
+
+static void make_getopt_tables(unsigned int on, bool stop_at_command,
+			       struct getopt_tables *ret)
+{
+	size_t nr_longs = 0, nr_letters = 0;
+
+	if (stop_at_command)
+		ret->letters[nr_letters++] = '+';
+	ret->letters[nr_letters++] = ':';
+	for (size_t i = 0; option_rows[i].name; i++) {
+		const struct option_row *o = &option_rows[i];
+
+		if (!(o->on & on))
+			continue;
+		ret->longs[nr_longs++] = (struct option){
+			.name = o->name,
+			.has_arg = o->arg ? required_argument : no_argument,
+			.val = 1000 + (int)i,
+		};
+		if (o->letter) {
+			ret->letters[nr_letters++] = o->letter;
+			if (o->arg)
+				ret->letters[nr_letters++] = ':';
+		}
+	}
+	ret->letters[nr_letters] = '\0';
+	ret->longs[nr_longs] = (struct option){0};
+}
+
+static const struct option_row *row_of(int value)
+{
+	if (value >= 1000)
+		return &option_rows[value - 1000];
+	for (const struct option_row *o = option_rows; o->name; o++)
+		if (o->letter == value)
+			return o;
+	return NULL;
+}
+
+static int parse_rows(int argc, char **argv, const struct command_row *command,
+		      struct options *o, struct error *err)
+{
+	struct getopt_tables tables;
+	int value;
+
+	make_getopt_tables(1U << command->command, command->command == COMMAND_RUN,
+			   &tables);
+	optind = 1;
+	opterr = 0;
+	while ((value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) !=
+	       -1) {
+		const struct option_row *row;
+		int rc;
+
+		if (value == '?')
+			return error_set_exit(
+				err, EXIT_USAGE, -EINVAL,
+				"unknown option \"%s\"; \"lineburn %s --help\" lists "
+				"what there is",
+				argv[optind - 1], command->name);
+		if (value == ':')
+			return error_set_exit(
+				err, EXIT_USAGE, -EINVAL,
+				"option \"%s\" needs an argument; see \"lineburn %s "
+				"--help\"",
+				argv[optind - 1], command->name);
+		row = row_of(value);
+		rc = row->parse(o, optarg, err);
+		if (rc)
+			return rc;
+		if (o->command == COMMAND_HELP)
+			return 0;
+	}
+	return 0;
+}
+
+/* What is left after the options, and what does not fit together. */
+static int check(int argc, char **argv, struct options *o, struct error *err)
+{
+	switch (o->command) {
+	case COMMAND_RUN:
+		if (optind == argc)
+			return error_set_exit(
+				err, EXIT_USAGE, -EINVAL,
+				"run needs a command: lineburn run -- CMD [ARG...]");
+		o->argv = argv + optind;
+		return 0;
+	case COMMAND_RECORD:
+		if (!o->whole_machine && !o->nr_pids)
+			return error_set_exit(
+				err, EXIT_USAGE, -EINVAL,
+				"record needs to know what: -p PID, or -a for the "
+				"whole machine");
+		if (o->whole_machine && o->nr_pids)
+			return error_set_exit(err, EXIT_USAGE, -EINVAL,
+					      "-a and -p exclude each other");
+		break;
+	case COMMAND_ANNOTATE:
+	case COMMAND_REPORT:
+		if (optind < argc)
+			o->input = argv[optind++];
+		break;
+	default:
+		break;
+	}
+	if (optind < argc)
+		return error_set_exit(err, EXIT_USAGE, -EINVAL,
+				      "unexpected argument \"%s\"", argv[optind]);
+	return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *ret, struct error *err)
+{
+	const struct command_row *command;
+	int rc;
+
+	*ret = (struct options){
+		.freq_hz = DEFAULT_FREQ_HZ,
+		.output = DEFAULT_OUTPUT,
+		.input = DEFAULT_OUTPUT,
+		.context = 2,
+		.min_share = 0.005,
+	};
+	if (argc < 2)
+		return error_set_exit(err, EXIT_USAGE, -EINVAL,
+				      "no command given; \"lineburn --help\" lists them");
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+	    !strcmp(argv[1], "help")) {
+		ret->command = COMMAND_HELP;
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		ret->command = COMMAND_VERSION;
+		return 0;
+	}
+	command = command_find(argv[1]);
+	if (!command)
+		return error_set_exit(
+			err, EXIT_USAGE, -EINVAL,
+			"unknown command \"%s\"; \"lineburn --help\" lists them",
+			argv[1]);
+	ret->command = command->command;
+	rc = parse_rows(argc - 1, argv + 1, command, ret, err);
+	if (!rc && ret->command != COMMAND_HELP)
+		rc = check(argc - 1, argv + 1, ret, err);
+	return rc;
+}
+
+void options_deinit(struct options *o)
+{
+	for (size_t i = 0; i < o->nr_source_paths; i++)
+		free((char *)o->source_paths[i].old_prefix);
+	free(o->source_paths);
+	free(o->pids);
+}
