@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/log.h"
+
+#define ENVIRON_MAX_BYTES (4u << 20)
+#define MAX_ANCESTORS     16
+
+extern char **environ;
+
+struct launch {
+	pid_t pid;
+	int go_fd; /* closing it lets the command start */
+	int failed_fd; /* carries errno when exec failed; closed by a good exec */
+	const char *command;
+	bool started;
+	bool ended;
+	int wait_status;
+	bool executed;
+};
+
+static bool parse_id(const char *text, unsigned long *ret)
+{
+	char *end;
+
+	if (!text || !*text)
+		return false;
+	*ret = strtoul(text, &end, 10);
+	return !*end && *ret < UINT32_MAX;
+}
+
+void launch_user_find(struct launch_user *ret)
+{
+	unsigned long uid, gid;
+	const struct passwd *pw;
+
+	*ret = (struct launch_user){.uid = geteuid(), .gid = getegid()};
+	if (geteuid() || !parse_id(getenv("SUDO_UID"), &uid) ||
+	    !parse_id(getenv("SUDO_GID"), &gid) || !uid)
+		return;
+	ret->is_other = true;
+	ret->uid = (uid_t)uid;
+	ret->gid = (gid_t)gid;
+	pw = getpwuid(ret->uid);
+	snprintf(ret->name, sizeof(ret->name), "%s", pw ? pw->pw_name : "");
+}
+
+/* Name and parent of a process from /proc/PID/stat; false when it is gone. */
+static bool read_stat(pid_t pid, char name[64], pid_t *ret_parent)
+{
+	char path[64];
+	_cleanup_free_ char *text = NULL;
+	char *open, *close;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (io_read_file(path, 4096, &text, &len))
+		return false;
+	open = strchr(text, '(');
+	close = strrchr(text, ')');
+	if (!open || !close || close < open)
+		return false;
+	*close = '\0';
+	snprintf(name, 64, "%s", open + 1);
+	return sscanf(close + 1, " %*c %d", ret_parent) == 1;
+}
+
+/* The outermost sudo among our ancestors was started with the caller's environment. */
+static pid_t find_sudo(void)
+{
+	pid_t pid = getppid(), found = 0;
+
+	for (int i = 0; i < MAX_ANCESTORS && pid > 1; i++) {
+		char name[64];
+		pid_t parent;
+
+		if (!read_stat(pid, name, &parent))
+			break;
+		if (!strcmp(name, "sudo"))
+			found = pid;
+		else if (found)
+			break;
+		pid = parent;
+	}
+	return found;
+}
+
+/* Splits NUL-separated text into a NULL-terminated array that points into it. */
+static char **split_environ(char *text, size_t len)
+{
+	size_t nr = 0;
+	char **env;
+
+	for (size_t i = 0; i < len; i++)
+		nr += !text[i];
+	env = calloc(nr + 1, sizeof(*env));
+	if (!env)
+		return NULL;
+	nr = 0;
+	for (char *s = text; s < text + len; s += strlen(s) + 1)
+		env[nr++] = s;
+	return env;
+}
+
+/* In the child only, so nothing is freed: the environment that sudo scrubbed. */
+static void restore_environ(void)
+{
+	char path[64];
+	char *text = NULL;
+	char **env;
+	size_t len;
+	pid_t sudo = find_sudo();
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", sudo);
+	if (sudo && !io_read_file(path, ENVIRON_MAX_BYTES, &text, &len)) {
+		env = split_environ(text, len);
+		if (env) {
+			environ = env;
+			return;
+		}
+	}
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+	unsetenv("SUDO_USER");
+	unsetenv("SUDO_COMMAND");
+}
+
+static int become(const struct launch_user *user)
+{
+	if (user->name[0] ? initgroups(user->name, user->gid) : setgroups(0, NULL))
+		return -errno;
+	if (setresgid(user->gid, user->gid, user->gid) ||
+	    setresuid(user->uid, user->uid, user->uid))
+		return -errno;
+	return 0;
+}
+
+static void report_failure(int fd, int code)
+{
+	if (write(fd, &code, sizeof(code)) != sizeof(code))
+		_exit(EXIT_OWN_FAILURE);
+}
+
+static void restore_signals(void)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sig == SIGINT || sig == SIGQUIT || sig == SIGPIPE || sig == SIGTERM ||
+		    sig == SIGHUP || sig == SIGCHLD)
+			signal(sig, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+_Noreturn static void child(char **argv, const struct launch_user *user, int go_fd,
+			    int failed_fd)
+{
+	char byte;
+	int rc = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* should lineburn die before the start */
+	if (read(go_fd, &byte, 1) != 1)
+		_exit(EXIT_OWN_FAILURE); /* never let go */
+	prctl(PR_SET_PDEATHSIG, 0);
+	restore_signals();
+	if (user->is_other) {
+		restore_environ();
+		rc = become(user);
+	}
+	if (!rc) {
+		execvp(argv[0], argv);
+		rc = -errno;
+	}
+	report_failure(failed_fd, -rc);
+	_exit(rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
+}
+
+int launch_new(char **argv, const struct launch_user *user, struct launch **ret,
+	       struct error *err)
+{
+	_cleanup_(launch_freep) struct launch *l = calloc(1, sizeof(*l));
+	int go[2] = {-1, -1}, failed[2] = {-1, -1};
+
+	if (!l)
+		return error_set(err, -ENOMEM, "out of memory");
+	l->go_fd = l->failed_fd = -1;
+	l->command = argv[0];
+	if (pipe2(go, O_CLOEXEC))
+		return error_set(err, -errno, "cannot start %s: %m", argv[0]);
+	l->go_fd = go[1];
+	if (pipe2(failed, O_CLOEXEC)) {
+		close(go[0]);
+		return error_set(err, -errno, "cannot start %s: %m", argv[0]);
+	}
+	l->failed_fd = failed[0];
+	fflush(NULL);
+	l->pid = fork();
+	if (l->pid == 0) {
+		close(go[1]);
+		close(failed[0]);
+		child(argv, user, go[0], failed[1]);
+	}
+	close(go[0]);
+	close(failed[1]);
+	if (l->pid < 0)
+		return error_set(err, -errno, "cannot start %s: %m", argv[0]);
+	*ret = take_ptr(l);
+	return 0;
+}
+
+void launch_free(struct launch *l)
+{
+	if (!l)
+		return;
+	if (l->go_fd >= 0)
+		close(l->go_fd);
+	if (l->failed_fd >= 0)
+		close(l->failed_fd);
+	if (l->pid > 0 && !l->started && !l->ended)
+		waitpid(l->pid, NULL, 0); /* it exits as its pipe is closed */
+	free(l);
+}
+
+pid_t launch_pid(const struct launch *l)
+{
+	return l->pid;
+}
+
+int launch_go(struct launch *l, struct error *err)
+{
+	int code = 0;
+	ssize_t n;
+
+	if (write(l->go_fd, "", 1) != 1)
+		return error_set(err, -errno, "cannot start %s: %m", l->command);
+	close(take_fd(&l->go_fd));
+	l->started = true;
+	do
+		n = read(l->failed_fd, &code, sizeof(code));
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof(code)) {
+		l->executed = true;
+		return 0;
+	}
+	waitpid(l->pid, &l->wait_status, 0);
+	l->ended = true;
+	errno = code;
+	return error_set_exit(err, code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
+			      -code, "cannot run %s: %m", l->command);
+}
+
+bool launch_has_ended(struct launch *l)
+{
+	if (!l->ended && waitpid(l->pid, &l->wait_status, WNOHANG) == l->pid)
+		l->ended = true;
+	return l->ended;
+}
+
+void launch_signal(const struct launch *l, int sig)
+{
+	if (!l->ended)
+		kill(l->pid, sig);
+}
+
+bool launch_was_executed(const struct launch *l)
+{
+	return l->executed;
+}
+
+int launch_exit_status(const struct launch *l)
+{
+	if (WIFSIGNALED(l->wait_status))
+		return 128 + WTERMSIG(l->wait_status);
+	return WEXITSTATUS(l->wait_status);
+}
+
+void launch_die_alike(const struct launch *l)
+{
+	struct rlimit no_core = {0, 0};
+	sigset_t one;
+	int sig;
+
+	if (!l->ended || !WIFSIGNALED(l->wait_status))
+		return;
+	sig = WTERMSIG(l->wait_status);
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(sig, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	raise(sig);
+}

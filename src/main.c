@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Parse, run, print the error if any, exit code. Nothing else. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/log.h"
+#include "doctor.h"
+#include "options.h"
+#include "pipeline.h"
+#include "symbolize/decoder.h"
+#include "worker/worker.h"
+
+static int run(const struct options *o, int *status, struct error *err)
+{
+	switch (o->command) {
+	case COMMAND_RUN:
+	case COMMAND_RECORD:
+		return pipeline_record(o, status, err);
+	case COMMAND_ANNOTATE:
+	case COMMAND_REPORT:
+		return pipeline_view(o, err);
+	case COMMAND_DOCTOR:
+		*status = doctor_run(o->json, stdout);
+		return 0;
+	case COMMAND_VERSION:
+		puts("lineburn " LINEBURN_VERSION);
+		return 0;
+	case COMMAND_HELP:
+	case COMMAND_NONE:
+		options_print_help(o->help_for);
+		return 0;
+	}
+	return 0;
+}
+
+static void print_error(const struct error *err)
+{
+	fputs("lineburn: ", stderr);
+	escape_terminal(stderr, err->text);
+	fputc('\n', stderr);
+}
+
+int main(int argc, char **argv)
+{
+	struct options o;
+	struct error err = {0};
+	int status = EXIT_OK;
+	int rc;
+
+	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
+		return worker_main(decoder_ops, NR_DECODER_OPS);
+	rc = options_parse(argc, argv, &o, &err);
+	if (!rc) {
+		log_set_level(o.verbose);
+		rc = run(&o, &status, &err);
+	}
+	options_deinit(&o);
+	if (rc) {
+		print_error(&err);
+		status = err.exit_code ? (int)err.exit_code : EXIT_FAILED;
+	}
+	return status;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Drained samples, merged over the drains: one row per program image, pair of
+ * stacks and state of the image's mappings. Raw addresses; nothing is named yet.
+ */
+#ifndef LB_ROWS_H
+#define LB_ROWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hashmap.h"
+#include "collect/sample.h"
+#include "process/process.h"
+
+#define ROWS_MAX (512u * 1024) /* then they are folded into the profile */
+
+struct row {
+	struct process *process; /* NULL: nothing is known */
+	uint64_t user_hash, kern_hash;
+	uint64_t epoch; /* rows of different epochs are never merged */
+	uint64_t count;
+	uint64_t first_ns, last_ns;
+	uint32_t tgid, exec_id;
+	uint32_t stack; /* offset in rows.stacks */
+	uint32_t status; /* enum lb_stack_status */
+};
+
+/* What a row's stack offset points at: this, then the user and the kernel frames. */
+struct row_stack {
+	char comm[16]; /* "" not known */
+	uint64_t cgroup_id;
+	uint32_t tid;
+	uint16_t nr_user, nr_kern;
+	bool user_leaf_is_return;
+	uint64_t ips[];
+};
+
+struct rows {
+	struct row *items;
+	size_t nr, cap;
+	struct hashmap index;
+	uint64_t *stacks; /* words */
+	size_t nr_words, cap_words;
+	struct hashmap stack_index;
+	uint64_t nr_samples; /* sum of counts */
+	uint64_t nr_dropped; /* samples for which memory was not to be had */
+};
+
+/**
+ * @process  whose sample it is, or NULL
+ * @epoch    changes when the same address may mean something else than before
+ */
+void rows_add(struct rows *rows, const struct sample *sample, struct process *process,
+	      uint64_t epoch);
+
+/** Memory held by the rows is full: fold them. */
+bool rows_is_full(const struct rows *rows);
+
+static inline const struct row_stack *rows_stack(const struct rows *rows,
+						 const struct row *row)
+{
+	return (const struct row_stack *)(rows->stacks + row->stack);
+}
+
+/** Empties the table; keeps nr_dropped. */
+void rows_clear(struct rows *rows);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A profile on the screen: attributed, with its sources, rendered. */
+#ifndef LB_VIEW_H
+#define LB_VIEW_H
+
+#include "base/error.h"
+#include "options.h"
+#include "profile/profile.h"
+
+/**
+ * Renders @p to stdout as the options say (run shows annotate's listing).
+ * @file_name  of the profile, for the listing's head; NULL: not from a file
+ */
+int view_show(const struct options *o, const struct profile *p, const char *file_name,
+	      struct error *err);
+
+#endif
