@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "collect/task_ring.h"
+
+/* Builds records byte by byte, as the kernel lays them out. */
+struct record {
+	uint8_t bytes[512];
+	uint32_t size;
+};
+
+static void put(struct record *r, const void *data, size_t len)
+{
+	memcpy(r->bytes + r->size, data, len);
+	r->size += (uint32_t)len;
+}
+
+static void put32(struct record *r, uint32_t v)
+{
+	put(r, &v, sizeof(v));
+}
+
+static void put64(struct record *r, uint64_t v)
+{
+	put(r, &v, sizeof(v));
+}
+
+static void begin(struct record *r, uint32_t type, uint16_t misc)
+{
+	memset(r, 0, sizeof(*r));
+	put32(r, type);
+	put(r, &misc, 2);
+	r->size += 2; /* size, set by end() */
+}
+
+/* pid, tid and time of sample_id_all */
+static void end(struct record *r, uint64_t time)
+{
+	uint16_t size;
+
+	put32(r, 1);
+	put32(r, 1);
+	put64(r, time);
+	size = (uint16_t)r->size;
+	memcpy(r->bytes + 6, &size, 2);
+}
+
+static void task_record(struct record *r, uint32_t type, uint32_t pid, uint32_t ppid,
+			uint32_t tid)
+{
+	begin(r, type, 0);
+	put32(r, pid);
+	put32(r, ppid);
+	put32(r, tid);
+	put32(r, 0);
+	put64(r, 5);
+	end(r, 77);
+}
+
+static void mmap2_record(struct record *r, uint16_t misc, const char *path)
+{
+	begin(r, PERF_RECORD_MMAP2, misc);
+	put32(r, 42);
+	put32(r, 43);
+	put64(r, 0x1000);
+	put64(r, 0x3000);
+	put64(r, 0x200);
+	if (misc) {
+		uint8_t id[24] = {20};
+
+		for (int i = 0; i < 20; i++)
+			id[4 + i] = (uint8_t)(0xa0 + i);
+		put(r, id, sizeof(id));
+	} else {
+		put32(r, 8);
+		put32(r, 1);
+		put64(r, 999);
+		put64(r, 0);
+	}
+	put32(r, 5);
+	put32(r, 2);
+	put(r, path, strlen(path) + 1);
+	while (r->size % 8)
+		put(r, "", 1);
+	end(r, 123);
+}
+
+static void forks_of_processes_are_told(void **state)
+{
+	struct record r;
+	struct task_event ev;
+
+	(void)state;
+	task_record(&r, PERF_RECORD_FORK, 10, 9, 10);
+	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), 1);
+	assert_int_equal(ev.kind, TASK_EVENT_FORK);
+	assert_int_equal(ev.pid, 10);
+	assert_int_equal(ev.ppid, 9);
+	assert_int_equal(ev.time_ns, 77);
+}
+
+static void threads_are_not(void **state)
+{
+	struct record r;
+	struct task_event ev;
+
+	(void)state;
+	task_record(&r, PERF_RECORD_FORK, 10, 10, 11);
+	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), 0);
+	task_record(&r, PERF_RECORD_EXIT, 10, 9, 11);
+	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), 0);
+	task_record(&r, PERF_RECORD_EXIT, 10, 9, 10);
+	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), 1);
+	assert_int_equal(ev.kind, TASK_EVENT_EXIT);
+}
+
+static void exec_is_a_comm_with_a_flag(void **state)
+{
+	struct record r;
+	struct task_event ev;
+	const char comm[16] = "hot loop";
+
+	(void)state;
+	for (int exec = 0; exec < 2; exec++) {
+		begin(&r, PERF_RECORD_COMM, exec ? PERF_RECORD_MISC_COMM_EXEC : 0);
+		put32(&r, 42);
+		put32(&r, 42);
+		put(&r, comm, sizeof(comm));
+		end(&r, 9);
+		assert_int_equal(task_record_decode(r.bytes, r.size, &ev), 1);
+		assert_int_equal(ev.kind, exec ? TASK_EVENT_EXEC : TASK_EVENT_COMM);
+		assert_string_equal(ev.comm, "hot loop");
+	}
+}
+
+static void mappings_carry_inode_or_build_id(void **state)
+{
+	struct record r;
+	struct task_event ev;
+
+	(void)state;
+	mmap2_record(&r, 0, "/usr/bin/thing");
+	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), 1);
+	assert_int_equal(ev.kind, TASK_EVENT_MMAP);
+	assert_int_equal(ev.pid, 42);
+	assert_int_equal(ev.start, 0x1000);
+	assert_int_equal(ev.end, 0x4000);
+	assert_int_equal(ev.file_off, 0x200);
+	assert_int_equal(ev.inode, 999);
+	assert_int_equal(ev.major, 8);
+	assert_int_equal(ev.build_id_len, 0);
+	assert_string_equal(ev.path, "/usr/bin/thing");
+
+	mmap2_record(&r, 1 << 14, "//anon");
+	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), 1);
+	assert_int_equal(ev.build_id_len, 20);
+	assert_int_equal(ev.build_id[0], 0xa0);
+	assert_int_equal(ev.build_id[19], 0xb3);
+	assert_int_equal(ev.inode, 0);
+}
+
+static void lost_records_are_counted(void **state)
+{
+	struct record r;
+	struct task_event ev;
+
+	(void)state;
+	begin(&r, PERF_RECORD_LOST, 0);
+	put64(&r, 1);
+	put64(&r, 321);
+	end(&r, 1);
+	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), 1);
+	assert_int_equal(ev.kind, TASK_EVENT_LOST);
+	assert_int_equal(ev.nr_lost, 321);
+}
+
+static void short_records_are_refused(void **state)
+{
+	struct record r;
+	struct task_event ev;
+
+	(void)state;
+	mmap2_record(&r, 0, "/usr/bin/thing");
+	for (uint32_t size = 0; size < r.size; size++)
+		assert_in_range(task_record_decode(r.bytes, size, &ev) + 1000,
+				1000 - EBADMSG, 1000 + 1);
+	/* A path without an end. */
+	mmap2_record(&r, 0, "/a");
+	memset(r.bytes + 72, 'x', r.size - 72 - 16);
+	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), -EBADMSG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(forks_of_processes_are_told),
+		cmocka_unit_test(threads_are_not),
+		cmocka_unit_test(exec_is_a_comm_with_a_flag),
+		cmocka_unit_test(mappings_carry_inode_or_build_id),
+		cmocka_unit_test(lost_records_are_counted),
+		cmocka_unit_test(short_records_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

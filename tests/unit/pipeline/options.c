@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "options.h"
+
+/* Splits @line at spaces and parses it as a command line. */
+static int parse(const char *line, struct options *o, struct error *err)
+{
+	static char copy[512], *argv[32];
+	int argc = 0;
+
+	strncpy(copy, line, sizeof(copy) - 1);
+	for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	*err = (struct error){0};
+	return options_parse(argc, argv, o, err);
+}
+
+static void good_lines(void **state)
+{
+	struct options o;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse("lineburn run -- ./a -F 3", &o, &err), 0);
+	assert_int_equal(o.command, COMMAND_RUN);
+	assert_int_equal(o.freq_hz, 99);
+	assert_string_equal(o.argv[0], "./a");
+	assert_string_equal(o.argv[2], "3");
+	assert_string_equal(o.output, "lineburn.pb.gz");
+	assert_false(o.output_given);
+	options_deinit(&o);
+
+	assert_int_equal(parse("lineburn run -F 999 -o x.pb.gz ls -l", &o, &err), 0);
+	assert_int_equal(o.freq_hz, 999);
+	assert_true(o.output_given);
+	assert_string_equal(o.argv[1], "-l");
+	options_deinit(&o);
+
+	assert_int_equal(parse("lineburn record -p 1 -p 22 -d 1.5 --tid", &o, &err), 0);
+	assert_int_equal(o.nr_pids, 2);
+	assert_int_equal(o.pids[1], 22);
+	assert_true(o.duration_s == 1.5);
+	assert_true(o.keep_tid);
+	options_deinit(&o);
+
+	assert_int_equal(
+		parse("lineburn annotate --json --charge=mine --source-path /a=/b "
+		      "--min-percent 1 f.pb.gz",
+		      &o, &err),
+		0);
+	assert_true(o.json);
+	assert_int_equal(o.attribution.charge, CHARGE_MINE);
+	assert_string_equal(o.source_paths[0].old_prefix, "/a");
+	assert_string_equal(o.source_paths[0].new_prefix, "/b");
+	assert_string_equal(o.input, "f.pb.gz");
+	options_deinit(&o);
+
+	assert_int_equal(parse("lineburn annotate -", &o, &err), 0);
+	assert_string_equal(o.input, "-");
+	options_deinit(&o);
+	assert_int_equal(parse("lineburn record --help", &o, &err), 0);
+	assert_int_equal(o.command, COMMAND_HELP);
+	assert_int_equal(o.help_for, COMMAND_RECORD);
+	options_deinit(&o);
+	assert_int_equal(parse("lineburn -vv", &o, &err), -EINVAL);
+	options_deinit(&o);
+}
+
+static void bad_lines_are_one_sentence(void **state)
+{
+	static const struct {
+		const char *line, *words;
+	} cases[] = {
+		{"lineburn", "no command"},
+		{"lineburn frobnicate", "\"frobnicate\""},
+		{"lineburn run", "run needs a command"},
+		{"lineburn run --nonsense ls", "\"--nonsense\""},
+		{"lineburn run -F 0 ls", "from 1 to 10000"},
+		{"lineburn run -F 10001 ls", "\"10001\""},
+		{"lineburn run -F -5 ls", "\"-5\""},
+		{"lineburn run -F 9x ls", "\"9x\""},
+		{"lineburn run -F", "needs an argument"},
+		{"lineburn run -p 3 ls", "unknown option"},
+		{"lineburn record", "-p PID, or -a"},
+		{"lineburn record -a -p 1", "exclude"},
+		{"lineburn record -p 0", "process id"},
+		{"lineburn record -p -1", "process id"},
+		{"lineburn record -a extra", "\"extra\""},
+		{"lineburn record -a -d nan", "\"nan\""},
+		{"lineburn record -a -d -1", "\"-1\""},
+		{"lineburn annotate --charge=all", "line, mine or leaf"},
+		{"lineburn annotate --source-path x", "OLD=NEW"},
+		{"lineburn annotate a b", "\"b\""},
+		{"lineburn report --color=blue", "auto, always or never"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct options o;
+		struct error err;
+
+		assert_true(parse(cases[i].line, &o, &err) < 0);
+		assert_int_equal(err.exit_code, EXIT_USAGE);
+		if (!strstr(err.text, cases[i].words))
+			fail_msg("%s: %s", cases[i].line, err.text);
+		options_deinit(&o);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_lines),
+		cmocka_unit_test(bad_lines_are_one_sentence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
