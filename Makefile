@@ -56,9 +56,9 @@ all: $(BIN)
 
 help:
 	@echo 'make                build ./lineburn'
-	@echo 'make check          unit, golden and CLI tests (no root)'
+	@echo 'make check          unit (golden output too) and CLI tests (no root)'
 	@echo 'make check-root     tests that sample real programs (root)'
-	@echo 'make unit|golden|cli  one kind of them'
+	@echo 'make unit|cli       one kind of them'
 	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10)'
 	@echo 'make bench          figures for docs/benchmarks.md (root, minutes)'
 	@echo 'make lint           include table, format, clang-tidy, shellcheck'
@@ -106,13 +106,11 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/*/*.c src/*/*.h src/*/*/*.c
 
 unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)
-golden: $(BIN)
-	@tests/golden/run.sh ./$(BIN)
-golden-update: $(BIN)
-	@tests/golden/run.sh --update ./$(BIN)
+golden-update: $(BUILD)/tests/unit/render/golden
+	@LB_GOLDEN_UPDATE=1 $<
 cli: $(BIN)
 	@tests/cli/run.sh ./$(BIN)
-check: unit golden cli
+check: unit cli
 check-root: $(BIN)
 	@tests/root/run.sh ./$(BIN)
 fuzz: $(FUZZ_BINS)
@@ -141,5 +139,5 @@ clean:
 
 -include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(UNIT_BINS:=.d)
 
-.PHONY: all help unit golden golden-update cli check check-root fuzz bench fmt lint install clean
+.PHONY: all help unit golden-update cli check check-root fuzz bench fmt lint install clean
 .SECONDARY:

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Hot lines within their source, hottest file first:
+ *
+ * /home/me/dither.c   self 61.2 %, total 98.3 %
+ *  self %  total %  line
+ *                    ...  dither_row
+ *                     40  for (x = 0; x < w; x++) {
+ *    12.1     12.1    41      old = row[x];
+ *    49.1     79.2    42      err[x] += diffuse(old, q);
+ *                               \_ 30.1 of it in sgemm_kernel (libblas.so.3)
+ */
+#include "render/render.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/figure.h"
+#include "render/file_filter.h"
+#include "render/functions.h"
+#include "render/hunk.h"
+#include "render/paint.h"
+#include "render/stream.h"
+#include "render/text.h"
+
+#define MAX_FALLBACK_FUNCTIONS 20
+#define MANY_FILES             3 /* from here on a table of contents helps */
+
+/* What every row needs to know. */
+struct listing {
+	const struct render_input *in;
+	const struct render_options *opts;
+	FILE *out;
+	double hottest; /* self share of the hottest line of all */
+	int digits; /* of the line numbers */
+};
+
+static void paint(const struct listing *l, enum paint paint)
+{
+	paint_begin(l->out, l->opts->colour, paint);
+}
+
+static void unpaint(const struct listing *l, enum paint paint)
+{
+	paint_end(l->out, l->opts->colour, paint);
+}
+
+/* Columns left of the source text: "%7s  %7s  %*u  ". */
+static size_t source_column(const struct listing *l)
+{
+	return 7 + 2 + 7 + 2 + (size_t)l->digits + 2;
+}
+
+/* Room from @column to the right edge, for text_cell(); 0: no limit. */
+static size_t room_from(const struct listing *l, size_t column)
+{
+	if (!l->opts->width)
+		return 0;
+	return l->opts->width > column + 10 ? l->opts->width - column : 10;
+}
+
+static double line_share(const struct listing *l, const struct weight *w)
+{
+	return share_of(l->in->attribution, w);
+}
+
+static bool is_blank(const char *text)
+{
+	return !text[strspn(text, " \t\r\f\v")];
+}
+
+static void print_source_cell(const struct listing *l,
+			      const struct attribution_line *line, const char *text)
+{
+	bool has_samples = line && (line->self.samples || line->total.samples);
+	enum paint style = !has_samples                                   ? PAINT_DIM
+			   : line_share(l, &line->self) >= l->hottest / 2 ? PAINT_BOLD
+									  : PAINT_PLAIN;
+
+	if (text && is_blank(text))
+		return;
+	text_spaces(l->out, 2);
+	if (text) {
+		paint(l, style);
+		text_cell(l->out, text, room_from(l, source_column(l)));
+		unpaint(l, style);
+	} else {
+		paint(l, PAINT_NAME);
+		text_cell(l->out, *line->function ? line->function : "[no name]",
+			  room_from(l, source_column(l)));
+		unpaint(l, PAINT_NAME);
+	}
+}
+
+static void print_callees(const struct listing *l, const struct attribution_line *line)
+{
+	for (size_t i = 0; i < line->nr_callees; i++) {
+		const struct attribution_callee *c = &line->callees[i];
+		double share = line_share(l, &c->self);
+		char buf[1024];
+
+		if (share <= 0 || share < l->opts->min_share)
+			continue;
+		snprintf(buf, sizeof(buf),
+			 *c->object ? "\\_ %s of it in %s (%s)" : "\\_ %s of it in %s",
+			 figure_percent(share).text,
+			 *c->function ? c->function : "code without a name", c->object);
+		text_spaces(l->out, source_column(l) + 2);
+		paint(l, PAINT_NAME);
+		text_cell(l->out, buf, room_from(l, source_column(l) + 2));
+		unpaint(l, PAINT_NAME);
+		fputc('\n', l->out);
+	}
+}
+
+/* @line or @text may be NULL, not both. */
+static void print_row(const struct listing *l, uint32_t number,
+		      const struct attribution_line *line, const char *text)
+{
+	double self = line ? line_share(l, &line->self) : 0;
+	double total = line ? line_share(l, &line->total) : 0;
+	bool mark = line && line->no_code && !(text && is_blank(text));
+	enum paint heat = mark ? PAINT_DIM : paint_heat(self, l->hottest);
+	enum paint number_paint = total > 0 ? PAINT_PLAIN : PAINT_DIM;
+
+	paint(l, heat);
+	fprintf(l->out, "%7s", mark ? "-" : figure_percent(self).text);
+	unpaint(l, heat);
+	fprintf(l->out, "  %7s  ", figure_percent(total).text);
+	paint(l, number_paint);
+	fprintf(l->out, "%*" PRIu32, l->digits, number);
+	unpaint(l, number_paint);
+	print_source_cell(l, line, text);
+	fputc('\n', l->out);
+	if (line)
+		print_callees(l, line);
+}
+
+/* "...  dither_row": lines left out, and the function that follows. */
+static void print_gap(const struct listing *l, const char *function)
+{
+	paint(l, PAINT_DIM);
+	text_spaces(l->out, source_column(l) - 2 - strlen("..."));
+	fputs("...", l->out);
+	unpaint(l, PAINT_DIM);
+	if (*function) {
+		text_spaces(l->out, 2);
+		paint(l, PAINT_NAME);
+		text_cell(l->out, function, room_from(l, source_column(l)));
+		unpaint(l, PAINT_NAME);
+	}
+	fputc('\n', l->out);
+}
+
+/* Returns how many lines with samples were printed; adds their self to @printed. */
+static size_t print_hunks(const struct listing *l, const struct attribution_file *f,
+			  struct weight *printed)
+{
+	struct hunks hunks = hunks_of(l->in->attribution, f, l->opts);
+	struct hunk hunk;
+	const char *function = "";
+	size_t nr_printed = 0;
+
+	while (hunks_next(&hunks, &hunk)) {
+		struct hunk_row row;
+
+		/* Names that were just said, or that the code shows, are noise. */
+		bool is_known = hunk.function == function || hunk_shows_function(&hunk);
+
+		if (f->source.found && hunk.first > 1)
+			print_gap(l, is_known ? "" : hunk.function);
+		function = hunk.function;
+		while (hunk_next_row(&hunk, &row)) {
+			print_row(l, row.number, row.line, row.text);
+			if (!row.line || !row.line->total.samples)
+				continue;
+			nr_printed++;
+			printed->samples += row.line->self.samples;
+			printed->cpu_ns += row.line->self.cpu_ns;
+		}
+	}
+	return nr_printed;
+}
+
+static void print_file_heading(const struct listing *l, const struct attribution_file *f)
+{
+	struct text_margins margins = {l->opts->width, 2, 2};
+	char figures[64];
+
+	snprintf(figures, sizeof(figures), "   self %.1f %%, total %.1f %%",
+		 100 * line_share(l, &f->self), 100 * line_share(l, &f->total));
+	fputc('\n', l->out);
+	paint(l, PAINT_BOLD);
+	text_cell_tail(l->out, f->path, room_from(l, strlen(figures)));
+	unpaint(l, PAINT_BOLD);
+	fprintf(l->out, "%s\n", figures);
+	if (*f->source.note) {
+		paint(l, PAINT_WARNING);
+		text_sentence(l->out, &margins, "%s", f->source.note);
+		unpaint(l, PAINT_WARNING);
+	}
+	paint(l, PAINT_DIM);
+	fprintf(l->out, " self %%  total %%  %*s\n", l->digits, "line");
+	unpaint(l, PAINT_DIM);
+}
+
+static struct weight weight_minus(const struct weight *a, const struct weight *b)
+{
+	return (struct weight){
+		.samples = a->samples > b->samples ? a->samples - b->samples : 0,
+		.cpu_ns = a->cpu_ns > b->cpu_ns ? a->cpu_ns - b->cpu_ns : 0,
+	};
+}
+
+static void print_file(struct listing *l, const struct attribution_file *f)
+{
+	struct weight printed = {0}, rest;
+	size_t nr_with_samples = 0, nr_printed;
+	uint32_t last = f->nr_lines ? f->lines[f->nr_lines - 1].line : 0;
+
+	l->digits = 4;
+	for (uint32_t n = last / 10000; n; n /= 10)
+		l->digits++;
+	for (size_t i = 0; i < f->nr_lines; i++)
+		nr_with_samples += f->lines[i].total.samples > 0;
+
+	print_file_heading(l, f);
+	nr_printed = print_hunks(l, f, &printed);
+	if (nr_printed >= nr_with_samples)
+		return;
+	rest = weight_minus(&f->self, &printed);
+	paint(l, PAINT_DIM);
+	fprintf(l->out, "%7s           %*s  %s below %.3g %%\n",
+		figure_percent(line_share(l, &rest)).text, l->digits, "...",
+		figure_count(nr_with_samples - nr_printed, "more line", "more lines")
+			.text,
+		100 * l->opts->min_share);
+	unpaint(l, PAINT_DIM);
+}
+
+static bool is_wanted(const struct listing *l, const struct attribution_file *f)
+{
+	double total = line_share(l, &f->total), self = line_share(l, &f->self);
+
+	if (l->opts->file_filter)
+		return file_filter_matches(l->opts, f->path) && (total > 0 || self > 0);
+	return (total > 0 && total >= l->opts->min_share) ||
+	       (self > 0 && self >= l->opts->min_share);
+}
+
+static size_t count_wanted(const struct listing *l)
+{
+	const struct attribution *a = l->in->attribution;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < a->nr_files; i++)
+		nr += is_wanted(l, &a->files[i]);
+	if (l->opts->max_files && nr > l->opts->max_files)
+		nr = l->opts->max_files;
+	return nr;
+}
+
+/* What the columns mean; one sentence each, so that nobody needs the manual. */
+static void print_legend(const struct listing *l)
+{
+	const struct attribution *a = l->in->attribution;
+	struct text_margins margins = {l->opts->width, 0, 0};
+	static const char *const self_words[] = {
+		[CHARGE_LINE] = "CPU on the line itself, with the code it calls that has "
+				"no source lines",
+		[CHARGE_MINE] =
+			"CPU on the line itself, with the libraries that it calls",
+		[CHARGE_LEAF] =
+			"CPU of the line's own instructions, nothing that it calls",
+	};
+	char error[64] = "";
+	double margin = 0;
+	bool has_no_code = false;
+
+	for (size_t i = 0; i < a->nr_files; i++)
+		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
+			const struct attribution_line *line = &a->files[i].lines[j];
+			double half = (line->ci95_high - line->ci95_low) / 2;
+
+			margin = half > margin ? half : margin;
+			has_no_code = has_no_code || line->no_code;
+		}
+	/* With few samples the head has said it already, and better. */
+	if (a->all.samples >= RENDER_FEW_SAMPLES && margin > 0)
+		snprintf(error, sizeof(error),
+			 " Shares of self are good to +-%.1f points.", 100 * margin);
+	fputc('\n', l->out);
+	paint(l, PAINT_DIM);
+	text_sentence(l->out, &margins,
+		      "self: %s. total: CPU while the line is anywhere on the stack.%s%s",
+		      self_words[a->options.charge],
+		      has_no_code ? " -: no machine code, optimised away or merged." : "",
+		      error);
+	unpaint(l, PAINT_DIM);
+}
+
+static void print_contents(const struct listing *l, size_t nr_wanted)
+{
+	const struct attribution *a = l->in->attribution;
+
+	fputc('\n', l->out);
+	paint(l, PAINT_DIM);
+	fputs(" self %  total %  file\n", l->out);
+	unpaint(l, PAINT_DIM);
+	for (size_t i = 0; i < a->nr_files && nr_wanted; i++) {
+		const struct attribution_file *f = &a->files[i];
+
+		if (!is_wanted(l, f))
+			continue;
+		nr_wanted--;
+		fprintf(l->out, "%7s  %7s  ",
+			figure_percent(line_share(l, &f->self)).text,
+			figure_percent(line_share(l, &f->total)).text);
+		text_cell_tail(l->out, f->path, room_from(l, 18));
+		fputc('\n', l->out);
+	}
+}
+
+static void print_files(struct listing *l, size_t nr_wanted)
+{
+	const struct attribution *a = l->in->attribution;
+	struct weight rest = {0};
+	size_t nr_rest = 0;
+
+	for (size_t i = 0; i < a->nr_files; i++) {
+		const struct attribution_file *f = &a->files[i];
+
+		if (nr_wanted && is_wanted(l, f)) {
+			nr_wanted--;
+			print_file(l, f);
+			continue;
+		}
+		nr_rest++;
+		rest.samples += f->self.samples;
+		rest.cpu_ns += f->self.cpu_ns;
+	}
+	if (!nr_rest)
+		return;
+	paint(l, PAINT_DIM);
+	fprintf(l->out, "\n%s not shown, self %.1f %% together\n",
+		figure_count(nr_rest, "more file", "more files").text,
+		100 * line_share(l, &rest));
+	unpaint(l, PAINT_DIM);
+}
+
+/* Nothing has a line: why, what helps, and the hottest functions meanwhile. */
+static void print_functions_instead(const struct listing *l)
+{
+	const struct attribution *a = l->in->attribution;
+	struct text_margins margins = {l->opts->width, 0, 0};
+	const struct attribution_miss *m = a->nr_misses ? &a->misses[0] : NULL;
+
+	fputc('\n', l->out);
+	paint(l, PAINT_WARNING);
+	if (m)
+		text_sentence(l->out, &margins,
+			      "No sample has a source line; mostly because: %s.%s%s%s "
+			      "The hottest functions:",
+			      miss_text(m->miss),
+			      *miss_remedy(m->miss) ? " Remedy: " : "",
+			      miss_remedy(m->miss), *miss_remedy(m->miss) ? "." : "");
+	else
+		text_sentence(l->out, &margins,
+			      "No sample has a source line: the profile names none. The "
+			      "hottest functions:");
+	unpaint(l, PAINT_WARNING);
+	fputc('\n', l->out);
+	functions_table(l->in, l->opts, MAX_FALLBACK_FUNCTIONS, l->out);
+}
+
+static void print_no_such_file(const struct listing *l)
+{
+	struct text_margins margins = {l->opts->width, 0, 0};
+
+	fputc('\n', l->out);
+	if (l->opts->file_filter)
+		text_sentence(
+			l->out, &margins,
+			"No file of this profile ends in \"%s\". Without --file the "
+			"hottest files are listed.",
+			l->opts->file_filter);
+	else
+		text_sentence(
+			l->out, &margins,
+			"Every file is below %.3g %%. --min-percent 0 lists them all.",
+			100 * l->opts->min_share);
+}
+
+int render_annotate(const struct render_input *in, const struct render_options *opts,
+		    FILE *out)
+{
+	const struct attribution *a = in->attribution;
+	struct listing l = {.in = in, .opts = opts, .out = out};
+	size_t nr_wanted;
+
+	for (size_t i = 0; i < a->nr_files; i++)
+		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
+			double self = share_of(a, &a->files[i].lines[j].self);
+
+			l.hottest = self > l.hottest ? self : l.hottest;
+		}
+	nr_wanted = count_wanted(&l);
+
+	render_head(in, opts, out);
+	if (nr_wanted) {
+		print_legend(&l);
+		if (nr_wanted >= MANY_FILES)
+			print_contents(&l, nr_wanted);
+		print_files(&l, nr_wanted);
+	} else if (a->nr_files) {
+		print_no_such_file(&l);
+	} else if (a->all.samples || a->all.cpu_ns) {
+		print_functions_instead(&l);
+	}
+	render_misses(in, opts, out);
+	return stream_finish(out);
+}

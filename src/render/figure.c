@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "render/figure.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+double share_of(const struct attribution *a, const struct weight *w)
+{
+	if (a->all.cpu_ns)
+		return (double)w->cpu_ns / (double)a->all.cpu_ns;
+	if (a->all.samples)
+		return (double)w->samples / (double)a->all.samples;
+	return 0;
+}
+
+struct figure figure_percent(double share)
+{
+	struct figure f = {""};
+
+	if (share <= 0)
+		return f;
+	if (share < 0.0005)
+		snprintf(f.text, sizeof(f.text), "<0.1");
+	else
+		snprintf(f.text, sizeof(f.text), "%.1f", 100 * share);
+	return f;
+}
+
+struct figure figure_time(uint64_t ns)
+{
+	double seconds = (double)ns / 1e9;
+	struct figure f;
+
+	if (seconds < 0.0995)
+		snprintf(f.text, sizeof(f.text), "%.*f ms", seconds < 0.00995 ? 1 : 0,
+			 seconds * 1e3);
+	else
+		snprintf(f.text, sizeof(f.text), "%.*f s",
+			 seconds < 9.995   ? 2
+			 : seconds < 99.95 ? 1
+					   : 0,
+			 seconds);
+	return f;
+}
+
+struct figure figure_bytes(uint64_t bytes)
+{
+	struct figure f;
+
+	if (bytes < 10u << 20)
+		snprintf(f.text, sizeof(f.text), "%" PRIu64 " KB", (bytes + 1023) >> 10);
+	else
+		snprintf(f.text, sizeof(f.text), "%" PRIu64 " MB", bytes >> 20);
+	return f;
+}
+
+struct figure figure_count(uint64_t nr, const char *singular, const char *plural)
+{
+	struct figure f;
+
+	snprintf(f.text, sizeof(f.text), "%" PRIu64 " %s", nr,
+		 nr == 1 ? singular : plural);
+	return f;
+}

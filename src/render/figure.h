@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Numbers as people read them. Every rounding of the text formats is here. */
+#ifndef LB_RENDER_FIGURE_H
+#define LB_RENDER_FIGURE_H
+
+#include <stdint.h>
+
+#include "profile/attribution.h"
+
+/* Below this many samples the shares are said to be rough. */
+#define RENDER_FEW_SAMPLES 100
+
+struct figure {
+	char text[32];
+};
+
+/** Share 0..1 of all CPU time; of all samples where the profile has no CPU time. */
+double share_of(const struct attribution *a, const struct weight *w);
+
+/** "34.9" for 0.349; "<0.1" for what would round to nothing; "" for 0. */
+struct figure figure_percent(double share);
+
+/** "5.02 s", "60.4 s", "312 s", "41 ms". */
+struct figure figure_time(uint64_t ns);
+
+/** "812 KB", "34 MB"; 1 MB is 2^20. */
+struct figure figure_bytes(uint64_t bytes);
+
+/** "1 sample", "2 samples", "1 process", "2 processes"... */
+struct figure figure_count(uint64_t nr, const char *singular, const char *plural);
+
+#endif

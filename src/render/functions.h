@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The table of functions, for report, and for annotate when nothing has a line. */
+#ifndef LB_RENDER_FUNCTIONS_H
+#define LB_RENDER_FUNCTIONS_H
+
+#include "render/render.h"
+
+/** Prints at most @max_rows (0: all) functions of at least opts->min_share. */
+void functions_table(const struct render_input *in, const struct render_options *opts,
+		     size_t max_rows, FILE *out);
+
+#endif

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The opening lines of every listing:
+ *
+ * lineburn: 5012 samples at 999 Hz: CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is
+ *           waiting
+ *           94.1 % with a source line, 4.9 % function only, 1.0 % unknown; 12.0 % in
+ *           the kernel; 0 lost, 45 ticks missed (0.9 %)
+ *           command: ./dither --fast in.png
+ */
+#include "render/render.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/figure.h"
+#include "render/paint.h"
+#include "render/summary.h"
+#include "render/text.h"
+
+#define TITLE        "lineburn: "
+#define TITLE_COLUMN (sizeof(TITLE) - 1)
+
+static struct text_margins margins_of(const struct render_options *opts)
+{
+	return (struct text_margins){opts->width, TITLE_COLUMN, TITLE_COLUMN};
+}
+
+/* "CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is waiting": what is not seen. */
+static void describe_time(char *buf, size_t size, const struct render_input *in,
+			  const struct summary *s)
+{
+	const struct profile_extra *extra = &in->profile->extra;
+	uint64_t cpu_ns = in->attribution->all.cpu_ns;
+	struct figure cpu = figure_time(cpu_ns), wall = figure_time(s->wall_ns);
+	char cpus[48] = "";
+
+	if (!cpu_ns) {
+		snprintf(buf, size, "their CPU time is not known");
+		return;
+	}
+	if (!s->wall_ns) {
+		snprintf(buf, size, "CPU %s; waiting is not sampled", cpu.text);
+		return;
+	}
+	if (extra->nr_cpus)
+		snprintf(cpus, sizeof(cpus), " on %s",
+			 figure_count(extra->nr_cpus, "CPU", "CPUs").text);
+	if (extra->nr_cpus && extra->target && !strcmp(extra->target, "-a"))
+		snprintf(buf, size, "CPU %s of %s (%s for %s); the rest is idle",
+			 cpu.text, figure_time(s->wall_ns * extra->nr_cpus).text,
+			 cpus + strlen(" on "), wall.text);
+	else if (cpu_ns < s->wall_ns)
+		snprintf(buf, size, "CPU %s of %s wall%s; the rest is waiting", cpu.text,
+			 wall.text, cpus);
+	else
+		snprintf(buf, size, "CPU %s in %s wall%s; waiting is not sampled",
+			 cpu.text, wall.text, cpus);
+}
+
+static void print_first_line(const struct render_input *in,
+			     const struct render_options *opts, const struct summary *s,
+			     FILE *out)
+{
+	struct text_margins margins = {opts->width, 0, TITLE_COLUMN};
+	char rate[48] = "", time[192];
+
+	if (s->freq_hz > 0)
+		snprintf(rate, sizeof(rate), " at %.*f Hz", s->freq_hz < 10 ? 1 : 0,
+			 s->freq_hz);
+	describe_time(time, sizeof(time), in, s);
+
+	paint_begin(out, opts->colour, PAINT_BOLD);
+	text_sentence(
+		out, &margins, TITLE "%s%s: %s",
+		figure_count(in->attribution->all.samples, "sample", "samples").text,
+		rate, time);
+	paint_end(out, opts->colour, PAINT_BOLD);
+}
+
+/* "94.1 % with a source line, ...; 0 lost, 45 ticks missed (0.9 %)" */
+static void print_shares(const struct render_input *in, const struct render_options *opts,
+			 const struct summary *s, FILE *out)
+{
+	const struct attribution *a = in->attribution;
+	const struct profile_losses *l = &in->profile->extra.losses;
+	struct text_margins margins = margins_of(opts);
+	char overlap[96] = "", losses[128];
+
+	if (a->kernel.samples)
+		snprintf(overlap, sizeof(overlap), "; %.1f %% in the kernel",
+			 100 * share_of(a, &a->kernel));
+	if (a->incomplete_stacks.samples)
+		snprintf(overlap + strlen(overlap), sizeof(overlap) - strlen(overlap),
+			 "%s %.1f %% with an incomplete stack",
+			 a->kernel.samples ? "," : ";",
+			 100 * share_of(a, &a->incomplete_stacks));
+	if (!in->profile->extra.present)
+		snprintf(losses, sizeof(losses), "losses are not known");
+	else
+		snprintf(losses, sizeof(losses), "%" PRIu64 " lost, %s missed (%.1f %%)",
+			 s->lost, figure_count(l->missed, "tick", "ticks").text,
+			 l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
+	text_sentence(out, &margins,
+		      "%.1f %% with a source line, %.1f %% function only, %.1f %% "
+		      "unknown%s; %s",
+		      100 * share_of(a, &a->with_line),
+		      100 * share_of(a, &a->function_only),
+		      100 * share_of(a, &a->unknown), overlap, losses);
+}
+
+/* What ran, or what was asked for, and the file it is read from. */
+static void print_origin(const struct render_input *in, const struct render_options *opts,
+			 FILE *out)
+{
+	const struct profile_extra *extra = &in->profile->extra;
+	struct text_margins margins = margins_of(opts);
+	char buf[2048] = "";
+	size_t used = 0;
+
+	for (const char **arg = extra->command; arg && *arg && used < sizeof(buf);
+	     arg++) {
+		bool quote = !**arg || strpbrk(*arg, " '\"$;&|<>*?");
+		int n = snprintf(buf + used, sizeof(buf) - used, quote ? " '%s'" : " %s",
+				 *arg);
+
+		used += (size_t)n;
+	}
+	if (used)
+		text_sentence(out, &margins, "command:%s", buf);
+	else if (extra->target && *extra->target)
+		text_sentence(out, &margins, "recorded: %s", extra->target);
+	if (in->file_name)
+		text_sentence(out, &margins, "file: %s", in->file_name);
+}
+
+static const struct attribution_line *hottest_line(const struct attribution *a)
+{
+	const struct attribution_line *best = NULL;
+
+	for (size_t i = 0; i < a->nr_files; i++)
+		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
+			const struct attribution_line *l = &a->files[i].lines[j];
+
+			if (!best || l->self.samples > best->self.samples)
+				best = l;
+		}
+	return best && best->self.samples ? best : NULL;
+}
+
+static void warn_of_few_samples(const struct render_input *in,
+				const struct render_options *opts, FILE *out)
+{
+	const struct attribution *a = in->attribution;
+	const struct attribution_line *hottest = hottest_line(a);
+	struct text_margins margins = margins_of(opts);
+	const char *remedy = "Record for longer, or with a higher -F.";
+
+	paint_begin(out, opts->colour, PAINT_WARNING);
+	if (hottest)
+		text_sentence(out, &margins,
+			      "Only %s, so shares are rough: the %.1f %% of the hottest "
+			      "line may in truth be anything from %.0f %% to %.0f %%. %s",
+			      figure_count(a->all.samples, "sample", "samples").text,
+			      100 * share_of(a, &hottest->self), 100 * hottest->ci95_low,
+			      100 * hottest->ci95_high, remedy);
+	else
+		text_sentence(out, &margins, "Only %s, so shares are rough. %s",
+			      figure_count(a->all.samples, "sample", "samples").text,
+			      remedy);
+	paint_end(out, opts->colour, PAINT_WARNING);
+}
+
+void render_head(const struct render_input *in, const struct render_options *opts,
+		 FILE *out)
+{
+	const struct attribution *a = in->attribution;
+	struct summary s = summary_of(in->profile);
+	struct text_margins margins = {opts->width, 0, TITLE_COLUMN};
+
+	if (!a->all.samples && !a->all.cpu_ns) {
+		paint_begin(out, opts->colour, PAINT_BOLD);
+		text_sentence(out, &margins, TITLE "no samples%s%s",
+			      s.wall_ns ? " in " : "",
+			      s.wall_ns ? figure_time(s.wall_ns).text : "");
+		paint_end(out, opts->colour, PAINT_BOLD);
+		print_origin(in, opts, out);
+		margins.first = TITLE_COLUMN;
+		text_sentence(
+			out, &margins,
+			"What was recorded used no CPU, or too little to be met by "
+			"a tick: waiting is not sampled. Record for longer, or with "
+			"a higher -F.");
+		return;
+	}
+	print_first_line(in, opts, &s, out);
+	print_shares(in, opts, &s, out);
+	print_origin(in, opts, out);
+	if (a->all.samples && a->all.samples < RENDER_FEW_SAMPLES)
+		warn_of_few_samples(in, opts, out);
+}

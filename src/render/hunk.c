@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "render/hunk.h"
+
+#include <string.h>
+
+#include "render/figure.h"
+
+struct hunks hunks_of(const struct attribution *a, const struct attribution_file *f,
+		      const struct render_options *opts)
+{
+	return (struct hunks){
+		.attribution = a,
+		.file = f,
+		.min_share = opts->min_share,
+		.context = f->source.found ? opts->context : 0,
+	};
+}
+
+static bool is_hot(const struct hunks *h, const struct attribution_line *l)
+{
+	double self = share_of(h->attribution, &l->self);
+	double total = share_of(h->attribution, &l->total);
+	double share = self > total ? self : total;
+
+	return share > 0 && share >= h->min_share;
+}
+
+static size_t next_hot(const struct hunks *h, size_t i)
+{
+	while (i < h->file->nr_lines && !is_hot(h, &h->file->lines[i]))
+		i++;
+	return i;
+}
+
+bool hunks_next(struct hunks *h, struct hunk *ret)
+{
+	const struct attribution_file *f = h->file;
+	size_t i = next_hot(h, h->next_hot);
+	uint64_t line, last;
+
+	if (i == f->nr_lines)
+		return false;
+	line = f->lines[i].line;
+	*ret = (struct hunk){
+		.file = f,
+		.first = line > h->context ? line - h->context : 1,
+		.first_hot = line,
+		.function = f->lines[i].function,
+	};
+	/* A gap of one line would cost a row as well: show the line instead. */
+	do {
+		last = line + h->context;
+		i = next_hot(h, i + 1);
+		line = i < f->nr_lines ? f->lines[i].line : 0;
+	} while (i < f->nr_lines && line <= last + h->context + (h->context ? 2 : 1));
+
+	ret->last = last;
+	ret->next_number = ret->first;
+	while (h->next_line < f->nr_lines && f->lines[h->next_line].line < ret->first)
+		h->next_line++;
+	ret->next_line = h->next_line;
+	h->next_hot = i;
+	return true;
+}
+
+bool hunk_next_row(struct hunk *h, struct hunk_row *ret)
+{
+	const struct attribution_file *f = h->file;
+
+	for (;;) {
+		const struct attribution_line *line =
+			h->next_line < f->nr_lines ? &f->lines[h->next_line] : NULL;
+		const char *text = NULL;
+		uint64_t number = h->next_number;
+
+		/* Past the text only lines with figures are left: jump to them. */
+		if (number > f->source.nr_lines) {
+			if (!line)
+				return false;
+			number = line->line;
+		}
+		if (number > h->last)
+			return false;
+		h->next_number = number + 1;
+		if (number <= f->source.nr_lines)
+			text = f->source.lines[number - 1];
+		if (line && line->line == number)
+			h->next_line++;
+		else
+			line = NULL;
+		if (!text && !line)
+			continue;
+		*ret = (struct hunk_row){(uint32_t)number, line, text};
+		return true;
+	}
+}
+
+/* "ns::List<int>::push(int const&)" -> "push"; an odd name may come out whole. */
+static void bare_name(char *buf, size_t size, const char *function)
+{
+	size_t len = strcspn(function, "(<");
+	size_t start = len;
+
+	while (start && function[start - 1] != ':' && function[start - 1] != '.' &&
+	       function[start - 1] != ' ')
+		start--;
+	snprintf(buf, size, "%.*s", (int)(len - start), function + start);
+}
+
+bool hunk_shows_function(const struct hunk *h)
+{
+	const struct attribution_source *source = &h->file->source;
+	char name[256];
+
+	bare_name(name, sizeof(name), h->function);
+	if (!*name)
+		return false;
+	for (uint64_t n = h->first; n <= h->first_hot && n <= source->nr_lines; n++)
+		if (source->lines[n - 1] && strstr(source->lines[n - 1], name))
+			return true;
+	return false;
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The closing lines of every listing: what could not be shown, and the remedy.
+ *
+ * Samples without a source line:
+ *   4.9 %  a symbol was found, but no line table: libopenblas.so, libm.so.6.
+ *          Remedy: build with -g, install the debug package, ...
+ * Losses and limits:
+ *   45 ticks (0.9 %) never ran, because interrupts were off. A lower -F misses fewer.
+ */
+#include "render/render.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/figure.h"
+#include "render/paint.h"
+#include "render/summary.h"
+#include "render/text.h"
+
+/* A place to put sentences that prints its heading before the first of them. */
+struct section {
+	FILE *out;
+	const struct render_options *opts;
+	const char *heading;
+	bool begun;
+};
+
+static void section_begin(struct section *s)
+{
+	if (s->begun)
+		return;
+	s->begun = true;
+	fputc('\n', s->out);
+	paint_begin(s->out, s->opts->colour, PAINT_BOLD);
+	fputs(s->heading, s->out);
+	paint_end(s->out, s->opts->colour, PAINT_BOLD);
+	fputc('\n', s->out);
+}
+
+static void append_objects(char *buf, size_t size, const struct attribution_miss *m)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < m->nr_objects && used < size; i++) {
+		int n = snprintf(buf + used, size - used, "%s%s", i ? ", " : ": ",
+				 m->objects[i]);
+
+		used += (size_t)n;
+	}
+}
+
+static void print_miss(struct section *section, const struct attribution *a,
+		       const struct attribution_miss *m)
+{
+	struct text_margins margins = {section->opts->width, 0, 11};
+	double share = a->all.samples ? (double)m->samples / (double)a->all.samples : 0;
+	const char *remedy = miss_remedy(m->miss);
+	char objects[1400];
+
+	section_begin(section);
+	append_objects(objects, sizeof(objects), m);
+	text_sentence(section->out, &margins, "  %5s %%  %s%s.%s%s%s",
+		      figure_percent(share).text, miss_text(m->miss), objects,
+		      *remedy ? " Remedy: " : "", remedy, *remedy ? "." : "");
+}
+
+/* One kind of loss that is a plain count: what happened, and what helps. */
+struct loss_words {
+	size_t offset; /* of its uint64_t in struct profile_losses */
+	const char *singular, *plural; /* of what is counted */
+	const char *text;
+};
+
+#define LOSS(member, one, many, words)                                    \
+	{                                                                 \
+		offsetof(struct profile_losses, member), one, many, words \
+	}
+
+static const struct loss_words losses[] = {
+	LOSS(lost_counts_full, "sample", "samples",
+	     "lost: the kernel table of distinct stacks was full. Record at a lower -F, "
+	     "or fewer processes with -p"),
+	LOSS(lost_drain, "sample", "samples",
+	     "lost while the kernel tables were emptied. Record at a lower -F"),
+	LOSS(lost_internal, "sample", "samples",
+	     "lost: a look-up that cannot fail did fail. Please report this"),
+	LOSS(kern_truncated, "kernel stack", "kernel stacks",
+	     "longer than 127 frames: their outermost callers are missing"),
+	LOSS(kern_failed, "kernel stack", "kernel stacks",
+	     "not given by the kernel: those samples show user code only"),
+	LOSS(first_dropped, "notice", "notices",
+	     "of a new program dropped by the kernel: a program that ended at once may "
+	     "have no names. Record at a lower -F"),
+	LOSS(lost_events, "process event", "process events",
+	     "dropped by the kernel: some code may be named after the wrong file or not "
+	     "at all. Record fewer processes with -p"),
+	LOSS(processes_dropped, "process", "processes",
+	     "over the limit of the process table: their samples have no names. Record "
+	     "fewer processes with -p"),
+	LOSS(files_dropped, "file", "files",
+	     "not opened, because too many were open: their code has no names. Record "
+	     "fewer processes with -p"),
+	LOSS(names_dropped, "name", "names",
+	     "over the memory limit for names, shown as [too many names]. Record for a "
+	     "shorter time"),
+	LOSS(addresses_dropped, "address", "addresses",
+	     "over the limit of the address table: not looked up. Record for a shorter "
+	     "time"),
+	LOSS(rows_dropped, "row", "rows",
+	     "of the profile over its limit: left out. Record for a shorter time"),
+	LOSS(decoder_deaths, "crash", "crashes",
+	     "of the decoder: the files it was reading have no names. Run again with -v "
+	     "and report the file"),
+	LOSS(decoder_deadlines, "time-out", "time-outs",
+	     "of the decoder: the files it was reading have no names. Run again with -v "
+	     "and report the file"),
+};
+
+static void print_losses(struct section *section, const struct profile_losses *l)
+{
+	static const struct text_margins indent = {0, 2, 4};
+	struct text_margins margins = indent;
+
+	margins.width = section->opts->width;
+	if (l->missed) {
+		section_begin(section);
+		text_sentence(section->out, &margins,
+			      "%s of %" PRIu64
+			      " due (%.1f %%) never ran: interrupts were "
+			      "off too long, or a hypervisor had the CPU. A lower -F "
+			      "misses fewer.",
+			      figure_count(l->missed, "tick", "ticks").text, l->due,
+			      l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
+		uint64_t n;
+
+		memcpy(&n, (const char *)l + losses[i].offset, sizeof(n));
+		if (!n)
+			continue;
+		section_begin(section);
+		text_sentence(section->out, &margins, "%s %s.",
+			      figure_count(n, losses[i].singular, losses[i].plural).text,
+			      losses[i].text);
+	}
+}
+
+/* By enum lb_stack_status; NULL: nothing is missing. */
+static const char *const incomplete_words[] = {
+	[LB_STACK_COMPLETE] = NULL,
+	[LB_STACK_NO_USER] = NULL,
+	[LB_STACK_TRUNCATED] =
+		"the user stack was longer than 127 frames: totals of its outermost "
+		"callers are too low",
+	[LB_STACK_BAD_FP] =
+		"the frame pointer led nowhere: totals of callers are too low, self is "
+		"right. Build with -fno-omit-frame-pointer",
+	[LB_STACK_FAULT] =
+		"a stack page could not be read: totals of callers are too low",
+	[LB_STACK_NO_REGS] = "the kernel gave no user registers: no user code is seen",
+	[LB_STACK_LEAF_ONLY] =
+		"user stacks are not walked on this kernel, so no callers are known. See "
+		"lineburn doctor",
+	[LB_STACK_NO_BODY] = "the stack store was full: only the innermost address was "
+			     "kept. Record at "
+			     "a lower -F, or fewer processes with -p",
+};
+_Static_assert(ARRAY_SIZE(incomplete_words) == LB_NR_STACK_STATUS, "one row per status");
+
+static void print_incomplete(struct section *section, const struct attribution *a,
+			     const struct summary *s)
+{
+	struct text_margins margins = {section->opts->width, 2, 4};
+
+	for (size_t i = 0; i < LB_NR_STACK_STATUS; i++) {
+		double share = a->all.samples
+				       ? (double)s->by_status[i] / (double)a->all.samples
+				       : 0;
+
+		if (!incomplete_words[i] || !s->by_status[i])
+			continue;
+		section_begin(section);
+		text_sentence(section->out, &margins, "%s (%s %%): %s.",
+			      figure_count(s->by_status[i], "sample", "samples").text,
+			      figure_percent(share).text, incomplete_words[i]);
+	}
+}
+
+/* "Profiling cost 0.71 us a sample in the kernel (0.1 % of one CPU), 0.21 s ..." */
+static void print_cost(const struct render_input *in, const struct render_options *opts,
+		       const struct summary *s, FILE *out)
+{
+	const struct profile_cost *cost = &in->profile->extra.cost;
+	uint64_t nr = in->profile->extra.losses.sampled;
+	struct text_margins margins = {opts->width, 0, 2};
+	char kernel[96] = "";
+
+	if (!cost->collector_cpu_ns && !cost->bpf_ns)
+		return;
+	if (cost->bpf_ns && nr && s->wall_ns)
+		snprintf(kernel, sizeof(kernel),
+			 "%.2f us a sample in the kernel (%.2f %% of one CPU), ",
+			 (double)cost->bpf_ns / (double)nr / 1e3,
+			 100.0 * (double)cost->bpf_ns / (double)s->wall_ns);
+	fputc('\n', out);
+	paint_begin(out, opts->colour, PAINT_DIM);
+	text_sentence(out, &margins,
+		      "Profiling itself cost %s%s of CPU in the collector, %s of memory "
+		      "and %s of kernel memory.",
+		      kernel, figure_time(cost->collector_cpu_ns).text,
+		      figure_bytes(cost->collector_peak_rss_bytes).text,
+		      figure_bytes(cost->map_bytes).text);
+	paint_end(out, opts->colour, PAINT_DIM);
+}
+
+void render_misses(const struct render_input *in, const struct render_options *opts,
+		   FILE *out)
+{
+	const struct attribution *a = in->attribution;
+	const struct profile_extra *extra = &in->profile->extra;
+	struct summary s = summary_of(in->profile);
+	struct text_margins margins = {opts->width, 2, 4};
+	struct section section = {out, opts, "Samples without a source line:", false};
+
+	for (size_t i = 0; i < a->nr_misses; i++)
+		print_miss(&section, a, &a->misses[i]);
+
+	section = (struct section){out, opts, "Losses and limits:", false};
+	if (!extra->present) {
+		section_begin(&section);
+		text_sentence(
+			out, &margins,
+			"Another tool wrote this file: its command line, losses and "
+			"cost are not known.");
+	}
+	print_losses(&section, &extra->losses);
+	print_incomplete(&section, a, &s);
+	for (size_t i = 0; i < extra->nr_warnings; i++) {
+		section_begin(&section);
+		text_sentence(out, &margins, "%s", extra->warnings[i]);
+	}
+	print_cost(in, opts, &s, out);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Every format of every case, compared with tests/golden/<case>.<format>.
+ * LB_GOLDEN_UPDATE=1 (make golden-update) accepts the output as it is now.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "cases.h"
+
+#define GOLDEN_DIR "tests/golden/"
+
+struct golden {
+	const char *render_case, *command, *format;
+	const char *variant; /* part of the file's name; "" */
+	struct render_options opts;
+};
+
+#define OPTS(columns, lines, share, ...)                                            \
+	{                                                                           \
+		.width = columns, .context = lines, .min_share = share, __VA_ARGS__ \
+	}
+
+static const struct golden goldens[] = {
+	{"typical", "annotate", "text", "", OPTS(100, 2, 0.005)},
+	{"typical", "annotate", "text", "80", OPTS(80, 2, 0.005)},
+	{"typical", "annotate", "text", "120", OPTS(120, 4, 0.005)},
+	{"typical", "annotate", "text", "colour", OPTS(100, 2, 0.005, .colour = true)},
+	{"typical", "annotate", "text", "no-limit", OPTS(0, 2, 0)},
+	{"typical", "annotate", "text", "context0", OPTS(100, 0, 0.005)},
+	{"typical", "annotate", "text", "coarse", OPTS(100, 2, 0.1, .max_files = 1)},
+	{"typical", "annotate", "text", "file",
+	 OPTS(100, 2, 0.005, .file_filter = "main.c")},
+	{"typical", "annotate", "text", "no-file",
+	 OPTS(100, 2, 0.005, .file_filter = "other.c")},
+	{"typical", "annotate", "text", "nothing", OPTS(100, 2, 0.99)},
+	{"typical", "annotate", "json", "", OPTS(100, 2, 0.005)},
+	{"typical", "report", "text", "", OPTS(100, 2, 0.005)},
+	{"typical", "report", "text", "80", OPTS(80, 2, 0.005, .max_rows = 3)},
+	{"typical", "report", "text", "colour", OPTS(100, 2, 0.005, .colour = true)},
+	{"typical", "report", "json", "", OPTS(100, 2, 0.005)},
+	{"foreign", "annotate", "text", "", OPTS(100, 0, 0.005)},
+	{"foreign", "annotate", "json", "", OPTS(100, 0, 0.005)},
+	{"no-source", "annotate", "text", "", OPTS(100, 2, 0.005)},
+	{"no-source", "annotate", "text", "80", OPTS(80, 2, 0.005)},
+	{"no-source", "annotate", "json", "", OPTS(100, 2, 0.005)},
+	{"no-lines", "annotate", "text", "", OPTS(100, 2, 0.005)},
+	{"no-lines", "annotate", "text", "80", OPTS(80, 2, 0.005)},
+	{"no-lines", "annotate", "json", "", OPTS(100, 2, 0.005)},
+	{"hostile", "annotate", "text", "", OPTS(120, 2, 0.005)},
+	{"hostile", "annotate", "text", "narrow", OPTS(20, 2, 0.005)},
+	{"hostile", "annotate", "text", "no-limit", OPTS(0, 2, 0.005)},
+	{"hostile", "annotate", "json", "", OPTS(100, 2, 0.005)},
+	{"hostile", "report", "text", "", OPTS(120, 2, 0.005)},
+	{"hostile", "report", "json", "", OPTS(100, 2, 0.005)},
+	{"empty", "annotate", "text", "", OPTS(100, 2, 0.005)},
+	{"empty", "annotate", "json", "", OPTS(100, 2, 0.005)},
+	{"empty", "report", "text", "", OPTS(100, 2, 0.005)},
+	{"losses", "annotate", "text", "", OPTS(100, 0, 0.005)},
+	{"losses", "annotate", "text", "80", OPTS(80, 0, 0.005)},
+	{"losses", "annotate", "json", "", OPTS(100, 0, 0.005)},
+};
+
+static render_fn find_format(const char *command, const char *name)
+{
+	for (size_t i = 0; i < nr_render_formats; i++)
+		if (!strcmp(render_formats[i].command, command) &&
+		    !strcmp(render_formats[i].name, name))
+			return render_formats[i].write;
+	return NULL;
+}
+
+static char *render(const struct golden *g)
+{
+	struct render_case c;
+	struct render_input in;
+	char *text = NULL;
+	size_t len = 0;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(out);
+	assert_true(render_case_get(g->render_case, &c));
+	in = render_case_input(&c);
+	assert_int_equal(find_format(g->command, g->format)(&in, &g->opts, out), 0);
+	fclose(out);
+	assert_int_equal(strlen(text), len); /* a NUL would hide the rest */
+	return text;
+}
+
+/* Nothing that a terminal obeys, but for our own colours where they were asked for. */
+static void check_harmless(const struct golden *g, const char *text)
+{
+	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+		if (*p == '\033' && g->opts.colour)
+			assert_int_equal(p[1], '[');
+		else if (*p != '\n')
+			assert_true(*p >= 0x20 && *p != 0x7f);
+	}
+	assert_null(strstr(text, "\xe2\x80\xae"));
+	assert_null(strstr(text, "\xc2\x9b"));
+}
+
+static void check_json(const char *text)
+{
+	json_error_t error;
+	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+
+	assert_non_null(root);
+	json_decref(root);
+	for (const char *p = text; *p; p++)
+		assert_true((unsigned char)*p < 0x80);
+}
+
+static void test_golden(void **state)
+{
+	const struct golden *g = *state;
+	_cleanup_free_ char *text = render(g), *expected = NULL;
+	char path[256];
+	size_t len;
+
+	check_harmless(g, text);
+	if (!strcmp(g->format, "json"))
+		check_json(text);
+	snprintf(path, sizeof(path), GOLDEN_DIR "%s.%s%s%s.%s", g->render_case,
+		 g->command, *g->variant ? "." : "", g->variant,
+		 strcmp(g->format, "text") ? g->format : "txt");
+	if (getenv("LB_GOLDEN_UPDATE")) {
+		FILE *out = fopen(path, "w");
+
+		assert_non_null(out);
+		fputs(text, out);
+		assert_int_equal(fclose(out), 0);
+		return;
+	}
+	if (io_read_file(path, 1 << 20, &expected, &len))
+		fail_msg("%s is missing: make golden-update, then look at it", path);
+	if (strcmp(text, expected))
+		fail_msg("differs from %s; the output now is\n%s", path, text);
+}
+
+int main(void)
+{
+	struct CMUnitTest tests[ARRAY_SIZE(goldens)];
+	char names[ARRAY_SIZE(goldens)][64];
+
+	for (size_t i = 0; i < ARRAY_SIZE(goldens); i++) {
+		const struct golden *g = &goldens[i];
+
+		snprintf(names[i], sizeof(names[i]), "%s %s %s %s", g->render_case,
+			 g->command, g->format, g->variant);
+		tests[i] = (struct CMUnitTest){.name = names[i],
+					       .test_func = test_golden,
+					       .initial_state = (void *)g};
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
