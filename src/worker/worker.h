@@ -71,6 +71,7 @@ enum worker_answer {
 
 struct worker_stats {
 	uint64_t nr_calls, nr_starts, nr_died, nr_deadline, nr_bad_reply;
+	uint64_t cpu_ns; /* user and system time of all children so far */
 };
 
 /** No child is started before the first call. */
