@@ -18,8 +18,8 @@ PREFIX    ?= /usr/local
 ARCH      ?= $(patsubst aarch64,arm64,$(shell uname -m))
 VERSION   := 0.1.0
 
-BUILD     := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(DEBUG),-debug)
 comma     := ,
+BUILD     := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(DEBUG),-debug)
 GEN       := $(BUILD)/gen
 
 Q         := $(if $(V),,@)
