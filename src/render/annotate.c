@@ -159,6 +159,7 @@ static size_t print_hunks(const struct listing *l, const struct attribution_file
 	struct hunks hunks = hunks_of(l->in->attribution, f, l->opts);
 	struct hunk hunk;
 	const char *function = "";
+	bool is_first = true;
 	size_t nr_printed = 0;
 
 	while (hunks_next(&hunks, &hunk)) {
@@ -167,8 +168,9 @@ static size_t print_hunks(const struct listing *l, const struct attribution_file
 		/* Names that were just said, or that the code shows, are noise. */
 		bool is_known = hunk.function == function || hunk_shows_function(&hunk);
 
-		if (f->source.found && hunk.first > 1)
+		if (f->source.found && hunk.first > 1 && !(is_first && is_known))
 			print_gap(l, is_known ? "" : hunk.function);
+		is_first = false;
 		function = hunk.function;
 		while (hunk_next_row(&hunk, &row)) {
 			print_row(l, row.number, row.line, row.text);
@@ -264,12 +266,12 @@ static size_t count_wanted(const struct listing *l)
 static void print_legend(const struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;
-	struct text_margins margins = {l->opts->width, 0, 0};
+	struct text_margins margins = {l->opts->width, 0, 7};
 	static const char *const self_words[] = {
-		[CHARGE_LINE] = "CPU on the line itself, with the code it calls that has "
-				"no source lines",
+		[CHARGE_LINE] = "CPU on the line itself and in what it calls that has no "
+				"source lines",
 		[CHARGE_MINE] =
-			"CPU on the line itself, with the libraries that it calls",
+			"CPU on the line itself and in the libraries that it calls",
 		[CHARGE_LEAF] =
 			"CPU of the line's own instructions, nothing that it calls",
 	};
@@ -287,15 +289,16 @@ static void print_legend(const struct listing *l)
 		}
 	/* With few samples the head has said it already, and better. */
 	if (a->all.samples >= RENDER_FEW_SAMPLES && margin > 0)
-		snprintf(error, sizeof(error),
-			 " Shares of self are good to +-%.1f points.", 100 * margin);
+		snprintf(error, sizeof(error), "; good to +-%.1f points", 100 * margin);
 	fputc('\n', l->out);
 	paint(l, PAINT_DIM);
-	text_sentence(l->out, &margins,
-		      "self: %s. total: CPU while the line is anywhere on the stack.%s%s",
-		      self_words[a->options.charge],
-		      has_no_code ? " -: no machine code, optimised away or merged." : "",
+	text_sentence(l->out, &margins, "self:  %s%s", self_words[a->options.charge],
 		      error);
+	text_sentence(l->out, &margins,
+		      "total: CPU while the line is anywhere on the stack");
+	if (has_no_code)
+		text_sentence(l->out, &margins,
+			      "-:     no machine code, optimised away or merged");
 	unpaint(l, PAINT_DIM);
 }
 
