@@ -25,7 +25,7 @@ GEN       := $(BUILD)/gen
 Q         := $(if $(V),,@)
 say        = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
-PKGS      := libbpf libelf libdw libprotobuf-c zlib jansson liblzma
+PKGS      := libbpf libelf libdw libprotobuf-c zlib jansson liblzma nettle
 CPPFLAGS  += -D_GNU_SOURCE -Isrc -Iinclude -I$(GEN) -DLINEBURN_VERSION='"$(VERSION)"'
 CFLAGS    += -std=gnu11 -g $(if $(DEBUG),-O0,-O2) -Wall -Wextra -Wshadow -Wstrict-prototypes \
 	     -Wmissing-prototypes -Wvla -fno-strict-aliasing $(if $(DEVELOPER),-Werror) \
@@ -33,7 +33,7 @@ CFLAGS    += -std=gnu11 -g $(if $(DEBUG),-O0,-O2) -Wall -Wextra -Wshadow -Wstric
 CFLAGS    += $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 CFLAGS    += $(if $(or $(DEBUG),$(SAN)),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
 LDFLAGS   += -pie -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
-LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -ldl
+LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -ldl -lm
 
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) \
 	      -Iinclude -Ivmlinux/$(ARCH) -Ibpf -Wall -Wextra

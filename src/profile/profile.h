@@ -5,7 +5,8 @@
  * pprof has no room for (DESIGN C1). No handles: a renderer needs nothing else.
  *
  * Indices are 0-based; PROFILE_NONE stands for "none". Strings are interned in
- * the profile's pool, never NULL, valid UTF-8 only when they are written.
+ * the profile's pool, never NULL, made valid UTF-8 only when they are written.
+ * The functions that add take any string, NULL too ("").
  */
 #ifndef LB_PROFILE_PROFILE_H
 #define LB_PROFILE_PROFILE_H
@@ -22,6 +23,28 @@
 
 #define PROFILE_NONE UINT32_MAX
 
+/* Most items of each table; more are refused (DESIGN C7). */
+#define PROFILE_MAX_MAPPINGS         (1u << 20)
+#define PROFILE_MAX_FUNCTIONS        (1u << 24)
+#define PROFILE_MAX_LOCATIONS        (1u << 24)
+#define PROFILE_MAX_SAMPLES          (1u << 24)
+#define PROFILE_MAX_LINES            (1u << 26)
+#define PROFILE_MAX_LABELS           (1u << 26)
+#define PROFILE_MAX_VALUES           (1u << 26)
+#define PROFILE_MAX_VALUE_TYPES      64
+#define PROFILE_MAX_SAMPLE_LOCATIONS (1u << 30)
+#define PROFILE_MAX_SENTENCES        1024 /* comments; warnings */
+
+/*
+ * Filenames of mappings that are no file. Kernel modules are
+ * "[kernel.kallsyms]/ext4". See mapping_kind.h for what is recognised in the
+ * files of other tools.
+ */
+#define PROFILE_KERNEL    "[kernel.kallsyms]"
+#define PROFILE_JIT       "[jit]" /* code that a runtime wrote into memory */
+#define PROFILE_PYTHON    "[python]" /* frames of Python itself, not of its C code */
+#define PROFILE_NO_OBJECT "[unknown]"
+
 struct profile_value_type {
 	const char *type, *unit; /* "samples"/"count", "cpu"/"nanoseconds" */
 };
@@ -29,16 +52,17 @@ struct profile_value_type {
 struct profile_mapping {
 	uint64_t start, limit; /* addresses [start, limit); 0:0 not known */
 	uint64_t file_off;
-	const char *
-		filename; /* "[kernel.kallsyms]", "[jit]", "[vdso]" for what is no file */
+	const char *filename; /* path, or one of the names above, "[vdso]", ...; "" */
 	const char *build_id; /* lower-case hex; "" */
+	/* All four true for whatever was given to the symbolizer, found or not:
+	 * else Google's pprof does it again and drops our inlined frames. */
 	bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
 };
 
 struct profile_function {
 	const char *name; /* readable */
 	const char *
-		system_name; /* mangled or raw; differs from name (pprof would demangle again) */
+		system_name; /* mangled or raw; "" if that is name (pprof would demangle name again) */
 	const char *filename; /* "" not known */
 	uint32_t start_line; /* 0 not known */
 };
@@ -105,12 +129,14 @@ struct profile_source {
 		const char *text; /* heap, owned by the profile */
 	} * runs;
 	size_t nr_runs;
+	int64_t mtime_nanos; /* wall clock; 0 not known */
 	bool newer_than_binary; /* modified after the program that ran was built */
 };
 
 struct profile_extra {
 	bool present; /* false: another tool's file */
-	const char **command; /* argv of lineburn run; NULL-terminated; NULL: none */
+	/* argv of lineburn run; NULL-terminated; NULL: none. The array is heap, owned. */
+	const char **command;
 	const char *target; /* what was asked for, in words: "-a", "-p 12" */
 	const char *host, *kernel_release, *version;
 	uint32_t freq_hz;
@@ -160,7 +186,7 @@ struct profile {
 
 	struct profile_extra extra;
 
-	/* Interning while building; empty after profile_read(). */
+	/* Interning while building; empty after pprof_read(). */
 	struct hashmap function_index, location_index, sample_index;
 };
 
@@ -169,7 +195,10 @@ struct profile *profile_new(struct strpool *pool);
 void profile_free(struct profile *p);
 DEFINE_CLEANUP(struct profile, profile_free);
 
-/* Building. Each returns an index, or PROFILE_NONE when out of memory. */
+/*
+ * Building. Each returns an index, or PROFILE_NONE when out of memory, when the
+ * table is full, or when an index given is not there; then nothing was added.
+ */
 uint32_t profile_add_mapping(struct profile *p, const struct profile_mapping *m);
 /* The existing one when all members are equal. */
 uint32_t profile_add_function(struct profile *p, const struct profile_function *f);
@@ -184,9 +213,15 @@ uint32_t profile_add_location(struct profile *p, uint32_t mapping, uint64_t addr
 uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t nr,
 			    const struct profile_label *labels, size_t nr_labels,
 			    uint32_t status, int64_t count, int64_t cpu_ns);
+/* Return: 0, -ENOMEM, or -ENOSPC when there are PROFILE_MAX_SENTENCES. */
 int profile_add_warning(struct profile *p, const char *sentence);
+int profile_add_comment(struct profile *p, const char *sentence);
+/** Sets extra.command to a copy of @argv (NULL-terminated; NULL: none). */
+int profile_set_command(struct profile *p, char *const *argv);
+/** Adds the one-line summary of the recording as a comment, which every tool shows. */
+int profile_add_summary(struct profile *p);
 
-/* Value of a sample by profile.count_value / cpu_value; see profile_weights() in attribution. */
+/* Value of a sample by profile.count_value / cpu_value; 0 for PROFILE_NONE. */
 static inline int64_t profile_value(const struct profile *p,
 				    const struct profile_sample *s, uint32_t value)
 {

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* lineburn.Extra <-> the model: what pprof has no room for (lineburn.proto). */
+#ifndef LB_PROFILE_EXTRA_H
+#define LB_PROFILE_EXTRA_H
+
+#include "profile/arena.h"
+#include "profile/profile.h"
+
+#define EXTRA_VERSION 1
+
+/**
+ * Packs p->extra, the misses of locations (id: index + 1) and the statuses of
+ * samples. Return: 0 and a heap buffer, or -ENOMEM.
+ */
+int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len);
+
+/**
+ * Reads the same into @p, whose locations and samples are there already.
+ *
+ * @location_of  index of the location with an id, or PROFILE_NONE
+ * @arena        for the unpacked message; reset by the caller
+ *
+ * Names that are not known (a newer lineburn's) count as not told. A version
+ * that is not understood leaves extra.present false and says so in a comment.
+ * Return: 0, -EBADMSG (malformed), -EFBIG (over the arena), -ENOMEM.
+ */
+int extra_unpack(struct profile *p, const uint8_t *data, size_t len,
+		 uint32_t (*location_of)(const void *ctx, uint64_t id), const void *ctx,
+		 struct arena *arena);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Members that lineburn.proto and the model have under the same name. */
+#ifndef LB_PROFILE_EXTRA_FIELDS_H
+#define LB_PROFILE_EXTRA_FIELDS_H
+
+/* struct profile_losses and Lineburn__Losses; all uint64_t */
+#define EXTRA_LOSSES(X)      \
+	X(due)               \
+	X(sampled)           \
+	X(counted)           \
+	X(missed)            \
+	X(lost_counts_full)  \
+	X(lost_internal)     \
+	X(lost_drain)        \
+	X(no_body)           \
+	X(user_truncated)    \
+	X(kern_truncated)    \
+	X(kern_failed)       \
+	X(idle)              \
+	X(other)             \
+	X(first_dropped)     \
+	X(lost_events)       \
+	X(processes_dropped) \
+	X(files_dropped)     \
+	X(names_dropped)     \
+	X(addresses_dropped) \
+	X(rows_dropped)      \
+	X(decoder_deaths)    \
+	X(decoder_deadlines)
+
+/* struct profile_cost and Lineburn__Cost; all uint64_t */
+#define EXTRA_COST(X)               \
+	X(bpf_runs)                 \
+	X(bpf_ns)                   \
+	X(collector_cpu_ns)         \
+	X(collector_peak_rss_bytes) \
+	X(map_bytes)
+
+#endif

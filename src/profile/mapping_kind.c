@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/mapping_kind.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "profile/profile.h"
+
+static const char deleted[] = " (deleted)";
+
+static bool starts_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+static bool ends_with(const char *s, size_t len, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return len >= n && !memcmp(s + len - n, suffix, n);
+}
+
+const char *path_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Length of the name without the mark of a deleted file. */
+static size_t name_len(const char *name)
+{
+	size_t len = strlen(name);
+
+	return ends_with(name, len, deleted) ? len - strlen(deleted) : len;
+}
+
+/* "3", "3.11", "2.7"; then what a build may append: t (free-threaded), d (debug), m. */
+static const char *skip_version(const char *s)
+{
+	if (*s != '2' && *s != '3')
+		return s;
+	s++;
+	if (*s == '.' && isdigit((unsigned char)s[1]))
+		for (s++; isdigit((unsigned char)*s); s++)
+			;
+	while (*s && strchr("tdmu", *s))
+		s++;
+	return s;
+}
+
+static bool is_python(const char *base)
+{
+	const char *rest;
+
+	if (starts_with(base, "libpython"))
+		return starts_with(skip_version(base + strlen("libpython")), ".so");
+	if (!starts_with(base, "python"))
+		return false;
+	rest = skip_version(base + strlen("python"));
+	return !*rest || !strcmp(rest, ".exe") || !strcmp(rest, "-dbg") ||
+	       !strcmp(rest, deleted);
+}
+
+static bool is_kernel(const char *filename, const char *base)
+{
+	static const char *const suffixes[] = {".ko", ".ko.xz", ".ko.zst", ".ko.gz",
+					       ".ko.debug"};
+	size_t len = name_len(base);
+
+	if (starts_with(filename, "[kernel") || starts_with(filename, "[guest.kernel"))
+		return true;
+	if (!strcmp(base, "vmlinux") || starts_with(base, "vmlinux-"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
+		if (ends_with(base, len, suffixes[i]))
+			return true;
+	return false;
+}
+
+static bool is_jit(const char *filename, const char *base)
+{
+	return !strcmp(filename, PROFILE_JIT) || starts_with(filename, "//anon") ||
+	       starts_with(filename, "anon_inode:") || starts_with(filename, "[anon") ||
+	       (starts_with(base, "jitted-") && ends_with(base, strlen(base), ".so")) ||
+	       (starts_with(base, "perf-") && ends_with(base, strlen(base), ".map"));
+}
+
+enum code_kind code_kind_of(const char *filename)
+{
+	const char *base = path_basename(filename);
+
+	if (!*filename || !strcmp(filename, PROFILE_NO_OBJECT))
+		return CODE_UNKNOWN;
+	if (!strcmp(filename, PROFILE_PYTHON))
+		return CODE_PYTHON;
+	if (is_kernel(filename, base))
+		return CODE_KERNEL;
+	if (is_jit(filename, base))
+		return CODE_JIT;
+	return is_python(base) ? CODE_INTERPRETER : CODE_NATIVE;
+}
+
+const char *object_name(const char *filename, struct strpool *pool)
+{
+	const char *base = path_basename(filename);
+	char name[256];
+
+	switch (code_kind_of(filename)) {
+	case CODE_JIT:
+		return strpool_add(pool, PROFILE_JIT);
+	case CODE_KERNEL:
+		if (starts_with(filename, PROFILE_KERNEL "/")) {
+			snprintf(name, sizeof(name), "[%s]", base);
+			return strpool_add(pool, name);
+		}
+		if (filename[0] == '[')
+			return strpool_add(pool, "[kernel]");
+		break;
+	default:
+		break;
+	}
+	return strpool_add_n(pool, base, name_len(base));
+}
+
+static bool has_prefix_of(const char *s, const char *const *prefixes, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (starts_with(s, prefixes[i]))
+			return true;
+	return false;
+}
+
+bool object_is_system(const char *filename)
+{
+	static const char *const roots[] = {
+		"/usr/",  "/lib/",       "/lib32/", "/lib64/", "/bin/",
+		"/sbin/", "/nix/store/", "[vdso]",  "/snap/",  "[vsyscall]"};
+
+	return has_prefix_of(filename, roots, ARRAY_SIZE(roots));
+}
+
+/* ".../lib/python3.11/json/decoder.py", wherever that Python is installed. */
+static bool in_python_library(const char *path)
+{
+	const char *at = path;
+
+	while ((at = strstr(at, "/lib/python"))) {
+		at += strlen("/lib/python");
+		if (isdigit((unsigned char)*at))
+			return true;
+	}
+	return false;
+}
+
+bool source_is_library(const char *path)
+{
+	static const char *const roots[] = {
+		"/usr/",       "/lib/",
+		"/nix/store/", "/rustc/", /* Rust's own library, as its debug info says */
+		"<", /* <frozen importlib._bootstrap>, <built-in>, <string> */
+		"node:", /* Node's own modules */
+	};
+	static const char *const parts[] = {
+		"/site-packages/", "/dist-packages/",      "/node_modules/",
+		"/.cargo/",        "/.rustup/toolchains/", "/pkg/mod/",
+	};
+
+	if (has_prefix_of(path, roots, ARRAY_SIZE(roots)))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (strstr(path, parts[i]))
+			return true;
+	return in_python_library(path);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a mapping's filename tells about its code. The file is all that a
+ * profile has, ours or another tool's, so the rules live here and nowhere else.
+ */
+#ifndef LB_PROFILE_MAPPING_KIND_H
+#define LB_PROFILE_MAPPING_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/strpool.h"
+
+enum code_kind {
+	CODE_NATIVE,
+	/*
+	 * "[kernel.kallsyms]" with anything behind it, "[kernel...", "[guest.kernel...",
+	 * vmlinux, *.ko and its compressed forms.
+	 */
+	CODE_KERNEL,
+	/* C code of Python: python, python3, python3.11, python3.13t, libpython3.11.so.1.0 */
+	CODE_INTERPRETER,
+	CODE_JIT, /* "[jit]", "//anon", "anon_inode:...", "[anon...]", jitted-*.so, perf-*.map */
+	CODE_PYTHON, /* "[python]": frames of Python itself */
+	CODE_UNKNOWN, /* "[unknown]" or "" */
+};
+
+enum code_kind code_kind_of(const char *filename);
+
+/** The last part of a path; @path itself when it has no "/". Borrowed. */
+const char *path_basename(const char *path);
+
+/**
+ * What people call the mapping: the basename without " (deleted)", "[kernel]",
+ * "[ext4]" for a kernel module, "[jit]", "" for a mapping without a name.
+ * Interned in @pool.
+ */
+const char *object_name(const char *filename, struct strpool *pool);
+
+/** Is the mapped file the system's: under /usr, /lib, /nix/store, ...? */
+bool object_is_system(const char *filename);
+
+/**
+ * Is a source file part of a library rather than somebody's own program: the
+ * system's headers, site-packages, the standard library of Python, Go, Rust,
+ * Node, downloaded dependencies? "" is not.
+ */
+bool source_is_library(const char *path);
+
+#endif
