@@ -19,6 +19,7 @@
 #include "render/file_filter.h"
 #include "render/functions.h"
 #include "render/hunk.h"
+#include "render/legend.h"
 #include "render/paint.h"
 #include "render/stream.h"
 #include "render/text.h"
@@ -262,46 +263,6 @@ static size_t count_wanted(const struct listing *l)
 	return nr;
 }
 
-/* What the columns mean; one sentence each, so that nobody needs the manual. */
-static void print_legend(const struct listing *l)
-{
-	const struct attribution *a = l->in->attribution;
-	struct text_margins margins = {l->opts->width, 0, 7};
-	static const char *const self_words[] = {
-		[CHARGE_LINE] = "CPU on the line itself and in what it calls that has no "
-				"source lines",
-		[CHARGE_MINE] =
-			"CPU on the line itself and in the libraries that it calls",
-		[CHARGE_LEAF] =
-			"CPU of the line's own instructions, nothing that it calls",
-	};
-	char error[64] = "";
-	double margin = 0;
-	bool has_no_code = false;
-
-	for (size_t i = 0; i < a->nr_files; i++)
-		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
-			const struct attribution_line *line = &a->files[i].lines[j];
-			double half = (line->ci95_high - line->ci95_low) / 2;
-
-			margin = half > margin ? half : margin;
-			has_no_code = has_no_code || line->no_code;
-		}
-	/* With few samples the head has said it already, and better. */
-	if (a->all.samples >= RENDER_FEW_SAMPLES && margin > 0)
-		snprintf(error, sizeof(error), "; good to +-%.1f points", 100 * margin);
-	fputc('\n', l->out);
-	paint(l, PAINT_DIM);
-	text_sentence(l->out, &margins, "self:  %s%s", self_words[a->options.charge],
-		      error);
-	text_sentence(l->out, &margins,
-		      "total: CPU while the line is anywhere on the stack");
-	if (has_no_code)
-		text_sentence(l->out, &margins,
-			      "-:     no machine code, optimised away or merged");
-	unpaint(l, PAINT_DIM);
-}
-
 static void print_contents(const struct listing *l, size_t nr_wanted)
 {
 	const struct attribution *a = l->in->attribution;
@@ -411,7 +372,7 @@ int render_annotate(const struct render_input *in, const struct render_options *
 
 	render_head(in, opts, out);
 	if (nr_wanted) {
-		print_legend(&l);
+		legend_of_lines(in, opts, out);
 		if (nr_wanted >= MANY_FILES)
 			print_contents(&l, nr_wanted);
 		print_files(&l, nr_wanted);

@@ -61,6 +61,7 @@ static void print_first_line(const struct render_input *in,
 			     const struct render_options *opts, const struct summary *s,
 			     FILE *out)
 {
+	const struct attribution *a = in->attribution;
 	struct text_margins margins = {opts->width, 0, TITLE_COLUMN};
 	char rate[48] = "", time[192];
 
@@ -70,10 +71,13 @@ static void print_first_line(const struct render_input *in,
 	describe_time(time, sizeof(time), in, s);
 
 	paint_begin(out, opts->colour, PAINT_BOLD);
-	text_sentence(
-		out, &margins, TITLE "%s%s: %s",
-		figure_count(in->attribution->all.samples, "sample", "samples").text,
-		rate, time);
+	if (counts_samples(a))
+		text_sentence(out, &margins, TITLE "%s%s: %s",
+			      figure_count(a->all.samples, "sample", "samples").text,
+			      rate, time);
+	else
+		text_sentence(out, &margins, TITLE "%" PRIu64 " %s of %s", a->all.samples,
+			      a->counted.unit, a->counted.type);
 	paint_end(out, opts->colour, PAINT_BOLD);
 }
 
@@ -196,6 +200,6 @@ void render_head(const struct render_input *in, const struct render_options *opt
 	print_first_line(in, opts, &s, out);
 	print_shares(in, opts, &s, out);
 	print_origin(in, opts, out);
-	if (a->all.samples && a->all.samples < RENDER_FEW_SAMPLES)
+	if (counts_samples(a) && a->all.samples && a->all.samples < RENDER_FEW_SAMPLES)
 		warn_of_few_samples(in, opts, out);
 }

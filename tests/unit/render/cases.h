@@ -208,10 +208,10 @@ static const char *dither_warnings[] = {
 
 #define DITHER_ATTRIBUTION                                                             \
 	{                                                                              \
-		.all = W(5012), .with_line = W(4716), .function_only = W(286),         \
-		.unknown = W(10), .kernel = W(250), .incomplete_stacks = W(0),         \
-		.files = dither_files, .nr_files = ARRAY_SIZE(dither_files),           \
-		.functions = dither_functions,                                         \
+		.counted = {"samples", "count"}, .all = W(5012), .with_line = W(4716), \
+		.function_only = W(286), .unknown = W(10), .kernel = W(250),           \
+		.incomplete_stacks = W(0), .files = dither_files,                      \
+		.nr_files = ARRAY_SIZE(dither_files), .functions = dither_functions,   \
 		.nr_functions = ARRAY_SIZE(dither_functions), .misses = dither_misses, \
 		.nr_misses = ARRAY_SIZE(dither_misses), .processes = dither_processes, \
 		.nr_processes = ARRAY_SIZE(dither_processes)                           \
@@ -408,6 +408,17 @@ static inline bool render_case_get(const char *name, struct render_case *ret)
 		ret->profile.extra = (struct profile_extra)DITHER_EXTRA;
 		ret->profile.extra.losses = (struct profile_losses){.idle = 10000};
 		ret->profile.extra.cost = (struct profile_cost){0};
+		return true;
+	}
+	if (!strcmp(name, "heap")) { /* another tool's, of something else than CPU */
+		ret->attribution = (struct attribution)DITHER_ATTRIBUTION;
+		ret->attribution.counted =
+			(struct profile_value_type){"alloc_space\033[m", "bytes"};
+		ret->attribution.all.cpu_ns = 0;
+		ret->attribution.not_mine = (struct weight){.samples = 6};
+		ret->attribution.nr_negative = 2;
+		ret->attribution.options.charge = CHARGE_MINE;
+		ret->profile.period = 0;
 		return true;
 	}
 	if (!strcmp(name, "losses")) {
