@@ -21,6 +21,18 @@ struct attacher {
 	size_t lines_left, bytes_left;
 };
 
+__attribute__((format(printf, 2, 3))) static const char *compose(const struct attacher *t,
+								 const char *fmt, ...)
+{
+	char text[2 * PATH_MAX + 256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return strpool_add(t->p->pool, text);
+}
+
 /* A run of lines of one file, from the profile or from disk. */
 struct piece {
 	uint32_t first_line, nr_lines;
