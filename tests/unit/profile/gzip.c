@@ -74,7 +74,6 @@ static void every_cut_is_told(void **state)
 	packed = pack_two(a, sizeof(a), "", 0, &first);
 	free(packed);
 	packed = pack_two(a, sizeof(a), b, sizeof(b), &len);
-	first -= 20; /* of which 20 are the empty member */
 	for (size_t cut = 0; cut < len; cut++) {
 		int r = gzip_inflate(packed, cut, 1 << 20, &out, &out_len);
 
