@@ -3,6 +3,10 @@
  * From samples to lines, functions, processes and misses (DESIGN C9, C4). Pure:
  * profile in, tables out. Every sample is charged to one line (self) or to none;
  * a line's total counts each sample once that has it anywhere on its stack.
+ *
+ * Which code is the kernel's or an interpreter's is told by the filename of its
+ * mapping (mapping_kind.h): lines of such code have neither self nor total unless
+ * asked for, so that a listing does not depend on the debug packages installed.
  */
 #ifndef LB_PROFILE_ATTRIBUTION_H
 #define LB_PROFILE_ATTRIBUTION_H
@@ -11,8 +15,11 @@
 
 enum charge {
 	CHARGE_LINE, /* innermost frame with a line; never kernel or interpreter frames */
-	CHARGE_MINE, /* innermost frame with a line outside libraries (site-packages, /usr, ...) */
-	CHARGE_LEAF, /* strictly the innermost frame: no line there, no charge */
+	/* Innermost frame with a line outside libraries (site-packages, /usr, ...). */
+	CHARGE_MINE,
+	/* Strictly the innermost frame: no line there, no charge. The two rules about
+	 * kernel and interpreter hold here too. */
+	CHARGE_LEAF,
 };
 
 struct attribution_options {
@@ -23,14 +30,15 @@ struct attribution_options {
 
 /* Of one line, function, process...: samples, and CPU nanoseconds. */
 struct weight {
-	uint64_t samples;
-	uint64_t cpu_ns; /* 0 throughout when the profile has no cpu/nanoseconds */
+	uint64_t samples; /* see attribution.counted */
+	/* cpu/nanoseconds; else samples by a period in it; else 0 throughout. */
+	uint64_t cpu_ns;
 };
 
-/* What ran below a charged line without lines of its own. */
+/* What ran below a charged line: the innermost function there, one per sample. */
 struct attribution_callee {
 	const char *function; /* "" not known */
-	const char *object; /* basename of the mapping */
+	const char *object; /* as attribution_function.object */
 	struct weight self;
 };
 
@@ -46,28 +54,37 @@ struct attribution_line {
 
 struct attribution_source {
 	bool found;
-	const char *from; /* where the text is from: "recorded" or a path that was read */
+	const char *
+		from; /* where the text is from: "recorded" or a path that was read; "" */
 	const char
 		*note; /* a sentence: where it was looked for, or "changed since"; "" */
-	/* Line n is lines[n - 1]; NULL: not at hand. Heap, owned by the attribution. */
+	/* Line n is lines[n - 1]; NULL: not at hand. One heap block with the text
+	 * behind the pointers, owned by the attribution: free(lines) frees all. */
 	char **lines;
 	size_t nr_lines;
 };
 
 struct attribution_file {
 	const char *path; /* as in the debug info */
-	const char *
-		language; /* "c", "c++", "rust", "go", "python", "numba", "javascript", ... by suffix; "" */
+	/* "c", "c++", "rust", "go", "python", "numba", "javascript", ... by suffix; "" */
+	const char *language;
 	struct weight self, total;
 	struct attribution_line *lines; /* by line number */
 	size_t nr_lines;
 	struct attribution_source source; /* filled by source_attach() */
 };
 
+/*
+ * By (name, file, object). Self needs no line: it is the innermost function with
+ * a name that may take the charge (with a function of the kernel or the
+ * interpreter only where there is no other), so the self of all functions adds
+ * up to with_line + function_only. With CHARGE_MINE: the charged line's, if any.
+ */
 struct attribution_function {
-	const char *name, *object,
-		*file; /* object: basename of the mapping, "[jit]", "[kernel]" */
-	uint32_t start_line;
+	const char *name, *file;
+	/* Basename of the mapping, "[jit]", "[kernel]", "[ext4]" for a module. */
+	const char *object;
+	uint32_t start_line; /* 0 not known */
 	struct weight self, total;
 };
 
@@ -78,16 +95,25 @@ struct attribution_miss {
 	size_t nr_objects;
 };
 
+/* By pid, container and unit; comm is the one with most samples among its threads. */
 struct attribution_process {
-	uint32_t pid;
+	uint32_t pid; /* 0 not told */
 	const char *comm, *container, *unit;
 	struct weight self;
 };
 
 struct attribution {
 	struct attribution_options options;
+	/* What weight.samples counts: samples/count; else, in files of other tools,
+	 * what the profile shows by default, e.g. alloc_space/bytes. */
+	struct profile_value_type counted;
+	uint64_t
+		nr_negative; /* entries below 0 (a difference of profiles): counted as 0 */
 	struct weight all; /* = with_line + function_only + unknown */
 	struct weight with_line, function_only, unknown;
+	/* CHARGE_MINE: has lines, all of them of libraries. Part of function_only.
+	 * Samples of all misses + not_mine = function_only + unknown. */
+	struct weight not_mine;
 	struct weight kernel; /* leaf in the kernel; overlaps the three above */
 	struct weight incomplete_stacks; /* same */
 	struct attribution_file *files; /* by self, descending */

@@ -45,7 +45,7 @@ int pprof_string(struct pprof_reader *r, int64_t i, const char **ret)
 int pprof_add_id(struct pprof_reader *r, struct hashmap *ids, uint64_t id, size_t index,
 		 const char *what)
 {
-	uint64_t hash = hash_u64(0, id); /* one to one: the hash decides */
+	uint64_t hash = hash_u64(r->seed, id); /* one to one: the hash decides */
 
 	if (!id)
 		return pprof_malformed(r, "a %s has the id 0", what);
@@ -57,9 +57,10 @@ int pprof_add_id(struct pprof_reader *r, struct hashmap *ids, uint64_t id, size_
 	return 0;
 }
 
-uint32_t pprof_find_id(const struct hashmap *ids, uint64_t id)
+uint32_t pprof_find_id(const struct pprof_reader *r, const struct hashmap *ids,
+		       uint64_t id)
 {
-	return hashmap_find(ids, hash_u64(0, id), NULL, NULL, NULL);
+	return hashmap_find(ids, hash_u64(r->seed, id), NULL, NULL, NULL);
 }
 
 int pprof_read_strings(struct pprof_reader *r, const Perftools__Profiles__Profile *part)
@@ -91,7 +92,7 @@ static int read_line(struct pprof_reader *r, const Perftools__Profiles__Line *fr
 	if (code)
 		return pprof_no_room(r, code, "lines");
 	p->lines[p->nr_lines++] = (struct profile_line){
-		.function = pprof_find_id(&r->function_ids, from->function_id),
+		.function = pprof_find_id(r, &r->function_ids, from->function_id),
 		.line = line_number(from->line),
 	};
 	return 0;
@@ -110,7 +111,7 @@ static int read_location(struct pprof_reader *r,
 	if (code)
 		return code;
 	p->locations[p->nr_locations++] = (struct profile_location){
-		.mapping = pprof_find_id(&r->mapping_ids, from->mapping_id),
+		.mapping = pprof_find_id(r, &r->mapping_ids, from->mapping_id),
 		.address = from->address,
 		.first_line = (uint32_t)p->nr_lines,
 		.nr_lines = (uint32_t)from->n_line,
@@ -158,7 +159,8 @@ static int read_stack(struct pprof_reader *r, const Perftools__Profiles__Sample 
 	if (code)
 		return pprof_no_room(r, code, "stack frames");
 	for (size_t i = 0; i < from->n_location_id; i++) {
-		uint32_t location = pprof_find_id(&r->location_ids, from->location_id[i]);
+		uint32_t location =
+			pprof_find_id(r, &r->location_ids, from->location_id[i]);
 
 		if (location == PROFILE_NONE)
 			return pprof_malformed(r, "sample %zu has no location %llu",
@@ -209,9 +211,11 @@ int pprof_read_samples(struct pprof_reader *r, const Perftools__Profiles__Profil
 	return code;
 }
 
-static uint32_t location_of(const void *ids, uint64_t id)
+static uint32_t location_of(const void *ctx, uint64_t id)
 {
-	return pprof_find_id(ids, id);
+	const struct pprof_reader *r = ctx;
+
+	return pprof_find_id(r, &r->location_ids, id);
 }
 
 int pprof_read_extra(struct pprof_reader *r, const Perftools__Profiles__Profile *part)
@@ -223,8 +227,7 @@ int pprof_read_extra(struct pprof_reader *r, const Perftools__Profiles__Profile 
 		return 0;
 	if (r->p->extra.present)
 		return pprof_malformed(r, "it holds two recordings in one file");
-	code = extra_unpack(r->p, extra->data, extra->len, location_of, &r->location_ids,
-			    &r->arena);
+	code = extra_unpack(r->p, extra->data, extra->len, location_of, r, &r->arena);
 	switch (code) {
 	case 0:
 		return 0;

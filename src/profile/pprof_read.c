@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "profile/gzip.h"
 #include "profile/pprof.h"
@@ -169,6 +170,9 @@ int pprof_read(const void *data, size_t len, const char *name, struct strpool *p
 
 	if (!p)
 		return pprof_no_room(&r, -ENOMEM, "bytes");
+	/* Without a seed it still reads, only a crafted file may be slow. */
+	if (getrandom(&r.seed, sizeof(r.seed), GRND_NONBLOCK) < 0)
+		r.seed = 0;
 	forget_defaults(p);
 	code = read_bytes(&r, data, len);
 	free(r.strings);

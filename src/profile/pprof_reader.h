@@ -16,6 +16,7 @@ struct pprof_reader {
 	const char **strings; /* the string table, interned; heap */
 	size_t nr_strings, cap_strings;
 	struct hashmap mapping_ids, function_ids, location_ids; /* id -> index */
+	uint64_t seed; /* of their hashes: ids are made up by strangers */
 	struct arena arena; /* of one part */
 	struct error *err;
 };
@@ -35,7 +36,8 @@ int pprof_add_id(struct pprof_reader *r, struct hashmap *ids, uint64_t id, size_
 		 const char *what);
 
 /** The index of @id, or PROFILE_NONE. */
-uint32_t pprof_find_id(const struct hashmap *ids, uint64_t id);
+uint32_t pprof_find_id(const struct pprof_reader *r, const struct hashmap *ids,
+		       uint64_t id);
 
 /* Passes over the file, in this order. Each takes one part. Return: 0 or -errno. */
 typedef int (*pprof_pass)(struct pprof_reader *r,

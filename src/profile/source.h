@@ -7,6 +7,15 @@
 
 #define SOURCE_MAX_BYTES      (4u << 20) /* of text in one profile (DESIGN C1) */
 #define SOURCE_MAX_FILE_BYTES (32u << 20)
+#define SOURCE_WHOLE_BYTES    (64u << 10) /* files up to here are kept whole */
+#define SOURCE_CONTEXT_LINES  20 /* kept around each line with samples, else */
+#define SOURCE_FUNCTION_LINES 2000 /* most lines of one function, from its start */
+#define SOURCE_MAX_FILES      4096 /* most files opened when recording */
+#define SOURCE_LINE_BYTES     500 /* longer lines end in "..." */
+
+/* Most that source_attach() reads from disk, and most lines it gives out. */
+#define SOURCE_MAX_ATTACHED_BYTES (128u << 20)
+#define SOURCE_MAX_ATTACHED_LINES (1u << 24)
 
 /**
  * Opens a source file for reading at record time, by the rules of DESIGN C6 and
@@ -16,21 +25,31 @@ typedef int (*source_open_fn)(void *ctx, const char *path);
 
 /**
  * Keeps text of the files of @a, hottest first, in p->extra.sources: whole small
- * files, else a window of @context lines around every line that has samples and
- * the whole function's lines where known.
- * Return: 0 or -ENOMEM. A file that cannot be opened is left out.
+ * files, else a window around every line that has samples, from the start of its
+ * function where that is known. A file that cannot be opened, is no text, is too
+ * large or does not fit any more is left out; so are names that are no absolute
+ * path. newer_than_binary is left false: the caller knows the binary's age.
+ *
+ * Return: 0 or -ENOMEM.
  */
 int source_collect(struct profile *p, const struct attribution *a,
 		   source_open_fn open_source, void *ctx);
 
-/* "--source-path OLD=NEW": a path that starts with OLD is looked for at NEW. */
+/*
+ * "--source-path OLD=NEW": a path that starts with OLD (whole parts of it) is
+ * looked for at NEW. OLD may be "" for paths that do not start with "/".
+ */
 struct source_path_rule {
 	const char *old_prefix, *new_prefix;
 };
 
 /**
- * Gives every file of @a its text: from the profile, else from disk (as the
- * calling user, after the rules), else a note that says where it was looked for.
+ * Gives every file of @a its text: from the profile, else from disk (after the
+ * rules, first match wins; then the path itself), else a note that says where it
+ * was looked for. Files are opened with the rights that the thread has: root that
+ * reads for somebody else wraps the call in creds_become().
+ *
+ * Return: 0 or -ENOMEM; no text is no failure.
  */
 int source_attach(struct attribution *a, const struct profile *p,
 		  const struct source_path_rule *rules, size_t nr_rules);

@@ -19,6 +19,7 @@
 #include "render/file_filter.h"
 #include "render/functions.h"
 #include "render/hunk.h"
+#include "render/legend.h"
 #include "render/paint.h"
 #include "render/stream.h"
 #include "render/text.h"
@@ -159,6 +160,7 @@ static size_t print_hunks(const struct listing *l, const struct attribution_file
 	struct hunks hunks = hunks_of(l->in->attribution, f, l->opts);
 	struct hunk hunk;
 	const char *function = "";
+	bool is_first = true;
 	size_t nr_printed = 0;
 
 	while (hunks_next(&hunks, &hunk)) {
@@ -167,8 +169,9 @@ static size_t print_hunks(const struct listing *l, const struct attribution_file
 		/* Names that were just said, or that the code shows, are noise. */
 		bool is_known = hunk.function == function || hunk_shows_function(&hunk);
 
-		if (f->source.found && hunk.first > 1)
+		if (f->source.found && hunk.first > 1 && !(is_first && is_known))
 			print_gap(l, is_known ? "" : hunk.function);
+		is_first = false;
 		function = hunk.function;
 		while (hunk_next_row(&hunk, &row)) {
 			print_row(l, row.number, row.line, row.text);
@@ -258,45 +261,6 @@ static size_t count_wanted(const struct listing *l)
 	if (l->opts->max_files && nr > l->opts->max_files)
 		nr = l->opts->max_files;
 	return nr;
-}
-
-/* What the columns mean; one sentence each, so that nobody needs the manual. */
-static void print_legend(const struct listing *l)
-{
-	const struct attribution *a = l->in->attribution;
-	struct text_margins margins = {l->opts->width, 0, 0};
-	static const char *const self_words[] = {
-		[CHARGE_LINE] = "CPU on the line itself, with the code it calls that has "
-				"no source lines",
-		[CHARGE_MINE] =
-			"CPU on the line itself, with the libraries that it calls",
-		[CHARGE_LEAF] =
-			"CPU of the line's own instructions, nothing that it calls",
-	};
-	char error[64] = "";
-	double margin = 0;
-	bool has_no_code = false;
-
-	for (size_t i = 0; i < a->nr_files; i++)
-		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
-			const struct attribution_line *line = &a->files[i].lines[j];
-			double half = (line->ci95_high - line->ci95_low) / 2;
-
-			margin = half > margin ? half : margin;
-			has_no_code = has_no_code || line->no_code;
-		}
-	/* With few samples the head has said it already, and better. */
-	if (a->all.samples >= RENDER_FEW_SAMPLES && margin > 0)
-		snprintf(error, sizeof(error),
-			 " Shares of self are good to +-%.1f points.", 100 * margin);
-	fputc('\n', l->out);
-	paint(l, PAINT_DIM);
-	text_sentence(l->out, &margins,
-		      "self: %s. total: CPU while the line is anywhere on the stack.%s%s",
-		      self_words[a->options.charge],
-		      has_no_code ? " -: no machine code, optimised away or merged." : "",
-		      error);
-	unpaint(l, PAINT_DIM);
 }
 
 static void print_contents(const struct listing *l, size_t nr_wanted)
@@ -408,7 +372,7 @@ int render_annotate(const struct render_input *in, const struct render_options *
 
 	render_head(in, opts, out);
 	if (nr_wanted) {
-		print_legend(&l);
+		legend_of_lines(in, opts, out);
 		if (nr_wanted >= MANY_FILES)
 			print_contents(&l, nr_wanted);
 		print_files(&l, nr_wanted);

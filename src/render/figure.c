@@ -3,6 +3,20 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+bool counts_samples(const struct attribution *a)
+{
+	const char *type = a->counted.type;
+
+	return !type || !*type || !strcmp(type, "samples") || !strcmp(type, "sample") ||
+	       !strcmp(type, "cpu");
+}
+
+const char *counted_name(const struct attribution *a)
+{
+	return counts_samples(a) ? "CPU" : a->counted.type;
+}
 
 double share_of(const struct attribution *a, const struct weight *w)
 {

@@ -3,6 +3,7 @@
 #ifndef LB_RENDER_FIGURE_H
 #define LB_RENDER_FIGURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "profile/attribution.h"
@@ -13,6 +14,12 @@
 struct figure {
 	char text[32];
 };
+
+/** Does the profile count samples of CPU, rather than, say, bytes allocated? */
+bool counts_samples(const struct attribution *a);
+
+/** What shares are of: "CPU", "alloc_space". A name from the file: escape it. */
+const char *counted_name(const struct attribution *a);
 
 /** Share 0..1 of all CPU time; of all samples where the profile has no CPU time. */
 double share_of(const struct attribution *a, const struct weight *w);

@@ -2,10 +2,9 @@
 /*
  * The opening lines of every listing:
  *
- * lineburn: 5012 samples at 999 Hz: CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is
- *           waiting
- *           94.1 % with a source line, 4.9 % function only, 1.0 % unknown; 12.0 % in
- *           the kernel; 0 lost, 45 ticks missed (0.9 %)
+ * lineburn: 5012 samples at 999 Hz: CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is waiting
+ *           94.1 % with a source line, 4.9 % function only, 1.0 % unknown; 5.0 % in the kernel
+ *           0 samples lost, 45 ticks missed (0.9 %)
  *           command: ./dither --fast in.png
  */
 #include "render/render.h"
@@ -62,6 +61,7 @@ static void print_first_line(const struct render_input *in,
 			     const struct render_options *opts, const struct summary *s,
 			     FILE *out)
 {
+	const struct attribution *a = in->attribution;
 	struct text_margins margins = {opts->width, 0, TITLE_COLUMN};
 	char rate[48] = "", time[192];
 
@@ -71,21 +71,24 @@ static void print_first_line(const struct render_input *in,
 	describe_time(time, sizeof(time), in, s);
 
 	paint_begin(out, opts->colour, PAINT_BOLD);
-	text_sentence(
-		out, &margins, TITLE "%s%s: %s",
-		figure_count(in->attribution->all.samples, "sample", "samples").text,
-		rate, time);
+	if (counts_samples(a))
+		text_sentence(out, &margins, TITLE "%s%s: %s",
+			      figure_count(a->all.samples, "sample", "samples").text,
+			      rate, time);
+	else
+		text_sentence(out, &margins, TITLE "%" PRIu64 " %s of %s", a->all.samples,
+			      a->counted.unit, a->counted.type);
 	paint_end(out, opts->colour, PAINT_BOLD);
 }
 
-/* "94.1 % with a source line, ...; 0 lost, 45 ticks missed (0.9 %)" */
+/* "94.1 % with a source line, ..." and "0 samples lost, 45 ticks missed (0.9 %)" */
 static void print_shares(const struct render_input *in, const struct render_options *opts,
 			 const struct summary *s, FILE *out)
 {
 	const struct attribution *a = in->attribution;
 	const struct profile_losses *l = &in->profile->extra.losses;
 	struct text_margins margins = margins_of(opts);
-	char overlap[96] = "", losses[128];
+	char overlap[96] = "";
 
 	if (a->kernel.samples)
 		snprintf(overlap, sizeof(overlap), "; %.1f %% in the kernel",
@@ -95,18 +98,19 @@ static void print_shares(const struct render_input *in, const struct render_opti
 			 "%s %.1f %% with an incomplete stack",
 			 a->kernel.samples ? "," : ";",
 			 100 * share_of(a, &a->incomplete_stacks));
-	if (!in->profile->extra.present)
-		snprintf(losses, sizeof(losses), "losses are not known");
-	else
-		snprintf(losses, sizeof(losses), "%" PRIu64 " lost, %s missed (%.1f %%)",
-			 s->lost, figure_count(l->missed, "tick", "ticks").text,
-			 l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
 	text_sentence(out, &margins,
 		      "%.1f %% with a source line, %.1f %% function only, %.1f %% "
-		      "unknown%s; %s",
+		      "unknown%s",
 		      100 * share_of(a, &a->with_line),
 		      100 * share_of(a, &a->function_only),
-		      100 * share_of(a, &a->unknown), overlap, losses);
+		      100 * share_of(a, &a->unknown), overlap);
+	if (!in->profile->extra.present)
+		text_sentence(out, &margins, "losses are not known");
+	else
+		text_sentence(out, &margins, "%s lost, %s missed (%.1f %%)",
+			      figure_count(s->lost, "sample", "samples").text,
+			      figure_count(l->missed, "tick", "ticks").text,
+			      l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
 }
 
 /* What ran, or what was asked for, and the file it is read from. */
@@ -196,6 +200,6 @@ void render_head(const struct render_input *in, const struct render_options *opt
 	print_first_line(in, opts, &s, out);
 	print_shares(in, opts, &s, out);
 	print_origin(in, opts, out);
-	if (a->all.samples && a->all.samples < RENDER_FEW_SAMPLES)
+	if (counts_samples(a) && a->all.samples && a->all.samples < RENDER_FEW_SAMPLES)
 		warn_of_few_samples(in, opts, out);
 }

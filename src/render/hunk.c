@@ -95,16 +95,24 @@ bool hunk_next_row(struct hunk *h, struct hunk_row *ret)
 	}
 }
 
-/* "ns::List<int>::push(int const&)" -> "push"; an odd name may come out whole. */
+/* "ns::List<int>::push<4>(int const&)" -> "push"; an odd name may come out as "". */
 static void bare_name(char *buf, size_t size, const char *function)
 {
-	size_t len = strcspn(function, "(<");
-	size_t start = len;
+	size_t end = strcspn(function, "("), start;
+	size_t depth = 0;
 
-	while (start && function[start - 1] != ':' && function[start - 1] != '.' &&
-	       function[start - 1] != ' ')
-		start--;
-	snprintf(buf, size, "%.*s", (int)(len - start), function + start);
+	for (; end; end--) { /* template arguments at the end */
+		if (function[end - 1] == '>')
+			depth++;
+		else if (function[end - 1] == '<' && depth)
+			depth--;
+		else if (!depth)
+			break;
+	}
+	for (start = end; start; start--)
+		if (strchr(":. ", function[start - 1]))
+			break;
+	snprintf(buf, size, "%.*s", (int)(end - start), function + start);
 }
 
 bool hunk_shows_function(const struct hunk *h)

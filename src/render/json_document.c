@@ -59,6 +59,7 @@ static void set_samples(struct json_builder *b, json_t *root,
 	json_set(b, samples, "missed", json_count(in->profile->extra.losses.missed));
 	json_set_weight(b, samples, "incomplete_stacks", &a->incomplete_stacks);
 	json_set_weight(b, samples, "kernel", &a->kernel);
+	json_set_weight(b, samples, "not_mine", &a->not_mine);
 	json_set(b, root, "samples", samples);
 }
 
@@ -87,6 +88,16 @@ static json_t *text_or_null(const char *s)
 	return s && *s ? json_text(s) : json_null();
 }
 
+static void set_counted(struct json_builder *b, json_t *root,
+			const struct profile_value_type *counted)
+{
+	json_t *object = json_object();
+
+	json_set(b, object, "type", json_text(counted->type ? counted->type : ""));
+	json_set(b, object, "unit", json_text(counted->unit ? counted->unit : ""));
+	json_set(b, root, "counted", object);
+}
+
 static void set_origin(struct json_builder *b, json_t *root,
 		       const struct render_input *in, const struct summary *s)
 {
@@ -109,6 +120,7 @@ static void set_origin(struct json_builder *b, json_t *root,
 		 s->period_ns ? json_count(s->period_ns) : json_null());
 	json_set(b, root, "nr_cpus",
 		 p->extra.nr_cpus ? json_count(p->extra.nr_cpus) : json_null());
+	set_counted(b, root, &in->attribution->counted);
 	json_set(b, root, "charge", json_string(charges[options->charge]));
 	json_set(b, root, "charge_kernel", json_boolean(options->kernel));
 	json_set(b, root, "charge_runtime", json_boolean(options->runtime));

@@ -66,6 +66,19 @@ static void print_miss(struct section *section, const struct attribution *a,
 		      *remedy ? " Remedy: " : "", remedy, *remedy ? "." : "");
 }
 
+static void print_not_mine(struct section *section, const struct attribution *a)
+{
+	struct text_margins margins = {section->opts->width, 0, 11};
+
+	if (!a->not_mine.samples)
+		return;
+	section_begin(section);
+	text_sentence(section->out, &margins,
+		      "  %5s %%  all lines on the stack are of libraries. Remedy: "
+		      "--charge=line charges those.",
+		      figure_percent(share_of(a, &a->not_mine)).text);
+}
+
 /* One kind of loss that is a plain count: what happened, and what helps. */
 struct loss_words {
 	size_t offset; /* of its uint64_t in struct profile_losses */
@@ -227,6 +240,8 @@ void render_misses(const struct render_input *in, const struct render_options *o
 	for (size_t i = 0; i < a->nr_misses; i++)
 		print_miss(&section, a, &a->misses[i]);
 
+	print_not_mine(&section, a);
+
 	section = (struct section){out, opts, "Losses and limits:", false};
 	if (!extra->present) {
 		section_begin(&section);
@@ -237,6 +252,13 @@ void render_misses(const struct render_input *in, const struct render_options *o
 	}
 	print_losses(&section, &extra->losses);
 	print_incomplete(&section, a, &s);
+	if (a->nr_negative) {
+		section_begin(&section);
+		text_sentence(
+			out, &margins,
+			"%s below 0, as in a difference of two profiles: counted as 0.",
+			figure_count(a->nr_negative, "entry", "entries").text);
+	}
 	for (size_t i = 0; i < extra->nr_warnings; i++) {
 		section_begin(&section);
 		text_sentence(out, &margins, "%s", extra->warnings[i]);

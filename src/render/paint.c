@@ -12,8 +12,8 @@ static const char *const codes[] = {
 	[PAINT_HEAT_1] = "38;5;101",
 	[PAINT_HEAT_2] = "38;5;136",
 	[PAINT_HEAT_3] = "38;5;172",
-	[PAINT_HEAT_4] = "1;38;5;166",
-	[PAINT_HEAT_5] = "1;38;5;160",
+	[PAINT_HEAT_4] = "1;38;5;202",
+	[PAINT_HEAT_5] = "1;38;5;196",
 };
 _Static_assert(ARRAY_SIZE(codes) == NR_PAINTS, "one code per paint");
 

@@ -6,6 +6,7 @@
 
 #include "render/figure.h"
 #include "render/functions.h"
+#include "render/legend.h"
 #include "render/paint.h"
 #include "render/stream.h"
 #include "render/text.h"
@@ -49,17 +50,9 @@ static void print_processes(const struct render_input *in,
 int render_report(const struct render_input *in, const struct render_options *opts,
 		  FILE *out)
 {
-	struct text_margins margins = {opts->width, 0, 0};
-
 	render_head(in, opts, out);
 	if (in->attribution->all.samples || in->attribution->all.cpu_ns) {
-		fputc('\n', out);
-		paint_begin(out, opts->colour, PAINT_DIM);
-		text_sentence(out, &margins,
-			      "self: CPU in the function itself. total: CPU while it is "
-			      "anywhere on the stack. where: its declaration.");
-		paint_end(out, opts->colour, PAINT_DIM);
-		fputc('\n', out);
+		legend_of_functions(in, opts, out);
 		functions_table(in, opts, opts->max_rows, out);
 		print_processes(in, opts, out);
 	}

@@ -84,6 +84,10 @@ static void piece_next(const char *s, size_t column, struct piece *ret)
 		ret->text[ret->columns] = '\0';
 		return;
 	}
+	if (*s >= ' ' && *s <= '~') { /* nearly all of them */
+		*ret = (struct piece){.text = {*s}, .nr_bytes = 1, .columns = 1};
+		return;
+	}
 	ret->nr_bytes = sequence_len(s);
 	memcpy(one, s, ret->nr_bytes);
 	escape_terminal_buf(ret->text, sizeof(ret->text), one);

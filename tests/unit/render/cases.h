@@ -163,14 +163,54 @@ static struct attribution_file dither_files[] = {
 };
 
 static struct attribution_function dither_functions[] = {
-	{"dither_row", "dither", "/home/me/dither/dither.c", 9, W(1406), W(2708)},
-	{"sgemm_kernel_HASWELL", "libopenblas.so.0", "", 0, W(1410), W(1410)},
-	{"diffuse", "dither", "/home/me/dither/dither.c", 4, W(1302), W(1302)},
-	{"copy_page", "[kernel]", "", 0, W(250), W(250)},
-	{"", "libopenblas.so.0", "", 0, W(95), W(95)},
-	{"main", "dither", "/home/me/dither/main.c", 1, W(11), W(4716)},
-	{"dither", "dither", "/home/me/dither/dither.c", 24, W(0), W(4459)},
-	{"_int_malloc", "libc.so.6", "/build/glibc/malloc/malloc.c", 3700, W(4), W(4)},
+	{.name = "dither_row",
+	 .object = "dither",
+	 .file = "/home/me/dither/dither.c",
+	 .start_line = 9,
+	 .self = W(1406),
+	 .total = W(2708)},
+	{.name = "sgemm_kernel_HASWELL",
+	 .object = "libopenblas.so.0",
+	 .file = "",
+	 .start_line = 0,
+	 .self = W(1410),
+	 .total = W(1410)},
+	{.name = "diffuse",
+	 .object = "dither",
+	 .file = "/home/me/dither/dither.c",
+	 .start_line = 4,
+	 .self = W(1302),
+	 .total = W(1302)},
+	{.name = "copy_page",
+	 .object = "[kernel]",
+	 .file = "",
+	 .start_line = 0,
+	 .self = W(250),
+	 .total = W(250)},
+	{.name = "",
+	 .object = "libopenblas.so.0",
+	 .file = "",
+	 .start_line = 0,
+	 .self = W(95),
+	 .total = W(95)},
+	{.name = "main",
+	 .object = "dither",
+	 .file = "/home/me/dither/main.c",
+	 .start_line = 1,
+	 .self = W(11),
+	 .total = W(4716)},
+	{.name = "dither",
+	 .object = "dither",
+	 .file = "/home/me/dither/dither.c",
+	 .start_line = 24,
+	 .self = W(0),
+	 .total = W(4459)},
+	{.name = "_int_malloc",
+	 .object = "libc.so.6",
+	 .file = "/build/glibc/malloc/malloc.c",
+	 .start_line = 3700,
+	 .self = W(4),
+	 .total = W(4)},
 };
 
 static const char *blas_objects[] = {"libopenblas.so.0", "libm.so.6"};
@@ -208,10 +248,10 @@ static const char *dither_warnings[] = {
 
 #define DITHER_ATTRIBUTION                                                             \
 	{                                                                              \
-		.all = W(5012), .with_line = W(4716), .function_only = W(286),         \
-		.unknown = W(10), .kernel = W(250), .incomplete_stacks = W(0),         \
-		.files = dither_files, .nr_files = ARRAY_SIZE(dither_files),           \
-		.functions = dither_functions,                                         \
+		.counted = {"samples", "count"}, .all = W(5012), .with_line = W(4716), \
+		.function_only = W(286), .unknown = W(10), .kernel = W(250),           \
+		.incomplete_stacks = W(0), .files = dither_files,                      \
+		.nr_files = ARRAY_SIZE(dither_files), .functions = dither_functions,   \
 		.nr_functions = ARRAY_SIZE(dither_functions), .misses = dither_misses, \
 		.nr_misses = ARRAY_SIZE(dither_misses), .processes = dither_processes, \
 		.nr_processes = ARRAY_SIZE(dither_processes)                           \
@@ -256,10 +296,30 @@ static struct attribution_file lost_source_files[] = {
 /* ---- nothing has a line ---- */
 
 static struct attribution_function stripped_functions[] = {
-	{"compress_block", "gzip", "", 0, W(3000), W(3900)},
-	{"longest_match", "gzip", "", 0, W(900), W(900)},
-	{"main", "gzip", "", 0, W(0), W(3900)},
-	{"tiny", "gzip", "", 0, W(1), W(1)},
+	{.name = "compress_block",
+	 .object = "gzip",
+	 .file = "",
+	 .start_line = 0,
+	 .self = W(3000),
+	 .total = W(3900)},
+	{.name = "longest_match",
+	 .object = "gzip",
+	 .file = "",
+	 .start_line = 0,
+	 .self = W(900),
+	 .total = W(900)},
+	{.name = "main",
+	 .object = "gzip",
+	 .file = "",
+	 .start_line = 0,
+	 .self = W(0),
+	 .total = W(3900)},
+	{.name = "tiny",
+	 .object = "gzip",
+	 .file = "",
+	 .start_line = 0,
+	 .self = W(1),
+	 .total = W(1)},
 };
 static const char *gzip_objects[] = {"gzip"};
 static struct attribution_miss stripped_misses[] = {
@@ -316,7 +376,12 @@ static struct attribution_file hostile_files[] = {
 		    ARRAY_SIZE(hostile_text)}},
 };
 static struct attribution_function hostile_functions[] = {
-	{EVIL_NAME, "[jit]", "/tmp/" EVIL_NAME ".c", 1, W(1000), W(1000)},
+	{.name = EVIL_NAME,
+	 .object = "[jit]",
+	 .file = "/tmp/" EVIL_NAME ".c",
+	 .start_line = 1,
+	 .self = W(1000),
+	 .total = W(1000)},
 };
 static const char *hostile_objects[] = {EVIL_NAME, "ok.so"};
 static struct attribution_miss hostile_misses[] = {
@@ -334,107 +399,141 @@ static const char *hostile_warnings[] = {"The name " EVIL_NAME " is odd."};
 static struct profile_sample loss_samples[LB_NR_STACK_STATUS];
 static int64_t loss_values[LB_NR_STACK_STATUS];
 
+static inline void build_foreign(struct render_case *c)
+{
+	c->attribution = (struct attribution)DITHER_ATTRIBUTION;
+	c->file_name = "go.pb.gz";
+	c->profile.period = 0;
+}
+
+static inline void build_typical(struct render_case *c)
+{
+	c->attribution = (struct attribution)DITHER_ATTRIBUTION;
+	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
+	c->profile.extra.warnings = dither_warnings;
+	c->profile.extra.nr_warnings = 1;
+}
+
+static inline void build_no_source(struct render_case *c)
+{
+	c->attribution = (struct attribution){
+		.all = W(83),
+		.with_line = W(63),
+		.function_only = W(20),
+		.files = lost_source_files,
+		.nr_files = 1,
+	};
+	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
+	c->profile.extra.wall_ns = 60000 * MS_NS;
+}
+
+static inline void build_no_lines(struct render_case *c)
+{
+	c->attribution = (struct attribution){
+		.all = W(3901),
+		.function_only = W(3901),
+		.functions = stripped_functions,
+		.nr_functions = ARRAY_SIZE(stripped_functions),
+		.misses = stripped_misses,
+		.nr_misses = 1,
+	};
+	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
+	c->profile.extra.command = NULL;
+	c->profile.extra.target = "-a";
+}
+
+static inline void build_hostile(struct render_case *c)
+{
+	c->attribution = (struct attribution){
+		.all = W(1005),
+		.with_line = W(1000),
+		.unknown = W(5),
+		.files = hostile_files,
+		.nr_files = 1,
+		.functions = hostile_functions,
+		.nr_functions = 1,
+		.misses = hostile_misses,
+		.nr_misses = 1,
+		.processes = hostile_processes,
+		.nr_processes = 2,
+	};
+	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
+	c->profile.extra.command = hostile_command;
+	c->profile.extra.warnings = hostile_warnings;
+	c->profile.extra.nr_warnings = 1;
+	c->file_name = EVIL_NAME;
+}
+
+static inline void build_empty(struct render_case *c)
+{
+	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
+	c->profile.extra.losses = (struct profile_losses){.idle = 10000};
+	c->profile.extra.cost = (struct profile_cost){0};
+}
+
+/* Another tool's, of something else than CPU. */
+static inline void build_heap(struct render_case *c)
+{
+	c->attribution = (struct attribution)DITHER_ATTRIBUTION;
+	c->attribution.counted =
+		(struct profile_value_type){"alloc_space\033[m", "bytes"};
+	c->attribution.all.cpu_ns = 0;
+	c->attribution.not_mine = (struct weight){.samples = 6};
+	c->attribution.nr_negative = 2;
+	c->attribution.options.charge = CHARGE_MINE;
+	c->profile.period = 0;
+}
+
+static inline void build_losses(struct render_case *c)
+{
+	uint64_t n = 0;
+	uint64_t *member = (uint64_t *)&c->profile.extra.losses;
+
+	c->attribution = (struct attribution)DITHER_ATTRIBUTION;
+	c->attribution.incomplete_stacks = (struct weight)W(33);
+	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
+	for (; n < sizeof(struct profile_losses) / sizeof(*member); n++)
+		member[n] = n + 1;
+	c->profile.extra.losses.due = 6000;
+	c->profile.extra.losses.missed = 100;
+	c->profile.extra.losses.sampled = 5030;
+	c->profile.extra.losses.counted = 5012;
+	c->profile.samples = loss_samples;
+	c->profile.nr_samples = LB_NR_STACK_STATUS;
+	c->profile.values = loss_values;
+	c->profile.nr_value_types = 1;
+	c->profile.count_value = 0;
+	for (uint32_t i = 0; i < LB_NR_STACK_STATUS; i++) {
+		loss_samples[i].status = i;
+		loss_samples[i].first_value = i;
+		loss_values[i] = i + 1;
+	}
+}
+
+static const struct {
+	const char *name;
+	void (*build)(struct render_case *c);
+} render_cases[] = {
+	{"typical", build_typical},     {"foreign", build_foreign},
+	{"no-source", build_no_source}, {"no-lines", build_no_lines},
+	{"hostile", build_hostile},     {"heap", build_heap},
+	{"empty", build_empty},         {"losses", build_losses},
+};
+
 /* The case, built in @ret. Return: false for an unknown name. */
 static inline bool render_case_get(const char *name, struct render_case *ret)
 {
-	memset(ret, 0, sizeof(*ret));
-	ret->name = name;
+	*ret = (struct render_case){.name = name};
 	ret->profile.count_value = PROFILE_NONE;
 	ret->profile.cpu_value = PROFILE_NONE;
 	ret->profile.period = TICK_NS;
 	ret->profile.period_type = (struct profile_value_type){"cpu", "nanoseconds"};
 	ret->profile.duration_nanos = 5100 * MS_NS;
-
-	if (!strcmp(name, "typical") || !strcmp(name, "foreign")) {
-		ret->attribution = (struct attribution)DITHER_ATTRIBUTION;
-		if (!strcmp(name, "foreign")) {
-			ret->file_name = "go.pb.gz";
-			ret->profile.period = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(render_cases); i++)
+		if (!strcmp(render_cases[i].name, name)) {
+			render_cases[i].build(ret);
 			return true;
 		}
-		ret->profile.extra = (struct profile_extra)DITHER_EXTRA;
-		ret->profile.extra.warnings = dither_warnings;
-		ret->profile.extra.nr_warnings = 1;
-		return true;
-	}
-	if (!strcmp(name, "no-source")) {
-		ret->attribution = (struct attribution){
-			.all = W(83),
-			.with_line = W(63),
-			.function_only = W(20),
-			.files = lost_source_files,
-			.nr_files = 1,
-		};
-		ret->profile.extra = (struct profile_extra)DITHER_EXTRA;
-		ret->profile.extra.wall_ns = 60000 * MS_NS;
-		return true;
-	}
-	if (!strcmp(name, "no-lines")) {
-		ret->attribution = (struct attribution){
-			.all = W(3901),
-			.function_only = W(3901),
-			.functions = stripped_functions,
-			.nr_functions = ARRAY_SIZE(stripped_functions),
-			.misses = stripped_misses,
-			.nr_misses = 1,
-		};
-		ret->profile.extra = (struct profile_extra)DITHER_EXTRA;
-		ret->profile.extra.command = NULL;
-		ret->profile.extra.target = "-a";
-		return true;
-	}
-	if (!strcmp(name, "hostile")) {
-		ret->attribution = (struct attribution){
-			.all = W(1005),
-			.with_line = W(1000),
-			.unknown = W(5),
-			.files = hostile_files,
-			.nr_files = 1,
-			.functions = hostile_functions,
-			.nr_functions = 1,
-			.misses = hostile_misses,
-			.nr_misses = 1,
-			.processes = hostile_processes,
-			.nr_processes = 2,
-		};
-		ret->profile.extra = (struct profile_extra)DITHER_EXTRA;
-		ret->profile.extra.command = hostile_command;
-		ret->profile.extra.warnings = hostile_warnings;
-		ret->profile.extra.nr_warnings = 1;
-		ret->file_name = EVIL_NAME;
-		return true;
-	}
-	if (!strcmp(name, "empty")) {
-		ret->profile.extra = (struct profile_extra)DITHER_EXTRA;
-		ret->profile.extra.losses = (struct profile_losses){.idle = 10000};
-		ret->profile.extra.cost = (struct profile_cost){0};
-		return true;
-	}
-	if (!strcmp(name, "losses")) {
-		uint64_t n = 0;
-		uint64_t *member = (uint64_t *)&ret->profile.extra.losses;
-
-		ret->attribution = (struct attribution)DITHER_ATTRIBUTION;
-		ret->attribution.incomplete_stacks = (struct weight)W(33);
-		ret->profile.extra = (struct profile_extra)DITHER_EXTRA;
-		for (; n < sizeof(struct profile_losses) / sizeof(*member); n++)
-			member[n] = n + 1;
-		ret->profile.extra.losses.due = 6000;
-		ret->profile.extra.losses.missed = 100;
-		ret->profile.extra.losses.sampled = 5030;
-		ret->profile.extra.losses.counted = 5012;
-		ret->profile.samples = loss_samples;
-		ret->profile.nr_samples = LB_NR_STACK_STATUS;
-		ret->profile.values = loss_values;
-		ret->profile.nr_value_types = 1;
-		ret->profile.count_value = 0;
-		for (uint32_t i = 0; i < LB_NR_STACK_STATUS; i++) {
-			loss_samples[i].status = i;
-			loss_samples[i].first_value = i;
-			loss_values[i] = i + 1;
-		}
-		return true;
-	}
 	return false;
 }
 

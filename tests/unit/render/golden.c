@@ -62,6 +62,8 @@ static const struct golden goldens[] = {
 	{"hostile", "annotate", "json", "", OPTS(100, 2, 0.005)},
 	{"hostile", "report", "text", "", OPTS(120, 2, 0.005)},
 	{"hostile", "report", "json", "", OPTS(100, 2, 0.005)},
+	{"heap", "annotate", "text", "", OPTS(100, 0, 0.005)},
+	{"heap", "annotate", "json", "", OPTS(100, 0, 0.005)},
 	{"empty", "annotate", "text", "", OPTS(100, 2, 0.005)},
 	{"empty", "annotate", "json", "", OPTS(100, 2, 0.005)},
 	{"empty", "report", "text", "", OPTS(100, 2, 0.005)},

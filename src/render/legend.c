@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "render/legend.h"
+
+#include "render/figure.h"
+#include "render/paint.h"
+#include "render/text.h"
+
+/* Behind what is counted: "CPU". */
+static const char *const self_words[] = {
+	[CHARGE_LINE] =
+		"on the line itself and in what it calls that has no source lines",
+	[CHARGE_MINE] = "on the line itself and in the libraries that it calls",
+	[CHARGE_LEAF] = "of the line's own instructions, nothing that it calls",
+};
+
+/* The widest of the 95 % intervals, halved: no share is less certain. */
+static double widest_margin(const struct attribution *a)
+{
+	double margin = 0;
+
+	for (size_t i = 0; i < a->nr_files; i++)
+		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
+			const struct attribution_line *line = &a->files[i].lines[j];
+			double half = (line->ci95_high - line->ci95_low) / 2;
+
+			margin = half > margin ? half : margin;
+		}
+	return margin;
+}
+
+static bool has_line_without_code(const struct attribution *a)
+{
+	for (size_t i = 0; i < a->nr_files; i++)
+		for (size_t j = 0; j < a->files[i].nr_lines; j++)
+			if (a->files[i].lines[j].no_code)
+				return true;
+	return false;
+}
+
+void legend_of_lines(const struct render_input *in, const struct render_options *opts,
+		     FILE *out)
+{
+	const struct attribution *a = in->attribution;
+	const struct text_margins margins = {opts->width, 0, 7};
+	double margin = widest_margin(a);
+	char certainty[64] = "";
+
+	/* With few samples the head has said it already, and better. */
+	if (counts_samples(a) && a->all.samples >= RENDER_FEW_SAMPLES && margin > 0)
+		snprintf(certainty, sizeof(certainty), "; good to +-%.1f points",
+			 100 * margin);
+	fputc('\n', out);
+	paint_begin(out, opts->colour, PAINT_DIM);
+	text_sentence(out, &margins, "self:  %s %s%s", counted_name(a),
+		      self_words[a->options.charge], certainty);
+	text_sentence(out, &margins, "total: %s while the line is anywhere on the stack",
+		      counted_name(a));
+	if (has_line_without_code(a))
+		text_sentence(out, &margins,
+			      "-:     no machine code, optimised away or merged");
+	paint_end(out, opts->colour, PAINT_DIM);
+}
+
+void legend_of_functions(const struct render_input *in, const struct render_options *opts,
+			 FILE *out)
+{
+	const struct attribution *a = in->attribution;
+	const struct text_margins margins = {opts->width, 0, 7};
+
+	fputc('\n', out);
+	paint_begin(out, opts->colour, PAINT_DIM);
+	text_sentence(out, &margins, "self:  %s in the function itself%s",
+		      counted_name(a),
+		      a->options.kernel ? "" : " and in the kernel on its behalf");
+	text_sentence(out, &margins,
+		      "total: %s while the function is anywhere on the stack",
+		      counted_name(a));
+	paint_end(out, opts->colour, PAINT_DIM);
+	fputc('\n', out);
+}

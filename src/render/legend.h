@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the columns mean, so that nobody needs the manual to read a listing. */
+#ifndef LB_RENDER_LEGEND_H
+#define LB_RENDER_LEGEND_H
+
+#include "render/render.h"
+
+/** For annotate: "self: CPU on the line itself ...; good to +-1.3 points". */
+void legend_of_lines(const struct render_input *in, const struct render_options *opts,
+		     FILE *out);
+/** For tables of functions. */
+void legend_of_functions(const struct render_input *in, const struct render_options *opts,
+			 FILE *out);
+
+#endif

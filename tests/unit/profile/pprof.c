@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The file format: there and back, other tools' files, and broken ones. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+#include "compare.h"
+#include "profile.pb-c.h"
+#include "profile/gzip.h"
+#include "profile/pprof.h"
+
+static struct strpool *pool;
+
+static int group_setup(void **state)
+{
+	(void)state;
+	pool = strpool_new(64 << 20);
+	return !pool;
+}
+
+static int group_teardown(void **state)
+{
+	(void)state;
+	strpool_free(pool);
+	return 0;
+}
+
+static void add_extra(struct profile *p)
+{
+	struct profile_extra *extra = &p->extra;
+	char *argv[] = {"./app", "", "--flag=\xc3\xa4", NULL};
+	uint64_t *losses = (uint64_t *)&extra->losses, *cost = (uint64_t *)&extra->cost;
+	struct profile_source *source;
+
+	extra->present = true;
+	profile_set_command(p, argv);
+	extra->target = strpool_add(pool, "-p 12");
+	extra->host = strpool_add(pool, "box");
+	extra->kernel_release = strpool_add(pool, "6.1.0");
+	extra->version = strpool_add(pool, "0.1.0");
+	extra->freq_hz = 99;
+	extra->wall_ns = 61000000000;
+	extra->nr_cpus = 512;
+	for (size_t i = 0; i < sizeof(extra->losses) / sizeof(*losses); i++)
+		losses[i] = 1000 + i; /* all differ: a member left out shows */
+	for (size_t i = 0; i < sizeof(extra->cost) / sizeof(*cost); i++)
+		cost[i] = UINT64_MAX - i;
+	profile_add_warning(p, "something was cut short");
+	profile_add_warning(p, "");
+	extra->sources = calloc(2, sizeof(*extra->sources));
+	extra->nr_sources = extra->cap_sources = 2;
+	source = &extra->sources[0];
+	source->path = strpool_add(pool, "/src/app.c");
+	source->size_bytes = 123456;
+	memset(source->sha256, 0xab, sizeof(source->sha256));
+	source->nr_lines = 4000;
+	source->mtime_nanos = 1700000000123456789;
+	source->newer_than_binary = true;
+	source->runs = calloc(2, sizeof(*source->runs));
+	source->nr_runs = 2;
+	source->runs[0] = (struct profile_source_run){10, 3, strdup("a\n\tb \xff\n")};
+	source->runs[1] = (struct profile_source_run){99, 1, strdup("")};
+	extra->sources[1].path = strpool_add(pool, "/src/empty.c");
+}
+
+static struct profile *make_profile(void)
+{
+	struct profile *p = profile_new(pool);
+	uint32_t libc = add_mapping(p, "/usr/lib/libc.so.6");
+	uint32_t app = add_mapping(p, "/opt/app");
+	uint32_t kernel = add_mapping(p, PROFILE_KERNEL);
+	uint32_t inlined = add_location(p, app, 0x1234, MISS_NONE,
+					"sq@/src/sq.h:7<work@/src/app.c:41");
+	uint32_t outer =
+		add_location(p, app, 0xffffffffffffff00, MISS_NONE, "main@/src/app.c:90");
+	uint32_t bare = add_location(p, libc, 0x77, MISS_NO_SYMBOLS, "");
+	uint32_t named = add_location(p, libc, 0x78, MISS_NO_DEBUG_INFO, "memcpy");
+	uint32_t sys =
+		add_location(p, kernel, 0xffffffff81000000, MISS_KERNEL, "vfs_read");
+	uint32_t lost = add_location(p, PROFILE_NONE, 0x1, MISS_NO_MAPPING, "");
+	struct profile_label labels[] = {{.key = "pid", .num = 4711},
+					 {.key = "comm", .str = "w\xc3\xb6rker"},
+					 {.key = "latency", .num = -5, .unit = "ms"}};
+
+	p->functions[0].system_name = strpool_add(pool, "_ZL2sqd");
+	p->mappings[libc].has_inline_frames = false;
+	p->locations[outer].is_folded = true;
+	add_stack(p, LB_STACK_COMPLETE, 50, inlined, outer);
+	add_stack(p, LB_STACK_BAD_FP, 3, bare, outer);
+	add_stack(p, LB_STACK_NO_USER, 2, sys);
+	add_stack(p, LB_STACK_COMPLETE, 9, sys, named, inlined, outer);
+	add_stack(p, LB_STACK_NO_BODY, 1, lost);
+	profile_add_sample(p, &named, 1, labels, 3, LB_STACK_FAULT, 4, 40);
+	profile_add_sample(p, NULL, 0, labels, 1, LB_STACK_NO_REGS, 1, 10);
+	p->time_nanos = 1700000000000000001;
+	p->duration_nanos = 61000000000;
+	p->period = PERIOD_NS;
+	profile_add_comment(p, "a summary");
+	p->doc_url = strpool_add(pool, "https://example.org/");
+	p->drop_frames = strpool_add(pool, "^malloc$");
+	add_extra(p);
+	return p;
+}
+
+static struct profile *read_back(const void *data, size_t len)
+{
+	struct profile *p = NULL;
+	struct error err = {0};
+
+	if (pprof_read(data, len, "test.pb.gz", pool, &p, &err))
+		fail_msg("%s", err.text);
+	return p;
+}
+
+static struct profile *round_trip(const struct profile *p, bool with_extra)
+{
+	struct profile *back;
+	void *data = NULL;
+	size_t len;
+
+	assert_int_equal(pprof_write(p, with_extra, &data, &len), 0);
+	back = read_back(data, len);
+	free(data);
+	return back;
+}
+
+static void what_is_written_is_read(void **state)
+{
+	struct profile *p = make_profile();
+	struct profile *back = round_trip(p, true), *again;
+
+	(void)state;
+	assert_profiles_equal(p, back);
+	/* The program is the first mapping now, and stays there. */
+	assert_string_equal(back->mappings[0].filename, "/opt/app");
+	again = round_trip(back, true);
+	assert_profiles_equal(p, again);
+	profile_free(again);
+	profile_free(back);
+	profile_free(p);
+}
+
+static void extra_may_stay_out(void **state)
+{
+	struct profile *p = make_profile();
+	struct profile *back = round_trip(p, false);
+
+	(void)state;
+	assert_false(back->extra.present);
+	assert_null(back->extra.command);
+	assert_int_equal(back->locations[2].miss, MISS_NONE);
+	assert_int_equal(back->nr_samples, p->nr_samples);
+	profile_free(back);
+	profile_free(p);
+}
+
+static void an_empty_profile_is_one(void **state)
+{
+	struct profile *p = profile_new(pool);
+	struct profile *back;
+
+	(void)state;
+	p->extra.present = true;
+	back = round_trip(p, true);
+	assert_profiles_equal(p, back);
+	profile_free(back);
+	profile_free(p);
+}
+
+static void strings_in_the_file_are_utf8(void **state)
+{
+	struct profile *p = profile_new(pool);
+	struct profile *back;
+
+	(void)state;
+	add_location(p, PROFILE_NONE, 1, MISS_NONE, "f\xffg@/\xc3\x28.c:1");
+	p->extra.present = true;
+	p->extra.host = strpool_add(pool, "h\x80");
+	back = round_trip(p, true);
+	assert_string_equal(back->functions[0].name, "f\xef\xbf\xbdg");
+	assert_string_equal(back->functions[0].filename, "/\xef\xbf\xbd(.c");
+	assert_string_equal(back->extra.host, "h\xef\xbf\xbd");
+	profile_free(back);
+	profile_free(p);
+}
+
+/* ---- files of others, made with the generated code ---- */
+
+struct foreign {
+	Perftools__Profiles__Profile profile;
+	Perftools__Profiles__ValueType types[2], *type_list[2];
+	Perftools__Profiles__Sample samples[2], *sample_list[2];
+	Perftools__Profiles__Location locations[2], *location_list[2];
+	Perftools__Profiles__Line lines[2], *line_list[2];
+	Perftools__Profiles__Function function, *function_list[1];
+	Perftools__Profiles__Mapping mapping, *mapping_list[1];
+	uint64_t ids[2][2];
+	int64_t values[2][2];
+	char *strings[8];
+};
+
+/* heap/bytes only, sparse ids in no order, no mapping, a function that is missing */
+static void foreign_init(struct foreign *f)
+{
+	static const char *const strings[] = {"",     "heap",    "bytes", "alloc",
+					      "/x.c", "objects", "count", "_Zalloc"};
+
+	memset(f, 0, sizeof(*f));
+	perftools__profiles__profile__init(&f->profile);
+	for (size_t i = 0; i < 8; i++)
+		f->strings[i] = (char *)strings[i];
+	for (size_t i = 0; i < 2; i++) {
+		perftools__profiles__value_type__init(&f->types[i]);
+		perftools__profiles__sample__init(&f->samples[i]);
+		perftools__profiles__location__init(&f->locations[i]);
+		perftools__profiles__line__init(&f->lines[i]);
+		f->type_list[i] = &f->types[i];
+		f->sample_list[i] = &f->samples[i];
+		f->location_list[i] = &f->locations[i];
+		f->line_list[i] = &f->lines[i];
+		f->locations[i].id = i ? 3 : UINT64_MAX;
+		f->locations[i].mapping_id = 77;
+		f->locations[i].n_line = 1;
+		f->locations[i].line = &f->line_list[i];
+		f->lines[i].function_id = i ? 9 : 500000000000;
+		f->lines[i].line = i ? -3 : 12;
+		f->samples[i].n_location_id = 2;
+		f->samples[i].location_id = f->ids[i];
+		f->ids[i][0] = i ? 3 : UINT64_MAX;
+		f->ids[i][1] = 3;
+		f->samples[i].n_value = 2;
+		f->samples[i].value = f->values[i];
+		f->values[i][0] = i ? -100 : 1;
+		f->values[i][1] = i ? -200 : 4096;
+	}
+	f->types[0].type = 5;
+	f->types[0].unit = 6;
+	f->types[1].type = 1;
+	f->types[1].unit = 2;
+	perftools__profiles__function__init(&f->function);
+	f->function.id = 500000000000;
+	f->function.name = f->function.system_name = 3;
+	f->function.filename = 4;
+	perftools__profiles__mapping__init(&f->mapping);
+	f->mapping.id = 1;
+	f->function_list[0] = &f->function;
+	f->mapping_list[0] = &f->mapping;
+	f->profile.n_sample_type = f->profile.n_sample = f->profile.n_location = 2;
+	f->profile.n_function = 1;
+	f->profile.sample_type = f->type_list;
+	f->profile.sample = f->sample_list;
+	f->profile.location = f->location_list;
+	f->profile.function = f->function_list;
+	f->profile.mapping = f->mapping_list;
+	f->profile.n_string_table = 8;
+	f->profile.string_table = f->strings;
+}
+
+static int foreign_read(const struct foreign *f, struct profile **ret, struct error *err)
+{
+	size_t len = perftools__profiles__profile__get_packed_size(&f->profile);
+	uint8_t *data = malloc(len);
+	int r;
+
+	perftools__profiles__profile__pack(&f->profile, data);
+	r = pprof_read(data, len, "other.pprof", pool, ret, err);
+	free(data);
+	return r;
+}
+
+static void sparse_ids_and_gaps_are_fine(void **state)
+{
+	struct foreign f;
+	struct profile *p = NULL;
+	struct error err = {0};
+
+	(void)state;
+	foreign_init(&f);
+	assert_int_equal(foreign_read(&f, &p, &err), 0);
+	assert_false(p->extra.present);
+	assert_int_equal(p->count_value, PROFILE_NONE);
+	assert_int_equal(p->cpu_value, PROFILE_NONE);
+	assert_int_equal(p->nr_samples, 2);
+	assert_int_equal(p->sample_locations[0], 0);
+	assert_int_equal(p->sample_locations[1], 1);
+	assert_int_equal(p->locations[0].mapping, PROFILE_NONE);
+	assert_int_equal(p->lines[0].function, 0);
+	assert_int_equal(p->lines[0].line, 12);
+	assert_int_equal(p->lines[1].function, PROFILE_NONE);
+	assert_int_equal(p->lines[1].line, 0); /* was -3 */
+	assert_string_equal(p->functions[0].name, "alloc");
+	assert_string_equal(p->functions[0].system_name, "");
+	assert_int_equal(p->values[2], -100);
+	assert_int_equal(p->period, 0);
+	assert_string_equal(p->value_types[1].type, "heap");
+	profile_free(p);
+}
+
+static void a_raw_name_alone_is_the_name(void **state)
+{
+	struct foreign f;
+	struct profile *p = NULL;
+
+	(void)state;
+	foreign_init(&f);
+	f.function.name = 0;
+	f.function.system_name = 7;
+	assert_int_equal(foreign_read(&f, &p, NULL), 0);
+	assert_string_equal(p->functions[0].name, "_Zalloc");
+	assert_string_equal(p->functions[0].system_name, "");
+	profile_free(p);
+}
+
+static void bad_location(struct foreign *f)
+{
+	f->ids[1][1] = 4;
+}
+static void too_few_values(struct foreign *f)
+{
+	f->samples[1].n_value = 1;
+}
+static void string_out_of_range(struct foreign *f)
+{
+	f->function.name = 8;
+}
+static void string_below_zero(struct foreign *f)
+{
+	f->types[1].unit = -1;
+}
+static void id_twice(struct foreign *f)
+{
+	f->locations[0].id = 3;
+}
+static void id_zero(struct foreign *f)
+{
+	f->function.id = 0;
+}
+static void mapping_id_zero(struct foreign *f)
+{
+	f->profile.n_mapping = 1;
+	f->mapping.id = 0;
+}
+static void comment_out_of_range(struct foreign *f)
+{
+	f->profile.comment = f->values[0];
+	f->profile.n_comment = 2;
+}
+static void first_string_not_empty(struct foreign *f)
+{
+	f->strings[0] = "x";
+}
+static void no_types(struct foreign *f)
+{
+	f->profile.n_sample_type = f->profile.n_sample = 0;
+}
+static void extra_is_garbage(struct foreign *f)
+{
+	f->profile.lineburn_extra.data = (uint8_t *)f->strings[3];
+	f->profile.lineburn_extra.len = 5;
+}
+
+static void what_does_not_fit_is_told(void **state)
+{
+	static const struct {
+		void (*damage)(struct foreign *f);
+		const char *sentence;
+	} rows[] = {
+		{bad_location, "other.pprof is malformed: sample 1 has no location 4;"},
+		{too_few_values,
+		 "other.pprof is malformed: sample 1 has 1 values for 2 types;"},
+		{string_out_of_range, "other.pprof is malformed: string 8 of 8;"},
+		{string_below_zero, "other.pprof is malformed: string -1 of 8;"},
+		{id_twice, "other.pprof is malformed: two locations have the id 3;"},
+		{id_zero, "other.pprof is malformed: a function has the id 0;"},
+		{mapping_id_zero, "other.pprof is malformed: a mapping has the id 0;"},
+		{comment_out_of_range, "other.pprof is malformed: string 4096 of 8;"},
+		{first_string_not_empty,
+		 "other.pprof is not a profile: it has no table of"},
+		{no_types,
+		 "other.pprof is not a profile: it does not say what was counted;"},
+		{extra_is_garbage,
+		 "other.pprof is malformed: the part that only lineburn"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct foreign f;
+		struct profile *p = NULL;
+		struct error err = {0};
+
+		foreign_init(&f);
+		rows[i].damage(&f);
+		assert_int_equal(foreign_read(&f, &p, &err), -EBADMSG);
+		assert_null(p);
+		if (strncmp(err.text, rows[i].sentence, strlen(rows[i].sentence)))
+			fail_msg("\"%s\" should begin \"%s\"", err.text,
+				 rows[i].sentence);
+	}
+}
+
+/* ---- broken files ---- */
+
+static void assert_refused(const void *data, size_t len, int code, const char *sentence)
+{
+	struct profile *p = NULL;
+	struct error err = {0};
+
+	assert_int_equal(pprof_read(data, len, "f", pool, &p, &err), code);
+	assert_null(p);
+	if (!strstr(err.text, sentence))
+		fail_msg("\"%s\" should have \"%s\"", err.text, sentence);
+}
+
+static void what_is_no_profile_is_refused(void **state)
+{
+	static const char text[] = "#!/bin/sh\necho hello, this is no profile\n";
+	static const char perf[] = "PERFILE2\0\0\0";
+	uint8_t zeroes[64] = {0};
+
+	(void)state;
+	assert_refused("", 0, -EBADMSG, "it is empty");
+	assert_refused(text, sizeof(text), -EBADMSG, "f is not a profile");
+	assert_refused(perf, sizeof(perf), -EBADMSG, "a recording of perf");
+	assert_refused(zeroes, sizeof(zeroes), -EBADMSG, "f is not a profile");
+	assert_refused("\x1f\x8b", 2, -EBADMSG, "f is truncated");
+	assert_refused("\x1f\x8bxxxxxxxxxxxxxxxxxxxxx", 20, -EBADMSG, "damaged");
+}
+
+static void every_truncation_is_refused(void **state)
+{
+	struct profile *p = make_profile(), *back = NULL;
+	void *data = NULL;
+	size_t len, whole;
+
+	(void)state;
+	assert_int_equal(pprof_write(p, false, &data, &whole), 0);
+	free(data);
+	assert_int_equal(pprof_write(p, true, &data, &len), 0);
+	for (size_t cut = 1; cut < len; cut++) {
+		struct error err = {0};
+
+		if (cut == whole) { /* the first member is a profile by itself */
+			assert_int_equal(pprof_read(data, cut, "f", pool, &back, &err),
+					 0);
+			profile_free(back);
+			continue;
+		}
+		assert_int_equal(pprof_read(data, cut, "f", pool, &back, &err), -EBADMSG);
+	}
+	free(data);
+	profile_free(p);
+}
+
+static void every_flipped_byte_is_survived(void **state)
+{
+	struct profile *p = make_profile();
+	void *data = NULL;
+	uint8_t *plain = NULL;
+	size_t len, plain_len, nr_read = 0;
+
+	(void)state;
+	assert_int_equal(pprof_write(p, true, &data, &len), 0);
+	assert_int_equal(gzip_inflate(data, len, 1 << 20, &plain, &plain_len), 0);
+	for (size_t i = 0; i < plain_len; i++) {
+		for (unsigned int bit = 0; bit < 8; bit++) {
+			struct profile *back = NULL;
+
+			plain[i] ^= (uint8_t)(1u << bit);
+			nr_read += !pprof_read(plain, plain_len, "f", pool, &back, NULL);
+			profile_free(back);
+			plain[i] ^= (uint8_t)(1u << bit);
+		}
+	}
+	assert_true(nr_read > 0 && nr_read < plain_len * 8);
+	free(plain);
+	free(data);
+	profile_free(p);
+}
+
+static void bombs_are_refused(void **state)
+{
+	struct gzip_writer *w = calloc(1, sizeof(*w));
+	static const uint8_t tag[] = {0x32, 0x80, 0x80, 0x80,
+				      0x20}; /* a string of 64 MB */
+	char *zeroes = calloc(1, 1 << 20);
+	void *data = NULL;
+	size_t len;
+
+	(void)state;
+	gzip_put(w, tag, sizeof(tag));
+	for (int i = 0; i < 64; i++)
+		gzip_put(w, zeroes, 1 << 20);
+	assert_int_equal(gzip_take(w, &data, &len), 0);
+	assert_refused(data, len, -EFBIG, "unpacks to more than 200 times its size");
+	free(data);
+	free(zeroes);
+	gzip_writer_deinit(w);
+	free(w);
+}
+
+static void two_recordings_in_a_file_are_refused(void **state)
+{
+	struct profile *p = make_profile();
+	void *data = NULL;
+	char *twice;
+	size_t len;
+
+	(void)state;
+	assert_int_equal(pprof_write(p, true, &data, &len), 0);
+	twice = malloc(2 * len);
+	memcpy(twice, data, len);
+	memcpy(twice + len, data, len);
+	assert_refused(twice, 2 * len, -EBADMSG, "have the id 2");
+	free(twice);
+	free(data);
+	profile_free(p);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_written_is_read),
+		cmocka_unit_test(extra_may_stay_out),
+		cmocka_unit_test(an_empty_profile_is_one),
+		cmocka_unit_test(strings_in_the_file_are_utf8),
+		cmocka_unit_test(sparse_ids_and_gaps_are_fine),
+		cmocka_unit_test(a_raw_name_alone_is_the_name),
+		cmocka_unit_test(what_does_not_fit_is_told),
+		cmocka_unit_test(what_is_no_profile_is_refused),
+		cmocka_unit_test(every_truncation_is_refused),
+		cmocka_unit_test(every_flipped_byte_is_survived),
+		cmocka_unit_test(bombs_are_refused),
+		cmocka_unit_test(two_recordings_in_a_file_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
