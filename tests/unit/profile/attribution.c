@@ -157,7 +157,7 @@ static void inlined_chain(void **state)
 	struct attribution *a;
 
 	(void)state;
-	add_stack(p, 0, 30, in_app(1, "sq@/sq.h:3<work@/a.c:41"),
+	add_stack(p, 0, 30, in_app(1, "sq@/sq.h:3|work@/a.c:41"),
 		  in_app(2, "main@/a.c:90"));
 	add_stack(p, 0, 10, in_app(3, "work@/a.c:41"), in_app(2, "main@/a.c:90"));
 	a = ATTRIBUTE();
@@ -311,7 +311,7 @@ static void an_interpreter_never_takes_the_charge(void **state)
 static void charge_mine_skips_libraries(void **state)
 {
 	uint32_t vec =
-		in_app(1, "push_back@/usr/include/c++/12/vector:50<grow@/home/a.cc:7");
+		in_app(1, "push_back@/usr/include/c++/12/vector:50|grow@/home/a.cc:7");
 	uint32_t malloc_ =
 		add_location(p, libc, 2, MISS_NONE, "malloc@/build/malloc.c:90");
 	uint32_t daemon = add_location(p, libc, 3, MISS_NONE, "poll@/build/poll.c:9");
@@ -344,7 +344,7 @@ static void charge_leaf_is_strict(void **state)
 {
 	uint32_t memcpy_ = add_location(p, libc, 2, MISS_NO_DEBUG_INFO, "memcpy");
 	uint32_t line = in_app(1, "f@/a.c:3");
-	uint32_t half = in_app(2, "inner<f@/a.c:4");
+	uint32_t half = in_app(2, "inner|f@/a.c:4");
 	uint32_t sys = add_location(p, kernel, 1, MISS_KERNEL, "vfs_read");
 	struct attribution *a;
 
@@ -369,7 +369,7 @@ static void an_inlined_frame_without_line_is_a_callee(void **state)
 	struct attribution *a;
 
 	(void)state;
-	add_stack(p, 0, 3, in_app(2, "inner<f@/a.c:4"));
+	add_stack(p, 0, 3, in_app(2, "inner|f@/a.c:4"));
 	a = ATTRIBUTE();
 	assert_line(a, "/a.c", 4, 3, 3);
 	assert_string_equal(line_of(a, "/a.c", 4)->callees[0].function, "inner");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Profiles built by hand in a few lines: "name@file:line" is a frame, frames of
- * one address are joined by "<" (innermost first).
+ * one address are joined by "|" (innermost first).
  */
 #ifndef LB_TESTS_PROFILE_FIXTURE_H
 #define LB_TESTS_PROFILE_FIXTURE_H
@@ -60,7 +60,7 @@ static inline uint32_t add_location(struct profile *p, uint32_t mapping, uint64_
 	size_t nr = 0;
 
 	snprintf(copy, sizeof(copy), "%s", frames);
-	for (char *f = strtok_r(copy, "<", &save); f; f = strtok_r(NULL, "<", &save))
+	for (char *f = strtok_r(copy, "|", &save); f; f = strtok_r(NULL, "|", &save))
 		lines[nr++] = parse_frame(p, f);
 	return profile_add_location(p, mapping, address, miss, lines, nr);
 }

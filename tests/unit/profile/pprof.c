@@ -71,7 +71,7 @@ static struct profile *make_profile(void)
 	uint32_t app = add_mapping(p, "/opt/app");
 	uint32_t kernel = add_mapping(p, PROFILE_KERNEL);
 	uint32_t inlined = add_location(p, app, 0x1234, MISS_NONE,
-					"sq@/src/sq.h:7<work@/src/app.c:41");
+					"sq@/src/sq.h:7|work@/src/app.c:41");
 	uint32_t outer =
 		add_location(p, app, 0xffffffffffffff00, MISS_NONE, "main@/src/app.c:90");
 	uint32_t bare = add_location(p, libc, 0x77, MISS_NO_SYMBOLS, "");

@@ -54,16 +54,16 @@ static void locations_differ_by_every_member(void **state)
 {
 	struct profile *p = *state;
 	uint32_t m = add_mapping(p, "/bin/app");
-	uint32_t a = add_location(p, m, 0x10, MISS_NONE, "f@/a.c:1<g@/a.c:2");
+	uint32_t a = add_location(p, m, 0x10, MISS_NONE, "f@/a.c:1|g@/a.c:2");
 
-	assert_int_equal(add_location(p, m, 0x10, MISS_NONE, "f@/a.c:1<g@/a.c:2"), a);
-	assert_int_not_equal(add_location(p, m, 0x11, MISS_NONE, "f@/a.c:1<g@/a.c:2"), a);
-	assert_int_not_equal(add_location(p, m, 0x10, MISS_NO_DWZ, "f@/a.c:1<g@/a.c:2"),
+	assert_int_equal(add_location(p, m, 0x10, MISS_NONE, "f@/a.c:1|g@/a.c:2"), a);
+	assert_int_not_equal(add_location(p, m, 0x11, MISS_NONE, "f@/a.c:1|g@/a.c:2"), a);
+	assert_int_not_equal(add_location(p, m, 0x10, MISS_NO_DWZ, "f@/a.c:1|g@/a.c:2"),
 			     a);
-	assert_int_not_equal(add_location(p, m, 0x10, MISS_NONE, "f@/a.c:1<g@/a.c:3"), a);
+	assert_int_not_equal(add_location(p, m, 0x10, MISS_NONE, "f@/a.c:1|g@/a.c:3"), a);
 	assert_int_not_equal(add_location(p, m, 0x10, MISS_NONE, "f@/a.c:1"), a);
 	assert_int_not_equal(
-		add_location(p, PROFILE_NONE, 0x10, MISS_NONE, "f@/a.c:1<g@/a.c:2"), a);
+		add_location(p, PROFILE_NONE, 0x10, MISS_NONE, "f@/a.c:1|g@/a.c:2"), a);
 	assert_int_equal(p->nr_locations, 6);
 }
 
