@@ -43,20 +43,22 @@ int symbolizer_elf_resolve(struct symbolizer *s, struct source *source);
 int symbolizer_jit_resolve(struct symbolizer *s, struct source *source);
 int symbolizer_kernel_resolve(struct symbolizer *s, struct source *source);
 
-/**
- * Asks DECODER_ELF for addresses of @fd.
- *
- * @search  where to look for what it needs; its last_... are used up
- * @ret     set on success: one answer each; object miss in the return value
- * Return: enum miss of the file (MISS_NONE: @ret and @object are set), or -ENOMEM.
- */
 struct elf_question {
 	uint32_t flags; /* ELF_REQUEST_* */
 	int fd;
 	const uint8_t *build_id; /* expected */
 	size_t build_id_len; /* 0: any */
-	struct debugfile_search *search;
+	struct debugfile_search *search; /* where to look for what the decoder needs */
 };
+
+/**
+ * Asks DECODER_ELF for @nr addresses of one file. A decoder that dies of the lines
+ * is asked once more for the symbols alone.
+ *
+ * @object  learns build id and segment; may be NULL
+ * @ret     set when MISS_NONE is returned: one answer each
+ * Return: the enum miss of the whole file, or -ENOMEM.
+ */
 int symbolizer_elf_ask(struct symbolizer *s, const struct elf_question *question,
 		       const uint64_t *addresses, size_t nr, struct object *object,
 		       struct answers *ret);
