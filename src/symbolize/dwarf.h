@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decoder side (runs in the worker): source lines and inlined chains of many
- * addresses of one file, from DWARF 3-5, by libdw and an own address-to-unit
- * index, so that only the units that are hit are decoded.
+ * addresses of one file, from DWARF 2-5. An own reader (symbolize/dwarf/) on
+ * libelf's sections: libdw keeps every unit that it touched until the end, opens
+ * split files by itself, and knows .dwp only since 0.191.
  */
 #ifndef LB_SYMBOLIZE_DWARF_H
 #define LB_SYMBOLIZE_DWARF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,7 +35,8 @@ DEFINE_CLEANUP(struct dwarf_source, dwarf_source_free);
 /**
  * Called once per address, in any order. @frames innermost first, strings valid
  * during the call, names as written in DWARF: .function is DW_AT_name (or ""),
- * .system_name the linkage name (or ""). @miss says why there is no line.
+ * .system_name the linkage name (or ""). @miss says why there is no line; it is
+ * MISS_NONE exactly if frames[0].line is not 0.
  */
 typedef void (*dwarf_found_fn)(void *ctx, size_t i, enum miss miss,
 			       const struct frame *frames, size_t nr);
@@ -41,10 +44,21 @@ typedef void (*dwarf_found_fn)(void *ctx, size_t i, enum miss miss,
 /**
  * @vaddrs  addresses as in the ELF file; any order, duplicates allowed
  * Cost: one pass over the unit headers of the file, then each unit that is hit
- * is decoded once and its memory given back.
+ * is decoded once and its memory given back. Memory: 24 bytes an address, and
+ * what one unit needs; compressed sections that are used are held decompressed
+ * until dwarf_source_free(), at most DEBUG_MAX_INFLATED_BYTES (beyond:
+ * MISS_DECODER_GAVE_UP).
  * Return: 0, -EBADMSG (malformed beyond use), -ENOMEM.
  */
 int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t nr,
 			 dwarf_found_fn found, void *ctx);
+
+/* What was not found or not read, since dwarf_source_open(). */
+struct dwarf_stats {
+	uint64_t nr_dwo_missing; /* units whose .dwo was not found or did not fit */
+	uint64_t nr_dwz_missing; /* names that are in a dwz file that was not found */
+	uint64_t nr_bad_units; /* units that are malformed or of an unknown version */
+};
+void dwarf_source_stats(const struct dwarf_source *d, struct dwarf_stats *ret);
 
 #endif

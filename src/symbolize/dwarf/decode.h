@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One unit, decoded for the addresses that lie in it, and their frames. */
+#ifndef LB_SYMBOLIZE_DWARF_DECODE_H
+#define LB_SYMBOLIZE_DWARF_DECODE_H
+
+#include "symbolize/dwarf/line.h"
+#include "symbolize/dwarf/scope.h"
+#include "symbolize/frame.h"
+
+struct decoded {
+	struct unit unit;
+	struct unit split; /* holds the DIEs when has_split */
+	bool has_split, split_missing;
+	bool malformed; /* a part of it; what could be read counts */
+	struct debug_file *dwo; /* of split; NULL when there is none to free */
+	struct line_table *lines; /* NULL: none */
+	struct scopes scopes;
+	struct abbrev_cache *abbrevs; /* borrowed */
+};
+
+/**
+ * Finds the row and the scope of each hit in @unit.
+ *
+ * @hits  ascending vaddr, otherwise zero
+ * @ret   must stay where it is; to be given to decoded_deinit() on success
+ * Return: 0 or -ENOMEM.
+ */
+int decoded_init(struct decoded *ret, const struct unit *unit,
+		 struct abbrev_cache *abbrevs, struct hit *hits, size_t nr);
+void decoded_deinit(struct decoded *d);
+
+/**
+ * The frames at one hit, innermost first, at most FRAMES_MAX_INLINE. Code that
+ * the compiler gives no line (line 0: merged or moved) is charged to the call
+ * that it was inlined by, else to the line before it.
+ *
+ * @ret_nr    0: the unit knows nothing of this address
+ * @ret_miss  MISS_NONE exactly if frames[0] has a line
+ * Return: 0 or -ENOMEM. Strings are valid until decoded_deinit().
+ */
+int decoded_frames(struct decoded *d, const struct hit *hit,
+		   struct frame frames[FRAMES_MAX_INLINE], size_t *ret_nr,
+		   enum miss *ret_miss);
+
+#endif

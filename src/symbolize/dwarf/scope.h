@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Which function, and which calls inlined into it, hold an address: one walk over
+ * the DIEs of a unit for all addresses at once. Only DIEs that hold one of them
+ * are kept.
+ */
+#ifndef LB_SYMBOLIZE_DWARF_SCOPE_H
+#define LB_SYMBOLIZE_DWARF_SCOPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolize/dwarf/function.h"
+#include "symbolize/dwarf/line.h"
+#include "symbolize/dwarf/unit.h"
+
+#define SCOPE_MAX       (1u << 20) /* kept in one unit; addresses in more keep outer ones */
+#define SCOPE_MAX_DEPTH 1024 /* nesting of DIEs; deeper ones are not looked into */
+
+struct scope {
+	uint64_t die_off; /* in DEBUG_INFO of the unit */
+	uint32_t parent; /* the scope this one was inlined into; 0: it is a function */
+	uint32_t call_file, call_line; /* of an inlined one; line 0: not known */
+	bool named; /* function is filled */
+	struct function function;
+};
+
+/* Item 0 stands for "none". */
+struct scopes {
+	struct scope *items;
+	size_t nr, cap;
+};
+
+void scopes_deinit(struct scopes *s);
+
+/**
+ * Sets hit.scope of every hit that lies in a function of @unit.
+ *
+ * @hits  ascending vaddr; scope 0
+ * @ret   all zeroes before the first call; replaced
+ * Return: 0, -EBADMSG (the DIEs break off; what was found before counts), -ENOMEM.
+ */
+int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs, struct hit *hits,
+		size_t nr, struct scopes *ret);
+
+#endif
