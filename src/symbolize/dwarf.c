@@ -39,7 +39,7 @@ int dwarf_source_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source
 	d->context.need = need;
 	d->context.need_ctx = ctx;
 	d->context.inflated_left = DEBUG_MAX_INFLATED_BYTES;
-	r = debug_file_open(fd, false, &d->context, &d->file);
+	r = debug_file_open(fd, DEBUG_FILE_PROGRAM, &d->context, &d->file);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(d);

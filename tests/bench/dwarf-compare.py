@@ -118,13 +118,15 @@ def main():
                                       "--functions=linkage", "--no-demangle", "-e", path], addresses)),
         "eu-addr2line": parse_elfutils(run(["eu-addr2line", "-a", "-i", "-f", "-e", path], addresses)),
     }
+    if os.environ.get("ONLY"):
+        others = {os.environ["ONLY"]: others[os.environ["ONLY"]]}
     for name, theirs in others.items():
         classes = collections.Counter()
         shown = collections.Counter()
         for a in addresses:
             kind = classify(ours.get(a, []), theirs.get(a, []))
             classes[kind] += 1
-            if not kind.startswith("equal") and shown[kind] < int(os.environ.get("SHOW", "2")):
+            if kind != "equal" and shown[kind] < int(os.environ.get("SHOW", "2")):
                 shown[kind] += 1
                 print("  %s: %s 0x%x\n    ours   %s\n    theirs %s" % (
                     name, kind, a, ours.get(a), theirs.get(a)))

@@ -31,11 +31,11 @@ static const char *program_path;
 static int open_need(void *ctx, const struct need *need)
 {
 	char path[2 * sizeof(need->name)];
-	char dir[4096];
+	char copy[4096], *dir;
 
 	(void)ctx;
-	snprintf(dir, sizeof(dir), "%s", program_path);
-	dirname(dir);
+	snprintf(copy, sizeof(copy), "%s", program_path);
+	dir = dirname(copy);
 	switch (need->kind) {
 	case NEED_DWO:
 		if (need->name[0] == '/')

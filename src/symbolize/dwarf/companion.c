@@ -8,8 +8,8 @@
 #include "base/log.h"
 
 /* Asks for a file and opens it. Return: 0, -ENOENT, -ENOMEM. */
-static int ask(struct debug_context *context, const struct need *need, bool split,
-	       struct debug_file **ret)
+static int ask(struct debug_context *context, const struct need *need,
+	       enum debug_file_kind kind, struct debug_file **ret)
 {
 	_cleanup_close_ int fd = -1;
 	int r;
@@ -19,7 +19,7 @@ static int ask(struct debug_context *context, const struct need *need, bool spli
 	fd = context->need(context->need_ctx, need);
 	if (fd < 0)
 		return -ENOENT;
-	r = debug_file_open(fd, split, context, ret);
+	r = debug_file_open(fd, kind, context, ret);
 	if (r < 0)
 		return r == -ENOMEM ? r : -ENOENT;
 	(*ret)->fd = take_fd(&fd);
@@ -45,7 +45,7 @@ struct debug_file *companion_alt(struct debug_file *f)
 	memcpy(need->build_id, id, id_len);
 	need->build_id_len = id_len;
 	memcpy(need->name, name, strlen(name));
-	if (ask(f->context, need, false, &alt) < 0) {
+	if (ask(f->context, need, DEBUG_FILE_DWZ, &alt) < 0) {
 		log_debug("dwz file %s not found, skipping", name);
 		return NULL;
 	}
@@ -148,7 +148,7 @@ static bool split_from_dwp(const struct unit *skeleton, struct unit *ret)
 		file->dwp_tried = true;
 		if (need) {
 			need->kind = NEED_DWP;
-			(void)ask(file->context, need, true, &file->dwp);
+			(void)ask(file->context, need, DEBUG_FILE_SPLIT, &file->dwp);
 		}
 	}
 	return file->dwp && find_contribution(file->dwp, skeleton->dwo_id, &at) &&
@@ -195,7 +195,7 @@ int companion_split_unit(const struct unit *skeleton, struct debug_file **ret_fi
 	memcpy(need->name, name, strlen(name));
 	if (dir && strlen(dir) < sizeof(need->comp_dir))
 		memcpy(need->comp_dir, dir, strlen(dir));
-	r = ask(skeleton->file->context, need, true, &dwo);
+	r = ask(skeleton->file->context, need, DEBUG_FILE_SPLIT, &dwo);
 	if (r < 0) {
 		log_debug("split debug file %s not found, skipping", name);
 		return r;

@@ -65,6 +65,8 @@ void decoded_deinit(struct decoded *d)
 	debug_file_free(d->dwo);
 }
 
+#define NO_FILE UINT32_MAX
+
 /* Which line a frame is on, as numbers of the line table. */
 struct place {
 	uint32_t scope, file, line;
@@ -90,8 +92,8 @@ static struct place innermost(const struct decoded *d, const struct hit *hit)
 		place = caller_of(d, place);
 	if (place.line)
 		return place;
-	leaf.file = hit->near_file;
 	leaf.line = hit->near_line;
+	leaf.file = leaf.line || hit->has_row ? hit->near_file : NO_FILE;
 	return leaf;
 }
 
@@ -106,8 +108,6 @@ static int make_frame(struct decoded *d, struct place place, struct frame *ret)
 					       : "",
 			      .line = place.line,
 			      .inlined = is_inlined(d, place.scope)};
-	if (!place.line)
-		ret->file = "";
 	if (!place.scope)
 		return 0;
 	if (!s->named) {

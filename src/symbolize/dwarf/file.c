@@ -129,7 +129,7 @@ static int scan_sections(struct debug_file *f)
 		name = elf_strptr(f->elf, names, sh.sh_name);
 		if (!name || sh.sh_type == SHT_NOBITS)
 			continue;
-		which = section_from_name(name, f->split);
+		which = section_from_name(name, f->kind == DEBUG_FILE_SPLIT);
 		if (which >= 0 && !f->sections[which].scn)
 			f->sections[which].scn = scn;
 	}
@@ -143,7 +143,7 @@ static void allow_work(struct debug_file *f, uint64_t bytes)
 	f->context->work_left += DEBUG_WORK_PER_BYTE * bytes;
 }
 
-int debug_file_open(int fd, bool split, struct debug_context *context,
+int debug_file_open(int fd, enum debug_file_kind kind, struct debug_context *context,
 		    struct debug_file **ret)
 {
 	_cleanup_(debug_file_freep) struct debug_file *f = calloc(1, sizeof(*f));
@@ -154,14 +154,15 @@ int debug_file_open(int fd, bool split, struct debug_context *context,
 	if (!f)
 		return -ENOMEM;
 	f->fd = -1;
-	f->split = split;
+	f->kind = kind;
 	f->context = context;
 	elf_version(EV_CURRENT);
 	f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &header))
 		return -EBADMSG;
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    header.e_ident[EI_DATA] != ELFDATA2LSB || (header.e_type == ET_REL && !split))
+	    header.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    (header.e_type == ET_REL && kind == DEBUG_FILE_PROGRAM))
 		return -ENODATA;
 	r = scan_sections(f);
 	if (r < 0)

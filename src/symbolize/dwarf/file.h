@@ -36,6 +36,13 @@ enum debug_section {
 #define DEBUG_WORK_PER_BYTE      64 /* work that each byte of a file allows */
 #define DEBUG_MAX_EXEC_RANGES    4096 /* more: the gaps between them are not known */
 
+/* What a file is opened as. */
+enum debug_file_kind {
+	DEBUG_FILE_PROGRAM, /* linked, with its debug information or only that */
+	DEBUG_FILE_DWZ, /* what dwz moved out; it calls itself relocatable */
+	DEBUG_FILE_SPLIT, /* .dwo or .dwp: names of sections end in ".dwo" */
+};
+
 /* Shared by all files of one dwarf_source. */
 struct debug_context {
 	dwarf_need_fn need; /* may be NULL */
@@ -56,7 +63,7 @@ struct debug_file {
 	Elf *elf;
 	uint64_t work_allowed; /* by this file's size; see debug_spend() */
 	int fd; /* -1: borrowed from the caller */
-	bool split; /* the sections of a .dwo or .dwp: their names end in ".dwo" */
+	enum debug_file_kind kind;
 	struct {
 		Elf_Scn *scn; /* NULL: there is none */
 		struct bytes bytes;
@@ -77,13 +84,12 @@ struct debug_file {
 /**
  * Reads the section headers.
  *
- * @fd     kept open by the caller until debug_file_free(); takes nothing
- * @split  look for the sections of split DWARF instead
+ * @fd  borrowed, kept open by the caller until debug_file_free()
  *
- * Return: 0, -ENODATA (no .debug_info; a relocatable file, unless @split; not a
- * 64-bit little-endian one), -EBADMSG (not ELF, or malformed), -ENOMEM.
+ * Return: 0, -ENODATA (no .debug_info; a program that is not linked yet; not a
+ * 64-bit little-endian file), -EBADMSG (not ELF, or malformed), -ENOMEM.
  */
-int debug_file_open(int fd, bool split, struct debug_context *context,
+int debug_file_open(int fd, enum debug_file_kind kind, struct debug_context *context,
 		    struct debug_file **ret);
 /* Its companions too; closes fd when it was made the file's own (fd >= 0). */
 void debug_file_free(struct debug_file *f);

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbolize/decoder.h"
+
+const worker_op decoder_ops[NR_DECODER_OPS] = {
+	[DECODER_ELF] = elf_serve,
+	[DECODER_PERF_MAP] = perfmap_serve,
+	[DECODER_JITDUMP] = jitdump_serve,
+};

@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * From "this address of that process" to a source that can name it. What the
+ * sources answer is written into the entries by symbolizer_elf.c, symbolizer_jit.c
+ * and, for the kernel, here.
+ *
+ * The one place where 1 is subtracted from return addresses (DESIGN C5) is want():
+ * entries hold the address that is looked up. resolved.address is that of the
+ * instruction after the call again, as pprof and disassemblers expect.
+ */
+#include "symbolize/symbolizer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "symbolize/symbolizer_sources.h"
+#include "symbolize/vdso.h"
+
+#define DEFAULT_DEADLINE_MS   20000
+#define DEFAULT_MAX_ADDRESSES (4u << 20)
+
+int symbolizer_new(const struct symbolizer_config *config, struct strpool *pool,
+		   struct worker *worker, struct process_table *processes,
+		   struct symbolizer **ret, struct error *err)
+{
+	_cleanup_(symbolizer_freep) struct symbolizer *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return error_set(err, -ENOMEM, "out of memory");
+	s->pool = pool;
+	s->worker = worker;
+	s->processes = processes;
+	s->vdso_fd = -1;
+	s->config = *config;
+	s->config.kallsyms_path = strpool_add(
+		pool, config->kallsyms_path ? config->kallsyms_path : "/proc/kallsyms");
+	s->config.debug_dir = strpool_add(pool, config->debug_dir ? config->debug_dir
+								  : "/usr/lib/debug");
+	if (!s->config.deadline_ms)
+		s->config.deadline_ms = DEFAULT_DEADLINE_MS;
+	if (!s->config.max_addresses)
+		s->config.max_addresses = DEFAULT_MAX_ADDRESSES;
+	s->own_root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	s->own_debug_fd = open(s->config.debug_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (table_init(&s->table, pool, s->config.max_addresses))
+		return error_set(err, -ENOMEM, "out of memory");
+	*ret = take_ptr(s);
+	return 0;
+}
+
+void symbolizer_free(struct symbolizer *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->nr_answers; i++)
+		answers_deinit(&s->answers[i]);
+	free(s->answers);
+	free(s->modules);
+	kallsyms_free(s->kallsyms);
+	cleanup_closep(&s->vdso_fd);
+	cleanup_closep(&s->own_debug_fd);
+	cleanup_closep(&s->own_root_fd);
+	table_deinit(&s->table);
+	free(s);
+}
+
+const struct answers *symbolizer_keep(struct symbolizer *s, struct answers *answers)
+{
+	if (vec_grow(&s->answers, &s->cap_answers, s->nr_answers + 1, sizeof(*s->answers),
+		     0)) {
+		answers_deinit(answers);
+		return NULL;
+	}
+	s->answers[s->nr_answers] = *answers;
+	return &s->answers[s->nr_answers++];
+}
+
+void symbolizer_apply(struct resolved *resolved, const struct answer *answer)
+{
+	bool has_line = answer->nr_frames && answer->frames[0].line;
+
+	resolved->frames = answer->frames;
+	resolved->nr_frames = answer->nr_frames;
+	resolved->miss = answer->miss;
+	if (has_line)
+		resolved->miss = MISS_NONE;
+	else if (answer->miss == MISS_NONE)
+		resolved->miss = MISS_NO_LINE;
+}
+
+/* ---- whose address is it ---- */
+
+/* python, python3, python3.11, python3.13t, python3.11-dbg, libpython3.11.so.1.0 */
+static bool path_is_interpreter(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	bool library = !strncmp(name, "lib", 3);
+
+	name += library ? 3 : 0;
+	if (strncmp(name, "python", 6))
+		return false;
+	name += 6;
+	name += strspn(name, "0123456789.");
+	if (library && name[-1] == '.') /* libpython3.so */
+		name--;
+	name += strspn(name, "dmtu"); /* debug, malloc, free-threaded, UCS-4 builds */
+	if (library)
+		return !strcmp(name, ".so") || !strncmp(name, ".so.", 4);
+	return !*name || !strcmp(name, "-dbg");
+}
+
+static struct object *new_file_object(struct symbolizer *s, const char *path)
+{
+	struct object *object = table_add_object(&s->table, OBJECT_FILE, path);
+
+	if (object)
+		object->is_interpreter = path_is_interpreter(path);
+	return object;
+}
+
+/* The number of the source; its object is made by @make when it is new. */
+static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const void *key,
+			  enum object_kind object_kind, const char *name)
+{
+	uint32_t i = table_source(&s->table, kind, key);
+	struct source *source;
+
+	if (i == TABLE_NO_SOURCE)
+		return i;
+	source = &s->table.sources[i];
+	if (!source->object && object_kind == OBJECT_FILE)
+		source->object = new_file_object(s, name);
+	else if (!source->object)
+		source->object = table_add_object(&s->table, object_kind, name);
+	return source->object ? i : TABLE_NO_SOURCE;
+}
+
+static uint32_t want(struct symbolizer *s, uint32_t source, struct entry *entry)
+{
+	if (source == TABLE_NO_SOURCE) {
+		s->table.nr_over_limit++;
+		return TABLE_OVER_LIMIT;
+	}
+	entry->source = source;
+	entry->resolved.object = s->table.sources[source].object;
+	entry->resolved.address = entry->lookup + entry->is_return;
+	return table_want(&s->table, entry);
+}
+
+/* Nobody can be asked: @entry->lookup is a run-time address. */
+static uint32_t want_unknown(struct symbolizer *s, struct entry *entry, enum miss miss)
+{
+	entry->resolved.miss = miss;
+	return want(s, table_source(&s->table, SOURCE_NONE, NULL), entry);
+}
+
+/* A file that could not be opened: what is known is its path and the offset. */
+static uint32_t want_lost_file(struct symbolizer *s, const struct mapping *m,
+			       struct entry *entry, enum miss miss)
+{
+	uint32_t source = source_of(s, SOURCE_NONE, m->path, OBJECT_FILE, m->path);
+
+	if (source != TABLE_NO_SOURCE) {
+		struct object *object = s->table.sources[source].object;
+
+		if (!object->limit) {
+			object->start = m->file_off;
+			object->limit = m->file_off + (m->end - m->start);
+			object->file_off = m->file_off;
+			memcpy(object->build_id, m->build_id, m->build_id_len);
+			object->build_id_len = m->build_id_len;
+		}
+	}
+	entry->lookup = mapping_ip_to_file_off(m, entry->lookup);
+	entry->resolved.miss = miss;
+	return want(s, source, entry);
+}
+
+static uint32_t want_jit(struct symbolizer *s, const struct process *proc,
+			 struct entry *entry, uint64_t first_ns, uint64_t last_ns)
+{
+	uint32_t source = source_of(s, SOURCE_JIT, proc, OBJECT_JIT, "[jit]");
+
+	if (source != TABLE_NO_SOURCE)
+		s->table.sources[source].process = proc;
+	entry->first_ns = first_ns;
+	entry->last_ns = last_ns;
+	return want(s, source, entry);
+}
+
+static bool begins_like_elf(int fd)
+{
+	char magic[4];
+
+	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       !memcmp(magic, "\177ELF", sizeof(magic));
+}
+
+/* Its number; a new one is filled in. */
+static uint32_t file_source(struct symbolizer *s, const struct process *proc,
+			    const struct mapping *m)
+{
+	uint32_t i = source_of(s, SOURCE_FILE, m->file, OBJECT_FILE, m->file->path);
+	struct source *source;
+
+	if (i == TABLE_NO_SOURCE)
+		return i;
+	source = &s->table.sources[i];
+	if (!source->file) {
+		source->file = m->file;
+		source->process = proc;
+		source->is_elf = begins_like_elf(m->file->fd);
+		source->in_memory = m->kind == MAPPING_MEMFD;
+		memcpy(source->object->build_id, m->file->build_id,
+		       m->file->build_id_len);
+		source->object->build_id_len = m->file->build_id_len;
+	}
+	return i;
+}
+
+static uint32_t want_file(struct symbolizer *s, const struct process *proc,
+			  const struct mapping *m, struct entry *entry)
+{
+	const struct target_file *file = m->file;
+
+	if (!file)
+		return want_lost_file(s, m, entry, MISS_TOO_MANY_FILES);
+	if (file->fd < 0)
+		return want_lost_file(s, m, entry,
+				      file->open_errno == EMFILE ? MISS_TOO_MANY_FILES
+								 : MISS_FILE_GONE);
+	if (file->verify_build_id && !file->build_id_len)
+		return want_lost_file(s, m, entry, MISS_FILE_GONE);
+	entry->lookup = mapping_ip_to_file_off(m, entry->lookup);
+	return want(s, file_source(s, proc, m), entry);
+}
+
+static uint32_t want_vdso(struct symbolizer *s, const struct mapping *m,
+			  struct entry *entry)
+{
+	if (!s->vdso_tried) {
+		s->vdso_tried = true;
+		s->vdso_fd = vdso_open(&s->vdso_size);
+	}
+	entry->lookup = mapping_ip_to_file_off(m, entry->lookup);
+	if (s->vdso_fd >= 0 && m->end - m->start == s->vdso_size)
+		return want(s, source_of(s, SOURCE_VDSO, NULL, OBJECT_VDSO, "[vdso]"),
+			    entry);
+	entry->resolved.miss = MISS_NO_SYMBOLS;
+	return want(s, source_of(s, SOURCE_NONE, "[vdso]", OBJECT_VDSO, "[vdso]"), entry);
+}
+
+static uint32_t want_memfd(struct symbolizer *s, const struct process *proc,
+			   const struct mapping *m, struct entry *entry,
+			   uint64_t first_ns, uint64_t last_ns)
+{
+	uint32_t source;
+
+	if (m->file && m->file->fd >= 0) {
+		source = file_source(s, proc, m);
+		if (source == TABLE_NO_SOURCE || s->table.sources[source].is_elf)
+			return want_file(s, proc, m, entry);
+	}
+	return want_jit(s, proc, entry, first_ns, last_ns);
+}
+
+uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,
+			 enum frame_kind kind, uint64_t first_ns, uint64_t last_ns)
+{
+	struct entry entry = {
+		.lookup = kind == FRAME_RETURN ? ip - 1 : ip,
+		.is_return = kind == FRAME_RETURN,
+		.resolved.process = proc,
+	};
+	const struct mapping *m = NULL;
+
+	if (!proc)
+		return want_unknown(s, &entry, MISS_NO_PROCESS);
+	switch (maps_find(&proc->maps, entry.lookup, first_ns, last_ns, &m)) {
+	case MAPS_NONE:
+		return want_unknown(s, &entry, MISS_NO_MAPPING);
+	case MAPS_AMBIGUOUS:
+		return want_unknown(s, &entry, MISS_AMBIGUOUS_TIME);
+	case MAPS_FOUND:
+		break;
+	}
+	switch (m->kind) {
+	case MAPPING_FILE:
+		return want_file(s, proc, m, &entry);
+	case MAPPING_VDSO:
+		return want_vdso(s, m, &entry);
+	case MAPPING_VSYSCALL:
+		entry.resolved.miss = MISS_NO_SYMBOLS;
+		return want(s,
+			    source_of(s, SOURCE_NONE, "[vsyscall]", OBJECT_VDSO,
+				      "[vsyscall]"),
+			    &entry);
+	case MAPPING_MEMFD:
+		return want_memfd(s, proc, m, &entry, first_ns, last_ns);
+	default: /* anonymous, heap, stack: whoever put code there is a JIT */
+		return want_jit(s, proc, &entry, first_ns, last_ns);
+	}
+}
+
+uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_kind kind)
+{
+	struct entry entry = {
+		.lookup = kind == FRAME_RETURN ? ip - 1 : ip,
+		.is_return = kind == FRAME_RETURN,
+	};
+
+	return want(s,
+		    source_of(s, SOURCE_KERNEL, NULL, OBJECT_KERNEL, "[kernel.kallsyms]"),
+		    &entry);
+}
+
+/* ---- what is it called ---- */
+
+static int resolve_source(struct symbolizer *s, struct source *source)
+{
+	switch (source->kind) {
+	case SOURCE_FILE:
+	case SOURCE_VDSO:
+		return symbolizer_elf_resolve(s, source);
+	case SOURCE_JIT:
+		return symbolizer_jit_resolve(s, source);
+	case SOURCE_KERNEL:
+		return symbolizer_kernel_resolve(s, source);
+	case SOURCE_NONE:
+		break;
+	}
+	return 0;
+}
+
+int symbolizer_resolve(struct symbolizer *s, struct error *err)
+{
+	int ret = 0;
+
+	/* One file that needs too much memory does not cost the others their names. */
+	for (size_t i = 0; i < s->table.nr_sources; i++) {
+		struct source *source = &s->table.sources[i];
+
+		if (!source->nr_pending)
+			continue;
+		if (resolve_source(s, source))
+			ret = -ENOMEM;
+		free(source->pending);
+		source->pending = NULL;
+		source->nr_pending = source->cap_pending = 0;
+	}
+	return ret ? error_set(err, ret, "out of memory while naming addresses") : 0;
+}
+
+const struct resolved *symbolizer_get(const struct symbolizer *s, uint32_t id)
+{
+	return &table_entry(&s->table, id)->resolved;
+}
+
+void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret)
+{
+	*ret = (struct symbolizer_stats){
+		.nr_addresses = s->table.nr_entries - 1, /* not "over the limit" */
+		.nr_files = s->nr_files,
+		.nr_over_limit = s->table.nr_over_limit,
+		.nr_bad_jit_records = s->nr_bad_jit_records,
+	};
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Kernel addresses: functions by kallsyms, one object per module. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "symbolize/symbolizer_sources.h"
+
+static void load_kallsyms(struct symbolizer *s)
+{
+	int err;
+
+	if (s->kallsyms_tried)
+		return;
+	s->kallsyms_tried = true;
+	err = kallsyms_load(s->config.kallsyms_path, s->pool, &s->kallsyms);
+	if (err)
+		log_debug("%s: error %d, kernel functions have no names, skipping",
+			  s->config.kallsyms_path, -err);
+}
+
+/* The object named "[@module]"; modules are few enough for a list. */
+static struct object *module_object(struct symbolizer *s, const char *module)
+{
+	char name[256];
+	const char *interned;
+
+	snprintf(name, sizeof(name), "[%s]", module);
+	interned = strpool_add(s->pool, name);
+	for (size_t i = 0; i < s->nr_modules; i++)
+		if (s->modules[i]->name == interned)
+			return s->modules[i];
+	if (vec_grow(&s->modules, &s->cap_modules, s->nr_modules + 1, sizeof(*s->modules),
+		     0))
+		return NULL;
+	s->modules[s->nr_modules] = table_add_object(&s->table, OBJECT_KERNEL, interned);
+	return s->modules[s->nr_modules] ? s->modules[s->nr_modules++] : NULL;
+}
+
+static int name_entry(struct symbolizer *s, struct entry *entry, struct frame *frame)
+{
+	struct kernel_symbol sym;
+	struct object *object;
+
+	entry->resolved.miss = MISS_KERNEL_HIDDEN;
+	if (!s->kallsyms)
+		return 0;
+	entry->resolved.miss = MISS_KERNEL;
+	if (!kallsyms_find(s->kallsyms, entry->lookup, &sym))
+		return 0;
+	if (sym.module[0]) {
+		object = module_object(s, sym.module);
+		if (!object)
+			return -ENOMEM;
+		entry->resolved.object = object;
+	}
+	*frame = (struct frame){.function = sym.name, .system_name = "", .file = ""};
+	entry->resolved.frames = frame;
+	entry->resolved.nr_frames = 1;
+	return 0;
+}
+
+int symbolizer_kernel_resolve(struct symbolizer *s, struct source *source)
+{
+	struct answers answers = {0};
+	int err = 0;
+
+	load_kallsyms(s);
+	/* Frames are kept like those of the decoders, one for each address. */
+	answers.frames = calloc(source->nr_pending, sizeof(*answers.frames));
+	if (!answers.frames || !symbolizer_keep(s, &answers))
+		err = -ENOMEM;
+	for (size_t i = 0; i < source->nr_pending; i++) {
+		struct entry *entry = table_entry(&s->table, source->pending[i]);
+
+		if (err)
+			entry->resolved.miss = MISS_LIMIT;
+		else
+			err = name_entry(s, entry, &answers.frames[i]);
+	}
+	return err;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Inside the symbolizer: its state, and the three ways to ask for names. */
+#ifndef LB_SYMBOLIZE_SYMBOLIZER_SOURCES_H
+#define LB_SYMBOLIZE_SYMBOLIZER_SOURCES_H
+
+#include "symbolize/answer.h"
+#include "symbolize/debugfile.h"
+#include "symbolize/kernel.h"
+#include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_table.h"
+
+struct symbolizer {
+	struct symbolizer_config config; /* strings interned, defaults filled in */
+	struct strpool *pool; /* borrowed */
+	struct worker *worker; /* borrowed */
+	struct process_table *processes; /* borrowed; may be NULL */
+	struct symbolizer_table table;
+
+	int own_root_fd; /* O_PATH on "/" */
+	int own_debug_fd; /* O_PATH on config.debug_dir; -1: there is none */
+	int vdso_fd; /* -1: not opened yet, or there is none */
+	uint64_t vdso_size;
+	bool vdso_tried;
+
+	struct kallsyms *kallsyms; /* NULL: not loaded yet, or hidden */
+	bool kallsyms_tried;
+	struct object **modules; /* objects of the kernel, [0] is vmlinux */
+	size_t nr_modules, cap_modules;
+
+	struct answers *answers; /* keep the frames that entries point to */
+	size_t nr_answers, cap_answers;
+	uint64_t nr_files, nr_bad_jit_records;
+};
+
+/* Addresses in one request; a source with more takes several. */
+#define SYMBOLIZER_MAX_BATCH (512u << 10)
+
+/*
+ * Each resolves what is pending at one source, and always leaves an answer in every
+ * entry. Return: 0 or -ENOMEM.
+ */
+int symbolizer_elf_resolve(struct symbolizer *s, struct source *source);
+int symbolizer_jit_resolve(struct symbolizer *s, struct source *source);
+int symbolizer_kernel_resolve(struct symbolizer *s, struct source *source);
+
+struct elf_question {
+	uint32_t flags; /* ELF_REQUEST_* */
+	int fd;
+	const uint8_t *build_id; /* expected */
+	size_t build_id_len; /* 0: any */
+	struct debugfile_search *search; /* where to look for what the decoder needs */
+};
+
+/**
+ * Asks DECODER_ELF for @nr addresses of one file. A decoder that dies of the lines
+ * is asked once more for the symbols alone.
+ *
+ * @object  learns build id and segment; may be NULL
+ * @ret     set when MISS_NONE is returned: one answer each
+ * Return: the enum miss of the whole file, or -ENOMEM.
+ */
+int symbolizer_elf_ask(struct symbolizer *s, const struct elf_question *question,
+		       const uint64_t *addresses, size_t nr, struct object *object,
+		       struct answers *ret);
+
+/**
+ * Keeps @answers until the symbolizer is freed; takes them, also on failure.
+ * Return: the frames' new owner's view, or NULL when out of memory.
+ */
+const struct answers *symbolizer_keep(struct symbolizer *s, struct answers *answers);
+
+/** Writes @answer into @resolved so that miss and lines agree. */
+void symbolizer_apply(struct resolved *resolved, const struct answer *answer);
+
+#endif

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A server on 127.0.0.1 with one debug file; needs libdebuginfod1 and python3. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/io.h"
+#include "symbolize/debuginfod.h"
+
+static const uint8_t known_id[20] = {0xab, 0xcd, 1, 2, 3};
+static const uint8_t other_id[20] = {0xff, 0xcd, 1, 2, 3};
+static const char content[] = "not really ELF";
+
+static char dir[] = "/tmp/lb-debuginfod-XXXXXX";
+
+static void make_tree(void)
+{
+	char command[1024];
+
+	snprintf(command, sizeof(command),
+		 "mkdir -p %s/cache %s/buildid/abcd010203000000000000000000000000000000 "
+		 "&& "
+		 "printf '%s' >"
+		 "%s/buildid/abcd010203000000000000000000000000000000/debuginfo",
+		 dir, dir, content, dir);
+	assert_int_equal(system(command), 0);
+}
+
+/* A listening socket on a free port that nobody accepts from. */
+static int listen_on_free_port(int *ret_port)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(addr);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
+	*ret_port = ntohs(addr.sin_port);
+	return fd;
+}
+
+static void use_server(int port)
+{
+	char url[64];
+
+	snprintf(url, sizeof(url), "http://127.0.0.1:%d", port);
+	setenv("DEBUGINFOD_URLS", url, 1);
+}
+
+static pid_t start_server(int *ret_port)
+{
+	char port[16];
+	pid_t pid;
+	int fd = listen_on_free_port(ret_port);
+
+	close(fd);
+	snprintf(port, sizeof(port), "%d", *ret_port);
+	pid = fork();
+	if (pid == 0) {
+		if (!freopen("/dev/null", "w", stdout) ||
+		    !freopen("/dev/null", "w", stderr))
+			_exit(126);
+		execlp("python3", "python3", "-m", "http.server", "-b", "127.0.0.1", "-d",
+		       dir, port, NULL);
+		_exit(127);
+	}
+	for (int i = 0; i < 100; i++) {
+		struct sockaddr_in addr = {.sin_family = AF_INET,
+					   .sin_port = htons((uint16_t)*ret_port),
+					   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+		int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		int up = !connect(s, (struct sockaddr *)&addr, sizeof(addr));
+
+		close(s);
+		if (up)
+			return pid;
+		usleep(50000);
+	}
+	fail_msg("python3 -m http.server does not answer");
+	return -1;
+}
+
+static void skip_without_library(void)
+{
+	void *library = dlopen("libdebuginfod.so.1", RTLD_LAZY);
+
+	if (!library) {
+		print_message("skipped: libdebuginfod1 is not installed\n");
+		skip();
+	}
+	dlclose(library);
+}
+
+static void test_not_asked_for(void **state)
+{
+	const struct debuginfod_config config = {0};
+	struct debuginfod *d = NULL;
+
+	(void)state;
+	unsetenv("DEBUGINFOD_URLS");
+	assert_int_equal(debuginfod_new(&config, &d), -ENOENT);
+	setenv("DEBUGINFOD_URLS", " ", 1);
+	assert_int_equal(debuginfod_new(&config, &d), -ENOENT);
+	assert_null(d);
+}
+
+static void test_fetch(void **state)
+{
+	const struct debuginfod_config config = {.timeout_ms = 10000};
+	_cleanup_(debuginfod_freep) struct debuginfod *d = NULL;
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	size_t len;
+	int port;
+	pid_t pid;
+
+	(void)state;
+	skip_without_library();
+	pid = start_server(&port);
+	use_server(port);
+	assert_int_equal(debuginfod_new(&config, &d), 0);
+	assert_int_equal(debuginfod_fetch(d, known_id, sizeof(known_id), &fd), 0);
+	assert_int_equal(io_read_all(fd, 1000, &text, &len), 0);
+	assert_string_equal(text, content);
+	assert_int_equal(debuginfod_fetch(d, other_id, sizeof(other_id), &fd), -ENOENT);
+	assert_int_equal(debuginfod_fetch(d, known_id, 0, &fd), -EINVAL);
+	kill(pid, SIGTERM);
+	waitpid(pid, NULL, 0);
+}
+
+static double seconds_since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - start->tv_sec) +
+	       (double)(now.tv_nsec - start->tv_nsec) / 1e9;
+}
+
+/* A server that takes the connection and never answers. */
+static void test_silent_server_and_ctrl_c(void **state)
+{
+	const uint8_t id[20] = {0x77};
+	volatile sig_atomic_t stop = 0;
+	const struct debuginfod_config config = {.timeout_ms = 1500, .stop = &stop};
+	_cleanup_(debuginfod_freep) struct debuginfod *d = NULL;
+	_cleanup_close_ int listener = -1;
+	struct timespec start;
+	int port, fd = -1;
+
+	(void)state;
+	skip_without_library();
+	listener = listen_on_free_port(&port);
+	use_server(port);
+	assert_int_equal(debuginfod_new(&config, &d), 0);
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	assert_int_equal(debuginfod_fetch(d, id, sizeof(id), &fd), -ETIMEDOUT);
+	assert_true(seconds_since(&start) < 5);
+	stop = 1;
+	assert_int_equal(debuginfod_fetch(d, id, sizeof(id), &fd), -EINTR);
+	assert_int_equal(fd, -1);
+}
+
+static int setup(void **state)
+{
+	char cache[sizeof(dir) + 8];
+
+	(void)state;
+	if (!mkdtemp(dir))
+		return -1;
+	make_tree();
+	snprintf(cache, sizeof(cache), "%s/cache", dir);
+	return setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
+}
+
+static int teardown(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_not_asked_for),
+		cmocka_unit_test(test_fetch),
+		cmocka_unit_test(test_silent_server_and_ctrl_c),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
