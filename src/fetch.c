@@ -16,6 +16,7 @@ struct fetch {
 	struct profile *profile;
 	struct worker *worker;
 	struct symbolizer *symbolizer;
+	struct debuginfod *server;
 	uint32_t *locations; /* of one mapping, without a line */
 	uint64_t *vaddrs; /* of them */
 	size_t nr, cap_locations, cap_vaddrs;
@@ -23,6 +24,7 @@ struct fetch {
 
 static void fetch_deinit(struct fetch *f)
 {
+	debuginfod_free(f->server);
 	symbolizer_free(f->symbolizer);
 	worker_free(f->worker);
 	free(f->locations);
@@ -116,8 +118,10 @@ static bool fetch_open(struct fetch *f)
 	struct symbolizer_config config = {.kallsyms_path = "/proc/kallsyms",
 					   .debug_dir = "/usr/lib/debug"};
 	struct worker_config worker_config = {0};
+	struct debuginfod_config server_config = {0};
 
-	return !worker_new(&worker_config, &f->worker, NULL) &&
+	return !debuginfod_new(&server_config, &f->server) &&
+	       !worker_new(&worker_config, &f->worker, NULL) &&
 	       !symbolizer_new(&config, f->profile->pool, f->worker, NULL, &f->symbolizer,
 			       NULL);
 }
@@ -125,10 +129,9 @@ static bool fetch_open(struct fetch *f)
 void fetch_debug_info(struct profile *p)
 {
 	_cleanup_(fetch_deinit) struct fetch f = {.profile = p};
-	const char *urls = getenv("DEBUGINFOD_URLS");
 	unsigned int nr_fetches = 0;
 
-	if (!urls || !*urls || !fetch_open(&f))
+	if (!fetch_open(&f))
 		return;
 	for (uint32_t i = 0; i < p->nr_mappings && nr_fetches < MAX_FETCHES; i++) {
 		uint8_t id[32];
@@ -141,7 +144,7 @@ void fetch_debug_info(struct profile *p)
 		if (!f.nr)
 			continue;
 		nr_fetches++;
-		if (debuginfod_fetch(id, len, &fd)) {
+		if (debuginfod_fetch(f.server, id, len, &fd)) {
 			log_info("debuginfod has no debug info for %s, skipping",
 				 p->mappings[i].filename);
 			continue;
