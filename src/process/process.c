@@ -46,12 +46,12 @@ uint64_t clock_monotonic_ns(void)
 uint64_t boottime_to_monotonic(uint64_t boottime_ns)
 {
 	struct timespec ts;
-	uint64_t offset;
+	uint64_t monotonic_ns = clock_monotonic_ns(), boot_ns;
 
 	clock_gettime(CLOCK_BOOTTIME, &ts);
-	offset = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec -
-		 clock_monotonic_ns();
-	return boottime_ns > offset ? boottime_ns - offset : 0;
+	boot_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	/* Read second, so that it is never the smaller: without a suspend both are equal. */
+	return boottime_ns > boot_ns - monotonic_ns ? boottime_ns - (boot_ns - monotonic_ns) : 0;
 }
 
 /* Return: how many descriptors may be used for targets. */
