@@ -25,7 +25,8 @@ static void check_attribution(const struct profile *p, enum charge charge)
 	uint64_t sum;
 
 	check(attribution_new(p, &options, &a) == 0);
-	if (!__builtin_add_overflow(a->with_line.samples, a->function_only.samples, &sum) &&
+	if (!__builtin_add_overflow(a->with_line.samples, a->function_only.samples,
+				    &sum) &&
 	    !__builtin_add_overflow(sum, a->unknown.samples, &sum))
 		check(sum == a->all.samples);
 	attribution_free(a);
