@@ -16,7 +16,8 @@
 /* One file, however many processes map it. Owned by the cache; never moves. */
 struct target_file {
 	int fd; /* O_RDONLY, regular file; -1: could not be opened */
-	int open_errno; /* why not, when fd is -1 */
+	int open_errno; /* why not, when fd is -1; ESTALE: another file is there now,
+			 * EMFILE: too many are open */
 	const char *path; /* as the first target saw it; interned */
 	uint64_t dev, inode; /* of the opened descriptor, from fstat(2) */
 	uint64_t size_bytes;
@@ -31,7 +32,8 @@ struct target_file {
 
 enum safe_open_flags {
 	SAFE_OPEN_OWNED =
-		1 << 0, /* owner must be @uid or @root_uid; not world-writable */
+		1
+		<< 0, /* owner must be @uid or @root_uid; not world-writable; one name */
 	SAFE_OPEN_NOFOLLOW = 1 << 1, /* the last component must not be a symlink */
 	SAFE_OPEN_AS_OWNER =
 		1 << 2, /* with the file rights of @uid and @gid, not root's */
@@ -49,12 +51,21 @@ struct safe_open {
 
 /**
  * Opens a regular file inside a target's root: openat2(RESOLVE_IN_ROOT |
- * RESOLVE_NO_MAGICLINKS), non-blocking, never a FIFO, device, directory, procfs
- * or FUSE file.
- * Return: a descriptor, or -errno: -ENOENT, -ELOOP (symlink), -EPERM (owner or
- * mode), -EINVAL (not a regular file), -EFBIG, -EXDEV (procfs or FUSE), -ENOSYS
- * (before Linux 5.6).
+ * RESOLVE_NO_MAGICLINKS), non-blocking, never a FIFO, device, directory, FUSE
+ * file, or file of procfs, sysfs and their like.
+ * Return: a descriptor, or -errno: -ENOENT, -ELOOP (symlink), -EPERM (owner, mode
+ * or hard link), -EINVAL (not a regular file), -EFBIG, -EXDEV (procfs, FUSE ...),
+ * -EACCES (SAFE_OPEN_AS_OWNER), -ENOSYS (before Linux 5.6).
  */
 int safe_open(const struct safe_open *how);
+
+/*
+ * Its steps, for callers that look before they open (of @how, resolve uses
+ * root_fd, path and NOFOLLOW, check all but those). Each returns 0 or a descriptor,
+ * or -errno as above.
+ */
+int safe_open_resolve(const struct safe_open *how); /* O_PATH: opens nothing */
+int safe_open_check(int fd, const struct safe_open *how); /* @fd may be O_PATH */
+int safe_open_reopen(int path_fd); /* the very file behind @path_fd, O_RDONLY */
 
 #endif

@@ -13,12 +13,12 @@ struct target_file;
 
 enum mapping_kind {
 	MAPPING_FILE, /* a file, deleted or not */
-	MAPPING_MEMFD, /* memfd_create(2) or SysV shared memory: a file without a path */
+	MAPPING_MEMFD, /* memfd_create(2) or shared memory: a file without a path */
 	MAPPING_ANON, /* anonymous, "//anon", "[anon:...]": what a JIT writes to */
 	MAPPING_HEAP, /* [heap] */
 	MAPPING_STACK, /* [stack] */
 	MAPPING_VDSO, /* [vdso] */
-	MAPPING_VSYSCALL, /* [vsyscall] */
+	MAPPING_VSYSCALL, /* [vsyscall], [uprobes]: other pages that the kernel made */
 	MAPPING_JITDUMP, /* the marker page of a jit-PID.dump; holds no code of its own */
 };
 
@@ -27,7 +27,7 @@ struct mapping {
 	uint64_t start, end; /* [start, end), run-time addresses */
 	uint64_t file_off; /* of start */
 	enum mapping_kind kind;
-	bool deleted; /* the path has " (deleted)" or the inode is another now */
+	bool deleted; /* the kernel said " (deleted)" behind the path */
 	const char *
 		path; /* as the target sees it, without " (deleted)"; interned; "" if none */
 	uint32_t major, minor; /* as the kernel says; 0:0 unknown */
@@ -40,23 +40,45 @@ struct mapping {
 	uint64_t until_ns; /* replaced by a later mapping; UINT64_MAX: still there */
 };
 
-/* A time-ordered log: nothing is ever removed, so look-ups in the past work. */
+/*
+ * A time-ordered log, so that look-ups in the past work: what is replaced stays,
+ * with the time it ended. Only when more than MAPS_PAST_MAX have ended are the
+ * ones that ended first forgotten.
+ */
 struct maps {
 	struct mapping *items; /* in order of from_ns */
 	size_t nr, cap;
-	uint64_t nr_dropped; /* over the maximum of MAPS_MAX */
+	uint64_t nr_dropped; /* over the maximum of MAPS_MAX, or no memory */
+	uint64_t nr_forgotten; /* ended ones, over MAPS_PAST_MAX */
+
+	/* Index, kept by maps.c: numbers of items. */
+	uint32_t *live; /* still there: disjoint, in order of start */
+	uint32_t *past; /* ended: in order of until_ns */
+	size_t nr_live, cap_live, nr_past, cap_past;
 };
 
-#define MAPS_MAX 65536 /* executable mappings of one image, past ones included */
+#define MAPS_MAX      65536 /* executable mappings of one image, past ones included */
+#define MAPS_PAST_MAX 4096 /* ended ones among them */
 
-/** @src may be NULL for an empty set. Strings and files stay shared. */
+/**
+ * For fork: copies what is mapped now, not what has ended. @src may be NULL for
+ * an empty set. Strings and files stay shared. Return: 0, or -ENOMEM with an
+ * empty @dst.
+ */
 int maps_copy(struct maps *dst, const struct maps *src);
 void maps_deinit(struct maps *maps);
 
 /**
  * Notes a new mapping; older ones that it overlaps end at m->from_ns where they
- * overlap (a mapping that sticks out on a side keeps that side).
- * Return: 0, -ENOMEM, or -ENOSPC (counted in nr_dropped).
+ * overlap (a mapping that sticks out on a side keeps that side). One that is
+ * inside a known mapping of the same owner only adds what it knows about it (a
+ * JIT that flips page rights all day must not fill the log), and anonymous memory
+ * that touches anonymous memory becomes one with it, as in the kernel.
+ *
+ * @m  copied; until_ns is ignored. A from_ns before that of the newest entry
+ *     counts as that: the log is in order.
+ * Return: 0, -EINVAL (empty range), or -ENOMEM or -ENOSPC (in nr_dropped).
+ * Pointers into @maps are invalid afterwards.
  */
 int maps_add(struct maps *maps, const struct mapping *m);
 
@@ -65,13 +87,25 @@ int maps_add(struct maps *maps, const struct mapping *m);
  * Pure: reads @text only. Malformed lines are skipped and counted.
  *
  * @time_ns  becomes from_ns
+ * @add      a result other than 0 ends the parse
  * Return: number of malformed lines.
  */
 size_t maps_parse(const char *text, size_t len, uint64_t time_ns, struct strpool *pool,
 		  int (*add)(void *ctx, const struct mapping *m), void *ctx);
 
-/** What kind of mapping the kernel means by this path. */
+/** What kind of mapping the kernel means by this path (with its " (deleted)"). */
 enum mapping_kind mapping_kind_of(const char *path);
+
+/**
+ * Sets kind, path and deleted of @m from a name as the kernel writes it, in the
+ * text of maps (after unescaping) or in an event. Names of 4096 bytes and more
+ * become "//toolong", which is what the kernel's own events say.
+ */
+void mapping_set_path(struct mapping *m, struct strpool *pool, const char *name,
+		      size_t len);
+
+/** May its code come from a JIT: anonymous memory, heap, memfd? */
+bool mapping_may_be_jit(const struct mapping *m);
 
 enum maps_answer {
 	MAPS_FOUND,
@@ -79,7 +113,12 @@ enum maps_answer {
 	MAPS_AMBIGUOUS, /* its owner changed within [first_ns, last_ns] */
 };
 
-/** Who owned @ip during all of [first_ns, last_ns]? *ret is written when found. */
+/**
+ * Who owned @ip in [first_ns, last_ns]? Ambiguous only if one known owner gave
+ * way to a different one in that time; from "nothing known" to an owner is not.
+ * @ret  written when found: the last owner; valid until the next maps_add()
+ * Cost: a binary search, and a walk over what ended after @first_ns.
+ */
 enum maps_answer maps_find(const struct maps *maps, uint64_t ip, uint64_t first_ns,
 			   uint64_t last_ns, const struct mapping **ret);
 

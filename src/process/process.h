@@ -24,7 +24,13 @@ struct jit_file {
 	int fd; /* -1: none, or refused */
 	int open_errno; /* ENOENT: there is none; else why it was refused */
 	const char *path; /* where it was looked for, as the target sees it; interned */
-	/* Its size at each look, so that a line's age can be told (perf maps). */
+	/*
+	 * Its size at each look, so that a line's age can be told (perf maps). In
+	 * order of time; of the looks that saw the same size only the first and the
+	 * last. A byte at offset o was written after the last look with
+	 * size_bytes <= o and before the first one with more. Starts anew when the
+	 * file was replaced or shrank.
+	 */
 	struct jit_file_size {
 		uint64_t time_ns; /* CLOCK_MONOTONIC */
 		uint64_t size_bytes;
@@ -61,17 +67,24 @@ struct process_table_stats {
 	uint64_t nr_dropped; /* images over the maximum */
 	uint64_t nr_lost_events; /* task events the kernel dropped */
 	uint64_t nr_rereads; /* /proc/PID/maps read again because of that */
-	uint64_t nr_files_open;
+	uint64_t nr_files_open; /* descriptors held: mapped files, JIT files, roots */
 	uint64_t nr_files_dropped; /* not opened: too many files */
+	uint64_t nr_mappings; /* in all images */
+	uint64_t nr_mappings_dropped; /* over MAPS_MAX of an image, or over all of them */
 };
 
 struct process_table_config {
 	const char *proc_path; /* "/proc"; tests give a directory of their own */
 	size_t max_processes; /* images; 0: the default, 65536 */
-	size_t max_files; /* open descriptors; 0: the default, 8192 */
+	size_t max_files; /* open descriptors; 0: the default, 8192, or what
+			   * RLIMIT_NOFILE allows */
+	size_t max_mappings; /* of all images together; 0: the default, 2 Mi */
 };
 
-/** @pool is borrowed and must outlive the table. */
+/**
+ * Raises the soft RLIMIT_NOFILE to the hard one. @pool is borrowed and must outlive
+ * the table. Return: 0, -ENOMEM, or -errno with a sentence when there is no /proc.
+ */
 int process_table_new(const struct process_table_config *config, struct strpool *pool,
 		      struct process_table **ret, struct error *err);
 void process_table_free(struct process_table *t);
@@ -80,7 +93,9 @@ DEFINE_CLEANUP(struct process_table, process_table_free);
 /**
  * Reads every process (or, with @tgids, only those and their descendants) from
  * /proc: identity, executable mappings. Call after the task events were opened
- * and before they are consumed: what the events say later wins.
+ * and before they are consumed: what the events say later wins. With @tgids, events
+ * about processes that do not descend from known ones are ignored from then on.
+ * Return: 0, -ESRCH when one of @tgids does not exist, or -errno.
  */
 int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
 		       struct error *err);
@@ -92,7 +107,8 @@ void process_table_event(struct process_table *t, const struct task_event *ev);
  * The first sample of an image was taken: names the entry exactly and opens its
  * files while it lives: mapped files through /proc/PID/map_files or its root,
  * perf map and jitdump if it maps anonymous code. An unknown process is read
- * from /proc if its start time fits. Later samples need not call this.
+ * from /proc if its start time fits. Later samples need not call this. Consume the
+ * task events up to @time_ns first.
  *
  * Return: the entry, or NULL when nothing is known (a counted miss).
  */
@@ -102,7 +118,7 @@ struct process *process_table_first_sample(struct process_table *t, uint32_t tgi
 
 /**
  * The image that a sample belongs to, or NULL. Matches (start_boottime, exec_id)
- * exactly where identified, else by time.
+ * exactly where identified, else by time (and then counts as identified).
  */
 struct process *process_table_find(struct process_table *t, uint32_t tgid,
 				   uint64_t start_boottime_ns, uint32_t exec_id,
@@ -116,9 +132,13 @@ struct process *process_table_find(struct process_table *t, uint32_t tgid,
  */
 void process_table_refresh(struct process_table *t, uint64_t now_ns);
 
-/** Images that are gone and were never sampled are forgotten (bounded memory). */
+/**
+ * Images that ended more than 10 s ago and were never sampled are forgotten
+ * (bounded memory). Their ids are used again.
+ */
 void process_table_expire(struct process_table *t, uint64_t now_ns);
 
+/** NULL for an id that is not in use. */
 struct process *process_table_at(struct process_table *t, uint32_t id);
 void process_table_stats(const struct process_table *t, struct process_table_stats *ret);
 

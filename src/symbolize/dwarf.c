@@ -179,25 +179,21 @@ static int find_units(struct search *s)
 }
 
 /* Answers what the decoded unit knows of; the rest keeps UNIT_NONE as its unit. */
-static int answer(struct search *s, struct decoded *decoded, const struct hit *hits,
-		  struct want *wants, size_t nr)
+static void answer(struct search *s, struct decoded *decoded, const struct hit *hits,
+		   struct want *wants, size_t nr)
 {
 	struct frame frames[FRAMES_MAX_INLINE];
 	size_t nr_frames;
 	enum miss miss;
-	int r;
 
 	for (size_t i = 0; i < nr; i++) {
 		wants[i].unit = UNIT_NONE;
-		r = decoded_frames(decoded, &hits[i], frames, &nr_frames, &miss);
-		if (r < 0)
-			return r;
+		nr_frames = decoded_frames(decoded, &hits[i], frames, &miss);
 		if (!nr_frames && miss == MISS_NO_LINE)
 			continue;
 		wants[i].unit = 0;
 		s->found(s->ctx, wants[i].index, miss, frames, nr_frames);
 	}
-	return 0;
 }
 
 /*
@@ -220,9 +216,9 @@ static int decode(struct search *s, uint32_t number, struct want *wants, size_t 
 	r = decoded_init(&decoded, &u, &s->d->abbrevs, hits, nr);
 	if (r < 0)
 		return r;
-	r = answer(s, &decoded, hits, wants, nr);
+	answer(s, &decoded, hits, wants, nr);
 	decoded_deinit(&decoded);
-	return r;
+	return 0;
 }
 
 /* Moves what has no answer yet to the front, sorted by address. */

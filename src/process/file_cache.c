@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Two indexes over the files. By mapping: what the kernel says about a mapping
+ * (path, build id, or else device and inode), which needs no system call. By
+ * identity: what fstat says about the opened file, so that one file under two
+ * names, or seen through two mounts, is one entry. The device in the text of maps
+ * is not what fstat says on overlayfs and btrfs of older kernels, so the first is
+ * never taken for the second.
+ */
+#include "process/file_cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/hash.h"
+#include "base/hashmap.h"
+#include "base/vec.h"
+
+/* Entries are more than descriptors: files that could not be opened have one too. */
+#define ENTRIES_PER_FD 4
+/* Foreign roots that a path is tried in. */
+#define MAX_OTHER_ROOTS 8
+
+/* An entry and what it is found by. The part the world sees comes first. */
+struct entry {
+	struct target_file file;
+	uint32_t major, minor; /* as the mapping said */
+	uint64_t inode;
+	struct root *root; /* referenced */
+};
+
+struct file_cache {
+	struct entry **items;
+	size_t nr, cap;
+	struct hashmap by_mapping, by_identity;
+	struct roots *roots;
+	struct fd_budget *budget;
+};
+
+/* Entry 0 stands for all files that there was no room for. */
+#define OVER_LIMIT 0
+
+/* Which file it is, and whether it is one. */
+struct identity {
+	uint64_t dev, inode, size_bytes;
+	int64_t mtime_ns;
+};
+
+/* What a search found. */
+struct found {
+	int fd; /* O_PATH, owned; -1 */
+	bool by_path; /* not through map_files: only the build id can tell */
+	struct identity identity;
+};
+
+void file_cache_free(struct file_cache *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->nr; i++) {
+		struct entry *e = c->items[i];
+
+		if (e->file.fd >= 0) {
+			close(e->file.fd);
+			fd_budget_give(c->budget);
+		}
+		roots_put(c->roots, e->root);
+		free(e);
+	}
+	free(c->items);
+	hashmap_deinit(&c->by_mapping);
+	hashmap_deinit(&c->by_identity);
+	free(c);
+}
+
+static uint64_t mapping_hash(const struct mapping *m)
+{
+	uint64_t hash = hash_bytes(1, m->path, strlen(m->path));
+
+	if (m->build_id_len)
+		return hash_bytes(hash, m->build_id, m->build_id_len);
+	hash = hash_u64(hash, (uint64_t)m->major << 32 | m->minor);
+	return hash_u64(hash, m->inode);
+}
+
+static bool same_build_id(const struct target_file *file, const struct mapping *m)
+{
+	return file->build_id_len == m->build_id_len &&
+	       !memcmp(file->build_id, m->build_id, m->build_id_len);
+}
+
+static bool mapping_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct entry *e = ((const struct file_cache *)ctx)->items[item];
+	const struct mapping *m = key;
+
+	if (strcmp(e->file.path, m->path) != 0)
+		return false;
+	if (m->build_id_len)
+		return same_build_id(&e->file, m);
+	return e->major == m->major && e->minor == m->minor && e->inode == m->inode;
+}
+
+static uint64_t identity_hash(const struct identity *id)
+{
+	return hash_bytes(2, id, sizeof(*id));
+}
+
+static bool is_identity(const struct target_file *file, const struct identity *id)
+{
+	return file->fd >= 0 && file->dev == id->dev && file->inode == id->inode &&
+	       file->mtime_ns == id->mtime_ns && file->size_bytes == id->size_bytes;
+}
+
+struct identity_key {
+	const struct identity *identity;
+	const struct mapping *m;
+	bool verify;
+};
+
+/*
+ * A file that is only believed to be the mapped one (verify) stands for exactly the
+ * build id that was believed; one that was really mapped has no other.
+ */
+static bool identity_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct target_file *file =
+		&((const struct file_cache *)ctx)->items[item]->file;
+	const struct identity_key *k = key;
+
+	if (!is_identity(file, k->identity))
+		return false;
+	if (k->verify || file->verify_build_id)
+		return same_build_id(file, k->m);
+	return !file->build_id_len || !k->m->build_id_len || same_build_id(file, k->m);
+}
+
+static struct entry *find_identity(const struct file_cache *c, const struct found *f,
+				   const struct mapping *m)
+{
+	struct identity_key key = {
+		.identity = &f->identity, .m = m, .verify = f->by_path};
+	uint32_t item = hashmap_find(&c->by_identity, identity_hash(&f->identity),
+				     identity_eq, &key, c);
+
+	return item == HASHMAP_NONE ? NULL : c->items[item];
+}
+
+/*
+ * Who is @path below @dir ("": @dir itself)? Answered from what the kernel has
+ * cached: a server of a network file system that is down would hold us up.
+ * Return: 0, or a positive errno; EINVAL for what is not a regular file.
+ */
+static int read_identity(int dir, const char *path, struct identity *ret)
+{
+	struct statx stx;
+
+	if (statx(dir, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &stx))
+		return errno;
+	if (!S_ISREG(stx.stx_mode))
+		return EINVAL;
+	*ret = (struct identity){
+		.dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
+		.inode = stx.stx_ino,
+		.size_bytes = stx.stx_size,
+		.mtime_ns = stx.stx_mtime.tv_sec * 1000000000 + stx.stx_mtime.tv_nsec,
+	};
+	return 0;
+}
+
+static void map_files_path(char *buf, size_t size, const struct mapping *m)
+{
+	snprintf(buf, size, "map_files/%llx-%llx", (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+}
+
+/* Return: 0, or a positive errno. */
+static int find_mapped(const struct mapping *m, int proc_dir, struct found *ret)
+{
+	_cleanup_close_ int fd = -1;
+	char path[64];
+	int why;
+
+	if (proc_dir < 0)
+		return ESRCH;
+	map_files_path(path, sizeof(path), m);
+	fd = openat(proc_dir, path, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	why = read_identity(fd, "", &ret->identity);
+	if (why)
+		return why;
+	ret->fd = take_fd(&fd);
+	ret->by_path = false;
+	return 0;
+}
+
+static int find_in_root(const struct mapping *m, const struct root *root,
+			struct found *ret)
+{
+	struct safe_open how = {.root_fd = root_fd(root), .path = m->path};
+	_cleanup_close_ int fd = safe_open_resolve(&how);
+	bool is_same;
+	int why;
+
+	if (fd < 0)
+		return -fd;
+	why = -safe_open_check(fd, &how);
+	if (!why)
+		why = read_identity(fd, "", &ret->identity);
+	if (why)
+		return why;
+	is_same = m->inode && m->inode == ret->identity.inode &&
+		  m->major == major(ret->identity.dev) &&
+		  m->minor == minor(ret->identity.dev);
+	if (!is_same && !m->build_id_len)
+		return ESTALE;
+	ret->fd = take_fd(&fd);
+	ret->by_path = !is_same;
+	return 0;
+}
+
+static int find_by_path(struct file_cache *c, const struct mapping *m,
+			struct root *own_root, struct found *ret)
+{
+	size_t nr = roots_count(c->roots);
+	int why = ENOENT;
+
+	if (m->deleted || m->kind != MAPPING_FILE || m->path[0] != '/' ||
+	    m->path[1] == '/' || (!m->build_id_len && !m->inode))
+		return ENOENT;
+	if (own_root)
+		why = find_in_root(m, own_root, ret);
+	for (size_t i = 0; why && i < nr && i < MAX_OTHER_ROOTS; i++) {
+		struct root *root = roots_at(c->roots, i);
+
+		if (root != own_root && !find_in_root(m, root, ret))
+			why = 0;
+	}
+	return why;
+}
+
+static struct entry *append(struct file_cache *c, const struct mapping *m)
+{
+	struct entry *e;
+
+	if (vec_grow(&c->items, &c->cap, c->nr + 1, sizeof(*c->items),
+		     c->budget->max * ENTRIES_PER_FD + 1))
+		return NULL;
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return NULL;
+	e->file = (struct target_file){.fd = -1,
+				       .open_errno = EMFILE,
+				       .path = m->path,
+				       .build_id_len = m->build_id_len,
+				       .root_fd = -1,
+				       .id = (uint32_t)c->nr};
+	memcpy(e->file.build_id, m->build_id, sizeof(m->build_id));
+	e->major = m->major;
+	e->minor = m->minor;
+	e->inode = m->inode;
+	c->items[c->nr++] = e;
+	return e;
+}
+
+struct file_cache *file_cache_new(struct roots *roots, struct fd_budget *budget)
+{
+	static const struct mapping nothing = {.path = ""};
+	_cleanup_(file_cache_freep) struct file_cache *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->roots = roots;
+	c->budget = budget;
+	return append(c, &nothing) ? take_ptr(c) : NULL;
+}
+
+/* Without build id or inode the kernel said nothing that tells files apart. */
+static bool is_named(const struct mapping *m)
+{
+	return m->build_id_len || m->inode;
+}
+
+/* A new entry, instead of @known (may be NULL), which is another file by now. */
+static struct entry *add_entry(struct file_cache *c, const struct entry *known,
+			       const struct mapping *m)
+{
+	struct entry *e = append(c, m);
+
+	if (!e) {
+		c->budget->nr_refused++;
+		return NULL;
+	}
+	if (known)
+		hashmap_remove(&c->by_mapping, mapping_hash(m), known->file.id);
+	/* Without memory for the index it is only found by identity. */
+	if (is_named(m))
+		hashmap_add(&c->by_mapping, mapping_hash(m), e->file.id);
+	return e;
+}
+
+static struct target_file *fail(struct file_cache *c, struct entry *known,
+				const struct mapping *m, int why)
+{
+	struct entry *e = known ? known : add_entry(c, NULL, m);
+
+	if (!e || e->file.fd >= 0)
+		return &c->items[OVER_LIMIT]->file;
+	e->file.open_errno = why;
+	return &e->file;
+}
+
+/* @e (or, when it has a file already, a new entry) becomes the file in @f. */
+static struct target_file *keep(struct file_cache *c, struct entry *known,
+				const struct mapping *m, struct root *root,
+				const struct found *f)
+{
+	_cleanup_close_ int fd = -1;
+	struct entry *e = known;
+
+	if (!fd_budget_take(c->budget))
+		return fail(c, known, m, EMFILE);
+	fd = safe_open_reopen(f->fd);
+	if (fd < 0) {
+		fd_budget_give(c->budget);
+		return fail(c, known, m, -fd);
+	}
+	if (!e || e->file.fd >= 0)
+		e = add_entry(c, known, m);
+	if (!e || hashmap_add(&c->by_identity, identity_hash(&f->identity), e->file.id)) {
+		fd_budget_give(c->budget);
+		return &c->items[OVER_LIMIT]->file;
+	}
+	e->file.fd = take_fd(&fd);
+	e->file.open_errno = 0;
+	e->file.dev = f->identity.dev;
+	e->file.inode = f->identity.inode;
+	e->file.mtime_ns = f->identity.mtime_ns;
+	e->file.size_bytes = f->identity.size_bytes;
+	e->file.verify_build_id = f->by_path;
+	e->root = root_ref(root);
+	e->file.root_fd = root_fd(e->root);
+	return &e->file;
+}
+
+/* @e was opened for another mapping, and @m turned out to be the same file. */
+static struct target_file *recognise(struct file_cache *c, struct entry *e,
+				     const struct entry *known, const struct mapping *m,
+				     bool by_path)
+{
+	e->file.verify_build_id &= by_path;
+	if (!e->file.build_id_len) {
+		memcpy(e->file.build_id, m->build_id, sizeof(m->build_id));
+		e->file.build_id_len = m->build_id_len;
+	}
+	if (!e->inode) {
+		e->major = m->major;
+		e->minor = m->minor;
+		e->inode = m->inode;
+	}
+	/* Next time it is found at once. */
+	if (e != known && is_named(m) && mapping_eq(e->file.id, m, c)) {
+		if (known)
+			hashmap_remove(&c->by_mapping, mapping_hash(m), known->file.id);
+		hashmap_add(&c->by_mapping, mapping_hash(m), e->file.id);
+	}
+	return &e->file;
+}
+
+/* Is the file that @m maps still the one in @e? Asks without opening. */
+static bool is_current(const struct entry *e, const struct mapping *m, int proc_dir)
+{
+	struct identity identity;
+	char path[64];
+
+	if (m->build_id_len)
+		return !e->file.verify_build_id || proc_dir < 0;
+	if (proc_dir < 0)
+		return true;
+	map_files_path(path, sizeof(path), m);
+	return read_identity(proc_dir, path, &identity) ||
+	       is_identity(&e->file, &identity);
+}
+
+static struct entry *find_mapping(const struct file_cache *c, const struct mapping *m)
+{
+	uint32_t item = HASHMAP_NONE;
+
+	if (is_named(m))
+		item = hashmap_find(&c->by_mapping, mapping_hash(m), mapping_eq, m, c);
+	return item == HASHMAP_NONE ? NULL : c->items[item];
+}
+
+struct target_file *file_cache_open(struct file_cache *c, const struct mapping *m,
+				    const struct file_source *source)
+{
+	struct found f = {.fd = -1};
+	struct entry *known, *same;
+	struct target_file *file;
+	int why;
+
+	if (m->kind != MAPPING_FILE && m->kind != MAPPING_MEMFD)
+		return NULL;
+	known = find_mapping(c, m);
+	if (known && known->file.fd >= 0 && is_current(known, m, source->proc_dir))
+		return &known->file;
+	why = find_mapped(m, source->proc_dir, &f);
+	if (why && source->no_path)
+		return NULL;
+	if (why)
+		why = find_by_path(c, m, source->root, &f);
+	if (why)
+		return known && known->file.fd >= 0 ? &known->file
+						    : fail(c, known, m, why);
+	same = find_identity(c, &f, m);
+	file = same ? recognise(c, same, known, m, f.by_path)
+		    : keep(c, known, m, source->root, &f);
+	close(f.fd);
+	return file;
+}
+
+size_t file_cache_count(const struct file_cache *c)
+{
+	return c->nr;
+}
+
+struct target_file *file_cache_at(const struct file_cache *c, size_t id)
+{
+	return id < c->nr ? &c->items[id]->file : NULL;
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The log of an image's executable mappings.
+ *
+ * Seen as rectangles (address x time) its entries are disjoint: at any time an
+ * address has one owner. Two indexes make look-ups quick without a tree: what is
+ * mapped now, by address (one binary search answers nearly every sample), and
+ * what has ended, by the time it ended (a sample only cares about what ended
+ * after the sample's first moment, which is the tail).
+ */
+#include "process/maps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+
+/* What one maps_add() can append: the mapping and the two ends of what it cuts. */
+#define ADD_MAX 3
+
+void maps_deinit(struct maps *maps)
+{
+	free(maps->items);
+	free(maps->live);
+	free(maps->past);
+	*maps = (struct maps){0};
+}
+
+static struct mapping *live_at(const struct maps *maps, size_t pos)
+{
+	return &maps->items[maps->live[pos]];
+}
+
+/* Position of the first live mapping that ends above @ip. */
+static size_t live_above(const struct maps *maps, uint64_t ip)
+{
+	size_t lo = 0, hi = maps->nr_live;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (live_at(maps, mid)->end <= ip)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static int reserve(struct maps *maps, size_t need)
+{
+	int rc = vec_grow(&maps->items, &maps->cap, need, sizeof(*maps->items), MAPS_MAX);
+
+	/* An item is in exactly one index: each must be able to hold all of them. */
+	if (!rc)
+		rc = vec_grow(&maps->live, &maps->cap_live, need, sizeof(*maps->live), 0);
+	if (!rc)
+		rc = vec_grow(&maps->past, &maps->cap_past, need, sizeof(*maps->past), 0);
+	return rc;
+}
+
+int maps_copy(struct maps *dst, const struct maps *src)
+{
+	_cleanup_(maps_deinit) struct maps copy = {0};
+	_cleanup_free_ uint32_t *number = NULL;
+
+	*dst = copy;
+	if (!src || !src->nr_live)
+		return 0;
+	copy.items = malloc(src->nr_live * sizeof(*copy.items));
+	copy.live = malloc(src->nr_live * sizeof(*copy.live));
+	number = malloc(src->nr * sizeof(*number));
+	if (!copy.items || !copy.live || !number)
+		return -ENOMEM;
+	copy.cap = copy.cap_live = copy.nr_live = src->nr_live;
+	for (size_t i = 0; i < src->nr; i++) {
+		if (src->items[i].until_ns != UINT64_MAX)
+			continue;
+		number[i] = (uint32_t)copy.nr;
+		copy.items[copy.nr++] = src->items[i];
+	}
+	for (size_t pos = 0; pos < src->nr_live; pos++)
+		copy.live[pos] = number[src->live[pos]];
+	*dst = copy;
+	copy = (struct maps){0};
+	return 0;
+}
+
+/* Forgets the half of what has ended that ended first. */
+static void forget_past(struct maps *maps)
+{
+	_cleanup_free_ uint32_t *number = malloc((maps->nr + 1) * sizeof(*number));
+	size_t nr_gone = (maps->nr_past + 1) / 2, nr = 0;
+
+	if (!number)
+		return;
+	for (size_t i = 0; i < nr_gone; i++)
+		maps->items[maps->past[i]].end = 0; /* no valid entry ends at 0 */
+	for (size_t i = 0; i < maps->nr; i++) {
+		number[i] = (uint32_t)nr;
+		if (maps->items[i].end)
+			maps->items[nr++] = maps->items[i];
+	}
+	for (size_t i = nr_gone; i < maps->nr_past; i++)
+		maps->past[i - nr_gone] = number[maps->past[i]];
+	for (size_t i = 0; i < maps->nr_live; i++)
+		maps->live[i] = number[maps->live[i]];
+	maps->nr = nr;
+	maps->nr_past -= nr_gone;
+	maps->nr_forgotten += nr_gone;
+}
+
+static bool is_anonymous(const struct mapping *m)
+{
+	return m->kind == MAPPING_ANON;
+}
+
+/*
+ * Would the same question get the same answer from both? Events know a build id,
+ * the text of maps knows an inode: what one side does not know is no difference.
+ */
+static bool same_owner(const struct mapping *a, const struct mapping *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	switch (a->kind) {
+	case MAPPING_ANON:
+	case MAPPING_HEAP:
+	case MAPPING_STACK:
+	case MAPPING_VDSO:
+	case MAPPING_VSYSCALL:
+		return true;
+	case MAPPING_FILE:
+	case MAPPING_MEMFD:
+	case MAPPING_JITDUMP:
+		break;
+	}
+	if (a->start - a->file_off != b->start - b->file_off)
+		return false;
+	if (a->build_id_len && b->build_id_len &&
+	    (a->build_id_len != b->build_id_len ||
+	     memcmp(a->build_id, b->build_id, a->build_id_len)))
+		return false;
+	if (a->inode && b->inode)
+		return a->inode == b->inode && a->major == b->major &&
+		       a->minor == b->minor;
+	return a->path == b->path || !strcmp(a->path, b->path);
+}
+
+/* @m says again what @known says, perhaps with more about it. */
+static void learn(struct mapping *known, const struct mapping *m)
+{
+	if (!known->build_id_len && m->build_id_len) {
+		memcpy(known->build_id, m->build_id, sizeof(known->build_id));
+		known->build_id_len = m->build_id_len;
+	}
+	if (!known->inode) {
+		known->major = m->major;
+		known->minor = m->minor;
+		known->inode = m->inode;
+	}
+	known->deleted |= m->deleted;
+}
+
+static void append_live(struct maps *maps, size_t pos, const struct mapping *m)
+{
+	memmove(maps->live + pos + 1, maps->live + pos,
+		(maps->nr_live - pos) * sizeof(*maps->live));
+	maps->live[pos] = (uint32_t)maps->nr;
+	maps->nr_live++;
+	maps->items[maps->nr] = *m;
+	maps->items[maps->nr++].until_ns = UINT64_MAX;
+}
+
+static void end_live(struct maps *maps, size_t pos, uint64_t now_ns)
+{
+	live_at(maps, pos)->until_ns = now_ns;
+	maps->past[maps->nr_past++] = maps->live[pos];
+	maps->nr_live--;
+	memmove(maps->live + pos, maps->live + pos + 1,
+		(maps->nr_live - pos) * sizeof(*maps->live));
+}
+
+/*
+ * Ends what @m overlaps; ends that stick out go on as entries of their own.
+ * Anonymous memory that @m touches is taken into @m, which grows.
+ * Return: where @m belongs among the live ones.
+ */
+static size_t make_room(struct maps *maps, struct mapping *m)
+{
+	size_t pos = live_above(maps, m->start);
+
+	if (pos && is_anonymous(m) && is_anonymous(live_at(maps, pos - 1)) &&
+	    live_at(maps, pos - 1)->end == m->start)
+		pos--;
+	while (pos < maps->nr_live) {
+		struct mapping old = *live_at(maps, pos);
+		bool absorb = is_anonymous(m) && is_anonymous(&old);
+
+		if (old.start > m->end || (old.start == m->end && !absorb))
+			break;
+		end_live(maps, pos, m->from_ns);
+		if (absorb) {
+			m->start = old.start < m->start ? old.start : m->start;
+			m->end = old.end > m->end ? old.end : m->end;
+			continue;
+		}
+		if (old.start < m->start) {
+			struct mapping left = old;
+
+			left.end = m->start;
+			left.from_ns = m->from_ns;
+			append_live(maps, pos++, &left);
+		}
+		if (old.end > m->end) {
+			struct mapping right = old;
+
+			right.file_off += m->end - old.start;
+			right.start = m->end;
+			right.from_ns = m->from_ns;
+			append_live(maps, pos, &right);
+			break;
+		}
+	}
+	return pos;
+}
+
+int maps_add(struct maps *maps, const struct mapping *m)
+{
+	struct mapping add = *m;
+	size_t pos;
+	int rc;
+
+	if (add.start >= add.end)
+		return -EINVAL;
+	pos = live_above(maps, add.start);
+	if (pos < maps->nr_live) {
+		struct mapping *known = live_at(maps, pos);
+
+		if (known->start <= add.start && known->end >= add.end &&
+		    same_owner(known, &add)) {
+			learn(known, &add);
+			return 0;
+		}
+	}
+	if (maps->nr_past >= MAPS_PAST_MAX || maps->nr + ADD_MAX > MAPS_MAX)
+		forget_past(maps);
+	rc = reserve(maps, maps->nr + ADD_MAX);
+	if (rc) {
+		maps->nr_dropped++;
+		return rc;
+	}
+	if (maps->nr && add.from_ns < maps->items[maps->nr - 1].from_ns)
+		add.from_ns = maps->items[maps->nr - 1].from_ns;
+	pos = make_room(maps, &add);
+	append_live(maps, pos, &add);
+	return 0;
+}
+
+enum maps_answer maps_find(const struct maps *maps, uint64_t ip, uint64_t first_ns,
+			   uint64_t last_ns, const struct mapping **ret)
+{
+	const struct mapping *owner = NULL;
+	size_t pos = live_above(maps, ip);
+
+	if (pos < maps->nr_live && live_at(maps, pos)->start <= ip &&
+	    live_at(maps, pos)->from_ns <= last_ns)
+		owner = live_at(maps, pos);
+	if (owner && owner->from_ns <= first_ns) {
+		*ret = owner;
+		return MAPS_FOUND;
+	}
+	for (size_t i = maps->nr_past; i-- > 0;) {
+		const struct mapping *old = &maps->items[maps->past[i]];
+
+		if (old->until_ns <= first_ns)
+			break;
+		if (ip < old->start || ip >= old->end || old->from_ns > last_ns ||
+		    old->from_ns == old->until_ns)
+			continue;
+		if (owner && !same_owner(owner, old))
+			return MAPS_AMBIGUOUS;
+		if (!owner)
+			owner = old;
+	}
+	if (!owner)
+		return MAPS_NONE;
+	*ret = owner;
+	return MAPS_FOUND;
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/proc_dir.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+
+/* Threads tried for one that is alive, and text read of one process. */
+#define MAX_THREADS    64
+#define MAX_MAPS_BYTES ((size_t)64 << 20)
+
+/*
+ * 4242 (comm) S 1 4242 ... : the name is raw and may hold ") S 1", so what counts
+ * is the last parenthesis. Field numbers as in proc(5).
+ */
+int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
+{
+	const char *open = memchr(text, '(', len);
+	const char *close = memrchr(text, ')', len);
+	struct proc_stat stat = {0};
+	char fields[512];
+	unsigned long long ppid, flags, nr_threads, start;
+	size_t n;
+
+	if (!open || !close || close < open)
+		return -EBADMSG;
+	n = (size_t)(close - open - 1);
+	memcpy(stat.comm, open + 1, n < 15 ? n : 15);
+	n = len - (size_t)(close + 1 - text);
+	if (n >= sizeof(fields))
+		n = sizeof(fields) - 1;
+	memcpy(fields, close + 1, n);
+	fields[n] = '\0';
+	/* 3 state, 4 ppid, 9 flags, 20 num_threads, 22 starttime */
+	if (sscanf(fields,
+		   " %c %llu %*s %*s %*s %*s %llu %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   "%*s %llu %*s %llu",
+		   &stat.state, &ppid, &flags, &nr_threads, &start) != 5)
+		return -EBADMSG;
+	stat.ppid = (uint32_t)ppid;
+	stat.is_kernel_thread = flags & PF_KTHREAD;
+	stat.nr_threads = (uint32_t)nr_threads;
+	stat.start_ticks = start;
+	*ret = stat;
+	return 0;
+}
+
+/* Numbers of the line "<name>\t<n> <n> ..."; the name line cannot fake one: a
+ * newline in it is escaped. Return: how many, at most @max. */
+static size_t line_numbers(const char *text, const char *name, unsigned long *ret,
+			   size_t max)
+{
+	const char *at = strstr(text, name);
+	size_t nr = 0;
+
+	if (!at)
+		return 0;
+	at += strlen(name);
+	while (nr < max) {
+		char *end;
+
+		while (*at == ' ' || *at == '\t')
+			at++;
+		if (!isdigit((unsigned char)*at))
+			break;
+		ret[nr++] = strtoul(at, &end, 10);
+		at = end;
+	}
+	return nr;
+}
+
+int proc_status_parse(const char *text, size_t len, struct proc_status *ret)
+{
+	struct proc_status status = {0};
+	unsigned long n[33]; /* pid namespaces nest 32 deep at most */
+	char copy[16384];
+	size_t nr;
+
+	if (len >= sizeof(copy))
+		len = sizeof(copy) - 1;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	if (line_numbers(copy, "\nTgid:", n, 1) != 1)
+		return -EBADMSG;
+	status.tgid = (uint32_t)n[0];
+	if (line_numbers(copy, "\nUid:", n, 4) < 2)
+		return -EBADMSG;
+	status.uid = (uid_t)n[1];
+	if (line_numbers(copy, "\nGid:", n, 4) < 2)
+		return -EBADMSG;
+	status.gid = (gid_t)n[1];
+	nr = line_numbers(copy, "\nNStgid:", n, 33);
+	status.ns_tgid = nr ? (uint32_t)n[nr - 1] : 0;
+	*ret = status;
+	return 0;
+}
+
+int proc_uid_map_parse(const char *text, size_t len, uid_t *ret)
+{
+	const char *end = text + len;
+
+	while (text < end) {
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		size_t n = (size_t)((newline ? newline : end) - text);
+		unsigned long inside, outside, count;
+		char line[128];
+
+		if (n < sizeof(line)) {
+			memcpy(line, text, n);
+			line[n] = '\0';
+			if (sscanf(line, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
+			    inside == 0 && count > 0) {
+				*ret = (uid_t)outside;
+				return 0;
+			}
+		}
+		text = newline ? newline + 1 : end;
+	}
+	return -ENOENT;
+}
+
+int proc_dir_open(int proc_fd, uint32_t pid)
+{
+	char name[16];
+	int fd;
+
+	snprintf(name, sizeof(name), "%u", pid);
+	fd = openat(proc_fd, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Reads as much as fits. Return: bytes, or -errno. */
+static ssize_t read_small(int dir, const char *name, char *buf, size_t size)
+{
+	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	size_t len = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (len < size) {
+		ssize_t n = read(fd, buf + len, size - len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		len += (size_t)n;
+	}
+	return (ssize_t)len;
+}
+
+int proc_dir_stat(int proc_dir, struct proc_stat *ret)
+{
+	char buf[1024];
+	ssize_t n = read_small(proc_dir, "stat", buf, sizeof(buf));
+
+	return n < 0 ? (int)n : proc_stat_parse(buf, (size_t)n, ret);
+}
+
+int proc_dir_status(int proc_dir, struct proc_status *ret)
+{
+	char buf[16384]; /* a user may be in many groups, and NStgid is behind them */
+	ssize_t n = read_small(proc_dir, "status", buf, sizeof(buf));
+
+	return n < 0 ? (int)n : proc_status_parse(buf, (size_t)n, ret);
+}
+
+int proc_dir_root_uid(int proc_dir, uid_t *ret)
+{
+	char buf[4096];
+	ssize_t n = read_small(proc_dir, "uid_map", buf, sizeof(buf));
+
+	return n < 0 ? (int)n : proc_uid_map_parse(buf, (size_t)n, ret);
+}
+
+/* The thread's own directory, which has map_files; where there is none, task/TID. */
+static int open_tid(int proc_fd, int proc_dir, const char *tid, uint32_t tgid)
+{
+	char name[64];
+
+	for (int i = 0; i < 2; i++) {
+		_cleanup_close_ int dir = -1;
+		struct proc_status status;
+		struct proc_stat stat;
+
+		snprintf(name, sizeof(name), "%s%.32s", i ? "task/" : "", tid);
+		dir = openat(i ? proc_dir : proc_fd, name,
+			     O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (dir < 0 || proc_dir_stat(dir, &stat) || stat.state == 'Z' ||
+		    stat.state == 'X')
+			continue;
+		if (!proc_dir_status(dir, &status) && status.tgid == tgid)
+			return take_fd(&dir);
+	}
+	return -ESRCH;
+}
+
+int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid)
+{
+	_cleanup_closedir_ DIR *tasks = NULL;
+	int task_fd = openat(proc_dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct dirent *entry;
+	int nr_tried = 0;
+
+	if (task_fd < 0)
+		return -ESRCH;
+	tasks = fdopendir(task_fd);
+	if (!tasks) {
+		close(task_fd);
+		return -ESRCH;
+	}
+	while ((entry = readdir(tasks)) && nr_tried < MAX_THREADS) {
+		int dir;
+
+		if (!isdigit((unsigned char)entry->d_name[0]) ||
+		    strtoul(entry->d_name, NULL, 10) == tgid)
+			continue;
+		nr_tried++;
+		dir = open_tid(proc_fd, proc_dir, entry->d_name, tgid);
+		if (dir >= 0)
+			return dir;
+	}
+	return -ESRCH;
+}
+
+ssize_t proc_dir_maps(int proc_dir, char *buf, size_t size, uint64_t time_ns,
+		      struct strpool *pool, int (*add)(void *, const struct mapping *),
+		      void *ctx)
+{
+	_cleanup_close_ int fd = openat(proc_dir, "maps", O_RDONLY | O_CLOEXEC);
+	size_t held = 0, total = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (total < MAX_MAPS_BYTES) {
+		ssize_t n = read(fd, buf + held, size - held);
+		const char *newline;
+		size_t whole;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return total ? (ssize_t)total : -errno;
+		if (n == 0)
+			break;
+		total += (size_t)n;
+		held += (size_t)n;
+		newline = memrchr(buf, '\n', held);
+		/* A line that fills the buffer is given up: its parts are malformed. */
+		whole = newline ? (size_t)(newline + 1 - buf) : held == size ? held : 0;
+		maps_parse(buf, whole, time_ns, pool, add, ctx);
+		held -= whole;
+		memmove(buf, buf + whole, held);
+	}
+	if (held)
+		maps_parse(buf, held, time_ns, pool, add, ctx);
+	return (ssize_t)total;
+}

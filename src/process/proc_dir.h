@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What /proc tells about one process (proc(5)).
+ *
+ * A descriptor on /proc/PID belongs to one process for ever: when that is gone,
+ * look-ups in the directory fail, also when the number is used again. So the
+ * start time is compared once, after the directory was opened.
+ */
+#ifndef LB_PROCESS_PROC_DIR_H
+#define LB_PROCESS_PROC_DIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/strpool.h"
+#include "process/maps.h"
+
+/* The kernel rounds start times down to ticks of USER_HZ, which is 100. */
+#define PROC_TICK_NS 10000000ULL
+
+struct proc_stat {
+	char comm[16]; /* as the kernel has it: any byte but NUL */
+	char state; /* 'R', 'S', 'Z' ... */
+	uint32_t ppid;
+	bool is_kernel_thread;
+	uint32_t nr_threads;
+	uint64_t start_ticks; /* since boot, USER_HZ */
+};
+
+struct proc_status {
+	uint32_t tgid;
+	uid_t uid; /* effective */
+	gid_t gid;
+	uint32_t ns_tgid; /* innermost pid namespace; 0: not told */
+};
+
+/* Pure parsers of @len bytes. Return: 0, or -EBADMSG with @ret unchanged. */
+int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret);
+int proc_status_parse(const char *text, size_t len, struct proc_status *ret);
+
+/**
+ * The uid that is 0 in the user namespace of this uid_map, as we see it.
+ * Return: 0, or -ENOENT when it has no 0 (or the text is not a uid_map).
+ */
+int proc_uid_map_parse(const char *text, size_t len, uid_t *ret);
+
+/** Opens PID below @proc_fd (a directory, /proc). Return: O_PATH or -errno. */
+int proc_dir_open(int proc_fd, uint32_t pid);
+
+/**
+ * When the leader is a zombie its directory tells nothing more; another thread of
+ * the same process does. Return: a directory like proc_dir_open(), or -ESRCH.
+ */
+int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid);
+
+/** Return: 0, -ESRCH or -ENOENT when it is gone, -EBADMSG, other errno. */
+int proc_dir_stat(int proc_dir, struct proc_stat *ret);
+int proc_dir_status(int proc_dir, struct proc_status *ret);
+int proc_dir_root_uid(int proc_dir, uid_t *ret);
+
+/**
+ * Calls @add for each executable mapping (see maps_parse).
+ *
+ * @buf  work space of @size >= 8192 bytes; a longer line is malformed
+ * Return: bytes read (0: no memory of its own, as a zombie), or -errno.
+ */
+ssize_t proc_dir_maps(int proc_dir, char *buf, size_t size, uint64_t time_ns,
+		      struct strpool *pool, int (*add)(void *, const struct mapping *),
+		      void *ctx);
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/root.h"
+
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "base/hashmap.h"
+#include "base/vec.h"
+
+/*
+ * What makes two roots the same: the directory, the mount it is seen through (0
+ * before Linux 5.8), and the mount namespace, which decides what is mounted below.
+ * The open descriptor keeps the mount alive, so its id is not used again.
+ */
+struct root_key {
+	uint64_t dev, inode, mount_id, mount_ns;
+};
+
+struct root {
+	struct root_key key;
+	int fd;
+	size_t nr_refs;
+	uint32_t slot; /* in roots.items */
+};
+
+struct roots {
+	struct root **items; /* dense */
+	size_t nr, cap;
+	struct hashmap by_key;
+	struct fd_budget *budget;
+};
+
+struct roots *roots_new(struct fd_budget *budget)
+{
+	struct roots *roots = calloc(1, sizeof(*roots));
+
+	if (roots)
+		roots->budget = budget;
+	return roots;
+}
+
+void roots_free(struct roots *roots)
+{
+	if (!roots)
+		return;
+	for (size_t i = 0; i < roots->nr; i++) {
+		close(roots->items[i]->fd);
+		fd_budget_give(roots->budget);
+		free(roots->items[i]);
+	}
+	free(roots->items);
+	hashmap_deinit(&roots->by_key);
+	free(roots);
+}
+
+static uint64_t key_hash(const struct root_key *key)
+{
+	return hash_bytes(0, key, sizeof(*key));
+}
+
+static bool key_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct roots *roots = ctx;
+
+	return !memcmp(&roots->items[item]->key, key, sizeof(struct root_key));
+}
+
+/* Asks about @path, or about the descriptor itself when @path is "". */
+static int read_key(int dir, const char *path, struct root_key *key)
+{
+	struct statx stx = {0};
+
+	/* No question to a remote server: it may not answer. */
+	if (statx(dir, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | AT_EMPTY_PATH,
+		  STATX_TYPE | STATX_INO | STATX_MNT_ID, &stx))
+		return -1;
+	if (!S_ISDIR(stx.stx_mode))
+		return -1;
+	key->dev = (uint64_t)stx.stx_dev_major << 32 | stx.stx_dev_minor;
+	key->inode = stx.stx_ino;
+	key->mount_id = stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0;
+	return 0;
+}
+
+static struct root *add(struct roots *roots, int fd, const struct root_key *key)
+{
+	struct root *root;
+
+	if (vec_grow(&roots->items, &roots->cap, roots->nr + 1, sizeof(*roots->items),
+		     ROOTS_MAX)) {
+		roots->budget->nr_refused++;
+		return NULL;
+	}
+	root = calloc(1, sizeof(*root));
+	if (!root || hashmap_add(&roots->by_key, key_hash(key), (uint32_t)roots->nr)) {
+		free(root);
+		return NULL;
+	}
+	*root = (struct root){
+		.key = *key, .fd = fd, .nr_refs = 1, .slot = (uint32_t)roots->nr};
+	roots->items[roots->nr++] = root;
+	return root;
+}
+
+struct root *roots_get(struct roots *roots, int proc_dir)
+{
+	_cleanup_close_ int fd = -1;
+	struct root_key key = {0};
+	struct root *root = NULL;
+	struct stat ns;
+	uint32_t item;
+
+	if (!fstatat(proc_dir, "ns/mnt", &ns, 0))
+		key.mount_ns = ns.st_ino;
+	if (read_key(proc_dir, "root", &key))
+		return NULL;
+	item = hashmap_find(&roots->by_key, key_hash(&key), key_eq, &key, roots);
+	if (item != HASHMAP_NONE)
+		return root_ref(roots->items[item]);
+	if (!fd_budget_take(roots->budget))
+		return NULL;
+	fd = openat(proc_dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	/* It may have moved since: what was opened is what counts. */
+	if (fd >= 0 && !read_key(fd, "", &key)) {
+		item = hashmap_find(&roots->by_key, key_hash(&key), key_eq, &key, roots);
+		if (item == HASHMAP_NONE) {
+			root = add(roots, fd, &key);
+			if (root) {
+				take_fd(&fd);
+				return root;
+			}
+		} else {
+			root = root_ref(roots->items[item]);
+		}
+	}
+	fd_budget_give(roots->budget);
+	return root;
+}
+
+struct root *root_ref(struct root *root)
+{
+	if (root)
+		root->nr_refs++;
+	return root;
+}
+
+void roots_put(struct roots *roots, struct root *root)
+{
+	struct root *last;
+
+	if (!root || --root->nr_refs)
+		return;
+	hashmap_remove(&roots->by_key, key_hash(&root->key), root->slot);
+	last = roots->items[--roots->nr];
+	if (last != root) {
+		/* Removing first makes room: the re-add cannot fail. */
+		hashmap_remove(&roots->by_key, key_hash(&last->key), last->slot);
+		last->slot = root->slot;
+		roots->items[last->slot] = last;
+		hashmap_add(&roots->by_key, key_hash(&last->key), last->slot);
+	}
+	close(root->fd);
+	fd_budget_give(roots->budget);
+	free(root);
+}
+
+int root_fd(const struct root *root)
+{
+	return root ? root->fd : -1;
+}
+
+struct root *roots_at(const struct roots *roots, size_t i)
+{
+	return i < roots->nr ? roots->items[i] : NULL;
+}
+
+size_t roots_count(const struct roots *roots)
+{
+	return roots->nr;
+}

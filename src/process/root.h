@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Root directories of targets. Ten thousand processes of one container have one
+ * root, hence one descriptor. It is O_PATH: it keeps the mount reachable after
+ * the last process of a container is gone, and is given up when nobody needs it.
+ */
+#ifndef LB_PROCESS_ROOT_H
+#define LB_PROCESS_ROOT_H
+
+#include "base/cleanup.h"
+#include "process/fd_budget.h"
+
+struct root; /* counted references */
+struct roots;
+
+#define ROOTS_MAX 4096
+
+/** @budget is borrowed. Return: NULL when out of memory. */
+struct roots *roots_new(struct fd_budget *budget);
+/** Frees all roots, whoever refers to them. */
+void roots_free(struct roots *roots);
+DEFINE_CLEANUP(struct roots, roots_free);
+
+/**
+ * The root of the process whose /proc directory is @proc_dir, with a reference
+ * for the caller.
+ * Return: NULL when it is gone, or may not be opened, or over a limit (counted in
+ * the budget).
+ */
+struct root *roots_get(struct roots *roots, int proc_dir);
+
+/** One more reference. @root may be NULL. Returns @root. */
+struct root *root_ref(struct root *root);
+/** One reference less: the last one closes it. @root may be NULL. */
+void roots_put(struct roots *roots, struct root *root);
+
+/** O_PATH directory, owned by @root. -1 for NULL. */
+int root_fd(const struct root *root);
+
+/** The @i-th root that is known, in no order; NULL past the last. */
+struct root *roots_at(const struct roots *roots, size_t i);
+size_t roots_count(const struct roots *roots);
+
+#endif

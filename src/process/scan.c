@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* /proc into the table: once at the start, and for single processes later. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/vec.h"
+#include "process/table.h"
+
+/* More processes than the kernel can number (PID_MAX_LIMIT). */
+#define MAX_LISTED (4u << 20)
+
+static bool is_zombie(const struct proc_stat *stat)
+{
+	return stat->state == 'Z' || stat->state == 'X';
+}
+
+/*
+ * Opens the directory of @tgid and reads its stat; when the leader is a zombie, the
+ * directory is that of a thread that lives.
+ */
+static int open_process(struct process_table *t, uint32_t tgid, struct proc_stat *stat)
+{
+	_cleanup_close_ int dir = proc_dir_open(t->proc_fd, tgid);
+
+	if (dir < 0 || proc_dir_stat(dir, stat))
+		return -ESRCH;
+	if (!is_zombie(stat))
+		return take_fd(&dir);
+	return stat->nr_threads > 1 ? proc_dir_open_thread(t->proc_fd, dir, tgid)
+				    : -ESRCH;
+}
+
+static bool is_ticks_of(const struct image *img, const struct proc_stat *stat)
+{
+	if (img->start_known)
+		return img->proc.start_boottime_ns / PROC_TICK_NS == stat->start_ticks;
+	return image_start_fits(img, stat->start_ticks * PROC_TICK_NS);
+}
+
+int image_open_dir(struct process_table *t, const struct image *img)
+{
+	struct proc_stat stat;
+	int dir = open_process(t, img->proc.tgid, &stat);
+
+	if (dir >= 0 && !is_ticks_of(img, &stat)) {
+		close(dir);
+		return -ESRCH;
+	}
+	return dir;
+}
+
+void image_read_identity(struct image *img, int proc_dir)
+{
+	struct proc_status status;
+
+	if (proc_dir_status(proc_dir, &status))
+		return;
+	img->proc.uid = status.uid;
+	img->proc.gid = status.gid;
+	img->proc.ns_tgid = status.ns_tgid;
+	/* Without a 0 in its namespace nobody but the target itself is its root. */
+	if (proc_dir_root_uid(proc_dir, &img->proc.root_uid) == -ENOENT)
+		img->proc.root_uid = status.uid;
+}
+
+void image_read_root(struct process_table *t, struct image *img, int proc_dir)
+{
+	struct root *root = roots_get(t->roots, proc_dir);
+
+	/* What is known from before may still be right: /proc may be half gone. */
+	if (!root)
+		return;
+	image_set_root(t, img, root);
+	roots_put(t->roots, root);
+}
+
+struct reading {
+	struct process_table *t;
+	struct image *img;
+};
+
+static int add_read_mapping(void *ctx, const struct mapping *m)
+{
+	const struct reading *reading = ctx;
+	struct image *img = reading->img;
+	const struct mapping *known;
+	struct mapping add = *m;
+
+	/* maps_add() moves it to the time of the newest entry. */
+	if (maps_find(&img->proc.maps, m->start, UINT64_MAX - 1, UINT64_MAX - 1,
+		      &known) == MAPS_NONE)
+		add.from_ns = 0;
+	image_add_mapping(reading->t, img, &add);
+	return 0;
+}
+
+bool image_read_maps(struct process_table *t, struct image *img, int proc_dir)
+{
+	struct reading reading = {.t = t, .img = img};
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (proc_dir_maps(proc_dir, t->buf, sizeof(t->buf), now_ns, t->pool,
+			  add_read_mapping, &reading) <= 0)
+		return false;
+	img->read_ns = now_ns;
+	img->maps_known = true;
+	img->lost_seq = t->lost_seq;
+	return true;
+}
+
+/* The image of a process as /proc shows it now: known, or new. */
+static struct image *image_for(struct process_table *t, uint32_t tgid,
+			       const struct proc_stat *stat)
+{
+	struct image *img = image_newest(t, tgid);
+	uint64_t start_ns = stat->start_ticks * PROC_TICK_NS, from_ns = 0;
+
+	if (!img || !is_ticks_of(img, stat)) {
+		if (img) {
+			from_ns = boottime_to_monotonic(start_ns);
+			if (from_ns < img->proc.from_ns)
+				from_ns = img->proc.from_ns;
+			image_end(img, from_ns);
+		}
+		img = image_new(t, tgid, from_ns);
+		if (!img)
+			return NULL;
+	}
+	if (!img->start_known) {
+		img->proc.start_boottime_ns = start_ns;
+		img->start_known = true;
+	}
+	memcpy(img->proc.comm, stat->comm, sizeof(img->proc.comm));
+	img->proc.is_kernel_thread = stat->is_kernel_thread;
+	if (is_zombie(stat)) {
+		/* Its exit will not be told again, so that it must end here. */
+		img->proc.exited = true;
+		image_end(img, clock_monotonic_ns());
+	}
+	return img;
+}
+
+struct image *image_from_proc(struct process_table *t, uint32_t tgid,
+			      uint64_t start_boottime_ns)
+{
+	_cleanup_close_ int dir = -1;
+	struct proc_stat stat;
+	struct image *img;
+
+	dir = open_process(t, tgid, &stat);
+	if (dir < 0 || stat.start_ticks != start_boottime_ns / PROC_TICK_NS)
+		return NULL;
+	img = image_newest(t, tgid);
+	/* This process is known, but as later images of itself. */
+	if (img && is_ticks_of(img, &stat))
+		return NULL;
+	img = image_for(t, tgid, &stat);
+	if (img && !stat.is_kernel_thread)
+		image_read_maps(t, img, dir);
+	return img;
+}
+
+static void scan_one(struct process_table *t, uint32_t tgid)
+{
+	_cleanup_close_ int dir = -1;
+	struct proc_stat stat;
+	struct image *img;
+
+	dir = open_process(t, tgid, &stat);
+	if (dir < 0)
+		return;
+	img = image_for(t, tgid, &stat);
+	if (!img)
+		return;
+	if (stat.is_kernel_thread) {
+		img->maps_known = true;
+		return;
+	}
+	image_read_maps(t, img, dir);
+	image_read_identity(img, dir);
+	image_read_root(t, img, dir);
+}
+
+/* ---- which processes ---- */
+
+struct listed {
+	uint32_t tgid;
+	uint32_t ppid;
+	bool wanted;
+};
+
+struct list {
+	struct listed *items;
+	size_t nr, cap;
+};
+
+static void list_deinit(struct list *list)
+{
+	free(list->items);
+}
+
+static int list_processes(const struct process_table *t, struct list *list,
+			  struct error *err)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	int fd = openat(t->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct dirent *entry;
+
+	if (fd < 0)
+		return error_set_exit(err, EXIT_SYSTEM, -errno, "cannot list /proc: %m");
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
+		return error_set(err, -ENOMEM, "out of memory");
+	}
+	while ((entry = readdir(dir))) {
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		if (vec_grow(&list->items, &list->cap, list->nr + 1, sizeof(*list->items),
+			     MAX_LISTED))
+			return error_set(err, -ENOMEM, "out of memory");
+		list->items[list->nr++] = (struct listed){
+			.tgid = (uint32_t)strtoul(entry->d_name, NULL, 10)};
+	}
+	return 0;
+}
+
+static int compare_tgids(const void *a, const void *b)
+{
+	const struct listed *x = a, *y = b;
+
+	return (x->tgid > y->tgid) - (x->tgid < y->tgid);
+}
+
+static struct listed *list_find(const struct list *list, uint32_t tgid)
+{
+	struct listed key = {.tgid = tgid};
+
+	return bsearch(&key, list->items, list->nr, sizeof(key), compare_tgids);
+}
+
+static void read_ppids(const struct process_table *t, struct list *list)
+{
+	for (size_t i = 0; i < list->nr; i++) {
+		_cleanup_close_ int dir = proc_dir_open(t->proc_fd, list->items[i].tgid);
+		struct proc_stat stat;
+
+		if (dir >= 0 && !proc_dir_stat(dir, &stat))
+			list->items[i].ppid = stat.ppid;
+	}
+}
+
+/* Marks the descendants of what is marked, a generation a pass. */
+static void want_descendants(struct list *list)
+{
+	bool changed = true;
+
+	while (changed) {
+		changed = false;
+		for (size_t i = 0; i < list->nr; i++) {
+			const struct listed *parent;
+
+			if (list->items[i].wanted)
+				continue;
+			parent = list_find(list, list->items[i].ppid);
+			if (parent && parent->wanted)
+				list->items[i].wanted = changed = true;
+		}
+	}
+}
+
+int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
+		       struct error *err)
+{
+	_cleanup_(list_deinit) struct list list = {0};
+	int rc = list_processes(t, &list, err);
+
+	if (rc)
+		return rc;
+	if (list.nr)
+		qsort(list.items, list.nr, sizeof(*list.items), compare_tgids);
+	t->restricted = tgids;
+	for (size_t i = 0; tgids && i < nr_tgids; i++) {
+		struct listed *listed = list_find(&list, tgids[i]);
+
+		if (!listed)
+			return error_set(err, -ESRCH,
+					 "there is no process %u: it has ended, or the "
+					 "number is wrong",
+					 tgids[i]);
+		listed->wanted = true;
+	}
+	if (tgids) {
+		read_ppids(t, &list);
+		want_descendants(&list);
+	}
+	for (size_t i = 0; i < list.nr; i++)
+		if (!tgids || list.items[i].wanted)
+			scan_one(t, list.items[i].tgid);
+	return 0;
+}

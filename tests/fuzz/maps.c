@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fuzz: process/maps.c process/maps_text.c base/strpool.c base/hashmap.c base/vec.c
+/*
+ * The text of /proc/PID/maps, then the log it makes: what the parser lets
+ * through must keep the log's promises, whatever the order of the lines.
+ */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/maps.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct state {
+	struct maps maps;
+	uint64_t now_ns;
+};
+
+static int add(void *ctx, const struct mapping *m)
+{
+	struct state *state = ctx;
+	struct mapping at = *m;
+	const struct mapping *found;
+
+	assert(m->start < m->end && m->path);
+	/* The file offset's low bits choose how much later it was mapped. */
+	state->now_ns += m->file_off & 3;
+	at.from_ns = state->now_ns;
+	if (!maps_add(&state->maps, &at))
+		assert(maps_find(&state->maps, m->start, state->now_ns, state->now_ns,
+				 &found) == MAPS_FOUND &&
+		       found->start <= m->start && found->end >= m->end);
+	return 0;
+}
+
+static void check_log(const struct maps *maps)
+{
+	const struct mapping *found;
+
+	assert(maps->nr_live + maps->nr_past == maps->nr);
+	for (size_t i = 0; i < maps->nr_live; i++) {
+		const struct mapping *m = &maps->items[maps->live[i]];
+
+		assert(m->start < m->end && m->until_ns == UINT64_MAX);
+		assert(!i || maps->items[maps->live[i - 1]].end <= m->start);
+		assert(maps_find(maps, m->end - 1, UINT64_MAX - 1, UINT64_MAX - 1,
+				 &found) == MAPS_FOUND &&
+		       found == m);
+	}
+	for (size_t i = 0; i < maps->nr_past; i++) {
+		const struct mapping *m = &maps->items[maps->past[i]];
+
+		assert(m->from_ns <= m->until_ns && m->until_ns != UINT64_MAX);
+		assert(!i || maps->items[maps->past[i - 1]].until_ns <= m->until_ns);
+	}
+	for (size_t i = 1; i < maps->nr; i++)
+		assert(maps->items[i - 1].from_ns <= maps->items[i].from_ns);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct strpool *pool = strpool_new(1 << 20);
+	struct state state = {0};
+	struct maps copy;
+
+	assert(pool);
+	maps_parse((const char *)data, size, 1, pool, add, &state);
+	check_log(&state.maps);
+	if (!maps_copy(&copy, &state.maps)) {
+		assert(copy.nr == state.maps.nr_live);
+		check_log(&copy);
+		maps_deinit(&copy);
+	}
+	maps_deinit(&state.maps);
+	strpool_free(pool);
+	return 0;
+}
