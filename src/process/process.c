@@ -47,22 +47,12 @@ uint64_t boottime_to_monotonic(uint64_t boottime_ns)
 {
 	uint64_t monotonic_ns = clock_monotonic_ns(), offset_ns;
 	struct timespec ts;
-<<<<<<< HEAD
-	uint64_t monotonic_ns = clock_monotonic_ns(), boot_ns;
-=======
->>>>>>> elf
 
 	/* Read later, so never less. */
 	clock_gettime(CLOCK_BOOTTIME, &ts);
-<<<<<<< HEAD
-	boot_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-	/* Read second, so that it is never the smaller: without a suspend both are equal. */
-	return boottime_ns > boot_ns - monotonic_ns ? boottime_ns - (boot_ns - monotonic_ns) : 0;
-=======
 	offset_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec -
 		    monotonic_ns;
 	return boottime_ns > offset_ns ? boottime_ns - offset_ns : 0;
->>>>>>> elf
 }
 
 /* Return: how many descriptors may be used for targets. */
