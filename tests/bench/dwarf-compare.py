@@ -14,9 +14,9 @@ only. Known classes, and why:
     table (".cold", ".isra.0", ".abi0", aliases).
   only ours has a line (eu-addr2line): elfutils 0.188 finds units by .debug_aranges
     only, which Go and clang do not write.
-  only the other has a line, chain of another length (eu-addr2line): padding behind a
-    function, for which eu-addr2line answers with the row before the end; inlined
-    calls whose abstract origin is in another unit, which dwarf_getscopes() drops.
+  only the other has a line (eu-addr2line): padding behind the end of a sequence.
+  chain of another length, other callers (eu-addr2line): 8 and 0 of 2,000 addresses,
+    where llvm-symbolizer says what we say.
 """
 import collections
 import os
