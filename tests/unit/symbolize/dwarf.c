@@ -359,6 +359,26 @@ static void test_duplicates_and_strangers(void **state)
 	forget(got, 5);
 }
 
+/* Strict DWARF 2 cannot say that a unit is in several ranges: it says none. */
+static void test_unit_without_ranges(void **state)
+{
+	struct got got[2] = {0};
+	uint64_t vaddrs[2];
+
+	(void)state;
+	assert_int_equal(shell("gcc -w -O2 -gdwarf-2 -gstrict-dwarf -ffunction-sections "
+			       "-o %s/rangeless %s/inline.c",
+			       dir, sources),
+			 0);
+	vaddrs[0] = probe("rangeless", "probe_work");
+	vaddrs[1] = probe("rangeless", "_start");
+	resolve("rangeless", NULL, vaddrs, 2, got, NULL);
+	check_frames(&c_probes[0], &got[0], "inline.c");
+	assert_int_equal(got[1].nr, 0);
+	assert_int_equal(got[1].miss, MISS_NO_DEBUG_INFO);
+	forget(got, 2);
+}
+
 static void test_rust(void **state)
 {
 	(void)state;
@@ -389,6 +409,7 @@ int main(void)
 		cmocka_unit_test(test_qualified_names),
 		cmocka_unit_test(test_deep_chain_loses_the_middle),
 		cmocka_unit_test(test_duplicates_and_strangers),
+		cmocka_unit_test(test_unit_without_ranges),
 		cmocka_unit_test(test_rust),
 		cmocka_unit_test(test_go),
 	};

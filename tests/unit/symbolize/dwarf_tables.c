@@ -58,7 +58,8 @@ static size_t table_4(uint8_t *out, const uint8_t *program, size_t len)
 	memcpy(out, header, sizeof(header));
 	memcpy(out, &total, 4);
 	memcpy(out + 6, &header_len, 4);
-	memcpy(out + sizeof(header), program, len);
+	if (len)
+		memcpy(out + sizeof(header), program, len);
 	return sizeof(header) + len;
 }
 
