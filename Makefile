@@ -81,6 +81,7 @@ $(BUILD)/%.o: %.c | $(SKELS) $(PROTO_C)
 $(GEN)/%.pb-c.o: $(GEN)/%.pb-c.c
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(CFLAGS) -w -c -o $@ $<
 
+$(GEN)/%.pb-c.h: $(GEN)/%.pb-c.c ;
 $(GEN)/%.pb-c.c: src/profile/%.proto
 	@mkdir -p $(@D)
 	$(call say,PROTO,$@)$(PROTOC_C) --proto_path=src/profile --c_out=$(GEN) $<
@@ -97,12 +98,14 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIB) -lcmocka $(LDLIBS)
 
-# Fuzz targets are built by clang with the sources they name in a "// fuzz: a.c b.c" line.
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/*/*.c src/*/*.h src/*/*/*.c src/*/*/*.h)
+# Fuzz targets are built by clang with the sources they name in a "// fuzz: a.c b.c" line,
+# and generated ones in a "// fuzz-generated: a.c" line.
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/*/*.c src/*/*.h src/*/*/*.c src/*/*/*.h) | $(PROTO_C)
 	@mkdir -p $(@D)
 	$(call say,FUZZ,$@)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=undefined -o $@ $< \
-		$(addprefix src/,$(shell sed -n 's|^// fuzz: ||p' tests/fuzz/$*.c)) $(LDLIBS)
+		$(addprefix src/,$(shell sed -n 's|^// fuzz: ||p' tests/fuzz/$*.c)) \
+		$(addprefix $(GEN)/,$(shell sed -n 's|^// fuzz-generated: ||p' tests/fuzz/$*.c)) $(LDLIBS)
 
 unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)

@@ -265,8 +265,13 @@ static __always_inline bool user_regs(struct lb_perf_event_ctx *ctx,
 {
 	void *saved;
 
-	if (lb_regs_user(&ctx->regs))
-		return !bpf_probe_read_kernel(regs, sizeof(*regs), &ctx->regs);
+	if (lb_regs_user(&ctx->regs)) {
+		/* A context is read member by member: the verifier rewrites each load. */
+		lb_regs_ip(regs) = lb_regs_ip(&ctx->regs);
+		lb_regs_sp(regs) = lb_regs_sp(&ctx->regs);
+		lb_regs_fp(regs) = lb_regs_fp(&ctx->regs);
+		return true;
+	}
 	/* bpf_task_pt_regs: 5.15. Before it the layout of the stack's top is known. */
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		saved = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());

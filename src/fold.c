@@ -162,6 +162,49 @@ static size_t make_labels(const struct fold *f, const struct row *row,
 	return nr;
 }
 
+/*
+ * Where a thread's stack begins. The C library's entry code keeps no frame pointer,
+ * so a walk that came so far ends in a bad one, and is complete all the same.
+ */
+static bool is_entry(const char *function)
+{
+	static const char *const entries[] = {
+		"_start",
+		"__libc_start_call_main",
+		"__libc_start_main",
+		"__libc_start_main_impl",
+		"libc_start_main_stage2",
+		"start_thread",
+		"start",
+		"clone",
+		"clone3",
+		"__clone",
+		"__clone3",
+		"runtime.goexit",
+		"runtime.goexit.abi0",
+		"runtime.mstart",
+		"runtime.mcall",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
+		if (!strcmp(entries[i], function))
+			return true;
+	return false;
+}
+
+/* The walk's own word, unless the names of the frames tell better. */
+static uint32_t status_of(const struct fold *f, const struct row *row, uint32_t outermost)
+{
+	const struct resolved *r;
+
+	if (row->status != LB_STACK_BAD_FP && row->status != LB_STACK_FAULT)
+		return row->status;
+	r = symbolizer_get(f->symbolizer, outermost);
+	if (!r->nr_frames || !is_entry(r->frames[r->nr_frames - 1].function))
+		return row->status;
+	return LB_STACK_COMPLETE;
+}
+
 static int add_row(struct fold *f, const struct rows *rows, const struct row *row,
 		   const uint32_t *ids)
 {
@@ -177,7 +220,8 @@ static int add_row(struct fold *f, const struct rows *rows, const struct row *ro
 			return -ENOMEM;
 	}
 	return profile_add_sample(f->profile, locations, nr, labels, nr_labels,
-				  row->status, (int64_t)row->count,
+				  nr ? status_of(f, row, ids[nr - 1]) : row->status,
+				  (int64_t)row->count,
 				  (int64_t)(row->count * f->period_ns)) == PROFILE_NONE
 		       ? -ENOMEM
 		       : 0;

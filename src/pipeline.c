@@ -171,21 +171,6 @@ static const char *describe_target(const struct options *o, struct strpool *pool
 	return strpool_add(pool, text);
 }
 
-static void fill_command(struct recording *r)
-{
-	struct profile_extra *extra = &r->profile->extra;
-	char **argv = r->options->argv;
-	size_t nr = 0;
-
-	if (!argv)
-		return;
-	while (argv[nr])
-		nr++;
-	extra->command = calloc(nr + 1, sizeof(*extra->command));
-	for (size_t i = 0; extra->command && i < nr; i++)
-		extra->command[i] = strpool_add(r->pool, argv[i]);
-}
-
 static void fill_extra(struct recording *r)
 {
 	struct profile *p = r->profile;
@@ -205,7 +190,8 @@ static void fill_extra(struct recording *r)
 		extra->host = strpool_add(r->pool, name.nodename);
 		extra->kernel_release = strpool_add(r->pool, name.release);
 	}
-	fill_command(r);
+	if (r->options->argv)
+		profile_set_command(p, r->options->argv);
 	fill_losses(r, &totals);
 	fill_cost(r, &totals);
 	p->period = (int64_t)r->fold.period_ns;
@@ -213,6 +199,7 @@ static void fill_extra(struct recording *r)
 	p->duration_nanos = (int64_t)extra->wall_ns;
 	if (r->session.user_walk_note)
 		profile_add_warning(p, r->session.user_walk_note);
+	profile_add_summary(p);
 }
 
 /* A source is opened in the root, and with the rights, of a process that ran it. */
@@ -275,7 +262,6 @@ static int dump_after(struct recording *r)
 /* Names, completes and writes what was sampled. */
 static int finish(struct recording *r, struct error *err)
 {
-	struct error source_err = {0};
 	int rc;
 
 	dump_after(r);
@@ -285,7 +271,6 @@ static int finish(struct recording *r, struct error *err)
 	fill_extra(r);
 	if (collect_sources(r))
 		return error_set(err, -ENOMEM, "out of memory");
-	(void)source_err;
 	return write_profile(r, err);
 }
 
@@ -298,6 +283,9 @@ static void say_where(const struct options *o, const struct profile *p)
 static int show_run(struct recording *r, struct error *err)
 {
 	struct profile *p = r->profile;
+	struct launch_user user;
+	struct creds creds;
+	int rc;
 
 	if (!p->extra.losses.counted) {
 		log_warning("no samples: the command used less than a tick of CPU (%u "
@@ -306,7 +294,14 @@ static int show_run(struct recording *r, struct error *err)
 			    r->options->freq_hz);
 		return 0;
 	}
-	return view_show(r->options, p, r->options->output, err);
+	/* Sources that were not kept are read as the user who called, not as root. */
+	launch_user_find(&user);
+	if (user.is_other && creds_become(&creds, user.uid, user.gid))
+		return error_set(err, -EPERM, "cannot read sources as %s", user.name);
+	rc = view_show(r->options, p, r->options->output, err);
+	if (user.is_other)
+		creds_restore(&creds);
+	return rc;
 }
 
 static int record(struct recording *r, int *ret_status, struct error *err)

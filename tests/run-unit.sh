@@ -1,18 +1,33 @@
 #!/bin/sh
-# Runs unit test programs; cmocka prints each test. Last line: N passed, N failed.
+# Runs unit test programs; cmocka prints each test. Last line: "unit: N passed, N failed, N skipped".
+# A skip is counted, and its test prints the reason before it.
 passed=0
 failed=0
+skipped=0
+
+# count LOG WORD: the number in cmocka's line " N WORD TEST(S)", 0 without one.
+count() {
+	n=$(sed -n "s/^ *\([0-9]*\) $2 TEST(S).*/\1/p" "$1" | tail -n 1)
+	echo "${n:-0}"
+}
+
 for t in "$@"; do
-	if "$t" >"$t.log" 2>&1; then
-		passed=$((passed + $(grep -c '^\[       OK \]' "$t.log")))
-	else
-		cat "$t.log"
-		n=$(grep -c '^\[  FAILED  \] .*[^:]$' "$t.log")
-		passed=$((passed + $(grep -c '^\[       OK \]' "$t.log")))
+	log=$t.log
+	status=0
+	"$t" >"$log" 2>&1 || status=$?
+	passed=$((passed + $(grep -c '^\[       OK \]' "$log")))
+	n=$(count "$log" SKIPPED)
+	if [ "$n" -gt 0 ]; then
+		skipped=$((skipped + n))
+		grep -A1 -v '^\[' "$log" | grep -B1 '^\[  SKIPPED \]' | sed "s|^|skip $(basename "$t"): |" | head -n $((2 * n))
+	fi
+	if [ "$status" -ne 0 ]; then
+		cat "$log"
+		n=$(count "$log" FAILED)
 		[ "$n" -gt 0 ] || n=1
 		failed=$((failed + n))
 		echo "FAILED: $t"
 	fi
 done
-echo "unit: $passed passed, $failed failed"
+echo "unit: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -101,6 +102,24 @@ uint64_t perf_event_enabled_ns(int fd)
 	if (read(fd, values, sizeof(values)) != sizeof(values))
 		return 0;
 	return values[1];
+}
+
+uint64_t cpu_idle_ns(uint32_t cpu)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned long long idle, iowait;
+	char name[24];
+	const char *line;
+	size_t len;
+
+	snprintf(name, sizeof(name), "\ncpu%u ", cpu);
+	if (io_read_file("/proc/stat", 4u << 20, &text, &len))
+		return 0;
+	line = strstr(text, name);
+	if (!line ||
+	    sscanf(line + strlen(name), "%*u %*u %*u %llu %llu", &idle, &iowait) != 2)
+		return 0;
+	return (idle + iowait) * 1000000000ULL / (unsigned long long)sysconf(_SC_CLK_TCK);
 }
 
 int cpu_list_parse(const char *text, struct cpu_set_list *ret)

@@ -24,6 +24,13 @@ int perf_event_explain(int code, struct error *err);
 /** Time that the event was enabled, ns; 0 when it cannot be read. */
 uint64_t perf_event_enabled_ns(int fd);
 
+/**
+ * Time that @cpu was idle since boot (idle and iowait of /proc/stat, in steps of
+ * 10 ms); 0 when it cannot be read. The kernel stops timers on idle CPUs, so idle
+ * time cannot be told from the ticks.
+ */
+uint64_t cpu_idle_ns(uint32_t cpu);
+
 struct cpu_set_list {
 	uint32_t *cpus; /* ascending; heap */
 	size_t nr;

@@ -264,6 +264,7 @@ static int add_cpu(struct sampler *s, uint32_t cpu)
 	event = &s->events[s->nr_events];
 	event->cpu = cpu;
 	event->fd = fd;
+	event->idle_start_ns = cpu_idle_ns(cpu);
 	/* Attaching enables the event, and the link owns the descriptor. */
 	event->link = bpf_program__attach_perf_event(s->skel->progs.lb_sample, fd);
 	if (!event->link) {
@@ -292,9 +293,18 @@ static bool has_event(const struct sampler *s, uint32_t cpu)
 	return false;
 }
 
+static uint64_t event_idle_ns(const struct cpu_event *event)
+{
+	uint64_t now = cpu_idle_ns(event->cpu);
+
+	/* iowait is known to step back now and then (proc(5)). */
+	return now > event->idle_start_ns ? now - event->idle_start_ns : 0;
+}
+
 static void drop_cpu(struct sampler *s, size_t i)
 {
 	s->gone_enabled_ns += perf_event_enabled_ns(s->events[i].fd);
+	s->gone_idle_ns += event_idle_ns(&s->events[i]);
 	bpf_link__destroy(s->events[i].link);
 	s->events[i] = s->events[--s->nr_events];
 }
@@ -331,24 +341,13 @@ void sampler_follow_cpus(struct sampler *s)
 	cpu_list_deinit(&online);
 }
 
-static uint64_t enabled_ns(const struct sampler *s)
-{
-	uint64_t sum = s->gone_enabled_ns;
-
-	for (size_t i = 0; i < s->nr_events; i++)
-		sum += perf_event_enabled_ns(s->events[i].fd);
-	return sum;
-}
-
 void sampler_stop(struct sampler *s)
 {
 	for (size_t i = 0; i < s->nr_events; i++)
 		ioctl(s->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 	s->totals.nr_cpus = (uint32_t)s->nr_events;
-	s->gone_enabled_ns = enabled_ns(s);
-	for (size_t i = 0; i < s->nr_events; i++)
-		bpf_link__destroy(s->events[i].link);
-	s->nr_events = 0;
+	while (s->nr_events)
+		drop_cpu(s, s->nr_events - 1);
 	s->running = false;
 }
 
@@ -369,17 +368,21 @@ bool sampler_first_samples(struct sampler *s, const struct sampler_handlers *han
 void sampler_totals(const struct sampler *s, struct sampler_totals *ret)
 {
 	const __u64 *n = s->totals.ctr.n;
-	uint64_t ticks_due;
+	uint64_t ran = n[LB_CTR_TICKS] - n[LB_CTR_IDLE], idle_ns = s->gone_idle_ns, due;
 
 	*ret = s->totals;
+	ret->enabled_ns = s->gone_enabled_ns;
+	for (size_t i = 0; i < s->nr_events; i++) {
+		ret->enabled_ns += perf_event_enabled_ns(s->events[i].fd);
+		idle_ns += event_idle_ns(&s->events[i]);
+	}
 	if (s->running)
 		ret->nr_cpus = (uint32_t)s->nr_events;
-	ret->enabled_ns = enabled_ns(s);
-	ticks_due = ret->enabled_ns / (1000000000ULL / s->config.freq_hz);
-	/* The first tick of each CPU may fall a period early: never less than ran. */
-	if (ticks_due < n[LB_CTR_TICKS])
-		ticks_due = n[LB_CTR_TICKS];
-	ret->missed = ticks_due - n[LB_CTR_TICKS];
+	if (idle_ns > ret->enabled_ns)
+		idle_ns = ret->enabled_ns;
+	due = (ret->enabled_ns - idle_ns) / (1000000000ULL / s->config.freq_hz);
+	/* Idle time comes in steps of 10 ms: never less than ran. */
+	ret->missed = due > ran ? due - ran : 0;
 	ret->due = n[LB_CTR_SAMPLED] + ret->missed;
 }
 

@@ -14,6 +14,7 @@ struct sampler_bpf;
 struct cpu_event {
 	uint32_t cpu;
 	int fd; /* owned by link once attached */
+	uint64_t idle_start_ns; /* idle time of the CPU when the event began */
 	struct bpf_link *link;
 };
 
@@ -45,7 +46,8 @@ struct sampler {
 
 	struct cpu_event *events;
 	size_t nr_events, cap_events;
-	uint64_t gone_enabled_ns; /* of CPUs that went offline */
+	/* Of events that ended: time enabled, and how much of it the CPU was idle. */
+	uint64_t gone_enabled_ns, gone_idle_ns;
 	bool running;
 
 	/* Buffers of one batch, and the per-CPU counters; allocated once. */

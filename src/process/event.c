@@ -74,15 +74,17 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 
 	if (!img && t->restricted)
 		return;
-	if (img && (read_later || ev->time_ns <= img->proc.from_ns) &&
+	if (img && (read_later || ev->time_ns < img->proc.from_ns) &&
 	    !(img->sampled_ns && img->sampled_ns < ev->time_ns)) {
 		img->proc.from_ns = ev->time_ns;
+		img->by_exec = true;
 		img->maps_known = true;
 		return;
 	}
 	next = image_new(t, ev->pid, ev->time_ns);
 	if (!next)
 		return;
+	next->by_exec = true;
 	next->maps_known = true;
 	if (img) {
 		/* After the leader's exit: a thread of it, or a fork went unseen. */

@@ -45,13 +45,14 @@ uint64_t clock_monotonic_ns(void)
 
 uint64_t boottime_to_monotonic(uint64_t boottime_ns)
 {
+	uint64_t monotonic_ns = clock_monotonic_ns(), offset_ns;
 	struct timespec ts;
-	uint64_t monotonic_ns = clock_monotonic_ns(), boot_ns;
 
+	/* Read later, so never less. */
 	clock_gettime(CLOCK_BOOTTIME, &ts);
-	boot_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-	/* Read second, so that it is never the smaller: without a suspend both are equal. */
-	return boottime_ns > boot_ns - monotonic_ns ? boottime_ns - (boot_ns - monotonic_ns) : 0;
+	offset_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec -
+		    monotonic_ns;
+	return boottime_ns > offset_ns ? boottime_ns - offset_ns : 0;
 }
 
 /* Return: how many descriptors may be used for targets. */
@@ -354,7 +355,7 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 
 	if (exec_id < old_id)
 		return NULL;
-	if (img->proc.from_ns && img->sampled_ns < img->proc.from_ns + PROC_TICK_NS) {
+	if (img->by_exec && img->sampled_ns < img->proc.from_ns + PROC_TICK_NS) {
 		image_identify(t, img, start_boottime_ns, exec_id);
 		if (older && !older->proc.identified &&
 		    image_start_fits(older, start_boottime_ns))

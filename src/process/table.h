@@ -17,6 +17,7 @@ struct image {
 	struct process proc;
 	struct root *root; /* referenced; proc.root_fd is its descriptor */
 	uint32_t older; /* the image that had this tgid before; IMAGE_NONE */
+	bool by_exec; /* it began by exec, which was told */
 	bool is_newest; /* the one that by_tgid leads to */
 	bool start_known; /* proc.start_boottime_ns is right to 10 ms */
 	bool maps_known; /* by scan, or by fork or exec and the events since */

@@ -60,30 +60,46 @@ static void visit(struct work *w, struct findings *f, const struct site *site,
 	f->has_line = true;
 	if (tally_add_total(&w->lines.items[site->line], sample, weight))
 		tally_add_total(&w->files.items[site->file], sample, weight);
-	if (site->at != PROFILE_NONE)
-		tally_add_total(&w->sites_at.items[site->at], sample, weight);
 	if (!f->charged && takes_charge(w, site, is_leaf)) {
 		f->charged = site;
 		f->charged_is_leaf = is_leaf;
 	}
 }
 
+/* Tables are larger than caches: what comes soon is fetched while this is counted. */
+static void look_ahead(const struct work *w, const uint32_t *locations, uint32_t nr)
+{
+	if (nr > 4)
+		__builtin_prefetch(&w->places[locations[4]]);
+	if (nr > 2)
+		__builtin_prefetch(&w->sites[w->places[locations[2]].first_site]);
+	if (nr > 1) {
+		const struct place *next = &w->places[locations[1]];
+		const struct site *site = &w->sites[next->first_site];
+
+		if (next->nr_sites && site->function != PROFILE_NONE)
+			__builtin_prefetch(&w->functions.items[site->function]);
+		if (next->nr_sites && site->line != PROFILE_NONE)
+			__builtin_prefetch(&w->lines.items[site->line]);
+	}
+}
+
 static struct findings walk(struct work *w, const struct profile_sample *s,
 			    uint32_t sample, struct weight weight)
 {
-	const struct profile *p = w->p;
+	const uint32_t *locations = &w->p->sample_locations[s->first_location];
 	struct findings f = {.leaf_name = PROFILE_NONE,
 			     .function = PROFILE_NONE,
 			     .any_function = PROFILE_NONE};
 
 	for (uint32_t i = 0; i < s->nr_locations; i++) {
-		uint32_t location = p->sample_locations[s->first_location + i];
-		const struct profile_location *l = &p->locations[location];
-		const struct place *place = &w->places[location];
+		const struct place *place = &w->places[locations[i]];
+		bool may_charge = w->codes[place->code].may_charge;
 
-		for (uint32_t k = 0; k < l->nr_lines; k++)
-			visit(w, &f, &w->sites[l->first_line + k],
-			      w->codes[place->code].may_charge, sample, weight);
+		look_ahead(w, locations + i, s->nr_locations - i);
+		for (uint32_t k = 0; k < place->nr_sites; k++)
+			visit(w, &f, &w->sites[place->first_site + k], may_charge, sample,
+			      weight);
 		if (f.leaf_name == PROFILE_NONE)
 			f.leaf_name = place->name;
 	}

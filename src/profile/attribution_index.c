@@ -14,6 +14,17 @@ static void fill_code(const struct work *w, struct code *code, const char *filen
 			   (code->kind != CODE_INTERPRETER || w->options.runtime);
 }
 
+static bool file_is_library(struct work *w, uint32_t file)
+{
+	struct tally_item *item = &w->files.items[file];
+
+	if (!(item->tag & FILE_KNOWN))
+		item->tag |=
+			FILE_KNOWN |
+			(source_is_library(tally_string(item->a)) ? FILE_LIBRARY : 0);
+	return item->tag & FILE_LIBRARY;
+}
+
 /* The file a line is in: its function's, which pprof ties it to. */
 static int fill_line(struct work *w, const struct code *code,
 		     const struct profile_function *f, uint32_t line, struct site *site)
@@ -27,7 +38,7 @@ static int fill_line(struct work *w, const struct code *code,
 	site->line = tally_number(&w->lines, site->file, line);
 	if (site->line == PROFILE_NONE)
 		return -ENOMEM;
-	site->is_mine = !code->is_system && !source_is_library(f->filename);
+	site->is_mine = !code->is_system && !file_is_library(w, site->file);
 	if (site->function == PROFILE_NONE)
 		return 0;
 	site->at = tally_number(&w->sites_at, site->line, site->function);
@@ -78,6 +89,7 @@ static int fill_site(struct work *w, const struct place *place, uint32_t index)
 static int fill_places(struct work *w)
 {
 	const struct profile *p = w->p;
+	const char *nameless = strpool_add(p->pool, "");
 
 	for (size_t i = 0; i < p->nr_locations; i++) {
 		const struct profile_location *l = &p->locations[i];
@@ -86,9 +98,11 @@ static int fill_places(struct work *w)
 
 		place->code = l->mapping == PROFILE_NONE ? (uint32_t)p->nr_mappings
 							 : l->mapping;
+		place->first_site = l->first_line;
+		place->nr_sites = l->nr_lines;
 		object = w->codes[place->code].object;
-		place->name = tally_number(&w->names, tally_key(strpool_add(p->pool, "")),
-					   tally_key(object));
+		place->name =
+			tally_number(&w->names, tally_key(nameless), tally_key(object));
 		if (place->name == PROFILE_NONE)
 			return -ENOMEM;
 		for (uint32_t k = 0; k < l->nr_lines; k++)
@@ -112,7 +126,7 @@ static void mark_jit_files(struct work *w)
 			const struct site *site = &w->sites[l->first_line + k];
 
 			if (site->line != PROFILE_NONE)
-				w->files.items[site->file].tag = 1;
+				w->files.items[site->file].tag |= FILE_JIT;
 		}
 	}
 }

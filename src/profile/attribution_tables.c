@@ -107,7 +107,7 @@ static void fill_lines(struct work *w, struct attribution *a, struct line_slots 
 	}
 }
 
-/* Each line is called by the function that has most of it. */
+/* Each line is called by the function that has most of it; else that ran most. */
 static int name_lines(struct work *w, const struct line_slots *slots)
 {
 	_cleanup_free_ const struct tally_item **best =
@@ -116,10 +116,11 @@ static int name_lines(struct work *w, const struct line_slots *slots)
 	if (!best)
 		return -ENOMEM;
 	for (size_t i = 0; i < w->sites_at.nr; i++) {
-		const struct tally_item *item = &w->sites_at.items[i];
+		struct tally_item *item = &w->sites_at.items[i];
 		const struct tally_item *other = best[item->a];
 		const struct tally_item *function = &w->functions.items[item->b];
 
+		item->total = function->total;
 		if (!slots->of[item->a] ||
 		    (other && compare_weights(item->self, item->total, other->self,
 					      other->total) >= 0))
@@ -198,7 +199,7 @@ int files_build(struct work *w, struct attribution *a)
 
 		a->files[i] = (struct attribution_file){
 			.path = path,
-			.language = language_of(path, item->tag != 0),
+			.language = language_of(path, item->tag & FILE_JIT),
 			.self = item->self,
 			.total = item->total,
 			.source = {.from = "", .note = ""},

@@ -32,10 +32,18 @@ struct site {
 	bool has_line; /* whether or not it may count */
 };
 
-/* Of one location. */
+/* Of one location; all that the walk over a stack needs of it. */
 struct place {
+	uint32_t first_site, nr_sites; /* as its first_line, nr_lines */
 	uint32_t code; /* into work.codes; the last one: no mapping */
 	uint32_t name; /* into work.names: an unknown function of this object */
+};
+
+/* Bits that are noted with a file. */
+enum file_tag {
+	FILE_KNOWN = 1 << 0, /* the next one was decided */
+	FILE_LIBRARY = 1 << 1, /* source_is_library() */
+	FILE_JIT = 1 << 2, /* has lines that were compiled in memory */
 };
 
 struct work {
@@ -45,7 +53,7 @@ struct work {
 	struct site *sites;
 	struct place *places;
 
-	struct tally files; /* (path, 0); tag: has lines compiled in memory */
+	struct tally files; /* (path, 0); tag: enum file_tag */
 	struct tally lines; /* (file, line) */
 	struct tally names; /* (function name or "", object) */
 	struct tally functions; /* (name, file's path); tag: start line */

@@ -63,7 +63,10 @@ struct profile_function {
 	const char *name; /* readable */
 	const char *
 		system_name; /* mangled or raw; "" if that is name (pprof would demangle name again) */
-	const char *filename; /* "" not known */
+	/* The file that its lines are in; "" not known. pprof has no other place for
+	 * it, so code of one function from two files (an #include'd body, a macro)
+	 * is two functions here. */
+	const char *filename;
 	uint32_t start_line; /* 0 not known */
 };
 

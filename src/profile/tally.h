@@ -10,10 +10,11 @@
 #include "profile/attribution.h"
 
 struct tally_item {
-	uint64_t a, b; /* the pair */
-	struct weight self, total;
+	struct weight total; /* first: what each frame of each sample touches is close */
 	uint32_t seen; /* last sample that was added to total, + 1 */
 	uint32_t tag; /* what the table's owner notes here; 0 at first */
+	struct weight self;
+	uint64_t a, b; /* the pair */
 };
 
 /* All zeroes is an empty table. */

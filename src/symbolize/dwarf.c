@@ -60,7 +60,8 @@ void dwarf_source_stats(const struct dwarf_source *d, struct dwarf_stats *ret)
 	*ret = d->context.stats;
 }
 
-#define UNIT_NONE UINT32_MAX
+#define UNIT_NONE     UINT32_MAX
+#define UNIT_ANSWERED (UINT32_MAX - 1)
 
 /* One address asked for. */
 struct want {
@@ -150,6 +151,8 @@ static int claim_unit(struct search *s, uint32_t number, const struct unit *u)
 
 	/* low_pc alone is what range lists start from, not a range. */
 	if (!u->ranges.form && !(has_low && has_high)) {
+		if (u->dwo_name.form) /* a skeleton with code would say so */
+			return 0;
 		r = vec_grow(&s->rangeless, &s->cap_rangeless, s->nr_rangeless + 1,
 			     sizeof(*s->rangeless), DEBUG_MAX_UNITS);
 		if (r < 0)
@@ -178,32 +181,31 @@ static int find_units(struct search *s)
 	return r;
 }
 
-/* Answers what the decoded unit knows of; the rest keeps UNIT_NONE as its unit. */
-static int answer(struct search *s, struct decoded *decoded, const struct hit *hits,
-		  struct want *wants, size_t nr)
+/*
+ * Answers what the decoded unit knows of, and what it claims but does not know.
+ */
+static void answer(struct search *s, struct decoded *decoded, const struct hit *hits,
+		   struct want *wants, size_t nr, bool claimed)
 {
 	struct frame frames[FRAMES_MAX_INLINE];
 	size_t nr_frames;
 	enum miss miss;
-	int r;
 
 	for (size_t i = 0; i < nr; i++) {
-		wants[i].unit = UNIT_NONE;
-		r = decoded_frames(decoded, &hits[i], frames, &nr_frames, &miss);
-		if (r < 0)
-			return r;
-		if (!nr_frames && miss == MISS_NO_LINE)
+		nr_frames = decoded_frames(decoded, &hits[i], frames, &miss);
+		if (!nr_frames && !claimed)
 			continue;
-		wants[i].unit = 0;
+		wants[i].unit = UNIT_ANSWERED;
 		s->found(s->ctx, wants[i].index, miss, frames, nr_frames);
 	}
-	return 0;
 }
 
 /*
- * Decodes one unit for @wants. Those that it answers get unit 0, others UNIT_NONE.
+ * Decodes one unit for @wants, which it claimed, or might know of. Those that it
+ * answers get UNIT_ANSWERED, others UNIT_NONE.
  */
-static int decode(struct search *s, uint32_t number, struct want *wants, size_t nr)
+static int decode(struct search *s, uint32_t number, struct want *wants, size_t nr,
+		  bool claimed)
 {
 	_cleanup_free_ struct hit *hits = calloc(nr, sizeof(*hits));
 	struct debug_file *file = s->d->file;
@@ -213,16 +215,18 @@ static int decode(struct search *s, uint32_t number, struct want *wants, size_t 
 
 	if (!hits)
 		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		hits[i] = (struct hit){.vaddr = wants[i].vaddr, .index = wants[i].index};
+	for (size_t i = 0; i < nr; i++) {
+		hits[i].vaddr = wants[i].vaddr;
+		wants[i].unit = UNIT_NONE;
+	}
 	if (unit_read(file, file->units[number], &u) < 0)
 		return 0;
 	r = decoded_init(&decoded, &u, &s->d->abbrevs, hits, nr);
 	if (r < 0)
 		return r;
-	r = answer(s, &decoded, hits, wants, nr);
+	answer(s, &decoded, hits, wants, nr, claimed);
 	decoded_deinit(&decoded);
-	return r;
+	return 0;
 }
 
 /* Moves what has no answer yet to the front, sorted by address. */
@@ -249,7 +253,7 @@ static int decode_claimed(struct search *s)
 			;
 		if (unit == UNIT_NONE)
 			break;
-		r = decode(s, unit, &s->wants[i], end - i);
+		r = decode(s, unit, &s->wants[i], end - i, true);
 	}
 	keep_unanswered(s);
 	return r;
@@ -262,7 +266,7 @@ static int decode_rangeless(struct search *s)
 	for (size_t i = 0; i < s->nr_rangeless && s->nr && r == 0; i++) {
 		if (!s->d->context.work_left)
 			break;
-		r = decode(s, s->rangeless[i], s->wants, s->nr);
+		r = decode(s, s->rangeless[i], s->wants, s->nr, false);
 		keep_unanswered(s);
 	}
 	return r;

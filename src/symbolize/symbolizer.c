@@ -223,17 +223,26 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 	return i;
 }
 
+/* Why a mapped file has no descriptor (file.h); @file may be NULL. */
+static enum miss why_not_open(const struct target_file *file)
+{
+	switch (file ? file->open_errno : ENOENT) {
+	case ESTALE:
+		return MISS_FILE_REPLACED;
+	case EMFILE:
+		return MISS_TOO_MANY_FILES;
+	default:
+		return MISS_FILE_GONE;
+	}
+}
+
 static uint32_t want_file(struct symbolizer *s, const struct process *proc,
 			  const struct mapping *m, struct entry *entry)
 {
 	const struct target_file *file = m->file;
 
-	if (!file)
-		return want_lost_file(s, m, entry, MISS_TOO_MANY_FILES);
-	if (file->fd < 0)
-		return want_lost_file(s, m, entry,
-				      file->open_errno == EMFILE ? MISS_TOO_MANY_FILES
-								 : MISS_FILE_GONE);
+	if (!file || file->fd < 0)
+		return want_lost_file(s, m, entry, why_not_open(file));
 	if (file->verify_build_id && !file->build_id_len)
 		return want_lost_file(s, m, entry, MISS_FILE_GONE);
 	entry->lookup = mapping_ip_to_file_off(m, entry->lookup);

@@ -31,7 +31,7 @@ static const struct jit_provider order[] = {
 struct todo {
 	uint32_t *ids; /* of entries */
 	size_t nr;
-	bool refused, gave_up; /* a provider was: why the rest stays unknown */
+	bool refused, gave_up, too_many; /* why a provider could not tell */
 };
 
 static void put_request(struct wire_writer *w, const struct symbolizer *s,
@@ -133,7 +133,9 @@ static int ask_all(struct symbolizer *s, const struct process *proc, struct todo
 		int err;
 
 		if (file->fd < 0) {
-			if (file->open_errno && file->open_errno != ENOENT)
+			if (file->open_errno == EMFILE)
+				todo->too_many = true;
+			else if (file->open_errno && file->open_errno != ENOENT)
 				todo->refused = true;
 			continue;
 		}
@@ -162,6 +164,8 @@ int symbolizer_jit_resolve(struct symbolizer *s, struct source *source)
 		miss = MISS_DECODER_GAVE_UP;
 	else if (todo.refused)
 		miss = MISS_JIT_FILE_REFUSED;
+	else if (todo.too_many)
+		miss = MISS_TOO_MANY_FILES;
 	for (size_t i = 0; i < todo.nr; i++)
 		table_entry(&s->table, todo.ids[i])->resolved.miss = miss;
 	return err;

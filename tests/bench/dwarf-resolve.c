@@ -65,8 +65,8 @@ static void found(void *ctx, size_t i, enum miss miss, const struct frame *frame
 	if (!nr)
 		fprintf(out, "??\n??:0 (%s)\n", miss_name(miss));
 	for (size_t f = 0; f < nr; f++) {
-		const char *name = *frames[f].system_name ? frames[f].system_name :
-							    frames[f].function;
+		const char *name = *frames[f].system_name ? frames[f].system_name
+							  : frames[f].function;
 
 		fprintf(out, "%s\n%s:%" PRIu32 "\n", *name ? name : "??",
 			*frames[f].file ? frames[f].file : "??", frames[f].line);
@@ -141,8 +141,8 @@ static size_t random_addresses(int fd, size_t nr, unsigned int seed, uint64_t **
 		return 0;
 	srandom(seed);
 	for (size_t i = 0; i < nr; i++)
-		vaddrs[i] =
-			start + ((uint64_t)random() << 31 | (uint64_t)random()) % size;
+		vaddrs[i] = start +
+			    ((uint64_t)random() << 31 | (uint64_t)random()) % size;
 	*ret = vaddrs;
 	return nr;
 }
@@ -188,7 +188,7 @@ int main(int argc, char **argv)
 	dwarf_source_stats(d, &stats);
 	fprintf(stderr,
 		"%zu addresses, %.3f s, anonymous memory %ld KB after (%ld KB before), "
-		"peak data %ld KB, %" PRIu64 " dwo missing, %" PRIu64
+		"peak resident %ld KB, %" PRIu64 " dwo missing, %" PRIu64
 		" dwz names missing, %" PRIu64 " bad units\n",
 		nr, took, after, before, anonymous_kb("VmHWM:"), stats.nr_dwo_missing,
 		stats.nr_dwz_missing, stats.nr_bad_units);

@@ -25,8 +25,10 @@ struct cursor {
 /* At @off of @b; an offset beyond the end is a failed cursor. */
 static inline struct cursor cursor_at(struct bytes b, uint64_t off)
 {
+	static const uint8_t nothing; /* NULL could not be added to */
+
 	if (off > b.len || !b.data)
-		return (struct cursor){NULL, NULL, off > b.len};
+		return (struct cursor){&nothing, &nothing, off > b.len};
 	return (struct cursor){b.data + off, b.data + b.len, false};
 }
 

@@ -48,6 +48,8 @@ int decoded_init(struct decoded *d, const struct unit *unit, struct abbrev_cache
 		r = scopes_find(unit_of_scopes(d), abbrevs, hits, nr, &d->scopes);
 	if (r == -EBADMSG)
 		d->malformed = true;
+	if (r != -ENOMEM)
+		r = scopes_name(&d->scopes, unit_of_scopes(d), abbrevs);
 	if (r == -ENOMEM) {
 		decoded_deinit(d);
 		return r;
@@ -97,10 +99,9 @@ static struct place innermost(const struct decoded *d, const struct hit *hit)
 	return leaf;
 }
 
-static int make_frame(struct decoded *d, struct place place, struct frame *ret)
+static void make_frame(struct decoded *d, struct place place, struct frame *ret)
 {
-	struct scope *s = &d->scopes.items[place.scope];
-	int r;
+	const struct scope *s = &d->scopes.items[place.scope];
 
 	*ret = (struct frame){.function = "",
 			      .system_name = "",
@@ -109,18 +110,10 @@ static int make_frame(struct decoded *d, struct place place, struct frame *ret)
 			      .line = place.line,
 			      .inlined = is_inlined(d, place.scope)};
 	if (!place.scope)
-		return 0;
-	if (!s->named) {
-		r = function_read(unit_of_scopes(d), s->die_off, d->abbrevs,
-				  &s->function);
-		if (r < 0)
-			return r;
-		s->named = true;
-	}
-	ret->function = s->function.name;
+		return;
+	ret->function = s->full_name ? s->full_name : s->function.name;
 	ret->system_name = s->function.linkage_name;
 	ret->start_line = s->function.decl_line;
-	return 0;
 }
 
 static enum miss why_no_line(const struct decoded *d)
@@ -134,15 +127,12 @@ static enum miss why_no_line(const struct decoded *d)
 	return d->split_missing ? MISS_NO_DWO : MISS_NO_LINE;
 }
 
-int decoded_frames(struct decoded *d, const struct hit *hit,
-		   struct frame frames[FRAMES_MAX_INLINE], size_t *ret_nr,
-		   enum miss *ret_miss)
+size_t decoded_frames(struct decoded *d, const struct hit *hit,
+		      struct frame frames[FRAMES_MAX_INLINE], enum miss *ret_miss)
 {
 	struct place place = innermost(d, hit);
 	size_t depth = 1, nr = 0;
-	int r;
 
-	*ret_nr = 0;
 	*ret_miss = why_no_line(d);
 	if (!hit->has_row && !hit->scope)
 		return 0;
@@ -152,13 +142,9 @@ int decoded_frames(struct decoded *d, const struct hit *hit,
 		/* Of a deeper chain the middle is lost. */
 		if (i >= FRAMES_MAX_INLINE / 2 && depth - i > FRAMES_MAX_INLINE / 2)
 			continue;
-		r = make_frame(d, place, &frames[nr]);
-		if (r < 0)
-			return r;
-		nr++;
+		make_frame(d, place, &frames[nr++]);
 	}
 	if (frames[0].line)
 		*ret_miss = MISS_NONE;
-	*ret_nr = nr;
-	return 0;
+	return nr;
 }

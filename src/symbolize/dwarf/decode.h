@@ -34,12 +34,11 @@ void decoded_deinit(struct decoded *d);
  * the compiler gives no line (line 0: merged or moved) is charged to the call
  * that it was inlined by, else to the line before it.
  *
- * @ret_nr    0: the unit knows nothing of this address
  * @ret_miss  MISS_NONE exactly if frames[0] has a line
- * Return: 0 or -ENOMEM. Strings are valid until decoded_deinit().
+ * Return: how many; 0: the unit knows nothing of this address. Strings are valid
+ * until decoded_deinit().
  */
-int decoded_frames(struct decoded *d, const struct hit *hit,
-		   struct frame frames[FRAMES_MAX_INLINE], size_t *ret_nr,
-		   enum miss *ret_miss);
+size_t decoded_frames(struct decoded *d, const struct hit *hit,
+		      struct frame frames[FRAMES_MAX_INLINE], enum miss *ret_miss);
 
 #endif

@@ -116,6 +116,9 @@ int function_read(const struct unit *unit, uint64_t off, struct abbrev_cache *ab
 	*ret = (struct function){.name = "", .linkage_name = ""};
 	for (int hop = 0; hop < FUNCTION_MAX_HOPS; hop++) {
 		r = read_one(&at, off, abbrevs, ret, &next);
+		ret->file = at.file;
+		ret->unit_off = at.off;
+		ret->die_off = off;
 		if (r < 0 || !next.form || !debug_spend(at.file, 16))
 			break;
 		r = follow(&at, &next, &off);

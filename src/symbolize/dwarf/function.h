@@ -17,6 +17,8 @@
 struct function {
 	const char *name, *linkage_name; /* "" not known; borrowed from sections */
 	uint32_t decl_line; /* 0: not known */
+	struct debug_file *file; /* where the last DIE is: the declaration */
+	uint64_t unit_off, die_off;
 };
 
 /**

@@ -17,7 +17,6 @@
 /* One address asked for, and what was found about it so far. */
 struct hit {
 	uint64_t vaddr;
-	uint32_t index; /* of the address, as the caller numbers them */
 	uint32_t scope; /* the innermost one that holds it (scope.h); 0: none */
 	uint64_t row_vaddr; /* of the row that holds it */
 	uint32_t file, line; /* the row; line 0: the compiler names none */

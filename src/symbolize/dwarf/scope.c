@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/vec.h"
+#include "symbolize/dwarf/qualify.h"
 #include "symbolize/dwarf/ranges.h"
 
 struct scope_walk {
@@ -21,6 +22,8 @@ struct scope_walk {
 
 void scopes_deinit(struct scopes *s)
 {
+	for (size_t i = 0; i < s->nr; i++)
+		free(s->items[i].full_name);
 	free(s->items);
 	*s = (struct scopes){0};
 }
@@ -215,4 +218,26 @@ int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs, struct hi
 	if (r < 0)
 		return r;
 	return walk(w, info.data);
+}
+
+int scopes_name(struct scopes *s, const struct unit *unit, struct abbrev_cache *abbrevs)
+{
+	_cleanup_free_ struct unqualified *items = calloc(s->nr + 1, sizeof(*items));
+	size_t nr = 0;
+	int r;
+
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 1; i < s->nr; i++) {
+		struct function *f = &s->items[i].function;
+
+		r = function_read(unit, s->items[i].die_off, abbrevs, f);
+		if (r < 0)
+			return r;
+		if (*f->name && !*f->linkage_name)
+			items[nr++] = (struct unqualified){f->file, f->unit_off,
+							   f->die_off, f->name,
+							   &s->items[i].full_name};
+	}
+	return nr ? names_qualify(items, nr, unit, abbrevs) : 0;
 }

@@ -7,7 +7,6 @@
 #ifndef LB_SYMBOLIZE_DWARF_SCOPE_H
 #define LB_SYMBOLIZE_DWARF_SCOPE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,8 +21,8 @@ struct scope {
 	uint64_t die_off; /* in DEBUG_INFO of the unit */
 	uint32_t parent; /* the scope this one was inlined into; 0: it is a function */
 	uint32_t call_file, call_line; /* of an inlined one; line 0: not known */
-	bool named; /* function is filled */
 	struct function function;
+	char *full_name; /* heap; NULL: function.name is all there is */
 };
 
 /* Item 0 stands for "none". */
@@ -33,6 +32,9 @@ struct scopes {
 };
 
 void scopes_deinit(struct scopes *s);
+
+/** Fills the names of all scopes. Return: 0 or -ENOMEM. */
+int scopes_name(struct scopes *s, const struct unit *unit, struct abbrev_cache *abbrevs);
 
 /**
  * Sets hit.scope of every hit that lies in a function of @unit.

@@ -6,6 +6,7 @@
 #include "fixture.h"
 
 #include "compare.h"
+#include "lineburn.pb-c.h"
 #include "profile.pb-c.h"
 #include "profile/gzip.h"
 #include "profile/pprof.h"
@@ -399,6 +400,65 @@ static void what_does_not_fit_is_told(void **state)
 	}
 }
 
+/* ---- lineburns to come ---- */
+
+/* Reads a foreign profile with an Extra that has a miss and a status by these names. */
+static struct profile *read_newer(uint32_t version, const char *name)
+{
+	Lineburn__Extra extra = LINEBURN__EXTRA__INIT;
+	struct profile *p = NULL;
+	struct foreign f;
+	uint64_t ids[] = {3};
+	uint32_t zero[] = {0, 0};
+	char *names[] = {(char *)name};
+	uint8_t packed[256];
+
+	extra.version = version;
+	extra.n_miss_name = extra.n_status_name = 1;
+	extra.miss_name = extra.status_name = names;
+	extra.n_miss = extra.n_miss_location = 1;
+	extra.miss_location = ids;
+	extra.miss = zero;
+	extra.n_sample_status = 2;
+	extra.sample_status = zero;
+	foreign_init(&f);
+	f.profile.lineburn_extra.len = lineburn__extra__pack(&extra, packed);
+	f.profile.lineburn_extra.data = packed;
+	assert_int_equal(foreign_read(&f, &p, NULL), 0);
+	return p;
+}
+
+static void names_of_the_future_are_not_told(void **state)
+{
+	struct profile *p = read_newer(1, "no-dwz");
+
+	(void)state;
+	assert_true(p->extra.present);
+	assert_int_equal(p->locations[1].miss, MISS_NO_DWZ); /* the id 3 */
+	assert_int_equal(p->locations[0].miss, MISS_NONE);
+	profile_free(p);
+	p = read_newer(1, "fault");
+	assert_int_equal(p->samples[1].status, LB_STACK_FAULT);
+	profile_free(p);
+	p = read_newer(1, "a-reason-to-come");
+	assert_true(p->extra.present);
+	assert_int_equal(p->locations[1].miss, MISS_NONE);
+	assert_int_equal(p->samples[0].status, LB_STACK_COMPLETE);
+	profile_free(p);
+}
+
+static void a_version_of_the_future_is_left_aside(void **state)
+{
+	struct profile *p = read_newer(2, "no-dwz");
+
+	(void)state;
+	assert_false(p->extra.present);
+	assert_int_equal(p->locations[1].miss, MISS_NONE);
+	assert_int_equal(p->nr_comments, 1);
+	assert_non_null(strstr(p->comments[0], "written by a newer lineburn"));
+	profile_free(p);
+}
+
 /* ---- broken files ---- */
 
 static void assert_refused(const void *data, size_t len, int code, const char *sentence)
@@ -527,6 +587,8 @@ int main(void)
 		cmocka_unit_test(sparse_ids_and_gaps_are_fine),
 		cmocka_unit_test(a_raw_name_alone_is_the_name),
 		cmocka_unit_test(what_does_not_fit_is_told),
+		cmocka_unit_test(names_of_the_future_are_not_told),
+		cmocka_unit_test(a_version_of_the_future_is_left_aside),
 		cmocka_unit_test(what_is_no_profile_is_refused),
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(every_flipped_byte_is_survived),

@@ -1,0 +1,53 @@
+#!/bin/sh
+# Makes the seeds of the DWARF fuzz target again: small programs by gcc and clang, of
+# each version and form of DWARF, in tests/fuzz/corpus/dwarf/.
+set -eu
+cd "$(dirname "$0")"
+out=$PWD/corpus/dwarf
+mkdir -p "$out"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+cat >seed.c <<'C'
+static inline __attribute__((always_inline)) int in2(int x) { return x * 3; }
+static inline __attribute__((always_inline)) int in1(int x) { return in2(x + 1) ^ 5; }
+int f(int x);
+__attribute__((cold)) void g(void);
+int f(int x)
+{
+	if (x == 4)
+		g();
+	return in1(x);
+}
+void g(void) { __asm__ volatile(""); }
+C
+cat >seed.cc <<'CC'
+namespace a { struct S { int m(int x) { return x + 1; } }; }
+namespace { int h(int x) { a::S s; return s.m(x) * 2; } }
+int k(int x) { auto l = [](int y) { return h(y) + y; }; return l(x); }
+CC
+build() {
+	name=$1
+	shift
+	"$@" -w -O2 -fPIC -fno-asynchronous-unwind-tables -c -o "$name.o"
+	gcc -shared -nostdlib -Wl,--build-id,-z,noseparate-code,-z,norelro,-z,max-page-size=64 -o "$name" "$name.o"
+	objcopy --remove-section .comment --remove-section .symtab --remove-section .strtab "$name" 2>/dev/null || :
+}
+for v in 3 4 5; do
+	build "gcc$v" gcc "-gdwarf-$v" seed.c
+	build "clang$v" clang-14 "-gdwarf-$v" seed.c
+done
+build cxx g++ -gdwarf-5 seed.cc
+build gz gcc -gdwarf-5 -gz seed.c
+for v in 4 5; do
+	build "gsplit$v" gcc "-gdwarf-$v" -gsplit-dwarf seed.c
+	cp seed.dwo "gcc$v.dwo" 2>/dev/null || cp "gsplit$v.dwo" "gcc$v.dwo"
+	build "csplit$v" clang-14 "-gdwarf-$v" -gsplit-dwarf seed.c
+	cp "csplit$v.dwo" "clang$v.dwo" 2>/dev/null || :
+done
+cp cxx cxx2
+dwz -m shared cxx cxx2 2>/dev/null || :
+for f in gcc3 gcc4 gcc5 clang3 clang4 clang5 cxx gz gsplit4 csplit5 gcc4.dwo clang5.dwo shared; do
+	[ ! -f "$f" ] || [ "$(stat -c %s "$f")" -gt 16384 ] || cp "$f" "$out/"
+done
+ls -l "$out"

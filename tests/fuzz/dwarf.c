@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fuzz: symbolize/dwarf.c symbolize/dwarf/abbrev.c symbolize/dwarf/companion.c symbolize/dwarf/decode.c symbolize/dwarf/file.c symbolize/dwarf/form.c symbolize/dwarf/function.c symbolize/dwarf/line.c symbolize/dwarf/qualify.c symbolize/dwarf/ranges.c symbolize/dwarf/scope.c symbolize/dwarf/unit.c base/log.c base/vec.c base/escape.c
+/*
+ * The DWARF reader on any bytes as an ELF file. The same bytes are also given as
+ * its dwz file and as its .dwo and .dwp. Addresses: where the seeds have their code. Each must be answered exactly once.
+ * Seeds: tests/fuzz/dwarf-seeds.sh.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbolize/dwarf.h"
+
+#define NR_ADDRESSES 256
+
+struct input {
+	const uint8_t *data;
+	size_t len;
+	unsigned char answered[NR_ADDRESSES];
+	unsigned int nr_needs;
+};
+
+static volatile size_t sink;
+
+static int as_file(const struct input *in)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, in->data, in->len) != (ssize_t)in->len)
+		abort();
+	return fd;
+}
+
+static int need(void *ctx, const struct need *what)
+{
+	struct input *in = ctx;
+
+	sink += strlen(what->name) + strlen(what->comp_dir);
+	return in->nr_needs++ < 4 ? as_file(in) : -1;
+}
+
+static void found(void *ctx, size_t i, enum miss miss, const struct frame *frames,
+		  size_t nr)
+{
+	struct input *in = ctx;
+
+	in->answered[i]++;
+	if (nr > FRAMES_MAX_INLINE || (miss == MISS_NONE) != (nr && frames[0].line))
+		abort();
+	for (size_t f = 0; f < nr; f++)
+		sink += strlen(frames[f].function) + strlen(frames[f].system_name) +
+			strlen(frames[f].file) + frames[f].line;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct input in = {.data = data, .len = len};
+	struct dwarf_source *d = NULL;
+	uint64_t vaddrs[NR_ADDRESSES];
+	int fd = as_file(&in);
+
+	for (size_t i = 0; i < NR_ADDRESSES; i++)
+		vaddrs[i] = 0x180 + i * 2;
+	vaddrs[0] = 0;
+	vaddrs[1] = UINT64_MAX;
+	if (dwarf_source_open(fd, need, &in, &d) == 0 &&
+	    dwarf_source_resolve(d, vaddrs, NR_ADDRESSES, found, &in) == 0)
+		for (size_t i = 0; i < NR_ADDRESSES; i++)
+			if (in.answered[i] != 1)
+				abort();
+	dwarf_source_free(d);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fuzz: symbolize/elf.c symbolize/elf_debug.c symbolize/elf_minidebug.c symbolize/elf_names.c symbolize/elf_plt.c symbolize/elf_symbols.c symbolize/binary.c symbolize/demangle.c symbolize/need.c symbolize/answer.c symbolize/frame.c base/wire.c base/vec.c base/strpool.c base/hashmap.c
+/*
+ * elf_serve() over one file: identity, segments, symbols, stubs, MiniDebugInfo,
+ * links to debug files, readable names. The file is its own debug file. DWARF has
+ * a target of its own (dwarf.c): here there is none in any file.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbolize/answer.h"
+#include "symbolize/decoder.h"
+#include "symbolize/dwarf.h"
+#include "symbolize/need.h"
+
+#define NR_ADDRESSES 16
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int file_fd;
+
+int worker_need(struct worker_call *call, const void *what, size_t len)
+{
+	struct wire_reader r = {.data = what, .len = len};
+	struct need need;
+
+	(void)call;
+	assert(!need_get(&r, &need)); /* what the decoder asks is well-formed */
+	return dup(file_fd);
+}
+
+int dwarf_source_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret)
+{
+	(void)fd;
+	(void)need;
+	(void)ctx;
+	(void)ret;
+	return -ENODATA;
+}
+
+void dwarf_source_free(struct dwarf_source *d)
+{
+	(void)d;
+}
+
+int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t nr,
+			 dwarf_found_fn found, void *ctx)
+{
+	(void)d;
+	(void)vaddrs;
+	(void)nr;
+	(void)found;
+	(void)ctx;
+	return 0;
+}
+
+static void serve(uint32_t flags, const uint64_t *addresses)
+{
+	struct strpool *pool = strpool_new(1 << 20);
+	struct wire_writer request = {0}, reply = {0};
+	struct answers answers = {0};
+	struct wire_reader r;
+	size_t len;
+
+	wire_put_u32(&request, flags);
+	wire_put_bytes(&request, NULL, 0);
+	wire_put_u32(&request, NR_ADDRESSES);
+	for (size_t i = 0; i < NR_ADDRESSES; i++)
+		wire_put_u64(&request, addresses[i]);
+	r = (struct wire_reader){.data = request.data, .len = request.len};
+	if (!elf_serve(NULL, &r, &file_fd, 1, &reply)) {
+		/* What it says is what the collector understands. */
+		r = (struct wire_reader){.data = reply.data, .len = reply.len};
+		assert(wire_get_u32(&r) < NR_MISSES);
+		wire_get_bytes(&r, &len);
+		for (int i = 0; i < 3; i++)
+			wire_get_u64(&r);
+		assert(!answers_read(&r, NR_ADDRESSES, pool, &answers));
+		answers_deinit(&answers);
+	}
+	wire_writer_deinit(&request);
+	wire_writer_deinit(&reply);
+	strpool_free(pool);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint64_t addresses[NR_ADDRESSES] = {0, 0x1000, 0x1020, 0x1139};
+
+	file_fd = memfd_create("fuzz", MFD_CLOEXEC);
+	if (file_fd < 0)
+		return 0;
+	if (write(file_fd, data, size) == (ssize_t)size) {
+		/* Words of the file itself are good guesses for addresses in it. */
+		for (size_t i = 4; i < NR_ADDRESSES; i++) {
+			size_t at = i == 4 ? 24 : size / NR_ADDRESSES * i & ~(size_t)7;
+
+			if (at + 8 <= size)
+				memcpy(&addresses[i], data + at, 8);
+		}
+		serve(0, addresses);
+		serve(ELF_REQUEST_VADDR, addresses);
+	}
+	close(file_fd);
+	return 0;
+}

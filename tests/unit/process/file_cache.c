@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which file is behind a mapping, and that it is opened once. */
+#include "process/file_cache.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include <cmocka.h>
+
+#include "fake_proc.h"
+
+#define START 0x400000ull
+#define END   0x500000ull
+
+static struct fake_proc fake;
+static struct fd_budget budget;
+static struct roots *roots;
+static struct file_cache *cache;
+static int proc_dir = -1; /* of process 100 */
+static struct root *root;
+
+static int setup(void **state)
+{
+	char path[128];
+
+	(void)state;
+	fake_proc_init(&fake);
+	fake_process_add(&fake, &(struct fake_process){.pid = 100});
+	snprintf(path, sizeof(path), "%s/100", fake.proc);
+	proc_dir = open(path, O_PATH | O_DIRECTORY);
+	budget = (struct fd_budget){.max = 100};
+	roots = roots_new(&budget);
+	root = roots_get(roots, proc_dir);
+	cache = file_cache_new(roots, &budget);
+	return !root || !cache;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	file_cache_free(cache);
+	roots_put(roots, root);
+	assert_int_equal(roots_count(roots), 0);
+	roots_free(roots);
+	assert_int_equal(budget.nr_open, 0);
+	close(proc_dir);
+	fake_proc_deinit(&fake);
+	return 0;
+}
+
+static struct mapping mapping_of(const char *path)
+{
+	return (struct mapping){
+		.start = START, .end = END, .kind = MAPPING_FILE, .path = path};
+}
+
+static struct mapping with_build_id(struct mapping m, uint8_t first)
+{
+	m.build_id[0] = first;
+	m.build_id_len = 20;
+	return m;
+}
+
+/* As the kernel would tell of a file below the fake root. */
+static struct mapping with_inode(struct mapping m)
+{
+	char path[256];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s%s", fake.root, m.path);
+	assert_int_equal(stat(path, &st), 0);
+	m.major = major(st.st_dev);
+	m.minor = minor(st.st_dev);
+	m.inode = st.st_ino;
+	return m;
+}
+
+static struct target_file *open_live(struct mapping m)
+{
+	return file_cache_open(cache, &m,
+			       &(struct file_source){.proc_dir = proc_dir, .root = root});
+}
+
+static struct target_file *open_dead(struct mapping m)
+{
+	return file_cache_open(cache, &m,
+			       &(struct file_source){.proc_dir = -1, .root = root});
+}
+
+static void put(const char *path, const char *text)
+{
+	fake_write(text, strlen(text), "%s%s", fake.root, path);
+}
+
+static void the_mapped_file_wins_over_its_path(void **state)
+{
+	struct target_file *file;
+
+	(void)state;
+	put("/bin", "replaced");
+	fake_map_file(&fake, 100, START, END, "mapped");
+	file = open_live(with_build_id(mapping_of("/bin"), 1));
+	assert_string_equal(fake_content(file->fd), "mapped");
+	assert_false(file->verify_build_id);
+	assert_int_equal(file->build_id[0], 1);
+	assert_int_equal(file->size_bytes, 6);
+	assert_string_equal(file->path, "/bin");
+	assert_int_equal(file->root_fd, root_fd(root));
+	assert_true(fcntl(file->fd, F_GETFD) & FD_CLOEXEC);
+}
+
+static void a_known_build_id_needs_no_open(void **state)
+{
+	struct target_file *file;
+	struct mapping m = with_build_id(mapping_of("/bin"), 1);
+
+	(void)state;
+	fake_map_file(&fake, 100, START, END, "mapped");
+	file = open_live(m);
+	fake_process_remove(&fake, 100);
+	assert_ptr_equal(open_live(m), file);
+	assert_ptr_equal(open_dead(m), file);
+	m.start += 0x1000; /* mapped elsewhere: the same file */
+	assert_ptr_equal(open_dead(m), file);
+	m.build_id[19] = 1;
+	assert_int_equal(open_dead(m)->fd, -1);
+}
+
+static void a_dead_process_file_is_found_by_path(void **state)
+{
+	struct target_file *file;
+	struct mapping m;
+
+	(void)state;
+	put("/bin", "by path");
+	file = open_dead(with_build_id(mapping_of("/bin"), 1));
+	assert_string_equal(fake_content(file->fd), "by path");
+	assert_true(file->verify_build_id);
+
+	/* No build id: the inode decides. */
+	m = with_inode(mapping_of("/bin"));
+	file = open_dead(m);
+	assert_string_equal(fake_content(file->fd), "by path");
+	assert_false(file->verify_build_id);
+	m.inode++;
+	file = open_dead(m);
+	assert_int_equal(file->fd, -1);
+	assert_int_equal(file->open_errno, ESTALE);
+
+	/* Nothing to tell it by: not even tried. */
+	file = open_dead(mapping_of("/bin"));
+	assert_int_equal(file->fd, -1);
+	assert_int_equal(file->open_errno, ENOENT);
+	file = open_dead(with_build_id(mapping_of("/none"), 2));
+	assert_int_equal(file->open_errno, ENOENT);
+}
+
+static void hostile_paths_are_refused(void **state)
+{
+	static const char *const paths[] = {"/fifo", "/dir", "//toolong", "relative",
+					    "/../../../../../../etc/passwd"};
+	char path[256];
+	struct mapping m;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/fifo", fake.root);
+	assert_int_equal(mkfifo(path, 0644), 0);
+	fake_mkdir("%s/dir", fake.root);
+	alarm(5);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+		assert_int_equal(open_dead(with_build_id(mapping_of(paths[i]), 1))->fd,
+				 -1);
+	alarm(0);
+	put("/gone", "another one by now");
+	m = with_build_id(mapping_of("/gone"), 3);
+	m.deleted = true;
+	assert_int_equal(open_dead(m)->fd, -1);
+}
+
+static void one_file_under_two_names_is_one(void **state)
+{
+	struct target_file *file;
+	struct mapping m;
+	char link[256];
+
+	(void)state;
+	put("/lib", "x");
+	m = with_inode(mapping_of("/lib"));
+	file = open_dead(m);
+	assert_true(file->fd >= 0);
+	assert_int_equal(budget.nr_open, 2); /* the root, the file */
+	m.path = "/lib.so.1";
+	m.build_id_len = 0;
+	snprintf(link, sizeof(link), "%s/lib.so.1", fake.root);
+	assert_int_equal(symlink("lib", link), 0);
+	assert_ptr_equal(open_dead(m), file);
+	assert_int_equal(budget.nr_open, 2);
+	/* Later its build id is told, under the first name. */
+	m.path = "/lib";
+	m = with_build_id(m, 9);
+	assert_ptr_equal(open_dead(m), file);
+	assert_int_equal(file->build_id[0], 9);
+	assert_int_equal(budget.nr_open, 2);
+}
+
+static void a_rewritten_file_is_another(void **state)
+{
+	struct target_file *first, *second;
+	struct mapping m = mapping_of("/bin");
+
+	(void)state;
+	m.inode = 5;
+	fake_map_file(&fake, 100, START, END, "one");
+	first = open_live(m);
+	assert_ptr_equal(open_live(m), first);
+	fake_map_file(&fake, 100, START, END, "second");
+	second = open_live(m);
+	assert_ptr_not_equal(first, second);
+	assert_int_equal(second->size_bytes, 6);
+	assert_ptr_equal(open_live(m), second);
+}
+
+static void a_failure_is_mended(void **state)
+{
+	struct target_file *file, *again;
+	struct mapping m = with_build_id(mapping_of("/bin"), 1);
+
+	(void)state;
+	file = open_live(m);
+	assert_int_equal(file->fd, -1);
+	assert_int_equal(file->open_errno, ENOENT);
+	assert_ptr_equal(open_dead(m), file); /* one entry for all who fail */
+	put("/bin", "by path");
+	again = open_dead(m);
+	assert_ptr_equal(again, file);
+	assert_true(file->fd >= 0 && file->verify_build_id);
+	assert_int_equal(file->open_errno, 0);
+	/* A living target shows the very file: no more to verify. */
+	fake_map_file(&fake, 100, START, END, "mapped");
+	again = open_live(m);
+	assert_string_equal(fake_content(again->fd), "mapped");
+	assert_false(again->verify_build_id);
+}
+
+static void other_kinds_have_no_file(void **state)
+{
+	struct mapping m = mapping_of("");
+	const enum mapping_kind kinds[] = {MAPPING_ANON,     MAPPING_HEAP,
+					   MAPPING_STACK,    MAPPING_VDSO,
+					   MAPPING_VSYSCALL, MAPPING_JITDUMP};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		m.kind = kinds[i];
+		assert_null(open_live(m));
+	}
+	m.kind = MAPPING_MEMFD;
+	m.path = "/memfd:x";
+	m.deleted = true;
+	m.inode = 4;
+	fake_map_file(&fake, 100, START, END, "memfd");
+	assert_string_equal(fake_content(open_live(m)->fd), "memfd");
+}
+
+static void limits_are_counted(void **state)
+{
+	struct target_file *file = NULL;
+	size_t nr_open = 0;
+	static char names[100][8]; /* like interned ones: they stay */
+
+	(void)state;
+	budget.max = 8;
+	for (int i = 0; i < 100; i++) {
+		snprintf(names[i], sizeof(names[i]), "/f%d", i);
+		put(names[i], "x");
+		file = open_dead(with_inode(mapping_of(names[i])));
+		assert_non_null(file);
+		if (file->fd >= 0)
+			nr_open++;
+		else
+			assert_int_equal(file->open_errno, EMFILE);
+	}
+	assert_int_equal(nr_open, 7); /* and a root */
+	assert_int_equal(budget.nr_open, 8);
+	assert_true(budget.nr_refused >= 93);
+	/* Entries are bounded too; what has none shares one. */
+	assert_int_equal(file_cache_count(cache), 8 * 4 + 1);
+	assert_ptr_equal(file, file_cache_at(cache, 0));
+	for (size_t i = 0; i < file_cache_count(cache); i++)
+		assert_int_equal(file_cache_at(cache, i)->id, i);
+	assert_null(file_cache_at(cache, file_cache_count(cache)));
+}
+
+static void processes_of_one_root_share_it(void **state)
+{
+	char path[128];
+	struct root *same, *other;
+	int dir;
+
+	(void)state;
+	for (uint32_t pid = 200; pid < 210; pid++) {
+		fake_process_add(&fake, &(struct fake_process){.pid = pid});
+		snprintf(path, sizeof(path), "%s/%u", fake.proc, pid);
+		dir = open(path, O_PATH | O_DIRECTORY);
+		same = roots_get(roots, dir);
+		assert_ptr_equal(same, root);
+		roots_put(roots, same);
+		close(dir);
+	}
+	assert_int_equal(roots_count(roots), 1);
+
+	/* A chroot is another one; given up when its last process is. */
+	snprintf(path, sizeof(path), "%s/200/root", fake.proc);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("../../root/tmp", path), 0);
+	snprintf(path, sizeof(path), "%s/200", fake.proc);
+	dir = open(path, O_PATH | O_DIRECTORY);
+	other = root_ref(roots_get(roots, dir));
+	assert_ptr_not_equal(other, root);
+	assert_int_equal(roots_count(roots), 2);
+	roots_put(roots, other);
+	assert_int_equal(roots_count(roots), 2);
+	roots_put(roots, other);
+	assert_int_equal(roots_count(roots), 1);
+	assert_int_equal(budget.nr_open, 1);
+	close(dir);
+	assert_null(roots_get(roots, root_fd(root))); /* not a process at all */
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_mapped_file_wins_over_its_path),
+		TEST(a_known_build_id_needs_no_open),
+		TEST(a_dead_process_file_is_found_by_path),
+		TEST(hostile_paths_are_refused),
+		TEST(one_file_under_two_names_is_one),
+		TEST(a_rewritten_file_is_another),
+		TEST(a_failure_is_mended),
+		TEST(other_kinds_have_no_file),
+		TEST(limits_are_counted),
+		TEST(processes_of_one_root_share_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

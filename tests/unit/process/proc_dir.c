@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What /proc tells: hostile names, odd namespaces, a leader that is gone. */
+#include "process/proc_dir.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "fake_proc.h"
+
+#define FIELDS " 1 4242 1 0 -1 4194304 9 0 0 0 5 6 0 0 20 0 7 0 123456789 1 2 3\n"
+
+static void stat_lines(void **state)
+{
+	static const struct {
+		const char *text, *comm;
+		char process_state;
+	} cases[] = {
+		{"4242 (node) S" FIELDS, "node", 'S'},
+		{"4242 () R" FIELDS, "", 'R'},
+		{"4242 (a b) S" FIELDS, "a b", 'S'},
+		{"4242 (x) R 9 9) S" FIELDS, "x) R 9 9", 'S'},
+		{"4242 (a\nb)\n) Z" FIELDS, "a\nb)\n", 'Z'},
+		{"4242 (((() D" FIELDS, "(((", 'D'},
+		{"4242 (kworker/u4:2-events_unbound) I" FIELDS, "kworker/u4:2-ev", 'I'},
+	};
+	static const char *const bad[] = {
+		"",
+		"4242",
+		"4242 (",
+		"4242 (x",
+		"4242 (x)",
+		") S 1 (",
+		"4242 (x) S 1 2 3 4",
+	};
+	struct proc_stat stat;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(
+			proc_stat_parse(cases[i].text, strlen(cases[i].text), &stat), 0);
+		assert_string_equal(stat.comm, cases[i].comm);
+		assert_int_equal(stat.state, cases[i].process_state);
+		assert_int_equal(stat.ppid, 1);
+		assert_int_equal(stat.nr_threads, 7);
+		assert_int_equal(stat.start_ticks, 123456789);
+		assert_false(stat.is_kernel_thread);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(proc_stat_parse(bad[i], strlen(bad[i]), &stat),
+				 -EBADMSG);
+	assert_int_equal(proc_stat_parse("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 "
+					 "0 0 20 0 1 0 6 0 0",
+					 73, &stat),
+			 0);
+	assert_true(stat.is_kernel_thread);
+}
+
+static void status_lines(void **state)
+{
+	static const char text[] =
+		"Name:\tx\\nUid:\t7\nTgid:\t12\nUid:\t1000\t1001\t1002\t1003\n"
+		"Gid:\t50\t51\t52\t53\nGroups:\t1 "
+		"2\nNStgid:\t12\t5\t1\nNSpid:\t12\t6\t2\n";
+	static const char flat[] = "Name:\tx\nTgid:\t12\nUid:\t1\t2\nGid:\t3\t4\n";
+	struct proc_status status;
+
+	(void)state;
+	assert_int_equal(proc_status_parse(text, sizeof(text) - 1, &status), 0);
+	assert_int_equal(status.tgid, 12);
+	assert_int_equal(status.uid, 1001);
+	assert_int_equal(status.gid, 51);
+	assert_int_equal(status.ns_tgid, 1);
+	assert_int_equal(proc_status_parse(flat, sizeof(flat) - 1, &status), 0);
+	assert_int_equal(status.ns_tgid, 0);
+	assert_int_equal(proc_status_parse("Tgid:\t1\n", 8, &status), -EBADMSG);
+	assert_int_equal(proc_status_parse("", 0, &status), -EBADMSG);
+}
+
+static void uid_maps(void **state)
+{
+	static const struct {
+		const char *text;
+		int rc;
+		uid_t root;
+	} cases[] = {
+		{"         0          0 4294967295\n", 0, 0},
+		{"0 100000 65536\n", 0, 100000},
+		{"1000 1000 1\n0 231072 1000\n", 0, 231072},
+		{"1000 1000 1\n", -ENOENT, 77},
+		{"0 5 0\n", -ENOENT, 77},
+		{"", -ENOENT, 77},
+		{"x\n0 9 1", 0, 9},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uid_t root = 77;
+
+		assert_int_equal(
+			proc_uid_map_parse(cases[i].text, strlen(cases[i].text), &root),
+			cases[i].rc);
+		assert_int_equal(root, cases[i].root);
+	}
+}
+
+struct count {
+	size_t nr;
+	bool has_self;
+};
+
+static int count_mapping(void *ctx, const struct mapping *m)
+{
+	struct count *count = ctx;
+	uint64_t ip = (uintptr_t)&count_mapping;
+
+	count->nr++;
+	if (ip >= m->start && ip < m->end)
+		count->has_self = m->kind == MAPPING_FILE;
+	return 0;
+}
+
+static void the_real_proc(void **state)
+{
+	struct strpool *pool = strpool_new(1 << 20);
+	int proc = open("/proc", O_PATH | O_DIRECTORY);
+	int dir = proc_dir_open(proc, (uint32_t)getpid());
+	struct proc_status status;
+	struct proc_stat stat;
+	struct count count = {0};
+	static char buf[8192];
+	uint64_t boot_ticks;
+	struct timespec ts;
+
+	(void)state;
+	assert_true(dir >= 0);
+	assert_int_equal(proc_dir_stat(dir, &stat), 0);
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	boot_ticks = (uint64_t)ts.tv_sec * 100 + (uint64_t)ts.tv_nsec / PROC_TICK_NS;
+	assert_true(stat.start_ticks <= boot_ticks);
+	assert_true(stat.start_ticks + 100 * 60 > boot_ticks);
+	assert_int_equal(stat.ppid, getppid());
+	assert_int_equal(stat.nr_threads, 1);
+	assert_int_equal(stat.state, 'R');
+	assert_int_equal(proc_dir_status(dir, &status), 0);
+	assert_int_equal(status.tgid, getpid());
+	assert_int_equal(status.uid, geteuid());
+	assert_int_equal(status.gid, getegid());
+	assert_true(status.ns_tgid > 0);
+	assert_true(proc_dir_maps(dir, buf, sizeof(buf), 1, pool, count_mapping, &count) >
+		    1000);
+	assert_true(count.has_self);
+	assert_true(count.nr >= 3);
+	close(dir);
+	assert_int_equal(proc_dir_open(proc, 0x7fffffff), -ENOENT);
+	close(proc);
+	strpool_free(pool);
+}
+
+/* A directory of a dead process says nothing, whoever has its number by then. */
+static void a_directory_dies_with_its_process(void **state)
+{
+	int proc = open("/proc", O_PATH | O_DIRECTORY);
+	struct proc_stat stat;
+	pid_t pid = fork();
+	int dir;
+
+	(void)state;
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	dir = proc_dir_open(proc, (uint32_t)pid);
+	assert_int_equal(proc_dir_stat(dir, &stat), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(proc_dir_stat(dir, &stat) < 0);
+	close(dir);
+	close(proc);
+}
+
+static void *live_on(void *arg)
+{
+	(void)arg;
+	pause();
+	return NULL;
+}
+
+static void a_thread_tells_when_the_leader_is_gone(void **state)
+{
+	int proc = open("/proc", O_PATH | O_DIRECTORY);
+	struct strpool *pool = strpool_new(1 << 20);
+	const struct timespec moment = {.tv_nsec = 2000000};
+	struct count count = {0};
+	static char buf[8192];
+	struct proc_stat stat = {0};
+	pid_t pid = fork();
+	int dir, thread;
+
+	(void)state;
+	if (!pid) {
+		pthread_t id;
+
+		pthread_create(&id, NULL, live_on, NULL);
+		syscall(SYS_exit, 0); /* of this thread alone */
+	}
+	dir = proc_dir_open(proc, (uint32_t)pid);
+	for (int i = 0; i < 1000 && stat.state != 'Z'; i++) {
+		nanosleep(&moment, NULL);
+		assert_int_equal(proc_dir_stat(dir, &stat), 0);
+	}
+	assert_int_equal(stat.state, 'Z');
+	assert_true(stat.nr_threads > 1);
+	thread = proc_dir_open_thread(proc, dir, (uint32_t)pid);
+	assert_true(thread >= 0);
+	assert_true(proc_dir_maps(thread, buf, sizeof(buf), 1, pool, count_mapping,
+				  &count) > 0);
+	assert_true(count.has_self);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(thread);
+	close(dir);
+	close(proc);
+	strpool_free(pool);
+}
+
+static void long_lines_do_not_end_the_reading(void **state)
+{
+	struct strpool *pool = strpool_new(1 << 20);
+	_cleanup_free_ char *maps = malloc(100000);
+	struct fake_proc fake;
+	struct count count = {0};
+	static char buf[8192];
+	size_t len = 0;
+	int dir;
+
+	(void)state;
+	fake_proc_init(&fake);
+	len += (size_t)sprintf(maps, "1000-2000 r-xp 0 0:0 1 /");
+	memset(maps + len, 'x', 50000);
+	len += 50000;
+	len += (size_t)sprintf(maps + len, "\n3000-4000 r-xp 0 0:0 1 /last");
+	fake_write(maps, len, "%s/maps", fake.proc);
+	dir = open(fake.proc, O_PATH | O_DIRECTORY);
+	assert_int_equal(
+		proc_dir_maps(dir, buf, sizeof(buf), 1, pool, count_mapping, &count),
+		len);
+	assert_int_equal(count.nr, 2);
+	close(dir);
+	fake_proc_deinit(&fake);
+	strpool_free(pool);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stat_lines),
+		cmocka_unit_test(status_lines),
+		cmocka_unit_test(uid_maps),
+		cmocka_unit_test(the_real_proc),
+		cmocka_unit_test(a_directory_dies_with_its_process),
+		cmocka_unit_test(a_thread_tells_when_the_leader_is_gone),
+		cmocka_unit_test(long_lines_do_not_end_the_reading),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,585 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The table, fed by an invented /proc and invented events. */
+#include "process/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake_proc.h"
+
+#define TICK 10000000ull
+#define MS   1000000ull
+#define SEC  1000000000ull
+
+#define EXE_LINE                                               \
+	"00400000-00500000 r-xp 00001000 00:01 11 /bin/fake\n" \
+	"00500000-00600000 rw-p 00000000 00:01 11 /bin/fake\n"
+
+static struct fake_proc fake;
+static struct strpool *pool;
+static struct process_table *table;
+static uint64_t now; /* after the last scan */
+
+static void new_table(size_t max_processes, size_t max_files, size_t max_mappings)
+{
+	struct process_table_config config = {.proc_path = fake.proc,
+					      .max_processes = max_processes,
+					      .max_files = max_files,
+					      .max_mappings = max_mappings};
+
+	process_table_free(table);
+	table = NULL;
+	assert_int_equal(process_table_new(&config, pool, &table, NULL), 0);
+	now = fake_now_ns();
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_proc_init(&fake);
+	pool = strpool_new(1 << 24);
+	new_table(0, 0, 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	process_table_free(table);
+	table = NULL;
+	strpool_free(pool);
+	fake_proc_deinit(&fake);
+	return 0;
+}
+
+static void scan(void)
+{
+	assert_int_equal(process_table_scan(table, NULL, 0, NULL), 0);
+	now = fake_now_ns();
+}
+
+static void event(enum task_event_kind kind, uint64_t time_ns, uint32_t pid,
+		  uint32_t ppid, const char *comm)
+{
+	struct task_event ev = {
+		.kind = kind, .time_ns = time_ns, .pid = pid, .ppid = ppid};
+
+	if (comm)
+		snprintf(ev.comm, sizeof(ev.comm), "%s", comm);
+	process_table_event(table, &ev);
+}
+
+static void event_mmap(uint64_t time_ns, uint32_t pid, uint64_t start, uint64_t end,
+		       const char *path, uint8_t build_id)
+{
+	struct task_event ev = {.kind = TASK_EVENT_MMAP,
+				.time_ns = time_ns,
+				.pid = pid,
+				.start = start,
+				.end = end,
+				.prot = 5,
+				.path = path};
+
+	if (build_id) {
+		ev.build_id[0] = build_id;
+		ev.build_id_len = 20;
+	}
+	process_table_event(table, &ev);
+}
+
+static const char *path_at(const struct process *p, uint64_t ip, uint64_t time_ns)
+{
+	const struct mapping *m;
+
+	return p && maps_find(&p->maps, ip, time_ns, time_ns, &m) == MAPS_FOUND ? m->path
+										: "-";
+}
+
+static const struct mapping *mapping_at(const struct process *p, uint64_t ip)
+{
+	const struct mapping *m = NULL;
+
+	assert_int_equal(maps_find(&p->maps, ip, UINT64_MAX - 1, UINT64_MAX - 1, &m),
+			 MAPS_FOUND);
+	return m;
+}
+
+static uint64_t nr_images(void)
+{
+	struct process_table_stats stats;
+
+	process_table_stats(table, &stats);
+	return stats.nr_processes;
+}
+
+/* ---- scan ---- */
+
+static void scan_reads_identity_and_mappings(void **state)
+{
+	struct process *p;
+
+	(void)state;
+	fake_process_add(&fake, &(struct fake_process){.pid = 100,
+						       .ppid = 1,
+						       .start_ticks = 77,
+						       .comm = "a) S (b\n",
+						       .uid = 1000,
+						       .ns_pid = 5,
+						       .maps = EXE_LINE,
+						       .uid_map = "0 100000 65536\n"});
+	fake_process_add(&fake, &(struct fake_process){.pid = 2, .flags = 0x00200000});
+	fake_process_add(&fake, &(struct fake_process){.pid = 3, .state = 'Z'});
+	fake_mkdir("%s/self", fake.proc);
+	scan();
+	assert_int_equal(nr_images(), 2);
+	p = process_table_first_sample(table, 100, 77 * TICK + 123, 9, now);
+	assert_non_null(p);
+	assert_string_equal(p->comm, "a) S (b\n");
+	assert_int_equal(p->uid, 1000);
+	assert_int_equal(p->gid, 1000);
+	assert_int_equal(p->root_uid, 100000);
+	assert_int_equal(p->ns_tgid, 5);
+	assert_true(p->identified);
+	assert_int_equal(p->exec_id, 9);
+	assert_int_equal(p->start_boottime_ns, 77 * TICK + 123);
+	assert_int_equal(p->from_ns, 0);
+	assert_true(p->until_ns == UINT64_MAX);
+	assert_true(p->root_fd >= 0);
+	assert_int_equal(p->maps.nr, 1);
+	/* It was there before we looked. */
+	assert_string_equal(path_at(p, 0x400000, 1), "/bin/fake");
+	p = process_table_first_sample(table, 2, 0, 0, now);
+	assert_true(p && p->is_kernel_thread);
+}
+
+static void scan_of_targets_takes_descendants(void **state)
+{
+	static const uint32_t parents[][2] = {{10, 1}, {20, 10}, {30, 20}, {15, 30},
+					      {40, 1}, {50, 40}, {1, 0}};
+	uint32_t targets[] = {10}, gone[] = {10, 999};
+	struct error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(parents); i++)
+		fake_process_add(&fake, &(struct fake_process){.pid = parents[i][0],
+							       .ppid = parents[i][1],
+							       .maps = EXE_LINE});
+	assert_int_equal(process_table_scan(table, gone, 2, &err), -ESRCH);
+	assert_non_null(strstr(err.text, "999"));
+	assert_int_equal(process_table_scan(table, targets, 1, NULL), 0);
+	now = fake_now_ns();
+	assert_int_equal(nr_images(), 4); /* 10, 20, 30, 15 */
+
+	/* Strangers are of no interest from now on, descendants are. */
+	event(TASK_EVENT_FORK, now, 60, 40, NULL);
+	event(TASK_EVENT_EXEC, now, 61, 0, "x");
+	event_mmap(now, 62, 0x1000, 0x2000, "/x", 0);
+	assert_int_equal(nr_images(), 4);
+	event(TASK_EVENT_FORK, now, 63, 15, NULL);
+	assert_int_equal(nr_images(), 5);
+}
+
+static void dead_leader_is_read_from_its_thread(void **state)
+{
+	struct fake_process p = {
+		.pid = 100, .start_ticks = 5, .state = 'Z', .nr_threads = 3, .uid = 7};
+	struct process *found;
+	char dir[128];
+
+	(void)state;
+	fake_process_add(&fake, &p);
+	snprintf(dir, sizeof(dir), "%s/100/task/102", fake.proc);
+	fake_mkdir("%s", dir);
+	p.maps = EXE_LINE;
+	fake_process_files(dir, 102, 100, 'S', &p);
+	scan();
+	found = process_table_first_sample(table, 100, 5 * TICK, 1, now);
+	assert_non_null(found);
+	assert_true(found->exited);
+	assert_string_equal(path_at(found, 0x400000, now), "/bin/fake");
+	assert_int_equal(found->uid, 7);
+	/* It is still sampled, whatever the exit says. */
+	assert_ptr_equal(process_table_find(table, 100, 5 * TICK, 1, now, now + SEC),
+			 found);
+}
+
+/* ---- events ---- */
+
+static void fork_exec_mmap_exit(void **state)
+{
+	struct process *shell, *child, *command;
+
+	(void)state;
+	fake_process_add(&fake, &(struct fake_process){
+					.pid = 100, .comm = "sh", .maps = EXE_LINE});
+	scan();
+	event(TASK_EVENT_FORK, now + 10, 200, 100, NULL);
+	event_mmap(now + 15, 200, 0x7000, 0x8000, "/lib/pre.so", 0);
+	event(TASK_EVENT_EXEC, now + 20, 200, 0, "cmd");
+	event_mmap(now + 21, 200, 0x400000, 0x500000, "/bin/cmd", 1);
+	event(TASK_EVENT_COMM, now + 25, 200, 0, "renamed");
+	event(TASK_EVENT_EXIT, now + 30, 200, 0, NULL);
+
+	/* Samples name them after the fact; start times come from the fork event. */
+	child = process_table_find(table, 200, 0, 1, now + 12, now + 18);
+	assert_null(child); /* a process that started at boot is another one */
+	child = process_table_at(table, 1);
+	assert_int_equal(child->tgid, 200);
+	assert_int_equal(child->from_ns, now + 10);
+	assert_int_equal(child->until_ns, now + 20);
+	assert_false(child->exited);
+	assert_string_equal(child->comm, "sh");
+	assert_string_equal(path_at(child, 0x400000, now + 12), "/bin/fake");
+	assert_string_equal(path_at(child, 0x7000, now + 16), "/lib/pre.so");
+	assert_string_equal(path_at(child, 0x7000, now + 14), "-");
+	command = process_table_at(table, 2);
+	assert_int_equal(command->from_ns, now + 20);
+	assert_int_equal(command->until_ns, now + 30);
+	assert_true(command->exited);
+	assert_string_equal(command->comm, "renamed");
+	assert_string_equal(path_at(command, 0x400000, now + 25), "/bin/cmd");
+	assert_string_equal(path_at(command, 0x7000, now + 25), "-");
+	assert_int_equal(command->uid, child->uid);
+	assert_true(command->root_fd >= 0 && command->root_fd == child->root_fd);
+	shell = process_table_at(table, 0);
+	assert_string_equal(shell->comm, "sh");
+	assert_string_equal(path_at(shell, 0x7000, now + 25), "-");
+}
+
+static uint64_t boottime_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * SEC
+	+(uint64_t)ts.tv_nsec;
+}
+
+static void samples_find_their_image_by_time_then_by_name(void **state)
+{
+	uint64_t start;
+	struct process *forked, *execed;
+
+	(void)state;
+	now = fake_now_ns();
+	start = boottime_now();
+	event(TASK_EVENT_FORK, now + 10, 200, 1, NULL);
+	event(TASK_EVENT_EXEC, now + 1 * SEC, 200, 0, "x");
+	event(TASK_EVENT_EXIT, now + 2 * SEC, 200, 0, NULL);
+	event(TASK_EVENT_FORK, now + 3 * SEC, 200, 1, NULL);
+
+	forked = process_table_find(table, 200, start, 4, now + 20, now + 30);
+	assert_int_equal(forked->from_ns, now + 10);
+	execed = process_table_find(table, 200, start, 5, now + SEC + 1, now + SEC + 2);
+	assert_int_equal(execed->from_ns, now + SEC);
+	assert_ptr_not_equal(forked, execed);
+	/* Now by name alone, also with a thread that lived longer than the leader. */
+	assert_ptr_equal(process_table_find(table, 200, start, 4, 0, 0), forked);
+	assert_ptr_equal(
+		process_table_find(table, 200, start, 5, now + 4 * SEC, now + 5 * SEC),
+		execed);
+	/* The number was used again, and that start time is not the old one's. */
+	assert_null(
+		process_table_find(table, 200, start, 6, now + 4 * SEC, now + 4 * SEC));
+	forked = process_table_find(table, 200, start + 3 * SEC, 4, now + 4 * SEC,
+				    now + 4 * SEC);
+	assert_int_equal(forked->from_ns, now + 3 * SEC);
+	/* Before anything of this number. */
+	assert_null(process_table_find(table, 200, start - SEC, 4, now, now + 1));
+	assert_null(process_table_find(table, 201, start, 4, now, now));
+}
+
+static void a_tick_inside_exec_does_not_confuse(void **state)
+{
+	uint64_t start = boottime_now();
+	struct process *old, *new;
+
+	(void)state;
+	now = fake_now_ns();
+	event(TASK_EVENT_FORK, now + 10, 200, 1, NULL);
+	event(TASK_EVENT_EXEC, now + 20 * MS, 200, 0, "x");
+	/* The kernel has reported exec, but not yet counted it. */
+	new = process_table_first_sample(table, 200, start, 1, now + 20 * MS + 5);
+	assert_int_equal(new->from_ns, now + 20 * MS);
+	assert_ptr_equal(process_table_first_sample(table, 200, start, 2, now + 25 * MS),
+			 new);
+	assert_int_equal(new->exec_id, 2);
+	old = process_table_find(table, 200, start, 1, now + 11, now + 12);
+	assert_int_equal(old->from_ns, now + 10);
+	/* And a number that is older than all that is known belongs to nobody. */
+	assert_null(process_table_first_sample(table, 200, start, 0, now + 30 * MS));
+}
+
+static void a_lost_exec_is_seen_by_the_sample(void **state)
+{
+	struct fake_process fp = {.pid = 100, .start_ticks = 5, .maps = EXE_LINE};
+	struct process *old, *new;
+
+	(void)state;
+	fake_process_add(&fake, &fp);
+	scan();
+	old = process_table_first_sample(table, 100, 5 * TICK, 1, now);
+	fp.maps = "7000-8000 r-xp 0 0:1 5 /bin/next\n";
+	fake_process_add(&fake, &fp);
+	new = process_table_first_sample(table, 100, 5 * TICK, 2, now + 50 * MS);
+	assert_ptr_not_equal(old, new);
+	assert_string_equal(path_at(new, 0x7000, now + 60 * MS), "/bin/next");
+	assert_string_equal(path_at(new, 0x400000, now + 60 * MS), "-");
+	assert_string_equal(path_at(old, 0x400000, now), "/bin/fake");
+	/* It was not lost, only late: still two images. */
+	event(TASK_EVENT_EXEC, now + 40 * MS, 100, 0, "late");
+	assert_int_equal(nr_images(), 2);
+	assert_int_equal(new->from_ns, now + 40 * MS);
+}
+
+static void events_older_than_the_scan_double_nothing(void **state)
+{
+	uint64_t before = fake_now_ns(), start = boottime_now();
+	struct process *p;
+
+	(void)state;
+	fake_process_add(&fake, &(struct fake_process){.pid = 200,
+						       .start_ticks = start / TICK,
+						       .comm = "new",
+						       .maps = EXE_LINE});
+	scan();
+	/* An earlier life of the number, then this one; all before the scan. */
+	event(TASK_EVENT_FORK, before - 9 * SEC, 200, 1, NULL);
+	event(TASK_EVENT_EXIT, before - 8 * SEC, 200, 0, NULL);
+	event(TASK_EVENT_FORK, before - 20, 200, 1, NULL);
+	event(TASK_EVENT_EXEC, before - 10, 200, 0, "older");
+	event_mmap(before - 9, 200, 0x400000, 0x500000, "/bin/fake", 0);
+	event_mmap(before - 8, 200, 0x9000, 0xa000, "/lib/unmapped-since", 0);
+	event(TASK_EVENT_COMM, before - 7, 200, 0, "older");
+	assert_int_equal(nr_images(), 1);
+	p = process_table_find(table, 200, start, 1, now, now);
+	assert_non_null(p);
+	assert_int_equal(p->from_ns, before - 10);
+	assert_false(p->exited);
+	assert_string_equal(p->comm, "new");
+	assert_int_equal(p->maps.nr, 1);
+
+	/* A fork is reported a moment after the process can be seen. */
+	fake_process_add(&fake,
+			 &(struct fake_process){.pid = 300,
+						.start_ticks = boottime_now() / TICK,
+						.maps = EXE_LINE});
+	scan();
+	event(TASK_EVENT_FORK, now + 1, 300, 200, NULL);
+	assert_int_equal(nr_images(), 2);
+	/* But this one is of another process: the first one's exit was lost. */
+	event(TASK_EVENT_FORK, now + 5 * SEC, 300, 200, NULL);
+	assert_int_equal(nr_images(), 3);
+}
+
+static void an_old_mmap_event_still_tells_the_build_id(void **state)
+{
+	uint64_t before = fake_now_ns();
+	struct task_event ev = {.kind = TASK_EVENT_MMAP,
+				.time_ns = before,
+				.pid = 200,
+				.start = 0x400000,
+				.end = 0x500000,
+				.file_off = 0x1000,
+				.prot = 5,
+				.build_id = {0xab},
+				.build_id_len = 20,
+				.path = "/bin/fake"};
+
+	(void)state;
+	fake_process_add(&fake, &(struct fake_process){.pid = 200, .maps = EXE_LINE});
+	scan();
+	process_table_event(table, &ev);
+	assert_int_equal(mapping_at(process_table_at(table, 0), 0x400000)->build_id[0],
+			 0xab);
+	ev.prot = 1; /* not executable: nothing to know */
+	ev.time_ns = now + 1;
+	ev.start = 0x10000;
+	ev.end = 0x20000;
+	process_table_event(table, &ev);
+	assert_int_equal(process_table_at(table, 0)->maps.nr, 1);
+}
+
+static void maps_read_too_late_go_to_the_next_image(void **state)
+{
+	uint64_t sampled, start = boottime_now();
+	struct process *old, *new;
+
+	(void)state;
+	sampled = fake_now_ns();
+	/* Unknown process: sampled, execs, and only then we read it. */
+	fake_process_add(&fake, &(struct fake_process){.pid = 200,
+						       .start_ticks = start / TICK,
+						       .maps = EXE_LINE});
+	old = process_table_first_sample(table, 200, start, 1, sampled);
+	assert_int_equal(old->maps.nr, 1);
+	event(TASK_EVENT_EXEC, sampled + 1, 200, 0, "x");
+	new = process_table_find(table, 200, start, 2, sampled + 2, sampled + 3);
+	assert_ptr_not_equal(old, new);
+	assert_string_equal(path_at(new, 0x400000, sampled + 5), "/bin/fake");
+	assert_string_equal(path_at(old, 0x400000, sampled), "-");
+}
+
+static void lost_events_are_made_good(void **state)
+{
+	struct fake_process fp = {.pid = 100, .start_ticks = 5, .maps = EXE_LINE};
+	struct process_table_stats stats;
+	struct task_event lost = {.kind = TASK_EVENT_LOST, .nr_lost = 12};
+	struct process *p;
+
+	(void)state;
+	fake_process_add(&fake, &fp);
+	fp.pid = 101;
+	fake_process_add(&fake, &fp);
+	scan();
+	p = process_table_first_sample(table, 100, 5 * TICK, 1, now);
+	fp.pid = 100;
+	fp.maps = EXE_LINE "a000-b000 r-xp 0 0:1 6 /lib/late.so\n";
+	fake_process_add(&fake, &fp);
+	assert_string_equal(path_at(p, 0xa000, now + SEC), "-");
+	lost.time_ns = now + 1;
+	process_table_event(table, &lost);
+	process_table_event(table, &lost);
+	assert_ptr_equal(process_table_find(table, 100, 5 * TICK, 1, now, now), p);
+	assert_string_equal(path_at(p, 0xa000, now + SEC), "/lib/late.so");
+	assert_int_equal(p->maps.nr, 2);
+	process_table_find(table, 100, 5 * TICK, 1, now, now);
+	process_table_stats(table, &stats);
+	assert_int_equal(stats.nr_lost_events, 24);
+	assert_int_equal(stats.nr_rereads, 1); /* once, and only the sampled one */
+
+	/* The exit of an unsampled one may have been lost too. */
+	fake_process_remove(&fake, 101);
+	process_table_expire(table, now + SEC);
+	process_table_expire(table, now + 20 * SEC);
+	assert_int_equal(nr_images(), 1);
+}
+
+/* ---- unknown, reused, expired, too many ---- */
+
+static void an_unknown_process_is_read_if_it_is_the_one(void **state)
+{
+	struct process *p;
+
+	(void)state;
+	fake_process_add(&fake, &(struct fake_process){
+					.pid = 300, .start_ticks = 50, .maps = EXE_LINE});
+	assert_null(process_table_first_sample(table, 300, 51 * TICK, 1, now));
+	assert_null(process_table_first_sample(table, 301, 50 * TICK, 1, now));
+	assert_int_equal(nr_images(), 0);
+	p = process_table_first_sample(table, 300, 50 * TICK + 9999999, 1, now);
+	assert_string_equal(path_at(p, 0x400000, now), "/bin/fake");
+	/* The number is another process by now. */
+	fake_process_add(&fake, &(struct fake_process){.pid = 300,
+						       .start_ticks = 90,
+						       .maps = "1000-2000 r-xp 0 0:1 1 "
+							       "/bin/other\n"});
+	assert_ptr_equal(
+		process_table_first_sample(table, 300, 50 * TICK + 9999999, 1, now), p);
+	assert_null(process_table_first_sample(table, 300, 70 * TICK, 1, now));
+	p = process_table_first_sample(table, 300, 90 * TICK, 1, fake_now_ns());
+	assert_non_null(p);
+	assert_string_equal(path_at(p, 0x1000, fake_now_ns()), "/bin/other");
+	assert_string_equal(path_at(p, 0x400000, fake_now_ns()), "-");
+	assert_int_equal(nr_images(), 2);
+}
+
+static void expire_forgets_what_was_never_sampled(void **state)
+{
+	uint64_t start = boottime_now();
+	struct process *sampled;
+
+	(void)state;
+	now = fake_now_ns();
+	for (uint32_t i = 0; i < 100; i++) {
+		event(TASK_EVENT_FORK, now + i, 1000 + i % 10, 1, NULL);
+		event(TASK_EVENT_EXEC, now + i, 1000 + i % 10, 0, "x");
+		event(TASK_EVENT_EXIT, now + i, 1000 + i % 10, 0, NULL);
+	}
+	event(TASK_EVENT_FORK, now + 200, 5000, 1, NULL);
+	assert_int_equal(nr_images(), 201);
+	sampled = process_table_find(table, 1003, start, 1, now + 53, now + 53);
+	assert_non_null(sampled);
+	process_table_expire(table, now + 9 * SEC);
+	assert_int_equal(nr_images(), 201);
+	process_table_expire(table, now + 10 * SEC + 200);
+	assert_int_equal(nr_images(), 2);
+	assert_ptr_equal(process_table_find(table, 1003, start, 1, 0, 0), sampled);
+	assert_ptr_equal(process_table_at(table, sampled->id), sampled);
+	/* Ids are used again, chains hold. */
+	event(TASK_EVENT_FORK, now + 11 * SEC, 1003, 1, NULL);
+	event(TASK_EVENT_FORK, now + 11 * SEC, 1004, 1, NULL);
+	assert_int_equal(nr_images(), 4);
+	assert_ptr_equal(process_table_find(table, 1003, start, 1, 0, 0), sampled);
+	assert_non_null(process_table_find(table, 1003, start + 11 * SEC, 1,
+					   now + 11 * SEC, now + 11 * SEC));
+}
+
+static void limits_are_counted(void **state)
+{
+	struct process_table_stats stats;
+
+	(void)state;
+	new_table(10, 0, 12);
+	for (uint32_t i = 0; i < 15; i++)
+		event(TASK_EVENT_FORK, now + i, 100 + i, 1, NULL);
+	for (uint64_t i = 0; i < 20; i++)
+		event_mmap(now + 50 + i, 100, i * 0x2000, i * 0x2000 + 0x1000, "/x", 0);
+	process_table_stats(table, &stats);
+	assert_int_equal(stats.nr_processes, 10);
+	assert_int_equal(stats.nr_dropped, 5);
+	assert_int_equal(stats.nr_mappings, 12);
+	assert_int_equal(stats.nr_mappings_dropped, 8);
+	/* What was dropped stays counted when its image is gone. */
+	for (uint32_t i = 0; i < 15; i++)
+		event(TASK_EVENT_EXIT, now + 100, 100 + i, 1, NULL);
+	process_table_expire(table, now + 20 * SEC);
+	process_table_stats(table, &stats);
+	assert_int_equal(stats.nr_processes, 0);
+	assert_int_equal(stats.nr_mappings, 0);
+	assert_int_equal(stats.nr_mappings_dropped, 8);
+	event(TASK_EVENT_FORK, now + 21 * SEC, 100, 1, NULL);
+	assert_int_equal(nr_images(), 1);
+}
+
+static void no_proc_is_said(void **state)
+{
+	struct process_table_config config = {.proc_path = "/nonexistent"};
+	struct process_table *none = NULL;
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(process_table_new(&config, pool, &none, &err), -ENOENT);
+	assert_null(none);
+	assert_int_equal(err.exit_code, EXIT_SYSTEM);
+	assert_non_null(strstr(err.text, "/nonexistent"));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(scan_reads_identity_and_mappings),
+		TEST(scan_of_targets_takes_descendants),
+		TEST(dead_leader_is_read_from_its_thread),
+		TEST(fork_exec_mmap_exit),
+		TEST(samples_find_their_image_by_time_then_by_name),
+		TEST(a_tick_inside_exec_does_not_confuse),
+		TEST(a_lost_exec_is_seen_by_the_sample),
+		TEST(events_older_than_the_scan_double_nothing),
+		TEST(an_old_mmap_event_still_tells_the_build_id),
+		TEST(maps_read_too_late_go_to_the_next_image),
+		TEST(lost_events_are_made_good),
+		TEST(an_unknown_process_is_read_if_it_is_the_one),
+		TEST(expire_forgets_what_was_never_sampled),
+		TEST(limits_are_counted),
+		TEST(no_proc_is_said),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
