@@ -492,7 +492,7 @@ static void test_crashes(void **state)
 
 static void test_memory_limit(void **state)
 {
-	_cleanup_(worker_freep) struct worker *w = make();
+	_cleanup_(worker_freep) struct worker *w = NULL;
 	struct wire_reader reply;
 	int code = 0;
 
@@ -501,6 +501,7 @@ static void test_memory_limit(void **state)
 	print_message("memory is not limited under AddressSanitizer\n");
 	skip();
 #endif
+	w = make();
 	assert_int_equal(worker_call(w, OP_ALLOCATE, NULL, 0, NULL, 0, NULL, NULL,
 				     PATIENCE_MS, &reply, &code),
 			 WORKER_FAILED);
