@@ -290,7 +290,9 @@ static void test_check_output(void **state)
 	(void)state;
 	assert_int_equal(io_check_output(in_dir("later"), &err), 0);
 	assert_int_equal(io_check_output(in_dir("victim"), &err), 0);
+	assert_int_equal(chdir(dir), 0);
 	assert_int_equal(io_check_output("relative", &err), 0);
+	assert_int_equal(chdir("/"), 0);
 	assert_int_not_equal(access(in_dir("later"), F_OK), 0); /* made nothing */
 }
 
