@@ -2,6 +2,7 @@
 #include "worker/message.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +44,12 @@ static int wait_for(int socket, short events, uint64_t deadline_ns)
 		int timeout_ms = -1, rc;
 
 		if (deadline_ns != UINT64_MAX) {
+			uint64_t left_ms;
+
 			if (now >= deadline_ns)
 				return -ETIMEDOUT;
-			timeout_ms = (int)((deadline_ns - now) / 1000000 + 1);
+			left_ms = (deadline_ns - now) / 1000000 + 1;
+			timeout_ms = left_ms < INT_MAX ? (int)left_ms : INT_MAX;
 		}
 		rc = poll(&p, 1, timeout_ms);
 		if (rc > 0)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,12 +24,17 @@
 #define DEFAULT_CPU_SECONDS 600
 #define CALLS_PER_CHILD     512 /* then a fresh one: RLIMIT_CPU is for its whole life */
 #define MAX_NEEDS           4096 /* of one call */
+#define MAX_STUCK           16 /* children that SIGKILL did not end: then no more */
+#define KILL_WAIT_MS        500
+#define MAX_ERRNO           4095
 
 struct worker {
 	struct worker_config config;
 	pid_t pid; /* 0: no child */
 	int socket;
 	unsigned int nr_calls; /* of this child */
+	pid_t stuck[MAX_STUCK]; /* killed, but the kernel waits for something in them */
+	size_t nr_stuck;
 	struct message reply;
 	struct worker_stats stats;
 };
@@ -49,20 +55,55 @@ int worker_new(const struct worker_config *config, struct worker **ret, struct e
 	return 0;
 }
 
-/* SIGKILL ends it whatever it does, so the wait is short. */
-static void stop_child(struct worker *w)
+/* Takes the dead child's time. Return: false while it lives. */
+static bool reap(struct worker *w, pid_t pid)
 {
 	struct rusage usage;
+	pid_t got = wait4(pid, NULL, WNOHANG, &usage);
 
-	if (!w->pid)
-		return;
-	kill(w->pid, SIGKILL);
-	if (wait4(w->pid, NULL, 0, &usage) == w->pid)
+	if (got == pid)
 		w->stats.cpu_ns +=
 			(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) *
 				1000000000ULL +
 			(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
 				1000ULL;
+	return got != 0;
+}
+
+static void reap_stuck(struct worker *w)
+{
+	for (size_t i = w->nr_stuck; i-- > 0;)
+		if (reap(w, w->stuck[i]))
+			w->stuck[i] = w->stuck[--w->nr_stuck];
+}
+
+/*
+ * A read of a file whose server (FUSE, NFS) does not answer outlives SIGKILL.
+ * Who serves it may be a stranger, so the wait has an end.
+ */
+static void wait_for_death(struct worker *w)
+{
+	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, w->pid, 0);
+	struct pollfd p = {.fd = pidfd, .events = POLLIN};
+	uint64_t end_ns = message_clock_ns() + KILL_WAIT_MS * 1000000ULL;
+
+	while (!reap(w, w->pid)) {
+		if (message_clock_ns() >= end_ns) {
+			w->stuck[w->nr_stuck++] = w->pid;
+			w->stats.nr_stuck++;
+			return;
+		}
+		poll(&p, 1, pidfd < 0 ? 1 : 10);
+	}
+}
+
+/* There is room in w->stuck: with it full no child is started. */
+static void stop_child(struct worker *w)
+{
+	if (!w->pid)
+		return;
+	kill(w->pid, SIGKILL);
+	wait_for_death(w);
 	close(w->socket);
 	w->pid = 0;
 	w->socket = -1;
@@ -74,6 +115,7 @@ void worker_free(struct worker *w)
 	if (!w)
 		return;
 	stop_child(w);
+	reap_stuck(w);
 	message_deinit(&w->reply);
 	free(w);
 }
@@ -85,15 +127,24 @@ void worker_free(struct worker *w)
 _Noreturn static void become_worker(int socket, int exe, char **argv)
 {
 	char *no_environ[] = {NULL};
-	int null = open("/dev/null", O_RDWR);
+	sigset_t all;
+	int null;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (int fd = 0; fd < 3; fd++)
-		dup2(null, fd);
-	/* Out of the way of each other, then to where worker_main() expects it. */
-	socket = fcntl(socket, F_DUPFD, 64);
-	exe = fcntl(exe, F_DUPFD_CLOEXEC, 64);
-	if (socket < 0 || exe < 0 || dup2(socket, SERVE_SOCKET_FD) < 0)
+	/* Ctrl-C is for the collector, which still wants its answers. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	/* Out of the way of 0 to 3, which are free where we were started without them. */
+	socket = fcntl(socket, F_DUPFD_CLOEXEC, SERVE_SOCKET_FD + 1);
+	exe = fcntl(exe, F_DUPFD_CLOEXEC, socket + 1);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (socket < 0 || exe < 0 || null < 0)
+		_exit(1);
+	null = fcntl(null, F_DUPFD_CLOEXEC, exe + 1);
+	for (int fd = 0; fd < SERVE_SOCKET_FD; fd++)
+		if (dup2(null, fd) < 0)
+			_exit(1);
+	if (dup2(socket, SERVE_SOCKET_FD) < 0)
 		_exit(1);
 	/* 5.9; every other descriptor of ours is O_CLOEXEC, so this is a second lock. */
 	syscall(SYS_close_range, SERVE_SOCKET_FD + 1, (unsigned int)exe - 1, 0);
@@ -107,22 +158,27 @@ static int start_child(struct worker *w)
 	_cleanup_close_ int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	char data_bytes[32], cpu_seconds[32];
 	char *argv[] = {(char *)WORKER_ARGV0, data_bytes, cpu_seconds, NULL};
-	int sockets[2];
+	int sockets[2], rc;
+	pid_t pid;
 
+	reap_stuck(w);
+	if (w->nr_stuck == MAX_STUCK)
+		return -EBUSY;
 	if (exe < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets))
 		return -errno;
 	snprintf(data_bytes, sizeof(data_bytes), "%llu",
 		 (unsigned long long)w->config.max_data_bytes);
 	snprintf(cpu_seconds, sizeof(cpu_seconds), "%u", w->config.cpu_seconds);
-	w->pid = fork();
-	if (w->pid == 0)
+	pid = fork();
+	if (pid == 0)
 		become_worker(sockets[1], exe, argv);
+	rc = pid < 0 ? -errno : 0;
 	close(sockets[1]);
-	if (w->pid < 0) {
-		w->pid = 0;
+	if (rc) {
 		close(sockets[0]);
-		return -errno;
+		return rc;
 	}
+	w->pid = pid;
 	w->socket = sockets[0];
 	w->stats.nr_starts++;
 	return 0;
@@ -182,6 +238,33 @@ static int converse(struct worker *w, worker_need_fn need, void *need_ctx,
 	}
 }
 
+/* The request as a whole, to a child that lives. */
+static int send_request(struct worker *w, uint32_t op, const void *request, size_t len,
+			const int *fds, size_t nr_fds, uint64_t deadline_ns)
+{
+	int rc = -EPIPE;
+
+	if (w->nr_calls >= CALLS_PER_CHILD)
+		stop_child(w);
+	if (w->pid) {
+		w->nr_calls++;
+		rc = message_send(w->socket, MESSAGE_REQUEST, op, request, len, fds,
+				  nr_fds, deadline_ns);
+	}
+	if (rc != -EPIPE)
+		return rc;
+	/* None yet, or it died idle: that is not this request's doing. */
+	stop_child(w);
+	rc = start_child(w);
+	if (rc) {
+		log_debug("cannot start a worker: %s", strerror(-rc));
+		return rc;
+	}
+	w->nr_calls++;
+	return message_send(w->socket, MESSAGE_REQUEST, op, request, len, fds, nr_fds,
+			    deadline_ns);
+}
+
 enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
 			       size_t len, const int *fds, size_t nr_fds,
 			       worker_need_fn need, void *need_ctx,
@@ -194,24 +277,24 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 
 	w->stats.nr_calls++;
 	message_deinit(&w->reply);
-	if (w->nr_calls >= CALLS_PER_CHILD)
-		stop_child(w);
-	rc = w->pid ? 0 : start_child(w);
-	if (rc) {
-		log_debug("cannot start a worker: %s", strerror(-rc));
-		return WORKER_CANNOT_START;
+	if (len > WORKER_MAX_REQUEST_BYTES || nr_fds > WORKER_MAX_FDS) {
+		if (ret_error)
+			*ret_error = -E2BIG;
+		return WORKER_FAILED;
 	}
-	w->nr_calls++;
-	rc = message_send(w->socket, MESSAGE_REQUEST, op, request, len, fds, nr_fds,
-			  deadline_ns);
+	rc = send_request(w, op, request, len, fds, nr_fds, deadline_ns);
+	if (rc && !w->pid)
+		return WORKER_CANNOT_START;
 	if (!rc)
 		rc = converse(w, need, need_ctx, deadline_ns);
 	if (rc)
 		return failure(w, rc);
 	memcpy(&code, w->reply.data, sizeof(code));
+	if (code > MAX_ERRNO)
+		return failure(w, -EBADMSG);
 	if (code) {
 		if (ret_error)
-			*ret_error = -(int)(code & 0xfff);
+			*ret_error = -(int)code;
 		return WORKER_FAILED;
 	}
 	*ret = (struct wire_reader){.data = w->reply.data + sizeof(code),

@@ -62,7 +62,7 @@ struct worker_config {
 
 enum worker_answer {
 	WORKER_OK,
-	WORKER_FAILED, /* the op returned an error: @ret_error */
+	WORKER_FAILED, /* the op returned an error, or -E2BIG: not sent: @ret_error */
 	WORKER_DIED, /* crashed or was killed by a limit; a fresh one will start */
 	WORKER_DEADLINE, /* did not answer in time and was killed */
 	WORKER_BAD_REPLY, /* sent what is not a reply, or too much of it; was killed */
@@ -71,6 +71,7 @@ enum worker_answer {
 
 struct worker_stats {
 	uint64_t nr_calls, nr_starts, nr_died, nr_deadline, nr_bad_reply;
+	uint64_t nr_stuck; /* killed, but not dead within half a second */
 	uint64_t cpu_ns; /* user and system time of all children so far */
 };
 
