@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "worker/message.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NS_PER_MS 1000000
+
+/* Room for one descriptor more than allowed, so that a surplus is seen and closed. */
+union control {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE((WORKER_MAX_FDS + 1) * sizeof(int))];
+};
+
+int64_t message_clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+void message_fds_close(struct message_fds *fds)
+{
+	for (size_t i = 0; i < fds->nr; i++)
+		close(fds->fd[i]);
+	fds->nr = 0;
+}
+
+/* Waits until the socket can move bytes. Only with a deadline: a worker may not poll. */
+static int wait_for(int sock, short events, int64_t deadline_ns)
+{
+	struct pollfd pfd = {.fd = sock, .events = events};
+
+	for (;;) {
+		int64_t left_ms = (deadline_ns - message_clock_ns()) / NS_PER_MS;
+		int rc;
+
+		if (left_ms < 0)
+			return -ETIMEDOUT;
+		/* Rounded up, or the last millisecond would be spent spinning. */
+		rc = poll(&pfd, 1, left_ms < 3600000 ? (int)left_ms + 1 : 3600000);
+		if (rc > 0)
+			return 0;
+		if (rc < 0 && errno != EINTR)
+			return -errno;
+	}
+}
+
+static int nonblocking(int64_t deadline_ns)
+{
+	return deadline_ns == MESSAGE_NO_DEADLINE ? 0 : MSG_DONTWAIT;
+}
+
+static void attach_fds(struct msghdr *msg, union control *control, const int *fds,
+		       size_t nr)
+{
+	struct cmsghdr *c;
+
+	memset(control, 0, sizeof(*control));
+	msg->msg_control = control;
+	msg->msg_controllen = CMSG_SPACE(nr * sizeof(int));
+	c = CMSG_FIRSTHDR(msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(nr * sizeof(int));
+	memcpy(CMSG_DATA(c), fds, nr * sizeof(int));
+}
+
+int message_send(int sock, const struct message *m, const void *payload, const int *fds,
+		 int64_t deadline_ns)
+{
+	union control control;
+	size_t sent = 0, total = sizeof(*m) + m->len;
+
+	if (m->nr_fds > WORKER_MAX_FDS)
+		return -EINVAL;
+	while (sent < total) {
+		struct iovec iov[2] = {{.iov_base = (char *)m, .iov_len = sizeof(*m)},
+				       {.iov_base = (char *)payload, .iov_len = m->len}};
+		struct msghdr msg = {.msg_iov = iov, .msg_iovlen = m->len ? 2 : 1};
+		size_t skip = sent < sizeof(*m) ? sent : sizeof(*m);
+		ssize_t n;
+		int rc;
+
+		iov[0].iov_base = (char *)m + skip;
+		iov[0].iov_len -= skip;
+		if (m->len) {
+			iov[1].iov_base = (char *)payload + (sent - skip);
+			iov[1].iov_len -= sent - skip;
+		}
+		/* Once: descriptors travel with the first byte. */
+		if (!sent && m->nr_fds)
+			attach_fds(&msg, &control, fds, m->nr_fds);
+		n = sendmsg(sock, &msg, MSG_NOSIGNAL | nonblocking(deadline_ns));
+		if (n >= 0) {
+			sent += (size_t)n;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		if (errno == ECONNRESET)
+			return -EPIPE;
+		if (errno != EAGAIN)
+			return -errno;
+		rc = wait_for(sock, POLLOUT, deadline_ns);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Keeps what is wanted of the descriptors in @msg and closes the rest. */
+static void collect_fds(struct msghdr *msg, struct message_fds *fds)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		size_t nr;
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		nr = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		for (size_t i = 0; i < nr; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			if (fds->nr < WORKER_MAX_FDS)
+				fds->fd[fds->nr++] = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+/*
+ * Receives exactly @len bytes. Without @fds no room for control data is given,
+ * and the kernel drops descriptors that were sent instead of installing them.
+ */
+static int recv_exact(int sock, void *buf, size_t len, struct message_fds *fds,
+		      int64_t deadline_ns)
+{
+	size_t got = 0;
+
+	while (got < len) {
+		struct iovec iov = {.iov_base = (char *)buf + got, .iov_len = len - got};
+		struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+		union control control;
+		ssize_t n;
+		int rc;
+
+		if (fds) {
+			msg.msg_control = &control;
+			msg.msg_controllen = sizeof(control);
+		}
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC | nonblocking(deadline_ns));
+		if (n >= 0 && fds)
+			collect_fds(&msg, fds);
+		if (n > 0) {
+			got += (size_t)n;
+			continue;
+		}
+		if (!n)
+			return got ? -EPIPE : -ENODATA;
+		if (errno == EINTR)
+			continue;
+		if (errno == ECONNRESET)
+			return -EPIPE;
+		if (errno != EAGAIN)
+			return -errno;
+		rc = wait_for(sock, POLLIN, deadline_ns);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int message_recv(int sock, struct message *ret, struct message_fds *fds,
+		 int64_t deadline_ns)
+{
+	struct message m;
+	int rc;
+
+	if (fds)
+		fds->nr = 0;
+	rc = recv_exact(sock, &m, sizeof(m), fds, deadline_ns);
+	if (rc)
+		return rc;
+	if (m.nr_fds > WORKER_MAX_FDS)
+		return -EBADMSG;
+	*ret = m;
+	return 0;
+}
+
+int message_recv_payload(int sock, void *buf, size_t len, int64_t deadline_ns)
+{
+	int rc = recv_exact(sock, buf, len, NULL, deadline_ns);
+
+	return rc == -ENODATA ? -EPIPE : rc;
+}

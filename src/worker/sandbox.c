@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The order matters: limits while we may still write files, landlock and seccomp
+ * after no_new_privs, the parent-death signal and "not dumpable" after the change
+ * of the uid (which resets both, see commit_creds() in the kernel), and seccomp
+ * last, because it forbids everything above.
+ */
+#include "worker/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "worker/syscall_filter.h"
+
+#define NOBODY 65534
+
+/*
+ * Kept small: the stack is not part of RLIMIT_DATA, and deep recursion on hostile
+ * names (demangling) shall end in a fault.
+ */
+#define MAX_STACK_BYTES (8u << 20)
+
+/*
+ * Landlock by its numbers (linux/landlock.h): build machines have headers of any
+ * age. Every kernel that has a call of landlock has this number for it.
+ */
+#define SYS_LANDLOCK_CREATE_RULESET    444
+#define SYS_LANDLOCK_RESTRICT_SELF     446
+#define LANDLOCK_QUERY_VERSION         1u
+#define LANDLOCK_ABI_1_FS              0x1fffULL /* execute to make_sym */
+#define LANDLOCK_ABI_2_REFER           (1ULL << 13)
+#define LANDLOCK_ABI_3_TRUNCATE        (1ULL << 14)
+#define LANDLOCK_ABI_5_IOCTL_DEV       (1ULL << 15)
+#define LANDLOCK_ABI_4_TCP             0x3ULL /* bind, connect */
+#define LANDLOCK_ABI_6_SOCKET_AND_KILL 0x3ULL /* abstract sockets, signals */
+
+struct landlock_ruleset {
+	uint64_t handled_access_fs;
+	uint64_t handled_access_net;
+	uint64_t scoped;
+};
+
+/* The profiler and what it profiles matter more: this child shall go first. */
+static void volunteer_for_oom(void)
+{
+	_cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return; /* no /proc: the worker works without */
+	n = write(fd, "1000", 4);
+	(void)n; /* raising it needs no right; if refused, the default is as before */
+}
+
+static int set_limit(__rlimit_resource_t resource, uint64_t value)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit))
+		return -errno;
+	/* Hard limits cannot be raised without a right; lower ones are kept. */
+	if (limit.rlim_max > value)
+		limit.rlim_max = value;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(resource, &limit) ? -errno : 0;
+}
+
+static int set_limits(const struct sandbox_config *config)
+{
+	const struct {
+		__rlimit_resource_t resource;
+		uint64_t value;
+	} limits[] = {
+		{RLIMIT_CORE, 0},
+		{RLIMIT_FSIZE, 0},
+		{RLIMIT_NPROC, 0},
+		{RLIMIT_MEMLOCK, 0},
+		{RLIMIT_STACK, MAX_STACK_BYTES},
+		/* Soft is hard: the kernel sends SIGKILL, not the blocked SIGXCPU. */
+		{RLIMIT_CPU, config->cpu_seconds},
+#ifndef __SANITIZE_ADDRESS__
+		/*
+		 * AddressSanitizer reserves terabytes of private writable shadow,
+		 * which count as data although never touched: with any limit the
+		 * next mmap(2) would fail.
+		 */
+		{RLIMIT_DATA, config->max_data_bytes},
+#endif
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		int rc = set_limit(limits[i].resource, limits[i].value);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Denies every path. Kernels before 5.13, or with landlock off, have seccomp only. */
+static int deny_paths(void)
+{
+	struct landlock_ruleset rules = {.handled_access_fs = LANDLOCK_ABI_1_FS};
+	long abi = syscall(SYS_LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_QUERY_VERSION);
+	int fd, rc = 0;
+
+	if (abi < 1)
+		return 0;
+	if (abi >= 2)
+		rules.handled_access_fs |= LANDLOCK_ABI_2_REFER;
+	if (abi >= 3)
+		rules.handled_access_fs |= LANDLOCK_ABI_3_TRUNCATE;
+	if (abi >= 4)
+		rules.handled_access_net = LANDLOCK_ABI_4_TCP;
+	if (abi >= 5)
+		rules.handled_access_fs |= LANDLOCK_ABI_5_IOCTL_DEV;
+	if (abi >= 6)
+		rules.scoped = LANDLOCK_ABI_6_SOCKET_AND_KILL;
+	/* An older kernel takes the larger structure: what it lacks is zero. */
+	fd = (int)syscall(SYS_LANDLOCK_CREATE_RULESET, &rules, sizeof(rules), 0);
+	if (fd < 0)
+		return -errno;
+	if (syscall(SYS_LANDLOCK_RESTRICT_SELF, fd, 0))
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+/*
+ * A root that may not change its uid is one in a container without CAP_SETUID, or
+ * one whose user namespace has no such uid. It loses its capabilities below, and
+ * the system call filter keeps the rest from it.
+ */
+static bool is_powerless_root(int error)
+{
+	return error == EPERM || error == EINVAL;
+}
+
+static int drop_identity(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2];
+
+	memset(none, 0, sizeof(none));
+	if (!geteuid()) {
+		if (setgroups(0, NULL) && !is_powerless_root(errno))
+			return -errno;
+		if (setresgid(NOBODY, NOBODY, NOBODY) && !is_powerless_root(errno))
+			return -errno;
+		if (setresuid(NOBODY, NOBODY, NOBODY) && !is_powerless_root(errno))
+			return -errno;
+	}
+	return syscall(SYS_capset, &header, none) ? -errno : 0;
+}
+
+int sandbox_enter(const struct sandbox_config *config)
+{
+	int rc;
+
+	volunteer_for_oom();
+	rc = set_limits(config);
+	if (rc)
+		return rc;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	rc = deny_paths();
+	if (rc)
+		return rc;
+	rc = drop_identity();
+	if (rc)
+		return rc;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+		return -errno;
+	return syscall_filter_install();
+}
