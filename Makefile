@@ -9,10 +9,10 @@
 # Targets: make help
 
 CC        ?= gcc
-CLANG     ?= $(firstword $(shell command -v clang-14 clang 2>/dev/null) clang-14)
+CLANG     ?= $(firstword $(shell command -v clang-14 clang-19 clang 2>/dev/null) clang-14)
 BPFTOOL   ?= $(firstword $(shell command -v bpftool /usr/sbin/bpftool 2>/dev/null) bpftool)
-CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format 2>/dev/null) clang-format-14)
-CLANG_TIDY ?= $(firstword $(shell command -v clang-tidy-14 clang-tidy 2>/dev/null) clang-tidy-14)
+CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format-19 clang-format 2>/dev/null) clang-format-14)
+CLANG_TIDY ?= $(firstword $(shell command -v clang-tidy-14 clang-tidy-19 clang-tidy 2>/dev/null) clang-tidy-14)
 PROTOC_C  ?= protoc-c
 PREFIX    ?= /usr/local
 ARCH      ?= $(patsubst aarch64,arm64,$(shell uname -m))

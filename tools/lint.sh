@@ -2,9 +2,10 @@
 # Include table, headers, format, clang-tidy, shellcheck, loose ends.
 # Last line: "lint: N passed, N failed".
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 passed=0
 failed=0
+skipped=0
 
 # result NAME STATUS: counts one check.
 result() {
@@ -58,16 +59,28 @@ result "headers compile alone" $status
 
 # ---- format ----
 
-# shellcheck disable=SC2046 # names without blanks
-"${CLANG_FORMAT:-clang-format}" --dry-run -Werror \
-	$(git ls-files '*.c' '*.h' ':!vmlinux' ':!tests/workloads' ':!tests/fixtures')
-result "clang-format" $?
+# Each version formats a little differently: ours is 14, that of Debian 12.
+if "${CLANG_FORMAT:-clang-format}" --version | grep -q 'version 14\.'; then
+	# shellcheck disable=SC2046 # names without blanks
+	"${CLANG_FORMAT:-clang-format}" --dry-run -Werror \
+		$(git ls-files '*.c' '*.h' ':!vmlinux' ':!tests/workloads' ':!tests/fixtures')
+	result "clang-format" $?
+else
+	skipped=$((skipped + 1))
+	echo "skip clang-format: this is not version 14"
+fi
 
 # ---- clang-tidy ----
 
-git ls-files 'src/*.c' |
-	xargs -P "$(nproc)" -n 4 "${CLANG_TIDY:-clang-tidy}" -p . --quiet 2>/dev/null
-result "clang-tidy" $?
+# Its findings too differ by version.
+if "${CLANG_TIDY:-clang-tidy}" --version | grep -q 'version 14\.'; then
+	git ls-files 'src/*.c' |
+		xargs -P "$(nproc)" -n 4 "${CLANG_TIDY:-clang-tidy}" -p . --quiet 2>/dev/null
+	result "clang-tidy" $?
+else
+	skipped=$((skipped + 1))
+	echo "skip clang-tidy: this is not version 14"
+fi
 
 # ---- shell ----
 
@@ -83,5 +96,5 @@ bad=$(git grep -nE 'TODO|FIXME|(^|[^X])XXX([^X]|$)|for now|#if 0' -- 'src/*' 'bp
 [ -z "$bad" ]
 result "no loose ends" $?
 
-echo "lint: $passed passed, $failed failed"
+echo "lint: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Wire form: u32 nr_strings, strings; u32 nr_frames, frames {u32 function,
- * system_name, file, line, start_line; u8 inlined}; u32 nr_chains, chains
- * {u32 first frame, u32 nr}; u32 nr_addresses, {u64 vaddr, u32 miss, u32 chain}.
- * String 0 is "". Chain NO_CHAIN has no frames.
+ * On the wire, all little-endian:
+ *
+ *   u32 nr_strings   { bytes text }
+ *   u32 nr_frames    of all chains together
+ *   u32 nr_chains    { u8 nr { frame } }         frame: see put_frame()
+ *   u32 nr_addresses { u32 chain, u8 miss, u64 vaddr }
+ *
+ * 2000 addresses in a handful of functions are a few distinct chains, so what an
+ * address costs is 13 bytes.
  */
 #include "symbolize/answer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,47 +21,56 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 
-#define NO_CHAIN UINT32_MAX
+#define NO_CHAIN         UINT32_MAX
+#define MAX_STRING_BYTES (64u << 10) /* longer names are cut by the writer */
 
-/* Bytes on the wire, so that no count is believed that the rest cannot hold. */
-#define STRING_MIN_BYTES 4
-#define FRAME_BYTES      21
-#define CHAIN_BYTES      8
-#define ADDRESS_BYTES    16
+/* Least bytes of one item on the wire: bounds a count before it is believed. */
+#define WIRE_STRING_BYTES 4
+#define WIRE_FRAME_BYTES  21
+#define WIRE_CHAIN_BYTES  (1 + WIRE_FRAME_BYTES) /* chains are never empty */
+#define WIRE_ANSWER_BYTES 13
 
-struct coded_frame {
-	uint32_t function, system_name, file, line, start_line;
+/* ---- worker's side ---- */
+
+struct text {
+	size_t offset; /* in writer.bytes */
+	size_t len;
+};
+
+/* A frame with its strings as numbers. Hashed as bytes: no padding. */
+struct flat_frame {
+	uint32_t function, system_name, file; /* in writer.texts */
+	uint32_t line, start_line;
 	uint32_t inlined;
 };
+_Static_assert(sizeof(struct flat_frame) == 24, "hashed as bytes");
 
 struct chain {
-	uint32_t first, nr;
+	uint32_t first; /* in writer.frames */
+	uint32_t nr; /* 1..FRAMES_MAX_INLINE */
 };
 
-struct coded_address {
+struct slot {
 	uint64_t vaddr;
-	uint32_t miss, chain;
+	uint32_t chain; /* NO_CHAIN: no frames */
+	uint8_t miss;
 };
 
 struct answer_writer {
-	struct coded_address *addresses;
-	size_t nr_addresses;
-
-	char *text; /* strings, back to back with their NULs */
-	size_t text_len, text_cap;
-	uint32_t *strings; /* offsets in text */
-	size_t nr_strings, cap_strings;
-	struct hashmap string_index;
-
-	struct coded_frame *frames;
+	struct slot *slots;
+	size_t nr_slots;
+	struct text *texts;
+	size_t nr_texts, cap_texts;
+	char *bytes;
+	size_t nr_bytes, cap_bytes;
+	struct hashmap text_index;
+	struct flat_frame *frames;
 	size_t nr_frames, cap_frames;
 	struct chain *chains;
 	size_t nr_chains, cap_chains;
 	struct hashmap chain_index;
-	bool failed; /* out of memory: answer_write() says so */
+	bool failed; /* out of memory: answer_write() passes it on */
 };
-
-/* ---- worker's side ---- */
 
 struct answer_writer *answer_writer_new(size_t nr_addresses)
 {
@@ -63,13 +78,12 @@ struct answer_writer *answer_writer_new(size_t nr_addresses)
 
 	if (!a)
 		return NULL;
-	a->addresses = calloc(nr_addresses ? nr_addresses : 1, sizeof(*a->addresses));
-	if (!a->addresses)
+	a->slots = calloc(nr_addresses ? nr_addresses : 1, sizeof(*a->slots));
+	if (!a->slots)
 		return NULL;
-	a->nr_addresses = nr_addresses;
+	a->nr_slots = nr_addresses;
 	for (size_t i = 0; i < nr_addresses; i++)
-		a->addresses[i] = (struct coded_address){.miss = MISS_NO_SYMBOLS,
-							 .chain = NO_CHAIN};
+		a->slots[i] = (struct slot){.chain = NO_CHAIN, .miss = MISS_NO_SYMBOLS};
 	return take_ptr(a);
 }
 
@@ -77,65 +91,71 @@ void answer_writer_free(struct answer_writer *a)
 {
 	if (!a)
 		return;
-	free(a->addresses);
-	free(a->text);
-	free(a->strings);
+	free(a->slots);
+	free(a->texts);
+	free(a->bytes);
+	hashmap_deinit(&a->text_index);
 	free(a->frames);
 	free(a->chains);
-	hashmap_deinit(&a->string_index);
 	hashmap_deinit(&a->chain_index);
 	free(a);
 }
 
-static bool string_eq(uint32_t item, const void *key, const void *ctx)
+struct text_key {
+	const char *s;
+	size_t len;
+};
+
+static bool text_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct answer_writer *a = ctx;
+	const struct text *text = &a->texts[item];
+	const struct text_key *want = key;
 
-	return !strcmp(a->text + a->strings[item], key);
+	return text->len == want->len &&
+	       !memcmp(a->bytes + text->offset, want->s, want->len);
 }
 
-/* Number of the string on the wire; 0 is "". */
-static uint32_t add_string(struct answer_writer *a, const char *s)
+/* The number of @s among the texts; NULL counts as "". */
+static uint32_t text_add(struct answer_writer *a, const char *s)
 {
-	size_t len = s ? strlen(s) : 0;
-	uint64_t hash;
-	uint32_t item;
+	struct text_key key = {.s = s ? s : "",
+			       .len = s ? strnlen(s, MAX_STRING_BYTES) : 0};
+	uint64_t hash = hash_bytes(0, key.s, key.len);
+	uint32_t item = hashmap_find(&a->text_index, hash, text_eq, &key, a);
 
-	if (!len)
-		return 0;
-	hash = hash_bytes(0, s, len);
-	item = hashmap_find(&a->string_index, hash, string_eq, s, a);
 	if (item != HASHMAP_NONE)
-		return item + 1;
-	if (vec_grow(&a->text, &a->text_cap, a->text_len + len + 1, 1, UINT32_MAX) ||
-	    vec_grow(&a->strings, &a->cap_strings, a->nr_strings + 1, sizeof(*a->strings),
-		     0) ||
-	    hashmap_add(&a->string_index, hash, (uint32_t)a->nr_strings)) {
+		return item;
+	/* One byte more, so that even "" has memory to point at. */
+	if (vec_grow(&a->bytes, &a->cap_bytes, a->nr_bytes + key.len + 1, 1, 0) ||
+	    vec_grow(&a->texts, &a->cap_texts, a->nr_texts + 1, sizeof(*a->texts),
+		     HASHMAP_NONE - 1) ||
+	    hashmap_add(&a->text_index, hash, (uint32_t)a->nr_texts)) {
 		a->failed = true;
 		return 0;
 	}
-	memcpy(a->text + a->text_len, s, len + 1);
-	a->strings[a->nr_strings++] = (uint32_t)a->text_len;
-	a->text_len += len + 1;
-	return (uint32_t)a->nr_strings;
+	memcpy(a->bytes + a->nr_bytes, key.s, key.len);
+	a->texts[a->nr_texts] = (struct text){.offset = a->nr_bytes, .len = key.len};
+	a->nr_bytes += key.len;
+	return (uint32_t)a->nr_texts++;
 }
 
 struct chain_key {
-	const struct coded_frame *frames;
+	const struct flat_frame *frames;
 	size_t nr;
 };
 
 static bool chain_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct answer_writer *a = ctx;
-	const struct chain_key *k = key;
-	const struct chain *c = &a->chains[item];
+	const struct chain *chain = &a->chains[item];
+	const struct chain_key *want = key;
 
-	return c->nr == k->nr &&
-	       !memcmp(a->frames + c->first, k->frames, k->nr * sizeof(*k->frames));
+	return chain->nr == want->nr && !memcmp(&a->frames[chain->first], want->frames,
+						want->nr * sizeof(*want->frames));
 }
 
-static uint32_t add_chain(struct answer_writer *a, const struct coded_frame *frames,
+static uint32_t chain_add(struct answer_writer *a, const struct flat_frame *frames,
 			  size_t nr)
 {
 	struct chain_key key = {.frames = frames, .nr = nr};
@@ -145,15 +165,16 @@ static uint32_t add_chain(struct answer_writer *a, const struct coded_frame *fra
 	if (item != HASHMAP_NONE)
 		return item;
 	if (vec_grow(&a->frames, &a->cap_frames, a->nr_frames + nr, sizeof(*a->frames),
-		     0) ||
+		     UINT32_MAX) ||
 	    vec_grow(&a->chains, &a->cap_chains, a->nr_chains + 1, sizeof(*a->chains),
-		     0) ||
+		     NO_CHAIN - 1) ||
 	    hashmap_add(&a->chain_index, hash, (uint32_t)a->nr_chains)) {
 		a->failed = true;
 		return NO_CHAIN;
 	}
-	memcpy(a->frames + a->nr_frames, frames, nr * sizeof(*frames));
-	a->chains[a->nr_chains] = (struct chain){(uint32_t)a->nr_frames, (uint32_t)nr};
+	memcpy(&a->frames[a->nr_frames], frames, nr * sizeof(*frames));
+	a->chains[a->nr_chains] =
+		(struct chain){.first = (uint32_t)a->nr_frames, .nr = (uint32_t)nr};
 	a->nr_frames += nr;
 	return (uint32_t)a->nr_chains++;
 }
@@ -161,192 +182,271 @@ static uint32_t add_chain(struct answer_writer *a, const struct coded_frame *fra
 void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss miss,
 		const struct frame *frames, size_t nr)
 {
-	struct coded_frame coded[FRAMES_MAX_INLINE] = {0};
+	struct flat_frame flat[FRAMES_MAX_INLINE];
+	size_t kept = nr < FRAMES_MAX_INLINE ? nr : FRAMES_MAX_INLINE;
+	bool has_line = nr && frames[0].line;
 
-	if (nr > FRAMES_MAX_INLINE)
-		nr = FRAMES_MAX_INLINE;
-	for (size_t k = 0; k < nr; k++)
-		coded[k] = (struct coded_frame){
-			.function = add_string(a, frames[k].function),
-			.system_name = add_string(a, frames[k].system_name),
-			.file = add_string(a, frames[k].file),
-			.line = frames[k].line,
-			.start_line = frames[k].start_line,
-			.inlined = frames[k].inlined,
-		};
-	a->addresses[i] = (struct coded_address){
-		.vaddr = vaddr,
-		.miss = miss,
-		.chain = nr ? add_chain(a, coded, nr) : NO_CHAIN,
-	};
+	assert(i < a->nr_slots && (unsigned int)miss < NR_MISSES);
+	if (has_line)
+		miss = MISS_NONE;
+	else if (miss == MISS_NONE)
+		miss = nr ? MISS_NO_LINE : MISS_NO_SYMBOLS;
+	for (size_t k = 0; k < kept; k++) {
+		/* Too deep: the innermost and the outermost half are kept. */
+		size_t from = k < FRAMES_MAX_INLINE / 2 ? k : nr - kept + k;
+		const struct frame *f = &frames[from];
+
+		flat[k] = (struct flat_frame){.function = text_add(a, f->function),
+					      .system_name = text_add(a, f->system_name),
+					      .file = text_add(a, f->file),
+					      .line = f->line,
+					      .start_line = f->start_line,
+					      .inlined = f->inlined};
+	}
+	a->slots[i] = (struct slot){.vaddr = vaddr,
+				    .chain = kept ? chain_add(a, flat, kept) : NO_CHAIN,
+				    .miss = (uint8_t)miss};
+}
+
+/*
+ * Texts and chains are numbered anew when they are sent, without what overwritten
+ * answers left behind. Per item: its number on the wire plus one; 0: not sent.
+ */
+struct numbering {
+	uint32_t *texts, *chains;
+	uint32_t nr_texts, nr_chains, nr_frames;
+};
+
+static void number_used(const struct answer_writer *a, struct numbering *n)
+{
+	for (size_t i = 0; i < a->nr_slots; i++)
+		if (a->slots[i].chain != NO_CHAIN)
+			n->chains[a->slots[i].chain] = 1;
+	for (size_t i = 0; i < a->nr_chains; i++) {
+		const struct chain *chain = &a->chains[i];
+
+		if (!n->chains[i])
+			continue;
+		n->chains[i] = ++n->nr_chains;
+		n->nr_frames += chain->nr;
+		for (uint32_t k = 0; k < chain->nr; k++) {
+			const struct flat_frame *f = &a->frames[chain->first + k];
+
+			n->texts[f->function] = 1;
+			n->texts[f->system_name] = 1;
+			n->texts[f->file] = 1;
+		}
+	}
+	for (size_t i = 0; i < a->nr_texts; i++)
+		if (n->texts[i])
+			n->texts[i] = ++n->nr_texts;
+}
+
+static void put_texts(const struct answer_writer *a, const struct numbering *n,
+		      struct wire_writer *out)
+{
+	wire_put_u32(out, n->nr_texts);
+	for (size_t i = 0; i < a->nr_texts; i++)
+		if (n->texts[i])
+			wire_put_bytes(out, a->bytes + a->texts[i].offset,
+				       a->texts[i].len);
+}
+
+static void put_frame(struct wire_writer *out, const struct numbering *n,
+		      const struct flat_frame *f)
+{
+	wire_put_u32(out, n->texts[f->function] - 1);
+	wire_put_u32(out, n->texts[f->system_name] - 1);
+	wire_put_u32(out, n->texts[f->file] - 1);
+	wire_put_u32(out, f->line);
+	wire_put_u32(out, f->start_line);
+	wire_put_u8(out, (uint8_t)f->inlined);
+}
+
+static void put_chains(const struct answer_writer *a, const struct numbering *n,
+		       struct wire_writer *out)
+{
+	wire_put_u32(out, n->nr_frames);
+	wire_put_u32(out, n->nr_chains);
+	for (size_t i = 0; i < a->nr_chains; i++) {
+		if (!n->chains[i])
+			continue;
+		wire_put_u8(out, (uint8_t)a->chains[i].nr);
+		for (uint32_t k = 0; k < a->chains[i].nr; k++)
+			put_frame(out, n, &a->frames[a->chains[i].first + k]);
+	}
 }
 
 void answer_write(const struct answer_writer *a, struct wire_writer *out)
 {
-	if (a->failed)
-		out->failed = true;
-	wire_put_u32(out, (uint32_t)a->nr_strings);
-	for (size_t i = 0; i < a->nr_strings; i++)
-		wire_put_str(out, a->text + a->strings[i]);
-	wire_put_u32(out, (uint32_t)a->nr_frames);
-	for (size_t i = 0; i < a->nr_frames; i++) {
-		const struct coded_frame *f = &a->frames[i];
+	_cleanup_free_ uint32_t *texts = calloc(a->nr_texts + 1, sizeof(*texts));
+	_cleanup_free_ uint32_t *chains = calloc(a->nr_chains + 1, sizeof(*chains));
+	struct numbering n = {.texts = texts, .chains = chains};
 
-		wire_put_u32(out, f->function);
-		wire_put_u32(out, f->system_name);
-		wire_put_u32(out, f->file);
-		wire_put_u32(out, f->line);
-		wire_put_u32(out, f->start_line);
-		wire_put_u8(out, f->inlined != 0);
+	if (a->failed || !texts || !chains) {
+		out->failed = true;
+		return;
 	}
-	wire_put_u32(out, (uint32_t)a->nr_chains);
-	for (size_t i = 0; i < a->nr_chains; i++) {
-		wire_put_u32(out, a->chains[i].first);
-		wire_put_u32(out, a->chains[i].nr);
-	}
-	wire_put_u32(out, (uint32_t)a->nr_addresses);
-	for (size_t i = 0; i < a->nr_addresses; i++) {
-		wire_put_u64(out, a->addresses[i].vaddr);
-		wire_put_u32(out, a->addresses[i].miss);
-		wire_put_u32(out, a->addresses[i].chain);
+	number_used(a, &n);
+	put_texts(a, &n, out);
+	put_chains(a, &n, out);
+	wire_put_u32(out, (uint32_t)a->nr_slots);
+	for (size_t i = 0; i < a->nr_slots; i++) {
+		const struct slot *slot = &a->slots[i];
+
+		wire_put_u32(out, slot->chain == NO_CHAIN ? NO_CHAIN
+							  : chains[slot->chain] - 1);
+		wire_put_u8(out, slot->miss);
+		wire_put_u64(out, slot->vaddr);
 	}
 }
 
 /* ---- collector's side ---- */
 
-struct reading {
-	struct wire_reader *r;
-	const char **strings; /* [0] is "" */
-	size_t nr_strings;
-	struct chain *chains;
-	size_t nr_chains;
-};
-
-static void reading_deinit(struct reading *in)
-{
-	free(in->strings);
-	free(in->chains);
-}
-
-/* A count that the bytes left could hold; else the reader has failed. */
-static size_t get_count(struct wire_reader *r, size_t item_bytes)
+/*
+ * A count off the wire, or 0 with the error set when the rest of the message
+ * cannot hold that many items or it is more than @max.
+ */
+static size_t get_count(struct wire_reader *r, size_t item_bytes, size_t max)
 {
 	size_t nr = wire_get_u32(r);
 
-	if (nr > (r->len - r->pos) / item_bytes)
+	if (nr > (r->len - r->pos) / item_bytes || nr > max)
 		r->failed = true;
 	return r->failed ? 0 : nr;
 }
 
-static int read_strings(struct reading *in, struct strpool *pool)
-{
-	size_t nr = get_count(in->r, STRING_MIN_BYTES);
+struct strings {
+	const char **items;
+	size_t nr;
+};
 
-	in->strings = calloc(nr + 1, sizeof(*in->strings));
-	if (!in->strings)
+static int read_strings(struct wire_reader *r, size_t max, struct strpool *pool,
+			struct strings *ret)
+{
+	size_t nr = get_count(r, WIRE_STRING_BYTES, max);
+	_cleanup_free_ const char **items = calloc(nr ? nr : 1, sizeof(*items));
+
+	if (!items)
 		return -ENOMEM;
-	in->nr_strings = nr + 1;
-	in->strings[0] = strpool_add(pool, "");
 	for (size_t i = 0; i < nr; i++) {
 		size_t len;
-		const char *s = wire_get_str(in->r, &len);
+		const char *s = wire_get_str(r, &len);
 
-		if (in->r->failed)
+		if (r->failed || len > MAX_STRING_BYTES)
 			return -EBADMSG;
-		in->strings[i + 1] = strpool_add_n(pool, s, len);
+		items[i] = strpool_add_n(pool, s, len);
 	}
-	return in->r->failed ? -EBADMSG : 0;
+	ret->items = take_ptr(items);
+	ret->nr = nr;
+	return r->failed ? -EBADMSG : 0;
 }
 
-static const char *get_string(struct reading *in)
+static const char *get_string(struct wire_reader *r, const struct strings *strings)
 {
-	uint32_t i = wire_get_u32(in->r);
+	uint32_t i = wire_get_u32(r);
 
-	if (i >= in->nr_strings) {
-		in->r->failed = true;
-		return "";
-	}
-	return in->strings[i];
+	if (i < strings->nr)
+		return strings->items[i];
+	r->failed = true;
+	return "";
 }
 
-static int read_frames(struct reading *in, struct answers *a)
+static void get_frame(struct wire_reader *r, const struct strings *strings,
+		      struct frame *f)
 {
-	size_t nr = get_count(in->r, FRAME_BYTES);
+	uint8_t inlined;
 
-	a->frames = calloc(nr ? nr : 1, sizeof(*a->frames));
-	if (!a->frames)
+	f->function = get_string(r, strings);
+	f->system_name = get_string(r, strings);
+	f->file = get_string(r, strings);
+	f->line = wire_get_u32(r);
+	f->start_line = wire_get_u32(r);
+	inlined = wire_get_u8(r);
+	f->inlined = inlined;
+	if (inlined > 1)
+		r->failed = true;
+}
+
+/* Fills a->frames and *@ret, one entry per chain. */
+static int read_chains(struct wire_reader *r, size_t max, const struct strings *strings,
+		       struct answers *a, struct chain **ret, size_t *ret_nr)
+{
+	size_t nr_frames = get_count(r, WIRE_FRAME_BYTES, max * FRAMES_MAX_INLINE);
+	size_t nr = get_count(r, WIRE_CHAIN_BYTES, max);
+	_cleanup_free_ struct chain *chains = calloc(nr ? nr : 1, sizeof(*chains));
+
+	a->frames = calloc(nr_frames ? nr_frames : 1, sizeof(*a->frames));
+	if (!chains || !a->frames)
 		return -ENOMEM;
-	a->nr_frames = nr;
 	for (size_t i = 0; i < nr; i++) {
-		a->frames[i].function = get_string(in);
-		a->frames[i].system_name = get_string(in);
-		a->frames[i].file = get_string(in);
-		a->frames[i].line = wire_get_u32(in->r);
-		a->frames[i].start_line = wire_get_u32(in->r);
-		a->frames[i].inlined = wire_get_u8(in->r);
-	}
-	return in->r->failed ? -EBADMSG : 0;
-}
+		size_t n = wire_get_u8(r);
 
-static int read_chains(struct reading *in, const struct answers *a)
-{
-	size_t nr = get_count(in->r, CHAIN_BYTES);
-
-	in->chains = calloc(nr ? nr : 1, sizeof(*in->chains));
-	if (!in->chains)
-		return -ENOMEM;
-	in->nr_chains = nr;
-	for (size_t i = 0; i < nr; i++) {
-		struct chain c = {.first = wire_get_u32(in->r)};
-
-		c.nr = wire_get_u32(in->r);
-		if (c.nr > FRAMES_MAX_INLINE || c.first > a->nr_frames ||
-		    c.nr > a->nr_frames - c.first)
+		if (!n || n > FRAMES_MAX_INLINE || n > nr_frames - a->nr_frames)
 			return -EBADMSG;
-		in->chains[i] = c;
+		chains[i] = (struct chain){.first = (uint32_t)a->nr_frames,
+					   .nr = (uint32_t)n};
+		for (size_t k = 0; k < n; k++)
+			get_frame(r, strings, &a->frames[a->nr_frames++]);
 	}
-	return in->r->failed ? -EBADMSG : 0;
-}
-
-static int read_address(struct reading *in, const struct answers *a, struct answer *ret)
-{
-	uint32_t miss, chain;
-
-	ret->vaddr = wire_get_u64(in->r);
-	miss = wire_get_u32(in->r);
-	chain = wire_get_u32(in->r);
-	if (in->r->failed || miss >= NR_MISSES ||
-	    (chain != NO_CHAIN && chain >= in->nr_chains))
+	if (r->failed || a->nr_frames != nr_frames)
 		return -EBADMSG;
-	ret->miss = (enum miss)miss;
-	if (chain == NO_CHAIN)
-		return 0;
-	ret->frames = a->frames + in->chains[chain].first;
-	ret->nr_frames = in->chains[chain].nr;
+	*ret = take_ptr(chains);
+	*ret_nr = nr;
+	return 0;
+}
+
+static int read_items(struct wire_reader *r, const struct chain *chains, size_t nr_chains,
+		      struct answers *a)
+{
+	for (size_t i = 0; i < a->nr; i++) {
+		struct answer *item = &a->items[i];
+		uint32_t chain = wire_get_u32(r);
+		uint8_t miss = wire_get_u8(r);
+		bool has_line = false;
+
+		item->vaddr = wire_get_u64(r);
+		if (r->failed || miss >= NR_MISSES)
+			return -EBADMSG;
+		item->miss = (enum miss)miss;
+		if (chain != NO_CHAIN) {
+			if (chain >= nr_chains)
+				return -EBADMSG;
+			item->frames = &a->frames[chains[chain].first];
+			item->nr_frames = chains[chain].nr;
+			has_line = item->frames[0].line;
+		}
+		/* Every sum in the reports rests on this. */
+		if (has_line != (item->miss == MISS_NONE))
+			return -EBADMSG;
+	}
 	return 0;
 }
 
 int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *pool,
 		 struct answers *ret)
 {
-	_cleanup_(reading_deinit) struct reading in = {.r = r};
 	_cleanup_(answers_deinit) struct answers a = {0};
-	int rc = read_strings(&in, pool);
+	_cleanup_free_ const char **owned_strings = NULL;
+	_cleanup_free_ struct chain *chains = NULL;
+	struct strings strings = {0};
+	size_t nr_chains = 0;
+	int rc;
 
+	/* A writer sends at most a chain an address and three strings a frame. */
+	rc = read_strings(r, nr_addresses * FRAMES_MAX_INLINE * 3, pool, &strings);
+	owned_strings = strings.items;
 	if (!rc)
-		rc = read_frames(&in, &a);
-	if (!rc)
-		rc = read_chains(&in, &a);
+		rc = read_chains(r, nr_addresses, &strings, &a, &chains, &nr_chains);
 	if (rc)
 		return rc;
-	if (get_count(r, ADDRESS_BYTES) != nr_addresses || r->failed)
+	if (get_count(r, WIRE_ANSWER_BYTES, nr_addresses) != nr_addresses || r->failed)
 		return -EBADMSG;
 	a.items = calloc(nr_addresses ? nr_addresses : 1, sizeof(*a.items));
 	if (!a.items)
 		return -ENOMEM;
 	a.nr = nr_addresses;
-	for (size_t i = 0; !rc && i < nr_addresses; i++)
-		rc = read_address(&in, &a, &a.items[i]);
+	rc = read_items(r, chains, nr_chains, &a);
 	if (rc)
 		return rc;
 	*ret = a;

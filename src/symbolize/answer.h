@@ -24,6 +24,11 @@ DEFINE_CLEANUP(struct answer_writer, answer_writer_free);
  * Answers address @i (any order, once each; the last one wins). @frames are
  * innermost first and copied; @nr may be 0. Unanswered addresses read as
  * {no frames, MISS_NO_SYMBOLS}. @vaddr is the address in the file, 0 if none.
+ *
+ * @miss is made to agree with @frames: MISS_NONE exactly if frames[0] has a line
+ * (MISS_NONE without one becomes MISS_NO_LINE, or MISS_NO_SYMBOLS if @nr is 0).
+ * Strings may be NULL and are cut at 64 KiB; of more than FRAMES_MAX_INLINE
+ * frames the innermost and the outermost half are kept.
  */
 void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss miss,
 		const struct frame *frames, size_t nr);
@@ -48,8 +53,11 @@ struct answers {
 };
 
 /**
- * Reads what answer_write() wrote. Strings are interned in @pool.
- * Return: 0, -EBADMSG when malformed or not for @nr_addresses, -ENOMEM.
+ * Reads what answer_write() wrote; what follows it in @r is left there. Strings
+ * are interned in @pool (also those of a message found malformed later).
+ * Memory: no count is believed beyond what the bytes of @r can hold.
+ * Return: 0, -EBADMSG when malformed or not for @nr_addresses, -ENOMEM; then
+ * @ret is unchanged. Each answer read has MISS_NONE exactly if it has a line.
  */
 int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *pool,
 		 struct answers *ret);

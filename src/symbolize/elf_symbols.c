@@ -237,7 +237,9 @@ int elf_symbols_read(struct elf_symbols *s, const struct binary *b, uint32_t typ
 
 	if (read_code_sections(b, &code))
 		return -ENOMEM;
-	while ((scn = elf_nextscn(b->elf, scn))) {
+	/* There is one of a kind; a file that lists the same bytes again and again
+	 * would take for ever. */
+	while (err && (scn = elf_nextscn(b->elf, scn))) {
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != type || !shdr.sh_size)
 			continue;
 		read_table(s, b, scn, &shdr, &code);

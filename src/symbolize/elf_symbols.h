@@ -42,7 +42,7 @@ int elf_symbols_init(struct elf_symbols *s, const uint64_t *vaddrs, size_t nr);
 void elf_symbols_deinit(struct elf_symbols *s);
 
 /**
- * Takes in every table of @type of @b, which must stay open as long as names
+ * Takes in the first table of @type of @b, which must stay open as long as names
  * are used.
  * @type  SHT_SYMTAB or SHT_DYNSYM
  * Return: 0, -ENODATA (no such table), -ENOMEM.

@@ -56,9 +56,9 @@ void symbolizer_free(struct symbolizer *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->nr_answers; i++)
-		answers_deinit(&s->answers[i]);
-	free(s->answers);
+	for (size_t i = 0; i < s->nr_frames; i++)
+		free(s->frames[i]);
+	free(s->frames);
 	free(s->modules);
 	kallsyms_free(s->kallsyms);
 	cleanup_closep(&s->vdso_fd);
@@ -68,28 +68,22 @@ void symbolizer_free(struct symbolizer *s)
 	free(s);
 }
 
-const struct answers *symbolizer_keep(struct symbolizer *s, struct answers *answers)
+int symbolizer_keep_frames(struct symbolizer *s, struct frame **frames)
 {
-	if (vec_grow(&s->answers, &s->cap_answers, s->nr_answers + 1, sizeof(*s->answers),
-		     0)) {
-		answers_deinit(answers);
-		return NULL;
-	}
-	s->answers[s->nr_answers] = *answers;
-	return &s->answers[s->nr_answers++];
+	int err = vec_grow(&s->frames, &s->cap_frames, s->nr_frames + 1,
+			   sizeof(struct frame *), 0);
+
+	if (err)
+		return err;
+	s->frames[s->nr_frames++] = take_ptr(*frames);
+	return 0;
 }
 
 void symbolizer_apply(struct resolved *resolved, const struct answer *answer)
 {
-	bool has_line = answer->nr_frames && answer->frames[0].line;
-
 	resolved->frames = answer->frames;
 	resolved->nr_frames = answer->nr_frames;
 	resolved->miss = answer->miss;
-	if (has_line)
-		resolved->miss = MISS_NONE;
-	else if (answer->miss == MISS_NONE)
-		resolved->miss = MISS_NO_LINE;
 }
 
 /* ---- whose address is it ---- */

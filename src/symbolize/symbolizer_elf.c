@@ -147,8 +147,7 @@ static int resolve_batch(struct symbolizer *s, const struct source *source,
 			 size_t nr)
 {
 	_cleanup_free_ uint64_t *addresses = calloc(nr, sizeof(*addresses));
-	struct answers answers = {0};
-	const struct answers *kept;
+	_cleanup_(answers_deinit) struct answers answers = {0};
 	int miss;
 
 	if (!addresses)
@@ -162,14 +161,13 @@ static int resolve_batch(struct symbolizer *s, const struct source *source,
 		set_miss(s, ids, nr, (enum miss)miss);
 		return 0;
 	}
-	kept = symbolizer_keep(s, &answers);
-	if (!kept)
+	if (symbolizer_keep_frames(s, &answers.frames))
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++) {
 		struct entry *entry = table_entry(&s->table, ids[i]);
-		uint64_t vaddr = kept->items[i].vaddr;
+		uint64_t vaddr = answers.items[i].vaddr;
 
-		symbolizer_apply(&entry->resolved, &kept->items[i]);
+		symbolizer_apply(&entry->resolved, &answers.items[i]);
 		entry->resolved.address = (vaddr ? vaddr : entry->lookup) +
 					  entry->is_return;
 	}
@@ -216,8 +214,7 @@ int symbolizer_resolve_vaddrs(struct symbolizer *s, int fd, const uint64_t *vadd
 	search_init(&search, s);
 	question.search = &search;
 	for (size_t done = 0, batch; done < nr; done += batch) {
-		struct answers answers = {0};
-		const struct answers *kept = NULL;
+		_cleanup_(answers_deinit) struct answers answers = {0};
 		int miss;
 
 		batch = nr - done < SYMBOLIZER_MAX_BATCH ? nr - done
@@ -226,18 +223,15 @@ int symbolizer_resolve_vaddrs(struct symbolizer *s, int fd, const uint64_t *vadd
 					  &answers);
 		if (miss < 0)
 			return miss;
-		if (miss == MISS_NONE) {
-			kept = symbolizer_keep(s, &answers);
-			if (!kept)
-				return -ENOMEM;
-		}
+		if (miss == MISS_NONE && symbolizer_keep_frames(s, &answers.frames))
+			return -ENOMEM;
 		for (size_t i = 0; i < batch; i++) {
 			struct resolved *resolved = &ret[done + i];
 
 			*resolved = (struct resolved){.address = vaddrs[done + i],
 						      .miss = (enum miss)miss};
-			if (kept)
-				symbolizer_apply(resolved, &kept->items[i]);
+			if (miss == MISS_NONE)
+				symbolizer_apply(resolved, &answers.items[i]);
 		}
 	}
 	return 0;

@@ -58,10 +58,9 @@ static void put_request(struct wire_writer *w, const struct symbolizer *s,
 /* Return: 0 with @ret set, -ENODATA when it has no answers (noted), -ENOMEM. */
 static int ask(struct symbolizer *s, const struct jit_provider *provider,
 	       const struct jit_file *file, struct todo *todo, size_t from, size_t nr,
-	       const struct answers **ret)
+	       struct answers *ret)
 {
 	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
-	struct answers answers = {0};
 	struct wire_reader r;
 	enum worker_answer answer;
 	uint32_t miss;
@@ -85,15 +84,12 @@ static int ask(struct symbolizer *s, const struct jit_provider *provider,
 		todo->refused = true;
 		return -ENODATA;
 	}
-	err = answers_read(&r, nr, s->pool, &answers);
+	err = answers_read(&r, nr, s->pool, ret);
 	if (err == -EBADMSG) {
 		todo->gave_up = true;
 		return -ENODATA;
 	}
-	if (err)
-		return err;
-	*ret = symbolizer_keep(s, &answers);
-	return *ret ? 0 : -ENOMEM;
+	return err ? err : symbolizer_keep_frames(s, &ret->frames);
 }
 
 /* Asks one provider for everything in @todo and takes out what it described. */
@@ -103,7 +99,7 @@ static int ask_provider(struct symbolizer *s, const struct jit_provider *provide
 	size_t kept = 0;
 
 	for (size_t from = 0, nr; from < todo->nr; from += nr) {
-		const struct answers *answers = NULL;
+		_cleanup_(answers_deinit) struct answers answers = {0};
 		int err;
 
 		nr = todo->nr - from < SYMBOLIZER_MAX_BATCH ? todo->nr - from
@@ -114,12 +110,12 @@ static int ask_provider(struct symbolizer *s, const struct jit_provider *provide
 		for (size_t i = 0; i < nr; i++) {
 			uint32_t id = todo->ids[from + i];
 
-			if (!answers || answers->items[i].miss == MISS_JIT_UNKNOWN ||
-			    answers->items[i].miss == MISS_NO_SYMBOLS)
+			if (err || answers.items[i].miss == MISS_JIT_UNKNOWN ||
+			    answers.items[i].miss == MISS_NO_SYMBOLS)
 				todo->ids[kept++] = id;
 			else
 				symbolizer_apply(&table_entry(&s->table, id)->resolved,
-						 &answers->items[i]);
+						 &answers.items[i]);
 		}
 	}
 	todo->nr = kept;

@@ -63,21 +63,19 @@ static int name_entry(struct symbolizer *s, struct entry *entry, struct frame *f
 
 int symbolizer_kernel_resolve(struct symbolizer *s, struct source *source)
 {
-	struct answers answers = {0};
-	int err = 0;
+	_cleanup_free_ struct frame *frames = calloc(source->nr_pending, sizeof(*frames));
+	struct frame *frame = frames; /* one for each address */
+	int err;
 
 	load_kallsyms(s);
-	/* Frames are kept like those of the decoders, one for each address. */
-	answers.frames = calloc(source->nr_pending, sizeof(*answers.frames));
-	if (!answers.frames || !symbolizer_keep(s, &answers))
-		err = -ENOMEM;
+	err = frames ? symbolizer_keep_frames(s, &frames) : -ENOMEM;
 	for (size_t i = 0; i < source->nr_pending; i++) {
 		struct entry *entry = table_entry(&s->table, source->pending[i]);
 
 		if (err)
 			entry->resolved.miss = MISS_LIMIT;
 		else
-			err = name_entry(s, entry, &answers.frames[i]);
+			err = name_entry(s, entry, frame++);
 	}
 	return err;
 }

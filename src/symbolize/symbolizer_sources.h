@@ -27,8 +27,8 @@ struct symbolizer {
 	struct object **modules; /* objects of the kernel, [0] is vmlinux */
 	size_t nr_modules, cap_modules;
 
-	struct answers *answers; /* keep the frames that entries point to */
-	size_t nr_answers, cap_answers;
+	struct frame **frames; /* arrays that entries point into */
+	size_t nr_frames, cap_frames;
 	uint64_t nr_files, nr_bad_jit_records;
 };
 
@@ -64,12 +64,12 @@ int symbolizer_elf_ask(struct symbolizer *s, const struct elf_question *question
 		       struct answers *ret);
 
 /**
- * Keeps @answers until the symbolizer is freed; takes them, also on failure.
- * Return: the frames' new owner's view, or NULL when out of memory.
+ * Keeps an array of frames until the symbolizer is freed: *@frames is NULL
+ * afterwards. Return: 0, or -ENOMEM with *@frames still the caller's.
  */
-const struct answers *symbolizer_keep(struct symbolizer *s, struct answers *answers);
+int symbolizer_keep_frames(struct symbolizer *s, struct frame **frames);
 
-/** Writes @answer into @resolved so that miss and lines agree. */
+/** Writes @answer, whose frames are kept, into @resolved. */
 void symbolizer_apply(struct resolved *resolved, const struct answer *answer);
 
 #endif

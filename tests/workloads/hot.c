@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Work of 5:3:2 on three lines of three functions.
- * usage: hot MILLIONS   (of loop turns, in all; about 1 ns each)
+ * usage: hot ROUNDS   (of 100 million loop turns, about 0.1 s each)
  *
  * A turn is a chain of dependent multiplications, so each turn of each function
  * takes the same time whatever the processor can do beside it.
@@ -30,13 +30,13 @@ __attribute__((noinline)) static unsigned long two(unsigned long x, unsigned lon
 
 int main(int argc, char **argv)
 {
-	unsigned long millions = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
+	unsigned long rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 10;
 	unsigned long x = 1;
 
-	for (unsigned long i = 0; i < millions; i++) {
-		x = five(x, 500000);
-		x = three(x, 300000);
-		x = two(x, 200000);
+	for (unsigned long i = 0; i < rounds; i++) {
+		x = five(x, 50000000);
+		x = three(x, 30000000);
+		x = two(x, 20000000);
 	}
 	return x == 42;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Work of 5:3:2 on three lines of three functions.
-// usage: node hot.js TURNS
+// usage: node hot.js ROUNDS   (of 100 million loop turns, about 0.15 s each)
 'use strict';
 
 function five(x, n) {
@@ -18,11 +18,11 @@ function two(x, n) {
 	return x;
 }
 
-const turns = Number(process.argv[2] || 1000);
+const rounds = Number(process.argv[2] || 10);
 let x = 1;
-for (let i = 0; i < turns; i++) {
-	x = five(x, 500000);
-	x = three(x, 300000);
-	x = two(x, 200000);
+for (let i = 0; i < rounds; i++) {
+	x = five(x, 50000000);
+	x = three(x, 30000000);
+	x = two(x, 20000000);
 }
 process.exitCode = x === 42 ? 1 : 0;

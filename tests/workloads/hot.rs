@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Work of 5:3:2 on three lines of three functions.
-// usage: hot MILLIONS   (of loop turns, in all; about 1 ns each)
+// usage: hot ROUNDS   (of 100 million loop turns, about 0.1 s each)
 #[inline(never)]
 fn five(mut x: u64, n: u64) -> u64 {
     let mut i = 0u64;
@@ -23,12 +23,12 @@ fn two(mut x: u64, n: u64) -> u64 {
 }
 
 fn main() {
-    let millions: u64 = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(1000);
+    let rounds: u64 = std::env::args().nth(1).and_then(|a| a.parse().ok()).unwrap_or(10);
     let mut x = 1u64;
-    for _ in 0..millions {
-        x = five(x, 500_000);
-        x = three(x, 300_000);
-        x = two(x, 200_000);
+    for _ in 0..rounds {
+        x = five(x, 50_000_000);
+        x = three(x, 30_000_000);
+        x = two(x, 20_000_000);
     }
     std::process::exit((x == 42) as i32);
 }

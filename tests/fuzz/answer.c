@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fuzz: symbolize/answer.c base/wire.c base/vec.c base/strpool.c base/hashmap.c
+/* First byte: how many addresses were asked. The rest: what a decoder sent back. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolize/answer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(1 << 16);
+	_cleanup_(answers_deinit) struct answers a = {0};
+	struct wire_reader r = {.data = data, .len = size, .pos = size ? 1 : 0};
+	size_t nr = size ? data[0] : 0;
+
+	if (!pool || answers_read(&r, nr, pool, &a))
+		return 0;
+	if (a.nr != nr)
+		abort();
+	for (size_t i = 0; i < nr; i++) {
+		const struct answer *item = &a.items[i];
+		bool has_line = item->nr_frames && item->frames[0].line;
+
+		if ((unsigned int)item->miss >= NR_MISSES ||
+		    has_line != (item->miss == MISS_NONE))
+			abort();
+		for (size_t k = 0; k < item->nr_frames; k++)
+			if (strpool_add(pool, item->frames[k].file) !=
+				    item->frames[k].file &&
+			    strcmp(item->frames[k].file, "[too many names]") != 0)
+				abort();
+	}
+	return 0;
+}

@@ -1,0 +1,24 @@
+#!/bin/sh
+# A callee that was inlined into two lines, which do work of 3:1 in it.
+. "${TOP:?}/tests/root/lib.sh"
+
+record_json inline -F 999 -- "$(build inline.c)" 65 || fail inline "$(tail -n 1 inline.err)"
+check inline-lines profile_has inline.json "s['count'] >= 5000" "self_('inline.c spin') >= 98" \
+	"near(total('inline.c three'), 75, 2)" "near(total('inline.c one'), 25, 2)" \
+	"sums_close()" "s['lost'] == 0"
+check inline-names profile_has inline.json "function('spin') >= 98" \
+	"function('both', 'total') >= 98"
+
+if command -v go >/dev/null; then
+	inlined_frames() {
+		HOME=$PWD go tool pprof -raw inline.pb.gz >raw.txt 2>&1 || return 1
+		# One location with two lines: the callee, then who called it.
+		awk '/^ *[0-9]+: 0x.* spin / { getline; if ($0 ~ /^ +both /) found = 1 }
+		     END { exit !found }' raw.txt && return 0
+		grep -A1 spin raw.txt | head -n 2 | tr '\n' '|'
+		return 1
+	}
+	check pprof-inlines inlined_frames
+else
+	skip pprof-inlines "no go"
+fi

@@ -1,0 +1,56 @@
+#!/bin/sh
+# Loops of 5:3:2 work, in each compiled language; sums; the tools beside us.
+. "${TOP:?}/tests/root/lib.sh"
+
+# Lines within 2 points at 5,000 samples and more. The rounds are of 0.1 s, so that
+# no round is in step with the sampling.
+answers() {
+	profile_has "$1.json" "s['count'] >= 5000" "s['lost'] == 0" \
+		"near(self_('$2 five'), 50, 2)" "near(self_('$2 three'), 30, 2)" \
+		"near(self_('$2 two'), 20, 2)"
+}
+
+# language NAME SOURCE PROGRAM ROUNDS
+language() {
+	record_json "$1" -F 999 -- "$3" "$4" || fail "known-answers-$1" "$(tail -n 1 "$1.err")"
+	check "known-answers-$1" answers "$1" "$2"
+	check "sums-$1" profile_has "$1.json" "sums_close()"
+}
+
+language c hot.c "$(build hot.c)" 65
+
+if g++ -O2 -g -fno-omit-frame-pointer -o hotcc "$WORKLOADS/hot.cc" 2>gxx.err; then
+	language c++ hot.cc ./hotcc 65
+	check demangled-c++ profile_has c++.json "function('Five::spin(unsigned long)') > 45"
+else
+	skip known-answers-c++ "g++ does not work here"
+fi
+
+if rustc -O -g -C force-frame-pointers=yes -o hotrs "$WORKLOADS/hot.rs" 2>rustc.err; then
+	language rust hot.rs ./hotrs 110
+	check demangled-rust profile_has rust.json "function('hot::five') > 45 or function('hotrs::five') > 45"
+else
+	skip known-answers-rust "rustc does not work here"
+fi
+
+if HOME=$PWD GOFLAGS=-mod=mod GOTOOLCHAIN=local go build -o hotgo "$WORKLOADS/hot.go" 2>go.err; then
+	language go hot.go ./hotgo 60
+else
+	skip known-answers-go "go does not work here"
+fi
+
+# Google's pprof reads the file.
+if command -v go >/dev/null; then
+	pprof_reads() {
+		HOME=$PWD go tool pprof -raw c.pb.gz >raw.txt 2>&1 || return 1
+		grep -q 'samples/count cpu/nanoseconds' raw.txt || { head -n 5 raw.txt | tail -n 1; return 1; }
+		HOME=$PWD go tool pprof -top -lines c.pb.gz >top.txt 2>&1
+		share=$(awk '$NF ~ /hot\.c:15$/ || $0 ~ /five .*hot\.c:/ { sub("%", "", $2); print int($2); exit }' top.txt)
+		[ "${share:-0}" -ge 48 ] && [ "$share" -le 52 ] && return 0
+		echo "pprof says $share % for five"
+		return 1
+	}
+	check pprof-reads pprof_reads
+else
+	skip pprof-reads "no go"
+fi

@@ -1,0 +1,75 @@
+# shellcheck shell=sh
+# For the scripts of tests/root, which run.sh starts in a folder of their own.
+# LB: the program under test; TOP: the source tree; WORK: for all scripts.
+: "${LB:?started by run.sh}" "${TOP:?}" "${WORK:?}"
+WORKLOADS=$TOP/tests/workloads
+C_FLAGS="-O2 -g -fno-omit-frame-pointer"
+
+pass() {
+	echo "ok $1"
+}
+
+fail() {
+	echo "not ok $1: $2"
+}
+
+skip() {
+	echo "skip $1: $2"
+}
+
+# check NAME COMMAND...: passes if the command does; else its last line is the reason.
+check() {
+	check_name=$1
+	shift
+	if check_said=$("$@" 2>&1); then
+		pass "$check_name"
+	else
+		fail "$check_name" "$(printf '%s' "$check_said" | tail -n 1 | cut -c1-300)"
+	fi
+}
+
+# build WORKLOAD.c [FLAGS]: prints the path of the program, which is built once.
+build() {
+	built=$WORK/bin/$(basename "$1" .c)
+	if [ ! -e "$built" ]; then
+		# shellcheck disable=SC2086 # a list of flags
+		gcc $C_FLAGS -o "$built" "$WORKLOADS/$1" ${2:-} -pthread -ldl || return 1
+	fi
+	echo "$built"
+}
+
+# profile_has JSON EXPRESSION...: see profile.py
+profile_has() {
+	python3 "$TOP/tests/root/profile.py" "$WORKLOADS" "$@"
+}
+
+# record_json NAME RUN_OPTIONS -- CMD...: "run", then NAME.pb.gz and NAME.json
+record_json() {
+	record_name=$1
+	shift
+	record_status=0
+	timeout 60 "$LB" run -o "$record_name.pb.gz" "$@" >"$record_name.txt" 2>"$record_name.err" ||
+		record_status=$?
+	"$LB" annotate --json "$record_name.pb.gz" >"$record_name.json" 2>>"$record_name.err"
+	return "$record_status"
+}
+
+# one_sentence FILE: it holds one line of ours, and no more.
+one_sentence() {
+	if [ "$(wc -l <"$1")" -eq 1 ] && grep -q '^lineburn: .' "$1"; then
+		return 0
+	fi
+	echo "not one sentence: $(head -c 200 "$1" | tr '\n' '|')"
+	return 1
+}
+
+# wait_until SECONDS COMMAND...: until it passes
+wait_until() {
+	wait_turns=$(($1 * 10))
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		wait_turns=$((wait_turns - 1))
+		[ "$wait_turns" -gt 0 ] || return 1
+		sleep 0.1
+	done
+}

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Asks a profile's JSON.
+
+usage: profile.py WORKLOADS JSON EXPRESSION...
+
+Each expression must be true. Lines are named by the marker in their source:
+"hot.c five" is the line of hot.c with "HOT five".
+"""
+import json
+import os
+import sys
+
+workloads, json_path = sys.argv[1:3]
+with open(json_path, encoding="ascii") as f:
+    d = json.load(f)
+s = d["samples"]
+losses = d["losses"] or {}
+seen = []
+
+
+def note(what, value):
+    seen.append(f"{what} = {value:.4g}" if isinstance(value, float) else f"{what} = {value}")
+    return value
+
+
+def percent(n):
+    return 100 * n / s["count"] if s["count"] else 0.0
+
+
+def find_line(marker):
+    """The file's name and line number."""
+    name, _, word = marker.partition(" ")
+    if ":" in name:
+        name, _, number = name.partition(":")
+        return name, int(number)
+    with open(os.path.join(workloads, name), encoding="utf-8") as source:
+        for number, text in enumerate(source, 1):
+            if text.rstrip(" */\n").endswith("HOT " + word):
+                return name, number
+    raise SystemExit(f"no line is marked {marker}")
+
+
+def counts(marker, member):
+    name, number = find_line(marker)
+    return sum(line[member] for file in d["files"] if os.path.basename(file["path"]) == name
+               for line in file["lines"] if line["line"] == number)
+
+
+def self_(marker):
+    """Percent of all samples."""
+    return note(f"self({marker})", percent(counts(marker, "self")))
+
+
+def total(marker):
+    return note(f"total({marker})", percent(counts(marker, "total")))
+
+
+def function(name, member="self"):
+    return note(f"function({name})",
+                percent(sum(f[member] for f in d["functions"] if f["name"] == name)))
+
+
+def near(value, expected, tolerance):
+    return abs(value - expected) <= tolerance
+
+
+def miss(*reasons):
+    """Percent of all samples that have no line for one of the reasons."""
+    return note(f"miss{reasons}",
+                percent(sum(m["samples"] for m in d["misses"] if m["reason"] in reasons)))
+
+
+def sums_close():
+    """C4 and C2: nothing is counted twice, nothing is dropped unsaid."""
+    parts = s["with_line"] + s["function_only"] + s["unknown"]
+    lines = sum(line["self"] for file in d["files"] for line in file["lines"])
+    # "functions" may be cut short; "files" is not.
+    return (note("with_line + function_only + unknown", parts) == note("count", s["count"])
+            and note("count + lost", s["count"] + s["lost"]) == note("sampled", losses["sampled"])
+            and note("sampled + missed", losses["sampled"] + s["missed"]) == note("due", losses["due"])
+            and note("self of all lines", lines) == note("with_line", s["with_line"])
+            and note("processes", sum(p["samples"] for p in d["processes"])) == s["count"]
+            and note("misses", sum(m["samples"] for m in d["misses"])) <= s["count"])
+
+
+for expression in sys.argv[3:]:
+    seen.clear()
+    if not eval(expression):  # pylint: disable=eval-used # our own scripts' words
+        raise SystemExit(f"{expression}: {', '.join(seen)}; count = {s['count']}")

@@ -1,0 +1,776 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The symbolizer with a real worker (this program again) over made-up processes
+ * that map real files. What the decoders know is in their own tests; here it is
+ * who gets asked, and what becomes of the answer.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "elf_fixture.h"
+#include "process/maps.h"
+#include "symbolize/decoder.h"
+#include "symbolize/symbolizer.h"
+
+#define BASE     0x555500000000ULL /* where position-independent programs are put */
+#define JIT_CODE 0x7f0000000000ULL
+
+/* ---- the worker's side ---- */
+
+/* Sizes of files that make the decoder misbehave; no program has them by chance. */
+#define SIZE_DIES_OF_LINES 100001
+#define SIZE_DIES          100003
+#define SIZE_HANGS         100007
+
+static int elf_serve_or_die(struct worker_call *call, struct wire_reader *request,
+			    const int *fds, size_t nr_fds, struct wire_writer *reply)
+{
+	struct wire_reader peek = *request;
+	bool lines = !(wire_get_u32(&peek) & ELF_REQUEST_NO_LINES);
+	struct stat st;
+
+	if (nr_fds == 1 && !fstat(fds[0], &st)) {
+		if (st.st_size == SIZE_DIES ||
+		    (st.st_size == SIZE_DIES_OF_LINES && lines))
+			abort();
+		while (st.st_size == SIZE_HANGS)
+			;
+	}
+	return elf_serve(call, request, fds, nr_fds, reply);
+}
+
+extern const worker_op test_ops[NR_DECODER_OPS];
+const worker_op test_ops[NR_DECODER_OPS] = {
+	[DECODER_ELF] = elf_serve_or_die,
+	[DECODER_PERF_MAP] = perfmap_serve,
+	[DECODER_JITDUMP] = jitdump_serve,
+};
+
+/* ---- a machine to look at ---- */
+
+static struct strpool *pool;
+static struct worker *worker;
+static struct symbolizer *sym;
+static struct target_file files[64];
+static size_t nr_files;
+
+static const char kallsyms[] = "ffffffff81000000 T first_fn\n"
+			       "ffffffff81000100 T second_fn\n"
+			       "ffffffff81001000 T _etext\n"
+			       "ffffffffc0a4e000 t mod_fn\t[some_mod]\n";
+
+static const char program[] = "#include <stdlib.h>\n"
+			      "volatile int sink;\n"
+			      "__attribute__((noinline)) void fn(int n)\n"
+			      "{\n"
+			      "	sink += n;\n" /* line 5 */
+			      "}\n"
+			      "__attribute__((noinline, noreturn)) void fatal(void)\n"
+			      "{\n"
+			      "	fn(1);\n"
+			      "	abort();\n" /* line 10: the last instruction is a call */
+			      "}\n"
+			      "int main(int argc, char **argv)\n"
+			      "{\n"
+			      "	(void)argv;\n"
+			      "	fn(argc);\n"
+			      "	if (argc > 5)\n"
+			      "		fatal();\n"
+			      "	return 0;\n"
+			      "}\n";
+
+static int build(void **state)
+{
+	if (fixture_setup(state))
+		return -1;
+	fixture_write("prog.c", program);
+	fixture_write("kallsyms", kallsyms);
+	fixture_write("kallsyms.hidden", "0000000000000000 T first_fn\n");
+	return !fixture_try("gcc -g -O1 -pie -fPIE -Wl,--build-id=sha1 prog.c -o prog && "
+			    "objcopy --only-keep-debug prog prog.debug && "
+			    "strip -o stripped prog && "
+			    "id=$(readelf -n prog | sed -n 's/.*Build ID: //p') && "
+			    "d=debug/.build-id/$(echo $id | cut -c1-2) && mkdir -p $d && "
+			    "cp prog.debug $d/$(echo $id | cut -c3-).debug && "
+			    "for n in 100001 100003 100007; do "
+			    "cp prog prog.$n && truncate -s $n prog.$n; done");
+}
+
+static int start_with(const char *kallsyms_path, size_t max_addresses,
+		      unsigned int deadline_ms)
+{
+	char debug_dir[128];
+	struct symbolizer_config config = {.kallsyms_path = kallsyms_path,
+					   .deadline_ms = deadline_ms,
+					   .max_addresses = max_addresses,
+					   .debug_dir = debug_dir};
+
+	snprintf(debug_dir, sizeof(debug_dir), "%s/debug", fixture_dir);
+	pool = strpool_new(16 << 20);
+	if (!pool || worker_new(&(struct worker_config){0}, &worker, NULL))
+		return -1;
+	return symbolizer_new(&config, pool, worker, NULL, &sym, NULL);
+}
+
+static int start(void **state)
+{
+	(void)state;
+	return start_with("kallsyms", 0, 0);
+}
+
+static int stop(void **state)
+{
+	(void)state;
+	symbolizer_free(sym);
+	worker_free(worker);
+	strpool_free(pool);
+	while (nr_files)
+		cleanup_closep(&files[--nr_files].fd);
+	return 0;
+}
+
+static int restart_with(const char *kallsyms_path, size_t max_addresses,
+			unsigned int deadline_ms)
+{
+	stop(NULL);
+	return start_with(kallsyms_path, max_addresses, deadline_ms);
+}
+
+/* A file as the cache of files would have opened it; NULL: it could not. */
+static struct target_file *open_file(const char *name, const char *as)
+{
+	struct target_file *file = &files[nr_files];
+	struct stat st;
+
+	*file = (struct target_file){
+		.fd = name ? open(name, O_RDONLY | O_CLOEXEC) : -1,
+		.open_errno = ENOENT,
+		.path = strpool_add(pool, as),
+		.id = (uint32_t)nr_files,
+		.root_fd = -1,
+	};
+	if (name) {
+		assert_true(file->fd >= 0);
+		assert_int_equal(fstat(file->fd, &st), 0);
+		file->open_errno = 0;
+		file->inode = st.st_ino;
+	}
+	nr_files++;
+	return file;
+}
+
+static struct process new_process(uint32_t id)
+{
+	return (struct process){.tgid = 100 + id,
+				.id = id,
+				.root_fd = -1,
+				.uid = (uid_t)-1,
+				.gid = (gid_t)-1,
+				.perf_map = {.fd = -1, .open_errno = ENOENT},
+				.jitdump = {.fd = -1, .open_errno = ENOENT},
+				.until_ns = UINT64_MAX};
+}
+
+/* Maps all of @file at @start as one mapping; "prog" has offset == vaddr so. */
+static void map_at(struct process *proc, enum mapping_kind kind, struct target_file *file,
+		   uint64_t at, uint64_t from_ns)
+{
+	struct mapping m = {.start = at,
+			    .end = at + 0x100000,
+			    .kind = kind,
+			    .path = file ? file->path : strpool_add(pool, ""),
+			    .file = file,
+			    .from_ns = from_ns,
+			    .until_ns = UINT64_MAX};
+
+	assert_int_equal(maps_add(&proc->maps, &m), 0);
+}
+
+/* The run-time address of "prog"'s @vaddr when its file begins at @base. */
+static uint64_t ip_of(uint64_t base, uint64_t vaddr)
+{
+	return base + fixture_file_off("prog", vaddr);
+}
+
+static const struct resolved *resolve_one(uint32_t id)
+{
+	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
+	return symbolizer_get(sym, id);
+}
+
+static void assert_miss(const struct resolved *r, enum miss miss)
+{
+	assert_string_equal(miss_name(r->miss), miss_name(miss));
+}
+
+/* ---- files ---- */
+
+static void test_lines_of_a_file(void **state)
+{
+	struct process proc = new_process(0);
+	struct target_file *file = open_file("prog", "/opt/prog");
+	uint64_t vaddr = fixture_vaddr("prog", "fn");
+	const struct resolved *r;
+
+	(void)state;
+	map_at(&proc, MAPPING_FILE, file, BASE, 0);
+	r = resolve_one(
+		symbolizer_want(sym, &proc, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2));
+	assert_miss(r, MISS_NONE);
+	assert_int_equal(r->nr_frames, 1);
+	assert_string_equal(r->frames[0].function, "fn");
+	assert_int_equal(r->frames[0].start_line, 3);
+	assert_ptr_equal(r->process, &proc);
+	assert_int_equal(r->address, vaddr);
+	assert_int_equal(r->object->kind, OBJECT_FILE);
+	assert_string_equal(r->object->name, "/opt/prog");
+	assert_int_equal(r->object->build_id_len, 20);
+	assert_true(vaddr >= r->object->start && vaddr < r->object->limit);
+	assert_int_equal(vaddr - r->object->start + r->object->file_off,
+			 fixture_file_off("prog", vaddr));
+	assert_false(r->object->is_interpreter);
+	maps_deinit(&proc.maps);
+}
+
+/* fatal() ends in a call: its return address is the next function's first byte. */
+static void test_return_addresses(void **state)
+{
+	struct process proc = new_process(0);
+	char line[64];
+	uint64_t end;
+	const struct resolved *back, *leaf;
+	uint32_t back_id, leaf_id;
+
+	(void)state;
+	map_at(&proc, MAPPING_FILE, open_file("prog", "/opt/prog"), BASE, 0);
+	fixture_line(line, sizeof(line), "nm -S prog | awk '$4 == \"fatal\" {print $2}'");
+	end = fixture_vaddr("prog", "fatal") + strtoull(line, NULL, 16);
+	back_id = symbolizer_want(sym, &proc, ip_of(BASE, end), FRAME_RETURN, 1, 2);
+	leaf_id = symbolizer_want(sym, &proc, ip_of(BASE, end), FRAME_LEAF, 1, 2);
+	assert_int_not_equal(back_id, leaf_id);
+	back = resolve_one(back_id);
+	leaf = symbolizer_get(sym, leaf_id);
+	assert_string_equal(back->frames[0].function, "fatal");
+	assert_int_equal(back->frames[0].line, 10);
+	assert_int_equal(back->address, end);
+	assert_int_equal(leaf->address, end);
+	assert_true(!leaf->nr_frames || strcmp(leaf->frames[0].function, "fatal"));
+	maps_deinit(&proc.maps);
+}
+
+static void test_one_entry_whatever_the_process(void **state)
+{
+	struct process a = new_process(0), b = new_process(1);
+	struct target_file *file = open_file("prog", "/opt/prog");
+	struct target_file *copy = open_file("prog", "/opt/copy");
+	uint64_t vaddr = fixture_vaddr("prog", "fn");
+	uint32_t id;
+
+	(void)state;
+	map_at(&a, MAPPING_FILE, file, BASE, 0);
+	map_at(&b, MAPPING_FILE, file, 2 * BASE, 0);
+	map_at(&b, MAPPING_FILE, copy, BASE, 0);
+	id = symbolizer_want(sym, &a, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2);
+	assert_int_equal(symbolizer_want(sym, &a, ip_of(BASE, vaddr), FRAME_LEAF, 7, 9),
+			 id);
+	assert_int_equal(
+		symbolizer_want(sym, &b, ip_of(2 * BASE, vaddr), FRAME_LEAF, 1, 2), id);
+	assert_int_not_equal(
+		symbolizer_want(sym, &b, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2), id);
+	assert_int_not_equal(
+		symbolizer_want(sym, &a, ip_of(BASE, vaddr) + 1, FRAME_LEAF, 1, 2), id);
+	maps_deinit(&a.maps);
+	maps_deinit(&b.maps);
+}
+
+static void test_later_wants_leave_earlier_ones_alone(void **state)
+{
+	struct process proc = new_process(0);
+	uint64_t fn = fixture_vaddr("prog", "fn");
+	const struct resolved *first;
+	struct symbolizer_stats stats;
+	struct resolved before;
+	uint32_t id;
+
+	(void)state;
+	map_at(&proc, MAPPING_FILE, open_file("prog", "/opt/prog"), BASE, 0);
+	id = symbolizer_want(sym, &proc, ip_of(BASE, fn), FRAME_LEAF, 1, 2);
+	first = resolve_one(id);
+	before = *first;
+	for (uint64_t i = 0; i < 10000; i++)
+		symbolizer_want(sym, &proc, BASE + i, FRAME_LEAF, 1, 2);
+	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
+	assert_ptr_equal(symbolizer_get(sym, id), first);
+	assert_memory_equal(first, &before, sizeof(before));
+	assert_string_equal(first->frames[0].function, "fn");
+	symbolizer_stats(sym, &stats);
+	assert_int_equal(stats.nr_addresses,
+			 10000 + (fixture_file_off("prog", fn) >= 10000));
+	maps_deinit(&proc.maps);
+}
+
+static void test_debug_file_in_our_root(void **state)
+{
+	struct process proc = new_process(0);
+	uint64_t vaddr = fixture_vaddr("prog", "fn");
+	const struct resolved *r;
+
+	(void)state;
+	map_at(&proc, MAPPING_FILE, open_file("stripped", "/opt/stripped"), BASE, 0);
+	r = resolve_one(
+		symbolizer_want(sym, &proc, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2));
+	assert_miss(r, MISS_NONE);
+	assert_string_equal(r->frames[0].function, "fn");
+	maps_deinit(&proc.maps);
+}
+
+static void test_replaced_file(void **state)
+{
+	struct process proc = new_process(0);
+	struct target_file *file = open_file("prog", "/opt/prog");
+	const struct resolved *r;
+
+	(void)state;
+	memset(file->build_id, 0x55, sizeof(file->build_id));
+	file->build_id_len = 20;
+	map_at(&proc, MAPPING_FILE, file, BASE, 0);
+	r = resolve_one(symbolizer_want(sym, &proc, BASE + 0x1234, FRAME_LEAF, 1, 2));
+	assert_miss(r, MISS_FILE_REPLACED);
+	assert_int_equal(r->nr_frames, 0);
+	assert_int_equal(r->address, 0x1234);
+	/* the id of what ran, not of what is there now */
+	assert_memory_equal(r->object->build_id, file->build_id, 20);
+	maps_deinit(&proc.maps);
+}
+
+static void test_files_that_are_not_there(void **state)
+{
+	static const struct {
+		int open_errno;
+		enum miss miss;
+	} cases[] = {{ENOENT, MISS_FILE_GONE},
+		     {EACCES, MISS_FILE_GONE},
+		     {ESTALE, MISS_FILE_REPLACED},
+		     {EMFILE, MISS_TOO_MANY_FILES}};
+	struct process proc = new_process(0);
+	const struct resolved *r;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct target_file *file = open_file(NULL, "/gone");
+		uint64_t at = BASE + i * 0x1000000;
+
+		file->open_errno = cases[i].open_errno;
+		map_at(&proc, MAPPING_FILE, file, at, 0);
+		r = resolve_one(
+			symbolizer_want(sym, &proc, at + 0x1234, FRAME_RETURN, 1, 2));
+		assert_miss(r, cases[i].miss);
+		assert_string_equal(r->object->name, "/gone");
+		assert_int_equal(r->address, 0x1234);
+	}
+	maps_deinit(&proc.maps);
+}
+
+static void test_not_elf(void **state)
+{
+	struct process proc = new_process(0);
+	const struct resolved *r;
+
+	(void)state;
+	map_at(&proc, MAPPING_FILE, open_file("prog.c", "/opt/prog.c"), BASE, 0);
+	r = resolve_one(symbolizer_want(sym, &proc, BASE + 5, FRAME_LEAF, 1, 2));
+	assert_miss(r, MISS_BAD_FILE);
+	assert_string_equal(r->object->name, "/opt/prog.c");
+	maps_deinit(&proc.maps);
+}
+
+static void test_interpreters(void **state)
+{
+	static const struct {
+		const char *path;
+		bool is;
+	} cases[] = {
+		{"/usr/bin/python3.11", true},
+		{"/opt/venv/bin/python", true},
+		{"/usr/bin/python3", true},
+		{"/usr/bin/python3.13t", true},
+		{"/usr/bin/python3.11-dbg", true},
+		{"/usr/bin/python2.7", true},
+		{"/usr/lib/libpython3.11.so.1.0", true},
+		{"/usr/lib/libpython3.so", true},
+		{"/usr/lib/libpython2.7.so.1.0", true},
+		{"/usr/bin/pythonista", false},
+		{"/usr/bin/python3-app", false},
+		{"/usr/lib/libpython3.11.a", false},
+		{"/usr/lib/libpython_x.so", false},
+		{"/usr/bin/ipython3", false},
+		{"/python3/prog", false},
+	};
+	struct process proc = new_process(0);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint64_t at = BASE + i * 0x1000000;
+		uint32_t id;
+
+		map_at(&proc, MAPPING_FILE, open_file("prog.c", cases[i].path), at, 0);
+		id = symbolizer_want(sym, &proc, at, FRAME_LEAF, 1, 2);
+		if (symbolizer_get(sym, id)->object->is_interpreter != cases[i].is)
+			fail_msg("%s", cases[i].path);
+	}
+	maps_deinit(&proc.maps);
+}
+
+/* ---- what has no file ---- */
+
+static void test_nothing_known(void **state)
+{
+	struct process proc = new_process(0);
+	struct target_file *file = open_file("prog", "/opt/prog");
+	uint32_t no_process, no_mapping, ambiguous;
+
+	(void)state;
+	map_at(&proc, MAPPING_FILE, file, BASE, 0);
+	map_at(&proc, MAPPING_ANON, NULL, BASE, 100);
+	no_process = symbolizer_want(sym, NULL, 0x1234, FRAME_RETURN, 1, 2);
+	no_mapping = symbolizer_want(sym, &proc, 0x1234, FRAME_RETURN, 1, 2);
+	ambiguous = symbolizer_want(sym, &proc, BASE, FRAME_LEAF, 50, 150);
+	assert_int_not_equal(no_process, no_mapping);
+	assert_miss(resolve_one(no_process), MISS_NO_PROCESS);
+	assert_miss(symbolizer_get(sym, no_mapping), MISS_NO_MAPPING);
+	assert_miss(symbolizer_get(sym, ambiguous), MISS_AMBIGUOUS_TIME);
+	assert_int_equal(symbolizer_get(sym, no_process)->address, 0x1234);
+	assert_int_equal(symbolizer_get(sym, no_process)->object->kind, OBJECT_UNKNOWN);
+	assert_string_equal(symbolizer_get(sym, no_mapping)->object->name, "[unknown]");
+	assert_miss(resolve_one(symbolizer_want(sym, &proc, 0, FRAME_RETURN, 1, 2)),
+		    MISS_NO_MAPPING);
+	maps_deinit(&proc.maps);
+}
+
+static void test_vdso(void **state)
+{
+	struct process proc = new_process(0);
+	uint64_t at = getauxval(AT_SYSINFO_EHDR), end = 0;
+	void *library = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	void *function = library ? dlsym(library, "__vdso_clock_gettime") : NULL;
+	struct mapping m = {.kind = MAPPING_VDSO, .until_ns = UINT64_MAX};
+	const struct resolved *r;
+	char line[128];
+
+	(void)state;
+	if (!function) {
+		print_message("skipped: no __vdso_clock_gettime\n");
+		skip();
+	}
+	snprintf(line, sizeof(line),
+		 "sed -n 's/^%lx-\\([0-9a-f]*\\) .*/\\1/p' /proc/%d/maps",
+		 (unsigned long)at, (int)getpid());
+	end = strtoull(fixture_line(line, sizeof(line), "%s", line), NULL, 16);
+	m.path = strpool_add(pool, "[vdso]");
+	m.start = at;
+	m.end = end;
+	assert_int_equal(maps_add(&proc.maps, &m), 0);
+	/* another size: a 32-bit process has another image */
+	m.start = BASE;
+	m.end = BASE + (end - at) * 2;
+	assert_int_equal(maps_add(&proc.maps, &m), 0);
+	r = resolve_one(
+		symbolizer_want(sym, &proc, (uint64_t)function, FRAME_LEAF, 1, 2));
+	assert_int_equal(r->object->kind, OBJECT_VDSO);
+	assert_string_equal(r->object->name, "[vdso]");
+	assert_int_equal(r->nr_frames, 1);
+	assert_non_null(strstr(r->frames[0].function, "clock_gettime"));
+	r = resolve_one(symbolizer_want(sym, &proc, BASE + 0x800, FRAME_LEAF, 1, 2));
+	assert_miss(r, MISS_NO_SYMBOLS);
+	assert_int_equal(r->object->kind, OBJECT_VDSO);
+	dlclose(library);
+	maps_deinit(&proc.maps);
+}
+
+static void test_memfd(void **state)
+{
+	struct process proc = new_process(0);
+	uint64_t vaddr = fixture_vaddr("prog", "fn");
+	const struct resolved *r;
+
+	(void)state;
+	map_at(&proc, MAPPING_MEMFD, open_file("prog", "/memfd:x"), BASE, 0);
+	map_at(&proc, MAPPING_MEMFD, open_file("prog.c", "/memfd:doublemapper"), JIT_CODE,
+	       0);
+	map_at(&proc, MAPPING_MEMFD, NULL, JIT_CODE * 2, 0);
+	r = resolve_one(
+		symbolizer_want(sym, &proc, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2));
+	assert_string_equal(r->frames[0].function, "fn");
+	r = resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 2));
+	assert_int_equal(r->object->kind, OBJECT_JIT);
+	assert_miss(r, MISS_JIT_UNKNOWN);
+	r = resolve_one(symbolizer_want(sym, &proc, JIT_CODE * 2, FRAME_LEAF, 1, 2));
+	assert_int_equal(r->object->kind, OBJECT_JIT);
+	maps_deinit(&proc.maps);
+}
+
+/* ---- generated code ---- */
+
+static void put(FILE *f, uint64_t value, size_t size)
+{
+	assert_int_equal(fwrite(&value, size, 1, f), 1);
+}
+
+/* A jitdump with one function, as linux/tools/perf/Documentation/jitdump-*.txt. */
+static void write_jitdump(const char *path, uint64_t at, const char *name)
+{
+	FILE *f = fopen(path, "w");
+	size_t name_len = strlen(name) + 1;
+
+	assert_non_null(f);
+	put(f, 0x4a695444, 4); /* magic */
+	put(f, 1, 4);
+	put(f, 40, 4); /* header's size */
+	put(f, 62, 4); /* EM_X86_64 */
+	put(f, 0, 4);
+	put(f, 100, 4); /* pid */
+	put(f, 0, 8);
+	put(f, 0, 8);
+	put(f, 0, 4); /* JIT_CODE_LOAD */
+	put(f, 16 + 40 + name_len + 16, 4);
+	put(f, 1, 8); /* time */
+	put(f, 100, 4);
+	put(f, 100, 4);
+	put(f, at, 8);
+	put(f, at, 8);
+	put(f, 16, 8); /* bytes of code */
+	put(f, 0, 8);
+	assert_int_equal(fwrite(name, name_len, 1, f), 1);
+	put(f, 0, 8);
+	put(f, 0, 8);
+	assert_int_equal(fclose(f), 0);
+}
+
+static struct jit_file open_jit_file(const char *path)
+{
+	struct jit_file file = {.fd = open(path, O_RDONLY | O_CLOEXEC), .path = path};
+
+	assert_true(file.fd >= 0);
+	return file;
+}
+
+static void test_jitdump_before_perf_map(void **state)
+{
+	struct process proc = new_process(0);
+	uint32_t both, map_only, none;
+
+	(void)state;
+	write_jitdump("jit.dump", JIT_CODE, "dumped");
+	fixture_write("perf.map", "7f0000000000 10 mapped\n7f0000000100 10 other\n");
+	proc.jitdump = open_jit_file("jit.dump");
+	proc.perf_map = open_jit_file("perf.map");
+	map_at(&proc, MAPPING_ANON, NULL, JIT_CODE, 0);
+	both = symbolizer_want(sym, &proc, JIT_CODE + 4, FRAME_LEAF, 1000, 2000);
+	map_only =
+		symbolizer_want(sym, &proc, JIT_CODE + 0x104, FRAME_RETURN, 1000, 2000);
+	none = symbolizer_want(sym, &proc, JIT_CODE + 0x504, FRAME_LEAF, 1000, 2000);
+	assert_string_equal(resolve_one(both)->frames[0].function, "dumped");
+	assert_string_equal(symbolizer_get(sym, map_only)->frames[0].function, "other");
+	assert_int_equal(symbolizer_get(sym, map_only)->address, JIT_CODE + 0x104);
+	assert_miss(symbolizer_get(sym, map_only), MISS_JIT_NO_LINES);
+	assert_miss(symbolizer_get(sym, none), MISS_JIT_UNKNOWN);
+	assert_int_equal(symbolizer_get(sym, none)->object->kind, OBJECT_JIT);
+	close(proc.jitdump.fd);
+	close(proc.perf_map.fd);
+	maps_deinit(&proc.maps);
+}
+
+static void test_jit_code_is_of_one_process_and_time(void **state)
+{
+	struct process a = new_process(0), b = new_process(1);
+	uint32_t id;
+
+	(void)state;
+	map_at(&a, MAPPING_ANON, NULL, JIT_CODE, 0);
+	map_at(&b, MAPPING_ANON, NULL, JIT_CODE, 0);
+	id = symbolizer_want(sym, &a, JIT_CODE, FRAME_LEAF, 10, 20);
+	assert_int_equal(symbolizer_want(sym, &a, JIT_CODE, FRAME_LEAF, 10, 20), id);
+	assert_int_not_equal(symbolizer_want(sym, &b, JIT_CODE, FRAME_LEAF, 10, 20), id);
+	assert_int_not_equal(symbolizer_want(sym, &a, JIT_CODE, FRAME_LEAF, 10, 21), id);
+	assert_int_not_equal(symbolizer_want(sym, &a, JIT_CODE, FRAME_LEAF, 11, 20), id);
+	maps_deinit(&a.maps);
+	maps_deinit(&b.maps);
+}
+
+static void test_refused_jit_file(void **state)
+{
+	struct process proc = new_process(0);
+
+	(void)state;
+	proc.perf_map.open_errno = EPERM;
+	map_at(&proc, MAPPING_ANON, NULL, JIT_CODE, 0);
+	assert_miss(resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 2)),
+		    MISS_JIT_FILE_REFUSED);
+	proc.perf_map.open_errno = EMFILE;
+	assert_miss(resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 3)),
+		    MISS_TOO_MANY_FILES);
+	maps_deinit(&proc.maps);
+}
+
+/* ---- the kernel ---- */
+
+static void test_kernel(void **state)
+{
+	uint32_t leaf = symbolizer_want_kernel(sym, 0xffffffff81000100, FRAME_LEAF);
+	uint32_t back = symbolizer_want_kernel(sym, 0xffffffff81000100, FRAME_RETURN);
+	uint32_t mod = symbolizer_want_kernel(sym, 0xffffffffc0a4e010, FRAME_LEAF);
+	uint32_t none = symbolizer_want_kernel(sym, 0xffffffff00000000, FRAME_LEAF);
+	const struct resolved *r = resolve_one(leaf);
+
+	(void)state;
+	assert_int_equal(symbolizer_want_kernel(sym, 0xffffffff81000100, FRAME_LEAF),
+			 leaf);
+	assert_miss(r, MISS_KERNEL);
+	assert_string_equal(r->frames[0].function, "second_fn");
+	assert_string_equal(r->object->name, "[kernel.kallsyms]");
+	assert_int_equal(r->object->kind, OBJECT_KERNEL);
+	assert_null(r->process);
+	r = symbolizer_get(sym, back);
+	assert_string_equal(r->frames[0].function, "first_fn");
+	assert_int_equal(r->address, 0xffffffff81000100);
+	r = symbolizer_get(sym, mod);
+	assert_string_equal(r->frames[0].function, "mod_fn");
+	assert_string_equal(r->object->name, "[some_mod]");
+	r = symbolizer_get(sym, none);
+	assert_miss(r, MISS_KERNEL);
+	assert_int_equal(r->nr_frames, 0);
+}
+
+static void test_hidden_kernel(void **state)
+{
+	(void)state;
+	assert_int_equal(restart_with("kallsyms.hidden", 0, 0), 0);
+	assert_miss(
+		resolve_one(symbolizer_want_kernel(sym, 0xffffffff81000100, FRAME_LEAF)),
+		MISS_KERNEL_HIDDEN);
+}
+
+/* ---- limits, deaths ---- */
+
+static void test_limit(void **state)
+{
+	struct symbolizer_stats stats;
+	uint32_t id = 0;
+
+	(void)state;
+	assert_int_equal(restart_with("kallsyms", 10, 0), 0);
+	for (uint64_t i = 0; i < 10; i++)
+		id = symbolizer_want_kernel(sym, 0xffffffff81000000 + i, FRAME_LEAF);
+	assert_string_equal(resolve_one(id)->frames[0].function, "first_fn");
+	for (uint64_t i = 10; i < 15; i++)
+		id = symbolizer_want_kernel(sym, 0xffffffff81000000 + i, FRAME_LEAF);
+	assert_miss(resolve_one(id), MISS_LIMIT);
+	assert_int_equal(symbolizer_get(sym, id)->nr_frames, 0);
+	assert_non_null(symbolizer_get(sym, id)->object);
+	symbolizer_stats(sym, &stats);
+	assert_int_equal(stats.nr_addresses, 10);
+	assert_int_equal(stats.nr_over_limit, 5);
+}
+
+static void test_decoder_that_dies(void **state)
+{
+	struct process proc = new_process(0);
+	uint64_t vaddr = fixture_vaddr("prog", "fn");
+	uint32_t lines, all, hangs, good;
+
+	(void)state;
+	assert_int_equal(restart_with("kallsyms", 0, 500), 0);
+	map_at(&proc, MAPPING_FILE, open_file("prog.100001", "/a"), BASE, 0);
+	map_at(&proc, MAPPING_FILE, open_file("prog.100003", "/b"), 2 * BASE, 0);
+	map_at(&proc, MAPPING_FILE, open_file("prog.100007", "/c"), JIT_CODE, 0);
+	map_at(&proc, MAPPING_FILE, open_file("prog", "/d"), JIT_CODE / 2, 0);
+	lines = symbolizer_want(sym, &proc, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2);
+	all = symbolizer_want(sym, &proc, ip_of(2 * BASE, vaddr), FRAME_LEAF, 1, 2);
+	hangs = symbolizer_want(sym, &proc, ip_of(JIT_CODE, vaddr), FRAME_LEAF, 1, 2);
+	good = symbolizer_want(sym, &proc, ip_of(JIT_CODE / 2, vaddr), FRAME_LEAF, 1, 2);
+	/* without the lines there is a name at least */
+	assert_miss(resolve_one(lines), MISS_DECODER_GAVE_UP);
+	assert_int_equal(symbolizer_get(sym, lines)->nr_frames, 1);
+	assert_string_equal(symbolizer_get(sym, lines)->frames[0].function, "fn");
+	assert_miss(symbolizer_get(sym, all), MISS_DECODER_GAVE_UP);
+	assert_int_equal(symbolizer_get(sym, all)->nr_frames, 0);
+	assert_miss(symbolizer_get(sym, hangs), MISS_DECODER_GAVE_UP);
+	/* and the next file is none the worse for it */
+	assert_miss(symbolizer_get(sym, good), MISS_NONE);
+	maps_deinit(&proc.maps);
+}
+
+static void test_many_addresses_are_cheap(void **state)
+{
+	struct process proc = new_process(0);
+	struct timespec a, b;
+	uint32_t id = 0;
+	double ms;
+
+	(void)state;
+	map_at(&proc, MAPPING_FILE, open_file("prog", "/opt/prog"), BASE, 0);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
+	for (int round = 0; round < 10; round++)
+		for (uint64_t i = 0; i < 100000; i++)
+			id = symbolizer_want(sym, &proc, BASE + i, FRAME_LEAF, 1, 2);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &b);
+	ms = (double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6;
+	print_message("1,000,000 wants of 100,000 addresses: %.0f ms\n", ms);
+	assert_true(ms < 3000);
+	resolve_one(id);
+	maps_deinit(&proc.maps);
+}
+
+static void test_vaddrs_of_a_debug_file(void **state)
+{
+	_cleanup_close_ int fd = open("prog.debug", O_RDONLY | O_CLOEXEC);
+	const uint64_t vaddrs[] = {fixture_vaddr("prog", "main"), 1,
+				   fixture_vaddr("prog", "fn")};
+	struct resolved ret[3];
+
+	(void)state;
+	assert_int_equal(symbolizer_resolve_vaddrs(sym, fd, vaddrs, 3, ret), 0);
+	assert_string_equal(ret[0].frames[0].function, "main");
+	assert_int_equal(ret[0].frames[0].line, 13);
+	assert_int_equal(ret[1].nr_frames, 0);
+	assert_string_equal(ret[2].frames[0].function, "fn");
+	assert_int_equal(ret[2].address, vaddrs[2]);
+}
+
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, start, stop)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_lines_of_a_file),
+		TEST(test_return_addresses),
+		TEST(test_one_entry_whatever_the_process),
+		TEST(test_later_wants_leave_earlier_ones_alone),
+		TEST(test_debug_file_in_our_root),
+		TEST(test_replaced_file),
+		TEST(test_files_that_are_not_there),
+		TEST(test_not_elf),
+		TEST(test_interpreters),
+		TEST(test_nothing_known),
+		TEST(test_vdso),
+		TEST(test_memfd),
+		TEST(test_jitdump_before_perf_map),
+		TEST(test_jit_code_is_of_one_process_and_time),
+		TEST(test_refused_jit_file),
+		TEST(test_kernel),
+		TEST(test_hidden_kernel),
+		TEST(test_limit),
+		TEST(test_decoder_that_dies),
+		TEST(test_many_addresses_are_cheap),
+		TEST(test_vaddrs_of_a_debug_file),
+	};
+
+	if (argc && !strcmp(argv[0], WORKER_ARGV0))
+		return worker_main(test_ops, NR_DECODER_OPS);
+	return cmocka_run_group_tests(tests, build, fixture_teardown);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One function of a JIT, named by /tmp/perf-PID.map; or by something hostile there.
+ * usage: perfmap SECONDS good|0x|fifo|symlink|directory|sparse|foreign|writable|garbage [TARGET]
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "jit-code.h"
+
+static char path[64];
+
+static int write_map(const uint8_t *page, const char *prefix)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f)
+		return -1;
+	fprintf(f, "%s%lx %s%zx jitted_function\n", prefix, (unsigned long)page, prefix,
+		sizeof(countdown));
+	return fclose(f);
+}
+
+static int write_garbage(void)
+{
+	FILE *f = fopen(path, "w");
+	uint32_t x = 1;
+
+	if (!f)
+		return -1;
+	for (int i = 0; i < 500000; i++) {
+		x = x * 1103515245 + 12345;
+		putc((int)(x >> 16 & 0xff), f);
+	}
+	return fclose(f);
+}
+
+static int make_sparse(const uint8_t *page)
+{
+	return write_map(page, "") || truncate(path, (off_t)1 << 40);
+}
+
+static int make(const char *how, const char *target, const uint8_t *page)
+{
+	if (!strcmp(how, "good"))
+		return write_map(page, "");
+	if (!strcmp(how, "0x"))
+		return write_map(page, "0x");
+	if (!strcmp(how, "fifo"))
+		return mkfifo(path, 0600);
+	if (!strcmp(how, "symlink"))
+		return symlink(target, path);
+	if (!strcmp(how, "directory"))
+		return mkdir(path, 0700);
+	if (!strcmp(how, "sparse"))
+		return make_sparse(page);
+	if (!strcmp(how, "foreign"))
+		return write_map(page, "") || chown(path, 65534, 65534);
+	if (!strcmp(how, "writable"))
+		return write_map(page, "") || chmod(path, 0666);
+	if (!strcmp(how, "garbage"))
+		return write_garbage();
+	return -1;
+}
+
+int main(int argc, char **argv)
+{
+	uint8_t *page = jit_page();
+
+	if (argc < 3 || !page)
+		return 2;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	jit_write(page);
+	if (make(argv[2], argc > 3 ? argv[3] : "", page))
+		return 1;
+	jit_run(page, strtod(argv[1], NULL));
+	return remove(path) != 0;
+}
