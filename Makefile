@@ -8,11 +8,14 @@
 #   V=1           print the commands
 # Targets: make help
 
+# The first of several programs that there is.
+first_of   = $(firstword $(foreach p,$(1),$(shell command -v $(p) 2>/dev/null)) $(lastword $(1)))
+
 CC        ?= gcc
-CLANG     ?= $(firstword $(shell command -v clang-14 clang-19 clang 2>/dev/null) clang-14)
-BPFTOOL   ?= $(firstword $(shell command -v bpftool /usr/sbin/bpftool 2>/dev/null) bpftool)
-CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 clang-format-19 clang-format 2>/dev/null) clang-format-14)
-CLANG_TIDY ?= $(firstword $(shell command -v clang-tidy-14 clang-tidy-19 clang-tidy 2>/dev/null) clang-tidy-14)
+CLANG     ?= $(call first_of,clang-14 clang-19 clang)
+BPFTOOL   ?= $(call first_of,bpftool /usr/sbin/bpftool)
+CLANG_FORMAT ?= $(call first_of,clang-format-14 clang-format-19 clang-format)
+CLANG_TIDY ?= $(call first_of,clang-tidy-14 clang-tidy-19 clang-tidy)
 PROTOC_C  ?= protoc-c
 PREFIX    ?= /usr/local
 ARCH      ?= $(patsubst aarch64,arm64,$(shell uname -m))
