@@ -3,9 +3,8 @@
 . "${TOP:?}/tests/root/lib.sh"
 
 dl=$(build dlopen.c)
-# A leaf without a frame would hide its caller from a walk by frame pointers.
 # shellcheck disable=SC2086 # a list of flags
-gcc $C_FLAGS -mno-omit-leaf-frame-pointer -shared -fPIC -o plugin.so "$WORKLOADS/plugin.c"
+gcc $C_FLAGS -shared -fPIC -o plugin.so "$WORKLOADS/plugin.c"
 record_json dlopen -F 999 -- "$dl" ./plugin.so 1000 || fail dlopen "$(tail -n 1 dlopen.err)"
 check dlopen profile_has dlopen.json "self_('plugin.c plugin') >= 65" \
 	"near(self_('plugin.c plugin') + self_('dlopen.c before'), 100, 2)" \

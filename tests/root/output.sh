@@ -20,10 +20,12 @@ symlink() {
 	[ "$(cat target)" = precious ] || { echo "the target was overwritten"; return 1; }
 }
 check output-symlink symlink
-check output-symlink-dangling sh -c '
+dangling() {
 	ln -sf nowhere dangling.pb.gz
-	"$0" run -o dangling.pb.gz -- "$1" 3 >/dev/null 2>&1
-	[ ! -e nowhere ] || { echo "written through the link"; exit 1; }' "$LB" "$hot"
+	"$LB" run -o dangling.pb.gz -- "$hot" 3 >/dev/null 2>&1
+	[ ! -e nowhere ] || { echo "written through the link"; return 1; }
+}
+check output-symlink-dangling dangling
 
 # A disk that is full.
 mkdir disk
