@@ -36,10 +36,8 @@ static int setup(void **state)
 	struct process_table_config config = {.proc_path = "/proc"};
 
 	(void)state;
-	if (geteuid()) {
-		print_message("skipped: needs root, to open map_files of processes\n");
-		skip();
-	}
+	if (geteuid())
+		return 0;
 	fake_proc_init(&dir);
 	pool = strpool_new(1 << 24);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
@@ -57,6 +55,14 @@ static int teardown(void **state)
 	munmap(shared, sizeof(*shared));
 	fake_proc_deinit(&dir);
 	return 0;
+}
+
+static void need_root(void)
+{
+	if (geteuid() == 0)
+		return;
+	print_message("skipped: needs root, to open map_files of processes\n");
+	skip();
 }
 
 static const char *in_dir(const char *name)
@@ -186,11 +192,14 @@ static pid_t start_with_replaced_binary(void)
 
 static void a_replaced_binary_is_opened_as_mapped(void **state)
 {
-	pid_t pid = start_with_replaced_binary();
-	struct process *p = sample(pid);
 	const struct mapping *m;
+	struct process *p;
+	pid_t pid;
 
 	(void)state;
+	need_root();
+	pid = start_with_replaced_binary();
+	p = sample(pid);
 	assert_non_null(p);
 	m = mapping_at(p, shared->start);
 	assert_true(m->deleted);
@@ -207,20 +216,22 @@ static void a_replaced_binary_is_opened_as_mapped(void **state)
 
 static void a_mapping_that_was_cut_is_still_found(void **state)
 {
-	pid_t pid = start_with_replaced_binary();
 	struct task_event ev = {.kind = TASK_EVENT_MMAP,
-				.time_ns = fake_now_ns(),
-				.pid = (uint32_t)pid,
-				.start = shared->start,
-				.end = shared->end,
 				.prot = PROT_READ | PROT_EXEC,
 				.build_id = {1},
 				.build_id_len = 20};
 	const struct mapping *m;
 	struct process *p;
 	char name[160];
+	pid_t pid;
 
 	(void)state;
+	need_root();
+	pid = start_with_replaced_binary();
+	ev.time_ns = fake_now_ns();
+	ev.pid = (uint32_t)pid;
+	ev.start = shared->start;
+	ev.end = shared->end;
 	/* The kernel told of the whole; then the child took a right from a page. */
 	snprintf(name, sizeof(name), "%s (deleted)", in_dir("/bin"));
 	ev.path = name;
@@ -242,6 +253,7 @@ static void a_memfd_is_opened(void **state)
 	pid_t pid;
 
 	(void)state;
+	need_root();
 	pid = start_child();
 	if (!pid) {
 		int fd = memfd_create("code", 0);
@@ -270,6 +282,7 @@ static void a_dead_process_has_its_file_by_inode(void **state)
 	pid_t pid;
 
 	(void)state;
+	need_root();
 	copy_self(in_dir("/bin"));
 	assert_int_equal(stat(in_dir("/bin"), &st), 0);
 	assert_int_equal(process_table_scan(table, NULL, 0, NULL), 0);
@@ -311,6 +324,7 @@ static void paths_are_of_the_targets_root(void **state)
 	int fd;
 
 	(void)state;
+	need_root();
 	pid = start_child();
 	if (!pid) {
 		void *code = mmap(NULL, PAGE, PROT_READ | PROT_EXEC,
@@ -348,6 +362,7 @@ static void the_scan_finds_this_process(void **state)
 	struct process *p;
 
 	(void)state;
+	need_root();
 	assert_int_equal(process_table_scan(table, NULL, 0, NULL), 0);
 	p = process_table_find(table, (uint32_t)getpid(), start_of(getpid()) + 17, 5,
 			       fake_now_ns(), fake_now_ns());
