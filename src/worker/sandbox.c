@@ -30,6 +30,14 @@
  */
 #define MAX_STACK_BYTES (8u << 20)
 
+#if defined(__SANITIZE_ADDRESS__) /* gcc */
+#define HAS_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) /* clang */
+#define HAS_ADDRESS_SANITIZER
+#endif
+#endif
+
 /*
  * Landlock by its numbers (linux/landlock.h): build machines have headers of any
  * age. Every kernel that has a call of landlock has this number for it.
@@ -88,7 +96,7 @@ static int set_limits(const struct sandbox_config *config)
 		{RLIMIT_STACK, MAX_STACK_BYTES},
 		/* Soft is hard: the kernel sends SIGKILL, not the blocked SIGXCPU. */
 		{RLIMIT_CPU, config->cpu_seconds},
-#ifndef __SANITIZE_ADDRESS__
+#ifndef HAS_ADDRESS_SANITIZER
 		/*
 		 * AddressSanitizer reserves terabytes of private writable shadow,
 		 * which count as data although never touched: with any limit the
