@@ -20,7 +20,7 @@ build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev lib
 	libjansson-dev nettle-dev"
 # What the tests compile, run and compare with.
 test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shellcheck git g++
-	binutils elfutils dwz xz-utils python3 sudo procps util-linux man-db libdebuginfod1
+	llvm binutils elfutils dwz xz-utils python3 sudo procps util-linux man-db libdebuginfod1
 	linux-perf"
 
 # Adds package $2 unless command $1 is there: a runtime of any origin does.

@@ -31,6 +31,8 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | he
 }
 
 dir=$(mktemp -d /var/tmp/lineburn-"$suite".XXXXXX)
+# It becomes "/", which every user must be able to enter.
+chmod 755 "$dir"
 # The system's mounts are in a namespace of their own, so none is below $dir here.
 trap 'rm -rf --one-file-system "$dir"' EXIT
 trap 'exit 130' INT TERM
