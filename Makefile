@@ -67,6 +67,7 @@ help:
 	@echo 'make lint           include table, format, clang-tidy, shellcheck'
 	@echo 'make fmt            format the sources'
 	@echo 'make golden-update  accept the output as it is now'
+	@echo 'make try-debian     check.sh on a new minimal Debian, SUITE=trixie (root, minutes)'
 	@echo 'make install        to PREFIX ($(PREFIX)), under DESTDIR'
 	@echo 'make compile_commands.json'
 
@@ -121,6 +122,8 @@ check-root: $(BIN)
 	@tests/root/run.sh ./$(BIN)
 fuzz: $(FUZZ_BINS)
 	@tests/fuzz/run.sh $(FUZZ_BINS)
+try-debian:
+	tools/try-debian.sh $(or $(SUITE),trixie)
 bench: $(BIN)
 	@tests/bench/run.sh ./$(BIN)
 
@@ -145,5 +148,5 @@ clean:
 
 -include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(UNIT_BINS:=.d)
 
-.PHONY: all help unit golden-update cli check check-root fuzz bench fmt lint install clean
+.PHONY: all help unit golden-update cli check check-root fuzz bench try-debian fmt lint install clean
 .SECONDARY:

@@ -144,9 +144,7 @@ static void check_lockdown(struct doctor *d, const char *root)
 static void check_kernel(struct doctor *d, const char *root)
 {
 	_cleanup_free_ char *release = slurp(root, "/proc/sys/kernel/osrelease");
-	_cleanup_free_ char *version = slurp(root, "/proc/version");
-	const struct kernel_quirk *quirk = release ? kernel_quirk_find(release, version)
-						   : NULL;
+	const struct kernel_quirk *quirk = kernel_quirk_find_running(root);
 	unsigned int major = 0, minor = 0;
 	struct check *c;
 
@@ -158,11 +156,11 @@ static void check_kernel(struct doctor *d, const char *root)
 	if (major < 5 || (major == 5 && minor < 10)) {
 		c = add(d, "kernel", CHECK_FAIL, "use Linux 5.10 or newer");
 	} else if (quirk) {
-		c = add(d, "kernel", CHECK_WARN, quirk->reason);
+		c = add(d, "kernel", CHECK_WARN, quirk->remedy);
 	} else {
 		c = add(d, "kernel", CHECK_OK, "");
 	}
-	found(c, "%s%s", release, quirk ? ", on the list of bad kernels" : "");
+	found(c, "%s%s%s", release, quirk ? ": " : "", quirk ? quirk->reason : "");
 }
 
 static void check_kallsyms(struct doctor *d, const char *root)
