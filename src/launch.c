@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +25,7 @@ extern char **environ;
 
 struct launch {
 	pid_t pid;
-	int go_fd; /* closing it lets the command start */
+	int go_fd; /* one byte lets the command start; closing it ends it */
 	int failed_fd; /* carries errno when exec failed; closed by a good exec */
 	const char *command;
 	bool started;
@@ -156,29 +156,18 @@ static void report_failure(int fd, int code)
 		_exit(EXIT_OWN_FAILURE);
 }
 
-static void restore_signals(void)
-{
-	sigset_t none;
-
-	sigemptyset(&none);
-	for (int sig = 1; sig < NSIG; sig++)
-		if (sig == SIGINT || sig == SIGQUIT || sig == SIGPIPE || sig == SIGTERM ||
-		    sig == SIGHUP || sig == SIGCHLD)
-			signal(sig, SIG_DFL);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 _Noreturn static void child(char **argv, const struct launch_user *user, int go_fd,
 			    int failed_fd)
 {
 	char byte;
+	ssize_t n;
 	int rc = 0;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* should lineburn die before the start */
-	if (read(go_fd, &byte, 1) != 1)
-		_exit(EXIT_OWN_FAILURE); /* never let go */
-	prctl(PR_SET_PDEATHSIG, 0);
-	restore_signals();
+	do
+		n = read(go_fd, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		_exit(EXIT_OWN_FAILURE); /* never let go, or lineburn is dead */
 	if (user->is_other) {
 		restore_environ();
 		rc = become(user);
@@ -201,7 +190,7 @@ int launch_new(char **argv, const struct launch_user *user, struct launch **ret,
 		return error_set(err, -ENOMEM, "out of memory");
 	l->go_fd = l->failed_fd = -1;
 	l->command = argv[0];
-	if (pipe2(go, O_CLOEXEC))
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go))
 		return error_set(err, -errno, "cannot start %s: %m", argv[0]);
 	l->go_fd = go[1];
 	if (pipe2(failed, O_CLOEXEC)) {
@@ -216,10 +205,14 @@ int launch_new(char **argv, const struct launch_user *user, struct launch **ret,
 		close(failed[0]);
 		child(argv, user, go[0], failed[1]);
 	}
+	if (l->pid < 0)
+		error_set(err, -errno, "cannot start %s: %m", argv[0]);
 	close(go[0]);
 	close(failed[1]);
 	if (l->pid < 0)
-		return error_set(err, -errno, "cannot start %s: %m", argv[0]);
+		return -EAGAIN;
+	/* Whoever started us may ignore it; then no exit status would be kept. */
+	signal(SIGCHLD, SIG_DFL);
 	*ret = take_ptr(l);
 	return 0;
 }
@@ -232,8 +225,10 @@ void launch_free(struct launch *l)
 		close(l->go_fd);
 	if (l->failed_fd >= 0)
 		close(l->failed_fd);
-	if (l->pid > 0 && !l->started && !l->ended)
-		waitpid(l->pid, NULL, 0); /* it exits as its pipe is closed */
+	if (l->pid > 0 && !l->started && !l->ended) {
+		kill(l->pid, SIGKILL);
+		waitpid(l->pid, NULL, 0);
+	}
 	free(l);
 }
 
@@ -247,8 +242,11 @@ int launch_go(struct launch *l, struct error *err)
 	int code = 0;
 	ssize_t n;
 
-	if (write(l->go_fd, "", 1) != 1)
-		return error_set(err, -errno, "cannot start %s: %m", l->command);
+	/* Not write(2): if a signal ended it meanwhile, that would raise SIGPIPE. */
+	if (send(l->go_fd, "", 1, MSG_NOSIGNAL) != 1)
+		return error_set(err, -errno,
+				 "%s was killed before it could be started; try again",
+				 l->command);
 	close(take_fd(&l->go_fd));
 	l->started = true;
 	do
@@ -258,7 +256,7 @@ int launch_go(struct launch *l, struct error *err)
 		l->executed = true;
 		return 0;
 	}
-	waitpid(l->pid, &l->wait_status, 0);
+	waitpid(l->pid, &l->wait_status, 0); /* no handlers: nothing interrupts it */
 	l->ended = true;
 	errno = code;
 	return error_set_exit(err, code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,

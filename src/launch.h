@@ -23,9 +23,10 @@ void launch_user_find(struct launch_user *ret);
 struct launch;
 
 /**
- * Forks the command, which waits until launch_go(). Its standard streams are
- * ours. As another user it gets that user's groups and the environment that sudo
- * was called with.
+ * Forks the command, which waits until launch_go(). Its standard streams, signal
+ * mask, ignored signals and limits are ours at this moment, so this comes before
+ * anything that changes them. As another user it gets that user's groups and the
+ * environment that sudo was called with.
  *
  * @argv  NULL-terminated, borrowed until launch_go()
  */

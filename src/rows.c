@@ -83,7 +83,10 @@ void rows_add(struct rows *rows, const struct sample *sample, struct process *pr
 	if (item != HASHMAP_NONE) {
 		row = &rows->items[item];
 		row->count += sample->count;
-		row->last_ns = sample->last_ns;
+		if (sample->first_ns < row->first_ns)
+			row->first_ns = sample->first_ns;
+		if (sample->last_ns > row->last_ns)
+			row->last_ns = sample->last_ns;
 		rows->nr_samples += sample->count;
 		return;
 	}
@@ -118,11 +121,11 @@ bool rows_is_full(const struct rows *rows)
 
 void rows_clear(struct rows *rows)
 {
-	uint64_t nr_dropped = rows->nr_dropped;
+	uint64_t nr_samples = rows->nr_samples, nr_dropped = rows->nr_dropped;
 
 	free(rows->items);
 	free(rows->stacks);
 	hashmap_deinit(&rows->index);
 	hashmap_deinit(&rows->stack_index);
-	*rows = (struct rows){.nr_dropped = nr_dropped};
+	*rows = (struct rows){.nr_samples = nr_samples, .nr_dropped = nr_dropped};
 }

@@ -43,7 +43,7 @@ struct rows {
 	uint64_t *stacks; /* words */
 	size_t nr_words, cap_words;
 	struct hashmap stack_index;
-	uint64_t nr_samples; /* sum of counts */
+	uint64_t nr_samples; /* sum of all counts so far */
 	uint64_t nr_dropped; /* samples for which memory was not to be had */
 };
 
@@ -63,7 +63,7 @@ static inline const struct row_stack *rows_stack(const struct rows *rows,
 	return (const struct row_stack *)(rows->stacks + row->stack);
 }
 
-/** Empties the table; keeps nr_dropped. */
+/** Empties the table; keeps nr_samples and nr_dropped. */
 void rows_clear(struct rows *rows);
 
 #endif

@@ -16,6 +16,8 @@
 #include "collect/kernel_quirks.h"
 #include "dump.h"
 
+#define MAX_WAIT_MS      3600000 /* the loop asks again */
+
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
@@ -60,16 +62,12 @@ static int follow_targets(struct session *s, struct error *err)
 	return rc;
 }
 
-static int start_command(struct session *s, struct error *err)
+static int fork_command(struct session *s, struct error *err)
 {
 	struct launch_user user;
-	int rc;
 
 	launch_user_find(&user);
-	rc = launch_new(s->options->argv, &user, &s->launch, err);
-	if (rc)
-		return rc;
-	return sampler_add_target(s->sampler, (uint32_t)launch_pid(s->launch), err);
+	return launch_new(s->options->argv, &user, &s->launch, err);
 }
 
 /* ---- opening ---- */
@@ -126,10 +124,14 @@ static int watch(struct session *s, int fd)
 int session_init(struct session *s, struct error *err)
 {
 	struct process_table_config config = {.proc_path = "/proc"};
-	int rc;
+	int rc = 0;
 
 	s->signal_fd = s->timer_fd = s->epoll_fd = -1;
-	rc = open_sampler(s, err);
+	/* First: signals are blocked and limits raised below, which are not the command's. */
+	if (s->options->command == COMMAND_RUN && !s->options->dry_run)
+		rc = fork_command(s, err);
+	if (!rc)
+		rc = open_sampler(s, err);
 	if (!rc)
 		rc = process_table_new(&config, s->pool, &s->processes, err);
 	if (!rc)
@@ -137,8 +139,8 @@ int session_init(struct session *s, struct error *err)
 	if (!rc)
 		rc = open_signals(s, err);
 	/* Events are kept from here on, so the scan misses nothing. */
-	if (!rc && s->options->command == COMMAND_RUN && !s->options->dry_run)
-		rc = start_command(s, err);
+	if (!rc && s->launch)
+		rc = sampler_add_target(s->sampler, (uint32_t)launch_pid(s->launch), err);
 	else if (!rc && s->options->command == COMMAND_RECORD)
 		rc = follow_targets(s, err);
 	if (!rc && (watch(s, s->signal_fd) || watch(s, s->timer_fd) ||
@@ -335,14 +337,15 @@ static int on_timer(struct session *s, struct error *err)
 /* Milliseconds until the recording's time is up; -1: it has none. */
 static int remaining_ms(const struct session *s)
 {
-	double elapsed_s;
+	double elapsed_s, left_ms;
 
 	if (s->options->duration_s <= 0 || !s->sampling)
 		return -1;
 	elapsed_s = (double)(clock_ns(CLOCK_MONOTONIC) - s->start_ns) / 1e9;
 	if (elapsed_s >= s->options->duration_s)
 		return 0;
-	return (int)((s->options->duration_s - elapsed_s) * 1000) + 1;
+	left_ms = (s->options->duration_s - elapsed_s) * 1000;
+	return left_ms < MAX_WAIT_MS ? (int)left_ms + 1 : MAX_WAIT_MS;
 }
 
 static int turn(struct session *s, enum session_end *end, struct error *err)

@@ -2,31 +2,86 @@
 #include "base/creds.h"
 
 #include <errno.h>
-#include <grp.h>
+#include <linux/capability.h>
+#include <stdbool.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
+/* What capabilities(7) takes away when the file-system id stops being 0. */
+#define FILE_CAPS                                                               \
+	(1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | \
+	 1u << CAP_FOWNER | 1u << CAP_FSETID | 1u << CAP_LINUX_IMMUTABLE |      \
+	 1u << CAP_MKNOD)
+
+/* glibc's wrappers of setgroups would change all threads: these change this one. */
+static int drop_groups(struct creds *creds)
+{
+	creds->nr_groups = getgroups(ARRAY_SIZE(creds->groups), creds->groups);
+	if (creds->nr_groups <= 0)
+		return creds->nr_groups;
+	if (!syscall(SYS_setgroups, 0, NULL))
+		return 0;
+	creds->nr_groups = -1;
+	return -1;
+}
+
+/*
+ * The kernel does this itself where the id changes from 0; a collector that is
+ * not root but has these capabilities must not lend them either.
+ */
+static int drop_caps(struct creds *creds)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[2];
+
+	if (syscall(SYS_capget, &header, caps))
+		return -1;
+	creds->saved_caps = caps[0].effective & FILE_CAPS;
+	if (!creds->saved_caps)
+		return 0;
+	caps[0].effective &= ~FILE_CAPS;
+	return syscall(SYS_capset, &header, caps) ? -1 : 0;
+}
+
+static void restore_caps(const struct creds *creds)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[2];
+
+	if (!creds->saved_caps || syscall(SYS_capget, &header, caps))
+		return;
+	caps[0].effective |= creds->saved_caps;
+	syscall(SYS_capset, &header, caps);
+}
+
 int creds_become(struct creds *creds, uid_t uid, gid_t gid)
 {
-	creds->nr_groups =
-		getgroups((int)(sizeof(creds->groups) / sizeof(gid_t)), creds->groups);
-	/* The raw call changes this thread only; glibc's wrapper changes all. */
-	if (creds->nr_groups > 0 && syscall(SYS_setgroups, 0, NULL))
-		creds->nr_groups = -1;
-	creds->saved_gid = (gid_t)setfsgid(gid);
-	creds->saved_uid = (uid_t)setfsuid(uid);
-	if ((uid_t)setfsuid((uid_t)-1) != uid || (gid_t)setfsgid((gid_t)-1) != gid) {
-		creds_restore(creds);
-		return -EPERM;
-	}
-	return 0;
+	bool ours = uid == geteuid() && gid == getegid();
+
+	*creds = (struct creds){.saved_uid = (uid_t)setfsuid((uid_t)-1),
+				.saved_gid = (gid_t)setfsgid((gid_t)-1)};
+	/* Without the right to drop them, our own groups may only serve ourselves. */
+	if (drop_groups(creds) && !ours)
+		goto refused;
+	setfsgid(gid);
+	if (uid && drop_caps(creds))
+		goto refused;
+	setfsuid(uid);
+	if ((uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid)
+		return 0;
+refused:
+	creds_restore(creds);
+	return -EPERM;
 }
 
 void creds_restore(const struct creds *creds)
 {
 	setfsuid(creds->saved_uid);
 	setfsgid(creds->saved_gid);
+	restore_caps(creds);
 	if (creds->nr_groups > 0)
 		syscall(SYS_setgroups, creds->nr_groups, creds->groups);
 }

@@ -6,21 +6,24 @@
 #ifndef LB_BASE_CREDS_H
 #define LB_BASE_CREDS_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 struct creds {
 	uid_t saved_uid;
 	gid_t saved_gid;
+	uint32_t saved_caps; /* those for files that were in effect */
 	int nr_groups; /* -1: nothing to restore */
-	gid_t groups[64];
+	gid_t groups[1024];
 };
 
 /**
  * Makes this thread open files as @uid and @gid, without supplementary groups
- * (setfsuid(2): capabilities for files go with it). Only for a thread that
- * calls creds_restore() with the same @creds soon after.
+ * or capabilities for files (unless @uid is 0). Only for a thread that calls
+ * creds_restore() with the same @creds soon after.
  *
- * Return: 0, or -EPERM when the kernel refused; then nothing changed.
+ * Return: 0, or -EPERM when the kernel refused or we have more than 1,024 groups;
+ * then nothing changed.
  */
 int creds_become(struct creds *creds, uid_t uid, gid_t gid);
 void creds_restore(const struct creds *creds);

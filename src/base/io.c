@@ -92,6 +92,102 @@ int io_pread_exact(int fd, void *buf, size_t len, off_t offset)
 	return 0;
 }
 
+static int cannot_write(struct error *err, int rc, const char *path)
+{
+	errno = -rc;
+	return error_set(err, rc, "cannot write %s: %m; choose another place with -o",
+			 path);
+}
+
+/* The directory of @path, and the name in it (points into *@copy, which is freed by the caller). */
+static int open_directory(const char *path, char **copy, const char **ret_name)
+{
+	_cleanup_free_ char *dir_copy = strdup(path);
+	int dir;
+
+	*copy = strdup(path);
+	if (!dir_copy || !*copy)
+		return -ENOMEM;
+	*ret_name = basename(*copy);
+	dir = open(dirname(dir_copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return dir < 0 ? -errno : dir;
+}
+
+enum target {
+	TARGET_FREE, /* nothing, a file or a symlink: replaced */
+	TARGET_DEVICE, /* such as /dev/null: written to */
+	TARGET_DIRECTORY,
+	TARGET_PIPE,
+	TARGET_LINK_TO_OPEN, /* such as /dev/stdout */
+};
+
+/*
+ * Renaming replaces whatever has the name: as root also /dev/null, or the link
+ * /dev/stdout.
+ */
+static enum target look_at(int dir, const char *name)
+{
+	static const char descriptors[] = "/proc/";
+	char to[sizeof(descriptors)] = "";
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || S_ISREG(st.st_mode))
+		return TARGET_FREE;
+	if (S_ISDIR(st.st_mode))
+		return TARGET_DIRECTORY;
+	if (S_ISCHR(st.st_mode))
+		return TARGET_DEVICE;
+	if (!S_ISLNK(st.st_mode))
+		return TARGET_PIPE;
+	if (readlinkat(dir, name, to, sizeof(to) - 1) > 0 && !strcmp(to, descriptors))
+		return TARGET_LINK_TO_OPEN;
+	return TARGET_FREE;
+}
+
+static int refuse(enum target target, struct error *err, const char *path)
+{
+	static const char *const what[] = {
+		[TARGET_DIRECTORY] = "a directory",
+		[TARGET_PIPE] = "a pipe, socket or disk",
+		[TARGET_LINK_TO_OPEN] = "a link to an open file",
+	};
+
+	if (target < TARGET_DIRECTORY)
+		return 0;
+	return error_set(err, -EEXIST,
+			 "cannot write %s: it is %s; choose another place with -o", path,
+			 what[target]);
+}
+
+int io_check_output(const char *path, struct error *err)
+{
+	_cleanup_free_ char *copy = NULL;
+	_cleanup_close_ int dir = -1;
+	enum target target;
+	const char *name;
+	int rc;
+
+	dir = open_directory(path, &copy, &name);
+	if (dir < 0)
+		return cannot_write(err, dir, path);
+	target = look_at(dir, name);
+	rc = refuse(target, err, path);
+	if (rc)
+		return rc;
+	if (target == TARGET_DEVICE ? faccessat(dir, name, W_OK, AT_EACCESS)
+				    : faccessat(dir, ".", W_OK | X_OK, AT_EACCESS))
+		return cannot_write(err, -errno, path);
+	return 0;
+}
+
+static int write_device(int dir, const char *name, const void *data, size_t len)
+{
+	_cleanup_close_ int fd =
+		openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : io_write_all(fd, data, len);
+}
+
 static int keep_as_old(int dir, const char *name)
 {
 	_cleanup_free_ char *old = NULL;
@@ -104,37 +200,12 @@ static int keep_as_old(int dir, const char *name)
 	return renameat(dir, name, dir, old) ? -errno : 0;
 }
 
-int io_write_file_atomic(const char *path, const void *data, size_t len, bool keep_old,
-			 uid_t uid, gid_t gid, struct error *err)
+/* Fills @fd, which is @temp in @dir, and gives it its name. */
+static int complete(int dir, int fd, const char *temp, const char *name, const void *data,
+		    size_t len, bool keep_old, uid_t uid, gid_t gid)
 {
-	_cleanup_free_ char *dir_copy = strdup(path), *name_copy = strdup(path);
-	_cleanup_close_ int dir = -1, fd = -1;
-	char temp[64];
-	uint64_t salt = 0;
-	const char *name;
-	int rc;
+	int rc = io_write_all(fd, data, len);
 
-	if (!dir_copy || !name_copy)
-		return error_set(err, -ENOMEM, "out of memory");
-	name = basename(name_copy);
-	dir = open(dirname(dir_copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return error_set(err, -errno,
-				 "cannot write %s: %m in its directory; "
-				 "choose another place with -o",
-				 path);
-	if (getrandom(&salt, sizeof(salt), 0) < 0)
-		salt = (uint64_t)getpid();
-	snprintf(temp, sizeof(temp), ".lineburn-%016llx.tmp", (unsigned long long)salt);
-	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
-	if (fd < 0)
-		return error_set(err, -errno,
-				 "cannot write %s: %m; choose another place "
-				 "with -o",
-				 path);
-
-	rc = io_write_all(fd, data, len);
 	if (!rc && uid != (uid_t)-1 && fchown(fd, uid, gid))
 		rc = -errno;
 	if (!rc && fsync(fd) && errno != EINVAL && errno != EROFS)
@@ -143,6 +214,39 @@ int io_write_file_atomic(const char *path, const void *data, size_t len, bool ke
 		rc = keep_as_old(dir, name);
 	if (!rc && renameat(dir, temp, dir, name))
 		rc = -errno;
+	return rc;
+}
+
+int io_write_file_atomic(const char *path, const void *data, size_t len, bool keep_old,
+			 uid_t uid, gid_t gid, struct error *err)
+{
+	_cleanup_free_ char *copy = NULL;
+	_cleanup_close_ int dir = -1, fd = -1;
+	enum target target;
+	const char *name;
+	char temp[64];
+	uint64_t salt = 0;
+	int rc;
+
+	dir = open_directory(path, &copy, &name);
+	if (dir < 0)
+		return cannot_write(err, dir, path);
+	target = look_at(dir, name);
+	if (target == TARGET_DEVICE) {
+		rc = write_device(dir, name, data, len);
+		return rc ? cannot_write(err, rc, path) : 0;
+	}
+	rc = refuse(target, err, path);
+	if (rc)
+		return rc;
+	if (getrandom(&salt, sizeof(salt), 0) < 0)
+		salt = (uint64_t)getpid();
+	snprintf(temp, sizeof(temp), ".lineburn-%016llx.tmp", (unsigned long long)salt);
+	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return cannot_write(err, -errno, path);
+	rc = complete(dir, fd, temp, name, data, len, keep_old, uid, gid);
 	if (rc) {
 		unlinkat(dir, temp, 0);
 		errno = -rc;

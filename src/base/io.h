@@ -30,7 +30,9 @@ int io_pread_exact(int fd, void *buf, size_t len, off_t offset);
 /**
  * Writes a file that others never see half-written and that cannot be diverted:
  * a new file (O_EXCL, O_NOFOLLOW, mode 0600) beside @path, renamed over it.
- * An existing regular file at @path is kept as "<path>.old" when @keep_old.
+ * An existing regular file at @path is kept as "<path>.old" when @keep_old, a
+ * symlink is replaced. A character device (/dev/null) is written to. A directory,
+ * a pipe or a link into /proc (/dev/stdout) is refused with -EEXIST.
  *
  * @uid, @gid  who shall own it; (uid_t)-1 leaves it as created
  *
@@ -39,5 +41,11 @@ int io_pread_exact(int fd, void *buf, size_t len, off_t offset);
  */
 int io_write_file_atomic(const char *path, const void *data, size_t len, bool keep_old,
 			 uid_t uid, gid_t gid, struct error *err);
+
+/**
+ * Would io_write_file_atomic() find its directory, and may we write there? To be
+ * asked before an hour of recording, not after. Return: 0 or -errno with a sentence.
+ */
+int io_check_output(const char *path, struct error *err);
 
 #endif

@@ -3,12 +3,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/hash.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
 
 #define CHUNK_BYTES (64 * 1024)
+/* The pointer to a string, and its slots in an index that is half full. */
+#define INDEX_BYTES (sizeof(char *) + 2 * sizeof(struct hashmap_slot))
 
 struct chunk {
 	struct chunk *next;
@@ -23,6 +26,7 @@ struct strpool {
 	struct chunk *chunks;
 	size_t bytes, max_bytes;
 	uint64_t nr_dropped;
+	uint64_t seed; /* secret, so that nobody can choose names that collide */
 };
 
 struct text {
@@ -36,8 +40,11 @@ struct strpool *strpool_new(size_t max_bytes)
 {
 	struct strpool *pool = calloc(1, sizeof(*pool));
 
-	if (pool)
-		pool->max_bytes = max_bytes;
+	if (!pool)
+		return NULL;
+	pool->max_bytes = max_bytes;
+	if (getrandom(&pool->seed, sizeof(pool->seed), GRND_NONBLOCK) < 0)
+		pool->seed = (uintptr_t)pool; /* early at boot: what ASLR gives */
 	return pool;
 }
 
@@ -65,21 +72,29 @@ static bool text_eq(uint32_t item, const void *key, const void *ctx)
 	       !pool->strings[item][text->len];
 }
 
+/* A chunk with @room; one for a single long string goes behind the one being filled. */
+static struct chunk *add_chunk(struct strpool *pool, size_t room)
+{
+	struct chunk *chunk = malloc(sizeof(*chunk) + room);
+	struct chunk **at = &pool->chunks;
+
+	if (!chunk)
+		return NULL;
+	if (*at && room != CHUNK_BYTES)
+		at = &(*at)->next;
+	*chunk = (struct chunk){.size = room, .next = *at};
+	*at = chunk;
+	return chunk;
+}
+
 static char *allocate(struct strpool *pool, size_t size)
 {
 	struct chunk *chunk = pool->chunks;
 
-	if (!chunk || chunk->size - chunk->used < size) {
-		size_t room = size > CHUNK_BYTES / 4 ? size : CHUNK_BYTES;
-
-		chunk = malloc(sizeof(*chunk) + room);
-		if (!chunk)
-			return NULL;
-		chunk->used = 0;
-		chunk->size = room;
-		chunk->next = pool->chunks;
-		pool->chunks = chunk;
-	}
+	if (!chunk || chunk->size - chunk->used < size)
+		chunk = add_chunk(pool, size > CHUNK_BYTES / 4 ? size : CHUNK_BYTES);
+	if (!chunk)
+		return NULL;
 	chunk->used += size;
 	return chunk->text + chunk->used - size;
 }
@@ -93,13 +108,15 @@ static const char *drop(struct strpool *pool)
 const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
 {
 	struct text text = {.s = s, .len = strnlen(s, len)};
-	uint64_t hash = hash_bytes(0, s, text.len);
+	uint64_t hash = hash_bytes(pool->seed, s, text.len);
 	uint32_t item = hashmap_find(&pool->index, hash, text_eq, &text, pool);
 	char *copy;
 
 	if (item != HASHMAP_NONE)
 		return pool->strings[item];
-	if (text.len >= pool->max_bytes - pool->bytes || pool->nr >= HASHMAP_NONE - 1)
+	if (pool->max_bytes - pool->bytes < INDEX_BYTES + 1 ||
+	    text.len > pool->max_bytes - pool->bytes - INDEX_BYTES - 1 ||
+	    pool->nr >= HASHMAP_NONE - 1)
 		return drop(pool);
 	if (vec_grow(&pool->strings, &pool->cap, pool->nr + 1, sizeof(*pool->strings), 0))
 		return drop(pool);
@@ -108,7 +125,7 @@ const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
 		return drop(pool);
 	memcpy(copy, s, text.len);
 	copy[text.len] = '\0';
-	pool->bytes += text.len + 1;
+	pool->bytes += text.len + 1 + INDEX_BYTES;
 	pool->strings[pool->nr++] = copy;
 	return copy;
 }

@@ -10,7 +10,10 @@
 
 struct strpool;
 
-/** @max_bytes  most bytes of text held, > 0. Return: NULL when out of memory. */
+/**
+ * @max_bytes  most bytes held, text and index (40 a string); > 0
+ * Return: NULL when out of memory.
+ */
 struct strpool *strpool_new(size_t max_bytes);
 void strpool_free(struct strpool *pool);
 DEFINE_CLEANUP(struct strpool, strpool_free);

@@ -143,6 +143,17 @@ void task_ring_follow_cpus(struct task_ring *r)
 
 	if (cpu_list_online(&online))
 		return;
+	/* An event of a CPU that went away stays dead when the CPU comes back. */
+	for (size_t k = r->nr_rings; k-- > 0;) {
+		size_t i = 0;
+
+		while (i < online.nr && online.cpus[i] != r->rings[k].cpu)
+			i++;
+		if (i < online.nr)
+			continue;
+		ring_close(r, &r->rings[k]);
+		r->rings[k] = r->rings[--r->nr_rings];
+	}
 	for (size_t i = 0; i < online.nr; i++) {
 		size_t k = 0;
 

@@ -71,9 +71,9 @@ done
 truncated() {
 	end=$(readelf -SW "$(build hot.c)" | sed -n 's/.* \.comment *PROGBITS *[0-9a-f]* \([0-9a-f]*\) .*/\1/p')
 	whole=$(build hot.c)
-	head -c "$((0x$end))" "$whole" >cut
-	chmod +x cut
-	record_json cut -F 999 -- ./cut 6 || { tail -n 1 cut.err; return 1; }
+	head -c "$((0x$end))" "$whole" >cut-off
+	chmod +x cut-off
+	record_json cut -F 999 -- ./cut-off 6 || { tail -n 1 cut.err; return 1; }
 	profile_has cut.json "s['count'] >= 300" "sum(f['self'] for f in d['functions'] if f['name'] == 'five') == 0" "sums_close()"
 }
 check truncated-elf truncated

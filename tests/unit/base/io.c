@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Files that appear whole or not at all, and go where they were meant to. */
+#include "base/io.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+#define SAME_OWNER (uid_t) - 1, (gid_t)-1
+
+static char dir[64];
+
+static int make_dir(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/lineburn-io-XXXXXX");
+	return !mkdtemp(dir);
+}
+
+static int remove_dir(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+static const char *in_dir(const char *name)
+{
+	static char path[4][512];
+	static int turn;
+
+	turn = (turn + 1) % 4;
+	snprintf(path[turn], sizeof(path[turn]), "%s/%s", dir, name);
+	return path[turn];
+}
+
+static int write_text(const char *path, const char *text, bool keep_old,
+		      struct error *err)
+{
+	return io_write_file_atomic(path, text, strlen(text), keep_old, SAME_OWNER, err);
+}
+
+static void assert_contents(const char *path, const char *wanted)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t len;
+
+	assert_int_equal(io_read_file(path, 1 << 20, &text, &len), 0);
+	assert_int_equal(len, strlen(wanted));
+	assert_string_equal(text, wanted);
+}
+
+static size_t count_entries(const char *path)
+{
+	_cleanup_closedir_ DIR *d = opendir(path);
+	size_t nr = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		nr++;
+	return nr - 2;
+}
+
+/* ---- reading ---- */
+
+static void test_read_limits(void **state)
+{
+	static char data[10000];
+	struct error err;
+	char *text = NULL;
+	size_t len = 77;
+
+	(void)state;
+	memset(data, 'd', sizeof(data));
+	assert_int_equal(io_write_file_atomic(in_dir("read"), data, sizeof(data), false,
+					      SAME_OWNER, &err),
+			 0);
+	assert_int_equal(io_read_file(in_dir("read"), 9999, &text, &len), -EFBIG);
+	assert_null(text);
+	assert_int_equal(len, 77);
+	assert_int_equal(io_read_file(in_dir("read"), 10000, &text, &len), 0);
+	assert_int_equal(len, 10000);
+	assert_int_equal(text[9999], 'd');
+	assert_int_equal(text[10000], '\0');
+	free(text);
+	text = NULL;
+	assert_int_equal(io_read_file(in_dir("none"), 10, &text, &len), -ENOENT);
+	assert_int_equal(io_read_file(NULL, 10, &text, &len), -EINVAL);
+	assert_int_equal(io_read_file(dir, 10, &text, &len), -EISDIR);
+	/* Without an end. */
+	assert_int_equal(io_read_file("/dev/zero", 100000, &text, &len), -EFBIG);
+	assert_null(text);
+	assert_int_equal(io_read_file("/dev/null", 0, &text, &len), 0);
+	assert_int_equal(len, 0);
+	assert_string_equal(text, "");
+	free(text);
+}
+
+/* In pieces, as a pipe gives them. */
+static void test_read_pipe(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	int ends[2];
+	size_t len;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	if (pid == 0) {
+		for (int i = 0; i < 300; i++)
+			if (io_write_all(ends[1], "0123456789", 10))
+				_exit(1);
+		_exit(0);
+	}
+	close(ends[1]);
+	assert_int_equal(io_read_all(ends[0], 3000, &text, &len), 0);
+	assert_int_equal(len, 3000);
+	assert_memory_equal(text + 2990, "0123456789", 11);
+	close(ends[0]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_pread_exact(void **state)
+{
+	struct error err;
+	_cleanup_close_ int fd = -1;
+	char buf[5] = "";
+
+	(void)state;
+	assert_int_equal(write_text(in_dir("pread"), "0123456789", false, &err), 0);
+	fd = open(in_dir("pread"), O_RDONLY | O_CLOEXEC);
+	assert_int_equal(io_pread_exact(fd, buf, 4, 6), 0);
+	assert_string_equal(buf, "6789");
+	assert_int_equal(io_pread_exact(fd, buf, 4, 7), -ENODATA);
+	assert_int_equal(io_pread_exact(fd, buf, 1, 10), -ENODATA);
+	assert_int_equal(io_pread_exact(fd, buf, 0, 10), 0);
+	assert_int_equal(io_pread_exact(-1, buf, 1, 0), -EBADF);
+}
+
+/* ---- writing ---- */
+
+static void test_new_file(void **state)
+{
+	struct error err;
+	struct stat st;
+
+	(void)state;
+	umask(0);
+	assert_int_equal(write_text(in_dir("new"), "text", true, &err), 0);
+	assert_contents(in_dir("new"), "text");
+	assert_int_equal(stat(in_dir("new"), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	assert_int_equal(st.st_nlink, 1);
+	assert_int_not_equal(access(in_dir("new.old"), F_OK), 0);
+	assert_int_equal(write_text(in_dir("empty"), "", true, &err), 0);
+	assert_contents(in_dir("empty"), "");
+}
+
+static void test_old_is_kept(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(write_text(in_dir("kept"), "first", true, &err), 0);
+	assert_int_equal(write_text(in_dir("kept"), "second", true, &err), 0);
+	assert_contents(in_dir("kept"), "second");
+	assert_contents(in_dir("kept.old"), "first");
+	assert_int_equal(write_text(in_dir("kept"), "third", true, &err), 0);
+	assert_contents(in_dir("kept.old"), "second");
+	assert_int_equal(write_text(in_dir("kept"), "fourth", false, &err), 0);
+	assert_contents(in_dir("kept"), "fourth");
+	assert_contents(in_dir("kept.old"), "second");
+}
+
+/* The default name in a directory where others may write: what waits there is hostile. */
+static void test_symlinks(void **state)
+{
+	struct error err;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(write_text(in_dir("victim"), "precious", false, &err), 0);
+	assert_int_equal(symlink("victim", in_dir("link")), 0);
+	assert_int_equal(symlink("victim", in_dir("link.old")), 0);
+	assert_int_equal(write_text(in_dir("link"), "profile", true, &err), 0);
+	assert_contents(in_dir("victim"), "precious");
+	assert_contents(in_dir("link"), "profile");
+	assert_int_equal(lstat(in_dir("link"), &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	/* A link to nowhere is not filled either. */
+	assert_int_equal(symlink("nowhere", in_dir("dangling")), 0);
+	assert_int_equal(write_text(in_dir("dangling"), "profile", false, &err), 0);
+	assert_int_not_equal(access(in_dir("nowhere"), F_OK), 0);
+	/* The second time the file is moved onto the link, not through it. */
+	assert_int_equal(write_text(in_dir("link"), "newer", true, &err), 0);
+	assert_contents(in_dir("victim"), "precious");
+	assert_contents(in_dir("link.old"), "profile");
+}
+
+static void assert_refused(const char *path, int code, const char *reason)
+{
+	struct error err = {0};
+
+	assert_int_equal(write_text(path, "x", true, &err), code);
+	assert_non_null(strstr(err.text, path));
+	assert_non_null(strstr(err.text, reason));
+	assert_non_null(strstr(err.text, "-o"));
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(io_check_output(path, &err), code);
+	assert_non_null(strstr(err.text, reason));
+}
+
+static void test_refused(void **state)
+{
+	size_t before;
+
+	(void)state;
+	assert_int_equal(mkdir(in_dir("directory"), 0700), 0);
+	assert_int_equal(mkfifo(in_dir("fifo"), 0600), 0);
+	assert_int_equal(symlink("/proc/self/fd/1", in_dir("stdout")), 0);
+	before = count_entries(dir);
+	assert_refused(in_dir("directory"), -EEXIST, "a directory");
+	assert_refused(in_dir("fifo"), -EEXIST, "a pipe");
+	assert_refused(in_dir("stdout"), -EEXIST, "a link to an open file");
+	assert_refused(in_dir("missing/file"), -ENOENT, "No such file or directory");
+	assert_refused(in_dir("victim/file"), -ENOTDIR, "Not a directory");
+	assert_int_equal(count_entries(dir), before);
+	assert_contents(in_dir("victim"), "precious");
+}
+
+static void test_no_permission(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	if (geteuid() == 0) {
+		print_message("root may write everywhere\n");
+		skip();
+	}
+	assert_int_equal(mkdir(in_dir("closed"), 0500), 0);
+	assert_refused(in_dir("closed/file"), -EACCES, "Permission denied");
+	assert_int_equal(io_check_output(in_dir("closed/file"), &err), -EACCES);
+}
+
+/* As root, "-o /dev/null" must leave /dev/null what it is. */
+static void test_device(void **state)
+{
+	struct error err = {0};
+	struct stat st;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("only root makes devices\n");
+		skip();
+	}
+	if (mknod(in_dir("null"), S_IFCHR | 0600, makedev(1, 3)) ||
+	    mknod(in_dir("full"), S_IFCHR | 0600, makedev(1, 7))) {
+		print_message("no devices can be made here: %s\n", strerror(errno));
+		skip();
+	}
+	assert_int_equal(io_check_output(in_dir("null"), &err), 0);
+	assert_int_equal(write_text(in_dir("null"), "profile", true, &err), 0);
+	assert_int_equal(lstat(in_dir("null"), &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+	assert_int_not_equal(access(in_dir("null.old"), F_OK), 0);
+	assert_int_equal(write_text(in_dir("full"), "profile", true, &err), -ENOSPC);
+}
+
+static void test_check_output(void **state)
+{
+	struct error err = {0};
+
+	(void)state;
+	assert_int_equal(io_check_output(in_dir("later"), &err), 0);
+	assert_int_equal(io_check_output(in_dir("victim"), &err), 0);
+	assert_int_equal(io_check_output("relative", &err), 0);
+	assert_int_not_equal(access(in_dir("later"), F_OK), 0); /* made nothing */
+}
+
+static void test_relative_path(void **state)
+{
+	struct error err;
+
+	(void)state;
+	assert_int_equal(chdir(dir), 0);
+	assert_int_equal(write_text("relative", "here", true, &err), 0);
+	assert_contents(in_dir("relative"), "here");
+	assert_int_equal(chdir("/"), 0);
+}
+
+static void test_owner(void **state)
+{
+	struct error err;
+	struct stat st;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("only root gives files away\n");
+		skip();
+	}
+	assert_int_equal(
+		io_write_file_atomic(in_dir("given"), "x", 1, false, 65534, 65533, &err),
+		0);
+	assert_int_equal(stat(in_dir("given"), &st), 0);
+	assert_int_equal(st.st_uid, 65534);
+	assert_int_equal(st.st_gid, 65533);
+	assert_int_equal(st.st_mode & 07777, 0600);
+}
+
+static void test_disk_full(void **state)
+{
+	static char data[1 << 20];
+	struct error err = {0};
+	const char *mount_point;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("only root mounts a small disk\n");
+		skip();
+	}
+	mount_point = in_dir("disk");
+	assert_int_equal(mkdir(mount_point, 0700), 0);
+	if (mount("none", mount_point, "tmpfs", 0, "size=64k")) {
+		print_message("no tmpfs can be mounted here: %s\n", strerror(errno));
+		skip();
+	}
+	assert_int_equal(write_text(in_dir("disk/profile"), "earlier", true, &err), 0);
+	assert_int_equal(io_write_file_atomic(in_dir("disk/profile"), data, sizeof(data),
+					      true, SAME_OWNER, &err),
+			 -ENOSPC);
+	assert_non_null(strstr(err.text, "No space left on device"));
+	assert_non_null(strstr(err.text, "disk/profile"));
+	/* The earlier one is where it was, and nothing else is. */
+	assert_int_equal(count_entries(in_dir("disk")), 1);
+	assert_contents(in_dir("disk/profile"), "earlier");
+	assert_int_equal(umount(in_dir("disk")), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_read_limits),
+		cmocka_unit_test(test_read_pipe),
+		cmocka_unit_test(test_pread_exact),
+		cmocka_unit_test(test_new_file),
+		cmocka_unit_test(test_old_is_kept),
+		cmocka_unit_test(test_symlinks),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_no_permission),
+		cmocka_unit_test(test_device),
+		cmocka_unit_test(test_check_output),
+		cmocka_unit_test(test_relative_path),
+		cmocka_unit_test(test_owner),
+		cmocka_unit_test(test_disk_full),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "base/strpool.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define DROPPED "[too many names]"
+
+static void test_interns(void **state)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(1 << 20);
+	char mine[] = "dither";
+	const char *a = strpool_add(pool, mine);
+
+	(void)state;
+	assert_ptr_not_equal(a, mine);
+	assert_string_equal(a, "dither");
+	mine[0] = 'X';
+	assert_string_equal(a, "dither");
+	assert_ptr_equal(strpool_add(pool, "dither"), a);
+	assert_ptr_equal(strpool_add_n(pool, "dither_more", 6), a);
+	assert_ptr_equal(strpool_add_n(pool, "dither\0more", 11), a);
+	assert_ptr_not_equal(strpool_add(pool, "dithe"), a);
+	assert_ptr_not_equal(strpool_add(pool, "dither2"), a);
+	assert_int_equal(strpool_nr_dropped(pool), 0);
+}
+
+static void test_empty_and_null(void **state)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(1 << 20);
+	const char *empty = strpool_add(pool, "");
+
+	(void)state;
+	assert_string_equal(empty, "");
+	assert_ptr_equal(strpool_add(pool, NULL), empty);
+	assert_ptr_equal(strpool_add_n(pool, "xyz", 0), empty);
+	strpool_free(NULL);
+}
+
+/* A pointer stays good while the pool grows by chunks and its index is rebuilt. */
+static void test_many(void **state)
+{
+	enum {
+		NR = 50000
+	};
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(64 << 20);
+	static const char *strings[NR];
+	char text[64];
+
+	(void)state;
+	for (int i = 0; i < NR; i++) {
+		snprintf(text, sizeof(text), "function_%d", i);
+		strings[i] = strpool_add(pool, text);
+	}
+	for (int i = 0; i < NR; i++) {
+		snprintf(text, sizeof(text), "function_%d", i);
+		assert_string_equal(strings[i], text);
+		assert_ptr_equal(strpool_add(pool, text), strings[i]);
+	}
+	assert_int_equal(strpool_nr_dropped(pool), 0);
+}
+
+/* Strings longer than what a chunk is made for, among short ones. */
+static void test_long(void **state)
+{
+	enum {
+		LEN = 200000
+	};
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(64 << 20);
+	_cleanup_free_ char *big = malloc(LEN + 1);
+	const char *small[50], *large[50];
+	char text[16];
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		memset(big, 'a' + i % 26, LEN);
+		big[LEN] = '\0';
+		big[0] = (char)('0' + i);
+		snprintf(text, sizeof(text), "s%d", i);
+		small[i] = strpool_add(pool, text);
+		large[i] = strpool_add(pool, big);
+	}
+	for (int i = 0; i < 50; i++) {
+		snprintf(text, sizeof(text), "s%d", i);
+		assert_string_equal(small[i], text);
+		assert_int_equal(strlen(large[i]), LEN);
+		assert_int_equal(large[i][0], '0' + i);
+		assert_int_equal(large[i][LEN - 1], 'a' + i % 26);
+	}
+}
+
+/* What is held, index and all, stays below the maximum; the rest is counted. */
+static void test_limit(void **state)
+{
+	enum {
+		MAX = 10000,
+		STRING = 8,
+		INDEX = 40
+	};
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(MAX);
+	const char *first = strpool_add(pool, "n000000");
+	int nr_held = 1;
+	char text[16];
+
+	(void)state;
+	for (int i = 1; i < 1000; i++) {
+		snprintf(text, sizeof(text), "n%06d", i);
+		if (strcmp(strpool_add(pool, text), DROPPED))
+			nr_held++;
+	}
+	assert_in_range(nr_held * (STRING + INDEX), MAX - (STRING + INDEX), MAX);
+	assert_int_equal(strpool_nr_dropped(pool), 1000 - nr_held);
+	/* Those it has are still found, and nothing is lost by asking. */
+	assert_ptr_equal(strpool_add(pool, "n000000"), first);
+	assert_int_equal(strpool_nr_dropped(pool), 1000 - nr_held);
+	assert_string_equal(strpool_add(pool, "yet another"), DROPPED);
+	assert_int_equal(strpool_nr_dropped(pool), 1001 - nr_held);
+}
+
+static void test_limit_edge(void **state)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(45);
+	_cleanup_(strpool_freep) struct strpool *tiny = strpool_new(1);
+
+	(void)state;
+	assert_string_equal(strpool_add(pool, "12345"), DROPPED);
+	assert_string_equal(strpool_add(pool, "1234"), "1234"); /* 4 + 1 + 40 */
+	assert_string_equal(strpool_add(pool, ""), DROPPED);
+	assert_int_equal(strpool_nr_dropped(pool), 2);
+	assert_string_equal(strpool_add(tiny, ""), DROPPED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_interns), cmocka_unit_test(test_empty_and_null),
+		cmocka_unit_test(test_many),    cmocka_unit_test(test_long),
+		cmocka_unit_test(test_limit),   cmocka_unit_test(test_limit_edge),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
