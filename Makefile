@@ -102,6 +102,10 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIB) -lcmocka $(LDLIBS)
 
+$(BUILD)/tests/bench/%: tests/bench/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(call say,BENCH,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDLIBS)
+
 # Fuzz targets are built by clang with the sources they name in a "// fuzz: a.c b.c" line,
 # and generated ones in a "// fuzz-generated: a.c" line.
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/*/*.c src/*/*.h src/*/*/*.c src/*/*/*.h) | $(PROTO_C)

@@ -33,6 +33,6 @@ show "1. A C program: three functions that do 5 : 3 : 2 parts of the work." \
 show "2. A Node program of the same kind; node --perf-prof tells the lines of its compiled code." \
 	lineburn run -F 999 --file hot.js -- node --perf-prof hot.js 15
 show "3. The functions of that program, from the file that \"run\" wrote." \
-	lineburn report lineburn.pb.gz
+	lineburn report --min-percent 5
 echo
 echo "Your own: sudo ./lineburn run -- COMMAND, or sudo ./lineburn record -a -d 10, then ./lineburn annotate."

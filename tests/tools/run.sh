@@ -17,6 +17,16 @@ verdict() {
 	fi
 }
 
+# ends_with NAME STATUS COMMAND...: the command ends with that status
+ends_with() {
+	name=$1
+	want=$2
+	shift 2
+	status=0
+	"$@" >"$work/out" 2>&1 || status=$?
+	verdict "$name" $((status != want))
+}
+
 # A copy of the tree, with the generated headers of the real one.
 export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
 tree=$work/tree
@@ -35,8 +45,7 @@ finds() {
 	cat >>"$tree/$2"
 	git -C "$tree" add "$2"
 	"$tree/tools/lint.sh" "$1" >"$work/out" 2>&1
-	status=$?
-	[ "$status" -eq 1 ] && grep -qF "$(basename "$2")" "$work/out" &&
+	grep -qF "$(basename "$2")" "$work/out" &&
 		grep -qE '^lint: [0-9]+ passed, [1-9][0-9]* failed' "$work/out"
 	verdict "lint $1 finds what is wrong in $2" $?
 	if [ -e "$work/before" ]; then
@@ -47,8 +56,8 @@ finds() {
 	fi
 }
 
-"$tree/tools/lint.sh" includes libraries headers sizes loose >"$work/out" 2>&1
-verdict "lint passes the tree as it is" $?
+ends_with "lint passes the tree as it is" 0 \
+	"$tree/tools/lint.sh" includes libraries headers sizes loose
 
 echo '#include "process/process.h"' | finds includes src/base/io.c
 echo '# include "symbolize/symbolizer.h"' | finds includes src/render/annotate.c
@@ -57,7 +66,7 @@ echo '#include <base/io.h>' | finds includes src/process/maps.c
 mkdir "$tree/src/misc"
 echo '#include "base/io.h"' >"$tree/src/misc/x.c"
 "$tree/tools/lint.sh" includes >"$work/out" 2>&1
-[ $? -eq 1 ] && grep -q '^src/misc$' "$work/out"
+grep -q '^src/misc$' "$work/out" && grep -q ' 1 failed' "$work/out"
 verdict "lint finds a folder that is in no table" $?
 rm -r "$tree/src/misc"
 echo '#include <bpf/libbpf.h>' | finds libraries src/process/maps.c
@@ -77,7 +86,7 @@ if clang-tidy-14 --version >/dev/null 2>&1; then
 	# One file is enough, and quick.
 	cp "$work/long" "$tree/src/base/long.c"
 	(cd "$tree" && clang-tidy-14 -p . --quiet src/base/long.c) >"$work/out" 2>&1
-	[ $? -eq 1 ] && grep -q 'function-size' "$work/out"
+	grep -q 'error: .*function-size' "$work/out"
 	verdict "clang-tidy finds a function above 70 lines" $?
 	rm "$tree/src/base/long.c"
 fi
@@ -88,16 +97,21 @@ echo '#if 0' | finds loose bpf/arch.h
 
 git init -q "$work/empty" && mkdir "$work/empty/tools"
 cp "$top/tools/lint.sh" "$work/empty/tools/"
-"$work/empty/tools/lint.sh" >"$work/out" 2>&1
-[ $? -eq 1 ] && ! grep -q passed "$work/out"
-verdict "lint of nothing is a failure, not a success" $?
-"$top/tools/lint.sh" nonsense >"$work/out" 2>&1
-[ $? -eq 2 ]
-verdict "lint refuses an unknown check" $?
+ends_with "lint of nothing is a failure, not a success" 1 "$work/empty/tools/lint.sh"
+ends_with "lint refuses an unknown check" 2 "$top/tools/lint.sh" nonsense
+ends_with "setup refuses an unknown list" 2 "$top/tools/setup.sh" nonsense
+ends_with "try-debian refuses an unknown release" 2 "$top/tools/try-debian.sh" potato
 
-"$top/tools/setup.sh" nonsense >"$work/out" 2>&1
-[ $? -eq 2 ]
-verdict "setup refuses an unknown list" $?
+# Elsewhere than on Debian 12 and 13: one sentence that names the packages, and exit 3.
+mkdir -p "$work/else/tools"
+cp "$top/tools/as-root.sh" "$work/else/tools/"
+sed "s#/etc/os-release#$work/os-release#" "$top/tools/setup.sh" >"$work/else/tools/setup.sh"
+chmod +x "$work/else/tools/setup.sh"
+printf 'ID=arch\n' >"$work/os-release"
+ends_with "setup elsewhere ends with 3" 3 "$work/else/tools/setup.sh"
+[ "$(wc -l <"$work/out")" -eq 1 ] && grep -q 'libbpf-dev' "$work/out" &&
+	grep -q 'libcmocka-dev' "$work/out"
+verdict "setup elsewhere names the packages in one sentence" $?
 
 # check.sh adds up suites, and a suite that dies in silence is a failure.
 mkdir -p "$work/sum/tools"
@@ -110,9 +124,9 @@ sums() {
 		cat
 		sed -n '/^echo "\$passed/,$p' "$work/sum/check.body"
 	} >"$work/sum/tools/check.sh"
-	sh "$work/sum/tools/check.sh" >"$work/out" 2>&1
-	[ $? -eq "$2" ] && [ "$(tail -n 1 "$work/out")" = "$3" ]
-	verdict "check: $1" $?
+	ends_with "check ends rightly: $1" "$2" sh "$work/sum/tools/check.sh"
+	[ "$(tail -n 1 "$work/out")" = "$3" ]
+	verdict "check adds up: $1" $?
 }
 sums "suites are added up" 0 "5 passed, 0 failed, 2 skipped" <<'SUITES'
 suite a echo "a: 3 passed, 0 failed, 2 skipped"
