@@ -67,6 +67,7 @@ help:
 	@echo 'make lint           include table, format, clang-tidy, shellcheck'
 	@echo 'make fmt            format the sources'
 	@echo 'make golden-update  accept the output as it is now'
+	@echo 'make try-debian     check.sh on a new minimal Debian, SUITE=trixie (root, minutes)'
 	@echo 'make install        to PREFIX ($(PREFIX)), under DESTDIR'
 	@echo 'make compile_commands.json'
 
@@ -101,6 +102,10 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIB) -lcmocka $(LDLIBS)
 
+$(BUILD)/tests/bench/%: tests/bench/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(call say,BENCH,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDLIBS)
+
 # Fuzz targets are built by clang with the sources they name in a "// fuzz: a.c b.c" line,
 # and generated ones in a "// fuzz-generated: a.c" line.
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/*/*.c src/*/*.h src/*/*/*.c src/*/*/*.h) | $(PROTO_C)
@@ -121,6 +126,8 @@ check-root: $(BIN)
 	@tests/root/run.sh ./$(BIN)
 fuzz: $(FUZZ_BINS)
 	@tests/fuzz/run.sh $(FUZZ_BINS)
+try-debian:
+	tools/try-debian.sh $(or $(SUITE),trixie)
 bench: $(BIN)
 	@tests/bench/run.sh ./$(BIN)
 
@@ -145,5 +152,5 @@ clean:
 
 -include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(UNIT_BINS:=.d)
 
-.PHONY: all help unit golden-update cli check check-root fuzz bench fmt lint install clean
+.PHONY: all help unit golden-update cli check check-root fuzz bench try-debian fmt lint install clean
 .SECONDARY:

@@ -8,39 +8,58 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/**
+ * Examines this system and prints what it found.
+ *
+ * @json  one object: {"lineburn": 1, "kind": "doctor", "ok": bool, "checks":
+ *        [{"name", "status": "ok"|"warn"|"fail", "found", "remedy"}]}
+ * Return: EXIT_OK, or EXIT_SYSTEM when something keeps lineburn from recording.
+ */
+int doctor_run(bool json, FILE *out);
+
+/* ---- the parts of it, for tests ---- */
+
 enum check_status {
 	CHECK_OK,
-	CHECK_WARN, /* works, with less to see */
+	CHECK_WARN, /* recording works, with less to see or at a higher price */
 	CHECK_FAIL, /* recording does not work */
+	NR_CHECK_STATUS,
 };
 
 struct check {
 	const char *name; /* stable, for scripts */
 	enum check_status status;
-	char found[256];
-	char remedy[320]; /* "" when nothing is to be done */
+	char found[320]; /* may hold names that strangers chose */
+	char remedy[480]; /* "" exactly when @status is CHECK_OK */
 };
 
-#define DOCTOR_MAX_CHECKS 16
+#define DOCTOR_MAX_CHECKS 24
 
 struct doctor {
 	struct check checks[DOCTOR_MAX_CHECKS];
 	size_t nr_checks;
 };
 
+/* What cannot be read from files. */
+struct doctor_probes {
+	int perf_errno; /* of perf_event_open(2) for cpu-clock on CPU 0; 0: it works */
+	int bpf_errno; /* of loading a small tracing program; 0: it works */
+	uint64_t memlock_bytes; /* RLIMIT_MEMLOCK; UINT64_MAX: unlimited */
+	const char *debuginfod_urls; /* NULL: not set */
+};
+
+/** Tries the system calls. Leaves nothing behind. */
+void doctor_probe(struct doctor_probes *ret);
+
 /**
- * Makes the checks that only read files. @root is put before every path: "" for
- * this system, a directory for tests.
+ * Makes all checks.
+ *
+ * @root  put before every path: "" for this system, a folder for tests
  */
-void doctor_read(struct doctor *d, const char *root);
+void doctor_examine(const char *root, const struct doctor_probes *probes,
+		    struct doctor *ret);
 
-/** Makes the checks that try system calls: perf_event_open(2), bpf(2). */
-void doctor_try(struct doctor *d);
-
-/** Prints the checks. Return: EXIT_OK, or EXIT_SYSTEM when one failed. */
+/** Return: as doctor_run(). */
 int doctor_print(const struct doctor *d, bool json, FILE *out);
-
-/** All of it for this system. Return: what the process shall exit with. */
-int doctor_run(bool json, FILE *out);
 
 #endif

@@ -9,18 +9,14 @@
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "base/log.h"
 #include "collect/kernel_quirks.h"
 #include "dump.h"
 
-#define PROC_VERSION_MAX 4096
-
-#define MAX_WAIT_MS      3600000 /* the loop asks again */
+#define MAX_WAIT_MS 3600000 /* the loop asks again */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -79,18 +75,11 @@ static int fork_command(struct session *s, struct error *err)
 /* Says so where walking user stacks could stop the host (DESIGN C3). */
 static bool may_walk_user(struct session *s)
 {
-	_cleanup_free_ char *version = NULL;
-	const struct kernel_quirk *quirk;
-	struct utsname name;
-	size_t len;
+	const struct kernel_quirk *quirk = kernel_quirk_find_running("");
 
-	if (uname(&name) ||
-	    io_read_file("/proc/version", PROC_VERSION_MAX, &version, &len))
-		return true;
-	quirk = kernel_quirk_find(name.release, version);
 	if (quirk)
 		s->user_walk_note = quirk->reason;
-	return !quirk;
+	return !quirk || quirk->choice == KERNEL_WALK_USER;
 }
 
 static int open_sampler(struct session *s, struct error *err)

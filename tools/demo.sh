@@ -4,28 +4,35 @@ set -eu
 cd "$(dirname "$0")/.."
 . tools/as-root.sh
 
-tools/setup.sh build
-command -v node >/dev/null 2>&1 || {
-	echo "demo: installing nodejs" >&2
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs >/dev/null
-}
-make -s -j"$(nproc)"
+tools/setup.sh demo
+echo "demo: building" >&2
+make -s -j"$(nproc)" >/dev/null
+give_back
 
-lineburn=$PWD/lineburn
 workloads=$PWD/tests/workloads
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-cc -O2 -g -fno-omit-frame-pointer -o "$dir/hot" "$workloads/hot.c"
+trap 'exit 130' INT TERM
+PATH=$PWD:$PATH
+gcc -O2 -g -fno-omit-frame-pointer -o "$dir/hot" "$workloads/hot.c"
+cp "$workloads/hot.js" "$dir/"
+# "run" starts the command as the user who called sudo: it is that user's folder.
+[ -z "${SUDO_UID:-}" ] || chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$dir"
 cd "$dir"
 
-echo
-echo "1. A C program: three functions that do 5 : 3 : 2 parts of the work."
-echo "   \$ lineburn run -F 999 -- ./hot"
-echo
-"$lineburn" run -F 999 -- ./hot
+# show TEXT COMMAND...
+show() {
+	printf '\n%s\n\n' "$1"
+	shift
+	printf '   $ %s\n\n' "$*"
+	"$@"
+}
 
+show "1. A C program: three functions that do 5 : 3 : 2 parts of the work." \
+	lineburn run -F 999 -- ./hot 20
+show "2. A Node program of the same kind; node --perf-prof tells the lines of its compiled code." \
+	lineburn run -F 999 --file hot.js -- node --perf-prof hot.js 15
+show "3. The functions of that program, from the file that \"run\" wrote." \
+	lineburn report --min-percent 5
 echo
-echo "2. A Node program of the same kind; node --perf-prof tells the lines of its compiled code."
-echo "   \$ lineburn run -F 999 -- node --perf-prof hot.js"
-echo
-"$lineburn" run -F 999 --file hot.js -- node --perf-prof "$workloads/hot.js"
+echo "Your own: sudo ./lineburn run -- COMMAND, or sudo ./lineburn record -a -d 10, then ./lineburn annotate."

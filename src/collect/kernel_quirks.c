@@ -1,84 +1,199 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/kernel_quirks.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
-struct level {
-	unsigned int major, minor, patch;
-};
-
 /*
- * bpf_probe_read_user() in the timer interrupt took vmap_area_lock through the
- * hardened usercopy check, and froze the host when that lock was held.
+ * copy_from_user_nofault() asked whether the copy touches vmalloc memory, and for
+ * that took vmap_area_lock. In a timer interrupt that hit the holder of this lock
+ * the CPU spins for ever, and soon all others with it. Came with 5.19, went with
+ * commit d319f344561d ("mm: Fix copy_from_user_nofault()") in 6.4, 6.3.10 and
+ * 6.1.36; 6.0 and 6.2 ended without it.
  */
-static const struct bad_range {
-	struct level first, fixed; /* [first, fixed) */
+#define USERCOPY_LOCK_TEXT                                                          \
+	"reading user memory in a timer interrupt can freeze the whole machine on " \
+	"this kernel (vmap_area_lock, fixed in 6.1.36, 6.3.10 and 6.4); user "      \
+	"stacks are cut to their innermost address"
+#define UPDATE_TEXT                                                                     \
+	"boot a kernel with the fix: 6.1.36 or a later 6.1, 6.3.10 or a later 6.3, or " \
+	"6.4 and newer"
+
+static const struct {
+	unsigned int major, minor;
+	unsigned int last_patch; /* this one and all before it */
 	struct kernel_quirk quirk;
-} bad_ranges[] = {
-	{{5, 19, 0},
-	 {6, 1, 36},
-	 {"5.19 to 6.1.35", "this kernel (5.19 to 6.1.35) can freeze when user memory is "
-			    "read in the sampling "
-			    "interrupt, so only the innermost user address of a sample "
-			    "is kept; update to 6.1.36 or "
-			    "newer"}},
-	{{6, 2, 0},
-	 {6, 3, 10},
-	 {"6.2 to 6.3.9", "this kernel (6.2 to 6.3.9) can freeze when user memory is "
-			  "read in the sampling "
-			  "interrupt, so only the innermost user address of a sample is "
-			  "kept; update to 6.3.10 or "
-			  "newer"}},
+} table[] = {
+	{5, 19, UINT_MAX, {"5.19", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 0, UINT_MAX, {"6.0", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 1, 35, {"6.1 to 6.1.35", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 2, UINT_MAX, {"6.2", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 3, 9, {"6.3 to 6.3.9", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
 };
 
-static uint64_t order(const struct level *l)
+static const struct kernel_quirk unreadable = {
+	.versions = "unknown",
+	.choice = KERNEL_LEAF_ONLY,
+	.reason = "the version of this kernel cannot be read, and on some reading user "
+		  "memory in a timer interrupt freezes the machine; user stacks are cut "
+		  "to their innermost address",
+	.remedy = "mount /proc, so that /proc/sys/kernel/osrelease tells the version",
+};
+
+/* Reads decimal digits at *@s, at most six. Return: false when there is none. */
+static bool get_number(const char **s, unsigned int *ret)
 {
-	return (uint64_t)l->major << 40 | (uint64_t)l->minor << 20 | l->patch;
+	unsigned int v = 0;
+	int nr = 0;
+
+	for (; **s >= '0' && **s <= '9'; (*s)++) {
+		if (++nr > 6)
+			return false;
+		v = v * 10 + (unsigned int)(**s - '0');
+	}
+	*ret = v;
+	return nr > 0;
 }
 
-static bool parse(const char *text, struct level *ret)
+/* "6.1.192-1": leaves *@s behind the last number. A patch level is optional. */
+static bool get_level(const char **s, struct kernel_level *ret)
 {
-	*ret = (struct level){0};
-	return sscanf(text, "%u.%u.%u", &ret->major, &ret->minor, &ret->patch) >= 2 &&
-	       ret->major < 1000 && ret->minor < 1000 && ret->patch < 100000;
+	struct kernel_level level = {0};
+	const char *behind;
+
+	if (!get_number(s, &level.major) || *(*s)++ != '.' ||
+	    !get_number(s, &level.minor))
+		return false;
+	behind = *s;
+	if (*behind == '.') {
+		behind++;
+		level.patch_known = get_number(&behind, &level.patch);
+		if (level.patch_known)
+			*s = behind;
+	}
+	*ret = level;
+	return true;
+}
+
+/* Is @word, @len bytes, a version of the same series with a patch level? */
+static bool word_tells(const char *word, size_t len, const struct kernel_level *series,
+		       struct kernel_level *ret)
+{
+	struct kernel_level level;
+	const char *s = word;
+
+	if (!get_level(&s, &level) || !level.patch_known || s > word + len)
+		return false;
+	if (level.major != series->major || level.minor != series->minor)
+		return false;
+	/* "6.1.21.2" is 6.1.21, but "6.1.x" of anything else is not ours. */
+	if (s < word + len && !strchr("-~+.", *s))
+		return false;
+	*ret = level;
+	return true;
 }
 
 /*
- * The stable level that a distribution names behind its own word in /proc/version:
- * "#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-1 (2026-01-01)".
+ * The last word that tells. In a line of /proc/version only what is behind the
+ * '#': before it are the compiler and linker with versions of their own, and the
+ * release itself.
  */
-static bool parse_version(const char *version, const struct level *release,
-			  struct level *ret)
+static bool find_in_text(const char *text, const char *release,
+			 const struct kernel_level *series, struct kernel_level *ret)
 {
-	static const char *const words[] = {"Debian ", "Ubuntu "};
+	static const char blanks[] = " \t\n()";
+	size_t release_len = strcspn(release, blanks);
+	bool found = false;
 
-	for (size_t i = 0; version && i < ARRAY_SIZE(words); i++) {
-		/* The builder's own name comes first and may hold the word too. */
-		for (const char *at = version; (at = strstr(at, words[i]));
-		     at += strlen(words[i]))
-			if (parse(at + strlen(words[i]), ret) &&
-			    ret->major == release->major && ret->minor == release->minor)
-				return true;
+	while (*text) {
+		size_t line_len = strcspn(text, "\n");
+		const char *end = text + line_len;
+		const char *hash = memchr(text, '#', line_len);
+		const char *word = text;
+
+		if (!strncmp(text, "Linux version ", strlen("Linux version ")))
+			word = hash ? hash : end;
+		while (word < end) {
+			size_t len = strcspn(word, blanks);
+
+			if ((len != release_len || strncmp(word, release, len)) &&
+			    word_tells(word, len, series, ret))
+				found = true;
+			word += len ? len : 1;
+		}
+		text = *end ? end + 1 : end;
 	}
-	return false;
+	return found;
+}
+
+bool kernel_level_find(const char *release, const char *version, struct kernel_level *ret)
+{
+	struct kernel_level level, exact;
+	const char *s = release;
+
+	if (!release || !get_level(&s, &level))
+		return false;
+	if (version && find_in_text(version, release, &level, &exact))
+		level = exact;
+	else if (!level.patch && *s && strncmp(s, "-rc", 3))
+		level.patch_known = false;
+	*ret = level;
+	return true;
 }
 
 const struct kernel_quirk *kernel_quirk_find(const char *release, const char *version)
 {
-	struct level level, exact;
+	struct kernel_level level;
 
-	if (!parse(release, &level))
-		return NULL;
-	if (parse_version(version, &level, &exact))
-		level = exact;
-	for (size_t i = 0; i < ARRAY_SIZE(bad_ranges); i++)
-		if (order(&level) >= order(&bad_ranges[i].first) &&
-		    order(&level) < order(&bad_ranges[i].fixed))
-			return &bad_ranges[i].quirk;
+	if (!kernel_level_find(release, version, &level))
+		return &unreadable;
+	/* A level that is not known is 0: the worst of its series. */
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (table[i].major == level.major && table[i].minor == level.minor &&
+		    level.patch <= table[i].last_patch)
+			return &table[i].quirk;
 	return NULL;
+}
+
+/* Return: bytes read into @buf, which is terminated; 0 when it cannot be read. */
+static size_t read_text(const char *root, const char *path, char *buf, size_t size)
+{
+	_cleanup_close_ int fd = -1;
+	char full[PATH_MAX];
+	ssize_t n;
+
+	buf[0] = '\0';
+	if (snprintf(full, sizeof(full), "%s%s", root, path) >= (int)sizeof(full))
+		return 0;
+	fd = open(full, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, size - 1); /* these files come whole in one read */
+	buf[n > 0 ? n : 0] = '\0';
+	return strlen(buf);
+}
+
+void kernel_texts_read(const char *root, char release[KERNEL_RELEASE_BYTES],
+		       char version[KERNEL_VERSION_BYTES])
+{
+	size_t len;
+
+	read_text(root, "/proc/sys/kernel/osrelease", release, KERNEL_RELEASE_BYTES);
+	release[strcspn(release, "\n")] = '\0';
+	len = read_text(root, "/proc/version", version, KERNEL_VERSION_BYTES / 2);
+	read_text(root, "/proc/version_signature", version + len,
+		  KERNEL_VERSION_BYTES - len);
+}
+
+const struct kernel_quirk *kernel_quirk_find_running(const char *root)
+{
+	char release[KERNEL_RELEASE_BYTES], version[KERNEL_VERSION_BYTES];
+
+	kernel_texts_read(root, release, version);
+	return kernel_quirk_find(release, version);
 }

@@ -1,26 +1,72 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernels on which a feature is known to stop the host, and the safe choice
- * (DESIGN C3). The only place that looks at versions instead of features.
+ * Kernels on which something that works elsewhere stops the host, and the safe
+ * choice for each (DESIGN C3). The only place that looks at version numbers;
+ * everything else tries features.
  */
 #ifndef LB_COLLECT_KERNEL_QUIRKS_H
 #define LB_COLLECT_KERNEL_QUIRKS_H
 
+#include <stdbool.h>
+
+/* What the sampler may do on this kernel. */
+enum kernel_choice {
+	KERNEL_WALK_USER, /* nothing is known against it */
+	KERNEL_LEAF_ONLY, /* never read user memory in the interrupt: leaf only */
+};
+
 struct kernel_quirk {
-	const char *versions; /* as people write it: "6.2" */
-	const char
-		*reason; /* a sentence: what is wrong, and what lineburn does about it */
+	const char *versions; /* as people write them: "5.19 to 6.1.35" */
+	enum kernel_choice choice;
+	const char *reason; /* a sentence: what is wrong, what lineburn does about it */
+	const char *remedy; /* a sentence */
+};
+
+/* The upstream release that a kernel is built from. */
+struct kernel_level {
+	unsigned int major, minor;
+	unsigned int patch; /* 0 when not known */
+	bool patch_known;
 };
 
 /**
- * @release  uname(2): "6.1.0-56-cloud-amd64"
- * @version  text of /proc/version; it has the stable patch level where a
- *           distribution's release does not ("Debian 6.1.192-1"). May be NULL.
+ * The upstream release, by what is most exact:
+ *  1. a word of @version that begins with the same major and minor and has a
+ *     patch level. Debian and its children say it in /proc/version, behind the
+ *     '#' ("Debian 6.1.192-1"), Ubuntu as the last word of
+ *     /proc/version_signature ("Ubuntu 6.2.0-26.26-generic 6.2.13");
+ *  2. the patch level in @release, unless it is 0 with a suffix: "6.1.0-56-amd64"
+ *     and "6.2.0-26-generic" are names of an ABI, not of a level.
  *
- * A kernel in a bad range whose patch level neither text tells counts as bad.
- * Return: the quirk whose safe choice is to leave user memory alone in the
- * sampling interrupt, or NULL.
+ * @release  uname(2): "6.1.0-56-cloud-amd64"
+ * @version  text of /proc/version, of /proc/version_signature, or both, in lines;
+ *           may be NULL
+ * Return: false when @release does not begin with a version.
+ */
+bool kernel_level_find(const char *release, const char *version,
+		       struct kernel_level *ret);
+
+/**
+ * A kernel in a bad range whose patch level is not known counts as bad, and so
+ * does one whose version cannot be read at all.
+ * Arguments as above. Return: the quirk, or NULL when nothing is known against it.
  */
 const struct kernel_quirk *kernel_quirk_find(const char *release, const char *version);
+
+/**
+ * The same for the running kernel.
+ *
+ * @root  put before the paths in /proc: "" for this system, a folder for tests
+ */
+const struct kernel_quirk *kernel_quirk_find_running(const char *root);
+
+/**
+ * The texts that decide, terminated, empty when they cannot be read: @release
+ * without its newline, @version with both files in lines.
+ */
+#define KERNEL_RELEASE_BYTES 256
+#define KERNEL_VERSION_BYTES 2048
+void kernel_texts_read(const char *root, char release[KERNEL_RELEASE_BYTES],
+		       char version[KERNEL_VERSION_BYTES]);
 
 #endif

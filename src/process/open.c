@@ -134,7 +134,7 @@ void image_open_files(struct process_table *t, struct image *img, uint64_t now_n
 	if (img->unopened && open_mapped_files(t, img, dir))
 		img->unopened = false;
 	if (dir >= 0 && is_first)
-		image_read_identity(img, dir);
+		image_read_identity(t, img, dir);
 	look_at_jit_files(t, img, dir, now_ns);
 	if (dir >= 0 || (img->is_newest && !wants_dir))
 		return;

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/hash.h"
@@ -79,6 +80,7 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		      struct process_table **ret, struct error *err)
 {
 	_cleanup_(process_table_freep) struct process_table *t = calloc(1, sizeof(*t));
+	struct stat ns;
 
 	if (!t)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -94,6 +96,8 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		return error_set_exit(err, EXIT_SYSTEM, -errno,
 				      "cannot open %s: %m; mount procfs there",
 				      config->proc_path);
+	if (!stat("/proc/self/ns/user", &ns))
+		t->user_ns = ns.st_ino;
 	t->roots = roots_new(&t->budget);
 	if (t->roots)
 		t->files = file_cache_new(t->roots, &t->budget);

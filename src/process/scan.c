@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/vec.h"
@@ -54,7 +55,19 @@ int image_open_dir(struct process_table *t, const struct image *img)
 	return dir;
 }
 
-void image_read_identity(struct image *img, int proc_dir)
+/*
+ * In our own user namespace 0 is 0, and its uid_map would tell otherwise where that
+ * is not the initial one: to a reader inside, it shows the ids outside.
+ */
+static bool is_in_our_user_ns(const struct process_table *t, int proc_dir)
+{
+	struct stat ns;
+
+	return t->user_ns && !fstatat(proc_dir, "ns/user", &ns, 0) &&
+	       ns.st_ino == t->user_ns;
+}
+
+void image_read_identity(struct process_table *t, struct image *img, int proc_dir)
 {
 	struct proc_status status;
 
@@ -64,7 +77,9 @@ void image_read_identity(struct image *img, int proc_dir)
 	img->proc.gid = status.gid;
 	img->proc.ns_tgid = status.ns_tgid;
 	/* Without a 0 in its namespace nobody but the target itself is its root. */
-	if (proc_dir_root_uid(proc_dir, &img->proc.root_uid) == -ENOENT)
+	if (is_in_our_user_ns(t, proc_dir))
+		img->proc.root_uid = 0;
+	else if (proc_dir_root_uid(proc_dir, &img->proc.root_uid) == -ENOENT)
 		img->proc.root_uid = status.uid;
 }
 
@@ -182,7 +197,7 @@ static void scan_one(struct process_table *t, uint32_t tgid)
 		return;
 	}
 	image_read_maps(t, img, dir);
-	image_read_identity(img, dir);
+	image_read_identity(t, img, dir);
 	image_read_root(t, img, dir);
 }
 

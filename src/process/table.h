@@ -36,6 +36,7 @@ struct image {
 struct process_table {
 	struct strpool *pool; /* borrowed */
 	int proc_fd; /* O_PATH, /proc */
+	uint64_t user_ns; /* inode of our own user namespace; 0: not known */
 	struct image **images; /* by id; NULL: free */
 	size_t nr_ids, cap_ids;
 	uint32_t *free_ids;
@@ -122,7 +123,7 @@ void image_copy_maps(struct process_table *t, struct image *img,
 int image_open_dir(struct process_table *t, const struct image *img);
 
 /** What /proc says about who it is: user, group, pid inside. */
-void image_read_identity(struct image *img, int proc_dir);
+void image_read_identity(struct process_table *t, struct image *img, int proc_dir);
 void image_read_root(struct process_table *t, struct image *img, int proc_dir);
 
 /**

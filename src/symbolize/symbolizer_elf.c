@@ -116,7 +116,8 @@ int symbolizer_elf_ask(struct symbolizer *s, const struct elf_question *question
 			log_debug("%s: the decoder gave up, reading symbols only",
 				  question->search->binary_path);
 			flags |= ELF_REQUEST_NO_LINES;
-			deadline_ms = RETRY_DEADLINE_MS;
+			if (deadline_ms > RETRY_DEADLINE_MS)
+				deadline_ms = RETRY_DEADLINE_MS;
 			retried = true;
 			continue;
 		}

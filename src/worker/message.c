@@ -2,56 +2,49 @@
 #include "worker/message.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
-#include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/vec.h"
+#define NS_PER_MS 1000000
 
-struct header {
-	uint32_t type;
-	uint32_t len; /* of what follows, the 4-byte head included */
+/* Room for one descriptor more than allowed, so that a surplus is seen and closed. */
+union control {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE((WORKER_MAX_FDS + 1) * sizeof(int))];
 };
 
-/* Kernel buffers come in this size at most; grown step by step, never by the peer's word. */
-#define RECEIVE_STEP (256u * 1024)
-
-void message_deinit(struct message *m)
-{
-	for (size_t i = 0; i < m->nr_fds; i++)
-		close(m->fds[i]);
-	free(m->data);
-	*m = (struct message){0};
-}
-
-uint64_t message_clock_ns(void)
+int64_t message_clock_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-static int wait_for(int socket, short events, uint64_t deadline_ns)
+void message_fds_close(struct message_fds *fds)
 {
+	for (size_t i = 0; i < fds->nr; i++)
+		close(fds->fd[i]);
+	fds->nr = 0;
+}
+
+/* Waits until the socket can move bytes. Only with a deadline: a worker may not poll. */
+static int wait_for(int sock, short events, int64_t deadline_ns)
+{
+	struct pollfd pfd = {.fd = sock, .events = events};
+
 	for (;;) {
-		struct pollfd p = {.fd = socket, .events = events};
-		uint64_t now = message_clock_ns();
-		int timeout_ms = -1, rc;
+		int64_t left_ms = (deadline_ns - message_clock_ns()) / NS_PER_MS;
+		int rc;
 
-		if (deadline_ns != UINT64_MAX) {
-			uint64_t left_ms;
-
-			if (now >= deadline_ns)
-				return -ETIMEDOUT;
-			left_ms = (deadline_ns - now) / 1000000 + 1;
-			timeout_ms = left_ms < INT_MAX ? (int)left_ms : INT_MAX;
-		}
-		rc = poll(&p, 1, timeout_ms);
+		if (left_ms < 0)
+			return -ETIMEDOUT;
+		/* Rounded up, or the last millisecond would be spent spinning. */
+		rc = poll(&pfd, 1, left_ms < 3600000 ? (int)left_ms + 1 : 3600000);
 		if (rc > 0)
 			return 0;
 		if (rc < 0 && errno != EINTR)
@@ -59,70 +52,72 @@ static int wait_for(int socket, short events, uint64_t deadline_ns)
 	}
 }
 
-static int send_part(int socket, const void *data, size_t len, const int *fds,
-		     size_t nr_fds, uint64_t deadline_ns)
+static int nonblocking(int64_t deadline_ns)
 {
-	const char *p = data;
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int) * WORKER_MAX_FDS)];
-	} control;
+	return deadline_ns == MESSAGE_NO_DEADLINE ? 0 : MSG_DONTWAIT;
+}
 
-	while (len) {
-		struct iovec iov = {.iov_base = (void *)p, .iov_len = len};
-		struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+static void attach_fds(struct msghdr *msg, union control *control, const int *fds,
+		       size_t nr)
+{
+	struct cmsghdr *c;
+
+	memset(control, 0, sizeof(*control));
+	msg->msg_control = control;
+	msg->msg_controllen = CMSG_SPACE(nr * sizeof(int));
+	c = CMSG_FIRSTHDR(msg);
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(nr * sizeof(int));
+	memcpy(CMSG_DATA(c), fds, nr * sizeof(int));
+}
+
+int message_send(int sock, const struct message *m, const void *payload, const int *fds,
+		 int64_t deadline_ns)
+{
+	union control control;
+	size_t sent = 0, total = sizeof(*m) + m->len;
+
+	if (m->nr_fds > WORKER_MAX_FDS)
+		return -EINVAL;
+	while (sent < total) {
+		struct iovec iov[2] = {{.iov_base = (char *)m, .iov_len = sizeof(*m)},
+				       {.iov_base = (char *)payload, .iov_len = m->len}};
+		struct msghdr msg = {.msg_iov = iov, .msg_iovlen = m->len ? 2 : 1};
+		size_t skip = sent < sizeof(*m) ? sent : sizeof(*m);
 		ssize_t n;
 		int rc;
 
-		if (nr_fds) {
-			struct cmsghdr *c;
-
-			memset(&control, 0, sizeof(control));
-			msg.msg_control = &control;
-			msg.msg_controllen = CMSG_SPACE(sizeof(int) * nr_fds);
-			c = CMSG_FIRSTHDR(&msg);
-			c->cmsg_level = SOL_SOCKET;
-			c->cmsg_type = SCM_RIGHTS;
-			c->cmsg_len = CMSG_LEN(sizeof(int) * nr_fds);
-			memcpy(CMSG_DATA(c), fds, sizeof(int) * nr_fds);
+		iov[0].iov_base = (char *)m + skip;
+		iov[0].iov_len -= skip;
+		if (m->len) {
+			iov[1].iov_base = (char *)payload + (sent - skip);
+			iov[1].iov_len -= sent - skip;
 		}
-		n = sendmsg(socket, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return -errno;
-		if (n < 0) {
-			rc = wait_for(socket, POLLOUT, deadline_ns);
-			if (rc)
-				return rc;
+		/* Once: descriptors travel with the first byte. */
+		if (!sent && m->nr_fds)
+			attach_fds(&msg, &control, fds, m->nr_fds);
+		n = sendmsg(sock, &msg, MSG_NOSIGNAL | nonblocking(deadline_ns));
+		if (n >= 0) {
+			sent += (size_t)n;
 			continue;
 		}
-		nr_fds = 0; /* they went with the first byte */
-		p += n;
-		len -= (size_t)n;
+		if (errno == EINTR)
+			continue;
+		if (errno == ECONNRESET)
+			return -EPIPE;
+		if (errno != EAGAIN)
+			return -errno;
+		rc = wait_for(sock, POLLOUT, deadline_ns);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
 
-int message_send(int socket, enum message_type type, uint32_t head, const void *data,
-		 size_t len, const int *fds, size_t nr_fds, uint64_t deadline_ns)
+/* Keeps what is wanted of the descriptors in @msg and closes the rest. */
+static void collect_fds(struct msghdr *msg, struct message_fds *fds)
 {
-	struct {
-		struct header header;
-		uint32_t head;
-	} start = {.header = {.type = type, .len = (uint32_t)(sizeof(head) + len)},
-		   .head = head};
-	int rc;
-
-	if (nr_fds > WORKER_MAX_FDS || len > UINT32_MAX - sizeof(head))
-		return -EINVAL;
-	rc = send_part(socket, &start, sizeof(start), fds, nr_fds, deadline_ns);
-	return rc ? rc : send_part(socket, data, len, NULL, 0, deadline_ns);
-}
-
-/* Takes descriptors out of a control message; those over the maximum are closed. */
-static int take_fds(struct msghdr *msg, struct message *m)
-{
-	bool surplus = msg->msg_flags & MSG_CTRUNC;
-
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
 		size_t nr;
 
@@ -132,79 +127,77 @@ static int take_fds(struct msghdr *msg, struct message *m)
 		for (size_t i = 0; i < nr; i++) {
 			int fd;
 
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(int));
-			if (m->nr_fds < WORKER_MAX_FDS) {
-				m->fds[m->nr_fds++] = fd;
-			} else {
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+			if (fds->nr < WORKER_MAX_FDS)
+				fds->fd[fds->nr++] = fd;
+			else
 				close(fd);
-				surplus = true;
-			}
 		}
 	}
-	return surplus ? -EBADMSG : 0;
 }
 
-static int receive_part(int socket, void *data, size_t len, struct message *m,
-			uint64_t deadline_ns)
+/*
+ * Receives exactly @len bytes. Without @fds no room for control data is given,
+ * and the kernel drops descriptors that were sent instead of installing them.
+ */
+static int recv_exact(int sock, void *buf, size_t len, struct message_fds *fds,
+		      int64_t deadline_ns)
 {
-	char *p = data;
-	union {
-		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int) * WORKER_MAX_FDS)];
-	} control;
+	size_t got = 0;
 
-	while (len) {
-		struct iovec iov = {.iov_base = p, .iov_len = len};
-		struct msghdr msg = {.msg_iov = &iov,
-				     .msg_iovlen = 1,
-				     .msg_control = &control,
-				     .msg_controllen = sizeof(control)};
-		int rc = wait_for(socket, POLLIN, deadline_ns);
+	while (got < len) {
+		struct iovec iov = {.iov_base = (char *)buf + got, .iov_len = len - got};
+		struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+		union control control;
 		ssize_t n;
+		int rc;
 
-		if (rc)
-			return rc;
-		n = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		if (fds) {
+			msg.msg_control = &control;
+			msg.msg_controllen = sizeof(control);
+		}
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC | nonblocking(deadline_ns));
+		if (n >= 0 && fds)
+			collect_fds(&msg, fds);
+		if (n > 0) {
+			got += (size_t)n;
 			continue;
-		if (n < 0)
-			return errno == ECONNRESET ? -EPIPE : -errno;
-		if (n == 0)
+		}
+		if (!n)
+			return got ? -EPIPE : -ENODATA;
+		if (errno == EINTR)
+			continue;
+		if (errno == ECONNRESET)
 			return -EPIPE;
-		rc = take_fds(&msg, m);
+		if (errno != EAGAIN)
+			return -errno;
+		rc = wait_for(sock, POLLIN, deadline_ns);
 		if (rc)
 			return rc;
-		p += n;
-		len -= (size_t)n;
 	}
 	return 0;
 }
 
-int message_receive(int socket, size_t max, uint64_t deadline_ns, struct message *ret)
+int message_recv(int sock, struct message *ret, struct message_fds *fds,
+		 int64_t deadline_ns)
 {
-	_cleanup_(message_deinit) struct message m = {0};
-	struct header header;
-	size_t cap = 0;
-	int rc = receive_part(socket, &header, sizeof(header), &m, deadline_ns);
+	struct message m;
+	int rc;
 
+	if (fds)
+		fds->nr = 0;
+	rc = recv_exact(sock, &m, sizeof(m), fds, deadline_ns);
 	if (rc)
 		return rc;
-	if (header.len > max)
+	if (m.nr_fds > WORKER_MAX_FDS)
 		return -EBADMSG;
-	while (m.len < header.len) {
-		size_t step = header.len - m.len;
-
-		if (step > RECEIVE_STEP)
-			step = RECEIVE_STEP;
-		if (vec_grow(&m.data, &cap, m.len + step, 1, 0))
-			return -ENOMEM;
-		rc = receive_part(socket, m.data + m.len, step, &m, deadline_ns);
-		if (rc)
-			return rc;
-		m.len += step;
-	}
-	m.type = header.type;
 	*ret = m;
-	m = (struct message){0};
 	return 0;
+}
+
+int message_recv_payload(int sock, void *buf, size_t len, int64_t deadline_ns)
+{
+	int rc = recv_exact(sock, buf, len, NULL, deadline_ns);
+
+	return rc == -ENODATA ? -EPIPE : rc;
 }

@@ -1,47 +1,92 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Frames on the socket between collector and worker: {u32 type, u32 length}, then bytes. */
+/*
+ * The frames between collector and worker: a header, its payload, descriptors by
+ * SCM_RIGHTS on the header's first byte. Both ends are the same executable, so
+ * the header goes in host byte order; neither end trusts the other's lengths.
+ *
+ *   collector            worker
+ *   START         ->                 limits; the worker locks itself down
+ *                 <-     READY       (or FAILED: it could not)
+ *   REQUEST       ->                 value: the operation
+ *                 <-     NEED        any number of times
+ *   NEED_ANSWER   ->                 one descriptor, or none
+ *                 <-     REPLY       (or FAILED)
+ */
 #ifndef LB_WORKER_MESSAGE_H
 #define LB_WORKER_MESSAGE_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "worker/worker.h"
 
+/* Where a worker finds its end; 0, 1 and 2 are /dev/null, nothing else is open. */
+#define WORKER_SOCKET_FD      3
+
+#define WORKER_MAX_NEED_BYTES (64u << 10)
+
 enum message_type {
-	MESSAGE_REQUEST = 1, /* to the worker: u32 op, then the request's bytes */
-	MESSAGE_REPLY, /* from it: u32 positive errno or 0, then the reply's bytes */
-	MESSAGE_NEED, /* from it: what it needs */
-	MESSAGE_GIVEN, /* to it: no bytes, one descriptor or none */
+	MESSAGE_START = 0x6c620001, /* payload: struct worker_limits */
+	MESSAGE_READY,
+	MESSAGE_REQUEST, /* value: the operation */
+	MESSAGE_REPLY,
+	MESSAGE_FAILED, /* value: an errno, positive */
+	MESSAGE_NEED,
+	MESSAGE_NEED_ANSWER,
 };
 
 struct message {
-	uint32_t type;
-	uint8_t *data; /* heap */
-	size_t len;
-	int fds[WORKER_MAX_FDS]; /* owned by the message */
-	size_t nr_fds;
+	uint32_t type; /* enum message_type */
+	uint32_t len; /* bytes of payload that follow */
+	uint32_t value; /* by type; else 0 */
+	uint32_t nr_fds; /* descriptors with this header, at most WORKER_MAX_FDS */
 };
 
-/** Closes its descriptors and frees its bytes. */
-void message_deinit(struct message *m);
+struct worker_limits {
+	uint64_t max_data_bytes;
+	uint32_t cpu_seconds;
+	uint32_t parent_pid; /* the worker leaves when this is not its parent any more */
+};
+
+/* Descriptors received. The owner closes them. */
+struct message_fds {
+	int fd[WORKER_MAX_FDS];
+	size_t nr;
+};
+void message_fds_close(struct message_fds *fds);
+
+#define MESSAGE_NO_DEADLINE INT64_MAX
+
+/** CLOCK_MONOTONIC in nanoseconds: deadlines are points on this clock. */
+int64_t message_clock_ns(void);
 
 /**
- * Sends a 4-byte @head and @len bytes as one message, with descriptors.
- * @deadline_ns  CLOCK_MONOTONIC; UINT64_MAX: none
- * Return: 0, -ETIMEDOUT, or -errno (-EPIPE: the other end is gone).
+ * Sends a whole message. Never raises SIGPIPE.
+ *
+ * @payload      m->len bytes
+ * @fds          m->nr_fds descriptors, borrowed
+ * @deadline_ns  MESSAGE_NO_DEADLINE blocks (and calls nothing but sendmsg(2))
+ * Return: 0, -EPIPE (the other end is gone), -ETIMEDOUT, or a negative errno;
+ * after any of these the stream is of no use.
  */
-int message_send(int socket, enum message_type type, uint32_t head, const void *data,
-		 size_t len, const int *fds, size_t nr_fds, uint64_t deadline_ns);
+int message_send(int sock, const struct message *m, const void *payload, const int *fds,
+		 int64_t deadline_ns);
 
 /**
- * Receives one message of at most @max bytes.
- * Return: 0, -ETIMEDOUT, -EPIPE (end of stream), -EBADMSG (too long, or
- * descriptors out of order), -ENOMEM, -errno. *ret is written on success only.
+ * Receives a header and what descriptors came with it.
+ *
+ * @fds  NULL: descriptors are not wanted and never enter this process. Else
+ *       written always, also on failure; surplus ones are closed at once, so
+ *       fds->nr may be less than m->nr_fds (this process is out of descriptors)
+ * Return: 0, -ENODATA (closed before the first byte), -EPIPE (closed within),
+ * -ETIMEDOUT, -EBADMSG (more descriptors announced than allowed), or a negative
+ * errno.
  */
-int message_receive(int socket, size_t max, uint64_t deadline_ns, struct message *ret);
+int message_recv(int sock, struct message *ret, struct message_fds *fds,
+		 int64_t deadline_ns);
 
-/** CLOCK_MONOTONIC in nanoseconds. */
-uint64_t message_clock_ns(void);
+/** Receives exactly @len bytes of payload. Return: as message_recv(). */
+int message_recv_payload(int sock, void *buf, size_t len, int64_t deadline_ns);
 
 #endif

@@ -1,162 +1,194 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The order matters: limits while we may still write files, landlock and seccomp
+ * after no_new_privs, the parent-death signal and "not dumpable" after the change
+ * of the uid (which resets both, see commit_creds() in the kernel), and seccomp
+ * last, because it forbids everything above.
+ */
 #include "worker/sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
-#include <linux/audit.h>
 #include <linux/capability.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
+#include <stdbool.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "worker/syscall_filter.h"
 
 #define NOBODY 65534
 
-#if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCH AUDIT_ARCH_AARCH64
-#else
-#error "no audit architecture known"
+/*
+ * Kept small: the stack is not part of RLIMIT_DATA, and deep recursion on hostile
+ * names (demangling) shall end in a fault.
+ */
+#define MAX_STACK_BYTES (8u << 20)
+
+#if defined(__SANITIZE_ADDRESS__) /* gcc */
+#define HAS_ADDRESS_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) /* clang */
+#define HAS_ADDRESS_SANITIZER
+#endif
 #endif
 
 /*
- * What decoding needs: memory, the descriptors it was given, the socket. Opening,
- * connecting, executing, signalling and tracing are not here.
+ * Landlock by its numbers (linux/landlock.h): build machines have headers of any
+ * age. Every kernel that has a call of landlock has this number for it.
  */
-static const int allowed[] = {
-	SYS_read,       SYS_pread64,      SYS_readv,           SYS_write,
-	SYS_recvmsg,    SYS_sendmsg,      SYS_ppoll,           SYS_mmap,
-	SYS_munmap,     SYS_mremap,       SYS_madvise,         SYS_mprotect,
-	SYS_brk,        SYS_fstat,        SYS_lseek,           SYS_close,
-	SYS_futex,      SYS_fcntl,        SYS_getrandom,       SYS_clock_gettime,
-	SYS_getrusage,  SYS_rt_sigreturn, SYS_rt_sigaction,    SYS_rt_sigprocmask,
-	SYS_getpid,     SYS_gettid,       SYS_sched_yield,     SYS_exit,
-	SYS_exit_group, SYS_newfstatat,   SYS_restart_syscall, /* poll after SIGCONT */
-#ifdef SYS_poll
-	SYS_poll,
-#endif
+#define SYS_LANDLOCK_CREATE_RULESET    444
+#define SYS_LANDLOCK_RESTRICT_SELF     446
+#define LANDLOCK_QUERY_VERSION         1u
+#define LANDLOCK_ABI_1_FS              0x1fffULL /* execute to make_sym */
+#define LANDLOCK_ABI_2_REFER           (1ULL << 13)
+#define LANDLOCK_ABI_3_TRUNCATE        (1ULL << 14)
+#define LANDLOCK_ABI_5_IOCTL_DEV       (1ULL << 15)
+#define LANDLOCK_ABI_4_TCP             0x3ULL /* bind, connect */
+#define LANDLOCK_ABI_6_SOCKET_AND_KILL 0x3ULL /* abstract sockets, signals */
+
+struct landlock_ruleset {
+	uint64_t handled_access_fs;
+	uint64_t handled_access_net;
+	uint64_t scoped;
 };
 
-/* linux/landlock.h may be older than the kernel: the values are ABI. */
-#define LANDLOCK_CREATE_RULESET_VERSION 1
-#define LANDLOCK_ACCESS_FS_ABI1         0x1fffULL
-#define LANDLOCK_ACCESS_FS_ABI2         0x3fffULL
-#define LANDLOCK_ACCESS_FS_ABI3         0x7fffULL
-
-/* Lowers a limit; one that is stricter already stays, for only root may raise it. */
-static int limit(int what, uint64_t value)
+/* The profiler and what it profiles matter more: this child shall go first. */
+static void volunteer_for_oom(void)
 {
-	struct rlimit r;
+	_cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	ssize_t n;
 
-	if (getrlimit(what, &r))
+	if (fd < 0)
+		return; /* no /proc: the worker works without */
+	n = write(fd, "1000", 4);
+	(void)n; /* raising it needs no right; if refused, the default is as before */
+}
+
+static int set_limit(__rlimit_resource_t resource, uint64_t value)
+{
+	struct rlimit limit;
+
+	if (getrlimit(resource, &limit))
 		return -errno;
-	if (value > r.rlim_max)
-		value = r.rlim_max;
-	r = (struct rlimit){value, value};
-	return setrlimit(what, &r) ? -errno : 0;
+	/* Hard limits cannot be raised without a right; lower ones are kept. */
+	if (limit.rlim_max > value)
+		limit.rlim_max = value;
+	limit.rlim_cur = limit.rlim_max;
+	return setrlimit(resource, &limit) ? -errno : 0;
 }
 
 static int set_limits(const struct sandbox_config *config)
 {
-	int rc = limit(RLIMIT_CPU, config->cpu_seconds);
-
-	/* Sanitizers reserve terabytes of private memory, which counts as data. */
-#if !defined(__SANITIZE_ADDRESS__)
-	if (!rc)
-		rc = limit(RLIMIT_DATA, config->max_data_bytes);
+	const struct {
+		__rlimit_resource_t resource;
+		uint64_t value;
+	} limits[] = {
+		{RLIMIT_CORE, 0},
+		{RLIMIT_FSIZE, 0},
+		{RLIMIT_NPROC, 0},
+		{RLIMIT_MEMLOCK, 0},
+		{RLIMIT_STACK, MAX_STACK_BYTES},
+		/* Soft is hard: the kernel sends SIGKILL, not the blocked SIGXCPU. */
+		{RLIMIT_CPU, config->cpu_seconds},
+#ifndef HAS_ADDRESS_SANITIZER
+		/*
+		 * AddressSanitizer reserves terabytes of private writable shadow,
+		 * which count as data although never touched: with any limit the
+		 * next mmap(2) would fail.
+		 */
+		{RLIMIT_DATA, config->max_data_bytes},
 #endif
-	if (!rc)
-		rc = limit(RLIMIT_FSIZE, 0);
-	if (!rc)
-		rc = limit(RLIMIT_CORE, 0);
-	if (!rc)
-		rc = limit(RLIMIT_NPROC, 0);
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		int rc = set_limit(limits[i].resource, limits[i].value);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Denies every path. Kernels before 5.13, or with landlock off, have seccomp only. */
+static int deny_paths(void)
+{
+	struct landlock_ruleset rules = {.handled_access_fs = LANDLOCK_ABI_1_FS};
+	long abi = syscall(SYS_LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_QUERY_VERSION);
+	int fd, rc = 0;
+
+	if (abi < 1)
+		return 0;
+	if (abi >= 2)
+		rules.handled_access_fs |= LANDLOCK_ABI_2_REFER;
+	if (abi >= 3)
+		rules.handled_access_fs |= LANDLOCK_ABI_3_TRUNCATE;
+	if (abi >= 4)
+		rules.handled_access_net = LANDLOCK_ABI_4_TCP;
+	if (abi >= 5)
+		rules.handled_access_fs |= LANDLOCK_ABI_5_IOCTL_DEV;
+	if (abi >= 6)
+		rules.scoped = LANDLOCK_ABI_6_SOCKET_AND_KILL;
+	/* An older kernel takes the larger structure: what it lacks is zero. */
+	fd = (int)syscall(SYS_LANDLOCK_CREATE_RULESET, &rules, sizeof(rules), 0);
+	if (fd < 0)
+		return -errno;
+	if (syscall(SYS_LANDLOCK_RESTRICT_SELF, fd, 0))
+		rc = -errno;
+	close(fd);
 	return rc;
 }
 
-/* Denies every path. Kernels before 5.13 do not have it: seccomp then stands alone. */
-static void deny_paths(void)
+/*
+ * A root that may not change its uid is one in a container without CAP_SETUID, or
+ * one whose user namespace has no such uid. It loses its capabilities below, and
+ * the system call filter keeps the rest from it.
+ */
+static bool is_powerless_root(int error)
 {
-	struct {
-		uint64_t handled_access_fs;
-	} rules = {LANDLOCK_ACCESS_FS_ABI1};
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
-			   LANDLOCK_CREATE_RULESET_VERSION);
-	int fd;
-
-	if (abi < 1)
-		return;
-	if (abi >= 2)
-		rules.handled_access_fs = abi == 2 ? LANDLOCK_ACCESS_FS_ABI2
-						   : LANDLOCK_ACCESS_FS_ABI3;
-	fd = (int)syscall(SYS_landlock_create_ruleset, &rules, sizeof(rules), 0);
-	if (fd < 0)
-		return;
-	syscall(SYS_landlock_restrict_self, fd, 0);
-	close(fd);
+	return error == EPERM || error == EINVAL;
 }
 
-static int drop_user(void)
+static int drop_identity(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {{0}};
+	struct __user_cap_data_struct none[2];
 
-	/*
-	 * EINVAL: a user namespace that has no such id. EPERM: no right to change it.
-	 * Then root's id stays, without any of its rights.
-	 */
-	if (geteuid() == 0 &&
-	    (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-	     setresuid(NOBODY, NOBODY, NOBODY)) &&
-	    errno != EINVAL && errno != EPERM)
-		return -errno;
-	return syscall(SYS_capset, &header, none) ? -errno : 0;
-}
-
-static int filter_calls(void)
-{
-	struct sock_filter code[ARRAY_SIZE(allowed) * 2 + 5];
-	struct sock_fprog program = {.filter = code};
-	unsigned short n = 0;
-
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-						 offsetof(struct seccomp_data, arch));
-	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
-	code[n++] =
-		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
-	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-						 offsetof(struct seccomp_data, nr));
-	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
-		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-							 (uint32_t)allowed[i], 0, 1);
-		code[n++] =
-			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	memset(none, 0, sizeof(none));
+	if (!geteuid()) {
+		if (setgroups(0, NULL) && !is_powerless_root(errno))
+			return -errno;
+		if (setresgid(NOBODY, NOBODY, NOBODY) && !is_powerless_root(errno))
+			return -errno;
+		if (setresuid(NOBODY, NOBODY, NOBODY) && !is_powerless_root(errno))
+			return -errno;
 	}
-	code[n++] =
-		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
-	program.len = n;
-	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) ? -errno : 0;
+	return syscall(SYS_capset, &header, none) ? -errno : 0;
 }
 
 int sandbox_enter(const struct sandbox_config *config)
 {
-	int rc = set_limits(config);
+	int rc;
 
+	volunteer_for_oom();
+	rc = set_limits(config);
 	if (rc)
 		return rc;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	deny_paths();
-	rc = drop_user();
-	/* A change of user clears it. */
-	if (!rc && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
-		rc = -errno;
-	return rc ? rc : filter_calls();
+	rc = deny_paths();
+	if (rc)
+		return rc;
+	rc = drop_identity();
+	if (rc)
+		return rc;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+		return -errno;
+	return syscall_filter_install();
 }

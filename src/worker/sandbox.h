@@ -12,8 +12,7 @@ struct sandbox_config {
 
 /**
  * Irreversible. Limits, no new privileges, not dumpable, landlock denying every
- * path (where the kernel has it), uid and gid 65534 (when root and the user
- * namespace has them), no capabilities, seccomp
+ * path (where the kernel has it), uid and gid 65534, no capabilities, seccomp
  * with a list of calls; any other call answers EPERM, so that a library that
  * probes for features carries on.
  * Return: 0 or a negative errno; then the caller must exit.

@@ -1,95 +1,146 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The child: no rights, one socket, one request after the other. */
-#include "worker/serve.h"
-
+/* The worker's side: locks itself down, then serves one request after another. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "worker/message.h"
 #include "worker/sandbox.h"
 #include "worker/worker.h"
 
-#define CMDLINE_MAX 4096
+/* Statuses of a worker that leaves; nobody but a person with strace reads them. */
+enum leave {
+	LEAVE_CLOSED = 0,
+	LEAVE_NOT_STARTED = 1,
+	LEAVE_BAD_MESSAGE = 2,
+	LEAVE_NO_MEMORY = 3,
+};
 
 struct worker_call {
-	int socket;
+	struct message_fds fds; /* that came with the request */
 };
+
+/*
+ * Not exit(): handlers (of sanitizers, say) would start threads and open files,
+ * which the sandbox refuses, and nothing here is worth flushing.
+ */
+static _Noreturn void leave(enum leave status)
+{
+	_exit(status);
+}
+
+static void send_or_leave(const struct message *m, const void *payload)
+{
+	if (message_send(WORKER_SOCKET_FD, m, payload, NULL, MESSAGE_NO_DEADLINE))
+		leave(LEAVE_CLOSED);
+}
+
+static void send_failed(int rc)
+{
+	const struct message m = {.type = MESSAGE_FAILED, .value = (uint32_t)-rc};
+
+	send_or_leave(&m, NULL);
+}
 
 int worker_need(struct worker_call *call, const void *what, size_t len)
 {
-	struct message m;
-	int fd;
+	struct message m = {.type = MESSAGE_NEED, .len = (uint32_t)len};
+	struct message_fds fds;
 
-	if (message_send(call->socket, MESSAGE_NEED, 0, what, len, NULL, 0, UINT64_MAX) ||
-	    message_receive(call->socket, sizeof(uint32_t), UINT64_MAX, &m))
-		_exit(1); /* the collector is gone */
-	if (m.type != MESSAGE_GIVEN)
-		_exit(1);
-	fd = m.nr_fds ? m.fds[0] : -ENOENT;
-	if (m.nr_fds) {
-		m.fds[0] = m.fds[m.nr_fds - 1];
-		m.nr_fds--;
-	}
-	message_deinit(&m);
-	return fd;
+	(void)call; /* the socket is the same for every call of this process */
+	if (len > WORKER_MAX_NEED_BYTES)
+		return -ENOENT;
+	send_or_leave(&m, what);
+	if (message_recv(WORKER_SOCKET_FD, &m, &fds, MESSAGE_NO_DEADLINE) ||
+	    m.type != MESSAGE_NEED_ANSWER || m.len || fds.nr > 1)
+		leave(LEAVE_BAD_MESSAGE);
+	return fds.nr ? fds.fd[0] : -ENOENT;
 }
 
-static int serve_one(int socket, const worker_op *ops, size_t nr_ops)
+static int run_op(struct worker_call *call, worker_op op, const void *request, size_t len)
 {
-	struct worker_call call = {.socket = socket};
-	struct wire_writer reply = {.max = WORKER_MAX_REPLY_BYTES - sizeof(uint32_t)};
-	struct wire_reader request;
-	struct message m;
-	uint32_t op;
-	int rc = message_receive(socket, WORKER_MAX_REQUEST_BYTES + sizeof(op),
-				 UINT64_MAX, &m);
+	struct wire_reader reader = {.data = request, .len = len};
+	struct wire_writer reply = {.max = WORKER_MAX_REPLY_BYTES};
+	int rc = op(call, &reader, call->fds.fd, call->fds.nr, &reply);
 
-	if (rc)
-		return rc;
-	request = (struct wire_reader){.data = m.data, .len = m.len};
-	op = wire_get_u32(&request);
-	if (m.type != MESSAGE_REQUEST || request.failed || op >= nr_ops)
-		rc = -EINVAL;
-	else
-		rc = ops[op](&call, &request, m.fds, m.nr_fds, &reply);
-	if (!rc && reply.failed)
-		rc = -ENOBUFS;
-	rc = message_send(socket, MESSAGE_REPLY, rc ? (uint32_t)-rc : 0, reply.data,
-			  rc ? 0 : reply.len, NULL, 0, UINT64_MAX);
+	/* A writer that failed is over the maximum, or memory is gone. */
+	if (rc >= 0 && reply.failed)
+		rc = -ENOMEM;
+	if (rc < 0) {
+		send_failed(rc);
+	} else {
+		const struct message m = {.type = MESSAGE_REPLY,
+					  .len = (uint32_t)reply.len};
+
+		send_or_leave(&m, reply.data);
+	}
 	wire_writer_deinit(&reply);
-	message_deinit(&m);
 	return rc;
 }
 
-/* The limits come as argv[1] and argv[2]: main() hands over without them. */
-static int read_limits(struct sandbox_config *config)
+static void serve_one(const worker_op *ops, size_t nr_ops)
 {
-	_cleanup_free_ char *text = NULL;
-	const char *words[3] = {NULL};
-	size_t len, nr = 0;
-	int rc = io_read_file("/proc/self/cmdline", CMDLINE_MAX, &text, &len);
+	_cleanup_free_ void *request = NULL;
+	struct worker_call call;
+	struct message m;
+	int rc;
 
+	rc = message_recv(WORKER_SOCKET_FD, &m, &call.fds, MESSAGE_NO_DEADLINE);
 	if (rc)
-		return rc;
-	for (size_t i = 0; i < len && nr < 3; i++)
-		if (!i || !text[i - 1])
-			words[nr++] = text + i;
-	if (nr < 3)
-		return -EINVAL;
-	config->max_data_bytes = strtoull(words[1], NULL, 10);
-	config->cpu_seconds = (unsigned int)strtoul(words[2], NULL, 10);
-	return 0;
+		leave(rc == -ENODATA ? LEAVE_CLOSED : LEAVE_BAD_MESSAGE);
+	if (m.type != MESSAGE_REQUEST || m.len > WORKER_MAX_REQUEST_BYTES)
+		leave(LEAVE_BAD_MESSAGE);
+	request = malloc((size_t)m.len + 1);
+	if (!request)
+		leave(LEAVE_NO_MEMORY);
+	if (message_recv_payload(WORKER_SOCKET_FD, request, m.len, MESSAGE_NO_DEADLINE))
+		leave(LEAVE_BAD_MESSAGE);
+	if (call.fds.nr != m.nr_fds)
+		send_failed(-EMFILE); /* the kernel dropped what did not fit */
+	else if (m.value >= nr_ops)
+		send_failed(-ENOSYS);
+	else
+		run_op(&call, ops[m.value], request, m.len);
+	message_fds_close(&call.fds);
+}
+
+/* Return: 0, or why this process must not serve. */
+static int lock_down(void)
+{
+	struct worker_limits limits;
+	struct sandbox_config config;
+	struct message m;
+
+	if (message_recv(WORKER_SOCKET_FD, &m, NULL, MESSAGE_NO_DEADLINE) ||
+	    m.type != MESSAGE_START || m.len != sizeof(limits) ||
+	    message_recv_payload(WORKER_SOCKET_FD, &limits, sizeof(limits),
+				 MESSAGE_NO_DEADLINE))
+		return -EBADMSG;
+	config = (struct sandbox_config){.max_data_bytes = limits.max_data_bytes,
+					 .cpu_seconds = limits.cpu_seconds};
+	/* Executed through /proc/self/exe it would be called "exe" in ps(1). */
+	prctl(PR_SET_NAME, WORKER_ARGV0, 0, 0, 0);
+	/*
+	 * Asked for after the start and not before: a change of the uid takes it
+	 * back, so sandbox_enter() sets it. The parent may be gone already.
+	 */
+	if ((uint32_t)getppid() != limits.parent_pid)
+		return -ESRCH;
+	return sandbox_enter(&config);
 }
 
 int worker_main(const worker_op *ops, size_t nr_ops)
 {
-	struct sandbox_config config;
+	const struct message ready = {.type = MESSAGE_READY};
+	int rc = lock_down();
 
-	if (read_limits(&config) || sandbox_enter(&config))
-		_exit(1);
-	while (!serve_one(SERVE_SOCKET_FD, ops, nr_ops))
-		;
-	_exit(0);
+	if (rc) {
+		send_failed(rc);
+		leave(LEAVE_NOT_STARTED);
+	}
+	send_or_leave(&ready, NULL);
+	for (;;)
+		serve_one(ops, nr_ops);
 }

@@ -1,42 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The collector's side: keeps one child, gives it one request at a time, and
+ * takes nothing it says on trust. Every answer but a reply or an error of the
+ * operation ends the child, because its stream cannot be believed any more.
+ */
 #include "worker/worker.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "worker/child.h"
 #include "worker/message.h"
-#include "worker/serve.h"
 
-#define DEFAULT_DATA_BYTES  (512ULL << 20)
+#define DEFAULT_DATA_BYTES  (UINT64_C(512) << 20)
 #define DEFAULT_CPU_SECONDS 600
-#define CALLS_PER_CHILD     512 /* then a fresh one: RLIMIT_CPU is for its whole life */
-#define MAX_NEEDS           4096 /* of one call */
-#define MAX_STUCK           16 /* children that SIGKILL did not end: then no more */
-#define KILL_WAIT_MS        500
-#define MAX_ERRNO           4095
+#define MAX_CALLS_PER_CHILD 512 /* bounds what a leak or a fragmented heap can cost */
+#define MAX_NEEDS_PER_CALL  4096
+#define START_MS            10000
+#define KEEP_BUFFER_BYTES   (1u << 20) /* a larger reply is freed at the next call */
+
+#define NS_PER_MS           INT64_C(1000000)
+#define NS_PER_S            UINT64_C(1000000000)
 
 struct worker {
 	struct worker_config config;
-	pid_t pid; /* 0: no child */
-	int socket;
-	unsigned int nr_calls; /* of this child */
-	pid_t stuck[MAX_STUCK]; /* killed, but the kernel waits for something in them */
-	size_t nr_stuck;
-	struct message reply;
+	struct child child;
+	struct undead undead;
+	unsigned int nr_child_calls;
+	uint8_t *reply;
+	size_t reply_cap;
 	struct worker_stats stats;
+};
+
+/* One call under way. */
+struct call {
+	worker_need_fn need;
+	void *need_ctx;
+	int64_t deadline_ns;
+	unsigned int nr_needs;
 };
 
 int worker_new(const struct worker_config *config, struct worker **ret, struct error *err)
@@ -45,224 +50,223 @@ int worker_new(const struct worker_config *config, struct worker **ret, struct e
 
 	if (!w)
 		return error_set(err, -ENOMEM, "out of memory");
-	w->config = *config;
+	if (config)
+		w->config = *config;
 	if (!w->config.max_data_bytes)
 		w->config.max_data_bytes = DEFAULT_DATA_BYTES;
 	if (!w->config.cpu_seconds)
 		w->config.cpu_seconds = DEFAULT_CPU_SECONDS;
-	w->socket = -1;
+	w->child = CHILD_NONE;
 	*ret = w;
 	return 0;
-}
-
-/* Takes the dead child's time. Return: false while it lives. */
-static bool reap(struct worker *w, pid_t pid)
-{
-	struct rusage usage;
-	pid_t got = wait4(pid, NULL, WNOHANG, &usage);
-
-	if (got == pid)
-		w->stats.cpu_ns +=
-			(uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) *
-				1000000000ULL +
-			(uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
-				1000ULL;
-	return got != 0;
-}
-
-static void reap_stuck(struct worker *w)
-{
-	for (size_t i = w->nr_stuck; i-- > 0;)
-		if (reap(w, w->stuck[i]))
-			w->stuck[i] = w->stuck[--w->nr_stuck];
-}
-
-/*
- * A read of a file whose server (FUSE, NFS) does not answer outlives SIGKILL.
- * Who serves it may be a stranger, so the wait has an end.
- */
-static void wait_for_death(struct worker *w)
-{
-	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, w->pid, 0);
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
-	uint64_t end_ns = message_clock_ns() + KILL_WAIT_MS * 1000000ULL;
-
-	while (!reap(w, w->pid)) {
-		if (message_clock_ns() >= end_ns) {
-			w->stuck[w->nr_stuck++] = w->pid;
-			w->stats.nr_stuck++;
-			return;
-		}
-		poll(&p, 1, pidfd < 0 ? 1 : 10);
-	}
-}
-
-/* There is room in w->stuck: with it full no child is started. */
-static void stop_child(struct worker *w)
-{
-	if (!w->pid)
-		return;
-	kill(w->pid, SIGKILL);
-	wait_for_death(w);
-	close(w->socket);
-	w->pid = 0;
-	w->socket = -1;
-	w->nr_calls = 0;
 }
 
 void worker_free(struct worker *w)
 {
 	if (!w)
 		return;
-	stop_child(w);
-	reap_stuck(w);
-	message_deinit(&w->reply);
+	if (undead_reap(&w->undead))
+		child_kill(&w->child, &w->undead);
+	undead_deinit(&w->undead);
+	free(w->reply);
 	free(w);
 }
 
-/*
- * After fork, before exec: async-signal-safe calls only. Nothing of ours is left
- * to the child but the socket.
- */
-_Noreturn static void become_worker(int socket, int exe, char **argv)
+void worker_stats(const struct worker *w, struct worker_stats *ret)
 {
-	char *no_environ[] = {NULL};
-	sigset_t all;
-	int null;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Ctrl-C is for the collector, which still wants its answers. */
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, NULL);
-	/* Out of the way of 0 to 3, which are free where we were started without them. */
-	socket = fcntl(socket, F_DUPFD_CLOEXEC, SERVE_SOCKET_FD + 1);
-	exe = fcntl(exe, F_DUPFD_CLOEXEC, socket + 1);
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (socket < 0 || exe < 0 || null < 0)
-		_exit(1);
-	null = fcntl(null, F_DUPFD_CLOEXEC, exe + 1);
-	for (int fd = 0; fd < SERVE_SOCKET_FD; fd++)
-		if (dup2(null, fd) < 0)
-			_exit(1);
-	if (dup2(socket, SERVE_SOCKET_FD) < 0)
-		_exit(1);
-	/* 5.9; every other descriptor of ours is O_CLOEXEC, so this is a second lock. */
-	syscall(SYS_close_range, SERVE_SOCKET_FD + 1, (unsigned int)exe - 1, 0);
-	syscall(SYS_close_range, (unsigned int)exe + 1, ~0U, 0);
-	syscall(SYS_execveat, exe, "", argv, no_environ, AT_EMPTY_PATH);
-	_exit(1);
+	*ret = w->stats;
+	ret->cpu_ns = w->undead.cpu_ns + child_cpu_ns(&w->child);
 }
 
-static int start_child(struct worker *w)
-{
-	_cleanup_close_ int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	char data_bytes[32], cpu_seconds[32];
-	char *argv[] = {(char *)WORKER_ARGV0, data_bytes, cpu_seconds, NULL};
-	int sockets[2], rc;
-	pid_t pid;
+/* ---- starting ---- */
 
-	reap_stuck(w);
-	if (w->nr_stuck == MAX_STUCK)
-		return -EBUSY;
-	if (exe < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets))
-		return -errno;
-	snprintf(data_bytes, sizeof(data_bytes), "%llu",
-		 (unsigned long long)w->config.max_data_bytes);
-	snprintf(cpu_seconds, sizeof(cpu_seconds), "%u", w->config.cpu_seconds);
-	pid = fork();
-	if (pid == 0)
-		become_worker(sockets[1], exe, argv);
-	rc = pid < 0 ? -errno : 0;
-	close(sockets[1]);
-	if (rc) {
-		close(sockets[0]);
+/* Tells a fresh child its limits and waits until it has locked itself down. */
+static int introduce(struct worker *w)
+{
+	const struct worker_limits limits = {
+		.max_data_bytes = w->config.max_data_bytes,
+		.cpu_seconds = w->config.cpu_seconds,
+		.parent_pid = (uint32_t)getpid(),
+	};
+	const struct message start = {.type = MESSAGE_START, .len = sizeof(limits)};
+	int64_t deadline_ns = message_clock_ns() + START_MS * NS_PER_MS;
+	struct message m;
+	int rc;
+
+	rc = message_send(w->child.sock, &start, &limits, NULL, deadline_ns);
+	if (rc)
 		return rc;
-	}
-	w->pid = pid;
-	w->socket = sockets[0];
+	rc = message_recv(w->child.sock, &m, NULL, deadline_ns);
+	if (rc)
+		return rc;
+	if (m.type == MESSAGE_FAILED && m.value)
+		return -(int)m.value;
+	return m.type == MESSAGE_READY && !m.len ? 0 : -EBADMSG;
+}
+
+static int start(struct worker *w)
+{
+	int rc;
+
+	/* One place is kept for the child that is about to be born. */
+	if (!undead_reap(&w->undead))
+		return -EAGAIN;
+	rc = child_spawn(&w->child);
+	if (rc)
+		return rc;
 	w->stats.nr_starts++;
+	w->nr_child_calls = 0;
+	rc = introduce(w);
+	if (rc)
+		child_kill(&w->child, &w->undead);
+	return rc;
+}
+
+/*
+ * A child that died or spoke since its last answer is replaced here, so that the
+ * object of the next call is not charged with it.
+ */
+static void drop_astray(struct worker *w)
+{
+	char byte;
+	ssize_t n = recv(w->child.sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	if (n < 0 && errno == EAGAIN)
+		return;
+	if (n > 0)
+		w->stats.nr_bad_reply++;
+	else
+		w->stats.nr_died++;
+	child_kill(&w->child, &w->undead);
+}
+
+/* Could this call run into the CPU limit because of what earlier calls used? */
+static bool is_worn_out(const struct worker *w, unsigned int deadline_ms)
+{
+	uint64_t limit_ns = w->config.cpu_seconds * NS_PER_S;
+
+	return w->nr_child_calls >= MAX_CALLS_PER_CHILD ||
+	       child_cpu_ns(&w->child) + deadline_ms * (uint64_t)NS_PER_MS >= limit_ns;
+}
+
+static int ensure_child(struct worker *w, unsigned int deadline_ms)
+{
+	int rc;
+
+	if (w->child.pid)
+		drop_astray(w);
+	if (w->child.pid && w->nr_child_calls && is_worn_out(w, deadline_ms))
+		child_kill(&w->child, &w->undead);
+	if (w->child.pid)
+		return 0;
+	rc = start(w);
+	if (rc)
+		log_debug("cannot start a worker: %s, skipping", strerror(-rc));
+	return rc;
+}
+
+/* ---- one call ---- */
+
+/* What an error of the socket says about the child. */
+static enum worker_answer answer_of(int rc)
+{
+	switch (rc) {
+	case -ETIMEDOUT:
+		return WORKER_DEADLINE;
+	case -EPIPE:
+	case -ENODATA:
+		return WORKER_DIED;
+	default:
+		return WORKER_BAD_REPLY;
+	}
+}
+
+static int answer_need(struct worker *w, struct call *call, const struct message *m)
+{
+	struct message answer = {.type = MESSAGE_NEED_ANSWER};
+	_cleanup_free_ uint8_t *what = NULL;
+	_cleanup_close_ int fd = -1;
+	int rc;
+
+	if (m->len > WORKER_MAX_NEED_BYTES)
+		return -EBADMSG;
+	what = malloc(m->len + 1);
+	if (!what)
+		return -EBADMSG;
+	rc = message_recv_payload(w->child.sock, what, m->len, call->deadline_ns);
+	if (rc)
+		return rc;
+	if (call->need && call->nr_needs < MAX_NEEDS_PER_CALL) {
+		call->nr_needs++;
+		fd = call->need(call->need_ctx, what, m->len);
+	}
+	answer.nr_fds = fd >= 0;
+	return message_send(w->child.sock, &answer, NULL, &fd, call->deadline_ns);
+}
+
+/* The buffer is not zeroed: pages that never arrive are never touched. */
+static int reserve_reply(struct worker *w, size_t len)
+{
+	uint8_t *bigger;
+
+	if (len <= w->reply_cap)
+		return 0;
+	bigger = malloc(len);
+	if (!bigger)
+		return -ENOMEM;
+	free(w->reply);
+	w->reply = bigger;
+	w->reply_cap = len;
 	return 0;
 }
 
-/* Answers what the worker needs. Return: 0 or the error of sending. */
-static int give(struct worker *w, worker_need_fn need, void *ctx, const struct message *m,
-		uint64_t deadline_ns)
+/* Answers needs until the child has finished. Return: 0 with the last header. */
+static int serve_needs(struct worker *w, struct call *call, struct message *ret)
 {
-	_cleanup_close_ int fd = -1;
-
-	if (need && m->len > sizeof(uint32_t))
-		fd = need(ctx, m->data + sizeof(uint32_t), m->len - sizeof(uint32_t));
-	return message_send(w->socket, MESSAGE_GIVEN, 0, NULL, 0, &fd, fd >= 0,
-			    deadline_ns);
-}
-
-static enum worker_answer failure(struct worker *w, int rc)
-{
-	stop_child(w);
-	if (rc == -ETIMEDOUT) {
-		w->stats.nr_deadline++;
-		return WORKER_DEADLINE;
-	}
-	if (rc == -EBADMSG) {
-		w->stats.nr_bad_reply++;
-		return WORKER_BAD_REPLY;
-	}
-	w->stats.nr_died++;
-	return WORKER_DIED;
-}
-
-/* Serves the worker's needs until its reply is in w->reply. */
-static int converse(struct worker *w, worker_need_fn need, void *need_ctx,
-		    uint64_t deadline_ns)
-{
-	for (unsigned int nr_needs = 0;; nr_needs++) {
-		struct message m = {0};
-		int rc = message_receive(w->socket, WORKER_MAX_REPLY_BYTES, deadline_ns,
-					 &m);
+	for (;;) {
+		int rc = message_recv(w->child.sock, ret, NULL, call->deadline_ns);
 
 		if (rc)
 			return rc;
-		if (m.nr_fds || m.len < sizeof(uint32_t))
-			rc = -EBADMSG; /* a worker has nothing to give */
-		else if (m.type == MESSAGE_REPLY) {
-			w->reply = m;
+		if (ret->nr_fds)
+			return -EBADMSG;
+		if (ret->type != MESSAGE_NEED)
 			return 0;
-		} else if (m.type == MESSAGE_NEED && nr_needs < MAX_NEEDS) {
-			rc = give(w, need, need_ctx, &m, deadline_ns);
-		} else {
-			rc = -EBADMSG;
-		}
-		message_deinit(&m);
+		/* A child that never stops asking never lets the socket run dry. */
+		if (message_clock_ns() >= call->deadline_ns)
+			return -ETIMEDOUT;
+		rc = answer_need(w, call, ret);
 		if (rc)
 			return rc;
 	}
 }
 
-/* The request as a whole, to a child that lives. */
-static int send_request(struct worker *w, uint32_t op, const void *request, size_t len,
-			const int *fds, size_t nr_fds, uint64_t deadline_ns)
+static int take_answer(struct worker *w, struct call *call, struct message *ret)
 {
-	int rc = -EPIPE;
+	int rc = serve_needs(w, call, ret);
 
-	if (w->nr_calls >= CALLS_PER_CHILD)
-		stop_child(w);
-	if (w->pid) {
-		w->nr_calls++;
-		rc = message_send(w->socket, MESSAGE_REQUEST, op, request, len, fds,
-				  nr_fds, deadline_ns);
-	}
-	if (rc != -EPIPE)
+	if (rc)
 		return rc;
-	/* None yet, or it died idle: that is not this request's doing. */
-	stop_child(w);
-	rc = start_child(w);
-	if (rc) {
-		log_debug("cannot start a worker: %s", strerror(-rc));
+	if (ret->type == MESSAGE_FAILED)
+		return ret->len || !ret->value || ret->value > 4095 ? -EBADMSG : 0;
+	if (ret->type != MESSAGE_REPLY || ret->len > WORKER_MAX_REPLY_BYTES)
+		return -EBADMSG;
+	rc = reserve_reply(w, ret->len);
+	if (rc)
 		return rc;
-	}
-	w->nr_calls++;
-	return message_send(w->socket, MESSAGE_REQUEST, op, request, len, fds, nr_fds,
-			    deadline_ns);
+	return message_recv_payload(w->child.sock, w->reply, ret->len, call->deadline_ns);
+}
+
+static enum worker_answer give_up(struct worker *w, enum worker_answer answer)
+{
+	if (answer == WORKER_DIED)
+		w->stats.nr_died++;
+	else if (answer == WORKER_DEADLINE)
+		w->stats.nr_deadline++;
+	else
+		w->stats.nr_bad_reply++;
+	child_kill(&w->child, &w->undead);
+	return answer;
 }
 
 enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
@@ -271,50 +275,37 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 			       unsigned int deadline_ms, struct wire_reader *ret,
 			       int *ret_error)
 {
-	uint64_t deadline_ns = message_clock_ns() + deadline_ms * 1000000ULL;
-	uint32_t code;
+	struct message m = {.type = MESSAGE_REQUEST, .value = op};
+	struct call call = {.need = need, .need_ctx = need_ctx};
 	int rc;
 
 	w->stats.nr_calls++;
-	message_deinit(&w->reply);
 	if (len > WORKER_MAX_REQUEST_BYTES || nr_fds > WORKER_MAX_FDS) {
 		if (ret_error)
 			*ret_error = -E2BIG;
 		return WORKER_FAILED;
 	}
-	rc = send_request(w, op, request, len, fds, nr_fds, deadline_ns);
-	if (rc && !w->pid)
+	if (w->reply_cap > KEEP_BUFFER_BYTES) {
+		free(take_ptr(w->reply));
+		w->reply_cap = 0;
+	}
+	if (ensure_child(w, deadline_ms))
 		return WORKER_CANNOT_START;
+
+	w->nr_child_calls++;
+	call.deadline_ns = message_clock_ns() + deadline_ms * NS_PER_MS;
+	m.len = (uint32_t)len;
+	m.nr_fds = (uint32_t)nr_fds;
+	rc = message_send(w->child.sock, &m, request, fds, call.deadline_ns);
 	if (!rc)
-		rc = converse(w, need, need_ctx, deadline_ns);
+		rc = take_answer(w, &call, &m);
 	if (rc)
-		return failure(w, rc);
-	memcpy(&code, w->reply.data, sizeof(code));
-	if (code > MAX_ERRNO)
-		return failure(w, -EBADMSG);
-	if (code) {
+		return give_up(w, answer_of(rc));
+	if (m.type == MESSAGE_FAILED) {
 		if (ret_error)
-			*ret_error = -(int)code;
+			*ret_error = -(int)m.value;
 		return WORKER_FAILED;
 	}
-	*ret = (struct wire_reader){.data = w->reply.data + sizeof(code),
-				    .len = w->reply.len - sizeof(code)};
+	*ret = (struct wire_reader){.data = w->reply, .len = m.len};
 	return WORKER_OK;
-}
-
-/* Time of a running child, from the clock that the kernel keeps for it. */
-static uint64_t running_cpu_ns(const struct worker *w)
-{
-	struct timespec used;
-	clockid_t clock;
-
-	if (!w->pid || clock_getcpuclockid(w->pid, &clock) || clock_gettime(clock, &used))
-		return 0;
-	return (uint64_t)used.tv_sec * 1000000000ULL + (uint64_t)used.tv_nsec;
-}
-
-void worker_stats(const struct worker *w, struct worker_stats *ret)
-{
-	*ret = w->stats;
-	ret->cpu_ns += running_cpu_ns(w);
 }

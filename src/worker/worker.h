@@ -62,20 +62,25 @@ struct worker_config {
 
 enum worker_answer {
 	WORKER_OK,
-	WORKER_FAILED, /* the op returned an error, or -E2BIG: not sent: @ret_error */
+	WORKER_FAILED, /* the op returned an error: @ret_error */
 	WORKER_DIED, /* crashed or was killed by a limit; a fresh one will start */
 	WORKER_DEADLINE, /* did not answer in time and was killed */
 	WORKER_BAD_REPLY, /* sent what is not a reply, or too much of it; was killed */
-	WORKER_CANNOT_START,
+	WORKER_CANNOT_START, /* no child could be started and locked down */
 };
 
 struct worker_stats {
 	uint64_t nr_calls, nr_starts, nr_died, nr_deadline, nr_bad_reply;
-	uint64_t nr_stuck; /* killed, but not dead within half a second */
 	uint64_t cpu_ns; /* user and system time of all children so far */
 };
 
-/** No child is started before the first call. */
+/**
+ * No child is started before the first call. A child is replaced after 512 calls,
+ * and before a call whose deadline could reach its CPU limit, so RLIMIT_CPU ends
+ * only a child that really ran for @cpu_seconds within calls that allowed it.
+ *
+ * All calls from one thread: children die with the thread that started them.
+ */
 int worker_new(const struct worker_config *config, struct worker **ret,
 	       struct error *err);
 void worker_free(struct worker *w);
@@ -92,7 +97,8 @@ typedef int (*worker_need_fn)(void *ctx, const void *what, size_t len);
  *
  * @fds        borrowed; sent along
  * @need       may be NULL: every need is answered "none"; at most 4096 a call
- * @deadline_ms  wall time for the whole call
+ * @deadline_ms  wall time for the whole call, needs included; the start of a
+ *             fresh child is not charged to the object (it has 10 s of its own)
  * @ret        on WORKER_OK a reader over the reply, valid until the next call
  * @ret_error  on WORKER_FAILED the op's negative errno; may be NULL
  */

@@ -73,3 +73,12 @@ wait_until() {
 		sleep 0.1
 	done
 }
+
+# rounds PROGRAM SECONDS: the argument with which the program takes that much CPU here.
+rounds() {
+	python3 -c '
+import resource, subprocess, sys
+subprocess.run([sys.argv[1], "4"], check=False)
+used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+print(max(1, round(4 * float(sys.argv[2]) / max(used, 0.01) + 0.5)))' "$1" "$2"
+}

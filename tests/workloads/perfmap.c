@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * One function of a JIT, named by /tmp/perf-PID.map; or by something hostile there.
- * usage: perfmap SECONDS good|0x|fifo|symlink|directory|sparse|foreign|writable|garbage [TARGET]
+ * usage: perfmap SECONDS good|0x|million|fifo|symlink|directory|sparse|foreign|writable|garbage
+ *        [TARGET of the symlink]
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,6 +22,20 @@ static int write_map(const uint8_t *page, const char *prefix)
 		return -1;
 	fprintf(f, "%s%lx %s%zx jitted_function\n", prefix, (unsigned long)page, prefix,
 		sizeof(countdown));
+	return fclose(f);
+}
+
+/* As a runtime that compiled for days leaves it: ours is the last of a million. */
+static int write_million(const uint8_t *page)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f)
+		return -1;
+	for (unsigned long i = 0; i < 999999; i++)
+		fprintf(f, "%lx 40 LazyCompile:*function_%lu /srv/app/module_%lu.js:%lu\n",
+			0x100000000 + i * 64, i, i % 1000, i % 5000);
+	fprintf(f, "%lx %zx jitted_function\n", (unsigned long)page, sizeof(countdown));
 	return fclose(f);
 }
 
@@ -49,6 +64,8 @@ static int make(const char *how, const char *target, const uint8_t *page)
 		return write_map(page, "");
 	if (!strcmp(how, "0x"))
 		return write_map(page, "0x");
+	if (!strcmp(how, "million"))
+		return write_million(page);
 	if (!strcmp(how, "fifo"))
 		return mkfifo(path, 0600);
 	if (!strcmp(how, "symlink"))

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * jitdump: which function was at an address when it was sampled, and its line.
- * The file is mapped; should its owner cut it meanwhile, the worker dies of it,
- * which is a counted miss. Functions and moves are read once, front to back; only
- * the debug records of functions that a query met are looked into.
+ * Two passes, so that memory is O(queries) for a dump of any size. The first goes
+ * from record to record and lets LOADs and MOVEs claim the queries in their ranges
+ * (query.h); a record's code bytes are never touched, so a large part of the file
+ * is never read. The second reads the DEBUG_INFO of those LOADs that won a query.
+ *
+ * There is no record for code that is freed: a newer LOAD at the address wins.
+ * Times of a CPU's counter cannot be compared with those of samples, so with them
+ * all of a dump's code counts as there at any time, and two functions at one
+ * address are ambiguous.
  */
 #include "symbolize/jit/jitdump.h"
 
@@ -13,210 +18,388 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
-#include "symbolize/answer.h"
 #include "symbolize/decoder.h"
-#include "symbolize/jit/code_name.h"
-#include "symbolize/jit/owner.h"
+#include "symbolize/jit/lines.h"
+#include "symbolize/jit/name.h"
 
-#define MAX_FILE_BYTES (4ULL << 30)
-#define MAX_LOADS      (4u << 20) /* that a MOVE may name */
+#define MAX_FILE_BYTES (4ull << 30)
+#define MAX_POOL_BYTES (64u << 20)
+#define MAX_MOVABLE    (1u << 20) /* functions, in dumps that have MOVEs */
+#define NO_DEBUG       UINT64_MAX
 
-struct load_place {
-	uint64_t index;
-	size_t at, debug_at;
+/* ---- first pass: who owned which address when ---- */
+
+/* Code by its index in the dump: only kept when the dump has MOVEs. */
+struct movable {
+	uint64_t code_index, start_ip, size_bytes, record_off;
 };
 
-/* A function at an address: its LOAD, and where it was when it was sampled. */
-struct owner {
-	size_t at, debug_at;
-	uint64_t addr;
+struct claiming {
+	const struct jitdump *jd;
+	struct queries *queries;
+	struct strpool *pool;
+	bool has_moves;
+	struct movable *movables;
+	size_t nr_movables, cap_movables;
+	struct hashmap by_index; /* the newest movable of an index */
+	uint64_t nr_bad;
 };
 
-struct dump {
-	struct jitdump file;
-	void *mapped;
-	struct jit_queries queries;
-	struct owner *owners; /* of each query */
-	struct load_place *loads;
-	size_t nr_loads, cap_loads;
-	struct hashmap load_index; /* code index -> loads */
-};
-
-static void dump_deinit(struct dump *d)
+static void claiming_deinit(struct claiming *c)
 {
-	if (d->mapped)
-		munmap(d->mapped, d->file.len);
-	free(d->owners);
-	free(d->loads);
-	hashmap_deinit(&d->load_index);
-	jit_queries_deinit(&d->queries);
+	free(c->movables);
+	hashmap_deinit(&c->by_index);
 }
 
-static bool load_eq(uint32_t item, const void *key, const void *ctx)
+static bool index_eq(uint32_t item, const void *key, const void *ctx)
 {
-	return ((const struct dump *)ctx)->loads[item].index == *(const uint64_t *)key;
+	return ((const struct claiming *)ctx)->movables[item].code_index ==
+	       *(const uint64_t *)key;
 }
 
-/* Remembers where a LOAD stands; a code index that is used again means the newer one. */
-static int note_load(struct dump *d, const struct jitdump_record *load)
+static struct movable *movable_find(struct claiming *c, uint64_t code_index)
 {
-	uint64_t hash = hash_u64(0, load->index);
-	uint32_t item = hashmap_find(&d->load_index, hash, load_eq, &load->index, d);
-	struct load_place place = {
-		.index = load->index, .at = load->at, .debug_at = load->debug_at};
+	uint32_t i = hashmap_find(&c->by_index, hash_u64(0, code_index), index_eq,
+				  &code_index, c);
 
-	if (item != HASHMAP_NONE) {
-		d->loads[item] = place;
+	return i == HASHMAP_NONE ? NULL : &c->movables[i];
+}
+
+static int movable_note(struct claiming *c, const struct movable *m)
+{
+	struct movable *old = movable_find(c, m->code_index);
+	int rc;
+
+	if (old) {
+		*old = *m;
 		return 0;
 	}
-	if (vec_grow(&d->loads, &d->cap_loads, d->nr_loads + 1, sizeof(*d->loads),
-		     MAX_LOADS) ||
-	    hashmap_add(&d->load_index, hash, (uint32_t)d->nr_loads))
+	rc = vec_grow(&c->movables, &c->cap_movables, c->nr_movables + 1,
+		      sizeof(*c->movables), MAX_MOVABLE);
+	if (rc)
+		return rc == -ENOSPC ? -E2BIG : rc;
+	if (hashmap_add(&c->by_index, hash_u64(0, m->code_index),
+			(uint32_t)c->nr_movables))
 		return -ENOMEM;
-	d->loads[d->nr_loads++] = place;
+	c->movables[c->nr_movables++] = *m;
 	return 0;
 }
 
-static const char *name_at(const struct dump *d, const struct owner *owner)
+/* The LOAD at @record_off, or the one behind the DEBUG_INFO there (*ret_debug). */
+static bool load_at(const struct jitdump *jd, uint64_t record_off,
+		    struct record_load *ret, struct record *ret_debug)
 {
-	struct jitdump_record load;
+	struct record rec;
 
-	return jitdump_load_at(&d->file, owner->at, owner->debug_at, &load) ? load.name
-									    : "";
+	*ret_debug = (struct record){.off = NO_DEBUG};
+	while (jitdump_next(jd, &record_off, &rec) == RECORD_OK) {
+		if (rec.id == RECORD_LOAD)
+			return record_load(jd, &rec, ret);
+		if (rec.id == RECORD_DEBUG_INFO)
+			*ret_debug = rec;
+	}
+	return false;
 }
 
-/* Offers code at [addr, addr + size) to the queries that it covers. */
-static void offer(struct dump *d, const struct jitdump_record *r,
-		  const struct owner *owner)
+static bool is_hit(const struct claiming *c, uint64_t start_ip, uint64_t size_bytes)
 {
-	struct appearance when = {.not_before_ns = r->time_ns, .by_ns = r->time_ns};
-	size_t i = jit_queries_from(&d->queries, r->addr);
+	size_t i = queries_lower_bound(c->queries, start_ip);
 
-	if (d->file.timeless)
-		when = (struct appearance){.not_before_ns = 0, .by_ns = UINT64_MAX};
-	for (; i < d->queries.nr && d->queries.items[i].ip - r->addr < r->size; i++) {
-		struct jit_query *q = &d->queries.items[i];
-
-		switch (owner_offer(q, &when, false)) {
-		case OWNER_TAKEN:
-			q->found = true;
-			q->ambiguous = false;
-			d->owners[i] = *owner;
-			break;
-		case OWNER_IN_DOUBT:
-			/* The same function again, as after a move back, is no doubt. */
-			q->ambiguous |= d->owners[i].at != owner->at;
-			break;
-		case OWNER_REFUSED:
-			break;
-		}
-	}
+	return i < c->queries->nr && c->queries->items[i].ip - start_ip < size_bytes;
 }
 
-static int read_records(struct dump *d)
+/* @name NULL: the code left. */
+static int claim(struct claiming *c, const struct record *rec, uint64_t start_ip,
+		 uint64_t size_bytes, const char *name, uint64_t record_off)
 {
-	struct jitdump_record r;
+	struct claim cl = {
+		.name = name,
+		.start_ip = start_ip,
+		.record_off = record_off,
+		.after_ns = c->jd->arch_time ? 0 : rec->time_ns,
+		.by_ns = c->jd->arch_time ? UINT64_MAX : rec->time_ns,
+	};
 
-	while (jitdump_next(&d->file, &r)) {
-		struct owner owner = {.at = r.at, .debug_at = r.debug_at, .addr = r.addr};
+	return queries_claim(c->queries, &cl, size_bytes);
+}
 
-		if (r.kind == JITDUMP_MOVE) {
-			uint32_t item = hashmap_find(&d->load_index, hash_u64(0, r.index),
-						     load_eq, &r.index, d);
+/* @record_off  of its DEBUG_INFO if it has one, else of the LOAD */
+static int claim_load(struct claiming *c, const struct record *rec, uint64_t record_off)
+{
+	struct record_load load;
+	struct movable m;
+	int rc;
 
-			if (item == HASHMAP_NONE) {
-				d->file.nr_bad++;
-				continue;
-			}
-			owner.at = d->loads[item].at;
-			owner.debug_at = d->loads[item].debug_at;
-		} else if (note_load(d, &r)) {
-			return -ENOMEM;
-		}
-		offer(d, &r, &owner);
+	if (!record_load(c->jd, rec, &load)) {
+		c->nr_bad++;
+		return 0;
 	}
+	m = (struct movable){.code_index = load.code_index,
+			     .start_ip = load.start_ip,
+			     .size_bytes = load.size_bytes,
+			     .record_off = record_off};
+	rc = c->has_moves ? movable_note(c, &m) : 0;
+	if (rc || !is_hit(c, load.start_ip, load.size_bytes))
+		return rc;
+	return claim(c, rec, load.start_ip, load.size_bytes,
+		     strpool_add_n(c->pool, load.name, load.name_len), record_off);
+}
+
+static int claim_move(struct claiming *c, const struct record *rec)
+{
+	struct record_move move;
+	struct record_load load;
+	struct record debug;
+	struct movable *m;
+	int rc;
+
+	if (!record_move(c->jd, rec, &move)) {
+		c->nr_bad++;
+		return 0;
+	}
+	m = movable_find(c, move.code_index);
+	if (!m || m->start_ip != move.old_ip || m->size_bytes != move.size_bytes ||
+	    !load_at(c->jd, m->record_off, &load, &debug)) {
+		c->nr_bad++;
+		return 0;
+	}
+	m->start_ip = move.new_ip;
+	/* First the leaving: where both ranges overlap, the newer one wins. */
+	rc = claim(c, rec, move.old_ip, move.size_bytes, NULL, 0);
+	if (rc || !is_hit(c, move.new_ip, move.size_bytes))
+		return rc;
+	return claim(c, rec, move.new_ip, move.size_bytes,
+		     strpool_add_n(c->pool, load.name, load.name_len), m->record_off);
+}
+
+static bool has_moves(const struct jitdump *jd)
+{
+	uint64_t off = jd->first_off;
+	struct record rec;
+
+	while (jitdump_next(jd, &off, &rec) == RECORD_OK)
+		if (rec.id == RECORD_MOVE)
+			return true;
+	return false;
+}
+
+static int claim_all(struct claiming *c)
+{
+	uint64_t off = c->jd->first_off, debug_off = NO_DEBUG;
+	enum record_next next;
+	struct record rec;
+	int rc = 0;
+
+	c->has_moves = has_moves(c->jd);
+	while (!rc && (next = jitdump_next(c->jd, &off, &rec)) != RECORD_END) {
+		if (next == RECORD_CUT) {
+			c->nr_bad++;
+			break;
+		}
+		if (rec.id == RECORD_DEBUG_INFO) {
+			debug_off = rec.off;
+		} else if (rec.id == RECORD_LOAD) {
+			rc = claim_load(c, &rec,
+					debug_off == NO_DEBUG ? rec.off : debug_off);
+			debug_off = NO_DEBUG;
+		} else if (rec.id == RECORD_MOVE) {
+			rc = claim_move(c, &rec);
+		}
+	}
+	return rc;
+}
+
+/* ---- second pass: lines ---- */
+
+/* A query that has an owner. */
+struct won {
+	uint64_t record_off;
+	uint64_t code_off; /* offset of the address in its code */
+	const char *name; /* of the code, interned */
+	size_t index; /* of the query */
+	bool ambiguous_line; /* code of that name was replaced meanwhile */
+};
+
+static int by_record(const void *a, const void *b)
+{
+	const struct won *wa = a, *wb = b;
+
+	if (wa->record_off != wb->record_off)
+		return wa->record_off < wb->record_off ? -1 : 1;
+	return wa->code_off < wb->code_off ? -1 : wa->code_off > wb->code_off;
+}
+
+static size_t decide(const struct queries *queries, struct answer_writer *a,
+		     struct won *won)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < queries->nr; i++) {
+		const struct query *q = &queries->items[i];
+		struct claim owner;
+		enum owner who = query_owner(q, &owner);
+
+		if (who == OWNER_NONE)
+			answer_set(a, q->index, 0, MISS_JIT_UNKNOWN, NULL, 0);
+		else if (who == OWNER_AMBIGUOUS)
+			answer_set(a, q->index, 0, MISS_AMBIGUOUS_TIME, NULL, 0);
+		else
+			won[nr++] =
+				(struct won){.record_off = owner.record_off,
+					     .code_off = q->ip - owner.start_ip,
+					     .name = owner.name,
+					     .index = q->index,
+					     .ambiguous_line = who == OWNER_SAME_NAME};
+	}
+	return nr;
+}
+
+static void answer_hit(struct line_source *s, struct answer_writer *a,
+		       const struct won *won, const struct line_hit *hit)
+{
+	struct frame frame = jit_name_frame(won->name, s->pool);
+	enum miss miss = MISS_JIT_NO_LINES;
+
+	if (won->ambiguous_line) {
+		miss = MISS_AMBIGUOUS_TIME;
+	} else if (hit->line) {
+		const char *file = jit_path(s->pool, hit->file, strlen(hit->file));
+
+		/* An inlined function of another file: the start is not in it. */
+		if (file != frame.file && *frame.file)
+			frame.start_line = 0;
+		frame.file = file;
+		frame.line = hit->line;
+		miss = MISS_NONE;
+	}
+	answer_set(a, won->index, 0, miss, &frame, 1);
+}
+
+/* @won  all of one record */
+static int answer_record(struct line_source *s, struct answer_writer *a,
+			 const struct won *won, struct line_hit *hits, size_t nr)
+{
+	struct record_load load;
+	struct record debug;
+	int rc = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		hits[i] = (struct line_hit){.index = won[i].index};
+	if (load_at(s->jd, won[0].record_off, &load, &debug) && debug.off != NO_DEBUG) {
+		for (size_t i = 0; i < nr; i++)
+			hits[i].ip = load.start_ip + won[i].code_off;
+		rc = line_source_resolve(s, &debug, &load, hits, nr);
+	}
+	for (size_t i = 0; i < nr && !rc; i++)
+		answer_hit(s, a, &won[i], &hits[i]);
+	return rc;
+}
+
+int jitdump_resolve(const struct jitdump *jd, struct queries *queries,
+		    struct strpool *pool, struct answer_writer *a, uint64_t *ret_nr_bad)
+{
+	_cleanup_(claiming_deinit) struct claiming c = {
+		.jd = jd, .queries = queries, .pool = pool};
+	_cleanup_(line_source_deinit) struct line_source s = {.jd = jd, .pool = pool};
+	_cleanup_free_ struct won *won = calloc(queries->nr + 1, sizeof(*won));
+	_cleanup_free_ struct line_hit *hits = calloc(queries->nr + 1, sizeof(*hits));
+	size_t nr;
+	int rc;
+
+	if (!won || !hits)
+		return -ENOMEM;
+	rc = claim_all(&c);
+	if (rc)
+		return rc;
+	nr = decide(queries, a, won);
+	qsort(won, nr, sizeof(*won), by_record);
+	for (size_t i = 0, end; i < nr; i = end) {
+		for (end = i + 1; end < nr && won[end].record_off == won[i].record_off;
+		     end++)
+			;
+		rc = answer_record(&s, a, &won[i], hits, end - i);
+		if (rc)
+			return rc;
+	}
+	*ret_nr_bad = c.nr_bad + s.nr_bad;
 	return 0;
 }
 
-static int map_file(struct dump *d, int fd)
+/* ---- request ---- */
+
+/*
+ * Maps the whole file, read-only. Whoever owns it can cut it short meanwhile: the
+ * worker dies of SIGBUS then, which is a counted miss for this dump.
+ * Return: 0 (*ret NULL: the file is empty), or a negative errno.
+ */
+static int map_file(int fd, void **ret, uint64_t *ret_len)
 {
 	struct stat st;
-	void *mapped;
+	void *bytes = NULL;
 
 	if (fstat(fd, &st))
 		return -errno;
-	if (st.st_size <= 0 || (uint64_t)st.st_size > MAX_FILE_BYTES)
-		return -EBADMSG;
-	mapped = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (mapped == MAP_FAILED)
-		return -errno;
-	d->mapped = mapped;
-	d->file.len = (size_t)st.st_size;
-	return jitdump_open(mapped, (size_t)st.st_size, &d->file);
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if ((uint64_t)st.st_size > MAX_FILE_BYTES)
+		return -EFBIG;
+	if (st.st_size) {
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (bytes == MAP_FAILED)
+			return -errno;
+	}
+	*ret = bytes;
+	*ret_len = (uint64_t)st.st_size;
+	return 0;
 }
 
-static void answer_query(const struct dump *d, struct answer_writer *a, size_t i)
+static void answer_all(struct answer_writer *a, size_t nr, enum miss miss)
 {
-	const struct jit_query *q = &d->queries.items[i];
-	const struct owner *owner = &d->owners[i];
-	struct jitdump_record load;
-	struct jitdump_line line;
-	struct code_name name;
-	struct frame frame;
-	enum miss miss = MISS_JIT_NO_LINES;
-	const char *raw = q->found ? name_at(d, owner) : "";
-
-	if (!q->found || q->ambiguous) {
-		answer_set(a, q->index, q->ip,
-			   q->found ? MISS_AMBIGUOUS_TIME : MISS_JIT_UNKNOWN, NULL, 0);
-		return;
-	}
-	code_name_parse(raw, strnlen(raw, CODE_NAME_MAX - 1), &name);
-	frame = code_name_frame(&name, raw);
-	if (jitdump_load_at(&d->file, owner->at, owner->debug_at, &load) &&
-	    jitdump_find_line(&d->file, &load, q->ip - owner->addr, name.file, name.is_v8,
-			      &line)) {
-		/* V8 tells lines of inlined functions too, under the outer one's name. */
-		frame.file = line.file;
-		frame.line = line.line;
-		miss = MISS_NONE;
-	}
-	answer_set(a, q->index, q->ip, miss, &frame, 1);
+	for (size_t i = 0; i < nr; i++)
+		answer_set(a, i, 0, miss, NULL, 0);
 }
 
 int jitdump_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 		  size_t nr_fds, struct wire_writer *reply)
 {
-	_cleanup_(dump_deinit) struct dump d = {0};
 	_cleanup_(answer_writer_freep) struct answer_writer *a = NULL;
-	enum miss miss = MISS_NONE;
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(MAX_POOL_BYTES);
+	_cleanup_(queries_deinit) struct queries queries = {0};
+	enum miss object_miss = MISS_NONE;
+	struct jitdump jd;
+	void *bytes = NULL;
+	uint64_t len = 0, nr_bad = 0;
 	int rc;
 
 	(void)call;
-	if (nr_fds != 1)
+	if (nr_fds < 1)
 		return -EINVAL;
-	rc = jit_queries_read(request, &d.queries);
+	rc = queries_read(request, &queries);
 	if (rc)
 		return rc;
-	d.owners = calloc(d.queries.nr ? d.queries.nr : 1, sizeof(*d.owners));
-	a = answer_writer_new(d.queries.nr);
-	if (!d.owners || !a)
+	a = answer_writer_new(queries.nr);
+	if (!pool || !a)
 		return -ENOMEM;
-	rc = map_file(&d, fds[0]);
-	if (!rc)
-		rc = read_records(&d);
-	if (rc == -EBADMSG)
-		miss = MISS_JIT_FILE_REFUSED;
-	else if (rc)
+	rc = map_file(fds[0], &bytes, &len);
+	if (!rc && !len)
+		answer_all(a, queries.nr, MISS_JIT_UNKNOWN); /* nothing written yet */
+	else if (!rc && jitdump_open(bytes, len, &jd))
+		rc = jitdump_resolve(&jd, &queries, pool, a, &nr_bad);
+	else
+		rc = -EBADMSG;
+	if (bytes)
+		munmap(bytes, (size_t)len);
+	if (rc == -ENOMEM)
 		return rc;
-	for (size_t i = 0; i < d.queries.nr; i++)
-		answer_query(&d, a, i);
-	wire_put_u32(reply, miss);
-	wire_put_u64(reply, d.file.nr_bad);
+	if (rc) {
+		object_miss = MISS_JIT_FILE_REFUSED;
+		answer_all(a, queries.nr, object_miss);
+	}
+	wire_put_u32(reply, object_miss);
+	wire_put_u64(reply, nr_bad);
 	answer_write(a, reply);
-	return 0;
+	return reply->failed ? -ENOMEM : 0;
 }

@@ -1,284 +1,301 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * perf map files (Linux: tools/perf/Documentation/jit-interface.txt): one line
- * "START SIZE NAME" in hex per function; runtimes write 0x or not, append, and
- * use an address again. A later line owns its range. Lines have no time: the
- * sizes that the file had at each look tell between which looks a line came.
- *
- * The file is read once, front to back; only the names that a query meets are
- * kept, so a million lines cost no memory.
+ * A Node server's map has 5,000 to a million lines, of which the samples hit some
+ * hundred. So nothing is stored: each line is looked up among the sorted queries
+ * (most fall between two of them) and only those that are hit leave a claim.
+ * A line costs a binary search, memory is O(queries); docs/benchmarks.md has the
+ * figures of both ways.
  */
+#include "symbolize/jit/perfmap.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/vec.h"
 #include "symbolize/answer.h"
 #include "symbolize/decoder.h"
-#include "symbolize/frame.h"
-#include "symbolize/jit/code_name.h"
-#include "symbolize/jit/owner.h"
-#include "symbolize/jit/perfmap.h"
+#include "symbolize/jit/name.h"
 
-#define CHUNK_BYTES        (1u << 20)
-#define LOOK_BYTES         16
-#define MAX_FUNCTION_BYTES (1ULL << 32) /* a larger size is garbage */
+#define MAX_FILE_BYTES  (1ull << 30)
+#define MAX_LINE_BYTES  (64u << 10) /* longer lines are garbage */
+#define MAX_POOL_BYTES  (64u << 20) /* names that are hit */
+#define PIECE_BYTES     (256u << 10)
+#define WIRE_LOOK_BYTES 16
 
-struct look {
-	uint64_t time_ns, size_bytes;
+/* ---- lines ---- */
+
+/* Lookup instead of branches: two numbers on each of a million lines. */
+static const int8_t hex_value[256] = {
+	['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+	['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+	['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+	['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
-struct perfmap {
-	struct jit_queries queries;
-	char **names; /* of each query's owner; heap */
-	struct look *looks;
-	size_t nr_looks;
-	uint64_t nr_lines, nr_bad_lines;
-};
-
-static void perfmap_deinit(struct perfmap *m)
+/* One number and the blanks behind it. Return: what follows, NULL if malformed. */
+static const char *parse_hex(const char *p, const char *end, uint64_t *ret)
 {
-	for (size_t i = 0; m->names && i < m->queries.nr; i++)
-		free(m->names[i]);
-	free(m->names);
-	free(m->looks);
-	jit_queries_deinit(&m->queries);
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-/* One number and the blanks behind it. False: not a number of at most 64 bits. */
-static bool parse_hex(const char **at, const char *end, uint64_t *ret)
-{
-	const char *p = *at;
 	uint64_t value = 0;
-	int digits = 0;
+	const char *digits;
 
 	if (end - p > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
 		p += 2;
-	for (; p < end && hex_digit(*p) >= 0; p++, digits++)
-		value = value << 4 | (uint64_t)hex_digit(*p);
-	if (!digits || digits > 16 || p == end || (*p != ' ' && *p != '\t'))
-		return false;
+	digits = p;
+	for (; p < end && hex_value[(uint8_t)*p]; p++) {
+		if (value >> 60)
+			return NULL;
+		value = value << 4 | (uint64_t)(hex_value[(uint8_t)*p] - 1);
+	}
+	if (p == digits || p == end || (*p != ' ' && *p != '\t'))
+		return NULL;
 	while (p < end && (*p == ' ' || *p == '\t'))
 		p++;
-	*at = p;
 	*ret = value;
-	return true;
+	return p;
 }
 
-bool perfmap_parse_line(const char *line, size_t len, struct perfmap_line *ret)
+bool perfmap_parse_line(const char *text, size_t len, struct perfmap_line *ret)
 {
-	const char *p = line, *end = line + len;
+	const char *p = text, *end = text + len;
+	uint64_t start, size;
 
-	while (end > line && (end[-1] == '\r' || end[-1] == ' '))
+	if (p < end && end[-1] == '\r')
 		end--;
-	if (!parse_hex(&p, end, &ret->start) || !parse_hex(&p, end, &ret->size))
+	p = parse_hex(p, end, &start);
+	if (p)
+		p = parse_hex(p, end, &size);
+	if (!p || p == end || start + size < start || memchr(p, '\0', (size_t)(end - p)))
 		return false;
-	if (p == end || ret->size > MAX_FUNCTION_BYTES ||
-	    ret->start + ret->size < ret->start)
-		return false;
+	ret->start_ip = start;
+	ret->size_bytes = size;
 	ret->name = p;
 	ret->name_len = (size_t)(end - p);
-	if (ret->name_len > CODE_NAME_MAX - 1)
-		ret->name_len = CODE_NAME_MAX - 1;
+	if (ret->name_len > JIT_NAME_MAX_BYTES)
+		ret->name_len = JIT_NAME_MAX_BYTES;
 	return true;
 }
 
-/* When a line that ends at @offset of the file came. Without looks: always there. */
-static struct appearance appeared(const struct perfmap *m, uint64_t offset)
-{
-	struct appearance when = {0};
-	size_t i = 0;
+/* ---- scan ---- */
 
-	if (!m->nr_looks)
-		return when;
-	while (i < m->nr_looks && m->looks[i].size_bytes < offset)
-		i++;
-	when.not_before_ns = i ? m->looks[i - 1].time_ns : 0;
-	when.by_ns = i < m->nr_looks ? m->looks[i].time_ns : UINT64_MAX;
-	return when;
+void perfmap_scan_init(struct perfmap_scan *s, const struct perfmap_look *looks,
+		       size_t nr_looks, struct queries *queries, struct strpool *pool)
+{
+	*s = (struct perfmap_scan){
+		.looks = looks, .nr_looks = nr_looks, .queries = queries, .pool = pool};
+	/* Only ever compared from here on: start at the last rewriting. */
+	for (size_t i = 1; i < nr_looks; i++)
+		if (looks[i].size_bytes < looks[i - 1].size_bytes)
+			s->look = i;
 }
 
-static int take_name(struct perfmap *m, size_t i, const struct perfmap_line *line)
+void perfmap_scan_deinit(struct perfmap_scan *s)
 {
-	char *name = strndup(line->name, line->name_len);
-
-	if (!name)
-		return -ENOMEM;
-	free(m->names[i]);
-	m->names[i] = name;
-	m->queries.items[i].found = true;
-	m->queries.items[i].ambiguous = false;
-	return 0;
+	free(s->tail);
+	s->tail = NULL;
 }
 
-static bool is_same(const char *name, const struct perfmap_line *line)
+/* When did the line that ends at @end_off come? */
+static void line_time(struct perfmap_scan *s, uint64_t end_off, struct claim *c)
 {
-	return !strncmp(name, line->name, line->name_len) && !name[line->name_len];
+	if (!s->nr_looks) {
+		/* Nobody looked: all are as old as the file, the last one wins. */
+		c->after_ns = c->by_ns = 0;
+		return;
+	}
+	while (s->look < s->nr_looks && s->looks[s->look].size_bytes < end_off)
+		s->look++;
+	c->after_ns = s->look ? s->looks[s->look - 1].time_ns : 0;
+	c->by_ns = s->look < s->nr_looks ? s->looks[s->look].time_ns : UINT64_MAX;
 }
 
-static int offer(struct perfmap *m, const struct perfmap_line *line, uint64_t offset)
+static int scan_line(struct perfmap_scan *s, const char *text, size_t len,
+		     uint64_t end_off)
 {
-	struct appearance when;
-	size_t i = jit_queries_from(&m->queries, line->start);
+	struct perfmap_line line;
+	struct claim c = {0};
+	size_t i;
 
-	if (i == m->queries.nr || m->queries.items[i].ip - line->start >= line->size)
+	if (!perfmap_parse_line(text, len, &line)) {
+		s->nr_bad++;
 		return 0;
-	when = appeared(m, offset);
-	for (; i < m->queries.nr && m->queries.items[i].ip - line->start < line->size;
-	     i++) {
-		struct jit_query *q = &m->queries.items[i];
-
-		switch (owner_offer(q, &when, true)) {
-		case OWNER_TAKEN:
-			if (take_name(m, i, line))
-				return -ENOMEM;
-			break;
-		case OWNER_IN_DOUBT:
-			q->ambiguous |= !is_same(m->names[i], line);
-			break;
-		case OWNER_REFUSED:
-			break;
-		}
 	}
+	s->nr_lines++;
+	i = queries_lower_bound(s->queries, line.start_ip);
+	if (i == s->queries->nr ||
+	    s->queries->items[i].ip - line.start_ip >= line.size_bytes)
+		return 0;
+	c.name = strpool_add_n(s->pool, line.name, line.name_len);
+	c.start_ip = line.start_ip;
+	line_time(s, end_off, &c);
+	return queries_claim(s->queries, &c, line.size_bytes);
+}
+
+static int keep_tail(struct perfmap_scan *s, const char *text, size_t len)
+{
+	if (s->tail_len + len > MAX_LINE_BYTES) {
+		s->tail_too_long = true;
+		s->tail_len = 0;
+	}
+	if (s->tail_too_long)
+		return 0;
+	if (vec_grow(&s->tail, &s->tail_cap, s->tail_len + len, 1, 0))
+		return -ENOMEM;
+	memcpy(s->tail + s->tail_len, text, len);
+	s->tail_len += len;
 	return 0;
 }
 
-/* Parses whole lines of @text; returns the bytes used, or a negative errno. */
-static ssize_t parse_chunk(struct perfmap *m, const char *text, size_t len,
-			   uint64_t offset)
+static int end_tail(struct perfmap_scan *s, uint64_t end_off)
 {
-	size_t used = 0;
+	int rc = 0;
 
-	for (;;) {
-		const char *line = text + used;
-		const char *newline = memchr(line, '\n', len - used);
-		struct perfmap_line parsed;
-		size_t line_len;
-
-		if (!newline)
-			return (ssize_t)used; /* not written to its end yet */
-		line_len = (size_t)(newline - line);
-		used += line_len + 1;
-		if (!line_len)
-			continue;
-		m->nr_lines++;
-		if (!perfmap_parse_line(line, line_len, &parsed))
-			m->nr_bad_lines++;
-		else if (offer(m, &parsed, offset + used))
-			return -ENOMEM;
-	}
+	if (s->tail_too_long)
+		s->nr_bad++;
+	else
+		rc = scan_line(s, s->tail, s->tail_len, end_off);
+	s->tail_len = 0;
+	s->tail_too_long = false;
+	return rc;
 }
 
-static int read_map(struct perfmap *m, int fd)
+int perfmap_scan_bytes(struct perfmap_scan *s, const char *text, size_t len)
 {
-	_cleanup_free_ char *buf = malloc(CHUNK_BYTES);
-	uint64_t offset = 0; /* of buf in the file */
-	size_t len = 0;
+	const char *p = text, *end = text + len;
+	int rc = 0;
 
-	if (!buf)
-		return -ENOMEM;
-	for (;;) {
-		ssize_t n =
-			pread(fd, buf + len, CHUNK_BYTES - len, (off_t)(offset + len));
-		ssize_t used;
+	while (p < end && !rc) {
+		const char *newline = memchr(p, '\n', (size_t)(end - p));
+		size_t n = (size_t)((newline ? newline : end) - p);
+		uint64_t end_off = s->offset + (uint64_t)(p - text) + n + 1;
 
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return 0;
-		len += (size_t)n;
-		used = parse_chunk(m, buf, len, offset);
-		if (used < 0)
-			return (int)used;
-		if (!used && len == CHUNK_BYTES) {
-			m->nr_lines++; /* a line of a megabyte is no line */
-			m->nr_bad_lines++;
-			used = (ssize_t)len;
+		if (s->tail_len || s->tail_too_long || !newline) {
+			rc = keep_tail(s, p, n);
+			if (!rc && newline)
+				rc = end_tail(s, end_off);
+		} else {
+			rc = n > MAX_LINE_BYTES ? (s->nr_bad++, 0)
+						: scan_line(s, p, n, end_off);
 		}
-		memmove(buf, buf + used, len - (size_t)used);
-		len -= (size_t)used;
-		offset += (uint64_t)used;
+		p += n + 1;
 	}
+	s->offset += len;
+	return rc;
 }
 
-static int read_request(struct wire_reader *r, struct perfmap *m)
+/* ---- request ---- */
+
+static int read_looks(struct wire_reader *r, struct perfmap_look **ret, size_t *ret_nr)
 {
 	size_t nr = wire_get_u32(r);
-	int rc;
+	_cleanup_free_ struct perfmap_look *looks = NULL;
 
-	if (r->failed || nr > (r->len - r->pos) / LOOK_BYTES)
+	if (r->failed || nr > (r->len - r->pos) / WIRE_LOOK_BYTES)
 		return -EBADMSG;
-	m->looks = calloc(nr ? nr : 1, sizeof(*m->looks));
-	if (!m->looks)
+	looks = calloc(nr ? nr : 1, sizeof(*looks));
+	if (!looks)
 		return -ENOMEM;
-	m->nr_looks = nr;
 	for (size_t i = 0; i < nr; i++) {
-		m->looks[i].time_ns = wire_get_u64(r);
-		m->looks[i].size_bytes = wire_get_u64(r);
+		looks[i].time_ns = wire_get_u64(r);
+		looks[i].size_bytes = wire_get_u64(r);
 	}
-	rc = jit_queries_read(r, &m->queries);
-	if (rc)
-		return rc;
-	m->names = calloc(m->queries.nr ? m->queries.nr : 1, sizeof(*m->names));
-	return m->names ? 0 : -ENOMEM;
+	*ret = take_ptr(looks);
+	*ret_nr = nr;
+	return 0;
 }
 
-static void answer_query(struct answer_writer *a, const struct jit_query *q,
-			 const char *raw)
+/* Reads what the file holds now: it may grow for ever. */
+static int scan_file(struct perfmap_scan *s, int fd)
 {
-	struct code_name name;
+	_cleanup_free_ char *piece = malloc(PIECE_BYTES);
+	struct stat st;
+	uint64_t size;
+
+	if (!piece)
+		return -ENOMEM;
+	if (fstat(fd, &st))
+		return -errno;
+	size = (uint64_t)st.st_size;
+	if (!S_ISREG(st.st_mode) || size > MAX_FILE_BYTES)
+		return -EFBIG;
+	while (s->offset < size) {
+		size_t want = size - s->offset < PIECE_BYTES ? size - s->offset
+							     : PIECE_BYTES;
+		ssize_t n = pread(fd, piece, want, (off_t)s->offset);
+		int rc;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : 0; /* truncated since */
+		rc = perfmap_scan_bytes(s, piece, (size_t)n);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static void answer_query(struct answer_writer *a, const struct query *q,
+			 struct strpool *pool)
+{
+	struct claim owner;
 	struct frame frame;
 
-	if (!q->found) {
-		answer_set(a, q->index, q->ip, MISS_JIT_UNKNOWN, NULL, 0);
-		return;
+	switch (query_owner(q, &owner)) {
+	case OWNER_NONE:
+		answer_set(a, q->index, 0, MISS_JIT_UNKNOWN, NULL, 0);
+		break;
+	case OWNER_AMBIGUOUS:
+		answer_set(a, q->index, 0, MISS_AMBIGUOUS_TIME, NULL, 0);
+		break;
+	case OWNER_ONE:
+	case OWNER_SAME_NAME:
+		frame = jit_name_frame(owner.name, pool);
+		answer_set(a, q->index, 0, MISS_JIT_NO_LINES, &frame, 1);
+		break;
 	}
-	if (q->ambiguous) {
-		answer_set(a, q->index, q->ip, MISS_AMBIGUOUS_TIME, NULL, 0);
-		return;
-	}
-	code_name_parse(raw, strlen(raw), &name);
-	frame = code_name_frame(&name, raw);
-	answer_set(a, q->index, q->ip, MISS_JIT_NO_LINES, &frame, 1);
 }
 
 int perfmap_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 		  size_t nr_fds, struct wire_writer *reply)
 {
-	_cleanup_(perfmap_deinit) struct perfmap m = {0};
 	_cleanup_(answer_writer_freep) struct answer_writer *a = NULL;
-	enum miss miss = MISS_NONE;
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(MAX_POOL_BYTES);
+	_cleanup_(perfmap_scan_deinit) struct perfmap_scan scan = {0};
+	_cleanup_(queries_deinit) struct queries queries = {0};
+	_cleanup_free_ struct perfmap_look *looks = NULL;
+	size_t nr_looks = 0;
+	bool refused;
 	int rc;
 
 	(void)call;
-	if (nr_fds != 1)
+	if (nr_fds < 1)
 		return -EINVAL;
-	rc = read_request(request, &m);
+	rc = read_looks(request, &looks, &nr_looks);
 	if (!rc)
-		rc = read_map(&m, fds[0]);
+		rc = queries_read(request, &queries);
 	if (rc)
 		return rc;
-	if (m.nr_lines && m.nr_lines == m.nr_bad_lines)
-		miss = MISS_JIT_FILE_REFUSED;
-	a = answer_writer_new(m.queries.nr);
-	if (!a)
+	a = answer_writer_new(queries.nr);
+	if (!pool || !a)
 		return -ENOMEM;
-	for (size_t i = 0; i < m.queries.nr; i++)
-		answer_query(a, &m.queries.items[i], m.names[i]);
-	wire_put_u32(reply, miss);
-	wire_put_u64(reply, m.nr_bad_lines);
+	perfmap_scan_init(&scan, looks, nr_looks, &queries, pool);
+	rc = scan_file(&scan, fds[0]);
+	if (rc == -ENOMEM)
+		return rc;
+	/* Garbage: there are lines, and not one of them is a map's. */
+	refused = rc || (!scan.nr_lines && scan.nr_bad);
+	for (size_t i = 0; i < queries.nr; i++) {
+		if (refused)
+			answer_set(a, queries.items[i].index, 0, MISS_JIT_FILE_REFUSED,
+				   NULL, 0);
+		else
+			answer_query(a, &queries.items[i], pool);
+	}
+	wire_put_u32(reply, refused ? MISS_JIT_FILE_REFUSED : MISS_NONE);
+	wire_put_u64(reply, scan.nr_bad);
 	answer_write(a, reply);
-	return 0;
+	return reply->failed ? -ENOMEM : 0;
 }

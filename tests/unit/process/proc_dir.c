@@ -42,6 +42,8 @@ static void stat_lines(void **state)
 		") S 1 (",
 		"4242 (x) S 1 2 3 4",
 	};
+	static const char kthreadd[] =
+		"2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 6 0 0";
 	struct proc_stat stat;
 
 	(void)state;
@@ -58,10 +60,7 @@ static void stat_lines(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(proc_stat_parse(bad[i], strlen(bad[i]), &stat),
 				 -EBADMSG);
-	assert_int_equal(proc_stat_parse("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 "
-					 "0 0 20 0 1 0 6 0 0",
-					 73, &stat),
-			 0);
+	assert_int_equal(proc_stat_parse(kthreadd, strlen(kthreadd), &stat), 0);
 	assert_true(stat.is_kernel_thread);
 }
 

@@ -7,9 +7,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "elf_fixture.h"
@@ -84,21 +86,37 @@ static const char program[] = "#include <stdlib.h>\n"
 			      "	return 0;\n"
 			      "}\n";
 
+static const char sleeper[] = "#include <stdio.h>\n"
+			      "#include <unistd.h>\n"
+			      "int main(void)\n"
+			      "{\n"
+			      "	printf(\"%p\\n\", (void *)main);\n" /* line 5 */
+			      "	fflush(stdout);\n"
+			      "	for (;;)\n"
+			      "		pause();\n"
+			      "}\n";
+
 static int build(void **state)
 {
 	if (fixture_setup(state))
 		return -1;
 	fixture_write("prog.c", program);
+	fixture_write("sleeper.c", sleeper);
 	fixture_write("kallsyms", kallsyms);
 	fixture_write("kallsyms.hidden", "0000000000000000 T first_fn\n");
-	return !fixture_try("gcc -g -O1 -pie -fPIE -Wl,--build-id=sha1 prog.c -o prog && "
-			    "objcopy --only-keep-debug prog prog.debug && "
-			    "strip -o stripped prog && "
-			    "id=$(readelf -n prog | sed -n 's/.*Build ID: //p') && "
-			    "d=debug/.build-id/$(echo $id | cut -c1-2) && mkdir -p $d && "
-			    "cp prog.debug $d/$(echo $id | cut -c3-).debug && "
-			    "for n in 100001 100003 100007; do "
-			    "cp prog prog.$n && truncate -s $n prog.$n; done");
+	return !fixture_try(
+		"gcc -g -O1 -pie -fPIE -Wl,--build-id=sha1 prog.c -o prog && "
+		"objcopy --only-keep-debug prog prog.debug && "
+		"strip -o stripped prog && "
+		"id=$(readelf -n prog | sed -n 's/.*Build ID: //p') && "
+		"d=debug/.build-id/$(echo $id | cut -c1-2) && mkdir -p $d && "
+		"cp prog.debug $d/$(echo $id | cut -c3-).debug && "
+		"gcc -g -O1 -pie -fPIE -Wl,--build-id=none sleeper.c -o sleeper && "
+		"objcopy --only-keep-debug sleeper sleeper.debug && "
+		"strip sleeper && "
+		"objcopy --add-gnu-debuglink=sleeper.debug sleeper && "
+		"for n in 100001 100003 100007; do "
+		"cp prog prog.$n && truncate -s $n prog.$n; done");
 }
 
 static int start_with(const char *kallsyms_path, size_t max_addresses,
@@ -208,6 +226,12 @@ static void assert_miss(const struct resolved *r, enum miss miss)
 	assert_string_equal(miss_name(r->miss), miss_name(miss));
 }
 
+/* The innermost frame's function. */
+static const char *function_of(const struct resolved *r)
+{
+	return r->nr_frames ? r->frames[0].function : "(no frame)";
+}
+
 /* ---- files ---- */
 
 static void test_lines_of_a_file(void **state)
@@ -223,7 +247,7 @@ static void test_lines_of_a_file(void **state)
 		symbolizer_want(sym, &proc, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2));
 	assert_miss(r, MISS_NONE);
 	assert_int_equal(r->nr_frames, 1);
-	assert_string_equal(r->frames[0].function, "fn");
+	assert_string_equal(function_of(r), "fn");
 	assert_int_equal(r->frames[0].start_line, 3);
 	assert_ptr_equal(r->process, &proc);
 	assert_int_equal(r->address, vaddr);
@@ -255,7 +279,7 @@ static void test_return_addresses(void **state)
 	assert_int_not_equal(back_id, leaf_id);
 	back = resolve_one(back_id);
 	leaf = symbolizer_get(sym, leaf_id);
-	assert_string_equal(back->frames[0].function, "fatal");
+	assert_string_equal(function_of(back), "fatal");
 	assert_int_equal(back->frames[0].line, 10);
 	assert_int_equal(back->address, end);
 	assert_int_equal(leaf->address, end);
@@ -307,7 +331,7 @@ static void test_later_wants_leave_earlier_ones_alone(void **state)
 	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
 	assert_ptr_equal(symbolizer_get(sym, id), first);
 	assert_memory_equal(first, &before, sizeof(before));
-	assert_string_equal(first->frames[0].function, "fn");
+	assert_string_equal(function_of(first), "fn");
 	symbolizer_stats(sym, &stats);
 	assert_int_equal(stats.nr_addresses,
 			 10000 + (fixture_file_off("prog", fn) >= 10000));
@@ -325,7 +349,7 @@ static void test_debug_file_in_our_root(void **state)
 	r = resolve_one(
 		symbolizer_want(sym, &proc, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2));
 	assert_miss(r, MISS_NONE);
-	assert_string_equal(r->frames[0].function, "fn");
+	assert_string_equal(function_of(r), "fn");
 	maps_deinit(&proc.maps);
 }
 
@@ -505,7 +529,7 @@ static void test_memfd(void **state)
 	map_at(&proc, MAPPING_MEMFD, NULL, JIT_CODE * 2, 0);
 	r = resolve_one(
 		symbolizer_want(sym, &proc, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2));
-	assert_string_equal(r->frames[0].function, "fn");
+	assert_string_equal(function_of(r), "fn");
 	r = resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 2));
 	assert_int_equal(r->object->kind, OBJECT_JIT);
 	assert_miss(r, MISS_JIT_UNKNOWN);
@@ -574,8 +598,8 @@ static void test_jitdump_before_perf_map(void **state)
 	map_only =
 		symbolizer_want(sym, &proc, JIT_CODE + 0x104, FRAME_RETURN, 1000, 2000);
 	none = symbolizer_want(sym, &proc, JIT_CODE + 0x504, FRAME_LEAF, 1000, 2000);
-	assert_string_equal(resolve_one(both)->frames[0].function, "dumped");
-	assert_string_equal(symbolizer_get(sym, map_only)->frames[0].function, "other");
+	assert_string_equal(function_of(resolve_one(both)), "dumped");
+	assert_string_equal(function_of(symbolizer_get(sym, map_only)), "other");
 	assert_int_equal(symbolizer_get(sym, map_only)->address, JIT_CODE + 0x104);
 	assert_miss(symbolizer_get(sym, map_only), MISS_JIT_NO_LINES);
 	assert_miss(symbolizer_get(sym, none), MISS_JIT_UNKNOWN);
@@ -631,15 +655,15 @@ static void test_kernel(void **state)
 	assert_int_equal(symbolizer_want_kernel(sym, 0xffffffff81000100, FRAME_LEAF),
 			 leaf);
 	assert_miss(r, MISS_KERNEL);
-	assert_string_equal(r->frames[0].function, "second_fn");
+	assert_string_equal(function_of(r), "second_fn");
 	assert_string_equal(r->object->name, "[kernel.kallsyms]");
 	assert_int_equal(r->object->kind, OBJECT_KERNEL);
 	assert_null(r->process);
 	r = symbolizer_get(sym, back);
-	assert_string_equal(r->frames[0].function, "first_fn");
+	assert_string_equal(function_of(r), "first_fn");
 	assert_int_equal(r->address, 0xffffffff81000100);
 	r = symbolizer_get(sym, mod);
-	assert_string_equal(r->frames[0].function, "mod_fn");
+	assert_string_equal(function_of(r), "mod_fn");
 	assert_string_equal(r->object->name, "[some_mod]");
 	r = symbolizer_get(sym, none);
 	assert_miss(r, MISS_KERNEL);
@@ -655,6 +679,81 @@ static void test_hidden_kernel(void **state)
 		MISS_KERNEL_HIDDEN);
 }
 
+/* ---- a real process ---- */
+
+/* start_boottime as far as /proc tells it: field 22 of stat, in ticks. */
+static uint64_t start_boottime_ns(pid_t pid)
+{
+	char line[64];
+
+	fixture_line(line, sizeof(line), "awk '{print $22}' /proc/%d/stat", (int)pid);
+	return strtoull(line, NULL, 10) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* Starts the program, which prints the address of its main(). */
+static pid_t start_sleeper(uint64_t *ret_main_ip)
+{
+	int out[2];
+	char text[64] = "";
+	ssize_t len;
+	pid_t pid;
+
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		dup2(out[1], STDOUT_FILENO);
+		execl("./sleeper", "sleeper", NULL);
+		_exit(127);
+	}
+	close(out[1]);
+	len = read(out[0], text, sizeof(text) - 1);
+	assert_true(len > 0);
+	close(out[0]);
+	*ret_main_ip = strtoull(text, NULL, 16);
+	return pid;
+}
+
+/* Its debug file lies beside it, in its root; it is deleted, then it exits. */
+static void test_real_process(void **state)
+{
+	struct process_table_config config = {.proc_path = "/proc"};
+	_cleanup_(process_table_freep) struct process_table *table = NULL;
+	const struct resolved *r;
+	const struct process *proc;
+	struct timespec ts;
+	uint64_t ip, now;
+	uint32_t tgid, id;
+	pid_t pid;
+
+	(void)state;
+	pid = start_sleeper(&ip);
+	tgid = (uint32_t)pid;
+	assert_int_equal(process_table_new(&config, pool, &table, NULL), 0);
+	assert_int_equal(process_table_scan(table, &tgid, 1, NULL), 0);
+	assert_int_equal(unlink("sleeper"), 0);
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	proc = process_table_first_sample(table, tgid, start_boottime_ns(pid), 0, now);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_non_null(proc);
+	id = symbolizer_want(sym, proc, ip, FRAME_LEAF, now, now);
+	r = resolve_one(id);
+	if (geteuid() != 0 && r->miss == MISS_FILE_GONE) {
+		print_message("skipped: a deleted file is opened by root only\n");
+		symbolizer_free(sym);
+		sym = NULL;
+		skip();
+	}
+	assert_miss(r, MISS_NONE);
+	assert_string_equal(function_of(r), "main");
+	assert_int_equal(r->frames[0].line, 4);
+	assert_non_null(strstr(r->object->name, "/sleeper"));
+	/* the table goes first here; nothing below may look at it */
+	symbolizer_free(sym);
+	sym = NULL;
+}
+
 /* ---- limits, deaths ---- */
 
 static void test_limit(void **state)
@@ -666,7 +765,7 @@ static void test_limit(void **state)
 	assert_int_equal(restart_with("kallsyms", 10, 0), 0);
 	for (uint64_t i = 0; i < 10; i++)
 		id = symbolizer_want_kernel(sym, 0xffffffff81000000 + i, FRAME_LEAF);
-	assert_string_equal(resolve_one(id)->frames[0].function, "first_fn");
+	assert_string_equal(function_of(resolve_one(id)), "first_fn");
 	for (uint64_t i = 10; i < 15; i++)
 		id = symbolizer_want_kernel(sym, 0xffffffff81000000 + i, FRAME_LEAF);
 	assert_miss(resolve_one(id), MISS_LIMIT);
@@ -696,7 +795,7 @@ static void test_decoder_that_dies(void **state)
 	/* without the lines there is a name at least */
 	assert_miss(resolve_one(lines), MISS_DECODER_GAVE_UP);
 	assert_int_equal(symbolizer_get(sym, lines)->nr_frames, 1);
-	assert_string_equal(symbolizer_get(sym, lines)->frames[0].function, "fn");
+	assert_string_equal(function_of(symbolizer_get(sym, lines)), "fn");
 	assert_miss(symbolizer_get(sym, all), MISS_DECODER_GAVE_UP);
 	assert_int_equal(symbolizer_get(sym, all)->nr_frames, 0);
 	assert_miss(symbolizer_get(sym, hangs), MISS_DECODER_GAVE_UP);
@@ -764,6 +863,7 @@ int main(int argc, char **argv)
 		TEST(test_refused_jit_file),
 		TEST(test_kernel),
 		TEST(test_hidden_kernel),
+		TEST(test_real_process),
 		TEST(test_limit),
 		TEST(test_decoder_that_dies),
 		TEST(test_many_addresses_are_cheap),

@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What code that took over a worker could still do: nothing of use. */
-#include "worker/worker.h"
+/*
+ * What a worker is and may do. This program is its own worker; the operations try
+ * what a decoder that was taken over would try, and reply the names of what worked.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
+#include <cmocka.h>
+
+#include <elfutils/libdw.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sched.h>
-#include <setjmp.h>
+#include <gelf.h>
+#include <linux/perf_event.h>
 #include <signal.h>
-#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -21,516 +30,492 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-#include <cmocka.h>
+#include "worker/message.h"
+#include "worker/worker.h"
 
-#define PATIENCE_MS 20000
+extern char **environ;
 
-/* ---- the worker's side: each attempt returns -1 with errno, or succeeds ---- */
+/* ---- the worker's side ---- */
 
-static long try_open(void)
-{
-	return syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY);
-}
-
-static long try_open_old(void)
-{
-#ifdef SYS_open
-	return syscall(SYS_open, "/etc/passwd", O_RDONLY);
-#else
-	return try_open();
-#endif
-}
-
-static long try_openat2(void)
-{
-	uint64_t how[3] = {O_RDONLY};
-
-	return syscall(SYS_openat2, AT_FDCWD, "/etc/passwd", how, sizeof(how));
-}
-
-static long try_create(void)
-{
-	return syscall(SYS_openat, AT_FDCWD, "/tmp/lineburn-sandbox", O_WRONLY | O_CREAT,
-		       0600);
-}
-
-static long try_unlink(void)
-{
-	return syscall(SYS_unlinkat, AT_FDCWD, "/tmp/lineburn-sandbox", 0);
-}
-
-static long try_socket(void)
-{
-	return socket(AF_INET, SOCK_STREAM, 0);
-}
-
-/* On the socket that it has. */
-static long try_connect(void)
-{
-	struct sockaddr_in to = {.sin_family = AF_INET,
-				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-
-	return connect(3, (struct sockaddr *)&to, sizeof(to));
-}
-
-static long try_kill(void)
-{
-	return kill(getpid(), 0);
-}
-
-/* getppid(2) is not allowed either, so the call is what is tried. */
-static long try_kill_parent(void)
-{
-	return syscall(SYS_kill, 1, 0);
-}
-
-static long try_tgkill(void)
-{
-	return syscall(SYS_tgkill, getpid(), getpid(), 0);
-}
-
-static long try_getppid(void)
-{
-	return syscall(SYS_getppid);
-}
-
-static long try_execve(void)
-{
-	char *const argv[] = {(char *)"true", NULL};
-
-	return execve("/bin/true", argv, argv + 1);
-}
-
-static long try_fork(void)
-{
-	return syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-}
-
-static long try_clone3(void)
-{
-	return syscall(SYS_clone3, NULL, 0);
-}
-
-static long try_ptrace(void)
-{
-	return ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-}
-
-static long try_readv(void)
-{
-	char c;
-	struct iovec local = {&c, 1}, remote = {&c, 1};
-
-	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-}
-
-static long try_writev(void)
-{
-	char c = 0;
-	struct iovec local = {&c, 1}, remote = {&c, 1};
-
-	return process_vm_writev(getpid(), &local, 1, &remote, 1, 0);
-}
-
-static long try_bpf(void)
-{
-	return syscall(SYS_bpf, 0, NULL, 0);
-}
-
-static long try_perf(void)
-{
-	return syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0);
-}
-
-static long try_io_uring(void)
-{
-	char params[120] = {0};
-
-	return syscall(SYS_io_uring_setup, 1, params);
-}
-
-static long try_memfd(void)
-{
-	return memfd_create("x", 0);
-}
-
-static long try_unshare(void)
-{
-	return unshare(CLONE_NEWUSER);
-}
-
-static long try_chroot(void)
-{
-	return chroot("/");
-}
-
-static long try_mount(void)
-{
-	return mount("none", "/tmp", "tmpfs", 0, NULL);
-}
-
-static long try_setuid(void)
-{
-	return syscall(SYS_setresuid, 0, 0, 0);
-}
-
-static long try_prctl(void)
-{
-	return syscall(SYS_prctl, 4 /* PR_SET_DUMPABLE */, 1, 0, 0, 0);
-}
-
-static long try_setrlimit(void)
-{
-	struct rlimit r = {1 << 30, 1 << 30};
-
-	return syscall(SYS_prlimit64, 0, RLIMIT_DATA, &r, NULL);
-}
-
-static long try_inotify(void)
-{
-	return inotify_init1(0);
-}
-
-static long try_ioctl(void)
-{
-	return syscall(SYS_ioctl, 0, 0x5412 /* TIOCSTI */, "x");
-}
-
-#ifdef __x86_64__
-/* The same calls under the numbers of the x32 ABI. */
-static long try_x32_open(void)
-{
-	return syscall(0x40000000 + SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY);
-}
-#endif
-
-static const struct {
-	const char *name;
-	long (*run)(void);
-} attempts[] = {
-	{"open", try_open},
-	{"open (old)", try_open_old},
-	{"openat2", try_openat2},
-	{"create", try_create},
-	{"unlink", try_unlink},
-	{"socket", try_socket},
-	{"connect", try_connect},
-	{"kill", try_kill},
-	{"kill another", try_kill_parent},
-	{"tgkill", try_tgkill},
-	{"getppid", try_getppid},
-	{"execve", try_execve},
-	{"fork", try_fork},
-	{"clone3", try_clone3},
-	{"ptrace", try_ptrace},
-	{"process_vm_readv", try_readv},
-	{"process_vm_writev", try_writev},
-	{"bpf", try_bpf},
-	{"perf_event_open", try_perf},
-	{"io_uring", try_io_uring},
-	{"memfd_create", try_memfd},
-	{"unshare", try_unshare},
-	{"chroot", try_chroot},
-	{"mount", try_mount},
-	{"setresuid", try_setuid},
-	{"prctl", try_prctl},
-	{"prlimit", try_setrlimit},
-	{"inotify", try_inotify},
-	{"ioctl", try_ioctl},
-#ifdef __x86_64__
-	{"x32 openat", try_x32_open},
-#endif
+enum test_op {
+	OP_BREAK_OUT, /* str for each forbidden call that did not answer EPERM */
+	OP_STATE, /* u32 has an environment, u32 pid, u32 each open descriptor */
+	OP_HIDE_MEMORY, /* str for each way around RLIMIT_DATA that worked */
+	OP_DECODE, /* fds[0] is an ELF file: u32 symbols, u32 units of DWARF */
+	OP_WAIT, /* blocks in read(2) of fds[0] */
+	NR_TEST_OPS,
 };
 
-static int op_attempt(struct worker_call *call, struct wire_reader *request,
-		      const int *fds, size_t nr_fds, struct wire_writer *reply)
-{
-	uint32_t which = wire_get_u32(request);
+#define OP(name)                                                               \
+	static int name(struct worker_call *call, struct wire_reader *request, \
+			const int *fds, size_t nr_fds, struct wire_writer *reply)
+#define UNUSED ((void)call, (void)request, (void)fds, (void)nr_fds, (void)reply)
 
-	(void)call, (void)fds, (void)nr_fds;
-	errno = 0;
-	wire_put_u64(reply, (uint64_t)attempts[which].run());
-	wire_put_u32(reply, (uint32_t)errno);
+/* Notes @name unless the raw call failed with EPERM. */
+#define TRY(name, nr, ...)                                              \
+	do {                                                            \
+		errno = 0;                                              \
+		if (syscall(nr, ##__VA_ARGS__) != -1 || errno != EPERM) \
+			wire_put_str(reply, name);                      \
+	} while (0)
+
+static void try_files(struct wire_writer *reply, int fd)
+{
+	char path[] = "/etc/passwd", buf[64];
+
+	TRY("openat", SYS_openat, AT_FDCWD, path, O_RDONLY);
+	TRY("openat2", SYS_openat2, AT_FDCWD, path, NULL, 0);
+	TRY("openat write", SYS_openat, AT_FDCWD, "/tmp/x", O_WRONLY | O_CREAT, 0600);
+	TRY("unlinkat", SYS_unlinkat, AT_FDCWD, "/tmp/nothing", 0);
+	TRY("readlinkat", SYS_readlinkat, AT_FDCWD, "/proc/self/exe", buf, sizeof(buf));
+	TRY("stat by path", SYS_newfstatat, AT_FDCWD, path, buf, 0);
+	TRY("statx", SYS_statx, AT_FDCWD, path, 0, 0, buf);
+	TRY("getdents64", SYS_getdents64, fd, buf, sizeof(buf));
+	TRY("memfd_create", SYS_memfd_create, "x", 0);
+	TRY("ftruncate", SYS_ftruncate, fd, 0);
+	TRY("fchmod", SYS_fchmod, fd, 0777);
+	TRY("ioctl", SYS_ioctl, fd, 0);
+	TRY("fcntl F_SETFL", SYS_fcntl, fd, F_SETFL, O_ASYNC);
+	TRY("fcntl F_SETOWN", SYS_fcntl, fd, F_SETOWN, getppid());
+	TRY("fcntl F_SETLK", SYS_fcntl, fd, F_SETLK, NULL);
+	TRY("chroot", SYS_chroot, "/");
+	TRY("mount", SYS_mount, "x", "/mnt", "tmpfs", 0, NULL);
+}
+
+static void try_processes(struct wire_writer *reply)
+{
+	char *argv[] = {"/bin/true", NULL};
+	struct iovec iov = {0};
+
+	TRY("execve", SYS_execve, argv[0], argv, NULL);
+	TRY("execveat", SYS_execveat, AT_FDCWD, argv[0], argv, NULL, 0);
+	TRY("clone", SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+	TRY("clone3", SYS_clone3, NULL, 0);
+	TRY("kill parent", SYS_kill, getppid(), 0);
+	TRY("kill all", SYS_kill, -1, 0);
+	TRY("tgkill", SYS_tgkill, getppid(), getppid(), 0);
+	TRY("rt_sigqueueinfo", SYS_rt_sigqueueinfo, getppid(), SIGUSR1, NULL);
+	TRY("pidfd_open", SYS_pidfd_open, getppid(), 0);
+	TRY("ptrace", SYS_ptrace, PTRACE_ATTACH, getppid(), NULL, NULL);
+	TRY("process_vm_readv", SYS_process_vm_readv, getppid(), &iov, 1, &iov, 1, 0);
+	TRY("process_vm_writev", SYS_process_vm_writev, getppid(), &iov, 1, &iov, 1, 0);
+	TRY("setuid", SYS_setuid, 0);
+	TRY("unshare", SYS_unshare, 0x10000000);
+	TRY("prctl", SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
+	TRY("prlimit64", SYS_prlimit64, 0, RLIMIT_DATA, NULL, NULL);
+	TRY("setpriority", SYS_setpriority, PRIO_PROCESS, 0, -20);
+	TRY("sched_setscheduler", SYS_sched_setscheduler, 0, 0, NULL);
+}
+
+static void try_the_rest(struct wire_writer *reply)
+{
+	struct perf_event_attr attr = {.size = sizeof(attr)};
+	char buf[128] = {0};
+
+	TRY("socket", SYS_socket, AF_INET, SOCK_STREAM, 0);
+	TRY("socket netlink", SYS_socket, AF_NETLINK, SOCK_RAW, 0);
+	TRY("socketpair", SYS_socketpair, AF_UNIX, SOCK_STREAM, 0, buf);
+	TRY("connect", SYS_connect, WORKER_SOCKET_FD, buf, sizeof(buf));
+	TRY("bind", SYS_bind, WORKER_SOCKET_FD, buf, sizeof(buf));
+	TRY("bpf", SYS_bpf, 0, buf, sizeof(buf));
+	TRY("perf_event_open", SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	TRY("io_uring_setup", SYS_io_uring_setup, 1, buf);
+	TRY("userfaultfd", SYS_userfaultfd, 0);
+	TRY("keyctl", SYS_keyctl, 0);
+	TRY("epoll_create1", SYS_epoll_create1, 0);
+	TRY("shmget", SYS_shmget, 1, 4096, 0600);
+	TRY("splice", SYS_splice, 0, NULL, 1, NULL, 1, 0);
+	TRY("nanosleep", SYS_nanosleep, NULL, NULL);
+	TRY("personality", SYS_personality, 0);
+	TRY("seccomp", SYS_seccomp, 0, 0, NULL);
+	TRY("reboot", SYS_reboot, 0, 0, 0, NULL);
+	TRY("no such call", 4095);
+#ifdef __x86_64__
+	TRY("open", SYS_open, "/etc/passwd", O_RDONLY);
+	TRY("fork", SYS_fork);
+	TRY("vfork", SYS_vfork);
+	/* The same call by the x32 convention is another number. */
+	TRY("x32 getpid", SYS_getpid | 0x40000000);
+	TRY("x32 openat", SYS_openat | 0x40000000, AT_FDCWD, "/etc/passwd", O_RDONLY);
+#endif
+}
+
+static void try_code(struct wire_writer *reply)
+{
+	const int anon = MAP_PRIVATE | MAP_ANONYMOUS, rw = PROT_READ | PROT_WRITE;
+	void *p = mmap(NULL, 4096, rw, anon, -1, 0);
+
+	if (p == MAP_FAILED)
+		wire_put_str(reply, "plain mmap does not work");
+	TRY("mmap exec", SYS_mmap, NULL, 4096, PROT_READ | PROT_EXEC, anon, -1, 0);
+	TRY("mprotect exec", SYS_mprotect, p, 4096, PROT_READ | PROT_EXEC);
+	TRY("mprotect exec write", SYS_mprotect, p, 4096, rw | PROT_EXEC);
+	TRY("pkey_mprotect exec", SYS_pkey_mprotect, p, 4096, PROT_READ | PROT_EXEC, -1);
+	if (mprotect(p, 4096, PROT_READ))
+		wire_put_str(reply, "plain mprotect does not work");
+	munmap(p, 4096);
+}
+
+OP(op_break_out)
+{
+	UNUSED;
+	try_files(reply, fds[0]);
+	try_processes(reply);
+	try_the_rest(reply);
+	try_code(reply);
 	return 0;
 }
 
-static int op_environment(struct worker_call *call, struct wire_reader *request,
-			  const int *fds, size_t nr_fds, struct wire_writer *reply)
+OP(op_hide_memory)
 {
-	uint64_t open_low = 0;
+	const int rw = PROT_READ | PROT_WRITE;
 
-	(void)call, (void)request, (void)fds, (void)nr_fds;
-	for (int fd = 0; fd < 64; fd++)
-		if (fcntl(fd, F_GETFD) >= 0)
-			open_low |= 1ULL << fd;
-	wire_put_u32(reply, environ && *environ != NULL);
-	wire_put_u64(reply, open_low);
+	UNUSED;
+	TRY("shared", SYS_mmap, NULL, 4096, rw, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	TRY("validated", SYS_mmap, NULL, 4096, rw, MAP_SHARED_VALIDATE | MAP_ANONYMOUS,
+	    -1, 0);
+	TRY("growing", SYS_mmap, NULL, 4096, rw,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1, 0);
+	return 0;
+}
+
+OP(op_state)
+{
+	UNUSED;
+	wire_put_u32(reply, environ && environ[0] ? 1 : 0);
 	wire_put_u32(reply, (uint32_t)getpid());
+	for (int fd = 0; fd < 1024; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			wire_put_u32(reply, (uint32_t)fd);
 	return 0;
 }
 
-/* What is 0, 1 and 2: the device's number of each. */
-static int op_streams(struct worker_call *call, struct wire_reader *request,
-		      const int *fds, size_t nr_fds, struct wire_writer *reply)
+/* As a decoder does it: libelf and libdw on a descriptor, all of it mapped. */
+OP(op_decode)
 {
-	(void)call, (void)request, (void)fds, (void)nr_fds;
-	for (int fd = 0; fd < 3; fd++) {
-		struct stat st;
+	uint32_t nr_symbols = 0, nr_units = 0;
+	Dwarf_Off off = 0, next;
+	size_t header_size;
+	Elf_Scn *scn = NULL;
+	Dwarf *dwarf;
+	Elf *elf;
 
-		if (fstat(fd, &st))
-			return -errno;
-		wire_put_u64(reply, S_ISCHR(st.st_mode) ? st.st_rdev : 0);
+	UNUSED;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fds[0], ELF_C_READ_MMAP, NULL);
+	if (!elf)
+		return -EBADMSG;
+	while ((scn = elf_nextscn(elf, scn))) {
+		GElf_Shdr shdr;
+
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_SYMTAB)
+			nr_symbols = (uint32_t)(shdr.sh_size / shdr.sh_entsize);
 	}
+	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	while (dwarf &&
+	       !dwarf_nextcu(dwarf, off, &next, &header_size, NULL, NULL, NULL)) {
+		Dwarf_Lines *lines;
+		Dwarf_Die die;
+		size_t nr;
+
+		if (dwarf_offdie(dwarf, off + header_size, &die) &&
+		    !dwarf_getsrclines(&die, &lines, &nr) && nr)
+			nr_units++;
+		off = next;
+	}
+	dwarf_end(dwarf);
+	elf_end(elf);
+	wire_put_u32(reply, nr_symbols);
+	wire_put_u32(reply, nr_units);
 	return 0;
 }
 
-/* Not to be written to, though it was opened for that. */
-static int op_write(struct worker_call *call, struct wire_reader *request, const int *fds,
-		    size_t nr_fds, struct wire_writer *reply)
+OP(op_wait)
 {
-	(void)call, (void)request, (void)nr_fds;
-	wire_put_u32(reply, write(fds[0], "x", 1) == 1);
-	return 0;
+	char byte;
+
+	UNUSED;
+	return (int)read(fds[0], &byte, 1);
 }
 
-enum op {
-	OP_ATTEMPT,
-	OP_ENVIRONMENT,
-	OP_STREAMS,
-	OP_WRITE
-};
-
-static const worker_op ops[] = {
-	[OP_ATTEMPT] = op_attempt,
-	[OP_ENVIRONMENT] = op_environment,
-	[OP_STREAMS] = op_streams,
-	[OP_WRITE] = op_write,
+static const worker_op test_ops[NR_TEST_OPS] = {
+	[OP_BREAK_OUT] = op_break_out,
+	[OP_STATE] = op_state,
+	[OP_HIDE_MEMORY] = op_hide_memory,
+	[OP_DECODE] = op_decode,
+	[OP_WAIT] = op_wait,
 };
 
 /* ---- the collector's side ---- */
 
-static struct worker *make(void)
-{
-	struct worker_config config = {.max_data_bytes = 128 << 20, .cpu_seconds = 77};
-	struct worker *w;
-	struct error err;
+#define DEADLINE_MS    20000
+#define MAX_DATA_BYTES (256u << 20)
+#define CPU_SECONDS    77
 
-	assert_int_equal(worker_new(&config, &w, &err), 0);
-	return w;
+static int set_up(void **state)
+{
+	const struct worker_config config = {.max_data_bytes = MAX_DATA_BYTES,
+					     .cpu_seconds = CPU_SECONDS};
+
+	return worker_new(&config, (struct worker **)state, NULL);
 }
 
-static void test_rights(void **state)
+static int tear_down(void **state)
 {
-	_cleanup_(worker_freep) struct worker *w = make();
-	size_t nr_succeeded = 0;
+	worker_free(*state);
+	return 0;
+}
 
-	(void)state;
-	for (uint32_t i = 0; i < ARRAY_SIZE(attempts); i++) {
-		_cleanup_(wire_writer_deinit) struct wire_writer request = {0};
-		struct wire_reader reply;
-		int64_t got;
-		int code;
+static void call_op(struct worker *w, enum test_op op, int fd, struct wire_reader *ret)
+{
+	int error = 0;
+	enum worker_answer answer =
+		worker_call(w, op, NULL, 0, &fd, 1, NULL, NULL, DEADLINE_MS, ret, &error);
 
-		wire_put_u32(&request, i);
-		assert_int_equal(worker_call(w, OP_ATTEMPT, request.data, request.len,
-					     NULL, 0, NULL, NULL, PATIENCE_MS, &reply,
-					     NULL),
-				 WORKER_OK);
-		got = (int64_t)wire_get_u64(&reply);
-		code = (int)wire_get_u32(&reply);
-		if (got != -1 || code != EPERM) {
-			print_error("%s: %lld, %s\n", attempts[i].name, (long long)got,
-				    strerror(code));
-			nr_succeeded++;
-		}
+	if (answer != WORKER_OK)
+		fail_msg("answer %d, error %d", answer, error);
+}
+
+/* Fails with the names of what worked. */
+static void assert_nothing_worked(struct wire_reader *reply)
+{
+	bool ok = true;
+
+	while (reply->pos < reply->len && !reply->failed) {
+		size_t len;
+		const char *name = wire_get_str(reply, &len);
+
+		print_error("allowed: %.*s\n", (int)len, name);
+		ok = false;
 	}
-	assert_int_equal(nr_succeeded, 0);
+	assert_false(reply->failed);
+	assert_true(ok);
 }
 
-static pid_t environment(struct worker *w)
+static void forbidden_calls_answer_eperm(void **state)
+{
+	struct wire_reader reply;
+	int fd = open("/etc/hostname", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		fd = memfd_create("file", MFD_CLOEXEC);
+	call_op(*state, OP_BREAK_OUT, fd, &reply);
+	close(fd);
+	assert_nothing_worked(&reply);
+}
+
+static void memory_cannot_hide_from_its_limit(void **state)
 {
 	struct wire_reader reply;
 
-	assert_int_equal(worker_call(w, OP_ENVIRONMENT, NULL, 0, NULL, 0, NULL, NULL,
-				     PATIENCE_MS, &reply, NULL),
-			 WORKER_OK);
-	assert_int_equal(wire_get_u32(&reply), 0); /* no variables */
-	assert_int_equal(wire_get_u64(&reply), 0xf); /* descriptors 0 to 3 */
-	return (pid_t)wire_get_u32(&reply);
+	call_op(*state, OP_HIDE_MEMORY, 0, &reply);
+	assert_nothing_worked(&reply);
 }
 
-static void test_environment(void **state)
-{
-	_cleanup_(worker_freep) struct worker *w = make();
-	struct stat null;
-	struct wire_reader reply;
-
-	(void)state;
-	setenv("LINEBURN_SECRET", "1", 1);
-	environment(w);
-	assert_int_equal(stat("/dev/null", &null), 0);
-	assert_int_equal(worker_call(w, OP_STREAMS, NULL, 0, NULL, 0, NULL, NULL,
-				     PATIENCE_MS, &reply, NULL),
-			 WORKER_OK);
-	for (int fd = 0; fd < 3; fd++)
-		assert_int_equal(wire_get_u64(&reply), null.st_rdev);
-}
-
-/* Does /proc/PID/@file have exactly this line? */
-static void assert_line(pid_t pid, const char *file, const char *wanted)
+/* Value of "Name:" in /proc/PID/@file, at most 255 bytes, blanks squeezed. */
+static char *proc_value(uint32_t pid, const char *file, const char *name, char *buf)
 {
 	char path[64], line[512];
-	_cleanup_fclose_ FILE *f = NULL;
+	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	snprintf(path, sizeof(path), "/proc/%u/%s", pid, file);
 	f = fopen(path, "re");
 	assert_non_null(f);
+	buf[0] = '\0';
 	while (fgets(line, sizeof(line), f)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (!strcmp(line, wanted))
-			return;
+		const char *word;
+		char *rest;
+
+		if (strncmp(line, name, strlen(name)))
+			continue;
+		rest = line + strlen(name);
+		for (word = strtok(rest, " \t\n"); word; word = strtok(NULL, " \t\n"))
+			snprintf(buf + strlen(buf), 256 - strlen(buf), "%s%s",
+				 buf[0] ? " " : "", word);
+		break;
 	}
-	fail_msg("no line \"%s\" in %s", wanted, path);
+	fclose(f);
+	return buf;
 }
 
-static void test_state_as_seen_from_outside(void **state)
+static uint32_t state_of_child(struct worker *w, struct wire_reader *reply)
 {
-	_cleanup_(worker_freep) struct worker *w = make();
-	pid_t pid = environment(w);
-
-	(void)state;
-	assert_line(pid, "status", "NoNewPrivs:\t1");
-	assert_line(pid, "status", "Seccomp:\t2");
-	assert_line(pid, "status", "CapInh:\t0000000000000000");
-	assert_line(pid, "status", "CapPrm:\t0000000000000000");
-	assert_line(pid, "status", "CapEff:\t0000000000000000");
-	assert_line(pid, "status", "CapAmb:\t0000000000000000");
+	call_op(w, OP_STATE, 0, reply);
+	assert_int_equal(wire_get_u32(reply), 0); /* no environment */
+	return wire_get_u32(reply);
 }
 
-static void test_ids_and_limits(void **state)
+static void the_child_has_nothing_of_ours(void **state)
 {
-	_cleanup_(worker_freep) struct worker *w = NULL;
-	pid_t pid;
+	/* Without FD_CLOEXEC, as a library might open one. */
+	int leaked = open("/etc/passwd", O_RDONLY), high = fcntl(leaked, F_DUPFD, 700);
+	const uint32_t fds[] = {0, 1, 2, WORKER_SOCKET_FD, WORKER_SOCKET_FD + 1};
+	struct wire_reader reply;
+	uint32_t pid;
+	char buf[256];
 
-	(void)state;
-	if (geteuid()) {
-		print_message("only root changes its ids, and sees another's limits\n");
-		skip();
-	}
-	w = make();
-	pid = environment(w);
-	assert_line(pid, "status", "Uid:\t65534\t65534\t65534\t65534");
-	assert_line(pid, "status", "Gid:\t65534\t65534\t65534\t65534");
-	assert_line(pid, "status", "Groups:\t ");
-	assert_line(pid, "limits",
-		    "Max cpu time              77                   77                   "
-		    "seconds   ");
-	assert_line(pid, "limits",
-		    "Max file size             0                    0                    "
-		    "bytes     ");
-	assert_line(pid, "limits",
-		    "Max core file size        0                    0                    "
-		    "bytes     ");
-#if !defined(__SANITIZE_ADDRESS__)
-	assert_line(pid, "limits",
-		    "Max data size             134217728            134217728            "
-		    "bytes     ");
+	setenv("LD_PRELOAD", "", 1);
+	setenv("SECRET", "token", 1);
+	pid = state_of_child(*state, &reply);
+	/* The last one came with the request. */
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		assert_int_equal(wire_get_u32(&reply), fds[i]);
+	assert_int_equal(reply.pos, reply.len);
+	assert_string_equal(proc_value(pid, "status", "Name:", buf), WORKER_ARGV0);
+	close(leaked);
+	close(high);
+}
+
+static void the_child_has_no_rights(void **state)
+{
+	static const struct {
+		const char *file, *name, *value;
+	} expected[] = {
+		{"status", "CapInh:", "0000000000000000"},
+		{"status", "CapPrm:", "0000000000000000"},
+		{"status", "CapEff:", "0000000000000000"},
+		{"status", "CapAmb:", "0000000000000000"},
+		{"status", "NoNewPrivs:", "1"},
+		{"status", "Seccomp:", "2"},
+		{"status", "Threads:", "1"},
+		{"limits", "Max core file size", "0 0 bytes"},
+		{"limits", "Max file size", "0 0 bytes"},
+		{"limits", "Max processes", "0 0 processes"},
+		{"limits", "Max locked memory", "0 0 bytes"},
+		{"limits", "Max cpu time", "77 77 seconds"},
+#ifndef __SANITIZE_ADDRESS__
+		{"limits", "Max data size", "268435456 268435456 bytes"},
 #endif
+		{"oom_score_adj", "", "1000"},
+	};
+	struct wire_reader reply;
+	uint32_t pid = state_of_child(*state, &reply);
+	char buf[256];
+
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+		assert_string_equal(
+			proc_value(pid, expected[i].file, expected[i].name, buf),
+			expected[i].value);
+	/* Every signal that can be blocked is: 9 and 19 cannot, 32 and 33 are libc's. */
+	assert_string_equal(proc_value(pid, "status", "SigBlk:", buf),
+			    "fffffffe7ffbfeff");
 }
 
-static void test_no_write(void **state)
+static void the_child_of_root_is_nobody(void **state)
 {
-	_cleanup_(worker_freep) struct worker *w = NULL;
-	_cleanup_close_ int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	struct wire_reader reply;
-	enum worker_answer answer;
-	struct stat st;
+	uint32_t pid;
+	char buf[256];
 
-	(void)state;
-	if (fd < 0) {
-		print_message("no O_TMPFILE in /tmp\n");
+	if (geteuid()) {
+		print_message("skipped: needs root\n");
 		skip();
 	}
-	w = make();
-	answer = worker_call(w, OP_WRITE, NULL, 0, &fd, 1, NULL, NULL, PATIENCE_MS,
-			     &reply, NULL);
-	/* RLIMIT_FSIZE: EFBIG, as its signal is blocked. */
-	assert_int_equal(answer, WORKER_OK);
-	assert_int_equal(wire_get_u32(&reply), 0);
-	assert_int_equal(fstat(fd, &st), 0);
-	assert_int_equal(st.st_size, 0);
+	pid = state_of_child(*state, &reply);
+	assert_string_equal(proc_value(pid, "status", "Uid:", buf),
+			    "65534 65534 65534 65534");
+	assert_string_equal(proc_value(pid, "status", "Gid:", buf),
+			    "65534 65534 65534 65534");
+	assert_string_equal(proc_value(pid, "status", "Groups:", buf), "");
 }
 
-/* A process that may hold less than the worker's limits starts one all the same. */
-static void test_stricter_limits(void **state)
+static void libelf_and_libdw_work_inside(void **state)
 {
-	struct rlimit strict = {50, 50};
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct wire_reader reply;
+
+	assert_true(fd >= 0);
+	for (int i = 0; i < 20; i++) {
+		call_op(*state, OP_DECODE, fd, &reply);
+		assert_true(wire_get_u32(&reply) > 100);
+		assert_true(wire_get_u32(&reply) > 3);
+		assert_false(reply.failed);
+	}
+	close(fd);
+}
+
+/*
+ * The collector is killed while its worker is stuck: the worker goes too. The
+ * collector here is a forked child of this test, which tells the worker's pid.
+ */
+static void the_child_dies_with_its_collector(void **state)
+{
+	struct wire_reader reply;
+	int never[2], tell[2], fd;
+	uint32_t pid = 0;
+	char path[64];
+	pid_t collector;
+
+	assert_int_equal(pipe2(never, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(tell, O_CLOEXEC), 0);
+	collector = fork();
+	if (!collector) {
+		pid = state_of_child(*state, &reply);
+		if (write(tell[1], &pid, sizeof(pid)) == sizeof(pid))
+			worker_call(*state, OP_WAIT, NULL, 0, never, 1, NULL, NULL,
+				    DEADLINE_MS, &reply, NULL);
+		_exit(1);
+	}
+	assert_int_equal(read(tell[0], &pid, sizeof(pid)), sizeof(pid));
+	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
+	usleep(50000); /* until it is stuck in its read */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(kill(collector, SIGKILL), 0);
+	assert_int_equal(waitpid(collector, NULL, 0), collector);
+	for (int i = 0; i < 200; i++) {
+		char byte;
+
+		/* A dead process has no command line, and soon no file of it. */
+		if (pread(fd, &byte, 1, 0) <= 0) {
+			close(fd);
+			close(never[0]);
+			close(never[1]);
+			close(tell[0]);
+			close(tell[1]);
+			return;
+		}
+		usleep(10000);
+	}
+	fail_msg("worker %u outlived its collector", pid);
+}
+
+/* A name in ps(1), a socket on 3: run by hand it just leaves. */
+static void run_by_hand_it_leaves(void **state)
+{
 	pid_t pid = fork();
 	int status;
 
 	(void)state;
-	if (pid == 0) {
-		struct worker *w = make();
-
-		if (setrlimit(RLIMIT_CPU, &strict) ||
-		    (geteuid() == 0 && syscall(SYS_setresuid, 65533, 65533, 65533)))
-			_exit(2);
-		_exit(worker_call(w, OP_STREAMS, NULL, 0, NULL, 0, NULL, NULL,
-				  PATIENCE_MS, &reply, NULL) == WORKER_OK
-			      ? 0
-			      : 1);
+	if (!pid) {
+		close(WORKER_SOCKET_FD);
+		execl("/proc/self/exe", WORKER_ARGV0, NULL);
+		_exit(99);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_int_not_equal(WEXITSTATUS(status), 99);
 }
 
-/* Root of a user namespace in which 65534 is nobody's number. */
-static void test_small_user_namespace(void **state)
-{
-	pid_t pid = fork();
-	int status;
-
-	(void)state;
-	if (pid == 0) {
-		struct wire_reader reply;
-		struct worker *w = make();
-		_cleanup_close_ int map = -1;
-
-		if (unshare(CLONE_NEWUSER))
-			_exit(77);
-		map = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
-		if (map < 0 || write(map, "0 0 1", 5) != 5)
-			_exit(77);
-		_exit(worker_call(w, OP_STREAMS, NULL, 0, NULL, 0, NULL, NULL,
-				  PATIENCE_MS, &reply, NULL) == WORKER_OK
-			      ? 0
-			      : 1);
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	if (WEXITSTATUS(status) == 77) {
-		print_message("no user namespaces for us here\n");
-		skip();
-	}
-	assert_int_equal(WEXITSTATUS(status), 0);
-}
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rights),
-		cmocka_unit_test(test_environment),
-		cmocka_unit_test(test_state_as_seen_from_outside),
-		cmocka_unit_test(test_ids_and_limits),
-		cmocka_unit_test(test_no_write),
-		cmocka_unit_test(test_stricter_limits),
-		cmocka_unit_test(test_small_user_namespace),
+		TEST(forbidden_calls_answer_eperm),
+		TEST(memory_cannot_hide_from_its_limit),
+		TEST(the_child_has_nothing_of_ours),
+		TEST(the_child_has_no_rights),
+		TEST(the_child_of_root_is_nobody),
+		TEST(libelf_and_libdw_work_inside),
+		TEST(the_child_dies_with_its_collector),
+		TEST(run_by_hand_it_leaves),
 	};
 
 	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(ops, ARRAY_SIZE(ops));
+		return worker_main(test_ops, NR_TEST_OPS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,860 +1,955 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The collector outlives whatever its worker does. This program is both. */
-#include "worker/worker.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
+/*
+ * The collector against a worker that does everything wrong. This program is its
+ * own worker: worker_call() executes it again with argv[0] WORKER_ARGV0.
+ */
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "worker/message.h"
-#include "worker/serve.h"
+#include "worker/worker.h"
 
-#define PATIENCE_MS 20000 /* more than any call takes that ends by itself */
+/* ---- the worker's side: every bad habit ---- */
 
-/* ---- the worker's side ---- */
-
-enum op {
-	OP_ECHO,
-	OP_SLEEP,
-	OP_SPIN,
+enum test_op {
+	OP_ECHO, /* the request's bytes, then the first bytes of each descriptor */
+	OP_FAIL, /* -EBADMSG */
+	OP_READ_FOREVER, /* blocks in read(2) of fds[0] */
+	OP_SPIN, /* burns CPU for ever */
+	OP_BURN, /* burns u32 milliseconds of CPU */
+	OP_CRASH,
 	OP_ABORT,
-	OP_SEGV,
-	OP_ALLOCATE,
-	OP_MAP,
-	OP_FAIL,
-	OP_NO_ERRNO,
-	OP_GARBAGE,
-	OP_TOO_LONG,
-	OP_WRONG_TYPE,
-	OP_SHORT,
-	OP_TRICKLE,
-	OP_SEND_FDS,
-	OP_NEED,
-	OP_NEED_MANY,
-	OP_PID,
-	OP_READ_FDS,
-	OP_CLOSE_SOCKET,
+	OP_ALLOCATE, /* touches memory until malloc fails: -ENOMEM */
+	OP_FILL_REPLY, /* puts into the reply until the writer fails */
+	OP_SAY, /* sends the request's bytes raw, then waits for ever */
+	OP_SAY_AND_LEAVE, /* the same, then leaves */
+	OP_REPLY_AND_SAY, /* a good reply followed by the request's bytes */
+	OP_REPLY_AND_LEAVE, /* a good reply, then leaves */
+	OP_SEND_FDS, /* a good reply with descriptors attached */
+	OP_NEED, /* asks with the request's bytes; replies what the file holds */
+	OP_NEED_MANY, /* asks u32 times; replies how many were answered with a file */
+	OP_NEED_FOREVER,
+	OP_LEAK_FD, /* duplicates fds[0] and keeps it; replies the duplicate */
+	OP_PID, /* replies getpid() */
+	NR_TEST_OPS,
 };
 
-static int op_echo(struct worker_call *call, struct wire_reader *request, const int *fds,
-		   size_t nr_fds, struct wire_writer *reply)
-{
-	size_t len;
-	const void *text = wire_get_bytes(request, &len);
+#define OP(name)                                                               \
+	static int name(struct worker_call *call, struct wire_reader *request, \
+			const int *fds, size_t nr_fds, struct wire_writer *reply)
+#define UNUSED ((void)call, (void)request, (void)fds, (void)nr_fds, (void)reply)
 
-	(void)call, (void)fds, (void)nr_fds;
-	wire_put_bytes(reply, text, len);
-	return request->failed ? -EBADMSG : 0;
+static void put_start_of(struct wire_writer *reply, int fd)
+{
+	char buf[64];
+	ssize_t n = pread(fd, buf, sizeof(buf), 0);
+
+	wire_put_bytes(reply, buf, n > 0 ? (size_t)n : 0);
 }
 
-static int op_sleep(struct worker_call *call, struct wire_reader *request, const int *fds,
-		    size_t nr_fds, struct wire_writer *reply)
+OP(op_echo)
 {
-	(void)call, (void)request, (void)fds, (void)nr_fds, (void)reply;
-	while (poll(NULL, 0, -1) <= 0)
+	UNUSED;
+	wire_put_bytes(reply, request->data, request->len);
+	wire_put_u32(reply, (uint32_t)nr_fds);
+	for (size_t i = 0; i < nr_fds; i++)
+		put_start_of(reply, fds[i]);
+	return 0;
+}
+
+OP(op_fail)
+{
+	UNUSED;
+	return -EBADMSG;
+}
+
+OP(op_read_forever)
+{
+	char byte;
+
+	UNUSED;
+	return (int)read(fds[0], &byte, 1);
+}
+
+OP(op_spin)
+{
+	UNUSED;
+	for (volatile bool on = true; on;)
 		;
 	return 0;
 }
 
-static int op_spin(struct worker_call *call, struct wire_reader *request, const int *fds,
-		   size_t nr_fds, struct wire_writer *reply)
+OP(op_burn)
 {
-	volatile unsigned int n = 0;
+	uint32_t ms = wire_get_u32(request);
+	struct timespec used;
 
-	(void)call, (void)request, (void)fds, (void)nr_fds, (void)reply;
-	while (n < UINT32_MAX)
-		n += n < UINT32_MAX / 2; /* never gets there */
+	UNUSED;
+	do
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	while (used.tv_sec * 1000 + used.tv_nsec / 1000000 < ms);
 	return 0;
 }
 
-static int op_abort(struct worker_call *call, struct wire_reader *request, const int *fds,
-		    size_t nr_fds, struct wire_writer *reply)
+OP(op_crash)
 {
-	(void)call, (void)request, (void)fds, (void)nr_fds, (void)reply;
+	UNUSED;
+	*(volatile int *)(uintptr_t)fds[0] = 1; /* a small number is no address */
+	return 0;
+}
+
+OP(op_abort)
+{
+	UNUSED;
 	abort();
 }
 
-static int op_segv(struct worker_call *call, struct wire_reader *request, const int *fds,
-		   size_t nr_fds, struct wire_writer *reply)
+OP(op_allocate)
 {
-	volatile char *volatile nowhere = (char *)16;
+	UNUSED;
+	for (;;) {
+		char *p = malloc(1 << 20);
 
-	(void)call, (void)request, (void)fds, (void)nr_fds, (void)reply;
-	return *nowhere;
-}
-
-static int op_allocate(struct worker_call *call, struct wire_reader *request,
-		       const int *fds, size_t nr_fds, struct wire_writer *reply)
-{
-	size_t got = 0;
-	char *p;
-
-	(void)call, (void)request, (void)fds, (void)nr_fds;
-	while ((p = malloc(1 << 20))) { /* never freed: the child ends with it */
+		if (!p)
+			return -ENOMEM;
 		memset(p, 1, 1 << 20);
-		got++;
+		__asm__ volatile("" ::"r"(p) : "memory"); /* not to be optimised away */
 	}
-	wire_put_u64(reply, got);
-	return -ENOMEM;
 }
 
-static int op_map(struct worker_call *call, struct wire_reader *request, const int *fds,
-		  size_t nr_fds, struct wire_writer *reply)
+OP(op_fill_reply)
 {
-	char *p;
+	static const char block[1 << 16];
 
-	(void)call, (void)request, (void)fds, (void)nr_fds, (void)reply;
-	do {
-		p = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		*p = 1; /* MAP_FAILED: dies */
-	} while (p);
+	UNUSED;
+	while (!reply->failed)
+		wire_put_bytes(reply, block, sizeof(block));
 	return 0;
 }
 
-static int op_fail(struct worker_call *call, struct wire_reader *request, const int *fds,
-		   size_t nr_fds, struct wire_writer *reply)
+static void say(const void *data, size_t len)
 {
-	(void)call, (void)request, (void)fds, (void)nr_fds;
-	wire_put_u64(reply, 1); /* not to be seen */
-	return -EILSEQ;
+	const char *p = data;
+
+	while (len) {
+		ssize_t n = send(WORKER_SOCKET_FD, p, len, MSG_NOSIGNAL);
+
+		if (n <= 0)
+			_exit(9);
+		p += n;
+		len -= (size_t)n;
+	}
 }
 
-static int op_no_errno(struct worker_call *call, struct wire_reader *request,
-		       const int *fds, size_t nr_fds, struct wire_writer *reply)
+OP(op_say)
 {
-	(void)call, (void)request, (void)fds, (void)nr_fds, (void)reply;
-	return -4096;
+	char byte;
+
+	UNUSED;
+	say(request->data, request->len);
+	return (int)recv(WORKER_SOCKET_FD, &byte, 1, 0);
 }
 
-static void send_raw(const void *data, size_t len)
+OP(op_say_and_leave)
 {
-	if (write(SERVE_SOCKET_FD, data, len) != (ssize_t)len)
-		abort();
+	UNUSED;
+	say(request->data, request->len);
+	_exit(0);
 }
 
-static void send_header(uint32_t type, uint32_t len)
+static void say_reply(void)
 {
-	uint32_t header[2] = {type, len};
+	const struct message m = {.type = MESSAGE_REPLY};
 
-	send_raw(header, sizeof(header));
+	say(&m, sizeof(m));
 }
 
-static int op_garbage(struct worker_call *call, struct wire_reader *request,
-		      const int *fds, size_t nr_fds, struct wire_writer *reply)
+OP(op_reply_and_say)
 {
-	char garbage[4096];
+	char byte;
 
-	memset(garbage, 0xa5, sizeof(garbage));
-	send_raw(garbage, sizeof(garbage));
-	return op_sleep(call, request, fds, nr_fds, reply);
+	UNUSED;
+	say_reply();
+	say(request->data, request->len);
+	return (int)recv(WORKER_SOCKET_FD, &byte, 1, 0);
 }
 
-static int op_too_long(struct worker_call *call, struct wire_reader *request,
-		       const int *fds, size_t nr_fds, struct wire_writer *reply)
+OP(op_reply_and_leave)
 {
-	send_header(MESSAGE_REPLY, WORKER_MAX_REPLY_BYTES + 1);
-	return op_sleep(call, request, fds, nr_fds, reply);
+	UNUSED;
+	say_reply();
+	_exit(0);
 }
 
-static int op_wrong_type(struct worker_call *call, struct wire_reader *request,
-			 const int *fds, size_t nr_fds, struct wire_writer *reply)
+OP(op_send_fds)
 {
-	send_header(MESSAGE_GIVEN, 4);
-	send_raw("\0\0\0\0", 4);
-	return op_sleep(call, request, fds, nr_fds, reply);
-}
-
-/* A reply without even the error code. */
-static int op_short(struct worker_call *call, struct wire_reader *request, const int *fds,
-		    size_t nr_fds, struct wire_writer *reply)
-{
-	send_header(MESSAGE_REPLY, 3);
-	send_raw("\0\0\0", 3);
-	return op_sleep(call, request, fds, nr_fds, reply);
-}
-
-static int op_trickle(struct worker_call *call, struct wire_reader *request,
-		      const int *fds, size_t nr_fds, struct wire_writer *reply)
-{
-	(void)call, (void)request, (void)fds, (void)nr_fds, (void)reply;
-	send_header(MESSAGE_REPLY, 1 << 20);
-	do
-		send_raw("x", 1);
-	while (poll(NULL, 0, 5) == 0);
-	return 0;
-}
-
-/* A reply that is right but for the descriptors that come with it. */
-static int op_send_fds(struct worker_call *call, struct wire_reader *request,
-		       const int *fds, size_t nr_fds, struct wire_writer *reply)
-{
-	uint32_t bytes[3] = {MESSAGE_REPLY, 4, 0}, nr = wire_get_u32(request);
-	struct iovec iov = {.iov_base = bytes, .iov_len = sizeof(bytes)};
+	const struct message m = {.type = MESSAGE_REPLY, .len = 4};
+	const int many[4] = {0, 0, 0, 0};
 	union {
 		struct cmsghdr align;
-		char space[CMSG_SPACE(sizeof(int) * 64)];
+		char bytes[CMSG_SPACE(sizeof(many))];
 	} control = {0};
+	struct iovec iov = {.iov_base = (void *)&m, .iov_len = sizeof(m)};
 	struct msghdr msg = {.msg_iov = &iov,
 			     .msg_iovlen = 1,
 			     .msg_control = &control,
-			     .msg_controllen = CMSG_SPACE(sizeof(int) * nr)};
+			     .msg_controllen = sizeof(control)};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
 
+	UNUSED;
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int) * nr);
-	memset(CMSG_DATA(c), 0, sizeof(int) * nr); /* descriptor 0, again and again */
-	if (sendmsg(SERVE_SOCKET_FD, &msg, 0) < 0)
-		abort();
-	return op_sleep(call, request, fds, nr_fds, reply);
+	c->cmsg_len = CMSG_LEN(sizeof(many));
+	memcpy(CMSG_DATA(c), many, sizeof(many));
+	if (sendmsg(WORKER_SOCKET_FD, &msg, MSG_NOSIGNAL) != sizeof(m))
+		_exit(9);
+	/* Once with the header, once within the payload. */
+	iov = (struct iovec){.iov_base = (void *)"abcd", .iov_len = 4};
+	if (sendmsg(WORKER_SOCKET_FD, &msg, MSG_NOSIGNAL) != 4)
+		_exit(9);
+	/* Not a second reply: this is stray, and the child is replaced for it. */
+	return worker_need(call, "done", 4);
 }
 
-/* Puts the first byte of the descriptor. */
-static void put_first_byte(int fd, struct wire_writer *reply)
+OP(op_need)
 {
-	char c = '-';
+	int fd = worker_need(call, request->data, request->len);
 
-	if (pread(fd, &c, 1, 0) != 1)
-		c = '!';
-	wire_put_u8(reply, (uint8_t)c);
-}
-
-static int op_need(struct worker_call *call, struct wire_reader *request, const int *fds,
-		   size_t nr_fds, struct wire_writer *reply)
-{
-	size_t len;
-	const void *what = wire_get_bytes(request, &len);
-	int fd = worker_need(call, what, len);
-
-	(void)fds, (void)nr_fds;
+	UNUSED;
+	wire_put_u32(reply, (uint32_t)fd == (uint32_t)-ENOENT);
 	if (fd < 0)
-		return fd;
-	put_first_byte(fd, reply);
+		return fd == -ENOENT ? 0 : fd;
+	put_start_of(reply, fd);
 	close(fd);
 	return 0;
 }
 
-static int op_need_many(struct worker_call *call, struct wire_reader *request,
-			const int *fds, size_t nr_fds, struct wire_writer *reply)
+OP(op_need_many)
 {
-	uint32_t nr = wire_get_u32(request), given = 0;
+	uint32_t nr = wire_get_u32(request), nr_found = 0;
 
-	(void)fds, (void)nr_fds;
+	UNUSED;
 	for (uint32_t i = 0; i < nr; i++) {
-		int fd = worker_need(call, "x", 1);
+		int fd = worker_need(call, &i, sizeof(i));
 
-		if (fd < 0)
-			continue;
-		given++;
-		close(fd);
+		if (fd >= 0) {
+			nr_found++;
+			close(fd);
+		}
 	}
-	wire_put_u32(reply, given);
+	wire_put_u32(reply, nr_found);
 	return 0;
 }
 
-static int op_pid(struct worker_call *call, struct wire_reader *request, const int *fds,
-		  size_t nr_fds, struct wire_writer *reply)
+OP(op_need_forever)
 {
-	(void)call, (void)request, (void)fds, (void)nr_fds;
+	UNUSED;
+	for (volatile bool on = true; on;) {
+		int fd = worker_need(call, "more", 4);
+
+		if (fd >= 0)
+			close(fd);
+	}
+	return 0;
+}
+
+OP(op_leak_fd)
+{
+	UNUSED;
+	wire_put_u32(reply, (uint32_t)fcntl(fds[0], F_DUPFD_CLOEXEC, 0));
+	return 0;
+}
+
+OP(op_pid)
+{
+	UNUSED;
 	wire_put_u32(reply, (uint32_t)getpid());
 	return 0;
 }
 
-/* The first byte of every descriptor, and how many are open in all. */
-static int op_read_fds(struct worker_call *call, struct wire_reader *request,
-		       const int *fds, size_t nr_fds, struct wire_writer *reply)
-{
-	uint32_t nr_open = 0;
-
-	(void)call, (void)request;
-	for (int fd = 0; fd < 1024; fd++)
-		nr_open += fcntl(fd, F_GETFD) >= 0;
-	wire_put_u32(reply, nr_open);
-	for (size_t i = 0; i < nr_fds; i++)
-		put_first_byte(fds[i], reply);
-	return 0;
-}
-
-static int op_close_socket(struct worker_call *call, struct wire_reader *request,
-			   const int *fds, size_t nr_fds, struct wire_writer *reply)
-{
-	close(SERVE_SOCKET_FD);
-	return op_sleep(call, request, fds, nr_fds, reply);
-}
-
-static const worker_op ops[] = {
+static const worker_op test_ops[NR_TEST_OPS] = {
 	[OP_ECHO] = op_echo,
-	[OP_SLEEP] = op_sleep,
-	[OP_SPIN] = op_spin,
-	[OP_ABORT] = op_abort,
-	[OP_SEGV] = op_segv,
-	[OP_ALLOCATE] = op_allocate,
-	[OP_MAP] = op_map,
 	[OP_FAIL] = op_fail,
-	[OP_NO_ERRNO] = op_no_errno,
-	[OP_GARBAGE] = op_garbage,
-	[OP_TOO_LONG] = op_too_long,
-	[OP_WRONG_TYPE] = op_wrong_type,
-	[OP_SHORT] = op_short,
-	[OP_TRICKLE] = op_trickle,
+	[OP_READ_FOREVER] = op_read_forever,
+	[OP_SPIN] = op_spin,
+	[OP_BURN] = op_burn,
+	[OP_CRASH] = op_crash,
+	[OP_ABORT] = op_abort,
+	[OP_ALLOCATE] = op_allocate,
+	[OP_FILL_REPLY] = op_fill_reply,
+	[OP_SAY] = op_say,
+	[OP_SAY_AND_LEAVE] = op_say_and_leave,
+	[OP_REPLY_AND_SAY] = op_reply_and_say,
+	[OP_REPLY_AND_LEAVE] = op_reply_and_leave,
 	[OP_SEND_FDS] = op_send_fds,
 	[OP_NEED] = op_need,
 	[OP_NEED_MANY] = op_need_many,
+	[OP_NEED_FOREVER] = op_need_forever,
+	[OP_LEAK_FD] = op_leak_fd,
 	[OP_PID] = op_pid,
-	[OP_READ_FDS] = op_read_fds,
-	[OP_CLOSE_SOCKET] = op_close_socket,
 };
 
 /* ---- the collector's side ---- */
 
-static struct worker *make(void)
-{
-	struct worker_config config = {.max_data_bytes = 256 << 20};
+#define LONG_MS 20000 /* sanitizers on a busy machine */
+
+struct fixture {
 	struct worker *w;
+	int file; /* holds "file-bytes" */
+	int nr_open; /* descriptors of this process before the worker */
+};
+
+static int nr_open_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int nr = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		nr++;
+	closedir(d);
+	return nr;
+}
+
+static int set_up_with(void **state, uint64_t max_data_bytes, unsigned int cpu_seconds)
+{
+	const struct worker_config config = {.max_data_bytes = max_data_bytes,
+					     .cpu_seconds = cpu_seconds};
+	struct fixture *f = calloc(1, sizeof(*f));
 	struct error err;
 
-	assert_int_equal(worker_new(&config, &w, &err), 0);
-	return w;
+	assert_non_null(f);
+	f->file = memfd_create("file", MFD_CLOEXEC);
+	assert_true(f->file >= 0);
+	assert_int_equal(write(f->file, "file-bytes", 10), 10);
+	f->nr_open = nr_open_fds();
+	assert_int_equal(worker_new(&config, &f->w, &err), 0);
+	*state = f;
+	return 0;
 }
 
-static enum worker_answer call_op(struct worker *w, enum op op, unsigned int deadline_ms)
+static int set_up(void **state)
 {
-	struct wire_reader reply;
-
-	return worker_call(w, op, NULL, 0, NULL, 0, NULL, NULL, deadline_ms, &reply,
-			   NULL);
+	return set_up_with(state, 0, 0);
 }
 
-/* The worker still answers, and rightly. */
-static void assert_works(struct worker *w)
+static int set_up_small(void **state)
 {
-	_cleanup_(wire_writer_deinit) struct wire_writer request = {0};
+	return set_up_with(state, 64 << 20, 0);
+}
+
+static int set_up_short(void **state)
+{
+	return set_up_with(state, 0, 2);
+}
+
+/* Whatever the worker did, the collector keeps no descriptor and no zombie. */
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	worker_free(f->w);
+	assert_int_equal(nr_open_fds(), f->nr_open);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+	close(f->file);
+	free(f);
+	return 0;
+}
+
+static enum worker_answer call_op(struct fixture *f, enum test_op op, const void *request,
+				  size_t len, unsigned int deadline_ms,
+				  struct wire_reader *ret)
+{
+	struct wire_reader ignored;
+	int error;
+
+	return worker_call(f->w, op, request, len, NULL, 0, NULL, NULL, deadline_ms,
+			   ret ? ret : &ignored, &error);
+}
+
+static void assert_echo_works(struct fixture *f)
+{
 	struct wire_reader reply;
-	const char *text;
 	size_t len;
 
-	wire_put_str(&request, "still here");
-	assert_int_equal(worker_call(w, OP_ECHO, request.data, request.len, NULL, 0, NULL,
-				     NULL, PATIENCE_MS, &reply, NULL),
-			 WORKER_OK);
-	text = wire_get_str(&reply, &len);
-	assert_int_equal(len, strlen("still here"));
-	assert_memory_equal(text, "still here", len);
+	assert_int_equal(call_op(f, OP_ECHO, "ping", 4, LONG_MS, &reply), WORKER_OK);
+	assert_memory_equal(wire_get_bytes(&reply, &len), "ping", 4);
+	assert_int_equal(len, 4);
+	assert_int_equal(wire_get_u32(&reply), 0);
 	assert_false(reply.failed);
 	assert_int_equal(reply.pos, reply.len);
 }
 
-static pid_t pid_of(struct worker *w)
+static uint32_t pid_of_child(struct fixture *f)
 {
 	struct wire_reader reply;
 
-	assert_int_equal(worker_call(w, OP_PID, NULL, 0, NULL, 0, NULL, NULL, PATIENCE_MS,
-				     &reply, NULL),
-			 WORKER_OK);
-	return (pid_t)wire_get_u32(&reply);
+	assert_int_equal(call_op(f, OP_PID, NULL, 0, LONG_MS, &reply), WORKER_OK);
+	return wire_get_u32(&reply);
 }
 
-static size_t count_open(void)
+static struct worker_stats stats_of(struct fixture *f)
 {
-	size_t nr = 0;
-
-	for (int fd = 0; fd < 1024; fd++)
-		nr += fcntl(fd, F_GETFD) >= 0;
-	return nr;
-}
-
-static int file_with(char c)
-{
-	int fd = memfd_create("test", MFD_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, &c, 1), 1);
-	return fd;
-}
-
-static void test_answers(void **state)
-{
-	_cleanup_(worker_freep) struct worker *w = make();
 	struct worker_stats stats;
 
-	(void)state;
-	worker_stats(w, &stats);
-	assert_int_equal(stats.nr_starts, 0); /* none before it is needed */
-	assert_works(w);
-	assert_works(w);
-	worker_stats(w, &stats);
-	assert_int_equal(stats.nr_calls, 2);
-	assert_int_equal(stats.nr_starts, 1);
-	assert_true(stats.cpu_ns > 0);
+	worker_stats(f->w, &stats);
+	return stats;
 }
 
-static void test_large_request(void **state)
+static void nothing_is_started_before_the_first_call(void **state)
 {
-	const size_t size = 60u << 20;
-	_cleanup_(worker_freep) struct worker *w = make();
-	_cleanup_(wire_writer_deinit) struct wire_writer request = {0};
-	_cleanup_free_ char *bytes = malloc(size);
+	struct fixture *f = *state;
+
+	assert_int_equal(stats_of(f).nr_starts, 0);
+	assert_int_equal(nr_open_fds(), f->nr_open);
+}
+
+static void bytes_and_descriptors_arrive(void **state)
+{
+	struct fixture *f = *state;
+	int fds[WORKER_MAX_FDS];
 	struct wire_reader reply;
-	const char *back;
 	size_t len;
 
-	(void)state;
-	for (size_t i = 0; i < size; i++)
-		bytes[i] = (char)(i * 2654435761u >> 13);
-	wire_put_bytes(&request, bytes, size);
-	assert_int_equal(worker_call(w, OP_ECHO, request.data, request.len, NULL, 0, NULL,
-				     NULL, PATIENCE_MS, &reply, NULL),
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = f->file;
+	assert_int_equal(worker_call(f->w, OP_ECHO, "x", 1, fds, ARRAY_SIZE(fds), NULL,
+				     NULL, LONG_MS, &reply, NULL),
 			 WORKER_OK);
-	back = wire_get_bytes(&reply, &len);
-	assert_int_equal(len, size);
-	assert_int_equal(memcmp(back, bytes, size), 0);
-}
-
-static void test_refuses_to_send(void **state)
-{
-	_cleanup_(worker_freep) struct worker *w = make();
-	int fds[2 * WORKER_MAX_FDS] = {0};
-	struct wire_reader reply;
-	struct worker_stats stats;
-	int code = 0;
-
-	(void)state;
-	assert_works(w);
-	assert_int_equal(worker_call(w, OP_ECHO, "", WORKER_MAX_REQUEST_BYTES + 1, NULL,
-				     0, NULL, NULL, PATIENCE_MS, &reply, &code),
-			 WORKER_FAILED);
-	assert_int_equal(code, -E2BIG);
-	code = 0;
-	assert_int_equal(worker_call(w, OP_READ_FDS, NULL, 0, fds, ARRAY_SIZE(fds), NULL,
-				     NULL, PATIENCE_MS, &reply, &code),
-			 WORKER_FAILED);
-	assert_int_equal(code, -E2BIG);
-	assert_works(w);
-	worker_stats(w, &stats);
-	assert_int_equal(stats.nr_starts, 1); /* the child had no part in it */
-	assert_int_equal(stats.nr_died, 0);
-}
-
-static void test_op_errors(void **state)
-{
-	_cleanup_(worker_freep) struct worker *w = make();
-	struct wire_reader reply;
-	struct worker_stats stats;
-	int code = 0;
-
-	(void)state;
-	assert_int_equal(worker_call(w, OP_FAIL, NULL, 0, NULL, 0, NULL, NULL,
-				     PATIENCE_MS, &reply, &code),
-			 WORKER_FAILED);
-	assert_int_equal(code, -EILSEQ);
-	assert_int_equal(call_op(w, ARRAY_SIZE(ops), PATIENCE_MS), WORKER_FAILED);
-	/* A request that the op finds too short. */
-	assert_int_equal(worker_call(w, OP_ECHO, "ab", 2, NULL, 0, NULL, NULL,
-				     PATIENCE_MS, &reply, &code),
-			 WORKER_FAILED);
-	assert_int_equal(code, -EBADMSG);
-	assert_works(w);
-	worker_stats(w, &stats);
-	assert_int_equal(stats.nr_starts, 1);
-	assert_int_equal(call_op(w, OP_NO_ERRNO, PATIENCE_MS), WORKER_BAD_REPLY);
-	assert_works(w);
-}
-
-static void test_crashes(void **state)
-{
-	static const enum op crashes[] = {OP_ABORT, OP_SEGV, OP_CLOSE_SOCKET};
-	_cleanup_(worker_freep) struct worker *w = make();
-	size_t open_before = count_open();
-	struct worker_stats stats;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(crashes); i++) {
-		assert_int_equal(call_op(w, crashes[i], PATIENCE_MS), WORKER_DIED);
-		assert_int_equal(count_open(), open_before);
-		assert_works(w);
-		assert_int_equal(count_open(), open_before + 1);
-		worker_stats(w, &stats);
-		assert_int_equal(stats.nr_died, i + 1);
-		assert_int_equal(stats.nr_starts, i + 2);
+	wire_get_bytes(&reply, &len);
+	assert_int_equal(wire_get_u32(&reply), WORKER_MAX_FDS);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		assert_memory_equal(wire_get_bytes(&reply, &len), "file-bytes", 10);
+		assert_int_equal(len, 10);
 	}
-	assert_int_equal(stats.nr_stuck, 0);
+	assert_false(reply.failed);
+	/* Borrowed: still ours. */
+	assert_int_equal(fcntl(f->file, F_GETFD), FD_CLOEXEC);
 }
 
-static void test_memory_limit(void **state)
+/* Larger than any socket buffer in both directions: partial sends and reads. */
+static void large_messages_arrive_whole(void **state)
 {
-	_cleanup_(worker_freep) struct worker *w = NULL;
+	const size_t size = 6 << 20;
+	struct fixture *f = *state;
+	uint8_t *sent = malloc(size);
 	struct wire_reader reply;
-	int code = 0;
+	const uint8_t *got;
+	size_t len;
 
-	(void)state;
-#if defined(__SANITIZE_ADDRESS__)
-	print_message("memory is not limited under AddressSanitizer\n");
+	assert_non_null(sent);
+	for (size_t i = 0; i < size; i++)
+		sent[i] = (uint8_t)(i * 2654435761u >> 13);
+	assert_int_equal(call_op(f, OP_ECHO, sent, size, LONG_MS, &reply), WORKER_OK);
+	got = wire_get_bytes(&reply, &len);
+	assert_int_equal(len, size);
+	assert_memory_equal(got, sent, size);
+	free(sent);
+	assert_echo_works(f); /* and the large buffer is given back */
+}
+
+static void requests_beyond_the_limits_are_refused_here(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	int error = 0;
+
+	assert_int_equal(worker_call(f->w, OP_ECHO, "", WORKER_MAX_REQUEST_BYTES + 1u,
+				     NULL, 0, NULL, NULL, LONG_MS, &reply, &error),
+			 WORKER_FAILED);
+	assert_int_equal(error, -E2BIG);
+	assert_int_equal(worker_call(f->w, OP_ECHO, "", 0, &f->file, WORKER_MAX_FDS + 1,
+				     NULL, NULL, LONG_MS, &reply, &error),
+			 WORKER_FAILED);
+	assert_int_equal(error, -E2BIG);
+	assert_int_equal(stats_of(f).nr_starts, 0);
+}
+
+static void an_error_of_the_operation_keeps_the_child(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	int error = 0;
+
+	assert_int_equal(worker_call(f->w, OP_FAIL, NULL, 0, NULL, 0, NULL, NULL, LONG_MS,
+				     &reply, &error),
+			 WORKER_FAILED);
+	assert_int_equal(error, -EBADMSG);
+	assert_int_equal(worker_call(f->w, NR_TEST_OPS, NULL, 0, NULL, 0, NULL, NULL,
+				     LONG_MS, &reply, &error),
+			 WORKER_FAILED);
+	assert_int_equal(error, -ENOSYS);
+	assert_echo_works(f);
+	assert_int_equal(stats_of(f).nr_starts, 1);
+}
+
+static void death_is_an_answer(void **state)
+{
+	static const enum test_op ops[] = {OP_CRASH, OP_ABORT, OP_SAY_AND_LEAVE};
+	struct fixture *f = *state;
+	struct wire_reader reply;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
+		assert_int_equal(worker_call(f->w, ops[i], NULL, 0, &f->file, 1, NULL,
+					     NULL, LONG_MS, &reply, NULL),
+				 WORKER_DIED);
+		assert_echo_works(f);
+	}
+	assert_int_equal(stats_of(f).nr_died, ARRAY_SIZE(ops));
+	assert_int_equal(stats_of(f).nr_starts, ARRAY_SIZE(ops) + 1);
+}
+
+static int64_t ms_since(int64_t start_ns)
+{
+	return (message_clock_ns() - start_ns) / 1000000;
+}
+
+static void the_deadline_ends_what_does_not_end(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	int pipefd[2];
+	int64_t start;
+
+	assert_int_equal(pipe2(pipefd, O_CLOEXEC), 0);
+	assert_echo_works(f);
+	start = message_clock_ns();
+	assert_int_equal(worker_call(f->w, OP_READ_FOREVER, NULL, 0, pipefd, 1, NULL,
+				     NULL, 100, &reply, NULL),
+			 WORKER_DEADLINE);
+	assert_in_range(ms_since(start), 100, 1500);
+	assert_int_equal(call_op(f, OP_SPIN, NULL, 0, 100, NULL), WORKER_DEADLINE);
+	assert_echo_works(f);
+	assert_int_equal(stats_of(f).nr_deadline, 2);
+	assert_int_equal(stats_of(f).nr_died, 0);
+	/* The one that was killed while it held the pipe does not hold it any more. */
+	close(pipefd[0]);
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(write(pipefd[1], "x", 1), -1);
+	assert_int_equal(errno, EPIPE);
+	signal(SIGPIPE, SIG_DFL);
+	close(pipefd[1]);
+}
+
+/* With the default action, an unprotected write to a dead child would end us. */
+static void a_request_to_a_dying_child_raises_no_sigpipe(void **state)
+{
+	const size_t size = 4 << 20;
+	struct fixture *f = *state;
+	char *big = calloc(1, size);
+
+	assert_non_null(big);
+	for (int i = 0; i < 20; i++) {
+		uint32_t pid = pid_of_child(f);
+
+		kill((pid_t)pid, SIGKILL);
+		/* Before or after the death is noticed: never a signal, never a hang. */
+		switch (call_op(f, OP_ECHO, big, size, LONG_MS, NULL)) {
+		case WORKER_OK:
+		case WORKER_DIED:
+			break;
+		default:
+			fail();
+		}
+	}
+	free(big);
+	assert_echo_works(f);
+}
+
+static void death_between_calls_is_not_charged_to_the_next(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(call_op(f, OP_REPLY_AND_LEAVE, NULL, 0, LONG_MS, NULL),
+			 WORKER_OK);
+	usleep(50000);
+	assert_echo_works(f);
+	assert_int_equal(stats_of(f).nr_died, 1);
+	assert_int_equal(stats_of(f).nr_starts, 2);
+
+	assert_int_equal(call_op(f, OP_REPLY_AND_SAY, "stray", 5, LONG_MS, NULL),
+			 WORKER_OK);
+	usleep(50000);
+	assert_echo_works(f);
+	assert_int_equal(stats_of(f).nr_bad_reply, 1);
+	assert_int_equal(stats_of(f).nr_starts, 3);
+}
+
+static void memory_is_limited(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	enum worker_answer answer;
+	int error = 0;
+
+#ifdef __SANITIZE_ADDRESS__
+	print_message("skipped: AddressSanitizer's shadow does not allow RLIMIT_DATA\n");
 	skip();
 #endif
-	w = make();
-	assert_int_equal(worker_call(w, OP_ALLOCATE, NULL, 0, NULL, 0, NULL, NULL,
-				     PATIENCE_MS, &reply, &code),
-			 WORKER_FAILED);
-	assert_int_equal(code, -ENOMEM);
-	assert_int_equal(call_op(w, OP_MAP, PATIENCE_MS), WORKER_DIED);
-	assert_works(w);
+	answer = worker_call(f->w, OP_ALLOCATE, NULL, 0, NULL, 0, NULL, NULL, LONG_MS,
+			     &reply, &error);
+	assert_true(answer == WORKER_DIED ||
+		    (answer == WORKER_FAILED && error == -ENOMEM));
+	answer = worker_call(f->w, OP_FILL_REPLY, NULL, 0, NULL, 0, NULL, NULL, LONG_MS,
+			     &reply, &error);
+	assert_true(answer == WORKER_DIED ||
+		    (answer == WORKER_FAILED && error == -ENOMEM));
+	assert_echo_works(f);
 }
 
-static void test_cpu_limit(void **state)
+static void what_is_no_reply_is_refused(void **state)
 {
-	struct worker_config config = {.cpu_seconds = 1};
-	_cleanup_(worker_freep) struct worker *w = NULL;
-	struct worker_stats stats;
-	struct error err;
+	static const struct {
+		struct message m;
+		enum test_op op;
+		enum worker_answer answer;
+	} cases[] = {
+		{{.type = MESSAGE_REPLY, .len = WORKER_MAX_REPLY_BYTES + 1},
+		 OP_SAY,
+		 WORKER_BAD_REPLY},
+		{{.type = MESSAGE_REPLY, .len = UINT32_MAX}, OP_SAY, WORKER_BAD_REPLY},
+		{{.type = MESSAGE_REPLY, .nr_fds = 1}, OP_SAY, WORKER_BAD_REPLY},
+		{{.type = MESSAGE_REPLY, .nr_fds = WORKER_MAX_FDS + 1},
+		 OP_SAY,
+		 WORKER_BAD_REPLY},
+		{{.type = 0}, OP_SAY, WORKER_BAD_REPLY},
+		{{.type = 0x41414141, .len = 4}, OP_SAY, WORKER_BAD_REPLY},
+		{{.type = MESSAGE_READY}, OP_SAY, WORKER_BAD_REPLY},
+		{{.type = MESSAGE_REQUEST}, OP_SAY, WORKER_BAD_REPLY},
+		{{.type = MESSAGE_FAILED, .value = 0}, OP_SAY, WORKER_BAD_REPLY},
+		{{.type = MESSAGE_FAILED, .value = 4096}, OP_SAY, WORKER_BAD_REPLY},
+		{{.type = MESSAGE_FAILED, .value = 5, .len = 1},
+		 OP_SAY,
+		 WORKER_BAD_REPLY},
+		{{.type = MESSAGE_NEED, .len = WORKER_MAX_NEED_BYTES + 1},
+		 OP_SAY,
+		 WORKER_BAD_REPLY},
+		{{.type = MESSAGE_NEED, .nr_fds = 1}, OP_SAY, WORKER_BAD_REPLY},
+		{{.type = MESSAGE_NEED, .len = 100}, OP_SAY_AND_LEAVE, WORKER_DIED},
+		{{.type = MESSAGE_REPLY, .len = 100}, OP_SAY_AND_LEAVE, WORKER_DIED},
+		{{.type = MESSAGE_REPLY, .len = 100}, OP_SAY, WORKER_DEADLINE},
+		/* Announces all that is allowed and sends nothing of it. */
+		{{.type = MESSAGE_REPLY, .len = WORKER_MAX_REPLY_BYTES},
+		 OP_SAY,
+		 WORKER_DEADLINE},
+	};
+	struct fixture *f = *state;
 
-	(void)state;
-	assert_int_equal(worker_new(&config, &w, &err), 0);
-	assert_int_equal(call_op(w, OP_SPIN, PATIENCE_MS), WORKER_DIED);
-	worker_stats(w, &stats);
-	assert_in_range(stats.cpu_ns, 900000000, 3000000000);
-	assert_works(w);
-}
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		enum worker_answer answer =
+			call_op(f, cases[i].op, &cases[i].m, sizeof(cases[i].m),
+				cases[i].answer == WORKER_DEADLINE ? 200 : LONG_MS, NULL);
 
-static void test_bad_replies(void **state)
-{
-	static const enum op bad[] = {OP_GARBAGE, OP_TOO_LONG, OP_WRONG_TYPE, OP_SHORT};
-	_cleanup_(worker_freep) struct worker *w = make();
-	struct worker_stats stats;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		assert_int_equal(call_op(w, bad[i], PATIENCE_MS), WORKER_BAD_REPLY);
-		assert_works(w);
-		worker_stats(w, &stats);
-		assert_int_equal(stats.nr_bad_reply, i + 1);
-		assert_int_equal(stats.nr_died, 0);
+		if (answer != cases[i].answer)
+			fail_msg("case %zu: answer %d", i, answer);
+		assert_echo_works(f);
 	}
 }
 
-/* What a worker sends along is closed, whether there was room for it or not. */
-static void test_sent_descriptors(void **state)
+static void half_a_header_is_death_or_deadline(void **state)
 {
-	static const uint32_t counts[] = {1, WORKER_MAX_FDS, WORKER_MAX_FDS + 1, 64};
-	_cleanup_(worker_freep) struct worker *w = make();
-	size_t open_before = count_open();
+	const struct message m = {.type = MESSAGE_REPLY};
+	struct fixture *f = *state;
 
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
-		_cleanup_(wire_writer_deinit) struct wire_writer request = {0};
-		struct wire_reader reply;
-
-		wire_put_u32(&request, counts[i]);
-		assert_int_equal(worker_call(w, OP_SEND_FDS, request.data, request.len,
-					     NULL, 0, NULL, NULL, PATIENCE_MS, &reply,
-					     NULL),
-				 WORKER_BAD_REPLY);
-		assert_int_equal(count_open(), open_before);
-	}
-	assert_works(w);
+	assert_int_equal(call_op(f, OP_SAY_AND_LEAVE, &m, 7, LONG_MS, NULL), WORKER_DIED);
+	assert_int_equal(call_op(f, OP_SAY, &m, 7, 200, NULL), WORKER_DEADLINE);
+	assert_echo_works(f);
 }
 
-/* Never early; late by what starting and stopping a process takes. */
-static void test_deadline(void **state)
+static int give_file(void *ctx, const void *what, size_t len)
 {
-	static const enum op slow[] = {OP_SLEEP, OP_SPIN, OP_TRICKLE};
-	_cleanup_(worker_freep) struct worker *w = make();
-	struct worker_stats stats;
+	const struct fixture *f = ctx;
 
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
-		uint64_t start_ns = message_clock_ns(), took_ms;
-
-		assert_int_equal(call_op(w, slow[i], 200), WORKER_DEADLINE);
-		took_ms = (message_clock_ns() - start_ns) / 1000000;
-		assert_in_range(took_ms, 200, 400);
-		worker_stats(w, &stats);
-		assert_int_equal(stats.nr_deadline, i + 1);
-		assert_works(w);
-	}
-	/* The longest there is must not be mistaken for none, or for over. */
-	assert_int_equal(call_op(w, OP_ABORT, UINT32_MAX), WORKER_DIED);
+	return len == 4 && !memcmp(what, "file", 4) ? dup(f->file) : -1;
 }
 
-/* ---- needs ---- */
+static void a_need_is_answered(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	size_t len;
 
-struct giver {
-	const char *expected;
-	char contents; /* 0: there is none */
-	unsigned int nr_asked;
+	assert_int_equal(worker_call(f->w, OP_NEED, "file", 4, NULL, 0, give_file, f,
+				     LONG_MS, &reply, NULL),
+			 WORKER_OK);
+	assert_int_equal(wire_get_u32(&reply), 0);
+	assert_memory_equal(wire_get_bytes(&reply, &len), "file-bytes", 10);
+
+	/* "There is none": by the callback, and where there is no callback. */
+	assert_int_equal(worker_call(f->w, OP_NEED, "else", 4, NULL, 0, give_file, f,
+				     LONG_MS, &reply, NULL),
+			 WORKER_OK);
+	assert_int_equal(wire_get_u32(&reply), 1);
+	assert_int_equal(call_op(f, OP_NEED, "file", 4, LONG_MS, &reply), WORKER_OK);
+	assert_int_equal(wire_get_u32(&reply), 1);
+}
+
+struct counter {
+	struct fixture *f;
+	uint32_t nr;
 };
 
-static int give(void *ctx, const void *what, size_t len)
+static int count_and_give(void *ctx, const void *what, size_t len)
 {
-	struct giver *g = ctx;
+	struct counter *c = ctx;
 
-	g->nr_asked++;
-	assert_int_equal(len, strlen(g->expected));
-	assert_memory_equal(what, g->expected, len);
-	return g->contents ? file_with(g->contents) : -1;
+	(void)what;
+	(void)len;
+	c->nr++;
+	return dup(c->f->file);
 }
 
-static enum worker_answer ask_for(struct worker *w, const char *what, struct giver *g,
-				  struct wire_reader *reply, int *code)
+static void needs_are_counted(void **state)
 {
-	_cleanup_(wire_writer_deinit) struct wire_writer request = {0};
-
-	wire_put_str(&request, what);
-	return worker_call(w, OP_NEED, request.data, request.len, NULL, 0,
-			   g ? give : NULL, g, PATIENCE_MS, reply, code);
-}
-
-static void test_need(void **state)
-{
-	_cleanup_(worker_freep) struct worker *w = make();
-	struct giver g = {.expected = "libc.debug", .contents = 'q'};
-	size_t open_before;
-	struct wire_reader reply;
-	int code = 0;
-
-	(void)state;
-	assert_works(w);
-	open_before = count_open();
-	assert_int_equal(ask_for(w, "libc.debug", &g, &reply, &code), WORKER_OK);
-	assert_int_equal(wire_get_u8(&reply), 'q');
-	assert_int_equal(g.nr_asked, 1);
-
-	g.contents = 0;
-	assert_int_equal(ask_for(w, "libc.debug", &g, &reply, &code), WORKER_FAILED);
-	assert_int_equal(code, -ENOENT);
-	assert_int_equal(g.nr_asked, 2);
-
-	code = 0;
-	assert_int_equal(ask_for(w, "libc.debug", NULL, &reply, &code), WORKER_FAILED);
-	assert_int_equal(code, -ENOENT);
-	/* Nothing is no question. */
-	assert_int_equal(ask_for(w, "", &g, &reply, &code), WORKER_FAILED);
-	assert_int_equal(g.nr_asked, 2);
-	assert_int_equal(count_open(), open_before); /* what was passed on is closed */
-	assert_works(w);
-}
-
-static enum worker_answer need_many(struct worker *w, uint32_t nr, struct giver *g,
-				    struct wire_reader *reply)
-{
-	_cleanup_(wire_writer_deinit) struct wire_writer request = {0};
-
-	wire_put_u32(&request, nr);
-	return worker_call(w, OP_NEED_MANY, request.data, request.len, NULL, 0, give, g,
-			   PATIENCE_MS, reply, NULL);
-}
-
-static void test_need_limit(void **state)
-{
-	_cleanup_(worker_freep) struct worker *w = make();
-	struct giver g = {.expected = "x", .contents = 'y'};
+	struct counter c = {.f = *state};
+	const uint32_t nr = 5000;
 	struct wire_reader reply;
 
-	(void)state;
-	assert_int_equal(need_many(w, 4096, &g, &reply), WORKER_OK);
-	assert_int_equal(wire_get_u32(&reply), 4096);
-	g.nr_asked = 0;
-	assert_int_equal(need_many(w, 5000, &g, &reply), WORKER_BAD_REPLY);
-	assert_int_equal(g.nr_asked, 4096);
-	assert_works(w);
-}
-
-/* ---- descriptors ---- */
-
-static void test_descriptors(void **state)
-{
-	_cleanup_(worker_freep) struct worker *w = make();
-	struct wire_reader reply;
-	int fds[WORKER_MAX_FDS];
-	struct worker_stats stats;
-	size_t open_before;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		fds[i] = file_with((char)('a' + i));
-	assert_works(w);
-	open_before = count_open();
-	for (int turn = 0; turn < 1000; turn++) {
-		assert_int_equal(worker_call(w, OP_READ_FDS, NULL, 0, fds,
-					     ARRAY_SIZE(fds), NULL, NULL, PATIENCE_MS,
-					     &reply, NULL),
-				 WORKER_OK);
-		/* 0, 1, 2, the socket and ours: none of the calls before, none else. */
-		assert_int_equal(wire_get_u32(&reply), 4 + ARRAY_SIZE(fds));
-		for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-			assert_int_equal(wire_get_u8(&reply), 'a' + i);
-		assert_false(reply.failed);
-	}
-	assert_int_equal(count_open(), open_before);
-	worker_stats(w, &stats);
-	assert_int_equal(stats.nr_starts, 2); /* a fresh child after some hundreds */
-	assert_int_equal(stats.nr_died, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
-		close(fds[i]);
-}
-
-/* Descriptors of the collector that lack O_CLOEXEC do not reach the child either. */
-static void test_inherits_nothing(void **state)
-{
-	_cleanup_(worker_freep) struct worker *w = make();
-	_cleanup_close_ int low = dup(file_with('l')), high = fcntl(low, F_DUPFD, 700);
-	struct wire_reader reply;
-
-	(void)state;
-	assert_true(low >= 0 && high >= 700);
-	assert_int_equal(worker_call(w, OP_READ_FDS, NULL, 0, NULL, 0, NULL, NULL,
-				     PATIENCE_MS, &reply, NULL),
+	assert_int_equal(worker_call(c.f->w, OP_NEED_MANY, &nr, sizeof(nr), NULL, 0,
+				     count_and_give, &c, LONG_MS, &reply, NULL),
 			 WORKER_OK);
-	assert_int_equal(wire_get_u32(&reply), 4);
+	assert_int_equal(wire_get_u32(&reply), 4096);
+	assert_int_equal(c.nr, 4096);
+	/* The limit is that of one call. */
+	assert_int_equal(worker_call(c.f->w, OP_NEED, "file", 4, NULL, 0, count_and_give,
+				     &c, LONG_MS, &reply, NULL),
+			 WORKER_OK);
+	assert_int_equal(wire_get_u32(&reply), 0);
 }
 
-static void test_without_standard_streams(void **state)
+static void endless_needs_meet_the_deadline(void **state)
 {
-	pid_t pid = fork();
-	int status;
+	struct counter c = {.f = *state};
+	struct wire_reader reply;
 
-	(void)state;
-	if (pid == 0) {
-		struct worker_config config = {0};
-		struct wire_reader reply;
-		struct worker *w;
-		struct error err;
-		int code = -1;
+	assert_int_equal(worker_call(c.f->w, OP_NEED_FOREVER, NULL, 0, NULL, 0,
+				     count_and_give, &c, 300, &reply, NULL),
+			 WORKER_DEADLINE);
+	assert_true(c.nr <= 4096);
+	assert_echo_works(c.f);
+}
 
-		for (int fd = 0; fd < 64; fd++)
-			close(fd);
-		if (!worker_new(&config, &w, &err) &&
-		    worker_call(w, OP_READ_FDS, NULL, 0, NULL, 0, NULL, NULL, PATIENCE_MS,
-				&reply, NULL) == WORKER_OK)
-			code = (int)wire_get_u32(&reply);
-		_exit(code);
+/* Descriptors that a worker sends never enter this process. */
+static void descriptors_from_a_worker_are_dropped(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	int nr;
+
+	assert_echo_works(f);
+	nr = nr_open_fds();
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(worker_call(f->w, OP_SEND_FDS, NULL, 0, NULL, 0, NULL,
+					     NULL, LONG_MS, &reply, NULL),
+				 WORKER_OK);
+		assert_memory_equal(reply.data, "abcd", 4);
+		assert_int_equal(nr_open_fds(), nr);
+		usleep(50000);
+		assert_echo_works(f); /* its need was stray: a fresh child */
 	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(WIFEXITED(status));
-	assert_int_equal(WEXITSTATUS(status), 4);
 }
 
-/* ---- between calls ---- */
-
-static char state_of(pid_t pid)
+static void a_leaking_child_is_replaced(void **state)
 {
-	char path[64], text[256], state = '?';
-	_cleanup_fclose_ FILE *f = NULL;
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	uint32_t last = 0;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	f = fopen(path, "re");
-	if (f && fgets(text, sizeof(text), f) && strrchr(text, ')'))
-		state = strrchr(text, ')')[2];
-	return state;
-}
-
-static void wait_for_state(pid_t pid, const char *wanted)
-{
-	for (int i = 0; i < 2000 && !strchr(wanted, state_of(pid)); i++)
-		poll(NULL, 0, 1);
-	assert_non_null(strchr(wanted, state_of(pid)));
-}
-
-static void test_stopped_and_continued(void **state)
-{
-	_cleanup_(worker_freep) struct worker *w = make();
-	pid_t pid = pid_of(w);
-
-	(void)state;
-	wait_for_state(pid, "S");
-	assert_int_equal(kill(pid, SIGSTOP), 0);
-	wait_for_state(pid, "T");
-	assert_int_equal(kill(pid, SIGCONT), 0);
-	wait_for_state(pid, "S");
-	assert_int_equal(pid_of(w), pid);
-}
-
-/* The kernel may take an idle child for want of memory: no object is to blame. */
-static void test_idle_death(void **state)
-{
-	_cleanup_(worker_freep) struct worker *w = make();
-	pid_t pid = pid_of(w);
-	struct worker_stats stats;
-
-	(void)state;
-	assert_int_equal(kill(pid, SIGKILL), 0);
-	wait_for_state(pid, "Z");
-	assert_works(w);
-	worker_stats(w, &stats);
-	assert_int_equal(stats.nr_died, 0);
-	assert_int_equal(stats.nr_starts, 2);
-}
-
-/* Ctrl-C goes to the whole process group; the collector decides what it means. */
-static void test_ignores_terminal(void **state)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
-	_cleanup_(worker_freep) struct worker *w = make();
-	pid_t pid = pid_of(w);
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
-		assert_int_equal(kill(pid, signals[i]), 0);
-	assert_int_equal(pid_of(w), pid);
-}
-
-static void test_ends_with_collector(void **state)
-{
-	int ends[2];
-	pid_t collector, child;
-
-	(void)state;
-	assert_int_equal(pipe(ends), 0);
-	collector = fork();
-	if (collector == 0) {
-		struct worker *w = make();
-
-		child = pid_of(w);
-		if (write(ends[1], &child, sizeof(child)) != sizeof(child))
-			_exit(1);
-		raise(SIGKILL);
+	for (int i = 0; i < 600; i++) {
+		assert_int_equal(worker_call(f->w, OP_LEAK_FD, NULL, 0, &f->file, 1, NULL,
+					     NULL, LONG_MS, &reply, NULL),
+				 WORKER_OK);
+		last = wire_get_u32(&reply);
+		/* The frame closes what came with the request: one a call stays. */
+		assert_in_range(last, 4, 520);
 	}
-	assert_int_equal(read(ends[0], &child, sizeof(child)), sizeof(child));
-	assert_int_equal(waitpid(collector, NULL, 0), collector);
-	wait_for_state(child, "?Z"); /* gone, or left for init to reap */
-	close(ends[0]);
-	close(ends[1]);
+	assert_in_range(last, 4, 100);
+	assert_int_equal(stats_of(f).nr_starts, 2);
 }
+
+static void a_child_serves_512_calls(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t first = pid_of_child(f);
+
+	for (int i = 1; i < 512; i++)
+		assert_int_equal(pid_of_child(f), first);
+	assert_int_not_equal(pid_of_child(f), first);
+	assert_int_equal(stats_of(f).nr_starts, 2);
+	assert_int_equal(stats_of(f).nr_calls, 513);
+	assert_int_equal(stats_of(f).nr_died, 0);
+}
+
+/* 2 s of CPU a life: what two calls burn together does not end the second. */
+static void the_cpu_limit_never_surprises(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t ms = 1200;
+
+	assert_int_equal(call_op(f, OP_BURN, &ms, sizeof(ms), LONG_MS, NULL), WORKER_OK);
+	assert_int_equal(call_op(f, OP_BURN, &ms, sizeof(ms), LONG_MS, NULL), WORKER_OK);
+	assert_int_equal(stats_of(f).nr_starts, 2);
+	assert_int_equal(stats_of(f).nr_died, 0);
+	assert_true(stats_of(f).cpu_ns >= 2400 * UINT64_C(1000000));
+}
+
+static void the_cpu_limit_ends_a_call_that_reaches_it(void **state)
+{
+	struct fixture *f = *state;
+	int64_t start = message_clock_ns();
+
+	assert_int_equal(call_op(f, OP_SPIN, NULL, 0, 60000, NULL), WORKER_DIED);
+	assert_true(ms_since(start) < 30000);
+	assert_echo_works(f);
+}
+
+/* Some service managers start programs with SIGCHLD ignored. */
+static void children_that_the_kernel_reaps_do_no_harm(void **state)
+{
+	struct fixture *f = *state;
+
+	signal(SIGCHLD, SIG_IGN);
+	for (int i = 0; i < 3; i++) {
+		assert_echo_works(f);
+		assert_int_equal(call_op(f, OP_ABORT, NULL, 0, LONG_MS, NULL),
+				 WORKER_DIED);
+	}
+	assert_echo_works(f);
+	signal(SIGCHLD, SIG_DFL);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* Ctrl-C and timers: interrupted calls go on. */
+static void signals_do_not_disturb(void **state)
+{
+	const struct timespec every_ms = {.tv_nsec = 1000000};
+	const struct itimerspec spec = {.it_interval = every_ms, .it_value = every_ms};
+	struct sigaction action = {.sa_handler = on_alarm}; /* no SA_RESTART */
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+	const size_t size = 2 << 20;
+	struct fixture *f = *state;
+	char *big = calloc(1, size);
+	uint32_t pid;
+	timer_t timer;
+
+	assert_non_null(big);
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+	pid = pid_of_child(f);
+	assert_int_equal(timer_settime(timer, 0, &spec, NULL), 0);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(call_op(f, OP_ECHO, big, size, LONG_MS, NULL),
+				 WORKER_OK);
+	/* The terminal's signals go to the whole foreground group, so to the child. */
+	assert_int_equal(kill((pid_t)pid, SIGINT), 0);
+	assert_int_equal(kill((pid_t)pid, SIGTERM), 0);
+	assert_int_equal(kill((pid_t)pid, SIGTSTP), 0);
+	assert_int_equal(pid_of_child(f), pid);
+	timer_delete(timer);
+	free(big);
+}
+
+/*
+ * The collector may have been started with 0, 1 and 2 closed. What it prints must
+ * not end up in a worker's socket.
+ */
+static void low_descriptors_may_be_closed(void **state)
+{
+	struct fixture *f = *state;
+	int saved[3];
+
+	fflush(NULL);
+	for (int i = 0; i < 3; i++) {
+		saved[i] = fcntl(i, F_DUPFD_CLOEXEC, 100);
+		close(i);
+	}
+	assert_int_equal(call_op(f, OP_ECHO, "ping", 4, LONG_MS, NULL), WORKER_OK);
+	for (int i = 0; i < 3; i++) {
+		if (saved[i] < 0)
+			continue;
+		dup2(saved[i], i);
+		close(saved[i]);
+	}
+	assert_echo_works(f);
+}
+
+/* Out of descriptors: nothing is started, nothing leaks, and later it works. */
+static void a_start_that_fails_is_an_answer(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit limit, low;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = limit;
+	for (rlim_t max = (rlim_t)f->nr_open; max < (rlim_t)f->nr_open + 3; max++) {
+		low.rlim_cur = max;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+		assert_int_equal(call_op(f, OP_ECHO, "ping", 4, LONG_MS, NULL),
+				 WORKER_CANNOT_START);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(stats_of(f).nr_died, 0);
+	assert_echo_works(f);
+}
+
+#define TEST(name)         cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST_WITH(name, s) cmocka_unit_test_setup_teardown(name, s, tear_down)
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_answers),
-		cmocka_unit_test(test_large_request),
-		cmocka_unit_test(test_refuses_to_send),
-		cmocka_unit_test(test_op_errors),
-		cmocka_unit_test(test_crashes),
-		cmocka_unit_test(test_memory_limit),
-		cmocka_unit_test(test_cpu_limit),
-		cmocka_unit_test(test_bad_replies),
-		cmocka_unit_test(test_sent_descriptors),
-		cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_need),
-		cmocka_unit_test(test_need_limit),
-		cmocka_unit_test(test_descriptors),
-		cmocka_unit_test(test_inherits_nothing),
-		cmocka_unit_test(test_without_standard_streams),
-		cmocka_unit_test(test_stopped_and_continued),
-		cmocka_unit_test(test_idle_death),
-		cmocka_unit_test(test_ignores_terminal),
-		cmocka_unit_test(test_ends_with_collector),
+		TEST(nothing_is_started_before_the_first_call),
+		TEST(bytes_and_descriptors_arrive),
+		TEST(large_messages_arrive_whole),
+		TEST(requests_beyond_the_limits_are_refused_here),
+		TEST(an_error_of_the_operation_keeps_the_child),
+		TEST(death_is_an_answer),
+		TEST(the_deadline_ends_what_does_not_end),
+		TEST(a_request_to_a_dying_child_raises_no_sigpipe),
+		TEST(death_between_calls_is_not_charged_to_the_next),
+		TEST_WITH(memory_is_limited, set_up_small),
+		TEST(what_is_no_reply_is_refused),
+		TEST(half_a_header_is_death_or_deadline),
+		TEST(a_need_is_answered),
+		TEST(needs_are_counted),
+		TEST(endless_needs_meet_the_deadline),
+		TEST(descriptors_from_a_worker_are_dropped),
+		TEST(a_leaking_child_is_replaced),
+		TEST(a_child_serves_512_calls),
+		TEST_WITH(the_cpu_limit_never_surprises, set_up_short),
+		TEST_WITH(the_cpu_limit_ends_a_call_that_reaches_it, set_up_short),
+		TEST(children_that_the_kernel_reaps_do_no_harm),
+		TEST(signals_do_not_disturb),
+		TEST(low_descriptors_may_be_closed),
+		TEST(a_start_that_fails_is_an_answer),
 	};
 
 	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(ops, ARRAY_SIZE(ops));
+		return worker_main(test_ops, NR_TEST_OPS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "worker/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "worker/message.h"
+
+/*
+ * Above what dup2() lands on in the child, and above the standard streams: where
+ * those are closed, a message to stderr must not be written into our socket.
+ */
+#define FIRST_SAFE_FD 10
+
+/* Return: 0, or a negative errno, and then *fd is closed and -1. */
+static int move_up(int *fd)
+{
+	int low = *fd;
+
+	if (low >= FIRST_SAFE_FD)
+		return 0;
+	*fd = fcntl(low, F_DUPFD_CLOEXEC, FIRST_SAFE_FD);
+	if (*fd < 0) {
+		int rc = -errno;
+
+		close(low);
+		return rc;
+	}
+	close(low);
+	return 0;
+}
+
+/*
+ * Not execve("/proc/self/exe") by hand: posix_spawn() does not copy the page
+ * tables of a collector that may hold hundreds of megabytes, and it reports a
+ * failed execution. /proc/self/exe is the running file also when its name was
+ * replaced by a newer version.
+ */
+static int spawn(int sock, int null, pid_t *ret)
+{
+	char *argv[] = {WORKER_ARGV0, NULL}, *envp[] = {NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t all;
+	int rc;
+
+	sigfillset(&all);
+	rc = posix_spawn_file_actions_init(&actions);
+	if (rc)
+		return -rc;
+	rc = posix_spawnattr_init(&attr);
+	if (rc) {
+		posix_spawn_file_actions_destroy(&actions);
+		return -rc;
+	}
+	rc = posix_spawnattr_setsigmask(&attr, &all);
+	if (!rc)
+		rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	for (int fd = 0; !rc && fd <= 2; fd++)
+		rc = posix_spawn_file_actions_adddup2(&actions, null, fd);
+	if (!rc)
+		rc = posix_spawn_file_actions_adddup2(&actions, sock, WORKER_SOCKET_FD);
+	if (!rc)
+		rc = posix_spawn_file_actions_addclosefrom_np(&actions,
+							      WORKER_SOCKET_FD + 1);
+	if (!rc)
+		rc = posix_spawn(ret, "/proc/self/exe", &actions, &attr, argv, envp);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return -rc;
+}
+
+/* Our end and theirs. */
+static int make_sockets(int *ret_ours, int *ret_theirs)
+{
+	_cleanup_close_ int ours = -1, theirs = -1;
+	int sv[2], rc;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv))
+		return -errno;
+	ours = sv[0];
+	theirs = sv[1];
+	rc = move_up(&ours);
+	if (!rc)
+		rc = move_up(&theirs);
+	if (rc)
+		return rc;
+	*ret_ours = take_fd(&ours);
+	*ret_theirs = take_fd(&theirs);
+	return 0;
+}
+
+int child_spawn(struct child *ret)
+{
+	_cleanup_close_ int ours = -1, theirs = -1, null = -1, pidfd = -1;
+	pid_t pid;
+	int rc;
+
+	rc = make_sockets(&ours, &theirs);
+	if (rc)
+		return rc;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		return -errno;
+	rc = move_up(&null);
+	if (rc)
+		return rc;
+	rc = spawn(theirs, null, &pid);
+	if (rc)
+		return rc;
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	rc = pidfd < 0 ? -errno : move_up(&pidfd);
+	if (rc) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		return rc;
+	}
+	*ret = (struct child){
+		.pid = pid, .pidfd = take_fd(&pidfd), .sock = take_fd(&ours)};
+	return 0;
+}
+
+/* Return: is the process gone (reaped by us, or by the kernel)? */
+static bool reap(struct child *child, int timeout_ms, uint64_t *cpu_ns)
+{
+	struct pollfd pfd = {.fd = child->pidfd, .events = POLLIN};
+	struct rusage usage;
+
+	if (poll(&pfd, 1, timeout_ms) <= 0)
+		return false;
+	/* ECHILD, where the kernel has reaped it: its CPU time is lost with it. */
+	if (wait4(child->pid, NULL, WNOHANG, &usage) == child->pid)
+		*cpu_ns += (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) *
+				   1000000000 +
+			   (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
+				   1000;
+	close(child->pidfd);
+	*child = CHILD_NONE;
+	return true;
+}
+
+void child_kill(struct child *child, struct undead *undead)
+{
+	if (!child->pid)
+		return;
+	syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+	close(child->sock);
+	child->sock = -1;
+	if (reap(child, CHILD_KILL_WAIT_MS, &undead->cpu_ns))
+		return;
+	undead->child[undead->nr++] = *child;
+	*child = CHILD_NONE;
+}
+
+bool undead_reap(struct undead *undead)
+{
+	for (size_t i = 0; i < undead->nr;) {
+		if (reap(&undead->child[i], 0, &undead->cpu_ns))
+			undead->child[i] = undead->child[--undead->nr];
+		else
+			i++;
+	}
+	return undead->nr < CHILD_MAX_UNDEAD;
+}
+
+void undead_deinit(struct undead *undead)
+{
+	undead_reap(undead);
+	for (size_t i = 0; i < undead->nr; i++)
+		close(undead->child[i].pidfd);
+	undead->nr = 0;
+}
+
+uint64_t child_cpu_ns(const struct child *child)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (!child->pid || clock_getcpuclockid(child->pid, &clock) ||
+	    clock_gettime(clock, &used))
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}

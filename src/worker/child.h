@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The life of one worker process, as the collector sees it. It is known by a
+ * pidfd: where SIGCHLD is ignored (some service managers start programs so) the
+ * kernel reaps it unasked, and its number may soon belong to a stranger.
+ */
+#ifndef LB_WORKER_CHILD_H
+#define LB_WORKER_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct child {
+	pid_t pid; /* 0: there is none */
+	int pidfd;
+	int sock; /* our end; -1 when there is none */
+};
+
+#define CHILD_NONE ((struct child){.pid = 0, .pidfd = -1, .sock = -1})
+
+/* Most children that SIGKILL did not end (a page fault on a dead file system). */
+#define CHILD_MAX_UNDEAD 8
+
+/* How long one is waited for after SIGKILL before it is put aside. */
+#define CHILD_KILL_WAIT_MS 200
+
+/* Children that did not die yet; all zeroes is none. */
+struct undead {
+	struct child child[CHILD_MAX_UNDEAD];
+	size_t nr;
+	uint64_t cpu_ns; /* used by all children that were reaped */
+};
+
+/**
+ * Executes this program again as a worker: argv[0] WORKER_ARGV0, no environment,
+ * /dev/null on 0, 1 and 2, its socket on WORKER_SOCKET_FD, nothing else open, all
+ * signals blocked (those that a terminal sends are for the collector).
+ * Return: 0 with @ret filled, or a negative errno.
+ */
+int child_spawn(struct child *ret);
+
+/**
+ * Kills and reaps; *child is CHILD_NONE afterwards. Never waits longer than
+ * CHILD_KILL_WAIT_MS: what does not die is put into @undead, where the caller has
+ * made sure that there is room.
+ */
+void child_kill(struct child *child, struct undead *undead);
+
+/** Reaps those that died since. Return: is there room for another one? */
+bool undead_reap(struct undead *undead);
+/** Reaps what it can and lets go of the rest: init inherits them. */
+void undead_deinit(struct undead *undead);
+
+/** CPU time that the process has used, in nanoseconds; 0 when it cannot be told. */
+uint64_t child_cpu_ns(const struct child *child);
+
+#endif

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Figures for docs/benchmarks.md, as Markdown. Needs root and a quiet machine; minutes.
+# usage: tests/bench/run.sh BIN [SECTION...]
+# Sections: cost depth answers perf slowdown machine perfmap dwarf; BENCH_SECONDS: length of "machine" (60).
+here=$(cd "$(dirname "$0")" && pwd)
+LB=$(realpath "${1:?usage: run.sh BIN [SECTION...]}")
+shift
+TOP=$(cd "$here/../.." && pwd)
+WORK=$(mktemp -d /tmp/lineburn-bench.XXXXXX)
+trap 'rm -rf "$WORK"' EXIT
+trap 'exit 130' INT TERM
+mkdir "$WORK/bin"
+export LB TOP WORK
+cd "$WORK" || exit 1
+. "$TOP/tests/root/lib.sh"
+[ "$(id -u)" -eq 0 ] || { echo "bench: needs root" >&2; exit 1; }
+[ $# -gt 0 ] || set -- cost depth answers perf slowdown machine perfmap dwarf
+
+echo "$("$LB" --version), Linux $(uname -r), $(nproc) CPUs," \
+	"$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
+for section in "$@"; do
+	echo
+	"$here/$section.sh" || { echo "bench: $section failed" >&2; failed=1; }
+done
+exit "${failed:-0}"

@@ -1,0 +1,3 @@
+#!/bin/sh
+# A recorded profile, whose source travels with it.
+lineburn annotate hot.pb.gz

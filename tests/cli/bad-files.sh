@@ -1,0 +1,28 @@
+#!/bin/sh
+# What is no profile: one sentence, status 1, nothing on stdout.
+try() {
+	status=0
+	lineburn "$@" >out || status=$?
+	[ ! -s out ] || echo "stdout: $(cat out)"
+	[ "$status" -eq 1 ] || echo "status $status: lineburn $*"
+}
+try annotate
+try report missing.pb.gz
+: >empty
+try annotate empty
+try annotate - </dev/null
+echo "this is text" >text
+try annotate text
+try report text
+gzip -c text >text.gz
+try annotate text.gz
+head -c 200 hot.pb.gz >short.pb.gz
+try annotate short.pb.gz
+{ cat hot.pb.gz; echo trailing; } >trailing.pb.gz
+try annotate trailing.pb.gz
+mkdir folder
+try annotate folder
+head -c 1500m /dev/zero | gzip -1 >bomb.pb.gz
+try annotate bomb.pb.gz
+printf '\037\213' >magic
+try annotate magic

@@ -1,0 +1,3 @@
+#!/bin/sh
+# The help of annotate: every option, one a line.
+lineburn annotate --help

@@ -1,0 +1,3 @@
+#!/bin/sh
+# The help of doctor: every option, one a line.
+lineburn doctor --help

@@ -1,0 +1,3 @@
+#!/bin/sh
+# The help of report: every option, one a line.
+lineburn report --help

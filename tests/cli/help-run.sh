@@ -1,0 +1,3 @@
+#!/bin/sh
+# The help of run: every option, one a line.
+lineburn run --help

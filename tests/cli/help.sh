@@ -1,0 +1,3 @@
+#!/bin/sh
+# What commands there are.
+lineburn --help

@@ -1,0 +1,5 @@
+#!/bin/sh
+# A profile of another tool, not gzipped and without what is ours.
+gzip -dc go.pb.gz >plain.pb
+lineburn annotate --file go.go plain.pb
+lineburn report --min-percent 10 go.pb.gz

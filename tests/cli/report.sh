@@ -1,0 +1,3 @@
+#!/bin/sh
+# Functions of a recorded profile.
+lineburn report hot.pb.gz

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Command lines and their exact outcome; needs no root.
+# usage: tests/cli/run.sh BIN
+# NAME.sh is run by sh in a folder with a copy of data/, lineburn in PATH; NAME.expected is what
+# it prints (both streams), then a line "exit N". CLI_UPDATE=1 accepts the output as it is.
+# Last line: "cli: N passed, N failed".
+here=$(cd "$(dirname "$0")" && pwd)
+bin=$(realpath "${1:?usage: run.sh BIN}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/path"
+ln -s "$bin" "$work/path/lineburn"
+export PATH="$work/path:$PATH" LC_ALL=C
+unset DEBUGINFOD_URLS NO_COLOR
+
+passed=0
+failed=0
+for script in "$here"/*.sh; do
+	name=$(basename "$script" .sh)
+	[ "$name" != run ] || continue
+	rm -rf "$work/cwd"
+	cp -r "$here/data" "$work/cwd"
+	status=0
+	(cd "$work/cwd" && timeout 30 sh "$script" 2>&1 </dev/null) >"$work/out" || status=$?
+	echo "exit $status" >>"$work/out"
+	if [ -n "${CLI_UPDATE:-}" ]; then
+		cp "$work/out" "$here/$name.expected"
+	fi
+	if diff -u "$here/$name.expected" "$work/out" >"$work/diff" 2>&1; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "not ok $name:"
+		cat "$work/diff"
+	fi
+done
+echo "cli: $passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,3 @@
+#!/bin/sh
+# One line with the version.
+lineburn --version

@@ -1,0 +1,44 @@
+#!/bin/sh
+# Files that are no profiles, and options out of range: one sentence, the right status.
+. "${TOP:?}/tests/root/lib.sh"
+
+# refuses STATUS ARGUMENT...
+refuses() {
+	expected=$1
+	shift
+	status=0
+	timeout 30 "$LB" "$@" >out 2>err || status=$?
+	[ "$status" -eq "$expected" ] || { echo "status $status, not $expected: $(tail -n 1 err)"; return 1; }
+	[ ! -s out ] || { echo "stdout: $(head -n 1 out)"; return 1; }
+	one_sentence err
+}
+check frequency-0 refuses 2 run -F 0 -- true
+check frequency-10001 refuses 2 record -a -F 10001
+check unknown-option refuses 2 record --no-such-option
+
+"$LB" run -F 999 -- "$(build hot.c)" 4 >/dev/null 2>err
+size=$(stat -c %s lineburn.pb.gz)
+: >empty
+head -c $((size / 2)) lineburn.pb.gz >half.pb.gz
+head -c 20 lineburn.pb.gz >head.pb.gz
+echo "this is text" >text
+head -c 100000 /dev/urandom >noise
+head -c 4096 /dev/zero | gzip >zeros.pb.gz
+head -c 3g /dev/zero | gzip -1 >bomb.pb.gz
+mkdir folder
+for bad in empty half.pb.gz head.pb.gz text noise zeros.pb.gz bomb.pb.gz folder missing; do
+	check "file-$bad" refuses 1 annotate "$bad"
+done
+bounded() {
+	python3 - "$LB" <<'END'
+import resource
+import subprocess
+import sys
+subprocess.run([sys.argv[1], "annotate", "bomb.pb.gz"], stderr=subprocess.DEVNULL, check=False)
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+if peak > 1200:
+    sys.exit(f"{peak} MB for a gzip bomb")
+END
+}
+check gzip-bomb-bounded bounded
+rm -f bomb.pb.gz

@@ -1,0 +1,19 @@
+#!/bin/sh
+# A CPU that goes and comes back while recording is sampled again.
+. "${TOP:?}/tests/root/lib.sh"
+
+switch=/sys/devices/system/cpu/cpu1/online
+if [ ! -w $switch ] || ! echo 0 2>/dev/null >$switch; then
+	skip cpu-hotplug "cpu1 cannot be taken offline here"
+	exit 0
+fi
+trap 'echo 1 >$switch' EXIT
+taskset -c 0 "$LB" record -a -F 499 -d 5 -o hotplug.pb.gz >out 2>err &
+pid=$!
+sleep 1.5
+echo 1 >$switch
+sleep 0.2
+taskset -c 1 "$(build hot.c)" 20
+wait $pid || fail cpu-hotplug "$(tail -n 1 err)"
+"$LB" annotate --json hotplug.pb.gz >hotplug.json
+check cpu-hotplug profile_has hotplug.json "counts('hot.c five', 'self') >= 200" "sums_close()"

@@ -1,0 +1,112 @@
+#!/bin/sh
+# The file: made safely, kept, owned, or not made at all.
+. "${TOP:?}/tests/root/lib.sh"
+
+hot=$(build hot.c)
+
+kept() {
+	"$LB" run -- "$hot" 3 >/dev/null 2>err && cp lineburn.pb.gz first || return 1
+	"$LB" run -- "$hot" 3 >/dev/null 2>err || return 1
+	cmp -s first lineburn.pb.gz.old || { echo "no lineburn.pb.gz.old with the first"; return 1; }
+	[ "$(stat -c %a lineburn.pb.gz)" = 600 ] || { echo "mode $(stat -c %a lineburn.pb.gz)"; return 1; }
+}
+check old-output-kept kept
+
+symlink() {
+	echo precious >target
+	ln -sf target link.pb.gz
+	status=0
+	"$LB" run -o link.pb.gz -- "$hot" 3 >/dev/null 2>err || status=$?
+	[ "$(cat target)" = precious ] || { echo "the target was overwritten"; return 1; }
+}
+check output-symlink symlink
+dangling() {
+	ln -sf nowhere dangling.pb.gz
+	"$LB" run -o dangling.pb.gz -- "$hot" 3 >/dev/null 2>&1
+	[ ! -e nowhere ] || { echo "written through the link"; return 1; }
+}
+check output-symlink-dangling dangling
+
+# A disk that is full.
+mkdir disk
+if mount -t tmpfs -o size=64k tmpfs disk 2>mount.err; then
+	full() {
+		head -c 1m /dev/zero >disk/fill 2>/dev/null
+		status=0
+		"$LB" record -a -F 99 -d 1 -o disk/p.pb.gz >out 2>err || status=$?
+		[ "$status" -eq 1 ] || { echo "record: status $status: $(tail -n 1 err)"; return 1; }
+		one_sentence err || return 1
+		[ "$(ls disk)" = fill ] || { echo "left behind: $(ls disk)"; return 1; }
+		status=0
+		"$LB" run -F 99 -o disk/p.pb.gz -- "$hot" 3 >out 2>err || status=$?
+		[ "$status" -eq 125 ] || { echo "run: status $status: $(tail -n 1 err)"; return 1; }
+		[ "$(ls disk)" = fill ] || { echo "left behind: $(ls disk)"; return 1; }
+	}
+	check disk-full full
+	umount disk
+else
+	skip disk-full "$(tail -n 1 mount.err)"
+fi
+
+missing_folder() {
+	status=0
+	"$LB" record -a -d 1 -o no/such/folder.pb.gz >out 2>err || status=$?
+	[ "$status" -eq 1 ] && one_sentence err
+}
+check output-without-folder missing_folder
+
+# ---- under sudo ----
+
+if ! command -v sudo >/dev/null || [ ! -d /etc/sudoers.d ]; then
+	skip sudo "no sudo"
+	exit 0
+fi
+user=lbtest$$
+rule=/etc/sudoers.d/$user
+cleanup() {
+	rm -f "$rule"
+	userdel "$user" 2>/dev/null
+	groupdel "$user-extra" 2>/dev/null
+}
+trap cleanup EXIT
+if ! { groupadd "$user-extra" && useradd -M -d /nonexistent -s /bin/sh -G "$user-extra" "$user"; } 2>add.err; then
+	skip sudo "$(tail -n 1 add.err)"
+	exit 0
+fi
+echo "$user ALL=(root) NOPASSWD: ALL" >"$rule"
+chmod 440 "$rule"
+mkdir home
+chown "$user" home
+cp "$LB" /tmp/"$user"
+chmod 755 /tmp/"$user"
+chmod 755 .
+# shellcheck disable=SC2016 # for the user's shell
+as_user() {
+	setpriv --reuid="$user" --regid="$user" --init-groups env -i PATH="$PATH" FOO=bar HOME="$PWD/home" \
+		sh -c "cd '$PWD/home' && $1"
+}
+sudo_run() {
+	as_user "sudo -n /tmp/$user run -F 999 -- sh -c 'id; echo \"FOO=\$FOO SUDO=\$SUDO_UID HOME=\$HOME\"; i=0; while [ \$i -lt 200000 ]; do i=\$((i+1)); done'" >out 2>err ||
+		{ tail -n 1 err; return 1; }
+	grep -q "^uid=[0-9]*($user) gid=[0-9]*($user) groups=.*$user-extra" out || { echo "id: $(head -n 1 out)"; return 1; }
+	grep -q "^FOO=bar SUDO= HOME=$PWD/home\$" out || { echo "environment: $(sed -n 2p out)"; return 1; }
+}
+check sudo-user-and-environment sudo_run
+check sudo-owner-of-output test "$(stat -c %U:%a home/lineburn.pb.gz)" = "$user:600"
+sudo_annotate() {
+	as_user "/tmp/$user annotate --json" >sudo.json 2>err || { tail -n 1 err; return 1; }
+	profile_has sudo.json "s['count'] > 50" "sums_close()"
+}
+check sudo-user-reads-it sudo_annotate
+# Not by way of sudo where that user could not write.
+sudo_no_escape() {
+	mkdir -p closed
+	chmod 700 closed
+	status=0
+	as_user "sudo -n /tmp/$user run -o '$PWD/closed/p.pb.gz' -- sh -c 'i=0; while [ \$i -lt 100000 ]; do i=\$((i+1)); done'" >out 2>err || status=$?
+	[ "$status" -eq 125 ] && [ ! -e closed/p.pb.gz ] && return 0
+	echo "status $status, in the folder: $(ls closed)"
+	return 1
+}
+check sudo-writes-as-the-user sudo_no_escape
+rm -f /tmp/"$user"

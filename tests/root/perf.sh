@@ -1,0 +1,31 @@
+#!/bin/sh
+# The same program recorded by perf: shares of lines agree within 2 points.
+. "${TOP:?}/tests/root/lib.sh"
+
+hot=$(build hot.c)
+# -B: perf 6.1 aborts over the build id of newer kernels.
+if ! perf record -B -N -e cpu-clock -F 999 -o probe.data -- true >/dev/null 2>perf.err; then
+	skip perf-agrees "perf cannot record here: $(tail -n 1 perf.err)"
+	exit 0
+fi
+n=$(rounds "$hot" 5.6)
+perf record -B -N -q -e cpu-clock -F 999 -o perf.data -- "$hot" "$n" 2>perf.err
+record_json ours -F 999 -- "$hot" "$n" || fail perf-agrees "$(tail -n 1 ours.err)"
+agrees() {
+	python3 "$TOP/tests/root/perf_lines.py" perf.data "$hot" >theirs.json || return 1
+	python3 - <<'END'
+import json
+import sys
+d = json.load(open("ours.json", encoding="ascii"))
+theirs = json.load(open("theirs.json", encoding="ascii"))
+if sum(theirs["lines"].values()) < 4000:
+    sys.exit(f"perf has too few samples: {theirs}")
+for f in d["files"]:
+    for line in f["lines"] if f["path"].endswith("/hot.c") else ():
+        mine = 100 * line["self"] / d["samples"]["count"]
+        other = 100 * theirs["lines"].get(f"hot.c:{line['line']}", 0) / theirs["samples"]
+        if abs(mine - other) > 2:
+            sys.exit(f"line {line['line']}: {mine:.1f} %, perf says {other:.1f} %")
+END
+}
+check perf-agrees agrees

@@ -1,0 +1,161 @@
+#!/bin/sh
+# "record": who is sampled, how it ends, what it says.
+. "${TOP:?}/tests/root/lib.sh"
+
+hot=$(build hot.c)
+
+# A running process with children: all of them, and no other.
+"$hot" 300 &
+other=$!
+"$(build forks.c)" 60 300 &
+parent=$!
+sleep 0.5
+attach() {
+	timeout 30 "$LB" record -F 999 -d 2 -p $parent -o attach.pb.gz >out 2>err || { tail -n 1 err; return 1; }
+	[ ! -s out ] || { echo "stdout: $(head -n 1 out)"; return 1; }
+	"$LB" annotate --json attach.pb.gz >attach.json
+	profile_has attach.json "self_('forks.c burn') >= 97" "s['count'] >= 900" "sums_close()" \
+		"len(d['processes']) >= 2" "all(p['pid'] != $other for p in d['processes'])"
+}
+check record-attach attach
+
+machine() {
+	timeout 30 "$LB" record -a -F 99 -d 2 -o all.pb.gz >out 2>err || { tail -n 1 err; return 1; }
+	[ "$(stat -c %a:%u all.pb.gz)" = 600:0 ] || { echo "mode and owner: $(stat -c %a:%u all.pb.gz)"; return 1; }
+	"$LB" annotate --json all.pb.gz >all.json
+	profile_has all.json "any(p['pid'] == $other for p in d['processes'])" "sums_close()" \
+		"self_('hot.c five') > 5" "all(p['pid'] != 0 for p in d['processes'])"
+}
+check record-machine machine
+
+two_pids() {
+	timeout 30 "$LB" record -F 99 -d 1 -p $parent -p $other -o two.pb.gz 2>err || { tail -n 1 err; return 1; }
+	"$LB" annotate --json two.pb.gz >two.json
+	profile_has two.json "self_('hot.c five') > 10" "self_('forks.c burn') > 20"
+}
+check record-two-pids two_pids
+
+# ends_by SIGNAL: it writes what it has, and exits with 0
+ends_by() {
+	rm -f end.pb.gz
+	"$LB" record -a -o end.pb.gz >out 2>err &
+	pid=$!
+	sleep 1.5
+	kill -s "$1" $pid
+	status=0
+	wait $pid || status=$?
+	[ "$status" -eq 0 ] || { echo "status $status: $(tail -n 1 err)"; return 1; }
+	"$LB" annotate --json end.pb.gz >end.json && profile_has end.json "s['count'] > 10" "sums_close()"
+}
+# A background job of sh ignores SIGINT; python starts it as a terminal would.
+interrupts() {
+	rm -f int.pb.gz
+	python3 - "$LB" <<'END'
+import signal
+import subprocess
+import sys
+import time
+p = subprocess.Popen([sys.argv[1], "record", "-a", "-o", "int.pb.gz"], stderr=subprocess.PIPE,
+                     preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+time.sleep(1.5)
+p.send_signal(signal.SIGINT)
+_, said = p.communicate(timeout=30)
+if p.returncode:
+    sys.exit(f"status {p.returncode}: {said}")
+END
+	interrupts_status=$?
+	[ $interrupts_status -eq 0 ] && [ -s int.pb.gz ]
+}
+check ends-by-INT interrupts
+check ends-by-TERM ends_by TERM
+
+# A second Ctrl-C: dies at once by it, and leaves nothing half-written.
+aborts() {
+	mkdir -p abort
+	python3 - "$LB" <<'END'
+import os
+import signal
+import subprocess
+import sys
+import time
+for pause in (0.0, 0.01, 0.03, 0.1, 0.3):
+    p = subprocess.Popen([sys.argv[1], "record", "-a", "-F", "999", "-o", "abort/p.pb.gz"],
+                         stderr=subprocess.DEVNULL,
+                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    time.sleep(1)
+    p.send_signal(signal.SIGINT)
+    time.sleep(pause)
+    p.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    p.wait(timeout=30)
+    if p.returncode not in (0, -2):
+        sys.exit(f"status {p.returncode} after {pause} s")
+    left = os.listdir("abort")
+    if left not in ([], ["p.pb.gz"]):
+        sys.exit(f"left behind: {left}")
+    if p.returncode == -2 and time.monotonic() - begin > 1:
+        sys.exit("it took its time")
+END
+}
+check second-INT-aborts aborts
+
+kill $parent $other 2>/dev/null
+wait 2>/dev/null
+
+# exits STATUS COMMAND...: with that status, one sentence, nothing on stdout
+exits() {
+	expected=$1
+	shift
+	status=0
+	timeout 30 "$@" >out 2>err || status=$?
+	[ "$status" -eq "$expected" ] || { echo "status $status, not $expected: $(tail -n 1 err)"; return 1; }
+	[ ! -s out ] || { echo "stdout: $(head -n 1 out)"; return 1; }
+	one_sentence err
+}
+sh -c 'exit 0' &
+dead=$!
+wait $dead
+check dead-pid exits 1 "$LB" record -d 1 -p $dead
+
+"$(build sleep.c)" 20 &
+sleeper=$!
+sleeping() {
+	status=0
+	timeout 30 "$LB" record -d 1 -p $sleeper >out 2>err || status=$?
+	[ "$status" -eq 4 ] && grep -q 'no samples' err && return 0
+	echo "status $status: $(tail -n 1 err)"
+	return 1
+}
+check no-samples sleeping
+kill $sleeper
+wait 2>/dev/null
+
+ends_with_target() {
+	"$hot" 10 &
+	short=$!
+	begin=$(date +%s)
+	timeout 30 "$LB" record -p $short -d 25 -o with.pb.gz 2>err || { tail -n 1 err; return 1; }
+	[ $(($(date +%s) - begin)) -lt 15 ] || { echo "it went on without its target"; return 1; }
+}
+check ends-with-target ends_with_target
+
+chmod 755 .
+cp "$LB" ./lineburn-for-all
+chmod 755 ./lineburn-for-all
+if command -v setpriv >/dev/null; then
+	as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+	# shellcheck disable=SC2086 # a command and its arguments
+	not_allowed() {
+		exits 3 $as_nobody ./lineburn-for-all record -d 1 -a -o /tmp/lineburn-nobody.pb.gz
+	}
+	check not-allowed-record not_allowed
+	# shellcheck disable=SC2086 # a command and its arguments
+	check not-allowed-run exits 3 $as_nobody ./lineburn-for-all run -- true
+	# shellcheck disable=SC2086 # a command and its arguments
+	not_mine() {
+		exits 1 $as_nobody ./lineburn-for-all annotate "$PWD/all.pb.gz" && grep -q -i 'belongs to' err
+	}
+	check annotate-file-of-root not_mine
+else
+	skip not-allowed "no setpriv"
+fi

@@ -1,0 +1,85 @@
+#!/bin/sh
+# What "run" leaves alone: streams, exit status, signals.
+. "${TOP:?}/tests/root/lib.sh"
+
+# status_is EXPECTED COMMAND...
+status_is() {
+	expected=$1
+	shift
+	status=0
+	timeout 30 "$@" >out 2>err || status=$?
+	[ "$status" -eq "$expected" ] && return 0
+	echo "status $status, not $expected: $(tail -n 1 err)"
+	return 1
+}
+
+check exit-status status_is 7 "$LB" run -- sh -c 'exit 7'
+check exit-not-found status_is 127 "$LB" run -- ./no-such-command
+touch not-executable
+check exit-not-executable status_is 126 "$LB" run -- ./not-executable
+check exit-zero-without-samples status_is 0 "$LB" run -- true
+# A command that a signal kills: the same wait status, as nothing was between.
+wait_status() {
+	python3 - "$LB" <<'END'
+import subprocess
+import sys
+p = subprocess.run([sys.argv[1], "run", "--", "sh", "-c", "kill -TERM $$"],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=30, check=False)
+if p.returncode != -15:
+    sys.exit(f"wait status {p.returncode}, not killed by 15")
+END
+}
+check wait-status-of-signal wait_status
+
+streams() {
+	printf 'one\ntwo\n' | "$LB" run -- sh -c 'cat; echo error >&2' >out 2>err || return 1
+	[ "$(head -n 2 out | tr '\n' ' ')" = "one two " ] || { echo "stdout: $(head -n 2 out)"; return 1; }
+	head -n 1 err | grep -qx error || { echo "stderr: $(head -n 1 err)"; return 1; }
+}
+check streams streams
+
+closed_stdout() {
+	"$LB" run -F 999 -- "$(build hot.c)" 5 2>err | head -n 1 >/dev/null
+	! grep -v '^lineburn: ' err || return 1
+}
+check closed-pipe closed_stdout
+
+# shellcheck disable=SC2016 # for the inner shell
+forwards() {
+	rm -f got ready
+	"$LB" run -- sh -c 'trap "echo $1 >got; exit 9" "$1"; : >ready; while :; do sleep 0.1; done' sh "$1" >/dev/null 2>err &
+	pid=$!
+	wait_until 20 test -e ready || { kill -KILL $pid; echo "never started"; return 1; }
+	kill -s "$1" $pid
+	status=0
+	wait $pid || status=$?
+	[ "$(cat got 2>/dev/null)" = "$1" ] && [ "$status" -eq 9 ] && return 0
+	echo "the command got $(cat got 2>/dev/null || echo nothing), status $status"
+	return 1
+}
+check forwards-TERM forwards TERM
+check forwards-HUP forwards HUP
+check forwards-USR1 forwards USR1
+
+delay() {
+	"$LB" run --delay 1 -F 99 -- "$(build hot.c)" 20 >out 2>err || return 1
+	"$LB" annotate --json >delay.json || return 1
+	profile_has delay.json "0.2e9 < d['duration_ns']" "20 <= s['count']" "sums_close()" || return 1
+	"$LB" run -F 99 -- "$(build hot.c)" 20 >out 2>err
+	"$LB" annotate --json >whole.json
+	python3 -c '
+import json
+late, whole = (json.load(open(n, encoding="ascii"))["duration_ns"] / 1e9 for n in ("delay.json", "whole.json"))
+if not 0.5 < whole - late < 1.8: raise SystemExit(f"{whole:.2f} s whole, {late:.2f} s after the delay")'
+}
+check delay delay
+
+dry_run() {
+	rm -f lineburn.pb.gz started
+	"$LB" run --dry-run -- touch started >out 2>err || { tail -n 1 err; return 1; }
+	"$LB" record --dry-run -a >>out 2>>err || { tail -n 1 err; return 1; }
+	[ ! -e started ] || { echo "the command was started"; return 1; }
+	[ ! -e lineburn.pb.gz ] || { echo "a file was written"; return 1; }
+	[ ! -s out ] || { echo "stdout: $(head -n 1 out)"; return 1; }
+}
+check dry-run dry_run

@@ -1,0 +1,150 @@
+#!/bin/sh
+# The tools themselves: lint finds what it is there to find, set-up refuses in words.
+# Last line: "tools: N passed, N failed".
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+
+# verdict NAME STATUS: into a file, as callers are often at the end of a pipe
+verdict() {
+	if [ "$2" -eq 0 ]; then
+		echo "ok $1" >>"$work/results"
+	else
+		echo "not ok $1" | tee -a "$work/results"
+		sed 's/^/    /' "$work/out"
+	fi
+}
+
+# ends_with NAME STATUS COMMAND...: the command ends with that status
+ends_with() {
+	name=$1
+	want=$2
+	shift 2
+	status=0
+	"$@" >"$work/out" 2>&1 || status=$?
+	verdict "$name" $((status != want))
+}
+
+# A copy of the tree, with the generated headers of the real one.
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
+tree=$work/tree
+mkdir "$tree"
+(cd "$top" && git ls-files -z ':!tests/fuzz/corpus' | xargs -0 cp --parents -t "$tree")
+ln -s "$top/build" "$tree/build"
+cp "$top/compile_commands.json" "$tree/" 2>/dev/null
+git -C "$tree" init -q
+git -C "$tree" add -A >/dev/null 2>&1
+
+# finds CHECK FILE: the text on stdin, as FILE, makes that check fail and name it.
+finds() {
+	if [ -e "$tree/$2" ]; then
+		cp "$tree/$2" "$work/before"
+	fi
+	cat >>"$tree/$2"
+	git -C "$tree" add "$2"
+	"$tree/tools/lint.sh" "$1" >"$work/out" 2>&1
+	grep -qF "$(basename "$2")" "$work/out" &&
+		grep -qE '^lint: [0-9]+ passed, [1-9][0-9]* failed' "$work/out"
+	verdict "lint $1 finds what is wrong in $2" $?
+	if [ -e "$work/before" ]; then
+		mv "$work/before" "$tree/$2"
+	else
+		git -C "$tree" rm -qf --cached "$2"
+		rm -f "$tree/$2"
+	fi
+}
+
+ends_with "lint passes the tree as it is" 0 \
+	"$tree/tools/lint.sh" includes libraries headers sizes loose
+
+echo '#include "process/process.h"' | finds includes src/base/io.c
+echo '# include "symbolize/symbolizer.h"' | finds includes src/render/annotate.c
+echo '#include "io.h"' | finds includes src/base/vec.c
+echo '#include <base/io.h>' | finds includes src/process/maps.c
+mkdir "$tree/src/misc"
+echo '#include "base/io.h"' >"$tree/src/misc/x.c"
+"$tree/tools/lint.sh" includes >"$work/out" 2>&1
+grep -q '^src/misc$' "$work/out" && grep -q ' 1 failed' "$work/out"
+verdict "lint finds a folder that is in no table" $?
+rm -r "$tree/src/misc"
+echo '#include <bpf/libbpf.h>' | finds libraries src/process/maps.c
+echo '#include <libelf.h>' | finds libraries src/render/annotate.c
+echo '#include <zlib.h>' | finds libraries src/collect/drain.c
+echo 'size_t needs_a_header(uint64_t x);' | finds headers src/base/alone.h
+head -c 25000 /dev/zero | tr '\0' '/' | finds sizes src/base/io.c
+if clang-format-14 --version >/dev/null 2>&1; then
+	printf 'int\n  f( void ) {return 1;}\n' | finds format src/base/crooked.c
+fi
+if clang-tidy-14 --version >/dev/null 2>&1; then
+	{
+		printf 'int long_one(int x);\nint long_one(int x)\n{\n'
+		awk 'BEGIN { for (i = 0; i < 80; i++) print "\tx += x;" }'
+		printf '\treturn x;\n}\n'
+	} >"$work/long"
+	# One file is enough, and quick.
+	cp "$work/long" "$tree/src/base/long.c"
+	(cd "$tree" && clang-tidy-14 -p . --quiet src/base/long.c) >"$work/out" 2>&1
+	grep -q 'error: .*function-size' "$work/out"
+	verdict "clang-tidy finds a function above 70 lines" $?
+	rm "$tree/src/base/long.c"
+fi
+# shellcheck disable=SC2016 # to be found, not expanded
+printf '#!/bin/sh\necho $x\n' | finds shell tools/careless.sh
+echo '/* FIXME */' | finds loose src/base/io.c
+echo '#if 0' | finds loose bpf/arch.h
+
+git init -q "$work/empty" && mkdir "$work/empty/tools"
+cp "$top/tools/lint.sh" "$work/empty/tools/"
+ends_with "lint of nothing is a failure, not a success" 1 "$work/empty/tools/lint.sh"
+ends_with "lint refuses an unknown check" 2 "$top/tools/lint.sh" nonsense
+ends_with "setup refuses an unknown list" 2 "$top/tools/setup.sh" nonsense
+ends_with "try-debian refuses an unknown release" 2 "$top/tools/try-debian.sh" potato
+
+# Elsewhere than on Debian 12 and 13: one sentence that names the packages, and exit 3.
+mkdir -p "$work/else/tools"
+cp "$top/tools/as-root.sh" "$work/else/tools/"
+sed "s#/etc/os-release#$work/os-release#" "$top/tools/setup.sh" >"$work/else/tools/setup.sh"
+chmod +x "$work/else/tools/setup.sh"
+printf 'ID=arch\n' >"$work/os-release"
+ends_with "setup elsewhere ends with 3" 3 "$work/else/tools/setup.sh"
+[ "$(wc -l <"$work/out")" -eq 1 ] && grep -q 'libbpf-dev' "$work/out" &&
+	grep -q 'libcmocka-dev' "$work/out"
+verdict "setup elsewhere names the packages in one sentence" $?
+
+# check.sh adds up suites, and a suite that dies in silence is a failure.
+mkdir -p "$work/sum/tools"
+sed -e '/^tools\/setup.sh/d' -e '/^make /d' -e '/^suite [a-z]/d' -e '/as-root/d' -e '/^give_back/d' -e '/MAKEFLAGS/d' \
+	"$top/tools/check.sh" >"$work/sum/check.body"
+# sums NAME STATUS LAST-LINE: with the suites on stdin
+sums() {
+	{
+		sed '/^echo "\$passed/,$d' "$work/sum/check.body"
+		cat
+		sed -n '/^echo "\$passed/,$p' "$work/sum/check.body"
+	} >"$work/sum/tools/check.sh"
+	ends_with "check ends rightly: $1" "$2" sh "$work/sum/tools/check.sh"
+	[ "$(tail -n 1 "$work/out")" = "$3" ]
+	verdict "check adds up: $1" $?
+}
+sums "suites are added up" 0 "5 passed, 0 failed, 2 skipped" <<'SUITES'
+suite a echo "a: 3 passed, 0 failed, 2 skipped"
+suite b echo "b: 2 passed, 0 failed"
+SUITES
+sums "a failed test fails the whole" 1 "3 passed, 1 failed, 0 skipped" <<'SUITES'
+suite a sh -c 'echo "a: 3 passed, 1 failed"; exit 1'
+SUITES
+sums "a suite that ends without a result is a failure" 1 "0 passed, 1 failed, 0 skipped" <<'SUITES'
+suite a true
+SUITES
+sums "so is one that claims success and exits with an error" 1 "3 passed, 1 failed, 0 skipped" <<'SUITES'
+suite a sh -c 'echo "a: 3 passed, 0 failed"; exit 139'
+SUITES
+sums "so is one that passes nothing" 1 "0 passed, 1 failed, 0 skipped" <<'SUITES'
+suite a echo "a: 0 passed, 0 failed"
+SUITES
+
+failed=$(grep -c '^not ok' "$work/results")
+echo "tools: $(grep -c '^ok' "$work/results") passed, $failed failed"
+[ "$failed" -eq 0 ]

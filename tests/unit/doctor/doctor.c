@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The doctor on systems of files: tests/fixtures/doctor/healthy with the files of
+ * one case laid over it, and what its file `absent` lists taken away.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "doctor.h"
+
+#define FIXTURES "tests/fixtures/doctor"
+
+static const struct doctor_probes all_work = {.memlock_bytes = 8 << 20};
+
+static void run(const char *fmt, ...)
+{
+	char command[1024];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(command, sizeof(command), fmt, args);
+	va_end(args);
+	if (system(command))
+		fail_msg("%s", command);
+}
+
+static void examine(const char *name, const struct doctor_probes *probes,
+		    struct doctor *ret)
+{
+	char root[] = "/tmp/lineburn-doctor-XXXXXX";
+
+	assert_non_null(mkdtemp(root));
+	run("cp -a " FIXTURES "/healthy/. %s", root);
+	run("cp -a " FIXTURES "/%s/. %s", name, root);
+	run("cd %s && if [ -f absent ]; then xargs rm -r <absent; fi", root);
+	doctor_examine(root, probes, ret);
+	run("rm -r %s", root);
+}
+
+static const struct check *check_of(const struct doctor *d, const char *name)
+{
+	for (size_t i = 0; i < d->nr_checks; i++)
+		if (!strcmp(d->checks[i].name, name))
+			return &d->checks[i];
+	fail_msg("no check %s", name);
+	return NULL;
+}
+
+static void assert_consistent(const char *name, const struct doctor *d)
+{
+	for (size_t i = 0; i < d->nr_checks; i++) {
+		const struct check *c = &d->checks[i];
+
+		if (!c->found[0] || !c->remedy[0] != (c->status == CHECK_OK))
+			fail_msg("%s: %s: found '%s', remedy '%s'", name, c->name,
+				 c->found, c->remedy);
+		/* Nothing was cut. */
+		assert_true(strlen(c->found) < sizeof(c->found) - 1);
+		assert_true(strlen(c->remedy) < sizeof(c->remedy) - 1);
+	}
+}
+
+/* All other checks of a case are ok unless a row says otherwise. */
+static const struct {
+	const char *name, *check;
+	enum check_status status;
+	const char *found, *remedy;
+} cases[] = {
+	{"healthy", "privileges", CHECK_OK, "root", ""},
+	{"healthy", "kernel", CHECK_OK, "6.1.0-56-amd64 (6.1.192)", ""},
+	{"healthy", "cgroups", CHECK_OK, "v2 at /sys/fs/cgroup", ""},
+	{"healthy", "lockdown", CHECK_OK, "none", ""},
+	{"healthy", "sandbox", CHECK_OK, "seccomp and landlock", ""},
+	{"healthy", "container", CHECK_OK, "none", ""},
+	{"no-caps", "privileges", CHECK_FAIL, "CAP_BPF", "sudo"},
+	{"no-caps", "perf_event_paranoid", CHECK_FAIL, "3", "perf_event_paranoid=2"},
+	{"caps-paranoid-3", "privileges", CHECK_OK, "not root", ""},
+	{"caps-paranoid-3", "perf_event_paranoid", CHECK_FAIL, "CAP_SYS_ADMIN",
+	 "perf_event_paranoid=2"},
+	{"caps-paranoid-2", "perf_event_paranoid", CHECK_OK, "2", ""},
+	{"admin-only", "privileges", CHECK_WARN, "CAP_SYS_PTRACE", "capabilities"},
+	{"rootless-podman", "privileges", CHECK_FAIL, "user namespace",
+	 "root of the host"},
+	{"rootless-podman", "container", CHECK_OK, "Podman", ""},
+	{"rootless-podman", "pid_namespace", CHECK_FAIL, "not the host's", "--pid=host"},
+	{"rootless-podman", "cgroups", CHECK_WARN, "namespace", "--cgroupns=host"},
+	{"docker", "container", CHECK_OK, "Docker", ""},
+	{"docker", "privileges", CHECK_FAIL, "CAP_BPF", "--privileged"},
+	{"docker", "perf_event_paranoid", CHECK_FAIL, "3", "CAP_SYS_ADMIN"},
+	{"docker", "pid_namespace", CHECK_FAIL, "pids", "--pid=host"},
+	{"docker", "cgroups", CHECK_WARN, "namespace", "--cgroupns=host"},
+	{"docker-hostpid", "container", CHECK_OK, "Docker", ""},
+	{"docker-hostpid", "cgroups", CHECK_WARN, "namespace", "--cgroupns=host"},
+	{"docker-v1", "container", CHECK_OK, "Docker", ""},
+	{"docker-service", "container", CHECK_OK, "none", ""},
+	{"kubernetes", "container", CHECK_OK, "Kubernetes", ""},
+	{"kubernetes", "pid_namespace", CHECK_FAIL, "not the host's", "hostPID"},
+	{"vm-from-image", "container", CHECK_OK, "none", ""},
+	{"pid-namespace", "pid_namespace", CHECK_FAIL, "not the host's", "--pid=host"},
+	{"no-proc", "privileges", CHECK_FAIL, "missing", "sudo"},
+	{"no-proc", "pid_namespace", CHECK_WARN, "cannot be read", "/proc"},
+	{"no-proc", "kernel", CHECK_WARN, "cannot be read", "/proc"},
+	{"no-proc", "perf_event_paranoid", CHECK_FAIL, "cannot be read", "/proc"},
+	{"no-proc", "kallsyms", CHECK_WARN, "cannot be read", "CONFIG_KALLSYMS"},
+	{"no-proc", "cgroups", CHECK_WARN, "none", "cgroup2"},
+	{"no-proc", "sandbox", CHECK_FAIL, "no seccomp", "CONFIG_SECCOMP_FILTER"},
+	{"no-sys", "btf", CHECK_FAIL, "/sys is not mounted", "mount"},
+	{"no-sys", "sandbox", CHECK_OK, "seccomp", ""},
+	{"paranoid-absent", "perf_event_paranoid", CHECK_FAIL, "cannot be read",
+	 "CONFIG_PERF_EVENTS"},
+	{"no-btf", "btf", CHECK_FAIL, "no type information", "CONFIG_DEBUG_INFO_BTF"},
+	{"btf-empty", "btf", CHECK_FAIL, "no type information", "CONFIG_DEBUG_INFO_BTF"},
+	{"lockdown-confidentiality", "lockdown", CHECK_FAIL, "confidentiality",
+	 "integrity"},
+	{"lockdown-integrity", "lockdown", CHECK_OK, "integrity", ""},
+	{"lockdown-absent", "lockdown", CHECK_OK, "none", ""},
+	{"kallsyms-restricted", "kallsyms", CHECK_WARN, "hidden", "kptr_restrict=1"},
+	{"kallsyms-no-syslog", "kallsyms", CHECK_WARN, "hidden", "CAP_SYSLOG"},
+	{"kallsyms-absent", "kallsyms", CHECK_WARN, "cannot be read", "CONFIG_KALLSYMS"},
+	{"cgroup-v1", "cgroups", CHECK_WARN, "v1 only", "cgroup2"},
+	{"cgroup-hybrid", "cgroups", CHECK_OK, "hybrid, v2 at /sys/fs/cgroup/unified",
+	 ""},
+	{"cgroup-none", "cgroups", CHECK_WARN, "none is mounted", "mount -t cgroup2"},
+	{"cgroup-namespace", "cgroups", CHECK_WARN, "namespace", "--cgroupns=host"},
+	{"kernel-old", "kernel", CHECK_FAIL, "too old", "5.10"},
+	{"kernel-old", "memlock", CHECK_OK, "may be raised", ""},
+	{"kernel-5.10", "kernel", CHECK_OK, "nothing is known", ""},
+	{"kernel-quirk", "kernel", CHECK_WARN, "(6.1.27): reading user memory", "6.1.36"},
+	{"kernel-ubuntu", "kernel", CHECK_OK, "(6.1.57)", ""},
+	{"jit-off", "bpf_jit", CHECK_WARN, "interpreted", "bpf_jit_enable=1"},
+	{"jit-hidden", "bpf_jit", CHECK_OK, "not visible", ""},
+	{"sample-rate-low", "sample_rate", CHECK_WARN, "2000 Hz",
+	 "perf_event_max_sample_rate"},
+	{"no-seccomp", "sandbox", CHECK_FAIL, "no seccomp", "CONFIG_SECCOMP_FILTER"},
+	{"no-landlock", "sandbox", CHECK_OK, "seccomp", ""},
+	{"garbage", "privileges", CHECK_FAIL, "missing", "sudo"},
+	{"garbage", "kernel", CHECK_WARN, "", "/proc"},
+	{"garbage", "perf_event_paranoid", CHECK_FAIL, "cannot be read", "mount"},
+	{"garbage", "cgroups", CHECK_WARN, "none", "cgroup2"},
+	{"garbage", "kallsyms", CHECK_WARN, "hidden", "CAP_SYSLOG"},
+};
+
+static bool is_listed(const char *name, const char *check)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (!strcmp(cases[i].name, name) && !strcmp(cases[i].check, check))
+			return true;
+	return false;
+}
+
+static void every_failure_has_its_remedy(void **state)
+{
+	struct doctor d;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct check *c;
+
+		if (!i || strcmp(cases[i].name, cases[i - 1].name)) {
+			examine(cases[i].name, &all_work, &d);
+			assert_consistent(cases[i].name, &d);
+			for (size_t k = 0; k < d.nr_checks; k++)
+				if (d.checks[k].status != CHECK_OK &&
+				    !is_listed(cases[i].name, d.checks[k].name))
+					fail_msg("%s: unexpected: %s: %s", cases[i].name,
+						 d.checks[k].name, d.checks[k].found);
+		}
+		c = check_of(&d, cases[i].check);
+		if (c->status != cases[i].status || !strstr(c->found, cases[i].found) ||
+		    !strstr(c->remedy, cases[i].remedy))
+			fail_msg("%s: %s: status %d, found '%s', remedy '%s'",
+				 cases[i].name, c->name, c->status, c->found, c->remedy);
+	}
+}
+
+/* What the system calls said, in a container or not, on old kernels or new. */
+static const struct {
+	const char *name;
+	struct doctor_probes probes;
+	const char *check;
+	enum check_status status;
+	const char *remedy;
+} probe_cases[] = {
+	{"healthy", {.perf_errno = EACCES}, "perf_event", CHECK_FAIL, "paranoid"},
+	{"docker", {.perf_errno = EPERM}, "perf_event", CHECK_FAIL, "--privileged"},
+	{"kubernetes",
+	 {.perf_errno = EPERM},
+	 "perf_event",
+	 CHECK_FAIL,
+	 "privileged: true"},
+	{"healthy", {.perf_errno = ENOENT}, "perf_event", CHECK_FAIL, "cpu-clock"},
+	{"healthy",
+	 {.perf_errno = ENOSYS},
+	 "perf_event",
+	 CHECK_FAIL,
+	 "CONFIG_PERF_EVENTS"},
+	{"healthy", {.perf_errno = EMFILE}, "perf_event", CHECK_FAIL, "ulimit -n"},
+	{"healthy", {.perf_errno = ENODEV}, "perf_event", CHECK_FAIL, "online"},
+	{"healthy", {.perf_errno = EINVAL}, "perf_event", CHECK_FAIL, "perf stat"},
+	{"healthy", {.bpf_errno = EPERM}, "bpf", CHECK_FAIL, "privileges"},
+	{"docker", {.bpf_errno = EPERM}, "bpf", CHECK_FAIL, "--privileged"},
+	{"kernel-5.10", {.bpf_errno = EPERM}, "bpf", CHECK_FAIL, "memlock"},
+	{"lockdown-confidentiality",
+	 {.bpf_errno = EINVAL},
+	 "bpf",
+	 CHECK_FAIL,
+	 "lockdown"},
+	{"healthy", {.bpf_errno = ENOSYS}, "bpf", CHECK_FAIL, "CONFIG_BPF_SYSCALL"},
+	{"healthy", {.bpf_errno = ENOMEM}, "bpf", CHECK_FAIL, "memory"},
+	{"healthy", {.bpf_errno = E2BIG}, "bpf", CHECK_FAIL, "5.10"},
+	{"healthy", {.memlock_bytes = 65536}, "memlock", CHECK_OK, ""},
+	{"kernel-5.10", {.memlock_bytes = 65536}, "memlock", CHECK_OK, ""},
+	{"healthy", {.debuginfod_urls = "https://x.example"}, "debuginfod", CHECK_OK, ""},
+	{"healthy", {.debuginfod_urls = ""}, "debuginfod", CHECK_OK, ""},
+};
+
+static void system_calls_that_fail_are_explained(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(probe_cases); i++) {
+		const struct check *c;
+		struct doctor d;
+
+		examine(probe_cases[i].name, &probe_cases[i].probes, &d);
+		assert_consistent(probe_cases[i].name, &d);
+		c = check_of(&d, probe_cases[i].check);
+		if (c->status != probe_cases[i].status ||
+		    !strstr(c->remedy, probe_cases[i].remedy))
+			fail_msg("case %zu: %s: status %d, found '%s', remedy '%s'", i,
+				 c->name, c->status, c->found, c->remedy);
+	}
+}
+
+/* Before 5.11, without CAP_SYS_RESOURCE: what BPF maps may take is limited. */
+static void locked_memory_counts_on_old_kernels(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		enum check_status status;
+	} limits[] = {
+		{65536, CHECK_FAIL},
+		{(512 << 20) - 1, CHECK_FAIL},
+		{512 << 20, CHECK_OK},
+		{UINT64_MAX, CHECK_OK},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		const struct doctor_probes probes = {.memlock_bytes = limits[i].bytes};
+		const struct check *c;
+		struct doctor d;
+
+		examine("kernel-5.10-no-caps", &probes, &d);
+		c = check_of(&d, "memlock");
+		assert_int_equal(c->status, limits[i].status);
+		if (c->status == CHECK_FAIL)
+			assert_non_null(strstr(c->remedy, "ulimit -l"));
+	}
+}
+
+static char *print(const struct doctor *d, bool json, int *ret_status)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	assert_non_null(f);
+	*ret_status = doctor_print(d, json, f);
+	fclose(f);
+	return text;
+}
+
+static void the_text_is_for_people(void **state)
+{
+	_cleanup_free_ char *good = NULL, *warned = NULL, *bad = NULL;
+	struct doctor d;
+	int status;
+
+	(void)state;
+	examine("healthy", &all_work, &d);
+	good = print(&d, false, &status);
+	assert_int_equal(status, EXIT_OK);
+	assert_non_null(
+		strstr(good, "ok    btf                  /sys/kernel/btf/vmlinux\n"));
+	assert_non_null(strstr(good, "\nlineburn can record here\n"));
+	assert_null(strstr(good, "remedy"));
+
+	examine("cgroup-v1", &all_work, &d);
+	warned = print(&d, false, &status);
+	assert_int_equal(status, EXIT_OK);
+	assert_non_null(strstr(warned, "\nwarn  cgroups "));
+	assert_non_null(strstr(warned, "\n                           remedy: boot with"));
+	assert_non_null(strstr(warned, "can record here; 1 of 16 checks"));
+
+	examine("no-btf", &all_work, &d);
+	bad = print(&d, false, &status);
+	assert_int_equal(status, EXIT_SYSTEM);
+	assert_non_null(strstr(bad, "cannot record here: 1 of 16 checks failed\n"));
+}
+
+/* A release and an environment that try to talk to the terminal. */
+static void what_is_printed_is_escaped(void **state)
+{
+	const struct doctor_probes probes = {.debuginfod_urls = "\033[2J\xff\n\u202e"};
+	_cleanup_free_ char *text = NULL, *json = NULL;
+	json_error_t error;
+	struct doctor d;
+	json_t *object;
+	int status;
+
+	(void)state;
+	examine("garbage", &probes, &d);
+	text = print(&d, false, &status);
+	for (const char *p = text; *p; p++)
+		assert_true(*p == '\n' || (unsigned char)*p >= 0x20);
+	assert_non_null(strstr(text, "\\x1b]52;c;aGk=\\x07\\xff"));
+	assert_non_null(strstr(text, "DEBUGINFOD_URLS=\\x1b[2J\\xff\\x0a\\u{202e}\n"));
+
+	json = print(&d, true, &status);
+	object = json_loads(json, 0, &error);
+	assert_non_null(object);
+	json_decref(object);
+}
+
+static void the_json_is_for_scripts(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	json_t *object, *checks, *check;
+	json_error_t error;
+	struct doctor d;
+	size_t i;
+	int status;
+
+	(void)state;
+	examine("no-btf", &all_work, &d);
+	text = print(&d, true, &status);
+	assert_int_equal(status, EXIT_SYSTEM);
+	object = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	assert_non_null(object);
+	assert_int_equal(json_integer_value(json_object_get(object, "lineburn")), 1);
+	assert_string_equal(json_string_value(json_object_get(object, "kind")), "doctor");
+	assert_true(json_is_false(json_object_get(object, "ok")));
+	checks = json_object_get(object, "checks");
+	assert_int_equal(json_array_size(checks), d.nr_checks);
+	json_array_foreach(checks, i, check)
+	{
+		static const char *const names[] = {"ok", "warn", "fail"};
+
+		assert_string_equal(json_string_value(json_object_get(check, "name")),
+				    d.checks[i].name);
+		assert_string_equal(json_string_value(json_object_get(check, "status")),
+				    names[d.checks[i].status]);
+		assert_string_equal(json_string_value(json_object_get(check, "found")),
+				    d.checks[i].found);
+		assert_string_equal(json_string_value(json_object_get(check, "remedy")),
+				    d.checks[i].remedy);
+	}
+	json_decref(object);
+
+	free(take_ptr(text));
+	examine("cgroup-v1", &all_work, &d);
+	text = print(&d, true, &status);
+	assert_int_equal(status, EXIT_OK);
+	object = json_loads(text, 0, &error);
+	assert_true(json_is_true(json_object_get(object, "ok")));
+	json_decref(object);
+}
+
+/* Whatever this machine is, it is described, and the exit status agrees. */
+static void this_system_is_described(void **state)
+{
+	_cleanup_free_ char *text = NULL;
+	struct doctor_probes probes;
+	bool failed = false;
+	struct doctor d;
+	int status;
+
+	(void)state;
+	doctor_probe(&probes);
+	doctor_examine("", &probes, &d);
+	assert_consistent("this system", &d);
+	for (size_t i = 0; i < d.nr_checks; i++)
+		failed |= d.checks[i].status == CHECK_FAIL;
+	text = print(&d, false, &status);
+	assert_int_equal(status, failed ? EXIT_SYSTEM : EXIT_OK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_failure_has_its_remedy),
+		cmocka_unit_test(system_calls_that_fail_are_explained),
+		cmocka_unit_test(locked_memory_counts_on_old_kernels),
+		cmocka_unit_test(the_text_is_for_people),
+		cmocka_unit_test(what_is_printed_is_escaped),
+		cmocka_unit_test(the_json_is_for_scripts),
+		cmocka_unit_test(this_system_is_described),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Children that SIGKILL does not end at once, made by the freezer of cgroup v1. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "worker/child.h"
+#include "worker/message.h"
+#include "worker/worker.h"
+
+static char cgroup[64]; /* of this run: others may run beside it */
+
+static bool write_text(const char *file, const char *text)
+{
+	_cleanup_close_ int fd = -1;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", cgroup, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+}
+
+static int set_up(void **state)
+{
+	snprintf(cgroup, sizeof(cgroup), "/sys/fs/cgroup/freezer/lineburn-test-%d",
+		 (int)getpid());
+	*state = mkdir(cgroup, 0755) ? NULL : cgroup;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	if (*state) {
+		write_text("freezer.state", "THAWED");
+		for (int i = 0; i < 100 && rmdir(cgroup) && errno == EBUSY; i++)
+			usleep(10000);
+	}
+	return 0;
+}
+
+static void freeze(pid_t pid)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%d", (int)pid);
+	assert_true(write_text("cgroup.procs", text));
+	assert_true(write_text("freezer.state", "FROZEN"));
+}
+
+static void thaw(void)
+{
+	assert_true(write_text("freezer.state", "THAWED"));
+}
+
+static bool need_freezer(void **state)
+{
+	if (!*state)
+		print_message("skipped: needs root and the freezer of cgroup v1\n");
+	return *state;
+}
+
+static int64_t ms_since(int64_t start_ns)
+{
+	return (message_clock_ns() - start_ns) / 1000000;
+}
+
+static void what_does_not_die_is_put_aside(void **state)
+{
+	struct undead undead = {.nr = 0};
+	struct child child;
+	int64_t start;
+	pid_t pid;
+
+	if (!need_freezer(state))
+		skip();
+	assert_int_equal(child_spawn(&child), 0);
+	pid = child.pid;
+	freeze(pid);
+	start = message_clock_ns();
+	child_kill(&child, &undead);
+	assert_in_range(ms_since(start), CHILD_KILL_WAIT_MS - 1, 3000);
+	assert_int_equal(child.pid, 0);
+	assert_int_equal(undead.nr, 1);
+	assert_true(undead_reap(&undead)); /* there is room */
+	assert_int_equal(undead.nr, 1);
+	thaw();
+	for (int i = 0; i < 200 && undead.nr; i++) {
+		usleep(10000);
+		undead_reap(&undead);
+	}
+	assert_int_equal(undead.nr, 0);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+	undead_deinit(&undead);
+}
+
+static int op_pid(struct worker_call *call, struct wire_reader *request, const int *fds,
+		  size_t nr_fds, struct wire_writer *reply)
+{
+	(void)call, (void)request, (void)fds, (void)nr_fds;
+	wire_put_u32(reply, (uint32_t)getpid());
+	return 0;
+}
+
+static uint32_t pid_of_child(struct worker *w)
+{
+	struct wire_reader reply;
+
+	assert_int_equal(
+		worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20000, &reply, NULL),
+		WORKER_OK);
+	return wire_get_u32(&reply);
+}
+
+/* A worker goes on with fresh children until there are too many of these. */
+static void too_many_undead_stop_new_starts(void **state)
+{
+	struct worker_stats stats;
+	struct wire_reader reply;
+	struct worker *w;
+
+	if (!need_freezer(state))
+		skip();
+	assert_int_equal(worker_new(NULL, &w, NULL), 0);
+	for (size_t i = 0; i < CHILD_MAX_UNDEAD; i++) {
+		freeze((pid_t)pid_of_child(w));
+		assert_int_equal(
+			worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20, &reply, NULL),
+			WORKER_DEADLINE);
+	}
+	assert_int_equal(
+		worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20, &reply, NULL),
+		WORKER_CANNOT_START);
+	worker_stats(w, &stats);
+	assert_int_equal(stats.nr_deadline, CHILD_MAX_UNDEAD);
+	assert_int_equal(stats.nr_starts, CHILD_MAX_UNDEAD);
+	thaw();
+	usleep(100000);
+	pid_of_child(w);
+	worker_free(w);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+int main(int argc, char **argv)
+{
+	static const worker_op ops[] = {op_pid};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(what_does_not_die_is_put_aside, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(too_many_undead_stop_new_starts, set_up,
+						tear_down),
+	};
+
+	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
+		return worker_main(ops, ARRAY_SIZE(ops));
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
