@@ -98,13 +98,13 @@ sudo_annotate() {
 	profile_has sudo.json "s['count'] > 50" "sums_close()"
 }
 check sudo-user-reads-it sudo_annotate
-# Not by way of sudo where that user could not write.
+# Not by way of sudo where that user could not write; said before the command starts.
 sudo_no_escape() {
 	mkdir -p closed
 	chmod 700 closed
 	status=0
 	as_user "sudo -n /tmp/$user run -o '$PWD/closed/p.pb.gz' -- sh -c 'i=0; while [ \$i -lt 100000 ]; do i=\$((i+1)); done'" >out 2>err || status=$?
-	[ "$status" -eq 125 ] && [ ! -e closed/p.pb.gz ] && return 0
+	[ "$status" -eq 1 ] && [ ! -e closed/p.pb.gz ] && return 0
 	echo "status $status, in the folder: $(ls closed)"
 	return 1
 }
