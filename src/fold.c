@@ -9,8 +9,8 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-#define MAX_STACK (2 * LB_MAX_FRAMES)
-#define MAX_IDS   (256u << 20)
+#define MAX_STACK    (2 * LB_MAX_FRAMES)
+#define ROWS_AT_ONCE 65536 /* each file is opened once for so many */
 
 void fold_deinit(struct fold *f)
 {
@@ -227,22 +227,25 @@ static int add_row(struct fold *f, const struct rows *rows, const struct row *ro
 		       : 0;
 }
 
-int fold_rows(struct fold *f, const struct rows *rows, struct error *err)
+/* Names and adds rows [first, last). Their ids are held only so long. */
+static int fold_some(struct fold *f, const struct rows *rows, size_t first, size_t last,
+		     struct error *err)
 {
 	_cleanup_free_ uint32_t *ids = NULL;
 	size_t nr_ids = 0, cap_ids = 0, at = 0;
 	int rc;
 
-	for (size_t i = 0; i < rows->nr; i++) {
-		if (vec_grow(&ids, &cap_ids, nr_ids + MAX_STACK, sizeof(*ids), MAX_IDS))
+	for (size_t i = first; i < last; i++) {
+		const struct row *row = &rows->items[i];
+
+		if (vec_grow(&ids, &cap_ids, nr_ids + MAX_STACK, sizeof(*ids), 0))
 			return error_set(err, -ENOMEM, "out of memory");
-		nr_ids += want(f, &rows->items[i], rows_stack(rows, &rows->items[i]),
-			       ids + nr_ids);
+		nr_ids += want(f, row, rows_stack(rows, row), ids + nr_ids);
 	}
 	rc = symbolizer_resolve(f->symbolizer, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < rows->nr; i++) {
+	for (size_t i = first; i < last; i++) {
 		const struct row_stack *stack = rows_stack(rows, &rows->items[i]);
 
 		if (add_row(f, rows, &rows->items[i], ids + at))
@@ -250,4 +253,16 @@ int fold_rows(struct fold *f, const struct rows *rows, struct error *err)
 		at += (size_t)stack->nr_kern + stack->nr_user;
 	}
 	return 0;
+}
+
+int fold_rows(struct fold *f, const struct rows *rows, struct error *err)
+{
+	int rc = 0;
+
+	for (size_t first = 0; !rc && first < rows->nr; first += ROWS_AT_ONCE) {
+		size_t last = first + ROWS_AT_ONCE;
+
+		rc = fold_some(f, rows, first, last < rows->nr ? last : rows->nr, err);
+	}
+	return rc;
 }

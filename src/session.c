@@ -12,11 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/log.h"
 #include "collect/kernel_quirks.h"
 #include "dump.h"
+#include "process/proc_dir.h"
 
-#define MAX_WAIT_MS 3600000 /* the loop asks again */
+#define STAT_MAX_BYTES 4096
+#define MAX_WAIT_MS    3600000 /* the loop asks again */
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -28,9 +31,21 @@ static uint64_t clock_ns(clockid_t clock)
 
 /* ---- who ---- */
 
-static bool is_alive(uint32_t pid)
+/* Start of a process in ticks since boot, which tells it from a later one of its pid. */
+static bool read_start(uint32_t pid, uint64_t *ret_ticks)
 {
-	return !kill((pid_t)pid, 0) || errno == EPERM;
+	_cleanup_free_ char *text = NULL;
+	struct proc_stat stat;
+	char path[64];
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	if (io_read_file(path, STAT_MAX_BYTES, &text, &len) ||
+	    proc_stat_parse(text, len, &stat))
+		return false;
+	*ret_ticks = stat.start_ticks;
+	/* A dead leader whose threads live on is no zombie to us. */
+	return stat.state != 'Z' || stat.nr_threads > 1;
 }
 
 /* The targets and all that descends from them: those of the scan and, by BPF, later ones. */
@@ -40,8 +55,11 @@ static int follow_targets(struct session *s, struct error *err)
 	struct process_table_stats stats;
 	int rc = 0;
 
+	s->target_starts = calloc(o->nr_pids + 1, sizeof(*s->target_starts));
+	if (!s->target_starts)
+		return error_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < o->nr_pids; i++) {
-		if (!is_alive(o->pids[i]))
+		if (!read_start(o->pids[i], &s->target_starts[i]))
 			return error_set(
 				err, -ESRCH,
 				"there is no process %u; see \"ps -e\" for what runs",
@@ -157,6 +175,7 @@ void session_deinit(struct session *s)
 	process_table_free(s->processes);
 	launch_free(s->launch);
 	rows_clear(&s->rows);
+	free(s->target_starts);
 	for (size_t i = 0; i < 3; i++) {
 		int fd = ((const int[]){s->signal_fd, s->timer_fd, s->epoll_fd})[i];
 
@@ -314,9 +333,13 @@ static bool targets_are_gone(const struct session *s)
 {
 	if (s->launch || s->options->whole_machine)
 		return false;
-	for (size_t i = 0; i < s->options->nr_pids; i++)
-		if (is_alive(s->options->pids[i]))
+	for (size_t i = 0; i < s->options->nr_pids; i++) {
+		uint64_t start;
+
+		if (read_start(s->options->pids[i], &start) &&
+		    start == s->target_starts[i])
 			return false;
+	}
 	return true;
 }
 

@@ -28,6 +28,8 @@ struct session {
 	struct sampler *sampler;
 	struct task_ring *tasks;
 	struct launch *launch; /* NULL: record */
+	uint64_t *
+		target_starts; /* record -p: ticks since boot, beside options->pids; heap */
 	struct rows rows;
 	/* Called when the rows are full: names them and empties the table. */
 	int (*fold)(void *ctx, struct session *s, struct error *err);
