@@ -314,7 +314,6 @@ static void test_signals_and_limits(void **state)
 			(char *)"/proc/self/limits",
 			NULL};
 	int saved = dup(STDOUT_FILENO), fd;
-	const char *ignored;
 	struct rlimit before, mine;
 	uint64_t before_blocked = 0;
 	sigset_t mask, old;
