@@ -12,7 +12,7 @@ answers() {
 
 # language NAME SOURCE PROGRAM
 language() {
-	record_json "$1" -F 999 -- "$3" "$(rounds "$3" 5.6)" || fail "known-answers-$1" "$(tail -n 1 "$1.err")"
+	record_enough "$1" "$3" || fail "known-answers-$1" "$(tail -n 1 "$1.err")"
 	check "known-answers-$1" answers "$1" "$2" "${4:-self_}"
 	check "sums-$1" profile_has "$1.json" "sums_close()"
 }

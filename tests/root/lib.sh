@@ -54,6 +54,21 @@ record_json() {
 	return "$record_status"
 }
 
+# record_enough NAME PROGRAM... : 5,000 samples of it, whatever else the machine does; the
+# last argument of the program is left out, it is the number of rounds.
+record_enough() {
+	enough_name=$1
+	shift
+	enough_rounds=$(rounds "$@" 5.6)
+	record_json "$enough_name" -F 999 -- "$@" "$enough_rounds" || return 1
+	enough_count=$(python3 -c '
+import json, sys
+print(json.load(open(sys.argv[1], encoding="ascii"))["samples"]["count"])' "$enough_name.json")
+	if [ "$enough_count" -lt 5000 ]; then
+		record_json "$enough_name" -F 999 -- "$@" $((enough_rounds * 7000 / (enough_count + 1)))
+	fi
+}
+
 # one_sentence FILE: it holds one line of ours, and no more.
 one_sentence() {
 	if [ "$(wc -l <"$1")" -eq 1 ] && grep -q '^lineburn: .' "$1"; then
@@ -74,11 +89,11 @@ wait_until() {
 	done
 }
 
-# rounds PROGRAM SECONDS: the argument with which the program takes that much CPU here.
+# rounds PROGRAM... SECONDS: the last argument with which the program takes that much CPU here.
 rounds() {
 	python3 -c '
 import resource, subprocess, sys
-subprocess.run([sys.argv[1], "4"], check=False)
+subprocess.run(sys.argv[1:-1] + ["4"], check=False)
 used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-print(max(1, round(4 * float(sys.argv[2]) / max(used, 0.01) + 0.5)))' "$1" "$2"
+print(max(1, round(4 * float(sys.argv[-1]) / max(used, 0.01) + 0.5)))' "$@"
 }

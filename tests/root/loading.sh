@@ -24,8 +24,8 @@ gone() {
 	kill "$victim"
 	wait "$victim" 2>/dev/null
 	"$LB" annotate --json "$gone_name.pb.gz" >"$gone_name.json"
-	check "$gone_name" profile_has "$gone_name.json" "s['count'] >= 700" \
-		"s['with_line'] >= 0.98 * s['count']" "near(self_('hot.c five'), 50, 8)" "sums_close()"
+	check "$gone_name" profile_has "$gone_name.json" "s['count'] >= 200" \
+		"s['with_line'] >= 0.98 * s['count']" "near(self_('hot.c five'), 50, 12)" "sums_close()"
 }
 
 gone deleted-binary rm -f ./victim

@@ -14,7 +14,7 @@ attach() {
 	timeout 30 "$LB" record -F 999 -d 2 -p $parent -o attach.pb.gz >out 2>err || { tail -n 1 err; return 1; }
 	[ ! -s out ] || { echo "stdout: $(head -n 1 out)"; return 1; }
 	"$LB" annotate --json attach.pb.gz >attach.json
-	profile_has attach.json "self_('forks.c burn') >= 97" "s['count'] >= 900" "sums_close()" \
+	profile_has attach.json "self_('forks.c burn') >= 97" "s['count'] >= 200" "sums_close()" \
 		"len(d['processes']) >= 2" "all(p['pid'] != $other for p in d['processes'])"
 }
 check record-attach attach

@@ -36,7 +36,7 @@ for name in "$@"; do
 	mkdir "$WORK/$name"
 	log=$WORK/$name.log
 	status=0
-	(cd "$WORK/$name" && timeout -k 5 120 "$here/$name.sh") >"$log" 2>"$log.err" || status=$?
+	(cd "$WORK/$name" && timeout -k 5 300 "$here/$name.sh") >"$log" 2>"$log.err" || status=$?
 	grep -E '^(ok|not ok|skip) ' "$log" | tee -a "$results"
 	if [ "$status" -ne 0 ]; then
 		echo "not ok $name: the script ended with status $status: $(tail -n 1 "$log.err")" | tee -a "$results"
