@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Parse, run, print the error if any, exit code. Nothing else. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,6 +56,9 @@ int main(int argc, char **argv)
 		log_set_level(o.verbose);
 		rc = run(&o, &status, &err);
 	}
+	/* A full disk shows when the last text leaves the buffer. */
+	if (!rc && (fflush(stdout) || ferror(stdout)))
+		rc = error_set(&err, -errno, "cannot write to stdout: %m");
 	options_deinit(&o);
 	if (rc) {
 		print_error(&err);

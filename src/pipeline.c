@@ -226,8 +226,44 @@ static int collect_sources(struct recording *r)
 
 /*
  * Under sudo, run writes with the rights of the user who called, so that the file
- * is theirs and goes only where they could have put it themselves.
+ * is theirs and goes only where they could have put it themselves. Ends with
+ * stop_being_owner().
  */
+static int be_owner(const struct options *o, struct launch_user *user,
+		    struct creds *creds, struct error *err)
+{
+	launch_user_find(user);
+	if (o->command != COMMAND_RUN)
+		user->is_other = false;
+	if (user->is_other && creds_become(creds, user->uid, user->gid))
+		return error_set(err, -EPERM, "cannot write %s as %s", o->output,
+				 user->name);
+	return 0;
+}
+
+static void stop_being_owner(const struct launch_user *user, const struct creds *creds)
+{
+	if (user->is_other)
+		creds_restore(creds);
+}
+
+/* Before sampling: an hour must not end with "no such directory". */
+static int check_output(const struct options *o, struct error *err)
+{
+	struct launch_user user;
+	struct creds creds;
+	int rc;
+
+	if (o->dry_run)
+		return 0;
+	rc = be_owner(o, &user, &creds, err);
+	if (rc)
+		return rc;
+	rc = io_check_output(o->output, err);
+	stop_being_owner(&user, &creds);
+	return rc;
+}
+
 static int write_profile(const struct recording *r, struct error *err)
 {
 	const struct options *o = r->options;
@@ -239,16 +275,12 @@ static int write_profile(const struct recording *r, struct error *err)
 
 	if (rc)
 		return error_set(err, rc, "out of memory");
-	launch_user_find(&user);
-	if (o->command != COMMAND_RUN)
-		user.is_other = false;
-	if (user.is_other && creds_become(&creds, user.uid, user.gid))
-		return error_set(err, -EPERM, "cannot write %s as %s", o->output,
-				 user.name);
+	rc = be_owner(o, &user, &creds, err);
+	if (rc)
+		return rc;
 	rc = io_write_file_atomic(o->output, data, len, !o->output_given, (uid_t)-1,
 				  (gid_t)-1, err);
-	if (user.is_other)
-		creds_restore(&creds);
+	stop_being_owner(&user, &creds);
 	return rc;
 }
 
@@ -340,8 +372,11 @@ static int record(struct recording *r, int *ret_status, struct error *err)
 int pipeline_record(const struct options *o, int *ret_status, struct error *err)
 {
 	struct recording r = {0};
-	int rc = recording_init(&r, o, err);
+	int rc = check_output(o, err);
 
+	if (rc)
+		return rc;
+	rc = recording_init(&r, o, err);
 	if (!rc)
 		rc = record(&r, ret_status, err);
 	if (rc && r.session.launch && launch_was_executed(r.session.launch))

@@ -16,7 +16,7 @@
 #include "collect/kernel_quirks.h"
 #include "dump.h"
 
-#define MAX_WAIT_MS      3600000 /* the loop asks again */
+#define MAX_WAIT_MS 3600000 /* the loop asks again */
 
 static uint64_t clock_ns(clockid_t clock)
 {

@@ -2,6 +2,7 @@
 #include "base/vec.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,8 +23,10 @@ int vec_grow(void *items, size_t *cap, size_t need, size_t item_size, size_t max
 	}
 	if (max && new_cap > max)
 		new_cap = max;
+	if (new_cap > PTRDIFF_MAX / item_size)
+		return -ENOMEM;
 	memcpy(&array, items, sizeof(array));
-	array = reallocarray(array, new_cap, item_size);
+	array = realloc(array, new_cap * item_size);
 	if (!array)
 		return -ENOMEM;
 	memset(array + *cap * item_size, 0, (new_cap - *cap) * item_size);

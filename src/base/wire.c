@@ -44,6 +44,8 @@ void wire_put_u64(struct wire_writer *w, uint64_t v)
 
 void wire_put_bytes(struct wire_writer *w, const void *data, size_t len)
 {
+	if (!data)
+		len = 0;
 	if (len > UINT32_MAX) {
 		w->failed = true;
 		return;

@@ -82,7 +82,7 @@ static bool split_v8(const char *s, size_t len, struct jit_name *ret)
 	if (cut_number(s, &len, ':', &line))
 		column = last;
 	else
-		line = last; /* V8 before 2017 wrote no column */
+		line = last; /* a single number is the line */
 	space = v8_separator(s, len);
 	if (space + 1 >= len)
 		return false;

@@ -379,7 +379,8 @@ static void malformed_loads_are_counted_and_skipped(void **state)
 	dump_load(d, 100, UINT64_MAX - 0x10, 0x100, 1, "wraps");
 	dump_other(d, 0, 100, 40); /* no name */
 	off = dump_begin(d, 0, 100); /* a name without end */
-	dump_raw(d, d->data + 40 + 16, 40);
+	for (size_t i = 0; i < 40; i++)
+		wire_put_u8(d, (uint8_t)i);
 	dump_raw(d, "endless", 7);
 	dump_end(d, off);
 	dump_load(d, 100, 0x1000, 0, 1, "nothing");
