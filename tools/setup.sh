@@ -8,11 +8,17 @@ cd "$(dirname "$0")/.."
 want=${1:-test}
 distro=$(sed -n 's/^ID=//p' /etc/os-release 2>/dev/null || true)
 release=$(sed -n 's/^VERSION_ID="\{0,1\}\([0-9]*\).*/\1/p' /etc/os-release 2>/dev/null || true)
-# Debian 13 has clang-14 no more; elsewhere the names have no version.
+# Names differ by release; elsewhere than on Debian these are told, without versions.
+llvm=
+debuginfod=libdebuginfod1
 case "$distro-$release" in
-debian-12) llvm=-14 ;;
-debian-13) llvm=-19 ;;
-*) llvm= ;;
+debian-12)
+	llvm=-14
+	;;
+debian-13)
+	llvm=-19
+	debuginfod=libdebuginfod1t64
+	;;
 esac
 
 build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev libelf-dev
@@ -20,7 +26,7 @@ build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev lib
 	libjansson-dev nettle-dev"
 # What the tests compile, run and compare with.
 test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shellcheck git g++
-	llvm binutils elfutils dwz xz-utils python3 sudo procps util-linux man-db libdebuginfod1
+	llvm binutils elfutils dwz xz-utils python3 sudo procps util-linux man-db $debuginfod
 	linux-perf"
 
 # Adds package $2 unless command $1 is there: a runtime of any origin does.
