@@ -150,7 +150,7 @@ if command -v setpriv >/dev/null; then
 	}
 	check not-allowed-record not_allowed
 	# shellcheck disable=SC2086 # a command and its arguments
-	check not-allowed-run exits 3 $as_nobody ./lineburn-for-all run -- true
+	check not-allowed-run exits 3 $as_nobody ./lineburn-for-all run -o /tmp/lineburn-nobody.pb.gz -- true
 	# shellcheck disable=SC2086 # a command and its arguments
 	not_mine() {
 		exits 1 $as_nobody ./lineburn-for-all annotate "$PWD/all.pb.gz" && grep -q -i 'belongs to' err
