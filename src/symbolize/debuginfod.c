@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -82,6 +84,7 @@ int debuginfod_new(const struct debuginfod_config *config, struct debuginfod **r
 {
 	_cleanup_(debuginfod_freep) struct debuginfod *d = NULL;
 	const char *urls = getenv("DEBUGINFOD_URLS");
+	char seconds[16];
 	int err;
 
 	if (!urls || !urls[strspn(urls, " ")])
@@ -95,6 +98,13 @@ int debuginfod_new(const struct debuginfod_config *config, struct debuginfod **r
 	err = load(d);
 	if (err)
 		return err;
+	/*
+	 * Where the user has not said it: libdebuginfod 0.192 (not 0.188) goes on through
+	 * its own time-outs, 90 s and two more tries, after on_progress() gave up.
+	 */
+	snprintf(seconds, sizeof(seconds), "%u", (d->config.timeout_ms + 999) / 1000);
+	setenv("DEBUGINFOD_TIMEOUT", seconds, 0);
+	setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
 	d->client = d->calls.begin();
 	if (!d->client)
 		return -ENOMEM;
