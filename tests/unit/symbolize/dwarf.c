@@ -150,7 +150,7 @@ static bool read_reference(FILE *in, uint64_t *vaddr, struct reference *ret)
 /*
  * llvm-symbolizer names the outermost frame by the symbol table: with the parts of a
  * function told apart (".cold", ".isra.0"), with a linkage name where DWARF has none,
- * and by any of the functions that were folded into one.
+ * and by any of the functions that were folded into one; the others' symbols may be gone.
  */
 static bool same_function(const char *program, const struct frame *ours,
 			  const char *theirs, bool outermost)
@@ -164,7 +164,7 @@ static bool same_function(const char *program, const struct frame *ours,
 		return false;
 	if (!*ours->system_name || (!strncmp(name, theirs, len) && theirs[len] == '.'))
 		return true;
-	return symbol(program, name) && symbol(program, name) == symbol(program, theirs);
+	return !symbol(program, name) || symbol(program, name) == symbol(program, theirs);
 }
 
 /*
@@ -274,7 +274,8 @@ static void test_known_answers(void **state)
 			shell("%s -w -O2 -o %s/c %s/inline.c", builds[i], dir, sources),
 			0);
 		check_probes("c", "inline.c", c_probes, ARRAY_SIZE(c_probes));
-		if (have("llvm-symbolizer"))
+		/* newer llvm-symbolizers do not read .zdebug_*: the probes are the answer */
+		if (have("llvm-symbolizer") && !strstr(builds[i], "zlib-gnu"))
 			check_all("c");
 	}
 }

@@ -569,8 +569,9 @@ static void test_rust_names(void **state)
 		skip();
 	}
 	fixture_write("prog.rs", "mod m { #[inline(never)] pub fn work(x: u64) -> u64 "
-				 "{ std::hint::black_box(x) + 1 } }\n"
-				 "fn main() { println!(\"{}\", m::work(3)); }\n");
+				 "{ x.wrapping_mul(3) + 1 } }\n"
+				 "fn main() { println!(\"{}\", "
+				 "m::work(std::env::args().count() as u64)); }\n");
 	serve_nothing();
 	for (size_t i = 0; i < ARRAY_SIZE(manglings); i++) {
 		char symbol[256];
