@@ -121,8 +121,8 @@ static const struct loss_words losses[] = {
 	LOSS(addresses_dropped, "address", "addresses",
 	     "over the limit of the address table: not looked up. Record for a shorter "
 	     "time"),
-	LOSS(rows_dropped, "row", "rows",
-	     "of the profile over its limit: left out. Record for a shorter time"),
+	LOSS(rows_dropped, "sample", "samples",
+	     "lost: there was no memory to keep them. Record for a shorter time"),
 	LOSS(decoder_deaths, "crash", "crashes",
 	     "of the decoder: the files it was reading have no names. Run again with -v "
 	     "and report the file"),

@@ -12,7 +12,8 @@ struct summary summary_of(const struct profile *p)
 {
 	const struct profile_losses *l = &p->extra.losses;
 	struct summary s = {
-		.lost = l->lost_counts_full + l->lost_internal + l->lost_drain,
+		.lost = l->lost_counts_full + l->lost_internal + l->lost_drain +
+			l->rows_dropped,
 		.wall_ns = p->extra.wall_ns,
 	};
 
