@@ -60,13 +60,23 @@ static char *output_of(const char *command)
 	return text;
 }
 
+/* Since Go 1.23 a line has its column behind it, which is 0 here. */
+static void drop_columns(char *text)
+{
+	for (char *at = strstr(text, ":0 s="); at; at = strstr(at, ":0 s="))
+		memmove(at, at + 2, strlen(at + 2) + 1);
+}
+
 /* The output of go tool pprof over the file. */
 static char *pprof_says(const char *options)
 {
 	char command[256];
+	char *text;
 
 	snprintf(command, sizeof(command), "go tool pprof %s %s 2>&1", options, path);
-	return output_of(command);
+	text = output_of(command);
+	drop_columns(text);
+	return text;
 }
 
 static void assert_says(const char *text, const char *wanted)
@@ -128,9 +138,9 @@ static void googles_pprof_reads_ours(void **state)
 	assert_says(text, "samples/count cpu/nanoseconds[dflt]");
 	assert_says(text, "         42  420000000: 1 2");
 	assert_says(text, "comm:[w\xc3\xb6rker]");
-	assert_says(text, "1: 0x2010 M=2 sq /src/sq.h:7:0 s=1");
-	assert_says(text, "             work /src/app.c:41:0 s=41");
-	assert_says(text, "kern[abi:v1](Array<double,1>, int64) /x.py:17:0");
+	assert_says(text, "1: 0x2010 M=2 sq /src/sq.h:7 s=1");
+	assert_says(text, "             work /src/app.c:41 s=41");
+	assert_says(text, "kern[abi:v1](Array<double,1>, int64) /x.py:17");
 	assert_says(text,
 		    "Mappings\n2: 0x2000/0x3000/0x0 /opt/app c0ffee [FN][FL][LN][IN]");
 	assert_says(text, "lineburn 9.9.9: 100 samples");

@@ -164,7 +164,8 @@ static bool same_function(const char *program, const struct frame *ours,
 		return false;
 	if (!*ours->system_name || (!strncmp(name, theirs, len) && theirs[len] == '.'))
 		return true;
-	return symbol(program, name) && symbol(program, name) == symbol(program, theirs);
+	/* Folded into its twin, it may have lost its own symbol. */
+	return !symbol(program, name) || symbol(program, name) == symbol(program, theirs);
 }
 
 /*

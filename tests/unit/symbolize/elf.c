@@ -569,7 +569,7 @@ static void test_rust_names(void **state)
 		skip();
 	}
 	fixture_write("prog.rs", "mod m { #[inline(never)] pub fn work(x: u64) -> u64 "
-				 "{ std::hint::black_box(x) + 1 } }\n"
+				 "{ unsafe { std::ptr::read_volatile(&x) + 1 } } }\n"
 				 "fn main() { println!(\"{}\", m::work(3)); }\n");
 	serve_nothing();
 	for (size_t i = 0; i < ARRAY_SIZE(manglings); i++) {
