@@ -56,9 +56,9 @@ void dump_maps(struct process_table *processes, FILE *out)
 	}
 }
 
-void dump_resolved(uint64_t ip, const struct resolved *r, FILE *out)
+void dump_resolved(const struct resolved *r, FILE *out)
 {
-	fprintf(out, "%" PRIx64 " -> ", ip);
+	fputs("address ", out);
 	escape_terminal(out, r->object->name);
 	fprintf(out, "+%" PRIx64 " %s", r->address, miss_name(r->miss));
 	for (size_t i = 0; i < r->nr_frames; i++) {

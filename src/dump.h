@@ -11,6 +11,6 @@
 
 void dump_sample(const struct sample *sample, FILE *out);
 void dump_maps(struct process_table *processes, FILE *out);
-void dump_resolved(uint64_t ip, const struct resolved *resolved, FILE *out);
+void dump_resolved(const struct resolved *resolved, FILE *out);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "dump.h"
 
 #define MAX_STACK    (2 * LB_MAX_FRAMES)
 #define ROWS_AT_ONCE 65536 /* each file is opened once for so many */
@@ -104,6 +105,8 @@ static uint32_t location_of(struct fold *f, uint32_t id)
 {
 	if (vec_grow(&f->location_of, &f->cap_location_of, id + 1, sizeof(uint32_t), 0))
 		return PROFILE_NONE;
+	if (!f->location_of[id] && f->dump)
+		dump_resolved(symbolizer_get(f->symbolizer, id), stderr);
 	if (!f->location_of[id])
 		f->location_of[id] = add_location(f, symbolizer_get(f->symbolizer, id)) +
 				     1;

@@ -14,6 +14,7 @@ struct fold {
 	struct profile *profile; /* borrowed */
 	uint64_t period_ns;
 	bool keep_tid;
+	bool dump; /* print each address and its names on stderr */
 
 	uint32_t *mapping_of; /* object id -> mapping of the profile, + 1; 0: none yet */
 	size_t cap_mapping_of;

@@ -87,6 +87,7 @@ static int recording_init(struct recording *r, const struct options *o, struct e
 		.profile = r->profile,
 		.period_ns = 1000000000ULL / o->freq_hz,
 		.keep_tid = o->keep_tid,
+		.dump = o->dump == DUMP_FRAMES,
 	};
 	return rc;
 }

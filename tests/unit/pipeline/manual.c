@@ -33,27 +33,37 @@ static char *help_of(enum command command)
 	return text;
 }
 
+static size_t check_options(const char *help, const char *page)
+{
+	size_t nr = 0;
+
+	for (const char *at = strstr(help, " --"); at; at = strstr(at + 3, " --")) {
+		size_t name = strcspn(at + 3, "= \n");
+		char item[64];
+
+		snprintf(item, sizeof(item), "Fl -%.*s", (int)name, at + 3);
+		if (!strstr(page, item))
+			fail_msg("docs/lineburn.1 lacks --%.*s", (int)name, at + 3);
+		nr++;
+	}
+	return nr;
+}
+
 static void every_option_is_explained(void **state)
 {
-	static const enum command commands[] = {COMMAND_RUN, COMMAND_RECORD, COMMAND_ANNOTATE,
-						COMMAND_REPORT, COMMAND_DOCTOR};
+	static const enum command commands[] = {COMMAND_RUN, COMMAND_RECORD,
+						COMMAND_ANNOTATE, COMMAND_REPORT,
+						COMMAND_DOCTOR};
 	_cleanup_free_ char *page = NULL;
 	size_t len, nr = 0;
 
 	(void)state;
 	assert_int_equal(io_read_file("docs/lineburn.1", 1 << 20, &page, &len), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		_cleanup_free_ char *help = help_of(commands[i]);
+		char *help = help_of(commands[i]);
 
-		for (const char *at = strstr(help, " --"); at; at = strstr(at + 3, " --")) {
-			size_t name = strcspn(at + 3, "= \n");
-			char item[64];
-
-			snprintf(item, sizeof(item), "Fl -%.*s", (int)name, at + 3);
-			if (!strstr(page, item))
-				fail_msg("docs/lineburn.1 lacks --%.*s", (int)name, at + 3);
-			nr++;
-		}
+		nr += check_options(help, page);
+		free(help);
 	}
 	assert_true(nr > 20);
 }

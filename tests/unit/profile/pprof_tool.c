@@ -4,7 +4,6 @@
  * (only its standard library); skips without.
  */
 #include <errno.h>
-#include <regex.h>
 #include <unistd.h>
 
 #include "fixture.h"
@@ -61,31 +60,28 @@ static char *output_of(const char *command)
 	return text;
 }
 
+/* Since Go 1.23 a line has its column behind it, which is 0 here. */
+static void drop_columns(char *text)
+{
+	for (char *at = strstr(text, ":0 s="); at; at = strstr(at, ":0 s="))
+		memmove(at, at + 2, strlen(at + 2) + 1);
+}
+
 /* The output of go tool pprof over the file. */
 static char *pprof_says(const char *options)
 {
 	char command[256];
+	char *text;
 
 	snprintf(command, sizeof(command), "go tool pprof %s %s 2>&1", options, path);
-	return output_of(command);
+	text = output_of(command);
+	drop_columns(text);
+	return text;
 }
 
 static void assert_says(const char *text, const char *wanted)
 {
 	if (!strstr(text, wanted))
-		fail_msg("\"%s\" is not in:\n%s", wanted, text);
-}
-
-/* @wanted  extended regular expression: versions differ in detail */
-static void assert_matches(const char *text, const char *wanted)
-{
-	regex_t regex;
-	int found;
-
-	assert_int_equal(regcomp(&regex, wanted, REG_EXTENDED | REG_NOSUB), 0);
-	found = !regexec(&regex, text, 0, NULL, 0);
-	regfree(&regex);
-	if (!found)
 		fail_msg("\"%s\" is not in:\n%s", wanted, text);
 }
 
@@ -137,17 +133,17 @@ static void googles_pprof_reads_ours(void **state)
 	text = pprof_says("-raw");
 	assert_string_equal(text, plain); /* Extra does not show */
 	free(plain);
-	assert_matches(text, "PeriodType: cpu nanoseconds\nPeriod: 10000000");
-	assert_matches(text, "Duration: 2");
-	assert_matches(text, "samples/count cpu/nanoseconds\\[dflt\\]");
-	assert_matches(text, " 42  420000000: 1 2");
-	assert_matches(text, "comm:\\[w\xc3\xb6rker\\]");
-	assert_matches(text, "1: 0x2010 M=[12] sq /src/sq\\.h:7(:0)? s=1[^0-9]");
-	assert_matches(text, " work /src/app\\.c:41(:0)? s=41[^0-9]");
-	assert_matches(text, "kern\\[abi:v1\\]\\(Array<double,1>, int64\\) /x\\.py:17");
-	assert_matches(text, "Mappings\n[12]: 0x2000/0x3000/0x0 /opt/app c0ffee "
-			     "\\[FN]\\[FL]\\[LN]\\[IN]");
-	assert_matches(text, "lineburn 9\\.9\\.9: 100 samples");
+	assert_says(text, "PeriodType: cpu nanoseconds\nPeriod: 10000000");
+	assert_says(text, "Duration: 2");
+	assert_says(text, "samples/count cpu/nanoseconds[dflt]");
+	assert_says(text, "         42  420000000: 1 2");
+	assert_says(text, "comm:[w\xc3\xb6rker]");
+	assert_says(text, "1: 0x2010 M=2 sq /src/sq.h:7 s=1");
+	assert_says(text, "             work /src/app.c:41 s=41");
+	assert_says(text, "kern[abi:v1](Array<double,1>, int64) /x.py:17");
+	assert_says(text,
+		    "Mappings\n2: 0x2000/0x3000/0x0 /opt/app c0ffee [FN][FL][LN][IN]");
+	assert_says(text, "lineburn 9.9.9: 100 samples");
 	free(text);
 	strpool_free(pool);
 }

@@ -150,7 +150,7 @@ static bool read_reference(FILE *in, uint64_t *vaddr, struct reference *ret)
 /*
  * llvm-symbolizer names the outermost frame by the symbol table: with the parts of a
  * function told apart (".cold", ".isra.0"), with a linkage name where DWARF has none,
- * and by any of the functions that were folded into one; the others' symbols may be gone.
+ * and by any of the functions that were folded into one.
  */
 static bool same_function(const char *program, const struct frame *ours,
 			  const char *theirs, bool outermost)
@@ -164,6 +164,7 @@ static bool same_function(const char *program, const struct frame *ours,
 		return false;
 	if (!*ours->system_name || (!strncmp(name, theirs, len) && theirs[len] == '.'))
 		return true;
+	/* Folded into its twin, it may have lost its own symbol. */
 	return !symbol(program, name) || symbol(program, name) == symbol(program, theirs);
 }
 

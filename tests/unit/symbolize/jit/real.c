@@ -180,10 +180,10 @@ static void check_node(char *template, bool known)
 	assert_true(jd.is_v8);
 
 	snprintf(file, sizeof(file), "%s/x.js", template);
-	/* As Node 20 and later write it, and as 18 does. */
+	/* V8 said LazyCompile before it said JS. */
 	snprintf(name, sizeof(name), "JS:*hot %s:4:13", file);
 	if (!find_load(&jd, name, &load)) {
-		snprintf(name, sizeof(name), "LazyCompile:*hot %s:4", file);
+		snprintf(name, sizeof(name), "LazyCompile:*hot %s:4:13", file);
 		assert_true(find_load(&jd, name, &load));
 	}
 	ask_all(jitdump_serve, dump_fd, NULL, &load, &s);
