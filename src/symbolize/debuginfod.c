@@ -13,6 +13,8 @@
 
 #define DEFAULT_TIMEOUT_MS 60000
 #define MAX_BUILD_ID       64
+#define ENV_TIMEOUT        "DEBUGINFOD_TIMEOUT" /* seconds; debuginfod_find_debuginfo(3) */
+#define ENV_RETRIES        "DEBUGINFOD_RETRY_LIMIT"
 
 /* The calls used, from elfutils' debuginfod.h (debuginfod_find_debuginfo(3)). */
 typedef struct debuginfod_client client;
@@ -32,6 +34,7 @@ struct debuginfod {
 	struct debuginfod_config config;
 	uint64_t deadline_ns; /* of the file being fetched; CLOCK_MONOTONIC */
 	bool timed_out;
+	bool sets_timeout, sets_retries; /* the library's environment is ours */
 };
 
 static uint64_t now_ns(void)
@@ -80,11 +83,23 @@ static int load(struct debuginfod *d)
 	return 0;
 }
 
+/*
+ * libdebuginfod 0.192 (not 0.188) goes on through its own time-outs, 90 s and two more
+ * tries, after on_progress() gave up. What the user has set stays.
+ */
+static void limit_library(struct debuginfod *d)
+{
+	char seconds[16];
+
+	snprintf(seconds, sizeof(seconds), "%u", (d->config.timeout_ms + 999) / 1000);
+	d->sets_timeout = !getenv(ENV_TIMEOUT) && !setenv(ENV_TIMEOUT, seconds, 1);
+	d->sets_retries = !getenv(ENV_RETRIES) && !setenv(ENV_RETRIES, "0", 1);
+}
+
 int debuginfod_new(const struct debuginfod_config *config, struct debuginfod **ret)
 {
 	_cleanup_(debuginfod_freep) struct debuginfod *d = NULL;
 	const char *urls = getenv("DEBUGINFOD_URLS");
-	char seconds[16];
 	int err;
 
 	if (!urls || !urls[strspn(urls, " ")])
@@ -98,13 +113,7 @@ int debuginfod_new(const struct debuginfod_config *config, struct debuginfod **r
 	err = load(d);
 	if (err)
 		return err;
-	/*
-	 * Where the user has not said it: libdebuginfod 0.192 (not 0.188) goes on through
-	 * its own time-outs, 90 s and two more tries, after on_progress() gave up.
-	 */
-	snprintf(seconds, sizeof(seconds), "%u", (d->config.timeout_ms + 999) / 1000);
-	setenv("DEBUGINFOD_TIMEOUT", seconds, 0);
-	setenv("DEBUGINFOD_RETRY_LIMIT", "0", 0);
+	limit_library(d);
 	d->client = d->calls.begin();
 	if (!d->client)
 		return -ENOMEM;
@@ -120,6 +129,10 @@ void debuginfod_free(struct debuginfod *d)
 		d->calls.end(d->client);
 	if (d->library)
 		dlclose(d->library);
+	if (d->sets_timeout)
+		unsetenv(ENV_TIMEOUT);
+	if (d->sets_retries)
+		unsetenv(ENV_RETRIES);
 	free(d);
 }
 

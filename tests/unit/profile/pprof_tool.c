@@ -194,6 +194,8 @@ static void gos_own_profile_is_read(void **state)
 {
 	struct strpool *pool = strpool_new(8 << 20);
 	const struct attribution_options options = {0};
+	const struct attribution_file *burn = NULL;
+	uint64_t in_loop = 0, in_function = 0;
 	struct attribution *a = NULL;
 	struct profile *p = NULL;
 	struct error err = {0};
@@ -221,13 +223,20 @@ static void gos_own_profile_is_read(void **state)
 	assert_int_equal(a->with_line.samples + a->function_only.samples +
 				 a->unknown.samples,
 			 a->all.samples);
-	assert_string_equal(a->files[0].path, source);
-	assert_string_equal(a->files[0].language, "go");
-	for (size_t i = 0; i < a->files[0].nr_lines; i++)
-		if (a->files[0].lines[i].line == 6)
-			assert_true(a->files[0].lines[i].self.samples * 2 >
-				    a->all.samples);
-	assert_string_equal(a->functions[0].name, "main.burn");
+	/* Total, not self: Go 1.24 on a busy machine sees its own preemption as the leaf. */
+	for (size_t i = 0; i < a->nr_files; i++)
+		if (!strcmp(a->files[i].path, source))
+			burn = &a->files[i];
+	assert_non_null(burn);
+	assert_string_equal(burn->language, "go");
+	for (size_t i = 0; i < burn->nr_lines; i++)
+		if (burn->lines[i].line == 6)
+			in_loop = burn->lines[i].total.samples;
+	assert_true(in_loop * 2 > a->all.samples);
+	for (size_t i = 0; i < a->nr_functions; i++)
+		if (!strcmp(a->functions[i].name, "main.burn"))
+			in_function = a->functions[i].total.samples;
+	assert_true(in_function * 2 > a->all.samples);
 	attribution_free(a);
 	profile_free(p);
 	strpool_free(pool);
