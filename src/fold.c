@@ -195,17 +195,38 @@ static bool is_entry(const char *function)
 	return false;
 }
 
-/* The walk's own word, unless the names of the frames tell better. */
-static uint32_t status_of(const struct fold *f, const struct row *row, uint32_t outermost)
+static bool is_in_libc(const struct resolved *r)
 {
-	const struct resolved *r;
+	const char *slash = strrchr(r->object->name, '/');
+	const char *base = slash ? slash + 1 : r->object->name;
+
+	return !strncmp(base, "libc.so", 7) || !strncmp(base, "libc-", 5) ||
+	       !strncmp(base, "ld-musl", 7);
+}
+
+/*
+ * The walk's own word, unless the names of the frames tell better. A stripped C
+ * library does not name its entry code: then it is what called main().
+ *
+ * @ids  of the stack, leaf first; @nr > 0
+ */
+static uint32_t status_of(const struct fold *f, const struct row *row,
+			  const uint32_t *ids, size_t nr)
+{
+	const struct resolved *r, *callee;
 
 	if (row->status != LB_STACK_BAD_FP && row->status != LB_STACK_FAULT)
 		return row->status;
-	r = symbolizer_get(f->symbolizer, outermost);
-	if (!r->nr_frames || !is_entry(r->frames[r->nr_frames - 1].function))
+	r = symbolizer_get(f->symbolizer, ids[nr - 1]);
+	if (r->nr_frames && is_entry(r->frames[r->nr_frames - 1].function))
+		return LB_STACK_COMPLETE;
+	if (nr < 2 || !is_in_libc(r))
 		return row->status;
-	return LB_STACK_COMPLETE;
+	callee = symbolizer_get(f->symbolizer, ids[nr - 2]);
+	if (callee->nr_frames &&
+	    !strcmp(callee->frames[callee->nr_frames - 1].function, "main"))
+		return LB_STACK_COMPLETE;
+	return row->status;
 }
 
 static int add_row(struct fold *f, const struct rows *rows, const struct row *row,
@@ -223,7 +244,7 @@ static int add_row(struct fold *f, const struct rows *rows, const struct row *ro
 			return -ENOMEM;
 	}
 	return profile_add_sample(f->profile, locations, nr, labels, nr_labels,
-				  nr ? status_of(f, row, ids[nr - 1]) : row->status,
+				  nr ? status_of(f, row, ids, nr) : row->status,
 				  (int64_t)row->count,
 				  (int64_t)(row->count * f->period_ns)) == PROFILE_NONE
 		       ? -ENOMEM
