@@ -138,7 +138,8 @@ static void check_hot(const struct served *s, const char *file, bool known)
 		nr_line[f->line]++;
 		nr_named++;
 	}
-	if (nr_named * 10 < nr * (known ? 10 : 9))
+	/* Without the column in the name (Node 18) fewer places are certain. */
+	if (nr_named * 10 < nr * (known ? 10 : 8))
 		fail_msg("%zu of %zu addresses have a line", nr_named, nr);
 	/* Code starts with its own start; helper, loop and body are all there. */
 	assert_int_equal(s->answers.items[0].frames[0].line, 4);
