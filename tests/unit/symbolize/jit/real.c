@@ -142,7 +142,8 @@ static void check_hot(const struct served *s, const char *file, bool known)
 	if (nr_named * 10 < nr * (known ? 10 : 8))
 		fail_msg("%zu of %zu addresses have a line", nr_named, nr);
 	/* Code starts with its own start; helper, loop and body are all there. */
-	assert_int_equal(s->answers.items[0].frames[0].line, 4);
+	if (known)
+		assert_int_equal(s->answers.items[0].frames[0].line, 4);
 	assert_true(nr_line[2] && nr_line[6] && nr_line[7] && nr_line[8]);
 }
 
