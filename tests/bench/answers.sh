@@ -49,7 +49,7 @@ g++ -O2 -g -fno-omit-frame-pointer -o hotcc "$WORKLOADS/hot.cc" 2>/dev/null &&
 	program hot.cc 999 self "$three" -- ./hotcc "$(rounds ./hotcc 6)"
 rustc -O -g -C force-frame-pointers=yes -o hotrs "$WORKLOADS/hot.rs" 2>/dev/null &&
 	program hot.rs 999 total "$three" -- ./hotrs "$(rounds ./hotrs 6)"
-HOME=$PWD GOTOOLCHAIN=local go build -o hotgo "$WORKLOADS/hot.go" 2>/dev/null &&
+HOME=${HOME:-$WORK} GOTOOLCHAIN=local go build -o hotgo "$WORKLOADS/hot.go" 2>/dev/null &&
 	program hot.go 999 self "$three" -- ./hotgo "$(rounds ./hotgo 6)"
 node -e 0 2>/dev/null &&
 	program hot.js 999 self "$three" -- node --perf-prof "$WORKLOADS/hot.js" 45 hot.js.truth &&

@@ -55,9 +55,9 @@ END
 damaged() {
 	rm -f damaged
 	damage "$1" "$2" || return 1
-	record_json damaged -F 999 -- ./damaged 6 || { tail -n 1 damaged.err; return 1; }
+	record_json damaged -F 999 -- ./damaged 3 || { tail -n 1 damaged.err; return 1; }
 	# It goes on: the samples are there, and the function where its name is whole.
-	profile_has damaged.json "s['count'] >= 300" "sums_close()" || return 1
+	profile_has damaged.json "s['count'] >= 100" "sums_close()" || return 1
 	[ "$1" = .debug_str ] || [ "$1" = .symtab ] || profile_has damaged.json \
 		"sum(f['self'] for f in d['functions'] if f['object'] == 'damaged') >= 0.9 * s['count']"
 }
@@ -73,8 +73,8 @@ truncated() {
 	whole=$(build hot.c)
 	head -c "$((0x$end))" "$whole" >cut-off
 	chmod +x cut-off
-	record_json cut -F 999 -- ./cut-off 6 || { tail -n 1 cut.err; return 1; }
-	profile_has cut.json "s['count'] >= 300" "sum(f['self'] for f in d['functions'] if f['name'] == 'five') == 0" "sums_close()"
+	record_json cut -F 999 -- ./cut-off 3 || { tail -n 1 cut.err; return 1; }
+	profile_has cut.json "s['count'] >= 100" "sum(f['self'] for f in d['functions'] if f['name'] == 'five') == 0" "sums_close()"
 }
 check truncated-elf truncated
 

@@ -11,7 +11,7 @@ check inline-names profile_has inline.json "function('spin') >= 98" \
 
 if command -v go >/dev/null; then
 	inlined_frames() {
-		HOME=$PWD go tool pprof -raw inline.pb.gz >raw.txt 2>&1 || return 1
+		pprof -raw inline.pb.gz >raw.txt 2>&1 || return 1
 		# One location with two lines: the callee, then who called it.
 		awk '/^ *[0-9]+: 0x.* spin / { getline; if ($0 ~ /^ +both /) found = 1 }
 		     END { exit !found }' raw.txt && return 0

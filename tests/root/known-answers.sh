@@ -34,7 +34,7 @@ else
 	skip known-answers-rust "rustc does not work here"
 fi
 
-if HOME=$PWD GOFLAGS=-mod=mod GOTOOLCHAIN=local go build -o hotgo "$WORKLOADS/hot.go" 2>go.err; then
+if HOME=${HOME:-$WORK} GOTOOLCHAIN=local go build -o hotgo "$WORKLOADS/hot.go" 2>go.err; then
 	language go hot.go ./hotgo
 else
 	skip known-answers-go "go does not work here"
@@ -43,9 +43,9 @@ fi
 # Google's pprof reads the file.
 if command -v go >/dev/null; then
 	pprof_reads() {
-		HOME=$PWD go tool pprof -raw c.pb.gz >raw.txt 2>&1 || return 1
+		pprof -raw c.pb.gz >raw.txt 2>&1 || return 1
 		grep -q 'samples/count cpu/nanoseconds' raw.txt || { head -n 5 raw.txt | tail -n 1; return 1; }
-		HOME=$PWD go tool pprof -top -lines c.pb.gz >top.txt 2>&1
+		pprof -top -lines c.pb.gz >top.txt 2>&1
 		share=$(awk '$NF ~ /hot\.c:15$/ || $0 ~ /five .*hot\.c:/ { sub("%", "", $2); print int($2); exit }' top.txt)
 		[ "${share:-0}" -ge 48 ] && [ "$share" -le 52 ] && return 0
 		echo "pprof says $share % for five"

@@ -59,7 +59,7 @@ record_json() {
 record_enough() {
 	enough_name=$1
 	shift
-	enough_rounds=$(rounds "$@" 5.6)
+	enough_rounds=$(rounds "$@" 5.4)
 	record_json "$enough_name" -F 999 -- "$@" "$enough_rounds" || return 1
 	enough_count=$(python3 -c '
 import json, sys
@@ -67,6 +67,11 @@ print(json.load(open(sys.argv[1], encoding="ascii"))["samples"]["count"])' "$eno
 	if [ "$enough_count" -lt 5000 ]; then
 		record_json "$enough_name" -F 999 -- "$@" $((enough_rounds * 7000 / (enough_count + 1)))
 	fi
+}
+
+# pprof ARGUMENT...: Google's, as Go brings it; built once where Go has no cache.
+pprof() {
+	GOCACHE=$(go env GOCACHE 2>/dev/null || echo "$WORK/gocache") HOME=${HOME:-$WORK} go tool pprof "$@"
 }
 
 # one_sentence FILE: it holds one line of ours, and no more.
@@ -93,7 +98,7 @@ wait_until() {
 rounds() {
 	python3 -c '
 import resource, subprocess, sys
-subprocess.run(sys.argv[1:-1] + ["4"], check=False)
+subprocess.run(sys.argv[1:-1] + ["3"], check=False)
 used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-print(max(1, round(4 * float(sys.argv[-1]) / max(used, 0.01) + 0.5)))' "$@"
+print(max(1, round(3 * float(sys.argv[-1]) / max(used, 0.01) + 0.5)))' "$@"
 }

@@ -37,7 +37,7 @@ for name, n in self_of.items():
 END
 }
 
-n=$(rounds node "$WORKLOADS/hot.js" 7)
+n=$(rounds node "$WORKLOADS/hot.js" 6)
 record_json lines -F 999 -- node --perf-prof "$WORKLOADS/hot.js" "$n" lines.truth ||
 	fail node-lines "$(tail -n 1 lines.err)"
 check node-lines agrees lines.json lines.truth line

@@ -26,9 +26,9 @@ if magic != b"PERFILE2":
 (sample_type,) = struct.unpack_from("<Q", data, attrs_at + 24)
 ip_offset = 16 if sample_type & SAMPLE_IDENTIFIER else 8
 
+# Each CPU has a buffer of its own, so a mapping may stand behind its samples.
 maps = []
-file_offsets = collections.Counter()
-nr_samples = 0
+ips = []
 end = at + length
 while at < end:
     kind, _, size = struct.unpack_from("<IHH", data, at)
@@ -39,12 +39,11 @@ while at < end:
             maps.append((start, start + extent, file_off))
     elif kind == RECORD_SAMPLE:
         (ip,) = struct.unpack_from("<Q", data, at + ip_offset)
-        nr_samples += 1
-        for start, stop, file_off in maps:
-            if start <= ip < stop:
-                file_offsets[ip - start + file_off] += 1
-                break
+        ips.append(ip)
     at += size
+
+file_offsets = collections.Counter(
+    ip - start + file_off for ip in ips for start, stop, file_off in maps if start <= ip < stop)
 
 headers = subprocess.run(["readelf", "-lW", program], capture_output=True, text=True, check=True)
 loads = [[int(n, 16) for n in found] for found in re.findall(
@@ -56,4 +55,4 @@ answers = subprocess.run(["addr2line", "-e", program], input="\n".join(vaddrs.va
 lines = collections.Counter()
 for off, answer in zip(vaddrs, answers):
     lines[os.path.basename(answer.split(" ")[0])] += file_offsets[off]
-json.dump({"samples": nr_samples, "lines": lines}, sys.stdout)
+json.dump({"samples": len(ips), "lines": lines}, sys.stdout)

@@ -142,15 +142,16 @@ check ends-with-target ends_with_target
 chmod 755 .
 cp "$LB" ./lineburn-for-all
 chmod 755 ./lineburn-for-all
+mkdir -m 777 open
 if command -v setpriv >/dev/null; then
 	as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
 	# shellcheck disable=SC2086 # a command and its arguments
 	not_allowed() {
-		exits 3 $as_nobody ./lineburn-for-all record -d 1 -a -o /tmp/lineburn-nobody.pb.gz
+		exits 3 $as_nobody ./lineburn-for-all record -d 1 -a -o open/p.pb.gz
 	}
 	check not-allowed-record not_allowed
 	# shellcheck disable=SC2086 # a command and its arguments
-	check not-allowed-run exits 3 $as_nobody ./lineburn-for-all run -o /tmp/lineburn-nobody.pb.gz -- true
+	check not-allowed-run exits 3 $as_nobody ./lineburn-for-all run -o open/p.pb.gz -- true
 	# shellcheck disable=SC2086 # a command and its arguments
 	not_mine() {
 		exits 1 $as_nobody ./lineburn-for-all annotate "$PWD/all.pb.gz" && grep -q -i 'belongs to' err

@@ -23,7 +23,8 @@ static inline uint32_t add_mapping(struct profile *p, const char *filename)
 {
 	return profile_add_mapping(
 		p, &(struct profile_mapping){.filename = filename,
-					     .build_id = "c0ffee",
+					     /* pprof takes equal ids for one file */
+					     .build_id = *filename == '/' ? "c0ffee" : "",
 					     .start = 0x1000 * (p->nr_mappings + 1),
 					     .limit = 0x1000 * (p->nr_mappings + 2),
 					     .has_functions = true,

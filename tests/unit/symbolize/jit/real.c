@@ -138,11 +138,30 @@ static void check_hot(const struct served *s, const char *file, bool known)
 		nr_line[f->line]++;
 		nr_named++;
 	}
-	if (nr_named * 10 < nr * (known ? 10 : 9))
+	/* Without the column in the name (Node 18) fewer places are certain. */
+	if (nr_named * 10 < nr * (known ? 10 : 8))
 		fail_msg("%zu of %zu addresses have a line", nr_named, nr);
 	/* Code starts with its own start; helper, loop and body are all there. */
-	assert_int_equal(s->answers.items[0].frames[0].line, 4);
+	if (known)
+		assert_int_equal(s->answers.items[0].frames[0].line, 4);
 	assert_true(nr_line[2] && nr_line[6] && nr_line[7] && nr_line[8]);
+}
+
+/* Node 18 says LazyCompile and leaves the column out. */
+static bool find_hot(const struct jitdump *jd, char tier, const char *file,
+		     struct record_load *ret)
+{
+	static const char *const forms[] = {"JS:%chot %s:4:13",
+					    "LazyCompile:%chot %s:4:13",
+					    "LazyCompile:%chot %s:4"};
+	char name[300];
+
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
+		snprintf(name, sizeof(name), forms[i], tier, file);
+		if (find_load(jd, name, ret))
+			return true;
+	}
+	return false;
 }
 
 /* @template  directory to make; its length decides how much of a name is damaged */
@@ -154,7 +173,7 @@ static void check_node(char *template, bool known)
 	_cleanup_(served_deinit) struct served s = {0};
 	_cleanup_close_ int dump_fd = -1, map_fd = -1;
 	_cleanup_free_ char *bytes = NULL;
-	char path[256], file[256], name[300];
+	char path[256], file[256];
 	struct record_load load;
 	struct jitdump jd;
 	size_t len;
@@ -180,12 +199,7 @@ static void check_node(char *template, bool known)
 	assert_true(jd.is_v8);
 
 	snprintf(file, sizeof(file), "%s/x.js", template);
-	/* V8 said LazyCompile before it said JS. */
-	snprintf(name, sizeof(name), "JS:*hot %s:4:13", file);
-	if (!find_load(&jd, name, &load)) {
-		snprintf(name, sizeof(name), "LazyCompile:*hot %s:4:13", file);
-		assert_true(find_load(&jd, name, &load));
-	}
+	assert_true(find_hot(&jd, '*', file, &load));
 	ask_all(jitdump_serve, dump_fd, NULL, &load, &s);
 	check_hot(&s, file, known);
 
@@ -197,8 +211,7 @@ static void check_node(char *template, bool known)
 		assert_string_equal(s.answers.items[i].frames[0].file, file);
 	}
 
-	snprintf(name, sizeof(name), "JS:^hot %s:4:13", file);
-	if (find_load(&jd, name, &load)) {
+	if (find_hot(&jd, '^', file, &load)) {
 		ask_all(jitdump_serve, dump_fd, NULL, &load, &s);
 		for (size_t i = 0; i < s.answers.nr; i++) {
 			assert_int_equal(s.answers.items[i].miss, MISS_JIT_NO_LINES);
