@@ -125,7 +125,8 @@ void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *bu
 		} else {
 			adopt(f, fd, budget);
 		}
-	} else if (f->fd < 0) {
+	} else if (f->fd < 0 && (fd != -ENOENT || f->open_errno == ENOENT)) {
+		/* One that was refused, and removed since, stays refused. */
 		set_refusal(f, p, -fd);
 	}
 	if (f->fd >= 0 && !fstat(f->fd, &held))

@@ -37,6 +37,15 @@ static bool has_line_without_code(const struct attribution *a)
 	return false;
 }
 
+/* Our own recordings: what a walk of frame pointers cannot see. */
+static const char *total_limits(const struct render_input *in)
+{
+	return in->profile->extra.present ? ", as far as frame pointers tell: the caller "
+					    "of a function without "
+					    "a frame of its own is missing"
+					  : "";
+}
+
 void legend_of_lines(const struct render_input *in, const struct render_options *opts,
 		     FILE *out)
 {
@@ -53,8 +62,9 @@ void legend_of_lines(const struct render_input *in, const struct render_options 
 	paint_begin(out, opts->colour, PAINT_DIM);
 	text_sentence(out, &margins, "self:  %s %s%s", counted_name(a),
 		      self_words[a->options.charge], certainty);
-	text_sentence(out, &margins, "total: %s while the line is anywhere on the stack",
-		      counted_name(a));
+	text_sentence(out, &margins,
+		      "total: %s while the line is anywhere on the stack%s",
+		      counted_name(a), total_limits(in));
 	if (has_line_without_code(a))
 		text_sentence(out, &margins,
 			      "-:     no machine code, optimised away or merged");
@@ -73,8 +83,8 @@ void legend_of_functions(const struct render_input *in, const struct render_opti
 		      counted_name(a),
 		      a->options.kernel ? "" : " and in the kernel on its behalf");
 	text_sentence(out, &margins,
-		      "total: %s while the function is anywhere on the stack",
-		      counted_name(a));
+		      "total: %s while the function is anywhere on the stack%s",
+		      counted_name(a), total_limits(in));
 	paint_end(out, opts->colour, PAINT_DIM);
 	fputc('\n', out);
 }

@@ -23,7 +23,7 @@ map() {
 	"$LB" annotate --leaf --json "$map_how.pb.gz" >leaf.json
 	profile_has leaf.json "miss($map_reasons) >= 95" "sums_close()" "s['count'] >= 300"
 }
-refused="'jit-file-refused', 'jit-unknown'"
+refused="'jit-file-refused'"
 # Long enough for a drain, as the map is removed in the end.
 check perf-map-good map good "'jit-no-lines'" 2.2
 check perf-map-0x map 0x "'jit-no-lines'" 2.2
