@@ -31,7 +31,7 @@ ends_with() {
 export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
 tree=$work/tree
 mkdir "$tree"
-(cd "$top" && git ls-files -z ':!tests/fuzz/corpus' | xargs -0 cp --parents -t "$tree")
+(cd "$top" && git ls-files -z ':!tests/fuzz/corpus' | xargs -0 cp -P --parents -t "$tree")
 ln -s "$top/build" "$tree/build"
 cp "$top/compile_commands.json" "$tree/" 2>/dev/null
 git -C "$tree" init -q
