@@ -17,6 +17,7 @@
 #include "base/strpool.h"
 #include "collect/task_event.h"
 #include "process/file.h"
+#include "process/jit_code.h"
 #include "process/maps.h"
 
 /* A side file that a JIT writes: opened when first seen, read after the drain. */
@@ -56,6 +57,7 @@ struct process {
 	struct maps maps;
 	struct jit_file perf_map;
 	struct jit_file jitdump;
+	struct jit_code jit_code; /* bytes in process_table_jit_store() */
 	bool opened; /* its files have been opened, as far as they could be */
 	uint32_t id; /* 0, 1, 2 ...: index for tables beside */
 };

@@ -111,6 +111,8 @@ struct profile_losses {
 	uint64_t processes_dropped, files_dropped, names_dropped, addresses_dropped,
 		rows_dropped;
 	uint64_t decoder_deaths, decoder_deadlines;
+	uint64_t jit_objects_lost; /* registered by a JIT, but their bytes could not be had */
+	uint64_t jit_objects_foreign; /* in a format of the runtime's own */
 };
 
 struct profile_cost {
@@ -136,6 +138,24 @@ struct profile_source {
 	bool newer_than_binary; /* modified after the program that ran was built */
 };
 
+/*
+ * A piece of machine code of a hot function, and which line each part of it is.
+ * Lines that no row has, within a function that rows name, have no code of their own.
+ */
+struct profile_code {
+	uint32_t mapping; /* index */
+	uint64_t address, size_bytes; /* [address, +size_bytes), as in locations */
+	struct profile_code_row {
+		uint64_t address; /* from here to the next row */
+		uint32_t function; /* index; PROFILE_NONE */
+		uint32_t line; /* innermost frame with a line; 0 none */
+	} * rows; /* ascending; heap, owned */
+	size_t nr_rows;
+	uint8_t *bytes; /* heap, owned; NULL: read them from the file of the mapping */
+};
+
+#define PROFILE_MAX_CODE_BYTES (4u << 20) /* machine code and rows that are kept */
+
 struct profile_extra {
 	bool present; /* false: another tool's file */
 	/* argv of lineburn run; NULL-terminated; NULL: none. The array is heap, owned. */
@@ -149,6 +169,8 @@ struct profile_extra {
 	struct profile_cost cost;
 	struct profile_source *sources;
 	size_t nr_sources, cap_sources;
+	struct profile_code *codes; /* hottest first, as far as they fit */
+	size_t nr_codes, cap_codes;
 	const char **warnings; /* sentences for the reader */
 	size_t nr_warnings, cap_warnings;
 };

@@ -9,6 +9,7 @@
 
 #include "base/strpool.h"
 #include "base/wire.h"
+#include "symbolize/code.h"
 #include "symbolize/frame.h"
 
 /* ---- worker's side ---- */
@@ -33,6 +34,14 @@ DEFINE_CLEANUP(struct answer_writer, answer_writer_free);
 void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss miss,
 		const struct frame *frames, size_t nr);
 
+/**
+ * Adds a function that was hit. Copied; strings may be NULL. Over ANSWER_MAX_CODE_BYTES
+ * in all, or over the limits of code.h, it is left out.
+ */
+void answer_add_code(struct answer_writer *a, const struct code *code);
+
+#define ANSWER_MAX_CODE_BYTES (16u << 20) /* rows and machine code of one answer */
+
 /** Serialises into @out. */
 void answer_write(const struct answer_writer *a, struct wire_writer *out);
 
@@ -50,6 +59,10 @@ struct answers {
 	size_t nr;
 	struct frame *frames;
 	size_t nr_frames;
+	struct code *codes; /* rows and bytes are in code_rows and code_bytes */
+	size_t nr_codes;
+	struct code_row *code_rows;
+	uint8_t *code_bytes;
 };
 
 /**

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/strpool.h"
 #include "process/process.h"
+#include "symbolize/code.h"
 #include "symbolize/frame.h"
 #include "worker/worker.h"
 
@@ -83,6 +84,15 @@ int symbolizer_resolve(struct symbolizer *s, struct error *err);
 
 /** Borrowed, valid until symbolizer_free(). Only after symbolizer_resolve(). */
 const struct resolved *symbolizer_get(const struct symbolizer *s, uint32_t id);
+
+/* A function that was hit; from debug info that has lines. */
+struct resolved_code {
+	const struct object *object; /* code.address is one of its addresses */
+	struct code code;
+};
+
+/** All of them so far, in no order; borrowed until the next symbolizer_resolve(). */
+const struct resolved_code *symbolizer_codes(const struct symbolizer *s, size_t *ret_nr);
 
 /**
  * For report and annotate: names @nr vaddrs from a debug file that debuginfod or

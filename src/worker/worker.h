@@ -55,7 +55,13 @@ int worker_main(const worker_op *ops, size_t nr_ops);
 
 struct worker;
 
+enum worker_kind {
+	WORKER_DECODER, /* no rights at all */
+	WORKER_READER, /* keeps CAP_SYS_PTRACE and process_vm_readv(2), and nothing else */
+};
+
 struct worker_config {
+	enum worker_kind kind; /* the operations are the same table */
 	uint64_t max_data_bytes; /* RLIMIT_DATA of the child; 0: 512 MiB */
 	unsigned int cpu_seconds; /* RLIMIT_CPU of one child's life; 0: 600 */
 };

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A uprobe on __jit_debug_register_code (the GDB JIT interface, "JIT Compilation
+ * Interface" in GDB's manual): copies each in-memory object at the moment that
+ * its program registers it. The program is loaded when the first file is probed,
+ * so a machine without JITs pays nothing.
+ */
+#ifndef LB_COLLECT_JIT_PROBE_H
+#define LB_COLLECT_JIT_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "lineburn.h"
+
+struct sampler;
+struct jit_probe;
+
+#define JIT_PROBE_MAX_FILES 256 /* probed at once; more are refused, counted */
+
+struct jit_probe_config {
+	bool whole_machine; /* else only the targets of @sampler */
+	size_t ring_bytes; /* power of two; 0: 8 MiB */
+};
+
+/** @sampler  lends its maps of targets and code generations; must outlive this */
+int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler,
+		  struct jit_probe **ret, struct error *err);
+void jit_probe_free(struct jit_probe *p);
+DEFINE_CLEANUP(struct jit_probe, jit_probe_free);
+
+/**
+ * Probes one file, for all processes that map it.
+ *
+ * @fd               an open descriptor of the file, borrowed; deleted files and
+ *                   files of other mount namespaces work too
+ * @register_off     file offset of __jit_debug_register_code
+ * @descriptor_delta vaddr of __jit_debug_descriptor - vaddr of
+ *                   __jit_debug_register_code: the same in memory
+ * Return: 0; -EOPNOTSUPP when this kernel has no uprobes or no cookies for them
+ * (before 5.15: walk lists instead); -ENOSPC over JIT_PROBE_MAX_FILES; else
+ * another negative errno of the attachment.
+ */
+int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
+		     int64_t descriptor_delta);
+
+/** Readable (epoll) when there are records. -1 until the first file is probed. */
+int jit_probe_poll_fd(const struct jit_probe *p);
+
+/** One call as a plain event. Valid during the callback only. */
+struct jit_event {
+	enum lb_jit_kind kind; /* REGISTER or UNREGISTER */
+	uint64_t time_ns;
+	uint64_t start_boottime_ns;
+	uint32_t tgid, exec_id;
+	uint32_t code_gen;
+	uint64_t entry_addr, symfile_addr;
+	uint64_t size_bytes; /* of the object as the target says */
+	const void *object; /* whole; NULL: see failure */
+	enum lb_jit_failure failure; /* LB_JIT_OK with object NULL: a part was lost */
+};
+
+typedef void (*jit_event_fn)(void *ctx, const struct jit_event *ev);
+
+/** Hands over what came, in order of completion. */
+void jit_probe_read(struct jit_probe *p, jit_event_fn fn, void *ctx);
+
+struct jit_probe_totals {
+	uint64_t n[LB_NR_JIT_COUNTERS];
+	uint64_t nr_files; /* probed */
+	uint64_t nr_files_refused; /* over the maximum, or not attached */
+	uint64_t nr_broken; /* objects of which a part was lost */
+};
+void jit_probe_totals(const struct jit_probe *p, struct jit_probe_totals *ret);
+
+/** Kernel memory of its maps, bytes. */
+uint64_t jit_probe_map_bytes(const struct jit_probe *p);
+
+#endif
