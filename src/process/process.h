@@ -58,6 +58,8 @@ struct process {
 	struct jit_file perf_map;
 	struct jit_file jitdump;
 	struct jit_code jit_code; /* bytes in process_table_jit_store() */
+	const char *command; /* its arguments, a '\n' behind each; interned; NULL: not read */
+	const char *cwd; /* same; as it was when the arguments were read */
 	bool opened; /* its files have been opened, as far as they could be */
 	uint32_t id; /* 0, 1, 2 ...: index for tables beside */
 };
@@ -153,6 +155,9 @@ bool process_table_open_new(struct process_table *t, uint64_t now_ns);
 
 /** Is this very process still there? Reads /proc. */
 bool process_is_alive(struct process_table *t, const struct process *p);
+
+/** Fills in command and cwd of a process that lives, once. */
+void process_read_command(struct process_table *t, struct process *p);
 
 /** Where the objects of all jit_code are. */
 struct jit_store *process_table_jit_store(struct process_table *t);

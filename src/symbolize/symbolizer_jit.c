@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Anonymous executable memory: who is asked, in which order. */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "symbolize/decoder.h"
+#include "symbolize/python_source.h"
 #include "symbolize/symbolizer_sources.h"
 
 /* Who may know an address, and what he is told beside the addresses. */
@@ -204,6 +207,73 @@ static int ask_all(struct symbolizer *s, const struct process *proc, struct todo
 	return 0;
 }
 
+/* ---- functions without lines: where they begin ---- */
+
+static bool has_name_only(const struct resolved *r)
+{
+	return r->nr_frames == 1 && !*r->frames[0].file && *r->frames[0].function;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct python_function *x = a, *y = b;
+
+	/* Interned: any order of pointers will do. */
+	return ((uintptr_t)x->name > (uintptr_t)y->name) -
+	       ((uintptr_t)x->name < (uintptr_t)y->name);
+}
+
+static size_t unique_names(struct python_function *functions, size_t nr)
+{
+	size_t kept = 0;
+
+	qsort(functions, nr, sizeof(*functions), by_name);
+	for (size_t i = 0; i < nr; i++)
+		if (!kept || functions[kept - 1].name != functions[i].name)
+			functions[kept++] = functions[i];
+	return kept;
+}
+
+/* Python functions that an object names, but gives no line, begin at their def. */
+static int find_defs(struct symbolizer *s, const struct process *proc,
+		     const struct todo *todo)
+{
+	_cleanup_free_ struct python_function *functions =
+		calloc(todo->nr + 1, sizeof(*functions));
+	_cleanup_free_ struct frame *frames = calloc(todo->nr + 1, sizeof(*frames));
+	struct frame *next = frames;
+	size_t nr = 0;
+
+	if (!functions || !frames)
+		return -ENOMEM;
+	for (size_t i = 0; i < todo->nr; i++) {
+		const struct resolved *r =
+			&table_entry(&s->table, todo->ids[i])->resolved;
+
+		if (has_name_only(r) && strchr(r->frames[0].function, '.'))
+			functions[nr++].name = r->frames[0].function;
+	}
+	nr = unique_names(functions, nr);
+	if (!nr)
+		return 0;
+	python_source_find(proc, s->worker, s->pool, functions, nr);
+	for (size_t i = 0; i < todo->nr; i++) {
+		struct resolved *r = &table_entry(&s->table, todo->ids[i])->resolved;
+		const struct python_function key = {
+			.name = has_name_only(r) ? r->frames[0].function : NULL};
+		const struct python_function *f =
+			bsearch(&key, functions, nr, sizeof(*functions), by_name);
+
+		if (!f || !f->line)
+			continue;
+		*next = r->frames[0];
+		next->file = f->file;
+		next->start_line = f->line;
+		r->frames = next++;
+	}
+	return symbolizer_keep_frames(s, &frames);
+}
+
 int symbolizer_jit_resolve(struct symbolizer *s, struct source *source)
 {
 	struct todo todo = {.ids = source->pending, .nr = source->nr_pending};
@@ -218,6 +288,8 @@ int symbolizer_jit_resolve(struct symbolizer *s, struct source *source)
 	}
 	/* What stays pending is overwritten: the caller empties the list. */
 	err = ask_all(s, source->process, &todo);
+	if (!err && source->process->command)
+		err = find_defs(s, source->process, &todo);
 	if (todo.gave_up || err)
 		miss = MISS_DECODER_GAVE_UP;
 	else if (todo.refused)
