@@ -268,7 +268,8 @@ int lb_jit_register(struct lb_regs *ctx)
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 	struct lb_jit_record rec = {.tgid = pid_tgid >> 32};
 	struct lb_jit_counters *ctr;
-	__u32 zero = 0, failure;
+	__u64 failure;
+	__u32 zero = 0;
 	__s64 delta;
 
 	/* 5.15. Before it nothing attaches this program, but it has to load. */
@@ -292,6 +293,7 @@ int lb_jit_register(struct lb_regs *ctx)
 	rec.time_ns = bpf_ktime_get_ns();
 	rec.cookie = LB_JIT_COOKIE((__u32)pid_tgid, rec.time_ns);
 	failure = send(&rec);
+	barrier_var(failure); /* the verifier wants this very register compared */
 	if (failure && failure < LB_NR_JIT_FAILURES)
 		__sync_fetch_and_add(&ctr->n[failure], 1);
 	__sync_fetch_and_add(&ctr->n[LB_JIT_CTR_RUN_NS], bpf_ktime_get_ns() - begin_ns);
