@@ -66,6 +66,8 @@ int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler
 				 "the ring of JIT objects cannot have %zu bytes: a power "
 				 "of two from %u to %u",
 				 p->config.ring_bytes, MIN_RING_BYTES, MAX_RING_BYTES);
+	if (!p->config.max_files || p->config.max_files > JIT_PROBE_MAX_FILES)
+		p->config.max_files = JIT_PROBE_MAX_FILES;
 	p->sampler = sampler;
 	p->assembly = jit_assembly_new();
 	p->nr_possible_cpus = libbpf_num_possible_cpus();
@@ -160,7 +162,7 @@ static int attach(struct jit_probe *p, int fd, const struct stat *st,
 	struct bpf_link *link;
 	char path[32];
 	int rc = vec_grow(&p->files, &p->cap_files, p->nr_files + 1, sizeof(*p->files),
-			  JIT_PROBE_MAX_FILES);
+			  p->config.max_files);
 
 	if (rc)
 		return rc;

@@ -19,7 +19,7 @@
 struct sampler;
 struct jit_probe;
 
-#define JIT_PROBE_MAX_FILES 256 /* probed at once; more are refused, counted */
+#define JIT_PROBE_MAX_FILES 256 /* more are refused, counted */
 
 struct jit_probe_config {
 	bool whole_machine; /* else only the targets of @sampler */
@@ -28,6 +28,7 @@ struct jit_probe_config {
 	 * no room is refused at once (LB_JIT_NO_ROOM): 16 MiB need a ring of 32.
 	 */
 	size_t ring_bytes;
+	size_t max_files; /* probed at once; 0: JIT_PROBE_MAX_FILES, which is the most */
 };
 
 /** @sampler  lends its maps of targets and code generations; must outlive this */
@@ -44,10 +45,11 @@ DEFINE_CLEANUP(struct jit_probe, jit_probe_free);
  * @register_off     file offset of __jit_debug_register_code
  * @descriptor_delta vaddr of __jit_debug_descriptor - vaddr of
  *                   __jit_debug_register_code: the same in memory
+ * Takes milliseconds, and the kernel about 0.1 s to end it, in jit_probe_free().
  * A file that is probed there already is left as it is. Its inode stays in use
  * until jit_probe_free(), so a deleted file keeps its blocks.
  * Return: 0; -EOPNOTSUPP when this kernel has no uprobes or no cookies for them
- * (before 5.15: walk lists instead); -ENOSPC over JIT_PROBE_MAX_FILES; else
+ * (before 5.15: walk lists instead); -ENOSPC over max_files; else
  * another negative errno of the attachment.
  */
 int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,

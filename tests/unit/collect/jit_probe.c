@@ -17,11 +17,13 @@
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -32,9 +34,10 @@
 #include "collect/jit_probe.h"
 #include "collect/sampler.h"
 
-#define KIB      1024u
-#define MIB      (1024u * KIB)
-#define MAX_SEEN 4096
+#define KIB       1024u
+#define MIB       (1024u * KIB)
+#define MAX_SEEN  4096
+#define MAX_FILES 3 /* the kernel takes its time to end a probe */
 
 /* ---- the JIT ---- */
 
@@ -229,7 +232,8 @@ static void start(struct fixture *f, bool whole_machine, size_t ring_bytes)
 	struct sampler_config sampler = {
 		.freq_hz = 999, .whole_machine = whole_machine, .walk_user = true};
 	struct jit_probe_config probe = {.whole_machine = whole_machine,
-					 .ring_bytes = ring_bytes};
+					 .ring_bytes = ring_bytes,
+					 .max_files = MAX_FILES};
 	struct error err = {0};
 
 	if (sampler_new(&sampler, &f->sampler, &err) ||
@@ -352,15 +356,18 @@ static void objects_come_whole(void **state)
 static void what_cannot_be_copied_is_told(void **state)
 {
 	struct fixture *f = *state;
-	struct jit_code_entry *entry = make_object(5 * KIB), bad = *entry;
+	struct jit_code_entry *entry, bad;
 	const struct jit_event *ev = f->seen.evs;
 	struct jit_probe_totals t;
-	uint8_t *map = mmap(NULL, 256 * KIB, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *map;
 
 	need_root();
 	start_on_self(f, 0);
+	map = mmap(NULL, 256 * KIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		   -1, 0);
 	assert_ptr_not_equal(map, MAP_FAILED);
+	entry = make_object(5 * KIB);
+	bad = *entry;
 
 	bad.symfile_addr = "\177ELG, not ELF, of the runtime's own";
 	announce(&bad, 1);
@@ -560,42 +567,71 @@ static void the_whole_machine_needs_no_targets(void **state)
 	assert_int_equal(count_of(&f->seen, (uint32_t)getpid(), 5 * KIB, true), 3);
 }
 
-/* Copies this program; unlinked on return, so only the descriptor leads to it. */
-static int unlinked_copy(char *path_of_fd, size_t size)
+/* Copies this program to a new file; @path is a template as of mkostemp(3). */
+static void copy_self(char *path)
 {
-	char path[] = "/tmp/lineburn-jit-probe-XXXXXX";
 	_cleanup_close_ int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	_cleanup_close_ int out = mkostemp(path, O_CLOEXEC);
 	struct stat st;
-	int fd;
 
-	assert_int_equal(fstat(in, &st), 0);
+	if (in < 0 || out < 0 || fstat(in, &st) || fchmod(out, 0700))
+		abort();
 	for (off_t done = 0; done < st.st_size;) {
 		ssize_t n = sendfile(out, in, NULL, (size_t)(st.st_size - done));
 
-		assert_true(n > 0);
+		if (n <= 0)
+			abort();
 		done += n;
 	}
-	assert_int_equal(fchmod(out, 0700), 0);
+}
+
+/* A descriptor of a copy that has no name any more. */
+static int unlinked_copy(void)
+{
+	char path[] = "/tmp/lineburn-jit-probe-XXXXXX";
+	int fd;
+
+	copy_self(path);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(unlink(path), 0);
-	snprintf(path_of_fd, size, "/proc/self/fd/%d", fd);
 	return fd;
 }
 
-/* A file that has no name any more, and a process that was there before the probe. */
+/* Probes the file of a stopped process, lets it run, and looks at what came. */
+static void watch_target(struct fixture *f, int fd, pid_t pid)
+{
+	struct error err = {0};
+	int status, rc;
+
+	start(f, false, 0);
+	rc = jit_probe_attach(f->probe, fd, register_off(), descriptor_delta());
+	if (!rc) /* the second time changes nothing */
+		rc = jit_probe_attach(f->probe, fd, register_off(), descriptor_delta());
+	assert_int_equal(sampler_add_target(f->sampler, (uint32_t)pid, &err), 0);
+	kill(pid, SIGCONT);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	if (rc == -EOPNOTSUPP)
+		skip();
+	assert_int_equal(rc, 0);
+	drain(f);
+	assert_int_equal(count_of(&f->seen, (uint32_t)pid, 5 * KIB, true), 10);
+	assert_int_equal(unregistered(&f->seen, (uint32_t)pid), 10);
+	assert_int_equal(f->seen.nr, 20);
+	assert_adds_up(f);
+}
+
 static void deleted_files_are_probed(void **state)
 {
-	struct fixture *f = *state;
 	_cleanup_close_ int fd = -1;
-	struct error err = {0};
 	char path[64];
-	int status, rc;
+	int status;
 	pid_t pid;
 
 	need_root();
-	fd = unlinked_copy(path, sizeof(path));
+	fd = unlinked_copy();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	pid = fork();
 	if (!pid) {
 		execl(path, "jit-target", "churn", NULL);
@@ -603,25 +639,43 @@ static void deleted_files_are_probed(void **state)
 	}
 	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
 	assert_true(WIFSTOPPED(status)); /* by itself, in main() */
+	watch_target(*state, fd, pid);
+}
 
-	start(f, false, 0);
-	rc = jit_probe_attach(f->probe, fd, register_off(), descriptor_delta());
-	if (!rc)
-		assert_int_equal(jit_probe_attach(f->probe, fd, register_off(),
-						  descriptor_delta()),
-				 0); /* the second time changes nothing */
-	if (!sampler_add_target(f->sampler, (uint32_t)pid, &err))
-		kill(pid, SIGCONT);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	if (rc == -EOPNOTSUPP)
+/* The program lies on a file system that we have not mounted. */
+static void other_mount_namespaces_are_probed(void **state)
+{
+	_cleanup_close_ int fd = -1;
+	char dir[] = "/tmp/lineburn-jit-probe-XXXXXX", exe[64];
+	int status;
+	pid_t pid;
+
+	need_root();
+	assert_non_null(mkdtemp(dir));
+	pid = fork();
+	if (!pid) {
+		char path[128];
+
+		snprintf(path, sizeof(path), "%s/copy-XXXXXX", dir);
+		if (unshare(CLONE_NEWNS) ||
+		    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		    mount("none", dir, "tmpfs", 0, NULL))
+			_exit(77);
+		copy_self(path);
+		execl(path, "jit-target", "churn", NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	rmdir(dir); /* which may be refused while it is a mount point somewhere */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		print_message("cannot mount a tmpfs in a mount namespace\n");
 		skip();
-	assert_int_equal(rc, 0);
-	assert_int_equal(status, 0);
-	drain(f);
-	assert_int_equal(count_of(&f->seen, (uint32_t)pid, 5 * KIB, true), 10);
-	assert_int_equal(unregistered(&f->seen, (uint32_t)pid), 10);
-	assert_int_equal(f->seen.nr, 20);
-	assert_adds_up(f);
+	}
+	assert_true(WIFSTOPPED(status));
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", pid);
+	fd = open(exe, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	watch_target(*state, fd, pid);
 }
 
 static void files_are_bounded(void **state)
@@ -630,13 +684,12 @@ static void files_are_bounded(void **state)
 	_cleanup_close_ int fd = -1,
 			    none = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	struct jit_probe_totals t;
-	char path[64];
 	int rc;
 
 	need_root();
 	start(f, false, 64 * KIB);
 	/* Nobody runs this copy: what is at the offsets does not matter. */
-	fd = unlinked_copy(path, sizeof(path));
+	fd = unlinked_copy();
 	rc = jit_probe_attach(f->probe, fd, 4096, 64);
 	if (rc == -EOPNOTSUPP)
 		skip();
@@ -644,11 +697,11 @@ static void files_are_bounded(void **state)
 	assert_int_equal(jit_probe_attach(f->probe, fd, 4096, 0), -EINVAL);
 	assert_true(jit_probe_attach(f->probe, none, 4096, 64) < 0);
 	assert_int_equal(jit_probe_attach(f->probe, -1, 4096, 64), -EBADF);
-	for (uint64_t i = 1; i < JIT_PROBE_MAX_FILES; i++)
+	for (uint64_t i = 1; i < MAX_FILES; i++)
 		assert_int_equal(jit_probe_attach(f->probe, fd, 4096 + 8 * i, 64), 0);
 	assert_int_equal(jit_probe_attach(f->probe, fd, 65536, 64), -ENOSPC);
 	jit_probe_totals(f->probe, &t);
-	assert_int_equal(t.nr_files, JIT_PROBE_MAX_FILES);
+	assert_int_equal(t.nr_files, MAX_FILES);
 	assert_int_equal(t.nr_files_refused, 4);
 }
 
@@ -696,7 +749,7 @@ static void no_first_sample(void *ctx, const struct lb_first_sample *first)
 static void samples_carry_the_generation(void **state)
 {
 	struct fixture *f = *state;
-	struct jit_code_entry *entry = make_object(5 * KIB);
+	struct jit_code_entry *entry;
 	struct generations g = {{0}, {0}, {0}};
 	struct sampler_handlers handlers = {
 		.ctx = &g, .first_sample = no_first_sample, .sample = note_sample};
@@ -706,6 +759,7 @@ static void samples_carry_the_generation(void **state)
 	start_on_self(f, 0);
 	if (sampler_start(f->sampler, &err))
 		fail_msg("%s", err.text);
+	entry = make_object(5 * KIB);
 	burn();
 	announce(entry, 1);
 	burn();
@@ -742,6 +796,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(the_whole_machine_needs_no_targets,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(deleted_files_are_probed, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(other_mount_namespaces_are_probed, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(files_are_bounded, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(samples_carry_the_generation, set_up,
