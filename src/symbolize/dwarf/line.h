@@ -26,6 +26,7 @@ struct hit {
 
 #define LINE_MAX_FILES (1u << 20) /* and directories; more is malformed */
 
+struct line_rows;
 struct line_table;
 
 /**
@@ -40,9 +41,11 @@ DEFINE_CLEANUP(struct line_table, line_table_free);
  * Finds the row of each hit; those without keep has_row false.
  *
  * @hits  ascending vaddr
+ * @rows  gathers rows of pieces of code (line_rows.h); may be NULL
  * Return: 0, or -EBADMSG when the program breaks off (rows before that count).
  */
-int line_table_run(struct line_table *t, struct hit *hits, size_t nr);
+int line_table_run(struct line_table *t, struct hit *hits, size_t nr,
+		   struct line_rows *rows);
 
 /**
  * The path of file number @file, with its directories; "" when there is none or
