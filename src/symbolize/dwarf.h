@@ -58,8 +58,11 @@ typedef void (*dwarf_found_fn)(void *ctx, size_t i, enum miss miss,
 typedef void (*dwarf_code_fn)(void *ctx, size_t i, const struct frame *function,
 			      const struct code *code);
 
-/** From now on dwarf_source_resolve() tells of code too, with its ctx; NULL: no more. */
-void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn);
+/**
+ * From now on dwarf_source_resolve() tells of code too, with its ctx; NULL: no more.
+ * @wanted  per address: tell of the function that holds it? NULL: of all
+ */
+void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool *wanted);
 
 /**
  * @vaddrs  addresses as in the ELF file; any order, duplicates allowed

@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 	r = dwarf_source_open(fd, open_need, NULL, &d);
 	if (r == 0 && getenv("CODE")) {
 		print_code = atoi(getenv("CODE")) == 2;
-		dwarf_source_want_code(d, found_code);
+		dwarf_source_want_code(d, found_code, NULL);
 	}
 	if (r == 0)
 		r = dwarf_source_resolve(d, vaddrs, nr, found, answers);

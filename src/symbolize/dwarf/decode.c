@@ -37,14 +37,14 @@ static const struct unit *unit_of_scopes(const struct decoded *d)
  */
 static int find_row_scopes(struct decoded *d)
 {
+	_cleanup_free_ struct hit *hits = NULL;
 	struct line_rows *rows = &d->rows;
-	struct hit *hits;
 	int r = 0;
 
 	line_rows_finish(rows);
 	if (rows->failed || !rows->nr)
 		return 0;
-	hits = d->row_hits = calloc(rows->nr, sizeof(*hits));
+	hits = calloc(rows->nr, sizeof(*hits));
 	if (!hits)
 		return -ENOMEM;
 	for (size_t i = 0; i < rows->nr; i++)
@@ -62,6 +62,8 @@ static int find_row_scopes(struct decoded *d)
 				   d->scopes.items[piece->scope].die_off,
 				   hits + piece->first_row, piece->nr_rows, &d->scopes);
 	}
+	if (r == 0)
+		d->row_hits = take_ptr(hits);
 	return r;
 }
 
@@ -79,7 +81,7 @@ static int find_pieces(struct decoded *d)
 }
 
 /* Rows and scopes. What breaks off is noted; only -ENOMEM ends it. */
-static int find_all(struct decoded *d, struct hit *hits, size_t nr, bool codes)
+static int find_all(struct decoded *d, struct hit *hits, size_t nr)
 {
 	int no_lines = line_table_open(&d->unit, &d->lines), r;
 
@@ -90,26 +92,24 @@ static int find_all(struct decoded *d, struct hit *hits, size_t nr, bool codes)
 	if (r != -ENOMEM)
 		r = scopes_find(unit_of_scopes(d), d->abbrevs, hits, nr, &d->scopes);
 	d->malformed |= r == -EBADMSG;
-	if (r != -ENOMEM && codes)
+	if (r != -ENOMEM)
 		r = find_pieces(d);
 	if (r == -ENOMEM || !d->lines)
 		return r == -ENOMEM ? r : 0;
-	r = line_table_run(d->lines, hits, nr, codes ? &d->rows : NULL);
+	r = line_table_run(d->lines, hits, nr, d->rows.nr_pieces ? &d->rows : NULL);
 	d->malformed |= r == -EBADMSG;
-	if (codes)
-		r = find_row_scopes(d);
-	return r == -ENOMEM ? r : 0;
+	return find_row_scopes(d) == -ENOMEM ? -ENOMEM : 0;
 }
 
 int decoded_init(struct decoded *d, const struct unit *unit, struct abbrev_cache *abbrevs,
-		 struct hit *hits, size_t nr, bool codes)
+		 struct hit *hits, size_t nr)
 {
 	int r;
 
 	memset(d, 0, sizeof(*d));
 	d->unit = *unit;
 	d->abbrevs = abbrevs;
-	r = find_all(d, hits, nr, codes);
+	r = find_all(d, hits, nr);
 	if (r == 0)
 		r = scopes_name(&d->scopes, unit_of_scopes(d), abbrevs);
 	if (r == -ENOMEM) {

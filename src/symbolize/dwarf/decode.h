@@ -24,13 +24,13 @@ struct decoded {
 /**
  * Finds the row and the scope of each hit in @unit.
  *
- * @hits  ascending vaddr, otherwise zero
- * @codes find all rows of the functions that hold a hit too (code.h)
+ * @hits  ascending vaddr; wants_code: finds all rows of its function too (code.h);
+ *        otherwise zero
  * @ret   must stay where it is; to be given to decoded_deinit() on success
  * Return: 0 or -ENOMEM.
  */
 int decoded_init(struct decoded *ret, const struct unit *unit,
-		 struct abbrev_cache *abbrevs, struct hit *hits, size_t nr, bool codes);
+		 struct abbrev_cache *abbrevs, struct hit *hits, size_t nr);
 void decoded_deinit(struct decoded *d);
 
 /**

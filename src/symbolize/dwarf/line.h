@@ -22,6 +22,7 @@ struct hit {
 	uint32_t file, line; /* the row; line 0: the compiler names none */
 	uint32_t near_file, near_line; /* last row with a line before it; 0: none */
 	bool has_row;
+	bool wants_code; /* all of the function that holds it */
 };
 
 #define LINE_MAX_FILES (1u << 20) /* and directories; more is malformed */

@@ -41,7 +41,8 @@ void line_rows_start(struct line_rows *r)
 {
 	size_t nr = 0;
 
-	qsort(r->pieces, r->nr_pieces, sizeof(*r->pieces), compare_pieces);
+	if (r->nr_pieces) /* NULL is not to be sorted */
+		qsort(r->pieces, r->nr_pieces, sizeof(*r->pieces), compare_pieces);
 	for (size_t i = 0; i < r->nr_pieces; i++)
 		if (!nr || r->pieces[nr - 1].end <= r->pieces[i].start)
 			r->pieces[nr++] = r->pieces[i];
@@ -142,7 +143,7 @@ void line_rows_finish(struct line_rows *r)
 {
 	size_t at = 0;
 
-	if (r->nr) /* NULL is not to be sorted */
+	if (r->nr)
 		qsort(r->items, r->nr, sizeof(*r->items), compare_rows);
 	for (size_t i = 0; i < r->nr_pieces; i++) {
 		r->pieces[i].first_row = at;

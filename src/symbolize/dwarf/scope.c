@@ -18,7 +18,6 @@ struct scope_walk {
 	struct cursor c;
 	uint32_t around[SCOPE_MAX_DEPTH]; /* scope that holds the children of a level */
 	size_t depth;
-	bool keep_ranges;
 };
 
 void scopes_deinit(struct scopes *s)
@@ -126,7 +125,7 @@ static int64_t claim(struct scope_walk *w, const struct scope_die *die,
 
 	pc_ranges_start(&it, w->unit, &die->low_pc, &die->high_pc, &die->ranges);
 	while (pc_ranges_next(&it, &range)) {
-		bool taken = false;
+		bool wanted = false;
 
 		for (size_t i = first_at(w, range.start);
 		     i < w->nr && w->hits[i].vaddr < range.end; i++) {
@@ -140,9 +139,9 @@ static int64_t claim(struct scope_walk *w, const struct scope_die *die,
 			if (number <= 0)
 				return number;
 			w->hits[i].scope = (uint32_t)number;
-			taken = true;
+			wanted |= w->hits[i].wants_code;
 		}
-		if (taken && w->keep_ranges && !scope->parent &&
+		if (wanted && !scope->parent &&
 		    keep_range(w->found, &range, (uint32_t)number))
 			return -ENOMEM;
 	}
@@ -242,7 +241,6 @@ int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs, struct hi
 	w->hits = hits;
 	w->nr = nr;
 	w->found = ret;
-	w->keep_ranges = true;
 	return find(w, abbrevs, unit->root_off);
 }
 

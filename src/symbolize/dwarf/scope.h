@@ -29,7 +29,7 @@ struct scope {
 struct scopes {
 	struct scope *items;
 	size_t nr, cap;
-	/* Ranges of functions that hold an address; items[].parent of theirs is 0. */
+	/* Of functions, those that hold a hit with wants_code. */
 	struct scope_range {
 		uint64_t start, end;
 		uint32_t scope;
