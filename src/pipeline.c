@@ -133,6 +133,15 @@ static void fill_losses(struct recording *r, const struct sampler_totals *t)
 		.jit_objects_lost = processes.nr_jit_lost + jit.nr_lost,
 		.jit_objects_foreign = jit.nr_foreign + processes.nr_jit_foreign,
 	};
+	log_debug(
+		"JIT objects: %llu held (%llu bytes), %llu lost, %llu of another format; "
+		"%llu list walks, %llu not whole, %llu processes banned",
+		(unsigned long long)processes.nr_jit_objects,
+		(unsigned long long)processes.nr_jit_bytes,
+		(unsigned long long)l->jit_objects_lost,
+		(unsigned long long)l->jit_objects_foreign,
+		(unsigned long long)jit.nr_walks, (unsigned long long)jit.nr_walks_failed,
+		(unsigned long long)jit.nr_banned);
 	/* counted + lost = sampled: what was dropped on the way is lost too. */
 	l->counted = t->rows_counted - l->rows_dropped;
 }
