@@ -40,7 +40,7 @@ enum list_state {
 	LIST_NEW, /* its bytes were read */
 	LIST_KNOWN, /* still listed */
 	LIST_FOREIGN, /* no ELF: a format of the runtime's own (Erlang's) */
-	LIST_UNREADABLE, /* size out of range, not there, or never twice the same */
+	LIST_UNREADABLE, /* size out of range, not there, or changed while it was read */
 	LIST_LATER, /* not read: LIST_MORE */
 	NR_LIST_STATES,
 };
