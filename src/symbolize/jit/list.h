@@ -28,7 +28,7 @@ struct list_object {
 
 enum list_walk {
 	LIST_OK, /* the whole list as it was at one moment */
-	LIST_NONE, /* version is not 1, or the descriptor cannot be read */
+	LIST_NONE, /* version is not 1, or the descriptor is not there, or may not be read */
 	LIST_CHANGED, /* tries used up: what was found was there, there may be more */
 	LIST_DAMAGED, /* a link leads nowhere or back: what was found lies before it */
 	LIST_LIMIT, /* the list is longer than LIST_MAX_ENTRIES; the first ones were found */
