@@ -200,6 +200,8 @@ struct line_walk {
 	struct line_state last; /* the last row */
 	uint32_t near_file, near_line;
 	bool in_sequence, is_code;
+	dwarf_row_fn row; /* NULL: nobody asks for all rows */
+	void *row_ctx;
 };
 
 static size_t first_at(const struct line_walk *w, uint64_t vaddr)
@@ -248,6 +250,8 @@ static void emit_row(const struct line_table *t, struct line_walk *w,
 		if (w->is_code)
 			take_row(w, &w->hits[w->next]);
 	w->last = *s;
+	if (w->row && w->is_code)
+		w->row(w->row_ctx, s->vaddr, s->line);
 	if (s->line) {
 		w->near_line = s->line;
 		w->near_file = s->file > UINT32_MAX ? 0 : (uint32_t)s->file;
@@ -280,6 +284,7 @@ static int extended_opcode(struct line_table *t, struct line_walk *w,
 	c->p += len;
 	switch (cursor_u8(&args)) {
 	case DW_LNE_end_sequence:
+		s->line = 0; /* the first address behind: of no line */
 		emit_row(t, w, s);
 		w->in_sequence = false;
 		*s = first_state;
@@ -326,9 +331,8 @@ static void standard_opcode(const struct line_table *t, struct line_walk *w,
 	}
 }
 
-int line_table_run(struct line_table *t, struct hit *hits, size_t nr)
+static int run(struct line_table *t, struct line_walk *walk)
 {
-	struct line_walk walk = {.hits = hits, .nr = nr};
 	struct line_state s = first_state;
 	struct cursor c = t->program;
 	int r;
@@ -340,16 +344,26 @@ int line_table_run(struct line_table *t, struct hit *hits, size_t nr)
 			opcode -= t->opcode_base;
 			advance(t, &s, opcode / t->line_range);
 			s.line += (uint32_t)(t->line_base + opcode % t->line_range);
-			emit_row(t, &walk, &s);
+			emit_row(t, walk, &s);
 		} else if (opcode) {
-			standard_opcode(t, &walk, &s, opcode, &c);
+			standard_opcode(t, walk, &s, opcode, &c);
 		} else {
-			r = extended_opcode(t, &walk, &s, &c);
+			r = extended_opcode(t, walk, &s, &c);
 			if (r < 0)
 				return r;
 		}
 	}
 	return c.failed ? -EBADMSG : 0;
+}
+
+int line_table_run(struct line_table *t, struct hit *hits, size_t nr)
+{
+	return run(t, &(struct line_walk){.hits = hits, .nr = nr});
+}
+
+int line_table_rows(struct line_table *t, dwarf_row_fn row, void *ctx)
+{
+	return run(t, &(struct line_walk){.row = row, .row_ctx = ctx});
 }
 
 /* Joins what is not empty with '/'; an absolute part forgets what stands before. */
