@@ -61,7 +61,7 @@ typedef void (*dwarf_found_fn)(void *ctx, size_t i, enum miss miss,
 int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t nr,
 			 dwarf_found_fn found, void *ctx);
 
-/** @line  of the row that begins at @vaddr; 0: none, also where a sequence ends */
+/* @line  of the row that begins at @vaddr; 0: the compiler names none */
 typedef void (*dwarf_row_fn)(void *ctx, uint64_t vaddr, uint32_t line);
 
 /**

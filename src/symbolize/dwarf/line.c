@@ -191,6 +191,7 @@ struct line_state {
 	uint64_t file;
 	uint32_t op_index;
 	uint32_t line;
+	bool end_sequence;
 };
 
 /* How far the sequence at hand has come through the hits. */
@@ -250,7 +251,7 @@ static void emit_row(const struct line_table *t, struct line_walk *w,
 		if (w->is_code)
 			take_row(w, &w->hits[w->next]);
 	w->last = *s;
-	if (w->row && w->is_code)
+	if (w->row && w->is_code && !s->end_sequence)
 		w->row(w->row_ctx, s->vaddr, s->line);
 	if (s->line) {
 		w->near_line = s->line;
@@ -284,7 +285,7 @@ static int extended_opcode(struct line_table *t, struct line_walk *w,
 	c->p += len;
 	switch (cursor_u8(&args)) {
 	case DW_LNE_end_sequence:
-		s->line = 0; /* the first address behind: of no line */
+		s->end_sequence = true;
 		emit_row(t, w, s);
 		w->in_sequence = false;
 		*s = first_state;
