@@ -8,4 +8,5 @@ const worker_op decoder_ops[NR_DECODER_OPS] = {
 	[DECODER_JIT_SYMBOLS] = hook_point_serve,
 	[DECODER_PYTHON_DEFS] = python_defs_serve,
 	[READER_JIT_LIST] = list_serve,
+	[DECODER_GDBJIT] = gdbjit_serve,
 };
