@@ -145,6 +145,11 @@ compile_commands.json: Makefile $(SRCS) | $(SKELS) $(PROTO_C)
 
 install: $(BIN)
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/lineburn
+	install -d $(DESTDIR)$(PREFIX)/share/lineburn/python/startup \
+		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
+	install -m 644 python/startup/*.py $(DESTDIR)$(PREFIX)/share/lineburn/python/startup
+	install -m 644 python/lineburn_hook/*.py \
+		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
 	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
 
 clean:

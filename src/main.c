@@ -9,6 +9,7 @@
 #include "doctor.h"
 #include "options.h"
 #include "pipeline.h"
+#include "python_hook.h"
 #include "symbolize/decoder.h"
 #include "worker/worker.h"
 
@@ -24,6 +25,9 @@ static int run(const struct options *o, int *status, struct error *err)
 	case COMMAND_DOCTOR:
 		*status = doctor_run(o->json, stdout);
 		return 0;
+	case COMMAND_PYTHON_HOOK:
+		return python_hook_run(o->python_hook_action, o->python_prefix,
+				       o->python_cache_dir, err);
 	case COMMAND_VERSION:
 		puts("lineburn " LINEBURN_VERSION);
 		return 0;

@@ -91,7 +91,8 @@ static int fork_command(struct session *s, struct error *err)
 	struct launch_user user;
 
 	launch_user_find(&user);
-	return launch_new(s->options->argv, &user, &s->launch, err);
+	return launch_new(s->options->argv, &user, !s->options->no_python_hook,
+			  &s->launch, err);
 }
 
 /* ---- opening ---- */

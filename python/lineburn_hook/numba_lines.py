@@ -69,6 +69,7 @@ class _Metadata:
     def __init__(self, module, path: str):
         self.module = module
         self.path = path
+        module.has_lineburn_lines = True
         self.file = self.file_node(path)
         self.unit = module.add_debug_info("DICompileUnit", {
             "language": _ir().DIToken("DW_LANG_C_plus_plus"),
@@ -195,6 +196,8 @@ def _make_builder_class(dummy):
                 path = self._own_path
                 if getattr(loc, "line", None) == line:
                     path = loc.filename
+                if line is None or line < 1:  # a generator's start on CPython 3.10
+                    path, line = self._own_path, self.defn_line
                 location = self._known.get((path, line))
                 if location is None:
                     at = self._home if path == self._own_path else None
@@ -248,14 +251,18 @@ def _mark_wrappers(module) -> None:
 
 
 def _strip(module) -> bool:
-    """Takes all debug info out of a module again. Return: was there any?"""
-    if not module.namedmetadata.pop("llvm.dbg.cu", None):
+    """Takes our debug info out of a module again. Return: was there any?"""
+    if not getattr(module, "has_lineburn_lines", False):
         return False
+    module.namedmetadata.pop("llvm.dbg.cu", None)
     for function in module.functions:
         function.metadata.pop("dbg", None)
         for block in function.blocks:
             for instr in block.instructions:
                 instr.metadata.pop("dbg", None)
+                instr._clear_string_cache()
+    # Nodes are printed by number: those that stay keep theirs.
+    module.metadata[:] = [n for n in module.metadata if not isinstance(n, _ir().DIValue)]
     return True
 
 
@@ -328,8 +335,9 @@ _EXPECTED = (
     ("numba.core.codegen", "JITCPUCodegen", set()),
     ("numba.core.ir", "Loc.with_lineno", {"line"}),
     ("llvmlite.ir", "Module.add_debug_info", {"kind", "operands", "is_distinct"}),
-    ("llvmlite.ir", "CallInstr", set()),
+    ("llvmlite.ir", "CallInstr._clear_string_cache", set()),
     ("llvmlite.ir", "DIToken", set()),
+    ("llvmlite.ir", "DIValue", set()),
 )
 
 
