@@ -209,6 +209,7 @@ static int parse_file_filter(struct options *o, const char *arg, struct error *e
 FLAG(flag_all, o->whole_machine = true);
 FLAG(flag_tid, o->keep_tid = true);
 FLAG(flag_no_kernel_stack, o->no_kernel_stack = true);
+FLAG(flag_no_uprobe, o->no_uprobe = true);
 FLAG(flag_dry_run, o->dry_run = true);
 FLAG(flag_json, o->json = true);
 FLAG(flag_leaf, o->attribution.charge = CHARGE_LEAF);
@@ -230,6 +231,8 @@ static const struct option_row option_rows[] = {
 	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
 	 "where to write the profile (default lineburn.pb.gz)"},
 	{"tid", 0, NULL, ON_SAMPLING, flag_tid, "tell threads apart"},
+	{"no-uprobe", 0, NULL, ON_SAMPLING, flag_no_uprobe,
+	 "leave JITs unprobed: read what they registered at intervals"},
 	{"no-kernel-stack", 0, NULL, ON_SAMPLING, flag_no_kernel_stack,
 	 "keep only the innermost kernel function of a sample"},
 	{"dry-run", 0, NULL, ON_SAMPLING, flag_dry_run,

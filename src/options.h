@@ -55,6 +55,7 @@ struct options {
 	bool output_given;
 	bool keep_tid;
 	bool no_kernel_stack;
+	bool no_uprobe;
 	bool dry_run;
 	enum dump dump;
 	char **argv; /* run: the command, NULL-terminated; points into argv of main */
