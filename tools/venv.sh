@@ -13,12 +13,13 @@ trap 'rm -f "$log"' EXIT
 trap 'exit 130' INT TERM
 
 # venv NAME PYTHON REQUIREMENT...: 1 when it could not be made; the log says why.
-# What a stopped run left is begun anew: only a whole one has the mark.
+# What a stopped run left is begun anew, and so is what was made of something else: a whole
+# one says in .whole of what.
 venv() {
 	dir=build/venv/$1
 	python=$2
 	shift 2
-	[ ! -e "$dir/.whole" ] || return 0
+	[ "$(cat "$dir/.whole" 2>/dev/null)" != "$*" ] || return 0
 	echo "tools/venv.sh: making $dir: $*, from the network" >&2
 	rm -rf "$dir"
 	mkdir -p build/venv
@@ -27,7 +28,7 @@ venv() {
 	"$dir/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: "$@" \
 		>>"$log" 2>&1 </dev/null || return 1
 	"$dir/bin/python" -c 'import numba' >>"$log" 2>&1 || return 1
-	: >"$dir/.whole"
+	echo "$*" >"$dir/.whole"
 }
 
 # suits PYTHON: it is a CPython for which numba 0.56 was made
@@ -59,7 +60,7 @@ reason() {
 }
 
 make_new() {
-	if ! venv numba-new "${PYTHON:-python3}" numba numpy; then
+	if ! venv numba-new "${PYTHON:-python3}" numba numpy joblib; then
 		echo "tools/venv.sh: could not make build/venv/numba-new ($(reason)): see that pip" \
 			"reaches a package index (pip config list) and that ${PYTHON:-python3} has" \
 			"Numba's wheels, or name another one with PYTHON=..., then run it again" >&2
@@ -69,9 +70,7 @@ make_new() {
 
 # Not every machine has a Python of that age: the tests then skip it, and say so.
 make_old() {
-	if [ -e build/venv/numba-old/.whole ]; then
-		return 0
-	elif ! python=$(old_python); then
+	if ! python=$(old_python); then
 		echo "tools/venv.sh: no CPython 3.9 or 3.10 here, so none of numba 0.56," \
 			"skipping (pyenv install 3.10 adds one)" >&2
 	elif ! venv numba-old "$python" numba==0.56.4 'numpy<1.24' 'setuptools<70'; then

@@ -21,6 +21,7 @@ children() {
 }
 check numba-fork children fork
 check numba-spawn children spawn
+check numba-joblib children joblib
 
 # After exec, by way of a shell.
 # shellcheck disable=SC2016 # for the inner shell

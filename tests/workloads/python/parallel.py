@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """prange on all threads, in this process or in children of it.
 
-usage: parallel.py HOW SECONDS   (HOW: here, fork, spawn)
+usage: parallel.py HOW SECONDS   (HOW: here, fork, spawn, joblib)
 """
 import multiprocessing
 import os
@@ -26,6 +26,7 @@ def psum(values):
 
 def spin(seconds):
     values = np.random.default_rng(1).random(20_000)
+    psum(values)
     end = time.monotonic() + seconds
     calls = 0
     while time.monotonic() < end:
@@ -38,6 +39,12 @@ def main():
     how, seconds = sys.argv[1], float(sys.argv[2])
     if how == "here":
         print(*spin(seconds))
+        return
+    if how == "joblib":
+        from joblib import Parallel, delayed
+
+        for pid, calls in Parallel(n_jobs=2)(delayed(spin)(seconds) for _ in range(2)):
+            print(pid, calls)
         return
     # The only threads of Numba's that live through a fork.
     config.THREADING_LAYER = "workqueue"
