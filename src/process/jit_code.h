@@ -61,6 +61,7 @@ struct jit_code {
 	size_t nr, cap;
 	struct hashmap live; /* entry_addr -> item that is still registered */
 	uint64_t nr_lost; /* registrations whose bytes could not be had */
+	uint64_t nr_foreign; /* on its lists, in a format of the runtime's own */
 	bool is_lossy; /* so it was with the process that it was forked from */
 	/* Run-time addresses of __jit_debug_descriptor: where lists begin. */
 	uint64_t descriptor_ips[JIT_CODE_MAX_DESCRIPTORS];

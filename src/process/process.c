@@ -629,6 +629,7 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 		ret->nr_mappings_dropped += img->nr_maps_dropped +
 					    img->proc.maps.nr_dropped;
 		ret->nr_jit_lost += img->proc.jit_code.nr_lost;
+		ret->nr_jit_foreign += img->proc.jit_code.nr_foreign;
 	}
 }
 

@@ -58,7 +58,8 @@ struct process {
 	struct jit_file perf_map;
 	struct jit_file jitdump;
 	struct jit_code jit_code; /* bytes in process_table_jit_store() */
-	const char *command; /* its arguments, a '\n' behind each; interned; NULL: not read */
+	const char *
+		command; /* its arguments, a '\n' behind each; interned; NULL: not read */
 	const char *cwd; /* same; as it was when the arguments were read */
 	bool opened; /* its files have been opened, as far as they could be */
 	uint32_t id; /* 0, 1, 2 ...: index for tables beside */
@@ -76,6 +77,7 @@ struct process_table_stats {
 	uint64_t nr_mappings; /* in all images */
 	uint64_t nr_jit_objects, nr_jit_bytes; /* held */
 	uint64_t nr_jit_lost; /* JIT objects that were not kept, or could not be had */
+	uint64_t nr_jit_foreign; /* listed in a format of the runtime's own */
 	uint64_t nr_mappings_dropped; /* over MAPS_MAX of an image, or over all of them */
 };
 
