@@ -208,6 +208,23 @@ int jit_probe_poll_fd(const struct jit_probe *p)
 	return p->ring ? ring_buffer__epoll_fd(p->ring) : -1;
 }
 
+/*
+ * Who finds "woken" set does not wake us, so it must never stay set while we sleep:
+ * a wake-up for what was read already is forgotten by epoll.
+ */
+static void consume(struct jit_probe *p)
+{
+	volatile uint32_t *woken = &p->skel->bss->woken;
+
+	p->nr_bytes_read = 0;
+	do {
+		__atomic_store_n(woken, 0, __ATOMIC_SEQ_CST);
+		ring_buffer__consume(p->ring);
+	} while (__atomic_load_n(woken, __ATOMIC_SEQ_CST) &&
+		 p->nr_bytes_read < p->config.ring_bytes);
+	__atomic_store_n(woken, 0, __ATOMIC_SEQ_CST);
+}
+
 void jit_probe_read(struct jit_probe *p, jit_event_fn fn, void *ctx)
 {
 	struct timespec now;
@@ -216,10 +233,7 @@ void jit_probe_read(struct jit_probe *p, jit_event_fn fn, void *ctx)
 		return;
 	p->fn = fn;
 	p->ctx = ctx;
-	p->nr_bytes_read = 0;
-	/* Before the read: who comes after it wakes us again. */
-	__atomic_store_n(&p->skel->bss->woken, 0, __ATOMIC_SEQ_CST);
-	ring_buffer__consume(p->ring);
+	consume(p);
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	jit_assembly_expire(p->assembly,
 			    (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, fn,

@@ -18,7 +18,8 @@ struct hook_point {
 
 /**
  * Searches the symbol names of a file, in a worker. Cost: a scan of its string
- * tables, of 10 KB to 40 MB.
+ * tables: 0.04 ms for most programs, 4 ms for 15 MB of names (LLVM linked statically),
+ * 35 ms when they come from a disk.
  *
  * @fd  the file, borrowed
  * Return: 0; -ENOENT when the file has no such interface (it is stripped, is for

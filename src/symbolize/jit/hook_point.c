@@ -2,7 +2,7 @@
 /*
  * Nearly every file that is mapped executable is asked about, and nearly none has
  * the interface. So the names are searched first, as text: only a string table
- * that has them is worth a look at its symbols (1.3 million in one of LLVM's).
+ * that has them is worth a look at its symbols (170,000 in LLVM).
  * The file is read as it is mapped, without libelf, which would convert tables.
  */
 #include "symbolize/hook_point.h"
@@ -29,7 +29,7 @@
 #define DESCRIPTOR_NAME  "__jit_debug_descriptor"
 #define DESCRIPTOR_BYTES 24 /* what of it is read, see jit/list.c */
 
-#define MAX_NAMES_BYTES  (256u << 20) /* largest known: 40 MB; a sparse file is no trap */
+#define MAX_NAMES_BYTES  (256u << 20) /* LLVM has 15 MB; a sparse file is no trap */
 
 /* Places where a name may begin; linkers leave one, or one per table they merged. */
 #define MAX_NAME_OFFS 8

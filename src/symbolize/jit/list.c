@@ -4,13 +4,17 @@
  *
  *  - each entry's prev is the entry that led to it. This also makes a cycle
  *    impossible: its second visit comes from elsewhere;
- *  - an object counts when two readings of its bytes, and then of its entry, are
- *    the same: between them there was a moment at which all of it was so. One
- *    reading can be half of an object and half of what took its place: allocators
- *    give the same address again at once;
  *  - the descriptor names the entry of the last change. When it is the same after
  *    the walk, what was found is the list. When not, the walk is done again and
- *    reads only what is new. (A change and its exact reverse are not seen.)
+ *    reads only what is new;
+ *  - an object counts when it was listed, and the descriptor the same, from before
+ *    its bytes were read until after. An entry that was taken off the list looks as
+ *    before until its memory has another use, but the one before it does not lead to
+ *    it any more.
+ *
+ * An entry that goes and comes back at the same address, as allocators like it,
+ * leaves the descriptor as it was. So bytes are read twice: half of an object and
+ * half of what took its place is not read a second time.
  *
  * In 12,555 walks with an unchanged descriptor of a process that changed its list
  * 1,700 times a second none was inconsistent, of 337 others 14 were.
@@ -26,7 +30,8 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 
-#define COMPARE_BYTES (64u << 10)
+#define COMPARE_BYTES   (64u << 10)
+#define OBJECT_ATTEMPTS 3 /* to read one while the list changes */
 
 /* As in the target's memory: 64-bit, our byte order. */
 struct jit_descriptor {
@@ -62,6 +67,8 @@ struct walk {
 	size_t bytes_cap;
 	uint8_t *again; /* COMPARE_BYTES */
 	uint64_t nr_bytes; /* that were to be read, also in vain */
+	struct jit_descriptor start; /* when this try began */
+	struct jit_descriptor last; /* when it was last looked at */
 	bool is_out_of_time;
 };
 
@@ -132,11 +139,11 @@ static int read_entries(struct walk *w, uint64_t first, enum list_walk *ret)
 
 /* ---- one try: the objects ---- */
 
-/* Are the bytes there still what w->bytes has? */
-static bool is_same_again(struct walk *w, const struct list_object *o)
+/* Reads it into w->bytes. Return: was it the same twice? */
+static bool read_twice(struct walk *w, const struct list_object *o)
 {
-	struct jit_entry entry;
-
+	if (read_target(w, o->symfile_addr, w->bytes, (size_t)o->size_bytes))
+		return false;
 	for (uint64_t off = 0; off < o->size_bytes; off += COMPARE_BYTES) {
 		uint64_t left = o->size_bytes - off;
 		size_t len = left < COMPARE_BYTES ? (size_t)left : COMPARE_BYTES;
@@ -145,10 +152,54 @@ static bool is_same_again(struct walk *w, const struct list_object *o)
 		    memcmp(w->again, w->bytes + off, len) != 0)
 			return false;
 	}
-	/* Its links may change with its neighbours. */
-	return !read_target(w, o->entry_addr, &entry, sizeof(entry)) &&
-	       entry.symfile_addr == o->symfile_addr &&
-	       entry.symfile_bytes == o->size_bytes;
+	return true;
+}
+
+static bool is_same_descriptor(const struct jit_descriptor *a,
+			       const struct jit_descriptor *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+/* Is it on the list that w->last describes? */
+static bool is_listed(struct walk *w, const struct list_object *o)
+{
+	struct jit_entry entry;
+	uint64_t next;
+
+	if (read_target(w, o->entry_addr, &entry, sizeof(entry)) ||
+	    entry.symfile_addr != o->symfile_addr || entry.symfile_bytes != o->size_bytes)
+		return false;
+	/* Nothing has changed since its place on the list was read. */
+	if (is_same_descriptor(&w->start, &w->last))
+		return true;
+	if (!entry.prev)
+		return w->last.first_entry == o->entry_addr;
+	return !read_target(w, entry.prev + offsetof(struct jit_entry, next), &next,
+			    sizeof(next)) &&
+	       next == o->entry_addr;
+}
+
+/* Did w->last hold until now? It is as it is now afterwards. */
+static bool is_unchanged(struct walk *w)
+{
+	struct jit_descriptor before = w->last;
+
+	return read_descriptor(w, &w->last) && is_same_descriptor(&before, &w->last);
+}
+
+/* Return: does w->bytes have what was registered? */
+static bool read_whole(struct walk *w, const struct list_object *o)
+{
+	for (int i = 0; i < OBJECT_ATTEMPTS; i++) {
+		bool is_good = read_twice(w, o) && is_listed(w, o);
+
+		if (is_unchanged(w))
+			return is_good;
+		if (w->is_out_of_time)
+			break;
+	}
+	return false;
 }
 
 static bool is_in_budget(const struct walk *w, uint64_t size_bytes)
@@ -175,8 +226,7 @@ static int read_object(struct walk *w, const struct list_object *o)
 		     LIST_MAX_OBJECT_BYTES))
 		return -ENOMEM;
 	w->nr_bytes += o->size_bytes;
-	if (!read_target(w, o->symfile_addr, w->bytes, (size_t)o->size_bytes) &&
-	    is_same_again(w, o))
+	if (read_whole(w, o))
 		return LIST_NEW;
 	return w->is_out_of_time ? LIST_LATER : LIST_UNREADABLE;
 }
@@ -243,19 +293,19 @@ static void keep_for_next_try(struct walk *w)
  */
 static int try_walk(struct walk *w, enum list_walk *ret)
 {
-	struct jit_descriptor start, end;
 	enum list_walk result = LIST_NONE;
 	int rc;
 
-	if (read_descriptor(w, &start)) {
-		rc = read_entries(w, start.first_entry, &result);
+	if (read_descriptor(w, &w->start)) {
+		w->last = w->start;
+		rc = read_entries(w, w->start.first_entry, &result);
 		if (!rc)
 			rc = read_objects(w);
 		if (rc)
 			return rc;
-		if (!read_descriptor(w, &end))
+		if (!read_descriptor(w, &w->last))
 			result = LIST_NONE;
-		else if (memcmp(&start, &end, sizeof(start)) != 0)
+		else if (!is_same_descriptor(&w->start, &w->last))
 			result = LIST_CHANGED;
 	}
 	if (w->is_out_of_time || has_state(&w->now, LIST_LATER))

@@ -28,7 +28,7 @@ struct list_object {
 
 enum list_walk {
 	LIST_OK, /* the whole list as it was at one moment */
-	LIST_NONE, /* version is not 1, or the descriptor cannot be read */
+	LIST_NONE, /* version is not 1, or the descriptor is not there, or may not be read */
 	LIST_CHANGED, /* tries used up: what was found was there, there may be more */
 	LIST_DAMAGED, /* a link leads nowhere or back: what was found lies before it */
 	LIST_LIMIT, /* the list is longer than LIST_MAX_ENTRIES; the first ones were found */
@@ -40,7 +40,7 @@ enum list_state {
 	LIST_NEW, /* its bytes were read */
 	LIST_KNOWN, /* still listed */
 	LIST_FOREIGN, /* no ELF: a format of the runtime's own (Erlang's) */
-	LIST_UNREADABLE, /* size out of range, not there, or never twice the same */
+	LIST_UNREADABLE, /* size out of range, not there, or changed while it was read */
 	LIST_LATER, /* not read: LIST_MORE */
 	NR_LIST_STATES,
 };

@@ -459,6 +459,30 @@ static bool readable(const struct fixture *f)
 	return poll(&p, 1, 100) == 1;
 }
 
+/* Registers more while the ring is read: enough for a wake-up that the read makes stale. */
+static void note_and_churn(void *ctx, const struct jit_event *ev)
+{
+	struct seen *seen = ctx;
+
+	note(ctx, ev);
+	if (seen->nr == 1)
+		churn(25, 2000);
+}
+
+static void a_stale_wake_up_hides_no_later_one(void **state)
+{
+	struct fixture *f = *state;
+
+	need_root();
+	start_on_self(f, 256 * KIB);
+	churn(1, 2000);
+	jit_probe_read(f->probe, note_and_churn, &f->seen);
+	assert_int_equal(f->seen.nr, 52);
+	assert_false(readable(f));
+	churn(25, 2000);
+	assert_true(readable(f));
+}
+
 static void user_space_is_woken_when_it_matters(void **state)
 {
 	struct fixture *f = *state;
@@ -789,6 +813,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(a_full_ring_is_counted, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(user_space_is_woken_when_it_matters,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_stale_wake_up_hides_no_later_one,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(threads_and_children, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(strangers_are_left_alone, set_up,
