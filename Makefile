@@ -28,7 +28,7 @@ GEN       := $(BUILD)/gen
 Q         := $(if $(V),,@)
 say        = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
-PKGS      := libbpf libelf libdw libprotobuf-c zlib jansson liblzma nettle
+PKGS      := libbpf libelf libdw libprotobuf-c zlib jansson liblzma nettle capstone
 CPPFLAGS  += -D_GNU_SOURCE -Isrc -Iinclude -I$(GEN) -DLINEBURN_VERSION='"$(VERSION)"'
 CFLAGS    += -std=gnu11 -g $(if $(DEBUG),-O0,-O2) -Wall -Wextra -Wshadow -Wstrict-prototypes \
 	     -Wmissing-prototypes -Wvla -fno-strict-aliasing $(if $(DEVELOPER),-Werror) \

@@ -73,6 +73,7 @@ check_libraries() {
 	only_in 'elfutils/|libelf|gelf|dwarf\.h|lzma|libiberty|demangle' 'symbolize/|unwind/'
 	only_in 'protobuf-c/|nettle/' 'profile/'
 	only_in 'zlib' 'profile/|symbolize/'
+	only_in 'capstone/' 'symbolize/disassemble\.c'
 	only_in 'jansson' 'render/|doctor\.'
 }
 

@@ -5,4 +5,5 @@ const worker_op decoder_ops[NR_DECODER_OPS] = {
 	[DECODER_ELF] = elf_serve,
 	[DECODER_PERF_MAP] = perfmap_serve,
 	[DECODER_JITDUMP] = jitdump_serve,
+	[DECODER_DISASSEMBLE] = instructions_serve,
 };
