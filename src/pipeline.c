@@ -190,6 +190,7 @@ static void fill_extra(struct recording *r)
 	if (!uname(&name)) {
 		extra->host = strpool_add(r->pool, name.nodename);
 		extra->kernel_release = strpool_add(r->pool, name.release);
+		extra->arch = strpool_add(r->pool, name.machine);
 	}
 	if (r->options->argv)
 		profile_set_command(p, r->options->argv);
