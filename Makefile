@@ -117,8 +117,8 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/*/*.c src/*/*.h src/*/*/*.c
 
 unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)
-golden-update: $(BUILD)/tests/unit/render/golden
-	@LB_GOLDEN_UPDATE=1 $<
+golden-update: $(BUILD)/tests/unit/render/golden $(BUILD)/tests/unit/render/asm
+	@for test in $^; do LB_GOLDEN_UPDATE=1 $$test || exit 1; done
 cli: $(BIN)
 	@tests/cli/run.sh ./$(BIN)
 check: unit cli

@@ -393,7 +393,7 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 
 	make_getopt_tables(1U << command->command, command->command == COMMAND_RUN,
 			   &tables);
-	optind = 1;
+	optind = 0; /* afresh, also as to the order of arguments */
 	opterr = 0;
 	while ((value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) !=
 	       -1) {

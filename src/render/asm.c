@@ -26,8 +26,8 @@
 #include "render/stream.h"
 #include "render/text.h"
 
-#define MNEMONIC_COLUMNS    7
-#define INSTRUCTION_COLUMNS 40 /* comments stand behind */
+#define MNEMONIC_COLUMNS        7
+#define MAX_INSTRUCTION_COLUMNS 40 /* comments stand behind */
 
 struct asm_listing {
 	const struct render_input *in;
@@ -35,6 +35,7 @@ struct asm_listing {
 	FILE *out;
 	double hottest; /* self share of the hottest instruction */
 	int digits; /* of addresses */
+	size_t instruction_columns; /* of the piece, up to MAX_INSTRUCTION_COLUMNS */
 	bool has_hidden; /* operands that are not known were printed */
 };
 
@@ -141,25 +142,47 @@ static size_t instruction_column(const struct asm_listing *l)
 	return 7 + 2 + 7 + 2 + (size_t)l->digits + 2;
 }
 
+/* The mnemonic padded, so that operands stand in a column. */
+static void compose_text(char *buf, size_t size, const struct instruction *in)
+{
+	size_t mnemonic = strcspn(in->text, " ");
+
+	snprintf(buf, size, "%-*.*s%s", in->text[mnemonic] ? MNEMONIC_COLUMNS : 0,
+		 (int)mnemonic, in->text, in->text + mnemonic);
+}
+
+static size_t widest_instruction(const struct machine_piece *piece)
+{
+	size_t widest = 0;
+
+	for (size_t i = 0; i < piece->nr; i++) {
+		char text[256];
+		size_t columns;
+
+		compose_text(text, sizeof(text), &piece->instructions[i]);
+		columns = text_columns(text, MAX_INSTRUCTION_COLUMNS);
+		widest = columns > widest ? columns : widest;
+	}
+	return widest < MAX_INSTRUCTION_COLUMNS ? widest : MAX_INSTRUCTION_COLUMNS;
+}
+
 static void print_text(struct asm_listing *l, const struct machine_piece *piece,
 		       const struct instruction *in)
 {
-	size_t column = instruction_column(l), mnemonic = strcspn(in->text, " ");
+	size_t column = instruction_column(l);
 	struct comment comment = {0};
 	char text[256];
 	size_t used;
 
-	snprintf(text, sizeof(text), "%-*.*s%s",
-		 in->text[mnemonic] ? MNEMONIC_COLUMNS : 0, (int)mnemonic, in->text,
-		 in->text + mnemonic);
+	compose_text(text, sizeof(text), in);
 	l->has_hidden |= piece->not_linked && strchr(in->text, '?');
 	used = text_cell(l->out, text, room_from(l, column));
 	compose_comment(l, &comment, piece, in);
 	if (!comment.used)
 		return;
-	if (used < INSTRUCTION_COLUMNS) {
-		text_spaces(l->out, INSTRUCTION_COLUMNS - used);
-		used = INSTRUCTION_COLUMNS;
+	if (used < l->instruction_columns) {
+		text_spaces(l->out, l->instruction_columns - used);
+		used = l->instruction_columns;
 	}
 	fputs("  ", l->out);
 	paint(l, PAINT_NAME);
@@ -187,6 +210,14 @@ static void print_instruction(struct asm_listing *l, const struct machine_piece 
 	print_text(l, piece, in);
 	unpaint(l, style);
 	fputc('\n', l->out);
+}
+
+/* Code of other lines is in between. */
+static void print_gap(const struct asm_listing *l)
+{
+	paint(l, PAINT_DIM);
+	fprintf(l->out, "%*s\n", (int)instruction_column(l) - 2, "--");
+	unpaint(l, PAINT_DIM);
 }
 
 static void print_skipped(const struct asm_listing *l, size_t nr)
@@ -263,6 +294,24 @@ static void add_weight(struct weight *sum, const struct weight *w)
 	sum->cpu_ns += w->cpu_ns;
 }
 
+static void print_rows(struct asm_listing *l, const struct asm_lines *lines,
+		       const struct asm_line *line)
+{
+	struct asm_rows rows = {lines, line, l->opts->context, 0};
+	const struct instruction *last = NULL;
+	struct asm_row row;
+
+	while (asm_rows_next(&rows, &row)) {
+		if (!row.instruction)
+			print_skipped(l, row.nr_skipped);
+		else if (last && row.instruction != last + 1)
+			print_gap(l);
+		if (row.instruction)
+			print_instruction(l, lines->piece, row.instruction);
+		last = row.instruction;
+	}
+}
+
 static void print_lines(struct asm_listing *l, const struct asm_lines *lines)
 {
 	const struct machine_piece *piece = lines->piece;
@@ -271,8 +320,6 @@ static void print_lines(struct asm_listing *l, const struct asm_lines *lines)
 
 	for (size_t i = 0; i < lines->nr; i++) {
 		const struct asm_line *line = &lines->items[i];
-		struct asm_rows rows = {lines, line, l->opts->context, 0};
-		struct asm_row row;
 
 		if (!line_is_shown(l, line)) {
 			nr_lines++;
@@ -281,12 +328,7 @@ static void print_lines(struct asm_listing *l, const struct asm_lines *lines)
 			continue;
 		}
 		print_line_heading(l, piece, line);
-		while (asm_rows_next(&rows, &row)) {
-			if (row.instruction)
-				print_instruction(l, piece, row.instruction);
-			else
-				print_skipped(l, row.nr_skipped);
-		}
+		print_rows(l, lines, line);
 	}
 	if (!nr_lines)
 		return;
@@ -308,17 +350,19 @@ static void print_facts(const struct asm_listing *l, const struct machine_piece 
 		piece->code->mapping < p->nr_mappings
 			? base_name(p->mappings[piece->code->mapping].filename)
 			: "";
-	char kernel[64] = "";
+	char kernel[64] = "", instructions[64] = "";
 
 	if (piece->kernel.samples)
 		snprintf(kernel, sizeof(kernel), ", %" PRIu64 " of them in the kernel",
 			 piece->kernel.samples);
+	if (piece->nr)
+		snprintf(instructions, sizeof(instructions), "%s, ",
+			 figure_count(piece->nr, "instruction", "instructions").text);
 	paint(l, PAINT_DIM);
 	text_sentence(l->out, &margins,
-		      "%s%s; %s, %" PRIu64 " bytes at %" PRIx64 "%s%.200s",
+		      "%s%s; %s%" PRIu64 " bytes at %" PRIx64 "%s%.200s",
 		      figure_count(piece->self.samples, "sample", "samples").text, kernel,
-		      figure_count(piece->nr, "instruction", "instructions").text,
-		      piece->code->size_bytes, piece->code->address,
+		      instructions, piece->code->size_bytes, piece->code->address,
 		      *object ? " in " : "", object);
 	unpaint(l, PAINT_DIM);
 	if (*piece->note) {
@@ -366,6 +410,7 @@ static int print_piece(struct asm_listing *l, const struct machine_piece *piece)
 		return 0;
 	if (asm_lines_init(&lines, l->in->profile, piece))
 		return -ENOMEM;
+	l->instruction_columns = widest_instruction(piece);
 	l->digits = 7;
 	for (last >>= 28; last; last >>= 4)
 		l->digits++;
@@ -402,6 +447,8 @@ static void print_closing(const struct asm_listing *l)
 			100 * share(l, &m->left_out));
 		unpaint(l, PAINT_DIM);
 	}
+	if (l->hottest <= 0)
+		return;
 	fputc('\n', l->out);
 	paint(l, PAINT_DIM);
 	text_sentence(l->out, &margins,
