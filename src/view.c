@@ -53,9 +53,10 @@ static int add_machine_code(const struct options *o, const struct profile *p,
 	if (rc)
 		return rc;
 	rc = disassembly_fill(m, p);
+	if (!rc)
+		rc = machine_code_place(m, p);
 	if (rc)
 		return error_set(err, rc, "out of memory");
-	machine_code_place(m, p);
 	*ret = take_ptr(m);
 	return 0;
 }

@@ -196,7 +196,8 @@ static void place_hits(const struct profile *p, struct machine_piece *piece)
 
 /*
  * Rows name the innermost frame only. Which call an inlined instruction belongs to
- * is known where there are samples; the rest of its row is taken to be the same.
+ * is known where there are samples; the rest of its row is taken to be the same, and
+ * then code of the same inlined line, unless samples have seen it at two calls.
  */
 static void spread_own_lines(struct machine_piece *piece, bool backwards)
 {
@@ -219,12 +220,70 @@ static void spread_own_lines(struct machine_piece *piece, bool backwards)
 	}
 }
 
-void machine_code_place(struct machine_code *m, const struct profile *p)
+#define TWO_CALLS UINT32_MAX
+
+static bool is_same_line(struct profile_line a, struct profile_line b)
 {
-	for (size_t i = 0; i < m->nr; i++) {
+	return a.function == b.function && a.line == b.line;
+}
+
+/* Notes with each inlined line the instruction, + 1, that knows where it is called. */
+static int note_callers(struct tally *callers, const struct machine_piece *piece)
+{
+	for (size_t i = 0; i < piece->nr && i < TWO_CALLS - 1; i++) {
+		const struct instruction *in = &piece->instructions[i];
+		struct tally_item *item;
+		uint32_t number;
+
+		if (!in->own.line || is_same_line(in->own, in->innermost))
+			continue;
+		number =
+			tally_number(callers, in->innermost.function, in->innermost.line);
+		if (number == PROFILE_NONE)
+			return -ENOMEM;
+		item = &callers->items[number];
+		if (!item->tag)
+			item->tag = (uint32_t)i + 1;
+		else if (item->tag != TWO_CALLS &&
+			 !is_same_line(piece->instructions[item->tag - 1].own, in->own))
+			item->tag = TWO_CALLS;
+	}
+	return 0;
+}
+
+static int share_own_lines(struct machine_piece *piece)
+{
+	struct tally callers = {0};
+	int err = note_callers(&callers, piece);
+
+	for (size_t i = 0; i < piece->nr && !err; i++) {
+		struct instruction *in = &piece->instructions[i];
+		uint32_t number;
+
+		if (in->own.line || !in->innermost.line)
+			continue;
+		number = tally_number(&callers, in->innermost.function,
+				      in->innermost.line);
+		if (number == PROFILE_NONE)
+			err = -ENOMEM;
+		else if (callers.items[number].tag &&
+			 callers.items[number].tag != TWO_CALLS)
+			in->own = piece->instructions[callers.items[number].tag - 1].own;
+	}
+	tally_deinit(&callers);
+	return err;
+}
+
+int machine_code_place(struct machine_code *m, const struct profile *p)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < m->nr && !err; i++) {
 		place_rows(p, &m->pieces[i]);
 		place_hits(p, &m->pieces[i]);
 		spread_own_lines(&m->pieces[i], false);
 		spread_own_lines(&m->pieces[i], true);
+		err = share_own_lines(&m->pieces[i]);
 	}
+	return err;
 }

@@ -76,8 +76,8 @@ int machine_code_new(const struct profile *p, const char *what, struct machine_c
 void machine_code_free(struct machine_code *m);
 DEFINE_CLEANUP(struct machine_code, machine_code_free);
 
-/** Gives the instructions their lines and samples. */
-void machine_code_place(struct machine_code *m, const struct profile *p);
+/** Gives the instructions their lines and samples. Return: 0 or -ENOMEM. */
+int machine_code_place(struct machine_code *m, const struct profile *p);
 
 /** The row that @address is in; NULL: before the first. */
 const struct profile_code_row *machine_code_row(const struct profile_code *code,

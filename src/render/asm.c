@@ -105,16 +105,22 @@ static void comment_inlined(const struct asm_listing *l, struct comment *c,
 		    base_name(asm_place_file(p, *at)), at->line);
 }
 
-static void comment_target(struct comment *c, const struct machine_piece *piece,
+static void comment_target(const struct asm_listing *l, struct comment *c,
+			   const struct machine_piece *piece,
 			   const struct instruction *in)
 {
+	const struct profile *p = l->in->profile;
+	const struct profile_line own = {.function = piece->function};
 	struct profile_line place;
 	const char *back = in->target <= in->address ? " (back)" : "";
 
 	if (!in->has_target || in->flow != INSTRUCTION_JUMP)
 		return;
 	place = asm_place_at(piece, in->target);
-	if (place.line)
+	if (place.line && strcmp(asm_place_file(p, place), asm_place_file(p, own)))
+		comment_add(c, "-> %.200s:%" PRIu32 "%s",
+			    base_name(asm_place_file(p, place)), place.line, back);
+	else if (place.line)
 		comment_add(c, "-> line %" PRIu32 "%s", place.line, back);
 	else if (in->target - piece->code->address >= piece->code->size_bytes)
 		comment_add(c, "leaves the function");
@@ -127,7 +133,7 @@ static void compose_comment(const struct asm_listing *l, struct comment *c,
 	double kernel = share(l, &in->kernel), below = share(l, &in->below);
 
 	comment_inlined(l, c, in);
-	comment_target(c, piece, in);
+	comment_target(l, c, piece, in);
 	if (kernel > 0)
 		comment_add(c, "%s %% in the kernel", figure_percent(kernel).text);
 	if (below > 0)

@@ -242,7 +242,7 @@ static void samples_are_placed(void **state)
 	scene_init(&s);
 	work = choose(&s, "app.work");
 	give_instructions(&work->pieces[0]);
-	machine_code_place(work, s.p);
+	assert_int_equal(machine_code_place(work, s.p), 0);
 	piece = &work->pieces[0];
 	assert_int_equal(piece->self.samples, 55);
 	assert_int_equal(piece->kernel.samples, 5);
@@ -266,10 +266,46 @@ static void samples_are_placed(void **state)
 
 	hard = choose(&s, "work_hard");
 	give_instructions(&hard->pieces[0]);
-	machine_code_place(hard, s.p);
+	assert_int_equal(machine_code_place(hard, s.p), 0);
 	assert_int_equal(hard->pieces[0].self.samples, 0);
 	assert_int_equal(at(&hard->pieces[0], 0x204)->below.samples, 25);
 	assert_int_equal(at(&hard->pieces[0], 0x208)->below.samples, 0);
+}
+
+/* Inlined code that no sample has seen: told by other code of the same line, if that is sure. */
+static void callers_of_inlined_code(void **state)
+{
+	static const struct {
+		const char *second; /* frames of the second sample */
+		uint32_t line; /* of the caller, in the row without samples */
+	} cases[] = {
+		{"leaf@/src/c.c:3|outer@/src/c.c:50", 50},
+		{"leaf@/src/c.c:3|outer@/src/c.c:51", 0},
+		{"leaf@/src/c.c:4|outer@/src/c.c:51", 50},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(scene_deinit) struct scene s = {0};
+		_cleanup_(machine_code_freep) struct machine_code *m = NULL;
+
+		scene_init(&s);
+		add_code(s.p, s.program, 0x2000, 0x40,
+			 i == 2 ? "leaf@/src/c.c:3|leaf@/src/c.c:4|leaf@/src/c.c:3"
+				: "leaf@/src/c.c:3|leaf@/src/c.c:3|leaf@/src/c.c:3");
+		add_stack(s.p, 0, 2,
+			  add_location(s.p, s.program, 0x2000, MISS_NONE,
+				       "leaf@/src/c.c:3|outer@/src/c.c:50"));
+		add_stack(
+			s.p, 0, 1,
+			add_location(s.p, s.program, 0x2010, MISS_NONE, cases[i].second));
+		m = choose(&s, "outer");
+		give_instructions(&m->pieces[0]);
+		assert_int_equal(machine_code_place(m, s.p), 0);
+		assert_int_equal(at(&m->pieces[0], 0x2004)->own.line, 50);
+		assert_int_equal(at(&m->pieces[0], 0x2020)->own.line, cases[i].line);
+		assert_int_equal(at(&m->pieces[0], 0x2020)->innermost.line, 3);
+	}
 }
 
 /* Two processes, one address: each piece has the samples of its own function. */
@@ -302,7 +338,7 @@ static void forged_codes(void **state)
 	expect(&s, "app.work", "0 3 7"); /* 0x140, which no other piece has */
 	expect(&s, "all", "7");
 	m = choose(&s, "w.c:1");
-	machine_code_place(m, s.p);
+	assert_int_equal(machine_code_place(m, s.p), 0);
 	assert_null(machine_code_row(m->pieces[0].code, 0));
 }
 
@@ -313,6 +349,7 @@ int main(void)
 		cmocka_unit_test(none_at_all),
 		cmocka_unit_test(too_many_pieces),
 		cmocka_unit_test(samples_are_placed),
+		cmocka_unit_test(callers_of_inlined_code),
 		cmocka_unit_test(same_address_of_two_processes),
 		cmocka_unit_test(forged_codes),
 	};

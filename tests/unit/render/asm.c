@@ -262,7 +262,7 @@ static void listings(void **state)
 
 		scene_init(&s, "/home/me/mean", "mean");
 		set_instructions(&s.m->pieces[0], NULL);
-		machine_code_place(s.m, s.p);
+		assert_int_equal(machine_code_place(s.m, s.p), 0);
 		text = render(&s, &cases[i].opts, false);
 		check_harmless(text, cases[i].opts.colour);
 		compare(cases[i].name, text);
@@ -280,7 +280,7 @@ static void json(void **state)
 	(void)state;
 	scene_init(&s, "/home/me/mean", "mean");
 	set_instructions(&s.m->pieces[0], NULL);
-	machine_code_place(s.m, s.p);
+	assert_int_equal(machine_code_place(s.m, s.p), 0);
 	text = render(&s, &(struct render_options){.context = 2}, true);
 	compare("json", text);
 	root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
@@ -304,7 +304,7 @@ static void of_a_stranger(void **state)
 	s.m->pieces[0].note = "looked for " EVIL;
 	s.m->nr_left_out = 3;
 	s.m->left_out.samples = 4;
-	machine_code_place(s.m, s.p);
+	assert_int_equal(machine_code_place(s.m, s.p), 0);
 	text = render(&s, &(struct render_options){.width = 100, .context = 1}, false);
 	check_harmless(text, false);
 	compare("hostile.txt", text);
@@ -323,7 +323,7 @@ static void without_instructions(void **state)
 	s.m->pieces[0].note =
 		"no instructions: looked for /home/me/mean: No such file or "
 		"directory; run annotate where that file is";
-	machine_code_place(s.m, s.p);
+	assert_int_equal(machine_code_place(s.m, s.p), 0);
 	text = render(&s, &(struct render_options){.width = 80, .context = 1}, false);
 	compare("no-file.txt", text);
 	as_json = render(&s, &(struct render_options){.width = 80}, true);
