@@ -294,9 +294,9 @@ int machine_code_choose(struct code_samples *s, const char *what, struct error *
 	if (!s->p->extra.nr_codes)
 		return error_set(
 			err, -ENOENT,
-			"this profile has no machine code: no hot function had lines in "
-			"its debug info; compile with -g, start Python with \"lineburn "
-			"run\", and record again");
+			"this profile has no machine code: an older lineburn recorded "
+			"it, or no hot function had lines in its debug info; compile "
+			"with -g, start Python with \"lineburn run\", and record again");
 	if (!what || !*what)
 		return choose_hottest(s);
 	if (parse_place(what, &place))
