@@ -28,7 +28,7 @@ GEN       := $(BUILD)/gen
 Q         := $(if $(V),,@)
 say        = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
-PKGS      := libbpf libelf libdw libprotobuf-c zlib jansson liblzma nettle
+PKGS      := libbpf libelf libdw libprotobuf-c zlib jansson liblzma nettle capstone
 CPPFLAGS  += -D_GNU_SOURCE -Isrc -Iinclude -I$(GEN) -DLINEBURN_VERSION='"$(VERSION)"'
 CFLAGS    += -std=gnu11 -g $(if $(DEBUG),-O0,-O2) -Wall -Wextra -Wshadow -Wstrict-prototypes \
 	     -Wmissing-prototypes -Wvla -fno-strict-aliasing $(if $(DEVELOPER),-Werror) \
@@ -118,8 +118,8 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/*/*.c src/*/*.h src/*/*/*.c
 
 unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)
-golden-update: $(BUILD)/tests/unit/render/golden
-	@LB_GOLDEN_UPDATE=1 $<
+golden-update: $(BUILD)/tests/unit/render/golden $(BUILD)/tests/unit/render/asm
+	@for test in $^; do LB_GOLDEN_UPDATE=1 $$test || exit 1; done
 cli: $(BIN)
 	@tests/cli/run.sh ./$(BIN)
 check: unit cli

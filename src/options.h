@@ -77,6 +77,9 @@ struct options {
 	unsigned int context;
 	double min_share; /* 0..1 */
 	const char *file_filter;
+	bool show_asm;
+	const char *asm_what; /* function or FILE:LINE; NULL: the hottest function */
+	bool show_types; /* of specialisations */
 	enum colour_mode colour;
 };
 

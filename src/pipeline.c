@@ -24,6 +24,7 @@
 #include "profile/pprof.h"
 #include "profile/source.h"
 #include "session.h"
+#include "specialisation.h"
 #include "view.h"
 
 #define POOL_MAX_BYTES (512u << 20)
@@ -206,6 +207,7 @@ static void fill_extra(struct recording *r)
 	if (!uname(&name)) {
 		extra->host = strpool_add(r->pool, name.nodename);
 		extra->kernel_release = strpool_add(r->pool, name.release);
+		extra->arch = strpool_add(r->pool, name.machine);
 	}
 	if (r->options->argv)
 		profile_set_command(p, r->options->argv);
@@ -460,5 +462,7 @@ int pipeline_view(const struct options *o, struct error *err)
 	if (rc)
 		return rc;
 	fetch_debug_info(p);
+	if (o->show_types)
+		specialisations_name(p);
 	return view_show(o, p, o->input, err);
 }

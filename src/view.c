@@ -7,7 +7,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "disassembly.h"
 #include "profile/attribution.h"
+#include "profile/machine_code.h"
 #include "profile/source.h"
 #include "render/render.h"
 
@@ -56,10 +58,28 @@ static const struct render_format *find_format(const struct options *o)
 	return NULL;
 }
 
+static int add_machine_code(const struct options *o, const struct profile *p,
+			    struct machine_code **ret, struct error *err)
+{
+	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
+	int rc = machine_code_new(p, o->asm_what, &m, err);
+
+	if (rc)
+		return rc;
+	rc = disassembly_fill(m, p);
+	if (!rc)
+		rc = machine_code_place(m, p);
+	if (rc)
+		return error_set(err, rc, "out of memory");
+	*ret = take_ptr(m);
+	return 0;
+}
+
 int view_show(const struct options *o, const struct profile *p, const char *file_name,
 	      struct error *err)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
 	const struct render_format *format = find_format(o);
 	struct render_options opts = {
 		.colour = wants_colour(o),
@@ -77,6 +97,12 @@ int view_show(const struct options *o, const struct profile *p, const char *file
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
+	if (o->show_asm) {
+		rc = add_machine_code(o, p, &m, err);
+		if (rc)
+			return rc;
+		in.machine_code = m;
+	}
 	rc = format->write(&in, &opts, stdout);
 	if (!rc && fflush(stdout))
 		rc = -errno;

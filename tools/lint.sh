@@ -52,7 +52,7 @@ check_includes() {
 	may_include src/profile \
 		'base/|profile/|symbolize/frame\.h|lineburn\.h|[a-z]+\.pb-c\.h'
 	may_include src/render \
-		'base/|render/|profile/profile\.h|profile/attribution\.h|lineburn\.h'
+		'base/|render/|profile/profile\.h|profile/attribution\.h|profile/machine_code\.h|lineburn\.h'
 	# A folder that nobody has thought about yet is in no table.
 	unknown=$(find src -mindepth 1 -maxdepth 1 -type d | grep -vE \
 		'^src/(base|collect|process|worker|unwind|symbolize|profile|render|agent)$')
@@ -73,6 +73,7 @@ check_libraries() {
 	only_in 'elfutils/|libelf|gelf|dwarf\.h|lzma|libiberty|demangle' 'symbolize/|unwind/'
 	only_in 'protobuf-c/|nettle/' 'profile/'
 	only_in 'zlib' 'profile/|symbolize/'
+	only_in 'capstone/' 'symbolize/disassemble\.c'
 	only_in 'jansson' 'render/|doctor\.'
 }
 

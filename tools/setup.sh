@@ -24,7 +24,7 @@ esac
 
 build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev libelf-dev
 	libdw-dev zlib1g-dev liblzma-dev libprotobuf-c-dev protobuf-c-compiler libiberty-dev
-	libjansson-dev nettle-dev"
+	libjansson-dev nettle-dev libcapstone-dev"
 # What the tests compile, run and compare with.
 test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shellcheck git g++
 	llvm binutils elfutils dwz xz-utils python3 sudo procps util-linux man-db $debuginfod
