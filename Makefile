@@ -70,6 +70,7 @@ help:
 	@echo 'make try-debian     check.sh on a new minimal Debian, SUITE=trixie (root, minutes)'
 	@echo 'make install        to PREFIX ($(PREFIX)), under DESTDIR'
 	@echo 'make compile_commands.json'
+	@echo 'make clean          what was built; distclean: the Python environments too'
 
 $(BIN): $(BUILD)/src/main.o $(LIB)
 	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -145,12 +146,21 @@ compile_commands.json: Makefile $(SRCS) | $(SKELS) $(PROTO_C)
 
 install: $(BIN)
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/lineburn
+	install -d $(DESTDIR)$(PREFIX)/share/lineburn/python/startup \
+		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
+	install -m 644 python/startup/*.py $(DESTDIR)$(PREFIX)/share/lineburn/python/startup
+	install -m 644 python/lineburn_hook/*.py \
+		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
 	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
 
+# Not the Python environments of tools/venv.sh, which come over the network.
 clean:
-	rm -rf build build-* lineburn compile_commands.json
+	rm -rf build-* lineburn compile_commands.json
+	find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} + 2>/dev/null || true
+distclean: clean
+	rm -rf build
 
 -include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(UNIT_BINS:=.d)
 
-.PHONY: all help unit golden-update cli check check-root fuzz bench try-debian fmt lint install clean
+.PHONY: all help unit golden-update cli check check-root fuzz bench try-debian fmt lint install clean distclean
 .SECONDARY:

@@ -20,11 +20,12 @@ enum {
 	ON_ANNOTATE = 1 << COMMAND_ANNOTATE,
 	ON_REPORT = 1 << COMMAND_REPORT,
 	ON_DOCTOR = 1 << COMMAND_DOCTOR,
+	ON_PYTHON_HOOK = 1 << COMMAND_PYTHON_HOOK,
 	ON_SAMPLING = ON_RUN | ON_RECORD,
 	ON_VIEW = ON_ANNOTATE | ON_REPORT,
 	/* run shows its result at once, so it takes what concerns the listing too. */
 	ON_LISTING = ON_RUN | ON_VIEW,
-	ON_ALL = ON_SAMPLING | ON_VIEW | ON_DOCTOR,
+	ON_ALL = ON_SAMPLING | ON_VIEW | ON_DOCTOR | ON_PYTHON_HOOK,
 };
 
 #define MAX_PIDS 4096
@@ -200,6 +201,40 @@ static int parse_file_filter(struct options *o, const char *arg, struct error *e
 	return 0;
 }
 
+static int set_python_hook(struct options *o, enum python_hook_action action,
+			   const char *prefix, struct error *err)
+{
+	if (o->python_hook_action)
+		return error_set_exit(
+			err, EXIT_USAGE, -EINVAL,
+			"python-hook takes one of --install, --remove and --path");
+	o->python_hook_action = action;
+	o->python_prefix = prefix;
+	return 0;
+}
+
+static int parse_install(struct options *o, const char *arg, struct error *err)
+{
+	return set_python_hook(o, PYTHON_HOOK_INSTALL, arg, err);
+}
+
+static int parse_remove(struct options *o, const char *arg, struct error *err)
+{
+	return set_python_hook(o, PYTHON_HOOK_REMOVE, arg, err);
+}
+
+static int parse_path(struct options *o, const char *arg, struct error *err)
+{
+	return set_python_hook(o, PYTHON_HOOK_PATH, arg, err);
+}
+
+static int parse_cache_dir(struct options *o, const char *arg, struct error *err)
+{
+	(void)err;
+	o->python_cache_dir = arg;
+	return 0;
+}
+
 /* Options without an argument set one member. */
 #define FLAG(name, statement)                                                  \
 	static int name(struct options *o, const char *arg, struct error *err) \
@@ -224,7 +259,9 @@ static int parse_asm(struct options *o, const char *arg, struct error *err)
 FLAG(flag_all, o->whole_machine = true);
 FLAG(flag_tid, o->keep_tid = true);
 FLAG(flag_no_kernel_stack, o->no_kernel_stack = true);
+FLAG(flag_no_uprobe, o->no_uprobe = true);
 FLAG(flag_dry_run, o->dry_run = true);
+FLAG(flag_no_python_hook, o->no_python_hook = true);
 FLAG(flag_json, o->json = true);
 FLAG(flag_leaf, o->attribution.charge = CHARGE_LEAF);
 FLAG(flag_kernel, o->attribution.kernel = true);
@@ -246,10 +283,21 @@ static const struct option_row option_rows[] = {
 	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
 	 "where to write the profile (default lineburn.pb.gz)"},
 	{"tid", 0, NULL, ON_SAMPLING, flag_tid, "tell threads apart"},
+	{"no-uprobe", 0, NULL, ON_SAMPLING, flag_no_uprobe,
+	 "leave JITs unprobed: read what they registered at intervals"},
 	{"no-kernel-stack", 0, NULL, ON_SAMPLING, flag_no_kernel_stack,
 	 "keep only the innermost kernel function of a sample"},
 	{"dry-run", 0, NULL, ON_SAMPLING, flag_dry_run,
 	 "load and attach everything, then stop; run does not start the command"},
+	{"no-python-hook", 0, NULL, ON_RUN, flag_no_python_hook,
+	 "leave Pythons as they are: Numba's code has names, but no lines"},
+	{"install", 0, "VENV", ON_PYTHON_HOOK, parse_install,
+	 "put the hook into this virtual environment"},
+	{"remove", 0, "VENV", ON_PYTHON_HOOK, parse_remove, "take it out again"},
+	{"path", 0, NULL, ON_PYTHON_HOOK, parse_path,
+	 "print the folder that PYTHONPATH has to begin with instead"},
+	{"cache-dir", 0, "DIR", ON_PYTHON_HOOK, parse_cache_dir,
+	 "for --install: where to keep compiled functions (default: beside Numba's own)"},
 	{"dump", 0, "WHAT", ON_SAMPLING, parse_dump,
 	 "print what passes between the stages: samples, maps or frames"},
 	{"json", 0, NULL, ON_VIEW | ON_DOCTOR, flag_json, "print JSON (docs/formats.md)"},
@@ -293,6 +341,9 @@ static const struct command_row {
 	{COMMAND_REPORT, "report", "report [OPTIONS] [FILE|-]", "print hot functions"},
 	{COMMAND_DOCTOR, "doctor", "doctor [OPTIONS]",
 	 "check what works on this system, what does not, and the remedy"},
+	{COMMAND_PYTHON_HOOK, "python-hook",
+	 "python-hook --install VENV | --remove VENV | --path",
+	 "give Numba's code line tables, in Pythons that lineburn does not start"},
 };
 
 static const struct command_row *command_find(const char *name)
@@ -307,7 +358,7 @@ static void print_overview(void)
 {
 	puts("lineburn tells which source lines burn CPU.\n");
 	for (size_t i = 0; i < ARRAY_SIZE(command_rows); i++)
-		printf("  lineburn %-9s %s\n", command_rows[i].name,
+		printf("  lineburn %-11s %s\n", command_rows[i].name,
 		       command_rows[i].help);
 	puts("\n\"lineburn COMMAND --help\" prints the options of a command.\n\n"
 	     "  lineburn run -- ./server --bench      hot lines of a command\n"
@@ -489,6 +540,17 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 	case COMMAND_ANNOTATE:
 	case COMMAND_REPORT:
 		take_view_arguments(argc, argv, o);
+		break;
+	case COMMAND_PYTHON_HOOK:
+		if (!o->python_hook_action)
+			return error_set_exit(err, EXIT_USAGE, -EINVAL,
+					      "python-hook takes one of --install, "
+					      "--remove and --path");
+		if (o->python_cache_dir && o->python_hook_action != PYTHON_HOOK_INSTALL)
+			return error_set_exit(
+				err, EXIT_USAGE, -EINVAL,
+				"--cache-dir goes with --install; otherwise "
+				"set LINEBURN_NUMBA_CACHE_DIR");
 		break;
 	default:
 		break;

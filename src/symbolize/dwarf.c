@@ -32,17 +32,40 @@ struct dwarf_source {
 	const bool *code_wanted; /* per address; NULL: of all */
 };
 
+static struct dwarf_source *source_new(dwarf_need_fn need, void *ctx)
+{
+	struct dwarf_source *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->context.need = need;
+	d->context.need_ctx = ctx;
+	d->context.inflated_left = DEBUG_MAX_INFLATED_BYTES;
+	return d;
+}
+
 int dwarf_source_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret)
 {
-	_cleanup_(dwarf_source_freep) struct dwarf_source *d = calloc(1, sizeof(*d));
+	_cleanup_(dwarf_source_freep) struct dwarf_source *d = source_new(need, ctx);
 	int r;
 
 	if (!d)
 		return -ENOMEM;
-	d->context.need = need;
-	d->context.need_ctx = ctx;
-	d->context.inflated_left = DEBUG_MAX_INFLATED_BYTES;
 	r = debug_file_open(fd, DEBUG_FILE_PROGRAM, &d->context, &d->file);
+	if (r < 0)
+		return r;
+	*ret = take_ptr(d);
+	return 0;
+}
+
+int dwarf_source_open_memory(void *data, size_t len, struct dwarf_source **ret)
+{
+	_cleanup_(dwarf_source_freep) struct dwarf_source *d = source_new(NULL, NULL);
+	int r;
+
+	if (!d)
+		return -ENOMEM;
+	r = debug_file_open_memory(data, len, &d->context, &d->file);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(d);
@@ -346,4 +369,26 @@ int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t 
 	log_debug("debug info: %zu units, %zu of %zu addresses not in any",
 		  d->file->nr_units, s.nr, nr);
 	return 0;
+}
+
+int dwarf_source_rows(struct dwarf_source *d, dwarf_row_fn row, void *ctx)
+{
+	struct debug_file *file = d->file;
+	struct unit u;
+	int r;
+
+	d->context.work_left = file->work_allowed;
+	r = unit_index(file);
+	for (size_t i = 0; i < file->nr_units && r == 0; i++) {
+		_cleanup_(line_table_freep) struct line_table *t = NULL;
+
+		if (unit_read(file, file->units[i], &u) < 0)
+			continue;
+		r = line_table_open(&u, &t);
+		if (r == 0)
+			r = line_table_rows(t, row, ctx);
+		if (r != -ENOMEM)
+			r = 0;
+	}
+	return r;
 }

@@ -30,6 +30,13 @@ typedef int (*dwarf_need_fn)(void *ctx, const struct need *need);
  * Return: 0, -ENODATA (no debug info in it), -EBADMSG (malformed), -ENOMEM.
  */
 int dwarf_source_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret);
+/**
+ * The same for a file in memory, which has no companions. Addresses are those of the
+ * file: for code of a JIT, where it runs.
+ *
+ * @data  borrowed, kept writable by the caller until dwarf_source_free()
+ */
+int dwarf_source_open_memory(void *data, size_t len, struct dwarf_source **ret);
 void dwarf_source_free(struct dwarf_source *d);
 DEFINE_CLEANUP(struct dwarf_source, dwarf_source_free);
 
@@ -75,6 +82,16 @@ void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool
  */
 int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t nr,
 			 dwarf_found_fn found, void *ctx);
+
+/* @line  of the row that begins at @vaddr; 0: the compiler names none */
+typedef void (*dwarf_row_fn)(void *ctx, uint64_t vaddr, uint32_t line);
+
+/**
+ * Calls @row for each row of all line tables, as they are written: unit by unit,
+ * within a sequence by ascending address. Budgeted as dwarf_source_resolve() is.
+ * Return: 0 (also when some are malformed), -ENOMEM.
+ */
+int dwarf_source_rows(struct dwarf_source *d, dwarf_row_fn row, void *ctx);
 
 /* What was not found or not read, since dwarf_source_open(). */
 struct dwarf_stats {

@@ -192,6 +192,7 @@ struct line_state {
 	uint64_t file;
 	uint32_t op_index;
 	uint32_t line;
+	bool end_sequence;
 };
 
 /* How far the sequence at hand has come through the hits. */
@@ -202,6 +203,8 @@ struct line_walk {
 	uint32_t near_file, near_line;
 	bool in_sequence, is_code;
 	struct line_rows *rows; /* NULL: only the hits are wanted */
+	dwarf_row_fn row; /* NULL: nobody asks for all rows */
+	void *row_ctx;
 };
 
 static size_t first_at(const struct line_walk *w, uint64_t vaddr)
@@ -272,6 +275,8 @@ static void emit_row(const struct line_table *t, struct line_walk *w,
 	if (w->rows && !first)
 		gather_row(w, s->vaddr);
 	w->last = *s;
+	if (w->row && w->is_code && !s->end_sequence)
+		w->row(w->row_ctx, s->vaddr, s->line);
 	if (s->line) {
 		w->near_line = s->line;
 		w->near_file = small_file(s);
@@ -304,6 +309,7 @@ static int extended_opcode(struct line_table *t, struct line_walk *w,
 	c->p += len;
 	switch (cursor_u8(&args)) {
 	case DW_LNE_end_sequence:
+		s->end_sequence = true;
 		emit_row(t, w, s);
 		w->in_sequence = false;
 		*s = first_state;
@@ -350,10 +356,8 @@ static void standard_opcode(const struct line_table *t, struct line_walk *w,
 	}
 }
 
-int line_table_run(struct line_table *t, struct hit *hits, size_t nr,
-		   struct line_rows *rows)
+static int run(struct line_table *t, struct line_walk *walk)
 {
-	struct line_walk walk = {.hits = hits, .nr = nr, .rows = rows};
 	struct line_state s = first_state;
 	struct cursor c = t->program;
 	int r;
@@ -365,16 +369,27 @@ int line_table_run(struct line_table *t, struct hit *hits, size_t nr,
 			opcode -= t->opcode_base;
 			advance(t, &s, opcode / t->line_range);
 			s.line += (uint32_t)(t->line_base + opcode % t->line_range);
-			emit_row(t, &walk, &s);
+			emit_row(t, walk, &s);
 		} else if (opcode) {
-			standard_opcode(t, &walk, &s, opcode, &c);
+			standard_opcode(t, walk, &s, opcode, &c);
 		} else {
-			r = extended_opcode(t, &walk, &s, &c);
+			r = extended_opcode(t, walk, &s, &c);
 			if (r < 0)
 				return r;
 		}
 	}
 	return c.failed ? -EBADMSG : 0;
+}
+
+int line_table_run(struct line_table *t, struct hit *hits, size_t nr,
+		   struct line_rows *rows)
+{
+	return run(t, &(struct line_walk){.hits = hits, .nr = nr, .rows = rows});
+}
+
+int line_table_rows(struct line_table *t, dwarf_row_fn row, void *ctx)
+{
+	return run(t, &(struct line_walk){.row = row, .row_ctx = ctx});
 }
 
 /* Joins what is not empty with '/'; an absolute part forgets what stands before. */

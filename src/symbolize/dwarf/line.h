@@ -49,6 +49,12 @@ int line_table_run(struct line_table *t, struct hit *hits, size_t nr,
 		   struct line_rows *rows);
 
 /**
+ * Calls @row for each row.
+ * Return: 0, or -EBADMSG when the program breaks off (rows before that count).
+ */
+int line_table_rows(struct line_table *t, dwarf_row_fn row, void *ctx);
+
+/**
  * The path of file number @file, with its directories; "" when there is none or
  * memory is out. Valid until line_table_free().
  */
