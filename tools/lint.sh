@@ -92,7 +92,7 @@ check_bpf() {
 	clang=$(command -v "${CLANG:-clang-14}" clang-19 clang 2>/dev/null | head -n 1)
 	for arch in x86:x86_64 arm64:arm64; do
 		result "BPF compiles for ${arch#*:}" "$(for source in bpf/*.bpf.c; do
-			"$clang" -O2 -target bpf -mcpu=v2 "-D__TARGET_ARCH_${arch%:*}" -Iinclude \
+			"$clang" -g -O2 -target bpf -mcpu=v2 "-D__TARGET_ARCH_${arch%:*}" -Iinclude \
 				"-Ivmlinux/${arch#*:}" -Ibpf -Wall -Wextra -Wno-unused-parameter -Werror \
 				-c -o /dev/null "$source" 2>&1 || echo "see above"
 		done)"
