@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Parse, run, print the error if any, exit code. Nothing else. */
 #include <errno.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,8 +64,6 @@ int main(int argc, char **argv)
 	if (!rc && (fflush(stdout) || ferror(stdout)))
 		rc = error_set(&err, -errno, "cannot write to stdout: %m");
 	options_deinit(&o);
-	if (!rc && fflush(stdout) && errno != EPIPE)
-		rc = error_set(&err, -errno, "cannot write to standard output: %m");
 	if (rc) {
 		print_error(&err);
 		status = err.exit_code ? (int)err.exit_code : EXIT_FAILED;

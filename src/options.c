@@ -2,11 +2,13 @@
 #include "options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/vec.h"
@@ -28,10 +30,13 @@ enum {
 
 #define MAX_PIDS 4096
 
+static const char default_input[] = DEFAULT_OUTPUT;
+
 struct option_row {
 	const char *name; /* long; NULL ends the table */
 	char letter; /* 0: long only */
-	const char *arg; /* name of the argument; NULL: none */
+	const char
+		*arg; /* name of the argument; NULL: none; "[=NAME]": may be left out */
 	unsigned int on; /* ON_* */
 	int (*parse)(struct options *o, const char *arg, struct error *err);
 	const char *help;
@@ -241,15 +246,27 @@ static int parse_cache_dir(struct options *o, const char *arg, struct error *err
 	}                                                                      \
 	struct name##_needs_semicolon
 
+static int parse_asm(struct options *o, const char *arg, struct error *err)
+{
+	if (arg && !*arg)
+		return usage(err, "%s takes a function or FILE:LINE, not \"%s\"", "--asm",
+			     arg);
+	o->show_asm = true;
+	o->asm_what = arg;
+	return 0;
+}
+
 FLAG(flag_all, o->whole_machine = true);
 FLAG(flag_tid, o->keep_tid = true);
 FLAG(flag_no_kernel_stack, o->no_kernel_stack = true);
+FLAG(flag_no_uprobe, o->no_uprobe = true);
 FLAG(flag_dry_run, o->dry_run = true);
 FLAG(flag_no_python_hook, o->no_python_hook = true);
 FLAG(flag_json, o->json = true);
 FLAG(flag_leaf, o->attribution.charge = CHARGE_LEAF);
 FLAG(flag_kernel, o->attribution.kernel = true);
 FLAG(flag_runtime, o->attribution.runtime = true);
+FLAG(flag_types, o->show_types = true);
 FLAG(flag_verbose, o->verbose++);
 FLAG(flag_help, (o->help_for = o->command, o->command = COMMAND_HELP));
 
@@ -266,6 +283,8 @@ static const struct option_row option_rows[] = {
 	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
 	 "where to write the profile (default lineburn.pb.gz)"},
 	{"tid", 0, NULL, ON_SAMPLING, flag_tid, "tell threads apart"},
+	{"no-uprobe", 0, NULL, ON_SAMPLING, flag_no_uprobe,
+	 "leave JITs unprobed: read what they registered at intervals"},
 	{"no-kernel-stack", 0, NULL, ON_SAMPLING, flag_no_kernel_stack,
 	 "keep only the innermost kernel function of a sample"},
 	{"dry-run", 0, NULL, ON_SAMPLING, flag_dry_run,
@@ -298,6 +317,10 @@ static const struct option_row option_rows[] = {
 	 "leave out lines and functions below this share (default 0.5)"},
 	{"file", 0, "SUFFIX", ON_RUN | ON_ANNOTATE, parse_file_filter,
 	 "only source files whose path ends in SUFFIX"},
+	{"asm", 0, "[=WHAT]", ON_ANNOTATE, parse_asm,
+	 "instructions of a function or of FILE:LINE (default: the hottest function)"},
+	{"types", 0, NULL, ON_VIEW, flag_types,
+	 "tell specialisations of a function apart, by their types"},
 	{"color", 0, "WHEN", ON_LISTING, parse_colour, "auto (default), always or never"},
 	{"verbose", 'v', NULL, ON_ALL, flag_verbose,
 	 "say what is done; -vv: every path that is tried"},
@@ -362,7 +385,7 @@ void options_print_help(enum command command)
 			continue;
 		snprintf(left, sizeof(left), "%s%c%s --%s%s%s", o->letter ? "-" : " ",
 			 o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
-			 o->arg ? "=" : "", o->arg ? o->arg : "");
+			 o->arg && o->arg[0] != '[' ? "=" : "", o->arg ? o->arg : "");
 		printf("  %-28s %s\n", left, o->help);
 	}
 }
@@ -388,7 +411,9 @@ static void make_getopt_tables(unsigned int on, bool stop_at_command,
 			continue;
 		ret->longs[nr_longs++] = (struct option){
 			.name = o->name,
-			.has_arg = o->arg ? required_argument : no_argument,
+			.has_arg = !o->arg            ? no_argument
+				   : o->arg[0] == '[' ? optional_argument
+						      : required_argument,
 			.val = 1000 + (int)i,
 		};
 		if (o->letter) {
@@ -419,7 +444,7 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 
 	make_getopt_tables(1U << command->command, command->command == COMMAND_RUN,
 			   &tables);
-	optind = 1;
+	optind = 0; /* afresh, also as to the order of arguments */
 	opterr = 0;
 	while ((value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) !=
 	       -1) {
@@ -448,6 +473,49 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 	return 0;
 }
 
+/*
+ * "annotate --asm dither": a profile or what to show? A profile is gzipped, or
+ * is called like one; "./main" may well be a program beside the function main.
+ */
+static bool is_profile(const char *arg)
+{
+	static const char *const suffixes[] = {".pb.gz", ".pb", ".pprof", ".prof"};
+	unsigned char magic[2];
+	size_t len = strlen(arg);
+	_cleanup_close_ int fd = -1;
+
+	if (!strcmp(arg, "-"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
+		if (len > strlen(suffixes[i]) &&
+		    !strcmp(arg + len - strlen(suffixes[i]), suffixes[i]))
+			return true;
+	fd = open(arg, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+	       magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+/* Profile and, after --asm alone, what to show, in whichever order. */
+static void take_view_arguments(int argc, char **argv, struct options *o)
+{
+	bool takes_what = o->show_asm && !o->asm_what;
+
+	for (int nr = 0; optind < argc && nr < 2; nr++) {
+		const char *arg = argv[optind];
+		bool has_input = o->input != default_input;
+
+		if (takes_what && (has_input || !is_profile(arg))) {
+			o->asm_what = arg;
+			takes_what = false;
+		} else if (!has_input) {
+			o->input = arg;
+		} else {
+			return;
+		}
+		optind++;
+	}
+}
+
 /* What is left after the options, and what does not fit together. */
 static int check(int argc, char **argv, struct options *o, struct error *err)
 {
@@ -471,8 +539,7 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		break;
 	case COMMAND_ANNOTATE:
 	case COMMAND_REPORT:
-		if (optind < argc)
-			o->input = argv[optind++];
+		take_view_arguments(argc, argv, o);
 		break;
 	case COMMAND_PYTHON_HOOK:
 		if (!o->python_hook_action)
@@ -502,7 +569,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 	*ret = (struct options){
 		.freq_hz = DEFAULT_FREQ_HZ,
 		.output = DEFAULT_OUTPUT,
-		.input = DEFAULT_OUTPUT,
+		.input = default_input,
 		.context = 2,
 		.min_share = 0.005,
 	};

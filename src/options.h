@@ -57,6 +57,7 @@ struct options {
 	bool output_given;
 	bool keep_tid;
 	bool no_kernel_stack;
+	bool no_uprobe;
 	bool dry_run;
 	bool no_python_hook;
 	enum dump dump;
@@ -76,6 +77,9 @@ struct options {
 	unsigned int context;
 	double min_share; /* 0..1 */
 	const char *file_filter;
+	bool show_asm;
+	const char *asm_what; /* function or FILE:LINE; NULL: the hottest function */
+	bool show_types; /* of specialisations */
 	enum colour_mode colour;
 };
 

@@ -7,7 +7,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "disassembly.h"
 #include "profile/attribution.h"
+#include "profile/machine_code.h"
 #include "profile/source.h"
 #include "render/render.h"
 
@@ -19,6 +21,20 @@ static bool wants_colour(const struct options *o)
 		return o->colour == COLOUR_ALWAYS;
 	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
 	       !(term && !strcmp(term, "dumb"));
+}
+
+/* What the locale says, without loading it. */
+static bool speaks_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *locale = getenv(names[i]);
+
+		if (locale && *locale)
+			return strcasestr(locale, "utf-8") || strcasestr(locale, "utf8");
+	}
+	return false;
 }
 
 static unsigned int terminal_width(void)
@@ -42,13 +58,32 @@ static const struct render_format *find_format(const struct options *o)
 	return NULL;
 }
 
+static int add_machine_code(const struct options *o, const struct profile *p,
+			    struct machine_code **ret, struct error *err)
+{
+	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
+	int rc = machine_code_new(p, o->asm_what, &m, err);
+
+	if (rc)
+		return rc;
+	rc = disassembly_fill(m, p);
+	if (!rc)
+		rc = machine_code_place(m, p);
+	if (rc)
+		return error_set(err, rc, "out of memory");
+	*ret = take_ptr(m);
+	return 0;
+}
+
 int view_show(const struct options *o, const struct profile *p, const char *file_name,
 	      struct error *err)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
 	const struct render_format *format = find_format(o);
 	struct render_options opts = {
 		.colour = wants_colour(o),
+		.utf8 = speaks_utf8(),
 		.width = terminal_width(),
 		.context = o->context,
 		.min_share = o->min_share,
@@ -62,6 +97,12 @@ int view_show(const struct options *o, const struct profile *p, const char *file
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
+	if (o->show_asm) {
+		rc = add_machine_code(o, p, &m, err);
+		if (rc)
+			return rc;
+		in.machine_code = m;
+	}
 	rc = format->write(&in, &opts, stdout);
 	if (!rc && fflush(stdout))
 		rc = -errno;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lineburn.pb-c.h"
+#include "profile/code_pack.h"
 #include "profile/extra.h"
 #include "profile/extra_fields.h"
 #include "profile/stack_status.h"
@@ -60,6 +61,7 @@ static void pack_recording(struct packer *k)
 	to->target = text(k, from->target);
 	to->host = text(k, from->host);
 	to->kernel_release = text(k, from->kernel_release);
+	to->arch = text(k, from->arch);
 	to->lineburn_version = text(k, from->version);
 	to->freq_hz = from->freq_hz;
 	to->wall_ns = from->wall_ns;
@@ -187,6 +189,8 @@ int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len)
 	pack_sources(&k);
 	pack_misses(&k);
 	pack_statuses(&k);
+	if (code_pack(p, &k.arena, &k.extra))
+		k.failed = true;
 	if (!k.failed)
 		packed = malloc(lineburn__extra__get_packed_size(&k.extra));
 	if (packed) {

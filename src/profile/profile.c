@@ -30,7 +30,7 @@ struct profile *profile_new(struct strpool *pool)
 	p->default_sample_type = p->value_types[1].type;
 	p->drop_frames = p->keep_frames = p->doc_url = strpool_add(pool, "");
 	p->extra.target = p->extra.host = p->doc_url;
-	p->extra.kernel_release = p->extra.version = p->doc_url;
+	p->extra.kernel_release = p->extra.version = p->extra.arch = p->doc_url;
 	return p;
 }
 
@@ -43,6 +43,11 @@ static void extra_deinit(struct profile_extra *extra)
 			free((char *)source->runs[k].text);
 		free(source->runs);
 	}
+	for (size_t i = 0; i < extra->nr_codes; i++) {
+		free(extra->codes[i].rows);
+		free(extra->codes[i].bytes);
+	}
+	free(extra->codes);
 	free(extra->sources);
 	free(extra->command);
 	free(extra->warnings);

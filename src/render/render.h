@@ -7,10 +7,12 @@
 #include <stdio.h>
 
 #include "profile/attribution.h"
+#include "profile/machine_code.h"
 #include "profile/profile.h"
 
 struct render_options {
 	bool colour;
+	bool utf8; /* the terminal takes UTF-8; else signs of our own are ASCII */
 	unsigned int width; /* columns of the terminal; 0: no limit */
 	unsigned int context; /* lines shown around a hot line */
 	double min_share; /* lines and functions below this share of all (0..1) are left out */
@@ -24,6 +26,8 @@ struct render_input {
 	const struct profile *profile;
 	const struct attribution *attribution; /* source attached */
 	const char *file_name; /* of the profile; NULL: just recorded */
+	/* annotate --asm: shown instead of the source listing; else NULL */
+	const struct machine_code *machine_code;
 };
 
 /** Return: 0, or -errno of writing (-EPIPE is success for the caller). */

@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "symbolize/dwarf/code.h"
 #include "symbolize/dwarf/decode.h"
 #include "symbolize/dwarf/ranges.h"
 
@@ -27,19 +28,44 @@ struct dwarf_source {
 	struct debug_context context;
 	struct debug_file *file;
 	struct abbrev_cache abbrevs;
+	dwarf_code_fn code; /* NULL: not wanted */
+	const bool *code_wanted; /* per address; NULL: of all */
 };
+
+static struct dwarf_source *source_new(dwarf_need_fn need, void *ctx)
+{
+	struct dwarf_source *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->context.need = need;
+	d->context.need_ctx = ctx;
+	d->context.inflated_left = DEBUG_MAX_INFLATED_BYTES;
+	return d;
+}
 
 int dwarf_source_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret)
 {
-	_cleanup_(dwarf_source_freep) struct dwarf_source *d = calloc(1, sizeof(*d));
+	_cleanup_(dwarf_source_freep) struct dwarf_source *d = source_new(need, ctx);
 	int r;
 
 	if (!d)
 		return -ENOMEM;
-	d->context.need = need;
-	d->context.need_ctx = ctx;
-	d->context.inflated_left = DEBUG_MAX_INFLATED_BYTES;
 	r = debug_file_open(fd, DEBUG_FILE_PROGRAM, &d->context, &d->file);
+	if (r < 0)
+		return r;
+	*ret = take_ptr(d);
+	return 0;
+}
+
+int dwarf_source_open_memory(void *data, size_t len, struct dwarf_source **ret)
+{
+	_cleanup_(dwarf_source_freep) struct dwarf_source *d = source_new(NULL, NULL);
+	int r;
+
+	if (!d)
+		return -ENOMEM;
+	r = debug_file_open_memory(data, len, &d->context, &d->file);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(d);
@@ -58,6 +84,12 @@ void dwarf_source_free(struct dwarf_source *d)
 void dwarf_source_stats(const struct dwarf_source *d, struct dwarf_stats *ret)
 {
 	*ret = d->context.stats;
+}
+
+void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool *wanted)
+{
+	d->code = fn;
+	d->code_wanted = wanted;
 }
 
 #define UNIT_NONE     UINT32_MAX
@@ -200,6 +232,29 @@ static void answer(struct search *s, struct decoded *decoded, const struct hit *
 	}
 }
 
+/* Addresses of one unit, ascending, as its pieces of code are. */
+struct unit_wants {
+	const struct search *search;
+	const struct want *items;
+	size_t nr, next;
+};
+
+static void found_piece(void *ctx, const struct frame *function, const struct code *code)
+{
+	struct unit_wants *wants = ctx;
+	const struct search *s = wants->search;
+
+	while (wants->next < wants->nr && wants->items[wants->next].vaddr < code->address)
+		wants->next++;
+	if (wants->next < wants->nr && wants->items[wants->next].unit == UNIT_ANSWERED)
+		s->d->code(s->ctx, wants->items[wants->next].index, function, code);
+}
+
+static bool wants_code(const struct dwarf_source *d, uint32_t index)
+{
+	return d->code && (!d->code_wanted || d->code_wanted[index]);
+}
+
 /*
  * Decodes one unit for @wants, which it claimed, or might know of. Those that it
  * answers get UNIT_ANSWERED, others UNIT_NONE.
@@ -208,7 +263,7 @@ static int decode(struct search *s, uint32_t number, struct want *wants, size_t 
 		  bool claimed)
 {
 	_cleanup_free_ struct hit *hits = calloc(nr, sizeof(*hits));
-	struct debug_file *file = s->d->file;
+	struct dwarf_source *d = s->d;
 	struct decoded decoded;
 	struct unit u;
 	int r;
@@ -217,14 +272,18 @@ static int decode(struct search *s, uint32_t number, struct want *wants, size_t 
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++) {
 		hits[i].vaddr = wants[i].vaddr;
+		hits[i].wants_code = wants_code(d, wants[i].index);
 		wants[i].unit = UNIT_NONE;
 	}
-	if (unit_read(file, file->units[number], &u) < 0)
+	if (unit_read(d->file, d->file->units[number], &u) < 0)
 		return 0;
-	r = decoded_init(&decoded, &u, &s->d->abbrevs, hits, nr);
+	r = decoded_init(&decoded, &u, &d->abbrevs, hits, nr);
 	if (r < 0)
 		return r;
 	answer(s, &decoded, hits, wants, nr, claimed);
+	if (d->code)
+		decoded_pieces(&decoded, found_piece,
+			       &(struct unit_wants){s, wants, nr, 0});
 	decoded_deinit(&decoded);
 	return 0;
 }
@@ -310,4 +369,26 @@ int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t 
 	log_debug("debug info: %zu units, %zu of %zu addresses not in any",
 		  d->file->nr_units, s.nr, nr);
 	return 0;
+}
+
+int dwarf_source_rows(struct dwarf_source *d, dwarf_row_fn row, void *ctx)
+{
+	struct debug_file *file = d->file;
+	struct unit u;
+	int r;
+
+	d->context.work_left = file->work_allowed;
+	r = unit_index(file);
+	for (size_t i = 0; i < file->nr_units && r == 0; i++) {
+		_cleanup_(line_table_freep) struct line_table *t = NULL;
+
+		if (unit_read(file, file->units[i], &u) < 0)
+			continue;
+		r = line_table_open(&u, &t);
+		if (r == 0)
+			r = line_table_rows(t, row, ctx);
+		if (r != -ENOMEM)
+			r = 0;
+	}
+	return r;
 }

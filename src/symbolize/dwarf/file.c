@@ -143,21 +143,22 @@ static void allow_work(struct debug_file *f, uint64_t bytes)
 	f->context->work_left += DEBUG_WORK_PER_BYTE * bytes;
 }
 
-int debug_file_open(int fd, enum debug_file_kind kind, struct debug_context *context,
-		    struct debug_file **ret)
+/* Takes @elf over, also on failure; @bytes is the size of the whole file. */
+static int open_elf(Elf *elf, uint64_t bytes, enum debug_file_kind kind,
+		    struct debug_context *context, struct debug_file **ret)
 {
 	_cleanup_(debug_file_freep) struct debug_file *f = calloc(1, sizeof(*f));
-	struct stat st;
 	GElf_Ehdr header;
 	int r;
 
-	if (!f)
+	if (!f) {
+		elf_end(elf);
 		return -ENOMEM;
+	}
 	f->fd = -1;
 	f->kind = kind;
 	f->context = context;
-	elf_version(EV_CURRENT);
-	f->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	f->elf = elf;
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &header))
 		return -EBADMSG;
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -169,10 +170,28 @@ int debug_file_open(int fd, enum debug_file_kind kind, struct debug_context *con
 		return r;
 	if (!f->sections[DEBUG_INFO].scn)
 		return -ENODATA;
-	if (fstat(fd, &st) == 0 && st.st_size > 0)
-		allow_work(f, (uint64_t)st.st_size);
+	allow_work(f, bytes);
 	*ret = take_ptr(f);
 	return 0;
+}
+
+int debug_file_open(int fd, enum debug_file_kind kind, struct debug_context *context,
+		    struct debug_file **ret)
+{
+	struct stat st;
+	uint64_t bytes = 0;
+
+	elf_version(EV_CURRENT);
+	if (fstat(fd, &st) == 0 && st.st_size > 0)
+		bytes = (uint64_t)st.st_size;
+	return open_elf(elf_begin(fd, ELF_C_READ_MMAP, NULL), bytes, kind, context, ret);
+}
+
+int debug_file_open_memory(void *data, size_t len, struct debug_context *context,
+			   struct debug_file **ret)
+{
+	elf_version(EV_CURRENT);
+	return open_elf(elf_memory(data, len), len, DEBUG_FILE_PROGRAM, context, ret);
 }
 
 void debug_file_free(struct debug_file *f)

@@ -91,6 +91,9 @@ struct debug_file {
  */
 int debug_file_open(int fd, enum debug_file_kind kind, struct debug_context *context,
 		    struct debug_file **ret);
+/** The same for @len bytes at @data, borrowed and kept writable until debug_file_free(). */
+int debug_file_open_memory(void *data, size_t len, struct debug_context *context,
+			   struct debug_file **ret);
 /* Its companions too; closes fd when it was made the file's own (fd >= 0). */
 void debug_file_free(struct debug_file *f);
 DEFINE_CLEANUP(struct debug_file, debug_file_free);

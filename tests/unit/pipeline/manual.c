@@ -36,7 +36,7 @@ static size_t check_options(const char *help, const char *page)
 	size_t nr = 0;
 
 	for (const char *at = strstr(help, " --"); at; at = strstr(at + 3, " --")) {
-		size_t name = strcspn(at + 3, "= \n");
+		size_t name = strcspn(at + 3, "=[ \n");
 		char item[64];
 
 		snprintf(item, sizeof(item), "Fl -%.*s", (int)name, at + 3);

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbolize/jit/function_names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "symbolize/demangle.h"
+#include "symbolize/jit/numba_name.h"
+
+#define MAX_FACTS (1u << 20)
+
+/* Something about a file, or about a function of it. Texts are interned. */
+struct fact {
+	const char *file;
+	const char *function; /* readable; NULL: the fact is about the file */
+	const char *module; /* of the file */
+	uint32_t start_line; /* of the function */
+};
+
+struct function_names {
+	struct strpool *pool;
+	struct fact *facts;
+	size_t nr_facts, cap_facts;
+	struct hashmap index;
+};
+
+struct function_names *function_names_new(struct strpool *pool)
+{
+	struct function_names *n = calloc(1, sizeof(*n));
+
+	if (n)
+		n->pool = pool;
+	return n;
+}
+
+void function_names_free(struct function_names *n)
+{
+	if (!n)
+		return;
+	free(n->facts);
+	hashmap_deinit(&n->index);
+	free(n);
+}
+
+/* ---- what is known ---- */
+
+static uint64_t fact_hash(const char *file, const char *function)
+{
+	return hash_u64(hash_u64(0, (uintptr_t)file), (uintptr_t)function);
+}
+
+static bool fact_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct fact *have = &((const struct function_names *)ctx)->facts[item];
+	const struct fact *want = key;
+
+	return have->file == want->file && have->function == want->function;
+}
+
+static const struct fact *fact_find(const struct function_names *n, const char *file,
+				    const char *function)
+{
+	struct fact key = {.file = file, .function = function};
+	uint32_t item =
+		hashmap_find(&n->index, fact_hash(file, function), fact_eq, &key, n);
+
+	return item == HASHMAP_NONE ? NULL : &n->facts[item];
+}
+
+static int fact_add(struct function_names *n, const struct fact *fact)
+{
+	int r;
+
+	if (fact_find(n, fact->file, fact->function))
+		return 0;
+	r = vec_grow(&n->facts, &n->cap_facts, n->nr_facts + 1, sizeof(*n->facts),
+		     MAX_FACTS);
+	if (r)
+		return r == -ENOSPC ? 0 : r;
+	n->facts[n->nr_facts] = *fact;
+	return hashmap_add(&n->index, fact_hash(fact->file, fact->function),
+			   (uint32_t)n->nr_facts++);
+}
+
+/*
+ * The module of a file that was installed: /x/site-packages/numba/np/arraymath.py is
+ * numba.np.arraymath. "" when it is not in such a folder.
+ */
+static const char *installed_module(struct strpool *pool, const char *file)
+{
+	static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
+	char module[NUMBA_NAME_MAX];
+	const char *at = NULL;
+	size_t len;
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders) && !at; i++) {
+		at = strstr(file, folders[i]);
+		if (at)
+			at += strlen(folders[i]);
+	}
+	len = at ? strlen(at) : 0;
+	if (len <= 3 || len >= sizeof(module) || strcmp(at + len - 3, ".py"))
+		return "";
+	memcpy(module, at, len - 3);
+	module[len - 3] = '\0';
+	for (char *c = module; *c; c++)
+		if (*c == '/')
+			*c = '.';
+	len = strlen(module);
+	if (len > 9 && !strcmp(module + len - 9, ".__init__"))
+		module[len - 9] = '\0';
+	return strpool_add(pool, module);
+}
+
+static const char *module_of(const struct function_names *n, const char *file)
+{
+	const struct fact *fact = fact_find(n, file, NULL);
+
+	return fact ? fact->module : installed_module(n->pool, file);
+}
+
+/* ---- names ---- */
+
+bool function_names_is_numba(const char *symbol)
+{
+	struct numba_name name;
+
+	return numba_name_parse(symbol, &name) && name.certain;
+}
+
+const char *function_names_last_part(const char *symbol, char *buf, size_t size)
+{
+	struct numba_name name;
+	const char *dot;
+
+	buf[0] = '\0';
+	if (!numba_name_parse(symbol, &name))
+		return buf;
+	dot = strrchr(name.path, '.');
+	snprintf(buf, size, "%s", dot ? dot + 1 : name.path);
+	return buf;
+}
+
+/* Of a mangled name; @plain is what DWARF calls it ("" nothing). */
+static const char *readable(const struct function_names *n, const char *system,
+			    const char *plain, bool numba)
+{
+	char buf[NUMBA_NAME_MAX + 32];
+	struct numba_name name;
+
+	if (numba_name_parse(system, &name) && (numba || name.certain))
+		return strpool_add(n->pool, numba_name_text(&name, buf, sizeof(buf)));
+	if (demangle(system, buf, sizeof(buf)) == buf)
+		return strpool_add(n->pool, buf);
+	return *plain ? plain : strpool_add(n->pool, system);
+}
+
+/* Of an inlined function of which only the last part of its name is known. */
+static const char *with_module(const struct function_names *n, const struct frame *f)
+{
+	char buf[NUMBA_NAME_MAX];
+	const char *module = *f->file ? module_of(n, f->file) : "";
+
+	if (!*module || !*f->function)
+		return f->function;
+	snprintf(buf, sizeof(buf), "%s.%s", module, f->function);
+	return strpool_add(n->pool, buf);
+}
+
+static const char *readable_body(const struct function_names *n,
+				 const struct function_name *name)
+{
+	return strpool_add(n->pool, name->prange ? name->prange : "prange body");
+}
+
+static bool is_prange(const char *function)
+{
+	return !strncmp(function, "prange in ", strlen("prange in "));
+}
+
+/* The readable name of a frame; @outer: it is the function that has the symbol. */
+static const char *name_of(const struct function_names *n, const struct frame *f,
+			   const struct function_name *name, bool outer)
+{
+	const char *system = *f->system_name || !outer ? f->system_name : name->symbol;
+
+	if (is_prange(f->function))
+		return f->function;
+	if (numba_name_parfor(system) || numba_name_parfor(f->function))
+		return readable_body(n, name);
+	if (*system)
+		return readable(n, system, f->function, name->numba);
+	return name->numba ? with_module(n, f) : f->function;
+}
+
+/* "/home/u/<ipython-input-3-abc>" has no folder. */
+static const char *file_of(const struct function_names *n, const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	size_t len = strlen(file);
+
+	if (slash && slash[1] == '<' && file[len - 1] == '>')
+		return strpool_add(n->pool, slash + 1);
+	return file;
+}
+
+/*
+ * Line tables alone do not say where a function starts, but Numba's first row of it
+ * is its def.
+ */
+static uint32_t start_of(const struct line_store *s, const struct function_lines *f,
+			 const struct frame *outer, bool numba)
+{
+	const struct line_row *row = &s->rows[f->first_row];
+	const struct frame *first;
+
+	if (outer->start_line || !numba)
+		return outer->start_line;
+	if (row->unlined || row->nr_frames != 1)
+		return 0;
+	first = &s->frames[row->first_frame];
+	return first->file == outer->file ? first->line : 0;
+}
+
+int function_names_learn(struct function_names *n, const struct line_store *s,
+			 const struct function_lines *f, const struct function_name *name)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < f->nr_rows && !r && name->numba; i++) {
+		const struct line_row *row = &s->rows[f->first_row + i];
+		const struct frame *outer;
+		const char *function;
+		uint32_t start;
+		size_t len, tail;
+
+		if (!row->nr_frames)
+			continue;
+		outer = &s->frames[row->first_frame + row->nr_frames - 1];
+		if (!*outer->file || is_prange(outer->function))
+			continue;
+		function = name_of(n, outer, name, true);
+		start = start_of(s, f, outer, name->numba);
+		if (start)
+			r = fact_add(n, &(struct fact){.file = outer->file,
+						       .function = function,
+						       .start_line = start});
+		len = strlen(function);
+		tail = strlen(outer->function);
+		/* "__main__.Bag.fill", called "Bag.fill": the rest is the module. */
+		if (!r && tail && len > tail + 1 && function[len - tail - 1] == '.' &&
+		    !strcmp(function + len - tail, outer->function))
+			r = fact_add(n, &(struct fact){
+						.file = outer->file,
+						.module = strpool_add_n(n->pool, function,
+									len - tail - 1)});
+		break; /* all rows say the same */
+	}
+	return r;
+}
+
+static void apply_one(const struct function_names *n, struct frame *f,
+		      const struct function_name *name, bool outer)
+{
+	const char *function = name_of(n, f, name, outer);
+	const struct fact *fact;
+
+	if (outer && !*f->system_name)
+		f->system_name = name->symbol;
+	if (!f->start_line && *f->file) {
+		fact = fact_find(n, f->file, function);
+		f->start_line = fact ? fact->start_line : 0;
+	}
+	f->function = function;
+	if (!strcmp(f->system_name, function))
+		f->system_name = "";
+	f->file = file_of(n, f->file);
+}
+
+void function_names_apply(const struct function_names *n, struct line_store *s,
+			  const struct function_lines *f,
+			  const struct function_name *name)
+{
+	for (uint32_t i = 0; i < f->nr_rows; i++) {
+		const struct line_row *row = &s->rows[f->first_row + i];
+
+		for (uint32_t k = 0; k < row->nr_frames; k++)
+			apply_one(n, &s->frames[row->first_frame + k], name,
+				  k + 1 == row->nr_frames);
+	}
+}
+
+struct frame function_names_bare(const struct function_names *n,
+				 const struct function_name *name)
+{
+	struct frame f = {.function = "", .system_name = "", .file = ""};
+
+	if (*name->symbol)
+		apply_one(n, &f, name, true);
+	return f;
+}
