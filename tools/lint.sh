@@ -1,6 +1,6 @@
 #!/bin/sh
 # Include table, libraries, headers, sizes, format, clang-tidy, shellcheck, loose ends.
-# usage: tools/lint.sh [CHECK...]   (includes libraries headers sizes format tidy shell
+# usage: tools/lint.sh [CHECK...]   (includes libraries headers bpf sizes format tidy shell
 # loose; default: all). Last line: "lint: N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -86,6 +86,19 @@ check_headers() {
 		xargs -P "$(nproc)" -I HEADER gcc $cflags -fsyntax-only -x c HEADER 2>&1 || echo "see above")"
 }
 
+# ---- BPF: what this machine does not build, compiles too ----
+
+check_bpf() {
+	clang=$(command -v "${CLANG:-clang-14}" clang-19 clang 2>/dev/null | head -n 1)
+	for arch in x86:x86_64 arm64:arm64; do
+		result "BPF compiles for ${arch#*:}" "$(for source in bpf/*.bpf.c; do
+			"$clang" -g -O2 -target bpf -mcpu=v2 "-D__TARGET_ARCH_${arch%:*}" -Iinclude \
+				"-Ivmlinux/${arch#*:}" -Ibpf -Wall -Wextra -Wno-unused-parameter -Werror \
+				-c -o /dev/null "$source" 2>&1 || echo "see above"
+		done)"
+	done
+}
+
 # ---- sizes: a file that grows is two nouns (functions: .clang-tidy) ----
 
 check_sizes() {
@@ -135,10 +148,10 @@ check_loose() {
 		src bpf include tests tools ':!tools/lint.sh' ':!tests/tools' ':!tests/fuzz/corpus')"
 }
 
-[ $# -gt 0 ] || set -- includes libraries headers sizes format tidy shell loose
+[ $# -gt 0 ] || set -- includes libraries headers bpf sizes format tidy shell loose
 for check in "$@"; do
 	case $check in
-	includes | libraries | headers | sizes | format | tidy | shell | loose) "check_$check" ;;
+	includes | libraries | headers | bpf | sizes | format | tidy | shell | loose) "check_$check" ;;
 	*)
 		echo "usage: tools/lint.sh [includes|libraries|headers|sizes|format|tidy|shell|loose]..." >&2
 		exit 2

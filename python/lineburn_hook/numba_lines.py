@@ -301,6 +301,20 @@ def _wrap_lowering(lowering, debuginfo, codegen) -> None:
     base.lower = lower_with_caller_known
 
 
+def _wrap_object_mode(pylowering) -> None:
+    """Numba says nowhere in object mode which line it is at."""
+    lowerer = pylowering.PyLower
+    lower_inst = lowerer.lower_inst
+
+    @functools.wraps(lower_inst)
+    def lower_inst_at_line(self, inst):
+        if hasattr(self.debuginfo, "resolve"):
+            self.debuginfo.mark_location(self.builder, inst.loc.line)
+        return lower_inst(self, inst)
+
+    lowerer.lower_inst = lower_inst_at_line
+
+
 def _wrap_library(codegen) -> None:
     library = codegen.CPUCodeLibrary
     add = library.add_ir_module
@@ -328,6 +342,7 @@ def _wrap_library(codegen) -> None:
 _EXPECTED = (
     ("numba.core.lowering", "BaseLower.__init__", {"context", "library", "fndesc", "func_ir"}),
     ("numba.core.lowering", "BaseLower.lower", {"self"}),
+    ("numba.core.pylowering", "PyLower.lower_inst", {"inst"}),
     ("numba.core.debuginfo", "DummyDIBuilder.mark_location", {"builder", "line"}),
     ("numba.core.debuginfo", "DummyDIBuilder.mark_subprogram",
      {"function", "qualname", "argnames", "argtypes", "line"}),
@@ -362,7 +377,8 @@ def check(numba) -> None:
 
 
 def install() -> None:
-    from numba.core import codegen, debuginfo, lowering
+    from numba.core import codegen, debuginfo, lowering, pylowering
 
     _wrap_lowering(lowering, debuginfo, codegen)
+    _wrap_object_mode(pylowering)
     _wrap_library(codegen)

@@ -11,8 +11,8 @@ enum decoder_op {
 	DECODER_JITDUMP, /* jit/jitdump.c: addresses in a jitdump */
 	DECODER_GDBJIT, /* jit/gdbjit.c: addresses in objects that a JIT registered */
 	DECODER_JIT_SYMBOLS, /* jit/hook_point.c: where a file has the GDB JIT interface */
-	DECODER_DISASSEMBLE, /* instructions_serve.c: a piece of machine code */
 	DECODER_PYTHON_DEFS, /* jit/python_defs.c: where functions begin in Python source */
+	DECODER_DISASSEMBLE, /* instructions_serve.c: a piece of machine code */
 	READER_JIT_LIST, /* jit/list.c: what is registered now (WORKER_READER only) */
 	NR_DECODER_OPS,
 };
@@ -72,6 +72,13 @@ int hook_point_serve(struct worker_call *call, struct wire_reader *request,
 		     const int *fds, size_t nr_fds, struct wire_writer *reply);
 
 /*
+ * DECODER_PYTHON_DEFS. Request: u32 nr, nr * string qualified name in its module.
+ * fds[0]: Python source. Reply: nr * u32 line of the def, 0: none or several.
+ */
+int python_defs_serve(struct worker_call *call, struct wire_reader *request,
+		      const int *fds, size_t nr_fds, struct wire_writer *reply);
+
+/*
  * DECODER_DISASSEMBLE. Request: u32 machine (EM_*), u64 address, u64 size_bytes,
  * bytes expected build id (empty: any), bytes machine code (empty: that of the ELF
  * file fds[0], of its machine, at vaddr @address). Reply: u32 enum
@@ -81,13 +88,6 @@ int hook_point_serve(struct worker_call *call, struct wire_reader *request,
  */
 int instructions_serve(struct worker_call *call, struct wire_reader *request,
 		       const int *fds, size_t nr_fds, struct wire_writer *reply);
-
-/*
- * DECODER_PYTHON_DEFS. Request: u32 nr, nr * string qualified name in its module.
- * fds[0]: Python source. Reply: nr * u32 line of the def, 0: none or several.
- */
-int python_defs_serve(struct worker_call *call, struct wire_reader *request,
-		      const int *fds, size_t nr_fds, struct wire_writer *reply);
 
 /*
  * READER_JIT_LIST. Request: u32 pid, u64 address of __jit_debug_descriptor, u32 nr,

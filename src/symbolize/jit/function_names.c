@@ -11,21 +11,18 @@
 #include "symbolize/demangle.h"
 #include "symbolize/jit/numba_name.h"
 
-#define MAX_FACTS (1u << 20)
+#define MAX_MODULES (1u << 20)
 
-/* Something about a file, or about a function of it. Texts are interned. */
-struct fact {
-	const char *file;
-	const char *function; /* readable; NULL: the fact is about the file */
-	const char *module; /* of the file */
-	uint32_t start_line; /* of the function */
+/* The module that a file is; both interned. */
+struct file_module {
+	const char *file, *module;
 };
 
 struct function_names {
 	struct strpool *pool;
-	struct fact *facts;
-	size_t nr_facts, cap_facts;
-	struct hashmap index;
+	struct file_module *modules;
+	size_t nr_modules, cap_modules;
+	struct hashmap index; /* of modules, by file */
 };
 
 struct function_names *function_names_new(struct strpool *pool)
@@ -41,49 +38,36 @@ void function_names_free(struct function_names *n)
 {
 	if (!n)
 		return;
-	free(n->facts);
+	free(n->modules);
 	hashmap_deinit(&n->index);
 	free(n);
 }
 
-/* ---- what is known ---- */
+/* ---- modules ---- */
 
-static uint64_t fact_hash(const char *file, const char *function)
+static bool module_eq(uint32_t item, const void *key, const void *ctx)
 {
-	return hash_u64(hash_u64(0, (uintptr_t)file), (uintptr_t)function);
+	return ((const struct function_names *)ctx)->modules[item].file == key;
 }
 
-static bool fact_eq(uint32_t item, const void *key, const void *ctx)
+static uint32_t module_find(const struct function_names *n, const char *file)
 {
-	const struct fact *have = &((const struct function_names *)ctx)->facts[item];
-	const struct fact *want = key;
-
-	return have->file == want->file && have->function == want->function;
+	return hashmap_find(&n->index, hash_u64(0, (uintptr_t)file), module_eq, file, n);
 }
 
-static const struct fact *fact_find(const struct function_names *n, const char *file,
-				    const char *function)
-{
-	struct fact key = {.file = file, .function = function};
-	uint32_t item =
-		hashmap_find(&n->index, fact_hash(file, function), fact_eq, &key, n);
-
-	return item == HASHMAP_NONE ? NULL : &n->facts[item];
-}
-
-static int fact_add(struct function_names *n, const struct fact *fact)
+static int module_add(struct function_names *n, const char *file, const char *module)
 {
 	int r;
 
-	if (fact_find(n, fact->file, fact->function))
+	if (module_find(n, file) != HASHMAP_NONE)
 		return 0;
-	r = vec_grow(&n->facts, &n->cap_facts, n->nr_facts + 1, sizeof(*n->facts),
-		     MAX_FACTS);
+	r = vec_grow(&n->modules, &n->cap_modules, n->nr_modules + 1, sizeof(*n->modules),
+		     MAX_MODULES);
 	if (r)
 		return r == -ENOSPC ? 0 : r;
-	n->facts[n->nr_facts] = *fact;
-	return hashmap_add(&n->index, fact_hash(fact->file, fact->function),
-			   (uint32_t)n->nr_facts++);
+	n->modules[n->nr_modules] = (struct file_module){file, module};
+	return hashmap_add(&n->index, hash_u64(0, (uintptr_t)file),
+			   (uint32_t)n->nr_modules++);
 }
 
 /*
@@ -118,9 +102,10 @@ static const char *installed_module(struct strpool *pool, const char *file)
 
 static const char *module_of(const struct function_names *n, const char *file)
 {
-	const struct fact *fact = fact_find(n, file, NULL);
+	uint32_t item = module_find(n, file);
 
-	return fact ? fact->module : installed_module(n->pool, file);
+	return item == HASHMAP_NONE ? installed_module(n->pool, file)
+				    : n->modules[item].module;
 }
 
 /* ---- names ---- */
@@ -171,10 +156,14 @@ static const char *with_module(const struct function_names *n, const struct fram
 	return strpool_add(n->pool, buf);
 }
 
-static const char *readable_body(const struct function_names *n,
-				 const struct function_name *name)
+/* What Numba wrote itself has names with addresses in them, others in each process. */
+static const char *readable_generated(const struct function_names *n, const char *raw,
+				      const struct function_name *name)
 {
-	return strpool_add(n->pool, name->prange ? name->prange : "prange body");
+	const char *prange = name->prange ? name->prange : "prange body";
+	char buf[NUMBA_NAME_MAX];
+
+	return strpool_add(n->pool, numba_name_generated(raw, prange, buf, sizeof(buf)));
 }
 
 static bool is_prange(const char *function)
@@ -190,8 +179,10 @@ static const char *name_of(const struct function_names *n, const struct frame *f
 
 	if (is_prange(f->function))
 		return f->function;
-	if (numba_name_parfor(system) || numba_name_parfor(f->function))
-		return readable_body(n, name);
+	if (numba_name_is_generated(system))
+		return readable_generated(n, system, name);
+	if (numba_name_is_generated(f->function))
+		return readable_generated(n, f->function, name);
 	if (*system)
 		return readable(n, system, f->function, name->numba);
 	return name->numba ? with_module(n, f) : f->function;
@@ -208,73 +199,43 @@ static const char *file_of(const struct function_names *n, const char *file)
 	return file;
 }
 
-/*
- * Line tables alone do not say where a function starts, but Numba's first row of it
- * is its def.
- */
-static uint32_t start_of(const struct line_store *s, const struct function_lines *f,
-			 const struct frame *outer, bool numba)
-{
-	const struct line_row *row = &s->rows[f->first_row];
-	const struct frame *first;
-
-	if (outer->start_line || !numba)
-		return outer->start_line;
-	if (row->unlined || row->nr_frames != 1)
-		return 0;
-	first = &s->frames[row->first_frame];
-	return first->file == outer->file ? first->line : 0;
-}
-
 int function_names_learn(struct function_names *n, const struct line_store *s,
 			 const struct function_lines *f, const struct function_name *name)
 {
-	int r = 0;
-
-	for (uint32_t i = 0; i < f->nr_rows && !r && name->numba; i++) {
+	for (uint32_t i = 0; i < f->nr_rows && name->numba; i++) {
 		const struct line_row *row = &s->rows[f->first_row + i];
 		const struct frame *outer;
 		const char *function;
-		uint32_t start;
 		size_t len, tail;
 
 		if (!row->nr_frames)
 			continue;
 		outer = &s->frames[row->first_frame + row->nr_frames - 1];
-		if (!*outer->file || is_prange(outer->function))
+		tail = strlen(outer->function);
+		if (!*outer->file || !tail || is_prange(outer->function))
 			continue;
 		function = name_of(n, outer, name, true);
-		start = start_of(s, f, outer, name->numba);
-		if (start)
-			r = fact_add(n, &(struct fact){.file = outer->file,
-						       .function = function,
-						       .start_line = start});
 		len = strlen(function);
-		tail = strlen(outer->function);
 		/* "__main__.Bag.fill", called "Bag.fill": the rest is the module. */
-		if (!r && tail && len > tail + 1 && function[len - tail - 1] == '.' &&
-		    !strcmp(function + len - tail, outer->function))
-			r = fact_add(n, &(struct fact){
-						.file = outer->file,
-						.module = strpool_add_n(n->pool, function,
-									len - tail - 1)});
-		break; /* all rows say the same */
+		if (len <= tail + 1 || function[len - tail - 1] != '.' ||
+		    strcmp(function + len - tail, outer->function) != 0)
+			return 0;
+		return module_add(n, outer->file,
+				  strpool_add_n(n->pool, function, len - tail - 1));
 	}
-	return r;
+	return 0;
 }
 
 static void apply_one(const struct function_names *n, struct frame *f,
 		      const struct function_name *name, bool outer)
 {
 	const char *function = name_of(n, f, name, outer);
-	const struct fact *fact;
 
 	if (outer && !*f->system_name)
 		f->system_name = name->symbol;
-	if (!f->start_line && *f->file) {
-		fact = fact_find(n, f->file, function);
-		f->start_line = fact ? fact->start_line : 0;
-	}
+	/* Where a text starts that nobody sees. */
+	if (numba_name_is_generated(f->function))
+		f->start_line = 0;
 	f->function = function;
 	if (!strcmp(f->system_name, function))
 		f->system_name = "";

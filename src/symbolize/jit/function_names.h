@@ -4,8 +4,8 @@
  * function wherever it is met: as code of its own, inlined, copied into another
  * image, with other types. A compiler's full debug info has the mangled name of
  * each function; line tables alone have only the last part of what was inlined
- * ("sq"), and no line of its def. What other functions of the request tell about
- * the file fills that in ("__main__.sq").
+ * ("sq"). What other functions of the request tell about the file fills that in
+ * ("__main__.sq").
  */
 #ifndef LB_SYMBOLIZE_JIT_FUNCTION_NAMES_H
 #define LB_SYMBOLIZE_JIT_FUNCTION_NAMES_H

@@ -200,14 +200,16 @@ static int attribute(struct hit_functions *h)
 	int r = 0;
 
 	for (size_t i = 0; i < h->nr; i++)
-		numba_lines_settle(&h->store, &h->items[i].lines);
+		numba_lines_settle(&h->store, &h->items[i].lines,
+				   h->objects[h->items[i].object].numba);
 	for (size_t i = 0; i < h->nr && !r; i++)
 		if (h->items[i].parent_object != HIT_NONE)
 			r = resolve_prange(h, &h->items[i]);
 	for (size_t i = 0; i < h->nr && !r; i++) {
 		struct function_name name = name_of(h, &h->items[i]);
 
-		numba_lines_drop_generated(&h->store, &h->items[i].lines);
+		numba_lines_drop_generated(&h->store, &h->items[i].lines,
+					   h->items[i].symbol);
 		r = function_names_learn(h->names, &h->store, &h->items[i].lines, &name);
 	}
 	for (size_t i = 0; i < h->nr && !r; i++) {

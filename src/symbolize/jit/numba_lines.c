@@ -73,7 +73,23 @@ static const char *file_of(const struct line_store *s, const struct function_lin
 
 /* ---- rule 1 ---- */
 
-void numba_lines_settle(struct line_store *s, const struct function_lines *f)
+/*
+ * Is the line of the function itself not its own? For line 0 the reader gives the row
+ * before, whatever function that is of, or the call where line 0 was inlined: the
+ * latter is right. And the last bytes of what was inlined may be outside of its range.
+ */
+static bool is_borrowed(const struct line_row *row, const struct frame *outer,
+			const struct frame *before, const char *file, bool numba)
+{
+	if (row->nr_frames != 1)
+		return false;
+	if (numba && *file && outer->file != file)
+		return true;
+	return row->unlined && (!outer->line || (before && before->line == outer->line &&
+						 before->file == outer->file));
+}
+
+void numba_lines_settle(struct line_store *s, const struct function_lines *f, bool numba)
 {
 	const char *file = file_of(s, f);
 	const struct frame *before = NULL; /* what the last row with a line says */
@@ -82,25 +98,20 @@ void numba_lines_settle(struct line_store *s, const struct function_lines *f)
 	for (uint32_t i = 0; i < f->nr_rows; i++) {
 		struct line_row *row = row_at(s, f, i);
 		struct frame *outer = outer_of(s, row);
+		bool borrowed;
 
 		if (!outer)
 			continue;
-		/*
-		 * The reader gives the row before, whatever function it is of, or the
-		 * call where line 0 was inlined: that one is right.
-		 */
-		if (row->unlined && row->nr_frames == 1 &&
-		    (!outer->line || (before && before->line == outer->line &&
-				      before->file == outer->file))) {
+		borrowed = is_borrowed(row, outer, before, file, numba);
+		if (!row->unlined && !borrowed)
+			before = inner_of(s, row);
+		if (borrowed) {
 			outer->file = file;
 			outer->line = line;
 			row->miss = line ? MISS_NONE : MISS_NO_LINE;
-			continue;
-		}
-		if (outer->line)
+		} else if (outer->line) {
 			line = outer->line;
-		if (!row->unlined)
-			before = inner_of(s, row);
+		}
 	}
 }
 
@@ -301,37 +312,37 @@ int numba_lines_prange(struct line_store *s, const struct function_lines *body,
 
 /* ---- rule 2 ---- */
 
-static bool is_generated(const struct frame *f)
+static void drop_in_row(struct line_store *s, struct line_row *row, const char *symbol)
 {
-	return numba_lines_is_text(f->file) || numba_name_is_generated(f->function);
+	struct frame *frames = inner_of(s, row);
+	uint32_t nr = 0;
+
+	for (uint32_t k = 0; k < row->nr_frames; k++) {
+		bool outermost = k + 1 == row->nr_frames;
+		struct frame frame = frames[k];
+		const char *name = outermost && !*frame.function ? symbol
+								 : frame.function;
+
+		if (numba_lines_is_text(frame.file) || numba_name_is_generated(name)) {
+			frame.line = 0;
+			frame.file = "";
+		}
+		/* What has no line, and nothing inlined into it, says nothing. */
+		if (frame.line || outermost || (nr && *frame.file))
+			frames[nr++] = frame;
+	}
+	row->nr_frames = nr;
+	frames[nr - 1].inlined = false;
+	if (frames[0].line)
+		row->miss = MISS_NONE;
+	else if (row->miss == MISS_NONE)
+		row->miss = MISS_NO_LINE;
 }
 
-void numba_lines_drop_generated(struct line_store *s, const struct function_lines *f)
+void numba_lines_drop_generated(struct line_store *s, const struct function_lines *f,
+				const char *symbol)
 {
-	for (uint32_t i = 0; i < f->nr_rows; i++) {
-		struct line_row *row = row_at(s, f, i);
-		struct frame *frames = inner_of(s, row);
-		uint32_t nr = 0;
-
-		if (!frames)
-			continue;
-		for (uint32_t k = 0; k < row->nr_frames; k++) {
-			bool outermost = k + 1 == row->nr_frames;
-			struct frame frame = frames[k];
-
-			if (is_generated(&frame)) {
-				frame.line = 0;
-				frame.file = "";
-			}
-			/* What has no line, and nothing inlined into it, says nothing. */
-			if (frame.line || outermost || (nr && *frame.file))
-				frames[nr++] = frame;
-		}
-		row->nr_frames = nr;
-		frames[nr - 1].inlined = false;
-		if (frames[0].line)
-			row->miss = MISS_NONE;
-		else if (row->miss == MISS_NONE)
-			row->miss = MISS_NO_LINE;
-	}
+	for (uint32_t i = 0; i < f->nr_rows; i++)
+		if (row_at(s, f, i)->nr_frames)
+			drop_in_row(s, row_at(s, f, i), symbol);
 }

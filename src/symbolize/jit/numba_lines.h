@@ -20,8 +20,11 @@
 
 #include "symbolize/jit/function_lines.h"
 
-/** Rule 1. First, once for each function. */
-void numba_lines_settle(struct line_store *s, const struct function_lines *f);
+/**
+ * Rule 1. First, once for each function.
+ * @numba  all of a function of Numba's is in one file
+ */
+void numba_lines_settle(struct line_store *s, const struct function_lines *f, bool numba);
 
 /**
  * Rule 3, of a function that numba_name_parfor() knows.
@@ -35,8 +38,12 @@ int numba_lines_prange(struct line_store *s, const struct function_lines *body,
 		       const struct function_lines *parent, const char *symbol,
 		       const char *name);
 
-/** Rule 2. After rule 3, for the frames that are left. */
-void numba_lines_drop_generated(struct line_store *s, const struct function_lines *f);
+/**
+ * Rule 2. After rule 3, for the frames that are left.
+ * @symbol  of @f: line tables alone have no name for it
+ */
+void numba_lines_drop_generated(struct line_store *s, const struct function_lines *f,
+				const char *symbol);
 
 /** Is @path a text that was compiled, "<string>" or "<dynamic>", in any folder? */
 bool numba_lines_is_text(const char *path);

@@ -461,3 +461,29 @@ bool numba_name_is_generated(const char *function)
 	return strstr(function, NUMBA_PARFOR) || strstr(function, ARRAY_EXPR) ||
 	       strstr(function, JIT_WRAPS);
 }
+
+const char *numba_name_generated(const char *function, const char *prange, char *buf,
+				 size_t size)
+{
+	/* "jit_wrapper__function_round__at_0x7f8f7a3fb250_", "jit_wrapper__sum_" */
+	static const char *const before[] = {"built_in_", "function_"};
+	struct text t = {buf, size, 0};
+	const char *wrapped = strstr(function, JIT_WRAPS), *end;
+
+	buf[0] = '\0';
+	if (numba_name_parfor(function)) {
+		text_add(&t, prange);
+	} else if (wrapped) {
+		wrapped += strlen(JIT_WRAPS);
+		for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+			skip(&wrapped, before[i]);
+		end = strstr(wrapped, "__at_0x");
+		text_add(&t, "wrapper of ");
+		text_add_n(&t, wrapped,
+			   end ? (size_t)(end - wrapped)
+			       : strspn(wrapped, "abcdefghijklmnopqrstuvwxyz_"));
+	} else {
+		text_add(&t, "array expression");
+	}
+	return buf;
+}

@@ -63,4 +63,11 @@ const char *numba_name_parfor(const char *symbol);
 /** Is it a function that Numba writes itself, whose lines are nobody's source? */
 bool numba_name_is_generated(const char *function);
 
+/**
+ * What such a function is called: @prange, "array expression", "wrapper of round".
+ * Returns @buf.
+ */
+const char *numba_name_generated(const char *function, const char *prange, char *buf,
+				 size_t size);
+
 #endif
