@@ -29,6 +29,8 @@ static void there_and_back(const struct image *m, const struct line_store *s,
 	struct wire_writer w = {0};
 	struct wire_reader r;
 
+	answers_deinit(ret);
+	*ret = (struct answers){0};
 	function_codes_add(a, m, s, f);
 	answer_write(a, &w);
 	answer_writer_free(a);
