@@ -61,6 +61,7 @@ help:
 	@echo 'make                build ./lineburn'
 	@echo 'make check          unit (golden output too) and CLI tests (no root)'
 	@echo 'make check-root     tests that sample real programs (root)'
+	@echo 'make check-python   the hook in Pythons with and without Numba (minutes)'
 	@echo 'make unit|cli       one kind of them'
 	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10)'
 	@echo 'make bench          figures for docs/benchmarks.md (root, minutes)'
@@ -125,6 +126,8 @@ cli: $(BIN)
 check: unit cli
 check-root: $(BIN)
 	@tests/root/run.sh ./$(BIN)
+check-python: $(BIN)
+	@tests/python/run.sh ./$(BIN)
 fuzz: $(FUZZ_BINS)
 	@tests/fuzz/run.sh $(FUZZ_BINS)
 try-debian:
@@ -162,5 +165,5 @@ distclean: clean
 
 -include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(UNIT_BINS:=.d)
 
-.PHONY: all help unit golden-update cli check check-root fuzz bench try-debian fmt lint install clean distclean
+.PHONY: all help unit golden-update cli check check-root check-python fuzz bench try-debian fmt lint install clean distclean
 .SECONDARY:

@@ -24,7 +24,6 @@
 #include "profile/pprof.h"
 #include "profile/source.h"
 #include "session.h"
-#include "specialisation.h"
 #include "view.h"
 
 #define POOL_MAX_BYTES (512u << 20)
@@ -462,7 +461,5 @@ int pipeline_view(const struct options *o, struct error *err)
 	if (rc)
 		return rc;
 	fetch_debug_info(p);
-	if (o->show_types)
-		specialisations_name(p);
 	return view_show(o, p, o->input, err);
 }

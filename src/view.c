@@ -12,6 +12,7 @@
 #include "profile/machine_code.h"
 #include "profile/source.h"
 #include "render/render.h"
+#include "specialisation.h"
 
 static bool wants_colour(const struct options *o)
 {
@@ -75,7 +76,7 @@ static int add_machine_code(const struct options *o, const struct profile *p,
 	return 0;
 }
 
-int view_show(const struct options *o, const struct profile *p, const char *file_name,
+int view_show(const struct options *o, struct profile *p, const char *file_name,
 	      struct error *err)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
@@ -90,19 +91,20 @@ int view_show(const struct options *o, const struct profile *p, const char *file
 		.file_filter = o->file_filter,
 	};
 	struct render_input in = {.profile = p, .file_name = file_name};
-	int rc = attribution_new(p, &o->attribution, &a);
+	int rc = o->show_asm ? add_machine_code(o, p, &m, err) : 0;
 
+	if (rc)
+		return rc;
+	/* Not before: what is asked for is a function, whatever its types. */
+	if (o->show_types)
+		specialisations_name(p);
+	rc = attribution_new(p, &o->attribution, &a);
 	if (!rc)
 		rc = source_attach(a, p, o->source_paths, o->nr_source_paths);
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
-	if (o->show_asm) {
-		rc = add_machine_code(o, p, &m, err);
-		if (rc)
-			return rc;
-		in.machine_code = m;
-	}
+	in.machine_code = m;
 	rc = format->write(&in, &opts, stdout);
 	if (!rc && fflush(stdout))
 		rc = -errno;

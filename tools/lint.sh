@@ -1,7 +1,7 @@
 #!/bin/sh
 # Include table, libraries, headers, sizes, format, clang-tidy, shellcheck, loose ends.
 # usage: tools/lint.sh [CHECK...]   (includes libraries headers bpf sizes format tidy shell
-# loose; default: all). Last line: "lint: N passed, N failed, N skipped".
+# python loose; default: all). Last line: "lint: N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 passed=0
@@ -140,20 +140,29 @@ check_shell() {
 	result "shellcheck" "$(git ls-files '*.sh' '.ci/run' | xargs shellcheck -x || echo "see above")"
 }
 
+# ---- Python: what it compiles to is kept out of the tree ----
+
+check_python() {
+	result "python compiles" "$(git ls-files '*.py' | while read -r file; do
+		python3 -c 'import sys; compile(open(sys.argv[1], encoding="utf-8").read(), sys.argv[1], "exec")' \
+			"$file" 2>&1 | tail -n 1
+	done)"
+}
+
 # ---- loose ends ----
 
 check_loose() {
 	# Not in itself: this line has the words.
 	result "no loose ends" "$(git grep -nE 'TODO|FIXME|\bXXX\b|for now\b|^#if 0' -- \
-		src bpf include tests tools ':!tools/lint.sh' ':!tests/tools' ':!tests/fuzz/corpus')"
+		src bpf include python tests tools ':!tools/lint.sh' ':!tests/tools' ':!tests/fuzz/corpus')"
 }
 
-[ $# -gt 0 ] || set -- includes libraries headers bpf sizes format tidy shell loose
+[ $# -gt 0 ] || set -- includes libraries headers bpf sizes format tidy shell python loose
 for check in "$@"; do
 	case $check in
-	includes | libraries | headers | bpf | sizes | format | tidy | shell | loose) "check_$check" ;;
+	includes | libraries | headers | bpf | sizes | format | tidy | shell | python | loose) "check_$check" ;;
 	*)
-		echo "usage: tools/lint.sh [includes|libraries|headers|sizes|format|tidy|shell|loose]..." >&2
+		echo "usage: tools/lint.sh [includes|libraries|headers|sizes|format|tidy|shell|python|loose]..." >&2
 		exit 2
 		;;
 	esac

@@ -220,6 +220,31 @@ static void spread_own_lines(struct machine_piece *piece, bool backwards)
 	}
 }
 
+/*
+ * Debug info may tell: a row of no length in the piece's own function, where inlined
+ * code begins, is the line of the call. It holds until the function's own code goes on.
+ */
+static void take_call_rows(const struct profile *p, struct machine_piece *piece)
+{
+	const struct profile_code *code = piece->code;
+	struct profile_line call = {.function = PROFILE_NONE};
+	size_t row = 0;
+
+	for (size_t i = 0; i < piece->nr; i++) {
+		struct instruction *in = &piece->instructions[i];
+
+		for (; row < code->nr_rows && code->rows[row].address <= in->address;
+		     row++)
+			if (is_own(p, piece, code->rows[row].function))
+				call = (struct profile_line){code->rows[row].function,
+							     code->rows[row].line};
+		if (is_own(p, piece, in->innermost.function))
+			call = (struct profile_line){.function = PROFILE_NONE};
+		else if (!in->own.line && call.line)
+			in->own = call;
+	}
+}
+
 #define TWO_CALLS UINT32_MAX
 
 static bool is_same_line(struct profile_line a, struct profile_line b)
@@ -283,6 +308,7 @@ int machine_code_place(struct machine_code *m, const struct profile *p)
 		place_hits(p, &m->pieces[i]);
 		spread_own_lines(&m->pieces[i], false);
 		spread_own_lines(&m->pieces[i], true);
+		take_call_rows(p, &m->pieces[i]);
 		err = share_own_lines(&m->pieces[i]);
 	}
 	return err;

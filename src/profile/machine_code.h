@@ -79,7 +79,7 @@ DEFINE_CLEANUP(struct machine_code, machine_code_free);
 /** Gives the instructions their lines and samples. Return: 0 or -ENOMEM. */
 int machine_code_place(struct machine_code *m, const struct profile *p);
 
-/** The row that @address is in; NULL: before the first. */
+/** The row that @address is in, not one of no length; NULL: before the first. */
 const struct profile_code_row *machine_code_row(const struct profile_code *code,
 						uint64_t address);
 

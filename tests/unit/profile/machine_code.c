@@ -308,6 +308,38 @@ static void callers_of_inlined_code(void **state)
 	}
 }
 
+/* Rows of no length say where inlined code was called. */
+static void call_rows(void **state)
+{
+	_cleanup_(scene_deinit) struct scene s = {0};
+	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
+	struct profile_code *code;
+
+	(void)state;
+	scene_init(&s);
+	add_code(s.p, s.program, 0x2000, 0x50,
+		 "outer@/src/c.c:9|outer@/src/c.c:50|leaf@/src/c.c:3|leaf@/src/c.c:4|"
+		 "outer@/src/c.c:9|leaf@/src/c.c:5|outer@/src/c.c:60");
+	code = &s.p->extra.codes[s.p->extra.nr_codes - 1];
+	code->rows[1].address = code->rows[2].address = 0x2010;
+	code->rows[3].address = 0x2020;
+	code->rows[4].address = 0x2030;
+	code->rows[5].address = 0x2040;
+	code->rows[6].address = 0x2050; /* the end */
+	m = choose(&s, "outer");
+	give_instructions(&m->pieces[0]);
+	assert_int_equal(machine_code_place(m, s.p), 0);
+	assert_int_equal(machine_code_row(code, 0x2010)->line, 3);
+	assert_int_equal(at(&m->pieces[0], 0x200c)->own.line, 9);
+	assert_int_equal(at(&m->pieces[0], 0x2010)->own.line, 50);
+	assert_int_equal(at(&m->pieces[0], 0x2010)->innermost.line, 3);
+	assert_int_equal(at(&m->pieces[0], 0x202c)->own.line, 50);
+	assert_int_equal(at(&m->pieces[0], 0x2030)->own.line, 9);
+	/* Nothing says who called this. */
+	assert_int_equal(at(&m->pieces[0], 0x2040)->own.line, 0);
+	assert_int_equal(at(&m->pieces[0], 0x2040)->innermost.line, 5);
+}
+
 /* Two processes, one address: each piece has the samples of its own function. */
 static void same_address_of_two_processes(void **state)
 {
@@ -350,6 +382,7 @@ int main(void)
 		cmocka_unit_test(too_many_pieces),
 		cmocka_unit_test(samples_are_placed),
 		cmocka_unit_test(callers_of_inlined_code),
+		cmocka_unit_test(call_rows),
 		cmocka_unit_test(same_address_of_two_processes),
 		cmocka_unit_test(forged_codes),
 	};

@@ -8,7 +8,7 @@
 
 #define MAX_CODES 4096
 
-/* What came for one program; strings are copied and stay until the process ends. */
+/* What came for one program, copied. */
 struct codes {
 	struct code items[MAX_CODES];
 	const char *functions[MAX_CODES];
@@ -16,6 +16,23 @@ struct codes {
 	size_t nr;
 	struct got *got;
 };
+
+static void codes_deinit(struct codes *codes, size_t nr_addresses)
+{
+	for (size_t i = 0; i < codes->nr; i++) {
+		const struct code *code = &codes->items[i];
+
+		for (size_t k = 0; k < code->nr_rows; k++) {
+			free((char *)code->rows[k].function);
+			free((char *)code->rows[k].system_name);
+			free((char *)code->rows[k].file);
+		}
+		free((void *)code->rows);
+		free((char *)codes->functions[i]);
+	}
+	forget(codes->got, nr_addresses);
+	free(codes->got);
+}
 
 static void keep_frames(void *ctx, size_t i, enum miss miss, const struct frame *frames,
 			size_t nr)
@@ -164,8 +181,7 @@ static void check_program(const char *program)
 	assert_true(nr_checked >= 40);
 	/* An inlined call can begin between two rows. */
 	assert_true(nr_other_function * 50 <= nr_checked);
-	forget(codes->got, nr);
-	free(codes->got);
+	codes_deinit(codes, nr);
 	free(vaddrs);
 	free(codes);
 }
@@ -253,8 +269,7 @@ static void test_lines_without_code_have_no_row(void **state)
 		assert_int_equal(codes.items[0].address, vaddr);
 		check_lines(&codes.items[0], with_code, true);
 		check_lines(&codes.items[0], bare, false);
-		forget(codes.got, 1);
-		free(codes.got);
+		codes_deinit(&codes, 1);
 	}
 }
 
@@ -280,8 +295,7 @@ static void test_split_functions_know_all_their_lines(void **state)
 	for (size_t i = 0; i < codes.items[0].nr_rows; i++)
 		if (codes.items[0].rows[i].line == line_with("bare.c", "CODE colder"))
 			assert_int_equal(codes.items[0].rows[i].address, end);
-	forget(codes.got, 1);
-	free(codes.got);
+	codes_deinit(&codes, 1);
 }
 
 static void test_only_what_is_wanted_is_told(void **state)
@@ -299,8 +313,7 @@ static void test_only_what_is_wanted_is_told(void **state)
 	assert_int_equal(codes.nr, 1);
 	assert_string_equal(codes.functions[0], "split");
 	assert_int_equal(codes.hits[0], 1);
-	forget(codes.got, 3);
-	free(codes.got);
+	codes_deinit(&codes, 3);
 }
 
 int main(void)
