@@ -97,7 +97,7 @@ class Generator:
 
     def advance(self, n):
         for i in range(n):
-            self.state = (self.state * 1103515245 + i) & 0x7FFFFFFF
+            self.state = (self.state * 1103515245 + i) & 0x7FFFFFFF ^ self.state >> 5
         return self.state
 
 
@@ -140,7 +140,7 @@ def raises(n):
     x = 1
     for i in range(n):
         x = (x * 1103515245 + i) & 0x7FFFFFFF
-    if x >= 0:
+    if x != 42:
         raise ValueError("as it should")
     return x
 

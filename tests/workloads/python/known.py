@@ -15,7 +15,7 @@ from numba import njit
 @njit
 def five(x, n):
     for i in range(n):
-        x = (x * 1103515245 + i) & 0x7FFFFFFF
+        x = (x * 1103515245 + i) & 0x7FFFFFFF  # HOT five
     return x
 
 
