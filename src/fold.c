@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "dump.h"
+#include "fold_code.h"
 
 #define MAX_STACK    (2 * LB_MAX_FRAMES)
 #define ROWS_AT_ONCE 65536 /* each file is opened once for so many */
@@ -50,7 +51,7 @@ const struct process *fold_source_owner(const struct fold *f, const char *path)
 	return item == HASHMAP_NONE ? NULL : f->owners[item].process;
 }
 
-static uint32_t mapping_of(struct fold *f, const struct object *object)
+uint32_t fold_mapping(struct fold *f, const struct object *object)
 {
 	struct profile_mapping m = {
 		.start = object->start,
@@ -97,7 +98,7 @@ static uint32_t add_location(struct fold *f, const struct resolved *r)
 		lines[nr].function = profile_add_function(f->profile, &function);
 		lines[nr++].line = frame->line;
 	}
-	return profile_add_location(f->profile, mapping_of(f, r->object), r->address,
+	return profile_add_location(f->profile, fold_mapping(f, r->object), r->address,
 				    r->miss, lines, nr);
 }
 
@@ -266,6 +267,7 @@ static int fold_some(struct fold *f, const struct rows *rows, size_t first, size
 			return error_set(err, -ENOMEM, "out of memory");
 		nr_ids += want(f, row, rows_stack(rows, row), ids + nr_ids);
 	}
+	fold_want_code(f->symbolizer, rows, first, last, ids);
 	rc = symbolizer_resolve(f->symbolizer, err);
 	if (rc)
 		return rc;

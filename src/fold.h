@@ -35,6 +35,15 @@ void fold_deinit(struct fold *f);
 /** Names every address of @rows and adds their samples to the profile. */
 int fold_rows(struct fold *f, const struct rows *rows, struct error *err);
 
+/**
+ * After the last fold_rows(): keeps the code of the functions that samples were
+ * charged to, hottest first, as far as it fits. Return: 0 or -ENOMEM.
+ */
+int fold_codes(struct fold *f);
+
+/** The mapping of the profile for @object, or PROFILE_NONE. */
+uint32_t fold_mapping(struct fold *f, const struct object *object);
+
 /** The process in whose root the source file @path is to be opened, or NULL. */
 const struct process *fold_source_owner(const struct fold *f, const char *path);
 

@@ -302,7 +302,7 @@ static int finish(struct recording *r, struct error *err)
 	if (rc)
 		return rc;
 	fill_extra(r);
-	if (collect_sources(r))
+	if (fold_codes(&r->fold) || collect_sources(r))
 		return error_set(err, -ENOMEM, "out of memory");
 	return write_profile(r, err);
 }

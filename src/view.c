@@ -21,6 +21,20 @@ static bool wants_colour(const struct options *o)
 	       !(term && !strcmp(term, "dumb"));
 }
 
+/* What the locale says, without loading it. */
+static bool speaks_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		const char *locale = getenv(names[i]);
+
+		if (locale && *locale)
+			return strcasestr(locale, "utf-8") || strcasestr(locale, "utf8");
+	}
+	return false;
+}
+
 static unsigned int terminal_width(void)
 {
 	struct winsize size;
@@ -49,6 +63,7 @@ int view_show(const struct options *o, const struct profile *p, const char *file
 	const struct render_format *format = find_format(o);
 	struct render_options opts = {
 		.colour = wants_colour(o),
+		.utf8 = speaks_utf8(),
 		.width = terminal_width(),
 		.context = o->context,
 		.min_share = o->min_share,

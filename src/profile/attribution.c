@@ -230,6 +230,8 @@ int attribution_new(const struct profile *p, const struct attribution_options *o
 	if (!r)
 		r = functions_build(&w, a);
 	if (!r)
+		r = code_build(p, a);
+	if (!r)
 		r = misses_build(&w, a);
 	if (!r)
 		r = processes_build(&w, a);

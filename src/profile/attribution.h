@@ -44,9 +44,12 @@ struct attribution_callee {
 
 struct attribution_line {
 	uint32_t line; /* > 0 */
-	const char *function; /* the one with most self at this line */
+	const char
+		*function; /* the one with most self at this line; no_code: around it */
 	struct weight self, total;
 	double ci95_low, ci95_high; /* share 0..1 of all samples (Wilson), of self */
+	/* Within a listed function, but no machine code of that function, or of another
+	 * one whose code the profile keeps, is this line's; all figures are 0. */
 	bool no_code;
 	struct attribution_callee *callees; /* by weight, descending; at most 8 */
 	size_t nr_callees;

@@ -87,4 +87,7 @@ int functions_build(struct work *w, struct attribution *a);
 int misses_build(struct work *w, struct attribution *a);
 int processes_build(struct work *w, struct attribution *a);
 
+/** Adds the lines without code to the tables of files. Return: 0 or -ENOMEM. */
+int code_build(const struct profile *p, struct attribution *a);
+
 #endif

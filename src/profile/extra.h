@@ -14,10 +14,17 @@
  */
 int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len);
 
+/* The index of what has an id in the file; PROFILE_NONE: there is none. */
+struct extra_ids {
+	const void *ctx;
+	uint32_t (*location)(const void *ctx, uint64_t id);
+	uint32_t (*mapping)(const void *ctx, uint64_t id);
+	uint32_t (*function)(const void *ctx, uint64_t id);
+};
+
 /**
- * Reads the same into @p, whose locations and samples are there already.
+ * Reads the same into @p, whose tables are there already.
  *
- * @location_of  index of the location with an id, or PROFILE_NONE
  * @arena        for the unpacked message; reset by the caller
  *
  * Names that are not known (a newer lineburn's) count as not told. A version
@@ -25,7 +32,6 @@ int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len);
  * Return: 0, -EBADMSG (malformed), -EFBIG (over the arena), -ENOMEM.
  */
 int extra_unpack(struct profile *p, const uint8_t *data, size_t len,
-		 uint32_t (*location_of)(const void *ctx, uint64_t id), const void *ctx,
-		 struct arena *arena);
+		 const struct extra_ids *ids, struct arena *arena);
 
 #endif

@@ -26,7 +26,9 @@
 	X(addresses_dropped) \
 	X(rows_dropped)      \
 	X(decoder_deaths)    \
-	X(decoder_deadlines)
+	X(decoder_deadlines) \
+	X(jit_objects_lost)  \
+	X(jit_objects_foreign)
 
 /* struct profile_cost and Lineburn__Cost; all uint64_t */
 #define EXTRA_COST(X)               \

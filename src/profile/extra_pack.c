@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lineburn.pb-c.h"
+#include "profile/code_pack.h"
 #include "profile/extra.h"
 #include "profile/extra_fields.h"
 #include "profile/stack_status.h"
@@ -187,6 +188,8 @@ int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len)
 	pack_sources(&k);
 	pack_misses(&k);
 	pack_statuses(&k);
+	if (code_pack(p, &k.arena, &k.extra))
+		k.failed = true;
 	if (!k.failed)
 		packed = malloc(lineburn__extra__get_packed_size(&k.extra));
 	if (packed) {

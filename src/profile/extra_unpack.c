@@ -6,6 +6,7 @@
 
 #include "base/vec.h"
 #include "lineburn.pb-c.h"
+#include "profile/code_pack.h"
 #include "profile/extra.h"
 #include "profile/extra_fields.h"
 #include "profile/protobuf_arena.h"
@@ -111,13 +112,12 @@ static int unpack_source(struct profile *p, const Lineburn__Source *from)
 }
 
 static int unpack_misses(struct profile *p, const Lineburn__Extra *from,
-			 uint32_t (*location_of)(const void *ctx, uint64_t id),
-			 const void *ctx)
+			 const struct extra_ids *ids)
 {
 	if (from->n_miss != from->n_miss_location)
 		return -EBADMSG;
 	for (size_t i = 0; i < from->n_miss; i++) {
-		uint32_t location = location_of(ctx, from->miss_location[i]);
+		uint32_t location = ids->location(ids->ctx, from->miss_location[i]);
 		enum miss miss;
 
 		if (location == PROFILE_NONE || from->miss[i] >= from->n_miss_name)
@@ -148,24 +148,24 @@ static int unpack_statuses(struct profile *p, const Lineburn__Extra *from)
 }
 
 static int unpack_message(struct profile *p, const Lineburn__Extra *from,
-			  uint32_t (*location_of)(const void *ctx, uint64_t id),
-			  const void *ctx)
+			  const struct extra_ids *ids)
 {
 	int r = unpack_recording(p, from);
 
 	for (size_t i = 0; !r && i < from->n_source; i++)
 		r = unpack_source(p, from->source[i]);
 	if (!r)
-		r = unpack_misses(p, from, location_of, ctx);
+		r = unpack_misses(p, from, ids);
 	if (!r)
 		r = unpack_statuses(p, from);
+	if (!r)
+		r = code_unpack(p, from, ids);
 	p->extra.present = !r;
 	return r;
 }
 
 int extra_unpack(struct profile *p, const uint8_t *data, size_t len,
-		 uint32_t (*location_of)(const void *ctx, uint64_t id), const void *ctx,
-		 struct arena *arena)
+		 const struct extra_ids *ids, struct arena *arena)
 {
 	ProtobufCAllocator allocator = protobuf_arena_allocator(arena);
 	Lineburn__Extra *from = lineburn__extra__unpack(&allocator, len, data);
@@ -174,7 +174,7 @@ int extra_unpack(struct profile *p, const uint8_t *data, size_t len,
 	if (!from)
 		return arena->full ? -EFBIG : -EBADMSG;
 	if (from->version == EXTRA_VERSION)
-		return unpack_message(p, from, location_of, ctx);
+		return unpack_message(p, from, ids);
 	snprintf(sentence, sizeof(sentence),
 		 "written by a newer lineburn: what only version %u of lineburn.Extra "
 		 "tells is left out",

@@ -218,16 +218,31 @@ static uint32_t location_of(const void *ctx, uint64_t id)
 	return pprof_find_id(r, &r->location_ids, id);
 }
 
+static uint32_t mapping_of(const void *ctx, uint64_t id)
+{
+	const struct pprof_reader *r = ctx;
+
+	return pprof_find_id(r, &r->mapping_ids, id);
+}
+
+static uint32_t function_of(const void *ctx, uint64_t id)
+{
+	const struct pprof_reader *r = ctx;
+
+	return pprof_find_id(r, &r->function_ids, id);
+}
+
 int pprof_read_extra(struct pprof_reader *r, const Perftools__Profiles__Profile *part)
 {
 	const ProtobufCBinaryData *extra = &part->lineburn_extra;
+	const struct extra_ids ids = {r, location_of, mapping_of, function_of};
 	int code;
 
 	if (!extra->len)
 		return 0;
 	if (r->p->extra.present)
 		return pprof_malformed(r, "it holds two recordings in one file");
-	code = extra_unpack(r->p, extra->data, extra->len, location_of, r, &r->arena);
+	code = extra_unpack(r->p, extra->data, extra->len, &ids, &r->arena);
 	switch (code) {
 	case 0:
 		return 0;

@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vec.h"
 #include "profile.pb-c.h"
@@ -239,7 +240,39 @@ static void put_strings(struct writer *w)
 	}
 }
 
-static void put_profile(struct writer *w)
+/*
+ * Functions that only code names are no part of plain pprof. @used has one byte a
+ * function; returns false when all are to be written.
+ */
+static bool find_used(const struct profile *p, uint8_t *used)
+{
+	memset(used, 1, p->nr_functions);
+	for (size_t i = 0; i < p->extra.nr_codes; i++)
+		for (size_t k = 0; k < p->extra.codes[i].nr_rows; k++)
+			if (p->extra.codes[i].rows[k].function < p->nr_functions)
+				used[p->extra.codes[i].rows[k].function] = 0;
+	for (size_t i = 0; i < p->nr_lines; i++)
+		if (p->lines[i].function < p->nr_functions)
+			used[p->lines[i].function] = 1;
+	return p->extra.nr_codes;
+}
+
+static void put_functions(struct writer *w, bool with_extra)
+{
+	_cleanup_free_ uint8_t *used = malloc(w->p->nr_functions + 1);
+	bool some;
+
+	if (!used) {
+		w->failed = true;
+		return;
+	}
+	some = !with_extra && find_used(w->p, used);
+	for (uint32_t i = 0; i < w->p->nr_functions; i++)
+		if (!some || used[i])
+			put_function(w, i);
+}
+
+static void put_profile(struct writer *w, bool with_extra)
 {
 	put_value_types(w);
 	for (size_t i = 0; i < w->p->nr_samples; i++)
@@ -247,8 +280,7 @@ static void put_profile(struct writer *w)
 	put_mappings(w);
 	for (uint32_t i = 0; i < w->p->nr_locations; i++)
 		put_location(w, i);
-	for (uint32_t i = 0; i < w->p->nr_functions; i++)
-		put_function(w, i);
+	put_functions(w, with_extra);
 	put_head(w);
 	put_strings(w);
 }
@@ -276,7 +308,7 @@ int pprof_write(const struct profile *p, bool with_extra, void **ret, size_t *re
 
 	if (!gzip)
 		return -ENOMEM;
-	put_profile(&w);
+	put_profile(&w, with_extra);
 	if (with_extra && p->extra.present)
 		put_extra(&w);
 	if (!w.failed)

@@ -43,6 +43,11 @@ static void extra_deinit(struct profile_extra *extra)
 			free((char *)source->runs[k].text);
 		free(source->runs);
 	}
+	for (size_t i = 0; i < extra->nr_codes; i++) {
+		free(extra->codes[i].rows);
+		free(extra->codes[i].bytes);
+	}
+	free(extra->codes);
 	free(extra->sources);
 	free(extra->command);
 	free(extra->warnings);

@@ -111,7 +111,8 @@ struct profile_losses {
 	uint64_t processes_dropped, files_dropped, names_dropped, addresses_dropped,
 		rows_dropped;
 	uint64_t decoder_deaths, decoder_deadlines;
-	uint64_t jit_objects_lost; /* registered by a JIT, but their bytes could not be had */
+	uint64_t
+		jit_objects_lost; /* registered by a JIT, but their bytes could not be had */
 	uint64_t jit_objects_foreign; /* in a format of the runtime's own */
 };
 
@@ -146,11 +147,13 @@ struct profile_code {
 	uint32_t mapping; /* index */
 	uint64_t address, size_bytes; /* [address, +size_bytes), as in locations */
 	struct profile_code_row {
-		uint64_t address; /* from here to the next row */
+		/* From here to the next row. None, at the address of the next or at the
+		 * end: the line has code of its own elsewhere, or in what is inlined. */
+		uint64_t address;
 		uint32_t function; /* index; PROFILE_NONE */
 		uint32_t line; /* innermost frame with a line; 0 none */
 	} * rows; /* ascending; heap, owned */
-	size_t nr_rows;
+	size_t nr_rows; /* > 0 */
 	uint8_t *bytes; /* heap, owned; NULL: read them from the file of the mapping */
 };
 
@@ -171,6 +174,7 @@ struct profile_extra {
 	size_t nr_sources, cap_sources;
 	struct profile_code *codes; /* hottest first, as far as they fit */
 	size_t nr_codes, cap_codes;
+	size_t codes_bytes; /* that they take, at most PROFILE_MAX_CODE_BYTES */
 	const char **warnings; /* sentences for the reader */
 	size_t nr_warnings, cap_warnings;
 };
@@ -241,6 +245,12 @@ uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t
 /* Return: 0, -ENOMEM, or -ENOSPC when there are PROFILE_MAX_SENTENCES. */
 int profile_add_warning(struct profile *p, const char *sentence);
 int profile_add_comment(struct profile *p, const char *sentence);
+/**
+ * Keeps a piece of code: a copy, with copies of rows and bytes.
+ * Return: 0, -ENOSPC (over PROFILE_MAX_CODE_BYTES in all), -EINVAL (an index that is
+ * not there, rows that do not ascend within the code), -ENOMEM.
+ */
+int profile_add_code(struct profile *p, const struct profile_code *code);
 /** Sets extra.command to a copy of @argv (NULL-terminated; NULL: none). */
 int profile_set_command(struct profile *p, char *const *argv);
 /** Adds the one-line summary of the recording as a comment, which every tool shows. */

@@ -46,7 +46,9 @@ struct source_path_rule {
 /**
  * Gives every file of @a its text: from the profile, else from disk (after the
  * rules, first match wins; then the path itself), else a note that says where it
- * was looked for. Files are opened with the rights that the thread has: root that
+ * was looked for. Of lines marked no_code those stay whose text could have code: no
+ * blank ones, comments, lone brackets, bodies of other functions inside (Python).
+ * Files are opened with the rights that the thread has: root that
  * reads for somebody else wraps the call in creds_become().
  *
  * Return: 0 or -ENOMEM; no text is no failure.

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "profile/code_text.h"
 #include "profile/source.h"
 #include "profile/source_text.h"
 
@@ -256,6 +257,39 @@ static int attach_from_disk(struct attacher *t, const char *path,
 	return 0;
 }
 
+/*
+ * A comment has no machine code, and nobody wonders: of the lines without code those
+ * stay whose text could have some.
+ */
+static void drop_plain_lines(struct attribution_file *file)
+{
+	const struct attribution_source *source = &file->source;
+	size_t nr = 0, i = 0;
+	struct code_text text;
+
+	code_text_init(&text, file->language);
+	for (uint32_t n = 1; n <= source->nr_lines && i < file->nr_lines; n++) {
+		const char *s = source->lines[n - 1];
+		const struct attribution_line *line = &file->lines[i];
+		bool may_have_code = true;
+
+		if (s)
+			may_have_code = code_text_next(&text, s);
+		else
+			code_text_skip(&text);
+		if (line->line != n)
+			continue;
+		i++;
+		if (line->no_code && s &&
+		    !(may_have_code && code_text_is_of(&text, line->function)))
+			continue;
+		file->lines[nr++] = *line;
+	}
+	while (i < file->nr_lines)
+		file->lines[nr++] = file->lines[i++];
+	file->nr_lines = nr;
+}
+
 static int index_sources(struct attacher *t)
 {
 	const struct profile_extra *extra = &t->p->extra;
@@ -285,6 +319,8 @@ static int attach_all(struct attacher *t, struct attribution *a)
 					    &file->source);
 		else
 			r = attach_from_disk(t, file->path, &file->source);
+		if (!r && file->source.found)
+			drop_plain_lines(file);
 	}
 	return r;
 }

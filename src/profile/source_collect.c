@@ -88,6 +88,8 @@ static void mark_windows(const struct collector *c, const struct attribution_fil
 
 		if (line->line > nr_lines)
 			break;
+		if (line->no_code)
+			continue;
 		if (end > nr_lines)
 			end = nr_lines;
 		start = window_start(c, file, line);

@@ -114,18 +114,26 @@ static void print_callees(const struct listing *l, const struct attribution_line
 	}
 }
 
+static bool is_marked(const struct attribution_line *line, const char *text)
+{
+	return line && line->no_code && !(text && is_blank(text));
+}
+
 /* @line or @text may be NULL, not both. */
 static void print_row(const struct listing *l, uint32_t number,
 		      const struct attribution_line *line, const char *text)
 {
 	double self = line ? line_share(l, &line->self) : 0;
 	double total = line ? line_share(l, &line->total) : 0;
-	bool mark = line && line->no_code && !(text && is_blank(text));
+	bool mark = is_marked(line, text);
 	enum paint heat = mark ? PAINT_DIM : paint_heat(self, l->hottest);
 	enum paint number_paint = total > 0 ? PAINT_PLAIN : PAINT_DIM;
 
 	paint(l, heat);
-	fprintf(l->out, "%7s", mark ? "-" : figure_percent(self).text);
+	if (mark)
+		fprintf(l->out, "%6s%s", "", legend_no_code_sign(l->opts));
+	else
+		fprintf(l->out, "%7s", figure_percent(self).text);
 	unpaint(l, heat);
 	fprintf(l->out, "  %7s  ", figure_percent(total).text);
 	paint(l, number_paint);
@@ -263,6 +271,28 @@ static size_t count_wanted(const struct listing *l)
 	return nr;
 }
 
+/* Will a line of the first @nr_wanted files be marked as one without code? */
+static bool marks_lines(const struct listing *l, size_t nr_wanted)
+{
+	const struct attribution *a = l->in->attribution;
+
+	for (size_t i = 0; i < a->nr_files && nr_wanted; i++) {
+		const struct attribution_file *f = &a->files[i];
+		struct hunks hunks = hunks_of(a, f, l->opts);
+		struct hunk hunk;
+		struct hunk_row row;
+
+		if (!is_wanted(l, f))
+			continue;
+		nr_wanted--;
+		while (hunks_next(&hunks, &hunk))
+			while (hunk_next_row(&hunk, &row))
+				if (is_marked(row.line, row.text))
+					return true;
+	}
+	return false;
+}
+
 static void print_contents(const struct listing *l, size_t nr_wanted)
 {
 	const struct attribution *a = l->in->attribution;
@@ -372,7 +402,7 @@ int render_annotate(const struct render_input *in, const struct render_options *
 
 	render_head(in, opts, out);
 	if (nr_wanted) {
-		legend_of_lines(in, opts, out);
+		legend_of_lines(in, opts, marks_lines(&l, nr_wanted), out);
 		if (nr_wanted >= MANY_FILES)
 			print_contents(&l, nr_wanted);
 		print_files(&l, nr_wanted);

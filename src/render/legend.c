@@ -28,13 +28,9 @@ static double widest_margin(const struct attribution *a)
 	return margin;
 }
 
-static bool has_line_without_code(const struct attribution *a)
+const char *legend_no_code_sign(const struct render_options *opts)
 {
-	for (size_t i = 0; i < a->nr_files; i++)
-		for (size_t j = 0; j < a->files[i].nr_lines; j++)
-			if (a->files[i].lines[j].no_code)
-				return true;
-	return false;
+	return opts->utf8 ? "\u00b7" : ".";
 }
 
 /* Our own recordings: what a walk of frame pointers cannot see. */
@@ -47,7 +43,7 @@ static const char *total_limits(const struct render_input *in)
 }
 
 void legend_of_lines(const struct render_input *in, const struct render_options *opts,
-		     FILE *out)
+		     bool no_code, FILE *out)
 {
 	const struct attribution *a = in->attribution;
 	const struct text_margins margins = {opts->width, 0, 7};
@@ -65,9 +61,12 @@ void legend_of_lines(const struct render_input *in, const struct render_options 
 	text_sentence(out, &margins,
 		      "total: %s while the line is anywhere on the stack%s",
 		      counted_name(a), total_limits(in));
-	if (has_line_without_code(a))
-		text_sentence(out, &margins,
-			      "-:     no machine code, optimised away or merged");
+	if (no_code)
+		text_sentence(
+			out, &margins,
+			"%s      no machine code of its own: a declaration, optimised "
+			"away, or merged into another line; that is not 0 %%",
+			legend_no_code_sign(opts));
 	paint_end(out, opts->colour, PAINT_DIM);
 }
 

@@ -5,9 +5,16 @@
 
 #include "render/render.h"
 
-/** For annotate: "self: CPU on the line itself ...; good to +-1.3 points". */
+/**
+ * For annotate: "self: CPU on the line itself ...; good to +-1.3 points".
+ * @no_code  lines without code are marked in the listing
+ */
 void legend_of_lines(const struct render_input *in, const struct render_options *opts,
-		     FILE *out);
+		     bool no_code, FILE *out);
+
+/** What stands for the figure of a line without code: one column. */
+const char *legend_no_code_sign(const struct render_options *opts);
+
 /** For tables of functions. */
 void legend_of_functions(const struct render_input *in, const struct render_options *opts,
 			 FILE *out);

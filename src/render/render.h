@@ -11,6 +11,7 @@
 
 struct render_options {
 	bool colour;
+	bool utf8; /* the terminal takes UTF-8; else signs of our own are ASCII */
 	unsigned int width; /* columns of the terminal; 0: no limit */
 	unsigned int context; /* lines shown around a hot line */
 	double min_share; /* lines and functions below this share of all (0..1) are left out */

@@ -6,6 +6,7 @@
  *   u32 nr_frames    of all chains together
  *   u32 nr_chains    { u8 nr { frame } }         frame: see put_frame()
  *   u32 nr_addresses { u32 chain, u8 miss, u64 vaddr }
+ *   codes            see answer_codes.h
  *
  * 2000 addresses in a handful of functions are a few distinct chains, so what an
  * address costs is 13 bytes.
@@ -20,26 +21,21 @@
 #include "base/hash.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
+#include "symbolize/answer_codes.h"
+#include "symbolize/answer_texts.h"
 
-#define NO_CHAIN         UINT32_MAX
-#define MAX_STRING_BYTES (64u << 10) /* longer names are cut by the writer */
+#define NO_CHAIN UINT32_MAX
 
 /* Least bytes of one item on the wire: bounds a count before it is believed. */
-#define WIRE_STRING_BYTES 4
 #define WIRE_FRAME_BYTES  21
 #define WIRE_CHAIN_BYTES  (1 + WIRE_FRAME_BYTES) /* chains are never empty */
 #define WIRE_ANSWER_BYTES 13
 
 /* ---- worker's side ---- */
 
-struct text {
-	size_t offset; /* in writer.bytes */
-	size_t len;
-};
-
 /* A frame with its strings as numbers. Hashed as bytes: no padding. */
 struct flat_frame {
-	uint32_t function, system_name, file; /* in writer.texts */
+	uint32_t function, system_name, file; /* numbers of texts */
 	uint32_t line, start_line;
 	uint32_t inlined;
 };
@@ -59,11 +55,8 @@ struct slot {
 struct answer_writer {
 	struct slot *slots;
 	size_t nr_slots;
-	struct text *texts;
-	size_t nr_texts, cap_texts;
-	char *bytes;
-	size_t nr_bytes, cap_bytes;
-	struct hashmap text_index;
+	struct answer_texts texts;
+	struct answer_codes codes;
 	struct flat_frame *frames;
 	size_t nr_frames, cap_frames;
 	struct chain *chains;
@@ -92,52 +85,12 @@ void answer_writer_free(struct answer_writer *a)
 	if (!a)
 		return;
 	free(a->slots);
-	free(a->texts);
-	free(a->bytes);
-	hashmap_deinit(&a->text_index);
+	answer_texts_deinit(&a->texts);
+	answer_codes_deinit(&a->codes);
 	free(a->frames);
 	free(a->chains);
 	hashmap_deinit(&a->chain_index);
 	free(a);
-}
-
-struct text_key {
-	const char *s;
-	size_t len;
-};
-
-static bool text_eq(uint32_t item, const void *key, const void *ctx)
-{
-	const struct answer_writer *a = ctx;
-	const struct text *text = &a->texts[item];
-	const struct text_key *want = key;
-
-	return text->len == want->len &&
-	       !memcmp(a->bytes + text->offset, want->s, want->len);
-}
-
-/* The number of @s among the texts; NULL counts as "". */
-static uint32_t text_add(struct answer_writer *a, const char *s)
-{
-	struct text_key key = {.s = s ? s : "",
-			       .len = s ? strnlen(s, MAX_STRING_BYTES) : 0};
-	uint64_t hash = hash_bytes(0, key.s, key.len);
-	uint32_t item = hashmap_find(&a->text_index, hash, text_eq, &key, a);
-
-	if (item != HASHMAP_NONE)
-		return item;
-	/* One byte more, so that even "" has memory to point at. */
-	if (vec_grow(&a->bytes, &a->cap_bytes, a->nr_bytes + key.len + 1, 1, 0) ||
-	    vec_grow(&a->texts, &a->cap_texts, a->nr_texts + 1, sizeof(*a->texts),
-		     HASHMAP_NONE - 1) ||
-	    hashmap_add(&a->text_index, hash, (uint32_t)a->nr_texts)) {
-		a->failed = true;
-		return 0;
-	}
-	memcpy(a->bytes + a->nr_bytes, key.s, key.len);
-	a->texts[a->nr_texts] = (struct text){.offset = a->nr_bytes, .len = key.len};
-	a->nr_bytes += key.len;
-	return (uint32_t)a->nr_texts++;
 }
 
 struct chain_key {
@@ -196,16 +149,22 @@ void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss mis
 		size_t from = k < FRAMES_MAX_INLINE / 2 ? k : nr - kept + k;
 		const struct frame *f = &frames[from];
 
-		flat[k] = (struct flat_frame){.function = text_add(a, f->function),
-					      .system_name = text_add(a, f->system_name),
-					      .file = text_add(a, f->file),
-					      .line = f->line,
-					      .start_line = f->start_line,
-					      .inlined = f->inlined};
+		flat[k] = (struct flat_frame){
+			.function = answer_texts_add(&a->texts, f->function),
+			.system_name = answer_texts_add(&a->texts, f->system_name),
+			.file = answer_texts_add(&a->texts, f->file),
+			.line = f->line,
+			.start_line = f->start_line,
+			.inlined = f->inlined};
 	}
 	a->slots[i] = (struct slot){.vaddr = vaddr,
 				    .chain = kept ? chain_add(a, flat, kept) : NO_CHAIN,
 				    .miss = (uint8_t)miss};
+}
+
+void answer_add_code(struct answer_writer *a, const struct code *code)
+{
+	answer_codes_add(&a->codes, &a->texts, code);
 }
 
 /*
@@ -214,7 +173,7 @@ void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss mis
  */
 struct numbering {
 	uint32_t *texts, *chains;
-	uint32_t nr_texts, nr_chains, nr_frames;
+	uint32_t nr_chains, nr_frames;
 };
 
 static void number_used(const struct answer_writer *a, struct numbering *n)
@@ -237,19 +196,7 @@ static void number_used(const struct answer_writer *a, struct numbering *n)
 			n->texts[f->file] = 1;
 		}
 	}
-	for (size_t i = 0; i < a->nr_texts; i++)
-		if (n->texts[i])
-			n->texts[i] = ++n->nr_texts;
-}
-
-static void put_texts(const struct answer_writer *a, const struct numbering *n,
-		      struct wire_writer *out)
-{
-	wire_put_u32(out, n->nr_texts);
-	for (size_t i = 0; i < a->nr_texts; i++)
-		if (n->texts[i])
-			wire_put_bytes(out, a->bytes + a->texts[i].offset,
-				       a->texts[i].len);
+	answer_codes_mark(&a->codes, n->texts);
 }
 
 static void put_frame(struct wire_writer *out, const struct numbering *n,
@@ -279,16 +226,16 @@ static void put_chains(const struct answer_writer *a, const struct numbering *n,
 
 void answer_write(const struct answer_writer *a, struct wire_writer *out)
 {
-	_cleanup_free_ uint32_t *texts = calloc(a->nr_texts + 1, sizeof(*texts));
+	_cleanup_free_ uint32_t *texts = calloc(a->texts.nr + 1, sizeof(*texts));
 	_cleanup_free_ uint32_t *chains = calloc(a->nr_chains + 1, sizeof(*chains));
 	struct numbering n = {.texts = texts, .chains = chains};
 
-	if (a->failed || !texts || !chains) {
+	if (a->failed || a->texts.failed || a->codes.failed || !texts || !chains) {
 		out->failed = true;
 		return;
 	}
 	number_used(a, &n);
-	put_texts(a, &n, out);
+	answer_texts_put(&a->texts, texts, out);
 	put_chains(a, &n, out);
 	wire_put_u32(out, (uint32_t)a->nr_slots);
 	for (size_t i = 0; i < a->nr_slots; i++) {
@@ -299,67 +246,19 @@ void answer_write(const struct answer_writer *a, struct wire_writer *out)
 		wire_put_u8(out, slot->miss);
 		wire_put_u64(out, slot->vaddr);
 	}
+	answer_codes_put(&a->codes, texts, out);
 }
 
 /* ---- collector's side ---- */
 
-/*
- * A count off the wire, or 0 with the error set when the rest of the message
- * cannot hold that many items or it is more than @max.
- */
-static size_t get_count(struct wire_reader *r, size_t item_bytes, size_t max)
-{
-	size_t nr = wire_get_u32(r);
-
-	if (nr > (r->len - r->pos) / item_bytes || nr > max)
-		r->failed = true;
-	return r->failed ? 0 : nr;
-}
-
-struct strings {
-	const char **items;
-	size_t nr;
-};
-
-static int read_strings(struct wire_reader *r, size_t max, struct strpool *pool,
-			struct strings *ret)
-{
-	size_t nr = get_count(r, WIRE_STRING_BYTES, max);
-	_cleanup_free_ const char **items = calloc(nr ? nr : 1, sizeof(*items));
-
-	if (!items)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++) {
-		size_t len;
-		const char *s = wire_get_str(r, &len);
-
-		if (r->failed || len > MAX_STRING_BYTES)
-			return -EBADMSG;
-		items[i] = strpool_add_n(pool, s, len);
-	}
-	ret->items = take_ptr(items);
-	ret->nr = nr;
-	return r->failed ? -EBADMSG : 0;
-}
-
-static const char *get_string(struct wire_reader *r, const struct strings *strings)
-{
-	uint32_t i = wire_get_u32(r);
-
-	if (i < strings->nr)
-		return strings->items[i];
-	r->failed = true;
-	return "";
-}
-
-static void get_frame(struct wire_reader *r, const struct strings *strings,
+static void get_frame(struct wire_reader *r, const struct answer_strings *strings,
 		      struct frame *f)
 {
 	uint8_t inlined;
 
-	f->function = get_string(r, strings);
-	f->system_name = get_string(r, strings);
-	f->file = get_string(r, strings);
+	f->function = answer_strings_get(strings, r);
+	f->system_name = answer_strings_get(strings, r);
+	f->file = answer_strings_get(strings, r);
 	f->line = wire_get_u32(r);
 	f->start_line = wire_get_u32(r);
 	inlined = wire_get_u8(r);
@@ -369,11 +268,12 @@ static void get_frame(struct wire_reader *r, const struct strings *strings,
 }
 
 /* Fills a->frames and *@ret, one entry per chain. */
-static int read_chains(struct wire_reader *r, size_t max, const struct strings *strings,
-		       struct answers *a, struct chain **ret, size_t *ret_nr)
+static int read_chains(struct wire_reader *r, size_t max,
+		       const struct answer_strings *strings, struct answers *a,
+		       struct chain **ret, size_t *ret_nr)
 {
-	size_t nr_frames = get_count(r, WIRE_FRAME_BYTES, max * FRAMES_MAX_INLINE);
-	size_t nr = get_count(r, WIRE_CHAIN_BYTES, max);
+	size_t nr_frames = answer_get_count(r, WIRE_FRAME_BYTES, max * FRAMES_MAX_INLINE);
+	size_t nr = answer_get_count(r, WIRE_CHAIN_BYTES, max);
 	_cleanup_free_ struct chain *chains = calloc(nr ? nr : 1, sizeof(*chains));
 
 	a->frames = calloc(nr_frames ? nr_frames : 1, sizeof(*a->frames));
@@ -427,26 +327,29 @@ int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *poo
 		 struct answers *ret)
 {
 	_cleanup_(answers_deinit) struct answers a = {0};
-	_cleanup_free_ const char **owned_strings = NULL;
+	_cleanup_(answer_strings_deinit) struct answer_strings strings = {0};
 	_cleanup_free_ struct chain *chains = NULL;
-	struct strings strings = {0};
 	size_t nr_chains = 0;
 	int rc;
 
-	/* A writer sends at most a chain an address and three strings a frame. */
-	rc = read_strings(r, nr_addresses * FRAMES_MAX_INLINE * 3, pool, &strings);
-	owned_strings = strings.items;
+	/* A writer sends at most a chain an address and three strings a frame or row. */
+	rc = answer_strings_read(
+		r, (nr_addresses * FRAMES_MAX_INLINE + ANSWER_MAX_CODE_ROWS) * 3, pool,
+		&strings);
 	if (!rc)
 		rc = read_chains(r, nr_addresses, &strings, &a, &chains, &nr_chains);
 	if (rc)
 		return rc;
-	if (get_count(r, WIRE_ANSWER_BYTES, nr_addresses) != nr_addresses || r->failed)
+	if (answer_get_count(r, WIRE_ANSWER_BYTES, nr_addresses) != nr_addresses ||
+	    r->failed)
 		return -EBADMSG;
 	a.items = calloc(nr_addresses ? nr_addresses : 1, sizeof(*a.items));
 	if (!a.items)
 		return -ENOMEM;
 	a.nr = nr_addresses;
 	rc = read_items(r, chains, nr_chains, &a);
+	if (!rc)
+		rc = answer_codes_read(r, &strings, &a);
 	if (rc)
 		return rc;
 	*ret = a;
@@ -458,5 +361,8 @@ void answers_deinit(struct answers *a)
 {
 	free(a->items);
 	free(a->frames);
+	free(a->codes);
+	free(a->code_rows);
+	free(a->code_bytes);
 	*a = (struct answers){0};
 }

@@ -9,7 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From here to the next row (or the end): the innermost frame with a line. */
+/*
+ * From here to the next row (or the end): the innermost frame with a line. A row of
+ * no length (the next one, or the end, is at the same address) only says that its
+ * line has code: the line of a call that was inlined from here on, which is in the
+ * code of the callee; at the end, a line that has code elsewhere.
+ */
 struct code_row {
 	uint64_t address; /* vaddr in the file; of a JIT: run-time address */
 	const char *function; /* as in struct frame */
@@ -22,8 +27,9 @@ struct code_row {
 /* One contiguous piece of code; a function split in hot and cold parts is two. */
 struct code {
 	uint64_t address, size_bytes; /* [address, address + size_bytes) */
-	const struct code_row *rows; /* ascending; rows[0].address >= address */
-	size_t nr_rows;
+	/* Ascending, some equal: see above. rows[0].address >= address. */
+	const struct code_row *rows;
+	size_t nr_rows; /* > 0 */
 	const uint8_t *bytes; /* size_bytes of machine code; NULL: they are in the file */
 };
 

@@ -19,8 +19,8 @@ enum decoder_op {
 extern const worker_op decoder_ops[NR_DECODER_OPS];
 
 /*
- * DECODER_ELF. Request: u32 flags, bytes expected build id (empty: any),
- * u32 nr, nr * u64 address. fds[0]: the file.
+ * DECODER_ELF. Request: u32 flags, bytes expected build id (empty: any), with
+ * ELF_REQUEST_CODE u32 nr_code, u32 nr, nr * u64 address. fds[0]: the file.
  * Reply: u32 object miss (enum miss: MISS_NONE, or why nothing could be read),
  * bytes build id, u64 vaddr of the executable segment that holds the first
  * address, u64 its file offset, u64 its size, then an answer (answer.h).
@@ -28,6 +28,8 @@ extern const worker_op decoder_ops[NR_DECODER_OPS];
  */
 #define ELF_REQUEST_VADDR    (1u << 0)
 #define ELF_REQUEST_NO_LINES (1u << 1) /* symbols only */
+/* The answer has the code of the functions that hold the first nr_code addresses. */
+#define ELF_REQUEST_CODE (1u << 2)
 int elf_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 	      size_t nr_fds, struct wire_writer *reply);
 

@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "symbolize/dwarf/code.h"
 #include "symbolize/dwarf/decode.h"
 #include "symbolize/dwarf/ranges.h"
 
@@ -27,6 +28,8 @@ struct dwarf_source {
 	struct debug_context context;
 	struct debug_file *file;
 	struct abbrev_cache abbrevs;
+	dwarf_code_fn code; /* NULL: not wanted */
+	const bool *code_wanted; /* per address; NULL: of all */
 };
 
 static struct dwarf_source *source_new(dwarf_need_fn need, void *ctx)
@@ -81,6 +84,12 @@ void dwarf_source_free(struct dwarf_source *d)
 void dwarf_source_stats(const struct dwarf_source *d, struct dwarf_stats *ret)
 {
 	*ret = d->context.stats;
+}
+
+void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool *wanted)
+{
+	d->code = fn;
+	d->code_wanted = wanted;
 }
 
 #define UNIT_NONE     UINT32_MAX
@@ -223,6 +232,29 @@ static void answer(struct search *s, struct decoded *decoded, const struct hit *
 	}
 }
 
+/* Addresses of one unit, ascending, as its pieces of code are. */
+struct unit_wants {
+	const struct search *search;
+	const struct want *items;
+	size_t nr, next;
+};
+
+static void found_piece(void *ctx, const struct frame *function, const struct code *code)
+{
+	struct unit_wants *wants = ctx;
+	const struct search *s = wants->search;
+
+	while (wants->next < wants->nr && wants->items[wants->next].vaddr < code->address)
+		wants->next++;
+	if (wants->next < wants->nr && wants->items[wants->next].unit == UNIT_ANSWERED)
+		s->d->code(s->ctx, wants->items[wants->next].index, function, code);
+}
+
+static bool wants_code(const struct dwarf_source *d, uint32_t index)
+{
+	return d->code && (!d->code_wanted || d->code_wanted[index]);
+}
+
 /*
  * Decodes one unit for @wants, which it claimed, or might know of. Those that it
  * answers get UNIT_ANSWERED, others UNIT_NONE.
@@ -231,7 +263,7 @@ static int decode(struct search *s, uint32_t number, struct want *wants, size_t 
 		  bool claimed)
 {
 	_cleanup_free_ struct hit *hits = calloc(nr, sizeof(*hits));
-	struct debug_file *file = s->d->file;
+	struct dwarf_source *d = s->d;
 	struct decoded decoded;
 	struct unit u;
 	int r;
@@ -240,14 +272,18 @@ static int decode(struct search *s, uint32_t number, struct want *wants, size_t 
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++) {
 		hits[i].vaddr = wants[i].vaddr;
+		hits[i].wants_code = wants_code(d, wants[i].index);
 		wants[i].unit = UNIT_NONE;
 	}
-	if (unit_read(file, file->units[number], &u) < 0)
+	if (unit_read(d->file, d->file->units[number], &u) < 0)
 		return 0;
-	r = decoded_init(&decoded, &u, &s->d->abbrevs, hits, nr);
+	r = decoded_init(&decoded, &u, &d->abbrevs, hits, nr);
 	if (r < 0)
 		return r;
 	answer(s, &decoded, hits, wants, nr, claimed);
+	if (d->code)
+		decoded_pieces(&decoded, found_piece,
+			       &(struct unit_wants){s, wants, nr, 0});
 	decoded_deinit(&decoded);
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "symbolize/code.h"
 #include "symbolize/frame.h"
 #include "symbolize/need.h"
 
@@ -48,6 +49,27 @@ DEFINE_CLEANUP(struct dwarf_source, dwarf_source_free);
  */
 typedef void (*dwarf_found_fn)(void *ctx, size_t i, enum miss miss,
 			       const struct frame *frames, size_t nr);
+
+/**
+ * Called for each contiguous part of a function (one with code of its own, not an
+ * inlined one) that holds at least one of the addresses: @i is one of these. Called
+ * when that address has been found. Strings are valid during the call, names as in
+ * dwarf_found_fn.
+ *
+ * Where code has no line, the rule of frames holds (the call that it was inlined by,
+ * else the line before). Rows of no length at the end are lines of these functions
+ * that other parts of the same unit have code for. What is over the limits of
+ * code.h is left out.
+ * @function  the frame of the function, without a line
+ */
+typedef void (*dwarf_code_fn)(void *ctx, size_t i, const struct frame *function,
+			      const struct code *code);
+
+/**
+ * From now on dwarf_source_resolve() tells of code too, with its ctx; NULL: no more.
+ * @wanted  per address: tell of the function that holds it? NULL: of all
+ */
+void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool *wanted);
 
 /**
  * @vaddrs  addresses as in the ELF file; any order, duplicates allowed

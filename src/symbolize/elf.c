@@ -12,6 +12,7 @@
 #include "symbolize/binary.h"
 #include "symbolize/decoder.h"
 #include "symbolize/dwarf.h"
+#include "symbolize/elf_codes.h"
 #include "symbolize/elf_debug.h"
 #include "symbolize/elf_minidebug.h"
 #include "symbolize/elf_names.h"
@@ -36,9 +37,10 @@ struct job {
 	struct binary *mini;
 
 	uint64_t *asked; /* as in the request */
-	size_t nr_asked;
+	size_t nr_asked, nr_code; /* the first nr_code want code too */
 	struct query *queries; /* those that a segment holds, ascending */
 	uint64_t *vaddrs; /* of queries */
+	bool *wants_code; /* per query */
 	size_t nr;
 
 	struct elf_symbols symbols;
@@ -56,6 +58,7 @@ static void job_deinit(struct job *job)
 	elf_symbols_deinit(&job->symbols);
 	free(job->answered);
 	free(job->plt);
+	free(job->wants_code);
 	free(job->vaddrs);
 	free(job->queries);
 	free(job->asked);
@@ -71,18 +74,20 @@ static int read_request(struct job *job, struct wire_reader *r)
 
 	job->flags = wire_get_u32(r);
 	job->expected_id = wire_get_bytes(r, &job->expected_id_len);
+	job->nr_code = job->flags & ELF_REQUEST_CODE ? wire_get_u32(r) : 0;
 	nr = wire_get_u32(r);
 	if (r->failed || nr > (r->len - r->pos) / sizeof(uint64_t))
 		return -EBADMSG;
 	job->asked = calloc(nr ? nr : 1, sizeof(*job->asked));
 	job->queries = calloc(nr ? nr : 1, sizeof(*job->queries));
 	job->vaddrs = calloc(nr ? nr : 1, sizeof(*job->vaddrs));
+	job->wants_code = calloc(nr ? nr : 1, sizeof(*job->wants_code));
 	job->plt = calloc(nr ? nr : 1, sizeof(*job->plt));
 	job->answered = calloc(nr ? nr : 1, sizeof(*job->answered));
 	job->names = elf_names_new();
 	job->answers = answer_writer_new(nr);
-	if (!job->asked || !job->queries || !job->vaddrs || !job->plt || !job->answered ||
-	    !job->names || !job->answers)
+	if (!job->asked || !job->queries || !job->vaddrs || !job->wants_code ||
+	    !job->plt || !job->answered || !job->names || !job->answers)
 		return -ENOMEM;
 	for (job->nr_asked = 0; job->nr_asked < nr; job->nr_asked++)
 		job->asked[job->nr_asked] = wire_get_u64(r);
@@ -122,8 +127,10 @@ static void make_queries(struct job *job)
 		job->queries[job->nr++] = (struct query){.vaddr = vaddr, .asked_as = i};
 	}
 	qsort(job->queries, job->nr, sizeof(*job->queries), compare_queries);
-	for (size_t k = 0; k < job->nr; k++)
+	for (size_t k = 0; k < job->nr; k++) {
 		job->vaddrs[k] = job->queries[k].vaddr;
+		job->wants_code[k] = job->queries[k].asked_as < job->nr_code;
+	}
 }
 
 static int read_minidebug(struct job *job)
@@ -161,13 +168,9 @@ static int read_symbols(struct job *job)
 	return elf_plt_names(job->binary, job->vaddrs, job->nr, job->plt);
 }
 
-/* The answer from symbols alone; also fills what @chain lacks at its outer end. */
-static void answer(struct job *job, size_t k, enum miss miss, const struct frame *chain,
-		   size_t nr)
+static void name_symbol(struct job *job, size_t k)
 {
 	const struct elf_symbol *sym = elf_symbols_at(&job->symbols, k);
-	const struct query *query = &job->queries[k];
-	struct frame *frames;
 
 	if (sym)
 		elf_names_symbol(job->names, sym->name, false);
@@ -175,6 +178,16 @@ static void answer(struct job *job, size_t k, enum miss miss, const struct frame
 		elf_names_symbol(job->names, job->plt[k], true);
 	else
 		elf_names_symbol(job->names, NULL, false);
+}
+
+/* The answer from symbols alone; also fills what @chain lacks at its outer end. */
+static void answer(struct job *job, size_t k, enum miss miss, const struct frame *chain,
+		   size_t nr)
+{
+	const struct query *query = &job->queries[k];
+	struct frame *frames;
+
+	name_symbol(job, k);
 	frames = elf_names_chain(job->names, chain, &nr);
 	answer_set(job->answers, query->asked_as, query->vaddr, miss, frames, nr);
 	job->answered[k] = true;
@@ -205,6 +218,17 @@ static void found_lines(void *ctx, size_t k, enum miss miss, const struct frame 
 	answer(job, k, miss, frames, nr);
 }
 
+static void found_code(void *ctx, size_t k, const struct frame *function,
+		       const struct code *code)
+{
+	struct job *job = ctx;
+
+	if (k >= job->nr)
+		return;
+	name_symbol(job, k);
+	elf_codes_add(job->answers, job->names, function, code);
+}
+
 static int ask_for_dwarf(void *ctx, const struct need *need)
 {
 	struct job *job = ctx;
@@ -226,6 +250,8 @@ static enum miss read_lines(struct job *job)
 		fd = job->debug.fd;
 	}
 	err = dwarf_source_open(fd, ask_for_dwarf, job, &dwarf);
+	if (!err && job->nr_code)
+		dwarf_source_want_code(dwarf, found_code, job->wants_code);
 	if (!err)
 		err = dwarf_source_resolve(dwarf, job->vaddrs, job->nr, found_lines, job);
 	switch (err) {

@@ -59,6 +59,7 @@ void symbolizer_free(struct symbolizer *s)
 	for (size_t i = 0; i < s->nr_frames; i++)
 		free(s->frames[i]);
 	free(s->frames);
+	symbolizer_codes_deinit(s);
 	free(s->modules);
 	kallsyms_free(s->kallsyms);
 	cleanup_closep(&s->vdso_fd);
@@ -320,6 +321,11 @@ uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_ki
 	return want(s,
 		    source_of(s, SOURCE_KERNEL, NULL, OBJECT_KERNEL, "[kernel.kallsyms]"),
 		    &entry);
+}
+
+void symbolizer_want_code(struct symbolizer *s, uint32_t id)
+{
+	table_entry(&s->table, id)->wants_code = true;
 }
 
 /* ---- what is it called ---- */

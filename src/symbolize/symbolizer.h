@@ -85,6 +85,13 @@ int symbolizer_resolve(struct symbolizer *s, struct error *err);
 /** Borrowed, valid until symbolizer_free(). Only after symbolizer_resolve(). */
 const struct resolved *symbolizer_get(const struct symbolizer *s, uint32_t id);
 
+/**
+ * Asks for the code of the function that holds this address, too: for the hottest
+ * ones, before symbolizer_resolve(). Nothing happens when the address was resolved
+ * before, or when nobody can tell. Code of a JIT comes without being asked for.
+ */
+void symbolizer_want_code(struct symbolizer *s, uint32_t id);
+
 /* A function that was hit; from debug info that has lines. */
 struct resolved_code {
 	const struct object *object; /* code.address is one of its addresses */

@@ -46,6 +46,8 @@ static void put_request(struct wire_writer *w, const struct elf_question *questi
 {
 	wire_put_u32(w, flags);
 	wire_put_bytes(w, question->build_id, question->build_id_len);
+	if (flags & ELF_REQUEST_CODE)
+		wire_put_u32(w, (uint32_t)question->nr_code);
 	wire_put_u32(w, (uint32_t)nr);
 	for (size_t i = 0; i < nr; i++)
 		wire_put_u64(w, addresses[i]);
@@ -162,7 +164,8 @@ static int resolve_batch(struct symbolizer *s, const struct source *source,
 		set_miss(s, ids, nr, (enum miss)miss);
 		return 0;
 	}
-	if (symbolizer_keep_frames(s, &answers.frames))
+	if (symbolizer_keep_frames(s, &answers.frames) ||
+	    symbolizer_keep_codes(s, source->object, &answers))
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++) {
 		struct entry *entry = table_entry(&s->table, ids[i]);
@@ -175,10 +178,27 @@ static int resolve_batch(struct symbolizer *s, const struct source *source,
 	return 0;
 }
 
+/* Moves the entries that want code to the front. Return: how many. */
+static size_t code_first(const struct symbolizer *s, uint32_t *ids, size_t nr)
+{
+	size_t nr_code = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t id = ids[i];
+
+		if (!table_entry(&s->table, id)->wants_code)
+			continue;
+		ids[i] = ids[nr_code];
+		ids[nr_code++] = id;
+	}
+	return nr_code;
+}
+
 int symbolizer_elf_resolve(struct symbolizer *s, struct source *source)
 {
 	struct elf_question question = {.fd = s->vdso_fd};
 	struct debugfile_search search;
+	size_t nr_code = code_first(s, source->pending, source->nr_pending);
 
 	search_init(&search, s);
 	search_in_target(&search, source);
@@ -195,6 +215,9 @@ int symbolizer_elf_resolve(struct symbolizer *s, struct source *source)
 
 		if (nr > SYMBOLIZER_MAX_BATCH)
 			nr = SYMBOLIZER_MAX_BATCH;
+		question.nr_code = nr_code < nr ? nr_code : nr;
+		question.flags = question.nr_code ? ELF_REQUEST_CODE : 0;
+		nr_code -= question.nr_code;
 		err = resolve_batch(s, source, &question, source->pending + done, nr);
 		if (err) {
 			set_miss(s, source->pending + done, source->nr_pending - done,

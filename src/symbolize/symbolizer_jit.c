@@ -105,6 +105,11 @@ static int ask_provider(struct symbolizer *s, const struct jit_provider *provide
 		nr = todo->nr - from < SYMBOLIZER_MAX_BATCH ? todo->nr - from
 							    : SYMBOLIZER_MAX_BATCH;
 		err = ask(s, provider, file, todo, from, nr, &answers);
+		if (!err)
+			err = symbolizer_keep_codes(
+				s,
+				table_entry(&s->table, todo->ids[from])->resolved.object,
+				&answers);
 		if (err == -ENOMEM)
 			return err;
 		for (size_t i = 0; i < nr; i++) {

@@ -30,7 +30,22 @@ struct symbolizer {
 	struct frame **frames; /* arrays that entries point into */
 	size_t nr_frames, cap_frames;
 	uint64_t nr_files, nr_bad_jit_records;
+
+	struct symbolizer_codes {
+		struct resolved_code *items;
+		size_t nr, cap;
+		struct hashmap index;
+		struct {
+			struct code_row *rows;
+			uint8_t *bytes;
+		} * blocks; /* heap that items point into */
+		size_t nr_blocks, cap_blocks;
+		size_t nr_bytes; /* of them */
+	} codes;
 };
+
+/* Most memory for code; answers that come when it is used up lose theirs. */
+#define SYMBOLIZER_MAX_CODE_BYTES (64u << 20)
 
 /* Addresses in one request; a source with more takes several. */
 #define SYMBOLIZER_MAX_BATCH (512u << 10)
@@ -48,6 +63,7 @@ struct elf_question {
 	int fd;
 	const uint8_t *build_id; /* expected */
 	size_t build_id_len; /* 0: any */
+	size_t nr_code; /* so many of the addresses, from the first on, want code */
 	struct debugfile_search *search; /* where to look for what the decoder needs */
 };
 
@@ -68,6 +84,15 @@ int symbolizer_elf_ask(struct symbolizer *s, const struct elf_question *question
  * afterwards. Return: 0, or -ENOMEM with *@frames still the caller's.
  */
 int symbolizer_keep_frames(struct symbolizer *s, struct frame **frames);
+
+/**
+ * Keeps the code of @answers, addresses of @object, as far as it is new; strings are
+ * those of the symbolizer's pool. The arrays of @answers are its own still, or NULL.
+ * Return: 0 or -ENOMEM.
+ */
+int symbolizer_keep_codes(struct symbolizer *s, const struct object *object,
+			  struct answers *answers);
+void symbolizer_codes_deinit(struct symbolizer *s);
 
 /** Writes @answer, whose frames are kept, into @resolved. */
 void symbolizer_apply(struct resolved *resolved, const struct answer *answer);

@@ -42,6 +42,7 @@ struct entry {
 	uint64_t first_ns, last_ns; /* JIT; else 0 */
 	uint32_t source;
 	bool is_return;
+	bool wants_code; /* of the function that holds it */
 };
 
 #define TABLE_CHUNK_ENTRIES 4096

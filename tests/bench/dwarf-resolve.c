@@ -7,6 +7,9 @@
  *	dwarf-resolve FILE [NR [SEED]]    NR random addresses of .text (default 2000)
  *	dwarf-resolve FILE -              addresses in hexadecimal from stdin
  *
+ * CODE=1 in the environment: also which line each part of the functions is, as a
+ * recording asks; CODE=2 prints it.
+ *
  * Build: cc -O2 -D_GNU_SOURCE -Isrc -Iinclude -o build/dwarf-resolve \
  *	tests/bench/dwarf-resolve.c build/liblineburn.a -lelf -lz
  */
@@ -72,6 +75,25 @@ static void found(void *ctx, size_t i, enum miss miss, const struct frame *frame
 			*frames[f].file ? frames[f].file : "??", frames[f].line);
 	}
 	fclose(out);
+}
+
+static size_t nr_codes, nr_code_rows;
+static bool print_code;
+
+static void found_code(void *ctx, size_t i, const struct frame *function,
+		       const struct code *code)
+{
+	(void)ctx;
+	(void)i;
+	nr_codes++;
+	nr_code_rows += code->nr_rows;
+	if (!print_code)
+		return;
+	printf("%s 0x%" PRIx64 " + 0x%" PRIx64 "\n", function->function, code->address,
+	       code->size_bytes);
+	for (size_t k = 0; k < code->nr_rows; k++)
+		printf("\t0x%" PRIx64 " %s %s:%" PRIu32 "\n", code->rows[k].address,
+		       code->rows[k].function, code->rows[k].file, code->rows[k].line);
 }
 
 static long anonymous_kb(const char *field)
@@ -175,6 +197,10 @@ int main(int argc, char **argv)
 	before = anonymous_kb("RssAnon:");
 	began = seconds();
 	r = dwarf_source_open(fd, open_need, NULL, &d);
+	if (r == 0 && getenv("CODE")) {
+		print_code = atoi(getenv("CODE")) == 2;
+		dwarf_source_want_code(d, found_code, NULL);
+	}
 	if (r == 0)
 		r = dwarf_source_resolve(d, vaddrs, nr, found, answers);
 	took = seconds() - began;
@@ -185,6 +211,8 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < nr; i++)
 		printf("0x%" PRIx64 "\n%s\n", vaddrs[i], answers[i].text);
+	if (nr_codes)
+		fprintf(stderr, "%zu pieces of code, %zu rows\n", nr_codes, nr_code_rows);
 	dwarf_source_stats(d, &stats);
 	fprintf(stderr,
 		"%zu addresses, %.3f s, anonymous memory %ld KB after (%ld KB before), "

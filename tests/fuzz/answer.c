@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/answer.c base/wire.c base/vec.c base/strpool.c base/hashmap.c
+// fuzz: symbolize/answer.c symbolize/answer_codes.c symbolize/answer_texts.c base/wire.c base/vec.c base/strpool.c base/hashmap.c
 /* First byte: how many addresses were asked. The rest: what a decoder sent back. */
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,22 @@
 #include "symbolize/answer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_code(const struct code *code)
+{
+	uint64_t at = code->address, end = at + code->size_bytes;
+
+	if (end <= at || !code->nr_rows)
+		abort();
+	for (size_t i = 0; i < code->nr_rows; i++) {
+		if (code->rows[i].address < at || !code->rows[i].function ||
+		    !code->rows[i].system_name || !code->rows[i].file)
+			abort();
+		at = code->rows[i].address;
+	}
+	if (at > end || (code->bytes && memchr(code->bytes, 0, code->size_bytes) == &at))
+		abort();
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -32,5 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			    strcmp(item->frames[k].file, "[too many names]") != 0)
 				abort();
 	}
+	for (size_t i = 0; i < a.nr_codes; i++)
+		check_code(&a.codes[i]);
 	return 0;
 }

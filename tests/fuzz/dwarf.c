@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/dwarf.c symbolize/dwarf/abbrev.c symbolize/dwarf/companion.c symbolize/dwarf/decode.c symbolize/dwarf/file.c symbolize/dwarf/form.c symbolize/dwarf/function.c symbolize/dwarf/line.c symbolize/dwarf/qualify.c symbolize/dwarf/ranges.c symbolize/dwarf/scope.c symbolize/dwarf/unit.c base/log.c base/vec.c base/escape.c
+// fuzz: symbolize/dwarf.c symbolize/dwarf/abbrev.c symbolize/dwarf/code.c symbolize/dwarf/line_rows.c symbolize/dwarf/companion.c symbolize/dwarf/decode.c symbolize/dwarf/file.c symbolize/dwarf/form.c symbolize/dwarf/function.c symbolize/dwarf/line.c symbolize/dwarf/qualify.c symbolize/dwarf/ranges.c symbolize/dwarf/scope.c symbolize/dwarf/unit.c base/log.c base/vec.c base/escape.c
 /*
  * The DWARF reader on any bytes as an ELF file. The same bytes are also given as
  * its dwz file and as its .dwo and .dwp. Addresses: where the seeds have their code. Each must be answered exactly once.
@@ -54,6 +54,26 @@ static void found(void *ctx, size_t i, enum miss miss, const struct frame *frame
 			strlen(frames[f].file) + frames[f].line;
 }
 
+static void found_code(void *ctx, size_t i, const struct frame *function,
+		       const struct code *code)
+{
+	uint64_t at = code->address, end = at + code->size_bytes;
+
+	sink += ((struct input *)ctx)->answered[i] + strlen(function->function);
+	if (i >= NR_ADDRESSES || !code->nr_rows || code->nr_rows > CODE_MAX_ROWS ||
+	    code->size_bytes > CODE_MAX_BYTES || end <= at)
+		abort();
+	for (size_t k = 0; k < code->nr_rows; k++) {
+		const struct code_row *row = &code->rows[k];
+
+		if (row->address < at || row->address > end)
+			abort();
+		at = row->address;
+		sink += strlen(row->function) + strlen(row->system_name) +
+			strlen(row->file);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -66,8 +86,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		vaddrs[i] = 0x180 + i * 2;
 	vaddrs[0] = 0;
 	vaddrs[1] = UINT64_MAX;
-	if (dwarf_source_open(fd, need, &in, &d) == 0 &&
-	    dwarf_source_resolve(d, vaddrs, NR_ADDRESSES, found, &in) == 0)
+	if (dwarf_source_open(fd, need, &in, &d) == 0)
+		dwarf_source_want_code(d, found_code, NULL);
+	if (d && dwarf_source_resolve(d, vaddrs, NR_ADDRESSES, found, &in) == 0)
 		for (size_t i = 0; i < NR_ADDRESSES; i++)
 			if (in.answered[i] != 1)
 				abort();

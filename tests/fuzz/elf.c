@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/elf.c symbolize/elf_debug.c symbolize/elf_minidebug.c symbolize/elf_names.c symbolize/elf_plt.c symbolize/elf_symbols.c symbolize/binary.c symbolize/demangle.c symbolize/need.c symbolize/answer.c symbolize/frame.c base/wire.c base/vec.c base/strpool.c base/hashmap.c
+// fuzz: symbolize/elf.c symbolize/elf_codes.c symbolize/elf_debug.c symbolize/elf_minidebug.c symbolize/elf_names.c symbolize/elf_plt.c symbolize/elf_symbols.c symbolize/binary.c symbolize/demangle.c symbolize/need.c symbolize/answer.c symbolize/answer_codes.c symbolize/answer_texts.c symbolize/frame.c base/wire.c base/vec.c base/strpool.c base/hashmap.c
 /*
  * elf_serve() over one file: identity, segments, symbols, stubs, MiniDebugInfo,
  * links to debug files, readable names. The file is its own debug file. DWARF has
@@ -55,6 +55,13 @@ int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t 
 	(void)found;
 	(void)ctx;
 	return 0;
+}
+
+void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool *wanted)
+{
+	(void)d;
+	(void)fn;
+	(void)wanted;
 }
 
 static void serve(uint32_t flags, const uint64_t *addresses)

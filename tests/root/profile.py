@@ -55,6 +55,14 @@ def total(marker):
     return note(f"total({marker})", percent(counts(marker, "total")))
 
 
+def no_code(marker):
+    """Is the line marked as one without machine code? None: it is not listed."""
+    name, number = find_line(marker)
+    listed = [line["no_code"] for file in d["files"] if os.path.basename(file["path"]) == name
+              for line in file["lines"] if line["line"] == number]
+    return note(f"no_code({marker})", listed[0] if listed else None)
+
+
 def function(name, member="self"):
     return note(f"function({name})",
                 percent(sum(f[member] for f in d["functions"] if f["name"] == name)))

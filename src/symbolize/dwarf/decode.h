@@ -4,6 +4,7 @@
 #define LB_SYMBOLIZE_DWARF_DECODE_H
 
 #include "symbolize/dwarf/line.h"
+#include "symbolize/dwarf/line_rows.h"
 #include "symbolize/dwarf/scope.h"
 #include "symbolize/frame.h"
 
@@ -15,13 +16,16 @@ struct decoded {
 	struct debug_file *dwo; /* of split; NULL when there is none to free */
 	struct line_table *lines; /* NULL: none */
 	struct scopes scopes;
+	struct line_rows rows; /* of the functions that were hit */
+	struct hit *row_hits; /* one per rows.items; NULL: none, or not asked for */
 	struct abbrev_cache *abbrevs; /* borrowed */
 };
 
 /**
  * Finds the row and the scope of each hit in @unit.
  *
- * @hits  ascending vaddr, otherwise zero
+ * @hits  ascending vaddr; wants_code: finds all rows of its function too (code.h);
+ *        otherwise zero
  * @ret   must stay where it is; to be given to decoded_deinit() on success
  * Return: 0 or -ENOMEM.
  */
@@ -40,5 +44,18 @@ void decoded_deinit(struct decoded *d);
  */
 size_t decoded_frames(struct decoded *d, const struct hit *hit,
 		      struct frame frames[FRAMES_MAX_INLINE], enum miss *ret_miss);
+
+/* Which line a frame is on, as numbers of the line table and of the scopes. */
+struct place {
+	uint32_t scope, file, line;
+};
+
+/** The innermost frame at @hit, by the rules of decoded_frames(). */
+struct place decoded_innermost(const struct decoded *d, const struct hit *hit);
+bool decoded_is_inlined(const struct decoded *d, uint32_t scope);
+/** The call that @inner, which is inlined, was inlined by. */
+struct place decoded_caller(const struct decoded *d, struct place inner);
+/** Its names; strings as those of decoded_frames(). */
+void decoded_frame(struct decoded *d, struct place place, struct frame *ret);
 
 #endif

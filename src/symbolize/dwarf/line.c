@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "symbolize/dwarf/line_rows.h"
 
 struct line_file {
 	struct form_value name; /* a text is looked up when it is asked for */
@@ -201,6 +202,7 @@ struct line_walk {
 	struct line_state last; /* the last row */
 	uint32_t near_file, near_line;
 	bool in_sequence, is_code;
+	struct line_rows *rows; /* NULL: only the hits are wanted */
 	dwarf_row_fn row; /* NULL: nobody asks for all rows */
 	void *row_ctx;
 };
@@ -220,6 +222,11 @@ static size_t first_at(const struct line_walk *w, uint64_t vaddr)
 	return low;
 }
 
+static uint32_t small_file(const struct line_state *s)
+{
+	return s->file > UINT32_MAX ? 0 : (uint32_t)s->file;
+}
+
 /*
  * The last row was the one of @hit. Of two sequences that hold an address (code
  * that was folded or thrown away) the row nearest to it is taken.
@@ -230,16 +237,31 @@ static void take_row(const struct line_walk *w, struct hit *hit)
 		return;
 	hit->has_row = true;
 	hit->row_vaddr = w->last.vaddr;
-	hit->file = w->last.file > UINT32_MAX ? 0 : (uint32_t)w->last.file;
+	hit->file = small_file(&w->last);
 	hit->line = w->last.line;
 	hit->near_file = w->near_file;
 	hit->near_line = w->near_line;
 }
 
+/* The last row ended before @end. */
+static void gather_row(const struct line_walk *w, uint64_t end)
+{
+	struct line_row row = {.start = w->last.vaddr,
+			       .file = small_file(&w->last),
+			       .line = w->last.line,
+			       .near_file = w->near_file,
+			       .near_line = w->near_line};
+
+	if (w->is_code)
+		line_rows_add(w->rows, &row, end);
+}
+
 static void emit_row(const struct line_table *t, struct line_walk *w,
 		     const struct line_state *s)
 {
-	if (!w->in_sequence) {
+	bool first = !w->in_sequence;
+
+	if (first) {
 		w->in_sequence = true;
 		w->is_code = debug_file_is_code(t->unit->file, s->vaddr);
 		w->near_line = 0;
@@ -250,12 +272,14 @@ static void emit_row(const struct line_table *t, struct line_walk *w,
 	for (; w->next < w->nr && w->hits[w->next].vaddr < s->vaddr; w->next++)
 		if (w->is_code)
 			take_row(w, &w->hits[w->next]);
+	if (w->rows && !first)
+		gather_row(w, s->vaddr);
 	w->last = *s;
 	if (w->row && w->is_code && !s->end_sequence)
 		w->row(w->row_ctx, s->vaddr, s->line);
 	if (s->line) {
 		w->near_line = s->line;
-		w->near_file = s->file > UINT32_MAX ? 0 : (uint32_t)s->file;
+		w->near_file = small_file(s);
 	}
 }
 
@@ -357,9 +381,10 @@ static int run(struct line_table *t, struct line_walk *walk)
 	return c.failed ? -EBADMSG : 0;
 }
 
-int line_table_run(struct line_table *t, struct hit *hits, size_t nr)
+int line_table_run(struct line_table *t, struct hit *hits, size_t nr,
+		   struct line_rows *rows)
 {
-	return run(t, &(struct line_walk){.hits = hits, .nr = nr});
+	return run(t, &(struct line_walk){.hits = hits, .nr = nr, .rows = rows});
 }
 
 int line_table_rows(struct line_table *t, dwarf_row_fn row, void *ctx)

@@ -22,10 +22,12 @@ struct hit {
 	uint32_t file, line; /* the row; line 0: the compiler names none */
 	uint32_t near_file, near_line; /* last row with a line before it; 0: none */
 	bool has_row;
+	bool wants_code; /* all of the function that holds it */
 };
 
 #define LINE_MAX_FILES (1u << 20) /* and directories; more is malformed */
 
+struct line_rows;
 struct line_table;
 
 /**
@@ -40,9 +42,11 @@ DEFINE_CLEANUP(struct line_table, line_table_free);
  * Finds the row of each hit; those without keep has_row false.
  *
  * @hits  ascending vaddr
+ * @rows  gathers rows of pieces of code (line_rows.h); may be NULL
  * Return: 0, or -EBADMSG when the program breaks off (rows before that count).
  */
-int line_table_run(struct line_table *t, struct hit *hits, size_t nr);
+int line_table_run(struct line_table *t, struct hit *hits, size_t nr,
+		   struct line_rows *rows);
 
 /**
  * Calls @row for each row.

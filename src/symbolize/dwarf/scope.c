@@ -25,6 +25,7 @@ void scopes_deinit(struct scopes *s)
 	for (size_t i = 0; i < s->nr; i++)
 		free(s->items[i].full_name);
 	free(s->items);
+	free(s->ranges);
 	*s = (struct scopes){0};
 }
 
@@ -99,6 +100,17 @@ static int64_t add_scope(struct scopes *s, const struct scope *scope)
 	return (int64_t)s->nr++;
 }
 
+static int keep_range(struct scopes *s, const struct addr_range *range, uint32_t scope)
+{
+	int r = vec_grow(&s->ranges, &s->cap_ranges, s->nr_ranges + 1, sizeof(*s->ranges),
+			 0);
+
+	if (r < 0)
+		return r;
+	s->ranges[s->nr_ranges++] = (struct scope_range){range->start, range->end, scope};
+	return 0;
+}
+
 /*
  * Gives the hits in the DIE's ranges to it. An inlined call takes them from the
  * scope around it only, so that a chain is always one path of the tree; of two
@@ -113,6 +125,8 @@ static int64_t claim(struct scope_walk *w, const struct scope_die *die,
 
 	pc_ranges_start(&it, w->unit, &die->low_pc, &die->high_pc, &die->ranges);
 	while (pc_ranges_next(&it, &range)) {
+		bool wanted = false;
+
 		for (size_t i = first_at(w, range.start);
 		     i < w->nr && w->hits[i].vaddr < range.end; i++) {
 			if (!debug_spend(w->unit->file, 1))
@@ -125,7 +139,11 @@ static int64_t claim(struct scope_walk *w, const struct scope_die *die,
 			if (number <= 0)
 				return number;
 			w->hits[i].scope = (uint32_t)number;
+			wanted |= w->hits[i].wants_code;
 		}
+		if (wanted && !scope->parent &&
+		    keep_range(w->found, &range, (uint32_t)number))
+			return -ENOMEM;
 	}
 	return number;
 }
@@ -195,15 +213,26 @@ static int walk(struct scope_walk *w, const uint8_t *info)
 	return w->c.failed ? -EBADMSG : 0;
 }
 
+/* Walks the DIE at @off and those in it. */
+static int find(struct scope_walk *w, struct abbrev_cache *abbrevs, uint64_t off)
+{
+	const struct unit *unit = w->unit;
+	struct bytes info = debug_file_section(unit->file, DEBUG_INFO);
+	int r;
+
+	w->c = cursor_at((struct bytes){info.data, unit->end}, off);
+	r = abbrev_cache_get(abbrevs, unit->file, unit->abbrev_off, unit->widths,
+			     &w->table);
+	return r < 0 ? r : walk(w, info.data);
+}
+
 int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs, struct hit *hits,
 		size_t nr, struct scopes *ret)
 {
-	struct bytes info = debug_file_section(unit->file, DEBUG_INFO);
 	_cleanup_free_ struct scope_walk *w = calloc(1, sizeof(*w));
 	struct scope none = {0};
-	int r;
 
-	ret->nr = 0;
+	ret->nr = ret->nr_ranges = 0;
 	if (!w || add_scope(ret, &none) < 0)
 		return -ENOMEM;
 	if (!debug_spend(unit->file, unit->end - unit->root_off))
@@ -212,12 +241,29 @@ int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs, struct hi
 	w->hits = hits;
 	w->nr = nr;
 	w->found = ret;
-	w->c = cursor_at((struct bytes){info.data, unit->end}, unit->root_off);
-	r = abbrev_cache_get(abbrevs, unit->file, unit->abbrev_off, unit->widths,
-			     &w->table);
-	if (r < 0)
-		return r;
-	return walk(w, info.data);
+	return find(w, abbrevs, unit->root_off);
+}
+
+int scopes_find_in(const struct unit *unit, struct abbrev_cache *abbrevs,
+		   uint64_t die_off, struct hit *hits, size_t nr, struct scopes *scopes)
+{
+	_cleanup_free_ struct scope_walk *w = calloc(1, sizeof(*w));
+	size_t left;
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	if (!unit->file->context->work_left)
+		return -EBADMSG;
+	w->unit = unit;
+	w->hits = hits;
+	w->nr = nr;
+	w->found = scopes;
+	r = find(w, abbrevs, die_off);
+	left = cursor_left(&w->c);
+	if (left < unit->end - die_off)
+		debug_spend(unit->file, unit->end - die_off - left);
+	return r;
 }
 
 int scopes_name(struct scopes *s, const struct unit *unit, struct abbrev_cache *abbrevs)

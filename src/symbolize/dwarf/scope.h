@@ -29,6 +29,12 @@ struct scope {
 struct scopes {
 	struct scope *items;
 	size_t nr, cap;
+	/* Of functions, those that hold a hit with wants_code. */
+	struct scope_range {
+		uint64_t start, end;
+		uint32_t scope;
+	} * ranges;
+	size_t nr_ranges, cap_ranges;
 };
 
 void scopes_deinit(struct scopes *s);
@@ -45,5 +51,13 @@ int scopes_name(struct scopes *s, const struct unit *unit, struct abbrev_cache *
  */
 int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs, struct hit *hits,
 		size_t nr, struct scopes *ret);
+
+/**
+ * The same for hits in the function whose DIE is at @die_off, which scopes_find()
+ * found: only the DIEs in it are walked. Its scopes are added to @scopes, a second
+ * time if need be, without names and ranges.
+ */
+int scopes_find_in(const struct unit *unit, struct abbrev_cache *abbrevs,
+		   uint64_t die_off, struct hit *hits, size_t nr, struct scopes *scopes);
 
 #endif

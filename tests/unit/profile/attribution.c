@@ -631,6 +631,167 @@ static void intervals_hold_the_share(void **state)
 	attribution_free(a);
 }
 
+/* ---- lines without code ---- */
+
+/* @rows: frames as in add_location(), one a row, four bytes each; "" is none. */
+static void add_code(uint32_t mapping, uint64_t address, const char *const *frames)
+{
+	struct profile_code_row rows[16];
+	struct profile_code code = {.mapping = mapping, .address = address, .rows = rows};
+
+	for (; frames[code.nr_rows]; code.nr_rows++) {
+		char copy[64];
+		struct profile_line line;
+
+		snprintf(copy, sizeof(copy), "%s", frames[code.nr_rows]);
+		line = parse_frame(p, copy);
+		rows[code.nr_rows] = (struct profile_code_row){address + 4 * code.nr_rows,
+							       line.function, line.line};
+	}
+	code.size_bytes = 4 * code.nr_rows;
+	assert_int_equal(profile_add_code(p, &code), 0);
+}
+
+#define ADD_CODE(mapping, address, ...) \
+	add_code(mapping, address, (const char *const[]){__VA_ARGS__, NULL})
+
+/* Lines of @path that are marked, as "13 15". */
+static const char *bare_lines(const struct attribution *attribution, const char *path)
+{
+	const struct attribution_file *file = file_of(attribution, path);
+	static char text[4096];
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; file && i < file->nr_lines; i++) {
+		const struct attribution_line *line = &file->lines[i];
+
+		if (!line->no_code)
+			continue;
+		assert_int_equal(line->self.samples + line->total.samples, 0);
+		assert_int_equal(line->self.cpu_ns + line->total.cpu_ns, 0);
+		assert_true(line->ci95_low == 0 && line->ci95_high == 0);
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%u",
+					len ? " " : "", line->line);
+	}
+	return text;
+}
+
+static void lines_between_rows_have_no_code(void **state)
+{
+	struct attribution *a;
+
+	(void)state;
+	add_stack(p, 0, 10, in_app(0x10, "f@/a.c:13"));
+	/* From the declaration, line 11, to the last row; 16 is a call, 14 inlined. */
+	ADD_CODE(app, 0x1000, "f@/a.c:13", "f@/a.c:16", "g@/a.c:14", "", "f@/a.c:18");
+	a = ATTRIBUTE();
+	assert_string_equal(bare_lines(a, "/a.c"), "11 12 15 17");
+	assert_line(a, "/a.c", 13, 10, 10);
+	assert_string_equal(line_of(a, "/a.c", 15)->function, "f");
+	/* Nobody has sampled g: it is not listed. */
+	assert_null(line_of(a, "/a.c", 14));
+	attribution_free(a);
+}
+
+static void a_line_with_samples_has_code(void **state)
+{
+	struct attribution *a;
+
+	(void)state;
+	add_stack(p, 0, 10, in_app(0x10, "f@/a.c:12"));
+	add_stack(p, 0, 5, in_app(0x20, "f@/a.c:14"));
+	ADD_CODE(app, 0x1000, "f@/a.c:12", "f@/a.c:16");
+	a = ATTRIBUTE();
+	assert_string_equal(bare_lines(a, "/a.c"), "11 13 15");
+	assert_line(a, "/a.c", 14, 5, 5);
+	attribution_free(a);
+}
+
+static void a_row_of_any_function_is_code(void **state)
+{
+	struct attribution *a;
+
+	(void)state;
+	add_stack(p, 0, 10, in_app(0x10, "f@/a.c:12"));
+	ADD_CODE(app, 0x1000, "f@/a.c:12", "f@/a.c:16");
+	ADD_CODE(app, 0x2000, "other@/a.c:14");
+	ADD_CODE(jit, 0x2000, "f@/b.c:13"); /* another file */
+	a = ATTRIBUTE();
+	assert_string_equal(bare_lines(a, "/a.c"), "11 13 15");
+	attribution_free(a);
+}
+
+static void functions_that_are_not_listed_have_no_marks(void **state)
+{
+	struct attribution *a;
+
+	(void)state;
+	add_stack(p, 0, 10, in_app(0x10, "f@/a.c:12"));
+	add_stack(p, 0, 10, add_location(p, kernel, 0x10, MISS_NONE, "k@/k.c:12"));
+	ADD_CODE(app, 0x1000, "h@/a.c:42", "h@/a.c:44");
+	ADD_CODE(app, 0x3000, "f@/b.c:42", "f@/b.c:44");
+	ADD_CODE(kernel, 0x1000, "k@/k.c:12", "k@/k.c:14");
+	a = ATTRIBUTE();
+	assert_string_equal(bare_lines(a, "/a.c"), "");
+	assert_null(file_of(a, "/b.c"));
+	assert_null(file_of(a, "/k.c"));
+	attribution_free(a);
+}
+
+static void the_innermost_function_has_the_line(void **state)
+{
+	struct attribution *a;
+
+	(void)state;
+	add_stack(p, 0, 10, in_app(0x10, "outer@/a.c:12"));
+	add_stack(p, 0, 10, in_app(0x20, "inner@/a.c:14"));
+	ADD_CODE(app, 0x1000, "outer@/a.c:12", "outer@/a.c:19");
+	ADD_CODE(app, 0x2000, "inner@/a.c:14", "inner@/a.c:17");
+	a = ATTRIBUTE();
+	assert_string_equal(bare_lines(a, "/a.c"), "11 13 15 16 18");
+	assert_string_equal(line_of(a, "/a.c", 15)->function, "inner");
+	assert_string_equal(line_of(a, "/a.c", 18)->function, "outer");
+	attribution_free(a);
+}
+
+/* Code and a sample of a function on two lines. */
+static void add_two_lines(uint32_t start_line, uint32_t first, uint32_t last)
+{
+	struct profile_function f = {
+		.name = "f", .filename = "/a.c", .start_line = start_line};
+	struct profile_line line = {profile_add_function(p, &f), first};
+	struct profile_code_row rows[] = {{0x1000, line.function, first},
+					  {0x1004, line.function, last}};
+	struct profile_code code = {app, 0x1000, 8, rows, 2, NULL};
+	uint32_t location = profile_add_location(p, app, 0x10, MISS_NONE, &line, 1);
+
+	add_stack(p, 0, 10, location);
+	assert_int_equal(profile_add_code(p, &code), 0);
+}
+
+static void spans_are_bounded(void **state)
+{
+	struct attribution *a;
+
+	(void)state;
+	add_two_lines(11, 12, UINT32_MAX);
+	a = ATTRIBUTE();
+	assert_in_range(file_of(a, "/a.c")->nr_lines, 10000, 20000);
+	attribution_free(a);
+}
+
+static void a_declaration_far_away_is_of_another_file(void **state)
+{
+	struct attribution *a;
+
+	(void)state;
+	add_two_lines(11, 500, 502);
+	a = ATTRIBUTE();
+	assert_string_equal(bare_lines(a, "/a.c"), "501");
+	attribution_free(a);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -656,6 +817,13 @@ int main(void)
 		TEST(other_types_and_differences),
 		TEST(an_empty_profile_has_empty_tables),
 		TEST(intervals_hold_the_share),
+		TEST(lines_between_rows_have_no_code),
+		TEST(a_line_with_samples_has_code),
+		TEST(a_row_of_any_function_is_code),
+		TEST(functions_that_are_not_listed_have_no_marks),
+		TEST(the_innermost_function_has_the_line),
+		TEST(spans_are_bounded),
+		TEST(a_declaration_far_away_is_of_another_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

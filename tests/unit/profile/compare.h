@@ -129,6 +129,32 @@ static inline void assert_sources_equal(const struct profile_source *a,
 	}
 }
 
+static inline void assert_codes_equal(const struct profile *a, const struct profile *b)
+{
+	assert_int_equal(a->extra.nr_codes, b->extra.nr_codes);
+	assert_int_equal(a->extra.codes_bytes, b->extra.codes_bytes);
+	for (size_t i = 0; i < a->extra.nr_codes; i++) {
+		const struct profile_code *x = &a->extra.codes[i],
+					  *y = &b->extra.codes[i];
+
+		assert_int_equal(x->mapping == PROFILE_NONE, y->mapping == PROFILE_NONE);
+		if (x->mapping != PROFILE_NONE)
+			assert_mappings_equal(&a->mappings[x->mapping],
+					      &b->mappings[y->mapping]);
+		assert_int_equal(x->address, y->address);
+		assert_int_equal(x->size_bytes, y->size_bytes);
+		assert_int_equal(x->nr_rows, y->nr_rows);
+		for (size_t k = 0; k < x->nr_rows; k++) {
+			assert_int_equal(x->rows[k].address, y->rows[k].address);
+			assert_int_equal(x->rows[k].function, y->rows[k].function);
+			assert_int_equal(x->rows[k].line, y->rows[k].line);
+		}
+		assert_int_equal(!x->bytes, !y->bytes);
+		if (x->bytes)
+			assert_memory_equal(x->bytes, y->bytes, x->size_bytes);
+	}
+}
+
 static inline void assert_extras_equal(const struct profile_extra *a,
 				       const struct profile_extra *b)
 {
@@ -160,6 +186,7 @@ static inline void assert_profiles_equal(const struct profile *a, const struct p
 	assert_locations_equal(a, b);
 	assert_samples_equal(a, b);
 	assert_extras_equal(&a->extra, &b->extra);
+	assert_codes_equal(a, b);
 }
 
 #endif

@@ -65,6 +65,36 @@ static void add_extra(struct profile *p)
 	extra->sources[1].path = strpool_add(pool, "/src/empty.c");
 }
 
+/* Of the app, and of a JIT with its bytes; one function that no sample has. */
+static void add_codes(struct profile *p, uint32_t app)
+{
+	uint8_t bytes[] = {0x55, 0x00, 0xc3};
+	struct profile_code_row rows[] = {
+		{0x1200, 1, 40},
+		{0x1200, 0, 7}, /* inlined into line 40 */
+		{0x1234, PROFILE_NONE, 0},
+		{0x12ff, 0, UINT32_MAX},
+	};
+	struct profile_code code = {.mapping = app,
+				    .address = 0x1200,
+				    .size_bytes = 0xff,
+				    .rows = rows,
+				    .nr_rows = 4};
+
+	assert_int_equal(profile_add_code(p, &code), 0);
+	rows[0].address = 0xfffffffffffffff0;
+	rows[0].function = profile_add_function(
+		p, &(struct profile_function){.name = "only_in_code",
+					      .filename = "/src/app.c"});
+	code = (struct profile_code){.mapping = PROFILE_NONE,
+				     .address = 0xfffffffffffffff0,
+				     .size_bytes = 3,
+				     .rows = rows,
+				     .nr_rows = 1,
+				     .bytes = bytes};
+	assert_int_equal(profile_add_code(p, &code), 0);
+}
+
 static struct profile *make_profile(void)
 {
 	struct profile *p = profile_new(pool);
@@ -101,6 +131,7 @@ static struct profile *make_profile(void)
 	p->doc_url = strpool_add(pool, "https://example.org/");
 	p->drop_frames = strpool_add(pool, "^malloc$");
 	add_extra(p);
+	add_codes(p, app);
 	return p;
 }
 
@@ -152,7 +183,68 @@ static void extra_may_stay_out(void **state)
 	assert_null(back->extra.command);
 	assert_int_equal(back->locations[2].miss, MISS_NONE);
 	assert_int_equal(back->nr_samples, p->nr_samples);
+	/* Nor does what only Extra refers to. */
+	assert_int_equal(back->nr_functions, p->nr_functions - 1);
+	for (size_t i = 0; i < back->nr_functions; i++)
+		assert_string_not_equal(back->functions[i].name, "only_in_code");
 	profile_free(back);
+	profile_free(p);
+}
+
+static void code_that_makes_no_sense_is_not_kept(void **state)
+{
+	struct profile *p = make_profile();
+	struct profile_code_row rows[2];
+	struct profile_code code;
+	size_t nr = p->extra.nr_codes;
+
+	(void)state;
+#define TRY(...)                                                       \
+	(rows[0] = (struct profile_code_row){0x1000, 0, 1},            \
+	 rows[1] = (struct profile_code_row){0x1008, PROFILE_NONE, 0}, \
+	 code = (struct profile_code){.mapping = 0,                    \
+				      .address = 0x1000,               \
+				      .size_bytes = 16,                \
+				      .rows = rows,                    \
+				      .nr_rows = 2},                   \
+	 __VA_ARGS__, profile_add_code(p, &code))
+	assert_int_equal(TRY(code.mapping = 3), -EINVAL);
+	assert_int_equal(TRY(code.size_bytes = 0), -EINVAL);
+	assert_int_equal(TRY(code.size_bytes = 7), -EINVAL);
+	assert_int_equal(TRY(code.size_bytes = UINT64_MAX), -EINVAL);
+	assert_int_equal(TRY(code.nr_rows = 0), -EINVAL);
+	assert_int_equal(TRY(rows[0].address = 0xfff), -EINVAL);
+	assert_int_equal(TRY(rows[0].address = 0x1009), -EINVAL);
+	assert_int_equal(TRY(rows[1].function = (uint32_t)p->nr_functions), -EINVAL);
+	assert_int_equal(TRY(code.nr_rows = PROFILE_MAX_CODE_BYTES), -ENOSPC);
+	assert_int_equal(TRY(code.nr_rows = SIZE_MAX), -ENOSPC);
+	assert_int_equal(TRY(code.bytes = (uint8_t *)rows, code.size_bytes = UINT64_MAX),
+			 -ENOSPC);
+	assert_int_equal(p->extra.nr_codes, nr);
+	assert_int_equal(TRY((void)0), 0);
+#undef TRY
+	profile_free(p);
+}
+
+static void code_is_bounded(void **state)
+{
+	struct profile *p = make_profile();
+	static uint8_t bytes[1 << 20];
+	struct profile_code_row row = {0x1000, 0, 1};
+	struct profile_code code = {.address = 0x1000,
+				    .size_bytes = sizeof(bytes),
+				    .rows = &row,
+				    .nr_rows = 1,
+				    .bytes = bytes};
+	size_t nr = 0;
+
+	(void)state;
+	while (!profile_add_code(p, &code))
+		nr++;
+	assert_int_equal(nr, 3); /* the fourth one's row is too much */
+	assert_true(p->extra.codes_bytes <= PROFILE_MAX_CODE_BYTES);
+	code.bytes = NULL; /* its size is that of a file */
+	assert_int_equal(profile_add_code(p, &code), 0);
 	profile_free(p);
 }
 
@@ -447,6 +539,62 @@ static void names_of_the_future_are_not_told(void **state)
 	profile_free(p);
 }
 
+/* Reads a foreign profile with an Extra that has @code. Return: as pprof_read(). */
+static int read_code(const Lineburn__Code *code, size_t *ret_nr)
+{
+	Lineburn__Extra extra = LINEBURN__EXTRA__INIT;
+	Lineburn__Code copy = *code, *list = &copy;
+	struct profile *p = NULL;
+	struct foreign f;
+	uint8_t packed[256];
+	int r;
+
+	extra.version = 1;
+	extra.n_code = 1;
+	extra.code = &list;
+	foreign_init(&f);
+	f.profile.lineburn_extra.len = lineburn__extra__pack(&extra, packed);
+	f.profile.lineburn_extra.data = packed;
+	r = foreign_read(&f, &p, NULL);
+	*ret_nr = p ? p->extra.nr_codes : 0;
+	profile_free(p);
+	return r;
+}
+
+static void lies_about_code_are_refused(void **state)
+{
+	uint64_t offsets[] = {0, 4}, functions[] = {0, 4711};
+	uint32_t lines[] = {1, 2};
+	uint8_t bytes[8] = {0};
+	Lineburn__Code code;
+	size_t nr;
+
+	(void)state;
+#define TRY(...)                                                                  \
+	(lineburn__code__init(&code), code.address = 0x1000, code.size_bytes = 8, \
+	 code.n_row_offset = code.n_row_function_id = code.n_row_line = 2,        \
+	 code.row_offset = offsets, code.row_function_id = functions,             \
+	 code.row_line = lines, offsets[0] = 0, offsets[1] = 4, __VA_ARGS__,      \
+	 read_code(&code, &nr))
+	/* A mapping and functions that are not there are none. */
+	assert_int_equal(TRY(code.mapping_id = 4711), 0);
+	assert_int_equal(nr, 1);
+	assert_int_equal(TRY(code.machine_code.data = bytes, code.machine_code.len = 8),
+			 0);
+	assert_int_equal(nr, 1);
+	assert_int_equal(TRY(code.n_row_line = 1), -EBADMSG);
+	assert_int_equal(TRY(code.n_row_function_id = 0), -EBADMSG);
+	assert_int_equal(TRY(code.n_row_offset = 1), -EBADMSG);
+	assert_int_equal(TRY(offsets[0] = 5), -EBADMSG);
+	assert_int_equal(TRY(offsets[1] = 9), -EBADMSG);
+	assert_int_equal(TRY(offsets[1] = UINT64_MAX), -EBADMSG);
+	assert_int_equal(TRY(code.size_bytes = 0), -EBADMSG);
+	assert_int_equal(TRY(code.size_bytes = UINT64_MAX), -EBADMSG);
+	assert_int_equal(TRY(code.machine_code.data = bytes, code.machine_code.len = 7),
+			 -EBADMSG);
+#undef TRY
+}
+
 static void a_version_of_the_future_is_left_aside(void **state)
 {
 	struct profile *p = read_newer(2, "no-dwz");
@@ -491,10 +639,12 @@ static void every_truncation_is_refused(void **state)
 {
 	struct profile *p = make_profile(), *back = NULL;
 	void *data = NULL;
-	size_t len, whole;
+	size_t len, whole, nr_codes = p->extra.nr_codes;
 
 	(void)state;
+	p->extra.nr_codes = 0; /* else functions that only they name would be left out */
 	assert_int_equal(pprof_write(p, false, &data, &whole), 0);
+	p->extra.nr_codes = nr_codes;
 	free(data);
 	assert_int_equal(pprof_write(p, true, &data, &len), 0);
 	for (size_t cut = 1; cut < len; cut++) {
@@ -582,12 +732,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read),
 		cmocka_unit_test(extra_may_stay_out),
+		cmocka_unit_test(code_that_makes_no_sense_is_not_kept),
+		cmocka_unit_test(code_is_bounded),
 		cmocka_unit_test(an_empty_profile_is_one),
 		cmocka_unit_test(strings_in_the_file_are_utf8),
 		cmocka_unit_test(sparse_ids_and_gaps_are_fine),
 		cmocka_unit_test(a_raw_name_alone_is_the_name),
 		cmocka_unit_test(what_does_not_fit_is_told),
 		cmocka_unit_test(names_of_the_future_are_not_told),
+		cmocka_unit_test(lies_about_code_are_refused),
 		cmocka_unit_test(a_version_of_the_future_is_left_aside),
 		cmocka_unit_test(what_is_no_profile_is_refused),
 		cmocka_unit_test(every_truncation_is_refused),

@@ -301,6 +301,38 @@ static void disk_is_the_second_choice(void **state)
 	assert_non_null(strstr(a->files[0].source.note, "changed since it was recorded"));
 }
 
+/* Lines without code stay when their text could have some. */
+static void comments_are_not_marked(void **state)
+{
+	static const char text[] = "def f(x):\n" /* 1 */
+				   "    \"\"\"What it does.\"\"\"\n"
+				   "    y = 0\n"
+				   "    # a comment\n"
+				   "\n" /* 5 */
+				   "    dead = x\n"
+				   "    def g():\n"
+				   "        return 1\n"
+				   "    return y\n";
+	const char *path = write_source("marks.py", text, sizeof(text) - 1);
+	struct profile_code_row rows[2] = {{0x1000, 0, 3}, {0x1004, 0, 9}};
+	struct profile_code code = {PROFILE_NONE, 0x1000, 8, rows, 2, NULL};
+	static const uint32_t expected[] = {1, 3, 6};
+
+	(void)state;
+	hit(path, 3, 1, 10);
+	assert_int_equal(profile_add_code(p, &code), 0);
+	attach(NULL, 0);
+	assert_int_equal(a->files[0].nr_lines, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(a->files[0].lines[i].line, expected[i]);
+		assert_int_equal(a->files[0].lines[i].no_code, expected[i] != 3);
+	}
+	/* Without the text all are marked, but for what has code. */
+	assert_int_equal(unlink(path), 0);
+	attach(NULL, 0);
+	assert_int_equal(a->files[0].nr_lines, 8);
+}
+
 static void rules_move_paths(void **state)
 {
 	struct source_path_rule rules[] = {
@@ -367,6 +399,7 @@ int main(void)
 		TEST(what_is_no_text_is_left_out),
 		TEST(the_budget_goes_to_the_hottest),
 		TEST(disk_is_the_second_choice),
+		TEST(comments_are_not_marked),
 		TEST(rules_move_paths),
 		TEST(names_of_no_file_are_told),
 		TEST(a_claim_of_many_lines_costs_nothing),

@@ -33,6 +33,7 @@ struct golden {
 static const struct golden goldens[] = {
 	{"typical", "annotate", "text", "", OPTS(100, 2, 0.005)},
 	{"typical", "annotate", "text", "80", OPTS(80, 2, 0.005)},
+	{"typical", "annotate", "text", "utf8", OPTS(100, 2, 0.005, .utf8 = true)},
 	{"typical", "annotate", "text", "120", OPTS(120, 4, 0.005)},
 	{"typical", "annotate", "text", "colour", OPTS(100, 2, 0.005, .colour = true)},
 	{"typical", "annotate", "text", "no-limit", OPTS(0, 2, 0)},

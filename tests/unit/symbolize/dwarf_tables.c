@@ -88,7 +88,7 @@ static void check_rows(const uint8_t *program, size_t len, int expected,
 	assert_int_equal(line_table_open(&f.unit, &t), 0);
 	for (size_t i = 0; i < nr; i++)
 		hits[i].vaddr = rows[i].vaddr;
-	assert_int_equal(line_table_run(t, hits, nr), expected);
+	assert_int_equal(line_table_run(t, hits, nr, NULL), expected);
 	for (size_t i = 0; i < nr; i++) {
 		assert_int_equal(hits[i].has_row, rows[i].found);
 		if (!rows[i].found)

@@ -82,6 +82,8 @@ static void ask_fd(int fd, uint32_t flags, const char *build_id,
 
 	wire_put_u32(&request, flags);
 	wire_put_bytes(&request, build_id, build_id ? 20 : 0);
+	if (flags & ELF_REQUEST_CODE)
+		wire_put_u32(&request, (uint32_t)nr);
 	wire_put_u32(&request, (uint32_t)nr);
 	for (size_t i = 0; i < nr; i++)
 		wire_put_u64(&request, addresses[i]);
@@ -559,6 +561,69 @@ static void test_cxx_names(void **state)
 	}
 }
 
+/* Code is named as the frames of its addresses are. */
+static void expect_code_names(const char *path, const char *symbol)
+{
+	_cleanup_(reply_deinit) struct reply r = {0};
+	uint64_t vaddr = fixture_vaddr(path, symbol);
+	const struct code *code;
+	size_t nr_names = 0;
+
+	ask(path, ELF_REQUEST_VADDR | ELF_REQUEST_CODE, NULL, &vaddr, 1, &r);
+	assert_int_equal(r.answers.nr_codes, 1);
+	code = &r.answers.codes[0];
+	assert_int_equal(code->address, vaddr);
+	for (size_t i = 0; i < code->nr_rows; i++) {
+		_cleanup_(reply_deinit) struct reply at = {0};
+		const struct code_row *row = &code->rows[i];
+		const struct frame *frame;
+
+		if (row->address ==
+		    (i + 1 < code->nr_rows ? row[1].address : vaddr + code->size_bytes))
+			continue;
+		ask(path, ELF_REQUEST_VADDR, NULL, &row->address, 1, &at);
+		frame = at.answers.items[0].frames;
+		assert_string_equal(row->function, frame->function);
+		assert_string_equal(row->system_name, frame->system_name);
+		assert_string_equal(row->file, frame->file);
+		assert_int_equal(row->line, frame->line);
+		assert_int_equal(row->start_line, frame->start_line);
+		nr_names += i && strcmp(row->function, row[-1].function) != 0;
+	}
+	assert_true(nr_names > 0); /* there is something inlined */
+}
+
+static void test_names_of_code(void **state)
+{
+	static const char *const builds[] = {"g++ -g -O1", "g++ -g1 -O1",
+					     "clang++-14 -g -O1",
+					     "clang++-14 -gline-tables-only -O1"};
+
+	(void)state;
+	fixture_write(
+		"code.cc",
+		"static volatile int n;\n"
+		"template<class T> __attribute__((always_inline)) inline T add(T x)\n"
+		"{ n += x; return n; }\n"
+		"namespace ns { struct S { int m(int) const; };\n"
+		"__attribute__((noinline)) int S::m(int x) const\n"
+		"{\n"
+		"	n = x;\n"
+		"	x += add(3);\n"
+		"	n += 7;\n"
+		"	return x * add(4L);\n"
+		"} }\n"
+		"int main() { ns::S s; return s.m(1); }\n");
+	serve_nothing();
+	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {
+		if (!fixture_try("%s code.cc -o code 2>/dev/null", builds[i])) {
+			print_message("left out: %s\n", builds[i]);
+			continue;
+		}
+		expect_code_names("code", "_ZNK2ns1S1mEi");
+	}
+}
+
 static void test_rust_names(void **state)
 {
 	static const char *const manglings[] = {"legacy", "v0"};
@@ -699,6 +764,7 @@ int main(void)
 		cmocka_unit_test(test_symbols_only),
 		cmocka_unit_test(test_order_and_duplicates),
 		cmocka_unit_test(test_cxx_names),
+		cmocka_unit_test(test_names_of_code),
 		cmocka_unit_test(test_rust_names),
 		cmocka_unit_test(test_truncated_everywhere),
 		cmocka_unit_test(test_changed_bytes),

@@ -338,6 +338,55 @@ static void test_later_wants_leave_earlier_ones_alone(void **state)
 	maps_deinit(&proc.maps);
 }
 
+static uint32_t want_in_prog(const struct process *proc, const char *function,
+			     uint64_t offset)
+{
+	uint64_t vaddr = fixture_vaddr("prog", function) + offset;
+
+	return symbolizer_want(sym, proc, ip_of(BASE, vaddr), FRAME_LEAF, 1, 2);
+}
+
+static void test_code_of_hot_functions(void **state)
+{
+	struct process proc = new_process(0);
+	const struct resolved_code *codes;
+	uint32_t other, last;
+	size_t nr;
+
+	(void)state;
+	map_at(&proc, MAPPING_FILE, open_file("prog", "/opt/prog"), BASE, 0);
+	other = want_in_prog(&proc, "main", 0);
+	symbolizer_want_code(sym, want_in_prog(&proc, "fn", 0));
+	assert_string_equal(function_of(resolve_one(other)), "main");
+	codes = symbolizer_codes(sym, &nr);
+	assert_int_equal(nr, 1); /* nobody asked for that of main */
+	assert_int_equal(codes[0].code.address, fixture_vaddr("prog", "fn"));
+	assert_ptr_equal(codes[0].object, symbolizer_get(sym, other)->object);
+	assert_null(codes[0].code.bytes);
+	assert_int_equal(codes[0].code.rows[0].address, codes[0].code.address);
+	for (size_t i = 0; i < codes[0].code.nr_rows; i++) {
+		const struct code_row *row = &codes[0].code.rows[i];
+
+		assert_ptr_equal(row->function, strpool_add(pool, "fn"));
+		assert_int_equal(row->start_line, 3);
+		assert_in_range(row->line, 4, 6);
+	}
+	/* The same again by another address, then one more; and too late for main. */
+	symbolizer_want_code(sym, want_in_prog(&proc, "fn", 1));
+	symbolizer_want_code(sym, other);
+	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
+	symbolizer_codes(sym, &nr);
+	assert_int_equal(nr, 1);
+	last = want_in_prog(&proc, "fatal", 0);
+	symbolizer_want_code(sym, last);
+	assert_string_equal(function_of(resolve_one(last)), "fatal");
+	codes = symbolizer_codes(sym, &nr);
+	assert_int_equal(nr, 2);
+	assert_string_equal(codes[0].code.rows[0].function, "fn");
+	assert_string_equal(codes[1].code.rows[0].function, "fatal");
+	maps_deinit(&proc.maps);
+}
+
 static void test_debug_file_in_our_root(void **state)
 {
 	struct process proc = new_process(0);
@@ -850,6 +899,7 @@ int main(int argc, char **argv)
 		TEST(test_return_addresses),
 		TEST(test_one_entry_whatever_the_process),
 		TEST(test_later_wants_leave_earlier_ones_alone),
+		TEST(test_code_of_hot_functions),
 		TEST(test_debug_file_in_our_root),
 		TEST(test_replaced_file),
 		TEST(test_files_that_are_not_there),
