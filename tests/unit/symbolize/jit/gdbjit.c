@@ -200,6 +200,46 @@ static void a_function_without_lines_has_its_name(void **state)
 	registered_deinit(&r);
 }
 
+/* ---- code ---- */
+
+static bool has_row(const struct code *code, const char *function, uint32_t line)
+{
+	for (size_t i = 0; i < code->nr_rows; i++)
+		if (code->rows[i].line == line &&
+		    !strcmp(code->rows[i].function, function))
+			return true;
+	return false;
+}
+
+static void code_of_hit_functions_is_sent(void **state)
+{
+	struct registered r = {0};
+	struct served s = {0};
+	const struct code *code;
+
+	(void)state;
+	registered_load(&r, "calls-inline", 0, EVER, 0);
+	registered_at(&r, 0, 0x84, &s);
+	assert_int_equal(s.answers.nr_codes, 1);
+	code = &s.answers.codes[0];
+	assert_int_equal(code->address, r.items[0].code.start_ip);
+	assert_int_equal(code->size_bytes, 563);
+	assert_memory_equal(code->bytes, r.items[0].code.bytes, 563);
+	assert_true(has_row(code, "app.square", 12));
+	assert_true(has_row(code, "app.calls", 20));
+	assert_false(has_row(code, "app.calls", 17)); /* total = 0.0 */
+	/* A wrapper without lines, and a function whose prange is elsewhere. */
+	registered_at(&r, 0, 0x250, &s);
+	assert_int_equal(s.answers.nr_codes, 0);
+	registered_deinit(&r);
+	r = (struct registered){0};
+	registered_load(&r, "psum-inline", 0, EVER, 0);
+	registered_at(&r, 0, 0, &s);
+	assert_int_equal(s.answers.nr_codes, 0);
+	served_deinit(&s);
+	registered_deinit(&r);
+}
+
 /* ---- times ---- */
 
 #define IP 0x7f0012340000
@@ -318,6 +358,7 @@ int main(void)
 		cmocka_unit_test(a_prange_finds_its_function_elsewhere),
 		cmocka_unit_test(names_are_readable),
 		cmocka_unit_test(a_function_without_lines_has_its_name),
+		cmocka_unit_test(code_of_hit_functions_is_sent),
 		cmocka_unit_test(addresses_are_used_again),
 		cmocka_unit_test(the_newest_of_several_has_the_address),
 		cmocka_unit_test(the_same_function_is_no_change),
