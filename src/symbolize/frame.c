@@ -55,7 +55,9 @@ static const struct miss_words {
 		 "instead"},
 	[MISS_JIT_NO_LINES] =
 		{"jit-no-lines", "the runtime names the function, not the line",
-		 "use a jitdump where the runtime has one, as node --perf-prof"},
+		 "Numba: start the program with lineburn run, or, for a service, install "
+		 "lineburn python-hook --install VENV; others: use a jitdump where the "
+		 "runtime has one, as node --perf-prof"},
 	[MISS_JIT_FILE_REFUSED] =
 		{"jit-file-refused",
 		 "the perf map or jitdump was unsafe to read or is garbage",

@@ -19,7 +19,7 @@
 
 #include "symbolize/answer.h"
 #include "symbolize/decoder.h"
-#include "symbolize/jit/function_codes.h"
+#include "symbolize/jit/hit_codes.h"
 #include "symbolize/jit/hit_functions.h"
 #include "symbolize/jit/owners.h"
 
@@ -258,12 +258,9 @@ static int resolve(struct job *job)
 		rc = hit_functions_read(&job->functions, sorted, job->nr_hits);
 	for (size_t i = 0; i < job->nr_hits && !rc; i++)
 		answer_hit(job, job->hit_query[i], &job->hits[i]);
-	for (size_t i = 0; i < job->functions.nr && !rc; i++) {
-		const struct hit_function *f = &job->functions.items[i];
-
-		function_codes_add(job->answers, &job->objects[f->object].image,
-				   &job->functions.store, &f->lines);
-	}
+	for (size_t i = 0; i < job->functions.nr && !rc; i++)
+		rc = hit_codes_add(job->answers, &job->functions,
+				   &job->functions.items[i]);
 	return rc;
 }
 

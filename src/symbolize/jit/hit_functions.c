@@ -40,8 +40,12 @@ static void read_symbols(struct hit_object *o)
 		return;
 	o->symbols_read = true;
 	image_symbols_read(&o->image, &o->symbols);
-	for (size_t i = 0; i < o->symbols.nr && !o->numba; i++)
-		o->numba = function_names_is_numba(o->symbols.items[i].name);
+	for (size_t i = 0; i < o->symbols.nr; i++) {
+		const char *name = o->symbols.items[i].name;
+
+		o->numba = o->numba || function_names_is_numba(name);
+		o->has_pranges = o->has_pranges || numba_name_parfor(name);
+	}
 }
 
 const struct image_symbol *hit_functions_symbol(struct hit_functions *h, uint32_t object,

@@ -17,6 +17,7 @@ struct hit_object {
 	struct image image; /* when good */
 	bool good; /* an ELF file that can be read */
 	bool symbols_read, numba;
+	bool has_pranges; /* some of its symbols belong to one */
 	struct image_symbols symbols; /* when symbols_read */
 };
 

@@ -119,7 +119,8 @@ void numba_lines_settle(struct line_store *s, const struct function_lines *f, bo
 
 struct prange {
 	const char *file; /* the user's */
-	uint32_t start; /* first line of the parent */
+	uint32_t decl_line; /* of the parent's def; 0: the debug info does not say */
+	uint32_t start; /* the same, or a line that may be behind it */
 	uint32_t last; /* last line that may be of the parent */
 	uint32_t header; /* line of the prange; 0: not certain */
 	uint32_t own_last; /* last line that the loop of the text may have */
@@ -187,7 +188,7 @@ static size_t lines_of_body(const struct line_store *s, const struct function_li
 	return sort_lines(ret, nr);
 }
 
-static uint32_t first_line(const struct line_store *s, const struct function_lines *f)
+static uint32_t decl_line_of(const struct line_store *s, const struct function_lines *f)
 {
 	for (uint32_t i = 0; i < f->nr_rows; i++) {
 		const struct frame *outer = outer_of(s, row_at(s, f, i));
@@ -195,10 +196,7 @@ static uint32_t first_line(const struct line_store *s, const struct function_lin
 		if (outer && outer->start_line)
 			return outer->start_line;
 	}
-	/* Line tables only: the first row is the def. */
-	if (!f->nr_rows || row_at(s, f, 0)->unlined || !row_at(s, f, 0)->nr_frames)
-		return 0;
-	return outer_of(s, row_at(s, f, 0))->line;
+	return 0;
 }
 
 /*
@@ -237,8 +235,10 @@ static void find_last(struct prange *p, const uint32_t *at_parent, size_t nr_par
 static bool find_prange(struct prange *p, const uint32_t *at_parent, size_t nr_parent,
 			const uint32_t *at_body, size_t nr_body, int nr_args)
 {
-	if (!p->start || !nr_parent || numba_lines_is_text(p->file))
+	if (!nr_parent || numba_lines_is_text(p->file))
 		return false;
+	/* Line tables alone: the lowest line is mostly the def, and never before it. */
+	p->start = p->decl_line ? p->decl_line : at_parent[0];
 	/*
 	 * The text: def; a line for each tuple that its arguments make up; with
 	 * reductions which thread it is, and a line for each; then the loop, rarely
@@ -277,7 +277,7 @@ static void rewrite_row(struct line_store *s, struct line_row *row,
 		if (!is_body(f))
 			continue;
 		f->function = function;
-		f->start_line = p->start;
+		f->start_line = p->decl_line;
 		if (!text) /* the user's file is there already */
 			continue;
 		f->line = users_line(p, f->line, *before);
@@ -294,7 +294,8 @@ int numba_lines_prange(struct line_store *s, const struct function_lines *body,
 	_cleanup_free_ uint32_t *at_parent =
 		calloc(parent->nr_rows + 1, sizeof(uint32_t));
 	_cleanup_free_ uint32_t *at_body = calloc(body->nr_rows + 1, sizeof(uint32_t));
-	struct prange p = {.file = file_of(s, parent), .start = first_line(s, parent)};
+	struct prange p = {.file = file_of(s, parent),
+			   .decl_line = decl_line_of(s, parent)};
 	size_t nr_parent, nr_body;
 	uint32_t before = 0;
 

@@ -36,7 +36,8 @@ static void test_main_of_command(void **state)
 	assert_main("python3\n-u\n-X\ndev\n-Wignore\n/srv/app.py\n-m\nx\n", "/srv/app.py",
 		    false);
 	assert_main("python3\n-uW\nignore\napp.py\n", "app.py", false);
-	assert_main("python3\n--check-hash-based-pycs\nalways\napp.py\n", "app.py", false);
+	assert_main("python3\n--check-hash-based-pycs\nalways\napp.py\n", "app.py",
+		    false);
 	assert_main("python3\n-m\npkg.tool\narg\n", "pkg.tool", true);
 	assert_main("python3\n-mpkg\n", "pkg", true);
 	assert_main("python3\n-c\nprint(1)\n", NULL, false);
@@ -91,12 +92,9 @@ static void test_find(void **state)
 		const char *file;
 		uint32_t line;
 	} expected[] = {
-		{"/srv/app.py", 2},
-		{"/srv/app.py", 5},
-		{"/srv/helper.py", 2},
-		{"/srv/pkg/sub.py", 1},
-		{"/srv/pkg/__init__.py", 1},
-		{"/venv/lib/site-packages/dep/deep.py", 1},
+		{"/srv/app.py", 2},          {"/srv/app.py", 5},
+		{"/srv/helper.py", 2},       {"/srv/pkg/sub.py", 1},
+		{"/srv/pkg/__init__.py", 1}, {"/venv/lib/site-packages/dep/deep.py", 1},
 	};
 
 	(void)state;

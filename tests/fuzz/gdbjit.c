@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fuzz: symbolize/jit/gdbjit.c symbolize/jit/image.c symbolize/jit/owners.c symbolize/jit/query.c symbolize/jit/hit_functions.c symbolize/jit/hit_codes.c symbolize/jit/prange_parents.c symbolize/jit/function_lines.c symbolize/jit/function_names.c symbolize/jit/numba_lines.c symbolize/jit/numba_name.c symbolize/dwarf.c symbolize/dwarf/abbrev.c symbolize/dwarf/companion.c symbolize/dwarf/decode.c symbolize/dwarf/file.c symbolize/dwarf/form.c symbolize/dwarf/function.c symbolize/dwarf/line.c symbolize/dwarf/line_rows.c symbolize/dwarf/code.c symbolize/dwarf/qualify.c symbolize/dwarf/ranges.c symbolize/dwarf/scope.c symbolize/dwarf/unit.c symbolize/demangle.c symbolize/need.c symbolize/frame.c symbolize/answer.c symbolize/answer_codes.c symbolize/answer_texts.c base/wire.c base/vec.c base/strpool.c base/hashmap.c base/log.c base/escape.c
+/*
+ * gdbjit_serve(): the input is registered twice, once for a time, and asked for
+ * addresses of its code; and the input as a request of its own.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbolize/answer.h"
+#include "symbolize/decoder.h"
+#include "symbolize/jit/image.h"
+
+#define NR_ADDRESSES 32
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void serve(const uint8_t *request, size_t len, int fd, size_t nr)
+{
+	struct wire_reader r = {.data = request, .len = len};
+	struct strpool *pool = strpool_new(1 << 20);
+	struct answers answers = {0};
+	struct wire_writer reply = {0};
+
+	if (!gdbjit_serve(NULL, &r, &fd, 1, &reply) && nr) {
+		/* What it says is what the collector understands. */
+		r = (struct wire_reader){.data = reply.data, .len = reply.len};
+		assert(wire_get_u32(&r) < NR_MISSES);
+		wire_get_u64(&r);
+		assert(!answers_read(&r, nr, pool, &answers));
+		answers_deinit(&answers);
+	}
+	wire_writer_deinit(&reply);
+	strpool_free(pool);
+}
+
+/* Addresses spread over the code of the object. */
+static void choose(const uint8_t *data, size_t size, uint64_t *ret)
+{
+	struct image_code code[IMAGE_MAX_CODE];
+	size_t nr = 0;
+	struct image m;
+
+	if (image_open(data, size, &m))
+		nr = image_code(&m, code);
+	for (size_t i = 0; i < NR_ADDRESSES; i++) {
+		const struct image_code *c = &code[nr ? i % nr : 0];
+
+		ret[i] = nr ? c->start_ip + (c->end_ip - c->start_ip) / NR_ADDRESSES * i
+			    : i;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct wire_writer request = {0};
+	uint64_t ips[NR_ADDRESSES];
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0)
+		return 0;
+	if (write(fd, data, size) != (ssize_t)size) {
+		close(fd);
+		return 0;
+	}
+	choose(data, size, ips);
+	wire_put_u32(&request, 2);
+	for (uint64_t i = 0; i < 2; i++) {
+		wire_put_u64(&request, 0);
+		wire_put_u64(&request, size);
+		wire_put_u64(&request, 100 * i);
+		wire_put_u64(&request, i ? 250 : UINT64_MAX);
+	}
+	wire_put_u32(&request, NR_ADDRESSES);
+	for (size_t i = 0; i < NR_ADDRESSES; i++) {
+		wire_put_u64(&request, ips[i]);
+		wire_put_u64(&request, 10 * i);
+		wire_put_u64(&request, 10 * i + 40);
+	}
+	serve(request.data, request.len, fd, NR_ADDRESSES);
+	serve(data, size, fd, 0);
+	wire_writer_deinit(&request);
+	close(fd);
+	return 0;
+}
