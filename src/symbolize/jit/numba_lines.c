@@ -324,7 +324,9 @@ static void drop_in_row(struct line_store *s, struct line_row *row, const char *
 		const char *name = outermost && !*frame.function ? symbol
 								 : frame.function;
 
-		if (numba_lines_is_text(frame.file) || numba_name_is_generated(name)) {
+		/* Of a prange's body all that is not of the text is of the user's file. */
+		if (numba_lines_is_text(frame.file) ||
+		    (numba_name_is_generated(name) && !numba_name_parfor(name))) {
 			frame.line = 0;
 			frame.file = "";
 		}
