@@ -19,8 +19,8 @@ def kept(x, n):
 def main():
     x = kept(1, 1)
     print("loaded" if sum(kept.stats.cache_hits.values()) else "compiled", flush=True)
-    end = time.monotonic() + float(sys.argv[1])
-    while time.monotonic() < end:
+    end = time.process_time() + float(sys.argv[1])
+    while time.process_time() < end:
         x = kept(x, 1_000_000)
     sys.exit(x == 42)
 

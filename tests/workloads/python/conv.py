@@ -27,8 +27,8 @@ def main():
     rng = np.random.default_rng(1)
     image = rng.random((200, 200))
     kernel = rng.random((7, 7))
-    end = time.monotonic() + float(sys.argv[1])
-    while time.monotonic() < end:
+    end = time.process_time() + float(sys.argv[1])
+    while time.process_time() < end:
         conv(image, kernel)
 
 

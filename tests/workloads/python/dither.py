@@ -66,11 +66,11 @@ def main():
     image = np.random.default_rng(1).integers(0, 256, (600, 600)).astype(np.uint8)
     dither(image)
     calls = 0
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
         dither(image)
         calls += 1
-    print(f"{dither.__name__}: {calls} images in {seconds:g} s")
+    print(f"{dither.__name__}: {calls} images in {seconds:g} s of CPU")
 
 
 if __name__ == "__main__":
