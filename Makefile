@@ -28,7 +28,7 @@ GEN       := $(BUILD)/gen
 Q         := $(if $(V),,@)
 say        = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
-PKGS      := libbpf libelf libdw libprotobuf-c zlib jansson liblzma nettle
+PKGS      := libbpf libelf libdw libprotobuf-c zlib jansson liblzma nettle capstone
 CPPFLAGS  += -D_GNU_SOURCE -Isrc -Iinclude -I$(GEN) -DLINEBURN_VERSION='"$(VERSION)"'
 CFLAGS    += -std=gnu11 -g $(if $(DEBUG),-O0,-O2) -Wall -Wextra -Wshadow -Wstrict-prototypes \
 	     -Wmissing-prototypes -Wvla -fno-strict-aliasing $(if $(DEVELOPER),-Werror) \
@@ -61,6 +61,7 @@ help:
 	@echo 'make                build ./lineburn'
 	@echo 'make check          unit (golden output too) and CLI tests (no root)'
 	@echo 'make check-root     tests that sample real programs (root)'
+	@echo 'make check-python   the hook in Pythons with and without Numba (minutes)'
 	@echo 'make unit|cli       one kind of them'
 	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10)'
 	@echo 'make bench          figures for docs/benchmarks.md (root, minutes)'
@@ -70,6 +71,7 @@ help:
 	@echo 'make try-debian     check.sh on a new minimal Debian, SUITE=trixie (root, minutes)'
 	@echo 'make install        to PREFIX ($(PREFIX)), under DESTDIR'
 	@echo 'make compile_commands.json'
+	@echo 'make clean          what was built; distclean: the Python environments too'
 
 $(BIN): $(BUILD)/src/main.o $(LIB)
 	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -117,13 +119,15 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/*/*.c src/*/*.h src/*/*/*.c
 
 unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)
-golden-update: $(BUILD)/tests/unit/render/golden
-	@LB_GOLDEN_UPDATE=1 $<
+golden-update: $(BUILD)/tests/unit/render/golden $(BUILD)/tests/unit/render/asm
+	@for test in $^; do LB_GOLDEN_UPDATE=1 $$test || exit 1; done
 cli: $(BIN)
 	@tests/cli/run.sh ./$(BIN)
 check: unit cli
 check-root: $(BIN)
 	@tests/root/run.sh ./$(BIN)
+check-python: $(BIN)
+	@tests/python/run.sh ./$(BIN)
 fuzz: $(FUZZ_BINS)
 	@tests/fuzz/run.sh $(FUZZ_BINS)
 try-debian:
@@ -145,12 +149,21 @@ compile_commands.json: Makefile $(SRCS) | $(SKELS) $(PROTO_C)
 
 install: $(BIN)
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/lineburn
+	install -d $(DESTDIR)$(PREFIX)/share/lineburn/python/startup \
+		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
+	install -m 644 python/startup/*.py $(DESTDIR)$(PREFIX)/share/lineburn/python/startup
+	install -m 644 python/lineburn_hook/*.py \
+		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
 	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
 
+# Not the Python environments of tools/venv.sh, which come over the network.
 clean:
-	rm -rf build build-* lineburn compile_commands.json
+	rm -rf build-* lineburn compile_commands.json
+	find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} + 2>/dev/null || true
+distclean: clean
+	rm -rf build
 
 -include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(UNIT_BINS:=.d)
 
-.PHONY: all help unit golden-update cli check check-root fuzz bench try-debian fmt lint install clean
+.PHONY: all help unit golden-update cli check check-root check-python fuzz bench try-debian fmt lint install clean distclean
 .SECONDARY:

@@ -29,9 +29,9 @@ static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
 	return (__s64)regs->orig_ax >= 0;
 }
 
-#define lb_regs_ip(regs) ((regs)->ip)
-#define lb_regs_sp(regs) ((regs)->sp)
-#define lb_regs_fp(regs) ((regs)->bp)
+#define lb_regs_ip(r) ((r)->ip)
+#define lb_regs_sp(r) ((r)->sp)
+#define lb_regs_fp(r) ((r)->bp)
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -39,7 +39,7 @@ struct lb_regs {
 	__u64 regs[31], sp, pc, pstate;
 };
 
-#define LB_THREAD_SIZE   16384 /* asm/memory.h, 4 KB pages */
+#define LB_THREAD_SIZE 16384 /* asm/memory.h, 4 KB pages */
 
 static __always_inline bool lb_regs_user(const volatile struct lb_regs *regs)
 {
@@ -52,9 +52,9 @@ static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
 	return false;
 }
 
-#define lb_regs_ip(regs) ((regs)->pc)
-#define lb_regs_sp(regs) ((regs)->sp)
-#define lb_regs_fp(regs) ((regs)->regs[29])
+#define lb_regs_ip(r)  ((r)->pc)
+#define lb_regs_sp(r)  ((r)->sp)
+#define lb_regs_fp(r)  ((r)->regs[29])
 
 #else
 #error "no register layout for this architecture"

@@ -16,6 +16,7 @@
 
 #include "arch.h"
 #include "lineburn.h"
+#include "target.h"
 #include "unwind.h"
 
 char LICENSE[] SEC("license")
@@ -35,6 +36,8 @@ const volatile __u32 body_ring_bytes;
 volatile __u32 active_slot;
 /* Set here when a slot is half full, so that user space is woken once; cleared by it. */
 volatile __u32 drain_wanted;
+/* Set by sampler.c once something is probed that bumps code generations. */
+volatile __u32 code_gens_used;
 /* Children of targets that did not fit the map. */
 __u64 targets_dropped;
 
@@ -93,17 +96,8 @@ struct {
 	__type(value, struct lb_counters);
 } counters SEC(".maps");
 
-/*
- * tgid -> start_boottime of its leader, so that a re-used tgid does not match.
- * User space does not know it to the nanosecond and writes 0: the first sample
- * fills it in.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, __u64);
-} targets SEC(".maps");
+struct lb_targets_map targets SEC(".maps");
+struct lb_code_gens_map code_gens SEC(".maps");
 
 struct image_key {
 	__u64 start_boottime_ns;
@@ -332,6 +326,23 @@ static __always_inline void take_kernel(struct lb_perf_event_ctx *ctx,
 	key->kern_hash = body->hash;
 }
 
+/*
+ * Looked up after the sample's time was taken, while the JIT probe bumps first and
+ * takes the time of its event after that: so a sample with a generation from
+ * before an event always has a time before the event's. One with the new
+ * generation may be older than the event by as long as both programs run.
+ */
+static __always_inline __u32 code_gen(const struct lb_stack_key *key)
+{
+	struct lb_code_key process = {
+		.start_boottime_ns = key->start_boottime_ns,
+		.tgid = key->tgid,
+	};
+	__u32 *gen = bpf_map_lookup_elem(&code_gens, &process);
+
+	return gen ? *gen : 0;
+}
+
 SEC("perf_event")
 int lb_sample(struct lb_perf_event_ctx *ctx)
 {
@@ -353,18 +364,14 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 
 	task = (struct task_struct *)bpf_get_current_task();
 	key.start_boottime_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	if (filter_targets) {
-		__u64 *start = bpf_map_lookup_elem(&targets, &key.tgid);
-
-		if (start && !*start)
-			*start = key.start_boottime_ns;
-		if (!start || *start != key.start_boottime_ns) {
-			ctr->n[LB_CTR_OTHER]++;
-			return 0;
-		}
+	if (filter_targets && !lb_is_target(&targets, key.tgid, key.start_boottime_ns)) {
+		ctr->n[LB_CTR_OTHER]++;
+		return 0;
 	}
 	ctr->n[LB_CTR_SAMPLED]++;
 	key.exec_id = BPF_CORE_READ(task, self_exec_id);
+	if (code_gens_used)
+		key.code_gen = code_gen(&key);
 
 	image.start_boottime_ns = key.start_boottime_ns;
 	image.tgid = key.tgid;

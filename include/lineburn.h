@@ -107,8 +107,9 @@ struct lb_counters {
 
 /* ---- code that a JIT registers for debuggers (bpf/jit.bpf.c) ---- */
 
-#define LB_JIT_CHUNK_BYTES  16384 /* of an object, in one record */
-#define LB_JIT_MAX_CHUNKS   1024 /* of one object: 16 MiB; larger ones are fetched by a list walk */
+#define LB_JIT_CHUNK_BYTES 16384 /* of an object, in one record */
+#define LB_JIT_MAX_CHUNKS \
+	1024 /* of one object: 16 MiB; larger ones are fetched by a list walk */
 
 /* Key of the code generations: a process, whatever it executes. */
 struct lb_code_key {
@@ -120,48 +121,64 @@ _Static_assert(sizeof(struct lb_code_key) == 16, "no padding in map keys");
 
 enum lb_jit_kind {
 	LB_JIT_REGISTER, /* chunks follow, with the same cookie, unless failed */
-	LB_JIT_CHUNK,
+	LB_JIT_CHUNK, /* in order of offset; one with failed != 0 is the last */
 	LB_JIT_UNREGISTER,
 };
 
 /*
  * One call of __jit_debug_register_code. Records of one call come in order; those
- * of different threads may come in between. Times are CLOCK_MONOTONIC.
+ * of different threads may come in between. Times are CLOCK_MONOTONIC, taken after
+ * the code generation was bumped and before the first record is sent.
  */
 struct lb_jit_record {
 	__u32 kind; /* enum lb_jit_kind */
-	__u32 len; /* CHUNK: bytes of data behind this; else 0 */
-	__u64 cookie; /* of the call; unique while lineburn runs */
+	__u32 len; /* CHUNK: bytes of data that count; else 0 */
+	__u64 cookie; /* of the call: LB_JIT_COOKIE() of its thread and time */
+	/* The next seven are 0 in a CHUNK. */
 	__u64 time_ns;
 	__u64 start_boottime_ns;
 	__u32 tgid;
 	__u32 exec_id;
-	__u64 entry_addr; /* of struct jit_code_entry, in the target */
+	__u64 entry_addr; /* of struct jit_code_entry, in the target; 0: not known */
 	__u64 symfile_addr; /* of the object, in the target */
 	__u64 symfile_bytes; /* as the target says: hostile */
 	__u64 offset; /* CHUNK: of data in the object */
-	__u32 failed; /* REGISTER: no chunk will come (fault, no ELF magic, too big) */
-	__u32 code_gen; /* of the process, after this call */
-	__u8 data[]; /* CHUNK only */
+	__u32 failed; /* enum lb_jit_failure; not 0: no (further) chunk will come */
+	__u32 code_gen; /* of the process, after this call or a later one; CHUNK: 0 */
+	__u8 data[]; /* CHUNK only; the record may be longer than len */
 };
 _Static_assert(sizeof(struct lb_jit_record) == 80, "no padding in records");
 
-/* Why REGISTER has failed != 0. */
+/* Thread ids have 22 bits (PID_MAX_LIMIT of linux/threads.h), nanoseconds wrap after 73 min. */
+#define LB_JIT_COOKIE(tid, time_ns) \
+	((__u64)(tid) << 42 | ((__u64)(time_ns) & ((1ULL << 42) - 1)))
+
+/* What became of a call; each that is not LB_JIT_OK is the counter of that number. */
 enum lb_jit_failure {
 	LB_JIT_OK,
-	LB_JIT_FAULT, /* target memory could not be read from the probe */
+	LB_JIT_FAULT, /* target memory could not be read, or is no descriptor of version 1 */
 	LB_JIT_NOT_ELF, /* an object in a format of the runtime's own */
 	LB_JIT_TOO_BIG, /* more than LB_JIT_MAX_CHUNKS */
+	LB_JIT_NO_ROOM, /* the ring has no room for the object */
+	LB_NR_JIT_FAILURES,
 };
 
+/*
+ * Per CPU. calls = whole objects and unregistrations in the ring + fault + not_elf +
+ * too_big + no_room, exactly, when no call is under way.
+ */
 enum lb_jit_counter {
-	LB_JIT_CTR_CALLS, /* of targets */
+	LB_JIT_CTR_CALLS, /* registrations and unregistrations of targets */
 	LB_JIT_CTR_FAULT,
 	LB_JIT_CTR_NOT_ELF,
 	LB_JIT_CTR_TOO_BIG,
 	LB_JIT_CTR_NO_ROOM, /* a record did not fit: the call is lost, or the object is not whole */
-	LB_JIT_CTR_RUN_NS, /* spent in the probe */
+	LB_JIT_CTR_RUN_NS, /* spent in the probe, with the time for which it was preempted */
 	LB_NR_JIT_COUNTERS,
+};
+
+struct lb_jit_counters {
+	__u64 n[LB_NR_JIT_COUNTERS];
 };
 
 #endif

@@ -41,6 +41,22 @@ static int try_perf_event(void)
 	return fd < 0 ? errno : 0;
 }
 
+/* Return: 0 or errno. */
+static int try_program(enum bpf_prog_type type, const struct bpf_insn *insns,
+		       size_t nr_insns)
+{
+	union bpf_attr attr;
+	_cleanup_close_ int fd = -1;
+
+	memset(&attr, 0, sizeof(attr)); /* the kernel refuses what is not zero */
+	attr.prog_type = type;
+	attr.insns = (uint64_t)(uintptr_t)insns;
+	attr.insn_cnt = (uint32_t)nr_insns;
+	attr.license = (uint64_t)(uintptr_t) "GPL";
+	fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+	return fd < 0 ? errno : 0;
+}
+
 /*
  * A program of the sampler's type that reads kernel memory, because that is what
  * lockdown forbids; a socket filter would load where the sampler does not.
@@ -57,16 +73,23 @@ static int try_bpf(void)
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
-	union bpf_attr attr;
-	_cleanup_close_ int fd = -1;
 
-	memset(&attr, 0, sizeof(attr)); /* the kernel refuses what is not zero */
-	attr.prog_type = BPF_PROG_TYPE_PERF_EVENT;
-	attr.insns = (uint64_t)(uintptr_t)program;
-	attr.insn_cnt = ARRAY_SIZE(program);
-	attr.license = (uint64_t)(uintptr_t) "GPL";
-	fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
-	return fd < 0 ? errno : 0;
+	return try_program(BPF_PROG_TYPE_PERF_EVENT, program, ARRAY_SIZE(program));
+}
+
+/*
+ * One of the JIT probe's type. The helper came with 5.15, as cookies did.
+ *   call bpf_get_attach_cookie; r0 = 0; exit
+ */
+static int try_cookie(void)
+{
+	const struct bpf_insn program[] = {
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_attach_cookie},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+
+	return try_program(BPF_PROG_TYPE_KPROBE, program, ARRAY_SIZE(program));
 }
 
 void doctor_probe(struct doctor_probes *ret)
@@ -75,6 +98,7 @@ void doctor_probe(struct doctor_probes *ret)
 
 	ret->perf_errno = try_perf_event();
 	ret->bpf_errno = try_bpf();
+	ret->cookie_errno = try_cookie();
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	ret->memlock_bytes = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX
 							     : limit.rlim_cur;

@@ -44,6 +44,7 @@ struct doctor {
 struct doctor_probes {
 	int perf_errno; /* of perf_event_open(2) for cpu-clock on CPU 0; 0: it works */
 	int bpf_errno; /* of loading a small tracing program; 0: it works */
+	int cookie_errno; /* of loading one that asks for its probe's cookie; 0: it works */
 	uint64_t memlock_bytes; /* RLIMIT_MEMLOCK; UINT64_MAX: unlimited */
 	const char *debuginfod_urls; /* NULL: not set */
 };

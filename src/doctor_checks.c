@@ -394,6 +394,31 @@ static void check_bpf(const struct machine *m, const struct doctor_probes *probe
 	}
 }
 
+/* Code that JITs register is copied by a uprobe that knows its cookie (jit_probe.h). */
+static void check_uprobe(const struct machine *m, const struct doctor_probes *probes,
+			 struct check *c)
+{
+	bool has_uprobes = machine_has(m, "/sys/bus/event_source/devices/uprobe/type");
+
+	if (has_uprobes && !probes->cookie_errno) {
+		found(c, "code of JITs is copied when it is registered");
+		return;
+	}
+	if (probes->bpf_errno) {
+		found(c, "not tried: no BPF program loads");
+		return;
+	}
+	found(c,
+	      "no uprobes with cookies%s%s: JITs' lists of code are walked instead, "
+	      "and code that comes and goes between two walks has no names",
+	      has_uprobes ? ": " : "", has_uprobes ? strerror(probes->cookie_errno) : "");
+	if (!has_uprobes)
+		trouble(c, CHECK_WARN,
+			"mount /sys, or boot a kernel with CONFIG_UPROBE_EVENTS=y");
+	else
+		trouble(c, CHECK_WARN, "boot Linux 5.15 or newer");
+}
+
 /* ---- naming ---- */
 
 /* Are there addresses in kallsyms? Where they are hidden, all are zero. */
@@ -551,6 +576,7 @@ void doctor_examine(const char *root, const struct doctor_probes *probes,
 		{"sample_rate", check_sample_rate},
 		{"bpf", check_bpf},
 		{"bpf_jit", check_jit},
+		{"uprobe", check_uprobe},
 		{"memlock", check_memlock},
 		{"kallsyms", check_kallsyms},
 		{"cgroups", check_cgroups},

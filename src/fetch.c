@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "build_id.h"
 #include "symbolize/debuginfod.h"
 #include "symbolize/symbolizer.h"
 
@@ -29,20 +30,6 @@ static void fetch_deinit(struct fetch *f)
 	worker_free(f->worker);
 	free(f->locations);
 	free(f->vaddrs);
-}
-
-static size_t build_id_bytes(const char *hex, uint8_t id[32])
-{
-	size_t len = strlen(hex) / 2;
-
-	if (strlen(hex) % 2 || len > 32 || hex[strspn(hex, "0123456789abcdef")])
-		return 0;
-	for (size_t i = 0; i < len; i++) {
-		char two[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
-
-		id[i] = (uint8_t)strtoul(two, NULL, 16);
-	}
-	return len;
 }
 
 static bool lacks_line(const struct profile *p, const struct profile_location *location)
@@ -134,8 +121,8 @@ void fetch_debug_info(struct profile *p)
 	if (!fetch_open(&f))
 		return;
 	for (uint32_t i = 0; i < p->nr_mappings && nr_fetches < MAX_FETCHES; i++) {
-		uint8_t id[32];
-		size_t len = build_id_bytes(p->mappings[i].build_id, id);
+		uint8_t id[BUILD_ID_MAX_BYTES];
+		size_t len = build_id_parse(p->mappings[i].build_id, id);
 		_cleanup_close_ int fd = -1;
 
 		if (!len)

@@ -17,6 +17,7 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "python_hook.h"
 
 #define ENVIRON_MAX_BYTES (4u << 20)
 #define MAX_ANCESTORS     16
@@ -156,8 +157,8 @@ static void report_failure(int fd, int code)
 		_exit(EXIT_OWN_FAILURE);
 }
 
-_Noreturn static void child(char **argv, const struct launch_user *user, int go_fd,
-			    int failed_fd)
+_Noreturn static void child(char **argv, const struct launch_user *user, bool python_hook,
+			    int go_fd, int failed_fd)
 {
 	char byte;
 	ssize_t n;
@@ -173,6 +174,7 @@ _Noreturn static void child(char **argv, const struct launch_user *user, int go_
 		rc = become(user);
 	}
 	if (!rc) {
+		python_hook_set_environ(python_hook, argv[0]);
 		execvp(argv[0], argv);
 		rc = -errno;
 	}
@@ -180,8 +182,8 @@ _Noreturn static void child(char **argv, const struct launch_user *user, int go_
 	_exit(rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
 }
 
-int launch_new(char **argv, const struct launch_user *user, struct launch **ret,
-	       struct error *err)
+int launch_new(char **argv, const struct launch_user *user, bool python_hook,
+	       struct launch **ret, struct error *err)
 {
 	_cleanup_(launch_freep) struct launch *l = calloc(1, sizeof(*l));
 	int go[2] = {-1, -1}, failed[2] = {-1, -1};
@@ -203,7 +205,7 @@ int launch_new(char **argv, const struct launch_user *user, struct launch **ret,
 	if (l->pid == 0) {
 		close(go[1]);
 		close(failed[0]);
-		child(argv, user, go[0], failed[1]);
+		child(argv, user, python_hook, go[0], failed[1]);
 	}
 	if (l->pid < 0)
 		error_set(err, -errno, "cannot start %s: %m", argv[0]);

@@ -28,10 +28,11 @@ struct launch;
  * anything that changes them. As another user it gets that user's groups and the
  * environment that sudo was called with.
  *
- * @argv  NULL-terminated, borrowed until launch_go()
+ * @argv         NULL-terminated, borrowed until launch_go()
+ * @python_hook  whether Pythons shall give Numba's code lines (python_hook.h)
  */
-int launch_new(char **argv, const struct launch_user *user, struct launch **ret,
-	       struct error *err);
+int launch_new(char **argv, const struct launch_user *user, bool python_hook,
+	       struct launch **ret, struct error *err);
 /** Kills a command that was never let go; else leaves it alone. */
 void launch_free(struct launch *l);
 DEFINE_CLEANUP(struct launch, launch_free);

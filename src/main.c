@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Parse, run, print the error if any, exit code. Nothing else. */
 #include <errno.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "doctor.h"
 #include "options.h"
 #include "pipeline.h"
+#include "python_hook.h"
 #include "symbolize/decoder.h"
 #include "worker/worker.h"
 
@@ -25,6 +25,9 @@ static int run(const struct options *o, int *status, struct error *err)
 	case COMMAND_DOCTOR:
 		*status = doctor_run(o->json, stdout);
 		return 0;
+	case COMMAND_PYTHON_HOOK:
+		return python_hook_run(o->python_hook_action, o->python_prefix,
+				       o->python_cache_dir, err);
 	case COMMAND_VERSION:
 		puts("lineburn " LINEBURN_VERSION);
 		return 0;
@@ -61,8 +64,6 @@ int main(int argc, char **argv)
 	if (!rc && (fflush(stdout) || ferror(stdout)))
 		rc = error_set(&err, -errno, "cannot write to stdout: %m");
 	options_deinit(&o);
-	if (!rc && fflush(stdout) && errno != EPIPE)
-		rc = error_set(&err, -errno, "cannot write to standard output: %m");
 	if (rc) {
 		print_error(&err);
 		status = err.exit_code ? (int)err.exit_code : EXIT_FAILED;

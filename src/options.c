@@ -2,11 +2,13 @@
 #include "options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/vec.h"
@@ -18,19 +20,23 @@ enum {
 	ON_ANNOTATE = 1 << COMMAND_ANNOTATE,
 	ON_REPORT = 1 << COMMAND_REPORT,
 	ON_DOCTOR = 1 << COMMAND_DOCTOR,
+	ON_PYTHON_HOOK = 1 << COMMAND_PYTHON_HOOK,
 	ON_SAMPLING = ON_RUN | ON_RECORD,
 	ON_VIEW = ON_ANNOTATE | ON_REPORT,
 	/* run shows its result at once, so it takes what concerns the listing too. */
 	ON_LISTING = ON_RUN | ON_VIEW,
-	ON_ALL = ON_SAMPLING | ON_VIEW | ON_DOCTOR,
+	ON_ALL = ON_SAMPLING | ON_VIEW | ON_DOCTOR | ON_PYTHON_HOOK,
 };
 
 #define MAX_PIDS 4096
 
+static const char default_input[] = DEFAULT_OUTPUT;
+
 struct option_row {
 	const char *name; /* long; NULL ends the table */
 	char letter; /* 0: long only */
-	const char *arg; /* name of the argument; NULL: none */
+	const char
+		*arg; /* name of the argument; NULL: none; "[=NAME]": may be left out */
 	unsigned int on; /* ON_* */
 	int (*parse)(struct options *o, const char *arg, struct error *err);
 	const char *help;
@@ -195,6 +201,40 @@ static int parse_file_filter(struct options *o, const char *arg, struct error *e
 	return 0;
 }
 
+static int set_python_hook(struct options *o, enum python_hook_action action,
+			   const char *prefix, struct error *err)
+{
+	if (o->python_hook_action)
+		return error_set_exit(
+			err, EXIT_USAGE, -EINVAL,
+			"python-hook takes one of --install, --remove and --path");
+	o->python_hook_action = action;
+	o->python_prefix = prefix;
+	return 0;
+}
+
+static int parse_install(struct options *o, const char *arg, struct error *err)
+{
+	return set_python_hook(o, PYTHON_HOOK_INSTALL, arg, err);
+}
+
+static int parse_remove(struct options *o, const char *arg, struct error *err)
+{
+	return set_python_hook(o, PYTHON_HOOK_REMOVE, arg, err);
+}
+
+static int parse_path(struct options *o, const char *arg, struct error *err)
+{
+	return set_python_hook(o, PYTHON_HOOK_PATH, arg, err);
+}
+
+static int parse_cache_dir(struct options *o, const char *arg, struct error *err)
+{
+	(void)err;
+	o->python_cache_dir = arg;
+	return 0;
+}
+
 /* Options without an argument set one member. */
 #define FLAG(name, statement)                                                  \
 	static int name(struct options *o, const char *arg, struct error *err) \
@@ -206,14 +246,27 @@ static int parse_file_filter(struct options *o, const char *arg, struct error *e
 	}                                                                      \
 	struct name##_needs_semicolon
 
+static int parse_asm(struct options *o, const char *arg, struct error *err)
+{
+	if (arg && !*arg)
+		return usage(err, "%s takes a function or FILE:LINE, not \"%s\"", "--asm",
+			     arg);
+	o->show_asm = true;
+	o->asm_what = arg;
+	return 0;
+}
+
 FLAG(flag_all, o->whole_machine = true);
 FLAG(flag_tid, o->keep_tid = true);
 FLAG(flag_no_kernel_stack, o->no_kernel_stack = true);
+FLAG(flag_no_uprobe, o->no_uprobe = true);
 FLAG(flag_dry_run, o->dry_run = true);
+FLAG(flag_no_python_hook, o->no_python_hook = true);
 FLAG(flag_json, o->json = true);
 FLAG(flag_leaf, o->attribution.charge = CHARGE_LEAF);
 FLAG(flag_kernel, o->attribution.kernel = true);
 FLAG(flag_runtime, o->attribution.runtime = true);
+FLAG(flag_types, o->show_types = true);
 FLAG(flag_verbose, o->verbose++);
 FLAG(flag_help, (o->help_for = o->command, o->command = COMMAND_HELP));
 
@@ -230,10 +283,23 @@ static const struct option_row option_rows[] = {
 	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
 	 "where to write the profile (default lineburn.pb.gz)"},
 	{"tid", 0, NULL, ON_SAMPLING, flag_tid, "tell threads apart"},
+	{"no-uprobe", 0, NULL, ON_SAMPLING, flag_no_uprobe,
+	 "leave JITs unprobed: read what they registered at intervals"},
 	{"no-kernel-stack", 0, NULL, ON_SAMPLING, flag_no_kernel_stack,
 	 "keep only the innermost kernel function of a sample"},
 	{"dry-run", 0, NULL, ON_SAMPLING, flag_dry_run,
 	 "load and attach everything, then stop; run does not start the command"},
+	{"no-python-hook", 0, NULL, ON_RUN, flag_no_python_hook,
+	 "leave Pythons as they are: Numba's code has names, but no lines"},
+	{"install", 0, "VENV", ON_PYTHON_HOOK, parse_install,
+	 "put the hook into this virtual environment"},
+	{"remove", 0, "VENV", ON_PYTHON_HOOK, parse_remove, "take it out again"},
+	{"path", 0, NULL, ON_PYTHON_HOOK, parse_path,
+	 "print the folder that PYTHONPATH has to begin with instead"},
+	{"cache-dir", 0, "DIR", ON_PYTHON_HOOK, parse_cache_dir,
+	 "where --install makes a service keep compiled functions (default: beside "
+	 "Numba's "
+	 "own)"},
 	{"dump", 0, "WHAT", ON_SAMPLING, parse_dump,
 	 "print what passes between the stages: samples, maps or frames"},
 	{"json", 0, NULL, ON_VIEW | ON_DOCTOR, flag_json, "print JSON (docs/formats.md)"},
@@ -253,6 +319,10 @@ static const struct option_row option_rows[] = {
 	 "leave out lines and functions below this share (default 0.5)"},
 	{"file", 0, "SUFFIX", ON_RUN | ON_ANNOTATE, parse_file_filter,
 	 "only source files whose path ends in SUFFIX"},
+	{"asm", 0, "[=WHAT]", ON_ANNOTATE, parse_asm,
+	 "instructions of a function or of FILE:LINE (default: the hottest function)"},
+	{"types", 0, NULL, ON_VIEW, flag_types,
+	 "tell specialisations of a function apart, by their types"},
 	{"color", 0, "WHEN", ON_LISTING, parse_colour, "auto (default), always or never"},
 	{"verbose", 'v', NULL, ON_ALL, flag_verbose,
 	 "say what is done; -vv: every path that is tried"},
@@ -273,6 +343,9 @@ static const struct command_row {
 	{COMMAND_REPORT, "report", "report [OPTIONS] [FILE|-]", "print hot functions"},
 	{COMMAND_DOCTOR, "doctor", "doctor [OPTIONS]",
 	 "check what works on this system, what does not, and the remedy"},
+	{COMMAND_PYTHON_HOOK, "python-hook",
+	 "python-hook --install VENV | --remove VENV | --path",
+	 "give Numba's code line tables, in Pythons that lineburn does not start"},
 };
 
 static const struct command_row *command_find(const char *name)
@@ -287,7 +360,7 @@ static void print_overview(void)
 {
 	puts("lineburn tells which source lines burn CPU.\n");
 	for (size_t i = 0; i < ARRAY_SIZE(command_rows); i++)
-		printf("  lineburn %-9s %s\n", command_rows[i].name,
+		printf("  lineburn %-11s %s\n", command_rows[i].name,
 		       command_rows[i].help);
 	puts("\n\"lineburn COMMAND --help\" prints the options of a command.\n\n"
 	     "  lineburn run -- ./server --bench      hot lines of a command\n"
@@ -314,7 +387,7 @@ void options_print_help(enum command command)
 			continue;
 		snprintf(left, sizeof(left), "%s%c%s --%s%s%s", o->letter ? "-" : " ",
 			 o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
-			 o->arg ? "=" : "", o->arg ? o->arg : "");
+			 o->arg && o->arg[0] != '[' ? "=" : "", o->arg ? o->arg : "");
 		printf("  %-28s %s\n", left, o->help);
 	}
 }
@@ -340,7 +413,9 @@ static void make_getopt_tables(unsigned int on, bool stop_at_command,
 			continue;
 		ret->longs[nr_longs++] = (struct option){
 			.name = o->name,
-			.has_arg = o->arg ? required_argument : no_argument,
+			.has_arg = !o->arg            ? no_argument
+				   : o->arg[0] == '[' ? optional_argument
+						      : required_argument,
 			.val = 1000 + (int)i,
 		};
 		if (o->letter) {
@@ -371,7 +446,7 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 
 	make_getopt_tables(1U << command->command, command->command == COMMAND_RUN,
 			   &tables);
-	optind = 1;
+	optind = 0; /* afresh, also as to the order of arguments */
 	opterr = 0;
 	while ((value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) !=
 	       -1) {
@@ -400,6 +475,49 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 	return 0;
 }
 
+/*
+ * "annotate --asm dither": a profile or what to show? A profile is gzipped, or
+ * is called like one; "./main" may well be a program beside the function main.
+ */
+static bool is_profile(const char *arg)
+{
+	static const char *const suffixes[] = {".pb.gz", ".pb", ".pprof", ".prof"};
+	unsigned char magic[2];
+	size_t len = strlen(arg);
+	_cleanup_close_ int fd = -1;
+
+	if (!strcmp(arg, "-"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
+		if (len > strlen(suffixes[i]) &&
+		    !strcmp(arg + len - strlen(suffixes[i]), suffixes[i]))
+			return true;
+	fd = open(arg, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+	       magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+/* Profile and, after --asm alone, what to show, in whichever order. */
+static void take_view_arguments(int argc, char **argv, struct options *o)
+{
+	bool takes_what = o->show_asm && !o->asm_what;
+
+	for (int nr = 0; optind < argc && nr < 2; nr++) {
+		const char *arg = argv[optind];
+		bool has_input = o->input != default_input;
+
+		if (takes_what && (has_input || !is_profile(arg))) {
+			o->asm_what = arg;
+			takes_what = false;
+		} else if (!has_input) {
+			o->input = arg;
+		} else {
+			return;
+		}
+		optind++;
+	}
+}
+
 /* What is left after the options, and what does not fit together. */
 static int check(int argc, char **argv, struct options *o, struct error *err)
 {
@@ -423,8 +541,18 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		break;
 	case COMMAND_ANNOTATE:
 	case COMMAND_REPORT:
-		if (optind < argc)
-			o->input = argv[optind++];
+		take_view_arguments(argc, argv, o);
+		break;
+	case COMMAND_PYTHON_HOOK:
+		if (!o->python_hook_action)
+			return error_set_exit(err, EXIT_USAGE, -EINVAL,
+					      "python-hook takes one of --install, "
+					      "--remove and --path");
+		if (o->python_cache_dir && o->python_hook_action != PYTHON_HOOK_INSTALL)
+			return error_set_exit(
+				err, EXIT_USAGE, -EINVAL,
+				"--cache-dir goes with --install; otherwise "
+				"set LINEBURN_NUMBA_CACHE_DIR");
 		break;
 	default:
 		break;
@@ -443,7 +571,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 	*ret = (struct options){
 		.freq_hz = DEFAULT_FREQ_HZ,
 		.output = DEFAULT_OUTPUT,
-		.input = DEFAULT_OUTPUT,
+		.input = default_input,
 		.context = 2,
 		.min_share = 0.005,
 	};

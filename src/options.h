@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "profile/attribution.h"
 #include "profile/source.h"
+#include "python_hook.h"
 
 #define DEFAULT_FREQ_HZ 99
 #define DEFAULT_OUTPUT  "lineburn.pb.gz"
@@ -21,6 +22,7 @@ enum command {
 	COMMAND_ANNOTATE,
 	COMMAND_REPORT,
 	COMMAND_DOCTOR,
+	COMMAND_PYTHON_HOOK,
 	COMMAND_HELP, /* --help, or a command's --help: already in help_for */
 	COMMAND_VERSION,
 };
@@ -55,9 +57,16 @@ struct options {
 	bool output_given;
 	bool keep_tid;
 	bool no_kernel_stack;
+	bool no_uprobe;
 	bool dry_run;
+	bool no_python_hook;
 	enum dump dump;
 	char **argv; /* run: the command, NULL-terminated; points into argv of main */
+
+	/* python-hook */
+	enum python_hook_action python_hook_action;
+	const char *python_prefix;
+	const char *python_cache_dir; /* NULL: not given */
 
 	/* annotate, report */
 	const char *input; /* "-": stdin */
@@ -68,6 +77,9 @@ struct options {
 	unsigned int context;
 	double min_share; /* 0..1 */
 	const char *file_filter;
+	bool show_asm;
+	const char *asm_what; /* function or FILE:LINE; NULL: the hottest function */
+	bool show_types; /* of specialisations */
 	enum colour_mode colour;
 };
 

@@ -76,6 +76,7 @@ static int recording_init(struct recording *r, const struct options *o, struct e
 		return rc;
 	r->session.options = o;
 	r->session.pool = r->pool;
+	r->session.worker = r->worker;
 	r->session.fold = fold_session;
 	r->session.fold_ctx = r;
 	rc = session_init(&r->session, err);
@@ -100,11 +101,13 @@ static void fill_losses(struct recording *r, const struct sampler_totals *t)
 	struct process_table_stats processes;
 	struct symbolizer_stats symbols;
 	struct worker_stats worker;
+	struct jit_watch_totals jit;
 	const __u64 *n = t->ctr.n;
 
 	process_table_stats(r->session.processes, &processes);
 	symbolizer_stats(r->symbolizer, &symbols);
 	worker_stats(r->worker, &worker);
+	jit_watch_totals(r->session.jit, &jit);
 	*l = (struct profile_losses){
 		.due = t->due,
 		.sampled = n[LB_CTR_SAMPLED],
@@ -127,7 +130,18 @@ static void fill_losses(struct recording *r, const struct sampler_totals *t)
 		.addresses_dropped = symbols.nr_over_limit,
 		.decoder_deaths = worker.nr_died + worker.nr_bad_reply,
 		.decoder_deadlines = worker.nr_deadline,
+		.jit_objects_lost = processes.nr_jit_lost + jit.nr_lost,
+		.jit_objects_foreign = jit.nr_foreign + processes.nr_jit_foreign,
 	};
+	log_debug(
+		"JIT objects: %llu held (%llu bytes), %llu lost, %llu of another format; "
+		"%llu list walks, %llu not whole, %llu processes banned",
+		(unsigned long long)processes.nr_jit_objects,
+		(unsigned long long)processes.nr_jit_bytes,
+		(unsigned long long)l->jit_objects_lost,
+		(unsigned long long)l->jit_objects_foreign,
+		(unsigned long long)jit.nr_walks, (unsigned long long)jit.nr_walks_failed,
+		(unsigned long long)jit.nr_banned);
 	/* counted + lost = sampled: what was dropped on the way is lost too. */
 	l->counted = t->rows_counted - l->rows_dropped;
 }
@@ -140,9 +154,11 @@ static uint64_t timeval_ns(const struct timeval *t)
 static void fill_cost(struct recording *r, const struct sampler_totals *t)
 {
 	struct profile_cost *cost = &r->profile->extra.cost;
+	struct jit_watch_totals jit;
 	struct worker_stats worker;
 	struct rusage usage;
 
+	jit_watch_totals(r->session.jit, &jit);
 	worker_stats(r->worker, &worker);
 	getrusage(RUSAGE_SELF, &usage);
 	*cost = (struct profile_cost){
@@ -152,7 +168,7 @@ static void fill_cost(struct recording *r, const struct sampler_totals *t)
 				    timeval_ns(&usage.ru_stime) + worker.cpu_ns,
 		.collector_peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.map_bytes = sampler_map_bytes(r->session.sampler) +
-			     task_ring_bytes(r->session.tasks),
+			     task_ring_bytes(r->session.tasks) + jit.map_bytes,
 	};
 }
 
@@ -190,6 +206,7 @@ static void fill_extra(struct recording *r)
 	if (!uname(&name)) {
 		extra->host = strpool_add(r->pool, name.nodename);
 		extra->kernel_release = strpool_add(r->pool, name.release);
+		extra->arch = strpool_add(r->pool, name.machine);
 	}
 	if (r->options->argv)
 		profile_set_command(p, r->options->argv);

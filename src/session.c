@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "collect/kernel_quirks.h"
@@ -19,7 +20,12 @@
 #include "process/proc_dir.h"
 
 #define STAT_MAX_BYTES 4096
-#define MAX_WAIT_MS    3600000 /* the loop asks again */
+/*
+ * How often what processes do is looked at between drains: a JIT that was loaded is
+ * to be probed before it has thrown away the first code that it made.
+ */
+#define LOOK_RUN_MS    20
+#define LOOK_RECORD_MS 200
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -85,7 +91,8 @@ static int fork_command(struct session *s, struct error *err)
 	struct launch_user user;
 
 	launch_user_find(&user);
-	return launch_new(s->options->argv, &user, &s->launch, err);
+	return launch_new(s->options->argv, &user, !s->options->no_python_hook,
+			  &s->launch, err);
 }
 
 /* ---- opening ---- */
@@ -112,6 +119,14 @@ static int open_sampler(struct session *s, struct error *err)
 	};
 
 	return sampler_new(&config, &s->sampler, err);
+}
+
+static int open_jit(struct session *s, struct error *err)
+{
+	struct jit_watch_config config = {.no_uprobe = s->options->no_uprobe,
+					  .whole_machine = s->options->whole_machine};
+
+	return jit_watch_new(&config, s->sampler, s->processes, s->worker, &s->jit, err);
 }
 
 static int open_signals(struct session *s, struct error *err)
@@ -155,6 +170,8 @@ int session_init(struct session *s, struct error *err)
 	if (!rc)
 		rc = task_ring_new(&s->tasks, err);
 	if (!rc)
+		rc = open_jit(s, err);
+	if (!rc)
 		rc = open_signals(s, err);
 	/* Events are kept from here on, so the scan misses nothing. */
 	if (!rc && s->launch)
@@ -170,6 +187,7 @@ int session_init(struct session *s, struct error *err)
 
 void session_deinit(struct session *s)
 {
+	jit_watch_free(s->jit);
 	sampler_free(s->sampler);
 	task_ring_free(s->tasks);
 	process_table_free(s->processes);
@@ -190,6 +208,9 @@ static void on_task_event(void *ctx, const struct task_event *ev)
 {
 	struct session *s = ctx;
 
+	/* A fork takes over what was registered by then, an exec loses it. */
+	if (ev->kind == TASK_EVENT_FORK || ev->kind == TASK_EVENT_EXEC)
+		jit_watch_apply(s->jit, ev->time_ns);
 	process_table_event(s->processes, ev);
 }
 
@@ -199,19 +220,26 @@ static void on_first_sample(void *ctx, const struct lb_first_sample *first)
 
 	process_table_first_sample(s->processes, first->tgid, first->start_boottime_ns,
 				   first->exec_id, first->time_ns);
+	jit_watch_expect(s->jit);
 }
 
 /*
  * Rows merge over drains as long as an address means the same: until the image
- * maps something new, or in every drain anew where a JIT describes its code.
+ * maps something new or a JIT registers code; where JITs write files, or nobody
+ * tells when they register, in every drain anew.
  */
-static uint64_t epoch_of(const struct session *s, const struct process *p)
+static uint64_t epoch_of(const struct session *s, const struct process *p,
+			 uint32_t code_gen)
 {
+	uint64_t epoch;
+
 	if (!p)
 		return 0;
-	if (p->perf_map.fd >= 0 || p->jitdump.fd >= 0)
-		return s->nr_drains << 32 | p->maps.nr;
-	return p->maps.nr;
+	epoch = hash_u64(p->maps.nr, code_gen);
+	if (p->perf_map.fd >= 0 || p->jitdump.fd >= 0 ||
+	    (p->jit_code.nr_descriptors && jit_watch_is_walking(s->jit)))
+		epoch = hash_u64(epoch, s->nr_drains);
+	return epoch;
 }
 
 static void on_sample(void *ctx, const struct sample *sample)
@@ -223,7 +251,7 @@ static void on_sample(void *ctx, const struct sample *sample)
 
 	if (s->options->dump == DUMP_SAMPLES)
 		dump_sample(sample, stderr);
-	rows_add(&s->rows, sample, p, epoch_of(s, p));
+	rows_add(&s->rows, sample, p, epoch_of(s, p, sample->code_gen));
 }
 
 static const struct sampler_handlers *handlers(struct session *s,
@@ -238,13 +266,31 @@ static const struct sampler_handlers *handlers(struct session *s,
 static bool take_news(struct session *s)
 {
 	struct sampler_handlers h;
+	bool is_half_full;
 
+	jit_watch_read(s->jit);
 	task_ring_read(s->tasks, on_task_event, s);
-	return sampler_first_samples(s->sampler, handlers(s, &h));
+	jit_watch_apply(s->jit, UINT64_MAX);
+	is_half_full = sampler_first_samples(s->sampler, handlers(s, &h));
+	jit_watch_look(s->jit);
+	if (!s->polls_jit && jit_watch_poll_fd(s->jit) >= 0)
+		s->polls_jit = !watch(s, jit_watch_poll_fd(s->jit));
+	return is_half_full;
+}
+
+/* Names what was drained, so that what it was named by may go. */
+static int fold(struct session *s, uint64_t flip_ns, struct error *err)
+{
+	int rc = s->fold(s->fold_ctx, s, err);
+
+	process_table_forget_jit(s->processes, flip_ns);
+	return rc;
 }
 
 static int drain(struct session *s, struct error *err)
 {
+	struct jit_store *jit = process_table_jit_store(s->processes);
+	uint64_t flip_ns = clock_ns(CLOCK_MONOTONIC);
 	struct sampler_handlers h;
 	int rc;
 
@@ -257,9 +303,11 @@ static int drain(struct session *s, struct error *err)
 	}
 	process_table_refresh(s->processes, clock_ns(CLOCK_MONOTONIC));
 	process_table_expire(s->processes, clock_ns(CLOCK_MONOTONIC));
+	jit_watch_drain(s->jit);
 	sampler_follow_cpus(s->sampler);
 	task_ring_follow_cpus(s->tasks);
-	return rows_is_full(&s->rows) ? s->fold(s->fold_ctx, s, err) : 0;
+	return rows_is_full(&s->rows) || jit_store_is_filling(jit) ? fold(s, flip_ns, err)
+								   : 0;
 }
 
 static void set_timer(const struct session *s, uint64_t first_ns, uint64_t interval_ns)
@@ -357,26 +405,29 @@ static int on_timer(struct session *s, struct error *err)
 	return rc;
 }
 
-/* Milliseconds until the recording's time is up; -1: it has none. */
-static int remaining_ms(const struct session *s)
+/* Milliseconds to wait at most; 0: the recording's time is up. */
+static int wait_ms(const struct session *s)
 {
+	int look_ms = s->launch ? LOOK_RUN_MS : LOOK_RECORD_MS;
 	double elapsed_s, left_ms;
 
 	if (s->options->duration_s <= 0 || !s->sampling)
-		return -1;
+		return look_ms;
 	elapsed_s = (double)(clock_ns(CLOCK_MONOTONIC) - s->start_ns) / 1e9;
 	if (elapsed_s >= s->options->duration_s)
 		return 0;
 	left_ms = (s->options->duration_s - elapsed_s) * 1000;
-	return left_ms < MAX_WAIT_MS ? (int)left_ms + 1 : MAX_WAIT_MS;
+	return left_ms < look_ms ? (int)left_ms + 1 : look_ms;
 }
 
 static int turn(struct session *s, enum session_end *end, struct error *err)
 {
 	struct epoll_event ready[8];
-	int nr = epoll_wait(s->epoll_fd, ready, ARRAY_SIZE(ready), remaining_ms(s));
+	int nr = epoll_wait(s->epoll_fd, ready, ARRAY_SIZE(ready), wait_ms(s));
 	int rc = 0;
 
+	if (!nr && take_news(s) && s->sampling)
+		rc = drain(s, err);
 	for (int i = 0; i < nr && !rc && *end == SESSION_RUNNING; i++) {
 		if (ready[i].data.fd == s->signal_fd)
 			*end = on_signal(s);
@@ -386,7 +437,7 @@ static int turn(struct session *s, enum session_end *end, struct error *err)
 			rc = drain(s, err);
 	}
 	if (*end == SESSION_RUNNING && ((s->launch && launch_has_ended(s->launch)) ||
-					remaining_ms(s) == 0 || targets_are_gone(s)))
+					wait_ms(s) == 0 || targets_are_gone(s)))
 		*end = SESSION_ENDED;
 	return rc;
 }

@@ -10,6 +10,7 @@
 #include "base/strpool.h"
 #include "collect/sampler.h"
 #include "collect/task_ring.h"
+#include "jit_watch.h"
 #include "launch.h"
 #include "options.h"
 #include "process/process.h"
@@ -24,9 +25,11 @@ enum session_end {
 struct session {
 	const struct options *options;
 	struct strpool *pool; /* borrowed */
+	struct worker *worker; /* borrowed: decoder */
 	struct process_table *processes;
 	struct sampler *sampler;
 	struct task_ring *tasks;
+	struct jit_watch *jit;
 	struct launch *launch; /* NULL: record */
 	uint64_t *
 		target_starts; /* record -p: ticks since boot, beside options->pids; heap */
@@ -36,6 +39,7 @@ struct session {
 	void *fold_ctx;
 
 	int signal_fd, timer_fd, epoll_fd;
+	bool polls_jit; /* the probe's ring is watched too */
 	uint64_t start_ns, stop_ns; /* CLOCK_MONOTONIC of the sampling; 0: not yet */
 	int64_t start_wall_ns; /* CLOCK_REALTIME */
 	uint64_t nr_drains;
@@ -44,7 +48,8 @@ struct session {
 		user_walk_note; /* why user stacks are leaf only; NULL: they are walked */
 };
 
-/** Loads, opens, scans. @s is zeroed by the caller apart from options and pool. */
+/** Loads, opens, scans. @s is zeroed by the caller apart from options, pool,
+ * worker and fold. */
 int session_init(struct session *s, struct error *err);
 void session_deinit(struct session *s);
 

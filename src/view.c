@@ -7,9 +7,12 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "disassembly.h"
 #include "profile/attribution.h"
+#include "profile/machine_code.h"
 #include "profile/source.h"
 #include "render/render.h"
+#include "specialisation.h"
 
 static bool wants_colour(const struct options *o)
 {
@@ -56,10 +59,28 @@ static const struct render_format *find_format(const struct options *o)
 	return NULL;
 }
 
-int view_show(const struct options *o, const struct profile *p, const char *file_name,
+static int add_machine_code(const struct options *o, const struct profile *p,
+			    struct machine_code **ret, struct error *err)
+{
+	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
+	int rc = machine_code_new(p, o->asm_what, &m, err);
+
+	if (rc)
+		return rc;
+	rc = disassembly_fill(m, p);
+	if (!rc)
+		rc = machine_code_place(m, p);
+	if (rc)
+		return error_set(err, rc, "out of memory");
+	*ret = take_ptr(m);
+	return 0;
+}
+
+int view_show(const struct options *o, struct profile *p, const char *file_name,
 	      struct error *err)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
 	const struct render_format *format = find_format(o);
 	struct render_options opts = {
 		.colour = wants_colour(o),
@@ -70,13 +91,20 @@ int view_show(const struct options *o, const struct profile *p, const char *file
 		.file_filter = o->file_filter,
 	};
 	struct render_input in = {.profile = p, .file_name = file_name};
-	int rc = attribution_new(p, &o->attribution, &a);
+	int rc = o->show_asm ? add_machine_code(o, p, &m, err) : 0;
 
+	if (rc)
+		return rc;
+	/* Not before: what is asked for is a function, whatever its types. */
+	if (o->show_types)
+		specialisations_name(p);
+	rc = attribution_new(p, &o->attribution, &a);
 	if (!rc)
 		rc = source_attach(a, p, o->source_paths, o->nr_source_paths);
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
+	in.machine_code = m;
 	rc = format->write(&in, &opts, stdout);
 	if (!rc && fflush(stdout))
 		rc = -errno;

@@ -8,10 +8,11 @@
 #include "profile/profile.h"
 
 /**
- * Renders @p to stdout as the options say (run shows annotate's listing).
+ * Renders @p to stdout as the options say (run shows annotate's listing). With
+ * --types its functions get other names.
  * @file_name  of the profile, for the listing's head; NULL: not from a file
  */
-int view_show(const struct options *o, const struct profile *p, const char *file_name,
+int view_show(const struct options *o, struct profile *p, const char *file_name,
 	      struct error *err);
 
 #endif

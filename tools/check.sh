@@ -48,6 +48,7 @@ suite tools tests/tools/run.sh
 suite unit make DEVELOPER=1 unit
 suite unit-sanitized make SAN=address,undefined unit
 suite cli make cli
+suite python make check-python
 suite root make check-root
 suite fuzz make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-3}"
 give_back

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sets up, builds, and profiles two real programs: one in C, one in Node.
+# Sets up, builds, and profiles three real programs: in Numba, in C, in Node.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/as-root.sh
@@ -15,9 +15,10 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 PATH=$PWD:$PATH
 gcc -O2 -g -fno-omit-frame-pointer -o "$dir/hot" "$workloads/hot.c"
-cp "$workloads/hot.js" "$dir/"
+cp "$workloads/python/dither.py" "$workloads/hot.js" "$dir/"
+ln -s "$PWD/build/venv/numba-new" "$dir/venv"
 # "run" starts the command as the user who called sudo: it is that user's folder.
-[ -z "${SUDO_UID:-}" ] || chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$dir"
+[ -z "${SUDO_UID:-}" ] || chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$dir"
 cd "$dir"
 
 # show TEXT COMMAND...
@@ -28,11 +29,15 @@ show() {
 	"$@"
 }
 
-show "1. A C program: three functions that do 5 : 3 : 2 parts of the work." \
+show "1. A Numba program, as it is: which of its lines take the time of an image's dithering?" \
+	lineburn run -F 999 --file dither.py -- venv/bin/python dither.py
+show "2. The same, written faster." \
+	lineburn run -F 999 --file dither.py -- venv/bin/python dither.py fast
+show "3. A C program: three functions that do 5 : 3 : 2 parts of the work." \
 	lineburn run -F 999 -- ./hot 20
-show "2. A Node program of the same kind; node --perf-prof tells the lines of its compiled code." \
+show "4. A Node program of the same kind; node --perf-prof tells the lines of its compiled code." \
 	lineburn run -F 999 --file hot.js -- node --perf-prof hot.js 15
-show "3. The functions of that program, from the file that \"run\" wrote." \
+show "5. The functions of that program, from the file that \"run\" wrote." \
 	lineburn report --min-percent 5
 echo
 echo "Your own: sudo ./lineburn run -- COMMAND, or sudo ./lineburn record -a -d 10, then ./lineburn annotate."

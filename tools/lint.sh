@@ -1,7 +1,7 @@
 #!/bin/sh
 # Include table, libraries, headers, sizes, format, clang-tidy, shellcheck, loose ends.
-# usage: tools/lint.sh [CHECK...]   (includes libraries headers sizes format tidy shell
-# loose; default: all). Last line: "lint: N passed, N failed, N skipped".
+# usage: tools/lint.sh [CHECK...]   (includes libraries headers bpf sizes format tidy shell
+# python loose; default: all). Last line: "lint: N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 passed=0
@@ -52,7 +52,7 @@ check_includes() {
 	may_include src/profile \
 		'base/|profile/|symbolize/frame\.h|lineburn\.h|[a-z]+\.pb-c\.h'
 	may_include src/render \
-		'base/|render/|profile/profile\.h|profile/attribution\.h|lineburn\.h'
+		'base/|render/|profile/profile\.h|profile/attribution\.h|profile/machine_code\.h|lineburn\.h'
 	# A folder that nobody has thought about yet is in no table.
 	unknown=$(find src -mindepth 1 -maxdepth 1 -type d | grep -vE \
 		'^src/(base|collect|process|worker|unwind|symbolize|profile|render|agent)$')
@@ -73,6 +73,7 @@ check_libraries() {
 	only_in 'elfutils/|libelf|gelf|dwarf\.h|lzma|libiberty|demangle' 'symbolize/|unwind/'
 	only_in 'protobuf-c/|nettle/' 'profile/'
 	only_in 'zlib' 'profile/|symbolize/'
+	only_in 'capstone/' 'symbolize/disassemble\.c'
 	only_in 'jansson' 'render/|doctor\.'
 }
 
@@ -83,6 +84,19 @@ check_headers() {
 	# shellcheck disable=SC2086 # a list of flags
 	result "headers compile alone" "$(git ls-files 'src/*.h' 'include/*.h' |
 		xargs -P "$(nproc)" -I HEADER gcc $cflags -fsyntax-only -x c HEADER 2>&1 || echo "see above")"
+}
+
+# ---- BPF: what this machine does not build, compiles too ----
+
+check_bpf() {
+	clang=$(command -v "${CLANG:-clang-14}" clang-19 clang 2>/dev/null | head -n 1)
+	for arch in x86:x86_64 arm64:arm64; do
+		result "BPF compiles for ${arch#*:}" "$(for source in bpf/*.bpf.c; do
+			"$clang" -g -O2 -target bpf -mcpu=v2 "-D__TARGET_ARCH_${arch%:*}" -Iinclude \
+				"-Ivmlinux/${arch#*:}" -Ibpf -Wall -Wextra -Wno-unused-parameter -Werror \
+				-c -o /dev/null "$source" 2>&1 || echo "see above"
+		done)"
+	done
 }
 
 # ---- sizes: a file that grows is two nouns (functions: .clang-tidy) ----
@@ -126,20 +140,29 @@ check_shell() {
 	result "shellcheck" "$(git ls-files '*.sh' '.ci/run' | xargs shellcheck -x || echo "see above")"
 }
 
+# ---- Python: what it compiles to is kept out of the tree ----
+
+check_python() {
+	result "python compiles" "$(git ls-files '*.py' | while read -r file; do
+		python3 -c 'import sys; compile(open(sys.argv[1], encoding="utf-8").read(), sys.argv[1], "exec")' \
+			"$file" 2>&1 | tail -n 1
+	done)"
+}
+
 # ---- loose ends ----
 
 check_loose() {
 	# Not in itself: this line has the words.
 	result "no loose ends" "$(git grep -nE 'TODO|FIXME|\bXXX\b|for now\b|^#if 0' -- \
-		src bpf include tests tools ':!tools/lint.sh' ':!tests/tools' ':!tests/fuzz/corpus')"
+		src bpf include python tests tools ':!tools/lint.sh' ':!tests/tools' ':!tests/fuzz/corpus')"
 }
 
-[ $# -gt 0 ] || set -- includes libraries headers sizes format tidy shell loose
+[ $# -gt 0 ] || set -- includes libraries headers bpf sizes format tidy shell python loose
 for check in "$@"; do
 	case $check in
-	includes | libraries | headers | sizes | format | tidy | shell | loose) "check_$check" ;;
+	includes | libraries | headers | bpf | sizes | format | tidy | shell | python | loose) "check_$check" ;;
 	*)
-		echo "usage: tools/lint.sh [includes|libraries|headers|sizes|format|tidy|shell|loose]..." >&2
+		echo "usage: tools/lint.sh [includes|libraries|headers|sizes|format|tidy|shell|python|loose]..." >&2
 		exit 2
 		;;
 	esac

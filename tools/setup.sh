@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs what lineburn needs on Debian 12 or 13. Does nothing, quickly and
-# without root, when all of it is there.
+# Installs what lineburn needs on Debian 12 or 13; for the demo and the tests also
+# Numba, in Python environments below build/venv (tools/venv.sh). Does nothing, quickly
+# and without root, when all of it is there.
 # usage: tools/setup.sh [build|demo|test]   (default: test, which includes the others)
 set -eu
 cd "$(dirname "$0")/.."
@@ -23,7 +24,7 @@ esac
 
 build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev libelf-dev
 	libdw-dev zlib1g-dev liblzma-dev libprotobuf-c-dev protobuf-c-compiler libiberty-dev
-	libjansson-dev nettle-dev"
+	libjansson-dev nettle-dev libcapstone-dev"
 # What the tests compile, run and compare with.
 test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shellcheck git g++
 	llvm binutils elfutils dwz xz-utils python3 sudo procps util-linux man-db $debuginfod
@@ -34,14 +35,29 @@ add_command() {
 	command -v "$1" >/dev/null 2>&1 || packages="$packages $2"
 }
 
+# Debian's Python comes without what makes environments; others bring it.
+add_python() {
+	add_command python3 python3
+	python3 -c 'import ensurepip' >/dev/null 2>&1 || packages="$packages python3-venv"
+}
+
 packages=$build
+venvs=
 case "$want" in
 build) ;;
-demo) add_command node nodejs ;;
+demo)
+	add_command node nodejs
+	add_python
+	venvs=new
+	;;
 test)
 	packages="$packages $test"
+	add_python
+	venvs="new old"
 	add_command node nodejs
 	add_command go golang-go
+	add_command php php-cli
+	add_command erl erlang-base
 	add_command rustc rustc
 	;;
 *)
@@ -64,17 +80,26 @@ missing=
 for package in $packages; do
 	echo "$installed" | grep -qxF "$package" || missing="$missing $package"
 done
-[ -n "$missing" ] || exit 0
+if [ -n "$missing" ]; then
+	. tools/as-root.sh
+	echo "tools/setup.sh: installing$missing" >&2
+	export DEBIAN_FRONTEND=noninteractive
+	log=$(mktemp)
+	trap 'rm -f "$log"' EXIT
+	# shellcheck disable=SC2086 # a list of names
+	if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing; } \
+		>"$log" 2>&1 </dev/null; then
+		cat "$log" >&2
+		echo "tools/setup.sh: apt-get could not install$missing: see above" >&2
+		exit 1
+	fi
+fi
 
-. tools/as-root.sh
-echo "tools/setup.sh: installing$missing" >&2
-export DEBIAN_FRONTEND=noninteractive
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-# shellcheck disable=SC2086 # a list of names
-if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends $missing; } \
-	>"$log" 2>&1 </dev/null; then
-	cat "$log" >&2
-	echo "tools/setup.sh: apt-get could not install$missing: see above" >&2
-	exit 1
+if [ -n "$venvs" ]; then
+	# shellcheck disable=SC2086 # a list of names
+	tools/venv.sh $venvs
+	if [ "$(id -u)" -eq 0 ]; then
+		. tools/as-root.sh
+		give_back
+	fi
 fi

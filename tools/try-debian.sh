@@ -46,6 +46,11 @@ rm -f "$dir.log"
 # How to reach the mirror is a matter of this machine, not of the release.
 apt-config dump | grep -E '^Acquire::(Check-|Retries|http|ForceIPv)' \
 	>"$dir/etc/apt/apt.conf.d/99machine" || true
+# So is whom pip trusts.
+if [ -n "${PIP_CERT:-}" ]; then
+	cp "$PIP_CERT" "$dir/etc/pip-cert.pem"
+	PIP_CERT=/etc/pip-cert.pem
+fi
 git clone -q . "$dir/lineburn"
 chown -R 0:0 "$dir/lineburn"
 
@@ -57,6 +62,6 @@ unshare --mount --propagation private sh -euc '
 	done
 	exec chroot "$TRY_DIR" env -i HOME=/root LANG=C.UTF-8 TERM=dumb \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-		FUZZ_SECONDS="${FUZZ_SECONDS:-1}" \
+		FUZZ_SECONDS="${FUZZ_SECONDS:-1}" ${PIP_CERT:+"PIP_CERT=$PIP_CERT"} \
 		sh -c "cd /lineburn && exec \"\$@\"" sh "$@"
 ' sh "$@"

@@ -19,11 +19,16 @@
 struct sampler;
 struct jit_probe;
 
-#define JIT_PROBE_MAX_FILES 256 /* probed at once; more are refused, counted */
+#define JIT_PROBE_MAX_FILES 256 /* more are refused, counted */
 
 struct jit_probe_config {
 	bool whole_machine; /* else only the targets of @sampler */
-	size_t ring_bytes; /* power of two; 0: 8 MiB */
+	/*
+	 * Power of two, 64 KiB to 1 GiB; 0: 8 MiB. An object for which the ring has
+	 * no room is refused at once (LB_JIT_NO_ROOM): 16 MiB need a ring of 32.
+	 */
+	size_t ring_bytes;
+	size_t max_files; /* probed at once; 0: JIT_PROBE_MAX_FILES, which is the most */
 };
 
 /** @sampler  lends its maps of targets and code generations; must outlive this */
@@ -40,14 +45,21 @@ DEFINE_CLEANUP(struct jit_probe, jit_probe_free);
  * @register_off     file offset of __jit_debug_register_code
  * @descriptor_delta vaddr of __jit_debug_descriptor - vaddr of
  *                   __jit_debug_register_code: the same in memory
+ * Takes milliseconds, and the kernel about 0.1 s to end it, in jit_probe_free().
+ * A file that is probed there already is left as it is. Its inode stays in use
+ * until jit_probe_free(), so a deleted file keeps its blocks.
  * Return: 0; -EOPNOTSUPP when this kernel has no uprobes or no cookies for them
- * (before 5.15: walk lists instead); -ENOSPC over JIT_PROBE_MAX_FILES; else
+ * (before 5.15: walk lists instead); -ENOSPC over max_files; else
  * another negative errno of the attachment.
  */
 int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 		     int64_t descriptor_delta);
 
-/** Readable (epoll) when there are records. -1 until the first file is probed. */
+/**
+ * Readable (epoll) when an eighth of the ring is used, or an object could not be
+ * copied and should be fetched soon; waking for each object would cost its process an
+ * interrupt. Read at each drain too. -1 until the first file is probed.
+ */
 int jit_probe_poll_fd(const struct jit_probe *p);
 
 /** One call as a plain event. Valid during the callback only. */
@@ -57,7 +69,8 @@ struct jit_event {
 	uint64_t start_boottime_ns;
 	uint32_t tgid, exec_id;
 	uint32_t code_gen;
-	uint64_t entry_addr, symfile_addr;
+	uint64_t entry_addr; /* 0: the descriptor could not be read (LB_JIT_FAULT) */
+	uint64_t symfile_addr;
 	uint64_t size_bytes; /* of the object as the target says */
 	const void *object; /* whole; NULL: see failure */
 	enum lb_jit_failure failure; /* LB_JIT_OK with object NULL: a part was lost */
@@ -65,7 +78,11 @@ struct jit_event {
 
 typedef void (*jit_event_fn)(void *ctx, const struct jit_event *ev);
 
-/** Hands over what came, in order of completion. */
+/**
+ * Hands over what came, in order of completion; at most about as much as the ring
+ * holds, the rest with the next read. An object of which a part was lost comes
+ * when that is known: up to 2 s later.
+ */
 void jit_probe_read(struct jit_probe *p, jit_event_fn fn, void *ctx);
 
 struct jit_probe_totals {

@@ -248,6 +248,21 @@ int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err)
 	return error_set(err, -errno, "cannot follow process %u: %m", tgid);
 }
 
+int sampler_targets_fd(const struct sampler *s)
+{
+	return bpf_map__fd(s->skel->maps.targets);
+}
+
+int sampler_code_gens_fd(const struct sampler *s)
+{
+	return bpf_map__fd(s->skel->maps.code_gens);
+}
+
+void sampler_use_code_gens(struct sampler *s)
+{
+	__atomic_store_n(&s->skel->bss->code_gens_used, 1, __ATOMIC_SEQ_CST);
+}
+
 /* Opens and attaches an event on @cpu. -ENODEV: it is offline. */
 static int add_cpu(struct sampler *s, uint32_t cpu)
 {
@@ -386,17 +401,17 @@ void sampler_totals(const struct sampler *s, struct sampler_totals *ret)
 	ret->due = n[LB_CTR_SAMPLED] + ret->missed;
 }
 
-/* A number that the kernel prints for a descriptor in /proc/self/fdinfo. */
-static uint64_t fdinfo_number(int fd, const char *key)
+uint64_t kernel_map_bytes(int fd)
 {
+	static const char key[] = "memlock:";
 	char path[64], line[256];
 	_cleanup_fclose_ FILE *f = NULL;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	f = fopen(path, "re");
 	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ':')
-			return strtoull(line + strlen(key) + 1, NULL, 10);
+		if (!strncmp(line, key, strlen(key)))
+			return strtoull(line + strlen(key), NULL, 10);
 	return 0;
 }
 
@@ -406,7 +421,7 @@ uint64_t sampler_map_bytes(const struct sampler *s)
 	struct bpf_map *map;
 
 	bpf_object__for_each_map(map, s->skel->obj)
-		sum += fdinfo_number(bpf_map__fd(map), "memlock");
+		sum += kernel_map_bytes(bpf_map__fd(map));
 	return sum;
 }
 

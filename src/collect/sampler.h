@@ -52,6 +52,16 @@ DEFINE_CLEANUP(struct sampler, sampler_free);
 /** Makes @tgid a target, with its threads and the children that it will have. */
 int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err);
 
+/*
+ * Kernel maps that other programs share: of targets (tgid -> start_boottime_ns)
+ * and of code generations (struct lb_code_key -> u32). Descriptors, borrowed.
+ */
+int sampler_targets_fd(const struct sampler *s);
+int sampler_code_gens_fd(const struct sampler *s);
+
+/** From now on samples carry their process's code generation; before, 0. */
+void sampler_use_code_gens(struct sampler *s);
+
 /** Attaches an event on every online CPU and starts them. */
 int sampler_start(struct sampler *s, struct error *err);
 

@@ -60,4 +60,7 @@ struct sampler {
 int body_store_handler(void *ctx, void *data, size_t size);
 void body_store_deinit(struct body_store *store);
 
+/** Kernel memory of the map behind a descriptor, bytes; 0: not told. */
+uint64_t kernel_map_bytes(int fd);
+
 #endif

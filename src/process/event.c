@@ -48,6 +48,9 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 		return;
 	image_inherit(t, img, parent);
 	image_copy_maps(t, img, parent);
+	if (jit_code_copy(&img->proc.jit_code, &parent->proc.jit_code, t->jit_store,
+			  ev->time_ns))
+		img->proc.jit_code.walk_wanted = true;
 	/* In the initial pid namespace both numbers are one; elsewhere /proc tells. */
 	if (parent->proc.ns_tgid == parent->proc.tgid)
 		img->proc.ns_tgid = ev->pid;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/hashmap.h"
 
 /* Bytes of all objects, kept in one memfd so that a decoder can be given them. */
 struct jit_store;
@@ -24,6 +25,14 @@ DEFINE_CLEANUP(struct jit_store, jit_store_free);
 
 /** Read-only descriptor of the bytes; borrowed. */
 int jit_store_fd(const struct jit_store *s);
+
+/**
+ * Half of the room that was left when jit_code_forget() was last called is used:
+ * name what was sampled, then forget what has gone.
+ */
+bool jit_store_is_filling(const struct jit_store *s);
+/** Everything that had gone was forgotten. */
+void jit_store_was_cleaned(struct jit_store *s);
 
 struct jit_store_stats {
 	uint64_t nr_objects; /* held now */
@@ -43,32 +52,54 @@ struct jit_object {
 	uint32_t body; /* number of the bytes in the store, shared over forks */
 };
 
-#define JIT_CODE_MAX_OBJECTS 65536 /* of one image; more are refused, counted */
+#define JIT_CODE_MAX_OBJECTS     65536 /* of one image; more are refused, counted */
+#define JIT_CODE_MAX_DESCRIPTORS 4 /* objects with the interface in one image */
 
-/* What one image has registered; embedded in struct process. */
+/* What one image has registered; embedded in struct process. All zeroes: nothing. */
 struct jit_code {
 	struct jit_object *items; /* in order of arrival */
 	size_t nr, cap;
+	struct hashmap live; /* entry_addr -> item that is still registered */
 	uint64_t nr_lost; /* registrations whose bytes could not be had */
-	uint64_t descriptor_addr; /* of __jit_debug_descriptor; 0: none known. See list_walk */
-	bool walk_wanted; /* something may be on its list that no event told of */
+	uint64_t nr_foreign; /* on its lists, in a format of the runtime's own */
+	bool is_lossy; /* so it was with the process that it was forked from */
+	/* Run-time addresses of __jit_debug_descriptor: where lists begin. */
+	uint64_t descriptor_ips[JIT_CODE_MAX_DESCRIPTORS];
+	size_t nr_descriptors;
+	size_t nr_maps_checked; /* mappings that were searched for the interface */
+	uint64_t walked_ns; /* the lists were last read whole; 0: never */
+	bool walk_wanted; /* something is registered that no event may have told of */
+	bool is_banned; /* its memory did not answer in time */
 };
 
 void jit_code_deinit(struct jit_code *c, struct jit_store *s);
 
-/** For fork: @dst (empty) gets what is registered in @src now. Return: 0 or -ENOMEM. */
-int jit_code_copy(struct jit_code *dst, const struct jit_code *src, struct jit_store *s);
+/**
+ * For fork: @dst (empty) gets what was registered in @src at @time_ns, also if @src
+ * was told more since. Return: 0, or -ENOMEM with a part of it missing.
+ */
+int jit_code_copy(struct jit_code *dst, const struct jit_code *src, struct jit_store *s,
+		  uint64_t time_ns);
+
+/* A call of __jit_debug_register_code, or an entry that a list walk found. */
+struct jit_registration {
+	uint64_t entry_addr, symfile_addr;
+	const void *object; /* NULL: not read again, or could not be had */
+	uint64_t size_bytes;
+	uint64_t time_ns; /* becomes from_ns */
+};
 
 /**
- * A registration. One with the same entry_addr that is still there ends at @time_ns
- * unless it is the very same object (same address, same bytes), seen again by a walk.
+ * Notes it. One with the same entry_addr that is still there ends at r->time_ns,
+ * unless it is the very same object, seen again by a walk.
  *
- * @object  NULL: its bytes could not be had
- * Return: 0, -ENOSPC (a maximum, counted), -ENOMEM.
+ * Return: 0, or -ENOSPC (a maximum, or no memory; counted in nr_lost).
  */
-int jit_code_register(struct jit_code *c, struct jit_store *s, uint64_t entry_addr,
-		      uint64_t symfile_addr, const void *object, uint64_t size_bytes,
-		      uint64_t time_ns);
+int jit_code_register(struct jit_code *c, struct jit_store *s,
+		      const struct jit_registration *r);
 void jit_code_unregister(struct jit_code *c, uint64_t entry_addr, uint64_t time_ns);
+
+/** Lets go of objects that had gone by @before_ns: no sample still needs their names. */
+void jit_code_forget(struct jit_code *c, struct jit_store *s, uint64_t before_ns);
 
 #endif

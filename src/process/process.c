@@ -103,6 +103,8 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		t->files = file_cache_new(t->roots, &t->budget);
 	if (!t->files)
 		return error_set(err, -ENOMEM, "out of memory");
+	if (jit_store_new(config->max_jit_bytes, &t->jit_store))
+		return error_set(err, -ENOMEM, "cannot make a memfd for JIT objects");
 	*ret = take_ptr(t);
 	return 0;
 }
@@ -116,6 +118,8 @@ static void image_free(struct process_table *t, struct image *img)
 	maps_deinit(&img->proc.maps);
 	jit_file_deinit(&img->proc.perf_map, &t->budget);
 	jit_file_deinit(&img->proc.jitdump, &t->budget);
+	t->nr_jit_lost += img->proc.jit_code.nr_lost;
+	jit_code_deinit(&img->proc.jit_code, t->jit_store);
 	roots_put(t->roots, img->root);
 	free(img);
 }
@@ -126,6 +130,7 @@ void process_table_free(struct process_table *t)
 		return;
 	for (size_t i = 0; i < t->nr_ids; i++)
 		image_free(t, t->images[i]);
+	jit_store_free(t->jit_store);
 	file_cache_free(t->files);
 	roots_free(t->roots);
 	if (t->proc_fd >= 0)
@@ -320,6 +325,7 @@ void image_add_mapping(struct process_table *t, struct image *img,
 	maps_add(&img->proc.maps, m); /* counts what it refuses */
 	t->nr_mappings += img->proc.maps.nr - before;
 	img->unopened = true;
+	t->has_unopened |= img->sampled_ns != 0;
 	img->may_have_jit_code |= mapping_may_be_jit(m);
 	img->has_jitdump |= m->kind == MAPPING_JITDUMP;
 }
@@ -403,18 +409,39 @@ static void mark_sampled(struct image *img, uint64_t time_ns)
 		img->sampled_ns = time_ns ? time_ns : 1;
 }
 
+static struct image *identify_or_read(struct process_table *t, uint32_t tgid,
+				      uint64_t start_boottime_ns, uint32_t exec_id,
+				      uint64_t time_ns)
+{
+	struct image *img = identify(t, tgid, start_boottime_ns, exec_id, time_ns);
+
+	if (img)
+		return img;
+	img = image_from_proc(t, tgid, start_boottime_ns);
+	if (img)
+		image_identify(t, img, start_boottime_ns, exec_id);
+	return img;
+}
+
+struct process *process_table_identify(struct process_table *t, uint32_t tgid,
+				       uint64_t start_boottime_ns, uint32_t exec_id,
+				       uint64_t time_ns)
+{
+	struct image *img =
+		identify_or_read(t, tgid, start_boottime_ns, exec_id, time_ns);
+
+	return img ? &img->proc : NULL;
+}
+
 struct process *process_table_first_sample(struct process_table *t, uint32_t tgid,
 					   uint64_t start_boottime_ns, uint32_t exec_id,
 					   uint64_t time_ns)
 {
-	struct image *img = identify(t, tgid, start_boottime_ns, exec_id, time_ns);
+	struct image *img =
+		identify_or_read(t, tgid, start_boottime_ns, exec_id, time_ns);
 
-	if (!img) {
-		img = image_from_proc(t, tgid, start_boottime_ns);
-		if (!img)
-			return NULL;
-		image_identify(t, img, start_boottime_ns, exec_id);
-	}
+	if (!img)
+		return NULL;
 	mark_sampled(img, time_ns);
 	if (!img->proc.opened)
 		image_open_files(t, img, clock_monotonic_ns());
@@ -450,6 +477,42 @@ void process_table_refresh(struct process_table *t, uint64_t now_ns)
 		if (img && img->sampled_ns && !img->done)
 			image_open_files(t, img, now_ns);
 	}
+}
+
+bool process_table_open_new(struct process_table *t, uint64_t now_ns)
+{
+	if (!t->has_unopened)
+		return false;
+	t->has_unopened = false;
+	for (size_t i = 0; i < t->nr_ids; i++) {
+		struct image *img = t->images[i];
+
+		if (img && img->sampled_ns && img->unopened && !img->done)
+			image_open_files(t, img, now_ns);
+	}
+	return true;
+}
+
+bool process_is_alive(struct process_table *t, const struct process *p)
+{
+	const struct image *img = t->images[p->id];
+	_cleanup_close_ int dir = img->is_newest ? image_open_dir(t, img) : -1;
+
+	return dir >= 0;
+}
+
+struct jit_store *process_table_jit_store(struct process_table *t)
+{
+	return t->jit_store;
+}
+
+void process_table_forget_jit(struct process_table *t, uint64_t before_ns)
+{
+	for (size_t i = 0; i < t->nr_ids; i++)
+		if (t->images[i])
+			jit_code_forget(&t->images[i]->proc.jit_code, t->jit_store,
+					before_ns);
+	jit_store_was_cleaned(t->jit_store);
 }
 
 static void forget(struct process_table *t, struct image *img)
@@ -542,6 +605,9 @@ struct process *process_table_at(struct process_table *t, uint32_t id)
 
 void process_table_stats(const struct process_table *t, struct process_table_stats *ret)
 {
+	struct jit_store_stats jit;
+
+	jit_store_stats(t->jit_store, &jit);
 	*ret = (struct process_table_stats){
 		.nr_processes = t->nr_ids - t->nr_free,
 		.nr_dropped = t->nr_dropped,
@@ -551,11 +617,20 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 		.nr_files_dropped = t->budget.nr_refused,
 		.nr_mappings = t->nr_mappings,
 		.nr_mappings_dropped = t->nr_maps_dropped,
+		.nr_jit_objects = jit.nr_objects,
+		.nr_jit_bytes = jit.nr_bytes,
+		.nr_jit_lost = t->nr_jit_lost,
 	};
-	for (size_t i = 0; i < t->nr_ids; i++)
-		if (t->images[i])
-			ret->nr_mappings_dropped += t->images[i]->nr_maps_dropped +
-						    t->images[i]->proc.maps.nr_dropped;
+	for (size_t i = 0; i < t->nr_ids; i++) {
+		const struct image *img = t->images[i];
+
+		if (!img)
+			continue;
+		ret->nr_mappings_dropped += img->nr_maps_dropped +
+					    img->proc.maps.nr_dropped;
+		ret->nr_jit_lost += img->proc.jit_code.nr_lost;
+		ret->nr_jit_foreign += img->proc.jit_code.nr_foreign;
+	}
 }
 
 size_t process_table_nr_files(const struct process_table *t)

@@ -58,6 +58,9 @@ struct process {
 	struct jit_file perf_map;
 	struct jit_file jitdump;
 	struct jit_code jit_code; /* bytes in process_table_jit_store() */
+	const char *
+		command; /* its arguments, a '\n' behind each; interned; NULL: not read */
+	const char *cwd; /* same; as it was when the arguments were read */
 	bool opened; /* its files have been opened, as far as they could be */
 	uint32_t id; /* 0, 1, 2 ...: index for tables beside */
 };
@@ -72,6 +75,9 @@ struct process_table_stats {
 	uint64_t nr_files_open; /* descriptors held: mapped files, JIT files, roots */
 	uint64_t nr_files_dropped; /* not opened: too many files */
 	uint64_t nr_mappings; /* in all images */
+	uint64_t nr_jit_objects, nr_jit_bytes; /* held */
+	uint64_t nr_jit_lost; /* JIT objects that were not kept, or could not be had */
+	uint64_t nr_jit_foreign; /* listed in a format of the runtime's own */
 	uint64_t nr_mappings_dropped; /* over MAPS_MAX of an image, or over all of them */
 };
 
@@ -81,6 +87,7 @@ struct process_table_config {
 	size_t max_files; /* open descriptors; 0: the default, 8192, or what
 			   * RLIMIT_NOFILE allows */
 	size_t max_mappings; /* of all images together; 0: the default, 2 Mi */
+	uint64_t max_jit_bytes; /* of JIT objects; 0: JIT_STORE_DEFAULT_BYTES */
 };
 
 /**
@@ -119,6 +126,14 @@ struct process *process_table_first_sample(struct process_table *t, uint32_t tgi
 					   uint64_t time_ns);
 
 /**
+ * The image of this identity that ran at @time_ns, known or read from /proc; NULL
+ * when nothing is known. For what is no sample (JIT events): nothing is opened.
+ */
+struct process *process_table_identify(struct process_table *t, uint32_t tgid,
+				       uint64_t start_boottime_ns, uint32_t exec_id,
+				       uint64_t time_ns);
+
+/**
  * The image that a sample belongs to, or NULL. Matches (start_boottime, exec_id)
  * exactly where identified, else by time (and then counts as identified).
  */
@@ -133,6 +148,23 @@ struct process *process_table_find(struct process_table *t, uint32_t tgid,
  * @now_ns  CLOCK_MONOTONIC of the drain
  */
 void process_table_refresh(struct process_table *t, uint64_t now_ns);
+
+/**
+ * Between drains: opens the files of what sampled images mapped since (dlopen).
+ * Return: is there anything new? Cheap when not.
+ */
+bool process_table_open_new(struct process_table *t, uint64_t now_ns);
+
+/** Is this very process still there? Reads /proc. */
+bool process_is_alive(struct process_table *t, const struct process *p);
+
+/** Fills in command and cwd of a process that lives, once. */
+void process_read_command(struct process_table *t, struct process *p);
+
+/** Where the objects of all jit_code are. */
+struct jit_store *process_table_jit_store(struct process_table *t);
+/** Lets go of JIT objects that had gone by @before_ns, of all images. */
+void process_table_forget_jit(struct process_table *t, uint64_t before_ns);
 
 /**
  * Images that ended more than 10 s ago and were never sampled are forgotten

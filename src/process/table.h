@@ -46,6 +46,9 @@ struct process_table {
 	struct fd_budget budget;
 	struct roots *roots;
 	struct file_cache *files;
+	struct jit_store *jit_store;
+	uint64_t nr_jit_lost; /* of images that are forgotten by now */
+	bool has_unopened; /* a sampled image mapped something new */
 	size_t max_images, max_mappings;
 	size_t nr_mappings;
 	uint64_t nr_dropped, nr_lost_events, nr_rereads;

@@ -61,6 +61,7 @@ static void pack_recording(struct packer *k)
 	to->target = text(k, from->target);
 	to->host = text(k, from->host);
 	to->kernel_release = text(k, from->kernel_release);
+	to->arch = text(k, from->arch);
 	to->lineburn_version = text(k, from->version);
 	to->freq_hz = from->freq_hz;
 	to->wall_ns = from->wall_ns;

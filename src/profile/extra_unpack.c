@@ -19,6 +19,7 @@ static int unpack_recording(struct profile *p, const Lineburn__Extra *from)
 	to->target = strpool_add(p->pool, from->target);
 	to->host = strpool_add(p->pool, from->host);
 	to->kernel_release = strpool_add(p->pool, from->kernel_release);
+	to->arch = strpool_add(p->pool, from->arch);
 	to->version = strpool_add(p->pool, from->lineburn_version);
 	to->freq_hz = from->freq_hz;
 	to->wall_ns = from->wall_ns;

@@ -168,6 +168,11 @@ bool source_is_library(const char *path)
 		"/.cargo/",        "/.rustup/toolchains/", "/pkg/mod/",
 	};
 
+	/* What somebody typed has a name of that kind too. */
+	static const char *const typed[] = {"<ipython-input-", "<stdin>"};
+
+	if (has_prefix_of(path, typed, ARRAY_SIZE(typed)))
+		return false;
 	if (has_prefix_of(path, roots, ARRAY_SIZE(roots)))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)

@@ -165,6 +165,7 @@ struct profile_extra {
 	const char **command;
 	const char *target; /* what was asked for, in words: "-a", "-p 12" */
 	const char *host, *kernel_release, *version;
+	const char *arch; /* as "uname -m": of the machine code kept; "" not known */
 	uint32_t freq_hz;
 	uint64_t wall_ns; /* from start to stop of sampling */
 	uint32_t nr_cpus;

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "render/asm.h"
 #include "render/figure.h"
 #include "render/file_filter.h"
 #include "render/functions.h"
@@ -392,6 +393,8 @@ int render_annotate(const struct render_input *in, const struct render_options *
 	struct listing l = {.in = in, .opts = opts, .out = out};
 	size_t nr_wanted;
 
+	if (in->machine_code)
+		return render_asm(in, opts, out);
 	for (size_t i = 0; i < a->nr_files; i++)
 		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
 			double self = share_of(a, &a->files[i].lines[j].self);

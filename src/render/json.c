@@ -2,6 +2,7 @@
 /* annotate --json and report --json (DESIGN C10, docs/formats.md). */
 #include "render/render.h"
 
+#include "render/asm.h"
 #include "render/file_filter.h"
 #include "render/json_value.h"
 
@@ -78,6 +79,8 @@ int render_annotate_json(const struct render_input *in, const struct render_opti
 		if (file_filter_matches(opts, a->files[i].path))
 			json_add(&b, files, file_value(&b, &a->files[i]));
 	json_set(&b, root, "files", files);
+	if (in->machine_code)
+		json_set(&b, root, "asm", asm_value(&b, in));
 	json_set_rest(&b, root, in);
 	return json_print(&b, root, out);
 }

@@ -36,6 +36,8 @@ static void set_losses(struct json_builder *b, json_t *root, const struct profil
 		{"rows_dropped", l->rows_dropped},
 		{"decoder_deaths", l->decoder_deaths},
 		{"decoder_deadlines", l->decoder_deadlines},
+		{"jit_objects_lost", l->jit_objects_lost},
+		{"jit_objects_foreign", l->jit_objects_foreign},
 	};
 	json_t *losses = json_object();
 

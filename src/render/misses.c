@@ -126,6 +126,12 @@ static const struct loss_words losses[] = {
 	LOSS(decoder_deaths, "crash", "crashes",
 	     "of the decoder: the files it was reading have no names. Run again with -v "
 	     "and report the file"),
+	LOSS(jit_objects_lost, "piece", "pieces",
+	     "of generated code registered, but not caught: too many at once, too large, "
+	     "or over the memory limit. Those functions have no names"),
+	LOSS(jit_objects_foreign, "piece", "pieces",
+	     "of generated code registered in a format of the runtime's own: names come "
+	     "from its perf map or jitdump, if it writes one"),
 	LOSS(decoder_deadlines, "time-out", "time-outs",
 	     "of the decoder: the files it was reading have no names. Run again with -v "
 	     "and report the file"),

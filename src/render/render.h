@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "profile/attribution.h"
+#include "profile/machine_code.h"
 #include "profile/profile.h"
 
 struct render_options {
@@ -25,6 +26,8 @@ struct render_input {
 	const struct profile *profile;
 	const struct attribution *attribution; /* source attached */
 	const char *file_name; /* of the profile; NULL: just recorded */
+	/* annotate --asm: shown instead of the source listing; else NULL */
+	const struct machine_code *machine_code;
 };
 
 /** Return: 0, or -errno of writing (-EPIPE is success for the caller). */

@@ -165,6 +165,23 @@ const struct binary_load *binary_load_of(const struct binary *b, uint64_t vaddr)
 	return found;
 }
 
+const void *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t len)
+{
+	const struct binary_load *load = binary_load_of(b, vaddr);
+	const Elf_Data *data;
+	uint64_t offset;
+
+	if (!load || !len)
+		return NULL;
+	offset = vaddr - load->vaddr;
+	if (offset >= load->file_bytes || len > load->file_bytes - offset)
+		return NULL;
+	/* Fails when the file ends before. */
+	data = elf_getdata_rawchunk(b->elf, (int64_t)(load->file_off + offset), len,
+				    ELF_T_BYTE);
+	return data && data->d_size == len ? data->d_buf : NULL;
+}
+
 Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret_shdr)
 {
 	Elf_Scn *scn = NULL;

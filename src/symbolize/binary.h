@@ -50,6 +50,12 @@ DEFINE_CLEANUP(struct binary, binary_free);
 bool binary_file_off_to_vaddr(const struct binary *b, uint64_t file_off,
 			      uint64_t *ret_vaddr);
 
+/**
+ * The @len bytes of the program at @vaddr, as they are in the file: borrowed.
+ * NULL when not all of them are bytes of one segment.
+ */
+const void *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t len);
+
 /** The segment that holds @vaddr, executable ones first, or NULL. */
 const struct binary_load *binary_load_of(const struct binary *b, uint64_t vaddr);
 

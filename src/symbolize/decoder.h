@@ -11,6 +11,8 @@ enum decoder_op {
 	DECODER_JITDUMP, /* jit/jitdump.c: addresses in a jitdump */
 	DECODER_GDBJIT, /* jit/gdbjit.c: addresses in objects that a JIT registered */
 	DECODER_JIT_SYMBOLS, /* jit/hook_point.c: where a file has the GDB JIT interface */
+	DECODER_PYTHON_DEFS, /* jit/python_defs.c: where functions begin in Python source */
+	DECODER_DISASSEMBLE, /* instructions_serve.c: a piece of machine code */
 	READER_JIT_LIST, /* jit/list.c: what is registered now (WORKER_READER only) */
 	NR_DECODER_OPS,
 };
@@ -64,17 +66,37 @@ int gdbjit_serve(struct worker_call *call, struct wire_reader *request, const in
  * DECODER_JIT_SYMBOLS. Request: nothing. fds[0]: an ELF file. Reply: u32 found (0 or
  * 1), u64 file offset of __jit_debug_register_code, u64 its vaddr, u64 vaddr of
  * __jit_debug_descriptor. .symtab first, then .dynsym: where LLVM is linked
- * statically both are local symbols.
+ * statically both are local symbols. Callers use symbolize/hook_point.h.
  */
 int hook_point_serve(struct worker_call *call, struct wire_reader *request,
 		     const int *fds, size_t nr_fds, struct wire_writer *reply);
 
 /*
+ * DECODER_PYTHON_DEFS. Request: u32 nr, nr * string qualified name in its module.
+ * fds[0]: Python source. Reply: nr * u32 line of the def, 0: none or several.
+ */
+int python_defs_serve(struct worker_call *call, struct wire_reader *request,
+		      const int *fds, size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * DECODER_DISASSEMBLE. Request: u32 machine (EM_*), u64 address, u64 size_bytes,
+ * bytes expected build id (empty: any), bytes machine code (empty: that of the ELF
+ * file fds[0], of its machine, at vaddr @address). Reply: u32 enum
+ * instructions_status, bytes machine code, then {u8 size_bytes, u8 enum
+ * disassembled_flow, u8 has_target, u64 target, str text} until the sizes add up to
+ * that of the code.
+ */
+int instructions_serve(struct worker_call *call, struct wire_reader *request,
+		       const int *fds, size_t nr_fds, struct wire_writer *reply);
+
+/*
  * READER_JIT_LIST. Request: u32 pid, u64 address of __jit_debug_descriptor, u32 nr,
  * nr * {u64 entry_addr, u64 symfile_addr, u64 size_bytes}: objects that need not be
- * sent again. Reply: u32 walk result (enum list_walk of jit/list.h), u32 nr, nr *
- * {u64 entry_addr, u64 symfile_addr, u64 size_bytes, bytes object (empty: known, or
- * not to be had)}.
+ * sent again. Reply: any number of {u32 1, u64 entry_addr, u64 symfile_addr, u64
+ * size_bytes, u32 state (enum list_state of jit/list.h), bytes object (empty unless
+ * LIST_NEW)}, then u32 0, u32 walk result (enum list_walk). It takes at most half of
+ * JIT_LIST_CALL_MS unless the target's memory does not answer, and sends at most
+ * 16 MiB of objects: LIST_MORE then. Callers use symbolize/jit_list_walk.h.
  */
 int list_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 	       size_t nr_fds, struct wire_writer *reply);

@@ -30,6 +30,7 @@ enum miss {
 	MISS_NO_DWO, /* the split part of the debug info (.dwo) was not found */
 	MISS_DWP_UNSUPPORTED, /* .dwp needs a newer libdw than this build has */
 	MISS_JIT_UNKNOWN, /* anonymous code that nobody describes */
+	MISS_JIT_LOST, /* same, and some of what the process registered was lost */
 	MISS_JIT_NO_LINES, /* the runtime names the function, not the line */
 	MISS_JIT_FILE_REFUSED, /* perf map or jitdump was unsafe to read, or garbage */
 	MISS_KERNEL, /* kernel code: function only */

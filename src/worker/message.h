@@ -47,6 +47,8 @@ struct worker_limits {
 	uint64_t max_data_bytes;
 	uint32_t cpu_seconds;
 	uint32_t parent_pid; /* the worker leaves when this is not its parent any more */
+	uint32_t kind; /* enum worker_kind */
+	uint32_t pad; /* 0 */
 };
 
 /* Descriptors received. The owner closes them. */

@@ -154,12 +154,34 @@ static bool is_powerless_root(int error)
 	return error == EPERM || error == EINVAL;
 }
 
-static int drop_identity(void)
+/* What @kind keeps of the capabilities that there are now. */
+static int capabilities_to_keep(enum worker_kind kind,
+				struct __user_cap_data_struct ret[static 2])
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2];
+	struct __user_cap_data_struct have[2];
 
-	memset(none, 0, sizeof(none));
+	memset(ret, 0, 2 * sizeof(*ret));
+	if (kind != WORKER_READER)
+		return 0;
+	if (syscall(SYS_capget, &header, have))
+		return -errno;
+	ret->permitted = have->permitted & 1u << CAP_SYS_PTRACE;
+	ret->effective = ret->permitted;
+	return 0;
+}
+
+static int drop_identity(enum worker_kind kind)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct kept[2];
+	int rc = capabilities_to_keep(kind, kept);
+
+	if (rc)
+		return rc;
+	/* Without it the change of the uid would take the permitted ones too. */
+	if (kept->permitted && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
+		return -errno;
 	if (!geteuid()) {
 		if (setgroups(0, NULL) && !is_powerless_root(errno))
 			return -errno;
@@ -168,7 +190,9 @@ static int drop_identity(void)
 		if (setresuid(NOBODY, NOBODY, NOBODY) && !is_powerless_root(errno))
 			return -errno;
 	}
-	return syscall(SYS_capset, &header, none) ? -errno : 0;
+	if (kept->permitted && prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0))
+		return -errno;
+	return syscall(SYS_capset, &header, kept) ? -errno : 0;
 }
 
 int sandbox_enter(const struct sandbox_config *config)
@@ -181,14 +205,14 @@ int sandbox_enter(const struct sandbox_config *config)
 		return rc;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	rc = deny_paths();
+	rc = config->kind == WORKER_READER ? 0 : deny_paths();
 	if (rc)
 		return rc;
-	rc = drop_identity();
+	rc = drop_identity(config->kind);
 	if (rc)
 		return rc;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ||
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
 		return -errno;
-	return syscall_filter_install();
+	return syscall_filter_install(config->kind);
 }

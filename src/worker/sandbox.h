@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Takes every right from the calling process that decoding does not need. */
+/* Takes every right from the calling process that its kind of work does not need. */
 #ifndef LB_WORKER_SANDBOX_H
 #define LB_WORKER_SANDBOX_H
 
 #include <stdint.h>
 
+#include "worker/worker.h"
+
 struct sandbox_config {
+	enum worker_kind kind;
 	uint64_t max_data_bytes; /* RLIMIT_DATA (not AS: files are mapped) */
 	unsigned int cpu_seconds; /* RLIMIT_CPU */
 };
@@ -15,6 +18,12 @@ struct sandbox_config {
  * path (where the kernel has it), uid and gid 65534, no capabilities, seccomp
  * with a list of calls; any other call answers EPERM, so that a library that
  * probes for features carries on.
+ *
+ * A reader differs in two things. It keeps CAP_SYS_PTRACE, if it is there: that
+ * alone lets uid 65534 read the memory of every user's processes. And it is not
+ * landlocked: a process in a landlock domain may access only processes of that
+ * same domain (hook_ptrace_access_check() in the kernel's security/landlock).
+ * Its system call list has no call that takes a path.
  * Return: 0 or a negative errno; then the caller must exit.
  */
 int sandbox_enter(const struct sandbox_config *config);

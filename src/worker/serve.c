@@ -118,7 +118,10 @@ static int lock_down(void)
 	    message_recv_payload(WORKER_SOCKET_FD, &limits, sizeof(limits),
 				 MESSAGE_NO_DEADLINE))
 		return -EBADMSG;
-	config = (struct sandbox_config){.max_data_bytes = limits.max_data_bytes,
+	if (limits.kind > WORKER_READER)
+		return -EBADMSG;
+	config = (struct sandbox_config){.kind = (enum worker_kind)limits.kind,
+					 .max_data_bytes = limits.max_data_bytes,
 					 .cpu_seconds = limits.cpu_seconds};
 	/* Executed through /proc/self/exe it would be called "exe" in ps(1). */
 	prctl(PR_SET_NAME, WORKER_ARGV0, 0, 0, 0);

@@ -3,17 +3,21 @@
  * A filter program of classic BPF, built once:
  *
  *   architecture is ours?                         no: kill
- *   number is one of `allowed`?                   yes: allow
- *   mmap: no PROT_EXEC, and memory that RLIMIT_DATA counts?     yes: allow
+ *   number is one of `basic` or of this kind's?   yes: allow
  *   mprotect: no PROT_EXEC?                       yes: allow
- *   fcntl: a command that only asks?              yes: allow
- *   newfstatat: of a descriptor?                  yes: allow
+ *   decoder:
+ *     mmap: no PROT_EXEC, and memory that RLIMIT_DATA counts?   yes: allow
+ *     fcntl: a command that only asks?            yes: allow
+ *     newfstatat: of a descriptor?                yes: allow
+ *   reader:
+ *     mmap: no PROT_EXEC, private and anonymous?  yes: allow
  *   otherwise                                     EPERM
  *
  * The x32 convention of x86-64 sets bit 30 of the number, so it is never listed.
  */
 #include "worker/syscall_filter.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -21,6 +25,7 @@
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -48,32 +53,24 @@
 #define ALLOW           RET(SECCOMP_RET_ALLOW)
 #define REFUSE          RET(SECCOMP_RET_ERRNO | EPERM)
 
-#define NR_ALLOWED_MAX  40
-#define NR_PROGRAM_MAX  (4 + 2 * NR_ALLOWED_MAX + 32)
+#define NR_PROGRAM_MAX  128
 
-/* Most frequent first. None of them reaches beyond this process and what it holds. */
-static const uint32_t allowed[] = {
-	SYS_pread64,
+/*
+ * To receive, allocate, answer and die. Most frequent first. None of them reaches
+ * beyond this process and what it holds.
+ */
+static const uint32_t basic[] = {
 	SYS_munmap,
 	SYS_recvmsg,
 	SYS_sendmsg,
-	SYS_fstat,
 	SYS_close,
-	SYS_lseek,
-	SYS_read,
 	SYS_brk,
 	SYS_mremap,
 	SYS_madvise,
 	SYS_futex,
 	SYS_clock_gettime,
 	SYS_getrandom,
-	SYS_readv,
-	SYS_preadv,
 	SYS_write, /* to /dev/null and the socket: nothing else is writable */
-	SYS_recvfrom,
-	SYS_sendto,
-	SYS_getrusage,
-	SYS_gettimeofday,
 	SYS_sched_yield,
 	SYS_restart_syscall,
 	/* abort(3), sanitizers and their last words */
@@ -86,10 +83,23 @@ static const uint32_t allowed[] = {
 	SYS_exit,
 	SYS_exit_group,
 };
-_Static_assert(ARRAY_SIZE(allowed) <= NR_ALLOWED_MAX, "the program has room for all");
 
-/* Reached with the number loaded; each block begins with "is it me?". */
-static const struct sock_filter conditional[] = {
+/* Libraries that decode use the files they hold in many ways. */
+static const uint32_t of_decoder[] = {
+	SYS_pread64, SYS_fstat,    SYS_lseek,  SYS_read,      SYS_readv,
+	SYS_preadv,  SYS_recvfrom, SYS_sendto, SYS_getrusage, SYS_gettimeofday,
+};
+
+static const uint32_t of_reader[] = {
+	SYS_process_vm_readv,
+};
+
+/* Blocks reached with the number loaded; each begins with "is it me?". */
+static const struct sock_filter mprotect_block[] = {
+	IS(SYS_mprotect, 0, 4), LOAD(ARG(2)), HAS(PROT_EXEC, 1, 0), ALLOW, REFUSE,
+};
+
+static const struct sock_filter decoder_blocks[] = {
 	/*
 	 * mmap: shared anonymous and growing mappings are not counted as data, so
 	 * they would be a way around RLIMIT_DATA.
@@ -101,12 +111,6 @@ static const struct sock_filter conditional[] = {
 	HAS(MAP_GROWSDOWN, 3, 0),
 	AND(MAP_SHARED | MAP_ANONYMOUS),
 	IS(MAP_SHARED | MAP_ANONYMOUS, 1, 0),
-	ALLOW,
-	REFUSE,
-
-	IS(SYS_mprotect, 0, 4),
-	LOAD(ARG(2)),
-	HAS(PROT_EXEC, 1, 0),
 	ALLOW,
 	REFUSE,
 
@@ -124,19 +128,42 @@ static const struct sock_filter conditional[] = {
 	IS(AT_EMPTY_PATH, 0, 1),
 	ALLOW,
 	REFUSE,
+};
 
+static const struct sock_filter reader_blocks[] = {
+	IS(SYS_mmap, 0, 8),
+	LOAD(ARG(2)),
+	HAS(PROT_EXEC, 5, 0),
+	LOAD(ARG(3)),
+	HAS(MAP_GROWSDOWN, 3, 0),
+	AND(MAP_TYPE | MAP_ANONYMOUS),
+	IS(MAP_PRIVATE | MAP_ANONYMOUS, 0, 1),
+	ALLOW,
 	REFUSE,
 };
 
-static size_t append(struct sock_filter *program, size_t nr,
-		     const struct sock_filter *more, size_t nr_more)
+struct program {
+	struct sock_filter code[NR_PROGRAM_MAX];
+	size_t nr;
+};
+
+static void append(struct program *p, const struct sock_filter *more, size_t nr)
 {
-	for (size_t i = 0; i < nr_more; i++)
-		program[nr++] = more[i];
-	return nr;
+	assert(nr <= NR_PROGRAM_MAX - p->nr);
+	memcpy(p->code + p->nr, more, nr * sizeof(*more));
+	p->nr += nr;
 }
 
-int syscall_filter_install(void)
+static void allow(struct program *p, const uint32_t *numbers, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const struct sock_filter one[] = {IS(numbers[i], 0, 1), ALLOW};
+
+		append(p, one, ARRAY_SIZE(one));
+	}
+}
+
+int syscall_filter_install(enum worker_kind kind)
 {
 	static const struct sock_filter begin[] = {
 		LOAD(offsetof(struct seccomp_data, arch)),
@@ -144,20 +171,22 @@ int syscall_filter_install(void)
 		RET(SECCOMP_RET_KILL_PROCESS),
 		LOAD(offsetof(struct seccomp_data, nr)),
 	};
-	_Static_assert(ARRAY_SIZE(begin) + 2 * NR_ALLOWED_MAX + ARRAY_SIZE(conditional) <=
-			       NR_PROGRAM_MAX,
-		       "the program fits");
-	struct sock_filter program[NR_PROGRAM_MAX];
-	struct sock_fprog fprog = {.filter = program};
-	size_t nr = append(program, 0, begin, ARRAY_SIZE(begin));
+	static const struct sock_filter end[] = {REFUSE};
+	struct program p = {.nr = 0};
+	struct sock_fprog fprog = {.filter = p.code};
 
-	for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
-		const struct sock_filter one[] = {IS(allowed[i], 0, 1), ALLOW};
-
-		nr = append(program, nr, one, ARRAY_SIZE(one));
+	append(&p, begin, ARRAY_SIZE(begin));
+	allow(&p, basic, ARRAY_SIZE(basic));
+	if (kind == WORKER_READER) {
+		allow(&p, of_reader, ARRAY_SIZE(of_reader));
+		append(&p, reader_blocks, ARRAY_SIZE(reader_blocks));
+	} else {
+		allow(&p, of_decoder, ARRAY_SIZE(of_decoder));
+		append(&p, decoder_blocks, ARRAY_SIZE(decoder_blocks));
 	}
-	nr = append(program, nr, conditional, ARRAY_SIZE(conditional));
-	fprog.len = (unsigned short)nr;
+	append(&p, mprotect_block, ARRAY_SIZE(mprotect_block));
+	append(&p, end, ARRAY_SIZE(end));
+	fprog.len = (unsigned short)p.nr;
 	/*
 	 * Without this flag kernels before 5.16 switch speculation off for the whole
 	 * worker, which makes decoding slower; its memory holds no secrets.

@@ -87,6 +87,7 @@ static int introduce(struct worker *w)
 		.max_data_bytes = w->config.max_data_bytes,
 		.cpu_seconds = w->config.cpu_seconds,
 		.parent_pid = (uint32_t)getpid(),
+		.kind = w->config.kind,
 	};
 	const struct message start = {.type = MESSAGE_START, .len = sizeof(limits)};
 	int64_t deadline_ns = message_clock_ns() + START_MS * NS_PER_MS;

@@ -4,6 +4,8 @@
  * and bytes, gives plain data, and has no rights to do anything else (seccomp,
  * landlock, RLIMIT_DATA, uid 65534). It is this same program executed again
  * (/proc/self/exe), so nothing of the collector's memory or descriptors is in it.
+ * A reader is the same with one right: it reads other processes' memory (reader.h),
+ * understands as little of it as it can, and opens or decodes no files.
  *
  * Its death, its deadline and its memory limit are answers, not errors: the
  * caller counts a miss for that one object and the next call starts a fresh child.

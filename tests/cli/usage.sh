@@ -45,3 +45,8 @@ try annotate --source-path nowhere
 try annotate --source-path =new
 try report --file x
 try doctor extra
+try python-hook
+try python-hook extra
+try python-hook --install
+try python-hook --install a --remove b
+try python-hook --path --cache-dir x

@@ -102,3 +102,15 @@ subprocess.run(sys.argv[1:-1] + ["3"], check=False)
 used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 print(max(1, round(3 * float(sys.argv[-1]) / max(used, 0.01) + 0.5)))' "$@"
 }
+
+# has_numba WHICH NAME: PYTHON is the python of tools/venv.sh's environment WHICH (new, old);
+# else test NAME is skipped. Nothing of the caller's Python is in the way.
+has_numba() {
+	unset PYTHONPATH PYTHONHOME PYTHONSTARTUP NUMBA_CACHE_DIR NUMBA_DEBUGINFO NUMBA_OPT \
+		NUMBA_NUM_THREADS NUMBA_DISABLE_JIT
+	export PYTHONDONTWRITEBYTECODE=1 XDG_CACHE_HOME="$WORK/cache"
+	export PYTHON="$TOP/build/venv/numba-$1/bin/python"
+	[ ! -e "$TOP/build/venv/numba-$1/.whole" ] || return 0
+	skip "$2" "no build/venv/numba-$1 here (tools/venv.sh makes it)"
+	return 1
+}

@@ -33,7 +33,10 @@ def find_line(marker):
     if ":" in name:
         name, _, number = name.partition(":")
         return name, int(number)
-    with open(os.path.join(workloads, name), encoding="utf-8") as source:
+    path = os.path.join(workloads, name)
+    if not os.path.exists(path):
+        path = os.path.join(workloads, "python", name)
+    with open(path, encoding="utf-8") as source:
         for number, text in enumerate(source, 1):
             if text.rstrip(" */\n").endswith("HOT " + word):
                 return name, number
@@ -66,6 +69,33 @@ def no_code(marker):
 def function(name, member="self"):
     return note(f"function({name})",
                 percent(sum(f[member] for f in d["functions"] if f["name"] == name)))
+
+
+def file_self(base):
+    """Percent of all samples that are on lines of a file."""
+    return note(f"file_self({base})",
+                percent(sum(f["self"] for f in d["files"] if os.path.basename(f["path"]) == base)))
+
+
+def hottest():
+    """The hottest line as "file:line"."""
+    lines = [(line["self"], f"{os.path.basename(file['path'])}:{line['line']}")
+             for file in d["files"] for line in file["lines"]]
+    return note("hottest", max(lines)[1] if lines else "none")
+
+
+def is_at(marker):
+    return "{}:{}".format(*find_line(marker))
+
+
+def remedy(reason):
+    return note(f"remedy({reason})",
+                "; ".join(m["remedy"] or "" for m in d["misses"] if m["reason"] == reason))
+
+
+def jit_functions():
+    """Names of functions of JIT code."""
+    return note("jit functions", [f["name"] for f in d["functions"] if f["object"] == "[jit]"])
 
 
 def near(value, expected, tolerance):

@@ -119,6 +119,7 @@ static const struct {
 	{"no-proc", "cgroups", CHECK_WARN, "none", "cgroup2"},
 	{"no-proc", "sandbox", CHECK_FAIL, "no seccomp", "CONFIG_SECCOMP_FILTER"},
 	{"no-sys", "btf", CHECK_FAIL, "/sys is not mounted", "mount"},
+	{"no-sys", "uprobe", CHECK_WARN, "lists of code are walked", "UPROBE_EVENTS"},
 	{"no-sys", "sandbox", CHECK_OK, "seccomp", ""},
 	{"paranoid-absent", "perf_event_paranoid", CHECK_FAIL, "cannot be read",
 	 "CONFIG_PERF_EVENTS"},
@@ -222,6 +223,9 @@ static const struct {
 	{"healthy", {.bpf_errno = ENOSYS}, "bpf", CHECK_FAIL, "CONFIG_BPF_SYSCALL"},
 	{"healthy", {.bpf_errno = ENOMEM}, "bpf", CHECK_FAIL, "memory"},
 	{"healthy", {.bpf_errno = E2BIG}, "bpf", CHECK_FAIL, "5.10"},
+	{"healthy", {.cookie_errno = EINVAL}, "uprobe", CHECK_WARN, "5.15"},
+	{"no-sys", {.cookie_errno = EINVAL}, "uprobe", CHECK_WARN, "UPROBE_EVENTS"},
+	{"healthy", {.bpf_errno = EPERM, .cookie_errno = EPERM}, "uprobe", CHECK_OK, ""},
 	{"healthy", {.memlock_bytes = 65536}, "memlock", CHECK_OK, ""},
 	{"kernel-5.10", {.memlock_bytes = 65536}, "memlock", CHECK_OK, ""},
 	{"healthy", {.debuginfod_urls = "https://x.example"}, "debuginfod", CHECK_OK, ""},
@@ -304,12 +308,12 @@ static void the_text_is_for_people(void **state)
 	assert_int_equal(status, EXIT_OK);
 	assert_non_null(strstr(warned, "\nwarn  cgroups "));
 	assert_non_null(strstr(warned, "\n                           remedy: boot with"));
-	assert_non_null(strstr(warned, "can record here; 1 of 16 checks"));
+	assert_non_null(strstr(warned, "can record here; 1 of 17 checks"));
 
 	examine("no-btf", &all_work, &d);
 	bad = print(&d, false, &status);
 	assert_int_equal(status, EXIT_SYSTEM);
-	assert_non_null(strstr(bad, "cannot record here: 1 of 16 checks failed\n"));
+	assert_non_null(strstr(bad, "cannot record here: 1 of 17 checks failed\n"));
 }
 
 /* A release and an environment that try to talk to the terminal. */

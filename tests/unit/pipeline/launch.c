@@ -46,7 +46,7 @@ static struct launch *start(char **argv)
 
 	launch_user_find(&user);
 	assert_false(user.is_other);
-	assert_int_equal(launch_new(argv, &user, &l, &err), 0);
+	assert_int_equal(launch_new(argv, &user, false, &l, &err), 0);
 	assert_true(launch_pid(l) > 0);
 	assert_false(launch_was_executed(l));
 	return l;
@@ -274,6 +274,7 @@ static void test_environment(void **state)
 
 	(void)state;
 	setenv("LINEBURN_TEST", "with spaces\nand lines", 1);
+	setenv("LINEBURN_PYTHON_HOOK", "off", 1); /* as run sets it without the hook */
 	l = run("tr '\\0' '@' </proc/$$/environ >env");
 	assert_int_equal(launch_exit_status(l), 0);
 	out = read_out("env");
@@ -432,7 +433,7 @@ static void test_other_user(void **state)
 	}
 	assert_int_equal(chdir(dir), 0);
 	setenv("SUDO_UID", "65534", 1);
-	assert_int_equal(launch_new(argv, &user, &l, &err), 0);
+	assert_int_equal(launch_new(argv, &user, false, &l, &err), 0);
 	assert_int_equal(launch_go(l, &err), 0);
 	wait_for_end(l);
 	unsetenv("SUDO_UID");

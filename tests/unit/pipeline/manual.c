@@ -36,7 +36,7 @@ static size_t check_options(const char *help, const char *page)
 	size_t nr = 0;
 
 	for (const char *at = strstr(help, " --"); at; at = strstr(at + 3, " --")) {
-		size_t name = strcspn(at + 3, "= \n");
+		size_t name = strcspn(at + 3, "=[ \n");
 		char item[64];
 
 		snprintf(item, sizeof(item), "Fl -%.*s", (int)name, at + 3);
@@ -51,7 +51,7 @@ static void every_option_is_explained(void **state)
 {
 	static const enum command commands[] = {COMMAND_RUN, COMMAND_RECORD,
 						COMMAND_ANNOTATE, COMMAND_REPORT,
-						COMMAND_DOCTOR};
+						COMMAND_DOCTOR, COMMAND_PYTHON_HOOK};
 	_cleanup_free_ char *page = NULL;
 	size_t len, nr = 0;
 

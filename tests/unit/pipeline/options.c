@@ -6,7 +6,10 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "options.h"
@@ -76,6 +79,62 @@ static void good_lines(void **state)
 	options_deinit(&o);
 }
 
+static void expect_asm(const char *line, const char *what, const char *input)
+{
+	struct options o;
+	struct error err;
+
+	if (parse(line, &o, &err))
+		fail_msg("%s: %s", line, err.text);
+	assert_true(o.show_asm);
+	if (what)
+		assert_string_equal(o.asm_what, what);
+	else
+		assert_null(o.asm_what);
+	assert_string_equal(o.input, input);
+	options_deinit(&o);
+}
+
+/* As people type it: what to show, or a profile, or both, in any order. */
+static void asm_arguments(void **state)
+{
+	char dir[] = "/tmp/lb-options-XXXXXX";
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chdir(dir), 0);
+	f = fopen("gzipped", "w");
+	fputs("\x1f\x8b...", f);
+	fclose(f);
+	f = fopen("main", "w"); /* a program that is called like the function */
+	fputs("\x7f"
+	      "ELF",
+	      f);
+	fclose(f);
+
+	expect_asm("lineburn annotate --asm", NULL, "lineburn.pb.gz");
+	expect_asm("lineburn annotate --asm=dither", "dither", "lineburn.pb.gz");
+	expect_asm("lineburn annotate --asm=dither x.pb.gz", "dither", "x.pb.gz");
+	expect_asm("lineburn annotate --asm=dither x", "dither", "x");
+	expect_asm("lineburn annotate --asm dither", "dither", "lineburn.pb.gz");
+	expect_asm("lineburn annotate --asm src/a.c:12", "src/a.c:12", "lineburn.pb.gz");
+	expect_asm("lineburn annotate --asm main", "main", "lineburn.pb.gz");
+	expect_asm("lineburn annotate --asm none.pb.gz", NULL, "none.pb.gz");
+	expect_asm("lineburn annotate --asm gzipped", NULL, "gzipped");
+	expect_asm("lineburn annotate --asm -", NULL, "-");
+	expect_asm("lineburn annotate --asm dither x.pb.gz", "dither", "x.pb.gz");
+	expect_asm("lineburn annotate x.pb.gz --asm dither", "dither", "x.pb.gz");
+	expect_asm("lineburn annotate --asm gzipped x.pb.gz", "x.pb.gz", "gzipped");
+	expect_asm("lineburn annotate --asm dither gzipped", "dither", "gzipped");
+	expect_asm("lineburn annotate --asm dither main", "dither", "main");
+
+	unlink("gzipped");
+	unlink("main");
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 static void bad_lines_are_one_sentence(void **state)
 {
 	static const struct {
@@ -101,6 +160,10 @@ static void bad_lines_are_one_sentence(void **state)
 		{"lineburn annotate --charge=all", "line, mine or leaf"},
 		{"lineburn annotate --source-path x", "OLD=NEW"},
 		{"lineburn annotate a b", "\"b\""},
+		{"lineburn annotate --asm a.pb.gz b c", "\"c\""},
+		{"lineburn annotate --asm=a b c", "\"c\""},
+		{"lineburn annotate --asm=", "a function or FILE:LINE"},
+		{"lineburn report --asm", "unknown option"},
 		{"lineburn report --color=blue", "auto, always or never"},
 	};
 
@@ -121,6 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_lines),
+		cmocka_unit_test(asm_arguments),
 		cmocka_unit_test(bad_lines_are_one_sentence),
 	};
 

@@ -165,6 +165,7 @@ static inline void assert_extras_equal(const struct profile_extra *a,
 	assert_string_equal(a->target, b->target);
 	assert_string_equal(a->host, b->host);
 	assert_string_equal(a->kernel_release, b->kernel_release);
+	assert_string_equal(a->arch, b->arch);
 	assert_string_equal(a->version, b->version);
 	assert_int_equal(a->freq_hz, b->freq_hz);
 	assert_int_equal(a->wall_ns, b->wall_ns);

@@ -39,6 +39,7 @@ static void add_extra(struct profile *p)
 	extra->target = strpool_add(pool, "-p 12");
 	extra->host = strpool_add(pool, "box");
 	extra->kernel_release = strpool_add(pool, "6.1.0");
+	extra->arch = strpool_add(pool, "aarch64");
 	extra->version = strpool_add(pool, "0.1.0");
 	extra->freq_hz = 99;
 	extra->wall_ns = 61000000000;

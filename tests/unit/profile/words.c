@@ -75,6 +75,8 @@ static void libraries(void **state)
 		"/home/me/lib/pythonic/x.py",
 		"/srv/usr/app.py",
 		"x.c",
+		"<ipython-input-7-0123456789ab>",
+		"<stdin>",
 	};
 
 	(void)state;

@@ -539,7 +539,9 @@ static inline bool render_case_get(const char *name, struct render_case *ret)
 
 static inline struct render_input render_case_input(const struct render_case *c)
 {
-	return (struct render_input){&c->profile, &c->attribution, c->file_name};
+	return (struct render_input){.profile = &c->profile,
+				     .attribution = &c->attribution,
+				     .file_name = c->file_name};
 }
 
 #endif

@@ -69,7 +69,8 @@ static void check_members(const char *manual_text, json_t *value)
 static void test_every_member_is_explained(void **state)
 {
 	static const char *const files[] = {"tests/golden/typical.annotate.json",
-					    "tests/golden/typical.report.json"};
+					    "tests/golden/typical.report.json",
+					    "tests/golden/asm.json"};
 	_cleanup_free_ char *text = manual("docs/formats.md");
 
 	(void)state;

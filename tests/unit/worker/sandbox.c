@@ -42,6 +42,7 @@ extern char **environ;
 
 enum test_op {
 	OP_BREAK_OUT, /* str for each forbidden call that did not answer EPERM */
+	OP_BREAK_OUT_OF_READER, /* same */
 	OP_STATE, /* u32 has an environment, u32 pid, u32 each open descriptor */
 	OP_HIDE_MEMORY, /* str for each way around RLIMIT_DATA that worked */
 	OP_DECODE, /* fds[0] is an ELF file: u32 symbols, u32 units of DWARF */
@@ -100,7 +101,6 @@ static void try_processes(struct wire_writer *reply)
 	TRY("rt_sigqueueinfo", SYS_rt_sigqueueinfo, getppid(), SIGUSR1, NULL);
 	TRY("pidfd_open", SYS_pidfd_open, getppid(), 0);
 	TRY("ptrace", SYS_ptrace, PTRACE_ATTACH, getppid(), NULL, NULL);
-	TRY("process_vm_readv", SYS_process_vm_readv, getppid(), &iov, 1, &iov, 1, 0);
 	TRY("process_vm_writev", SYS_process_vm_writev, getppid(), &iov, 1, &iov, 1, 0);
 	TRY("setuid", SYS_setuid, 0);
 	TRY("unshare", SYS_unshare, 0x10000000);
@@ -161,7 +161,31 @@ static void try_code(struct wire_writer *reply)
 
 OP(op_break_out)
 {
+	struct iovec iov = {0};
+
 	UNUSED;
+	TRY("process_vm_readv", SYS_process_vm_readv, getppid(), &iov, 1, &iov, 1, 0);
+	try_files(reply, fds[0]);
+	try_processes(reply);
+	try_the_rest(reply);
+	try_code(reply);
+	return 0;
+}
+
+/* A reader has no use for files, not even for those that it is given. */
+OP(op_break_out_of_reader)
+{
+	char buf[256] = {0};
+
+	UNUSED;
+	TRY("read", SYS_read, fds[0], buf, 1);
+	TRY("pread64", SYS_pread64, fds[0], buf, 1, 0);
+	TRY("lseek", SYS_lseek, fds[0], 0, SEEK_SET);
+	TRY("fstat", SYS_fstat, fds[0], buf);
+	TRY("fcntl F_GETFL", SYS_fcntl, fds[0], F_GETFL);
+	TRY("fstat by newfstatat", SYS_newfstatat, fds[0], "", buf, AT_EMPTY_PATH);
+	TRY("mmap of a file", SYS_mmap, NULL, 4096, PROT_READ, MAP_PRIVATE, fds[0], 0);
+	TRY("mmap shared", SYS_mmap, NULL, 4096, PROT_READ, MAP_SHARED, fds[0], 0);
 	try_files(reply, fds[0]);
 	try_processes(reply);
 	try_the_rest(reply);
@@ -242,11 +266,9 @@ OP(op_wait)
 }
 
 static const worker_op test_ops[NR_TEST_OPS] = {
-	[OP_BREAK_OUT] = op_break_out,
-	[OP_STATE] = op_state,
-	[OP_HIDE_MEMORY] = op_hide_memory,
-	[OP_DECODE] = op_decode,
-	[OP_WAIT] = op_wait,
+	[OP_BREAK_OUT] = op_break_out, [OP_BREAK_OUT_OF_READER] = op_break_out_of_reader,
+	[OP_STATE] = op_state,         [OP_HIDE_MEMORY] = op_hide_memory,
+	[OP_DECODE] = op_decode,       [OP_WAIT] = op_wait,
 };
 
 /* ---- the collector's side ---- */
@@ -259,6 +281,13 @@ static int set_up(void **state)
 {
 	const struct worker_config config = {.max_data_bytes = MAX_DATA_BYTES,
 					     .cpu_seconds = CPU_SECONDS};
+
+	return worker_new(&config, (struct worker **)state, NULL);
+}
+
+static int set_up_reader(void **state)
+{
+	const struct worker_config config = {.kind = WORKER_READER};
 
 	return worker_new(&config, (struct worker **)state, NULL);
 }
@@ -295,16 +324,26 @@ static void assert_nothing_worked(struct wire_reader *reply)
 	assert_true(ok);
 }
 
-static void forbidden_calls_answer_eperm(void **state)
+static void break_out(struct worker *w, enum test_op op)
 {
 	struct wire_reader reply;
 	int fd = open("/etc/hostname", O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
 		fd = memfd_create("file", MFD_CLOEXEC);
-	call_op(*state, OP_BREAK_OUT, fd, &reply);
+	call_op(w, op, fd, &reply);
 	close(fd);
 	assert_nothing_worked(&reply);
+}
+
+static void forbidden_calls_answer_eperm(void **state)
+{
+	break_out(*state, OP_BREAK_OUT);
+}
+
+static void a_reader_can_do_no_more(void **state)
+{
+	break_out(*state, OP_BREAK_OUT_OF_READER);
 }
 
 static void memory_cannot_hide_from_its_limit(void **state)
@@ -500,13 +539,16 @@ static void run_by_hand_it_leaves(void **state)
 	assert_int_not_equal(WEXITSTATUS(status), 99);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name)        cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST_READER(name) cmocka_unit_test_setup_teardown(name, set_up_reader, tear_down)
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(forbidden_calls_answer_eperm),
+		TEST_READER(a_reader_can_do_no_more),
 		TEST(memory_cannot_hide_from_its_limit),
+		TEST_READER(memory_cannot_hide_from_its_limit),
 		TEST(the_child_has_nothing_of_ours),
 		TEST(the_child_has_no_rights),
 		TEST(the_child_of_root_is_nobody),

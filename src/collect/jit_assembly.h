@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Records of the JIT probe -> whole objects. Records of several threads come
+ * interleaved, and an object may end in the middle: when the ring was full.
+ */
+#ifndef LB_COLLECT_JIT_ASSEMBLY_H
+#define LB_COLLECT_JIT_ASSEMBLY_H
+
+#include "base/cleanup.h"
+#include "collect/jit_probe.h"
+
+#define JIT_ASSEMBLY_MAX_OBJECTS 4096
+#define JIT_ASSEMBLY_MAX_BYTES   (64u << 20)
+
+/* A registering thread that was silent for so long will not go on. */
+#define JIT_ASSEMBLY_PATIENCE_NS UINT64_C(2000000000)
+
+struct jit_assembly;
+
+/** Return: NULL when out of memory. */
+struct jit_assembly *jit_assembly_new(void);
+void jit_assembly_free(struct jit_assembly *a);
+DEFINE_CLEANUP(struct jit_assembly, jit_assembly_free);
+
+/**
+ * Takes one record, and hands over what it completes. Over a maximum the oldest
+ * unfinished objects are handed over without their bytes. Records that make no
+ * sense are passed by.
+ *
+ * @rec   8-aligned
+ * @size  bytes at @rec
+ */
+void jit_assembly_take(struct jit_assembly *a, const struct lb_jit_record *rec,
+		       size_t size, jit_event_fn fn, void *ctx);
+
+/** Hands over, without their bytes, objects whose call was before @now_ns - the patience. */
+void jit_assembly_expire(struct jit_assembly *a, uint64_t now_ns, jit_event_fn fn,
+			 void *ctx);
+
+/** Objects so far that were begun, but not completed. */
+uint64_t jit_assembly_broken(const struct jit_assembly *a);
+
+#endif

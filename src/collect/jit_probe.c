@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/jit_probe.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "collect/jit_assembly.h"
+#include "collect/sampler_internal.h"
+#include "jit.skel.h"
+
+#define DEFAULT_RING_BYTES (8u << 20)
+#define MIN_RING_BYTES     (64u << 10) /* a chunk of the largest size has to fit */
+#define MAX_RING_BYTES     (1u << 30)
+
+/* The kernel's own kind of uprobe: gone with its descriptor, whatever becomes of us. */
+#define UPROBE_PMU "/sys/bus/event_source/devices/uprobe/type"
+
+struct probed_file {
+	dev_t dev;
+	ino_t ino; /* not given to another file while it is probed: the kernel holds it */
+	uint64_t register_off;
+	struct bpf_link *link;
+};
+
+struct jit_probe {
+	struct jit_probe_config config;
+	struct sampler *sampler;
+	struct jit_assembly *assembly;
+	struct jit_bpf *skel; /* NULL until the first file */
+	int load_failure; /* is not tried again */
+	struct ring_buffer *ring;
+	struct lb_jit_counters *percpu; /* one per possible CPU */
+	int nr_possible_cpus;
+
+	struct probed_file *files;
+	size_t nr_files, cap_files;
+	uint64_t nr_refused;
+
+	/* During a read only. */
+	jit_event_fn fn;
+	void *ctx;
+	uint64_t nr_bytes_read;
+};
+
+int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler,
+		  struct jit_probe **ret, struct error *err)
+{
+	_cleanup_(jit_probe_freep) struct jit_probe *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return error_set(err, -ENOMEM, "out of memory");
+	p->config = *config;
+	if (!p->config.ring_bytes)
+		p->config.ring_bytes = DEFAULT_RING_BYTES;
+	if (p->config.ring_bytes < MIN_RING_BYTES ||
+	    p->config.ring_bytes > MAX_RING_BYTES ||
+	    p->config.ring_bytes & (p->config.ring_bytes - 1))
+		return error_set(err, -EINVAL,
+				 "the ring of JIT objects cannot have %zu bytes: a power "
+				 "of two from %u to %u",
+				 p->config.ring_bytes, MIN_RING_BYTES, MAX_RING_BYTES);
+	if (!p->config.max_files || p->config.max_files > JIT_PROBE_MAX_FILES)
+		p->config.max_files = JIT_PROBE_MAX_FILES;
+	p->sampler = sampler;
+	p->assembly = jit_assembly_new();
+	p->nr_possible_cpus = libbpf_num_possible_cpus();
+	if (p->nr_possible_cpus > 0)
+		p->percpu = calloc((size_t)p->nr_possible_cpus, sizeof(*p->percpu));
+	if (!p->assembly || !p->percpu)
+		return error_set(err, -ENOMEM, "out of memory");
+	*ret = take_ptr(p);
+	return 0;
+}
+
+void jit_probe_free(struct jit_probe *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->nr_files; i++)
+		bpf_link__destroy(p->files[i].link);
+	free(p->files);
+	ring_buffer__free(p->ring);
+	jit_bpf__destroy(p->skel);
+	jit_assembly_free(p->assembly);
+	free(p->percpu);
+	free(p);
+}
+
+static int take_record(void *ctx, void *data, size_t size)
+{
+	struct jit_probe *p = ctx;
+
+	jit_assembly_take(p->assembly, data, size, p->fn, p->ctx);
+	p->nr_bytes_read += size;
+	/* A target that registers without end must not keep us here without end. */
+	return p->nr_bytes_read < p->config.ring_bytes ? 0 : -EAGAIN;
+}
+
+static int load(struct jit_probe *p)
+{
+	int rc;
+
+	p->skel = jit_bpf__open();
+	if (!p->skel)
+		return -errno;
+	p->skel->rodata->filter_targets = !p->config.whole_machine;
+	p->skel->rodata->ring_bytes = p->config.ring_bytes;
+	rc = bpf_map__set_max_entries(p->skel->maps.records,
+				      (uint32_t)p->config.ring_bytes);
+	if (!rc)
+		rc = bpf_map__reuse_fd(p->skel->maps.targets,
+				       sampler_targets_fd(p->sampler));
+	if (!rc)
+		rc = bpf_map__reuse_fd(p->skel->maps.code_gens,
+				       sampler_code_gens_fd(p->sampler));
+	if (!rc)
+		rc = jit_bpf__load(p->skel);
+	if (rc)
+		return rc;
+	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.records), take_record, p,
+				   NULL);
+	return p->ring ? 0 : -errno;
+}
+
+static int load_once(struct jit_probe *p)
+{
+	if (p->ring || p->load_failure)
+		return p->load_failure;
+	p->load_failure = load(p);
+	if (p->load_failure) {
+		errno = -p->load_failure;
+		log_debug("the probe of JITs does not load: %m");
+		jit_bpf__destroy(p->skel);
+		p->skel = NULL;
+	} else {
+		sampler_use_code_gens(p->sampler);
+	}
+	return p->load_failure;
+}
+
+static const struct probed_file *find_file(const struct jit_probe *p,
+					   const struct stat *st, uint64_t register_off)
+{
+	for (size_t i = 0; i < p->nr_files; i++)
+		if (p->files[i].dev == st->st_dev && p->files[i].ino == st->st_ino &&
+		    p->files[i].register_off == register_off)
+			return &p->files[i];
+	return NULL;
+}
+
+static int attach(struct jit_probe *p, int fd, const struct stat *st,
+		  uint64_t register_off, int64_t descriptor_delta)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = (uint64_t)descriptor_delta);
+	struct bpf_link *link;
+	char path[32];
+	int rc = vec_grow(&p->files, &p->cap_files, p->nr_files + 1, sizeof(*p->files),
+			  p->config.max_files);
+
+	if (rc)
+		return rc;
+	/* Without it libbpf would write to tracefs, and leave that behind when killed. */
+	if (access(UPROBE_PMU, F_OK))
+		return -EOPNOTSUPP;
+	rc = load_once(p);
+	if (rc)
+		return rc;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	link = bpf_program__attach_uprobe_opts(p->skel->progs.lb_jit_register, -1, path,
+					       register_off, &opts);
+	if (!link)
+		return -errno;
+	p->files[p->nr_files++] = (struct probed_file){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.register_off = register_off,
+		.link = link,
+	};
+	return 0;
+}
+
+int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
+		     int64_t descriptor_delta)
+{
+	struct stat st;
+	int rc = 0;
+
+	if (fstat(fd, &st))
+		rc = -errno;
+	else if (!descriptor_delta)
+		rc = -EINVAL; /* a function is no variable, and 0 is no cookie */
+	else if (!find_file(p, &st, register_off))
+		rc = attach(p, fd, &st, register_off, descriptor_delta);
+	if (rc)
+		p->nr_refused++;
+	return rc;
+}
+
+int jit_probe_poll_fd(const struct jit_probe *p)
+{
+	return p->ring ? ring_buffer__epoll_fd(p->ring) : -1;
+}
+
+/*
+ * Who finds "woken" set does not wake us, so it must never stay set while we sleep:
+ * a wake-up for what was read already is forgotten by epoll.
+ */
+static void consume(struct jit_probe *p)
+{
+	volatile uint32_t *woken = &p->skel->bss->woken;
+
+	p->nr_bytes_read = 0;
+	do {
+		__atomic_store_n(woken, 0, __ATOMIC_SEQ_CST);
+		ring_buffer__consume(p->ring);
+	} while (__atomic_load_n(woken, __ATOMIC_SEQ_CST) &&
+		 p->nr_bytes_read < p->config.ring_bytes);
+	__atomic_store_n(woken, 0, __ATOMIC_SEQ_CST);
+}
+
+void jit_probe_read(struct jit_probe *p, jit_event_fn fn, void *ctx)
+{
+	struct timespec now;
+
+	if (!p->ring)
+		return;
+	p->fn = fn;
+	p->ctx = ctx;
+	consume(p);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	jit_assembly_expire(p->assembly,
+			    (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, fn,
+			    ctx);
+	p->fn = NULL;
+	p->ctx = NULL;
+}
+
+void jit_probe_totals(const struct jit_probe *p, struct jit_probe_totals *ret)
+{
+	uint32_t zero = 0;
+
+	*ret = (struct jit_probe_totals){
+		.nr_files = p->nr_files,
+		.nr_files_refused = p->nr_refused,
+		.nr_broken = jit_assembly_broken(p->assembly),
+	};
+	if (!p->skel ||
+	    bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.counters), &zero, p->percpu))
+		return;
+	for (int cpu = 0; cpu < p->nr_possible_cpus; cpu++)
+		for (size_t i = 0; i < LB_NR_JIT_COUNTERS; i++)
+			ret->n[i] += p->percpu[cpu].n[i];
+}
+
+uint64_t jit_probe_map_bytes(const struct jit_probe *p)
+{
+	uint64_t sum = 0;
+	struct bpf_map *map;
+
+	if (!p->skel)
+		return 0;
+	/* The sampler counts its own. */
+	bpf_object__for_each_map(map, p->skel->obj) if (map != p->skel->maps.targets &&
+							map != p->skel->maps.code_gens)
+		sum += kernel_map_bytes(bpf_map__fd(map));
+	return sum;
+}

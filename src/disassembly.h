@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The instructions of the machine code that is shown, by way of a decoder. */
+#ifndef LB_DISASSEMBLY_H
+#define LB_DISASSEMBLY_H
+
+#include "profile/machine_code.h"
+
+/**
+ * Gives each piece of @m its instructions: from the bytes in the profile, else from
+ * the file of its mapping, opened with the rights that the thread has. Where there
+ * are none the piece's note says why.
+ * Return: 0 or -ENOMEM.
+ */
+int disassembly_fill(struct machine_code *m, const struct profile *p);
+
+#endif

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/jit_code.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+
+#define MAX_BODIES (1u << 20)
+
+/* Bytes of one object, which several images may refer to after a fork. */
+struct body {
+	uint64_t offset, size_bytes, hash;
+	uint32_t nr_refs; /* 0: free */
+};
+
+struct jit_store {
+	int fd; /* memfd: written by us only */
+	int read_fd; /* the same, read-only: what decoders get */
+	uint64_t max_bytes;
+	uint64_t clean_above; /* bytes held at which it counts as filling */
+	uint64_t end_bytes; /* where the next one goes; the file has holes */
+	struct body *bodies;
+	size_t nr_bodies, cap_bodies;
+	uint32_t *free_bodies;
+	size_t nr_free, cap_free;
+	struct jit_store_stats stats;
+};
+
+/* ---- the bytes ---- */
+
+int jit_store_new(uint64_t max_bytes, struct jit_store **ret)
+{
+	_cleanup_(jit_store_freep) struct jit_store *s = calloc(1, sizeof(*s));
+	char path[64];
+
+	if (!s)
+		return -ENOMEM;
+	s->read_fd = -1;
+	s->max_bytes = max_bytes ? max_bytes : JIT_STORE_DEFAULT_BYTES;
+	s->clean_above = s->max_bytes / 2;
+	s->fd = -1;
+	s->fd = memfd_create("lineburn-jit", MFD_CLOEXEC);
+	if (s->fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
+	s->read_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (s->read_fd < 0)
+		return -errno;
+	*ret = take_ptr(s);
+	return 0;
+}
+
+void jit_store_free(struct jit_store *s)
+{
+	if (!s)
+		return;
+	cleanup_closep(&s->fd);
+	cleanup_closep(&s->read_fd);
+	free(s->bodies);
+	free(s->free_bodies);
+	free(s);
+}
+
+int jit_store_fd(const struct jit_store *s)
+{
+	return s->read_fd;
+}
+
+void jit_store_stats(const struct jit_store *s, struct jit_store_stats *ret)
+{
+	*ret = s->stats;
+}
+
+bool jit_store_is_filling(const struct jit_store *s)
+{
+	return s->stats.nr_bytes > s->clean_above;
+}
+
+void jit_store_was_cleaned(struct jit_store *s)
+{
+	s->clean_above = s->stats.nr_bytes + (s->max_bytes - s->stats.nr_bytes) / 2;
+}
+
+static uint64_t hash_body(const void *bytes, uint64_t size_bytes)
+{
+	return hash_bytes(size_bytes, bytes, size_bytes);
+}
+
+static int take_body(struct jit_store *s, uint32_t *ret)
+{
+	if (s->nr_free) {
+		*ret = s->free_bodies[--s->nr_free];
+		return 0;
+	}
+	/* Room to give back every one comes first: letting go cannot fail. */
+	if (vec_grow(&s->free_bodies, &s->cap_free, s->nr_bodies + 1,
+		     sizeof(*s->free_bodies), MAX_BODIES) ||
+	    vec_grow(&s->bodies, &s->cap_bodies, s->nr_bodies + 1, sizeof(*s->bodies),
+		     MAX_BODIES))
+		return -ENOSPC;
+	*ret = (uint32_t)s->nr_bodies++;
+	return 0;
+}
+
+static int write_all(int fd, const char *bytes, uint64_t size_bytes, uint64_t offset)
+{
+	while (size_bytes) {
+		ssize_t n = pwrite(fd, bytes, size_bytes, (off_t)offset);
+
+		if (n <= 0)
+			return n < 0 ? -errno : -ENOSPC;
+		bytes += n;
+		offset += (uint64_t)n;
+		size_bytes -= (uint64_t)n;
+	}
+	return 0;
+}
+
+static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
+		    uint32_t *ret)
+{
+	uint32_t number;
+	int err;
+
+	if (size_bytes > s->max_bytes - s->stats.nr_bytes)
+		return -ENOSPC;
+	err = take_body(s, &number);
+	if (err)
+		return err;
+	err = write_all(s->fd, bytes, size_bytes, s->end_bytes);
+	if (err) {
+		s->free_bodies[s->nr_free++] = number;
+		return err;
+	}
+	s->bodies[number] = (struct body){.offset = s->end_bytes,
+					  .size_bytes = size_bytes,
+					  .hash = hash_body(bytes, size_bytes),
+					  .nr_refs = 1};
+	/* Whole pages, so that each can be given back alone. */
+	s->end_bytes += (size_bytes + 4095) & ~4095ULL;
+	s->stats.nr_objects++;
+	s->stats.nr_bytes += size_bytes;
+	*ret = number;
+	return 0;
+}
+
+static void put_body(struct jit_store *s, uint32_t number)
+{
+	struct body *b = &s->bodies[number];
+
+	if (--b->nr_refs)
+		return;
+	fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)b->offset,
+		  (off_t)((b->size_bytes + 4095) & ~4095ULL));
+	s->stats.nr_objects--;
+	s->stats.nr_bytes -= b->size_bytes;
+	s->free_bodies[s->nr_free++] = number;
+}
+
+/* ---- who has registered what ---- */
+
+static void put_object(struct jit_store *s, const struct jit_object *o)
+{
+	if (o->size_bytes)
+		put_body(s, o->body);
+}
+
+void jit_code_deinit(struct jit_code *c, struct jit_store *s)
+{
+	for (size_t i = 0; i < c->nr; i++)
+		put_object(s, &c->items[i]);
+	hashmap_deinit(&c->live);
+	free(c->items);
+	*c = (struct jit_code){0};
+}
+
+static uint64_t hash_entry(uint64_t entry_addr)
+{
+	return hash_u64(0, entry_addr);
+}
+
+static bool entry_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct jit_code *c = ctx;
+
+	return c->items[item].entry_addr == *(const uint64_t *)key;
+}
+
+static struct jit_object *find_live(const struct jit_code *c, uint64_t entry_addr)
+{
+	uint32_t i =
+		hashmap_find(&c->live, hash_entry(entry_addr), entry_eq, &entry_addr, c);
+
+	return i == HASHMAP_NONE ? NULL : &c->items[i];
+}
+
+static void end_object(struct jit_code *c, struct jit_object *o, uint64_t time_ns)
+{
+	hashmap_remove(&c->live, hash_entry(o->entry_addr), (uint32_t)(o - c->items));
+	o->until_ns = time_ns;
+}
+
+/* Room for one more is there. */
+static int append(struct jit_code *c, const struct jit_object *o)
+{
+	if (o->until_ns == UINT64_MAX &&
+	    hashmap_add(&c->live, hash_entry(o->entry_addr), (uint32_t)c->nr))
+		return -ENOMEM;
+	c->items[c->nr++] = *o;
+	return 0;
+}
+
+int jit_code_copy(struct jit_code *dst, const struct jit_code *src, struct jit_store *s,
+		  uint64_t time_ns)
+{
+	if (vec_grow(&dst->items, &dst->cap, src->nr, sizeof(*dst->items), 0))
+		return -ENOMEM;
+	for (size_t i = 0; i < src->nr; i++) {
+		struct jit_object o = src->items[i];
+
+		if (o.from_ns > time_ns || o.until_ns <= time_ns)
+			continue;
+		o.until_ns = UINT64_MAX;
+		if (append(dst, &o))
+			return -ENOMEM;
+		if (o.size_bytes)
+			s->bodies[o.body].nr_refs++;
+	}
+	dst->is_lossy = src->nr_lost || src->is_lossy;
+	memcpy(dst->descriptor_ips, src->descriptor_ips, sizeof(dst->descriptor_ips));
+	dst->nr_descriptors = src->nr_descriptors;
+	dst->nr_maps_checked = src->nr_maps_checked;
+	dst->walk_wanted = src->walk_wanted;
+	return 0;
+}
+
+static bool is_same(const struct jit_store *s, const struct jit_object *o,
+		    const struct jit_registration *r)
+{
+	const struct body *b;
+
+	if (o->symfile_addr != r->symfile_addr)
+		return false;
+	if (!r->object) /* seen again by a walk that did not read it again */
+		return true;
+	if (!o->size_bytes)
+		return false;
+	b = &s->bodies[o->body];
+	return b->size_bytes == r->size_bytes &&
+	       b->hash == hash_body(r->object, r->size_bytes);
+}
+
+static int refuse(struct jit_code *c, struct jit_store *s)
+{
+	c->nr_lost++;
+	s->stats.nr_refused++;
+	return -ENOSPC;
+}
+
+/* What the probe could not copy, a walk has read. */
+static int complete(struct jit_code *c, struct jit_store *s, struct jit_object *o,
+		    const struct jit_registration *r)
+{
+	if (add_body(s, r->object, r->size_bytes, &o->body)) {
+		s->stats.nr_refused++;
+		return -ENOSPC;
+	}
+	o->offset = s->bodies[o->body].offset;
+	o->size_bytes = r->size_bytes;
+	c->nr_lost--;
+	return 0;
+}
+
+int jit_code_register(struct jit_code *c, struct jit_store *s,
+		      const struct jit_registration *r)
+{
+	struct jit_object *known = find_live(c, r->entry_addr);
+	struct jit_object o = {.entry_addr = r->entry_addr,
+			       .symfile_addr = r->symfile_addr,
+			       .from_ns = r->time_ns,
+			       .until_ns = UINT64_MAX};
+
+	if (known && is_same(s, known, r))
+		return 0;
+	if (known && !known->size_bytes && r->object &&
+	    known->symfile_addr == r->symfile_addr)
+		return complete(c, s, known, r);
+	if (known)
+		end_object(c, known, r->time_ns);
+	if (vec_grow(&c->items, &c->cap, c->nr + 1, sizeof(*c->items),
+		     JIT_CODE_MAX_OBJECTS))
+		return refuse(c, s);
+	if (r->object && r->size_bytes) {
+		if (add_body(s, r->object, r->size_bytes, &o.body))
+			return refuse(c, s);
+		o.offset = s->bodies[o.body].offset;
+		o.size_bytes = r->size_bytes;
+	} else {
+		c->nr_lost++;
+	}
+	if (append(c, &o)) {
+		put_object(s, &o);
+		return refuse(c, s);
+	}
+	return 0;
+}
+
+void jit_code_unregister(struct jit_code *c, uint64_t entry_addr, uint64_t time_ns)
+{
+	struct jit_object *o = find_live(c, entry_addr);
+
+	if (o)
+		end_object(c, o, time_ns);
+}
+
+void jit_code_forget(struct jit_code *c, struct jit_store *s, uint64_t before_ns)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->nr; i++) {
+		struct jit_object *o = &c->items[i];
+
+		if (o->until_ns <= before_ns) {
+			put_object(s, o);
+			continue;
+		}
+		if (kept != i && o->until_ns == UINT64_MAX) {
+			uint64_t hash = hash_entry(o->entry_addr);
+
+			hashmap_remove(&c->live, hash, (uint32_t)i);
+			hashmap_add(&c->live, hash, (uint32_t)kept); /* made room */
+		}
+		c->items[kept++] = *o;
+	}
+	c->nr = kept;
+}

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * annotate --asm: instructions under their source lines.
+ *
+ * mean  /home/me/mean.c:3   self 92.1 %
+ *   921 samples; 24 instructions, 78 bytes at 1139 in mean
+ *
+ * self %  samples  address  instruction
+ *
+ * line 7   90.4 %   sum += x[i] / d;
+ *    1.1       11     1150  mov     eax, dword ptr [rdi]
+ *                      ...  2 instructions without samples
+ *   88.0      880     1156  add     ecx, eax           ; div_of util.h:3
+ *    1.3       13     1158  jne     0x1150             ; -> line 7 (back)
+ */
+#include "render/asm.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "render/asm_lines.h"
+#include "render/figure.h"
+#include "render/paint.h"
+#include "render/stream.h"
+#include "render/text.h"
+
+#define MNEMONIC_COLUMNS        7
+#define MAX_INSTRUCTION_COLUMNS 40 /* comments stand behind */
+
+struct asm_listing {
+	const struct render_input *in;
+	const struct render_options *opts;
+	FILE *out;
+	double hottest; /* self share of the hottest instruction */
+	int digits; /* of addresses */
+	size_t instruction_columns; /* of the piece, up to MAX_INSTRUCTION_COLUMNS */
+	bool has_hidden; /* operands that are not known were printed */
+};
+
+static double share(const struct asm_listing *l, const struct weight *w)
+{
+	return share_of(l->in->attribution, w);
+}
+
+static void paint(const struct asm_listing *l, enum paint paint)
+{
+	paint_begin(l->out, l->opts->colour, paint);
+}
+
+static void unpaint(const struct asm_listing *l, enum paint paint)
+{
+	paint_end(l->out, l->opts->colour, paint);
+}
+
+static size_t room_from(const struct asm_listing *l, size_t column)
+{
+	if (!l->opts->width)
+		return 0;
+	return l->opts->width > column + 10 ? l->opts->width - column : 10;
+}
+
+/* ---- comments behind an instruction ---- */
+
+struct comment {
+	char text[1024];
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void comment_add(struct comment *c,
+							      const char *fmt, ...)
+{
+	va_list args;
+	int n;
+
+	if (c->used)
+		c->used += (size_t)snprintf(c->text + c->used, sizeof(c->text) - c->used,
+					    ", ");
+	va_start(args, fmt);
+	n = vsnprintf(c->text + c->used, sizeof(c->text) - c->used, fmt, args);
+	va_end(args);
+	c->used += n > 0 ? (size_t)n : 0;
+	if (c->used > sizeof(c->text) - 3)
+		c->used = sizeof(c->text) - 3;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "diffuse dither.h:6": whose code it is, when it was inlined. */
+static void comment_inlined(const struct asm_listing *l, struct comment *c,
+			    const struct instruction *in)
+{
+	const struct profile *p = l->in->profile;
+	const struct profile_line *at = &in->innermost;
+
+	if (!at->line || at->function == PROFILE_NONE || at->function == in->own.function)
+		return;
+	comment_add(c, "%.200s %.200s:%" PRIu32, p->functions[at->function].name,
+		    base_name(asm_place_file(p, *at)), at->line);
+}
+
+static void comment_target(const struct asm_listing *l, struct comment *c,
+			   const struct machine_piece *piece,
+			   const struct instruction *in)
+{
+	const struct profile *p = l->in->profile;
+	const struct profile_line own = {.function = piece->function};
+	struct profile_line place;
+	const char *back = in->target <= in->address ? " (back)" : "";
+
+	if (!in->has_target || in->flow != INSTRUCTION_JUMP)
+		return;
+	place = asm_place_at(piece, in->target);
+	if (place.line && strcmp(asm_place_file(p, place), asm_place_file(p, own)))
+		comment_add(c, "-> %.200s:%" PRIu32 "%s",
+			    base_name(asm_place_file(p, place)), place.line, back);
+	else if (place.line)
+		comment_add(c, "-> line %" PRIu32 "%s", place.line, back);
+	else if (in->target - piece->code->address >= piece->code->size_bytes)
+		comment_add(c, "leaves the function");
+}
+
+static void compose_comment(const struct asm_listing *l, struct comment *c,
+			    const struct machine_piece *piece,
+			    const struct instruction *in)
+{
+	double kernel = share(l, &in->kernel), below = share(l, &in->below);
+
+	comment_inlined(l, c, in);
+	comment_target(l, c, piece, in);
+	if (kernel > 0)
+		comment_add(c, "%s %% in the kernel", figure_percent(kernel).text);
+	if (below > 0)
+		comment_add(c, "%s %% in what it calls", figure_percent(below).text);
+}
+
+/* ---- rows ---- */
+
+/* Columns left of the instruction: "%7s  %7s  %*x  ". */
+static size_t instruction_column(const struct asm_listing *l)
+{
+	return 7 + 2 + 7 + 2 + (size_t)l->digits + 2;
+}
+
+/* The mnemonic padded, so that operands stand in a column. */
+static void compose_text(char *buf, size_t size, const struct instruction *in)
+{
+	size_t mnemonic = strcspn(in->text, " ");
+
+	snprintf(buf, size, "%-*.*s%s", in->text[mnemonic] ? MNEMONIC_COLUMNS : 0,
+		 (int)mnemonic, in->text, in->text + mnemonic);
+}
+
+static size_t widest_instruction(const struct machine_piece *piece)
+{
+	size_t widest = 0;
+
+	for (size_t i = 0; i < piece->nr; i++) {
+		char text[256];
+		size_t columns;
+
+		compose_text(text, sizeof(text), &piece->instructions[i]);
+		columns = text_columns(text, MAX_INSTRUCTION_COLUMNS);
+		widest = columns > widest ? columns : widest;
+	}
+	return widest < MAX_INSTRUCTION_COLUMNS ? widest : MAX_INSTRUCTION_COLUMNS;
+}
+
+static void print_text(struct asm_listing *l, const struct machine_piece *piece,
+		       const struct instruction *in)
+{
+	size_t column = instruction_column(l);
+	struct comment comment = {0};
+	char text[256];
+	size_t used;
+
+	compose_text(text, sizeof(text), in);
+	l->has_hidden |= piece->not_linked && strchr(in->text, '?');
+	used = text_cell(l->out, text, room_from(l, column));
+	compose_comment(l, &comment, piece, in);
+	if (!comment.used)
+		return;
+	if (used < l->instruction_columns) {
+		text_spaces(l->out, l->instruction_columns - used);
+		used = l->instruction_columns;
+	}
+	fputs("  ", l->out);
+	paint(l, PAINT_NAME);
+	fputs("; ", l->out);
+	text_cell(l->out, comment.text, room_from(l, column + used + 4));
+	unpaint(l, PAINT_NAME);
+}
+
+static void print_instruction(struct asm_listing *l, const struct machine_piece *piece,
+			      const struct instruction *in)
+{
+	double self = share(l, &in->self);
+	enum paint heat = paint_heat(self, l->hottest);
+	enum paint style = instruction_has_samples(in) ? PAINT_PLAIN : PAINT_DIM;
+
+	paint(l, heat);
+	fprintf(l->out, "%7s", figure_percent(self).text);
+	unpaint(l, heat);
+	if (in->self.samples)
+		fprintf(l->out, "  %7" PRIu64 "  ", in->self.samples);
+	else
+		text_spaces(l->out, 11);
+	paint(l, style);
+	fprintf(l->out, "%*" PRIx64 "  ", l->digits, in->address);
+	print_text(l, piece, in);
+	unpaint(l, style);
+	fputc('\n', l->out);
+}
+
+/* Code of other lines is in between. */
+static void print_gap(const struct asm_listing *l)
+{
+	paint(l, PAINT_DIM);
+	fprintf(l->out, "%*s\n", (int)instruction_column(l) - 2, "--");
+	unpaint(l, PAINT_DIM);
+}
+
+static void print_skipped(const struct asm_listing *l, size_t nr)
+{
+	paint(l, PAINT_DIM);
+	fprintf(l->out, "%*s  %s without samples\n", (int)instruction_column(l) - 2,
+		"...", figure_count(nr, "instruction", "instructions").text);
+	unpaint(l, PAINT_DIM);
+}
+
+static const char *source_text(const struct asm_listing *l, struct profile_line place)
+{
+	const struct attribution *a = l->in->attribution;
+	const char *path = asm_place_file(l->in->profile, place);
+
+	for (size_t i = 0; i < a->nr_files; i++) {
+		const struct attribution_source *source = &a->files[i].source;
+
+		if (strcmp(a->files[i].path, path))
+			continue;
+		return place.line && place.line <= source->nr_lines
+			       ? source->lines[place.line - 1]
+			       : NULL;
+	}
+	return NULL;
+}
+
+/* "line 17   13.7 %   row[x] = new;": no column of figures, for it is a sum. */
+static void print_line_heading(const struct asm_listing *l,
+			       const struct machine_piece *piece,
+			       const struct asm_line *line)
+{
+	const struct profile *p = l->in->profile;
+	const char *text = source_text(l, line->place);
+	const char *file = asm_place_file(p, line->place);
+	const char *own =
+		asm_place_file(p, (struct profile_line){.function = piece->function});
+	double self = share(l, &line->self);
+	char place[600];
+
+	if (!line->place.line)
+		snprintf(place, sizeof(place), "no source line");
+	else if (strcmp(file, own))
+		snprintf(place, sizeof(place), "%.500s:%" PRIu32, base_name(file),
+			 line->place.line);
+	else
+		snprintf(place, sizeof(place), "line %" PRIu32, line->place.line);
+	fputc('\n', l->out);
+	paint(l, PAINT_BOLD);
+	text_cell(l->out, place, room_from(l, 20));
+	unpaint(l, PAINT_BOLD);
+	fprintf(l->out, self > 0 ? "   %s %%" : "%s", figure_percent(self).text);
+	if (text) {
+		fputs("   ", l->out);
+		text += strspn(text, " \t");
+		paint(l, PAINT_BOLD);
+		text_cell(l->out, text, room_from(l, strlen(place) + 14));
+		unpaint(l, PAINT_BOLD);
+	}
+	fputc('\n', l->out);
+}
+
+static bool line_is_shown(const struct asm_listing *l, const struct asm_line *line)
+{
+	double self = share(l, &line->self), below = share(l, &line->below);
+
+	return (self > 0 && self >= l->opts->min_share) ||
+	       (below > 0 && below >= l->opts->min_share);
+}
+
+static void add_weight(struct weight *sum, const struct weight *w)
+{
+	sum->samples += w->samples;
+	sum->cpu_ns += w->cpu_ns;
+}
+
+static void print_rows(struct asm_listing *l, const struct asm_lines *lines,
+		       const struct asm_line *line)
+{
+	struct asm_rows rows = {lines, line, l->opts->context, 0};
+	const struct instruction *last = NULL;
+	struct asm_row row;
+
+	while (asm_rows_next(&rows, &row)) {
+		if (!row.instruction)
+			print_skipped(l, row.nr_skipped);
+		else if (last && row.instruction != last + 1)
+			print_gap(l);
+		if (row.instruction)
+			print_instruction(l, lines->piece, row.instruction);
+		last = row.instruction;
+	}
+}
+
+static void print_lines(struct asm_listing *l, const struct asm_lines *lines)
+{
+	const struct machine_piece *piece = lines->piece;
+	struct weight rest = {0};
+	size_t nr_lines = 0, nr_instructions = 0;
+
+	for (size_t i = 0; i < lines->nr; i++) {
+		const struct asm_line *line = &lines->items[i];
+
+		if (!line_is_shown(l, line)) {
+			nr_lines++;
+			nr_instructions += line->nr;
+			add_weight(&rest, &line->self);
+			continue;
+		}
+		print_line_heading(l, piece, line);
+		print_rows(l, lines, line);
+	}
+	if (!nr_lines)
+		return;
+	paint(l, PAINT_DIM);
+	fprintf(l->out, "\n%7s           %*s  %s, %s, not shown\n",
+		figure_percent(share(l, &rest)).text, l->digits, "...",
+		figure_count(nr_lines, "more line", "more lines").text,
+		figure_count(nr_instructions, "instruction", "instructions").text);
+	unpaint(l, PAINT_DIM);
+}
+
+/* ---- pieces ---- */
+
+static void print_facts(const struct asm_listing *l, const struct machine_piece *piece)
+{
+	const struct profile *p = l->in->profile;
+	const struct text_margins margins = {l->opts->width, 2, 2};
+	const char *object =
+		piece->code->mapping < p->nr_mappings
+			? base_name(p->mappings[piece->code->mapping].filename)
+			: "";
+	char kernel[64] = "", instructions[64] = "";
+
+	if (piece->kernel.samples)
+		snprintf(kernel, sizeof(kernel), ", %" PRIu64 " of them in the kernel",
+			 piece->kernel.samples);
+	if (piece->nr)
+		snprintf(instructions, sizeof(instructions), "%s, ",
+			 figure_count(piece->nr, "instruction", "instructions").text);
+	paint(l, PAINT_DIM);
+	text_sentence(l->out, &margins,
+		      "%s%s; %s%" PRIu64 " bytes at %" PRIx64 "%s%.200s",
+		      figure_count(piece->self.samples, "sample", "samples").text, kernel,
+		      instructions, piece->code->size_bytes, piece->code->address,
+		      *object ? " in " : "", object);
+	unpaint(l, PAINT_DIM);
+	if (*piece->note) {
+		paint(l, PAINT_WARNING);
+		text_sentence(l->out, &margins, "%s", piece->note);
+		unpaint(l, PAINT_WARNING);
+	}
+}
+
+static void print_piece_heading(const struct asm_listing *l,
+				const struct machine_piece *piece)
+{
+	const struct profile *p = l->in->profile;
+	const struct profile_function *f =
+		piece->function == PROFILE_NONE ? NULL : &p->functions[piece->function];
+	char figures[64], where[4400] = "";
+	size_t columns;
+
+	snprintf(figures, sizeof(figures), "   self %.1f %%",
+		 100 * share(l, &piece->self));
+	if (f && *f->filename)
+		snprintf(where, sizeof(where), f->start_line ? "%.4300s:%u" : "%.4300s",
+			 f->filename, f->start_line);
+	fputc('\n', l->out);
+	paint(l, PAINT_BOLD);
+	columns = text_cell(l->out, f && *f->name ? f->name : "[no name]",
+			    room_from(l, strlen(figures)));
+	unpaint(l, PAINT_BOLD);
+	if (*where) {
+		fputs("  ", l->out);
+		text_cell_tail(l->out, where,
+			       room_from(l, columns + 2 + strlen(figures)));
+	}
+	fprintf(l->out, "%s\n", figures);
+	print_facts(l, piece);
+}
+
+static int print_piece(struct asm_listing *l, const struct machine_piece *piece)
+{
+	_cleanup_(asm_lines_deinit) struct asm_lines lines = {0};
+	uint64_t last = piece->nr ? piece->instructions[piece->nr - 1].address : 0;
+
+	print_piece_heading(l, piece);
+	if (!piece->nr)
+		return 0;
+	if (asm_lines_init(&lines, l->in->profile, piece))
+		return -ENOMEM;
+	l->instruction_columns = widest_instruction(piece);
+	l->digits = 7;
+	for (last >>= 28; last; last >>= 4)
+		l->digits++;
+	fputc('\n', l->out);
+	paint(l, PAINT_DIM);
+	fprintf(l->out, " self %%  samples  %*s  instruction\n", l->digits, "address");
+	unpaint(l, PAINT_DIM);
+	print_lines(l, &lines);
+	return 0;
+}
+
+static void print_legend(const struct asm_listing *l)
+{
+	const struct text_margins margins = {l->opts->width, 0, 7};
+
+	fputc('\n', l->out);
+	paint(l, PAINT_DIM);
+	text_sentence(l->out, &margins,
+		      "self:  %s seen at the instruction, the kernel's on its behalf "
+		      "included",
+		      counted_name(l->in->attribution));
+	unpaint(l, PAINT_DIM);
+}
+
+static void print_closing(const struct asm_listing *l)
+{
+	const struct machine_code *m = l->in->machine_code;
+	const struct text_margins margins = {l->opts->width, 0, 0};
+
+	if (m->nr_left_out) {
+		paint(l, PAINT_DIM);
+		fprintf(l->out, "\n%s of code not shown, self %.1f %% together\n",
+			figure_count(m->nr_left_out, "more piece", "more pieces").text,
+			100 * share(l, &m->left_out));
+		unpaint(l, PAINT_DIM);
+	}
+	if (l->hottest <= 0)
+		return;
+	fputc('\n', l->out);
+	paint(l, PAINT_DIM);
+	text_sentence(l->out, &margins,
+		      "The cost sits on the instruction that waits for it: look for the "
+		      "slow load, division or call just before it, or for what computes "
+		      "its operands.");
+	if (l->has_hidden)
+		text_sentence(l->out, &margins,
+			      "\"?\" is an address that the JIT's linker wrote into the "
+			      "code after this copy was made.");
+	unpaint(l, PAINT_DIM);
+}
+
+int render_asm(const struct render_input *in, const struct render_options *opts,
+	       FILE *out)
+{
+	const struct machine_code *m = in->machine_code;
+	struct asm_listing l = {.in = in, .opts = opts, .out = out};
+
+	for (size_t i = 0; i < m->nr; i++)
+		for (size_t k = 0; k < m->pieces[i].nr; k++) {
+			double self = share(&l, &m->pieces[i].instructions[k].self);
+
+			l.hottest = self > l.hottest ? self : l.hottest;
+		}
+	render_head(in, opts, out);
+	print_legend(&l);
+	for (size_t i = 0; i < m->nr; i++)
+		if (print_piece(&l, &m->pieces[i]))
+			return -ENOMEM;
+	print_closing(&l);
+	render_misses(in, opts, out);
+	return stream_finish(out);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Collector side: a piece of machine code as instructions. The code comes from
+ * strangers, so a decoder reads and disassembles it (DECODER_DISASSEMBLE).
+ */
+#ifndef LB_SYMBOLIZE_INSTRUCTIONS_H
+#define LB_SYMBOLIZE_INSTRUCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbolize/disassemble.h"
+#include "worker/worker.h"
+
+#define INSTRUCTIONS_MAX_BYTES (1u << 20) /* of one piece; larger ones are refused */
+
+enum instructions_status {
+	INSTRUCTIONS_OK,
+	INSTRUCTIONS_BAD_FILE, /* no ELF file, or a broken one */
+	INSTRUCTIONS_FILE_REPLACED, /* another build id */
+	INSTRUCTIONS_NOT_THERE, /* the file has no such address */
+	INSTRUCTIONS_UNKNOWN_MACHINE, /* nothing here decodes it */
+	INSTRUCTIONS_TOO_LARGE, /* INSTRUCTIONS_MAX_BYTES */
+	INSTRUCTIONS_GAVE_UP, /* the decoder died, or met its deadline or memory limit */
+	NR_INSTRUCTIONS_STATUSES,
+};
+
+/* One instruction as the decoder has it; text is hostile. */
+struct instruction_row {
+	uint64_t address;
+	size_t size_bytes;
+	enum disassembled_flow flow;
+	bool has_target;
+	uint64_t target;
+	const char *text; /* in instruction_list.texts */
+};
+
+struct instruction_list {
+	enum instructions_status status; /* not OK: the rest is empty */
+	uint8_t *bytes; /* heap, owned: the machine code */
+	size_t nr_bytes;
+	struct instruction_row *rows; /* heap, owned; ascending, without gaps */
+	size_t nr;
+	char *texts; /* heap, owned */
+};
+
+void instruction_list_deinit(struct instruction_list *list);
+
+struct instructions_question {
+	uint64_t address;
+	uint64_t size_bytes;
+	const uint8_t *bytes; /* size_bytes of code; NULL: read them from fd */
+	uint16_t machine; /* EM_* of @bytes */
+	int fd; /* an ELF file, of which @address is a vaddr; -1 with @bytes */
+	const uint8_t *build_id; /* that the file must have */
+	size_t build_id_len; /* 0: any */
+};
+
+/** @ret  zeroes before. Return: 0 (also when there are none: ret->status), -ENOMEM. */
+int instructions_ask(struct worker *w, const struct instructions_question *question,
+		     struct instruction_list *ret);
+
+/** The reply's parser: bounds first. Return: 0, -EBADMSG, -ENOMEM; @ret as above. */
+int instructions_read(struct wire_reader *r, uint64_t address,
+		      struct instruction_list *ret);
+
+/** The machine of a name that uname(2) gives ("x86_64"), EM_NONE if not known here. */
+uint16_t instructions_machine(const char *name);
+
+#endif

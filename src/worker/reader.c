@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "worker/reader.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/uio.h>
+
+#define SMALLEST_PAGE 4096u
+#define PIECE_BYTES   (256u << 10) /* pages of one call are looked up together */
+
+/* Up to the next multiple of @step, a power of two: pages are never cut in two. */
+static size_t piece_of(uint64_t addr, size_t left, size_t step)
+{
+	size_t piece = step - (size_t)(addr & (step - 1));
+
+	return piece < left ? piece : left;
+}
+
+ssize_t reader_read(pid_t pid, uint64_t addr, void *buf, size_t len)
+{
+	size_t done = 0, step = PIECE_BYTES;
+
+	if (len > SSIZE_MAX || addr > UINT64_MAX - len)
+		return -EFAULT;
+	while (done < len) {
+		size_t want = piece_of(addr + done, len - done, step);
+		struct iovec local = {(uint8_t *)buf + done, want};
+		struct iovec remote = {(void *)(uintptr_t)(addr + done), want};
+		ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+		if (n > 0) {
+			done += (size_t)n;
+			continue;
+		}
+		/*
+		 * A piece is promised whole or not at all, although today's kernels
+		 * give its first pages: what there is comes page by page.
+		 */
+		if (n < 0 && errno == EFAULT && step > SMALLEST_PAGE) {
+			step = SMALLEST_PAGE;
+			continue;
+		}
+		if (n < 0 && !done)
+			return -errno;
+		break;
+	}
+	return (ssize_t)done;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The one thing that a WORKER_READER can do to other processes. */
+#ifndef LB_WORKER_READER_H
+#define LB_WORKER_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/**
+ * Reads another process's memory, without stopping it: what it writes meanwhile
+ * may come half old, half new.
+ *
+ * @pid   in our pid namespace; whose number it is must be checked by the caller,
+ *        after reading, too
+ * @addr  run-time address in that process; any value
+ *
+ * May take for ever (a page that a file system in user space never gives): only in
+ * a worker, which its deadline ends. process_vm_readv(2) ends at SIGKILL; reading
+ * /proc/PID/mem would not.
+ * Return: bytes read, less than @len when what follows is not there (0 for @len 0
+ * only); -EFAULT when not even the first is, -ESRCH, -EPERM.
+ */
+ssize_t reader_read(pid_t pid, uint64_t addr, void *buf, size_t len);
+
+#endif

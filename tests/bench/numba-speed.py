@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Speed and compile time of Numba code, bare and under "lineburn run", as Markdown.
+
+usage: numba-speed.py LINEBURN PYTHON PROGRAMS ROUNDS SECONDS
+
+Each round measures each way once, one after the other, so that a change of the machine's
+load meets all of them; the figures are medians of the ratios to the bare run of the same
+round. The floor is the sampler itself on a target that does not run: it takes every
+interrupt and drops every sample, as an empty BPF program would.
+"""
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+lineburn, python, programs, rounds, seconds = sys.argv[1:]
+rounds = int(rounds)
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+
+class Floor:
+    """A sampler at a rate, for whose samples nobody has a use."""
+
+    def __init__(self, hz):
+        self.hz = str(hz)
+
+    def __enter__(self):
+        self.sleeper = subprocess.Popen(["sleep", "1000"])
+        self.sampler = subprocess.Popen(
+            [lineburn, "record", "-F", self.hz, "-p", str(self.sleeper.pid), "-o", "floor.pb.gz"], **QUIET)
+        time.sleep(0.5)
+
+    def __exit__(self, *_):
+        self.sampler.send_signal(signal.SIGTERM)
+        self.sampler.wait()
+        self.sleeper.kill()
+        self.sleeper.wait()
+
+
+def run(command, prefix=(), **environment):
+    subprocess.run([*prefix, python, *command], check=True, env={**os.environ, **environment}, **QUIET)
+
+
+def measure(kernel, prefix=(), **environment):
+    run([f"{programs}/speed.py", kernel, seconds, "speed.json"], prefix, **environment)
+    with open("speed.json", encoding="ascii") as f:
+        return json.load(f)
+
+
+def sampled(hz, *options):
+    return [lineburn, "run", "-F", str(hz), *options, "-o", "speed.pb.gz", "--"]
+
+
+def on_floor(hz):
+    def way(kernel):
+        with Floor(hz):
+            return measure(kernel)
+    return way
+
+
+WAYS = {
+    "lineburn run, 99 Hz": lambda kernel: measure(kernel, sampled(99)),
+    "empty sampler, 99 Hz": on_floor(99),
+    "lineburn run, 999 Hz": lambda kernel: measure(kernel, sampled(999)),
+    "empty sampler, 999 Hz": on_floor(999),
+    "NUMBA_DEBUGINFO=1, no profiler": lambda kernel: measure(kernel, NUMBA_DEBUGINFO="1"),
+    "bare, again": measure,
+}
+KERNELS = {"dither": "dither", "helper": "calls of helpers", "expression": "array expression"}
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def spread(values, digits=3):
+    return f"{median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
+
+
+speed = {way: {kernel: [] for kernel in KERNELS} for way in WAYS}
+compiling = {way: [] for way in WAYS}
+for _ in range(rounds):
+    compiled = dict.fromkeys([*WAYS, "bare"], 0.0)
+    for kernel in KERNELS:
+        bare = measure(kernel)
+        compiled["bare"] += bare["compile_s"]
+        for way, measure_it in WAYS.items():
+            result = measure_it(kernel)
+            speed[way][kernel].append(bare["call_us"] / result["call_us"])
+            compiled[way] += result["compile_s"]
+    for way in WAYS:
+        compiling[way].append(compiled[way] / compiled["bare"])
+
+print(f"## Numba: speed of the program, bare = 1 (median of {rounds} paired rounds, lowest-highest)\n")
+print("| | " + " | ".join(KERNELS.values()) + " | compile time |")
+print("|---|" + "---|" * (len(KERNELS) + 1))
+for way in WAYS:
+    print(f"| {way} | " + " | ".join(spread(speed[way][kernel]) for kernel in KERNELS)
+          + f" | {spread(compiling[way], 2)} |")
+
+
+def compile_many(prefix=()):
+    begin = time.monotonic()
+    run([f"{programs}/many.py", "200"], prefix)
+    return time.monotonic() - begin
+
+
+registering = {"with the hook": [], "--no-python-hook": [], "bare, again": []}
+for _ in range(3):
+    bare = compile_many()
+    registering["with the hook"].append(compile_many(sampled(99)) / bare)
+    registering["--no-python-hook"].append(compile_many(sampled(99, "--no-python-hook")) / bare)
+    registering["bare, again"].append(compile_many() / bare)
+print("\n## Numba: a program that compiles 200 functions, its time, bare = 1 (median of 3)\n")
+print("| | |")
+print("|---|---|")
+for way, values in registering.items():
+    print(f"| {way} | {spread(values)} |")

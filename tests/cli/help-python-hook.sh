@@ -1,0 +1,3 @@
+#!/bin/sh
+# The help of python-hook: every option, one a line.
+lineburn python-hook --help

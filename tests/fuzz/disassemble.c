@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fuzz: symbolize/disassemble.c
+/*
+ * First byte: which machine, and whether the code was linked; the next 8 its
+ * address; the rest is code.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolize/disassemble.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct disassembled *one, size_t left)
+{
+	size_t len = strnlen(one->text, sizeof(one->text));
+
+	if (!one->size_bytes || one->size_bytes > left || !len ||
+	    len == sizeof(one->text) || one->flow >= NR_FLOWS)
+		abort();
+	if (one->has_target ? one->flow == FLOW_ON : one->target != 0)
+		abort();
+	for (size_t i = 0; i < len; i++)
+		if (one->text[i] < ' ' || one->text[i] > '~')
+			abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const uint16_t machines[] = {EM_X86_64, EM_386, EM_AARCH64, EM_NONE};
+	_cleanup_(disassembler_freep) struct disassembler *d = NULL;
+	struct disassembled one;
+	uint64_t address;
+	uint8_t *code;
+
+	if (size < 10)
+		return 0;
+	if (disassembler_new(machines[data[0] & 3], data[0] & 4, &d))
+		return 0;
+	memcpy(&address, data + 1, sizeof(address));
+	size -= 9;
+	code = malloc(size); /* its end is the end of the block */
+	if (!code)
+		return 0;
+	memcpy(code, data + 9, size);
+	for (size_t at = 0; at < size; at += one.size_bytes) {
+		disassembler_next(d, code + at, size - at, address + at, &one);
+		check(&one, size - at);
+	}
+	free(code);
+	return 0;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fuzz: symbolize/jit/list.c base/vec.c
+/*
+ * The walk of a list in memory that the input describes: a header, then the bytes
+ * from BASE on. The memory can have a hole, and change while it is read:
+ * from one read on, bytes at one place are those of another.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "symbolize/jit/list.h"
+
+#define BASE      UINT64_C(0x10000)
+#define MAX_BYTES 65536u
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct header {
+	uint16_t descriptor_off; /* from BASE */
+	uint16_t hole_off, hole_bytes;
+	uint16_t max_bytes; /* of objects */
+	uint16_t change_at; /* read number; then every change_every */
+	uint16_t change_every;
+	uint16_t change_from, change_to, change_bytes;
+	uint16_t out_of_time_at; /* 0: never */
+	uint16_t known_off; /* three numbers each */
+	uint8_t nr_known;
+	uint8_t pad;
+};
+_Static_assert(sizeof(struct header) == 24, "no padding: seeds are made by hand");
+
+struct memory {
+	struct header h;
+	uint8_t bytes[MAX_BYTES];
+	size_t len;
+	uint64_t nr_reads, nr_found;
+};
+
+static void change(struct memory *m)
+{
+	size_t n = m->h.change_bytes;
+
+	if (m->h.change_from + n <= m->len && m->h.change_to + n <= m->len)
+		memmove(m->bytes + m->h.change_to, m->bytes + m->h.change_from, n);
+}
+
+static int read_memory(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct memory *m = ctx;
+	uint64_t off = addr - BASE;
+
+	m->nr_reads++;
+	if (m->h.out_of_time_at && m->nr_reads >= m->h.out_of_time_at)
+		return -ETIME;
+	if (m->nr_reads == m->h.change_at ||
+	    (m->h.change_every && m->nr_reads % m->h.change_every == 0))
+		change(m);
+	if (addr < BASE || off > m->len || len > m->len - off)
+		return -EFAULT;
+	if (off < (uint64_t)m->h.hole_off + m->h.hole_bytes && off + len > m->h.hole_off)
+		return -EFAULT;
+	memcpy(buf, m->bytes + off, len);
+	return 0;
+}
+
+static void check(void *ctx, const struct list_object *o, enum list_state state,
+		  const void *bytes)
+{
+	struct memory *m = ctx;
+
+	m->nr_found++;
+	assert(state < NR_LIST_STATES);
+	assert((bytes != NULL) == (state == LIST_NEW));
+	if (!bytes)
+		return;
+	assert(o->size_bytes >= LIST_MIN_OBJECT_BYTES &&
+	       o->size_bytes <= LIST_MAX_OBJECT_BYTES);
+	assert(!memcmp(bytes, "\177ELF", 4));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static struct memory m;
+	struct list_object known[256];
+	struct list_request request = {
+		.known = known, .read = read_memory, .read_ctx = &m};
+	enum list_walk result = NR_LIST_WALKS;
+
+	if (size < sizeof(m.h))
+		return 0;
+	memcpy(&m.h, data, sizeof(m.h));
+	m.len = size - sizeof(m.h) < MAX_BYTES ? size - sizeof(m.h) : MAX_BYTES;
+	memcpy(m.bytes, data + sizeof(m.h), m.len);
+	m.nr_reads = m.nr_found = 0;
+	request.descriptor_addr = BASE + m.h.descriptor_off;
+	request.max_bytes = m.h.max_bytes;
+	for (size_t off = m.h.known_off; request.nr_known < m.h.nr_known;
+	     off += sizeof(*known)) {
+		if (off + sizeof(*known) > m.len)
+			break;
+		memcpy(&known[request.nr_known++], m.bytes + off, sizeof(*known));
+	}
+	assert(!list_walk(&request, check, &m, &result));
+	assert(result < NR_LIST_WALKS);
+	/* A read is 32 bytes of a list, or is for an entry of one. */
+	assert(m.nr_reads <= UINT64_C(16) * LIST_MAX_TRIES * LIST_MAX_ENTRIES);
+	assert(m.nr_found <= UINT64_C(2) * LIST_MAX_TRIES * LIST_MAX_ENTRIES);
+	return 0;
+}

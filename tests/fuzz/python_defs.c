@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fuzz: symbolize/jit/python_defs.c base/wire.c base/vec.c base/strpool.c base/hashmap.c base/io.c base/error.c
+/* The input is Python source; lines found must lie in it, and hold what was asked for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolize/jit/python_defs.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct python_def defs[] = {{"f", 0}, {"C.f", 0}, {"f.g", 0}, {"", 0}};
+	const char *text = (const char *)data;
+
+	python_defs_find(text, size, defs, sizeof(defs) / sizeof(defs[0]));
+	for (size_t i = 0; i < sizeof(defs) / sizeof(defs[0]); i++) {
+		const char *at = text, *end = text + size;
+
+		for (uint32_t line = 1; line < defs[i].line; line++) {
+			at = memchr(at, '\n', (size_t)(end - at));
+			if (!at++)
+				abort();
+		}
+		if (defs[i].line && !memmem(at, (size_t)(end - at), "def", 3))
+			abort();
+	}
+	return 0;
+}

@@ -1,0 +1,16 @@
+"""Processes that a hooked Python starts have the hook too."""
+
+import os
+
+from suite import WORKLOADS, pythons, report, run, skip, unlike
+
+for label, interpreter in pythons():
+    if not interpreter:
+        skip("children-" + label, "LB_NUMBA_%s is not set" % label.upper())
+        continue
+    status, out, err = run(interpreter, os.path.join(WORKLOADS, "children.py"))
+    report(label + "-children-quiet", unlike((status, err), (0, "")))
+    said = dict(line.split() for line in out.splitlines())
+    for kind, expected in (("fork", "lines"), ("spawn", "lines"), ("forkserver", "lines"),
+                           ("subprocess", "lines"), ("isolated", "none")):
+        report("%s-child-%s" % (label, kind), unlike(said.get(kind), expected))

@@ -1,0 +1,188 @@
+"""The machine code is that of a run without the hook, and it has the right lines."""
+
+import os
+import re
+
+import machine_code
+from suite import WORKLOADS, folder, report, run, skip, pythons, unlike, write
+
+OBJECTS = os.path.join(WORKLOADS, "objects.py")
+
+
+def compile_all(label, python, script, hook=True, **more):
+    """Return: (what the script said, objects, their paths)."""
+    where = folder(label)
+    result = run(python, OBJECTS, where, os.path.join(WORKLOADS, script), hook=hook,
+                 PYTHONHASHSEED="0", **more)
+    objects, paths = machine_code.read(where)
+    return result, objects, paths
+
+
+def same_code(name, plain, hooked, exactly):
+    _, plain_objects, plain_paths = plain
+    _, objects, paths = hooked
+    problem = unlike(len(objects), len(plain_objects)) or ("" if objects else "no objects")
+    for i, (a, b) in enumerate(zip(plain_objects, objects)):
+        if exactly:
+            equal = machine_code.code(a) == machine_code.code(b)
+        else:
+            equal = (machine_code.instructions(plain_paths[i]) ==
+                     machine_code.instructions(paths[i]))
+        if not equal and not problem:
+            problem = "%s differs from %s" % (paths[i], plain_paths[i])
+    report(name, problem)
+
+
+def is_exact(python):
+    """LLVM 11 encodes padding otherwise: see machine_code.instructions()."""
+    out = run(python, "-c", "import llvmlite.binding as b; print(b.llvm_version_info[0])")[1]
+    return int(out) > 11
+
+
+def kernels(name, python, exactly):
+    plain = compile_all(name + "-kernels-plain", python, "kernels.py", hook=False)
+    hooked = compile_all(name + "-kernels", python, "kernels.py")
+    numbas = compile_all(name + "-kernels-numbas", python, "kernels.py", hook=False,
+                         NUMBA_DEBUGINFO="1", NUMBAS_LINES="1")
+    report(name + "-kernels-run", unlike(hooked[0], (0, "done\n", "")))
+    same_code(name + "-kernels-same-code", plain, hooked, exactly)
+    same_rows(name + "-kernels-same-rows", numbas, hooked)
+
+
+def rows_of_files(path):
+    return [row for row in machine_code.rows(path) if not row[0].startswith("<")]
+
+
+def same_rows(name, numbas, hooked):
+    """Where the code is the same, so are the lines of each address; else the set of lines.
+
+    (Numba's builder also keeps some arguments in memory.)
+    """
+    same, problem = 0, ""
+    for i, (theirs, ours) in enumerate(zip(numbas[2], hooked[2])):
+        # There ours are better: Numba calls everything line 1.
+        if b"__numba_array_expr" in hooked[1][i]:
+            continue
+        if machine_code.code(numbas[1][i]) == machine_code.code(hooked[1][i]):
+            same += 1
+            equal = rows_of_files(theirs) == rows_of_files(ours)
+        else:
+            equal = machine_code.lines(theirs) == machine_code.lines(ours)
+        if not equal:
+            problem = problem or "%s and %s differ" % (theirs, ours)
+    report(name, problem or ("" if same > 10 else "%d objects compared" % same))
+
+
+def marked_lines():
+    with open(os.path.join(WORKLOADS, "kinds.py"), encoding="utf-8") as f:
+        for number, text in enumerate(f, 1):
+            mark = re.search(r"# line (\S+)", text)
+            if mark:
+                yield mark[1], number
+
+
+# Kinds whose function is inlined into a loop that Numba writes: the lines must be there.
+WRAPPERS = {"vectorize": "__ufunc__", "vectorize-parallel": "__ufunc__",
+            "guvectorize": "__gufunc__", "prange": "__gufunc__"}
+
+
+def kinds(name, python, exactly):
+    plain = compile_all(name + "-kinds-plain", python, "kinds.py", hook=False)
+    hooked = compile_all(name + "-kinds", python, "kinds.py")
+    report(name + "-kinds-results", unlike(hooked[0], plain[0]) or hooked[0][2] or
+           ("" if plain[0][0] == 0 else plain[0][2]))
+    # Addresses are part of some code before LLVM 15, and jit classes are named by theirs.
+    if exactly and len(plain[1]) == len(hooked[1]):
+        different = [i for i, (a, b) in enumerate(zip(plain[1], hooked[1])) if
+                     [len(t) for _, t in machine_code.code(a)] !=
+                     [len(t) for _, t in machine_code.code(b)]]
+        report(name + "-kinds-same-size", unlike(different, []))
+    found = machine_code.all_lines(hooked[2])
+    for kind, line in marked_lines():
+        report("%s-lines-%s" % (name, kind),
+               "" if line in found["kinds.py"] else "no line %d" % line)
+    report(name + "-lines-exec", "" if 3 in found["<cell>"] else str(dict(found)))
+    for kind, prefix in WRAPPERS.items():
+        line = dict(marked_lines())[kind]
+        inside = [path for path in hooked[2]
+                  if prefix.encode() in open(path, "rb").read() and
+                  line in machine_code.lines(path)["kinds.py"]]
+        report("%s-lines-in-wrapper-%s" % (name, kind), "" if inside else "none")
+    generated = machine_code.all_lines(
+        p for p in hooked[2] if b"__numba_parfor_gufunc" in open(p, "rb").read())
+    report(name + "-no-line-of-generated-text", unlike(sorted(generated["<string>"]), []))
+
+
+def debug_left_alone(name, python):
+    script = write(os.path.join(folder(name + "-debug"), "debug.py"),
+                   "from numba import njit\n@njit(debug=True)\ndef f(x):\n    y = x + 1\n"
+                   "    return y * 2\nf(1)\nprint(list(f.inspect_llvm().values())[0])\n")
+
+    def metadata(**more):
+        out = run(python, script, PYTHONHASHSEED="0", **more)[1]
+        return [line for line in out.split("\n") if line.startswith(("!", "attributes"))]
+
+    theirs = metadata(hook=False)
+    report(name + "-debug-true-is-numbas", unlike(metadata(), theirs) or
+           ("" if any("FullDebug" in line for line in theirs) else str(theirs)))
+    program = ("import numba.core.lowering as l; print(l.BaseLower.lower.__module__ +"
+               " str(hasattr(l.BaseLower.lower, '__wrapped__')))")
+    report(name + "-NUMBA_DEBUGINFO-is-numbas",
+           unlike(run(python, "-c", program, NUMBA_DEBUGINFO="1")[1].strip(),
+                  "numba.core.loweringFalse"))
+
+
+BROKEN = """
+import lineburn_hook.numba_lines as lines
+original = lines._Metadata.location
+lines._Metadata.%s
+from numba import njit
+@njit
+def f(x):
+    return x + 1
+@njit
+def g(x):
+    return f(x) * 2
+print(g(1), g(2.0))
+"""
+
+
+def failures(name, python):
+    for kind, change in (
+            ("refused-by-llvm", "location = lambda self, s, p, line: original(self, s, p, -5)"),
+            ("exception", "location = lambda *a: 1 / 0"),
+            ("no-subprogram", "subprogram = lambda *a: 1 / 0")):
+        status, out, err = run(python, "-c", "import numba\n" + BROKEN % change)
+        report("%s-failure-%s" % (name, kind), unlike((status, out), (0, "4 6.0\n")) or
+               ("" if err.count("\n") == 1 and err.startswith("lineburn: ") else repr(err)))
+
+
+def moved_directory(name, python):
+    """A script that was named by a relative path, and changes directory."""
+    where = folder(name + "-moved")
+    write(os.path.join(where, "app.py"),
+          "import os\nfrom numba import njit\n@njit\ndef f(x):\n    return x + 1\n"
+          "os.chdir('/')\nf(1)\nprint(list(f.inspect_llvm().values())[0])\n")
+    out = run(python, "app.py", cwd=where)[1]
+    report(name + "-path-after-chdir", "" if 'directory: "%s"' % where in out else
+           str(re.findall(r'DIFile.*', out)))
+
+
+def non_ascii(name, python):
+    where = folder(name + "-größe")
+    script = write(os.path.join(where, "größe.py"),
+                   "from numba import njit\n@njit\ndef maß(x):\n    return x + 1\nprint(maß(1))\n")
+    report(name + "-non-ascii", unlike(run(python, script), (0, "2\n", "")))
+
+
+for label, interpreter in pythons():
+    if not interpreter:
+        skip("lines-" + label, "LB_NUMBA_%s is not set" % label.upper())
+        continue
+    exact = is_exact(interpreter)
+    kernels(label, interpreter, exact)
+    kinds(label, interpreter, exact)
+    debug_left_alone(label, interpreter)
+    failures(label, interpreter)
+    moved_directory(label, interpreter)
+    non_ascii(label, interpreter)

@@ -1,0 +1,92 @@
+#!/bin/sh
+# Lines of Numba code as "run" shows them: what is hot, how true it is, every kind of function.
+. "${TOP:?}/tests/root/lib.sh"
+programs=$WORKLOADS/python
+
+# listing WHICH: the dither's
+listing() {
+	has_numba "$1" "numba-$1-dither" || return 0
+	record_json "dither-$1" -F 999 -- "$PYTHON" "$programs/dither.py" slow 3 ||
+		fail "numba-$1-dither" "$(tail -n 1 "dither-$1.err")"
+	check "numba-$1-dither" profile_has "dither-$1.json" "hottest() == is_at('dither.py round')" \
+		"near(self_('dither.py round'), 0.53 * file_self('dither.py'), 0.08 * file_self('dither.py'))" \
+		"s['lost'] == 0" "sums_close()"
+	check "numba-$1-dither-object" profile_has "dither-$1.json" \
+		"[f['language'] for f in d['files'] if f['path'].endswith('/dither.py')] == ['numba']" \
+		"any(name.endswith('dither_slow') for name in jit_functions())"
+	record_json "fast-$1" -F 999 -- "$PYTHON" "$programs/dither.py" fast 1 ||
+		fail "numba-$1-fast" "$(tail -n 1 "fast-$1.err")"
+	check "numba-$1-fast" profile_has "fast-$1.json" "file_self('dither.py') > 20" "s['lost'] == 0"
+}
+listing new
+listing old
+
+# Nothing that ran in the JIT's code is anywhere but on lines of the program's text.
+within() {
+	python3 - dither-new.json <<'END'
+import json
+import sys
+d = json.load(open(sys.argv[1], encoding="ascii"))
+jit = {f["name"]: f["file"] for f in d["functions"] if f["object"] == "[jit]" and f["self"]}
+wrong = {name: file for name, file in jit.items()
+         if not (file or "").endswith(".py") and sum(f["self"] for f in d["functions"] if f["name"] == name) > 5}
+if not jit or wrong:
+    sys.exit(f"functions that are in no .py file: {wrong or 'none at all'}")
+END
+}
+[ ! -e dither-new.json ] || check numba-lines-are-of-python within
+
+# Three functions, each clocked by itself.
+answers() {
+	has_numba "$1" "numba-$1-known-answers" || return 0
+	record_json "known-$1" -F 999 -- "$PYTHON" "$programs/known.py" 5.6 "known-$1.truth" ||
+		fail "numba-$1-known-answers" "$(tail -n 1 "known-$1.err")"
+	check "numba-$1-known-answers" python3 "$TOP/tests/root/truth.py" shares "known-$1.json" \
+		"known-$1.truth" "$programs/known.py" two=two,step
+	check "numba-$1-sums" profile_has "known-$1.json" "sums_close()" "s['lost'] == 0"
+}
+answers new
+answers old
+
+# Every kind of function: its samples, on its own lines.
+kinds() {
+	has_numba "$1" "numba-$1-kinds" || return 0
+	record_json "kinds-$1" -F 999 -- "$PYTHON" "$programs/kinds.py" 0.3 "kinds-$1.truth" ||
+		fail "numba-$1-kinds" "$(tail -n 1 "kinds-$1.err")"
+	"$LB" annotate --json --charge=mine "kinds-$1.pb.gz" >"kinds-$1.json"
+	check "numba-$1-kinds" python3 "$TOP/tests/root/truth.py" seconds "kinds-$1.json" \
+		"kinds-$1.truth" "$programs/kinds.py" helped=helped,square \
+		overloaded=overloaded,blend_overload 'in_cell=<ipython-input-7-0123456789ab>:1:4' in_string=
+	# Nobody has its text, so it has no lines either; but its name.
+	check "numba-$1-text-unknown" profile_has "kinds-$1.json" "function('in_string') > 2"
+	check "numba-$1-kinds-sums" profile_has "kinds-$1.json" "sums_close()" "s['lost'] == 0"
+}
+kinds new
+kinds old
+
+# All the work is in NumPy calls: the table says at which line, and which library line.
+has_numba new numba-conv || exit 0
+record_json conv -F 999 -- "$PYTHON" "$programs/conv.py" 3 || fail numba-conv "$(tail -n 1 conv.err)"
+check numba-conv profile_has conv.json "total('conv.py sum') > 15" \
+	"self_('conv.py sum') + file_self('arraymath.py') > 20" "miss('jit-no-lines') < 3" "sums_close()"
+"$LB" annotate --json --charge=mine conv.pb.gz >conv-mine.json
+check numba-conv-mine profile_has conv-mine.json "hottest() == is_at('conv.py sum')"
+
+# prange: all threads, on the lines of the loop's body.
+record_json prange -F 999 --tid -- "$PYTHON" "$programs/parallel.py" here 2 ||
+	fail numba-prange "$(tail -n 1 prange.err)"
+check numba-prange profile_has prange.json \
+	"self_('parallel.py grow') + self_('parallel.py square') > 0.9 * file_self('parallel.py') > 45" \
+	"any('prange in psum' in name for name in jit_functions())" "sums_close()"
+# On two CPUs at least two threads have a good part of it.
+threads() {
+	python3 "$TOP/tests/root/labels.py" prange.pb.gz tid >tids || return 1
+	[ "$(awk '$2 > 300' tids | wc -l)" -ge 2 ] && return 0
+	echo "samples of threads: $(tr '\n' ' ' <tids)"
+	return 1
+}
+if [ "$(nproc)" -ge 2 ]; then
+	check numba-prange-threads threads
+else
+	skip numba-prange-threads "one CPU"
+fi

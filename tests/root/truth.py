@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compares a profile with what the program under it measured of itself.
+
+usage: truth.py shares|seconds JSON TRUTH SOURCE.py [KIND=FUNCTION,...]...
+
+TRUTH has the CPU seconds of each kind of work; its samples are those on the lines of the
+function of that name in SOURCE.py, or of the FUNCTIONs given for it.
+shares   each kind's part of all kinds' samples is within 2 points of its part of the
+         seconds; 5,000 samples or more, none lost
+seconds  each kind has 80 to 115 % of the samples that its seconds are worth, at least
+"""
+import ast
+import json
+import os
+import sys
+
+how, json_path, truth_path, source = sys.argv[1:5]
+functions_of = dict(word.split("=") for word in sys.argv[5:])
+with open(json_path, encoding="ascii") as f:
+    d = json.load(f)
+with open(truth_path, encoding="ascii") as f:
+    truth = json.load(f)
+with open(source, encoding="utf-8") as f:
+    spans = {node.name: (os.path.basename(source), node.lineno, node.end_lineno)
+             for node in ast.walk(ast.parse(f.read())) if isinstance(node, ast.FunctionDef)}
+
+
+def samples_of(function):
+    """On the lines of a function, or of a "file:first:last"."""
+    if ":" in function:
+        base, first, last = function.rsplit(":", 2)
+        span = base, int(first), int(last)
+    else:
+        span = spans[function]
+    return sum(line["self"] for file in d["files"] if os.path.basename(file["path"]) == span[0]
+               for line in file["lines"] if span[1] <= line["line"] <= span[2])
+
+
+found = {kind: sum(map(samples_of, functions_of.get(kind, kind).split(",")))
+         for kind in truth if functions_of.get(kind, kind)}
+count, lost = d["samples"]["count"], d["samples"]["lost"]
+if how == "shares":
+    if count < 5000 or lost:
+        sys.exit(f"{count} samples, {lost} lost")
+    all_found, all_seconds = sum(found.values()), sum(truth.values())
+    if all_found < 0.8 * count:
+        sys.exit(f"{all_found} of {count} samples are of {list(truth)}")
+    for kind, n in found.items():
+        is_, should = 100 * n / all_found, 100 * truth[kind] / all_seconds
+        if abs(is_ - should) > 2:
+            sys.exit(f"{kind} has {is_:.1f} %, it took {should:.1f} %")
+        print(f"{kind}: {is_:.1f} %, it took {should:.1f} %")
+else:
+    wrong = []
+    for kind in found:
+        due = truth[kind] * 1e9 / d["period_ns"]
+        if not 0.8 <= found[kind] / due <= 1.15:
+            wrong.append(f"{kind} has {found[kind]} of {due:.0f} samples")
+    if wrong:
+        sys.exit("; ".join(wrong))

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "process/jit_code.h"
+
+struct fixture {
+	struct jit_store *store;
+	struct jit_code code, child;
+};
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){0};
+	assert_int_equal(jit_store_new(1 << 20, &f.store), 0);
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	struct jit_store_stats stats;
+
+	jit_code_deinit(&f->code, f->store);
+	jit_code_deinit(&f->child, f->store);
+	jit_store_stats(f->store, &stats);
+	assert_int_equal(stats.nr_objects, 0);
+	assert_int_equal(stats.nr_bytes, 0);
+	jit_store_free(f->store);
+	return 0;
+}
+
+static int add(struct fixture *f, uint64_t entry, const char *bytes, uint64_t time_ns)
+{
+	const struct jit_registration r = {.entry_addr = entry,
+					   .symfile_addr = entry + 0x100,
+					   .object = bytes,
+					   .size_bytes = bytes ? strlen(bytes) : 99,
+					   .time_ns = time_ns};
+
+	return jit_code_register(&f->code, f->store, &r);
+}
+
+static void assert_object(const struct fixture *f, const struct jit_object *o,
+			  const char *bytes, uint64_t from_ns, uint64_t until_ns)
+{
+	char text[64] = "";
+
+	assert_int_equal(o->from_ns, from_ns);
+	assert_true(o->until_ns == until_ns);
+	assert_int_equal(o->size_bytes, strlen(bytes));
+	assert_int_equal(
+		pread(jit_store_fd(f->store), text, o->size_bytes, (off_t)o->offset),
+		(ssize_t)o->size_bytes);
+	assert_string_equal(text, bytes);
+}
+
+static void test_intervals(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(add(f, 1, "first", 100), 0);
+	assert_int_equal(add(f, 2, "second", 110), 0);
+	jit_code_unregister(&f->code, 1, 150);
+	jit_code_unregister(&f->code, 7, 150); /* nobody */
+	assert_int_equal(add(f, 1, "third", 160), 0); /* the entry's memory again */
+	assert_int_equal(f->code.nr, 3);
+	assert_object(f, &f->code.items[0], "first", 100, 150);
+	assert_object(f, &f->code.items[1], "second", 110, UINT64_MAX);
+	assert_object(f, &f->code.items[2], "third", 160, UINT64_MAX);
+	/* Without an unregistration the newer one ends the older one. */
+	assert_int_equal(add(f, 2, "fourth", 170), 0);
+	assert_object(f, &f->code.items[1], "second", 110, 170);
+	assert_object(f, &f->code.items[3], "fourth", 170, UINT64_MAX);
+}
+
+static void test_seen_again(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(add(f, 1, "object", 100), 0);
+	assert_int_equal(add(f, 1, "object", 0), 0); /* read by a walk */
+	assert_int_equal(add(f, 1, NULL, 0), 0); /* known to a walk */
+	assert_int_equal(f->code.nr, 1);
+	assert_object(f, &f->code.items[0], "object", 100, UINT64_MAX);
+	assert_int_equal(add(f, 1, "other!", 0), 0);
+	assert_int_equal(f->code.nr, 2);
+	assert_int_equal(f->code.nr_lost, 0);
+}
+
+static void test_bytes_come_later(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(add(f, 1, NULL, 100), 0);
+	assert_int_equal(f->code.nr_lost, 1);
+	assert_int_equal(f->code.items[0].size_bytes, 0);
+	assert_int_equal(add(f, 1, "walked", 0), 0);
+	assert_int_equal(f->code.nr, 1);
+	assert_int_equal(f->code.nr_lost, 0);
+	assert_object(f, &f->code.items[0], "walked", 100, UINT64_MAX);
+}
+
+static void test_fork(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, 1, "gone before", 100);
+	jit_code_unregister(&f->code, 1, 150);
+	add(f, 2, "there", 110);
+	add(f, 3, "gone after", 120);
+	jit_code_unregister(&f->code, 3, 210);
+	add(f, 4, "came after", 220);
+	f->code.descriptor_ips[0] = 0x1234;
+	f->code.nr_descriptors = 1;
+	assert_int_equal(jit_code_copy(&f->child, &f->code, f->store, 200), 0);
+	assert_int_equal(f->child.nr, 2);
+	assert_object(f, &f->child.items[0], "there", 110, UINT64_MAX);
+	assert_object(f, &f->child.items[1], "gone after", 120, UINT64_MAX);
+	assert_int_equal(f->child.nr_descriptors, 1);
+	assert_int_equal(f->child.descriptor_ips[0], 0x1234);
+	/* The parent's end leaves the child what is its. */
+	jit_code_deinit(&f->code, f->store);
+	assert_object(f, &f->child.items[1], "gone after", 120, UINT64_MAX);
+	jit_code_unregister(&f->child, 3, 300);
+	assert_int_equal(f->child.items[1].until_ns, 300);
+}
+
+static void test_forget(void **state)
+{
+	struct fixture *f = *state;
+	struct jit_store_stats stats;
+
+	for (uint64_t i = 0; i < 100; i++) {
+		add(f, i, "twelve bytes", i);
+		if (i % 2)
+			jit_code_unregister(&f->code, i, 100 + i);
+	}
+	jit_code_forget(&f->code, f->store, 149);
+	jit_store_stats(f->store, &stats);
+	assert_int_equal(f->code.nr, 75);
+	assert_int_equal(stats.nr_objects, 75);
+	assert_int_equal(stats.nr_bytes, 75 * 12);
+	/* What is left is found at its new place. */
+	for (uint64_t i = 0; i < 100; i += 2)
+		jit_code_unregister(&f->code, i, 500 + i);
+	for (size_t i = 0; i < f->code.nr; i++) {
+		const struct jit_object *o = &f->code.items[i];
+
+		assert_int_equal(o->until_ns,
+				 o->entry_addr + (o->entry_addr % 2 ? 100 : 500));
+	}
+	jit_code_forget(&f->code, f->store, 1000);
+	assert_int_equal(f->code.nr, 0);
+}
+
+static void test_store_is_full(void **state)
+{
+	struct fixture *f = *state;
+	struct jit_store_stats stats;
+	char *big = malloc((300 << 10) + 1);
+
+	memset(big, 'x', 300 << 10);
+	big[300 << 10] = '\0';
+	assert_int_equal(add(f, 1, big, 1), 0);
+	assert_false(jit_store_is_filling(f->store));
+	assert_int_equal(add(f, 2, big, 2), 0);
+	assert_true(jit_store_is_filling(f->store));
+	assert_int_equal(add(f, 3, big, 3), 0);
+	assert_int_equal(add(f, 4, big, 4), -ENOSPC);
+	assert_int_equal(f->code.nr_lost, 1);
+	jit_store_stats(f->store, &stats);
+	assert_int_equal(stats.nr_refused, 1);
+	jit_code_unregister(&f->code, 1, 5);
+	jit_code_forget(&f->code, f->store, 5);
+	jit_store_was_cleaned(f->store);
+	assert_false(jit_store_is_filling(f->store));
+	assert_int_equal(add(f, 4, big, 6), 0);
+	assert_true(jit_store_is_filling(f->store));
+	free(big);
+}
+
+/* Memory of what was forgotten goes back to the system. */
+static void test_holes(void **state)
+{
+	struct fixture *f = *state;
+	struct stat st;
+
+	for (uint64_t i = 0; i < 100; i++) {
+		add(f, i, "a page of its own", i);
+		jit_code_unregister(&f->code, i, i + 1);
+		jit_code_forget(&f->code, f->store, i + 1);
+	}
+	assert_int_equal(fstat(jit_store_fd(f->store), &st), 0);
+	assert_true(st.st_blocks * 512 <= 2 * 4096);
+	assert_int_equal(write(jit_store_fd(f->store), "x", 1), -1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_intervals, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_seen_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bytes_come_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_store_is_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_holes, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A JIT that registers its code as GDB's manual says ("JIT Compilation Interface"),
+ * as fast as it can, or a program that forges what a JIT would register.
+ *
+ * usage: gdbjit OBJECTS SECONDS [HOW]
+ * Registers OBJECTS objects of a function each (spin_0, spin_1, ...), then runs the one
+ * in the middle. HOW: what is wrong after that, and stays so while it runs:
+ *   cycle     the list has no end
+ *   huge      an entry says 2^60 bytes
+ *   unmapped  an object is at no address, and so is the last entry
+ *   text      an object that is no ELF file
+ *   broken    ELF magic, then noise
+ *   moving    a thread takes entries out and puts them in again all the time
+ */
+#include <elf.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "jit-code.h"
+
+struct entry {
+	struct entry *next, *prev;
+	const void *symfile;
+	uint64_t symfile_bytes;
+};
+
+struct {
+	uint32_t version, action;
+	struct entry *relevant, *first;
+} __jit_debug_descriptor = {1, 0, NULL, NULL};
+
+__attribute__((noinline)) void __jit_debug_register_code(void);
+__attribute__((noinline)) void __jit_debug_register_code(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+struct object {
+	Elf64_Ehdr header;
+	Elf64_Shdr sections[4]; /* none, .text, .symtab, .strtab */
+	Elf64_Sym symbols[2];
+	uint8_t text[32];
+	char names[64];
+};
+
+static void link_entry(struct entry *e)
+{
+	e->prev = NULL;
+	e->next = __jit_debug_descriptor.first;
+	if (e->next)
+		e->next->prev = e;
+	__jit_debug_descriptor.first = e;
+	__jit_debug_descriptor.relevant = e;
+	__jit_debug_descriptor.action = 1;
+	__jit_debug_register_code();
+}
+
+static void unlink_entry(struct entry *e)
+{
+	if (e->prev)
+		e->prev->next = e->next;
+	else
+		__jit_debug_descriptor.first = e->next;
+	if (e->next)
+		e->next->prev = e->prev;
+	__jit_debug_descriptor.relevant = e;
+	__jit_debug_descriptor.action = 2;
+	__jit_debug_register_code();
+}
+
+static struct entry *register_bytes(const void *symfile, uint64_t bytes)
+{
+	struct entry *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		exit(1);
+	e->symfile = symfile;
+	e->symfile_bytes = bytes;
+	link_entry(e);
+	return e;
+}
+
+/* One function at @code; what LLVM hands over has sh_addr set, and symbols within it. */
+static struct object *object_new(const uint8_t *code, unsigned int number)
+{
+	struct object *o = calloc(1, sizeof(*o));
+	static const char names[] = "\0.text\0.symtab\0.strtab\0spin_";
+
+	if (!o)
+		exit(1);
+	memcpy(o->text, countdown, sizeof(countdown));
+	memcpy(o->names, names, sizeof(names));
+	snprintf(o->names + sizeof(names) - 1, 16, "%u", number);
+	memcpy(o->header.e_ident, ELFMAG "\2\1\1", 7);
+	o->header.e_type = ET_REL;
+#if defined(__x86_64__)
+	o->header.e_machine = EM_X86_64;
+#else
+	o->header.e_machine = EM_AARCH64;
+#endif
+	o->header.e_version = 1;
+	o->header.e_ehsize = sizeof(o->header);
+	o->header.e_shoff = offsetof(struct object, sections);
+	o->header.e_shentsize = sizeof(Elf64_Shdr);
+	o->header.e_shnum = 4;
+	o->header.e_shstrndx = 3;
+	o->sections[1] = (Elf64_Shdr){.sh_name = 1,
+				      .sh_type = SHT_PROGBITS,
+				      .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				      .sh_addr = (uintptr_t)code,
+				      .sh_offset = offsetof(struct object, text),
+				      .sh_size = sizeof(countdown),
+				      .sh_addralign = 16};
+	o->sections[2] = (Elf64_Shdr){.sh_name = 7,
+				      .sh_type = SHT_SYMTAB,
+				      .sh_offset = offsetof(struct object, symbols),
+				      .sh_size = sizeof(o->symbols),
+				      .sh_link = 3,
+				      .sh_info = 1,
+				      .sh_addralign = 8,
+				      .sh_entsize = sizeof(Elf64_Sym)};
+	o->sections[3] = (Elf64_Shdr){.sh_name = 15,
+				      .sh_type = SHT_STRTAB,
+				      .sh_offset = offsetof(struct object, names),
+				      .sh_size = sizeof(o->names),
+				      .sh_addralign = 1};
+	o->symbols[1] = (Elf64_Sym){.st_name = 23,
+				    .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				    .st_shndx = 1,
+				    .st_size = sizeof(countdown)};
+	return o;
+}
+
+static void *move(void *arg)
+{
+	struct entry *e = arg;
+
+	for (;;) {
+		unlink_entry(e);
+		link_entry(e);
+	}
+	return NULL;
+}
+
+static void forge(const char *how)
+{
+	static uint8_t noise[4096] = ELFMAG;
+	uint32_t x = 1;
+
+	struct entry *last = __jit_debug_descriptor.first;
+
+	while (last->next)
+		last = last->next;
+	if (!strcmp(how, "cycle")) {
+		last->next = __jit_debug_descriptor.first;
+	} else if (!strcmp(how, "huge")) {
+		register_bytes(noise, 1ull << 60);
+	} else if (!strcmp(how, "unmapped")) {
+		register_bytes((void *)0x1000, 4096);
+		last->next = (void *)0x2000;
+	} else if (!strcmp(how, "text")) {
+		register_bytes("not an ELF file, but a string of its runtime", 44);
+	} else if (!strcmp(how, "broken")) {
+		for (size_t i = 4; i < sizeof(noise); i++)
+			noise[i] = (uint8_t)((x = x * 1103515245 + 12345) >> 16);
+		register_bytes(noise, sizeof(noise));
+	} else if (!strcmp(how, "moving")) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, move, __jit_debug_descriptor.first);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int nr = argc > 2 ? (unsigned int)atoi(argv[1]) : 0;
+	size_t bytes = (size_t)nr * 64;
+	uint8_t *code;
+
+	if (!nr)
+		return 2;
+	code = mmap(NULL, bytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+		    -1, 0);
+	if (code == MAP_FAILED)
+		return 1;
+	for (unsigned int i = 0; i < nr; i++) {
+		memcpy(code + (size_t)i * 64, countdown, sizeof(countdown));
+		register_bytes(object_new(code + (size_t)i * 64, i), sizeof(struct object));
+	}
+	__builtin___clear_cache((char *)code, (char *)code + bytes);
+	if (argc > 3)
+		forge(argv[3]);
+	jit_run(code + (size_t)(nr / 2) * 64, strtod(argv[2], NULL));
+	return 0;
+}

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compiles many functions and runs none of them for long.
+
+usage: many.py FUNCTIONS   (prints the seconds that it took)
+"""
+import sys
+import time
+
+from numba import njit
+
+TEXT = """
+def f{k}(x):
+    for i in range({k}):
+        x = x * {k} + i
+    return x
+"""
+
+
+def main():
+    count = int(sys.argv[1])
+    begin = time.perf_counter()
+    x = 1
+    for k in range(count):
+        names = {}
+        exec(compile(TEXT.format(k=k), f"many-{k}.py", "exec"), names)
+        x = njit("int64(int64)")(names[f"f{k}"])(x)
+    print(f"{time.perf_counter() - begin:.3f}")
+    sys.exit(x == 42)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+#!/bin/sh
+# Makes the Python environments in which the demo, the tests and the bench run Numba:
+#   build/venv/numba-new   the newest Numba, with python3 (PYTHON=... chooses another)
+#   build/venv/numba-old   numba 0.56, where there is a CPython 3.9 or 3.10, also pyenv's
+# Quick when they are there. "make clean" keeps them, "make distclean" does not.
+# usage: tools/venv.sh [new|old]...   (default: both)
+set -eu
+cd "$(dirname "$0")/.."
+umask 022
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+trap 'exit 130' INT TERM
+
+# venv NAME PYTHON REQUIREMENT...: 1 when it could not be made; the log says why.
+# What a stopped run left is begun anew, and so is what was made of something else: a whole
+# one says in .whole of what.
+venv() {
+	dir=build/venv/$1
+	python=$2
+	shift 2
+	[ "$(cat "$dir/.whole" 2>/dev/null)" != "$*" ] || return 0
+	echo "tools/venv.sh: making $dir: $*, from the network" >&2
+	rm -rf "$dir"
+	mkdir -p build/venv
+	"$python" -m venv "$dir" >"$log" 2>&1 || return 1
+	# Wheels only: nobody is asked for a compiler of Numba's.
+	"$dir/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: "$@" \
+		>>"$log" 2>&1 </dev/null || return 1
+	"$dir/bin/python" -c 'import numba' >>"$log" 2>&1 || return 1
+	echo "$*" >"$dir/.whole"
+}
+
+# suits PYTHON: it is a CPython for which numba 0.56 was made
+suits() {
+	"$1" -c 'import ensurepip, sys
+sys.exit(sys.implementation.name != "cpython" or not (3, 9) <= sys.version_info[:2] <= (3, 10))' \
+		>/dev/null 2>&1
+}
+
+# Prints a CPython for numba 0.56. sudo hides pyenv of the user who called it.
+old_python() {
+	caller=
+	[ -z "${SUDO_USER:-}" ] || caller=$(getent passwd "$SUDO_USER" | cut -d : -f 6)
+	for candidate in python3.10 python3.9 \
+		"${PYENV_ROOT:-${HOME:-/root}/.pyenv}"/versions/3.10*/bin/python3 \
+		"${PYENV_ROOT:-${HOME:-/root}/.pyenv}"/versions/3.9*/bin/python3 \
+		"${caller:-/nonexistent}"/.pyenv/versions/3.10*/bin/python3 \
+		"${caller:-/nonexistent}"/.pyenv/versions/3.9*/bin/python3; do
+		if suits "$candidate"; then
+			echo "$candidate"
+			return 0
+		fi
+	done
+	return 1
+}
+
+reason() {
+	grep -iE 'error|not|fail' "$log" | tail -n 1 | cut -c1-200
+}
+
+make_new() {
+	if ! venv numba-new "${PYTHON:-python3}" numba numpy joblib; then
+		echo "tools/venv.sh: could not make build/venv/numba-new ($(reason)): see that pip" \
+			"reaches a package index (pip config list) and that ${PYTHON:-python3} has" \
+			"Numba's wheels, or name another one with PYTHON=..., then run it again" >&2
+		return 1
+	fi
+}
+
+# Not every machine has a Python of that age: the tests then skip it, and say so.
+make_old() {
+	if ! python=$(old_python); then
+		echo "tools/venv.sh: no CPython 3.9 or 3.10 here, so none of numba 0.56," \
+			"skipping (pyenv install 3.10 adds one)" >&2
+	elif ! venv numba-old "$python" numba==0.56.4 'numpy<1.24' 'setuptools<70'; then
+		echo "tools/venv.sh: could not make build/venv/numba-old ($(reason)), skipping" >&2
+	fi
+}
+
+[ $# -gt 0 ] || set -- new old
+for which in "$@"; do
+	case $which in
+	new | old) ;;
+	*)
+		echo "usage: tools/venv.sh [new|old]..." >&2
+		exit 2
+		;;
+	esac
+done
+for which in "$@"; do
+	"make_$which"
+done
