@@ -297,8 +297,7 @@ static const struct option_row option_rows[] = {
 	{"path", 0, NULL, ON_PYTHON_HOOK, parse_path,
 	 "print the folder that PYTHONPATH has to begin with instead"},
 	{"cache-dir", 0, "DIR", ON_PYTHON_HOOK, parse_cache_dir,
-	 "where --install makes a service keep compiled functions (default: beside "
-	 "Numba's "
+	 "where the installed hook keeps compiled functions (default: beside Numba's "
 	 "own)"},
 	{"dump", 0, "WHAT", ON_SAMPLING, parse_dump,
 	 "print what passes between the stages: samples, maps or frames"},

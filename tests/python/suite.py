@@ -63,12 +63,10 @@ def pythons():
     """(name, path) of the Pythons with a Numba that the set-up has made."""
     for name in ("NEW", "OLD"):
         path = os.environ.get("LB_NUMBA_" + name)
-        if not path:
-            default = os.path.join(TOP, "build", "venv", "numba-" + name.lower(), "bin", "python")
-            path = default if os.path.exists(default) else None
-        if path and os.path.isdir(path):
+        path = path or os.path.join(TOP, "build", "venv", "numba-" + name.lower())
+        if os.path.isdir(path):
             path = os.path.join(path, "bin", "python")
-        yield name.lower(), path
+        yield name.lower(), path if os.path.exists(path) else None
 
 
 def this_python():

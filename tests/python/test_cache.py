@@ -130,7 +130,7 @@ def lines_of_loaded(name, python):
 
 for label, interpreter in pythons():
     if not interpreter:
-        skip("cache-" + label, "LB_NUMBA_%s is not set" % label.upper())
+        skip("cache-" + label, "no Python in LB_NUMBA_%s (tools/venv.sh makes one)" % label.upper())
         continue
     kept_between_runs(label, interpreter)
     never_cached_before(label, interpreter)

@@ -6,7 +6,7 @@ from suite import WORKLOADS, pythons, report, run, skip, unlike
 
 for label, interpreter in pythons():
     if not interpreter:
-        skip("children-" + label, "LB_NUMBA_%s is not set" % label.upper())
+        skip("children-" + label, "no Python in LB_NUMBA_%s (tools/venv.sh makes one)" % label.upper())
         continue
     status, out, err = run(interpreter, os.path.join(WORKLOADS, "children.py"))
     report(label + "-children-quiet", unlike((status, err), (0, "")))

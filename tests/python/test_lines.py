@@ -177,7 +177,7 @@ def non_ascii(name, python):
 
 for label, interpreter in pythons():
     if not interpreter:
-        skip("lines-" + label, "LB_NUMBA_%s is not set" % label.upper())
+        skip("lines-" + label, "no Python in LB_NUMBA_%s (tools/venv.sh makes one)" % label.upper())
         continue
     exact = is_exact(interpreter)
     kernels(label, interpreter, exact)

@@ -80,7 +80,8 @@ int hit_codes_add(struct answer_writer *answers, const struct hit_functions *h,
 	const struct line_row *before = NULL;
 	bool any = false;
 
-	if (!f->lines.nr_rows || code.size_bytes > CODE_MAX_BYTES || !*f->symbol ||
+	if (!f->lines.nr_rows || !h->store.nr_frames ||
+	    code.size_bytes > CODE_MAX_BYTES || !*f->symbol ||
 	    (h->objects[f->object].has_pranges && !numba_name_parfor(f->symbol)))
 		return 0;
 	rows = calloc(max_rows(&h->store, &f->lines), sizeof(*rows));

@@ -313,6 +313,18 @@ int numba_lines_prange(struct line_store *s, const struct function_lines *body,
 
 /* ---- rule 2 ---- */
 
+/*
+ * Lines of text that Numba wrote are nobody's. Its own debug info gives the body of a
+ * prange no file, and an array expression line 1 of the user's file; where they have
+ * the user's line, lineburn's hook has put it there.
+ */
+static bool is_nobodys(const struct frame *f, const char *name)
+{
+	if (numba_lines_is_text(f->file))
+		return true;
+	return f->line <= 1 && numba_name_is_generated(name);
+}
+
 static void drop_in_row(struct line_store *s, struct line_row *row, const char *symbol)
 {
 	struct frame *frames = inner_of(s, row);
@@ -324,9 +336,7 @@ static void drop_in_row(struct line_store *s, struct line_row *row, const char *
 		const char *name = outermost && !*frame.function ? symbol
 								 : frame.function;
 
-		/* Of a prange's body all that is not of the text is of the user's file. */
-		if (numba_lines_is_text(frame.file) ||
-		    (numba_name_is_generated(name) && !numba_name_parfor(name))) {
+		if (is_nobodys(&frame, name)) {
 			frame.line = 0;
 			frame.file = "";
 		}

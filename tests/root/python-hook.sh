@@ -1,0 +1,45 @@
+#!/bin/sh
+# What "run" does to the environment of its command, also for the user who called sudo.
+. "${TOP:?}/tests/root/lib.sh"
+# shellcheck disable=SC2016 # for the command's shell
+show='echo "$PYTHONPATH|$LINEBURN_PYTHON_HOOK"'
+hook=$("$LB" python-hook --path) || fail python-hook-path "no path"
+
+# shows EXPECTED COMMAND...: what the command prints first
+shows() {
+	expected=$1
+	shift
+	timeout 30 "$@" >out 2>err || { tail -n 1 err; return 1; }
+	[ "$(head -n 1 out)" = "$expected" ] && return 0
+	echo "$(head -n 1 out), not $expected"
+	return 1
+}
+check hook-in-environment shows "$hook|run" env -u PYTHONPATH "$LB" run -- sh -c "$show"
+check hook-before-others shows "$hook:/a|run" env PYTHONPATH=/a "$LB" run -- sh -c "$show"
+check hook-turned-off shows "/a|off" env PYTHONPATH=/a "$LB" run --no-python-hook -- sh -c "$show"
+check hook-starts shows "True True" "$LB" run -- python3 -c \
+	'import sys; print("lineburn_hook" in sys.modules, not any("startup" in p for p in sys.path))'
+
+# Installed, as "nobody" by sudo: found beside the prefix's bin, and readable.
+make -s -C "$TOP" install PREFIX="$WORK/prefix" >make.out 2>&1 || tail -n 1 make.out
+chmod 777 .
+installed=$WORK/prefix/share/lineburn/python/startup
+check hook-installed shows "$installed" "$WORK/prefix/bin/lineburn" python-hook --path
+as_nobody() {
+	sudo -u nobody true 2>/dev/null || return 1
+	SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody shows "True" \
+		"$WORK/prefix/bin/lineburn" run -o nobody.pb.gz -- python3 -B -c \
+		'import os, sys; print("lineburn_hook" in sys.modules and os.getuid() == 65534)'
+}
+check hook-under-sudo as_nobody
+# A folder that the user cannot look into costs one line, and nothing else.
+mkdir -m 700 closed
+cp -r "$WORK/prefix" closed/
+unreadable() {
+	SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody shows "|" \
+		env -u PYTHONPATH -u LINEBURN_PYTHON_HOOK closed/prefix/bin/lineburn run -o closed.pb.gz -- sh -c "$show" || return 1
+	SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody shows "True" \
+		closed/prefix/bin/lineburn run -o closed.pb.gz -- python3 -c 'print(True)' || return 1
+	[ "$(grep -c 'gets no lines' err)" -eq 1 ] || { echo "no line says so"; return 1; }
+}
+check hook-unreadable unreadable
