@@ -8,8 +8,8 @@ listing() {
 	has_numba "$1" "numba-$1-dither" || return 0
 	record_json "dither-$1" -F 999 -- "$PYTHON" "$programs/dither.py" slow 3 ||
 		fail "numba-$1-dither" "$(tail -n 1 "dither-$1.err")"
-	check "numba-$1-dither" profile_has "dither-$1.json" "hottest() == is_at('dither.py round')" \
-		"near(self_('dither.py round'), 0.53 * file_self('dither.py'), 0.08 * file_self('dither.py'))" \
+	check "numba-$1-dither" profile_has "dither-$1.json" "hottest() == is_at('dither.py =np.round')" \
+		"near(self_('dither.py =np.round'), 0.53 * file_self('dither.py'), 0.08 * file_self('dither.py'))" \
 		"s['lost'] == 0" "sums_close()"
 	check "numba-$1-dither-object" profile_has "dither-$1.json" \
 		"[f['language'] for f in d['files'] if f['path'].endswith('/dither.py')] == ['numba']" \

@@ -4,7 +4,7 @@
 usage: profile.py WORKLOADS JSON EXPRESSION...
 
 Each expression must be true. Lines are named by the marker in their source:
-"hot.c five" is the line of hot.c with "HOT five".
+"hot.c five" is the line of hot.c with "HOT five", "hot.py =x + 1" the first with "x + 1".
 """
 import json
 import os
@@ -38,7 +38,8 @@ def find_line(marker):
         path = os.path.join(workloads, "python", name)
     with open(path, encoding="utf-8") as source:
         for number, text in enumerate(source, 1):
-            if text.rstrip(" */\n").endswith("HOT " + word):
+            if (word[1:] in text if word.startswith("=") else
+                    text.rstrip(" */\n").endswith("HOT " + word)):
                 return name, number
     raise SystemExit(f"no line is marked {marker}")
 

@@ -22,7 +22,7 @@ def dither_slow(image):
             elif old > 255:
                 new = 255
             else:
-                new = np.uint8(np.round(old / 255.0)) * 255  # HOT round
+                new = np.uint8(np.round(old / 255.0)) * 255
             result[y, x] = new
             error = old - new
             if x + 1 < width:
