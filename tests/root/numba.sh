@@ -73,14 +73,19 @@ check numba-conv profile_has conv.json "total('conv.py sum') > 15" \
 check numba-conv-mine profile_has conv-mine.json "hottest() == is_at('conv.py sum')"
 
 # prange: all threads, on the lines of the loop's body.
-record_json prange -F 999 --tid -- "$PYTHON" "$programs/parallel.py" here 2 ||
-	fail numba-prange "$(tail -n 1 prange.err)"
-check numba-prange profile_has prange.json \
-	"self_('parallel.py grow') + self_('parallel.py square') > 0.9 * file_self('parallel.py') > 45" \
-	"any('prange in psum' in name for name in jit_functions())" "sums_close()"
+prange() {
+	has_numba "$1" "numba-$1-prange" || return 0
+	record_json "prange-$1" -F 999 --tid -- "$PYTHON" "$programs/parallel.py" here 2.5 ||
+		fail "numba-$1-prange" "$(tail -n 1 "prange-$1.err")"
+	check "numba-$1-prange" profile_has "prange-$1.json" \
+		"self_('parallel.py grow') + self_('parallel.py square') > 0.9 * file_self('parallel.py') > 25" \
+		"any('prange in psum' in name for name in jit_functions())" "sums_close()"
+}
+prange new
+prange old
 # On two CPUs at least two threads have a good part of it.
 threads() {
-	python3 "$TOP/tests/root/labels.py" prange.pb.gz tid >tids || return 1
+	python3 "$TOP/tests/root/labels.py" prange-new.pb.gz tid >tids || return 1
 	[ "$(awk '$2 > 300' tids | wc -l)" -ge 2 ] && return 0
 	echo "samples of threads: $(tr '\n' ' ' <tids)"
 	return 1

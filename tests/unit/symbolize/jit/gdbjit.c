@@ -96,6 +96,7 @@ static void check_lines(const struct registered *r, const char *name)
 static void lines_are_the_users(void **state)
 {
 	static const char *const names[] = {
+		"arrays-hook",
 		"arrays-inline",
 		"bag-inline",
 		"calls-inline",
@@ -103,6 +104,8 @@ static void lines_are_the_users(void **state)
 		"counting-lines",
 		"dither-inline",
 		"polys-old",
+		"psum-hook",
+		"psum-hook-body",
 		"psum-inline",
 		"psum-old",
 		"reduced-old",
