@@ -96,7 +96,6 @@ static void check_lines(const struct registered *r, const char *name)
 static void lines_are_the_users(void **state)
 {
 	static const char *const names[] = {
-		"arrays-hook",
 		"arrays-inline",
 		"bag-inline",
 		"calls-inline",
