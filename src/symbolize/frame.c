@@ -49,10 +49,9 @@ static const struct miss_words {
 	[MISS_JIT_UNKNOWN] =
 		{"jit-unknown", "generated code that no perf map or jitdump describes",
 		 "start the runtime with its perf support, as node --perf-prof"},
-	[MISS_JIT_LOST] =
-		{"jit-lost", "generated code whose description was lost",
-		 "see the losses above; --no-uprobe reads what JITs registered at intervals "
-		 "instead"},
+	[MISS_JIT_LOST] = {"jit-lost", "generated code whose description was lost",
+			   "see the losses above; --no-uprobe reads what JITs registered "
+			   "at intervals instead"},
 	[MISS_JIT_NO_LINES] =
 		{"jit-no-lines", "the runtime names the function, not the line",
 		 "Numba: start the program with lineburn run, or, for a service, install "

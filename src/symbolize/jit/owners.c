@@ -23,22 +23,43 @@ void owners_deinit(struct owners *o)
 	*o = (struct owners){0};
 }
 
+/* Two had it when the first sample was taken: it is the one that came last. */
+static void share(struct tenancy *t, uint32_t object, uint64_t from_ns, uint64_t until_ns)
+{
+	bool is_newer = from_ns > t->at_first_from_ns;
+	uint64_t older_until_ns = is_newer ? t->at_first_until_ns : until_ns;
+	uint64_t newer_from_ns = is_newer ? from_ns : t->at_first_from_ns;
+
+	/*
+	 * One that never ends was left behind. One that ended after the other had come
+	 * did not: when it gave way is only known to lie between two walks of the list.
+	 */
+	if (older_until_ns != UINT64_MAX && older_until_ns > newer_from_ns)
+		t->many_arrived = true;
+	if (!is_newer)
+		return;
+	t->at_first = object;
+	t->at_first_from_ns = from_ns;
+	t->at_first_until_ns = until_ns;
+}
+
 static void claim_one(const struct query *q, struct tenancy *t, uint32_t object,
 		      uint64_t from_ns, uint64_t until_ns)
 {
 	if (until_ns <= q->first_ns || from_ns > q->last_ns)
 		return;
-	if (from_ns <= q->first_ns) {
-		if (t->at_first == OWNERS_NONE || from_ns >= t->at_first_from_ns) {
-			t->at_first = object;
-			t->at_first_from_ns = from_ns;
+	if (from_ns <= q->first_ns && t->at_first != OWNERS_NONE) {
+		share(t, object, from_ns, until_ns);
+	} else if (from_ns <= q->first_ns) {
+		t->at_first = object;
+		t->at_first_from_ns = from_ns;
+		t->at_first_until_ns = until_ns;
+	} else {
+		t->many_arrived |= t->arrived != OWNERS_NONE;
+		if (t->arrived == OWNERS_NONE || from_ns > t->arrived_from_ns) {
+			t->arrived = object;
+			t->arrived_from_ns = from_ns;
 		}
-		return;
-	}
-	t->many_arrived = t->arrived != OWNERS_NONE;
-	if (t->arrived == OWNERS_NONE || from_ns >= t->arrived_from_ns) {
-		t->arrived = object;
-		t->arrived_from_ns = from_ns;
 	}
 }
 

@@ -23,7 +23,7 @@
 /* What is known about one query; order of claims matters only between equal times. */
 struct tenancy {
 	uint32_t at_first; /* object that had it when the first sample was taken */
-	uint64_t at_first_from_ns;
+	uint64_t at_first_from_ns, at_first_until_ns;
 	uint32_t
 		arrived; /* the last object that came after that and by the last sample */
 	uint64_t arrived_from_ns;
@@ -41,8 +41,8 @@ int owners_init(struct owners *o, const struct queries *queries);
 void owners_deinit(struct owners *o);
 
 /**
- * @object  its number; of two with the same @from_ns the one claimed later wins, so
- *          claims come in order of registration
+ * @object  its number; of two with the same @from_ns the one claimed earlier wins:
+ *          they are of one walk of the list, which has the newest first
  * @from_ns, @until_ns  registered in [from, until); from 0: since before we looked
  * Return: 0, or -E2BIG over OWNERS_MAX_CLAIMS.
  */

@@ -22,9 +22,19 @@ static void the_owner_is_who_was_registered_last(void **state)
 		{{0}, {101}, OWNERSHIP_ONE, 0, 0},
 		{{201}, {300}, OWNERSHIP_NONE, 0, 0},
 		{{200}, {300}, OWNERSHIP_ONE, 0, 0}, /* seen late */
-		{{50, 10}, {300, 300}, OWNERSHIP_ONE, 0, 0},
-		{{0, 0}, {300, 300}, OWNERSHIP_ONE, 1, 0}, /* the later one claimed */
-		{{0, 100}, {300, 300}, OWNERSHIP_ONE, 1, 0},
+		/* Left behind for ever: the one that came last has it. */
+		{{50, 10}, {300, UINT64_MAX}, OWNERSHIP_ONE, 0, 0},
+		{{10, 50}, {UINT64_MAX, 300}, OWNERSHIP_ONE, 1, 0},
+		{{0, 0},
+		 {UINT64_MAX, UINT64_MAX},
+		 OWNERSHIP_ONE,
+		 0,
+		 0}, /* newest first */
+		{{0, 100}, {UINT64_MAX, 300}, OWNERSHIP_ONE, 1, 0},
+		/* Ended after the other had come: when it gave way is not known. */
+		{{50, 10}, {300, 300}, OWNERSHIP_MANY, 0, 0},
+		{{0, 100}, {300, UINT64_MAX}, OWNERSHIP_MANY, 0, 0},
+		{{0, 50}, {50, 300}, OWNERSHIP_ONE, 1, 0},
 		{{0, 101}, {300, 300}, OWNERSHIP_TWO, 0, 1},
 		{{0, 150}, {150, 300}, OWNERSHIP_TWO, 0, 1},
 		{{120, 150}, {150, 300}, OWNERSHIP_MANY, 0, 0},

@@ -10,44 +10,43 @@
 #include "base/cleanup.h"
 #include "symbolize/jit/python_defs.h"
 
-static const char source[] =
-	"#!/usr/bin/env python3\n" /* 1 */
-	"\"\"\"def in_docstring(): no\n"
-	"def also_not(): pass\n"
-	"\"\"\"\n"
-	"import numba # def nor_this():\n" /* 5 */
-	"\n"
-	"@numba.njit(cache=True,\n"
-	"            parallel=True)\n"
-	"def dither(img,\n"
-	"           x={'a': 1}):\n" /* 10 */
-	"    text = 'it\\'s # no comment'; y = \"\"\"\n"
-	"def hidden(): pass\n"
-	"\"\"\"\n"
-	"    def inner(z):\n"
-	"        return z\n" /* 15 */
-	"# a comment at the margin ends no block\n"
-	"    def inner2(z): return z\n"
-	"    return inner\n"
-	"\n"
-	"class Class:\n" /* 20 */
-	"\tdef method(self):\n"
-	"\t\treturn [\n"
-	"def_in_brackets\n"
-	"\t\t]\n"
-	"\tasync  def waits(self): pass\n" /* 25 */
-	"\tclass Nested(object):\n"
-	"\t\tdef method(self): pass\n"
-	"\n"
-	"if True:\n"
-	"    def twice(): pass\n" /* 30 */
-	"else:\n"
-	"    def twice(): pass\n"
-	"x = 1 + \\\n"
-	"def_continued\n"
-	"def d\303\251j\303\240(): pass\n" /* 35 */
-	"define = 1\n"
-	"def last(): pass"; /* without a newline */
+static const char source[] = "#!/usr/bin/env python3\n" /* 1 */
+			     "\"\"\"def in_docstring(): no\n"
+			     "def also_not(): pass\n"
+			     "\"\"\"\n"
+			     "import numba # def nor_this():\n" /* 5 */
+			     "\n"
+			     "@numba.njit(cache=True,\n"
+			     "            parallel=True)\n"
+			     "def dither(img,\n"
+			     "           x={'a': 1}):\n" /* 10 */
+			     "    text = 'it\\'s # no comment'; y = \"\"\"\n"
+			     "def hidden(): pass\n"
+			     "\"\"\"\n"
+			     "    def inner(z):\n"
+			     "        return z\n" /* 15 */
+			     "# a comment at the margin ends no block\n"
+			     "    def inner2(z): return z\n"
+			     "    return inner\n"
+			     "\n"
+			     "class Class:\n" /* 20 */
+			     "\tdef method(self):\n"
+			     "\t\treturn [\n"
+			     "def_in_brackets\n"
+			     "\t\t]\n"
+			     "\tasync  def waits(self): pass\n" /* 25 */
+			     "\tclass Nested(object):\n"
+			     "\t\tdef method(self): pass\n"
+			     "\n"
+			     "if True:\n"
+			     "    def twice(): pass\n" /* 30 */
+			     "else:\n"
+			     "    def twice(): pass\n"
+			     "x = 1 + \\\n"
+			     "def_continued\n"
+			     "def d\303\251j\303\240(): pass\n" /* 35 */
+			     "define = 1\n"
+			     "def last(): pass"; /* without a newline */
 
 static uint32_t line_of(const char *name)
 {
