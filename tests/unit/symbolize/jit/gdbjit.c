@@ -292,7 +292,7 @@ static void the_newest_of_several_has_the_address(void **state)
 	registered_load(&r, "bag-inline", 200, EVER, IP); /* none is ever unregistered */
 	registered_load(&r, "calls-inline", 0, EVER, IP);
 	registered_load(&r, "polys-old", 0, EVER, IP);
-	check_owner(&r, 0, 150, "app.polys", MISS_NONE);
+	check_owner(&r, 0, 150, "app.calls", MISS_NONE); /* a list has the newest first */
 	check_owner(&r, 200, 250, "app.Bag.fill", MISS_NONE);
 	check_owner(&r, 150, 250, "", MISS_AMBIGUOUS_TIME);
 	registered_deinit(&r);
