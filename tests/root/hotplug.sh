@@ -2,6 +2,8 @@
 # A CPU that goes and comes back while recording is sampled again.
 . "${TOP:?}/tests/root/lib.sh"
 
+hot=$(build hot.c)
+n=$(rounds "$hot" 3) # longer than it takes to notice a CPU
 switch=/sys/devices/system/cpu/cpu1/online
 if [ ! -w $switch ] || ! echo 0 2>/dev/null >$switch; then
 	skip cpu-hotplug "cpu1 cannot be taken offline here"
@@ -13,7 +15,7 @@ pid=$!
 sleep 1.5
 echo 1 >$switch
 sleep 0.2
-taskset -c 1 "$(build hot.c)" 20
+taskset -c 1 "$hot" "$n"
 wait $pid || fail cpu-hotplug "$(tail -n 1 err)"
 "$LB" annotate --json hotplug.pb.gz >hotplug.json
 check cpu-hotplug profile_has hotplug.json "counts('hot.c five', 'self') >= 50" "sums_close()"
