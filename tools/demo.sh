@@ -29,10 +29,14 @@ show() {
 	"$@"
 }
 
-show "1. A Numba program, as it is: which of its lines take the time of an image's dithering?" \
-	lineburn run -F 999 --file dither.py -- venv/bin/python dither.py
-show "2. The same, written faster." \
-	lineburn run -F 999 --file dither.py -- venv/bin/python dither.py fast
+if [ -e venv/.whole ]; then
+	show "1. A Numba program, as it is: which of its lines take the time of an image's dithering?" \
+		lineburn run -F 999 --file dither.py -- venv/bin/python dither.py
+	show "2. The same, written faster." \
+		lineburn run -F 999 --file dither.py -- venv/bin/python dither.py fast
+else
+	printf '\n1., 2. Numba programs: skipped, as there is no Numba here (see above).\n'
+fi
 show "3. A C program: three functions that do 5 : 3 : 2 parts of the work." \
 	lineburn run -F 999 -- ./hot 20
 show "4. A Node program of the same kind; node --perf-prof tells the lines of its compiled code." \

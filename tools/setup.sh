@@ -97,7 +97,8 @@ fi
 
 if [ -n "$venvs" ]; then
 	# shellcheck disable=SC2086 # a list of names
-	tools/venv.sh $venvs
+	tools/venv.sh $venvs ||
+		echo "tools/setup.sh: what needs Numba is skipped, and says so" >&2
 	if [ "$(id -u)" -eq 0 ]; then
 		. tools/as-root.sh
 		give_back
