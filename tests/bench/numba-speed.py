@@ -109,18 +109,31 @@ for way in WAYS:
 
 
 def compile_many(prefix=()):
-    begin = time.monotonic()
-    run([f"{programs}/many.py", "200"], prefix)
-    return time.monotonic() - begin
+    run([f"{programs}/many.py", "100", "many.txt"], prefix)
+    with open("many.txt", encoding="ascii") as f:
+        return float(f.read())
 
 
-registering = {"with the hook": [], "--no-python-hook": [], "bare, again": []}
-for _ in range(3):
+def compile_on_floor():
+    with Floor(99):
+        return compile_many()
+
+
+REGISTERING = {
+    "the probe alone (1 Hz, --no-python-hook)": lambda: compile_many(sampled(1, "--no-python-hook")),
+    "lineburn run, 99 Hz": lambda: compile_many(sampled(99)),
+    "empty sampler, 99 Hz": compile_on_floor,
+    "bare, again": compile_many,
+}
+registering = {way: [] for way in REGISTERING}
+compile_many()  # the first one finds the files cold
+for i in range(rounds):
     bare = compile_many()
-    registering["with the hook"].append(compile_many(sampled(99)) / bare)
-    registering["--no-python-hook"].append(compile_many(sampled(99, "--no-python-hook")) / bare)
-    registering["bare, again"].append(compile_many() / bare)
-print("\n## Numba: a program that compiles 200 functions, its time, bare = 1 (median of 3)\n")
+    # There and back: the machine's load changes slowly.
+    for way in list(REGISTERING) if i % 2 else reversed(REGISTERING):
+        registering[way].append(REGISTERING[way]() / bare)
+print("\n## Numba: a program that compiles 100 functions, its CPU time, bare = 1"
+      f" (median of {rounds})\n")
 print("| | |")
 print("|---|---|")
 for way, values in registering.items():
