@@ -15,6 +15,10 @@
 #include "worker/worker.h"
 
 #define MAX_QUEUED_BYTES (64u << 20) /* of events that wait for the task events */
+/* For the lists of all processes in one look: samples and signals wait meanwhile. */
+#define WALKS_MAX_NS  500000000ULL
+#define WALK_PAUSE    4 /* a list that brought nothing new rests so many times its walk */
+#define FULL_PAUSE_NS 10000000000ULL /* and so long when there was no room for it */
 
 /* What is known of one file of the cache; beside it by id. */
 struct watched_file {
@@ -47,7 +51,9 @@ struct jit_watch {
 	uint64_t read_ns; /* when the probe was read last */
 	uint64_t nr_no_room; /* of the probe, when all lists were last walked for it */
 	bool look_wanted;
-	bool walk_again; /* a list did not come to rest: at the next drain */
+	uint64_t
+		walks_ns; /* that this look has taken; the rest waits for the next drain */
+	uint32_t look_from, next_from; /* process that a look begins with: all in turn */
 	struct jit_watch_totals totals;
 };
 
@@ -153,7 +159,7 @@ static void apply(struct jit_watch *w, const struct jit_event *ev)
 		return;
 	}
 	if (ev->kind == LB_JIT_UNREGISTER) {
-		jit_code_unregister(&p->jit_code, ev->entry_addr, ev->time_ns);
+		jit_code_unregister(&p->jit_code, store, ev->entry_addr, ev->time_ns);
 		return;
 	}
 	if (ev->failure == LB_JIT_NOT_ELF)
@@ -277,7 +283,8 @@ struct walk {
 	uint64_t from_ns; /* what is new on the list came after this */
 	uint64_t *seen; /* entries on the list */
 	size_t nr_seen, cap_seen;
-	bool no_memory;
+	bool no_memory, no_room;
+	bool has_news;
 };
 
 static void found(void *ctx, const struct list_object *object, enum list_state state,
@@ -290,6 +297,7 @@ static void found(void *ctx, const struct list_object *object, enum list_state s
 		.object = bytes,
 		.size_bytes = object->size_bytes,
 		.time_ns = walk->from_ns,
+		.seen_ns = now_ns(),
 	};
 
 	if (vec_grow(&walk->seen, &walk->cap_seen, walk->nr_seen + 1, sizeof(*walk->seen),
@@ -297,9 +305,11 @@ static void found(void *ctx, const struct list_object *object, enum list_state s
 		walk->no_memory = true;
 	else
 		walk->seen[walk->nr_seen++] = object->entry_addr;
-	if (state != LIST_FOREIGN)
-		jit_code_register(&walk->p->jit_code,
-				  process_table_jit_store(walk->w->processes), &r);
+	walk->has_news |= state == LIST_NEW;
+	if (state != LIST_FOREIGN &&
+	    jit_code_register(&walk->p->jit_code,
+			      process_table_jit_store(walk->w->processes), &r))
+		walk->no_room = true;
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -313,6 +323,8 @@ static int compare_u64(const void *a, const void *b)
 static void end_unseen(struct walk *walk, uint64_t begin_ns)
 {
 	struct jit_code *c = &walk->p->jit_code;
+	struct jit_store *store = process_table_jit_store(walk->w->processes);
+	uint64_t end_ns = now_ns(); /* it may have been there until the list was read */
 
 	qsort(walk->seen, walk->nr_seen, sizeof(*walk->seen), compare_u64);
 	for (size_t i = 0; i < c->nr; i++) {
@@ -321,7 +333,7 @@ static void end_unseen(struct walk *walk, uint64_t begin_ns)
 		if (o->until_ns == UINT64_MAX && o->from_ns < begin_ns &&
 		    !(walk->nr_seen && bsearch(&o->entry_addr, walk->seen, walk->nr_seen,
 					       sizeof(*walk->seen), compare_u64)))
-			jit_code_unregister(c, o->entry_addr, begin_ns);
+			jit_code_unregister(c, store, o->entry_addr, end_ns);
 	}
 }
 
@@ -346,6 +358,17 @@ static enum worker_answer walk_list(struct walk *walk, uint64_t descriptor_ip,
 			     nr, found, walk, ret);
 }
 
+/* A target whose list never rests must not have all of our time. */
+static void rest(const struct walk *walk, uint64_t begin_ns)
+{
+	uint64_t end_ns = now_ns(), took_ns = end_ns - begin_ns;
+	uint64_t pause_ns = walk->has_news ? took_ns : WALK_PAUSE * took_ns;
+
+	walk->w->walks_ns += took_ns;
+	walk->p->jit_code.walk_after_ns = end_ns +
+					  (walk->no_room ? FULL_PAUSE_NS : pause_ns);
+}
+
 static void walk_lists(struct jit_watch *w, struct process *p)
 {
 	struct jit_code *c = &p->jit_code;
@@ -356,6 +379,7 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 	c->walk_wanted = false;
 	if (c->is_banned || !process_is_alive(w->processes, p))
 		return;
+	w->next_from = p->id + 1;
 	for (size_t i = 0; i < c->nr_descriptors; i++) {
 		struct jit_list_stats stats;
 		enum worker_answer answer =
@@ -367,20 +391,25 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 		/* Later: at the next drain, when it may have come to rest. */
 		c->walk_wanted |= stats.result == LIST_MORE ||
 				  stats.result == LIST_CHANGED;
+		/* What is behind is not known: at least one. */
+		if (!c->nr_lost &&
+		    (stats.result == LIST_LIMIT || stats.result == LIST_DAMAGED))
+			c->nr_lost = 1;
 		if (answer == WORKER_DEADLINE) {
 			c->is_banned = true;
+			c->nr_lost++; /* who knows how many */
 			w->totals.nr_banned++;
 			break;
 		}
 	}
 	w->totals.nr_walks_failed += !whole;
-	w->walk_again |= c->walk_wanted;
 	c->nr_foreign = nr_foreign;
 	/* Its number may have become another's while it was read. */
 	if (whole && !walk.no_memory && process_is_alive(w->processes, p)) {
 		end_unseen(&walk, begin_ns);
 		c->walked_ns = begin_ns;
 	}
+	rest(&walk, begin_ns);
 	free(walk.seen);
 }
 
@@ -404,8 +433,21 @@ static void for_each_image(struct jit_watch *w,
 static void look_at(struct jit_watch *w, struct process *p)
 {
 	search_mappings(w, p);
-	if (p->jit_code.walk_wanted)
+	if (p->jit_code.walk_wanted && w->walks_ns <= WALKS_MAX_NS &&
+	    now_ns() >= p->jit_code.walk_after_ns)
 		walk_lists(w, p);
+}
+
+static void look_at_early(struct jit_watch *w, struct process *p)
+{
+	if (p->id < w->look_from)
+		look_at(w, p);
+}
+
+static void look_at_late(struct jit_watch *w, struct process *p)
+{
+	if (p->id >= w->look_from)
+		look_at(w, p);
 }
 
 static void want_walk(struct jit_watch *w, struct process *p)
@@ -436,7 +478,10 @@ void jit_watch_look(struct jit_watch *w)
 		return;
 	w->look_wanted = false;
 	search_files(w);
-	for_each_image(w, look_at);
+	w->walks_ns = 0;
+	w->look_from = w->next_from;
+	for_each_image(w, look_at_late);
+	for_each_image(w, look_at_early);
 }
 
 bool jit_watch_is_walking(const struct jit_watch *w)
@@ -448,8 +493,8 @@ void jit_watch_drain(struct jit_watch *w)
 {
 	if (jit_watch_is_walking(w))
 		for_each_image(w, want_walk);
-	w->look_wanted |= jit_watch_is_walking(w) || w->walk_again;
-	w->walk_again = false;
+	w->look_wanted =
+		true; /* for walks that waited, or are wanted since a late fork event */
 	jit_watch_look(w);
 }
 

@@ -5,6 +5,7 @@
  * of a process (read_ns, taken just before) is part of what was read, and only adds
  * what /proc does not say: when it began, and build ids.
  */
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -27,11 +28,13 @@ static bool is_told_already(const struct image *img, const struct task_event *ev
 static void apply_fork(struct process_table *t, const struct task_event *ev)
 {
 	struct image *known = image_newest(t, ev->pid);
-	const struct image *parent = image_newest(t, ev->ppid);
+	struct image *parent = image_newest(t, ev->ppid);
 	struct image *img;
 
 	if (known && is_told_already(known, ev)) {
 		known->fork_ns = known->proc.from_ns = ev->time_ns;
+		/* What it inherited, /proc did not say; it may have executed another file. */
+		known->proc.jit_code.walk_wanted |= parent && parent->proc.jit_code.nr;
 		return;
 	}
 	if (known) {
@@ -49,7 +52,7 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	image_inherit(t, img, parent);
 	image_copy_maps(t, img, parent);
 	if (jit_code_copy(&img->proc.jit_code, &parent->proc.jit_code, t->jit_store,
-			  ev->time_ns))
+			  ev->time_ns) == -ENOMEM)
 		img->proc.jit_code.walk_wanted = true;
 	/* In the initial pid namespace both numbers are one; elsewhere /proc tells. */
 	if (parent->proc.ns_tgid == parent->proc.tgid)

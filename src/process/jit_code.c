@@ -13,6 +13,8 @@
 #include "base/vec.h"
 
 #define MAX_BODIES (1u << 20)
+/* Of one image: so many that have gone are worth naming everything for. */
+#define MANY_GONE (JIT_CODE_MAX_OBJECTS / 4)
 
 /* Bytes of one object, which several images may refer to after a fork. */
 struct body {
@@ -25,6 +27,8 @@ struct jit_store {
 	int read_fd; /* the same, read-only: what decoders get */
 	uint64_t max_bytes;
 	uint64_t clean_above; /* bytes held at which it counts as filling */
+	uint64_t clean_registrations_above; /* same */
+	bool has_many_gone; /* so has an image */
 	uint64_t end_bytes; /* where the next one goes; the file has holes */
 	struct body *bodies;
 	size_t nr_bodies, cap_bodies;
@@ -45,6 +49,7 @@ int jit_store_new(uint64_t max_bytes, struct jit_store **ret)
 	s->read_fd = -1;
 	s->max_bytes = max_bytes ? max_bytes : JIT_STORE_DEFAULT_BYTES;
 	s->clean_above = s->max_bytes / 2;
+	s->clean_registrations_above = JIT_STORE_MAX_REGISTRATIONS / 2;
 	s->fd = -1;
 	s->fd = memfd_create("lineburn-jit", MFD_CLOEXEC);
 	if (s->fd < 0)
@@ -80,12 +85,23 @@ void jit_store_stats(const struct jit_store *s, struct jit_store_stats *ret)
 
 bool jit_store_is_filling(const struct jit_store *s)
 {
-	return s->stats.nr_bytes > s->clean_above;
+	return s->stats.nr_bytes > s->clean_above || s->has_many_gone ||
+	       s->stats.nr_registrations > s->clean_registrations_above;
 }
 
 void jit_store_was_cleaned(struct jit_store *s)
 {
+	s->has_many_gone = false;
+	s->clean_registrations_above =
+		s->stats.nr_registrations +
+		(JIT_STORE_MAX_REGISTRATIONS - s->stats.nr_registrations) / 2;
 	s->clean_above = s->stats.nr_bytes + (s->max_bytes - s->stats.nr_bytes) / 2;
+}
+
+/* Whole pages, so that each can be given back alone. */
+static uint64_t room_of(uint64_t size_bytes)
+{
+	return (size_bytes + 4095) & ~4095ULL;
 }
 
 static uint64_t hash_body(const void *bytes, uint64_t size_bytes)
@@ -129,7 +145,8 @@ static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
 	uint32_t number;
 	int err;
 
-	if (size_bytes > s->max_bytes - s->stats.nr_bytes)
+	if (size_bytes > s->max_bytes ||
+	    room_of(size_bytes) > s->max_bytes - s->stats.nr_bytes)
 		return -ENOSPC;
 	err = take_body(s, &number);
 	if (err)
@@ -143,10 +160,9 @@ static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
 					  .size_bytes = size_bytes,
 					  .hash = hash_body(bytes, size_bytes),
 					  .nr_refs = 1};
-	/* Whole pages, so that each can be given back alone. */
-	s->end_bytes += (size_bytes + 4095) & ~4095ULL;
+	s->end_bytes += room_of(size_bytes);
 	s->stats.nr_objects++;
-	s->stats.nr_bytes += size_bytes;
+	s->stats.nr_bytes += room_of(size_bytes);
 	*ret = number;
 	return 0;
 }
@@ -158,9 +174,9 @@ static void put_body(struct jit_store *s, uint32_t number)
 	if (--b->nr_refs)
 		return;
 	fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)b->offset,
-		  (off_t)((b->size_bytes + 4095) & ~4095ULL));
+		  (off_t)room_of(b->size_bytes));
 	s->stats.nr_objects--;
-	s->stats.nr_bytes -= b->size_bytes;
+	s->stats.nr_bytes -= room_of(b->size_bytes);
 	s->free_bodies[s->nr_free++] = number;
 }
 
@@ -172,12 +188,30 @@ static void put_object(struct jit_store *s, const struct jit_object *o)
 		put_body(s, o->body);
 }
 
+/* Of one table of registrations (items, live and the references to bodies). */
+struct jit_share {
+	size_t nr_images;
+};
+
+void jit_code_drop(struct jit_code *c, struct jit_store *s)
+{
+	if (!c->share || !--c->share->nr_images) {
+		for (size_t i = 0; i < c->nr; i++)
+			put_object(s, &c->items[i]);
+		s->stats.nr_registrations -= c->nr;
+		hashmap_deinit(&c->live);
+		free(c->items);
+		free(c->share);
+	}
+	c->share = NULL;
+	c->items = NULL;
+	c->nr = c->cap = 0;
+	c->live = (struct hashmap){0};
+}
+
 void jit_code_deinit(struct jit_code *c, struct jit_store *s)
 {
-	for (size_t i = 0; i < c->nr; i++)
-		put_object(s, &c->items[i]);
-	hashmap_deinit(&c->live);
-	free(c->items);
+	jit_code_drop(c, s);
 	*c = (struct jit_code){0};
 }
 
@@ -208,37 +242,106 @@ static void end_object(struct jit_code *c, struct jit_object *o, uint64_t time_n
 }
 
 /* Room for one more is there. */
-static int append(struct jit_code *c, const struct jit_object *o)
+static int append(struct jit_code *c, struct jit_store *s, const struct jit_object *o)
 {
+	if (s->stats.nr_registrations >= JIT_STORE_MAX_REGISTRATIONS)
+		return -ENOSPC;
 	if (o->until_ns == UINT64_MAX &&
 	    hashmap_add(&c->live, hash_entry(o->entry_addr), (uint32_t)c->nr))
 		return -ENOMEM;
 	c->items[c->nr++] = *o;
+	s->stats.nr_registrations++;
 	return 0;
 }
 
-int jit_code_copy(struct jit_code *dst, const struct jit_code *src, struct jit_store *s,
-		  uint64_t time_ns)
+/* Appends one that another image has, too. Room for it is there. */
+static int append_copy(struct jit_code *c, struct jit_store *s,
+		       const struct jit_object *o)
 {
-	if (vec_grow(&dst->items, &dst->cap, src->nr, sizeof(*dst->items), 0))
-		return -ENOMEM;
-	for (size_t i = 0; i < src->nr; i++) {
+	int rc = append(c, s, o);
+
+	if (!rc && o->size_bytes)
+		s->bodies[o->body].nr_refs++;
+	return rc;
+}
+
+/* Before a change: makes the table its own. Return: 0, -ENOMEM or -ENOSPC. */
+static int unshare(struct jit_code *c, struct jit_store *s)
+{
+	struct jit_code own = {0};
+	int rc;
+
+	if (!c->share)
+		return 0;
+	if (c->share->nr_images == 1) {
+		free(take_ptr(c->share));
+		return 0;
+	}
+	rc = vec_grow(&own.items, &own.cap, c->nr, sizeof(*own.items), 0);
+	for (size_t i = 0; !rc && i < c->nr; i++)
+		rc = append_copy(&own, s, &c->items[i]);
+	if (rc) {
+		jit_code_drop(&own, s);
+		return rc;
+	}
+	c->share->nr_images--;
+	c->share = NULL;
+	c->items = own.items;
+	c->nr = own.nr;
+	c->cap = own.cap;
+	c->live = own.live;
+	return 0;
+}
+
+static int share(struct jit_code *dst, struct jit_code *src)
+{
+	if (!src->nr)
+		return 0;
+	if (!src->share) {
+		src->share = calloc(1, sizeof(*src->share));
+		if (!src->share)
+			return -ENOMEM;
+		src->share->nr_images = 1;
+	}
+	src->share->nr_images++;
+	dst->share = src->share;
+	dst->items = src->items;
+	dst->nr = src->nr;
+	dst->cap = src->cap;
+	dst->live = src->live;
+	return 0;
+}
+
+static int copy_as_of(struct jit_code *dst, const struct jit_code *src,
+		      struct jit_store *s, uint64_t time_ns)
+{
+	int rc = vec_grow(&dst->items, &dst->cap, src->nr, sizeof(*dst->items), 0);
+
+	for (size_t i = 0; !rc && i < src->nr; i++) {
 		struct jit_object o = src->items[i];
 
 		if (o.from_ns > time_ns || o.until_ns <= time_ns)
 			continue;
 		o.until_ns = UINT64_MAX;
-		if (append(dst, &o))
-			return -ENOMEM;
-		if (o.size_bytes)
-			s->bodies[o.body].nr_refs++;
+		rc = append_copy(dst, s, &o);
 	}
-	dst->is_lossy = src->nr_lost || src->is_lossy;
+	return rc;
+}
+
+int jit_code_copy(struct jit_code *dst, struct jit_code *src, struct jit_store *s,
+		  uint64_t time_ns)
+{
+	int rc = src->changed_ns <= time_ns ? share(dst, src)
+					    : copy_as_of(dst, src, s, time_ns);
+
+	dst->changed_ns = src->changed_ns < time_ns ? src->changed_ns : time_ns;
+	dst->is_lossy = rc || src->nr_lost || src->is_lossy;
+	dst->is_banned = src->is_banned;
 	memcpy(dst->descriptor_ips, src->descriptor_ips, sizeof(dst->descriptor_ips));
 	dst->nr_descriptors = src->nr_descriptors;
 	dst->nr_maps_checked = src->nr_maps_checked;
 	dst->walk_wanted = src->walk_wanted;
-	return 0;
+	return rc;
 }
 
 static bool is_same(const struct jit_store *s, const struct jit_object *o,
@@ -265,9 +368,11 @@ static int refuse(struct jit_code *c, struct jit_store *s)
 }
 
 /* What the probe could not copy, a walk has read. */
-static int complete(struct jit_code *c, struct jit_store *s, struct jit_object *o,
+static int complete(struct jit_code *c, struct jit_store *s,
 		    const struct jit_registration *r)
 {
+	struct jit_object *o = find_live(c, r->entry_addr);
+
 	if (add_body(s, r->object, r->size_bytes, &o->body)) {
 		s->stats.nr_refused++;
 		return -ENOSPC;
@@ -278,52 +383,93 @@ static int complete(struct jit_code *c, struct jit_store *s, struct jit_object *
 	return 0;
 }
 
-int jit_code_register(struct jit_code *c, struct jit_store *s,
-		      const struct jit_registration *r)
+static void note_change(struct jit_code *c, struct jit_store *s, uint64_t time_ns)
 {
-	struct jit_object *known = find_live(c, r->entry_addr);
+	if (c->changed_ns < time_ns)
+		c->changed_ns = time_ns;
+	s->has_many_gone |= c->nr - c->live.nr_items > MANY_GONE;
+}
+
+/* One that is not known; what had its entry has gone. Return: 0 or -ENOSPC. */
+static int add_new(struct jit_code *c, struct jit_store *s,
+		   const struct jit_registration *r)
+{
 	struct jit_object o = {.entry_addr = r->entry_addr,
 			       .symfile_addr = r->symfile_addr,
 			       .from_ns = r->time_ns,
 			       .until_ns = UINT64_MAX};
+	bool has_bytes = r->object && r->size_bytes;
 
-	if (known && is_same(s, known, r))
-		return 0;
-	if (known && !known->size_bytes && r->object &&
-	    known->symfile_addr == r->symfile_addr)
-		return complete(c, s, known, r);
-	if (known)
-		end_object(c, known, r->time_ns);
 	if (vec_grow(&c->items, &c->cap, c->nr + 1, sizeof(*c->items),
-		     JIT_CODE_MAX_OBJECTS))
+		     JIT_CODE_MAX_OBJECTS) ||
+	    (has_bytes && add_body(s, r->object, r->size_bytes, &o.body)))
 		return refuse(c, s);
-	if (r->object && r->size_bytes) {
-		if (add_body(s, r->object, r->size_bytes, &o.body))
-			return refuse(c, s);
+	if (has_bytes) {
 		o.offset = s->bodies[o.body].offset;
 		o.size_bytes = r->size_bytes;
-	} else {
-		c->nr_lost++;
 	}
-	if (append(c, &o)) {
+	if (append(c, s, &o)) {
 		put_object(s, &o);
 		return refuse(c, s);
 	}
+	c->nr_lost += !has_bytes;
 	return 0;
 }
 
-void jit_code_unregister(struct jit_code *c, uint64_t entry_addr, uint64_t time_ns)
+int jit_code_register(struct jit_code *c, struct jit_store *s,
+		      const struct jit_registration *r)
 {
-	struct jit_object *o = find_live(c, entry_addr);
+	struct jit_object *known = find_live(c, r->entry_addr);
+	bool is_completed;
 
-	if (o)
-		end_object(c, o, time_ns);
+	if (known && is_same(s, known, r))
+		return 0;
+	if (unshare(c, s))
+		return refuse(c, s);
+	known = find_live(c, r->entry_addr);
+	is_completed = known && !known->size_bytes && r->object &&
+		       known->symfile_addr == r->symfile_addr;
+	note_change(c, s, r->time_ns);
+	if (known && !is_completed) {
+		uint64_t until_ns = r->seen_ns > r->time_ns ? r->seen_ns : r->time_ns;
+
+		end_object(c, known, until_ns);
+		note_change(c, s, until_ns);
+	}
+	return is_completed ? complete(c, s, r) : add_new(c, s, r);
+}
+
+void jit_code_unregister(struct jit_code *c, struct jit_store *s, uint64_t entry_addr,
+			 uint64_t time_ns)
+{
+	if (!find_live(c, entry_addr))
+		return;
+	/* Left behind as if it were still there: what comes to its place is newer. */
+	if (unshare(c, s)) {
+		c->is_lossy = true;
+		return;
+	}
+	end_object(c, find_live(c, entry_addr), time_ns);
+	note_change(c, s, time_ns);
+}
+
+static size_t count_gone(const struct jit_code *c, uint64_t before_ns)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < c->nr && c->live.nr_items < c->nr; i++)
+		nr += c->items[i].until_ns <= before_ns;
+	return nr;
 }
 
 void jit_code_forget(struct jit_code *c, struct jit_store *s, uint64_t before_ns)
 {
-	size_t kept = 0;
+	size_t gone = count_gone(c, before_ns), kept = 0;
 
+	/* A copy of a table only to forget a little of it would cost more than it frees. */
+	if (!gone || (c->share && c->share->nr_images > 1 && gone <= c->nr / 2) ||
+	    unshare(c, s))
+		return;
 	for (size_t i = 0; i < c->nr; i++) {
 		struct jit_object *o = &c->items[i];
 
@@ -339,5 +485,6 @@ void jit_code_forget(struct jit_code *c, struct jit_store *s, uint64_t before_ns
 		}
 		c->items[kept++] = *o;
 	}
+	s->stats.nr_registrations -= c->nr - kept;
 	c->nr = kept;
 }

@@ -27,8 +27,8 @@ DEFINE_CLEANUP(struct jit_store, jit_store_free);
 int jit_store_fd(const struct jit_store *s);
 
 /**
- * Half of the room that was left when jit_code_forget() was last called is used:
- * name what was sampled, then forget what has gone.
+ * Half of the room that was left when jit_code_forget() was last called is used, or
+ * one image has very many that have gone: name what was sampled, then forget them.
  */
 bool jit_store_is_filling(const struct jit_store *s);
 /** Everything that had gone was forgotten. */
@@ -36,7 +36,9 @@ void jit_store_was_cleaned(struct jit_store *s);
 
 struct jit_store_stats {
 	uint64_t nr_objects; /* held now */
-	uint64_t nr_bytes; /* same */
+	uint64_t nr_bytes; /* same, in whole pages: the memory that they take */
+	uint64_t
+		nr_registrations; /* noted now; a fork's are its parent's until one changes */
 	uint64_t nr_refused; /* over a maximum: not kept */
 };
 void jit_store_stats(const struct jit_store *s, struct jit_store_stats *ret);
@@ -52,33 +54,45 @@ struct jit_object {
 	uint32_t body; /* number of the bytes in the store, shared over forks */
 };
 
-#define JIT_CODE_MAX_OBJECTS     65536 /* of one image; more are refused, counted */
-#define JIT_CODE_MAX_DESCRIPTORS 4 /* objects with the interface in one image */
+#define JIT_CODE_MAX_OBJECTS        65536 /* of one image; more are refused, counted */
+#define JIT_STORE_MAX_REGISTRATIONS (1u << 20) /* of all images: same */
+#define JIT_CODE_MAX_DESCRIPTORS    4 /* objects with the interface in one image */
+
+struct jit_share;
 
 /* What one image has registered; embedded in struct process. All zeroes: nothing. */
 struct jit_code {
+	/* Shared with the images that it was forked from or forks, until one changes. */
+	struct jit_share *share; /* NULL: with none */
 	struct jit_object *items; /* in order of arrival */
 	size_t nr, cap;
 	struct hashmap live; /* entry_addr -> item that is still registered */
 	uint64_t nr_lost; /* registrations whose bytes could not be had */
 	uint64_t nr_foreign; /* on its lists, in a format of the runtime's own */
 	bool is_lossy; /* so it was with the process that it was forked from */
+	uint64_t changed_ns; /* the latest that was told of */
 	/* Run-time addresses of __jit_debug_descriptor: where lists begin. */
 	uint64_t descriptor_ips[JIT_CODE_MAX_DESCRIPTORS];
 	size_t nr_descriptors;
 	size_t nr_maps_checked; /* mappings that were searched for the interface */
 	uint64_t walked_ns; /* the lists were last read whole; 0: never */
+	uint64_t walk_after_ns; /* not before: it took long, or there was no room */
 	bool walk_wanted; /* something is registered that no event may have told of */
 	bool is_banned; /* its memory did not answer in time */
 };
 
 void jit_code_deinit(struct jit_code *c, struct jit_store *s);
 
+/** All of it has gone, and what was sampled of it is named. What was lost stays known. */
+void jit_code_drop(struct jit_code *c, struct jit_store *s);
+
 /**
  * For fork: @dst (empty) gets what was registered in @src at @time_ns, also if @src
- * was told more since. Return: 0, or -ENOMEM with a part of it missing.
+ * was told more since. A thousand forks of a process with 10,000 objects cost nothing
+ * but the first, as long as nobody registers.
+ * Return: 0, or -ENOMEM, -ENOSPC with a part of it missing (@dst is lossy).
  */
-int jit_code_copy(struct jit_code *dst, const struct jit_code *src, struct jit_store *s,
+int jit_code_copy(struct jit_code *dst, struct jit_code *src, struct jit_store *s,
 		  uint64_t time_ns);
 
 /* A call of __jit_debug_register_code, or an entry that a list walk found. */
@@ -87,17 +101,20 @@ struct jit_registration {
 	const void *object; /* NULL: not read again, or could not be had */
 	uint64_t size_bytes;
 	uint64_t time_ns; /* becomes from_ns */
+	uint64_t seen_ns; /* it was there by now: a walk's; else time_ns */
 };
 
 /**
- * Notes it. One with the same entry_addr that is still there ends at r->time_ns,
- * unless it is the very same object, seen again by a walk.
+ * Notes it. One with the same entry_addr that is still there ends at r->seen_ns,
+ * unless it is the very same object, seen again by a walk: when it gave way is not
+ * known, so both have the time in between.
  *
  * Return: 0, or -ENOSPC (a maximum, or no memory; counted in nr_lost).
  */
 int jit_code_register(struct jit_code *c, struct jit_store *s,
 		      const struct jit_registration *r);
-void jit_code_unregister(struct jit_code *c, uint64_t entry_addr, uint64_t time_ns);
+void jit_code_unregister(struct jit_code *c, struct jit_store *s, uint64_t entry_addr,
+			 uint64_t time_ns);
 
 /** Lets go of objects that had gone by @before_ns: no sample still needs their names. */
 void jit_code_forget(struct jit_code *c, struct jit_store *s, uint64_t before_ns);

@@ -508,10 +508,17 @@ struct jit_store *process_table_jit_store(struct process_table *t)
 
 void process_table_forget_jit(struct process_table *t, uint64_t before_ns)
 {
-	for (size_t i = 0; i < t->nr_ids; i++)
-		if (t->images[i])
-			jit_code_forget(&t->images[i]->proc.jit_code, t->jit_store,
-					before_ns);
+	for (size_t i = 0; i < t->nr_ids; i++) {
+		struct image *img = t->images[i];
+
+		if (!img || !img->proc.jit_code.nr)
+			continue;
+		/* Threads may live on when the leader, and with it the image, has ended. */
+		if (img->proc.until_ns <= before_ns && !process_is_alive(t, &img->proc))
+			jit_code_drop(&img->proc.jit_code, t->jit_store);
+		else
+			jit_code_forget(&img->proc.jit_code, t->jit_store, before_ns);
+	}
 	jit_store_was_cleaned(t->jit_store);
 }
 

@@ -163,7 +163,7 @@ void process_read_command(struct process_table *t, struct process *p);
 
 /** Where the objects of all jit_code are. */
 struct jit_store *process_table_jit_store(struct process_table *t);
-/** Lets go of JIT objects that had gone by @before_ns, of all images. */
+/** Lets go of JIT objects that had gone by @before_ns, of all images: also by exit. */
 void process_table_forget_jit(struct process_table *t, uint64_t before_ns);
 
 /**

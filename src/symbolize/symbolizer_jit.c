@@ -279,6 +279,12 @@ static int find_defs(struct symbolizer *s, const struct process *proc,
 	return symbolizer_keep_frames(s, &frames);
 }
 
+/* May there be code that was registered and is not known? */
+static bool has_lost(const struct jit_code *c)
+{
+	return c->nr_lost || c->is_lossy || (c->nr_descriptors && c->walk_wanted);
+}
+
 int symbolizer_jit_resolve(struct symbolizer *s, struct source *source)
 {
 	struct todo todo = {.ids = source->pending, .nr = source->nr_pending};
@@ -301,7 +307,7 @@ int symbolizer_jit_resolve(struct symbolizer *s, struct source *source)
 		miss = MISS_JIT_FILE_REFUSED;
 	else if (todo.too_many)
 		miss = MISS_TOO_MANY_FILES;
-	else if (source->process->jit_code.nr_lost || source->process->jit_code.is_lossy)
+	else if (has_lost(&source->process->jit_code))
 		miss = MISS_JIT_LOST;
 	for (size_t i = 0; i < todo.nr; i++) {
 		struct resolved *r = &table_entry(&s->table, todo.ids[i])->resolved;

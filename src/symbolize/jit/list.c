@@ -32,6 +32,9 @@
 
 #define COMPARE_BYTES   (64u << 10)
 #define OBJECT_ATTEMPTS 3 /* to read one while the list changes */
+/* Of entries that are close to each other those of a page are read at once. */
+#define PAGE_BYTES 4096
+#define NR_PAGES   256
 
 /* As in the target's memory: 64-bit, our byte order. */
 struct jit_descriptor {
@@ -58,8 +61,14 @@ struct items {
 	size_t nr, cap;
 };
 
+struct page {
+	uint64_t addr; /* 0: none */
+	uint8_t bytes[PAGE_BYTES];
+};
+
 struct walk {
 	const struct list_request *request;
+	struct page *pages; /* NR_PAGES, as they were in this try; NULL: not used */
 	list_found_fn found;
 	void *ctx;
 	struct items now, before; /* of this try and of the one before */
@@ -105,12 +114,33 @@ static bool read_descriptor(struct walk *w, struct jit_descriptor *ret)
 
 /* ---- one try: the entries ---- */
 
+/* As read_target(), but what this try has read already is not read again. */
+static int read_entry(struct walk *w, uint64_t addr, struct jit_entry *ret)
+{
+	uint64_t off = addr % PAGE_BYTES, page_addr = addr - off;
+	struct page *page;
+
+	if (!w->pages || !page_addr || off > PAGE_BYTES - sizeof(*ret))
+		return read_target(w, addr, ret, sizeof(*ret));
+	page = &w->pages[page_addr / PAGE_BYTES % NR_PAGES];
+	if (page->addr != page_addr) {
+		page->addr = 0;
+		if (read_target(w, page_addr, page->bytes, PAGE_BYTES))
+			return read_target(w, addr, ret, sizeof(*ret));
+		page->addr = page_addr;
+	}
+	memcpy(ret, page->bytes + off, sizeof(*ret));
+	return 0;
+}
+
 /* Adds what is listed from @first on to w->now. Return: 0 or -ENOMEM. */
 static int read_entries(struct walk *w, uint64_t first, enum list_walk *ret)
 {
 	struct items *now = &w->now;
 	uint64_t addr = first, prev = 0;
 
+	for (size_t i = 0; w->pages && i < NR_PAGES; i++)
+		w->pages[i].addr = 0;
 	*ret = LIST_OK;
 	while (addr) {
 		struct jit_entry entry;
@@ -119,7 +149,7 @@ static int read_entries(struct walk *w, uint64_t first, enum list_walk *ret)
 			*ret = LIST_LIMIT;
 			break;
 		}
-		if (read_target(w, addr, &entry, sizeof(entry)) || entry.prev != prev) {
+		if (read_entry(w, addr, &entry) || entry.prev != prev) {
 			*ret = LIST_DAMAGED;
 			break;
 		}
@@ -335,6 +365,8 @@ int list_walk(const struct list_request *request, list_found_fn found, void *ctx
 		qsort(request->known, request->nr_known, sizeof(*request->known),
 		      compare);
 	w.again = malloc(COMPARE_BYTES);
+	if (request->by_pages)
+		w.pages = calloc(NR_PAGES, sizeof(*w.pages));
 	if (w.again)
 		rc = walk_until_stable(&w, ret);
 	for (size_t i = 0; !rc && i < w.now.nr; i++)
@@ -344,5 +376,6 @@ int list_walk(const struct list_request *request, list_found_fn found, void *ctx
 	free(w.before.items);
 	free(w.bytes);
 	free(w.again);
+	free(w.pages);
 	return rc;
 }

@@ -8,6 +8,7 @@
 #ifndef LB_SYMBOLIZE_JIT_LIST_H
 #define LB_SYMBOLIZE_JIT_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,6 +62,7 @@ struct list_request {
 	struct list_object *known; /* borrowed; is sorted here */
 	size_t nr_known;
 	uint64_t max_bytes; /* of objects; one object is read in any case */
+	bool by_pages; /* a call of @read costs more than a page: read entries so */
 	list_read_fn read;
 	void *read_ctx;
 };

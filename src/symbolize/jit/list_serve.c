@@ -82,8 +82,10 @@ int list_serve(struct worker_call *call, struct wire_reader *request, const int 
 	       size_t nr_fds, struct wire_writer *reply)
 {
 	struct target target = {.end_ns = clock_ns() + CALL_MS * (int64_t)NS_PER_MS};
-	struct list_request list = {
-		.max_bytes = CALL_BYTES, .read = read_memory, .read_ctx = &target};
+	struct list_request list = {.max_bytes = CALL_BYTES,
+				    .by_pages = true,
+				    .read = read_memory,
+				    .read_ctx = &target};
 	enum list_walk result;
 	int rc;
 

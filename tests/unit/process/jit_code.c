@@ -73,8 +73,8 @@ static void test_intervals(void **state)
 
 	assert_int_equal(add(f, 1, "first", 100), 0);
 	assert_int_equal(add(f, 2, "second", 110), 0);
-	jit_code_unregister(&f->code, 1, 150);
-	jit_code_unregister(&f->code, 7, 150); /* nobody */
+	jit_code_unregister(&f->code, f->store, 1, 150);
+	jit_code_unregister(&f->code, f->store, 7, 150); /* nobody */
 	assert_int_equal(add(f, 1, "third", 160), 0); /* the entry's memory again */
 	assert_int_equal(f->code.nr, 3);
 	assert_object(f, &f->code.items[0], "first", 100, 150);
@@ -118,10 +118,10 @@ static void test_fork(void **state)
 	struct fixture *f = *state;
 
 	add(f, 1, "gone before", 100);
-	jit_code_unregister(&f->code, 1, 150);
+	jit_code_unregister(&f->code, f->store, 1, 150);
 	add(f, 2, "there", 110);
 	add(f, 3, "gone after", 120);
-	jit_code_unregister(&f->code, 3, 210);
+	jit_code_unregister(&f->code, f->store, 3, 210);
 	add(f, 4, "came after", 220);
 	f->code.descriptor_ips[0] = 0x1234;
 	f->code.nr_descriptors = 1;
@@ -134,8 +134,101 @@ static void test_fork(void **state)
 	/* The parent's end leaves the child what is its. */
 	jit_code_deinit(&f->code, f->store);
 	assert_object(f, &f->child.items[1], "gone after", 120, UINT64_MAX);
-	jit_code_unregister(&f->child, 3, 300);
+	jit_code_unregister(&f->child, f->store, 3, 300);
 	assert_int_equal(f->child.items[1].until_ns, 300);
+}
+
+/* Forks have their parent's table until one of them changes. */
+static void test_forks_share(void **state)
+{
+	struct fixture *f = *state;
+	struct jit_code children[100] = {0};
+	struct jit_store_stats stats;
+
+	for (uint64_t i = 0; i < 200; i++)
+		add(f, i, "twelve bytes", i);
+	for (size_t i = 0; i < 100; i++)
+		assert_int_equal(
+			jit_code_copy(&children[i], &f->code, f->store, 1000 + i), 0);
+	jit_store_stats(f->store, &stats);
+	assert_int_equal(stats.nr_registrations, 200);
+	assert_object(f, &children[50].items[7], "twelve bytes", 7, UINT64_MAX);
+	/* A child's change is its own; so is the parent's. */
+	jit_code_unregister(&children[0], f->store, 7, 2000);
+	assert_int_equal(children[0].items[7].until_ns, 2000);
+	assert_int_equal(add(f, 500, "new", 2001), 0);
+	assert_int_equal(f->code.nr, 201);
+	assert_int_equal(children[1].nr, 200);
+	assert_true(children[1].items[7].until_ns == UINT64_MAX);
+	jit_store_stats(f->store, &stats);
+	assert_int_equal(stats.nr_registrations, 200 + 200 + 201);
+	/* Not of the time before a fork that is told late. */
+	assert_int_equal(jit_code_copy(&f->child, &f->code, f->store, 1500), 0);
+	assert_int_equal(f->child.nr, 200);
+	jit_code_drop(&f->code, f->store);
+	for (size_t i = 0; i < 99; i++)
+		jit_code_deinit(&children[i], f->store);
+	assert_object(f, &children[99].items[7], "twelve bytes", 7, UINT64_MAX);
+	/* The last one has it for itself. */
+	jit_code_unregister(&children[99], f->store, 7, 3000);
+	jit_code_deinit(&children[99], f->store);
+	jit_code_deinit(&f->child, f->store);
+	jit_store_stats(f->store, &stats);
+	assert_int_equal(stats.nr_registrations, 0);
+}
+
+static void test_lossy_fork(void **state)
+{
+	struct fixture *f = *state;
+	struct jit_code children[2] = {0};
+
+	for (uint64_t i = 0; i < 200; i++)
+		add(f, i, NULL, i);
+	assert_int_equal(add(f, 1, "late", 500), 0);
+	/* Older than the last change: nothing to share. */
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(jit_code_copy(&children[i], &f->code, f->store, 300), 0);
+	assert_int_equal(children[1].nr, 200);
+	assert_true(children[1].is_lossy);
+	for (size_t i = 0; i < 2; i++)
+		jit_code_deinit(&children[i], f->store);
+}
+
+/* A walk finds another object at an entry: when it came is not known. */
+static void test_walked_reuse(void **state)
+{
+	struct fixture *f = *state;
+	struct jit_registration r = {.entry_addr = 1,
+				     .symfile_addr = 0x999,
+				     .object = "other",
+				     .size_bytes = 5,
+				     .time_ns = 1000,
+				     .seen_ns = 2000};
+
+	assert_int_equal(add(f, 1, "first", 100), 0);
+	assert_int_equal(jit_code_register(&f->code, f->store, &r), 0);
+	assert_object(f, &f->code.items[0], "first", 100, 2000);
+	assert_object(f, &f->code.items[1], "other", 1000, UINT64_MAX);
+}
+
+/* A JIT that keeps few objects and makes very many, small ones, never runs full. */
+static void test_churn(void **state)
+{
+	struct fixture *f = *state;
+	unsigned int nr_cleaned = 0;
+
+	for (uint64_t i = 1; i <= 3 * JIT_CODE_MAX_OBJECTS; i++) {
+		assert_int_equal(add(f, i % 20, NULL, i), 0);
+		jit_code_unregister(&f->code, f->store, (i + 1) % 20, i);
+		if (!jit_store_is_filling(f->store))
+			continue;
+		jit_code_forget(&f->code, f->store, i);
+		jit_store_was_cleaned(f->store);
+		assert_false(jit_store_is_filling(f->store));
+		assert_true(f->code.nr <= 20);
+		nr_cleaned++;
+	}
+	assert_in_range(nr_cleaned, 1, 20);
 }
 
 static void test_forget(void **state)
@@ -146,16 +239,16 @@ static void test_forget(void **state)
 	for (uint64_t i = 0; i < 100; i++) {
 		add(f, i, "twelve bytes", i);
 		if (i % 2)
-			jit_code_unregister(&f->code, i, 100 + i);
+			jit_code_unregister(&f->code, f->store, i, 100 + i);
 	}
 	jit_code_forget(&f->code, f->store, 149);
 	jit_store_stats(f->store, &stats);
 	assert_int_equal(f->code.nr, 75);
 	assert_int_equal(stats.nr_objects, 75);
-	assert_int_equal(stats.nr_bytes, 75 * 12);
+	assert_int_equal(stats.nr_bytes, 75 * 4096); /* a page each */
 	/* What is left is found at its new place. */
 	for (uint64_t i = 0; i < 100; i += 2)
-		jit_code_unregister(&f->code, i, 500 + i);
+		jit_code_unregister(&f->code, f->store, i, 500 + i);
 	for (size_t i = 0; i < f->code.nr; i++) {
 		const struct jit_object *o = &f->code.items[i];
 
@@ -183,7 +276,7 @@ static void test_store_is_full(void **state)
 	assert_int_equal(f->code.nr_lost, 1);
 	jit_store_stats(f->store, &stats);
 	assert_int_equal(stats.nr_refused, 1);
-	jit_code_unregister(&f->code, 1, 5);
+	jit_code_unregister(&f->code, f->store, 1, 5);
 	jit_code_forget(&f->code, f->store, 5);
 	jit_store_was_cleaned(f->store);
 	assert_false(jit_store_is_filling(f->store));
@@ -200,7 +293,7 @@ static void test_holes(void **state)
 
 	for (uint64_t i = 0; i < 100; i++) {
 		add(f, i, "a page of its own", i);
-		jit_code_unregister(&f->code, i, i + 1);
+		jit_code_unregister(&f->code, f->store, i, i + 1);
 		jit_code_forget(&f->code, f->store, i + 1);
 	}
 	assert_int_equal(fstat(jit_store_fd(f->store), &st), 0);
@@ -215,6 +308,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_seen_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bytes_come_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forks_share, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lossy_fork, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_walked_reuse, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_churn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_is_full, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_holes, setup, teardown),

@@ -44,6 +44,7 @@ struct target {
 	uint64_t last_addr; /* of the read before */
 	unsigned int nr_changes;
 	unsigned int out_of_time_at; /* read number; 0: never */
+	bool by_pages;
 };
 
 static struct fake_descriptor *descriptor(struct target *t)
@@ -154,6 +155,7 @@ static enum list_walk walk_known(struct target *t, struct list_object *known, si
 					     .known = known,
 					     .nr_known = nr,
 					     .max_bytes = max_bytes,
+					     .by_pages = t->by_pages,
 					     .read = target_read,
 					     .read_ctx = t};
 	enum list_walk result = NR_LIST_WALKS;
@@ -300,6 +302,30 @@ static void objects_that_are_not_there_are_told(void **state)
 	assert_int_equal(f.mark[3], 3);
 }
 
+/* The same list, with a read for each page of entries instead of each entry. */
+static void entries_are_read_by_pages(void **state)
+{
+	struct target *t = *state;
+	struct found f;
+	unsigned int nr_reads;
+
+	make_list(t, 300);
+	assert_int_equal(walk(t, &f), LIST_OK);
+	nr_reads = t->nr_reads;
+	t->by_pages = true;
+	assert_int_equal(walk(t, &f), LIST_OK);
+	assert_int_equal(f.nr[LIST_NEW], 300);
+	assert_true(t->nr_reads < nr_reads - 290);
+	for (size_t i = 0; i < 300; i++)
+		assert_int_equal(f.mark[i], (uint8_t)i);
+	/* A page that is not all there still has entries. */
+	make_list(t, 5);
+	t->hole_start = ENTRY(6);
+	t->hole_end = ENTRY(7);
+	assert_int_equal(walk(t, &f), LIST_OK);
+	assert_int_equal(f.nr[LIST_NEW], 5);
+}
+
 /* ---- links ---- */
 
 static void links_that_lead_back_end_the_walk(void **state)
@@ -438,6 +464,19 @@ static void an_entry_that_comes_meanwhile_is_found(void **state)
 	assert_int_equal(walk(t, &f), LIST_OK);
 	assert_int_equal(f.nr[LIST_NEW], 6);
 	assert_int_equal(f.mark[5], 5);
+}
+
+/* What one try has read is not taken for what the list is in the next. */
+static void pages_are_read_anew_by_each_try(void **state)
+{
+	struct target *t = *state;
+	struct found f;
+
+	make_list(t, 5);
+	t->by_pages = true;
+	t->before_read = push_during_objects;
+	assert_int_equal(walk(t, &f), LIST_OK);
+	assert_int_equal(f.nr[LIST_NEW], 6);
 }
 
 /* A second try does not read again what the first one has. */
@@ -655,6 +694,8 @@ int main(void)
 		TEST(sizes_are_checked),
 		TEST(the_limits_of_a_size_are_inclusive),
 		TEST(objects_that_are_not_there_are_told),
+		TEST(entries_are_read_by_pages),
+		TEST(pages_are_read_anew_by_each_try),
 		TEST(links_that_lead_back_end_the_walk),
 		TEST(a_wrong_prev_ends_the_walk),
 		TEST(links_to_nowhere_end_the_walk),
