@@ -261,7 +261,7 @@ static int find_defs(struct symbolizer *s, const struct process *proc,
 	nr = unique_names(functions, nr);
 	if (!nr)
 		return 0;
-	python_source_find(proc, s->worker, s->pool, functions, nr);
+	python_source_find(proc, s->worker, s->pool, functions, nr, &s->defs_budget_ns);
 	for (size_t i = 0; i < todo->nr; i++) {
 		struct resolved *r = &table_entry(&s->table, todo->ids[i])->resolved;
 		const struct python_function key = {
