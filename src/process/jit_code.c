@@ -16,6 +16,13 @@
 /* Of one image: so many that have gone are worth naming everything for. */
 #define MANY_GONE (JIT_CODE_MAX_OBJECTS / 4)
 
+/*
+ * The file grows at its end and has holes. Long before it has more bytes than a
+ * decoder maps (64 GB), what is left moves to its beginning.
+ */
+#define SPREAD     64 /* times the maximum of bytes */
+#define MOVE_BYTES (1u << 20) /* at once */
+
 /* Bytes of one object, which several images may refer to after a fork. */
 struct body {
 	uint64_t offset, size_bytes, hash;
@@ -89,15 +96,6 @@ bool jit_store_is_filling(const struct jit_store *s)
 	       s->stats.nr_registrations > s->clean_registrations_above;
 }
 
-void jit_store_was_cleaned(struct jit_store *s)
-{
-	s->has_many_gone = false;
-	s->clean_registrations_above =
-		s->stats.nr_registrations +
-		(JIT_STORE_MAX_REGISTRATIONS - s->stats.nr_registrations) / 2;
-	s->clean_above = s->stats.nr_bytes + (s->max_bytes - s->stats.nr_bytes) / 2;
-}
-
 /* Whole pages, so that each can be given back alone. */
 static uint64_t room_of(uint64_t size_bytes)
 {
@@ -139,6 +137,88 @@ static int write_all(int fd, const char *bytes, uint64_t size_bytes, uint64_t of
 	return 0;
 }
 
+/* ---- cleaning ---- */
+
+static void punch(struct jit_store *s, uint64_t offset, uint64_t size_bytes)
+{
+	fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
+		  (off_t)room_of(size_bytes));
+}
+
+static int copy_bytes(struct jit_store *s, char *buf, uint64_t from, uint64_t to,
+		      uint64_t size_bytes)
+{
+	while (size_bytes) {
+		size_t want = size_bytes < MOVE_BYTES ? (size_t)size_bytes : MOVE_BYTES;
+		ssize_t n = pread(s->fd, buf, want, (off_t)from);
+		int err = n > 0 ? write_all(s->fd, buf, (uint64_t)n, to) : -EIO;
+
+		if (err)
+			return err;
+		from += (uint64_t)n;
+		to += (uint64_t)n;
+		size_bytes -= (uint64_t)n;
+	}
+	return 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct body *x = *(struct body *const *)a, *y = *(struct body *const *)b;
+
+	return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+/* Without memory for it all stays where it is, until the next time. */
+static void compact(struct jit_store *s)
+{
+	_cleanup_free_ struct body **live = calloc(s->nr_bodies + 1, sizeof(*live));
+	_cleanup_free_ char *buf = malloc(MOVE_BYTES);
+	uint64_t end = 0;
+	size_t nr = 0;
+
+	if (!live || !buf)
+		return;
+	for (size_t i = 0; i < s->nr_bodies; i++)
+		if (s->bodies[i].nr_refs)
+			live[nr++] = &s->bodies[i];
+	qsort(live, nr, sizeof(struct body *), by_offset);
+	for (size_t i = 0; i < nr; i++) {
+		struct body *b = live[i];
+
+		/* Never onto itself: a copy that fails must leave the original. */
+		if (end + room_of(b->size_bytes) <= b->offset) {
+			if (copy_bytes(s, buf, b->offset, end, b->size_bytes)) {
+				punch(s, end, b->size_bytes);
+				return;
+			}
+			punch(s, b->offset, b->size_bytes);
+			b->offset = end;
+		}
+		end = b->offset + room_of(b->size_bytes);
+	}
+	if (!ftruncate(s->fd, (off_t)end))
+		s->end_bytes = end;
+}
+
+void jit_store_was_cleaned(struct jit_store *s)
+{
+	if (s->end_bytes / SPREAD > s->max_bytes)
+		compact(s);
+	s->has_many_gone = false;
+	s->clean_registrations_above =
+		s->stats.nr_registrations +
+		(JIT_STORE_MAX_REGISTRATIONS - s->stats.nr_registrations) / 2;
+	s->clean_above = s->stats.nr_bytes + (s->max_bytes - s->stats.nr_bytes) / 2;
+}
+
+uint64_t jit_store_offset(const struct jit_store *s, const struct jit_object *o)
+{
+	return s->bodies[o->body].offset;
+}
+
+/* ---- bodies ---- */
+
 static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
 		    uint32_t *ret)
 {
@@ -173,8 +253,7 @@ static void put_body(struct jit_store *s, uint32_t number)
 
 	if (--b->nr_refs)
 		return;
-	fallocate(s->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)b->offset,
-		  (off_t)room_of(b->size_bytes));
+	punch(s, b->offset, b->size_bytes);
 	s->stats.nr_objects--;
 	s->stats.nr_bytes -= room_of(b->size_bytes);
 	s->free_bodies[s->nr_free++] = number;
@@ -377,7 +456,6 @@ static int complete(struct jit_code *c, struct jit_store *s,
 		s->stats.nr_refused++;
 		return -ENOSPC;
 	}
-	o->offset = s->bodies[o->body].offset;
 	o->size_bytes = r->size_bytes;
 	c->nr_lost--;
 	return 0;
@@ -405,7 +483,6 @@ static int add_new(struct jit_code *c, struct jit_store *s,
 	    (has_bytes && add_body(s, r->object, r->size_bytes, &o.body)))
 		return refuse(c, s);
 	if (has_bytes) {
-		o.offset = s->bodies[o.body].offset;
 		o.size_bytes = r->size_bytes;
 	}
 	if (append(c, s, &o)) {

@@ -31,7 +31,7 @@ int jit_store_fd(const struct jit_store *s);
  * one image has very many that have gone: name what was sampled, then forget them.
  */
 bool jit_store_is_filling(const struct jit_store *s);
-/** Everything that had gone was forgotten. */
+/** Everything that had gone was forgotten. What is left may move in the file. */
 void jit_store_was_cleaned(struct jit_store *s);
 
 struct jit_store_stats {
@@ -43,11 +43,14 @@ struct jit_store_stats {
 };
 void jit_store_stats(const struct jit_store *s, struct jit_store_stats *ret);
 
+struct jit_object;
+/** Where the bytes of @o (size_bytes not 0) are in the file, until it is cleaned. */
+uint64_t jit_store_offset(const struct jit_store *s, const struct jit_object *o);
+
 /* One registration as one image sees it. */
 struct jit_object {
 	uint64_t entry_addr; /* identifies it while it is registered */
 	uint64_t symfile_addr;
-	uint64_t offset; /* of the bytes in the store */
 	uint64_t size_bytes; /* 0: registered, but its bytes could not be had */
 	uint64_t from_ns; /* CLOCK_MONOTONIC; 0: since before we looked */
 	uint64_t until_ns; /* unregistered; UINT64_MAX: still there */

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/wire.h"
 #include "symbolize/decoder.h"
@@ -11,6 +12,7 @@
 #define MAX_DIRS       16
 #define MAX_PATH_BYTES 4096
 #define DEADLINE_MS    1000
+#define MAX_PARTS      16 /* of a module's name with its function: a.b.c.f */
 
 /* Directories that modules are looked for in; strings are not terminated. */
 struct search {
@@ -23,7 +25,16 @@ struct search {
 	} dirs[MAX_DIRS];
 	size_t nr_dirs;
 	const char *main_path; /* of __main__, absolute; NULL: not known */
+	int64_t end_ns; /* CLOCK_MONOTONIC: nothing is opened any more */
 };
+
+static int64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
 
 /* Does the option (without '-') take the next argument? */
 static bool takes_argument(const char *option, size_t len)
@@ -126,13 +137,16 @@ static void add_main(struct search *s)
 /* The line of @qualname in the file @path of the target; 0: no. */
 static uint32_t ask(const struct search *s, const char *path, const char *qualname)
 {
-	_cleanup_close_ int fd = process_open_in_root(s->proc, path, SAFE_OPEN_AS_OWNER,
-						      PYTHON_DEFS_MAX_BYTES);
+	_cleanup_close_ int fd = -1;
 	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
 	struct wire_reader r;
 	enum worker_answer answer;
 	uint32_t line;
 
+	if (clock_ns() >= s->end_ns)
+		return 0;
+	fd = process_open_in_root(s->proc, path, SAFE_OPEN_AS_OWNER,
+				  PYTHON_DEFS_MAX_BYTES);
 	if (fd < 0)
 		return 0;
 	wire_put_u32(&w, 1);
@@ -199,6 +213,7 @@ static void drop_locals(char *qualname)
 static void find_one(const struct search *s, struct python_function *f)
 {
 	char name[MAX_PATH_BYTES];
+	int nr_parts = 0;
 
 	if (snprintf(name, sizeof(name), "%s", f->name) >= (int)sizeof(name) ||
 	    strchr(name, '/'))
@@ -209,6 +224,10 @@ static void find_one(const struct search *s, struct python_function *f)
 			try_path(s, s->main_path, name + 9, f);
 		return;
 	}
+	for (const char *c = name; *c; c++)
+		nr_parts += *c == '.';
+	if (nr_parts >= MAX_PARTS)
+		return;
 	/* The longest module that is there wins: a.b.c.f is f of a/b/c.py. */
 	for (char *dot = strrchr(name, '.'); dot;
 	     dot = memrchr(name, '.', (size_t)(dot - name)))
@@ -218,10 +237,12 @@ static void find_one(const struct search *s, struct python_function *f)
 
 void python_source_find(const struct process *proc, struct worker *decoder,
 			struct strpool *pool, struct python_function *functions,
-			size_t nr)
+			size_t nr, int64_t *budget_ns)
 {
 	struct search s = {.proc = proc, .decoder = decoder, .pool = pool};
+	int64_t begin_ns = clock_ns();
 
+	s.end_ns = begin_ns + *budget_ns;
 	add_main(&s);
 	add_packages_dirs(&s);
 	for (size_t i = 0; i < nr; i++) {
@@ -229,4 +250,5 @@ void python_source_find(const struct process *proc, struct worker *decoder,
 		functions[i].line = 0;
 		find_one(&s, &functions[i]);
 	}
+	*budget_ns -= clock_ns() - begin_ns;
 }

@@ -23,10 +23,13 @@ struct python_function {
 /**
  * Fills in file and line of each. What is not there, or defined several times, has
  * none. Cost: up to some openat2(2) and one call of @decoder a function.
+ *
+ * @budget_ns  time for this and later calls; what is left when it is used up is not
+ *             looked for. Names come from the target: there may be no end of them.
  */
 void python_source_find(const struct process *proc, struct worker *decoder,
 			struct strpool *pool, struct python_function *functions,
-			size_t nr);
+			size_t nr, int64_t *budget_ns);
 
 /**
  * The path in the arguments that is __main__ ('\n' behind each): "app.py" of

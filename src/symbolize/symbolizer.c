@@ -20,6 +20,8 @@
 #include "symbolize/symbolizer_sources.h"
 #include "symbolize/vdso.h"
 
+/* Of a whole recording, which 10,000 functions do not need. */
+#define DEFS_BUDGET_NS        INT64_C(10000000000)
 #define DEFAULT_DEADLINE_MS   20000
 #define DEFAULT_MAX_ADDRESSES (4u << 20)
 
@@ -35,6 +37,7 @@ int symbolizer_new(const struct symbolizer_config *config, struct strpool *pool,
 	s->worker = worker;
 	s->processes = processes;
 	s->vdso_fd = -1;
+	s->defs_budget_ns = DEFS_BUDGET_NS;
 	s->config = *config;
 	s->config.kallsyms_path = strpool_add(
 		pool, config->kallsyms_path ? config->kallsyms_path : "/proc/kallsyms");

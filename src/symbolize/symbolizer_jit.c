@@ -14,7 +14,8 @@ struct jit_provider {
 	/* What is read: a descriptor; -1: there is none, *@ret_errno says why. */
 	int (*fd)(const struct symbolizer *s, const struct process *proc, int *ret_errno);
 	/* What the request begins with; may be NULL. */
-	void (*put)(struct wire_writer *w, const struct process *proc);
+	void (*put)(struct wire_writer *w, const struct symbolizer *s,
+		    const struct process *proc);
 };
 
 static int file_fd(const struct jit_file *file, int *ret_errno)
@@ -38,10 +39,12 @@ static int perf_map_fd(const struct symbolizer *s, const struct process *proc,
 }
 
 /* How the file grew: so old is each line. */
-static void put_sizes(struct wire_writer *w, const struct process *proc)
+static void put_sizes(struct wire_writer *w, const struct symbolizer *s,
+		      const struct process *proc)
 {
 	const struct jit_file *file = &proc->perf_map;
 
+	(void)s;
 	wire_put_u32(w, (uint32_t)file->nr_sizes);
 	for (size_t i = 0; i < file->nr_sizes; i++) {
 		wire_put_u64(w, file->sizes[i].time_ns);
@@ -58,8 +61,10 @@ static int objects_fd(const struct symbolizer *s, const struct process *proc,
 	return jit_store_fd(process_table_jit_store(s->processes));
 }
 
-static void put_objects(struct wire_writer *w, const struct process *proc)
+static void put_objects(struct wire_writer *w, const struct symbolizer *s,
+			const struct process *proc)
 {
+	const struct jit_store *store = process_table_jit_store(s->processes);
 	const struct jit_code *code = &proc->jit_code;
 	uint32_t nr = 0;
 
@@ -71,7 +76,7 @@ static void put_objects(struct wire_writer *w, const struct process *proc)
 
 		if (!o->size_bytes)
 			continue;
-		wire_put_u64(w, o->offset);
+		wire_put_u64(w, jit_store_offset(store, o));
 		wire_put_u64(w, o->size_bytes);
 		wire_put_u64(w, o->from_ns);
 		wire_put_u64(w, o->until_ns);
@@ -100,7 +105,7 @@ static void put_request(struct wire_writer *w, const struct symbolizer *s,
 			const uint32_t *ids, size_t nr)
 {
 	if (provider->put)
-		provider->put(w, proc);
+		provider->put(w, s, proc);
 	wire_put_u32(w, (uint32_t)nr);
 	for (size_t i = 0; i < nr; i++) {
 		const struct entry *entry = table_entry(&s->table, ids[i]);
@@ -261,7 +266,7 @@ static int find_defs(struct symbolizer *s, const struct process *proc,
 	nr = unique_names(functions, nr);
 	if (!nr)
 		return 0;
-	python_source_find(proc, s->worker, s->pool, functions, nr);
+	python_source_find(proc, s->worker, s->pool, functions, nr, &s->defs_budget_ns);
 	for (size_t i = 0; i < todo->nr; i++) {
 		struct resolved *r = &table_entry(&s->table, todo->ids[i])->resolved;
 		const struct python_function key = {

@@ -30,6 +30,7 @@ struct symbolizer {
 	struct frame **frames; /* arrays that entries point into */
 	size_t nr_frames, cap_frames;
 	uint64_t nr_files, nr_bad_jit_records;
+	int64_t defs_budget_ns; /* left for looking for Python's definitions */
 
 	struct symbolizer_codes {
 		struct resolved_code *items;

@@ -61,9 +61,9 @@ static void assert_object(const struct fixture *f, const struct jit_object *o,
 	assert_int_equal(o->from_ns, from_ns);
 	assert_true(o->until_ns == until_ns);
 	assert_int_equal(o->size_bytes, strlen(bytes));
-	assert_int_equal(
-		pread(jit_store_fd(f->store), text, o->size_bytes, (off_t)o->offset),
-		(ssize_t)o->size_bytes);
+	assert_int_equal(pread(jit_store_fd(f->store), text, o->size_bytes,
+			       (off_t)jit_store_offset(f->store, o)),
+			 (ssize_t)o->size_bytes);
 	assert_string_equal(text, bytes);
 }
 
@@ -301,6 +301,34 @@ static void test_holes(void **state)
 	assert_int_equal(write(jit_store_fd(f->store), "x", 1), -1);
 }
 
+/* The file does not grow for ever, however much comes and goes. */
+static void test_compaction(void **state)
+{
+	struct fixture *f = *state;
+	char *big = malloc((300 << 10) + 1);
+	struct stat st;
+
+	memset(big, 'x', 300 << 10);
+	big[300 << 10] = '\0';
+	assert_int_equal(add(f, 1, "stays at the beginning", 1), 0);
+	for (uint64_t i = 2; i < 2000; i++) {
+		add(f, i, i == 1000 ? "stays in the middle" : big, i);
+		if (i != 1000)
+			jit_code_unregister(&f->code, f->store, i, i);
+		jit_code_forget(&f->code, f->store, i);
+		if (jit_store_is_filling(f->store) || i % 100 == 0)
+			jit_store_was_cleaned(f->store);
+		assert_int_equal(f->code.nr_lost, 0);
+	}
+	assert_int_equal(f->code.nr, 2);
+	assert_object(f, &f->code.items[0], "stays at the beginning", 1, UINT64_MAX);
+	assert_object(f, &f->code.items[1], "stays in the middle", 1000, UINT64_MAX);
+	assert_int_equal(fstat(jit_store_fd(f->store), &st), 0);
+	assert_in_range(st.st_size, 2 * 4096, 128 << 20);
+	assert_in_range(st.st_blocks * 512, 1, 2 * 4096);
+	free(big);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -314,6 +342,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_churn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_is_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_compaction, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_holes, setup, teardown),
 	};
 

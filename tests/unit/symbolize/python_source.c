@@ -76,6 +76,7 @@ static void test_find(void **state)
 			    .uid = getuid(),
 			    .gid = getgid(),
 			    .maps = {.items = &mapping, .nr = 1}};
+	int64_t budget_ns = INT64_C(20000000000), left_ns = 0;
 	struct python_function f[] = {
 		{.name = "__main__.dither"},
 		{.name = "__main__.outer.<locals>.inner"},
@@ -109,7 +110,7 @@ static void test_find(void **state)
 	p.root_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(p.root_fd >= 0);
 	assert_int_equal(worker_new(&config, &worker, &err), 0);
-	python_source_find(&p, worker, pool, f, ARRAY_SIZE(f));
+	python_source_find(&p, worker, pool, f, ARRAY_SIZE(f), &budget_ns);
 	for (size_t i = 0; i < ARRAY_SIZE(f); i++) {
 		if (i >= ARRAY_SIZE(expected)) {
 			assert_null(f[i].file);
@@ -120,7 +121,32 @@ static void test_find(void **state)
 		assert_string_equal(f[i].file, expected[i].file);
 		assert_int_equal(f[i].line, expected[i].line);
 	}
+	assert_in_range(budget_ns, 1, INT64_C(20000000000) - 1);
+	/* Without time nothing is looked for. */
+	python_source_find(&p, worker, pool, f, 1, &left_ns);
+	assert_null(f[0].file);
+	assert_true(left_ns <= 0);
 	close(p.root_fd);
+}
+
+/* Names that a target made up: so many modules are not looked for. */
+static void test_made_up_names(void **state)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(1 << 20);
+	char name[2 * 2000 + 2];
+	struct process p = {.command = "python3\napp.py\n", .cwd = "/srv", .root_fd = -1};
+	struct python_function f[1000];
+	int64_t budget_ns = INT64_C(20000000000);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(name) - 1; i++)
+		name[i] = i % 2 ? '.' : 'a';
+	name[sizeof(name) - 1] = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(f); i++)
+		f[i].name = name;
+	python_source_find(&p, NULL, pool, f, ARRAY_SIZE(f), &budget_ns);
+	/* 4 million paths would take a while. */
+	assert_true(budget_ns > INT64_C(19500000000));
 }
 
 int main(int argc, char **argv)
@@ -128,6 +154,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_main_of_command),
 		cmocka_unit_test(test_find),
+		cmocka_unit_test(test_made_up_names),
 	};
 	char command[64];
 	int rc;
