@@ -5,6 +5,8 @@
 
 #include "symbolize/jit/numba_name.h"
 
+#define MAX_PRANGE_LINES 4096 /* of one function; a longer one is left out */
+
 /* The bytes of [start, end) in the image; NULL: it has none. */
 static const uint8_t *bytes_of(const struct image *m, uint64_t start_ip, uint64_t end_ip)
 {
@@ -71,20 +73,64 @@ static size_t max_rows(const struct line_store *s, const struct function_lines *
 	return nr;
 }
 
+/* The frame of the function itself at its @i-th row; NULL: it has no line there. */
+static const struct frame *own_frame(const struct line_store *s,
+				     const struct function_lines *f, uint32_t i)
+{
+	const struct line_row *row = &s->rows[f->first_row + i];
+	const struct frame *frame;
+
+	if (!row->nr_frames)
+		return NULL;
+	frame = &s->frames[row->first_frame + row->nr_frames - 1];
+	return frame->line ? frame : NULL;
+}
+
+/*
+ * The lines of a prange have their code in another function, which need not have been
+ * hit. So of no line between the function's first and last is it said that it has none.
+ * Return: how many rows of no length were added at the end; none if there is no room.
+ */
+static size_t claim_all_lines(const struct line_store *s, const struct function_lines *f,
+			      struct code_row *ret, size_t room)
+{
+	const struct frame *first = NULL;
+	uint32_t low = UINT32_MAX, high = 0;
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < f->nr_rows; i++) {
+		const struct frame *own = own_frame(s, f, i);
+
+		if (!own || (first && own->file != first->file))
+			continue;
+		first = first ? first : own;
+		low = own->line < low ? own->line : low;
+		high = own->line > high ? own->line : high;
+	}
+	if (low > high || high - low > room)
+		return 0;
+	for (uint32_t line = low; line < high; line++) {
+		ret[nr] = make_row(f->end_ip, first);
+		ret[nr++].line = line;
+	}
+	return nr;
+}
+
 int hit_codes_add(struct answer_writer *answers, const struct hit_functions *h,
 		  const struct hit_function *f)
 {
+	bool has_prange = h->objects[f->object].has_pranges &&
+			  !numba_name_parfor(f->symbol);
+	size_t room = max_rows(&h->store, &f->lines);
 	_cleanup_free_ struct code_row *rows = NULL;
 	struct code code = {.address = f->lines.start_ip,
 			    .size_bytes = f->lines.end_ip - f->lines.start_ip};
 	const struct line_row *before = NULL;
 	bool any = false;
 
-	if (!f->lines.nr_rows || !h->store.nr_frames ||
-	    code.size_bytes > CODE_MAX_BYTES || !*f->symbol ||
-	    (h->objects[f->object].has_pranges && !numba_name_parfor(f->symbol)))
+	if (!f->lines.nr_rows || code.size_bytes > CODE_MAX_BYTES || !*f->symbol)
 		return 0;
-	rows = calloc(max_rows(&h->store, &f->lines), sizeof(*rows));
+	rows = calloc(room + (has_prange ? MAX_PRANGE_LINES : 0), sizeof(*rows));
 	if (!rows)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < f->lines.nr_rows; i++) {
@@ -98,6 +144,14 @@ int hit_codes_add(struct answer_writer *answers, const struct hit_functions *h,
 	}
 	if (!any)
 		return 0;
+	if (has_prange) {
+		size_t nr = claim_all_lines(&h->store, &f->lines, &rows[code.nr_rows],
+					    MAX_PRANGE_LINES);
+
+		if (!nr)
+			return 0;
+		code.nr_rows += nr;
+	}
 	code.rows = rows;
 	code.bytes = bytes_of(&h->objects[f->object].image, f->lines.start_ip,
 			      f->lines.end_ip);

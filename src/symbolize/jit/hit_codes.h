@@ -11,8 +11,8 @@
  * refer to something else (calls, constants) they are not relocated, as they are in
  * the target's memory.
  *
- * Left out: a function with a prange in it. Lines of the prange have no code in it,
- * but in another function, which need not have been hit: they would seem to have none.
+ * Of a function with a prange in it no line is said to have no code: lines of the
+ * prange have theirs in another function, which need not have been hit.
  * Return: 0 or -ENOMEM.
  */
 int hit_codes_add(struct answer_writer *answers, const struct hit_functions *h,

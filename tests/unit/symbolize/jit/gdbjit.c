@@ -218,6 +218,7 @@ static void code_of_hit_functions_is_sent(void **state)
 	struct registered r = {0};
 	struct served s = {0};
 	const struct code *code;
+	uint32_t low, high;
 
 	(void)state;
 	registered_load(&r, "calls-inline", 0, EVER, 0);
@@ -230,14 +231,26 @@ static void code_of_hit_functions_is_sent(void **state)
 	assert_true(has_row(code, "app.square", 12));
 	assert_true(has_row(code, "app.calls", 20));
 	assert_false(has_row(code, "app.calls", 17)); /* total = 0.0 */
-	/* A wrapper without lines, and a function whose prange is elsewhere. */
+	/* A wrapper without lines. */
 	registered_at(&r, 0, 0x250, &s);
 	assert_int_equal(s.answers.nr_codes, 0);
 	registered_deinit(&r);
 	r = (struct registered){0};
+	/* Its prange is elsewhere: nothing is said of the lines in between. */
 	registered_load(&r, "psum-inline", 0, EVER, 0);
 	registered_at(&r, 0, 0, &s);
-	assert_int_equal(s.answers.nr_codes, 0);
+	assert_int_equal(s.answers.nr_codes, 1);
+	code = &s.answers.codes[0];
+	low = high = code->rows[0].line;
+	for (size_t i = 0; i < code->nr_rows; i++) {
+		if (strcmp(code->rows[i].function, "app.psum"))
+			continue;
+		low = code->rows[i].line < low ? code->rows[i].line : low;
+		high = code->rows[i].line > high ? code->rows[i].line : high;
+	}
+	assert_true(high >= low + 4);
+	for (uint32_t line = low; line <= high; line++)
+		assert_true(has_row(code, "app.psum", line));
 	served_deinit(&s);
 	registered_deinit(&r);
 }
