@@ -51,6 +51,34 @@ many() {
 check gdbjit-many many
 check gdbjit-many-by-walk many --no-uprobe
 
+# More than 65,536 of one process, few of them at a time: the last one is known by its name.
+churn() {
+	record_json churn -F 999 -- "$jit" 10 1 churn || { tail -n 1 churn.err; return 1; }
+	"$LB" annotate --leaf --json churn.pb.gz >churn.json
+	profile_has churn.json "function('spin_200000') > 8" "losses['jit_objects_lost'] < 20000" \
+		"note('rss', d['cost']['collector_peak_rss_bytes']) < 100e6" "sums_close()"
+}
+check gdbjit-churn churn
+
+# Forks share what their parent registered.
+forks() {
+	record_json forks -F 499 -- "$jit" 10000 0.5 forks || { tail -n 1 forks.err; return 1; }
+	"$LB" annotate --leaf --json forks.pb.gz >forks.json
+	profile_has forks.json "function('spin_5000') > 50" \
+		"note('rss', d['cost']['collector_peak_rss_bytes']) < 100e6" "sums_close()"
+}
+check gdbjit-forks forks
+
+# One process after another, each with 8 MB (in pages): those that ended make room.
+ended() {
+	# shellcheck disable=SC2016 # for the inner shell
+	record_json ended -F 499 -- sh -c 'for i in $(seq 40); do "$0" 2000 0.15; done' "$jit" ||
+		{ tail -n 1 ended.err; return 1; }
+	"$LB" annotate --leaf --json ended.pb.gz >ended.json
+	profile_has ended.json "miss('jit-lost') < 0.1 * s['count']" "function('spin_1000') > 50" "sums_close()"
+}
+check gdbjit-ended ended
+
 # The program is killed while it registers.
 killed() {
 	record_json killed -F 999 -- timeout -s KILL 0.3 "$jit" 1000000 5

@@ -11,6 +11,8 @@
  *   unmapped  an object is at no address, and so is the last entry
  *   text      an object that is no ELF file
  *   broken    ELF magic, then noise
+ *   churn     no forgery: 200,000 more come and go, and the last one runs
+ *   forks     no forgery: 500 children are forked first, each runs it for a moment
  *   moving    a thread takes entries out and puts them in again all the time
  */
 #include <elf.h>
@@ -18,6 +20,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "jit-code.h"
 
@@ -174,6 +178,34 @@ static void forge(const char *how)
 	}
 }
 
+/* Each has the memory of the one before. A moment between them, as a compiler needs it. */
+static void churn(uint8_t *code)
+{
+	struct object *o = object_new(code, 0);
+	struct entry *e = NULL;
+
+	for (unsigned int i = 1; i <= 200000; i++) {
+		if (e)
+			unlink_entry(e);
+		free(e);
+		snprintf(o->names + 28, 16, "%u", i);
+		e = register_bytes(o, sizeof(*o));
+	}
+}
+
+static void fork_children(const uint8_t *code)
+{
+	for (int i = 0; i < 500; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			jit_run(code, 0.002);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int nr = argc > 2 ? (unsigned int)atoi(argv[1]) : 0;
@@ -182,17 +214,25 @@ int main(int argc, char **argv)
 
 	if (!nr)
 		return 2;
-	code = mmap(NULL, bytes, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-		    -1, 0);
+	code = mmap(NULL, bytes, PROT_READ | PROT_WRITE | PROT_EXEC,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (code == MAP_FAILED)
 		return 1;
 	for (unsigned int i = 0; i < nr; i++) {
 		memcpy(code + (size_t)i * 64, countdown, sizeof(countdown));
-		register_bytes(object_new(code + (size_t)i * 64, i), sizeof(struct object));
+		register_bytes(object_new(code + (size_t)i * 64, i),
+			       sizeof(struct object));
 	}
 	__builtin___clear_cache((char *)code, (char *)code + bytes);
-	if (argc > 3)
+	if (argc > 3 && !strcmp(argv[3], "churn")) {
+		jit_run(code, 0.3); /* it is known to be a JIT by then */
+		churn(code + (size_t)(nr / 2) * 64);
+	} else if (argc > 3 && !strcmp(argv[3], "forks")) {
+		jit_run(code, 0.5);
+		fork_children(code + (size_t)(nr / 2) * 64);
+	} else if (argc > 3) {
 		forge(argv[3]);
+	}
 	jit_run(code + (size_t)(nr / 2) * 64, strtod(argv[2], NULL));
 	return 0;
 }

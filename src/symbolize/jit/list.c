@@ -32,6 +32,7 @@
 
 #define COMPARE_BYTES   (64u << 10)
 #define OBJECT_ATTEMPTS 3 /* to read one while the list changes */
+#define DAMAGED_TRIES   3 /* of a list whose links do not fit */
 /* Of entries that are close to each other those of a page are read at once. */
 #define PAGE_BYTES 4096
 #define NR_PAGES   256
@@ -344,12 +345,19 @@ static int try_walk(struct walk *w, enum list_walk *ret)
 	return 0;
 }
 
+/* A link that does not fit is mostly one that is being changed. */
+static bool is_worth_a_try(enum list_walk result, int nr_tries)
+{
+	return (result == LIST_CHANGED && nr_tries < LIST_MAX_TRIES) ||
+	       (result == LIST_DAMAGED && nr_tries < DAMAGED_TRIES);
+}
+
 static int walk_until_stable(struct walk *w, enum list_walk *ret)
 {
 	for (int i = 1;; i++) {
 		int rc = try_walk(w, ret);
 
-		if (rc || *ret != LIST_CHANGED || i == LIST_MAX_TRIES)
+		if (rc || !is_worth_a_try(*ret, i))
 			return rc;
 		keep_for_next_try(w);
 	}

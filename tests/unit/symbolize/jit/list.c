@@ -479,6 +479,27 @@ static void pages_are_read_anew_by_each_try(void **state)
 	assert_int_equal(f.nr[LIST_NEW], 6);
 }
 
+/* Entry 1 is being taken out: its neighbours are linked, the descriptor not told yet. */
+static void unlink_slowly(struct target *t, uint64_t addr)
+{
+	if (addr == ENTRY(2) && !t->nr_changes++)
+		entry(t, 2)->prev = ENTRY(0);
+	else if (addr == ENTRY(0) && t->nr_changes == 1 && t->nr_changes++)
+		entry(t, 0)->next = ENTRY(2);
+}
+
+static void a_link_that_is_being_changed_is_no_damage(void **state)
+{
+	struct target *t = *state;
+	struct found f;
+
+	make_list(t, 5);
+	t->before_read = unlink_slowly;
+	assert_int_equal(walk(t, &f), LIST_OK);
+	assert_int_equal(f.mark[4], 4);
+	assert_int_equal(f.mark[2], 2);
+}
+
 /* A second try does not read again what the first one has. */
 static void a_second_try_reads_what_is_new(void **state)
 {
@@ -695,6 +716,7 @@ int main(void)
 		TEST(the_limits_of_a_size_are_inclusive),
 		TEST(objects_that_are_not_there_are_told),
 		TEST(entries_are_read_by_pages),
+		TEST(a_link_that_is_being_changed_is_no_damage),
 		TEST(pages_are_read_anew_by_each_try),
 		TEST(links_that_lead_back_end_the_walk),
 		TEST(a_wrong_prev_ends_the_walk),
