@@ -131,7 +131,9 @@ static void add_main(struct search *s)
 				(size_t)(strrchr(s->main_path, '/') - s->main_path));
 		}
 	}
-	add_dir(s, cwd, strlen(cwd));
+	/* Python looks there only when it was not given a file. */
+	if (!len || is_module)
+		add_dir(s, cwd, strlen(cwd));
 }
 
 /* The line of @qualname in the file @path of the target; 0: no. */
