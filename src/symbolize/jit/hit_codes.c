@@ -33,11 +33,12 @@ static struct code_row make_row(uint64_t address, const struct frame *f)
 static bool same_frames(const struct line_store *s, const struct line_row *a,
 			const struct line_row *b)
 {
-	const struct frame *x = &s->frames[a->first_frame];
-	const struct frame *y = &s->frames[b->first_frame];
+	const struct frame *x, *y;
 
-	if (a->nr_frames != b->nr_frames)
-		return false;
+	if (a->nr_frames != b->nr_frames || !a->nr_frames)
+		return a->nr_frames == b->nr_frames;
+	x = &s->frames[a->first_frame];
+	y = &s->frames[b->first_frame];
 	for (uint32_t i = 0; i < a->nr_frames; i++)
 		if (x[i].line != y[i].line || x[i].file != y[i].file ||
 		    x[i].function != y[i].function)
@@ -53,13 +54,14 @@ static size_t rows_at(const struct line_store *s, const struct line_row *row,
 		      struct code_row *ret)
 {
 	static const struct frame none = {.function = "", .system_name = "", .file = ""};
-	const struct frame *frames = &s->frames[row->first_frame];
+	const struct frame *frames = row->nr_frames ? &s->frames[row->first_frame]
+						    : &none;
 	size_t nr = 0;
 
 	for (uint32_t k = row->nr_frames; k > 1; k--)
 		if (frames[k - 1].line)
 			ret[nr++] = make_row(row->ip, &frames[k - 1]);
-	ret[nr++] = make_row(row->ip, row->nr_frames ? &frames[0] : &none);
+	ret[nr++] = make_row(row->ip, &frames[0]);
 	return nr;
 }
 
