@@ -36,7 +36,7 @@ CFLAGS    += -std=gnu11 -g $(if $(DEBUG),-O0,-O2) -Wall -Wextra -Wshadow -Wstric
 CFLAGS    += $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 CFLAGS    += $(if $(or $(DEBUG),$(SAN)),,-D_FORTIFY_SOURCE=2) -fstack-protector-strong -fPIE
 LDFLAGS   += -pie -Wl,-z,relro,-z,now $(if $(SAN),-fsanitize=$(SAN))
-LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -ldl -lm
+LDLIBS    += $(shell pkg-config --libs $(PKGS) 2>/dev/null) -liberty -ldl -lm -pthread
 
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_$(patsubst x86_64,x86,$(ARCH)) \
 	      -Iinclude -Ivmlinux/$(ARCH) -Ibpf -Wall -Wextra -Wno-unused-parameter
@@ -61,17 +61,19 @@ help:
 	@echo 'make                build ./lineburn'
 	@echo 'make check          unit (golden output too) and CLI tests (no root)'
 	@echo 'make check-root     tests that sample real programs (root)'
+	@echo 'make check-kernels  lineburn in older and newer kernels, booted by qemu (network, minutes)'
 	@echo 'make check-python   the hook in Pythons with and without Numba (minutes)'
 	@echo 'make unit|cli       one kind of them'
 	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10)'
 	@echo 'make bench          figures for docs/benchmarks.md (root, minutes)'
+	@echo 'make soak           memory and descriptors over WINDOWS=600 windows of a second (root, 10 minutes)'
 	@echo 'make lint           include table, format, clang-tidy, shellcheck'
 	@echo 'make fmt            format the sources'
 	@echo 'make golden-update  accept the output as it is now'
 	@echo 'make try-debian     check.sh on a new minimal Debian, SUITE=trixie (root, minutes)'
 	@echo 'make install        to PREFIX ($(PREFIX)), under DESTDIR'
 	@echo 'make compile_commands.json'
-	@echo 'make clean          what was built; distclean: the Python environments too'
+	@echo 'make clean          what was built; distclean: Python environments and kernels too'
 
 $(BIN): $(BUILD)/src/main.o $(LIB)
 	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
@@ -92,7 +94,7 @@ $(GEN)/%.pb-c.c: src/profile/%.proto
 	@mkdir -p $(@D)
 	$(call say,PROTO,$@)$(PROTOC_C) --proto_path=src/profile --c_out=$(GEN) $<
 
-$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) include/lineburn.h $(wildcard vmlinux/$(ARCH)/*.h)
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h bpf/*/*.h include/*.h) $(wildcard vmlinux/$(ARCH)/*.h)
 	@mkdir -p $(@D)
 	$(call say,BPF,$@)$(CLANG) $(BPF_CFLAGS) -c -o $@ $<
 
@@ -119,13 +121,15 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/*/*.c src/*/*.h src/*/*/*.c
 
 unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)
-golden-update: $(BUILD)/tests/unit/render/golden $(BUILD)/tests/unit/render/asm
+golden-update: $(addprefix $(BUILD)/tests/unit/render/,golden asm stacks groups)
 	@for test in $^; do LB_GOLDEN_UPDATE=1 $$test || exit 1; done
 cli: $(BIN)
 	@tests/cli/run.sh ./$(BIN)
 check: unit cli
 check-root: $(BIN)
 	@tests/root/run.sh ./$(BIN)
+check-kernels: $(BIN) $(addprefix $(BUILD)/tests/unit/collect/,unwind jit_probe)
+	@tests/kernels/run.sh ./$(BIN) $(BUILD)/tests/unit/collect
 check-python: $(BIN)
 	@tests/python/run.sh ./$(BIN)
 fuzz: $(FUZZ_BINS)
@@ -134,6 +138,8 @@ try-debian:
 	tools/try-debian.sh $(or $(SUITE),trixie)
 bench: $(BIN)
 	@tests/bench/run.sh ./$(BIN)
+soak: $(BIN)
+	@tests/bench/windows.sh ./$(BIN) $(WINDOWS)
 
 FORMAT_FILES = $(shell git ls-files '*.c' '*.h' ':!vmlinux' ':!tests/workloads' ':!tests/fixtures')
 fmt:
@@ -156,14 +162,15 @@ install: $(BIN)
 		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
 	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
 
-# Not the Python environments of tools/venv.sh, which come over the network.
+# Not the Python environments of tools/venv.sh, and the kernels of tests/kernels, which come
+# over the network.
 clean:
 	rm -rf build-* lineburn compile_commands.json
-	find build -mindepth 1 -maxdepth 1 ! -name venv -exec rm -rf {} + 2>/dev/null || true
+	find build -mindepth 1 -maxdepth 1 ! -name venv ! -name kernels -exec rm -rf {} + 2>/dev/null || true
 distclean: clean
 	rm -rf build
 
 -include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(UNIT_BINS:=.d)
 
-.PHONY: all help unit golden-update cli check check-root check-python fuzz bench try-debian fmt lint install clean distclean
+.PHONY: all help unit golden-update cli check check-root check-kernels check-python fuzz bench soak try-debian fmt lint install clean distclean
 .SECONDARY:

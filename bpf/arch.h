@@ -1,70 +1,104 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All that differs between architectures: the saved registers of a task, what
- * in them is the instruction, stack and frame pointer, and what a frame record
- * looks like. The register layouts are UAPI (struct pt_regs of asm/ptrace.h on
- * x86, struct user_pt_regs on arm64): vmlinux.h of newer kernels declares parts
- * of them narrower, which turns context reads into loads the verifier refuses.
+ * What differs between architectures is in arch/: the saved registers of a task, what in
+ * them is the instruction, stack and frame pointer, where its thread pointer is, and how
+ * a call leaves its mark on the stack. The register layouts are UAPI: vmlinux.h of newer
+ * kernels declares parts of them narrower, which turns context reads into loads that the
+ * verifier refuses.
+ *
+ * Each has: struct lb_regs, LB_THREAD_SIZE, lb_regs_user(), lb_regs_in_syscall(),
+ * lb_regs_ip(), _sp() and _fp(), LB_NR_DWARF_REGS and lb_regs_dwarf(),
+ * lb_thread_pointer(), and the steps of a walk: lb_plt_cfa(), lb_signal_frame(),
+ * lb_caller(), lb_code_address().
  */
 #ifndef LB_BPF_ARCH_H
 #define LB_BPF_ARCH_H
 
+#include "lineburn_unwind.h"
+
+/*
+ * Fields of the current task: read in place where its pointer has a type (5.11), else by
+ * a helper, which costs as much as ten of them.
+ */
+#define LB_TASK_HAS_TYPE() \
+	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+#define LB_TASK(task, field) \
+	(LB_TASK_HAS_TYPE() ? (task)->field : BPF_CORE_READ(task, field))
+
+static __always_inline struct task_struct *lb_current_task(void)
+{
+	if (LB_TASK_HAS_TYPE())
+		return bpf_get_current_task_btf();
+	return (struct task_struct *)bpf_get_current_task();
+}
+
+static __always_inline __u64 lb_pid_tgid(struct task_struct *task)
+{
+	if (LB_TASK_HAS_TYPE())
+		return (__u64)task->tgid << 32 | (__u32)task->pid;
+	return bpf_get_current_pid_tgid();
+}
+
+/* When its process began, in nanoseconds of CLOCK_BOOTTIME. */
+static __always_inline __u64 lb_task_start(struct task_struct *task)
+{
+	if (LB_TASK_HAS_TYPE())
+		return task->group_leader->start_boottime;
+	return BPF_CORE_READ(task, group_leader, start_boottime);
+}
+
+#define LB_USER_ADDRESS_LIMIT (1ULL << 56) /* no user address is above, on any */
+
+/*
+ * A read of user memory costs the same, 20 to 90 ns, for 8 bytes and for some hundred: so
+ * memory is read in pieces of this size, which hold a few frames each. None goes beyond
+ * the smallest page there is: what is beside it may not be mapped, and a fault costs more
+ * than all that.
+ */
+#define LB_WINDOW_BYTES   1024
+#define LB_PAGE_BYTES     4096
+
+#define LB_MAX_DWARF_REGS 32
+
+/* Where a walk is: at the leaf as the registers say, then as it was at each call. */
+struct lb_stack {
+	__u64 ip, sp, fp;
+	bool is_live; /* all registers are known: a leaf, or what a signal interrupted */
+	__u64 regs
+		[LB_MAX_DWARF_REGS]; /* then; by DWARF number, LB_NR_DWARF_REGS of them */
+	__u64 window_addr; /* of the bytes in window */
+	__u64 window_bytes; /* that are good; 0: none */
+	__u8 window[LB_WINDOW_BYTES] __attribute__((aligned(8)));
+};
+
+/* A word of the stack. Callers' words are above it, so a window begins at it. */
+static __always_inline bool lb_read_stack(struct lb_stack *s, __u64 addr, __u64 *ret)
+{
+	__u64 off = addr - s->window_addr, bytes = LB_PAGE_BYTES - addr % LB_PAGE_BYTES;
+
+	if (off > LB_WINDOW_BYTES - 8 || off + 8 > s->window_bytes) {
+		if (bytes > LB_WINDOW_BYTES)
+			bytes = LB_WINDOW_BYTES;
+		s->window_addr = addr;
+		s->window_bytes = bytes;
+		/* A word may lie across pages, where nothing is aligned. */
+		if (bytes < 8 || bpf_probe_read_user(s->window, bytes, (void *)addr)) {
+			s->window_bytes = 0;
+			return !bpf_probe_read_user(ret, 8, (void *)addr);
+		}
+		off = 0;
+	}
+	*ret = *(__u64 *)(s->window + off);
+	return true;
+}
+
 #if defined(__TARGET_ARCH_x86)
-
-struct lb_regs {
-	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
-	__u64 orig_ax, ip, cs, flags, sp, ss;
-};
-
-#define LB_THREAD_SIZE 16384 /* asm/page_64_types.h without KASAN */
-
-static __always_inline bool lb_regs_user(const volatile struct lb_regs *regs)
-{
-	return regs->cs & 3;
-}
-
-/* Saved at a system call, not at an exception (arch/x86/entry: orig_ax is its number). */
-static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
-{
-	return (__s64)regs->orig_ax >= 0;
-}
-
-#define lb_regs_ip(r) ((r)->ip)
-#define lb_regs_sp(r) ((r)->sp)
-#define lb_regs_fp(r) ((r)->bp)
-
+#include "arch/x86.h"
 #elif defined(__TARGET_ARCH_arm64)
-
-struct lb_regs {
-	__u64 regs[31], sp, pc, pstate;
-};
-
-#define LB_THREAD_SIZE 16384 /* asm/memory.h, 4 KB pages */
-
-static __always_inline bool lb_regs_user(const volatile struct lb_regs *regs)
-{
-	return (regs->pstate & 0xf) == 0; /* EL0 */
-}
-
-/* The saved number of the system call is not part of user_pt_regs: not known. */
-static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
-{
-	return false;
-}
-
-#define lb_regs_ip(r)  ((r)->pc)
-#define lb_regs_sp(r)  ((r)->sp)
-#define lb_regs_fp(r)  ((r)->regs[29])
-
+#include "arch/arm64.h"
 #else
-#error "no register layout for this architecture"
+#error "nothing is known of this architecture"
 #endif
-
-/* What a frame pointer points to, on both: the caller's frame pointer and address. */
-struct lb_frame_record {
-	__u64 fp;
-	__u64 return_ip;
-};
 
 /* Context of a perf_event program (struct bpf_perf_event_data of linux/bpf_perf_event.h). */
 struct lb_perf_event_ctx {
@@ -72,7 +106,5 @@ struct lb_perf_event_ctx {
 	__u64 sample_period;
 	__u64 addr;
 };
-
-#define LB_USER_ADDRESS_LIMIT (1ULL << 56) /* no user address is above, on either */
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * filter (who) -> kernel stack -> user stack -> count.
  *
- * Counts and stack bodies live in two slots. A program run reads active_slot
- * once and stays in that slot; user space flips it, waits until no run is in the
- * old one (a map-in-map update waits for that, kernel commit 1ae80cf31938, 5.0)
+ * Counts and stack bodies live in two slots. A program run reads drain_round once and
+ * stays in its slot; user space goes on to the next one, waits until no run is in the old
+ * one (a map-in-map update waits for that, kernel commit 1ae80cf31938, 5.0)
  * and drains what nobody writes any more. A stack's body goes into the slot's
  * ring before it is counted, so every count that is drained has its body.
  */
@@ -15,6 +15,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "arch.h"
+#include "choice.h"
 #include "lineburn.h"
 #include "target.h"
 #include "unwind.h"
@@ -24,20 +25,23 @@ char LICENSE[] SEC("license")
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
-/* Set by sampler.c between open and load. */
-const volatile __u64 hash_seed;
-const volatile bool filter_targets; /* only the tgids in the map "targets" */
+/* Set by sampler.c between open and load, as those of walk.h. */
 const volatile bool keep_tid; /* threads are told apart */
+const volatile __u32 launched_tgid; /* told of before its first sample; 0: none */
+/* Between two programs that are told of before their first sample. */
+const volatile __u64 exec_pause_ns;
 const volatile bool kernel_stacks;
 const volatile bool walk_user; /* false on kernels where reading user memory is unsafe */
 const volatile __u32 body_ring_bytes;
 
-/* Written by user space: the slot that program runs use. */
-volatile __u32 active_slot;
+/* Counted up by user space: its last bit is the slot that program runs use. */
+volatile __u32 drain_round;
 /* Set here when a slot is half full, so that user space is woken once; cleared by it. */
 volatile __u32 drain_wanted;
 /* Set by sampler.c once something is probed that bumps code generations. */
 volatile __u32 code_gens_used;
+/* When the last of those was told of; a race costs one more. */
+__u64 exec_told_ns;
 /* Children of targets that did not fit the map. */
 __u64 targets_dropped;
 
@@ -56,14 +60,18 @@ struct bodies_map {
 };
 struct bodies_map bodies_0 SEC(".maps"), bodies_1 SEC(".maps");
 
-/* Hashes whose body is in the slot's ring already. */
-struct seen_map {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u64);
-	__type(value, __u8);
-};
-struct seen_map seen_0 SEC(".maps"), seen_1 SEC(".maps");
+/*
+ * Bodies that are in a slot's ring already: their hashes mixed with the round, so that
+ * nothing is to be emptied. Of two at one place the last stays; the other is written
+ * again when it is needed again, which does no harm.
+ */
+#define STORED_AT_HAND 16384
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, STORED_AT_HAND);
+	__type(key, __u32);
+	__type(value, __u64);
+} stored SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
@@ -82,34 +90,19 @@ struct {
 = {.values = {&bodies_0, &bodies_1}};
 
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, LB_NR_SLOTS);
-	__type(key, __u32);
-	__array(values, struct seen_map);
-} seen SEC(".maps")
-= {.values = {&seen_0, &seen_1}};
-
-struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, LB_NR_SLOTS);
 	__type(key, __u32);
 	__type(value, struct lb_counters);
 } counters SEC(".maps");
 
-struct lb_targets_map targets SEC(".maps");
 struct lb_code_gens_map code_gens SEC(".maps");
-
-struct image_key {
-	__u64 start_boottime_ns;
-	__u32 tgid;
-	__u32 exec_id;
-};
 
 /* Program images that user space was told about. Forgetting one costs a second wake-up. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
-	__type(key, struct image_key);
+	__type(key, struct lb_image);
 	__type(value, __u8);
 } images SEC(".maps");
 
@@ -119,8 +112,10 @@ struct {
 } first_samples SEC(".maps");
 
 struct scratch {
+	/* Here, where the verifier does not keep apart what is in it. */
+	struct lb_stack_key key;
 	struct lb_regs regs;
-	struct lb_body user, kern;
+	struct lb_body kern;
 };
 
 struct {
@@ -130,7 +125,7 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-static __always_inline void wake(__u32 tgid, const struct image_key *image, __u64 now,
+static __always_inline void wake(__u32 tgid, const struct lb_image *image, __u64 now,
 				 struct lb_counters *ctr)
 {
 	struct lb_first_sample *first;
@@ -147,7 +142,7 @@ static __always_inline void wake(__u32 tgid, const struct image_key *image, __u6
 	bpf_ringbuf_submit(first, 0);
 }
 
-static __always_inline void announce(const struct image_key *image, __u64 now,
+static __always_inline void announce(const struct lb_image *image, __u64 now,
 				     struct lb_counters *ctr)
 {
 	__u8 known = 1;
@@ -159,92 +154,97 @@ static __always_inline void announce(const struct image_key *image, __u64 now,
 		wake(image->tgid, image, now, ctr);
 }
 
-/* Everything behind body.hash goes into the hash. */
-static __always_inline void seal(struct lb_body *body)
+/*
+ * What is behind body.hash goes into the hash; the frames are in it already. Of kernel
+ * bodies only the last word says anything.
+ */
+static __always_inline void seal(struct lb_body *body, const __u64 *from)
 {
-	__u64 hash = hash_seed, *head = (__u64 *)&body->cgroup_id;
-	__u32 nr = body->nr_frames;
+	const __u64 *end = (const __u64 *)body->ips;
+	__u64 hash = body->hash;
 
-	for (int i = 0; i < 4; i++) {
-		hash = (hash ^ head[i]) * 0x9e3779b97f4a7c15ULL;
-		hash ^= hash >> 29;
-	}
-	for (__u32 i = 0; i < LB_MAX_FRAMES && i < nr; i++) {
-		hash = (hash ^ body->ips[i]) * 0x9e3779b97f4a7c15ULL;
-		hash ^= hash >> 29;
-	}
+	for (; from < end; from++)
+		hash = lb_mix(hash, *from);
 	body->hash = hash ? hash : 1;
 }
 
 /* Puts the body into the slot's ring unless it is there. Return: 0, or it is full. */
-static __always_inline int store(void *ring, void *seen_hashes, struct lb_body *body)
+static __always_inline int store(void *ring, __u32 in_round, const struct lb_body *body)
 {
-	__u64 hash = body->hash;
-	__u32 nr = body->nr_frames;
-	__u8 known = 1;
+	__u64 tag = lb_mix(body->hash, in_round);
+	__u32 nr = body->nr_frames, place = tag & (STORED_AT_HAND - 1);
+	__u64 *at_hand = bpf_map_lookup_elem(&stored, &place);
 
-	if (bpf_map_lookup_elem(seen_hashes, &hash))
+	if (at_hand && *at_hand == tag)
 		return 0;
 	if (nr > LB_MAX_FRAMES)
 		nr = LB_MAX_FRAMES;
-	if (bpf_ringbuf_output(ring, body,
+	if (bpf_ringbuf_output(ring, (void *)body,
 			       __builtin_offsetof(struct lb_body, ips) + nr * 8,
 			       BPF_RB_NO_WAKEUP))
 		return -1;
-	/* Should this fail, the body is written a second time, which does no harm. */
-	bpf_map_update_elem(seen_hashes, &hash, &known, BPF_ANY);
+	if (at_hand)
+		*at_hand = tag;
 	return 0;
 }
 
-static __always_inline bool add(void *map, const struct lb_stack_key *key, __u64 now)
+static __always_inline bool add(void *map, const struct lb_stack_key *key, __u64 now,
+				__u64 period_ns)
 {
 	struct lb_stack_count *count = bpf_map_lookup_elem(map, key);
 
 	if (!count)
 		return false;
 	__sync_fetch_and_add(&count->count, 1);
+	__sync_fetch_and_add(&count->cpu_ns, period_ns);
 	if (now > count->last_ns)
 		count->last_ns = now;
 	return true;
 }
 
-static __always_inline void count(__u32 slot, struct lb_stack_key *key,
-				  struct scratch *scratch, __u64 now,
-				  struct lb_counters *ctr)
+static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
+				  struct lb_body *user, struct lb_body *kern, __u64 now,
+				  __u64 period_ns, struct lb_counters *ctr)
 {
-	struct lb_stack_count fresh = {.count = 1, .first_ns = now, .last_ns = now};
+	struct lb_stack_count fresh = {
+		.count = 1,
+		.cpu_ns = period_ns,
+		.first_ns = now,
+		.last_ns = now,
+	};
+	__u32 slot = in_round & 1;
 	void *map = bpf_map_lookup_elem(&counts, &slot);
 	void *ring = bpf_map_lookup_elem(&bodies, &slot);
-	void *hashes = bpf_map_lookup_elem(&seen, &slot);
 
-	if (!map || !ring || !hashes) {
+	if (!map || !ring) {
 		ctr->n[LB_CTR_LOST_INTERNAL]++;
 		return;
 	}
-	if (add(map, key, now)) {
+	if (add(map, key, now, period_ns)) {
 		ctr->n[LB_CTR_COUNTED]++;
 		return;
 	}
 	if (!drain_wanted &&
 	    bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > body_ring_bytes / 2) {
-		struct image_key none = {};
+		struct lb_image none = {};
 
 		drain_wanted = 1;
 		wake(0, &none, now, ctr);
 	}
-	if ((key->user_hash && store(ring, hashes, &scratch->user)) ||
-	    (key->kern_hash && store(ring, hashes, &scratch->kern))) {
+	if ((key->user_hash && store(ring, in_round, user)) ||
+	    (key->kern_hash && store(ring, in_round, kern))) {
 		ctr->n[LB_CTR_NO_BODY]++;
-		key->user_hash = key->user_hash ? scratch->user.ips[0] : 0;
-		key->kern_hash = key->kern_hash ? scratch->kern.ips[0] : 0;
+		key->user_hash = key->user_hash ? user->ips[0] : 0;
+		key->kern_hash = key->kern_hash ? kern->ips[0] : 0;
 		key->status = LB_STACK_NO_BODY;
-		if (add(map, key, now)) {
+		if (add(map, key, now, period_ns)) {
 			ctr->n[LB_CTR_COUNTED]++;
 			return;
 		}
 	}
 	/* The other CPU may have added it since; then it is there to be counted. */
-	if (!bpf_map_update_elem(map, key, &fresh, BPF_NOEXIST) || add(map, key, now))
+	if (!bpf_map_update_elem(map, key, &fresh, BPF_NOEXIST) ||
+	    add(map, key, now, period_ns))
 		ctr->n[LB_CTR_COUNTED]++;
 	else
 		ctr->n[LB_CTR_LOST_COUNTS_FULL]++;
@@ -252,54 +252,123 @@ static __always_inline void count(__u32 slot, struct lb_stack_key *key,
 
 /*
  * User registers of the current task: the interrupted ones, or those that it
- * entered the kernel with.
+ * entered the kernel with. Return: whether there are any.
  */
 static __always_inline bool user_regs(struct lb_perf_event_ctx *ctx,
 				      struct task_struct *task, struct lb_regs *regs)
 {
+	const volatile __u64 *from = (const volatile __u64 *)&ctx->regs;
+	__u64 *to = (__u64 *)regs;
 	void *saved;
 
 	if (lb_regs_user(&ctx->regs)) {
-		/* A context is read member by member: the verifier rewrites each load. */
-		lb_regs_ip(regs) = lb_regs_ip(&ctx->regs);
-		lb_regs_sp(regs) = lb_regs_sp(&ctx->regs);
-		lb_regs_fp(regs) = lb_regs_fp(&ctx->regs);
+		/* A context is read word by word: the verifier rewrites each load. */
+#pragma unroll
+		for (__u32 i = 0; i < sizeof(*regs) / 8; i++)
+			to[i] = from[i];
 		return true;
 	}
 	/* bpf_task_pt_regs: 5.15. Before it the layout of the stack's top is known. */
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		saved = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+		saved = (void *)bpf_task_pt_regs(task);
 	else
-		saved = (char *)BPF_CORE_READ(task, stack) + LB_THREAD_SIZE -
-			sizeof(*regs);
+		saved = (char *)LB_TASK(task, stack) + LB_THREAD_SIZE - sizeof(*regs);
 	return !bpf_probe_read_kernel(regs, sizeof(*regs), saved) && lb_regs_user(regs);
 }
 
-static __always_inline void take_user(struct lb_perf_event_ctx *ctx,
-				      struct task_struct *task, struct scratch *scratch,
-				      struct lb_stack_key *key, struct lb_counters *ctr)
+/* The frames of the user stack, and how far they go. */
+static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
+					struct task_struct *task, struct lb_regs *regs,
+					struct lb_walk *w)
 {
-	struct lb_body *body = &scratch->user;
-	__u32 nr = 0;
+	if (LB_TASK(task, flags) & PF_KTHREAD)
+		return LB_STACK_NO_USER;
+	if (!user_regs(ctx, task, regs))
+		return LB_STACK_NO_REGS;
+	if (!lb_regs_user(&ctx->regs) && lb_regs_in_syscall(regs))
+		w->body.kind = LB_BODY_USER_SYSCALL;
+	lb_regs_dwarf(regs, w->stack.regs);
+	/* The page of vsyscalls has bit 63 set; no other address of user code does. */
+	w->stack.ip = lb_regs_ip(regs) & ~LB_PY_FRAME;
+	w->stack.sp = lb_regs_sp(regs);
+	w->stack.fp = lb_regs_fp(regs);
+	if (!walk_user) {
+		lb_push(w, w->stack.ip);
+		return LB_STACK_LEAF_ONLY;
+	}
+	lb_walk_begin(w, task);
+	/* Steps that did not suffice, or frames of Python that are missing. */
+	if (!lb_walk() && w->status == LB_STACK_COMPLETE)
+		return LB_STACK_TRUNCATED;
+	if (w->py.is_cut && w->status == LB_STACK_COMPLETE)
+		return LB_STACK_FAULT;
+	return w->status;
+}
 
-	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
-		key->status = LB_STACK_NO_USER;
-	else if (!user_regs(ctx, task, &scratch->regs))
-		key->status = LB_STACK_NO_REGS;
-	else
-		nr = lb_unwind_user(&scratch->regs, walk_user, body->ips, &key->status);
-	if (key->status == LB_STACK_TRUNCATED)
-		ctr->n[LB_CTR_USER_TRUNCATED]++;
+static __always_inline void add_up(const struct lb_walk *w, struct lb_counters *ctr)
+{
+	ctr->n[LB_CTR_USER_TRUNCATED] += w->status == LB_STACK_TRUNCATED;
+	ctr->n[LB_CTR_USER_FRAMES] += w->nr_native;
+	ctr->n[LB_CTR_PYTHON_FRAMES] += w->nr_python;
+	ctr->n[LB_CTR_GUESSED_FRAMES] += w->nr_guessed;
+	ctr->n[LB_CTR_REQUEST_DROPPED] += w->nr_requests_dropped;
+	ctr->n[LB_CTR_PYTHON_STALE] += w->nr_stale;
+	ctr->n[LB_CTR_PYTHON_FAULT] += w->nr_faults;
+	ctr->n[LB_CTR_CODE_DROPPED] += w->nr_codes_dropped;
+}
 
+static __always_inline void take_user(struct lb_perf_event_ctx *ctx,
+				      struct task_struct *task, struct lb_regs *regs,
+				      struct lb_walk *w, struct lb_stack_key *key,
+				      struct lb_counters *ctr)
+{
+	struct lb_body *body = &w->body;
+
+	lb_walk_reset(w);
 	body->kind = LB_BODY_USER;
-	if (nr && !lb_regs_user(&ctx->regs) && lb_regs_in_syscall(&scratch->regs))
-		body->kind = LB_BODY_USER_SYSCALL;
-	body->nr_frames = nr;
+	key->status = w->status = walk_stack(ctx, task, regs, w);
+	add_up(w, ctr);
+
+	body->nr_guessed = w->nr_guessed < 255 ? w->nr_guessed : 255;
 	body->cgroup_id = bpf_get_current_cgroup_id();
 	body->tid = keep_tid ? (__u32)bpf_get_current_pid_tgid() : 0;
-	bpf_get_current_comm(body->comm, sizeof(body->comm));
-	seal(body);
+	lb_current_comm(body->comm);
+	seal(body, &body->cgroup_id);
 	key->user_hash = body->hash;
+}
+
+#define HASHED_AT_ONCE 8
+
+/*
+ * Adds the kernel frames from @from on to their hash: a function of its own, so that the
+ * verifier looks at it once, not for each turn of a loop.
+ */
+__noinline int lb_hash_frames(__u64 from)
+{
+	__u32 zero = 0;
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
+
+	if (!scratch || from > LB_MAX_KERN_FRAMES)
+		return 0;
+	for (int i = 0; i < HASHED_AT_ONCE; i++)
+		scratch->kern.hash =
+			lb_mix(scratch->kern.hash, scratch->kern.ips[from + i]);
+	return 0;
+}
+
+/* Zeroes follow the last, as many as are looked at. */
+static __always_inline void hash_frames(struct lb_body *body)
+{
+	/* Read again, so that the verifier knows the same of it whatever way led here. */
+	__u32 nr = *(const volatile __u16 *)&body->nr_frames;
+
+	if (nr > LB_MAX_KERN_FRAMES)
+		nr = LB_MAX_KERN_FRAMES;
+	for (int i = 0; i < HASHED_AT_ONCE - 1; i++)
+		body->ips[nr + i] = 0;
+	body->hash = hash_seed;
+	for (__u32 i = 0; i < LB_MAX_KERN_FRAMES && i < nr; i += HASHED_AT_ONCE)
+		lb_hash_frames(i);
 }
 
 static __always_inline void take_kernel(struct lb_perf_event_ctx *ctx,
@@ -312,17 +381,18 @@ static __always_inline void take_kernel(struct lb_perf_event_ctx *ctx,
 	if (lb_regs_user(&ctx->regs))
 		return;
 	if (kernel_stacks)
-		bytes = bpf_get_stack(ctx, body->ips, sizeof(body->ips), 0);
+		bytes = bpf_get_stack(ctx, body->ips, LB_MAX_KERN_FRAMES * 8, 0);
 	if (bytes <= 0) {
 		ctr->n[LB_CTR_KERN_FAILED] += kernel_stacks;
 		body->ips[0] = lb_regs_ip(&ctx->regs);
 		bytes = sizeof(body->ips[0]);
 	}
-	if (bytes == sizeof(body->ips))
+	if (bytes == LB_MAX_KERN_FRAMES * 8)
 		ctr->n[LB_CTR_KERN_TRUNCATED]++;
 	body->kind = LB_BODY_KERNEL;
 	body->nr_frames = (__u64)bytes / sizeof(body->ips[0]);
-	seal(body);
+	hash_frames(body);
+	seal(body, (const __u64 *)&body->tid);
 	key->kern_hash = body->hash;
 }
 
@@ -343,70 +413,186 @@ static __always_inline __u32 code_gen(const struct lb_stack_key *key)
 	return gen ? *gen : 0;
 }
 
+static __always_inline bool is_chosen(struct task_struct *task, __u32 tid, __u32 in_round,
+				      struct lb_counters *ctr)
+{
+	/* A number of which the verifier knows nothing, so that it need not tell ways apart. */
+	__u64 said = choice.nothing + 1;
+
+	if (choice.uses)
+		said = lb_is_chosen(task, tid,
+				    lb_choice_is_timed(ctr->n[LB_CTR_TICKS], in_round));
+	ctr->n[LB_CTR_CHOICE_NS] += (said >> 1) * LB_CHOICE_MEASURED;
+	return said & 1;
+}
+
 SEC("perf_event")
 int lb_sample(struct lb_perf_event_ctx *ctx)
 {
-	__u64 now = bpf_ktime_get_ns(), pid_tgid = bpf_get_current_pid_tgid();
-	__u32 slot = active_slot & 1, zero = 0;
-	struct lb_stack_key key = {.tgid = pid_tgid >> 32};
+	struct task_struct *task = lb_current_task();
+	__u64 now, pid_tgid = lb_pid_tgid(task);
+	__u32 in_round = drain_round, slot = in_round & 1, zero = 0;
 	struct lb_counters *ctr = bpf_map_lookup_elem(&counters, &slot);
-	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
-	struct task_struct *task;
-	struct image_key image = {};
+	struct lb_stack_key *key;
+	struct scratch *scratch;
+	struct lb_walk *w;
 
-	if (!ctr || !scratch)
-		return 0; /* cannot be: both are arrays and the index is in range */
+	if (!ctr)
+		return 0; /* cannot be: it is an array and the index is in range */
 	ctr->n[LB_CTR_TICKS]++;
 	if (!(__u32)pid_tgid) {
 		ctr->n[LB_CTR_IDLE]++;
 		return 0;
 	}
-
-	task = (struct task_struct *)bpf_get_current_task();
-	key.start_boottime_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	if (filter_targets && !lb_is_target(&targets, key.tgid, key.start_boottime_ns)) {
+	if (!is_chosen(task, pid_tgid, in_round, ctr)) {
 		ctr->n[LB_CTR_OTHER]++;
 		return 0;
 	}
+
+	now = bpf_ktime_get_ns();
+	scratch = bpf_map_lookup_elem(&scratches, &zero);
+	w = lb_walk_here();
 	ctr->n[LB_CTR_SAMPLED]++;
-	key.exec_id = BPF_CORE_READ(task, self_exec_id);
-	if (code_gens_used)
-		key.code_gen = code_gen(&key);
+	if (!scratch || !w) {
+		ctr->n[LB_CTR_LOST_INTERNAL]++;
+		return 0;
+	}
+	key = &scratch->key;
+	key->start_boottime_ns = w->image.start_boottime_ns = lb_task_start(task);
+	key->tgid = w->image.tgid = pid_tgid >> 32;
+	key->exec_id = w->image.exec_id = LB_TASK(task, self_exec_id);
+	key->code_gen = code_gens_used ? code_gen(key) : 0;
+	key->user_hash = key->kern_hash = 0;
+	w->now = now;
+	announce(&w->image, now, ctr);
 
-	image.start_boottime_ns = key.start_boottime_ns;
-	image.tgid = key.tgid;
-	image.exec_id = key.exec_id;
-	announce(&image, now, ctr);
-
-	take_kernel(ctx, scratch, &key, ctr);
-	take_user(ctx, task, scratch, &key, ctr);
-	count(slot, &key, scratch, now, ctr);
+	take_kernel(ctx, scratch, key, ctr);
+	take_user(ctx, task, &scratch->regs, w, key, ctr);
+	count(in_round, key, &w->body, &scratch->kern, now, ctx->sample_period, ctr);
 	ctr->n[LB_CTR_RUN_NS] += bpf_ktime_get_ns() - now;
 	return 0;
 }
 
-/* A target's new process is a target from its first instruction on. */
+static __always_inline struct lb_image image_of(struct task_struct *task)
+{
+	struct lb_image image = {
+		.start_boottime_ns = task->group_leader->start_boottime,
+		.tgid = task->tgid,
+		.exec_id = task->self_exec_id,
+	};
+
+	return image;
+}
+
+static __always_inline void add_child(const struct lb_image *parent,
+				      struct task_struct *child)
+{
+	struct lb_target target = {};
+	__u32 tgid = child->tgid;
+
+	target.mask = lb_target_mask(&targets, parent->tgid, parent->start_boottime_ns);
+	if (!target.mask)
+		return;
+	target.start_boottime_ns = child->start_boottime;
+	/* Full: the child's ticks are counted as somebody else's; sampler.c tells. */
+	if (bpf_map_update_elem(&targets, &tgid, &target, BPF_ANY))
+		__sync_fetch_and_add(&targets_dropped, 1);
+}
+
+/*
+ * A target's new process is a target from its first instruction on. It has its parent's
+ * mappings, so what is known of them holds for it.
+ */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(lb_fork, struct task_struct *parent, struct task_struct *child)
 {
-	__u32 parent_tgid = parent->tgid, tgid = child->tgid;
-	__u64 start = child->start_boottime;
+	struct lb_image from = image_of(parent), to = image_of(child);
+	struct lb_unwind_process *known, copy;
 
-	if (tgid == parent_tgid || !bpf_map_lookup_elem(&targets, &parent_tgid))
+	if (to.tgid == from.tgid)
 		return 0;
-	/* Full: the child's ticks are counted as somebody else's; sampler.c tells. */
-	if (bpf_map_update_elem(&targets, &tgid, &start, BPF_ANY))
-		__sync_fetch_and_add(&targets_dropped, 1);
+	if (choice.uses & LB_CHOICE_IN(LB_CHOICE_PROCESS) && !choice.no_children)
+		add_child(&from, child);
+	known = bpf_map_lookup_elem(&processes, &from);
+	if (known) {
+		copy = *known;
+		/* Full: the child asks, as others do that are not known. */
+		bpf_map_update_elem(&processes, &to, &copy, BPF_ANY);
+	}
 	return 0;
 }
 
-/* The last thread of a target is gone: its tgid may be given to a stranger. */
+/*
+ * Short-lived programs have few samples: that the first one is whole, its mappings have
+ * to be known before it.
+ */
+static __always_inline void announce_exec(const struct lb_image *image)
+{
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!launched_tgid || image->tgid != launched_tgid) {
+		if (now - exec_told_ns < exec_pause_ns)
+			return;
+		if (choice.wanted & LB_CHOICE_IN(LB_CHOICE_PROCESS) &&
+		    !bpf_map_lookup_elem(&targets, &image->tgid))
+			return;
+	}
+	exec_told_ns = now;
+	lb_request_process(image);
+}
+
+/*
+ * What was known of the program before an exec is of no use: whoever forks and executes a
+ * thousand times a second must not fill the map before user space looks.
+ */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(lb_exec, struct task_struct *task)
+{
+	struct lb_image image = image_of(task);
+
+	announce_exec(&image);
+	image.exec_id--; /* counted up already (begin_new_exec() of fs/exec.c) */
+	bpf_map_delete_elem(&processes, &image);
+	return 0;
+}
+
+/* The last thread is gone. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(lb_exit, struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
+	struct lb_image image = image_of(task);
 
 	if (!task->signal->live.counter)
-		bpf_map_delete_elem(&targets, &tgid);
+		bpf_map_delete_elem(&processes, &image);
+	return 0;
+}
+
+/* Not of another that has got the number already. */
+__noinline __u64 lb_forget(__u64 number, __u64 start_boottime_ns)
+{
+	__u32 id = number;
+	struct lb_target *target = bpf_map_lookup_elem(&targets, &id);
+
+	if (target && (!target->start_boottime_ns ||
+		       target->start_boottime_ns == start_boottime_ns))
+		bpf_map_delete_elem(&targets, &id);
+	return 0;
+}
+
+/*
+ * A thread is gone, with all the work of its exit, and its number may be given to a stranger.
+ * A leader goes last, but for one whose process was taken over by another thread's exec: they
+ * have exchanged their numbers by then (exchange_tids() of kernel/pid.c), and what was said
+ * of the leader is said of that thread.
+ */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(lb_free, struct task_struct *task)
+{
+	__u32 tid = task->pid, tgid = task->tgid;
+
+	if (choice.uses & LB_CHOICE_IN(LB_CHOICE_THREAD))
+		lb_forget(tid | LB_TARGET_THREAD, task->start_boottime);
+	if (choice.uses & LB_CHOICE_IN(LB_CHOICE_PROCESS) && tid == tgid)
+		lb_forget(tid, task->start_boottime);
 	return 0;
 }

@@ -3,18 +3,18 @@
 #ifndef LB_BPF_TARGET_H
 #define LB_BPF_TARGET_H
 
-#include "lineburn.h"
+#include "lineburn_choice.h"
 
 /*
- * tgid -> start_boottime of its leader, so that a re-used tgid does not match.
- * User space does not know it to the nanosecond and writes 0: who meets the
- * process first fills it in.
+ * tgid, or tid | LB_TARGET_THREAD, -> what is said of it, and when it began, so that a
+ * re-used number does not match. User space does not know that to the nanosecond and
+ * writes 0: who meets it first fills it in.
  */
 struct lb_targets_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct lb_target);
 };
 
 /*
@@ -28,15 +28,17 @@ struct lb_code_gens_map {
 	__type(value, __u32);
 };
 
-/** @start_boottime_ns  of the leader of @tgid */
-static __always_inline bool lb_is_target(void *targets, __u32 tgid,
-					 __u64 start_boottime_ns)
+/** @start_boottime_ns  of the leader, or of the thread. Return: a mask. */
+static __always_inline __u32 lb_target_mask(void *targets, __u32 id,
+					    __u64 start_boottime_ns)
 {
-	__u64 *start = bpf_map_lookup_elem(targets, &tgid);
+	struct lb_target *target = bpf_map_lookup_elem(targets, &id);
 
-	if (start && !*start)
-		*start = start_boottime_ns;
-	return start && *start == start_boottime_ns;
+	if (!target)
+		return 0;
+	if (!target->start_boottime_ns)
+		target->start_boottime_ns = start_boottime_ns;
+	return target->start_boottime_ns == start_boottime_ns ? target->mask : 0;
 }
 
 #endif

@@ -1,57 +1,115 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Walks a user stack from its registers into ips[]: the seam behind which the
- * table-driven unwinder goes. This walk follows frame pointers, so it finds the
- * leaf always and the callers only where the code keeps them.
+ * Walks a user stack into walks[].body: native frames by unwind tables, or frame pointers
+ * where there are none, and Python's frames in their places between them.
+ *
+ * A walk is a state machine. Its step is a global function, which the verifier looks at
+ * once however often it is called; so are the loops around it. Tail calls and
+ * bpf_loop are not needed, and Linux 5.10 takes it: there all functions of a chain of calls
+ * share 512 bytes of stack, each rounded up to 32, and this chain has 480.
  */
 #ifndef LB_BPF_UNWIND_H
 #define LB_BPF_UNWIND_H
 
-#include "arch.h"
-#include "lineburn.h"
+#include "native.h"
+#include "python.h"
 
-/**
- * @ips   room for LB_MAX_FRAMES; leaf first
- * @walk  false: leaf only
- * Return: number of frames written, > 0; *status says how far it came.
- */
-static __always_inline __u32 lb_unwind_user(const struct lb_regs *regs, bool walk,
-					    __u64 *ips, __u32 *status)
+/* Cubed, 4096: three for each of 512 frames, and more for lists that lie. */
+#define STEPS_AT_ONCE 16
+
+/* How the native part ended. Return: whether that is all. */
+static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 {
-	__u64 fp = lb_regs_fp(regs), below = lb_regs_sp(regs);
-	__u32 i;
+	/* Of a process that is not known frame pointers tell little. */
+	if (w->is_blind && status != LB_STACK_COMPLETE && status != LB_STACK_TRUNCATED)
+		status = LB_STACK_NO_MAPPING;
+	w->status = status;
+	w->is_ended = true;
+	return status == LB_STACK_TRUNCATED || lb_python_rest(w);
+}
 
-	ips[0] = lb_regs_ip(regs);
-	if (!walk) {
-		*status = LB_STACK_LEAF_ONLY;
+/* Return: not 0 when the walk is over. */
+__noinline int lb_step(void)
+{
+	struct lb_walk *w = lb_walk_here();
+	__u64 lookup, below;
+	__u32 status;
+
+	if (!w)
 		return 1;
+	if (w->mode == LB_WALK_STAGE)
+		return lb_python_stage(w);
+	if (w->mode == LB_WALK_EMIT)
+		return lb_python_emit(w);
+	if (!w->is_second_look) {
+		if (!lb_push(w, w->stack.ip))
+			return lb_end(w, LB_STACK_TRUNCATED);
+		w->nr_native++;
 	}
-	for (i = 1; i < LB_MAX_FRAMES; i++) {
-		struct lb_frame_record record;
+	lookup = lb_lookup_ip(w);
+	below = w->stack.sp;
+	status = lb_native_step(w, lookup);
+	if (status != LB_STACK_GOES_ON)
+		return lb_end(w, status);
+	lb_python_place(w, below, lookup);
+	return 0;
+}
 
-		if (!fp) {
-			*status = LB_STACK_COMPLETE;
-			return i;
-		}
-		/* Each caller's frame lies above its callee's, else the chain is none. */
-		if (fp < below || fp & 7 || fp >= LB_USER_ADDRESS_LIMIT) {
-			*status = LB_STACK_BAD_FP;
-			return i;
-		}
-		if (bpf_probe_read_user(&record, sizeof(record), (void *)fp)) {
-			*status = LB_STACK_FAULT;
-			return i;
-		}
-		if (!record.return_ip) {
-			*status = LB_STACK_COMPLETE;
-			return i;
-		}
-		ips[i] = record.return_ip;
-		below = fp + sizeof(record);
-		fp = record.fp;
-	}
-	*status = fp ? LB_STACK_TRUNCATED : LB_STACK_COMPLETE;
-	return LB_MAX_FRAMES;
+__noinline int lb_steps(void)
+{
+	for (int i = 0; i < STEPS_AT_ONCE; i++)
+		if (lb_step())
+			return 1;
+	return 0;
+}
+
+__noinline int lb_more_steps(void)
+{
+	for (int i = 0; i < STEPS_AT_ONCE; i++)
+		if (lb_steps())
+			return 1;
+	return 0;
+}
+
+/* Return: not 0 when it is over; 0: the steps did not suffice. */
+__noinline int lb_walk(void)
+{
+	for (int i = 0; i < STEPS_AT_ONCE; i++)
+		if (lb_more_steps())
+			return 1;
+	return 0;
+}
+
+/* An empty stack. */
+static __always_inline void lb_walk_reset(struct lb_walk *w)
+{
+	w->body.hash = hash_seed;
+	w->body.nr_frames = 0;
+	w->nr_native = w->nr_python = w->nr_guessed = 0;
+	w->nr_requests_dropped = w->nr_stale = w->nr_faults = w->nr_codes_dropped = 0;
+}
+
+/* To be called after it, with stack, image and now set. */
+static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct *task)
+{
+	struct lb_unwind_process process = {};
+
+	w->image_hash = lb_mix(lb_mix(hash_seed, w->image.start_boottime_ns),
+			       (__u64)w->image.exec_id << 32 | w->image.tgid);
+	w->segment.start = w->segment.end = 0;
+	w->pages_generation = pages_generation;
+	w->mode = LB_WALK_NATIVE;
+	w->status = LB_STACK_TRUNCATED; /* should the steps not suffice */
+	w->is_ended = w->is_second_look = false;
+	w->stack.is_live = true;
+	w->stack.window_bytes = 0;
+
+	w->is_blind = !lb_find_process(w, &process);
+	if (w->is_blind)
+		lb_request(w, LB_REQUEST_PROCESS, w->stack.ip);
+	w->first_segment = process.stamp + 1;
+	w->nr_segments = process.nr_segments;
+	lb_python_begin(w, &process, task);
 }
 
 #endif

@@ -10,20 +10,26 @@
 #include <linux/types.h>
 #endif
 
-#define LB_MAX_FRAMES 127 /* of each stack, user and kernel */
-#define LB_COMM_LEN   16 /* TASK_COMM_LEN */
-#define LB_NR_SLOTS   2 /* the kernel writes one while user space drains the other */
+#define LB_MAX_FRAMES      512 /* of a user stack; how many are walked is an option */
+#define LB_MAX_KERN_FRAMES 127 /* of a kernel stack: kernel.perf_event_max_stack */
+#define LB_COMM_LEN        16 /* TASK_COMM_LEN */
+#define LB_NR_SLOTS        2 /* the kernel writes one while user space drains the other */
 
 /* How far the walk of the user stack came. Kept with every sample. */
 enum lb_stack_status {
 	LB_STACK_COMPLETE, /* the outermost frame was reached */
 	LB_STACK_NO_USER, /* a kernel thread: there is no user stack */
-	LB_STACK_TRUNCATED, /* more than LB_MAX_FRAMES: outermost frames are missing */
+	LB_STACK_TRUNCATED, /* more frames than were asked for: outermost ones are missing */
 	LB_STACK_BAD_FP, /* the frame pointer leads nowhere: callers are missing */
 	LB_STACK_FAULT, /* a stack page could not be read: callers are missing */
 	LB_STACK_NO_REGS, /* user registers were not to be had: no user frame at all */
 	LB_STACK_LEAF_ONLY, /* walking is switched off on this kernel: leaf only */
 	LB_STACK_NO_BODY, /* body store full: the hashes are the two leaf addresses */
+	/* The walk by unwind tables ended early: callers are missing. */
+	LB_STACK_NO_MAPPING, /* no executable mapping is known at a return address */
+	LB_STACK_NO_TABLE, /* the unwind rows of that code are not in the kernel yet */
+	LB_STACK_UNSUPPORTED, /* a rule that the walk does not know */
+	LB_STACK_BAD_CFA, /* a frame that does not lie above its callee's: a damaged stack */
 	LB_NR_STACK_STATUS,
 };
 
@@ -45,10 +51,11 @@ _Static_assert(sizeof(struct lb_stack_key) == 40, "no padding in map keys");
 
 struct lb_stack_count {
 	__u64 count;
+	__u64 cpu_ns; /* sum of the periods of the events that ticked */
 	__u64 first_ns; /* CLOCK_MONOTONIC of the first and last sample in this slot */
 	__u64 last_ns;
 };
-_Static_assert(sizeof(struct lb_stack_count) == 24, "no padding in map values");
+_Static_assert(sizeof(struct lb_stack_count) == 32, "no padding in map values");
 
 enum lb_body_kind {
 	LB_BODY_USER,
@@ -56,13 +63,39 @@ enum lb_body_kind {
 	LB_BODY_KERNEL,
 };
 
+/*
+ * A user frame whose bit 63 is set is a frame of a Python interpreter: which code
+ * object it runs, and where in it. No address of user code has that bit.
+ */
+#define LB_PY_FRAME      (1ULL << 63)
+#define LB_PY_CODE_BITS  43 /* id of the code object: lb_python_code.code_id */
+#define LB_PY_INDEX_BITS 20 /* instruction: offset in the bytecode / 2 */
+#define LB_PY_INDEX_UNKNOWN \
+	((1u << LB_PY_INDEX_BITS) - 1) /* not begun, or beyond 2 MiB */
+#define LB_PY_FRAME_OF(code_id, index)                                              \
+	(LB_PY_FRAME |                                                              \
+	 ((__u64)(code_id) & ((1ULL << LB_PY_CODE_BITS) - 1)) << LB_PY_INDEX_BITS | \
+	 ((index)&LB_PY_INDEX_UNKNOWN))
+#define LB_PY_CODE_ID(frame) \
+	((frame) >> LB_PY_INDEX_BITS & ((1ULL << LB_PY_CODE_BITS) - 1))
+#define LB_PY_INDEX(frame) ((__u32)(frame)&LB_PY_INDEX_UNKNOWN)
+
+/* Of a program image: what unwind tables, Python code and wake-ups are for. */
+struct lb_image {
+	__u64 start_boottime_ns; /* of the thread group's leader */
+	__u32 tgid; /* initial pid namespace */
+	__u32 exec_id; /* task->self_exec_id */
+};
+_Static_assert(sizeof(struct lb_image) == 16, "no padding in map keys");
+
 /* A stack, written once per slot into the slot's ring before it is counted. */
 struct lb_body {
 	__u64 hash; /* what the key refers to */
 	__u64 cgroup_id; /* cgroup v2 directory inode; kernel bodies: 0 */
 	char comm[LB_COMM_LEN]; /* of the thread; kernel bodies: zeroes */
 	__u32 tid; /* 0 unless threads were asked for */
-	__u16 kind; /* enum lb_body_kind */
+	__u8 kind; /* enum lb_body_kind */
+	__u8 nr_guessed; /* frames found by frame pointers, no unwind row being there; 255: or more */
 	__u16 nr_frames; /* 0..LB_MAX_FRAMES */
 	__u64 ips[LB_MAX_FRAMES]; /* leaf first; the record ends after nr_frames */
 };
@@ -88,18 +121,30 @@ enum lb_counter {
 	LB_CTR_TICKS, /* program runs */
 	LB_CTR_IDLE, /* pid 0: neither due nor sampled */
 	LB_CTR_OTHER, /* not one of the targets */
+	/* Nanoseconds spent on telling whose a tick is: one of LB_CHOICE_MEASURED is measured
+	 * and stands for all. */
+	LB_CTR_CHOICE_NS,
 	LB_CTR_SAMPLED, /* ticks of the targets */
 	LB_CTR_COUNTED, /* ... that are in the counts map */
 	LB_CTR_LOST_COUNTS_FULL, /* ... lost: the counts map is full */
 	LB_CTR_LOST_INTERNAL, /* ... lost: a map look-up failed that cannot fail */
 	LB_CTR_NO_BODY, /* counted under the leaf: the body store is full */
-	LB_CTR_USER_TRUNCATED, /* user stacks cut at LB_MAX_FRAMES */
-	LB_CTR_KERN_TRUNCATED, /* kernel stacks that filled LB_MAX_FRAMES */
+	LB_CTR_USER_TRUNCATED, /* user stacks cut at the number of frames asked for */
+	LB_CTR_KERN_TRUNCATED, /* kernel stacks that filled LB_MAX_KERN_FRAMES */
 	LB_CTR_KERN_FAILED, /* kernel stack asked for, not given */
-	LB_CTR_RUN_NS, /* nanoseconds spent in the program, idle ticks excluded */
+	LB_CTR_RUN_NS, /* nanoseconds spent on ticks that were sampled, after that */
 	LB_CTR_FIRST_DROPPED, /* struct lb_first_sample did not fit its ring */
+	LB_CTR_REQUEST_DROPPED, /* struct lb_unwind_request did not fit its ring */
+	LB_CTR_USER_FRAMES, /* native user frames, of all sampled stacks */
+	LB_CTR_PYTHON_FRAMES, /* frames of Python interpreters, same */
+	LB_CTR_GUESSED_FRAMES, /* native user frames found by frame pointers */
+	LB_CTR_PYTHON_STALE, /* runs of Python frames whose place in the C stack was not found */
+	LB_CTR_PYTHON_FAULT, /* Python's memory could not be read, or made no sense */
+	LB_CTR_CODE_DROPPED, /* struct lb_python_code did not fit its ring */
 	LB_NR_COUNTERS,
 };
+
+#define LB_CHOICE_MEASURED 64 /* a power of two */
 
 struct lb_counters {
 	__u64 n[LB_NR_COUNTERS];

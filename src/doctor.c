@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/escape.h"
+#include "collect/jit_probe.h"
 
 static const char *const status_names[] = {
 	[CHECK_OK] = "ok",
@@ -99,6 +100,7 @@ void doctor_probe(struct doctor_probes *ret)
 	ret->perf_errno = try_perf_event();
 	ret->bpf_errno = try_bpf();
 	ret->cookie_errno = try_cookie();
+	ret->jit_probe_errno = ret->cookie_errno ? 0 : -jit_probe_try();
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	ret->memlock_bytes = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX
 							     : limit.rlim_cur;

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/error.h"
+
 /**
  * Examines this system and prints what it found.
  *
@@ -16,6 +18,16 @@
  * Return: EXIT_OK, or EXIT_SYSTEM when something keeps lineburn from recording.
  */
 int doctor_run(bool json, FILE *out);
+
+/**
+ * Is this a container from which nothing can be recorded, whatever its rights: with the pids
+ * of another namespace than the kernel's, or as a root that is none? A question before a
+ * recording, which finds out all else itself.
+ *
+ * @root  put before every path: "" for this system, a folder for tests
+ * Return: 0, or -EPERM: what is missing and the remedy are in @err.
+ */
+int doctor_admits(const char *root, struct error *err);
 
 /* ---- the parts of it, for tests ---- */
 
@@ -45,6 +57,7 @@ struct doctor_probes {
 	int perf_errno; /* of perf_event_open(2) for cpu-clock on CPU 0; 0: it works */
 	int bpf_errno; /* of loading a small tracing program; 0: it works */
 	int cookie_errno; /* of loading one that asks for its probe's cookie; 0: it works */
+	int jit_probe_errno; /* of loading the probe of JITs itself, same */
 	uint64_t memlock_bytes; /* RLIMIT_MEMLOCK; UINT64_MAX: unlimited */
 	const char *debuginfod_urls; /* NULL: not set */
 };

@@ -57,8 +57,10 @@ __attribute__((format(printf, 3, 4))) static void trouble(struct check *c,
 /* How to start a container that may profile its host. */
 static const char *privileged_start(const struct machine *m)
 {
-	if (!m->container)
+	if (!m->container && m->pid_ns != PLACE_NESTED)
 		return "run it as root: sudo lineburn ...";
+	if (!m->container)
+		return "run it in the host's pid namespace (in a container: --pid=host)";
 	if (!strcmp(m->container, "Kubernetes"))
 		return "in the pod set hostPID: true and securityContext.privileged: "
 		       "true";
@@ -145,10 +147,7 @@ static void check_pid_namespace(const struct machine *m,
 	case PLACE_NESTED:
 		found(c, "not the host's: samples carry pids that /proc here does not "
 			 "know");
-		trouble(c, CHECK_FAIL, "%s",
-			m->container ? privileged_start(m)
-				     : "run it in the host's pid namespace "
-				       "(in a container: --pid=host)");
+		trouble(c, CHECK_FAIL, "%s", privileged_start(m));
 		break;
 	case PLACE_UNKNOWN:
 		found(c, "not known: /proc/self/ns/pid cannot be read");
@@ -400,8 +399,17 @@ static void check_uprobe(const struct machine *m, const struct doctor_probes *pr
 {
 	bool has_uprobes = machine_has(m, "/sys/bus/event_source/devices/uprobe/type");
 
-	if (has_uprobes && !probes->cookie_errno) {
+	if (has_uprobes && !probes->cookie_errno && !probes->jit_probe_errno) {
 		found(c, "code of JITs is copied when it is registered");
+		return;
+	}
+	if (has_uprobes && !probes->cookie_errno) {
+		found(c,
+		      "the kernel refuses the probe of JITs: %s; their lists of code are "
+		      "walked instead",
+		      strerror(probes->jit_probe_errno));
+		trouble(c, CHECK_WARN,
+			"report what \"lineburn run -vv\" prints with a Numba program");
 		return;
 	}
 	if (probes->bpf_errno) {
@@ -553,6 +561,42 @@ static void check_debuginfod(const struct machine *m, const struct doctor_probes
 		found(c, "DEBUGINFOD_URLS=%s", probes->debuginfod_urls);
 	else
 		found(c, "DEBUGINFOD_URLS is not set: debug info of this machine only");
+}
+
+/* ---- before a recording ---- */
+
+static void list(char *words, size_t size, const char *word)
+{
+	size_t len = strlen(words);
+
+	snprintf(words + len, size - len, "%s%s", len ? ", " : "", word);
+}
+
+int doctor_admits(const char *root, struct error *err)
+{
+	char missing[256] = "";
+	struct machine m;
+
+	machine_read(root, &m);
+	if (m.user_ns == PLACE_NESTED)
+		return error_set_exit(err, EXIT_SYSTEM, -EPERM,
+				      "this is a user namespace (a rootless container), "
+				      "where root may not load BPF programs; record as "
+				      "root of the host, which sees into all containers");
+	for (size_t i = 0; m.container && i < ARRAY_SIZE(needed_caps); i++)
+		if (needed_caps[i].without == CHECK_FAIL &&
+		    !has_needed(&m, &needed_caps[i]))
+			list(missing, sizeof(missing), needed_caps[i].name);
+	if (m.pid_ns == PLACE_NESTED)
+		list(missing, sizeof(missing),
+		     "the host's pid namespace (the kernel tells its pids)");
+	if (!missing[0])
+		return 0;
+	return error_set_exit(err, EXIT_SYSTEM, -EPERM,
+			      "cannot record in this %s without %s: record on the host, "
+			      "which sees into all containers, or %s",
+			      m.container ? "container" : "pid namespace", missing,
+			      privileged_start(&m));
 }
 
 /* ---- all ---- */

@@ -5,11 +5,25 @@
 
 #include "base/escape.h"
 
-static void dump_ips(const char *what, const __u64 *ips, uint32_t nr, FILE *out)
+static void dump_kernel_ips(const __u64 *ips, uint32_t nr, FILE *out)
 {
-	fprintf(out, " %s", what);
+	fputs(" kernel", out);
 	for (uint32_t i = 0; i < nr; i++)
 		fprintf(out, " %" PRIx64, (uint64_t)ips[i]);
+}
+
+static void dump_user_ips(const __u64 *ips, uint32_t nr, FILE *out)
+{
+	fputs(" user", out);
+	for (uint32_t i = 0; i < nr; i++) {
+		uint64_t ip = ips[i];
+
+		if (ip & LB_PY_FRAME)
+			fprintf(out, " python:%" PRIx64 "+%u",
+				(uint64_t)LB_PY_CODE_ID(ip), LB_PY_INDEX(ip));
+		else
+			fprintf(out, " %" PRIx64, ip);
+	}
 }
 
 void dump_sample(const struct sample *s, FILE *out)
@@ -19,8 +33,8 @@ void dump_sample(const struct sample *s, FILE *out)
 		" last %" PRIu64 " comm ",
 		s->tgid, s->exec_id, s->count, (int)s->status, s->first_ns, s->last_ns);
 	escape_terminal(out, s->comm ? s->comm : "?");
-	dump_ips("kernel", s->kern_ips, s->nr_kern, out);
-	dump_ips("user", s->user_ips, s->nr_user, out);
+	dump_kernel_ips(s->kern_ips, s->nr_kern, out);
+	dump_user_ips(s->user_ips, s->nr_user, out);
 	fputc('\n', out);
 }
 

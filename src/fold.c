@@ -10,45 +10,57 @@
 #include "base/vec.h"
 #include "dump.h"
 #include "fold_code.h"
+#include "profile/start_code.h"
 
-#define MAX_STACK    (2 * LB_MAX_FRAMES)
+#define MAX_STACK    (LB_MAX_FRAMES + LB_MAX_KERN_FRAMES)
 #define ROWS_AT_ONCE 65536 /* each file is opened once for so many */
 
 void fold_deinit(struct fold *f)
 {
 	free(f->mapping_of);
 	free(f->location_of);
-	free(f->owners);
-	hashmap_deinit(&f->owner_index);
+	free(f->user_of);
+	fold_files_deinit(&f->files);
+	hashmap_deinit(&f->unnamed);
+	user_names_deinit(&f->users);
 	*f = (struct fold){0};
 }
 
-static bool owner_eq(uint32_t item, const void *key, const void *ctx)
+void fold_begin(struct fold *f, struct profile *profile, struct symbolizer *symbolizer,
+		struct strpool *names)
 {
-	return ((const struct fold *)ctx)->owners[item].path == key; /* interned */
+	struct fold begun = {
+		.symbolizer = symbolizer,
+		.names = names,
+		.profile = profile,
+		.keep_tid = f->keep_tid,
+		.dump = f->dump,
+		.users = f->users,
+		.nr_dropped = f->nr_dropped,
+	};
+
+	f->users = (struct user_names){0};
+	fold_deinit(f);
+	*f = begun;
+	fold_files_init(&f->files, profile);
 }
 
-static void note_owner(struct fold *f, const char *path, const struct process *process)
+static void note_user(struct fold *f, const struct object *object,
+		      const struct process *process)
 {
-	uint64_t hash = hash_u64(0, (uintptr_t)path);
-
-	if (!process || !*path ||
-	    hashmap_find(&f->owner_index, hash, owner_eq, path, f) != HASHMAP_NONE)
-		return;
-	if (vec_grow(&f->owners, &f->cap_owners, f->nr_owners + 1, sizeof(*f->owners),
-		     0) ||
-	    hashmap_add(&f->owner_index, hash, (uint32_t)f->nr_owners))
-		return; /* the listing will lack this source, and say so */
-	f->owners[f->nr_owners++] =
-		(struct source_owner){.path = path, .process = process};
+	if (process &&
+	    !vec_grow(&f->user_of, &f->cap_user_of, object->id + 1, sizeof(*f->user_of),
+		      0) &&
+	    !f->user_of[object->id])
+		f->user_of[object->id] = process;
 }
 
-const struct process *fold_source_owner(const struct fold *f, const char *path)
+const char *fold_file(struct fold *f, const struct object *object, const char *file)
 {
-	uint32_t item = hashmap_find(&f->owner_index, hash_u64(0, (uintptr_t)path),
-				     owner_eq, path, f);
+	const struct process *user = object->id < f->cap_user_of ? f->user_of[object->id]
+								 : NULL;
 
-	return item == HASHMAP_NONE ? NULL : f->owners[item].process;
+	return fold_files_name(&f->files, file, object, user);
 }
 
 uint32_t fold_mapping(struct fold *f, const struct object *object)
@@ -78,11 +90,19 @@ uint32_t fold_mapping(struct fold *f, const struct object *object)
 	return f->mapping_of[object->id] - 1;
 }
 
+uint32_t fold_known_mapping(const struct fold *f, const struct object *object)
+{
+	return object->id < f->cap_mapping_of && f->mapping_of[object->id]
+		       ? f->mapping_of[object->id] - 1
+		       : PROFILE_NONE;
+}
+
 static uint32_t add_location(struct fold *f, const struct resolved *r)
 {
 	struct profile_line lines[FRAMES_MAX_INLINE];
 	size_t nr = 0;
 
+	note_user(f, r->object, r->process);
 	for (size_t i = 0; i < r->nr_frames && nr < FRAMES_MAX_INLINE; i++) {
 		const struct frame *frame = &r->frames[i];
 		struct profile_function function = {
@@ -94,7 +114,7 @@ static uint32_t add_location(struct fold *f, const struct resolved *r)
 
 		if (!*frame->function && !frame->line)
 			continue;
-		note_owner(f, frame->file, r->process);
+		function.filename = fold_file(f, r->object, frame->file);
 		lines[nr].function = profile_add_function(f->profile, &function);
 		lines[nr++].line = frame->line;
 	}
@@ -134,38 +154,6 @@ static size_t want(const struct fold *f, const struct row *row,
 	return nr;
 }
 
-static size_t make_labels(const struct fold *f, const struct row *row,
-			  const struct row_stack *stack, struct profile_label labels[4])
-{
-	struct strpool *pool = f->profile->pool;
-	const char *none = strpool_add(pool, "");
-	const char *comm = stack->comm;
-	size_t nr = 0;
-
-	if (!*comm && row->process)
-		comm = row->process->comm;
-	labels[nr++] = (struct profile_label){.key = strpool_add(pool, "pid"),
-					      .str = none,
-					      .num = row->tgid,
-					      .unit = none};
-	if (*comm)
-		labels[nr++] = (struct profile_label){.key = strpool_add(pool, "comm"),
-						      .str = strpool_add(pool, comm),
-						      .unit = none};
-	if (f->keep_tid && stack->tid)
-		labels[nr++] = (struct profile_label){.key = strpool_add(pool, "tid"),
-						      .str = none,
-						      .num = stack->tid,
-						      .unit = none};
-	if (stack->cgroup_id > 1) /* 1 is the root cgroup: no information */
-		labels[nr++] =
-			(struct profile_label){.key = strpool_add(pool, "cgroup_id"),
-					       .str = none,
-					       .num = (int64_t)stack->cgroup_id,
-					       .unit = none};
-	return nr;
-}
-
 /*
  * Where a thread's stack begins. The C library's entry code keeps no frame pointer,
  * so a walk that came so far ends in a bad one, and is complete all the same.
@@ -173,27 +161,16 @@ static size_t make_labels(const struct fold *f, const struct row *row,
 static bool is_entry(const char *function)
 {
 	static const char *const entries[] = {
-		"_start",
-		"__libc_start_call_main",
-		"__libc_start_main",
-		"__libc_start_main_impl",
-		"libc_start_main_stage2",
-		"start_thread",
-		"start",
-		"clone",
-		"clone3",
-		"__clone",
-		"__clone3",
-		"runtime.goexit",
-		"runtime.goexit.abi0",
-		"runtime.mstart",
-		"runtime.mcall",
+		"start", /* musl's threads */
+		"__start_context", /* makecontext's: the return address of its first function */
+		"runtime.goexit",  "runtime.goexit.abi0",
+		"runtime.mstart",  "runtime.mcall",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
 		if (!strcmp(entries[i], function))
 			return true;
-	return false;
+	return function_is_start_code(function);
 }
 
 static bool is_in_libc(const struct resolved *r)
@@ -230,24 +207,70 @@ static uint32_t status_of(const struct fold *f, const struct row *row,
 	return row->status;
 }
 
+/*
+ * A greenlet has no stack of its own: it begins somewhere on its thread's, and what lies
+ * behind its first frame is another one's, which is put aside and back as they take turns.
+ * No caller of it is there. (greenlet: TUserGreenlet.cpp)
+ *
+ * @ids  of the stack. Return: how many frames there are up to its first; 0: it is none.
+ */
+static size_t frames_of_greenlet(struct fold *f, const uint32_t *ids, size_t nr)
+{
+	static const char begin[] = "greenlet::UserGreenlet::inner_bootstrap";
+
+	if (!f->greenlet_begin)
+		f->greenlet_begin = strpool_add(f->names, begin);
+	for (size_t i = 0; i < nr; i++) {
+		const struct resolved *r = symbolizer_get(f->symbolizer, ids[i]);
+
+		if (r->nr_frames &&
+		    r->frames[r->nr_frames - 1].function == f->greenlet_begin)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* One that was gone before anything told what it was; kernel threads are nothing. */
+static void note_unnamed(struct fold *f, const struct row *row)
+{
+	const struct process *p = row->process;
+	uint64_t hash = hash_u64(0, (uint64_t)row->tgid << 32 | row->exec_id);
+
+	if (row->status == LB_STACK_NO_USER ||
+	    (p && (p->is_kernel_thread || (p->owner.exe && *p->owner.exe))))
+		return;
+	f->nr_unnamed_samples += row->count;
+	if (hashmap_find(&f->unnamed, hash, NULL, NULL, NULL) == HASHMAP_NONE)
+		hashmap_add(&f->unnamed, hash, 0); /* without memory it is not counted */
+}
+
 static int add_row(struct fold *f, const struct rows *rows, const struct row *row,
 		   const uint32_t *ids)
 {
 	const struct row_stack *stack = rows_stack(rows, row);
 	size_t nr = (size_t)stack->nr_kern + stack->nr_user;
-	struct profile_label labels[4];
-	uint32_t locations[MAX_STACK];
-	size_t nr_labels = make_labels(f, row, stack, labels);
+	struct profile_label labels[FOLD_LABELS_MAX];
+	uint32_t locations[MAX_STACK], status = row->status;
+	size_t nr_labels =
+		fold_labels(&f->users, f->profile->pool, row, stack, f->keep_tid, labels);
+	size_t nr_greenlet = frames_of_greenlet(f, ids, nr);
+
+	note_unnamed(f, row);
+	if (nr_greenlet) {
+		nr = nr_greenlet;
+		status = LB_STACK_COMPLETE;
+	} else if (nr) {
+		status = status_of(f, row, ids, nr);
+	}
 
 	for (size_t i = 0; i < nr; i++) {
 		locations[i] = location_of(f, ids[i]);
 		if (locations[i] == PROFILE_NONE)
 			return -ENOMEM;
 	}
-	return profile_add_sample(f->profile, locations, nr, labels, nr_labels,
-				  nr ? status_of(f, row, ids, nr) : row->status,
+	return profile_add_sample(f->profile, locations, nr, labels, nr_labels, status,
 				  (int64_t)row->count,
-				  (int64_t)(row->count * f->period_ns)) == PROFILE_NONE
+				  (int64_t)row->cpu_ns) == PROFILE_NONE
 		       ? -ENOMEM
 		       : 0;
 }

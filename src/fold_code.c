@@ -69,6 +69,7 @@ void fold_want_code(struct symbolizer *s, const struct rows *rows, size_t first,
 
 struct hot_code {
 	const struct code *code;
+	const struct object *object;
 	uint32_t mapping;
 	uint64_t count; /* samples */
 };
@@ -156,7 +157,7 @@ static int add_code(struct fold *f, const struct hot_code *hot)
 		struct profile_function function = {
 			.name = row->function,
 			.system_name = row->system_name,
-			.filename = row->file,
+			.filename = fold_file(f, hot->object, row->file),
 			.start_line = row->start_line,
 		};
 
@@ -179,10 +180,11 @@ int fold_codes(struct fold *f)
 	if (!codes)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr_all; i++) {
-		uint32_t mapping = fold_mapping(f, all[i].object);
+		uint32_t mapping = fold_known_mapping(f, all[i].object);
 
 		if (mapping != PROFILE_NONE)
-			codes[nr++] = (struct hot_code){&all[i].code, mapping, 0};
+			codes[nr++] = (struct hot_code){&all[i].code, all[i].object,
+							mapping, 0};
 	}
 	qsort(codes, nr, sizeof(*codes), by_address);
 	for (size_t i = 0; i < f->profile->nr_samples && nr; i++)

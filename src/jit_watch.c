@@ -4,11 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/jit_probe.h"
+#include "jit_inodes.h"
 #include "process/process.h"
 #include "symbolize/hook_point.h"
 #include "symbolize/jit_list_walk.h"
@@ -16,9 +17,12 @@
 
 #define MAX_QUEUED_BYTES (64u << 20) /* of events that wait for the task events */
 /* For the lists of all processes in one look: samples and signals wait meanwhile. */
-#define WALKS_MAX_NS  500000000ULL
-#define WALK_PAUSE    4 /* a list that brought nothing new rests so many times its walk */
-#define FULL_PAUSE_NS 10000000000ULL /* and so long when there was no room for it */
+#define WALKS_MAX_NS 500000000ULL
+/* Known objects whose bytes are compared, in turn: 8 us each (two reads of 4 KB here, two there). */
+#define COMPARED_PER_WALK 64
+#define DAMAGED_WALKS     16 /* of lists with a link that does not fit, one a look */
+#define WALK_PAUSE        4 /* a list that brought nothing new rests so many times its walk */
+#define FULL_PAUSE_NS     10000000000ULL /* and so long when there was no room for it */
 
 /* What is known of one file of the cache; beside it by id. */
 struct watched_file {
@@ -28,7 +32,7 @@ struct watched_file {
 		FILE_HAS_INTERFACE,
 	} state;
 	struct hook_point point;
-	uint64_t probed_ns; /* 0: not probed */
+	uint32_t use; /* of the id (process/file.h) */
 };
 
 /* A jit_event that waits; the object's bytes are behind it. */
@@ -41,8 +45,9 @@ struct jit_watch {
 	struct jit_watch_config config;
 	struct process_table *processes; /* borrowed */
 	struct worker *decoder; /* borrowed */
-	struct worker *reader;
+	struct worker *reader; /* borrowed */
 	struct jit_probe *probe;
+	struct jit_inodes *inodes;
 	struct watched_file *files;
 	size_t nr_files, cap_files;
 	struct queued **queue; /* in order of time_ns, [first, nr) */
@@ -53,25 +58,16 @@ struct jit_watch {
 	bool look_wanted;
 	uint64_t
 		walks_ns; /* that this look has taken; the rest waits for the next drain */
-	uint32_t look_from, next_from; /* process that a look begins with: all in turn */
+	size_t next_from; /* active image that a look begins with: all in turn */
 	struct jit_watch_totals totals;
 };
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
-}
-
 int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler,
 		  struct process_table *processes, struct worker *decoder,
-		  struct jit_watch **ret, struct error *err)
+		  struct worker *reader, struct jit_watch **ret, struct error *err)
 {
 	_cleanup_(jit_watch_freep) struct jit_watch *w = calloc(1, sizeof(*w));
 	struct jit_probe_config probe = {.whole_machine = config->whole_machine};
-	struct worker_config reader = {.kind = WORKER_READER};
 	int rc;
 
 	if (!w)
@@ -79,11 +75,13 @@ int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler
 	w->config = *config;
 	w->processes = processes;
 	w->decoder = decoder;
-	rc = worker_new(&reader, &w->reader, err);
-	if (!rc)
-		rc = jit_probe_new(&probe, sampler, &w->probe, err);
+	w->reader = reader;
+	rc = jit_probe_new(&probe, sampler, &w->probe, err);
 	if (rc)
 		return rc;
+	w->inodes = jit_inodes_new(w->probe, decoder);
+	if (!w->inodes)
+		return error_set(err, -ENOMEM, "out of memory");
 	*ret = take_ptr(w);
 	return 0;
 }
@@ -96,8 +94,8 @@ void jit_watch_free(struct jit_watch *w)
 		free(w->queue[i]);
 	free(w->queue);
 	free(w->files);
+	jit_inodes_free(w->inodes);
 	jit_probe_free(w->probe);
-	worker_free(w->reader);
 	free(w);
 }
 
@@ -137,7 +135,7 @@ static void keep(void *ctx, const struct jit_event *ev)
 
 void jit_watch_read(struct jit_watch *w)
 {
-	w->read_ns = now_ns();
+	w->read_ns = clock_now_ns();
 	jit_probe_read(w->probe, keep, w);
 }
 
@@ -187,21 +185,18 @@ void jit_watch_apply(struct jit_watch *w, uint64_t time_ns)
 
 /* ---- files that have the interface ---- */
 
-static void probe_file(struct jit_watch *w, struct watched_file *file, int fd)
+/* An inode that is probed is in use, and its blocks with it: not for longer than it helps. */
+void jit_watch_forget_files(struct jit_watch *w)
 {
-	int rc;
+	jit_inodes_begin_sweep(w->inodes);
+	for (uint32_t id = 0; id < process_table_nr_ids(w->processes); id++) {
+		const struct process *p = process_table_at(w->processes, id);
 
-	if (w->config.no_uprobe)
-		return;
-	rc = jit_probe_attach(
-		w->probe, fd, file->point.register_off,
-		(int64_t)(file->point.descriptor_vaddr - file->point.register_vaddr));
-	if (!rc) {
-		file->probed_ns = now_ns();
-		w->totals.is_probed = true;
-	} else if (!w->totals.probe_error) {
-		w->totals.probe_error = rc;
+		for (size_t i = 0; p && !p->is_over && i < p->jit_code.nr_descriptors;
+		     i++)
+			jit_inodes_keep(w->inodes, p->jit_code.probes[i]);
 	}
+	jit_inodes_end_sweep(w->inodes);
 }
 
 static void search_file(struct jit_watch *w, uint32_t id)
@@ -209,37 +204,74 @@ static void search_file(struct jit_watch *w, uint32_t id)
 	const struct target_file *target = process_table_file(w->processes, id);
 	struct watched_file *file = &w->files[id];
 
-	if (file->state != FILE_NOT_SEARCHED || !target || target->fd < 0)
-		return;
-	file->state = FILE_HAS_NONE;
-	if (hook_point_find(w->decoder, target->fd, &file->point))
-		return;
-	file->state = FILE_HAS_INTERFACE;
-	probe_file(w, file, target->fd);
-	log_debug("%s has the GDB JIT interface, %s", target->path,
-		  file->probed_ns ? "probed" : "not probed");
+	if (target && target->use != file->use)
+		*file = (struct watched_file){.use = target->use};
+	if (file->state == FILE_NOT_SEARCHED && target && target->fd >= 0)
+		file->state = hook_point_find(w->decoder, target->fd, &file->point)
+				      ? FILE_HAS_NONE
+				      : FILE_HAS_INTERFACE;
 }
 
-static void search_files(struct jit_watch *w)
+static void make_room_for_files(struct jit_watch *w)
 {
 	size_t nr = process_table_nr_files(w->processes);
 
-	if (vec_grow(&w->files, &w->cap_files, nr, sizeof(*w->files), 0))
-		return;
-	w->nr_files = nr;
-	for (uint32_t id = 1; id < nr; id++)
-		search_file(w, id);
+	if (!vec_grow(&w->files, &w->cap_files, nr, sizeof(*w->files), 0))
+		w->nr_files = nr;
 }
 
-static void add_descriptor(struct jit_code *c, uint64_t descriptor_ip, bool walk)
+static bool has_descriptor(const struct jit_code *c, uint64_t descriptor_ip)
 {
 	for (size_t i = 0; i < c->nr_descriptors; i++)
 		if (c->descriptor_ips[i] == descriptor_ip)
-			return;
+			return true;
+	return false;
+}
+
+static struct jit_inode probe_known(struct jit_watch *w, const struct target_file *file)
+{
+	return file->fd < 0 ? (struct jit_inode){0}
+			    : jit_inodes_probe(w->inodes, file->fd, file,
+					       &w->files[file->id].point);
+}
+
+/* @ret_is_probed  events will tell of all that comes */
+static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *p,
+				     const struct mapping *m, bool *ret_is_probed)
+{
+	const struct hook_point *point = &w->files[m->file->id].point;
+	bool by_path = false;
+	_cleanup_close_ int fd = process_find_mapped(w->processes, p, m, &by_path);
+	struct jit_inode inode = {0};
+
+	if (fd >= 0)
+		inode = jit_inodes_probe(w->inodes, fd, m->file, point);
+	else if (fd == -ESRCH) /* the next one may have the same */
+		inode = probe_known(w, m->file);
+	/* What is at the path is believed to be mapped if that is the known file. */
+	if (fd >= 0 && by_path)
+		by_path = inode.number != probe_known(w, m->file).number;
+	*ret_is_probed = inode.probed_ns && !by_path;
+	return inode;
+}
+
+static void add_descriptor(struct jit_watch *w, struct process *p,
+			   const struct mapping *m, uint64_t descriptor_ip)
+{
+	struct jit_code *c = &p->jit_code;
+	struct jit_inode inode = {0};
+	bool is_probed = false;
+
+	if (has_descriptor(c, descriptor_ip))
+		return;
+	if (!w->config.no_uprobe)
+		inode = probe_mapped(w, p, m, &is_probed);
 	if (c->nr_descriptors == JIT_CODE_MAX_DESCRIPTORS)
 		return;
+	c->probes[c->nr_descriptors] = inode.number;
 	c->descriptor_ips[c->nr_descriptors++] = descriptor_ip;
-	c->walk_wanted |= walk;
+	c->is_unprobed |= !is_probed;
+	c->walk_wanted |= !is_probed || m->from_ns < inode.probed_ns;
 }
 
 /* Where in this process the interface is. */
@@ -248,7 +280,7 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 	struct jit_code *c = &p->jit_code;
 	bool all_open = true;
 
-	if (c->nr_maps_checked == p->maps.nr)
+	if (c->nr_maps_checked == maps_nr_ever(&p->maps))
 		return;
 	for (size_t i = 0; i < p->maps.nr; i++) {
 		const struct mapping *m = &p->maps.items[i];
@@ -260,19 +292,19 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 		all_open &= m->file != NULL;
 		if (!m->file || !m->file->id || m->file->id >= w->nr_files)
 			continue;
+		search_file(w, m->file->id);
 		file = &w->files[m->file->id];
 		offset = file->point.register_off - m->file_off;
 		if (file->state != FILE_HAS_INTERFACE || offset >= m->end - m->start)
 			continue;
-		add_descriptor(c,
+		add_descriptor(w, p, m,
 			       m->start + offset + file->point.descriptor_vaddr -
-				       file->point.register_vaddr,
-			       !file->probed_ns || m->from_ns < file->probed_ns);
+				       file->point.register_vaddr);
 	}
 	if (c->nr_descriptors)
 		process_read_command(w->processes, p);
 	if (all_open)
-		c->nr_maps_checked = p->maps.nr;
+		c->nr_maps_checked = maps_nr_ever(&p->maps);
 }
 
 /* ---- lists ---- */
@@ -281,6 +313,7 @@ struct walk {
 	struct jit_watch *w;
 	struct process *p;
 	uint64_t from_ns; /* what is new on the list came after this */
+	uint64_t seen_ns; /* and was there by now; 0: nothing was met so far */
 	uint64_t *seen; /* entries on the list */
 	size_t nr_seen, cap_seen;
 	bool no_memory, no_room;
@@ -297,17 +330,24 @@ static void found(void *ctx, const struct list_object *object, enum list_state s
 		.object = bytes,
 		.size_bytes = object->size_bytes,
 		.time_ns = walk->from_ns,
-		.seen_ns = now_ns(),
+		.seen_ns = clock_now_ns(),
 	};
 
+	/* What had its entry is not registered any more. */
+	if (state == LIST_FOREIGN)
+		return;
+	/* Met by one walk: which of two came later only the list tells. */
+	if (!walk->seen_ns)
+		walk->seen_ns = r.seen_ns;
+	if (walk->p->jit_code.is_unprobed)
+		r.seen_ns = walk->seen_ns;
 	if (vec_grow(&walk->seen, &walk->cap_seen, walk->nr_seen + 1, sizeof(*walk->seen),
 		     0))
 		walk->no_memory = true;
 	else
 		walk->seen[walk->nr_seen++] = object->entry_addr;
 	walk->has_news |= state == LIST_NEW;
-	if (state != LIST_FOREIGN &&
-	    jit_code_register(&walk->p->jit_code,
+	if (jit_code_register(&walk->p->jit_code,
 			      process_table_jit_store(walk->w->processes), &r))
 		walk->no_room = true;
 }
@@ -324,22 +364,27 @@ static void end_unseen(struct walk *walk, uint64_t begin_ns)
 {
 	struct jit_code *c = &walk->p->jit_code;
 	struct jit_store *store = process_table_jit_store(walk->w->processes);
-	uint64_t end_ns = now_ns(); /* it may have been there until the list was read */
+	uint64_t now_ns = clock_now_ns();
 
-	qsort(walk->seen, walk->nr_seen, sizeof(*walk->seen), compare_u64);
+	if (walk->nr_seen)
+		qsort(walk->seen, walk->nr_seen, sizeof(*walk->seen), compare_u64);
 	for (size_t i = 0; i < c->nr; i++) {
 		const struct jit_object *o = &c->items[i];
 
 		if (o->until_ns == UINT64_MAX && o->from_ns < begin_ns &&
 		    !(walk->nr_seen && bsearch(&o->entry_addr, walk->seen, walk->nr_seen,
 					       sizeof(*walk->seen), compare_u64)))
-			jit_code_unregister(c, store, o->entry_addr, end_ns);
+			/* It may have been there until now; that it was, the last walk tells. */
+			jit_code_unregister(c, store, o->entry_addr,
+					    c->is_unprobed && o->seen_ns ? walk->from_ns
+									 : now_ns);
 	}
 }
 
 static enum worker_answer walk_list(struct walk *walk, uint64_t descriptor_ip,
 				    struct jit_list_stats *ret)
 {
+	const struct jit_store *store = process_table_jit_store(walk->w->processes);
 	const struct jit_code *c = &walk->p->jit_code;
 	_cleanup_free_ struct list_object *known = calloc(c->nr + 1, sizeof(*known));
 	size_t nr = 0;
@@ -347,13 +392,21 @@ static enum worker_answer walk_list(struct walk *walk, uint64_t descriptor_ip,
 	*ret = (struct jit_list_stats){.result = LIST_NONE};
 	if (!known)
 		return WORKER_FAILED;
-	for (size_t i = 0; i < c->nr; i++)
-		if (c->items[i].until_ns == UINT64_MAX && c->items[i].size_bytes)
-			known[nr++] = (struct list_object){
-				.entry_addr = c->items[i].entry_addr,
-				.symfile_addr = c->items[i].symfile_addr,
-				.size_bytes = c->items[i].size_bytes,
-			};
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct jit_object *o = &c->items[i];
+
+		if (o->until_ns != UINT64_MAX || !o->size_bytes)
+			continue;
+		known[nr] = (struct list_object){
+			.entry_addr = o->entry_addr,
+			.symfile_addr = o->symfile_addr,
+			.size_bytes = o->size_bytes,
+		};
+		/* Where events tell of each change, those that wait are more exact. */
+		if (c->is_unprobed && nr - c->nr_compared < COMPARED_PER_WALK)
+			known[nr].ends = jit_store_ends(store, o);
+		nr++;
+	}
 	return jit_list_walk(walk->w->reader, (pid_t)walk->p->tgid, descriptor_ip, known,
 			     nr, found, walk, ret);
 }
@@ -361,7 +414,7 @@ static enum worker_answer walk_list(struct walk *walk, uint64_t descriptor_ip,
 /* A target whose list never rests must not have all of our time. */
 static void rest(const struct walk *walk, uint64_t begin_ns)
 {
-	uint64_t end_ns = now_ns(), took_ns = end_ns - begin_ns;
+	uint64_t end_ns = clock_now_ns(), took_ns = end_ns - begin_ns;
 	uint64_t pause_ns = walk->has_news ? took_ns : WALK_PAUSE * took_ns;
 
 	walk->w->walks_ns += took_ns;
@@ -369,17 +422,45 @@ static void rest(const struct walk *walk, uint64_t begin_ns)
 					  (walk->no_room ? FULL_PAUSE_NS : pause_ns);
 }
 
+/*
+ * @result leaves a part of a list unknown: at least one object. A thread that is
+ * stopped while it links an entry leaves the same picture as damage, so it is looked
+ * at again, but not for ever.
+ */
+static void note_unknown_part(struct jit_watch *w, struct jit_code *c,
+			      enum list_walk result)
+{
+	if (!c->nr_lost) {
+		c->nr_lost = 1;
+		c->is_part_unknown = true;
+	}
+	if (result == LIST_DAMAGED && c->nr_damaged < DAMAGED_WALKS) {
+		c->nr_damaged++;
+		c->walk_wanted = true;
+		w->look_wanted = true;
+	}
+}
+
+static void walk_was_whole(struct jit_code *c, uint64_t begin_ns)
+{
+	if (c->is_part_unknown && c->nr_lost)
+		c->nr_lost--;
+	c->is_part_unknown = false;
+	c->nr_damaged = 0;
+	c->walked_ns = begin_ns;
+	c->was_walked = true;
+}
+
 static void walk_lists(struct jit_watch *w, struct process *p)
 {
 	struct jit_code *c = &p->jit_code;
 	struct walk walk = {.w = w, .p = p, .from_ns = c->walked_ns};
-	uint64_t begin_ns = now_ns(), nr_foreign = 0;
+	uint64_t begin_ns = clock_now_ns(), nr_foreign = 0;
 	bool whole = true;
 
 	c->walk_wanted = false;
 	if (c->is_banned || !process_is_alive(w->processes, p))
 		return;
-	w->next_from = p->id + 1;
 	for (size_t i = 0; i < c->nr_descriptors; i++) {
 		struct jit_list_stats stats;
 		enum worker_answer answer =
@@ -391,10 +472,8 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 		/* Later: at the next drain, when it may have come to rest. */
 		c->walk_wanted |= stats.result == LIST_MORE ||
 				  stats.result == LIST_CHANGED;
-		/* What is behind is not known: at least one. */
-		if (!c->nr_lost &&
-		    (stats.result == LIST_LIMIT || stats.result == LIST_DAMAGED))
-			c->nr_lost = 1;
+		if (stats.result == LIST_LIMIT || stats.result == LIST_DAMAGED)
+			note_unknown_part(w, c, stats.result);
 		if (answer == WORKER_DEADLINE) {
 			c->is_banned = true;
 			c->nr_lost++; /* who knows how many */
@@ -402,58 +481,51 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 			break;
 		}
 	}
+	c->nr_compared += COMPARED_PER_WALK;
+	if (c->nr_compared >= c->live.nr_items)
+		c->nr_compared = 0;
 	w->totals.nr_walks_failed += !whole;
 	c->nr_foreign = nr_foreign;
 	/* Its number may have become another's while it was read. */
 	if (whole && !walk.no_memory && process_is_alive(w->processes, p)) {
 		end_unseen(&walk, begin_ns);
-		c->walked_ns = begin_ns;
+		walk_was_whole(c, begin_ns);
 	}
 	rest(&walk, begin_ns);
 	free(walk.seen);
 }
 
-static void for_each_image(struct jit_watch *w,
-			   void (*fn)(struct jit_watch *w, struct process *p))
+/* Return: were its lists walked? */
+static bool look_at(struct jit_watch *w, struct process *p)
 {
-	struct process_table_stats stats;
+	search_mappings(w, p);
+	if (!p->jit_code.walk_wanted || w->walks_ns > WALKS_MAX_NS ||
+	    clock_now_ns() < p->jit_code.walk_after_ns)
+		return false;
+	walk_lists(w, p);
+	return true;
+}
 
-	process_table_stats(w->processes, &stats);
-	for (uint32_t id = 0, seen = 0; seen < stats.nr_processes; id++) {
-		struct process *p = process_table_at(w->processes, id);
+static void look_at_all(struct jit_watch *w)
+{
+	size_t nr = process_table_nr_active(w->processes), from = w->next_from;
 
-		if (!p)
-			continue;
-		seen++;
-		if (p->opened)
-			fn(w, p);
+	for (size_t i = 0; i < nr; i++) {
+		size_t at = (from + i) % nr;
+		struct process *p = process_table_active(w->processes, at);
+
+		if (p->opened && look_at(w, p))
+			w->next_from = at + 1;
 	}
 }
 
-static void look_at(struct jit_watch *w, struct process *p)
+static void want_walks(struct jit_watch *w, bool of_all)
 {
-	search_mappings(w, p);
-	if (p->jit_code.walk_wanted && w->walks_ns <= WALKS_MAX_NS &&
-	    now_ns() >= p->jit_code.walk_after_ns)
-		walk_lists(w, p);
-}
+	for (size_t i = 0; i < process_table_nr_active(w->processes); i++) {
+		struct jit_code *c = &process_table_active(w->processes, i)->jit_code;
 
-static void look_at_early(struct jit_watch *w, struct process *p)
-{
-	if (p->id < w->look_from)
-		look_at(w, p);
-}
-
-static void look_at_late(struct jit_watch *w, struct process *p)
-{
-	if (p->id >= w->look_from)
-		look_at(w, p);
-}
-
-static void want_walk(struct jit_watch *w, struct process *p)
-{
-	(void)w;
-	p->jit_code.walk_wanted |= p->jit_code.nr_descriptors > 0;
+		c->walk_wanted |= c->nr_descriptors && (of_all || c->is_unprobed);
+	}
 }
 
 void jit_watch_expect(struct jit_watch *w)
@@ -463,36 +535,33 @@ void jit_watch_expect(struct jit_watch *w)
 
 void jit_watch_look(struct jit_watch *w)
 {
-	struct jit_probe_totals probe;
-
-	if (process_table_open_new(w->processes, now_ns()))
+	if (process_table_open_new(w->processes, clock_now_ns()))
 		w->look_wanted = true;
-	jit_probe_totals(w->probe, &probe);
-	/* Of a record that was lost nobody knows whose it was. */
-	if (probe.n[LB_JIT_CTR_NO_ROOM] + w->nr_queue_dropped != w->nr_no_room) {
-		w->nr_no_room = probe.n[LB_JIT_CTR_NO_ROOM] + w->nr_queue_dropped;
-		for_each_image(w, want_walk);
-		w->look_wanted = true;
-	}
 	if (!w->look_wanted)
 		return;
 	w->look_wanted = false;
-	search_files(w);
+	make_room_for_files(w);
 	w->walks_ns = 0;
-	w->look_from = w->next_from;
-	for_each_image(w, look_at_late);
-	for_each_image(w, look_at_early);
+	look_at_all(w);
 }
 
-bool jit_watch_is_walking(const struct jit_watch *w)
+/* Of a record that was lost nobody knows whose it was. Asks every CPU. */
+static bool has_lost_records(struct jit_watch *w)
 {
-	return w->config.no_uprobe || w->totals.probe_error;
+	struct jit_probe_totals probe;
+	uint64_t nr;
+
+	jit_probe_totals(w->probe, &probe);
+	nr = probe.n[LB_JIT_CTR_NO_ROOM] + w->nr_queue_dropped;
+	if (nr == w->nr_no_room)
+		return false;
+	w->nr_no_room = nr;
+	return true;
 }
 
 void jit_watch_drain(struct jit_watch *w)
 {
-	if (jit_watch_is_walking(w))
-		for_each_image(w, want_walk);
+	want_walks(w, has_lost_records(w));
 	w->look_wanted =
 		true; /* for walks that waited, or are wanted since a late fork event */
 	jit_watch_look(w);

@@ -26,7 +26,7 @@ struct jit_watch_config {
 /** All are borrowed and must outlive it. */
 int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler,
 		  struct process_table *processes, struct worker *decoder,
-		  struct jit_watch **ret, struct error *err);
+		  struct worker *reader, struct jit_watch **ret, struct error *err);
 void jit_watch_free(struct jit_watch *w);
 DEFINE_CLEANUP(struct jit_watch, jit_watch_free);
 
@@ -48,10 +48,14 @@ void jit_watch_expect(struct jit_watch *w);
 /** Searches new files and mappings, walks lists that want it. Cheap when nothing is new. */
 void jit_watch_look(struct jit_watch *w);
 
+/**
+ * Behind process_table_forget_ended(): what no process has any more that is not over is not
+ * probed any more.
+ */
+void jit_watch_forget_files(struct jit_watch *w);
+
 /** At every drain: walks the lists where no probe tells. */
 void jit_watch_drain(struct jit_watch *w);
-/** There are such: what comes and goes is known to a drain only. */
-bool jit_watch_is_walking(const struct jit_watch *w);
 
 struct jit_watch_totals {
 	uint64_t nr_foreign; /* seen by the probe in a format of the runtime's own */
@@ -59,8 +63,6 @@ struct jit_watch_totals {
 	uint64_t nr_walks, nr_walks_failed; /* list damaged, or always changing */
 	uint64_t nr_banned; /* processes whose memory did not answer in time */
 	uint64_t map_bytes; /* kernel memory */
-	bool is_probed; /* at least one file is */
-	int probe_error; /* negative errno of the first file that could not be; 0 */
 };
 void jit_watch_totals(const struct jit_watch *w, struct jit_watch_totals *ret);
 

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -17,10 +19,12 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "command_file.h"
 #include "python_hook.h"
 
 #define ENVIRON_MAX_BYTES (4u << 20)
 #define MAX_ANCESTORS     16
+#define MAPPED_MS         100 /* at most; a file system may be slow */
 
 extern char **environ;
 
@@ -157,6 +161,21 @@ static void report_failure(int fd, int code)
 		_exit(EXIT_OWN_FAILURE);
 }
 
+/*
+ * Before it is executed the file is mapped, as it will be: so the tables for its code can
+ * be made while the command waits. Says when it is.
+ */
+static void map_command(const char *name, int go_fd)
+{
+	int fd = command_file_open(name);
+
+	if (fd >= 0) {
+		(void)mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		close(fd);
+	}
+	send(go_fd, "", 1, MSG_NOSIGNAL);
+}
+
 _Noreturn static void child(char **argv, const struct launch_user *user, bool python_hook,
 			    int go_fd, int failed_fd)
 {
@@ -164,6 +183,7 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 	ssize_t n;
 	int rc = 0;
 
+	map_command(argv[0], go_fd);
 	do
 		n = read(go_fd, &byte, 1);
 	while (n < 0 && errno == EINTR);
@@ -237,6 +257,13 @@ void launch_free(struct launch *l)
 pid_t launch_pid(const struct launch *l)
 {
 	return l->pid;
+}
+
+void launch_wait_mapped(const struct launch *l)
+{
+	struct pollfd said = {.fd = l->go_fd, .events = POLLIN};
+
+	poll(&said, 1, MAPPED_MS);
 }
 
 int launch_go(struct launch *l, struct error *err)

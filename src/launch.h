@@ -39,6 +39,9 @@ DEFINE_CLEANUP(struct launch, launch_free);
 
 pid_t launch_pid(const struct launch *l);
 
+/** Waits, 100 ms at most, until the command's file is mapped by the process that waits. */
+void launch_wait_mapped(const struct launch *l);
+
 /**
  * Lets the command start and waits until it was executed.
  * Return: 0; or -errno with a sentence and the exit code of env(1), 126 or 127,

@@ -10,7 +10,7 @@
 #include "options.h"
 #include "pipeline.h"
 #include "python_hook.h"
-#include "symbolize/decoder.h"
+#include "operations.h"
 #include "worker/worker.h"
 
 static int run(const struct options *o, int *status, struct error *err)
@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(decoder_ops, NR_DECODER_OPS);
+		return worker_main(operations, NR_OPERATIONS);
 	rc = options_parse(argc, argv, &o, &err);
 	if (!rc) {
 		log_set_level(o.verbose);

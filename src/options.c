@@ -13,6 +13,9 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "collect/sampler.h"
+#include "options_choice.h"
+#include "options_parse.h"
+#include "options_window.h"
 
 enum {
 	ON_RUN = 1 << COMMAND_RUN,
@@ -28,10 +31,6 @@ enum {
 	ON_ALL = ON_SAMPLING | ON_VIEW | ON_DOCTOR | ON_PYTHON_HOOK,
 };
 
-#define MAX_PIDS 4096
-
-static const char default_input[] = DEFAULT_OUTPUT;
-
 struct option_row {
 	const char *name; /* long; NULL ends the table */
 	char letter; /* 0: long only */
@@ -41,12 +40,6 @@ struct option_row {
 	int (*parse)(struct options *o, const char *arg, struct error *err);
 	const char *help;
 };
-
-static int usage(struct error *err, const char *fmt, const char *option,
-		 const char *given)
-{
-	return error_set_exit(err, EXIT_USAGE, -EINVAL, fmt, option, given);
-}
 
 static int parse_freq(struct options *o, const char *arg, struct error *err)
 {
@@ -60,18 +53,44 @@ static int parse_freq(struct options *o, const char *arg, struct error *err)
 	return 0;
 }
 
-static int parse_pid(struct options *o, const char *arg, struct error *err)
+static int parse_budget(struct options *o, const char *arg, struct error *err)
 {
 	char *end;
-	unsigned long pid = strtoul(arg, &end, 10);
+	double percent = strtod(arg, &end);
 
-	if (end == arg || *end || *arg == '-' || pid < 1 || pid > INT32_MAX)
-		return usage(err, "%s takes a process id, not \"%s\"", "-p", arg);
-	if (vec_grow(&o->pids, &o->cap_pids, o->nr_pids + 1, sizeof(*o->pids), MAX_PIDS))
+	if (end != arg && *end == '%')
+		end++;
+	if (end == arg || *end || !(percent >= 0.001 && percent <= 100))
 		return usage(err,
-			     "%s can be given 4096 times at most, the next one was %s",
-			     "-p", arg);
-	o->pids[o->nr_pids++] = (uint32_t)pid;
+			     "%s takes percent of the CPU time from 0.001%% to 100%%, "
+			     "not \"%s\"",
+			     "--budget", arg);
+	o->budget_ppm = (uint32_t)lround(percent * 1e4);
+	return 0;
+}
+
+static int parse_max_frames(struct options *o, const char *arg, struct error *err)
+{
+	char *end;
+	unsigned long frames = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || *arg == '-' || frames < 1 || frames > LB_MAX_FRAMES)
+		return usage(err,
+			     "%s takes frames of a user stack from 1 to 512, not \"%s\"",
+			     "--max-frames", arg);
+	o->max_frames = (uint32_t)frames;
+	return 0;
+}
+
+static int parse_unwind_memory(struct options *o, const char *arg, struct error *err)
+{
+	char *end;
+	unsigned long mib = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || *arg == '-' || mib < 1 || mib > 1024)
+		return usage(err, "%s takes MiB from 1 to 1024, not \"%s\"",
+			     "--unwind-memory", arg);
+	o->unwind_bytes = (uint64_t)mib << 20;
 	return 0;
 }
 
@@ -107,79 +126,6 @@ static int parse_output(struct options *o, const char *arg, struct error *err)
 	return 0;
 }
 
-static int parse_charge(struct options *o, const char *arg, struct error *err)
-{
-	if (!strcmp(arg, "line"))
-		o->attribution.charge = CHARGE_LINE;
-	else if (!strcmp(arg, "mine"))
-		o->attribution.charge = CHARGE_MINE;
-	else if (!strcmp(arg, "leaf"))
-		o->attribution.charge = CHARGE_LEAF;
-	else
-		return usage(err, "%s takes line, mine or leaf, not \"%s\"", "--charge",
-			     arg);
-	return 0;
-}
-
-static int parse_source_path(struct options *o, const char *arg, struct error *err)
-{
-	char *copy, *equals;
-
-	if (!strchr(arg, '=') || *arg == '=')
-		return usage(err, "%s takes OLD=NEW, two path prefixes, not \"%s\"",
-			     "--source-path", arg);
-	copy = strdup(arg);
-	if (!copy || vec_grow(&o->source_paths, &o->cap_source_paths,
-			      o->nr_source_paths + 1, sizeof(*o->source_paths), 64)) {
-		free(copy);
-		return usage(err, "%s can be given 64 times at most, the next one was %s",
-			     "--source-path", arg);
-	}
-	equals = strchr(copy, '=');
-	*equals = '\0';
-	o->source_paths[o->nr_source_paths++] =
-		(struct source_path_rule){.old_prefix = copy, .new_prefix = equals + 1};
-	return 0;
-}
-
-static int parse_context(struct options *o, const char *arg, struct error *err)
-{
-	char *end;
-	unsigned long lines = strtoul(arg, &end, 10);
-
-	if (end == arg || *end || *arg == '-' || lines > 1000)
-		return usage(err, "%s takes a number of lines from 0 to 1000, not \"%s\"",
-			     "--context", arg);
-	o->context = (unsigned int)lines;
-	return 0;
-}
-
-static int parse_min_percent(struct options *o, const char *arg, struct error *err)
-{
-	char *end;
-	double percent = strtod(arg, &end);
-
-	if (end == arg || *end || !(percent >= 0 && percent <= 100))
-		return usage(err, "%s takes a percentage from 0 to 100, not \"%s\"",
-			     "--min-percent", arg);
-	o->min_share = percent / 100;
-	return 0;
-}
-
-static int parse_colour(struct options *o, const char *arg, struct error *err)
-{
-	if (!strcmp(arg, "auto"))
-		o->colour = COLOUR_AUTO;
-	else if (!strcmp(arg, "always"))
-		o->colour = COLOUR_ALWAYS;
-	else if (!strcmp(arg, "never"))
-		o->colour = COLOUR_NEVER;
-	else
-		return usage(err, "%s takes auto, always or never, not \"%s\"", "--color",
-			     arg);
-	return 0;
-}
-
 static int parse_dump(struct options *o, const char *arg, struct error *err)
 {
 	if (!strcmp(arg, "samples"))
@@ -191,13 +137,6 @@ static int parse_dump(struct options *o, const char *arg, struct error *err)
 	else
 		return usage(err, "%s takes samples, maps or frames, not \"%s\"",
 			     "--dump", arg);
-	return 0;
-}
-
-static int parse_file_filter(struct options *o, const char *arg, struct error *err)
-{
-	(void)err;
-	o->file_filter = arg;
 	return 0;
 }
 
@@ -246,17 +185,8 @@ static int parse_cache_dir(struct options *o, const char *arg, struct error *err
 	}                                                                      \
 	struct name##_needs_semicolon
 
-static int parse_asm(struct options *o, const char *arg, struct error *err)
-{
-	if (arg && !*arg)
-		return usage(err, "%s takes a function or FILE:LINE, not \"%s\"", "--asm",
-			     arg);
-	o->show_asm = true;
-	o->asm_what = arg;
-	return 0;
-}
-
 FLAG(flag_all, o->whole_machine = true);
+FLAG(flag_no_children, o->no_children = true);
 FLAG(flag_tid, o->keep_tid = true);
 FLAG(flag_no_kernel_stack, o->no_kernel_stack = true);
 FLAG(flag_no_uprobe, o->no_uprobe = true);
@@ -267,17 +197,42 @@ FLAG(flag_leaf, o->attribution.charge = CHARGE_LEAF);
 FLAG(flag_kernel, o->attribution.kernel = true);
 FLAG(flag_runtime, o->attribution.runtime = true);
 FLAG(flag_types, o->show_types = true);
+FLAG(flag_skip_compile, o->skip_compile = true);
 FLAG(flag_verbose, o->verbose++);
 FLAG(flag_help, (o->help_for = o->command, o->command = COMMAND_HELP));
 
 static const struct option_row option_rows[] = {
 	{"frequency", 'F', "HZ", ON_SAMPLING, parse_freq,
 	 "samples a second on each CPU, 1 to 10000 (default 99)"},
-	{"pid", 'p', "PID", ON_RECORD, parse_pid,
-	 "this process with its threads and children; may be repeated"},
-	{"all", 'a', NULL, ON_RECORD, flag_all, "every process of the machine"},
+	{"budget", 0, "PERCENT", ON_SAMPLING, parse_budget,
+	 "lower the rate while sampling costs more of all CPUs' time, as 0.5%"},
+	{"pid", 'p', "PID", ON_RECORD, parse_choice_pid,
+	 "this process with its threads and children; may be repeated, as those below"},
+	{"no-children", 0, NULL, ON_SAMPLING, flag_no_children,
+	 "leave out what the process, or the command, starts"},
+	{"thread", 't', "TID", ON_RECORD, parse_choice_thread, "this thread"},
+	{"cgroup", 'G', "CGROUP", ON_RECORD, parse_choice_cgroup,
+	 "processes in this cgroup and in those below it, as they come and go"},
+	{"container", 0, "NAME", ON_RECORD, parse_choice_container,
+	 "processes of this container, by name or by the beginning of its id"},
+	{"unit", 0, "NAME", ON_RECORD, parse_choice_unit,
+	 "processes of this service or scope of systemd"},
+	{"comm", 0, "GLOB", ON_SAMPLING, parse_choice_comm,
+	 "threads whose name matches, as \"python*\""},
+	{"user", 0, "NAME", ON_RECORD, parse_choice_user,
+	 "processes that run as this user, by name or number"},
+	{"all", 'a', NULL, ON_RECORD, flag_all,
+	 "every process of the machine; '!' before a value above leaves that out"},
 	{"duration", 'd', "SECONDS", ON_RECORD, parse_duration,
 	 "how long to record (default: until Ctrl-C)"},
+	{"window", 0, "TIME", ON_RECORD, options_parse_window,
+	 "a new file so often, with the time in its name: 60s, 5m, 1h"},
+	{"keep", 0, "N", ON_RECORD, options_parse_keep,
+	 "leave only the newest N files of windows"},
+	{"max-size", 0, "BYTES", ON_RECORD, options_parse_max_size,
+	 "leave only the newest files of windows that have this size in all: 500M, 2G"},
+	{"memory", 0, "MIB", ON_RECORD, options_parse_memory,
+	 "most resident memory (default, without -d: 256); then a new file begins early"},
 	{"delay", 0, "SECONDS", ON_SAMPLING, parse_delay,
 	 "start sampling this much later"},
 	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
@@ -285,6 +240,10 @@ static const struct option_row option_rows[] = {
 	{"tid", 0, NULL, ON_SAMPLING, flag_tid, "tell threads apart"},
 	{"no-uprobe", 0, NULL, ON_SAMPLING, flag_no_uprobe,
 	 "leave JITs unprobed: read what they registered at intervals"},
+	{"max-frames", 0, "N", ON_SAMPLING, parse_max_frames,
+	 "frames of a user stack that are walked, 1 to 512 (default 127)"},
+	{"unwind-memory", 0, "MIB", ON_SAMPLING, parse_unwind_memory,
+	 "most kernel memory for unwind tables (default 64)"},
 	{"no-kernel-stack", 0, NULL, ON_SAMPLING, flag_no_kernel_stack,
 	 "keep only the innermost kernel function of a sample"},
 	{"dry-run", 0, NULL, ON_SAMPLING, flag_dry_run,
@@ -302,7 +261,7 @@ static const struct option_row option_rows[] = {
 	{"dump", 0, "WHAT", ON_SAMPLING, parse_dump,
 	 "print what passes between the stages: samples, maps or frames"},
 	{"json", 0, NULL, ON_VIEW | ON_DOCTOR, flag_json, "print JSON (docs/formats.md)"},
-	{"charge", 0, "WHAT", ON_LISTING, parse_charge,
+	{"charge", 0, "WHAT", ON_LISTING, options_parse_charge,
 	 "line: innermost frame with a line (default); mine: the same outside of "
 	 "libraries; "
 	 "leaf: strictly the innermost frame"},
@@ -310,19 +269,45 @@ static const struct option_row option_rows[] = {
 	{"kernel", 0, NULL, ON_LISTING, flag_kernel, "charge kernel frames too"},
 	{"runtime", 0, NULL, ON_LISTING, flag_runtime,
 	 "charge the C code of interpreters too"},
-	{"source-path", 0, "OLD=NEW", ON_LISTING, parse_source_path,
+	{"skip-compile", 0, NULL, ON_LISTING, flag_skip_compile,
+	 "leave out what a Python program spends on imports and Numba's compiler"},
+	{"source-path", 0, "OLD=NEW", ON_LISTING, options_parse_source_path,
 	 "look for sources below NEW where the debug info says OLD; may be repeated"},
-	{"context", 0, "N", ON_RUN | ON_ANNOTATE, parse_context,
+	{"context", 0, "N", ON_RUN | ON_ANNOTATE, options_parse_context,
 	 "source lines shown around a hot one (default 2)"},
-	{"min-percent", 0, "P", ON_LISTING, parse_min_percent,
+	{"min-percent", 0, "P", ON_LISTING, options_parse_min_percent,
 	 "leave out lines and functions below this share (default 0.5)"},
-	{"file", 0, "SUFFIX", ON_RUN | ON_ANNOTATE, parse_file_filter,
+	{"file", 0, "SUFFIX", ON_RUN | ON_ANNOTATE, options_parse_file_filter,
 	 "only source files whose path ends in SUFFIX"},
-	{"asm", 0, "[=WHAT]", ON_ANNOTATE, parse_asm,
+	{"asm", 0, "[=WHAT]", ON_ANNOTATE, options_parse_asm,
 	 "instructions of a function or of FILE:LINE (default: the hottest function)"},
+	{"callers", 0, "[=WHAT]", ON_REPORT, options_parse_callers,
+	 "who calls a function or FILE:LINE (default: the hottest functions)"},
+	{"callees", 0, "[=WHAT]", ON_REPORT, options_parse_callees,
+	 "what a function or FILE:LINE calls (default: from the outermost functions)"},
+	{"depth", 0, "N", ON_REPORT, options_parse_depth,
+	 "how many calls --callers and --callees go, 1 to 1000 (default 100)"},
+	{"by", 0, "WHAT", ON_REPORT, options_parse_by,
+	 "a table by container, unit, pod, process, thread, comm, user or cgroup"},
+	{"container", 0, "ID|NAME", ON_VIEW, options_narrow_container,
+	 "only samples of this container; this and the next seven: may be repeated, "
+	 "\"!\" in front: all but those, \"-\": those of none"},
+	{"unit", 0, "NAME", ON_VIEW, options_narrow_unit,
+	 "only samples of this systemd service or scope"},
+	{"pod", 0, "UID", ON_VIEW, options_narrow_pod,
+	 "only samples of this Kubernetes pod"},
+	{"pid", 'p', "PID", ON_VIEW, options_narrow_pid, "only samples of this process"},
+	{"thread", 't', "TID", ON_VIEW, options_narrow_thread,
+	 "only samples of this thread"},
+	{"comm", 0, "GLOB", ON_VIEW, options_narrow_comm,
+	 "only samples of commands that are called so"},
+	{"user", 0, "NAME", ON_VIEW, options_narrow_user, "only samples of this user"},
+	{"cgroup", 'G', "PATH", ON_VIEW, options_narrow_cgroup,
+	 "only samples of this cgroup and those below it"},
 	{"types", 0, NULL, ON_VIEW, flag_types,
 	 "tell specialisations of a function apart, by their types"},
-	{"color", 0, "WHEN", ON_LISTING, parse_colour, "auto (default), always or never"},
+	{"color", 0, "WHEN", ON_LISTING, options_parse_colour,
+	 "auto (default), always or never"},
 	{"verbose", 'v', NULL, ON_ALL, flag_verbose,
 	 "say what is done; -vv: every path that is tried"},
 	{"help", 'h', NULL, ON_ALL, flag_help, "print this help"},
@@ -335,7 +320,8 @@ static const struct command_row {
 } command_rows[] = {
 	{COMMAND_RUN, "run", "run [OPTIONS] [--] CMD [ARG...]",
 	 "profile a command and its children, then print its hot lines"},
-	{COMMAND_RECORD, "record", "record [OPTIONS] -p PID | -a",
+	{COMMAND_RECORD, "record",
+	 "record [OPTIONS] -p PID | --container NAME | ... | -a",
 	 "profile running processes, or the whole machine, into a file"},
 	{COMMAND_ANNOTATE, "annotate", "annotate [OPTIONS] [FILE|-]",
 	 "print hot lines within their source"},
@@ -427,12 +413,13 @@ static void make_getopt_tables(unsigned int on, bool stop_at_command,
 	ret->longs[nr_longs] = (struct option){0};
 }
 
-static const struct option_row *row_of(int value)
+/* A letter may mean one thing to record and another one to report. */
+static const struct option_row *row_of(int value, unsigned int on)
 {
 	if (value >= 1000)
 		return &option_rows[value - 1000];
 	for (const struct option_row *o = option_rows; o->name; o++)
-		if (o->letter == value)
+		if (o->letter == value && o->on & on)
 			return o;
 	return NULL;
 }
@@ -464,7 +451,7 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 				"option \"%s\" needs an argument; see \"lineburn %s "
 				"--help\"",
 				argv[optind - 1], command->name);
-		row = row_of(value);
+		row = row_of(value, 1U << command->command);
 		rc = row->parse(o, optarg, err);
 		if (rc)
 			return rc;
@@ -472,49 +459,6 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 			return 0;
 	}
 	return 0;
-}
-
-/*
- * "annotate --asm dither": a profile or what to show? A profile is gzipped, or
- * is called like one; "./main" may well be a program beside the function main.
- */
-static bool is_profile(const char *arg)
-{
-	static const char *const suffixes[] = {".pb.gz", ".pb", ".pprof", ".prof"};
-	unsigned char magic[2];
-	size_t len = strlen(arg);
-	_cleanup_close_ int fd = -1;
-
-	if (!strcmp(arg, "-"))
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
-		if (len > strlen(suffixes[i]) &&
-		    !strcmp(arg + len - strlen(suffixes[i]), suffixes[i]))
-			return true;
-	fd = open(arg, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	return fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
-	       magic[0] == 0x1f && magic[1] == 0x8b;
-}
-
-/* Profile and, after --asm alone, what to show, in whichever order. */
-static void take_view_arguments(int argc, char **argv, struct options *o)
-{
-	bool takes_what = o->show_asm && !o->asm_what;
-
-	for (int nr = 0; optind < argc && nr < 2; nr++) {
-		const char *arg = argv[optind];
-		bool has_input = o->input != default_input;
-
-		if (takes_what && (has_input || !is_profile(arg))) {
-			o->asm_what = arg;
-			takes_what = false;
-		} else if (!has_input) {
-			o->input = arg;
-		} else {
-			return;
-		}
-		optind++;
-	}
 }
 
 /* What is left after the options, and what does not fit together. */
@@ -529,18 +473,14 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		o->argv = argv + optind;
 		return 0;
 	case COMMAND_RECORD:
-		if (!o->whole_machine && !o->nr_pids)
-			return error_set_exit(
-				err, EXIT_USAGE, -EINVAL,
-				"record needs to know what: -p PID, or -a for the "
-				"whole machine");
-		if (o->whole_machine && o->nr_pids)
-			return error_set_exit(err, EXIT_USAGE, -EINVAL,
-					      "-a and -p exclude each other");
+		if (options_check_choice(o, err) || options_check_window(o, err))
+			return -EINVAL;
 		break;
 	case COMMAND_ANNOTATE:
 	case COMMAND_REPORT:
-		take_view_arguments(argc, argv, o);
+		options_take_view_arguments(argc, argv, o);
+		if (options_check_view(o, err))
+			return -EINVAL;
 		break;
 	case COMMAND_PYTHON_HOOK:
 		if (!o->python_hook_action)
@@ -569,10 +509,13 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 
 	*ret = (struct options){
 		.freq_hz = DEFAULT_FREQ_HZ,
+		.max_frames = DEFAULT_MAX_FRAMES,
+		.unwind_bytes = (uint64_t)DEFAULT_UNWIND_MIB << 20,
 		.output = DEFAULT_OUTPUT,
-		.input = default_input,
+		.input = DEFAULT_OUTPUT,
 		.context = 2,
 		.min_share = 0.005,
+		.call_depth = 100,
 	};
 	if (argc < 2)
 		return error_set_exit(err, EXIT_USAGE, -EINVAL,
@@ -604,5 +547,7 @@ void options_deinit(struct options *o)
 	for (size_t i = 0; i < o->nr_source_paths; i++)
 		free((char *)o->source_paths[i].old_prefix);
 	free(o->source_paths);
+	free(o->filters);
 	free(o->pids);
+	free(o->choices);
 }

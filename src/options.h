@@ -8,12 +8,19 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "lineburn_choice.h"
 #include "profile/attribution.h"
+#include "profile/call_tree.h"
+#include "profile/groups.h"
+#include "profile/narrow.h"
 #include "profile/source.h"
 #include "python_hook.h"
 
-#define DEFAULT_FREQ_HZ 99
-#define DEFAULT_OUTPUT  "lineburn.pb.gz"
+#define DEFAULT_FREQ_HZ    99
+#define DEFAULT_OUTPUT     "lineburn.pb.gz"
+#define DEFAULT_MAX_FRAMES 127
+#define DEFAULT_UNWIND_MIB 64
+#define DEFAULT_MEMORY_MIB 256 /* of record without -d */
 
 enum command {
 	COMMAND_NONE,
@@ -40,6 +47,15 @@ enum dump {
 	DUMP_FRAMES, /* addresses and what they were named */
 };
 
+/* Who is sampled, or is not: a value of -t, -G, --container, --unit, --comm, --user, or of
+ * "-p !PID". */
+struct choice_value {
+	enum lb_choice_kind kind;
+	bool excludes;
+	const char *text; /* without the '!' */
+	uint32_t number; /* PROCESS and THREAD: its id */
+};
+
 /* Strings are borrowed from argv. */
 struct options {
 	enum command command;
@@ -48,16 +64,26 @@ struct options {
 
 	/* run, record */
 	uint32_t freq_hz;
+	uint32_t budget_ppm; /* of all CPUs' time that sampling may cost; 0: any */
 	uint32_t *pids; /* heap */
 	size_t nr_pids, cap_pids;
-	bool whole_machine;
+	bool whole_machine; /* no process or thread is given: each is looked at */
+	struct choice_value *choices; /* heap; beside pids */
+	size_t nr_choices, cap_choices;
+	bool no_children; /* of pids, or of the command */
 	double duration_s; /* 0: until it is stopped */
 	double delay_s;
+	double window_s; /* record: a new file so often; 0: one file */
+	uint32_t keep_files; /* of windows; 0: all */
+	uint64_t max_size_bytes; /* of all files of windows; 0: no limit */
+	uint64_t memory_bytes; /* resident, at most; 0: not given */
 	const char *output;
 	bool output_given;
 	bool keep_tid;
 	bool no_kernel_stack;
 	bool no_uprobe;
+	uint32_t max_frames; /* of a user stack */
+	uint64_t unwind_bytes; /* of kernel memory for unwind rows */
 	bool dry_run;
 	bool no_python_hook;
 	enum dump dump;
@@ -70,8 +96,10 @@ struct options {
 
 	/* annotate, report */
 	const char *input; /* "-": stdin */
+	bool input_given;
 	bool json;
 	struct attribution_options attribution;
+	bool skip_compile; /* Python's imports and Numba's compiler are left out */
 	struct source_path_rule *source_paths; /* heap */
 	size_t nr_source_paths, cap_source_paths;
 	unsigned int context;
@@ -79,7 +107,13 @@ struct options {
 	const char *file_filter;
 	bool show_asm;
 	const char *asm_what; /* function or FILE:LINE; NULL: the hottest function */
+	enum call_direction call_direction; /* report: a tree instead of the table */
+	const char *call_what; /* function or FILE:LINE; NULL: all */
+	unsigned int call_depth; /* most calls of a path */
 	bool show_types; /* of specialisations */
+	enum group_by group_by; /* report: groups instead of functions */
+	struct narrow_filter *filters; /* heap: whose samples */
+	size_t nr_filters, cap_filters;
 	enum colour_mode colour;
 };
 

@@ -1,230 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * record, run: drain -> find process -> resolve -> aggregate -> write (-> show).
+ * record, run: drain -> find process -> resolve -> aggregate -> write (-> show), once, or
+ * for each window: then the profile begins anew, while all that it is made by lives on.
  * annotate, report: read -> (fetch debug info) -> show.
  */
 #include "pipeline.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "aside.h"
 #include "base/creds.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "choice_nothing.h"
+#include "doctor.h"
 #include "dump.h"
 #include "fetch.h"
-#include "fold.h"
 #include "profile/pprof.h"
 #include "profile/source.h"
-#include "session.h"
+#include "recording.h"
+#include "recording_extra.h"
+#include "recording_losses.h"
 #include "view.h"
-
-#define POOL_MAX_BYTES (512u << 20)
-
-/* All that one recording owns, in order of the pipeline. */
-struct recording {
-	const struct options *options;
-	struct strpool *pool;
-	struct worker *worker;
-	struct session session;
-	struct symbolizer *symbolizer;
-	struct profile *profile;
-	struct fold fold;
-};
-
-static void recording_deinit(struct recording *r)
-{
-	fold_deinit(&r->fold);
-	profile_free(r->profile);
-	symbolizer_free(r->symbolizer);
-	worker_free(r->worker);
-	session_deinit(&r->session);
-	strpool_free(r->pool);
-}
-
-static int fold_session(void *ctx, struct session *s, struct error *err)
-{
-	struct recording *r = ctx;
-	int rc = fold_rows(&r->fold, &s->rows, err);
-
-	rows_clear(&s->rows);
-	return rc;
-}
-
-static int recording_init(struct recording *r, const struct options *o, struct error *err)
-{
-	struct symbolizer_config symbolizer_config = {.kallsyms_path = "/proc/kallsyms",
-						      .debug_dir = "/usr/lib/debug"};
-	struct worker_config worker_config = {0};
-	int rc;
-
-	r->options = o;
-	r->session.signal_fd = r->session.timer_fd = r->session.epoll_fd = -1;
-	r->pool = strpool_new(POOL_MAX_BYTES);
-	r->profile = r->pool ? profile_new(r->pool) : NULL;
-	if (!r->profile)
-		return error_set(err, -ENOMEM, "out of memory");
-	rc = worker_new(&worker_config, &r->worker, err);
-	if (rc)
-		return rc;
-	r->session.options = o;
-	r->session.pool = r->pool;
-	r->session.worker = r->worker;
-	r->session.fold = fold_session;
-	r->session.fold_ctx = r;
-	rc = session_init(&r->session, err);
-	if (!rc)
-		rc = symbolizer_new(&symbolizer_config, r->pool, r->worker,
-				    r->session.processes, &r->symbolizer, err);
-	r->fold = (struct fold){
-		.symbolizer = r->symbolizer,
-		.profile = r->profile,
-		.period_ns = 1000000000ULL / o->freq_hz,
-		.keep_tid = o->keep_tid,
-		.dump = o->dump == DUMP_FRAMES,
-	};
-	return rc;
-}
-
-/* ---- what the profile says beside its samples ---- */
-
-static void fill_losses(struct recording *r, const struct sampler_totals *t)
-{
-	struct profile_losses *l = &r->profile->extra.losses;
-	struct process_table_stats processes;
-	struct symbolizer_stats symbols;
-	struct worker_stats worker;
-	struct jit_watch_totals jit;
-	const __u64 *n = t->ctr.n;
-
-	process_table_stats(r->session.processes, &processes);
-	symbolizer_stats(r->symbolizer, &symbols);
-	worker_stats(r->worker, &worker);
-	jit_watch_totals(r->session.jit, &jit);
-	*l = (struct profile_losses){
-		.due = t->due,
-		.sampled = n[LB_CTR_SAMPLED],
-		.missed = t->missed,
-		.lost_counts_full = n[LB_CTR_LOST_COUNTS_FULL],
-		.lost_internal = n[LB_CTR_LOST_INTERNAL],
-		.lost_drain = t->lost_drain,
-		.rows_dropped = r->session.rows.nr_dropped + r->fold.nr_dropped,
-		.no_body = n[LB_CTR_NO_BODY] + t->bodies_missing,
-		.user_truncated = n[LB_CTR_USER_TRUNCATED],
-		.kern_truncated = n[LB_CTR_KERN_TRUNCATED],
-		.kern_failed = n[LB_CTR_KERN_FAILED],
-		.idle = n[LB_CTR_IDLE],
-		.other = n[LB_CTR_OTHER],
-		.first_dropped = n[LB_CTR_FIRST_DROPPED],
-		.lost_events = processes.nr_lost_events,
-		.processes_dropped = processes.nr_dropped + t->targets_dropped,
-		.files_dropped = processes.nr_files_dropped,
-		.names_dropped = strpool_nr_dropped(r->pool),
-		.addresses_dropped = symbols.nr_over_limit,
-		.decoder_deaths = worker.nr_died + worker.nr_bad_reply,
-		.decoder_deadlines = worker.nr_deadline,
-		.jit_objects_lost = processes.nr_jit_lost + jit.nr_lost,
-		.jit_objects_foreign = jit.nr_foreign + processes.nr_jit_foreign,
-	};
-	log_debug(
-		"JIT objects: %llu held (%llu bytes), %llu lost, %llu of another format; "
-		"%llu list walks, %llu not whole, %llu processes banned",
-		(unsigned long long)processes.nr_jit_objects,
-		(unsigned long long)processes.nr_jit_bytes,
-		(unsigned long long)l->jit_objects_lost,
-		(unsigned long long)l->jit_objects_foreign,
-		(unsigned long long)jit.nr_walks, (unsigned long long)jit.nr_walks_failed,
-		(unsigned long long)jit.nr_banned);
-	/* counted + lost = sampled: what was dropped on the way is lost too. */
-	l->counted = t->rows_counted - l->rows_dropped;
-}
-
-static uint64_t timeval_ns(const struct timeval *t)
-{
-	return (uint64_t)t->tv_sec * 1000000000ULL + (uint64_t)t->tv_usec * 1000;
-}
-
-static void fill_cost(struct recording *r, const struct sampler_totals *t)
-{
-	struct profile_cost *cost = &r->profile->extra.cost;
-	struct jit_watch_totals jit;
-	struct worker_stats worker;
-	struct rusage usage;
-
-	jit_watch_totals(r->session.jit, &jit);
-	worker_stats(r->worker, &worker);
-	getrusage(RUSAGE_SELF, &usage);
-	*cost = (struct profile_cost){
-		.bpf_runs = t->ctr.n[LB_CTR_SAMPLED],
-		.bpf_ns = t->ctr.n[LB_CTR_RUN_NS],
-		.collector_cpu_ns = timeval_ns(&usage.ru_utime) +
-				    timeval_ns(&usage.ru_stime) + worker.cpu_ns,
-		.collector_peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024,
-		.map_bytes = sampler_map_bytes(r->session.sampler) +
-			     task_ring_bytes(r->session.tasks) + jit.map_bytes,
-	};
-}
-
-static const char *describe_target(const struct options *o, struct strpool *pool)
-{
-	char text[256];
-	size_t used;
-
-	if (o->command == COMMAND_RUN)
-		return strpool_add(pool, "the command and its children");
-	if (o->whole_machine)
-		return strpool_add(pool, "the whole machine");
-	used = (size_t)snprintf(text, sizeof(text), "process");
-	for (size_t i = 0; i < o->nr_pids && used < sizeof(text) - 16; i++)
-		used += (size_t)snprintf(text + used, sizeof(text) - used, " %u",
-					 o->pids[i]);
-	return strpool_add(pool, text);
-}
-
-static void fill_extra(struct recording *r)
-{
-	struct profile *p = r->profile;
-	struct profile_extra *extra = &p->extra;
-	struct sampler_totals totals;
-	struct utsname name;
-
-	sampler_totals(r->session.sampler, &totals);
-	extra->present = true;
-	extra->version = LINEBURN_VERSION;
-	extra->target = describe_target(r->options, r->pool);
-	extra->freq_hz = r->options->freq_hz;
-	extra->nr_cpus = totals.nr_cpus;
-	extra->wall_ns = r->session.start_ns ? r->session.stop_ns - r->session.start_ns
-					     : 0;
-	if (!uname(&name)) {
-		extra->host = strpool_add(r->pool, name.nodename);
-		extra->kernel_release = strpool_add(r->pool, name.release);
-		extra->arch = strpool_add(r->pool, name.machine);
-	}
-	if (r->options->argv)
-		profile_set_command(p, r->options->argv);
-	fill_losses(r, &totals);
-	fill_cost(r, &totals);
-	p->period = (int64_t)r->fold.period_ns;
-	p->time_nanos = r->session.start_wall_ns;
-	p->duration_nanos = (int64_t)extra->wall_ns;
-	if (r->session.user_walk_note)
-		profile_add_warning(p, r->session.user_walk_note);
-	profile_add_summary(p);
-}
 
 /* A source is opened in the root, and with the rights, of a process that ran it. */
 static int open_source(void *ctx, const char *path)
 {
 	const struct recording *r = ctx;
-	const struct process *owner = fold_source_owner(&r->fold, path);
+	const struct process *owner = fold_files_user(&r->fold.files, path);
 
 	if (!owner || *path != '/')
 		return -ENOENT;
@@ -237,7 +48,11 @@ static int collect_sources(struct recording *r)
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 	int rc = attribution_new(r->profile, &r->options->attribution, &a);
 
-	return rc ? rc : source_collect(r->profile, a, open_source, r);
+	if (!rc)
+		rc = source_collect(r->profile, a, open_source, r);
+	if (!rc)
+		fold_files_tell_owners(&r->fold.files);
+	return rc;
 }
 
 /* ---- the file ---- */
@@ -250,9 +65,10 @@ static int collect_sources(struct recording *r)
 static int be_owner(const struct options *o, struct launch_user *user,
 		    struct creds *creds, struct error *err)
 {
-	launch_user_find(user);
+	*user = (struct launch_user){0};
 	if (o->command != COMMAND_RUN)
-		user->is_other = false;
+		return 0;
+	launch_user_find(user);
 	if (user->is_other && creds_become(creds, user->uid, user->gid))
 		return error_set(err, -EPERM, "cannot write %s as %s", o->output,
 				 user->name);
@@ -270,10 +86,19 @@ static int check_output(const struct options *o, struct error *err)
 {
 	struct launch_user user;
 	struct creds creds;
+	char path[PATH_MAX];
 	int rc;
 
 	if (o->dry_run)
 		return 0;
+	/* Any recording may get such a file: by a signal, or when its memory is full. */
+	if (o->command == COMMAND_RECORD &&
+	    window_path(o->output, &(struct window_id){.number = WINDOW_MAX_NUMBER}, path,
+			sizeof(path)))
+		return error_set(err, -ENAMETOOLONG,
+				 "%s is too long for a name that gets a time: give -o a "
+				 "shorter one",
+				 o->output);
 	rc = be_owner(o, &user, &creds, err);
 	if (rc)
 		return rc;
@@ -282,24 +107,33 @@ static int check_output(const struct options *o, struct error *err)
 	return rc;
 }
 
-static int write_profile(const struct recording *r, struct error *err)
+/* The output's own file: of run, or of a recording that has one. */
+static int write_output(struct recording *r, const void *data, size_t len,
+			struct error *err)
 {
 	const struct options *o = r->options;
 	struct launch_user user;
 	struct creds creds;
-	_cleanup_free_ void *data = NULL;
-	size_t len;
-	int rc = pprof_write(r->profile, true, &data, &len);
+	int rc = be_owner(o, &user, &creds, err);
 
 	if (rc)
-		return error_set(err, rc, "out of memory");
-	rc = be_owner(o, &user, &creds, err);
-	if (rc)
 		return rc;
-	rc = io_write_file_atomic(o->output, data, len, !o->output_given, (uid_t)-1,
+	/* What we wrote ourselves is no older result to be kept. */
+	rc = io_write_file_atomic(o->output, data, len,
+				  !o->output_given && !r->has_output, (uid_t)-1,
 				  (gid_t)-1, err);
 	stop_being_owner(&user, &creds);
+	r->has_output |= !rc;
 	return rc;
+}
+
+static int write_window(struct recording *r, const void *data, size_t len,
+			struct error *err)
+{
+	struct recording_window *w = &r->window;
+
+	return window_files_write(&r->files, w->begin_wall_ns / 1000000000, &w->id, data,
+				  len, err);
 }
 
 static int dump_after(struct recording *r)
@@ -309,25 +143,274 @@ static int dump_after(struct recording *r)
 	return 0;
 }
 
-/* Names, completes and writes what was sampled. */
-static int finish(struct recording *r, struct error *err)
+/* Names the samples there are; what comes meanwhile is kept for the next call. */
+static int fold_session(struct recording *r, struct error *err)
+{
+	struct rows rows = rows_take(&r->session.rows);
+	int rc = fold_rows(&r->fold, &rows, err);
+
+	rows_clear(&rows);
+	return rc;
+}
+
+struct writing {
+	struct recording *r;
+	bool is_window;
+	struct error *err;
+};
+
+/* Of the recording this touches what drains do not: profile, its names, files. */
+static int pack_and_write(void *ctx)
+{
+	const struct writing *w = ctx;
+	_cleanup_free_ void *data = NULL;
+	size_t len;
+
+	if (pprof_write(w->r->profile, true, &data, &len))
+		return error_set(w->err, -ENOMEM, "out of memory");
+	return w->is_window ? write_window(w->r, data, len, w->err)
+			    : write_output(w->r, data, len, w->err);
+}
+
+static void attend(void *ctx, int done_fd)
+{
+	struct recording *r = ctx;
+
+	session_attend(&r->session, done_fd);
+}
+
+/* Completes and writes what was sampled since the window began. */
+static int finish(struct recording *r, bool is_window, struct error *err)
+{
+	struct writing w = {.r = r, .is_window = is_window, .err = err};
+	int rc;
+
+	recording_fill_extra(r);
+	if (fold_codes(&r->fold) || collect_sources(r))
+		return error_set(err, -ENOMEM, "out of memory");
+	recording_keep_up(r);
+	if (!r->session.sampling)
+		return pack_and_write(&w);
+	/*
+	 * While it is sampled no disk, however slow, holds up the drains. What they bring
+	 * waits, beside the profile that is written.
+	 */
+	r->session.rows.max_bytes = r->memory_bytes / 2;
+	rc = aside_run(pack_and_write, &w, attend, r);
+	r->session.rows.max_bytes = 0;
+	return rc;
+}
+
+/* ---- windows ---- */
+
+/* Up to the end of the window: ticks since the flip are the next one's. */
+static void window_note_end(struct recording *r)
+{
+	const struct session_flip *flip = &r->session.flip;
+	const __u64 *then = flip->totals.ctr.n, *now = r->window.totals.ctr.n;
+	struct sampler_totals *totals = &r->window.totals;
+	uint64_t due, ran;
+
+	r->window.end_ns = r->session.stop_ns ? r->session.stop_ns : flip->time_ns;
+	r->window.end_wall_ns = flip->wall_ns;
+	sampler_totals(r->session.sampler, totals);
+	if (r->session.stop_ns || !flip->ends_window)
+		return;
+	due = flip->totals.missed + then[LB_CTR_TICKS] - then[LB_CTR_IDLE];
+	ran = now[LB_CTR_TICKS] - now[LB_CTR_IDLE];
+	totals->missed = due > ran ? due - ran : 0;
+	totals->due = now[LB_CTR_SAMPLED] + totals->missed;
+}
+
+static void window_begin_first(struct recording *r)
+{
+	if (r->window.begin_ns || !r->session.start_ns)
+		return;
+	r->window.begin_ns = r->session.start_ns;
+	r->window.begin_wall_ns = r->session.start_wall_ns;
+}
+
+/* The next end that is still to come: a late one does not make the others late. */
+static void window_set_end(struct recording *r)
+{
+	uint64_t length_ns = (uint64_t)(r->options->window_s * 1e9), late_ns;
+	struct session *s = &r->session;
+
+	if (!length_ns || r->window.end_ns < s->window_end_ns)
+		return;
+	late_ns = r->window.end_ns - s->window_end_ns;
+	s->window_end_ns += (late_ns / length_ns + 1) * length_ns;
+}
+
+/* The window that was written, or given up, is over: the next begins where it ended. */
+static int window_begin(struct recording *r, struct error *err)
+{
+	struct recording_window *w = &r->window;
+	int rc;
+
+	losses_add(&r->told_losses, &r->profile->extra.losses);
+	cost_add(&r->told_cost, &r->profile->extra.cost);
+	r->session.rate.lowest_level = r->session.rate.level;
+	w->begin_ns = w->end_ns;
+	w->begin_wall_ns = w->end_wall_ns;
+	w->id = (struct window_id){0};
+	rc = recording_begin_profile(r, err);
+	malloc_trim(0);
+	return rc ? rc : recording_renew(r, err);
+}
+
+static void window_said(struct recording *r)
+{
+	char path[PATH_MAX];
+
+	*r->window.note = '\0';
+	r->nr_files++;
+	r->nr_counted += r->profile->extra.losses.counted;
+	if (r->options->window_s > 0 ||
+	    window_path(r->options->output, &r->window.id, path, sizeof(path)))
+		return;
+	fprintf(stderr, "lineburn: %llu samples, written to %s; a new file begins\n",
+		(unsigned long long)r->profile->extra.losses.counted, path);
+}
+
+/*
+ * A window whose file cannot be written goes on, so that its samples are in the next
+ * file; only when they take too much memory they are lost.
+ *
+ * Return: may a new one begin?
+ */
+static bool window_may_end(struct recording *r, int rc, bool is_full,
+			   const struct error *why)
+{
+	unsigned long long nr = r->profile->extra.losses.counted;
+
+	if (!rc) {
+		window_said(r);
+		return true;
+	}
+	if (!is_full) {
+		log_warning("%s; %llu samples are kept for the next file", why->text, nr);
+		return false;
+	}
+	log_warning("%s; %llu samples are lost: there is no room to keep them", why->text,
+		    nr);
+	snprintf(r->window.note, sizeof(r->window.note),
+		 "%llu samples before these are lost: their file could not be written",
+		 nr);
+	return true;
+}
+
+static int window_end(struct recording *r, bool is_full, struct error *err)
+{
+	struct error why = {0};
+	int rc = finish(r, true, &why);
+
+	if (window_may_end(r, rc, is_full, &why))
+		return window_begin(r, err);
+	profile_clear_extra(r->profile);
+	return 0;
+}
+
+/* SIGUSR1: the file of the window, as far as it is; it will be written again. */
+static void window_snapshot(struct recording *r)
+{
+	struct error why = {0};
+
+	if (finish(r, r->options->window_s > 0, &why))
+		log_warning("%s; the recording goes on", why.text);
+	profile_clear_extra(r->profile);
+}
+
+/* SIGHUP: the next file is where the output's name leads to now. */
+static void follow_folder(struct recording *r)
+{
+	int rc = window_files_open(&r->files);
+
+	if (rc)
+		log_warning("cannot open the folder of %s: %s; files go on where they "
+			    "were",
+			    r->options->output, strerror(-rc));
+}
+
+/* Names what was drained up to now, and ends or shows the window if that is wished. */
+static int window_go_on(struct recording *r, uint64_t begin_ns, struct error *err)
+{
+	struct session *s = &r->session;
+	bool is_full = recording_is_full(r), wants_snapshot = s->wants_snapshot;
+	bool wants_window = s->wants_window;
+	bool is_over = wants_window ||
+		       (s->window_end_ns && s->flip.time_ns >= s->window_end_ns);
+	int rc;
+
+	window_note_end(r);
+	r->window.named_ns = begin_ns;
+	s->wants_window = s->wants_snapshot = false;
+	window_set_end(r);
+	rc = fold_session(r, err);
+	process_table_forget_jit(s->processes, begin_ns);
+	if (is_full) {
+		malloc_trim(0);
+		is_full = recording_is_full(r);
+	}
+	if (rc || s->stop_ns)
+		return rc;
+	if (is_over || is_full)
+		rc = window_end(r, is_full, err);
+	if (wants_window)
+		follow_folder(r);
+	if (is_over || is_full)
+		return rc;
+	if (wants_snapshot)
+		window_snapshot(r);
+	return 0;
+}
+
+static int recording_drained(void *ctx, struct session *s, uint64_t begin_ns,
+			     struct error *err)
+{
+	struct recording *r = ctx;
+	int rc;
+
+	window_begin_first(r);
+	if (r->is_busy)
+		return 0;
+	if (!recording_is_full(r) && !s->flip.ends_window && !rows_is_full(&s->rows) &&
+	    !jit_store_is_filling(process_table_jit_store(s->processes)))
+		return 0;
+	r->is_busy = true;
+	rc = window_go_on(r, begin_ns, err);
+	r->is_busy = false;
+	return rc;
+}
+
+/* ---- the end ---- */
+
+static void say_where(const struct recording *r)
+{
+	const struct options *o = r->options;
+	unsigned long long counted = r->profile->extra.losses.counted;
+	char path[PATH_MAX];
+
+	if (!o->window_s) {
+		fprintf(stderr, "lineburn: %llu samples, written to %s\n", counted,
+			o->output);
+	} else if (!window_path(o->output, &r->window.id, path, sizeof(path))) {
+		fprintf(stderr, "lineburn: %llu samples in %llu files, the last is %s\n",
+			(unsigned long long)r->nr_counted + counted,
+			(unsigned long long)r->nr_files + 1, path);
+	}
+}
+
+/* What was sampled since the last window. */
+static int finish_last(struct recording *r, struct error *err)
 {
 	int rc;
 
 	dump_after(r);
-	rc = fold_rows(&r->fold, &r->session.rows, err);
-	if (rc)
-		return rc;
-	fill_extra(r);
-	if (fold_codes(&r->fold) || collect_sources(r))
-		return error_set(err, -ENOMEM, "out of memory");
-	return write_profile(r, err);
-}
-
-static void say_where(const struct options *o, const struct profile *p)
-{
-	fprintf(stderr, "lineburn: %llu samples, written to %s\n",
-		(unsigned long long)p->extra.losses.counted, o->output);
+	window_begin_first(r);
+	window_note_end(r);
+	rc = fold_session(r, err);
+	return rc ? rc : finish(r, r->options->window_s > 0, err);
 }
 
 static int show_run(struct recording *r, struct error *err)
@@ -370,7 +453,7 @@ static int record(struct recording *r, int *ret_status, struct error *err)
 			sampler_verified_insns(r->session.sampler));
 		return 0;
 	}
-	rc = finish(r, err);
+	rc = finish_last(r, err);
 	if (rc)
 		return rc;
 	if (r->session.launch) {
@@ -378,23 +461,24 @@ static int record(struct recording *r, int *ret_status, struct error *err)
 		*ret_status = launch_exit_status(r->session.launch);
 		return rc;
 	}
-	say_where(r->options, r->profile);
-	if (!r->profile->extra.losses.counted)
-		return error_set_exit(
-			err, EXIT_NO_SAMPLES, -ENODATA,
-			"no samples: nothing of what was asked for used CPU; record "
-			"for longer, or with a higher -F");
-	return 0;
+	say_where(r);
+	return r->profile->extra.losses.counted || r->nr_counted
+		       ? 0
+		       : choice_no_samples(r->options, err);
 }
 
 int pipeline_record(const struct options *o, int *ret_status, struct error *err)
 {
 	struct recording r = {0};
-	int rc = check_output(o, err);
+	int rc = o->dry_run ? 0 : doctor_admits("", err);
 
+	if (!rc)
+		rc = check_output(o, err);
 	if (rc)
 		return rc;
-	rc = recording_init(&r, o, err);
+	rc = recording_init(&r, o, recording_drained, err);
+	if (!rc)
+		choice_warn_of_nothing(o);
 	if (!rc)
 		rc = record(&r, ret_status, err);
 	if (rc && r.session.launch && launch_was_executed(r.session.launch))

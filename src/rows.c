@@ -70,8 +70,17 @@ static int add_stack(struct rows *rows, const struct sample *s, uint32_t *ret)
 	return 0;
 }
 
+static bool has_room(const struct rows *rows)
+{
+	/* Of the row and of its stack; an index is half full. */
+	size_t row_bytes = sizeof(struct row) + 2 * 2 * sizeof(struct hashmap_slot);
+
+	return !rows->max_bytes ||
+	       rows->nr_words * 8 + rows->nr * row_bytes < rows->max_bytes;
+}
+
 void rows_add(struct rows *rows, const struct sample *sample, struct process *process,
-	      uint64_t epoch)
+	      const struct process_owner *cgroup, uint64_t epoch)
 {
 	struct row_key key = {.sample = sample, .process = process, .epoch = epoch};
 	uint64_t hash = hash_u64(hash_u64(stack_hash(sample), epoch),
@@ -83,6 +92,7 @@ void rows_add(struct rows *rows, const struct sample *sample, struct process *pr
 	if (item != HASHMAP_NONE) {
 		row = &rows->items[item];
 		row->count += sample->count;
+		row->cpu_ns += sample->cpu_ns;
 		if (sample->first_ns < row->first_ns)
 			row->first_ns = sample->first_ns;
 		if (sample->last_ns > row->last_ns)
@@ -90,7 +100,8 @@ void rows_add(struct rows *rows, const struct sample *sample, struct process *pr
 		rows->nr_samples += sample->count;
 		return;
 	}
-	if (vec_grow(&rows->items, &rows->cap, rows->nr + 1, sizeof(*row),
+	if (!has_room(rows) ||
+	    vec_grow(&rows->items, &rows->cap, rows->nr + 1, sizeof(*row),
 		     ROWS_MAX * 2) ||
 	    add_stack(rows, sample, &stack) ||
 	    hashmap_add(&rows->index, hash, (uint32_t)rows->nr)) {
@@ -100,10 +111,12 @@ void rows_add(struct rows *rows, const struct sample *sample, struct process *pr
 	row = &rows->items[rows->nr++];
 	*row = (struct row){
 		.process = process,
+		.cgroup = cgroup,
 		.user_hash = sample->user_hash,
 		.kern_hash = sample->kern_hash,
 		.epoch = epoch,
 		.count = sample->count,
+		.cpu_ns = sample->cpu_ns,
 		.first_ns = sample->first_ns,
 		.last_ns = sample->last_ns,
 		.tgid = sample->tgid,
@@ -117,6 +130,15 @@ void rows_add(struct rows *rows, const struct sample *sample, struct process *pr
 bool rows_is_full(const struct rows *rows)
 {
 	return rows->nr >= ROWS_MAX || rows->nr_words >= WORDS_MAX / 4 * 3;
+}
+
+struct rows rows_take(struct rows *rows)
+{
+	struct rows taken = *rows;
+
+	*rows = (struct rows){.nr_samples = taken.nr_samples,
+			      .nr_dropped = taken.nr_dropped};
+	return taken;
 }
 
 void rows_clear(struct rows *rows)

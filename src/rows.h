@@ -17,9 +17,10 @@
 
 struct row {
 	struct process *process; /* NULL: nothing is known */
+	const struct process_owner *cgroup; /* of its cgroup then; NULL: the process's */
 	uint64_t user_hash, kern_hash;
 	uint64_t epoch; /* rows of different epochs are never merged */
-	uint64_t count;
+	uint64_t count, cpu_ns;
 	uint64_t first_ns, last_ns;
 	uint32_t tgid, exec_id;
 	uint32_t stack; /* offset in rows.stacks */
@@ -45,14 +46,20 @@ struct rows {
 	struct hashmap stack_index;
 	uint64_t nr_samples; /* sum of all counts so far */
 	uint64_t nr_dropped; /* samples for which memory was not to be had */
+	/*
+	 * No more rows than these, about, when nobody folds them for as long as it takes; 0: no
+	 * such limit. What comes to known rows is still counted there.
+	 */
+	uint64_t max_bytes;
 };
 
 /**
  * @process  whose sample it is, or NULL
+ * @cgroup   process_table_cgroup() of it
  * @epoch    changes when the same address may mean something else than before
  */
 void rows_add(struct rows *rows, const struct sample *sample, struct process *process,
-	      uint64_t epoch);
+	      const struct process_owner *cgroup, uint64_t epoch);
 
 /** Memory held by the rows is full: fold them. */
 bool rows_is_full(const struct rows *rows);
@@ -62,6 +69,9 @@ static inline const struct row_stack *rows_stack(const struct rows *rows,
 {
 	return (const struct row_stack *)(rows->stacks + row->stack);
 }
+
+/** Takes all rows out: the table is empty then, and keeps nr_samples and nr_dropped. */
+struct rows rows_take(struct rows *rows);
 
 /** Empties the table; keeps nr_samples and nr_dropped. */
 void rows_clear(struct rows *rows);

@@ -10,9 +10,12 @@
 #include "disassembly.h"
 #include "profile/attribution.h"
 #include "profile/machine_code.h"
+#include "profile/phase.h"
 #include "profile/source.h"
 #include "render/render.h"
 #include "specialisation.h"
+
+#define MAX_TREES_OF_CALLERS 10 /* functions whose callers are shown at once */
 
 static bool wants_colour(const struct options *o)
 {
@@ -76,11 +79,32 @@ static int add_machine_code(const struct options *o, const struct profile *p,
 	return 0;
 }
 
+static int add_call_tree(const struct options *o, const struct profile *p,
+			 struct call_tree **ret, struct error *err)
+{
+	const struct call_tree_options how = {
+		.direction = o->call_direction,
+		.what = o->call_what,
+		.kernel = o->attribution.kernel,
+		.runtime = o->attribution.runtime,
+		.min_share = o->min_share,
+		.max_depth = o->call_depth,
+		.max_roots = o->call_direction == CALL_CALLERS && !o->call_what
+				     ? MAX_TREES_OF_CALLERS
+				     : 0,
+	};
+
+	return call_tree_new(p, &how, ret, err);
+}
+
 int view_show(const struct options *o, struct profile *p, const char *file_name,
 	      struct error *err)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
+	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
+	_cleanup_(groups_freep) struct groups *groups = NULL;
+	_cleanup_(narrowed_freep) struct narrowed *narrowed = NULL;
 	const struct render_format *format = find_format(o);
 	struct render_options opts = {
 		.colour = wants_colour(o),
@@ -91,19 +115,41 @@ int view_show(const struct options *o, struct profile *p, const char *file_name,
 		.file_filter = o->file_filter,
 	};
 	struct render_input in = {.profile = p, .file_name = file_name};
-	int rc = o->show_asm ? add_machine_code(o, p, &m, err) : 0;
+	struct phases phases;
+	int rc = 0;
 
+	if (o->nr_filters)
+		rc = profile_narrow(p, o->filters, o->nr_filters, &narrowed, err);
+	if (rc)
+		return rc;
+	in.narrowed = narrowed;
+	rc = o->skip_compile ? phases_leave_out(p, &phases) : phases_of(p, &phases);
+	if (rc)
+		return error_set(err, rc, "out of memory");
+	in.phases = &phases;
+	if (o->show_asm)
+		rc = add_machine_code(o, p, &m, err);
 	if (rc)
 		return rc;
 	/* Not before: what is asked for is a function, whatever its types. */
 	if (o->show_types)
 		specialisations_name(p);
+	if (o->call_direction)
+		rc = add_call_tree(o, p, &tree, err);
+	if (rc)
+		return rc;
+	in.call_tree = tree;
 	rc = attribution_new(p, &o->attribution, &a);
 	if (!rc)
 		rc = source_attach(a, p, o->source_paths, o->nr_source_paths);
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
+	if (o->group_by)
+		rc = groups_new(p, a, o->group_by, &groups, err);
+	if (rc)
+		return rc;
+	in.groups = groups;
 	in.machine_code = m;
 	rc = format->write(&in, &opts, stdout);
 	if (!rc && fflush(stdout))

@@ -9,7 +9,7 @@
 
 /**
  * Renders @p to stdout as the options say (run shows annotate's listing). With
- * --types its functions get other names.
+ * --types its functions get other names; --skip-compile and filters drop samples.
  * @file_name  of the profile, for the listing's head; NULL: not from a file
  */
 int view_show(const struct options *o, struct profile *p, const char *file_name,

@@ -14,10 +14,13 @@ import subprocess
 import sys
 import tempfile
 
-# struct -> members that bpf/ reads. Members' own structs must be listed too.
+# struct -> members that bpf/ reads. Members' own structs must be listed too, and those that
+# are not behind a pointer first. "a.b" is b of a, whose struct has no name; "a?" may be
+# absent, as what only one architecture has.
 STRUCTS = {
+    "thread_struct": ["fsbase?", "uw.tp_value?"],
     "task_struct": ["flags", "pid", "tgid", "group_leader", "start_boottime",
-                    "self_exec_id", "stack", "mm", "signal"],
+                    "self_exec_id", "stack", "mm", "signal", "thread"],
     "signal_struct": ["live"],
     "mm_struct": [],
 }
@@ -109,6 +112,20 @@ def print_typedef(btf, name, done):
     print(f"typedef {btf.spell(t['type_id'])} {name};")
 
 
+def print_member(btf, found, member):
+    optional = member.endswith("?")
+    outer, _, inner = member.rstrip("?").partition(".")
+    if optional and outer not in found:
+        return
+    type_id = found[outer]["type_id"]
+    if not inner:
+        print(f"\t{btf.spell(type_id)} {outer};")
+        return
+    for m in btf.members(btf.types[type_id]):
+        if m["name"] == inner:
+            print(f"\tstruct {{\n\t\t{btf.spell(m['type_id'])} {inner};\n\t}} {outer};")
+
+
 def main():
     with open(sys.argv[1], "rb") as f, tempfile.NamedTemporaryFile() as raw:
         raw.write(carve(f.read()))
@@ -141,7 +158,7 @@ def main():
         found = {m["name"]: m for m in btf.members(btf.names[("STRUCT", name)])}
         print(f"struct {name} {{")
         for member in wanted:
-            print(f"\t{btf.spell(found[member]['type_id'])} {member};")
+            print_member(btf, found, member)
         print("};\n")
     print("#pragma clang attribute pop\n\n#endif")
 

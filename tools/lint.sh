@@ -41,18 +41,18 @@ may_include() {
 }
 
 check_includes() {
-	may_include bpf 'vmlinux\.h|lineburn\.h|[a-z_]+\.h"'
+	may_include bpf 'vmlinux\.h|lineburn(_unwind)?\.h|(arch/)?[a-z0-9_]+\.h"'
 	may_include src/base 'base/'
-	may_include src/collect 'base/|collect/|lineburn\.h|[a-z]+\.skel\.h'
-	may_include src/process 'base/|process/|collect/kmap\.h|collect/task_event\.h'
+	may_include src/collect 'base/|collect/|lineburn(_unwind|_choice)?\.h|[a-z]+\.skel\.h'
+	may_include src/process 'base/|process/|collect/kmap\.h|collect/task_event\.h|lineburn(_unwind)?\.h'
 	may_include src/worker 'base/|worker/'
 	may_include src/unwind \
-		'base/|process/|worker/|unwind/|collect/kmap\.h|lineburn\.h'
-	may_include src/symbolize 'base/|process/|worker/|symbolize/'
+		'base/|process/|worker/|unwind/|collect/kmap\.h|lineburn(_unwind)?\.h'
+	may_include src/symbolize 'base/|process/|worker/|symbolize/|lineburn(_unwind)?\.h'
 	may_include src/profile \
-		'base/|profile/|symbolize/frame\.h|lineburn\.h|[a-z]+\.pb-c\.h'
+		'base/|profile/|symbolize/frame\.h|lineburn(_unwind)?\.h|[a-z]+\.pb-c\.h'
 	may_include src/render \
-		'base/|render/|profile/profile\.h|profile/attribution\.h|profile/machine_code\.h|lineburn\.h'
+		'base/|render/|profile/profile\.h|profile/attribution\.h|profile/machine_code\.h|profile/phase\.h|profile/call_tree\.h|profile/groups\.h|profile/narrow\.h|profile/stack_status\.h|lineburn(_unwind)?\.h'
 	# A folder that nobody has thought about yet is in no table.
 	unknown=$(find src -mindepth 1 -maxdepth 1 -type d | grep -vE \
 		'^src/(base|collect|process|worker|unwind|symbolize|profile|render|agent)$')
@@ -73,8 +73,8 @@ check_libraries() {
 	only_in 'elfutils/|libelf|gelf|dwarf\.h|lzma|libiberty|demangle' 'symbolize/|unwind/'
 	only_in 'protobuf-c/|nettle/' 'profile/'
 	only_in 'zlib' 'profile/|symbolize/'
-	only_in 'capstone/' 'symbolize/disassemble\.c'
-	only_in 'jansson' 'render/|doctor\.'
+	only_in 'capstone/' 'symbolize/disassemble\.c|unwind/code_frames\.c'
+	only_in 'jansson' 'render/|doctor\.|process/container_text\.c'
 }
 
 # ---- every header compiles alone ----

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what lineburn needs on Debian 12 or 13; for the demo and the tests also
-# Numba, in Python environments below build/venv (tools/venv.sh). Does nothing, quickly
+# Numba and others, in Python environments below build/venv (tools/venv.sh). Does nothing, quickly
 # and without root, when all of it is there.
 # usage: tools/setup.sh [build|demo|test]   (default: test, which includes the others)
 set -eu
@@ -28,7 +28,7 @@ build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev lib
 # What the tests compile, run and compare with.
 test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shellcheck git g++
 	llvm binutils elfutils dwz xz-utils python3 sudo procps util-linux man-db $debuginfod
-	linux-perf"
+	linux-perf musl-tools podman runc crun"
 
 # Adds package $2 unless command $1 is there: a runtime of any origin does.
 add_command() {
@@ -53,7 +53,7 @@ demo)
 test)
 	packages="$packages $test"
 	add_python
-	venvs="new old"
+	venvs="new old stacks"
 	add_command node nodejs
 	add_command go golang-go
 	add_command php php-cli
@@ -98,7 +98,7 @@ fi
 if [ -n "$venvs" ]; then
 	# shellcheck disable=SC2086 # a list of names
 	tools/venv.sh $venvs ||
-		echo "tools/setup.sh: what needs Numba is skipped, and says so" >&2
+		echo "tools/setup.sh: what needs Numba or another package of Python is skipped, and says so" >&2
 	if [ "$(id -u)" -eq 0 ]; then
 		. tools/as-root.sh
 		give_back

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Makes the Python environments in which the demo, the tests and the bench run Numba:
+# Makes the Python environments in which the demo, the tests and the bench run:
 #   build/venv/numba-new   the newest Numba, with python3 (PYTHON=... chooses another)
 #   build/venv/numba-old   numba 0.56, where there is a CPython 3.9 or 3.10, also pyenv's
+#   build/venv/stacks      what has stacks of its own or makes C: gevent, Cython
 # Quick when they are there. "make clean" keeps them, "make distclean" does not.
-# usage: tools/venv.sh [new|old]...   (default: both)
+# usage: tools/venv.sh [new|old|stacks]...   (default: all)
 set -eu
 cd "$(dirname "$0")/.."
 umask 022
@@ -12,22 +13,24 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 trap 'exit 130' INT TERM
 
-# venv NAME PYTHON REQUIREMENT...: 1 when it could not be made; the log says why.
+# venv NAME PYTHON MODULE REQUIREMENT...: 1 when it could not be made, or has no MODULE; the
+# log says why.
 # What a stopped run left is begun anew, and so is what was made of something else: a whole
 # one says in .whole of what.
 venv() {
 	dir=build/venv/$1
 	python=$2
-	shift 2
+	module=$3
+	shift 3
 	[ "$(cat "$dir/.whole" 2>/dev/null)" != "$*" ] || return 0
 	echo "tools/venv.sh: making $dir: $*, from the network" >&2
 	rm -rf "$dir"
 	mkdir -p build/venv
 	"$python" -m venv "$dir" >"$log" 2>&1 || return 1
-	# Wheels only: nobody is asked for a compiler of Numba's.
+	# Wheels only: nobody is asked for a compiler.
 	"$dir/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: "$@" \
 		>>"$log" 2>&1 </dev/null || return 1
-	"$dir/bin/python" -c 'import numba' >>"$log" 2>&1 || return 1
+	"$dir/bin/python" -c "import $module" >>"$log" 2>&1 || return 1
 	echo "$*" >"$dir/.whole"
 }
 
@@ -60,7 +63,7 @@ reason() {
 }
 
 make_new() {
-	if ! venv numba-new "${PYTHON:-python3}" numba numpy joblib; then
+	if ! venv numba-new "${PYTHON:-python3}" numba numba numpy joblib; then
 		echo "tools/venv.sh: could not make build/venv/numba-new ($(reason)): see that pip" \
 			"reaches a package index (pip config list) and that ${PYTHON:-python3} has" \
 			"Numba's wheels, or name another one with PYTHON=..., then run it again" >&2
@@ -73,17 +76,24 @@ make_old() {
 	if ! python=$(old_python); then
 		echo "tools/venv.sh: no CPython 3.9 or 3.10 here, so none of numba 0.56," \
 			"skipping (pyenv install 3.10 adds one)" >&2
-	elif ! venv numba-old "$python" numba==0.56.4 'numpy<1.24' 'setuptools<70'; then
+	elif ! venv numba-old "$python" numba numba==0.56.4 'numpy<1.24' 'setuptools<70'; then
 		echo "tools/venv.sh: could not make build/venv/numba-old ($(reason)), skipping" >&2
 	fi
 }
 
-[ $# -gt 0 ] || set -- new old
+# Only some tests need it.
+make_stacks() {
+	if ! venv stacks "${PYTHON:-python3}" gevent gevent cython; then
+		echo "tools/venv.sh: could not make build/venv/stacks ($(reason)), skipping" >&2
+	fi
+}
+
+[ $# -gt 0 ] || set -- new old stacks
 for which in "$@"; do
 	case $which in
-	new | old) ;;
+	new | old | stacks) ;;
 	*)
-		echo "usage: tools/venv.sh [new|old]..." >&2
+		echo "usage: tools/venv.sh [new|old|stacks]..." >&2
 		exit 2
 		;;
 	esac

@@ -9,7 +9,7 @@ enum exit_code {
 	EXIT_FAILED = 1, /* anything without a more exact code */
 	EXIT_USAGE = 2, /* the command line is wrong */
 	EXIT_SYSTEM = 3, /* the system does not allow it; the text has the remedy */
-	EXIT_NO_SAMPLES = 4, /* record: nothing was sampled */
+	EXIT_NO_SAMPLES = 4, /* nothing was sampled, or nothing of what is asked for */
 	EXIT_OWN_FAILURE = 125, /* run: lineburn failed after the command started */
 	EXIT_NOT_EXECUTABLE = 126, /* run: the command cannot be executed, as env(1) */
 	EXIT_NOT_FOUND = 127, /* run: there is no such command, as env(1) */

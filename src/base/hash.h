@@ -19,6 +19,12 @@ static inline uint64_t hash_u64(uint64_t hash, uint64_t value)
 	return hash;
 }
 
+/* One to one: with the same @hash no two addresses have the same. */
+static inline uint64_t hash_pointer(uint64_t hash, const void *p)
+{
+	return hash_u64(hash, (uintptr_t)p);
+}
+
 static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t len)
 {
 	const unsigned char *p = data;
@@ -37,6 +43,23 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t len)
 		hash = hash_u64(hash, word);
 	}
 	return hash;
+}
+
+/*
+ * Of the first and the last bytes of something long, so many each (of less: of all of
+ * it), for who would have to fetch the rest. @first and @last may overlap.
+ */
+#define HASH_END_BYTES 4096u
+
+static inline size_t hash_end_len(uint64_t len)
+{
+	return len < HASH_END_BYTES ? (size_t)len : HASH_END_BYTES;
+}
+
+static inline uint64_t hash_ends(const void *first, const void *last, uint64_t len)
+{
+	return hash_bytes(hash_bytes(len, first, hash_end_len(len)), last,
+			  hash_end_len(len));
 }
 
 #endif

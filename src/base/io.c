@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -200,16 +201,37 @@ static int keep_as_old(int dir, const char *name)
 	return renameat(dir, name, dir, old) ? -errno : 0;
 }
 
+/* A new file in @dir, of a name that nobody guesses. Return: it, or a negative errno. */
+static int open_temporary(int dir, char *temp, size_t size)
+{
+	uint64_t salt = 0;
+	int fd;
+
+	if (getrandom(&salt, sizeof(salt), 0) < 0)
+		salt = (uint64_t)getpid();
+	snprintf(temp, size, ".lineburn-%016llx.tmp", (unsigned long long)salt);
+	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	return fd < 0 ? -errno : fd;
+}
+
+static int fill(int fd, const void *data, size_t len)
+{
+	int rc = io_write_all(fd, data, len);
+
+	if (!rc && fsync(fd) && errno != EINVAL && errno != EROFS)
+		rc = -errno;
+	return rc;
+}
+
 /* Fills @fd, which is @temp in @dir, and gives it its name. */
 static int complete(int dir, int fd, const char *temp, const char *name, const void *data,
 		    size_t len, bool keep_old, uid_t uid, gid_t gid)
 {
-	int rc = io_write_all(fd, data, len);
+	int rc = uid != (uid_t)-1 && fchown(fd, uid, gid) ? -errno : 0;
 
-	if (!rc && uid != (uid_t)-1 && fchown(fd, uid, gid))
-		rc = -errno;
-	if (!rc && fsync(fd) && errno != EINVAL && errno != EROFS)
-		rc = -errno;
+	if (!rc)
+		rc = fill(fd, data, len);
 	if (!rc && keep_old)
 		rc = keep_as_old(dir, name);
 	if (!rc && renameat(dir, temp, dir, name))
@@ -225,7 +247,6 @@ int io_write_file_atomic(const char *path, const void *data, size_t len, bool ke
 	enum target target;
 	const char *name;
 	char temp[64];
-	uint64_t salt = 0;
 	int rc;
 
 	dir = open_directory(path, &copy, &name);
@@ -239,13 +260,9 @@ int io_write_file_atomic(const char *path, const void *data, size_t len, bool ke
 	rc = refuse(target, err, path);
 	if (rc)
 		return rc;
-	if (getrandom(&salt, sizeof(salt), 0) < 0)
-		salt = (uint64_t)getpid();
-	snprintf(temp, sizeof(temp), ".lineburn-%016llx.tmp", (unsigned long long)salt);
-	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
+	fd = open_temporary(dir, temp, sizeof(temp));
 	if (fd < 0)
-		return cannot_write(err, -errno, path);
+		return cannot_write(err, fd, path);
 	rc = complete(dir, fd, temp, name, data, len, keep_old, uid, gid);
 	if (rc) {
 		unlinkat(dir, temp, 0);
@@ -256,4 +273,50 @@ int io_write_file_atomic(const char *path, const void *data, size_t len, bool ke
 				 path);
 	}
 	return 0;
+}
+
+/*
+ * Nobody's file is replaced. Not all file systems know that kind of rename, and not all
+ * of the others know links: what is left then is a moment between the look and the act.
+ */
+static int rename_new(int dir, const char *temp, const char *name)
+{
+	if (!renameat2(dir, temp, dir, name, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (!linkat(dir, temp, dir, name, 0)) {
+		unlinkat(dir, temp, 0);
+		return 0;
+	}
+	if (errno == EEXIST)
+		return -EEXIST;
+	if (!faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW))
+		return -EEXIST;
+	return renameat(dir, temp, dir, name) ? -errno : 0;
+}
+
+int io_write_file_at(int dir, const char *name, const void *data, size_t len,
+		     bool may_replace, int *ret_fd)
+{
+	_cleanup_close_ int fd = -1;
+	char temp[64];
+	int rc;
+
+	fd = open_temporary(dir, temp, sizeof(temp));
+	if (fd < 0)
+		return fd;
+	rc = fill(fd, data, len);
+	/* Where there are no locks nobody will ask for them. */
+	if (!rc && ret_fd)
+		flock(fd, LOCK_EX | LOCK_NB);
+	if (!rc && may_replace)
+		rc = renameat(dir, temp, dir, name) ? -errno : 0;
+	else if (!rc)
+		rc = rename_new(dir, temp, name);
+	if (rc)
+		unlinkat(dir, temp, 0);
+	else if (ret_fd)
+		*ret_fd = take_fd(&fd);
+	return rc;
 }

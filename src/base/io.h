@@ -43,6 +43,17 @@ int io_write_file_atomic(const char *path, const void *data, size_t len, bool ke
 			 uid_t uid, gid_t gid, struct error *err);
 
 /**
+ * Same, for @name in the open folder @dir; what has the name is replaced only when
+ * @may_replace, else that is -EEXIST, whoever was quicker.
+ *
+ * @ret_fd  the file, locked (flock(2), exclusive) from before it has its name: as long as
+ *          the caller has it open, others can tell that its writer is there. May be NULL.
+ * Return: 0 or a negative errno; nothing is left behind then.
+ */
+int io_write_file_at(int dir, const char *name, const void *data, size_t len,
+		     bool may_replace, int *ret_fd);
+
+/**
  * Would io_write_file_atomic() find its directory, and may we write there? To be
  * asked before an hour of recording, not after. Return: 0 or -errno with a sentence.
  */

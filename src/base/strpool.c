@@ -135,6 +135,17 @@ const char *strpool_add(struct strpool *pool, const char *s)
 	return s ? strpool_add_n(pool, s, strlen(s)) : strpool_add_n(pool, "", 0);
 }
 
+const char *strpool_add_namesake(struct strpool *pool, const char *s)
+{
+	size_t size = strlen(s) + 1;
+	char *copy = size > pool->max_bytes - pool->bytes ? NULL : allocate(pool, size);
+
+	if (!copy)
+		return strpool_add(pool, s);
+	pool->bytes += size;
+	return memcpy(copy, s, size);
+}
+
 uint64_t strpool_nr_dropped(const struct strpool *pool)
 {
 	return pool->nr_dropped;

@@ -24,7 +24,13 @@ DEFINE_CLEANUP(struct strpool, strpool_free);
  */
 const char *strpool_add(struct strpool *pool, const char *s);
 
-/** The same for @len bytes, cut at the first NUL. */
+/**
+ * Another string of the same text, which is equal to no other by pointer. Where there is
+ * no room for one: as strpool_add().
+ */
+const char *strpool_add_namesake(struct strpool *pool, const char *s);
+
+/** The same as strpool_add() for @len bytes, cut at the first NUL. */
 const char *strpool_add_n(struct strpool *pool, const char *s, size_t len);
 
 /** Names that did not fit. */

@@ -19,7 +19,6 @@
 void body_store_deinit(struct body_store *store)
 {
 	free(store->words);
-	free(store->hashes);
 	hashmap_deinit(&store->by_hash);
 	*store = (struct body_store){0};
 }
@@ -38,12 +37,10 @@ int body_store_handler(void *ctx, void *data, size_t size)
 		return 0;
 	if (vec_grow(&store->words, &store->cap_words, store->nr_words + words, 8,
 		     HASHMAP_NONE - 1) ||
-	    vec_grow(&store->hashes, &store->cap_hashes, store->nr_hashes + 1, 8, 0) ||
 	    hashmap_add(&store->by_hash, body->hash, (uint32_t)store->nr_words))
 		return 0;
 	memcpy(store->words + store->nr_words, data, size);
 	store->nr_words += words;
-	store->hashes[store->nr_hashes++] = body->hash;
 	return 0;
 }
 
@@ -51,7 +48,6 @@ static void body_store_clear(struct body_store *store)
 {
 	hashmap_deinit(&store->by_hash);
 	store->nr_words = 0;
-	store->nr_hashes = 0;
 }
 
 static const struct lb_body *body_store_find(const struct body_store *store,
@@ -65,9 +61,9 @@ static const struct lb_body *body_store_find(const struct body_store *store,
 /* Every later program run uses the other slot; none is in the old one on return. */
 static int flip(struct sampler *s, uint32_t *ret_old)
 {
-	uint32_t old = s->skel->bss->active_slot & 1;
+	uint32_t round = s->skel->bss->drain_round, old = round & 1;
 
-	__atomic_store_n(&s->skel->bss->active_slot, !old, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&s->skel->bss->drain_round, round + 1, __ATOMIC_SEQ_CST);
 	/* Putting the same inner map again changes nothing, but waits for all runs. */
 	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.counts), &old,
 				&s->slots[old].counts_fd, BPF_ANY))
@@ -88,6 +84,7 @@ static void emit(struct sampler *s, const struct lb_stack_key *key,
 		.status = key->status < LB_NR_STACK_STATUS ? key->status
 							   : LB_STACK_NO_BODY,
 		.count = count->count,
+		.cpu_ns = count->cpu_ns,
 		.first_ns = count->first_ns,
 		.last_ns = count->last_ns < count->first_ns ? count->first_ns
 							    : count->last_ns,
@@ -113,6 +110,7 @@ static void emit(struct sampler *s, const struct lb_stack_key *key,
 			sample.cgroup_id = user->cgroup_id;
 			sample.user_ips = user->ips;
 			sample.nr_user = user->nr_frames;
+			sample.nr_guessed = user->nr_guessed;
 			sample.user_leaf_is_return = user->kind == LB_BODY_USER_SYSCALL;
 		}
 		if (kern) {
@@ -149,19 +147,6 @@ static int drain_counts(struct sampler *s, const struct slot *slot)
 	return 0;
 }
 
-static void forget_seen(struct sampler *s, const struct slot *slot)
-{
-	for (size_t done = 0; done < s->bodies.nr_hashes;) {
-		uint32_t count = (uint32_t)(s->bodies.nr_hashes - done);
-
-		/* A hash that never got into the map stops the batch: step over it. */
-		if (bpf_map_delete_batch(slot->seen_fd, s->bodies.hashes + done, &count,
-					 NULL))
-			count++;
-		done += count;
-	}
-}
-
 /* Adds up the slot's counters of all CPUs and sets them to zero. */
 static int take_counters(struct sampler *s, uint32_t slot)
 {
@@ -185,16 +170,20 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 
 	if (rc)
 		return rc;
+	if (handlers->flipped)
+		handlers->flipped(handlers->ctx);
 	s->handlers = handlers;
+	/* The code objects of the slot's samples come before the samples. */
+	ring_buffer__consume(s->notices);
 	ring_buffer__consume(s->slots[old].bodies);
 	rc = drain_counts(s, &s->slots[old]);
-	forget_seen(s, &s->slots[old]);
 	body_store_clear(&s->bodies);
 	counters_rc = take_counters(s, old);
 	s->handlers = NULL;
 
 	s->totals.lost_drain = s->totals.ctr.n[LB_CTR_COUNTED] - s->totals.rows_counted;
 	s->totals.targets_dropped = s->skel->bss->targets_dropped;
+	s->totals.cgroups_too_deep = s->skel->bss->cgroups_too_deep;
 	if (rc)
 		log_debug("draining slot %u: %s", old, strerror(-rc));
 	return rc ? rc : counters_rc;

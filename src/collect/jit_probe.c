@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/jit_assembly.h"
@@ -101,6 +102,17 @@ static int take_record(void *ctx, void *data, size_t size)
 	p->nr_bytes_read += size;
 	/* A target that registers without end must not keep us here without end. */
 	return p->nr_bytes_read < p->config.ring_bytes ? 0 : -EAGAIN;
+}
+
+int jit_probe_try(void)
+{
+	libbpf_print_fn_t print = libbpf_set_print(NULL);
+	struct jit_bpf *skel = jit_bpf__open_and_load();
+	int rc = skel ? 0 : -errno;
+
+	jit_bpf__destroy(skel);
+	libbpf_set_print(print);
+	return rc;
 }
 
 static int load(struct jit_probe *p)
@@ -203,6 +215,21 @@ int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 	return rc;
 }
 
+void jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
+		      uint64_t register_off)
+{
+	for (size_t i = 0; i < p->nr_files; i++) {
+		struct probed_file *file = &p->files[i];
+
+		if (file->dev != dev || file->ino != inode ||
+		    file->register_off != register_off)
+			continue;
+		bpf_link__destroy(file->link);
+		*file = p->files[--p->nr_files];
+		return;
+	}
+}
+
 int jit_probe_poll_fd(const struct jit_probe *p)
 {
 	return p->ring ? ring_buffer__epoll_fd(p->ring) : -1;
@@ -227,17 +254,12 @@ static void consume(struct jit_probe *p)
 
 void jit_probe_read(struct jit_probe *p, jit_event_fn fn, void *ctx)
 {
-	struct timespec now;
-
 	if (!p->ring)
 		return;
 	p->fn = fn;
 	p->ctx = ctx;
 	consume(p);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	jit_assembly_expire(p->assembly,
-			    (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec, fn,
-			    ctx);
+	jit_assembly_expire(p->assembly, clock_now_ns(), fn, ctx);
 	p->fn = NULL;
 	p->ctx = NULL;
 }
@@ -269,6 +291,6 @@ uint64_t jit_probe_map_bytes(const struct jit_probe *p)
 	/* The sampler counts its own. */
 	bpf_object__for_each_map(map, p->skel->obj) if (map != p->skel->maps.targets &&
 							map != p->skel->maps.code_gens)
-		sum += kernel_map_bytes(bpf_map__fd(map));
+		sum += kmap_bytes(bpf_map__fd(map));
 	return sum;
 }

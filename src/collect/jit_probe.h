@@ -31,6 +31,9 @@ struct jit_probe_config {
 	size_t max_files; /* probed at once; 0: JIT_PROBE_MAX_FILES, which is the most */
 };
 
+/** Does its program load on this kernel? Nothing is attached. Return: 0 or -errno. */
+int jit_probe_try(void);
+
 /** @sampler  lends its maps of targets and code generations; must outlive this */
 int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler,
 		  struct jit_probe **ret, struct error *err);
@@ -47,13 +50,20 @@ DEFINE_CLEANUP(struct jit_probe, jit_probe_free);
  *                   __jit_debug_register_code: the same in memory
  * Takes milliseconds, and the kernel about 0.1 s to end it, in jit_probe_free().
  * A file that is probed there already is left as it is. Its inode stays in use
- * until jit_probe_free(), so a deleted file keeps its blocks.
+ * until jit_probe_detach(), so a deleted file keeps its blocks.
  * Return: 0; -EOPNOTSUPP when this kernel has no uprobes or no cookies for them
  * (before 5.15: walk lists instead); -ENOSPC over max_files; else
  * another negative errno of the attachment.
  */
 int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 		     int64_t descriptor_delta);
+
+/**
+ * The file that fstat(2) says is @inode of @dev, and is probed at @register_off, is no more
+ * wanted. Takes the kernel about 0.1 s. Nothing happens when it is not probed.
+ */
+void jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
+		      uint64_t register_off);
 
 /**
  * Readable (epoll) when an eighth of the ring is used, or an object could not be

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -178,6 +179,20 @@ static size_t read_text(const char *root, const char *path, char *buf, size_t si
 	return strlen(buf);
 }
 
+/* The same of the kernel that runs, where /proc has processes only (subset=pid). */
+static void ask_kernel(char release[KERNEL_RELEASE_BYTES],
+		       char version[KERNEL_VERSION_BYTES])
+{
+	struct utsname names;
+
+	if (uname(&names))
+		return;
+	if (!release[0])
+		snprintf(release, KERNEL_RELEASE_BYTES, "%s", names.release);
+	if (!version[0])
+		snprintf(version, KERNEL_VERSION_BYTES, "%s", names.version);
+}
+
 void kernel_texts_read(const char *root, char release[KERNEL_RELEASE_BYTES],
 		       char version[KERNEL_VERSION_BYTES])
 {
@@ -188,6 +203,8 @@ void kernel_texts_read(const char *root, char release[KERNEL_RELEASE_BYTES],
 	len = read_text(root, "/proc/version", version, KERNEL_VERSION_BYTES / 2);
 	read_text(root, "/proc/version_signature", version + len,
 		  KERNEL_VERSION_BYTES - len);
+	if (!root[0])
+		ask_kernel(release, version);
 }
 
 const struct kernel_quirk *kernel_quirk_find_running(const char *root)

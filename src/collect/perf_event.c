@@ -6,20 +6,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/io.h"
 #include "base/vec.h"
 
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 #define MAX_CPUS    8192 /* CONFIG_NR_CPUS never is larger */
+#define READ_FORMAT (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
+/* Clocks of the two sides differ by less, and nothing is dead for a moment only. */
+#define DEAD_NS      50000000ULL
+#define DRIFT_OF_ALL 100 /* a hundredth */
 
 static int open_event(struct perf_event_attr *attr, int cpu)
 {
-	int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1,
+	/* No CPU: of the caller, wherever it runs. */
+	int fd = (int)syscall(SYS_perf_event_open, attr, cpu < 0 ? 0 : -1, cpu, -1,
 			      PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
@@ -32,11 +39,16 @@ int perf_event_open_clock(int cpu, uint64_t period_ns)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = period_ns,
-		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
+		.read_format = READ_FORMAT,
 		.disabled = 1,
 	};
 
 	return open_event(&attr, cpu);
+}
+
+int perf_event_open_clock_of_caller(uint64_t period_ns)
+{
+	return perf_event_open_clock(-1, period_ns);
 }
 
 int perf_event_open_tasks(int cpu, uint32_t watermark_bytes)
@@ -45,6 +57,7 @@ int perf_event_open_tasks(int cpu, uint32_t watermark_bytes)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_DUMMY,
+		.read_format = READ_FORMAT,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
 		.use_clockid = 1,
@@ -95,30 +108,61 @@ int perf_event_explain(int code, struct error *err)
 	}
 }
 
-uint64_t perf_event_enabled_ns(int fd)
-{
-	uint64_t values[2]; /* value, time enabled */
+struct times {
+	uint64_t value, enabled_ns, ran_ns; /* as READ_FORMAT has them */
+};
 
-	if (read(fd, values, sizeof(values)) != sizeof(values))
-		return 0;
-	return values[1];
+static struct times read_times(int fd)
+{
+	struct times times;
+
+	if (read(fd, &times, sizeof(times)) != sizeof(times))
+		return (struct times){0};
+	return times;
 }
 
-uint64_t cpu_idle_ns(uint32_t cpu)
+uint64_t perf_event_enabled_ns(int fd)
 {
-	_cleanup_free_ char *text = NULL;
+	return read_times(fd).enabled_ns;
+}
+
+/* The clock is read within what the event runs: it is never found to lack what it has. */
+int perf_event_enable(int fd, struct perf_event_life *ret)
+{
+	ret->ran_ns = read_times(fd).ran_ns;
+	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return -errno;
+	ret->since_ns = clock_now_ns();
+	return 0;
+}
+
+bool perf_event_is_dead(int fd, const struct perf_event_life *life)
+{
+	uint64_t passed_ns = clock_now_ns() - life->since_ns;
+	uint64_t ran_ns = read_times(fd).ran_ns - life->ran_ns;
+
+	return passed_ns > ran_ns + DEAD_NS + passed_ns / DRIFT_OF_ALL;
+}
+
+char *cpu_times_read(void)
+{
+	char *text = NULL;
+	size_t len;
+
+	return io_read_file("/proc/stat", 4u << 20, &text, &len) ? NULL : text;
+}
+
+uint64_t cpu_idle_ns(const char *times, uint32_t cpu)
+{
 	unsigned long long idle, iowait;
 	char name[24];
 	const char *line;
-	size_t len;
 
 	snprintf(name, sizeof(name), "\ncpu%u ", cpu);
-	if (io_read_file("/proc/stat", 4u << 20, &text, &len))
-		return 0;
-	line = strstr(text, name);
+	line = times ? strstr(times, name) : NULL;
 	if (!line ||
 	    sscanf(line + strlen(name), "%*u %*u %*u %llu %llu", &idle, &iowait) != 2)
-		return 0;
+		return CPU_IDLE_UNKNOWN;
 	return (idle + iowait) * 1000000000ULL / (unsigned long long)sysconf(_SC_CLK_TCK);
 }
 

@@ -12,6 +12,9 @@
 /** A disabled cpu-clock event on @cpu. Return: descriptor, or -errno (-ENODEV: offline). */
 int perf_event_open_clock(int cpu, uint64_t period_ns);
 
+/** The same of the calling thread, on whatever CPU. */
+int perf_event_open_clock_of_caller(uint64_t period_ns);
+
 /**
  * A disabled dummy event on @cpu that reports task life and executable mappings,
  * timed by CLOCK_MONOTONIC, with build ids where the kernel has them (5.12).
@@ -24,12 +27,37 @@ int perf_event_explain(int code, struct error *err);
 /** Time that the event was enabled, ns; 0 when it cannot be read. */
 uint64_t perf_event_enabled_ns(int fd);
 
+/*
+ * A CPU that goes offline takes its events with it for good (perf_event_exit_cpu() of
+ * kernel/events/core.c): when it is back, they can be switched on and read, but never
+ * run. It may be away for an instant, and is while the machine sleeps; so what tells is
+ * that an event did not run in time that has passed.
+ */
+struct perf_event_life {
+	uint64_t ran_ns; /* of the event, when it was switched on */
+	uint64_t since_ns; /* CLOCK_MONOTONIC: when that was */
+};
+
+/** Switches @fd on, which is off. Return: 0 or -errno. */
+int perf_event_enable(int fd, struct perf_event_life *ret);
+
+/** Has @fd, which was not switched off since, missed 50 ms and more? */
+bool perf_event_is_dead(int fd, const struct perf_event_life *life);
+
+/**
+ * What the kernel says of the times of all CPUs; heap, NULL when it cannot be read (a
+ * procfs that is mounted with subset=pid has no /proc/stat).
+ */
+char *cpu_times_read(void);
+
 /**
  * Time that @cpu was idle since boot (idle and iowait of /proc/stat, in steps of
- * 10 ms); 0 when it cannot be read. The kernel stops timers on idle CPUs, so idle
- * time cannot be told from the ticks.
+ * 10 ms), by @times, which may be NULL; CPU_IDLE_UNKNOWN when it is not in it, as CPUs
+ * that are offline are not. The kernel stops timers on idle CPUs, so idle time cannot be
+ * told from the ticks.
  */
-uint64_t cpu_idle_ns(uint32_t cpu);
+#define CPU_IDLE_UNKNOWN UINT64_MAX
+uint64_t cpu_idle_ns(const char *times, uint32_t cpu);
 
 struct cpu_set_list {
 	uint32_t *cpus; /* ascending; heap */

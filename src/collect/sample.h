@@ -16,6 +16,8 @@ struct sample {
 	uint32_t code_gen;
 	enum lb_stack_status status;
 	uint64_t count; /* > 0 */
+	uint64_t
+		cpu_ns; /* that they stand for: the sum of the periods they were taken with */
 	uint64_t first_ns; /* CLOCK_MONOTONIC, first_ns <= last_ns */
 	uint64_t last_ns;
 	const char *comm; /* of the thread, terminated; NULL: not known */
@@ -28,6 +30,7 @@ struct sample {
 	const __u64 *kern_ips; /* leaf first: an instruction, then return addresses */
 	bool user_leaf_is_return; /* the thread is in a system call */
 	uint32_t nr_user;
+	uint32_t nr_guessed; /* of them, found by frame pointers; 255: or more */
 	uint32_t nr_kern;
 };
 

@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/random.h>
-#include <linux/perf_event.h>
 
 #include "base/log.h"
 #include "base/vec.h"
@@ -19,23 +17,42 @@
 
 #define BATCH           4096
 #define ROWS_PER_DRAIN  4000 /* what a drain should find at most, by choice of interval */
+#define USER_FRAMES     127 /* of a stack, unless the caller says */
 #define MIN_INTERVAL_MS 100
+#define ROOM_INTERVALS  4 /* that drains may be late */
 #define MAX_INTERVAL_MS 1000
 #define MIN_ROWS        4096
 #define MAX_ROWS        (1u << 20)
 #define BYTES_PER_BODY  512 /* 55 frames; a Python stack has about 30 */
 #define MIN_BODY_BYTES  (1u << 20)
 #define MAX_BODY_BYTES  (64u << 20)
+/* Programs that are told of before their first sample: no more than samples could tell. */
+#define MIN_EXEC_PAUSE_NS 2000000ULL
+
+/* Of a verifier's log the end says what was refused, and of which state. */
+#define LOG_LINES 40
+
+static char *last_lines(char *text)
+{
+	size_t at = strlen(text);
+
+	for (int nr = 0; at && nr < LOG_LINES; nr++)
+		while (at && text[--at] != '\n')
+			;
+	return text + at;
+}
 
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
 {
-	char line[1024];
+	char *text, *rest, *line;
 
-	if (level == LIBBPF_DEBUG)
+	if (level == LIBBPF_DEBUG || log_level() < 2 || vasprintf(&text, fmt, args) < 0)
 		return 0;
-	vsnprintf(line, sizeof(line), fmt, args);
-	line[strcspn(line, "\n")] = '\0';
-	log_debug("libbpf: %s", line);
+	rest = last_lines(text);
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			log_debug("%s", line);
+	free(text);
 	return 0;
 }
 
@@ -49,6 +66,11 @@ unsigned int sampler_drain_interval_ms(const struct sampler *s)
 				      : (ms > MAX_INTERVAL_MS ? MAX_INTERVAL_MS : ms));
 }
 
+unsigned int sampler_room_ms(const struct sampler *s)
+{
+	return ROOM_INTERVALS * sampler_drain_interval_ms(s);
+}
+
 static uint64_t power_of_two_between(uint64_t want, uint64_t min, uint64_t max)
 {
 	uint64_t n = min;
@@ -58,25 +80,24 @@ static uint64_t power_of_two_between(uint64_t want, uint64_t min, uint64_t max)
 	return n;
 }
 
-/* Room for four intervals' worth of samples that are all different. */
+/* Room for some intervals' worth of samples that are all different. */
 static int size_maps(struct sampler *s)
 {
 	uint64_t per_drain = (uint64_t)s->config.freq_hz * s->nr_online_cpus *
 			     sampler_drain_interval_ms(s) / 1000;
 	uint64_t rows = s->config.max_rows
 				? s->config.max_rows
-				: power_of_two_between(per_drain * 4, MIN_ROWS, MAX_ROWS);
+				: power_of_two_between(per_drain * ROOM_INTERVALS,
+						       MIN_ROWS, MAX_ROWS);
 	uint64_t bytes = s->config.body_bytes
 				 ? s->config.body_bytes
 				 : power_of_two_between(rows * BYTES_PER_BODY,
 							MIN_BODY_BYTES, MAX_BODY_BYTES);
 	struct bpf_map *counts[] = {s->skel->maps.counts_0, s->skel->maps.counts_1};
-	struct bpf_map *seen[] = {s->skel->maps.seen_0, s->skel->maps.seen_1};
 	struct bpf_map *bodies[] = {s->skel->maps.bodies_0, s->skel->maps.bodies_1};
 
 	for (size_t i = 0; i < LB_NR_SLOTS; i++)
 		if (bpf_map__set_max_entries(counts[i], (uint32_t)rows) ||
-		    bpf_map__set_max_entries(seen[i], (uint32_t)rows * 2) ||
 		    bpf_map__set_max_entries(bodies[i], (uint32_t)bytes))
 			return -EINVAL;
 	s->skel->rodata->body_ring_bytes = (uint32_t)bytes;
@@ -87,11 +108,16 @@ static int explain_load(int code, struct error *err)
 {
 	switch (-code) {
 	case EPERM:
-	case EACCES:
 		return error_set_exit(
 			err, EXIT_SYSTEM, code,
 			"the kernel does not let this user load BPF programs; run as "
 			"root, or see what \"lineburn doctor\" says");
+	case EACCES:
+		return error_set_exit(
+			err, EXIT_SYSTEM, code,
+			"the kernel's verifier, or a security module such as SELinux, "
+			"refused the BPF program; -vv prints what the verifier said, "
+			"the audit log or dmesg what the module did");
 	case ESRCH:
 	case ENOENT:
 		return error_set_exit(
@@ -107,6 +133,13 @@ static int explain_load(int code, struct error *err)
 	}
 }
 
+static uint64_t exec_pause_ns(const struct sampler *s)
+{
+	uint64_t ns = 1000000000ULL / ((uint64_t)s->config.freq_hz * s->nr_online_cpus);
+
+	return ns > MIN_EXEC_PAUSE_NS ? ns : MIN_EXEC_PAUSE_NS;
+}
+
 static void set_rodata(struct sampler *s)
 {
 	uint64_t seed = 0;
@@ -114,47 +147,34 @@ static void set_rodata(struct sampler *s)
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		log_debug("getrandom: %m, the hash seed is fixed");
 	s->skel->rodata->hash_seed = seed;
-	s->skel->rodata->filter_targets = !s->config.whole_machine;
+	/* Not the same number: who sees the clock does not know the hashes. */
+	if (getrandom(&s->random, sizeof(s->random), 0) != sizeof(s->random) ||
+	    !s->random)
+		s->random = 1;
+	if (!s->config.whole_machine)
+		s->skel->bss->choice.uses = s->skel->bss->choice.wanted =
+			LB_CHOICE_IN(LB_CHOICE_PROCESS);
+	s->skel->rodata->launched_tgid = s->config.launched_tgid;
+	s->skel->rodata->exec_pause_ns = exec_pause_ns(s);
 	s->skel->rodata->keep_tid = s->config.keep_tid;
 	s->skel->rodata->kernel_stacks = s->config.kernel_stacks;
 	s->skel->rodata->walk_user = s->config.walk_user;
-	if (s->config.whole_machine) {
-		bpf_program__set_autoload(s->skel->progs.lb_fork, false);
-		bpf_program__set_autoload(s->skel->progs.lb_exit, false);
-	}
-}
-
-static int first_sample(void *ctx, void *data, size_t size)
-{
-	struct sampler *s = ctx;
-	const struct lb_first_sample *first = data;
-
-	if (size < sizeof(*first))
-		return 0;
-	if (!first->tgid)
-		s->drain_wanted = true;
-	else
-		s->handlers->first_sample(s->handlers->ctx, first);
-	return 0;
+	s->skel->rodata->max_frames = s->config.max_frames;
 }
 
 static int open_rings(struct sampler *s)
 {
 	struct bpf_map *counts[] = {s->skel->maps.counts_0, s->skel->maps.counts_1};
-	struct bpf_map *seen[] = {s->skel->maps.seen_0, s->skel->maps.seen_1};
 	struct bpf_map *bodies[] = {s->skel->maps.bodies_0, s->skel->maps.bodies_1};
 
 	for (size_t i = 0; i < LB_NR_SLOTS; i++) {
 		s->slots[i].counts_fd = bpf_map__fd(counts[i]);
-		s->slots[i].seen_fd = bpf_map__fd(seen[i]);
 		s->slots[i].bodies = ring_buffer__new(
 			bpf_map__fd(bodies[i]), body_store_handler, &s->bodies, NULL);
 		if (!s->slots[i].bodies)
 			return -errno;
 	}
-	s->firsts = ring_buffer__new(bpf_map__fd(s->skel->maps.first_samples),
-				     first_sample, s, NULL);
-	return s->firsts ? 0 : -errno;
+	return notices_open(s);
 }
 
 static int load(struct sampler *s, struct error *err)
@@ -171,8 +191,8 @@ static int load(struct sampler *s, struct error *err)
 	rc = sampler_bpf__load(s->skel);
 	if (rc)
 		return explain_load(rc, err);
-	/* Fork and exit of targets are followed before there is a target. */
-	rc = s->config.whole_machine ? 0 : sampler_bpf__attach(s->skel);
+	/* Fork and exit are followed before there is a target. */
+	rc = sampler_bpf__attach(s->skel);
 	if (rc)
 		return explain_load(rc, err);
 	rc = open_rings(s);
@@ -193,6 +213,10 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 	if (!s)
 		return error_set(err, -ENOMEM, "out of memory");
 	s->config = *config;
+	if (!s->config.max_frames)
+		s->config.max_frames = USER_FRAMES;
+	if (s->config.max_frames > LB_MAX_FRAMES)
+		s->config.max_frames = LB_MAX_FRAMES;
 	libbpf_set_print(print_libbpf);
 	rc = libbpf_num_possible_cpus();
 	if (rc < 0 || cpu_list_online(&online))
@@ -219,33 +243,18 @@ void sampler_free(struct sampler *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->nr_events; i++)
-		bpf_link__destroy(s->events[i].link);
-	free(s->events);
+	for (size_t i = 0; i < s->nr_clocks; i++)
+		cpu_clock_stop(&s->clocks[i]);
+	free(s->clocks);
 	for (size_t i = 0; i < LB_NR_SLOTS; i++)
 		ring_buffer__free(s->slots[i].bodies);
-	ring_buffer__free(s->firsts);
+	ring_buffer__free(s->notices);
 	sampler_bpf__destroy(s->skel);
 	body_store_deinit(&s->bodies);
 	free(s->percpu);
 	free(s->batch_keys);
 	free(s->batch_counts);
 	free(s);
-}
-
-int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err)
-{
-	uint64_t start_unknown = 0;
-
-	if (!bpf_map_update_elem(bpf_map__fd(s->skel->maps.targets), &tgid,
-				 &start_unknown, BPF_NOEXIST) ||
-	    errno == EEXIST)
-		return 0;
-	if (errno == E2BIG)
-		return error_set(
-			err, -E2BIG,
-			"too many processes to follow one by one; use -a instead of -p");
-	return error_set(err, -errno, "cannot follow process %u: %m", tgid);
 }
 
 int sampler_targets_fd(const struct sampler *s)
@@ -258,38 +267,48 @@ int sampler_code_gens_fd(const struct sampler *s)
 	return bpf_map__fd(s->skel->maps.code_gens);
 }
 
+void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret)
+{
+	*ret = (struct unwind_kmaps){
+		.slabs_fd = bpf_map__fd(s->skel->maps.slabs),
+		.pages_fd = bpf_map__fd(s->skel->maps.pages),
+		.rules_fd = bpf_map__fd(s->skel->maps.rules),
+		.segments_fd = bpf_map__fd(s->skel->maps.segments),
+		.pythons_fd = bpf_map__fd(s->skel->maps.pythons),
+		.processes_fd = bpf_map__fd(s->skel->maps.processes),
+		.pages_generation = &s->skel->bss->pages_generation,
+	};
+}
+
 void sampler_use_code_gens(struct sampler *s)
 {
 	__atomic_store_n(&s->skel->bss->code_gens_used, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Opens and attaches an event on @cpu. -ENODEV: it is offline. */
-static int add_cpu(struct sampler *s, uint32_t cpu)
+/* Of all CPUs, for cpu_idle_ns(). */
+static char *read_times(struct sampler *s)
 {
-	int fd = perf_event_open_clock((int)cpu, 1000000000ULL / s->config.freq_hz);
-	struct cpu_event *event;
+	char *times = cpu_times_read();
 
-	if (fd < 0)
-		return fd;
-	if (vec_grow(&s->events, &s->cap_events, s->nr_events + 1, sizeof(*s->events),
-		     0)) {
-		close(fd);
+	if (!times)
+		s->idle_unknown = true;
+	return times;
+}
+
+/* Starts a clock on @cpu. -ENODEV: it is offline. */
+static int add_cpu(struct sampler *s, uint32_t cpu, const char *times)
+{
+	int rc;
+
+	if (vec_grow(&s->clocks, &s->cap_clocks, s->nr_clocks + 1, sizeof(*s->clocks), 0))
 		return -ENOMEM;
-	}
-	event = &s->events[s->nr_events];
-	event->cpu = cpu;
-	event->fd = fd;
-	event->idle_start_ns = cpu_idle_ns(cpu);
-	/* Attaching enables the event, and the link owns the descriptor. */
-	event->link = bpf_program__attach_perf_event(s->skel->progs.lb_sample, fd);
-	if (!event->link) {
-		int rc = -errno;
-
-		close(fd);
-		return rc;
-	}
-	s->nr_events++;
-	return 0;
+	rc = cpu_clock_start(&s->clocks[s->nr_clocks], cpu,
+			     bpf_program__fd(s->skel->progs.lb_sample),
+			     1000000000ULL / s->config.freq_hz, s->level,
+			     cpu_clock_random(&s->random), cpu_idle_ns(times, cpu));
+	if (!rc)
+		s->nr_clocks++;
+	return rc;
 }
 
 static bool has_cpu(const struct cpu_set_list *list, uint32_t cpu)
@@ -300,37 +319,33 @@ static bool has_cpu(const struct cpu_set_list *list, uint32_t cpu)
 	return false;
 }
 
-static bool has_event(const struct sampler *s, uint32_t cpu)
+static bool has_clock(const struct sampler *s, uint32_t cpu)
 {
-	for (size_t i = 0; i < s->nr_events; i++)
-		if (s->events[i].cpu == cpu)
+	for (size_t i = 0; i < s->nr_clocks; i++)
+		if (s->clocks[i].cpu == cpu)
 			return true;
 	return false;
 }
 
-static uint64_t event_idle_ns(const struct cpu_event *event)
+static void drop_cpu(struct sampler *s, size_t i, const char *times)
 {
-	uint64_t now = cpu_idle_ns(event->cpu);
+	struct cpu_clock_time time;
 
-	/* iowait is known to step back now and then (proc(5)). */
-	return now > event->idle_start_ns ? now - event->idle_start_ns : 0;
-}
-
-static void drop_cpu(struct sampler *s, size_t i)
-{
-	s->gone_enabled_ns += perf_event_enabled_ns(s->events[i].fd);
-	s->gone_idle_ns += event_idle_ns(&s->events[i]);
-	bpf_link__destroy(s->events[i].link);
-	s->events[i] = s->events[--s->nr_events];
+	cpu_clock_time(&s->clocks[i], cpu_idle_ns(times, s->clocks[i].cpu), &time);
+	s->gone.enabled_ns += time.enabled_ns;
+	s->gone.due += time.due;
+	cpu_clock_stop(&s->clocks[i]);
+	s->clocks[i] = s->clocks[--s->nr_clocks];
 }
 
 int sampler_start(struct sampler *s, struct error *err)
 {
+	_cleanup_free_ char *times = read_times(s);
 	struct cpu_set_list online = {0};
 	int rc = cpu_list_online(&online);
 
 	for (size_t i = 0; !rc && i < online.nr; i++) {
-		rc = add_cpu(s, online.cpus[i]);
+		rc = add_cpu(s, online.cpus[i], times);
 		if (rc == -ENODEV)
 			rc = 0; /* it went offline just now */
 		else if (rc)
@@ -343,76 +358,103 @@ int sampler_start(struct sampler *s, struct error *err)
 
 void sampler_follow_cpus(struct sampler *s)
 {
+	_cleanup_free_ char *times = NULL;
 	struct cpu_set_list online = {0};
+	size_t nr_here = 0;
 
 	if (!s->running || cpu_list_online(&online))
 		return;
-	for (size_t i = s->nr_events; i-- > 0;)
-		if (!has_cpu(&online, s->events[i].cpu))
-			drop_cpu(s, i);
+	for (size_t i = 0; i < s->nr_clocks; i++)
+		nr_here += has_cpu(&online, s->clocks[i].cpu);
+	if (nr_here < online.nr || nr_here < s->nr_clocks)
+		times = read_times(s);
+	for (size_t i = s->nr_clocks; i-- > 0;)
+		if (!has_cpu(&online, s->clocks[i].cpu))
+			drop_cpu(s, i, times);
 	for (size_t i = 0; i < online.nr; i++)
-		if (!has_event(s, online.cpus[i]) && add_cpu(s, online.cpus[i]))
+		if (!has_clock(s, online.cpus[i]) && add_cpu(s, online.cpus[i], times))
 			log_debug("no event on CPU %u: %m, skipping", online.cpus[i]);
 	cpu_list_deinit(&online);
 }
 
 void sampler_stop(struct sampler *s)
 {
-	for (size_t i = 0; i < s->nr_events; i++)
-		ioctl(s->events[i].fd, PERF_EVENT_IOC_DISABLE, 0);
-	s->totals.nr_cpus = (uint32_t)s->nr_events;
-	while (s->nr_events)
-		drop_cpu(s, s->nr_events - 1);
+	_cleanup_free_ char *times = read_times(s);
+
+	for (size_t i = 0; i < s->nr_clocks; i++)
+		cpu_clock_pause(&s->clocks[i]);
+	s->totals.nr_cpus = (uint32_t)s->nr_clocks;
+	while (s->nr_clocks)
+		drop_cpu(s, s->nr_clocks - 1, times);
 	s->running = false;
 }
 
-int sampler_poll_fd(const struct sampler *s)
+/* The CPU was offline. If it is again, sampler_follow_cpus() finds it when it is back. */
+static void renew_cpu(struct sampler *s, size_t i)
 {
-	return ring_buffer__epoll_fd(s->firsts);
+	_cleanup_free_ char *times = read_times(s);
+	uint32_t cpu = s->clocks[i].cpu;
+
+	drop_cpu(s, i, times);
+	if (add_cpu(s, cpu, times))
+		log_debug("no new event on CPU %u: %m, skipping", cpu);
 }
 
-bool sampler_first_samples(struct sampler *s, const struct sampler_handlers *handlers)
+void sampler_jitter(struct sampler *s, uint64_t now_ns)
 {
-	s->drain_wanted = false;
-	s->handlers = handlers;
-	ring_buffer__consume(s->firsts);
-	s->handlers = NULL;
-	return s->drain_wanted;
+	if (!s->running)
+		return;
+	/* Downwards: what is renewed becomes the last. */
+	for (size_t i = s->nr_clocks; i-- > 0;)
+		if (!cpu_clock_change(&s->clocks[i], now_ns, (uint32_t)s->nr_clocks))
+			renew_cpu(s, i);
 }
 
-void sampler_totals(const struct sampler *s, struct sampler_totals *ret)
+void sampler_set_level(struct sampler *s, unsigned int level)
+{
+	_cleanup_free_ char *times = read_times(s);
+
+	s->level = level;
+	for (size_t i = 0; s->running && i < s->nr_clocks; i++)
+		if (cpu_clock_set_level(&s->clocks[i], level,
+					cpu_idle_ns(times, s->clocks[i].cpu)))
+			log_debug("no other rate on CPU %u: %m, skipping",
+				  s->clocks[i].cpu);
+}
+
+void sampler_cost(const struct sampler *s, struct sampler_cost *ret)
 {
 	const __u64 *n = s->totals.ctr.n;
-	uint64_t ran = n[LB_CTR_TICKS] - n[LB_CTR_IDLE], idle_ns = s->gone_idle_ns, due;
 
-	*ret = s->totals;
-	ret->enabled_ns = s->gone_enabled_ns;
-	for (size_t i = 0; i < s->nr_events; i++) {
-		ret->enabled_ns += perf_event_enabled_ns(s->events[i].fd);
-		idle_ns += event_idle_ns(&s->events[i]);
-	}
-	if (s->running)
-		ret->nr_cpus = (uint32_t)s->nr_events;
-	if (idle_ns > ret->enabled_ns)
-		idle_ns = ret->enabled_ns;
-	due = (ret->enabled_ns - idle_ns) / (1000000000ULL / s->config.freq_hz);
-	/* Idle time comes in steps of 10 ms: never less than ran. */
-	ret->missed = due > ran ? due - ran : 0;
-	ret->due = n[LB_CTR_SAMPLED] + ret->missed;
+	*ret = (struct sampler_cost){.nr_cpus = (uint32_t)s->nr_clocks,
+				     .nr_ticks = n[LB_CTR_TICKS],
+				     .program_ns = n[LB_CTR_RUN_NS] +
+						   n[LB_CTR_CHOICE_NS]};
 }
 
-uint64_t kernel_map_bytes(int fd)
+void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 {
-	static const char key[] = "memlock:";
-	char path[64], line[256];
-	_cleanup_fclose_ FILE *f = NULL;
+	_cleanup_free_ char *times = read_times(s);
+	const __u64 *n = s->totals.ctr.n;
+	uint64_t ran = n[LB_CTR_TICKS] - n[LB_CTR_IDLE];
+	double due = s->gone.due;
 
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key)))
-			return strtoull(line + strlen(key), NULL, 10);
-	return 0;
+	*ret = s->totals;
+	ret->enabled_ns = s->gone.enabled_ns;
+	for (size_t i = 0; i < s->nr_clocks; i++) {
+		struct cpu_clock_time time;
+
+		cpu_clock_time(&s->clocks[i], cpu_idle_ns(times, s->clocks[i].cpu),
+			       &time);
+		ret->enabled_ns += time.enabled_ns;
+		due += time.due;
+	}
+	if (s->running)
+		ret->nr_cpus = (uint32_t)s->nr_clocks;
+	/* Idle time comes in steps of 10 ms: never less than ran. */
+	ret->idle_unknown = s->idle_unknown;
+	ret->missed = !s->idle_unknown && due > (double)ran ? (uint64_t)due - ran : 0;
+	ret->due = n[LB_CTR_SAMPLED] + ret->missed;
 }
 
 uint64_t sampler_map_bytes(const struct sampler *s)
@@ -420,8 +462,7 @@ uint64_t sampler_map_bytes(const struct sampler *s)
 	uint64_t sum = 0;
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, s->skel->obj)
-		sum += kernel_map_bytes(bpf_map__fd(map));
+	bpf_object__for_each_map(map, s->skel->obj) sum += kmap_bytes(bpf_map__fd(map));
 	return sum;
 }
 

@@ -9,7 +9,10 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "collect/cpu_clock.h"
+#include "collect/kmap.h"
 #include "collect/sample.h"
+#include "lineburn_unwind.h"
 
 #define SAMPLER_MAX_HZ 10000
 
@@ -17,8 +20,12 @@ struct sampler_config {
 	uint32_t freq_hz; /* 1..SAMPLER_MAX_HZ */
 	bool whole_machine; /* else only the targets */
 	bool keep_tid; /* threads are told apart */
+	uint32_t
+		launched_tgid; /* the programs that it executes are told as requests, before
+				 * their first samples; 0: none */
 	bool kernel_stacks;
 	bool walk_user; /* false: leaf of user stacks only (kernel_quirks.h) */
+	uint32_t max_frames; /* of user stacks, 1..LB_MAX_FRAMES; 0: 127 */
 	size_t max_rows; /* of one slot's counts map; 0: by rate and CPUs */
 	size_t body_bytes; /* of one slot's body store, a power of two; 0: same */
 };
@@ -35,10 +42,21 @@ struct sampler_totals {
 	uint64_t
 		bodies_missing; /* rows whose body was not found: counted without frames */
 	uint64_t targets_dropped; /* children of targets that did not fit */
+	uint64_t cgroups_too_deep; /* not all above which could be asked who is sampled */
 	uint64_t due; /* ticks that should have run while not idle and not others' */
 	uint64_t missed; /* due - sampled: ticks that never ran */
 	uint64_t enabled_ns; /* sum over CPUs of the time that events were enabled */
 	uint32_t nr_cpus; /* CPUs with an event now */
+	bool idle_unknown; /* the kernel did not tell: missed is 0, but not known */
+};
+
+/* Since the start, up to the last drain. */
+struct sampler_cost {
+	uint32_t nr_cpus; /* sampled now */
+	uint64_t nr_ticks; /* idle CPUs' too */
+	/* In the program, of ticks that were not idle, whether they were sampled or
+	 * others'. An idle one is as good as nothing beside its interrupt. */
+	uint64_t program_ns;
 };
 
 struct sampler;
@@ -59,6 +77,9 @@ int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err);
 int sampler_targets_fd(const struct sampler *s);
 int sampler_code_gens_fd(const struct sampler *s);
 
+/* The maps of the unwinder: other stages fill them. Borrowed. */
+void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret);
+
 /** From now on samples carry their process's code generation; before, 0. */
 void sampler_use_code_gens(struct sampler *s);
 
@@ -68,23 +89,40 @@ int sampler_start(struct sampler *s, struct error *err);
 /** Picks up CPUs that came online and drops those that went. Cheap when nothing changed. */
 void sampler_follow_cpus(struct sampler *s);
 
+/**
+ * Changes the periods of the CPUs whose time for it has come, so that no program runs in
+ * step with them (cpu_clock.h), and starts anew on CPUs that were offline for less than
+ * it takes sampler_follow_cpus() to see it. To be called some times a second.
+ */
+void sampler_jitter(struct sampler *s, uint64_t now_ns);
+
+/** From now on config.freq_hz / 2^@level, which is below CPU_CLOCK_NR_LEVELS. */
+void sampler_set_level(struct sampler *s, unsigned int level);
+
 /** Stops the events; what was sampled can still be drained. */
 void sampler_stop(struct sampler *s);
 
-/** Readable (poll) when sampler_first_samples() has something to tell. */
+/** Readable (poll) when sampler_notices() has something to tell. */
 int sampler_poll_fd(const struct sampler *s);
 
 struct sampler_handlers {
 	void *ctx;
+	/* In a drain, before the others: no program that ran before it still runs. */
+	void (*flipped)(void *ctx);
 	void (*first_sample)(void *ctx, const struct lb_first_sample *first);
+	/* The walk of a user stack met what it has no table for. */
+	void (*unwind_request)(void *ctx, const struct lb_unwind_request *request);
+	/* A code object of Python at its first sample; @size_bytes of it are there. */
+	void (*python_code)(void *ctx, const struct lb_python_code *code,
+			    size_t size_bytes);
 	void (*sample)(void *ctx, const struct sample *sample);
 };
 
 /**
- * Calls handlers->first_sample for each new program image.
+ * Calls the handlers of first samples, requests and code objects for what came.
  * Return: true when a slot is half full and wants to be drained now.
  */
-bool sampler_first_samples(struct sampler *s, const struct sampler_handlers *handlers);
+bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers);
 
 /**
  * Flips the slots, waits until the kernel has left the old one, hands each of
@@ -93,10 +131,15 @@ bool sampler_first_samples(struct sampler *s, const struct sampler_handlers *han
  */
 int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers);
 
-void sampler_totals(const struct sampler *s, struct sampler_totals *ret);
+/** A part of the totals that costs nothing to ask for. */
+void sampler_cost(const struct sampler *s, struct sampler_cost *ret);
+
+void sampler_totals(struct sampler *s, struct sampler_totals *ret);
 
 /** How often to drain so that a slot never fills: milliseconds. */
 unsigned int sampler_drain_interval_ms(const struct sampler *s);
+/** So long the kernel has room for samples that are all different, at this rate. */
+unsigned int sampler_room_ms(const struct sampler *s);
 
 /** Kernel memory of all maps, bytes. */
 uint64_t sampler_map_bytes(const struct sampler *s);

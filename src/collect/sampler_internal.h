@@ -6,21 +6,15 @@
 #include <bpf/libbpf.h>
 
 #include "base/hashmap.h"
+#include "collect/cpu_clock.h"
 #include "collect/sampler.h"
+#include "lineburn_choice.h" /* the skeleton has it in .bss */
 
 struct sampler_bpf;
 
-/* An event on one CPU. */
-struct cpu_event {
-	uint32_t cpu;
-	int fd; /* owned by link once attached */
-	uint64_t idle_start_ns; /* idle time of the CPU when the event began */
-	struct bpf_link *link;
-};
-
 /* One of the two slots: its maps as descriptors. */
 struct slot {
-	int counts_fd, seen_fd;
+	int counts_fd;
 	struct ring_buffer *bodies;
 };
 
@@ -29,14 +23,12 @@ struct body_store {
 	uint64_t *words;
 	size_t nr_words, cap_words;
 	struct hashmap by_hash; /* -> offset in words */
-	uint64_t *hashes; /* of all bodies, to empty the slot's "seen" map */
-	size_t nr_hashes, cap_hashes;
 };
 
 struct sampler {
 	struct sampler_config config;
 	struct sampler_bpf *skel;
-	struct ring_buffer *firsts;
+	struct ring_buffer *notices;
 	struct slot slots[LB_NR_SLOTS];
 	struct body_store bodies;
 	const struct sampler_handlers *handlers; /* during a call only */
@@ -44,11 +36,13 @@ struct sampler {
 	uint32_t nr_possible_cpus;
 	uint32_t nr_online_cpus;
 
-	struct cpu_event *events;
-	size_t nr_events, cap_events;
-	/* Of events that ended: time enabled, and how much of it the CPU was idle. */
-	uint64_t gone_enabled_ns, gone_idle_ns;
+	struct cpu_clock *clocks;
+	size_t nr_clocks, cap_clocks;
+	unsigned int level; /* of all clocks */
+	struct cpu_clock_time gone; /* of CPUs that went offline */
+	uint64_t random; /* state */
 	bool running;
+	bool idle_unknown; /* as in the totals */
 
 	/* Buffers of one batch, and the per-CPU counters; allocated once. */
 	struct lb_stack_key *batch_keys;
@@ -60,7 +54,7 @@ struct sampler {
 int body_store_handler(void *ctx, void *data, size_t size);
 void body_store_deinit(struct body_store *store);
 
-/** Kernel memory of the map behind a descriptor, bytes; 0: not told. */
-uint64_t kernel_map_bytes(int fd);
+/** Opens the rings of sampler_notices(). Return: 0 or -errno. */
+int notices_open(struct sampler *s);
 
 #endif

@@ -26,7 +26,7 @@ struct task_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t pid; /* thread group id in the initial pid namespace */
 	uint32_t ppid; /* FORK: the parent's thread group id */
-	uint64_t nr_lost; /* LOST */
+	uint64_t nr_lost; /* LOST; 0: nobody knows how many */
 	char comm[16]; /* EXEC, COMM; terminated */
 
 	/* MMAP */

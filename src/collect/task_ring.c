@@ -8,13 +8,14 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/perf_event.h"
@@ -22,10 +23,14 @@
 #define RING_BYTES       (512u * 1024) /* on a machine with few CPUs */
 #define RING_BYTES_TOTAL (32u << 20) /* over all CPUs, but at least RING_BYTES_MIN each */
 #define RING_BYTES_MIN   (64u * 1024)
+/* How often rings are asked whether they live, which interrupts their CPUs. */
+#define LOOK_NS         250000000ULL
+#define LOOK_PER_CPU_NS 2000000ULL
 
 struct cpu_ring {
 	uint32_t cpu;
 	int fd;
+	struct perf_event_life life;
 	struct perf_event_mmap_page *page; /* followed by the data */
 };
 
@@ -41,6 +46,8 @@ struct task_ring {
 	size_t nr_rings, cap_rings;
 	uint32_t ring_bytes;
 	int epoll_fd;
+	uint64_t look_ns; /* CLOCK_MONOTONIC: when to ask the next time */
+	bool has_missed; /* a CPU ran without a ring; not told yet */
 	uint8_t *record; /* one record that wraps around a ring's end; 64 KB */
 
 	struct pending *pending;
@@ -59,6 +66,7 @@ static int ring_add(struct task_ring *r, uint32_t cpu)
 {
 	size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
 	struct epoll_event interest = {.events = EPOLLIN};
+	struct perf_event_life life;
 	_cleanup_close_ int fd = perf_event_open_tasks((int)cpu, r->ring_bytes / 2);
 	struct cpu_ring *ring;
 	void *page;
@@ -72,14 +80,15 @@ static int ring_add(struct task_ring *r, uint32_t cpu)
 	if (page == MAP_FAILED)
 		return -errno;
 	if (epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &interest) ||
-	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
+	    perf_event_enable(fd, &life)) {
 		int rc = -errno;
 
 		munmap(page, r->ring_bytes + page_size);
 		return rc;
 	}
 	ring = &r->rings[r->nr_rings++];
-	*ring = (struct cpu_ring){.cpu = cpu, .fd = take_fd(&fd), .page = page};
+	*ring = (struct cpu_ring){
+		.cpu = cpu, .fd = take_fd(&fd), .life = life, .page = page};
 	return 0;
 }
 
@@ -137,31 +146,53 @@ void task_ring_free(struct task_ring *r)
 	free(r);
 }
 
+static bool is_time_to_look(struct task_ring *r)
+{
+	uint64_t now_ns = clock_now_ns(), every_ns = LOOK_PER_CPU_NS * r->nr_rings;
+
+	if (now_ns < r->look_ns)
+		return false;
+	r->look_ns = now_ns + (every_ns > LOOK_NS ? every_ns : LOOK_NS);
+	return true;
+}
+
+/* An event of a CPU that went away stays dead when the CPU comes back. */
+static void drop_dead(struct task_ring *r, const struct cpu_set_list *online)
+{
+	bool looks = is_time_to_look(r);
+
+	for (size_t k = r->nr_rings; k-- > 0;) {
+		const struct cpu_ring *ring = &r->rings[k];
+		size_t i = 0;
+
+		while (i < online->nr && online->cpus[i] != ring->cpu)
+			i++;
+		if (i < online->nr &&
+		    (!looks || !perf_event_is_dead(ring->fd, &ring->life)))
+			continue;
+		ring_close(r, ring);
+		r->rings[k] = r->rings[--r->nr_rings];
+	}
+}
+
 void task_ring_follow_cpus(struct task_ring *r)
 {
 	struct cpu_set_list online = {0};
 
 	if (cpu_list_online(&online))
 		return;
-	/* An event of a CPU that went away stays dead when the CPU comes back. */
-	for (size_t k = r->nr_rings; k-- > 0;) {
-		size_t i = 0;
-
-		while (i < online.nr && online.cpus[i] != r->rings[k].cpu)
-			i++;
-		if (i < online.nr)
-			continue;
-		ring_close(r, &r->rings[k]);
-		r->rings[k] = r->rings[--r->nr_rings];
-	}
+	drop_dead(r, &online);
 	for (size_t i = 0; i < online.nr; i++) {
 		size_t k = 0;
 
 		while (k < r->nr_rings && r->rings[k].cpu != online.cpus[i])
 			k++;
-		if (k == r->nr_rings && ring_add(r, online.cpus[i]))
+		if (k < r->nr_rings)
+			continue;
+		if (ring_add(r, online.cpus[i]))
 			log_debug("no task events of CPU %u: %m, skipping",
 				  online.cpus[i]);
+		r->has_missed = true;
 	}
 	cpu_list_deinit(&online);
 }
@@ -247,14 +278,12 @@ static int by_time(const void *a, const void *b)
 void task_ring_read(struct task_ring *r,
 		    void (*handler)(void *ctx, const struct task_event *ev), void *ctx)
 {
-	struct timespec now;
-	uint64_t horizon_ns;
+	uint64_t horizon_ns = clock_now_ns();
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	horizon_ns = (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
 	for (size_t i = 0; i < r->nr_rings; i++)
 		ring_read(r, &r->rings[i], horizon_ns);
-	qsort(r->pending, r->nr_pending, sizeof(*r->pending), by_time);
+	if (r->nr_pending)
+		qsort(r->pending, r->nr_pending, sizeof(*r->pending), by_time);
 	for (size_t i = 0; i < r->nr_pending; i++) {
 		struct pending *p = &r->pending[i];
 
@@ -263,4 +292,11 @@ void task_ring_read(struct task_ring *r,
 	}
 	r->nr_pending = 0;
 	r->nr_paths = 0;
+	if (r->has_missed) {
+		const struct task_event lost = {.kind = TASK_EVENT_LOST,
+						.time_ns = horizon_ns};
+
+		r->has_missed = false;
+		handler(ctx, &lost);
+	}
 }

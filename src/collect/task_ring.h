@@ -16,7 +16,10 @@ int task_ring_new(struct task_ring **ret, struct error *err);
 void task_ring_free(struct task_ring *r);
 DEFINE_CLEANUP(struct task_ring, task_ring_free);
 
-/** CPUs that came online since. */
+/**
+ * CPUs that came online since. What ran there until now was not seen: the next read
+ * says so by an event of the kind TASK_EVENT_LOST.
+ */
 void task_ring_follow_cpus(struct task_ring *r);
 
 /** Readable (poll) when a ring is half full. */

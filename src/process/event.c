@@ -33,6 +33,7 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 
 	if (known && is_told_already(known, ev)) {
 		known->fork_ns = known->proc.from_ns = ev->time_ns;
+		known->ppid = ev->ppid;
 		/* What it inherited, /proc did not say; it may have executed another file. */
 		known->proc.jit_code.walk_wanted |= parent && parent->proc.jit_code.nr;
 		return;
@@ -47,6 +48,7 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	if (!img)
 		return;
 	img->fork_ns = ev->time_ns;
+	img->ppid = ev->ppid;
 	if (!parent || parent == img)
 		return;
 	image_inherit(t, img, parent);
@@ -102,6 +104,7 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 		image_end(img, ev->time_ns);
 		image_inherit(t, next, img);
 		next->proc.ns_tgid = img->proc.ns_tgid;
+		next->ppid = img->ppid;
 		if (read_later)
 			hand_over_maps(img, next);
 	}

@@ -13,7 +13,10 @@
 #include "base/cleanup.h"
 #include "base/strpool.h"
 
-/* One file, however many processes map it. Owned by the cache; never moves. */
+/*
+ * One file, however many processes map it. Owned by the cache; never moves. An entry that
+ * nobody has mapped any more becomes another file's in time, which `use` tells.
+ */
 struct target_file {
 	int fd; /* O_RDONLY, regular file; -1: could not be opened */
 	int open_errno; /* why not, when fd is -1; ESTALE: another file is there now,
@@ -27,6 +30,8 @@ struct target_file {
 	uint8_t build_id_len;
 	bool verify_build_id; /* opened by path only: it counts as the file just if the id matches */
 	uint32_t id; /* 0, 1, 2 ...: index for tables beside */
+	uint32_t
+		use; /* how many files had this id before: what tables know is of one use */
 	int root_fd; /* O_PATH root directory of a target that maps it; -1: not known; owned by roots */
 };
 

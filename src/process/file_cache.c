@@ -32,11 +32,14 @@ struct entry {
 	uint32_t major, minor; /* as the mapping said */
 	uint64_t inode;
 	struct root *root; /* referenced */
+	bool is_free; /* given back: its id is in file_cache.free_ids */
 };
 
 struct file_cache {
 	struct entry **items;
 	size_t nr, cap;
+	uint32_t *free_ids; /* heap */
+	size_t nr_free, cap_free;
 	struct hashmap by_mapping, by_identity;
 	struct roots *roots;
 	struct fd_budget *budget;
@@ -73,6 +76,7 @@ void file_cache_free(struct file_cache *c)
 		free(e);
 	}
 	free(c->items);
+	free(c->free_ids);
 	hashmap_deinit(&c->by_mapping);
 	hashmap_deinit(&c->by_identity);
 	free(c);
@@ -225,14 +229,19 @@ static int find_in_root(const struct mapping *m, const struct root *root,
 	return 0;
 }
 
+static bool may_have_path(const struct mapping *m)
+{
+	return !m->deleted && m->kind == MAPPING_FILE && m->path[0] == '/' &&
+	       m->path[1] != '/' && (m->build_id_len || m->inode);
+}
+
 static int find_by_path(struct file_cache *c, const struct mapping *m,
 			struct root *own_root, struct found *ret)
 {
 	size_t nr = roots_count(c->roots);
 	int why = ENOENT;
 
-	if (m->deleted || m->kind != MAPPING_FILE || m->path[0] != '/' ||
-	    m->path[1] == '/' || (!m->build_id_len && !m->inode))
+	if (!may_have_path(m))
 		return ENOENT;
 	if (own_root)
 		why = find_in_root(m, own_root, ret);
@@ -245,27 +254,54 @@ static int find_by_path(struct file_cache *c, const struct mapping *m,
 	return why;
 }
 
-static struct entry *append(struct file_cache *c, const struct mapping *m)
+int file_source_find(const struct file_source *source, const struct mapping *m,
+		     bool *ret_by_path)
+{
+	struct found f = {.fd = -1};
+	int why = find_mapped(m, source->proc_dir, &f);
+
+	if (why && !source->no_path && source->root && may_have_path(m))
+		why = find_in_root(m, source->root, &f);
+	*ret_by_path = f.by_path;
+	return why ? -why : f.fd;
+}
+
+/* One with an id of its own, to be filled in. NULL: no room. */
+static struct entry *take_entry(struct file_cache *c)
 {
 	struct entry *e;
 
+	if (c->nr_free)
+		return c->items[c->free_ids[--c->nr_free]];
 	if (vec_grow(&c->items, &c->cap, c->nr + 1, sizeof(*c->items),
-		     c->budget->max * ENTRIES_PER_FD + 1))
+		     c->budget->max * ENTRIES_PER_FD + 1) ||
+	    vec_grow(&c->free_ids, &c->cap_free, c->nr + 1, sizeof(*c->free_ids), 0))
 		return NULL;
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return NULL;
-	e->file = (struct target_file){.fd = -1,
-				       .open_errno = EMFILE,
-				       .path = m->path,
-				       .build_id_len = m->build_id_len,
-				       .root_fd = -1,
-				       .id = (uint32_t)c->nr};
-	memcpy(e->file.build_id, m->build_id, sizeof(m->build_id));
-	e->major = m->major;
-	e->minor = m->minor;
-	e->inode = m->inode;
+	e->file.id = (uint32_t)c->nr;
 	c->items[c->nr++] = e;
+	return e;
+}
+
+static struct entry *append(struct file_cache *c, const struct mapping *m)
+{
+	struct entry *e = take_entry(c);
+
+	if (!e)
+		return NULL;
+	*e = (struct entry){.major = m->major,
+			    .minor = m->minor,
+			    .inode = m->inode,
+			    .file = {.fd = -1,
+				     .open_errno = EMFILE,
+				     .path = m->path,
+				     .build_id_len = m->build_id_len,
+				     .root_fd = -1,
+				     .id = e->file.id,
+				     .use = e->file.use}};
+	memcpy(e->file.build_id, m->build_id, sizeof(m->build_id));
 	return e;
 }
 
@@ -397,6 +433,14 @@ static struct entry *find_mapping(const struct file_cache *c, const struct mappi
 	return item == HASHMAP_NONE ? NULL : c->items[item];
 }
 
+struct target_file *file_cache_find(const struct file_cache *c, const struct mapping *m)
+{
+	struct entry *known = m->build_id_len ? find_mapping(c, m) : NULL;
+
+	return known && known->file.fd >= 0 && !known->file.verify_build_id ? &known->file
+									    : NULL;
+}
+
 struct target_file *file_cache_open(struct file_cache *c, const struct mapping *m,
 				    const struct file_source *source)
 {
@@ -423,6 +467,69 @@ struct target_file *file_cache_open(struct file_cache *c, const struct mapping *
 		    : keep(c, known, m, source->root, &f);
 	close(f.fd);
 	return file;
+}
+
+/* By its build id and, from when that was not known yet, by its inode. */
+static void forget_mappings(struct file_cache *c, const struct entry *e)
+{
+	struct mapping m = {.path = e->file.path,
+			    .major = e->major,
+			    .minor = e->minor,
+			    .inode = e->inode};
+
+	hashmap_remove(&c->by_mapping, mapping_hash(&m), e->file.id);
+	m.build_id_len = e->file.build_id_len;
+	memcpy(m.build_id, e->file.build_id, sizeof(m.build_id));
+	if (m.build_id_len)
+		hashmap_remove(&c->by_mapping, mapping_hash(&m), e->file.id);
+}
+
+static void close_entry(struct file_cache *c, struct entry *e)
+{
+	struct identity identity = {
+		.dev = e->file.dev,
+		.inode = e->file.inode,
+		.size_bytes = e->file.size_bytes,
+		.mtime_ns = e->file.mtime_ns,
+	};
+
+	hashmap_remove(&c->by_identity, identity_hash(&identity), e->file.id);
+	/* Without it nothing says that what is there next time is the same file. */
+	if (!e->file.build_id_len)
+		forget_mappings(c, e);
+	close(e->file.fd);
+	fd_budget_give(c->budget);
+	roots_put(c->roots, e->root);
+	e->root = NULL;
+	e->file.fd = e->file.root_fd = -1;
+	e->file.open_errno = ENOENT;
+}
+
+void file_cache_close_unused(struct file_cache *c, const bool *is_used)
+{
+	for (size_t i = OVER_LIMIT + 1; i < c->nr; i++)
+		if (c->items[i]->file.fd >= 0 && !is_used[i])
+			close_entry(c, c->items[i]);
+}
+
+void file_cache_forget_unused(struct file_cache *c, const bool *is_used)
+{
+	for (size_t i = OVER_LIMIT + 1; i < c->nr; i++) {
+		struct entry *e = c->items[i];
+
+		if (e->is_free || e->file.fd >= 0 || is_used[i])
+			continue;
+		forget_mappings(c, e);
+		e->is_free = true;
+		e->file.use++;
+		e->file.path = ""; /* of a pool that may go */
+		c->free_ids[c->nr_free++] = e->file.id; /* take_entry() made room */
+	}
+}
+
+size_t file_cache_in_use(const struct file_cache *c)
+{
+	return c->nr - c->nr_free;
 }
 
 size_t file_cache_count(const struct file_cache *c)

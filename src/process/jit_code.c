@@ -26,6 +26,7 @@
 /* Bytes of one object, which several images may refer to after a fork. */
 struct body {
 	uint64_t offset, size_bytes, hash;
+	uint64_t serial; /* never used again */
 	uint32_t nr_refs; /* 0: free */
 };
 
@@ -37,6 +38,7 @@ struct jit_store {
 	uint64_t clean_registrations_above; /* same */
 	bool has_many_gone; /* so has an image */
 	uint64_t end_bytes; /* where the next one goes; the file has holes */
+	uint64_t last_serial;
 	struct body *bodies;
 	size_t nr_bodies, cap_bodies;
 	uint32_t *free_bodies;
@@ -217,6 +219,24 @@ uint64_t jit_store_offset(const struct jit_store *s, const struct jit_object *o)
 	return s->bodies[o->body].offset;
 }
 
+uint64_t jit_store_serial(const struct jit_store *s, const struct jit_object *o)
+{
+	return s->bodies[o->body].serial;
+}
+
+uint64_t jit_store_ends(const struct jit_store *s, const struct jit_object *o)
+{
+	const struct body *b = &s->bodies[o->body];
+	size_t len = hash_end_len(b->size_bytes);
+	char first[HASH_END_BYTES], last[HASH_END_BYTES];
+
+	if (pread(s->fd, first, len, (off_t)b->offset) != (ssize_t)len ||
+	    pread(s->fd, last, len, (off_t)(b->offset + b->size_bytes - len)) !=
+		    (ssize_t)len)
+		return 0;
+	return hash_ends(first, last, b->size_bytes);
+}
+
 /* ---- bodies ---- */
 
 static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
@@ -239,6 +259,7 @@ static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
 	s->bodies[number] = (struct body){.offset = s->end_bytes,
 					  .size_bytes = size_bytes,
 					  .hash = hash_body(bytes, size_bytes),
+					  .serial = ++s->last_serial,
 					  .nr_refs = 1};
 	s->end_bytes += room_of(size_bytes);
 	s->stats.nr_objects++;
@@ -318,6 +339,8 @@ static void end_object(struct jit_code *c, struct jit_object *o, uint64_t time_n
 {
 	hashmap_remove(&c->live, hash_entry(o->entry_addr), (uint32_t)(o - c->items));
 	o->until_ns = time_ns;
+	/* What a fork's first walk does not meet may never have been in the child. */
+	c->is_unloading |= c->is_unprobed && c->was_walked;
 }
 
 /* Room for one more is there. */
@@ -417,6 +440,10 @@ int jit_code_copy(struct jit_code *dst, struct jit_code *src, struct jit_store *
 	dst->is_lossy = rc || src->nr_lost || src->is_lossy;
 	dst->is_banned = src->is_banned;
 	memcpy(dst->descriptor_ips, src->descriptor_ips, sizeof(dst->descriptor_ips));
+	memcpy(dst->probes, src->probes, sizeof(dst->probes));
+	dst->is_unprobed = src->is_unprobed;
+	dst->is_unloading = src->is_unloading;
+	dst->walked_ns = src->walked_ns < time_ns ? src->walked_ns : time_ns;
 	dst->nr_descriptors = src->nr_descriptors;
 	dst->nr_maps_checked = src->nr_maps_checked;
 	dst->walk_wanted = src->walk_wanted;
@@ -431,7 +458,7 @@ static bool is_same(const struct jit_store *s, const struct jit_object *o,
 	if (o->symfile_addr != r->symfile_addr)
 		return false;
 	if (!r->object) /* seen again by a walk that did not read it again */
-		return true;
+		return !o->size_bytes || o->size_bytes == r->size_bytes;
 	if (!o->size_bytes)
 		return false;
 	b = &s->bodies[o->body];
@@ -457,7 +484,11 @@ static int complete(struct jit_code *c, struct jit_store *s,
 		return -ENOSPC;
 	}
 	o->size_bytes = r->size_bytes;
-	c->nr_lost--;
+	/* A walk that could not read it may have met another one. */
+	if (o->seen_ns)
+		o->seen_ns = r->seen_ns;
+	if (c->nr_lost) /* a fork's: counted with its parent */
+		c->nr_lost--;
 	return 0;
 }
 
@@ -465,6 +496,8 @@ static void note_change(struct jit_code *c, struct jit_store *s, uint64_t time_n
 {
 	if (c->changed_ns < time_ns)
 		c->changed_ns = time_ns;
+	c->nr_changes++;
+	s->stats.nr_changes++;
 	s->has_many_gone |= c->nr - c->live.nr_items > MANY_GONE;
 }
 
@@ -475,6 +508,7 @@ static int add_new(struct jit_code *c, struct jit_store *s,
 	struct jit_object o = {.entry_addr = r->entry_addr,
 			       .symfile_addr = r->symfile_addr,
 			       .from_ns = r->time_ns,
+			       .seen_ns = r->seen_ns,
 			       .until_ns = UINT64_MAX};
 	bool has_bytes = r->object && r->size_bytes;
 
@@ -508,7 +542,9 @@ int jit_code_register(struct jit_code *c, struct jit_store *s,
 		       known->symfile_addr == r->symfile_addr;
 	note_change(c, s, r->time_ns);
 	if (known && !is_completed) {
-		uint64_t until_ns = r->seen_ns > r->time_ns ? r->seen_ns : r->time_ns;
+		uint64_t until_ns = r->seen_ns > r->time_ns && !c->is_unprobed
+					    ? r->seen_ns
+					    : r->time_ns;
 
 		end_object(c, known, until_ns);
 		note_change(c, s, until_ns);

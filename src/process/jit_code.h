@@ -40,12 +40,17 @@ struct jit_store_stats {
 	uint64_t
 		nr_registrations; /* noted now; a fork's are its parent's until one changes */
 	uint64_t nr_refused; /* over a maximum: not kept */
+	uint64_t nr_changes; /* of what is registered, in all images */
 };
 void jit_store_stats(const struct jit_store *s, struct jit_store_stats *ret);
 
 struct jit_object;
 /** Where the bytes of @o (size_bytes not 0) are in the file, until it is cleaned. */
 uint64_t jit_store_offset(const struct jit_store *s, const struct jit_object *o);
+/** Same: of these bytes alone, for as long as the store lives. */
+uint64_t jit_store_serial(const struct jit_store *s, const struct jit_object *o);
+/** hash_ends() of them (base/hash.h), read from the file; 0: it could not be read. */
+uint64_t jit_store_ends(const struct jit_store *s, const struct jit_object *o);
 
 /* One registration as one image sees it. */
 struct jit_object {
@@ -53,6 +58,7 @@ struct jit_object {
 	uint64_t symfile_addr;
 	uint64_t size_bytes; /* 0: registered, but its bytes could not be had */
 	uint64_t from_ns; /* CLOCK_MONOTONIC; 0: since before we looked */
+	uint64_t seen_ns; /* a walk first met it; 0: an event told of it */
 	uint64_t until_ns; /* unregistered; UINT64_MAX: still there */
 	uint32_t body; /* number of the bytes in the store, shared over forks */
 };
@@ -72,15 +78,23 @@ struct jit_code {
 	struct hashmap live; /* entry_addr -> item that is still registered */
 	uint64_t nr_lost; /* registrations whose bytes could not be had */
 	uint64_t nr_foreign; /* on its lists, in a format of the runtime's own */
+	bool is_part_unknown; /* one of nr_lost stands for what a list has behind a bad link */
+	unsigned int nr_damaged; /* walks that met one since all lists were read whole */
 	bool is_lossy; /* so it was with the process that it was forked from */
 	uint64_t changed_ns; /* the latest that was told of */
+	uint64_t nr_changes; /* of what is registered here */
 	/* Run-time addresses of __jit_debug_descriptor: where lists begin. */
 	uint64_t descriptor_ips[JIT_CODE_MAX_DESCRIPTORS];
+	uint64_t probes[JIT_CODE_MAX_DESCRIPTORS]; /* for each: jit_inode.number; 0 */
 	size_t nr_descriptors;
 	size_t nr_maps_checked; /* mappings that were searched for the interface */
+	size_t nr_compared; /* so many of the live ones, in order: by walks, in this turn */
+	bool was_walked; /* whole, as this image; not as the one that it was forked from */
 	uint64_t walked_ns; /* the lists were last read whole; 0: never */
 	uint64_t walk_after_ns; /* not before: it took long, or there was no room */
 	bool walk_wanted; /* something is registered that no event may have told of */
+	bool is_unprobed; /* a list that no event may tell of: walked at every drain */
+	bool is_unloading; /* so, and it takes objects away */
 	bool is_banned; /* its memory did not answer in time */
 };
 
@@ -110,7 +124,8 @@ struct jit_registration {
 /**
  * Notes it. One with the same entry_addr that is still there ends at r->seen_ns,
  * unless it is the very same object, seen again by a walk: when it gave way is not
- * known, so both have the time in between.
+ * known, so both have the time in between. Where there are walks only, it ends at
+ * r->time_ns, the last walk of the whole list: what was there after that is not known.
  *
  * Return: 0, or -ENOSPC (a maximum, or no memory; counted in nr_lost).
  */

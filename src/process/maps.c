@@ -88,11 +88,11 @@ int maps_copy(struct maps *dst, const struct maps *src)
 	return 0;
 }
 
-/* Forgets the half of what has ended that ended first. */
-static void forget_past(struct maps *maps)
+/* Forgets the @nr_gone of what has ended that ended first. */
+static void forget_past(struct maps *maps, size_t nr_gone)
 {
 	_cleanup_free_ uint32_t *number = malloc((maps->nr + 1) * sizeof(*number));
-	size_t nr_gone = (maps->nr_past + 1) / 2, nr = 0;
+	size_t nr = 0;
 
 	if (!number)
 		return;
@@ -110,6 +110,17 @@ static void forget_past(struct maps *maps)
 	maps->nr = nr;
 	maps->nr_past -= nr_gone;
 	maps->nr_forgotten += nr_gone;
+}
+
+void maps_forget(struct maps *maps, uint64_t before_ns)
+{
+	size_t nr_gone = 0;
+
+	while (nr_gone < maps->nr_past &&
+	       maps->items[maps->past[nr_gone]].until_ns <= before_ns)
+		nr_gone++;
+	if (nr_gone)
+		forget_past(maps, nr_gone);
 }
 
 static bool is_anonymous(const struct mapping *m)
@@ -246,7 +257,7 @@ int maps_add(struct maps *maps, const struct mapping *m)
 		}
 	}
 	if (maps->nr_past >= MAPS_PAST_MAX || maps->nr + ADD_MAX > MAPS_MAX)
-		forget_past(maps);
+		forget_past(maps, (maps->nr_past + 1) / 2);
 	rc = reserve(maps, maps->nr + ADD_MAX);
 	if (rc) {
 		maps->nr_dropped++;
@@ -256,6 +267,7 @@ int maps_add(struct maps *maps, const struct mapping *m)
 		add.from_ns = maps->items[maps->nr - 1].from_ns;
 	pos = make_room(maps, &add);
 	append_live(maps, pos, &add);
+	maps->nr_changes++;
 	return 0;
 }
 

@@ -49,7 +49,8 @@ struct maps {
 	struct mapping *items; /* in order of from_ns */
 	size_t nr, cap;
 	uint64_t nr_dropped; /* over the maximum of MAPS_MAX, or no memory */
-	uint64_t nr_forgotten; /* ended ones, over MAPS_PAST_MAX */
+	uint64_t nr_forgotten; /* ended ones: over MAPS_PAST_MAX, or by maps_forget() */
+	uint64_t nr_changes; /* of what is live, or of its files */
 
 	/* Index, kept by maps.c: numbers of items. */
 	uint32_t *live; /* still there: disjoint, in order of start */
@@ -96,6 +97,9 @@ size_t maps_parse(const char *text, size_t len, uint64_t time_ns, struct strpool
 /** What kind of mapping the kernel means by this path (with its " (deleted)"). */
 enum mapping_kind mapping_kind_of(const char *path);
 
+/** Length of a path of /proc without the " (deleted)" that the kernel puts behind it. */
+size_t maps_text_without_deleted(const char *name, size_t len);
+
 /**
  * Sets kind, path and deleted of @m from a name as the kernel writes it, in the
  * text of maps (after unescaping) or in an event. Names of 4096 bytes and more
@@ -106,6 +110,15 @@ void mapping_set_path(struct mapping *m, struct strpool *pool, const char *name,
 
 /** May its code come from a JIT: anonymous memory, heap, memfd? */
 bool mapping_may_be_jit(const struct mapping *m);
+
+/** Forgets what had ended by @before_ns. Pointers into @maps are invalid afterwards. */
+void maps_forget(struct maps *maps, uint64_t before_ns);
+
+/* How many it has had: another number says that something came. */
+static inline size_t maps_nr_ever(const struct maps *maps)
+{
+	return maps->nr + (size_t)maps->nr_forgotten;
+}
 
 enum maps_answer {
 	MAPS_FOUND,

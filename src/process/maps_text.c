@@ -31,7 +31,7 @@ static bool equals(const char *s, size_t len, const char *other)
 	return len == strlen(other) && !memcmp(s, other, len);
 }
 
-static size_t without_deleted(const char *name, size_t len)
+size_t maps_text_without_deleted(const char *name, size_t len)
 {
 	size_t n = sizeof(deleted_suffix) - 1;
 
@@ -56,7 +56,7 @@ static bool is_jitdump_name(const char *path, size_t len)
 
 static enum mapping_kind kind_of(const char *name, size_t len)
 {
-	size_t stem = without_deleted(name, len);
+	size_t stem = maps_text_without_deleted(name, len);
 
 	if (!len || starts_with(name, len, "//anon") || starts_with(name, len, "[anon"))
 		return MAPPING_ANON;
@@ -98,7 +98,7 @@ void mapping_set_path(struct mapping *m, struct strpool *pool, const char *name,
 
 	len = strnlen(name, len);
 	m->kind = kind_of(name, len);
-	stem = starts_with(name, len, "/") ? without_deleted(name, len) : len;
+	stem = starts_with(name, len, "/") ? maps_text_without_deleted(name, len) : len;
 	m->deleted = stem < len;
 	if (starts_with(name, len, "//anon"))
 		stem = 0;

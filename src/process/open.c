@@ -4,9 +4,11 @@
  * command that lives 10 ms is a race with its exit, so the order is: what only a
  * living process can give, then what can be had without it.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "process/jit_file.h"
+#include "process/owner.h"
 #include "process/table.h"
 
 /* A target with very many mappings is opened a part at each refresh. */
@@ -38,6 +40,7 @@ static size_t open_all(struct opening *o)
 		if (o->nr_left) {
 			o->nr_left--;
 			m->file = file_cache_open(o->t->files, m, &o->source);
+			maps->nr_changes += m->file != NULL;
 		}
 		nr_without += !m->file;
 	}
@@ -61,6 +64,7 @@ static int open_part(void *ctx, const struct mapping *now)
 	named.build_id_len = m->build_id_len;
 	memcpy(named.build_id, m->build_id, sizeof(named.build_id));
 	m->file = file_cache_open(o->t->files, &named, &o->source);
+	o->img->proc.maps.nr_changes++;
 	return 0;
 }
 
@@ -89,6 +93,18 @@ static bool open_mapped_files(struct process_table *t, struct image *img, int pr
 	return !open_all(&o);
 }
 
+int process_find_mapped(struct process_table *t, const struct process *p,
+			const struct mapping *m, bool *ret_by_path)
+{
+	const struct image *img = t->images[p->id];
+	_cleanup_close_ int dir = img->is_newest ? image_open_dir(t, img) : -1;
+	struct file_source source = {.proc_dir = dir, .root = img->root};
+
+	if (dir < 0 || m->until_ns != UINT64_MAX)
+		return -ESRCH;
+	return file_source_find(&source, m, ret_by_path);
+}
+
 /*
  * After exec the number, and so the names, belong to the next image: what this one
  * has open stays, but nothing new is taken for its own.
@@ -104,11 +120,35 @@ static void look_at_jit_files(struct process_table *t, struct image *img, int pr
 		jitdump_look(&img->proc, proc_dir, &t->budget);
 }
 
+/*
+ * Most of what begins is over before it is sampled: as long as it is not, and all that it
+ * has mapped is known, nothing of it is read. Return: false if that is not so.
+ */
+static bool open_unread(struct process_table *t, struct image *img)
+{
+	struct maps *maps = &img->proc.maps;
+
+	if (img->sampled_ns || !img->maps_known || !maps->nr_live ||
+	    image_is_stale(t, img) || image_is_ended(img))
+		return false;
+	for (size_t i = 0; i < maps->nr; i++) {
+		struct mapping *m = &maps->items[i];
+
+		if (!wants_file(m))
+			continue;
+		m->file = file_cache_find(t->files, m);
+		if (!m->file)
+			return false;
+		maps->nr_changes++;
+	}
+	img->unopened = false;
+	return true;
+}
+
 static void read_while_alive(struct process_table *t, struct image *img, int proc_dir)
 {
 	bool stale = image_is_stale(t, img);
 
-	image_read_root(t, img, proc_dir);
 	/* After an exec whose mappings were not told yet there is none known. */
 	if (!img->maps_known || !img->proc.maps.nr_live || stale) {
 		image_read_maps(t, img, proc_dir);
@@ -116,29 +156,59 @@ static void read_while_alive(struct process_table *t, struct image *img, int pro
 	}
 }
 
+/* Return: its directory in /proc, borrowed; -1: it is gone. */
+static int open_dir(struct process_table *t, struct image *img)
+{
+	int dir;
+
+	/*
+	 * Threads may live on when the leader has ended: one of them is to be found. And
+	 * its end may have been lost.
+	 */
+	if (image_is_ended(img) || image_is_stale(t, img))
+		image_forget_dir(t, img);
+	if (img->proc_dir >= 0)
+		return img->proc_dir;
+	dir = image_keep_dir(t, img);
+	if (dir >= 0)
+		image_read_root(t, img, dir);
+	return dir < 0 ? -1 : dir;
+}
+
 void image_open_files(struct process_table *t, struct image *img, uint64_t now_ns)
 {
-	_cleanup_close_ int dir = -1;
-	bool is_first = !img->proc.opened;
+	bool is_first = !img->was_read;
 	bool wants_dir = is_first || img->unopened || image_is_stale(t, img) ||
 			 image_is_ended(img) ||
 			 (img->has_jitdump && img->proc.jitdump.fd < 0);
+	int dir = -1;
 
 	img->proc.opened = true;
 	if (img->proc.is_kernel_thread)
 		return;
+	if (!img->done)
+		image_activate(t, img);
+	if (open_unread(t, img))
+		return;
+	img->was_read = true;
 	if (img->is_newest && wants_dir)
-		dir = image_open_dir(t, img);
+		dir = open_dir(t, img);
 	if (dir >= 0)
 		read_while_alive(t, img, dir);
 	if (img->unopened && open_mapped_files(t, img, dir))
 		img->unopened = false;
 	if (dir >= 0 && is_first)
 		image_read_identity(t, img, dir);
+	if (is_first)
+		owner_fill(t, img, dir);
 	look_at_jit_files(t, img, dir, now_ns);
+	if (t->nr_dirs > t->max_dirs)
+		image_forget_dir(t, img);
 	if (dir >= 0 || (img->is_newest && !wants_dir))
 		return;
 	/* Its exit may be told later, or was lost. */
 	image_end(img, now_ns);
+	if (!img->gone_ns)
+		img->gone_ns = now_ns;
 	img->done = !img->unopened;
 }

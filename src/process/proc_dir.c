@@ -128,6 +128,12 @@ int proc_uid_map_parse(const char *text, size_t len, uid_t *ret)
 	return -ENOENT;
 }
 
+/* The first process is always there, and mostly another user's where that matters. */
+bool proc_hides_others(void)
+{
+	return access("/proc/1/stat", R_OK) && !access("/proc/self/stat", R_OK);
+}
+
 int proc_dir_open(int proc_fd, uint32_t pid)
 {
 	char name[16];
@@ -138,7 +144,49 @@ int proc_dir_open(int proc_fd, uint32_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Reads as much as fits. Return: bytes, or -errno. */
+int proc_dir_open_here(uint32_t pid)
+{
+	_cleanup_close_ int proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return proc_fd < 0 ? -errno : proc_dir_open(proc_fd, pid);
+}
+
+int proc_dir_each(int (*fn)(void *ctx, uint32_t pid, int proc_dir), void *ctx)
+{
+	_cleanup_closedir_ DIR *proc = opendir("/proc");
+	const struct dirent *entry;
+	int rc = 0;
+
+	if (!proc)
+		return -errno;
+	while (!rc && (entry = readdir(proc))) {
+		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+		_cleanup_close_ int dir = pid ? proc_dir_open(dirfd(proc), pid) : -1;
+
+		if (dir >= 0)
+			rc = fn(ctx, pid, dir);
+	}
+	return rc;
+}
+
+/*
+ * Reads as much as fits of a file that the kernel makes as one record: what is less than
+ * asked for is all of it (single_open(), fs/seq_file.c). Return: bytes, or -errno.
+ */
+static ssize_t read_record(int dir, const char *name, char *buf, size_t size)
+{
+	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	do
+		n = read(fd, buf, size);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n;
+}
+
+/* Same, of any file. */
 static ssize_t read_small(int dir, const char *name, char *buf, size_t size)
 {
 	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -163,7 +211,7 @@ static ssize_t read_small(int dir, const char *name, char *buf, size_t size)
 int proc_dir_stat(int proc_dir, struct proc_stat *ret)
 {
 	char buf[1024];
-	ssize_t n = read_small(proc_dir, "stat", buf, sizeof(buf));
+	ssize_t n = read_record(proc_dir, "stat", buf, sizeof(buf));
 
 	return n < 0 ? (int)n : proc_stat_parse(buf, (size_t)n, ret);
 }
@@ -171,7 +219,7 @@ int proc_dir_stat(int proc_dir, struct proc_stat *ret)
 int proc_dir_status(int proc_dir, struct proc_status *ret)
 {
 	char buf[16384]; /* a user may be in many groups, and NStgid is behind them */
-	ssize_t n = read_small(proc_dir, "status", buf, sizeof(buf));
+	ssize_t n = read_record(proc_dir, "status", buf, sizeof(buf));
 
 	return n < 0 ? (int)n : proc_status_parse(buf, (size_t)n, ret);
 }
@@ -182,6 +230,18 @@ int proc_dir_root_uid(int proc_dir, uid_t *ret)
 	ssize_t n = read_small(proc_dir, "uid_map", buf, sizeof(buf));
 
 	return n < 0 ? (int)n : proc_uid_map_parse(buf, (size_t)n, ret);
+}
+
+ssize_t proc_dir_cgroup(int proc_dir, char *buf, size_t size)
+{
+	ssize_t n = read_record(proc_dir, "cgroup", buf, size);
+	const char *newline;
+
+	if (n <= 0)
+		return n;
+	/* A path that is cut would be another one. */
+	newline = memrchr(buf, '\n', (size_t)n);
+	return newline ? newline + 1 - buf : 0;
 }
 
 /* The thread's own directory, which has map_files; where there is none, task/TID. */

@@ -46,8 +46,21 @@ int proc_status_parse(const char *text, size_t len, struct proc_status *ret);
  */
 int proc_uid_map_parse(const char *text, size_t len, uid_t *ret);
 
+/** Does /proc hide the processes of other users from us (hidepid)? */
+bool proc_hides_others(void);
+
 /** Opens PID below @proc_fd (a directory, /proc). Return: O_PATH or -errno. */
 int proc_dir_open(int proc_fd, uint32_t pid);
+
+/** Same, below /proc as we see it. */
+int proc_dir_open_here(uint32_t pid);
+
+/**
+ * Calls @fn for each process that /proc lists, with a directory like proc_dir_open(),
+ * borrowed; until it returns nonzero.
+ * Return: what it returned last, 0; -errno when /proc cannot be listed.
+ */
+int proc_dir_each(int (*fn)(void *ctx, uint32_t pid, int proc_dir), void *ctx);
 
 /**
  * When the leader is a zombie its directory tells nothing more; another thread of
@@ -59,6 +72,12 @@ int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid);
 int proc_dir_stat(int proc_dir, struct proc_stat *ret);
 int proc_dir_status(int proc_dir, struct proc_status *ret);
 int proc_dir_root_uid(int proc_dir, uid_t *ret);
+
+/**
+ * The text of cgroup (cgroups(7)), whole lines of it as far as @size goes.
+ * Return: bytes, or -errno.
+ */
+ssize_t proc_dir_cgroup(int proc_dir, char *buf, size_t size);
 
 /**
  * Calls @add for each executable mapping (see maps_parse).

@@ -20,33 +20,35 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "process/jit_file.h"
+#include "process/owner.h"
 #include "process/table.h"
 
 #define DEFAULT_MAX_IMAGES   65536
 #define DEFAULT_MAX_FILES    8192
 #define DEFAULT_MAX_MAPPINGS (2u << 20)
-/* Descriptors left for everything else: perf events, maps, output. */
-#define RESERVED_FDS 1024
+/* Descriptors left for everything else: maps, output; and perf events, 10 per CPU. */
+#define RESERVED_FDS         1024
+#define RESERVED_FDS_PER_CPU 12
+/*
+ * Directories of what began since the last drain are some of those: of few a quarter. Where
+ * none is left, a process that lives cannot be told from one that is gone.
+ */
+#define MAX_KEPT_DIRS 256
 /* A fork's event comes within this time of the start time that the kernel noted. */
-#define FORK_EVENT_SLACK_NS   1000000000ull
-#define EXPIRE_AFTER_NS       10000000000ull
+#define FORK_EVENT_SLACK_NS 1000000000ull
+/* All of its samples were drained long ago; but a child that is gone may ask whose it was. */
+#define EXPIRE_AFTER_NS       3000000000ull
 #define MAX_CHECKS_PER_EXPIRE 256
-
-uint64_t clock_monotonic_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 uint64_t boottime_to_monotonic(uint64_t boottime_ns)
 {
-	uint64_t monotonic_ns = clock_monotonic_ns(), offset_ns;
+	uint64_t monotonic_ns = clock_now_ns(), offset_ns;
 	struct timespec ts;
 
 	/* Read later, so never less. */
@@ -56,11 +58,15 @@ uint64_t boottime_to_monotonic(uint64_t boottime_ns)
 	return boottime_ns > offset_ns ? boottime_ns - offset_ns : 0;
 }
 
-/* Return: how many descriptors may be used for targets. */
-static size_t raise_fd_limit(size_t wanted)
+/* Return: how many descriptors may be used for targets. @ret_rest  for everything else */
+static size_t raise_fd_limit(size_t wanted, size_t *ret_rest)
 {
+	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	size_t reserved = RESERVED_FDS +
+			  RESERVED_FDS_PER_CPU * (nr_cpus > 0 ? (size_t)nr_cpus : 1);
 	struct rlimit limit;
 
+	*ret_rest = reserved;
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return wanted;
 	if (limit.rlim_cur < limit.rlim_max) {
@@ -69,10 +75,11 @@ static size_t raise_fd_limit(size_t wanted)
 		if (!setrlimit(RLIMIT_NOFILE, &raised))
 			limit = raised;
 	}
-	if (limit.rlim_cur >= wanted + RESERVED_FDS)
+	if (limit.rlim_cur >= wanted + reserved)
 		return wanted;
-	if (limit.rlim_cur >= 2 * RESERVED_FDS)
-		return limit.rlim_cur - RESERVED_FDS;
+	if (limit.rlim_cur >= 2 * reserved)
+		return limit.rlim_cur - reserved;
+	*ret_rest = limit.rlim_cur - limit.rlim_cur / 2;
 	return limit.rlim_cur / 2;
 }
 
@@ -80,17 +87,20 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		      struct process_table **ret, struct error *err)
 {
 	_cleanup_(process_table_freep) struct process_table *t = calloc(1, sizeof(*t));
+	size_t nr_rest;
 	struct stat ns;
 
 	if (!t)
 		return error_set(err, -ENOMEM, "out of memory");
 	t->pool = pool;
+	cgroup_ids_init(&t->cgroups, config->cgroups);
 	t->max_images = config->max_processes ? config->max_processes
 					      : DEFAULT_MAX_IMAGES;
 	t->max_mappings = config->max_mappings ? config->max_mappings
 					       : DEFAULT_MAX_MAPPINGS;
-	t->budget.max =
-		raise_fd_limit(config->max_files ? config->max_files : DEFAULT_MAX_FILES);
+	t->budget.max = raise_fd_limit(
+		config->max_files ? config->max_files : DEFAULT_MAX_FILES, &nr_rest);
+	t->max_dirs = nr_rest / 4 < MAX_KEPT_DIRS ? nr_rest / 4 : MAX_KEPT_DIRS;
 	t->proc_fd = open(config->proc_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (t->proc_fd < 0)
 		return error_set_exit(err, EXIT_SYSTEM, -errno,
@@ -103,8 +113,13 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		t->files = file_cache_new(t->roots, &t->budget);
 	if (!t->files)
 		return error_set(err, -ENOMEM, "out of memory");
+	t->container_names = owner_container_names(t->proc_fd);
+	if (!t->container_names)
+		return error_set(err, -ENOMEM, "out of memory");
 	if (jit_store_new(config->max_jit_bytes, &t->jit_store))
 		return error_set(err, -ENOMEM, "cannot make a memfd for JIT objects");
+	if (python_store_new(config->max_python_bytes, &t->python_store))
+		return error_set(err, -ENOMEM, "out of memory");
 	*ret = take_ptr(t);
 	return 0;
 }
@@ -113,13 +128,17 @@ static void image_free(struct process_table *t, struct image *img)
 {
 	if (!img)
 		return;
+	image_forget_dir(t, img);
 	t->nr_mappings -= img->proc.maps.nr;
 	t->nr_maps_dropped += img->nr_maps_dropped + img->proc.maps.nr_dropped;
 	maps_deinit(&img->proc.maps);
 	jit_file_deinit(&img->proc.perf_map, &t->budget);
 	jit_file_deinit(&img->proc.jitdump, &t->budget);
 	t->nr_jit_lost += img->proc.jit_code.nr_lost;
+	t->nr_jit_foreign += img->proc.jit_code.nr_foreign;
 	jit_code_deinit(&img->proc.jit_code, t->jit_store);
+	t->nr_python_lost += img->proc.python_codes.nr_lost;
+	python_codes_deinit(&img->proc.python_codes);
 	roots_put(t->roots, img->root);
 	free(img);
 }
@@ -131,14 +150,18 @@ void process_table_free(struct process_table *t)
 	for (size_t i = 0; i < t->nr_ids; i++)
 		image_free(t, t->images[i]);
 	jit_store_free(t->jit_store);
+	python_store_free(t->python_store);
 	file_cache_free(t->files);
 	roots_free(t->roots);
+	container_names_free(t->container_names);
+	cgroup_ids_deinit(&t->cgroups);
 	if (t->proc_fd >= 0)
 		close(t->proc_fd);
 	hashmap_deinit(&t->by_tgid);
 	hashmap_deinit(&t->by_identity);
 	free(t->images);
 	free(t->free_ids);
+	free(t->active);
 	free(t);
 }
 
@@ -165,7 +188,9 @@ static int take_id(struct process_table *t, uint32_t *ret)
 	}
 	if (vec_grow(&t->images, &t->cap_ids, t->nr_ids + 1, sizeof(*t->images),
 		     t->max_images) ||
-	    vec_grow(&t->free_ids, &t->cap_free, t->nr_ids + 1, sizeof(*t->free_ids), 0))
+	    vec_grow(&t->free_ids, &t->cap_free, t->nr_ids + 1, sizeof(*t->free_ids),
+		     0) ||
+	    vec_grow(&t->active, &t->cap_active, t->nr_ids + 1, sizeof(*t->active), 0))
 		return -ENOSPC;
 	*ret = (uint32_t)t->nr_ids++;
 	return 0;
@@ -194,6 +219,7 @@ struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns
 	*img = (struct image){.older = older ? older->proc.id : IMAGE_NONE,
 			      .is_newest = true,
 			      .lost_seq = t->lost_seq,
+			      .proc_dir = -1,
 			      .proc = {.tgid = tgid,
 				       .from_ns = from_ns,
 				       .until_ns = UINT64_MAX,
@@ -207,6 +233,26 @@ struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns
 		older->is_newest = false;
 	t->images[id] = img;
 	return img;
+}
+
+void image_activate(struct process_table *t, struct image *img)
+{
+	if (img->is_active)
+		return;
+	img->is_active = true;
+	t->active[t->nr_active++] = img->proc.id; /* take_id() made room for every id */
+}
+
+static void deactivate(struct process_table *t, struct image *img)
+{
+	size_t i = 0;
+
+	if (!img->is_active)
+		return;
+	while (t->active[i] != img->proc.id)
+		i++;
+	t->active[i] = t->active[--t->nr_active];
+	img->is_active = false;
 }
 
 struct image *image_at(struct process_table *t, uint32_t tgid, uint64_t time_ns)
@@ -300,6 +346,7 @@ void image_set_root(struct process_table *t, struct image *img, struct root *roo
 
 	img->root = root_ref(root);
 	img->proc.root_fd = root_fd(img->root);
+	img->proc.root_id = root_id(img->root);
 	roots_put(t->roots, old);
 }
 
@@ -308,7 +355,11 @@ void image_inherit(struct process_table *t, struct image *img, const struct imag
 	img->proc.uid = from->proc.uid;
 	img->proc.gid = from->proc.gid;
 	img->proc.root_uid = from->proc.root_uid;
+	img->proc.in_our_user_ns = from->proc.in_our_user_ns;
 	img->proc.is_kernel_thread = from->proc.is_kernel_thread;
+	img->proc.owner = from->proc.owner;
+	if (img->proc.tgid == from->proc.tgid)
+		img->proc.owner.exe = NULL;
 	memcpy(img->proc.comm, from->proc.comm, sizeof(img->proc.comm));
 	image_set_root(t, img, from->root);
 }
@@ -325,7 +376,7 @@ void image_add_mapping(struct process_table *t, struct image *img,
 	maps_add(&img->proc.maps, m); /* counts what it refuses */
 	t->nr_mappings += img->proc.maps.nr - before;
 	img->unopened = true;
-	t->has_unopened |= img->sampled_ns != 0;
+	t->has_unopened |= img->proc.opened;
 	img->may_have_jit_code |= mapping_may_be_jit(m);
 	img->has_jitdump |= m->kind == MAPPING_JITDUMP;
 }
@@ -352,7 +403,8 @@ void image_copy_maps(struct process_table *t, struct image *img, const struct im
 /*
  * A sample of an exec id that is not the image's, though the time fits. The kernel
  * reports exec a moment before it counts it up, so a tick in between has already
- * given the new image the old number; else an exec event was lost or is late.
+ * given the new image the old number, which is one less; else an exec event was lost
+ * or is late.
  * Return: the image of this exec id, or NULL.
  */
 static struct image *resolve_exec_id(struct process_table *t, struct image *img,
@@ -365,7 +417,8 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 
 	if (exec_id < old_id)
 		return NULL;
-	if (img->by_exec && img->sampled_ns < img->proc.from_ns + PROC_TICK_NS) {
+	if (img->by_exec && !img->is_expected && exec_id == old_id + 1 &&
+	    img->sampled_ns < img->proc.from_ns + PROC_TICK_NS) {
 		image_identify(t, img, start_boottime_ns, exec_id);
 		if (older && !older->proc.identified &&
 		    image_start_fits(older, start_boottime_ns))
@@ -379,6 +432,7 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 		return NULL;
 	image_inherit(t, next, img);
 	next->proc.ns_tgid = img->proc.ns_tgid;
+	next->ppid = img->ppid;
 	next->fork_ns = img->fork_ns;
 	image_end(img, time_ns);
 	image_identify(t, next, start_boottime_ns, exec_id);
@@ -403,10 +457,18 @@ static struct image *identify(struct process_table *t, uint32_t tgid,
 	return img;
 }
 
-static void mark_sampled(struct image *img, uint64_t time_ns)
+bool process_table_is_identified(struct process_table *t, uint32_t tgid,
+				 uint64_t start_boottime_ns, uint32_t exec_id)
+{
+	return image_identified(t, tgid, start_boottime_ns, exec_id);
+}
+
+static void mark_sampled(struct process_table *t, struct image *img, uint64_t time_ns)
 {
 	if (!img->sampled_ns)
 		img->sampled_ns = time_ns ? time_ns : 1;
+	if (!img->done)
+		image_activate(t, img);
 }
 
 static struct image *identify_or_read(struct process_table *t, uint32_t tgid,
@@ -433,6 +495,21 @@ struct process *process_table_identify(struct process_table *t, uint32_t tgid,
 	return img ? &img->proc : NULL;
 }
 
+struct process *process_table_expect(struct process_table *t, uint32_t tgid,
+				     uint64_t start_boottime_ns, uint32_t exec_id,
+				     uint64_t time_ns)
+{
+	struct image *img =
+		identify_or_read(t, tgid, start_boottime_ns, exec_id, time_ns);
+
+	if (!img)
+		return NULL;
+	if (!img->proc.opened)
+		image_open_files(t, img, clock_now_ns());
+	img->is_expected = true;
+	return &img->proc;
+}
+
 struct process *process_table_first_sample(struct process_table *t, uint32_t tgid,
 					   uint64_t start_boottime_ns, uint32_t exec_id,
 					   uint64_t time_ns)
@@ -442,9 +519,9 @@ struct process *process_table_first_sample(struct process_table *t, uint32_t tgi
 
 	if (!img)
 		return NULL;
-	mark_sampled(img, time_ns);
-	if (!img->proc.opened)
-		image_open_files(t, img, clock_monotonic_ns());
+	mark_sampled(t, img, time_ns);
+	if (!img->was_read)
+		image_open_files(t, img, clock_now_ns());
 	return &img->proc;
 }
 
@@ -461,22 +538,39 @@ struct process *process_table_find(struct process_table *t, uint32_t tgid,
 			return NULL;
 		image_identify(t, img, start_boottime_ns, exec_id);
 	}
-	mark_sampled(img, first_ns);
+	mark_sampled(t, img, first_ns);
+	if (last_ns > img->last_sample_ns)
+		img->last_sample_ns = last_ns;
 	if (image_is_stale(t, img) && !img->done)
-		image_open_files(t, img, clock_monotonic_ns());
+		image_open_files(t, img, clock_now_ns());
 	return &img->proc;
 }
 
 /* ---- upkeep ---- */
 
+/* One that ended unseen is looked after again should a sample of it come late. */
+static bool stays_active(const struct image *img)
+{
+	return !img->done && (img->sampled_ns || !image_is_ended(img));
+}
+
 void process_table_refresh(struct process_table *t, uint64_t now_ns)
 {
-	for (size_t i = 0; i < t->nr_ids; i++) {
-		struct image *img = t->images[i];
+	size_t nr = 0;
 
-		if (img && img->sampled_ns && !img->done)
+	for (size_t i = 0; i < t->nr_active; i++) {
+		struct image *img = t->images[t->active[i]];
+
+		/* Asked anew whether it lives. */
+		image_forget_dir(t, img);
+		if (img->sampled_ns && !img->done)
 			image_open_files(t, img, now_ns);
+		img->is_active = stays_active(img);
+		if (img->is_active)
+			t->active[nr++] = img->proc.id;
 	}
+	t->nr_active = nr;
+	owner_refresh(t, now_ns);
 }
 
 bool process_table_open_new(struct process_table *t, uint64_t now_ns)
@@ -484,13 +578,23 @@ bool process_table_open_new(struct process_table *t, uint64_t now_ns)
 	if (!t->has_unopened)
 		return false;
 	t->has_unopened = false;
-	for (size_t i = 0; i < t->nr_ids; i++) {
-		struct image *img = t->images[i];
+	for (size_t i = 0; i < t->nr_active; i++) {
+		struct image *img = t->images[t->active[i]];
 
-		if (img && img->sampled_ns && img->unopened && !img->done)
+		if (img->proc.opened && img->unopened && !img->done)
 			image_open_files(t, img, now_ns);
 	}
 	return true;
+}
+
+size_t process_table_nr_active(const struct process_table *t)
+{
+	return t->nr_active;
+}
+
+struct process *process_table_active(struct process_table *t, size_t i)
+{
+	return &t->images[t->active[i]]->proc;
 }
 
 bool process_is_alive(struct process_table *t, const struct process *p)
@@ -501,9 +605,29 @@ bool process_is_alive(struct process_table *t, const struct process *p)
 	return dir >= 0;
 }
 
+struct process *process_table_newest(struct process_table *t, uint32_t tgid)
+{
+	struct image *img = image_newest(t, tgid);
+
+	return img ? &img->proc : NULL;
+}
+
 struct jit_store *process_table_jit_store(struct process_table *t)
 {
 	return t->jit_store;
+}
+
+int process_add_python_code(struct process_table *t, struct process *p,
+			    const struct lb_python_code *record, size_t size_bytes)
+{
+	if (!p->python_codes.nr)
+		process_read_command(t, p);
+	return python_codes_add(&p->python_codes, t->python_store, record, size_bytes);
+}
+
+struct python_store *process_table_python_store(struct process_table *t)
+{
+	return t->python_store;
 }
 
 void process_table_forget_jit(struct process_table *t, uint64_t before_ns)
@@ -513,8 +637,7 @@ void process_table_forget_jit(struct process_table *t, uint64_t before_ns)
 
 		if (!img || !img->proc.jit_code.nr)
 			continue;
-		/* Threads may live on when the leader, and with it the image, has ended. */
-		if (img->proc.until_ns <= before_ns && !process_is_alive(t, &img->proc))
+		if (img->proc.until_ns <= before_ns && image_is_gone(t, img, before_ns))
 			jit_code_drop(&img->proc.jit_code, t->jit_store);
 		else
 			jit_code_forget(&img->proc.jit_code, t->jit_store, before_ns);
@@ -527,6 +650,7 @@ static void forget(struct process_table *t, struct image *img)
 	uint32_t id = img->proc.id;
 
 	forget_identity(t, img);
+	deactivate(t, img);
 	image_free(t, img);
 	t->images[id] = NULL;
 	t->free_ids[t->nr_free++] = id; /* take_id() made room for every id */
@@ -575,14 +699,14 @@ static void expire_chain(struct process_table *t, struct image *newest, uint64_t
 }
 
 /* The exit of this one may have been among the events that were lost. */
-static void check_alive(struct process_table *t, struct image *img, uint64_t now_ns)
+static void check_alive(struct process_table *t, struct image *img)
 {
 	int dir = image_open_dir(t, img);
 
 	if (dir >= 0)
 		close(dir);
 	else
-		image_end(img, now_ns);
+		image_end(img, clock_now_ns());
 }
 
 void process_table_expire(struct process_table *t, uint64_t now_ns)
@@ -598,11 +722,16 @@ void process_table_expire(struct process_table *t, uint64_t now_ns)
 		    img->checked_seq != t->lost_seq &&
 		    nr_checks++ < MAX_CHECKS_PER_EXPIRE) {
 			img->checked_seq = t->lost_seq;
-			check_alive(t, img, now_ns);
+			check_alive(t, img);
 		}
 		if (has_expired(t, img, now_ns))
 			expire_chain(t, img, now_ns);
 	}
+}
+
+size_t process_table_nr_ids(const struct process_table *t)
+{
+	return t->nr_ids;
 }
 
 struct process *process_table_at(struct process_table *t, uint32_t id)
@@ -613,20 +742,26 @@ struct process *process_table_at(struct process_table *t, uint32_t id)
 void process_table_stats(const struct process_table *t, struct process_table_stats *ret)
 {
 	struct jit_store_stats jit;
+	struct python_store_stats python;
 
 	jit_store_stats(t->jit_store, &jit);
+	python_store_stats(t->python_store, &python);
 	*ret = (struct process_table_stats){
 		.nr_processes = t->nr_ids - t->nr_free,
 		.nr_dropped = t->nr_dropped,
 		.nr_lost_events = t->nr_lost_events,
 		.nr_rereads = t->nr_rereads,
 		.nr_files_open = t->budget.nr_open,
+		.nr_files_known = file_cache_in_use(t->files),
 		.nr_files_dropped = t->budget.nr_refused,
 		.nr_mappings = t->nr_mappings,
 		.nr_mappings_dropped = t->nr_maps_dropped,
 		.nr_jit_objects = jit.nr_objects,
 		.nr_jit_bytes = jit.nr_bytes,
 		.nr_jit_lost = t->nr_jit_lost,
+		.nr_jit_foreign = t->nr_jit_foreign,
+		.nr_python_bytes = python.nr_bytes,
+		.nr_python_lost = t->nr_python_lost,
 	};
 	for (size_t i = 0; i < t->nr_ids; i++) {
 		const struct image *img = t->images[i];
@@ -637,6 +772,7 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 					    img->proc.maps.nr_dropped;
 		ret->nr_jit_lost += img->proc.jit_code.nr_lost;
 		ret->nr_jit_foreign += img->proc.jit_code.nr_foreign;
+		ret->nr_python_lost += img->proc.python_codes.nr_lost;
 	}
 }
 

@@ -19,6 +19,7 @@
 #include "process/file.h"
 #include "process/jit_code.h"
 #include "process/maps.h"
+#include "process/python_code.h"
 
 /* A side file that a JIT writes: opened when first seen, read after the drain. */
 struct jit_file {
@@ -39,6 +40,18 @@ struct jit_file {
 	size_t nr_sizes, cap_sizes;
 };
 
+/* Whose a process is. Interned; "" where it is not known. */
+struct process_owner {
+	const char *cgroup; /* path below the root of its hierarchy */
+	const char *container; /* id */
+	const char *container_name;
+	const char *runtime; /* "docker", ... */
+	const char *pod; /* Kubernetes pod uid */
+	const char *unit; /* systemd service or scope */
+	const char *exe; /* path of its executable, as it sees it */
+	bool by_v2; /* the path is that of cgroup v2 */
+};
+
 struct process {
 	uint32_t tgid; /* initial pid namespace */
 	uint32_t exec_id; /* valid when identified */
@@ -52,16 +65,21 @@ struct process {
 	uid_t uid; /* effective ids as we see them; (uid_t)-1: not known */
 	gid_t gid;
 	uid_t root_uid; /* uid that is 0 in its user namespace; 0 if not known */
+	bool in_our_user_ns; /* its uids are those of our own system's users */
 	uint32_t ns_tgid; /* pid in its own (innermost) pid namespace; 0: not known */
+	struct process_owner owner; /* all NULL before it was read */
 	int root_fd; /* O_PATH on its root; -1: not known; shared, owned by the table */
+	uint64_t root_id; /* tells roots of the table apart for ever; 0: not known */
 	struct maps maps;
 	struct jit_file perf_map;
 	struct jit_file jitdump;
 	struct jit_code jit_code; /* bytes in process_table_jit_store() */
+	struct python_codes python_codes; /* texts in process_table_python_store() */
 	const char *
 		command; /* its arguments, a '\n' behind each; interned; NULL: not read */
 	const char *cwd; /* same; as it was when the arguments were read */
 	bool opened; /* its files have been opened, as far as they could be */
+	bool is_over; /* nothing of it runs or is to be named: process_table_trim() */
 	uint32_t id; /* 0, 1, 2 ...: index for tables beside */
 };
 
@@ -73,21 +91,27 @@ struct process_table_stats {
 	uint64_t nr_lost_events; /* task events the kernel dropped */
 	uint64_t nr_rereads; /* /proc/PID/maps read again because of that */
 	uint64_t nr_files_open; /* descriptors held: mapped files, JIT files, roots */
+	uint64_t nr_files_known; /* entries of the file cache, opened or not */
 	uint64_t nr_files_dropped; /* not opened: too many files */
 	uint64_t nr_mappings; /* in all images */
 	uint64_t nr_jit_objects, nr_jit_bytes; /* held */
 	uint64_t nr_jit_lost; /* JIT objects that were not kept, or could not be had */
 	uint64_t nr_jit_foreign; /* listed in a format of the runtime's own */
+	uint64_t nr_python_bytes; /* held of code objects of Python */
+	uint64_t nr_python_lost; /* code objects that were not kept */
 	uint64_t nr_mappings_dropped; /* over MAPS_MAX of an image, or over all of them */
 };
 
 struct process_table_config {
 	const char *proc_path; /* "/proc"; tests give a directory of their own */
+	/* Where cgroup v2 is mounted, whole, and no other hierarchy; NULL: not so. Copied. */
+	const char *cgroups;
 	size_t max_processes; /* images; 0: the default, 65536 */
 	size_t max_files; /* open descriptors; 0: the default, 8192, or what
 			   * RLIMIT_NOFILE allows */
 	size_t max_mappings; /* of all images together; 0: the default, 2 Mi */
 	uint64_t max_jit_bytes; /* of JIT objects; 0: JIT_STORE_DEFAULT_BYTES */
+	uint64_t max_python_bytes; /* of code objects; 0: PYTHON_STORE_DEFAULT_BYTES */
 };
 
 /**
@@ -109,6 +133,12 @@ DEFINE_CLEANUP(struct process_table, process_table_free);
 int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
 		       struct error *err);
 
+/**
+ * Reads a process of which nothing was sampled yet, and opens its files.
+ * Return: NULL: it is gone, or has no user code.
+ */
+struct process *process_table_prepare(struct process_table *t, uint32_t tgid);
+
 /** Events must come in order of time_ns. Copies what it needs. */
 void process_table_event(struct process_table *t, const struct task_event *ev);
 
@@ -124,6 +154,22 @@ void process_table_event(struct process_table *t, const struct task_event *ev);
 struct process *process_table_first_sample(struct process_table *t, uint32_t tgid,
 					   uint64_t start_boottime_ns, uint32_t exec_id,
 					   uint64_t time_ns);
+
+/**
+ * As process_table_first_sample(), for an image that may never be sampled: its files are
+ * open and followed from now on, but it is forgotten as others are that were not sampled.
+ * The exec is over: @exec_id is the image's for good.
+ */
+struct process *process_table_expect(struct process_table *t, uint32_t tgid,
+				     uint64_t start_boottime_ns, uint32_t exec_id,
+				     uint64_t time_ns);
+
+/**
+ * Is there an image of exactly this identity? If not, task events that were not read yet may
+ * tell of it: it is found by time then, and they must have been.
+ */
+bool process_table_is_identified(struct process_table *t, uint32_t tgid,
+				 uint64_t start_boottime_ns, uint32_t exec_id);
 
 /**
  * The image of this identity that ran at @time_ns, known or read from /proc; NULL
@@ -142,6 +188,14 @@ struct process *process_table_find(struct process_table *t, uint32_t tgid,
 				   uint64_t first_ns, uint64_t last_ns);
 
 /**
+ * Whose cgroup @id is, a number of samples, which tell it at @time_ns. Later calls may let
+ * the number be forgotten: process_table_forget_ended() with a later time than that.
+ * Return: exe is NULL; NULL: it is not known, ask the process's own.
+ */
+const struct process_owner *process_table_cgroup(struct process_table *t, uint64_t id,
+						 uint64_t time_ns);
+
+/**
  * After a drain: opens files of mappings that came since (dlopen) in images that
  * were sampled, notes the sizes of growing perf maps, looks for perf maps and
  * jitdumps that appeared.
@@ -158,20 +212,75 @@ bool process_table_open_new(struct process_table *t, uint64_t now_ns);
 /** Is this very process still there? Reads /proc. */
 bool process_is_alive(struct process_table *t, const struct process *p);
 
+/**
+ * The very file that @m, of @p, maps: m->file may be another inode with the same path and
+ * build id.
+ * @ret_by_path  by its path only, so that it may be another file by now
+ * Return: a descriptor (O_PATH) of a regular file; -ESRCH: the process or the mapping is
+ * gone; another negative errno.
+ */
+int process_find_mapped(struct process_table *t, const struct process *p,
+			const struct mapping *m, bool *ret_by_path);
+
+/** The image that has this number now, or had it last; NULL: none is known. */
+struct process *process_table_newest(struct process_table *t, uint32_t tgid);
+
 /** Fills in command and cwd of a process that lives, once. */
 void process_read_command(struct process_table *t, struct process *p);
 
+/**
+ * Notes a code object that one of its frames ran: python_codes_add(). With the first one
+ * its command is read, too: file names of code objects can be relative.
+ */
+int process_add_python_code(struct process_table *t, struct process *p,
+			    const struct lb_python_code *record, size_t size_bytes);
+
 /** Where the objects of all jit_code are. */
 struct jit_store *process_table_jit_store(struct process_table *t);
-/** Lets go of JIT objects that had gone by @before_ns, of all images: also by exit. */
+/** Where the texts of all python_codes are. */
+struct python_store *process_table_python_store(struct process_table *t);
+/**
+ * Lets go of JIT objects that had gone by @before_ns, of all images: also by exit. All samples
+ * up to then have been named.
+ */
 void process_table_forget_jit(struct process_table *t, uint64_t before_ns);
 
 /**
- * Images that ended more than 10 s ago and were never sampled are forgotten
- * (bounded memory). Their ids are used again.
+ * Images that ended more than 3 s before @now_ns and were never sampled are forgotten
+ * (bounded memory). Their ids are used again. All samples up to @now_ns have been drained:
+ * of a drain it is the beginning, which may be long ago by its end.
  */
 void process_table_expire(struct process_table *t, uint64_t now_ns);
 
+/**
+ * Closes files that nobody has mapped but images that are over: they ended more than 10 s
+ * before @now_ns, and all samples up to then have been named. Or that nobody has had mapped
+ * for as long. Names stay.
+ */
+void process_table_trim(struct process_table *t, uint64_t now_ns);
+
+/**
+ * As process_table_trim(), and forgets those images, mappings that ended as long ago, and
+ * files that nobody has: nobody may hold images, mappings or files of this table, but by
+ * id, and by (id, target_file.use).
+ */
+void process_table_forget_ended(struct process_table *t, uint64_t now_ns);
+
+/**
+ * From now on names are in @pool, borrowed, those there are now too: the one before may
+ * go when nobody else has names of it.
+ */
+void process_table_set_pool(struct process_table *t, struct strpool *pool);
+
+/**
+ * The images whose files are, or will be opened, and that may still run: [0, nr), in no
+ * order. Of those that ended some are among them until the next drain.
+ */
+size_t process_table_nr_active(const struct process_table *t);
+struct process *process_table_active(struct process_table *t, size_t i);
+
+/** Ids are less than this. */
+size_t process_table_nr_ids(const struct process_table *t);
 /** NULL for an id that is not in use. */
 struct process *process_table_at(struct process_table *t, uint32_t id);
 void process_table_stats(const struct process_table *t, struct process_table_stats *ret);

@@ -12,16 +12,18 @@
 #include "base/vec.h"
 
 /*
- * What makes two roots the same: the directory, the mount it is seen through (0
- * before Linux 5.8), and the mount namespace, which decides what is mounted below.
+ * What makes two roots the same: the directory, and the mount it is seen through, which
+ * is in one mount namespace only. Before Linux 5.8 nobody tells the mount: then the
+ * process's namespace stands for it, which decides what is mounted below.
  * The open descriptor keeps the mount alive, so its id is not used again.
  */
 struct root_key {
-	uint64_t dev, inode, mount_id, mount_ns;
+	uint64_t dev, inode, mount_id, mount_ns; /* the one or the other is 0 */
 };
 
 struct root {
 	struct root_key key;
+	uint64_t id;
 	int fd;
 	size_t nr_refs;
 	uint32_t slot; /* in roots.items */
@@ -32,6 +34,7 @@ struct roots {
 	size_t nr, cap;
 	struct hashmap by_key;
 	struct fd_budget *budget;
+	uint64_t last_id;
 };
 
 struct roots *roots_new(struct fd_budget *budget)
@@ -100,8 +103,11 @@ static struct root *add(struct roots *roots, int fd, const struct root_key *key)
 		free(root);
 		return NULL;
 	}
-	*root = (struct root){
-		.key = *key, .fd = fd, .nr_refs = 1, .slot = (uint32_t)roots->nr};
+	*root = (struct root){.key = *key,
+			      .id = ++roots->last_id,
+			      .fd = fd,
+			      .nr_refs = 1,
+			      .slot = (uint32_t)roots->nr};
 	roots->items[roots->nr++] = root;
 	return root;
 }
@@ -114,10 +120,10 @@ struct root *roots_get(struct roots *roots, int proc_dir)
 	struct stat ns;
 	uint32_t item;
 
-	if (!fstatat(proc_dir, "ns/mnt", &ns, 0))
-		key.mount_ns = ns.st_ino;
 	if (read_key(proc_dir, "root", &key))
 		return NULL;
+	if (!key.mount_id && !fstatat(proc_dir, "ns/mnt", &ns, 0))
+		key.mount_ns = ns.st_ino;
 	item = hashmap_find(&roots->by_key, key_hash(&key), key_eq, &key, roots);
 	if (item != HASHMAP_NONE)
 		return root_ref(roots->items[item]);
@@ -171,6 +177,11 @@ void roots_put(struct roots *roots, struct root *root)
 int root_fd(const struct root *root)
 {
 	return root ? root->fd : -1;
+}
+
+uint64_t root_id(const struct root *root)
+{
+	return root ? root->id : 0;
 }
 
 struct root *roots_at(const struct roots *roots, size_t i)

@@ -37,6 +37,9 @@ void roots_put(struct roots *roots, struct root *root);
 /** O_PATH directory, owned by @root. -1 for NULL. */
 int root_fd(const struct root *root);
 
+/** Unlike the descriptor's, this number is no other root's later. 0 for NULL. */
+uint64_t root_id(const struct root *root);
+
 /** The @i-th root that is known, in no order; NULL past the last. */
 struct root *roots_at(const struct roots *roots, size_t i);
 size_t roots_count(const struct roots *roots);

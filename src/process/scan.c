@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "process/table.h"
 
@@ -55,6 +56,24 @@ int image_open_dir(struct process_table *t, const struct image *img)
 	return dir;
 }
 
+int image_keep_dir(struct process_table *t, struct image *img)
+{
+	if (img->proc_dir >= 0)
+		return img->proc_dir;
+	img->proc_dir = image_open_dir(t, img);
+	t->nr_dirs += img->proc_dir >= 0;
+	return img->proc_dir;
+}
+
+void image_forget_dir(struct process_table *t, struct image *img)
+{
+	if (img->proc_dir < 0)
+		return;
+	close(img->proc_dir);
+	img->proc_dir = -1;
+	t->nr_dirs--;
+}
+
 /*
  * In our own user namespace 0 is 0, and its uid_map would tell otherwise where that
  * is not the initial one: to a reader inside, it shows the ids outside.
@@ -67,6 +86,20 @@ static bool is_in_our_user_ns(const struct process_table *t, int proc_dir)
 	       ns.st_ino == t->user_ns;
 }
 
+/*
+ * Exec keeps the number: the images before have it too, who could not be asked, or seemed to
+ * be in their parent's namespace (unshare -p).
+ */
+static void tell_older(struct process_table *t, const struct image *img)
+{
+	struct image *older = image_of(t, img->older);
+
+	while (older && img->fork_ns && older->fork_ns == img->fork_ns) {
+		older->proc.ns_tgid = img->proc.ns_tgid;
+		older = image_of(t, older->older);
+	}
+}
+
 void image_read_identity(struct process_table *t, struct image *img, int proc_dir)
 {
 	struct proc_status status;
@@ -76,8 +109,10 @@ void image_read_identity(struct process_table *t, struct image *img, int proc_di
 	img->proc.uid = status.uid;
 	img->proc.gid = status.gid;
 	img->proc.ns_tgid = status.ns_tgid;
+	tell_older(t, img);
 	/* Without a 0 in its namespace nobody but the target itself is its root. */
-	if (is_in_our_user_ns(t, proc_dir))
+	img->proc.in_our_user_ns = is_in_our_user_ns(t, proc_dir);
+	if (img->proc.in_our_user_ns)
 		img->proc.root_uid = 0;
 	else if (proc_dir_root_uid(proc_dir, &img->proc.root_uid) == -ENOENT)
 		img->proc.root_uid = status.uid;
@@ -117,7 +152,7 @@ static int add_read_mapping(void *ctx, const struct mapping *m)
 bool image_read_maps(struct process_table *t, struct image *img, int proc_dir)
 {
 	struct reading reading = {.t = t, .img = img};
-	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t now_ns = clock_now_ns();
 
 	if (proc_dir_maps(proc_dir, t->buf, sizeof(t->buf), now_ns, t->pool,
 			  add_read_mapping, &reading) <= 0)
@@ -150,12 +185,15 @@ static struct image *image_for(struct process_table *t, uint32_t tgid,
 		img->proc.start_boottime_ns = start_ns;
 		img->start_known = true;
 	}
+	/* An orphan's is whoever took it, mostly 1: that tells nothing of where it came from. */
+	if (!img->ppid && stat->ppid > 1)
+		img->ppid = stat->ppid;
 	memcpy(img->proc.comm, stat->comm, sizeof(img->proc.comm));
 	img->proc.is_kernel_thread = stat->is_kernel_thread;
 	if (is_zombie(stat)) {
 		/* Its exit will not be told again, so that it must end here. */
 		img->proc.exited = true;
-		image_end(img, clock_monotonic_ns());
+		image_end(img, clock_now_ns());
 	}
 	return img;
 }
@@ -199,6 +237,21 @@ static void scan_one(struct process_table *t, uint32_t tgid)
 	image_read_maps(t, img, dir);
 	image_read_identity(t, img, dir);
 	image_read_root(t, img, dir);
+}
+
+struct process *process_table_prepare(struct process_table *t, uint32_t tgid)
+{
+	struct image *img = image_newest(t, tgid);
+
+	/* A scan of the targets has read it already. */
+	if (!img || !img->maps_known) {
+		scan_one(t, tgid);
+		img = image_newest(t, tgid);
+	}
+	if (!img || img->proc.exited || img->proc.is_kernel_thread)
+		return NULL;
+	image_open_files(t, img, clock_now_ns());
+	return &img->proc;
 }
 
 /* ---- which processes ---- */

@@ -4,8 +4,10 @@
 #define LB_PROCESS_TABLE_H
 
 #include "base/hashmap.h"
+#include "process/container_name.h"
 #include "process/fd_budget.h"
 #include "process/file_cache.h"
+#include "process/cgroup_id.h"
 #include "process/proc_dir.h"
 #include "process/process.h"
 #include "process/root.h"
@@ -21,13 +23,22 @@ struct image {
 	bool is_newest; /* the one that by_tgid leads to */
 	bool start_known; /* proc.start_boottime_ns is right to 10 ms */
 	bool maps_known; /* by scan, or by fork or exec and the events since */
+	bool is_expected; /* by process_table_expect(): its exec id is right */
 	bool unopened; /* mappings came since its files were opened */
+	bool was_read; /* whose it is, as far as it could be; waits for a sample */
 	bool may_have_jit_code; /* it has, or had, a mapping that a JIT may have made */
 	bool has_jitdump; /* ... or the marker page of a jitdump */
 	bool done; /* ended, and everything was opened that will ever be */
+	uint64_t
+		gone_ns; /* first found to run no more, not even a thread; 0: it was not */
+	bool is_active; /* its id is in process_table.active */
+	int proc_dir; /* its directory in /proc, checked; until the next drain; -1 */
 	uint64_t fork_ns; /* its process began, by its event; 0: not known */
+	uint32_t
+		ppid; /* who forked it, by its event, or its parent in /proc; 0: not known */
 	uint64_t read_ns; /* just before its maps were read from /proc; 0: never */
 	uint64_t sampled_ns; /* first sample; 0: never */
+	uint64_t last_sample_ns; /* of those that were drained */
 	uint64_t lost_seq; /* of the table, when its mappings were last complete */
 	uint64_t checked_seq; /* same, when it was last seen to be alive */
 	uint64_t nr_maps_dropped; /* mappings refused for the sake of the total */
@@ -41,13 +52,24 @@ struct process_table {
 	size_t nr_ids, cap_ids;
 	uint32_t *free_ids;
 	size_t nr_free, cap_free;
+	/*
+	 * Ids of the images whose files are looked after: opened or sampled, not done. What
+	 * comes and goes unseen is not among them, however much it is.
+	 */
+	uint32_t *active;
+	size_t nr_active, cap_active;
+	size_t nr_dirs, max_dirs; /* of images, kept open */
 	struct hashmap by_tgid; /* newest image of each tgid */
 	struct hashmap by_identity; /* identified ones: (tgid, start, exec id) */
 	struct fd_budget budget;
 	struct roots *roots;
 	struct file_cache *files;
+	struct container_names *container_names;
+	struct cgroup_ids cgroups;
 	struct jit_store *jit_store;
-	uint64_t nr_jit_lost; /* of images that are forgotten by now */
+	uint64_t nr_jit_lost, nr_jit_foreign; /* of images that are forgotten by now */
+	struct python_store *python_store;
+	uint64_t nr_python_lost; /* same */
 	bool has_unopened; /* a sampled image mapped something new */
 	size_t max_images, max_mappings;
 	size_t nr_mappings;
@@ -74,7 +96,6 @@ static inline bool image_is_ended(const struct image *img)
 	return img->proc.until_ns != UINT64_MAX;
 }
 
-uint64_t clock_monotonic_ns(void);
 /* Boot time includes suspends; what lies before the last one comes out wrong by it. */
 uint64_t boottime_to_monotonic(uint64_t boottime_ns);
 
@@ -82,6 +103,9 @@ uint64_t boottime_to_monotonic(uint64_t boottime_ns);
 
 /** A new, newest image of @tgid that began at @from_ns. NULL, counted: no room. */
 struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns);
+
+/** From now on its files are looked after, until it is done. */
+void image_activate(struct process_table *t, struct image *img);
 
 /** The newest image of @tgid, or NULL. */
 struct image *image_newest(struct process_table *t, uint32_t tgid);
@@ -125,6 +149,13 @@ void image_copy_maps(struct process_table *t, struct image *img,
  */
 int image_open_dir(struct process_table *t, const struct image *img);
 
+/**
+ * Same, and kept open until image_forget_dir(): what begins is looked at again and again
+ * while it loads its libraries. Borrowed.
+ */
+int image_keep_dir(struct process_table *t, struct image *img);
+void image_forget_dir(struct process_table *t, struct image *img);
+
 /** What /proc says about who it is: user, group, pid inside. */
 void image_read_identity(struct process_table *t, struct image *img, int proc_dir);
 void image_read_root(struct process_table *t, struct image *img, int proc_dir);
@@ -138,6 +169,15 @@ bool image_read_maps(struct process_table *t, struct image *img, int proc_dir);
 /** A process that nobody told about. Return: NULL when it is gone or another. */
 struct image *image_from_proc(struct process_table *t, uint32_t tgid,
 			      uint64_t start_boottime_ns);
+
+/* ---- forget.c ---- */
+
+/**
+ * Did nothing of it run any more at @time_ns? Its end does not tell: threads may live on
+ * when the leader, and with it the image, has ended; but not when exec or another process of
+ * this number followed. Reads /proc; a first time it is only known of now.
+ */
+bool image_is_gone(struct process_table *t, struct image *img, uint64_t time_ns);
 
 /* ---- open.c: files of sampled images ---- */
 

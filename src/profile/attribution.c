@@ -7,6 +7,10 @@
  *	fill_buffer   app  io.c:40  (inlined)               <- line self, callee vfs_read
  *	next_record   app  io.c:71                          <- total
  *	main          app  main.c:9                         <- total
+ *
+ * The C frames of an interpreter run what its Python frame says: they are no callee of
+ * a line of Python, what they call is. Nor does the code that begins a thread take what
+ * it calls: an interpreter that starts would be charged to the C library's line.
  */
 #include "profile/attribution.h"
 
@@ -20,10 +24,13 @@
 struct findings {
 	const struct site *charged; /* NULL: no line takes the charge */
 	uint32_t leaf_name; /* of the innermost frame; PROFILE_NONE: no frame at all */
+	uint32_t callee; /* same, no frame of an interpreter; PROFILE_NONE: none yet */
 	uint32_t function; /* innermost that may take the charge */
 	uint32_t any_function; /* innermost of all */
-	bool charged_is_leaf;
+	uint32_t charged_callee; /* below the charged line; PROFILE_NONE: itself */
 	bool has_line; /* some line could have been charged under CHARGE_LINE */
+	/* Code of a JIT that has names only, or not even that, lies below the charged one. */
+	bool passed_jit, passed_unknown_jit;
 };
 
 static bool takes_charge(const struct work *w, const struct site *site, bool is_leaf)
@@ -41,28 +48,43 @@ static bool takes_charge(const struct work *w, const struct site *site, bool is_
 	return true;
 }
 
+/* A frame is passed: it may be what a line further out calls. */
+static void pass(const struct code *code, struct findings *f, uint32_t name)
+{
+	if (f->leaf_name == PROFILE_NONE)
+		f->leaf_name = name;
+	if (f->callee == PROFILE_NONE &&
+	    (code->kind != CODE_INTERPRETER || code->may_charge))
+		f->callee = name;
+}
+
+static void pass_jit(const struct profile_location *l, struct findings *f)
+{
+	f->passed_jit |= l->miss == MISS_JIT_NO_LINES;
+	f->passed_unknown_jit |= l->miss != MISS_NONE && !l->nr_lines;
+}
+
 static void visit(struct work *w, struct findings *f, const struct site *site,
-		  bool may_charge, uint32_t sample, struct weight weight)
+		  const struct code *code, uint32_t sample, struct weight weight)
 {
 	bool is_leaf = f->leaf_name == PROFILE_NONE;
+	bool calls_all = site->is_start && !is_leaf;
 
-	if (is_leaf)
-		f->leaf_name = site->name;
 	if (site->function != PROFILE_NONE) {
 		tally_add_total(&w->functions.items[site->function], sample, weight);
 		if (f->any_function == PROFILE_NONE)
 			f->any_function = site->function;
-		if (f->function == PROFILE_NONE && may_charge)
+		if (f->function == PROFILE_NONE && code->may_charge && !calls_all)
 			f->function = site->function;
 	}
-	if (site->line == PROFILE_NONE)
+	if (site->line == PROFILE_NONE || calls_all)
 		return;
 	f->has_line = true;
 	if (tally_add_total(&w->lines.items[site->line], sample, weight))
 		tally_add_total(&w->files.items[site->file], sample, weight);
 	if (!f->charged && takes_charge(w, site, is_leaf)) {
 		f->charged = site;
-		f->charged_is_leaf = is_leaf;
+		f->charged_callee = code->kind == CODE_PYTHON ? f->callee : f->leaf_name;
 	}
 }
 
@@ -87,21 +109,27 @@ static void look_ahead(const struct work *w, const uint32_t *locations, uint32_t
 static struct findings walk(struct work *w, const struct profile_sample *s,
 			    uint32_t sample, struct weight weight)
 {
-	const uint32_t *locations = &w->p->sample_locations[s->first_location];
+	const uint32_t *locations = profile_stack(w->p, s);
 	struct findings f = {.leaf_name = PROFILE_NONE,
+			     .callee = PROFILE_NONE,
 			     .function = PROFILE_NONE,
 			     .any_function = PROFILE_NONE};
 
 	for (uint32_t i = 0; i < s->nr_locations; i++) {
 		const struct place *place = &w->places[locations[i]];
-		bool may_charge = w->codes[place->code].may_charge;
+		const struct code *code = &w->codes[place->code];
 
 		look_ahead(w, locations + i, s->nr_locations - i);
-		for (uint32_t k = 0; k < place->nr_sites; k++)
-			visit(w, &f, &w->sites[place->first_site + k], may_charge, sample,
-			      weight);
-		if (f.leaf_name == PROFILE_NONE)
-			f.leaf_name = place->name;
+		if (code->kind == CODE_JIT && !f.charged)
+			pass_jit(&w->p->locations[locations[i]], &f);
+		for (uint32_t k = 0; k < place->nr_sites; k++) {
+			const struct site *site = &w->sites[place->first_site + k];
+
+			visit(w, &f, site, code, sample, weight);
+			pass(code, &f, site->name);
+		}
+		if (!place->nr_sites)
+			pass(code, &f, place->name);
 	}
 	return f;
 }
@@ -115,9 +143,9 @@ static int charge_line(struct work *w, const struct findings *f, struct weight w
 	weight_add(&w->files.items[site->file].self, weight);
 	if (site->at != PROFILE_NONE)
 		weight_add(&w->sites_at.items[site->at].self, weight);
-	if (f->charged_is_leaf)
+	if (f->charged_callee == PROFILE_NONE)
 		return 0;
-	callee = tally_number(&w->callees, site->line, f->leaf_name);
+	callee = tally_number(&w->callees, site->line, f->charged_callee);
 	if (callee == PROFILE_NONE)
 		return -ENOMEM;
 	weight_add(&w->callees.items[callee].self, weight);
@@ -161,7 +189,12 @@ static int charge_sample(struct work *w, struct attribution *a, uint32_t index,
 		weight_add(&a->incomplete_stacks, weight);
 	charge_function(w, &f, weight);
 	if (f.charged) {
+		a->has_line[index] = true;
 		weight_add(&a->with_line, weight);
+		if (f.passed_jit)
+			weight_add(&a->jit_without_lines, weight);
+		else if (f.passed_unknown_jit)
+			weight_add(&a->jit_unknown, weight);
 		return charge_line(w, &f, weight);
 	}
 	weight_add(f.any_function == PROFILE_NONE ? &a->unknown : &a->function_only,
@@ -207,6 +240,7 @@ static void work_deinit(struct work *w)
 	tally_deinit(&w->identities);
 	tally_deinit(&w->processes);
 	tally_deinit(&w->comms);
+	tally_deinit(&w->cgroups);
 	free(w->codes);
 	free(w->sites);
 	free(w->places);
@@ -222,6 +256,9 @@ int attribution_new(const struct profile *p, const struct attribution_options *o
 	if (!a)
 		return -ENOMEM;
 	a->options = *options;
+	a->has_line = calloc(p->nr_samples + 1, sizeof(*a->has_line));
+	if (!a->has_line)
+		return -ENOMEM;
 	r = frame_index_build(&w);
 	if (!r)
 		r = charge_all(&w, a);
@@ -259,5 +296,6 @@ void attribution_free(struct attribution *a)
 	free(a->functions);
 	free(a->misses);
 	free(a->processes);
+	free(a->has_line);
 	free(a);
 }

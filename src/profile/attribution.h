@@ -46,6 +46,7 @@ struct attribution_line {
 	uint32_t line; /* > 0 */
 	const char
 		*function; /* the one with most self at this line; no_code: around it */
+	uint32_t function_line; /* where that one begins; 0 not known, or no_code */
 	struct weight self, total;
 	double ci95_low, ci95_high; /* share 0..1 of all samples (Wilson), of self */
 	/* Within a listed function, but no machine code of that function, or of another
@@ -88,6 +89,7 @@ struct attribution_function {
 	/* Basename of the mapping, "[jit]", "[kernel]", "[ext4]" for a module. */
 	const char *object;
 	uint32_t start_line; /* 0 not known */
+	bool is_runtime; /* C code of an interpreter, that may not take the charge */
 	struct weight self, total;
 };
 
@@ -102,6 +104,9 @@ struct attribution_miss {
 struct attribution_process {
 	uint32_t pid; /* 0 not told */
 	const char *comm, *container, *unit;
+	/* As its first sample says; 0 and "" (or NULL) where that is not told. */
+	uint32_t ns_pid; /* in its own pid namespace, where that is another */
+	const char *container_name, *runtime, *pod, *cgroup, *user;
 	struct weight self;
 };
 
@@ -119,6 +124,10 @@ struct attribution {
 	struct weight not_mine;
 	struct weight kernel; /* leaf in the kernel; overlaps the three above */
 	struct weight incomplete_stacks; /* same */
+	/* Charged to a line that calls code of a JIT which has names only: part of
+	 * with_line. */
+	struct weight jit_without_lines;
+	struct weight jit_unknown; /* same, of which it is not known what it was */
 	struct attribution_file *files; /* by self, descending */
 	size_t nr_files;
 	struct attribution_function *functions; /* by self, descending */
@@ -127,6 +136,7 @@ struct attribution {
 	size_t nr_misses;
 	struct attribution_process *processes; /* by weight, descending */
 	size_t nr_processes;
+	uint8_t *has_line; /* of each sample of the profile: was it charged to a line? */
 };
 
 /** Return: 0 or -ENOMEM. Strings belong to the profile's pool. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "profile/attribution_work.h"
+#include "profile/start_code.h"
 
 static void fill_code(const struct work *w, struct code *code, const char *filename)
 {
@@ -79,6 +80,8 @@ static int fill_site(struct work *w, const struct place *place, uint32_t index)
 	if (line->function == PROFILE_NONE)
 		return 0;
 	f = &w->p->functions[line->function];
+	site->is_start = code->kind == CODE_NATIVE && !w->options.runtime &&
+			 function_is_start_code(f->name);
 	r = fill_function(w, code, f, site);
 	/* A line of no file is no line that could be shown. */
 	return r || !line->line || !*f->filename
@@ -125,8 +128,10 @@ static void mark_jit_files(struct work *w)
 		for (uint32_t k = 0; k < l->nr_lines; k++) {
 			const struct site *site = &w->sites[l->first_line + k];
 
-			if (site->line != PROFILE_NONE)
-				w->files.items[site->file].tag |= FILE_JIT;
+			if (site->line == PROFILE_NONE)
+				continue;
+			w->files.items[site->file].tag |= FILE_JIT;
+			w->lines.items[site->line].tag |= LINE_JIT;
 		}
 	}
 }

@@ -128,6 +128,7 @@ static int name_lines(struct work *w, const struct line_slots *slots)
 		best[item->a] = item;
 		slots->of[item->a]->function =
 			tally_string(w->names.items[function->a].a);
+		slots->of[item->a]->function_line = function->tag;
 	}
 	return 0;
 }
@@ -182,6 +183,33 @@ static void drop_unseen_files(struct attribution *a)
 		free(a->files[--a->nr_files].lines);
 }
 
+/*
+ * A Python file with compiled functions has interpreted lines too, at least those that
+ * call them: what most of its samples were charged to decides.
+ */
+static int name_languages(struct work *w, struct attribution *a)
+{
+	_cleanup_free_ struct weight *jit = calloc(w->files.nr + 1, sizeof(*jit));
+
+	if (!jit)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->lines.nr; i++)
+		if (w->lines.items[i].tag & LINE_JIT)
+			weight_add(&jit[w->lines.items[i].a], w->lines.items[i].self);
+	for (size_t i = 0; i < w->files.nr; i++) {
+		struct weight self = a->files[i].self,
+			      other = {
+				      .samples = self.samples - jit[i].samples,
+				      .cpu_ns = self.cpu_ns - jit[i].cpu_ns,
+			      };
+
+		a->files[i].language = language_of(
+			a->files[i].path, w->files.items[i].tag & FILE_JIT &&
+						  weight_compare(jit[i], other) <= 0);
+	}
+	return 0;
+}
+
 int files_build(struct work *w, struct attribution *a)
 {
 	_cleanup_free_ struct attribution_line **of =
@@ -195,17 +223,17 @@ int files_build(struct work *w, struct attribution *a)
 	a->nr_files = w->files.nr;
 	for (size_t i = 0; i < w->files.nr; i++) {
 		const struct tally_item *item = &w->files.items[i];
-		const char *path = tally_string(item->a);
 
 		a->files[i] = (struct attribution_file){
-			.path = path,
-			.language = language_of(path, item->tag & FILE_JIT),
+			.path = tally_string(item->a),
 			.self = item->self,
 			.total = item->total,
 			.source = {.from = "", .note = ""},
 		};
 	}
-	r = allocate_lines(w, a);
+	r = name_languages(w, a);
+	if (!r)
+		r = allocate_lines(w, a);
 	if (r)
 		return r;
 	fill_lines(w, a, &slots);
@@ -235,6 +263,9 @@ int functions_build(struct work *w, struct attribution *a)
 			.file = tally_string(item->b),
 			.object = tally_string(name->b),
 			.start_line = item->tag,
+			.is_runtime = !w->options.runtime &&
+				      code_kind_of(tally_string(name->b)) ==
+					      CODE_INTERPRETER,
 			.self = item->self,
 			.total = item->total,
 		};

@@ -30,6 +30,7 @@ struct site {
 	uint32_t at; /* (line, function): into work.sites_at; valid with both */
 	bool is_mine; /* has a line outside libraries */
 	bool has_line; /* whether or not it may count */
+	bool is_start; /* start_code.h: it takes the charge only as the leaf */
 };
 
 /* Of one location; all that the walk over a stack needs of it. */
@@ -46,6 +47,11 @@ enum file_tag {
 	FILE_JIT = 1 << 2, /* has lines that were compiled in memory */
 };
 
+/* Noted with a line. */
+enum line_tag {
+	LINE_JIT = 1 << 0, /* ran as code that was compiled in memory */
+};
+
 struct work {
 	const struct profile *p;
 	struct attribution_options options;
@@ -54,15 +60,16 @@ struct work {
 	struct place *places;
 
 	struct tally files; /* (path, 0); tag: enum file_tag */
-	struct tally lines; /* (file, line) */
+	struct tally lines; /* (file, line); tag: enum line_tag */
 	struct tally names; /* (function name or "", object) */
 	struct tally functions; /* (name, file's path); tag: start line */
 	struct tally sites_at; /* (line, function) */
 	struct tally callees; /* (line, name) */
 	struct tally misses; /* (enum miss, object) */
 	struct tally identities; /* (container, unit) */
-	struct tally processes; /* (pid, identity) */
+	struct tally processes; /* (pid, identity); tag: first sample, + 1 */
 	struct tally comms; /* (process, comm) */
+	struct tally cgroups; /* (process, cgroup) */
 };
 
 /** Fills codes, sites and places. Return: 0 or -ENOMEM. */
@@ -73,7 +80,7 @@ int miss_tally(struct work *w, const struct profile_sample *s, struct weight wei
 
 /* Names of the labels, interned in the profile's pool. */
 struct process_keys {
-	const char *pid, *comm, *container, *unit, *empty;
+	const char *pid, *comm, *cgroup, *container, *unit, *empty;
 };
 struct process_keys process_keys_of(const struct profile *p);
 

@@ -99,16 +99,77 @@ static void pack_runs(struct packer *k, const struct profile_source *from,
 	}
 }
 
+/* A function of a file that its path alone does not tell. */
+struct told_apart {
+	const char *file;
+	uint32_t function;
+};
+
+struct functions_told_apart {
+	struct told_apart *items; /* by file, then by function */
+	size_t nr;
+};
+
+static int compare_told_apart(const void *a, const void *b)
+{
+	const struct told_apart *x = a, *y = b;
+
+	if (x->file != y->file)
+		return (uintptr_t)x->file < (uintptr_t)y->file ? -1 : 1;
+	return (x->function > y->function) - (x->function < y->function);
+}
+
+static void find_told_apart(struct packer *k, struct functions_told_apart *ret)
+{
+	const struct profile *p = k->p;
+
+	*ret = (struct functions_told_apart){0};
+	if (!p->nr_namesakes)
+		return;
+	ret->items = allocate(k, p->nr_functions, sizeof(*ret->items));
+	for (size_t i = 0; ret->items && i < p->nr_functions; i++)
+		if (profile_is_namesake(p, p->functions[i].filename))
+			ret->items[ret->nr++] = (struct told_apart){
+				p->functions[i].filename, (uint32_t)i};
+	if (ret->nr)
+		qsort(ret->items, ret->nr, sizeof(*ret->items), compare_told_apart);
+}
+
+static void pack_functions(struct packer *k, const struct functions_told_apart *all,
+			   const struct profile_source *from, Lineburn__Source *to)
+{
+	struct told_apart key = {.file = from->path};
+	size_t first = 0, end = all->nr, nr;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (compare_told_apart(&all->items[middle], &key) < 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	while (end < all->nr && all->items[end].file == from->path)
+		end++;
+	nr = end - first;
+	to->function_id = nr ? allocate(k, nr, sizeof(*to->function_id)) : NULL;
+	for (size_t i = 0; to->function_id && i < nr; i++)
+		to->function_id[to->n_function_id++] =
+			(uint64_t)all->items[first + i].function + 1;
+}
+
 static void pack_sources(struct packer *k)
 {
 	const struct profile_extra *from = &k->p->extra;
 	Lineburn__Extra *to = &k->extra;
 	Lineburn__Source *sources = allocate(k, from->nr_sources, sizeof(*sources));
+	struct functions_told_apart told_apart;
 
 	to->source = allocate(k, from->nr_sources, sizeof(*to->source));
 	if (!to->source || !sources)
 		return;
 	to->n_source = from->nr_sources;
+	find_told_apart(k, &told_apart);
 	for (size_t i = 0; i < from->nr_sources; i++) {
 		const struct profile_source *source = &from->sources[i];
 
@@ -120,7 +181,9 @@ static void pack_sources(struct packer *k)
 		sources[i].nr_lines = source->nr_lines;
 		sources[i].newer_than_binary = source->newer_than_binary;
 		sources[i].mtime_nanos = source->mtime_nanos;
+		sources[i].owner = text(k, source->owner ? source->owner : "");
 		pack_runs(k, source, &sources[i]);
+		pack_functions(k, &told_apart, source, &sources[i]);
 		to->source[i] = &sources[i];
 	}
 }

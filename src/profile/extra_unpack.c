@@ -81,7 +81,25 @@ static int unpack_run(struct profile_source *to, const Lineburn__SourceRun *from
 	return 0;
 }
 
-static int unpack_source(struct profile *p, const Lineburn__Source *from)
+/* Gives the functions of a file whose path another file has, too, a name of its own. */
+static int unpack_functions(struct profile *p, const Lineburn__Source *from,
+			    const struct extra_ids *ids, struct profile_source *to)
+{
+	const char *path = to->path;
+
+	to->path = profile_add_namesake(p, path);
+	for (size_t i = 0; i < from->n_function_id; i++) {
+		uint32_t function = ids->function(ids->ctx, from->function_id[i]);
+
+		if (function == PROFILE_NONE || p->functions[function].filename != path)
+			return -EBADMSG;
+		p->functions[function].filename = to->path;
+	}
+	return 0;
+}
+
+static int unpack_source(struct profile *p, const Lineburn__Source *from,
+			 const struct extra_ids *ids)
 {
 	struct profile_extra *extra = &p->extra;
 	struct profile_source *to;
@@ -96,8 +114,11 @@ static int unpack_source(struct profile *p, const Lineburn__Source *from)
 				      .size_bytes = from->size_bytes,
 				      .nr_lines = from->nr_lines,
 				      .mtime_nanos = from->mtime_nanos,
-				      .newer_than_binary = from->newer_than_binary};
+				      .newer_than_binary = from->newer_than_binary,
+				      .owner = strpool_add(p->pool, from->owner)};
 	memcpy(to->sha256, from->sha256.data, sizeof(to->sha256));
+	if (from->n_function_id && unpack_functions(p, from, ids, to))
+		return -EBADMSG;
 	if (!from->n_run)
 		return 0;
 	to->runs = calloc(from->n_run, sizeof(*to->runs));
@@ -154,7 +175,7 @@ static int unpack_message(struct profile *p, const Lineburn__Extra *from,
 	int r = unpack_recording(p, from);
 
 	for (size_t i = 0; !r && i < from->n_source; i++)
-		r = unpack_source(p, from->source[i]);
+		r = unpack_source(p, from->source[i], ids);
 	if (!r)
 		r = unpack_misses(p, from, ids);
 	if (!r)

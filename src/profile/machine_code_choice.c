@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What --asm=WHAT means. A name is compared in steps, and the first step at which
- * there is a function decides: the whole name, its last part ("dither" for
- * "__main__.dither"), any part. At each step functions that have code of their own
- * go before those that are only inlined somewhere.
+ * What --asm=WHAT means. At each step of comparing a name, functions that have code
+ * of their own go before those that are only inlined somewhere.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/code_query.h"
 #include "profile/machine_code_work.h"
 #include "profile/tally.h"
 
@@ -62,41 +60,14 @@ static int choose_hottest(struct code_samples *s)
 
 /* ---- FUNC ---- */
 
-enum step {
-	STEP_WHOLE,
-	STEP_LAST_PART,
-	STEP_ANY_PART,
-	NR_STEPS,
-};
-
-static bool is_name_char(char c)
-{
-	return isalnum((unsigned char)c) || c == '_' || c == '$';
-}
-
-static bool name_matches(const char *name, const char *what, enum step step)
-{
-	size_t len = strlen(name), what_len = strlen(what);
-
-	switch (step) {
-	case STEP_WHOLE:
-		return !strcmp(name, what);
-	case STEP_LAST_PART:
-		return len > what_len && !strcmp(name + len - what_len, what) &&
-		       !is_name_char(name[len - what_len - 1]);
-	default:
-		return strstr(name, what) != NULL;
-	}
-}
-
 static bool function_matches(const struct profile *p, uint32_t function, const char *what,
-			     enum step step)
+			     enum name_step step)
 {
 	if (function == PROFILE_NONE || !*what)
 		return false;
 	if (name_matches(p->functions[function].name, what, step))
 		return true;
-	return step == STEP_WHOLE && !strcmp(p->functions[function].system_name, what);
+	return step == NAME_WHOLE && !strcmp(p->functions[function].system_name, what);
 }
 
 /* Names that matched; the same string is one. */
@@ -116,7 +87,7 @@ static void names_add(struct names *names, const char *name)
 }
 
 static bool match_code(struct code_samples *s, size_t index, const char *what,
-		       enum step step, bool inlined, struct names *names)
+		       enum name_step step, bool inlined, struct names *names)
 {
 	const struct profile_code *code = &s->p->extra.codes[index];
 	bool found = false;
@@ -160,7 +131,7 @@ static int say_ambiguous(const struct names *names, const char *what, struct err
 static int say_no_function(const struct profile *p, const char *what, struct error *err)
 {
 	for (size_t i = 0; i < p->nr_functions; i++)
-		if (function_matches(p, (uint32_t)i, what, STEP_ANY_PART))
+		if (function_matches(p, (uint32_t)i, what, NAME_ANY_PART))
 			return error_set(
 				err, -ENOENT,
 				"there is no machine code of \"%.200s\" in this profile: "
@@ -175,12 +146,12 @@ static int say_no_function(const struct profile *p, const char *what, struct err
 
 static int choose_function(struct code_samples *s, const char *what, struct error *err)
 {
-	for (int step = 0; step < 2 * NR_STEPS; step++) {
+	for (int step = 0; step < 2 * NR_NAME_STEPS; step++) {
 		struct names names = {0};
 
 		for (size_t i = 0; i < s->p->extra.nr_codes; i++)
 			s->codes[i].is_chosen = match_code(
-				s, i, what, (enum step)(step / 2), step % 2, &names);
+				s, i, what, (enum name_step)(step / 2), step % 2, &names);
 		if (names.nr > 1)
 			return say_ambiguous(&names, what, err);
 		if (names.nr)
@@ -191,45 +162,15 @@ static int choose_function(struct code_samples *s, const char *what, struct erro
 
 /* ---- FILE:LINE ---- */
 
-struct place {
-	const char *file;
-	size_t file_len;
-	uint32_t line;
-};
-
-static bool parse_place(const char *what, struct place *ret)
-{
-	const char *colon = strrchr(what, ':');
-	unsigned long line;
-	char *end;
-
-	if (!colon || colon == what || !isdigit((unsigned char)colon[1]))
-		return false;
-	line = strtoul(colon + 1, &end, 10);
-	if (*end || !line || line > UINT32_MAX)
-		return false;
-	*ret = (struct place){what, (size_t)(colon - what), (uint32_t)line};
-	return true;
-}
-
-bool path_ends_in(const char *path, const char *end, size_t end_len)
-{
-	size_t len = strlen(path);
-
-	return len >= end_len && !memcmp(path + len - end_len, end, end_len) &&
-	       (len == end_len || path[len - end_len - 1] == '/' || end[0] == '/');
-}
-
-static bool is_at(const struct profile *p, const struct place *place, uint32_t function,
-		  uint32_t line)
+static bool is_at(const struct profile *p, const struct code_place *place,
+		  uint32_t function, uint32_t line)
 {
 	return line == place->line && function != PROFILE_NONE &&
-	       path_ends_in(p->functions[function].filename, place->file,
-			    place->file_len);
+	       code_place_is_in(place, p->functions[function].filename);
 }
 
 /* A line that only calls inlined functions has no row; the frames of samples tell. */
-static void weigh_place(struct code_samples *s, const struct place *place)
+static void weigh_place(struct code_samples *s, const struct code_place *place)
 {
 	const struct profile *p = s->p;
 
@@ -248,7 +189,7 @@ static void weigh_place(struct code_samples *s, const struct place *place)
 	}
 }
 
-static int choose_place(struct code_samples *s, const struct place *place,
+static int choose_place(struct code_samples *s, const struct code_place *place,
 			struct error *err)
 {
 	const struct profile *p = s->p;
@@ -263,9 +204,9 @@ static int choose_place(struct code_samples *s, const struct place *place,
 
 			s->codes[i].is_chosen |=
 				is_at(p, place, function, code->rows[k].line);
-			has_file |= function != PROFILE_NONE &&
-				    path_ends_in(p->functions[function].filename,
-						 place->file, place->file_len);
+			has_file |=
+				function != PROFILE_NONE &&
+				code_place_is_in(place, p->functions[function].filename);
 		}
 		found |= s->codes[i].is_chosen;
 	}
@@ -285,7 +226,7 @@ static int choose_place(struct code_samples *s, const struct place *place,
 
 int machine_code_choose(struct code_samples *s, const char *what, struct error *err)
 {
-	struct place place;
+	struct code_place place;
 
 	if (!s->p->extra.nr_codes && !s->p->extra.present)
 		return error_set(err, -ENOENT,
@@ -299,7 +240,7 @@ int machine_code_choose(struct code_samples *s, const char *what, struct error *
 			"with -g, start Python with \"lineburn run\", and record again");
 	if (!what || !*what)
 		return choose_hottest(s);
-	if (parse_place(what, &place))
+	if (code_place_parse(what, &place))
 		return choose_place(s, &place, err);
 	return choose_function(s, what, err);
 }

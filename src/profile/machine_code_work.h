@@ -29,7 +29,4 @@ void code_samples_deinit(struct code_samples *s);
 /** Sets is_chosen (and at_line) by @what. Return: as machine_code_new(). */
 int machine_code_choose(struct code_samples *s, const char *what, struct error *err);
 
-/** Part of a path: whole names of it, from its end. */
-bool path_ends_in(const char *path, const char *end, size_t end_len);
-
 #endif

@@ -198,6 +198,9 @@ static int read_sample(struct pprof_reader *r, const Perftools__Profiles__Sample
 	code = read_stack(r, from);
 	for (size_t i = 0; i < from->n_label && !code; i++)
 		code = read_label(r, from->label[i]);
+	if (!code)
+		p->samples[p->nr_samples].first_label =
+			profile_share_labels(p, p->samples[p->nr_samples].first_label);
 	p->nr_samples++;
 	return code;
 }

@@ -53,6 +53,19 @@ static void extra_deinit(struct profile_extra *extra)
 	free(extra->warnings);
 }
 
+void profile_clear_extra(struct profile *p)
+{
+	const char *none = p->doc_url;
+
+	extra_deinit(&p->extra);
+	p->extra = (struct profile_extra){.target = none,
+					  .host = none,
+					  .kernel_release = none,
+					  .version = none,
+					  .arch = none};
+	p->nr_comments = 0;
+}
+
 void profile_free(struct profile *p)
 {
 	if (!p)
@@ -61,6 +74,9 @@ void profile_free(struct profile *p)
 	hashmap_deinit(&p->function_index);
 	hashmap_deinit(&p->location_index);
 	hashmap_deinit(&p->sample_index);
+	hashmap_deinit(&p->label_index);
+	hashmap_deinit(&p->namesake_index);
+	free(p->namesakes);
 	free(p->value_types);
 	free(p->mappings);
 	free(p->functions);
@@ -88,11 +104,6 @@ uint32_t profile_add_mapping(struct profile *p, const struct profile_mapping *m)
 	return (uint32_t)p->nr_mappings++;
 }
 
-static uint64_t hash_pointer(uint64_t hash, const void *p)
-{
-	return hash_u64(hash, (uintptr_t)p);
-}
-
 static bool function_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct profile_function *a =
@@ -103,12 +114,35 @@ static bool function_eq(uint32_t item, const void *key, const void *ctx)
 	       a->filename == b->filename && a->start_line == b->start_line;
 }
 
+bool profile_is_namesake(const struct profile *p, const char *path)
+{
+	return p->nr_namesakes && hashmap_find(&p->namesake_index, hash_pointer(0, path),
+					       NULL, NULL, NULL) != HASHMAP_NONE;
+}
+
+const char *profile_add_namesake(struct profile *p, const char *path)
+{
+	const char *other;
+
+	if (vec_grow(&p->namesakes, &p->cap_namesakes, p->nr_namesakes + 1,
+		     sizeof(*p->namesakes), PROFILE_MAX_NAMESAKES))
+		return path;
+	other = strpool_add_namesake(p->pool, path);
+	if (other == path || hashmap_add(&p->namesake_index, hash_pointer(0, other),
+					 (uint32_t)p->nr_namesakes))
+		return path;
+	p->namesakes[p->nr_namesakes++] = other;
+	return other;
+}
+
 uint32_t profile_add_function(struct profile *p, const struct profile_function *f)
 {
 	struct profile_function added = {
 		.name = strpool_add(p->pool, f->name),
 		.system_name = strpool_add(p->pool, f->system_name),
-		.filename = strpool_add(p->pool, f->filename),
+		.filename = profile_is_namesake(p, f->filename)
+				    ? f->filename
+				    : strpool_add(p->pool, f->filename),
 		.start_line = f->start_line,
 	};
 	uint64_t hash;

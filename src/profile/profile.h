@@ -33,6 +33,7 @@
 #define PROFILE_MAX_VALUES           (1u << 26)
 #define PROFILE_MAX_VALUE_TYPES      64
 #define PROFILE_MAX_SAMPLE_LOCATIONS (1u << 30)
+#define PROFILE_MAX_NAMESAKES        65536
 #define PROFILE_MAX_SENTENCES        1024 /* comments; warnings */
 
 /*
@@ -65,7 +66,9 @@ struct profile_function {
 		system_name; /* mangled or raw; "" if that is name (pprof would demangle name again) */
 	/* The file that its lines are in; "" not known. pprof has no other place for
 	 * it, so code of one function from two files (an #include'd body, a macro)
-	 * is two functions here. */
+	 * is two functions here. Two files of one path, as two containers may have
+	 * them, have names of the same text that differ by pointer, see
+	 * profile_add_namesake(). */
 	const char *filename;
 	uint32_t start_line; /* 0 not known */
 };
@@ -114,6 +117,18 @@ struct profile_losses {
 	uint64_t
 		jit_objects_lost; /* registered by a JIT, but their bytes could not be had */
 	uint64_t jit_objects_foreign; /* in a format of the runtime's own */
+	/* Tables by which user stacks are walked. Pages are 64 KiB of code. */
+	uint64_t unwind_requests_dropped; /* for what the kernel missed: it asks again */
+	uint64_t unwind_pages_evicted; /* to make room; made again when they are missed */
+	uint64_t unwind_pages_refused; /* no room */
+	uint64_t unwind_rules_refused, unwind_segments_refused, unwind_processes_refused;
+	uint64_t
+		unwind_files_failed; /* files and JIT objects that could not be decoded */
+	uint64_t guessed_frames; /* found by frame pointers, no table being there */
+	uint64_t pythons_unknown; /* interpreters of processes that were not understood */
+	uint64_t python_stale,
+		python_faults; /* parts of Python stacks that are missing */
+	uint64_t python_codes_lost; /* functions whose names and lines were not kept */
 };
 
 struct profile_cost {
@@ -121,21 +136,30 @@ struct profile_cost {
 	uint64_t collector_cpu_ns; /* user + system, workers included */
 	uint64_t collector_peak_rss_bytes;
 	uint64_t map_bytes; /* kernel memory of the BPF maps */
+	/* What sampling might cost, of all CPUs' time; 0: any, and then so are these: */
+	uint64_t budget_ppm;
+	uint64_t tick_ns; /* of an interrupt, beside the program that it runs */
+	uint64_t lowered_ns; /* wall time at a lower rate than was asked for */
+	uint64_t longest_period_ns; /* nominal, of the lowest rate */
 };
 
 /* Text of a hot source file, read when the profile was recorded. */
 struct profile_source {
-	const char *path;
+	const char *path; /* equal to the filename of its functions, by pointer */
 	uint64_t size_bytes;
 	uint8_t sha256[32]; /* of the whole file */
 	uint32_t nr_lines; /* of the whole file */
-	/* Runs of lines that were kept: text without the final newline, "\n" between lines. */
+	/* Runs of lines that were kept: text without the final newline, "\n" between
+	 * lines. None: only the path is told apart from another one of the same text. */
 	struct profile_source_run {
 		uint32_t first_line, nr_lines;
 		const char *text; /* heap, owned by the profile */
 	} * runs;
 	size_t nr_runs;
 	int64_t mtime_nanos; /* wall clock; 0 not known */
+	/* Who has this file, in words: a container, a service; "" or NULL
+	 * where all have it. */
+	const char *owner;
 	bool newer_than_binary; /* modified after the program that ran was built */
 };
 
@@ -216,13 +240,21 @@ struct profile {
 
 	struct profile_extra extra;
 
+	/* Paths that mean another file than the one that was first called so. */
+	const char **namesakes;
+	size_t nr_namesakes, cap_namesakes;
+	struct hashmap namesake_index; /* address -> of namesakes */
+
 	/* Interning while building; empty after pprof_read(). */
 	struct hashmap function_index, location_index, sample_index;
+	struct hashmap label_index; /* of runs of labels, by their first one */
 };
 
 /** An empty profile with value types samples/count and cpu/nanoseconds. NULL: no memory. */
 struct profile *profile_new(struct strpool *pool);
 void profile_free(struct profile *p);
+/** Takes extra and comments out again: samples may be added, and both filled in anew. */
+void profile_clear_extra(struct profile *p);
 DEFINE_CLEANUP(struct profile, profile_free);
 
 /*
@@ -230,12 +262,24 @@ DEFINE_CLEANUP(struct profile, profile_free);
  * table is full, or when an index given is not there; then nothing was added.
  */
 uint32_t profile_add_mapping(struct profile *p, const struct profile_mapping *m);
-/* The existing one when all members are equal. */
+/**
+ * The name of another file that has the path @path (interned), for functions and sources:
+ * the same text, and another pointer. @path itself when there is no room.
+ */
+const char *profile_add_namesake(struct profile *p, const char *path);
+bool profile_is_namesake(const struct profile *p, const char *path);
+/* The existing one when all members are equal. The filename may be a namesake. */
 uint32_t profile_add_function(struct profile *p, const struct profile_function *f);
 /* The existing one when mapping, address, miss and lines are equal. */
 uint32_t profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 			      enum miss miss, const struct profile_line *lines,
 			      size_t nr);
+/**
+ * The labels from @first on were added for a sample: takes them off again if another
+ * sample has the same. Their texts are interned.
+ * Return: the first label of the run to use.
+ */
+uint32_t profile_share_labels(struct profile *p, uint32_t first);
 /**
  * Adds @count and @cpu_ns to the sample with these locations (leaf first), labels
  * and status, made if new.
@@ -262,6 +306,13 @@ static inline int64_t profile_value(const struct profile *p,
 				    const struct profile_sample *s, uint32_t value)
 {
 	return value == PROFILE_NONE ? 0 : p->values[s->first_value + value];
+}
+
+/* Its locations, leaf first; NULL when it has none. */
+static inline const uint32_t *profile_stack(const struct profile *p,
+					    const struct profile_sample *s)
+{
+	return s->nr_locations ? &p->sample_locations[s->first_location] : NULL;
 }
 
 #endif

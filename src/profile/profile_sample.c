@@ -64,6 +64,55 @@ static bool sample_eq(uint32_t item, const void *k, const void *ctx)
 	return true;
 }
 
+static uint64_t labels_hash(const struct profile_label *labels, size_t nr)
+{
+	uint64_t hash = hash_u64(0, nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		hash = hash_pointer(hash, labels[i].key);
+		hash = hash_pointer(hash, labels[i].str);
+		hash = hash_u64(hash, (uint64_t)labels[i].num);
+		hash = hash_pointer(hash, labels[i].unit);
+	}
+	return hash;
+}
+
+/* @key  the first one of a run that ends with the last label */
+static bool labels_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct profile *p = ctx;
+	const struct profile_label *a = &p->labels[item], *b = key;
+	size_t nr = (size_t)(p->labels + p->nr_labels - b);
+
+	if (a + nr > b)
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		if (a[i].key != b[i].key || a[i].str != b[i].str ||
+		    a[i].num != b[i].num || a[i].unit != b[i].unit)
+			return false;
+	return true;
+}
+
+uint32_t profile_share_labels(struct profile *p, uint32_t first)
+{
+	const struct profile_label *labels;
+	uint64_t hash;
+	uint32_t item;
+
+	if (first == p->nr_labels)
+		return first; /* there may be no array at all */
+	labels = &p->labels[first];
+	hash = labels_hash(labels, p->nr_labels - first);
+	item = hashmap_find(&p->label_index, hash, labels_eq, labels, p);
+	if (item != HASHMAP_NONE) {
+		p->nr_labels = first;
+		return item;
+	}
+	/* Without memory for the index it is just not shared. */
+	hashmap_add(&p->label_index, hash, first);
+	return first;
+}
+
 static int reserve(struct profile *p, const struct sample_key *key)
 {
 	size_t nr_locations = p->nr_sample_locations + key->nr_locations;
@@ -84,22 +133,12 @@ static int reserve(struct profile *p, const struct sample_key *key)
 
 static uint32_t insert(struct profile *p, const struct sample_key *key, uint64_t hash)
 {
+	uint32_t first_label = (uint32_t)p->nr_labels;
 	struct profile_sample *s;
 
 	if (reserve(p, key) ||
 	    hashmap_add(&p->sample_index, hash, (uint32_t)p->nr_samples))
 		return PROFILE_NONE;
-	s = &p->samples[p->nr_samples];
-	*s = (struct profile_sample){
-		.first_location = (uint32_t)p->nr_sample_locations,
-		.nr_locations = (uint32_t)key->nr_locations,
-		.first_label = (uint32_t)p->nr_labels,
-		.nr_labels = (uint32_t)key->nr_labels,
-		.first_value = (uint32_t)p->nr_values,
-		.status = key->status,
-	};
-	for (size_t i = 0; i < key->nr_locations; i++)
-		p->sample_locations[p->nr_sample_locations++] = key->locations[i];
 	for (size_t i = 0; i < key->nr_labels; i++)
 		p->labels[p->nr_labels++] = (struct profile_label){
 			.key = strpool_add(p->pool, key->labels[i].key),
@@ -107,6 +146,17 @@ static uint32_t insert(struct profile *p, const struct sample_key *key, uint64_t
 			.num = key->labels[i].num,
 			.unit = strpool_add(p->pool, key->labels[i].unit),
 		};
+	s = &p->samples[p->nr_samples];
+	*s = (struct profile_sample){
+		.first_location = (uint32_t)p->nr_sample_locations,
+		.nr_locations = (uint32_t)key->nr_locations,
+		.first_label = profile_share_labels(p, first_label),
+		.nr_labels = (uint32_t)key->nr_labels,
+		.first_value = (uint32_t)p->nr_values,
+		.status = key->status,
+	};
+	for (size_t i = 0; i < key->nr_locations; i++)
+		p->sample_locations[p->nr_sample_locations++] = key->locations[i];
 	for (size_t i = 0; i < p->nr_value_types; i++)
 		p->values[p->nr_values++] = 0;
 	return (uint32_t)p->nr_samples++;

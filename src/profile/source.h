@@ -35,6 +35,9 @@ typedef int (*source_open_fn)(void *ctx, const char *path);
 int source_collect(struct profile *p, const struct attribution *a,
 		   source_open_fn open_source, void *ctx);
 
+/** SHA-256 of a whole file, as profile_source has it. */
+void source_hash(const char *text, size_t len, uint8_t ret[32]);
+
 /*
  * "--source-path OLD=NEW": a path that starts with OLD (whole parts of it) is
  * looked for at NEW. OLD may be "" for paths that do not start with "/".

@@ -19,6 +19,7 @@ struct attacher {
 	const struct source_path_rule *rules;
 	size_t nr_rules;
 	struct hashmap sources; /* path (address) -> p->extra.sources */
+	struct hashmap shared_paths; /* interned: of several files of the profile */
 	size_t lines_left, bytes_left;
 };
 
@@ -121,6 +122,11 @@ static int attach_recorded(struct attacher *t, const struct profile_source *from
 	if (r || !source->found)
 		return r;
 	source->from = strpool_add(t->p->pool, "recorded");
+	if (from->owner && *from->owner)
+		source->note = compose(t,
+				       "as %s has it; others have another file of "
+				       "this path",
+				       from->owner);
 	if (from->newer_than_binary)
 		source->note = strpool_add(t->p->pool,
 					   "modified after the program was built: lines "
@@ -141,6 +147,15 @@ static bool rule_matches(const struct source_path_rule *rule, const char *path,
 	       (path[len] == '/' || path[len - 1] == '/');
 }
 
+/* Is its path that of another file of the profile, too? */
+static bool is_path_shared(const struct attacher *t, const char *path)
+{
+	return t->shared_paths.nr_items &&
+	       hashmap_find(&t->shared_paths,
+			    hash_pointer(0, strpool_add(t->p->pool, path)), NULL, NULL,
+			    NULL) != HASHMAP_NONE;
+}
+
 /* Where a file may be: after the first rule that matches, and where it was. */
 static size_t candidates_of(const struct attacher *t, const char *path,
 			    const char *ret[2])
@@ -159,7 +174,8 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 		ret[nr++] = compose(t, "%s%s%s", new_prefix,
 				    len && new_prefix[len - 1] == '/' ? "" : "/", rest);
 	}
-	if (path[0] == '/' || !nr)
+	/* Which of them the disk has, nobody knows. */
+	if ((path[0] == '/' || !nr) && !is_path_shared(t, path))
 		ret[nr++] = path;
 	return nr;
 }
@@ -235,6 +251,11 @@ static int attach_from_disk(struct attacher *t, const char *path,
 		source->note = compose(t, "no source: %s is not a file", path);
 		return 0;
 	}
+	if (!nr) {
+		source->note = compose(
+			t, "source not at hand: several files are called %s", path);
+		return 0;
+	}
 	for (size_t i = 0; i < nr; i++) {
 		int r = attach_file(t, candidates[i], source);
 
@@ -290,14 +311,26 @@ static void drop_plain_lines(struct attribution_file *file)
 	file->nr_lines = nr;
 }
 
+/* Of several entries the first counts: a file may have any number of them. */
+static int index_path(struct hashmap *map, const char *path, size_t i)
+{
+	uint64_t hash = hash_pointer(0, path);
+
+	if (hashmap_find(map, hash, NULL, NULL, NULL) != HASHMAP_NONE)
+		return 0;
+	return hashmap_add(map, hash, (uint32_t)i);
+}
+
 static int index_sources(struct attacher *t)
 {
 	const struct profile_extra *extra = &t->p->extra;
 
 	for (size_t i = 0; i < extra->nr_sources && i < HASHMAP_NONE; i++)
-		if (hashmap_add(&t->sources,
-				hash_u64(0, (uintptr_t)extra->sources[i].path),
-				(uint32_t)i))
+		if (index_path(&t->sources, extra->sources[i].path, i))
+			return -ENOMEM;
+	for (size_t i = 0; i < t->p->nr_namesakes; i++)
+		if (index_path(&t->shared_paths,
+			       strpool_add(t->p->pool, t->p->namesakes[i]), i))
 			return -ENOMEM;
 	return 0;
 }
@@ -308,13 +341,12 @@ static int attach_all(struct attacher *t, struct attribution *a)
 
 	for (size_t i = 0; i < a->nr_files && !r; i++) {
 		struct attribution_file *file = &a->files[i];
-		uint32_t recorded = hashmap_find(&t->sources,
-						 hash_u64(0, (uintptr_t)file->path), NULL,
-						 NULL, NULL);
+		uint32_t recorded = hashmap_find(&t->sources, hash_pointer(0, file->path),
+						 NULL, NULL, NULL);
 
 		free(take_ptr(file->source.lines));
 		file->source = (struct attribution_source){.from = "", .note = ""};
-		if (recorded != HASHMAP_NONE)
+		if (recorded != HASHMAP_NONE && t->p->extra.sources[recorded].nr_runs)
 			r = attach_recorded(t, &t->p->extra.sources[recorded],
 					    &file->source);
 		else
@@ -336,5 +368,6 @@ int source_attach(struct attribution *a, const struct profile *p,
 	int r = attach_all(&t, a);
 
 	hashmap_deinit(&t.sources);
+	hashmap_deinit(&t.shared_paths);
 	return r;
 }

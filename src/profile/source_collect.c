@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/vec.h"
@@ -172,13 +173,13 @@ static int keep_lines(const struct collector *c, const struct attribution_file *
 	return add_runs(source, text, len, keep);
 }
 
-static void hash_text(const char *text, size_t len, struct profile_source *source)
+void source_hash(const char *text, size_t len, uint8_t ret[32])
 {
 	struct sha256_ctx ctx;
 
 	sha256_init(&ctx);
 	sha256_update(&ctx, len, (const uint8_t *)text);
-	sha256_digest(&ctx, sizeof(source->sha256), source->sha256);
+	sha256_digest(&ctx, SHA256_DIGEST_SIZE, ret);
 }
 
 static int add_source(struct collector *c, const struct attribution_file *file,
@@ -187,6 +188,7 @@ static int add_source(struct collector *c, const struct attribution_file *file,
 	struct profile_extra *extra = &c->p->extra;
 	struct profile_source source = {
 		.path = file->path,
+		.owner = "",
 		.size_bytes = len,
 		.nr_lines = source_count_lines(text, len),
 		.mtime_nanos = (int64_t)st->st_mtim.tv_sec * 1000000000 +
@@ -207,7 +209,7 @@ static int add_source(struct collector *c, const struct attribution_file *file,
 		source_deinit(&source);
 		return -ENOMEM;
 	}
-	hash_text(text, len, &source);
+	source_hash(text, len, source.sha256);
 	c->budget -= kept_bytes(&source);
 	extra->sources[extra->nr_sources++] = source;
 	return 0;
@@ -237,6 +239,30 @@ static int collect_file(struct collector *c, const struct attribution_file *file
 	return add_source(c, file, text, &st, len);
 }
 
+/* Files that another one has the path of are told apart, with their text or without. */
+static int add_namesakes(struct profile *p)
+{
+	_cleanup_(hashmap_deinit) struct hashmap known = {0};
+	struct profile_extra *extra = &p->extra;
+	int r = 0;
+
+	for (size_t i = 0; p->nr_namesakes && i < extra->nr_sources && !r; i++)
+		r = hashmap_add(&known, hash_pointer(0, extra->sources[i].path),
+				(uint32_t)i);
+	for (size_t i = 0; i < p->nr_namesakes && !r; i++) {
+		struct profile_source source = {.path = p->namesakes[i], .owner = ""};
+
+		if (hashmap_find(&known, hash_pointer(0, source.path), NULL, NULL,
+				 NULL) != HASHMAP_NONE)
+			continue;
+		r = vec_grow(&extra->sources, &extra->cap_sources, extra->nr_sources + 1,
+			     sizeof(*extra->sources), 0);
+		if (!r)
+			extra->sources[extra->nr_sources++] = source;
+	}
+	return r ? -ENOMEM : 0;
+}
+
 int source_collect(struct profile *p, const struct attribution *a,
 		   source_open_fn open_source, void *ctx)
 {
@@ -254,5 +280,5 @@ int source_collect(struct profile *p, const struct attribution *a,
 			r = collect_file(&c, file, fd);
 	}
 	free(c.functions);
-	return r;
+	return r ? r : add_namesakes(p);
 }

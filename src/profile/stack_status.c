@@ -6,10 +6,18 @@
 #include "base/cleanup.h"
 
 static const char *const names[] = {
-	[LB_STACK_COMPLETE] = "complete",   [LB_STACK_NO_USER] = "no-user",
-	[LB_STACK_TRUNCATED] = "truncated", [LB_STACK_BAD_FP] = "bad-fp",
-	[LB_STACK_FAULT] = "fault",         [LB_STACK_NO_REGS] = "no-regs",
-	[LB_STACK_LEAF_ONLY] = "leaf-only", [LB_STACK_NO_BODY] = "no-body",
+	[LB_STACK_COMPLETE] = "complete",
+	[LB_STACK_NO_USER] = "no-user",
+	[LB_STACK_TRUNCATED] = "truncated",
+	[LB_STACK_BAD_FP] = "bad-fp",
+	[LB_STACK_FAULT] = "fault",
+	[LB_STACK_NO_REGS] = "no-regs",
+	[LB_STACK_LEAF_ONLY] = "leaf-only",
+	[LB_STACK_NO_BODY] = "no-body",
+	[LB_STACK_NO_MAPPING] = "no-mapping",
+	[LB_STACK_NO_TABLE] = "no-table",
+	[LB_STACK_UNSUPPORTED] = "unsupported",
+	[LB_STACK_BAD_CFA] = "bad-cfa",
 };
 _Static_assert(ARRAY_SIZE(names) == LB_NR_STACK_STATUS, "one name per status");
 

@@ -8,8 +8,7 @@
 
 int64_t string_table_number(struct string_table *t, const char *s)
 {
-	uint64_t hash =
-		hash_u64(0, (uintptr_t)s); /* one to one: no two addresses share it */
+	uint64_t hash = hash_pointer(0, s);
 	uint32_t item;
 
 	if (!*s)

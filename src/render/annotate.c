@@ -4,8 +4,9 @@
  *
  * /home/me/dither.c   self 61.2 %, total 98.3 %
  *  self %  total %  line
- *                    ...  dither_row
- *                     40  for (x = 0; x < w; x++) {
+ *                     31  void dither_row(struct image *im, int y)
+ *                    ...
+ *                     40      for (x = 0; x < w; x++) {
  *    12.1     12.1    41      old = row[x];
  *    49.1     79.2    42      err[x] += diffuse(old, q);
  *                               \_ 30.1 of it in sgemm_kernel (libblas.so.3)
@@ -26,6 +27,7 @@
 #include "render/text.h"
 
 #define MAX_FALLBACK_FUNCTIONS 20
+#define MIN_CALLEE             12 /* columns of the name of what a line calls */
 #define MANY_FILES             3 /* from here on a table of contents helps */
 
 /* What every row needs to know. */
@@ -94,24 +96,43 @@ static void print_source_cell(const struct listing *l,
 	}
 }
 
+/* "\_ 30.1 of it in sgemm_kernel (libblas.so)"; where it can, the name is cut. */
+static void print_callee(const struct listing *l, const struct attribution_callee *c,
+			 double share)
+{
+	const char *name = *c->function ? c->function : "code without a name";
+	size_t room = room_from(l, source_column(l) + 2);
+	char words[64], object[512] = "";
+	size_t fixed;
+
+	snprintf(words, sizeof(words), "\\_ %s of it in ", figure_percent(share).text);
+	if (*c->object)
+		snprintf(object, sizeof(object), " (%s)", c->object);
+	fixed = strlen(words) + text_columns(object, TEXT_MAX_COLUMNS);
+	text_spaces(l->out, source_column(l) + 2);
+	paint(l, PAINT_NAME);
+	if (!room || room >= fixed + MIN_CALLEE) {
+		fputs(words, l->out);
+		text_cell(l->out, name, room ? room - fixed : 0);
+		text_cell(l->out, object, 0);
+	} else {
+		char all[1024];
+
+		snprintf(all, sizeof(all), "%s%s%s", words, name, object);
+		text_cell(l->out, all, room);
+	}
+	unpaint(l, PAINT_NAME);
+	fputc('\n', l->out);
+}
+
 static void print_callees(const struct listing *l, const struct attribution_line *line)
 {
 	for (size_t i = 0; i < line->nr_callees; i++) {
 		const struct attribution_callee *c = &line->callees[i];
 		double share = line_share(l, &c->self);
-		char buf[1024];
 
-		if (share <= 0 || share < l->opts->min_share)
-			continue;
-		snprintf(buf, sizeof(buf),
-			 *c->object ? "\\_ %s of it in %s (%s)" : "\\_ %s of it in %s",
-			 figure_percent(share).text,
-			 *c->function ? c->function : "code without a name", c->object);
-		text_spaces(l->out, source_column(l) + 2);
-		paint(l, PAINT_NAME);
-		text_cell(l->out, buf, room_from(l, source_column(l) + 2));
-		unpaint(l, PAINT_NAME);
-		fputc('\n', l->out);
+		if (share > 0 && share >= l->opts->min_share)
+			print_callee(l, c, share);
 	}
 }
 
@@ -162,6 +183,29 @@ static void print_gap(const struct listing *l, const char *function)
 	fputc('\n', l->out);
 }
 
+/*
+ * What stands between the rows above, which end with line @above (0: there are
+ * none), and the hunk: the line that declares its function, or at least its name.
+ */
+static void print_lead(const struct listing *l, const struct hunk *hunk, uint64_t above,
+		       const char *function_above)
+{
+	const struct attribution_source *source = &hunk->file->source;
+	/* Names that were just said, or that the code shows, are noise. */
+	bool is_known = hunk->function == function_above || hunk_shows_function(hunk);
+	uint32_t declaration = is_known ? 0 : hunk_declaration(hunk);
+
+	if (!source->found || hunk->first <= 1 || (!above && is_known))
+		return;
+	if (declaration <= above) {
+		print_gap(l, is_known ? "" : hunk->function);
+		return;
+	}
+	print_row(l, declaration, NULL, source->lines[declaration - 1]);
+	if (declaration + 1 < hunk->first)
+		print_gap(l, "");
+}
+
 /* Returns how many lines with samples were printed; adds their self to @printed. */
 static size_t print_hunks(const struct listing *l, const struct attribution_file *f,
 			  struct weight *printed)
@@ -169,18 +213,14 @@ static size_t print_hunks(const struct listing *l, const struct attribution_file
 	struct hunks hunks = hunks_of(l->in->attribution, f, l->opts);
 	struct hunk hunk;
 	const char *function = "";
-	bool is_first = true;
+	uint64_t above = 0;
 	size_t nr_printed = 0;
 
 	while (hunks_next(&hunks, &hunk)) {
 		struct hunk_row row;
 
-		/* Names that were just said, or that the code shows, are noise. */
-		bool is_known = hunk.function == function || hunk_shows_function(&hunk);
-
-		if (f->source.found && hunk.first > 1 && !(is_first && is_known))
-			print_gap(l, is_known ? "" : hunk.function);
-		is_first = false;
+		print_lead(l, &hunk, above, function);
+		above = hunk.last;
 		function = hunk.function;
 		while (hunk_next_row(&hunk, &row)) {
 			print_row(l, row.number, row.line, row.text);

@@ -4,6 +4,7 @@
  *
  * lineburn: 5012 samples at 999 Hz: CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is waiting
  *           94.1 % with a source line, 4.9 % function only, 1.0 % unknown; 5.0 % in the kernel
+ *           import 31.2 %, Numba compilation 40.1 %, the program itself 28.7 %
  *           0 samples lost, 45 ticks missed (0.9 %)
  *           command: ./dither --fast in.png
  */
@@ -13,16 +14,46 @@
 #include <string.h>
 
 #include "render/figure.h"
+#include "render/narrowed.h"
 #include "render/paint.h"
 #include "render/summary.h"
 #include "render/text.h"
 
-#define TITLE        "lineburn: "
-#define TITLE_COLUMN (sizeof(TITLE) - 1)
+#define TITLE          "lineburn: "
+#define TITLE_COLUMN   (sizeof(TITLE) - 1)
+
+#define WORTH_SKIPPING 0.8 /* below this share of its own, a program is hard to read */
 
 static struct text_margins margins_of(const struct render_options *opts)
 {
 	return (struct text_margins){opts->width, TITLE_COLUMN, TITLE_COLUMN};
+}
+
+static struct weight phases_sum(const struct phases *phases)
+{
+	struct weight sum = {0};
+
+	for (size_t i = 0; i < NR_PHASES; i++) {
+		sum.samples += phases->of[i].samples;
+		sum.cpu_ns += phases->of[i].cpu_ns;
+	}
+	return sum;
+}
+
+static double phase_share(const struct phases *phases, enum phase phase)
+{
+	struct weight all = phases_sum(phases);
+	const struct weight *w = &phases->of[phase];
+
+	if (all.cpu_ns)
+		return (double)w->cpu_ns / (double)all.cpu_ns;
+	return all.samples ? (double)w->samples / (double)all.samples : 0;
+}
+
+/* Is something? */
+static bool is_left_out(const struct render_input *in)
+{
+	return in->phases && in->phases->left_out && phases_are_split(in->phases);
 }
 
 /* "CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is waiting": what is not seen. */
@@ -36,6 +67,13 @@ static void describe_time(char *buf, size_t size, const struct render_input *in,
 
 	if (!cpu_ns) {
 		snprintf(buf, size, "their CPU time is not known");
+		return;
+	}
+	if (is_left_out(in) || in->narrowed) {
+		snprintf(buf, size, "CPU %s of %s", cpu.text,
+			 figure_time(in->narrowed ? in->narrowed->all.cpu_ns
+						  : phases_sum(in->phases).cpu_ns)
+				 .text);
 		return;
 	}
 	if (!s->wall_ns) {
@@ -65,7 +103,10 @@ static void print_first_line(const struct render_input *in,
 	struct text_margins margins = {opts->width, 0, TITLE_COLUMN};
 	char rate[48] = "", time[192];
 
-	if (s->freq_hz > 0)
+	if (s->lowest_hz > 0)
+		snprintf(rate, sizeof(rate), " at %.3g to %.0f Hz", s->lowest_hz,
+			 s->freq_hz);
+	else if (s->freq_hz > 0)
 		snprintf(rate, sizeof(rate), " at %.*f Hz", s->freq_hz < 10 ? 1 : 0,
 			 s->freq_hz);
 	describe_time(time, sizeof(time), in, s);
@@ -107,10 +148,57 @@ static void print_shares(const struct render_input *in, const struct render_opti
 	if (!in->profile->extra.present)
 		text_sentence(out, &margins, "losses are not known");
 	else
-		text_sentence(out, &margins, "%s lost, %s missed (%.1f %%)",
+		text_sentence(out, &margins, "%s lost, %s missed (%.1f %%)%s",
 			      figure_count(s->lost, "sample", "samples").text,
 			      figure_count(l->missed, "tick", "ticks").text,
-			      l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
+			      l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0,
+			      in->narrowed ? ", in the whole recording" : "");
+}
+
+/* "import 31.2 %, Numba compilation 40.1 %": what there is of the two. */
+static void describe_phases(char *buf, size_t size, const struct phases *phases)
+{
+	static const char *const words[] = {
+		[PHASE_IMPORT] = "import",
+		[PHASE_NUMBA_COMPILE] = "Numba compilation",
+	};
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (size_t i = PHASE_IMPORT; i < NR_PHASES; i++) {
+		double share = phase_share(phases, (enum phase)i);
+
+		if (share > 0)
+			used += (size_t)snprintf(buf + used, size - used, "%s%s %s %%",
+						 used ? ", " : "", words[i],
+						 figure_percent(share).text);
+	}
+}
+
+/* What a Python program spends before its own work. */
+static void print_phases(const struct render_input *in, const struct render_options *opts,
+			 FILE *out)
+{
+	const struct phases *phases = in->phases;
+	const char *target = in->profile->extra.target;
+	bool is_machine = target && !strcmp(target, "-a");
+	struct text_margins margins = margins_of(opts);
+	char spent[128];
+	double rest;
+
+	if (!phases || (!phases_are_split(phases) && !phases->left_out))
+		return;
+	describe_phases(spent, sizeof(spent), phases);
+	rest = phase_share(phases, PHASE_REST);
+	if (phases->left_out)
+		text_sentence(out, &margins, "left out: %s",
+			      *spent ? spent
+				     : "nothing: no import, no compilation by Numba");
+	else
+		text_sentence(
+			out, &margins, "%s, %s %.1f %%%s", spent,
+			is_machine ? "everything else" : "the program itself", 100 * rest,
+			rest < WORTH_SKIPPING ? "; --skip-compile shows that alone" : "");
 }
 
 /* What ran, or what was asked for, and the file it is read from. */
@@ -175,30 +263,47 @@ static void warn_of_few_samples(const struct render_input *in,
 	paint_end(out, opts->colour, PAINT_WARNING);
 }
 
-void render_head(const struct render_input *in, const struct render_options *opts,
-		 FILE *out)
+static void say_no_samples(const struct render_input *in,
+			   const struct render_options *opts, const struct summary *s,
+			   FILE *out)
 {
-	const struct attribution *a = in->attribution;
-	struct summary s = summary_of(in->profile);
 	struct text_margins margins = {opts->width, 0, TITLE_COLUMN};
+	bool left_out = is_left_out(in);
 
-	if (!a->all.samples && !a->all.cpu_ns) {
-		paint_begin(out, opts->colour, PAINT_BOLD);
-		text_sentence(out, &margins, TITLE "no samples%s%s",
-			      s.wall_ns ? " in " : "",
-			      s.wall_ns ? figure_time(s.wall_ns).text : "");
-		paint_end(out, opts->colour, PAINT_BOLD);
-		print_origin(in, opts, out);
-		margins.first = TITLE_COLUMN;
+	paint_begin(out, opts->colour, PAINT_BOLD);
+	text_sentence(out, &margins, TITLE "no samples%s%s%s", s->wall_ns ? " in " : "",
+		      s->wall_ns ? figure_time(s->wall_ns).text : "",
+		      left_out ? " but of what is left out" : "");
+	paint_end(out, opts->colour, PAINT_BOLD);
+	margins.first = TITLE_COLUMN;
+	narrowed_print(in, &margins, out);
+	print_phases(in, opts, out);
+	print_origin(in, opts, out);
+	if (left_out)
+		text_sentence(out, &margins, "Without --skip-compile they are listed.");
+	else
 		text_sentence(
 			out, &margins,
 			"What was recorded used no CPU, or too little to be met by "
 			"a tick: waiting is not sampled. Record for longer, or with "
 			"a higher -F.");
+}
+
+void render_head(const struct render_input *in, const struct render_options *opts,
+		 FILE *out)
+{
+	const struct attribution *a = in->attribution;
+	struct summary s = summary_of(in->profile);
+	struct text_margins margins = margins_of(opts);
+
+	if (!a->all.samples && !a->all.cpu_ns) {
+		say_no_samples(in, opts, &s, out);
 		return;
 	}
 	print_first_line(in, opts, &s, out);
+	narrowed_print(in, &margins, out);
 	print_shares(in, opts, &s, out);
+	print_phases(in, opts, out);
 	print_origin(in, opts, out);
 	if (counts_samples(a) && a->all.samples && a->all.samples < RENDER_FEW_SAMPLES)
 		warn_of_few_samples(in, opts, out);

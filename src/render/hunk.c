@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "render/hunk.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "render/figure.h"
+
+#define MAX_DECORATOR_LINES 20 /* between where a function begins and its name */
 
 struct hunks hunks_of(const struct attribution *a, const struct attribution_file *f,
 		      const struct render_options *opts)
@@ -46,6 +49,7 @@ bool hunks_next(struct hunks *h, struct hunk *ret)
 		.first = line > h->context ? line - h->context : 1,
 		.first_hot = line,
 		.function = f->lines[i].function,
+		.function_line = f->lines[i].function_line,
 	};
 	/* A gap of one line would cost a row as well: show the line instead. */
 	do {
@@ -115,16 +119,47 @@ static void bare_name(char *buf, size_t size, const char *function)
 	snprintf(buf, size, "%.*s", (int)(end - start), function + start);
 }
 
-bool hunk_shows_function(const struct hunk *h)
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+/* As a word of its own: "f" is not in "def". */
+static bool has_word(const char *text, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
+		if ((at == text || !is_name_char(at[-1]) || !is_name_char(*word)) &&
+		    (!is_name_char(at[len]) || !is_name_char(word[len - 1])))
+			return true;
+	return false;
+}
+
+/* The first line of [first, last] with the function's bare name; 0: none. */
+static uint64_t find_name(const struct hunk *h, uint64_t first, uint64_t last)
 {
 	const struct attribution_source *source = &h->file->source;
 	char name[256];
 
 	bare_name(name, sizeof(name), h->function);
-	if (!*name)
-		return false;
-	for (uint64_t n = h->first; n <= h->first_hot && n <= source->nr_lines; n++)
-		if (source->lines[n - 1] && strstr(source->lines[n - 1], name))
-			return true;
-	return false;
+	for (uint64_t n = first; *name && n <= last && n <= source->nr_lines; n++)
+		if (source->lines[n - 1] && has_word(source->lines[n - 1], name))
+			return n;
+	return 0;
+}
+
+bool hunk_shows_function(const struct hunk *h)
+{
+	return find_name(h, h->first, h->first_hot) != 0;
+}
+
+uint32_t hunk_declaration(const struct hunk *h)
+{
+	uint64_t last = (uint64_t)h->function_line + MAX_DECORATOR_LINES;
+
+	if (!h->function_line || h->function_line >= h->first)
+		return 0;
+	return (uint32_t)find_name(h, h->function_line,
+				   last < h->first ? last : h->first - 1);
 }

@@ -26,6 +26,7 @@ struct hunk {
 	uint64_t first, last; /* line numbers, inclusive */
 	uint64_t first_hot; /* line number */
 	const char *function; /* of that line; "" */
+	uint32_t function_line; /* where that one begins; 0 not known */
 	uint64_t next_number; /* cursor of hunk_next_row() */
 	size_t next_line; /* same, index into file->lines */
 };
@@ -50,5 +51,11 @@ bool hunk_next_row(struct hunk *hunk, struct hunk_row *ret);
  * that its declaration is most likely in sight.
  */
 bool hunk_shows_function(const struct hunk *hunk);
+
+/**
+ * Line number of the declaration above the hunk (Python's "def", behind any
+ * decorators); 0: it is in the hunk, its text is not at hand, or it is not known.
+ */
+uint32_t hunk_declaration(const struct hunk *hunk);
 
 #endif

@@ -3,7 +3,9 @@
 #include "render/render.h"
 
 #include "render/asm.h"
+#include "render/call_tree.h"
 #include "render/file_filter.h"
+#include "render/groups.h"
 #include "render/json_value.h"
 
 static json_t *callees_value(struct json_builder *b, const struct attribution_line *l)
@@ -89,9 +91,15 @@ int render_report_json(const struct render_input *in, const struct render_option
 		       FILE *out)
 {
 	struct json_builder b = {0};
-	json_t *root = json_document(&b, in, "report");
+	json_t *root = json_document(&b, in, in->groups ? "groups" : "report");
 
 	(void)opts;
+	if (in->groups) {
+		json_set(&b, root, "by", json_string(group_by_names[in->groups->by]));
+		json_set(&b, root, "groups", groups_value(&b, in->groups));
+	}
+	if (in->call_tree)
+		json_set(&b, root, "tree", call_tree_value(&b, in->call_tree));
 	json_set_rest(&b, root, in);
 	return json_print(&b, root, out);
 }

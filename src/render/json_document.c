@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/stack_status.h"
 #include "render/json_value.h"
 
 #include "render/figure.h"
+#include "render/narrowed.h"
 #include "render/summary.h"
 
 /* Members of "losses", by the names of struct profile_losses. */
@@ -38,12 +40,33 @@ static void set_losses(struct json_builder *b, json_t *root, const struct profil
 		{"decoder_deadlines", l->decoder_deadlines},
 		{"jit_objects_lost", l->jit_objects_lost},
 		{"jit_objects_foreign", l->jit_objects_foreign},
+		{"unwind_requests_dropped", l->unwind_requests_dropped},
+		{"unwind_pages_evicted", l->unwind_pages_evicted},
+		{"unwind_pages_refused", l->unwind_pages_refused},
+		{"unwind_rules_refused", l->unwind_rules_refused},
+		{"unwind_segments_refused", l->unwind_segments_refused},
+		{"unwind_processes_refused", l->unwind_processes_refused},
+		{"unwind_files_failed", l->unwind_files_failed},
+		{"guessed_frames", l->guessed_frames},
+		{"pythons_unknown", l->pythons_unknown},
+		{"python_stale", l->python_stale},
+		{"python_faults", l->python_faults},
+		{"python_codes_lost", l->python_codes_lost},
 	};
 	json_t *losses = json_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
 		json_set(b, losses, members[i].key, json_count(members[i].n));
 	json_set(b, root, "losses", losses);
+}
+
+static void set_stacks(struct json_builder *b, json_t *root, const struct summary *s)
+{
+	json_t *stacks = json_object();
+
+	for (uint32_t i = 0; i < LB_NR_STACK_STATUS; i++)
+		json_set(b, stacks, stack_status_name(i), json_count(s->by_status[i]));
+	json_set(b, root, "stacks", stacks);
 }
 
 static void set_samples(struct json_builder *b, json_t *root,
@@ -60,9 +83,27 @@ static void set_samples(struct json_builder *b, json_t *root,
 	json_set(b, samples, "lost", json_count(s->lost));
 	json_set(b, samples, "missed", json_count(in->profile->extra.losses.missed));
 	json_set_weight(b, samples, "incomplete_stacks", &a->incomplete_stacks);
+	json_set_weight(b, samples, "jit_without_lines", &a->jit_without_lines);
+	json_set_weight(b, samples, "jit_unknown", &a->jit_unknown);
 	json_set_weight(b, samples, "kernel", &a->kernel);
 	json_set_weight(b, samples, "not_mine", &a->not_mine);
 	json_set(b, root, "samples", samples);
+	set_stacks(b, root, s);
+}
+
+static void set_phases(struct json_builder *b, json_t *root, const struct phases *phases)
+{
+	json_t *object = phases ? json_object() : json_null();
+
+	for (size_t i = 0; phases && i < NR_PHASES; i++) {
+		json_t *phase = json_object();
+
+		json_set(b, phase, "samples", json_count(phases->of[i].samples));
+		json_set(b, phase, "cpu_ns", json_count(phases->of[i].cpu_ns));
+		json_set(b, object, phase_names[i], phase);
+	}
+	json_set(b, root, "phases", object);
+	json_set(b, root, "skip_compile", json_boolean(phases && phases->left_out));
 }
 
 static void set_misses(struct json_builder *b, json_t *root, const struct attribution *a)
@@ -138,6 +179,8 @@ json_t *json_document(struct json_builder *b, const struct render_input *in,
 	json_set(b, root, "kind", json_string(kind));
 	set_origin(b, root, in, &s);
 	set_samples(b, root, in, &s);
+	json_set(b, root, "narrowed", narrowed_value(b, in->narrowed));
+	set_phases(b, root, in->phases);
 	if (in->profile->extra.present)
 		set_losses(b, root, in->profile, &s);
 	else
@@ -186,6 +229,20 @@ static void set_cost(struct json_builder *b, json_t *root, const struct render_i
 	json_set(b, root, "cost", cost);
 }
 
+/* With --budget only. */
+static void set_budget(struct json_builder *b, json_t *root, const struct profile_cost *c)
+{
+	json_t *budget = json_object();
+
+	json_set(b, budget, "percent", json_real((double)c->budget_ppm / 1e4));
+	json_set(b, budget, "tick_ns", json_count(c->tick_ns));
+	json_set(b, budget, "lowered_ns", json_count(c->lowered_ns));
+	json_set(
+		b, budget, "lowest_hz",
+		json_real(c->longest_period_ns ? 1e9 / (double)c->longest_period_ns : 0));
+	json_set(b, root, "budget", budget);
+}
+
 static void set_processes(struct json_builder *b, json_t *root,
 			  const struct attribution *a)
 {
@@ -194,11 +251,26 @@ static void set_processes(struct json_builder *b, json_t *root,
 	for (size_t i = 0; i < a->nr_processes; i++) {
 		const struct attribution_process *p = &a->processes[i];
 		json_t *process = json_object();
+		const struct {
+			const char *key, *text;
+		} told[] = {
+			{"container_name", p->container_name},
+			{"container_runtime", p->runtime},
+			{"pod", p->pod},
+			{"cgroup", p->cgroup},
+			{"user", p->user},
+		};
 
 		json_set(b, process, "pid", json_count(p->pid));
 		json_set(b, process, "comm", json_text(p->comm));
 		json_set(b, process, "container", json_text(p->container));
 		json_set(b, process, "unit", json_text(p->unit));
+		if (p->ns_pid)
+			json_set(b, process, "ns_pid", json_count(p->ns_pid));
+		for (size_t j = 0; j < ARRAY_SIZE(told); j++)
+			if (told[j].text && *told[j].text)
+				json_set(b, process, told[j].key,
+					 json_text(told[j].text));
 		json_set_weight(b, process, "samples", &p->self);
 		json_add(b, processes, process);
 	}
@@ -210,9 +282,14 @@ void json_set_rest(struct json_builder *b, json_t *root, const struct render_inp
 	const struct profile_extra *extra = &in->profile->extra;
 	json_t *warnings = json_array();
 
-	set_functions(b, root, in->attribution);
+	/* Groups are asked for where there are thousands of them: without what is below. */
+	if (!in->groups)
+		set_functions(b, root, in->attribution);
 	set_cost(b, root, in);
-	set_processes(b, root, in->attribution);
+	if (extra->cost.budget_ppm)
+		set_budget(b, root, &extra->cost);
+	if (!in->groups)
+		set_processes(b, root, in->attribution);
 	for (size_t i = 0; i < extra->nr_warnings; i++)
 		json_add(b, warnings, json_text(extra->warnings[i]));
 	json_set(b, root, "warnings", warnings);

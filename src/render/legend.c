@@ -33,13 +33,19 @@ const char *legend_no_code_sign(const struct render_options *opts)
 	return opts->utf8 ? "\u00b7" : ".";
 }
 
-/* Our own recordings: what a walk of frame pointers cannot see. */
-static const char *total_limits(const struct render_input *in)
+/* What is missing from totals: the callers that incomplete stacks do not tell. */
+static void describe_limits(char *buf, size_t size, const struct attribution *a)
 {
-	return in->profile->extra.present ? ", as far as frame pointers tell: the caller "
-					    "of a function without "
-					    "a frame of its own is missing"
-					  : "";
+	struct figure share = figure_percent(share_of(a, &a->incomplete_stacks));
+
+	if (*share.text)
+		snprintf(
+			buf, size,
+			"; %s %% of it has an incomplete stack, so totals of callers may "
+			"be that much too low",
+			share.text);
+	else
+		buf[0] = '\0';
 }
 
 void legend_of_lines(const struct render_input *in, const struct render_options *opts,
@@ -48,19 +54,20 @@ void legend_of_lines(const struct render_input *in, const struct render_options 
 	const struct attribution *a = in->attribution;
 	const struct text_margins margins = {opts->width, 0, 7};
 	double margin = widest_margin(a);
-	char certainty[64] = "";
+	char certainty[64] = "", limits[128];
 
 	/* With few samples the head has said it already, and better. */
 	if (counts_samples(a) && a->all.samples >= RENDER_FEW_SAMPLES && margin > 0)
 		snprintf(certainty, sizeof(certainty), "; good to +-%.1f points",
 			 100 * margin);
+	describe_limits(limits, sizeof(limits), a);
 	fputc('\n', out);
 	paint_begin(out, opts->colour, PAINT_DIM);
 	text_sentence(out, &margins, "self:  %s %s%s", counted_name(a),
 		      self_words[a->options.charge], certainty);
 	text_sentence(out, &margins,
 		      "total: %s while the line is anywhere on the stack%s",
-		      counted_name(a), total_limits(in));
+		      counted_name(a), limits);
 	if (no_code)
 		text_sentence(
 			out, &margins,
@@ -75,7 +82,9 @@ void legend_of_functions(const struct render_input *in, const struct render_opti
 {
 	const struct attribution *a = in->attribution;
 	const struct text_margins margins = {opts->width, 0, 7};
+	char limits[128];
 
+	describe_limits(limits, sizeof(limits), a);
 	fputc('\n', out);
 	paint_begin(out, opts->colour, PAINT_DIM);
 	text_sentence(out, &margins, "self:  %s in the function itself%s",
@@ -83,7 +92,7 @@ void legend_of_functions(const struct render_input *in, const struct render_opti
 		      a->options.kernel ? "" : " and in the kernel on its behalf");
 	text_sentence(out, &margins,
 		      "total: %s while the function is anywhere on the stack%s",
-		      counted_name(a), total_limits(in));
+		      counted_name(a), limits);
 	paint_end(out, opts->colour, PAINT_DIM);
 	fputc('\n', out);
 }

@@ -66,17 +66,29 @@ static void print_miss(struct section *section, const struct attribution *a,
 		      *remedy ? " Remedy: " : "", remedy, *remedy ? "." : "");
 }
 
-static void print_not_mine(struct section *section, const struct attribution *a)
+static void print_share(struct section *section, const struct attribution *a,
+			const struct weight *weight, const char *lead, const char *text,
+			const char *remedy)
 {
 	struct text_margins margins = {section->opts->width, 0, 11};
 
-	if (!a->not_mine.samples)
+	if (!weight->samples)
 		return;
 	section_begin(section);
-	text_sentence(section->out, &margins,
-		      "  %5s %%  all lines on the stack are of libraries. Remedy: "
-		      "--charge=line charges those.",
-		      figure_percent(share_of(a, &a->not_mine)).text);
+	text_sentence(section->out, &margins, "  %5s %%  %s%s. Remedy: %s.",
+		      figure_percent(share_of(a, weight)).text, lead, text, remedy);
+}
+
+/* These have a line, but not their own, which could be had. */
+static void print_jit(struct section *section, const struct attribution *a)
+{
+	static const char lead[] =
+		"charged to the line that calls it: code of a JIT, of which ";
+
+	print_share(section, a, &a->jit_without_lines, lead, miss_text(MISS_JIT_NO_LINES),
+		    miss_remedy(MISS_JIT_NO_LINES));
+	print_share(section, a, &a->jit_unknown, lead, "it is not known what it was",
+		    "--leaf tells why");
 }
 
 /* One kind of loss that is a plain count: what happened, and what helps. */
@@ -132,6 +144,41 @@ static const struct loss_words losses[] = {
 	LOSS(jit_objects_foreign, "piece", "pieces",
 	     "of generated code registered in a format of the runtime's own: names come "
 	     "from its perf map or jitdump, if it writes one"),
+	LOSS(unwind_requests_dropped, "request", "requests",
+	     "for unwind tables dropped: stacks were cut for longer. Record at a lower "
+	     "-F"),
+	LOSS(unwind_pages_evicted, "page", "pages",
+	     "of unwind tables made room for others, and stacks are cut until they are "
+	     "back. "
+	     "Record with a higher --unwind-memory"),
+	LOSS(unwind_pages_refused, "page", "pages",
+	     "of unwind tables found no room: stacks are cut there. Record with a higher "
+	     "--unwind-memory, or fewer processes with -p"),
+	LOSS(unwind_rules_refused, "unwind rule", "unwind rules",
+	     "over the limit of 16,384: stacks are cut there. Record fewer processes "
+	     "with -p"),
+	LOSS(unwind_segments_refused, "time", "times",
+	     "the mappings of a process were too many for the unwind tables: its stacks "
+	     "are "
+	     "cut. Record fewer processes with -p"),
+	LOSS(unwind_processes_refused, "time", "times",
+	     "there was no room for a process in the unwind tables: its stacks are cut. "
+	     "Record fewer processes with -p"),
+	LOSS(unwind_files_failed, "file", "files",
+	     "or generated functions whose unwind tables could not be read: stacks are "
+	     "cut "
+	     "there. Run again with -v and report the file"),
+	LOSS(pythons_unknown, "process", "processes",
+	     "with a Python that is not understood: its stacks have no Python functions"),
+	LOSS(python_stale, "time", "times",
+	     "the place of Python functions in the stack was not found: they are "
+	     "missing"),
+	LOSS(python_faults, "time", "times",
+	     "the memory of a Python could not be read: its functions are missing"),
+	LOSS(python_codes_lost, "Python function", "Python functions",
+	     "not kept: no room, or too many at once. They have no names. Record at a "
+	     "lower "
+	     "-F, or for a shorter time"),
 	LOSS(decoder_deadlines, "time-out", "time-outs",
 	     "of the decoder: the files it was reading have no names. Run again with -v "
 	     "and report the file"),
@@ -171,13 +218,18 @@ static const char *const incomplete_words[] = {
 	[LB_STACK_COMPLETE] = NULL,
 	[LB_STACK_NO_USER] = NULL,
 	[LB_STACK_TRUNCATED] =
-		"the user stack was longer than 127 frames: totals of its outermost "
-		"callers are too low",
-	[LB_STACK_BAD_FP] =
-		"the frame pointer led nowhere: totals of callers are too low, self is "
-		"right. Build with -fno-omit-frame-pointer",
+		"the user stack was longer than the frames that were walked: totals of "
+		"its "
+		"outermost callers are too low. Record with a higher --max-frames",
+	[LB_STACK_BAD_FP] = "code without an unwind table, whose frame pointer led "
+			    "nowhere: totals of "
+			    "callers are too low, self is right. Build it with "
+			    "-fasynchronous-unwind-tables or -fno-omit-frame-pointer; "
+			    "let its JIT keep "
+			    "frame pointers",
 	[LB_STACK_FAULT] =
-		"a stack page could not be read: totals of callers are too low",
+		"a stack page could not be read, being swapped out: totals of callers "
+		"are too low",
 	[LB_STACK_NO_REGS] = "the kernel gave no user registers: no user code is seen",
 	[LB_STACK_LEAF_ONLY] =
 		"user stacks are not walked on this kernel, so no callers are known. See "
@@ -185,6 +237,21 @@ static const char *const incomplete_words[] = {
 	[LB_STACK_NO_BODY] = "the stack store was full: only the innermost address was "
 			     "kept. Record at "
 			     "a lower -F, or fewer processes with -p",
+	[LB_STACK_NO_MAPPING] =
+		"a return address lay in no mapping that was known yet, or in none at "
+		"all: totals of callers are too low. Some are normal when a program "
+		"starts "
+		"or loads a library; record for longer",
+	[LB_STACK_NO_TABLE] =
+		"the unwind table of some code was not in the kernel yet: totals of "
+		"callers are too low. Some are normal when code runs for the first time; "
+		"record for longer",
+	[LB_STACK_UNSUPPORTED] = "an unwind rule that is not supported, as in "
+				 "hand-written assembly: totals "
+				 "of callers are too low",
+	[LB_STACK_BAD_CFA] = "the stack is damaged, was switched by hand, or its unwind "
+			     "table is wrong: "
+			     "totals of callers are too low",
 };
 _Static_assert(ARRAY_SIZE(incomplete_words) == LB_NR_STACK_STATUS, "one row per status");
 
@@ -246,7 +313,10 @@ void render_misses(const struct render_input *in, const struct render_options *o
 	for (size_t i = 0; i < a->nr_misses; i++)
 		print_miss(&section, a, &a->misses[i]);
 
-	print_not_mine(&section, a);
+	print_share(&section, a, &a->not_mine, "",
+		    "all lines on the stack are of libraries",
+		    "--charge=line charges those");
+	print_jit(&section, a);
 
 	section = (struct section){out, opts, "Losses and limits:", false};
 	if (!extra->present) {

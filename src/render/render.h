@@ -7,7 +7,11 @@
 #include <stdio.h>
 
 #include "profile/attribution.h"
+#include "profile/call_tree.h"
+#include "profile/groups.h"
 #include "profile/machine_code.h"
+#include "profile/narrow.h"
+#include "profile/phase.h"
 #include "profile/profile.h"
 
 struct render_options {
@@ -26,8 +30,15 @@ struct render_input {
 	const struct profile *profile;
 	const struct attribution *attribution; /* source attached */
 	const char *file_name; /* of the profile; NULL: just recorded */
+	/* Whose samples are left of the profile; NULL: everybody's */
+	const struct narrowed *narrowed;
+	const struct phases *phases; /* of the profile; NULL: not looked at */
 	/* annotate --asm: shown instead of the source listing; else NULL */
 	const struct machine_code *machine_code;
+	/* report --callers, --callees: shown instead of the functions; else NULL */
+	const struct call_tree *call_tree;
+	/* report --by: shown instead of the functions; else NULL */
+	const struct groups *groups;
 };
 
 /** Return: 0, or -errno of writing (-EPIPE is success for the caller). */

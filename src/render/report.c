@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "render/call_tree.h"
 #include "render/figure.h"
 #include "render/functions.h"
+#include "render/groups.h"
 #include "render/legend.h"
 #include "render/paint.h"
 #include "render/stream.h"
@@ -50,8 +52,15 @@ static void print_processes(const struct render_input *in,
 int render_report(const struct render_input *in, const struct render_options *opts,
 		  FILE *out)
 {
+	const struct attribution *a = in->attribution;
+	bool is_empty = !a->all.samples && !a->all.cpu_ns;
+
 	render_head(in, opts, out);
-	if (in->attribution->all.samples || in->attribution->all.cpu_ns) {
+	if (!is_empty && in->call_tree) {
+		call_tree_print(in, opts, out);
+	} else if (!is_empty && in->groups) {
+		groups_table(in, opts, out);
+	} else if (!is_empty) {
 		legend_of_functions(in, opts, out);
 		functions_table(in, opts, opts->max_rows, out);
 		print_processes(in, opts, out);

@@ -25,6 +25,8 @@ struct summary summary_of(const struct profile *p)
 		s.freq_hz = p->extra.freq_hz;
 	else if (s.period_ns)
 		s.freq_hz = 1e9 / (double)s.period_ns;
+	if (p->extra.cost.lowered_ns && p->extra.cost.longest_period_ns)
+		s.lowest_hz = 1e9 / (double)p->extra.cost.longest_period_ns;
 
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		const struct profile_sample *sample = &p->samples[i];

@@ -14,6 +14,7 @@ struct summary {
 	uint64_t wall_ns; /* 0: not known */
 	uint64_t
 		period_ns; /* CPU time that one sample stands for; 0: unknown or varied */
+	double lowest_hz; /* below freq_hz if it was lowered; 0: not known, or was not */
 	double freq_hz; /* as asked for, else from the period; 0: not known */
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #define DEFAULT_TIMEOUT_MS 60000
@@ -36,14 +37,6 @@ struct debuginfod {
 	bool timed_out;
 	bool sets_timeout, sets_retries; /* the library's environment is ours */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 static bool is_stopped(const struct debuginfod_config *config)
 {
@@ -151,7 +144,7 @@ static int on_progress(client *c, long done, long total)
 	d = get_user_data(c);
 	if (is_stopped(&d->config))
 		return 1;
-	d->timed_out = now_ns() > d->deadline_ns;
+	d->timed_out = clock_now_ns() > d->deadline_ns;
 	return d->timed_out;
 }
 
@@ -165,7 +158,7 @@ int debuginfod_fetch(struct debuginfod *d, const uint8_t *build_id, size_t len,
 	if (is_stopped(&d->config))
 		return -EINTR;
 	d->timed_out = false;
-	d->deadline_ns = now_ns() + d->config.timeout_ms * 1000000ULL;
+	d->deadline_ns = clock_now_ns() + d->config.timeout_ms * 1000000ULL;
 	d->calls.set_user_data(d->client, d);
 	d->calls.set_progressfn(d->client, on_progress);
 	fd = d->calls.find_debuginfo(d->client, build_id, (int)len, NULL);

@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The requests that a decoder serves (worker/worker.h), and their operations. */
+/* The requests that name addresses: what each takes and answers, and who serves it. */
 #ifndef LB_SYMBOLIZE_DECODER_H
 #define LB_SYMBOLIZE_DECODER_H
 
+#include "worker/operation.h"
 #include "worker/worker.h"
-
-enum decoder_op {
-	DECODER_ELF, /* elf.c: addresses in an ELF file */
-	DECODER_PERF_MAP, /* jit/perfmap.c: addresses in a perf map */
-	DECODER_JITDUMP, /* jit/jitdump.c: addresses in a jitdump */
-	DECODER_GDBJIT, /* jit/gdbjit.c: addresses in objects that a JIT registered */
-	DECODER_JIT_SYMBOLS, /* jit/hook_point.c: where a file has the GDB JIT interface */
-	DECODER_PYTHON_DEFS, /* jit/python_defs.c: where functions begin in Python source */
-	DECODER_DISASSEMBLE, /* instructions_serve.c: a piece of machine code */
-	READER_JIT_LIST, /* jit/list.c: what is registered now (WORKER_READER only) */
-	NR_DECODER_OPS,
-};
-
-/* For worker_main(). */
-extern const worker_op decoder_ops[NR_DECODER_OPS];
 
 /*
  * DECODER_ELF. Request: u32 flags, bytes expected build id (empty: any), with
@@ -53,8 +39,8 @@ int jitdump_serve(struct worker_call *call, struct wire_reader *request, const i
 
 /*
  * DECODER_GDBJIT. Request: u32 nr_objects, nr_objects * {u64 offset, u64 size_bytes,
- * u64 from_ns, u64 until_ns}, u32 nr, nr * {u64 ip, u64 first_ns, u64 last_ns}.
- * fds[0]: the objects, one behind the other. Reply: u32 object miss, u64 nr_bad_objects,
+ * u64 from_ns, u64 until_ns, u64 seen_ns}, u32 nr, nr * {u64 ip, u64 first_ns, u64
+ * last_ns}. fds[0]: the objects, one behind the other. Reply: u32 object miss, u64 nr_bad_objects,
  * an answer. An address that no object has is MISS_JIT_UNKNOWN; one whose owner
  * changed in [first_ns, last_ns] is MISS_AMBIGUOUS_TIME; one in an object without
  * lines has its function, and MISS_JIT_NO_LINES.
@@ -91,14 +77,34 @@ int instructions_serve(struct worker_call *call, struct wire_reader *request,
 
 /*
  * READER_JIT_LIST. Request: u32 pid, u64 address of __jit_debug_descriptor, u32 nr,
- * nr * {u64 entry_addr, u64 symfile_addr, u64 size_bytes}: objects that need not be
- * sent again. Reply: any number of {u32 1, u64 entry_addr, u64 symfile_addr, u64
- * size_bytes, u32 state (enum list_state of jit/list.h), bytes object (empty unless
+ * nr * {u64 entry_addr, u64 symfile_addr, u64 size_bytes, u64 ends (jit/list.h)}:
+ * objects that need not be sent again. Reply: any number of {u32 1, u64 entry_addr,
+ * u64 symfile_addr, u64 size_bytes, u32 state (enum list_state of jit/list.h), bytes object (empty unless
  * LIST_NEW)}, then u32 0, u32 walk result (enum list_walk). It takes at most half of
  * JIT_LIST_CALL_MS unless the target's memory does not answer, and sends at most
  * 16 MiB of objects: LIST_MORE then. Callers use symbolize/jit_list_walk.h.
  */
 int list_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 	       size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * DECODER_PYTHON_CODE. Request: u32 nr, nr * {u32 version, u32 first line, and file,
+ * name and line table, each u8 bytes a char, u8 is cut, bytes}, then u32 nr_frames,
+ * nr_frames * {u32 code, u32 index (LB_PY_INDEX)}.
+ * Reply: u32 object miss, an answer. A line that the table does not give is 0, and
+ * the frame MISS_NO_LINE; an index behind a table that is cut is MISS_PYTHON_CUT; a
+ * code object of which neither file nor name is known is MISS_PYTHON_LOST.
+ */
+int python_code_serve(struct worker_call *call, struct wire_reader *request,
+		      const int *fds, size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * READER_PYTHON_CODE. Request: u32 pid, the struct lb_python as bytes, u32 nr, nr * {u64
+ * address of the code object, u64 of its line table, u32 first line}. Reply: nr * {u8
+ * found, and file, name and line table, each u8 bytes a char, u8 is cut, bytes}. found
+ * is 0 when the code object there is another by now. Callers use symbolize/python_read.h.
+ */
+int python_code_read_serve(struct worker_call *call, struct wire_reader *request,
+			   const int *fds, size_t nr_fds, struct wire_writer *reply);
 
 #endif

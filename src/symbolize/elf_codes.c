@@ -42,8 +42,7 @@ static bool named_eq(uint32_t item, const void *key, const void *ctx)
 
 static const struct named *name(struct naming *n, const struct code_row *row)
 {
-	uint64_t hash = hash_u64(hash_u64(0, (uintptr_t)row->function),
-				 (uintptr_t)row->system_name);
+	uint64_t hash = hash_pointer(hash_pointer(0, row->function), row->system_name);
 	uint32_t item = hashmap_find(&n->index, hash, named_eq, row, n);
 	struct frame frame = {.function = row->function, .system_name = row->system_name};
 	const struct frame *readable;

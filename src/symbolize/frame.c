@@ -14,9 +14,10 @@ static const struct miss_words {
 			     "record with a higher -F, or start it with lineburn run"},
 	[MISS_NO_MAPPING] = {"no-mapping", "nothing executable was known at the address",
 			     ""},
-	[MISS_AMBIGUOUS_TIME] = {"ambiguous-time",
-				 "the address changed its owner while it was sampled",
-				 "record with a higher -F"},
+	[MISS_AMBIGUOUS_TIME] =
+		{"ambiguous-time", "the address changed its owner while it was sampled",
+		 "record with a higher -F; code that a JIT registers is known "
+		 "to the moment without --no-uprobe"},
 	[MISS_FILE_GONE] = {"file-gone", "the mapped file could not be opened",
 			    "keep the file until the recording ends"},
 	[MISS_FILE_REPLACED] =
@@ -65,9 +66,19 @@ static const struct miss_words {
 	[MISS_KERNEL] = {"kernel", "kernel code: functions only", ""},
 	[MISS_KERNEL_HIDDEN] = {"kernel-hidden", "the kernel hides its addresses",
 				"run as root, or set kernel.kptr_restrict to 0 or 1"},
-	[MISS_INTERPRETER] = {"interpreter",
-			      "C code of an interpreter whose own frames were not walked",
-			      "--runtime charges the interpreter's C lines"},
+	[MISS_PYTHON_LOST] = {"python-lost",
+			      "a Python function whose name could not be copied in time",
+			      "record at a lower -F"},
+	[MISS_PYTHON_CUT] =
+		{"python-cut",
+		 "a Python function too long for its line table to be copied, of a "
+		 "process that has ended",
+		 "record the process while it lives"},
+	[MISS_INTERPRETER] =
+		{"interpreter",
+		 "C code of Python that no line of Python called (its start, "
+		 "its end)",
+		 "--runtime charges it to its C lines"},
 	[MISS_NO_STACK] = {"no-stack", "the sample has no user address", ""},
 	[MISS_LIMIT] = {"limit", "a table was full",
 			"record for a shorter time, or at a lower -F"},

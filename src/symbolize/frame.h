@@ -35,7 +35,9 @@ enum miss {
 	MISS_JIT_FILE_REFUSED, /* perf map or jitdump was unsafe to read, or garbage */
 	MISS_KERNEL, /* kernel code: function only */
 	MISS_KERNEL_HIDDEN, /* kernel addresses are hidden (kptr_restrict) */
-	MISS_INTERPRETER, /* C code of an interpreter; its own frames were not walked */
+	MISS_PYTHON_LOST, /* a Python function of which nothing was copied in time */
+	MISS_PYTHON_CUT, /* its line table is too long to be copied, and the process is gone */
+	MISS_INTERPRETER, /* C code of an interpreter with none of its frames around */
 	MISS_NO_STACK, /* the sample carries no address to look up */
 	MISS_LIMIT, /* a table of the profiler was full */
 	NR_MISSES,

@@ -55,6 +55,7 @@ static enum worker_answer call_reader(struct walk *w, struct wire_reader *ret)
 		wire_put_u64(&request, w->known[i].entry_addr);
 		wire_put_u64(&request, w->known[i].symfile_addr);
 		wire_put_u64(&request, w->known[i].size_bytes);
+		wire_put_u64(&request, w->known[i].ends);
 	}
 	w->stats.nr_calls++;
 	if (!request.failed)
@@ -96,7 +97,7 @@ static bool is_sane(const struct list_object *o, uint32_t state, size_t len)
 /* One registration. Return: 0, -EBADMSG, or as add_known(). */
 static int take_object(struct walk *w, struct wire_reader *r)
 {
-	struct list_object o;
+	struct list_object o = {0};
 	const void *bytes;
 	uint32_t state;
 	size_t len;
@@ -150,6 +151,9 @@ static enum worker_answer walk_on(struct walk *w)
 
 		if (answer != WORKER_OK)
 			return answer;
+		/* Compared; and what has changed is in here twice. */
+		for (size_t i = 0; i < w->nr_known; i++)
+			w->known[i].ends = 0;
 		nr_before = w->nr_known;
 		rc = take_reply(w, &reply);
 		if (rc == -ENOSPC) {

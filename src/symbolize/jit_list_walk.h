@@ -32,8 +32,8 @@ struct jit_list_stats {
  * @pid    the process is not stopped and may be gone: check its identity (start
  *         time) afterwards, before believing anything
  * @known  objects that need not be read again; those over LIST_MAX_ENTRIES count as
- *         not known. Objects that only look the same (all three members) are not told
- *         apart from these.
+ *         not known. Where list_object.ends is 0, one that has taken its place with the
+ *         same addresses and size is not told apart from it.
  * @found  called for each registration that is listed; one of an earlier call is
  *         told as LIST_KNOWN in later ones. LIST_LATER is never told. After LIST_OK,
  *         an object of @known that was not told is not listed any more.

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/wire.h"
 #include "symbolize/decoder.h"
 #include "symbolize/jit/python_defs.h"
@@ -27,14 +28,6 @@ struct search {
 	const char *main_path; /* of __main__, absolute; NULL: not known */
 	int64_t end_ns; /* CLOCK_MONOTONIC: nothing is opened any more */
 };
-
-static int64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
 
 /* Does the option (without '-') take the next argument? */
 static bool takes_argument(const char *option, size_t len)
@@ -145,7 +138,7 @@ static uint32_t ask(const struct search *s, const char *path, const char *qualna
 	enum worker_answer answer;
 	uint32_t line;
 
-	if (clock_ns() >= s->end_ns)
+	if ((int64_t)clock_now_ns() >= s->end_ns)
 		return 0;
 	fd = process_open_in_root(s->proc, path, SAFE_OPEN_AS_OWNER,
 				  PYTHON_DEFS_MAX_BYTES);
@@ -242,7 +235,7 @@ void python_source_find(const struct process *proc, struct worker *decoder,
 			size_t nr, int64_t *budget_ns)
 {
 	struct search s = {.proc = proc, .decoder = decoder, .pool = pool};
-	int64_t begin_ns = clock_ns();
+	int64_t begin_ns = (int64_t)clock_now_ns();
 
 	s.end_ns = begin_ns + *budget_ns;
 	add_main(&s);
@@ -252,5 +245,5 @@ void python_source_find(const struct process *proc, struct worker *decoder,
 		functions[i].line = 0;
 		find_one(&s, &functions[i]);
 	}
-	*budget_ns -= clock_ns() - begin_ns;
+	*budget_ns -= (int64_t)clock_now_ns() - begin_ns;
 }

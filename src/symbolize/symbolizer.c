@@ -17,8 +17,9 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "lineburn.h"
 #include "symbolize/symbolizer_sources.h"
-#include "symbolize/vdso.h"
+#include "process/vdso.h"
 
 /* Of a whole recording, which 10,000 functions do not need. */
 #define DEFS_BUDGET_NS        INT64_C(10000000000)
@@ -276,6 +277,26 @@ static uint32_t want_memfd(struct symbolizer *s, const struct process *proc,
 	return want_jit(s, proc, entry, first_ns, last_ns);
 }
 
+/* No address: 1 is never subtracted, and no mapping says whose it is. */
+static uint32_t want_python(struct symbolizer *s, const struct process *proc,
+			    uint64_t frame)
+{
+	struct entry entry = {.lookup = frame, .resolved.process = proc};
+	uint32_t source;
+
+	if (!proc) {
+		entry.resolved.miss = MISS_NO_PROCESS;
+		return want(
+			s,
+			source_of(s, SOURCE_NONE, "[python]", OBJECT_PYTHON, "[python]"),
+			&entry);
+	}
+	source = source_of(s, SOURCE_PYTHON, proc, OBJECT_PYTHON, "[python]");
+	if (source != TABLE_NO_SOURCE)
+		s->table.sources[source].process = proc;
+	return want(s, source, &entry);
+}
+
 uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint64_t ip,
 			 enum frame_kind kind, uint64_t first_ns, uint64_t last_ns)
 {
@@ -286,6 +307,8 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 	};
 	const struct mapping *m = NULL;
 
+	if (ip & LB_PY_FRAME)
+		return want_python(s, proc, ip);
 	if (!proc)
 		return want_unknown(s, &entry, MISS_NO_PROCESS);
 	switch (maps_find(&proc->maps, entry.lookup, first_ns, last_ns, &m)) {
@@ -341,6 +364,8 @@ static int resolve_source(struct symbolizer *s, struct source *source)
 		return symbolizer_elf_resolve(s, source);
 	case SOURCE_JIT:
 		return symbolizer_jit_resolve(s, source);
+	case SOURCE_PYTHON:
+		return symbolizer_python_resolve(s, source);
 	case SOURCE_KERNEL:
 		return symbolizer_kernel_resolve(s, source);
 	case SOURCE_NONE:
@@ -364,6 +389,8 @@ int symbolizer_resolve(struct symbolizer *s, struct error *err)
 		free(source->pending);
 		source->pending = NULL;
 		source->nr_pending = source->cap_pending = 0;
+		if (s->config.resolved_one)
+			s->config.resolved_one(s->config.ctx);
 	}
 	return ret ? error_set(err, ret, "out of memory while naming addresses") : 0;
 }
@@ -380,5 +407,6 @@ void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret)
 		.nr_files = s->nr_files,
 		.nr_over_limit = s->table.nr_over_limit,
 		.nr_bad_jit_records = s->nr_bad_jit_records,
+		.kernel_is_hidden = s->kallsyms_tried && !s->kallsyms,
 	};
 }

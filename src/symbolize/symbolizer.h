@@ -24,6 +24,7 @@ enum object_kind {
 	OBJECT_KERNEL, /* vmlinux and modules: one object each */
 	OBJECT_VDSO,
 	OBJECT_JIT, /* anonymous code of one process */
+	OBJECT_PYTHON, /* code objects of one process */
 	OBJECT_UNKNOWN, /* no mapping was known */
 };
 
@@ -31,7 +32,7 @@ enum object_kind {
 struct object {
 	enum object_kind kind;
 	const char *
-		name; /* path, "[kernel.kallsyms]", "[module]", "[vdso]", "[jit]", "[unknown]" */
+		name; /* path, "[kernel.kallsyms]", "[module]", "[vdso]", "[jit]", "[python]", "[unknown]" */
 	uint8_t build_id[64];
 	size_t build_id_len; /* 0: none */
 	uint64_t start,
@@ -44,7 +45,7 @@ struct object {
 struct resolved {
 	const struct object *object;
 	uint64_t
-		address; /* ELF: vaddr in the file; else the run-time address. Leaf or return address - 1 + 1 as sampled */
+		address; /* ELF: vaddr in the file; else the run-time address. Leaf or return address - 1 + 1 as sampled. Python: of the code object, + bytes of code before the instruction */
 	const struct frame *frames; /* innermost first; nr_frames 0: nothing is known */
 	size_t nr_frames;
 	enum miss miss; /* MISS_NONE exactly if frames[0] has a line */
@@ -59,6 +60,10 @@ struct symbolizer_config {
 	unsigned int deadline_ms; /* for one file; 0: 20000 */
 	size_t max_addresses; /* 0: 4 Mi; more are MISS_LIMIT */
 	const char *debug_dir; /* "/usr/lib/debug" */
+	/* Called in symbolizer_resolve() behind each file and the like, which may take
+	 * seconds; must not call the symbolizer. NULL: nobody. */
+	void (*resolved_one)(void *ctx);
+	void *ctx;
 };
 
 /* @pool, @worker, @processes are borrowed and must outlive it. @processes may be NULL. */
@@ -71,7 +76,8 @@ DEFINE_CLEANUP(struct symbolizer, symbolizer_free);
 /**
  * Notes a user address of @proc (NULL: not known) seen during [first_ns, last_ns].
  * The same address in the same file, whatever the process, is one entry; code of
- * a JIT is one entry per process and time range.
+ * a JIT is one entry per process and time range. A frame of Python (LB_PY_FRAME) is no
+ * address: it is what it is, whatever @kind and the times.
  *
  * Return: an id for symbolizer_get(). Never fails: knowing nothing is an answer.
  */
@@ -110,6 +116,7 @@ int symbolizer_resolve_vaddrs(struct symbolizer *s, int fd, const uint64_t *vadd
 
 struct symbolizer_stats {
 	uint64_t nr_addresses, nr_files, nr_over_limit, nr_bad_jit_records;
+	bool kernel_is_hidden; /* it was asked for, and there are no names of it */
 };
 void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret);
 

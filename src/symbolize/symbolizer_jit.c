@@ -10,7 +10,7 @@
 
 /* Who may know an address, and what he is told beside the addresses. */
 struct jit_provider {
-	enum decoder_op op;
+	enum operation op;
 	/* What is read: a descriptor; -1: there is none, *@ret_errno says why. */
 	int (*fd)(const struct symbolizer *s, const struct process *proc, int *ret_errno);
 	/* What the request begins with; may be NULL. */
@@ -61,6 +61,23 @@ static int objects_fd(const struct symbolizer *s, const struct process *proc,
 	return jit_store_fd(process_table_jit_store(s->processes));
 }
 
+/*
+ * What a walk meets came after the walk before, and what it does not meet went before
+ * it. Where code goes, another object may have been there before it and after it: it has
+ * only what lies between two walks that met it.
+ */
+static void put_times(struct wire_writer *w, const struct jit_code *code,
+		      const struct jit_object *o)
+{
+	bool is_walked = code->is_unprobed && o->seen_ns;
+	bool is_narrow = is_walked && code->is_unloading;
+
+	wire_put_u64(w, is_narrow ? o->seen_ns : o->from_ns);
+	wire_put_u64(w, is_narrow && o->until_ns > code->walked_ns ? code->walked_ns
+								   : o->until_ns);
+	wire_put_u64(w, is_walked ? o->seen_ns : 0);
+}
+
 static void put_objects(struct wire_writer *w, const struct symbolizer *s,
 			const struct process *proc)
 {
@@ -78,8 +95,7 @@ static void put_objects(struct wire_writer *w, const struct symbolizer *s,
 			continue;
 		wire_put_u64(w, jit_store_offset(store, o));
 		wire_put_u64(w, o->size_bytes);
-		wire_put_u64(w, o->from_ns);
-		wire_put_u64(w, o->until_ns);
+		put_times(w, code, o);
 	}
 }
 

@@ -83,7 +83,7 @@ static bool source_eq(uint32_t item, const void *key, const void *ctx)
 uint32_t table_source(struct symbolizer_table *t, enum source_kind kind, const void *key)
 {
 	struct source_key want = {.kind = kind, .key = key};
-	uint64_t hash = hash_u64(hash_u64(0, kind), (uintptr_t)key);
+	uint64_t hash = hash_pointer(hash_u64(0, kind), key);
 	uint32_t i = hashmap_find(&t->sources_by_key, hash, source_eq, &want, t);
 
 	if (i != HASHMAP_NONE)

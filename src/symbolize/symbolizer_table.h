@@ -20,12 +20,14 @@ enum source_kind {
 	SOURCE_FILE,
 	SOURCE_VDSO,
 	SOURCE_JIT,
+	SOURCE_PYTHON,
 	SOURCE_KERNEL,
 };
 
 struct source {
 	enum source_kind kind;
-	const void *key; /* NONE: path (interned) or NULL; FILE: file; JIT: process */
+	const void *key; /* NONE: path (interned) or NULL; FILE: file; JIT, PYTHON:
+			  * process */
 	struct object *object;
 	const struct target_file *file; /* FILE only */
 	const struct process *process; /* first one that had it; NULL: not known */
@@ -37,8 +39,8 @@ struct source {
 
 struct entry {
 	struct resolved resolved;
-	uint64_t lookup; /* FILE, VDSO: file offset; else run-time address. Of a return
-			  * address: 1 less */
+	uint64_t lookup; /* FILE, VDSO: file offset; PYTHON: the frame as sampled; else
+			  * run-time address. Of a return address: 1 less */
 	uint64_t first_ns, last_ns; /* JIT; else 0 */
 	uint32_t source;
 	bool is_return;

@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <sys/uio.h>
 
+#include "base/clock.h"
+
 #define SMALLEST_PAGE 4096u
 #define PIECE_BYTES   (256u << 10) /* pages of one call are looked up together */
 
@@ -45,4 +47,11 @@ ssize_t reader_read(pid_t pid, uint64_t addr, void *buf, size_t len)
 		break;
 	}
 	return (ssize_t)done;
+}
+
+ssize_t reader_read_until(const struct reader_target *target, uint64_t addr, void *buf,
+			  size_t len)
+{
+	return clock_now_ns() < target->end_ns ? reader_read(target->pid, addr, buf, len)
+					       : -ETIME;
 }

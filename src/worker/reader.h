@@ -23,4 +23,18 @@
  */
 ssize_t reader_read(pid_t pid, uint64_t addr, void *buf, size_t len);
 
+/*
+ * A process that is read until a time: half of what the caller of the worker gives, so
+ * that what is slow (a list that others keep changing, a machine that is busy) ends with
+ * what it has, and only a read that hangs is killed.
+ */
+struct reader_target {
+	pid_t pid;
+	uint64_t end_ns; /* CLOCK_MONOTONIC */
+};
+
+/** As reader_read(); -ETIME from the target's end on. */
+ssize_t reader_read_until(const struct reader_target *target, uint64_t addr, void *buf,
+			  size_t len);
+
 #endif

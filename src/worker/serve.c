@@ -99,7 +99,7 @@ static void serve_one(const worker_op *ops, size_t nr_ops)
 		leave(LEAVE_BAD_MESSAGE);
 	if (call.fds.nr != m.nr_fds)
 		send_failed(-EMFILE); /* the kernel dropped what did not fit */
-	else if (m.value >= nr_ops)
+	else if (m.value >= nr_ops || !ops[m.value])
 		send_failed(-ENOSYS);
 	else
 		run_op(&call, ops[m.value], request, m.len);

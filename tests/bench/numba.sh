@@ -6,6 +6,8 @@
 has_numba new "the Numba section" || exit 0
 "$PYTHON" "$TOP/tests/bench/numba-speed.py" "$LB" "$PYTHON" "$WORKLOADS/python" \
 	"${NUMBA_ROUNDS:-7}" "${NUMBA_SECONDS:-2}" || exit 1
+echo
+"$PYTHON" "$TOP/tests/bench/numba-attached.py" "$LB" "$PYTHON" "$WORKLOADS/python" 40 || exit 1
 
 echo
 echo "## Numba: known answers at 999 Hz"

@@ -34,6 +34,42 @@ try record -a -d 1s
 try record -a extra
 try record -a --delay x
 try record -a --dump nothing
+try record -t x
+try record -t 0
+try record -t '!'
+try record -G ''
+try record -G '!'
+try record --container ''
+try record --container '!'
+try record --unit ''
+try record --comm '!'
+try record --comm 'abcdefghijklmno?'
+try record --comm a --comm b --comm c --comm d --comm e --comm f --comm g --comm h --comm i --comm j --comm k \
+	--comm l --comm m --comm n --comm o --comm p --comm q
+try record --user ''
+try record --user '!'
+try record -a -t 1
+try record -a --no-children
+try record --comm a --no-children
+try record -a --window 0
+try record -a --window 60x
+try record -a --window -5
+try record -a --window nan
+try record -a --window 1s -o -
+try record -a --keep 0
+try record -a --keep 5
+try record -a --window 1s --keep 1000001
+try record -a --max-size 5T
+try record -a --max-size 0
+try record -a --max-size 2G
+try record -a --memory 63
+try record -a --memory 65537
+try record -a --memory 1G
+try record -a --budget 0
+try record -a --budget 101%
+try record -a --budget nan
+try run --window 1s -- true
+try run -G x -- true
 try annotate one two
 try annotate --charge=all
 try annotate --color=maybe
@@ -44,6 +80,22 @@ try annotate --min-percent nan
 try annotate --source-path nowhere
 try annotate --source-path =new
 try report --file x
+try report --callers=
+try report --callers --callees
+try report --callees=main --depth 0
+try report --depth 1001
+try annotate --callers
+try annotate --by container
+try report --by pods
+try report --by ''
+try report --by
+try report --by pod --callees
+try report --by pod --types
+try report --container ''
+try report --unit '!'
+try report --pid nginx
+try report --pid 99999999999
+try report --thread ' 1'
 try doctor extra
 try python-hook
 try python-hook extra

@@ -73,6 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		wire_put_u64(&request, size);
 		wire_put_u64(&request, 100 * i);
 		wire_put_u64(&request, i ? 250 : UINT64_MAX);
+		wire_put_u64(&request, size % 3 * 60 * i); /* by a walk, or not */
 	}
 	wire_put_u32(&request, NR_ADDRESSES);
 	for (size_t i = 0; i < NR_ADDRESSES; i++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: profile/arena.c profile/attribution_code.c profile/code_pack.c profile/code_table.c profile/extra_pack.c profile/extra_unpack.c profile/gzip.c profile/main_mapping.c profile/mapping_kind.c profile/pprof_parts.c profile/pprof_passes.c profile/pprof_read.c profile/pprof_tables.c profile/pprof_write.c profile/profile.c profile/profile_sample.c profile/profile_words.c profile/stack_status.c profile/string_table.c profile/attribution.c profile/attribution_index.c profile/attribution_miss.c profile/attribution_process.c profile/attribution_tables.c profile/language.c profile/sample_weight.c profile/tally.c profile/wilson.c symbolize/frame.c base/error.c base/escape.c base/hashmap.c base/strpool.c base/vec.c
+// fuzz: profile/arena.c profile/attribution_code.c profile/code_pack.c profile/code_table.c profile/extra_pack.c profile/extra_unpack.c profile/gzip.c profile/main_mapping.c profile/mapping_kind.c profile/pprof_parts.c profile/pprof_passes.c profile/pprof_read.c profile/pprof_tables.c profile/pprof_write.c profile/profile.c profile/profile_sample.c profile/profile_words.c profile/stack_status.c profile/string_table.c profile/attribution.c profile/attribution_index.c profile/start_code.c profile/attribution_miss.c profile/attribution_process.c profile/attribution_tables.c profile/call_tree.c profile/call_tree_index.c profile/call_tree_walk.c profile/code_query.c profile/phase.c profile/language.c profile/sample_weight.c profile/tally.c profile/wilson.c symbolize/frame.c base/error.c base/escape.c base/hashmap.c base/strpool.c base/vec.c
 // fuzz-generated: profile.pb-c.c lineburn.pb-c.c
 /*
  * Any bytes are read or refused with a sentence; what was read adds up, and can
@@ -8,7 +8,10 @@
 #include <stdlib.h>
 
 #include "profile/attribution.h"
+#include "profile/call_tree.h"
+#include "profile/phase.h"
 #include "profile/pprof.h"
+#include "profile/tally.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,6 +33,70 @@ static void check_attribution(const struct profile *p, enum charge charge)
 	    !__builtin_add_overflow(sum, a->unknown.samples, &sum))
 		check(sum == a->all.samples);
 	attribution_free(a);
+}
+
+/* Each node is the sum of what hangs below it. */
+static void check_tree(const struct profile *p, const struct call_tree_options *options)
+{
+	struct call_tree *tree = NULL;
+	struct weight *sums, roots = {0};
+	struct error err = {0};
+	int r = call_tree_new(p, options, &tree, &err);
+
+	check(r == 0 || (options->what && err.text[0]));
+	if (r)
+		return;
+	sums = calloc(tree->nr_nodes + 1, sizeof(*sums));
+	for (size_t i = tree->nr_nodes; i--;) {
+		const struct call_node *n = &tree->nodes[i];
+		struct weight sum = sums[i];
+
+		weight_add(&sum, n->ends);
+		weight_add(&sum, n->deeper);
+		weight_add(&sum, n->cut.weight);
+		check(sum.samples == n->total.samples || n->total.samples == UINT64_MAX);
+		check(n->function < tree->nr_functions && n->depth < options->max_depth);
+		check(n->parent == PROFILE_NONE || n->parent < i);
+		weight_add(n->parent == PROFILE_NONE ? &roots : &sums[n->parent],
+			   n->total);
+	}
+	weight_add(&roots, tree->cut.weight);
+	check(roots.samples == tree->covered.samples || roots.samples == UINT64_MAX);
+	free(sums);
+	call_tree_free(tree);
+}
+
+static void check_trees(const struct profile *p)
+{
+	struct call_tree_options o = {.max_depth = 5, .min_share = 0.1};
+	const char *name = p->nr_functions ? p->functions[0].name : "f";
+
+	for (o.direction = CALL_CALLERS; o.direction <= CALL_CALLEES; o.direction++) {
+		o.what = NULL;
+		check_tree(p, &o);
+		o.what = name;
+		check_tree(p, &o);
+	}
+	check_tree(p, &(struct call_tree_options){.direction = CALL_CALLERS,
+						  .max_depth = CALL_TREE_MAX_DEPTH,
+						  .kernel = true,
+						  .runtime = true});
+	check_tree(p, &(struct call_tree_options){.direction = CALL_CALLEES,
+						  .what = "[kernel]",
+						  .max_depth = CALL_TREE_MAX_DEPTH});
+}
+
+/* The last of all: samples are dropped. */
+static void check_phases(struct profile *p)
+{
+	struct phases whole, rest;
+
+	check(phases_of(p, &whole) == 0 && phases_leave_out(p, &rest) == 0);
+	for (size_t i = 0; i < NR_PHASES; i++)
+		check(whole.of[i].samples == rest.of[i].samples);
+	check(phases_of(p, &whole) == 0 && !phases_are_split(&whole));
+	check(whole.of[PHASE_REST].samples == rest.of[PHASE_REST].samples);
+	check_attribution(p, CHARGE_LINE);
 }
 
 static void check_written(const struct profile *p)
@@ -65,7 +132,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_attribution(p, CHARGE_LINE);
 		check_attribution(p, CHARGE_MINE);
 		check_attribution(p, CHARGE_LEAF);
+		check_trees(p);
 		check_written(p);
+		check_phases(p);
 	}
 	profile_free(p);
 	strpool_free(pool);

@@ -19,3 +19,16 @@ taskset -c 1 "$hot" "$n"
 wait $pid || fail cpu-hotplug "$(tail -n 1 err)"
 "$LB" annotate --json hotplug.pb.gz >hotplug.json
 check cpu-hotplug profile_has hotplug.json "counts('hot.c five', 'self') >= 50" "sums_close()"
+
+# One that is away for an instant only, as when the machine sleeps, is sampled again, too;
+# and its programs' mappings are known, which come as events of that CPU.
+taskset -c 0 "$LB" record -a -F 499 -d 6 -o instant.pb.gz >out 2>err &
+pid=$!
+sleep 1.5
+echo 0 >$switch
+echo 1 >$switch
+sleep 1.6 # a turn of a clock, and a drain
+taskset -c 1 "$hot" "$n"
+wait $pid || fail cpu-instant "$(tail -n 1 err)"
+"$LB" annotate --json instant.pb.gz >instant.json
+check cpu-instant profile_has instant.json "note('samples', counts('hot.c five', 'self')) >= 50" "sums_close()"

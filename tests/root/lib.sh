@@ -28,6 +28,42 @@ check() {
 	fi
 }
 
+# figure NAME COMMAND...: as check; what the command said last is told when it passes, too.
+figure() {
+	figure_name=$1
+	shift
+	if figure_said=$("$@" 2>&1); then
+		pass "$figure_name: $(printf '%s' "$figure_said" | tail -n 1 | cut -c1-300)"
+	else
+		fail "$figure_name" "$(printf '%s' "$figure_said" | tail -n 1 | cut -c1-300)"
+	fi
+}
+
+# whole NAME [SAMPLES]: at most 0.5 % of the samples of NAME.json are without their
+# outermost frames; and at most so many more (default 300, a third of a second of a machine
+# that has much else to do), because unwind tables are made when code is first met. None is
+# lost.
+whole() {
+	profile_has "$1.json" \
+		"note('making tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= 0.005 * s['count'] + ${2:-300}" \
+		"note('otherwise incomplete', s['incomplete_stacks'] - d['stacks']['no-mapping'] - d['stacks']['no-table']) <= 0.005 * note('of', s['count']) + 1" \
+		"s['count'] >= 100" "s['lost'] == 0" "sums_close()"
+}
+
+# steady NAME PID: as whole, of a process that has been running for a while
+steady() {
+	timeout 30 "$LB" record -F 999 --max-frames 512 -d 1.2 -p "$2" -o "$1.pb.gz" >"$1.out" 2>"$1.err" ||
+		{ tail -n 1 "$1.err"; return 1; }
+	"$LB" annotate --json "$1.pb.gz" >"$1.json" && whole "$1"
+}
+
+# stacks_have NAME EXPRESSION...: see stacks.py
+stacks_have() {
+	stacks_name=$1
+	shift
+	PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/stacks.py" "$stacks_name.pb.gz" "$@"
+}
+
 # build WORKLOAD.c [FLAGS]: prints the path of the program, which is built once.
 build() {
 	built=$WORK/bin/$(basename "$1" .c)
@@ -94,6 +130,17 @@ wait_until() {
 	done
 }
 
+# records PID: has that lineburn begun? Then it waits for what happens (epoll_wait).
+records() {
+	grep -qE 'ep_poll|epoll_wait' "/proc/$1/wchan"
+}
+
+# mount_of TYPE [OPTION]: where such a hierarchy of cgroups is mounted
+mount_of() {
+	awk -v type="$1" -v option="${2:-}" '$3 == type && (option == "" ||
+		index("," $4 ",", "," option ",")) { print $2; exit }' /proc/self/mounts
+}
+
 # rounds PROGRAM... SECONDS: the last argument with which the program takes that much CPU here.
 rounds() {
 	python3 -c '
@@ -104,11 +151,12 @@ print(max(1, round(3 * float(sys.argv[-1]) / max(used, 0.01) + 0.5)))' "$@"
 }
 
 # has_numba WHICH NAME: PYTHON is the python of tools/venv.sh's environment WHICH (new, old);
-# else test NAME is skipped. Nothing of the caller's Python is in the way.
+# else test NAME is skipped. Nothing of the caller's Python is in the way, and
+# the cache is this script's own.
 has_numba() {
 	unset PYTHONPATH PYTHONHOME PYTHONSTARTUP NUMBA_CACHE_DIR NUMBA_DEBUGINFO NUMBA_OPT \
 		NUMBA_NUM_THREADS NUMBA_DISABLE_JIT
-	export PYTHONDONTWRITEBYTECODE=1 XDG_CACHE_HOME="$WORK/cache"
+	export PYTHONDONTWRITEBYTECODE=1 XDG_CACHE_HOME="$PWD/cache"
 	export PYTHON="$TOP/build/venv/numba-$1/bin/python"
 	[ ! -e "$TOP/build/venv/numba-$1/.whole" ] || return 0
 	skip "$2" "no build/venv/numba-$1 here (tools/venv.sh makes it)"

@@ -53,13 +53,16 @@ kinds() {
 	has_numba "$1" "numba-$1-kinds" || return 0
 	record_json "kinds-$1" -F 999 -- "$PYTHON" "$programs/kinds.py" 0.3 "kinds-$1.truth" ||
 		fail "numba-$1-kinds" "$(tail -n 1 "kinds-$1.err")"
-	"$LB" annotate --json --charge=mine "kinds-$1.pb.gz" >"kinds-$1.json"
+	# Compilation belongs to the line of the decorator.
+	"$LB" annotate --json --charge=mine --skip-compile "kinds-$1.pb.gz" >"kinds-$1.json"
+	"$LB" annotate --json --leaf "kinds-$1.pb.gz" >"kinds-leaf-$1.json"
 	check "numba-$1-kinds" python3 "$TOP/tests/root/truth.py" seconds "kinds-$1.json" \
 		"kinds-$1.truth" "$programs/kinds.py" helped=helped,square \
 		overloaded=overloaded,blend_overload 'in_cell=<ipython-input-7-0123456789ab>:1:4' in_string=
 	# Nobody has its text, so it has no lines either; but its name.
-	check "numba-$1-text-unknown" profile_has "kinds-$1.json" "function('in_string') > 2"
-	check "numba-$1-kinds-sums" profile_has "kinds-$1.json" "sums_close()" "s['lost'] == 0"
+	"$LB" annotate --json "kinds-$1.pb.gz" >"lines-$1.json"
+	check "numba-$1-text-unknown" profile_has "lines-$1.json" "function('in_string') > 2"
+	check "numba-$1-kinds-sums" profile_has "kinds-leaf-$1.json" "sums_close()" "s['lost'] == 0"
 }
 kinds new
 kinds old
@@ -78,7 +81,7 @@ prange() {
 	record_json "prange-$1" -F 999 --tid -- "$PYTHON" "$programs/parallel.py" here 2.5 ||
 		fail "numba-$1-prange" "$(tail -n 1 "prange-$1.err")"
 	check "numba-$1-prange" profile_has "prange-$1.json" \
-		"self_('parallel.py grow') + self_('parallel.py square') > 0.9 * file_self('parallel.py') > 25" \
+		"self_('parallel.py grow') + self_('parallel.py square') > 0.8 * file_self('parallel.py') > 25" \
 		"any('prange in psum' in name for name in jit_functions())" "sums_close()"
 }
 prange new

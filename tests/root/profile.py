@@ -3,7 +3,7 @@
 
 usage: profile.py WORKLOADS JSON EXPRESSION...
 
-Each expression must be true. Lines are named by the marker in their source:
+Each expression must be true; the first thing that each looked at is printed. Lines are named by the marker in their source:
 "hot.c five" is the line of hot.c with "HOT five", "hot.py =x + 1" the first with "x + 1".
 """
 import json
@@ -33,9 +33,8 @@ def find_line(marker):
     if ":" in name:
         name, _, number = name.partition(":")
         return name, int(number)
-    path = os.path.join(workloads, name)
-    if not os.path.exists(path):
-        path = os.path.join(workloads, "python", name)
+    path = next(path for path in (os.path.join(workloads, folder, name)
+                                  for folder in ("", "python", "unwind")) if os.path.exists(path))
     with open(path, encoding="utf-8") as source:
         for number, text in enumerate(source, 1):
             if (word[1:] in text if word.startswith("=") else
@@ -50,13 +49,19 @@ def counts(marker, member):
                for line in file["lines"] if line["line"] == number)
 
 
+def share(marker, member):
+    """Percent of all CPU time: each sample has its own weight."""
+    ns = counts(marker, member + "_cpu_ns")
+    return 100 * ns / s["cpu_ns"] if s["cpu_ns"] else 0.0
+
+
 def self_(marker):
-    """Percent of all samples."""
-    return note(f"self({marker})", percent(counts(marker, "self")))
+    """Percent of all CPU time."""
+    return note(f"self({marker})", share(marker, "self"))
 
 
 def total(marker):
-    return note(f"total({marker})", percent(counts(marker, "total")))
+    return note(f"total({marker})", share(marker, "total"))
 
 
 def no_code(marker):
@@ -109,6 +114,16 @@ def miss(*reasons):
                 percent(sum(m["samples"] for m in d["misses"] if m["reason"] in reasons)))
 
 
+def jit_without_lines():
+    """Percent of all samples charged to a line that calls JIT code without lines."""
+    return note("jit_without_lines", percent(s["jit_without_lines"]))
+
+
+def jit_unknown():
+    """Percent of all samples charged to a line that calls JIT code of which nothing is known."""
+    return note("jit_unknown", percent(s["jit_unknown"]))
+
+
 def sums_close():
     """C4 and C2: nothing is counted twice, nothing is dropped unsaid."""
     parts = s["with_line"] + s["function_only"] + s["unknown"]
@@ -122,7 +137,10 @@ def sums_close():
             and note("misses", sum(m["samples"] for m in d["misses"])) <= s["count"])
 
 
+said = []
 for expression in sys.argv[3:]:
     seen.clear()
     if not eval(expression):  # pylint: disable=eval-used # our own scripts' words
         raise SystemExit(f"{expression}: {', '.join(seen)}; count = {s['count']}")
+    said += seen[:2]
+print(", ".join(said))

@@ -115,14 +115,14 @@ verdict "setup elsewhere names the packages in one sentence" $?
 
 # check.sh adds up suites, and a suite that dies in silence is a failure.
 mkdir -p "$work/sum/tools"
-sed -e '/^tools\/setup.sh/d' -e '/^make /d' -e '/^suite [a-z]/d' -e '/as-root/d' -e '/^give_back/d' -e '/MAKEFLAGS/d' \
+sed -e '/^tools\/setup.sh/d' -e '/^make /d' -e '/^# Two at a time/,/^suite root/d' -e '/as-root/d' -e '/^give_back/d' -e '/MAKEFLAGS/d' \
 	"$top/tools/check.sh" >"$work/sum/check.body"
 # sums NAME STATUS LAST-LINE: with the suites on stdin
 sums() {
 	{
-		sed '/^echo "\$passed/,$d' "$work/sum/check.body"
+		sed '/^awk /,$d' "$work/sum/check.body"
 		cat
-		sed -n '/^echo "\$passed/,$p' "$work/sum/check.body"
+		sed -n '/^awk /,$p' "$work/sum/check.body"
 	} >"$work/sum/tools/check.sh"
 	ends_with "check ends rightly: $1" "$2" sh "$work/sum/tools/check.sh"
 	[ "$(tail -n 1 "$work/out")" = "$3" ]
@@ -144,6 +144,49 @@ SUITES
 sums "so is one that passes nothing" 1 "0 passed, 1 failed, 0 skipped" <<'SUITES'
 suite a echo "a: 0 passed, 0 failed"
 SUITES
+
+# A script of tests/root that fails runs once more: what fails then has failed.
+mkdir -p "$work/again/tests/root"
+sed '/id -u/,/^fi/d' "$top/tests/root/run.sh" >"$work/again/tests/root/run.sh"
+chmod +x "$work/again/tests/root/run.sh"
+# again NAME STATUS LAST-LINE: with the body of a script on stdin
+again() {
+	{ echo '#!/bin/sh' && cat; } >"$work/again/tests/root/one.sh"
+	chmod +x "$work/again/tests/root/one.sh"
+	ends_with "tests/root/run.sh ends rightly: $1" "$2" "$work/again/tests/root/run.sh" /bin/true one
+	[ "$(tail -n 1 "$work/out")" = "root: $3" ]
+	verdict "tests/root/run.sh adds up: $1" $?
+}
+# shellcheck disable=SC2016 # for the script
+again "what fails at first only is told" 0 "1 passed, 0 failed, 0 skipped, 1 scripts again" <<'SCRIPT'
+[ -e "$WORK/before" ] && echo "ok b" && exit
+: >"$WORK/before"
+echo "not ok b: disturbed"
+SCRIPT
+grep -q '^again b: disturbed' "$work/out"
+verdict "tests/root/run.sh tells what failed at first" $?
+again "what fails twice has failed" 1 "1 passed, 1 failed, 0 skipped, 1 scripts again" <<'SCRIPT'
+echo "ok a"
+echo "not ok b: broken"
+SCRIPT
+again "a script that dies has failed" 1 "1 passed, 1 failed, 0 skipped, 1 scripts again" <<'SCRIPT'
+echo "ok a"
+exit 3
+SCRIPT
+
+# So does a unit test program.
+cat >"$work/program" <<'PROGRAM'
+#!/bin/sh
+[ -e "$0.before" ] && echo "[       OK ] a" && exit
+: >"$0.before"
+echo "a.c:1: error: disturbed"
+exit 1
+PROGRAM
+chmod +x "$work/program"
+ends_with "tests/run-unit.sh ends rightly" 0 "$top/tests/run-unit.sh" "$work/program"
+grep -q '^again program: a.c:1: error: disturbed' "$work/out" &&
+	[ "$(tail -n 1 "$work/out")" = "unit: 1 passed, 0 failed, 0 skipped, 1 programs again" ]
+verdict "tests/run-unit.sh tells what failed at first" $?
 
 failed=$(grep -c '^not ok' "$work/results")
 echo "tools: $(grep -c '^ok' "$work/results") passed, $failed failed"

@@ -12,8 +12,12 @@
  *   text      an object that is no ELF file
  *   broken    ELF magic, then noise
  *   churn     no forgery: 200,000 more come and go, and the last one runs
+ *   late      no forgery: after a second one more comes, and runs
+ *   swap      same: spin_OBJECTS comes, which never runs, and another one, which goes after a
+ *             second; after a second more spin_OBJECTS+1 has the first one's entry, bytes
+ *             and address, and runs
  *   forks     no forgery: 500 children are forked first, each runs it for a moment
- *   moving    a thread takes entries out and puts them in again all the time
+ *   moving    a thread takes entries out and puts them in again nearly all the time
  */
 #include <elf.h>
 #include <pthread.h>
@@ -49,6 +53,8 @@ struct object {
 	uint8_t text[32];
 	char names[64];
 };
+
+#define SECTION_NAMES "\0.text\0.symtab\0.strtab\0"
 
 static void link_entry(struct entry *e)
 {
@@ -87,17 +93,21 @@ static struct entry *register_bytes(const void *symfile, uint64_t bytes)
 	return e;
 }
 
+static void set_name(struct object *o, unsigned int number)
+{
+	snprintf(o->names + sizeof(SECTION_NAMES "spin_") - 1, 16, "%u", number);
+}
+
 /* One function at @code; what LLVM hands over has sh_addr set, and symbols within it. */
 static struct object *object_new(const uint8_t *code, unsigned int number)
 {
 	struct object *o = calloc(1, sizeof(*o));
-	static const char names[] = "\0.text\0.symtab\0.strtab\0spin_";
 
 	if (!o)
 		exit(1);
 	memcpy(o->text, countdown, sizeof(countdown));
-	memcpy(o->names, names, sizeof(names));
-	snprintf(o->names + sizeof(names) - 1, 16, "%u", number);
+	memcpy(o->names, SECTION_NAMES "spin_", sizeof(SECTION_NAMES "spin_"));
+	set_name(o, number);
 	memcpy(o->header.e_ident, ELFMAG "\2\1\1", 7);
 	o->header.e_type = ET_REL;
 #if defined(__x86_64__)
@@ -131,7 +141,7 @@ static struct object *object_new(const uint8_t *code, unsigned int number)
 				      .sh_offset = offsetof(struct object, names),
 				      .sh_size = sizeof(o->names),
 				      .sh_addralign = 1};
-	o->symbols[1] = (Elf64_Sym){.st_name = 23,
+	o->symbols[1] = (Elf64_Sym){.st_name = sizeof(SECTION_NAMES) - 1,
 				    .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
 				    .st_shndx = 1,
 				    .st_size = sizeof(countdown)};
@@ -142,10 +152,12 @@ static void *move(void *arg)
 {
 	struct entry *e = arg;
 
-	for (;;) {
-		unlink_entry(e);
-		link_entry(e);
-	}
+	/* A list that never rests may never be read whole. */
+	for (;; usleep(1000))
+		for (int i = 0; i < 10000; i++) {
+			unlink_entry(e);
+			link_entry(e);
+		}
 	return NULL;
 }
 
@@ -188,9 +200,42 @@ static void churn(uint8_t *code)
 		if (e)
 			unlink_entry(e);
 		free(e);
-		snprintf(o->names + 28, 16, "%u", i);
+		set_name(o, i);
 		e = register_bytes(o, sizeof(*o));
 	}
+}
+
+static void run_swapped(unsigned int nr, const uint8_t *code, double seconds)
+{
+	uint8_t *page = jit_page();
+	struct object *o;
+	struct entry *e, *gone;
+
+	if (!page)
+		exit(1);
+	jit_write(page);
+	o = object_new(page, nr);
+	e = register_bytes(o, sizeof(*o));
+	gone = register_bytes(object_new(page + 2048, 0), sizeof(*o));
+	jit_run(code, 1.2);
+	unlink_entry(gone);
+	jit_run(code, 1.2);
+	unlink_entry(e);
+	set_name(o, nr + 1);
+	link_entry(e);
+	jit_run(page, seconds);
+}
+
+static void run_late(unsigned int nr, const uint8_t *code, double seconds)
+{
+	uint8_t *page = jit_page();
+
+	if (!page)
+		exit(1);
+	jit_run(code, 1);
+	jit_write(page);
+	register_bytes(object_new(page, nr), sizeof(struct object));
+	jit_run(page, seconds);
 }
 
 static void fork_children(const uint8_t *code)
@@ -230,6 +275,12 @@ int main(int argc, char **argv)
 	} else if (argc > 3 && !strcmp(argv[3], "forks")) {
 		jit_run(code, 0.5);
 		fork_children(code + (size_t)(nr / 2) * 64);
+	} else if (argc > 3 && !strcmp(argv[3], "late")) {
+		run_late(nr, code + (size_t)(nr / 2) * 64, strtod(argv[2], NULL));
+		return 0;
+	} else if (argc > 3 && !strcmp(argv[3], "swap")) {
+		run_swapped(nr, code + (size_t)(nr / 2) * 64, strtod(argv[2], NULL));
+		return 0;
 	} else if (argc > 3) {
 		forge(argv[3]);
 	}

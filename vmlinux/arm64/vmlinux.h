@@ -332,9 +332,16 @@ enum {
 	BPF_F_CTXLEN_MASK = 4503595332403200,
 };
 
+struct thread_struct;
 struct task_struct;
 struct signal_struct;
 struct mm_struct;
+
+struct thread_struct {
+	struct {
+		long unsigned int tp_value;
+	} uw;
+};
 
 struct task_struct {
 	unsigned int flags;
@@ -346,6 +353,7 @@ struct task_struct {
 	void * stack;
 	struct mm_struct * mm;
 	struct signal_struct * signal;
+	struct thread_struct thread;
 };
 
 struct signal_struct {

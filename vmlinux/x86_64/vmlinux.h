@@ -345,9 +345,14 @@ enum {
 	BPF_F_CTXLEN_MASK = 4503595332403200,
 };
 
+struct thread_struct;
 struct task_struct;
 struct signal_struct;
 struct mm_struct;
+
+struct thread_struct {
+	long unsigned int fsbase;
+};
 
 struct task_struct {
 	unsigned int flags;
@@ -359,6 +364,7 @@ struct task_struct {
 	void * stack;
 	struct mm_struct * mm;
 	struct signal_struct * signal;
+	struct thread_struct thread;
 };
 
 struct signal_struct {

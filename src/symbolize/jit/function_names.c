@@ -52,7 +52,7 @@ static bool module_eq(uint32_t item, const void *key, const void *ctx)
 
 static uint32_t module_find(const struct function_names *n, const char *file)
 {
-	return hashmap_find(&n->index, hash_u64(0, (uintptr_t)file), module_eq, file, n);
+	return hashmap_find(&n->index, hash_pointer(0, file), module_eq, file, n);
 }
 
 static int module_add(struct function_names *n, const char *file, const char *module)
@@ -66,8 +66,7 @@ static int module_add(struct function_names *n, const char *file, const char *mo
 	if (r)
 		return r == -ENOSPC ? 0 : r;
 	n->modules[n->nr_modules] = (struct file_module){file, module};
-	return hashmap_add(&n->index, hash_u64(0, (uintptr_t)file),
-			   (uint32_t)n->nr_modules++);
+	return hashmap_add(&n->index, hash_pointer(0, file), (uint32_t)n->nr_modules++);
 }
 
 /*

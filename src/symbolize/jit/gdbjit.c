@@ -25,11 +25,11 @@
 
 #define MAX_FILE_BYTES    (1ull << 36)
 #define MAX_POOL_BYTES    (64u << 20)
-#define WIRE_OBJECT_BYTES 32
+#define WIRE_OBJECT_BYTES 40
 
 struct registration {
 	uint64_t offset, size_bytes; /* in the file */
-	uint64_t from_ns, until_ns;
+	struct owner_time time;
 };
 
 struct job {
@@ -64,8 +64,24 @@ static void job_deinit(struct job *job)
 		munmap((void *)job->bytes, job->len);
 }
 
+/* An owners_same_fn. */
+static bool same_code(void *ctx, uint32_t a, uint32_t b, uint64_t ip)
+{
+	struct job *job = ctx;
+	const struct image_symbol *x, *y;
+
+	if (job->registrations[a].offset == job->registrations[b].offset &&
+	    job->registrations[a].size_bytes == job->registrations[b].size_bytes)
+		return true;
+	x = hit_functions_symbol(&job->functions, a, ip);
+	y = hit_functions_symbol(&job->functions, b, ip);
+	return x && y && x->start_ip == y->start_ip && x->end_ip == y->end_ip &&
+	       *x->name && !strcmp(x->name, y->name);
+}
+
 static int read_request(struct job *job, struct wire_reader *r)
 {
+	bool is_walked = false;
 	size_t nr = wire_get_u32(r);
 	int rc;
 
@@ -81,8 +97,10 @@ static int read_request(struct job *job, struct wire_reader *r)
 
 		reg->offset = wire_get_u64(r);
 		reg->size_bytes = wire_get_u64(r);
-		reg->from_ns = wire_get_u64(r);
-		reg->until_ns = wire_get_u64(r);
+		reg->time.from_ns = wire_get_u64(r);
+		reg->time.until_ns = wire_get_u64(r);
+		reg->time.seen_ns = wire_get_u64(r);
+		is_walked |= reg->time.seen_ns != 0;
 	}
 	rc = queries_read(r, &job->queries);
 	if (rc)
@@ -94,7 +112,13 @@ static int read_request(struct job *job, struct wire_reader *r)
 	if (!job->hits || !job->hit_query || !job->answers || !job->pool)
 		return -ENOMEM;
 	rc = hit_functions_init(&job->functions, job->objects, nr, job->pool);
-	return rc ? rc : owners_init(&job->owners, &job->queries);
+	if (!rc)
+		rc = owners_init(&job->owners, &job->queries);
+	if (!rc && is_walked) {
+		job->owners.same = same_code;
+		job->owners.ctx = job;
+	}
+	return rc;
 }
 
 /* The file is the collector's own: it is not cut short meanwhile. */
@@ -145,23 +169,9 @@ static int claim_all(struct job *job)
 		nr = image_code(&job->objects[i].image, code);
 		for (size_t k = 0; k < nr && !rc; k++)
 			rc = owners_claim(&job->owners, (uint32_t)i, code[k].start_ip,
-					  code[k].end_ip, reg->from_ns, reg->until_ns);
+					  code[k].end_ip, &reg->time);
 	}
 	return rc;
-}
-
-/* Is it the same code in both? Then it does not matter which one ran. */
-static bool same_code(struct job *job, uint32_t a, uint32_t b, uint64_t ip)
-{
-	const struct image_symbol *x, *y;
-
-	if (job->registrations[a].offset == job->registrations[b].offset &&
-	    job->registrations[a].size_bytes == job->registrations[b].size_bytes)
-		return true;
-	x = hit_functions_symbol(&job->functions, a, ip);
-	y = hit_functions_symbol(&job->functions, b, ip);
-	return x && y && x->start_ip == y->start_ip && x->end_ip == y->end_ip &&
-	       *x->name && !strcmp(x->name, y->name);
 }
 
 static void answer_miss(struct job *job, size_t query, enum miss miss)

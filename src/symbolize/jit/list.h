@@ -19,12 +19,15 @@
 /* Objects that the caller has already: its own and what came since. */
 #define LIST_MAX_KNOWN (3 * LIST_MAX_ENTRIES)
 
-/* One registration. All three are as the target says: hostile. */
+/* One registration. The first three are as the target says: hostile. */
 struct list_object {
 	uint64_t
 		entry_addr; /* of struct jit_code_entry; identifies it while it is listed */
 	uint64_t symfile_addr;
 	uint64_t size_bytes;
+	/* Of what is known: hash_ends() of its bytes (base/hash.h), which are compared. 0: they
+	 * are not, it is believed to be what it was. */
+	uint64_t ends;
 };
 
 enum list_walk {
@@ -38,7 +41,7 @@ enum list_walk {
 };
 
 enum list_state {
-	LIST_NEW, /* its bytes were read */
+	LIST_NEW, /* its bytes were read, and begin as an ELF file does */
 	LIST_KNOWN, /* still listed */
 	LIST_FOREIGN, /* no ELF: a format of the runtime's own (Erlang's) */
 	LIST_UNREADABLE, /* size out of range, not there, or changed while it was read */

@@ -2,45 +2,20 @@
 /* The walk of a list as an operation of a reader. */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "symbolize/decoder.h"
 #include "symbolize/jit/list.h"
 #include "worker/reader.h"
 
-/*
- * Half of the time that the caller gives: what is slow (a list that others keep
- * changing, a machine that is busy) ends here with what it has, so that only a
- * read that hangs is killed.
- */
-#define CALL_MS    100
+#define CALL_NS    UINT64_C(100000000) /* half of the time that the caller gives */
 #define CALL_BYTES (16u << 20) /* read twice and sent within the other half */
-
-#define NS_PER_MS  1000000
-#define NS_PER_S   1000000000
-
-struct target {
-	pid_t pid;
-	int64_t end_ns; /* CLOCK_MONOTONIC */
-};
-
-static int64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * (int64_t)NS_PER_S + now.tv_nsec;
-}
 
 static int read_memory(void *ctx, uint64_t addr, void *buf, size_t len)
 {
-	const struct target *t = ctx;
-	ssize_t n;
+	ssize_t n = reader_read_until(ctx, addr, buf, len);
 
-	if (clock_ns() >= t->end_ns)
-		return -ETIME;
-	n = reader_read(t->pid, addr, buf, len);
 	if (n < 0)
 		return (int)n;
 	return (size_t)n == len ? 0 : -EFAULT;
@@ -73,6 +48,7 @@ static int read_known(struct wire_reader *r, struct list_request *ret)
 		ret->known[i].entry_addr = wire_get_u64(r);
 		ret->known[i].symfile_addr = wire_get_u64(r);
 		ret->known[i].size_bytes = wire_get_u64(r);
+		ret->known[i].ends = wire_get_u64(r);
 	}
 	ret->nr_known = nr;
 	return r->failed ? -EBADMSG : 0;
@@ -81,7 +57,7 @@ static int read_known(struct wire_reader *r, struct list_request *ret)
 int list_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 	       size_t nr_fds, struct wire_writer *reply)
 {
-	struct target target = {.end_ns = clock_ns() + CALL_MS * (int64_t)NS_PER_MS};
+	struct reader_target target = {.end_ns = clock_now_ns() + CALL_NS};
 	struct list_request list = {.max_bytes = CALL_BYTES,
 				    .by_pages = true,
 				    .read = read_memory,

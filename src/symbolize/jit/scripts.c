@@ -77,14 +77,9 @@ static bool rest_eq(uint32_t item, const void *key, const void *ctx)
 	       !memcmp(path + lost, want->name + lost, want->len - lost);
 }
 
-static uint64_t path_hash(const char *path)
-{
-	return hash_u64(0, (uintptr_t)path);
-}
-
 static uint64_t position_hash(const char *path, uint32_t line, uint32_t column)
 {
-	return hash_u64(path_hash(path), (uint64_t)line << 32 | column);
+	return hash_u64(hash_pointer(0, path), (uint64_t)line << 32 | column);
 }
 
 static bool same_path(uint32_t item, const void *key, const void *ctx)
@@ -99,14 +94,14 @@ static void add_path(struct scripts *s, const char *path, size_t len)
 	uint64_t hash = rest_hash(path, len);
 	uint32_t head;
 
-	if (hashmap_find(&s->by_path, path_hash(path), same_path, path, s) !=
+	if (hashmap_find(&s->by_path, hash_pointer(0, path), same_path, path, s) !=
 		    HASHMAP_NONE ||
 	    strlen(path) != len ||
 	    vec_grow(&s->items, &s->cap, s->nr + 1, sizeof(*s->items), SCRIPTS_MAX))
 		return;
 	head = hashmap_find(&s->by_rest, hash, rest_eq, &key, s);
 	s->items[s->nr] = (struct script){.path = path, .next = NONE};
-	if (hashmap_add(&s->by_path, path_hash(path), (uint32_t)s->nr))
+	if (hashmap_add(&s->by_path, hash_pointer(0, path), (uint32_t)s->nr))
 		return;
 	if (head == HASHMAP_NONE) {
 		if (hashmap_add(&s->by_rest, hash, (uint32_t)s->nr))

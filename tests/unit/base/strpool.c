@@ -134,12 +134,28 @@ static void test_limit_edge(void **state)
 	assert_string_equal(strpool_add(tiny, ""), DROPPED);
 }
 
+static void test_namesakes(void **state)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(64 + 5);
+	const char *first = strpool_add(pool, "same"), *second;
+
+	(void)state;
+	second = strpool_add_namesake(pool, "same");
+	assert_string_equal(second, "same");
+	assert_ptr_not_equal(second, first);
+	assert_ptr_equal(strpool_add(pool, "same"), first);
+	while ((second = strpool_add_namesake(pool, "same")) != first)
+		assert_string_equal(second, "same");
+	assert_int_equal(strpool_nr_dropped(pool), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_interns), cmocka_unit_test(test_empty_and_null),
-		cmocka_unit_test(test_many),    cmocka_unit_test(test_long),
-		cmocka_unit_test(test_limit),   cmocka_unit_test(test_limit_edge),
+		cmocka_unit_test(test_interns),    cmocka_unit_test(test_empty_and_null),
+		cmocka_unit_test(test_many),       cmocka_unit_test(test_long),
+		cmocka_unit_test(test_namesakes),  cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_limit_edge),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

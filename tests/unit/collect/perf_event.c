@@ -46,6 +46,25 @@ static void lists_of_cpus(void **state)
 	}
 }
 
+static void idle_time_of_a_cpu(void **state)
+{
+	static const char times[] = "cpu  10 20 30 400 50 6 7 8 9 0\n"
+				    "cpu0 5 10 15 100 25 3 3 4 4 0\n"
+				    "cpu11 5 10 15 300 25 3 3 4 4 0\n"
+				    "intr 12345\n";
+	const uint64_t tick_ns = 1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK);
+	_cleanup_free_ char *now = cpu_times_read();
+
+	(void)state;
+	assert_int_equal(cpu_idle_ns(times, 0), 125 * tick_ns);
+	assert_int_equal(cpu_idle_ns(times, 11), 325 * tick_ns);
+	assert_int_equal(cpu_idle_ns(times, 1), CPU_IDLE_UNKNOWN);
+	assert_int_equal(cpu_idle_ns("\ncpu0 1 2", 0), CPU_IDLE_UNKNOWN);
+	assert_int_equal(cpu_idle_ns(NULL, 0), CPU_IDLE_UNKNOWN);
+	assert_non_null(now);
+	assert_in_range(cpu_idle_ns(now, 0), 1, CPU_IDLE_UNKNOWN - 1);
+}
+
 static void refusals_have_a_remedy(void **state)
 {
 	static const struct {
@@ -71,6 +90,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_of_cpus),
+		cmocka_unit_test(idle_time_of_a_cpu),
 		cmocka_unit_test(refusals_have_a_remedy),
 	};
 

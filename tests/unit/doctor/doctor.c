@@ -38,15 +38,21 @@ static void run(const char *fmt, ...)
 		fail_msg("%s", command);
 }
 
+/* @root  a template of mkdtemp() */
+static void lay(const char *name, char *root)
+{
+	assert_non_null(mkdtemp(root));
+	run("cp -a " FIXTURES "/healthy/. %s", root);
+	run("cp -a " FIXTURES "/%s/. %s", name, root);
+	run("cd %s && if [ -f absent ]; then xargs rm -r <absent; fi", root);
+}
+
 static void examine(const char *name, const struct doctor_probes *probes,
 		    struct doctor *ret)
 {
 	char root[] = "/tmp/lineburn-doctor-XXXXXX";
 
-	assert_non_null(mkdtemp(root));
-	run("cp -a " FIXTURES "/healthy/. %s", root);
-	run("cp -a " FIXTURES "/%s/. %s", name, root);
-	run("cd %s && if [ -f absent ]; then xargs rm -r <absent; fi", root);
+	lay(name, root);
 	doctor_examine(root, probes, ret);
 	run("rm -r %s", root);
 }
@@ -71,6 +77,40 @@ static void assert_consistent(const char *name, const struct doctor *d)
 		/* Nothing was cut. */
 		assert_true(strlen(c->found) < sizeof(c->found) - 1);
 		assert_true(strlen(c->remedy) < sizeof(c->remedy) - 1);
+	}
+}
+
+/* What a recording is refused for; NULL: nothing. */
+static void test_admission(void **state)
+{
+	static const struct {
+		const char *name, *said, *remedy;
+	} cases[] = {
+		{"healthy", NULL, NULL},
+		{"no-caps", NULL, NULL}, /* no container: the kernel's own words do */
+		{"no-proc", NULL, NULL},
+		{"docker-hostpid", NULL, NULL},
+		{"docker", "CAP_BPF, CAP_PERFMON, the host's pid namespace",
+		 "--privileged --pid=host"},
+		{"kubernetes", "without the host's pid namespace", "hostPID: true"},
+		{"pid-namespace", "without the host's pid namespace", "--pid=host"},
+		{"rootless-podman", "user namespace", "root of the host"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char root[] = "/tmp/lineburn-doctor-XXXXXX";
+		struct error err = {0};
+
+		lay(cases[i].name, root);
+		assert_int_equal(doctor_admits(root, &err), cases[i].said ? -EPERM : 0);
+		run("rm -r %s", root);
+		if (!cases[i].said)
+			continue;
+		assert_int_equal(err.exit_code, EXIT_SYSTEM);
+		if (!strstr(err.text, cases[i].said) ||
+		    !strstr(err.text, cases[i].remedy))
+			fail_msg("%s: %s", cases[i].name, err.text);
 	}
 }
 
@@ -223,6 +263,7 @@ static const struct {
 	{"healthy", {.bpf_errno = ENOSYS}, "bpf", CHECK_FAIL, "CONFIG_BPF_SYSCALL"},
 	{"healthy", {.bpf_errno = ENOMEM}, "bpf", CHECK_FAIL, "memory"},
 	{"healthy", {.bpf_errno = E2BIG}, "bpf", CHECK_FAIL, "5.10"},
+	{"healthy", {.jit_probe_errno = EACCES}, "uprobe", CHECK_WARN, "-vv"},
 	{"healthy", {.cookie_errno = EINVAL}, "uprobe", CHECK_WARN, "5.15"},
 	{"no-sys", {.cookie_errno = EINVAL}, "uprobe", CHECK_WARN, "UPROBE_EVENTS"},
 	{"healthy", {.bpf_errno = EPERM, .cookie_errno = EPERM}, "uprobe", CHECK_OK, ""},
@@ -406,6 +447,7 @@ static void this_system_is_described(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_admission),
 		cmocka_unit_test(every_failure_has_its_remedy),
 		cmocka_unit_test(system_calls_that_fail_are_explained),
 		cmocka_unit_test(locked_memory_counts_on_old_kernels),

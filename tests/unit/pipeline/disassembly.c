@@ -8,7 +8,7 @@
 
 #include "base/strpool.h"
 #include "disassembly.h"
-#include "symbolize/decoder.h"
+#include "operations.h"
 #include "unit/symbolize/elf_fixture.h"
 #include "worker/worker.h"
 
@@ -214,6 +214,6 @@ int main(int argc, char **argv)
 	};
 
 	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(decoder_ops, NR_DECODER_OPS);
+		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, setup, fixture_teardown);
 }

@@ -49,11 +49,28 @@ static void good_lines(void **state)
 	assert_string_equal(o.argv[1], "-l");
 	options_deinit(&o);
 
+	assert_int_equal(parse("lineburn record -a --budget 0.5%", &o, &err), 0);
+	assert_int_equal(o.budget_ppm, 5000);
+	options_deinit(&o);
+	assert_int_equal(parse("lineburn run --budget=2 ls", &o, &err), 0);
+	assert_int_equal(o.budget_ppm, 20000);
+	options_deinit(&o);
+
 	assert_int_equal(parse("lineburn record -p 1 -p 22 -d 1.5 --tid", &o, &err), 0);
 	assert_int_equal(o.nr_pids, 2);
 	assert_int_equal(o.pids[1], 22);
 	assert_true(o.duration_s == 1.5);
 	assert_true(o.keep_tid);
+	options_deinit(&o);
+
+	assert_int_equal(parse("lineburn record -a --window 1.5m --keep 10 --max-size 2K "
+			       "--memory 128",
+			       &o, &err),
+			 0);
+	assert_true(o.window_s == 90);
+	assert_int_equal(o.keep_files, 10);
+	assert_int_equal(o.max_size_bytes, 2048);
+	assert_int_equal(o.memory_bytes, 128 << 20);
 	options_deinit(&o);
 
 	assert_int_equal(
@@ -68,8 +85,39 @@ static void good_lines(void **state)
 	assert_string_equal(o.input, "f.pb.gz");
 	options_deinit(&o);
 
+	assert_int_equal(parse("lineburn report --by cgroup --container web -p 12 "
+			       "--comm !k* -G /a --user - f.pb.gz",
+			       &o, &err),
+			 0);
+	assert_int_equal(o.group_by, GROUP_BY_CGROUP);
+	assert_int_equal(o.nr_filters, 5);
+	assert_int_equal(o.filters[1].kind, NARROW_PID);
+	assert_string_equal(o.filters[1].value, "12");
+	assert_false(o.filters[1].exclude);
+	assert_string_equal(o.filters[2].value, "k*");
+	assert_true(o.filters[2].exclude);
+	assert_int_equal(o.filters[3].kind, NARROW_CGROUP);
+	assert_int_equal(o.nr_pids, 0);
+	assert_string_equal(o.input, "f.pb.gz");
+	options_deinit(&o);
+
 	assert_int_equal(parse("lineburn annotate -", &o, &err), 0);
 	assert_string_equal(o.input, "-");
+	options_deinit(&o);
+	assert_int_equal(
+		parse("lineburn record --comm a* --comm !b -p !7 --user x", &o, &err), 0);
+	assert_true(o.whole_machine);
+	assert_int_equal(o.nr_pids, 0);
+	assert_int_equal(o.nr_choices, 4);
+	assert_int_equal(o.choices[0].kind, LB_CHOICE_COMM);
+	assert_false(o.choices[0].excludes);
+	assert_true(o.choices[1].excludes);
+	assert_string_equal(o.choices[1].text, "b");
+	assert_true(o.choices[2].excludes);
+	assert_int_equal(o.choices[2].number, 7);
+	options_deinit(&o);
+	assert_int_equal(parse("lineburn record -t 9 --comm a", &o, &err), 0);
+	assert_false(o.whole_machine);
 	options_deinit(&o);
 	assert_int_equal(parse("lineburn record --help", &o, &err), 0);
 	assert_int_equal(o.command, COMMAND_HELP);
@@ -149,14 +197,37 @@ static void bad_lines_are_one_sentence(void **state)
 		{"lineburn run -F -5 ls", "\"-5\""},
 		{"lineburn run -F 9x ls", "\"9x\""},
 		{"lineburn run -F", "needs an argument"},
+		{"lineburn record -a --budget 0", "0.001% to 100%"},
+		{"lineburn record -a --budget 0.0001%", "\"0.0001%\""},
+		{"lineburn record -a --budget 101", "\"101\""},
+		{"lineburn record -a --budget nan", "\"nan\""},
+		{"lineburn record -a --budget -1%", "\"-1%\""},
+		{"lineburn record -a --budget 1%%", "\"1%%\""},
+		{"lineburn record -a --budget %", "\"%\""},
 		{"lineburn run -p 3 ls", "unknown option"},
-		{"lineburn record", "-p PID, or -a"},
+		{"lineburn record", "-p PID, -t TID, --container"},
+		{"lineburn record --no-children", "record needs to know what"},
+		{"lineburn record -a --no-children", "goes with -p"},
+		{"lineburn record -a -t 5", "-t exclude each other"},
+		{"lineburn record -t x", "thread id"},
+		{"lineburn record -p !", "process id"},
+		{"lineburn record --comm !", "pattern"},
+		{"lineburn record --comm 0123456789abcde?", "15 bytes"},
+		{"lineburn record -G !", "path of a cgroup"},
 		{"lineburn record -a -p 1", "exclude"},
 		{"lineburn record -p 0", "process id"},
 		{"lineburn record -p -1", "process id"},
 		{"lineburn record -a extra", "\"extra\""},
 		{"lineburn record -a -d nan", "\"nan\""},
 		{"lineburn record -a -d -1", "\"-1\""},
+		{"lineburn record -a --window 0", "from 0.1 s on"},
+		{"lineburn record -a --window 5x", "\"5x\""},
+		{"lineburn record -a --window 5 --keep 0", "from 1 to 1000000"},
+		{"lineburn record -a --window 5 --max-size 0", "--max-size takes bytes"},
+		{"lineburn record -a --memory 63", "from 64 to 65536"},
+		{"lineburn record -a --keep 3", "go with --window"},
+		{"lineburn record -a --window 5 -o -", "not -"},
+		{"lineburn run --window 5 ls", "unknown option"},
 		{"lineburn annotate --charge=all", "line, mine or leaf"},
 		{"lineburn annotate --source-path x", "OLD=NEW"},
 		{"lineburn annotate a b", "\"b\""},

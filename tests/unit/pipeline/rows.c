@@ -19,6 +19,7 @@ static struct sample one(void)
 		.exec_id = 1,
 		.status = LB_STACK_COMPLETE,
 		.count = 3,
+		.cpu_ns = 31,
 		.first_ns = 1000,
 		.last_ns = 2000,
 		.comm = "worker-7",
@@ -42,11 +43,12 @@ static void test_row(void **state)
 	const struct row_stack *stack;
 
 	(void)state;
-	rows_add(&rows, &s, &process, 9);
+	rows_add(&rows, &s, &process, NULL, 9);
 	assert_int_equal(rows.nr, 1);
 	assert_int_equal(rows.nr_samples, 3);
 	assert_ptr_equal(rows.items[0].process, &process);
 	assert_int_equal(rows.items[0].count, 3);
+	assert_int_equal(rows.items[0].cpu_ns, 31);
 	assert_int_equal(rows.items[0].epoch, 9);
 	assert_int_equal(rows.items[0].tgid, 100);
 	assert_int_equal(rows.items[0].exec_id, 1);
@@ -72,16 +74,16 @@ static void test_merges(void **state)
 	size_t words;
 
 	(void)state;
-	rows_add(&rows, &s, &process, 9);
+	rows_add(&rows, &s, &process, NULL, 9);
 	words = rows.nr_words;
 	s.first_ns = 5000;
 	s.last_ns = 6000;
 	s.count = 4;
-	rows_add(&rows, &s, &process, 9);
+	rows_add(&rows, &s, &process, NULL, 9);
 	s.first_ns = 500;
 	s.last_ns = 700;
 	s.count = 1;
-	rows_add(&rows, &s, &process, 9);
+	rows_add(&rows, &s, &process, NULL, 9);
 	assert_int_equal(rows.nr, 1);
 	assert_int_equal(rows.nr_words, words);
 	assert_int_equal(rows.items[0].count, 8);
@@ -100,33 +102,33 @@ static void test_distinguishes(void **state)
 	size_t words;
 
 	(void)state;
-	rows_add(&rows, &s, &process, 9);
+	rows_add(&rows, &s, &process, NULL, 9);
 	words = rows.nr_words;
 
-	rows_add(&rows, &s, &process, 10);
+	rows_add(&rows, &s, &process, NULL, 10);
 	assert_int_equal(rows.nr, 2);
-	rows_add(&rows, &s, &other, 9);
+	rows_add(&rows, &s, &other, NULL, 9);
 	assert_int_equal(rows.nr, 3);
-	rows_add(&rows, &s, NULL, 9);
+	rows_add(&rows, &s, NULL, NULL, 9);
 	assert_int_equal(rows.nr, 4);
 	s.tgid = 101;
-	rows_add(&rows, &s, NULL, 9);
+	rows_add(&rows, &s, NULL, NULL, 9);
 	assert_int_equal(rows.nr, 5);
 	s.exec_id = 2;
-	rows_add(&rows, &s, NULL, 9);
+	rows_add(&rows, &s, NULL, NULL, 9);
 	assert_int_equal(rows.nr, 6);
 	s.status = LB_STACK_FAULT;
-	rows_add(&rows, &s, NULL, 9);
+	rows_add(&rows, &s, NULL, NULL, 9);
 	assert_int_equal(rows.nr, 7);
 	assert_int_equal(rows.nr_words, words);
 
 	s.user_hash++;
-	rows_add(&rows, &s, NULL, 9);
+	rows_add(&rows, &s, NULL, NULL, 9);
 	assert_int_equal(rows.nr, 8);
 	assert_true(rows.nr_words > words);
 	words = rows.nr_words;
 	s.kern_hash++;
-	rows_add(&rows, &s, NULL, 9);
+	rows_add(&rows, &s, NULL, NULL, 9);
 	assert_int_equal(rows.nr, 9);
 	assert_true(rows.nr_words > words);
 	for (size_t i = 0; i < rows.nr; i++)
@@ -147,14 +149,14 @@ static void test_no_body(void **state)
 	const struct row_stack *stack;
 
 	(void)state;
-	rows_add(&rows, &s, NULL, 0);
+	rows_add(&rows, &s, NULL, NULL, 0);
 	s.status = LB_STACK_NO_BODY;
 	s.comm = NULL;
 	s.user_ips = &leaf;
 	s.kern_ips = &kern_leaf;
 	s.nr_user = s.nr_kern = 1;
 	s.user_leaf_is_return = false;
-	rows_add(&rows, &s, NULL, 0);
+	rows_add(&rows, &s, NULL, NULL, 0);
 	assert_int_equal(rows.nr, 2);
 	stack = rows_stack(&rows, &rows.items[1]);
 	assert_int_equal(stack->nr_user, 1);
@@ -179,7 +181,7 @@ static void test_empty_stacks(void **state)
 	s.user_ips = s.kern_ips = NULL;
 	s.nr_user = s.nr_kern = 0;
 	s.comm = "a name as long as there is none";
-	rows_add(&rows, &s, NULL, 0);
+	rows_add(&rows, &s, NULL, NULL, 0);
 	stack = rows_stack(&rows, &rows.items[0]);
 	assert_int_equal(stack->nr_user + stack->nr_kern, 0);
 	assert_int_equal(strlen(stack->comm), sizeof(stack->comm) - 1);
@@ -202,7 +204,7 @@ static void test_many(void **state)
 			ips[0] = ips[1] = ips[2] = i;
 			s.user_ips = ips;
 			s.user_hash = i * 0x9e3779b97f4a7c15ULL;
-			rows_add(&rows, &s, NULL, 0);
+			rows_add(&rows, &s, NULL, NULL, 0);
 		}
 	}
 	assert_int_equal(rows.nr, NR);
@@ -231,13 +233,13 @@ static void test_limit(void **state)
 	for (uint64_t i = 0; i < 2 * ROWS_MAX + 10; i++) {
 		s.tgid = (uint32_t)i; /* one stack, many processes */
 		assert_int_equal(rows_is_full(&rows), i >= ROWS_MAX);
-		rows_add(&rows, &s, NULL, 0);
+		rows_add(&rows, &s, NULL, NULL, 0);
 	}
 	assert_int_equal(rows.nr, 2 * ROWS_MAX);
 	assert_int_equal(rows.nr_dropped, 10);
 	assert_int_equal(rows.nr_samples, 2 * ROWS_MAX);
 	s.tgid = 5;
-	rows_add(&rows, &s, NULL, 0);
+	rows_add(&rows, &s, NULL, NULL, 0);
 	assert_int_equal(rows.nr_dropped, 10);
 	assert_int_equal(rows.items[5].count, 2);
 
@@ -247,18 +249,51 @@ static void test_limit(void **state)
 	assert_int_equal(rows.nr_dropped, 10);
 	assert_int_equal(rows.nr_samples, 2 * ROWS_MAX + 1);
 	assert_false(rows_is_full(&rows));
-	rows_add(&rows, &s, NULL, 0);
+	rows_add(&rows, &s, NULL, NULL, 0);
 	assert_int_equal(rows.items[0].count, 1);
+	rows_clear(&rows);
+}
+
+/* While a file is written: what is known still counts, the rest is lost and said. */
+static void test_limit_of_bytes(void **state)
+{
+	struct rows rows = {.max_bytes = 1 << 20};
+	struct sample s = one();
+	size_t nr;
+
+	(void)state;
+	s.count = 1;
+	for (uint64_t i = 0; i < 100000; i++) {
+		s.user_hash = i;
+		rows_add(&rows, &s, NULL, NULL, 0);
+	}
+	nr = rows.nr;
+	assert_in_range(nr, 1000, (1 << 20) / sizeof(struct row));
+	assert_true(rows.nr_words * 8 < (1 << 20) + 4096);
+	assert_int_equal(rows.nr_dropped, 100000 - nr);
+	assert_int_equal(rows.nr_samples, nr);
+	s.user_hash = 5;
+	rows_add(&rows, &s, NULL, NULL, 0);
+	assert_int_equal(rows.items[5].count, 2);
+	assert_int_equal(rows.nr_dropped, 100000 - nr);
+	rows.max_bytes = 0;
+	s.user_hash = 100000;
+	rows_add(&rows, &s, NULL, NULL, 0);
+	assert_int_equal(rows.nr, nr + 1);
 	rows_clear(&rows);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_row),           cmocka_unit_test(test_merges),
-		cmocka_unit_test(test_distinguishes), cmocka_unit_test(test_no_body),
-		cmocka_unit_test(test_empty_stacks),  cmocka_unit_test(test_many),
+		cmocka_unit_test(test_row),
+		cmocka_unit_test(test_merges),
+		cmocka_unit_test(test_distinguishes),
+		cmocka_unit_test(test_no_body),
+		cmocka_unit_test(test_empty_stacks),
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_limit_of_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,8 @@ struct fake_process {
 	uint32_t ns_pid; /* 0: as outside */
 	const char *maps; /* NULL: empty */
 	const char *uid_map; /* NULL: "0 0 4294967295" */
+	const char *cgroup; /* NULL: "0::/" */
+	const char *exe; /* NULL: none */
 };
 
 static inline int fake_remove(const char *path, const struct stat *st, int type,
@@ -95,6 +97,7 @@ static inline void fake_process_files(const char *dir, uint32_t pid, uint32_t tg
 {
 	const char *maps = p->maps ? p->maps : "";
 	const char *uid_map = p->uid_map ? p->uid_map : "0 0 4294967295\n";
+	const char *cgroup = p->cgroup ? p->cgroup : "0::/\n";
 	char text[1024];
 	int len;
 
@@ -111,6 +114,7 @@ static inline void fake_process_files(const char *dir, uint32_t pid, uint32_t tg
 	fake_write(text, (size_t)len, "%s/status", dir);
 	fake_write(maps, strlen(maps), "%s/maps", dir);
 	fake_write(uid_map, strlen(uid_map), "%s/uid_map", dir);
+	fake_write(cgroup, strlen(cgroup), "%s/cgroup", dir);
 }
 
 static inline void fake_process_remove(const struct fake_proc *f, uint32_t pid)
@@ -135,6 +139,9 @@ static inline void fake_process_add(const struct fake_proc *f,
 	fake_process_files(dir, p->pid, p->pid, p->state ? p->state : 'S', p);
 	snprintf(link, sizeof(link), "%s/root", dir);
 	if (symlink("../../root", link))
+		abort();
+	snprintf(link, sizeof(link), "%s/exe", dir);
+	if (p->exe && symlink(p->exe, link))
 		abort();
 }
 

@@ -246,6 +246,38 @@ static void a_failure_is_mended(void **state)
 	assert_false(again->verify_build_id);
 }
 
+static void what_nobody_uses_is_closed(void **state)
+{
+	bool is_used[8] = {false};
+	struct target_file *with_id, *without, *again;
+	struct mapping m;
+
+	(void)state;
+	put("/bin", "one");
+	put("/other", "two");
+	m = with_inode(mapping_of("/other"));
+	without = open_dead(m);
+	fake_map_file(&fake, 100, START, END, "mapped");
+	with_id = open_live(with_build_id(mapping_of("/bin"), 1));
+	assert_int_equal(budget.nr_open, 3); /* and the root */
+	is_used[with_id->id] = is_used[without->id] = true;
+	file_cache_close_unused(cache, is_used);
+	assert_int_equal(budget.nr_open, 3);
+	is_used[with_id->id] = is_used[without->id] = false;
+	file_cache_close_unused(cache, is_used);
+	assert_int_equal(budget.nr_open, 1);
+	assert_int_equal(with_id->fd, -1);
+	assert_int_equal(with_id->root_fd, -1);
+
+	/* The same build id is the same entry; an inode number alone may be another file. */
+	again = open_live(with_build_id(mapping_of("/bin"), 1));
+	assert_ptr_equal(again, with_id);
+	assert_string_equal(fake_content(again->fd), "mapped");
+	again = open_dead(m);
+	assert_ptr_not_equal(again, without);
+	assert_string_equal(fake_content(again->fd), "two");
+}
+
 static void other_kinds_have_no_file(void **state)
 {
 	struct mapping m = mapping_of("");
@@ -293,6 +325,64 @@ static void limits_are_counted(void **state)
 	for (size_t i = 0; i < file_cache_count(cache); i++)
 		assert_int_equal(file_cache_at(cache, i)->id, i);
 	assert_null(file_cache_at(cache, file_cache_count(cache)));
+}
+
+/* Ids of what nobody has any more are other files' then, and `use` says so. */
+static void what_nobody_has_is_given_back(void **state)
+{
+	static const bool nothing[8] = {false}, first[8] = {[1] = true};
+	struct target_file *kept, *gone, *next;
+	uint32_t use;
+
+	(void)state;
+	put("/a", "a");
+	put("/b", "b");
+	put("/c", "c");
+	kept = open_dead(with_inode(with_build_id(mapping_of("/a"), 1)));
+	gone = open_dead(with_inode(with_build_id(mapping_of("/b"), 2)));
+	assert_int_equal(file_cache_in_use(cache), 3);
+	file_cache_forget_unused(cache, nothing); /* open ones stay */
+	assert_int_equal(file_cache_in_use(cache), 3);
+	file_cache_close_unused(cache, first);
+	file_cache_forget_unused(cache, first);
+	assert_int_equal(file_cache_in_use(cache), 2);
+	assert_int_equal(kept->use, 0);
+	use = gone->use;
+	assert_int_equal(use, 1);
+
+	next = open_dead(with_inode(with_build_id(mapping_of("/c"), 3)));
+	assert_ptr_equal(next, gone);
+	assert_int_equal(next->use, use);
+	assert_string_equal(fake_content(next->fd), "c");
+	assert_int_equal(file_cache_count(cache), 3);
+	/* What it was is not found in its place, nor is it found twice. */
+	next = open_dead(with_inode(with_build_id(mapping_of("/b"), 2)));
+	assert_int_equal(next->id, 3);
+	assert_string_equal(fake_content(next->fd), "b");
+	assert_ptr_equal(open_dead(with_inode(with_build_id(mapping_of("/a"), 1))), kept);
+}
+
+/* However many files come and go, the table is as large as what there is at once. */
+static void ids_do_not_run_out(void **state)
+{
+	static const bool nothing[8] = {false};
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "/file%d", i);
+		put(path, path);
+		assert_true(open_dead(with_inode(mapping_of(path)))->fd >= 0);
+		/* One that cannot be opened, too. */
+		snprintf(path, sizeof(path), "/none%d", i);
+		assert_int_equal(open_dead(with_build_id(mapping_of(path), 9))->fd, -1);
+		file_cache_close_unused(cache, nothing);
+		file_cache_forget_unused(cache, nothing);
+	}
+	assert_int_equal(file_cache_count(cache), 3);
+	assert_int_equal(budget.nr_open, 1);
+	assert_int_equal(budget.nr_refused, 0);
 }
 
 static void processes_of_one_root_share_it(void **state)
@@ -343,6 +433,9 @@ int main(void)
 		TEST(one_file_under_two_names_is_one),
 		TEST(a_rewritten_file_is_another),
 		TEST(a_failure_is_mended),
+		TEST(what_nobody_uses_is_closed),
+		TEST(what_nobody_has_is_given_back),
+		TEST(ids_do_not_run_out),
 		TEST(other_kinds_have_no_file),
 		TEST(limits_are_counted),
 		TEST(processes_of_one_root_share_it),

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/hash.h"
 #include "process/jit_code.h"
 
 struct fixture {
@@ -89,10 +90,14 @@ static void test_intervals(void **state)
 static void test_seen_again(void **state)
 {
 	struct fixture *f = *state;
+	struct jit_registration known; /* by a walk, which did not read it */
 
 	assert_int_equal(add(f, 1, "object", 100), 0);
 	assert_int_equal(add(f, 1, "object", 0), 0); /* read by a walk */
-	assert_int_equal(add(f, 1, NULL, 0), 0); /* known to a walk */
+	known = (struct jit_registration){.entry_addr = 1,
+					  .symfile_addr = f->code.items[0].symfile_addr,
+					  .size_bytes = 6};
+	assert_int_equal(jit_code_register(&f->code, f->store, &known), 0);
 	assert_int_equal(f->code.nr, 1);
 	assert_object(f, &f->code.items[0], "object", 100, UINT64_MAX);
 	assert_int_equal(add(f, 1, "other!", 0), 0);
@@ -111,6 +116,34 @@ static void test_bytes_come_later(void **state)
 	assert_int_equal(f->code.nr, 1);
 	assert_int_equal(f->code.nr_lost, 0);
 	assert_object(f, &f->code.items[0], "walked", 100, UINT64_MAX);
+}
+
+/* The parent's loss is counted there, and only there. */
+static void test_bytes_come_later_to_a_fork(void **state)
+{
+	const struct jit_registration walked = {.entry_addr = 1,
+						.symfile_addr = 0x1000,
+						.object = "walked",
+						.size_bytes = 6};
+	struct fixture *f = *state;
+	struct jit_registration lost = walked;
+
+	lost.object = NULL;
+	lost.size_bytes = 0;
+	assert_int_equal(jit_code_register(&f->code, f->store, &lost), 0);
+	assert_int_equal(f->code.nr_lost, 1);
+	f->code.descriptor_ips[0] = 0x2000;
+	f->code.probes[0] = 7;
+	f->code.nr_descriptors = 1;
+	f->code.is_unprobed = true;
+	assert_int_equal(jit_code_copy(&f->child, &f->code, f->store, 200), 0);
+	assert_int_equal(f->child.nr_descriptors, 1);
+	assert_int_equal(f->child.probes[0], 7);
+	assert_true(f->child.is_unprobed);
+	assert_int_equal(jit_code_register(&f->child, f->store, &walked), 0);
+	assert_int_equal(f->child.items[0].size_bytes, 6);
+	assert_int_equal(f->child.nr_lost, 0);
+	assert_int_equal(f->code.nr_lost, 1);
 }
 
 static void test_fork(void **state)
@@ -209,6 +242,77 @@ static void test_walked_reuse(void **state)
 	assert_int_equal(jit_code_register(&f->code, f->store, &r), 0);
 	assert_object(f, &f->code.items[0], "first", 100, 2000);
 	assert_object(f, &f->code.items[1], "other", 1000, UINT64_MAX);
+}
+
+/* Where there are walks only, what has gone ends when it was met last. */
+static void test_unprobed_reuse(void **state)
+{
+	struct fixture *f = *state;
+	struct jit_registration r = {.entry_addr = 1,
+				     .symfile_addr = 0x999,
+				     .object = "first",
+				     .size_bytes = 5,
+				     .time_ns = 100,
+				     .seen_ns = 200};
+	struct jit_code child = {0};
+
+	f->code.is_unprobed = f->code.was_walked = true;
+	assert_int_equal(jit_code_register(&f->code, f->store, &r), 0);
+	assert_int_equal(f->code.items[0].seen_ns, 200);
+	/* Met again, not read. */
+	r.object = NULL;
+	r.time_ns = 1000;
+	r.seen_ns = 1100;
+	assert_int_equal(jit_code_register(&f->code, f->store, &r), 0);
+	assert_int_equal(f->code.nr, 1);
+	assert_false(f->code.is_unloading);
+	r.object = "other";
+	r.time_ns = 2000;
+	r.seen_ns = 2100;
+	assert_int_equal(jit_code_register(&f->code, f->store, &r), 0);
+	assert_object(f, &f->code.items[0], "first", 100, 2000);
+	assert_object(f, &f->code.items[1], "other", 2000, UINT64_MAX);
+	assert_int_equal(f->code.items[1].seen_ns, 2100);
+	assert_true(f->code.is_unloading);
+	/* Another size at the same place, which could not be read. */
+	r.object = NULL;
+	r.size_bytes = 6;
+	r.time_ns = 3000;
+	r.seen_ns = 3100;
+	assert_int_equal(jit_code_register(&f->code, f->store, &r), 0);
+	assert_int_equal(f->code.nr, 3);
+	assert_int_equal(f->code.items[1].until_ns, 3000);
+	/* Then read: nobody knows whether it is what was met before. */
+	r.object = "sixsix";
+	r.time_ns = 3500;
+	r.seen_ns = 4100;
+	assert_int_equal(jit_code_register(&f->code, f->store, &r), 0);
+	assert_object(f, &f->code.items[2], "sixsix", 3000, UINT64_MAX);
+	assert_int_equal(f->code.items[2].seen_ns, 4100);
+	/* What a child's first walk meets came after the last one of its parent. */
+	f->code.walked_ns = 4000;
+	assert_int_equal(jit_code_copy(&child, &f->code, f->store, 5000), 0);
+	assert_int_equal(child.walked_ns, 4000);
+	assert_true(child.is_unloading);
+	assert_false(child.was_walked);
+	jit_code_deinit(&child, f->store);
+}
+
+/* Small and large, and one that lies behind another in the file. */
+static void test_ends(void **state)
+{
+	struct fixture *f = *state;
+	static char large[3 * HASH_END_BYTES + 5];
+	const size_t last = sizeof(large) - HASH_END_BYTES;
+
+	for (size_t i = 0; i < sizeof(large) - 1; i++)
+		large[i] = (char)(i * 31 % 127 + 1);
+	assert_int_equal(add(f, 1, "small", 100), 0);
+	assert_int_equal(add(f, 2, large, 100), 0);
+	assert_int_equal(jit_store_ends(f->store, &f->code.items[0]),
+			 hash_ends("small", "small", 5));
+	assert_int_equal(jit_store_ends(f->store, &f->code.items[1]),
+			 hash_ends(large, large + last - 1, sizeof(large) - 1));
 }
 
 /* A JIT that keeps few objects and makes very many, small ones, never runs full. */
@@ -335,10 +439,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_intervals, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_seen_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bytes_come_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bytes_come_later_to_a_fork, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_fork, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forks_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lossy_fork, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_walked_reuse, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unprobed_reuse, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_churn, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_is_full, setup, teardown),

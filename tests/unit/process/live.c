@@ -247,6 +247,37 @@ static void a_mapping_that_was_cut_is_still_found(void **state)
 	reap(pid);
 }
 
+static void the_inode_that_is_mapped_is_found(void **state)
+{
+	const struct mapping *m;
+	struct process *p;
+	bool by_path = true;
+	struct stat st;
+	pid_t pid;
+	int fd;
+
+	(void)state;
+	need_root();
+	pid = start_with_replaced_binary();
+	p = sample(pid);
+	assert_non_null(p);
+	m = mapping_at(p, shared->start);
+	fd = process_find_mapped(table, p, m, &by_path);
+	assert_true(fd >= 0);
+	assert_false(by_path);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_dev, m->file->dev);
+	assert_int_equal(st.st_ino, m->file->inode);
+	close(fd);
+	/* What is at the path is another one. */
+	shared->cut = 1;
+	wait_for_child();
+	assert_int_equal(process_find_mapped(table, p, m, &by_path), -ENOENT);
+	m = mapping_at(p, (uintptr_t)&sample);
+	reap(pid);
+	assert_int_equal(process_find_mapped(table, p, m, &by_path), -ESRCH);
+}
+
 static void a_memfd_is_opened(void **state)
 {
 	const struct mapping *m;
@@ -387,6 +418,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_replaced_binary_is_opened_as_mapped),
 		TEST(a_mapping_that_was_cut_is_still_found),
+		TEST(the_inode_that_is_mapped_is_found),
 		TEST(a_memfd_is_opened),
 		TEST(a_dead_process_has_its_file_by_inode),
 		TEST(paths_are_of_the_targets_root),

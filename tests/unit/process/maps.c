@@ -304,6 +304,31 @@ static void the_oldest_past_is_forgotten(void **state)
 	assert_string_equal(owner(&maps, 0x1000, 5, 5), "-"); /* forgotten */
 }
 
+static void what_ended_long_ago_goes_when_told(void **state)
+{
+	_cleanup_(maps_deinit) struct maps maps = {0};
+	char names[2][3] = {"/a", "/b"};
+
+	(void)state;
+	maps_forget(&maps, UINT64_MAX - 1); /* of nothing */
+	add(&maps, file_at(0x9000, 0xa000, 0, "/stays", 0));
+	for (uint64_t i = 0; i <= 100; i++)
+		add(&maps, file_at(0x1000, 0x2000, 0, names[i & 1], i));
+	maps_forget(&maps, 90);
+	assert_int_equal(maps.nr, 12);
+	assert_int_equal(maps_nr_ever(&maps), 102);
+	assert_string_equal(owner(&maps, 0x9000, 0, 100), "/stays+0");
+	assert_string_equal(owner(&maps, 0x1000, 100, 101), "/a+0");
+	assert_string_equal(owner(&maps, 0x1000, 91, 91), "/b+0");
+	assert_string_equal(owner(&maps, 0x1000, 89, 89), "-");
+	maps_forget(&maps, UINT64_MAX - 1);
+	assert_int_equal(maps.nr, 2);
+	add(&maps, file_at(0x1000, 0x2000, 0, "/c", 200));
+	assert_int_equal(maps_nr_ever(&maps), 103);
+	assert_string_equal(owner(&maps, 0x1000, 150, 150), "/a+0");
+	assert_string_equal(owner(&maps, 0x1000, 200, 200), "/c+0");
+}
+
 static void fork_copies_what_is_there(void **state)
 {
 	_cleanup_(maps_deinit) struct maps parent = {0}, child = {0};
@@ -343,6 +368,7 @@ int main(void)
 		cmocka_unit_test(empty_range_is_refused),
 		cmocka_unit_test(maximum_is_counted),
 		cmocka_unit_test(the_oldest_past_is_forgotten),
+		cmocka_unit_test(what_ended_long_ago_goes_when_told),
 		cmocka_unit_test(fork_copies_what_is_there),
 	};
 

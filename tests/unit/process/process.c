@@ -8,6 +8,10 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "fake_proc.h"
 
@@ -314,6 +318,54 @@ static void a_tick_inside_exec_does_not_confuse(void **state)
 	assert_null(process_table_first_sample(table, 200, start, 0, now + 30 * MS));
 }
 
+static void the_inner_pid_is_told_to_images_before(void **state)
+{
+	struct fake_process parent = {.pid = 100, .start_ticks = 5, .maps = EXE_LINE};
+	uint64_t start = boottime_now() / TICK * TICK;
+	struct fake_process fp = {
+		.pid = 200, .ns_pid = 3, .start_ticks = start / TICK, .maps = EXE_LINE};
+	struct process *before, *p;
+
+	(void)state;
+	fake_process_add(&fake, &parent);
+	scan();
+	event(TASK_EVENT_FORK, now + 10, 200, 100, NULL);
+	event(TASK_EVENT_EXEC, now + 5 * MS, 200, 0, "x");
+	before = process_table_find(table, 200, start, 1, now + 20, now + 20);
+	assert_non_null(before);
+	fake_process_add(&fake, &fp);
+	p = process_table_first_sample(table, 200, start, 2, now + 6 * MS);
+	assert_int_equal(p->ns_tgid, 3);
+	assert_ptr_not_equal(p, before);
+	assert_int_equal(before->ns_tgid, 3);
+}
+
+/* As sh, chroot and what that runs follow each other: the events of two execs come late. */
+static void an_image_is_not_taken_for_one_two_execs_later(void **state)
+{
+	uint64_t start = boottime_now();
+	struct process *shell, *program;
+
+	(void)state;
+	now = fake_now_ns();
+	event(TASK_EVENT_FORK, now + 10, 200, 1, NULL);
+	event(TASK_EVENT_EXEC, now + 20 * MS, 200, 0, "sh");
+	shell = process_table_first_sample(table, 200, start, 2, now + 20 * MS + 5);
+	assert_true(process_table_is_identified(table, 200, start, 2));
+	assert_false(process_table_is_identified(table, 200, start, 4));
+	program = process_table_first_sample(table, 200, start, 4, now + 24 * MS);
+	assert_ptr_not_equal(program, shell);
+	assert_int_equal(shell->exec_id, 2);
+	event(TASK_EVENT_EXEC, now + 22 * MS, 200, 0, "chroot");
+	event(TASK_EVENT_EXEC, now + 23 * MS, 200, 0, "program");
+	assert_ptr_equal(
+		process_table_find(table, 200, start, 2, now + 21 * MS, now + 21 * MS),
+		shell);
+	assert_ptr_not_equal(
+		process_table_find(table, 200, start, 4, now + 30 * MS, now + 30 * MS),
+		shell);
+}
+
 static void a_lost_exec_is_seen_by_the_sample(void **state)
 {
 	struct fake_process fp = {.pid = 100, .start_ticks = 5, .maps = EXE_LINE};
@@ -504,9 +556,9 @@ static void expire_forgets_what_was_never_sampled(void **state)
 	assert_int_equal(nr_images(), 201);
 	sampled = process_table_find(table, 1003, start, 1, now + 53, now + 53);
 	assert_non_null(sampled);
-	process_table_expire(table, now + 9 * SEC);
+	process_table_expire(table, now + 2 * SEC);
 	assert_int_equal(nr_images(), 201);
-	process_table_expire(table, now + 10 * SEC + 200);
+	process_table_expire(table, now + 3 * SEC + 200);
 	assert_int_equal(nr_images(), 2);
 	assert_ptr_equal(process_table_find(table, 1003, start, 1, 0, 0), sampled);
 	assert_ptr_equal(process_table_at(table, sampled->id), sampled);
@@ -517,6 +569,166 @@ static void expire_forgets_what_was_never_sampled(void **state)
 	assert_ptr_equal(process_table_find(table, 1003, start, 1, 0, 0), sampled);
 	assert_non_null(process_table_find(table, 1003, start + 11 * SEC, 1,
 					   now + 11 * SEC, now + 11 * SEC));
+}
+
+/* Behind a window: what was sampled goes, too, but for what lives; names move. */
+static void ended_images_are_forgotten(void **state)
+{
+	struct strpool *next = strpool_new(1 << 20);
+	uint64_t start = boottime_now();
+	struct process *alive;
+
+	(void)state;
+	fake_process_add(&fake, &(struct fake_process){.pid = 100, .maps = EXE_LINE});
+	scan();
+	alive = process_table_newest(table, 100);
+	assert_non_null(alive);
+	for (uint32_t i = 0; i < 50; i++) {
+		event(TASK_EVENT_FORK, now + i, 1000 + i, 1, NULL);
+		assert_non_null(
+			process_table_find(table, 1000 + i, start, 1, now + i, now + i));
+		event(TASK_EVENT_EXIT, now + i, 1000 + i, 0, NULL);
+	}
+	assert_int_equal(nr_images(), 51);
+	process_table_expire(table, now + 20 * SEC);
+	assert_int_equal(nr_images(), 51);
+	process_table_forget_ended(table, now + 2 * SEC);
+	assert_int_equal(nr_images(), 51);
+	/* Nor does it later go what rows that are kept may still refer to. */
+	process_table_expire(table, now + 20 * SEC);
+	assert_int_equal(nr_images(), 51);
+	process_table_forget_ended(table, now + 20 * SEC);
+	assert_int_equal(nr_images(), 1);
+	assert_ptr_equal(process_table_newest(table, 100), alive);
+
+	process_table_set_pool(table, next);
+	strpool_free(pool);
+	pool = next;
+	assert_string_equal(path_at(alive, 0x400000, fake_now_ns()), "/bin/fake");
+	assert_ptr_equal(alive->maps.items[0].path, strpool_add(pool, "/bin/fake"));
+}
+
+/* An image that exec ended is over though its process lives; with it go its files. */
+static void what_exec_ended_is_over(void **state)
+{
+	struct process_table_stats stats;
+	struct process *first, *next;
+
+	(void)state;
+	fake_process_add(&fake, &(struct fake_process){
+					.pid = 100, .start_ticks = 50, .maps = EXE_LINE});
+	fake_map_file(&fake, 100, 0x400000, 0x500000, "first");
+	scan();
+	now = fake_now_ns();
+	first = process_table_first_sample(table, 100, 50 * TICK, 1, now);
+	assert_non_null(first);
+	assert_true(first->maps.items[0].file->fd >= 0);
+	process_table_stats(table, &stats);
+	assert_int_equal(stats.nr_files_known, 2);
+	event(TASK_EVENT_EXEC, now + 1, 100, 0, "next");
+	next = process_table_newest(table, 100);
+	assert_ptr_not_equal(next, first);
+	process_table_trim(table, now + 9 * SEC);
+	assert_false(first->is_over);
+	assert_true(first->maps.items[0].file->fd >= 0);
+	process_table_trim(table, now + 11 * SEC);
+	assert_true(first->is_over);
+	assert_int_equal(first->maps.items[0].file->fd, -1);
+	assert_int_equal(nr_images(), 2);
+	process_table_forget_ended(table, now + 11 * SEC);
+	assert_int_equal(nr_images(), 1);
+	assert_ptr_equal(process_table_newest(table, 100), next);
+	assert_false(next->is_over);
+	process_table_stats(table, &stats);
+	assert_int_equal(stats.nr_files_known, 1);
+}
+
+/* Rows that were drained meanwhile refer to it. */
+static void what_is_sampled_again_is_not_forgotten(void **state)
+{
+	struct process *first;
+
+	(void)state;
+	fake_process_add(&fake, &(struct fake_process){
+					.pid = 100, .start_ticks = 50, .maps = EXE_LINE});
+	scan();
+	first = process_table_first_sample(table, 100, 50 * TICK, 1, now);
+	assert_non_null(first);
+	event(TASK_EVENT_EXEC, now + 1, 100, 0, "next");
+	process_table_trim(table, now + 11 * SEC);
+	assert_true(first->is_over);
+	assert_ptr_equal(process_table_find(table, 100, 50 * TICK, 1, now + 13 * SEC,
+					    now + 13 * SEC),
+			 first);
+	process_table_forget_ended(table, now + 12 * SEC);
+	assert_ptr_equal(process_table_find(table, 100, 50 * TICK, 1, 0, 0), first);
+	process_table_forget_ended(table, now + 14 * SEC);
+	assert_int_equal(nr_images(), 1);
+}
+
+/* Its threads lived on, and what they ran since is still in the kernel. */
+static void what_ran_a_moment_ago_is_not_over(void **state)
+{
+	struct process *p;
+
+	(void)state;
+	fake_process_add(&fake, &(struct fake_process){
+					.pid = 100, .start_ticks = 50, .maps = EXE_LINE});
+	scan();
+	p = process_table_first_sample(table, 100, 50 * TICK, 1, now);
+	assert_non_null(p);
+	p->until_ns = now - 20 * SEC;
+	fake_process_remove(&fake, 100);
+	process_table_trim(table, now);
+	assert_false(p->is_over);
+	process_table_forget_ended(table, now);
+	assert_ptr_equal(process_table_newest(table, 100), p);
+	process_table_trim(table, fake_now_ns());
+	assert_true(p->is_over);
+}
+
+static void files_of_past_mappings_stay_open(void **state)
+{
+	struct process *p;
+
+	(void)state;
+	fake_process_add(&fake, &(struct fake_process){
+					.pid = 100, .start_ticks = 50, .maps = EXE_LINE});
+	fake_map_file(&fake, 100, 0x400000, 0x500000, "first");
+	scan();
+	p = process_table_first_sample(table, 100, 50 * TICK, 1, now);
+	assert_non_null(p);
+	assert_true(p->maps.items[0].file->fd >= 0);
+	event_mmap(now + 1, 100, 0x400000, 0x500000, "/lib/next.so", 1);
+	assert_int_equal(p->maps.nr_past, 1);
+	/* Of samples that were not named yet. */
+	process_table_trim(table, now + 9 * SEC);
+	assert_true(p->maps.items[0].file->fd >= 0);
+	process_table_trim(table, now + 11 * SEC);
+	assert_int_equal(p->maps.items[0].file->fd, -1);
+}
+
+static void what_is_expected_is_opened_but_not_kept(void **state)
+{
+	uint64_t start = boottime_now();
+	struct process *p;
+
+	(void)state;
+	now = fake_now_ns();
+	event(TASK_EVENT_FORK, now, 1000, 1, NULL);
+	event(TASK_EVENT_EXEC, now + 1, 1000, 0, "x");
+	p = process_table_expect(table, 1000, start, 1, now + 2);
+	assert_non_null(p);
+	assert_true(p->identified && p->opened);
+	/* What it maps from now on is of interest without a sample. */
+	assert_false(process_table_open_new(table, now + 3));
+	event_mmap(now + 4, 1000, 0x1000, 0x2000, "/lib/x.so", 0);
+	assert_true(process_table_open_new(table, now + 5));
+	/* A sample of the next program, of which nothing was told yet, is not of this one. */
+	assert_ptr_not_equal(process_table_identify(table, 1000, start, 2, now + 6), p);
+	event(TASK_EVENT_EXIT, now + 7, 1000, 0, NULL);
+	process_table_expire(table, now + 11 * SEC);
+	assert_int_equal(nr_images(), 0);
 }
 
 static void limits_are_counted(void **state)
@@ -546,6 +758,51 @@ static void limits_are_counted(void **state)
 	assert_int_equal(nr_images(), 1);
 }
 
+static size_t nr_descriptors(void)
+{
+	size_t nr = 0;
+
+	for (int fd = 0; fd < 4096; fd++)
+		nr += fcntl(fd, F_GETFD) >= 0;
+	return nr;
+}
+
+/* Where few descriptors are allowed, directories that are kept leave most of them. */
+static size_t nr_kept_of_few(void)
+{
+	struct rlimit few = {200, 200};
+	struct process_table_stats stats;
+	size_t before;
+
+	if (setrlimit(RLIMIT_NOFILE, &few))
+		return SIZE_MAX;
+	new_table(0, 0, 0);
+	before = nr_descriptors();
+	for (uint32_t pid = 1000; pid < 1060; pid++)
+		process_table_first_sample(table, pid, 50 * TICK, 1, fake_now_ns());
+	process_table_stats(table, &stats);
+	return nr_descriptors() - before - stats.nr_files_open;
+}
+
+static void few_descriptors_are_not_used_up(void **state)
+{
+	int status;
+	pid_t child;
+
+	(void)state;
+	for (uint32_t pid = 1000; pid < 1060; pid++)
+		fake_process_add(&fake, &(struct fake_process){.pid = pid,
+							       .start_ticks = 50,
+							       .maps = EXE_LINE});
+	child = fork();
+	assert_true(child >= 0);
+	if (!child)
+		_exit((int)nr_kept_of_few());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_in_range(WEXITSTATUS(status), 10, 25);
+}
+
 static void no_proc_is_said(void **state)
 {
 	struct process_table_config config = {.proc_path = "/nonexistent"};
@@ -570,6 +827,8 @@ int main(void)
 		TEST(fork_exec_mmap_exit),
 		TEST(samples_find_their_image_by_time_then_by_name),
 		TEST(a_tick_inside_exec_does_not_confuse),
+		TEST(the_inner_pid_is_told_to_images_before),
+		TEST(an_image_is_not_taken_for_one_two_execs_later),
 		TEST(a_lost_exec_is_seen_by_the_sample),
 		TEST(events_older_than_the_scan_double_nothing),
 		TEST(an_old_mmap_event_still_tells_the_build_id),
@@ -577,7 +836,14 @@ int main(void)
 		TEST(lost_events_are_made_good),
 		TEST(an_unknown_process_is_read_if_it_is_the_one),
 		TEST(expire_forgets_what_was_never_sampled),
+		TEST(ended_images_are_forgotten),
+		TEST(what_exec_ended_is_over),
+		TEST(what_is_sampled_again_is_not_forgotten),
+		TEST(what_ran_a_moment_ago_is_not_over),
+		TEST(files_of_past_mappings_stay_open),
+		TEST(what_is_expected_is_opened_but_not_kept),
 		TEST(limits_are_counted),
+		TEST(few_descriptors_are_not_used_up),
 		TEST(no_proc_is_said),
 	};
 

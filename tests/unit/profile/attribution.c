@@ -294,7 +294,7 @@ static void an_interpreter_never_takes_the_charge(void **state)
 	add_stack(p, 0, 3, stripped);
 	a = ATTRIBUTE();
 	assert_line(a, "/x.py", 3, 20, 20);
-	assert_string_equal(line_of(a, "/x.py", 3)->callees[0].function, "_PyEval");
+	assert_int_equal(line_of(a, "/x.py", 3)->nr_callees, 0); /* it is that line */
 	assert_null(file_of(a, "/build/ceval.c"));
 	assert_miss(a, MISS_INTERPRETER, 7, "python3.11");
 	assert_int_equal(a->function_only.samples, 7);
@@ -305,6 +305,110 @@ static void an_interpreter_never_takes_the_charge(void **state)
 	assert_line(a, "/build/ceval.c", 99, 24, 24);
 	assert_line(a, "/x.py", 3, 0, 20);
 	assert_miss(a, MISS_NO_DEBUG_INFO, 3, "python3.11");
+	attribution_free(a);
+}
+
+/*
+ * A Python function that C code of an extension calls back, which another Python
+ * function had called: innermost first, with the interpreter's C frames in between.
+ */
+static void python_and_c_take_turns(void **state)
+{
+	uint32_t eval =
+		add_location(p, python, 1, MISS_NONE, "_PyEval@/build/ceval.c:99");
+	uint32_t stripped = add_location(p, python, 2, MISS_NO_DEBUG_INFO, "_PyEval");
+	uint32_t dgemm = add_location(p, blas, 3, MISS_NO_DEBUG_INFO, "dgemm_kernel");
+	uint32_t extension = in_app(4, "call_back@/ext.c:40");
+	uint32_t inner = add_location(p, python_frames, 5, MISS_NONE, "inner@/app.py:5");
+	uint32_t outer = add_location(p, python_frames, 6, MISS_NONE, "outer@/app.py:9");
+	uint32_t cleanup =
+		add_location(p, python_frames, 7, MISS_NO_LINE, "inner@/app.py:0");
+	struct attribution *a;
+
+	(void)state;
+	add_stack(p, 0, 8, dgemm, eval, inner, eval, extension, stripped, outer);
+	add_stack(p, 0, 4, extension, stripped, outer);
+	add_stack(p, 0, 2, stripped, inner, extension, eval, outer);
+	add_stack(p, 0, 1, eval, cleanup, eval, outer); /* no line of its own */
+	a = ATTRIBUTE();
+	assert_line(a, "/app.py", 5, 10, 10);
+	assert_line(a, "/ext.c", 40, 4, 14);
+	assert_line(a, "/app.py", 9, 1, 15);
+	assert_null(file_of(a, "/build/ceval.c"));
+	assert_string_equal(line_of(a, "/app.py", 5)->callees[0].function,
+			    "dgemm_kernel");
+	assert_int_equal(line_of(a, "/app.py", 5)->callees[0].self.samples, 8);
+	assert_int_equal(line_of(a, "/ext.c", 40)->nr_callees, 0);
+	assert_string_equal(file_of(a, "/app.py")->language, "python");
+	assert_function(a, "inner", "[python]", 3, 11);
+	assert_function(a, "dgemm_kernel", "libopenblas.so", 8, 8);
+	attribution_free(a);
+
+	a = ATTRIBUTE(.runtime = true);
+	assert_line(a, "/build/ceval.c", 99, 9, 11);
+	assert_line(a, "/app.py", 5, 2, 10);
+	attribution_free(a);
+}
+
+/* An interpreter that starts, and has no frame of Python yet. */
+static void what_begins_a_thread_takes_no_charge(void **state)
+{
+	uint32_t init = add_location(p, python, 1, MISS_NO_DEBUG_INFO, "Py_Initialize");
+	uint32_t start =
+		add_location(p, libc, 2, MISS_NONE, "__libc_start_call_main@/libc.h:58");
+	struct attribution *a;
+
+	(void)state;
+	add_stack(p, 0, 7, init, start);
+	add_stack(p, 0, 1, start); /* it ran itself */
+	a = ATTRIBUTE();
+	assert_line(a, "/libc.h", 58, 1, 1);
+	assert_int_equal(a->with_line.samples, 1);
+	assert_int_equal(a->function_only.samples, 7);
+	assert_int_equal(a->misses[0].miss, MISS_INTERPRETER);
+	assert_function(a, "Py_Initialize", "python3.11", 7, 7);
+	attribution_free(a);
+
+	a = ATTRIBUTE(.runtime = true);
+	assert_line(a, "/libc.h", 58, 8, 8);
+	attribution_free(a);
+}
+
+/* Python, C without lines, Numba and the kernel in one stack, in the order of calls. */
+static void python_between_native_frames(void **state)
+{
+	uint32_t eval = add_location(p, python, 1, MISS_NO_DEBUG_INFO, "_PyEval");
+	uint32_t alloc =
+		add_location(p, python, 2, MISS_NO_DEBUG_INFO, "PyObject_Malloc");
+	uint32_t outer = add_location(p, python_frames, 1, MISS_NONE, "run@/x.py:30");
+	uint32_t inner = add_location(p, python_frames, 2, MISS_NONE, "step@/x.py:12");
+	uint32_t dgemm = add_location(p, blas, 3, MISS_NO_DEBUG_INFO, "dgemm_kernel");
+	uint32_t cblas = add_location(p, blas, 4, MISS_NO_DEBUG_INFO, "cblas_dgemm");
+	uint32_t numba = add_location(p, jit, 5, MISS_NONE, "dither@/x.py:4");
+	uint32_t fault = add_location(p, kernel, 6, MISS_KERNEL, "page_fault");
+	struct attribution *a;
+
+	(void)state;
+	add_stack(p, 0, 30, dgemm, cblas, eval, inner, eval, outer, eval);
+	add_stack(p, 0, 20, numba, eval, inner, outer, eval);
+	add_stack(p, 0, 10, alloc, eval, inner, eval, outer);
+	add_stack(p, 0, 5, fault, alloc, eval, inner, outer);
+	add_stack(p, 0, 2, eval, inner, inner, inner, outer); /* recursion: once */
+	a = ATTRIBUTE();
+	assert_line(a, "/x.py", 4, 20, 20);
+	assert_line(a, "/x.py", 12, 47, 67);
+	assert_line(a, "/x.py", 30, 0, 67);
+	assert_int_equal(line_of(a, "/x.py", 12)->nr_callees, 2);
+	assert_string_equal(line_of(a, "/x.py", 12)->callees[0].function, "dgemm_kernel");
+	assert_int_equal(line_of(a, "/x.py", 12)->callees[0].self.samples, 30);
+	assert_string_equal(line_of(a, "/x.py", 12)->callees[1].function, "page_fault");
+	assert_function(a, "step", "[python]", 17, 67);
+	assert_int_equal(line_of(a, "/x.py", 12)->function_line, 11);
+	attribution_free(a);
+
+	a = ATTRIBUTE(.runtime = true, .kernel = true); /* neither has lines */
+	assert_line(a, "/x.py", 12, 47, 67);
+	assert_int_equal(line_of(a, "/x.py", 12)->nr_callees, 4);
 	attribution_free(a);
 }
 
@@ -399,6 +503,29 @@ static void misses_blame_the_innermost_user_frame(void **state)
 	assert_int_equal(a->function_only.samples, 9);
 	assert_int_equal(a->unknown.samples, 6);
 	assert_int_equal(a->incomplete_stacks.samples, 12);
+	attribution_free(a);
+}
+
+/* The line above takes the charge, and it is told what is not known below it. */
+static void code_of_a_jit_below_the_line_is_told(void **state)
+{
+	uint32_t caller = in_app(1, "call@/a.c:5");
+	uint32_t named = add_location(p, jit, 1, MISS_JIT_NO_LINES, "dither");
+	uint32_t unknown = add_location(p, jit, 2, MISS_AMBIGUOUS_TIME, "");
+	uint32_t lines = add_location(p, jit, 3, MISS_NONE, "dither@/x.py:17");
+	struct attribution *a;
+
+	(void)state;
+	add_stack(p, 0, 1, named, caller);
+	add_stack(p, 0, 2, unknown, caller);
+	add_stack(p, 0, 4, unknown, named, caller); /* once */
+	add_stack(p, 0, 8, lines, unknown, caller);
+	add_stack(p, 0, 16, unknown);
+	add_stack(p, 0, 32, add_location(p, blas, 1, MISS_NO_SYMBOLS, ""), caller);
+	a = ATTRIBUTE();
+	assert_line(a, "/a.c", 5, 39, 47);
+	assert_int_equal(a->jit_without_lines.samples, 5);
+	assert_int_equal(a->jit_unknown.samples, 2);
 	attribution_free(a);
 }
 
@@ -497,19 +624,55 @@ static void numba_is_python_in_memory(void **state)
 	attribution_free(a);
 }
 
+/* A script: a compiled function and the interpreted lines that call it. */
+static void add_script(uint64_t compiled, uint64_t interpreted)
+{
+	uint32_t eval = add_location(p, python, 1, MISS_NO_DEBUG_INFO, "_PyEval");
+	uint32_t caller =
+		add_location(p, python_frames, 2, MISS_NONE, "<module>@/x.py:30");
+
+	add_stack(p, 0, compiled, add_location(p, jit, 1, MISS_NONE, "dither@/x.py:17"),
+		  eval, caller);
+	add_stack(p, 0, interpreted, eval, caller);
+}
+
+static void most_of_a_file_says_whether_it_is_numba(void **state)
+{
+	struct attribution *a;
+
+	(void)state;
+	add_script(5, 5);
+	a = ATTRIBUTE();
+	assert_int_equal(a->nr_files, 1);
+	assert_string_equal(a->files[0].language, "numba");
+	assert_line(a, "/x.py", 17, 5, 5);
+	assert_line(a, "/x.py", 30, 5, 10);
+	attribution_free(a);
+	add_script(0, 1);
+	a = ATTRIBUTE();
+	assert_string_equal(a->files[0].language, "python");
+	attribution_free(a);
+}
+
 static void processes_are_told_by_labels(void **state)
 {
 	struct profile_label labels[] = {{.key = "pid", .num = 12},
 					 {.key = "comm", .str = "app"},
 					 {.key = "container", .str = "abc"},
-					 {.key = "unit", .str = "app.service"}};
+					 {.key = "unit", .str = "app.service"},
+					 {.key = "ns_pid", .num = 3},
+					 {.key = "container_name", .str = "web"},
+					 {.key = "container_runtime", .str = "podman"},
+					 {.key = "pod", .str = "0-1"},
+					 {.key = "cgroup", .str = "/app"},
+					 {.key = "user", .str = "www"}};
 	uint32_t l = in_app(1, "f@/a.c:1");
 	struct attribution *a;
 
 	(void)state;
-	profile_add_sample(p, &l, 1, labels, 4, 0, 3, 3 * PERIOD_NS);
+	profile_add_sample(p, &l, 1, labels, 10, 0, 3, 3 * PERIOD_NS);
 	labels[1].str = "worker"; /* a thread of it */
-	profile_add_sample(p, &l, 1, labels, 4, 0, 5, 5 * PERIOD_NS);
+	profile_add_sample(p, &l, 1, labels, 10, 0, 5, 5 * PERIOD_NS);
 	labels[0].num = 13;
 	profile_add_sample(p, &l, 1, labels, 2, 0, 4, 4 * PERIOD_NS);
 	add_stack(p, 0, 1, l);
@@ -521,7 +684,15 @@ static void processes_are_told_by_labels(void **state)
 	assert_string_equal(a->processes[0].unit, "app.service");
 	assert_int_equal(a->processes[0].self.samples, 8);
 	assert_int_equal(a->processes[1].pid, 13);
+	assert_int_equal(a->processes[0].ns_pid, 3);
+	assert_string_equal(a->processes[0].container_name, "web");
+	assert_string_equal(a->processes[0].runtime, "podman");
+	assert_string_equal(a->processes[0].pod, "0-1");
+	assert_string_equal(a->processes[0].cgroup, "/app");
+	assert_string_equal(a->processes[0].user, "www");
 	assert_string_equal(a->processes[1].container, "");
+	assert_int_equal(a->processes[1].ns_pid, 0);
+	assert_string_equal(a->processes[1].user, "");
 	attribution_free(a);
 }
 
@@ -802,15 +973,20 @@ int main(void)
 		TEST(eight_callees_are_kept),
 		TEST(the_kernel_never_takes_the_charge),
 		TEST(an_interpreter_never_takes_the_charge),
+		TEST(python_and_c_take_turns),
+		TEST(what_begins_a_thread_takes_no_charge),
+		TEST(python_between_native_frames),
 		TEST(charge_mine_skips_libraries),
 		TEST(charge_leaf_is_strict),
 		TEST(an_inlined_frame_without_line_is_a_callee),
 		TEST(misses_blame_the_innermost_user_frame),
+		TEST(code_of_a_jit_below_the_line_is_told),
 		TEST(five_objects_are_named),
 		TEST(foreign_misses_are_derived),
 		TEST(functions_merge_by_name_file_and_object),
 		TEST(a_line_is_called_by_its_heaviest_function),
 		TEST(numba_is_python_in_memory),
+		TEST(most_of_a_file_says_whether_it_is_numba),
 		TEST(processes_are_told_by_labels),
 		TEST(only_counts),
 		TEST(only_cpu_time),

@@ -89,6 +89,11 @@ static void equal_samples_add_up(void **state)
 	assert_int_not_equal(profile_add_sample(p, l, 1, labels, 2, 0, 1, 1), s);
 	assert_int_not_equal(profile_add_sample(p, NULL, 0, labels, 2, 0, 1, 1), s);
 	assert_int_equal(p->nr_samples, 6);
+	/* They have one of three runs of labels: pid 7 or 8 and comm, comm alone. */
+	assert_int_equal(p->nr_labels, 5);
+	for (size_t i = 0; i < p->nr_samples; i++)
+		assert_string_equal(p->labels[p->samples[i].first_label].key,
+				    i == 2 ? "comm" : "pid");
 }
 
 static void sums_stop_at_the_top(void **state)

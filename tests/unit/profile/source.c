@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fixture.h"
@@ -387,6 +388,126 @@ static void a_claim_of_many_lines_costs_nothing(void **state)
 	assert_non_null(strstr(a->files[0].source.note, "too many lines"));
 }
 
+/* The file of the first container, of the second, and of one that has none. */
+static const char *same_paths[3];
+
+static int open_by_name(void *ctx, const char *path)
+{
+	char text[64];
+	int fd;
+
+	(void)ctx;
+	if (path == same_paths[2])
+		return -ENOENT;
+	snprintf(text, sizeof(text), "%s one\n%s two\n",
+		 path == same_paths[0] ? "a" : "b", path == same_paths[0] ? "a" : "b");
+	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return fd;
+}
+
+static const struct attribution_file *file_with(uint64_t self)
+{
+	for (size_t i = 0; i < a->nr_files; i++)
+		if (a->files[i].self.samples == self)
+			return &a->files[i];
+	return NULL;
+}
+
+static void files_of_one_path_stay_apart(void **state)
+{
+	struct attribution_options options = {0};
+
+	(void)state;
+	same_paths[0] = strpool_add(pool, "/app/hot.c");
+	same_paths[1] = profile_add_namesake(p, same_paths[0]);
+	same_paths[2] = profile_add_namesake(p, same_paths[0]);
+	for (int i = 0; i < 3; i++) {
+		assert_string_equal(same_paths[i], "/app/hot.c");
+		assert_int_equal(profile_is_namesake(p, same_paths[i]), i > 0);
+		hit(same_paths[i], 1 + (unsigned int)i % 2, 1, 10 + i);
+	}
+	assert_int_equal(p->nr_functions, 3);
+	assert_int_equal(attribution_new(p, &options, &a), 0);
+	assert_int_equal(source_collect(p, a, open_by_name, NULL), 0);
+	assert_int_equal(p->extra.nr_sources, 3);
+	for (size_t i = 0; i < 3; i++)
+		if (p->extra.sources[i].path == same_paths[1])
+			p->extra.sources[i].owner = "container b";
+	attach_after_round_trip();
+	assert_int_equal(a->nr_files, 3);
+	assert_string_equal(file_with(10)->source.lines[0], "a one");
+	assert_string_equal(file_with(10)->source.note, "");
+	assert_string_equal(file_with(11)->source.lines[1], "b two");
+	assert_non_null(strstr(file_with(11)->source.note, "as container b has it"));
+	assert_false(file_with(12)->source.found);
+}
+
+/* The disk has one of them at most. */
+static void the_disk_does_not_tell_files_of_one_path(void **state)
+{
+	const char *path = write_lines("a.c", 3);
+	struct source_path_rule rule = {"", dir};
+
+	(void)state;
+	hit(path, 2, 0, 1);
+	hit(profile_add_namesake(p, strpool_add(pool, path)), 2, 0, 2);
+	attach(NULL, 0);
+	assert_int_equal(a->nr_files, 2);
+	for (size_t i = 0; i < 2; i++) {
+		assert_false(a->files[i].source.found);
+		assert_non_null(
+			strstr(a->files[i].source.note, "several files are called"));
+	}
+	/* Who asks for a place means it. */
+	rule.old_prefix = dir;
+	attach(&rule, 1);
+	assert_true(a->files[0].source.found);
+}
+
+/* Who wrote the file may have written anything. */
+static void entries_of_one_path_cost_little(void **state)
+{
+	const size_t nr = 1u << 18;
+
+	(void)state;
+	hit("/app/hot.c", 1, 0, 1);
+	p->extra.sources = calloc(nr, sizeof(*p->extra.sources));
+	assert_non_null(p->extra.sources);
+	p->extra.nr_sources = p->extra.cap_sources = nr;
+	for (size_t i = 0; i < nr; i++)
+		p->extra.sources[i] = (struct profile_source){
+			.path = strpool_add(pool, "/app/hot.c"), .owner = ""};
+	attach(NULL, 0);
+	assert_false(a->files[0].source.found);
+}
+
+/* The same of functions: each file has its own, however many there are. */
+static void many_files_of_one_path_are_packed(void **state)
+{
+	const size_t nr = 60000;
+	const char *path = strpool_add(pool, "/app/hot.c");
+	_cleanup_free_ void *data = NULL;
+	clock_t begin = clock();
+	size_t len;
+
+	(void)state;
+	for (size_t i = 0; i < nr; i++) {
+		struct profile_function f = {.name = i % 2 ? "f" : "g",
+					     .system_name = "",
+					     .filename = profile_add_namesake(p, path)};
+
+		assert_int_equal(profile_add_function(p, &f), i);
+	}
+	attach(NULL, 0);
+	assert_int_equal(source_collect(p, a, open_by_name, NULL), 0);
+	assert_int_equal(p->extra.nr_sources, nr);
+	assert_int_equal(pprof_write(p, true, &data, &len), 0);
+	assert_true(clock() - begin <
+		    3 * CLOCKS_PER_SEC); /* in squares: 7 * 10^9 steps */
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -402,6 +523,10 @@ int main(void)
 		TEST(comments_are_not_marked),
 		TEST(rules_move_paths),
 		TEST(names_of_no_file_are_told),
+		TEST(files_of_one_path_stay_apart),
+		TEST(the_disk_does_not_tell_files_of_one_path),
+		TEST(entries_of_one_path_cost_little),
+		TEST(many_files_of_one_path_are_packed),
 		TEST(a_claim_of_many_lines_costs_nothing),
 	};
 

@@ -5,12 +5,12 @@
  * LB_GOLDEN_UPDATE=1 (make golden-update) accepts the output as it is now.
  */
 #include "unit/profile/fixture.h"
+#include "unit/render/golden.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/io.h"
 #include "profile/source.h"
 #include "render/asm_lines.h"
 #include "render/render.h"
@@ -212,35 +212,6 @@ static char *render(const struct scene *s, const struct render_options *opts, bo
 	return text;
 }
 
-static void compare(const char *name, const char *text)
-{
-	_cleanup_free_ char *expected = NULL;
-	char path[128];
-	size_t len;
-
-	snprintf(path, sizeof(path), "tests/golden/asm.%s", name);
-	if (getenv("LB_GOLDEN_UPDATE")) {
-		FILE *out = fopen(path, "w");
-
-		assert_non_null(out);
-		fputs(text, out);
-		assert_int_equal(fclose(out), 0);
-		return;
-	}
-	if (io_read_file(path, 1 << 20, &expected, &len))
-		fail_msg("%s is missing: make golden-update, then look at it", path);
-	if (strcmp(text, expected))
-		fail_msg("differs from %s; the output now is\n%s", path, text);
-}
-
-static void check_harmless(const char *text, bool colour)
-{
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-		assert_true((*c >= 0x20 && *c != 0x7f) || *c == '\n' ||
-			    (*c == '\033' && colour && c[1] == '['));
-	assert_null(strstr(text, "\xe2\x80\xae"));
-}
-
 static void listings(void **state)
 {
 	static const struct {
@@ -259,13 +230,15 @@ static void listings(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		_cleanup_(scene_deinit) struct scene s = {0};
 		_cleanup_free_ char *text = NULL;
+		char name[64];
 
 		scene_init(&s, "/home/me/mean", "mean");
 		set_instructions(&s.m->pieces[0], NULL);
 		assert_int_equal(machine_code_place(s.m, s.p), 0);
 		text = render(&s, &cases[i].opts, false);
-		check_harmless(text, cases[i].opts.colour);
-		compare(cases[i].name, text);
+		golden_check_harmless(text, cases[i].opts.colour);
+		snprintf(name, sizeof(name), "asm.%s", cases[i].name);
+		golden_compare(name, text);
 	}
 }
 
@@ -287,7 +260,7 @@ static void json(void **state)
 	assert_non_null(root);
 	pieces = json_dumps(json_object_get(root, "asm"),
 			    JSON_INDENT(1) | JSON_ENSURE_ASCII);
-	compare("json", pieces);
+	golden_compare("asm.json", pieces);
 	free(pieces);
 	piece = json_array_get(json_object_get(root, "asm"), 0);
 	json_array_foreach(json_object_get(piece, "instructions"), i, instruction)
@@ -311,8 +284,8 @@ static void of_a_stranger(void **state)
 	s.m->left_out.samples = 4;
 	assert_int_equal(machine_code_place(s.m, s.p), 0);
 	text = render(&s, &(struct render_options){.width = 100, .context = 1}, false);
-	check_harmless(text, false);
-	compare("hostile.txt", text);
+	golden_check_harmless(text, false);
+	golden_compare("asm.hostile.txt", text);
 	as_json = render(&s, &(struct render_options){.width = 100}, true);
 	for (const char *c = as_json; *c; c++)
 		assert_true((unsigned char)*c < 0x80);
@@ -330,7 +303,7 @@ static void without_instructions(void **state)
 		"directory; run annotate where that file is";
 	assert_int_equal(machine_code_place(s.m, s.p), 0);
 	text = render(&s, &(struct render_options){.width = 80, .context = 1}, false);
-	compare("no-file.txt", text);
+	golden_compare("asm.no-file.txt", text);
 	as_json = render(&s, &(struct render_options){.width = 80}, true);
 	assert_non_null(strstr(as_json, "\"instructions\": []"));
 }

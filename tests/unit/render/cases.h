@@ -222,8 +222,20 @@ static struct attribution_miss dither_misses[] = {
 };
 
 static struct attribution_process dither_processes[] = {
-	{4711, "dither", "", "session-2.scope", W(5000)},
-	{4712, "convert", "3f2a9c", "", W(12)},
+	{.pid = 4711,
+	 .comm = "dither",
+	 .container = "",
+	 .unit = "session-2.scope",
+	 .self = W(5000)},
+	{.pid = 4712,
+	 .comm = "convert",
+	 .container = "3f2a9c",
+	 .unit = "",
+	 .ns_pid = 7,
+	 .container_name = "web",
+	 .runtime = "docker",
+	 .user = "www-data",
+	 .self = W(12)},
 };
 
 static const char *dither_command[] = {"./dither", "--fast", "my image.png", NULL};
@@ -388,8 +400,18 @@ static struct attribution_miss hostile_misses[] = {
 	{MISS_JIT_UNKNOWN, 5, hostile_objects, 2},
 };
 static struct attribution_process hostile_processes[] = {
-	{1, "a\033[1m\n\xff", EVIL_NAME, "", W(500)},
-	{2, "b", "", EVIL_NAME, W(500)},
+	{.pid = 1,
+	 .comm = "a\033[1m\n\xff",
+	 .container = EVIL_NAME,
+	 .unit = "",
+	 .self = W(500)},
+	{.pid = 2,
+	 .comm = "b",
+	 .container = "",
+	 .unit = EVIL_NAME,
+	 .container_name = EVIL_NAME,
+	 .cgroup = EVIL_NAME,
+	 .self = W(500)},
 };
 static const char *hostile_command[] = {"./x", EVIL_NAME, "", NULL};
 static const char *hostile_warnings[] = {"The name " EVIL_NAME " is odd."};

@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Every format of every case, compared with tests/golden/<case>.<format>.
- * LB_GOLDEN_UPDATE=1 (make golden-update) accepts the output as it is now.
- */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+/* Every format of every case, compared with tests/golden/<case>.<format>. */
+#include "golden.h"
+
 #include <jansson.h>
 
-#include "base/cleanup.h"
-#include "base/io.h"
 #include "cases.h"
-
-#define GOLDEN_DIR "tests/golden/"
 
 struct golden {
 	const char *render_case, *command, *format;
@@ -99,19 +86,6 @@ static char *render(const struct golden *g)
 	return text;
 }
 
-/* Nothing that a terminal obeys, but for our own colours where they were asked for. */
-static void check_harmless(const struct golden *g, const char *text)
-{
-	for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-		if (*p == '\033' && g->opts.colour)
-			assert_int_equal(p[1], '[');
-		else if (*p != '\n')
-			assert_true(*p >= 0x20 && *p != 0x7f);
-	}
-	assert_null(strstr(text, "\xe2\x80\xae"));
-	assert_null(strstr(text, "\xc2\x9b"));
-}
-
 static void check_json(const char *text)
 {
 	json_error_t error;
@@ -126,28 +100,16 @@ static void check_json(const char *text)
 static void test_golden(void **state)
 {
 	const struct golden *g = *state;
-	_cleanup_free_ char *text = render(g), *expected = NULL;
-	char path[256];
-	size_t len;
+	_cleanup_free_ char *text = render(g);
+	char name[128];
 
-	check_harmless(g, text);
+	golden_check_harmless(text, g->opts.colour);
 	if (!strcmp(g->format, "json"))
 		check_json(text);
-	snprintf(path, sizeof(path), GOLDEN_DIR "%s.%s%s%s.%s", g->render_case,
-		 g->command, *g->variant ? "." : "", g->variant,
+	snprintf(name, sizeof(name), "%s.%s%s%s.%s", g->render_case, g->command,
+		 *g->variant ? "." : "", g->variant,
 		 strcmp(g->format, "text") ? g->format : "txt");
-	if (getenv("LB_GOLDEN_UPDATE")) {
-		FILE *out = fopen(path, "w");
-
-		assert_non_null(out);
-		fputs(text, out);
-		assert_int_equal(fclose(out), 0);
-		return;
-	}
-	if (io_read_file(path, 1 << 20, &expected, &len))
-		fail_msg("%s is missing: make golden-update, then look at it", path);
-	if (strcmp(text, expected))
-		fail_msg("differs from %s; the output now is\n%s", path, text);
+	golden_compare(name, text);
 }
 
 int main(void)

@@ -177,6 +177,46 @@ static void test_shows_function(void **state)
 	}
 }
 
+/* Line 20 of f() is hot; where it begins, and what its lines say. */
+static void test_declaration(void **state)
+{
+	static const struct {
+		const char *function;
+		uint32_t function_line, text_line;
+		const char *text;
+		uint32_t expected;
+	} cases[] = {
+		{"f", 5, 5, "def f(x):", 5},
+		{"C.f", 5, 7, "    def f(self):", 7}, /* behind decorators */
+		{"C.f", 5, 9, "def g():", 0}, /* the file was changed since */
+		{"f", 0, 5, "def f(x):", 0}, /* not known */
+		{"f", 19, 19, "def f(x):", 0}, /* in sight */
+		{"f", 5, 19, "def f(x):", 0}, /* only what is above counts */
+		{"<module>", 1, 1, "import f", 0},
+		{"main.<locals>.<lambda>", 5, 5, "lambda: 0", 0},
+		{"f", UINT32_MAX, 5, "def f(x):", 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct render_options opts = {.context = 2};
+		const uint32_t hot[] = {20};
+		struct sheet s;
+		struct hunks hunks;
+		struct hunk hunk;
+
+		sheet_init(&s, 30, hot, 1);
+		for (size_t k = 0; k < 30; k++)
+			s.text[k] = "...";
+		s.lines[0].function = cases[i].function;
+		s.lines[0].function_line = cases[i].function_line;
+		s.text[cases[i].text_line - 1] = (char *)cases[i].text;
+		hunks = hunks_of(&s.attribution, &s.file, &opts);
+		assert_true(hunks_next(&hunks, &hunk));
+		assert_int_equal(hunk_declaration(&hunk), cases[i].expected);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +225,7 @@ int main(void)
 		cmocka_unit_test(test_cool_lines_are_context),
 		cmocka_unit_test(test_huge_context),
 		cmocka_unit_test(test_shows_function),
+		cmocka_unit_test(test_declaration),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

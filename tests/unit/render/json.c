@@ -113,6 +113,12 @@ static void check_common(json_t *root)
 	check_string(root, "processes.1.comm", "convert");
 	check_string(root, "processes.1.container", "3f2a9c");
 	check_string(root, "processes.1.unit", "");
+	check_integer(root, "processes.1.ns_pid", 7);
+	check_string(root, "processes.1.container_name", "web");
+	check_string(root, "processes.1.container_runtime", "docker");
+	check_string(root, "processes.1.user", "www-data");
+	assert_null(json_object_get(at(root, "processes.1"), "pod"));
+	assert_null(json_object_get(at(root, "processes.0"), "ns_pid"));
 	check_string(root, "processes.0.unit", "session-2.scope");
 	check_integer(root, "processes.1.samples", 12);
 	check_integer(root, "losses.due", 5057);

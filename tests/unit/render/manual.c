@@ -70,7 +70,10 @@ static void test_every_member_is_explained(void **state)
 {
 	static const char *const files[] = {"tests/golden/typical.annotate.json",
 					    "tests/golden/typical.report.json",
-					    "tests/golden/asm.json"};
+					    "tests/golden/stacks.callers.json",
+					    "tests/golden/asm.json",
+					    "tests/golden/groups.process.json",
+					    "tests/golden/groups.narrowed.json"};
 	_cleanup_free_ char *text = manual("docs/formats.md");
 
 	(void)state;

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "symbolize/decoder.h"
+#include "operations.h"
 #include "symbolize/python_source.h"
 
 static void assert_main(const char *command, const char *expected, bool module)
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(decoder_ops, NR_DECODER_OPS);
+		return worker_main(operations, NR_OPERATIONS);
 	rc = cmocka_run_group_tests(tests, NULL, NULL);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command) || rc;

@@ -46,8 +46,8 @@ static int elf_serve_or_die(struct worker_call *call, struct wire_reader *reques
 	return elf_serve(call, request, fds, nr_fds, reply);
 }
 
-extern const worker_op test_ops[NR_DECODER_OPS];
-const worker_op test_ops[NR_DECODER_OPS] = {
+extern const worker_op test_ops[NR_OPERATIONS];
+const worker_op test_ops[NR_OPERATIONS] = {
 	[DECODER_ELF] = elf_serve_or_die,
 	[DECODER_PERF_MAP] = perfmap_serve,
 	[DECODER_JITDUMP] = jitdump_serve,
@@ -921,6 +921,6 @@ int main(int argc, char **argv)
 	};
 
 	if (argc && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(test_ops, NR_DECODER_OPS);
+		return worker_main(test_ops, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, build, fixture_teardown);
 }

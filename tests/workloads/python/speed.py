@@ -3,7 +3,8 @@
 
 usage: speed.py dither|helper|expression SECONDS [RESULT.json]
 Prints, or writes, what one call takes (microseconds; the median of batches of 50 ms) and
-what it took to compile (seconds, until the end of the first call).
+what it took to compile (seconds, until the end of the first call), and each batch: when
+it began (CLOCK_MONOTONIC, seconds) and what a call took in it.
 """
 import json
 import statistics
@@ -63,8 +64,9 @@ def main():
         while clock() - now < 0.05:
             function(*arguments)
             calls += 1
-        batches.append((clock() - now) / calls)
-    result = {"call_us": 1e6 * statistics.median(batches), "compile_s": compiled}
+        batches.append((now, 1e6 * (clock() - now) / calls))
+    result = {"call_us": statistics.median(us for _, us in batches), "compile_s": compiled,
+              "batches": batches}
     if len(sys.argv) > 3:
         with open(sys.argv[3], "w", encoding="ascii") as out:
             json.dump(result, out)

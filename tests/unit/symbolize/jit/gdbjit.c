@@ -235,7 +235,6 @@ static void code_of_hit_functions_is_sent(void **state)
 	registered_at(&r, 0, 0x250, &s);
 	assert_int_equal(s.answers.nr_codes, 0);
 	registered_deinit(&r);
-	r = (struct registered){0};
 	/* Its prange is elsewhere: nothing is said of the lines in between. */
 	registered_load(&r, "psum-inline", 0, EVER, 0);
 	registered_at(&r, 0, 0, &s);
@@ -324,6 +323,75 @@ static void the_same_function_is_no_change(void **state)
 	registered_deinit(&r);
 }
 
+static void walked(struct registered *r, const char *name, uint64_t from_ns,
+		   uint64_t seen_ns, uint64_t until_ns)
+{
+	registered_load(r, name, from_ns, until_ns, IP)->seen_ns = seen_ns;
+}
+
+/* Walks alone have met them: what was there between two of them is not known. */
+static void walks_do_not_tell_who_ran(void **state)
+{
+	struct registered r = {0};
+
+	(void)state;
+	walked(&r, "calls-inline", 0, 20, 100);
+	check_owner(&r, 10, 15, "app.calls", MISS_NONE); /* nobody else was there */
+	check_owner(&r, 50, 60, "app.calls", MISS_NONE);
+	check_owner(&r, 90, 99, "app.calls", MISS_NONE);
+	check_owner(&r, 90, 100, "", MISS_AMBIGUOUS_TIME);
+	check_owner(&r, 100, 110, "", MISS_JIT_UNKNOWN);
+	/* The same code again. */
+	walked(&r, "calls-inline", 200, 220, EVER);
+	walked(&r, "calls-inline", 300, 320, 400);
+	check_owner(&r, 250, 260, "app.calls", MISS_NONE);
+	check_owner(&r, 199, 210, "", MISS_AMBIGUOUS_TIME);
+	check_owner(&r, 200, 210, "app.calls", MISS_NONE);
+	/* Another one, when some have gone. */
+	walked(&r, "bag-inline", 500, 520, EVER);
+	check_owner(&r, 50, 60, "", MISS_AMBIGUOUS_TIME);
+	check_owner(&r, 250, 260, "", MISS_AMBIGUOUS_TIME);
+	check_owner(&r, 550, 560, "", MISS_AMBIGUOUS_TIME);
+	registered_deinit(&r);
+}
+
+/* Code that was left behind: the newest has the address, from when it was met. */
+static void of_walked_code_that_stays_the_newest_has_the_address(void **state)
+{
+	struct registered r = {0};
+
+	(void)state;
+	walked(&r, "calls-inline", 0, 20, EVER);
+	walked(&r, "bag-inline", 100, 120, EVER);
+	check_owner(&r, 30, 40, "app.calls", MISS_NONE);
+	check_owner(&r, 105, 110, "", MISS_AMBIGUOUS_TIME);
+	check_owner(&r, 115, 130, "", MISS_AMBIGUOUS_TIME);
+	check_owner(&r, 120, 130, "app.Bag.fill", MISS_NONE);
+	registered_deinit(&r);
+	/* Met by different walks, which could not read the whole list: no order. */
+	walked(&r, "calls-inline", 0, 20, EVER);
+	walked(&r, "bag-inline", 0, 120, EVER);
+	check_owner(&r, 130, 140, "", MISS_AMBIGUOUS_TIME);
+	check_owner(&r, 30, 40, "", MISS_AMBIGUOUS_TIME);
+	registered_deinit(&r);
+	/* By one walk: the list has the newest first. */
+	walked(&r, "bag-inline", 0, 20, EVER);
+	walked(&r, "calls-inline", 0, 20, EVER);
+	check_owner(&r, 30, 40, "app.Bag.fill", MISS_NONE);
+	registered_deinit(&r);
+	/* Its time is exact: what walks met before it does not change that. */
+	walked(&r, "calls-inline", 0, 20, EVER);
+	registered_load(&r, "bag-inline", 100, EVER, IP);
+	check_owner(&r, 30, 40, "app.calls", MISS_NONE);
+	check_owner(&r, 100, 110, "app.Bag.fill", MISS_NONE);
+	registered_deinit(&r);
+	/* But it may have come before that: */
+	registered_load(&r, "bag-inline", 100, EVER, IP);
+	walked(&r, "calls-inline", 50, 120, EVER);
+	check_owner(&r, 130, 140, "", MISS_AMBIGUOUS_TIME);
+	registered_deinit(&r);
+}
+
 /* ---- hostile ---- */
 
 static void broken_objects_are_counted(void **state)
@@ -377,6 +445,8 @@ int main(void)
 		cmocka_unit_test(addresses_are_used_again),
 		cmocka_unit_test(the_newest_of_several_has_the_address),
 		cmocka_unit_test(the_same_function_is_no_change),
+		cmocka_unit_test(walks_do_not_tell_who_ran),
+		cmocka_unit_test(of_walked_code_that_stays_the_newest_has_the_address),
 		cmocka_unit_test(broken_objects_are_counted),
 		cmocka_unit_test(requests_are_bounded),
 	};

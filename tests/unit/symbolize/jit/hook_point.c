@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "operations.h"
 #include "symbolize/decoder.h"
 #include "unit/symbolize/elf_fixture.h"
 
@@ -319,6 +320,6 @@ int main(int argc, char **argv)
 	};
 
 	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(decoder_ops, NR_DECODER_OPS);
+		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,9 +50,11 @@ static void the_owner_is_who_was_registered_last(void **state)
 
 		assert_int_equal(owners_init(&o, &queries), 0);
 		for (uint32_t k = 0; k < 3 && rows[i].until[k]; k++)
-			assert_int_equal(owners_claim(&o, k, 0x1000, 0x1010,
-						      rows[i].from[k], rows[i].until[k]),
-					 0);
+			assert_int_equal(
+				owners_claim(&o, k, 0x1000, 0x1010,
+					     &(struct owner_time){rows[i].from[k],
+								  rows[i].until[k], 0}),
+				0);
 		if (owners_of(&o, 0, &object, &next) != rows[i].whose)
 			fail_msg("row %zu", i);
 		if (rows[i].whose == OWNERSHIP_ONE || rows[i].whose == OWNERSHIP_TWO)
@@ -68,19 +70,20 @@ static void ranges_end_before_their_end(void **state)
 	struct query items[] = {
 		{.ip = 0xfff}, {.ip = 0x1000}, {.ip = 0x100f}, {.ip = 0x1010}};
 	struct queries queries = {.items = items, .nr = 4};
+	const struct owner_time ever = {0, UINT64_MAX, 0};
 	uint32_t object, next;
 	struct owners o;
 
 	(void)state;
 	assert_int_equal(owners_init(&o, &queries), 0);
-	assert_int_equal(owners_claim(&o, 0, 0x1000, 0x1010, 0, UINT64_MAX), 0);
+	assert_int_equal(owners_claim(&o, 0, 0x1000, 0x1010, &ever), 0);
 	assert_int_equal(owners_of(&o, 0, &object, &next), OWNERSHIP_NONE);
 	assert_int_equal(owners_of(&o, 1, &object, &next), OWNERSHIP_ONE);
 	assert_int_equal(owners_of(&o, 2, &object, &next), OWNERSHIP_ONE);
 	assert_int_equal(owners_of(&o, 3, &object, &next), OWNERSHIP_NONE);
 	/* Hostile objects may lie over each other without end. */
 	o.nr_claims = OWNERS_MAX_CLAIMS;
-	assert_int_equal(owners_claim(&o, 1, 0, UINT64_MAX, 0, UINT64_MAX), -E2BIG);
+	assert_int_equal(owners_claim(&o, 1, 0, UINT64_MAX, &ever), -E2BIG);
 	owners_deinit(&o);
 }
 

@@ -16,7 +16,7 @@
 struct registered_object {
 	uint8_t *bytes; /* heap, owned */
 	size_t len;
-	uint64_t from_ns, until_ns;
+	uint64_t from_ns, until_ns, seen_ns;
 	struct image_code code; /* its only piece, or the one after an empty one */
 };
 
@@ -29,6 +29,7 @@ static inline void registered_deinit(struct registered *r)
 {
 	for (size_t i = 0; i < r->nr; i++)
 		free(r->items[i].bytes);
+	*r = (struct registered){0};
 }
 
 /* Takes a copy of @bytes, at the address @ip if that is not 0. */
@@ -42,7 +43,7 @@ static inline struct registered_object *registered_add(struct registered *r,
 	struct image m;
 
 	assert_true(r->nr <= 8);
-	*o = (struct registered_object){malloc(len), len, from_ns, until_ns, {0}};
+	*o = (struct registered_object){malloc(len), len, from_ns, until_ns, 0, {0}};
 	memcpy(o->bytes, bytes, len);
 	if (!image_open(o->bytes, len, &m))
 		return o;
@@ -96,6 +97,7 @@ static inline void registered_ask(const struct registered *r, const struct ask *
 		wire_put_u64(&request, o->len);
 		wire_put_u64(&request, o->from_ns);
 		wire_put_u64(&request, o->until_ns);
+		wire_put_u64(&request, o->seen_ns);
 		off += o->len;
 	}
 	wire_put_u32(&request, (uint32_t)nr);

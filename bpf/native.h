@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One native frame: into the stack with it, and on to its caller. */
+#ifndef LB_BPF_NATIVE_H
+#define LB_BPF_NATIVE_H
+
+#include "tables.h"
+
+#define LB_STACK_GOES_ON LB_NR_STACK_STATUS /* no end of the walk */
+
+/* Each caller's frame lies above its callee's, else the chain is none. */
+static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)
+{
+	struct lb_stack *s = &w->stack;
+	__u64 fp = s->fp, return_ip = 0;
+
+	if (!fp)
+		return LB_STACK_COMPLETE;
+	if (fp < s->sp || fp & 7 || fp >= LB_USER_ADDRESS_LIMIT)
+		return LB_STACK_BAD_FP;
+	/* What it points to, on all: the caller's frame pointer, and the return address. */
+	if (!lb_read_stack(s, fp, &s->fp) || !lb_read_stack(s, fp + 8, &return_ip))
+		return LB_STACK_FAULT;
+	return_ip = lb_code_address(return_ip);
+	if (!return_ip)
+		return LB_STACK_COMPLETE;
+	if (return_ip >= LB_USER_ADDRESS_LIMIT)
+		return LB_STACK_BAD_FP;
+	s->ip = return_ip;
+	s->sp = fp + 16;
+	s->is_live = false;
+	w->nr_guessed++;
+	return LB_STACK_GOES_ON;
+}
+
+/* What is kept at @at is the CFA, or @off below it. */
+static __always_inline __u32 lb_cfa_at(struct lb_stack *s, __u64 at, __u32 off,
+				       __u64 *cfa)
+{
+	if (!lb_read_stack(s, at, cfa))
+		return LB_STACK_FAULT;
+	*cfa += off;
+	return LB_STACK_COMPLETE;
+}
+
+/* @lookup  where in the code the frame is. Return: LB_STACK_COMPLETE with *cfa set. */
+static __always_inline __u32 lb_find_cfa(struct lb_walk *w,
+					 const struct lb_unwind_rule *rule, __u64 lookup,
+					 __u64 *cfa)
+{
+	__u32 reg;
+
+	switch (rule->cfa) {
+	case LB_CFA_SP:
+		*cfa = w->stack.sp + rule->cfa_off;
+		return LB_STACK_COMPLETE;
+	case LB_CFA_FP:
+		*cfa = w->stack.fp + rule->cfa_off;
+		return LB_STACK_COMPLETE;
+	case LB_CFA_PLT:
+		return lb_plt_cfa(&w->stack, lookup, rule->cfa_off, cfa);
+	case LB_CFA_DEREF_FP:
+	case LB_CFA_DEREF_FP_8:
+		return lb_cfa_at(&w->stack, w->stack.fp + rule->cfa_off,
+				 rule->cfa == LB_CFA_DEREF_FP ? 0 : 8, cfa);
+	case LB_CFA_DEREF_SP:
+	case LB_CFA_DEREF_SP_8:
+		return lb_cfa_at(&w->stack, w->stack.sp + rule->cfa_off,
+				 rule->cfa == LB_CFA_DEREF_SP ? 0 : 8, cfa);
+	}
+	reg = rule->cfa - LB_CFA_REG;
+	if (!w->stack.is_live || rule->cfa < LB_CFA_REG || reg >= LB_NR_DWARF_REGS)
+		return LB_STACK_UNSUPPORTED;
+	*cfa = w->stack.regs[reg] + rule->cfa_off;
+	return LB_STACK_COMPLETE;
+}
+
+static __always_inline __u32 lb_by_rule(struct lb_walk *w,
+					const struct lb_unwind_rule *rule, __u64 lookup)
+{
+	__u64 cfa = 0;
+	__u32 status;
+
+	if (rule->cfa == LB_CFA_END)
+		return LB_STACK_COMPLETE;
+	if (rule->cfa == LB_CFA_SIGNAL) {
+		/* The stack may be another one: there is no saying where it has to be. */
+		status = lb_signal_frame(&w->stack);
+		if (status)
+			return status;
+		w->stack.is_live = true;
+	} else {
+		status = lb_find_cfa(w, rule, lookup, &cfa);
+		if (status)
+			return status;
+		/* It grows, or a damaged stack would be walked in circles. */
+		if (cfa < w->stack.sp + (w->stack.is_live ? LB_LEAF_MIN_BYTES : 8) ||
+		    cfa & 7 || cfa >= LB_USER_ADDRESS_LIMIT)
+			return LB_STACK_BAD_CFA;
+		status = lb_caller(&w->stack, rule, cfa);
+		if (status)
+			return status;
+		w->stack.is_live = false;
+	}
+	if (!w->stack.ip)
+		return LB_STACK_COMPLETE;
+	/* Bit 63 would make it a frame of Python. */
+	return w->stack.ip < LB_USER_ADDRESS_LIMIT ? LB_STACK_GOES_ON : LB_STACK_BAD_CFA;
+}
+
+/*
+ * What was called is looked up at the call, which is before the return address; what runs,
+ * or was interrupted by a signal, at its instruction.
+ */
+static __always_inline __u64 lb_lookup_ip(const struct lb_walk *w)
+{
+	return w->stack.is_live || w->is_second_look ? w->stack.ip : w->stack.ip - 1;
+}
+
+/* From a frame to its caller's. Return: LB_STACK_GOES_ON, or how the walk ends. */
+static __always_inline __u32 lb_native_step(struct lb_walk *w, __u64 lookup)
+{
+	struct lb_unwind_rule rule = {};
+	__u32 status;
+
+	if (!w->is_blind) {
+		status = lb_find_rule(w, lookup, &rule);
+		if (status)
+			return status;
+	}
+	/*
+	 * A return address that is the first of a function, with no code before it, is none:
+	 * somebody put it where a stack begins (makecontext). No caller is behind it.
+	 */
+	if (w->is_second_look) {
+		w->is_second_look = false;
+		if (rule.cfa != LB_CFA_NONE)
+			return LB_STACK_COMPLETE;
+	} else if (rule.cfa == LB_CFA_NONE && !w->stack.is_live && !w->is_blind &&
+		   !(w->segment.flags & LB_SEGMENT_NO_ROWS)) {
+		w->is_second_look = true;
+		return LB_STACK_GOES_ON;
+	}
+	return rule.cfa == LB_CFA_NONE ? lb_by_frame_pointer(w)
+				       : lb_by_rule(w, &rule, lookup);
+}
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Code objects of Python: what identifies one, and its names and line table, which are
+ * copied at its first sample. The script may have ended before user space looks.
+ */
+#ifndef LB_BPF_PYTHON_CODE_H
+#define LB_BPF_PYTHON_CODE_H
+
+#include "walk.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, LB_MAX_PYTHONS);
+	__type(key, __u32);
+	__type(value, struct lb_python);
+} pythons SEC(".maps");
+
+#define PYTHON_CODES_BYTES (1024 * 1024)
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, PYTHON_CODES_BYTES);
+} python_codes SEC(".maps");
+
+/* Ids that user space was told of, by their low bits: most are found here, at once. */
+#define CODES_AT_HAND 16384
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, CODES_AT_HAND);
+	__type(key, __u32);
+	__type(value, __u64);
+} codes_at_hand SEC(".maps");
+
+/* More of them. Forgetting one costs a second record. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u64);
+	__type(value, __u8);
+} codes_told SEC(".maps");
+
+/* The record as it is made; too big for the stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lb_python_code);
+} code_records SEC(".maps");
+
+/* @off  of a word in the code object's fixed part, of which the layout says how long it is */
+static __always_inline __u64 lb_code_word(const struct lb_walk *w, __u32 off)
+{
+	return *(__u64 *)(w->code_bytes + off % LB_PY_CODE_BYTES);
+}
+
+/*
+ * Width of a str's characters (PEP 393; Include/cpython/unicodeobject.h). Its state has
+ * "kind", the width, in 3 bits, then "compact" and "ascii"; before them is how it is
+ * interned, in 2 bits, 8 bits without the GIL, 16 bits in 3.14. Where "kind" would be 0 is
+ * not where it is.
+ * Return: 0 for what is no compact str.
+ */
+static __always_inline __u32 lb_str_width(__u32 state, bool *is_ascii)
+{
+	__u32 kind = state >> 2;
+
+	if (!(kind & 7))
+		kind = state >> 8;
+	if (!(kind & 7))
+		kind = state >> 16;
+	*is_ascii = kind & 16;
+	if (!(kind & 8))
+		return 0;
+	kind &= 7;
+	return kind == 1 || kind == 2 || kind == 4 ? kind : 0;
+}
+
+static __always_inline __u32 lb_clamp(__u64 n)
+{
+	return n > 0xffffffffULL ? 0xffffffffU : n;
+}
+
+/* Copies the str at @addr. Return: its width, with *ret_chars set; 0: not read. */
+static __always_inline __u8 lb_copy_str(const struct lb_python *layout, __u64 addr,
+					__u8 *to, __u32 *ret_chars)
+{
+	__u32 state = 0, width;
+	__u64 chars = 0, bytes;
+	bool is_ascii;
+
+	*ret_chars = 0;
+	if (!addr ||
+	    bpf_probe_read_user(&chars, 8, (void *)(addr + layout->str_length)) ||
+	    bpf_probe_read_user(&state, 4, (void *)(addr + layout->str_state)))
+		return 0;
+	width = lb_str_width(state, &is_ascii);
+	if (!width || !chars)
+		return 0;
+	addr += is_ascii ? layout->str_ascii : layout->str_wide;
+	/* Of whole characters, as LB_PY_TEXT_BYTES is of four. */
+	bytes = chars > LB_PY_TEXT_BYTES ? LB_PY_TEXT_BYTES : chars * width;
+	if (bytes > LB_PY_TEXT_BYTES)
+		bytes = LB_PY_TEXT_BYTES;
+	if (bpf_probe_read_user(to, bytes, (void *)addr))
+		return 0;
+	*ret_chars = lb_clamp(chars);
+	return width;
+}
+
+/* Return: bytes that were copied. */
+static __always_inline __u32 lb_copy_table(const struct lb_python *layout,
+					   struct lb_python_code *code)
+{
+	__u64 bytes = 0, copied;
+
+	code->table_bytes = LB_PY_NOT_READ;
+	if (!code->table_addr ||
+	    bpf_probe_read_user(&bytes, 8,
+				(void *)(code->table_addr + layout->bytes_size)))
+		return 0;
+	copied = bytes > LB_PY_TABLE_BYTES ? LB_PY_TABLE_BYTES : bytes;
+	if (bpf_probe_read_user(code->table, copied,
+				(void *)(code->table_addr + layout->bytes_data)))
+		return 0;
+	code->table_bytes = lb_clamp(bytes);
+	return copied;
+}
+
+/* The walk's code object goes to user space. Return: 0, or there is no room. */
+__noinline int lb_send_code(void)
+{
+	struct lb_walk *w = lb_walk_here();
+	__u32 zero = 0, index, copied;
+	struct lb_python_code *code = bpf_map_lookup_elem(&code_records, &zero);
+	struct lb_python *layout;
+	__u64 flags = BPF_RB_NO_WAKEUP;
+
+	if (!w || !code)
+		return 1;
+	index = w->py.python - 1;
+	layout = bpf_map_lookup_elem(&pythons, &index);
+	if (!layout)
+		return 1;
+	code->image = w->image;
+	code->code_id = w->py.code_id;
+	code->code_addr = w->py.code_addr;
+	code->table_addr = lb_code_word(w, layout->code_linetable);
+	code->version = layout->version;
+	code->first_line = lb_code_word(w, layout->code_firstlineno);
+	code->file_width = lb_copy_str(layout, lb_code_word(w, layout->code_filename),
+				       code->file, &code->file_chars);
+	code->name_width = lb_copy_str(layout, lb_code_word(w, layout->code_qualname),
+				       code->name, &code->name_chars);
+	copied = lb_copy_table(layout, code);
+	code->table_copied = copied;
+	if (copied > LB_PY_TABLE_BYTES)
+		return 1;
+	/* They are read at each drain: waking anybody earlier is for when many come. */
+	if (bpf_ringbuf_query(&python_codes, BPF_RB_AVAIL_DATA) > PYTHON_CODES_BYTES / 4)
+		flags = BPF_RB_FORCE_WAKEUP;
+	return bpf_ringbuf_output(&python_codes, code,
+				  __builtin_offsetof(struct lb_python_code, table) +
+					  copied,
+				  flags) != 0;
+}
+
+/*
+ * Reads the code object and finds its id. What lies at the address later on is another
+ * code object with other names, so these and its first line are in the id.
+ * Return: whether it could be read.
+ */
+static __always_inline bool lb_identify_code(struct lb_walk *w,
+					     const struct lb_python *layout)
+{
+	__u64 hash = lb_mix(w->image_hash, w->py.code_addr);
+	__u32 bytes = layout->code_bytes;
+	bool is_read;
+
+	if (bytes > LB_PY_CODE_BYTES)
+		bytes = LB_PY_CODE_BYTES;
+	/* Zeroes if it cannot be. */
+	is_read = !bpf_probe_read_user(w->code_bytes, bytes, (void *)w->py.code_addr);
+#pragma unroll
+	for (int i = 0; i < LB_PY_IDENTITY_WORDS; i++) {
+		__u64 off = layout->code_identity[i];
+		__u64 is_any = (__s64)-off >> 63; /* all ones unless off is 0 */
+
+		hash = lb_mix(hash, lb_code_word(w, off) & is_any);
+	}
+	hash = lb_mix(hash, (__u32)lb_code_word(w, layout->code_firstlineno));
+	w->py.code_id = hash >> (64 - LB_PY_CODE_BITS);
+	return is_read;
+}
+
+/* User space is told of it once. */
+static __always_inline void lb_tell_code(struct lb_walk *w)
+{
+	__u64 id = w->py.code_id;
+	__u32 place = id & (CODES_AT_HAND - 1);
+	__u64 *at_hand = bpf_map_lookup_elem(&codes_at_hand, &place);
+	__u8 told = 1;
+
+	if (!at_hand || *at_hand == id)
+		return;
+	if (!bpf_map_lookup_elem(&codes_told, &id)) {
+		if (lb_send_code()) {
+			w->nr_codes_dropped++;
+			return;
+		}
+		bpf_map_update_elem(&codes_told, &id, &told, BPF_ANY);
+	}
+	*at_hand = id;
+}
+
+/* @ip  as it is in the frame. Return: the instruction's index in the code. */
+static __always_inline __u32 lb_code_index(const struct lb_walk *w,
+					   const struct lb_python *layout, __u64 ip)
+{
+	__s64 index;
+
+	if (layout->ip_is_index) {
+		index = (__s32)ip;
+		if (layout->ip_is_index == 2)
+			index >>= 1;
+	} else {
+		index = (__s64)(ip - w->py.code_addr - layout->code_bytecode) >> 1;
+		/*
+		 * The size of a code object counts its instructions, and is where that of a
+		 * bytes object is (PyVarObject). Outside: a thread's own copy of them.
+		 */
+		if (index >= (__s64)lb_code_word(w, layout->bytes_size))
+			return LB_PY_INDEX_UNKNOWN;
+	}
+	return index < 0 || index >= LB_PY_INDEX_UNKNOWN ? LB_PY_INDEX_UNKNOWN : index;
+}
+
+/* The frame of Python that runs @code_addr at @ip, as it goes into the stack. */
+static __always_inline __u64 lb_python_frame(struct lb_walk *w,
+					     const struct lb_python *layout,
+					     __u64 code_addr, __u64 ip)
+{
+	/* A function that calls itself is at hand already. */
+	if (code_addr != w->py.code_addr) {
+		w->py.code_addr = code_addr;
+		if (lb_identify_code(w, layout))
+			lb_tell_code(w);
+		else
+			w->nr_faults++; /* the frame stays, without a name */
+	}
+	return LB_PY_FRAME_OF(w->py.code_id, lb_code_index(w, layout, ip));
+}
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The unwind tables as the walk reads them; user space fills them (lineburn_unwind.h). */
+#ifndef LB_BPF_TABLES_H
+#define LB_BPF_TABLES_H
+
+#include "walk.h"
+
+/* Sizes, not types: clang does not follow a type from here. */
+struct slab_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, LB_SLAB_VALUES);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct lb_unwind_rows));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, LB_MAX_SLABS);
+	__type(key, __u32);
+	__array(values, struct slab_map);
+} slabs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, LB_UNWIND_MAX_PAGES);
+	__type(key, __u32);
+	__type(value, struct lb_unwind_page);
+} pages SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, LB_UNWIND_MAX_RULES);
+	__type(key, __u32);
+	__type(value, struct lb_unwind_rule);
+} rules SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, LB_UNWIND_MAX_SEGMENTS);
+	__type(key, __u32);
+	__type(value, struct lb_unwind_segment);
+} segments SEC(".maps");
+
+/*
+ * Rules that were found lately, so that most rows need no search. Where one is to be
+ * found is hashed to 64 bits, one to one: the low bits say where an entry lies here, the
+ * others are in it, above the rule's number. So an entry is one word, and what it tells
+ * of is never mistaken.
+ */
+#define RULES_AT_HAND LB_UNWIND_MAX_RULES
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, RULES_AT_HAND);
+	__type(key, __u32);
+	__type(value, __u64);
+} rules_at_hand SEC(".maps");
+
+/*
+ * Counted up by user space once a program that began before pages were given to another
+ * object does not run any more.
+ */
+volatile __u32 pages_generation;
+
+/* Allocated beforehand: programs of perf events may use no other before Linux 6.1. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, LB_UNWIND_MAX_PROCESSES);
+	__type(key, struct lb_image);
+	__type(value, struct lb_unwind_process);
+} processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 128 * 1024);
+} requests SEC(".maps");
+
+/*
+ * When a request last went out, by the hash of what it asks for. Two that share a place
+ * wait for each other, so the rate is bounded whatever happens.
+ */
+#define REQUEST_TIMES 8192
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, REQUEST_TIMES);
+	__type(key, __u32);
+	__type(value, __u64);
+} request_times SEC(".maps");
+
+/* A program begins: it is known before it is sampled. */
+static __always_inline void lb_request_process(const struct lb_image *image)
+{
+	struct lb_unwind_request *request =
+		bpf_ringbuf_reserve(&requests, sizeof(*request), 0);
+
+	if (!request)
+		return; /* it asks again with its first sample */
+	request->image = *image;
+	request->ip = 0;
+	request->kind = LB_REQUEST_PROCESS;
+	request->pad = 0;
+	bpf_ringbuf_submit(request, 0);
+}
+
+static __always_inline void lb_request(struct lb_walk *w, __u32 kind, __u64 ip)
+{
+	__u64 what = kind == LB_REQUEST_PROCESS ? kind : (ip >> 16) << 2 | kind;
+	__u32 place = lb_mix(w->image_hash, what) >> 32 & (REQUEST_TIMES - 1);
+	__u64 *last = bpf_map_lookup_elem(&request_times, &place);
+	struct lb_unwind_request *request;
+
+	if (!last || (*last && w->now - *last < LB_REQUEST_PAUSE_NS))
+		return;
+	*last = w->now;
+	request = bpf_ringbuf_reserve(&requests, sizeof(*request), 0);
+	if (!request) {
+		w->nr_requests_dropped++;
+		return;
+	}
+	request->image = w->image;
+	request->ip = ip;
+	request->kind = kind;
+	request->pad = 0;
+	bpf_ringbuf_submit(request, 0);
+}
+
+/* What is known of the image; a run of segments that was given away is not. */
+static __always_inline bool lb_find_process(struct lb_walk *w,
+					    struct lb_unwind_process *ret)
+{
+	struct lb_unwind_process *process = bpf_map_lookup_elem(&processes, &w->image);
+	struct lb_unwind_segment *stamp;
+
+	if (!process)
+		return false;
+	*ret = *process;
+	stamp = bpf_map_lookup_elem(&segments, &ret->stamp);
+	return ret->generation && stamp && stamp->start == ret->generation && !stamp->end;
+}
+
+/*
+ * Searches that the verifier looks at by themselves, once.
+ *
+ * lo and hi are any numbers to it: if it knew bounds of them, each turn of the loop would
+ * have its own, and it would follow all the ways through it. For the same reason there is
+ * one way through a turn; no branch is there to be guessed wrong either.
+ */
+
+/* All ones if a <= b, else 0; both below 2^63. */
+static __always_inline __u64 lb_is_below(__u64 a, __u64 b)
+{
+	return (__s64)(a - b - 1) >> 63;
+}
+
+static __always_inline __u64 lb_either(__u64 mask, __u64 a, __u64 b)
+{
+	return b ^ ((a ^ b) & mask);
+}
+
+/* The walk's segment becomes the one at @ip. Return: 0 if there is none. */
+__noinline int lb_search_segment(__u64 ip)
+{
+	struct lb_walk *w = lb_walk_here();
+	struct lb_unwind_segment *s;
+	__u64 lo, hi, below;
+	__u32 at;
+
+	if (!w)
+		return 0;
+	lo = w->first_segment;
+	hi = lo + w->nr_segments;
+	/* [lo, hi): where the first one that starts above ip may be. */
+	for (int i = 0; i < LB_UNWIND_SEARCH_STEPS && lo < hi; i++) {
+		__u64 mid = (lo + hi) >> 1;
+
+		at = mid;
+		s = bpf_map_lookup_elem(&segments, &at);
+		if (!s)
+			return 0;
+		below = lb_is_below(s->start, ip);
+		lo = lb_either(below, mid + 1, lo);
+		hi = lb_either(below, hi, mid);
+	}
+	/* Should this be the stamp: it ends at 0, before any ip. */
+	at = lo - 1;
+	s = bpf_map_lookup_elem(&segments, &at);
+	if (!s || ip < s->start || ip >= s->end)
+		return 0;
+	w->segment = *s;
+	return 1;
+}
+
+/* Of 2^16 rows the first, which is below whatever is searched for, then halvings. */
+#define LB_HALVINGS         17
+#define LB_HALVINGS_AT_ONCE 6
+
+/* Some of them, by the walk's state of the search. Return: not 0 when it is over. */
+__noinline int lb_halve_rows(void)
+{
+	struct lb_walk *w = lb_walk_here();
+	struct lb_row_search *s;
+	__u32 at;
+	void *slab;
+
+	if (!w)
+		return 1;
+	s = &w->rows;
+	at = s->lo / LB_SLAB_ROWS;
+	slab = bpf_map_lookup_elem(&slabs, &at);
+	if (!slab)
+		return 1;
+	for (int i = 0; i < LB_HALVINGS_AT_ONCE; i++) {
+		__u64 mid = s->mid, below, row;
+		struct lb_unwind_rows *rows;
+
+		at = mid / LB_ROWS_PER_VALUE % LB_SLAB_VALUES;
+		rows = bpf_map_lookup_elem(slab, &at);
+		if (!rows)
+			return 1;
+		row = *(__u32 *)&rows->row[mid % LB_ROWS_PER_VALUE];
+		below = lb_is_below(row & 0xffff, s->low);
+		s->lo = lb_either(below, mid, s->lo);
+		s->hi = lb_either(below, s->hi, mid - 1);
+		s->rule = lb_either(below, row >> 16, s->rule);
+		if (s->lo >= s->hi)
+			return 1;
+		s->mid = (s->lo + s->hi + 1) >> 1;
+	}
+	return 0;
+}
+
+/* The rule at @low of a page of rows: its number; 0, {LB_CFA_NONE}, if there is none. */
+static __always_inline __u32 lb_search_row(struct lb_walk *w,
+					   const struct lb_unwind_page *page, __u32 low)
+{
+	w->rows.lo = w->rows.mid = page->first_row;
+	w->rows.hi = w->rows.lo + page->last_row;
+	w->rows.low = low;
+	w->rows.rule = 0;
+	for (int i = 0; i < LB_HALVINGS; i += LB_HALVINGS_AT_ONCE)
+		if (lb_halve_rows())
+			break;
+	return w->rows.rule;
+}
+
+/* As lb_search_row(), for rows of page number @nr. */
+static __always_inline __u32 lb_rule_number(struct lb_walk *w, __u32 nr,
+					    const struct lb_unwind_page *page, __u32 low)
+{
+	__u64 what = (__u64)w->pages_generation << 33 | (__u64)nr << 16 | low;
+	__u64 hash = lb_mix(hash_seed, what), *at_hand;
+	__u32 place = hash & (RULES_AT_HAND - 1), rule;
+
+	_Static_assert(LB_UNWIND_MAX_PAGES <= 1 << 17, "the parts do not overlap");
+	at_hand = bpf_map_lookup_elem(&rules_at_hand, &place);
+	if (!at_hand)
+		return 0; /* cannot be: the index is in range */
+	hash -= place;
+	rule = *at_hand ^ hash;
+	if ((*at_hand ^ hash) < RULES_AT_HAND)
+		return rule;
+	rule = lb_search_row(w, page, low);
+	*at_hand = hash | (rule & (RULES_AT_HAND - 1));
+	return rule;
+}
+
+/* Return: LB_STACK_COMPLETE with *ret set, or why there is no rule at @ip. */
+static __always_inline __u32 lb_find_rule(struct lb_walk *w, __u64 ip,
+					  struct lb_unwind_rule *ret)
+{
+	union {
+		__u64 word; /* user space writes it as one */
+		struct lb_unwind_page page;
+	} u;
+	struct lb_unwind_page *page;
+	struct lb_unwind_rule *rule;
+	__u64 addr;
+	__u32 nr;
+
+	if ((ip < w->segment.start || ip >= w->segment.end) && !lb_search_segment(ip)) {
+		lb_request(w, LB_REQUEST_MAPPING, ip);
+		return LB_STACK_NO_MAPPING;
+	}
+	if (w->segment.flags & LB_SEGMENT_NO_ROWS)
+		return LB_STACK_COMPLETE;
+	addr = ip - w->segment.bias;
+	nr = w->segment.first_page + (__u32)(addr >> 16);
+	page = bpf_map_lookup_elem(&pages, &nr);
+	u.word = page ? *(volatile __u64 *)page : 0;
+	if (u.page.state == LB_PAGE_ABSENT) {
+		lb_request(w, LB_REQUEST_PAGE, ip);
+		return LB_STACK_NO_TABLE;
+	}
+	if (page && !u.page.used)
+		page->used = 1;
+	if (u.page.state != LB_PAGE_ROWS)
+		return LB_STACK_COMPLETE;
+	nr = lb_rule_number(w, nr, &u.page, addr & 0xffff);
+	rule = bpf_map_lookup_elem(&rules, &nr);
+	if (!rule)
+		return LB_STACK_UNSUPPORTED;
+	*ret = *rule;
+	return LB_STACK_COMPLETE;
+}
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The state of one walk of a user stack, in a place of its own for each CPU: programs on
+ * a CPU's event do not interrupt each other. Frames go straight into the body that will
+ * be stored, and into its hash, so that no loop over them follows.
+ */
+#ifndef LB_BPF_WALK_H
+#define LB_BPF_WALK_H
+
+#include "arch.h"
+#include "lineburn.h"
+#include "lineburn_unwind.h"
+
+/* Set by sampler.c between open and load. */
+const volatile __u64 hash_seed;
+const volatile __u32 max_frames = 127; /* of a user stack, 1..LB_MAX_FRAMES */
+
+enum lb_walk_mode {
+	LB_WALK_NATIVE, /* one native frame a step */
+	LB_WALK_STAGE, /* one Python frame a step, up to where the run is anchored */
+	LB_WALK_EMIT, /* one staged frame a step goes into the stack */
+};
+
+/* Python's frames of the thread: how far they are followed (python.h). */
+struct lb_python_walk {
+	__u64 frame; /* to be staged next; 0: none */
+	__u64 cframe; /* of the run behind the staged one; 0: none */
+	__u64 anchor; /* address in the C stack above which the staged run goes; 0: not known */
+	__u64 bias; /* lb_unwind_process.python_bias */
+	__u64 eval_lo, eval_hi; /* LB_PY_LINK_EVAL */
+	__u32 python; /* index + 1; 0: no interpreter */
+	__u32 link; /* enum lb_py_link */
+	__u32 nr_staged, nr_emitted;
+	__u32 nr_followed; /* frames that were looked at */
+	bool is_started; /* the thread state was read */
+	bool is_in_run; /* the run's first frame is known already */
+	bool is_cut; /* frames are missing */
+	__u64 window_addr; /* of what is in frame_bytes */
+	__u32 window_bytes; /* of it; 0: nothing */
+	__u32 frame_off; /* of the frame at hand, in it */
+	__u64 state_addr; /* where the thread keeps its thread state */
+	__u64 code_id; /* of the code object at hand */
+	__u64 code_addr;
+};
+
+/* A search among the rows of a page. */
+struct lb_row_search {
+	__u64 lo, hi; /* the row is one of [lo, hi] */
+	__u64 mid; /* to be looked at next */
+	__u64 low; /* what it is searched for: address & 0xffff */
+	__u64 rule; /* of the last row that is not above it */
+};
+
+struct lb_walk {
+	struct lb_stack stack;
+	struct lb_image image;
+	__u64 image_hash;
+	__u64 now;
+	/* Of the process; the last segment that was hit is kept. */
+	struct lb_unwind_segment segment;
+	__u32 first_segment, nr_segments;
+	__u32 pages_generation; /* when the walk began */
+	struct lb_row_search rows;
+
+	__u32 mode; /* enum lb_walk_mode */
+	__u32 status; /* enum lb_stack_status, once is_ended */
+	bool is_ended; /* the native part is: what Python has is still to come */
+	bool is_blind; /* nothing is known of the process: frame pointers only */
+	bool is_second_look; /* no rule is at the call: is there one at the return address? */
+
+	__u32 nr_native, nr_python, nr_guessed;
+	__u32 nr_requests_dropped, nr_stale, nr_faults, nr_codes_dropped;
+
+	struct lb_python_walk py;
+	__u64 staged[LB_MAX_FRAMES];
+	/* What was read of Python's memory; a word at any offset is inside. */
+	__u8 frame_bytes[LB_WINDOW_BYTES + 8];
+	__u8 code_bytes[LB_PY_CODE_BYTES + 8];
+	struct lb_body body;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct lb_walk);
+} walks SEC(".maps");
+
+static __always_inline struct lb_walk *lb_walk_here(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&walks, &zero);
+}
+
+static __always_inline __u64 lb_mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+/* Return: false if the stack has as many frames as were asked for. */
+static __always_inline bool lb_push(struct lb_walk *w, __u64 ip)
+{
+	__u32 nr = w->body.nr_frames;
+
+	if (nr >= max_frames || nr >= LB_MAX_FRAMES)
+		return false;
+	w->body.ips[nr] = ip;
+	w->body.nr_frames = nr + 1;
+	w->body.hash = lb_mix(w->body.hash, ip);
+	return true;
+}
+
+#endif

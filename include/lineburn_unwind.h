@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * How the kernel side walks user stacks: the tables that user space fills, and
+ * what the walk asks for.
+ *
+ * ip -> segment of its process -> page of the object's text -> row -> rule.
+ *
+ * Addresses in an object: of a mapped file, the file offset; of a JIT's object, the
+ * distance from where its text begins. Rows are made per 64 KiB of them (a page).
+ */
+#ifndef LB_LINEBURN_UNWIND_H
+#define LB_LINEBURN_UNWIND_H
+
+#include "lineburn.h"
+
+/* ---- rules and rows ---- */
+
+/* How the canonical frame address (DWARF 5, 6.4) is found. SP and FP: rsp and rbp. */
+enum lb_cfa_kind {
+	LB_CFA_NONE, /* nothing is known here (between functions): frame pointers */
+	LB_CFA_SP, /* SP + cfa_off */
+	LB_CFA_FP, /* FP + cfa_off */
+	LB_CFA_PLT, /* x86 PLT stub: SP + 8, + 8 more from byte cfa_off of 16 on */
+	LB_CFA_DEREF_FP, /* *(FP + cfa_off) */
+	LB_CFA_DEREF_SP, /* *(SP + cfa_off) */
+	LB_CFA_DEREF_FP_8, /* *(FP + cfa_off) + 8: the SP at entry was kept (OpenSSL) */
+	LB_CFA_DEREF_SP_8, /* *(SP + cfa_off) + 8 */
+	LB_CFA_SIGNAL, /* a signal frame: registers are in the ucontext on the stack */
+	LB_CFA_END, /* the outermost frame: return address undefined */
+	LB_CFA_UNSUPPORTED,
+	LB_CFA_REG, /* LB_CFA_REG + DWARF number (0..15 on x86): only at the leaf */
+};
+
+/* Where the caller's FP is. */
+enum lb_fp_kind {
+	LB_FP_SAME,
+	LB_FP_AT_CFA, /* *(CFA + fp_off) */
+	LB_FP_AT_FP, /* *(FP + fp_off) */
+	LB_FP_UNDEFINED,
+	LB_FP_UNSUPPORTED,
+};
+
+/* The return address is at CFA - 8 on x86; see bpf/arch/ for others. */
+struct lb_unwind_rule {
+	__u8 cfa; /* enum lb_cfa_kind */
+	__u8 fp; /* enum lb_fp_kind */
+	__s16 fp_off;
+	__s32 cfa_off;
+};
+_Static_assert(sizeof(struct lb_unwind_rule) == 8, "no padding in map values");
+
+#define LB_UNWIND_MAX_RULES 16384 /* distinct ones; [0] is {LB_CFA_NONE} */
+
+/* In order of pc_low within a page; a row is good until the next one. */
+struct lb_unwind_row {
+	__u16 pc_low; /* address & 0xffff */
+	__u16 rule;
+};
+
+#define LB_ROWS_PER_VALUE 64 /* array maps round small values up to 8 bytes */
+struct lb_unwind_rows {
+	struct lb_unwind_row row[LB_ROWS_PER_VALUE];
+};
+
+#define LB_SLAB_VALUES 1024 /* of struct lb_unwind_rows: 256 KiB */
+#define LB_SLAB_ROWS   (LB_SLAB_VALUES * LB_ROWS_PER_VALUE) /* a page never needs more */
+#define LB_MAX_SLABS   4096 /* 1 GiB; how many there may be is an option */
+
+/* ---- pages ---- */
+
+enum lb_page_state {
+	LB_PAGE_ABSENT, /* never built, or evicted: ask for it */
+	LB_PAGE_ROWS,
+	LB_PAGE_EMPTY, /* no row at all: frame pointers */
+};
+
+struct lb_unwind_page {
+	__u32 first_row; /* slab * LB_SLAB_ROWS + row; never crosses a slab */
+	__u16 last_row; /* number of rows - 1; the first has pc_low 0 */
+	__u8 state; /* enum lb_page_state */
+	__u8 used; /* set by the walk, cleared by user space */
+};
+_Static_assert(sizeof(struct lb_unwind_page) == 8, "no padding in map values");
+
+#define LB_UNWIND_MAX_PAGES 131072 /* of all objects */
+
+/* ---- segments: executable mappings of processes ---- */
+
+enum lb_segment_flag {
+	LB_SEGMENT_NO_ROWS = 1 << 0, /* a JIT's memory: frame pointers, no page */
+};
+
+/*
+ * A run of segments begins with its stamp, {.start = generation, .end = 0}, then come
+ * nr_segments in order of start. A process whose generation is not that of the stamp
+ * refers to a run that was given to another since.
+ */
+struct lb_unwind_segment {
+	__u64 start, end; /* [start, end), run-time addresses */
+	__u64 bias; /* ip - bias is the address in the object */
+	__u32 first_page; /* + (address in the object >> 16) */
+	__u32 flags; /* enum lb_segment_flag */
+};
+_Static_assert(sizeof(struct lb_unwind_segment) == 32, "no padding in map values");
+
+#define LB_UNWIND_MAX_SEGMENTS 131072 /* of all processes, stamps included */
+#define LB_UNWIND_SEARCH_STEPS 17 /* of a binary search over them */
+
+/* Value of the map of processes, whose key is struct lb_image. */
+struct lb_unwind_process {
+	__u64 generation; /* of the run; 0: none, nothing is known yet */
+	__u32 stamp; /* index of the run's stamp */
+	__u32 nr_segments;
+	__u32 python; /* index of its struct lb_python + 1; 0: no interpreter is known */
+	__s32 python_tls_off; /* thread state: *(thread pointer + this), or ts_is_in_table */
+	__u64 python_bias; /* added to lb_python.eval_lo and eval_hi */
+};
+_Static_assert(sizeof(struct lb_unwind_process) == 32, "no padding in map values");
+
+#define LB_UNWIND_MAX_PROCESSES 16384
+
+/* ---- what the walk asks for ---- */
+
+enum lb_request_kind {
+	LB_REQUEST_PROCESS, /* the image has no (valid) run of segments */
+	LB_REQUEST_MAPPING, /* no segment at ip */
+	LB_REQUEST_PAGE, /* the page of ip is absent */
+};
+
+/* Sent at most once in LB_REQUEST_PAUSE_NS for the same image and page. */
+struct lb_unwind_request {
+	struct lb_image image;
+	__u64 ip; /* as it was looked up (return addresses - 1); 0: it was not sampled yet */
+	__u32 kind; /* enum lb_request_kind */
+	__u32 pad; /* 0 */
+};
+_Static_assert(sizeof(struct lb_unwind_request) == 32, "no padding in records");
+
+#define LB_REQUEST_PAUSE_NS 50000000ULL
+
+/* ---- Python ---- */
+
+#define LB_PY_FRAME_BYTES 112 /* most of an interpreter frame that are read at once */
+#define LB_PY_CODE_BYTES  256 /* of a code object's fixed part, same */
+#define LB_PY_IDENTITY_WORDS \
+	8 /* of the code object that tell it from a later one there */
+#define LB_MAX_PYTHONS 64 /* distinct layouts */
+
+/* How the frames of a thread are linked and anchored to the C stack. */
+enum lb_py_link {
+	/* 3.9: thread state -> PyFrameObject -> f_back; one C frame in [eval_lo, eval_hi) each. */
+	LB_PY_LINK_EVAL,
+	/* 3.10: same, and thread state -> CFrame, which lies in that C frame. */
+	LB_PY_LINK_OBJECT,
+	/* 3.11, 3.12: thread state -> CFrame (in the C stack) -> frames up to the entry frame. */
+	LB_PY_LINK_CFRAME,
+	/* 3.13 on: thread state -> frames; entry frames lie in the C stack. */
+	LB_PY_LINK_SHIM,
+};
+
+/*
+ * Layout of one build of CPython. Offsets in bytes; bounds are checked by who reads:
+ * frame offsets + 8 <= LB_PY_FRAME_BYTES, code offsets + 8 <= LB_PY_CODE_BYTES.
+ */
+struct lb_python {
+	__u32 version; /* PY_VERSION_HEX >> 16: 0x030b */
+	__u32 link; /* enum lb_py_link */
+	__u64 eval_lo, eval_hi; /* LB_PY_LINK_EVAL: + python_bias; else 0 */
+	__u16 ts_frame; /* of the thread state: the frame, or the CFrame */
+	__u16 ts_cframe; /* LB_PY_LINK_OBJECT */
+	__u16 cframe_frame, cframe_previous; /* of a CFrame */
+	__u16 frame_code, frame_previous, frame_ip, frame_owner;
+	__u16 owner_entry; /* LB_PY_LINK_CFRAME: value of owner at an entry frame */
+	__u16 owner_shim; /* LB_PY_LINK_SHIM: owners >= this are entry frames */
+	__u8 entry_has_code; /* LB_PY_LINK_CFRAME: the entry frame is a frame of Python (3.11) */
+	__u8 code_tag_mask; /* low bits of frame_code that are no address */
+	__u8 ip_is_index; /* 1: frame_ip is an int, in code units; 2: in bytes; 0: an address */
+	__u8 frame_bytes; /* of a frame that hold all of the above: what follows may be unmapped */
+	__u16 code_bytecode; /* of the code object: where instructions begin */
+	__u16 code_filename, code_qualname, code_linetable, code_firstlineno;
+	__u16 code_identity
+		[LB_PY_IDENTITY_WORDS]; /* offsets of u64 words; 0: none (the type is at 8) */
+	__u16 str_length, str_state, str_ascii,
+		str_wide; /* of a str; data of ASCII and of other ones */
+	__u16 bytes_size, bytes_data; /* of a bytes object */
+	__u16 code_bytes; /* of a code object that hold all of the above, as frame_bytes */
+	/* 1: *(thread pointer + python_tls_off) is a table that has the thread state (musl). */
+	__u16 ts_is_in_table;
+	__u16 ts_table_off; /* in that table */
+	__u32 pad; /* 0 */
+};
+_Static_assert(sizeof(struct lb_python) == 96, "no padding in map values");
+
+#define LB_PY_TEXT_BYTES  256 /* of a name that are copied */
+#define LB_PY_TABLE_BYTES 4096 /* of a line table, same */
+#define LB_PY_NOT_READ    0xffffffffU /* or longer than anything */
+
+/*
+ * A code object at its first sample in an image. What does not fit is cut, and is read
+ * again by user space while the process lives.
+ */
+struct lb_python_code {
+	struct lb_image image;
+	__u64 code_id; /* LB_PY_CODE_BITS */
+	__u64 code_addr;
+	__u64 table_addr; /* of the bytes object */
+	__u32 version; /* of struct lb_python */
+	__u32 first_line;
+	__u32 file_chars, name_chars; /* whole length; 0: could not be read */
+	/* same; LB_PY_NOT_READ. One of no bytes is whole: 3.9 has it where all is one line. */
+	__u32 table_bytes;
+	__u32 table_copied; /* bytes of it that are here */
+	__u8 file_width,
+		name_width; /* bytes a char: 1 (Latin-1 or ASCII), 2, 4; 0: not read */
+	__u8 pad[6];
+	__u8 file[LB_PY_TEXT_BYTES], name[LB_PY_TEXT_BYTES]; /* cut to whole chars */
+	__u8 table[LB_PY_TABLE_BYTES]; /* the record ends after table_copied */
+};
+_Static_assert(sizeof(struct lb_python_code) ==
+		       72 + 2 * LB_PY_TEXT_BYTES + LB_PY_TABLE_BYTES,
+	       "no padding in records");
+
+#endif

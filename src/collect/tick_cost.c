@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Reads the clock as fast as it goes while an event of our own ticks: where more time
+ * passed between two readings than they take, an interrupt was. Of as many as ours are, the
+ * longest: what a hypervisor does besides is often shorter. Others' interrupts, and other
+ * programs' turns, do not move the middle of them. A reading takes 20 to 100 ns, but 1000
+ * to 5000 where the clock is a device (acpi_pm, hpet) or a hypervisor is asked: so what one
+ * takes is measured first.
+ */
+#include "collect/tick_cost.h"
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "collect/perf_event.h"
+
+#define PERIOD_NS  100000ULL
+#define MEASURE_NS 20000000ULL
+#define NR_TICKS   (MEASURE_NS / PERIOD_NS)
+#define NR_BARE    256
+/* An interrupt takes 1000 or more. */
+#define GAP_NS 400
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+uint64_t tick_cost_longest(uint64_t *values, size_t nr, size_t most)
+{
+	size_t nr_asked = most < nr ? most : nr;
+
+	qsort(values, nr, sizeof(*values), compare);
+	return nr_asked ? values[nr - nr_asked + nr_asked / 2] : 0;
+}
+
+uint64_t tick_cost_median(uint64_t *values, size_t nr)
+{
+	return tick_cost_longest(values, nr, nr);
+}
+
+/* What a reading takes, ns. */
+static uint64_t measure_reading(uint64_t (*clock)(void))
+{
+	uint64_t steps[NR_BARE], before_ns = clock();
+
+	for (size_t i = 0; i < NR_BARE; i++) {
+		uint64_t now_ns = clock();
+
+		steps[i] = now_ns - before_ns;
+		before_ns = now_ns;
+	}
+	return tick_cost_median(steps, NR_BARE);
+}
+
+/* The event ticks while we run. */
+static double share_of_cpu(int fd, uint64_t begin_ns)
+{
+	double share = (double)perf_event_enabled_ns(fd) /
+		       (double)(clock_now_ns() - begin_ns + 1);
+
+	return share < 1 ? share : 1;
+}
+
+uint64_t tick_cost_by(uint64_t (*clock)(void))
+{
+	_cleanup_close_ int fd = perf_event_open_clock_of_caller(PERIOD_NS);
+	uint64_t bare_ns = measure_reading(clock);
+	uint64_t gaps[2 * NR_TICKS], start_ns = clock(), before_ns = start_ns;
+	uint64_t begin_ns = clock_now_ns();
+	size_t nr = 0, nr_readings = 0, nr_ours;
+
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return TICK_COST_UNKNOWN_NS;
+	for (; before_ns - start_ns < MEASURE_NS && nr < ARRAY_SIZE(gaps);
+	     nr_readings++) {
+		uint64_t now_ns = clock(), step_ns = now_ns - before_ns;
+
+		if (step_ns > bare_ns + GAP_NS)
+			gaps[nr++] = step_ns - bare_ns;
+		before_ns = now_ns;
+	}
+	/* A CPU that others use much leaves too few of ours to tell; and readings that
+	 * take longer than before, more often than not, tell nothing of interrupts. */
+	nr_ours = (size_t)((double)(before_ns - start_ns) * share_of_cpu(fd, begin_ns) /
+			   PERIOD_NS);
+	if (nr < NR_TICKS / 4 || nr_ours < NR_TICKS / 4 || nr > nr_readings / 2)
+		return TICK_COST_UNKNOWN_NS;
+	return tick_cost_longest(gaps, nr, nr_ours);
+}
+
+uint64_t tick_cost_ns(void)
+{
+	return tick_cost_by(clock_now_ns);
+}

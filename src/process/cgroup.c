@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The shapes of cgroup paths, from how their makers name them:
+ *
+ *   runc, crun      a cgroupsPath "SLICE:PREFIX:ID" becomes PREFIX-ID.scope below SLICE
+ *                   where systemd makes the cgroup, else it is a path as it stands
+ *                   (runc: docs/systemd.md)
+ *   docker          /docker/ID or docker-ID.scope (moby: daemon/oci_linux.go)
+ *   buildkit        PARENT/buildkit/ID (executor/oci/spec_linux.go), ID: 25 of [0-9a-z]
+ *   containerd CRI  cri-containerd-ID.scope, POD/ID (internal/cri/server)
+ *   CRI-O           crio-ID[.scope], crio-conmon-ID[.scope] (internal/config/cgmgr)
+ *   podman          libpod-ID[.scope], libpod-payload-ID, libpod-conmon-ID.scope
+ *                   (libpod/container_internal_linux.go)
+ *   kubelet         kubepods/QOS/podUID or kubepods-QOS-podUID.slice, where systemd has
+ *                   it with "_" for "-" (pkg/kubelet/cm/cgroup_manager_linux.go)
+ *   ECS             /ecs/TASK/ID; Fargate: /ecs/TASK/TASK-NUMBER
+ *   LXC             lxc.payload.NAME; before 4.0 lxc.payload/NAME, before 3.1 lxc/NAME
+ *   systemd         machine-NAME.scope, systemd-nspawn@NAME.service (systemd-nspawn(1)),
+ *                   names escaped as by systemd-escape(1) and by cg_escape() of
+ *                   src/basic/cgroup-util.c
+ *   libvirt         machine-qemu\x2dNUMBER\x2dNAME.scope is a virtual machine,
+ *                   machine-lxc\x2d... a container (libvirt.org/cgroups.html)
+ */
+#include "process/cgroup.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define HEX_ID_LEN   64
+#define TASK_ID_LEN  32
+#define BUILD_ID_LEN 25
+#define UUID_LEN     36
+
+/* A part of somebody's text. */
+struct text {
+	const char *at;
+	size_t len;
+};
+
+static bool text_is(struct text t, const char *s)
+{
+	return t.len == strlen(s) && !memcmp(t.at, s, t.len);
+}
+
+static bool text_begins(struct text t, const char *s)
+{
+	size_t n = strlen(s);
+
+	return t.len >= n && !memcmp(t.at, s, n);
+}
+
+static bool text_ends(struct text t, const char *s)
+{
+	size_t n = strlen(s);
+
+	return t.len >= n && !memcmp(t.at + t.len - n, s, n);
+}
+
+static struct text text_skip(struct text t, size_t n)
+{
+	return (struct text){t.at + n, t.len - n};
+}
+
+/* Without @suffix, where it has that. */
+static struct text text_without(struct text t, const char *suffix)
+{
+	if (text_ends(t, suffix))
+		t.len -= strlen(suffix);
+	return t;
+}
+
+static size_t count_hex(struct text t)
+{
+	size_t n = 0;
+
+	while (n < t.len && isxdigit((unsigned char)t.at[n]))
+		n++;
+	return n;
+}
+
+static size_t count_digits(struct text t)
+{
+	size_t n = 0;
+
+	while (n < t.len && isdigit((unsigned char)t.at[n]))
+		n++;
+	return n;
+}
+
+/* Return: can it be a string of this size? If not, @ret is "". */
+static bool text_copy(struct text t, char *ret, size_t size)
+{
+	size_t len = t.len < size && !memchr(t.at, '\0', t.len) ? t.len : 0;
+
+	memcpy(ret, t.at, len);
+	ret[len] = '\0';
+	return len;
+}
+
+/* The last component before @end, which is left at the slash in front of it. */
+static bool previous_component(const char *path, size_t *end, struct text *ret)
+{
+	size_t to = *end, from;
+
+	while (to && path[to - 1] == '/')
+		to--;
+	for (from = to; from && path[from - 1] != '/';)
+		from--;
+	*ret = (struct text){path + from, to - from};
+	*end = from;
+	return to > from;
+}
+
+/* ---- containers ---- */
+
+enum id_kind {
+	ID_HEX, /* 64 hex digits */
+	ID_TASK, /* 32 of them, and a number */
+	ID_BUILD,
+	ID_NAME, /* what follows the prefix */
+	ID_MACHINE, /* same, escaped by systemd; may be libvirt's */
+};
+
+enum place {
+	ANYWHERE,
+	BELOW, /* the component @above */
+	BELOW_TOP, /* the same, and that is the first one */
+	UNDER_TOP, /* somewhere below the first one, @above */
+	BELOW_POD,
+};
+
+/* Of one component: prefix, id, suffix. The first one that fits holds. */
+static const struct shape {
+	enum place place;
+	const char *above;
+	const char *prefix; /* ":x:": it ends so */
+	const char *suffix; /* "?.scope": with or without ".scope" */
+	enum id_kind id;
+	enum container_runtime runtime; /* CONTAINER_NONE: what serves a container */
+} shapes[] = {
+	{ANYWHERE, NULL, "docker-", ".scope", ID_HEX, CONTAINER_DOCKER},
+	{ANYWHERE, NULL, "docker-", ".scope", ID_BUILD, CONTAINER_DOCKER},
+	{ANYWHERE, NULL, ":docker:", "", ID_HEX, CONTAINER_DOCKER},
+	{BELOW, "docker", "", "", ID_HEX, CONTAINER_DOCKER},
+	{BELOW, "buildkit", "", "", ID_BUILD, CONTAINER_DOCKER},
+	{ANYWHERE, NULL, "cri-containerd-", ".scope", ID_HEX, CONTAINER_CONTAINERD},
+	{ANYWHERE, NULL, ":cri-containerd:", "", ID_HEX, CONTAINER_CONTAINERD},
+	{ANYWHERE, NULL, "nerdctl-", ".scope", ID_HEX, CONTAINER_CONTAINERD},
+	{BELOW_TOP, "default", "", "", ID_HEX, CONTAINER_CONTAINERD},
+	{BELOW_POD, NULL, "", "", ID_HEX, CONTAINER_CONTAINERD},
+	{ANYWHERE, NULL, "crio-conmon-", "?.scope", ID_HEX, CONTAINER_NONE},
+	{ANYWHERE, NULL, "crio-", "?.scope", ID_HEX, CONTAINER_CRIO},
+	{ANYWHERE, NULL, ":crio:", "", ID_HEX, CONTAINER_CRIO},
+	{ANYWHERE, NULL, "libpod-conmon-", "?.scope", ID_HEX, CONTAINER_NONE},
+	{ANYWHERE, NULL, "libpod-payload-", "?.scope", ID_HEX, CONTAINER_PODMAN},
+	{ANYWHERE, NULL, "libpod-", "?.scope", ID_HEX, CONTAINER_PODMAN},
+	{UNDER_TOP, "ecs", "", "", ID_HEX, CONTAINER_ECS},
+	{ANYWHERE, NULL, "", "", ID_TASK, CONTAINER_ECS},
+	{ANYWHERE, NULL, "lxc.payload.", "", ID_NAME, CONTAINER_LXC},
+	{BELOW, "lxc.payload", "", "", ID_NAME, CONTAINER_LXC},
+	{BELOW_TOP, "lxc", "", "", ID_NAME, CONTAINER_LXC},
+	{ANYWHERE, NULL, "machine-", ".scope", ID_MACHINE, CONTAINER_NSPAWN},
+	{ANYWHERE, NULL, "systemd-nspawn@", ".service", ID_MACHINE, CONTAINER_NSPAWN},
+	{ANYWHERE, NULL, NULL, "?.scope", ID_HEX, CONTAINER_OTHER},
+};
+
+static bool is_hex_id(struct text t)
+{
+	return t.len == HEX_ID_LEN && count_hex(t) == t.len;
+}
+
+static bool is_task_id(struct text t)
+{
+	struct text number;
+
+	if (t.len < TASK_ID_LEN + 2 || count_hex(t) != TASK_ID_LEN ||
+	    t.at[TASK_ID_LEN] != '-')
+		return false;
+	number = text_skip(t, TASK_ID_LEN + 1);
+	return count_digits(number) == number.len;
+}
+
+static bool is_build_id(struct text t)
+{
+	for (size_t i = 0; i < t.len; i++)
+		if (!isdigit((unsigned char)t.at[i]) && !islower((unsigned char)t.at[i]))
+			return false;
+	return t.len == BUILD_ID_LEN;
+}
+
+static int hex_value(char c)
+{
+	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
+}
+
+static bool unescape(struct text t, char *ret, size_t size)
+{
+	size_t nr = 0;
+
+	if (t.len >= size || memchr(t.at, '\0', t.len)) {
+		*ret = '\0';
+		return false;
+	}
+	for (size_t i = 0; i < t.len; i++) {
+		int c = 0;
+
+		if (t.len - i >= 4 && t.at[i] == '\\' && t.at[i + 1] == 'x' &&
+		    count_hex((struct text){t.at + i + 2, 2}) == 2)
+			c = hex_value(t.at[i + 2]) << 4 | hex_value(t.at[i + 3]);
+		if (c >= ' ' && c != 0x7f)
+			i += 3;
+		else
+			c = (unsigned char)t.at[i];
+		ret[nr++] = (char)c;
+	}
+	ret[nr] = '\0';
+	return nr;
+}
+
+bool cgroup_unescape(const char *text, char *ret, size_t size)
+{
+	return unescape((struct text){text, strlen(text)}, ret, size);
+}
+
+/* "lxc-12-NAME": NAME. NULL: libvirt has not named it so. */
+static const char *name_by_libvirt(const char *machine, const char *driver)
+{
+	struct text t = {machine, strlen(machine)};
+	size_t n;
+
+	if (!text_begins(t, driver))
+		return NULL;
+	t = text_skip(t, strlen(driver));
+	n = count_digits(t);
+	return n && n + 1 < t.len && t.at[n] == '-' ? t.at + n + 1 : NULL;
+}
+
+static bool take_machine(struct text id, enum container_runtime runtime,
+			 struct cgroup_owner *ret)
+{
+	char machine[UNIT_BYTES];
+	const char *name;
+
+	if (!unescape(id, machine, sizeof(machine)) || name_by_libvirt(machine, "qemu-"))
+		return false;
+	name = name_by_libvirt(machine, "lxc-");
+	if (!text_copy(
+		    (struct text){name ? name : machine, strlen(name ? name : machine)},
+		    ret->container, sizeof(ret->container)))
+		return false;
+	ret->runtime = name ? CONTAINER_LXC : runtime;
+	return true;
+}
+
+/* What is left of @component between what @shape has around an id. */
+static bool cut_id(const struct shape *shape, struct text component, struct text *ret)
+{
+	const char *suffix = shape->suffix, *prefix = shape->prefix;
+	struct text id = component;
+
+	if (*suffix == '?')
+		id = text_without(id, suffix + 1);
+	else if (!text_ends(id, suffix))
+		return false;
+	else
+		id.len -= strlen(suffix);
+	if (prefix && *prefix != ':') {
+		if (!text_begins(id, prefix))
+			return false;
+		*ret = text_skip(id, strlen(prefix));
+		return true;
+	}
+	/* The id is the end of it, behind something that divides. */
+	if (id.len < HEX_ID_LEN)
+		return false;
+	*ret = text_skip(id, id.len - HEX_ID_LEN);
+	id.len -= HEX_ID_LEN;
+	if (prefix)
+		return text_ends(id, prefix);
+	return !id.len || text_ends(id, "-") || text_ends(id, ":");
+}
+
+static bool pod_of(const char *path, struct text component, char *ret);
+
+static bool is_in_place(const struct shape *shape, const char *path,
+			struct text component)
+{
+	size_t end = (size_t)(component.at - path), end_above;
+	struct text above, top;
+	char pod[POD_UID_BYTES];
+	bool has_above;
+
+	if (shape->place == ANYWHERE)
+		return true;
+	has_above = previous_component(path, &end, &above);
+	end_above = end;
+	if (shape->place == BELOW_POD)
+		return has_above && pod_of(path, above, pod);
+	if (shape->place == UNDER_TOP) {
+		top = above;
+		while (has_above) {
+			top = above;
+			has_above = previous_component(path, &end, &above);
+		}
+		return text_is(top, shape->above);
+	}
+	return has_above && text_is(above, shape->above) &&
+	       (shape->place == BELOW || !previous_component(path, &end_above, &top));
+}
+
+static bool take_id(const struct shape *shape, struct text id, struct cgroup_owner *ret)
+{
+	switch (shape->id) {
+	case ID_HEX:
+		if (!is_hex_id(id))
+			return false;
+		break;
+	case ID_TASK:
+		if (!is_task_id(id))
+			return false;
+		break;
+	case ID_BUILD:
+		if (!is_build_id(id))
+			return false;
+		break;
+	case ID_MACHINE:
+		return take_machine(id, shape->runtime, ret);
+	case ID_NAME:
+		break;
+	}
+	if (!text_copy(id, ret->container, sizeof(ret->container)))
+		return false;
+	ret->runtime = shape->runtime;
+	return true;
+}
+
+/* @below  the component inside of this one, if any */
+static void container_of(const char *path, struct text component, struct text below,
+			 struct cgroup_owner *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+		const struct shape *shape = &shapes[i];
+		struct text id;
+
+		/* systemd-nspawn itself, beside its payload. */
+		if (shape->id == ID_MACHINE && text_is(below, "supervisor"))
+			continue;
+		if (!cut_id(shape, component, &id) ||
+		    !is_in_place(shape, path, component) || !take_id(shape, id, ret))
+			continue;
+		if (ret->runtime == CONTAINER_NONE)
+			ret->container[0] = '\0';
+		return;
+	}
+}
+
+/* ---- pods and units ---- */
+
+/* A UUID with either kind of dash; or a hash of 32 digits, of a pod from a file. */
+static size_t pod_uid_len(struct text t)
+{
+	static const unsigned char dashes[] = {8, 13, 18, 23};
+	size_t next = 0;
+
+	if (count_hex(t) == TASK_ID_LEN)
+		return TASK_ID_LEN;
+	if (t.len < UUID_LEN)
+		return 0;
+	for (size_t i = 0; i < UUID_LEN; i++) {
+		if (next < sizeof(dashes) && i == dashes[next]) {
+			if (t.at[i] != '-' && t.at[i] != '_')
+				return 0;
+			next++;
+		} else if (!isxdigit((unsigned char)t.at[i])) {
+			return 0;
+		}
+	}
+	return UUID_LEN;
+}
+
+static bool take_pod(struct text uid, char *ret)
+{
+	size_t len = pod_uid_len(uid);
+	struct text rest;
+
+	if (!len)
+		return false;
+	rest = text_skip(uid, len);
+	if (rest.len && !text_is(rest, ".slice") && !text_begins(rest, ".slice:"))
+		return false;
+	text_copy((struct text){uid.at, len}, ret, POD_UID_BYTES);
+	for (size_t i = 0; i < len; i++)
+		if (ret[i] == '_')
+			ret[i] = '-';
+	return true;
+}
+
+/* @component  within @path. @ret has POD_UID_BYTES; only written if it is a pod. */
+static bool pod_of(const char *path, struct text component, char *ret)
+{
+	static const char kubepods[] = "kubepods", mark[] = "-pod";
+	size_t before = (size_t)(component.at - path);
+	const char *at;
+
+	if (text_begins(component, "pod")) {
+		component = text_skip(component, 3);
+		return pod_uid_len(component) &&
+		       memmem(path, before, kubepods, strlen(kubepods)) &&
+		       take_pod(component, ret);
+	}
+	at = memmem(component.at, component.len, kubepods, strlen(kubepods));
+	if (!at)
+		return false;
+	component = text_skip(component, (size_t)(at - component.at) + strlen(kubepods));
+	at = memmem(component.at, component.len, mark, strlen(mark));
+	return at &&
+	       take_pod(text_skip(component, (size_t)(at - component.at) + strlen(mark)),
+			ret);
+}
+
+static void unit_of(struct text component, struct cgroup_owner *ret)
+{
+	/* cg_escape(): in front of what could be taken for a file of the kernel's. */
+	if (text_begins(component, "_"))
+		component = text_skip(component, 1);
+	if ((text_ends(component, ".service") && component.len > strlen(".service")) ||
+	    (text_ends(component, ".scope") && component.len > strlen(".scope")))
+		unescape(component, ret->unit, sizeof(ret->unit));
+}
+
+bool cgroup_owner_of(const char *path, size_t len, struct cgroup_owner *ret)
+{
+	struct cgroup_owner owner = {.runtime = CONTAINER_NONE};
+	struct text component, below = {path, 0};
+	size_t end = len;
+
+	while (previous_component(path, &end, &component)) {
+		if (owner.runtime == CONTAINER_NONE)
+			container_of(path, component, below, &owner);
+		if (!*owner.pod)
+			pod_of(path, component, owner.pod);
+		if (!*owner.unit)
+			unit_of(component, &owner);
+		below = component;
+	}
+	*ret = owner;
+	return owner.runtime != CONTAINER_NONE || *owner.pod || *owner.unit;
+}
+
+const char *container_runtime_name(enum container_runtime runtime)
+{
+	static const char *const names[] = {
+		[CONTAINER_NONE] = "",         [CONTAINER_DOCKER] = "docker",
+		[CONTAINER_PODMAN] = "podman", [CONTAINER_CONTAINERD] = "containerd",
+		[CONTAINER_CRIO] = "cri-o",    [CONTAINER_NSPAWN] = "systemd-nspawn",
+		[CONTAINER_LXC] = "lxc",       [CONTAINER_ECS] = "ecs",
+		[CONTAINER_OTHER] = "other",
+	};
+
+	_Static_assert(ARRAY_SIZE(names) == NR_CONTAINER_RUNTIMES,
+		       "each runtime has a name");
+	return names[runtime];
+}
+
+/* ---- the text of /proc/PID/cgroup ---- */
+
+/* "4:memory:/a/b": what hierarchy, and what path; names of neither hold a newline. */
+static bool split_line(struct text line, struct text *hierarchy, struct text *path)
+{
+	const char *first = memchr(line.at, ':', line.len), *second;
+
+	if (!first)
+		return false;
+	*hierarchy = text_skip(line, (size_t)(first + 1 - line.at));
+	second = memchr(hierarchy->at, ':', hierarchy->len);
+	if (!second)
+		return false;
+	*path = text_skip(*hierarchy, (size_t)(second + 1 - hierarchy->at));
+	hierarchy->len = (size_t)(second - hierarchy->at);
+	/* Said of cgroup v2: the process goes on in what was removed. */
+	*path = text_without(*path, " (deleted)");
+	return text_begins(*path, "/");
+}
+
+/* How much a path tells; of equal ones the hierarchy decides, v2 before all. */
+static unsigned int path_worth(struct text hierarchy, struct text path)
+{
+	struct cgroup_owner owner;
+	unsigned int worth = path.len > 1;
+
+	cgroup_owner_of(path.at, path.len, &owner);
+	worth |= (owner.runtime != CONTAINER_NONE) << 3 | (*owner.pod != '\0') << 2 |
+		 (*owner.unit != '\0') << 1;
+	return worth << 2 | (!hierarchy.len                       ? 3
+			     : text_is(hierarchy, "name=systemd") ? 2
+			     : text_is(hierarchy, "memory")       ? 1
+								  : 0);
+}
+
+const char *cgroup_path_of(const char *text, size_t len, size_t *ret_len, bool *ret_is_v2)
+{
+	struct text left = {text, len}, best = {text, 0};
+	unsigned int best_worth = 0;
+
+	*ret_is_v2 = false;
+	while (left.len) {
+		const char *newline = memchr(left.at, '\n', left.len);
+		struct text line = {left.at,
+				    newline ? (size_t)(newline - left.at) : left.len};
+		struct text hierarchy, path;
+		unsigned int worth;
+
+		left = text_skip(left, line.len + (newline != NULL));
+		if (!split_line(line, &hierarchy, &path))
+			continue;
+		worth = path_worth(hierarchy, path);
+		if (best.len && worth <= best_worth)
+			continue;
+		best = path;
+		best_worth = worth;
+		*ret_is_v2 = !hierarchy.len;
+	}
+	*ret_len = best.len;
+	return best.at;
+}

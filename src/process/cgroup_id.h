@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whose a cgroup is that a sample tells by its number: the one that the process was in at
+ * that moment, be it gone or elsewhere by now. Only where no other hierarchy than cgroup v2
+ * is mounted: beside v1 the number is often that of its root.
+ */
+#ifndef LB_PROCESS_CGROUP_ID_H
+#define LB_PROCESS_CGROUP_ID_H
+
+#include "base/hashmap.h"
+#include "process/process.h"
+
+struct cgroup_id {
+	uint64_t id;
+	uint64_t used_ns; /* time of the last sample that told it */
+	struct process_owner owner; /* exe NULL */
+};
+
+struct cgroup_ids {
+	int mount_fd; /* of cgroup v2; -1: numbers tell nothing */
+	char *mount; /* its path; heap */
+	int handle_type;
+	struct cgroup_id **items; /* that rows point at */
+	size_t nr, cap;
+	struct hashmap index; /* by id */
+};
+
+/** @mount  where cgroup v2 is, or NULL */
+void cgroup_ids_init(struct cgroup_ids *ids, const char *mount);
+void cgroup_ids_deinit(struct cgroup_ids *ids);
+
+/** Forgets what no sample has told since. */
+void cgroup_ids_forget(struct cgroup_ids *ids, uint64_t before_ns);
+
+#endif

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/container_name.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "base/hashmap.h"
+#include "base/io.h"
+#include "base/vec.h"
+#include "process/container_text.h"
+#include "process/file.h"
+
+#define MAX_ROOTS        2
+#define MAX_CONFIG_BYTES ((size_t)1 << 20) /* of one container */
+#define MAX_LIST_BYTES   ((size_t)4 << 20) /* of all of them */
+#define MAX_LOGS         65536
+#define LOOK_EVERY_NS    1000000000ull
+#define MAX_LOOKS        4
+
+/* Lists of containers/storage: of each storage driver, and those that do not last. */
+static const char *const lists[] = {
+	"/var/lib/containers/storage/overlay-containers/containers.json",
+	"/var/lib/containers/storage/overlay-containers/volatile-containers.json",
+	"/run/containers/storage/overlay-containers/volatile-containers.json",
+	"/var/lib/containers/storage/vfs-containers/containers.json",
+	"/var/lib/containers/storage/vfs-containers/volatile-containers.json",
+	"/run/containers/storage/vfs-containers/volatile-containers.json",
+	"/var/lib/containers/storage/btrfs-containers/containers.json",
+	"/var/lib/containers/storage/btrfs-containers/volatile-containers.json",
+	"/run/containers/storage/btrfs-containers/volatile-containers.json",
+	"/var/lib/containers/storage/zfs-containers/containers.json",
+	"/var/lib/containers/storage/zfs-containers/volatile-containers.json",
+	"/run/containers/storage/zfs-containers/volatile-containers.json",
+};
+#define LOGS "/var/log/containers"
+
+struct entry {
+	char id[CONTAINER_HEX_ID_LEN + 1];
+	char *name; /* NULL: not found */
+	unsigned int nr_looks; /* while it is not found; MAX_LOOKS: no more */
+	uint64_t next_ns;
+};
+
+/* What a file or folder was like when it was read. */
+struct stamp {
+	dev_t dev;
+	ino_t inode;
+	off_t size;
+	struct timespec mtime;
+};
+
+struct place {
+	int root_fd;
+	struct stamp lists[ARRAY_SIZE(lists)], logs;
+};
+
+struct container_names {
+	struct place places[MAX_ROOTS];
+	size_t nr_places;
+	struct entry *items;
+	size_t nr, cap;
+	size_t nr_pending; /* not found, and to be looked for */
+	bool found_late; /* one that was not there at first; not told yet */
+	struct hashmap index;
+	uint64_t looked_ns; /* at lists; 0: never */
+};
+
+struct container_names *container_names_new(const int *root_fds, size_t nr_roots)
+{
+	struct container_names *names = calloc(1, sizeof(*names));
+
+	for (size_t i = 0; i < nr_roots; i++) {
+		if (root_fds[i] < 0)
+			continue;
+		if (names && names->nr_places < MAX_ROOTS)
+			names->places[names->nr_places++].root_fd = root_fds[i];
+		else
+			close(root_fds[i]);
+	}
+	return names;
+}
+
+static void forget_all(struct container_names *names)
+{
+	for (size_t i = 0; i < names->nr; i++)
+		free(names->items[i].name);
+	hashmap_deinit(&names->index);
+	names->index = (struct hashmap){0};
+	names->nr = names->nr_pending = 0;
+	names->looked_ns = 0;
+	for (size_t i = 0; i < names->nr_places; i++)
+		names->places[i] = (struct place){.root_fd = names->places[i].root_fd};
+}
+
+void container_names_free(struct container_names *names)
+{
+	if (!names)
+		return;
+	forget_all(names);
+	for (size_t i = 0; i < names->nr_places; i++)
+		close(names->places[i].root_fd);
+	free(names->items);
+	free(names);
+}
+
+/* ---- what is known ---- */
+
+static uint64_t id_hash(const char *id)
+{
+	return hash_bytes(0, id, CONTAINER_HEX_ID_LEN);
+}
+
+static bool id_eq(uint32_t item, const void *key, const void *ctx)
+{
+	return !strcmp(((const struct container_names *)ctx)->items[item].id, key);
+}
+
+static struct entry *find_entry(struct container_names *names, const char *id)
+{
+	uint32_t item = hashmap_find(&names->index, id_hash(id), id_eq, id, names);
+
+	return item == HASHMAP_NONE ? NULL : &names->items[item];
+}
+
+/* NULL: no memory, or no room, which the caller makes. */
+static struct entry *add_entry(struct container_names *names, const char *id)
+{
+	struct entry *entry;
+
+	if (vec_grow(&names->items, &names->cap, names->nr + 1, sizeof(*names->items),
+		     CONTAINER_NAMES_MAX) ||
+	    hashmap_add(&names->index, id_hash(id), (uint32_t)names->nr))
+		return NULL;
+	entry = &names->items[names->nr++];
+	*entry = (struct entry){.nr_looks = MAX_LOOKS};
+	memcpy(entry->id, id, sizeof(entry->id));
+	return entry;
+}
+
+static void add_name(void *ctx, const char *id, const char *name)
+{
+	struct container_names *names = ctx;
+	struct entry *entry = find_entry(names, id);
+
+	if (!entry)
+		entry = add_entry(names, id);
+	if (!entry || entry->name)
+		return;
+	entry->name = strdup(name);
+	if (!entry->name || entry->nr_looks == MAX_LOOKS)
+		return;
+	entry->nr_looks = MAX_LOOKS;
+	names->nr_pending--;
+	names->found_late = true;
+}
+
+/* ---- files ---- */
+
+/* Return: is it another one than when it was read last? Then it is noted as read. */
+static bool has_changed(struct stamp *stamp, const struct stat *st)
+{
+	struct stamp now = {st->st_dev, st->st_ino, st->st_size, st->st_mtim};
+
+	if (stamp->dev == now.dev && stamp->inode == now.inode &&
+	    stamp->size == now.size && stamp->mtime.tv_sec == now.mtime.tv_sec &&
+	    stamp->mtime.tv_nsec == now.mtime.tv_nsec)
+		return false;
+	*stamp = now;
+	return true;
+}
+
+static struct safe_open how_of(int root_fd, const char *path, size_t max_bytes)
+{
+	return (struct safe_open){.root_fd = root_fd,
+				  .path = path,
+				  .flags = SAFE_OPEN_OWNED, /* by root: uid 0 */
+				  .max_bytes = max_bytes};
+}
+
+static void look_in_docker(struct container_names *names, int root_fd, const char *id)
+{
+	char path[128], name[CONTAINER_NAME_BYTES];
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	struct safe_open how = how_of(root_fd, path, MAX_CONFIG_BYTES);
+	size_t len;
+
+	snprintf(path, sizeof(path), "/var/lib/docker/containers/%s/config.v2.json", id);
+	fd = safe_open(&how);
+	if (fd >= 0 && !io_read_all(fd, MAX_CONFIG_BYTES, &text, &len) &&
+	    !container_name_in_docker(text, len, name))
+		add_name(names, id, name);
+}
+
+static void look_in_list(struct container_names *names, struct place *place, size_t i)
+{
+	struct safe_open how = how_of(place->root_fd, lists[i], MAX_LIST_BYTES);
+	_cleanup_close_ int path_fd = safe_open_resolve(&how);
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	size_t len;
+
+	if (path_fd < 0 || safe_open_check(path_fd, &how) || fstat(path_fd, &st) ||
+	    !has_changed(&place->lists[i], &st))
+		return;
+	fd = safe_open_reopen(path_fd);
+	if (fd >= 0 && !io_read_all(fd, MAX_LIST_BYTES, &text, &len))
+		container_names_in_storage(text, len, add_name, names);
+}
+
+/* Only the names of the links count: nothing is opened by them. */
+static void look_in_logs(struct container_names *names, struct place *place)
+{
+	struct safe_open how = how_of(place->root_fd, LOGS, 0);
+	_cleanup_close_ int path_fd = safe_open_resolve(&how);
+	_cleanup_closedir_ DIR *dir = NULL;
+	const struct dirent *file;
+	struct stat st;
+	int fd;
+
+	if (path_fd < 0 || fstat(path_fd, &st) || !S_ISDIR(st.st_mode) || st.st_uid ||
+	    st.st_mode & S_IWOTH || !has_changed(&place->logs, &st))
+		return;
+	fd = safe_open_reopen(path_fd);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (int n = 0; n < MAX_LOGS && (file = readdir(dir)); n++) {
+		char id[CONTAINER_HEX_ID_LEN + 1], name[CONTAINER_NAME_BYTES];
+
+		if (container_of_log(file->d_name, id, name))
+			add_name(names, id, name);
+	}
+}
+
+static void look(struct container_names *names, const char *id, uint64_t now_ns)
+{
+	bool lists_too = !names->looked_ns || now_ns >= names->looked_ns + LOOK_EVERY_NS;
+
+	for (size_t i = 0; i < names->nr_places; i++) {
+		look_in_docker(names, names->places[i].root_fd, id);
+		if (!lists_too)
+			continue;
+		look_in_logs(names, &names->places[i]);
+		for (size_t j = 0; j < ARRAY_SIZE(lists); j++)
+			look_in_list(names, &names->places[i], j);
+	}
+	if (lists_too)
+		names->looked_ns = now_ns ? now_ns : 1;
+}
+
+/* ---- questions ---- */
+
+const char *container_names_find(struct container_names *names, const char *id,
+				 uint64_t now_ns)
+{
+	struct entry *entry;
+
+	if (!container_is_hex_id(id))
+		return "";
+	entry = find_entry(names, id);
+	if (!entry) {
+		/* What does not fit a second time does not matter to anybody. */
+		if (names->nr == CONTAINER_NAMES_MAX)
+			forget_all(names);
+		look(names, id, now_ns);
+		entry = find_entry(names, id);
+	}
+	if (!entry) {
+		entry = add_entry(names, id);
+		if (!entry)
+			return "";
+		entry->nr_looks = 1;
+		entry->next_ns = now_ns + LOOK_EVERY_NS;
+		names->nr_pending++;
+	}
+	return entry->name ? entry->name : "";
+}
+
+bool container_names_retry(struct container_names *names, uint64_t now_ns)
+{
+	bool found;
+
+	for (size_t i = 0; names->nr_pending && i < names->nr; i++) {
+		struct entry *entry = &names->items[i];
+		char id[CONTAINER_HEX_ID_LEN + 1];
+
+		if (entry->nr_looks == MAX_LOOKS || entry->next_ns > now_ns)
+			continue;
+		memcpy(id, entry->id, sizeof(id));
+		look(names, id, now_ns);
+		entry = &names->items[i]; /* there may be more now */
+		entry->next_ns = now_ns + LOOK_EVERY_NS;
+		if (entry->nr_looks < MAX_LOOKS && ++entry->nr_looks == MAX_LOOKS)
+			names->nr_pending--;
+	}
+	found = names->found_late;
+	names->found_late = false;
+	return found;
+}

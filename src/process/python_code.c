@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A service of 50 workers runs the same modules 50 times: file names, qualified names
+ * and line tables are the same bytes in each, so they are kept by content and counted
+ * by reference. A code object of one image is then some hundred bytes.
+ */
+#include "process/python_code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+
+/* What a code object costs beside its texts: its item and its slot, arrays half full. */
+#define CODE_BYTES (2 * (sizeof(struct python_code) + 2 * sizeof(struct hashmap_slot)))
+#define TEXT_BYTES                                                             \
+	(sizeof(struct text) + 2 * (sizeof(struct text *) + sizeof(uint32_t) + \
+				    2 * sizeof(struct hashmap_slot)))
+
+struct text {
+	uint64_t hash;
+	uint32_t number; /* in the store */
+	uint32_t nr_refs;
+	uint32_t len;
+	uint8_t bytes[];
+};
+
+struct python_store {
+	uint64_t max_bytes;
+	struct text **texts; /* by number; NULL: free */
+	size_t nr_texts, cap_texts;
+	uint32_t *free_numbers;
+	size_t nr_free, cap_free;
+	struct hashmap by_content;
+	struct python_store_stats stats;
+};
+
+/* ---- texts ---- */
+
+int python_store_new(uint64_t max_bytes, struct python_store **ret)
+{
+	struct python_store *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->max_bytes = max_bytes ? max_bytes : PYTHON_STORE_DEFAULT_BYTES;
+	*ret = s;
+	return 0;
+}
+
+void python_store_free(struct python_store *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->nr_texts; i++)
+		free(s->texts[i]);
+	free(s->texts);
+	free(s->free_numbers);
+	hashmap_deinit(&s->by_content);
+	free(s);
+}
+
+void python_store_stats(const struct python_store *s, struct python_store_stats *ret)
+{
+	*ret = s->stats;
+}
+
+/* Return: is there room? Then it is taken. */
+static bool take_room(struct python_store *s, uint64_t bytes)
+{
+	if (bytes > s->max_bytes - s->stats.nr_bytes) {
+		s->stats.nr_refused++;
+		return false;
+	}
+	s->stats.nr_bytes += bytes;
+	return true;
+}
+
+struct content {
+	const uint8_t *bytes;
+	uint32_t len;
+};
+
+static bool content_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct text *text = ((const struct python_store *)ctx)->texts[item];
+	const struct content *want = key;
+
+	return text->len == want->len && !memcmp(text->bytes, want->bytes, want->len);
+}
+
+/* Room to give back every number comes first: letting go cannot fail. */
+static int take_number(struct python_store *s, uint32_t *ret)
+{
+	int err;
+
+	if (s->nr_free) {
+		*ret = s->free_numbers[--s->nr_free];
+		return 0;
+	}
+	err = vec_grow(&s->free_numbers, &s->cap_free, s->nr_texts + 1,
+		       sizeof(*s->free_numbers), HASHMAP_NONE - 1);
+	if (!err)
+		err = vec_grow(&s->texts, &s->cap_texts, s->nr_texts + 1,
+			       sizeof(struct text *), HASHMAP_NONE - 1);
+	if (err)
+		return err;
+	*ret = (uint32_t)s->nr_texts++;
+	return 0;
+}
+
+static int add_text(struct python_store *s, const struct content *content, uint64_t hash,
+		    struct text **ret)
+{
+	_cleanup_free_ struct text *text = malloc(sizeof(*text) + content->len);
+	uint32_t number = 0;
+	int err;
+
+	if (!text)
+		return -ENOMEM;
+	err = take_number(s, &number);
+	if (err)
+		return err;
+	*text = (struct text){
+		.hash = hash, .number = number, .nr_refs = 1, .len = content->len};
+	memcpy(text->bytes, content->bytes, content->len);
+	err = hashmap_add(&s->by_content, hash, number);
+	if (err) {
+		s->free_numbers[s->nr_free++] = number;
+		return err;
+	}
+	s->stats.nr_texts++;
+	s->texts[number] = text;
+	*ret = take_ptr(text);
+	return 0;
+}
+
+/*
+ * The store's copy of @from, with a reference for the caller. Nothing is the copy of
+ * nothing. Return: 0, -ENOSPC or -ENOMEM; then @ret is unchanged.
+ */
+static int hold_text(struct python_store *s, const struct python_text *from,
+		     struct python_text *ret)
+{
+	struct content content = {.bytes = from->bytes, .len = from->len};
+	struct text *text = NULL;
+	uint64_t hash;
+	uint32_t item;
+
+	*ret = (struct python_text){.is_cut = from->is_cut};
+	if (!from->bytes || !from->len)
+		return 0;
+	hash = hash_bytes(0, content.bytes, content.len);
+	item = hashmap_find(&s->by_content, hash, content_eq, &content, s);
+	if (item != HASHMAP_NONE) {
+		text = s->texts[item];
+		text->nr_refs++;
+	} else {
+		int err;
+
+		if (!take_room(s, TEXT_BYTES + content.len))
+			return -ENOSPC;
+		err = add_text(s, &content, hash, &text);
+		if (err) {
+			s->stats.nr_bytes -= TEXT_BYTES + content.len;
+			return err;
+		}
+	}
+	*ret = *from;
+	ret->bytes = text->bytes;
+	return 0;
+}
+
+static void drop_text(struct python_store *s, struct python_text *t)
+{
+	struct text *text;
+
+	if (!t->bytes)
+		return;
+	text = (struct text *)(t->bytes - offsetof(struct text, bytes));
+	*t = (struct python_text){0};
+	if (--text->nr_refs)
+		return;
+	hashmap_remove(&s->by_content, text->hash, text->number);
+	s->texts[text->number] = NULL;
+	s->free_numbers[s->nr_free++] = text->number;
+	s->stats.nr_texts--;
+	s->stats.nr_bytes -= TEXT_BYTES + text->len;
+	free(text);
+}
+
+/* ---- code objects ---- */
+
+static void drop_texts(struct python_store *s, struct python_code *code)
+{
+	drop_text(s, &code->file);
+	drop_text(s, &code->name);
+	drop_text(s, &code->table);
+}
+
+void python_codes_deinit(struct python_codes *c)
+{
+	for (size_t i = 0; i < c->nr; i++)
+		drop_texts(c->store, &c->items[i]);
+	if (c->store)
+		c->store->stats.nr_bytes -= c->nr * CODE_BYTES;
+	free(c->items);
+	hashmap_deinit(&c->by_id);
+	*c = (struct python_codes){0};
+}
+
+static uint64_t hash_id(uint64_t code_id)
+{
+	return hash_u64(0, code_id);
+}
+
+static bool id_eq(uint32_t item, const void *key, const void *ctx)
+{
+	return ((const struct python_codes *)ctx)->items[item].code_id ==
+	       *(const uint64_t *)key;
+}
+
+static struct python_code *find(const struct python_codes *c, uint64_t code_id)
+{
+	uint32_t i = hashmap_find(&c->by_id, hash_id(code_id), id_eq, &code_id, c);
+
+	return i == HASHMAP_NONE ? NULL : &c->items[i];
+}
+
+const struct python_code *python_codes_find(const struct python_codes *c,
+					    uint64_t code_id)
+{
+	return find(c, code_id);
+}
+
+static void set_cut(struct python_codes *c, struct python_code *code, bool is_cut)
+{
+	c->nr_cut += is_cut;
+	c->nr_cut -= code->is_cut;
+	code->is_cut = is_cut;
+}
+
+static bool has_cut_text(const struct python_code *code)
+{
+	return code->file.is_cut || code->name.is_cut || code->table.is_cut;
+}
+
+/* The longer of two answers about the same text; a whole one is never replaced. */
+static void improve_text(struct python_store *s, struct python_text *known,
+			 const struct python_text *other)
+{
+	struct python_text held;
+
+	if (!known->is_cut || (other->is_cut && other->len <= known->len) ||
+	    hold_text(s, other, &held))
+		return;
+	drop_text(s, known);
+	*known = held;
+}
+
+static void improve(struct python_codes *c, struct python_code *known,
+		    const struct python_code *other)
+{
+	improve_text(c->store, &known->file, &other->file);
+	improve_text(c->store, &known->name, &other->name);
+	improve_text(c->store, &known->table, &other->table);
+}
+
+static bool is_same(const struct python_code *a, const struct python_code *b)
+{
+	return a->table_addr == b->table_addr && a->first_line == b->first_line &&
+	       a->code_addr == b->code_addr;
+}
+
+static int append(struct python_codes *c, const struct python_code *from)
+{
+	struct python_store *s = c->store;
+	struct python_code code = *from;
+	int err;
+
+	code.file = code.name = code.table = (struct python_text){0};
+	err = vec_grow(&c->items, &c->cap, c->nr + 1, sizeof(code), PYTHON_MAX_CODES);
+	if (err)
+		return err;
+	if (!take_room(s, CODE_BYTES))
+		return -ENOSPC;
+	err = hold_text(s, &from->file, &code.file);
+	if (!err)
+		err = hold_text(s, &from->name, &code.name);
+	if (!err)
+		err = hold_text(s, &from->table, &code.table);
+	if (!err)
+		err = hashmap_add(&c->by_id, hash_id(code.code_id), (uint32_t)c->nr);
+	if (err) {
+		drop_texts(s, &code);
+		s->stats.nr_bytes -= CODE_BYTES;
+		return err;
+	}
+	code.is_cut = false;
+	c->items[c->nr] = code;
+	set_cut(c, &c->items[c->nr++], has_cut_text(&code));
+	return 0;
+}
+
+/* ---- records of the kernel ---- */
+
+static bool is_width(uint8_t width)
+{
+	return width == 1 || width == 2 || width == 4;
+}
+
+/* A name of @chars, of which so many were copied as fit. Return: false: malformed. */
+static bool take_name(const uint8_t *bytes, uint32_t chars, uint8_t width,
+		      struct python_text *ret)
+{
+	uint32_t max;
+
+	*ret = (struct python_text){.is_cut = true};
+	if (!width) /* could not be read: another time perhaps */
+		return true;
+	if (!is_width(width))
+		return false;
+	max = LB_PY_TEXT_BYTES / width;
+	*ret = (struct python_text){.bytes = bytes,
+				    .len = (chars < max ? chars : max) * width,
+				    .width = width,
+				    .is_cut = chars > max};
+	return true;
+}
+
+static bool take_record(const struct lb_python_code *record, size_t size_bytes,
+			struct python_code *ret)
+{
+	const size_t head_bytes = offsetof(struct lb_python_code, table);
+
+	if (size_bytes < head_bytes || record->table_copied > size_bytes - head_bytes ||
+	    record->table_copied > LB_PY_TABLE_BYTES ||
+	    record->table_copied > record->table_bytes ||
+	    record->code_id >> LB_PY_CODE_BITS)
+		return false;
+	*ret = (struct python_code){.code_id = record->code_id,
+				    .code_addr = record->code_addr,
+				    .table_addr = record->table_addr,
+				    .version = record->version,
+				    .first_line = record->first_line};
+	ret->table = (struct python_text){.bytes = record->table,
+					  .len = record->table_copied,
+					  .width = 1,
+					  .is_cut = record->table_copied <
+						    record->table_bytes};
+	return take_name(record->file, record->file_chars, record->file_width,
+			 &ret->file) &&
+	       take_name(record->name, record->name_chars, record->name_width,
+			 &ret->name);
+}
+
+int python_codes_add(struct python_codes *c, struct python_store *s,
+		     const struct lb_python_code *record, size_t size_bytes)
+{
+	struct python_code code, *known;
+	int err;
+
+	if (!take_record(record, size_bytes, &code))
+		return -EINVAL;
+	c->store = s;
+	known = find(c, code.code_id);
+	if (known) {
+		if (!known->is_cut || !is_same(known, &code))
+			return 0;
+		improve(c, known, &code);
+		set_cut(c, known, has_cut_text(known));
+		return 0;
+	}
+	err = append(c, &code);
+	c->nr_lost += err != 0;
+	return err;
+}
+
+/* Nobody is believed about lengths. */
+static bool is_sane(const struct python_text *t, uint32_t max)
+{
+	return !t->bytes || (t->len <= max && is_width(t->width) && !(t->len % t->width));
+}
+
+void python_codes_give_up(struct python_codes *c, uint64_t code_id)
+{
+	struct python_code *known = find(c, code_id);
+
+	if (known)
+		set_cut(c, known, false);
+}
+
+void python_codes_complete(struct python_codes *c, const struct python_code *whole)
+{
+	struct python_code *known = find(c, whole->code_id);
+
+	if (known && is_same(known, whole) &&
+	    is_sane(&whole->file, PYTHON_MAX_TEXT_BYTES) &&
+	    is_sane(&whole->name, PYTHON_MAX_TEXT_BYTES) &&
+	    is_sane(&whole->table, PYTHON_MAX_TABLE_BYTES) && whole->table.width <= 1)
+		improve(c, known, whole);
+	python_codes_give_up(c, whole->code_id);
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Indented where paths part; a chain of single calls stays in its column:
+ *
+ *  self %  total %  function, and the line that calls it
+ *             99.0  <module>  /app/train.py:1
+ *    10.1     99.0  step  /app/train.py:41
+ *    50.5     53.5  |- dither  /app/train.py:13
+ *     3.0      3.0  |  [kernel]  /app/train.py:4
+ *    30.3     30.3  |- cblas_dgemm (libopenblas.so)  /app/train.py:12
+ *              1.2  `- ... 14 more
+ */
+#include "render/call_tree.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/figure.h"
+#include "render/paint.h"
+#include "render/text.h"
+
+#define SIGN_COLUMNS 3 /* of one level of indentation */
+#define MIN_NAME     24 /* columns that are left for a name: deeper levels move out */
+#define CHAIN_SHARE  0.95 /* a child with this share of its parent is its chain */
+
+/* What stands before a row, by level. */
+enum sign {
+	SIGN_NONE, /* no sibling follows */
+	SIGN_PASS, /* a sibling of that level follows further below */
+	SIGN_BRANCH,
+	SIGN_LAST,
+	NR_SIGNS,
+};
+
+static const char *const ascii_signs[] = {"   ", "|  ", "|- ", "`- "};
+static const char *const utf8_signs[] = {"   ", "\u2502  ", "\u251c\u2500 ",
+					 "\u2514\u2500 "};
+_Static_assert(ARRAY_SIZE(ascii_signs) == NR_SIGNS, "one for each");
+_Static_assert(ARRAY_SIZE(utf8_signs) == NR_SIGNS, "one for each");
+
+struct drawing {
+	const struct render_input *in;
+	const struct render_options *opts;
+	const struct call_tree *tree;
+	FILE *out;
+	double hottest; /* of the shares that are painted */
+	/* Of the path to the node at hand, by depth. */
+	uint32_t levels[CALL_TREE_MAX_DEPTH + 1]; /* of indentation */
+	uint8_t signs[CALL_TREE_MAX_DEPTH + 1]; /* by level, from 1: enum sign */
+};
+
+static double share(const struct drawing *d, const struct weight *w)
+{
+	return share_of(d->in->attribution, w);
+}
+
+static bool shows_self(const struct drawing *d)
+{
+	return d->tree->direction == CALL_CALLEES;
+}
+
+static size_t figures_columns(const struct drawing *d)
+{
+	return shows_self(d) ? 18 : 9;
+}
+
+/* Does the sum of what was cut off below the node deserve a row of its own? */
+static bool shows_rest(const struct drawing *d, const struct weight *rest)
+{
+	double s = share(d, rest);
+
+	return s > 0 && s >= d->opts->min_share;
+}
+
+static bool shows_any_rest(const struct drawing *d, const struct call_node *n)
+{
+	return shows_rest(d, &n->cut.weight) || shows_rest(d, &n->deeper);
+}
+
+/* Is the node all that its parent goes on to, or nearly so? */
+static bool is_chain(const struct drawing *d, const struct call_node *n)
+{
+	const struct call_node *parent = &d->tree->nodes[n->parent];
+
+	return parent->nr_children == 1 && !shows_any_rest(d, parent) &&
+	       share(d, &n->total) >= CHAIN_SHARE * share(d, &parent->total);
+}
+
+static void print_figures(const struct drawing *d, const struct weight *self,
+			  const struct weight *total)
+{
+	double heat_of = share(d, shows_self(d) ? self : total);
+	enum paint heat = paint_heat(heat_of, d->hottest);
+
+	paint_begin(d->out, d->opts->colour, heat);
+	fprintf(d->out, "%7s", figure_percent(heat_of).text);
+	paint_end(d->out, d->opts->colour, heat);
+	if (shows_self(d))
+		fprintf(d->out, "  %7s", figure_percent(share(d, total)).text);
+	fputs("  ", d->out);
+}
+
+/* Return: columns printed. Where there is no room the outermost levels move out. */
+static size_t print_signs(const struct drawing *d, uint32_t level, enum sign last)
+{
+	const char *const *signs = d->opts->utf8 ? utf8_signs : ascii_signs;
+	uint32_t first = 1, most = level;
+
+	if (d->opts->width) {
+		size_t used = figures_columns(d) + MIN_NAME;
+
+		most = d->opts->width > used
+			       ? (uint32_t)((d->opts->width - used) / SIGN_COLUMNS)
+			       : 0;
+	}
+	if (level > most)
+		first = level - most + 1;
+	paint_begin(d->out, d->opts->colour, PAINT_DIM);
+	for (uint32_t i = first; i <= level; i++)
+		fputs(signs[i == level && last ? last : d->signs[i]], d->out);
+	paint_end(d->out, d->opts->colour, PAINT_DIM);
+	return SIGN_COLUMNS * (size_t)(level + 1 - first);
+}
+
+/* Where the function is, or the call: behind its name. */
+static void describe_place(char *buf, size_t size, const struct call_function *f,
+			   const struct call_node *n)
+{
+	if (n->call_line)
+		snprintf(buf, size, "%s:%" PRIu32, n->call_file, n->call_line);
+	else if (n->parent == PROFILE_NONE && *f->file)
+		snprintf(buf, size, f->start_line ? "%s:%" PRIu32 : "%s", f->file,
+			 f->start_line);
+	else
+		buf[0] = '\0';
+}
+
+/* Another object than the one it was come from is told, and where no file is known. */
+static bool names_object(const struct drawing *d, const struct call_function *f,
+			 const struct call_node *n)
+{
+	const struct call_function *parent;
+
+	if (!*f->object || !strcmp(f->object, PROFILE_PYTHON))
+		return false;
+	if (n->parent == PROFILE_NONE || !*f->file)
+		return !*f->file;
+	parent = &d->tree->functions[d->tree->nodes[n->parent].function];
+	return shows_self(d) && parent->object != f->object;
+}
+
+static void print_name(const struct drawing *d, const struct call_node *n, size_t column)
+{
+	const struct call_function *f = &d->tree->functions[n->function];
+	enum paint paint = n->parent == PROFILE_NONE ? PAINT_BOLD : PAINT_PLAIN;
+	const char *name = *f->name ? f->name : "[no name]";
+	char what[1024], place[4400];
+	size_t room = 0, used;
+
+	snprintf(what, sizeof(what),
+		 names_object(d, f, n) ? "%.900s%s (%.90s)" : "%.900s%s", name,
+		 n->is_recursive ? " (recursive)" : "", f->object);
+	describe_place(place, sizeof(place), f, n);
+	if (d->opts->width)
+		room = d->opts->width > column + 10 ? d->opts->width - column : 10;
+	paint_begin(d->out, d->opts->colour, paint);
+	used = text_cell(d->out, what, room);
+	paint_end(d->out, d->opts->colour, paint);
+	if (!*place || (room && used + 2 + 8 > room))
+		return;
+	text_spaces(d->out, 2);
+	paint_begin(d->out, d->opts->colour, PAINT_DIM);
+	text_cell_tail(d->out, place, room ? room - used - 2 : 0);
+	paint_end(d->out, d->opts->colour, PAINT_DIM);
+}
+
+/* "... 14 more" below the node, in the place of a last child. */
+static void print_rest(struct drawing *d, uint32_t level, const struct weight *weight,
+		       enum sign sign, const char *words)
+{
+	static const struct weight none;
+
+	print_figures(d, shows_self(d) ? &none : weight, weight);
+	d->signs[level] = SIGN_PASS;
+	print_signs(d, level, sign);
+	paint_begin(d->out, d->opts->colour, PAINT_DIM);
+	fprintf(d->out, "... %s", words);
+	paint_end(d->out, d->opts->colour, PAINT_DIM);
+	fputc('\n', d->out);
+}
+
+/* When all nodes below @n are printed: what was cut off there. */
+static void print_rests_of(struct drawing *d, const struct call_node *n)
+{
+	uint32_t level = d->levels[n->depth] + 1;
+	bool deeper = shows_rest(d, &n->deeper);
+	char words[64];
+
+	if (shows_rest(d, &n->cut.weight)) {
+		snprintf(words, sizeof(words), "%" PRIu64 " more", n->cut.nr);
+		print_rest(d, level, &n->cut.weight, deeper ? SIGN_BRANCH : SIGN_LAST,
+			   words);
+	}
+	if (deeper)
+		print_rest(d, level, &n->deeper, SIGN_LAST, "deeper");
+}
+
+static void print_node(struct drawing *d, const struct call_node *n)
+{
+	enum sign sign = SIGN_NONE;
+	uint32_t level = 0;
+	size_t column;
+
+	if (n->parent != PROFILE_NONE) {
+		const struct call_node *parent = &d->tree->nodes[n->parent];
+		bool is_last = n->is_last && !shows_any_rest(d, parent);
+
+		level = d->levels[parent->depth];
+		if (!is_chain(d, n)) {
+			level++;
+			sign = is_last ? SIGN_LAST : SIGN_BRANCH;
+			d->signs[level] = is_last ? SIGN_NONE : SIGN_PASS;
+		}
+	}
+	d->levels[n->depth] = level;
+	print_figures(d, &n->ends, &n->total);
+	column = figures_columns(d) + print_signs(d, level, sign);
+	print_name(d, n, column);
+	fputc('\n', d->out);
+}
+
+/* The nodes are in the order of the rows; what was cut off comes behind the last child. */
+static void print_nodes(struct drawing *d)
+{
+	const struct call_tree *tree = d->tree;
+
+	for (size_t i = 0; i < tree->nr_nodes; i++) {
+		const struct call_node *n = &tree->nodes[i];
+		uint32_t next_depth = i + 1 < tree->nr_nodes ? tree->nodes[i + 1].depth
+							     : 0;
+
+		/* A blank line parts trees, not roots without anything below. */
+		if (i && n->parent == PROFILE_NONE &&
+		    (n->nr_children || n[-1].parent != PROFILE_NONE))
+			fputc('\n', d->out);
+		print_node(d, n);
+		for (const struct call_node *done = n; done->depth >= next_depth;
+		     done = &tree->nodes[done->parent]) {
+			print_rests_of(d, done);
+			if (done->parent == PROFILE_NONE)
+				break;
+		}
+	}
+}
+
+static void print_legend(const struct drawing *d)
+{
+	const struct text_margins margins = {d->opts->width, 0, 0};
+	const struct call_tree *tree = d->tree;
+	const char *of = counted_name(d->in->attribution);
+
+	fputc('\n', d->out);
+	paint_begin(d->out, d->opts->colour, PAINT_DIM);
+	if (tree->what)
+		text_sentence(d->out, &margins,
+			      "%s is on the stack for %.1f %% of all %s, and innermost "
+			      "for %.1f %%; %s it:",
+			      tree->what, 100 * share(d, &tree->covered), of,
+			      100 * share(d, &tree->self),
+			      shows_self(d) ? "what is called by" : "who calls");
+	else if (shows_self(d))
+		text_sentence(
+			d->out, &margins,
+			"Outermost functions, and what they call. Shares are of all "
+			"%s.",
+			of);
+	else
+		text_sentence(
+			d->out, &margins,
+			"Functions by %s of their own, and who calls them, outwards. "
+			"Shares are of all %s.",
+			of, of);
+	fprintf(d->out, "\n%s\n",
+		shows_self(d) ? " self %  total %  function, and the line that calls it"
+			      : "total %  function, and its line that makes the call");
+	paint_end(d->out, d->opts->colour, PAINT_DIM);
+}
+
+/* All that the tree does not show, and how to see it. */
+static void print_cuts(const struct drawing *d)
+{
+	const struct text_margins margins = {d->opts->width, 0, 2};
+	const struct call_tree *tree = d->tree;
+	struct weight cut = {0}, deeper = {0};
+
+	for (size_t i = 0; i < tree->nr_nodes; i++) {
+		cut.samples += tree->nodes[i].cut.weight.samples;
+		cut.cpu_ns += tree->nodes[i].cut.weight.cpu_ns;
+		deeper.samples += tree->nodes[i].deeper.samples;
+		deeper.cpu_ns += tree->nodes[i].deeper.cpu_ns;
+	}
+	if (!tree->cut.nr && !cut.samples && !cut.cpu_ns && !deeper.samples &&
+	    !deeper.cpu_ns)
+		return;
+	fputc('\n', d->out);
+	paint_begin(d->out, d->opts->colour, PAINT_DIM);
+	if (tree->cut.nr)
+		text_sentence(
+			d->out, &margins, "%s with %.1f %% together not shown%s.",
+			figure_count(tree->cut.nr, "more function", "more functions")
+				.text,
+			100 * share(d, &tree->cut.weight),
+			tree->what      ? ""
+			: shows_self(d) ? ": --callees=FUNC shows one"
+					: ": --callers=FUNC shows one");
+	if (cut.samples || cut.cpu_ns)
+		text_sentence(d->out, &margins,
+			      "Calls below %.3g %% of %s are cut off, %.1f %% together: "
+			      "--min-percent sets that.",
+			      100 * d->opts->min_share,
+			      tree->what ? "what was asked for" : "the tree",
+			      100 * share(d, &cut));
+	if (deeper.samples || deeper.cpu_ns)
+		text_sentence(d->out, &margins,
+			      "%.1f %% goes on deeper: --depth sets how far.",
+			      100 * share(d, &deeper));
+	if (tree->nr_over_limit)
+		text_sentence(d->out, &margins,
+			      "The tree was too large: %" PRIu64
+			      " calls and all below them were cut off. A higher "
+			      "--min-percent makes it smaller.",
+			      tree->nr_over_limit);
+	paint_end(d->out, d->opts->colour, PAINT_DIM);
+}
+
+void call_tree_print(const struct render_input *in, const struct render_options *opts,
+		     FILE *out)
+{
+	struct drawing d = {.in = in, .opts = opts, .tree = in->call_tree, .out = out};
+
+	for (size_t i = 0; i < d.tree->nr_nodes; i++) {
+		const struct call_node *n = &d.tree->nodes[i];
+		double heat_of = share(&d, shows_self(&d) ? &n->ends : &n->total);
+
+		d.hottest = heat_of > d.hottest ? heat_of : d.hottest;
+	}
+	print_legend(&d);
+	print_nodes(&d);
+	print_cuts(&d);
+}

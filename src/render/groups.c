@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ *  CPU %     CPU s  samples  line %  container
+ *   61.2      3.07     3067    94.1  web (3f2a8c9d0e1f, docker)
+ *   30.1      1.51     1508   100.0  db (71cc09a1b2d3, docker)
+ *    8.6      0.43      430    12.0  (no container)
+ *    0.1      0.01        7          and 12 more containers
+ *
+ * line %: of the group's own samples, those with a source line.
+ */
+#include "render/groups.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/figure.h"
+#include "render/group_name.h"
+#include "render/paint.h"
+#include "render/text.h"
+
+#define FIGURES_COLUMNS 36 /* of the four figures and the gaps around them */
+#define MAX_TEXT        60 /* columns of a cell that another one follows */
+#define MIN_TEXT        16
+#define WIDTH_FOR_EXE   100 /* of a terminal; in a narrower one names are worth more */
+
+enum column {
+	COLUMN_NAME,
+	COLUMN_EXE,
+	COLUMN_PLACE, /* container or unit */
+	NR_COLUMNS,
+};
+
+/* What the columns hold, as far as any group has something to say there. */
+static struct group_name cell_of(const struct render_options *opts, enum group_by by,
+				 const struct group *g, enum column column)
+{
+	bool is_process = by == GROUP_BY_PROCESS || by == GROUP_BY_THREAD;
+	struct group_name none = {0};
+
+	if (column == COLUMN_NAME) {
+		struct group_name name = group_name_of(by, g);
+
+		if (opts->width && (by == GROUP_BY_UNIT || by == GROUP_BY_CGROUP))
+			group_name_shorten_ids(&name);
+		return name;
+	}
+	if (!g->is_told)
+		return none;
+	if (column == COLUMN_EXE && is_process &&
+	    (!opts->width || opts->width >= WIDTH_FOR_EXE)) {
+		snprintf(none.text, sizeof(none.text), "%s", g->text[OWNER_EXE]);
+		return none;
+	}
+	if (column == COLUMN_PLACE &&
+	    (is_process || (by == GROUP_BY_UNIT && *g->text[OWNER_CONTAINER])))
+		return group_place(g);
+	return none;
+}
+
+static const char *heading_of(enum group_by by, enum column column)
+{
+	if (column == COLUMN_EXE)
+		return "executable";
+	if (column == COLUMN_PLACE)
+		return by == GROUP_BY_UNIT ? "container" : "container or unit";
+	return group_heading(by);
+}
+
+struct widths {
+	size_t of
+		[NR_COLUMNS]; /* 0: nothing to say; the last one that is used: no limit */
+	size_t last; /* of those that are used */
+};
+
+static bool is_shown(const struct render_input *in, const struct render_options *opts,
+		     const struct group *g)
+{
+	double share = share_of(in->attribution, &g->self);
+
+	return share > 0 && share >= opts->min_share;
+}
+
+/* Where the terminal is narrow the widest columns give way; the last takes the rest. */
+static void shrink(struct widths *w, size_t width)
+{
+	size_t used = 0, room = MIN_TEXT;
+
+	for (size_t c = 0; c < w->last; c++)
+		used += w->of[c] ? w->of[c] + 2 : 0;
+	if (width > FIGURES_COLUMNS + 2 * MIN_TEXT)
+		room = width - FIGURES_COLUMNS - MIN_TEXT;
+	while (width && used > room) {
+		size_t widest = 0;
+
+		for (size_t c = 1; c < w->last; c++)
+			widest = w->of[c] > w->of[widest] ? c : widest;
+		if (w->of[widest] <= MIN_TEXT)
+			break;
+		w->of[widest]--;
+		used--;
+	}
+	w->of[w->last] = 0;
+	if (width)
+		w->of[w->last] = width > FIGURES_COLUMNS + used + MIN_TEXT
+					 ? width - FIGURES_COLUMNS - used
+					 : MIN_TEXT;
+}
+
+static struct widths measure(const struct render_input *in,
+			     const struct render_options *opts)
+{
+	const struct groups *groups = in->groups;
+	struct widths w = {.of = {1}};
+
+	for (size_t i = 0; i < groups->nr; i++) {
+		if (!is_shown(in, opts, &groups->items[i]))
+			continue;
+		for (int c = 0; c < NR_COLUMNS; c++) {
+			struct group_name cell = cell_of(
+				opts, groups->by, &groups->items[i], (enum column)c);
+			size_t columns = text_columns(cell.text, MAX_TEXT);
+
+			w.of[c] = columns > w.of[c] ? columns : w.of[c];
+		}
+	}
+	for (int c = 0; c < NR_COLUMNS; c++) {
+		size_t heading = strlen(heading_of(groups->by, (enum column)c));
+
+		if (!w.of[c])
+			continue;
+		w.of[c] = heading > w.of[c] ? heading : w.of[c];
+		w.of[c] = w.of[c] > MAX_TEXT ? MAX_TEXT : w.of[c];
+		w.last = (size_t)c;
+	}
+	shrink(&w, opts->width);
+	return w;
+}
+
+static void print_figures(const struct render_input *in,
+			  const struct render_options *opts, const struct weight *self,
+			  const struct weight *with_line, enum paint heat, FILE *out)
+{
+	char seconds[32] = "";
+	double of_own = self->cpu_ns ? (double)with_line->cpu_ns / (double)self->cpu_ns
+			: self->samples
+				? (double)with_line->samples / (double)self->samples
+				: 0;
+
+	if (self->cpu_ns)
+		snprintf(seconds, sizeof(seconds), "%.2f", (double)self->cpu_ns / 1e9);
+	paint_begin(out, opts->colour, heat);
+	fprintf(out, "%6s", figure_percent(share_of(in->attribution, self)).text);
+	paint_end(out, opts->colour, heat);
+	fprintf(out, "  %8s  %7" PRIu64 "  %6s  ", seconds, self->samples,
+		figure_percent(of_own).text);
+}
+
+static void print_row(const struct render_input *in, const struct render_options *opts,
+		      const struct widths *w, const struct group *g, double hottest,
+		      FILE *out)
+{
+	double share = share_of(in->attribution, &g->self);
+	size_t gap = 0;
+
+	print_figures(in, opts, &g->self, &g->with_line, paint_heat(share, hottest), out);
+	for (size_t c = 0; c <= w->last; c++) {
+		struct group_name cell = cell_of(opts, in->groups->by, g, (enum column)c);
+		size_t columns;
+
+		if (c < w->last && !w->of[c])
+			continue;
+		if (*cell.text)
+			text_spaces(out, gap);
+		columns = c == COLUMN_EXE || in->groups->by == GROUP_BY_CGROUP
+				  ? text_cell_tail(out, cell.text, w->of[c])
+				  : text_cell(out, cell.text, w->of[c]);
+		if (*cell.text)
+			gap = 0;
+		if (c < w->last)
+			gap += w->of[c] - columns + 2;
+	}
+	fputc('\n', out);
+}
+
+static void print_heading(const struct render_input *in,
+			  const struct render_options *opts, const struct widths *w,
+			  FILE *out)
+{
+	paint_begin(out, opts->colour, PAINT_DIM);
+	fprintf(out, "%s     CPU s  samples  line %%  ",
+		counts_samples(in->attribution) ? " CPU %" : "     %");
+	for (size_t c = 0; c <= w->last; c++) {
+		const char *heading = heading_of(in->groups->by, (enum column)c);
+
+		if (c < w->last && !w->of[c])
+			continue;
+		fputs(heading, out);
+		if (c < w->last)
+			text_spaces(out, w->of[c] - strlen(heading) + 2);
+	}
+	paint_end(out, opts->colour, PAINT_DIM);
+	fputc('\n', out);
+}
+
+static const char *count_words(enum group_by by, size_t nr)
+{
+	static const char *const words[][2] = {
+		[GROUP_BY_NOTHING] = {"", ""},
+		[GROUP_BY_CONTAINER] = {"more container", "more containers"},
+		[GROUP_BY_UNIT] = {"more unit", "more units"},
+		[GROUP_BY_POD] = {"more pod", "more pods"},
+		[GROUP_BY_PROCESS] = {"more process", "more processes"},
+		[GROUP_BY_THREAD] = {"more thread", "more threads"},
+		[GROUP_BY_COMM] = {"more command", "more commands"},
+		[GROUP_BY_USER] = {"more user", "more users"},
+		[GROUP_BY_CGROUP] = {"more cgroup", "more cgroups"},
+	};
+
+	return words[by][nr != 1];
+}
+
+void groups_table(const struct render_input *in, const struct render_options *opts,
+		  FILE *out)
+{
+	const struct groups *groups = in->groups;
+	struct widths w = measure(in, opts);
+	struct weight rest = {0}, rest_with_line = {0};
+	size_t nr_rest = 0;
+	double hottest = groups->nr ? share_of(in->attribution, &groups->items[0].self)
+				    : 0;
+
+	fputc('\n', out);
+	paint_begin(out, opts->colour, PAINT_DIM);
+	text_sentence(out, &(struct text_margins){opts->width, 0, 8},
+		      "line %%: of its own %s, what is charged to a source line",
+		      counted_name(in->attribution));
+	paint_end(out, opts->colour, PAINT_DIM);
+	fputc('\n', out);
+	print_heading(in, opts, &w, out);
+	for (size_t i = 0; i < groups->nr; i++) {
+		const struct group *g = &groups->items[i];
+
+		if (is_shown(in, opts, g)) {
+			print_row(in, opts, &w, g, hottest, out);
+			continue;
+		}
+		nr_rest++;
+		rest.samples += g->self.samples;
+		rest.cpu_ns += g->self.cpu_ns;
+		rest_with_line.samples += g->with_line.samples;
+		rest_with_line.cpu_ns += g->with_line.cpu_ns;
+	}
+	if (!nr_rest)
+		return;
+	paint_begin(out, opts->colour, PAINT_DIM);
+	print_figures(in, opts, &rest, &rest_with_line, PAINT_PLAIN, out);
+	fprintf(out, "and %zu %s\n", nr_rest, count_words(groups->by, nr_rest));
+	paint_end(out, opts->colour, PAINT_DIM);
+}

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/ask.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "worker/operation.h"
+
+#define MAX_RULES         65536 /* of a reply: what the number of a rule can say */
+#define MAX_ROWS_PER_PAGE 65536
+#define MAX_TEXTS         4096 /* of one object; LLVM makes one or two */
+
+#define RULE_BYTES        10 /* as they travel */
+#define PAGE_BYTES        12
+#define ROW_BYTES         4
+
+#define PAGE_SHIFT        16
+#define HIGHEST_PAGE      (UINT64_MAX >> PAGE_SHIFT)
+#define HIGHEST_CFA_KIND  (LB_CFA_REG + 15)
+
+void row_pages_deinit(struct row_pages *p)
+{
+	free(p->rules);
+	free(p->pages);
+	free(p->rows);
+	*p = (struct row_pages){0};
+}
+
+/* ---- what a decoder says ---- */
+
+/* May @nr things of @size bytes each follow? So no count is believed blindly. */
+static bool can_follow(const struct wire_reader *r, uint64_t nr, size_t size)
+{
+	return !r->failed && nr <= (r->len - r->pos) / size;
+}
+
+static int read_rules(struct wire_reader *r, struct row_pages *p)
+{
+	size_t nr = wire_get_u32(r);
+
+	if (!can_follow(r, nr, RULE_BYTES) || nr > MAX_RULES)
+		return -EBADMSG;
+	p->rules = calloc(nr ? nr : 1, sizeof(*p->rules));
+	if (!p->rules)
+		return -ENOMEM;
+	for (; p->nr_rules < nr; p->nr_rules++) {
+		struct lb_unwind_rule *rule = &p->rules[p->nr_rules];
+		int32_t fp_off;
+
+		rule->cfa = wire_get_u8(r);
+		rule->fp = wire_get_u8(r);
+		fp_off = (int32_t)wire_get_u32(r);
+		rule->fp_off = (int16_t)fp_off;
+		rule->cfa_off = (int32_t)wire_get_u32(r);
+		if (rule->cfa > HIGHEST_CFA_KIND || rule->fp > LB_FP_UNSUPPORTED ||
+		    rule->fp_off != fp_off)
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+/* Room for @nr_rows is there. */
+static int read_page(struct wire_reader *r, struct row_pages *p)
+{
+	struct row_page *page = &p->pages[p->nr_pages];
+	uint32_t nr;
+
+	page->page = wire_get_u64(r);
+	nr = wire_get_u32(r);
+	if (!can_follow(r, nr, ROW_BYTES) || !nr || nr > MAX_ROWS_PER_PAGE ||
+	    page->page > HIGHEST_PAGE || (p->nr_pages && page[-1].page >= page->page))
+		return -EBADMSG;
+	page->nr_rows = nr;
+	page->rows = &p->rows[p->nr_rows];
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t word = wire_get_u32(r);
+		struct lb_unwind_row row = {.pc_low = (uint16_t)word,
+					    .rule = (uint16_t)(word >> 16)};
+
+		if (row.rule >= p->nr_rules || (!i && row.pc_low) ||
+		    (i && row.pc_low <= page->rows[i - 1].pc_low))
+			return -EBADMSG;
+		p->rows[p->nr_rows++] = row;
+	}
+	p->nr_pages++;
+	return 0;
+}
+
+/* Rows of all pages that follow, which are not yet known to make sense. */
+static size_t count_rows(struct wire_reader r, size_t nr_pages)
+{
+	size_t nr_rows = 0;
+
+	for (size_t i = 0; i < nr_pages; i++) {
+		size_t nr;
+
+		wire_get_u64(&r);
+		nr = wire_get_u32(&r);
+		if (!can_follow(&r, nr, ROW_BYTES))
+			break;
+		r.pos += nr * ROW_BYTES;
+		nr_rows += nr;
+	}
+	return nr_rows;
+}
+
+/* Return: 0, -EBADMSG, -ENOMEM; @ret is set only on success. */
+static int read_pages(struct wire_reader *r, struct row_pages *ret)
+{
+	_cleanup_(row_pages_deinit) struct row_pages p = {0};
+	int err = read_rules(r, &p);
+	size_t nr, nr_rows;
+
+	if (err)
+		return err;
+	nr = wire_get_u32(r);
+	if (!can_follow(r, nr, PAGE_BYTES) || nr > LB_UNWIND_MAX_PAGES)
+		return -EBADMSG;
+	nr_rows = count_rows(*r, nr);
+	p.pages = calloc(nr ? nr : 1, sizeof(*p.pages));
+	p.rows = calloc(nr_rows ? nr_rows : 1, sizeof(*p.rows));
+	if (!p.pages || !p.rows)
+		return -ENOMEM;
+	while (!err && p.nr_pages < nr)
+		err = read_page(r, &p);
+	if (err)
+		return err;
+	*ret = p;
+	p = (struct row_pages){0};
+	return 0;
+}
+
+static enum worker_answer answer_of(int err)
+{
+	if (!err)
+		return WORKER_OK;
+	return err == -ENOMEM ? WORKER_FAILED : WORKER_BAD_REPLY;
+}
+
+/* ---- files ---- */
+
+static bool is_asked(const uint64_t *pages, size_t nr, uint64_t page)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (pages[i] == page)
+			return true;
+	return false;
+}
+
+static int read_file_reply(struct wire_reader *r, const uint64_t *asked, size_t nr_asked,
+			   struct row_pages *ret)
+{
+	_cleanup_(row_pages_deinit) struct row_pages p = {0};
+	uint32_t whole = wire_get_u32(r);
+	int err = whole <= 1 ? read_pages(r, &p) : -EBADMSG;
+
+	if (err)
+		return err;
+	if (r->pos != r->len)
+		return -EBADMSG;
+	p.whole = whole;
+	for (size_t i = 0; i < p.nr_pages && !whole; i++)
+		if (!is_asked(asked, nr_asked, p.pages[i].page))
+			return -EBADMSG;
+	*ret = p;
+	p = (struct row_pages){0};
+	return 0;
+}
+
+enum worker_answer rows_of_file(struct worker *decoder, int fd, const uint64_t *pages,
+				size_t nr_pages, struct row_pages *ret)
+{
+	_cleanup_(wire_writer_deinit) struct wire_writer request = {0};
+	enum worker_answer answer;
+	struct wire_reader reply;
+
+	wire_put_u32(&request, (uint32_t)nr_pages);
+	for (size_t i = 0; i < nr_pages; i++)
+		wire_put_u64(&request, pages[i]);
+	if (request.failed)
+		return WORKER_FAILED;
+	answer = worker_call(decoder, DECODER_CFI, request.data, request.len, &fd, 1,
+			     NULL, NULL, ROWS_DEADLINE_MS, &reply, NULL);
+	if (answer != WORKER_OK)
+		return answer;
+	return answer_of(read_file_reply(&reply, pages, nr_pages, ret));
+}
+
+/* ---- objects of a JIT ---- */
+
+static int read_text(struct wire_reader *r, struct jit_text *ret)
+{
+	struct jit_text text = {0};
+	int err;
+
+	text.start = wire_get_u64(r);
+	text.end = wire_get_u64(r);
+	if (r->failed || text.end <= text.start)
+		return -EBADMSG;
+	err = read_pages(r, &text.pages);
+	if (err)
+		return err;
+	text.pages.whole = true;
+	*ret = text;
+	if (text.pages.nr_pages && text.pages.pages[text.pages.nr_pages - 1].page >
+					   (text.end - text.start - 1) >> PAGE_SHIFT) {
+		row_pages_deinit(&ret->pages);
+		return -EBADMSG;
+	}
+	return 0;
+}
+
+static int read_jit_reply(struct wire_reader *r, size_t nr_pieces,
+			  void (*fn)(void *ctx, size_t piece, struct jit_text *text),
+			  void *ctx)
+{
+	for (size_t piece = 0; piece < nr_pieces; piece++) {
+		uint32_t nr = wire_get_u32(r);
+
+		if (r->failed || nr > MAX_TEXTS)
+			return -EBADMSG;
+		for (uint32_t i = 0; i < nr; i++) {
+			struct jit_text text;
+			int err = read_text(r, &text);
+
+			if (err)
+				return err;
+			fn(ctx, piece, &text);
+			row_pages_deinit(&text.pages);
+		}
+	}
+	return r->pos == r->len ? 0 : -EBADMSG;
+}
+
+enum worker_answer rows_of_jit(struct worker *decoder, int fd,
+			       const struct jit_piece *pieces, size_t nr,
+			       void (*fn)(void *ctx, size_t piece, struct jit_text *text),
+			       void *ctx)
+{
+	_cleanup_(wire_writer_deinit) struct wire_writer request = {0};
+	enum worker_answer answer;
+	struct wire_reader reply;
+
+	wire_put_u32(&request, (uint32_t)nr);
+	for (size_t i = 0; i < nr; i++) {
+		wire_put_u64(&request, pieces[i].offset);
+		wire_put_u64(&request, pieces[i].size_bytes);
+	}
+	if (request.failed)
+		return WORKER_FAILED;
+	answer = worker_call(decoder, DECODER_CFI_JIT, request.data, request.len, &fd, 1,
+			     NULL, NULL, ROWS_DEADLINE_MS, &reply, NULL);
+	if (answer != WORKER_OK)
+		return answer;
+	return answer_of(read_jit_reply(&reply, nr, fn, ctx));
+}

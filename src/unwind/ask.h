@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Asks a decoder for unwind rows. What it answers is hostile, and checked here. */
+#ifndef LB_UNWIND_ASK_H
+#define LB_UNWIND_ASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lineburn_unwind.h"
+#include "worker/worker.h"
+
+/* Rows of one page; first pc_low is 0, they ascend, rules are below nr_rules. */
+struct row_page {
+	uint64_t page; /* address in the object >> 16 */
+	const struct lb_unwind_row *rows; /* into row_pages.rows */
+	uint32_t nr_rows; /* 1..65536 */
+};
+
+struct row_pages {
+	struct lb_unwind_rule *rules;
+	size_t nr_rules;
+	struct row_page *pages; /* in order of page */
+	size_t nr_pages;
+	struct lb_unwind_row *rows; /* rule: index in rules */
+	size_t nr_rows;
+	bool whole; /* what is not here is empty */
+};
+void row_pages_deinit(struct row_pages *p);
+
+#define ROWS_DEADLINE_MS 2000
+
+/**
+ * Rows of the pages @pages of a file. Return: WORKER_OK with @ret set, or why not
+ * (then the file must not be asked about again).
+ */
+enum worker_answer rows_of_file(struct worker *decoder, int fd, const uint64_t *pages,
+				size_t nr_pages, struct row_pages *ret);
+
+/* One text section of a JIT's object. */
+struct jit_text {
+	uint64_t start, end; /* run-time addresses */
+	struct row_pages pages; /* addresses: distance from start; always whole */
+};
+
+/* A piece of the file of objects. */
+struct jit_piece {
+	uint64_t offset, size_bytes;
+};
+
+/**
+ * Calls @fn for each text section of @nr objects in @fd, in their order; @fn may take
+ * text->pages by emptying it. Return: as above; -ENOMEM counts as WORKER_FAILED.
+ */
+enum worker_answer rows_of_jit(struct worker *decoder, int fd,
+			       const struct jit_piece *pieces, size_t nr,
+			       void (*fn)(void *ctx, size_t piece, struct jit_text *text),
+			       void *ctx);
+
+#endif

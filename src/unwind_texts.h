@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Unwind tables of code that JITs registered (process/jit_code.h): the texts of each
+ * object, decoded once, however many images were forked with it.
+ */
+#ifndef LB_UNWIND_TEXTS_H
+#define LB_UNWIND_TEXTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+struct jit_store;
+struct process;
+struct unwind_tables;
+struct unwind_texts;
+struct worker;
+
+/** All are borrowed and must outlive it. */
+int unwind_texts_new(struct unwind_tables *tables, const struct jit_store *store,
+		     struct worker *decoder, struct unwind_texts **ret,
+		     struct error *err);
+void unwind_texts_free(struct unwind_texts *t);
+DEFINE_CLEANUP(struct unwind_texts, unwind_texts_free);
+
+struct code_text {
+	uint64_t start, end; /* run-time addresses */
+	uint32_t object; /* of the tables; addresses: distance from start */
+	uint32_t body; /* number of what it is of */
+};
+
+/* Of one image. All zeroes: none. */
+struct text_set {
+	struct code_text *items; /* in order of start, disjoint; heap */
+	size_t nr, cap;
+	uint32_t *bodies; /* referenced; heap */
+	size_t nr_bodies, cap_bodies;
+};
+
+/**
+ * What @p has registered now. What is not known is decoded, which is waited for.
+ *
+ * @deadline_ns  CLOCK_MONOTONIC: no further call of the decoder is begun
+ * @ret          all zeroes; ends with unwind_texts_put(), when nothing in the kernel
+ *               refers to it any more
+ * Return: 0, -EAGAIN when some are left for the next time, or -ENOMEM; @ret is good
+ * in any case.
+ */
+int unwind_texts_get(struct unwind_texts *t, const struct process *p,
+		     uint64_t deadline_ns, struct text_set *ret);
+void unwind_texts_put(struct unwind_texts *t, struct text_set *set);
+
+/** The kernel has no rows at @ip: decode it again. Return: whether it is of @set. */
+bool unwind_texts_want(struct unwind_texts *t, const struct text_set *set, uint64_t ip);
+
+struct unwind_texts_totals {
+	uint64_t nr_texts; /* held */
+	uint64_t nr_failed; /* objects that could not be decoded */
+	uint64_t ask_ns; /* waited for the decoder */
+};
+void unwind_texts_totals(const struct unwind_texts *t, struct unwind_texts_totals *ret);
+
+#endif

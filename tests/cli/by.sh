@@ -1,0 +1,11 @@
+#!/bin/sh
+# Who it was, and only that; profiles that do not tell.
+lineburn report --by process hot.pb.gz
+lineburn annotate --comm 'h*' --pid '!1' --context 0 hot.pb.gz
+lineburn report --by thread hot.pb.gz && echo threads
+for kind in container unit pod process thread comm user cgroup; do
+	lineburn report --by $kind go.pb.gz && echo "groups by $kind"
+done
+lineburn report --comm hto hot.pb.gz
+echo "status $?"
+lineburn annotate --json --comm hot --comm '!h*' hot.pb.gz

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fuzz: unwind/cfi.c unwind/cfi_bytes.c unwind/cfi_expression.c unwind/cfi_file.c unwind/cfi_functions.c unwind/cfi_index.c unwind/cfi_jit_serve.c unwind/cfi_object.c unwind/cfi_pages.c unwind/cfi_program.c unwind/cfi_rows.c unwind/cfi_rule.c unwind/cfi_serve.c unwind/code_frames.c unwind/ask.c base/wire.c base/vec.c base/hashmap.c
+/*
+ * Call frame information: the input as an .eh_frame and as a .debug_frame, as an ELF
+ * file, as an object of a JIT; and as what a decoder answers. The first byte says which.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "unwind/ask.h"
+#include "unwind/cfi.h"
+#include "unwind/cfi_index.h"
+#include "unwind/serve.h"
+#include "worker/operation.h"
+
+#define VADDR 0x400000
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* ---- a decoder without a worker around it ---- */
+
+static const uint8_t *said; /* its answer; NULL: it is asked */
+static size_t said_len;
+static struct wire_writer reply;
+
+enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
+			       size_t len, const int *fds, size_t nr_fds,
+			       worker_need_fn need, void *need_ctx,
+			       unsigned int deadline_ms, struct wire_reader *ret,
+			       int *ret_error)
+{
+	struct wire_reader r = {.data = request, .len = len};
+	int err;
+
+	(void)w;
+	(void)need;
+	(void)need_ctx;
+	(void)deadline_ms;
+	(void)ret_error;
+	if (said) {
+		*ret = (struct wire_reader){.data = said, .len = said_len};
+		return WORKER_OK;
+	}
+	wire_writer_deinit(&reply);
+	err = op == DECODER_CFI ? cfi_serve(NULL, &r, fds, nr_fds, &reply)
+				: cfi_jit_serve(NULL, &r, fds, nr_fds, &reply);
+	*ret = (struct wire_reader){.data = reply.data, .len = reply.len};
+	return err ? WORKER_FAILED : WORKER_OK;
+}
+
+/* ---- sections ---- */
+
+static void check(struct cfi_rows *rows)
+{
+	for (size_t i = 1; i < rows->nr; i++) {
+		assert(rows->items[i - 1].vaddr < rows->items[i].vaddr);
+		assert(memcmp(&rows->items[i - 1].rule, &rows->items[i].rule,
+			      sizeof(rows->items[i].rule)) != 0);
+	}
+	assert(!rows->nr || rows->items[rows->nr - 1].rule.cfa == LB_CFA_NONE);
+}
+
+static void read_section(const uint8_t *data, size_t size, bool is_debug_frame)
+{
+	const struct cfi_section section = {.bytes = data,
+					    .len = size,
+					    .vaddr = VADDR,
+					    .text_vaddr = 0x10000,
+					    .data_vaddr = 0x600000,
+					    .is_debug_frame = is_debug_frame};
+	/* The input is its own index, too. */
+	struct cfi_index index = {
+		.entries = data, .nr = size / 8, .vaddr = VADDR, .frames_vaddr = VADDR};
+	struct wire_writer w = {.max = 16u << 20};
+	struct cfi_rows rows = {0};
+	uint64_t steps = 20000;
+
+	assert(!cfi_read(&section, 0, UINT64_MAX, &steps, &rows));
+	assert(!cfi_rows_finish(&rows));
+	check(&rows);
+	cfi_pages_write(&rows, VADDR, 0, VADDR + (1u << 24), &w);
+	wire_writer_deinit(&w);
+	cfi_rows_deinit(&rows);
+
+	steps = 5000;
+	assert(!cfi_read_indexed(&section, &index, VADDR, VADDR + (1u << 20), &steps,
+				 &rows));
+	assert(!cfi_rows_finish(&rows));
+	check(&rows);
+	cfi_rows_deinit(&rows);
+	cfi_index_open(data, size, VADDR, &index);
+}
+
+/* ---- files ---- */
+
+static int file_of(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd >= 0 && write(fd, data, size) != (ssize_t)size) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static void ask_file(int fd)
+{
+	const uint64_t pages[] = {0, 1, 7};
+	struct row_pages p;
+
+	/* What the decoder says is what the collector understands. */
+	if (rows_of_file(NULL, fd, pages, 3, &p) == WORKER_OK)
+		row_pages_deinit(&p);
+	else
+		assert(said || !reply.len);
+}
+
+static void ignore(void *ctx, size_t piece, struct jit_text *text)
+{
+	(void)ctx;
+	(void)piece;
+	assert(text->start < text->end);
+}
+
+static void ask_jit(int fd, size_t size)
+{
+	const struct jit_piece pieces[] = {{0, size}, {size / 2, size / 2}, {size, 1}};
+	enum worker_answer answer = rows_of_jit(NULL, fd, pieces, 3, ignore, NULL);
+
+	assert(said || answer == WORKER_OK);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd;
+
+	if (!size)
+		return 0;
+	said = NULL;
+	switch (*data++ % 4) {
+	case 0:
+		read_section(data, size - 1, false);
+		return 0;
+	case 1:
+		read_section(data, size - 1, true);
+		return 0;
+	case 2:
+		fd = file_of(data, size - 1);
+		if (fd >= 0) {
+			ask_file(fd);
+			ask_jit(fd, size - 1);
+			close(fd);
+		}
+		return 0;
+	default:
+		said = data;
+		said_len = size - 1;
+		ask_file(-1);
+		ask_jit(-1, 1);
+		return 0;
+	}
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// fuzz: process/cgroup.c
+/* The text of /proc/PID/cgroup: whatever it holds, what comes out is whole and fits. */
+#include <assert.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "process/cgroup.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_owner(const struct cgroup_owner *owner, bool tells)
+{
+	size_t pod = strnlen(owner->pod, sizeof(owner->pod));
+
+	assert(owner->runtime < NR_CONTAINER_RUNTIMES);
+	assert(*container_runtime_name(owner->runtime) || !owner->runtime);
+	assert(strnlen(owner->container, CONTAINER_ID_BYTES) < CONTAINER_ID_BYTES);
+	assert(strnlen(owner->unit, UNIT_BYTES) < UNIT_BYTES);
+	assert(pod == 0 || pod == 32 || pod == 36);
+	assert((owner->runtime != CONTAINER_NONE) == (*owner->container != '\0'));
+	assert(tells == (owner->runtime || pod || *owner->unit));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *text = (const char *)data;
+	struct cgroup_owner owner;
+	size_t len;
+	bool tells, is_v2;
+	const char *path = cgroup_path_of(text, size, &len, &is_v2);
+
+	assert(path >= text && path + len <= text + size);
+	assert(!len || (*path == '/' && !memchr(path, '\n', len)));
+	tells = cgroup_owner_of(path, len, &owner);
+	check_owner(&owner, tells);
+	tells = cgroup_owner_of(text, size, &owner);
+	check_owner(&owner, tells);
+	return 0;
+}

@@ -1,0 +1,90 @@
+#!/bin/sh
+# Gets a Debian suite's newest kernel from the mirror of this machine's apt, whose state is
+# not touched.
+# usage: tests/kernels/fetch.sh FOLDER SUITE [SERIES]   (SERIES: 5.10; default: any)
+# Leaves FOLDER/vmlinuz and FOLDER/version; what is there is kept for a week.
+# Exit status 1: there is none, and the last line says why.
+set -eu
+folder=${1:?usage: fetch.sh FOLDER SUITE [SERIES]}
+suite=${2:?}
+series=${3:-}
+keys=/usr/share/keyrings/debian-archive-keyring.gpg
+
+if [ -s "$folder/version" ] && [ -n "$(find "$folder/vmlinuz" -mtime -7 2>/dev/null)" ]; then
+	exit 0
+fi
+
+# mirror LABEL: where apt gets Debian, or its security updates.
+mirror() {
+	# shellcheck disable=SC2016 # apt's own variables
+	apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
+		sed -n "s/^$1 //p" | head -n 1
+}
+
+debian=$(mirror Debian)
+security=$(mirror Debian-Security)
+[ -n "$debian" ] || {
+	echo "apt knows no mirror of Debian here"
+	exit 1
+}
+mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
+folder=$(cd "$folder" && pwd)
+echo "deb [signed-by=$keys] $debian $suite main" >"$folder/apt/sources.list"
+case $suite in
+sid | experimental) ;;
+*)
+	[ -z "$security" ] ||
+		echo "deb [signed-by=$keys] $security $suite-security main" >>"$folder/apt/sources.list"
+	;;
+esac
+
+# private APT-COMMAND ARGUMENT...
+private() {
+	private_command=$1
+	shift
+	"$private_command" -q -o Dir::Etc::SourceList="$folder/apt/sources.list" \
+		-o Dir::Etc::SourceParts=/nonexistent -o Dir::State::Lists="$folder/apt/lists" \
+		-o Dir::State::status=/dev/null -o Dir::Cache="$folder/apt/cache" \
+		-o Acquire::Languages=none -o APT::Sandbox::User= "$@"
+}
+
+if ! private apt-get update >"$folder/apt/log" 2>&1; then
+	grep -m 1 '^E:' "$folder/apt/log" || echo "apt-get update failed"
+	exit 1
+fi
+
+# of_series: those of a list of packages, the newest first. A suite may have kernels of newer
+# suites, too (0.deb11, and +deb12 for what is not its own): only SERIES tells them apart.
+of_series() {
+	of_series_numbers='[0-9.]+'
+	[ -z "$series" ] || of_series_numbers="$(echo "$series" | sed 's/\./\\./g')(\.[0-9.]+)?"
+	grep -E "^linux-image-$of_series_numbers([-+~].*)?-cloud-amd64\$" | sort -rV
+}
+
+# unpack PACKAGE: its kernel, if it has one, becomes FOLDER/vmlinuz.
+unpack() {
+	(cd "$folder/apt" && rm -f ./*.deb && private apt-get download "$1" >>log 2>&1) || return 1
+	dpkg-deb --fsys-tarfile "$folder"/apt/*.deb >"$folder/apt/files.tar"
+	unpack_path=$(tar -tf "$folder/apt/files.tar" | grep -E '/vmlinuz(-[^/]*)?$' | head -n 1)
+	[ -n "$unpack_path" ] || return 1
+	tar -xOf "$folder/apt/files.tar" "$unpack_path" >"$folder/vmlinuz"
+}
+
+tried=0
+for package in $(private apt-cache pkgnames linux-image- | of_series); do
+	tried=$((tried + 1))
+	# An index may name what the mirror has no more; newer kernels are in packages of their own.
+	if unpack "$package" || unpack "linux-binary-${package#linux-image-}"; then
+		echo "${package#linux-image-}" >"$folder/version"
+		rm -rf "$folder/apt"
+		exit 0
+	fi
+	[ $tried -lt 8 ] || break
+done
+rm -f "$folder/vmlinuz" "$folder/version"
+if [ $tried -eq 0 ]; then
+	echo "$suite has no kernel ${series:-at all}"
+else
+	echo "none of $tried kernels of $suite can be had: $(grep '^E:' "$folder/apt/log" | tail -n 1)"
+fi
+exit 1

@@ -1,0 +1,169 @@
+#!/bin/sh
+# Judges what a guest handed over; run.sh starts it in the folder with that.
+# usage: tests/kernels/judge.sh KERNEL   (tests are named after it)
+. "${TOP:?}/tests/root/lib.sh"
+kernel=${1:?usage: judge.sh KERNEL}
+
+# Unwind tables are made while the first samples are taken, by a slow machine.
+whole_stacks="note('incomplete', percent(s['incomplete_stacks'])) <= 5"
+turns="{'plain': 20, 'with_array': 20, 'realigned': 20, 'below': 20, 'main': 1}"
+interrupted="{'plain': 20, 'with_array': 20, 'realigned': 20, 'handler': 1, 'main': 1}"
+
+# ended NAME: did lineburn end well? What the verifier refused is in NAME.verbose.err.
+ended() {
+	[ "$(cat "$1.status" 2>/dev/null)" = 0 ] && return 0
+	echo "status $(cat "$1.status" 2>/dev/null || echo unknown): $(tail -n 1 "$1.err" 2>/dev/null)"
+	return 1
+}
+
+# profiled NAME EXPRESSION...: as profile_has; each profile is to have enough samples, none lost
+profiled() {
+	profiled_name=$1
+	shift
+	ended "$profiled_name" && profile_has "$profiled_name.json" "s['count'] > 50" \
+		"note('lost', s['lost']) == 0" "sums_close()" "$@"
+}
+
+# calm: the kernel has nothing to complain about; what it was started with is none of that.
+calm() {
+	! grep -v 'ommand line:' kernel.log | grep -E 'BUG:|Oops|WARNING:|Call Trace|lockup|rcu.*stall'
+}
+
+# unit NAME: the tests of a unit, and those that were skipped, by what they said before.
+unit() {
+	unit_name=$1
+	awk '/^\[  SKIPPED \] / { skipped[said]++ } { said = $0 }
+		END { for (said in skipped) print said " (tests: " skipped[said] ")" }' \
+		"$unit_name.txt" >"$unit_name.skipped"
+	while read -r unit_reason; do
+		skip "$kernel $unit_name" "$unit_reason"
+	done <"$unit_name.skipped"
+	# If all were, and none failed, there is nothing more to tell.
+	if [ ! -s "$unit_name.skipped" ] || grep -qE '^\[ +(OK|FAILED) +\]' "$unit_name.txt"; then
+		figure "$kernel $unit_name" unit_ended "$unit_name"
+	fi
+}
+
+unit_ended() {
+	if [ "$(cat "$1.status" 2>/dev/null)" != 0 ]; then
+		cat "$1.err" "$1.txt" | grep -E '^\[ +(ERROR|LINE|FAILED) +\]' | head -n 3 | tr '\n' ' '
+		return 1
+	fi
+	unit_verified=$(cat "$1.txt" "$1.err" | sed -n 's/^\([1-9][0-9]* instructions verified\).*/, \1/p')
+	echo "$(grep -c '^\[       OK \]' "$1.txt") tests$unit_verified"
+}
+
+stacks() {
+	unit unwind
+	unit jit_probe
+	figure "$kernel deep" profiled deep "$whole_stacks" "hottest() == is_at('stacks.c burn')" \
+		"total('stacks.c deep') >= 90"
+	figure "$kernel deep-frames" stacks_have deep "times($turns, 'burn') >= 95"
+	figure "$kernel signal" profiled signal "$whole_stacks" "hottest() == is_at('stacks.c burn')"
+	figure "$kernel signal-frames" stacks_have signal "times($interrupted, 'burn') >= 95"
+	figure "$kernel python" profiled python "$whole_stacks" "total('recursion.py bottom') >= 50"
+	figure "$kernel python-frames" stacks_have python "times({'down': 31, '<module>': 1}, 'spin') >= 95"
+}
+
+machine() {
+	# Few of the others live long enough for tables.
+	figure "$kernel machine" profiled machine "len(d['processes']) > 10" \
+		"hottest() == is_at('stacks.c burn')" \
+		"note('kernel', any(f['object'] == '[kernel]' for f in d['functions']))"
+	# It runs when recording begins: until its tables are made, nobody knows its frames.
+	figure "$kernel machine-frames" stacks_have machine "times($turns, 'burn') >= 85"
+}
+
+# chosen NAME EXPRESSION: of the processes, by number and by name
+chosen() {
+	figure "$kernel choice-$1" profiled "$1" \
+		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $2"
+}
+
+choices() {
+	inside=$(cat inside.pid)
+	outside=$(cat outside.pid)
+	pids="{p['pid'] for p in d['processes']}"
+	chosen cgroup "$pids == {$inside}"
+	chosen not-cgroup "$inside not in $pids and $outside in $pids"
+	chosen container "$pids == {$inside} and d['processes'][0]['container_runtime'] == 'docker'"
+	chosen unit "$pids == {$outside} and d['processes'][0]['unit'] == 'other.service'"
+	# More than the answer to one question lasts, on each CPU.
+	chosen comm "$pids == {$inside} and s['count'] > 520 and d['processes'][0]['container'].startswith('5f0c0ffee5f0')"
+	chosen not-comm "$inside not in $pids and $outside in $pids"
+	chosen user "$pids == {$outside} and d['processes'][0]['user'] == '54321'"
+	chosen thread "$pids == {$inside}"
+	chosen children "{p['comm'] for p in d['processes']} <= {'stacks', 'sh'} and len($pids) > 1"
+	# It is forgotten when it begins to exit: what is left of that may be sampled.
+	chosen not-children "{$inside, $outside} <= $pids and sum(p['samples'] for p in d['processes'] if p['comm'] == 'stacks') <= 2"
+}
+
+# judged NAME: a script about the windows of NAME; lineburn has ended well
+judged() {
+	[ "$(cat "$1.status")" = 0 ] && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$TOP/tests/kernels python3 -
+}
+
+# Windows follow each other through sleeps, in which nothing is sampled; afterwards both CPUs are again.
+suspended() {
+	judged suspend <<'END'
+import sys
+from windows import uptimes, windows
+times = uptimes("suspend")
+slept = [end - begin for begin, end in zip(times[::2], times[1::2])]
+of = [(d["time_ns"] / 1e9, d["duration_ns"] / 1e9, d["samples"]["cpu_ns"] / 1e9, d["samples"]["count"])
+      for d in windows("suspend")]
+print("slept", ", ".join(f"{seconds:.1f} s" for seconds in slept), "of uptime;",
+      ", ".join(f"{cpu:.1f} s of CPU in {length:.1f} s" for _, length, cpu, _ in of))
+awake = sum(length for _, length, _, _ in of)
+wall = of[-1][0] + of[-1][1] - of[0][0]
+if not (max(slept) > 3 and len(slept) == 2 and wall > awake + sum(slept) - 1):
+    sys.exit(f"it did not sleep: {wall} s by the clock, {awake} s of windows")
+for _, length, cpu, count in of:
+    if cpu > 2.04 * length or abs(count / 199 - cpu) > 0.2 * cpu:
+        sys.exit(f"{count} samples, {cpu} s of CPU in {length} s")
+if of[-2][2] < 1.7 * of[-2][1]:
+    sys.exit("a CPU is not sampled after the sleep")
+END
+}
+suspend() {
+	if [ -e suspend.uptime ]; then
+		figure "$kernel suspend" suspended
+	else
+		skip "$kernel suspend" "it cannot be suspended to RAM"
+	fi
+}
+
+# No window is lost or longer than it should be, whatever the time of day does.
+stepped() {
+	judged clock <<'END'
+import sys
+from windows import uptimes, windows
+begin, end = uptimes("clock")
+found = windows("clock")
+lengths = [d["duration_ns"] / 1e9 for d in found]
+starts = sorted(d["time_ns"] / 1e9 for d in found)
+print(f"{len(found)} windows of {min(lengths):.1f} to {max(lengths):.1f} s in {end - begin:.1f} s")
+if not end - begin - 6 < sum(lengths) <= end - begin or max(lengths) > 2.6:
+    sys.exit(f"{lengths} s in {end - begin} s")
+if starts[-1] - starts[0] < 3500:
+    sys.exit("the clock was not set")
+END
+}
+clock() {
+	figure "$kernel clock" stepped
+}
+
+loading() {
+	figure "$kernel loading" loaded
+}
+loaded() {
+	ended loading && grep -o '[0-9]* instructions verified' loading.err
+}
+
+check "$kernel doctor" ended doctor
+for part in loading stacks machine choices suspend clock; do
+	case ",${ONLY:-$part}," in
+	*",$part,"*) $part ;;
+	esac
+done
+check "$kernel dmesg" calm

@@ -1,0 +1,381 @@
+#!/bin/sh
+# "record": each way to say who is sampled. What is left out has no sample at all.
+. "${TOP:?}/tests/root/lib.sh"
+
+cp "$(build hot.c)" ./in-it
+cp in-it ./outside
+chmod 755 . in-it outside
+
+# Elsewhere than in the way of the machine's own: a mount of ours where there is none.
+v2=$(mount_of cgroup2)
+if [ -z "$v2" ]; then
+	v2=$PWD/v2
+	mkdir "$v2"
+	mount -t cgroup2 none "$v2" 2>/dev/null || v2=
+fi
+memory=$(mount_of cgroup memory)
+named=$(mount_of cgroup name=systemd)
+group=lineburn-choice-$$
+made=
+cleanup() {
+	# shellcheck disable=SC2086 # a list
+	kill $started 2>/dev/null
+	wait 2>/dev/null
+	for dir in $made; do
+		find "$dir" -depth -type d -exec rmdir {} + 2>/dev/null
+	done
+	[ "$v2" != "$PWD/v2" ] || umount "$v2"
+}
+started=
+trap cleanup EXIT
+
+# start PROGRAM: pid in $pid, which is killed at the end
+start() {
+	"./$1" 100000 &
+	pid=$!
+	started="$started $pid"
+}
+start in-it
+inside=$pid
+start outside
+other=$pid
+sleep 0.3
+
+# chosen NAME EXPRESSION OPTION...: about the processes by pid and by name
+chosen() {
+	chosen_name=$1
+	chosen_expression=$2
+	shift 2
+	timeout 30 "$LB" record -F 499 -d 0.5 -o "$chosen_name.pb.gz" "$@" >out 2>err || { tail -n 1 err; return 1; }
+	"$LB" annotate --json "$chosen_name.pb.gz" >"$chosen_name.json"
+	profile_has "$chosen_name.json" "sums_close()" "s['lost'] == 0" \
+		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $chosen_expression"
+}
+only_inside="{p['pid'] for p in d['processes']} == {$inside} and s['count'] > 5"
+not_inside="$inside not in {p['pid'] for p in d['processes']} and $other in {p['pid'] for p in d['processes']}"
+
+# A process that has children all the time.
+sh -c 'while :; do ./in-it 1; done' &
+parent=$!
+started="$started $parent"
+check choice-children chosen children \
+	"any(p['comm'] == 'in-it' for p in d['processes']) and all(p['pid'] not in ($inside, $other) for p in d['processes'])" -p $parent
+check choice-no-children chosen no-children \
+	"$inside in {p['pid'] for p in d['processes']} <= {$inside, $parent}" -p $parent -p $inside --no-children
+check choice-not-children chosen not-children \
+	"sum(p['samples'] for p in d['processes'] if p['pid'] != $inside) == 0 and s['count'] > 5" --comm in-it -p "!$parent"
+kill $parent
+sleep 1.2 # its last child
+
+check choice-comm chosen comm "$only_inside" --comm 'in-?t'
+check choice-not-comm chosen not-comm "$not_inside" --comm '!in-*'
+check choice-two-comms chosen comms "{p['pid'] for p in d['processes']} == {$inside, $other}" --comm in-it --comm 'outs*'
+check choice-not-pid chosen not-pid "$not_inside" -p "!$inside"
+check choice-pid-and-comm chosen pid-comm "$only_inside" -p $inside -p $other --comm 'in*'
+
+# Of two threads that are busy, one.
+cat >threads.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static volatile unsigned long sink;
+static void *one(void *arg)
+{
+	(void)arg;
+	printf("%ld\n", syscall(SYS_gettid));
+	fflush(stdout);
+	for (;;)
+		sink++;
+	return arg;
+}
+static void *two(void *arg)
+{
+	for (;;)
+		sink++;
+	return arg;
+}
+int main(void)
+{
+	pthread_t a, b;
+	pthread_create(&a, NULL, one, NULL);
+	pthread_create(&b, NULL, two, NULL);
+	pause();
+	return 0;
+}
+END
+gcc -O0 -g -o threads threads.c -pthread
+./threads >tid &
+started="$started $!"
+wait_until 5 test -s tid
+tid=$(cat tid)
+check choice-thread chosen thread \
+	"{f['name'] for f in d['functions']} & {'one', 'two'} == {'one'} and s['count'] > 5" -t "$tid"
+check choice-not-thread chosen not-thread \
+	"{f['name'] for f in d['functions']} & {'one', 'two'} == {'two'}" --comm threads -t "!$tid"
+
+# A program that is executed by another thread than the leader, who was asked for.
+cat >taken-over.c <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static void *take_over(void *arg)
+{
+	while (access("go", F_OK))
+		usleep(10000);
+	execl("./in-it", "./in-it", "100000", (char *)NULL);
+	return arg;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, take_over, NULL);
+	for (;;)
+		pause();
+}
+END
+gcc -O0 -g -o taken-over taken-over.c -pthread
+taken_over() {
+	rm -f go
+	./taken-over >/dev/null 2>&1 &
+	leader=$!
+	"$LB" record -F 499 -d 60 -o taken.pb.gz -t $leader >/dev/null 2>err &
+	recorder=$!
+	wait_until 30 sh -c "grep -q '^prog_type:.7' /proc/$recorder/fdinfo/*" && touch go &&
+		wait_until 30 grep -q in-it /proc/$leader/comm && sleep 3
+	kill $leader
+	wait $recorder || { tail -n 1 err; return 1; }
+	"$LB" annotate --json taken.pb.gz >taken.json
+	profile_has taken.json "sums_close()" \
+		"{(p['pid'], p['comm']) for p in d['processes'] if p['comm'] == 'in-it'} == {($leader, 'in-it')}" \
+		"note('samples', s['count']) > 5"
+}
+check choice-thread-taken-over taken_over
+
+if command -v setpriv >/dev/null; then
+	setpriv --reuid=54321 --regid=54321 --clear-groups ./in-it 100000 &
+	foreign=$!
+	started="$started $foreign"
+	sleep 0.2
+	check choice-user chosen user "{p['pid'] for p in d['processes']} == {$foreign}" --user 54321
+	check choice-not-user chosen not-user \
+		"$foreign not in {p['pid'] for p in d['processes']} and $inside in {p['pid'] for p in d['processes']}" --user '!54321'
+	kill $foreign
+else
+	skip choice-user "no setpriv"
+fi
+
+# A process that is moved into the chosen cgroup, and out again: what it used between, by the
+# kernel's own clock. It stands still while it is moved.
+cat >moves.py <<'END'
+import os, signal, subprocess, sys, time
+lb, group, root, pid = sys.argv[1:4] + [int(sys.argv[4])]
+
+def stat():
+    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
+        return f.read().rpartition(")")[2].split()
+
+def used():
+    with open(f"/proc/{pid}/schedstat", encoding="ascii") as f:
+        return int(f.read().split()[0]) / 1e9
+
+def move(to):
+    os.kill(pid, signal.SIGSTOP)
+    while stat()[0] != "T":
+        time.sleep(0.001)
+    with open(f"{to}/cgroup.procs", "w", encoding="ascii") as f:
+        f.write(str(pid))
+    now = used()
+    os.kill(pid, signal.SIGCONT)
+    return now
+
+def samples(recorder):
+    for fd in os.listdir(f"/proc/{recorder}/fdinfo"):
+        with open(f"/proc/{recorder}/fdinfo/{fd}", encoding="ascii") as f:
+            if "prog_type:\t7" in f.read():
+                return True
+    return False
+
+recorder = subprocess.Popen([lb, "record", "-F", "499", "-o", "moves.pb.gz", "-G", group])
+while not samples(recorder.pid):
+    if recorder.poll() is not None:
+        sys.exit("it did not begin")
+    time.sleep(0.1)
+time.sleep(0.7)
+sum_s = 0
+for _ in range(3):
+    begin = move(group)
+    while used() < begin + 0.8:
+        time.sleep(0.05)
+    sum_s += move(root) - begin
+    time.sleep(0.3)
+recorder.send_signal(signal.SIGINT)
+recorder.wait()
+print(sum_s)
+END
+moves() {
+	timeout 120 python3 moves.py "$LB" "$1/$group" "$1" $inside >moves.txt 2>err || { tail -n 1 err; return 1; }
+	"$LB" annotate --json moves.pb.gz >moves.json
+	profile_has moves.json "sums_close()" "{p['pid'] for p in d['processes']} == {$inside}" \
+		"abs(note('seconds', s['cpu_ns'] / 1e9) - note('used', $(cat moves.txt))) <= max(0.02, 3.5 / s['count'] ** 0.5) * $(cat moves.txt)"
+}
+
+# in_groups KIND MOUNT: a cgroup two levels below the one that is asked for
+in_groups() {
+	dir=$2/$group/deep/er
+	if ! mkdir -p "$dir" 2>/dev/null; then
+		skip "choice-$1" "no cgroup can be made below $2"
+		return
+	fi
+	made="$made $2/$group"
+	echo $inside >"$dir/cgroup.procs" || { skip "choice-$1" "no process can be moved there"; return; }
+	check "choice-$1" chosen "$1" "$only_inside" -G "$2/$group"
+	check "choice-$1-not" chosen "$1-not" "$not_inside" -G "!$2/$group"
+	check "choice-$1-by-path" chosen "$1-path" "$only_inside" -G "$group/deep"
+	echo $inside >"$2/cgroup.procs"
+	[ "$1" = named ] || check "choice-$1-moves" moves "$2"
+	echo $inside >"$dir/cgroup.procs"
+	check "choice-$1-and-comm" chosen "$1-comm" "$only_inside" -G "/$group" --comm '!outside'
+	echo $inside >"$2/cgroup.procs"
+	find "$2/$group" -depth -type d -exec rmdir {} +
+}
+# in_hierarchy KIND MOUNT
+in_hierarchy() {
+	if [ -n "$2" ]; then
+		in_groups "$1" "$2"
+	else
+		skip "choice-$1" "no such hierarchy is mounted"
+	fi
+}
+in_hierarchy v2 "$v2"
+in_hierarchy memory "$memory"
+in_hierarchy named "$named"
+
+# One name in two hierarchies, and a process in the later of them only.
+if [ -n "$v2" ] && [ -n "$memory" ] && mkdir "$v2/$group" "$memory/$group" 2>/dev/null; then
+	made="$made $v2/$group $memory/$group"
+	echo $inside >"$memory/$group/cgroup.procs"
+	check choice-two-hierarchies chosen two-hierarchies "$only_inside" -G "$group"
+	check choice-two-hierarchies-not chosen two-hierarchies-not "$not_inside" -G "!$group"
+	echo $inside >"$memory/cgroup.procs"
+	rmdir "$v2/$group" "$memory/$group"
+else
+	skip choice-two-hierarchies "there are no two hierarchies"
+fi
+
+# Far below the cgroup that is asked for.
+deep=
+for _ in 1 2 3 4 5 6; do
+	deep=$deep/1/2/3/4/5/6/7/8/9/0
+done
+if [ -n "$v2$named" ] && mkdir -p "${v2:-$named}/$group$deep" 2>/dev/null; then
+	made="$made ${v2:-$named}/$group"
+	echo $inside >"${v2:-$named}/$group$deep/cgroup.procs"
+	check choice-deep chosen deep "$only_inside" -G "${v2:-$named}/$group"
+	check choice-deep-not chosen deep-not "$not_inside" -G "!${v2:-$named}/$group"
+	echo $inside >"${v2:-$named}/cgroup.procs"
+	find "${v2:-$named}/$group" -depth -type d -exec rmdir {} +
+else
+	skip choice-deep "no cgroup can be made"
+fi
+
+# Containers and units are told by the paths of their cgroups, whoever made these.
+id=5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5
+root=${v2:-$named}
+if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$group.slice/lineburn-test.service"; then
+	made="$made $root/$group.slice"
+	echo $inside >"$root/$group.slice/docker-$id.scope/cgroup.procs"
+	echo $other >"$root/$group.slice/lineburn-test.service/cgroup.procs"
+	check choice-container chosen container "$only_inside" --container 5f0c0ffee5f0
+	check choice-not-container chosen not-container "$not_inside" --container '!5f0c0ffee5f0'
+	check choice-unit chosen unit "{p['pid'] for p in d['processes']} == {$other}" --unit lineburn-test
+	# A container that is made while it runs, and one that goes.
+	later() {
+		id2=5f0c0ffeebad5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ff
+		timeout 30 "$LB" record -F 499 -d 4 -o later.pb.gz --container '5f0c0ffee*' --container lineburn-no 2>err &&
+			{ echo "a container that is not there was taken"; return 1; }
+		timeout 30 "$LB" record -F 499 -d 4 -o later.pb.gz --container '5f0c0ffee*' 2>err &
+		recorder=$!
+		sleep 1.5
+		mkdir "$root/$group.slice/docker-$id2.scope"
+		echo $other >"$root/$group.slice/docker-$id2.scope/cgroup.procs"
+		echo $inside >"$root/cgroup.procs"
+		rmdir "$root/$group.slice/docker-$id.scope"
+		wait $recorder || { tail -n 1 err; return 1; }
+		"$LB" annotate --json later.pb.gz >later.json
+		profile_has later.json "sums_close()" \
+			"{p['pid'] for p in note('processes', d['processes'])} == {$inside, $other}"
+	}
+	check choice-later later
+	# Containers that come and go leave nothing behind.
+	watches() {
+		cat "/proc/$recorder/fdinfo"/* 2>/dev/null | grep -c '^inotify wd:'
+	}
+	has_watches() { # at least
+		[ "$(watches)" -ge "$1" ]
+	}
+	has_as_before() {
+		[ "$(watches)" -eq "$before" ]
+	}
+	come_and_go() {
+		mkdir "$root/$group.slice/docker-$id.scope"
+		echo $inside >"$root/$group.slice/docker-$id.scope/cgroup.procs"
+		"$LB" record -F 499 -d 600 -o gone.pb.gz --container '5f0c0ffee*' 2>err &
+		recorder=$!
+		sleep 2
+		before=$(watches)
+		tail=$(echo "$id" | cut -c 13-)
+		for i in $(seq 100 399); do
+			mkdir "$root/$group.slice/docker-5f0c0ffee$i$tail.scope"
+		done
+		wait_until 30 has_watches $((before + 300))
+		between=$(watches)
+		rmdir "$root/$group.slice/docker-5f0c0ffee"[1-3][0-9][0-9]*f0c0*.scope 2>/dev/null
+		wait_until 30 has_as_before
+		after=$(watches)
+		kill $recorder
+		wait $recorder || { tail -n 1 err; return 1; }
+		echo $inside >"$root/cgroup.procs"
+		rmdir "$root/$group.slice/docker-$id.scope" 2>/dev/null
+		if [ "$before" -eq 0 ] || [ "$between" -lt $((before + 300)) ] || [ "$after" -ne "$before" ]; then
+			echo "watches: $before, $between, $after"
+			return 1
+		fi
+	}
+	check choice-come-and-go come_and_go
+	echo $other >"$root/cgroup.procs"
+else
+	skip choice-container "no cgroup can be made"
+fi
+
+# says STATUS TEXT OPTION...: one sentence, and that is in it
+says() {
+	says_status=$1
+	says_text=$2
+	shift 2
+	status=0
+	timeout 30 "$LB" record -d 1 -o none.pb.gz "$@" >out 2>err || status=$?
+	[ $status -eq "$says_status" ] || { echo "status $status: $(tail -n 1 err)"; return 1; }
+	grep -q -- "$says_text" err || { echo "it said: $(tail -n 1 err)"; return 1; }
+	[ $status -eq 4 ] || one_sentence err
+}
+sh -c 'exit 0' &
+dead=$!
+wait $dead
+check choice-no-thread says 1 "no thread $dead" -t $dead
+check choice-no-thread-to-leave-out says 1 "no thread $dead" -t "!$dead"
+check choice-no-process says 1 "no process $dead" -p "!$dead"
+check choice-no-user says 1 "similar: root" --user roott
+check choice-no-cgroup says 1 'no cgroup "no\\x1bsuch' -G "no$(printf '\033')such"
+check choice-no-container says 1 "no container is called" --container lineburn-none
+check choice-no-unit says 1 "no unit" --unit lineburn-none
+check choice-no-samples says 4 "no samples" --comm lineburn-none
+
+ends_with_thread() {
+	"./in-it" 300 &
+	short=$!
+	(sleep 4 && kill $short) &
+	begin=$(date +%s)
+	timeout 150 "$LB" record -t $short -d 120 -o with.pb.gz 2>err || { tail -n 1 err; return 1; }
+	[ $(($(date +%s) - begin)) -lt 90 ] || { echo "it went on without its thread"; return 1; }
+}
+check choice-ends-with-thread ends_with_thread

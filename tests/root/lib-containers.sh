@@ -1,0 +1,200 @@
+# shellcheck shell=sh
+# For the scripts that make containers: each has a root, cgroups and namespaces of its own.
+# What they make is gone when they end, however that is.
+containers_top=lineburn-containers-$$
+containers_pids=
+containers_cgroups=
+containers_mounts=
+containers_podman= # names
+podman_parents() {
+	find /sys/fs/cgroup -maxdepth 2 -type d -name libpod_parent
+}
+containers_podman_parents=$(podman_parents)
+
+# The processes first: a cgroup goes when nobody is in it.
+containers_clean_up() {
+	# shellcheck disable=SC2086 # a list of names
+	[ -z "$containers_podman" ] || podman rm -f --ignore -t 0 $containers_podman >/dev/null 2>&1
+	# shellcheck disable=SC2086 # a list of numbers
+	[ -z "$containers_pids" ] || kill -9 $containers_pids 2>/dev/null
+	wait 2>/dev/null
+	for clean_mount in $containers_mounts; do
+		umount "$clean_mount"
+	done
+	for clean_cgroup in $containers_cgroups; do
+		clean_turns=50
+		while [ -d "$clean_cgroup" ] && [ $clean_turns -gt 0 ]; do
+			find "$clean_cgroup" -depth -type d -exec rmdir {} + 2>/dev/null || sleep 0.1
+			clean_turns=$((clean_turns - 1))
+		done
+	done
+	# podman leaves it; it is removed when we made it, and nobody uses it.
+	[ -n "$containers_podman_parents" ] || for clean_cgroup in $(podman_parents); do
+		find "$clean_cgroup" -depth -type d -exec rmdir {} + 2>/dev/null
+	done
+}
+trap containers_clean_up EXIT
+trap 'exit 130' INT TERM
+
+# Hierarchies: of v2, and of v1 those that name and that count.
+v2=$(mount_of cgroup2)
+v1=$(mount_of cgroup name=systemd)
+cpuacct=$(mount_of cgroup cpuacct)
+
+# cgroup HIERARCHY NAME: prints its directory, which is there then
+cgroup() {
+	mkdir -p "$1/$containers_top/$2" && echo "$1/$containers_top/$2"
+}
+
+# cgroups: those of ours, of all hierarchies, are removed at the end
+for containers_mount in $v2 $v1 $cpuacct; do
+	containers_cgroups="$containers_cgroups $containers_mount/$containers_top"
+done
+
+# in_cgroups "DIR..." COMMAND...: which it becomes; its pid is in $pid, and it ends with us
+in_cgroups() {
+	# shellcheck disable=SC2016 # for the inner shell
+	sh -c 'for dir in $1; do echo 0 >"$dir/cgroup.procs" || exit 1; done; shift; exec "$@"' sh "$@" &
+	pid=$!
+	containers_pids="$containers_pids $pid"
+}
+
+# contain "DIR..." ROOT COMMAND...: as in_cgroups, with namespaces of its own, in ROOT
+contain() {
+	contain_groups=$1
+	contain_root=$2
+	shift 2
+	in_cgroups "$contain_groups" nice -n -10 unshare -m -p -u -i -C --fork --kill-child chroot "$contain_root" "$@"
+}
+
+# contain_system "DIR..." ROOT "PATH..." COMMAND...: as contain, with these folders of ours (/usr
+# is one of them), /proc, and a /tmp of its own
+contain_system() {
+	system_groups=$1
+	system_root=$PWD/$2
+	system_paths="/usr $3"
+	shift 3
+	mkdir -p "$system_root/proc" "$system_root/tmp" "$system_root/app"
+	for system_link in bin sbin lib lib64; do
+		[ ! -L /$system_link ] || ln -sfn "$(readlink /$system_link)" "$system_root/$system_link"
+	done
+	# shellcheck disable=SC2016 # for the inner shell
+	in_cgroups "$system_groups" nice -n -10 unshare -m -p -u -i -C --fork --kill-child sh -c '
+		for path in $2; do
+			mkdir -p "$1$path" && mount --bind "$path" "$1$path" || exit 1
+		done
+		mount -t proc proc "$1/proc" || exit 1
+		root=$1
+		shift 2
+		exec chroot "$root" "$@"' sh "$system_root" "$system_paths" "$@"
+}
+
+# weigh FILE ONE TWO FOUR: a program in C, or Python (*.py), with loops of 1:2:4 on the lines of these numbers,
+# whose text says what they are; it runs until it is stopped, and as long as its argument says.
+weigh() {
+	PYTHONDONTWRITEBYTECODE=1 python3 - "$@" <<'PYTHON'
+import sys
+
+path, *lines = sys.argv[1:]
+at = dict(zip(map(int, lines), (1, 2, 4)))
+name = path.rsplit("/", 3)[-3]
+if path.endswith(".py"):
+    text = ["import sys"]
+    for number in sorted(at):
+        text += [""] * (number - 2 - len(text))
+        text += [f"def {name}_{at[number]}(x):", "    for i in "
+                 f"range({at[number]}00000): x = (x * 69069 + i) & 0x7FFFFFFF  # {name} {at[number]}", "    return x"]
+    text += ["x = 1", "for _ in range(int(sys.argv[1])):", f"    x = {name}_1({name}_2({name}_4(x)))"]
+    with open(path, "w", encoding="ascii") as f:
+        f.write("\n".join(text) + "\n")
+    sys.exit()
+text = ["/* loops of 1:2:4 */", "#include <stdlib.h>"]
+for number in sorted(at):
+    text += [""] * (number - 2 - len(text))
+    text += [f"__attribute__((noinline)) static unsigned long {name}_{at[number]}(unsigned long x) {{",
+             f"\tfor (unsigned long i = 0; i < {at[number]}000000; i++) x = x * 6364136223846793005UL + i;"
+             f" /* {name} {at[number]} */", "\treturn x; }"]
+text += ["int main(int argc, char **argv) {",
+         "\tunsigned long x = 1, n = argc > 1 ? strtoul(argv[1], NULL, 10) : -1UL;",
+         f"\tfor (; n--;) x = {name}_1({name}_2({name}_4(x)));", "\treturn x == 42; }"]
+with open(path, "w", encoding="ascii") as f:
+    f.write("\n".join(text) + "\n")
+PYTHON
+}
+
+# root NAME ONE TWO FOUR [FLAGS]: a root folder NAME whose /app/hot is such a program, with its source
+root() {
+	mkdir -p "$1/app" "$1/tmp" "$1/proc" "$1/dev" "$1/sys" "$1/etc" "$1/run" && chmod 1777 "$1/tmp" &&
+		weigh "$1/app/hot.c" "$2" "$3" "$4" &&
+		gcc -O2 -g -static "-fdebug-prefix-map=$PWD/$1=" -o "$1/app/hot" "$PWD/$1/app/hot.c"
+}
+
+# lines_are JSON NAME ONE TWO FOUR: of all samples with a line of /app/hot.c or .py whose text says
+# NAME, shares are 1:2:4 on these lines, within 3.5 standard deviations or 2 points
+lines_are() {
+	python3 - "$@" <<'PYTHON'
+import json
+import sys
+
+d = json.load(open(sys.argv[1], encoding="utf-8"))
+name, numbers = sys.argv[2], list(map(int, sys.argv[3:]))
+said, is_ = [], {}
+for file in d["files"]:
+    for line in file["lines"] if file["path"] in ("/app/hot.c", "/app/hot.py") else ():
+        said.append(f"{line['line']} \"{(line['text'] or '').rpartition('/*')[2].strip(' */')}\" {line['self']}")
+        for weight, number in zip((1, 2, 4), numbers):
+            if line["line"] == number and (line["text"] or "").rstrip(" */").endswith(f" {name} {weight}") \
+                    and line["function"] == f"{name}_{weight}":
+                is_[weight] = is_.get(weight, 0) + line["self"]
+count = sum(is_.values())
+for weight in (1, 2, 4):
+    part = weight / 7
+    bound = max(0.02, 3.5 * (part * (1 - part) / max(count, 1)) ** 0.5)
+    if count < 100 or abs(is_.get(weight, 0) / count - part) > bound:
+        sys.exit(f"{name}: {is_} of {numbers}; there is {', '.join(said)}")
+print(f"{name}: {is_}")
+PYTHON
+}
+
+# only_of JSON NAME: all samples are of functions of that program, but for 2 % (its start, the
+# kernel)
+only_of() {
+	python3 - "$@" <<'PYTHON'
+import json
+import sys
+
+d = json.load(open(sys.argv[1], encoding="utf-8"))
+count = d["samples"]["count"]
+mine = sum(f["self"] for f in d["functions"] if f["name"].startswith(sys.argv[2] + "_"))
+if count < 100 or mine < 0.98 * count:
+    sys.exit(f"{mine} of {count} are of {sys.argv[2]}: {[(f['name'], f['self']) for f in d['functions'][:5]]}")
+PYTHON
+}
+
+# watched POINTS NAME=FILE... -- COMMAND...: runs it while the files are watched (usage.py)
+watched() {
+	watched_points=$1
+	shift
+	watched_files=
+	while [ "$1" != -- ]; do
+		watched_files="$watched_files $1"
+		shift
+	done
+	shift
+	# shellcheck disable=SC2086 # a list of words
+	nice -n -15 env PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/usage.py" watch "$watched_points" \
+		$watched_files &
+	watched_pid=$!
+	containers_pids="$containers_pids $watched_pid"
+	sleep 0.5
+	watched_status=0
+	"$@" || watched_status=$?
+	kill $watched_pid
+	wait $watched_pid
+	return $watched_status
+}
+
+# usage_agrees POINTS JSON MEMBER: see usage.py
+usage_agrees() {
+	PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/usage.py" agree "$@"
+}

@@ -1,0 +1,108 @@
+# shellcheck shell=sh
+# shellcheck disable=SC2034 # for the scripts
+# For bad-input-*.sh: two programs that are busy, lineburn on a machine that is prepared in
+# a mount namespace of its own, and what it is to say. Beside lib.sh, whose caller it is.
+. "${TOP:?}/tests/root/lib.sh"
+
+cp "$(build hot.c)" ./inside
+cp inside ./outside
+chmod 755 . inside outside
+group=lineburn-bad-$$
+id=5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5
+made=
+: >started
+# ends PID: with this script. Also of a subshell, as those of "check" are.
+ends() {
+	echo "$1" >>started
+}
+cleanup() {
+	# shellcheck disable=SC2046 # a list
+	kill -9 $(cat started) 2>/dev/null
+	wait 2>/dev/null
+	for dir in $made; do
+		wait_until 20 removed "$dir"
+	done
+}
+removed() {
+	find "$1" -depth -type d -exec rmdir {} + 2>/dev/null
+	[ ! -e "$1" ]
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+v2=$(mount_of cgroup2)
+memory=$(mount_of cgroup memory)
+
+# start PROGRAM [COMMAND...]: begins it by the command; pid in $pid, killed in the end
+start() {
+	start_program=$1
+	shift
+	"$@" "./$start_program" 100000 >/dev/null 2>&1 &
+	pid=$!
+	ends "$pid"
+	wait_until 20 is_called "$pid" "$start_program"
+}
+is_called() {
+	[ "$(cat "/proc/$1/comm")" = "$2" ]
+}
+start inside
+inside=$pid
+start outside
+outside=$pid
+
+# In MACHINE, what the other functions run is prepared by these commands.
+MACHINE=
+# shellcheck disable=SC2016 # for the inner shell
+lineburn() {
+	timeout 60 unshare -m --propagation private sh -c "$MACHINE"'
+		exec "$@"' sh "$LB" "$@"
+}
+
+# recording PID: the pid of lineburn that descends from it, once it is that
+recording() {
+	recording_pid=$1
+	while ! is_called "$recording_pid" "$(basename "$LB" | cut -c 1-15)"; do
+		recording_pid=$(children "$recording_pid" | cut -d ' ' -f 1)
+		[ -n "$recording_pid" ] || return 1
+	done
+	echo "$recording_pid"
+}
+# children PID: and it has any
+children() {
+	grep . "/proc/$1/task/$1/children" 2>/dev/null
+}
+# is_sampling PID: its events are open
+is_sampling() {
+	find "/proc/$(recording "$1")/fd" -lname '*perf_event*' | grep -q .
+}
+
+# chosen NAME EXPRESSION OPTION...: about the processes by pid and by name
+chosen() {
+	chosen_name=$1
+	chosen_expression=$2
+	shift 2
+	lineburn record -F 999 -d 1 -o "$chosen_name.pb.gz" "$@" >out 2>err ||
+		{ tail -n 1 err; return 1; }
+	"$LB" annotate --json "$chosen_name.pb.gz" >"$chosen_name.json" || return 1
+	profile_has "$chosen_name.json" "sums_close()" "s['lost'] == 0" \
+		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $chosen_expression"
+}
+pids="{p['pid'] for p in d['processes']}"
+only_inside="$pids == {$inside} and s['count'] >= 3"
+both="{$inside, $outside} <= $pids"
+
+# says STATUS TEXT OPTION...: one sentence with that in it, and no file
+says() {
+	says_status=$1
+	says_text=$2
+	shift 2
+	rm -f none.pb.gz
+	status=0
+	lineburn record -d 0.2 -o none.pb.gz "$@" >out 2>err || status=$?
+	[ $status -eq "$says_status" ] || { echo "status $status: $(tail -n 1 err)"; return 1; }
+	grep -qF -- "$says_text" err || { echo "it said: $(tail -n 1 err)"; return 1; }
+	[ "$says_status" -ne 4 ] || return 0
+	[ ! -e none.pb.gz ] || { echo "there is a file"; return 1; }
+	one_sentence err
+}
+

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Asks profiles of unusual lives which program each sample is charged to.
+
+usage: lives.py again FILE TEXT ONE TWO   programs of one number, with the CPU time that TEXT tells
+       lives.py exec FILE BEFORE AFTER    programs of one number, as much of each
+"""
+import collections
+import sys
+
+import pprof_file
+
+
+def seconds(path):
+    """CPU seconds by (number, program)."""
+    profile = pprof_file.read(path)
+    strings = pprof_file.string_table(profile)
+    found = collections.Counter()
+    for number, sample in pprof_file.fields(profile):
+        if number != 2:
+            continue
+        labels = {}
+        for part, label in pprof_file.fields(sample):
+            if part == 3:
+                words = dict(pprof_file.fields(label))
+                labels[strings[words[1]]] = strings[words[2]] if words.get(2) else words.get(3, 0)
+        found[labels.get("pid"), labels.get("exe")] += pprof_file.numbers(sample, 2)[1] / 1e9
+    return found
+
+
+def is_near(found, should, period=1 / 999):
+    """Three and a half standard deviations of so many samples, and what is not ticked."""
+    return abs(found - should) <= max(0.05 * should, 3.5 * (should * period) ** 0.5) + 0.02
+
+
+def again(path, text, one, two):
+    with open(text, encoding="utf-8") as f:
+        pid, *used = next(words for words in map(str.split, f) if len(words) == 3)
+    found = seconds(path)
+    is_ = [found[int(pid), program] for program in (one, two)]
+    should = [float(word) for word in used]
+    print(f"{pid}: {is_[0]:.2f} s of the first, it took {should[0]:.2f}; {is_[1]:.2f} s of the second, it took {should[1]:.2f}")
+    return all(map(is_near, is_, should))
+
+
+def executed(path, before, after):
+    found = seconds(path)
+    pids = {pid for pid, program in found if program in (before, after)}
+    print(found)
+    return len(pids) == 1 and all(found[next(iter(pids)), program] > 0.1 for program in (before, after))
+
+
+if not {"again": again, "exec": executed}[sys.argv[1]](*sys.argv[2:]):
+    sys.exit(1)

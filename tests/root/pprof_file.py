@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads a pprof file by its own format (profile.proto), for what no view prints."""
+import gzip
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
+def fields(data):
+    """Number and value of each field of one message."""
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        if tag & 7 == 0:
+            value, at = varint(data, at)
+        elif tag & 7 == 2:
+            length, at = varint(data, at)
+            value, at = data[at : at + length], at + length
+        else:
+            width = 8 if tag & 7 == 1 else 4
+            value, at = data[at : at + width], at + width
+        yield tag >> 3, value
+
+
+def numbers(data, wanted):
+    """A repeated number of a message, packed or not."""
+    found = []
+    for number, value in fields(data):
+        if number != wanted:
+            continue
+        if isinstance(value, int):
+            found.append(value)
+            continue
+        at = 0
+        while at < len(value):
+            one, at = varint(value, at)
+            found.append(one)
+    return found
+
+
+def read(path):
+    """Its first member: all that any tool can read."""
+    with open(path, "rb") as f:
+        return gzip.decompress(f.read())
+
+
+def string_table(profile):
+    return [value.decode("utf-8", "replace") for number, value in fields(profile) if number == 6]
+
+
+def samples(profile):
+    """Each sample's message and the number of times it was seen."""
+    for number, sample in fields(profile):
+        if number == 2:
+            yield sample, (numbers(sample, 2) or [0])[0]
+
+
+def stacks(profile):
+    """Each sample as a list of frames, innermost first, and the number of times it was
+    seen. A frame is (function, file, line); what was inlined is a frame, too."""
+    strings = string_table(profile)
+    functions, locations = {}, {}
+    for number, message in fields(profile):
+        if number == 5:
+            words = dict(fields(message))
+            functions[words.get(1, 0)] = strings[words.get(2, 0)], strings[words.get(4, 0)]
+    for number, message in fields(profile):
+        if number != 4:
+            continue
+        lines = [dict(fields(line)) for part, line in fields(message) if part == 4]
+        locations[dict(fields(message)).get(1, 0)] = [
+            functions.get(line.get(1, 0), ("", "")) + (line.get(2, 0),) for line in lines
+        ] or [("", "", 0)]
+    for sample, count in samples(profile):
+        yield [frame for at in numbers(sample, 1) for frame in locations[at]], count

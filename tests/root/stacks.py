@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Asks a profile's stacks.
+
+usage: stacks.py FILE.pb.gz EXPRESSION...
+
+Each expression must be true; what it looked at is printed.
+"""
+import os
+import re
+import sys
+
+import pprof_file
+
+seen = []
+all_stacks = list(pprof_file.stacks(pprof_file.read(sys.argv[1])))
+
+
+def note(what, value):
+    seen.append(f"{what} = {value:.4g}" if isinstance(value, float) else f"{what} = {value}")
+    return value
+
+
+def names(stack):
+    return [function for function, _, _ in stack]
+
+
+def share(what, fits, of=lambda stack: True):
+    """Percent of the samples, or of those that are meant, whose stack fits."""
+    count = sum(n for stack, n in all_stacks if of(stack))
+    good = sum(n for stack, n in all_stacks if of(stack) and fits(stack))
+    return note(what, 100 * good / count if count else 0.0)
+
+
+def has(name):
+    return lambda stack: name in names(stack)
+
+
+def without_inlined(name):
+    """A function's name as the compiler's copies of it have it."""
+    return re.sub(r"\.(constprop|part|isra|cold).*", "", name)
+
+
+def times(wanted, of):
+    """Percent of the samples with OF on their stack that have the functions so many times."""
+    def fits(stack):
+        found = [without_inlined(name) for name in names(stack)]
+        return all(found.count(name) == number for name, number in wanted.items())
+    return share(f"times({wanted}, {of})", fits, has(of))
+
+
+def in_order(*wanted):
+    """Percent of the samples with the first (innermost) of them that have the others
+    above it, in that order; others may be in between."""
+    def fits(stack):
+        rest = iter(names(stack))
+        return all(name in rest for name in wanted)
+    return share(f"in_order{wanted}", fits, has(wanted[0]))
+
+
+def at_most(frames):
+    """Is any stack longer?"""
+    return note("longest", max(len(stack) for stack, _ in all_stacks)) <= frames
+
+
+def lines_of(base, stack):
+    """Lines of one file on a stack, innermost first."""
+    return [line for _, path, line in stack if os.path.basename(path) == base]
+
+
+if __name__ == "__main__":
+    said = []
+    for expression in sys.argv[2:]:
+        seen.clear()
+        if not eval(expression):  # pylint: disable=eval-used # our own scripts' words
+            raise SystemExit(f"{expression}: {', '.join(seen)}")
+        said += seen
+    print(", ".join(said))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Asks a recording of a storm of processes.
+
+usage: storm.py named FILE PROGRAM SHARE   at least SHARE of its samples say which program
+       storm.py told FILE PROGRAM TEXT     those that do not are told of
+       storm.py losses JSON TEXT           each loss is in the report that people read
+"""
+import collections
+import json
+import os
+import re
+import sys
+
+import pprof_file
+
+
+def labels_of(sample, strings):
+    for part, label in pprof_file.fields(sample):
+        if part == 3:
+            words = dict(pprof_file.fields(label))
+            yield strings[words[1]], strings[words[2]] if words.get(2) else words.get(3, 0)
+
+
+def count_named(path, program):
+    """Samples and processes of the program that say so, that say another, and nothing.
+
+    While exec is at work the name is the new one, and the rest is not yet.
+    """
+    profile = pprof_file.read(path)
+    strings = pprof_file.string_table(profile)
+    comm = os.path.basename(program)
+    count = collections.Counter()
+    pids = collections.defaultdict(set)
+    for sample, nr in pprof_file.samples(profile):
+        labels = dict(labels_of(sample, strings))
+        if labels.get("comm") != comm:
+            continue
+        exe = labels.get("exe")
+        kind = "nothing" if not exe else "it" if exe == program else "another"
+        count[kind] += nr
+        pids[kind].add(labels["pid"])
+    return count, pids
+
+
+def named(path, program, share):
+    count, pids = count_named(path, program)
+    total = sum(count.values())
+    print(f"{count['it']} of {total} samples, of {len(set().union(*pids.values()))} processes; "
+          f"another name {count['another']}, none {count['nothing']}")
+    # Three standard deviations less, of as many as there are.
+    return total >= 50 and count["it"] >= total * float(share) - 3 * (total * 0.09) ** 0.5
+
+
+def told(path, program, text_path):
+    with open(text_path, encoding="utf-8") as f:
+        found = re.search(r"(\d+) process(es)? lived too briefly to be named", f.read())
+    nr_told, nr = int(found.group(1)) if found else 0, len(count_named(path, program)[1]["nothing"])
+    print(f"{nr_told} are told of, {nr} of the storm have no name")
+    return nr_told >= nr
+
+
+def losses(json_path, text_path):
+    with open(json_path, encoding="ascii") as f:
+        d = json.load(f)
+    with open(text_path, encoding="utf-8") as f:
+        text = f.read()
+    lost, events = d["samples"]["lost"], d["losses"]["lost_events"]
+    print(f"{lost} samples and {events} events lost")
+    return (f"{lost} samples lost" in text or f"{lost} sample lost" in text) and (
+        not events or re.search(rf"(?<!\d){events} process event", text) is not None)
+
+
+if not {"named": named, "told": told, "losses": losses}[sys.argv[1]](*sys.argv[2:]):
+    sys.exit(1)

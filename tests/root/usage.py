@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""CPU time of groups by the kernel's own accounts, beside that of a profile.
+
+usage: usage.py watch POINTS NAME=FILE...     until it is stopped by SIGTERM
+       usage.py agree POINTS JSON MEMBER      JSON: of "report --json --by ..."
+
+FILE is cpu.stat of cgroup v2, cpuacct.usage of v1, or /proc/PID/stat: what it counts is
+noted every 20 ms, so that what it counted within the recording is known afterwards. Each
+NAME is what MEMBER of a group is to begin with. Its CPU time is within 2 % or 3.5 standard
+deviations of so many samples, with or without its part of the ticks that never ran, and
+0.2 s: on a machine that has much else to do, so long may pass between the clock that is
+written down and the first tick or the last. Its share of all names' has no such slack.
+"""
+import json
+import math
+import os
+import signal
+import sys
+import time
+
+
+def seconds(path):
+    with open(path, encoding="ascii") as f:
+        text = f.read()
+    if path.endswith("cpu.stat"):
+        return int(text.split()[text.split().index("usage_usec") + 1]) / 1e6
+    if path.endswith("cpuacct.usage"):
+        return int(text) / 1e9
+    return sum(map(int, text.rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+def watch(points_path, files):
+    stopped = []
+    signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
+    points = {name: [] for name in files}
+    while not stopped:
+        for name, path in files.items():
+            before = time.time_ns()
+            try:
+                points[name].append(((before + time.time_ns()) // 2, seconds(path)))
+            except OSError:  # it is not there yet, or no more
+                pass
+        time.sleep(0.02)
+    with open(points_path, "w", encoding="ascii") as f:
+        json.dump(points, f)
+
+
+def at(points, when):
+    """Nothing before the first point; what was there at the last one, after it."""
+    before = [p for p in points if p[0] <= when]
+    after = [p for p in points if p[0] > when]
+    if not before or not after:
+        return before[-1][1] if before else 0.0
+    (t0, s0), (t1, s1) = before[-1], after[0]
+    return s0 + (when - t0) / max(t1 - t0, 1) * (s1 - s0)
+
+
+def agree(points_path, json_path, member):
+    with open(points_path, encoding="ascii") as f:
+        points = json.load(f)
+    with open(json_path, encoding="utf-8") as f:
+        d = json.load(f)
+    begin, end = d["time_ns"], d["time_ns"] + d["duration_ns"]
+    missed = d["samples"]["missed"] / max(d["losses"]["due"], 1)
+    spent = {name: at(p, end) - at(p, begin) for name, p in points.items()}
+    said, wrong = [f"lost {d['samples']['lost']}, missed {100 * missed:.1f} %"], d["samples"]["lost"] > 0
+    found, counts = {}, {}
+    for name in spent:
+        mine = [g for g in d["groups"] if (g[member] or "").startswith(name)]
+        found[name] = sum(g["cpu_ns"] for g in mine) / 1e9
+        counts[name] = sum(g["samples"] for g in mine)
+    for name, truth in spent.items():
+        bound = max(0.02, 3.5 / math.sqrt(max(counts[name], 1)))
+        share, should = found[name] / (sum(found.values()) or 1), truth / (sum(spent.values()) or 1)
+        bad = (not truth * (1 - missed - bound) - 0.2 <= found[name] <= truth * (1 + bound) + 0.2
+               or truth < 0.2
+               or abs(share - should) > should * bound + 2 * missed * should)
+        wrong |= bad
+        said.append(f"{name}: {found[name]:.2f} s, kernel {truth:.2f} s; {100 * share:.1f} % and"
+                    f" {100 * should:.1f} %" + (" OUTSIDE" if bad else ""))
+    print("; ".join(said))
+    return wrong
+
+
+if sys.argv[1] == "watch":
+    watch(sys.argv[2], dict(word.split("=", 1) for word in sys.argv[3:]))
+else:
+    sys.exit(agree(*sys.argv[2:5]))

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Asks the files of a recording's windows.
+
+usage: window_files.py PREFIX EXPRESSION...
+
+Each expression must be true of `w`, the files PREFIX.*.pb.gz in order of their names:
+each has path, count (samples), losses (a dict), begin_s and end_s (wall clock).
+cpu_between(LOG, A, B): CPU seconds of the program that `watch` wrote LOG about.
+usage: window_files.py --watch PID LOG: writes "wall-clock CPU-seconds" lines until PID ends.
+"""
+import glob
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+
+import pprof_file
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def watch(pid, log):
+    with open(log, "w", encoding="ascii") as f:
+        while True:
+            try:
+                # Nanoseconds on a CPU: finer than the ticks of stat.
+                with open(f"/proc/{pid}/schedstat", encoding="ascii") as stat:
+                    f.write(f"{time.time()} {int(stat.read().split()[0]) / 1e9}\n")
+            except OSError:
+                return
+            f.flush()
+            time.sleep(0.02)
+
+
+def cpu_at(rows, when):
+    before = max((row for row in rows if row[0] <= when), default=rows[0])
+    after = min((row for row in rows if row[0] > when), default=rows[-1])
+    if after[0] <= before[0]:
+        return before[1]
+    part = (when - before[0]) / (after[0] - before[0])
+    return before[1] + part * (after[1] - before[1])
+
+
+def cpu_between(log, begin, end):
+    with open(log, encoding="ascii") as f:
+        rows = [tuple(map(float, line.split())) for line in f if line.endswith("\n")]
+    return cpu_at(rows, end) - cpu_at(rows, begin)
+
+
+class Window:
+    def __init__(self, path):
+        self.path = path
+        profile = pprof_file.read(path)
+        numbers = dict((n, v) for n, v in pprof_file.fields(profile) if n in (9, 10))
+        self.begin_s = numbers[9] / 1e9
+        self.end_s = self.begin_s + numbers[10] / 1e9
+        self.count = sum(count for _, count in pprof_file.samples(profile))
+        text = subprocess.run([os.environ["LB"], "report", "--json", path], check=True,
+                              capture_output=True).stdout
+        self.json = json.loads(text)
+        self.losses = self.json["samples"]
+
+
+def accounted(w, log, hz, cpus=1):
+    """Samples of all files / hz is the CPU time by the kernel's own clock."""
+    cpu = cpu_between(log, w[0].begin_s, w[-1].end_s) / cpus
+    got, want = sum(x.count + x.losses["lost"] for x in w), cpu * hz
+    # Clocks are read apart: 20 ms at either end. Whose the missed ticks were nobody knows.
+    missed = sum(x.losses["missed"] for x in w)
+    allowed = max(0.02 * want, 3.5 * math.sqrt(want)) + 0.04 * hz + missed
+    print(f"{got} samples, {want:.0f} by the kernel's clock, {allowed:.0f} allowed")
+    return abs(got - want) <= allowed
+
+
+def adjacent(w):
+    gaps = [b.begin_s - a.end_s for a, b in zip(w, w[1:])]
+    print("gaps in ms:", " ".join(f"{1000 * g:.3f}" for g in gaps))
+    return all(abs(gap) < 0.002 for gap in gaps)
+
+
+def main():
+    if sys.argv[1] == "--watch":
+        watch(int(sys.argv[2]), sys.argv[3])
+        return
+    w = [Window(path) for path in sorted(glob.glob(sys.argv[1] + ".*Z*.pb.gz"))]
+    names = {"w": w, "cpu_between": cpu_between, "accounted": accounted, "adjacent": adjacent}
+    for expression in sys.argv[2:]:
+        if not eval(expression, names):
+            sys.exit(f"not true: {expression}; counts {[x.count for x in w]}")
+
+
+main()

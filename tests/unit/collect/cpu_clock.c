@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Which period is on when: what keeps samples out of step with programs. */
+#include "collect/cpu_clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <linux/perf_event.h>
+
+#include "base/clock.h"
+#include "base/cleanup.h"
+#include "collect/perf_event.h"
+#include "collect/tick_cost.h"
+
+#define MS_NS 1000000ULL
+
+static void periods_are_apart_and_their_mean_rate_is_the_nominal_one(void **state)
+{
+	uint64_t random = 42;
+
+	(void)state;
+	for (int i = 0; i < 10000; i++) {
+		uint64_t r = cpu_clock_random(&random);
+		double sum = 0;
+		uint64_t p[CPU_CLOCK_NR_PERIODS];
+
+		for (unsigned int j = 0; j < CPU_CLOCK_NR_PERIODS; j++) {
+			double off;
+
+			p[j] = cpu_clock_period(10 * MS_NS, j, r);
+			off = fabs((10.0 * MS_NS) / (double)p[j] - 1);
+			assert_true(off > 0.0399 && off < 0.2001);
+			assert_true(!j || p[j] >= p[j - 1]);
+			sum += 1e9 / (double)p[j];
+		}
+		assert_true(fabs(sum - 400) < 1e-3);
+	}
+	/* The highest rate and the lowest. */
+	assert_in_range(cpu_clock_period(100000, 0, 1), 83333, 89286);
+	assert_in_range(cpu_clock_period(1000000000ULL << 13, 3, 1), 9309090000000,
+			10240000000000);
+}
+
+static void every_period_has_its_turn(void **state)
+{
+	uint64_t random = 7;
+	unsigned int which = CPU_CLOCK_NR_PERIODS, turns = 0;
+	unsigned int after[CPU_CLOCK_NR_PERIODS][CPU_CLOCK_NR_PERIODS] = {{0}};
+
+	(void)state;
+	for (int round = 0; round < 3000; round++) {
+		unsigned int seen = 0;
+
+		for (unsigned int i = 0; i < CPU_CLOCK_NR_PERIODS; i++) {
+			unsigned int next =
+				cpu_clock_next(which, &turns, cpu_clock_random(&random));
+
+			assert_in_range(next, 0, CPU_CLOCK_NR_PERIODS - 1);
+			assert_int_not_equal(next, which);
+			if (which < CPU_CLOCK_NR_PERIODS)
+				after[which][next]++;
+			seen |= 1u << next;
+			which = next;
+		}
+		assert_int_equal(seen, (1u << CPU_CLOCK_NR_PERIODS) - 1);
+	}
+	for (unsigned int i = 0; i < CPU_CLOCK_NR_PERIODS; i++)
+		for (unsigned int j = 0; j < CPU_CLOCK_NR_PERIODS; j++)
+			assert_true(i == j ? !after[i][j] : after[i][j] > 700);
+}
+
+static void turns_are_rare_where_there_are_many_cpus(void **state)
+{
+	static const struct {
+		uint64_t period_ns;
+		uint32_t nr_cpus;
+		uint64_t mean_ns;
+	} cases[] = {
+		{10 * MS_NS, 1, 250 * MS_NS},
+		{1 * MS_NS, 2, 250 * MS_NS},
+		{10 * MS_NS, 512, 1024 * MS_NS},
+		{1000 * MS_NS, 2, 8000 * MS_NS},
+	};
+	uint64_t random = 99;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		double sum = 0, mean = (double)cases[i].mean_ns;
+
+		for (int j = 0; j < 4000; j++) {
+			uint64_t ns = cpu_clock_turn_ns(cases[i].period_ns,
+							cases[i].nr_cpus,
+							cpu_clock_random(&random));
+
+			assert_in_range(ns, cases[i].mean_ns / 2,
+					cases[i].mean_ns * 3 / 2);
+			sum += (double)ns;
+		}
+		assert_true(fabs(sum / 4000 / mean - 1) < 0.02);
+	}
+}
+
+/*
+ * What a program in step with the nominal rate, at work for 30 % of each period, is
+ * found to be: the ticks of turns as cpu_clock_change() takes them.
+ */
+static double share_found(uint64_t works_every_ns, uint64_t seed)
+{
+	uint64_t random = seed, now = 0, working = 0, all = 0;
+	uint64_t left[CPU_CLOCK_NR_PERIODS], period[CPU_CLOCK_NR_PERIODS];
+	uint64_t of_clock = cpu_clock_random(&random);
+	unsigned int which = CPU_CLOCK_NR_PERIODS, turns = 0;
+
+	for (unsigned int i = 0; i < CPU_CLOCK_NR_PERIODS; i++)
+		left[i] = period[i] = cpu_clock_period(10 * MS_NS, i, of_clock);
+	while (now < 10000 * MS_NS) {
+		uint64_t end =
+			now + cpu_clock_turn_ns(10 * MS_NS, 2, cpu_clock_random(&random));
+
+		which = cpu_clock_next(which, &turns, cpu_clock_random(&random));
+		for (; now + left[which] < end; left[which] = period[which]) {
+			now += left[which];
+			all += period[which];
+			if (now % works_every_ns < works_every_ns * 3 / 10)
+				working += period[which];
+		}
+		left[which] -= end - now;
+		now = end;
+	}
+	return 100.0 * (double)working / (double)all;
+}
+
+/* Independent samples, 1,000 of 30 %, would be off by 1.45 points (root mean square). */
+static void nothing_runs_in_step(void **state)
+{
+	static const struct {
+		uint64_t works_every_ns;
+		double most; /* points, root mean square */
+	} cases[] = {
+		/* At the nominal rate, its double, its half, 1 % beside it. */
+		{10 * MS_NS, 1.2},
+		{5 * MS_NS, 1.2},
+		{20 * MS_NS, 1.2},
+		{10101010, 1.2},
+		/* At what may be one of the four. */
+		{9 * MS_NS, 3},
+		{10700000, 3},
+		{12 * MS_NS, 3},
+	};
+	uint64_t seed = 1;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		double sum = 0, squares = 0;
+
+		for (int j = 0; j < 400; j++) {
+			double off = share_found(cases[i].works_every_ns,
+						 cpu_clock_random(&seed)) -
+				     30;
+
+			sum += off;
+			squares += off * off;
+		}
+		print_message("every %.2f ms: off by %.2f, on average %.2f points\n",
+			      (double)cases[i].works_every_ns / 1e6, sqrt(squares / 400),
+			      sum / 400);
+		assert_true(sqrt(squares / 400) < cases[i].most);
+		assert_true(fabs(sum / 400) < 3 * sqrt(squares) / 400);
+	}
+}
+
+/* An event that is off keeps what is left of its period. */
+static void ticks_are_time_by_period(void **state)
+{
+	int fd[2] = {perf_event_open_clock(0, 3 * MS_NS),
+		     perf_event_open_clock(0, 2 * MS_NS)};
+	uint64_t start, ns;
+
+	(void)state;
+	if (fd[0] < 0 || fd[1] < 0) {
+		print_message("no perf events: %s\n", strerror(-fd[0]));
+		skip();
+	}
+	start = clock_now_ns();
+	for (int i = 0; i < 20; i++) {
+		ioctl(fd[(i + 1) % 2], PERF_EVENT_IOC_DISABLE, 0);
+		ioctl(fd[i % 2], PERF_EVENT_IOC_ENABLE, 0);
+		for (uint64_t t = clock_now_ns(); clock_now_ns() < t + MS_NS;)
+			;
+	}
+	ioctl(fd[1], PERF_EVENT_IOC_DISABLE, 0);
+	ns = perf_event_enabled_ns(fd[0]) + perf_event_enabled_ns(fd[1]);
+	/* Each moment is of one of them, but for the switches. */
+	assert_in_range(ns, 19 * MS_NS, clock_now_ns() - start);
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static int count_descriptors(void)
+{
+	int nr = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		nr += fcntl(fd, F_GETFD) >= 0;
+	return nr;
+}
+
+static void wait_ns(uint64_t ns)
+{
+	for (uint64_t t = clock_now_ns(); clock_now_ns() < t + ns;)
+		;
+}
+
+/* Events of a level and of the one before are open; what others counted is kept. */
+static void levels_come_and_go(void **state)
+{
+	const struct bpf_insn none[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	_cleanup_close_ int prog = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, NULL, "GPL",
+						 none, ARRAY_SIZE(none), NULL);
+	struct cpu_clock_time before = {0}, after;
+	int nr = count_descriptors(), fd;
+	struct cpu_clock c;
+	uint64_t start_ns;
+
+	(void)state;
+	if (prog < 0 || cpu_clock_start(&c, 0, prog, 2 * MS_NS, 0, 42, 0)) {
+		print_message("no BPF or perf events: %s\n", strerror(errno));
+		skip();
+	}
+	start_ns = clock_now_ns();
+	for (unsigned int i = 1; i <= 20; i++) {
+		for (int j = 0; j < 6; j++) {
+			wait_ns(MS_NS);
+			c.change_ns = 1; /* a turn */
+			assert_true(cpu_clock_change(&c, clock_now_ns(), 1));
+		}
+		assert_in_range(count_descriptors(), nr + 1,
+				nr + 2 * CPU_CLOCK_NR_PERIODS);
+		cpu_clock_time(&c, 0, &before);
+		assert_int_equal(cpu_clock_set_level(&c, i % 3, 0), 0);
+		assert_in_range(count_descriptors(), nr + 2,
+				nr + 1 + CPU_CLOCK_NR_PERIODS);
+		cpu_clock_time(&c, 0, &after);
+		assert_in_range(after.enabled_ns, before.enabled_ns,
+				clock_now_ns() - start_ns + 2 * MS_NS);
+		assert_true(after.due >= before.due);
+		/* Of the levels, the first has the most ticks, the last the least. */
+		assert_true(after.due <= (double)after.enabled_ns / (2e6 * 0.8));
+		assert_true(after.due >= (double)after.enabled_ns / (8e6 * 1.25));
+	}
+	/* Back to the one before, whose events go on. */
+	fd = c.events[1][c.which].fd;
+	assert_true(fd >= 0);
+	assert_int_equal(cpu_clock_set_level(&c, 1, 0), 0);
+	assert_int_equal(c.events[1][c.which].fd, fd);
+	cpu_clock_pause(&c);
+	cpu_clock_time(&c, 0, &after);
+	/* 120 ms at three levels alike, but for the time that switching took. */
+	assert_true(after.enabled_ns >= 115 * MS_NS);
+	assert_true(after.due > 24 && after.due < (double)after.enabled_ns / 2e6);
+	cpu_clock_stop(&c);
+	assert_int_equal(count_descriptors(), nr);
+}
+
+static void cost_of_a_tick(void **state)
+{
+	uint64_t values[] = {5000, 1200, 1300, 90000000, 1250};
+	uint64_t diluted[] = {14000, 500, 600, 15000, 700, 16000, 550, 650, 90000000};
+
+	(void)state;
+	assert_int_equal(tick_cost_longest(diluted, ARRAY_SIZE(diluted), 3), 16000);
+	assert_int_equal(tick_cost_longest(diluted, ARRAY_SIZE(diluted), 5), 15000);
+	assert_int_equal(tick_cost_longest(diluted, ARRAY_SIZE(diluted), 100), 700);
+	assert_int_equal(tick_cost_median(values, 5), 1300);
+	assert_int_equal(tick_cost_median(values, 0), 0);
+	/* A hundredth of a CPU at 1 us, which no machine beats, to a tenth of a tick. */
+	assert_in_range(tick_cost_ns(), 400, 100000);
+}
+
+static uint64_t fake_ns, nr_read;
+
+/* A clock of which a reading takes longer than an interrupt, and one that is met by some. */
+static uint64_t slow_clock(void)
+{
+	fake_ns += nr_read++ % 30 ? 3000 : 4700;
+	return fake_ns;
+}
+
+/* One that grows slow when it has been measured. */
+static uint64_t slower_clock(void)
+{
+	fake_ns += nr_read++ < 300 ? 100 : 5000;
+	return fake_ns;
+}
+
+static void a_slow_clock_is_not_the_cost_of_a_tick(void **state)
+{
+	_cleanup_close_ int fd = perf_event_open_clock_of_caller(MS_NS);
+
+	(void)state;
+	if (fd < 0) {
+		print_message("no perf events: %s\n", strerror(-fd));
+		skip();
+	}
+	assert_int_equal(tick_cost_by(slow_clock), 1700);
+	fake_ns = nr_read = 0;
+	assert_int_equal(tick_cost_by(slower_clock), TICK_COST_UNKNOWN_NS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			periods_are_apart_and_their_mean_rate_is_the_nominal_one),
+		cmocka_unit_test(every_period_has_its_turn),
+		cmocka_unit_test(turns_are_rare_where_there_are_many_cpus),
+		cmocka_unit_test(nothing_runs_in_step),
+		cmocka_unit_test(ticks_are_time_by_period),
+		cmocka_unit_test(levels_come_and_go),
+		cmocka_unit_test(cost_of_a_tick),
+		cmocka_unit_test(a_slow_clock_is_not_the_cost_of_a_tick),
+	};
+
+	return cmocka_run_group_tests_name("collect/cpu_clock", tests, NULL, NULL);
+}

@@ -1,0 +1,1096 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Stacks of a child whose every frame is known: assembly with rows written by hand into
+ * the kernel's tables, on a stack of its own, and frames of a Python that is made up of
+ * structs at addresses that we chose.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <asm/prctl.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "collect/sampler.h"
+
+/* ---- the code: addresses in it are distances from text_begin ---- */
+
+extern const char text_begin[], text_end[];
+extern const char leaf[], leaf_pushed[];
+extern const char middle[], middle_set[], middle_return[];
+extern const char outer[], outer_pushed[], outer_down[], outer_return[];
+extern const char top[], top_return[];
+extern const char deep[], deep_down[], deep_return[], deep_top[], deep_top_return[];
+extern const char by_reg[], by_reg_spin[], by_reg_top[], by_reg_return[];
+extern const char kept[], kept_spin[], kept_top[], kept_return[];
+extern const char handler[], restorer[], raise_top[], raise_spin[];
+
+__asm__(".text\n"
+	".balign 4096\n"
+	"text_begin:\n"
+	"leaf: nop\n"
+	"leaf_pushed: jmp leaf_pushed\n"
+	/* A frame pointer, and the CFA by it. */
+	"middle: push %rbp\n"
+	"  mov %rsp, %rbp\n"
+	"middle_set: sub $64, %rsp\n"
+	"  call leaf\n"
+	"middle_return: ud2\n"
+	/* rbp is saved and then any number. */
+	"outer: push %rbp\n"
+	"outer_pushed: sub $40, %rsp\n"
+	"outer_down: mov $0xdead, %ebp\n"
+	"  call middle\n"
+	"outer_return: ud2\n"
+	"top: call outer\n"
+	"top_return: ud2\n"
+	/* Calls itself edi times. */
+	"deep: sub $24, %rsp\n"
+	"deep_down: dec %edi\n"
+	"  jz deep_down_spin\n"
+	"  call deep\n"
+	"deep_return: ud2\n"
+	"deep_down_spin: jmp deep_down_spin\n"
+	"deep_top: mov $600, %edi\n"
+	"  call deep\n"
+	"deep_top_return: ud2\n"
+	/* Aligns its stack: the CFA is in r10. */
+	"by_reg: lea 8(%rsp), %r10\n"
+	"  and $-64, %rsp\n"
+	"by_reg_spin: jmp by_reg_spin\n"
+	"by_reg_top: call by_reg\n"
+	"by_reg_return: ud2\n"
+	/* Keeps what SP was at its entry on its aligned stack, as OpenSSL does. */
+	"kept: mov %rsp, %rax\n"
+	"  and $-64, %rsp\n"
+	"  sub $64, %rsp\n"
+	"  mov %rax, 24(%rsp)\n"
+	"kept_spin: jmp kept_spin\n"
+	"kept_top: call kept\n"
+	"kept_return: ud2\n"
+	/* A handler of signals, on a stack of its own. */
+	"handler: jmp handler\n"
+	"  nop\n" /* as it is before glibc's: a return address is looked up one before */
+	"restorer: mov $15, %eax\n"
+	"  syscall\n"
+	"raise_top: call raise_spin\n"
+	"raise_return: ud2\n"
+	"raise_spin: jmp raise_spin\n"
+	"text_end:\n");
+extern const char raise_return[];
+
+#define AT(label) ((uint16_t)((label)-text_begin))
+
+static const struct lb_unwind_rule rules[] = {
+	{LB_CFA_NONE, 0, 0, 0},
+	{LB_CFA_SP, LB_FP_SAME, 0, 8},
+	{LB_CFA_SP, LB_FP_AT_CFA, -16, 16},
+	{LB_CFA_FP, LB_FP_AT_CFA, -16, 16},
+	{LB_CFA_SP, LB_FP_AT_CFA, -16, 56},
+	{LB_CFA_END, LB_FP_SAME, 0, 0},
+	{LB_CFA_SP, LB_FP_SAME, 0, 32},
+	{LB_CFA_REG + 10, LB_FP_SAME, 0, 0},
+	{LB_CFA_SIGNAL, LB_FP_SAME, 0, 0},
+	{LB_CFA_UNSUPPORTED, LB_FP_SAME, 0, 0},
+	{LB_CFA_SP, LB_FP_SAME, 0, -8},
+	{LB_CFA_DEREF_SP_8, LB_FP_SAME, 0, 24},
+};
+enum {
+	NONE,
+	SP_8,
+	SP_16,
+	FP_16,
+	SP_56,
+	END,
+	SP_32,
+	R10,
+	SIGNAL,
+	UNSUPPORTED,
+	SHRINKS,
+	KEPT_SP
+};
+
+/* The program's own stacks: addresses on them are known beforehand. */
+#define STACK_BYTES 65536
+static uint8_t stacks[2][STACK_BYTES] __attribute__((aligned(4096)));
+#define STACK_TOP      ((uintptr_t)stacks[0] + STACK_BYTES)
+#define DEFAULT_FRAMES 127 /* sampler_config.max_frames of 0 */
+
+static void __attribute__((noreturn)) run_on_stack(const char *entry, uintptr_t sp)
+{
+	__asm__ volatile("mov %1, %%rsp\n xor %%ebp, %%ebp\n jmp *%0" ::"r"(entry),
+			 "r"(sp)
+			 : "memory");
+	__builtin_unreachable();
+}
+
+/* ---- what a test sees ---- */
+
+struct seen {
+	struct lb_unwind_request requests[64];
+	size_t nr_requests;
+	struct sample sample; /* the last one that is in the text, ips below */
+	__u64 ips[LB_MAX_FRAMES];
+	uint64_t nr_samples, nr_others; /* others: not like the first */
+	bool is_open; /* samples are looked at */
+	struct lb_image other; /* of samples that are not of the child itself */
+	uint64_t nr_of_other;
+};
+
+struct fixture {
+	struct sampler *sampler;
+	struct unwind_kmaps maps;
+	pid_t pid;
+	struct lb_image image;
+	struct seen seen;
+	struct lb_python_code codes[8];
+	size_t nr_codes;
+	struct sampler_handlers handlers;
+};
+
+static void note_request(void *ctx, const struct lb_unwind_request *request)
+{
+	struct seen *seen = &((struct fixture *)ctx)->seen;
+
+	if (seen->nr_requests < 64)
+		seen->requests[seen->nr_requests++] = *request;
+}
+
+static void note_code(void *ctx, const struct lb_python_code *code, size_t size_bytes)
+{
+	struct fixture *f = ctx;
+
+	assert_int_equal(size_bytes,
+			 offsetof(struct lb_python_code, table) + code->table_copied);
+	if (f->nr_codes < 8)
+		memcpy(&f->codes[f->nr_codes++], code, size_bytes);
+}
+
+static void note_sample(void *ctx, const struct sample *s)
+{
+	struct fixture *f = ctx;
+	struct seen *seen = &f->seen;
+
+	/* The way into the assembly and into a handler is none of it. */
+	if (!seen->is_open || !s->nr_user || s->user_ips[0] < (uintptr_t)text_begin ||
+	    s->user_ips[0] >= (uintptr_t)text_end)
+		return;
+	if (seen->nr_samples &&
+	    (s->nr_user != seen->sample.nr_user || s->status != seen->sample.status ||
+	     memcmp(s->user_ips, seen->ips, s->nr_user * 8) != 0)) {
+		seen->nr_others += s->count;
+		return;
+	}
+	if (s->tgid != (uint32_t)f->pid) {
+		seen->other =
+			(struct lb_image){s->start_boottime_ns, s->tgid, s->exec_id};
+		seen->nr_of_other += s->count;
+	}
+	seen->nr_samples += s->count;
+	seen->sample = *s;
+	memcpy(seen->ips, s->user_ips, s->nr_user * 8);
+}
+
+static bool notices(struct fixture *f)
+{
+	return sampler_notices(f->sampler, &f->handlers);
+}
+
+static void wait_ms(long ms)
+{
+	struct timespec time = {.tv_nsec = ms * 1000000};
+
+	nanosleep(&time, NULL);
+}
+
+static void start_child(struct fixture *f, const char *entry, void (*prepare)(void))
+{
+	f->pid = fork();
+	assert_true(f->pid >= 0);
+	if (f->pid)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (prepare)
+		prepare();
+	run_on_stack(entry, STACK_TOP);
+}
+
+static void end_child(struct fixture *f)
+{
+	if (f->pid <= 0)
+		return;
+	kill(f->pid, SIGKILL);
+	waitpid(f->pid, NULL, 0);
+	f->pid = 0;
+}
+
+static const struct lb_unwind_request *find_request(const struct fixture *f,
+						    uint32_t kind)
+{
+	for (size_t i = 0; i < f->seen.nr_requests; i++)
+		if (f->seen.requests[i].kind == kind)
+			return &f->seen.requests[i];
+	return NULL;
+}
+
+/* Samples the child until it is asked who it is. */
+static void start(struct fixture *f, const char *entry, void (*prepare)(void),
+		  uint32_t max_frames)
+{
+	struct sampler_config config = {.freq_hz = 1999,
+					.keep_tid = false,
+					.kernel_stacks = true,
+					.walk_user = true,
+					.max_frames = max_frames};
+	const struct lb_unwind_request *request = NULL;
+	struct error err = {0};
+
+	if (geteuid() != 0) {
+		print_message("skip: loading BPF programs needs root\n");
+		skip();
+	}
+	f->handlers = (struct sampler_handlers){.ctx = f,
+						.unwind_request = note_request,
+						.python_code = note_code,
+						.sample = note_sample};
+	if (sampler_new(&config, &f->sampler, &err))
+		fail_msg("%s", err.text);
+	sampler_unwind_kmaps(f->sampler, &f->maps);
+	start_child(f, entry, prepare);
+	if (sampler_add_target(f->sampler, (uint32_t)f->pid, &err) ||
+	    sampler_start(f->sampler, &err))
+		fail_msg("%s", err.text);
+	for (int i = 0; i < 1000 && !request; i++) {
+		wait_ms(10);
+		notices(f);
+		request = find_request(f, LB_REQUEST_PROCESS);
+	}
+	assert_non_null(request);
+	assert_int_equal(request->image.tgid, f->pid);
+	f->image = request->image;
+}
+
+/* What was sampled until now is of no interest; then @ret_seen gets what comes. */
+static void look(struct fixture *f)
+{
+	sampler_drain(f->sampler, &f->handlers);
+	f->seen = (struct seen){.is_open = true};
+	for (int i = 0; i < 1200 && f->seen.nr_samples < 50; i++) {
+		wait_ms(50);
+		notices(f);
+		assert_int_equal(sampler_drain(f->sampler, &f->handlers), 0);
+	}
+	assert_true(f->seen.nr_samples >= 20);
+	/* A sample at the instant of the entry, or of a table's arrival. */
+	assert_true(f->seen.nr_others <= 2);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	end_child(f);
+	sampler_free(f->sampler);
+	free(f);
+	return 0;
+}
+
+static int set_up(void **state)
+{
+	*state = calloc(1, sizeof(struct fixture));
+	return *state ? 0 : -1;
+}
+
+/* ---- filling the tables ---- */
+
+#define FIRST_ROW 100 /* not at the begin of a value */
+#define STAMP     7
+#define PAGE      3
+
+static void write_rules(struct fixture *f)
+{
+	for (uint32_t i = 0; i < ARRAY_SIZE(rules); i++)
+		assert_int_equal(kmap_update(f->maps.rules_fd, &i, &rules[i]), 0);
+}
+
+static void write_page(struct fixture *f, const struct lb_unwind_row *rows, size_t nr)
+{
+	const struct lb_unwind_page page = {.first_row = LB_SLAB_ROWS + FIRST_ROW,
+					    .last_row = (uint16_t)(nr - 1),
+					    .state = LB_PAGE_ROWS};
+	const uint32_t index = PAGE;
+	_cleanup_close_ int fd = kmap_new_slab();
+	struct lb_unwind_row *slab;
+
+	assert_true(fd >= 0);
+	slab = kmap_map(fd, LB_SLAB_VALUES * sizeof(struct lb_unwind_rows));
+	assert_non_null(slab);
+	memcpy(slab + FIRST_ROW, rows, nr * sizeof(*rows));
+	kmap_unmap(slab, LB_SLAB_VALUES * sizeof(struct lb_unwind_rows));
+	assert_int_equal(kmap_set_slab(f->maps.slabs_fd, 1, fd), 0);
+	assert_int_equal(kmap_update(f->maps.pages_fd, &index, &page), 0);
+	/* It is another object's: what is at hand of the one before is not true of it. */
+	++*f->maps.pages_generation;
+	write_rules(f);
+}
+
+static void write_process(struct fixture *f, uint64_t generation, uint32_t flags,
+			  uint32_t python, int32_t python_tls_off)
+{
+	const struct lb_unwind_segment run[] = {
+		{.start = 99},
+		{.start = 4096, .end = 8192},
+		{.start = (uintptr_t)text_begin,
+		 .end = (uintptr_t)text_end,
+		 .bias = (uintptr_t)text_begin,
+		 .first_page = PAGE,
+		 .flags = flags},
+	};
+	const struct lb_unwind_process process = {.generation = generation,
+						  .stamp = STAMP,
+						  .nr_segments = ARRAY_SIZE(run) - 1,
+						  .python = python,
+						  .python_tls_off = python_tls_off};
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(run); i++) {
+		uint32_t index = STAMP + i;
+
+		assert_int_equal(kmap_update(f->maps.segments_fd, &index, &run[i]), 0);
+	}
+	assert_int_equal(kmap_update(f->maps.processes_fd, &f->image, &process), 0);
+}
+
+static void write_tables(struct fixture *f)
+{
+	const struct lb_unwind_row rows[] = {
+		{0, SP_8},
+		{AT(middle), SP_8},
+		{AT(middle) + 1, SP_16},
+		{AT(middle_set), FP_16},
+		{AT(outer), SP_8},
+		{AT(outer_pushed), SP_16},
+		{AT(outer_down), SP_56},
+		{AT(top), END},
+		{AT(deep), SP_8},
+		{AT(deep_down), SP_32},
+		{AT(deep_top), END},
+		{AT(by_reg), SP_8},
+		{AT(by_reg_spin), R10},
+		{AT(by_reg_top), END},
+		{AT(kept), SP_8},
+		{AT(kept_spin), KEPT_SP},
+		{AT(kept_top), END},
+		{AT(handler), SP_8},
+		{AT(restorer) - 1, SIGNAL},
+		{AT(raise_top), END},
+		{AT(raise_spin), SP_8},
+	};
+
+	write_page(f, rows, ARRAY_SIZE(rows));
+}
+
+static void expect(const struct fixture *f, enum lb_stack_status status, const __u64 *ips,
+		   size_t nr)
+{
+	assert_int_equal(f->seen.sample.status, status);
+	for (size_t i = 0; i < nr && i < f->seen.sample.nr_user; i++)
+		if (f->seen.ips[i] != ips[i])
+			fail_msg("frame %zu is %llx, not %llx", i,
+				 (unsigned long long)f->seen.ips[i],
+				 (unsigned long long)ips[i]);
+	assert_int_equal(f->seen.sample.nr_user, nr);
+}
+
+#define IP(label) ((__u64)(uintptr_t)(label))
+
+/* ---- native frames ---- */
+
+static void rows_lead_to_the_outermost_frame(void **state)
+{
+	const __u64 ips[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return),
+			     IP(top_return)};
+	const uint32_t index = PAGE;
+	struct fixture *f = *state;
+	struct lb_unwind_page page;
+	struct sampler_totals totals;
+
+	start(f, top, NULL, 0);
+	write_tables(f);
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+	assert_int_equal(f->seen.sample.nr_guessed, 0);
+	assert_int_equal(f->seen.nr_requests, 0);
+	assert_int_equal(kmap_lookup(f->maps.pages_fd, &index, &page), 0);
+	assert_int_equal(page.used, 1);
+	sampler_totals(f->sampler, &totals);
+	assert_true(totals.ctr.n[LB_CTR_USER_FRAMES] >= 4 * f->seen.nr_samples);
+	print_message("%u instructions verified\n", sampler_verified_insns(f->sampler));
+	assert_true(sampler_verified_insns(f->sampler) < 10000);
+}
+
+/* Nobody is asked more often than every LB_REQUEST_PAUSE_NS. */
+static void an_unknown_process_is_asked_for(void **state)
+{
+	struct fixture *f = *state;
+	struct timespec from, to;
+	uint64_t ns;
+
+	start(f, top, NULL, 0);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	look(f);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	ns = (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000 +
+	     (uint64_t)(to.tv_nsec - from.tv_nsec);
+	assert_int_equal(f->seen.sample.status, LB_STACK_NO_MAPPING);
+	assert_int_equal(f->seen.ips[0], IP(leaf_pushed));
+	assert_true(f->seen.nr_requests >= 1);
+	assert_true(f->seen.nr_requests <= ns / LB_REQUEST_PAUSE_NS + 2);
+	/* A run that was given to another is none. */
+	write_tables(f);
+	write_process(f, 98, 0, 0, 0);
+	look(f);
+	assert_int_equal(f->seen.sample.status, LB_STACK_NO_MAPPING);
+	assert_non_null(find_request(f, LB_REQUEST_PROCESS));
+}
+
+static void what_is_missing_is_asked_for(void **state)
+{
+	const __u64 ips[] = {IP(leaf_pushed), IP(middle_return)};
+	const uint32_t index = STAMP + 2;
+	const struct lb_unwind_request *request;
+	struct fixture *f = *state;
+	struct lb_unwind_segment segment;
+
+	start(f, top, NULL, 0);
+	write_rules(f);
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	expect(f, LB_STACK_NO_TABLE, ips, 1);
+	request = find_request(f, LB_REQUEST_PAGE);
+	assert_non_null(request);
+	assert_int_equal(request->ip, IP(leaf_pushed));
+	assert_memory_equal(&request->image, &f->image, sizeof(f->image));
+	/* The leaf's code is known, its caller's is not. */
+	write_tables(f);
+	assert_int_equal(kmap_lookup(f->maps.segments_fd, &index, &segment), 0);
+	segment.end = IP(middle);
+	assert_int_equal(kmap_update(f->maps.segments_fd, &index, &segment), 0);
+	look(f);
+	expect(f, LB_STACK_NO_MAPPING, ips, 2);
+	request = find_request(f, LB_REQUEST_MAPPING);
+	assert_non_null(request);
+	assert_int_equal(request->ip, IP(middle_return) - 1);
+}
+
+static void damaged_stacks_end(void **state)
+{
+	const struct lb_unwind_row rows[] = {{0, SHRINKS}};
+	const struct lb_unwind_row unsupported[] = {{0, SP_8}, {AT(middle), UNSUPPORTED}};
+	const struct lb_unwind_row leaf_only[] = {{0, SP_8}, {AT(middle), R10}};
+	const __u64 ips[] = {IP(leaf_pushed), IP(middle_return)};
+	struct fixture *f = *state;
+
+	start(f, top, NULL, 0);
+	write_page(f, rows, ARRAY_SIZE(rows));
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	expect(f, LB_STACK_BAD_CFA, ips, 1);
+	write_page(f, unsupported, ARRAY_SIZE(unsupported));
+	look(f);
+	expect(f, LB_STACK_UNSUPPORTED, ips, 2);
+	/* Other registers than those are known at the leaf alone. */
+	write_page(f, leaf_only, ARRAY_SIZE(leaf_only));
+	look(f);
+	expect(f, LB_STACK_UNSUPPORTED, ips, 2);
+}
+
+static void a_register_counts_at_the_leaf(void **state)
+{
+	const __u64 ips[] = {IP(by_reg_spin), IP(by_reg_return)};
+	struct fixture *f = *state;
+
+	start(f, by_reg_top, NULL, 0);
+	write_tables(f);
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+}
+
+static void the_stack_pointer_of_the_entry_may_be_kept(void **state)
+{
+	const __u64 ips[] = {IP(kept_spin), IP(kept_return)};
+	struct fixture *f = *state;
+
+	start(f, kept_top, NULL, 0);
+	write_tables(f);
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+}
+
+static void frame_pointers_where_there_are_no_rows(void **state)
+{
+	const struct lb_unwind_row rows[] = {{0, SP_8}, {AT(middle), NONE}};
+	/* middle has one, and in it is the number that outer left there. */
+	const __u64 ips[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return)};
+	struct fixture *f = *state;
+
+	start(f, top, NULL, 0);
+	write_page(f, rows, ARRAY_SIZE(rows));
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	expect(f, LB_STACK_BAD_FP, ips, ARRAY_SIZE(ips));
+	assert_int_equal(f->seen.sample.nr_guessed, 1);
+	/* From the leaf on, whose caller is skipped so. */
+	write_process(f, 99, LB_SEGMENT_NO_ROWS, 0, 0);
+	look(f);
+	assert_int_equal(f->seen.ips[1], IP(outer_return));
+	assert_int_equal(f->seen.sample.nr_guessed, 1);
+}
+
+static void deep_stacks_are_cut(void **state)
+{
+	static const uint32_t most[] = {3, DEFAULT_FRAMES, LB_MAX_FRAMES};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(most); i++) {
+		start(f, deep_top, NULL, most[i] == DEFAULT_FRAMES ? 0 : most[i]);
+		write_tables(f);
+		write_process(f, 99, 0, 0, 0);
+		look(f);
+		assert_int_equal(f->seen.sample.status, LB_STACK_TRUNCATED);
+		assert_int_equal(f->seen.sample.nr_user, most[i]);
+		for (uint32_t at = 1; at < most[i]; at++)
+			assert_int_equal(f->seen.ips[at], IP(deep_return));
+		end_child(f);
+		sampler_free(take_ptr(f->sampler));
+	}
+}
+
+/* Above the other stack or below it, with what was interrupted in its middle. */
+static void handle_on(uintptr_t stack)
+{
+	const stack_t alternate = {.ss_sp = (void *)stack, .ss_size = STACK_BYTES};
+	const struct {
+		const char *handler;
+		unsigned long flags;
+		const char *restorer;
+		uint64_t mask;
+	} action = {handler, 0x04000000UL /* SA_RESTORER */ | SA_ONSTACK | SA_SIGINFO,
+		    restorer, 0};
+
+	sigaltstack(&alternate, NULL);
+	syscall(SYS_rt_sigaction, SIGUSR1, &action, NULL, 8);
+}
+
+static void handle_above(void)
+{
+	handle_on((uintptr_t)stacks[1]);
+}
+
+static void signal_frames_are_passed(void **state)
+{
+	const __u64 ips[] = {IP(handler), IP(restorer), IP(raise_spin), IP(raise_return)};
+	struct fixture *f = *state;
+
+	start(f, raise_top, handle_above, 0);
+	write_tables(f);
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	expect(f, LB_STACK_COMPLETE, ips + 2, 2);
+	kill(f->pid, SIGUSR1);
+	wait_ms(50); /* until it has come there */
+	look(f);
+	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+}
+
+/* ---- processes ---- */
+
+static int *go; /* shared with the child */
+
+static void fork_when_told(void)
+{
+	while (!__atomic_load_n(go, __ATOMIC_ACQUIRE))
+		;
+	if (!fork())
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+static void children_are_known_from_their_first_sample(void **state)
+{
+	const __u64 ips[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return),
+			     IP(top_return)};
+	struct lb_unwind_process known;
+	struct fixture *f = *state;
+	int rc = 0;
+
+	go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(go != MAP_FAILED);
+	start(f, top, fork_when_told, 0);
+	write_tables(f);
+	write_process(f, 99, 0, 0, 0);
+	__atomic_store_n(go, 1, __ATOMIC_RELEASE);
+	for (int i = 0; i < 20 && !f->seen.nr_of_other; i++)
+		look(f);
+	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+	assert_true(f->seen.nr_of_other > 0);
+	assert_null(find_request(f, LB_REQUEST_PROCESS));
+	assert_int_equal(kmap_lookup(f->maps.processes_fd, &f->seen.other, &known), 0);
+	assert_int_equal(known.generation, 99);
+	/* With its last thread goes what was known of it. */
+	kill((pid_t)f->seen.other.tgid, SIGKILL);
+	for (int i = 0; i < 100 && !rc; i++) {
+		wait_ms(10);
+		rc = kmap_lookup(f->maps.processes_fd, &f->seen.other, &known);
+	}
+	assert_int_equal(rc, -ENOENT);
+	munmap(go, 4096);
+}
+
+/* ---- Python ---- */
+
+struct py_frame {
+	uint64_t previous, code, ip;
+	uint8_t owner, pad[7];
+};
+
+struct py_cframe {
+	uint64_t frame, previous;
+};
+
+struct py_code {
+	uint64_t refs, type, size, file, name, table;
+	uint32_t first_line, pad;
+	uint16_t code[100];
+};
+
+struct py_str {
+	uint64_t length;
+	uint32_t state, pad;
+	union {
+		char ascii[48];
+		uint16_t wide[24];
+	} data;
+};
+
+struct py_bytes {
+	uint64_t refs, type, size;
+	uint8_t data[40];
+};
+
+/* How a str says that it is compact and ASCII, or of two bytes a character. */
+#define ASCII    (1 << 2 | 1 << 5 | 1 << 6)
+#define WIDE     (2 << 8 | 1 << 11 | 3)
+#define NR_CALLS 1000
+
+static struct py_str file_str = {10, ASCII, 0, {"/x/file.py"}};
+static struct py_str name_strs[2] = {{5, ASCII, 0, {"outer"}},
+				     {3, WIDE, 0, {.wide = {0xe9, 0x20ac, 'z'}}}};
+static struct py_bytes table = {.size = 5, .data = "12345"};
+static struct py_code py_codes[2];
+static struct py_frame frames[NR_CALLS];
+static struct py_cframe root_cframe;
+static struct {
+	uint64_t frame, cframe;
+} py_state;
+static __thread uint64_t py_state_addr;
+
+static const struct lb_python py_layout = {
+	.version = 0x030d,
+	.ts_frame = 0,
+	.ts_cframe = 8,
+	.cframe_frame = offsetof(struct py_cframe, frame),
+	.cframe_previous = offsetof(struct py_cframe, previous),
+	.frame_code = offsetof(struct py_frame, code),
+	.frame_previous = offsetof(struct py_frame, previous),
+	.frame_ip = offsetof(struct py_frame, ip),
+	.frame_owner = offsetof(struct py_frame, owner),
+	.owner_entry = 3,
+	.owner_shim = 3,
+	.code_tag_mask = 1,
+	.frame_bytes = sizeof(struct py_frame),
+	.code_bytecode = offsetof(struct py_code, code),
+	.code_filename = offsetof(struct py_code, file),
+	.code_qualname = offsetof(struct py_code, name),
+	.code_linetable = offsetof(struct py_code, table),
+	.code_firstlineno = offsetof(struct py_code, first_line),
+	.code_identity = {offsetof(struct py_code, type), offsetof(struct py_code, name)},
+	.str_length = offsetof(struct py_str, length),
+	.str_state = offsetof(struct py_str, state),
+	.str_ascii = offsetof(struct py_str, data),
+	.str_wide = offsetof(struct py_str, data),
+	.bytes_size = offsetof(struct py_bytes, size),
+	.bytes_data = offsetof(struct py_bytes, data),
+	.code_bytes = offsetof(struct py_code, code),
+};
+
+/* Places in the C frames of outer and middle. */
+#define IN_OUTER  (STACK_TOP - 56)
+#define IN_MIDDLE (STACK_TOP - 136)
+
+static uint64_t at(const void *p)
+{
+	return (uintptr_t)p;
+}
+
+/* frames[i] runs code i % 2 at instruction 10 + i, and was called by the next. */
+static void make_frames(void)
+{
+	for (size_t i = 0; i < 2; i++) {
+		py_codes[i] = (struct py_code){.type = 0x1234,
+					       .size = 100,
+					       .file = at(&file_str),
+					       .name = at(&name_strs[i]),
+					       .table = at(&table),
+					       .first_line = (uint32_t)i + 7};
+	}
+	for (size_t i = 0; i < NR_CALLS; i++) {
+		frames[i] =
+			(struct py_frame){.code = at(&py_codes[i % 2]) | 1,
+					  .ip = at(&py_codes[i % 2].code[10 + i % 10])};
+		if (i + 1 < NR_CALLS)
+			frames[i].previous = at(&frames[i + 1]);
+	}
+	py_state_addr = at(&py_state);
+	py_state.frame = at(&frames[0]);
+}
+
+/* frames[0] and [1] were evaluated by middle, [2] by outer. */
+static void make_shims(void)
+{
+	struct py_frame *shim = (struct py_frame *)IN_MIDDLE;
+
+	make_frames();
+	frames[1].previous = at(shim);
+	*shim = (struct py_frame){.previous = at(&frames[2]), .owner = 3};
+	shim = (struct py_frame *)IN_OUTER;
+	frames[2].previous = at(shim);
+	*shim = (struct py_frame){.owner = 4};
+}
+
+static void make_cframes(void)
+{
+	struct py_cframe *middles = (struct py_cframe *)IN_MIDDLE;
+	struct py_cframe *outers = (struct py_cframe *)IN_OUTER;
+
+	make_frames();
+	frames[1].owner = frames[2].owner = 3;
+	py_state.frame = at(middles);
+	*middles = (struct py_cframe){at(&frames[0]), at(outers)};
+	*outers = (struct py_cframe){at(&frames[2]), at(&root_cframe)};
+}
+
+/* The same, but the entry frames are not those of Python. */
+static void make_entries(void)
+{
+	make_cframes();
+	frames[1].owner = frames[2].owner = 0;
+	frames[1].previous = at(&frames[10]);
+	frames[10] = (struct py_frame){.owner = 3, .previous = at(&frames[2])};
+	frames[2].previous = at(&frames[11]);
+	frames[11] = (struct py_frame){.owner = 3};
+}
+
+static void make_objects(void)
+{
+	make_frames();
+	((struct py_cframe *)IN_MIDDLE)->previous = IN_OUTER;
+	((struct py_cframe *)IN_OUTER)->previous = at(&root_cframe);
+	py_state.cframe = IN_MIDDLE;
+	frames[0].ip = 10;
+	frames[1].ip = 11;
+	frames[1].previous = 0;
+}
+
+static void start_python(struct fixture *f, void (*prepare)(void),
+			 const struct lb_python *layout)
+{
+	const uint32_t index = 5;
+	uint64_t fs = 0;
+
+	start(f, top, prepare, 0);
+	write_tables(f);
+	assert_int_equal(kmap_update(f->maps.pythons_fd, &index, layout), 0);
+	syscall(SYS_arch_prctl, ARCH_GET_FS, &fs);
+	write_process(f, 99, 0, index + 1, (int32_t)(at(&py_state_addr) - fs));
+}
+
+/* Frames of Python are compared by their code's number and their instruction. */
+#define PY(code, index) (LB_PY_FRAME | (code) << 20 | (index))
+
+static uint64_t code_id(const struct fixture *f, uint64_t code)
+{
+	for (size_t i = 0; i < f->nr_codes; i++)
+		if (f->codes[i].code_addr == at(&py_codes[code]))
+			return f->codes[i].code_id;
+	return 0;
+}
+
+static void expect_python(struct fixture *f, enum lb_stack_status status,
+			  const __u64 *ips, size_t nr)
+{
+	__u64 real[16];
+
+	assert_int_equal(f->nr_codes, 2); /* each once, however often it is sampled */
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t id = ips[i] & LB_PY_FRAME ? code_id(f, LB_PY_CODE_ID(ips[i]))
+						   : 0;
+
+		real[i] = id ? LB_PY_FRAME_OF(id, LB_PY_INDEX(ips[i])) : ips[i];
+	}
+	expect(f, status, real, nr);
+}
+
+static void python_frames_have_their_places(void **state)
+{
+	const __u64 runs[] = {IP(leaf_pushed), IP(middle_return), PY(0ULL, 10ULL),
+			      PY(1ULL, 11ULL), IP(outer_return),  PY(0ULL, 12ULL),
+			      IP(top_return)};
+	const __u64 single[] = {IP(leaf_pushed),  IP(middle_return), PY(0ULL, 10ULL),
+				IP(outer_return), PY(1ULL, 11ULL),   IP(top_return)};
+	struct {
+		enum lb_py_link link;
+		bool entry_has_code;
+		void (*prepare)(void);
+	} kinds[] = {{LB_PY_LINK_SHIM, false, make_shims},
+		     {LB_PY_LINK_CFRAME, true, make_cframes},
+		     {LB_PY_LINK_CFRAME, false, make_entries},
+		     {LB_PY_LINK_OBJECT, false, make_objects},
+		     {LB_PY_LINK_EVAL, false, make_objects}};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		bool is_single = kinds[i].prepare == make_objects;
+		struct lb_python layout = py_layout;
+
+		layout.link = kinds[i].link;
+		layout.entry_has_code = kinds[i].entry_has_code;
+		layout.ip_is_index = is_single;
+		if (layout.link == LB_PY_LINK_EVAL) {
+			layout.eval_lo = IP(middle);
+			layout.eval_hi = IP(top);
+		}
+		f->nr_codes = 0;
+		start_python(f, kinds[i].prepare, &layout);
+		look(f);
+		expect_python(f, LB_STACK_COMPLETE, is_single ? single : runs,
+			      is_single ? ARRAY_SIZE(single) : ARRAY_SIZE(runs));
+		assert_int_equal(f->seen.nr_requests, 0);
+		end_child(f);
+		sampler_free(take_ptr(f->sampler));
+	}
+}
+
+static void code_objects_come_with_their_names(void **state)
+{
+	struct lb_python layout = py_layout;
+	struct fixture *f = *state;
+
+	layout.link = LB_PY_LINK_SHIM;
+	start_python(f, make_shims, &layout);
+	look(f);
+	assert_int_equal(f->nr_codes, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct lb_python_code *code = &f->codes[i];
+		size_t nr = code->code_addr == at(&py_codes[1]);
+
+		assert_memory_equal(&code->image, &f->image, sizeof(f->image));
+		assert_int_equal(code->version, 0x030d);
+		assert_int_equal(code->first_line, 7 + nr);
+		assert_int_equal(code->file_chars, 10);
+		assert_int_equal(code->file_width, 1);
+		assert_memory_equal(code->file, "/x/file.py", 10);
+		assert_int_equal(code->name_chars, nr ? 3 : 5);
+		assert_int_equal(code->name_width, nr ? 2 : 1);
+		assert_memory_equal(code->name, &name_strs[nr].data, nr ? 6 : 5);
+		assert_int_equal(code->table_addr, at(&table));
+		assert_int_equal(code->table_bytes, 5);
+		assert_int_equal(code->table_copied, 5);
+		assert_memory_equal(code->table, "12345", 5);
+	}
+}
+
+static void huge_names(void)
+{
+	make_shims();
+	file_str.length = 1ULL << 60; /* what is there is copied */
+	name_strs[0].length = 0;
+	name_strs[1].state = 0; /* not compact */
+	table.size = 1ULL << 60;
+	py_codes[0].table = 8; /* not mapped */
+}
+
+static void names_that_lie_are_bounded(void **state)
+{
+	struct lb_python layout = py_layout;
+	struct fixture *f = *state;
+
+	layout.link = LB_PY_LINK_SHIM;
+	start_python(f, huge_names, &layout);
+	look(f);
+	assert_int_equal(f->nr_codes, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct lb_python_code *code = &f->codes[i];
+		size_t nr = code->code_addr == at(&py_codes[1]);
+
+		assert_int_equal(code->file_chars, UINT32_MAX);
+		assert_memory_equal(code->file, &file_str.data, 48);
+		assert_int_equal(code->name_chars, 0);
+		assert_int_equal(code->table_bytes, LB_PY_NOT_READ); /* same */
+		assert_int_equal(code->table_copied, nr ? LB_PY_TABLE_BYTES : 0);
+	}
+}
+
+/* Before any table is there, what Python says follows the leaf. */
+static void python_frames_follow_a_walk_that_ends(void **state)
+{
+	const struct lb_unwind_row rows[] = {{0, SP_8}, {AT(middle), UNSUPPORTED}};
+	const __u64 ips[] = {IP(leaf_pushed), IP(middle_return), PY(0ULL, 10ULL),
+			     PY(1ULL, 11ULL), PY(0ULL, 12ULL)};
+	struct lb_python layout = py_layout;
+	struct fixture *f = *state;
+
+	layout.link = LB_PY_LINK_SHIM;
+	start_python(f, make_shims, &layout);
+	write_page(f, rows, ARRAY_SIZE(rows));
+	look(f);
+	expect_python(f, LB_STACK_UNSUPPORTED, ips, ARRAY_SIZE(ips));
+}
+
+static void make_stale(void)
+{
+	make_shims();
+	/* The inner run's anchor is where no frame is any more. */
+	frames[1].previous = at(&stacks[0][0]);
+	memcpy(&stacks[0][0], (void *)IN_MIDDLE, sizeof(struct py_frame));
+	/* And not begun: before the first instruction. */
+	frames[2].ip = at(&py_codes[0].code[0]) - 2;
+}
+
+static void a_run_without_its_place_is_dropped(void **state)
+{
+	const __u64 ips[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return),
+			     PY(0ULL, LB_PY_INDEX_UNKNOWN), IP(top_return)};
+	struct lb_python layout = py_layout;
+	struct sampler_totals totals;
+	struct fixture *f = *state;
+
+	layout.link = LB_PY_LINK_SHIM;
+	start_python(f, make_stale, &layout);
+	look(f);
+	expect_python(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+	sampler_totals(f->sampler, &totals);
+	assert_true(totals.ctr.n[LB_CTR_PYTHON_STALE] >= f->seen.nr_samples);
+}
+
+static void make_loop(void)
+{
+	make_shims();
+	frames[1].previous = at(&frames[0]);
+}
+
+static void make_gap(void)
+{
+	make_shims();
+	frames[1].previous = 16;
+}
+
+static void make_recursion(void)
+{
+	make_shims();
+	frames[1].previous = at(&frames[2]);
+	frames[2].previous = at(&frames[3]);
+	frames[NR_CALLS - 1].previous = IN_MIDDLE;
+	((struct py_frame *)IN_MIDDLE)->previous = 0;
+}
+
+static void lists_that_lie_are_bounded(void **state)
+{
+	const __u64 gap[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return),
+			     IP(top_return),  PY(0ULL, 10ULL),   PY(1ULL, 11ULL)};
+	void (*prepares[])(void) = {make_loop, make_gap, make_recursion};
+	struct lb_python layout = py_layout;
+	struct fixture *f = *state;
+
+	layout.link = LB_PY_LINK_SHIM;
+	for (size_t i = 0; i < ARRAY_SIZE(prepares); i++) {
+		struct sampler_totals totals;
+
+		f->nr_codes = 0;
+		start_python(f, prepares[i], &layout);
+		look(f);
+		sampler_totals(f->sampler, &totals);
+		if (prepares[i] == make_gap) {
+			expect_python(f, LB_STACK_FAULT, gap, ARRAY_SIZE(gap));
+		} else {
+			assert_int_equal(f->seen.sample.status, LB_STACK_TRUNCATED);
+			assert_int_equal(f->seen.sample.nr_user, DEFAULT_FRAMES);
+		}
+		/* Deep recursion is none: it comes where it belongs. */
+		if (prepares[i] == make_recursion) {
+			assert_int_equal(f->seen.ips[1], IP(middle_return));
+			assert_int_equal(f->seen.ips[2],
+					 LB_PY_FRAME_OF(code_id(f, 0), 10));
+			assert_int_equal(totals.ctr.n[LB_CTR_PYTHON_FAULT], 0);
+		} else {
+			assert_true(totals.ctr.n[LB_CTR_PYTHON_FAULT] >=
+				    f->seen.nr_samples);
+		}
+		end_child(f);
+		sampler_free(take_ptr(f->sampler));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(rows_lead_to_the_outermost_frame, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(an_unknown_process_is_asked_for, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_missing_is_asked_for, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(damaged_stacks_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_register_counts_at_the_leaf, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			the_stack_pointer_of_the_entry_may_be_kept, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(frame_pointers_where_there_are_no_rows,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(deep_stacks_are_cut, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(signal_frames_are_passed, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			children_are_known_from_their_first_sample, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(python_frames_have_their_places, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(code_objects_come_with_their_names,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names_that_lie_are_bounded, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(python_frames_follow_a_walk_that_ends,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_run_without_its_place_is_dropped,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(lists_that_lie_are_bounded, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

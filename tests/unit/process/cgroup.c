@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Paths of cgroups as runtimes and systemd make them, and as nobody does. */
+#include "process/cgroup.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+
+#define ID    "3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8"
+#define ID2   "a8f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f73"
+#define TASK  "ceee02dc7551175fde817107c625607d"
+#define UID   "6f2c1d3e-4b5a-4c7d-8e9f-0123456789ab"
+#define UID_  "6f2c1d3e_4b5a_4c7d_8e9f_0123456789ab"
+#define BUILD "k3v9x0q2m7z1a8b4c6d5e9f2g"
+#define QOS \
+	"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" UID_ ".slice/"
+#define SESSION "/user.slice/user-1000.slice/user@1000.service/"
+
+static const struct known {
+	const char *path;
+	enum container_runtime runtime;
+	const char *container, *pod, *unit;
+} known[] = {
+	/* docker */
+	{"/docker/" ID, CONTAINER_DOCKER, ID, "", ""},
+	{"/docker/" ID "/init", CONTAINER_DOCKER, ID, "", ""},
+	{"/docker/" ID "/system.slice/nginx.service", CONTAINER_DOCKER, ID, "",
+	 "nginx.service"},
+	{"/docker/" ID "/supervisor", CONTAINER_DOCKER, ID, "", ""},
+	{"/system.slice/docker-" ID ".scope", CONTAINER_DOCKER, ID, "",
+	 "docker-" ID ".scope"},
+	{"/system.slice/docker-" ID ".scope/init", CONTAINER_DOCKER, ID, "",
+	 "docker-" ID ".scope"},
+	{SESSION "user.slice/docker-" ID ".scope", CONTAINER_DOCKER, ID, "",
+	 "docker-" ID ".scope"},
+	{"/docker/" ID "/docker/" ID2, CONTAINER_DOCKER, ID2, "", ""},
+	{"/system.slice/system.slice:docker:" ID, CONTAINER_DOCKER, ID, "", ""},
+	{"/docker/buildkit/" BUILD, CONTAINER_DOCKER, BUILD, "", ""},
+	{"/system.slice/docker-" BUILD ".scope", CONTAINER_DOCKER, BUILD, "",
+	 "docker-" BUILD ".scope"},
+	/* Kubernetes: containerd, cri-dockerd, CRI-O; both cgroup drivers */
+	{QOS "cri-containerd-" ID ".scope", CONTAINER_CONTAINERD, ID, UID,
+	 "cri-containerd-" ID ".scope"},
+	{"/kubepods/besteffort/pod" UID "/" ID, CONTAINER_CONTAINERD, ID, UID, ""},
+	{"/kubepods/pod" UID "/" ID, CONTAINER_CONTAINERD, ID, UID, ""},
+	{"/kubelet/kubepods/burstable/pod" TASK "/" ID, CONTAINER_CONTAINERD, ID, TASK,
+	 ""},
+	{"/system.slice/containerd.service/kubepods-besteffort-pod" UID_
+	 ".slice:cri-containerd:" ID,
+	 CONTAINER_CONTAINERD, ID, UID, "containerd.service"},
+	{"/docker/" ID2
+	 "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice"
+	 "/kubelet-kubepods-besteffort-pod" UID_ ".slice/cri-containerd-" ID ".scope",
+	 CONTAINER_CONTAINERD, ID, UID, "cri-containerd-" ID ".scope"},
+	{QOS "docker-" ID ".scope", CONTAINER_DOCKER, ID, UID, "docker-" ID ".scope"},
+	{QOS "crio-" ID ".scope", CONTAINER_CRIO, ID, UID, "crio-" ID ".scope"},
+	{QOS "crio-" ID ".scope/container", CONTAINER_CRIO, ID, UID, "crio-" ID ".scope"},
+	{"/kubepods/burstable/pod" UID "/crio-" ID, CONTAINER_CRIO, ID, UID, ""},
+	{QOS "crio-conmon-" ID ".scope", CONTAINER_NONE, "", UID,
+	 "crio-conmon-" ID ".scope"},
+	{"/kubepods/burstable/pod" UID "/crio-conmon-" ID, CONTAINER_NONE, "", UID, ""},
+	{"/kubepods.slice/kubepods-pod" TASK ".slice", CONTAINER_NONE, "", TASK, ""},
+	/* containerd without Kubernetes */
+	{"/default/" ID, CONTAINER_CONTAINERD, ID, "", ""},
+	{"/system.slice/nerdctl-" ID ".scope", CONTAINER_CONTAINERD, ID, "",
+	 "nerdctl-" ID ".scope"},
+	/* podman: as root, of a user, in a pod, in a service, cgroupfs */
+	{"/machine.slice/libpod-" ID ".scope", CONTAINER_PODMAN, ID, "",
+	 "libpod-" ID ".scope"},
+	{"/machine.slice/libpod-" ID ".scope/container", CONTAINER_PODMAN, ID, "",
+	 "libpod-" ID ".scope"},
+	{SESSION "user.slice/libpod-" ID ".scope/container", CONTAINER_PODMAN, ID, "",
+	 "libpod-" ID ".scope"},
+	{"/machine.slice/machine-libpod_pod_" ID2 ".slice/libpod-" ID ".scope",
+	 CONTAINER_PODMAN, ID, "", "libpod-" ID ".scope"},
+	{"/system.slice/web.service/libpod-payload-" ID, CONTAINER_PODMAN, ID, "",
+	 "web.service"},
+	{"/libpod_parent/libpod-" ID, CONTAINER_PODMAN, ID, "", ""},
+	{"/libpod_parent/conmon", CONTAINER_NONE, "", "", ""},
+	{"/machine.slice/libpod-conmon-" ID ".scope", CONTAINER_NONE, "", "",
+	 "libpod-conmon-" ID ".scope"},
+	{"/docker/" ID2 "/libpod-conmon-" ID ".scope", CONTAINER_DOCKER, ID2, "",
+	 "libpod-conmon-" ID ".scope"},
+	/* ECS */
+	{"/ecs/" TASK "/" ID, CONTAINER_ECS, ID, "", ""},
+	{"/ecs/my-cluster/" TASK "/" ID, CONTAINER_ECS, ID, "", ""},
+	{"/ecs/" TASK "/" TASK "-1234567890", CONTAINER_ECS, TASK "-1234567890", "", ""},
+	{"/ecstasks.slice/ecstasks-" TASK ".slice/docker-" ID ".scope", CONTAINER_DOCKER,
+	 ID, "", "docker-" ID ".scope"},
+	/* LXC, Proxmox, libvirt */
+	{"/lxc.payload.web1", CONTAINER_LXC, "web1", "", ""},
+	{"/lxc.payload.web-1/system.slice/ssh.service", CONTAINER_LXC, "web-1", "",
+	 "ssh.service"},
+	{"/lxc.payload/db", CONTAINER_LXC, "db", "", ""},
+	{"/lxc/101/ns/init.scope", CONTAINER_LXC, "101", "", "init.scope"},
+	{"/lxc.monitor.web1", CONTAINER_NONE, "", "", ""},
+	{"/srv/lxc/not", CONTAINER_NONE, "", "", ""},
+	{"/machine.slice/machine-lxc\\x2d42\\x2dold.scope", CONTAINER_LXC, "old", "",
+	 "machine-lxc-42-old.scope"},
+	{"/machine.slice/machine-qemu\\x2d3\\x2dvm.scope/libvirt/emulator",
+	 CONTAINER_NONE, "", "", "machine-qemu-3-vm.scope"},
+	/* nspawn */
+	{"/machine.slice/machine-deb\\x2d12.scope/payload", CONTAINER_NSPAWN, "deb-12",
+	 "", "machine-deb-12.scope"},
+	{"/machine.slice/systemd-nspawn@arch.service/payload/system.slice/a.service",
+	 CONTAINER_NSPAWN, "arch", "", "a.service"},
+	{"/machine.slice/systemd-nspawn@arch.service/supervisor", CONTAINER_NONE, "", "",
+	 "systemd-nspawn@arch.service"},
+	{"/machine.slice/machine-qemu-lab.scope", CONTAINER_NSPAWN, "qemu-lab", "",
+	 "machine-qemu-lab.scope"},
+	/* an id like theirs */
+	{"/actions_job/" ID, CONTAINER_OTHER, ID, "", ""},
+	{"/system.slice/whatever-" ID ".scope", CONTAINER_OTHER, ID, "",
+	 "whatever-" ID ".scope"},
+	{"/system.slice/" ID ".scope", CONTAINER_OTHER, ID, "", ID ".scope"},
+	/* systemd */
+	{"/system.slice/ssh.service", CONTAINER_NONE, "", "", "ssh.service"},
+	{"/system.slice/system-getty.slice/getty@tty1.service", CONTAINER_NONE, "", "",
+	 "getty@tty1.service"},
+	{"/system.slice/foo\\x2dbar.service", CONTAINER_NONE, "", "", "foo-bar.service"},
+	{"/system.slice/_cpu.service", CONTAINER_NONE, "", "", "cpu.service"},
+	{SESSION "app.slice/app-org.gnome.Terminal.slice"
+		 "/vte-spawn-6f2c1d3e-4b5a-4c7d-8e9f-0123456789ab.scope",
+	 CONTAINER_NONE, "", "", "vte-spawn-" UID ".scope"},
+	{SESSION "app.slice", CONTAINER_NONE, "", "", "user@1000.service"},
+	{"/system.slice/run-r" TASK ".scope", CONTAINER_NONE, "", "",
+	 "run-r" TASK ".scope"},
+	{"/system.slice/" ID ".service", CONTAINER_NONE, "", "", ID ".service"},
+	{"/init.scope", CONTAINER_NONE, "", "", "init.scope"},
+	/* nothing */
+	{"", CONTAINER_NONE, "", "", ""},
+	{"/", CONTAINER_NONE, "", "", ""},
+	{"////", CONTAINER_NONE, "", "", ""},
+	{"/../..", CONTAINER_NONE, "", "", ""},
+	{"/user.slice/user-1000.slice", CONTAINER_NONE, "", "", ""},
+	{"/process_api/" TASK, CONTAINER_NONE, "", "", ""},
+	{"/" UID, CONTAINER_NONE, "", "", ""},
+	{"/docker/" ID "a", CONTAINER_NONE, "", "", ""},
+	{"/docker/short", CONTAINER_NONE, "", "", ""},
+	{"/docker-.scope", CONTAINER_NONE, "", "", "docker-.scope"},
+	{"/.service", CONTAINER_NONE, "", "", ""},
+	{"/_.scope", CONTAINER_NONE, "", "", ""},
+	{"/machine-.scope", CONTAINER_NONE, "", "", "machine-.scope"},
+	{"/lxc.payload.", CONTAINER_NONE, "", "", ""},
+	{"/podman/x", CONTAINER_NONE, "", "", ""},
+	{"/pod" UID "/x", CONTAINER_NONE, "", "", ""},
+	{"/kubepods/pod" UID "x/a", CONTAINER_NONE, "", "", ""},
+	{"/kubepods/pod6f2c1d3e-4b5a-4c7d-8e9f-0123456789ag", CONTAINER_NONE, "", "", ""},
+	/* seen from a cgroup namespace beside it */
+	{"/../docker-" ID ".scope", CONTAINER_DOCKER, ID, "", "docker-" ID ".scope"},
+	/* hostile: text stays text */
+	{"/a\nb;c)\x1b[31m.service", CONTAINER_NONE, "", "", "a\nb;c)\x1b[31m.service"},
+	{"/\xff\xfe\x80.scope", CONTAINER_NONE, "", "", "\xff\xfe\x80.scope"},
+	{"/a\\x0a\\x1b\\x00\\x7fz.service", CONTAINER_NONE, "", "",
+	 "a\\x0a\\x1b\\x00\\x7fz.service"},
+	{"/caf\\xc3\\xa9\\x.service", CONTAINER_NONE, "", "", "caf\xc3\xa9\\x.service"},
+	{"/lxc.payload.;rm)\n", CONTAINER_LXC, ";rm)\n", "", ""},
+};
+
+/* A copy without a terminator, so that a step behind it shows under a sanitizer. */
+static bool owner_of(const char *path, struct cgroup_owner *ret)
+{
+	size_t len = strlen(path);
+	_cleanup_free_ char *copy = malloc(len ? len : 1);
+
+	assert_non_null(copy);
+	memcpy(copy, path, len);
+	return cgroup_owner_of(copy, len, ret);
+}
+
+static void shapes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		const struct known *k = &known[i];
+		struct cgroup_owner owner;
+		bool tells = owner_of(k->path, &owner);
+
+		if (owner.runtime != k->runtime || strcmp(owner.container, k->container))
+			fail_msg("%s: %s %s", k->path,
+				 container_runtime_name(owner.runtime), owner.container);
+		if (strcmp(owner.pod, k->pod) || strcmp(owner.unit, k->unit))
+			fail_msg("%s: pod %s unit %s", k->path, owner.pod, owner.unit);
+		assert_int_equal(tells, k->runtime || *k->pod || *k->unit);
+	}
+}
+
+static void repeat(char *to, size_t size, const char *what)
+{
+	size_t n = strlen(what);
+
+	for (size_t i = 0; i + 1 < size; i++)
+		to[i] = what[i % n];
+	to[size - 1] = '\0';
+}
+
+static void long_paths(void **state)
+{
+	static const char *const what[] = {
+		"/",     "/a",   "a",        "/x.service",
+		"\\x2d", "/pod", "/docker-", "/kubepods-pod" UID_};
+	struct cgroup_owner owner;
+	char path[4096];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(what); i++) {
+		repeat(path, sizeof(path), what[i]);
+		owner_of(path, &owner);
+		assert_int_equal(owner.runtime, CONTAINER_NONE);
+	}
+	/* A container is found below 4,000 bytes of others' folders. */
+	repeat(path, 4000, "/folder");
+	strcpy(path + 3999, "/libpod-" ID);
+	assert_true(owner_of(path, &owner));
+	assert_string_equal(owner.container, ID);
+	/* A name that does not fit is not cut: it would be another one. */
+	strcpy(path, "/lxc.payload.");
+	memset(path + 13, 'n', 200);
+	path[213] = '\0';
+	assert_false(owner_of(path, &owner));
+	path[13 + CONTAINER_ID_BYTES - 1] = '\0';
+	assert_true(owner_of(path, &owner));
+	assert_int_equal(strlen(owner.container), CONTAINER_ID_BYTES - 1);
+	memset(path + 1, 'u', 260);
+	strcpy(path + 261, ".service");
+	assert_false(owner_of(path, &owner));
+}
+
+static const struct known_text {
+	const char *text, *path; /* NULL: none */
+} known_texts[] = {
+	/* v2 alone */
+	{"0::/system.slice/ssh.service\n", "/system.slice/ssh.service"},
+	{"0::/\n", "/"},
+	{"0::/../..\n", "/../.."},
+	{"0::/a:b/c:d", "/a:b/c:d"},
+	{"0::/gone.service (deleted)\n", "/gone.service"},
+	/* v1: systemd's own hierarchy before others that tell as much */
+	{"12:memory:/user.slice\n2:cpu,cpuacct:/\n1:name=systemd:/user.slice/x\n",
+	 "/user.slice/x"},
+	{"3:cpuset:/a\n2:memory:/b\n", "/b"},
+	{"3:pids:/docker/" ID "\n2:cpu:/\n1:name=systemd:/system.slice/docker.service\n",
+	 "/docker/" ID},
+	/* hybrid: v2 if it tells as much */
+	{"9:name=systemd:/x.service\n4:memory:/y/" TASK "\n0::/z.service\n",
+	 "/z.service"},
+	{"9:name=systemd:/\n4:memory:/process_api/" TASK "\n1:cpu:/\n0::/\n",
+	 "/process_api/" TASK},
+	{"9:name=systemd:/\n4:memory:/\n0::/own\n", "/own"},
+	{"4:memory:/kubepods/burstable/pod" UID "/" ID "\n0::/system.slice/x.service\n",
+	 "/kubepods/burstable/pod" UID "/" ID},
+	{"1:name=systemd:/\n0::/\n", "/"},
+	/* not such a text */
+	{"", NULL},
+	{"\n\n\n", NULL},
+	{"0::", NULL},
+	{"0:/a", NULL},
+	{"0::relative\n", NULL},
+	{"garbage\n0::/ok\n:::\n", "/ok"},
+};
+
+static void hierarchies(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(known_texts); i++) {
+		const struct known_text *k = &known_texts[i];
+		size_t len = strlen(k->text), path_len = 77;
+		_cleanup_free_ char *copy = malloc(len ? len : 1);
+		const char *path;
+		bool is_v2;
+
+		assert_non_null(copy);
+		memcpy(copy, k->text, len);
+		path = cgroup_path_of(copy, len, &path_len, &is_v2);
+		assert_int_equal(path_len, k->path ? strlen(k->path) : 0);
+		if (k->path && memcmp(path, k->path, path_len))
+			fail_msg("%s: %.*s", k->text, (int)path_len, path);
+		assert_true(path >= copy && path + path_len <= copy + len);
+		assert_int_equal(is_v2, path_len && path - copy >= 2 && path[-2] == ':');
+	}
+}
+
+static void runtimes_have_names(void **state)
+{
+	(void)state;
+	assert_string_equal(container_runtime_name(CONTAINER_NONE), "");
+	assert_string_equal(container_runtime_name(CONTAINER_DOCKER), "docker");
+	for (int i = CONTAINER_NONE + 1; i < NR_CONTAINER_RUNTIMES; i++)
+		assert_true(*container_runtime_name((enum container_runtime)i));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shapes),
+		cmocka_unit_test(long_paths),
+		cmocka_unit_test(hierarchies),
+		cmocka_unit_test(runtimes_have_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Output compared with a file of tests/golden. LB_GOLDEN_UPDATE=1 (make
+ * golden-update) accepts the output as it is now.
+ */
+#ifndef LB_TESTS_UNIT_RENDER_GOLDEN_H
+#define LB_TESTS_UNIT_RENDER_GOLDEN_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+static inline void golden_compare(const char *name, const char *text)
+{
+	_cleanup_free_ char *expected = NULL;
+	char path[256];
+	size_t len;
+
+	snprintf(path, sizeof(path), "tests/golden/%s", name);
+	if (getenv("LB_GOLDEN_UPDATE")) {
+		FILE *out = fopen(path, "w");
+
+		assert_non_null(out);
+		fputs(text, out);
+		assert_int_equal(fclose(out), 0);
+		return;
+	}
+	if (io_read_file(path, 1 << 20, &expected, &len))
+		fail_msg("%s is missing: make golden-update, then look at it", path);
+	if (strcmp(text, expected))
+		fail_msg("differs from %s; the output now is\n%s", path, text);
+}
+
+/* Nothing that a terminal obeys, but for our own colours where they were asked for. */
+static inline void golden_check_harmless(const char *text, bool colour)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		assert_true((*c >= 0x20 && *c != 0x7f) || *c == '\n' ||
+			    (*c == '\033' && colour && c[1] == '['));
+	assert_null(strstr(text, "\xe2\x80\xae"));
+	assert_null(strstr(text, "\xc2\x9b"));
+}
+
+#endif

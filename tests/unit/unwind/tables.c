@@ -1,0 +1,638 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Against kernel maps made of memory: what the walk would find there. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "unwind/tables.h"
+
+/* ---- the kernel ---- */
+
+#define MAX_ENTRIES 8 /* of the map of processes */
+
+static struct kernel {
+	struct unwind_kmaps maps;
+	struct lb_unwind_row *slabs[LB_MAX_SLABS]; /* as the walk sees them */
+	int slab_fds[LB_MAX_SLABS];
+	struct lb_unwind_page *pages;
+	struct lb_unwind_rule *rules;
+	struct lb_unwind_segment *segments;
+	struct lb_python pythons[LB_MAX_PYTHONS];
+	struct {
+		struct lb_image image;
+		struct lb_unwind_process process;
+		bool used;
+	} entries[MAX_ENTRIES];
+	unsigned int nr_slabs;
+	volatile uint32_t pages_generation;
+} kernel;
+
+static int new_file(size_t bytes)
+{
+	int fd = memfd_create("map", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+	return fd;
+}
+
+int kmap_new_slab(void)
+{
+	return new_file(LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
+}
+
+int kmap_set_slab(int slabs_fd, uint32_t index, int slab_fd)
+{
+	assert_int_equal(slabs_fd, kernel.maps.slabs_fd);
+	assert_true(index < LB_MAX_SLABS);
+	kernel.slabs[index] =
+		kmap_map(slab_fd, LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
+	kernel.nr_slabs++;
+	return 0;
+}
+
+void *kmap_map(int fd, size_t bytes)
+{
+	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
+void kmap_unmap(void *mem, size_t bytes)
+{
+	if (mem)
+		munmap(mem, bytes);
+}
+
+static int entry_of(const struct lb_image *image)
+{
+	for (int i = 0; i < MAX_ENTRIES; i++)
+		if (kernel.entries[i].used &&
+		    !memcmp(&kernel.entries[i].image, image, sizeof(*image)))
+			return i;
+	return -1;
+}
+
+int kmap_update(int fd, const void *key, const void *value)
+{
+	int i;
+
+	if (fd == kernel.maps.pythons_fd) {
+		memcpy(&kernel.pythons[*(const uint32_t *)key], value,
+		       sizeof(struct lb_python));
+		return 0;
+	}
+	assert_int_equal(fd, kernel.maps.processes_fd);
+	i = entry_of(key);
+	for (int j = 0; i < 0 && j < MAX_ENTRIES; j++)
+		if (!kernel.entries[j].used)
+			i = j;
+	if (i < 0)
+		return -E2BIG;
+	memcpy(&kernel.entries[i].image, key, sizeof(struct lb_image));
+	memcpy(&kernel.entries[i].process, value, sizeof(struct lb_unwind_process));
+	kernel.entries[i].used = true;
+	return 0;
+}
+
+int kmap_delete(int fd, const void *key)
+{
+	int i = entry_of(key);
+
+	assert_int_equal(fd, kernel.maps.processes_fd);
+	if (i < 0)
+		return -ENOENT;
+	kernel.entries[i].used = false;
+	return 0;
+}
+
+int kmap_lookup(int fd, const void *key, void *value)
+{
+	int i = entry_of(key);
+
+	assert_int_equal(fd, kernel.maps.processes_fd);
+	if (i >= 0)
+		memcpy(value, &kernel.entries[i].process,
+		       sizeof(struct lb_unwind_process));
+	return i < 0 ? -ENOENT : 0;
+}
+
+/* ---- the walk ---- */
+
+static const struct lb_unwind_segment *walk_segments(const struct lb_image *image,
+						     struct lb_unwind_process *ret)
+{
+	const struct lb_unwind_segment *stamp;
+
+	if (kmap_lookup(kernel.maps.processes_fd, image, ret))
+		return NULL;
+	stamp = &kernel.segments[ret->stamp];
+	return ret->generation && stamp->start == ret->generation && !stamp->end
+		       ? stamp + 1
+		       : NULL;
+}
+
+/* Return: the rule at an address of an object; state of its page in @ret_state. */
+static struct lb_unwind_rule walk_rule(uint32_t object, uint64_t addr, int *ret_state)
+{
+	const struct lb_unwind_page *page = &kernel.pages[object + (addr >> 16)];
+	const struct lb_unwind_row *rows;
+	uint32_t i = 0;
+
+	*ret_state = page->state;
+	if (page->state != LB_PAGE_ROWS)
+		return kernel.rules[0];
+	rows = kernel.slabs[page->first_row / LB_SLAB_ROWS] +
+	       page->first_row % LB_SLAB_ROWS;
+	while (i < page->last_row && rows[i + 1].pc_low <= (addr & 0xffff))
+		i++;
+	return kernel.rules[rows[i].rule];
+}
+
+static void assert_rule(uint32_t object, uint64_t addr, int cfa, int32_t cfa_off)
+{
+	int state;
+	struct lb_unwind_rule rule = walk_rule(object, addr, &state);
+
+	assert_int_equal(state, LB_PAGE_ROWS);
+	assert_int_equal(rule.cfa, cfa);
+	assert_int_equal(rule.cfa_off, cfa_off);
+}
+
+static void assert_state(uint32_t object, uint64_t page, int state)
+{
+	assert_int_equal(kernel.pages[object + page].state, state);
+}
+
+/* ---- fixture ---- */
+
+static int setup_with(void **state, uint64_t max_row_bytes)
+{
+	struct unwind_tables_config config = {.max_row_bytes = max_row_bytes};
+	struct unwind_tables *t = NULL;
+	struct error err;
+
+	kernel = (struct kernel){0};
+	kernel.maps.pages_generation = &kernel.pages_generation;
+	kernel.maps.slabs_fd = 9001; /* never opened: no other call may get it */
+	kernel.maps.pythons_fd = 9002;
+	kernel.maps.processes_fd = 9003;
+	kernel.maps.pages_fd = new_file(LB_UNWIND_MAX_PAGES * 8);
+	kernel.maps.rules_fd = new_file(LB_UNWIND_MAX_RULES * 8);
+	kernel.maps.segments_fd = new_file(LB_UNWIND_MAX_SEGMENTS * 32);
+	kernel.pages = kmap_map(kernel.maps.pages_fd, LB_UNWIND_MAX_PAGES * 8);
+	kernel.rules = kmap_map(kernel.maps.rules_fd, LB_UNWIND_MAX_RULES * 8);
+	kernel.segments = kmap_map(kernel.maps.segments_fd, LB_UNWIND_MAX_SEGMENTS * 32);
+	assert_int_equal(unwind_tables_new(&config, &kernel.maps, &t, &err), 0);
+	*state = t;
+	return 0;
+}
+
+static int setup(void **state)
+{
+	return setup_with(state, 0);
+}
+
+static int setup_two_slabs(void **state)
+{
+	return setup_with(state, 2 * 256 * 1024 + 1);
+}
+
+static int teardown(void **state)
+{
+	unwind_tables_free(*state);
+	kmap_unmap(kernel.pages, LB_UNWIND_MAX_PAGES * 8);
+	kmap_unmap(kernel.rules, LB_UNWIND_MAX_RULES * 8);
+	kmap_unmap(kernel.segments, LB_UNWIND_MAX_SEGMENTS * 32);
+	for (unsigned int i = 0; i < kernel.nr_slabs; i++)
+		kmap_unmap(kernel.slabs[i], LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
+	close(kernel.maps.pages_fd);
+	close(kernel.maps.rules_fd);
+	close(kernel.maps.segments_fd);
+	return 0;
+}
+
+/* A page of @nr rows, 2 apart (1 if it is full), all but the first with rule 1. */
+static struct row_pages one_page(uint64_t page, struct lb_unwind_row *rows, uint32_t nr,
+				 struct row_page *ret)
+{
+	static struct lb_unwind_rule rules[] = {{.cfa = LB_CFA_NONE},
+						{.cfa = LB_CFA_SP, .cfa_off = 8}};
+
+	for (uint32_t i = 0; i < nr; i++)
+		rows[i] =
+			(struct lb_unwind_row){(uint16_t)(nr > 32768 ? i : 2 * i), i > 0};
+	*ret = (struct row_page){page, rows, nr};
+	return (struct row_pages){.rules = rules,
+				  .nr_rules = 2,
+				  .pages = ret,
+				  .nr_pages = 1,
+				  .rows = rows,
+				  .nr_rows = nr};
+}
+
+static int fill(struct unwind_tables *t, uint32_t object, uint64_t page, uint32_t nr)
+{
+	struct lb_unwind_row *rows = calloc(nr, sizeof(*rows));
+	struct row_page p;
+	struct row_pages pages = one_page(page, rows, nr, &p);
+	int rc = unwind_object_fill(t, object, &pages, &page, 1);
+
+	free(rows);
+	return rc;
+}
+
+static struct lb_image image_nr(uint32_t tgid)
+{
+	return (struct lb_image){.start_boottime_ns = 77, .tgid = tgid, .exec_id = 3};
+}
+
+static const struct lb_unwind_segment two_segments[] = {
+	{.start = 0x1000, .end = 0x3000, .bias = 0x1000},
+	{.start = 0x5000, .end = 0x9000, .bias = 0x4000, .first_page = 7},
+};
+
+/* ---- tests ---- */
+
+static void rows_are_found(void **state)
+{
+	struct unwind_tables *t = *state;
+	struct lb_unwind_rule rules[] = {{.cfa = LB_CFA_SP, .cfa_off = 16},
+					 {.cfa = LB_CFA_NONE},
+					 {.cfa = LB_CFA_FP, .cfa_off = 32}};
+	struct lb_unwind_row rows[] = {{0, 1}, {0x100, 0}, {0x8000, 2}, {0, 2}, {4, 0}};
+	struct row_page page[] = {{1, rows, 3}, {3, rows + 3, 2}};
+	struct row_pages pages = {.rules = rules,
+				  .nr_rules = 3,
+				  .pages = page,
+				  .nr_pages = 2,
+				  .rows = rows,
+				  .nr_rows = 5};
+	uint64_t asked[] = {0, 1, 3};
+	uint32_t before = unwind_object_add(t, 3), object = unwind_object_add(t, 5);
+	struct unwind_tables_stats stats;
+
+	assert_int_equal(unwind_object_fill(t, object, &pages, asked, 3), 0);
+	assert_rule(object, 0x10000, LB_CFA_NONE, 0);
+	assert_rule(object, 0x100ff, LB_CFA_NONE, 0);
+	assert_rule(object, 0x10100, LB_CFA_SP, 16);
+	assert_rule(object, 0x17fff, LB_CFA_SP, 16);
+	assert_rule(object, 0x1ffff, LB_CFA_FP, 32);
+	assert_rule(object, 0x30003, LB_CFA_FP, 32);
+	assert_rule(object, 0x30004, LB_CFA_SP, 16);
+	assert_state(object, 0, LB_PAGE_EMPTY); /* asked for, and not there */
+	assert_state(object, 2, LB_PAGE_ABSENT); /* not asked for */
+	pages.whole = true;
+	pages.nr_pages = 1;
+	assert_int_equal(unwind_object_fill(t, object, &pages, NULL, 0), 0);
+	assert_state(object, 2, LB_PAGE_EMPTY);
+	assert_state(object, 4, LB_PAGE_EMPTY);
+	assert_rule(object, 0x30003, LB_CFA_FP, 32); /* what was there stays */
+	for (uint64_t i = 0; i < 3; i++)
+		assert_state(before, i, LB_PAGE_ABSENT);
+	unwind_tables_stats(t, &stats);
+	assert_int_equal(stats.nr_objects, 2);
+	assert_int_equal(stats.nr_pages, 8);
+	assert_int_equal(stats.nr_rows, 5);
+	assert_int_equal(stats.nr_rules, 4); /* unsupported is always there */
+}
+
+static void pages_beyond_the_object_are_no_ones(void **state)
+{
+	struct unwind_tables *t = *state;
+	uint32_t object = unwind_object_add(t, 2), next = unwind_object_add(t, 2);
+
+	assert_int_equal(fill(t, object, 2, 4), 0);
+	assert_int_equal(fill(t, object, UINT64_MAX, 4), 0);
+	assert_state(next, 0, LB_PAGE_ABSENT);
+}
+
+/* The rows of pages that were removed are used again, but only after the grace. */
+static void room_rests(void **state)
+{
+	struct unwind_tables *t = *state;
+	uint32_t object = unwind_object_add(t, 4), again;
+	struct lb_unwind_page old;
+
+	assert_int_equal(fill(t, object, 0, 65536), 0);
+	assert_int_equal(fill(t, object, 1, 60000), 0);
+	old = kernel.pages[object];
+	unwind_object_remove(t, object);
+	assert_state(object, 0, LB_PAGE_ABSENT);
+	again = unwind_object_add(t, 4);
+	assert_int_not_equal(again, object); /* a walk may still be there */
+	assert_int_equal(fill(t, again, 0, 8000), -ENOSPC);
+	assert_state(again, 0, LB_PAGE_ABSENT);
+	assert_int_equal(kernel.pages_generation, 0);
+	unwind_tables_grace(t);
+	assert_int_equal(kernel.pages_generation, 1); /* its pages may be another's now */
+	unwind_tables_grace(t);
+	assert_int_equal(kernel.pages_generation, 1);
+	assert_int_equal(fill(t, again, 0, 65536), 0);
+	assert_int_equal(kernel.pages[again].first_row, old.first_row);
+	assert_int_equal(unwind_object_add(t, 4), object);
+}
+
+static void the_idlest_are_evicted(void **state)
+{
+	struct unwind_tables *t = *state;
+	uint32_t object = unwind_object_add(t, 8);
+	struct unwind_tables_stats stats;
+
+	/* Two slabs of 64 Ki rows, full. */
+	for (uint64_t page = 0; page < 4; page++)
+		assert_int_equal(fill(t, object, page, 32768), 0);
+	unwind_tables_grace(t); /* all were used; evicts one for the reserve */
+	unwind_tables_stats(t, &stats);
+	assert_int_equal(stats.nr_evicted, 1);
+	unwind_tables_grace(t); /* what was evicted is free */
+	for (uint64_t page = 0; page < 4; page++)
+		if (kernel.pages[object + page].state == LB_PAGE_ABSENT)
+			assert_int_equal(fill(t, object, page, 32768), 0);
+	for (int age = 0; age < 3; age++) {
+		for (uint64_t page = 0; page < 4; page++)
+			kernel.pages[object + page].used = page != 2;
+		unwind_tables_grace(t);
+	}
+	assert_state(object, 2, LB_PAGE_ABSENT);
+	assert_state(object, 0, LB_PAGE_ROWS);
+	assert_state(object, 1, LB_PAGE_ROWS);
+	assert_state(object, 3, LB_PAGE_ROWS);
+	unwind_tables_grace(t);
+	assert_int_equal(fill(t, object, 5, 32768), 0);
+	unwind_tables_stats(t, &stats);
+	assert_int_equal(stats.nr_refused_pages, 0);
+	assert_int_equal(stats.row_bytes, 2 * 256 * 1024);
+	assert_int_equal(kernel.nr_slabs, 2);
+}
+
+/* More at once than the reserve: refused, and there is room after the next grace. */
+static void a_refused_page_comes_later(void **state)
+{
+	struct unwind_tables *t = *state;
+	uint32_t object = unwind_object_add(t, 8);
+	struct unwind_tables_stats stats;
+
+	assert_int_equal(fill(t, object, 0, 65536), 0);
+	assert_int_equal(fill(t, object, 1, 65536), 0);
+	assert_int_equal(fill(t, object, 2, 65536), -ENOSPC);
+	unwind_tables_stats(t, &stats);
+	assert_int_equal(stats.nr_refused_pages, 1);
+	assert_int_equal(stats.nr_evicted, 1);
+	unwind_tables_grace(t);
+	assert_int_equal(fill(t, object, 2, 65536), 0);
+	assert_rule(object, 0x20001, LB_CFA_SP, 8);
+}
+
+static void rules_have_a_maximum(void **state)
+{
+	struct unwind_tables *t = *state;
+	struct lb_unwind_rule *rules = calloc(LB_UNWIND_MAX_RULES + 2, sizeof(*rules));
+	struct lb_unwind_row rows[] = {{0, 0}, {1, LB_UNWIND_MAX_RULES}};
+	struct row_page page = {0, rows, 2};
+	struct row_pages pages = {.rules = rules,
+				  .nr_rules = LB_UNWIND_MAX_RULES + 1,
+				  .pages = &page,
+				  .nr_pages = 1,
+				  .rows = rows,
+				  .nr_rows = 2};
+	uint32_t object = unwind_object_add(t, 1);
+	struct unwind_tables_stats stats;
+
+	for (int i = 0; i <= LB_UNWIND_MAX_RULES; i++)
+		rules[i] = (struct lb_unwind_rule){.cfa = LB_CFA_SP, .cfa_off = 8 + i};
+	/* Two places are taken by NONE and UNSUPPORTED: three rules do not fit. */
+	assert_int_equal(unwind_object_fill(t, object, &pages, NULL, 0), 0);
+	assert_rule(object, 0, LB_CFA_SP, 8);
+	assert_rule(object, 1, LB_CFA_UNSUPPORTED, 0);
+	unwind_tables_stats(t, &stats);
+	assert_int_equal(stats.nr_refused_rules, 3);
+	assert_int_equal(stats.nr_rules, LB_UNWIND_MAX_RULES);
+	free(rules);
+}
+
+static void pages_have_a_maximum(void **state)
+{
+	struct unwind_tables *t = *state;
+	struct unwind_tables_stats stats;
+
+	assert_int_equal(unwind_object_add(t, LB_UNWIND_MAX_PAGES + 1ull),
+			 UNWIND_NO_OBJECT);
+	assert_int_not_equal(unwind_object_add(t, LB_UNWIND_MAX_PAGES - 1),
+			     UNWIND_NO_OBJECT);
+	assert_int_equal(unwind_object_add(t, 2), UNWIND_NO_OBJECT);
+	assert_int_equal(unwind_object_add(t, 0), UNWIND_NO_OBJECT);
+	assert_int_equal(unwind_object_add(t, 1), LB_UNWIND_MAX_PAGES - 1);
+	unwind_tables_stats(t, &stats);
+	assert_int_equal(stats.nr_refused_pages, LB_UNWIND_MAX_PAGES + 3);
+}
+
+static void segments_are_shared(void **state)
+{
+	struct unwind_tables *t = *state;
+	struct lb_image a = image_nr(1), b = image_nr(2), c = image_nr(3);
+	struct lb_unwind_process pa, pb, pc;
+	const struct lb_unwind_segment *s;
+	struct unwind_tables_stats stats;
+
+	assert_int_equal(unwind_process_set(t, &a, two_segments, 2, 0, 0, 0), 0);
+	assert_int_equal(unwind_process_set(t, &b, two_segments, 2, 1, -40, 0), 0);
+	assert_int_equal(unwind_process_set(t, &c, two_segments, 1, 0, 0, 0), 0);
+	s = walk_segments(&a, &pa);
+	assert_memory_equal(s, two_segments, sizeof(two_segments));
+	assert_int_equal(pa.nr_segments, 2);
+	assert_ptr_equal(walk_segments(&b, &pb), s);
+	assert_int_equal(pb.python, 1);
+	assert_int_equal(pb.python_tls_off, -40);
+	assert_ptr_not_equal(walk_segments(&c, &pc), s);
+	assert_int_equal(pc.nr_segments, 1);
+	unwind_tables_stats(t, &stats);
+	assert_int_equal(stats.nr_segments, 3 + 2);
+	assert_int_equal(stats.nr_processes, 3);
+
+	/* One of two goes: the other one's stay. */
+	unwind_process_remove(t, &a);
+	unwind_tables_grace(t);
+	assert_null(walk_segments(&a, &pa));
+	assert_ptr_equal(walk_segments(&b, &pb), s);
+	unwind_process_remove(t, &b);
+	unwind_process_remove(t, &b);
+	unwind_tables_stats(t, &stats);
+	assert_int_equal(stats.nr_segments, 2);
+	assert_int_equal(stats.nr_processes, 1);
+}
+
+/* The kernel copied the entry at a fork; then the parent's segments went. */
+static void a_copy_that_is_out_of_date_is_seen(void **state)
+{
+	struct unwind_tables *t = *state;
+	struct lb_image parent = image_nr(1), child = image_nr(2), other = image_nr(3);
+	struct lb_unwind_process entry, now;
+
+	unwind_process_set(t, &parent, two_segments, 2, 0, 0, 0);
+	kmap_lookup(kernel.maps.processes_fd, &parent, &entry);
+	kmap_update(kernel.maps.processes_fd, &child, &entry);
+	assert_non_null(walk_segments(&child, &now));
+	unwind_process_set(t, &parent, two_segments + 1, 1, 0, 0, 0);
+	assert_null(walk_segments(&child, &now));
+	assert_non_null(walk_segments(&parent, &now));
+	unwind_tables_grace(t);
+	unwind_process_set(t, &other, two_segments, 2, 0, 0, 0); /* in the same place */
+	walk_segments(&other, &now);
+	assert_int_equal(now.stamp, entry.stamp);
+	assert_null(walk_segments(&child, &now));
+}
+
+static void processes_have_a_maximum(void **state)
+{
+	struct unwind_tables *t = *state;
+	struct unwind_tables_stats stats;
+	struct lb_unwind_process now;
+	struct lb_image image;
+
+	for (uint32_t i = 0; i < MAX_ENTRIES; i++) {
+		image = image_nr(i);
+		assert_int_equal(unwind_process_set(t, &image, two_segments, 2, 0, 0, 0),
+				 0);
+	}
+	image = image_nr(99);
+	assert_int_equal(unwind_process_set(t, &image, two_segments, 1, 0, 0, 0),
+			 -ENOSPC);
+	unwind_tables_stats(t, &stats);
+	assert_int_equal(stats.nr_refused_processes, 1);
+	assert_int_equal(stats.nr_processes, MAX_ENTRIES);
+	assert_int_equal(stats.nr_segments, 3); /* nothing is left of it */
+	image = image_nr(0);
+	unwind_process_remove(t, &image);
+	image = image_nr(99);
+	assert_int_equal(unwind_process_set(t, &image, two_segments, 1, 0, 0, 0), 0);
+	assert_non_null(walk_segments(&image, &now));
+}
+
+static void segments_have_a_maximum(void **state)
+{
+	struct unwind_tables *t = *state;
+	size_t nr = LB_UNWIND_MAX_SEGMENTS - 3;
+	struct lb_unwind_segment *many = calloc(nr, sizeof(*many));
+	struct lb_image a = image_nr(1), b = image_nr(2);
+	struct lb_unwind_process now;
+
+	for (size_t i = 0; i < nr; i++)
+		many[i] = (struct lb_unwind_segment){.start = 16 * i, .end = 16 * i + 8};
+	assert_int_equal(unwind_process_set(t, &a, many, nr, 0, 0, 0), 0);
+	assert_int_equal(unwind_process_set(t, &b, two_segments, 2, 0, 0, 0), -ENOSPC);
+	assert_null(walk_segments(&b, &now));
+	assert_int_equal(unwind_process_set(t, &b, two_segments, 1, 0, 0, 0), 0);
+	/* What a process had stays when what it should have does not fit. */
+	assert_int_equal(unwind_process_set(t, &b, two_segments, 2, 0, 0, 0), -ENOSPC);
+	assert_non_null(walk_segments(&b, &now));
+	assert_int_equal(now.nr_segments, 1);
+	free(many);
+}
+
+static void pythons_are_kept_once(void **state)
+{
+	struct unwind_tables *t = *state;
+	struct lb_python python = {.version = 0x030b};
+
+	assert_int_equal(unwind_python_add(t, &python), 1);
+	python.version = 0x030c;
+	assert_int_equal(unwind_python_add(t, &python), 2);
+	assert_int_equal(kernel.pythons[1].version, 0x030c);
+	python.version = 0x030b;
+	assert_int_equal(unwind_python_add(t, &python), 1);
+	for (uint32_t i = 2; i < LB_MAX_PYTHONS; i++) {
+		python.version = 0x1000 + i;
+		assert_int_equal(unwind_python_add(t, &python), i + 1);
+	}
+	python.version = 0x2000;
+	assert_int_equal(unwind_python_add(t, &python), 0);
+}
+
+/* Objects of random sizes come and go: no row is ever given to two pages. */
+static void churn(void **state)
+{
+	enum {
+		NR = 40
+	};
+	struct unwind_tables *t = *state;
+	uint32_t objects[NR];
+	struct unwind_tables_stats stats;
+
+	for (int i = 0; i < NR; i++)
+		objects[i] = UNWIND_NO_OBJECT;
+	srandom(1);
+	for (int round = 0; round < 3000; round++) {
+		int i = (int)(random() % NR);
+		uint32_t nr_rows = 1 + (uint32_t)(random() % 3000);
+
+		if (objects[i] != UNWIND_NO_OBJECT)
+			unwind_object_remove(t, objects[i]);
+		objects[i] = unwind_object_add(t, 2);
+		assert_int_not_equal(objects[i], UNWIND_NO_OBJECT);
+		fill(t, objects[i], 0, nr_rows);
+		if (round % 7 == 0)
+			unwind_tables_grace(t);
+	}
+	for (int i = 0; i < NR; i++) {
+		const struct lb_unwind_page *a, *b;
+
+		if (objects[i] == UNWIND_NO_OBJECT)
+			continue;
+		a = &kernel.pages[objects[i]];
+		for (int j = 0; j < NR; j++) {
+			if (j == i || objects[j] == UNWIND_NO_OBJECT)
+				continue;
+			b = &kernel.pages[objects[j]];
+			assert_true(a->state != LB_PAGE_ROWS ||
+				    b->state != LB_PAGE_ROWS ||
+				    a->first_row + a->last_row < b->first_row ||
+				    b->first_row + b->last_row < a->first_row);
+		}
+	}
+	for (int i = 0; i < NR; i++)
+		if (objects[i] != UNWIND_NO_OBJECT)
+			unwind_object_remove(t, objects[i]);
+	unwind_tables_grace(t);
+	unwind_tables_stats(t, &stats);
+	assert_int_equal(stats.nr_rows, 0);
+	assert_int_equal(stats.nr_objects, 0);
+	assert_int_equal(stats.nr_pages, 0);
+	assert_int_equal(unwind_object_add(t, LB_UNWIND_MAX_PAGES), 0);
+	assert_int_equal(fill(t, 0, 0, 65536), 0);
+	assert_int_equal(fill(t, 0, 1, 65536), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(rows_are_found, setup, teardown),
+		cmocka_unit_test_setup_teardown(pages_beyond_the_object_are_no_ones,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(room_rests, setup_two_slabs, teardown),
+		cmocka_unit_test_setup_teardown(the_idlest_are_evicted, setup_two_slabs,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_refused_page_comes_later,
+						setup_two_slabs, teardown),
+		cmocka_unit_test_setup_teardown(rules_have_a_maximum, setup, teardown),
+		cmocka_unit_test_setup_teardown(pages_have_a_maximum, setup, teardown),
+		cmocka_unit_test_setup_teardown(segments_are_shared, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_copy_that_is_out_of_date_is_seen, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(processes_have_a_maximum, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(segments_have_a_maximum, setup, teardown),
+		cmocka_unit_test_setup_teardown(pythons_are_kept_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(churn, setup_two_slabs, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

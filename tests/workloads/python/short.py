@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Is over before anybody has looked at it.
+
+usage: short.py SECONDS
+"""
+import sys
+import time
+
+end = time.process_time() + float(sys.argv[1])
+
+
+def short():
+    x = 1
+    for i in range(20000): x = (x * 69069 + i) & 0x7FFFFFFF  # HOT short
+    return x
+
+
+while time.process_time() < end:
+    short()  # HOT call
