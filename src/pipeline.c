@@ -220,6 +220,7 @@ static void window_note_end(struct recording *r)
 	ran = now[LB_CTR_TICKS] - now[LB_CTR_IDLE];
 	totals->missed = due > ran ? due - ran : 0;
 	totals->due = now[LB_CTR_SAMPLED] + totals->missed;
+	totals->stolen_ns = flip->totals.stolen_ns;
 }
 
 static void window_begin_first(struct recording *r)

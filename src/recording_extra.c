@@ -55,6 +55,7 @@ static void fill_losses(struct recording *r, const struct sampler_totals *t)
 		.due = t->due,
 		.sampled = n[LB_CTR_SAMPLED],
 		.missed = t->missed,
+		.stolen_ns = t->stolen_ns,
 		.lost_counts_full = n[LB_CTR_LOST_COUNTS_FULL],
 		.lost_internal = n[LB_CTR_LOST_INTERNAL],
 		.lost_drain = t->lost_drain,

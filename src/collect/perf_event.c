@@ -166,6 +166,16 @@ uint64_t cpu_idle_ns(const char *times, uint32_t cpu)
 	return (idle + iowait) * 1000000000ULL / (unsigned long long)sysconf(_SC_CLK_TCK);
 }
 
+uint64_t cpus_stolen_ns(const char *times)
+{
+	unsigned long long stolen;
+
+	if (!times ||
+	    sscanf(times, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &stolen) != 1)
+		return 0;
+	return stolen * 1000000000ULL / (unsigned long long)sysconf(_SC_CLK_TCK);
+}
+
 int cpu_list_parse(const char *text, struct cpu_set_list *ret)
 {
 	_cleanup_free_ uint32_t *cpus = NULL;

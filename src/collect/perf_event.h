@@ -59,6 +59,15 @@ char *cpu_times_read(void);
 #define CPU_IDLE_UNKNOWN UINT64_MAX
 uint64_t cpu_idle_ns(const char *times, uint32_t cpu);
 
+/**
+ * Time since boot that a hypervisor kept CPUs from this machine while it wanted them, all
+ * of them together (steal of /proc/stat, in steps of 10 ms); 0 when @times does not tell.
+ * Where the kernel is built with CONFIG_PARAVIRT_TIME_ACCOUNTING, its clocks of tasks and
+ * cgroups leave out what was taken from them (update_rq_clock_task() of kernel/sched/core.c);
+ * a cpu-clock event does not.
+ */
+uint64_t cpus_stolen_ns(const char *times);
+
 struct cpu_set_list {
 	uint32_t *cpus; /* ascending; heap */
 	size_t nr;

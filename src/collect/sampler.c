@@ -352,6 +352,7 @@ int sampler_start(struct sampler *s, struct error *err)
 			perf_event_explain(rc, err);
 	}
 	cpu_list_deinit(&online);
+	s->stolen_before_ns = cpus_stolen_ns(times);
 	s->running = !rc;
 	return rc;
 }
@@ -377,6 +378,13 @@ void sampler_follow_cpus(struct sampler *s)
 	cpu_list_deinit(&online);
 }
 
+static uint64_t stolen_since_start(const struct sampler *s, const char *times)
+{
+	uint64_t now_ns = cpus_stolen_ns(times);
+
+	return now_ns > s->stolen_before_ns ? now_ns - s->stolen_before_ns : 0;
+}
+
 void sampler_stop(struct sampler *s)
 {
 	_cleanup_free_ char *times = read_times(s);
@@ -384,6 +392,7 @@ void sampler_stop(struct sampler *s)
 	for (size_t i = 0; i < s->nr_clocks; i++)
 		cpu_clock_pause(&s->clocks[i]);
 	s->totals.nr_cpus = (uint32_t)s->nr_clocks;
+	s->totals.stolen_ns = stolen_since_start(s, times);
 	while (s->nr_clocks)
 		drop_cpu(s, s->nr_clocks - 1, times);
 	s->running = false;
@@ -449,8 +458,10 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 		ret->enabled_ns += time.enabled_ns;
 		due += time.due;
 	}
-	if (s->running)
+	if (s->running) {
 		ret->nr_cpus = (uint32_t)s->nr_clocks;
+		ret->stolen_ns = stolen_since_start(s, times);
+	}
 	/* Idle time comes in steps of 10 ms: never less than ran. */
 	ret->idle_unknown = s->idle_unknown;
 	ret->missed = !s->idle_unknown && due > (double)ran ? (uint64_t)due - ran : 0;

@@ -45,6 +45,7 @@ struct sampler_totals {
 	uint64_t cgroups_too_deep; /* not all above which could be asked who is sampled */
 	uint64_t due; /* ticks that should have run while not idle and not others' */
 	uint64_t missed; /* due - sampled: ticks that never ran */
+	uint64_t stolen_ns; /* a hypervisor took from all CPUs: cpus_stolen_ns() */
 	uint64_t enabled_ns; /* sum over CPUs of the time that events were enabled */
 	uint32_t nr_cpus; /* CPUs with an event now */
 	bool idle_unknown; /* the kernel did not tell: missed is 0, but not known */

@@ -43,6 +43,7 @@ struct sampler {
 	uint64_t random; /* state */
 	bool running;
 	bool idle_unknown; /* as in the totals */
+	uint64_t stolen_before_ns; /* cpus_stolen_ns() at the start */
 
 	/* Buffers of one batch, and the per-CPU counters; allocated once. */
 	struct lb_stack_key *batch_keys;

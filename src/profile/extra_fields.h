@@ -40,7 +40,8 @@
 	X(pythons_unknown)          \
 	X(python_stale)             \
 	X(python_faults)            \
-	X(python_codes_lost)
+	X(python_codes_lost)        \
+	X(stolen_ns)
 
 /* struct profile_cost and Lineburn__Cost; all uint64_t */
 #define EXTRA_COST(X)               \

@@ -106,6 +106,7 @@ struct profile_sample {
 /* Sums of a recording. sampled = counted + lost; due = sampled + missed. */
 struct profile_losses {
 	uint64_t due, sampled, counted, missed;
+	uint64_t stolen_ns; /* a hypervisor took from all CPUs meanwhile (steal) */
 	uint64_t lost_counts_full, lost_internal, lost_drain; /* parts of lost */
 	uint64_t no_body, user_truncated, kern_truncated, kern_failed; /* frames lost */
 	uint64_t idle, other; /* ticks of idle CPUs, and of what was not asked for */

@@ -19,6 +19,7 @@ static void set_losses(struct json_builder *b, json_t *root, const struct profil
 		{"sampled", l->sampled},
 		{"counted", l->counted},
 		{"missed", l->missed},
+		{"stolen_ns", l->stolen_ns},
 		{"lost", s->lost},
 		{"lost_counts_full", l->lost_counts_full},
 		{"lost_internal", l->lost_internal},

@@ -184,6 +184,25 @@ static const struct loss_words losses[] = {
 	     "and report the file"),
 };
 
+/* Worth a word where it may have moved shares: the kernel's own accounts leave it out. */
+static void print_stolen(struct section *section, const struct summary *s,
+			 const struct profile_extra *extra)
+{
+	struct text_margins margins = {section->opts->width, 2, 4};
+	double of_ns = (double)s->wall_ns * extra->nr_cpus;
+	double share = of_ns > 0 ? (double)extra->losses.stolen_ns / of_ns : 0;
+
+	if (share < 0.01)
+		return;
+	section_begin(section);
+	text_sentence(section->out, &margins,
+		      "%s (%s %% of the CPUs' time) were taken by a hypervisor (steal): "
+		      "what ran just then is charged for it, so that its CPU time is "
+		      "above that of top or cpu.stat.",
+		      figure_time(extra->losses.stolen_ns).text,
+		      figure_percent(share).text);
+}
+
 static void print_losses(struct section *section, const struct profile_losses *l)
 {
 	static const struct text_margins indent = {0, 2, 4};
@@ -327,6 +346,7 @@ void render_misses(const struct render_input *in, const struct render_options *o
 			"cost are not known.");
 	}
 	print_losses(&section, &extra->losses);
+	print_stolen(&section, &s, extra);
 	print_incomplete(&section, a, &s);
 	if (a->nr_negative) {
 		section_begin(&section);

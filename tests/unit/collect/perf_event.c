@@ -65,6 +65,19 @@ static void idle_time_of_a_cpu(void **state)
 	assert_in_range(cpu_idle_ns(now, 0), 1, CPU_IDLE_UNKNOWN - 1);
 }
 
+static void time_that_a_hypervisor_took(void **state)
+{
+	static const char times[] = "cpu  10 20 30 400 50 6 7 8 9 0\n"
+				    "cpu0 10 20 30 400 50 6 7 3 9 0\n";
+	const uint64_t tick_ns = 1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	(void)state;
+	assert_int_equal(cpus_stolen_ns(times), 8 * tick_ns);
+	assert_int_equal(cpus_stolen_ns("cpu  10 20 30 400 50 6 7\n"), 0);
+	assert_int_equal(cpus_stolen_ns("intr 1 2 3 4 5 6 7 8\n"), 0);
+	assert_int_equal(cpus_stolen_ns(NULL), 0);
+}
+
 static void refusals_have_a_remedy(void **state)
 {
 	static const struct {
@@ -91,6 +104,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_of_cpus),
 		cmocka_unit_test(idle_time_of_a_cpu),
+		cmocka_unit_test(time_that_a_hypervisor_took),
 		cmocka_unit_test(refusals_have_a_remedy),
 	};
 
