@@ -170,8 +170,7 @@ uint64_t cpus_stolen_ns(const char *times)
 {
 	unsigned long long stolen;
 
-	if (!times ||
-	    sscanf(times, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &stolen) != 1)
+	if (!times || sscanf(times, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &stolen) != 1)
 		return 0;
 	return stolen * 1000000000ULL / (unsigned long long)sysconf(_SC_CLK_TCK);
 }

@@ -518,7 +518,7 @@ static inline void build_losses(struct render_case *c)
 		member[n] = n + 1;
 	c->profile.extra.losses.due = 6000;
 	c->profile.extra.losses.missed = 100;
-	c->profile.extra.losses.stolen_ns = 7300000000;
+	c->profile.extra.losses.stolen_ns = 310000000;
 	c->profile.extra.losses.sampled = 5030;
 	c->profile.extra.losses.counted = 5012;
 	c->profile.samples = loss_samples;
