@@ -53,7 +53,7 @@ demo)
 test)
 	packages="$packages $test"
 	add_python
-	venvs="new old stacks"
+	venvs="new old stacks servers"
 	add_command node nodejs
 	add_command go golang-go
 	add_command php php-cli

@@ -3,8 +3,9 @@
 #   build/venv/numba-new   the newest Numba, with python3 (PYTHON=... chooses another)
 #   build/venv/numba-old   numba 0.56, where there is a CPython 3.9 or 3.10, also pyenv's
 #   build/venv/stacks      what has stacks of its own or makes C: gevent, Cython
+#   build/venv/numba-servers  gunicorn and Jupyter, which start Pythons of their own, with Numba
 # Quick when they are there. "make clean" keeps them, "make distclean" does not.
-# usage: tools/venv.sh [new|old|stacks]...   (default: all)
+# usage: tools/venv.sh [new|old|stacks|servers]...   (default: all)
 set -eu
 cd "$(dirname "$0")/.."
 umask 022
@@ -88,12 +89,18 @@ make_stacks() {
 	fi
 }
 
-[ $# -gt 0 ] || set -- new old stacks
+make_servers() {
+	if ! venv numba-servers "${PYTHON:-python3}" numba numba gunicorn ipykernel jupyter_client; then
+		echo "tools/venv.sh: could not make build/venv/numba-servers ($(reason)), skipping" >&2
+	fi
+}
+
+[ $# -gt 0 ] || set -- new old stacks servers
 for which in "$@"; do
 	case $which in
-	new | old | stacks) ;;
+	new | old | stacks | servers) ;;
 	*)
-		echo "usage: tools/venv.sh [new|old|stacks]..." >&2
+		echo "usage: tools/venv.sh [new|old|stacks|servers]..." >&2
 		exit 2
 		;;
 	esac

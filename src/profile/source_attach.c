@@ -239,6 +239,21 @@ static int attach_file(struct attacher *t, const char *path,
 	return 0;
 }
 
+/*
+ * A cell of a notebook, as ipykernel names it: DIR/ipykernel_PID/HASH.py. The file is there
+ * only when a debugger asked for it.
+ */
+static bool is_cell(const char *path)
+{
+	const char *at = strstr(path, "/ipykernel_");
+
+	if (!at)
+		return false;
+	at += strlen("/ipykernel_");
+	at += strspn(at, "0123456789");
+	return *at == '/' && !strchr(at + 1, '/');
+}
+
 static int attach_from_disk(struct attacher *t, const char *path,
 			    struct attribution_source *source)
 {
@@ -266,7 +281,10 @@ static int attach_from_disk(struct attacher *t, const char *path,
 	}
 	looked = nr == 2 ? compose(t, "%s and %s", candidates[0], candidates[1])
 			 : candidates[0];
-	if (why == -ENOENT)
+	if (why == -ENOENT && is_cell(path))
+		source->note = compose(t, "no source: a notebook keeps its cells in no "
+					  "file; lines are those of the cell");
+	else if (why == -ENOENT)
 		source->note = compose(t,
 				       "source not at hand: looked for %s; use "
 				       "--source-path OLD=NEW",

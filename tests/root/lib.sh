@@ -150,7 +150,7 @@ used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 print(max(1, round(3 * float(sys.argv[-1]) / max(used, 0.01) + 0.5)))' "$@"
 }
 
-# has_numba WHICH NAME: PYTHON is the python of tools/venv.sh's environment WHICH (new, old);
+# has_numba WHICH NAME: PYTHON is the python of tools/venv.sh's environment WHICH (new, old, servers);
 # else test NAME is skipped. Nothing of the caller's Python is in the way, and
 # the cache is this script's own.
 has_numba() {

@@ -363,11 +363,17 @@ static void rules_move_paths(void **state)
 static void names_of_no_file_are_told(void **state)
 {
 	(void)state;
-	hit("<string>", 1, 0, 2);
-	hit("node:fs", 1, 0, 1);
+	hit("<string>", 1, 0, 4);
+	hit("node:fs", 1, 0, 3);
+	hit("/nonexistent/ipykernel_12/345.py", 1, 0, 2);
+	hit("/nonexistent/ipykernel_12/345/a.py", 1, 0, 1);
 	attach(NULL, 0);
 	assert_string_equal(a->files[0].source.note, "no source: <string> is not a file");
 	assert_string_equal(a->files[1].source.note, "no source: node:fs is not a file");
+	assert_string_equal(a->files[2].source.note,
+			    "no source: a notebook keeps its cells in no file; lines are "
+			    "those of the cell");
+	assert_non_null(strstr(a->files[3].source.note, "looked for /nonexistent"));
 }
 
 static void a_claim_of_many_lines_costs_nothing(void **state)
