@@ -14,7 +14,8 @@ number_again() {
 	"$LB" run -F 999 -o again.pb.gz -- "$lives" again "$PWD/one" "$PWD/two" 800000 >again.txt 2>again.err || status=$?
 	[ $status -ne 3 ] || { echo "the number was never free"; return 3; }
 	[ $status -eq 0 ] || { tail -n 1 again.err; return 1; }
-	python3 "$TOP/tests/root/lives.py" again again.pb.gz again.txt "$PWD/one" "$PWD/two"
+	"$LB" report --json again.pb.gz >again.json
+	python3 "$TOP/tests/root/lives.py" again again.pb.gz again.json again.txt "$PWD/one" "$PWD/two"
 }
 status=0
 number_again >said.txt 2>&1 || status=$?
