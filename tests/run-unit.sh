@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs unit test programs; cmocka prints each test. A skip is counted, and its test prints the
 # reason before it. Some load BPF programs and sample, on a machine that is shared with
-# strangers: a program that fails runs once more, and what fails then, or is skipped, has
-# failed. What failed first is told: "again PROGRAM: reason". A crash, or what a sanitizer
+# strangers: a program that fails runs once more, after all others, and what fails then, or is
+# skipped, has failed. What failed first is told: "again PROGRAM: reason". A crash, or what a sanitizer
 # found, is nobody else's doing.
 # Last line: "unit: N passed, N failed, N skipped, N programs again".
 passed=0
@@ -15,36 +15,47 @@ count() {
 	echo "${n:-0}"
 }
 
-# More than so many programs that fail are no chance.
-MAX_AGAIN=3
-nr_again=0
-for t in "$@"; do
-	log=$t.log
-	status=0
-	"$t" >"$log" 2>&1 || status=$?
-	if [ "$status" -ne 0 ] && [ "$status" -lt 128 ] && [ $nr_again -lt $MAX_AGAIN ] &&
-		! grep -qE '^SUMMARY: |runtime error: |failed with exception' "$log"; then
-		nr_again=$((nr_again + 1))
-		grep -E '^\[  FAILED  \] [a-z]|: error: ' "$log" | sed "s|^|again $(basename "$t"): |"
-		echo "again $t: ended with status $status"
-		before=$(count "$log" SKIPPED)
-		status=0
-		"$t" >"$log" 2>&1 || status=$?
-		[ "$(count "$log" SKIPPED)" -le "$before" ] || status=1
-	fi
+# told PROGRAM STATUS: what came of it
+told() {
+	log=$1.log
 	passed=$((passed + $(grep -c '^\[       OK \]' "$log")))
 	n=$(count "$log" SKIPPED)
 	if [ "$n" -gt 0 ]; then
 		skipped=$((skipped + n))
-		grep -A1 -v '^\[' "$log" | grep -B1 '^\[  SKIPPED \]' | sed "s|^|skip $(basename "$t"): |" | head -n $((2 * n))
+		grep -A1 -v '^\[' "$log" | grep -B1 '^\[  SKIPPED \]' | sed "s|^|skip $(basename "$1"): |" | head -n $((2 * n))
 	fi
-	if [ "$status" -ne 0 ]; then
+	if [ "$2" -ne 0 ]; then
 		cat "$log"
 		n=$(count "$log" FAILED)
 		[ "$n" -gt 0 ] || n=1
 		failed=$((failed + n))
-		echo "FAILED: $t"
+		echo "FAILED: $1"
 	fi
+}
+
+# More than so many programs that fail are no chance.
+MAX_AGAIN=3
+nr_again=0
+again=
+for t in "$@"; do
+	status=0
+	"$t" >"$t.log" 2>&1 || status=$?
+	if [ "$status" -eq 0 ] || [ "$status" -ge 128 ] || [ $nr_again -eq $MAX_AGAIN ] ||
+		grep -qE '^SUMMARY: |runtime error: |failed with exception' "$t.log"; then
+		told "$t" "$status"
+		continue
+	fi
+	nr_again=$((nr_again + 1))
+	again="$again $t"
+	grep -E '^\[  FAILED  \] [a-z]|: error: ' "$t.log" | sed "s|^|again $(basename "$t"): |"
+	echo "again $t: ended with status $status"
+done
+for t in $again; do
+	before=$(count "$t.log" SKIPPED)
+	status=0
+	"$t" >"$t.log" 2>&1 || status=$?
+	[ "$(count "$t.log" SKIPPED)" -le "$before" ] || status=1
+	told "$t" "$status"
 done
 echo "unit: $passed passed, $failed failed, $skipped skipped, $nr_again programs again"
 [ "$failed" -eq 0 ]

@@ -4,8 +4,8 @@
 # Each test prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason".
 # After each script: how long it took.
 # What is sampled here shares its machine with strangers: a script with a failure runs once
-# more, in a new folder, and what fails then has failed. What failed first is told:
-# "again NAME: reason".
+# more, after all others, in a new folder, and what fails then has failed. What failed first is
+# told: "again NAME: reason".
 # Last line: "root: N passed, N failed, N skipped, N scripts again".
 here=$(cd "$(dirname "$0")" && pwd)
 LB=$(realpath "${1:?usage: run.sh BIN [SCRIPT...]}")
@@ -55,23 +55,37 @@ run() {
 	! grep -q '^not ok ' "$said"
 }
 
+# told NAME SINCE: what came of it
+told() {
+	tee -a "$results" <"$WORK/$1.said"
+	echo "   $1: $(($(date +%s) - $2)) s"
+	[ -n "${KEEP:-}" ] || rm -rf "${WORK:?}/$1"
+}
+
 # More than so many scripts that fail are no chance.
 MAX_AGAIN=3
 nr_again=0
+again=
 for name in "$@"; do
 	start=$(date +%s)
-	if ! run "$name" && [ $nr_again -lt $MAX_AGAIN ]; then
-		nr_again=$((nr_again + 1))
-		sed -n 's/^not ok /again /p' "$WORK/$name.said"
-		nr_before=$nr_tested
-		run "$name"
-		# What is skipped now has failed all the same.
-		[ "$nr_tested" -ge "$nr_before" ] ||
-			echo "not ok $name: $nr_before tests at first, then $nr_tested" >>"$WORK/$name.said"
+	if run "$name" || [ $nr_again -eq $MAX_AGAIN ]; then
+		told "$name" "$start"
+		continue
 	fi
-	tee -a "$results" <"$WORK/$name.said"
+	nr_again=$((nr_again + 1))
+	again="$again $name:$nr_tested"
+	sed -n 's/^not ok /again /p' "$WORK/$name.said"
 	echo "   $name: $(($(date +%s) - start)) s"
-	[ -n "${KEEP:-}" ] || rm -rf "${WORK:?}/$name"
+done
+for name in $again; do
+	start=$(date +%s)
+	nr_before=${name#*:}
+	name=${name%:*}
+	run "$name"
+	# What is skipped now has failed all the same.
+	[ "$nr_tested" -ge "$nr_before" ] ||
+		echo "not ok $name: $nr_before tests at first, then $nr_tested" >>"$WORK/$name.said"
+	told "$name" "$start"
 done
 failed=$(grep -c '^not ok ' "$results")
 echo "root: $(grep -c '^ok ' "$results") passed, $failed failed, $(grep -c '^skip ' "$results") skipped, $nr_again scripts again"

@@ -73,9 +73,9 @@ def agree(points_path, json_path, member):
     spent = {name: at(p, end) - at(p, begin) for name, p in points.items()}
     stolen = spent.pop(STEAL)
     said = [f"lost {d['samples']['lost']}, missed {100 * missed:.1f} %, stolen {stolen:.2f} s"]
-    # The clocks of windows and of points are read at different moments.
+    # It is told from before the first tick to after the last one, when much else is done.
     told = d["losses"]["stolen_ns"] / 1e9
-    wrong = d["samples"]["lost"] > 0 or not stolen / 2 - 0.05 <= told <= 2 * stolen + 0.05
+    wrong = d["samples"]["lost"] > 0 or not stolen / 2 - 0.05 <= told <= 2 * stolen + 0.3
     if wrong:
         said.append(f"told of {told:.2f} s of it OUTSIDE")
     found, counts = {}, {}

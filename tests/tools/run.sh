@@ -174,6 +174,25 @@ echo "ok a"
 exit 3
 SCRIPT
 
+# Four that fail at first: three of them once more.
+for name in two three four; do
+	cp "$work/again/tests/root/one.sh" "$work/again/tests/root/$name.sh"
+done
+for name in one two three four; do
+	cat >"$work/again/tests/root/$name.sh" <<'SCRIPT'
+#!/bin/sh
+me=$(basename "$0")
+[ -e "$WORK/$me.before" ] && echo "ok $me" && exit
+: >"$WORK/$me.before"
+echo "not ok $me: disturbed"
+SCRIPT
+done
+ends_with "tests/root/run.sh ends rightly: more failures than chance" 1 \
+	"$work/again/tests/root/run.sh" /bin/true one two three four
+[ "$(tail -n 1 "$work/out")" = "root: 3 passed, 1 failed, 0 skipped, 3 scripts again" ] &&
+	[ "$(grep '^ok \|^not ok ' "$work/out" | head -n 1)" = "not ok four.sh: disturbed" ]
+verdict "tests/root/run.sh repeats three, after all others" $?
+
 # So does a unit test program.
 cat >"$work/program" <<'PROGRAM'
 #!/bin/sh
