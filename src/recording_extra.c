@@ -161,7 +161,8 @@ static void tell_what_is_hidden(struct recording *r, const struct sampler_totals
 
 	symbolizer_stats(r->symbolizer, &symbols);
 	if (totals->idle_unknown)
-		profile_add_warning(p, "How many ticks were missed is not known, because "
+		profile_add_warning(p, "How many ticks were missed, and how much time a "
+				       "hypervisor took, is not known, because "
 				       "/proc/stat cannot be read.");
 	if (proc_hides_others())
 		profile_add_warning(p, "/proc hides the processes of other users "

@@ -382,7 +382,10 @@ static uint64_t stolen_since_start(const struct sampler *s, const char *times)
 {
 	uint64_t now_ns = cpus_stolen_ns(times);
 
-	return now_ns > s->stolen_before_ns ? now_ns - s->stolen_before_ns : 0;
+	/* Where the start is not known, nothing is. */
+	return now_ns > s->stolen_before_ns && !s->idle_unknown
+		       ? now_ns - s->stolen_before_ns
+		       : 0;
 }
 
 void sampler_stop(struct sampler *s)
@@ -392,7 +395,8 @@ void sampler_stop(struct sampler *s)
 	for (size_t i = 0; i < s->nr_clocks; i++)
 		cpu_clock_pause(&s->clocks[i]);
 	s->totals.nr_cpus = (uint32_t)s->nr_clocks;
-	s->totals.stolen_ns = stolen_since_start(s, times);
+	if (s->running)
+		s->totals.stolen_ns = stolen_since_start(s, times);
 	while (s->nr_clocks)
 		drop_cpu(s, s->nr_clocks - 1, times);
 	s->running = false;

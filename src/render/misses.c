@@ -197,8 +197,9 @@ static void print_stolen(struct section *section, const struct summary *s,
 	section_begin(section);
 	text_sentence(section->out, &margins,
 		      "%s (%s %% of the CPUs' time) were taken by a hypervisor (steal): "
-		      "what ran just then is charged for it, so that its CPU time is "
-		      "above that of top or cpu.stat.",
+		      "of each pause up to one tick is charged to what ran, so CPU time "
+		      "may be above that of top or cpu.stat; the rest are ticks that "
+		      "never ran.",
 		      figure_time(extra->losses.stolen_ns).text,
 		      figure_percent(share).text);
 }

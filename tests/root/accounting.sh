@@ -20,7 +20,7 @@ no_stat() {
 		exec "$0" record -a -F 499 -d 1.2 -o no-stat.pb.gz' "$LB" >no-stat.out 2>no-stat.err ||
 		{ tail -n 1 no-stat.err; return 1; }
 	"$LB" annotate --json no-stat.pb.gz >no-stat.json
-	profile_has no-stat.json "s['missed'] == 0" "any('/proc/stat cannot be read' in w for w in d['warnings'])" \
+	profile_has no-stat.json "s['missed'] == 0 == losses['stolen_ns']" "any('/proc/stat cannot be read' in w for w in d['warnings'])" \
 		"sums_close()"
 }
 if unshare -m mount -t proc -o subset=pid proc /proc 2>/dev/null; then

@@ -3,6 +3,9 @@
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 has_numba servers numba-servers || exit 0
+# Both look for settings of their user.
+export HOME="$PWD" JUPYTER_PREFER_ENV_PATH=1
+unset XDG_RUNTIME_DIR JUPYTER_PATH JUPYTER_DATA_DIR JUPYTER_RUNTIME_DIR JUPYTER_CONFIG_DIR IPYTHONDIR IPYKERNEL_CELL_NAME
 
 # Each worker compiles for itself, and has its lines.
 workers() {

@@ -174,6 +174,12 @@ echo "ok a"
 exit 3
 SCRIPT
 
+again "what failed and is skipped then has failed" 1 "1 passed, 1 failed, 1 skipped, 1 scripts again" <<'SCRIPT'
+[ -e "$WORK/before" ] && echo "ok a" && echo "skip b: not here" && exit
+: >"$WORK/before"
+echo "not ok b: disturbed"
+SCRIPT
+
 # Four that fail at first: three of them once more.
 for name in two three four; do
 	cp "$work/again/tests/root/one.sh" "$work/again/tests/root/$name.sh"
