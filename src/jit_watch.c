@@ -20,7 +20,7 @@
 #define WALKS_MAX_NS 500000000ULL
 /* Known objects whose bytes are compared, in turn: 8 us each (two reads of 4 KB here, two there). */
 #define COMPARED_PER_WALK 64
-#define DAMAGED_WALKS     16 /* of lists with a link that does not fit, one a look */
+#define PARTIAL_WALKS     16 /* in a row, one a look: then at drains, or no more */
 #define WALK_PAUSE        4 /* a list that brought nothing new rests so many times its walk */
 #define FULL_PAUSE_NS     10000000000ULL /* and so long when there was no room for it */
 
@@ -422,23 +422,27 @@ static void rest(const struct walk *walk, uint64_t begin_ns)
 					  (walk->no_room ? FULL_PAUSE_NS : pause_ns);
 }
 
-/*
- * @result leaves a part of a list unknown: at least one object. A thread that is
- * stopped while it links an entry leaves the same picture as damage, so it is looked
- * at again, but not for ever.
- */
-static void note_unknown_part(struct jit_watch *w, struct jit_code *c,
-			      enum list_walk result)
+/* A part of a list is unknown: at least one object. */
+static void note_unknown_part(struct jit_code *c)
 {
-	if (!c->nr_lost) {
-		c->nr_lost = 1;
-		c->is_part_unknown = true;
-	}
-	if (result == LIST_DAMAGED && c->nr_damaged < DAMAGED_WALKS) {
-		c->nr_damaged++;
-		c->walk_wanted = true;
-		w->look_wanted = true;
-	}
+	if (c->nr_lost)
+		return;
+	c->nr_lost = 1;
+	c->is_part_unknown = true;
+}
+
+/*
+ * A list that changes all the time may rest at the next look. A thread that is stopped
+ * while it links an entry leaves the same picture as damage, so that is looked at again,
+ * too; but not for ever.
+ */
+static void walk_again_soon(struct jit_watch *w, struct jit_code *c)
+{
+	if (c->nr_partial == PARTIAL_WALKS)
+		return;
+	c->nr_partial++;
+	c->walk_wanted = true;
+	w->look_wanted = true;
 }
 
 static void walk_was_whole(struct jit_code *c, uint64_t begin_ns)
@@ -446,7 +450,7 @@ static void walk_was_whole(struct jit_code *c, uint64_t begin_ns)
 	if (c->is_part_unknown && c->nr_lost)
 		c->nr_lost--;
 	c->is_part_unknown = false;
-	c->nr_damaged = 0;
+	c->nr_partial = 0;
 	c->walked_ns = begin_ns;
 	c->was_walked = true;
 }
@@ -469,11 +473,13 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 		w->totals.nr_walks++;
 		nr_foreign += stats.nr_foreign;
 		whole &= answer == WORKER_OK && stats.result == LIST_OK;
-		/* Later: at the next drain, when it may have come to rest. */
+		/* At the next drain at the latest. */
 		c->walk_wanted |= stats.result == LIST_MORE ||
 				  stats.result == LIST_CHANGED;
 		if (stats.result == LIST_LIMIT || stats.result == LIST_DAMAGED)
-			note_unknown_part(w, c, stats.result);
+			note_unknown_part(c);
+		if (stats.result == LIST_CHANGED || stats.result == LIST_DAMAGED)
+			walk_again_soon(w, c);
 		if (answer == WORKER_DEADLINE) {
 			c->is_banned = true;
 			c->nr_lost++; /* who knows how many */
@@ -498,10 +504,16 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 /* Return: were its lists walked? */
 static bool look_at(struct jit_watch *w, struct process *p)
 {
+	const struct jit_code *c = &p->jit_code;
+
 	search_mappings(w, p);
-	if (!p->jit_code.walk_wanted || w->walks_ns > WALKS_MAX_NS ||
-	    clock_now_ns() < p->jit_code.walk_after_ns)
+	if (!c->walk_wanted)
 		return false;
+	if (w->walks_ns > WALKS_MAX_NS || clock_now_ns() < c->walk_after_ns) {
+		/* As soon as it may be: by the next drain the process may have ended. */
+		w->look_wanted |= c->nr_partial && c->nr_partial < PARTIAL_WALKS;
+		return false;
+	}
 	walk_lists(w, p);
 	return true;
 }

@@ -79,7 +79,7 @@ struct jit_code {
 	uint64_t nr_lost; /* registrations whose bytes could not be had */
 	uint64_t nr_foreign; /* on its lists, in a format of the runtime's own */
 	bool is_part_unknown; /* one of nr_lost stands for what a list has behind a bad link */
-	unsigned int nr_damaged; /* walks that met one since all lists were read whole */
+	unsigned int nr_partial; /* walks since all lists were read whole */
 	bool is_lossy; /* so it was with the process that it was forked from */
 	uint64_t changed_ns; /* the latest that was told of */
 	uint64_t nr_changes; /* of what is registered here */

@@ -191,7 +191,7 @@ question() {
 figure python-call-of-numba question
 
 mixed() {
-	record_json mixed -F 999 --max-frames 512 -- "$PYTHON" "$programs/mixed.py" 8 mixed.truth || { tail -n 1 mixed.err; return 1; }
+	record_json mixed -F 999 --max-frames 512 -- "$PYTHON" "$programs/mixed.py" 12 mixed.truth || { tail -n 1 mixed.err; return 1; }
 	profile_has mixed.json "note('with line', percent(s['with_line'])) >= 97" || return 1
 	python3 "$TOP/tests/root/lines.py" mixed.json mixed.truth
 }
