@@ -75,7 +75,7 @@ has_skipped() {
 }
 
 # More than so many scripts that fail are no chance.
-MAX_AGAIN=3
+MAX_AGAIN=5
 nr_again=0
 again=
 for name in "$@"; do
