@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,6 +91,27 @@ int io_pread_exact(int fd, void *buf, size_t len, off_t offset)
 		offset += n;
 		len -= (size_t)n;
 	}
+	return 0;
+}
+
+int io_map_file(int fd, uint64_t max, void **ret, uint64_t *ret_len)
+{
+	struct stat st;
+	void *bytes = NULL;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if ((uint64_t)st.st_size > max)
+		return -EFBIG;
+	if (st.st_size) {
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (bytes == MAP_FAILED)
+			return -errno;
+	}
+	*ret = bytes;
+	*ret_len = (uint64_t)st.st_size;
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -26,6 +27,15 @@ int io_write_all(int fd, const void *data, size_t len);
 
 /** Reads exactly @len bytes at @offset. Return: 0, -ENODATA when short, or -errno. */
 int io_pread_exact(int fd, void *buf, size_t len, off_t offset);
+
+/**
+ * Maps all of a regular file, to be read. Who may cut it short meanwhile is the caller's
+ * care: what is gone then is SIGBUS.
+ *
+ * Return: 0 (*ret NULL: the file is empty; else munmap(2) it), -EINVAL when it is not
+ * regular, -EFBIG when it has more than @max bytes, or a negative errno.
+ */
+int io_map_file(int fd, uint64_t max, void **ret, uint64_t *ret_len);
 
 /**
  * Writes a file that others never see half-written and that cannot be diverted:

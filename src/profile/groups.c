@@ -53,7 +53,7 @@ static void work_deinit(struct group_work *w)
 	owner_labels_deinit(&w->labels);
 }
 
-static bool is_told(enum group_by by, const struct sample_owner *o)
+enum owner_text group_by_text(enum group_by by)
 {
 	static const enum owner_text texts[] = {
 		[GROUP_BY_CONTAINER] = OWNER_CONTAINER,
@@ -64,11 +64,16 @@ static bool is_told(enum group_by by, const struct sample_owner *o)
 		[GROUP_BY_CGROUP] = OWNER_CGROUP,
 	};
 
+	return texts[by];
+}
+
+static bool is_told(enum group_by by, const struct sample_owner *o)
+{
 	if (by == GROUP_BY_PROCESS)
 		return o->pid;
 	if (by == GROUP_BY_THREAD)
 		return o->tid;
-	return *o->text[texts[by]] || (by == GROUP_BY_CGROUP && o->cgroup_id);
+	return *o->text[group_by_text(by)] || (by == GROUP_BY_CGROUP && o->cgroup_id);
 }
 
 /* The number of the sample's group; PROFILE_NONE: out of memory. */

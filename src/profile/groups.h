@@ -27,6 +27,9 @@ enum group_by {
 /* As on the command line and in JSON: "container", "unit", ...; "" for NOTHING. */
 extern const char *const group_by_names[NR_GROUP_BY];
 
+/** The label that names a group. @by  one with a text: not NOTHING, PROCESS or THREAD */
+enum owner_text group_by_text(enum group_by by);
+
 struct group {
 	bool is_told; /* false: the samples without the label */
 	/* What most of the samples say that say anything; "" where nothing is told, or

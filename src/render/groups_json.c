@@ -31,20 +31,12 @@ static json_t *number_or_null(uint64_t n)
 /* What the option that narrows a listing to this group takes. */
 static json_t *key_value(enum group_by by, const struct group *g)
 {
-	static const enum owner_text texts[] = {
-		[GROUP_BY_CONTAINER] = OWNER_CONTAINER,
-		[GROUP_BY_UNIT] = OWNER_UNIT,
-		[GROUP_BY_POD] = OWNER_POD,
-		[GROUP_BY_COMM] = OWNER_COMM,
-		[GROUP_BY_USER] = OWNER_USER,
-		[GROUP_BY_CGROUP] = OWNER_CGROUP,
-	};
 	char number[16];
 
 	if (!g->is_told)
 		return json_null();
 	if (by != GROUP_BY_PROCESS && by != GROUP_BY_THREAD)
-		return text_or_null(g->text[texts[by]]);
+		return text_or_null(g->text[group_by_text(by)]);
 	snprintf(number, sizeof(number), "%" PRIu32,
 		 by == GROUP_BY_THREAD ? g->tid : g->pid);
 	return json_text(number);

@@ -2,9 +2,9 @@
 /* Serves DECODER_CFI_JIT: rows of objects that a JIT registered, by their own addresses. */
 #include <errno.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "unwind/cfi.h"
 #include "unwind/cfi_object.h"
 #include "unwind/serve.h"
@@ -13,7 +13,7 @@
 
 /* The file of objects: the collector's own, which is not cut short meanwhile. */
 struct file {
-	uint8_t *bytes; /* NULL: it is empty */
+	void *bytes; /* NULL: it is empty */
 	uint64_t len;
 };
 
@@ -23,25 +23,6 @@ static void unmap_file(struct file *f)
 		munmap(f->bytes, f->len);
 }
 
-static int map_file(int fd, struct file *ret)
-{
-	struct stat st;
-	void *bytes;
-
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	if (!st.st_size)
-		return 0;
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return -errno;
-	ret->bytes = bytes;
-	ret->len = (uint64_t)st.st_size;
-	return 0;
-}
-
 static int answer_object(const struct file *f, uint64_t offset, uint64_t size_bytes,
 			 uint64_t *steps_left, struct wire_writer *reply)
 {
@@ -49,7 +30,8 @@ static int answer_object(const struct file *f, uint64_t offset, uint64_t size_by
 	int err = 0;
 
 	if (offset < f->len && size_bytes <= f->len - offset)
-		err = cfi_object_read(f->bytes + offset, size_bytes, steps_left, &o);
+		err = cfi_object_read((uint8_t *)f->bytes + offset, size_bytes,
+				      steps_left, &o);
 	if (err)
 		return err;
 	wire_put_u32(reply, (uint32_t)o.nr_texts);
@@ -74,7 +56,7 @@ int cfi_jit_serve(struct worker_call *call, struct wire_reader *request, const i
 	(void)call;
 	if (nr_fds != 1 || request->failed)
 		return -EBADMSG;
-	err = map_file(fds[0], &file);
+	err = io_map_file(fds[0], UINT64_MAX, &file.bytes, &file.len);
 	for (uint32_t i = 0; i < nr && !err; i++) {
 		uint64_t offset = wire_get_u64(request), size = wire_get_u64(request);
 

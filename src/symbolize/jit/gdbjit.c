@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
+#include "base/io.h"
 #include "symbolize/answer.h"
 #include "symbolize/decoder.h"
 #include "symbolize/jit/hit_codes.h"
@@ -44,7 +44,8 @@ struct job {
 	struct hit *hits; /* by object, then address */
 	uint32_t *hit_query; /* the query of each of them, before they are sorted */
 	size_t nr_hits;
-	const uint8_t *bytes; /* of the file; NULL: empty */
+	/* Of the file; NULL: empty. It is the collector's own: not cut short meanwhile. */
+	void *bytes;
 	uint64_t len;
 	uint64_t nr_bad;
 };
@@ -61,7 +62,7 @@ static void job_deinit(struct job *job)
 	free(job->hits);
 	free(job->hit_query);
 	if (job->bytes)
-		munmap((void *)job->bytes, job->len);
+		munmap(job->bytes, job->len);
 }
 
 /* An owners_same_fn. */
@@ -121,33 +122,13 @@ static int read_request(struct job *job, struct wire_reader *r)
 	return rc;
 }
 
-/* The file is the collector's own: it is not cut short meanwhile. */
-static int map_file(struct job *job, int fd)
-{
-	struct stat st;
-	void *bytes;
-
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size > MAX_FILE_BYTES)
-		return -EINVAL;
-	if (!st.st_size)
-		return 0;
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return -errno;
-	job->bytes = bytes;
-	job->len = (uint64_t)st.st_size;
-	return 0;
-}
-
 static bool open_object(const struct job *job, size_t i)
 {
 	const struct registration *reg = &job->registrations[i];
 
 	return job->bytes && reg->offset <= job->len &&
 	       reg->size_bytes <= job->len - reg->offset &&
-	       image_open(job->bytes + reg->offset, reg->size_bytes,
+	       image_open((const uint8_t *)job->bytes + reg->offset, reg->size_bytes,
 			  &job->objects[i].image);
 }
 
@@ -286,7 +267,7 @@ int gdbjit_serve(struct worker_call *call, struct wire_reader *request, const in
 		return -EINVAL;
 	rc = read_request(&job, request);
 	if (!rc)
-		rc = map_file(&job, fds[0]);
+		rc = io_map_file(fds[0], MAX_FILE_BYTES, &job.bytes, &job.len);
 	if (rc)
 		return rc;
 	rc = resolve(&job);

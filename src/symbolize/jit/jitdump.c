@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/io.h"
 #include "base/vec.h"
 #include "symbolize/decoder.h"
 #include "symbolize/jit/lines.h"
@@ -330,32 +330,6 @@ int jitdump_resolve(const struct jitdump *jd, struct queries *queries,
 
 /* ---- request ---- */
 
-/*
- * Maps the whole file, read-only. Whoever owns it can cut it short meanwhile: the
- * worker dies of SIGBUS then, which is a counted miss for this dump.
- * Return: 0 (*ret NULL: the file is empty), or a negative errno.
- */
-static int map_file(int fd, void **ret, uint64_t *ret_len)
-{
-	struct stat st;
-	void *bytes = NULL;
-
-	if (fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	if ((uint64_t)st.st_size > MAX_FILE_BYTES)
-		return -EFBIG;
-	if (st.st_size) {
-		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (bytes == MAP_FAILED)
-			return -errno;
-	}
-	*ret = bytes;
-	*ret_len = (uint64_t)st.st_size;
-	return 0;
-}
-
 static void answer_all(struct answer_writer *a, size_t nr, enum miss miss)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -383,7 +357,8 @@ int jitdump_serve(struct worker_call *call, struct wire_reader *request, const i
 	a = answer_writer_new(queries.nr);
 	if (!pool || !a)
 		return -ENOMEM;
-	rc = map_file(fds[0], &bytes, &len);
+	/* Its owner can cut it short: that is the worker's death, a counted miss. */
+	rc = io_map_file(fds[0], MAX_FILE_BYTES, &bytes, &len);
 	if (!rc && !len)
 		answer_all(a, queries.nr, MISS_JIT_UNKNOWN); /* nothing written yet */
 	else if (!rc && jitdump_open(bytes, len, &jd))
