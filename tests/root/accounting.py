@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 
+import points
 import pprof_file
 
 LINEBURN, BIN, SECONDS, NR_SHORT = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
@@ -66,14 +67,11 @@ class Busy(threading.Thread):
             self.points.append((time.time_ns(), (user + nice + system + irq + softirq) / tick, steal / tick))
             time.sleep(0.05)
 
-    def at(self, when, which=1):
-        before = max((p for p in self.points if p[0] <= when), default=self.points[0])
-        after = min((p for p in self.points if p[0] > when), default=self.points[-1])
-        part = (when - before[0]) / max(after[0] - before[0], 1)
-        return before[which] + part * (after[which] - before[which])
+    def busy(self, begin, end):
+        return points.between(self.points, begin, end)
 
     def stolen(self, begin, end):
-        return self.at(end, 2) - self.at(begin, 2)
+        return points.between(self.points, begin, end, 2)
 
 
 def row(what, seconds, found, samples, percent, stolen):
@@ -164,7 +162,7 @@ nr, nr_named, nr_lined = short_samples(short_pids)
 share("... in a named binary", nr_named, nr, 99)
 share("... with a line", nr_lined, nr, 95)
 begin, end = d["time_ns"], d["time_ns"] + d["duration_ns"]
-row("the machine", busy.at(end) - busy.at(begin), d["samples"]["cpu_ns"] / 1e9, d["samples"]["count"], 2,
+row("the machine", busy.busy(begin, end), d["samples"]["cpu_ns"] / 1e9, d["samples"]["count"], 2,
     busy.stolen(begin, end))
 print(f"| lost, missed | | | | {d['samples']['lost']}, {d['samples']['missed']} | "
       f"{100 * d['samples']['missed'] / max(d['losses']['due'], 1):.2f} % of the ticks due | |")

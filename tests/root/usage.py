@@ -21,6 +21,8 @@ import signal
 import sys
 import time
 
+from points import at
+
 
 STEAL = "/proc/stat"
 
@@ -53,14 +55,9 @@ def watch(points_path, files):
         json.dump(points, f)
 
 
-def at(points, when):
-    """Nothing before the first point; what was there at the last one, after it."""
-    before = [p for p in points if p[0] <= when]
-    after = [p for p in points if p[0] > when]
-    if not before or not after:
-        return before[-1][1] if before else 0.0
-    (t0, s0), (t1, s1) = before[-1], after[0]
-    return s0 + (when - t0) / max(t1 - t0, 1) * (s1 - s0)
+def spent_at(noted, when):
+    """Nothing before the first point: what is counted was not there yet."""
+    return at(noted, when) if noted and noted[0][0] <= when else 0.0
 
 
 def agree(points_path, json_path, member):
@@ -70,7 +67,7 @@ def agree(points_path, json_path, member):
         d = json.load(f)
     begin, end = d["time_ns"], d["time_ns"] + d["duration_ns"]
     missed = d["samples"]["missed"] / max(d["losses"]["due"], 1)
-    spent = {name: at(p, end) - at(p, begin) for name, p in points.items()}
+    spent = {name: spent_at(p, end) - spent_at(p, begin) for name, p in points.items()}
     stolen = spent.pop(STEAL)
     if points[STEAL][0][0] > begin:
         print("the watch began after the recording")

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 
+import points
 import pprof_file
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -37,19 +38,10 @@ def watch(pid, log):
             time.sleep(0.02)
 
 
-def at(rows, when, column):
-    before = max((row for row in rows if row[0] <= when), default=rows[0])
-    after = min((row for row in rows if row[0] > when), default=rows[-1])
-    if after[0] <= before[0]:
-        return before[column]
-    part = (when - before[0]) / (after[0] - before[0])
-    return before[column] + part * (after[column] - before[column])
-
-
 def between(log, begin, end, column):
     with open(log, encoding="ascii") as f:
         rows = [tuple(map(float, line.split())) for line in f if line.endswith("\n")]
-    return at(rows, end, column) - at(rows, begin, column)
+    return points.between(rows, begin, end, column)
 
 
 def cpu_between(log, begin, end):

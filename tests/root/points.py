@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What was counted at a moment between those at which it was noted."""
+
+
+def at(points, when, column=1):
+    """Of rows in order of their first column, the time; before the first and after the last as there."""
+    before = max((p for p in points if p[0] <= when), default=points[0])
+    after = min((p for p in points if p[0] > when), default=points[-1])
+    part = (when - before[0]) / (after[0] - before[0]) if after[0] > before[0] else 0
+    return before[column] + part * (after[column] - before[column])
+
+
+def between(points, begin, end, column=1):
+    return at(points, end, column) - at(points, begin, column)
