@@ -54,6 +54,8 @@ UNIT_SRCS := $(sort $(wildcard tests/unit/*/*.c tests/unit/*/*/*.c))
 UNIT_BINS := $(UNIT_SRCS:%.c=$(BUILD)/%)
 FUZZ_SRCS := $(sort $(wildcard tests/fuzz/*.c))
 FUZZ_BINS := $(FUZZ_SRCS:%.c=$(BUILD)/%)
+FUZZ_LIB  := $(BUILD)/fuzz/liblineburn.a
+FUZZ_OBJS := $(patsubst $(BUILD)/%,$(BUILD)/fuzz/%,$(LIB_OBJS))
 
 all: $(BIN)
 
@@ -110,14 +112,24 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDLIBS)
 
-# Fuzz targets are built by clang with the sources they name in a "// fuzz: a.c b.c" line,
-# and generated ones in a "// fuzz-generated: a.c" line.
-$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(wildcard src/*/*.c src/*/*.h src/*/*/*.c src/*/*/*.h) | $(PROTO_C)
+# Fuzz targets are built by clang, with a library of their own.
+FUZZ_CFLAGS := -std=gnu11 -g -O1 -fsanitize=fuzzer-no-link,address,undefined \
+	       -fno-sanitize-recover=undefined
+$(BUILD)/fuzz/src/%.o: src/%.c | $(SKELS) $(PROTO_C)
 	@mkdir -p $(@D)
-	$(call say,FUZZ,$@)$(CLANG) $(CPPFLAGS) -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=undefined -o $@ $< \
-		$(addprefix src/,$(shell sed -n 's|^// fuzz: ||p' tests/fuzz/$*.c)) \
-		$(addprefix $(GEN)/,$(shell sed -n 's|^// fuzz-generated: ||p' tests/fuzz/$*.c)) $(LDLIBS)
+	$(call say,CC,$@)$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/fuzz/gen/%.o: $(GEN)/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$@)$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -w -c -o $@ $<
+
+$(FUZZ_LIB): $(FUZZ_OBJS)
+	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB)
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$@)$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< \
+		$(FUZZ_LIB) $(LDLIBS)
 
 unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)
@@ -170,7 +182,7 @@ clean:
 distclean: clean
 	rm -rf build
 
--include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(UNIT_BINS:=.d)
+-include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(UNIT_BINS:=.d) $(FUZZ_OBJS:.o=.d) $(FUZZ_BINS:=.d)
 
 .PHONY: all help unit golden-update cli check check-root check-kernels check-python fuzz bench soak try-debian fmt lint install clean distclean
 .SECONDARY:

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/answer.c symbolize/answer_codes.c symbolize/answer_texts.c base/wire.c base/vec.c base/strpool.c base/hashmap.c
 /* First byte: how many addresses were asked. The rest: what a decoder sent back. */
 #include <stdlib.h>
 #include <string.h>

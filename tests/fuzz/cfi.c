@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: unwind/cfi.c unwind/cfi_bytes.c unwind/cfi_expression.c unwind/cfi_file.c unwind/cfi_functions.c unwind/cfi_index.c unwind/cfi_jit_serve.c unwind/cfi_object.c unwind/cfi_pages.c unwind/cfi_program.c unwind/cfi_rows.c unwind/cfi_rule.c unwind/cfi_serve.c unwind/code_frames.c unwind/ask.c base/wire.c base/vec.c base/hashmap.c
 /*
  * Call frame information: the input as an .eh_frame and as a .debug_frame, as an ELF
  * file, as an object of a JIT; and as what a decoder answers. The first byte says which.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: process/cgroup.c
 /* The text of /proc/PID/cgroup: whatever it holds, what comes out is whole and fits. */
 #include <assert.h>
 #include <stdint.h>

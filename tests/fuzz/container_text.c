@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: process/container_text.c
 /* Lists and descriptions of containers: only ids and names that fit come out. */
 #include <assert.h>
 #include <stdint.h>

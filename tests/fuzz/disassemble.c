@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/disassemble.c
 /*
  * First byte: which machine, and whether the code was linked; the next 8 its
  * address; the rest is code.

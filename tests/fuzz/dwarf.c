@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/dwarf.c symbolize/dwarf/abbrev.c symbolize/dwarf/code.c symbolize/dwarf/line_rows.c symbolize/dwarf/companion.c symbolize/dwarf/decode.c symbolize/dwarf/file.c symbolize/dwarf/form.c symbolize/dwarf/function.c symbolize/dwarf/line.c symbolize/dwarf/qualify.c symbolize/dwarf/ranges.c symbolize/dwarf/scope.c symbolize/dwarf/unit.c base/log.c base/vec.c base/escape.c
 /*
  * The DWARF reader on any bytes as an ELF file. The same bytes are also given as
  * its dwz file and as its .dwo and .dwp. Addresses: where the seeds have their code. Each must be answered exactly once.

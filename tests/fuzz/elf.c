@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/elf.c symbolize/elf_codes.c symbolize/elf_debug.c symbolize/elf_minidebug.c symbolize/elf_names.c symbolize/elf_plt.c symbolize/elf_symbols.c symbolize/binary.c symbolize/demangle.c symbolize/need.c symbolize/answer.c symbolize/answer_codes.c symbolize/answer_texts.c symbolize/frame.c base/wire.c base/vec.c base/strpool.c base/hashmap.c
 /*
  * elf_serve() over one file: identity, segments, symbols, stubs, MiniDebugInfo,
  * links to debug files, readable names. The file is its own debug file. DWARF has

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/jit/gdbjit.c symbolize/jit/image.c symbolize/jit/owners.c symbolize/jit/query.c symbolize/jit/hit_functions.c symbolize/jit/hit_codes.c symbolize/jit/prange_parents.c symbolize/jit/function_lines.c symbolize/jit/function_names.c symbolize/jit/numba_lines.c symbolize/jit/numba_name.c symbolize/dwarf.c symbolize/dwarf/abbrev.c symbolize/dwarf/companion.c symbolize/dwarf/decode.c symbolize/dwarf/file.c symbolize/dwarf/form.c symbolize/dwarf/function.c symbolize/dwarf/line.c symbolize/dwarf/line_rows.c symbolize/dwarf/code.c symbolize/dwarf/qualify.c symbolize/dwarf/ranges.c symbolize/dwarf/scope.c symbolize/dwarf/unit.c symbolize/demangle.c symbolize/need.c symbolize/frame.c symbolize/answer.c symbolize/answer_codes.c symbolize/answer_texts.c base/wire.c base/vec.c base/strpool.c base/hashmap.c base/log.c base/escape.c
 /*
  * gdbjit_serve(): the input is registered twice, once for a time, and asked for
  * addresses of its code; and the input as a request of its own.

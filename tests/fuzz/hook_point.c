@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/jit/hook_point.c base/wire.c base/vec.c
 /* Where a file has the JIT interface: what is found lies in the file. */
 #include <assert.h>
 #include <sys/mman.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/jit/list.c base/vec.c
 /*
  * The walk of a list in memory that the input describes: a header, then the bytes
  * from BASE on. The memory can have a hole, and change while it is read:

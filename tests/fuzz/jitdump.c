@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/jit/jitdump.c symbolize/jit/record.c symbolize/jit/lines.c symbolize/jit/scripts.c symbolize/jit/query.c symbolize/jit/name.c symbolize/answer.c symbolize/answer_codes.c symbolize/answer_texts.c base/wire.c base/vec.c base/strpool.c base/hashmap.c
 /* The dump, and queries spread over the addresses that its records mention. */
 #include <stdlib.h>
 #include <string.h>

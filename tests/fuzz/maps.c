@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: process/maps.c process/maps_text.c base/strpool.c base/hashmap.c base/vec.c
 /*
  * The text of /proc/PID/maps, then the log it makes: what the parser lets
  * through must keep the log's promises, whatever the order of the lines.

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/jit/perfmap.c symbolize/jit/query.c symbolize/jit/name.c symbolize/answer.c symbolize/answer_codes.c symbolize/answer_texts.c base/wire.c base/vec.c base/strpool.c base/hashmap.c
 /*
  * First byte: how long the pieces are in which the map is read. The rest is the
  * map; what it says has to be the same when it is read in one piece.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: profile/arena.c profile/attribution_code.c profile/code_pack.c profile/code_table.c profile/extra_pack.c profile/extra_unpack.c profile/gzip.c profile/main_mapping.c profile/mapping_kind.c profile/pprof_parts.c profile/pprof_passes.c profile/pprof_read.c profile/pprof_tables.c profile/pprof_write.c profile/profile.c profile/profile_sample.c profile/profile_words.c profile/stack_status.c profile/string_table.c profile/attribution.c profile/attribution_index.c profile/start_code.c profile/attribution_miss.c profile/attribution_process.c profile/attribution_tables.c profile/call_tree.c profile/call_tree_index.c profile/call_tree_walk.c profile/code_query.c profile/phase.c profile/language.c profile/sample_weight.c profile/tally.c profile/wilson.c symbolize/frame.c base/error.c base/escape.c base/hashmap.c base/strpool.c base/vec.c
-// fuzz-generated: profile.pb-c.c lineburn.pb-c.c
 /*
  * Any bytes are read or refused with a sentence; what was read adds up, and can
  * be written and read once more.

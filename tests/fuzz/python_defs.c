@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/jit/python_defs.c base/wire.c base/vec.c base/strpool.c base/hashmap.c base/io.c base/error.c
 /* The input is Python source; lines found must lie in it, and hold what was asked for. */
 #include <stdlib.h>
 #include <string.h>

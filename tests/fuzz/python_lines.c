@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// fuzz: symbolize/python_lines.c
 /*
  * First byte: the version; second: how much of the table is there. The rest is the
  * table. Ranges follow each other, and what is said about a table that is cut is what is
