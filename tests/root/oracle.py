@@ -24,7 +24,7 @@ with open(record_path, encoding="ascii") as f:
     for line in f:
         spent, _, lines = line.partition(" ")
         seconds[tuple(map(int, lines.split()))] += float(spent)
-for stack, count in pprof_file.stacks(pprof_file.read(profile_path)):
+for stack, count, _ in pprof_file.stacks(pprof_file.read(profile_path)):
     lines = tuple(stacks.lines_of(base, stack))
     if lines and lines[0] == work:
         seen[lines] += count

@@ -47,7 +47,7 @@ def numbers(data, wanted):
 
 
 def read(path):
-    """Its first member: all that any tool can read."""
+    """All of it: what any tool can read, and lineburn.Extra as field 20001."""
     with open(path, "rb") as f:
         return gzip.decompress(f.read())
 
@@ -63,9 +63,19 @@ def samples(profile):
             yield sample, (numbers(sample, 2) or [0])[0]
 
 
+def statuses(profile):
+    """How far the walk of each sample's stack came."""
+    for number, extra in fields(profile):
+        if number == 20001:
+            names = [name.decode() for part, name in fields(extra) if part == 17]
+            yield from (names[status] for status in numbers(extra, 18))
+    while True:  # all are, where nothing is said
+        yield "complete"
+
+
 def stacks(profile):
-    """Each sample as a list of frames, innermost first, and the number of times it was
-    seen. A frame is (function, file, line); what was inlined is a frame, too."""
+    """Each sample as a list of frames, innermost first, the number of times it was seen,
+    and its status. A frame is (function, file, line); what was inlined is a frame, too."""
     strings = string_table(profile)
     functions, locations = {}, {}
     for number, message in fields(profile):
@@ -79,5 +89,5 @@ def stacks(profile):
         locations[dict(fields(message)).get(1, 0)] = [
             functions.get(line.get(1, 0), ("", "")) + (line.get(2, 0),) for line in lines
         ] or [("", "", 0)]
-    for sample, count in samples(profile):
-        yield [frame for at in numbers(sample, 1) for frame in locations[at]], count
+    for (sample, count), status in zip(samples(profile), statuses(profile)):
+        yield [frame for at in numbers(sample, 1) for frame in locations[at]], count, status

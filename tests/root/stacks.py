@@ -3,7 +3,8 @@
 
 usage: stacks.py FILE.pb.gz EXPRESSION...
 
-Each expression must be true; what it looked at is printed.
+Each expression must be true; what it looked at is printed. Stacks that were met before
+there were tables for them are not asked: how many they are is judged by "whole" (lib.sh).
 """
 import os
 import re
@@ -12,7 +13,11 @@ import sys
 import pprof_file
 
 seen = []
-all_stacks = list(pprof_file.stacks(pprof_file.read(sys.argv[1])))
+all_stacks = [
+    (stack, count)
+    for stack, count, status in pprof_file.stacks(pprof_file.read(sys.argv[1]))
+    if status not in ("no-mapping", "no-table")
+]
 
 
 def note(what, value):

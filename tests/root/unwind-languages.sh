@@ -71,7 +71,7 @@ fi
 if musl-gcc -O2 -g -fomit-frame-pointer -fno-builtin -o musl-stacks "$WORKLOADS/unwind/stacks.c" -pthread 2>musl.err; then
 	figure unwind-musl running musl 0.3 ./musl-stacks deep 100000
 	figure unwind-musl-frames stacks_have musl \
-		"times({'plain': 20, 'with_array': 20, 'realigned': 20, 'below': 20, 'main': 1}, 'burn') >= 98"
+		"times({'plain': 20, 'with_array': 20, 'realigned': 20, 'below': 20, 'main': 1}, 'burn') >= 99.5"
 	figure unwind-musl-fork running musl-fork 0.5 ./musl-stacks fork 100000
 else
 	skip unwind-musl "no musl-gcc: $(tail -n 1 musl.err)"
