@@ -1,72 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/cfi_functions.h"
 
-#include <gelf.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "unwind/cfi_symbols.h"
 #include "unwind/code_frames.h"
-
-struct symbols {
-	const uint8_t *bytes;
-	size_t nr;
-	Elf *elf;
-	size_t names; /* section */
-};
-
-/* .symtab has the local functions too. */
-static bool find_symbols(Elf *elf, uint32_t type, struct symbols *ret)
-{
-	Elf_Scn *scn = NULL;
-
-	while ((scn = elf_nextscn(elf, scn))) {
-		const Elf_Data *data;
-		GElf_Shdr sh;
-
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type)
-			continue;
-		data = elf_rawdata(scn, NULL);
-		if (!data || !data->d_buf)
-			continue;
-		*ret = (struct symbols){.bytes = data->d_buf,
-					.nr = data->d_size / sizeof(Elf64_Sym),
-					.elf = elf,
-					.names = sh.sh_link};
-		return true;
-	}
-	return false;
-}
 
 /*
  * V8's own code: one piece of it enters another by a jump, with the frame that its caller
  * made, so its first instruction does not have a return address on top of the stack. It
  * keeps frame pointers.
  */
-static bool is_of_v8(const struct symbols *symbols, const Elf64_Sym *sym)
+static bool is_of_v8(const struct cfi_symbols *symbols, const Elf64_Sym *sym)
 {
 	static const char prefix[] = "Builtins_";
-	const char *name = elf_strptr(symbols->elf, symbols->names, sym->st_name);
+	const char *name = cfi_symbol_name(symbols, sym);
 
 	return name && !strncmp(name, prefix, sizeof(prefix) - 1);
-}
-
-/* The bytes of [vaddr, vaddr + len), or NULL when they are not in the file. */
-static const uint8_t *code_at(const struct cfi_file *f, uint64_t vaddr, uint64_t len)
-{
-	size_t file_bytes = 0;
-	const char *bytes = elf_rawfile(f->elf, &file_bytes);
-
-	for (size_t i = 0; bytes && i < f->nr_segments; i++) {
-		const struct cfi_segment *s = &f->segments[i];
-		uint64_t at = vaddr - s->vaddr;
-
-		if (vaddr < s->vaddr || at >= s->size_bytes || len > s->size_bytes - at)
-			continue;
-		if (s->file_off > file_bytes || s->size_bytes > file_bytes - s->file_off)
-			return NULL;
-		return (const uint8_t *)bytes + s->file_off + at;
-	}
-	return NULL;
 }
 
 /* Frame pointers may lead on where the code does not tell. */
@@ -81,7 +32,7 @@ static void drop_unsupported(struct cfi_rows *rows)
 static int read_function(const struct cfi_file *f, const Elf64_Sym *sym,
 			 uint64_t *steps_left, struct cfi_rows *ret)
 {
-	const uint8_t *code = code_at(f, sym->st_value, sym->st_size);
+	const uint8_t *code = cfi_code_at(f, sym->st_value, sym->st_size);
 
 	return code ? code_frames_read(code, sym->st_size, sym->st_value, steps_left, ret)
 		    : 0;
@@ -110,17 +61,15 @@ int cfi_functions_read(const struct cfi_file *f, const struct cfi_range *wanted,
 		       size_t nr_wanted, uint64_t *steps_left, struct cfi_rows *rows)
 {
 	_cleanup_(cfi_rows_deinit) struct cfi_rows found = {0};
-	struct symbols symbols;
+	struct cfi_symbols symbols;
 	int err = 0;
 
-	if (!find_symbols(f->elf, SHT_SYMTAB, &symbols) &&
-	    !find_symbols(f->elf, SHT_DYNSYM, &symbols))
+	if (!cfi_symbols_open(f, &symbols))
 		return 0;
 	for (size_t i = 0; i < symbols.nr && *steps_left && !err; i++) {
-		Elf64_Sym sym;
+		Elf64_Sym sym = cfi_symbol(&symbols, i);
 
 		(*steps_left)--;
-		memcpy(&sym, symbols.bytes + i * sizeof(sym), sizeof(sym));
 		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_size ||
 		    !is_wanted(wanted, nr_wanted, &sym) ||
 		    cfi_rows_cover(rows, sym.st_value) || is_of_v8(&symbols, &sym))

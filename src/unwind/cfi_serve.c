@@ -7,6 +7,7 @@
 #include "unwind/cfi.h"
 #include "unwind/cfi_file.h"
 #include "unwind/cfi_functions.h"
+#include "unwind/cfi_go.h"
 #include "unwind/serve.h"
 
 #define PAGE_SHIFT 16
@@ -153,27 +154,6 @@ static uint64_t highest_vaddr(const struct job *job)
 	return hi;
 }
 
-/*
- * Go's rows are right where a function has no frame (yet, or any more): there frame
- * pointers skip its caller. Elsewhere those are better, see struct cfi_file. Of 1,938
- * samples of a program that sorts and allocates, half had a frame more than by frame
- * pointers alone, and by all rows a third did not get off the stack of systemstack().
- */
-static void keep_frameless(struct cfi_rows *rows)
-{
-	size_t nr = 0;
-
-	for (size_t i = 0; i < rows->nr; i++) {
-		struct cfi_row row = rows->items[i];
-
-		if (row.rule.cfa != LB_CFA_SP || row.rule.cfa_off != 8)
-			row.rule = (struct lb_unwind_rule){.cfa = LB_CFA_NONE};
-		if (!nr || rows->items[nr - 1].rule.cfa != row.rule.cfa)
-			rows->items[nr++] = row;
-	}
-	rows->nr = nr;
-}
-
 static int by_lo(const void *va, const void *vb)
 {
 	const struct cfi_range *a = va, *b = vb;
@@ -218,10 +198,12 @@ static int read_rows(struct job *job)
 					       p->vaddr + p->size_bytes, &steps_left,
 					       &job->by_vaddr);
 		}
+	if (!err && job->file.is_go)
+		err = cfi_go_add_starts(&job->file, &steps_left, &job->by_vaddr);
 	if (!err)
 		err = cfi_rows_finish(&job->by_vaddr);
 	if (!err && job->file.is_go)
-		keep_frameless(&job->by_vaddr);
+		cfi_go_keep(&job->by_vaddr);
 	else if (!err)
 		err = read_functions(job, &steps_left);
 	return err;

@@ -68,6 +68,26 @@ done
 gcc -O2 -shared -fPIC -nostdlib -Wl,-z,noseparate-code -o "$dir/f.so" "$dir/f.c" "$dir/s.s"
 strip "$dir/f.so"
 seed 2 library "$dir/f.so"
+# As Go leaves them: symbols, and where its threads begin.
+cat >"$dir/go.s" <<'END'
+.cfi_sections .debug_frame
+.section .gopclntab,"a"
+.byte 1
+.text
+.macro function name
+.type \name,@function
+\name:
+.cfi_startproc
+mov %rsi,%rsp
+nop
+.cfi_endproc
+.size \name,.-\name
+.endm
+function runtime.clone.abi0
+function runtime.rt0_go
+END
+gcc -shared -nostdlib -Wl,-z,noseparate-code -Wl,--build-id=none -o "$dir/go.so" "$dir/go.s"
+seed 2 go "$dir/go.so"
 # A reply: whole, one rule, one page (number 0) of two rows.
 printf '\001\000\000\000\001\000\000\000\001\000\000\000\000\000\010\000\000\000' >"$dir/reply"
 printf '\001\000\000\000\000\000\000\000\000\000\000\000\002\000\000\000' >>"$dir/reply"

@@ -49,6 +49,11 @@ fi
 if HOME=${HOME:-$WORK} GOTOOLCHAIN=local go build -o hotgo "$WORKLOADS/hot.go" 2>go.err; then
 	figure unwind-go running go 0.3 ./hotgo 1000
 	check unwind-go-callers stacks_have go "in_order('main.five', 'main.main') >= 99"
+	# From its first instruction on; nobody called what its threads begin with.
+	record_json go-start -F 999 -- ./hotgo 50 || fail unwind-go-start "$(tail -n 1 go-start.err)"
+	figure unwind-go-start profile_has go-start.json "note('whole', percent(d['stacks']['complete'])) >= 99.5"
+	figure unwind-go-threads stacks_have go-start \
+		"share('outermost', lambda stack: names(stack)[-1] == 'runtime.clone', has('runtime.clone')) == 100"
 else
 	skip unwind-go "no go: $(tail -n 1 go.err)"
 fi

@@ -283,6 +283,32 @@ static void test_go(void **state)
 	row_pages_deinit(&p);
 }
 
+/* 8 bytes of a caller's, then 8 of the thread's; 16 of the process's; 16 of another's. */
+static const char go_starts[] = NOTHING_MORE
+	".cfi_sections .debug_frame\n.section .gopclntab,\"a\"\n.byte 1\n"
+	".macro function name\n.type \\name,@function\n\\name:\n.cfi_startproc\n"
+	".nops 5\nmov %rsi,%rsp\n.nops 8\n.cfi_endproc\n.size \\name,.-\\name\n.endm\n"
+	".section .text.starts,\"ax\"\n"
+	"function runtime.clone.abi0\nfunction runtime.rt0_go\nfunction runtime.cloned\n";
+
+/* Nobody called what a thread of Go begins with. */
+static void test_go_starts(void **state)
+{
+	_cleanup_close_ int fd = build("starts", 200, go_starts, "");
+	uint64_t starts = text_off(fd) + 200 * 32;
+	struct row_pages p = ask_one(fd, 0);
+
+	(void)state;
+	for (unsigned int at = 0; at < 48; at++) {
+		const struct lb_unwind_rule *rule = rule_at(&p, starts + at);
+
+		assert_non_null(rule);
+		assert_int_equal(rule->cfa, at < 8 || at >= 32 ? LB_CFA_SP : LB_CFA_END);
+	}
+	assert_true(is_empty(&p, starts + 48));
+	row_pages_deinit(&p);
+}
+
 /* ---- big files: what is asked ---- */
 
 #define NR_BIG 60000 /* 1.9 MB of text, 1.4 MB of .eh_frame */
@@ -433,6 +459,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_debug_frame),
 		cmocka_unit_test(test_bias),
 		cmocka_unit_test(test_go),
+		cmocka_unit_test(test_go_starts),
 		cmocka_unit_test(test_big),
 		cmocka_unit_test(test_big_without_index),
 		cmocka_unit_test(test_libc),
