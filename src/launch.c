@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -161,16 +162,22 @@ static void report_failure(int fd, int code)
 		_exit(EXIT_OWN_FAILURE);
 }
 
+/* Of a larger file the tables are made when its code is hit. */
+#define MAP_MAX_BYTES (256u << 20)
+
 /*
- * Before it is executed the file is mapped, as it will be: so the tables for its code can
- * be made while the command waits. Says when it is.
+ * Before it is executed the file is mapped, all of it: so the tables for its code can be
+ * made while the command waits. Says when it is.
  */
 static void map_command(const char *name, int go_fd)
 {
 	int fd = command_file_open(name);
+	struct stat st;
 
 	if (fd >= 0) {
-		(void)mmap(NULL, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		if (!fstat(fd, &st) && st.st_size > 0 && st.st_size <= MAP_MAX_BYTES)
+			(void)mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC,
+				   MAP_PRIVATE, fd, 0);
 		close(fd);
 	}
 	send(go_fd, "", 1, MSG_NOSIGNAL);

@@ -28,6 +28,8 @@
 #define UNUSED_NS 60000000000ULL
 /* Text of a file that is read before anybody asks: its tables are read in 10 ms. */
 #define EARLY_MAX_PAGES 128
+/* Of a question before anything is sampled, when no others wait. */
+#define COMMAND_PAGES_AT_ONCE 256
 /* And only as long as the tables have much room: what is not asked for may never be. */
 #define EARLY_MAX_ROWS (4u << 20)
 
@@ -465,6 +467,26 @@ bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns)
 	if (f->nr_early)
 		memmove(f->early, f->early + next, f->nr_early * sizeof(*f->early));
 	return f->nr_early;
+}
+
+void unwind_files_read(struct unwind_files *f, const struct mapping *m,
+		       uint64_t deadline_ns)
+{
+	uint64_t page = offset_of(m, m->start) >> PAGE_SHIFT;
+	uint64_t last = offset_of(m, m->end - 1) >> PAGE_SHIFT;
+	uint32_t id;
+
+	if (!file_of(f, m, &id))
+		return;
+	while (page <= last && has_much_room(f) && clock_now_ns() < deadline_ns) {
+		struct page_list pages = {0};
+
+		for (; page <= last && pages.nr < COMMAND_PAGES_AT_ONCE; page++)
+			add_missing(f, id, page, &pages);
+		if (pages.nr)
+			read_file(f, id, pages.items, pages.nr);
+		free(pages.items);
+	}
 }
 
 void unwind_files_totals(const struct unwind_files *f, struct unwind_files_totals *ret)

@@ -47,6 +47,13 @@ bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns);
 bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns);
 
 /**
+ * Rows of all pages of @m, of which unwind_files_segment() was asked, though nobody missed
+ * them; it is one of ours, of some 100 MB at most. @deadline_ns as above.
+ */
+void unwind_files_read(struct unwind_files *f, const struct mapping *m,
+		       uint64_t deadline_ns);
+
+/**
  * What is known of files goes that are given back, or have been closed for a minute. No
  * segment of theirs may be told.
  */

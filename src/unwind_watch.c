@@ -135,6 +135,12 @@ void unwind_watch_prepare(struct unwind_watch *w, const struct process *p,
 	unwind_files_serve_early(w->files, deadline_ns);
 	if (clock_now_ns() < deadline_ns)
 		unwind_pythons_look(w->pythons, p, &python);
+	for (size_t i = 0; is_wanted && i < p->maps.nr_live; i++) {
+		const struct mapping *m = &p->maps.items[p->maps.live[i]];
+
+		if (is_wanted(m))
+			unwind_files_read(w->files, m, deadline_ns);
+	}
 }
 
 /* ---- images ---- */

@@ -32,10 +32,10 @@ void unwind_watch_free(struct unwind_watch *w);
 DEFINE_CLEANUP(struct unwind_watch, unwind_watch_free);
 
 /**
- * Before anything of @p is sampled: makes the tables of the smaller files it has mapped,
- * and looks for an interpreter among them.
+ * Before anything of @p is sampled: makes the tables of files it has mapped, and looks for
+ * an interpreter among them.
  *
- * @is_wanted    which of its mappings; NULL: all
+ * @is_wanted    which of its mappings, the smaller files first; NULL: all smaller files
  * @deadline_ns  CLOCK_MONOTONIC: nothing further is begun
  */
 void unwind_watch_prepare(struct unwind_watch *w, const struct process *p,

@@ -8,7 +8,7 @@
 #include "unwind/cfi_symbols.h"
 
 #define MAX_START_BYTES 4096 /* real ones have some 500 */
-#define MAX_STARTS	16 /* two, in files that Go made */
+#define MAX_STARTS      16 /* two, in files that Go made */
 
 /* Go names what is written in assembly so since 1.17, and without the end before. */
 static bool is_named(const char *name, const char *wanted)
@@ -35,8 +35,7 @@ static int add_row(struct cfi_rows *rows, uint64_t vaddr, uint8_t cfa)
 {
 	if (vec_grow(&rows->items, &rows->cap, rows->nr + 1, sizeof(*rows->items), 0))
 		return -ENOMEM;
-	rows->items[rows->nr++] =
-		(struct cfi_row){.vaddr = vaddr, .rule = {.cfa = cfa}};
+	rows->items[rows->nr++] = (struct cfi_row){.vaddr = vaddr, .rule = {.cfa = cfa}};
 	return 0;
 }
 
