@@ -60,11 +60,12 @@ fi
 if HOME=${HOME:-$WORK} GOTOOLCHAIN=local go build -o hotgo "$WORKLOADS/hot.go" 2>go.err; then
 	figure unwind-go running go 0.3 ./hotgo 1000
 	check unwind-go-callers stacks_have go "in_order('main.five', 'main.main') >= 99"
-	# Nobody called what its threads begin with.
 	record_json go-start -F 999 -- ./hotgo 50 || fail unwind-go-start "$(tail -n 1 go-start.err)"
 	figure unwind-go-start from_start go-start
-	figure unwind-go-threads stacks_have go-start \
-		"share('outermost', lambda stack: names(stack)[-1] in ('runtime.clone', 'runtime.rt0_go'), has('runtime.mstart')) == 100"
+	# Nobody called what its threads begin with.
+	figure unwind-go-threads stacks_have go-start "share('outermost',
+		lambda stack: names(stack)[-1] in ('runtime.clone', 'runtime.rt0_go'),
+		lambda stack: {'runtime.clone', 'runtime.rt0_go'} & set(names(stack)) and has('runtime.mstart')(stack)) == 100"
 else
 	skip unwind-go "no go: $(tail -n 1 go.err)"
 fi
