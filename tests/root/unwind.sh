@@ -55,7 +55,7 @@ figure unwind-vdso-line profile_has vdso.json "total('stacks.c reading') >= 98"
 
 # Frames beyond what was asked for are left out at the outer end, and said to be.
 truncated() {
-	record_json shallow -F 999 --max-frames 40 -- "$stacks" deep 300 || { tail -n 1 shallow.err; return 1; }
+	record_json shallow -F 999 --max-frames 40 -- "$stacks" deep 1000 || { tail -n 1 shallow.err; return 1; }
 	profile_has shallow.json "note('incomplete', percent(s['incomplete_stacks'])) >= 99" \
 		"total('stacks.c burn') >= 99" "losses['user_truncated'] > 0" || return 1
 	stacks_have shallow "times({'main': 0, 'burn': 1}, 'burn') >= 99.5"
