@@ -81,6 +81,8 @@ $(BIN): $(BUILD)/src/main.o $(LIB)
 	$(call say,LINK,$@)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(LIB): $(LIB_OBJS)
+$(FUZZ_LIB): $(FUZZ_OBJS)
+$(LIB) $(FUZZ_LIB):
 	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
 
 $(BUILD)/%.o: %.c | $(SKELS) $(PROTO_C)
@@ -122,9 +124,6 @@ $(BUILD)/fuzz/src/%.o: src/%.c | $(SKELS) $(PROTO_C)
 $(BUILD)/fuzz/gen/%.o: $(GEN)/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) -w -c -o $@ $<
-
-$(FUZZ_LIB): $(FUZZ_OBJS)
-	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
 
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(FUZZ_LIB)
 	@mkdir -p $(@D)
