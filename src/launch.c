@@ -162,12 +162,12 @@ static void report_failure(int fd, int code)
 		_exit(EXIT_OWN_FAILURE);
 }
 
-/* Of a larger file the tables are made when its code is hit. */
-#define MAP_MAX_BYTES (256u << 20)
+/* Behind it tables are made when the code is hit. */
+#define MAP_MAX_BYTES (256 << 20)
 
 /*
- * Before it is executed the file is mapped, all of it: so the tables for its code can be
- * made while the command waits. Says when it is.
+ * Before it is executed the file is mapped: so the tables for its code can be made while
+ * the command waits. Says when it is.
  */
 static void map_command(const char *name, int go_fd)
 {
@@ -175,9 +175,11 @@ static void map_command(const char *name, int go_fd)
 	struct stat st;
 
 	if (fd >= 0) {
-		if (!fstat(fd, &st) && st.st_size > 0 && st.st_size <= MAP_MAX_BYTES)
-			(void)mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC,
-				   MAP_PRIVATE, fd, 0);
+		if (!fstat(fd, &st))
+			(void)mmap(NULL,
+				   (size_t)(st.st_size < MAP_MAX_BYTES ? st.st_size
+								       : MAP_MAX_BYTES),
+				   PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 		close(fd);
 	}
 	send(go_fd, "", 1, MSG_NOSIGNAL);

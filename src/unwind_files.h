@@ -48,7 +48,7 @@ bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns);
 
 /**
  * Rows of all pages of @m, of which unwind_files_segment() was asked, though nobody missed
- * them; it is one of ours, of some 100 MB at most. @deadline_ns as above.
+ * them; it is one of ours (launch.c), not of any size. @deadline_ns as above.
  */
 void unwind_files_read(struct unwind_files *f, const struct mapping *m,
 		       uint64_t deadline_ns);
