@@ -68,6 +68,15 @@ int cfi_read_indexed(const struct cfi_section *section, const struct cfi_index *
 		     uint64_t lo, uint64_t hi, uint64_t *steps_left,
 		     struct cfi_rows *rows);
 
+/**
+ * Adds a row behind the others, which need not be finished.
+ *
+ * @max  rows that there may be; 0: any number
+ * Return: as vec_grow()
+ */
+int cfi_rows_add(struct cfi_rows *rows, uint64_t vaddr, const struct lb_unwind_rule *rule,
+		 size_t max);
+
 /** Sorts, marks gaps, and drops rows that say what the one before says. */
 int cfi_rows_finish(struct cfi_rows *rows);
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "unwind/cfi_go.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "base/vec.h"
 #include "unwind/cfi_symbols.h"
 
 #define MAX_START_BYTES 4096 /* real ones have some 500 */
@@ -31,17 +29,11 @@ static uint64_t thread_offset(const uint8_t *code, uint64_t len)
 	return at ? (uint64_t)(at - code) + sizeof(to_new_stack) : len;
 }
 
-static int add_row(struct cfi_rows *rows, uint64_t vaddr, uint8_t cfa)
-{
-	if (vec_grow(&rows->items, &rows->cap, rows->nr + 1, sizeof(*rows->items), 0))
-		return -ENOMEM;
-	rows->items[rows->nr++] = (struct cfi_row){.vaddr = vaddr, .rule = {.cfa = cfa}};
-	return 0;
-}
-
 static int add_start(const struct cfi_file *f, const Elf64_Sym *sym, bool is_clone,
 		     struct cfi_rows *rows)
 {
+	static const struct lb_unwind_rule end = {.cfa = LB_CFA_END};
+	static const struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
 	const uint8_t *code;
 	uint64_t offset = 0;
 	int err;
@@ -55,8 +47,8 @@ static int add_start(const struct cfi_file *f, const Elf64_Sym *sym, bool is_clo
 		offset = thread_offset(code, sym->st_size);
 	if (offset == sym->st_size)
 		return 0;
-	err = add_row(rows, sym->st_value + offset, LB_CFA_END);
-	return err ? err : add_row(rows, sym->st_value + sym->st_size, LB_CFA_NONE);
+	err = cfi_rows_add(rows, sym->st_value + offset, &end, 0);
+	return err ? err : cfi_rows_add(rows, sym->st_value + sym->st_size, &none, 0);
 }
 
 int cfi_go_add_starts(const struct cfi_file *f, uint64_t *steps_left,

@@ -188,6 +188,17 @@ int cfi_rows_finish(struct cfi_rows *rows)
 	return 0;
 }
 
+int cfi_rows_add(struct cfi_rows *rows, uint64_t vaddr, const struct lb_unwind_rule *rule,
+		 size_t max)
+{
+	int err = vec_grow(&rows->items, &rows->cap, rows->nr + 1, sizeof(*rows->items),
+			   max);
+
+	if (!err)
+		rows->items[rows->nr++] = (struct cfi_row){.vaddr = vaddr, .rule = *rule};
+	return err;
+}
+
 size_t cfi_rows_up_to(const struct cfi_rows *rows, uint64_t vaddr)
 {
 	size_t low = 0, high = rows->nr;

@@ -209,29 +209,21 @@ static int read_rows(struct job *job)
 	return err;
 }
 
-static int add_row(struct cfi_rows *rows, uint64_t vaddr,
-		   const struct lb_unwind_rule *rule)
-{
-	if (vec_grow(&rows->items, &rows->cap, rows->nr + 1, sizeof(*rows->items), 0))
-		return -ENOMEM;
-	rows->items[rows->nr++] = (struct cfi_row){.vaddr = vaddr, .rule = *rule};
-	return 0;
-}
-
 /* Rows of a piece, from its first byte to the byte behind it, by file offset. */
 static int move_piece(struct job *job, const struct piece *p)
 {
 	static const struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
 	const struct cfi_rows *in = &job->by_vaddr;
 	size_t i = cfi_rows_up_to(in, p->vaddr);
-	int err =
-		add_row(&job->by_offset, p->file_off, i ? &in->items[i - 1].rule : &none);
+	int err = cfi_rows_add(&job->by_offset, p->file_off,
+			       i ? &in->items[i - 1].rule : &none, 0);
 
 	for (; !err && i < in->nr && in->items[i].vaddr - p->vaddr < p->size_bytes; i++)
-		err = add_row(&job->by_offset,
-			      in->items[i].vaddr - p->vaddr + p->file_off,
-			      &in->items[i].rule);
-	return err ? err : add_row(&job->by_offset, p->file_off + p->size_bytes, &none);
+		err = cfi_rows_add(&job->by_offset,
+				   in->items[i].vaddr - p->vaddr + p->file_off,
+				   &in->items[i].rule, 0);
+	return err ? err
+		   : cfi_rows_add(&job->by_offset, p->file_off + p->size_bytes, &none, 0);
 }
 
 /* Where a piece begins as another ends, the latter's last row is of no use. */

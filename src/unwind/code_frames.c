@@ -411,17 +411,6 @@ static struct lb_unwind_rule rule_of(const struct stack *s)
 	return rule;
 }
 
-static int add_row(struct cfi_rows *rows, uint64_t vaddr,
-		   const struct lb_unwind_rule *rule)
-{
-	int err = vec_grow(&rows->items, &rows->cap, rows->nr + 1, sizeof(*rows->items),
-			   CFI_MAX_ROWS);
-
-	if (!err)
-		rows->items[rows->nr++] = (struct cfi_row){.vaddr = vaddr, .rule = *rule};
-	return err;
-}
-
 static int add_rows(const struct function *f, size_t len, uint64_t vaddr,
 		    struct cfi_rows *rows)
 {
@@ -436,10 +425,10 @@ static int add_rows(const struct function *f, size_t len, uint64_t vaddr,
 		    !memcmp(&rows->items[rows->nr - 1].rule, &rule, sizeof(rule)))
 			continue;
 		rows->stats.nr_unsupported += rule.cfa == LB_CFA_UNSUPPORTED;
-		err = add_row(rows, vaddr + f->items[i].at, &rule);
+		err = cfi_rows_add(rows, vaddr + f->items[i].at, &rule, CFI_MAX_ROWS);
 	}
 	if (!err && f->nr)
-		err = add_row(rows, vaddr + len, &none);
+		err = cfi_rows_add(rows, vaddr + len, &none, CFI_MAX_ROWS);
 	if (!err)
 		return 0;
 	rows->nr = first; /* all of a function, or nothing */
