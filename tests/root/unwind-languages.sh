@@ -33,13 +33,16 @@ while :; do
 	down 8
 done
 END
-# from_start NAME: its tables were made before its first instruction, however many they are.
-# When its libraries are mapped somebody else may have the CPU.
+# from_start NAME PROGRAM...: its tables were made before its first instruction, however
+# many they are. When its libraries are mapped somebody else may have the CPU.
 from_start() {
-	profile_has "$1.json" \
-		"note('whole', percent(d['stacks']['complete'])) and s['count'] >= 1000" \
+	start_name=$1
+	shift
+	record_json "$start_name" -F 999 -- "$@" || { tail -n 1 "$start_name.err"; return 1; }
+	whole "$start_name" 100 || return 1
+	profile_has "$start_name.json" "s['count'] >= 1000" \
 		"d['stacks']['complete'] + d['stacks']['no-mapping'] >= 0.995 * s['count']" \
-		"note('libraries', d['stacks']['no-mapping']) <= 0.005 * s['count'] + 100"
+		"note('complete', percent(d['stacks']['complete']))"
 }
 
 for shell in bash dash; do
@@ -52,16 +55,14 @@ done
 
 if node -e 0 2>/dev/null; then
 	figure unwind-node running node 1.5 node "$WORKLOADS/hot.js" 1000
-	record_json node-start -F 999 -- node "$WORKLOADS/hot.js" 40 || fail unwind-node-start "$(tail -n 1 node-start.err)"
-	figure unwind-node-start from_start node-start
+	figure unwind-node-start from_start node-start node "$WORKLOADS/hot.js" 40
 else
 	skip unwind-node "no node"
 fi
 if HOME=${HOME:-$WORK} GOTOOLCHAIN=local go build -o hotgo "$WORKLOADS/hot.go" 2>go.err; then
 	figure unwind-go running go 0.3 ./hotgo 1000
 	check unwind-go-callers stacks_have go "in_order('main.five', 'main.main') >= 99"
-	record_json go-start -F 999 -- ./hotgo 50 || fail unwind-go-start "$(tail -n 1 go-start.err)"
-	figure unwind-go-start from_start go-start
+	figure unwind-go-start from_start go-start ./hotgo 50
 	# Nobody called what its threads begin with.
 	figure unwind-go-threads stacks_have go-start "share('outermost',
 		lambda stack: names(stack)[-1] in ('runtime.clone', 'runtime.rt0_go'),
