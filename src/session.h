@@ -14,6 +14,7 @@
 #include "jit_watch.h"
 #include "launch.h"
 #include "options.h"
+#include "pace.h"
 #include "process/process.h"
 #include "rate.h"
 #include "rows.h"
@@ -54,6 +55,7 @@ struct session {
 	uint64_t start_ns, stop_ns; /* CLOCK_MONOTONIC of the sampling; 0: not yet */
 	int64_t start_wall_ns; /* CLOCK_REALTIME */
 	uint64_t nr_drains;
+	struct pace pace;
 	struct rate rate;
 	struct sampler_cost cost; /* when the rate was last looked at, ... */
 	uint64_t cost_ns; /* ... and that time; CLOCK_MONOTONIC */

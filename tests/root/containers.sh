@@ -92,3 +92,36 @@ check machine-lines-of-container lines_are machine-alpha.json alpha 5 15 25
 check machine-only-container only_of machine-alpha.json alpha
 check machine-service profile_has machine-two.json "hottest() == is_at('hot.c five')" \
 	"function('five') + function('three') + function('two') > 97"
+
+# ---- a storm that has to share its CPU, while all others are busy, too ----
+
+# lineburn is woken by ticks, of the storm's processes most: neither its own work nor who
+# runs beside it may be in step with them.
+containers_pids=
+cpu=$(taskset -cp $$ | sed 's/.*[^0-9]//')
+others=$(taskset -cp $$ | sed "s/.*: //; s/[-,]*$cpu\$//")
+steady=$(cgroup "$v2" steady)
+storm=$(cgroup "$v2" storm)
+busy=$(cgroup "$v2" busy)
+if [ -z "$others" ]; then
+	skip storm-shares "one CPU"
+	exit 0
+fi
+for _ in $(seq $((3 * ($(nproc) - 1)))); do
+	in_cgroups "$busy" nice -n -10 taskset -c "${others%-}" "$hot" 100000
+done
+in_cgroups "$steady" nice -n -10 taskset -c "$cpu" "$hot" 100000
+in_cgroups "$storm" nice -n -10 taskset -c "$cpu" sh -c 'while :; do /bin/true; done'
+watched storm.points "steady=$steady/cpu.stat" "storm=$storm/cpu.stat" -- \
+	timeout 60 nice -n -16 "$LB" record -a -F 999 -d 12 -o storm.pb.gz 2>storm.err ||
+	fail storm-shares "$(tail -n 1 storm.err)"
+# shellcheck disable=SC2086 # a list of numbers
+kill -9 $containers_pids 2>/dev/null
+"$LB" report --json --by cgroup storm.pb.gz >storm-by.json
+python3 -c '
+import json
+d = json.load(open("storm-by.json"))
+for g in d["groups"]:
+    g["key"] = (g["key"] or "").rpartition("/")[2]
+json.dump(d, open("storm-by.json", "w"))'
+figure storm-shares usage_agrees storm.points storm-by.json key

@@ -24,7 +24,7 @@ check() {
 	if check_said=$("$@" 2>&1); then
 		pass "$check_name"
 	else
-		fail "$check_name" "$(printf '%s' "$check_said" | tail -n 1 | cut -c1-300)"
+		fail "$check_name" "$(printf '%s' "$check_said" | tail -n 1 | cut -c1-900)"
 	fi
 }
 
@@ -33,9 +33,9 @@ figure() {
 	figure_name=$1
 	shift
 	if figure_said=$("$@" 2>&1); then
-		pass "$figure_name: $(printf '%s' "$figure_said" | tail -n 1 | cut -c1-300)"
+		pass "$figure_name: $(printf '%s' "$figure_said" | tail -n 1 | cut -c1-900)"
 	else
-		fail "$figure_name" "$(printf '%s' "$figure_said" | tail -n 1 | cut -c1-300)"
+		fail "$figure_name" "$(printf '%s' "$figure_said" | tail -n 1 | cut -c1-900)"
 	fi
 }
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * When to answer what a tick woke us for. Were it done at once each time, the work would
+ * be over before the next tick: never sampled, its CPU time would be charged to whom it
+ * interrupts, and what runs in step with it would be sampled too often or too seldom
+ * (docs/benchmarks.md, Accounting). So only some answers are prompt, as for a program
+ * that starts; where new processes come without end, work begins at a random time.
+ */
+#ifndef LB_PACE_H
+#define LB_PACE_H
+
+#include <stdint.h>
+
+#define PACE_PROMPT_BURST 100 /* so many in a row ... */
+#define PACE_PROMPT_NS    40000000ULL /* ... and one each 40 ms */
+/* Rests are shorter. No fraction of a tick's period is preferred: they are as long as the
+ * period at 99 Hz, and at higher rates many of them. */
+#define PACE_REST_NS 10000000ULL
+
+/* Zeroed: the burst is there. */
+struct pace {
+	uint64_t spent_ns; /* prompt answers are used up to that time */
+	uint64_t random;
+};
+
+/** @now_ns: CLOCK_MONOTONIC. Return: ns to wait before the work; 0: none. */
+uint64_t pace_rest_ns(struct pace *p, uint64_t now_ns);
+
+#endif
