@@ -11,10 +11,11 @@
 
 #include <stdint.h>
 
-#define PACE_PROMPT_BURST 100 /* so many in a row ... */
-#define PACE_PROMPT_NS    40000000ULL /* ... and one each 40 ms */
-/* Rests are shorter. No fraction of a tick's period is preferred: they are as long as the
- * period at 99 Hz, and at higher rates many of them. */
+/* So many in a row, and one each 10 ms, which are some 0.12 ms of work each: that much of a
+ * CPU, 1.2 %, can be in step at the most, and at 99 Hz and below it is all that there is. */
+#define PACE_PROMPT_BURST 100
+#define PACE_PROMPT_NS    10000000ULL
+/* Rests are shorter: several periods of the rates at which it matters. */
 #define PACE_REST_NS 10000000ULL
 
 /* Zeroed: the burst is there. */

@@ -702,16 +702,19 @@ static int wait_ms(const struct session *s)
 	return left_ms < look_ms ? (int)left_ms + 1 : look_ms;
 }
 
-/* Or until somebody else wants something, or @fd can be read. */
+/*
+ * Where it is not the time to answer yet (pace.h): until it is, or until somebody else
+ * wants something, or @fd can be read. Not while work is left: that is in step with nobody.
+ */
 static void rest(struct session *s, int fd)
 {
-	uint64_t ns = pace_rest_ns(&s->pace, clock_now_ns());
 	struct pollfd others[] = {
 		{.fd = fd, .events = POLLIN},
 		{.fd = task_ring_poll_fd(s->tasks), .events = POLLIN},
 		{.fd = choice_poll_fd(s->choice), .events = POLLIN}, /* may be -1 */
 		{.fd = jit_watch_poll_fd(s->jit), .events = POLLIN}, /* same */
 	};
+	uint64_t ns = wait_ms(s) ? pace_rest_ns(&s->pace, clock_now_ns()) : 0;
 
 	if (ns)
 		ppoll(others, ARRAY_SIZE(others), &(struct timespec){.tv_nsec = (long)ns},
@@ -724,9 +727,8 @@ static int turn(struct session *s, enum session_end *end, struct error *err)
 	int nr = epoll_wait(s->epoll_fd, ready, ARRAY_SIZE(ready), wait_ms(s));
 	int rc = 0;
 
-	for (int i = 0; i < nr; i++)
-		if (ready[i].data.fd == sampler_poll_fd(s->sampler))
-			rest(s, s->signal_fd);
+	if (nr == 1 && ready[0].data.fd == sampler_poll_fd(s->sampler))
+		rest(s, s->signal_fd);
 	if (s->sampling)
 		sampler_jitter(s->sampler, clock_now_ns());
 	if (!nr && take_news(s) && s->sampling)
@@ -797,7 +799,7 @@ void session_attend(struct session *s, int fd)
 
 		if (nr > 0 && fds[0].revents)
 			return;
-		if (nr > 0 && fds[2].revents)
+		if (nr == 1 && fds[2].revents)
 			rest(s, fd);
 		sampler_jitter(s->sampler, clock_now_ns());
 		rc = take_news(s) ? drain(s, &err) : session_keep_up(s, &err);

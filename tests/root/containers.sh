@@ -98,8 +98,9 @@ check machine-service profile_has machine-two.json "hottest() == is_at('hot.c fi
 # lineburn is woken by ticks, of the storm's processes most: neither its own work nor who
 # runs beside it may be in step with them.
 containers_pids=
-cpu=$(taskset -cp $$ | sed 's/.*[^0-9]//')
-others=$(taskset -cp $$ | sed "s/.*: //; s/[-,]*$cpu\$//")
+cpus='import os; cpus = sorted(os.sched_getaffinity(0))'
+cpu=$(python3 -c "$cpus; print(cpus[-1])")
+others=$(python3 -c "$cpus; print(*cpus[:-1], sep=',')")
 steady=$(cgroup "$v2" steady)
 storm=$(cgroup "$v2" storm)
 busy=$(cgroup "$v2" busy)
@@ -108,13 +109,13 @@ if [ -z "$others" ]; then
 	exit 0
 fi
 for _ in $(seq $((3 * ($(nproc) - 1)))); do
-	in_cgroups "$busy" nice -n -10 taskset -c "${others%-}" "$hot" 100000
+	in_cgroups "$busy" nice -n -10 taskset -c "$others" "$hot" 100000
 done
 in_cgroups "$steady" nice -n -10 taskset -c "$cpu" "$hot" 100000
 in_cgroups "$storm" nice -n -10 taskset -c "$cpu" sh -c 'while :; do /bin/true; done'
 watched storm.points "steady=$steady/cpu.stat" "storm=$storm/cpu.stat" -- \
 	timeout 60 nice -n -16 "$LB" record -a -F 999 -d 12 -o storm.pb.gz 2>storm.err ||
-	fail storm-shares "$(tail -n 1 storm.err)"
+	{ fail storm-shares "$(tail -n 1 storm.err)"; exit 0; }
 # shellcheck disable=SC2086 # a list of numbers
 kill -9 $containers_pids 2>/dev/null
 "$LB" report --json --by cgroup storm.pb.gz >storm-by.json

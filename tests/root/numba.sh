@@ -48,6 +48,21 @@ answers() {
 answers new
 answers old
 
+# addresses NAME PROGRAM...: the line of each sampled address is what addr2line has for it
+addresses() {
+	addresses_name=$1
+	shift
+	mkdir "objects-$addresses_name"
+	record_json "addresses-$addresses_name" -F 999 -- "$PYTHON" "$programs/registered.py" \
+		"objects-$addresses_name" "$@" || { tail -n 1 "addresses-$addresses_name.err"; return 1; }
+	python3 "$TOP/tests/root/addresses.py" "addresses-$addresses_name.pb.gz" "objects-$addresses_name"
+}
+if has_numba new numba-addresses; then
+	figure numba-addresses-dither addresses dither "$programs/dither.py" slow 2
+	figure numba-addresses-known addresses known "$programs/known.py" 2 addresses.truth
+	figure numba-addresses-prange addresses prange "$programs/parallel.py" here 1.5
+fi
+
 # Every kind of function: its samples, on its own lines.
 kinds() {
 	has_numba "$1" "numba-$1-kinds" || return 0

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The line of each sampled address of JIT code, beside that of binutils' addr2line.
+
+usage: addresses.py PROFILE DIR     DIR: the objects as they lay in memory, *.o (registered.py)
+
+addr2line is asked for the addresses as they are: the sections of an object in memory have
+them. Where it has line 0 or none, the instruction has no line of its own, and nothing is
+compared; there may be few of those.
+"""
+import collections
+import glob
+import os
+import re
+import subprocess
+import sys
+
+import pprof_file
+
+
+def code(path):
+    """Address ranges of an object's code."""
+    sections = subprocess.run(["readelf", "-SW", path], stdout=subprocess.PIPE, check=True, text=True).stdout
+    for line in sections.splitlines():
+        m = re.match(r" +\[ *\d+\] \S+ +PROGBITS +(\w{16}) \w+ (\w+) +\w+ +\w*X\w* ", line)
+        if m:
+            yield int(m[1], 16), int(m[1], 16) + int(m[2], 16)
+
+
+def leaves(path):
+    """{address: (samples, file, line)} of the innermost frames."""
+    profile = pprof_file.read(path)
+    strings = pprof_file.string_table(profile)
+    files, locations, found = {}, {}, {}
+    for number, message in pprof_file.fields(profile):
+        if number == 5:
+            words = dict(pprof_file.fields(message))
+            files[words.get(1, 0)] = strings[words.get(4, 0)]
+    for number, message in pprof_file.fields(profile):
+        if number == 4:
+            lines = [dict(pprof_file.fields(line)) for part, line in pprof_file.fields(message) if part == 4]
+            words = {part: value for part, value in pprof_file.fields(message) if part != 4}
+            inner = lines[0] if lines else {}
+            locations[words.get(1, 0)] = words.get(3, 0), files.get(inner.get(1, 0), ""), inner.get(2, 0)
+    counts = collections.Counter()
+    for sample, count in pprof_file.samples(profile):
+        at = pprof_file.numbers(sample, 1)
+        if at:
+            counts[at[0]] += count
+    for at, count in counts.items():
+        address, file, line = locations[at]
+        found[address] = (count + found.get(address, (0,))[0], file, line)
+    return found
+
+
+def told(path, addresses):
+    """addr2line's file and line of each; None: it has none."""
+    said = subprocess.run(["addr2line", "-e", path], input="".join("%#x\n" % a for a in addresses),
+                          stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+    for address, line in zip(addresses, said):
+        m = re.fullmatch(r"(.*):(\d+)(?: \(discriminator \d+\))?", line)
+        yield address, (m[1], int(m[2])) if m and int(m[2]) else None
+
+
+def main():
+    found = leaves(sys.argv[1])
+    nr = samples = silent = 0
+    wrong = []
+    for path in glob.glob(os.path.join(sys.argv[2], "*.o")):
+        ranges = list(code(path))
+        mine = sorted(a for a in found if any(begin <= a < end for begin, end in ranges))
+        for address, place in told(path, mine):
+            count, file, line = found[address]
+            nr += 1
+            samples += count
+            if not place:
+                silent += count
+            elif (os.path.basename(file), line) != (os.path.basename(place[0]), place[1]):
+                wrong.append(f"{address:#x} ({count} samples): {file}:{line}, by addr2line {place[0]}:{place[1]}")
+    print("\n".join(wrong[:10]))
+    print(f"{nr} addresses of {samples} samples, {silent} of which have no line by addr2line; {len(wrong)} differ")
+    return wrong or nr < 20 or samples < 500 or silent > 0.1 * samples
+
+
+sys.exit(1 if main() else 0)
