@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The line of each sampled address of JIT code, beside that of binutils' addr2line.
 
-usage: addresses.py PROFILE DIR     DIR: the objects as they lay in memory, *.o (registered.py)
+usage: addresses.py PROFILE DIR     DIR: the objects as they lay in memory, *.o (saved.py)
 
 addr2line is asked for the addresses as they are: the sections of an object in memory have
 them. Where it has line 0 or none, the instruction has no line of its own, and nothing is

@@ -52,8 +52,7 @@ answers old
 addresses() {
 	addresses_name=$1
 	shift
-	mkdir "objects-$addresses_name"
-	record_json "addresses-$addresses_name" -F 999 -- "$PYTHON" "$programs/registered.py" \
+	record_json "addresses-$addresses_name" -F 999 -- "$PYTHON" "$programs/saved.py" \
 		"objects-$addresses_name" "$@" || { tail -n 1 "addresses-$addresses_name.err"; return 1; }
 	python3 "$TOP/tests/root/addresses.py" "addresses-$addresses_name.pb.gz" "objects-$addresses_name"
 }
