@@ -29,25 +29,12 @@ def code(path):
 def leaves(path):
     """{address: (samples, file, line)} of the innermost frames."""
     profile = pprof_file.read(path)
-    strings = pprof_file.string_table(profile)
-    files, locations, found = {}, {}, {}
-    for number, message in pprof_file.fields(profile):
-        if number == 5:
-            words = dict(pprof_file.fields(message))
-            files[words.get(1, 0)] = strings[words.get(4, 0)]
-    for number, message in pprof_file.fields(profile):
-        if number == 4:
-            lines = [dict(pprof_file.fields(line)) for part, line in pprof_file.fields(message) if part == 4]
-            words = {part: value for part, value in pprof_file.fields(message) if part != 4}
-            inner = lines[0] if lines else {}
-            locations[words.get(1, 0)] = words.get(3, 0), files.get(inner.get(1, 0), ""), inner.get(2, 0)
-    counts = collections.Counter()
+    locations, counts, found = pprof_file.places(profile), collections.Counter(), {}
     for sample, count in pprof_file.samples(profile):
-        at = pprof_file.numbers(sample, 1)
-        if at:
-            counts[at[0]] += count
+        for at in pprof_file.numbers(sample, 1)[:1]:
+            counts[at] += count
     for at, count in counts.items():
-        address, file, line = locations[at]
+        address, ((_, file, line), *_) = locations[at]
         found[address] = (count + found.get(address, (0,))[0], file, line)
     return found
 

@@ -10,6 +10,19 @@ if [ -z "$v2" ]; then
 fi
 chmod 755 .
 
+# keys_behind TEXT JSON: of each group's key only what is behind the last TEXT
+keys_behind() {
+	python3 - "$@" <<'END'
+import json
+import sys
+text, path = sys.argv[1:]
+d = json.load(open(path))
+for g in d["groups"]:
+    g["key"] = (g["key"] or "").rpartition(text)[2]
+json.dump(d, open(path, "w"))
+END
+}
+
 # ---- two containers, one path ----
 
 ALPHA_ID=a11a9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8
@@ -41,12 +54,7 @@ check containers-both-alpha lines_are both.json alpha 5 15 25
 check containers-both-beta lines_are both.json beta 25 12 5
 figure containers-shares usage_agrees both.points both-by.json key
 # The path is where it is told by cgroup.
-python3 -c '
-import json, sys
-d = json.load(open("both-cgroup.json"))
-for g in d["groups"]:
-    g["key"] = (g["key"] or "").rpartition("docker-")[2]
-json.dump(d, open("both-cgroup.json", "w"))'
+keys_behind docker- both-cgroup.json
 figure containers-shares-of-cgroups usage_agrees both.points both-cgroup.json key
 
 # ---- a machine: three containers, two services, and a storm of forks in one of them ----
@@ -101,13 +109,13 @@ containers_pids=
 cpus='import os; cpus = sorted(os.sched_getaffinity(0))'
 cpu=$(python3 -c "$cpus; print(cpus[-1])")
 others=$(python3 -c "$cpus; print(*cpus[:-1], sep=',')")
-steady=$(cgroup "$v2" steady)
-storm=$(cgroup "$v2" storm)
-busy=$(cgroup "$v2" busy)
 if [ -z "$others" ]; then
 	skip storm-shares "one CPU"
 	exit 0
 fi
+steady=$(cgroup "$v2" steady)
+storm=$(cgroup "$v2" storm)
+busy=$(cgroup "$v2" busy)
 for _ in $(seq $((3 * ($(nproc) - 1)))); do
 	in_cgroups "$busy" nice -n -10 taskset -c "$others" "$hot" 100000
 done
@@ -119,10 +127,5 @@ watched storm.points "steady=$steady/cpu.stat" "storm=$storm/cpu.stat" -- \
 # shellcheck disable=SC2086 # a list of numbers
 kill -9 $containers_pids 2>/dev/null
 "$LB" report --json --by cgroup storm.pb.gz >storm-by.json
-python3 -c '
-import json
-d = json.load(open("storm-by.json"))
-for g in d["groups"]:
-    g["key"] = (g["key"] or "").rpartition("/")[2]
-json.dump(d, open("storm-by.json", "w"))'
+keys_behind / storm-by.json
 figure storm-shares usage_agrees storm.points storm-by.json key

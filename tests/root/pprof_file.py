@@ -73,11 +73,11 @@ def statuses(profile):
         yield "complete"
 
 
-def stacks(profile):
-    """Each sample as a list of frames, innermost first, the number of times it was seen,
-    and its status. A frame is (function, file, line); what was inlined is a frame, too."""
+def places(profile):
+    """Address and frames of each location, by its number. A frame is (function, file, line),
+    the innermost first: what was inlined is a frame, too."""
     strings = string_table(profile)
-    functions, locations = {}, {}
+    functions, found = {}, {}
     for number, message in fields(profile):
         if number == 5:
             words = dict(fields(message))
@@ -85,9 +85,17 @@ def stacks(profile):
     for number, message in fields(profile):
         if number != 4:
             continue
+        words = dict(fields(message))
         lines = [dict(fields(line)) for part, line in fields(message) if part == 4]
-        locations[dict(fields(message)).get(1, 0)] = [
+        found[words.get(1, 0)] = words.get(3, 0), [
             functions.get(line.get(1, 0), ("", "")) + (line.get(2, 0),) for line in lines
         ] or [("", "", 0)]
+    return found
+
+
+def stacks(profile):
+    """Each sample as a list of frames (places()), innermost first, the number of times it was
+    seen, and its status."""
+    locations = places(profile)
     for (sample, count), status in zip(samples(profile), statuses(profile)):
-        yield [frame for at in numbers(sample, 1) for frame in locations[at]], count, status
+        yield [frame for at in numbers(sample, 1) for frame in locations[at][1]], count, status
