@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-/* So many in a row, and one each 10 ms, which are some 0.12 ms of work each: that much of a
- * CPU, 1.2 %, can be in step at the most, and at 99 Hz and below it is all that there is. */
+/* So many in a row, and one each 10 ms. One is some 0.12 ms of work: no more than 1.2 % of a
+ * CPU can be in step for long. Where ticks are few, most answers are prompt. */
 #define PACE_PROMPT_BURST 100
 #define PACE_PROMPT_NS    10000000ULL
 /* Rests are shorter: several periods of the rates at which it matters. */
