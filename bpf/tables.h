@@ -284,8 +284,11 @@ static __always_inline __u32 lb_find_rule(struct lb_walk *w, __u64 ip,
 		lb_request(w, LB_REQUEST_MAPPING, ip);
 		return LB_STACK_NO_MAPPING;
 	}
-	if (w->segment.flags & LB_SEGMENT_NO_ROWS)
+	if (w->segment.flags & LB_SEGMENT_NO_ROWS) {
+		if (w->segment.flags & LB_SEGMENT_LISTED)
+			lb_request(w, LB_REQUEST_LIST, ip);
 		return LB_STACK_COMPLETE;
+	}
 	addr = ip - w->segment.bias;
 	nr = w->segment.first_page + (__u32)(addr >> 16);
 	page = bpf_map_lookup_elem(&pages, &nr);

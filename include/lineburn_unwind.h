@@ -88,6 +88,7 @@ _Static_assert(sizeof(struct lb_unwind_page) == 8, "no padding in map values");
 
 enum lb_segment_flag {
 	LB_SEGMENT_NO_ROWS = 1 << 0, /* a JIT's memory: frame pointers, no page */
+	LB_SEGMENT_LISTED = 1 << 1, /* with it: only its JIT's list tells what is there */
 };
 
 /*
@@ -125,6 +126,7 @@ enum lb_request_kind {
 	LB_REQUEST_PROCESS, /* the image has no (valid) run of segments */
 	LB_REQUEST_MAPPING, /* no segment at ip */
 	LB_REQUEST_PAGE, /* the page of ip is absent */
+	LB_REQUEST_LIST, /* code at ip, in a LISTED segment: it may be new on the list */
 };
 
 /* Sent at most once in LB_REQUEST_PAUSE_NS for the same image and page. */

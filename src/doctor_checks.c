@@ -400,7 +400,10 @@ static void check_uprobe(const struct machine *m, const struct doctor_probes *pr
 	bool has_uprobes = machine_has(m, "/sys/bus/event_source/devices/uprobe/type");
 
 	if (has_uprobes && !probes->cookie_errno && !probes->jit_probe_errno) {
-		found(c, "code of JITs is copied when it is registered");
+		found(c,
+		      "run, -p, --container and their like copy code of JITs when it is "
+		      "registered, others read lists; --uprobe copies always: then any "
+		      "process that maps a probed file can hold up all forks");
 		return;
 	}
 	if (has_uprobes && !probes->cookie_errno) {

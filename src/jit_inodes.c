@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -35,12 +36,14 @@ struct inode {
 struct jit_inodes {
 	struct jit_probe *probe; /* borrowed */
 	struct worker *decoder; /* borrowed */
+	const uid_t *user; /* borrowed; NULL: every file may be probed */
 	struct inode items[JIT_PROBE_MAX_FILES];
 	size_t nr;
 	uint64_t last_number;
 };
 
-struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decoder)
+struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decoder,
+				  const uid_t *user)
 {
 	struct jit_inodes *inodes = calloc(1, sizeof(*inodes));
 
@@ -48,6 +51,7 @@ struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decode
 		return NULL;
 	inodes->probe = probe;
 	inodes->decoder = decoder;
+	inodes->user = user;
 	return inodes;
 }
 
@@ -92,8 +96,33 @@ static const struct inode *find(const struct jit_inodes *inodes,
 	return NULL;
 }
 
+/* A group with the number of its user is that user's own: so distributions make them. */
+static bool others_may_write(int fd, const struct stat *st)
+{
+	if (st->st_mode & S_IWOTH)
+		return true;
+	if (!(st->st_mode & S_IWGRP))
+		return false;
+	/* With a list of names the group's right is that of all on it. */
+	return st->st_gid != st->st_uid ||
+	       fgetxattr(fd, "system.posix_acl_access", NULL, 0) > 0;
+}
+
+static const struct safe_open any_file = {.root_fd = -1};
+
+/* Who owns a file is believed where the kernel says so, not a file system's server. */
+static bool is_trusted(int fd, uid_t user)
+{
+	struct stat st;
+
+	return !safe_open_check(fd, &any_file) && !fstat(fd, &st) &&
+	       (!st.st_uid || st.st_uid == user) && !others_may_write(fd, &st);
+}
+
 static int attach(struct jit_inodes *inodes, int fd, const struct hook_point *point)
 {
+	if (inodes->user && !is_trusted(fd, *inodes->user))
+		return -EPERM;
 	return jit_probe_attach(
 		inodes->probe, fd, point->register_off,
 		(int64_t)(point->descriptor_vaddr - point->register_vaddr));
@@ -103,10 +132,9 @@ static int attach(struct jit_inodes *inodes, int fd, const struct hook_point *po
 static int probe_unknown(struct jit_inodes *inodes, int path_fd,
 			 const struct hook_point *point)
 {
-	static const struct safe_open any = {.root_fd = -1};
 	_cleanup_close_ int fd = -1;
 	struct hook_point found;
-	int rc = safe_open_check(path_fd, &any);
+	int rc = safe_open_check(path_fd, &any_file);
 
 	if (rc)
 		return rc;

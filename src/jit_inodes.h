@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/cleanup.h"
 #include "symbolize/hook_point.h"
@@ -17,8 +18,17 @@ struct jit_probe;
 struct target_file;
 struct worker;
 
-/** Both are borrowed. Return: NULL when out of memory. */
-struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decoder);
+/**
+ * All are borrowed.
+ *
+ * @user  only files that he or root owns, and nobody else may write, are probed; NULL: all.
+ *        Attaching takes locks of every process that maps the file, for the whole machine
+ *        (dup_mmap_sem, then each mmap_lock: kernel/events/uprobes.c), and waits for whoever
+ *        holds one.
+ * Return: NULL when out of memory.
+ */
+struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decoder,
+				  const uid_t *user);
 void jit_inodes_free(struct jit_inodes *inodes);
 DEFINE_CLEANUP(struct jit_inodes, jit_inodes_free);
 

@@ -22,6 +22,9 @@
 #define COMPARED_PER_WALK 64
 #define PARTIAL_WALKS     16 /* in a row, one a look: then at drains, or no more */
 #define WALK_PAUSE        4 /* a list that brought nothing new rests so many times its walk */
+/* Doubled by each walk that a sample of unknown code wanted in vain, so many times. */
+#define PROMPT_PAUSE_NS     5000000ULL
+#define PROMPT_DOUBLINGS    8
 #define FULL_PAUSE_NS     10000000000ULL /* and so long when there was no room for it */
 
 /* What is known of one file of the cache; beside it by id. */
@@ -79,7 +82,9 @@ int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler
 	rc = jit_probe_new(&probe, sampler, &w->probe, err);
 	if (rc)
 		return rc;
-	w->inodes = jit_inodes_new(w->probe, decoder);
+	w->inodes = jit_inodes_new(w->probe, decoder,
+				   config->probing == JIT_PROBING_TRUSTED ? &w->config.user
+									  : NULL);
 	if (!w->inodes)
 		return error_set(err, -ENOMEM, "out of memory");
 	*ret = take_ptr(w);
@@ -210,6 +215,10 @@ static void search_file(struct jit_watch *w, uint32_t id)
 		file->state = hook_point_find(w->decoder, target->fd, &file->point)
 				      ? FILE_HAS_NONE
 				      : FILE_HAS_INTERFACE;
+	else
+		return;
+	if (file->state == FILE_HAS_INTERFACE && w->config.probing == JIT_PROBING_NONE)
+		log_debug("%s has the GDB JIT interface, not probed", target->path);
 }
 
 static void make_room_for_files(struct jit_watch *w)
@@ -264,7 +273,7 @@ static void add_descriptor(struct jit_watch *w, struct process *p,
 
 	if (has_descriptor(c, descriptor_ip))
 		return;
-	if (!w->config.no_uprobe)
+	if (w->config.probing != JIT_PROBING_NONE)
 		inode = probe_mapped(w, p, m, &is_probed);
 	if (c->nr_descriptors == JIT_CODE_MAX_DESCRIPTORS)
 		return;
@@ -411,6 +420,19 @@ static enum worker_answer walk_list(struct walk *walk, uint64_t descriptor_ip,
 			     nr, found, walk, ret);
 }
 
+/* Code that no list describes is sampled again and again. */
+static void rest_of_prompts(struct jit_code *c, bool has_news, uint64_t now_ns)
+{
+	if (!c->is_prompted)
+		return;
+	c->is_prompted = false;
+	if (has_news)
+		c->nr_vain_prompts = 0;
+	else if (c->nr_vain_prompts < PROMPT_DOUBLINGS)
+		c->nr_vain_prompts++;
+	c->prompt_after_ns = now_ns + (PROMPT_PAUSE_NS << c->nr_vain_prompts);
+}
+
 /* A target whose list never rests must not have all of our time. */
 static void rest(const struct walk *walk, uint64_t begin_ns)
 {
@@ -420,6 +442,7 @@ static void rest(const struct walk *walk, uint64_t begin_ns)
 	walk->w->walks_ns += took_ns;
 	walk->p->jit_code.walk_after_ns = end_ns +
 					  (walk->no_room ? FULL_PAUSE_NS : pause_ns);
+	rest_of_prompts(&walk->p->jit_code, walk->has_news, end_ns);
 }
 
 /* A part of a list is unknown: at least one object. */
@@ -501,12 +524,23 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 	free(walk.seen);
 }
 
+/*
+ * Of processes that are followed by their numbers all are wanted. Of others that were told
+ * of when they began it is not known before they are sampled.
+ */
+static bool is_wanted(const struct jit_watch *w, const struct process *p)
+{
+	return w->config.probing != JIT_PROBING_TRUSTED || !w->config.whole_machine ||
+	       process_is_sampled(w->processes, p);
+}
+
 /* Return: were its lists walked? */
 static bool look_at(struct jit_watch *w, struct process *p)
 {
 	const struct jit_code *c = &p->jit_code;
 
-	search_mappings(w, p);
+	if (is_wanted(w, p))
+		search_mappings(w, p);
 	if (!c->walk_wanted)
 		return false;
 	if (w->walks_ns > WALKS_MAX_NS || clock_now_ns() < c->walk_after_ns) {
@@ -542,6 +576,23 @@ static void want_walks(struct jit_watch *w, bool of_all)
 
 void jit_watch_expect(struct jit_watch *w)
 {
+	w->look_wanted = true;
+}
+
+void jit_watch_prompt(struct jit_watch *w, struct process *p)
+{
+	struct jit_code *c = &p->jit_code;
+
+	if (!c->is_unprobed)
+		return;
+	/* In new memory there may be new code, whatever the last prompts brought. */
+	if (c->nr_maps_prompted != maps_nr_ever(&p->maps)) {
+		c->nr_maps_prompted = maps_nr_ever(&p->maps);
+		c->prompt_after_ns = c->nr_vain_prompts = 0;
+	}
+	if (clock_now_ns() < c->prompt_after_ns)
+		return;
+	c->is_prompted = c->walk_wanted = true;
 	w->look_wanted = true;
 }
 

@@ -9,17 +9,27 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 
 struct jit_watch;
+struct process;
 struct process_table;
 struct sampler;
 struct worker;
 
+/* Which files get a uprobe. Of processes that map others, lists are walked. */
+enum jit_probing {
+	JIT_PROBING_NONE,
+	JIT_PROBING_TRUSTED, /* that only root and @user may write */
+	JIT_PROBING_ALL,
+};
+
 struct jit_watch_config {
-	bool no_uprobe; /* lists are walked at every drain instead */
+	enum jit_probing probing;
+	uid_t user; /* for whom this runs */
 	bool whole_machine; /* else only the targets of the sampler */
 };
 
@@ -44,6 +54,12 @@ void jit_watch_apply(struct jit_watch *w, uint64_t time_ns);
 
 /** An image was sampled for the first time: the next look is not in vain. */
 void jit_watch_expect(struct jit_watch *w);
+
+/**
+ * @p was sampled in code that is not known. Where only its JIT's list tells of code, the next
+ * look walks that, unless the last ones brought nothing.
+ */
+void jit_watch_prompt(struct jit_watch *w, struct process *p);
 
 /** Searches new files and mappings, walks lists that want it. Cheap when nothing is new. */
 void jit_watch_look(struct jit_watch *w);

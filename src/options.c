@@ -189,7 +189,8 @@ FLAG(flag_all, o->whole_machine = true);
 FLAG(flag_no_children, o->no_children = true);
 FLAG(flag_tid, o->keep_tid = true);
 FLAG(flag_no_kernel_stack, o->no_kernel_stack = true);
-FLAG(flag_no_uprobe, o->no_uprobe = true);
+FLAG(flag_uprobe, o->uprobe = UPROBE_ALL);
+FLAG(flag_no_uprobe, o->uprobe = UPROBE_NONE);
 FLAG(flag_dry_run, o->dry_run = true);
 FLAG(flag_no_python_hook, o->no_python_hook = true);
 FLAG(flag_json, o->json = true);
@@ -238,8 +239,10 @@ static const struct option_row option_rows[] = {
 	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
 	 "where to write the profile (default lineburn.pb.gz)"},
 	{"tid", 0, NULL, ON_SAMPLING, flag_tid, "tell threads apart"},
+	{"uprobe", 0, NULL, ON_SAMPLING, flag_uprobe,
+	 "probe JITs of every process: others can then hold up all forks (see the manual)"},
 	{"no-uprobe", 0, NULL, ON_SAMPLING, flag_no_uprobe,
-	 "leave JITs unprobed: read what they registered at intervals"},
+	 "probe no JIT: read the lists of what they registered"},
 	{"max-frames", 0, "N", ON_SAMPLING, parse_max_frames,
 	 "frames of a user stack that are walked, 1 to 512 (default 127)"},
 	{"unwind-memory", 0, "MIB", ON_SAMPLING, parse_unwind_memory,

@@ -116,6 +116,27 @@ bool options_include(const struct options *o, enum lb_choice_kind kind)
 	return false;
 }
 
+/* The root of a hierarchy has every process. */
+static bool is_root_cgroup(const char *path)
+{
+	return !path[strspn(path, "/.")];
+}
+
+bool options_name_targets(const struct options *o)
+{
+	if (o->command == COMMAND_RUN || o->nr_pids)
+		return true;
+	for (size_t i = 0; i < o->nr_choices; i++) {
+		const struct choice_value *v = &o->choices[i];
+
+		if (v->excludes || v->kind == LB_CHOICE_COMM || v->kind == LB_CHOICE_USER)
+			continue;
+		if (v->kind != LB_CHOICE_CGROUP || !is_root_cgroup(v->text))
+			return true;
+	}
+	return false;
+}
+
 /* With -p, be it to leave one out. */
 static bool names_process(const struct options *o)
 {

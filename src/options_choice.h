@@ -17,6 +17,12 @@ int parse_choice_user(struct options *o, const char *arg, struct error *err);
 /** After all of record's: what does not fit together; sets whole_machine where implied. */
 int options_check_choice(struct options *o, struct error *err);
 
+/**
+ * Is it the command, or processes, threads, containers, units or cgroups that the caller
+ * named? Not those that anybody can join: by a name of a thread, as a user.
+ */
+bool options_name_targets(const struct options *o);
+
 /** Does anything include by @kind? */
 bool options_include(const struct options *o, enum lb_choice_kind kind);
 

@@ -23,8 +23,8 @@ static int add(struct segment_list *l, const struct lb_unwind_segment *segment)
 {
 	struct lb_unwind_segment *last = l->nr ? &l->items[l->nr - 1] : NULL;
 
-	if (last && last->flags & segment->flags & LB_SEGMENT_NO_ROWS &&
-	    last->end == segment->start) {
+	if (last && last->flags == segment->flags &&
+	    segment->flags & LB_SEGMENT_NO_ROWS && last->end == segment->start) {
 		last->end = segment->end;
 		return 0;
 	}
@@ -34,8 +34,12 @@ static int add(struct segment_list *l, const struct lb_unwind_segment *segment)
 	return 0;
 }
 
-/* [start, end) of @m, where no text is. */
-static int add_part(struct segment_list *l, const struct mapping *m,
+/*
+ * [start, end) of @m, where no text is.
+ *
+ * @is_listed  code of a JIT there is known by walks of its list alone
+ */
+static int add_part(struct segment_list *l, const struct mapping *m, bool is_listed,
 		    struct unwind_files *files, uint64_t start, uint64_t end)
 {
 	struct lb_unwind_segment segment = {.flags = LB_SEGMENT_NO_ROWS};
@@ -43,13 +47,15 @@ static int add_part(struct segment_list *l, const struct mapping *m,
 	if (m->kind == MAPPING_FILE || m->kind == MAPPING_MEMFD ||
 	    m->kind == MAPPING_VDSO)
 		unwind_files_segment(files, m, &segment);
+	if (is_listed && mapping_may_be_jit(m) && segment.flags & LB_SEGMENT_NO_ROWS)
+		segment.flags |= LB_SEGMENT_LISTED;
 	segment.start = start;
 	segment.end = end;
 	return add(l, &segment);
 }
 
 /* @next  number of the first text that may be in @m or behind it; moves on */
-static int add_mapping(struct segment_list *l, const struct mapping *m,
+static int add_mapping(struct segment_list *l, const struct mapping *m, bool is_listed,
 		       struct unwind_files *files, const struct text_set *texts,
 		       size_t *next)
 {
@@ -66,13 +72,13 @@ static int add_mapping(struct segment_list *l, const struct mapping *m,
 						    .first_page = text->object};
 
 		if (text->start - at >= MIN_GAP_BYTES)
-			rc = add_part(l, m, files, at, text->start);
+			rc = add_part(l, m, is_listed, files, at, text->start);
 		if (!rc)
 			rc = add(l, &segment);
 		at = text->end;
 	}
 	if (!rc && (at == m->start || m->end - at >= MIN_GAP_BYTES))
-		rc = add_part(l, m, files, at, m->end);
+		rc = add_part(l, m, is_listed, files, at, m->end);
 	return rc;
 }
 
@@ -106,7 +112,7 @@ static int make(struct segment_list *l, const struct process *p,
 		const struct mapping *m = &p->maps.items[p->maps.live[i]];
 
 		if (is_chosen(m, &choice))
-			rc = add_mapping(l, m, files,
+			rc = add_mapping(l, m, p->jit_code.is_unprobed, files,
 					 mapping_may_be_jit(m) ? texts : &none, &next);
 	}
 	return rc;

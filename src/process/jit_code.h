@@ -92,8 +92,13 @@ struct jit_code {
 	bool was_walked; /* whole, as this image; not as the one that it was forked from */
 	uint64_t walked_ns; /* the lists were last read whole; 0: never */
 	uint64_t walk_after_ns; /* not before: it took long, or there was no room */
+	uint64_t prompt_after_ns; /* same, of walks that a sample of unknown code wants */
+	unsigned int nr_vain_prompts; /* such walks in a row that brought nothing */
+	size_t nr_maps_prompted; /* mappings that there were, ever, at the last of them */
+	bool is_prompted; /* the walk that is wanted is such a one */
 	bool walk_wanted; /* something is registered that no event may have told of */
-	bool is_unprobed; /* a list that no event may tell of: walked at every drain */
+	/* A list that no event may tell of: walked at drains, and when samples want it. */
+	bool is_unprobed;
 	bool is_unloading; /* so, and it takes objects away */
 	bool is_banned; /* its memory did not answer in time */
 };

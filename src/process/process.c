@@ -605,6 +605,11 @@ bool process_is_alive(struct process_table *t, const struct process *p)
 	return dir >= 0;
 }
 
+bool process_is_sampled(const struct process_table *t, const struct process *p)
+{
+	return t->images[p->id]->sampled_ns;
+}
+
 struct process *process_table_newest(struct process_table *t, uint32_t tgid)
 {
 	struct image *img = image_newest(t, tgid);

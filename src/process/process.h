@@ -209,6 +209,9 @@ void process_table_refresh(struct process_table *t, uint64_t now_ns);
  */
 bool process_table_open_new(struct process_table *t, uint64_t now_ns);
 
+/** Was there a sample of it? Else it is only known to have begun. */
+bool process_is_sampled(const struct process_table *t, const struct process *p);
+
 /** Is this very process still there? Reads /proc. */
 bool process_is_alive(struct process_table *t, const struct process *p);
 

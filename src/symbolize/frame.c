@@ -17,7 +17,7 @@ static const struct miss_words {
 	[MISS_AMBIGUOUS_TIME] =
 		{"ambiguous-time", "the address changed its owner while it was sampled",
 		 "record with a higher -F; code that a JIT registers is known "
-		 "to the moment without --no-uprobe"},
+		 "to the moment with --uprobe"},
 	[MISS_FILE_GONE] = {"file-gone", "the mapped file could not be opened",
 			    "keep the file until the recording ends"},
 	[MISS_FILE_REPLACED] =

@@ -1,0 +1,138 @@
+#!/bin/sh
+# Which files get a uprobe: only where the caller named the target, and only what root or the
+# caller owns. Attaching takes a lock of every process that maps the file, and all forks of the
+# machine wait meanwhile: a stranger must not be able to make us do it.
+. "${TOP:?}/tests/root/lib.sh"
+
+jit=$(build gdbjit.c -rdynamic)
+held=$(build held.c)
+bpftool=$(command -v bpftool || command -v /usr/sbin/bpftool)
+
+# uprobes_of PID: how many it has, as the kernel tells
+uprobes_of() {
+	"$bpftool" perf show | grep -c "^pid $1 .* uprobe "
+}
+
+# met ERR: has the recorder looked at a file with the interface? It says so with -vv.
+met() {
+	grep -q 'has the GDB JIT interface, ' "$1"
+}
+
+# probed UPROBES FILE RECORD_OPTION...: so many there are while a program runs from FILE, which
+# has a name for its code in either case; of the whole machine so many at least. An option TARGET
+# is its pid.
+probed() {
+	expected=$1
+	file=$2
+	shift 2
+	"$file" 100 60 &
+	pid=$!
+	for option; do
+		shift
+		[ "$option" != TARGET ] || option=$pid
+		set -- "$@" "$option"
+	done
+	"$LB" record -vv -F 999 -d 60 -o probed.pb.gz "$@" >probed.out 2>probed.err &
+	recorder=$!
+	wait_until 30 met probed.err || echo "the file was not looked at"
+	# Its list is walked now, if it is.
+	sleep 1
+	found=$(uprobes_of $recorder)
+	kill -INT $recorder
+	wait $recorder || { tail -n 1 probed.err; kill $pid; return 1; }
+	kill $pid
+	wait $pid 2>/dev/null
+	"$LB" annotate --leaf --json probed.pb.gz >probed.json
+	profile_has probed.json "function('spin_50') > 5" "sums_close()" || return 1
+	[ "$found" -eq "$expected" ] || { [ "$1" = -a ] && [ "$found" -gt "$expected" ] && [ "$expected" -gt 0 ]; } ||
+		{ echo "$found uprobes"; return 1; }
+}
+
+# file NAME OWNER MODE
+file() {
+	cp "$jit" "$1" && chown "$2" "$1" && chmod "$3" "$1"
+}
+chmod 755 .
+file roots 0:0 755
+file group 0:0 775
+file shared 0:65534 775
+file open 0:0 757
+file nobodys 65534:65534 755
+file nobodys-group 65534:65534 775
+
+check uprobes-pid probed 1 ./roots -p TARGET
+check uprobes-thread probed 1 ./roots -t TARGET
+check uprobes-group-of-its-own probed 1 ./group -p TARGET
+check uprobes-group probed 0 ./shared -p TARGET
+check uprobes-everybody probed 0 ./open -p TARGET
+check uprobes-stranger probed 0 ./nobodys -p TARGET
+check uprobes-off probed 0 ./roots -p TARGET --no-uprobe
+check uprobes-all probed 0 ./roots -a
+check uprobes-comm probed 0 ./roots --comm roots
+check uprobes-user probed 0 ./nobodys --user 0
+check uprobes-all-asked probed 1 ./roots -a --uprobe
+check uprobes-stranger-asked probed 1 ./nobodys -p TARGET --uprobe
+SUDO_UID=65534 SUDO_GID=65534
+export SUDO_UID SUDO_GID
+check uprobes-callers probed 1 ./nobodys -p TARGET
+check uprobes-callers-group probed 1 ./nobodys-group -p TARGET
+unset SUDO_UID SUDO_GID
+
+# The command's file, too.
+command_probed() {
+	"$LB" run -vv -F 999 -o "$1.pb.gz" -- "./$1" 100 60 >"$1.out" 2>"$1.err" &
+	recorder=$!
+	wait_until 30 met "$1.err" || echo "the file was not looked at"
+	found=$(uprobes_of $recorder)
+	kill $recorder
+	wait $recorder
+	[ "$found" -eq "$2" ] || { echo "$found uprobes"; return 1; }
+}
+check uprobes-run command_probed roots 1
+check uprobes-run-stranger command_probed nobodys 0
+
+# Longest fork() of a program that has nothing to do with it, in seconds: forks FILE, until it
+# is there.
+forks() {
+	python3 - "$1" <<'END'
+import os
+import sys
+import time
+longest = 0
+while not os.path.exists(sys.argv[1]):
+    begin = time.monotonic()
+    pid = os.fork()
+    if not pid:
+        os._exit(0)
+    longest = max(longest, time.monotonic() - begin)
+    os.waitpid(pid, 0)
+    time.sleep(0.01)
+print(f"{longest:.3f}")
+END
+}
+
+# A stranger's file, in which he holds a lock for 8 s, and a program of his own that runs from it.
+frozen() {
+	"$LB" record -vv -a -F 999 -d 60 -o frozen.pb.gz >frozen.out 2>frozen.err &
+	recorder=$!
+	wait_until 30 records $recorder || { echo "it does not begin"; return 1; }
+	"$held" ./nobodys 8 >held.out 2>held.err &
+	holder=$!
+	wait_until 5 grep -q held held.out || { cat held.err; kill $holder $recorder; return 1; }
+	forks stop >longest &
+	forker=$!
+	setpriv --reuid 65534 --regid 65534 --clear-groups ./nobodys 100 3 &
+	wait $! $holder 2>/dev/null
+	touch stop
+	kill -INT $recorder
+	wait $forker $recorder
+	met frozen.err || { echo "the file was not looked at"; return 1; }
+	echo "longest fork: $(cat longest) s"
+	# What holds it up lasts seconds; a busy machine takes tenths.
+	awk '{ exit $1 >= 2 }' longest
+}
+if [ -c /dev/fuse ]; then
+	figure uprobes-fork-not-held frozen
+else
+	skip uprobes-fork-not-held "no /dev/fuse"
+fi
