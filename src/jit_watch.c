@@ -23,9 +23,9 @@
 #define PARTIAL_WALKS     16 /* in a row, one a look: then at drains, or no more */
 #define WALK_PAUSE        4 /* a list that brought nothing new rests so many times its walk */
 /* Doubled by each walk that a sample of unknown code wanted in vain, so many times. */
-#define PROMPT_PAUSE_NS     5000000ULL
-#define PROMPT_DOUBLINGS    8
-#define FULL_PAUSE_NS     10000000000ULL /* and so long when there was no room for it */
+#define PROMPT_PAUSE_NS  5000000ULL
+#define PROMPT_DOUBLINGS 8
+#define FULL_PAUSE_NS    10000000000ULL /* and so long when there was no room for it */
 
 /* What is known of one file of the cache; beside it by id. */
 struct watched_file {
@@ -82,9 +82,9 @@ int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler
 	rc = jit_probe_new(&probe, sampler, &w->probe, err);
 	if (rc)
 		return rc;
-	w->inodes = jit_inodes_new(w->probe, decoder,
-				   config->probing == JIT_PROBING_TRUSTED ? &w->config.user
-									  : NULL);
+	w->inodes = jit_inodes_new(
+		w->probe, decoder,
+		config->probing == JIT_PROBING_TRUSTED ? &w->config.user : NULL);
 	if (!w->inodes)
 		return error_set(err, -ENOMEM, "out of memory");
 	*ret = take_ptr(w);

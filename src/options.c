@@ -240,7 +240,8 @@ static const struct option_row option_rows[] = {
 	 "where to write the profile (default lineburn.pb.gz)"},
 	{"tid", 0, NULL, ON_SAMPLING, flag_tid, "tell threads apart"},
 	{"uprobe", 0, NULL, ON_SAMPLING, flag_uprobe,
-	 "probe JITs of every process: others can then hold up all forks (see the manual)"},
+	 "probe JITs of every process: others can then hold up all forks (see the "
+	 "manual)"},
 	{"no-uprobe", 0, NULL, ON_SAMPLING, flag_no_uprobe,
 	 "probe no JIT: read the lists of what they registered"},
 	{"max-frames", 0, "N", ON_SAMPLING, parse_max_frames,

@@ -110,6 +110,8 @@ static void answer(const struct fuse_in_header *in, const void *arg)
 static void *unmap(void *arg)
 {
 	(void)arg;
+	/* Who wants to read what is mapped here, has read it. */
+	sleep(1);
 	page[0] = 1;
 	munmap(page, 4096);
 	return NULL;

@@ -562,6 +562,24 @@ static void frame_pointers_where_there_are_no_rows(void **state)
 	look(f);
 	assert_int_equal(f->seen.ips[1], IP(outer_return));
 	assert_int_equal(f->seen.sample.nr_guessed, 1);
+	assert_null(find_request(f, LB_REQUEST_LIST));
+}
+
+/* Frame pointers there, too; but user space is told that code of a list ran. */
+static void a_list_is_asked_for_what_is_not_known(void **state)
+{
+	const struct lb_unwind_request *request;
+	struct fixture *f = *state;
+
+	start(f, top, NULL, 0);
+	write_tables(f);
+	write_process(f, 99, LB_SEGMENT_NO_ROWS | LB_SEGMENT_LISTED, 0, 0);
+	look(f);
+	assert_int_equal(f->seen.ips[1], IP(outer_return));
+	request = find_request(f, LB_REQUEST_LIST);
+	assert_non_null(request);
+	assert_int_equal(request->ip, IP(leaf_pushed));
+	assert_memory_equal(&request->image, &f->image, sizeof(f->image));
 }
 
 static void deep_stacks_are_cut(void **state)
@@ -1072,6 +1090,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			the_stack_pointer_of_the_entry_may_be_kept, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(frame_pointers_where_there_are_no_rows,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_list_is_asked_for_what_is_not_known,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(deep_stacks_are_cut, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(signal_frames_are_passed, set_up,

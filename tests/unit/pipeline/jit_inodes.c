@@ -55,7 +55,7 @@ static int set_up(void **state)
 		return -1;
 	self.dev = st.st_dev;
 	self.inode = st.st_ino;
-	inodes = jit_inodes_new(probe, decoder);
+	inodes = jit_inodes_new(probe, decoder, NULL);
 	return !inodes;
 }
 
@@ -126,6 +126,52 @@ static void each_inode_is_probed_once(void **state)
 	assert_int_equal(nr_probed(), 2);
 }
 
+static void grant(int fd, uid_t uid, gid_t gid, mode_t mode)
+{
+	assert_int_equal(fchown(fd, uid, gid), 0);
+	assert_int_equal(fchmod(fd, mode), 0);
+}
+
+/* Is a copy of this program with that owner and mode probed for @user? */
+static bool is_probed_for(const uid_t *user, uid_t uid, gid_t gid, mode_t mode)
+{
+	_cleanup_(jit_inodes_freep) struct jit_inodes *trusting =
+		jit_inodes_new(probe, decoder, user);
+	_cleanup_close_ int copy = copy_of_self(SIZE_MAX);
+	struct jit_inode inode;
+
+	grant(copy, uid, gid, mode);
+	inode = jit_inodes_probe(trusting, copy, &self, &point);
+	assert_int_not_equal(inode.number, 0);
+	return inode.probed_ns;
+}
+
+static void only_files_of_root_and_the_caller_are_probed(void **state)
+{
+	static const struct {
+		uid_t uid;
+		gid_t gid;
+		mode_t mode;
+		bool is_probed;
+	} cases[] = {
+		{0, 0, 0755, true},          {0, 0, 0775, true},
+		{0, 0, 0757, false},         {0, 1000, 0755, true},
+		{0, 1000, 0775, false},      {1000, 1000, 0755, true},
+		{1000, 1000, 0775, true},    {1000, 100, 0775, false},
+		{1000, 1000, 0777, false},   {1001, 1000, 0755, false},
+		{65534, 65534, 0500, false},
+	};
+	static const uid_t user = 1000;
+
+	(void)state;
+	probe_self();
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(
+			is_probed_for(&user, cases[i].uid, cases[i].gid, cases[i].mode),
+			cases[i].is_probed);
+	assert_true(is_probed_for(NULL, 65534, 65534, 0777));
+}
+
 /* What says that it is the same file gets no breakpoint where it has no such function. */
 static void what_has_another_interface_is_not_probed(void **state)
 {
@@ -173,6 +219,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(each_inode_is_probed_once),
+		TEST(only_files_of_root_and_the_caller_are_probed),
 		TEST(what_has_another_interface_is_not_probed),
 		TEST(what_nobody_has_is_given_back),
 	};
