@@ -302,7 +302,8 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 			{ echo "a container that is not there was taken"; return 1; }
 		timeout 60 "$LB" record -F 499 -d 4 -o later.pb.gz --container '5f0c0ffee*' 2>err &
 		recorder=$!
-		sleep 1.5
+		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
+		sleep 1
 		mkdir "$root/$group.slice/docker-$id2.scope"
 		echo $other >"$root/$group.slice/docker-$id2.scope/cgroup.procs"
 		echo $inside >"$root/cgroup.procs"
@@ -328,7 +329,7 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 		echo $inside >"$root/$group.slice/docker-$id.scope/cgroup.procs"
 		"$LB" record -F 499 -d 600 -o gone.pb.gz --container '5f0c0ffee*' 2>err &
 		recorder=$!
-		sleep 2
+		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
 		before=$(watches)
 		tail=$(echo "$id" | cut -c 13-)
 		for i in $(seq 100 399); do

@@ -75,7 +75,7 @@ whole() {
 	profile_has "$1.json" \
 		"note('making tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= $(bound 0.5 0.005) * s['count'] + ${2:-300}" \
 		"note('otherwise incomplete', s['incomplete_stacks'] - d['stacks']['no-mapping'] - d['stacks']['no-table']) <= 0.005 * note('of', s['count']) + 1" \
-		"s['count'] >= 100" "s['lost'] == 0" "sums_close()"
+		"s['count'] >= $(bound 20 100)" "s['lost'] == 0" "sums_close()"
 }
 
 # steady NAME PID: as whole, of a process that has been running for a while
