@@ -1,7 +1,7 @@
 #!/bin/sh
 # Include table, libraries, headers, sizes, format, clang-tidy, shellcheck, loose ends.
 # usage: tools/lint.sh [CHECK...]   (includes libraries headers bpf sizes format tidy shell
-# python loose; default: all). Last line: "lint: N passed, N failed, N skipped".
+# python loose; default: all). After each: how long it took. Last line: "lint: N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 passed=0
@@ -188,7 +188,11 @@ check_loose() {
 [ $# -gt 0 ] || set -- includes libraries headers bpf sizes format tidy shell python loose
 for check in "$@"; do
 	case $check in
-	includes | libraries | headers | bpf | sizes | format | tidy | shell | python | loose) "check_$check" ;;
+	includes | libraries | headers | bpf | sizes | format | tidy | shell | python | loose)
+		start=$(date +%s)
+		"check_$check"
+		echo "   $check: $(($(date +%s) - start)) s"
+		;;
 	*)
 		echo "usage: tools/lint.sh [includes|libraries|headers|sizes|format|tidy|shell|python|loose]..." >&2
 		exit 2
