@@ -22,7 +22,7 @@ for script in "$here"/*.sh; do
 	cp -r "$here/data" "$work/cwd"
 	start=$(date +%s)
 	status=0
-	(cd "$work/cwd" && timeout 30 sh "$script" 2>&1 </dev/null) >"$work/out" || status=$?
+	(cd "$work/cwd" && timeout 120 sh "$script" 2>&1 </dev/null) >"$work/out" || status=$?
 	echo "exit $status" >>"$work/out"
 	if [ -n "${CLI_UPDATE:-}" ]; then
 		cp "$work/out" "$here/$name.expected"
