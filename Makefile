@@ -63,10 +63,11 @@ help:
 	@echo 'make                build ./lineburn'
 	@echo 'make check          unit (golden output too) and CLI tests (no root)'
 	@echo 'make check-root     tests that sample real programs (root)'
+	@echo 'make stats          statistics with narrow bounds, before an issue is resolved (root, quiet machine, 15 minutes)'
 	@echo 'make check-kernels  lineburn in older and newer kernels, booted by qemu (network, minutes)'
 	@echo 'make check-python   the hook in Pythons with and without Numba (minutes)'
 	@echo 'make unit|cli       one kind of them'
-	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10)'
+	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10), or FUZZ_RUNS'
 	@echo 'make bench          figures for docs/benchmarks.md (root, minutes)'
 	@echo 'make soak           memory and descriptors over WINDOWS=600 windows of a second (root, 10 minutes)'
 	@echo 'make lint           include table, format, clang-tidy, shellcheck'
@@ -139,6 +140,8 @@ cli: $(BIN)
 check: unit cli
 check-root: $(BIN)
 	@tests/root/run.sh ./$(BIN)
+stats: $(BIN)
+	@tests/stats/run.sh ./$(BIN)
 check-kernels: $(BIN) $(addprefix $(BUILD)/tests/unit/collect/,unwind jit_probe)
 	@tests/kernels/run.sh ./$(BIN) $(BUILD)/tests/unit/collect
 check-python: $(BIN)
@@ -183,5 +186,5 @@ distclean: clean
 
 -include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(UNIT_BINS:=.d) $(FUZZ_OBJS:.o=.d) $(FUZZ_BINS:=.d)
 
-.PHONY: all help unit golden-update cli check check-root check-kernels check-python fuzz bench soak try-debian fmt lint install clean distclean
+.PHONY: all help unit golden-update cli check check-root stats check-kernels check-python fuzz bench soak try-debian fmt lint install clean distclean
 .SECONDARY:

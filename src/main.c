@@ -60,8 +60,9 @@ int main(int argc, char **argv)
 		log_set_level(o.verbose);
 		rc = run(&o, &status, &err);
 	}
-	/* A full disk shows when the last text leaves the buffer. */
-	if (!rc && (fflush(stdout) || ferror(stdout)))
+	/* A full disk shows when the last text leaves the buffer. That a reader went away is no
+	 * failure, where SIGPIPE does not end us. */
+	if (!rc && (fflush(stdout) || ferror(stdout)) && errno != EPIPE)
 		rc = error_set(&err, -errno, "cannot write to stdout: %m");
 	options_deinit(&o);
 	if (rc) {

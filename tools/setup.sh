@@ -28,7 +28,7 @@ build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev lib
 # What the tests compile, run and compare with.
 test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shellcheck git g++
 	llvm binutils elfutils dwz xz-utils python3 sudo procps util-linux man-db $debuginfod
-	linux-perf musl-tools podman runc crun"
+	linux-perf musl-tools podman runc crun e2fsprogs"
 
 # Adds package $2 unless command $1 is there: a runtime of any origin does.
 add_command() {

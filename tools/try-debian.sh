@@ -62,6 +62,6 @@ unshare --mount --propagation private sh -euc '
 	done
 	exec chroot "$TRY_DIR" env -i HOME=/root LANG=C.UTF-8 TERM=dumb \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-		FUZZ_SECONDS="${FUZZ_SECONDS:-1}" ${PIP_CERT:+"PIP_CERT=$PIP_CERT"} \
+		FUZZ_RUNS="${FUZZ_RUNS:-1000}" ${PIP_CERT:+"PIP_CERT=$PIP_CERT"} \
 		sh -c "cd /lineburn && exec \"\$@\"" sh "$@"
 ' sh "$@"

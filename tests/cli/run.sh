@@ -20,8 +20,9 @@ for script in "$here"/*.sh; do
 	[ "$name" != run ] || continue
 	rm -rf "$work/cwd"
 	cp -r "$here/data" "$work/cwd"
+	start=$(date +%s)
 	status=0
-	(cd "$work/cwd" && timeout 30 sh "$script" 2>&1 </dev/null) >"$work/out" || status=$?
+	(cd "$work/cwd" && timeout 120 sh "$script" 2>&1 </dev/null) >"$work/out" || status=$?
 	echo "exit $status" >>"$work/out"
 	if [ -n "${CLI_UPDATE:-}" ]; then
 		cp "$work/out" "$here/$name.expected"
@@ -33,6 +34,8 @@ for script in "$here"/*.sh; do
 		echo "not ok $name:"
 		cat "$work/diff"
 	fi
+	seconds=$(($(date +%s) - start))
+	[ $seconds -lt 2 ] || echo "   $name: $seconds s"
 done
 echo "cli: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]

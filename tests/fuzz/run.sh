@@ -1,10 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs fuzz targets: each over its corpus tests/fuzz/corpus/NAME/, then on new input
-# for FUZZ_SECONDS (default 10). What it finds interesting goes to a temporary
+# Runs fuzz targets: each over its corpus tests/fuzz/corpus/NAME/, then on new input: FUZZ_RUNS
+# inputs, the same ones each time; or, without that, other ones each time, for FUZZ_SECONDS
+# (default 10). What it finds interesting goes to a temporary
 # folder; what crashes it is kept as NAME-crash-* in the current one.
 # Last line: fuzz: N passed, N failed.
 seconds=${FUZZ_SECONDS:-10}
+if [ -n "${FUZZ_RUNS:-}" ]; then
+	how="-seed=1 -runs=$FUZZ_RUNS"
+else
+	how="-max_total_time=$seconds"
+fi
 here=$(dirname "$0")
 passed=0
 failed=0
@@ -16,22 +22,29 @@ for target in "$@"; do
 	name=$(basename "$target")
 	corpus=$here/corpus/$name
 	mkdir -p "$fresh/$name"
+	start=$(date +%s)
 	set -- -max_len=65536 -timeout=10 -rss_limit_mb=1024 -artifact_prefix="$name-"
+	# shellcheck disable=SC2086 # options
 	if [ -z "$(ls -A "$corpus" 2>/dev/null)" ]; then
 		echo "FAILED: $name has no corpus in $corpus"
 		failed=$((failed + 1))
 	elif "$target" "$@" -runs=0 "$corpus" >"$log" 2>&1 &&
-		{ [ "$seconds" -eq 0 ] ||
-			"$target" "$@" -max_total_time="$seconds" -print_final_stats=1 \
-				"$fresh/$name" "$corpus" >"$log" 2>&1; }; then
+		{ [ "$how" = -max_total_time=0 ] ||
+			"$target" "$@" $how -print_final_stats=1 "$fresh/$name" "$corpus" >"$log" 2>&1; }; then
 		runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-		echo "passed: $name (${runs:-corpus only} runs in $seconds s)"
-		passed=$((passed + 1))
+		if [ "${runs:-0}" -ge "${FUZZ_RUNS:-0}" ]; then
+			echo "passed: $name (${runs:-corpus only} runs)"
+			passed=$((passed + 1))
+		else
+			echo "FAILED: $name made ${runs:-0} runs of $FUZZ_RUNS"
+			failed=$((failed + 1))
+		fi
 	else
 		tail -n 40 "$log"
 		echo "FAILED: $name"
 		failed=$((failed + 1))
 	fi
+	echo "   $name: $(($(date +%s) - start)) s"
 done
 echo "fuzz: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -95,6 +95,7 @@ else
 		try "$suite"
 	done
 fi
+grep -q '^ok ' "$results" || result "not ok kernels: no kernel was judged"
 failed=$(grep -c '^not ok ' "$results")
 echo "kernels: $(grep -c '^ok ' "$results") passed, $failed failed, $(grep -c '^skip ' "$results") skipped"
 [ "$failed" -eq 0 ]

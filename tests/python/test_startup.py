@@ -77,11 +77,10 @@ def old_pythons():
     if not found:
         skip("old-pythons", "there is no Python 2.7, 3.4 or 3.6 here")
     for python in found:
-        result = run(python, "-c", "import sys; print(sys.theirs, 'lineburn_hook' in sys.modules)",
+        result = run(python, "-c", "import sys; sys.stdout.write('%s %s' % (sys.theirs, 'lineburn_hook' in sys.modules))",
                      PYTHONPATH=STARTUP + ":" + other)
         report("old-python %s" % python.split("/bin/")[0].split("/")[-1],
-               "" if "True" in result[1] and "lineburn_hook" not in result[2] and
-               not result[2] else str(result))
+               unlike(result, (0, "True False", "")))
 
 
 def fake_numba(name, files):

@@ -29,24 +29,27 @@ cleanup() {
 started=
 trap cleanup EXIT
 
+is_called() {
+	[ "$(cat "/proc/$1/comm")" = "$2" ]
+}
 # start PROGRAM: pid in $pid, which is killed at the end
 start() {
 	"./$1" 100000 &
 	pid=$!
 	started="$started $pid"
+	wait_until 60 is_called "$pid" "$1"
 }
 start in-it
 inside=$pid
 start outside
 other=$pid
-sleep 0.3
 
 # chosen NAME EXPRESSION OPTION...: about the processes by pid and by name
 chosen() {
 	chosen_name=$1
 	chosen_expression=$2
 	shift 2
-	timeout 30 "$LB" record -F 499 -d 0.5 -o "$chosen_name.pb.gz" "$@" >out 2>err || { tail -n 1 err; return 1; }
+	timeout 60 "$LB" record -F 499 -d 0.5 -o "$chosen_name.pb.gz" "$@" >out 2>err || { tail -n 1 err; return 1; }
 	"$LB" annotate --json "$chosen_name.pb.gz" >"$chosen_name.json"
 	profile_has "$chosen_name.json" "sums_close()" "s['lost'] == 0" \
 		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $chosen_expression"
@@ -65,7 +68,11 @@ check choice-no-children chosen no-children \
 check choice-not-children chosen not-children \
 	"sum(p['samples'] for p in d['processes'] if p['pid'] != $inside) == 0 and s['count'] > 5" --comm in-it -p "!$parent"
 kill $parent
-sleep 1.2 # its last child
+# Its last child, which may live on for a moment.
+only_one() {
+	[ "$(find /proc/[0-9]*/exe -maxdepth 0 -lname "$PWD/in-it" 2>/dev/null | wc -l)" -eq 1 ]
+}
+wait_until 60 only_one
 
 check choice-comm chosen comm "$only_inside" --comm 'in-?t'
 check choice-not-comm chosen not-comm "$not_inside" --comm '!in-*'
@@ -107,7 +114,7 @@ END
 gcc -O0 -g -o threads threads.c -pthread
 ./threads >tid &
 started="$started $!"
-wait_until 5 test -s tid
+wait_until 60 test -s tid
 tid=$(cat tid)
 check choice-thread chosen thread \
 	"{f['name'] for f in d['functions']} & {'one', 'two'} == {'one'} and s['count'] > 5" -t "$tid"
@@ -140,8 +147,8 @@ taken_over() {
 	leader=$!
 	"$LB" record -F 499 -d 60 -o taken.pb.gz -t $leader >/dev/null 2>err &
 	recorder=$!
-	wait_until 30 sh -c "grep -q '^prog_type:.7' /proc/$recorder/fdinfo/*" && touch go &&
-		wait_until 30 grep -q in-it /proc/$leader/comm && sleep 3
+	wait_until 60 sh -c "grep -q '^prog_type:.7' /proc/$recorder/fdinfo/*" && touch go &&
+		wait_until 60 grep -q in-it /proc/$leader/comm && sleep 3
 	kill $leader
 	wait $recorder || { tail -n 1 err; return 1; }
 	"$LB" annotate --json taken.pb.gz >taken.json
@@ -213,10 +220,10 @@ recorder.wait()
 print(sum_s)
 END
 moves() {
-	timeout 120 python3 moves.py "$LB" "$1/$group" "$1" $inside >moves.txt 2>err || { tail -n 1 err; return 1; }
+	timeout 120 python3 moves.py "$LB" "$1/$group" "$1" $inside >moves.txt 2>err || { tail -n 1 err; return 2; }
 	"$LB" annotate --json moves.pb.gz >moves.json
 	profile_has moves.json "sums_close()" "{p['pid'] for p in d['processes']} == {$inside}" \
-		"abs(note('seconds', s['cpu_ns'] / 1e9) - note('used', $(cat moves.txt))) <= max(0.02, 3.5 / s['count'] ** 0.5) * $(cat moves.txt)"
+		"abs(note('seconds', s['cpu_ns'] / 1e9) - note('used', $(cat moves.txt))) <= max($(bound 0.2 0.02), 3.5 / s['count'] ** 0.5) * $(cat moves.txt)"
 }
 
 # in_groups KIND MOUNT: a cgroup two levels below the one that is asked for
@@ -232,7 +239,7 @@ in_groups() {
 	check "choice-$1-not" chosen "$1-not" "$not_inside" -G "!$2/$group"
 	check "choice-$1-by-path" chosen "$1-path" "$only_inside" -G "$group/deep"
 	echo $inside >"$2/cgroup.procs"
-	[ "$1" = named ] || check "choice-$1-moves" moves "$2"
+	[ "$1" = named ] || statistic "choice-$1-moves" moves "$2"
 	echo $inside >"$dir/cgroup.procs"
 	check "choice-$1-and-comm" chosen "$1-comm" "$only_inside" -G "/$group" --comm '!outside'
 	echo $inside >"$2/cgroup.procs"
@@ -291,11 +298,12 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	# A container that is made while it runs, and one that goes.
 	later() {
 		id2=5f0c0ffeebad5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ff
-		timeout 30 "$LB" record -F 499 -d 4 -o later.pb.gz --container '5f0c0ffee*' --container lineburn-no 2>err &&
+		timeout 60 "$LB" record -F 499 -d 4 -o later.pb.gz --container '5f0c0ffee*' --container lineburn-no 2>err &&
 			{ echo "a container that is not there was taken"; return 1; }
-		timeout 30 "$LB" record -F 499 -d 4 -o later.pb.gz --container '5f0c0ffee*' 2>err &
+		timeout 60 "$LB" record -F 499 -d 4 -o later.pb.gz --container '5f0c0ffee*' 2>err &
 		recorder=$!
-		sleep 1.5
+		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
+		sleep 1
 		mkdir "$root/$group.slice/docker-$id2.scope"
 		echo $other >"$root/$group.slice/docker-$id2.scope/cgroup.procs"
 		echo $inside >"$root/cgroup.procs"
@@ -321,16 +329,16 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 		echo $inside >"$root/$group.slice/docker-$id.scope/cgroup.procs"
 		"$LB" record -F 499 -d 600 -o gone.pb.gz --container '5f0c0ffee*' 2>err &
 		recorder=$!
-		sleep 2
+		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
 		before=$(watches)
 		tail=$(echo "$id" | cut -c 13-)
 		for i in $(seq 100 399); do
 			mkdir "$root/$group.slice/docker-5f0c0ffee$i$tail.scope"
 		done
-		wait_until 30 has_watches $((before + 300))
+		wait_until 60 has_watches $((before + 300))
 		between=$(watches)
 		rmdir "$root/$group.slice/docker-5f0c0ffee"[1-3][0-9][0-9]*f0c0*.scope 2>/dev/null
-		wait_until 30 has_as_before
+		wait_until 60 has_as_before
 		after=$(watches)
 		kill $recorder
 		wait $recorder || { tail -n 1 err; return 1; }
@@ -353,7 +361,7 @@ says() {
 	says_text=$2
 	shift 2
 	status=0
-	timeout 30 "$LB" record -d 1 -o none.pb.gz "$@" >out 2>err || status=$?
+	timeout 60 "$LB" record -d 1 -o none.pb.gz "$@" >out 2>err || status=$?
 	[ $status -eq "$says_status" ] || { echo "status $status: $(tail -n 1 err)"; return 1; }
 	grep -q -- "$says_text" err || { echo "it said: $(tail -n 1 err)"; return 1; }
 	[ $status -eq 4 ] || one_sentence err

@@ -64,10 +64,10 @@ come_and_go() {
 	recorder=$!
 	containers_pids="$containers_pids $recorder"
 	wait_until 60 records $recorder
-	wait_until 40 used "$db_stat" $(($(sed -n 's/^usage_usec //p' "$db_stat") / 1000000 + 2))
+	wait_until 60 used "$db_stat" $(($(sed -n 's/^usage_usec //p' "$db_stat") / 1000000 + 2))
 	podman rm -f -t 0 $db >/dev/null
 	start $late --rootfs "$PWD/beta" /app/hot || tail -n 1 $late.err
-	wait_until 40 used "$(stat_of $late)" 1
+	wait_until 60 used "$(stat_of $late)" 1
 	kill -INT $recorder
 	wait $recorder
 }
@@ -85,11 +85,11 @@ names_are_told() {
 	done
 }
 check engines-names names_are_told
-check engines-lines lines_are web.json alpha 5 15 25
-check engines-lines-of-ended lines_are db.json beta 25 12 5
-check engines-lines-of-late lines_are late.json beta 25 12 5
-check engines-only only_of web.json alpha
-figure engines-shares usage_agrees all.points by.json key
+statistic engines-lines lines_are web.json alpha 5 15 25
+statistic engines-lines-of-ended lines_are db.json beta 25 12 5
+statistic engines-lines-of-late lines_are late.json beta 25 12 5
+statistic engines-only only_of web.json alpha
+statistic engines-shares usage_agrees all.points by.json key
 
 # Who is sampled: by name, by the beginning of its id, and by what is not there.
 chosen() {
@@ -123,7 +123,7 @@ if tar -C beta -c . | podman import -q - $image >import.out 2>&1 &&
 		"$LB" annotate --json image.pb.gz >image.json
 		lines_are image.json beta 25 12 5 && only_of image.json beta
 	}
-	check engines-overlay of_image
+	statistic engines-overlay of_image
 	podman rm -f -t 0 lb-image-$$ >/dev/null
 else
 	skip engines-overlay "podman imports no image: $(tail -n 1 import.out lb-image-$$.err 2>/dev/null | tail -n 1)"
@@ -167,7 +167,7 @@ from_container() {
 	"$LB" annotate --json --pid "$pid" out/host.pb.gz >host-pid.json
 	profile_has host.json "sums_close()" "s['lost'] == 0" && lines_are host-web.json alpha 5 15 25 && only_of host-pid.json beta
 }
-check engines-from-container from_container
+statistic engines-from-container from_container
 chosen_from_container() {
 	in_container --privileged --pid=host -v "$PWD/out:/out" -v /sys/fs/cgroup:/sys/fs/cgroup:ro \
 		-v /var/lib/containers:/var/lib/containers:ro --rootfs "$PWD/self" \
@@ -182,4 +182,4 @@ run_in_container() {
 	"$LB" annotate --json out/run.pb.gz >run.json
 	only_of run.json alpha
 }
-check engines-run-in-container run_in_container
+statistic engines-run-in-container run_in_container

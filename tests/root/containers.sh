@@ -10,19 +10,6 @@ if [ -z "$v2" ]; then
 fi
 chmod 755 .
 
-# keys_behind TEXT JSON: of each group's key only what is behind the last TEXT
-keys_behind() {
-	python3 - "$@" <<'END'
-import json
-import sys
-text, path = sys.argv[1:]
-d = json.load(open(path))
-for g in d["groups"]:
-    g["key"] = (g["key"] or "").rpartition(text)[2]
-json.dump(d, open(path, "w"))
-END
-}
-
 # ---- two containers, one path ----
 
 ALPHA_ID=a11a9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8
@@ -46,16 +33,16 @@ kill -9 "$alpha_pid" "$beta_pid"
 "$LB" annotate --json --container a11a9d2c5a6e both.pb.gz >alpha.json
 "$LB" annotate --json -G "$containers_top/docker-$BETA_ID.scope" both.pb.gz >beta.json
 check containers-sums profile_has both.json "sums_close()" "s['lost'] == 0"
-check containers-lines-alpha lines_are alpha.json alpha 5 15 25
-check containers-only-alpha only_of alpha.json alpha
-check containers-lines-beta lines_are beta.json beta 25 12 5
-check containers-only-beta only_of beta.json beta
-check containers-both-alpha lines_are both.json alpha 5 15 25
-check containers-both-beta lines_are both.json beta 25 12 5
-figure containers-shares usage_agrees both.points both-by.json key
+statistic containers-lines-alpha lines_are alpha.json alpha 5 15 25
+statistic containers-only-alpha only_of alpha.json alpha
+statistic containers-lines-beta lines_are beta.json beta 25 12 5
+statistic containers-only-beta only_of beta.json beta
+statistic containers-both-alpha lines_are both.json alpha 5 15 25
+statistic containers-both-beta lines_are both.json beta 25 12 5
+statistic containers-shares usage_agrees both.points both-by.json key
 # The path is where it is told by cgroup.
 keys_behind docker- both-cgroup.json
-figure containers-shares-of-cgroups usage_agrees both.points both-cgroup.json key
+statistic containers-shares-of-cgroups usage_agrees both.points both-cgroup.json key
 
 # ---- a machine: three containers, two services, and a storm of forks in one of them ----
 
@@ -95,37 +82,8 @@ import json
 d, units = (json.load(open(f"machine-{by}.json")) for by in ("by", "unit"))
 d["groups"] = [g for g in d["groups"] if g["key"]] + [g for g in units["groups"] if (g["key"] or "").endswith(".service")]
 json.dump(d, open("machine-by.json", "w"))'
-figure machine-shares usage_agrees machine.points machine-by.json key
-check machine-lines-of-container lines_are machine-alpha.json alpha 5 15 25
-check machine-only-container only_of machine-alpha.json alpha
-check machine-service profile_has machine-two.json "hottest() == is_at('hot.c five')" \
-	"function('five') + function('three') + function('two') > 97"
-
-# ---- a storm that has to share its CPU, while all others are busy, too ----
-
-# lineburn is woken by ticks, of the storm's processes most: neither its own work nor who
-# runs beside it may be in step with them.
-containers_pids=
-cpus='import os; cpus = sorted(os.sched_getaffinity(0))'
-cpu=$(python3 -c "$cpus; print(cpus[-1])")
-others=$(python3 -c "$cpus; print(*cpus[:-1], sep=',')")
-if [ -z "$others" ]; then
-	skip storm-shares "one CPU"
-	exit 0
-fi
-steady=$(cgroup "$v2" steady)
-storm=$(cgroup "$v2" storm)
-busy=$(cgroup "$v2" busy)
-for _ in $(seq $((3 * ($(nproc) - 1)))); do
-	in_cgroups "$busy" nice -n -10 taskset -c "$others" "$hot" 100000
-done
-in_cgroups "$steady" nice -n -10 taskset -c "$cpu" "$hot" 100000
-in_cgroups "$storm" nice -n -10 taskset -c "$cpu" sh -c 'while :; do /bin/true; done'
-watched storm.points "steady=$steady/cpu.stat" "storm=$storm/cpu.stat" -- \
-	timeout 60 nice -n -16 "$LB" record -a -F 999 -d 12 -o storm.pb.gz 2>storm.err ||
-	{ fail storm-shares "$(tail -n 1 storm.err)"; exit 0; }
-# shellcheck disable=SC2086 # a list of numbers
-kill -9 $containers_pids 2>/dev/null
-"$LB" report --json --by cgroup storm.pb.gz >storm-by.json
-keys_behind / storm-by.json
-figure storm-shares usage_agrees storm.points storm-by.json key
+statistic machine-shares usage_agrees machine.points machine-by.json key
+statistic machine-lines-of-container lines_are machine-alpha.json alpha 5 15 25
+statistic machine-only-container only_of machine-alpha.json alpha
+statistic machine-service profile_has machine-two.json "hottest() == is_at('hot.c five')" \
+	"function('five') + function('three') + function('two') > $(bound 80 97)"

@@ -120,7 +120,7 @@ if [ -n "$v2" ]; then
 	}
 	check odd-name-in-text odd_is_escaped
 	short_have_container() {
-		python3 - <<'END'
+		python3 - "$(bound 0.5 0.05)" <<'END'
 import json
 import sys
 d = json.load(open("all.json", encoding="ascii"))
@@ -128,12 +128,12 @@ short = [p for p in d["processes"] if p["comm"] == "in-short"]
 inside = [p for p in short if p.get("container_name") == "sad_tesla"]
 # One that was gone before it was known at all is nobody's; none is somebody else's.
 nobodys = [p for p in short if "user" not in p]
-if len(short) < 5 or len(nobodys) > 0.05 * len(short) or len(inside) + len(nobodys) < len(short):
+if len(short) < 5 or len(nobodys) > float(sys.argv[1]) * len(short) or len(inside) + len(nobodys) < len(short):
     sys.exit(f"{len(inside)} of {len(short)} are in the container, not "
              f"{[p for p in short if p not in inside][:2]}")
 END
 	}
-	check short-lived short_have_container
+	statistic short-lived short_have_container
 else
 	skip cgroup-v2 "no cgroup2 is mounted"
 fi
@@ -183,26 +183,27 @@ END
 	wait $recording
 	"$LB" report --by cgroup --comm moves --json moved.pb.gz >moved.json
 	moved_is_told() {
-		python3 - "/$TOP_NAME" $((end - begin)) <<'END'
+		python3 - "/$TOP_NAME" $((end - begin)) "${WIDER:-1}" <<'END'
 import json
 import sys
-top, used = sys.argv[1], int(sys.argv[2])
+top, used, wider = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 d = json.load(open("moved.json", encoding="ascii"))
 groups = {g["name"]: g["cpu_ns"] for g in d["groups"]}
 after = groups.get(top + "/system.slice/later.service", 0)
 before = sum(ns for name, ns in groups.items() if "/machine.slice/libpod-" in name)
-if len(groups) != 2 or before < 0.3e9 or abs(after - used) > 0.05 * used + 0.1e9:
+# The clock is read by another process than the one that moves it: so the check asks for both only.
+if len(groups) != 2 or not before or not after or wider == 1 and (before < 0.3e9 or abs(after - used) > 0.05 * used + 0.1e9):
     sys.exit(f"{groups}, used afterwards {used}")
 END
 	}
-	check moved moved_is_told
+	statistic moved moved_is_told
 	"$LB" report --by container --comm in-passing --json moved.pb.gz >passing.json
 	passing_is_told() {
 		python3 - $ID2 <<'END'
 import json
 import sys
 groups = {g["container"]: g["samples"] for g in json.load(open("passing.json", encoding="ascii"))["groups"]}
-if list(groups) != [sys.argv[1]] or groups[sys.argv[1]] < 200:
+if list(groups) != [sys.argv[1]] or groups[sys.argv[1]] < 50:
     sys.exit(f"{groups}")
 END
 	}

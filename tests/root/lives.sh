@@ -13,16 +13,19 @@ number_again() {
 	status=0
 	"$LB" run -F 999 -o again.pb.gz -- "$lives" again "$PWD/one" "$PWD/two" 800000 >again.txt 2>again.err || status=$?
 	[ $status -ne 3 ] || { echo "the number was never free"; return 3; }
-	[ $status -eq 0 ] || { tail -n 1 again.err; return 1; }
+	[ $status -eq 0 ] || { tail -n 1 again.err; return 2; }
 	"$LB" report --json again.pb.gz >again.json
 	python3 "$TOP/tests/root/lives.py" again again.pb.gz again.json again.txt "$PWD/one" "$PWD/two"
 }
 status=0
 number_again >said.txt 2>&1 || status=$?
+number_said() {
+	tail -n 1 said.txt
+	return $status
+}
 case $status in
-0) pass "number-again: $(tail -n 1 said.txt)" ;;
 3) skip number-again "$(tail -n 1 said.txt)" ;;
-*) fail number-again "$(tail -n 1 said.txt)" ;;
+*) statistic number-again number_said ;;
 esac
 
 # Before it is another program, and after.
@@ -30,17 +33,17 @@ thread_exec() {
 	record_json thread-exec -F 999 -- "$lives" thread-exec 800 "$brief" 800000 || { tail -n 1 thread-exec.err; return 1; }
 	python3 "$TOP/tests/root/lives.py" exec thread-exec.pb.gz "$lives" "$brief" || return 1
 	profile_has thread-exec.json "sums_close()" "s['lost'] == 0" \
-		"near(self_('lives.c lives') / (self_('lives.c lives') + self_('brief.c brief')), 0.5, 0.15)" \
-		"note('on either line', self_('lives.c lives') + self_('brief.c brief')) > 95"
+		"near(self_('lives.c lives') / (self_('lives.c lives') + self_('brief.c brief')), 0.5, $(bound 0.4 0.15))" \
+		"note('on either line', self_('lives.c lives') + self_('brief.c brief')) > $(bound 80 95)"
 }
-check thread-exec thread_exec
+statistic thread-exec thread_exec
 
 record_json leader-gone -F 999 -- "$lives" leader-gone 1600 || fail leader-gone "$(tail -n 1 leader-gone.err)"
-check leader-gone profile_has leader-gone.json "self_('lives.c lives') >= 95" "s['count'] >= 200" "sums_close()" \
+statistic leader-gone profile_has leader-gone.json "self_('lives.c lives') >= $(bound 80 95)" "s['count'] >= $(bound 100 200)" "sums_close()" \
 	"s['lost'] == 0"
 
 record_json zombies -F 999 -- "$lives" zombies 1600 || fail zombies "$(tail -n 1 zombies.err)"
-check zombies profile_has zombies.json "self_('lives.c lives') >= 95" "s['count'] >= 200" "sums_close()"
+statistic zombies profile_has zombies.json "self_('lives.c lives') >= $(bound 80 95)" "s['count'] >= $(bound 100 200)" "sums_close()"
 
 # Found in /proc, when all has happened already.
 found() {
@@ -56,7 +59,7 @@ found() {
 	wait $pid
 	[ $status -eq 0 ] || { tail -n 1 err; return 1; }
 	"$LB" annotate --json "$1-found.pb.gz" >"$1-found.json" &&
-		profile_has "$1-found.json" "self_('lives.c lives') >= 95" "s['count'] >= 50" "sums_close()"
+		profile_has "$1-found.json" "self_('lives.c lives') >= $(bound 80 95)" "s['count'] >= 50" "sums_close()"
 }
-check zombies-found found zombies
-check leader-gone-found found leader-gone
+statistic zombies-found found zombies
+statistic leader-gone-found found leader-gone

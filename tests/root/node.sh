@@ -8,11 +8,13 @@ if ! node -e 0 2>/dev/null; then
 	exit 0
 fi
 
-# agrees JSON TRUTH BY: shares of the three are within 2 points of what they were
+# agrees JSON TRUTH BY: shares of the three are within 2 points (the check: 16) of what they were
 agrees() {
 	python3 - "$@" <<'END'
 import json
+import os
 import sys
+wider = int(os.environ.get("WIDER", "1"))
 path, truth_path, by = sys.argv[1:]
 d = json.load(open(path, encoding="ascii"))
 truth = json.load(open(truth_path, encoding="ascii"))
@@ -29,18 +31,18 @@ else:
             self_of[f["name"]] += f["self"]
 count, all_three = d["samples"]["count"], sum(self_of.values())
 # The rest is what node does to start.
-if all_three < 0.8 * count:
+if all_three < (0.8 if wider == 1 else 0.5) * count:
     sys.exit(f"{all_three} of {count} samples are of the three: {[f['name'] for f in d['functions'][:5]]}")
 for name, n in self_of.items():
-    if abs(100 * n / all_three - truth[name]) > 2:
+    if abs(100 * n / all_three - truth[name]) > 2 * wider:
         sys.exit(f"{name} has {100 * n / all_three:.1f} %, it took {truth[name]:.1f} %")
 END
 }
 
-n=$(rounds node "$WORKLOADS/hot.js" 6)
+n=$(rounds node "$WORKLOADS/hot.js" "$(bound 3 6)")
 record_json lines -F 999 -- node --perf-prof "$WORKLOADS/hot.js" "$n" lines.truth ||
 	fail node-lines "$(tail -n 1 lines.err)"
-check node-lines agrees lines.json lines.truth line
+statistic node-lines agrees lines.json lines.truth line
 check node-sums profile_has lines.json "s['lost'] == 0" "sums_close()"
 check node-language profile_has lines.json \
 	"[f['language'] for f in d['files'] if f['path'].endswith('hot.js')] == ['javascript']"
@@ -51,5 +53,5 @@ record_json functions -F 999 -- node --perf-basic-prof "$WORKLOADS/hot.js" $((n 
 "$LB" annotate --leaf --json functions.pb.gz >leaf.json
 python3 -c 'import json; print(*[p["pid"] for p in json.load(open("leaf.json"))["processes"]], sep="\n")' |
 	sed 's|.*|/tmp/perf-&.map|' | xargs rm -f
-check node-functions agrees leaf.json functions.truth function
-check node-perf-map-has-no-lines profile_has leaf.json "miss('jit-no-lines') > 75" "sums_close()"
+statistic node-functions agrees leaf.json functions.truth function
+statistic node-perf-map-has-no-lines profile_has leaf.json "miss('jit-no-lines') > $(bound 50 75)" "sums_close()"

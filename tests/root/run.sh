@@ -3,26 +3,35 @@
 # usage: tests/root/run.sh BIN [SCRIPT...]   (names of scripts without .sh; default: all)
 # Each test prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason".
 # After each script: how long it took.
-# What is sampled here shares its machine with strangers: a script with a failure runs once
-# more, after all others, in a new folder, and what fails then has failed. What failed first is
-# told: "again NAME: reason".
-# Last line: "root: N passed, N failed, N skipped, N scripts again".
+# SUITE=stats (tests/stats/run.sh): with narrow bounds. Only there a test may print "noise NAME:
+# reason", which the machine may have caused: the script then runs once more, after all others,
+# and what is noise again has failed. All that fails otherwise has failed at once.
+# Last line: "SUITE: N passed, N failed, N skipped[, N scripts again]".
 here=$(cd "$(dirname "$0")" && pwd)
 LB=$(realpath "${1:?usage: run.sh BIN [SCRIPT...]}")
 shift
 TOP=$(cd "$here/../.." && pwd)
+SUITE=${SUITE:-root}
+case $SUITE in
+root) WIDER=8 ;;
+stats) WIDER=1 ;;
+*)
+	echo "tests/root/run.sh: no suite $SUITE" >&2
+	exit 2
+	;;
+esac
 WORK=$(mktemp -d /tmp/lineburn-root.XXXXXX)
 chmod 755 "$WORK"
 mkdir "$WORK/bin"
 trap 'rm -rf "$WORK"' EXIT
 trap 'exit 130' INT TERM
-export LB TOP WORK
+export LB TOP WORK WIDER
 # What the caller has set must not change what is tested.
 unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND DEBUGINFOD_URLS NO_COLOR
 
 if [ "$(id -u)" -ne 0 ]; then
-	echo "not ok root: these tests need root"
-	echo "root: 0 passed, 1 failed, 0 skipped, 0 scripts again"
+	echo "not ok $SUITE: these tests need root"
+	echo "$SUITE: 0 passed, 1 failed, 0 skipped"
 	exit 1
 fi
 if [ $# -eq 0 ]; then
@@ -37,65 +46,65 @@ fi
 results=$WORK/results
 : >"$results"
 
-# run SCRIPT: what it said of its tests is in $WORK/SCRIPT.said. Return: did nothing fail?
+# run SCRIPT: what it said of its tests is in $WORK/SCRIPT.said.
 run() {
-	rm -rf "${WORK:?}/$1"
+	rm -rf "${WORK:?}/$1" "$WORK/crashes"
 	mkdir "$WORK/$1"
 	log=$WORK/$1.log
 	said=$WORK/$1.said
+	path=$here/$1.sh
+	[ "$SUITE" = root ] || [ ! -e "$TOP/tests/$SUITE/$1.sh" ] || path=$TOP/tests/$SUITE/$1.sh
 	status=0
-	(cd "$WORK/$1" && timeout -k 5 300 "$here/$1.sh") >"$log" 2>"$log.err" || status=$?
-	grep -E '^(ok|not ok|skip) ' "$log" >"$said"
+	(cd "$WORK/$1" && timeout -k 5 600 "$path") >"$log" 2>"$log.err" || status=$?
+	grep -E '^(ok|not ok|skip|noise) ' "$log" >"$said"
 	if [ "$status" -ne 0 ]; then
 		echo "not ok $1: the script ended with status $status: $(tail -n 1 "$log.err")" >>"$said"
 	elif [ ! -s "$said" ]; then
 		echo "not ok $1: the script tested nothing" >>"$said"
 	fi
-	! grep -q '^not ok ' "$said"
+	[ ! -s "$WORK/crashes" ] || cat "$WORK/crashes" >>"$said"
 }
 
 # told NAME SINCE: what came of it
 told() {
-	tee -a "$results" <"$WORK/$1.said"
+	sed 's/^noise /not ok /' "$WORK/$1.said" | tee -a "$results"
 	echo "   $1: $(($(date +%s) - $2)) s"
 	[ -n "${KEEP:-}" ] || rm -rf "${WORK:?}/$1"
 }
 
+# is_noise SCRIPT: nothing but noise failed, and this is the suite for it
+is_noise() {
+	[ "$SUITE" = stats ] && grep -q '^noise ' "$WORK/$1.said" && ! grep -q '^not ok ' "$WORK/$1.said"
+}
+
 # nr_tested FILE
 nr_tested() {
-	grep -cE '^(ok|not ok) ' "$1"
+	grep -cE '^(ok|not ok|noise) ' "$1"
 }
 
-# has_skipped SCRIPT: is skipped now what failed at first, or was less tested?
-has_skipped() {
-	[ "$(nr_tested "$WORK/$1.said")" -ge "$(nr_tested "$WORK/$1.first")" ] || return 0
-	sed -n 's/^not ok \([^: ]*\).*/\1/p' "$WORK/$1.first" | while read -r failure; do
-		grep "^skip $failure\(:\|$\)" "$WORK/$1.said"
-	done | grep -q .
-}
-
-# More than so many scripts that fail are no chance.
-MAX_AGAIN=5
-nr_again=0
 again=
+nr_again=0
 for name in "$@"; do
 	start=$(date +%s)
-	if run "$name" || [ $nr_again -eq $MAX_AGAIN ]; then
+	run "$name"
+	if ! is_noise "$name"; then
 		told "$name" "$start"
 		continue
 	fi
 	nr_again=$((nr_again + 1))
 	again="$again $name"
 	cp "$WORK/$name.said" "$WORK/$name.first"
-	sed -n 's/^not ok /again /p' "$WORK/$name.said"
+	sed -n 's/^noise /again /p' "$WORK/$name.said"
 	echo "   $name: $(($(date +%s) - start)) s"
 done
 for name in $again; do
 	start=$(date +%s)
 	run "$name"
-	! has_skipped "$name" || echo "not ok $name: what failed at first is skipped now" >>"$WORK/$name.said"
+	[ "$(nr_tested "$WORK/$name.said")" -ge "$(nr_tested "$WORK/$name.first")" ] ||
+		echo "not ok $name: less was tested than at first" >>"$WORK/$name.said"
 	told "$name" "$start"
 done
 failed=$(grep -c '^not ok ' "$results")
-echo "root: $(grep -c '^ok ' "$results") passed, $failed failed, $(grep -c '^skip ' "$results") skipped, $nr_again scripts again"
+[ "$SUITE" = root ] || scripts_again=", $nr_again scripts again"
+echo "$SUITE: $(grep -c '^ok ' "$results") passed, $failed failed, $(grep -c '^skip ' "$results") skipped${scripts_again:-}"
 [ "$failed" -eq 0 ]

@@ -66,7 +66,7 @@ def losses(json_path, text_path):
         text = f.read()
     lost, events = d["samples"]["lost"], d["losses"]["lost_events"]
     print(f"{lost} samples and {events} events lost")
-    return (f"{lost} samples lost" in text or f"{lost} sample lost" in text) and (
+    return re.search(rf"(?<!\d){lost} samples? lost", text) is not None and (
         not events or re.search(rf"(?<!\d){events} process event", text) is not None)
 
 

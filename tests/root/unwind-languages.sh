@@ -40,39 +40,39 @@ from_start() {
 	shift
 	record_json "$start_name" -F 999 -- "$@" || { tail -n 1 "$start_name.err"; return 1; }
 	whole "$start_name" 100 || return 1
-	profile_has "$start_name.json" "s['count'] >= 1000" \
-		"d['stacks']['complete'] + d['stacks']['no-mapping'] >= 0.995 * s['count']" \
+	profile_has "$start_name.json" "s['count'] >= $(bound 300 1000)" \
+		"d['stacks']['complete'] + d['stacks']['no-mapping'] >= $(bound 0.5 0.995) * s['count']" \
 		"note('complete', percent(d['stacks']['complete']))"
 }
 
 for shell in bash dash; do
 	if command -v $shell >/dev/null; then
-		figure unwind-$shell running $shell 0.3 $shell deep.sh
+		statistic unwind-$shell running $shell 0.3 $shell deep.sh
 	else
 		skip unwind-$shell "no $shell"
 	fi
 done
 
 if node -e 0 2>/dev/null; then
-	figure unwind-node running node 1.5 node "$WORKLOADS/hot.js" 1000
-	figure unwind-node-start from_start node-start node "$WORKLOADS/hot.js" 40
+	statistic unwind-node running node 1.5 node "$WORKLOADS/hot.js" 1000
+	statistic unwind-node-start from_start node-start node "$WORKLOADS/hot.js" 40
 else
 	skip unwind-node "no node"
 fi
 if HOME=${HOME:-$WORK} GOTOOLCHAIN=local go build -o hotgo "$WORKLOADS/hot.go" 2>go.err; then
-	figure unwind-go running go 0.3 ./hotgo 1000
-	check unwind-go-callers stacks_have go "in_order('main.five', 'main.main') >= 99"
-	figure unwind-go-start from_start go-start ./hotgo 50
+	statistic unwind-go running go 0.3 ./hotgo 1000
+	statistic unwind-go-callers stacks_have go "in_order('main.five', 'main.main') >= 99"
+	statistic unwind-go-start from_start go-start ./hotgo 50
 	# Nobody called what its threads begin with.
-	figure unwind-go-threads stacks_have go-start "share('outermost',
+	statistic unwind-go-threads stacks_have go-start "share('outermost',
 		lambda stack: names(stack)[-1] in ('runtime.clone', 'runtime.rt0_go'),
 		lambda stack: {'runtime.clone', 'runtime.rt0_go'} & set(names(stack)) and has('runtime.mstart')(stack)) == 100"
 else
 	skip unwind-go "no go: $(tail -n 1 go.err)"
 fi
 if rustc -O -g -C force-frame-pointers=no -o hotrs "$WORKLOADS/hot.rs" 2>rust.err; then
-	figure unwind-rust running rust 0.3 ./hotrs 1000
-	check unwind-rust-callers stacks_have rust \
+	statistic unwind-rust running rust 0.3 ./hotrs 1000
+	statistic unwind-rust-callers stacks_have rust \
 		"share('main', lambda stack: any('main' in name for name in names(stack))) >= 99"
 else
 	skip unwind-rust "no rustc: $(tail -n 1 rust.err)"
@@ -80,17 +80,17 @@ fi
 
 # Whoever wants callers of Java asks Java for frame pointers.
 if javac -d . "$WORKLOADS/Hot.java" 2>javac.err; then
-	figure unwind-java running java 1.5 java -XX:+PreserveFramePointer -XX:+UseSerialGC Hot 60
+	statistic unwind-java running java 1.5 java -XX:+PreserveFramePointer -XX:+UseSerialGC Hot 60
 else
 	skip unwind-java "no javac: $(tail -n 1 javac.err)"
 fi
 
 # Another C library, which has no tables of its own.
 if musl-gcc -O2 -g -fomit-frame-pointer -fno-builtin -o musl-stacks "$WORKLOADS/unwind/stacks.c" -pthread 2>musl.err; then
-	figure unwind-musl running musl 0.3 ./musl-stacks deep 100000
-	figure unwind-musl-frames stacks_have musl \
+	statistic unwind-musl running musl 0.3 ./musl-stacks deep 100000
+	statistic unwind-musl-frames stacks_have musl \
 		"times({'plain': 20, 'with_array': 20, 'realigned': 20, 'below': 20, 'main': 1}, 'burn') >= 99.5"
-	figure unwind-musl-fork running musl-fork 0.5 ./musl-stacks fork 100000
+	statistic unwind-musl-fork running musl-fork 0.5 ./musl-stacks fork 100000
 else
 	skip unwind-musl "no musl-gcc: $(tail -n 1 musl.err)"
 fi
@@ -124,7 +124,7 @@ for folder in /usr/lib/postgresql/*/bin; do
 	[ ! -x "$folder/initdb" ] || pg_bin=$folder
 done
 if [ -n "$pg_bin" ] && id postgres >/dev/null 2>&1; then
-	figure unwind-postgresql postgres
+	statistic unwind-postgresql postgres
 else
 	skip unwind-postgresql "no PostgreSQL below /usr/lib/postgresql (package postgresql)"
 fi

@@ -47,7 +47,7 @@ start() {
 
 # samples PID: wait until that recording takes signals, and some more
 samples() {
-	wait_until 30 sh -c "ls -l /proc/$1/fd | grep -q signalfd" || { echo "does not start"; return 1; }
+	wait_until 60 sh -c "ls -l /proc/$1/fd | grep -q signalfd" || { echo "does not start"; return 1; }
 	sleep 1.5
 }
 
@@ -77,13 +77,13 @@ ten() {
 	stop TERM || return 1
 	no_temporary || return 1
 	windows ten "len(w) >= 11" "adjacent(w)" "accounted(w, 'watch.log', 499)" \
-		"sum(abs(x.end_s - x.begin_s - 1) < 0.3 for x in w[:-1]) >= 8" \
+		"sum(abs(x.end_s - x.begin_s - 1) < $(bound 30 0.3) for x in w[:-1]) >= 8" \
 		"all(x.losses['lost'] == 0 for x in w)" \
 		"all(x.losses['count'] == x.count for x in w)" \
 		"all(x.json['cost']['bpf_runs'] == x.count for x in w)" || return 1
 	grep -q "samples in 1[0-9] files, the last is ten.2" ten.err || { cat ten.err; return 1; }
 }
-check windows-ten ten
+statistic windows-ten ten
 
 # A snapshot is a part of its window's file; a hang-up ends the window.
 signals() {
@@ -91,12 +91,12 @@ signals() {
 	samples "$recorder" || return 1
 	sleep 1
 	kill -s USR1 "$recorder"
-	wait_until 20 sh -c 'ls signals.2*Z.pb.gz' || { echo "no snapshot"; return 1; }
+	wait_until 60 sh -c 'ls signals.2*Z.pb.gz' || { echo "no snapshot"; return 1; }
 	cp signals.2*Z.pb.gz snapshot.20000101T000000Z.pb.gz
 	windows snapshot "w[0].count > 0" "accounted(w, 'watch.log', 499)" "w[0].losses['lost'] == 0" || return 1
 	sleep 1
 	kill -s HUP "$recorder"
-	wait_until 20 sh -c 'find . -name "signals.2*" -newer snapshot.20000101T000000Z.pb.gz | grep .' ||
+	wait_until 60 sh -c 'find . -name "signals.2*" -newer snapshot.20000101T000000Z.pb.gz | grep .' ||
 		{ echo "the window did not end"; return 1; }
 	sleep 0.5
 	stop TERM || return 1
@@ -105,35 +105,35 @@ signals() {
 	windows snapshot "w[0].begin_s == w[1].begin_s" "w[1].count > w[0].count" "accounted(w[1:], 'watch.log', 499)" || return 1
 	windows signals "len(w) == 2" "adjacent(w)" "accounted(w, 'watch.log', 499)"
 }
-check windows-signals signals
+statistic windows-signals signals
 
 # Without --window: SIGUSR1 writes the file so far, SIGHUP begins a new one.
 plain() {
 	start plain
 	samples "$recorder" || return 1
 	kill -s USR1 "$recorder"
-	wait_until 20 test -s plain.pb.gz || { echo "no snapshot"; return 1; }
+	wait_until 60 test -s plain.pb.gz || { echo "no snapshot"; return 1; }
 	kill -s HUP "$recorder"
-	wait_until 20 sh -c 'ls plain.2*' || { echo "no new file"; return 1; }
+	wait_until 60 sh -c 'ls plain.2*' || { echo "no new file"; return 1; }
 	sleep 1
 	stop TERM || return 1
 	mv plain.pb.gz plain.99991231T000000Z.pb.gz
 	windows plain "len(w) == 2" "adjacent(w)" "accounted(w, 'watch.log', 499)" || return 1
 	grep -q 'a new file begins$' plain.err || { cat plain.err; return 1; }
 }
-check windows-without-option plain
+statistic windows-without-option plain
 
 keep() {
 	start keep --window 0.3 --keep 3
-	wait_until 30 sh -c 'ls keep.2*' || { echo "no window"; return 1; }
+	wait_until 60 sh -c 'ls keep.2*' || { echo "no window"; return 1; }
 	keep_first=$(find . -name 'keep.2*' | sort | head -n 1)
-	wait_until 30 test ! -e "$keep_first" || { echo "nothing is removed"; return 1; }
+	wait_until 60 test ! -e "$keep_first" || { echo "nothing is removed"; return 1; }
 	stop INT || stop TERM || return 1
 	[ "$(find . -name 'keep.2*' | wc -l)" -eq 3 ] || { ls; return 1; }
 	# A second run in the same place: what there is counts.
 	start keep --window 0.3 --max-size 1K
 	# shellcheck disable=SC2016 # for the inner shell
-	wait_until 30 sh -c '[ "$(ls keep.2* | wc -l)" -eq 1 ]' || { ls; return 1; }
+	wait_until 60 sh -c '[ "$(ls keep.2* | wc -l)" -eq 1 ]' || { ls; return 1; }
 	stop TERM || return 1
 	[ "$(find . -name 'keep.2*' | wc -l)" -eq 1 ] || { ls; return 1; }
 	no_temporary
@@ -153,9 +153,9 @@ full() {
 	recording $!
 	full_status=0
 	# Two windows that find no room.
-	wait_until 30 failed_twice || full_status=1
+	wait_until 60 failed_twice || full_status=1
 	rm disk/filler
-	wait_until 30 sh -c 'ls disk/full.2*' || full_status=1
+	wait_until 60 sh -c 'ls disk/full.2*' || full_status=1
 	sleep 0.5
 	stop TERM || full_status=1
 	windows disk/full "len(w) >= 2" "adjacent(w)" "w[0].end_s - w[0].begin_s > 1.9" \
@@ -167,7 +167,7 @@ full() {
 	grep -q 'No space left on device.*samples are kept for the next file$' full.err ||
 		{ cat full.err; return 1; }
 }
-check windows-full-disk full
+statistic windows-full-disk full
 
 # A disk that answers nobody for 8 s: the drains go on meanwhile, nothing is lost.
 slow() {
@@ -177,7 +177,7 @@ slow() {
 	mount -o loop slow.img slow || { echo "no loop device"; return 1; }
 	"$LB" record -vv -p $hot_pid -F 499 --window 1s -o slow/slow.pb.gz >slow.out 2>slow.err &
 	recording $!
-	wait_until 20 sh -c 'ls slow/slow.2*' || { echo "no window"; return 1; }
+	wait_until 60 sh -c 'ls slow/slow.2*' || { echo "no window"; return 1; }
 	(sleep 8; fsfreeze -u slow) &
 	thaw=$!
 	slow_status=0
@@ -192,10 +192,10 @@ slow() {
 	[ $slow_status -eq 0 ] || return 1
 	held=$(sed -n 's/.*longest time between two drains: \([0-9]*\) ms$/\1/p' slow.err | sort -n | tail -n 1)
 	echo "longest time between two drains, of 8 s: $held ms"
-	[ "${held:-8000}" -lt 6000 ]
+	[ "${held:-8000}" -lt "$(bound 6000 2000)" ]
 }
-if command -v fsfreeze mkfs.ext4 >/dev/null && [ -e /dev/loop-control ]; then
-	figure windows-slow-disk slow
+if command -v fsfreeze >/dev/null && command -v mkfs.ext4 >/dev/null && [ -e /dev/loop-control ]; then
+	statistic windows-slow-disk slow
 else
 	skip windows-slow-disk "needs fsfreeze, mkfs.ext4 and loop devices"
 fi
@@ -206,23 +206,23 @@ shared() {
 	"$LB" record -p $hot_pid -F 499 --window 0.5s --keep 2 -o logs/s.pb.gz >a.out 2>a.err &
 	recording $!
 	recorder_a=$recorder
-	wait_until 20 sh -c 'ls logs/s.2*' || { echo "no window"; return 1; }
+	wait_until 60 sh -c 'ls logs/s.2*' || { echo "no window"; return 1; }
 	"$LB" record -p $hot_pid -F 499 --window 0.5s --keep 2 -o logs/s.pb.gz >b.out 2>b.err &
 	recording $!
-	wait_until 20 grep -q 'another recording' b.err || { echo "not seen: $(cat b.err)"; return 1; }
+	wait_until 60 grep -q 'another recording' b.err || { echo "not seen: $(cat b.err)"; return 1; }
 	sleep 3
 	stop TERM || return 1
 	# The first one goes on: a file more until it has removed its oldest.
 	# shellcheck disable=SC2016 # for the inner shell
-	wait_until 20 sh -c '[ "$(find logs -name "s.2*" | wc -l)" -eq 4 ]' || { echo "of two: $(ls logs)"; return 1; }
+	wait_until 60 sh -c '[ "$(find logs -name "s.2*" | wc -l)" -eq 4 ]' || { echo "of two: $(ls logs)"; return 1; }
 	mv logs moved && ln -s other logs
 	: >moved_at
 	sleep 0.1
-	wait_until 20 sh -c 'find moved -name "s.2*" -newer moved_at | grep .' || { echo "nothing is written any more"; return 1; }
+	wait_until 60 sh -c 'find moved -name "s.2*" -newer moved_at | grep .' || { echo "nothing is written any more"; return 1; }
 	[ -z "$(ls -A other)" ] || { echo "diverted: $(ls other)"; return 1; }
 	# Log rotation: what has the name now is meant.
 	kill -s HUP "$recorder_a"
-	wait_until 20 sh -c 'ls other/s.2*' || { echo "not followed"; return 1; }
+	wait_until 60 sh -c 'ls other/s.2*' || { echo "not followed"; return 1; }
 	recorder=$recorder_a
 	stop TERM
 }

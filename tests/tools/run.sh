@@ -114,16 +114,15 @@ ends_with "setup elsewhere ends with 3" 3 "$work/else/tools/setup.sh"
 verdict "setup elsewhere names the packages in one sentence" $?
 
 # check.sh adds up suites, and a suite that dies in silence is a failure.
-mkdir -p "$work/sum/tools"
-sed -e '/^tools\/setup.sh/d' -e '/^make /d' -e '/^# Two at a time/,/^suite root/d' -e '/as-root/d' -e '/^give_back/d' -e '/MAKEFLAGS/d' \
-	"$top/tools/check.sh" >"$work/sum/check.body"
+mkdir -p "$work/sum/tools" "$work/sum/tests"
+# The suites are those of a file, where its own stand.
+sed -e '/^tools\/setup.sh/d' -e '/^make /d' -e '/as-root/d' -e '/^give_back/d' -e '/MAKEFLAGS/d' \
+	-e '/^# Two at a time/,/^suite root/c\
+. ./suites' "$top/tools/check.sh" >"$work/sum/tools/check.sh"
+printf '# of two machines\na (b|c): not here.*\nno-index: a d: no build/venv/x here\n' >"$work/sum/tests/skips.expected"
 # sums NAME STATUS LAST-LINE: with the suites on stdin
 sums() {
-	{
-		sed '/^awk /,$d' "$work/sum/check.body"
-		cat
-		sed -n '/^awk /,$p' "$work/sum/check.body"
-	} >"$work/sum/tools/check.sh"
+	cat >"$work/sum/suites"
 	ends_with "check ends rightly: $1" "$2" sh "$work/sum/tools/check.sh"
 	[ "$(tail -n 1 "$work/out")" = "$3" ]
 	verdict "check adds up: $1" $?
@@ -144,62 +143,105 @@ SUITES
 sums "so is one that passes nothing" 1 "0 passed, 1 failed, 0 skipped" <<'SUITES'
 suite a echo "a: 0 passed, 0 failed"
 SUITES
+sums "a skip that is expected is counted" 0 "1 passed, 0 failed, 1 skipped" <<'SUITES'
+suite a printf 'skip b: not here, nor there\na: 1 passed, 0 failed, 1 skipped\n'
+SUITES
+sums "one that is not is a failure" 1 "1 passed, 1 failed, 1 skipped" <<'SUITES'
+suite a printf 'skip e: not here\na: 1 passed, 0 failed, 1 skipped\n'
+SUITES
+grep -qx 'not ok a e: not here: this skip is not in tests/skips.expected' "$work/out"
+verdict "check names the skip that nobody expects" $?
+sums "so is one of another suite" 1 "1 passed, 1 failed, 1 skipped" <<'SUITES'
+suite z printf 'skip b: not here\nz: 1 passed, 0 failed, 1 skipped\n'
+SUITES
+# There is no environment, so nobody knows of an index.
+sums "without a package index its packages may be missing" 0 "1 passed, 0 failed, 1 skipped" <<'SUITES'
+suite a printf 'skip d: no build/venv/x here\na: 1 passed, 0 failed, 1 skipped\n'
+SUITES
+mkdir -p "$work/sum/build/venv/x/bin"
+cat >"$work/sum/build/venv/x/bin/pip" <<'PIP'
+#!/bin/sh
+while [ "$1" != -d ]; do shift; done
+mkdir "$2"
+PIP
+chmod +x "$work/sum/build/venv/x/bin/pip"
+sums "with one they may not" 1 "1 passed, 1 failed, 1 skipped" <<'SUITES'
+suite a printf 'skip d: no build/venv/x here\na: 1 passed, 0 failed, 1 skipped\n'
+SUITES
+sums "scripts have their seconds" 0 "1 passed, 0 failed, 0 skipped" <<'SUITES'
+suite a printf '   one: 7 s\n   two: 70 s\na: 1 passed, 0 failed\n'
+SUITES
+[ "$(grep -n '^ *70  a/two$' "$work/out" | cut -d : -f 1)" -lt "$(grep -n '^ *7  a/one$' "$work/out" | cut -d : -f 1)" ]
+verdict "check sorts them" $?
+sums "what accepts output is unset" 0 "1 passed, 0 failed, 0 skipped" <<'SUITES'
+suite a sh -c '[ -z "${LB_GOLDEN_UPDATE-}${CLI_UPDATE-}" ] && echo "a: 1 passed, 0 failed"'
+SUITES
 
-# A script of tests/root that fails runs once more: what fails then has failed.
-mkdir -p "$work/again/tests/root"
+# A script of tests/root that fails has failed; of statistics, noise is measured once more.
+mkdir -p "$work/again/tests/root" "$work/again/tests/stats"
 sed '/id -u/,/^fi/d' "$top/tests/root/run.sh" >"$work/again/tests/root/run.sh"
+cp "$top/tests/stats/run.sh" "$work/again/tests/stats/"
 chmod +x "$work/again/tests/root/run.sh"
-# again NAME STATUS LAST-LINE: with the body of a script on stdin
-again() {
-	{ echo '#!/bin/sh' && cat; } >"$work/again/tests/root/one.sh"
-	chmod +x "$work/again/tests/root/one.sh"
-	ends_with "tests/root/run.sh ends rightly: $1" "$2" "$work/again/tests/root/run.sh" /bin/true one
-	[ "$(tail -n 1 "$work/out")" = "root: $3" ]
-	verdict "tests/root/run.sh adds up: $1" $?
+# once SUITE NAME STATUS LAST-LINE: with the body of a script on stdin
+once() {
+	rm -f "$work/before"
+	{ echo '#!/bin/sh' && cat; } >"$work/again/tests/$1/one.sh"
+	chmod +x "$work/again/tests/$1/one.sh"
+	BEFORE=$work/before ends_with "tests/$1/run.sh ends rightly: $2" "$3" "$work/again/tests/$1/run.sh" /bin/true one
+	[ "$(tail -n 1 "$work/out")" = "$1: $4" ]
+	verdict "tests/$1/run.sh adds up: $2" $?
+	rm "$work/again/tests/$1/one.sh"
 }
-# shellcheck disable=SC2016 # for the script
-again "what fails at first only is told" 0 "1 passed, 0 failed, 0 skipped, 1 scripts again" <<'SCRIPT'
-[ -e "$WORK/before" ] && echo "ok b" && exit
-: >"$WORK/before"
+once root "a failure is never run again" 1 "1 passed, 1 failed, 0 skipped" <<'SCRIPT'
+[ -e "$BEFORE" ] && echo "ok a" && echo "ok b" && exit
+: >"$BEFORE"
+echo "ok a"
 echo "not ok b: disturbed"
 SCRIPT
-grep -q '^again b: disturbed' "$work/out"
-verdict "tests/root/run.sh tells what failed at first" $?
-again "what fails twice has failed" 1 "1 passed, 1 failed, 0 skipped, 1 scripts again" <<'SCRIPT'
-echo "ok a"
-echo "not ok b: broken"
+once root "nor is what calls itself noise" 1 "0 passed, 1 failed, 0 skipped" <<'SCRIPT'
+[ -e "$BEFORE" ] && echo "ok a" && exit
+: >"$BEFORE"
+echo "noise a: disturbed"
 SCRIPT
-again "a script that dies has failed" 1 "1 passed, 1 failed, 0 skipped, 1 scripts again" <<'SCRIPT'
+once root "a script that dies has failed" 1 "1 passed, 1 failed, 0 skipped" <<'SCRIPT'
 echo "ok a"
 exit 3
 SCRIPT
-
-again "what failed and is skipped then has failed" 1 "1 passed, 1 failed, 1 skipped, 1 scripts again" <<'SCRIPT'
-[ -e "$WORK/before" ] && echo "ok a" && echo "skip b: not here" && exit
-: >"$WORK/before"
+once root "what crashed has failed, whatever is said" 1 "1 passed, 1 failed, 0 skipped" <<'SCRIPT'
+echo "ok a"
+echo "not ok x: ended with status 139" >"$WORK/crashes"
+SCRIPT
+once stats "noise is measured once more" 0 "1 passed, 0 failed, 0 skipped, 1 scripts again" <<'SCRIPT'
+[ -e "$BEFORE" ] && echo "ok b" && exit
+: >"$BEFORE"
+echo "noise b: disturbed"
+SCRIPT
+grep -q '^again b: disturbed' "$work/out"
+verdict "tests/stats/run.sh tells what was noise" $?
+once stats "noise again has failed" 1 "1 passed, 1 failed, 0 skipped, 1 scripts again" <<'SCRIPT'
+echo "ok a"
+echo "noise b: broken"
+SCRIPT
+once stats "what fails otherwise is never run again" 1 "0 passed, 2 failed, 0 skipped, 0 scripts again" <<'SCRIPT'
+[ -e "$BEFORE" ] && echo "ok a" && echo "ok b" && exit
+: >"$BEFORE"
+echo "noise a: disturbed"
 echo "not ok b: disturbed"
 SCRIPT
-
-# Six that fail at first: five of them once more.
-for name in two three four five six; do
-	cp "$work/again/tests/root/one.sh" "$work/again/tests/root/$name.sh"
-done
-for name in one two three four five six; do
-	cat >"$work/again/tests/root/$name.sh" <<'SCRIPT'
-#!/bin/sh
-me=$(basename "$0")
-[ -e "$WORK/$me.before" ] && echo "ok $me" && exit
-: >"$WORK/$me.before"
-echo "not ok $me: disturbed"
+once stats "nor is a crash beside noise" 1 "0 passed, 2 failed, 0 skipped, 0 scripts again" <<'SCRIPT'
+[ -e "$BEFORE" ] && echo "ok a" && exit
+: >"$BEFORE"
+echo "noise a: disturbed"
+echo "not ok x: ended with status 139" >"$WORK/crashes"
 SCRIPT
-done
-ends_with "tests/root/run.sh ends rightly: more failures than chance" 1 \
-	"$work/again/tests/root/run.sh" /bin/true one two three four five six
-[ "$(tail -n 1 "$work/out")" = "root: 5 passed, 1 failed, 0 skipped, 5 scripts again" ] &&
-	[ "$(grep '^ok \|^not ok ' "$work/out" | head -n 1)" = "not ok six.sh: disturbed" ]
-verdict "tests/root/run.sh repeats five, after all others" $?
+once stats "what was noise and is skipped then has failed" 1 "1 passed, 1 failed, 1 skipped, 1 scripts again" <<'SCRIPT'
+[ -e "$BEFORE" ] && echo "ok a" && echo "skip b: not here" && exit
+: >"$BEFORE"
+echo "ok a"
+echo "noise b: disturbed"
+SCRIPT
 
-# So does a unit test program.
+# Nor is a unit test program run again.
 cat >"$work/program" <<'PROGRAM'
 #!/bin/sh
 [ -e "$0.before" ] && echo "[       OK ] a" && exit
@@ -208,10 +250,13 @@ echo "a.c:1: error: disturbed"
 exit 1
 PROGRAM
 chmod +x "$work/program"
-ends_with "tests/run-unit.sh ends rightly" 0 "$top/tests/run-unit.sh" "$work/program"
-grep -q '^again program: a.c:1: error: disturbed' "$work/out" &&
-	[ "$(tail -n 1 "$work/out")" = "unit: 1 passed, 0 failed, 0 skipped, 1 programs again" ]
-verdict "tests/run-unit.sh tells what failed at first" $?
+ends_with "tests/run-unit.sh fails at once" 1 "$top/tests/run-unit.sh" "$work/program"
+[ "$(tail -n 1 "$work/out")" = "unit: 0 passed, 1 failed, 0 skipped" ]
+verdict "tests/run-unit.sh adds up" $?
+printf '#!/bin/sh\nprintf "[ RUN      ] a\\nnot here\\n[  SKIPPED ] a\\n 1 SKIPPED TEST(S)\\n[  SKIPPED ] a\\n"\n' >"$work/program"
+ends_with "tests/run-unit.sh passes what skips" 0 "$top/tests/run-unit.sh" "$work/program"
+grep -qx 'skip program-a: not here' "$work/out"
+verdict "tests/run-unit.sh says what is skipped, and why" $?
 
 failed=$(grep -c '^not ok' "$work/results")
 echo "tools: $(grep -c '^ok' "$work/results") passed, $failed failed"

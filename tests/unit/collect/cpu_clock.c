@@ -184,7 +184,7 @@ static void ticks_are_time_by_period(void **state)
 {
 	int fd[2] = {perf_event_open_clock(0, 3 * MS_NS),
 		     perf_event_open_clock(0, 2 * MS_NS)};
-	uint64_t start, ns;
+	uint64_t start, end, ns, switching = 0;
 
 	(void)state;
 	if (fd[0] < 0 || fd[1] < 0) {
@@ -193,15 +193,20 @@ static void ticks_are_time_by_period(void **state)
 	}
 	start = clock_now_ns();
 	for (int i = 0; i < 20; i++) {
+		uint64_t before = clock_now_ns();
+
 		ioctl(fd[(i + 1) % 2], PERF_EVENT_IOC_DISABLE, 0);
 		ioctl(fd[i % 2], PERF_EVENT_IOC_ENABLE, 0);
+		switching += clock_now_ns() - before;
 		for (uint64_t t = clock_now_ns(); clock_now_ns() < t + MS_NS;)
 			;
 	}
+	end = clock_now_ns();
 	ioctl(fd[1], PERF_EVENT_IOC_DISABLE, 0);
 	ns = perf_event_enabled_ns(fd[0]) + perf_event_enabled_ns(fd[1]);
-	/* Each moment is of one of them, but for the switches. */
-	assert_in_range(ns, 19 * MS_NS, clock_now_ns() - start);
+	/* Each moment is of one of them, but for the switches, however long others have the CPU
+	 * meanwhile. */
+	assert_in_range(ns, end - start - switching, clock_now_ns() - start);
 	close(fd[0]);
 	close(fd[1]);
 }
@@ -270,7 +275,7 @@ static void levels_come_and_go(void **state)
 	cpu_clock_time(&c, 0, &after);
 	/* 120 ms at three levels alike, but for the time that switching took. */
 	assert_true(after.enabled_ns >= 115 * MS_NS);
-	assert_true(after.due > 24 && after.due < (double)after.enabled_ns / 2e6);
+	assert_true(after.due > 24 && after.due < (double)after.enabled_ns / (2e6 * 0.8));
 	cpu_clock_stop(&c);
 	assert_int_equal(count_descriptors(), nr);
 }

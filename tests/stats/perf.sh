@@ -28,4 +28,4 @@ for f in d["files"]:
             sys.exit(f"line {line['line']}: {mine:.1f} %, perf says {other:.1f} %")
 END
 }
-check perf-agrees agrees
+statistic perf-agrees agrees
