@@ -6,10 +6,10 @@
  * kernels declares parts of them narrower, which turns context reads into loads that the
  * verifier refuses.
  *
- * Each has: struct lb_regs, LB_THREAD_SIZE, lb_regs_user(), lb_regs_in_syscall(),
- * lb_regs_ip(), _sp() and _fp(), LB_NR_DWARF_REGS and lb_regs_dwarf(),
- * lb_thread_pointer(), and the steps of a walk: lb_plt_cfa(), lb_signal_frame(),
- * lb_caller(), lb_code_address().
+ * Each has: struct lb_regs, LB_THREAD_SIZE, lb_regs_user(), lb_regs_64_bit(),
+ * lb_regs_in_syscall(), lb_regs_ip(), _sp() and _fp(), LB_NR_DWARF_REGS and
+ * lb_regs_dwarf(), lb_thread_pointer(), and the steps of a walk: lb_plt_cfa(),
+ * lb_signal_frame(), lb_caller(), lb_code_address().
  */
 #ifndef LB_BPF_ARCH_H
 #define LB_BPF_ARCH_H

@@ -252,10 +252,10 @@ static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
 
 /*
  * User registers of the current task: the interrupted ones, or those that it
- * entered the kernel with. Return: whether there are any.
+ * entered the kernel with. Return: LB_STACK_COMPLETE with *regs set, or why there are none.
  */
-static __always_inline bool user_regs(struct lb_perf_event_ctx *ctx,
-				      struct task_struct *task, struct lb_regs *regs)
+static __always_inline __u32 user_regs(struct lb_perf_event_ctx *ctx,
+				       struct task_struct *task, struct lb_regs *regs)
 {
 	const volatile __u64 *from = (const volatile __u64 *)&ctx->regs;
 	__u64 *to = (__u64 *)regs;
@@ -266,14 +266,23 @@ static __always_inline bool user_regs(struct lb_perf_event_ctx *ctx,
 #pragma unroll
 		for (__u32 i = 0; i < sizeof(*regs) / 8; i++)
 			to[i] = from[i];
-		return true;
+		return LB_STACK_COMPLETE;
 	}
 	/* bpf_task_pt_regs: 5.15. Before it the layout of the stack's top is known. */
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		saved = (void *)bpf_task_pt_regs(task);
 	else
 		saved = (char *)LB_TASK(task, stack) + LB_THREAD_SIZE - sizeof(*regs);
-	return !bpf_probe_read_kernel(regs, sizeof(*regs), saved) && lb_regs_user(regs);
+	if (bpf_probe_read_kernel(regs, sizeof(*regs), saved))
+		return LB_STACK_NO_REGS;
+	/*
+	 * A thread that the kernel made for a process (io_uring: 5.12, vhost: 6.4) never was
+	 * in user space. copy_thread() leaves it no address there; on x86 the rest of the
+	 * registers, and the thread pointer, are those of the thread that asked for it.
+	 */
+	if (!lb_regs_ip(regs) && !lb_regs_sp(regs))
+		return LB_STACK_NO_USER;
+	return lb_regs_user(regs) ? LB_STACK_COMPLETE : LB_STACK_NO_REGS;
 }
 
 /* The frames of the user stack, and how far they go. */
@@ -281,10 +290,13 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 					struct task_struct *task, struct lb_regs *regs,
 					struct lb_walk *w)
 {
+	__u32 status;
+
 	if (LB_TASK(task, flags) & PF_KTHREAD)
 		return LB_STACK_NO_USER;
-	if (!user_regs(ctx, task, regs))
-		return LB_STACK_NO_REGS;
+	status = user_regs(ctx, task, regs);
+	if (status != LB_STACK_COMPLETE)
+		return status;
 	if (!lb_regs_user(&ctx->regs) && lb_regs_in_syscall(regs))
 		w->body.kind = LB_BODY_USER_SYSCALL;
 	lb_regs_dwarf(regs, w->stack.regs);
@@ -292,9 +304,9 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 	w->stack.ip = lb_regs_ip(regs) & ~LB_PY_FRAME;
 	w->stack.sp = lb_regs_sp(regs);
 	w->stack.fp = lb_regs_fp(regs);
-	if (!walk_user) {
+	if (!walk_user || !lb_regs_64_bit(regs)) {
 		lb_push(w, w->stack.ip);
-		return LB_STACK_LEAF_ONLY;
+		return walk_user ? LB_STACK_32_BIT : LB_STACK_LEAF_ONLY;
 	}
 	lb_walk_begin(w, task);
 	/* Steps that did not suffice, or frames of Python that are missing. */

@@ -18,7 +18,7 @@
 /* How far the walk of the user stack came. Kept with every sample. */
 enum lb_stack_status {
 	LB_STACK_COMPLETE, /* the outermost frame was reached */
-	LB_STACK_NO_USER, /* a kernel thread: there is no user stack */
+	LB_STACK_NO_USER, /* a thread of the kernel's own making: there is no user stack */
 	LB_STACK_TRUNCATED, /* more frames than were asked for: outermost ones are missing */
 	LB_STACK_BAD_FP, /* the frame pointer leads nowhere: callers are missing */
 	LB_STACK_FAULT, /* a stack page could not be read: callers are missing */
@@ -30,6 +30,7 @@ enum lb_stack_status {
 	LB_STACK_NO_TABLE, /* the unwind rows of that code are not in the kernel yet */
 	LB_STACK_UNSUPPORTED, /* a rule that the walk does not know */
 	LB_STACK_BAD_CFA, /* a frame that does not lie above its callee's: a damaged stack */
+	LB_STACK_32_BIT, /* 32-bit code, whose stack is not walked: leaf only */
 	LB_NR_STACK_STATUS,
 };
 

@@ -14,6 +14,12 @@ static __always_inline bool lb_regs_user(const volatile struct lb_regs *regs)
 	return (regs->pstate & 0xf) == 0; /* EL0 */
 }
 
+/* Does it run 64-bit code? Else PSR_MODE32_BIT is set (asm/ptrace.h). */
+static __always_inline bool lb_regs_64_bit(const struct lb_regs *regs)
+{
+	return !(regs->pstate & 0x10);
+}
+
 /* The saved number of the system call is not part of user_pt_regs: not known. */
 static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
 {

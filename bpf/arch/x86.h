@@ -15,6 +15,18 @@ static __always_inline bool lb_regs_user(const volatile struct lb_regs *regs)
 	return regs->cs & 3;
 }
 
+/*
+ * Does it run 64-bit code now? The selectors are __USER_CS (asm/segment.h) and that of Xen
+ * (FLAT_USER_CS64 of xen/interface/xen.h); all others are of 32 or 16 bits. Above these 16
+ * bits FRED saves something else.
+ */
+static __always_inline bool lb_regs_64_bit(const struct lb_regs *regs)
+{
+	__u16 cs = regs->cs;
+
+	return cs == 0x33 || cs == 0xe033;
+}
+
 /* Saved at a system call, not at an exception (arch/x86/entry: orig_ax is its number). */
 static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
 {

@@ -18,6 +18,7 @@ static const char *const names[] = {
 	[LB_STACK_NO_TABLE] = "no-table",
 	[LB_STACK_UNSUPPORTED] = "unsupported",
 	[LB_STACK_BAD_CFA] = "bad-cfa",
+	[LB_STACK_32_BIT] = "32-bit",
 };
 _Static_assert(ARRAY_SIZE(names) == LB_NR_STACK_STATUS, "one name per status");
 

@@ -272,6 +272,9 @@ static const char *const incomplete_words[] = {
 	[LB_STACK_BAD_CFA] = "the stack is damaged, was switched by hand, or its unwind "
 			     "table is wrong: "
 			     "totals of callers are too low",
+	[LB_STACK_32_BIT] = "the stacks of 32-bit code are not walked, so no callers are "
+			    "known: totals of callers are too low, self is right. Build "
+			    "the program for 64 bits to see them",
 };
 _Static_assert(ARRAY_SIZE(incomplete_words) == LB_NR_STACK_STATUS, "one row per status");
 

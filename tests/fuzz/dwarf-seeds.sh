@@ -30,9 +30,13 @@ build() {
 	name=$1
 	shift
 	"$@" -w -O2 -fPIC -fno-asynchronous-unwind-tables -c -o "$name.o"
-	gcc -shared -nostdlib -Wl,--build-id,-z,noseparate-code,-z,norelro,-z,max-page-size=64 -o "$name" "$name.o"
+	gcc "$word" -shared -nostdlib -Wl,--build-id,-z,noseparate-code,-z,norelro,-z,max-page-size=64 -o "$name" "$name.o"
 	objcopy --remove-section .comment --remove-section .symtab --remove-section .strtab "$name" 2>/dev/null || :
 }
+word=-m32
+build gcc4-32 gcc -m32 -gdwarf-4 seed.c
+build gcc5-32 gcc -m32 -gdwarf-5 seed.c
+word=-m64
 for v in 3 4 5; do
 	build "gcc$v" gcc "-gdwarf-$v" seed.c
 	build "clang$v" clang-14 "-gdwarf-$v" seed.c
@@ -47,7 +51,7 @@ for v in 4 5; do
 done
 cp cxx cxx2
 dwz -m shared cxx cxx2 2>/dev/null || :
-for f in gcc3 gcc4 gcc5 clang3 clang4 clang5 cxx gz gsplit4 csplit5 gcc4.dwo clang5.dwo shared; do
+for f in gcc3 gcc4 gcc5 gcc4-32 gcc5-32 clang3 clang4 clang5 cxx gz gsplit4 csplit5 gcc4.dwo clang5.dwo shared; do
 	[ ! -f "$f" ] || [ "$(stat -c %s "$f")" -gt 16384 ] || cp "$f" "$out/"
 done
 ls -l "$out"

@@ -14,10 +14,9 @@ import sys
 import pprof_file
 
 seen = []
+met = list(pprof_file.stacks(pprof_file.read(sys.argv[1])))
 all_stacks = [
-    (stack, count)
-    for stack, count, status in pprof_file.stacks(pprof_file.read(sys.argv[1]))
-    if status not in ("no-mapping", "no-table")
+    (stack, count) for stack, count, status in met if status not in ("no-mapping", "no-table")
 ]
 
 
@@ -41,6 +40,12 @@ def share(what, fits, of=lambda stack: True):
 
 def has(name):
     return lambda stack: name in names(stack)
+
+
+def statuses(name):
+    """How far the walks of all stacks with the function came, those without tables too."""
+    return note(f"statuses({name})",
+                sorted({status for stack, _, status in met if name in names(stack)}))
 
 
 def without_inlined(name):

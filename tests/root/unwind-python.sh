@@ -60,6 +60,33 @@ else
 fi
 PYTHON=$(real_python python3)
 
+# Threads that the kernel makes for a process have no user stack, and so no line of Python: not
+# that of the thread that asked for them, which sleeps.
+# made_by_kernel NAME FUNCTION: threads called NAME-PID; FUNCTION is their outermost but one
+made_by_kernel() {
+	"$LB" annotate --json --comm="$1-*" uring.pb.gz >"$1.json" || return 1
+	profile_has "$1.json" "note('samples', s['count']) >= 50" \
+		"note('no-user', d['stacks']['no-user']) == s['count']" "s['kernel'] == s['count']" \
+		"s['function_only'] + s['unknown'] == s['count']" "s['incomplete_stacks'] == 0" \
+		"note('files', d['files']) == []" \
+		"note('threads', [p['comm'] for p in d['processes']]) == ['$1-%d' % d['processes'][0]['pid']]" ||
+		return 1
+	stacks_have uring "statuses('$2') == ['no-user']" \
+		"share('ends in the kernel', lambda stack: stack[-1][0].startswith('ret_from_fork'), has('$2')) == 100"
+}
+uring_status=0
+record_json uring -F 499 --tid -- "$PYTHON" "$programs/uring.py" 3 || uring_status=$?
+if [ $uring_status -eq 77 ]; then
+	skip python-io_uring "$(grep io_uring: uring.err)"
+else
+	check python-io_uring-sums profile_has uring.json "note('status', $uring_status) == 0" "sums_close()" \
+		"self_('uring.py sleep') < 5"
+	figure python-io_uring-poll made_by_kernel iou-sqp io_sq_thread
+	figure python-io_uring-workers made_by_kernel iou-wrk io_wq_worker
+	"$LB" report --by thread uring.pb.gz >by-thread.txt 2>&1
+	check python-io_uring-threads grep -q 'iou-sqp-' by-thread.txt
+fi
+
 # Deeper than what is kept: the innermost frames stay, and the stack is said to be cut.
 # deep NAME OPTION...
 deep() {

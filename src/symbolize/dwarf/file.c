@@ -161,8 +161,7 @@ static int open_elf(Elf *elf, uint64_t bytes, enum debug_file_kind kind,
 	f->elf = elf;
 	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &header))
 		return -EBADMSG;
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    header.e_ident[EI_DATA] != ELFDATA2LSB ||
+	if (header.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    (header.e_type == ET_REL && kind == DEBUG_FILE_PROGRAM))
 		return -ENODATA;
 	r = scan_sections(f);

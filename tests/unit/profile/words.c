@@ -117,6 +117,7 @@ static void statuses(void **state)
 	assert_false(stack_status_is_incomplete(999));
 	assert_true(stack_status_is_incomplete(LB_STACK_TRUNCATED));
 	assert_true(stack_status_is_incomplete(LB_STACK_NO_BODY));
+	assert_true(stack_status_is_incomplete(LB_STACK_32_BIT));
 }
 
 int main(void)

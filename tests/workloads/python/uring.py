@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Sleeps, while threads that the kernel made for it work: iou-sqp-PID polls a ring of
+io_uring, iou-wrk-PID read a file. Exit status 77: the system does not allow it.
+
+usage: uring.py SECONDS
+"""
+import ctypes
+import mmap
+import os
+import struct
+import sys
+import time
+
+# System calls have these numbers on each architecture; the rest is linux/io_uring.h.
+IO_URING_SETUP, IO_URING_ENTER = 425, 426
+SETUP_SQPOLL = 2
+FEAT_NATIVE_WORKERS = 1 << 9
+ENTER_SQ_WAKEUP = 2
+OFF_SQ_RING, OFF_SQES = 0, 0x10000000
+OP_READ, SQE_ASYNC = 22, 16
+ENTRIES = 32
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def refuse(reason):
+    print("io_uring:", reason, file=sys.stderr)
+    sys.exit(77)
+
+
+def setup(flags):
+    """Descriptor of a new ring, and its struct io_uring_params as 30 words."""
+    params = (ctypes.c_uint32 * 30)()
+    params[2] = flags
+    params[4] = 60_000  # sq_thread_idle: milliseconds that it polls for nothing
+    ring = libc.syscall(IO_URING_SETUP, ENTRIES, params)
+    if ring < 0:
+        refuse(os.strerror(ctypes.get_errno()))
+    if not params[5] & FEAT_NATIVE_WORKERS:
+        refuse("its threads are kernel threads before Linux 5.12")
+    return ring, params
+
+
+def is_polling():
+    """Does this process have a thread iou-sqp-* that runs?"""
+    for thread in os.listdir("/proc/self/task"):
+        with open(f"/proc/self/task/{thread}/stat", encoding="utf-8") as f:
+            comm, _, rest = f.read().rpartition(")")
+        if "(iou-sqp-" in comm and rest.split()[0] == "R":
+            return True
+    return False
+
+
+def poll():
+    """Begins asleep, with nothing to do: wakes it."""
+    ring, _ = setup(SETUP_SQPOLL)
+    while not is_polling():
+        libc.syscall(IO_URING_ENTER, ring, 0, 0, ENTER_SQ_WAKEUP, None, 0)
+
+
+def read_all(path, buffer):
+    """Has workers fill the buffer with a file, several times."""
+    ring, params = setup(0)
+    tail_off, array_off = params[11], params[16]
+    sq = mmap.mmap(ring, array_off + 4 * ENTRIES, offset=OFF_SQ_RING)
+    sqes = mmap.mmap(ring, 64 * ENTRIES, offset=OFF_SQES)
+    file = os.open(path, os.O_RDONLY)
+    for i in range(ENTRIES):
+        struct.pack_into("<BBHiQQI", sqes, 64 * i, OP_READ, SQE_ASYNC, 0, file, 0,
+                         ctypes.addressof(buffer), len(buffer))
+        struct.pack_into("<I", sq, array_off + 4 * i, i)
+    struct.pack_into("<I", sq, tail_off, ENTRIES)
+    libc.syscall(IO_URING_ENTER, ring, ENTRIES, 0, 0, None, 0)
+
+
+poll()
+target = ctypes.create_string_buffer(16 << 20)
+read_all("/dev/urandom", target)
+time.sleep(float(sys.argv[1]))  # HOT sleep
