@@ -110,6 +110,6 @@ kills_no_worker() {
 	return $said
 }
 has_workers() {
-	workers=$(pgrep -P "$(pgrep -P $timeout)" -x lineburn-worker)
+	workers=$(pgrep -P "$(pgrep -P "$timeout")" -x lineburn-worker)
 }
 check nobody-kills-no-worker kills_no_worker

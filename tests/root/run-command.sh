@@ -157,7 +157,7 @@ check device-unopened-under-sudo device_unopened $nobody
 
 # What the user may execute, but not read, is executed.
 unreadable() {
-	cp "$(command -v true)" unreadable
+	cp /bin/true unreadable
 	chmod 711 unreadable
 	status_is 0 env "$@" "$LB" run -o unreadable.pb.gz -- ./unreadable
 }
@@ -165,6 +165,7 @@ unreadable() {
 check unreadable-under-sudo unreadable $nobody
 
 # A file that root alone may read is not read for somebody else: its time of access stays.
+# shellcheck disable=SC2016 # for the inner shell
 secret_unread() {
 	mkdir -p accessed
 	timeout 60 unshare -m --propagation private sh -c '
@@ -183,6 +184,7 @@ check secret-unread-under-sudo secret_unread 700 "126 "
 check script-read-under-sudo secret_unread 755 "0 read"
 
 # What looks groups up is root, with the environment that sudo made: the caller's comes after it.
+# shellcheck disable=SC2016 # for the inner shells
 looked_up_as_root() {
 	cp "$(build nss_tell.c "-shared -fPIC")" libnss_tell.so.2 || return 1
 	cp "$(realpath "$(command -v sh)")" sudo
