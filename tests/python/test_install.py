@@ -235,6 +235,14 @@ def refused_to_root():
     os.rename(site, where + "/packages")
     replace_by_link(site, where + "/packages")
     says("refuses-link-within", where, site, "reached through a link", "uid %d" % OWNER)
+    # An environment of root, of which a folder is somebody's.
+    elsewhere, _ = roots_own("roots-other")
+    where, _, site = make_venv("venv-of-root")
+    replace_by_link(os.path.dirname(site), os.path.join(elsewhere, "lib", "python%d.%d" %
+                                                        sys.version_info[:2]))
+    before = state(elsewhere)
+    says("refuses-link-in-roots", where, site, "reached through a link", "uid 0")
+    report("refuses-link-in-roots", unlike(state(elsewhere) == before, True))
 
 
 def works_for(name, where, site, uid):
