@@ -12,21 +12,22 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "process/file.h"
 
 #define MAX_SCRIPTS 4 /* that execute each other: as the kernel allows */
 #define LINE_BYTES  256 /* of "#!": BINPRM_BUF_SIZE of linux/binfmts.h */
 
-/* An executable file, not a pipe that opening would wait for. */
+/* An executable file: a pipe or a device is not opened, which alone may do something. */
 static int open_file(const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
 		return -EACCES;
-	return take_fd(&fd);
+	return safe_open_reopen(fd);
 }
 
 static int search(const char *name)

@@ -123,22 +123,25 @@ static char **split_environ(char *text, size_t len)
 	return env;
 }
 
-/* In the child only, so nothing is freed: the environment that sudo scrubbed. */
-static void restore_environ(void)
+/* The environment that sudo scrubbed; NULL: it cannot be had. Only root may read it. */
+static char **read_environ(void)
 {
 	char path[64];
 	char *text = NULL;
-	char **env;
 	size_t len;
 	pid_t sudo = find_sudo();
 
 	snprintf(path, sizeof(path), "/proc/%d/environ", sudo);
-	if (sudo && !io_read_file(path, ENVIRON_MAX_BYTES, &text, &len)) {
-		env = split_environ(text, len);
-		if (env) {
-			environ = env;
-			return;
-		}
+	if (!sudo || io_read_file(path, ENVIRON_MAX_BYTES, &text, &len))
+		return NULL;
+	return split_environ(text, len);
+}
+
+static void set_environ(char **env)
+{
+	if (env) {
+		environ = env;
+		return;
 	}
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
@@ -146,13 +149,20 @@ static void restore_environ(void)
 	unsetenv("SUDO_COMMAND");
 }
 
+/*
+ * In the child only, so nothing is freed. The modules that look groups up are root then
+ * (nsswitch.conf(5)): the user's environment comes after them, and after root is gone.
+ */
 static int become(const struct launch_user *user)
 {
+	char **env = read_environ();
+
 	if (user->name[0] ? initgroups(user->name, user->gid) : setgroups(0, NULL))
 		return -errno;
 	if (setresgid(user->gid, user->gid, user->gid) ||
 	    setresuid(user->uid, user->uid, user->uid))
 		return -errno;
+	set_environ(env);
 	return 0;
 }
 
@@ -167,22 +177,18 @@ static void report_failure(int fd, int code)
 
 /*
  * Before it is executed the file is mapped: so the tables for its code can be made while
- * the command waits. Says when it is.
+ * the command waits.
  */
-static void map_command(const char *name, int go_fd)
+static void map_command(const char *name)
 {
-	int fd = command_file_open(name);
+	_cleanup_close_ int fd = command_file_open(name);
 	struct stat st;
 
-	if (fd >= 0) {
-		if (!fstat(fd, &st))
-			(void)mmap(NULL,
-				   (size_t)(st.st_size < MAP_MAX_BYTES ? st.st_size
-								       : MAP_MAX_BYTES),
-				   PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-		close(fd);
-	}
-	send(go_fd, "", 1, MSG_NOSIGNAL);
+	if (fd >= 0 && !fstat(fd, &st))
+		(void)mmap(
+			NULL,
+			(size_t)(st.st_size < MAP_MAX_BYTES ? st.st_size : MAP_MAX_BYTES),
+			PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 }
 
 _Noreturn static void child(char **argv, const struct launch_user *user, bool python_hook,
@@ -190,18 +196,17 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 {
 	char byte;
 	ssize_t n;
-	int rc = 0;
+	int rc = user->is_other ? become(user) : 0;
 
-	map_command(argv[0], go_fd);
+	/* As the user, by the user's PATH: it is the file that is executed then. */
+	if (!rc)
+		map_command(argv[0]);
+	send(go_fd, "", 1, MSG_NOSIGNAL);
 	do
 		n = read(go_fd, &byte, 1);
 	while (n < 0 && errno == EINTR);
 	if (n != 1)
 		_exit(EXIT_OWN_FAILURE); /* never let go, or lineburn is dead */
-	if (user->is_other) {
-		restore_environ();
-		rc = become(user);
-	}
 	if (!rc) {
 		python_hook_set_environ(python_hook, argv[0]);
 		execvp(argv[0], argv);

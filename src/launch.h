@@ -26,7 +26,7 @@ struct launch;
  * Forks the command, which waits until launch_go(). Its standard streams, signal
  * mask, ignored signals and limits are ours at this moment, so this comes before
  * anything that changes them. As another user it gets that user's groups and the
- * environment that sudo was called with.
+ * environment that sudo was called with, and is that user while it waits, too.
  *
  * @argv         NULL-terminated, borrowed until launch_go()
  * @python_hook  whether Pythons shall give Numba's code lines (python_hook.h)

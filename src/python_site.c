@@ -3,7 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <glob.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/creds.h"
 #include "base/io.h"
+#include "base/log.h"
+#include "python_prefix.h"
 
 #define PACKAGE          "lineburn_hook"
 #define PTH              "lineburn-hook.pth"
-#define OLDEST_MINOR     9
 #define MODULE_MAX_BYTES (1u << 20)
 
 /* One line, as site wants it; a package that is gone must not cost a traceback. */
@@ -33,68 +33,58 @@ struct module_text {
 	size_t len;
 };
 
-/* ---- which folders ---- */
+/* ---- one folder ---- */
 
-/* PREFIX/lib/python3.N/site-packages of each N that is new enough. */
-static int find_sites(const char *prefix, glob_t *ret, struct error *err)
+static int cannot(struct error *err, int rc, const char *what,
+		  const struct python_folder *folder, const char *name)
 {
-	_cleanup_free_ char *pattern = NULL;
-	size_t nr = 0;
+	errno = -rc;
+	return error_set(err, rc, "cannot %s %s/%s: %m", what, folder->path, name);
+}
 
-	if (asprintf(&pattern, "%s/lib/python3.*/site-packages", prefix) < 0)
-		return error_set(err, -ENOMEM, "out of memory");
-	if (glob(pattern, GLOB_ONLYDIR, NULL, ret))
-		return error_set(err, -ENOENT,
-				 "%s is no virtual environment or prefix of a Python: it "
-				 "has no lib/python3.*/site-packages",
-				 prefix);
-	for (size_t i = 0; i < ret->gl_pathc; i++) {
-		const char *minor = ret->gl_pathv[i] + strlen(prefix) +
-				    strlen("/lib/python3.");
+/* Readable for all: the service runs as somebody else. */
+static int write_file(const struct python_folder *folder, const char *name,
+		      const char *text, size_t len, struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+	int rc = io_write_file_at(folder->fd, name, text, len, true, &fd);
 
-		if (strtoul(minor, NULL, 10) >= OLDEST_MINOR)
-			ret->gl_pathv[nr++] = ret->gl_pathv[i];
-		else
-			free(ret->gl_pathv[i]);
-	}
-	ret->gl_pathc = nr;
-	ret->gl_pathv[nr] = NULL;
-	if (!nr) {
-		globfree(ret);
-		return error_set(err, -ENOENT,
-				 "the Python of %s is older than 3.%d: its Numba is not "
-				 "known to the hook",
-				 prefix, OLDEST_MINOR);
-	}
+	if (!rc && fchmod(fd, 0644))
+		rc = -errno;
+	return rc ? cannot(err, rc, "write", folder, name) : 0;
+}
+
+static int remove_file(const struct python_folder *folder, const char *name,
+		       bool *removed, struct error *err)
+{
+	if (!unlinkat(folder->fd, name, 0))
+		*removed = true;
+	else if (errno != ENOENT && errno != ENOTDIR)
+		return cannot(err, -errno, "remove", folder, name);
 	return 0;
 }
 
-/* The path becomes part of a pattern, so it may not be one itself. */
-static int check_prefix(const char *prefix, struct error *err)
+static void close_folder(struct python_folder *folder)
 {
-	struct stat st;
-
-	if (strpbrk(prefix, "*?[\\"))
-		return error_set(err, -EINVAL, "%s has one of *?[\\ in its name", prefix);
-	if (stat(prefix, &st))
-		return error_set(err, -errno, "cannot look into %s: %m", prefix);
-	return 0;
+	if (folder->fd >= 0)
+		close(folder->fd);
+	free(folder->path);
 }
 
-/* ---- with whose rights ---- */
-
-/* As root only: whoever owns the folder could divert what we write there. */
-static int become_owner(const char *site, bool *ret_is_other, struct creds *creds,
+/* Return: -ENOENT without a sentence: there is none, or what has its name is no folder. */
+static int open_package(const struct python_folder *site, struct python_folder *ret,
 			struct error *err)
 {
-	struct stat st;
+	_cleanup_close_ int fd = openat(site->fd, PACKAGE,
+					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (stat(site, &st))
-		return error_set(err, -errno, "cannot look into %s: %m", site);
-	*ret_is_other = !geteuid() && st.st_uid;
-	if (*ret_is_other && creds_become(creds, st.st_uid, st.st_gid))
-		return error_set(err, -EPERM,
-				 "cannot write to %s with its owner's rights", site);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+		return -ENOENT;
+	if (fd < 0)
+		return cannot(err, -errno, "open", site, PACKAGE);
+	if (asprintf(&ret->path, "%s/" PACKAGE, site->path) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	ret->fd = take_fd(&fd);
 	return 0;
 }
 
@@ -122,38 +112,9 @@ static int read_modules(const char *home, struct module_text *ret, struct error 
 	return 0;
 }
 
-/* Readable for all: the service runs as somebody else. */
-static int write_file(const char *folder, const char *name, const char *text, size_t len,
-		      struct error *err)
-{
-	char path[PATH_MAX + 64];
-	int rc;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	rc = io_write_file_atomic(path, text, len, false, (uid_t)-1, (gid_t)-1, NULL);
-	if (!rc && chmod(path, 0644))
-		rc = -errno;
-	if (!rc)
-		return 0;
-	errno = -rc;
-	return error_set(err, rc, "cannot write %s: %m", path);
-}
-
-static int remove_file(const char *folder, const char *name, bool *removed,
-		       struct error *err)
-{
-	char path[PATH_MAX + 64];
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	if (!unlink(path))
-		*removed = true;
-	else if (errno != ENOENT && errno != ENOTDIR)
-		return error_set(err, -errno, "cannot remove %s: %m", path);
-	return 0;
-}
-
-static int write_package(const char *folder, const struct module_text *texts,
-			 const char *cache_dir, struct error *err)
+static int write_package(const struct python_folder *folder,
+			 const struct module_text *texts, const char *cache_dir,
+			 struct error *err)
 {
 	static const char version[] = LINEBURN_VERSION "\n";
 	char name[64], cache[PATH_MAX + 2];
@@ -175,23 +136,22 @@ static int write_package(const char *folder, const struct module_text *texts,
 	return remove_file(folder, "cache-dir", &forgotten, err);
 }
 
-static int install_one(const char *site, const struct module_text *texts,
+static int install_one(const struct python_folder *site, const struct module_text *texts,
 		       const char *cache_dir, struct error *err)
 {
-	char folder[PATH_MAX];
-	struct stat st;
+	_cleanup_(close_folder) struct python_folder folder = {.fd = -1};
 	int rc;
 
-	if ((size_t)snprintf(folder, sizeof(folder), "%s/" PACKAGE, site) >=
-	    sizeof(folder))
-		return error_set(err, -ENAMETOOLONG, "%s is too long a path", site);
-	if (mkdir(folder, 0755) && errno != EEXIST)
-		return error_set(err, -errno, "cannot make %s: %m", folder);
-	if (lstat(folder, &st) || !S_ISDIR(st.st_mode))
-		return error_set(err, -ENOTDIR, "%s is there, and is no folder", folder);
-	if (chmod(folder, 0755))
-		return error_set(err, -errno, "cannot open %s to all: %m", folder);
-	rc = write_package(folder, texts, cache_dir, err);
+	if (mkdirat(site->fd, PACKAGE, 0755) && errno != EEXIST)
+		return cannot(err, -errno, "make", site, PACKAGE);
+	rc = open_package(site, &folder, err);
+	if (rc == -ENOENT)
+		return error_set(err, -ENOTDIR,
+				 "%s/" PACKAGE " is there, and is no folder", site->path);
+	if (!rc && fchmod(folder.fd, 0755))
+		rc = error_set(err, -errno, "cannot open %s to all: %m", folder.path);
+	if (!rc)
+		rc = write_package(&folder, texts, cache_dir, err);
 	if (rc)
 		return rc;
 	return write_file(site, PTH, pth_text, sizeof(pth_text) - 1, err);
@@ -213,28 +173,23 @@ static int make_absolute(const char *path, char ret[PATH_MAX], struct error *err
 	return 0;
 }
 
-static int install_all(const glob_t *sites, const struct module_text *texts,
+static int install_all(const char *prefix, const struct module_text *texts,
 		       const char *cache_dir, struct error *err)
 {
-	for (size_t i = 0; i < sites->gl_pathc; i++) {
-		const char *site = sites->gl_pathv[i];
-		struct creds creds;
-		bool is_other;
-		int rc = become_owner(site, &is_other, &creds, err);
+	struct python_prefix p;
+	int rc = python_prefix_init(&p, prefix, err);
 
-		if (rc)
-			return rc;
-		rc = install_one(site, texts, cache_dir, err);
-		if (is_other)
-			creds_restore(&creds);
-		if (rc)
-			return rc;
-		fprintf(stderr,
-			"lineburn: the hook of " LINEBURN_VERSION " is in %s/" PACKAGE
-			"; restart the service\n",
-			site);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < p.nr_sites && !rc; i++) {
+		rc = install_one(&p.sites[i], texts, cache_dir, err);
+		if (!rc)
+			log_warning("the hook of " LINEBURN_VERSION " is in %s/" PACKAGE
+				    "; restart the service",
+				    p.sites[i].path);
 	}
-	return 0;
+	python_prefix_deinit(&p);
+	return rc;
 }
 
 int python_site_install(const char *prefix, const char *home, const char *cache_dir,
@@ -242,20 +197,15 @@ int python_site_install(const char *prefix, const char *home, const char *cache_
 {
 	struct module_text texts[ARRAY_SIZE(modules)] = {0};
 	char cache[PATH_MAX];
-	glob_t sites = {0};
-	int rc = check_prefix(prefix, err);
+	int rc = 0;
 
-	if (!rc && cache_dir)
+	if (cache_dir)
 		rc = make_absolute(cache_dir, cache, err);
 	if (!rc)
-		rc = find_sites(prefix, &sites, err);
-	if (rc)
-		return rc;
-	rc = read_modules(home, texts, err);
+		rc = read_modules(home, texts, err);
 	if (!rc)
-		rc = install_all(&sites, texts, cache_dir ? cache : NULL, err);
+		rc = install_all(prefix, texts, cache_dir ? cache : NULL, err);
 	free_modules(texts);
-	globfree(&sites);
 	return rc;
 }
 
@@ -273,73 +223,65 @@ static bool is_compiled_module(const char *name)
 	return false;
 }
 
-static void remove_compiled(const char *folder)
+static void remove_compiled(const struct python_folder *folder)
 {
-	char path[PATH_MAX + NAME_MAX + 32];
-	_cleanup_closedir_ DIR *dir = NULL;
+	int fd = openat(folder->fd, "__pycache__",
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
-	snprintf(path, sizeof(path), "%s/__pycache__", folder);
-	dir = opendir(path);
+	if (fd >= 0 && !dir)
+		close(fd);
 	while (dir && (entry = readdir(dir))) {
 		if (is_compiled_module(entry->d_name))
-			unlinkat(dirfd(dir), entry->d_name, 0);
+			unlinkat(fd, entry->d_name, 0);
 	}
-	rmdir(path);
+	unlinkat(folder->fd, "__pycache__", AT_REMOVEDIR);
 }
 
 /* The .pth file first: from then on nothing starts what is being removed. */
-static int remove_one(const char *site, bool *removed, struct error *err)
+static int remove_one(const struct python_folder *site, bool *removed, struct error *err)
 {
-	char folder[PATH_MAX], name[64];
-	struct stat st;
+	_cleanup_(close_folder) struct python_folder folder = {.fd = -1};
+	char name[64];
 	int rc;
 
-	if ((size_t)snprintf(folder, sizeof(folder), "%s/" PACKAGE, site) >=
-	    sizeof(folder))
-		return error_set(err, -ENAMETOOLONG, "%s is too long a path", site);
 	rc = remove_file(site, PTH, removed, err);
-	if (rc || lstat(folder, &st) || !S_ISDIR(st.st_mode))
-		return rc;
-	remove_compiled(folder);
+	if (!rc)
+		rc = open_package(site, &folder, err);
+	if (rc)
+		return rc == -ENOENT ? 0 : rc;
+	remove_compiled(&folder);
 	for (size_t i = 0; i < ARRAY_SIZE(modules) && !rc; i++) {
 		snprintf(name, sizeof(name), "%s.py", modules[i]);
-		rc = remove_file(folder, name, removed, err);
+		rc = remove_file(&folder, name, removed, err);
 	}
 	if (!rc)
-		rc = remove_file(folder, "version", removed, err);
+		rc = remove_file(&folder, "version", removed, err);
 	if (!rc)
-		rc = remove_file(folder, "cache-dir", removed, err);
-	if (!rc && rmdir(folder))
-		return error_set(err, -errno, "cannot remove %s: %m", folder);
+		rc = remove_file(&folder, "cache-dir", removed, err);
+	if (!rc && unlinkat(site->fd, PACKAGE, AT_REMOVEDIR))
+		rc = cannot(err, -errno, "remove", site, PACKAGE);
 	return rc;
 }
 
 int python_site_remove(const char *prefix, struct error *err)
 {
-	glob_t sites = {0};
-	int rc = check_prefix(prefix, err);
+	struct python_prefix p;
+	int rc = python_prefix_init(&p, prefix, err);
 
-	if (!rc)
-		rc = find_sites(prefix, &sites, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < sites.gl_pathc && !rc; i++) {
-		struct creds creds;
-		bool is_other, removed = false;
+	for (size_t i = 0; i < p.nr_sites && !rc; i++) {
+		bool removed = false;
 
-		rc = become_owner(sites.gl_pathv[i], &is_other, &creds, err);
-		if (rc)
-			break;
-		rc = remove_one(sites.gl_pathv[i], &removed, err);
-		if (is_other)
-			creds_restore(&creds);
+		rc = remove_one(&p.sites[i], &removed, err);
 		if (!rc)
-			fprintf(stderr, "lineburn: %s %s\n",
-				removed ? "the hook was removed from"
-					: "there is no hook in",
-				sites.gl_pathv[i]);
+			log_warning("%s %s",
+				    removed ? "the hook was removed from"
+					    : "there is no hook in",
+				    p.sites[i].path);
 	}
-	globfree(&sites);
+	python_prefix_deinit(&p);
 	return rc;
 }

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,6 +24,15 @@
 #include "worker/syscall_filter.h"
 
 #define NOBODY 65534
+
+/*
+ * Who has the uid of a worker may kill it, and NOBODY is shared by many. Users, services,
+ * containers and subordinate ids have uids below 1,879,048,192 (login.defs(5) and
+ * systemd's docs/UIDS-GIDS.md), FreeIPA's and SSSD's users below 2,000,200,000, files of
+ * other machines from 2,147,352,576 on. Between them each worker takes one by chance.
+ */
+#define FIRST_OWN_ID 2013265920u
+#define NR_OWN_IDS   (1u << 26)
 
 /*
  * Kept small: the stack is not part of RLIMIT_DATA, and deep recursion on hostile
@@ -171,6 +181,38 @@ static int capabilities_to_keep(enum worker_kind kind,
 	return 0;
 }
 
+static unsigned int choose_own_id(void)
+{
+	unsigned int chance = 0;
+
+	if (getrandom(&chance, sizeof(chance), GRND_NONBLOCK) != sizeof(chance))
+		chance = (unsigned int)getpid();
+	return FIRST_OWN_ID + chance % NR_OWN_IDS;
+}
+
+/* @set  setresuid(2) or setresgid(2) */
+static int set_own_id(int (*set)(unsigned int, unsigned int, unsigned int),
+		      unsigned int own)
+{
+	if (!set(own, own, own))
+		return 0;
+	/* In a container's user namespace there are fewer ids, this one mostly. */
+	if (errno == EINVAL && !set(NOBODY, NOBODY, NOBODY))
+		return 0;
+	return is_powerless_root(errno) ? 0 : -errno;
+}
+
+static int become_own_user(void)
+{
+	unsigned int own = choose_own_id();
+	int rc;
+
+	if (setgroups(0, NULL) && !is_powerless_root(errno))
+		return -errno;
+	rc = set_own_id(setresgid, own);
+	return rc ? rc : set_own_id(setresuid, own);
+}
+
 static int drop_identity(enum worker_kind kind)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -182,14 +224,10 @@ static int drop_identity(enum worker_kind kind)
 	/* Without it the change of the uid would take the permitted ones too. */
 	if (kept->permitted && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -errno;
-	if (!geteuid()) {
-		if (setgroups(0, NULL) && !is_powerless_root(errno))
-			return -errno;
-		if (setresgid(NOBODY, NOBODY, NOBODY) && !is_powerless_root(errno))
-			return -errno;
-		if (setresuid(NOBODY, NOBODY, NOBODY) && !is_powerless_root(errno))
-			return -errno;
-	}
+	if (!geteuid())
+		rc = become_own_user();
+	if (rc)
+		return rc;
 	if (kept->permitted && prctl(PR_SET_KEEPCAPS, 0, 0, 0, 0))
 		return -errno;
 	return syscall(SYS_capset, &header, kept) ? -errno : 0;

@@ -15,12 +15,12 @@ struct sandbox_config {
 
 /**
  * Irreversible. Limits, no new privileges, not dumpable, landlock denying every
- * path (where the kernel has it), uid and gid 65534, no capabilities, seccomp
+ * path (where the kernel has it), a uid and gid of its own, no capabilities, seccomp
  * with a list of calls; any other call answers EPERM, so that a library that
  * probes for features carries on.
  *
  * A reader differs in two things. It keeps CAP_SYS_PTRACE, if it is there: that
- * alone lets uid 65534 read the memory of every user's processes. And it is not
+ * alone lets such a uid read the memory of every user's processes. And it is not
  * landlocked: a process in a landlock domain may access only processes of that
  * same domain (hook_ptrace_access_check() in the kernel's security/landlock).
  * Its system call list has no call that takes a path.

@@ -2,7 +2,7 @@
 /*
  * Decoding without power. A worker is a disposable child: it gets descriptors
  * and bytes, gives plain data, and has no rights to do anything else (seccomp,
- * landlock, RLIMIT_DATA, uid 65534). It is this same program executed again
+ * landlock, RLIMIT_DATA, a uid of its own). It is this same program executed again
  * (/proc/self/exe), so nothing of the collector's memory or descriptors is in it.
  * A reader is the same with one right: it reads other processes' memory (reader.h),
  * understands as little of it as it can, and opens or decodes no files.

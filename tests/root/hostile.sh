@@ -88,3 +88,28 @@ escapes() {
 	profile_has escapes.json "s['count'] > 200"
 }
 check names-escaped escapes
+
+# A process of nobody, as daemons and containers have them, ends no worker.
+kills_no_worker() {
+	"$(build hot.c)" 100000 >/dev/null &
+	hot=$!
+	timeout 60 "$LB" record -F 99 -p $hot -o unkilled.pb.gz >unkilled.txt 2>unkilled.err &
+	timeout=$!
+	said=0
+	if wait_until 20 has_workers; then
+		for worker in $workers; do
+			! setpriv --reuid=65534 --regid=65534 --clear-groups kill -9 "$worker" 2>/dev/null ||
+				{ echo "nobody may kill a worker"; said=1; }
+		done
+	else
+		echo "there is no worker"
+		said=1
+	fi
+	kill $hot
+	wait $timeout || { echo "record: $(tail -n 1 unkilled.err)"; said=1; }
+	return $said
+}
+has_workers() {
+	workers=$(pgrep -P "$(pgrep -P "$timeout")" -x lineburn-worker)
+}
+check nobody-kills-no-worker kills_no_worker

@@ -100,3 +100,120 @@ dry_run() {
 	[ ! -s out ] || { echo "stdout: $(head -n 1 out)"; return 1; }
 }
 check dry-run dry_run
+
+# ---- what is no command is not opened; under sudo nothing is, as root ----
+
+chmod 777 .
+nobody="SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody"
+
+# Whoever opens the pipe for reading, however briefly, lets its writer go on for good.
+waits() {
+	grep -qs 'State:.S' "/proc/$1/status" && grep -qsE 'fifo|pipe|partner' "/proc/$1/wchan"
+}
+pipe_unopened() {
+	rm -f pipe
+	mkfifo -m 777 pipe
+	timeout 120 sh -c 'exec 3>pipe' &
+	timeout=$!
+	writer=
+	wait_until 20 finds_writer || { kill $timeout; echo "the writer does not wait"; return 1; }
+	said=0
+	status_is 126 env "$@" "$LB" run -o pipe.pb.gz -- ./pipe || said=1
+	# It waits as before, or is going to end.
+	[ $said -ne 0 ] || wait_until 20 rests || { echo "the writer is busy"; said=1; }
+	[ $said -ne 0 ] || waits "$writer" || { echo "the pipe was opened"; said=1; }
+	kill $timeout 2>/dev/null
+	return $said
+}
+finds_writer() {
+	writer=$(cut -d ' ' -f 1 "/proc/$timeout/task/$timeout/children") && [ -n "$writer" ] && waits "$writer"
+}
+rests() {
+	waits "$writer" || [ ! -e "/proc/$writer/fd/0" ]
+}
+check pipe-unopened pipe_unopened
+# shellcheck disable=SC2086 # a list of variables
+check pipe-unopened-under-sudo pipe_unopened $nobody
+
+# The other end of a terminal knows whether it was ever opened.
+device_unopened() {
+	timeout 60 python3 - "$LB" "$@" <<'END'
+import fcntl
+import os
+import select
+import struct
+import subprocess
+import sys
+lineburn, *variables = sys.argv[1:]
+master = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)
+fcntl.ioctl(master, 0x40045431, struct.pack("i", 0))  # TIOCSPTLCK: it may be opened
+number = struct.unpack("I", fcntl.ioctl(master, 0x80045430, bytes(4)))[0]  # TIOCGPTN
+device = f"/dev/pts/{number}"
+os.chmod(device, 0o777)
+poll = select.poll()
+poll.register(master, select.POLLHUP)
+if poll.poll(0):
+    sys.exit("it was opened before")
+status = subprocess.run([lineburn, "run", "-o", "device.pb.gz", "--", device], check=False,
+                        env={**os.environ, **dict(v.split("=") for v in variables)},
+                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+if status != 126:
+    sys.exit(f"status {status}, not 126")
+if poll.poll(0):
+    sys.exit("the device was opened")
+os.close(os.open(device, os.O_RDWR | os.O_NOCTTY))
+if not poll.poll(0):
+    sys.exit("this test cannot tell")
+END
+}
+check device-unopened device_unopened
+# shellcheck disable=SC2086 # a list of variables
+check device-unopened-under-sudo device_unopened $nobody
+
+# What the user may execute, but not read, is executed.
+unreadable() {
+	cp /bin/true unreadable
+	chmod 711 unreadable
+	status_is 0 env "$@" "$LB" run -o unreadable.pb.gz -- ./unreadable
+}
+# shellcheck disable=SC2086 # a list of variables
+check unreadable-under-sudo unreadable $nobody
+
+# A file that root alone may read is not read for somebody else: its time of access stays.
+# shellcheck disable=SC2016 # for the inner shell
+secret_unread() {
+	mkdir -p accessed
+	timeout 60 unshare -m --propagation private sh -c '
+		mount -t tmpfs -o strictatime,mode=755 none accessed || exit 1
+		printf "#!/bin/sh\n" >accessed/secret
+		chmod "$1" accessed/secret
+		touch -a -d 2001-01-01 accessed/secret
+		before=$(stat -c %X accessed/secret)
+		env SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody "$LB" run -o secret.pb.gz -- accessed/secret >out 2>err
+		echo "$? $([ "$(stat -c %X accessed/secret)" -eq "$before" ] || echo read)"' sh "$1" >secret.said
+	[ "$(cat secret.said)" = "$2" ] && return 0
+	echo "$(cat secret.said), not $2: $(tail -n 1 err)"
+	return 1
+}
+check secret-unread-under-sudo secret_unread 700 "126 "
+check script-read-under-sudo secret_unread 755 "0 read"
+
+# What looks groups up is root, with the environment that sudo made: the caller's comes after it.
+# shellcheck disable=SC2016 # for the inner shells
+looked_up_as_root() {
+	cp "$(build nss_tell.c "-shared -fPIC")" libnss_tell.so.2 || return 1
+	cp "$(realpath "$(command -v sh)")" sudo
+	printf 'passwd: files\ngroup: files\ninitgroups: tell\n' >nsswitch.conf
+	rm -f told
+	timeout 60 unshare -m --propagation private sh -c '
+		mount --bind nsswitch.conf /etc/nsswitch.conf || exit 1
+		[ ! -d /run/nscd ] || mount -t tmpfs none /run/nscd || exit 1
+		env -i PATH="$PATH" LB_CALLER=secret ./sudo -c "$1; exit \$?" sh "$LB"' sh '
+		env -i PATH="$PATH" LD_LIBRARY_PATH="$PWD" SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody \
+			"$1" run -o told.pb.gz -- sh -c "id -u; echo \$LB_CALLER"' >out 2>err || { tail -n 1 err; return 1; }
+	[ "$(head -n 2 out | tr '\n' ' ')" = "65534 secret " ] || { echo "the command said $(head -n 2 out | tr '\n' ' ')"; return 1; }
+	[ "$(cat told)" = "nobody: uid 0, caller unknown" ] && return 0
+	echo "the module was told: $(cat told)"
+	return 1
+}
+check groups-without-callers-environment looked_up_as_root

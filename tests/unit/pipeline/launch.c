@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -413,6 +414,17 @@ static void test_who(void **state)
 	assert_false(user.is_other);
 }
 
+static bool has_text(pid_t pid, const char *name, const char *part)
+{
+	_cleanup_free_ char *text = NULL;
+	char path[64];
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	assert_int_equal(io_read_file(path, 1 << 20, &text, &len), 0);
+	return strstr(text, part);
+}
+
 static void test_other_user(void **state)
 {
 	struct launch_user user = {
@@ -424,6 +436,7 @@ static void test_other_user(void **state)
 			NULL};
 	_cleanup_(launch_freep) struct launch *l = NULL;
 	_cleanup_free_ char *out = NULL;
+	char shell[PATH_MAX];
 	struct error err;
 
 	(void)state;
@@ -433,7 +446,14 @@ static void test_other_user(void **state)
 	}
 	assert_int_equal(chdir(dir), 0);
 	setenv("SUDO_UID", "65534", 1);
+	assert_non_null(realpath("/bin/sh", shell));
 	assert_int_equal(launch_new(argv, &user, false, &l, &err), 0);
+	/* It is that user while it waits, and has mapped what it will execute. */
+	for (int i = 0; i < 10000 && !has_text(launch_pid(l), "maps", shell); i++)
+		poll(NULL, 0, 1);
+	assert_true(has_text(launch_pid(l), "maps", shell));
+	assert_true(
+		has_text(launch_pid(l), "status", "Uid:\t65534\t65534\t65534\t65534"));
 	assert_int_equal(launch_go(l, &err), 0);
 	wait_for_end(l);
 	unsetenv("SUDO_UID");

@@ -15,7 +15,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <grp.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -443,9 +445,55 @@ static void the_child_has_no_rights(void **state)
 			    "fffffffe7ffbfeff");
 }
 
-static void the_child_of_root_is_nobody(void **state)
+/* The one id that is four times in this line of the status. */
+static unsigned int id_of(uint32_t pid, const char *name)
+{
+	unsigned int id[4];
+	char buf[256];
+
+	assert_int_equal(sscanf(proc_value(pid, "status", name, buf), "%u %u %u %u",
+				&id[0], &id[1], &id[2], &id[3]),
+			 4);
+	for (size_t i = 1; i < 4; i++)
+		assert_int_equal(id[i], id[0]);
+	return id[0];
+}
+
+/* The errno with which somebody of that uid kills it; 0: they may. */
+static int kill_as(unsigned int uid, uint32_t pid)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		if (setgroups(0, NULL) || setresgid(uid, uid, uid) ||
+		    setresuid(uid, uid, uid))
+			_exit(255);
+		_exit(kill((pid_t)pid, 0) ? errno : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* In a user namespace with the usual ids only: the first 65,536. */
+static int has_few_ids(void)
+{
+	unsigned int last = 0, id, nr;
+	FILE *f = fopen("/proc/self/uid_map", "re");
+
+	assert_non_null(f);
+	while (fscanf(f, "%u %*u %u", &id, &nr) == 2)
+		if (id + nr - 1 > last)
+			last = id + nr - 1;
+	fclose(f);
+	return last < 2080374783;
+}
+
+static void nobody_has_the_uid_of_a_child_of_root(void **state)
 {
 	struct wire_reader reply;
+	unsigned int uid;
 	uint32_t pid;
 	char buf[256];
 
@@ -454,11 +502,57 @@ static void the_child_of_root_is_nobody(void **state)
 		skip();
 	}
 	pid = state_of_child(*state, &reply);
-	assert_string_equal(proc_value(pid, "status", "Uid:", buf),
-			    "65534 65534 65534 65534");
-	assert_string_equal(proc_value(pid, "status", "Gid:", buf),
-			    "65534 65534 65534 65534");
+	uid = id_of(pid, "Uid:");
+	assert_int_equal(id_of(pid, "Gid:"), uid);
 	assert_string_equal(proc_value(pid, "status", "Groups:", buf), "");
+	if (has_few_ids()) {
+		assert_int_equal(uid, 65534);
+		return;
+	}
+	assert_in_range(uid, 2013265920, 2080374783);
+	assert_int_equal(kill_as(65534, pid), EPERM);
+	assert_int_equal(kill_as(uid, pid), 0); /* why it is its own */
+}
+
+/* A container's root, of the first 65,536 ids: it is nobody there, as it was. */
+static void in_a_user_namespace_it_is_nobody(void **state)
+{
+	struct wire_reader reply;
+	char path[64], buf[256];
+	int go[2], said[2], status, fd;
+	unsigned int uid = 0;
+	pid_t container;
+
+	if (geteuid() || has_few_ids()) {
+		print_message("skipped: needs root with all ids\n");
+		skip();
+	}
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(said, O_CLOEXEC), 0);
+	container = fork();
+	if (!container) {
+		if (unshare(CLONE_NEWUSER) || write(said[1], "u", 1) != 1 ||
+		    read(go[0], buf, 1) != 1 || setresgid(0, 0, 0) || setresuid(0, 0, 0))
+			_exit(1);
+		uid = id_of(state_of_child(*state, &reply), "Uid:");
+		_exit(uid == 65534 ? 0 : 2);
+	}
+	assert_int_equal(read(said[0], buf, 1), 1);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/%s_map", (int)container,
+			 i ? "uid" : "gid");
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		assert_int_equal(write(fd, "0 100000 65536", 14), 14);
+		close(fd);
+	}
+	assert_int_equal(write(go[1], "g", 1), 1);
+	assert_int_equal(waitpid(container, &status, 0), container);
+	for (int i = 0; i < 2; i++) {
+		close(go[i]);
+		close(said[i]);
+	}
+	assert_int_equal(status, 0);
 }
 
 static void libelf_and_libdw_work_inside(void **state)
@@ -551,7 +645,8 @@ int main(int argc, char **argv)
 		TEST_READER(memory_cannot_hide_from_its_limit),
 		TEST(the_child_has_nothing_of_ours),
 		TEST(the_child_has_no_rights),
-		TEST(the_child_of_root_is_nobody),
+		TEST(nobody_has_the_uid_of_a_child_of_root),
+		TEST(in_a_user_namespace_it_is_nobody),
 		TEST(libelf_and_libdw_work_inside),
 		TEST(the_child_dies_with_its_collector),
 		TEST(run_by_hand_it_leaves),
