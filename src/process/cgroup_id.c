@@ -45,9 +45,31 @@ static bool learn_type(struct cgroup_ids *ids)
 	return id == st.st_ino;
 }
 
-void cgroup_ids_init(struct cgroup_ids *ids, const char *mount)
+static void open_places(struct cgroup_ids *ids, const struct process_table_config *config)
 {
+	for (size_t i = 0; i < config->nr_cgroup_places; i++) {
+		const struct cgroup_place *place = &config->cgroup_places[i];
+
+		ids->places[i].hierarchy = place->hierarchy;
+		ids->places[i].fd = open(place->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	ids->nr_places = config->nr_cgroup_places;
+}
+
+int cgroup_ids_place(const struct cgroup_ids *ids, uint32_t hierarchy)
+{
+	for (size_t i = 0; i < ids->nr_places; i++)
+		if (ids->places[i].hierarchy == hierarchy)
+			return ids->places[i].fd;
+	return -1;
+}
+
+void cgroup_ids_init(struct cgroup_ids *ids, const struct process_table_config *config)
+{
+	const char *mount = config->cgroups;
+
 	*ids = (struct cgroup_ids){.mount_fd = -1};
+	open_places(ids, config);
 	ids->mount = mount ? strdup(mount) : NULL;
 	if (!ids->mount)
 		return;
@@ -62,6 +84,9 @@ void cgroup_ids_deinit(struct cgroup_ids *ids)
 {
 	if (ids->mount_fd >= 0)
 		close(ids->mount_fd);
+	for (size_t i = 0; i < ids->nr_places; i++)
+		if (ids->places[i].fd >= 0)
+			close(ids->places[i].fd);
 	for (size_t i = 0; i < ids->nr; i++)
 		free(ids->items[i]);
 	free(ids->items);
@@ -136,8 +161,7 @@ static struct cgroup_id *add(struct process_table *t, uint64_t id)
 	    hashmap_add(&ids->index, hash_u64(0, id), (uint32_t)ids->nr))
 		return NULL;
 	known->id = id;
-	owner_of_cgroup(t, path, len, &known->owner);
-	known->owner.by_v2 = true;
+	owner_of_cgroup(t, 0, path, len, &known->owner);
 	ids->items[ids->nr++] = known;
 	return take_ptr(known);
 }
