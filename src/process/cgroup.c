@@ -471,6 +471,9 @@ static bool claim_by_folder(int dir, const char *path, size_t len, struct claim 
 
 	if (dir < 0 || len >= sizeof(folder) || memchr(path, '\0', len))
 		return false;
+	/* Above the root of our cgroup namespace: not below the folder. */
+	if (text_begins((struct text){path, len}, "/.."))
+		return false;
 	for (size_t i = 0; i < len; i++) {
 		struct stat st;
 
@@ -478,7 +481,7 @@ static bool claim_by_folder(int dir, const char *path, size_t len, struct claim 
 			continue;
 		memcpy(folder, path, i);
 		folder[i] = '\0';
-		/* What is above the namespace is not below this mount; nor is what is gone. */
+		/* Of what is gone nobody can tell any more. */
 		if (fstatat(dir, folder + (i > 0), &st, i ? 0 : AT_EMPTY_PATH))
 			return false;
 		if (!st.st_uid && !(st.st_mode & S_IWOTH) &&

@@ -257,7 +257,7 @@ static void names_in_folders_of_users(void **state)
 	/* A container's own folder may be its user's: that was named by root. */
 	assert_container(dir, "/a.slice/docker-" ID ".scope/b", ours);
 	assert_container(dir, "/gone/docker-" ID ".scope", ours);
-	assert_container(dir, "/../a/docker-" ID ".scope", ours);
+	assert_container(dir, "/../a/docker-" ID ".scope", "");
 	if (!geteuid()) {
 		assert_container(dir, "/a.slice/b.service/docker-" ID ".scope", "65534/");
 		assert_container(dir, "/a.slice/b.service/c/docker-" ID ".scope",
