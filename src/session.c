@@ -277,16 +277,9 @@ static int watch(struct session *s, int fd)
 static int open_processes(struct session *s, struct error *err)
 {
 	_cleanup_(cgroup_mounts_deinit) struct cgroup_mounts mounts = {0};
-	struct cgroup_place places[CGROUP_MOUNTS_MAX];
 	struct process_table_config config = {.proc_path = "/proc",
-					      .cgroup_places = places};
+					      .cgroup_mounts = &mounts};
 	int rc = cgroup_mounts_read(&mounts);
-
-	_Static_assert(CGROUP_MOUNTS_MAX == CGROUP_PLACES_MAX, "room for each");
-	for (size_t i = 0; i < mounts.nr; i++)
-		places[i] = (struct cgroup_place){.hierarchy = mounts.at[i].hierarchy,
-						  .path = mounts.at[i].path};
-	config.nr_cgroup_places = mounts.nr;
 
 	if (rc)
 		log_debug("mounts of cgroups: %s, skipping", strerror(-rc));

@@ -45,15 +45,15 @@ static bool learn_type(struct cgroup_ids *ids)
 	return id == st.st_ino;
 }
 
-static void open_places(struct cgroup_ids *ids, const struct process_table_config *config)
+static void open_places(struct cgroup_ids *ids, const struct cgroup_mounts *mounts)
 {
-	for (size_t i = 0; i < config->nr_cgroup_places; i++) {
-		const struct cgroup_place *place = &config->cgroup_places[i];
+	for (; ids->nr_places < mounts->nr; ids->nr_places++) {
+		const struct cgroup_mount *mount = &mounts->at[ids->nr_places];
 
-		ids->places[i].hierarchy = place->hierarchy;
-		ids->places[i].fd = open(place->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		ids->places[ids->nr_places].hierarchy = mount->hierarchy;
+		ids->places[ids->nr_places].fd =
+			open(mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	}
-	ids->nr_places = config->nr_cgroup_places;
 }
 
 int cgroup_ids_place(const struct cgroup_ids *ids, uint32_t hierarchy)
@@ -69,7 +69,8 @@ void cgroup_ids_init(struct cgroup_ids *ids, const struct process_table_config *
 	const char *mount = config->cgroups;
 
 	*ids = (struct cgroup_ids){.mount_fd = -1};
-	open_places(ids, config);
+	if (config->cgroup_mounts)
+		open_places(ids, config->cgroup_mounts);
 	ids->mount = mount ? strdup(mount) : NULL;
 	if (!ids->mount)
 		return;

@@ -8,6 +8,7 @@
 #define LB_PROCESS_CGROUP_ID_H
 
 #include "base/hashmap.h"
+#include "collect/cgroup_mount.h"
 #include "process/process.h"
 
 struct cgroup_id {
@@ -27,7 +28,7 @@ struct cgroup_ids {
 	struct {
 		uint32_t hierarchy;
 		int fd; /* O_PATH; -1 */
-	} places[CGROUP_PLACES_MAX];
+	} places[CGROUP_MOUNTS_MAX];
 	size_t nr_places;
 };
 

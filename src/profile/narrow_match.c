@@ -41,7 +41,8 @@ static int container_strength(const char *value, const char *id, const char *nam
 	if (!strcmp(value, name))
 		return MATCH_EXACT;
 	/* No pattern reaches over a slash: "1000/ID" is what a user calls a container. */
-	if (!fnmatch(value, id, FNM_NOESCAPE | FNM_PATHNAME) || (*name && is_like(value, name)))
+	if (!fnmatch(value, id, FNM_NOESCAPE | FNM_PATHNAME) ||
+	    (*name && is_like(value, name)))
 		return strcmp(value, id) ? MATCH_WEAK : MATCH_EXACT;
 	return by_start(value, id);
 }
