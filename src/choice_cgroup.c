@@ -56,14 +56,18 @@ static uint32_t mask_of(const struct choice_value *v)
 	return v->excludes ? LB_CHOICE_OUT(v->kind) : LB_CHOICE_IN(v->kind);
 }
 
-static uint32_t match_owner(struct choice_cgroups *c, const char *path)
+static uint32_t match_owner(struct choice_cgroups *c, const struct cgroup_mount *mount,
+			    const char *path)
 {
+	_cleanup_close_ int dir = -1;
 	struct cgroup_owner owner;
 	const char *name = "";
 	uint32_t mask = 0;
 
 	if (!c->has_owners || !cgroup_owner_of(path, strlen(path), &owner))
 		return 0;
+	dir = open(mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cgroup_owner_at(dir, path, strlen(path), &owner);
 	if (owner.container[0])
 		name = container_names_find(c->names, owner.container, clock_now_ns());
 	if (!c->is_started) {
@@ -89,7 +93,7 @@ static uint32_t on_match(void *ctx, const struct cgroup_mount *mount, const char
 {
 	struct choice_cgroups *c = ctx;
 	bool descend = c->has_owners;
-	uint32_t mask = match_owner(c, path);
+	uint32_t mask = match_owner(c, mount, path);
 
 	for (size_t i = 0; i < c->nr_wanted; i++) {
 		struct wanted *w = &c->wanted[i];

@@ -9,9 +9,12 @@
 static bool is_id_prefix(const char *value, const struct cgroup_owner *owner)
 {
 	size_t len = strlen(value);
+	const char *slash = strchr(value, '/'); /* behind the uid of who claims it */
+	const char *digits = slash ? slash + 1 : value;
 
 	if (owner->runtime == CONTAINER_NSPAWN || owner->runtime == CONTAINER_LXC ||
-	    len < CHOICE_MIN_ID_LEN || strspn(value, "0123456789abcdef") != len)
+	    strlen(digits) < CHOICE_MIN_ID_LEN ||
+	    digits[strspn(digits, "0123456789abcdef")])
 		return false;
 	return !strncmp(owner->container, value, len);
 }
@@ -23,7 +26,8 @@ bool choice_is_container(const char *value, const struct cgroup_owner *owner,
 		return false;
 	if (!strcmp(owner->container, value) || is_id_prefix(value, owner))
 		return true;
-	return !fnmatch(value, owner->container, FNM_NOESCAPE) ||
+	/* No pattern reaches over the slash, so what is claimed is only chosen as such. */
+	return !fnmatch(value, owner->container, FNM_NOESCAPE | FNM_PATHNAME) ||
 	       (*name && !fnmatch(value, name, FNM_NOESCAPE));
 }
 

@@ -23,6 +23,8 @@ struct disassembly {
 	const struct profile *p;
 	struct worker *worker;
 	int root_fd;
+	bool is_strangers; /* the profile */
+	size_t nr_withheld;
 };
 
 static void disassembly_deinit(struct disassembly *d)
@@ -189,6 +191,14 @@ static int fill_from_file(struct disassembly *d, struct machine_piece *piece)
 			 "has no copy");
 		return 0;
 	}
+	if (d->is_strangers) {
+		d->nr_withheld++;
+		set_note(d, piece,
+			 "no instructions: the profile is not a file of yours, so %s is "
+			 "not opened; use --sources",
+			 filename);
+		return 0;
+	}
 	fd = open_file(d, filename);
 	if (fd < 0) {
 		set_note(d, piece,
@@ -210,15 +220,19 @@ static int fill_from_file(struct disassembly *d, struct machine_piece *piece)
 	return err;
 }
 
-int disassembly_fill(struct machine_code *m, const struct profile *p)
+int disassembly_fill(struct machine_code *m, const struct profile *p, bool is_strangers,
+		     size_t *ret_nr_withheld)
 {
 	_cleanup_(disassembly_deinit) struct disassembly d = {
-		.p = p, .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+		.p = p,
+		.is_strangers = is_strangers,
+		.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
 	const struct worker_config config = {0};
 	int err = worker_new(&config, &d.worker, NULL);
 
 	for (size_t i = 0; i < m->nr && !err; i++)
 		err = m->pieces[i].code->bytes ? fill_from_profile(&d, &m->pieces[i])
 					       : fill_from_file(&d, &m->pieces[i]);
+	*ret_nr_withheld += d.nr_withheld;
 	return err ? -ENOMEM : 0;
 }

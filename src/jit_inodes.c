@@ -11,6 +11,7 @@
 #include <sys/xattr.h>
 
 #include "base/clock.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "collect/jit_probe.h"
 #include "process/file.h"
@@ -138,7 +139,7 @@ static int probe_unknown(struct jit_inodes *inodes, int path_fd,
 
 	if (rc)
 		return rc;
-	fd = safe_open_reopen(path_fd);
+	fd = io_reopen(path_fd);
 	if (fd < 0)
 		return fd;
 	rc = hook_point_find(inodes->decoder, fd, &found);

@@ -199,6 +199,7 @@ FLAG(flag_kernel, o->attribution.kernel = true);
 FLAG(flag_runtime, o->attribution.runtime = true);
 FLAG(flag_types, o->show_types = true);
 FLAG(flag_skip_compile, o->skip_compile = true);
+FLAG(flag_sources, o->open_sources = true);
 FLAG(flag_verbose, o->verbose++);
 FLAG(flag_help, (o->help_for = o->command, o->command = COMMAND_HELP));
 
@@ -277,6 +278,9 @@ static const struct option_row option_rows[] = {
 	 "leave out what a Python program spends on imports and Numba's compiler"},
 	{"source-path", 0, "OLD=NEW", ON_LISTING, options_parse_source_path,
 	 "look for sources below NEW where the debug info says OLD; may be repeated"},
+	{"sources", 0, NULL, ON_VIEW, flag_sources,
+	 "open the sources and binaries that a profile names, also one that is not "
+	 "yours"},
 	{"context", 0, "N", ON_RUN | ON_ANNOTATE, options_parse_context,
 	 "source lines shown around a hot one (default 2)"},
 	{"min-percent", 0, "P", ON_LISTING, options_parse_min_percent,

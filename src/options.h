@@ -109,6 +109,7 @@ struct options {
 	bool skip_compile; /* Python's imports and Numba's compiler are left out */
 	struct source_path_rule *source_paths; /* heap */
 	size_t nr_source_paths, cap_source_paths;
+	bool open_sources; /* that a profile names, whoever wrote it */
 	unsigned int context;
 	double min_share; /* 0..1 */
 	const char *file_filter;

@@ -13,6 +13,6 @@ uint64_t pace_rest_ns(struct pace *p, uint64_t now_ns)
 		p->spent_ns += PACE_PROMPT_NS;
 		return 0;
 	}
-	p->random = hash_u64(p->random, now_ns);
+	p->random = hash_number(p->random ^ now_ns);
 	return 1 + p->random % (PACE_REST_NS - 1);
 }

@@ -432,7 +432,7 @@ static int show_run(struct recording *r, struct error *err)
 	launch_user_find(&user);
 	if (user.is_other && creds_become(&creds, user.uid, user.gid))
 		return error_set(err, -EPERM, "cannot read sources as %s", user.name);
-	rc = view_show(r->options, p, r->options->output, err);
+	rc = view_show(r->options, p, r->options->output, false, err);
 	if (user.is_other)
 		creds_restore(&creds);
 	return rc;
@@ -511,8 +511,34 @@ static int explain_open(const char *path, struct error *err)
 	return error_set(err, code, "cannot read %s: %m", path);
 }
 
+/*
+ * Who wrote a profile chooses what it names, so that is opened with no more rights than the
+ * writer has: with ours where the file is our own or root's, with those of the user who
+ * called sudo where it is that user's, else not at all.
+ */
+struct reading {
+	bool is_strangers;
+	struct launch_user user; /* whose rights, where is_other */
+};
+
+static void find_writer(int fd, struct reading *ret)
+{
+	struct stat st;
+
+	*ret = (struct reading){.is_strangers = true};
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_mode & S_IWOTH)
+		return;
+	if (st.st_uid == geteuid() || !st.st_uid) {
+		ret->is_strangers = false;
+		return;
+	}
+	launch_user_find(&ret->user);
+	ret->user.is_other &= ret->user.uid == st.st_uid;
+	ret->is_strangers = !ret->user.is_other;
+}
+
 static int read_input(const char *path, struct strpool *pool, struct profile **ret,
-		      struct error *err)
+		      struct reading *ret_reading, struct error *err)
 {
 	bool is_stdin = !strcmp(path, "-");
 	_cleanup_close_ int opened = -1;
@@ -525,6 +551,7 @@ static int read_input(const char *path, struct strpool *pool, struct profile **r
 		if (opened < 0)
 			return explain_open(path, err);
 	}
+	find_writer(is_stdin ? STDIN_FILENO : opened, ret_reading);
 	rc = io_read_all(is_stdin ? STDIN_FILENO : opened, PPROF_MAX_BYTES, &data, &len);
 	if (rc) {
 		errno = -rc;
@@ -538,13 +565,24 @@ int pipeline_view(const struct options *o, struct error *err)
 {
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
 	_cleanup_(profile_freep) struct profile *p = NULL;
+	struct reading reading;
+	struct creds creds;
+	bool becomes;
 	int rc;
 
 	if (!pool)
 		return error_set(err, -ENOMEM, "out of memory");
-	rc = read_input(o->input, pool, &p, err);
+	rc = read_input(o->input, pool, &p, &reading, err);
 	if (rc)
 		return rc;
 	fetch_debug_info(p);
-	return view_show(o, p, o->input, err);
+	/* What was asked for is opened with our own rights. */
+	becomes = reading.user.is_other && !o->open_sources;
+	if (becomes && creds_become(&creds, reading.user.uid, reading.user.gid))
+		return error_set(err, -EPERM, "cannot read sources as %s",
+				 reading.user.name);
+	rc = view_show(o, p, o->input, reading.is_strangers && !o->open_sources, err);
+	if (becomes)
+		creds_restore(&creds);
+	return rc;
 }

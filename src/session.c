@@ -291,7 +291,8 @@ static int watch(struct session *s, int fd)
 static int open_processes(struct session *s, struct error *err)
 {
 	_cleanup_(cgroup_mounts_deinit) struct cgroup_mounts mounts = {0};
-	struct process_table_config config = {.proc_path = "/proc"};
+	struct process_table_config config = {.proc_path = "/proc",
+					      .cgroup_mounts = &mounts};
 	int rc = cgroup_mounts_read(&mounts);
 
 	if (rc)

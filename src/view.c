@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "disassembly.h"
 #include "profile/attribution.h"
 #include "profile/machine_code.h"
@@ -62,15 +63,28 @@ static const struct render_format *find_format(const struct options *o)
 	return NULL;
 }
 
+/* What is not shown, since a stranger's profile names it, is told. */
+static void say_withheld(const struct attribution *a, size_t nr)
+{
+	for (size_t i = 0; i < a->nr_files; i++)
+		nr += a->files[i].source.is_withheld;
+	if (nr)
+		log_warning("%zu file%s that the profile names %s not opened, since the "
+			    "profile is not a file of yours; --sources opens what it "
+			    "names",
+			    nr, nr == 1 ? "" : "s", nr == 1 ? "was" : "were");
+}
+
 static int add_machine_code(const struct options *o, const struct profile *p,
-			    struct machine_code **ret, struct error *err)
+			    bool is_strangers, struct machine_code **ret,
+			    size_t *ret_nr_withheld, struct error *err)
 {
 	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
 	int rc = machine_code_new(p, o->asm_what, &m, err);
 
 	if (rc)
 		return rc;
-	rc = disassembly_fill(m, p);
+	rc = disassembly_fill(m, p, is_strangers, ret_nr_withheld);
 	if (!rc)
 		rc = machine_code_place(m, p);
 	if (rc)
@@ -98,7 +112,7 @@ static int add_call_tree(const struct options *o, const struct profile *p,
 }
 
 int view_show(const struct options *o, struct profile *p, const char *file_name,
-	      struct error *err)
+	      bool is_strangers, struct error *err)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
@@ -115,7 +129,11 @@ int view_show(const struct options *o, struct profile *p, const char *file_name,
 		.file_filter = o->file_filter,
 	};
 	struct render_input in = {.profile = p, .file_name = file_name};
+	const struct source_search search = {.rules = o->source_paths,
+					     .nr_rules = o->nr_source_paths,
+					     .is_strangers = is_strangers};
 	struct phases phases;
+	size_t nr_withheld = 0;
 	int rc = 0;
 
 	if (o->nr_filters)
@@ -128,7 +146,7 @@ int view_show(const struct options *o, struct profile *p, const char *file_name,
 		return error_set(err, rc, "out of memory");
 	in.phases = &phases;
 	if (o->show_asm)
-		rc = add_machine_code(o, p, &m, err);
+		rc = add_machine_code(o, p, is_strangers, &m, &nr_withheld, err);
 	if (rc)
 		return rc;
 	/* Not before: what is asked for is a function, whatever its types. */
@@ -141,10 +159,12 @@ int view_show(const struct options *o, struct profile *p, const char *file_name,
 	in.call_tree = tree;
 	rc = attribution_new(p, &o->attribution, &a);
 	if (!rc)
-		rc = source_attach(a, p, o->source_paths, o->nr_source_paths);
+		rc = source_attach(a, p, &search);
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
+	if (o->command != COMMAND_REPORT) /* which shows no source */
+		say_withheld(a, nr_withheld);
 	if (o->group_by)
 		rc = groups_new(p, a, o->group_by, &groups, err);
 	if (rc)

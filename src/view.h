@@ -10,9 +10,11 @@
 /**
  * Renders @p to stdout as the options say (run shows annotate's listing). With
  * --types its functions get other names; --skip-compile and filters drop samples.
- * @file_name  of the profile, for the listing's head; NULL: not from a file
+ * @file_name     of the profile, for the listing's head; NULL: not from a file
+ * @is_strangers  who wrote it is not to be believed: no file that it names is opened, and
+ *                how many were not is said
  */
 int view_show(const struct options *o, struct profile *p, const char *file_name,
-	      struct error *err);
+	      bool is_strangers, struct error *err);
 
 #endif

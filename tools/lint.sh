@@ -44,7 +44,7 @@ check_includes() {
 	may_include bpf 'vmlinux\.h|lineburn(_unwind)?\.h|(arch/)?[a-z0-9_]+\.h"'
 	may_include src/base 'base/'
 	may_include src/collect 'base/|collect/|lineburn(_unwind|_choice)?\.h|[a-z]+\.skel\.h'
-	may_include src/process 'base/|process/|collect/kmap\.h|collect/task_event\.h|lineburn(_unwind)?\.h'
+	may_include src/process 'base/|process/|collect/(kmap|task_event|cgroup_mount)\.h|lineburn(_unwind)?\.h'
 	may_include src/worker 'base/|worker/'
 	may_include src/unwind \
 		'base/|process/|worker/|unwind/|collect/kmap\.h|lineburn(_unwind)?\.h'

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* 64-bit hashing for tables in user space (not for hostile-input guarantees: seed it). */
+/*
+ * 64-bit hashing for tables. Strangers choose most keys: file names, addresses, code. So
+ * hash_u64() and hash_bytes() are keyed with a secret that each process chooses for itself:
+ * who does not know it cannot find keys that share a hash, or a place in a table. A hash
+ * means nothing in another process, nor in another run.
+ */
 #ifndef LB_BASE_HASH_H
 #define LB_BASE_HASH_H
 
@@ -7,47 +12,44 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Mixes @value into @hash; the finaliser of MurmurHash3 (public domain constants). */
-static inline uint64_t hash_u64(uint64_t hash, uint64_t value)
+/** Of @value, behind what @hash stands for; 0 to begin with. */
+uint64_t hash_u64(uint64_t hash, uint64_t value);
+uint64_t hash_bytes(uint64_t hash, const void *data, size_t len);
+
+/*
+ * One to one, and without a secret: for numbers that nobody else chooses. The finaliser of
+ * MurmurHash3 (public domain constants).
+ */
+static inline uint64_t hash_number(uint64_t number)
 {
-	hash ^= value;
-	hash ^= hash >> 33;
-	hash *= 0xff51afd7ed558ccdULL;
-	hash ^= hash >> 33;
-	hash *= 0xc4ceb9fe1a85ec53ULL;
-	hash ^= hash >> 33;
-	return hash;
-}
-
-/* One to one: with the same @hash no two addresses have the same. */
-static inline uint64_t hash_pointer(uint64_t hash, const void *p)
-{
-	return hash_u64(hash, (uintptr_t)p);
-}
-
-static inline uint64_t hash_bytes(uint64_t hash, const void *data, size_t len)
-{
-	const unsigned char *p = data;
-
-	hash = hash_u64(hash, len);
-	for (; len >= 8; p += 8, len -= 8) {
-		uint64_t word;
-
-		memcpy(&word, p, 8);
-		hash = hash_u64(hash, word);
-	}
-	if (len) {
-		uint64_t word = 0;
-
-		memcpy(&word, p, len);
-		hash = hash_u64(hash, word);
-	}
-	return hash;
+	number ^= number >> 33;
+	number *= 0xff51afd7ed558ccdULL;
+	number ^= number >> 33;
+	number *= 0xc4ceb9fe1a85ec53ULL;
+	number ^= number >> 33;
+	return number;
 }
 
 /*
+ * One to one: with the same @hash no two addresses have the same. Of addresses of our own,
+ * which are as random as the kernel makes them.
+ */
+static inline uint64_t hash_pointer(uint64_t hash, const void *p)
+{
+	return hash_number(hash ^ (uintptr_t)p);
+}
+
+struct hash_key {
+	uint64_t k[2];
+};
+
+/** SipHash-1-3, for a @key of one's own. */
+uint64_t hash_sip13(const struct hash_key *key, const void *data, size_t len);
+
+/*
  * Of the first and the last bytes of something long, so many each (of less: of all of
- * it), for who would have to fetch the rest. @first and @last may overlap.
+ * it), for who would have to fetch the rest. @first and @last may overlap. It is the same
+ * in every process, so whoever wrote the bytes can write others with the same.
  */
 #define HASH_END_BYTES 4096u
 
@@ -56,10 +58,6 @@ static inline size_t hash_end_len(uint64_t len)
 	return len < HASH_END_BYTES ? (size_t)len : HASH_END_BYTES;
 }
 
-static inline uint64_t hash_ends(const void *first, const void *last, uint64_t len)
-{
-	return hash_bytes(hash_bytes(len, first, hash_end_len(len)), last,
-			  hash_end_len(len));
-}
+uint64_t hash_ends(const void *first, const void *last, uint64_t len);
 
 #endif

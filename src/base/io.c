@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -43,6 +45,49 @@ int io_read_all(int fd, size_t max, char **ret, size_t *ret_len)
 	*ret = take_ptr(buf);
 	*ret_len = len;
 	return 0;
+}
+
+bool io_is_made_up(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return true;
+	switch ((unsigned long)fs.f_type) {
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case DEBUGFS_MAGIC:
+	case TRACEFS_MAGIC:
+	case SECURITYFS_MAGIC:
+	case CGROUP_SUPER_MAGIC:
+	case CGROUP2_SUPER_MAGIC:
+	case BPF_FS_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* /proc/self/fd is ours and leads to exactly the file that was looked at. */
+int io_reopen(int path_fd)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int io_open_regular(const char *path, struct stat *ret_st)
+{
+	_cleanup_close_ int path_fd = open(path, O_PATH | O_CLOEXEC);
+
+	if (path_fd < 0 || fstat(path_fd, ret_st))
+		return -errno;
+	if (!S_ISREG(ret_st->st_mode))
+		return -EINVAL;
+	return io_is_made_up(path_fd) ? -EXDEV : io_reopen(path_fd);
 }
 
 int io_read_file(const char *path, size_t max, char **ret, size_t *ret_len)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -18,6 +19,21 @@
  * *ret_len are written only on success; the caller frees *ret.
  */
 int io_read_all(int fd, size_t max, char **ret, size_t *ret_len);
+
+/**
+ * Is it a file of procfs, sysfs and their like, which are made up as they are read, for the
+ * reader? Where that cannot be told, too. @fd may be O_PATH.
+ */
+bool io_is_made_up(int fd);
+
+/** The very file behind @path_fd (O_PATH), to be read. Return: a descriptor or -errno. */
+int io_reopen(int path_fd);
+
+/**
+ * Opens what somebody else named: a FIFO, a device, a directory (-EINVAL) and what is made
+ * up (-EXDEV) are not even opened. Return: a descriptor, with @ret_st filled, or -errno.
+ */
+int io_open_regular(const char *path, struct stat *ret_st);
 
 /** Opens @path (NULL: nothing to open, -EINVAL) and does the same. */
 int io_read_file(const char *path, size_t max, char **ret, size_t *ret_len);

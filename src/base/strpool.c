@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/hash.h"
 #include "base/hashmap.h"
@@ -26,7 +25,6 @@ struct strpool {
 	struct chunk *chunks;
 	size_t bytes, max_bytes;
 	uint64_t nr_dropped;
-	uint64_t seed; /* secret, so that nobody can choose names that collide */
 };
 
 struct text {
@@ -43,8 +41,6 @@ struct strpool *strpool_new(size_t max_bytes)
 	if (!pool)
 		return NULL;
 	pool->max_bytes = max_bytes;
-	if (getrandom(&pool->seed, sizeof(pool->seed), GRND_NONBLOCK) < 0)
-		pool->seed = (uintptr_t)pool; /* early at boot: what ASLR gives */
 	return pool;
 }
 
@@ -108,7 +104,7 @@ static const char *drop(struct strpool *pool)
 const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
 {
 	struct text text = {.s = s, .len = strnlen(s, len)};
-	uint64_t hash = hash_bytes(pool->seed, s, text.len);
+	uint64_t hash = hash_bytes(0, s, text.len);
 	uint32_t item = hashmap_find(&pool->index, hash, text_eq, &text, pool);
 	char *copy;
 

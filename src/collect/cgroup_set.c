@@ -82,7 +82,7 @@ void cgroup_set_free(struct cgroup_set *set)
 
 static uint64_t hash_wd(int wd)
 {
-	return hash_u64(0, (uint64_t)wd);
+	return hash_number((uint64_t)wd);
 }
 
 static uint64_t hash_path(const struct cgroup_mount *mount, const char *path)

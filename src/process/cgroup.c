@@ -24,7 +24,11 @@
 #include "process/cgroup.h"
 
 #include <ctype.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 
@@ -248,7 +252,7 @@ static bool take_machine(struct text id, enum container_runtime runtime,
 	name = name_by_libvirt(machine, "lxc-");
 	if (!text_copy(
 		    (struct text){name ? name : machine, strlen(name ? name : machine)},
-		    ret->container, sizeof(ret->container)))
+		    ret->container, CONTAINER_ID_BYTES))
 		return false;
 	ret->runtime = name ? CONTAINER_LXC : runtime;
 	return true;
@@ -330,7 +334,7 @@ static bool take_id(const struct shape *shape, struct text id, struct cgroup_own
 	case ID_NAME:
 		break;
 	}
-	if (!text_copy(id, ret->container, sizeof(ret->container)))
+	if (!text_copy(id, ret->container, CONTAINER_ID_BYTES))
 		return false;
 	ret->runtime = shape->runtime;
 	return true;
@@ -430,23 +434,125 @@ static void unit_of(struct text component, struct cgroup_owner *ret)
 		unescape(component, ret->unit, sizeof(ret->unit));
 }
 
-bool cgroup_owner_of(const char *path, size_t len, struct cgroup_owner *ret)
+/* ---- who named them ---- */
+
+/* What is named at @from of a path, or behind it, was named by @uid. */
+struct claim {
+	size_t from;
+	uint32_t uid;
+};
+
+/* "/user.slice/user-1000.slice/user@1000.service/..." */
+static bool claim_by_path(const char *path, size_t len, struct claim *ret)
+{
+	struct text t = {path, len}, uid;
+	char slice[64];
+
+	/* Above the root of our cgroup namespace. */
+	while (text_begins(t, "/.."))
+		t = text_skip(t, 3);
+	if (!text_begins(t, "/user.slice/user-"))
+		return false;
+	uid = text_skip(t, strlen("/user.slice/user-"));
+	uid.len = count_digits(uid);
+	if (!uid.len || uid.len > CLAIM_BYTES - 1)
+		return false;
+	ret->uid = (uint32_t)strtoul(uid.at, NULL, 10);
+	snprintf(slice, sizeof(slice), "/user.slice/user-%u.slice/user@%u.service/",
+		 ret->uid, ret->uid);
+	ret->from = (size_t)(t.at - path) + strlen(slice);
+	return ret->uid && text_begins(t, slice);
+}
+
+/* In whose folder is the first one that is not root's? */
+static bool claim_by_folder(int dir, const char *path, size_t len, struct claim *ret)
+{
+	char folder[4096];
+
+	if (dir < 0 || len >= sizeof(folder) || memchr(path, '\0', len))
+		return false;
+	/* Above the root of our cgroup namespace: not below the folder. */
+	if (text_begins((struct text){path, len}, "/.."))
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		struct stat st;
+
+		if (path[i] != '/')
+			continue;
+		memcpy(folder, path, i);
+		folder[i] = '\0';
+		/* Of what is gone nobody can tell any more. */
+		if (fstatat(dir, folder + (i > 0), &st, i ? 0 : AT_EMPTY_PATH))
+			return false;
+		if (!st.st_uid && !(st.st_mode & S_IWOTH) &&
+		    !(st.st_gid && st.st_mode & S_IWGRP))
+			continue;
+		*ret = (struct claim){.from = i, .uid = st.st_uid};
+		return true;
+	}
+	return false;
+}
+
+static void tell_claim(uint32_t uid, char *text)
+{
+	char claimed[CLAIM_BYTES + CONTAINER_ID_BYTES];
+	int len = snprintf(claimed, sizeof(claimed), "%u/%s", uid, text);
+
+	memcpy(text, claimed, (size_t)len + 1);
+}
+
+static bool owner_with(const char *path, size_t len, const struct claim *claim,
+		       struct cgroup_owner *ret)
 {
 	struct cgroup_owner owner = {.runtime = CONTAINER_NONE};
 	struct text component, below = {path, 0};
+	bool pod_is_claimed = false;
 	size_t end = len;
 
+	/* From the innermost one outwards: what is further out was named before. */
 	while (previous_component(path, &end, &component)) {
-		if (owner.runtime == CONTAINER_NONE)
-			container_of(path, component, below, &owner);
-		if (!*owner.pod)
-			pod_of(path, component, owner.pod);
+		bool is_claimed = claim && end >= claim->from;
+		struct cgroup_owner here = {.runtime = CONTAINER_NONE};
+
+		container_of(path, component, below, &here);
+		if (here.runtime != CONTAINER_NONE) {
+			memcpy(owner.container, here.container, sizeof(owner.container));
+			owner.runtime = here.runtime;
+			owner.is_claimed = is_claimed;
+			owner.pod[0] = '\0';
+		}
+		if (pod_of(path, component, owner.pod))
+			pod_is_claimed = is_claimed;
 		if (!*owner.unit)
 			unit_of(component, &owner);
 		below = component;
 	}
+	if (owner.is_claimed)
+		tell_claim(claim->uid, owner.container);
+	if (pod_is_claimed && *owner.pod)
+		tell_claim(claim->uid, owner.pod);
 	*ret = owner;
 	return owner.runtime != CONTAINER_NONE || *owner.pod || *owner.unit;
+}
+
+bool cgroup_owner_of(const char *path, size_t len, struct cgroup_owner *ret)
+{
+	struct claim claim;
+
+	return owner_with(path, len, claim_by_path(path, len, &claim) ? &claim : NULL,
+			  ret);
+}
+
+bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner *ret)
+{
+	bool tells = cgroup_owner_of(path, len, ret);
+	struct claim claim;
+
+	/* Most name neither: then nobody needs to look. */
+	if ((ret->runtime == CONTAINER_NONE && !*ret->pod) || ret->is_claimed ||
+	    !claim_by_folder(dir, path, len, &claim))
+		return tells;
+	return owner_with(path, len, &claim, ret);
 }
 
 const char *container_runtime_name(enum container_runtime runtime)
@@ -484,6 +590,17 @@ static bool split_line(struct text line, struct text *hierarchy, struct text *pa
 	return text_begins(*path, "/");
 }
 
+/* With which a line begins. */
+static uint32_t number_of(struct text line)
+{
+	size_t digits = count_digits(line);
+	uint32_t number = 0;
+
+	for (size_t i = 0; i < digits; i++)
+		number = number * 10 + (uint32_t)(line.at[i] - '0');
+	return number;
+}
+
 /* How much a path tells; of equal ones the hierarchy decides, v2 before all. */
 static unsigned int path_worth(struct text hierarchy, struct text path)
 {
@@ -499,12 +616,13 @@ static unsigned int path_worth(struct text hierarchy, struct text path)
 								  : 0);
 }
 
-const char *cgroup_path_of(const char *text, size_t len, size_t *ret_len, bool *ret_is_v2)
+const char *cgroup_path_of(const char *text, size_t len, size_t *ret_len,
+			   uint32_t *ret_hierarchy)
 {
 	struct text left = {text, len}, best = {text, 0};
 	unsigned int best_worth = 0;
 
-	*ret_is_v2 = false;
+	*ret_hierarchy = 0;
 	while (left.len) {
 		const char *newline = memchr(left.at, '\n', left.len);
 		struct text line = {left.at,
@@ -520,7 +638,7 @@ const char *cgroup_path_of(const char *text, size_t len, size_t *ret_len, bool *
 			continue;
 		best = path;
 		best_worth = worth;
-		*ret_is_v2 = !hierarchy.len;
+		*ret_hierarchy = hierarchy.len ? number_of(line) : 0;
 	}
 	*ret_len = best.len;
 	return best.at;

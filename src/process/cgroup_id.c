@@ -45,9 +45,32 @@ static bool learn_type(struct cgroup_ids *ids)
 	return id == st.st_ino;
 }
 
-void cgroup_ids_init(struct cgroup_ids *ids, const char *mount)
+static void open_places(struct cgroup_ids *ids, const struct cgroup_mounts *mounts)
 {
+	for (; ids->nr_places < mounts->nr; ids->nr_places++) {
+		const struct cgroup_mount *mount = &mounts->at[ids->nr_places];
+
+		ids->places[ids->nr_places].hierarchy = mount->hierarchy;
+		ids->places[ids->nr_places].fd =
+			open(mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+}
+
+int cgroup_ids_place(const struct cgroup_ids *ids, uint32_t hierarchy)
+{
+	for (size_t i = 0; i < ids->nr_places; i++)
+		if (ids->places[i].hierarchy == hierarchy)
+			return ids->places[i].fd;
+	return -1;
+}
+
+void cgroup_ids_init(struct cgroup_ids *ids, const struct process_table_config *config)
+{
+	const char *mount = config->cgroups;
+
 	*ids = (struct cgroup_ids){.mount_fd = -1};
+	if (config->cgroup_mounts)
+		open_places(ids, config->cgroup_mounts);
 	ids->mount = mount ? strdup(mount) : NULL;
 	if (!ids->mount)
 		return;
@@ -62,6 +85,9 @@ void cgroup_ids_deinit(struct cgroup_ids *ids)
 {
 	if (ids->mount_fd >= 0)
 		close(ids->mount_fd);
+	for (size_t i = 0; i < ids->nr_places; i++)
+		if (ids->places[i].fd >= 0)
+			close(ids->places[i].fd);
 	for (size_t i = 0; i < ids->nr; i++)
 		free(ids->items[i]);
 	free(ids->items);
@@ -136,8 +162,7 @@ static struct cgroup_id *add(struct process_table *t, uint64_t id)
 	    hashmap_add(&ids->index, hash_u64(0, id), (uint32_t)ids->nr))
 		return NULL;
 	known->id = id;
-	owner_of_cgroup(t, path, len, &known->owner);
-	known->owner.by_v2 = true;
+	owner_of_cgroup(t, 0, path, len, &known->owner);
 	ids->items[ids->nr++] = known;
 	return take_ptr(known);
 }

@@ -8,6 +8,7 @@
 #define LB_PROCESS_CGROUP_ID_H
 
 #include "base/hashmap.h"
+#include "collect/cgroup_mount.h"
 #include "process/process.h"
 
 struct cgroup_id {
@@ -23,11 +24,20 @@ struct cgroup_ids {
 	struct cgroup_id **items; /* that rows point at */
 	size_t nr, cap;
 	struct hashmap index; /* by id */
+	/* Of every hierarchy, to see whose its folders are. */
+	struct {
+		uint32_t hierarchy;
+		int fd; /* O_PATH; -1 */
+	} places[CGROUP_MOUNTS_MAX];
+	size_t nr_places;
 };
 
-/** @mount  where cgroup v2 is, or NULL */
-void cgroup_ids_init(struct cgroup_ids *ids, const char *mount);
+/** By what @config says of cgroups. */
+void cgroup_ids_init(struct cgroup_ids *ids, const struct process_table_config *config);
 void cgroup_ids_deinit(struct cgroup_ids *ids);
+
+/** Where a hierarchy is mounted, O_PATH; -1: not known. Borrowed. */
+int cgroup_ids_place(const struct cgroup_ids *ids, uint32_t hierarchy);
 
 /** Forgets what no sample has told since. */
 void cgroup_ids_forget(struct cgroup_ids *ids, uint64_t before_ns);

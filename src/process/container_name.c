@@ -209,7 +209,7 @@ static void look_in_list(struct container_names *names, struct place *place, siz
 	if (path_fd < 0 || safe_open_check(path_fd, &how) || fstat(path_fd, &st) ||
 	    !has_changed(&place->lists[i], &st))
 		return;
-	fd = safe_open_reopen(path_fd);
+	fd = io_reopen(path_fd);
 	if (fd >= 0 && !io_read_all(fd, MAX_LIST_BYTES, &text, &len))
 		container_names_in_storage(text, len, add_name, names);
 }
@@ -227,7 +227,7 @@ static void look_in_logs(struct container_names *names, struct place *place)
 	if (path_fd < 0 || fstat(path_fd, &st) || !S_ISDIR(st.st_mode) || st.st_uid ||
 	    st.st_mode & S_IWOTH || !has_changed(&place->logs, &st))
 		return;
-	fd = safe_open_reopen(path_fd);
+	fd = io_reopen(path_fd);
 	dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!dir) {
 		if (fd >= 0)

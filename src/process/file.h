@@ -66,11 +66,10 @@ int safe_open(const struct safe_open *how);
 
 /*
  * Its steps, for callers that look before they open (of @how, resolve uses
- * root_fd, path and NOFOLLOW, check all but those). Each returns 0 or a descriptor,
- * or -errno as above.
+ * root_fd, path and NOFOLLOW, check all but those); then io_reopen(). Each returns 0 or
+ * a descriptor, or -errno as above.
  */
 int safe_open_resolve(const struct safe_open *how); /* O_PATH: opens nothing */
 int safe_open_check(int fd, const struct safe_open *how); /* @fd may be O_PATH */
-int safe_open_reopen(int path_fd); /* the very file behind @path_fd, O_RDONLY */
 
 #endif

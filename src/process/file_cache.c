@@ -19,6 +19,7 @@
 
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/io.h"
 #include "base/vec.h"
 
 /* Entries are more than descriptors: files that could not be opened have one too. */
@@ -362,7 +363,7 @@ static struct target_file *keep(struct file_cache *c, struct entry *known,
 
 	if (!fd_budget_take(c->budget))
 		return fail(c, known, m, EMFILE);
-	fd = safe_open_reopen(f->fd);
+	fd = io_reopen(f->fd);
 	if (fd < 0) {
 		fd_budget_give(c->budget);
 		return fail(c, known, m, -fd);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/io.h"
 #include "base/log.h"
 #include "base/vec.h"
 
@@ -166,7 +167,7 @@ static int open_mapped_dump(const struct safe_open *how, const struct mapping *m
 	if (fd < 0)
 		return -errno;
 	rc = safe_open_check(fd, how);
-	return rc ? rc : safe_open_reopen(fd);
+	return rc ? rc : io_reopen(fd);
 }
 
 void jitdump_look(struct process *p, int proc_dir, struct fd_budget *budget)

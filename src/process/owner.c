@@ -41,12 +41,13 @@ static const char *container_name(struct process_table *t,
 								   clock_now_ns()));
 }
 
-void owner_of_cgroup(struct process_table *t, const char *path, size_t len,
-		     struct process_owner *owner)
+void owner_of_cgroup(struct process_table *t, uint32_t hierarchy, const char *path,
+		     size_t len, struct process_owner *owner)
 {
 	struct cgroup_owner found;
 
-	cgroup_owner_of(path, len, &found);
+	cgroup_owner_at(cgroup_ids_place(&t->cgroups, hierarchy), path, len, &found);
+	owner->by_v2 = !hierarchy;
 	owner->cgroup = strpool_add_n(t->pool, path, len);
 	owner->container = strpool_add(t->pool, found.container);
 	owner->runtime = strpool_add(t->pool, container_runtime_name(found.runtime));
@@ -60,13 +61,12 @@ static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir
 	ssize_t n = proc_dir_cgroup(proc_dir, t->buf, sizeof(t->buf));
 	const char *path;
 	size_t len;
-	bool is_v2;
+	uint32_t hierarchy;
 
 	if (n <= 0)
 		return false;
-	path = cgroup_path_of(t->buf, (size_t)n, &len, &is_v2);
-	owner_of_cgroup(t, path, len, &img->proc.owner);
-	img->proc.owner.by_v2 = is_v2;
+	path = cgroup_path_of(t->buf, (size_t)n, &len, &hierarchy);
+	owner_of_cgroup(t, hierarchy, path, len, &img->proc.owner);
 	return true;
 }
 

@@ -13,9 +13,9 @@
 /** @proc_dir  of this very image; -1: it is gone, or has become another image */
 void owner_fill(struct process_table *t, struct image *img, int proc_dir);
 
-/** Fills all of @owner but exe. @path  below the root of the hierarchy */
-void owner_of_cgroup(struct process_table *t, const char *path, size_t len,
-		     struct process_owner *owner);
+/** Fills all of @owner but exe. @path  below the root of the hierarchy; v2: 0 */
+void owner_of_cgroup(struct process_table *t, uint32_t hierarchy, const char *path,
+		     size_t len, struct process_owner *owner);
 
 /** Names of containers that were not there before. */
 void owner_refresh(struct process_table *t, uint64_t now_ns);

@@ -93,7 +93,7 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 	if (!t)
 		return error_set(err, -ENOMEM, "out of memory");
 	t->pool = pool;
-	cgroup_ids_init(&t->cgroups, config->cgroups);
+	cgroup_ids_init(&t->cgroups, config);
 	t->max_images = config->max_processes ? config->max_processes
 					      : DEFAULT_MAX_IMAGES;
 	t->max_mappings = config->max_mappings ? config->max_mappings

@@ -102,8 +102,12 @@ struct process_table_stats {
 	uint64_t nr_mappings_dropped; /* over MAPS_MAX of an image, or over all of them */
 };
 
+struct cgroup_mounts;
+
 struct process_table_config {
 	const char *proc_path; /* "/proc"; tests give a directory of their own */
+	/* Where hierarchies are mounted, to see whose cgroups are; may be NULL. Copied. */
+	const struct cgroup_mounts *cgroup_mounts;
 	/* Where cgroup v2 is mounted, whole, and no other hierarchy; NULL: not so. Copied. */
 	const char *cgroups;
 	size_t max_processes; /* images; 0: the default, 65536 */

@@ -11,15 +11,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <linux/openat2.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/creds.h"
+#include "base/io.h"
 
 #ifndef FUSE_SUPER_MAGIC
 #define FUSE_SUPER_MAGIC 0x65735546
@@ -50,29 +49,15 @@ int safe_open_resolve(const struct safe_open *how)
 }
 
 /*
- * Files of procfs and its like are made up as they are read, for the reader: root
- * would see what the target may not. A FUSE file's server is the stranger.
+ * Of what is made up for the reader, root would see what the target may not. A FUSE file's
+ * server is the stranger.
  */
 static bool is_refused_fs(int fd)
 {
 	struct statfs fs;
 
-	if (fstatfs(fd, &fs))
-		return true;
-	switch ((unsigned long)fs.f_type) {
-	case PROC_SUPER_MAGIC:
-	case SYSFS_MAGIC:
-	case DEBUGFS_MAGIC:
-	case TRACEFS_MAGIC:
-	case SECURITYFS_MAGIC:
-	case CGROUP_SUPER_MAGIC:
-	case CGROUP2_SUPER_MAGIC:
-	case BPF_FS_MAGIC:
-	case FUSE_SUPER_MAGIC:
-		return true;
-	default:
-		return false;
-	}
+	return io_is_made_up(fd) || fstatfs(fd, &fs) ||
+	       (unsigned long)fs.f_type == FUSE_SUPER_MAGIC;
 }
 
 int safe_open_check(int fd, const struct safe_open *how)
@@ -99,17 +84,6 @@ int safe_open_check(int fd, const struct safe_open *how)
 	return 0;
 }
 
-/* /proc/self/fd is ours and leads to exactly the file that was looked at. */
-int safe_open_reopen(int path_fd)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 int safe_open(const struct safe_open *how)
 {
 	_cleanup_close_ int path_fd = -1;
@@ -128,7 +102,7 @@ int safe_open(const struct safe_open *how)
 	if (path_fd >= 0)
 		rc = safe_open_check(path_fd, how);
 	if (!rc)
-		rc = safe_open_reopen(path_fd);
+		rc = io_reopen(path_fd);
 	if (as_owner)
 		creds_restore(&creds);
 	return rc;

@@ -66,6 +66,7 @@ struct attribution_source {
 	 * behind the pointers, owned by the attribution: free(lines) frees all. */
 	char **lines;
 	size_t nr_lines;
+	bool is_withheld; /* a stranger's profile names it: it was not looked for */
 };
 
 struct attribution_file {

@@ -40,7 +40,9 @@ static int container_strength(const char *value, const char *id, const char *nam
 {
 	if (!strcmp(value, name))
 		return MATCH_EXACT;
-	if (is_like(value, id) || (*name && is_like(value, name)))
+	/* No pattern reaches over a slash: "1000/ID" is what a user calls a container. */
+	if (!fnmatch(value, id, FNM_NOESCAPE | FNM_PATHNAME) ||
+	    (*name && is_like(value, name)))
 		return strcmp(value, id) ? MATCH_WEAK : MATCH_EXACT;
 	return by_start(value, id);
 }

@@ -42,25 +42,30 @@ int pprof_string(struct pprof_reader *r, int64_t i, const char **ret)
 	return 0;
 }
 
-int pprof_add_id(struct pprof_reader *r, struct hashmap *ids, uint64_t id, size_t index,
-		 const char *what)
+static bool is_id(uint32_t item, const void *key, const void *ctx)
 {
-	uint64_t hash = hash_u64(r->seed, id); /* one to one: the hash decides */
-
-	if (!id)
-		return pprof_malformed(r, "a %s has the id 0", what);
-	if (hashmap_find(ids, hash, NULL, NULL, NULL) != HASHMAP_NONE)
-		return pprof_malformed(r, "two %ss have the id %llu", what,
-				       (unsigned long long)id);
-	if (hashmap_add(ids, hash, (uint32_t)index))
-		return pprof_no_room(r, -ENOMEM, what);
-	return 0;
+	return ((const struct pprof_ids *)ctx)->items[item] == *(const uint64_t *)key;
 }
 
-uint32_t pprof_find_id(const struct pprof_reader *r, const struct hashmap *ids,
-		       uint64_t id)
+uint32_t pprof_find_id(const struct pprof_ids *ids, uint64_t id)
 {
-	return hashmap_find(ids, hash_u64(r->seed, id), NULL, NULL, NULL);
+	return hashmap_find(&ids->index, hash_u64(0, id), is_id, &id, ids);
+}
+
+int pprof_add_id(struct pprof_reader *r, struct pprof_ids *ids, uint64_t id,
+		 const char *what)
+{
+	if (!id)
+		return pprof_malformed(r, "a %s has the id 0", what);
+	if (pprof_find_id(ids, id) != HASHMAP_NONE)
+		return pprof_malformed(r, "two %ss have the id %llu", what,
+				       (unsigned long long)id);
+	if (vec_grow(&ids->items, &ids->cap, ids->nr + 1, sizeof(*ids->items),
+		     HASHMAP_NONE) ||
+	    hashmap_add(&ids->index, hash_u64(0, id), (uint32_t)ids->nr))
+		return pprof_no_room(r, -ENOMEM, what);
+	ids->items[ids->nr++] = id;
+	return 0;
 }
 
 int pprof_read_strings(struct pprof_reader *r, const Perftools__Profiles__Profile *part)
@@ -92,7 +97,7 @@ static int read_line(struct pprof_reader *r, const Perftools__Profiles__Line *fr
 	if (code)
 		return pprof_no_room(r, code, "lines");
 	p->lines[p->nr_lines++] = (struct profile_line){
-		.function = pprof_find_id(r, &r->function_ids, from->function_id),
+		.function = pprof_find_id(&r->function_ids, from->function_id),
 		.line = line_number(from->line),
 	};
 	return 0;
@@ -107,11 +112,11 @@ static int read_location(struct pprof_reader *r,
 
 	if (code)
 		return pprof_no_room(r, code, "locations");
-	code = pprof_add_id(r, &r->location_ids, from->id, p->nr_locations, "location");
+	code = pprof_add_id(r, &r->location_ids, from->id, "location");
 	if (code)
 		return code;
 	p->locations[p->nr_locations++] = (struct profile_location){
-		.mapping = pprof_find_id(r, &r->mapping_ids, from->mapping_id),
+		.mapping = pprof_find_id(&r->mapping_ids, from->mapping_id),
 		.address = from->address,
 		.first_line = (uint32_t)p->nr_lines,
 		.nr_lines = (uint32_t)from->n_line,
@@ -159,8 +164,7 @@ static int read_stack(struct pprof_reader *r, const Perftools__Profiles__Sample 
 	if (code)
 		return pprof_no_room(r, code, "stack frames");
 	for (size_t i = 0; i < from->n_location_id; i++) {
-		uint32_t location =
-			pprof_find_id(r, &r->location_ids, from->location_id[i]);
+		uint32_t location = pprof_find_id(&r->location_ids, from->location_id[i]);
 
 		if (location == PROFILE_NONE)
 			return pprof_malformed(r, "sample %zu has no location %llu",
@@ -218,21 +222,21 @@ static uint32_t location_of(const void *ctx, uint64_t id)
 {
 	const struct pprof_reader *r = ctx;
 
-	return pprof_find_id(r, &r->location_ids, id);
+	return pprof_find_id(&r->location_ids, id);
 }
 
 static uint32_t mapping_of(const void *ctx, uint64_t id)
 {
 	const struct pprof_reader *r = ctx;
 
-	return pprof_find_id(r, &r->mapping_ids, id);
+	return pprof_find_id(&r->mapping_ids, id);
 }
 
 static uint32_t function_of(const void *ctx, uint64_t id)
 {
 	const struct pprof_reader *r = ctx;
 
-	return pprof_find_id(r, &r->function_ids, id);
+	return pprof_find_id(&r->function_ids, id);
 }
 
 int pprof_read_extra(struct pprof_reader *r, const Perftools__Profiles__Profile *part)

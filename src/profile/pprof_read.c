@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "profile/gzip.h"
 #include "profile/pprof.h"
@@ -160,6 +159,12 @@ static int read_bytes(struct pprof_reader *r, const void *data, size_t len)
 	return code ? code : read_message(r, unpacked, unpacked_len);
 }
 
+static void deinit_ids(struct pprof_ids *ids)
+{
+	free(ids->items);
+	hashmap_deinit(&ids->index);
+}
+
 int pprof_read(const void *data, size_t len, const char *name, struct strpool *pool,
 	       struct profile **ret, struct error *err)
 {
@@ -170,15 +175,12 @@ int pprof_read(const void *data, size_t len, const char *name, struct strpool *p
 
 	if (!p)
 		return pprof_no_room(&r, -ENOMEM, "bytes");
-	/* Without a seed it still reads, only a crafted file may be slow. */
-	if (getrandom(&r.seed, sizeof(r.seed), GRND_NONBLOCK) < 0)
-		r.seed = 0;
 	forget_defaults(p);
 	code = read_bytes(&r, data, len);
 	free(r.strings);
-	hashmap_deinit(&r.mapping_ids);
-	hashmap_deinit(&r.function_ids);
-	hashmap_deinit(&r.location_ids);
+	deinit_ids(&r.mapping_ids);
+	deinit_ids(&r.function_ids);
+	deinit_ids(&r.location_ids);
 	arena_deinit(&r.arena);
 	if (code)
 		return code;

@@ -10,13 +10,19 @@
 #define PPROF_MAX_STRINGS    (1u << 26)
 #define PPROF_MAX_PART_BYTES (512u << 20) /* one part, unpacked */
 
+/* The ids of one table, made up by strangers, by index; and the way back. */
+struct pprof_ids {
+	uint64_t *items; /* heap */
+	size_t nr, cap;
+	struct hashmap index;
+};
+
 struct pprof_reader {
 	const char *name; /* of the file, for sentences */
 	struct profile *p;
 	const char **strings; /* the string table, interned; heap */
 	size_t nr_strings, cap_strings;
-	struct hashmap mapping_ids, function_ids, location_ids; /* id -> index */
-	uint64_t seed; /* of their hashes: ids are made up by strangers */
+	struct pprof_ids mapping_ids, function_ids, location_ids;
 	struct arena arena; /* of one part */
 	struct error *err;
 };
@@ -32,12 +38,11 @@ int pprof_no_room(struct pprof_reader *r, int code, const char *what);
 int pprof_string(struct pprof_reader *r, int64_t i, const char **ret);
 
 /** Notes the next item of a table under @id. Return: 0, -EBADMSG (0 or twice), -ENOMEM. */
-int pprof_add_id(struct pprof_reader *r, struct hashmap *ids, uint64_t id, size_t index,
+int pprof_add_id(struct pprof_reader *r, struct pprof_ids *ids, uint64_t id,
 		 const char *what);
 
 /** The index of @id, or PROFILE_NONE. */
-uint32_t pprof_find_id(const struct pprof_reader *r, const struct hashmap *ids,
-		       uint64_t id);
+uint32_t pprof_find_id(const struct pprof_ids *ids, uint64_t id);
 
 /* Passes over the file, in this order. Each takes one part. Return: 0 or -errno. */
 typedef int (*pprof_pass)(struct pprof_reader *r,

@@ -35,7 +35,7 @@ static int read_mapping(struct pprof_reader *r, const Perftools__Profiles__Mappi
 
 	if (code)
 		return pprof_no_room(r, code, "mappings");
-	code = pprof_add_id(r, &r->mapping_ids, from->id, p->nr_mappings, "mapping");
+	code = pprof_add_id(r, &r->mapping_ids, from->id, "mapping");
 	if (code)
 		return code;
 	to = &p->mappings[p->nr_mappings++];
@@ -60,7 +60,7 @@ static int read_function(struct pprof_reader *r,
 
 	if (code)
 		return pprof_no_room(r, code, "functions");
-	code = pprof_add_id(r, &r->function_ids, from->id, p->nr_functions, "function");
+	code = pprof_add_id(r, &r->function_ids, from->id, "function");
 	if (code)
 		return code;
 	to = &p->functions[p->nr_functions++];

@@ -46,10 +46,21 @@ struct source_path_rule {
 	const char *old_prefix, *new_prefix;
 };
 
+/* Where source is looked for that did not travel in the profile. */
+struct source_search {
+	const struct source_path_rule *rules;
+	size_t nr_rules;
+	/*
+	 * The profile is a stranger's: of what it names nothing is opened, but below the
+	 * NEW of a rule, and there nothing that has a ".." behind it.
+	 */
+	bool is_strangers;
+};
+
 /**
  * Gives every file of @a its text: from the profile, else from disk (after the
  * rules, first match wins; then the path itself), else a note that says where it
- * was looked for. Of lines marked no_code those stay whose text could have code: no
+ * was looked for. Nothing but regular files is opened, and nothing of /proc and its like. Of lines marked no_code those stay whose text could have code: no
  * blank ones, comments, lone brackets, bodies of other functions inside (Python).
  * Files are opened with the rights that the thread has: root that
  * reads for somebody else wraps the call in creds_become().
@@ -57,6 +68,6 @@ struct source_path_rule {
  * Return: 0 or -ENOMEM; no text is no failure.
  */
 int source_attach(struct attribution *a, const struct profile *p,
-		  const struct source_path_rule *rules, size_t nr_rules);
+		  const struct source_search *search);
 
 #endif

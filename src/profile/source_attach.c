@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Finds the text of files again: in the profile, else on disk, else says where it looked. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,8 +15,7 @@
 
 struct attacher {
 	const struct profile *p;
-	const struct source_path_rule *rules;
-	size_t nr_rules;
+	const struct source_search *search;
 	struct hashmap sources; /* path (address) -> p->extra.sources */
 	struct hashmap shared_paths; /* interned: of several files of the profile */
 	size_t lines_left, bytes_left;
@@ -156,6 +154,15 @@ static bool is_path_shared(const struct attacher *t, const char *path)
 			    NULL) != HASHMAP_NONE;
 }
 
+/* Does it lead out of the folder that it begins in? */
+static bool has_parent(const char *path)
+{
+	for (const char *at = path; (at = strstr(at, "..")); at += 2)
+		if ((at == path || at[-1] == '/') && (at[2] == '/' || !at[2]))
+			return true;
+	return false;
+}
+
 /* Where a file may be: after the first rule that matches, and where it was. */
 static size_t candidates_of(const struct attacher *t, const char *path,
 			    const char *ret[2])
@@ -163,11 +170,13 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 	size_t nr = 0;
 	const char *rest;
 
-	for (size_t i = 0; i < t->nr_rules && !nr; i++) {
-		const char *new_prefix = t->rules[i].new_prefix;
+	for (size_t i = 0; i < t->search->nr_rules && !nr; i++) {
+		const struct source_path_rule *rule = &t->search->rules[i];
+		const char *new_prefix = rule->new_prefix;
 		size_t len = strlen(new_prefix);
 
-		if (!rule_matches(&t->rules[i], path, &rest))
+		if (!rule_matches(rule, path, &rest) ||
+		    (t->search->is_strangers && has_parent(rest)))
 			continue;
 		while (*rest == '/')
 			rest++;
@@ -175,7 +184,8 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 				    len && new_prefix[len - 1] == '/' ? "" : "/", rest);
 	}
 	/* Which of them the disk has, nobody knows. */
-	if ((path[0] == '/' || !nr) && !is_path_shared(t, path))
+	if (!t->search->is_strangers && (path[0] == '/' || !nr) &&
+	    !is_path_shared(t, path))
 		ret[nr++] = path;
 	return nr;
 }
@@ -183,15 +193,9 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 static int read_source(const char *path, size_t max, char **ret, size_t *ret_len,
 		       struct stat *st)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	_cleanup_close_ int fd = io_open_regular(path, st);
 
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, st))
-		return -errno;
-	if (!S_ISREG(st->st_mode))
-		return -EINVAL;
-	return io_read_all(fd, max, ret, ret_len);
+	return fd < 0 ? fd : io_read_all(fd, max, ret, ret_len);
 }
 
 /* Is the file younger than the recording? */
@@ -266,6 +270,14 @@ static int attach_from_disk(struct attacher *t, const char *path,
 		source->note = compose(t, "no source: %s is not a file", path);
 		return 0;
 	}
+	if (!nr && t->search->is_strangers) {
+		source->is_withheld = true;
+		source->note = strpool_add(
+			t->p->pool, "source not shown: the profile is not a file of "
+				    "yours, so nothing that it names is opened; use "
+				    "--sources");
+		return 0;
+	}
 	if (!nr) {
 		source->note = compose(
 			t, "source not at hand: several files are called %s", path);
@@ -290,9 +302,10 @@ static int attach_from_disk(struct attacher *t, const char *path,
 				       "--source-path OLD=NEW",
 				       looked);
 	else
-		source->note =
-			compose(t, "source not at hand: looked for %s: %s", looked,
-				why == -EINVAL ? "not a regular file" : strerror(-why));
+		source->note = compose(t, "source not at hand: looked for %s: %s", looked,
+				       why == -EINVAL  ? "not a regular file"
+				       : why == -EXDEV ? "not a file on a disk"
+						       : strerror(-why));
 	return 0;
 }
 
@@ -376,11 +389,10 @@ static int attach_all(struct attacher *t, struct attribution *a)
 }
 
 int source_attach(struct attribution *a, const struct profile *p,
-		  const struct source_path_rule *rules, size_t nr_rules)
+		  const struct source_search *search)
 {
 	struct attacher t = {.p = p,
-			     .rules = rules,
-			     .nr_rules = nr_rules,
+			     .search = search,
 			     .lines_left = SOURCE_MAX_ATTACHED_LINES,
 			     .bytes_left = SOURCE_MAX_ATTACHED_BYTES};
 	int r = attach_all(&t, a);

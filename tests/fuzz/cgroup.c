@@ -14,8 +14,11 @@ static void check_owner(const struct cgroup_owner *owner, bool tells)
 
 	assert(owner->runtime < NR_CONTAINER_RUNTIMES);
 	assert(*container_runtime_name(owner->runtime) || !owner->runtime);
-	assert(strnlen(owner->container, CONTAINER_ID_BYTES) < CONTAINER_ID_BYTES);
+	assert(strnlen(owner->container, sizeof(owner->container)) <
+	       sizeof(owner->container));
 	assert(strnlen(owner->unit, UNIT_BYTES) < UNIT_BYTES);
+	if (memchr(owner->pod, '/', pod))
+		pod -= (size_t)(strchr(owner->pod, '/') + 1 - owner->pod);
 	assert(pod == 0 || pod == 32 || pod == 36);
 	assert((owner->runtime != CONTAINER_NONE) == (*owner->container != '\0'));
 	assert(tells == (owner->runtime || pod || *owner->unit));
@@ -26,8 +29,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const char *text = (const char *)data;
 	struct cgroup_owner owner;
 	size_t len;
-	bool tells, is_v2;
-	const char *path = cgroup_path_of(text, size, &len, &is_v2);
+	uint32_t hierarchy;
+	bool tells;
+	const char *path = cgroup_path_of(text, size, &len, &hierarchy);
 
 	assert(path >= text && path + len <= text + size);
 	assert(!len || (*path == '/' && !memchr(path, '\n', len)));

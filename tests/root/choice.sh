@@ -295,6 +295,29 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	check choice-container chosen container "$only_inside" --container 5f0c0ffee5f0
 	check choice-not-container chosen not-container "$not_inside" --container '!5f0c0ffee5f0'
 	check choice-unit chosen unit "{p['pid'] for p in d['processes']} == {$other}" --unit lineburn-test
+	# The same name, in a cgroup that is a user's: nobody takes one for the other.
+	mkdir -p "$root/$group.slice/user.service" "$root/$group.slice/docker-$id.scope/docker-$id.scope"
+	chown 65534:65534 "$root/$group.slice/user.service"
+	setpriv --reuid 65534 --regid 65534 --clear-groups mkdir "$root/$group.slice/user.service/docker-$id.scope"
+	echo $other >"$root/$group.slice/user.service/docker-$id.scope/cgroup.procs"
+	check choice-container-of-root-only chosen container-roots "$only_inside" --container $id
+	check choice-container-no-pattern chosen container-pattern "$only_inside" --container '*5f0c0ffee5f0*'
+	check choice-container-hides-nobody chosen container-hidden "$not_inside" --container "!$id"
+	only_other="{(p['pid'], p['container']) for p in d['processes']} == {($other, '65534/$id')}"
+	check choice-container-of-a-user chosen container-users "$only_other" --container 65534/5f0c0ffee5f0
+	both="{($inside, '$id'), ($other, '65534/$id')} <= {(p['pid'], p['container']) for p in d['processes']}"
+	check choice-container-labels chosen container-labels "$both" -p $inside -p $other
+	# And inside of a container: what is named there is its own affair.
+	id3=0f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5
+	mkdir -p "$root/$group.slice/docker-$id3.scope/docker-$id.scope"
+	echo $other >"$root/$group.slice/docker-$id3.scope/docker-$id.scope/cgroup.procs"
+	check choice-container-outermost chosen container-outermost "$only_inside" --container $id
+	nested="{(p['pid'], p['container']) for p in d['processes']} == {($other, '$id3')}"
+	check choice-container-nested chosen container-nested "$nested" --container $id3
+	echo $other >"$root/cgroup.procs"
+	rmdir "$root/$group.slice/docker-$id3.scope/docker-$id.scope" "$root/$group.slice/docker-$id3.scope" \
+		"$root/$group.slice/user.service/docker-$id.scope" "$root/$group.slice/user.service" \
+		"$root/$group.slice/docker-$id.scope/docker-$id.scope"
 	# A container that is made while it runs, and one that goes.
 	later() {
 		id2=5f0c0ffeebad5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ff

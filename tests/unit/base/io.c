@@ -355,12 +355,37 @@ static void test_disk_full(void **state)
 	assert_int_equal(umount(in_dir("disk")), 0);
 }
 
+static void test_only_regular_files_are_opened(void **state)
+{
+	struct stat st;
+	int fd;
+
+	(void)state;
+	write_text(in_dir("text"), "text", false, NULL);
+	fd = io_open_regular(in_dir("text"), &st);
+	assert_true(fd >= 0);
+	assert_int_equal(st.st_size, 4);
+	assert_int_equal(close(fd), 0);
+	assert_int_equal(mkfifo(in_dir("fifo"), 0600), 0);
+	assert_int_equal(io_open_regular(in_dir("fifo"), &st), -EINVAL);
+	assert_int_equal(io_open_regular(in_dir("."), &st), -EINVAL);
+	assert_int_equal(io_open_regular("/dev/null", &st), -EINVAL);
+	assert_int_equal(io_open_regular("/proc/self/status", &st), -EXDEV);
+	assert_int_equal(symlink("/proc/self/status", in_dir("link")), 0);
+	assert_int_equal(io_open_regular(in_dir("link"), &st), -EXDEV);
+	assert_int_equal(io_open_regular(in_dir("nothing"), &st), -ENOENT);
+	assert_int_equal(unlink(in_dir("text")), 0);
+	assert_int_equal(unlink(in_dir("fifo")), 0);
+	assert_int_equal(unlink(in_dir("link")), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read_limits),
 		cmocka_unit_test(test_read_pipe),
 		cmocka_unit_test(test_pread_exact),
+		cmocka_unit_test(test_only_regular_files_are_opened),
 		cmocka_unit_test(test_new_file),
 		cmocka_unit_test(test_old_is_kept),
 		cmocka_unit_test(test_symlinks),

@@ -17,6 +17,7 @@ static void containers_and_units(void **state)
 			    nspawn = {.runtime = CONTAINER_NSPAWN, .container = "cafe1"},
 			    ecs = {.runtime = CONTAINER_ECS, .container = "task-12"};
 	struct cgroup_owner docker = {.container = "5f0c0ffee5f0"},
+			    claimed = {.container = "1000/5f0c0ffee5f0"},
 			    service = {.unit = "a-b.service"}, none = {0};
 
 	(void)state;
@@ -34,6 +35,19 @@ static void containers_and_units(void **state)
 	assert_true(choice_is_container("cafe*", &nspawn, ""));
 	assert_false(choice_is_container("task-1", &ecs, ""));
 	assert_true(choice_is_container("task-1?", &ecs, ""));
+	/* What a user has named is not chosen but with that user. */
+	assert_false(choice_is_container("5f0c", &claimed, ""));
+	assert_false(choice_is_container("5f0c0ffee5f0", &claimed, ""));
+	assert_false(choice_is_container("5f*", &claimed, ""));
+	assert_false(choice_is_container("*", &claimed, ""));
+	assert_false(choice_is_container("*5f0", &claimed, ""));
+	assert_false(choice_is_container("?000?5f0c0ffee5f0", &claimed, ""));
+	assert_false(choice_is_container("1000/5f0", &claimed, ""));
+	assert_false(choice_is_container("100/5f0c", &claimed, ""));
+	assert_true(choice_is_container("1000/5f0c", &claimed, ""));
+	assert_true(choice_is_container("1000/*", &claimed, ""));
+	assert_true(choice_is_container("*/5f0c*", &claimed, ""));
+	assert_false(choice_is_container("1000/5f0c", &docker, ""));
 	assert_true(choice_is_unit("a-b", &service));
 	assert_true(choice_is_unit("a-b.service", &service));
 	assert_true(choice_is_unit("a\\x2db", &service));

@@ -16,6 +16,7 @@ struct scene {
 	struct strpool *pool;
 	struct profile *p;
 	struct machine_code *m;
+	size_t nr_withheld;
 };
 
 static uint64_t number_of(const char *command)
@@ -58,7 +59,7 @@ static void scene_init(struct scene *s, const char *filename, const char *build_
 	}
 	code->rows[0].address = code->address;
 	assert_int_equal(machine_code_new(s->p, "work", &s->m, &err), 0);
-	assert_int_equal(disassembly_fill(s->m, s->p), 0);
+	assert_int_equal(disassembly_fill(s->m, s->p, false, &s->nr_withheld), 0);
 }
 
 static void scene_deinit(struct scene *s)
@@ -166,6 +167,36 @@ static void files_that_are_not_there(void **state)
 	expect_note("", "", "in no file");
 }
 
+/* A stranger who chooses the file would have it printed: what is in the profile is shown. */
+static void a_strangers_profile_opens_no_file(void **state)
+{
+	static const uint8_t code[] = {0x90, 0xc3};
+	char prog[128], id[64];
+	_cleanup_(scene_deinit) struct scene own = {0}, s = {0};
+	size_t nr = 0;
+
+	(void)state;
+	path_of(prog, sizeof(prog), "prog");
+	build_id_of(id, sizeof(id));
+	scene_init(&own, prog, id, NULL, 0);
+	assert_int_not_equal(own.m->pieces[0].nr, 0);
+	assert_int_equal(own.nr_withheld, 0);
+	machine_code_free(take_ptr(own.m));
+	assert_int_equal(machine_code_new(own.p, "work", &own.m, NULL), 0);
+	assert_int_equal(disassembly_fill(own.m, own.p, true, &nr), 0);
+	assert_int_equal(own.m->pieces[0].nr, 0);
+	assert_int_equal(nr, 1);
+	assert_non_null(strstr(own.m->pieces[0].note, "use --sources"));
+
+	scene_init(&s, "[jit]", "", code, sizeof(code));
+	machine_code_free(take_ptr(s.m));
+	s.p->extra.arch = strpool_add(s.pool, "x86_64");
+	assert_int_equal(machine_code_new(s.p, NULL, &s.m, NULL), 0);
+	assert_int_equal(disassembly_fill(s.m, s.p, true, &nr), 0);
+	assert_int_equal(s.m->pieces[0].nr, 2);
+	assert_int_equal(nr, 1);
+}
+
 static void code_in_the_profile(void **state)
 {
 	static const uint8_t x86[] = {0x48, 0xf7, 0xfe, 0xe8, 0, 0, 0, 0, 0xc3};
@@ -189,7 +220,7 @@ static void code_in_the_profile(void **state)
 		machine_code_free(take_ptr(s.m));
 		s.p->extra.arch = strpool_add(s.pool, cases[i].arch);
 		assert_int_equal(machine_code_new(s.p, NULL, &s.m, NULL), 0);
-		assert_int_equal(disassembly_fill(s.m, s.p), 0);
+		assert_int_equal(disassembly_fill(s.m, s.p, false, &s.nr_withheld), 0);
 		assert_string_equal(s.m->pieces[0].note, "");
 		assert_true(has_text(&s.m->pieces[0], cases[i].text));
 		assert_memory_equal(s.m->pieces[0].bytes, cases[i].bytes, cases[i].nr);
@@ -198,7 +229,7 @@ static void code_in_the_profile(void **state)
 		machine_code_free(take_ptr(s.m));
 		s.p->extra.arch = strpool_add(s.pool, "riscv64");
 		assert_int_equal(machine_code_new(s.p, NULL, &s.m, NULL), 0);
-		assert_int_equal(disassembly_fill(s.m, s.p), 0);
+		assert_int_equal(disassembly_fill(s.m, s.p, false, &s.nr_withheld), 0);
 		assert_int_equal(s.m->pieces[0].nr, 0);
 		assert_non_null(strstr(s.m->pieces[0].note, "machine"));
 	}
@@ -210,6 +241,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(code_of_a_file),
 		cmocka_unit_test(file_without_a_build_id),
 		cmocka_unit_test(files_that_are_not_there),
+		cmocka_unit_test(a_strangers_profile_opens_no_file),
 		cmocka_unit_test(code_in_the_profile),
 	};
 

@@ -2,12 +2,16 @@
 /* Paths of cgroups as runtimes and systemd make them, and as nobody does. */
 #include "process/cgroup.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -38,9 +42,30 @@ static const struct known {
 	 "docker-" ID ".scope"},
 	{"/system.slice/docker-" ID ".scope/init", CONTAINER_DOCKER, ID, "",
 	 "docker-" ID ".scope"},
-	{SESSION "user.slice/docker-" ID ".scope", CONTAINER_DOCKER, ID, "",
+	{SESSION "user.slice/docker-" ID ".scope", CONTAINER_DOCKER, "1000/" ID, "",
 	 "docker-" ID ".scope"},
-	{"/docker/" ID "/docker/" ID2, CONTAINER_DOCKER, ID2, "", ""},
+	/* what a container names is its own affair */
+	{"/docker/" ID "/docker/" ID2, CONTAINER_DOCKER, ID, "", ""},
+	{"/docker/" ID "/kubepods/pod" UID "/" ID2, CONTAINER_DOCKER, ID, "", ""},
+	{QOS "crio-" ID ".scope/kubepods/pod" TASK "/" ID2, CONTAINER_CRIO, ID, UID,
+	 "crio-" ID ".scope"},
+	/* what a user names */
+	{SESSION "docker-" ID ".scope", CONTAINER_DOCKER, "1000/" ID, "",
+	 "docker-" ID ".scope"},
+	{SESSION "lxc.payload.web", CONTAINER_LXC, "1000/web", "", "user@1000.service"},
+	{SESSION "kubepods/pod" UID "/" ID, CONTAINER_CONTAINERD, "1000/" ID, "1000/" UID,
+	 "user@1000.service"},
+	{"/../.." SESSION "docker/" ID, CONTAINER_DOCKER, "1000/" ID, "",
+	 "user@1000.service"},
+	{"/user.slice/user-4294967294.slice/user@4294967294.service/docker/" ID,
+	 CONTAINER_DOCKER, "4294967294/" ID, "", "user@4294967294.service"},
+	/* what root names: of another user's slice, and of its own */
+	{"/user.slice/user-1000.slice/user@1001.service/docker/" ID, CONTAINER_DOCKER, ID,
+	 "", "user@1001.service"},
+	{"/user.slice/user-0.slice/user@0.service/docker/" ID, CONTAINER_DOCKER, ID, "",
+	 "user@0.service"},
+	{"/user.slice/user-1000.slice/docker-" ID ".scope", CONTAINER_DOCKER, ID, "",
+	 "docker-" ID ".scope"},
 	{"/system.slice/system.slice:docker:" ID, CONTAINER_DOCKER, ID, "", ""},
 	{"/docker/buildkit/" BUILD, CONTAINER_DOCKER, BUILD, "", ""},
 	{"/system.slice/docker-" BUILD ".scope", CONTAINER_DOCKER, BUILD, "",
@@ -58,7 +83,7 @@ static const struct known {
 	{"/docker/" ID2
 	 "/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-besteffort.slice"
 	 "/kubelet-kubepods-besteffort-pod" UID_ ".slice/cri-containerd-" ID ".scope",
-	 CONTAINER_CONTAINERD, ID, UID, "cri-containerd-" ID ".scope"},
+	 CONTAINER_DOCKER, ID2, "", "cri-containerd-" ID ".scope"},
 	{QOS "docker-" ID ".scope", CONTAINER_DOCKER, ID, UID, "docker-" ID ".scope"},
 	{QOS "crio-" ID ".scope", CONTAINER_CRIO, ID, UID, "crio-" ID ".scope"},
 	{QOS "crio-" ID ".scope/container", CONTAINER_CRIO, ID, UID, "crio-" ID ".scope"},
@@ -76,8 +101,8 @@ static const struct known {
 	 "libpod-" ID ".scope"},
 	{"/machine.slice/libpod-" ID ".scope/container", CONTAINER_PODMAN, ID, "",
 	 "libpod-" ID ".scope"},
-	{SESSION "user.slice/libpod-" ID ".scope/container", CONTAINER_PODMAN, ID, "",
-	 "libpod-" ID ".scope"},
+	{SESSION "user.slice/libpod-" ID ".scope/container", CONTAINER_PODMAN, "1000/" ID,
+	 "", "libpod-" ID ".scope"},
 	{"/machine.slice/machine-libpod_pod_" ID2 ".slice/libpod-" ID ".scope",
 	 CONTAINER_PODMAN, ID, "", "libpod-" ID ".scope"},
 	{"/system.slice/web.service/libpod-payload-" ID, CONTAINER_PODMAN, ID, "",
@@ -192,6 +217,64 @@ static void shapes(void **state)
 	}
 }
 
+/* @above  what is in front of the id */
+static void assert_container(int dir, const char *path, const char *above)
+{
+	struct cgroup_owner owner;
+	char expected[128];
+
+	snprintf(expected, sizeof(expected), "%s" ID, above);
+	assert_true(cgroup_owner_at(dir, path, strlen(path), &owner));
+	assert_string_equal(owner.container, expected);
+	assert_int_equal(owner.is_claimed, *above != '\0');
+	assert_int_equal(owner.runtime, CONTAINER_DOCKER);
+}
+
+/* Whose a folder is, who named what is in it: a tree as cgroups have it. */
+static void names_in_folders_of_users(void **state)
+{
+	char top[] = "/tmp/lineburn-unit.XXXXXX", ours[16] = "";
+	_cleanup_close_ int dir = -1;
+	uid_t other = geteuid() ? geteuid() : 65534;
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	assert_int_equal(chmod(top, 0755), 0);
+	dir = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(dir >= 0);
+	assert_int_equal(mkdirat(dir, "a.slice", 0755), 0);
+	assert_int_equal(mkdirat(dir, "a.slice/b.service", 0755), 0);
+	assert_int_equal(mkdirat(dir, "a.slice/docker-" ID ".scope", 0755), 0);
+	assert_int_equal(mkdirat(dir, "open", 0755), 0);
+	assert_int_equal(fchmodat(dir, "open", 0777, 0), 0);
+	assert_int_equal(fchownat(dir, "a.slice/b.service", other, (gid_t)-1, 0), 0);
+	assert_int_equal(
+		fchownat(dir, "a.slice/docker-" ID ".scope", other, (gid_t)-1, 0), 0);
+	/* Not root, we are the user whose folders all of them are. */
+	if (geteuid())
+		snprintf(ours, sizeof(ours), "%u/", geteuid());
+	assert_container(dir, "/a.slice/docker-" ID ".scope", ours);
+	/* A container's own folder may be its user's: that was named by root. */
+	assert_container(dir, "/a.slice/docker-" ID ".scope/b", ours);
+	assert_container(dir, "/gone/docker-" ID ".scope", ours);
+	assert_container(dir, "/../a/docker-" ID ".scope", "");
+	if (!geteuid()) {
+		assert_container(dir, "/a.slice/b.service/docker-" ID ".scope", "65534/");
+		assert_container(dir, "/a.slice/b.service/c/docker-" ID ".scope",
+				 "65534/");
+		assert_container(dir, "/open/docker-" ID ".scope", "0/");
+	}
+	/* Without the folders the path decides. */
+	assert_container(-1, "/a.slice/b.service/docker-" ID ".scope", "");
+	assert_container(-1, SESSION "docker-" ID ".scope", "1000/");
+	assert_container(dir, SESSION "docker-" ID ".scope", "1000/");
+	assert_int_equal(unlinkat(dir, "a.slice/docker-" ID ".scope", AT_REMOVEDIR), 0);
+	assert_int_equal(unlinkat(dir, "a.slice/b.service", AT_REMOVEDIR), 0);
+	assert_int_equal(unlinkat(dir, "a.slice", AT_REMOVEDIR), 0);
+	assert_int_equal(unlinkat(dir, "open", AT_REMOVEDIR), 0);
+	assert_int_equal(rmdir(top), 0);
+}
+
 static void repeat(char *to, size_t size, const char *what)
 {
 	size_t n = strlen(what);
@@ -274,16 +357,17 @@ static void hierarchies(void **state)
 		size_t len = strlen(k->text), path_len = 77;
 		_cleanup_free_ char *copy = malloc(len ? len : 1);
 		const char *path;
-		bool is_v2;
+		uint32_t hierarchy;
 
 		assert_non_null(copy);
 		memcpy(copy, k->text, len);
-		path = cgroup_path_of(copy, len, &path_len, &is_v2);
+		path = cgroup_path_of(copy, len, &path_len, &hierarchy);
 		assert_int_equal(path_len, k->path ? strlen(k->path) : 0);
 		if (k->path && memcmp(path, k->path, path_len))
 			fail_msg("%s: %.*s", k->text, (int)path_len, path);
 		assert_true(path >= copy && path + path_len <= copy + len);
-		assert_int_equal(is_v2, path_len && path - copy >= 2 && path[-2] == ':');
+		assert_int_equal(!hierarchy && path_len,
+				 path_len && path - copy >= 2 && path[-2] == ':');
 	}
 }
 
@@ -300,6 +384,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shapes),
+		cmocka_unit_test(names_in_folders_of_users),
 		cmocka_unit_test(long_paths),
 		cmocka_unit_test(hierarchies),
 		cmocka_unit_test(runtimes_have_names),

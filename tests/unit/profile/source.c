@@ -112,7 +112,7 @@ static void attach_after_round_trip(void)
 	profile_free(p);
 	p = back;
 	assert_int_equal(attribution_new(p, &options, &a), 0);
-	assert_int_equal(source_attach(a, p, NULL, 0), 0);
+	assert_int_equal(source_attach(a, p, &(struct source_search){0}), 0);
 }
 
 static void attach(const struct source_path_rule *rules, size_t nr_rules)
@@ -121,7 +121,10 @@ static void attach(const struct source_path_rule *rules, size_t nr_rules)
 
 	attribution_free(a);
 	assert_int_equal(attribution_new(p, &options, &a), 0);
-	assert_int_equal(source_attach(a, p, rules, nr_rules), 0);
+	assert_int_equal(source_attach(a, p,
+				       &(struct source_search){.rules = rules,
+							       .nr_rules = nr_rules}),
+			 0);
 }
 
 static void a_small_file_is_kept_whole(void **state)

@@ -180,7 +180,7 @@ static void scene_init(struct scene *s, const char *object, const char *name)
 	add_code(s->p, mapping, mean, div_of);
 	add_source(s->p, "/home/me/mean.c");
 	assert_int_equal(attribution_new(s->p, &options, &s->a), 0);
-	assert_int_equal(source_attach(s->a, s->p, NULL, 0), 0);
+	assert_int_equal(source_attach(s->a, s->p, &(struct source_search){0}), 0);
 	if (machine_code_new(s->p, NULL, &s->m, &err))
 		fail_msg("%s", err.text);
 	assert_int_equal(s->m->nr, 1);

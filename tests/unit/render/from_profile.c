@@ -124,7 +124,7 @@ static char *render(const struct machine *m, enum charge charge, render_fn forma
 
 	assert_non_null(out);
 	assert_int_equal(attribution_new(m->profile, &how, &a), 0);
-	assert_int_equal(source_attach(a, m->profile, NULL, 0), 0);
+	assert_int_equal(source_attach(a, m->profile, &(struct source_search){0}), 0);
 	in.attribution = a;
 	assert_int_equal(format(&in, &opts, out), 0);
 	fclose(out);

@@ -186,7 +186,7 @@ static char *render(struct profile *p, const struct variant *v)
 	if (nr)
 		assert_int_equal(profile_narrow(p, v->filters, nr, &narrowed, NULL), 0);
 	assert_int_equal(attribution_new(p, &(struct attribution_options){0}, &a), 0);
-	assert_int_equal(source_attach(a, p, NULL, 0), 0);
+	assert_int_equal(source_attach(a, p, &(struct source_search){0}), 0);
 	if (v->by)
 		assert_int_equal(groups_new(p, a, v->by, &groups, NULL), 0);
 	in.attribution = a;

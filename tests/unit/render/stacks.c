@@ -305,7 +305,7 @@ static char *render(struct scene *s, const struct variant *v)
 					 : phases_of(s->p, &phases),
 			 0);
 	assert_int_equal(attribution_new(s->p, &v->attribution, &a), 0);
-	assert_int_equal(source_attach(a, s->p, NULL, 0), 0);
+	assert_int_equal(source_attach(a, s->p, &(struct source_search){0}), 0);
 	if (how.direction)
 		assert_int_equal(call_tree_new(s->p, &how, &tree, &err), 0);
 	in.attribution = a;
