@@ -16,6 +16,7 @@
 
 #include "arch.h"
 #include "choice.h"
+#include "ids.h"
 #include "lineburn.h"
 #include "target.h"
 #include "unwind.h"
@@ -98,12 +99,15 @@ struct {
 
 struct lb_code_gens_map code_gens SEC(".maps");
 
-/* Program images that user space was told about. Forgetting one costs a second wake-up. */
+/*
+ * Program images that user space was told about, and lb_user_and_group() of then. Forgetting
+ * one costs a second wake-up.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
 	__type(key, struct lb_image);
-	__type(value, __u8);
+	__type(value, __u64);
 } images SEC(".maps");
 
 struct {
@@ -125,33 +129,44 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-static __always_inline void wake(__u32 tgid, const struct lb_image *image, __u64 now,
-				 struct lb_counters *ctr)
+/* @task  NULL: it is about no image. Return: whether there was room. */
+static __always_inline bool wake(const struct lb_image *image, struct task_struct *task,
+				 __u64 user, __u64 now, struct lb_counters *ctr)
 {
 	struct lb_first_sample *first;
 
 	first = bpf_ringbuf_reserve(&first_samples, sizeof(*first), 0);
 	if (!first) {
 		ctr->n[LB_CTR_FIRST_DROPPED]++;
-		return;
+		return false;
 	}
 	first->start_boottime_ns = image->start_boottime_ns;
 	first->time_ns = now;
-	first->tgid = tgid;
+	first->tgid = image->tgid;
 	first->exec_id = image->exec_id;
+	if (task)
+		lb_ids_read(task, user, &first->ids);
+	else
+		__builtin_memset(&first->ids, 0, sizeof(first->ids));
 	bpf_ringbuf_submit(first, 0);
+	return true;
 }
 
-static __always_inline void announce(const struct lb_image *image, __u64 now,
+static __always_inline void announce(const struct lb_image *image,
+				     struct task_struct *task, __u64 now,
 				     struct lb_counters *ctr)
 {
-	__u8 known = 1;
+	__u64 user = lb_user_and_group(task), *told = bpf_map_lookup_elem(&images, image);
 
-	if (bpf_map_lookup_elem(&images, image))
+	if (told) {
+		/* One that gave up its rights must not keep them by a full ring. */
+		if (*told != user && wake(image, task, user, now, ctr))
+			*told = user;
 		return;
+	}
 	/* A concurrent insert already told; a failed one tells again next time. */
-	if (!bpf_map_update_elem(&images, image, &known, BPF_NOEXIST))
-		wake(image->tgid, image, now, ctr);
+	if (!bpf_map_update_elem(&images, image, &user, BPF_NOEXIST))
+		wake(image, task, user, now, ctr);
 }
 
 /*
@@ -229,7 +244,7 @@ static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
 		struct lb_image none = {};
 
 		drain_wanted = 1;
-		wake(0, &none, now, ctr);
+		wake(&none, NULL, 0, now, ctr);
 	}
 	if ((key->user_hash && store(ring, in_round, user)) ||
 	    (key->kern_hash && store(ring, in_round, kern))) {
@@ -464,7 +479,7 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	key->code_gen = code_gens_used ? code_gen(key) : 0;
 	key->user_hash = key->kern_hash = 0;
 	w->now = now;
-	announce(&w->image, now, ctr);
+	announce(&w->image, task, now, ctr);
 
 	take_kernel(ctx, scratch, key, ctr);
 	take_user(ctx, task, &scratch->regs, w, key, ctr);

@@ -29,6 +29,13 @@ DEFINE_CLEANUP(struct roots, roots_free);
  */
 struct root *roots_get(struct roots *roots, int proc_dir);
 
+/**
+ * The root of the mount that has this id, if it is known since before @time_ns: then the id
+ * was that mount's at that time. With a reference for the caller; NULL: none.
+ */
+struct root *roots_find_mount(const struct roots *roots, uint64_t mount_id,
+			      uint64_t time_ns);
+
 /** One more reference. @root may be NULL. Returns @root. */
 struct root *root_ref(struct root *root);
 /** One reference less: the last one closes it. @root may be NULL. */

@@ -106,27 +106,40 @@ void image_read_identity(struct process_table *t, struct image *img, int proc_di
 
 	if (proc_dir_status(proc_dir, &status))
 		return;
-	img->proc.uid = status.uid;
-	img->proc.gid = status.gid;
+	if (!img->told_ns) {
+		img->proc.uid = status.uid;
+		img->proc.gid = status.gid;
+	}
 	img->proc.ns_tgid = status.ns_tgid;
 	tell_older(t, img);
 	/* Without a 0 in its namespace nobody but the target itself is its root. */
 	img->proc.in_our_user_ns = is_in_our_user_ns(t, proc_dir);
-	if (img->proc.in_our_user_ns)
-		img->proc.root_uid = 0;
-	else if (proc_dir_root_uid(proc_dir, &img->proc.root_uid) == -ENOENT)
+	img->proc.root_uid = img->proc.in_our_user_ns ? 0 : (uid_t)-1;
+	if (!img->proc.in_our_user_ns &&
+	    proc_dir_root_uid(proc_dir, &img->proc.root_uid) == -ENOENT)
 		img->proc.root_uid = status.uid;
+	img->ids_ns = clock_now_ns();
 }
 
-void image_read_root(struct process_table *t, struct image *img, int proc_dir)
+bool image_read_root(struct process_table *t, struct image *img, int proc_dir)
 {
+	uint64_t from_ns = clock_now_ns();
 	struct root *root = roots_get(t->roots, proc_dir);
+	bool is_new = root && root != img->root;
 
 	/* What is known from before may still be right: /proc may be half gone. */
-	if (!root)
-		return;
-	image_set_root(t, img, root);
+	if (is_new) {
+		/* Below another root that is another user's file. */
+		if (img->root) {
+			img->proc.in_our_user_ns = false;
+			img->proc.root_uid = (uid_t)-1;
+		}
+		image_set_root(t, img, root);
+		img->ids_from_ns = from_ns;
+		img->ids_ns = clock_now_ns();
+	}
 	roots_put(t->roots, root);
+	return is_new;
 }
 
 struct reading {
@@ -235,8 +248,8 @@ static void scan_one(struct process_table *t, uint32_t tgid)
 		return;
 	}
 	image_read_maps(t, img, dir);
-	image_read_identity(t, img, dir);
 	image_read_root(t, img, dir);
+	image_read_identity(t, img, dir);
 }
 
 struct process *process_table_prepare(struct process_table *t, uint32_t tgid)
