@@ -53,43 +53,49 @@ struct task_struct___ids {
 	struct fs_struct___ids *fs; /* NULL: it exits */
 } __attribute__((preserve_access_index));
 
-/* Effective group and user of the process: (gid << 32) | uid; cheap. */
-static __always_inline __u64 lb_user_and_group(struct task_struct *current)
+static __always_inline struct task_struct___ids *lb_leader(void)
 {
-	struct task_struct___ids *task = (struct task_struct___ids *)current, *leader;
-	const struct cred___ids *cred;
+	struct task_struct___ids *task = (struct task_struct___ids *)lb_current_task();
 
-	leader = LB_TASK(task, group_leader);
-	cred = LB_TASK(leader, real_cred);
+	return LB_TASK(task, group_leader);
+}
+
+/* Effective group and user of the process: (gid << 32) | uid. */
+static __always_inline __u64 lb_user_and_group(void)
+{
+	struct task_struct___ids *leader = lb_leader();
+	const struct cred___ids *cred = LB_TASK(leader, real_cred);
+
 	/* One read in place may be of no credentials, for all that the kernel tells. */
 	if (!cred)
 		return ~0ULL;
 	return (__u64)LB_TASK(cred, egid.val) << 32 | LB_TASK(cred, euid.val);
 }
 
-/* Which mount's root is the process's root directory? 0: none, or it is not known. */
-static __always_inline __u32 lb_root_mount(struct task_struct___ids *task)
+static __always_inline __u32 lb_user_ns(void)
 {
-	struct vfsmount___ids *mnt = BPF_CORE_READ(task, group_leader, fs, root.mnt);
-	struct dentry___ids *dentry = BPF_CORE_READ(task, group_leader, fs, root.dentry);
-	struct mount___ids *mount;
+	struct task_struct___ids *leader = lb_leader();
+	const struct cred___ids *cred = LB_TASK(leader, real_cred);
 
-	if (!mnt || dentry != BPF_CORE_READ(mnt, mnt_root) ||
-	    !bpf_core_field_exists(mount->mnt_id))
-		return 0;
-	mount = (void *)mnt - bpf_core_field_offset(struct mount___ids, mnt);
-	return BPF_CORE_READ(mount, mnt_id);
+	return cred ? BPF_CORE_READ(cred, user_ns, ns.inum) : 0;
 }
 
-static __always_inline void lb_ids_read(struct task_struct *current, __u64 user_and_group,
-					struct lb_ids *ret)
+/* Which mount's root is the process's root directory? 0: none, or it is not known. */
+static __always_inline __u32 lb_root_mount(void)
 {
-	struct task_struct___ids *task = (struct task_struct___ids *)current;
+	struct task_struct___ids *leader = lb_leader();
+	struct fs_struct___ids *fs = LB_TASK(leader, fs);
+	struct path___ids root = {};
+	struct mount___ids *mount;
 
-	ret->uid = user_and_group;
-	ret->gid = user_and_group >> 32;
-	ret->user_ns = BPF_CORE_READ(task, group_leader, real_cred, user_ns, ns.inum);
-	ret->root_mount = lb_root_mount(task);
+	if (!fs || !bpf_core_type_exists(struct mount___ids))
+		return 0;
+	root.mnt = LB_TASK(fs, root.mnt);
+	root.dentry = LB_TASK(fs, root.dentry);
+	if (root.dentry != BPF_CORE_READ(root.mnt, mnt_root))
+		return 0;
+	mount = (void *)root.mnt - bpf_core_field_offset(struct mount___ids, mnt);
+	return BPF_CORE_READ(mount, mnt_id);
 }
 
 #endif

@@ -129,44 +129,49 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-/* @task  NULL: it is about no image. Return: whether there was room. */
-static __always_inline bool wake(const struct lb_image *image, struct task_struct *task,
-				 __u64 user, __u64 now, struct lb_counters *ctr)
+/*
+ * Wakes user space: for the image at hand, or for an early drain. A function of its own, as
+ * lb_hash_frames(). Return: 0, or there was no room.
+ */
+__noinline int lb_wake(__u64 now, __u64 user, __u64 for_drain)
 {
+	struct lb_walk *w = lb_walk_here();
 	struct lb_first_sample *first;
 
+	if (!w)
+		return 1;
 	first = bpf_ringbuf_reserve(&first_samples, sizeof(*first), 0);
-	if (!first) {
-		ctr->n[LB_CTR_FIRST_DROPPED]++;
-		return false;
-	}
-	first->start_boottime_ns = image->start_boottime_ns;
+	if (!first)
+		return 1;
+	first->start_boottime_ns = w->image.start_boottime_ns;
 	first->time_ns = now;
-	first->tgid = image->tgid;
-	first->exec_id = image->exec_id;
-	if (task)
-		lb_ids_read(task, user, &first->ids);
-	else
-		__builtin_memset(&first->ids, 0, sizeof(first->ids));
+	first->tgid = for_drain ? 0 : w->image.tgid;
+	first->exec_id = w->image.exec_id;
+	first->ids.uid = user;
+	first->ids.gid = user >> 32;
+	first->ids.user_ns = lb_user_ns();
+	first->ids.root_mount = lb_root_mount();
 	bpf_ringbuf_submit(first, 0);
-	return true;
+	return 0;
 }
 
-static __always_inline void announce(const struct lb_image *image,
-				     struct task_struct *task, __u64 now,
-				     struct lb_counters *ctr)
+/* Return: 1: it could not be told. */
+static __always_inline __u32 announce(const struct lb_image *image, __u64 now)
 {
-	__u64 user = lb_user_and_group(task), *told = bpf_map_lookup_elem(&images, image);
+	__u64 user = lb_user_and_group(), *told = bpf_map_lookup_elem(&images, image);
 
 	if (told) {
+		if (*told == user)
+			return 0;
 		/* One that gave up its rights must not keep them by a full ring. */
-		if (*told != user && wake(image, task, user, now, ctr))
-			*told = user;
-		return;
+		if (lb_wake(now, user, false))
+			return 1;
+		*told = user;
+		return 0;
 	}
 	/* A concurrent insert already told; a failed one tells again next time. */
-	if (!bpf_map_update_elem(&images, image, &user, BPF_NOEXIST))
-		wake(image, task, user, now, ctr);
+	return !bpf_map_update_elem(&images, image, &user, BPF_NOEXIST) &&
+	       lb_wake(now, user, false);
 }
 
 /*
@@ -241,10 +246,8 @@ static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
 	}
 	if (!drain_wanted &&
 	    bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > body_ring_bytes / 2) {
-		struct lb_image none = {};
-
 		drain_wanted = 1;
-		wake(&none, NULL, 0, now, ctr);
+		ctr->n[LB_CTR_FIRST_DROPPED] += lb_wake(now, 0, true) != 0;
 	}
 	if ((key->user_hash && store(ring, in_round, user)) ||
 	    (key->kern_hash && store(ring, in_round, kern))) {
@@ -479,7 +482,7 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	key->code_gen = code_gens_used ? code_gen(key) : 0;
 	key->user_hash = key->kern_hash = 0;
 	w->now = now;
-	announce(&w->image, task, now, ctr);
+	ctr->n[LB_CTR_FIRST_DROPPED] += announce(&w->image, now);
 
 	take_kernel(ctx, scratch, key, ctr);
 	take_user(ctx, task, &scratch->regs, w, key, ctr);

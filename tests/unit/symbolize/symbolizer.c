@@ -170,7 +170,6 @@ static struct target_file *open_file(const char *name, const char *as)
 		.open_errno = ENOENT,
 		.path = strpool_add(pool, as),
 		.id = (uint32_t)nr_files,
-		.root_fd = -1,
 	};
 	if (name) {
 		assert_true(file->fd >= 0);
