@@ -127,8 +127,8 @@ void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *bu
 		} else {
 			adopt(f, fd, budget);
 		}
-	} else if (f->fd < 0 && (fd != -ENOENT || f->open_errno == ENOENT ||
-				 f->open_errno == ESRCH)) {
+	} else if (f->fd < 0 &&
+		   (fd != -ENOENT || f->open_errno == ENOENT || f->open_errno == ESRCH)) {
 		/* One that was refused, and removed since, stays refused. */
 		set_refusal(f, p, -fd);
 	}

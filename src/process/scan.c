@@ -78,12 +78,15 @@ void image_forget_dir(struct process_table *t, struct image *img)
  * In our own user namespace 0 is 0, and its uid_map would tell otherwise where that
  * is not the initial one: to a reader inside, it shows the ids outside.
  */
-static bool is_in_our_user_ns(const struct process_table *t, int proc_dir)
+static bool is_in_our_user_ns(const struct process_table *t, const struct image *img,
+			      int proc_dir)
 {
 	struct stat ns;
 
-	return t->user_ns && !fstatat(proc_dir, "ns/user", &ns, 0) &&
-	       ns.st_ino == t->user_ns;
+	/* It is half gone: what was told still holds. */
+	if (fstatat(proc_dir, "ns/user", &ns, 0))
+		return img->proc.in_our_user_ns;
+	return t->user_ns && ns.st_ino == t->user_ns;
 }
 
 /*
@@ -113,7 +116,7 @@ void image_read_identity(struct process_table *t, struct image *img, int proc_di
 	img->proc.ns_tgid = status.ns_tgid;
 	tell_older(t, img);
 	/* Without a 0 in its namespace nobody but the target itself is its root. */
-	img->proc.in_our_user_ns = is_in_our_user_ns(t, proc_dir);
+	img->proc.in_our_user_ns = is_in_our_user_ns(t, img, proc_dir);
 	img->proc.root_uid = img->proc.in_our_user_ns ? 0 : (uid_t)-1;
 	if (!img->proc.in_our_user_ns &&
 	    proc_dir_root_uid(proc_dir, &img->proc.root_uid) == -ENOENT)
