@@ -369,16 +369,10 @@ static void catch_up(struct session *s, uint32_t tgid, uint64_t start_boottime_n
 static void on_first_sample(void *ctx, const struct lb_first_sample *first)
 {
 	struct session *s = ctx;
-	struct process *p;
+	const struct process *p;
 
 	catch_up(s, first->tgid, first->start_boottime_ns, first->exec_id);
-	p = process_table_identify(s->processes, first->tgid, first->start_boottime_ns,
-				   first->exec_id, first->time_ns);
-	if (p)
-		process_table_told(s->processes, p, &first->ids, first->time_ns);
-	p = process_table_first_sample(s->processes, first->tgid,
-				       first->start_boottime_ns, first->exec_id,
-				       first->time_ns);
+	p = process_table_first_told(s->processes, first);
 	jit_watch_expect(s->jit);
 	unwind_watch_sampled(s->unwind, p);
 }

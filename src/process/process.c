@@ -360,62 +360,6 @@ void image_inherit(struct image *img, const struct image *from)
 	memcpy(img->proc.comm, from->proc.comm, sizeof(img->proc.comm));
 }
 
-/* ---- whose it is ---- */
-
-void image_use_told_root(struct process_table *t, struct image *img)
-{
-	struct root *root;
-
-	if (img->root || !img->told_ns)
-		return;
-	root = roots_find_mount(t->roots, img->told.root_mount, img->told_ns);
-	image_set_root(t, img, root);
-	roots_put(t->roots, root);
-}
-
-static void use_told_ids(const struct process_table *t, struct image *img)
-{
-	struct process *p = &img->proc;
-	bool was_ours = p->in_our_user_ns;
-
-	p->uid = img->told.uid;
-	p->gid = img->told.gid;
-	if (img->told_ns < img->ids_ns)
-		return; /* it may have left our user namespace since */
-	p->in_our_user_ns = img->told.user_ns && img->told.user_ns == t->user_ns;
-	if (p->in_our_user_ns)
-		p->root_uid = 0;
-	else if (was_ours)
-		p->root_uid = (uid_t)-1;
-}
-
-void image_forget_ids(struct process_table *t, struct image *img)
-{
-	img->proc.uid = img->proc.root_uid = (uid_t)-1;
-	img->proc.gid = (gid_t)-1;
-	img->proc.in_our_user_ns = false;
-	img->ids_from_ns = img->ids_ns = 0;
-	image_set_root(t, img, NULL);
-	if (img->told_ns)
-		use_told_ids(t, img);
-	image_use_told_root(t, img);
-}
-
-void process_table_told(struct process_table *t, struct process *p,
-			const struct lb_ids *ids, uint64_t time_ns)
-{
-	struct image *img = t->images[p->id];
-
-	if (ids->uid == LB_NO_ID || time_ns < img->told_ns || p->is_kernel_thread)
-		return;
-	img->told = *ids;
-	img->told_ns = time_ns;
-	use_told_ids(t, img);
-	/* Else it is read while it lives. */
-	if (img->was_read)
-		image_use_told_root(t, img);
-}
-
 void image_add_mapping(struct process_table *t, struct image *img,
 		       const struct mapping *m)
 {
@@ -838,11 +782,6 @@ size_t process_table_nr_files(const struct process_table *t)
 struct target_file *process_table_file(struct process_table *t, uint32_t id)
 {
 	return file_cache_at(t->files, id);
-}
-
-bool process_may_open(const struct process *proc)
-{
-	return proc->root_fd >= 0 && proc->uid != (uid_t)-1 && proc->gid != (gid_t)-1;
 }
 
 int process_open_in_root(const struct process *proc, const char *path,

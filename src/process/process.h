@@ -167,6 +167,10 @@ struct process *process_table_first_sample(struct process_table *t, uint32_t tgi
 void process_table_told(struct process_table *t, struct process *p,
 			const struct lb_ids *ids, uint64_t time_ns);
 
+/** process_table_first_sample() of what the kernel told, with process_table_told() before. */
+struct process *process_table_first_told(struct process_table *t,
+					 const struct lb_first_sample *first);
+
 /**
  * As process_table_first_sample(), for an image that may never be sampled: its files are
  * open and followed from now on, but it is forgotten as others are that were not sampled.
