@@ -144,8 +144,8 @@ bool image_read_root(struct process_table *t, struct image *img, int proc_dir)
 
 	/* What is known from before may still be right: /proc may be half gone. */
 	if (is_new) {
-		/* Below another root that is another user's file. */
-		if (img->root) {
+		/* Below another root than it was told with that is another user's file. */
+		if (root_mount(root) != img->told.root_mount) {
 			img->proc.in_our_user_ns = false;
 			img->proc.root_uid = (uid_t)-1;
 		}

@@ -162,8 +162,7 @@ struct root *roots_find_mount(const struct roots *roots, uint64_t mount_id,
 	for (size_t i = 0; mount_id && i < roots->nr; i++) {
 		struct root *root = roots->items[i];
 
-		if (root->is_mount_root && root->key.mount_id == mount_id &&
-		    root->since_ns < time_ns)
+		if (root_mount(root) == mount_id && root->since_ns < time_ns)
 			return root_ref(root);
 	}
 	return NULL;
@@ -199,6 +198,11 @@ void roots_put(struct roots *roots, struct root *root)
 int root_fd(const struct root *root)
 {
 	return root ? root->fd : -1;
+}
+
+uint64_t root_mount(const struct root *root)
+{
+	return root->is_mount_root ? root->key.mount_id : 0;
 }
 
 uint64_t root_id(const struct root *root)

@@ -44,6 +44,9 @@ void roots_put(struct roots *roots, struct root *root);
 /** O_PATH directory, owned by @root. -1 for NULL. */
 int root_fd(const struct root *root);
 
+/** Id of the mount that it is the root of, as in struct lb_ids; 0: of none. */
+uint64_t root_mount(const struct root *root);
+
 /** Unlike the descriptor's, this number is no other root's later. 0 for NULL. */
 uint64_t root_id(const struct root *root);
 
