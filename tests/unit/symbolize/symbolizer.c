@@ -686,6 +686,10 @@ static void test_refused_jit_file(void **state)
 	proc.perf_map.open_errno = EMFILE;
 	assert_miss(resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 3)),
 		    MISS_TOO_MANY_FILES);
+	/* Nobody told whose it was: nothing was looked for. */
+	proc.perf_map.open_errno = ESRCH;
+	assert_miss(resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 4)),
+		    MISS_NO_PROCESS);
 	maps_deinit(&proc.maps);
 }
 
