@@ -233,6 +233,42 @@ static const char *function_of(const struct resolved *r)
 
 /* ---- files ---- */
 
+/*
+ * The program lies in a root, and its debug file beside it, which is opened in the name of who
+ * ran it: by the first of them of whom it is known.
+ */
+static void test_debug_file_of_who_is_known(void **state)
+{
+	struct process nobody = new_process(0), known = new_process(1);
+	struct target_file *file = open_file("sleeper", "/sleeper");
+	uint64_t off =
+		fixture_file_off("sleeper", fixture_vaddr("sleeper.debug", "main"));
+	uint32_t first, second;
+
+	(void)state;
+	nobody.root_fd = known.root_fd =
+		open(fixture_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(known.root_fd >= 0);
+	known.uid = geteuid();
+	known.gid = getegid();
+	map_at(&nobody, MAPPING_FILE, file, BASE, 0);
+	map_at(&known, MAPPING_FILE, file, BASE, 0);
+	first = symbolizer_want(sym, &nobody, BASE + off, FRAME_LEAF, 1, 2);
+	second = symbolizer_want(sym, &known, BASE + off + 1, FRAME_LEAF, 1, 2);
+	assert_string_equal(function_of(resolve_one(first)), "main");
+	assert_string_equal(function_of(resolve_one(second)), "main");
+
+	restart_with("kallsyms", 0, 0);
+	file = open_file("sleeper", "/sleeper");
+	maps_deinit(&nobody.maps);
+	maps_deinit(&known.maps);
+	map_at(&nobody, MAPPING_FILE, file, BASE, 0);
+	first = symbolizer_want(sym, &nobody, BASE + off, FRAME_LEAF, 1, 2);
+	assert_miss(resolve_one(first), MISS_NO_SYMBOLS);
+	maps_deinit(&nobody.maps);
+	close(known.root_fd);
+}
+
 static void test_lines_of_a_file(void **state)
 {
 	struct process proc = new_process(0);
@@ -898,6 +934,7 @@ static void test_vaddrs_of_a_debug_file(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_debug_file_of_who_is_known),
 		TEST(test_lines_of_a_file),
 		TEST(test_return_addresses),
 		TEST(test_one_entry_whatever_the_process),
