@@ -16,6 +16,7 @@
 
 #include "arch.h"
 #include "choice.h"
+#include "ids.h"
 #include "lineburn.h"
 #include "target.h"
 #include "unwind.h"
@@ -98,12 +99,15 @@ struct {
 
 struct lb_code_gens_map code_gens SEC(".maps");
 
-/* Program images that user space was told about. Forgetting one costs a second wake-up. */
+/*
+ * Program images that user space was told about, and lb_user_and_group() of then. Forgetting
+ * one costs a second wake-up.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
 	__type(key, struct lb_image);
-	__type(value, __u8);
+	__type(value, __u64);
 } images SEC(".maps");
 
 struct {
@@ -125,33 +129,49 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-static __always_inline void wake(__u32 tgid, const struct lb_image *image, __u64 now,
-				 struct lb_counters *ctr)
+/*
+ * Wakes user space: for the image at hand, or for an early drain. A function of its own, as
+ * lb_hash_frames(). Return: 0, or there was no room.
+ */
+__noinline int lb_wake(__u64 now, __u64 user, __u64 for_drain)
 {
+	struct lb_walk *w = lb_walk_here();
 	struct lb_first_sample *first;
 
+	if (!w)
+		return 1;
 	first = bpf_ringbuf_reserve(&first_samples, sizeof(*first), 0);
-	if (!first) {
-		ctr->n[LB_CTR_FIRST_DROPPED]++;
-		return;
-	}
-	first->start_boottime_ns = image->start_boottime_ns;
+	if (!first)
+		return 1;
+	first->start_boottime_ns = w->image.start_boottime_ns;
 	first->time_ns = now;
-	first->tgid = tgid;
-	first->exec_id = image->exec_id;
+	first->tgid = for_drain ? 0 : w->image.tgid;
+	first->exec_id = w->image.exec_id;
+	first->ids.uid = user;
+	first->ids.gid = user >> 32;
+	first->ids.user_ns = lb_user_ns();
+	first->ids.root_mount = lb_root_mount();
 	bpf_ringbuf_submit(first, 0);
+	return 0;
 }
 
-static __always_inline void announce(const struct lb_image *image, __u64 now,
-				     struct lb_counters *ctr)
+/* Return: 1: it could not be told. */
+static __always_inline __u32 announce(const struct lb_image *image, __u64 now)
 {
-	__u8 known = 1;
+	__u64 user = lb_user_and_group(), *told = bpf_map_lookup_elem(&images, image);
 
-	if (bpf_map_lookup_elem(&images, image))
-		return;
+	if (told) {
+		if (*told == user)
+			return 0;
+		/* One that gave up its rights must not keep them by a full ring. */
+		if (lb_wake(now, user, false))
+			return 1;
+		*told = user;
+		return 0;
+	}
 	/* A concurrent insert already told; a failed one tells again next time. */
-	if (!bpf_map_update_elem(&images, image, &known, BPF_NOEXIST))
-		wake(image->tgid, image, now, ctr);
+	return !bpf_map_update_elem(&images, image, &user, BPF_NOEXIST) &&
+	       lb_wake(now, user, false);
 }
 
 /*
@@ -226,10 +246,8 @@ static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
 	}
 	if (!drain_wanted &&
 	    bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) > body_ring_bytes / 2) {
-		struct lb_image none = {};
-
 		drain_wanted = 1;
-		wake(0, &none, now, ctr);
+		ctr->n[LB_CTR_FIRST_DROPPED] += lb_wake(now, 0, true) != 0;
 	}
 	if ((key->user_hash && store(ring, in_round, user)) ||
 	    (key->kern_hash && store(ring, in_round, kern))) {
@@ -476,7 +494,7 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	key->code_gen = code_gens_used ? code_gen(key) : 0;
 	key->user_hash = key->kern_hash = 0;
 	w->now = now;
-	announce(&w->image, now, ctr);
+	ctr->n[LB_CTR_FIRST_DROPPED] += announce(&w->image, now);
 
 	take_kernel(ctx, scratch, key, ctr);
 	take_user(ctx, task, &scratch->regs, w, key, ctr);

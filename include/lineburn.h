@@ -102,17 +102,27 @@ struct lb_body {
 };
 _Static_assert(sizeof(struct lb_body) == 40 + 8 * LB_MAX_FRAMES, "no padding");
 
+/* Whose a program image is at a sample: what its leader may, and which root it has. */
+struct lb_ids {
+	__u32 uid, gid; /* effective, initial user namespace; LB_NO_ID: not read */
+	__u32 user_ns; /* inode number of its user namespace; 0: not read */
+	/* Id of the mount whose root is its root directory; 0: that is another directory. */
+	__u32 root_mount;
+};
+#define LB_NO_ID 0xffffffffU
+
 /*
- * Wakes the collector: the first sample of a program image, or, with tgid 0,
- * a slot that is half full and wants to be drained early.
+ * Wakes the collector: the first sample of a program image, or the first one with another
+ * user or group; or, with tgid 0, a slot that is half full and wants to be drained early.
  */
 struct lb_first_sample {
 	__u64 start_boottime_ns;
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u32 tgid;
 	__u32 exec_id;
+	struct lb_ids ids;
 };
-_Static_assert(sizeof(struct lb_first_sample) == 24, "no padding in records");
+_Static_assert(sizeof(struct lb_first_sample) == 40, "no padding in records");
 
 /*
  * Per CPU and slot. ticks = idle + other + sampled, and

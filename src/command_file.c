@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "process/file.h"
+#include "base/io.h"
 
 #define MAX_SCRIPTS 4 /* that execute each other: as the kernel allows */
 #define LINE_BYTES  256 /* of "#!": BINPRM_BUF_SIZE of linux/binfmts.h */
@@ -27,7 +27,7 @@ static int open_file(const char *path)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
 		return -EACCES;
-	return safe_open_reopen(fd);
+	return io_reopen(fd);
 }
 
 static int search(const char *name)

@@ -225,7 +225,7 @@ const char *fold_files_name(struct fold_files *files, const char *file,
 	uint64_t by_object, by_root;
 	uint32_t item;
 
-	if (*path != '/' || !user || user->root_fd < 0)
+	if (*path != '/' || !user || !process_may_open(user))
 		return path;
 	by_object = key_of(path, KEY_OBJECT, object->id);
 	item = find(files, by_object);

@@ -387,9 +387,7 @@ static void on_first_sample(void *ctx, const struct lb_first_sample *first)
 	const struct process *p;
 
 	catch_up(s, first->tgid, first->start_boottime_ns, first->exec_id);
-	p = process_table_first_sample(s->processes, first->tgid,
-				       first->start_boottime_ns, first->exec_id,
-				       first->time_ns);
+	p = process_table_first_told(s->processes, first);
 	jit_watch_expect(s->jit);
 	unwind_watch_sampled(s->unwind, p);
 }

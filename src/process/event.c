@@ -51,7 +51,7 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	img->ppid = ev->ppid;
 	if (!parent || parent == img)
 		return;
-	image_inherit(t, img, parent);
+	image_inherit(img, parent);
 	image_copy_maps(t, img, parent);
 	if (jit_code_copy(&img->proc.jit_code, &parent->proc.jit_code, t->jit_store,
 			  ev->time_ns) == -ENOMEM)
@@ -87,6 +87,8 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 		img->proc.from_ns = ev->time_ns;
 		img->by_exec = true;
 		img->maps_known = true;
+		if (ev->time_ns >= img->ids_from_ns)
+			image_forget_ids(t, img);
 		return;
 	}
 	next = image_new(t, ev->pid, ev->time_ns);
@@ -102,7 +104,9 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 			next->fork_ns = img->fork_ns;
 		}
 		image_end(img, ev->time_ns);
-		image_inherit(t, next, img);
+		image_inherit(next, img);
+		if (ev->time_ns <= img->ids_ns)
+			image_forget_ids(t, img);
 		next->proc.ns_tgid = img->proc.ns_tgid;
 		next->ppid = img->ppid;
 		if (read_later)

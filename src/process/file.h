@@ -32,7 +32,6 @@ struct target_file {
 	uint32_t id; /* 0, 1, 2 ...: index for tables beside */
 	uint32_t
 		use; /* how many files had this id before: what tables know is of one use */
-	int root_fd; /* O_PATH root directory of a target that maps it; -1: not known; owned by roots */
 };
 
 enum safe_open_flags {

@@ -299,7 +299,6 @@ static struct entry *append(struct file_cache *c, const struct mapping *m)
 				     .open_errno = EMFILE,
 				     .path = m->path,
 				     .build_id_len = m->build_id_len,
-				     .root_fd = -1,
 				     .id = e->file.id,
 				     .use = e->file.use}};
 	memcpy(e->file.build_id, m->build_id, sizeof(m->build_id));
@@ -382,7 +381,6 @@ static struct target_file *keep(struct file_cache *c, struct entry *known,
 	e->file.size_bytes = f->identity.size_bytes;
 	e->file.verify_build_id = f->by_path;
 	e->root = root_ref(root);
-	e->file.root_fd = root_fd(e->root);
 	return &e->file;
 }
 
@@ -502,7 +500,7 @@ static void close_entry(struct file_cache *c, struct entry *e)
 	fd_budget_give(c->budget);
 	roots_put(c->roots, e->root);
 	e->root = NULL;
-	e->file.fd = e->file.root_fd = -1;
+	e->file.fd = -1;
 	e->file.open_errno = ENOENT;
 }
 

@@ -110,7 +110,9 @@ void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *bu
 	char path[64];
 	int fd = -ENOENT;
 
-	if (p->root_fd >= 0 && p->ns_tgid) {
+	if (!process_may_open(p)) {
+		fd = -ESRCH;
+	} else if (p->ns_tgid) {
 		snprintf(path, sizeof(path), "/tmp/perf-%u.map", p->ns_tgid);
 		f->path = strpool_add(pool, path);
 		how = rules_for(p, f->path, PERF_MAP_MAX_BYTES);
@@ -126,7 +128,8 @@ void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *bu
 		} else {
 			adopt(f, fd, budget);
 		}
-	} else if (f->fd < 0 && (fd != -ENOENT || f->open_errno == ENOENT)) {
+	} else if (f->fd < 0 &&
+		   (fd != -ENOENT || f->open_errno == ENOENT || f->open_errno == ESRCH)) {
 		/* One that was refused, and removed since, stays refused. */
 		set_refusal(f, p, -fd);
 	}
@@ -182,10 +185,10 @@ void jitdump_look(struct process *p, int proc_dir, struct fd_budget *budget)
 	if (f->fd < 0)
 		f->path = m->path;
 	how = rules_for(p, m->path, JITDUMP_MAX_BYTES);
-	fd = -EMFILE;
-	if (fd_budget_take(budget)) {
+	fd = process_may_open(p) ? -EMFILE : -ESRCH;
+	if (fd == -EMFILE && fd_budget_take(budget)) {
 		fd = proc_dir >= 0 ? open_mapped_dump(&how, m, proc_dir) : -ESRCH;
-		if ((fd == -ESRCH || fd == -ENOENT) && p->root_fd >= 0 && !m->deleted)
+		if ((fd == -ESRCH || fd == -ENOENT) && !m->deleted)
 			fd = safe_open(&how);
 		if (fd < 0)
 			fd_budget_give(budget);

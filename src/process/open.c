@@ -170,8 +170,8 @@ static int open_dir(struct process_table *t, struct image *img)
 	if (img->proc_dir >= 0)
 		return img->proc_dir;
 	dir = image_keep_dir(t, img);
-	if (dir >= 0)
-		image_read_root(t, img, dir);
+	if (dir >= 0 && image_read_root(t, img, dir) && img->was_read)
+		image_read_identity(t, img, dir);
 	return dir < 0 ? -1 : dir;
 }
 
@@ -190,9 +190,10 @@ void image_open_files(struct process_table *t, struct image *img, uint64_t now_n
 		image_activate(t, img);
 	if (open_unread(t, img))
 		return;
-	img->was_read = true;
 	if (img->is_newest && wants_dir)
 		dir = open_dir(t, img);
+	img->was_read = true;
+	image_use_told_root(t, img);
 	if (dir >= 0)
 		read_while_alive(t, img, dir);
 	if (img->unopened && open_mapped_files(t, img, dir))

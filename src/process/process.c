@@ -225,6 +225,7 @@ struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns
 				       .until_ns = UINT64_MAX,
 				       .uid = (uid_t)-1,
 				       .gid = (gid_t)-1,
+				       .root_uid = (uid_t)-1,
 				       .root_fd = -1,
 				       .id = id}};
 	jit_file_init(&img->proc.perf_map);
@@ -350,18 +351,13 @@ void image_set_root(struct process_table *t, struct image *img, struct root *roo
 	roots_put(t->roots, old);
 }
 
-void image_inherit(struct process_table *t, struct image *img, const struct image *from)
+void image_inherit(struct image *img, const struct image *from)
 {
-	img->proc.uid = from->proc.uid;
-	img->proc.gid = from->proc.gid;
-	img->proc.root_uid = from->proc.root_uid;
-	img->proc.in_our_user_ns = from->proc.in_our_user_ns;
 	img->proc.is_kernel_thread = from->proc.is_kernel_thread;
 	img->proc.owner = from->proc.owner;
 	if (img->proc.tgid == from->proc.tgid)
 		img->proc.owner.exe = NULL;
 	memcpy(img->proc.comm, from->proc.comm, sizeof(img->proc.comm));
-	image_set_root(t, img, from->root);
 }
 
 void image_add_mapping(struct process_table *t, struct image *img,
@@ -430,7 +426,9 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 	next = image_new(t, img->proc.tgid, time_ns);
 	if (!next)
 		return NULL;
-	image_inherit(t, next, img);
+	image_inherit(next, img);
+	/* When it executed nobody told: what was read may be of that program. */
+	image_forget_ids(t, img);
 	next->proc.ns_tgid = img->proc.ns_tgid;
 	next->ppid = img->ppid;
 	next->fork_ns = img->fork_ns;
@@ -804,5 +802,5 @@ int process_open_in_root(const struct process *proc, const char *path,
 		.max_bytes = max_bytes,
 	};
 
-	return proc->root_fd < 0 ? -ENOENT : safe_open(&how);
+	return process_may_open(proc) ? safe_open(&how) : -ESRCH;
 }

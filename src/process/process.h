@@ -62,10 +62,14 @@ struct process {
 	uint64_t from_ns; /* this image began (fork or exec); 0: before we looked */
 	uint64_t until_ns; /* exec'd away or exited; UINT64_MAX: runs */
 	char comm[16];
+	/*
+	 * Whose it is, and its root, count only when they were read of this very image, or
+	 * the kernel told them with a sample of it: what a fork or an exec leaves is not known.
+	 */
 	uid_t uid; /* effective ids as we see them; (uid_t)-1: not known */
 	gid_t gid;
-	uid_t root_uid; /* uid that is 0 in its user namespace; 0 if not known */
-	bool in_our_user_ns; /* its uids are those of our own system's users */
+	uid_t root_uid; /* uid that is 0 in its user namespace; (uid_t)-1: not known */
+	bool in_our_user_ns; /* its uids are known to be those of our own system's users */
 	uint32_t ns_tgid; /* pid in its own (innermost) pid namespace; 0: not known */
 	struct process_owner owner; /* all NULL before it was read */
 	int root_fd; /* O_PATH on its root; -1: not known; shared, owned by the table */
@@ -158,6 +162,18 @@ void process_table_event(struct process_table *t, const struct task_event *ev);
 struct process *process_table_first_sample(struct process_table *t, uint32_t tgid,
 					   uint64_t start_boottime_ns, uint32_t exec_id,
 					   uint64_t time_ns);
+
+/**
+ * Whose @p is, as the kernel told at a sample of it at @time_ns. The newest counts, and more
+ * than what /proc says, which may be of the program that it executed since. Its root is known
+ * by this only if another process had the same when the sample was taken.
+ */
+void process_table_told(struct process_table *t, struct process *p,
+			const struct lb_ids *ids, uint64_t time_ns);
+
+/** process_table_first_sample() of what the kernel told, with process_table_told() before. */
+struct process *process_table_first_told(struct process_table *t,
+					 const struct lb_first_sample *first);
 
 /**
  * As process_table_first_sample(), for an image that may never be sampled: its files are
@@ -296,9 +312,13 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 size_t process_table_nr_files(const struct process_table *t);
 struct target_file *process_table_file(struct process_table *t, uint32_t id);
 
+/** Are its ids and its root known? Else nothing is opened in its name. */
+bool process_may_open(const struct process *proc);
+
 /**
  * Opens a file that debug info names (debug file, .dwo, source) in the root of
  * @proc, by safe_open's rules. @path absolute in that root.
+ * Return: as safe_open(); -ESRCH if not process_may_open().
  */
 int process_open_in_root(const struct process *proc, const char *path,
 			 unsigned int safe_open_flags, uint64_t max_bytes);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
@@ -24,6 +25,8 @@ struct root_key {
 struct root {
 	struct root_key key;
 	uint64_t id;
+	uint64_t since_ns; /* CLOCK_MONOTONIC: open by then */
+	bool is_mount_root; /* it is the whole mount that is seen */
 	int fd;
 	size_t nr_refs;
 	uint32_t slot; /* in roots.items */
@@ -73,7 +76,8 @@ static bool key_eq(uint32_t item, const void *key, const void *ctx)
 }
 
 /* Asks about @path, or about the descriptor itself when @path is "". */
-static int read_key(int dir, const char *path, struct root_key *key)
+static int read_key(int dir, const char *path, struct root_key *key,
+		    bool *ret_is_mount_root)
 {
 	struct statx stx = {0};
 
@@ -86,10 +90,12 @@ static int read_key(int dir, const char *path, struct root_key *key)
 	key->dev = (uint64_t)stx.stx_dev_major << 32 | stx.stx_dev_minor;
 	key->inode = stx.stx_ino;
 	key->mount_id = stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0;
+	*ret_is_mount_root = stx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 	return 0;
 }
 
-static struct root *add(struct roots *roots, int fd, const struct root_key *key)
+static struct root *add(struct roots *roots, int fd, const struct root_key *key,
+			bool is_mount_root)
 {
 	struct root *root;
 
@@ -105,6 +111,8 @@ static struct root *add(struct roots *roots, int fd, const struct root_key *key)
 	}
 	*root = (struct root){.key = *key,
 			      .id = ++roots->last_id,
+			      .since_ns = clock_now_ns(),
+			      .is_mount_root = is_mount_root,
 			      .fd = fd,
 			      .nr_refs = 1,
 			      .slot = (uint32_t)roots->nr};
@@ -117,10 +125,11 @@ struct root *roots_get(struct roots *roots, int proc_dir)
 	_cleanup_close_ int fd = -1;
 	struct root_key key = {0};
 	struct root *root = NULL;
+	bool is_mount_root;
 	struct stat ns;
 	uint32_t item;
 
-	if (read_key(proc_dir, "root", &key))
+	if (read_key(proc_dir, "root", &key, &is_mount_root))
 		return NULL;
 	if (!key.mount_id && !fstatat(proc_dir, "ns/mnt", &ns, 0))
 		key.mount_ns = ns.st_ino;
@@ -131,10 +140,10 @@ struct root *roots_get(struct roots *roots, int proc_dir)
 		return NULL;
 	fd = openat(proc_dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	/* It may have moved since: what was opened is what counts. */
-	if (fd >= 0 && !read_key(fd, "", &key)) {
+	if (fd >= 0 && !read_key(fd, "", &key, &is_mount_root)) {
 		item = hashmap_find(&roots->by_key, key_hash(&key), key_eq, &key, roots);
 		if (item == HASHMAP_NONE) {
-			root = add(roots, fd, &key);
+			root = add(roots, fd, &key, is_mount_root);
 			if (root) {
 				take_fd(&fd);
 				return root;
@@ -145,6 +154,18 @@ struct root *roots_get(struct roots *roots, int proc_dir)
 	}
 	fd_budget_give(roots->budget);
 	return root;
+}
+
+struct root *roots_find_mount(const struct roots *roots, uint64_t mount_id,
+			      uint64_t time_ns)
+{
+	for (size_t i = 0; mount_id && i < roots->nr; i++) {
+		struct root *root = roots->items[i];
+
+		if (root_mount(root) == mount_id && root->since_ns < time_ns)
+			return root_ref(root);
+	}
+	return NULL;
 }
 
 struct root *root_ref(struct root *root)
@@ -177,6 +198,11 @@ void roots_put(struct roots *roots, struct root *root)
 int root_fd(const struct root *root)
 {
 	return root ? root->fd : -1;
+}
+
+uint64_t root_mount(const struct root *root)
+{
+	return root->is_mount_root ? root->key.mount_id : 0;
 }
 
 uint64_t root_id(const struct root *root)

@@ -29,6 +29,13 @@ DEFINE_CLEANUP(struct roots, roots_free);
  */
 struct root *roots_get(struct roots *roots, int proc_dir);
 
+/**
+ * The root of the mount that has this id, if it is known since before @time_ns: then the id
+ * was that mount's at that time. With a reference for the caller; NULL: none.
+ */
+struct root *roots_find_mount(const struct roots *roots, uint64_t mount_id,
+			      uint64_t time_ns);
+
 /** One more reference. @root may be NULL. Returns @root. */
 struct root *root_ref(struct root *root);
 /** One reference less: the last one closes it. @root may be NULL. */
@@ -36,6 +43,9 @@ void roots_put(struct roots *roots, struct root *root);
 
 /** O_PATH directory, owned by @root. -1 for NULL. */
 int root_fd(const struct root *root);
+
+/** Id of the mount that it is the root of, as in struct lb_ids; 0: of none. */
+uint64_t root_mount(const struct root *root);
 
 /** Unlike the descriptor's, this number is no other root's later. 0 for NULL. */
 uint64_t root_id(const struct root *root);

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -72,61 +71,6 @@ void image_forget_dir(struct process_table *t, struct image *img)
 	close(img->proc_dir);
 	img->proc_dir = -1;
 	t->nr_dirs--;
-}
-
-/*
- * In our own user namespace 0 is 0, and its uid_map would tell otherwise where that
- * is not the initial one: to a reader inside, it shows the ids outside.
- */
-static bool is_in_our_user_ns(const struct process_table *t, int proc_dir)
-{
-	struct stat ns;
-
-	return t->user_ns && !fstatat(proc_dir, "ns/user", &ns, 0) &&
-	       ns.st_ino == t->user_ns;
-}
-
-/*
- * Exec keeps the number: the images before have it too, who could not be asked, or seemed to
- * be in their parent's namespace (unshare -p).
- */
-static void tell_older(struct process_table *t, const struct image *img)
-{
-	struct image *older = image_of(t, img->older);
-
-	while (older && img->fork_ns && older->fork_ns == img->fork_ns) {
-		older->proc.ns_tgid = img->proc.ns_tgid;
-		older = image_of(t, older->older);
-	}
-}
-
-void image_read_identity(struct process_table *t, struct image *img, int proc_dir)
-{
-	struct proc_status status;
-
-	if (proc_dir_status(proc_dir, &status))
-		return;
-	img->proc.uid = status.uid;
-	img->proc.gid = status.gid;
-	img->proc.ns_tgid = status.ns_tgid;
-	tell_older(t, img);
-	/* Without a 0 in its namespace nobody but the target itself is its root. */
-	img->proc.in_our_user_ns = is_in_our_user_ns(t, proc_dir);
-	if (img->proc.in_our_user_ns)
-		img->proc.root_uid = 0;
-	else if (proc_dir_root_uid(proc_dir, &img->proc.root_uid) == -ENOENT)
-		img->proc.root_uid = status.uid;
-}
-
-void image_read_root(struct process_table *t, struct image *img, int proc_dir)
-{
-	struct root *root = roots_get(t->roots, proc_dir);
-
-	/* What is known from before may still be right: /proc may be half gone. */
-	if (!root)
-		return;
-	image_set_root(t, img, root);
-	roots_put(t->roots, root);
 }
 
 struct reading {
@@ -235,8 +179,8 @@ static void scan_one(struct process_table *t, uint32_t tgid)
 		return;
 	}
 	image_read_maps(t, img, dir);
-	image_read_identity(t, img, dir);
 	image_read_root(t, img, dir);
+	image_read_identity(t, img, dir);
 }
 
 struct process *process_table_prepare(struct process_table *t, uint32_t tgid)

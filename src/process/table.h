@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of the process table, shared by process.c, event.c, scan.c and open.c. */
+/* Inside of the process table, shared by process.c, event.c, ids.c, scan.c and open.c. */
 #ifndef LB_PROCESS_TABLE_H
 #define LB_PROCESS_TABLE_H
 
@@ -37,6 +37,10 @@ struct image {
 	uint32_t
 		ppid; /* who forked it, by its event, or its parent in /proc; 0: not known */
 	uint64_t read_ns; /* just before its maps were read from /proc; 0: never */
+	/* Its root and ids were read from /proc between these; 0: never. */
+	uint64_t ids_from_ns, ids_ns;
+	struct lb_ids told; /* the newest that the kernel told */
+	uint64_t told_ns; /* of that sample; 0: nothing was told */
 	uint64_t sampled_ns; /* first sample; 0: never */
 	uint64_t last_sample_ns; /* of those that were drained */
 	uint64_t lost_seq; /* of the table, when its mappings were last complete */
@@ -129,8 +133,11 @@ void image_identify(struct process_table *t, struct image *img,
 /** It is no more from @time_ns on (if it was not already). */
 void image_end(struct image *img, uint64_t time_ns);
 
-/** Takes over what exec or fork leave as it was; not the mappings. */
-void image_inherit(struct process_table *t, struct image *img, const struct image *from);
+/**
+ * Takes over what exec or fork leave as it was; not the mappings, nor who it is: between a
+ * fork and an exec a process changes its user, group and root.
+ */
+void image_inherit(struct image *img, const struct image *from);
 
 /** Takes a reference for the image; @root may be NULL. */
 void image_set_root(struct process_table *t, struct image *img, struct root *root);
@@ -140,6 +147,22 @@ void image_add_mapping(struct process_table *t, struct image *img,
 		       const struct mapping *m);
 void image_copy_maps(struct process_table *t, struct image *img,
 		     const struct image *from);
+
+/* ---- ids.c: whose it is ---- */
+
+/**
+ * What /proc says about who it is: user, group, pid inside. After the root: whoever leaves
+ * our user namespace can mount what they like below a root, but one of later.
+ */
+void image_read_identity(struct process_table *t, struct image *img, int proc_dir);
+/** Return: is it another than before? Then the identity has to be read again. */
+bool image_read_root(struct process_table *t, struct image *img, int proc_dir);
+
+/** What was read of who it is may be another program's: only what was told is left. */
+void image_forget_ids(struct process_table *t, struct image *img);
+
+/** When its own root could not be read. */
+void image_use_told_root(struct process_table *t, struct image *img);
 
 /* ---- scan.c: reading /proc ---- */
 
@@ -155,10 +178,6 @@ int image_open_dir(struct process_table *t, const struct image *img);
  */
 int image_keep_dir(struct process_table *t, struct image *img);
 void image_forget_dir(struct process_table *t, struct image *img);
-
-/** What /proc says about who it is: user, group, pid inside. */
-void image_read_identity(struct process_table *t, struct image *img, int proc_dir);
-void image_read_root(struct process_table *t, struct image *img, int proc_dir);
 
 /**
  * Reads its mappings. The ones in places where nothing was known begin at the last

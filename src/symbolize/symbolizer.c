@@ -218,6 +218,8 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 		memcpy(source->object->build_id, m->file->build_id,
 		       m->file->build_id_len);
 		source->object->build_id_len = m->file->build_id_len;
+	} else if (!process_may_open(source->process) && process_may_open(proc)) {
+		source->process = proc; /* who can open what belongs to it */
 	}
 	return i;
 }

@@ -29,13 +29,11 @@ static void search_in_target(struct debugfile_search *search, const struct sourc
 	const struct process *proc = source->process;
 	const struct target_file *file = source->file;
 
-	search->target_root_fd = file ? file->root_fd : -1;
 	if (file && !source->in_memory)
 		search->binary_path = file->path;
-	if (!proc)
+	if (!proc || !process_may_open(proc))
 		return;
-	if (proc->root_fd >= 0)
-		search->target_root_fd = proc->root_fd;
+	search->target_root_fd = proc->root_fd;
 	search->uid = proc->uid;
 	search->gid = proc->gid;
 	search->root_uid = proc->root_uid;

@@ -113,7 +113,7 @@ static const struct jit_provider order[] = {
 struct todo {
 	uint32_t *ids; /* of entries */
 	size_t nr;
-	bool refused, gave_up, too_many; /* why a provider could not tell */
+	bool refused, gave_up, too_many, unknown; /* why a provider could not tell */
 };
 
 static void put_request(struct wire_writer *w, const struct symbolizer *s,
@@ -222,6 +222,8 @@ static int ask_all(struct symbolizer *s, const struct process *proc, struct todo
 		if (fd < 0) {
 			if (open_errno == EMFILE)
 				todo->too_many = true;
+			else if (open_errno == ESRCH)
+				todo->unknown = true;
 			else if (open_errno && open_errno != ENOENT)
 				todo->refused = true;
 			continue;
@@ -330,6 +332,8 @@ int symbolizer_jit_resolve(struct symbolizer *s, struct source *source)
 		miss = MISS_TOO_MANY_FILES;
 	else if (has_lost(&source->process->jit_code))
 		miss = MISS_JIT_LOST;
+	else if (todo.unknown)
+		miss = MISS_NO_PROCESS;
 	for (size_t i = 0; i < todo.nr; i++) {
 		struct resolved *r = &table_entry(&s->table, todo.ids[i])->resolved;
 

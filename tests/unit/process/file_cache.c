@@ -109,7 +109,6 @@ static void the_mapped_file_wins_over_its_path(void **state)
 	assert_int_equal(file->build_id[0], 1);
 	assert_int_equal(file->size_bytes, 6);
 	assert_string_equal(file->path, "/bin");
-	assert_int_equal(file->root_fd, root_fd(root));
 	assert_true(fcntl(file->fd, F_GETFD) & FD_CLOEXEC);
 }
 
@@ -267,7 +266,6 @@ static void what_nobody_uses_is_closed(void **state)
 	file_cache_close_unused(cache, is_used);
 	assert_int_equal(budget.nr_open, 1);
 	assert_int_equal(with_id->fd, -1);
-	assert_int_equal(with_id->root_fd, -1);
 
 	/* The same build id is the same entry; an inode number alone may be another file. */
 	again = open_live(with_build_id(mapping_of("/bin"), 1));

@@ -95,6 +95,33 @@ static void opened_by_the_number_inside(void **state)
 	assert_true(p->perf_map.sizes[0].time_ns >= now);
 }
 
+/* Whose the child is that is gone nobody said: its parent's user is not its own. */
+static void nothing_is_opened_for_who_is_not_known(void **state)
+{
+	struct task_event fork = {.kind = TASK_EVENT_FORK, .pid = 200, .ppid = 100};
+	struct lb_ids ids = {.uid = geteuid(), .gid = getegid()};
+	struct timespec ts;
+	struct process *p;
+
+	(void)state;
+	put("/tmp/perf-200.map", "1000 10 f\n");
+	start(JIT_LINE, 0);
+	fork.time_ns = fake_now_ns();
+	process_table_event(table, &fork);
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	p = process_table_first_sample(
+		table, 200, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec, 1,
+		fork.time_ns);
+	assert_int_equal(p->ns_tgid, 200);
+	assert_int_equal(p->perf_map.fd, -1);
+	assert_int_equal(p->perf_map.open_errno, ESRCH);
+	/* Nor by its user alone. */
+	process_table_told(table, p, &ids, fork.time_ns);
+	process_table_refresh(table, now);
+	assert_int_equal(p->perf_map.fd, -1);
+	assert_int_equal(p->perf_map.open_errno, ESRCH);
+}
+
 static void only_who_has_jit_code_is_asked(void **state)
 {
 	struct process *p;
@@ -299,6 +326,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(opened_by_the_number_inside),
+		TEST(nothing_is_opened_for_who_is_not_known),
 		TEST(only_who_has_jit_code_is_asked),
 		TEST(growth_is_noted),
 		TEST(a_long_history_is_thinned),

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -247,8 +249,6 @@ static void fork_exec_mmap_exit(void **state)
 	assert_string_equal(command->comm, "renamed");
 	assert_string_equal(path_at(command, 0x400000, now + 25), "/bin/cmd");
 	assert_string_equal(path_at(command, 0x7000, now + 25), "-");
-	assert_int_equal(command->uid, child->uid);
-	assert_true(command->root_fd >= 0 && command->root_fd == child->root_fd);
 	shell = process_table_at(table, 0);
 	assert_string_equal(shell->comm, "sh");
 	assert_string_equal(path_at(shell, 0x7000, now + 25), "-");
@@ -474,6 +474,206 @@ static void maps_read_too_late_go_to_the_next_image(void **state)
 	assert_ptr_not_equal(old, new);
 	assert_string_equal(path_at(new, 0x400000, sampled + 5), "/bin/fake");
 	assert_string_equal(path_at(old, 0x400000, sampled), "-");
+}
+
+/* ---- whose it is ---- */
+
+static void assert_nobodys(const struct process *p)
+{
+	assert_int_equal(p->uid, (uid_t)-1);
+	assert_int_equal(p->gid, (gid_t)-1);
+	assert_int_equal(p->root_uid, (uid_t)-1);
+	assert_false(p->in_our_user_ns);
+	assert_int_equal(p->root_fd, -1);
+	assert_int_equal(p->root_id, 0);
+	assert_false(process_may_open(p));
+	assert_int_equal(process_open_in_root(p, "/source.c", SAFE_OPEN_AS_OWNER, 0),
+			 -ESRCH);
+}
+
+/* A daemon of root forks, the child gives up its rights, executes a job, and is gone. */
+static void what_is_gone_has_not_its_parents_rights(void **state)
+{
+	uint64_t start;
+	struct process *daemon, *forked, *job, *lost;
+
+	(void)state;
+	fake_process_add(&fake, &(struct fake_process){.pid = 100, .maps = EXE_LINE});
+	fake_write("text", 4, "%s/source.c", fake.root);
+	scan();
+	start = boottime_now();
+	event(TASK_EVENT_FORK, now + 10, 200, 100, NULL);
+	event(TASK_EVENT_EXEC, now + 20 * MS, 200, 0, "job");
+	event(TASK_EVENT_EXIT, now + 60 * MS, 200, 0, NULL);
+	forked = process_table_first_sample(table, 200, start, 1, now + 20);
+	job = process_table_first_sample(table, 200, start, 2, now + 30 * MS);
+	/* Of its exec nothing was told. */
+	lost = process_table_first_sample(table, 200, start, 3, now + 50 * MS);
+	assert_true(forked && job && lost && forked != job && job != lost);
+	assert_nobodys(forked);
+	assert_nobodys(job);
+	assert_nobodys(lost);
+	daemon = process_table_at(table, 0);
+	assert_int_equal(daemon->uid, 0);
+	assert_int_equal(daemon->gid, 0);
+	assert_int_equal(daemon->root_uid, 0);
+	assert_true(process_may_open(daemon));
+}
+
+static void what_was_told_counts(void **state)
+{
+	uint64_t start;
+	struct lb_ids ids = {.uid = 1000, .gid = 1001}, none = {.uid = LB_NO_ID};
+	struct stat ns;
+	struct process *p;
+
+	(void)state;
+	assert_int_equal(stat("/proc/self/ns/user", &ns), 0);
+	fake_process_add(&fake, &(struct fake_process){.pid = 100, .maps = EXE_LINE});
+	scan();
+	start = boottime_now();
+	event(TASK_EVENT_FORK, now + 10, 200, 100, NULL);
+	event(TASK_EVENT_EXIT, now + 60 * MS, 200, 0, NULL);
+	p = process_table_first_sample(table, 200, start, 1, now + 20);
+	process_table_told(table, p, &none, now + 20);
+	assert_nobodys(p);
+	process_table_told(table, p, &ids, now + 21);
+	assert_int_equal(p->uid, 1000);
+	assert_int_equal(p->gid, 1001);
+	assert_int_equal(p->root_uid, (uid_t)-1);
+	assert_false(p->in_our_user_ns);
+	assert_false(process_may_open(p)); /* in which root? */
+	/* It gave up its rights; what is told late is of before. */
+	ids = (struct lb_ids){.uid = 65534, .gid = 65533, .user_ns = (__u32)ns.st_ino};
+	process_table_told(table, p, &ids, now + 40);
+	ids = (struct lb_ids){.uid = 0, .gid = 0};
+	process_table_told(table, p, &ids, now + 30);
+	assert_int_equal(p->uid, 65534);
+	assert_int_equal(p->gid, 65533);
+	assert_int_equal(p->root_uid, 0);
+	assert_true(p->in_our_user_ns);
+
+	/* What runs may have become another since its sample. */
+	fake_process_add(&fake, &(struct fake_process){
+					.pid = 300, .start_ticks = 5, .maps = EXE_LINE});
+	scan();
+	p = process_table_identify(table, 300, 5 * TICK, 1, now);
+	assert_int_equal(p->uid, 0);
+	ids = (struct lb_ids){.uid = 7, .gid = 8};
+	process_table_told(table, p, &ids, now);
+	process_table_first_sample(table, 300, 5 * TICK, 1, now);
+	assert_int_equal(p->uid, 7);
+	assert_int_equal(p->gid, 8);
+	assert_true(process_may_open(p));
+	/* As its uid_map says, which was read later. */
+	assert_false(p->in_our_user_ns);
+	assert_int_equal(p->root_uid, 0);
+}
+
+/* The root of a process that is gone: by the mount, if another process has it. */
+static void a_told_mount_is_the_root_that_has_it(void **state)
+{
+	uint64_t start;
+	struct lb_ids ids = {.uid = 1000, .gid = 1000};
+	struct process *p;
+	struct statx stx;
+	char link[160];
+
+	(void)state;
+	assert_int_equal(statx(AT_FDCWD, "/", 0, STATX_MNT_ID, &stx), 0);
+	if (!(stx.stx_mask & STATX_MNT_ID) ||
+	    !(stx.stx_attributes & STATX_ATTR_MOUNT_ROOT)) {
+		print_message("skip: / is no mount here\n");
+		skip();
+	}
+	fake_process_add(&fake, &(struct fake_process){.pid = 100, .maps = EXE_LINE});
+	snprintf(link, sizeof(link), "%s/100/root", fake.proc);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink("/", link), 0);
+	ids.root_mount = (__u32)stx.stx_mnt_id;
+	start = boottime_now();
+	for (uint32_t pid = 200; pid < 203; pid++)
+		event(TASK_EVENT_FORK, now + 1, pid, 100, NULL);
+	/* Before anybody was seen to have it, the number may have been another mount's. */
+	p = process_table_first_sample(table, 200, start, 1, now + 2);
+	process_table_told(table, p, &ids, now + 2);
+	assert_int_equal(p->root_fd, -1);
+	scan();
+	process_table_told(table, p, &ids, now - SEC);
+	assert_int_equal(p->root_fd, -1);
+	p = process_table_first_sample(table, 201, start, 1, now + 2);
+	process_table_told(table, p, &ids, now + 2);
+	assert_true(process_may_open(p));
+	assert_int_equal(p->root_id, process_table_newest(table, 100)->root_id);
+	/* Told before it is looked for in /proc. */
+	p = process_table_identify(table, 202, start, 1, now + 2);
+	process_table_told(table, p, &ids, now + 2);
+	assert_int_equal(p->root_fd, -1);
+	process_table_first_sample(table, 202, start, 1, now + 2);
+	assert_int_equal(p->root_id, process_table_newest(table, 100)->root_id);
+	/* Another mount, and a root that is none. */
+	for (uint32_t i = 0; i < 2; i++) {
+		ids.root_mount = i ? 0 : 0x7fffffff;
+		event(TASK_EVENT_FORK, now + 3, 300 + i, 100, NULL);
+		p = process_table_first_sample(table, 300 + i, start, 1, now + 4);
+		process_table_told(table, p, &ids, now + 4);
+		assert_int_equal(p->uid, 1000);
+		assert_int_equal(p->root_fd, -1);
+	}
+}
+
+/* A program is sampled, executes one that has root's rights, and only then /proc is read. */
+static void ids_read_too_late_are_not_believed(void **state)
+{
+	uint64_t start = boottime_now();
+	struct fake_process su = {.start_ticks = start / TICK, .maps = EXE_LINE};
+	struct lb_ids ids = {.uid = 1000, .gid = 1000};
+	uint64_t sampled = fake_now_ns();
+	struct process *old, *told, *in_time;
+
+	(void)state;
+	for (su.pid = 200; su.pid < 203; su.pid++)
+		fake_process_add(&fake, &su);
+	old = process_table_first_sample(table, 200, start, 1, sampled);
+	assert_true(process_may_open(old));
+	told = process_table_first_sample(table, 201, start, 1, sampled);
+	process_table_told(table, told, &ids, sampled);
+	in_time = process_table_first_sample(table, 202, start, 1, sampled);
+	event(TASK_EVENT_EXEC, sampled + 1, 200, 0, "su");
+	event(TASK_EVENT_EXEC, sampled + 1, 201, 0, "su");
+	event(TASK_EVENT_EXEC, fake_now_ns(), 202, 0, "su");
+	assert_nobodys(old);
+	assert_int_equal(told->uid, 1000);
+	assert_int_equal(told->root_fd, -1);
+	assert_nobodys(process_table_newest(table, 202));
+	assert_true(process_may_open(in_time));
+	assert_int_equal(in_time->uid, 0);
+}
+
+/* Who leaves our user namespace mounts any file of root's below the new root. */
+static void with_another_root_the_ids_are_read_again(void **state)
+{
+	struct fake_process fp = {.pid = 200, .start_ticks = 5, .maps = EXE_LINE};
+	uint64_t root_id;
+	struct process *p;
+	char link[160];
+
+	(void)state;
+	fake_process_add(&fake, &fp);
+	scan();
+	p = process_table_first_sample(table, 200, 5 * TICK, 1, now);
+	assert_int_equal(p->root_uid, 0);
+	root_id = p->root_id;
+	process_table_refresh(table, now);
+	fp.uid_map = "0 5000 1\n";
+	fake_process_add(&fake, &fp);
+	snprintf(link, sizeof(link), "%s/200/root", fake.proc);
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(symlink("../../root/tmp", link), 0);
+	event_mmap(now + 1, 200, 0x7000, 0x8000, "/lib/more.so", 0);
+	process_table_refresh(table, now + 2);
+	assert_int_not_equal(p->root_id, root_id);
+	assert_int_equal(p->root_uid, 5000);
 }
 
 static void lost_events_are_made_good(void **state)
@@ -833,6 +1033,11 @@ int main(void)
 		TEST(events_older_than_the_scan_double_nothing),
 		TEST(an_old_mmap_event_still_tells_the_build_id),
 		TEST(maps_read_too_late_go_to_the_next_image),
+		TEST(what_is_gone_has_not_its_parents_rights),
+		TEST(what_was_told_counts),
+		TEST(a_told_mount_is_the_root_that_has_it),
+		TEST(ids_read_too_late_are_not_believed),
+		TEST(with_another_root_the_ids_are_read_again),
 		TEST(lost_events_are_made_good),
 		TEST(an_unknown_process_is_read_if_it_is_the_one),
 		TEST(expire_forgets_what_was_never_sampled),

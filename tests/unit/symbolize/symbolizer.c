@@ -170,7 +170,6 @@ static struct target_file *open_file(const char *name, const char *as)
 		.open_errno = ENOENT,
 		.path = strpool_add(pool, as),
 		.id = (uint32_t)nr_files,
-		.root_fd = -1,
 	};
 	if (name) {
 		assert_true(file->fd >= 0);
@@ -233,6 +232,42 @@ static const char *function_of(const struct resolved *r)
 }
 
 /* ---- files ---- */
+
+/*
+ * The program lies in a root, and its debug file beside it, which is opened in the name of who
+ * ran it: by the first of them of whom it is known.
+ */
+static void test_debug_file_of_who_is_known(void **state)
+{
+	struct process nobody = new_process(0), known = new_process(1);
+	struct target_file *file = open_file("sleeper", "/sleeper");
+	uint64_t off =
+		fixture_file_off("sleeper", fixture_vaddr("sleeper.debug", "main"));
+	uint32_t first, second;
+
+	(void)state;
+	nobody.root_fd = known.root_fd =
+		open(fixture_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(known.root_fd >= 0);
+	known.uid = geteuid();
+	known.gid = getegid();
+	map_at(&nobody, MAPPING_FILE, file, BASE, 0);
+	map_at(&known, MAPPING_FILE, file, BASE, 0);
+	first = symbolizer_want(sym, &nobody, BASE + off, FRAME_LEAF, 1, 2);
+	second = symbolizer_want(sym, &known, BASE + off + 1, FRAME_LEAF, 1, 2);
+	assert_string_equal(function_of(resolve_one(first)), "main");
+	assert_string_equal(function_of(resolve_one(second)), "main");
+
+	restart_with("kallsyms", 0, 0);
+	file = open_file("sleeper", "/sleeper");
+	maps_deinit(&nobody.maps);
+	maps_deinit(&known.maps);
+	map_at(&nobody, MAPPING_FILE, file, BASE, 0);
+	first = symbolizer_want(sym, &nobody, BASE + off, FRAME_LEAF, 1, 2);
+	assert_miss(resolve_one(first), MISS_NO_SYMBOLS);
+	maps_deinit(&nobody.maps);
+	close(known.root_fd);
+}
 
 static void test_lines_of_a_file(void **state)
 {
@@ -687,6 +722,10 @@ static void test_refused_jit_file(void **state)
 	proc.perf_map.open_errno = EMFILE;
 	assert_miss(resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 3)),
 		    MISS_TOO_MANY_FILES);
+	/* Nobody told whose it was: nothing was looked for. */
+	proc.perf_map.open_errno = ESRCH;
+	assert_miss(resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 4)),
+		    MISS_NO_PROCESS);
 	maps_deinit(&proc.maps);
 }
 
@@ -895,6 +934,7 @@ static void test_vaddrs_of_a_debug_file(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_debug_file_of_who_is_known),
 		TEST(test_lines_of_a_file),
 		TEST(test_return_addresses),
 		TEST(test_one_entry_whatever_the_process),

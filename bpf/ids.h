@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Whose the current process is, as the kernel knows it at this moment: when /proc is read,
+ * a short-lived process is gone, or has become another program.
+ */
+#ifndef LB_BPF_IDS_H
+#define LB_BPF_IDS_H
+
+#include "arch.h"
+
+/* As in choice.h: CO-RE finds these by name. */
+struct id___ids {
+	__u32 val;
+} __attribute__((preserve_access_index));
+
+struct ns_common___ids {
+	__u32 inum;
+} __attribute__((preserve_access_index));
+
+struct user_namespace___ids {
+	struct ns_common___ids ns;
+} __attribute__((preserve_access_index));
+
+struct cred___ids {
+	struct id___ids euid, egid;
+	struct user_namespace___ids *user_ns;
+} __attribute__((preserve_access_index));
+
+struct dentry___ids;
+
+struct vfsmount___ids {
+	struct dentry___ids *mnt_root;
+} __attribute__((preserve_access_index));
+
+struct mount___ids {
+	struct vfsmount___ids mnt;
+	int mnt_id;
+} __attribute__((preserve_access_index));
+
+struct path___ids {
+	struct vfsmount___ids *mnt;
+	struct dentry___ids *dentry;
+} __attribute__((preserve_access_index));
+
+struct fs_struct___ids {
+	struct path___ids root;
+} __attribute__((preserve_access_index));
+
+struct task_struct___ids {
+	struct task_struct___ids *group_leader;
+	/* Not cred, which is another's while the kernel works for it (overlayfs). */
+	const struct cred___ids *real_cred;
+	struct fs_struct___ids *fs; /* NULL: it exits */
+} __attribute__((preserve_access_index));
+
+static __always_inline struct task_struct___ids *lb_leader(void)
+{
+	struct task_struct___ids *task = (struct task_struct___ids *)lb_current_task();
+
+	return LB_TASK(task, group_leader);
+}
+
+/* Effective group and user of the process: (gid << 32) | uid. */
+static __always_inline __u64 lb_user_and_group(void)
+{
+	struct task_struct___ids *leader = lb_leader();
+	const struct cred___ids *cred = LB_TASK(leader, real_cred);
+
+	/* One read in place may be of no credentials, for all that the kernel tells. */
+	if (!cred)
+		return ~0ULL;
+	return (__u64)LB_TASK(cred, egid.val) << 32 | LB_TASK(cred, euid.val);
+}
+
+static __always_inline __u32 lb_user_ns(void)
+{
+	struct task_struct___ids *leader = lb_leader();
+	const struct cred___ids *cred = LB_TASK(leader, real_cred);
+
+	return cred ? BPF_CORE_READ(cred, user_ns, ns.inum) : 0;
+}
+
+/* Which mount's root is the process's root directory? 0: none, or it is not known. */
+static __always_inline __u32 lb_root_mount(void)
+{
+	struct task_struct___ids *leader = lb_leader();
+	struct fs_struct___ids *fs = LB_TASK(leader, fs);
+	struct path___ids root = {};
+	struct mount___ids *mount;
+
+	if (!fs || !bpf_core_type_exists(struct mount___ids))
+		return 0;
+	root.mnt = LB_TASK(fs, root.mnt);
+	root.dentry = LB_TASK(fs, root.dentry);
+	if (root.dentry != BPF_CORE_READ(root.mnt, mnt_root))
+		return 0;
+	mount = (void *)root.mnt - bpf_core_field_offset(struct mount___ids, mnt);
+	return BPF_CORE_READ(mount, mnt_id);
+}
+
+#endif
