@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "collect/jit_probe.h"
 #include "jit_inodes.h"
+#include "lineburn_unwind.h"
 #include "process/process.h"
 #include "symbolize/hook_point.h"
 #include "symbolize/jit_list_walk.h"
@@ -579,12 +580,19 @@ void jit_watch_expect(struct jit_watch *w)
 	w->look_wanted = true;
 }
 
-void jit_watch_prompt(struct jit_watch *w, struct process *p)
+void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *r)
 {
-	struct jit_code *c = &p->jit_code;
+	struct process *p;
+	struct jit_code *c;
 
-	if (!c->is_unprobed)
+	if (r->kind != LB_REQUEST_LIST && r->kind != LB_REQUEST_MAPPING)
 		return;
+	p = process_table_identify(w->processes, r->image.tgid,
+				   r->image.start_boottime_ns, r->image.exec_id,
+				   clock_now_ns());
+	if (!p || !p->jit_code.is_unprobed)
+		return;
+	c = &p->jit_code;
 	/* In new memory there may be new code, whatever the last prompts brought. */
 	if (c->nr_maps_prompted != maps_nr_ever(&p->maps)) {
 		c->nr_maps_prompted = maps_nr_ever(&p->maps);

@@ -15,7 +15,7 @@
 #include "base/error.h"
 
 struct jit_watch;
-struct process;
+struct lb_unwind_request;
 struct process_table;
 struct sampler;
 struct worker;
@@ -56,10 +56,10 @@ void jit_watch_apply(struct jit_watch *w, uint64_t time_ns);
 void jit_watch_expect(struct jit_watch *w);
 
 /**
- * @p was sampled in code that is not known. Where only its JIT's list tells of code, the next
+ * The kernel side met code that is not known. Where only its JIT's list tells of code, the next
  * look walks that, unless the last ones brought nothing.
  */
-void jit_watch_prompt(struct jit_watch *w, struct process *p);
+void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *request);
 
 /** Searches new files and mappings, walks lists that want it. Cheap when nothing is new. */
 void jit_watch_look(struct jit_watch *w);

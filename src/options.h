@@ -40,13 +40,6 @@ enum colour_mode {
 	COLOUR_NEVER,
 };
 
-/* Which files with the JIT interface may get a uprobe. */
-enum uprobe_choice {
-	UPROBE_TRUSTED, /* of named targets, files that only root and the caller may write */
-	UPROBE_ALL,
-	UPROBE_NONE,
-};
-
 enum dump {
 	DUMP_NONE,
 	DUMP_SAMPLES, /* rows as they come from the kernel */
@@ -88,7 +81,7 @@ struct options {
 	bool output_given;
 	bool keep_tid;
 	bool no_kernel_stack;
-	enum uprobe_choice uprobe;
+	bool uprobe, no_uprobe; /* one of them at most */
 	uint32_t max_frames; /* of a user stack */
 	uint64_t unwind_bytes; /* of kernel memory for unwind rows */
 	bool dry_run;

@@ -122,7 +122,7 @@ static bool is_root_cgroup(const char *path)
 	return !path[strspn(path, "/.")];
 }
 
-bool options_name_targets(const struct options *o)
+static bool names_targets(const struct options *o)
 {
 	if (o->command == COMMAND_RUN || o->nr_pids)
 		return true;
@@ -135,6 +135,13 @@ bool options_name_targets(const struct options *o)
 			return true;
 	}
 	return false;
+}
+
+enum jit_probing options_probing(const struct options *o)
+{
+	if (o->uprobe)
+		return JIT_PROBING_ALL;
+	return o->no_uprobe || !names_targets(o) ? JIT_PROBING_NONE : JIT_PROBING_TRUSTED;
 }
 
 /* With -p, be it to leave one out. */

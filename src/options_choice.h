@@ -3,6 +3,7 @@
 #ifndef LB_OPTIONS_CHOICE_H
 #define LB_OPTIONS_CHOICE_H
 
+#include "jit_watch.h"
 #include "options.h"
 
 /* Each adds a value. Return: 0, or -EINVAL with a sentence and EXIT_USAGE in @err. */
@@ -18,10 +19,11 @@ int parse_choice_user(struct options *o, const char *arg, struct error *err);
 int options_check_choice(struct options *o, struct error *err);
 
 /**
- * Is it the command, or processes, threads, containers, units or cgroups that the caller
- * named? Not those that anybody can join: by a name of a thread, as a user.
+ * Which files may get a uprobe. Without --uprobe only those of what the caller named: the
+ * command, processes, threads, containers, units or cgroups, not what anybody can join, by
+ * the name of a thread or as a user.
  */
-bool options_name_targets(const struct options *o);
+enum jit_probing options_probing(const struct options *o);
 
 /** Does anything include by @kind? */
 bool options_include(const struct options *o, enum lb_choice_kind kind);

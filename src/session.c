@@ -215,21 +215,11 @@ static int open_sampler(struct session *s, struct error *err)
 	return rc ? rc : choice_new(o, s->sampler, &s->choice, err);
 }
 
-/* A uprobe puts others at risk (jit_inodes.h), so it is for what the caller named. */
-static enum jit_probing which_probes(const struct options *o)
-{
-	if (o->uprobe == UPROBE_ALL)
-		return JIT_PROBING_ALL;
-	return o->uprobe == UPROBE_TRUSTED && options_name_targets(o)
-		       ? JIT_PROBING_TRUSTED
-		       : JIT_PROBING_NONE;
-}
-
 static int open_watches(struct session *s, struct error *err)
 {
 	struct worker_config reader = {.kind = WORKER_READER};
 	struct jit_watch_config jit = {
-		.probing = which_probes(s->options),
+		.probing = options_probing(s->options),
 		.whole_machine = !choice_follows_processes(s->options)};
 	struct launch_user user;
 	struct unwind_watch_config unwind = {.max_row_bytes = s->options->unwind_bytes};
@@ -307,7 +297,7 @@ int session_init(struct session *s, struct error *err)
 
 	s->signal_fd = s->timer_fd = s->epoll_fd = -1;
 	s->has_terminal = ends_with_terminal();
-	/* First: signals are blocked and limits raised below, which are not the command's. */
+	/* First: signals blocked and limits raised below are not the command's. */
 	if (s->options->command == COMMAND_RUN && !s->options->dry_run)
 		rc = fork_command(s, err);
 	if (!rc)
@@ -394,20 +384,12 @@ static void on_first_sample(void *ctx, const struct lb_first_sample *first)
 
 static void on_unwind_request(void *ctx, const struct lb_unwind_request *request)
 {
-	const struct lb_image *image = &request->image;
 	struct session *s = ctx;
-	struct process *p;
 
-	catch_up(s, image->tgid, image->start_boottime_ns, image->exec_id);
-	if (request->kind == LB_REQUEST_LIST || request->kind == LB_REQUEST_MAPPING) {
-		p = process_table_identify(s->processes, image->tgid,
-					   image->start_boottime_ns, image->exec_id,
-					   clock_now_ns());
-		if (p)
-			jit_watch_prompt(s->jit, p);
-	}
-	if (request->kind != LB_REQUEST_LIST)
-		unwind_watch_request(s->unwind, request);
+	catch_up(s, request->image.tgid, request->image.start_boottime_ns,
+		 request->image.exec_id);
+	jit_watch_request(s->jit, request);
+	unwind_watch_request(s->unwind, request);
 }
 
 static void on_python_code(void *ctx, const struct lb_python_code *code,

@@ -399,6 +399,8 @@ static void read_cut_codes(struct unwind_watch *w, uint64_t deadline_ns)
 
 void unwind_watch_request(struct unwind_watch *w, const struct lb_unwind_request *request)
 {
+	if (request->kind == LB_REQUEST_LIST)
+		return; /* jit_watch.h answers it */
 	w->totals.nr_requests++;
 	if (vec_grow(&w->requests, &w->cap_requests, w->nr_requests + 1,
 		     sizeof(*w->requests), MAX_REQUESTS)) {
