@@ -1,0 +1,50 @@
+# shellcheck shell=sh
+# A stranger who holds the lock of his mappings of a file, and what that does to others.
+: "${TOP:?started by run.sh}"
+
+held=$(build held.c)
+
+# Longest fork() of a program that has nothing to do with it, in seconds: forks FILE, until it
+# is there. Says "begun" first.
+forks() {
+	python3 - "$1" <<'END'
+import os
+import sys
+import time
+print("begun", flush=True)
+longest = 0
+while not os.path.exists(sys.argv[1]):
+    begin = time.monotonic()
+    pid = os.fork()
+    if not pid:
+        os._exit(0)
+    longest = max(longest, time.monotonic() - begin)
+    os.waitpid(pid, 0)
+    time.sleep(0.01)
+print(f"{longest:.3f}")
+END
+}
+
+# frozen FILE OPTION...: the whole machine is recorded while nobody (65534), whose FILE it is, holds
+# that lock for 8 s and has a program run from the file. Prints the seconds of the longest fork().
+frozen() {
+	file=$1
+	shift
+	rm -f stop
+	"$LB" record -vv -a -d 60 "$@" -o frozen.pb.gz >frozen.out 2>frozen.err &
+	recorder=$!
+	wait_until 30 records $recorder || { echo "it does not begin"; return 1; }
+	"$held" "$file" 8 >held.out 2>held.err &
+	holder=$!
+	wait_until 5 grep -q held held.out || { cat held.err; kill $holder $recorder; return 1; }
+	forks stop >longest &
+	forker=$!
+	wait_until 30 grep -q begun longest
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$file" 100 3 &
+	wait $! $holder 2>/dev/null
+	touch stop
+	kill -INT $recorder
+	wait $forker $recorder
+	grep -q "$(basename "$file") has the GDB JIT interface, " frozen.err || { echo "the file was not looked at"; return 1; }
+	tail -n 1 longest
+}
