@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "options.h"
+#include "options_choice.h"
 
 /* Splits @line at spaces and parses it as a command line. */
 static int parse(const char *line, struct options *o, struct error *err)
@@ -251,11 +252,50 @@ static void bad_lines_are_one_sentence(void **state)
 	}
 }
 
+/* Uprobes are for what the caller named, not for what anybody can join. */
+static void uprobes_are_for_named_targets(void **state)
+{
+	static const struct {
+		const char *line;
+		enum jit_probing probing;
+	} cases[] = {
+		{"lineburn run ls", JIT_PROBING_TRUSTED},
+		{"lineburn run --no-uprobe ls", JIT_PROBING_NONE},
+		{"lineburn run --uprobe ls", JIT_PROBING_ALL},
+		{"lineburn record -p 1", JIT_PROBING_TRUSTED},
+		{"lineburn record -t 1", JIT_PROBING_TRUSTED},
+		{"lineburn record --container web --window 5m", JIT_PROBING_TRUSTED},
+		{"lineburn record --unit cron.service", JIT_PROBING_TRUSTED},
+		{"lineburn record -G /system.slice", JIT_PROBING_TRUSTED},
+		{"lineburn record -G /", JIT_PROBING_NONE},
+		{"lineburn record -a", JIT_PROBING_NONE},
+		{"lineburn record -a --window 5m", JIT_PROBING_NONE},
+		{"lineburn record --user root", JIT_PROBING_NONE},
+		{"lineburn record --comm python*", JIT_PROBING_NONE},
+		{"lineburn record -a --container !web", JIT_PROBING_NONE},
+		{"lineburn record -p !1", JIT_PROBING_NONE},
+		{"lineburn record -a --uprobe", JIT_PROBING_ALL},
+		{"lineburn record -a --uprobe --no-uprobe", JIT_PROBING_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct options o;
+		struct error err;
+
+		assert_int_equal(parse(cases[i].line, &o, &err), 0);
+		if (options_probing(&o) != cases[i].probing)
+			fail_msg("%s: %d", cases[i].line, options_probing(&o));
+		options_deinit(&o);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(good_lines),
 		cmocka_unit_test(asm_arguments),
+		cmocka_unit_test(uprobes_are_for_named_targets),
 		cmocka_unit_test(bad_lines_are_one_sentence),
 	};
 
