@@ -323,7 +323,7 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 		id2=5f0c0ffeebad5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ff
 		timeout 60 "$LB" record -F 499 -d 4 -o later.pb.gz --container '5f0c0ffee*' --container lineburn-no 2>err &&
 			{ echo "a container that is not there was taken"; return 1; }
-		timeout 60 "$LB" record -F 499 -d 4 -o later.pb.gz --container '5f0c0ffee*' 2>err &
+		"$LB" record -F 499 -d 4 -o later.pb.gz --container '5f0c0ffee*' 2>err &
 		recorder=$!
 		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
 		sleep 1
