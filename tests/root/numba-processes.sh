@@ -75,7 +75,7 @@ everybodys() {
 	wait $recorder || { tail -n 1 everybodys.err; return 1; }
 	"$LB" annotate --leaf --json --comm 'python*' everybodys.pb.gz >everybodys.json
 	profile_has everybodys.json "file_self('kinds.py') > 5" \
-		"note('unknown', miss('jit-unknown', 'ambiguous-time')) <= $(bound 0.25 0.03) * file_self('kinds.py')" "sums_close()"
+		"note('unknown', miss('jit-unknown', 'ambiguous-time')) <= $(bound 0.25 0.03) * file_self('kinds.py')"
 }
 statistic numba-whole-machine everybodys
 names_only() {
