@@ -349,6 +349,7 @@ static int window_go_on(struct recording *r, uint64_t begin_ns, struct error *er
 	window_set_end(r);
 	rc = fold_session(r, err);
 	process_table_forget_jit(s->processes, begin_ns);
+	jit_watch_expect(s->jit); /* for what was refused before */
 	if (is_full) {
 		malloc_trim(0);
 		is_full = recording_is_full(r);

@@ -469,6 +469,7 @@ static bool is_same(const struct jit_store *s, const struct jit_object *o,
 static int refuse(struct jit_code *c, struct jit_store *s)
 {
 	c->nr_lost++;
+	c->is_refused = true;
 	s->stats.nr_refused++;
 	return -ENOSPC;
 }
@@ -600,4 +601,9 @@ void jit_code_forget(struct jit_code *c, struct jit_store *s, uint64_t before_ns
 	}
 	s->stats.nr_registrations -= c->nr - kept;
 	c->nr = kept;
+	/* What was refused may be on the list still, and now there is room. */
+	c->walk_wanted |= c->is_refused;
+	if (c->is_refused)
+		c->walk_after_ns = 0;
+	c->is_refused = false;
 }

@@ -78,6 +78,7 @@ struct jit_code {
 	struct hashmap live; /* entry_addr -> item that is still registered */
 	uint64_t nr_lost; /* registrations whose bytes could not be had */
 	uint64_t nr_foreign; /* on its lists, in a format of the runtime's own */
+	bool is_refused; /* one for which there was no room, since some was made */
 	bool is_part_unknown; /* one of nr_lost stands for what a list has behind a bad link */
 	unsigned int nr_partial; /* walks since all lists were read whole */
 	bool is_lossy; /* so it was with the process that it was forked from */

@@ -335,6 +335,27 @@ static void test_churn(void **state)
 	assert_in_range(nr_cleaned, 1, 20);
 }
 
+/* One for which there was no room may still be registered when there is some again. */
+static void test_refused_ones_are_looked_for(void **state)
+{
+	struct fixture *f = *state;
+
+	for (uint64_t i = 1; i <= JIT_CODE_MAX_OBJECTS; i++) {
+		assert_int_equal(add(f, 1, NULL, i), 0);
+		jit_code_unregister(&f->code, f->store, 1, i);
+	}
+	assert_int_equal(add(f, 2, NULL, JIT_CODE_MAX_OBJECTS + 1), -ENOSPC);
+	f->code.walk_wanted = false; /* it was walked, in vain, and rests */
+	f->code.walk_after_ns = UINT64_MAX;
+	jit_code_forget(&f->code, f->store, JIT_CODE_MAX_OBJECTS);
+	assert_true(f->code.walk_wanted);
+	assert_int_equal(f->code.walk_after_ns, 0);
+	assert_int_equal(add(f, 2, NULL, JIT_CODE_MAX_OBJECTS + 1), 0);
+	f->code.walk_wanted = false;
+	jit_code_forget(&f->code, f->store, JIT_CODE_MAX_OBJECTS + 2);
+	assert_false(f->code.walk_wanted);
+}
+
 static void test_forget(void **state)
 {
 	struct fixture *f = *state;
@@ -448,6 +469,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unprobed_reuse, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_churn, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refused_ones_are_looked_for, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_forget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_store_is_full, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_compaction, setup, teardown),
