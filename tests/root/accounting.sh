@@ -1,5 +1,6 @@
 #!/bin/sh
 # CPU time of the profile is CPU time of the kernel: of processes, short ones, the machine.
+# Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-accounting.sh"
 

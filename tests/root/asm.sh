@@ -1,5 +1,6 @@
 #!/bin/sh
 # Instructions of a program with one slow one, and where they come from.
+# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 
 program=$PWD/divide

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Machines whose /proc or cgroups are not as they should be. What is mounted otherwise is so
 # in a mount namespace that ends with the test.
+# Runs alone.
 . "${TOP:?}/tests/root/lib-machine.sh"
 
 # ---- /proc ----

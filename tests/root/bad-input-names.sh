@@ -1,5 +1,6 @@
 #!/bin/sh
 # Names of threads and cgroups that are not meant to be printed, nor to be read.
+# Runs beside others.
 . "${TOP:?}/tests/root/lib-machine.sh"
 
 cat >named.c <<'END'

@@ -1,5 +1,6 @@
 #!/bin/sh
 # What strangers left for a reader that is root: a counted miss, no hang, no leak.
+# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 
 perfmap=$(build perfmap.c)

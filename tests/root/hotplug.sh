@@ -1,5 +1,6 @@
 #!/bin/sh
 # A CPU that goes and comes back while recording is sampled again.
+# Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)

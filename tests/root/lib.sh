@@ -99,8 +99,9 @@ stacks_have() {
 build() {
 	built=$WORK/bin/$(basename "$1" .c)
 	if [ ! -e "$built" ]; then
+		# Whole at once: another script may want it now.
 		# shellcheck disable=SC2086 # a list of flags
-		gcc $C_FLAGS -o "$built" "$WORKLOADS/$1" ${2:-} -pthread -ldl || return 1
+		gcc $C_FLAGS -o "$built.$$" "$WORKLOADS/$1" ${2:-} -pthread -ldl && mv "$built.$$" "$built" || return 1
 	fi
 	echo "$built"
 }
@@ -114,7 +115,7 @@ profile_has() {
 # the test, and are never run again (run.sh).
 note_crash() {
 	case $2 in
-	124 | 132 | 134 | 135 | 136 | 139) echo "not ok $1: ended with status $2: $(tail -n 1 "$1.err")" >>"$WORK/crashes" ;;
+	124 | 132 | 134 | 135 | 136 | 139) echo "not ok $1: ended with status $2: $(tail -n 1 "$1.err")" >>"$CRASHES" ;;
 	esac
 }
 

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Lines that the compiler left without machine code, and those that it did not.
+# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 
 record_enough bare "$(build bare.c)" || fail bare "$(tail -n 1 bare.err)"

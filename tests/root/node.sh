@@ -1,6 +1,7 @@
 #!/bin/sh
 # V8's own words: lines by jitdump, functions by perf map. The program measures what each
 # function took, as V8 does not compile the three equally well each time.
+# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 
 if ! node -e 0 2>/dev/null; then

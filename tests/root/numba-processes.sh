@@ -1,6 +1,7 @@
 #!/bin/sh
 # Numba in children, in processes that ran before us, in two environments at once; its cache;
 # lines without the uprobe, names without the hook; addresses that are used again.
+# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 has_numba new numba-processes || exit 0

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Numba where Pythons are started by others: workers of gunicorn, the kernel of a notebook.
+# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 has_numba servers numba-servers || exit 0

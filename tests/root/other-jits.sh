@@ -1,5 +1,6 @@
 #!/bin/sh
 # Other runtimes that come in by the same door (GDB's interface), or by a map on request.
+# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 
 # functions_like JSON REGEX: percent of samples in functions of JIT code with such names

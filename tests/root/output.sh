@@ -1,5 +1,6 @@
 #!/bin/sh
 # The file: made safely, kept, owned, or not made at all.
+# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)

@@ -1,5 +1,6 @@
 #!/bin/sh
 # 9,999 samples a second: sums still close, nothing is lost.
+# Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 
 record_json fast -F 9999 -- "$(build hot.c)" 12 || fail rate-9999 "$(tail -n 1 fast.err)"

@@ -1,5 +1,6 @@
 #!/bin/sh
 # "record": who is sampled, how it ends, what it says.
+# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)

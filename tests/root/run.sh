@@ -3,6 +3,8 @@
 # usage: tests/root/run.sh BIN [SCRIPT...]   (names of scripts without .sh; default: all)
 # Each test prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason".
 # After each script: how long it took.
+# A script with the line "# Runs beside others." runs at the same time as those that say nothing;
+# one with "# Runs alone." behind both. All of SUITE=stats run alone.
 # SUITE=stats (tests/stats/run.sh): with narrow bounds. Only there a test may print "noise NAME:
 # reason", which the machine may have caused: the script then runs once more, after all others,
 # and what is noise again has failed. All that fails otherwise has failed at once.
@@ -46,14 +48,35 @@ fi
 results=$WORK/results
 : >"$results"
 
+# path_of SCRIPT
+path_of() {
+	if [ -e "$TOP/tests/$SUITE/$1.sh" ]; then
+		echo "$TOP/tests/$SUITE/$1.sh"
+	else
+		echo "$here/$1.sh"
+	fi
+}
+
+# that_run HOW SCRIPT...: those that say so; HOW "": those that say nothing
+that_run() {
+	how=$1
+	shift
+	for name; do
+		said_how=$(sed -n 's/^# Runs \(.*\)\.$/\1/p' "$(path_of "$name")")
+		[ "$said_how" != "$how" ] || echo "$name"
+	done
+}
+
 # run SCRIPT: what it said of its tests is in $WORK/SCRIPT.said.
 run() {
-	rm -rf "${WORK:?}/$1" "$WORK/crashes"
+	rm -rf "${WORK:?}/$1"
 	mkdir "$WORK/$1"
+	CRASHES=$WORK/$1.crashes
+	export CRASHES
+	: >"$CRASHES"
 	log=$WORK/$1.log
 	said=$WORK/$1.said
-	path=$here/$1.sh
-	[ "$SUITE" = root ] || [ ! -e "$TOP/tests/$SUITE/$1.sh" ] || path=$TOP/tests/$SUITE/$1.sh
+	path=$(path_of "$1")
 	status=0
 	(cd "$WORK/$1" && timeout -k 5 600 "$path") >"$log" 2>"$log.err" || status=$?
 	grep -E '^(ok|not ok|skip|noise) ' "$log" >"$said"
@@ -62,7 +85,7 @@ run() {
 	elif [ ! -s "$said" ]; then
 		echo "not ok $1: the script tested nothing" >>"$said"
 	fi
-	[ ! -s "$WORK/crashes" ] || cat "$WORK/crashes" >>"$said"
+	cat "$CRASHES" >>"$said"
 }
 
 # told NAME SINCE: what came of it
@@ -84,19 +107,36 @@ nr_tested() {
 
 again=
 nr_again=0
-for name in "$@"; do
+# run_all SCRIPT...: one after the other
+run_all() {
+	for name; do
+		run_one "$name"
+	done
+}
+run_one() {
 	start=$(date +%s)
 	run "$name"
 	if ! is_noise "$name"; then
 		told "$name" "$start"
-		continue
+		return
 	fi
 	nr_again=$((nr_again + 1))
 	again="$again $name"
 	cp "$WORK/$name.said" "$WORK/$name.first"
 	sed -n 's/^noise /again /p' "$WORK/$name.said"
 	echo "   $name: $(($(date +%s) - start)) s"
-done
+}
+if [ "$SUITE" = root ]; then
+	# shellcheck disable=SC2046 # lists of names
+	run_all $(that_run "beside others" "$@") &
+	# shellcheck disable=SC2046
+	run_all $(that_run "" "$@")
+	wait
+	# shellcheck disable=SC2046
+	run_all $(that_run alone "$@")
+else
+	run_all "$@"
+fi
 for name in $again; do
 	start=$(date +%s)
 	run "$name"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # "record --window": files one after the other, nothing lost or twice in between; signals;
 # what is kept; memory and descriptors that do not grow.
+# Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)

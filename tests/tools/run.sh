@@ -209,8 +209,36 @@ exit 3
 SCRIPT
 once root "what crashed has failed, whatever is said" 1 "1 passed, 1 failed, 0 skipped" <<'SCRIPT'
 echo "ok a"
-echo "not ok x: ended with status 139" >"$WORK/crashes"
+echo "not ok x: ended with status 139" >"$CRASHES"
 SCRIPT
+# Beside each other, and alone behind them. The first two wait for each other.
+for how in "beside others" plain alone; do
+	name=$(echo "$how" | cut -d ' ' -f 1)
+	cat >"$work/again/tests/root/$name.sh" <<SCRIPT
+#!/bin/sh
+# Runs $how.
+: >"\$WORK/$name.here"
+case $name in
+beside | plain)
+	for _ in \$(seq 300); do
+		[ ! -e "\$WORK/beside.here" ] || [ ! -e "\$WORK/plain.here" ] || echo "ok $name"
+		[ ! -e "\$WORK/beside.here" ] || [ ! -e "\$WORK/plain.here" ] || break
+		sleep 0.1
+	done
+	: >"\$WORK/$name.gone"
+	;;
+*)
+	[ -e "\$WORK/beside.gone" ] && [ -e "\$WORK/plain.gone" ] && echo "ok $name"
+	;;
+esac
+SCRIPT
+	chmod +x "$work/again/tests/root/$name.sh"
+done
+sed -i '/^# Runs plain/d' "$work/again/tests/root/plain.sh"
+ends_with "tests/root/run.sh runs scripts beside each other" 0 "$work/again/tests/root/run.sh" /bin/true
+[ "$(tail -n 1 "$work/out")" = "root: 3 passed, 0 failed, 0 skipped" ]
+verdict "tests/root/run.sh adds up what ran beside each other" $?
+rm "$work/again/tests/root/beside.sh" "$work/again/tests/root/plain.sh" "$work/again/tests/root/alone.sh"
 once stats "noise is measured once more" 0 "1 passed, 0 failed, 0 skipped, 1 scripts again" <<'SCRIPT'
 [ -e "$BEFORE" ] && echo "ok b" && exit
 : >"$BEFORE"
@@ -232,7 +260,7 @@ once stats "nor is a crash beside noise" 1 "0 passed, 2 failed, 0 skipped, 0 scr
 [ -e "$BEFORE" ] && echo "ok a" && exit
 : >"$BEFORE"
 echo "noise a: disturbed"
-echo "not ok x: ended with status 139" >"$WORK/crashes"
+echo "not ok x: ended with status 139" >"$CRASHES"
 SCRIPT
 once stats "what was noise and is skipped then has failed" 1 "1 passed, 1 failed, 1 skipped, 1 scripts again" <<'SCRIPT'
 [ -e "$BEFORE" ] && echo "ok a" && echo "skip b: not here" && exit
