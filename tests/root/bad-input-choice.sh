@@ -1,6 +1,5 @@
 #!/bin/sh
 # Who is asked for and is not there, and what goes while it is sampled.
-# Runs beside others.
 . "${TOP:?}/tests/root/lib-machine.sh"
 
 # ---- nobody is meant ----
