@@ -94,7 +94,7 @@ check names-escaped escapes
 kills_no_worker() {
 	"$(build hot.c)" 100000 >/dev/null &
 	hot=$!
-	timeout 60 "$LB" record -F 99 -p $hot -o unkilled.pb.gz >unkilled.txt 2>unkilled.err &
+	timeout 60 "$LB" record -F 999 -p $hot -o unkilled.pb.gz >unkilled.txt 2>unkilled.err &
 	timeout=$!
 	said=0
 	if wait_until 20 has_workers; then
@@ -106,6 +106,8 @@ kills_no_worker() {
 		echo "there is no worker"
 		said=1
 	fi
+	# They are there before the first sample is.
+	sleep 2
 	kill $hot
 	wait $timeout || { echo "record: $(tail -n 1 unkilled.err)"; said=1; }
 	return $said
