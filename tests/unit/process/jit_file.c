@@ -106,9 +106,9 @@ static void nothing_is_opened_for_who_is_not_known(void **state)
 	(void)state;
 	put("/tmp/perf-200.map", "1000 10 f\n");
 	start(JIT_LINE, 0);
+	clock_gettime(CLOCK_BOOTTIME, &ts);
 	fork.time_ns = fake_now_ns();
 	process_table_event(table, &fork);
-	clock_gettime(CLOCK_BOOTTIME, &ts);
 	p = process_table_first_sample(
 		table, 200, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec, 1,
 		fork.time_ns);

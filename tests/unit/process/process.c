@@ -269,8 +269,8 @@ static void samples_find_their_image_by_time_then_by_name(void **state)
 	struct process *forked, *execed;
 
 	(void)state;
-	now = fake_now_ns();
 	start = boottime_now();
+	now = fake_now_ns();
 	event(TASK_EVENT_FORK, now + 10, 200, 1, NULL);
 	event(TASK_EVENT_EXEC, now + 1 * SEC, 200, 0, "x");
 	event(TASK_EVENT_EXIT, now + 2 * SEC, 200, 0, NULL);
@@ -502,6 +502,7 @@ static void what_is_gone_has_not_its_parents_rights(void **state)
 	fake_write("text", 4, "%s/source.c", fake.root);
 	scan();
 	start = boottime_now();
+	now = fake_now_ns(); /* a fork is told of after its start */
 	event(TASK_EVENT_FORK, now + 10, 200, 100, NULL);
 	event(TASK_EVENT_EXEC, now + 20 * MS, 200, 0, "job");
 	event(TASK_EVENT_EXIT, now + 60 * MS, 200, 0, NULL);
@@ -532,6 +533,7 @@ static void what_was_told_counts(void **state)
 	fake_process_add(&fake, &(struct fake_process){.pid = 100, .maps = EXE_LINE});
 	scan();
 	start = boottime_now();
+	now = fake_now_ns(); /* a fork is told of after its start */
 	event(TASK_EVENT_FORK, now + 10, 200, 100, NULL);
 	event(TASK_EVENT_EXIT, now + 60 * MS, 200, 0, NULL);
 	p = process_table_first_sample(table, 200, start, 1, now + 20);
@@ -592,6 +594,7 @@ static void a_told_mount_is_the_root_that_has_it(void **state)
 	assert_int_equal(symlink("/", link), 0);
 	ids.root_mount = (__u32)stx.stx_mnt_id;
 	start = boottime_now();
+	now = fake_now_ns(); /* a fork is told of after its start */
 	for (uint32_t pid = 200; pid < 203; pid++)
 		event(TASK_EVENT_FORK, now + 1, pid, 100, NULL);
 	/* Before anybody was seen to have it, the number may have been another mount's. */
