@@ -3,8 +3,8 @@
 . "${TOP:?}/tests/root/lib.sh"
 
 cp "$(build hot.c)" ./in-it
-cp in-it ./outside
-chmod 755 . in-it outside
+cp in-it ./elsewhere
+chmod 755 . in-it elsewhere
 
 # Elsewhere than in the way of the machine's own: a mount of ours where there is none.
 v2=$(mount_of cgroup2)
@@ -41,7 +41,7 @@ start() {
 }
 start in-it
 inside=$pid
-start outside
+start elsewhere
 other=$pid
 
 # chosen NAME EXPRESSION OPTION...: about the processes by pid and by name
@@ -76,7 +76,7 @@ wait_until 60 only_one
 
 check choice-comm chosen comm "$only_inside" --comm 'in-?t'
 check choice-not-comm chosen not-comm "$not_inside" --comm '!in-*'
-check choice-two-comms chosen comms "{p['pid'] for p in d['processes']} == {$inside, $other}" --comm in-it --comm 'outs*'
+check choice-two-comms chosen comms "{p['pid'] for p in d['processes']} == {$inside, $other}" --comm in-it --comm 'elsew*'
 check choice-not-pid chosen not-pid "$not_inside" -p "!$inside"
 check choice-pid-and-comm chosen pid-comm "$only_inside" -p $inside -p $other --comm 'in*'
 
@@ -241,7 +241,7 @@ in_groups() {
 	echo $inside >"$2/cgroup.procs"
 	[ "$1" = named ] || statistic "choice-$1-moves" moves "$2"
 	echo $inside >"$dir/cgroup.procs"
-	check "choice-$1-and-comm" chosen "$1-comm" "$only_inside" -G "/$group" --comm '!outside'
+	check "choice-$1-and-comm" chosen "$1-comm" "$only_inside" -G "/$group" --comm '!elsewhere'
 	echo $inside >"$2/cgroup.procs"
 	find "$2/$group" -depth -type d -exec rmdir {} +
 }
