@@ -42,11 +42,12 @@ def setup(flags):
 
 
 def is_polling():
-    """Does this process have a thread iou-sqp-* that runs?"""
+    """Has this process a thread iou-sqp-* that ran for 20 ms? One that only starts, or only looks
+    once and sleeps, does not."""
     for thread in os.listdir("/proc/self/task"):
         with open(f"/proc/self/task/{thread}/stat", encoding="utf-8") as f:
             comm, _, rest = f.read().rpartition(")")
-        if "(iou-sqp-" in comm and rest.split()[0] == "R":
+        if "(iou-sqp-" in comm and int(rest.split()[12]) * 50 >= os.sysconf("SC_CLK_TCK"):
             return True
     return False
 
@@ -56,6 +57,7 @@ def poll():
     ring, _ = setup(SETUP_SQPOLL)
     while not is_polling():
         libc.syscall(IO_URING_ENTER, ring, 0, 0, ENTER_SQ_WAKEUP, None, 0)
+        time.sleep(0.005)
 
 
 def read_all(path, buffer):
