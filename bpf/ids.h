@@ -8,7 +8,7 @@
 
 #include "arch.h"
 
-/* As in choice.h: CO-RE finds these by name. */
+/* As in filter.h: CO-RE finds these by name. */
 struct id___ids {
 	__u32 val;
 } __attribute__((preserve_access_index));

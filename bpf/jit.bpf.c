@@ -286,7 +286,7 @@ int lb_jit_register(struct lb_regs *ctx)
 
 	rec.start_boottime_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	if (filter_targets && lb_target_mask(&targets, rec.tgid, rec.start_boottime_ns) !=
-				      LB_CHOICE_IN(LB_CHOICE_PROCESS))
+				      LB_FILTER_IN(LB_FILTER_PROCESS))
 		return 0;
 	rec.exec_id = BPF_CORE_READ(task, self_exec_id);
 	if (!read_call(lb_regs_ip(ctx) + delta, &rec))

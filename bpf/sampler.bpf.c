@@ -15,7 +15,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "arch.h"
-#include "choice.h"
+#include "filter.h"
 #include "ids.h"
 #include "lineburn.h"
 #include "target.h"
@@ -447,12 +447,12 @@ static __always_inline bool is_chosen(struct task_struct *task, __u32 tid, __u32
 				      struct lb_counters *ctr)
 {
 	/* A number of which the verifier knows nothing, so that it need not tell ways apart. */
-	__u64 said = choice.nothing + 1;
+	__u64 said = filter.nothing + 1;
 
-	if (choice.uses)
+	if (filter.uses)
 		said = lb_is_chosen(task, tid,
-				    lb_choice_is_timed(ctr->n[LB_CTR_TICKS], in_round));
-	ctr->n[LB_CTR_CHOICE_NS] += (said >> 1) * LB_CHOICE_MEASURED;
+				    lb_filter_is_timed(ctr->n[LB_CTR_TICKS], in_round));
+	ctr->n[LB_CTR_CHOICE_NS] += (said >> 1) * LB_FILTER_MEASURED;
 	return said & 1;
 }
 
@@ -541,7 +541,7 @@ int BPF_PROG(lb_fork, struct task_struct *parent, struct task_struct *child)
 
 	if (to.tgid == from.tgid)
 		return 0;
-	if (choice.uses & LB_CHOICE_IN(LB_CHOICE_PROCESS) && !choice.no_children)
+	if (filter.uses & LB_FILTER_IN(LB_FILTER_PROCESS) && !filter.no_children)
 		add_child(&from, child);
 	known = bpf_map_lookup_elem(&processes, &from);
 	if (known) {
@@ -563,7 +563,7 @@ static __always_inline void announce_exec(const struct lb_image *image)
 	if (!launched_tgid || image->tgid != launched_tgid) {
 		if (now - exec_told_ns < exec_pause_ns)
 			return;
-		if (choice.wanted & LB_CHOICE_IN(LB_CHOICE_PROCESS) &&
+		if (filter.wanted & LB_FILTER_IN(LB_FILTER_PROCESS) &&
 		    !bpf_map_lookup_elem(&targets, &image->tgid))
 			return;
 	}
@@ -620,9 +620,9 @@ int BPF_PROG(lb_free, struct task_struct *task)
 {
 	__u32 tid = task->pid, tgid = task->tgid;
 
-	if (choice.uses & LB_CHOICE_IN(LB_CHOICE_THREAD))
+	if (filter.uses & LB_FILTER_IN(LB_FILTER_THREAD))
 		lb_forget(tid | LB_TARGET_THREAD, task->start_boottime);
-	if (choice.uses & LB_CHOICE_IN(LB_CHOICE_PROCESS) && tid == tgid)
+	if (filter.uses & LB_FILTER_IN(LB_FILTER_PROCESS) && tid == tgid)
 		lb_forget(tid, task->start_boottime);
 	return 0;
 }

@@ -3,7 +3,7 @@
 #ifndef LB_BPF_TARGET_H
 #define LB_BPF_TARGET_H
 
-#include "lineburn_choice.h"
+#include "lineburn_filter.h"
 
 /*
  * tgid, or tid | LB_TARGET_THREAD, -> what is said of it, and when it began, so that a

@@ -132,7 +132,7 @@ enum lb_counter {
 	LB_CTR_TICKS, /* program runs */
 	LB_CTR_IDLE, /* pid 0: neither due nor sampled */
 	LB_CTR_OTHER, /* not one of the targets */
-	/* Nanoseconds spent on telling whose a tick is: one of LB_CHOICE_MEASURED is measured
+	/* Nanoseconds spent on telling whose a tick is: one of LB_FILTER_MEASURED is measured
 	 * and stands for all. */
 	LB_CTR_CHOICE_NS,
 	LB_CTR_SAMPLED, /* ticks of the targets */
@@ -155,7 +155,7 @@ enum lb_counter {
 	LB_NR_COUNTERS,
 };
 
-#define LB_CHOICE_MEASURED 64 /* a power of two */
+#define LB_FILTER_MEASURED 64 /* a power of two */
 
 struct lb_counters {
 	__u64 n[LB_NR_COUNTERS];

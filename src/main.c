@@ -6,11 +6,11 @@
 
 #include "base/escape.h"
 #include "base/log.h"
-#include "doctor.h"
-#include "options.h"
-#include "pipeline.h"
-#include "python_hook.h"
-#include "operations.h"
+#include "doctor/doctor.h"
+#include "cli/options.h"
+#include "cli/commands.h"
+#include "launch/python_hook.h"
+#include "decode/operations.h"
 #include "worker/worker.h"
 
 static int run(const struct options *o, int *status, struct error *err)

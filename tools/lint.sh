@@ -41,24 +41,35 @@ may_include() {
 }
 
 check_includes() {
-	may_include bpf 'vmlinux\.h|lineburn(_unwind)?\.h|(arch/)?[a-z0-9_]+\.h"'
+	abi='lineburn(_unwind|_filter)?\.h'
+	may_include bpf 'vmlinux\.h|lineburn(_unwind|_filter)?\.h|(arch/)?[a-z0-9_]+\.h"'
 	may_include src/base 'base/'
-	may_include src/collect 'base/|collect/|lineburn(_unwind|_choice)?\.h|[a-z]+\.skel\.h'
-	may_include src/process 'base/|process/|collect/(kmap|task_event|cgroup_mount)\.h|lineburn(_unwind)?\.h'
 	may_include src/worker 'base/|worker/'
+	may_include src/decode "base/|worker/|decode/|$abi"
+	may_include src/collect "base/|collect/|$abi|[a-z]+\.skel\.h"
+	may_include src/process "base/|process/|decode/requests\.h|collect/task_event\.h|$abi"
+	may_include src/runtime "base/|worker/|decode/|process/|collect/jit_probe\.h|runtime/|$abi"
 	may_include src/unwind \
-		'base/|process/|worker/|unwind/|collect/kmap\.h|lineburn(_unwind)?\.h'
-	may_include src/symbolize 'base/|process/|worker/|symbolize/|lineburn(_unwind)?\.h'
-	may_include src/profile \
-		'base/|profile/|symbolize/frame\.h|lineburn(_unwind)?\.h|[a-z]+\.pb-c\.h'
+		"base/|worker/|decode/operation\.h|process/|collect/(kmap|sampler)\.h|runtime/|unwind/|$abi"
+	may_include src/symbolize "base/|worker/|decode/|process/|runtime/|symbolize/|$abi"
+	may_include src/profile "base/|profile/|decode/frame\.h|$abi|[a-z]+\.pb-c\.h"
+	may_include src/analyze "base/|profile/|analyze/|decode/numba/name\.h|$abi"
 	may_include src/render \
-		'base/|render/|profile/profile\.h|profile/attribution\.h|profile/machine_code\.h|profile/phase\.h|profile/call_tree\.h|profile/groups\.h|profile/narrow\.h|profile/stack_status\.h|lineburn(_unwind)?\.h'
+		"base/|render/|profile/(profile|stack_status)\.h|analyze/(attribution|machine_code|phase|call_tree|groups|filter)\.h|$abi"
+	may_include src/target "base/|process/|target/|collect/filter\.h|cli/options(_target)?\.h|$abi"
+	may_include src/launch 'base/|launch/'
+	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks)\.h'
+	may_include src/record \
+		"(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/|cli/options(_target)?\.h|$abi"
+	may_include src/cli \
+		"(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|render|target|launch|record|doctor|cli)/|$abi"
 	# A folder that nobody has thought about yet is in no table.
 	unknown=$(find src -mindepth 1 -maxdepth 1 -type d | grep -vE \
-		'^src/(base|collect|process|worker|unwind|symbolize|profile|render|agent)$')
+		'^src/(analyze|base|cli|collect|decode|doctor|launch|process|profile|record|render|runtime|symbolize|target|unwind|worker)$')
+	result "only main.c is loose in src" "$(git ls-files 'src/*' | grep -E '^src/[^/]*$' | grep -v '^src/main\.c$')"
 	result "every folder is in the include table" "$unknown"
 	result "our headers are included with quotes" "$(grep -rnE \
-		'include[[:space:]]*<(base|collect|process|worker|unwind|symbolize|profile|render)/' \
+		'include[[:space:]]*<(analyze|base|cli|collect|decode|doctor|launch|process|profile|record|render|runtime|symbolize|target|unwind|worker)/' \
 		src bpf --include='*.[ch]')"
 }
 
@@ -70,11 +81,12 @@ only_in() {
 
 check_libraries() {
 	only_in 'bpf/' 'collect/'
-	only_in 'elfutils/|libelf|gelf|dwarf\.h|lzma|libiberty|demangle' 'symbolize/|unwind/'
-	only_in 'protobuf-c/|nettle/' 'profile/'
-	only_in 'zlib' 'profile/|symbolize/'
-	only_in 'capstone/' 'symbolize/disassemble\.c|unwind/code_frames\.c'
-	only_in 'jansson' 'render/|doctor\.|process/container_text\.c'
+	only_in 'elfutils/|libelf|gelf|dwarf\.h|lzma|libiberty|demangle' 'decode/'
+	only_in 'protobuf-c/' 'profile/'
+	only_in 'nettle/' 'analyze/source_collect\.c'
+	only_in 'zlib' 'profile/|decode/'
+	only_in 'capstone/' 'decode/asm/disassemble\.c|decode/cfi/code_frames\.c'
+	only_in 'jansson' 'render/|doctor/doctor\.|process/container_text\.c'
 }
 
 # ---- every header compiles alone ----
@@ -99,11 +111,11 @@ check_bpf() {
 	done
 }
 
-# ---- sizes: a file that grows is two nouns (functions: .clang-tidy) ----
+# ---- sizes: a file is a noun; one that grows without end is two (functions: .clang-tidy) ----
 
 check_sizes() {
-	result "no source above 24 KB" "$(git ls-files 'src/*.[ch]' 'bpf/*.[ch]' |
-		xargs wc -c | awk '$1 > 24576 && $2 != "total" { print $2 ": " $1 " bytes" }')"
+	result "no source above 48 KB" "$(git ls-files 'src/*.[ch]' 'bpf/*.[ch]' |
+		xargs wc -c | awk '$1 > 49152 && $2 != "total" { print $2 ": " $1 " bytes" }')"
 }
 
 # ---- format, clang-tidy: each version differs a little, and ours is Debian 12's ----

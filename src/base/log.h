@@ -13,7 +13,7 @@ int log_level(void);
 __attribute__((format(printf, 1, 2))) void log_info(const char *fmt, ...);
 /* Printed from -vv on. */
 __attribute__((format(printf, 1, 2))) void log_debug(const char *fmt, ...);
-/* Always printed, as "lineburn: ...". For main.c and pipeline.c. */
+/* Always printed, as "lineburn: ...". For main.c and cli/commands.c. */
 __attribute__((format(printf, 1, 2))) void log_warning(const char *fmt, ...);
 
 #endif

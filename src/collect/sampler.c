@@ -152,8 +152,8 @@ static void set_rodata(struct sampler *s)
 	    !s->random)
 		s->random = 1;
 	if (!s->config.whole_machine)
-		s->skel->bss->choice.uses = s->skel->bss->choice.wanted =
-			LB_CHOICE_IN(LB_CHOICE_PROCESS);
+		s->skel->bss->filter.uses = s->skel->bss->filter.wanted =
+			LB_FILTER_IN(LB_FILTER_PROCESS);
 	s->skel->rodata->launched_tgid = s->config.launched_tgid;
 	s->skel->rodata->exec_pause_ns = exec_pause_ns(s);
 	s->skel->rodata->keep_tid = s->config.keep_tid;

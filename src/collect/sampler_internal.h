@@ -8,7 +8,7 @@
 #include "base/hashmap.h"
 #include "collect/cpu_clock.h"
 #include "collect/sampler.h"
-#include "lineburn_choice.h" /* the skeleton has it in .bss */
+#include "lineburn_filter.h" /* the skeleton has it in .bss */
 
 struct sampler_bpf;
 

@@ -8,7 +8,7 @@
 #define LB_PROCESS_CGROUP_ID_H
 
 #include "base/hashmap.h"
-#include "collect/cgroup_mount.h"
+#include "process/cgroup_mount.h"
 #include "process/process.h"
 
 struct cgroup_id {

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "decode/requests.h"
 
 /* What a code object costs beside its texts: its item and its slot, arrays half full. */
 #define CODE_BYTES (2 * (sizeof(struct python_code) + 2 * sizeof(struct hashmap_slot)))

@@ -19,8 +19,6 @@ struct python_store;
 
 #define PYTHON_STORE_DEFAULT_BYTES (64ull << 20)
 #define PYTHON_MAX_CODES           65536 /* of one image */
-#define PYTHON_MAX_TEXT_BYTES      4096 /* of a name that was read again */
-#define PYTHON_MAX_TABLE_BYTES     (1u << 20) /* of a line table, same */
 
 /* @max_bytes  of texts and of what refers to them; 0: the default */
 int python_store_new(uint64_t max_bytes, struct python_store **ret);

@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "base/hashmap.h"
 #include "base/strpool.h"
-#include "symbolize/frame.h"
+#include "decode/frame.h"
 
 #define PROFILE_NONE UINT32_MAX
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/machine_code.h"
+#include "analyze/machine_code.h"
 
 /* One source line and its instructions. */
 struct asm_line {

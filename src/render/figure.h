@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "profile/attribution.h"
+#include "analyze/attribution.h"
 
 /* Below this many samples the shares are said to be rough. */
 #define RENDER_FEW_SAMPLES 100

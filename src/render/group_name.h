@@ -3,7 +3,7 @@
 #ifndef LB_RENDER_GROUP_NAME_H
 #define LB_RENDER_GROUP_NAME_H
 
-#include "profile/groups.h"
+#include "analyze/groups.h"
 
 #define SHORT_ID_LENGTH 12 /* of a container, as its runtime prints it */
 

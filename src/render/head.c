@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "render/figure.h"
-#include "render/narrowed.h"
+#include "render/filtered.h"
 #include "render/paint.h"
 #include "render/summary.h"
 #include "render/text.h"
@@ -69,9 +69,9 @@ static void describe_time(char *buf, size_t size, const struct render_input *in,
 		snprintf(buf, size, "their CPU time is not known");
 		return;
 	}
-	if (is_left_out(in) || in->narrowed) {
+	if (is_left_out(in) || in->filtered) {
 		snprintf(buf, size, "CPU %s of %s", cpu.text,
-			 figure_time(in->narrowed ? in->narrowed->all.cpu_ns
+			 figure_time(in->filtered ? in->filtered->all.cpu_ns
 						  : phases_sum(in->phases).cpu_ns)
 				 .text);
 		return;
@@ -152,7 +152,7 @@ static void print_shares(const struct render_input *in, const struct render_opti
 			      figure_count(s->lost, "sample", "samples").text,
 			      figure_count(l->missed, "tick", "ticks").text,
 			      l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0,
-			      in->narrowed ? ", in the whole recording" : "");
+			      in->filtered ? ", in the whole recording" : "");
 }
 
 /* "import 31.2 %, Numba compilation 40.1 %": what there is of the two. */
@@ -276,7 +276,7 @@ static void say_no_samples(const struct render_input *in,
 		      left_out ? " but of what is left out" : "");
 	paint_end(out, opts->colour, PAINT_BOLD);
 	margins.first = TITLE_COLUMN;
-	narrowed_print(in, &margins, out);
+	filtered_print(in, &margins, out);
 	print_phases(in, opts, out);
 	print_origin(in, opts, out);
 	if (left_out)
@@ -301,7 +301,7 @@ void render_head(const struct render_input *in, const struct render_options *opt
 		return;
 	}
 	print_first_line(in, opts, &s, out);
-	narrowed_print(in, &margins, out);
+	filtered_print(in, &margins, out);
 	print_shares(in, opts, &s, out);
 	print_phases(in, opts, out);
 	print_origin(in, opts, out);

@@ -3,7 +3,7 @@
 #include "render/json_value.h"
 
 #include "render/figure.h"
-#include "render/narrowed.h"
+#include "render/filtered.h"
 #include "render/summary.h"
 
 /* Members of "losses", by the names of struct profile_losses. */
@@ -180,7 +180,7 @@ json_t *json_document(struct json_builder *b, const struct render_input *in,
 	json_set(b, root, "kind", json_string(kind));
 	set_origin(b, root, in, &s);
 	set_samples(b, root, in, &s);
-	json_set(b, root, "narrowed", narrowed_value(b, in->narrowed));
+	json_set(b, root, "narrowed", filtered_value(b, in->filtered));
 	set_phases(b, root, in->phases);
 	if (in->profile->extra.present)
 		set_losses(b, root, in->profile, &s);

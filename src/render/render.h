@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "profile/attribution.h"
-#include "profile/call_tree.h"
-#include "profile/groups.h"
-#include "profile/machine_code.h"
-#include "profile/narrow.h"
-#include "profile/phase.h"
+#include "analyze/attribution.h"
+#include "analyze/call_tree.h"
+#include "analyze/groups.h"
+#include "analyze/machine_code.h"
+#include "analyze/filter.h"
+#include "analyze/phase.h"
 #include "profile/profile.h"
 
 struct render_options {
@@ -31,7 +31,7 @@ struct render_input {
 	const struct attribution *attribution; /* source attached */
 	const char *file_name; /* of the profile; NULL: just recorded */
 	/* Whose samples are left of the profile; NULL: everybody's */
-	const struct narrowed *narrowed;
+	const struct filtered *filtered;
 	const struct phases *phases; /* of the profile; NULL: not looked at */
 	/* annotate --asm: shown instead of the source listing; else NULL */
 	const struct machine_code *machine_code;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "symbolize/need.h"
+#include "decode/need.h"
 
 /* Where to look for what belongs to one binary. Set up by its user. */
 struct debugfile_search {

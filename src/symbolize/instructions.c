@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/decoder.h"
+#include "decode/requests.h"
 
 #define DEADLINE_MS 10000
 

@@ -10,21 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbolize/disassemble.h"
+#include "decode/asm/disassemble.h"
+#include "decode/requests.h"
 #include "worker/worker.h"
-
-#define INSTRUCTIONS_MAX_BYTES (1u << 20) /* of one piece; larger ones are refused */
-
-enum instructions_status {
-	INSTRUCTIONS_OK,
-	INSTRUCTIONS_BAD_FILE, /* no ELF file, or a broken one */
-	INSTRUCTIONS_FILE_REPLACED, /* another build id */
-	INSTRUCTIONS_NOT_THERE, /* the file has no such address */
-	INSTRUCTIONS_UNKNOWN_MACHINE, /* nothing here decodes it */
-	INSTRUCTIONS_TOO_LARGE, /* INSTRUCTIONS_MAX_BYTES */
-	INSTRUCTIONS_GAVE_UP, /* the decoder died, or met its deadline or memory limit */
-	NR_INSTRUCTIONS_STATUSES,
-};
 
 /* One instruction as the decoder has it; text is hostile. */
 struct instruction_row {

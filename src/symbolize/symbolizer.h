@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "base/strpool.h"
 #include "process/process.h"
-#include "symbolize/code.h"
-#include "symbolize/frame.h"
+#include "decode/code.h"
+#include "decode/frame.h"
 #include "worker/worker.h"
 
 enum object_kind {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/decoder.h"
-#include "symbolize/python_source.h"
+#include "decode/requests.h"
+#include "runtime/python/source.h"
 #include "symbolize/symbolizer_sources.h"
 
 /* Who may know an address, and what he is told beside the addresses. */

@@ -6,8 +6,8 @@
 
 #include "lineburn.h"
 #include "process/python_code.h"
-#include "symbolize/decoder.h"
-#include "symbolize/python_frozen.h"
+#include "decode/requests.h"
+#include "runtime/python/frozen.h"
 #include "symbolize/symbolizer_sources.h"
 
 /* Of texts and tables in one request, unless a single code object has more. */

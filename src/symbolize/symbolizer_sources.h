@@ -3,7 +3,7 @@
 #ifndef LB_SYMBOLIZE_SYMBOLIZER_SOURCES_H
 #define LB_SYMBOLIZE_SYMBOLIZER_SOURCES_H
 
-#include "symbolize/answer.h"
+#include "decode/answer.h"
 #include "symbolize/debugfile.h"
 #include "symbolize/kernel.h"
 #include "symbolize/symbolizer.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "worker/operation.h"
+#include "decode/operation.h"
 
 #define MAX_RULES         65536 /* of a reply: what the number of a rule can say */
 #define MAX_ROWS_PER_PAGE 65536

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "symbolize/dwarf.h"
+#include "decode/dwarf/dwarf.h"
 
 struct answer {
 	char *text;

@@ -15,9 +15,9 @@
 
 #include "base/io.h"
 #include "base/vec.h"
-#include "symbolize/answer.h"
-#include "symbolize/decoder.h"
-#include "symbolize/jit/perfmap.h"
+#include "decode/answer.h"
+#include "decode/requests.h"
+#include "decode/jit/perfmap.h"
 
 #define BASE_IP 0x7f0000000000ull
 

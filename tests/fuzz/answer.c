@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/answer.h"
+#include "decode/answer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "unwind/ask.h"
-#include "unwind/cfi.h"
-#include "unwind/cfi_index.h"
-#include "unwind/serve.h"
-#include "worker/operation.h"
+#include "decode/cfi/cfi.h"
+#include "decode/cfi/index.h"
+#include "decode/requests.h"
+#include "decode/operation.h"
 
 #define VADDR 0x400000
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/disassemble.h"
+#include "decode/asm/disassemble.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbolize/dwarf.h"
+#include "decode/dwarf/dwarf.h"
 
 #define NR_ADDRESSES 256
 

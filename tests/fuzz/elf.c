@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbolize/answer.h"
-#include "symbolize/decoder.h"
-#include "symbolize/dwarf.h"
-#include "symbolize/need.h"
+#include "decode/answer.h"
+#include "decode/requests.h"
+#include "decode/dwarf/dwarf.h"
+#include "decode/need.h"
 
 #define NR_ADDRESSES 16
 

@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbolize/answer.h"
-#include "symbolize/decoder.h"
-#include "symbolize/jit/image.h"
+#include "decode/answer.h"
+#include "decode/requests.h"
+#include "decode/jit/image.h"
 
 #define NR_ADDRESSES 32
 

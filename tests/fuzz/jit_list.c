@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "symbolize/jit/list.h"
+#include "decode/jit/list.h"
 
 #define BASE      UINT64_C(0x10000)
 #define MAX_BYTES 65536u

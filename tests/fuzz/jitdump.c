@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/jit/jitdump.h"
+#include "decode/jit/jitdump.h"
 
 #define MAX_QUERIES 64
 

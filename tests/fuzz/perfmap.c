@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/jit/name.h"
-#include "symbolize/jit/perfmap.h"
+#include "decode/jit/name.h"
+#include "decode/jit/perfmap.h"
 
 #define NR_QUERIES 64
 

@@ -5,11 +5,11 @@
  */
 #include <stdlib.h>
 
-#include "profile/attribution.h"
-#include "profile/call_tree.h"
-#include "profile/phase.h"
+#include "analyze/attribution.h"
+#include "analyze/call_tree.h"
+#include "analyze/phase.h"
 #include "profile/pprof.h"
-#include "profile/tally.h"
+#include "analyze/tally.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

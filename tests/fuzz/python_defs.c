@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/jit/python_defs.h"
+#include "decode/python/defs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolize/python_lines.h"
+#include "decode/python/lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

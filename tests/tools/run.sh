@@ -73,7 +73,7 @@ echo '#include <bpf/libbpf.h>' | finds libraries src/process/maps.c
 echo '#include <libelf.h>' | finds libraries src/render/annotate.c
 echo '#include <zlib.h>' | finds libraries src/collect/drain.c
 echo 'size_t needs_a_header(uint64_t x);' | finds headers src/base/alone.h
-head -c 25000 /dev/zero | tr '\0' '/' | finds sizes src/base/io.c
+head -c 50000 /dev/zero | tr '\0' '/' | finds sizes src/base/io.c
 if clang-format-14 --version >/dev/null 2>&1; then
 	printf 'int\n  f( void ) {return 1;}\n' | finds format src/base/crooked.c
 fi

@@ -20,7 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "doctor.h"
+#include "doctor/doctor.h"
 
 #define FIXTURES "tests/fixtures/doctor"
 

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/strpool.h"
-#include "collect/cgroup_mount.h"
+#include "process/cgroup_mount.h"
 
 #define ID "3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8"
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "symbolize/binary.h"
-#include "symbolize/elf_symbols.h"
+#include "decode/elf/binary.h"
+#include "decode/elf/symbols.h"
 #include "process/vdso.h"
 
 /* What the kernel put into this process, byte for byte, with its symbols. */

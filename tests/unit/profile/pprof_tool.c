@@ -9,7 +9,7 @@
 #include "fixture.h"
 
 #include "base/io.h"
-#include "profile/attribution.h"
+#include "analyze/attribution.h"
 #include "profile/pprof.h"
 
 static char dir[64];

@@ -2,7 +2,7 @@
 /* What names tell: kinds of code, objects, libraries, languages, statuses. */
 #include "fixture.h"
 
-#include "profile/language.h"
+#include "analyze/language.h"
 #include "profile/mapping_kind.h"
 #include "profile/stack_status.h"
 

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profile/source.h"
+#include "analyze/source.h"
 #include "render/asm_lines.h"
 #include "render/render.h"
 

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "profile/source.h"
+#include "analyze/source.h"
 #include "render/render.h"
 
 #define PERIOD_NS 10000000

@@ -8,14 +8,14 @@
 
 #include <jansson.h>
 
-#include "profile/source.h"
+#include "analyze/source.h"
 #include "render/render.h"
 
 struct variant {
 	const char *name;
 	enum group_by by;
 	struct render_options opts;
-	struct narrow_filter filters[4]; /* the first without a value ends them */
+	struct profile_filter filters[4]; /* the first without a value ends them */
 	render_fn write;
 	bool hostile;
 };
@@ -108,19 +108,19 @@ static const struct variant variants[] = {
 	{.name = "narrowed.txt",
 	 .by = GROUP_BY_NOTHING,
 	 .opts = SHOW(80, 0.005),
-	 .filters = {{NARROW_CONTAINER, false, "web"},
-		     {NARROW_CONTAINER, false, "wbe"},
-		     {NARROW_COMM, true, "*-log"}},
+	 .filters = {{FILTER_CONTAINER, false, "web"},
+		     {FILTER_CONTAINER, false, "wbe"},
+		     {FILTER_COMM, true, "*-log"}},
 	 .write = render_annotate},
 	{.name = "narrowed.process.txt",
 	 .by = GROUP_BY_PROCESS,
 	 .opts = SHOW(100, 0.005),
-	 .filters = {{NARROW_CONTAINER, true, "3f"}, {NARROW_POD, false, "-"}},
+	 .filters = {{FILTER_CONTAINER, true, "3f"}, {FILTER_POD, false, "-"}},
 	 .write = render_report},
 	{.name = "narrowed.json",
 	 .by = GROUP_BY_NOTHING,
 	 .opts = SHOW(80, 0.005),
-	 .filters = {{NARROW_CONTAINER, false, "3f2"}, {NARROW_USER, true, "\033[31m"}},
+	 .filters = {{FILTER_CONTAINER, false, "3f2"}, {FILTER_USER, true, "\033[31m"}},
 	 .write = render_report_json},
 };
 
@@ -174,7 +174,7 @@ static void init_profile(struct profile *p, bool hostile)
 static char *render(struct profile *p, const struct variant *v)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
-	_cleanup_(narrowed_freep) struct narrowed *narrowed = NULL;
+	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
 	_cleanup_(groups_freep) struct groups *groups = NULL;
 	struct render_input in = {.profile = p};
 	char *text = NULL;
@@ -184,13 +184,13 @@ static char *render(struct profile *p, const struct variant *v)
 	while (v->filters[nr].value)
 		nr++;
 	if (nr)
-		assert_int_equal(profile_narrow(p, v->filters, nr, &narrowed, NULL), 0);
+		assert_int_equal(filter_profile(p, v->filters, nr, &filtered, NULL), 0);
 	assert_int_equal(attribution_new(p, &(struct attribution_options){0}, &a), 0);
 	assert_int_equal(source_attach(a, p, &(struct source_search){0}), 0);
 	if (v->by)
 		assert_int_equal(groups_new(p, a, v->by, &groups, NULL), 0);
 	in.attribution = a;
-	in.narrowed = narrowed;
+	in.filtered = filtered;
 	in.groups = groups;
 	assert_int_equal(v->write(&in, &v->opts, out), 0);
 	fclose(out);

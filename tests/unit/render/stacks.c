@@ -7,7 +7,7 @@
 #include "unit/profile/fixture.h"
 #include "unit/render/golden.h"
 
-#include "profile/source.h"
+#include "analyze/source.h"
 #include "render/render.h"
 
 static const char train_py[] = "import json\n"

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "elf_fixture.h"
+#include "unit/decode/elf/fixture.h"
 #include "symbolize/debugfile.h"
 
 static struct debugfile_search search_for(const char *binary_path)

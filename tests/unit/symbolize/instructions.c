@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "elf_fixture.h"
-#include "symbolize/binary.h"
-#include "symbolize/decoder.h"
+#include "unit/decode/elf/fixture.h"
+#include "decode/elf/binary.h"
+#include "decode/requests.h"
 #include "symbolize/instructions.h"
 
 /* ---- asking ---- */

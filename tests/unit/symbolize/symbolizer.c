@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "elf_fixture.h"
+#include "unit/decode/elf/fixture.h"
 #include "process/maps.h"
-#include "symbolize/decoder.h"
+#include "decode/requests.h"
 #include "symbolize/symbolizer.h"
 
 #define BASE     0x555500000000ULL /* where position-independent programs are put */

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "worker/operation.h"
+#include "decode/operation.h"
 
 static struct wire_writer said; /* the next reply */
 static enum worker_answer how; /* it comes */

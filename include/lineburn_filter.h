@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who is sampled: what user space tells the kernel side about it, and may change while
+ * it runs. One kind is one question; what a kind says of a task is a bit that includes it
+ * and one that excludes it. A task is sampled if no kind excludes it, and each kind that
+ * includes anything includes the task.
+ */
+#ifndef LB_LINEBURN_FILTER_H
+#define LB_LINEBURN_FILTER_H
+
+#ifndef __VMLINUX_H__ /* the BPF side already has the types */
+#include <linux/types.h>
+#endif
+
+#include "lineburn.h"
+
+/* In order of cost. */
+enum lb_filter_kind {
+	LB_FILTER_THREAD, /* tid */
+	LB_FILTER_PROCESS, /* tgid, handed on to children */
+	LB_FILTER_USER, /* effective uid */
+	LB_FILTER_CGROUP, /* these three: a cgroup and all below it */
+	LB_FILTER_CONTAINER,
+	LB_FILTER_UNIT,
+	LB_FILTER_COMM, /* name of the thread */
+	LB_NR_FILTER_KINDS,
+};
+
+/* Masks: of what a task is, of what is asked for, of what is in use. */
+#define LB_FILTER_IN(kind)  (1u << (kind))
+#define LB_FILTER_OUT(kind) (1u << ((kind) + 16))
+#define LB_FILTER_ANY_OUT   0xffff0000u
+#define LB_FILTER_BY_NUMBER                                                 \
+	(LB_FILTER_IN(LB_FILTER_THREAD) | LB_FILTER_IN(LB_FILTER_PROCESS) | \
+	 LB_FILTER_IN(LB_FILTER_USER))
+#define LB_FILTER_CGROUPS                                                     \
+	(LB_FILTER_IN(LB_FILTER_CGROUP) | LB_FILTER_IN(LB_FILTER_CONTAINER) | \
+	 LB_FILTER_IN(LB_FILTER_UNIT))
+
+/* Hierarchies of cgroups that are looked at: v2, and of v1 what is in use. */
+#define LB_FILTER_HIERARCHIES 4
+
+/*
+ * What a word refers to is written before it, and the generation last; a program run reads that
+ * before what it covers.
+ */
+struct lb_filter {
+	__u32 uses; /* LB_FILTER_IN() of kinds that say anything */
+	__u32 wanted; /* LB_FILTER_IN() of kinds that include */
+	__u32 no_children; /* what is said of a process does not hold for its children */
+	__u32 generation; /* counted up when what is said of anything has changed */
+	__u32 nr_hierarchies;
+	__u32 comm_table; /* index of the one in use */
+	__u32 nothing; /* 0 */
+	__u32 pad; /* 0 */
+	/* First numbers of lines of /proc/PID/cgroup; v2: 0. */
+	__u32 hierarchies[LB_FILTER_HIERARCHIES];
+};
+
+/*
+ * Is it measured how long this tick's filter takes? @tick: of this CPU, since the slot was
+ * emptied. @round: counted up when one is. Where that is done after a few ticks, each of
+ * them has its turn: an odd step leads through all LB_FILTER_MEASURED rounds. One near the
+ * golden section of that number spreads the turns.
+ */
+static inline __attribute__((always_inline)) int lb_filter_is_timed(__u64 tick,
+								    __u32 round)
+{
+	return !((tick + 39 * (__u64)round) & (LB_FILTER_MEASURED - 1));
+}
+
+/* Of a thread: beside its tid, which has 22 bits (PID_MAX_LIMIT of linux/threads.h). */
+#define LB_TARGET_THREAD (1u << 31)
+
+/* A process or a thread of which something is said. */
+struct lb_target {
+	__u64 start_boottime_ns; /* of the leader, or the thread; 0: who meets it first
+				  * fills it in */
+	__u32 mask; /* LB_FILTER_IN() and _OUT() */
+	__u32 pad; /* 0 */
+};
+_Static_assert(sizeof(struct lb_target) == 16, "no padding in map values");
+
+/* kernfs ids are unique for ever within one hierarchy: inode and its generation. */
+struct lb_cgroup_key {
+	__u64 id; /* inode of the directory */
+	__u32 hierarchy; /* first number of its line in /proc/PID/cgroup; v2: 0 */
+	__u32 pad; /* 0 */
+};
+_Static_assert(sizeof(struct lb_cgroup_key) == 16, "no padding in map keys");
+
+/*
+ * Patterns of names, compiled: all are matched at once, with a bit for each of their
+ * elements (the bit-parallel matching of R. Baeza-Yates and G. Gonnet, 1992). A pattern has
+ * 16 bits of a word. Bit i set: what was read so far matches its first i elements; a '*'
+ * is no element but lets its bit stay. Bits are moved up by elements that match the byte.
+ */
+#define LB_COMM_PATTERN_BITS 16
+#define LB_COMM_PER_WORD     4
+#define LB_COMM_WORDS        4
+#define LB_COMM_PATTERNS     (LB_COMM_PER_WORD * LB_COMM_WORDS)
+#define LB_COMM_MAX_ELEMENTS (LB_COMM_PATTERN_BITS - 1)
+
+struct lb_comm_byte {
+	__u64 match; /* bits whose next element this byte is */
+	__u64 stay; /* bits before a '*'; for the byte 0, which ends a name: all */
+};
+
+struct lb_comm_word {
+	struct lb_comm_byte bytes[256];
+	__u64 start; /* the first bit of each pattern */
+	__u64 in, out; /* the last bits of those that include, and that exclude */
+};
+
+struct lb_comm_table {
+	__u32 nr_words; /* 0..LB_COMM_WORDS */
+	__u32 pad; /* 0 */
+	struct lb_comm_word words[LB_COMM_WORDS];
+};
+
+#define LB_COMM_AT_ONCE 4
+
+/** @bytes  the next LB_COMM_AT_ONCE of a name, or zeroes behind it. Return: the new bits. */
+static inline __attribute__((always_inline)) __u64 lb_comm_step(
+	const struct lb_comm_word *word, __u64 bits, const __u8 *bytes)
+{
+	for (int i = 0; i < LB_COMM_AT_ONCE; i++) {
+		const struct lb_comm_byte *byte = &word->bytes[bytes[i]];
+
+		bits = (bits & byte->match) << 1 | (bits & byte->stay);
+	}
+	return bits;
+}
+
+/** @bits  after all LB_COMM_LEN bytes. Return: a mask of LB_FILTER_COMM. */
+static inline __attribute__((always_inline)) __u32 lb_comm_end(
+	const struct lb_comm_word *word, __u64 bits)
+{
+	__u32 mask = 0;
+
+	if (bits & word->in)
+		mask |= LB_FILTER_IN(LB_FILTER_COMM);
+	if (bits & word->out)
+		mask |= LB_FILTER_OUT(LB_FILTER_COMM);
+	return mask;
+}
+
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyze/code_query.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_name_char(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+bool name_matches(const char *name, const char *what, enum name_step step)
+{
+	size_t len = strlen(name), what_len = strlen(what);
+
+	switch (step) {
+	case NAME_WHOLE:
+		return !strcmp(name, what);
+	case NAME_LAST_PART:
+		return len > what_len && !strcmp(name + len - what_len, what) &&
+		       !is_name_char(name[len - what_len - 1]);
+	default:
+		return strstr(name, what) != NULL;
+	}
+}
+
+bool code_place_parse(const char *what, struct code_place *ret)
+{
+	const char *colon = strrchr(what, ':');
+	unsigned long line;
+	char *end;
+
+	if (!colon || colon == what || !isdigit((unsigned char)colon[1]))
+		return false;
+	line = strtoul(colon + 1, &end, 10);
+	if (*end || !line || line > UINT32_MAX)
+		return false;
+	*ret = (struct code_place){what, (size_t)(colon - what), (uint32_t)line};
+	return true;
+}
+
+/* Part of a path: whole names of it, from its end. */
+static bool path_ends_in(const char *path, const char *end, size_t end_len)
+{
+	size_t len = strlen(path);
+
+	return len >= end_len && !memcmp(path + len - end_len, end, end_len) &&
+	       (len == end_len || path[len - end_len - 1] == '/' || end[0] == '/');
+}
+
+bool code_place_is_in(const struct code_place *place, const char *path)
+{
+	return path_ends_in(path, place->file, place->file_len);
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyze/code_text.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static const struct syntax {
+	const char *languages; /* each between spaces */
+	const char *line_comment, *block_begin, *block_end;
+} syntaxes[] = {
+	{" python numba cython ruby perl julia nim elixir crystal ", "#", NULL, NULL},
+	{" lua ", "--", "--[[", "]]"},
+	{" haskell ", "--", "{-", "-}"},
+	{" ada ", "--", NULL, NULL},
+	{" fortran ", "!", NULL, NULL},
+	{" erlang ", "%", NULL, NULL},
+	{" clojure ", ";", NULL, NULL},
+	{" ocaml ", NULL, "(*", "*)"},
+	{" pascal ", "//", "{", "}"},
+};
+
+static bool is_one_of(const char *language, const char *languages)
+{
+	size_t len = strlen(language);
+	const char *at = languages;
+
+	while (len && (at = strstr(at, language))) {
+		if (at[-1] == ' ' && at[len] == ' ')
+			return true;
+		at++;
+	}
+	return false;
+}
+
+void code_text_init(struct code_text *t, const char *language)
+{
+	*t = (struct code_text){
+		.line_comment = "//",
+		.block_begin = "/*",
+		.block_end = "*/",
+		.is_python = is_one_of(language, " python numba cython "),
+		.has_preprocessor =
+			is_one_of(language, " c c++ objective-c objective-c++ cuda "),
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(syntaxes); i++) {
+		if (!is_one_of(language, syntaxes[i].languages))
+			continue;
+		t->line_comment = syntaxes[i].line_comment;
+		t->block_begin = syntaxes[i].block_begin;
+		t->block_end = syntaxes[i].block_end;
+	}
+}
+
+void code_text_skip(struct code_text *t)
+{
+	t->in_block = false;
+	t->triple = 0;
+	t->depth = 0;
+	t->nr_defs = 0;
+}
+
+static bool begins(const char *s, const char *with)
+{
+	return with && !strncmp(s, with, strlen(with));
+}
+
+static bool is_triple(const char *s, char quote)
+{
+	return s[0] == quote && s[1] == quote && s[2] == quote;
+}
+
+/* Behind the text in quotes that @s begins; one character on when it has no end here. */
+static const char *skip_quoted(const char *s)
+{
+	const char *at = s + 1;
+
+	while (*at && *at != *s)
+		at += at[0] == '\\' && at[1] ? 2 : 1;
+	return *at ? at + 1 : s + 1;
+}
+
+/* Inside a comment or a long text. Return: where it ends, or the end of the line. */
+static const char *skip_inside(struct code_text *t, const char *s)
+{
+	if (t->in_block) {
+		const char *end = strstr(s, t->block_end);
+
+		t->in_block = !end;
+		return end ? end + strlen(t->block_end) : s + strlen(s);
+	}
+	for (; *s; s += s[0] == '\\' && s[1] ? 2 : 1)
+		if (is_triple(s, t->triple)) {
+			t->triple = 0;
+			return s + 3;
+		}
+	return s;
+}
+
+/* What is left of a line when nothing that never has code is counted. */
+struct words {
+	char text[16]; /* the first ones, without spaces */
+	size_t len; /* as far as they fit */
+};
+
+static void add(struct words *words, char c)
+{
+	if (words->len < sizeof(words->text) - 1)
+		words->text[words->len++] = c;
+}
+
+/* Words that only say where a block begins or ends. */
+static bool is_only_structure(const struct words *words)
+{
+	static const char *const structure[] = {
+		"",         "else",  "else:", "try",   "try:",   "finally",
+		"finally:", "do",    "then",  "begin", "end",    "default:",
+		"pass",     "endif", "fi",    "loop",  "unsafe",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(structure); i++)
+		if (!strcmp(words->text, structure[i]))
+			return true;
+	return false;
+}
+
+static const char *scan_one(struct code_text *t, const char *s, struct words *words)
+{
+	if (t->in_block || t->triple) {
+		if (t->triple && !t->triple_is_doc)
+			add(words, '"');
+		return skip_inside(t, s);
+	}
+	if (begins(s, t->block_begin)) {
+		t->in_block = true;
+		return s + strlen(t->block_begin);
+	}
+	if (begins(s, t->line_comment))
+		return s + strlen(s);
+	if (t->is_python && (is_triple(s, '"') || is_triple(s, '\''))) {
+		t->triple = *s;
+		t->triple_is_doc = !words->len && !t->depth;
+		if (!t->triple_is_doc)
+			add(words, '"');
+		return s + 3;
+	}
+	if (*s == '"' || *s == '\'') {
+		add(words, *s);
+		return skip_quoted(s);
+	}
+	if (strchr("([{", *s))
+		t->depth += t->is_python;
+	else if (strchr(")]}", *s))
+		t->depth -= t->is_python && t->depth > 0;
+	else if (!strchr(" \t\r\f\v;,", *s))
+		add(words, *s);
+	return s + 1;
+}
+
+/* "def name(", "async def name(", "class name:": where the name begins, or NULL. */
+static const char *definition(const char *s)
+{
+	static const char *const words[] = {"async ", "def ", "class ", "cdef ",
+					    "cpdef "};
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (begins(s, words[i])) {
+			found = i > 0;
+			s += strlen(words[i]);
+			s += strspn(s, " \t");
+		}
+	return found ? s : NULL;
+}
+
+/* A line that begins a statement: which functions hold it? */
+static void enter_statement(struct code_text *t, const char *line)
+{
+	const char *s = line + strspn(line, " \t\f"), *name = definition(s);
+	size_t indent = 0;
+
+	for (const char *c = line; c < s; c++)
+		indent = *c == '\t' ? (indent / 8 + 1) * 8 : indent + 1;
+	while (t->nr_defs && t->defs[t->nr_defs - 1].indent >= indent)
+		t->nr_defs--;
+	if (name && t->nr_defs < CODE_TEXT_MAX_DEFS)
+		t->defs[t->nr_defs++] = (struct code_text_def){
+			indent, name, strcspn(name, " \t(:[,\r\f")};
+}
+
+bool code_text_next(struct code_text *t, const char *line)
+{
+	const char *s = line + strspn(line, " \t\r\f\v");
+	bool is_inside = t->in_block || t->triple || t->depth;
+	struct words words = {0};
+
+	if (t->is_python && !is_inside && *s && *s != '#')
+		enter_statement(t, line);
+	if (t->has_preprocessor && !is_inside && *s == '#')
+		return false;
+	while (*s)
+		s = scan_one(t, s, &words);
+	return !is_only_structure(&words);
+}
+
+bool code_text_is_of(const struct code_text *t, const char *function)
+{
+	const struct code_text_def *def;
+	size_t end = strcspn(function, "(["), start;
+
+	if (!t->is_python || !t->nr_defs)
+		return true;
+	for (start = end; start && !strchr(". ", function[start - 1]); start--)
+		;
+	def = &t->defs[t->nr_defs - 1];
+	return def->name_len == end - start &&
+	       !strncmp(def->name, function + start, def->name_len);
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyze/groups.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/labels.h"
+#include "analyze/sample_weight.h"
+#include "analyze/tally.h"
+
+#define TEXT(name) (1u << OWNER_##name)
+#define CONTAINER  (TEXT(CONTAINER) | TEXT(CONTAINER_NAME) | TEXT(RUNTIME))
+#define ALL_TEXTS  ((1u << NR_OWNER_TEXTS) - 1)
+
+const char *const group_by_names[] = {
+	[GROUP_BY_NOTHING] = "",        [GROUP_BY_CONTAINER] = "container",
+	[GROUP_BY_UNIT] = "unit",       [GROUP_BY_POD] = "pod",
+	[GROUP_BY_PROCESS] = "process", [GROUP_BY_THREAD] = "thread",
+	[GROUP_BY_COMM] = "comm",       [GROUP_BY_USER] = "user",
+	[GROUP_BY_CGROUP] = "cgroup",
+};
+_Static_assert(ARRAY_SIZE(group_by_names) == NR_GROUP_BY, "one name each");
+
+/* What depends on what is grouped by. */
+static const uint32_t texts_of[] = {
+	[GROUP_BY_CONTAINER] = CONTAINER | TEXT(POD),
+	[GROUP_BY_UNIT] = CONTAINER | TEXT(UNIT),
+	[GROUP_BY_POD] = TEXT(POD),
+	[GROUP_BY_PROCESS] = ALL_TEXTS,
+	[GROUP_BY_THREAD] = ALL_TEXTS,
+	[GROUP_BY_COMM] = TEXT(COMM),
+	[GROUP_BY_USER] = TEXT(USER),
+	[GROUP_BY_CGROUP] = CONTAINER | TEXT(POD) | TEXT(UNIT) | TEXT(CGROUP),
+};
+_Static_assert(ARRAY_SIZE(texts_of) == NR_GROUP_BY, "one set each");
+
+struct group_work {
+	const struct profile *p;
+	enum group_by by;
+	struct owner_labels labels;
+	struct tally images; /* (executable, container): of processes */
+	struct tally groups; /* see key_of(); total: with a line; tag: is it told? */
+	struct tally texts[NR_OWNER_TEXTS]; /* (group, text) */
+};
+
+static void work_deinit(struct group_work *w)
+{
+	tally_deinit(&w->images);
+	tally_deinit(&w->groups);
+	for (size_t i = 0; i < NR_OWNER_TEXTS; i++)
+		tally_deinit(&w->texts[i]);
+	owner_labels_deinit(&w->labels);
+}
+
+enum owner_text group_by_text(enum group_by by)
+{
+	static const enum owner_text texts[] = {
+		[GROUP_BY_CONTAINER] = OWNER_CONTAINER,
+		[GROUP_BY_UNIT] = OWNER_UNIT,
+		[GROUP_BY_POD] = OWNER_POD,
+		[GROUP_BY_COMM] = OWNER_COMM,
+		[GROUP_BY_USER] = OWNER_USER,
+		[GROUP_BY_CGROUP] = OWNER_CGROUP,
+	};
+
+	return texts[by];
+}
+
+static bool is_told(enum group_by by, const struct sample_owner *o)
+{
+	if (by == GROUP_BY_PROCESS)
+		return o->pid;
+	if (by == GROUP_BY_THREAD)
+		return o->tid;
+	return *o->text[group_by_text(by)] || (by == GROUP_BY_CGROUP && o->cgroup_id);
+}
+
+/* The number of the sample's group; PROFILE_NONE: out of memory. */
+static uint32_t group_of(struct group_work *w, const struct sample_owner *o)
+{
+	const char *const *text = o->text;
+	uint64_t container = tally_key(text[OWNER_CONTAINER]);
+	uint32_t image;
+
+	if (!is_told(w->by, o))
+		return tally_number(&w->groups, 0, PROFILE_NONE);
+	switch (w->by) {
+	case GROUP_BY_CONTAINER:
+		return tally_number(&w->groups, container,
+				    tally_key(text[OWNER_RUNTIME]));
+	case GROUP_BY_UNIT:
+		return tally_number(&w->groups, tally_key(text[OWNER_UNIT]), container);
+	case GROUP_BY_POD:
+		return tally_number(&w->groups, tally_key(text[OWNER_POD]), 0);
+	case GROUP_BY_COMM:
+		return tally_number(&w->groups, tally_key(text[OWNER_COMM]), 0);
+	case GROUP_BY_USER:
+		return tally_number(&w->groups, tally_key(text[OWNER_USER]), 0);
+	case GROUP_BY_CGROUP:
+		return tally_number(&w->groups, tally_key(text[OWNER_CGROUP]),
+				    *text[OWNER_CGROUP] ? 0 : o->cgroup_id);
+	default:
+		image = tally_number(&w->images, tally_key(text[OWNER_EXE]), container);
+		if (image == PROFILE_NONE)
+			return PROFILE_NONE;
+		return tally_number(&w->groups,
+				    (uint64_t)o->pid << 32 |
+					    (w->by == GROUP_BY_THREAD ? o->tid : 0),
+				    image);
+	}
+}
+
+static int tally_sample(struct group_work *w, const struct profile_sample *s,
+			struct weight weight, bool has_line)
+{
+	struct sample_owner o = sample_owner_of(&w->labels, s);
+	uint32_t group = group_of(w, &o);
+	bool told = is_told(w->by, &o);
+
+	if (group == PROFILE_NONE)
+		return -ENOMEM;
+	weight_add(&w->groups.items[group].self, weight);
+	if (has_line)
+		weight_add(&w->groups.items[group].total, weight);
+	w->groups.items[group].tag = told;
+	for (size_t i = 0; i < NR_OWNER_TEXTS && told; i++) {
+		uint32_t item;
+
+		if (!(texts_of[w->by] & 1u << i) || !*o.text[i])
+			continue;
+		item = tally_number(&w->texts[i], group, tally_key(o.text[i]));
+		if (item == PROFILE_NONE)
+			return -ENOMEM;
+		weight_add(&w->texts[i].items[item].self, weight);
+	}
+	return 0;
+}
+
+static int tally_all(struct group_work *w, const struct attribution *a)
+{
+	struct weigher weigher = weigher_of(w->p);
+
+	for (size_t i = 0; i < w->p->nr_samples; i++) {
+		const struct profile_sample *s = &w->p->samples[i];
+		bool negative = false;
+		struct weight weight = weigher_weigh(&weigher, s, &negative);
+
+		if (!weight.samples && !weight.cpu_ns)
+			continue;
+		if (tally_sample(w, s, weight, a->has_line[i]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* By name, where the weights are equal. */
+static int compare_groups(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+	int r = weight_compare(x->self, y->self);
+
+	if (!r && x->pid != y->pid)
+		r = x->pid < y->pid ? -1 : 1;
+	if (!r && x->tid != y->tid)
+		r = x->tid < y->tid ? -1 : 1;
+	for (size_t i = 0; i < NR_OWNER_TEXTS && !r; i++)
+		r = strcmp(x->text[i], y->text[i]);
+	if (!r && x->cgroup_id != y->cgroup_id)
+		r = x->cgroup_id < y->cgroup_id ? -1 : 1;
+	return r;
+}
+
+static void set_texts(const struct group_work *w, struct groups *g, enum owner_text text,
+		      struct weight *best)
+{
+	const struct tally *t = &w->texts[text];
+
+	memset(best, 0, (g->nr + 1) * sizeof(*best));
+	for (size_t i = 0; i < t->nr; i++) {
+		const struct tally_item *item = &t->items[i];
+		struct group *group = &g->items[item->a];
+
+		if (*group->text[text] && weight_compare(item->self, best[item->a]) >= 0)
+			continue;
+		group->text[text] = tally_string(item->b);
+		best[item->a] = item->self;
+	}
+}
+
+static int build(const struct group_work *w, struct groups *g)
+{
+	_cleanup_free_ struct weight *best = calloc(w->groups.nr + 1, sizeof(*best));
+	bool has_pid = w->by == GROUP_BY_PROCESS || w->by == GROUP_BY_THREAD;
+
+	g->items = calloc(w->groups.nr + 1, sizeof(*g->items));
+	if (!g->items || !best)
+		return -ENOMEM;
+	g->nr = w->groups.nr;
+	for (size_t i = 0; i < g->nr; i++) {
+		const struct tally_item *item = &w->groups.items[i];
+		struct group *group = &g->items[i];
+
+		*group = (struct group){
+			.is_told = item->tag,
+			.pid = has_pid ? (uint32_t)(item->a >> 32) : 0,
+			.tid = has_pid ? (uint32_t)item->a : 0,
+			.cgroup_id = item->tag && w->by == GROUP_BY_CGROUP ? item->b : 0,
+			.self = item->self,
+			.with_line = item->total,
+		};
+		for (size_t k = 0; k < NR_OWNER_TEXTS; k++)
+			group->text[k] = w->labels.empty;
+	}
+	for (size_t k = 0; k < NR_OWNER_TEXTS; k++)
+		set_texts(w, g, (enum owner_text)k, best);
+	qsort(g->items, g->nr, sizeof(*g->items), compare_groups);
+	return 0;
+}
+
+/* Nothing to tell groups by: it may be that nothing ran in a container, or not. */
+static int check_labels(const struct profile *p, const struct groups *g,
+			struct error *err)
+{
+	if (g->nr > 1 || !g->nr || g->items[0].is_told)
+		return 0;
+	if (!p->extra.present)
+		return error_set(
+			err, -ENODATA,
+			"the samples of this profile have no label \"%s\": another tool "
+			"wrote it",
+			g->by == GROUP_BY_PROCESS  ? LABEL_PID
+			: g->by == GROUP_BY_THREAD ? LABEL_TID
+						   : group_by_names[g->by]);
+	if (g->by == GROUP_BY_THREAD)
+		return error_set(
+			err, -ENODATA,
+			"threads are not told apart in this profile; record with "
+			"--tid, or group by process");
+	return 0;
+}
+
+int groups_new(const struct profile *p, const struct attribution *a, enum group_by by,
+	       struct groups **ret, struct error *err)
+{
+	_cleanup_(groups_freep) struct groups *g = calloc(1, sizeof(*g));
+	struct group_work w = {.p = p, .by = by, .labels = owner_labels_of(p)};
+	int rc = g ? tally_all(&w, a) : -ENOMEM;
+
+	if (!rc) {
+		g->by = by;
+		rc = build(&w, g);
+	}
+	work_deinit(&w);
+	if (rc)
+		return error_set(err, rc, "out of memory");
+	rc = check_labels(p, g, err);
+	if (!rc)
+		*ret = take_ptr(g);
+	return rc;
+}
+
+void groups_free(struct groups *g)
+{
+	if (!g)
+		return;
+	free(g->items);
+	free(g);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who burns it: the samples of a profile grouped by their labels (labels.h). Every
+ * sample is in one group; those without the label are one group of their own.
+ */
+#ifndef LB_ANALYZE_GROUPS_H
+#define LB_ANALYZE_GROUPS_H
+
+#include "analyze/attribution.h"
+#include "analyze/sample_owner.h"
+
+enum group_by {
+	GROUP_BY_NOTHING,
+	GROUP_BY_CONTAINER, /* id and runtime */
+	GROUP_BY_UNIT, /* within its container: each may have an nginx.service */
+	GROUP_BY_POD,
+	/* Pid, executable and container: a pid that is used again, or that executes
+	 * something else, is another process. */
+	GROUP_BY_PROCESS,
+	GROUP_BY_THREAD, /* the same and tid */
+	GROUP_BY_COMM,
+	GROUP_BY_USER,
+	GROUP_BY_CGROUP, /* path; where that is not told, the id */
+	NR_GROUP_BY,
+};
+
+/* As on the command line and in JSON: "container", "unit", ...; "" for NOTHING. */
+extern const char *const group_by_names[NR_GROUP_BY];
+
+/** The label that names a group. @by  one with a text: not NOTHING, PROCESS or THREAD */
+enum owner_text group_by_text(enum group_by by);
+
+struct group {
+	bool is_told; /* false: the samples without the label */
+	/* What most of the samples say that say anything; "" where nothing is told, or
+	 * where it does not depend on what is grouped by. */
+	const char *text[NR_OWNER_TEXTS];
+	uint32_t pid, tid; /* by process and thread; else 0 */
+	uint64_t cgroup_id; /* by cgroup, where there is no path; else 0 */
+	struct weight self;
+	struct weight with_line; /* part of it: charged to a source line */
+};
+
+struct groups {
+	enum group_by by;
+	struct group *items; /* heaviest first, then by name; self adds up to all */
+	size_t nr; /* at most one per sample */
+};
+
+/**
+ * @a   of @p
+ * @by  not GROUP_BY_NOTHING
+ * Return: 0; -ENOMEM; -ENODATA when the profile cannot tell, which is said in @err:
+ * another tool wrote it, or threads were not told apart.
+ */
+int groups_new(const struct profile *p, const struct attribution *a, enum group_by by,
+	       struct groups **ret, struct error *err);
+void groups_free(struct groups *g);
+DEFINE_CLEANUP(struct groups, groups_free);
+
+#endif

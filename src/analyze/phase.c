@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyze/phase.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/mapping_kind.h"
+#include "analyze/sample_weight.h"
+#include "profile/stack_status.h"
+#include "analyze/tally.h"
+
+const char *const phase_names[] = {
+	[PHASE_REST] = "rest",
+	[PHASE_IMPORT] = "import",
+	[PHASE_NUMBA_COMPILE] = "numba_compile",
+};
+_Static_assert(ARRAY_SIZE(phase_names) == NR_PHASES, "one name per phase");
+
+/* What one address says; beyond enum phase: */
+enum {
+	SAYS_LLVMLITE = NR_PHASES, /* compilation, unless callers say otherwise */
+};
+
+static bool starts_with(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+static bool ends_with(const char *s, const char *suffix)
+{
+	size_t len = strlen(s), n = strlen(suffix);
+
+	return len >= n && !strcmp(s + len - n, suffix);
+}
+
+static bool is_bootstrap(const char *file)
+{
+	return starts_with(file, "<frozen importlib._bootstrap") ||
+	       ends_with(file, "/importlib/_bootstrap.py") ||
+	       ends_with(file, "/importlib/_bootstrap_external.py");
+}
+
+/* "compile" of "_FunctionCompiler._compile_cached"; before 3.11 there is no class. */
+static bool is_compiler_name(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	const char *last = dot ? dot + 1 : name;
+
+	if (!strcmp(last, "_acquire_compile_lock"))
+		return true;
+	while (*last == '_')
+		last++;
+	return starts_with(last, "compile") || starts_with(last, "build_");
+}
+
+/* The package, wherever it is installed, but nothing else that has the name in it. */
+static bool is_numba(const char *file)
+{
+	return ends_with(file, ".py") &&
+	       (strstr(file, "/numba/") || starts_with(file, "numba/"));
+}
+
+static enum phase function_phase(const struct profile_function *f)
+{
+	if (is_bootstrap(f->filename))
+		return PHASE_IMPORT;
+	if (is_numba(f->filename) && is_compiler_name(f->name))
+		return PHASE_NUMBA_COMPILE;
+	return PHASE_REST;
+}
+
+static bool is_llvmlite(const char *filename)
+{
+	return starts_with(path_basename(filename), "libllvmlite.");
+}
+
+struct phase_index {
+	uint8_t *functions; /* enum phase */
+	uint8_t *locations; /* enum phase, or SAYS_LLVMLITE */
+};
+
+static void index_deinit(struct phase_index *index)
+{
+	free(index->functions);
+	free(index->locations);
+}
+
+static uint8_t location_says(const struct profile *p, const struct phase_index *index,
+			     const struct profile_location *l)
+{
+	const char *object =
+		l->mapping == PROFILE_NONE ? "" : p->mappings[l->mapping].filename;
+
+	/* Numba's own library that Numba compiled is part of the program. */
+	if (code_kind_of(object) == CODE_JIT)
+		return PHASE_REST;
+	for (uint32_t i = 0; i < l->nr_lines; i++) {
+		uint32_t function = p->lines[l->first_line + i].function;
+
+		if (function != PROFILE_NONE && index->functions[function] != PHASE_REST)
+			return index->functions[function];
+	}
+	return is_llvmlite(object) ? SAYS_LLVMLITE : PHASE_REST;
+}
+
+static int index_init(struct phase_index *index, const struct profile *p)
+{
+	index->functions = calloc(p->nr_functions + 1, 1);
+	index->locations = calloc(p->nr_locations + 1, 1);
+	if (!index->functions || !index->locations)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->nr_functions; i++)
+		index->functions[i] = (uint8_t)function_phase(&p->functions[i]);
+	for (size_t i = 0; i < p->nr_locations; i++)
+		index->locations[i] = location_says(p, index, &p->locations[i]);
+	return 0;
+}
+
+static enum phase sample_phase(const struct profile *p, const struct phase_index *index,
+			       const struct profile_sample *s)
+{
+	const uint32_t *locations = profile_stack(p, s);
+	bool in_llvmlite = false;
+
+	for (uint32_t i = 0; i < s->nr_locations; i++) {
+		uint8_t says = index->locations[locations[i]];
+
+		if (says == SAYS_LLVMLITE)
+			in_llvmlite = true;
+		else if (says != PHASE_REST)
+			return (enum phase)says;
+	}
+	return in_llvmlite && stack_status_is_incomplete(s->status) ? PHASE_NUMBA_COMPILE
+								    : PHASE_REST;
+}
+
+/* @kept  where the number of each sample of the program itself goes; may be NULL. */
+static int split(const struct profile *p, struct phases *ret, uint32_t *kept,
+		 size_t *nr_kept)
+{
+	struct weigher weigher = weigher_of(p);
+	struct phase_index index = {0};
+	int r = index_init(&index, p);
+
+	for (size_t i = 0; i < p->nr_samples && !r; i++) {
+		const struct profile_sample *s = &p->samples[i];
+		enum phase phase = sample_phase(p, &index, s);
+		bool negative = false;
+
+		weight_add(&ret->of[phase], weigher_weigh(&weigher, s, &negative));
+		if (kept && phase == PHASE_REST)
+			kept[(*nr_kept)++] = (uint32_t)i;
+	}
+	index_deinit(&index);
+	return r;
+}
+
+int phases_of(const struct profile *p, struct phases *ret)
+{
+	struct phases phases = {0};
+	int r = split(p, &phases, NULL, NULL);
+
+	if (!r)
+		*ret = phases;
+	return r;
+}
+
+int phases_leave_out(struct profile *p, struct phases *ret)
+{
+	_cleanup_free_ uint32_t *kept = calloc(p->nr_samples + 1, sizeof(*kept));
+	struct phases phases = {.left_out = true};
+	size_t nr = 0;
+	int r = kept ? split(p, &phases, kept, &nr) : -ENOMEM;
+
+	if (r)
+		return r;
+	for (size_t i = 0; i < nr; i++)
+		p->samples[i] = p->samples[kept[i]];
+	p->nr_samples = nr;
+	*ret = phases;
+	return 0;
+}
+
+bool phases_are_split(const struct phases *phases)
+{
+	const struct weight *import = &phases->of[PHASE_IMPORT];
+	const struct weight *compile = &phases->of[PHASE_NUMBA_COMPILE];
+
+	return import->samples || import->cpu_ns || compile->samples || compile->cpu_ns;
+}

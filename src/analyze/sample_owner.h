@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whose a sample is, out of its labels (labels.h). */
+#ifndef LB_ANALYZE_SAMPLE_OWNER_H
+#define LB_ANALYZE_SAMPLE_OWNER_H
+
+#include "base/hashmap.h"
+#include "profile/profile.h"
+
+enum owner_text {
+	OWNER_CONTAINER_NAME,
+	OWNER_CONTAINER,
+	OWNER_RUNTIME,
+	OWNER_POD,
+	OWNER_UNIT,
+	OWNER_COMM,
+	OWNER_EXE,
+	OWNER_USER,
+	OWNER_CGROUP,
+	NR_OWNER_TEXTS,
+};
+
+struct sample_owner {
+	const char *text[NR_OWNER_TEXTS]; /* interned; "" not told */
+	uint32_t pid, tid; /* 0 not told */
+	uint64_t cgroup_id; /* same */
+};
+
+/* A container that some sample tells the name of; both interned. */
+struct owner_name {
+	const char *id, *name;
+};
+
+#define OWNER_NAMES_MAX 65536
+
+/* Names of the labels, interned in the profile's pool. */
+struct owner_labels {
+	const struct profile *p;
+	const char *text[NR_OWNER_TEXTS];
+	const char *pid, *tid, *cgroup_id, *empty;
+	struct owner_name *names; /* heap */
+	size_t nr_names, cap_names;
+	struct hashmap by_id; /* -> index in names */
+};
+
+/** Too many containers, or no memory for them: some have names in a part of their samples. */
+struct owner_labels owner_labels_of(const struct profile *p);
+void owner_labels_deinit(struct owner_labels *labels);
+
+/**
+ * Of several labels with one name the last counts. A container's name may have been learned
+ * late: one that is told by any sample is that of all samples of the id.
+ */
+struct sample_owner sample_owner_of(const struct owner_labels *labels,
+				    const struct profile_sample *s);
+
+#endif

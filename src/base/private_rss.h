@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Memory that this process has resident and nobody shares. */
+#ifndef LB_BASE_PRIVATE_RSS_H
+#define LB_BASE_PRIVATE_RSS_H
+
+#include <stdint.h>
+
+/** Bytes of anonymous memory, by /proc/self/statm; 0 when it cannot be told. */
+uint64_t private_rss_bytes(void);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* "There is no container web1; there are web and db": of the names that exist, a few. */
+#ifndef LB_BASE_SUGGEST_H
+#define LB_BASE_SUGGEST_H
+
+#include <stddef.h>
+
+#define SUGGESTIONS_MAX_NAMES 4096
+#define SUGGESTIONS_SHOWN     3
+
+struct suggestions {
+	char **names; /* heap, each too */
+	size_t nr, cap;
+	size_t nr_dropped; /* over SUGGESTIONS_MAX_NAMES */
+};
+
+/** All zeroes is empty. A name that is there already, or is "", is not added again. */
+void suggestions_add(struct suggestions *s, const char *name);
+void suggestions_deinit(struct suggestions *s);
+
+/**
+ * What follows "there is no X; ": "similar: a, b", or "there are a, b and 5 more", or
+ * "there is none". Names are escaped and cut.
+ * Return: @buf.
+ */
+const char *suggestions_say(const struct suggestions *s, const char *asked, char *buf,
+			    size_t size);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The recipes: the only place that sees all stages. */
+#ifndef LB_CLI_COMMANDS_H
+#define LB_CLI_COMMANDS_H
+
+#include "base/error.h"
+#include "cli/options.h"
+
+/**
+ * record and run: collect, name, aggregate, write; run then shows the listing.
+ *
+ * @ret_status  what the process shall exit with, on success
+ * Return: 0 or a negative errno with a sentence and exit code in @err.
+ */
+int pipeline_record(const struct options *o, int *ret_status, struct error *err);
+
+/** annotate and report: read a profile, attribute, render. */
+int pipeline_view(const struct options *o, struct error *err);
+
+#endif

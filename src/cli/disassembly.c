@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/disassembly.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/build_id.h"
+#include "process/file.h"
+#include "symbolize/instructions.h"
+#include "worker/worker.h"
+
+#define MAX_FILE_BYTES (64ULL << 30)
+
+struct disassembly {
+	const struct profile *p;
+	struct worker *worker;
+	int root_fd;
+	bool is_strangers; /* the profile */
+	size_t nr_withheld;
+};
+
+static void disassembly_deinit(struct disassembly *d)
+{
+	worker_free(d->worker);
+	if (d->root_fd >= 0)
+		close(d->root_fd);
+}
+
+__attribute__((format(printf, 3, 4))) static void set_note(const struct disassembly *d,
+							   struct machine_piece *piece,
+							   const char *fmt, ...)
+{
+	char text[PATH_MAX + 512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	piece->note = strpool_add(d->p->pool, text);
+}
+
+/* ---- where the code is ---- */
+
+/* Of code that travelled in the profile: the machine that recorded it, else this one. */
+static uint16_t machine_of(const struct profile *p)
+{
+	struct utsname name;
+
+	if (*p->extra.arch)
+		return instructions_machine(p->extra.arch);
+	return uname(&name) ? EM_NONE : instructions_machine(name.machine);
+}
+
+/*
+ * The path is a stranger's: nothing but a regular file is opened, and what it is,
+ * the build id tells. " (deleted)" is the kernel's word for a file that has no name
+ * now; a new one may have the same content.
+ */
+static int open_file(const struct disassembly *d, const char *filename)
+{
+	static const char deleted[] = " (deleted)";
+	struct safe_open how = {.root_fd = d->root_fd, .max_bytes = MAX_FILE_BYTES};
+	size_t len = strlen(filename);
+	char path[PATH_MAX];
+
+	if (filename[0] != '/' || len >= sizeof(path))
+		return -ENOENT;
+	strcpy(path, filename);
+	if (len > strlen(deleted) && !strcmp(path + len - strlen(deleted), deleted))
+		path[len - strlen(deleted)] = '\0';
+	how.path = path;
+	return safe_open(&how);
+}
+
+static const char *status_text(enum instructions_status status)
+{
+	static const char *const texts[] = {
+		[INSTRUCTIONS_OK] = "",
+		[INSTRUCTIONS_BAD_FILE] = "it is no ELF file, or a broken one",
+		[INSTRUCTIONS_FILE_REPLACED] =
+			"it is another build than the one that ran; put that one there",
+		[INSTRUCTIONS_NOT_THERE] = "it has no code at these addresses",
+		[INSTRUCTIONS_UNKNOWN_MACHINE] =
+			"its machine is not one that lineburn disassembles",
+		[INSTRUCTIONS_TOO_LARGE] = "the function is too large",
+		[INSTRUCTIONS_GAVE_UP] = "the decoder gave up on it",
+	};
+
+	_Static_assert(ARRAY_SIZE(texts) == NR_INSTRUCTIONS_STATUSES, "one text each");
+	return texts[status];
+}
+
+/* ---- taking the answer ---- */
+
+static enum instruction_flow flow_of(enum disassembled_flow flow)
+{
+	switch (flow) {
+	case FLOW_JUMP:
+		return INSTRUCTION_JUMP;
+	case FLOW_CALL:
+		return INSTRUCTION_CALL;
+	default:
+		return INSTRUCTION_ON;
+	}
+}
+
+/* Takes what @list owns. Return: 0 or -ENOMEM. */
+static int take_list(struct machine_piece *piece, struct instruction_list *list)
+{
+	struct instruction *instructions = calloc(list->nr + 1, sizeof(*instructions));
+
+	if (!instructions)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->nr; i++) {
+		const struct instruction_row *row = &list->rows[i];
+
+		instructions[i] = (struct instruction){
+			.address = row->address,
+			.size_bytes = (uint32_t)row->size_bytes,
+			.flow = flow_of(row->flow),
+			.has_target = row->has_target,
+			.target = row->target,
+			.text = row->text,
+		};
+	}
+	piece->instructions = instructions;
+	piece->nr = list->nr;
+	piece->bytes = take_ptr(list->bytes);
+	piece->texts = take_ptr(list->texts);
+	return 0;
+}
+
+static int ask(struct disassembly *d, struct machine_piece *piece,
+	       const struct instructions_question *question, const char *where)
+{
+	_cleanup_(instruction_list_deinit) struct instruction_list list = {0};
+	int err = instructions_ask(d->worker, question, &list);
+
+	if (err)
+		return err;
+	if (list.status == INSTRUCTIONS_OK)
+		return take_list(piece, &list);
+	set_note(d, piece, "no instructions: looked in %s: %s", where,
+		 status_text(list.status));
+	return 0;
+}
+
+static int fill_from_profile(struct disassembly *d, struct machine_piece *piece)
+{
+	const struct instructions_question question = {
+		.address = piece->code->address,
+		.size_bytes = piece->code->size_bytes,
+		.bytes = piece->code->bytes,
+		.machine = machine_of(d->p),
+		.fd = -1,
+	};
+
+	piece->not_linked = true;
+	return ask(d, piece, &question, "the profile");
+}
+
+static int fill_from_file(struct disassembly *d, struct machine_piece *piece)
+{
+	const struct profile_mapping *mapping =
+		piece->code->mapping < d->p->nr_mappings
+			? &d->p->mappings[piece->code->mapping]
+			: NULL;
+	const char *filename = mapping ? mapping->filename : "";
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	struct instructions_question question = {
+		.address = piece->code->address,
+		.size_bytes = piece->code->size_bytes,
+		.build_id = build_id,
+		.build_id_len = mapping ? build_id_parse(mapping->build_id, build_id) : 0,
+	};
+	_cleanup_close_ int fd = -1;
+	int err;
+
+	if (filename[0] != '/') {
+		set_note(d, piece,
+			 "no instructions: its machine code is in no file, and the "
+			 "profile "
+			 "has no copy");
+		return 0;
+	}
+	if (d->is_strangers) {
+		d->nr_withheld++;
+		set_note(d, piece,
+			 "no instructions: the profile is not a file of yours, so %s is "
+			 "not opened; use --sources",
+			 filename);
+		return 0;
+	}
+	fd = open_file(d, filename);
+	if (fd < 0) {
+		set_note(d, piece,
+			 "no instructions: looked for %s: %s; run annotate where that "
+			 "file "
+			 "is",
+			 filename,
+			 fd == -EINVAL || fd == -EXDEV ? "no regular file"
+						       : strerror(-fd));
+		return 0;
+	}
+	question.fd = fd;
+	err = ask(d, piece, &question, filename);
+	if (!err && piece->nr && !question.build_id_len)
+		set_note(d, piece,
+			 "whether %s is the file that ran is not known: it had no build "
+			 "id",
+			 filename);
+	return err;
+}
+
+int disassembly_fill(struct machine_code *m, const struct profile *p, bool is_strangers,
+		     size_t *ret_nr_withheld)
+{
+	_cleanup_(disassembly_deinit) struct disassembly d = {
+		.p = p,
+		.is_strangers = is_strangers,
+		.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+	const struct worker_config config = {0};
+	int err = worker_new(&config, &d.worker, NULL);
+
+	for (size_t i = 0; i < m->nr && !err; i++)
+		err = m->pieces[i].code->bytes ? fill_from_profile(&d, &m->pieces[i])
+					       : fill_from_file(&d, &m->pieces[i]);
+	*ret_nr_withheld += d.nr_withheld;
+	return err ? -ENOMEM : 0;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/fetch_debuginfo.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/vec.h"
+#include "base/build_id.h"
+#include "symbolize/debuginfod.h"
+#include "symbolize/symbolizer.h"
+
+#define MAX_FETCHES 64 /* files in one run; the hottest come first in a profile */
+
+struct fetch {
+	struct profile *profile;
+	struct worker *worker;
+	struct symbolizer *symbolizer;
+	struct debuginfod *server;
+	uint32_t *locations; /* of one mapping, without a line */
+	uint64_t *vaddrs; /* of them */
+	size_t nr, cap_locations, cap_vaddrs;
+};
+
+static void fetch_deinit(struct fetch *f)
+{
+	debuginfod_free(f->server);
+	symbolizer_free(f->symbolizer);
+	worker_free(f->worker);
+	free(f->locations);
+	free(f->vaddrs);
+}
+
+static bool lacks_line(const struct profile *p, const struct profile_location *location)
+{
+	for (uint32_t i = 0; i < location->nr_lines; i++)
+		if (p->lines[location->first_line + i].line)
+			return false;
+	return true;
+}
+
+static void gather(struct fetch *f, uint32_t mapping)
+{
+	const struct profile *p = f->profile;
+
+	f->nr = 0;
+	for (uint32_t i = 0; i < p->nr_locations; i++) {
+		const struct profile_location *location = &p->locations[i];
+
+		if (location->mapping != mapping || !lacks_line(p, location))
+			continue;
+		if (vec_grow(&f->locations, &f->cap_locations, f->nr + 1,
+			     sizeof(uint32_t), 0) ||
+		    vec_grow(&f->vaddrs, &f->cap_vaddrs, f->nr + 1, sizeof(uint64_t), 0))
+			return;
+		f->locations[f->nr] = i;
+		f->vaddrs[f->nr++] = location->address;
+	}
+}
+
+/* Gives a location the frames that were found; it keeps what it had if memory is short. */
+static void set_lines(struct profile *p, struct profile_location *location,
+		      const struct resolved *r)
+{
+	uint32_t first = (uint32_t)p->nr_lines;
+
+	if (vec_grow(&p->lines, &p->cap_lines, p->nr_lines + r->nr_frames,
+		     sizeof(*p->lines), 0))
+		return;
+	for (size_t i = 0; i < r->nr_frames; i++) {
+		const struct frame *frame = &r->frames[i];
+		struct profile_function function = {
+			.name = frame->function,
+			.system_name = frame->system_name,
+			.filename = frame->file,
+			.start_line = frame->start_line,
+		};
+
+		p->lines[first + i] = (struct profile_line){
+			.function = profile_add_function(p, &function),
+			.line = frame->line};
+	}
+	p->nr_lines += r->nr_frames;
+	location->first_line = first;
+	location->nr_lines = (uint32_t)r->nr_frames;
+	location->miss = r->miss;
+}
+
+static void resolve(struct fetch *f, int fd)
+{
+	_cleanup_free_ struct resolved *found = calloc(f->nr, sizeof(*found));
+
+	if (!found ||
+	    symbolizer_resolve_vaddrs(f->symbolizer, fd, f->vaddrs, f->nr, found))
+		return;
+	for (size_t i = 0; i < f->nr; i++)
+		if (found[i].nr_frames && found[i].frames[0].line)
+			set_lines(f->profile, &f->profile->locations[f->locations[i]],
+				  &found[i]);
+}
+
+static bool fetch_open(struct fetch *f)
+{
+	struct symbolizer_config config = {.kallsyms_path = "/proc/kallsyms",
+					   .debug_dir = "/usr/lib/debug"};
+	struct worker_config worker_config = {0};
+	struct debuginfod_config server_config = {0};
+
+	return !debuginfod_new(&server_config, &f->server) &&
+	       !worker_new(&worker_config, &f->worker, NULL) &&
+	       !symbolizer_new(&config, f->profile->pool, f->worker, NULL, &f->symbolizer,
+			       NULL);
+}
+
+void fetch_debug_info(struct profile *p)
+{
+	_cleanup_(fetch_deinit) struct fetch f = {.profile = p};
+	unsigned int nr_fetches = 0;
+
+	if (!fetch_open(&f))
+		return;
+	for (uint32_t i = 0; i < p->nr_mappings && nr_fetches < MAX_FETCHES; i++) {
+		uint8_t id[BUILD_ID_MAX_BYTES];
+		size_t len = build_id_parse(p->mappings[i].build_id, id);
+		_cleanup_close_ int fd = -1;
+
+		if (!len)
+			continue;
+		gather(&f, i);
+		if (!f.nr)
+			continue;
+		nr_fetches++;
+		if (debuginfod_fetch(f.server, id, len, &fd)) {
+			log_info("debuginfod has no debug info for %s, skipping",
+				 p->mappings[i].filename);
+			continue;
+		}
+		resolve(&f, fd);
+	}
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "collect/filter.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+
+#include "collect/sampler.h"
+#include "collect/sampler_internal.h"
+#include "sampler.skel.h"
+
+/* What was found by what was said before is not true any more. */
+static void has_changed(struct sampler *s)
+{
+	__atomic_add_fetch(&s->skel->bss->filter.generation, 1, __ATOMIC_SEQ_CST);
+}
+
+static int choose_target(struct sampler *s, uint32_t id, uint32_t mask, struct error *err)
+{
+	int map_fd = bpf_map__fd(s->skel->maps.targets);
+	struct lb_target target = {0};
+
+	/* It may have been met, and its start been filled in, which is kept. */
+	if (bpf_map_lookup_elem(map_fd, &id, &target))
+		target = (struct lb_target){0};
+	target.mask |= mask;
+	if (!bpf_map_update_elem(map_fd, &id, &target, BPF_ANY)) {
+		has_changed(s);
+		return 0;
+	}
+	if (errno == E2BIG)
+		return error_set(err, -E2BIG,
+				 "too many processes to follow one by one; narrow the "
+				 "whole machine by another option instead of -p");
+	return error_set(err, -errno, "cannot follow %u: %m", id & ~LB_TARGET_THREAD);
+}
+
+int sampler_filter_process(struct sampler *s, uint32_t tgid, uint32_t mask,
+			   struct error *err)
+{
+	return choose_target(s, tgid, mask, err);
+}
+
+int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err)
+{
+	return sampler_filter_process(s, tgid, LB_FILTER_IN(LB_FILTER_PROCESS), err);
+}
+
+int sampler_filter_thread(struct sampler *s, uint32_t tid, uint32_t mask,
+			  struct error *err)
+{
+	return choose_target(s, tid | LB_TARGET_THREAD, mask, err);
+}
+
+void sampler_forget_process(struct sampler *s, uint32_t tgid)
+{
+	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.targets), &tgid);
+	has_changed(s);
+}
+
+void sampler_forget_thread(struct sampler *s, uint32_t tid)
+{
+	sampler_forget_process(s, tid | LB_TARGET_THREAD);
+}
+
+int sampler_filter_user(struct sampler *s, uint32_t uid, uint32_t mask, struct error *err)
+{
+	int fd = bpf_map__fd(s->skel->maps.users);
+	uint32_t before = 0;
+
+	if (bpf_map_lookup_elem(fd, &uid, &before))
+		before = 0;
+	mask |= before;
+	if (!bpf_map_update_elem(fd, &uid, &mask, BPF_ANY)) {
+		has_changed(s);
+		return 0;
+	}
+	return error_set(err, -errno, "cannot choose user %u: %m", uid);
+}
+
+int sampler_filter_cgroup(struct sampler *s, const struct lb_cgroup_key *key,
+			  uint32_t mask)
+{
+	int fd = bpf_map__fd(s->skel->maps.cgroups);
+	uint32_t before = 0;
+	int rc;
+
+	if (!bpf_map_lookup_elem(fd, key, &before) && before == mask)
+		return 0;
+	rc = mask ? bpf_map_update_elem(fd, key, &mask, BPF_ANY)
+		  : bpf_map_delete_elem(fd, key);
+	if (rc)
+		return errno == ENOENT ? 0 : -errno;
+	has_changed(s);
+	return 0;
+}
+
+int sampler_filter_comms(struct sampler *s, const struct lb_comm_table *table)
+{
+	uint32_t index = !s->skel->bss->filter.comm_table;
+
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.comm_tables), &index, table,
+				BPF_ANY))
+		return -errno;
+	__atomic_store_n(&s->skel->bss->filter.comm_table, index, __ATOMIC_SEQ_CST);
+	has_changed(s);
+	return 0;
+}
+
+void sampler_use_hierarchies(struct sampler *s, const uint32_t *hierarchies, size_t nr)
+{
+	for (size_t i = 0; i < nr && i < LB_FILTER_HIERARCHIES; i++)
+		s->skel->bss->filter.hierarchies[i] = hierarchies[i];
+	__atomic_store_n(&s->skel->bss->filter.nr_hierarchies, (uint32_t)nr,
+			 __ATOMIC_SEQ_CST);
+	has_changed(s);
+}
+
+void sampler_use_filter(struct sampler *s, uint32_t uses, uint32_t wanted,
+			bool no_children)
+{
+	s->skel->bss->filter.no_children = no_children;
+	__atomic_store_n(&s->skel->bss->filter.wanted, wanted, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&s->skel->bss->filter.uses, uses, __ATOMIC_SEQ_CST);
+	has_changed(s);
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * On the wire, all little-endian:
+ *
+ *   u32 nr_strings   { bytes text }
+ *   u32 nr_frames    of all chains together
+ *   u32 nr_chains    { u8 nr { frame } }         frame: see put_frame()
+ *   u32 nr_addresses { u32 chain, u8 miss, u64 vaddr }
+ *   codes            see answer_codes.h
+ *
+ * 2000 addresses in a handful of functions are a few distinct chains, so what an
+ * address costs is 13 bytes.
+ */
+#include "decode/answer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "decode/answer_codes.h"
+#include "decode/answer_texts.h"
+
+#define NO_CHAIN UINT32_MAX
+
+/* Least bytes of one item on the wire: bounds a count before it is believed. */
+#define WIRE_FRAME_BYTES  21
+#define WIRE_CHAIN_BYTES  (1 + WIRE_FRAME_BYTES) /* chains are never empty */
+#define WIRE_ANSWER_BYTES 13
+
+/* ---- worker's side ---- */
+
+/* A frame with its strings as numbers. Hashed as bytes: no padding. */
+struct flat_frame {
+	uint32_t function, system_name, file; /* numbers of texts */
+	uint32_t line, start_line;
+	uint32_t inlined;
+};
+_Static_assert(sizeof(struct flat_frame) == 24, "hashed as bytes");
+
+struct chain {
+	uint32_t first; /* in writer.frames */
+	uint32_t nr; /* 1..FRAMES_MAX_INLINE */
+};
+
+struct slot {
+	uint64_t vaddr;
+	uint32_t chain; /* NO_CHAIN: no frames */
+	uint8_t miss;
+};
+
+struct answer_writer {
+	struct slot *slots;
+	size_t nr_slots;
+	struct answer_texts texts;
+	struct answer_codes codes;
+	struct flat_frame *frames;
+	size_t nr_frames, cap_frames;
+	struct chain *chains;
+	size_t nr_chains, cap_chains;
+	struct hashmap chain_index;
+	bool failed; /* out of memory: answer_write() passes it on */
+};
+
+struct answer_writer *answer_writer_new(size_t nr_addresses)
+{
+	_cleanup_(answer_writer_freep) struct answer_writer *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	a->slots = calloc(nr_addresses ? nr_addresses : 1, sizeof(*a->slots));
+	if (!a->slots)
+		return NULL;
+	a->nr_slots = nr_addresses;
+	for (size_t i = 0; i < nr_addresses; i++)
+		a->slots[i] = (struct slot){.chain = NO_CHAIN, .miss = MISS_NO_SYMBOLS};
+	return take_ptr(a);
+}
+
+void answer_writer_free(struct answer_writer *a)
+{
+	if (!a)
+		return;
+	free(a->slots);
+	answer_texts_deinit(&a->texts);
+	answer_codes_deinit(&a->codes);
+	free(a->frames);
+	free(a->chains);
+	hashmap_deinit(&a->chain_index);
+	free(a);
+}
+
+struct chain_key {
+	const struct flat_frame *frames;
+	size_t nr;
+};
+
+static bool chain_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct answer_writer *a = ctx;
+	const struct chain *chain = &a->chains[item];
+	const struct chain_key *want = key;
+
+	return chain->nr == want->nr && !memcmp(&a->frames[chain->first], want->frames,
+						want->nr * sizeof(*want->frames));
+}
+
+static uint32_t chain_add(struct answer_writer *a, const struct flat_frame *frames,
+			  size_t nr)
+{
+	struct chain_key key = {.frames = frames, .nr = nr};
+	uint64_t hash = hash_bytes(0, frames, nr * sizeof(*frames));
+	uint32_t item = hashmap_find(&a->chain_index, hash, chain_eq, &key, a);
+
+	if (item != HASHMAP_NONE)
+		return item;
+	if (vec_grow(&a->frames, &a->cap_frames, a->nr_frames + nr, sizeof(*a->frames),
+		     UINT32_MAX) ||
+	    vec_grow(&a->chains, &a->cap_chains, a->nr_chains + 1, sizeof(*a->chains),
+		     NO_CHAIN - 1) ||
+	    hashmap_add(&a->chain_index, hash, (uint32_t)a->nr_chains)) {
+		a->failed = true;
+		return NO_CHAIN;
+	}
+	memcpy(&a->frames[a->nr_frames], frames, nr * sizeof(*frames));
+	a->chains[a->nr_chains] =
+		(struct chain){.first = (uint32_t)a->nr_frames, .nr = (uint32_t)nr};
+	a->nr_frames += nr;
+	return (uint32_t)a->nr_chains++;
+}
+
+void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss miss,
+		const struct frame *frames, size_t nr)
+{
+	struct flat_frame flat[FRAMES_MAX_INLINE];
+	size_t kept = nr < FRAMES_MAX_INLINE ? nr : FRAMES_MAX_INLINE;
+	bool has_line = nr && frames[0].line;
+
+	assert(i < a->nr_slots && (unsigned int)miss < NR_MISSES);
+	if (has_line)
+		miss = MISS_NONE;
+	else if (miss == MISS_NONE)
+		miss = nr ? MISS_NO_LINE : MISS_NO_SYMBOLS;
+	for (size_t k = 0; k < kept; k++) {
+		/* Too deep: the innermost and the outermost half are kept. */
+		size_t from = k < FRAMES_MAX_INLINE / 2 ? k : nr - kept + k;
+		const struct frame *f = &frames[from];
+
+		flat[k] = (struct flat_frame){
+			.function = answer_texts_add(&a->texts, f->function),
+			.system_name = answer_texts_add(&a->texts, f->system_name),
+			.file = answer_texts_add(&a->texts, f->file),
+			.line = f->line,
+			.start_line = f->start_line,
+			.inlined = f->inlined};
+	}
+	a->slots[i] = (struct slot){.vaddr = vaddr,
+				    .chain = kept ? chain_add(a, flat, kept) : NO_CHAIN,
+				    .miss = (uint8_t)miss};
+}
+
+void answer_add_code(struct answer_writer *a, const struct code *code)
+{
+	answer_codes_add(&a->codes, &a->texts, code);
+}
+
+/*
+ * Texts and chains are numbered anew when they are sent, without what overwritten
+ * answers left behind. Per item: its number on the wire plus one; 0: not sent.
+ */
+struct numbering {
+	uint32_t *texts, *chains;
+	uint32_t nr_chains, nr_frames;
+};
+
+static void number_used(const struct answer_writer *a, struct numbering *n)
+{
+	for (size_t i = 0; i < a->nr_slots; i++)
+		if (a->slots[i].chain != NO_CHAIN)
+			n->chains[a->slots[i].chain] = 1;
+	for (size_t i = 0; i < a->nr_chains; i++) {
+		const struct chain *chain = &a->chains[i];
+
+		if (!n->chains[i])
+			continue;
+		n->chains[i] = ++n->nr_chains;
+		n->nr_frames += chain->nr;
+		for (uint32_t k = 0; k < chain->nr; k++) {
+			const struct flat_frame *f = &a->frames[chain->first + k];
+
+			n->texts[f->function] = 1;
+			n->texts[f->system_name] = 1;
+			n->texts[f->file] = 1;
+		}
+	}
+	answer_codes_mark(&a->codes, n->texts);
+}
+
+static void put_frame(struct wire_writer *out, const struct numbering *n,
+		      const struct flat_frame *f)
+{
+	wire_put_u32(out, n->texts[f->function] - 1);
+	wire_put_u32(out, n->texts[f->system_name] - 1);
+	wire_put_u32(out, n->texts[f->file] - 1);
+	wire_put_u32(out, f->line);
+	wire_put_u32(out, f->start_line);
+	wire_put_u8(out, (uint8_t)f->inlined);
+}
+
+static void put_chains(const struct answer_writer *a, const struct numbering *n,
+		       struct wire_writer *out)
+{
+	wire_put_u32(out, n->nr_frames);
+	wire_put_u32(out, n->nr_chains);
+	for (size_t i = 0; i < a->nr_chains; i++) {
+		if (!n->chains[i])
+			continue;
+		wire_put_u8(out, (uint8_t)a->chains[i].nr);
+		for (uint32_t k = 0; k < a->chains[i].nr; k++)
+			put_frame(out, n, &a->frames[a->chains[i].first + k]);
+	}
+}
+
+void answer_write(const struct answer_writer *a, struct wire_writer *out)
+{
+	_cleanup_free_ uint32_t *texts = calloc(a->texts.nr + 1, sizeof(*texts));
+	_cleanup_free_ uint32_t *chains = calloc(a->nr_chains + 1, sizeof(*chains));
+	struct numbering n = {.texts = texts, .chains = chains};
+
+	if (a->failed || a->texts.failed || a->codes.failed || !texts || !chains) {
+		out->failed = true;
+		return;
+	}
+	number_used(a, &n);
+	answer_texts_put(&a->texts, texts, out);
+	put_chains(a, &n, out);
+	wire_put_u32(out, (uint32_t)a->nr_slots);
+	for (size_t i = 0; i < a->nr_slots; i++) {
+		const struct slot *slot = &a->slots[i];
+
+		wire_put_u32(out, slot->chain == NO_CHAIN ? NO_CHAIN
+							  : chains[slot->chain] - 1);
+		wire_put_u8(out, slot->miss);
+		wire_put_u64(out, slot->vaddr);
+	}
+	answer_codes_put(&a->codes, texts, out);
+}
+
+/* ---- collector's side ---- */
+
+static void get_frame(struct wire_reader *r, const struct answer_strings *strings,
+		      struct frame *f)
+{
+	uint8_t inlined;
+
+	f->function = answer_strings_get(strings, r);
+	f->system_name = answer_strings_get(strings, r);
+	f->file = answer_strings_get(strings, r);
+	f->line = wire_get_u32(r);
+	f->start_line = wire_get_u32(r);
+	inlined = wire_get_u8(r);
+	f->inlined = inlined;
+	if (inlined > 1)
+		r->failed = true;
+}
+
+/* Fills a->frames and *@ret, one entry per chain. */
+static int read_chains(struct wire_reader *r, size_t max,
+		       const struct answer_strings *strings, struct answers *a,
+		       struct chain **ret, size_t *ret_nr)
+{
+	size_t nr_frames = answer_get_count(r, WIRE_FRAME_BYTES, max * FRAMES_MAX_INLINE);
+	size_t nr = answer_get_count(r, WIRE_CHAIN_BYTES, max);
+	_cleanup_free_ struct chain *chains = calloc(nr ? nr : 1, sizeof(*chains));
+
+	a->frames = calloc(nr_frames ? nr_frames : 1, sizeof(*a->frames));
+	if (!chains || !a->frames)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		size_t n = wire_get_u8(r);
+
+		if (!n || n > FRAMES_MAX_INLINE || n > nr_frames - a->nr_frames)
+			return -EBADMSG;
+		chains[i] = (struct chain){.first = (uint32_t)a->nr_frames,
+					   .nr = (uint32_t)n};
+		for (size_t k = 0; k < n; k++)
+			get_frame(r, strings, &a->frames[a->nr_frames++]);
+	}
+	if (r->failed || a->nr_frames != nr_frames)
+		return -EBADMSG;
+	*ret = take_ptr(chains);
+	*ret_nr = nr;
+	return 0;
+}
+
+static int read_items(struct wire_reader *r, const struct chain *chains, size_t nr_chains,
+		      struct answers *a)
+{
+	for (size_t i = 0; i < a->nr; i++) {
+		struct answer *item = &a->items[i];
+		uint32_t chain = wire_get_u32(r);
+		uint8_t miss = wire_get_u8(r);
+		bool has_line = false;
+
+		item->vaddr = wire_get_u64(r);
+		if (r->failed || miss >= NR_MISSES)
+			return -EBADMSG;
+		item->miss = (enum miss)miss;
+		if (chain != NO_CHAIN) {
+			if (chain >= nr_chains)
+				return -EBADMSG;
+			item->frames = &a->frames[chains[chain].first];
+			item->nr_frames = chains[chain].nr;
+			has_line = item->frames[0].line;
+		}
+		/* Every sum in the reports rests on this. */
+		if (has_line != (item->miss == MISS_NONE))
+			return -EBADMSG;
+	}
+	return 0;
+}
+
+int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *pool,
+		 struct answers *ret)
+{
+	_cleanup_(answers_deinit) struct answers a = {0};
+	_cleanup_(answer_strings_deinit) struct answer_strings strings = {0};
+	_cleanup_free_ struct chain *chains = NULL;
+	size_t nr_chains = 0;
+	int rc;
+
+	/* A writer sends at most a chain an address and three strings a frame or row. */
+	rc = answer_strings_read(
+		r, (nr_addresses * FRAMES_MAX_INLINE + ANSWER_MAX_CODE_ROWS) * 3, pool,
+		&strings);
+	if (!rc)
+		rc = read_chains(r, nr_addresses, &strings, &a, &chains, &nr_chains);
+	if (rc)
+		return rc;
+	if (answer_get_count(r, WIRE_ANSWER_BYTES, nr_addresses) != nr_addresses ||
+	    r->failed)
+		return -EBADMSG;
+	a.items = calloc(nr_addresses ? nr_addresses : 1, sizeof(*a.items));
+	if (!a.items)
+		return -ENOMEM;
+	a.nr = nr_addresses;
+	rc = read_items(r, chains, nr_chains, &a);
+	if (!rc)
+		rc = answer_codes_read(r, &strings, &a);
+	if (rc)
+		return rc;
+	*ret = a;
+	a = (struct answers){0};
+	return 0;
+}
+
+void answers_deinit(struct answers *a)
+{
+	free(a->items);
+	free(a->frames);
+	free(a->codes);
+	free(a->code_rows);
+	free(a->code_bytes);
+	*a = (struct answers){0};
+}

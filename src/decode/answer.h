@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What every decoder answers: for each address asked, in the order asked, a
+ * chain of frames and a miss. Built in the worker (any decoder), read in the
+ * collector, which trusts none of it. Each distinct string and chain is sent once.
+ */
+#ifndef LB_DECODE_ANSWER_H
+#define LB_DECODE_ANSWER_H
+
+#include "base/strpool.h"
+#include "base/wire.h"
+#include "decode/code.h"
+#include "decode/frame.h"
+
+/* ---- worker's side ---- */
+
+struct answer_writer; /* heap */
+
+/* @nr_addresses is how many addresses the request asked. NULL: out of memory. */
+struct answer_writer *answer_writer_new(size_t nr_addresses);
+void answer_writer_free(struct answer_writer *a);
+DEFINE_CLEANUP(struct answer_writer, answer_writer_free);
+
+/**
+ * Answers address @i (any order, once each; the last one wins). @frames are
+ * innermost first and copied; @nr may be 0. Unanswered addresses read as
+ * {no frames, MISS_NO_SYMBOLS}. @vaddr is the address in the file, 0 if none.
+ *
+ * @miss is made to agree with @frames: MISS_NONE exactly if frames[0] has a line
+ * (MISS_NONE without one becomes MISS_NO_LINE, or MISS_NO_SYMBOLS if @nr is 0).
+ * Strings may be NULL and are cut at 64 KiB; of more than FRAMES_MAX_INLINE
+ * frames the innermost and the outermost half are kept.
+ */
+void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss miss,
+		const struct frame *frames, size_t nr);
+
+/**
+ * Adds a function that was hit. Copied; strings may be NULL. Over ANSWER_MAX_CODE_BYTES
+ * in all, or over the limits of code.h, it is left out.
+ */
+void answer_add_code(struct answer_writer *a, const struct code *code);
+
+#define ANSWER_MAX_CODE_BYTES (16u << 20) /* rows and machine code of one answer */
+
+/** Serialises into @out. */
+void answer_write(const struct answer_writer *a, struct wire_writer *out);
+
+/* ---- collector's side ---- */
+
+struct answer {
+	uint64_t vaddr;
+	enum miss miss;
+	const struct frame *frames; /* into answers.frames */
+	size_t nr_frames;
+};
+
+struct answers {
+	struct answer *items; /* one per address asked */
+	size_t nr;
+	struct frame *frames;
+	size_t nr_frames;
+	struct code *codes; /* rows and bytes are in code_rows and code_bytes */
+	size_t nr_codes;
+	struct code_row *code_rows;
+	uint8_t *code_bytes;
+};
+
+/**
+ * Reads what answer_write() wrote; what follows it in @r is left there. Strings
+ * are interned in @pool (also those of a message found malformed later).
+ * Memory: no count is believed beyond what the bytes of @r can hold.
+ * Return: 0, -EBADMSG when malformed or not for @nr_addresses, -ENOMEM; then
+ * @ret is unchanged. Each answer read has MISS_NONE exactly if it has a line.
+ */
+int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *pool,
+		 struct answers *ret);
+void answers_deinit(struct answers *a);
+
+#endif

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A JIT registers its object before the addresses in it are known, so in the copy
+ * of "call f" the operand is 0: a call of the instruction behind it. Compilers
+ * write no such thing, nor load an immediate 0 of eight bytes, so:
+ *
+ *	e8 00 00 00 00			call ?
+ *	48 b8 00 00 00 00 00 00 00 00	movabs rax, ?
+ *	c5 fb 10 05 00 00 00 00		vmovsd xmm0, qword ptr [rip + ?]
+ */
+#include "decode/asm/disassemble.h"
+
+#include <capstone/capstone.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct disassembler {
+	csh handle;
+	cs_insn *insn; /* scratch */
+	uint16_t machine;
+	bool unrelocated;
+};
+
+static int open_handle(uint16_t machine, csh *ret)
+{
+	cs_err err;
+
+	switch (machine) {
+	case EM_X86_64:
+		err = cs_open(CS_ARCH_X86, CS_MODE_64, ret);
+		break;
+	case EM_386:
+		err = cs_open(CS_ARCH_X86, CS_MODE_32, ret);
+		break;
+	case EM_AARCH64:
+		err = cs_open(CS_ARCH_ARM64, CS_MODE_ARM, ret);
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	if (err == CS_ERR_MEM)
+		return -ENOMEM;
+	return err ? -EOPNOTSUPP : 0;
+}
+
+int disassembler_new(uint16_t machine, bool unrelocated, struct disassembler **ret)
+{
+	_cleanup_(disassembler_freep) struct disassembler *d = calloc(1, sizeof(*d));
+	int err;
+
+	if (!d)
+		return -ENOMEM;
+	d->machine = machine;
+	d->unrelocated = unrelocated;
+	err = open_handle(machine, &d->handle);
+	if (err)
+		return err;
+	if (cs_option(d->handle, CS_OPT_DETAIL, CS_OPT_ON))
+		return -ENOMEM;
+	d->insn = cs_malloc(d->handle);
+	if (!d->insn)
+		return -ENOMEM;
+	*ret = take_ptr(d);
+	return 0;
+}
+
+void disassembler_free(struct disassembler *d)
+{
+	if (!d)
+		return;
+	if (d->insn)
+		cs_free(d->insn, 1);
+	if (d->handle)
+		cs_close(&d->handle);
+	free(d);
+}
+
+static bool is_x86(const struct disassembler *d)
+{
+	return d->machine != EM_AARCH64;
+}
+
+static void set_data(const struct disassembler *d, const uint8_t *bytes, size_t len,
+		     struct disassembled *ret)
+{
+	uint32_t word;
+
+	if (is_x86(d) || len < sizeof(word)) {
+		ret->size_bytes = 1;
+		snprintf(ret->text, sizeof(ret->text), ".byte 0x%02x", bytes[0]);
+		return;
+	}
+	/* Instructions of AArch64 are little-endian whatever its data are. */
+	word = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+	       (uint32_t)bytes[3] << 24;
+	ret->size_bytes = sizeof(word);
+	snprintf(ret->text, sizeof(ret->text), ".word 0x%08x", word);
+}
+
+/* The immediate operand that a direct jump or call ends in. */
+static bool last_immediate(const struct disassembler *d, uint64_t *ret)
+{
+	const cs_detail *detail = d->insn->detail;
+
+	if (is_x86(d)) {
+		const cs_x86 *x86 = &detail->x86;
+
+		if (x86->op_count != 1 || x86->operands[0].type != X86_OP_IMM)
+			return false;
+		*ret = (uint64_t)x86->operands[0].imm;
+	} else {
+		const cs_arm64 *arm = &detail->arm64;
+		uint8_t nr = arm->op_count;
+
+		if (!nr || nr > ARRAY_SIZE(arm->operands) ||
+		    arm->operands[nr - 1].type != ARM64_OP_IMM)
+			return false;
+		*ret = (uint64_t)arm->operands[nr - 1].imm;
+	}
+	return true;
+}
+
+static enum disassembled_flow flow_of(const struct disassembler *d)
+{
+	/* Capstone 4 has bl among the jumps. */
+	if (!is_x86(d) && (d->insn->id == ARM64_INS_BL || d->insn->id == ARM64_INS_BLR))
+		return FLOW_CALL;
+	if (cs_insn_group(d->handle, d->insn, CS_GRP_CALL))
+		return FLOW_CALL;
+	return cs_insn_group(d->handle, d->insn, CS_GRP_JUMP) ? FLOW_JUMP : FLOW_ON;
+}
+
+/* Puts "?" in place of @what, which the text ends in. */
+static void hide_end(struct disassembled *ret, const char *what)
+{
+	size_t len = strlen(ret->text), tail = strlen(what);
+
+	if (len > tail && !strcmp(ret->text + len - tail, what))
+		strcpy(ret->text + len - tail, "?");
+}
+
+static void hide_rip_operand(struct disassembled *ret)
+{
+	char *at = strstr(ret->text, "[rip]");
+	char rest[DISASSEMBLED_TEXT_BYTES];
+
+	if (!at)
+		return;
+	strcpy(rest, at + strlen("[rip]"));
+	snprintf(at, sizeof(ret->text) - (size_t)(at - ret->text), "[rip + ?]%s", rest);
+}
+
+static bool is_unlinked_page(const struct disassembler *d, uint64_t address)
+{
+	const cs_arm64 *arm = &d->insn->detail->arm64;
+
+	return d->insn->id == ARM64_INS_ADRP && arm->op_count == 2 &&
+	       arm->operands[1].type == ARM64_OP_IMM &&
+	       (uint64_t)arm->operands[1].imm == (address & ~0xfffULL);
+}
+
+/*
+ * Relative to the next instruction on x86, to this one on AArch64. Short jumps,
+ * and loops of one instruction, are inside of the function: no linker fills them in.
+ */
+static bool goes_nowhere(const struct disassembler *d, uint64_t address,
+			 const struct disassembled *ret)
+{
+	if (!ret->has_target)
+		return false;
+	if (is_x86(d))
+		return ret->target == address + ret->size_bytes && ret->size_bytes >= 5;
+	return ret->target == address &&
+	       (ret->flow == FLOW_CALL || !strcmp(d->insn->mnemonic, "b"));
+}
+
+/* Operands that only a linker would have given their value. */
+static void hide_unlinked(const struct disassembler *d, uint64_t address,
+			  struct disassembled *ret)
+{
+	if (goes_nowhere(d, address, ret)) {
+		ret->has_target = false;
+		ret->target = 0;
+		snprintf(ret->text, sizeof(ret->text), "%s ?", d->insn->mnemonic);
+	} else if (!is_x86(d) && is_unlinked_page(d, address)) {
+		snprintf(ret->text, sizeof(ret->text), "adrp %s, ?",
+			 cs_reg_name(d->handle, d->insn->detail->arm64.operands[0].reg));
+	} else if (is_x86(d)) {
+		if (d->insn->id == X86_INS_MOVABS)
+			hide_end(ret, "0");
+		hide_rip_operand(ret);
+	}
+}
+
+void disassembler_next(struct disassembler *d, const uint8_t *bytes, size_t len,
+		       uint64_t address, struct disassembled *ret)
+{
+	const uint8_t *code = bytes;
+	size_t left = len;
+	uint64_t next = address;
+
+	*ret = (struct disassembled){.flow = FLOW_ON};
+	if (!cs_disasm_iter(d->handle, &code, &left, &next, d->insn) || !d->insn->size ||
+	    d->insn->size > len) {
+		set_data(d, bytes, len, ret);
+		return;
+	}
+	ret->size_bytes = d->insn->size;
+	snprintf(ret->text, sizeof(ret->text), "%s%s%s", d->insn->mnemonic,
+		 *d->insn->op_str ? " " : "", d->insn->op_str);
+	ret->flow = flow_of(d);
+	ret->has_target = ret->flow != FLOW_ON && last_immediate(d, &ret->target);
+	if (d->unrelocated)
+		hide_unlinked(d, address, ret);
+}

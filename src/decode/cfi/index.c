@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "decode/cfi/index.h"
+
+#include "decode/cfi/bytes.h"
+
+#define ENTRY_BYTES    8
+#define TABLE_ENCODING (DW_EH_PE_datarel | DW_EH_PE_sdata4)
+
+bool cfi_index_open(const uint8_t *bytes, size_t len, uint64_t vaddr,
+		    struct cfi_index *ret)
+{
+	struct cfi_bases bases = {.bytes = bytes, .vaddr = vaddr, .data_vaddr = vaddr};
+	struct cfi_bytes b = {.at = bytes, .end = bytes + len};
+	struct cfi_index index = {.vaddr = vaddr};
+	uint8_t version = cfi_get_u8(&b), frames_encoding = cfi_get_u8(&b);
+	uint8_t nr_encoding = cfi_get_u8(&b), table_encoding = cfi_get_u8(&b);
+	uint64_t nr;
+
+	if (b.failed || version != 1 || frames_encoding == DW_EH_PE_omit)
+		return false;
+	index.frames_vaddr = cfi_get_pointer(&b, frames_encoding, &bases, NULL);
+	if (b.failed)
+		return false;
+	/* Entries of another form cannot be searched; nobody writes them. */
+	if (nr_encoding != DW_EH_PE_omit && table_encoding == TABLE_ENCODING) {
+		nr = cfi_get_pointer(&b, nr_encoding, &bases, NULL);
+		if (!b.failed && nr <= (size_t)(b.end - b.at) / ENTRY_BYTES) {
+			index.entries = b.at;
+			index.nr = nr;
+		}
+	}
+	*ret = index;
+	return true;
+}
+
+static uint64_t get(const struct cfi_index *index, size_t i, size_t at)
+{
+	int32_t distance;
+
+	memcpy(&distance, index->entries + i * ENTRY_BYTES + at, sizeof(distance));
+	return index->vaddr + (uint64_t)distance;
+}
+
+uint64_t cfi_index_function(const struct cfi_index *index, size_t i)
+{
+	return get(index, i, 0);
+}
+
+uint64_t cfi_index_fde(const struct cfi_index *index, size_t i)
+{
+	return get(index, i, 4);
+}
+
+size_t cfi_index_find(const struct cfi_index *index, uint64_t vaddr)
+{
+	size_t low = 0, high = index->nr;
+
+	while (low < high) { /* the first one above @vaddr */
+		size_t mid = low + (high - low) / 2;
+
+		if (cfi_index_function(index, mid) <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? low - 1 : 0;
+}

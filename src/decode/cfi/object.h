@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decoder side: an ELF object that a JIT registered for debuggers, as it is in memory.
+ * One that was never linked (ET_REL: LLVM's MCJIT) knows where its sections were loaded
+ * (sh_addr), but its .eh_frame is as the compiler wrote it: it is relocated here.
+ * Functions of .symtab that it does not describe get rows from their code.
+ */
+#ifndef LB_DECODE_CFI_OBJECT_H
+#define LB_DECODE_CFI_OBJECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "decode/cfi/cfi.h"
+
+#define CFI_OBJECT_MAX_TEXTS 256 /* those behind are not known */
+
+/* A section of code: run-time addresses. */
+struct cfi_text {
+	uint64_t start, end; /* end > start */
+	size_t section; /* its number */
+	struct cfi_rows rows; /* finished */
+};
+
+struct cfi_object {
+	struct cfi_text texts[CFI_OBJECT_MAX_TEXTS];
+	size_t nr_texts; /* 0: no object of a 64-bit x86 machine, or one without code */
+};
+
+/**
+ * @bytes  of the object; not changed
+ * @steps_left  as of cfi_read()
+ * Return: 0 or -ENOMEM. What makes no sense has no rows.
+ */
+int cfi_object_read(void *bytes, size_t len, uint64_t *steps_left,
+		    struct cfi_object *ret);
+void cfi_object_deinit(struct cfi_object *o);
+
+/* A section as the JIT relocated it: for those who compare it with the memory. */
+struct cfi_frames {
+	uint8_t *bytes; /* heap */
+	size_t len;
+	uint64_t vaddr; /* run-time address */
+};
+
+/**
+ * @nth  .eh_frame of the object, from 0 on
+ * @steps_left  each relocation takes one
+ * Return: 0; -ENODATA when there are no more; -EBADMSG when relocations cannot be done;
+ * -ENOMEM. @ret is set only on success.
+ */
+int cfi_object_frames(void *bytes, size_t len, size_t nth, uint64_t *steps_left,
+		      struct cfi_frames *ret);
+void cfi_frames_deinit(struct cfi_frames *f);
+
+#endif

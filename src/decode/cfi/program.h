@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The instructions of call frame information (DWARF 5, 6.4.2): a state for each address,
+ * of which only what the walk needs is kept. x86-64.
+ */
+#ifndef LB_DECODE_CFI_PROGRAM_H
+#define LB_DECODE_CFI_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lineburn_unwind.h"
+#include "decode/cfi/cfi.h"
+#include "decode/cfi/bytes.h"
+
+/* DWARF numbers (System V ABI, AMD64 supplement, 3.6.2). */
+enum cfi_x86_register {
+	CFI_X86_FP = 6,
+	CFI_X86_SP = 7,
+	CFI_X86_NR_GENERAL = 16, /* 0..15 can be bases of a CFA */
+};
+
+enum cfi_cfa_kind {
+	CFI_CFA_UNKNOWN, /* an expression of another form, or nothing was said */
+	CFI_CFA_REGISTER, /* reg + off */
+	CFI_CFA_DEREF, /* *(reg + off) + add */
+	CFI_CFA_PLT, /* struct lb_unwind_rule; off: from which byte on */
+};
+
+struct cfi_cfa {
+	enum cfi_cfa_kind kind;
+	uint64_t reg; /* DWARF number */
+	int64_t off, add;
+};
+
+/* Where the caller's value of a register is. */
+enum cfi_saved_kind {
+	CFI_SAVED_UNSPECIFIED,
+	CFI_SAVED_UNDEFINED,
+	CFI_SAVED_SAME,
+	CFI_SAVED_AT_CFA, /* *(CFA + off) */
+	CFI_SAVED_IS_CFA, /* CFA + off */
+	CFI_SAVED_AT_REGISTER, /* *(reg + off) */
+	CFI_SAVED_UNKNOWN, /* in another register, or an expression of another form */
+};
+
+struct cfi_saved {
+	enum cfi_saved_kind kind;
+	uint64_t reg;
+	int64_t off;
+};
+
+/* The registers that are followed. */
+enum cfi_slot {
+	CFI_SLOT_FP,
+	CFI_SLOT_RA, /* return address: the column that the CIE names */
+	CFI_SLOT_SP,
+	CFI_NR_SLOTS,
+};
+
+struct cfi_state {
+	struct cfi_cfa cfa;
+	struct cfi_saved saved[CFI_NR_SLOTS];
+};
+
+/* What a common information entry says. */
+struct cfi_cie {
+	uint64_t code_align;
+	int64_t data_align;
+	uint64_t ra_register;
+	uint8_t pointer_encoding; /* DW_EH_PE_* of addresses in its FDEs */
+	bool has_augmentation_data; /* so have its FDEs */
+	bool is_signal; /* its FDEs are of a signal's return */
+	struct cfi_state initial;
+};
+
+/* A run over one FDE. */
+struct cfi_run {
+	const struct cfi_cie *cie;
+	const struct cfi_bases *bases;
+	uint64_t start, end; /* of the function */
+	uint64_t lo, hi; /* rows are made of [lo, hi) only */
+	uint64_t *steps_left; /* one is taken by each instruction */
+	struct cfi_rows *rows; /* in order of vaddr, ended by {LB_CFA_NONE} */
+};
+
+/**
+ * State that the initial instructions @program make; cie->initial is set.
+ * Return: 0 or -EBADMSG, also when the steps ended.
+ */
+int cfi_cie_run(struct cfi_cie *cie, struct cfi_bytes program,
+		const struct cfi_bases *bases, uint64_t *steps_left);
+
+/**
+ * Adds the rows of an FDE. Behind an instruction that makes no sense, or the last step,
+ * the function is LB_CFA_UNSUPPORTED.
+ * Return: 0, -EBADMSG (rows are added), -ENOSPC (over CFI_MAX_ROWS), -ENOMEM.
+ */
+int cfi_fde_run(const struct cfi_run *run, struct cfi_bytes program);
+
+/** What the walk does with @state. */
+struct lb_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state);
+
+#endif

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Serves DECODER_CFI: pages of an ELF file, by file offset, of its call frame information. */
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/vec.h"
+#include "decode/cfi/cfi.h"
+#include "decode/cfi/file.h"
+#include "decode/cfi/functions.h"
+#include "decode/cfi/go.h"
+#include "decode/requests.h"
+
+#define PAGE_SHIFT 16
+
+/* Up to here all pages are answered: 1 MiB makes some 60,000 rows in 6 ms. */
+#define WHOLE_MAX_BYTES (1u << 20)
+/* Without a table of its functions, all of it is read for each page. */
+#define WHOLE_MAX_BYTES_UNSORTED (8u << 20)
+
+/* Of one request: some 0.5 s. libLLVM takes 5 M when it is read whole. */
+#define MAX_STEPS (32u << 20)
+
+/* A piece of an executable segment that is answered. */
+struct piece {
+	uint64_t file_off, vaddr, size_bytes;
+};
+
+struct job {
+	uint64_t *pages; /* asked; ascending, each once */
+	size_t nr_pages;
+	struct cfi_file file;
+	bool whole;
+	struct piece *pieces; /* disjoint, by file_off */
+	size_t nr_pieces, cap_pieces;
+	struct cfi_rows by_vaddr;
+	struct cfi_rows by_offset; /* its vaddrs are file offsets */
+};
+
+static void job_deinit(struct job *job)
+{
+	cfi_rows_deinit(&job->by_offset);
+	cfi_rows_deinit(&job->by_vaddr);
+	free(job->pieces);
+	cfi_file_deinit(&job->file);
+	free(job->pages);
+}
+
+/* ---- request ---- */
+
+static int by_number(const void *va, const void *vb)
+{
+	const uint64_t *a = va, *b = vb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static int read_request(struct job *job, struct wire_reader *r)
+{
+	size_t nr = wire_get_u32(r), distinct = 0;
+
+	if (r->failed || nr > CFI_MAX_PAGES || nr > (r->len - r->pos) / sizeof(uint64_t))
+		return -EBADMSG;
+	job->pages = calloc(nr ? nr : 1, sizeof(*job->pages));
+	if (!job->pages)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		job->pages[i] = wire_get_u64(r);
+	qsort(job->pages, nr, sizeof(*job->pages), by_number);
+	for (size_t i = 0; i < nr; i++)
+		if (!distinct || job->pages[distinct - 1] != job->pages[i])
+			job->pages[distinct++] = job->pages[i];
+	job->nr_pages = distinct;
+	return r->failed ? -EBADMSG : 0;
+}
+
+/* ---- what is answered ---- */
+
+/* [from, to) of @segment, file offsets. */
+static int add_piece(struct job *job, const struct cfi_segment *segment, uint64_t from,
+		     uint64_t to)
+{
+	struct piece *last = job->nr_pieces ? &job->pieces[job->nr_pieces - 1] : NULL;
+	uint64_t vaddr = segment->vaddr + (from - segment->file_off);
+
+	/* Pages in a row are read at once. */
+	if (last && last->file_off + last->size_bytes == from &&
+	    last->vaddr + last->size_bytes == vaddr) {
+		last->size_bytes += to - from;
+		return 0;
+	}
+	if (vec_grow(&job->pieces, &job->cap_pieces, job->nr_pieces + 1,
+		     sizeof(*job->pieces), 0))
+		return -ENOMEM;
+	job->pieces[job->nr_pieces++] =
+		(struct piece){.file_off = from, .vaddr = vaddr, .size_bytes = to - from};
+	return 0;
+}
+
+static int add_pages_of(struct job *job, const struct cfi_segment *segment)
+{
+	uint64_t end = segment->file_off + segment->size_bytes;
+
+	for (size_t i = 0; i < job->nr_pages; i++) {
+		uint64_t from = job->pages[i] << PAGE_SHIFT;
+		uint64_t to = from + (1u << PAGE_SHIFT);
+		int err;
+
+		if (job->pages[i] > (end - 1) >> PAGE_SHIFT)
+			return 0;
+		from = from < segment->file_off ? segment->file_off : from;
+		to = to > end ? end : to;
+		err = from < to ? add_piece(job, segment, from, to) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int find_pieces(struct job *job)
+{
+	const struct cfi_file *f = &job->file;
+
+	for (size_t i = 0; i < f->nr_segments; i++) {
+		const struct cfi_segment *s = &f->segments[i];
+		int err = job->whole ? add_piece(job, s, s->file_off,
+						 s->file_off + s->size_bytes)
+				     : add_pages_of(job, s);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static uint64_t lowest_vaddr(const struct job *job)
+{
+	uint64_t lo = UINT64_MAX;
+
+	for (size_t i = 0; i < job->nr_pieces; i++)
+		lo = job->pieces[i].vaddr < lo ? job->pieces[i].vaddr : lo;
+	return lo;
+}
+
+static uint64_t highest_vaddr(const struct job *job)
+{
+	uint64_t hi = 0, end;
+
+	for (size_t i = 0; i < job->nr_pieces; i++) {
+		end = job->pieces[i].vaddr + job->pieces[i].size_bytes;
+		hi = end > hi ? end : hi;
+	}
+	return hi;
+}
+
+static int by_lo(const void *va, const void *vb)
+{
+	const struct cfi_range *a = va, *b = vb;
+
+	return (a->lo > b->lo) - (a->lo < b->lo);
+}
+
+/* Of the pieces only: what lies between them has no rows yet, but may have frames. */
+static int read_functions(struct job *job, uint64_t *steps_left)
+{
+	_cleanup_free_ struct cfi_range *wanted =
+		calloc(job->nr_pieces + 1, sizeof(*wanted));
+
+	if (!wanted)
+		return -ENOMEM;
+	for (size_t i = 0; i < job->nr_pieces; i++) {
+		const struct piece *p = &job->pieces[i];
+
+		wanted[i] = (struct cfi_range){p->vaddr, p->vaddr + p->size_bytes};
+	}
+	qsort(wanted, job->nr_pieces, sizeof(*wanted), by_lo);
+	return cfi_functions_read(&job->file, wanted, job->nr_pieces, steps_left,
+				  &job->by_vaddr);
+}
+
+static int read_rows(struct job *job)
+{
+	const struct cfi_section *section = &job->file.section;
+	const struct cfi_index *index = &job->file.index;
+	uint64_t steps_left = MAX_STEPS;
+	int err = 0;
+
+	/* A whole section is read fastest from front to back. */
+	if (job->whole || !index->nr)
+		err = cfi_read(section, lowest_vaddr(job), highest_vaddr(job),
+			       &steps_left, &job->by_vaddr);
+	else
+		for (size_t i = 0; i < job->nr_pieces && !err; i++) {
+			const struct piece *p = &job->pieces[i];
+
+			err = cfi_read_indexed(section, index, p->vaddr,
+					       p->vaddr + p->size_bytes, &steps_left,
+					       &job->by_vaddr);
+		}
+	if (!err && job->file.is_go)
+		err = cfi_go_add_starts(&job->file, &steps_left, &job->by_vaddr);
+	if (!err)
+		err = cfi_rows_finish(&job->by_vaddr);
+	if (!err && job->file.is_go)
+		cfi_go_keep(&job->by_vaddr);
+	else if (!err)
+		err = read_functions(job, &steps_left);
+	return err;
+}
+
+/* Rows of a piece, from its first byte to the byte behind it, by file offset. */
+static int move_piece(struct job *job, const struct piece *p)
+{
+	static const struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
+	const struct cfi_rows *in = &job->by_vaddr;
+	size_t i = cfi_rows_up_to(in, p->vaddr);
+	int err = cfi_rows_add(&job->by_offset, p->file_off,
+			       i ? &in->items[i - 1].rule : &none, 0);
+
+	for (; !err && i < in->nr && in->items[i].vaddr - p->vaddr < p->size_bytes; i++)
+		err = cfi_rows_add(&job->by_offset,
+				   in->items[i].vaddr - p->vaddr + p->file_off,
+				   &in->items[i].rule, 0);
+	return err ? err
+		   : cfi_rows_add(&job->by_offset, p->file_off + p->size_bytes, &none, 0);
+}
+
+/* Where a piece begins as another ends, the latter's last row is of no use. */
+static void drop_repeated(struct cfi_rows *rows)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < rows->nr; i++)
+		if (i + 1 == rows->nr || rows->items[i + 1].vaddr != rows->items[i].vaddr)
+			rows->items[nr++] = rows->items[i];
+	rows->nr = nr;
+}
+
+static int answer(struct job *job)
+{
+	int err = find_pieces(job);
+
+	if (!err)
+		err = read_rows(job);
+	for (size_t i = 0; i < job->nr_pieces && !err; i++)
+		err = move_piece(job, &job->pieces[i]);
+	drop_repeated(&job->by_offset);
+	return err;
+}
+
+int cfi_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+	      size_t nr_fds, struct wire_writer *reply)
+{
+	_cleanup_(job_deinit) struct job job = {0};
+	int err;
+
+	(void)call;
+	if (nr_fds != 1)
+		return -EBADMSG;
+	err = read_request(&job, request);
+	if (err)
+		return err;
+	job.whole =
+		!cfi_file_open(fds[0], &job.file) ||
+		job.file.section.len <=
+			(job.file.index.nr ? WHOLE_MAX_BYTES : WHOLE_MAX_BYTES_UNSORTED);
+	if (job.file.section.len)
+		err = answer(&job);
+	if (err)
+		return err;
+	wire_put_u32(reply, job.whole);
+	cfi_pages_write(&job.by_offset, 0, 0, UINT64_MAX, reply);
+	return reply->failed ? -ENOMEM : 0;
+}

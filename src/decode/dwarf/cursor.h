@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads little-endian bytes that nobody vouches for. Past the end every read
+ * gives zero and the error sticks, so a caller checks once, after the last read.
+ */
+#ifndef LB_DECODE_DWARF_CURSOR_H
+#define LB_DECODE_DWARF_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Bytes borrowed from a section; {NULL, 0} when there is no such section. */
+struct bytes {
+	const uint8_t *data;
+	uint64_t len;
+};
+
+struct cursor {
+	const uint8_t *p, *end;
+	bool failed; /* read past the end */
+};
+
+/* At @off of @b; an offset beyond the end is a failed cursor. */
+static inline struct cursor cursor_at(struct bytes b, uint64_t off)
+{
+	static const uint8_t nothing; /* NULL could not be added to */
+
+	if (off > b.len || !b.data)
+		return (struct cursor){&nothing, &nothing, off > b.len};
+	return (struct cursor){b.data + off, b.data + b.len, false};
+}
+
+static inline uint64_t cursor_left(const struct cursor *c)
+{
+	return (uint64_t)(c->end - c->p);
+}
+
+static inline void cursor_fail(struct cursor *c)
+{
+	c->failed = true;
+	c->p = c->end;
+}
+
+static inline void cursor_skip(struct cursor *c, uint64_t n)
+{
+	if (n > cursor_left(c))
+		cursor_fail(c);
+	else
+		c->p += n;
+}
+
+/* An unsigned number of @size bytes, 1 to 8. */
+static inline uint64_t cursor_uint(struct cursor *c, unsigned int size)
+{
+	uint64_t v = 0;
+
+	if (size > cursor_left(c)) {
+		cursor_fail(c);
+		return 0;
+	}
+	for (unsigned int i = 0; i < size; i++)
+		v |= (uint64_t)c->p[i] << (8 * i);
+	c->p += size;
+	return v;
+}
+
+static inline uint8_t cursor_u8(struct cursor *c)
+{
+	if (c->p == c->end) {
+		c->failed = true;
+		return 0;
+	}
+	return *c->p++;
+}
+
+static inline uint16_t cursor_u16(struct cursor *c)
+{
+	return (uint16_t)cursor_uint(c, 2);
+}
+
+static inline uint32_t cursor_u32(struct cursor *c)
+{
+	return (uint32_t)cursor_uint(c, 4);
+}
+
+static inline uint64_t cursor_u64(struct cursor *c)
+{
+	return cursor_uint(c, 8);
+}
+
+/* Bits beyond 64 are dropped; the bytes are read nevertheless. */
+static inline uint64_t cursor_uleb(struct cursor *c)
+{
+	uint64_t v = 0;
+	uint8_t byte;
+
+	for (unsigned int shift = 0;; shift += 7) {
+		byte = cursor_u8(c);
+		if (shift < 64)
+			v |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return v;
+	}
+}
+
+static inline int64_t cursor_sleb(struct cursor *c)
+{
+	uint64_t v = 0;
+	unsigned int shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = cursor_u8(c);
+		if (shift < 64)
+			v |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (shift < 64 && (byte & 0x40))
+		v |= ~0ULL << shift;
+	return (int64_t)v;
+}
+
+#define CURSOR_MAX_STRING (1u << 20) /* longer names are malformed */
+
+/* A text that ends within the bytes, borrowed from them; "" when it does not. */
+static inline const char *cursor_str(struct cursor *c)
+{
+	uint64_t left = cursor_left(c);
+	size_t max = left < CURSOR_MAX_STRING ? left : CURSOR_MAX_STRING;
+	const uint8_t *start = c->p, *nul = max ? memchr(start, 0, max) : NULL;
+
+	if (!nul) {
+		cursor_fail(c);
+		return "";
+	}
+	c->p = nul + 1;
+	return (const char *)start;
+}
+
+/* The same at @off of a string section. */
+static inline const char *bytes_str(struct bytes b, uint64_t off)
+{
+	struct cursor c = cursor_at(b, off);
+
+	return cursor_str(&c);
+}
+
+/*
+ * Length of what follows: 32 bits, or 64 behind an escape (DWARF 5, 7.4).
+ * @offset_size  set to 4 or 8: the width of offsets in what follows
+ * Reserved values fail.
+ */
+static inline uint64_t cursor_initial_length(struct cursor *c, uint8_t *offset_size)
+{
+	uint64_t len = cursor_u32(c);
+
+	*offset_size = 4;
+	if (len == 0xffffffff) {
+		*offset_size = 8;
+		len = cursor_u64(c);
+	} else if (len >= 0xfffffff0) {
+		cursor_fail(c);
+	}
+	if (len > cursor_left(c))
+		cursor_fail(c);
+	return c->failed ? 0 : len;
+}
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One unit, decoded for the addresses that lie in it, and their frames. */
+#ifndef LB_DECODE_DWARF_DECODE_H
+#define LB_DECODE_DWARF_DECODE_H
+
+#include "decode/dwarf/line.h"
+#include "decode/dwarf/line_rows.h"
+#include "decode/dwarf/scope.h"
+#include "decode/frame.h"
+
+struct decoded {
+	struct unit unit;
+	struct unit split; /* holds the DIEs when has_split */
+	bool has_split, split_missing;
+	bool malformed; /* a part of it; what could be read counts */
+	struct debug_file *dwo; /* of split; NULL when there is none to free */
+	struct line_table *lines; /* NULL: none */
+	struct scopes scopes;
+	struct line_rows rows; /* of the functions that were hit */
+	struct hit *row_hits; /* one per rows.items; NULL: none, or not asked for */
+	struct abbrev_cache *abbrevs; /* borrowed */
+};
+
+/**
+ * Finds the row and the scope of each hit in @unit.
+ *
+ * @hits  ascending vaddr; wants_code: finds all rows of its function too (code.h);
+ *        otherwise zero
+ * @ret   must stay where it is; to be given to decoded_deinit() on success
+ * Return: 0 or -ENOMEM.
+ */
+int decoded_init(struct decoded *ret, const struct unit *unit,
+		 struct abbrev_cache *abbrevs, struct hit *hits, size_t nr);
+void decoded_deinit(struct decoded *d);
+
+/**
+ * The frames at one hit, innermost first, at most FRAMES_MAX_INLINE. Code that
+ * the compiler gives no line (line 0: merged or moved) is charged to the call
+ * that it was inlined by, else to the line before it.
+ *
+ * @ret_miss  MISS_NONE exactly if frames[0] has a line
+ * Return: how many; 0: the unit knows nothing of this address. Strings are valid
+ * until decoded_deinit().
+ */
+size_t decoded_frames(struct decoded *d, const struct hit *hit,
+		      struct frame frames[FRAMES_MAX_INLINE], enum miss *ret_miss);
+
+/* Which line a frame is on, as numbers of the line table and of the scopes. */
+struct place {
+	uint32_t scope, file, line;
+};
+
+/** The innermost frame at @hit, by the rules of decoded_frames(). */
+struct place decoded_innermost(const struct decoded *d, const struct hit *hit);
+bool decoded_is_inlined(const struct decoded *d, uint32_t scope);
+/** The call that @inner, which is inlined, was inlined by. */
+struct place decoded_caller(const struct decoded *d, struct place inner);
+/** Its names; strings as those of decoded_frames(). */
+void decoded_frame(struct decoded *d, struct place place, struct frame *ret);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decoder side (runs in the worker): source lines and inlined chains of many
+ * addresses of one file, from DWARF 2-5. An own reader (symbolize/dwarf/) on
+ * libelf's sections: libdw keeps every unit that it touched until the end, opens
+ * split files by itself, and knows .dwp only since 0.191.
+ */
+#ifndef LB_DECODE_DWARF_DWARF_H
+#define LB_DECODE_DWARF_DWARF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "decode/code.h"
+#include "decode/frame.h"
+#include "decode/need.h"
+
+struct dwarf_source;
+
+/* Opens another file by name: a descriptor that dwarf_source closes, or -1. */
+typedef int (*dwarf_need_fn)(void *ctx, const struct need *need);
+
+/**
+ * @fd    the ELF file that holds .debug_info; borrowed, kept open by the caller
+ *        until dwarf_source_free()
+ * @need  asked for dwz and split files; may be NULL: none are found
+ *
+ * Return: 0, -ENODATA (no debug info in it), -EBADMSG (malformed), -ENOMEM.
+ */
+int dwarf_source_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret);
+/**
+ * The same for a file in memory, which has no companions. Addresses are those of the
+ * file: for code of a JIT, where it runs.
+ *
+ * @data  borrowed, kept writable by the caller until dwarf_source_free()
+ */
+int dwarf_source_open_memory(void *data, size_t len, struct dwarf_source **ret);
+void dwarf_source_free(struct dwarf_source *d);
+DEFINE_CLEANUP(struct dwarf_source, dwarf_source_free);
+
+/**
+ * Called once per address, in any order. @frames innermost first, strings valid
+ * during the call, names as written in DWARF: .function is DW_AT_name (or ""), with
+ * its namespaces and classes where there is no linkage name; .system_name is the
+ * linkage name (or ""). @miss says why there is no line; it is
+ * MISS_NONE exactly if frames[0].line is not 0.
+ */
+typedef void (*dwarf_found_fn)(void *ctx, size_t i, enum miss miss,
+			       const struct frame *frames, size_t nr);
+
+/**
+ * Called for each contiguous part of a function (one with code of its own, not an
+ * inlined one) that holds at least one of the addresses: @i is one of these. Called
+ * when that address has been found. Strings are valid during the call, names as in
+ * dwarf_found_fn.
+ *
+ * Where code has no line, the rule of frames holds (the call that it was inlined by,
+ * else the line before). Rows of no length at the end are lines of these functions
+ * that other parts of the same unit have code for. What is over the limits of
+ * code.h is left out.
+ * @function  the frame of the function, without a line
+ */
+typedef void (*dwarf_code_fn)(void *ctx, size_t i, const struct frame *function,
+			      const struct code *code);
+
+/**
+ * From now on dwarf_source_resolve() tells of code too, with its ctx; NULL: no more.
+ * @wanted  per address: tell of the function that holds it? NULL: of all
+ */
+void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool *wanted);
+
+/**
+ * @vaddrs  addresses as in the ELF file; any order, duplicates allowed
+ * Cost: one pass over the unit headers of the file, then each unit that is hit
+ * is decoded once and its memory given back. Memory: 24 bytes an address, and
+ * what one unit needs; compressed sections that are used are held decompressed
+ * until dwarf_source_free(), at most DEBUG_MAX_INFLATED_BYTES (beyond:
+ * MISS_DECODER_GAVE_UP).
+ * Return: 0, -EBADMSG (malformed beyond use), -ENOMEM.
+ */
+int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t nr,
+			 dwarf_found_fn found, void *ctx);
+
+/* @line  of the row that begins at @vaddr; 0: the compiler names none */
+typedef void (*dwarf_row_fn)(void *ctx, uint64_t vaddr, uint32_t line);
+
+/**
+ * Calls @row for each row of all line tables, as they are written: unit by unit,
+ * within a sequence by ascending address. Budgeted as dwarf_source_resolve() is.
+ * Return: 0 (also when some are malformed), -ENOMEM.
+ */
+int dwarf_source_rows(struct dwarf_source *d, dwarf_row_fn row, void *ctx);
+
+/* What was not found or not read, since dwarf_source_open(). */
+struct dwarf_stats {
+	uint64_t nr_dwo_missing; /* units whose .dwo was not found or did not fit */
+	uint64_t nr_dwz_missing; /* names that are in a dwz file that was not found */
+	uint64_t nr_bad_units; /* units that are malformed or of an unknown version */
+};
+void dwarf_source_stats(const struct dwarf_source *d, struct dwarf_stats *ret);
+
+#endif

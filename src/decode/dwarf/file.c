@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "decode/dwarf/file.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+
+#define MAX_SECTIONS 1000000 /* looked at; -ffunction-sections makes many */
+
+/* Without the leading ".debug_" or ".zdebug_". */
+static const char *const section_names[] = {
+	[DEBUG_INFO] = "info",         [DEBUG_ABBREV] = "abbrev",
+	[DEBUG_LINE] = "line",         [DEBUG_STR] = "str",
+	[DEBUG_LINE_STR] = "line_str", [DEBUG_STR_OFFSETS] = "str_offsets",
+	[DEBUG_ADDR] = "addr",         [DEBUG_RANGES] = "ranges",
+	[DEBUG_RNGLISTS] = "rnglists", [DEBUG_CU_INDEX] = "cu_index",
+};
+_Static_assert(ARRAY_SIZE(section_names) == NR_DEBUG_SECTIONS, "one name per section");
+
+/* The section called @name, or -1. Only a .dwp has indexes, and without ".dwo". */
+static int section_from_name(const char *name, bool split)
+{
+	size_t len;
+
+	if (!strncmp(name, ".debug_", 7))
+		name += 7;
+	else if (!strncmp(name, ".zdebug_", 8))
+		name += 8;
+	else
+		return -1;
+	len = strlen(name);
+	if (split && len > 4 && !strcmp(name + len - 4, ".dwo"))
+		len -= 4;
+	else if (split && strcmp(name, section_names[DEBUG_CU_INDEX]))
+		return -1;
+	for (int i = 0; i < NR_DEBUG_SECTIONS; i++)
+		if (strlen(section_names[i]) == len &&
+		    !memcmp(section_names[i], name, len))
+			return i;
+	return -1;
+}
+
+static int add_exec(struct debug_file *f, const GElf_Shdr *sh, size_t *cap)
+{
+	struct addr_range *grown;
+
+	if (!sh->sh_size || sh->sh_addr + sh->sh_size < sh->sh_addr ||
+	    f->nr_exec > DEBUG_MAX_EXEC_RANGES)
+		return 0;
+	if (f->nr_exec == *cap) {
+		*cap = *cap ? 2 * *cap : 16;
+		grown = reallocarray(f->exec, *cap, sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		f->exec = grown;
+	}
+	f->exec[f->nr_exec++] =
+		(struct addr_range){sh->sh_addr, sh->sh_addr + sh->sh_size};
+	return 0;
+}
+
+static int range_compare(const void *a, const void *b)
+{
+	const struct addr_range *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Sorts and merges; forgets them all when there were too many to be complete. */
+static void sort_exec(struct debug_file *f)
+{
+	size_t n = 0;
+
+	if (f->nr_exec > DEBUG_MAX_EXEC_RANGES)
+		f->nr_exec = 0;
+	if (!f->nr_exec)
+		return;
+	qsort(f->exec, f->nr_exec, sizeof(*f->exec), range_compare);
+	for (size_t i = 1; i < f->nr_exec; i++) {
+		if (f->exec[i].start > f->exec[n].end)
+			f->exec[++n] = f->exec[i];
+		else if (f->exec[i].end > f->exec[n].end)
+			f->exec[n].end = f->exec[i].end;
+	}
+	f->nr_exec = n + 1;
+}
+
+/* One NT_GNU_BUILD_ID among the notes of a section. */
+static void find_build_id(struct debug_file *f, Elf_Scn *scn)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t off = 0, name_off, desc_off;
+	GElf_Nhdr note;
+
+	while (data && !f->build_id_len &&
+	       (off = gelf_getnote(data, off, &note, &name_off, &desc_off)) > 0) {
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
+		    memcmp((char *)data->d_buf + name_off, "GNU", 4) || !note.n_descsz ||
+		    note.n_descsz > 64)
+			continue;
+		f->build_id = (const uint8_t *)data->d_buf + desc_off;
+		f->build_id_len = note.n_descsz;
+	}
+}
+
+static int scan_sections(struct debug_file *f)
+{
+	size_t names, nr = 0, cap_exec = 0;
+	Elf_Scn *scn = NULL;
+
+	if (elf_getshdrstrndx(f->elf, &names) != 0)
+		return -EBADMSG;
+	while ((scn = elf_nextscn(f->elf, scn)) && nr++ < MAX_SECTIONS) {
+		const char *name;
+		GElf_Shdr sh;
+		int which;
+
+		if (!gelf_getshdr(scn, &sh))
+			return -EBADMSG;
+		if ((sh.sh_flags & SHF_EXECINSTR) && (sh.sh_flags & SHF_ALLOC) &&
+		    add_exec(f, &sh, &cap_exec) < 0)
+			return -ENOMEM;
+		if (sh.sh_type == SHT_NOTE && !f->build_id_len)
+			find_build_id(f, scn);
+		name = elf_strptr(f->elf, names, sh.sh_name);
+		if (!name || sh.sh_type == SHT_NOBITS)
+			continue;
+		which = section_from_name(name, f->kind == DEBUG_FILE_SPLIT);
+		if (which >= 0 && !f->sections[which].scn)
+			f->sections[which].scn = scn;
+	}
+	sort_exec(f);
+	return 0;
+}
+
+static void allow_work(struct debug_file *f, uint64_t bytes)
+{
+	f->work_allowed += DEBUG_WORK_PER_BYTE * bytes;
+	f->context->work_left += DEBUG_WORK_PER_BYTE * bytes;
+}
+
+/* Takes @elf over, also on failure; @bytes is the size of the whole file. */
+static int open_elf(Elf *elf, uint64_t bytes, enum debug_file_kind kind,
+		    struct debug_context *context, struct debug_file **ret)
+{
+	_cleanup_(debug_file_freep) struct debug_file *f = calloc(1, sizeof(*f));
+	GElf_Ehdr header;
+	int r;
+
+	if (!f) {
+		elf_end(elf);
+		return -ENOMEM;
+	}
+	f->fd = -1;
+	f->kind = kind;
+	f->context = context;
+	f->elf = elf;
+	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &header))
+		return -EBADMSG;
+	if (header.e_ident[EI_DATA] != ELFDATA2LSB ||
+	    (header.e_type == ET_REL && kind == DEBUG_FILE_PROGRAM))
+		return -ENODATA;
+	r = scan_sections(f);
+	if (r < 0)
+		return r;
+	if (!f->sections[DEBUG_INFO].scn)
+		return -ENODATA;
+	allow_work(f, bytes);
+	*ret = take_ptr(f);
+	return 0;
+}
+
+int debug_file_open(int fd, enum debug_file_kind kind, struct debug_context *context,
+		    struct debug_file **ret)
+{
+	struct stat st;
+	uint64_t bytes = 0;
+
+	elf_version(EV_CURRENT);
+	if (fstat(fd, &st) == 0 && st.st_size > 0)
+		bytes = (uint64_t)st.st_size;
+	return open_elf(elf_begin(fd, ELF_C_READ_MMAP, NULL), bytes, kind, context, ret);
+}
+
+int debug_file_open_memory(void *data, size_t len, struct debug_context *context,
+			   struct debug_file **ret)
+{
+	elf_version(EV_CURRENT);
+	return open_elf(elf_memory(data, len), len, DEBUG_FILE_PROGRAM, context, ret);
+}
+
+void debug_file_free(struct debug_file *f)
+{
+	if (!f)
+		return;
+	debug_file_free(f->alt);
+	debug_file_free(f->dwp);
+	for (size_t i = 0; i < NR_DEBUG_SECTIONS; i++)
+		f->context->inflated_left += f->sections[i].inflated_bytes;
+	if (f->elf)
+		elf_end(f->elf);
+	cleanup_closep(&f->fd);
+	free(f->exec);
+	free(f->units);
+	free(f);
+}
+
+/* How many bytes @scn holds when decompressed; 0: it is not compressed. */
+static uint64_t inflated_size(Elf_Scn *scn, const GElf_Shdr *sh, bool *gnu)
+{
+	GElf_Chdr chdr;
+	Elf_Data *raw;
+	uint64_t size = 0;
+
+	*gnu = false;
+	if (sh->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(scn, &chdr) ? chdr.ch_size : UINT64_MAX;
+	raw = elf_rawdata(scn, NULL);
+	if (!raw || !raw->d_buf || raw->d_size < 12 || memcmp(raw->d_buf, "ZLIB", 4))
+		return 0;
+	*gnu = true; /* .zdebug_*: the size is big-endian */
+	for (int i = 4; i < 12; i++)
+		size = size << 8 | ((const uint8_t *)raw->d_buf)[i];
+	return size;
+}
+
+/* Return: false when the section cannot be decompressed, or is over the limit. */
+static bool inflate(struct debug_file *f, int which, Elf_Scn *scn)
+{
+	GElf_Shdr sh;
+	uint64_t size;
+	bool gnu;
+	int r;
+
+	if (!gelf_getshdr(scn, &sh))
+		return false;
+	size = inflated_size(scn, &sh, &gnu);
+	if (!size)
+		return true;
+	if (size > f->context->inflated_left) {
+		f->context->over_inflated = true;
+		log_debug("debug section %s of %llu bytes is over the limit, skipping",
+			  section_names[which], (unsigned long long)size);
+		return false;
+	}
+	r = gnu ? elf_compress_gnu(scn, 0, 0) : elf_compress(scn, 0, 0);
+	if (r < 0) {
+		log_debug("cannot decompress debug section %s: %s, skipping",
+			  section_names[which], elf_errmsg(-1));
+		f->context->corrupt_section = true;
+		return false;
+	}
+	f->context->inflated_left -= size;
+	allow_work(f, size);
+	f->sections[which].inflated_bytes = size;
+	return true;
+}
+
+struct bytes debug_file_section(struct debug_file *f, enum debug_section which)
+{
+	Elf_Scn *scn = f->sections[which].scn;
+	Elf_Data *data;
+
+	if (f->sections[which].loaded || !scn)
+		return f->sections[which].bytes;
+	f->sections[which].loaded = true;
+	if (!inflate(f, which, scn))
+		return f->sections[which].bytes;
+	data = f->sections[which].inflated_bytes ? elf_getdata(scn, NULL)
+						 : elf_rawdata(scn, NULL);
+	if (data && data->d_buf)
+		f->sections[which].bytes = (struct bytes){data->d_buf, data->d_size};
+	return f->sections[which].bytes;
+}
+
+bool debug_file_is_code(const struct debug_file *f, uint64_t vaddr)
+{
+	size_t low = 0, high = f->nr_exec;
+
+	if (!f->nr_exec)
+		return vaddr < UINT64_MAX - 1; /* -1 and -2 mark what was thrown away */
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (f->exec[mid].end <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < f->nr_exec && f->exec[low].start <= vaddr;
+}
+
+bool debug_file_altlink(struct debug_file *f, const char **ret_name,
+			const uint8_t **ret_id, size_t *ret_id_len)
+{
+	size_t names, nr = 0;
+	Elf_Scn *scn = NULL;
+
+	if (elf_getshdrstrndx(f->elf, &names) != 0)
+		return false;
+	while ((scn = elf_nextscn(f->elf, scn)) && nr++ < MAX_SECTIONS) {
+		const char *name;
+		Elf_Data *data;
+		struct cursor c;
+		GElf_Shdr sh;
+
+		name = gelf_getshdr(scn, &sh) ? elf_strptr(f->elf, names, sh.sh_name)
+					      : NULL;
+		if (!name || strcmp(name, ".gnu_debugaltlink"))
+			continue;
+		data = elf_rawdata(scn, NULL);
+		if (!data || !data->d_buf)
+			return false;
+		c = cursor_at((struct bytes){data->d_buf, data->d_size}, 0);
+		*ret_name = cursor_str(&c);
+		*ret_id = c.p;
+		*ret_id_len = cursor_left(&c);
+		return !c.failed && *ret_id_len > 0 && *ret_id_len <= 64;
+	}
+	return false;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One ELF file with debug information: its sections as bytes, decompressed when
+ * first used, and what belongs to the file as a whole (units, executable
+ * ranges). Uncompressed sections are mapped and cost no anonymous memory.
+ */
+#ifndef LB_DECODE_DWARF_FILE_H
+#define LB_DECODE_DWARF_FILE_H
+
+#include <elf.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "decode/dwarf/dwarf.h"
+#include "decode/dwarf/cursor.h"
+
+enum debug_section {
+	DEBUG_INFO,
+	DEBUG_ABBREV,
+	DEBUG_LINE,
+	DEBUG_STR,
+	DEBUG_LINE_STR,
+	DEBUG_STR_OFFSETS,
+	DEBUG_ADDR,
+	DEBUG_RANGES,
+	DEBUG_RNGLISTS,
+	DEBUG_CU_INDEX,
+	NR_DEBUG_SECTIONS,
+};
+
+/* Most bytes that decompressed sections of all open files may take. */
+#define DEBUG_MAX_INFLATED_BYTES (384ULL << 20)
+#define DEBUG_MAX_UNITS          (4u << 20) /* in one file; those behind are not read */
+#define DEBUG_WORK_PER_BYTE      64 /* work that each byte of a file allows */
+#define DEBUG_MAX_EXEC_RANGES    4096 /* more: the gaps between them are not known */
+
+/* What a file is opened as. */
+enum debug_file_kind {
+	DEBUG_FILE_PROGRAM, /* linked, with its debug information or only that */
+	DEBUG_FILE_DWZ, /* what dwz moved out; it calls itself relocatable */
+	DEBUG_FILE_SPLIT, /* .dwo or .dwp: names of sections end in ".dwo" */
+};
+
+/* Shared by all files of one dwarf_source. */
+struct debug_context {
+	dwarf_need_fn need; /* may be NULL */
+	void *need_ctx;
+	uint64_t inflated_left; /* bytes */
+	uint64_t work_left; /* bytes and entries still to be read in this call */
+	bool over_inflated; /* a section was not read: it would take too much memory */
+	bool corrupt_section; /* a section could not be decompressed */
+	struct dwarf_stats stats;
+};
+
+struct addr_range {
+	uint64_t start, end;
+};
+
+struct debug_file {
+	struct debug_context *context;
+	Elf *elf;
+	uint64_t work_allowed; /* by this file's size; see debug_spend() */
+	int fd; /* -1: borrowed from the caller */
+	enum debug_file_kind kind;
+	struct {
+		Elf_Scn *scn; /* NULL: there is none */
+		struct bytes bytes;
+		bool loaded;
+		uint64_t inflated_bytes; /* heap taken by its decompressed form */
+	} sections[NR_DEBUG_SECTIONS];
+	struct addr_range *exec; /* sorted, disjoint; where code can be */
+	size_t nr_exec; /* 0: not known */
+	uint64_t *units; /* offsets in DEBUG_INFO, ascending; see unit_index() */
+	size_t nr_units, cap_units;
+	bool units_indexed, units_damaged; /* damaged: the list ends early */
+	const uint8_t *build_id; /* of this file; borrowed */
+	size_t build_id_len; /* 0: none */
+	struct debug_file *alt, *dwp; /* see companion.h; NULL: none, or not found */
+	bool alt_tried, dwp_tried;
+};
+
+/**
+ * Reads the section headers.
+ *
+ * @fd  borrowed, kept open by the caller until debug_file_free()
+ *
+ * Return: 0, -ENODATA (no .debug_info; a program that is not linked yet; not a
+ * 64-bit little-endian file), -EBADMSG (not ELF, or malformed), -ENOMEM.
+ */
+int debug_file_open(int fd, enum debug_file_kind kind, struct debug_context *context,
+		    struct debug_file **ret);
+/** The same for @len bytes at @data, borrowed and kept writable until debug_file_free(). */
+int debug_file_open_memory(void *data, size_t len, struct debug_context *context,
+			   struct debug_file **ret);
+/* Its companions too; closes fd when it was made the file's own (fd >= 0). */
+void debug_file_free(struct debug_file *f);
+DEFINE_CLEANUP(struct debug_file, debug_file_free);
+
+/** The section's bytes; empty when there is none or it cannot be decompressed. */
+struct bytes debug_file_section(struct debug_file *f, enum debug_section section);
+
+/** Can code be at @vaddr? False for what the linker threw away (address 0, -1). */
+bool debug_file_is_code(const struct debug_file *f, uint64_t vaddr);
+
+/**
+ * .gnu_debugaltlink: the file's name as written, and its build id; both borrowed.
+ * Return: false when there is none.
+ */
+bool debug_file_altlink(struct debug_file *f, const char **ret_name,
+			const uint8_t **ret_id, size_t *ret_id_len);
+
+/*
+ * Takes @n from the work that this call may do: a few bytes can refer to the same
+ * large table again and again. False: there is none left.
+ */
+static inline bool debug_spend(struct debug_file *f, uint64_t n)
+{
+	if (f->context->work_left < n) {
+		f->context->work_left = 0;
+		return false;
+	}
+	f->context->work_left -= n;
+	return true;
+}
+
+#endif

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "decode/dwarf/line.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "decode/dwarf/line_rows.h"
+
+struct line_file {
+	struct form_value name; /* a text is looked up when it is asked for */
+	uint64_t dir;
+	char *path; /* joined when first asked for */
+};
+
+struct line_table {
+	const struct unit *unit;
+	struct unit strings; /* the unit, with this table's width of offsets */
+	uint8_t version, addr_size, min_inst_len, max_ops;
+	int8_t line_base;
+	uint8_t line_range, opcode_base;
+	const uint8_t *opcode_lengths; /* of opcodes 1 .. opcode_base - 1 */
+	struct cursor program;
+	struct form_value *dirs;
+	size_t nr_dirs, cap_dirs;
+	struct line_file *files; /* numbered from 1 before DWARF 5: [0] is empty */
+	size_t nr_files, cap_files;
+};
+
+static int add_dir(struct line_table *t, const struct form_value *dir)
+{
+	int r = vec_grow(&t->dirs, &t->cap_dirs, t->nr_dirs + 1, sizeof(*t->dirs),
+			 LINE_MAX_FILES);
+
+	if (r < 0)
+		return r == -ENOSPC ? -EBADMSG : r;
+	t->dirs[t->nr_dirs++] = *dir;
+	return 0;
+}
+
+static int add_file(struct line_table *t, const struct form_value *name, uint64_t dir)
+{
+	int r = vec_grow(&t->files, &t->cap_files, t->nr_files + 1, sizeof(*t->files),
+			 LINE_MAX_FILES);
+
+	if (r < 0)
+		return r == -ENOSPC ? -EBADMSG : r;
+	t->files[t->nr_files++] = (struct line_file){.name = *name, .dir = dir};
+	return 0;
+}
+
+/* Reads a text that stands in the table itself. Return: false when it is empty. */
+static bool read_text(struct cursor *c, struct form_value *ret)
+{
+	*ret = (struct form_value){.form = DW_FORM_string,
+				   .block = (const uint8_t *)cursor_str(c)};
+	return *ret->block != 0;
+}
+
+/* Directories and files as DWARF 2 to 4 have them: texts, ended by an empty one. */
+static int read_names_2(struct line_table *t, struct cursor *c)
+{
+	struct form_value name = {0};
+	uint64_t dir;
+	int r = add_dir(t, &name); /* number 0 is the compilation directory */
+
+	while (r == 0 && read_text(c, &name))
+		r = add_dir(t, &name);
+	if (r == 0)
+		r = add_file(t, &(struct form_value){0}, 0);
+	while (r == 0 && read_text(c, &name)) {
+		dir = cursor_uleb(c);
+		cursor_uleb(c); /* time of modification */
+		cursor_uleb(c); /* length */
+		r = add_file(t, &name, dir);
+	}
+	return r;
+}
+
+/* One list of DWARF 5: a description of its entries, their number, the entries. */
+static int read_list_5(struct line_table *t, struct cursor *c, bool is_files)
+{
+	struct abbrev_attr formats[UINT8_MAX];
+	uint8_t nr_formats = cursor_u8(c);
+	uint64_t count;
+	int r = 0;
+
+	for (uint8_t i = 0; i < nr_formats; i++) {
+		uint64_t name = cursor_uleb(c), form = cursor_uleb(c);
+
+		formats[i] = (struct abbrev_attr){
+			.name = name > UINT16_MAX ? 0 : (uint16_t)name,
+			.form = form > UINT16_MAX ? 0 : (uint16_t)form,
+		};
+		formats[i].size = form_fixed_size(formats[i].form, t->strings.widths);
+	}
+	count = cursor_uleb(c);
+	if (c->failed || count > cursor_left(c)) /* every entry takes a byte at least */
+		return -EBADMSG;
+	for (uint64_t n = 0; n < count && r == 0 && !c->failed; n++) {
+		struct form_value path = {0}, v;
+		uint64_t dir = 0;
+
+		for (uint8_t i = 0; i < nr_formats; i++) {
+			form_read(c, &formats[i], t->strings.widths, &v);
+			if (formats[i].name == DW_LNCT_path)
+				path = v;
+			else if (formats[i].name == DW_LNCT_directory_index)
+				dir = form_number(&v);
+		}
+		r = is_files ? add_file(t, &path, dir) : add_dir(t, &path);
+	}
+	return r;
+}
+
+static int read_header(struct line_table *t, struct cursor *c)
+{
+	uint64_t len = cursor_initial_length(c, &t->strings.widths.offset_size);
+	struct cursor names;
+	int r;
+
+	c->end = c->p + len;
+	t->version = (uint8_t)cursor_u16(c);
+	t->addr_size = t->unit->widths.addr_size;
+	if (t->version < 2 || t->version > 5)
+		return -EBADMSG;
+	if (t->version == 5) {
+		t->addr_size = cursor_u8(c);
+		cursor_u8(c); /* size of segment selectors */
+	}
+	len = cursor_uint(c, t->strings.widths.offset_size);
+	if (c->failed || len > cursor_left(c))
+		return -EBADMSG;
+	t->program = (struct cursor){c->p + len, c->end, false};
+	names = (struct cursor){c->p, c->p + len, false};
+	t->min_inst_len = cursor_u8(&names);
+	t->max_ops = t->version >= 4 ? cursor_u8(&names) : 1;
+	cursor_u8(&names); /* default_is_stmt */
+	t->line_base = (int8_t)cursor_u8(&names);
+	t->line_range = cursor_u8(&names);
+	t->opcode_base = cursor_u8(&names);
+	t->opcode_lengths = names.p;
+	cursor_skip(&names, t->opcode_base ? t->opcode_base - 1U : 0);
+	if (names.failed || !t->line_range || !t->opcode_base)
+		return -EBADMSG;
+	if (t->version < 5)
+		return read_names_2(t, &names);
+	r = read_list_5(t, &names, false);
+	return r ? r : read_list_5(t, &names, true);
+}
+
+int line_table_open(const struct unit *unit, struct line_table **ret)
+{
+	_cleanup_(line_table_freep) struct line_table *t = NULL;
+	struct cursor c;
+	int r;
+
+	if (!unit->has_stmt_list)
+		return -ENODATA;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->unit = unit;
+	t->strings = *unit;
+	c = cursor_at(debug_file_section(unit->file, DEBUG_LINE), unit->stmt_list);
+	r = c.failed ? -EBADMSG : read_header(t, &c);
+	if (r < 0)
+		return r;
+	if (!debug_spend(unit->file,
+			 cursor_left(&t->program) + 16 * (t->nr_files + t->nr_dirs)))
+		return -EBADMSG;
+	*ret = take_ptr(t);
+	return 0;
+}
+
+void line_table_free(struct line_table *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->nr_files; i++)
+		free(t->files[i].path);
+	free(t->files);
+	free(t->dirs);
+	free(t);
+}
+
+/* The registers of the state machine that matter here. */
+struct line_state {
+	uint64_t vaddr;
+	uint64_t file;
+	uint32_t op_index;
+	uint32_t line;
+	bool end_sequence;
+};
+
+/* How far the sequence at hand has come through the hits. */
+struct line_walk {
+	struct hit *hits;
+	size_t nr, next; /* hits[next] is the first one at or behind the last row */
+	struct line_state last; /* the last row */
+	uint32_t near_file, near_line;
+	bool in_sequence, is_code;
+	struct line_rows *rows; /* NULL: only the hits are wanted */
+	dwarf_row_fn row; /* NULL: nobody asks for all rows */
+	void *row_ctx;
+};
+
+static size_t first_at(const struct line_walk *w, uint64_t vaddr)
+{
+	size_t low = 0, high = w->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (w->hits[mid].vaddr < vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static uint32_t small_file(const struct line_state *s)
+{
+	return s->file > UINT32_MAX ? 0 : (uint32_t)s->file;
+}
+
+/*
+ * The last row was the one of @hit. Of two sequences that hold an address (code
+ * that was folded or thrown away) the row nearest to it is taken.
+ */
+static void take_row(const struct line_walk *w, struct hit *hit)
+{
+	if (hit->has_row && hit->row_vaddr >= w->last.vaddr)
+		return;
+	hit->has_row = true;
+	hit->row_vaddr = w->last.vaddr;
+	hit->file = small_file(&w->last);
+	hit->line = w->last.line;
+	hit->near_file = w->near_file;
+	hit->near_line = w->near_line;
+}
+
+/* The last row ended before @end. */
+static void gather_row(const struct line_walk *w, uint64_t end)
+{
+	struct line_row row = {.start = w->last.vaddr,
+			       .file = small_file(&w->last),
+			       .line = w->last.line,
+			       .near_file = w->near_file,
+			       .near_line = w->near_line};
+
+	if (w->is_code)
+		line_rows_add(w->rows, &row, end);
+}
+
+static void emit_row(const struct line_table *t, struct line_walk *w,
+		     const struct line_state *s)
+{
+	bool first = !w->in_sequence;
+
+	if (first) {
+		w->in_sequence = true;
+		w->is_code = debug_file_is_code(t->unit->file, s->vaddr);
+		w->near_line = 0;
+		w->next = first_at(w, s->vaddr);
+	} else if (s->vaddr < w->last.vaddr) {
+		w->next = first_at(w, s->vaddr);
+	}
+	for (; w->next < w->nr && w->hits[w->next].vaddr < s->vaddr; w->next++)
+		if (w->is_code)
+			take_row(w, &w->hits[w->next]);
+	if (w->rows && !first)
+		gather_row(w, s->vaddr);
+	w->last = *s;
+	if (w->row && w->is_code && !s->end_sequence)
+		w->row(w->row_ctx, s->vaddr, s->line);
+	if (s->line) {
+		w->near_line = s->line;
+		w->near_file = small_file(s);
+	}
+}
+
+static const struct line_state first_state = {.file = 1, .line = 1};
+
+static void advance(const struct line_table *t, struct line_state *s, uint64_t ops)
+{
+	if (t->max_ops <= 1) {
+		s->vaddr += t->min_inst_len * ops;
+		return;
+	}
+	ops += s->op_index;
+	s->vaddr += t->min_inst_len * (ops / t->max_ops);
+	s->op_index = (uint32_t)(ops % t->max_ops);
+}
+
+static int extended_opcode(struct line_table *t, struct line_walk *w,
+			   struct line_state *s, struct cursor *c)
+{
+	uint64_t len = cursor_uleb(c);
+	struct cursor args;
+	struct form_value name;
+
+	if (c->failed || !len || len > cursor_left(c))
+		return -EBADMSG;
+	args = (struct cursor){c->p, c->p + len, false};
+	c->p += len;
+	switch (cursor_u8(&args)) {
+	case DW_LNE_end_sequence:
+		s->end_sequence = true;
+		emit_row(t, w, s);
+		w->in_sequence = false;
+		*s = first_state;
+		break;
+	case DW_LNE_set_address:
+		if (len - 1 > 8)
+			return -EBADMSG;
+		s->vaddr = cursor_uint(&args, (unsigned int)(len - 1));
+		s->op_index = 0;
+		break;
+	case DW_LNE_define_file:
+		read_text(&args, &name);
+		return add_file(t, &name, cursor_uleb(&args));
+	}
+	return 0;
+}
+
+static void standard_opcode(const struct line_table *t, struct line_walk *w,
+			    struct line_state *s, uint8_t opcode, struct cursor *c)
+{
+	switch (opcode) {
+	case DW_LNS_copy:
+		emit_row(t, w, s);
+		break;
+	case DW_LNS_advance_pc:
+		advance(t, s, cursor_uleb(c));
+		break;
+	case DW_LNS_advance_line:
+		s->line += (uint32_t)cursor_sleb(c);
+		break;
+	case DW_LNS_set_file:
+		s->file = cursor_uleb(c);
+		break;
+	case DW_LNS_const_add_pc:
+		advance(t, s, (255 - t->opcode_base) / t->line_range);
+		break;
+	case DW_LNS_fixed_advance_pc:
+		s->vaddr += cursor_u16(c);
+		s->op_index = 0;
+		break;
+	default: /* column, statement, block, prologue, epilogue, isa; unknown ones */
+		for (uint8_t i = 0; i < t->opcode_lengths[opcode - 1]; i++)
+			cursor_uleb(c);
+	}
+}
+
+static int run(struct line_table *t, struct line_walk *walk)
+{
+	struct line_state s = first_state;
+	struct cursor c = t->program;
+	int r;
+
+	while (c.p < c.end) {
+		uint8_t opcode = cursor_u8(&c);
+
+		if (opcode >= t->opcode_base) {
+			opcode -= t->opcode_base;
+			advance(t, &s, opcode / t->line_range);
+			s.line += (uint32_t)(t->line_base + opcode % t->line_range);
+			emit_row(t, walk, &s);
+		} else if (opcode) {
+			standard_opcode(t, walk, &s, opcode, &c);
+		} else {
+			r = extended_opcode(t, walk, &s, &c);
+			if (r < 0)
+				return r;
+		}
+	}
+	return c.failed ? -EBADMSG : 0;
+}
+
+int line_table_run(struct line_table *t, struct hit *hits, size_t nr,
+		   struct line_rows *rows)
+{
+	return run(t, &(struct line_walk){.hits = hits, .nr = nr, .rows = rows});
+}
+
+int line_table_rows(struct line_table *t, dwarf_row_fn row, void *ctx)
+{
+	return run(t, &(struct line_walk){.row = row, .row_ctx = ctx});
+}
+
+/* Joins what is not empty with '/'; an absolute part forgets what stands before. */
+static char *join(const char *const parts[], size_t nr)
+{
+	size_t first = 0, len = 1;
+	char *path, *end;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (parts[i][0] == '/')
+			first = i;
+		len += strlen(parts[i]) + 1;
+	}
+	path = malloc(len);
+	if (!path)
+		return NULL;
+	end = path;
+	for (size_t i = first; i < nr; i++) {
+		if (end > path && end[-1] != '/' && parts[i][0])
+			*end++ = '/';
+		end = stpcpy(end, parts[i]);
+	}
+	*end = '\0';
+	return path;
+}
+
+/* The text of a name in this table; "" when it is not to be had. */
+static const char *text(const struct line_table *t, const struct form_value *name)
+{
+	const char *s = form_string(&t->strings, name);
+
+	return s ? s : "";
+}
+
+const char *line_table_path(struct line_table *t, uint64_t number)
+{
+	const char *parts[4] = {"", "", "", ""}, *comp_dir;
+	struct line_file *f;
+
+	if (number >= t->nr_files)
+		return "";
+	f = &t->files[number];
+	if (f->path)
+		return f->path;
+	parts[3] = text(t, &f->name);
+	if (!*parts[3])
+		return "";
+	comp_dir = form_string(t->unit, &t->unit->comp_dir);
+	parts[0] = comp_dir ? comp_dir : "";
+	if (t->version >= 5 && t->nr_dirs)
+		parts[1] = text(t, &t->dirs[0]); /* the compilation directory again */
+	if (f->dir && f->dir < t->nr_dirs)
+		parts[2] = text(t, &t->dirs[f->dir]);
+	f->path = join(parts, ARRAY_SIZE(parts));
+	return f->path ? f->path : "";
+}

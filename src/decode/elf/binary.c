@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "decode/elf/binary.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void read_loads(struct binary *b)
+{
+	size_t nr;
+
+	if (elf_getphdrnum(b->elf, &nr))
+		return;
+	for (size_t i = 0; i < nr && b->nr_loads < BINARY_MAX_LOADS; i++) {
+		GElf_Phdr phdr;
+
+		if (!gelf_getphdr(b->elf, (int)i, &phdr))
+			return;
+		if (phdr.p_type != PT_LOAD || !phdr.p_memsz)
+			continue;
+		/* A range that wraps around would hold every address. */
+		if (phdr.p_vaddr + phdr.p_memsz < phdr.p_vaddr ||
+		    phdr.p_offset + phdr.p_filesz < phdr.p_offset)
+			continue;
+		b->loads[b->nr_loads++] = (struct binary_load){
+			.vaddr = phdr.p_vaddr,
+			.file_off = phdr.p_offset,
+			.file_bytes = phdr.p_filesz,
+			.mem_bytes = phdr.p_memsz,
+			.executable = phdr.p_flags & PF_X,
+		};
+	}
+}
+
+/* Takes the id from @data if one of its notes is NT_GNU_BUILD_ID of "GNU". */
+static bool take_build_id(struct binary *b, Elf_Data *data)
+{
+	size_t off = 0, name_off, desc_off;
+	GElf_Nhdr nhdr;
+
+	while (data && (off = gelf_getnote(data, off, &nhdr, &name_off, &desc_off))) {
+		const char *bytes = data->d_buf;
+
+		if (nhdr.n_type != NT_GNU_BUILD_ID || nhdr.n_namesz != 4 ||
+		    memcmp(bytes + name_off, "GNU", 4))
+			continue;
+		if (!nhdr.n_descsz || nhdr.n_descsz > sizeof(b->build_id))
+			continue;
+		memcpy(b->build_id, bytes + desc_off, nhdr.n_descsz);
+		b->build_id_len = nhdr.n_descsz;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * A debug-only file keeps its note sections but not the bytes that its program
+ * headers point to; a file without section headers has only the latter.
+ */
+static void read_build_id(struct binary *b)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	GElf_Phdr phdr;
+	size_t nr;
+
+	while ((scn = elf_nextscn(b->elf, scn)))
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_NOTE &&
+		    take_build_id(b, elf_getdata(scn, NULL)))
+			return;
+	if (elf_getphdrnum(b->elf, &nr))
+		return;
+	for (size_t i = 0; i < nr && i < UINT16_MAX; i++) {
+		if (!gelf_getphdr(b->elf, (int)i, &phdr))
+			return;
+		if (phdr.p_type != PT_NOTE)
+			continue;
+		/* 8 is the alignment that tells libelf to pad notes to 8 bytes. */
+		if (take_build_id(b,
+				  elf_getdata_rawchunk(
+					  b->elf, (int64_t)phdr.p_offset, phdr.p_filesz,
+					  phdr.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR)))
+			return;
+	}
+}
+
+/* Takes @elf, also on failure. */
+static int binary_new(Elf *elf, int fd, struct binary **ret)
+{
+	_cleanup_(binary_freep) struct binary *b = calloc(1, sizeof(*b));
+	GElf_Ehdr ehdr;
+
+	if (!b) {
+		elf_end(elf);
+		return -ENOMEM;
+	}
+	b->elf = elf;
+	b->fd = fd;
+	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr))
+		return -EBADMSG;
+	b->machine = ehdr.e_machine;
+	read_loads(b);
+	read_build_id(b);
+	*ret = take_ptr(b);
+	return 0;
+}
+
+int binary_open(int fd, struct binary **ret)
+{
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	return elf ? binary_new(elf, fd, ret) : -EBADMSG;
+}
+
+int binary_open_memory(void *data, size_t len, struct binary **ret)
+{
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_memory(data, len);
+	return elf ? binary_new(elf, -1, ret) : -EBADMSG;
+}
+
+void binary_free(struct binary *b)
+{
+	if (!b)
+		return;
+	if (b->elf)
+		elf_end(b->elf);
+	free(b);
+}
+
+bool binary_file_off_to_vaddr(const struct binary *b, uint64_t file_off,
+			      uint64_t *ret_vaddr)
+{
+	const struct binary_load *found = NULL;
+
+	for (size_t i = 0; i < b->nr_loads; i++) {
+		const struct binary_load *load = &b->loads[i];
+
+		if (file_off < load->file_off ||
+		    file_off - load->file_off >= load->file_bytes)
+			continue;
+		if (!found || (load->executable && !found->executable))
+			found = load;
+	}
+	if (found)
+		*ret_vaddr = file_off - found->file_off + found->vaddr;
+	return found;
+}
+
+const struct binary_load *binary_load_of(const struct binary *b, uint64_t vaddr)
+{
+	const struct binary_load *found = NULL;
+
+	for (size_t i = 0; i < b->nr_loads; i++) {
+		const struct binary_load *load = &b->loads[i];
+
+		if (vaddr < load->vaddr || vaddr - load->vaddr >= load->mem_bytes)
+			continue;
+		if (!found || (load->executable && !found->executable))
+			found = load;
+	}
+	return found;
+}
+
+const void *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t len)
+{
+	const struct binary_load *load = binary_load_of(b, vaddr);
+	const Elf_Data *data;
+	uint64_t offset;
+
+	if (!load || !len)
+		return NULL;
+	offset = vaddr - load->vaddr;
+	if (offset >= load->file_bytes || len > load->file_bytes - offset)
+		return NULL;
+	/* Fails when the file ends before. */
+	data = elf_getdata_rawchunk(b->elf, (int64_t)(load->file_off + offset), len,
+				    ELF_T_BYTE);
+	return data && data->d_size == len ? data->d_buf : NULL;
+}
+
+Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret_shdr)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	size_t names;
+
+	if (elf_getshdrstrndx(b->elf, &names))
+		return NULL;
+	while ((scn = elf_nextscn(b->elf, scn))) {
+		const char *scn_name;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS ||
+		    !shdr.sh_size)
+			continue;
+		scn_name = elf_strptr(b->elf, names, shdr.sh_name);
+		if (!scn_name || strcmp(scn_name, name))
+			continue;
+		if (ret_shdr)
+			*ret_shdr = shdr;
+		return scn;
+	}
+	return NULL;
+}
+
+const Elf_Data *binary_section_bytes(Elf_Scn *scn)
+{
+	const Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+
+	return data && data->d_buf && data->d_size ? data : NULL;
+}
+
+bool binary_has_debug_info(const struct binary *b)
+{
+	return binary_section(b, ".debug_info", NULL) ||
+	       binary_section(b, ".zdebug_info", NULL);
+}

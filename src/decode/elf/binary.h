@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decoder side: one ELF file as libelf shows it, with the few facts that every
+ * reader needs: identity, loadable segments, sections by name.
+ */
+#ifndef LB_DECODE_ELF_BINARY_H
+#define LB_DECODE_ELF_BINARY_H
+
+#include <gelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+#define BINARY_MAX_BUILD_ID 64
+#define BINARY_MAX_LOADS    256 /* PT_LOAD headers looked at; real files have 2 to 16 */
+
+struct binary_load {
+	uint64_t vaddr, file_off;
+	uint64_t file_bytes, mem_bytes;
+	bool executable;
+};
+
+struct binary {
+	Elf *elf;
+	int fd; /* borrowed; -1 when read from memory */
+	uint16_t machine; /* EM_* */
+	uint8_t build_id[BINARY_MAX_BUILD_ID];
+	size_t build_id_len; /* 0: it has none */
+	struct binary_load loads[BINARY_MAX_LOADS];
+	size_t nr_loads;
+};
+
+/**
+ * @fd  borrowed until binary_free(), which does not close it
+ * Return: 0, -EBADMSG when it is not a usable ELF file, -ENOMEM.
+ */
+int binary_open(int fd, struct binary **ret);
+/** The same for @data, borrowed until binary_free(). */
+int binary_open_memory(void *data, size_t len, struct binary **ret);
+void binary_free(struct binary *b);
+DEFINE_CLEANUP(struct binary, binary_free);
+
+/**
+ * The only place where a file offset becomes an address of the file. Executable
+ * segments win where the bytes of two segments share a page of the file.
+ * Return: false when no segment holds @file_off.
+ */
+bool binary_file_off_to_vaddr(const struct binary *b, uint64_t file_off,
+			      uint64_t *ret_vaddr);
+
+/**
+ * The @len bytes of the program at @vaddr, as they are in the file: borrowed.
+ * NULL when not all of them are bytes of one segment.
+ */
+const void *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t len);
+
+/** The segment that holds @vaddr, executable ones first, or NULL. */
+const struct binary_load *binary_load_of(const struct binary *b, uint64_t vaddr);
+
+/** The first section of that name that has bytes in this file, or NULL. */
+Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret_shdr);
+
+/** The bytes of a section, as they are in the file. NULL when there are none. */
+const Elf_Data *binary_section_bytes(Elf_Scn *scn);
+
+/** Does it hold DWARF of its own, compressed or not? */
+bool binary_has_debug_info(const struct binary *b);
+
+#endif

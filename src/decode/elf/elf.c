@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Serves DECODER_ELF: addresses of one file -> chains of source frames. Names come
+ * from symbol tables, lines from DWARF, and the symbol fills in what DWARF does
+ * not say.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decode/answer.h"
+#include "decode/elf/binary.h"
+#include "decode/requests.h"
+#include "decode/dwarf/dwarf.h"
+#include "decode/elf/codes.h"
+#include "decode/elf/debug.h"
+#include "decode/elf/minidebug.h"
+#include "decode/elf/names.h"
+#include "decode/elf/plt.h"
+#include "decode/elf/symbols.h"
+
+/* One address: sorted by vaddr, which all the readers want. */
+struct query {
+	uint64_t vaddr;
+	size_t asked_as; /* position in the request */
+};
+
+struct job {
+	struct worker_call *call;
+	uint32_t flags; /* ELF_REQUEST_* */
+	const uint8_t *expected_id;
+	size_t expected_id_len; /* 0: any */
+
+	struct binary *binary;
+	struct elf_debug debug;
+	void *mini_bytes;
+	struct binary *mini;
+
+	uint64_t *asked; /* as in the request */
+	size_t nr_asked, nr_code; /* the first nr_code want code too */
+	struct query *queries; /* those that a segment holds, ascending */
+	uint64_t *vaddrs; /* of queries */
+	bool *wants_code; /* per query */
+	size_t nr;
+
+	struct elf_symbols symbols;
+	const char **plt; /* per query; NULL: not in a stub */
+	bool *answered; /* per query */
+	enum miss no_line; /* why an address has a symbol at most */
+	struct elf_names *names;
+	struct answer_writer *answers;
+};
+
+static void job_deinit(struct job *job)
+{
+	answer_writer_free(job->answers);
+	elf_names_free(job->names);
+	elf_symbols_deinit(&job->symbols);
+	free(job->answered);
+	free(job->plt);
+	free(job->wants_code);
+	free(job->vaddrs);
+	free(job->queries);
+	free(job->asked);
+	binary_free(job->mini);
+	free(job->mini_bytes);
+	elf_debug_deinit(&job->debug);
+	binary_free(job->binary);
+}
+
+static int read_request(struct job *job, struct wire_reader *r)
+{
+	size_t nr;
+
+	job->flags = wire_get_u32(r);
+	job->expected_id = wire_get_bytes(r, &job->expected_id_len);
+	job->nr_code = job->flags & ELF_REQUEST_CODE ? wire_get_u32(r) : 0;
+	nr = wire_get_u32(r);
+	if (r->failed || nr > (r->len - r->pos) / sizeof(uint64_t))
+		return -EBADMSG;
+	job->asked = calloc(nr ? nr : 1, sizeof(*job->asked));
+	job->queries = calloc(nr ? nr : 1, sizeof(*job->queries));
+	job->vaddrs = calloc(nr ? nr : 1, sizeof(*job->vaddrs));
+	job->wants_code = calloc(nr ? nr : 1, sizeof(*job->wants_code));
+	job->plt = calloc(nr ? nr : 1, sizeof(*job->plt));
+	job->answered = calloc(nr ? nr : 1, sizeof(*job->answered));
+	job->names = elf_names_new();
+	job->answers = answer_writer_new(nr);
+	if (!job->asked || !job->queries || !job->vaddrs || !job->wants_code ||
+	    !job->plt || !job->answered || !job->names || !job->answers)
+		return -ENOMEM;
+	for (job->nr_asked = 0; job->nr_asked < nr; job->nr_asked++)
+		job->asked[job->nr_asked] = wire_get_u64(r);
+	return 0;
+}
+
+static enum miss open_binary(struct job *job, int fd)
+{
+	int err = binary_open(fd, &job->binary);
+
+	if (err)
+		return err == -ENOMEM ? MISS_DECODER_GAVE_UP : MISS_BAD_FILE;
+	if (job->expected_id_len &&
+	    (job->expected_id_len != job->binary->build_id_len ||
+	     memcmp(job->expected_id, job->binary->build_id, job->expected_id_len)))
+		return MISS_FILE_REPLACED;
+	return MISS_NONE;
+}
+
+static int compare_queries(const void *va, const void *vb)
+{
+	const struct query *a = va, *b = vb;
+
+	if (a->vaddr != b->vaddr)
+		return a->vaddr > b->vaddr ? 1 : -1;
+	return (a->asked_as > b->asked_as) - (a->asked_as < b->asked_as);
+}
+
+static void make_queries(struct job *job)
+{
+	for (size_t i = 0; i < job->nr_asked; i++) {
+		uint64_t vaddr = job->asked[i];
+
+		if (!(job->flags & ELF_REQUEST_VADDR) &&
+		    !binary_file_off_to_vaddr(job->binary, job->asked[i], &vaddr))
+			continue; /* stays unanswered: no symbols */
+		job->queries[job->nr++] = (struct query){.vaddr = vaddr, .asked_as = i};
+	}
+	qsort(job->queries, job->nr, sizeof(*job->queries), compare_queries);
+	for (size_t k = 0; k < job->nr; k++) {
+		job->vaddrs[k] = job->queries[k].vaddr;
+		job->wants_code[k] = job->queries[k].asked_as < job->nr_code;
+	}
+}
+
+static int read_minidebug(struct job *job)
+{
+	size_t len;
+	int err = elf_minidebug_read(job->binary, &job->mini_bytes, &len);
+
+	if (!err)
+		err = binary_open_memory(job->mini_bytes, len, &job->mini);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	err = elf_symbols_read(&job->symbols, job->mini, SHT_SYMTAB);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* All tables that there are, unless one has everything. */
+static int read_symbols(struct job *job)
+{
+	int err = elf_symbols_init(&job->symbols, job->vaddrs, job->nr);
+
+	if (err)
+		return err;
+	err = elf_symbols_read(&job->symbols, job->binary, SHT_SYMTAB);
+	if (err == -ENODATA) {
+		err = elf_symbols_read(&job->symbols, job->binary, SHT_DYNSYM);
+		if (err != -ENOMEM)
+			err = read_minidebug(job);
+		if (!err && job->debug.binary)
+			err = elf_symbols_read(&job->symbols, job->debug.binary,
+					       SHT_SYMTAB);
+	}
+	if (err == -ENOMEM)
+		return err;
+	elf_symbols_finish(&job->symbols);
+	return elf_plt_names(job->binary, job->vaddrs, job->nr, job->plt);
+}
+
+static void name_symbol(struct job *job, size_t k)
+{
+	const struct elf_symbol *sym = elf_symbols_at(&job->symbols, k);
+
+	if (sym)
+		elf_names_symbol(job->names, sym->name, false);
+	else if (job->plt[k])
+		elf_names_symbol(job->names, job->plt[k], true);
+	else
+		elf_names_symbol(job->names, NULL, false);
+}
+
+/* The answer from symbols alone; also fills what @chain lacks at its outer end. */
+static void answer(struct job *job, size_t k, enum miss miss, const struct frame *chain,
+		   size_t nr)
+{
+	const struct query *query = &job->queries[k];
+	struct frame *frames;
+
+	name_symbol(job, k);
+	frames = elf_names_chain(job->names, chain, &nr);
+	answer_set(job->answers, query->asked_as, query->vaddr, miss, frames, nr);
+	job->answered[k] = true;
+}
+
+/* Why an address that no unit of the debug info covers has no line. */
+static enum miss symbol_miss(const struct job *job, size_t k)
+{
+	if (elf_symbols_at(&job->symbols, k))
+		return job->no_line;
+	if (job->plt[k]) /* a linker's stub: nobody wrote it */
+		return job->no_line == MISS_NO_DEBUG_INFO ? MISS_NO_LINE : job->no_line;
+	if (job->symbols.gave_up)
+		return MISS_DECODER_GAVE_UP;
+	return job->no_line == MISS_NO_DEBUG_INFO ? MISS_NO_SYMBOLS : job->no_line;
+}
+
+static void found_lines(void *ctx, size_t k, enum miss miss, const struct frame *frames,
+			size_t nr)
+{
+	struct job *job = ctx;
+
+	if (k >= job->nr)
+		return;
+	/* Code of an object that was built without -g, linked among others. */
+	if (!nr && miss == MISS_NO_LINE)
+		miss = symbol_miss(job, k);
+	answer(job, k, miss, frames, nr);
+}
+
+static void found_code(void *ctx, size_t k, const struct frame *function,
+		       const struct code *code)
+{
+	struct job *job = ctx;
+
+	if (k >= job->nr)
+		return;
+	name_symbol(job, k);
+	elf_codes_add(job->answers, job->names, function, code);
+}
+
+static int ask_for_dwarf(void *ctx, const struct need *need)
+{
+	struct job *job = ctx;
+	int fd = elf_debug_ask(job->call, need);
+
+	return fd < 0 ? -1 : fd;
+}
+
+/* Return: why addresses that it did not answer have no line. */
+static enum miss read_lines(struct job *job)
+{
+	_cleanup_(dwarf_source_freep) struct dwarf_source *dwarf = NULL;
+	int fd = job->binary->fd;
+	int err;
+
+	if (!binary_has_debug_info(job->binary)) {
+		if (!job->debug.binary || !binary_has_debug_info(job->debug.binary))
+			return MISS_NO_DEBUG_INFO;
+		fd = job->debug.fd;
+	}
+	err = dwarf_source_open(fd, ask_for_dwarf, job, &dwarf);
+	if (!err && job->nr_code)
+		dwarf_source_want_code(dwarf, found_code, job->wants_code);
+	if (!err)
+		err = dwarf_source_resolve(dwarf, job->vaddrs, job->nr, found_lines, job);
+	switch (err) {
+	case 0:
+	case -ENODATA:
+		return MISS_NO_DEBUG_INFO;
+	case -ENOMEM:
+		return MISS_DECODER_GAVE_UP;
+	default:
+		return MISS_BAD_DEBUG_INFO;
+	}
+}
+
+static int resolve(struct job *job)
+{
+	bool lines = !(job->flags & ELF_REQUEST_NO_LINES);
+	int err = 0;
+
+	make_queries(job);
+	/* A file with symbols and lines of its own needs no other. */
+	if (!(lines ? binary_has_debug_info(job->binary)
+		    : !!binary_section(job->binary, ".symtab", NULL)))
+		err = elf_debug_find(job->call, job->binary, &job->debug);
+	if (err != -ENOMEM)
+		err = read_symbols(job);
+	if (err)
+		return err;
+	job->no_line = MISS_NO_DEBUG_INFO;
+	if (lines)
+		job->no_line = read_lines(job);
+	for (size_t k = 0; k < job->nr; k++)
+		if (!job->answered[k])
+			answer(job, k, symbol_miss(job, k), NULL, 0);
+	return 0;
+}
+
+/* The segment of the first address that lies in one; all 0 when none does. */
+static struct binary_load first_segment(const struct job *job)
+{
+	const struct query *first = NULL;
+	const struct binary_load *load = NULL;
+
+	for (size_t k = 0; k < job->nr; k++)
+		if (!first || job->queries[k].asked_as < first->asked_as)
+			first = &job->queries[k];
+	if (first)
+		load = binary_load_of(job->binary, first->vaddr);
+	return load ? *load : (struct binary_load){0};
+}
+
+int elf_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+	      size_t nr_fds, struct wire_writer *reply)
+{
+	_cleanup_(job_deinit) struct job job = {.call = call, .debug = {.fd = -1}};
+	struct binary_load load = {0};
+	enum miss miss;
+	int err;
+
+	if (nr_fds != 1)
+		return -EBADMSG;
+	err = read_request(&job, request);
+	if (err)
+		return err;
+	miss = open_binary(&job, fds[0]);
+	if (miss == MISS_NONE) {
+		err = resolve(&job);
+		if (err)
+			return err;
+		load = first_segment(&job);
+	} else {
+		for (size_t i = 0; i < job.nr_asked; i++)
+			answer_set(job.answers, i, 0, miss, NULL, 0);
+	}
+	wire_put_u32(reply, miss);
+	wire_put_bytes(reply, job.binary ? job.binary->build_id : NULL,
+		       job.binary ? job.binary->build_id_len : 0);
+	wire_put_u64(reply, load.vaddr);
+	wire_put_u64(reply, load.file_off);
+	wire_put_u64(reply, load.mem_bytes);
+	answer_write(job.answers, reply);
+	return reply->failed ? -ENOMEM : 0;
+}

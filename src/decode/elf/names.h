@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Decoder side: the names that one address shows. Names as the linker wrote them
+ * become readable ones, and the ELF symbol stands in where DWARF has no name.
+ */
+#ifndef LB_DECODE_ELF_NAMES_H
+#define LB_DECODE_ELF_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "decode/frame.h"
+
+struct elf_names; /* scratch for one chain at a time */
+
+#define ELF_NAMES_MAX_FUNCTION 1024 /* bytes with the NUL; longer ones end in "..." */
+#define ELF_NAMES_MAX_SYSTEM   4096 /* a longer mangled name is left out */
+
+/* NULL: out of memory. */
+struct elf_names *elf_names_new(void);
+void elf_names_free(struct elf_names *n);
+DEFINE_CLEANUP(struct elf_names, elf_names_free);
+
+/**
+ * Sets the symbol of the next chain; a version ("memcpy@@GLIBC_2.14") is dropped.
+ * @name  borrowed during the call; NULL: there is none
+ * @plt   it is a stub that jumps there: shown as "memcpy@plt"
+ */
+void elf_names_symbol(struct elf_names *n, const char *name, bool plt);
+
+/**
+ * Makes the names of a chain readable and fills its outermost function from the
+ * symbol; an empty chain becomes the symbol's own frame, if there is one.
+ *
+ * @nr   frames in @chain (0: @chain may be NULL), set to those returned; a chain
+ *       deeper than FRAMES_MAX_INLINE loses its middle
+ * Return: frames valid until the next call; other strings than the function's
+ * names are those of @chain.
+ */
+struct frame *elf_names_chain(struct elf_names *n, const struct frame *chain, size_t *nr);
+
+#endif

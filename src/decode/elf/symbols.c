@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "decode/elf/symbols.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define MAX_SECTIONS (1u << 20)
+
+/* Executable sections by index; start == end for all others. */
+struct code_sections {
+	struct code_section {
+		uint64_t start, end;
+	} * items;
+	size_t nr;
+};
+
+int elf_symbols_init(struct elf_symbols *s, const uint64_t *vaddrs, size_t nr)
+{
+	*s = (struct elf_symbols){
+		.vaddrs = vaddrs, .nr = nr, .budget = ELF_SYMBOLS_BUDGET};
+	s->slots = calloc(nr ? nr : 1, sizeof(*s->slots));
+	return s->slots ? 0 : -ENOMEM;
+}
+
+void elf_symbols_deinit(struct elf_symbols *s)
+{
+	free(s->slots);
+	*s = (struct elf_symbols){0};
+}
+
+static int read_code_sections(const struct binary *b, struct code_sections *ret)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	size_t nr;
+
+	if (elf_getshdrnum(b->elf, &nr) || nr > MAX_SECTIONS)
+		nr = 0;
+	ret->items = calloc(nr ? nr : 1, sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	ret->nr = nr;
+	while ((scn = elf_nextscn(b->elf, scn))) {
+		size_t i = elf_ndxscn(scn);
+
+		if (i >= nr || !gelf_getshdr(scn, &shdr) ||
+		    !(shdr.sh_flags & SHF_EXECINSTR) ||
+		    shdr.sh_addr + shdr.sh_size < shdr.sh_addr)
+			continue;
+		ret->items[i].start = shdr.sh_addr;
+		ret->items[i].end = shdr.sh_addr + shdr.sh_size;
+	}
+	return 0;
+}
+
+static size_t leading_underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/* Is @a the better name? Never equal for different names: the answer must not
+ * depend on the order of a table. */
+static bool symbol_better(const struct elf_symbol *a, const struct elf_symbol *b)
+{
+	if (!b->name)
+		return true;
+	if (a->start != b->start)
+		return a->start > b->start;
+	if (a->size != b->size)
+		return a->size < b->size;
+	if (a->rank != b->rank)
+		return a->rank < b->rank;
+	if (leading_underscores(a->name) != leading_underscores(b->name))
+		return leading_underscores(a->name) < leading_underscores(b->name);
+	return strcmp(a->name, b->name) < 0;
+}
+
+/* First wanted address at or above @vaddr. */
+static size_t first_at_or_above(const struct elf_symbols *s, uint64_t vaddr)
+{
+	size_t low = 0, high = s->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (s->vaddrs[mid] < vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static void take_sized(struct elf_symbols *s, const struct elf_symbol *sym)
+{
+	size_t i = first_at_or_above(s, sym->start);
+	uint64_t end = sym->start + sym->size;
+
+	if (i == s->nr)
+		return;
+	if (end > s->slots[i].sized_end)
+		s->slots[i].sized_end = end;
+	for (; i < s->nr && s->vaddrs[i] < end; i++) {
+		if (!s->budget) {
+			s->gave_up = true;
+			return;
+		}
+		s->budget--;
+		if (symbol_better(sym, &s->slots[i].covering))
+			s->slots[i].covering = *sym;
+	}
+}
+
+static void take_label(struct elf_symbols *s, const struct elf_symbol *sym)
+{
+	size_t i = first_at_or_above(s, sym->start);
+
+	/* Labels are few; those further right get it in elf_symbols_finish(). */
+	if (i < s->nr && symbol_better(sym, &s->slots[i].label))
+		s->slots[i].label = *sym;
+}
+
+/*
+ * Not names of functions: what assemblers and annobin leave in the table. Mapping
+ * symbols are $a, $d, $t, $x and the same with a suffix (ELF for the Arm
+ * Architecture, 5.5.5).
+ */
+static bool name_is_marker(const char *name)
+{
+	if (!name[0] || !strncmp(name, ".L", 2) || !strncmp(name, ".annobin", 8))
+		return true;
+	return name[0] == '$' && name[1] && strchr("adtx", name[1]) &&
+	       (!name[2] || name[2] == '.');
+}
+
+static unsigned int symbol_rank(const GElf_Sym *sym)
+{
+	unsigned int rank = GELF_ST_TYPE(sym->st_info) == STT_NOTYPE ? 4 : 0;
+
+	switch (GELF_ST_BIND(sym->st_info)) {
+	case STB_LOCAL:
+		return rank + 1;
+	case STB_WEAK:
+		return rank + 2;
+	default: /* STB_GLOBAL, STB_GNU_UNIQUE */
+		return rank;
+	}
+}
+
+/* The name at @off of a string table, or NULL when it does not end inside it. */
+static const char *name_at(const Elf_Data *names, uint32_t off)
+{
+	const char *text = names->d_buf;
+
+	if (off >= names->d_size || !memchr(text + off, '\0', names->d_size - off))
+		return NULL;
+	return text + off;
+}
+
+static void take_symbol(struct elf_symbols *s, const struct binary *b,
+			const struct code_sections *code, const Elf_Data *names,
+			const GElf_Sym *in, uint32_t shndx)
+{
+	unsigned int type = GELF_ST_TYPE(in->st_info);
+	struct elf_symbol sym = {.start = in->st_value, .size = in->st_size};
+	const struct code_section *scn;
+
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+		return;
+	if (shndx == SHN_UNDEF || shndx >= code->nr)
+		return;
+	if (b->machine == EM_ARM && type == STT_FUNC)
+		sym.start &= ~1ULL; /* bit 0 says "Thumb" */
+	scn = &code->items[shndx];
+	if (sym.start < scn->start || sym.start >= scn->end)
+		return;
+	/* What reaches beyond its section is cut there. */
+	if (sym.size > scn->end - sym.start)
+		sym.size = scn->end - sym.start;
+	sym.limit = scn->end;
+	if (!s->nr || s->vaddrs[s->nr - 1] < sym.start)
+		return;
+	sym.name = name_at(names, in->st_name);
+	if (!sym.name || name_is_marker(sym.name))
+		return;
+	sym.rank = symbol_rank(in);
+	if (sym.size)
+		take_sized(s, &sym);
+	else
+		take_label(s, &sym);
+}
+
+/* The table of section numbers above 65279 that belongs to symbol table @index. */
+static Elf_Data *find_xndx(const struct binary *b, size_t index)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+
+	while ((scn = elf_nextscn(b->elf, scn)))
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type == SHT_SYMTAB_SHNDX &&
+		    shdr.sh_link == index)
+			return elf_getdata(scn, NULL);
+	return NULL;
+}
+
+static void read_table(struct elf_symbols *s, const struct binary *b, Elf_Scn *scn,
+		       const GElf_Shdr *shdr, const struct code_sections *code)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	Elf_Data *xndx = find_xndx(b, elf_ndxscn(scn));
+	const Elf_Data *names = binary_section_bytes(elf_getscn(b->elf, shdr->sh_link));
+	size_t entry = gelf_fsize(b->elf, ELF_T_SYM, 1, EV_CURRENT);
+	size_t nr;
+
+	if (!data || !names || !entry)
+		return;
+	nr = data->d_size / entry;
+	for (size_t i = 1; i < nr && i < INT32_MAX && !s->gave_up; i++) {
+		GElf_Sym sym;
+		Elf32_Word big_shndx = 0;
+
+		if (!gelf_getsymshndx(data, xndx, (int)i, &sym, &big_shndx))
+			return;
+		if (sym.st_shndx >= SHN_LORESERVE && sym.st_shndx != SHN_XINDEX)
+			continue; /* absolute, common */
+		take_symbol(s, b, code, names, &sym,
+			    sym.st_shndx == SHN_XINDEX ? big_shndx : sym.st_shndx);
+	}
+}
+
+int elf_symbols_read(struct elf_symbols *s, const struct binary *b, uint32_t type)
+{
+	struct code_sections code;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	int err = -ENODATA;
+
+	if (read_code_sections(b, &code))
+		return -ENOMEM;
+	/* There is one of a kind; a file that lists the same bytes again and again
+	 * would take for ever. */
+	while (err && (scn = elf_nextscn(b->elf, scn))) {
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != type || !shdr.sh_size)
+			continue;
+		read_table(s, b, scn, &shdr, &code);
+		err = 0;
+	}
+	free(code.items);
+	return err;
+}
+
+void elf_symbols_finish(struct elf_symbols *s)
+{
+	for (size_t i = 1; i < s->nr; i++) {
+		struct elf_symbol_slot *slot = &s->slots[i];
+		const struct elf_symbol_slot *left = &s->slots[i - 1];
+
+		if (left->sized_end > slot->sized_end)
+			slot->sized_end = left->sized_end;
+		if (left->label.name && symbol_better(&left->label, &slot->label))
+			slot->label = left->label;
+	}
+}
+
+const struct elf_symbol *elf_symbols_at(const struct elf_symbols *s, size_t i)
+{
+	const struct elf_symbol_slot *slot = &s->slots[i];
+
+	if (slot->covering.name)
+		return &slot->covering;
+	if (slot->label.name && s->vaddrs[i] < slot->label.limit &&
+	    slot->label.start >= slot->sized_end)
+		return &slot->label;
+	return NULL;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The plain result of naming one address: source frames, or why there are none. */
+#ifndef LB_DECODE_FRAME_H
+#define LB_DECODE_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Why an address has no source line. A miss is data: it travels with the
+ * address into the profile and is counted under every report (DESIGN C4).
+ * Stored in files by its name, never by its number.
+ */
+enum miss {
+	MISS_NONE, /* it has a line */
+	MISS_NO_PROCESS, /* the process was gone before it was known */
+	MISS_NO_MAPPING, /* nothing executable was known at this address */
+	MISS_AMBIGUOUS_TIME, /* the address changed its owner while it was sampled */
+	MISS_FILE_GONE, /* the mapped file could not be opened */
+	MISS_FILE_REPLACED, /* the file is not the one that was mapped (build id) */
+	MISS_TOO_MANY_FILES, /* not opened: the table of open files is full */
+	MISS_BAD_FILE, /* malformed ELF */
+	MISS_BAD_DEBUG_INFO, /* malformed DWARF */
+	MISS_DECODER_GAVE_UP, /* the decoder died, or met its deadline or memory limit */
+	MISS_NO_SYMBOLS, /* no symbol covers the address */
+	MISS_NO_DEBUG_INFO, /* a symbol, but no debug info was found */
+	MISS_NO_LINE, /* debug info without a line for this address */
+	MISS_NO_DWZ, /* the shared part of the debug info (dwz) was not found */
+	MISS_NO_DWO, /* the split part of the debug info (.dwo) was not found */
+	MISS_DWP_UNSUPPORTED, /* .dwp needs a newer libdw than this build has */
+	MISS_JIT_UNKNOWN, /* anonymous code that nobody describes */
+	MISS_JIT_LOST, /* same, and some of what the process registered was lost */
+	MISS_JIT_NO_LINES, /* the runtime names the function, not the line */
+	MISS_JIT_FILE_REFUSED, /* perf map or jitdump was unsafe to read, or garbage */
+	MISS_KERNEL, /* kernel code: function only */
+	MISS_KERNEL_HIDDEN, /* kernel addresses are hidden (kptr_restrict) */
+	MISS_PYTHON_LOST, /* a Python function of which nothing was copied in time */
+	MISS_PYTHON_CUT, /* its line table is too long to be copied, and the process is gone */
+	MISS_INTERPRETER, /* C code of an interpreter with none of its frames around */
+	MISS_NO_STACK, /* the sample carries no address to look up */
+	MISS_LIMIT, /* a table of the profiler was full */
+	NR_MISSES,
+};
+
+/** Stable name ("no-debug-info"), for JSON and files. */
+const char *miss_name(enum miss miss);
+/** The miss of that name, or NR_MISSES. */
+enum miss miss_from_name(const char *name);
+/** One sentence for people: what happened. */
+const char *miss_text(enum miss miss);
+/** One sentence for people: what to do about it; "" when nothing can be done. */
+const char *miss_remedy(enum miss miss);
+
+/* How an address is to be looked up. */
+enum frame_kind {
+	FRAME_LEAF, /* the interrupted instruction */
+	FRAME_RETURN, /* a return address: 1 is subtracted, in symbolizer.c only */
+};
+
+/* One source frame; several at one address when code was inlined. */
+struct frame {
+	const char *function; /* readable; "" not known */
+	const char *
+		system_name; /* mangled, or as the runtime wrote it; "" same or not known */
+	const char
+		*file; /* path as the compiler wrote it, joined with its directory; "" */
+	uint32_t line; /* 1-based; 0: none */
+	uint32_t start_line; /* of the function's declaration; 0: not known */
+	bool inlined; /* this frame was inlined into the next one */
+};
+
+#define FRAMES_MAX_INLINE 64 /* frames at one address; deeper chains lose the middle */
+
+#endif

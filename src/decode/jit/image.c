@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "decode/jit/image.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+/* ---- header and sections ---- */
+
+static bool within(const struct image *m, uint64_t off, uint64_t size)
+{
+	return off <= m->len && size <= m->len - off;
+}
+
+Elf64_Shdr image_section(const struct image *m, size_t i)
+{
+	Elf64_Shdr sh;
+
+	memcpy(&sh, m->bytes + m->header.e_shoff + i * sizeof(sh), sizeof(sh));
+	return sh;
+}
+
+const uint8_t *image_section_bytes(const struct image *m, const Elf64_Shdr *sh)
+{
+	if (sh->sh_type == SHT_NOBITS || !sh->sh_size ||
+	    !within(m, sh->sh_offset, sh->sh_size))
+		return NULL;
+	return m->bytes + sh->sh_offset;
+}
+
+const char *image_section_name(const struct image *m, const Elf64_Shdr *sh)
+{
+	return sh->sh_name < m->names_len ? m->names + sh->sh_name : "";
+}
+
+/*
+ * A table of texts. It has to end in a NUL, as ELF demands: then every text in it
+ * is terminated, and none has to be measured.
+ */
+static const char *texts(const struct image *m, const Elf64_Shdr *sh, size_t *ret_len)
+{
+	const char *bytes = (const char *)image_section_bytes(m, sh);
+
+	if (!bytes || bytes[sh->sh_size - 1])
+		return NULL;
+	*ret_len = sh->sh_size;
+	return bytes;
+}
+
+/* Section headers, when they are all there. */
+static void find_sections(struct image *m)
+{
+	const Elf64_Ehdr *h = &m->header;
+	uint64_t nr = h->e_shnum;
+	uint32_t names = h->e_shstrndx;
+	Elf64_Shdr first;
+
+	if (!h->e_shoff || h->e_shentsize != sizeof(Elf64_Shdr) ||
+	    !within(m, h->e_shoff, sizeof(Elf64_Shdr)))
+		return;
+	first = image_section(m, 0);
+	if (!nr) /* more than the field can hold */
+		nr = first.sh_size;
+	if (names == SHN_XINDEX)
+		names = first.sh_link;
+	if (nr > IMAGE_MAX_SECTIONS || !within(m, h->e_shoff, nr * sizeof(Elf64_Shdr)))
+		return;
+	m->nr_sections = nr;
+	if (names < nr) {
+		Elf64_Shdr sh = image_section(m, names);
+
+		m->names = texts(m, &sh, &m->names_len);
+	}
+}
+
+bool image_open(const void *bytes, size_t len, struct image *ret)
+{
+	struct image m = {.bytes = bytes, .len = len};
+
+	if (len < sizeof(m.header))
+		return false;
+	memcpy(&m.header, bytes, sizeof(m.header));
+	if (memcmp(m.header.e_ident, ELFMAG, SELFMAG) ||
+	    m.header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    m.header.e_ident[EI_DATA] != ELFDATA2LSB)
+		return false;
+	find_sections(&m);
+	*ret = m;
+	return true;
+}
+
+/* ---- code ---- */
+
+static size_t code_of_segments(const struct image *m, struct image_code *ret)
+{
+	const Elf64_Ehdr *h = &m->header;
+	size_t nr = 0;
+
+	if (h->e_phentsize != sizeof(Elf64_Phdr) ||
+	    !within(m, h->e_phoff, h->e_phnum * sizeof(Elf64_Phdr)))
+		return 0;
+	for (size_t i = 0; i < h->e_phnum && nr < IMAGE_MAX_CODE; i++) {
+		Elf64_Phdr ph;
+
+		memcpy(&ph, m->bytes + h->e_phoff + i * sizeof(ph), sizeof(ph));
+		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) || !ph.p_memsz ||
+		    ph.p_vaddr + ph.p_memsz < ph.p_vaddr)
+			continue;
+		ret[nr++] = (struct image_code){
+			.start_ip = ph.p_vaddr,
+			.end_ip = ph.p_vaddr + ph.p_memsz,
+			.bytes = ph.p_filesz >= ph.p_memsz &&
+						 within(m, ph.p_offset, ph.p_memsz)
+					 ? m->bytes + ph.p_offset
+					 : NULL};
+	}
+	return nr;
+}
+
+static bool is_code(const Elf64_Shdr *sh)
+{
+	return (sh->sh_flags & SHF_EXECINSTR) && (sh->sh_flags & SHF_ALLOC) &&
+	       sh->sh_size && sh->sh_addr && sh->sh_addr + sh->sh_size > sh->sh_addr;
+}
+
+size_t image_code(const struct image *m, struct image_code *ret)
+{
+	size_t nr = 0;
+
+	for (size_t i = 1; i < m->nr_sections && nr < IMAGE_MAX_CODE; i++) {
+		Elf64_Shdr sh = image_section(m, i);
+
+		if (is_code(&sh))
+			ret[nr++] =
+				(struct image_code){.start_ip = sh.sh_addr,
+						    .end_ip = sh.sh_addr + sh.sh_size,
+						    .bytes = image_section_bytes(m, &sh)};
+	}
+	return nr ? nr : code_of_segments(m, ret);
+}
+
+/* ---- symbols ---- */
+
+/* A table of symbols and its names. */
+struct symbol_table {
+	const uint8_t *symbols;
+	size_t nr;
+	const char *names;
+	size_t names_len;
+};
+
+static bool table_open(const struct image *m, const Elf64_Shdr *sh,
+		       struct symbol_table *ret)
+{
+	Elf64_Shdr names;
+
+	*ret = (struct symbol_table){.symbols = image_section_bytes(m, sh)};
+	if (!ret->symbols || sh->sh_entsize != sizeof(Elf64_Sym))
+		return false;
+	ret->nr = sh->sh_size / sizeof(Elf64_Sym);
+	if (sh->sh_link < m->nr_sections) {
+		names = image_section(m, sh->sh_link);
+		ret->names = texts(m, &names, &ret->names_len);
+	}
+	return true;
+}
+
+static Elf64_Sym table_get(const struct symbol_table *t, size_t i)
+{
+	Elf64_Sym sym;
+
+	memcpy(&sym, t->symbols + i * sizeof(sym), sizeof(sym));
+	return sym;
+}
+
+static const char *table_name(const struct symbol_table *t, const Elf64_Sym *sym)
+{
+	return sym->st_name < t->names_len ? t->names + sym->st_name : "";
+}
+
+/* Where a symbol is when it runs. Return: false when it is nowhere. */
+static bool symbol_address(const struct image *m, const Elf64_Sym *sym, uint64_t *ret)
+{
+	*ret = sym->st_value;
+	if (sym->st_shndx == SHN_ABS)
+		return true;
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx >= m->nr_sections)
+		return false;
+	if (m->header.e_type == ET_REL)
+		*ret += image_section(m, sym->st_shndx).sh_addr;
+	return true;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct image_symbol *x = a, *y = b;
+
+	if (x->start_ip != y->start_ip)
+		return x->start_ip < y->start_ip ? -1 : 1;
+	if (x->end_ip != y->end_ip) /* the narrowest one last: it is the one found */
+		return x->end_ip > y->end_ip ? -1 : 1;
+	return x->name < y->name ? -1 : x->name > y->name; /* all in one table */
+}
+
+static int read_table(const struct image *m, const struct symbol_table *t,
+		      struct image_symbols *ret)
+{
+	for (size_t i = 0; i < t->nr; i++) {
+		Elf64_Sym sym = table_get(t, i);
+		uint64_t start;
+		int r;
+
+		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_size ||
+		    !symbol_address(m, &sym, &start) || start + sym.st_size < start)
+			continue;
+		r = vec_grow(&ret->items, &ret->cap, ret->nr + 1, sizeof(*ret->items),
+			     IMAGE_MAX_SYMBOLS);
+		if (r)
+			return r == -ENOSPC ? 0 : r;
+		ret->items[ret->nr++] = (struct image_symbol){
+			.start_ip = start,
+			.end_ip = start + sym.st_size,
+			.name = table_name(t, &sym),
+			.weak = ELF64_ST_BIND(sym.st_info) == STB_WEAK};
+	}
+	return 0;
+}
+
+int image_symbols_read(const struct image *m, struct image_symbols *ret)
+{
+	static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
+
+	*ret = (struct image_symbols){0};
+	for (size_t k = 0; k < ARRAY_SIZE(types) && !ret->nr; k++) {
+		for (size_t i = 1; i < m->nr_sections; i++) {
+			Elf64_Shdr sh = image_section(m, i);
+			struct symbol_table t;
+			int r;
+
+			if (sh.sh_type != types[k] || !table_open(m, &sh, &t))
+				continue;
+			r = read_table(m, &t, ret);
+			if (r) {
+				image_symbols_deinit(ret);
+				return r;
+			}
+			break;
+		}
+	}
+	if (ret->nr)
+		qsort(ret->items, ret->nr, sizeof(*ret->items), by_address);
+	return 0;
+}
+
+void image_symbols_deinit(struct image_symbols *s)
+{
+	free(s->items);
+	*s = (struct image_symbols){0};
+}
+
+const struct image_symbol *image_symbols_at(const struct image_symbols *s, uint64_t ip)
+{
+	size_t low = 0, high = s->nr;
+
+	while (low < high) { /* the first one that begins above @ip */
+		size_t mid = low + (high - low) / 2;
+
+		if (s->items[mid].start_ip <= ip)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	/* Functions do not overlap, but one may have several names. */
+	return low && s->items[low - 1].end_ip > ip ? &s->items[low - 1] : NULL;
+}
+
+/* ---- relocations ---- */
+
+/*
+ * Everything is read from the image and written to the copy: tables of a hostile
+ * image may overlap what is written.
+ */
+struct relocation {
+	const struct image *image;
+	uint8_t *target; /* in the copy: the section that is written to */
+	uint64_t target_len;
+	struct symbol_table symbols;
+};
+
+/* Bytes that a relocation of this type writes (the address, no more); 0: unknown. */
+static unsigned int relocation_width(uint16_t machine, uint32_t type)
+{
+	if (machine == EM_X86_64 && type == R_X86_64_64)
+		return 8;
+	if (machine == EM_X86_64 && (type == R_X86_64_32 || type == R_X86_64_32S))
+		return 4;
+	if (machine == EM_AARCH64 && type == R_AARCH64_ABS64)
+		return 8;
+	return machine == EM_AARCH64 && type == R_AARCH64_ABS32 ? 4 : 0;
+}
+
+/* @explicit_addend  false: it is what stands in the target (SHT_REL) */
+static bool relocate_one(const struct relocation *rel, const Elf64_Rela *r,
+			 bool explicit_addend)
+{
+	uint64_t i = ELF64_R_SYM(r->r_info), value = 0, addend = 0;
+	uint32_t type = ELF64_R_TYPE(r->r_info);
+	unsigned int width = relocation_width(rel->image->header.e_machine, type);
+	Elf64_Sym sym;
+
+	if (!type) /* R_*_NONE */
+		return true;
+	if (!width || r->r_offset > rel->target_len ||
+	    width > rel->target_len - r->r_offset || i >= rel->symbols.nr)
+		return false;
+	sym = table_get(&rel->symbols, i);
+	/* Of something that is not in this image: no line of ours refers to it. */
+	if (!symbol_address(rel->image, &sym, &value))
+		return true;
+	if (explicit_addend)
+		addend = (uint64_t)r->r_addend;
+	else
+		memcpy(&addend, rel->target + r->r_offset, width);
+	value += addend;
+	memcpy(rel->target + r->r_offset, &value, width); /* little-endian */
+	return true;
+}
+
+/* Return: false when they cannot all be done. */
+static bool relocate_section(const struct image *m, uint8_t *copy, const Elf64_Shdr *sh,
+			     size_t *budget)
+{
+	bool rela = sh->sh_type == SHT_RELA;
+	size_t size = rela ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+	const uint8_t *entries = image_section_bytes(m, sh);
+	struct relocation rel = {.image = m};
+	Elf64_Shdr target, symbols;
+
+	if (!entries)
+		return true;
+	if (sh->sh_entsize != size || sh->sh_info >= m->nr_sections ||
+	    sh->sh_link >= m->nr_sections)
+		return false;
+	target = image_section(m, sh->sh_info);
+	if (strncmp(image_section_name(m, &target), ".debug_", 7))
+		return true;
+	symbols = image_section(m, sh->sh_link);
+	/* What is compressed cannot be written to. */
+	if ((target.sh_flags & SHF_COMPRESSED) || !image_section_bytes(m, &target) ||
+	    !table_open(m, &symbols, &rel.symbols))
+		return false;
+	rel.target = copy + target.sh_offset;
+	rel.target_len = target.sh_size;
+	for (size_t i = 0; i < sh->sh_size / size; i++, (*budget)--) {
+		Elf64_Rela r = {0};
+
+		memcpy(&r, entries + i * size, size);
+		if (!*budget || !relocate_one(&rel, &r, rela))
+			return false;
+	}
+	return true;
+}
+
+static bool has_section(const struct image *m, const char *name)
+{
+	for (size_t i = 1; i < m->nr_sections; i++) {
+		Elf64_Shdr sh = image_section(m, i);
+
+		if (!strcmp(image_section_name(m, &sh), name))
+			return image_section_bytes(m, &sh);
+	}
+	return false;
+}
+
+int image_linked_copy(const struct image *m, uint8_t **ret)
+{
+	_cleanup_free_ uint8_t *copy = NULL;
+	/* Entries that there can be unless their tables overlap. */
+	size_t budget = m->len / sizeof(Elf64_Rel);
+	const uint16_t type = ET_EXEC;
+
+	if (!has_section(m, ".debug_info") || !has_section(m, ".debug_line"))
+		return -ENODATA;
+	copy = malloc(m->len);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, m->bytes, m->len);
+	for (size_t i = 1; i < m->nr_sections && m->header.e_type == ET_REL; i++) {
+		Elf64_Shdr sh = image_section(m, i);
+
+		if ((sh.sh_type == SHT_RELA || sh.sh_type == SHT_REL) &&
+		    !relocate_section(m, copy, &sh, &budget))
+			return -EBADMSG;
+	}
+	memcpy(copy + offsetof(Elf64_Ehdr, e_type), &type, sizeof(type));
+	*ret = take_ptr(copy);
+	return 0;
+}

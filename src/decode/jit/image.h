@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * One ELF file that a JIT registered for debuggers, as it is in memory: an object
+ * that was never linked (ET_REL) whose sections know where they were loaded (sh_addr;
+ * LLVM's MCJIT and RTDyld write it there, LuaJIT too), or a linked file. Symbols of
+ * an object are relative to their section, and its relocations are still to be done.
+ * 64-bit, little-endian. Pure; reads within [bytes, bytes + len) only.
+ */
+#ifndef LB_DECODE_JIT_IMAGE_H
+#define LB_DECODE_JIT_IMAGE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+#define IMAGE_MAX_SECTIONS 65536 /* more is malformed */
+#define IMAGE_MAX_CODE     256 /* pieces of code of one image; those behind are not known */
+#define IMAGE_MAX_SYMBOLS  (1u << 20) /* functions of one image; same */
+
+struct image {
+	const uint8_t *bytes; /* borrowed */
+	size_t len;
+	Elf64_Ehdr header;
+	size_t nr_sections; /* all of their headers are within the bytes */
+	size_t names_len; /* of section names; 0: none */
+	const char *names; /* the last byte is a NUL */
+};
+
+/** Return: false when these bytes are no such file. Strings point into @bytes. */
+bool image_open(const void *bytes, size_t len, struct image *ret);
+
+/** Header of section @i < nr_sections. */
+Elf64_Shdr image_section(const struct image *m, size_t i);
+
+/** Its name; "" when there is none. */
+const char *image_section_name(const struct image *m, const Elf64_Shdr *sh);
+
+/** Its bytes; NULL when it has none or they are not all there. */
+const uint8_t *image_section_bytes(const struct image *m, const Elf64_Shdr *sh);
+
+struct image_code {
+	uint64_t start_ip, end_ip; /* run-time addresses */
+	const uint8_t *bytes; /* end_ip - start_ip of them; NULL: not in the image */
+};
+
+/**
+ * Where its code is when it runs: executable sections that have an address, else
+ * executable segments.
+ * Return: how many were written, at most IMAGE_MAX_CODE.
+ */
+size_t image_code(const struct image *m, struct image_code *ret);
+
+struct image_symbol {
+	uint64_t start_ip, end_ip; /* run-time addresses; end > start */
+	const char *name; /* into the bytes, terminated */
+	bool weak; /* a copy of a function whose home is another image */
+};
+
+/** Functions of .symtab by address, else of .dynsym; heap. */
+struct image_symbols {
+	struct image_symbol *items;
+	size_t nr, cap;
+};
+
+/** Return: 0 or -ENOMEM. */
+int image_symbols_read(const struct image *m, struct image_symbols *ret);
+void image_symbols_deinit(struct image_symbols *s);
+
+/** The last one that begins at or below @ip and covers it, or NULL. */
+const struct image_symbol *image_symbols_at(const struct image_symbols *s, uint64_t ip);
+
+/**
+ * A private copy in which relocations of debug sections are done, calling itself
+ * ET_EXEC so that a reader of DWARF takes it. Relocations of code are not done:
+ * only its bytes' places matter to such a reader.
+ *
+ * @ret  heap, m->len bytes
+ * Return: 0, -ENODATA (no .debug_info or no .debug_line), -EBADMSG (relocations that
+ * cannot be done), -ENOMEM.
+ */
+int image_linked_copy(const struct image *m, uint8_t **ret);
+
+#endif

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "decode/jit/owners.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int owners_init(struct owners *o, const struct queries *queries)
+{
+	struct address_history *items =
+		calloc(queries->nr ? queries->nr : 1, sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 0; i < queries->nr; i++)
+		items[i] = (struct address_history){.at_first = OWNERS_NONE,
+						    .arrived = OWNERS_NONE,
+						    .any = OWNERS_NONE};
+	*o = (struct owners){.queries = queries, .items = items};
+	return 0;
+}
+
+void owners_deinit(struct owners *o)
+{
+	free(o->items);
+	*o = (struct owners){0};
+}
+
+/* When it was there for certain. */
+static uint64_t seen_ns(const struct owner_time *time)
+{
+	return time->seen_ns > time->from_ns ? time->seen_ns : time->from_ns;
+}
+
+/* Two had it when the first sample was taken: it is the one that came last. */
+static void share(struct address_history *t, uint32_t object,
+		  const struct owner_time *time)
+{
+	const struct owner_time *had = &t->at_first_time;
+	bool is_newer = time->from_ns > had->from_ns;
+	const struct owner_time *older = is_newer ? had : time;
+	const struct owner_time *newer = is_newer ? time : had;
+
+	/*
+	 * One that never ends was left behind. One that ended after the other had come
+	 * did not: when it gave way is only known to lie between two walks of the list.
+	 */
+	if (older->until_ns != UINT64_MAX && older->until_ns > newer->from_ns)
+		t->many_arrived = true;
+	/* Of two that one walk met the list tells; that one was met first tells nothing. */
+	if (seen_ns(older) > newer->from_ns &&
+	    (older->from_ns != newer->from_ns || seen_ns(older) != seen_ns(newer)))
+		t->is_unordered = true;
+	if (!is_newer)
+		return;
+	t->at_first = object;
+	t->at_first_time = *time;
+}
+
+static void claim_one(const struct query *q, struct address_history *t, uint32_t object,
+		      const struct owner_time *time)
+{
+	if (time->until_ns <= q->first_ns || time->from_ns > q->last_ns)
+		return;
+	if (time->from_ns <= q->first_ns && t->at_first != OWNERS_NONE) {
+		share(t, object, time);
+	} else if (time->from_ns <= q->first_ns) {
+		t->at_first = object;
+		t->at_first_time = *time;
+	} else {
+		t->many_arrived |= t->arrived != OWNERS_NONE;
+		if (t->arrived == OWNERS_NONE || time->from_ns > t->arrived_from_ns) {
+			t->arrived = object;
+			t->arrived_from_ns = time->from_ns;
+		}
+	}
+}
+
+/* When some were met by walks. */
+static void compare_one(const struct owners *o, const struct query *q,
+			struct address_history *t, uint32_t object,
+			const struct owner_time *time)
+{
+	if (t->any == OWNERS_NONE)
+		t->any = object;
+	if (!t->differ)
+		t->differ = !o->same(o->ctx, t->any, object, q->ip);
+	t->has_gone |= time->until_ns != UINT64_MAX;
+	if (!time->seen_ns)
+		return;
+	t->has_walked = true;
+	t->is_early |= q->first_ns < time->seen_ns && q->last_ns >= time->from_ns;
+	/* It came or went while the address was sampled. */
+	t->many_arrived |= (time->from_ns > q->first_ns && time->from_ns <= q->last_ns) ||
+			   (time->until_ns > q->first_ns && time->until_ns <= q->last_ns);
+}
+
+int owners_claim(struct owners *o, uint32_t object, uint64_t start_ip, uint64_t end_ip,
+		 const struct owner_time *time)
+{
+	const struct queries *queries = o->queries;
+
+	for (size_t i = queries_lower_bound(queries, start_ip);
+	     i < queries->nr && queries->items[i].ip < end_ip; i++) {
+		const struct query *q = &queries->items[i];
+
+		if (++o->nr_claims > OWNERS_MAX_CLAIMS)
+			return -E2BIG;
+		if (o->same)
+			compare_one(o, q, &o->items[i], object, time);
+		claim_one(q, &o->items[i], object, time);
+	}
+	return 0;
+}
+
+enum ownership owners_of(const struct owners *o, size_t query, uint32_t *ret_object,
+			 uint32_t *ret_next)
+{
+	const struct address_history *t = &o->items[query];
+
+	if (t->many_arrived || (t->has_walked && t->differ &&
+				(t->has_gone || t->is_early || t->is_unordered)))
+		return OWNERSHIP_MANY;
+	*ret_object = t->at_first;
+	*ret_next = t->arrived;
+	if (t->at_first == OWNERS_NONE)
+		/*
+		 * Nothing was registered when the first sample was taken: what came
+		 * meanwhile was there before it was registered, or before it was seen.
+		 */
+		*ret_object = t->arrived;
+	else if (t->arrived != OWNERS_NONE)
+		return OWNERSHIP_TWO;
+	return *ret_object == OWNERS_NONE ? OWNERSHIP_NONE : OWNERSHIP_ONE;
+}

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A real body of a prange (par.py; psum() begins at line 28, the loop is line 30),
+ * as numba 0.68 writes it; rows at one place are one below the other:
+ *
+ *   <string>:2     the text's own: which thread am I
+ *   <string>:3     the text's own: the thread's part of a reduction
+ *   <string>:4     the text's own: for i in range(...)
+ *   <string>:31    value = ((7 * ts[i]) + 1) / 9
+ *   <string>:33      value = value * 1.0001 + 0.1
+ *   <string>:0       ...
+ *   <string>:4     the loop again
+ *   <string>:6     the text's own: hands the reduction over
+ *
+ * and of psum() itself: 28, 30, 36.
+ */
+#include "decode/numba/lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "decode/numba/name.h"
+
+/* Lines between two that are known to belong together: comments, unused code. */
+#define MAX_GAP 50
+
+bool numba_lines_is_text(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return !strcmp(name, "<string>") || !strcmp(name, "<dynamic>");
+}
+
+static struct line_row *row_at(const struct line_store *s, const struct function_lines *f,
+			       uint32_t i)
+{
+	return &s->rows[f->first_row + i];
+}
+
+/* The frame of the function itself, that others were inlined into; NULL: none. */
+static struct frame *outer_of(const struct line_store *s, const struct line_row *row)
+{
+	return row->nr_frames ? &s->frames[row->first_frame + row->nr_frames - 1] : NULL;
+}
+
+static struct frame *inner_of(const struct line_store *s, const struct line_row *row)
+{
+	return row->nr_frames ? &s->frames[row->first_frame] : NULL;
+}
+
+/*
+ * The file that the function is in: what was inlined says where it was called; if
+ * nothing was, it is the file of the first row.
+ */
+static const char *file_of(const struct line_store *s, const struct function_lines *f)
+{
+	const char *first = "";
+
+	for (uint32_t i = 0; i < f->nr_rows; i++) {
+		const struct line_row *row = row_at(s, f, i);
+		const struct frame *outer = outer_of(s, row);
+
+		if (row->nr_frames > 1 && *outer->file)
+			return outer->file;
+		if (row->nr_frames == 1 && !row->unlined && !*first)
+			first = outer->file;
+	}
+	return first;
+}
+
+/* ---- rule 1 ---- */
+
+/*
+ * Is the line of the function itself not its own? For line 0 the reader gives the row
+ * before, whatever function that is of, or the call where line 0 was inlined: the
+ * latter is right. And the last bytes of what was inlined may be outside of its range.
+ */
+static bool is_borrowed(const struct line_row *row, const struct frame *outer,
+			const struct frame *before, const char *file, bool numba)
+{
+	if (row->nr_frames != 1)
+		return false;
+	if (numba && *file && outer->file != file)
+		return true;
+	return row->unlined && (!outer->line || (before && before->line == outer->line &&
+						 before->file == outer->file));
+}
+
+void numba_lines_settle(struct line_store *s, const struct function_lines *f, bool numba)
+{
+	const char *file = file_of(s, f);
+	const struct frame *before = NULL; /* what the last row with a line says */
+	uint32_t line = 0; /* that the function itself was at */
+
+	for (uint32_t i = 0; i < f->nr_rows; i++) {
+		struct line_row *row = row_at(s, f, i);
+		struct frame *outer = outer_of(s, row);
+		bool borrowed;
+
+		if (!outer)
+			continue;
+		borrowed = is_borrowed(row, outer, before, file, numba);
+		if (!row->unlined && !borrowed)
+			before = inner_of(s, row);
+		if (borrowed) {
+			outer->file = file;
+			outer->line = line;
+			row->miss = line ? MISS_NONE : MISS_NO_LINE;
+		} else if (outer->line) {
+			line = outer->line;
+		}
+	}
+}
+
+/* ---- rule 3 ---- */
+
+struct prange {
+	const char *file; /* the user's */
+	uint32_t decl_line; /* of the parent's def; 0: the debug info does not say */
+	uint32_t start; /* the same, or a line that may be behind it */
+	uint32_t last; /* last line that may be of the parent */
+	uint32_t header; /* line of the prange; 0: not certain */
+	uint32_t own_last; /* last line that the loop of the text may have */
+};
+
+static int compare_lines(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Sorts, and keeps one of each. Return: how many are left. */
+static size_t sort_lines(uint32_t *lines, size_t nr)
+{
+	size_t kept = 0;
+
+	qsort(lines, nr, sizeof(*lines), compare_lines);
+	for (size_t i = 0; i < nr; i++)
+		if (!kept || lines[kept - 1] != lines[i])
+			lines[kept++] = lines[i];
+	return kept;
+}
+
+/* The lines, in @file, at which the function itself is. @ret has room for all rows. */
+static size_t lines_of(const struct line_store *s, const struct function_lines *f,
+		       const char *file, uint32_t *ret)
+{
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < f->nr_rows; i++) {
+		const struct frame *outer = outer_of(s, row_at(s, f, i));
+
+		if (outer && outer->line && outer->file == file)
+			ret[nr++] = outer->line;
+	}
+	return sort_lines(ret, nr);
+}
+
+/* Is it the body of a prange? It may have been inlined into the loop that calls it. */
+static bool is_body(const struct frame *f)
+{
+	return numba_name_parfor(f->function) ||
+	       (!*f->function && numba_lines_is_text(f->file));
+}
+
+/* The same for a body, whatever file its lines seem to be of. */
+static size_t lines_of_body(const struct line_store *s, const struct function_lines *f,
+			    uint32_t *ret)
+{
+	size_t nr = 0;
+
+	for (uint32_t i = 0; i < f->nr_rows; i++) {
+		const struct line_row *row = row_at(s, f, i);
+
+		for (uint32_t k = 0; k < row->nr_frames; k++) {
+			const struct frame *frame = &s->frames[row->first_frame + k];
+
+			if (is_body(frame)) {
+				ret[nr++] = frame->line;
+				break;
+			}
+		}
+	}
+	return sort_lines(ret, nr);
+}
+
+static uint32_t decl_line_of(const struct line_store *s, const struct function_lines *f)
+{
+	for (uint32_t i = 0; i < f->nr_rows; i++) {
+		const struct frame *outer = outer_of(s, row_at(s, f, i));
+
+		if (outer && outer->start_line)
+			return outer->start_line;
+	}
+	return 0;
+}
+
+/*
+ * @at_parent, @at_body  lines of both, ascending
+ *
+ * The loop's line has code in the parent, which calls the body there. If it is not
+ * the line before the first one of the body, or that line itself, a statement that
+ * lies between, and left no code, may be the loop as well.
+ */
+static void find_header(struct prange *p, const uint32_t *at_parent, size_t nr_parent,
+			const uint32_t *at_body, size_t nr_body)
+{
+	uint32_t first = 0, header = 0;
+
+	for (size_t i = 0; i < nr_body && !first; i++)
+		if (at_body[i] > p->start && at_body[i] > p->own_last &&
+		    at_body[i] <= p->last)
+			first = at_body[i];
+	for (size_t i = 0; i < nr_parent; i++)
+		if (at_parent[i] > p->start && at_parent[i] <= first)
+			header = at_parent[i];
+	if (header && header + 1 >= first)
+		p->header = header;
+}
+
+static void find_last(struct prange *p, const uint32_t *at_parent, size_t nr_parent,
+		      const uint32_t *at_body, size_t nr_body)
+{
+	p->last = at_parent[nr_parent - 1];
+	for (size_t i = 0; i < nr_body && at_body[i] <= p->last + MAX_GAP; i++)
+		if (at_body[i] > p->last)
+			p->last = at_body[i];
+}
+
+/* Return: false when the parent does not say where the user's lines are. */
+static bool find_prange(struct prange *p, const uint32_t *at_parent, size_t nr_parent,
+			const uint32_t *at_body, size_t nr_body, int nr_args)
+{
+	if (!nr_parent || numba_lines_is_text(p->file))
+		return false;
+	/* Line tables alone: the lowest line is mostly the def, and never before it. */
+	p->start = p->decl_line ? p->decl_line : at_parent[0];
+	/*
+	 * The text: def; a line for each tuple that its arguments make up; with
+	 * reductions which thread it is, and a line for each; then the loop, rarely
+	 * of more than one dimension. The first argument is the range.
+	 */
+	p->own_last = nr_args < 0 ? MAX_GAP : (uint32_t)nr_args + 3;
+	find_last(p, at_parent, nr_parent, at_body, nr_body);
+	find_header(p, at_parent, nr_parent, at_body, nr_body);
+	return true;
+}
+
+/*
+ * @before  the user's line of the row before; 0: none
+ * Return: the user's line, 0: not certain
+ */
+static uint32_t users_line(const struct prange *p, uint32_t line, uint32_t before)
+{
+	if (!line)
+		return 0;
+	if (line <= p->start)
+		return p->header; /* the loop around the body */
+	if (line > p->last) /* of Numba's files: it is a part of the line before */
+		return before ? before : p->header;
+	if (line <= p->own_last && line > p->header)
+		return 0; /* the user's line, or the same number in the text */
+	return line;
+}
+
+static void rewrite_row(struct line_store *s, struct line_row *row,
+			const struct prange *p, const char *function, uint32_t *before)
+{
+	for (uint32_t k = 0; k < row->nr_frames; k++) {
+		struct frame *f = &s->frames[row->first_frame + k];
+		bool text = numba_lines_is_text(f->file);
+
+		if (!is_body(f))
+			continue;
+		f->function = function;
+		f->start_line = p->decl_line;
+		if (!text) /* the user's file is there already */
+			continue;
+		f->line = users_line(p, f->line, *before);
+		f->file = p->file;
+		if (f->line)
+			*before = f->line;
+	}
+}
+
+int numba_lines_prange(struct line_store *s, const struct function_lines *body,
+		       const struct function_lines *parent, const char *symbol,
+		       const char *name)
+{
+	_cleanup_free_ uint32_t *at_parent =
+		calloc(parent->nr_rows + 1, sizeof(uint32_t));
+	_cleanup_free_ uint32_t *at_body = calloc(body->nr_rows + 1, sizeof(uint32_t));
+	struct prange p = {.file = file_of(s, parent),
+			   .decl_line = decl_line_of(s, parent)};
+	size_t nr_parent, nr_body;
+	uint32_t before = 0;
+
+	if (!at_parent || !at_body)
+		return -ENOMEM;
+	nr_parent = lines_of(s, parent, p.file, at_parent);
+	nr_body = lines_of_body(s, body, at_body);
+	if (!find_prange(&p, at_parent, nr_parent, at_body, nr_body,
+			 numba_name_nr_args(symbol)))
+		return 0;
+	for (uint32_t i = 0; i < body->nr_rows; i++)
+		rewrite_row(s, row_at(s, body, i), &p, name, &before);
+	return 0;
+}
+
+/* ---- rule 2 ---- */
+
+/*
+ * Lines of text that Numba wrote are nobody's. Its own debug info gives the body of a
+ * prange no file, and an array expression line 1 of the user's file; where they have
+ * the user's line, lineburn's hook has put it there.
+ */
+static bool is_nobodys(const struct frame *f, const char *name)
+{
+	if (numba_lines_is_text(f->file))
+		return true;
+	return f->line <= 1 && numba_name_is_generated(name);
+}
+
+static void drop_in_row(struct line_store *s, struct line_row *row, const char *symbol)
+{
+	struct frame *frames = inner_of(s, row);
+	uint32_t nr = 0;
+
+	for (uint32_t k = 0; k < row->nr_frames; k++) {
+		bool outermost = k + 1 == row->nr_frames;
+		struct frame frame = frames[k];
+		const char *name = outermost && !*frame.function ? symbol
+								 : frame.function;
+
+		if (is_nobodys(&frame, name)) {
+			frame.line = 0;
+			frame.file = "";
+		}
+		/* What has no line, and nothing inlined into it, says nothing. */
+		if (frame.line || outermost || (nr && *frame.file))
+			frames[nr++] = frame;
+	}
+	row->nr_frames = nr;
+	frames[nr - 1].inlined = false;
+	if (frames[0].line)
+		row->miss = MISS_NONE;
+	else if (row->miss == MISS_NONE)
+		row->miss = MISS_NO_LINE;
+}
+
+void numba_lines_drop_generated(struct line_store *s, const struct function_lines *f,
+				const char *symbol)
+{
+	for (uint32_t i = 0; i < f->nr_rows; i++)
+		if (row_at(s, f, i)->nr_frames)
+			drop_in_row(s, row_at(s, f, i), symbol);
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Which CPython an ELF file is: by the data at Py_Version (3.11 on); before, by what it
+ * exports (every build that can load extension modules exports the C API); a file
+ * without symbols by its name.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "decode/python/build.h"
+#include "decode/python/layout.h"
+#include "decode/requests.h"
+
+#define MAX_SYMBOLS (1u << 20) /* of one table; CPython has 20,000 */
+
+enum symbol {
+	SYMBOL_RUNTIME,
+	SYMBOL_VERSION,
+	SYMBOL_EVAL,
+	SYMBOL_SINCE_3_9,
+	SYMBOL_SINCE_3_10,
+	SYMBOL_SINCE_3_11,
+	NR_SYMBOLS,
+};
+
+static const char *const names[NR_SYMBOLS] = {
+	[SYMBOL_RUNTIME] = "_PyRuntime",
+	[SYMBOL_VERSION] = "Py_Version",
+	[SYMBOL_EVAL] = "_PyEval_EvalFrameDefault",
+	[SYMBOL_SINCE_3_9] = "PyFrame_GetBack",
+	[SYMBOL_SINCE_3_10] = "PyIter_Send",
+	[SYMBOL_SINCE_3_11] = "PyFrame_GetLasti",
+};
+
+struct file {
+	Elf *elf;
+	struct {
+		uint64_t vaddr, size_bytes; /* vaddr 0: it is not there */
+	} symbols[NR_SYMBOLS];
+};
+
+static void close_elf(Elf **elf)
+{
+	if (*elf)
+		elf_end(*elf);
+}
+
+/* The first executable segment. */
+static bool find_text(const struct file *f, GElf_Phdr *ret)
+{
+	size_t nr;
+
+	if (elf_getphdrnum(f->elf, &nr) || nr > UINT16_MAX)
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		if (gelf_getphdr(f->elf, (int)i, ret) && ret->p_type == PT_LOAD &&
+		    (ret->p_flags & PF_X))
+			return true;
+	return false;
+}
+
+/* The first loaded segment with @flags that has [@vaddr, @vaddr + @len) in memory. */
+static bool find_segment(const struct file *f, uint64_t vaddr, uint64_t len,
+			 uint32_t flags, GElf_Phdr *ret)
+{
+	size_t nr;
+
+	if (elf_getphdrnum(f->elf, &nr) || nr > UINT16_MAX)
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		if (gelf_getphdr(f->elf, (int)i, ret) && ret->p_type == PT_LOAD &&
+		    (ret->p_flags & flags) == flags && vaddr >= ret->p_vaddr &&
+		    vaddr - ret->p_vaddr <= ret->p_memsz &&
+		    len <= ret->p_memsz - (vaddr - ret->p_vaddr))
+			return true;
+	return false;
+}
+
+/* ---- symbols ---- */
+
+static void note_symbol(struct file *f, const char *name, const GElf_Sym *sym)
+{
+	if (sym->st_shndx == SHN_UNDEF || !sym->st_value)
+		return;
+	for (size_t i = 0; i < NR_SYMBOLS; i++)
+		if (!f->symbols[i].vaddr && !strcmp(name, names[i])) {
+			f->symbols[i].vaddr = sym->st_value;
+			f->symbols[i].size_bytes = sym->st_size;
+		}
+}
+
+static void read_symbols(struct file *f, Elf_Scn *scn, const GElf_Shdr *shdr)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t nr = shdr->sh_entsize ? (size_t)(shdr->sh_size / shdr->sh_entsize) : 0;
+
+	for (size_t i = 1; data && i < nr && i < MAX_SYMBOLS; i++) {
+		const char *name;
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, (int)i, &sym))
+			return;
+		name = elf_strptr(f->elf, shdr->sh_link, sym.st_name);
+		/* All of ours, and few others. */
+		if (name && (name[0] == '_' || name[0] == 'P') && strstr(name, "Py"))
+			note_symbol(f, name, &sym);
+	}
+}
+
+/* _PyRuntime has a section of its own since 3.10, which strip(1) leaves. */
+static void read_sections(struct file *f)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
+	uint64_t runtime = 0;
+	size_t names_index;
+
+	if (elf_getshdrstrndx(f->elf, &names_index))
+		return;
+	while ((scn = elf_nextscn(f->elf, scn))) {
+		const char *name;
+
+		if (!gelf_getshdr(scn, &shdr))
+			return;
+		name = elf_strptr(f->elf, names_index, shdr.sh_name);
+		if (shdr.sh_type == SHT_DYNSYM || shdr.sh_type == SHT_SYMTAB)
+			read_symbols(f, scn, &shdr);
+		else if (name && !strcmp(name, ".PyRuntime"))
+			runtime = shdr.sh_addr;
+	}
+	if (!f->symbols[SYMBOL_RUNTIME].vaddr)
+		f->symbols[SYMBOL_RUNTIME].vaddr = runtime;
+}
+
+/* ---- version ---- */
+
+/* The data at Py_Version: const unsigned long. 0: it cannot be read. */
+static uint32_t read_version(const struct file *f)
+{
+	uint64_t vaddr = f->symbols[SYMBOL_VERSION].vaddr, hex;
+	const Elf_Data *data = NULL;
+	GElf_Phdr segment;
+
+	if (find_segment(f, vaddr, sizeof(hex), PF_R, &segment) &&
+	    vaddr - segment.p_vaddr < segment.p_filesz && segment.p_offset < INT64_MAX)
+		data = elf_getdata_rawchunk(
+			f->elf, (int64_t)(segment.p_offset + (vaddr - segment.p_vaddr)),
+			sizeof(hex), ELF_T_BYTE);
+	if (!data || !data->d_buf || data->d_size != sizeof(hex))
+		return 0;
+	memcpy(&hex, data->d_buf, sizeof(hex));
+	return hex <= UINT32_MAX ? (uint32_t)hex >> 16 : 0;
+}
+
+/* "python3.9", "libpython3.10.so.1.0": of the last part of @path. 0: none. */
+static uint32_t version_of_name(const char *path, size_t len)
+{
+	static const char before[] = "python3.";
+	const char *slash = memrchr(path, '/', len);
+	const char *name = slash ? slash + 1 : path, *at;
+	uint32_t minor = 0;
+
+	len -= (size_t)(name - path);
+	at = memmem(name, len, before, strlen(before));
+	if (!at)
+		return 0;
+	at += strlen(before);
+	for (int i = 0; i < 2 && at < name + len && *at >= '0' && *at <= '9'; i++)
+		minor = minor * 10 + (uint32_t)(*at++ - '0');
+	return minor ? 0x0300 + minor : 0;
+}
+
+static uint32_t find_version(const struct file *f, const char *path, size_t len)
+{
+	if (f->symbols[SYMBOL_VERSION].vaddr)
+		return read_version(f);
+	if (f->symbols[SYMBOL_SINCE_3_11].vaddr)
+		return 0; /* an early 3.11 with another layout */
+	if (f->symbols[SYMBOL_SINCE_3_10].vaddr)
+		return 0x030a;
+	if (f->symbols[SYMBOL_SINCE_3_9].vaddr)
+		return 0x0309;
+	return f->symbols[SYMBOL_EVAL].vaddr ? 0 : version_of_name(path, len);
+}
+
+/* ---- the reply ---- */
+
+static bool is_ours(Elf *elf)
+{
+	GElf_Ehdr header;
+
+	return elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
+	       header.e_ident[EI_CLASS] == ELFCLASS64 &&
+	       header.e_ident[EI_DATA] == ELFDATA2LSB &&
+	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
+}
+
+/* Return: is it a CPython? */
+static bool read_build(struct file *f, const char *path, size_t len,
+		       struct python_build *ret)
+{
+	uint64_t runtime, eval, eval_bytes, base;
+	GElf_Phdr text, data;
+
+	read_sections(f);
+	runtime = f->symbols[SYMBOL_RUNTIME].vaddr;
+	eval = f->symbols[SYMBOL_EVAL].vaddr;
+	eval_bytes = f->symbols[SYMBOL_EVAL].size_bytes;
+	ret->version = find_version(f, path, len);
+	if (ret->version < PYTHON_OLDEST || ret->version > PYTHON_NEWEST || !runtime ||
+	    !find_segment(f, runtime, sizeof(uint64_t), PF_W, &data) ||
+	    !find_text(f, &text))
+		return false;
+	base = text.p_vaddr - text.p_offset;
+	ret->runtime_off = runtime - base;
+	if (eval && eval_bytes && find_segment(f, eval, eval_bytes, PF_X, &data)) {
+		ret->eval_off = eval - base;
+		ret->eval_bytes = eval_bytes;
+	}
+	return true;
+}
+
+int python_build_serve(struct worker_call *call, struct wire_reader *request,
+		       const int *fds, size_t nr_fds, struct wire_writer *reply)
+{
+	_cleanup_(close_elf) Elf *elf = NULL;
+	struct python_build build = {0};
+	struct file f = {0};
+	const char *path;
+	bool is_found;
+	size_t len;
+
+	(void)call;
+	path = wire_get_bytes(request, &len);
+	if (request->failed || !nr_fds)
+		return -EBADMSG;
+	elf_version(EV_CURRENT);
+	f.elf = elf = elf_begin(fds[0], ELF_C_READ_MMAP, NULL);
+	is_found = is_ours(elf) && read_build(&f, path, len, &build);
+	if (!is_found)
+		build = (struct python_build){0};
+	wire_put_u32(reply, is_found);
+	wire_put_u32(reply, build.version);
+	wire_put_u64(reply, build.runtime_off);
+	wire_put_u64(reply, build.eval_off);
+	wire_put_u64(reply, build.eval_bytes);
+	return 0;
+}

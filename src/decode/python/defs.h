@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where functions begin in Python source: JIT objects without debug info name
+ * their function and not its line. Only layout is read (indentation, strings,
+ * brackets, comments), so source of any version of Python will do.
+ */
+#ifndef LB_DECODE_PYTHON_DEFS_H
+#define LB_DECODE_PYTHON_DEFS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PYTHON_DEFS_MAX_BYTES \
+	(4u << 20) /* of source; files that are larger are not read */
+#define PYTHON_DEFS_MAX_DEPTH 64 /* of nested definitions; deeper ones are not found */
+
+struct python_def {
+	const char
+		*qualname; /* "Class.method"; ".<locals>" after a function is left out */
+	uint32_t line; /* of its "def"; 0: there is none of that name, or several */
+};
+
+/** Fills in the lines of @defs. Pure; cost: one pass over the text. */
+void python_defs_find(const char *text, size_t len, struct python_def *defs, size_t nr);
+
+#endif

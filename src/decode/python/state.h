@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where each thread of a running CPython has the pointer to its thread state. A pure
+ * function over the target's memory, which lies.
+ */
+#ifndef LB_DECODE_PYTHON_STATE_H
+#define LB_DECODE_PYTHON_STATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "decode/python/build.h"
+#include "decode/python/layout.h"
+
+#define PYTHON_MAX_INTERPRETERS  256
+#define PYTHON_MAX_THREAD_STATES 1024 /* that the lists are followed for */
+#define PYTHON_MAX_THREADS       64 /* whose memory is searched */
+
+/* What is searched around a thread pointer. */
+#define PYTHON_BYTES_BELOW 8192 /* thread-local variables */
+#define PYTHON_BYTES_ABOVE 2048 /* struct pthread */
+
+struct python_search {
+	uint32_t version; /* PY_VERSION_HEX >> 16 */
+	uint64_t runtime_addr; /* of _PyRuntime */
+	/* Return: bytes read, less than @len when what follows is not there, or -errno. */
+	ssize_t (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
+	void *ctx;
+};
+
+struct python_state_found {
+	struct lb_python layout; /* eval_lo and eval_hi are 0 */
+	int32_t tls_off;
+	/* For tests and figures. */
+	uint32_t nr_threads; /* with a thread state, whose memory was searched */
+	uint32_t nr_candidates; /* places that had one at each thread */
+};
+
+/** Return: PYTHON_FOUND with @ret set, PYTHON_NOT_YET, or PYTHON_UNKNOWN. */
+enum python_state python_state_search(const struct python_search *s,
+				      struct python_state_found *ret);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The requests that workers serve: what each takes and answers, and who serves it. */
+#ifndef LB_DECODE_REQUESTS_H
+#define LB_DECODE_REQUESTS_H
+
+#include "decode/operation.h"
+#include "worker/worker.h"
+
+/*
+ * DECODER_ELF. Request: u32 flags, bytes expected build id (empty: any), with
+ * ELF_REQUEST_CODE u32 nr_code, u32 nr, nr * u64 address. fds[0]: the file.
+ * Reply: u32 object miss (enum miss: MISS_NONE, or why nothing could be read),
+ * bytes build id, u64 vaddr of the executable segment that holds the first
+ * address, u64 its file offset, u64 its size, then an answer (answer.h).
+ * An address is a file offset, or a vaddr with ELF_REQUEST_VADDR.
+ */
+#define ELF_REQUEST_VADDR    (1u << 0)
+#define ELF_REQUEST_NO_LINES (1u << 1) /* symbols only */
+/* The answer has the code of the functions that hold the first nr_code addresses. */
+#define ELF_REQUEST_CODE (1u << 2)
+int elf_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+	      size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * DECODER_PERF_MAP. Request: u32 nr_sizes, nr_sizes * {u64 time_ns, u64 size_bytes},
+ * u32 nr, nr * {u64 ip, u64 first_ns, u64 last_ns}. fds[0]: the file.
+ * Reply: u32 object miss, u64 nr_bad_lines, an answer.
+ */
+int perfmap_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+		  size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * DECODER_JITDUMP. Request: u32 nr, nr * {u64 ip, u64 first_ns, u64 last_ns}.
+ * fds[0]: the file. Reply: u32 object miss, u64 nr_bad_records, an answer.
+ * An address that the dump does not describe is MISS_JIT_UNKNOWN.
+ */
+int jitdump_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+		  size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * DECODER_GDBJIT. Request: u32 nr_objects, nr_objects * {u64 offset, u64 size_bytes,
+ * u64 from_ns, u64 until_ns, u64 seen_ns}, u32 nr, nr * {u64 ip, u64 first_ns, u64
+ * last_ns}. fds[0]: the objects, one behind the other. Reply: u32 object miss, u64 nr_bad_objects,
+ * an answer. An address that no object has is MISS_JIT_UNKNOWN; one whose owner
+ * changed in [first_ns, last_ns] is MISS_AMBIGUOUS_TIME; one in an object without
+ * lines has its function, and MISS_JIT_NO_LINES.
+ */
+int gdbjit_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+		 size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * DECODER_JIT_SYMBOLS. Request: nothing. fds[0]: an ELF file. Reply: u32 found (0 or
+ * 1), u64 file offset of __jit_debug_register_code, u64 its vaddr, u64 vaddr of
+ * __jit_debug_descriptor. .symtab first, then .dynsym: where LLVM is linked
+ * statically both are local symbols. Callers use symbolize/jit_interface.h.
+ */
+int jit_interface_serve(struct worker_call *call, struct wire_reader *request,
+			const int *fds, size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * DECODER_PYTHON_DEFS. Request: u32 nr, nr * string qualified name in its module.
+ * fds[0]: Python source. Reply: nr * u32 line of the def, 0: none or several.
+ */
+int python_defs_serve(struct worker_call *call, struct wire_reader *request,
+		      const int *fds, size_t nr_fds, struct wire_writer *reply);
+
+#define INSTRUCTIONS_MAX_BYTES (1u << 20) /* of one piece; larger ones are refused */
+enum instructions_status {
+	INSTRUCTIONS_OK,
+	INSTRUCTIONS_BAD_FILE, /* no ELF file, or a broken one */
+	INSTRUCTIONS_FILE_REPLACED, /* another build id */
+	INSTRUCTIONS_NOT_THERE, /* the file has no such address */
+	INSTRUCTIONS_UNKNOWN_MACHINE, /* nothing here decodes it */
+	INSTRUCTIONS_TOO_LARGE, /* INSTRUCTIONS_MAX_BYTES */
+	INSTRUCTIONS_GAVE_UP, /* the decoder died, or met its deadline or memory limit */
+	NR_INSTRUCTIONS_STATUSES,
+};
+/*
+ * DECODER_DISASSEMBLE. Request: u32 machine (EM_*), u64 address, u64 size_bytes,
+ * bytes expected build id (empty: any), bytes machine code (empty: that of the ELF
+ * file fds[0], of its machine, at vaddr @address). Reply: u32 enum
+ * instructions_status, bytes machine code, then {u8 size_bytes, u8 enum
+ * disassembled_flow, u8 has_target, u64 target, str text} until the sizes add up to
+ * that of the code.
+ */
+int instructions_serve(struct worker_call *call, struct wire_reader *request,
+		       const int *fds, size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * READER_JIT_LIST. Request: u32 pid, u64 address of __jit_debug_descriptor, u32 nr,
+ * nr * {u64 entry_addr, u64 symfile_addr, u64 size_bytes, u64 ends (jit/list.h)}:
+ * objects that need not be sent again. Reply: any number of {u32 1, u64 entry_addr,
+ * u64 symfile_addr, u64 size_bytes, u32 state (enum list_state of jit/list.h), bytes object (empty unless
+ * LIST_NEW)}, then u32 0, u32 walk result (enum list_walk). It takes at most half of
+ * JIT_LIST_CALL_MS unless the target's memory does not answer, and sends at most
+ * 16 MiB of objects: LIST_MORE then. Callers use runtime/jit/list_walk.h.
+ */
+int list_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+	       size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * DECODER_PYTHON_CODE. Request: u32 nr, nr * {u32 version, u32 first line, and file,
+ * name and line table, each u8 bytes a char, u8 is cut, bytes}, then u32 nr_frames,
+ * nr_frames * {u32 code, u32 index (LB_PY_INDEX)}.
+ * Reply: u32 object miss, an answer. A line that the table does not give is 0, and
+ * the frame MISS_NO_LINE; an index behind a table that is cut is MISS_PYTHON_CUT; a
+ * code object of which neither file nor name is known is MISS_PYTHON_LOST.
+ */
+int python_code_serve(struct worker_call *call, struct wire_reader *request,
+		      const int *fds, size_t nr_fds, struct wire_writer *reply);
+
+#define PYTHON_MAX_TEXT_BYTES  4096 /* of a name that was read again */
+#define PYTHON_MAX_TABLE_BYTES (1u << 20) /* of a line table, same */
+/*
+ * READER_PYTHON_CODE. Request: u32 pid, the struct lb_python as bytes, u32 nr, nr * {u64
+ * address of the code object, u64 of its line table, u32 first line}. Reply: nr * {u8
+ * found, and file, name and line table, each u8 bytes a char, u8 is cut, bytes}. found
+ * is 0 when the code object there is another by now. Callers use runtime/python/read.h.
+ */
+int python_code_read_serve(struct worker_call *call, struct wire_reader *request,
+			   const int *fds, size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * DECODER_CFI. Request: u32 nr, nr * u64 page (file offset >> 16). fds[0]: an ELF file,
+ * or a memory image of the vdso. Reply: u32 whole, then cfi pages (cfi_pages_write()):
+ * those asked for, or, with whole 1, every page of text that has a row, because that is
+ * cheap; pages that are not in the reply are empty. What cannot be read is empty too.
+ * Callers use unwind/ask.h.
+ */
+int cfi_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+	      size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * DECODER_CFI_JIT. Request: u32 nr, nr * {u64 offset, u64 size_bytes}. fds[0]: objects
+ * as registered, one behind the other (process/jit_code.h). Reply: for each u32 nr of
+ * text sections, nr * {u64 start, u64 end (run-time addresses), cfi pages}. Its .eh_frame
+ * is relocated here, by its own relocations, as the JIT did. Functions that it leaves out
+ * (LLVM: where nothing can throw) have rows made from their machine code.
+ */
+int cfi_jit_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+		  size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * DECODER_PYTHON_BUILD. Request: bytes path. fds[0]: an ELF file. Reply: u32 found (0
+ * or 1), then the members of struct python_build: u32 version, u64 runtime_off, u64
+ * eval_off, u64 eval_bytes. Callers use runtime/python/python.h.
+ */
+int python_build_serve(struct worker_call *call, struct wire_reader *request,
+		       const int *fds, size_t nr_fds, struct wire_writer *reply);
+
+/*
+ * READER_PYTHON_STATE. Request: u32 pid, u32 version, u64 run-time address of
+ * _PyRuntime. Reply: u32 enum python_state, the struct lb_python as bytes (eval_lo and
+ * eval_hi are 0), u64 python_tls_off. Callers use runtime/python/python.h.
+ */
+int python_state_serve(struct worker_call *call, struct wire_reader *request,
+		       const int *fds, size_t nr_fds, struct wire_writer *reply);
+
+#endif

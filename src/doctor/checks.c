@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * One function per check, each reading only what it is about. A check says what
+ * it found also when all is well, and never without a remedy when it is not.
+ */
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "doctor/doctor.h"
+#include "doctor/machine.h"
+
+/* Oldest kernel that lineburn promises to work on. */
+#define MIN_MAJOR 5
+#define MIN_MINOR 10
+
+/* Before 5.11 BPF maps count as locked memory. */
+#define MEMLOCK_MAJOR     5
+#define MEMLOCK_MINOR     11
+#define MEMLOCK_MIN_BYTES (UINT64_C(512) << 20)
+
+/* From this value on Debian's and Ubuntu's kernels ask for CAP_SYS_ADMIN. */
+#define PARANOID_DISTRIBUTION 3
+
+/* The highest rate that -F accepts. */
+#define MAX_FREQ_HZ 10000
+
+/* Hidden addresses are all zero: as many zeroes as this are no accident. */
+#define KALLSYMS_MAX_LINES 4096
+
+__attribute__((format(printf, 2, 3))) static void found(struct check *c, const char *fmt,
+							...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(c->found, sizeof(c->found), fmt, args);
+	va_end(args);
+}
+
+/* Sets the status and what to do about it. */
+__attribute__((format(printf, 3, 4))) static void trouble(struct check *c,
+							  enum check_status status,
+							  const char *fmt, ...)
+{
+	va_list args;
+
+	c->status = status;
+	va_start(args, fmt);
+	vsnprintf(c->remedy, sizeof(c->remedy), fmt, args);
+	va_end(args);
+}
+
+/* How to start a container that may profile its host. */
+static const char *privileged_start(const struct machine *m)
+{
+	if (!m->container && m->pid_ns != PLACE_NESTED)
+		return "run it as root: sudo lineburn ...";
+	if (!m->container)
+		return "run it in the host's pid namespace (in a container: --pid=host)";
+	if (!strcmp(m->container, "Kubernetes"))
+		return "in the pod set hostPID: true and securityContext.privileged: "
+		       "true";
+	if (!strcmp(m->container, "Docker") || !strcmp(m->container, "Podman"))
+		return "start the container with --privileged --pid=host --cgroupns=host";
+	return "run it on the host, or in a privileged container with the host's pid "
+	       "namespace";
+}
+
+/* ---- who we are ---- */
+
+struct needed_cap {
+	int cap;
+	const char *name;
+	bool admin_does; /* CAP_SYS_ADMIN serves as well */
+	enum check_status without;
+	const char *why;
+};
+
+static const struct needed_cap needed_caps[] = {
+	{CAP_BPF, "CAP_BPF", true, CHECK_FAIL, "load the sampler"},
+	{CAP_PERFMON, "CAP_PERFMON", true, CHECK_FAIL, "sample other processes"},
+	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", false, CHECK_WARN, "see their files"},
+	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", false, CHECK_WARN,
+	 "read files of other users"},
+	{CAP_CHECKPOINT_RESTORE, "CAP_CHECKPOINT_RESTORE", true, CHECK_WARN,
+	 "read programs that were replaced"},
+	{CAP_SYSLOG, "CAP_SYSLOG", false, CHECK_WARN, "name kernel functions"},
+};
+
+static bool has_needed(const struct machine *m, const struct needed_cap *need)
+{
+	return machine_has_cap(m, need->cap) ||
+	       (need->admin_does && machine_has_cap(m, CAP_SYS_ADMIN));
+}
+
+static void check_privileges(const struct machine *m, const struct doctor_probes *probes,
+			     struct check *c)
+{
+	enum check_status worst = CHECK_OK;
+	char missing[256] = "";
+
+	(void)probes;
+	for (size_t i = 0; i < ARRAY_SIZE(needed_caps); i++) {
+		const struct needed_cap *need = &needed_caps[i];
+		size_t len = strlen(missing);
+
+		if (has_needed(m, need))
+			continue;
+		if (need->without > worst)
+			worst = need->without;
+		snprintf(missing + len, sizeof(missing) - len, "%s%s (%s)",
+			 len ? ", " : "", need->name, need->why);
+	}
+	if (m->user_ns == PLACE_NESTED) {
+		found(c, "in a user namespace, where root and its capabilities count for "
+			 "nothing outside");
+		trouble(c, CHECK_FAIL,
+			"run it as root of the host, not in a rootless container");
+	} else if (worst != CHECK_OK) {
+		found(c, "missing: %s", missing);
+		trouble(c, worst, "%s; or give these capabilities", privileged_start(m));
+	} else {
+		found(c, "%s, all capabilities that are needed",
+		      m->uid ? "not root" : "root");
+	}
+}
+
+static void check_container(const struct machine *m, const struct doctor_probes *probes,
+			    struct check *c)
+{
+	(void)probes;
+	found(c, "%s", m->container ? m->container : "none recognised");
+}
+
+static void check_pid_namespace(const struct machine *m,
+				const struct doctor_probes *probes, struct check *c)
+{
+	(void)probes;
+	switch (m->pid_ns) {
+	case PLACE_INITIAL:
+		found(c, "the host's");
+		break;
+	case PLACE_NESTED:
+		found(c, "not the host's: samples carry pids that /proc here does not "
+			 "know");
+		trouble(c, CHECK_FAIL, "%s", privileged_start(m));
+		break;
+	case PLACE_UNKNOWN:
+		found(c, "not known: /proc/self/ns/pid cannot be read");
+		trouble(c, CHECK_WARN, "mount /proc");
+		break;
+	}
+}
+
+/* ---- the kernel ---- */
+
+static bool kernel_before(const struct machine *m, unsigned int major, unsigned int minor)
+{
+	return m->level_known && (m->level.major < major ||
+				  (m->level.major == major && m->level.minor < minor));
+}
+
+static void check_kernel(const struct machine *m, const struct doctor_probes *probes,
+			 struct check *c)
+{
+	const struct kernel_quirk *quirk = kernel_quirk_find(m->release, m->version);
+	const char *release = m->release[0] ? m->release : "unknown";
+	char level[48] = "";
+
+	(void)probes;
+	if (m->level_known && m->level.patch_known)
+		snprintf(level, sizeof(level), " (%u.%u.%u)", m->level.major,
+			 m->level.minor, m->level.patch);
+	if (kernel_before(m, MIN_MAJOR, MIN_MINOR)) {
+		found(c, "%.64s%s: too old", release, level);
+		trouble(c, CHECK_FAIL, "boot Linux %u.%u or newer", MIN_MAJOR, MIN_MINOR);
+	} else if (quirk) {
+		found(c, "%.64s%s: %s", release, level, quirk->reason);
+		trouble(c, CHECK_WARN, "%s", quirk->remedy);
+	} else {
+		found(c, "%.64s%s: nothing is known against it", release, level);
+	}
+}
+
+static void check_btf(const struct machine *m, const struct doctor_probes *probes,
+		      struct check *c)
+{
+	/* A header's first bytes: 0xeb9f in the byte order of the machine. */
+	char head[4];
+	ssize_t n = machine_line(m, "/sys/kernel/btf/vmlinux", head, sizeof(head));
+
+	(void)probes;
+	if (n >= 2 && (!memcmp(head, "\x9f\xeb", 2) || !memcmp(head, "\xeb\x9f", 2))) {
+		found(c, "/sys/kernel/btf/vmlinux");
+	} else if (!machine_has(m, "/sys/kernel")) {
+		found(c, "/sys is not mounted");
+		trouble(c, CHECK_FAIL, "mount -t sysfs sysfs /sys");
+	} else {
+		found(c, "no type information in /sys/kernel/btf/vmlinux");
+		trouble(c, CHECK_FAIL,
+			"boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as Debian 11, "
+			"Ubuntu 20.10, Fedora 32 and RHEL 8.2 and newer have it");
+	}
+}
+
+static void check_lockdown(const struct machine *m, const struct doctor_probes *probes,
+			   struct check *c)
+{
+	char line[128];
+
+	(void)probes;
+	/* "none [integrity] confidentiality" */
+	machine_line(m, "/sys/kernel/security/lockdown", line, sizeof(line));
+	if (strstr(line, "[confidentiality]")) {
+		found(c, "confidentiality: BPF programs may not read kernel memory");
+		trouble(c, CHECK_FAIL,
+			"boot with lockdown=integrity, or without "
+			"lockdown=confidentiality (Secure Boot may force it)");
+	} else {
+		found(c, "%s", strstr(line, "[integrity]") ? "integrity" : "none");
+	}
+}
+
+static void check_jit(const struct machine *m, const struct doctor_probes *probes,
+		      struct check *c)
+{
+	long enabled;
+
+	(void)probes;
+	if (machine_number(m, "/proc/sys/net/core/bpf_jit_enable", &enabled)) {
+		/* Only the first network namespace has the file, and only root sees it. */
+		found(c, "not visible here; kernels of distributions have it on");
+	} else if (!enabled) {
+		found(c, "off: the sampler is interpreted, a sample costs several times "
+			 "as much");
+		trouble(c, CHECK_WARN, "sysctl net.core.bpf_jit_enable=1");
+	} else {
+		found(c, "on");
+	}
+}
+
+static void check_memlock(const struct machine *m, const struct doctor_probes *probes,
+			  struct check *c)
+{
+	if (!kernel_before(m, MEMLOCK_MAJOR, MEMLOCK_MINOR)) {
+		found(c, "not limited (since Linux 5.11)");
+	} else if (probes->memlock_bytes == UINT64_MAX ||
+		   machine_has_cap(m, CAP_SYS_RESOURCE)) {
+		found(c, "may be raised");
+	} else if (probes->memlock_bytes >= MEMLOCK_MIN_BYTES) {
+		found(c, "%llu MiB", (unsigned long long)probes->memlock_bytes >> 20);
+	} else {
+		found(c,
+		      "%llu KiB of locked memory, %llu MiB are needed before Linux 5.11",
+		      (unsigned long long)probes->memlock_bytes >> 10,
+		      (unsigned long long)MEMLOCK_MIN_BYTES >> 20);
+		trouble(c, CHECK_FAIL, "ulimit -l unlimited, or add CAP_SYS_RESOURCE");
+	}
+}
+
+/* ---- sampling ---- */
+
+static void check_paranoid(const struct machine *m, const struct doctor_probes *probes,
+			   struct check *c)
+{
+	long paranoid;
+	int rc = machine_number(m, "/proc/sys/kernel/perf_event_paranoid", &paranoid);
+
+	(void)probes;
+	if (rc) {
+		found(c, "/proc/sys/kernel/perf_event_paranoid cannot be read");
+		trouble(c, CHECK_FAIL,
+			"mount /proc, or boot a kernel with CONFIG_PERF_EVENTS=y");
+	} else if (paranoid >= PARANOID_DISTRIBUTION &&
+		   !machine_has_cap(m, CAP_SYS_ADMIN)) {
+		found(c,
+		      "%ld: this kernel asks for CAP_SYS_ADMIN, CAP_PERFMON is not "
+		      "enough",
+		      paranoid);
+		trouble(c, CHECK_FAIL,
+			"sysctl kernel.perf_event_paranoid=2, or add CAP_SYS_ADMIN");
+	} else {
+		found(c, "%ld", paranoid);
+	}
+}
+
+static void check_perf_event(const struct machine *m, const struct doctor_probes *probes,
+			     struct check *c)
+{
+	int error = probes->perf_errno;
+
+	if (!error) {
+		found(c, "a cpu-clock event opens");
+		return;
+	}
+	found(c, "perf_event_open: %s", strerror(error));
+	switch (error) {
+	case EPERM:
+	case EACCES:
+		if (m->container)
+			trouble(c, CHECK_FAIL,
+				"the container's system call filter may forbid it: %s",
+				privileged_start(m));
+		else
+			trouble(c, CHECK_FAIL,
+				"see privileges and perf_event_paranoid; where both are "
+				"ok, a security module (SELinux, AppArmor) or the "
+				"SystemCallFilter= of a service forbids it");
+		break;
+	case ENOSYS:
+		trouble(c, CHECK_FAIL, "boot a kernel with CONFIG_PERF_EVENTS=y");
+		break;
+	case EMFILE:
+		trouble(c, CHECK_FAIL, "ulimit -n 65536: an event needs a descriptor");
+		break;
+	case ENODEV:
+		trouble(c, CHECK_FAIL, "bring CPU 0 online, or the event has no place");
+		break;
+	case ENOENT:
+	case EOPNOTSUPP:
+		trouble(c, CHECK_FAIL,
+			"this kernel has no cpu-clock event: boot one of a distribution");
+		break;
+	default:
+		trouble(c, CHECK_FAIL,
+			"try as root on the host: perf stat -e cpu-clock -a "
+			"true");
+	}
+}
+
+static void check_sample_rate(const struct machine *m, const struct doctor_probes *probes,
+			      struct check *c)
+{
+	long hz;
+
+	(void)probes;
+	if (machine_number(m, "/proc/sys/kernel/perf_event_max_sample_rate", &hz)) {
+		found(c, "no limit is visible");
+	} else if (hz < MAX_FREQ_HZ) {
+		found(c, "%ld Hz: -F above it loses samples", hz);
+		trouble(c, CHECK_WARN,
+			"sysctl kernel.perf_cpu_time_max_percent=25 "
+			"kernel.perf_event_max_sample_rate=100000, or stay below");
+	} else {
+		found(c, "up to %ld Hz", hz);
+	}
+}
+
+static void check_bpf(const struct machine *m, const struct doctor_probes *probes,
+		      struct check *c)
+{
+	int error = probes->bpf_errno;
+
+	if (!error) {
+		found(c, "a program that reads kernel memory loads");
+		return;
+	}
+	found(c, "bpf(BPF_PROG_LOAD): %s", strerror(error));
+	switch (error) {
+	case EPERM:
+	case EACCES:
+		if (kernel_before(m, MEMLOCK_MAJOR, MEMLOCK_MINOR))
+			trouble(c, CHECK_FAIL, "see privileges and memlock");
+		else if (m->container)
+			trouble(c, CHECK_FAIL, "the container has no right to bpf(2): %s",
+				privileged_start(m));
+		else
+			trouble(c, CHECK_FAIL,
+				"see privileges; where they are ok, a "
+				"security module or the SystemCallFilter= "
+				"of a service forbids it");
+		break;
+	case ENOSYS:
+		trouble(c, CHECK_FAIL, "boot a kernel with CONFIG_BPF_SYSCALL=y");
+		break;
+	case EINVAL:
+		trouble(c, CHECK_FAIL,
+			"see lockdown; where it is none, boot a kernel with "
+			"CONFIG_BPF_EVENTS=y");
+		break;
+	case ENOMEM:
+		trouble(c, CHECK_FAIL,
+			"free memory, or raise the memory limit of this "
+			"control group");
+		break;
+	default:
+		trouble(c, CHECK_FAIL, "boot a kernel of a distribution, %u.%u or newer",
+			MIN_MAJOR, MIN_MINOR);
+	}
+}
+
+/* Code that JITs register is copied by a uprobe that knows its cookie (jit_probe.h). */
+static void check_uprobe(const struct machine *m, const struct doctor_probes *probes,
+			 struct check *c)
+{
+	bool has_uprobes = machine_has(m, "/sys/bus/event_source/devices/uprobe/type");
+
+	if (has_uprobes && !probes->cookie_errno && !probes->jit_probe_errno) {
+		found(c,
+		      "run, -p, --container and their like copy code of JITs when it is "
+		      "registered, others read lists; --uprobe copies always: then any "
+		      "process that maps a probed file can hold up all forks");
+		return;
+	}
+	if (has_uprobes && !probes->cookie_errno) {
+		found(c,
+		      "the kernel refuses the probe of JITs: %s; their lists of code are "
+		      "walked instead",
+		      strerror(probes->jit_probe_errno));
+		trouble(c, CHECK_WARN,
+			"report what \"lineburn run -vv\" prints with a Numba program");
+		return;
+	}
+	if (probes->bpf_errno) {
+		found(c, "not tried: no BPF program loads");
+		return;
+	}
+	found(c,
+	      "no uprobes with cookies%s%s: JITs' lists of code are walked instead, "
+	      "and code that comes and goes between two walks has no names",
+	      has_uprobes ? ": " : "", has_uprobes ? strerror(probes->cookie_errno) : "");
+	if (!has_uprobes)
+		trouble(c, CHECK_WARN,
+			"mount /sys, or boot a kernel with CONFIG_UPROBE_EVENTS=y");
+	else
+		trouble(c, CHECK_WARN, "boot Linux 5.15 or newer");
+}
+
+/* ---- naming ---- */
+
+/* Are there addresses in kallsyms? Where they are hidden, all are zero. */
+static bool kallsyms_visible(const struct machine *m, bool *ret_exists)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char full[4096], line[1024];
+
+	f = fopen(machine_path(m, "/proc/kallsyms", full, sizeof(full)), "re");
+	*ret_exists = f;
+	/* Not the first line only: on x86 the first symbol really is at 0. */
+	for (int i = 0; f && i < KALLSYMS_MAX_LINES && fgets(line, sizeof(line), f); i++)
+		if (strtoull(line, NULL, 16))
+			return true;
+	return false;
+}
+
+static void check_kallsyms(const struct machine *m, const struct doctor_probes *probes,
+			   struct check *c)
+{
+	long restrict_level = 0;
+	bool exists;
+
+	(void)probes;
+	if (kallsyms_visible(m, &exists)) {
+		found(c, "kernel addresses are visible");
+		return;
+	}
+	if (!exists) {
+		found(c, "/proc/kallsyms cannot be read: kernel code has no names");
+		trouble(c, CHECK_WARN, "boot a kernel with CONFIG_KALLSYMS=y");
+		return;
+	}
+	found(c, "kernel addresses are hidden: kernel code has no names");
+	machine_number(m, "/proc/sys/kernel/kptr_restrict", &restrict_level);
+	if (restrict_level >= 2)
+		trouble(c, CHECK_WARN, "sysctl kernel.kptr_restrict=1");
+	else
+		trouble(c, CHECK_WARN, "add CAP_SYSLOG, or run it as root of the host");
+}
+
+struct cgroup_mounts {
+	bool v1;
+	char v2[128]; /* mount point of the first one; "" when there is none */
+};
+
+/* "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw" */
+static void read_cgroup_mounts(const struct machine *m, struct cgroup_mounts *ret)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char full[4096], line[4096];
+
+	*ret = (struct cgroup_mounts){.v1 = false};
+	f = fopen(machine_path(m, "/proc/self/mountinfo", full, sizeof(full)), "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *type = strstr(line, " - ");
+		char at[128];
+
+		if (!type || sscanf(line, "%*s %*s %*s %*s %127s", at) != 1)
+			continue;
+		if (!strncmp(type, " - cgroup2 ", strlen(" - cgroup2 "))) {
+			if (!ret->v2[0])
+				snprintf(ret->v2, sizeof(ret->v2), "%s", at);
+		} else if (!strncmp(type, " - cgroup ", strlen(" - cgroup "))) {
+			ret->v1 = true;
+		}
+	}
+}
+
+static void check_cgroups(const struct machine *m, const struct doctor_probes *probes,
+			  struct check *c)
+{
+	struct cgroup_mounts mounts;
+
+	(void)probes;
+	read_cgroup_mounts(m, &mounts);
+	if (m->cgroup_ns == PLACE_NESTED) {
+		found(c, "in a cgroup namespace: containers of the host have no names "
+			 "here");
+		trouble(c, CHECK_WARN, "%s",
+			m->container ? privileged_start(m)
+				     : "run it in the host's cgroup namespace (in a "
+				       "container: --cgroupns=host)");
+	} else if (mounts.v2[0]) {
+		found(c, "%s at %s", mounts.v1 ? "hybrid, v2" : "v2", mounts.v2);
+	} else if (mounts.v1) {
+		found(c, "v1 only: containers are told apart by process, not by sample");
+		trouble(c, CHECK_WARN,
+			"boot with systemd.unified_cgroup_hierarchy=1, or mount -t "
+			"cgroup2 none DIRECTORY");
+	} else {
+		found(c, "none is mounted: containers cannot be told apart");
+		trouble(c, CHECK_WARN, "mount -t cgroup2 none /sys/fs/cgroup");
+	}
+}
+
+/* Does a word of a list hold? "capability,landlock,lockdown" */
+static bool has_word(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *list; list += strcspn(list, ", "), list += strspn(list, ", "))
+		if (strcspn(list, ", ") == len && !strncmp(list, word, len))
+			return true;
+	return false;
+}
+
+static void check_sandbox(const struct machine *m, const struct doctor_probes *probes,
+			  struct check *c)
+{
+	char actions[256], modules[256];
+
+	(void)probes;
+	machine_line(m, "/proc/sys/kernel/seccomp/actions_avail", actions,
+		     sizeof(actions));
+	machine_line(m, "/sys/kernel/security/lsm", modules, sizeof(modules));
+	if (!has_word(actions, "errno")) {
+		found(c, "no seccomp: files of others cannot be decoded safely, and are "
+			 "not");
+		trouble(c, CHECK_FAIL, "boot a kernel with CONFIG_SECCOMP_FILTER=y");
+	} else {
+		found(c, "seccomp%s",
+		      has_word(modules, "landlock") ? " and landlock" : "");
+	}
+}
+
+static void check_debuginfod(const struct machine *m, const struct doctor_probes *probes,
+			     struct check *c)
+{
+	(void)m;
+	if (probes->debuginfod_urls && probes->debuginfod_urls[0])
+		found(c, "DEBUGINFOD_URLS=%s", probes->debuginfod_urls);
+	else
+		found(c, "DEBUGINFOD_URLS is not set: debug info of this machine only");
+}
+
+/* ---- before a recording ---- */
+
+static void list(char *words, size_t size, const char *word)
+{
+	size_t len = strlen(words);
+
+	snprintf(words + len, size - len, "%s%s", len ? ", " : "", word);
+}
+
+int doctor_admits(const char *root, struct error *err)
+{
+	char missing[256] = "";
+	struct machine m;
+
+	machine_read(root, &m);
+	if (m.user_ns == PLACE_NESTED)
+		return error_set_exit(err, EXIT_SYSTEM, -EPERM,
+				      "this is a user namespace (a rootless container), "
+				      "where root may not load BPF programs; record as "
+				      "root of the host, which sees into all containers");
+	for (size_t i = 0; m.container && i < ARRAY_SIZE(needed_caps); i++)
+		if (needed_caps[i].without == CHECK_FAIL &&
+		    !has_needed(&m, &needed_caps[i]))
+			list(missing, sizeof(missing), needed_caps[i].name);
+	if (m.pid_ns == PLACE_NESTED)
+		list(missing, sizeof(missing),
+		     "the host's pid namespace (the kernel tells its pids)");
+	if (!missing[0])
+		return 0;
+	return error_set_exit(err, EXIT_SYSTEM, -EPERM,
+			      "cannot record in this %s without %s: record on the host, "
+			      "which sees into all containers, or %s",
+			      m.container ? "container" : "pid namespace", missing,
+			      privileged_start(&m));
+}
+
+/* ---- all ---- */
+
+void doctor_examine(const char *root, const struct doctor_probes *probes,
+		    struct doctor *ret)
+{
+	static const struct {
+		const char *name;
+		void (*make)(const struct machine *m, const struct doctor_probes *probes,
+			     struct check *c);
+	} checks[] = {
+		{"privileges", check_privileges},
+		{"container", check_container},
+		{"pid_namespace", check_pid_namespace},
+		{"kernel", check_kernel},
+		{"btf", check_btf},
+		{"lockdown", check_lockdown},
+		{"perf_event_paranoid", check_paranoid},
+		{"perf_event", check_perf_event},
+		{"sample_rate", check_sample_rate},
+		{"bpf", check_bpf},
+		{"bpf_jit", check_jit},
+		{"uprobe", check_uprobe},
+		{"memlock", check_memlock},
+		{"kallsyms", check_kallsyms},
+		{"cgroups", check_cgroups},
+		{"sandbox", check_sandbox},
+		{"debuginfod", check_debuginfod},
+	};
+	_Static_assert(ARRAY_SIZE(checks) <= DOCTOR_MAX_CHECKS, "room for all");
+	struct machine m;
+
+	machine_read(root, &m);
+	memset(ret, 0, sizeof(*ret));
+	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
+		struct check *c = &ret->checks[ret->nr_checks++];
+
+		c->name = checks[i].name;
+		checks[i].make(&m, probes, c);
+	}
+}

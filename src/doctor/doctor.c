@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Tries the two system calls that matter, and prints. The checks: checks.c. */
+#include "doctor/doctor.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/escape.h"
+#include "collect/jit_probe.h"
+
+static const char *const status_names[] = {
+	[CHECK_OK] = "ok",
+	[CHECK_WARN] = "warn",
+	[CHECK_FAIL] = "fail",
+};
+_Static_assert(ARRAY_SIZE(status_names) == NR_CHECK_STATUS, "a name for each status");
+
+/* ---- trying ---- */
+
+/* The event that the sampler uses, at its slowest; it counts nothing here. */
+static int try_perf_event(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000000,
+		.disabled = 1,
+	};
+	_cleanup_close_ int fd =
+		(int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? errno : 0;
+}
+
+/* Return: 0 or errno. */
+static int try_program(enum bpf_prog_type type, const struct bpf_insn *insns,
+		       size_t nr_insns)
+{
+	union bpf_attr attr;
+	_cleanup_close_ int fd = -1;
+
+	memset(&attr, 0, sizeof(attr)); /* the kernel refuses what is not zero */
+	attr.prog_type = type;
+	attr.insns = (uint64_t)(uintptr_t)insns;
+	attr.insn_cnt = (uint32_t)nr_insns;
+	attr.license = (uint64_t)(uintptr_t) "GPL";
+	fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
+	return fd < 0 ? errno : 0;
+}
+
+/*
+ * A program of the sampler's type that reads kernel memory, because that is what
+ * lockdown forbids; a socket filter would load where the sampler does not.
+ *   r1 = r10 - 8; r2 = 8; r3 = 0; call bpf_probe_read_kernel; r0 = 0; exit
+ */
+static int try_bpf(void)
+{
+	const struct bpf_insn program[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = 1, .src_reg = 10},
+		{.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = 1, .imm = -8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 2, .imm = 8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 3, .imm = 0},
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_probe_read_kernel},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+
+	return try_program(BPF_PROG_TYPE_PERF_EVENT, program, ARRAY_SIZE(program));
+}
+
+/*
+ * One of the JIT probe's type. The helper came with 5.15, as cookies did.
+ *   call bpf_get_attach_cookie; r0 = 0; exit
+ */
+static int try_cookie(void)
+{
+	const struct bpf_insn program[] = {
+		{.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_attach_cookie},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+
+	return try_program(BPF_PROG_TYPE_KPROBE, program, ARRAY_SIZE(program));
+}
+
+void doctor_probe(struct doctor_probes *ret)
+{
+	struct rlimit limit = {.rlim_cur = 0};
+
+	ret->perf_errno = try_perf_event();
+	ret->bpf_errno = try_bpf();
+	ret->cookie_errno = try_cookie();
+	ret->jit_probe_errno = ret->cookie_errno ? 0 : -jit_probe_try();
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	ret->memlock_bytes = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX
+							     : limit.rlim_cur;
+	ret->debuginfod_urls = getenv("DEBUGINFOD_URLS");
+}
+
+/* ---- printing ---- */
+
+static size_t count(const struct doctor *d, enum check_status status)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < d->nr_checks; i++)
+		nr += d->checks[i].status == status;
+	return nr;
+}
+
+/*
+ *  ok    kernel        6.1.192, nothing is known against it
+ *  warn  cgroups       v1 only: samples are told apart by process, not by ...
+ *                      remedy: boot with systemd.unified_cgroup_hierarchy=1
+ */
+static void print_text(const struct doctor *d, FILE *out)
+{
+	size_t nr_failed = count(d, CHECK_FAIL), nr_warnings = count(d, CHECK_WARN);
+	int width = 0;
+
+	for (size_t i = 0; i < d->nr_checks; i++) {
+		int len = (int)strlen(d->checks[i].name);
+
+		width = len > width ? len : width;
+	}
+	for (size_t i = 0; i < d->nr_checks; i++) {
+		const struct check *c = &d->checks[i];
+
+		fprintf(out, "%-4s  %-*s  ", status_names[c->status], width, c->name);
+		escape_terminal(out, c->found);
+		if (c->remedy[0]) {
+			fprintf(out, "\n%*s  remedy: ", 6 + width, "");
+			escape_terminal(out, c->remedy);
+		}
+		fputc('\n', out);
+	}
+	if (nr_failed)
+		fprintf(out, "lineburn cannot record here: %zu of %zu checks failed\n",
+			nr_failed, d->nr_checks);
+	else if (nr_warnings)
+		fprintf(out,
+			"lineburn can record here; %zu of %zu checks say what is "
+			"missing\n",
+			nr_warnings, d->nr_checks);
+	else
+		fprintf(out, "lineburn can record here\n");
+}
+
+static json_t *text_of(const char *s)
+{
+	char buf[1024];
+
+	return json_string(escape_utf8_buf(buf, sizeof(buf), s));
+}
+
+/* Return: 0 or -ENOMEM. The setters take NULL as a failure, so one check is enough. */
+static int add_check(json_t *checks, const struct check *c)
+{
+	json_t *object = json_object();
+
+	if (json_object_set_new(object, "name", text_of(c->name)) ||
+	    json_object_set_new(object, "status", json_string(status_names[c->status])) ||
+	    json_object_set_new(object, "found", text_of(c->found)) ||
+	    json_object_set_new(object, "remedy", text_of(c->remedy))) {
+		json_decref(object);
+		return -ENOMEM;
+	}
+	return json_array_append_new(checks, object) ? -ENOMEM : 0;
+}
+
+static int print_json(const struct doctor *d, FILE *out)
+{
+	json_t *root = json_object(), *checks = json_array();
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < d->nr_checks; i++)
+		rc = add_check(checks, &d->checks[i]);
+	if (rc) {
+		json_decref(checks);
+		checks = NULL;
+	}
+	if (json_object_set_new(root, "lineburn", json_integer(1)) ||
+	    json_object_set_new(root, "kind", json_string("doctor")) ||
+	    json_object_set_new(root, "ok", json_boolean(!count(d, CHECK_FAIL))) ||
+	    json_object_set_new(root, "checks", checks) ||
+	    json_dumpf(root, out, JSON_INDENT(2)))
+		rc = -ENOMEM;
+	json_decref(root);
+	fputc('\n', out);
+	return rc;
+}
+
+int doctor_print(const struct doctor *d, bool json, FILE *out)
+{
+	if (!json)
+		print_text(d, out);
+	else if (print_json(d, out))
+		return EXIT_FAILED;
+	return count(d, CHECK_FAIL) ? EXIT_SYSTEM : EXIT_OK;
+}
+
+int doctor_run(bool json, FILE *out)
+{
+	struct doctor_probes probes;
+	struct doctor d;
+
+	doctor_probe(&probes);
+	doctor_examine("", &probes, &d);
+	return doctor_print(&d, json, out);
+}

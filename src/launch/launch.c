@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "launch/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "launch/command_file.h"
+#include "launch/python_hook.h"
+
+#define ENVIRON_MAX_BYTES (4u << 20)
+#define MAX_ANCESTORS     16
+#define MAPPED_MS         100 /* at most; a file system may be slow */
+
+extern char **environ;
+
+struct launch {
+	pid_t pid;
+	int go_fd; /* one byte lets the command start; closing it ends it */
+	int failed_fd; /* carries errno when exec failed; closed by a good exec */
+	const char *command;
+	bool started;
+	bool ended;
+	int wait_status;
+	bool executed;
+};
+
+static bool parse_id(const char *text, unsigned long *ret)
+{
+	char *end;
+
+	if (!text || !*text)
+		return false;
+	*ret = strtoul(text, &end, 10);
+	return !*end && *ret < UINT32_MAX;
+}
+
+void launch_user_find(struct launch_user *ret)
+{
+	unsigned long uid, gid;
+	const struct passwd *pw;
+
+	*ret = (struct launch_user){.uid = geteuid(), .gid = getegid()};
+	if (geteuid() || !parse_id(getenv("SUDO_UID"), &uid) ||
+	    !parse_id(getenv("SUDO_GID"), &gid) || !uid)
+		return;
+	ret->is_other = true;
+	ret->uid = (uid_t)uid;
+	ret->gid = (gid_t)gid;
+	pw = getpwuid(ret->uid);
+	snprintf(ret->name, sizeof(ret->name), "%s", pw ? pw->pw_name : "");
+}
+
+/* Name and parent of a process from /proc/PID/stat; false when it is gone. */
+static bool read_stat(pid_t pid, char name[64], pid_t *ret_parent)
+{
+	char path[64];
+	_cleanup_free_ char *text = NULL;
+	char *open, *close;
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	if (io_read_file(path, 4096, &text, &len))
+		return false;
+	open = strchr(text, '(');
+	close = strrchr(text, ')');
+	if (!open || !close || close < open)
+		return false;
+	*close = '\0';
+	snprintf(name, 64, "%s", open + 1);
+	return sscanf(close + 1, " %*c %d", ret_parent) == 1;
+}
+
+/* The outermost sudo among our ancestors was started with the caller's environment. */
+static pid_t find_sudo(void)
+{
+	pid_t pid = getppid(), found = 0;
+
+	for (int i = 0; i < MAX_ANCESTORS && pid > 1; i++) {
+		char name[64];
+		pid_t parent;
+
+		if (!read_stat(pid, name, &parent))
+			break;
+		if (!strcmp(name, "sudo"))
+			found = pid;
+		else if (found)
+			break;
+		pid = parent;
+	}
+	return found;
+}
+
+/* Splits NUL-separated text into a NULL-terminated array that points into it. */
+static char **split_environ(char *text, size_t len)
+{
+	size_t nr = 0;
+	char **env;
+
+	for (size_t i = 0; i < len; i++)
+		nr += !text[i];
+	env = calloc(nr + 1, sizeof(*env));
+	if (!env)
+		return NULL;
+	nr = 0;
+	for (char *s = text; s < text + len; s += strlen(s) + 1)
+		env[nr++] = s;
+	return env;
+}
+
+/* The environment that sudo scrubbed; NULL: it cannot be had. Only root may read it. */
+static char **read_environ(void)
+{
+	char path[64];
+	char *text = NULL;
+	size_t len;
+	pid_t sudo = find_sudo();
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", sudo);
+	if (!sudo || io_read_file(path, ENVIRON_MAX_BYTES, &text, &len))
+		return NULL;
+	return split_environ(text, len);
+}
+
+static void set_environ(char **env)
+{
+	if (env) {
+		environ = env;
+		return;
+	}
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+	unsetenv("SUDO_USER");
+	unsetenv("SUDO_COMMAND");
+}
+
+/*
+ * In the child only, so nothing is freed. The modules that look groups up are root then
+ * (nsswitch.conf(5)): the user's environment comes after them, and after root is gone.
+ */
+static int become(const struct launch_user *user)
+{
+	char **env = read_environ();
+
+	if (user->name[0] ? initgroups(user->name, user->gid) : setgroups(0, NULL))
+		return -errno;
+	if (setresgid(user->gid, user->gid, user->gid) ||
+	    setresuid(user->uid, user->uid, user->uid))
+		return -errno;
+	set_environ(env);
+	return 0;
+}
+
+static void report_failure(int fd, int code)
+{
+	if (write(fd, &code, sizeof(code)) != sizeof(code))
+		_exit(EXIT_OWN_FAILURE);
+}
+
+/* Behind it tables are made when the code is hit. */
+#define MAP_MAX_BYTES (256 << 20)
+
+/*
+ * Before it is executed the file is mapped: so the tables for its code can be made while
+ * the command waits.
+ */
+static void map_command(const char *name)
+{
+	_cleanup_close_ int fd = command_file_open(name);
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st))
+		(void)mmap(
+			NULL,
+			(size_t)(st.st_size < MAP_MAX_BYTES ? st.st_size : MAP_MAX_BYTES),
+			PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+}
+
+_Noreturn static void child(char **argv, const struct launch_user *user, bool python_hook,
+			    int go_fd, int failed_fd)
+{
+	char byte;
+	ssize_t n;
+	int rc = user->is_other ? become(user) : 0;
+
+	/* As the user, by the user's PATH: it is the file that is executed then. */
+	if (!rc)
+		map_command(argv[0]);
+	send(go_fd, "", 1, MSG_NOSIGNAL);
+	do
+		n = read(go_fd, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		_exit(EXIT_OWN_FAILURE); /* never let go, or lineburn is dead */
+	if (!rc) {
+		python_hook_set_environ(python_hook, argv[0]);
+		execvp(argv[0], argv);
+		rc = -errno;
+	}
+	report_failure(failed_fd, -rc);
+	_exit(rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
+}
+
+int launch_new(char **argv, const struct launch_user *user, bool python_hook,
+	       struct launch **ret, struct error *err)
+{
+	_cleanup_(launch_freep) struct launch *l = calloc(1, sizeof(*l));
+	int go[2] = {-1, -1}, failed[2] = {-1, -1};
+
+	if (!l)
+		return error_set(err, -ENOMEM, "out of memory");
+	l->go_fd = l->failed_fd = -1;
+	l->command = argv[0];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go))
+		return error_set(err, -errno, "cannot start %s: %m", argv[0]);
+	l->go_fd = go[1];
+	if (pipe2(failed, O_CLOEXEC)) {
+		close(go[0]);
+		return error_set(err, -errno, "cannot start %s: %m", argv[0]);
+	}
+	l->failed_fd = failed[0];
+	fflush(NULL);
+	l->pid = fork();
+	if (l->pid == 0) {
+		close(go[1]);
+		close(failed[0]);
+		child(argv, user, python_hook, go[0], failed[1]);
+	}
+	if (l->pid < 0)
+		error_set(err, -errno, "cannot start %s: %m", argv[0]);
+	close(go[0]);
+	close(failed[1]);
+	if (l->pid < 0)
+		return -EAGAIN;
+	/* Whoever started us may ignore it; then no exit status would be kept. */
+	signal(SIGCHLD, SIG_DFL);
+	*ret = take_ptr(l);
+	return 0;
+}
+
+void launch_free(struct launch *l)
+{
+	if (!l)
+		return;
+	if (l->go_fd >= 0)
+		close(l->go_fd);
+	if (l->failed_fd >= 0)
+		close(l->failed_fd);
+	if (l->pid > 0 && !l->started && !l->ended) {
+		kill(l->pid, SIGKILL);
+		waitpid(l->pid, NULL, 0);
+	}
+	free(l);
+}
+
+pid_t launch_pid(const struct launch *l)
+{
+	return l->pid;
+}
+
+void launch_wait_mapped(const struct launch *l)
+{
+	struct pollfd said = {.fd = l->go_fd, .events = POLLIN};
+
+	poll(&said, 1, MAPPED_MS);
+}
+
+int launch_go(struct launch *l, struct error *err)
+{
+	int code = 0;
+	ssize_t n;
+
+	/* Not write(2): if a signal ended it meanwhile, that would raise SIGPIPE. */
+	if (send(l->go_fd, "", 1, MSG_NOSIGNAL) != 1)
+		return error_set(err, -errno,
+				 "%s was killed before it could be started; try again",
+				 l->command);
+	close(take_fd(&l->go_fd));
+	l->started = true;
+	do
+		n = read(l->failed_fd, &code, sizeof(code));
+	while (n < 0 && errno == EINTR);
+	if (n != sizeof(code)) {
+		l->executed = true;
+		return 0;
+	}
+	waitpid(l->pid, &l->wait_status, 0); /* no handlers: nothing interrupts it */
+	l->ended = true;
+	errno = code;
+	return error_set_exit(err, code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
+			      -code, "cannot run %s: %m", l->command);
+}
+
+bool launch_has_ended(struct launch *l)
+{
+	if (!l->ended && waitpid(l->pid, &l->wait_status, WNOHANG) == l->pid)
+		l->ended = true;
+	return l->ended;
+}
+
+void launch_signal(const struct launch *l, int sig)
+{
+	if (!l->ended)
+		kill(l->pid, sig);
+}
+
+bool launch_was_executed(const struct launch *l)
+{
+	return l->executed;
+}
+
+int launch_exit_status(const struct launch *l)
+{
+	if (WIFSIGNALED(l->wait_status))
+		return 128 + WTERMSIG(l->wait_status);
+	return WEXITSTATUS(l->wait_status);
+}
+
+void launch_die_alike(const struct launch *l)
+{
+	struct rlimit no_core = {0, 0};
+	sigset_t one;
+	int sig;
+
+	if (!l->ended || !WIFSIGNALED(l->wait_status))
+		return;
+	sig = WTERMSIG(l->wait_status);
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(sig, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	raise(sig);
+}

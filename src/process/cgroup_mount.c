@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "process/cgroup_mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "process/cgroup_namespace.h"
+
+#define MOUNTINFO_MAX_BYTES (16u << 20)
+#define CGROUP_MAX_BYTES    65536
+#define FDINFO_MAX_BYTES    4096
+
+static void mount_deinit(struct cgroup_mount *m)
+{
+	free(m->path);
+	free(m->root);
+	free(m->base);
+}
+
+/* Is @word one of the comma-separated @list? */
+static bool lists(const char *list, const char *word, size_t len)
+{
+	for (;;) {
+		size_t n = strcspn(list, ",");
+
+		if (n == len && !memcmp(list, word, len))
+			return true;
+		if (!list[n])
+			return false;
+		list += n + 1;
+	}
+}
+
+/* The hierarchy of v1 whose first name @options has. Return: false: none. */
+static bool find_hierarchy(const char *cgroup, const char *options,
+			   struct cgroup_mount *ret)
+{
+	for (const char *line = cgroup; *line;) {
+		size_t len = strcspn(line, "\n"), n;
+		unsigned long id;
+		char *end;
+
+		id = strtoul(line, &end, 10);
+		if (end > line && *end == ':' && id && id <= UINT32_MAX) {
+			n = strcspn(end + 1, ",:\n");
+			if (n && n < sizeof(ret->name) && lists(options, end + 1, n)) {
+				ret->hierarchy = (uint32_t)id;
+				memcpy(ret->name, end + 1, n);
+				ret->name[n] = '\0';
+				return true;
+			}
+		}
+		line += len + (line[len] == '\n');
+	}
+	return false;
+}
+
+static bool is_octal(char c)
+{
+	return c >= '0' && c <= '7';
+}
+
+/* Blanks and backslashes are written as three octal digits. */
+static void unescape(char *path)
+{
+	char *to = path;
+
+	for (; *path; path++, to++) {
+		*to = *path;
+		if (*path == '\\' && is_octal(path[1]) && is_octal(path[2]) &&
+		    is_octal(path[3])) {
+			*to = (char)((path[1] - '0') << 6 | (path[2] - '0') << 3 |
+				     (path[3] - '0'));
+			path += 3;
+		}
+	}
+	*to = '\0';
+}
+
+/* 41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:1 - cgroup2 cgroup2 rw */
+static bool parse_line(char *line, const char *cgroup, struct cgroup_mount *ret)
+{
+	unsigned int id, major, minor;
+	char root[4096], path[4096], type[16], *tail = strstr(line, " - ");
+
+	if (!tail ||
+	    sscanf(line, "%u %*u %u:%u %4095s %4095s", &id, &major, &minor, root, path) !=
+		    5 ||
+	    sscanf(tail, " - %15s", type) != 1)
+		return false;
+	*ret = (struct cgroup_mount){.id = id,
+				     .dev = makedev(major, minor),
+				     .is_part = strcmp(root, "/") != 0 &&
+						strncmp(root, "/..", 3) != 0};
+	if (!strcmp(type, "cgroup")) {
+		if (!find_hierarchy(cgroup, strrchr(tail, ' ') + 1, ret))
+			return false;
+	} else if (strcmp(type, "cgroup2")) {
+		return false;
+	}
+	unescape(root);
+	unescape(path);
+	ret->root = strdup(root);
+	ret->path = strdup(path);
+	if (ret->root && ret->path)
+		return true;
+	mount_deinit(ret);
+	return false;
+}
+
+static int rank(const struct cgroup_mount *m)
+{
+	static const char *const first[] = {"", "name=systemd", "memory", "pids", "cpu"};
+	int i = 0;
+
+	while (i < (int)ARRAY_SIZE(first) && strcmp(first[i], m->name))
+		i++;
+	return i;
+}
+
+/* Does @a show more of its hierarchy? What is mounted below the root has a root of its own. */
+static bool shows_more(const struct cgroup_mount *a, const struct cgroup_mount *b)
+{
+	char *above = cgroup_namespace_to_mount(a->root, NULL, b->root);
+	bool is_above = above && strcmp(above, "/") != 0;
+
+	free(above);
+	if (is_above)
+		return true;
+	return !strncmp(a->root, "/..", 3) && strncmp(b->root, "/..", 3) != 0;
+}
+
+/* Takes what @m holds. */
+static void add(struct cgroup_mounts *mounts, struct cgroup_mount *m)
+{
+	size_t at = mounts->nr;
+
+	for (size_t i = 0; i < mounts->nr; i++) {
+		struct cgroup_mount *known = &mounts->at[i];
+
+		if (known->hierarchy != m->hierarchy)
+			continue;
+		/* At one place the later one is on top. */
+		if (!strcmp(known->path, m->path) || shows_more(m, known)) {
+			mount_deinit(known);
+			*known = *m;
+		} else {
+			mount_deinit(m);
+		}
+		return;
+	}
+	if (mounts->nr == CGROUP_MOUNTS_MAX) {
+		mount_deinit(m);
+		return;
+	}
+	for (; at && rank(&mounts->at[at - 1]) > rank(m); at--)
+		mounts->at[at] = mounts->at[at - 1];
+	mounts->at[at] = *m;
+	mounts->nr++;
+}
+
+static int parse(const char *mountinfo, const char *cgroup,
+		 bool (*is_wanted)(const struct cgroup_mount *m),
+		 struct cgroup_mounts *ret)
+{
+	_cleanup_free_ char *text = strdup(mountinfo);
+	char *state = NULL;
+
+	*ret = (struct cgroup_mounts){0};
+	if (!text)
+		return -ENOMEM;
+	for (char *line = strtok_r(text, "\n", &state); line;
+	     line = strtok_r(NULL, "\n", &state)) {
+		struct cgroup_mount m;
+
+		if (!parse_line(line, cgroup, &m))
+			continue;
+		if (is_wanted && !is_wanted(&m))
+			mount_deinit(&m);
+		else
+			add(ret, &m);
+	}
+	return 0;
+}
+
+int cgroup_mounts_parse(const char *mountinfo, const char *cgroup,
+			struct cgroup_mounts *ret)
+{
+	return parse(mountinfo, cgroup, NULL, ret);
+}
+
+/* Does its path lead there, and not to what was mounted over it or above it? */
+static bool is_in_sight(const struct cgroup_mount *m)
+{
+	_cleanup_close_ int fd = open(m->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_free_ char *text = NULL;
+	const char *id = NULL;
+	char path[64];
+	size_t len;
+
+	if (fd < 0)
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	if (!io_read_file(path, FDINFO_MAX_BYTES, &text, &len))
+		id = strstr(text, "mnt_id:");
+	return !id || strtoul(id + strlen("mnt_id:"), NULL, 10) == m->id;
+}
+
+/* What /proc/self/cgroup says of us in a hierarchy. Return: heap, or NULL. */
+static char *find_own(const char *cgroup, uint32_t hierarchy)
+{
+	for (const char *line = cgroup; *line;) {
+		size_t len = strcspn(line, "\n");
+		const char *colon = strchr(line, ':');
+
+		colon = colon ? strchr(colon + 1, ':') : NULL;
+		if (colon && colon < line + len && strtoul(line, NULL, 10) == hierarchy)
+			return strndup(colon + 1, (size_t)(line + len - (colon + 1)));
+		line += len + (line[len] == '\n');
+	}
+	return NULL;
+}
+
+int cgroup_mounts_read(struct cgroup_mounts *ret)
+{
+	_cleanup_free_ char *mountinfo = NULL, *cgroup = NULL;
+	size_t len;
+	int rc = io_read_file("/proc/self/mountinfo", MOUNTINFO_MAX_BYTES, &mountinfo,
+			      &len);
+
+	*ret = (struct cgroup_mounts){0};
+	if (!rc)
+		rc = io_read_file("/proc/self/cgroup", CGROUP_MAX_BYTES, &cgroup, &len);
+	if (!rc)
+		rc = parse(mountinfo, cgroup, is_in_sight, ret);
+	for (size_t i = 0; i < ret->nr; i++) {
+		struct cgroup_mount *m = &ret->at[i];
+		_cleanup_free_ char *own = find_own(cgroup, m->hierarchy);
+
+		m->base = own ? cgroup_namespace_find(m->path, m->root, own) : NULL;
+	}
+	return rc;
+}
+
+const char *cgroup_mounts_only_v2(const struct cgroup_mounts *mounts)
+{
+	const struct cgroup_mount *first = mounts->at;
+
+	return mounts->nr == 1 && !first->hierarchy && !strcmp(first->root, "/")
+		       ? first->path
+		       : NULL;
+}
+
+void cgroup_mounts_deinit(struct cgroup_mounts *mounts)
+{
+	for (size_t i = 0; i < mounts->nr; i++)
+		mount_deinit(&mounts->at[i]);
+	*mounts = (struct cgroup_mounts){0};
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* --dump: what passes between the stages, as text for people. */
+#ifndef LB_RECORD_DUMP_H
+#define LB_RECORD_DUMP_H
+
+#include <stdio.h>
+
+#include "collect/sample.h"
+#include "process/process.h"
+#include "symbolize/symbolizer.h"
+
+void dump_sample(const struct sample *sample, FILE *out);
+void dump_maps(struct process_table *processes, FILE *out);
+void dump_resolved(const struct resolved *resolved, FILE *out);
+
+#endif

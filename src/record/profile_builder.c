@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/profile_builder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "record/dump.h"
+#include "record/hot_code.h"
+#include "profile/start_code.h"
+
+#define MAX_STACK    (LB_MAX_FRAMES + LB_MAX_KERN_FRAMES)
+#define ROWS_AT_ONCE 65536 /* each file is opened once for so many */
+
+void profile_builder_deinit(struct profile_builder *f)
+{
+	free(f->mapping_of);
+	free(f->location_of);
+	free(f->user_of);
+	source_names_deinit(&f->files);
+	hashmap_deinit(&f->unnamed);
+	user_names_deinit(&f->users);
+	*f = (struct profile_builder){0};
+}
+
+void profile_builder_begin(struct profile_builder *f, struct profile *profile,
+			   struct symbolizer *symbolizer, struct strpool *names)
+{
+	struct profile_builder begun = {
+		.symbolizer = symbolizer,
+		.names = names,
+		.profile = profile,
+		.keep_tid = f->keep_tid,
+		.dump = f->dump,
+		.users = f->users,
+		.nr_dropped = f->nr_dropped,
+	};
+
+	f->users = (struct user_names){0};
+	profile_builder_deinit(f);
+	*f = begun;
+	source_names_init(&f->files, profile);
+}
+
+static void note_user(struct profile_builder *f, const struct object *object,
+		      const struct process *process)
+{
+	if (process &&
+	    !vec_grow(&f->user_of, &f->cap_user_of, object->id + 1, sizeof(*f->user_of),
+		      0) &&
+	    !f->user_of[object->id])
+		f->user_of[object->id] = process;
+}
+
+const char *profile_builder_file(struct profile_builder *f, const struct object *object,
+				 const char *file)
+{
+	const struct process *user = object->id < f->cap_user_of ? f->user_of[object->id]
+								 : NULL;
+
+	return source_names_find(&f->files, file, object, user);
+}
+
+uint32_t profile_builder_mapping(struct profile_builder *f, const struct object *object)
+{
+	struct profile_mapping m = {
+		.start = object->start,
+		.limit = object->limit,
+		.file_off = object->file_off,
+		.filename = object->name,
+		/* We looked: other tools must not look again and lose inlined frames. */
+		.has_functions = true,
+		.has_filenames = true,
+		.has_line_numbers = true,
+		.has_inline_frames = true,
+	};
+	char hex[2 * sizeof(object->build_id) + 1] = "";
+
+	if (vec_grow(&f->mapping_of, &f->cap_mapping_of, object->id + 1, sizeof(uint32_t),
+		     0))
+		return PROFILE_NONE;
+	if (!f->mapping_of[object->id]) {
+		for (size_t i = 0; i < object->build_id_len; i++)
+			snprintf(hex + 2 * i, 3, "%02x", object->build_id[i]);
+		m.build_id = strpool_add(f->profile->pool, hex);
+		f->mapping_of[object->id] = profile_add_mapping(f->profile, &m) + 1;
+	}
+	return f->mapping_of[object->id] - 1;
+}
+
+uint32_t profile_builder_known_mapping(const struct profile_builder *f,
+				       const struct object *object)
+{
+	return object->id < f->cap_mapping_of && f->mapping_of[object->id]
+		       ? f->mapping_of[object->id] - 1
+		       : PROFILE_NONE;
+}
+
+static uint32_t add_location(struct profile_builder *f, const struct resolved *r)
+{
+	struct profile_line lines[FRAMES_MAX_INLINE];
+	size_t nr = 0;
+
+	note_user(f, r->object, r->process);
+	for (size_t i = 0; i < r->nr_frames && nr < FRAMES_MAX_INLINE; i++) {
+		const struct frame *frame = &r->frames[i];
+		struct profile_function function = {
+			.name = frame->function,
+			.system_name = frame->system_name,
+			.filename = frame->file,
+			.start_line = frame->start_line,
+		};
+
+		if (!*frame->function && !frame->line)
+			continue;
+		function.filename = profile_builder_file(f, r->object, frame->file);
+		lines[nr].function = profile_add_function(f->profile, &function);
+		lines[nr++].line = frame->line;
+	}
+	return profile_add_location(f->profile, profile_builder_mapping(f, r->object),
+				    r->address, r->miss, lines, nr);
+}
+
+static uint32_t location_of(struct profile_builder *f, uint32_t id)
+{
+	if (vec_grow(&f->location_of, &f->cap_location_of, id + 1, sizeof(uint32_t), 0))
+		return PROFILE_NONE;
+	if (!f->location_of[id] && f->dump)
+		dump_resolved(symbolizer_get(f->symbolizer, id), stderr);
+	if (!f->location_of[id])
+		f->location_of[id] = add_location(f, symbolizer_get(f->symbolizer, id)) +
+				     1;
+	return f->location_of[id] - 1;
+}
+
+/* Notes every address of the row, kernel first, leaf first. Returns how many. */
+static size_t want(const struct profile_builder *f, const struct row *row,
+		   const struct row_stack *stack, uint32_t *ids)
+{
+	const uint64_t *user = stack->ips, *kern = stack->ips + stack->nr_user;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < stack->nr_kern; i++)
+		ids[nr++] = symbolizer_want_kernel(f->symbolizer, kern[i],
+						   i ? FRAME_RETURN : FRAME_LEAF);
+	for (size_t i = 0; i < stack->nr_user; i++) {
+		bool is_return = i || stack->user_leaf_is_return;
+
+		ids[nr++] = symbolizer_want(f->symbolizer, row->process, user[i],
+					    is_return ? FRAME_RETURN : FRAME_LEAF,
+					    row->first_ns, row->last_ns);
+	}
+	return nr;
+}
+
+/*
+ * Where a thread's stack begins. The C library's entry code keeps no frame pointer,
+ * so a walk that came so far ends in a bad one, and is complete all the same.
+ */
+static bool is_entry(const char *function)
+{
+	static const char *const entries[] = {
+		"start", /* musl's threads */
+		"__start_context", /* makecontext's: the return address of its first function */
+		"runtime.goexit",  "runtime.goexit.abi0",
+		"runtime.mstart",  "runtime.mcall",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++)
+		if (!strcmp(entries[i], function))
+			return true;
+	return function_is_start_code(function);
+}
+
+static bool is_in_libc(const struct resolved *r)
+{
+	const char *slash = strrchr(r->object->name, '/');
+	const char *base = slash ? slash + 1 : r->object->name;
+
+	return !strncmp(base, "libc.so", 7) || !strncmp(base, "libc-", 5) ||
+	       !strncmp(base, "ld-musl", 7);
+}
+
+/*
+ * The walk's own word, unless the names of the frames tell better. A stripped C
+ * library does not name its entry code: then it is what called main().
+ *
+ * @ids  of the stack, leaf first; @nr > 0
+ */
+static uint32_t status_of(const struct profile_builder *f, const struct row *row,
+			  const uint32_t *ids, size_t nr)
+{
+	const struct resolved *r, *callee;
+
+	if (row->status != LB_STACK_BAD_FP && row->status != LB_STACK_FAULT)
+		return row->status;
+	r = symbolizer_get(f->symbolizer, ids[nr - 1]);
+	if (r->nr_frames && is_entry(r->frames[r->nr_frames - 1].function))
+		return LB_STACK_COMPLETE;
+	if (nr < 2 || !is_in_libc(r))
+		return row->status;
+	callee = symbolizer_get(f->symbolizer, ids[nr - 2]);
+	if (callee->nr_frames &&
+	    !strcmp(callee->frames[callee->nr_frames - 1].function, "main"))
+		return LB_STACK_COMPLETE;
+	return row->status;
+}
+
+/*
+ * A greenlet has no stack of its own: it begins somewhere on its thread's, and what lies
+ * behind its first frame is another one's, which is put aside and back as they take turns.
+ * No caller of it is there. (greenlet: TUserGreenlet.cpp)
+ *
+ * @ids  of the stack. Return: how many frames there are up to its first; 0: it is none.
+ */
+static size_t frames_of_greenlet(struct profile_builder *f, const uint32_t *ids,
+				 size_t nr)
+{
+	static const char begin[] = "greenlet::UserGreenlet::inner_bootstrap";
+
+	if (!f->greenlet_begin)
+		f->greenlet_begin = strpool_add(f->names, begin);
+	for (size_t i = 0; i < nr; i++) {
+		const struct resolved *r = symbolizer_get(f->symbolizer, ids[i]);
+
+		if (r->nr_frames &&
+		    r->frames[r->nr_frames - 1].function == f->greenlet_begin)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* One that was gone before anything told what it was; kernel threads are nothing. */
+static void note_unnamed(struct profile_builder *f, const struct row *row)
+{
+	const struct process *p = row->process;
+	uint64_t hash = hash_u64(0, (uint64_t)row->tgid << 32 | row->exec_id);
+
+	if (row->status == LB_STACK_NO_USER ||
+	    (p && (p->is_kernel_thread || (p->owner.exe && *p->owner.exe))))
+		return;
+	f->nr_unnamed_samples += row->count;
+	if (hashmap_find(&f->unnamed, hash, NULL, NULL, NULL) == HASHMAP_NONE)
+		hashmap_add(&f->unnamed, hash, 0); /* without memory it is not counted */
+}
+
+static int add_row(struct profile_builder *f, const struct stack_table *rows,
+		   const struct row *row, const uint32_t *ids)
+{
+	const struct row_stack *stack = stack_table_stack(rows, row);
+	size_t nr = (size_t)stack->nr_kern + stack->nr_user;
+	struct profile_label labels[SAMPLE_LABELS_MAX];
+	uint32_t locations[MAX_STACK], status = row->status;
+	size_t nr_labels = sample_labels(&f->users, f->profile->pool, row, stack,
+					 f->keep_tid, labels);
+	size_t nr_greenlet = frames_of_greenlet(f, ids, nr);
+
+	note_unnamed(f, row);
+	if (nr_greenlet) {
+		nr = nr_greenlet;
+		status = LB_STACK_COMPLETE;
+	} else if (nr) {
+		status = status_of(f, row, ids, nr);
+	}
+
+	for (size_t i = 0; i < nr; i++) {
+		locations[i] = location_of(f, ids[i]);
+		if (locations[i] == PROFILE_NONE)
+			return -ENOMEM;
+	}
+	return profile_add_sample(f->profile, locations, nr, labels, nr_labels, status,
+				  (int64_t)row->count,
+				  (int64_t)row->cpu_ns) == PROFILE_NONE
+		       ? -ENOMEM
+		       : 0;
+}
+
+/* Names and adds rows [first, last). Their ids are held only so long. */
+static int add_some(struct profile_builder *f, const struct stack_table *rows,
+		    size_t first, size_t last, struct error *err)
+{
+	_cleanup_free_ uint32_t *ids = NULL;
+	size_t nr_ids = 0, cap_ids = 0, at = 0;
+	int rc;
+
+	for (size_t i = first; i < last; i++) {
+		const struct row *row = &rows->items[i];
+
+		if (vec_grow(&ids, &cap_ids, nr_ids + MAX_STACK, sizeof(*ids), 0))
+			return error_set(err, -ENOMEM, "out of memory");
+		nr_ids += want(f, row, stack_table_stack(rows, row), ids + nr_ids);
+	}
+	hot_code_want(f->symbolizer, rows, first, last, ids);
+	rc = symbolizer_resolve(f->symbolizer, err);
+	if (rc)
+		return rc;
+	for (size_t i = first; i < last; i++) {
+		const struct row_stack *stack = stack_table_stack(rows, &rows->items[i]);
+
+		if (add_row(f, rows, &rows->items[i], ids + at))
+			f->nr_dropped += rows->items[i].count;
+		at += (size_t)stack->nr_kern + stack->nr_user;
+	}
+	return 0;
+}
+
+int profile_builder_add(struct profile_builder *f, const struct stack_table *rows,
+			struct error *err)
+{
+	int rc = 0;
+
+	for (size_t first = 0; !rc && first < rows->nr; first += ROWS_AT_ONCE) {
+		size_t last = first + ROWS_AT_ONCE;
+
+		rc = add_some(f, rows, first, last < rows->nr ? last : rows->nr, err);
+	}
+	return rc;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Rows of raw addresses -> samples of the profile, with every address named once. */
+#ifndef LB_RECORD_PROFILE_BUILDER_H
+#define LB_RECORD_PROFILE_BUILDER_H
+
+#include "base/error.h"
+#include "base/hashmap.h"
+#include "record/source_names.h"
+#include "record/sample_labels.h"
+#include "profile/profile.h"
+#include "record/stack_table.h"
+#include "symbolize/symbolizer.h"
+
+struct profile_builder {
+	struct symbolizer *symbolizer; /* borrowed */
+	struct strpool *names; /* of the symbolizer; borrowed */
+	struct profile *profile; /* borrowed */
+	bool keep_tid;
+	bool dump; /* print each address and its names on stderr */
+	/* Interned: the function that a greenlet begins with. */
+	const char *greenlet_begin;
+
+	uint32_t *mapping_of; /* object id -> mapping of the profile, + 1; 0: none yet */
+	size_t cap_mapping_of;
+	uint32_t *location_of; /* symbolizer id -> location of the profile, + 1 */
+	size_t cap_location_of;
+	const struct process **user_of; /* object id -> first process that had it */
+	size_t cap_user_of;
+	struct source_names files;
+	struct user_names users;
+	/* Processes of which not even the executable is known, and their samples. */
+	struct hashmap unnamed; /* by hashes of (tgid, exec id) */
+	uint64_t nr_unnamed_samples;
+	uint64_t nr_dropped; /* samples for which memory was not to be had */
+};
+
+void profile_builder_deinit(struct profile_builder *f);
+
+/**
+ * From now on samples go to @profile, named by @symbolizer, whose names are in @names;
+ * all borrowed. What was known of the profile before is forgotten; nr_dropped goes on.
+ */
+void profile_builder_begin(struct profile_builder *f, struct profile *profile,
+			   struct symbolizer *symbolizer, struct strpool *names);
+
+/** Names every address of @rows and adds their samples to the profile. */
+int profile_builder_add(struct profile_builder *f, const struct stack_table *rows,
+			struct error *err);
+
+/**
+ * After the last profile_builder_add(): keeps the code of the functions that samples were
+ * charged to, hottest first, as far as it fits. Return: 0 or -ENOMEM.
+ */
+int profile_builder_add_code(struct profile_builder *f);
+
+/** The mapping of the profile for @object, or PROFILE_NONE. */
+uint32_t profile_builder_mapping(struct profile_builder *f, const struct object *object);
+
+/** The same, PROFILE_NONE too when no sample of the profile has met @object. */
+uint32_t profile_builder_known_mapping(const struct profile_builder *f,
+				       const struct object *object);
+
+/** The name by which the profile has the source file @file of @object's functions. */
+const char *profile_builder_file(struct profile_builder *f, const struct object *object,
+				 const char *file);
+
+#endif

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/source_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/vec.h"
+#include "analyze/source.h"
+
+enum content_state {
+	CONTENT_UNSEEN,
+	CONTENT_ABSENT, /* or not to be opened */
+	CONTENT_SEEN,
+	CONTENT_HASHED,
+};
+
+struct content {
+	enum content_state state;
+	dev_t dev;
+	ino_t inode;
+	off_t size;
+	struct timespec mtime;
+	uint8_t sha256[32];
+};
+
+struct source_name {
+	const char *path; /* interned */
+	const char *name; /* path, or a namesake of it */
+	const struct object *object; /* the first of its code */
+	const struct process *user; /* who can open it, if one of them can */
+	struct content content;
+	uint32_t next; /* another one of this path; HASHMAP_NONE */
+};
+
+void source_names_init(struct source_names *files, struct profile *profile)
+{
+	*files = (struct source_names){.profile = profile,
+				       .looks_left = SOURCE_NAMES_MAX_LOOKS,
+				       .bytes_left = SOURCE_NAMES_MAX_BYTES};
+}
+
+void source_names_deinit(struct source_names *files)
+{
+	free(files->items);
+	hashmap_deinit(&files->index);
+	*files = (struct source_names){0};
+}
+
+/* ---- the index ---- */
+
+enum key_kind {
+	KEY_PATH,
+	KEY_OBJECT,
+	KEY_ROOT
+};
+
+static uint64_t key_of(const char *path, enum key_kind kind, uint64_t number)
+{
+	return hash_u64(hash_pointer(kind, path), number);
+}
+
+static uint32_t find(const struct source_names *files, uint64_t key)
+{
+	return hashmap_find(&files->index, key, NULL, NULL, NULL);
+}
+
+/* Without memory it is found out again, the next time. */
+static void remember(struct source_names *files, uint64_t key, uint32_t item)
+{
+	if (find(files, key) == HASHMAP_NONE)
+		hashmap_add(&files->index, key, item);
+}
+
+/* ---- what is there ---- */
+
+static int open_file(const char *path, const struct process *user)
+{
+	return process_open_in_root(user, path, SAFE_OPEN_AS_OWNER,
+				    SOURCE_MAX_FILE_BYTES);
+}
+
+static void look(struct source_names *files, const char *path, const struct process *user,
+		 struct content *ret)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (ret->state != CONTENT_UNSEEN)
+		return;
+	ret->state = CONTENT_ABSENT;
+	if (!files->looks_left) {
+		files->nr_not_told++;
+		return;
+	}
+	files->looks_left--;
+	fd = open_file(path, user);
+	if (fd < 0 || fstat(fd, &st))
+		return;
+	*ret = (struct content){.state = CONTENT_SEEN,
+				.dev = st.st_dev,
+				.inode = st.st_ino,
+				.size = st.st_size,
+				.mtime = st.st_mtim};
+}
+
+static bool read_hash(struct source_names *files, const char *path,
+		      const struct process *user, struct content *content)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	size_t len;
+
+	if (content->state == CONTENT_HASHED)
+		return true;
+	if ((uint64_t)content->size > files->bytes_left)
+		return false;
+	fd = open_file(path, user);
+	if (fd < 0 || io_read_all(fd, (size_t)files->bytes_left, &text, &len))
+		return false;
+	files->bytes_left -= len;
+	source_hash(text, len, content->sha256);
+	content->state = CONTENT_HASHED;
+	return true;
+}
+
+/* Two ELF files, of which one may be another build of the other. */
+static bool is_other_build(const struct object *a, const struct object *b)
+{
+	if (a == b || a->kind != OBJECT_FILE || b->kind != OBJECT_FILE)
+		return false;
+	return !a->build_id_len || a->build_id_len != b->build_id_len ||
+	       memcmp(a->build_id, b->build_id, a->build_id_len);
+}
+
+static bool is_same(struct source_names *files, struct source_name *known,
+		    const struct object *object, const struct process *user,
+		    struct content *content)
+{
+	struct content *a = &known->content, *b = content;
+
+	look(files, known->path, known->user, a);
+	look(files, known->path, user, b);
+	/* Nobody's text is shown for what was built from another; without any it matters
+	 * where two builds were run as one program. */
+	if (a->state == CONTENT_ABSENT && b->state == CONTENT_ABSENT)
+		return strcmp(known->object->name, object->name) ||
+		       !is_other_build(known->object, object);
+	if (a->state == CONTENT_ABSENT || b->state == CONTENT_ABSENT)
+		return !is_other_build(known->object, object);
+	if (a->dev == b->dev && a->inode == b->inode)
+		return true;
+	if (a->size != b->size)
+		return false;
+	if (read_hash(files, known->path, known->user, a) &&
+	    read_hash(files, known->path, user, b))
+		return !memcmp(a->sha256, b->sha256, sizeof(a->sha256));
+	return a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec;
+}
+
+/* ---- names ---- */
+
+static uint32_t add(struct source_names *files, const struct source_name *file)
+{
+	if (vec_grow(&files->items, &files->cap, files->nr + 1, sizeof(*files->items),
+		     HASHMAP_NONE - 1))
+		return HASHMAP_NONE; /* the listing will lack this source, and say so */
+	files->items[files->nr] = *file;
+	return (uint32_t)files->nr++;
+}
+
+static uint32_t not_told(struct source_names *files, uint32_t first)
+{
+	files->nr_not_told++;
+	return first;
+}
+
+/* Of a path that is new in this root. */
+static uint32_t decide(struct source_names *files, const char *path,
+		       const struct object *object, const struct process *user)
+{
+	struct source_name added = {.path = path,
+				    .name = path,
+				    .object = object,
+				    .user = user,
+				    .next = HASHMAP_NONE};
+	uint32_t first = find(files, key_of(path, KEY_PATH, 0)), item,
+		 last = HASHMAP_NONE;
+	size_t nr_known = 0;
+
+	for (item = first; item != HASHMAP_NONE; item = files->items[item].next) {
+		struct source_name *known = &files->items[item];
+
+		if (is_same(files, known, object, user, &added.content)) {
+			if (known->content.state == CONTENT_ABSENT) {
+				known->user = user;
+				known->content = added.content;
+			}
+			return item;
+		}
+		last = item;
+		if (++nr_known == SOURCE_NAMES_MAX_OF_A_PATH)
+			return not_told(files, first);
+	}
+	if (first != HASHMAP_NONE) {
+		added.name = profile_add_namesake(files->profile, path);
+		if (added.name == path)
+			return not_told(files, first);
+	}
+	item = add(files, &added);
+	if (item != HASHMAP_NONE && last != HASHMAP_NONE)
+		files->items[last].next = item;
+	else if (item != HASHMAP_NONE)
+		remember(files, key_of(path, KEY_PATH, 0), item);
+	return item;
+}
+
+const char *source_names_find(struct source_names *files, const char *file,
+			      const struct object *object, const struct process *user)
+{
+	const char *path = strpool_add(files->profile->pool, file);
+	uint64_t by_object, by_root;
+	uint32_t item;
+
+	if (*path != '/' || !user || !process_may_open(user))
+		return path;
+	by_object = key_of(path, KEY_OBJECT, object->id);
+	item = find(files, by_object);
+	if (item == HASHMAP_NONE) {
+		by_root = key_of(path, KEY_ROOT, user->root_id);
+		item = find(files, by_root);
+		if (item == HASHMAP_NONE)
+			item = decide(files, path, object, user);
+		if (item == HASHMAP_NONE)
+			return path;
+		remember(files, by_object, item);
+		remember(files, by_root, item);
+	}
+	return files->items[item].name;
+}
+
+static const struct source_name *find_name(const struct source_names *files,
+					   const char *name)
+{
+	const char *path = strpool_add(files->profile->pool, name);
+	uint32_t item = find(files, key_of(path, KEY_PATH, 0));
+
+	while (item != HASHMAP_NONE && files->items[item].name != name)
+		item = files->items[item].next;
+	return item == HASHMAP_NONE ? NULL : &files->items[item];
+}
+
+const struct process *source_names_user(const struct source_names *files,
+					const char *name)
+{
+	const struct source_name *file = find_name(files, name);
+
+	return file ? file->user : NULL;
+}
+
+/* ---- whose it is ---- */
+
+static const char *owner_in_words(const struct source_names *files,
+				  const struct process *user)
+{
+	const struct process_owner *o = &user->owner;
+	char words[512];
+
+	if (o->container_name && *o->container_name)
+		snprintf(words, sizeof(words), "container %s", o->container_name);
+	else if (o->container && *o->container)
+		snprintf(words, sizeof(words), "container %.12s", o->container);
+	else if (o->unit && *o->unit)
+		snprintf(words, sizeof(words), "%s", o->unit);
+	else
+		snprintf(words, sizeof(words), "process %u", user->tgid);
+	return strpool_add(files->profile->pool, words);
+}
+
+void source_names_tell_owners(const struct source_names *files)
+{
+	struct profile_extra *extra = &files->profile->extra;
+
+	for (size_t i = 0; files->profile->nr_namesakes && i < extra->nr_sources; i++) {
+		const char *path =
+			strpool_add(files->profile->pool, extra->sources[i].path);
+		uint32_t first = find(files, key_of(path, KEY_PATH, 0));
+		const struct source_name *file = find_name(files, extra->sources[i].path);
+
+		if (file && files->items[first].next != HASHMAP_NONE)
+			extra->sources[i].owner = owner_in_words(files, file->user);
+	}
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/window_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/vec.h"
+
+#define MAX_FILES (1u << 20) /* of one folder that are looked at */
+/* Names that are remembered where no file is ever removed. */
+#define MAX_NAMES (1u << 16)
+
+/* ---- files that may be removed ---- */
+
+/* The first of them that is not before @id. */
+static size_t find_turn(const struct window_files *w, const struct window_id *id)
+{
+	size_t low = 0, high = w->nr_turns;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (window_compare(&w->turns[middle].id, id) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_known(const struct window_files *w, size_t at, const struct window_id *id)
+{
+	return at < w->nr_turns && !window_compare(&w->turns[at].id, id);
+}
+
+static void remove_turn(struct window_files *w, size_t at)
+{
+	memmove(w->turns + at, w->turns + at + 1,
+		(w->nr_turns - at - 1) * sizeof(*w->turns));
+	w->nr_turns--;
+}
+
+static bool has_limits(const struct window_files *w)
+{
+	return w->keep || w->max_bytes;
+}
+
+static void forget_oldest_name(struct window_files *w)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 1; i < w->nr_turns; i++)
+		if (w->turns[i].turn < w->turns[oldest].turn)
+			oldest = i;
+	remove_turn(w, oldest);
+}
+
+/* Without memory it is not among those that may be removed. */
+static void add_turn(struct window_files *w, const struct window_id *id)
+{
+	size_t at;
+
+	if (!has_limits(w) && w->nr_turns >= MAX_NAMES)
+		forget_oldest_name(w);
+	at = find_turn(w, id);
+	if (is_known(w, at, id))
+		return;
+	if (vec_grow(&w->turns, &w->cap_turns, w->nr_turns + 1, sizeof(*w->turns), 0))
+		return;
+	memmove(w->turns + at + 1, w->turns + at, (w->nr_turns - at) * sizeof(*w->turns));
+	w->turns[at] = (struct window_turn){.id = *id, .turn = ++w->nr_written};
+	w->nr_turns++;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct window_turn *x = a, *y = b;
+
+	return window_compare(&x->id, &y->id);
+}
+
+/* ---- what is in the folder ---- */
+
+struct found {
+	struct window_id id;
+	uint64_t turn; /* 0: of a former run */
+	uint64_t bytes;
+	bool is_known;
+};
+
+struct listing {
+	struct found *items; /* heap */
+	size_t nr, cap;
+};
+
+static int add_found(const struct window_files *w, int dir, const char *name,
+		     struct listing *l)
+{
+	struct window_id id;
+	struct stat st;
+	size_t at;
+
+	if (!window_of_name(w->output, name, &id) ||
+	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		return 0;
+	if (vec_grow(&l->items, &l->cap, l->nr + 1, sizeof(*l->items), MAX_FILES))
+		return -ENOMEM;
+	at = find_turn(w, &id);
+	l->items[l->nr++] = (struct found){
+		.id = id,
+		.is_known = is_known(w, at, &id),
+		.turn = is_known(w, at, &id) ? w->turns[at].turn : 0,
+		.bytes = (uint64_t)st.st_size,
+	};
+	return 0;
+}
+
+/* @ret  in no order; its items are freed by the caller in either case */
+static int list(const struct window_files *w, struct listing *ret)
+{
+	int fd = openat(w->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	int rc = dir ? 0 : -errno;
+
+	while (!rc && (entry = readdir(dir)))
+		rc = add_found(w, w->dir_fd, entry->d_name, ret);
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int name_of(const struct window_files *w, const struct window_id *id, char *path,
+		   const char **ret_name)
+{
+	int rc = window_path(w->output, id, path, PATH_MAX);
+	const char *slash = strrchr(path, '/');
+
+	if (!rc)
+		*ret_name = slash ? slash + 1 : path;
+	return rc;
+}
+
+/* Is there a recording that has written it and goes on? */
+static bool has_writer(const struct window_files *w, const struct window_id *id)
+{
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX];
+	const char *name;
+
+	if (name_of(w, id, path, &name))
+		return false;
+	fd = openat(w->dir_fd, name,
+		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	/* Shared: two that ask at a time are not taken for writers. */
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+}
+
+/* What former runs left is ours to remove; unless some other recording is at it. */
+static int note_former(struct window_files *w)
+{
+	struct listing l = {0};
+	int rc = list(w, &l);
+	bool is_shared = false;
+
+	for (size_t i = 0; !rc && i < l.nr && !is_shared; i++)
+		is_shared = has_writer(w, &l.items[i].id);
+	if (is_shared)
+		log_warning("another recording writes %s, too: what is there now is "
+			    "left to it",
+			    w->output);
+	else if (!rc && l.nr)
+		rc = vec_grow(&w->turns, &w->cap_turns, l.nr, sizeof(*w->turns), 0);
+	for (size_t i = 0; !rc && !is_shared && i < l.nr; i++)
+		w->turns[w->nr_turns++] = (struct window_turn){.id = l.items[i].id};
+	if (w->nr_turns)
+		qsort(w->turns, w->nr_turns, sizeof(*w->turns), by_id);
+	free(l.items);
+	return rc;
+}
+
+/* ---- the folder ---- */
+
+static void close_folder(struct window_files *w)
+{
+	if (!w->is_open)
+		return;
+	close(w->dir_fd);
+	cleanup_closep(&w->newest_fd);
+	w->is_open = false;
+	w->nr_turns = 0;
+}
+
+void window_files_deinit(struct window_files *w)
+{
+	close_folder(w);
+	free(w->turns);
+	w->turns = NULL;
+	w->nr_turns = w->cap_turns = 0;
+}
+
+static bool is_same(int a, int b)
+{
+	struct stat x, y;
+
+	return !fstat(a, &x) && !fstat(b, &y) && x.st_dev == y.st_dev &&
+	       x.st_ino == y.st_ino;
+}
+
+int window_files_open(struct window_files *w)
+{
+	_cleanup_free_ char *copy = strdup(w->output);
+	_cleanup_close_ int dir = -1;
+	int rc;
+
+	if (!copy)
+		return -ENOMEM;
+	dir = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -errno;
+	if (w->is_open && is_same(dir, w->dir_fd))
+		return 0;
+	close_folder(w);
+	w->dir_fd = take_fd(&dir);
+	w->newest_fd = -1;
+	w->is_open = true;
+	rc = has_limits(w) ? note_former(w) : 0;
+	if (rc)
+		log_warning("cannot see which files there are beside %s: %s", w->output,
+			    strerror(-rc));
+	return 0;
+}
+
+/* For as long as it exists. */
+static int use_folder(struct window_files *w)
+{
+	struct stat st;
+
+	if (w->is_open && !fstat(w->dir_fd, &st) && st.st_nlink)
+		return 0;
+	return window_files_open(w);
+}
+
+/* ---- what may stay ---- */
+
+static int by_age(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->turn != y->turn)
+		return x->turn < y->turn ? -1 : 1;
+	return window_compare(&x->id, &y->id);
+}
+
+/* Only what may be removed; those that somebody else has removed are forgotten. */
+static void keep_known(struct window_files *w, struct listing *l)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < l->nr; i++)
+		if (l->items[i].is_known)
+			l->items[nr++] = l->items[i];
+	l->nr = nr;
+	for (size_t i = 0; i < nr; i++) /* no more than there were */
+		w->turns[i] = (struct window_turn){.id = l->items[i].id,
+						   .turn = l->items[i].turn};
+	w->nr_turns = nr;
+	if (nr) {
+		qsort(w->turns, nr, sizeof(*w->turns), by_id);
+		qsort(l->items, nr, sizeof(*l->items), by_age);
+	}
+}
+
+static int remove_oldest(struct window_files *w, const struct listing *l, size_t nr)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct window_id *id = &l->items[i].id;
+		char path[PATH_MAX];
+		const char *name;
+
+		if (name_of(w, id, path, &name))
+			continue;
+		if (unlinkat(w->dir_fd, name, 0) && errno != ENOENT)
+			ret = -errno;
+		else
+			remove_turn(w, find_turn(w, id));
+	}
+	return ret;
+}
+
+/* Removes the oldest, @at_least so many and what there is over the limits. */
+static int prune(struct window_files *w, size_t at_least)
+{
+	_cleanup_free_ uint64_t *sizes = NULL;
+	struct listing l = {0};
+	int rc = list(w, &l);
+
+	sizes = calloc(l.nr + 1, sizeof(*sizes));
+	if (!sizes)
+		rc = -ENOMEM;
+	if (!rc) {
+		size_t nr;
+
+		keep_known(w, &l);
+		for (size_t i = 0; i < l.nr; i++)
+			sizes[i] = l.items[i].bytes;
+		nr = window_surplus(sizes, l.nr, w->keep, w->max_bytes);
+		if (nr < at_least)
+			nr = at_least < l.nr ? at_least : l.nr;
+		rc = remove_oldest(w, &l, nr);
+	}
+	free(l.items);
+	return rc;
+}
+
+/* ---- a window ---- */
+
+/* Under the first name that is free, or in the place of what has it. */
+static int write_named(struct window_files *w, struct window_id *id, bool may_replace,
+		       const void *data, size_t len, int *ret_fd)
+{
+	char path[PATH_MAX];
+	const char *name;
+	int rc;
+
+	for (; id->number <= WINDOW_MAX_NUMBER; id->number++) {
+		rc = name_of(w, id, path, &name);
+		if (rc)
+			return rc;
+		if (!may_replace &&
+		    (is_known(w, find_turn(w, id), id) ||
+		     !faccessat(w->dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW)))
+			continue;
+		rc = io_write_file_at(w->dir_fd, name, data, len, may_replace, ret_fd);
+		if (rc != -EEXIST || may_replace)
+			return rc;
+	}
+	return -EEXIST;
+}
+
+static int write_window(struct window_files *w, struct window_id *id, bool may_replace,
+			const void *data, size_t len)
+{
+	int fd = -1, rc = write_named(w, id, may_replace, data, len, &fd);
+
+	/* The oldest is to go anyway, and may be what has filled the disk. */
+	if ((rc == -ENOSPC || rc == -EDQUOT) && has_limits(w) && !prune(w, 1))
+		rc = write_named(w, id, may_replace, data, len, &fd);
+	if (rc)
+		return rc;
+	cleanup_closep(&w->newest_fd);
+	w->newest_fd = fd;
+	add_turn(w, id);
+	return 0;
+}
+
+int window_files_write(struct window_files *w, int64_t begin_s, struct window_id *id,
+		       const void *data, size_t len, struct error *err)
+{
+	struct window_id wanted = {.begin_s = begin_s, .number = 1};
+	int rc = use_folder(w);
+
+	if (id->number)
+		wanted = *id;
+	if (!rc)
+		rc = write_window(w, &wanted, id->number, data, len);
+	if (rc) {
+		errno = -rc;
+		return error_set(err, rc,
+				 "cannot write a window's file beside %s: %m; nothing "
+				 "was left behind, choose another place with -o",
+				 w->output);
+	}
+	*id = wanted;
+	rc = has_limits(w) ? prune(w, 0) : 0;
+	if (rc)
+		log_warning("cannot remove old files beside %s: %s", w->output,
+			    strerror(-rc));
+	return 0;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/jit/inodes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+
+#include "base/clock.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "collect/jit_probe.h"
+#include "process/file.h"
+
+/*
+ * On overlayfs a device number is that of one mount (or of one layer of it), but inode
+ * number and change time are those of the inode below. A copy in the upper layer keeps
+ * the number, and has a change time of its own.
+ */
+struct identity {
+	uint64_t dev, inode;
+	int64_t ctime_ns;
+	bool is_overlay;
+};
+
+struct inode {
+	struct identity identity;
+	uint64_t register_off;
+	struct jit_inode state;
+	bool is_kept;
+};
+
+struct jit_inodes {
+	struct jit_probe *probe; /* borrowed */
+	struct worker *decoder; /* borrowed */
+	const uid_t *user; /* borrowed; NULL: every file may be probed */
+	struct inode items[JIT_PROBE_MAX_FILES];
+	size_t nr;
+	uint64_t last_number;
+};
+
+struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decoder,
+				  const uid_t *user)
+{
+	struct jit_inodes *inodes = calloc(1, sizeof(*inodes));
+
+	if (!inodes)
+		return NULL;
+	inodes->probe = probe;
+	inodes->decoder = decoder;
+	inodes->user = user;
+	return inodes;
+}
+
+void jit_inodes_free(struct jit_inodes *inodes)
+{
+	free(inodes); /* the probe ends its own */
+}
+
+/* From what the kernel has cached: no server is asked, which may not answer. */
+static int read_identity(int fd, struct identity *ret)
+{
+	struct statx stx;
+	struct statfs fs;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &stx) ||
+	    fstatfs(fd, &fs))
+		return -errno;
+	*ret = (struct identity){
+		.dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
+		.inode = stx.stx_ino,
+		.ctime_ns = stx.stx_ctime.tv_sec * 1000000000 + stx.stx_ctime.tv_nsec,
+		.is_overlay = fs.f_type == OVERLAYFS_SUPER_MAGIC,
+	};
+	return 0;
+}
+
+static bool is_same(const struct identity *a, const struct identity *b)
+{
+	if (a->inode != b->inode)
+		return false;
+	return a->dev == b->dev ||
+	       ((a->is_overlay || b->is_overlay) && a->ctime_ns == b->ctime_ns);
+}
+
+static const struct inode *find(const struct jit_inodes *inodes,
+				const struct identity *identity, uint64_t register_off)
+{
+	for (size_t i = 0; i < inodes->nr; i++)
+		if (inodes->items[i].register_off == register_off &&
+		    is_same(&inodes->items[i].identity, identity))
+			return &inodes->items[i];
+	return NULL;
+}
+
+/* A group with the number of its user is that user's own: so distributions make them. */
+static bool others_may_write(int fd, const struct stat *st)
+{
+	if (st->st_mode & S_IWOTH)
+		return true;
+	if (!(st->st_mode & S_IWGRP))
+		return false;
+	/* With a list of names the group's right is that of all on it. */
+	return st->st_gid != st->st_uid ||
+	       fgetxattr(fd, "system.posix_acl_access", NULL, 0) > 0;
+}
+
+static const struct safe_open any_file = {.root_fd = -1};
+
+/* Who owns a file is believed where the kernel says so, not a file system's server. */
+static bool is_trusted(int fd, uid_t user)
+{
+	struct stat st;
+
+	return !safe_open_check(fd, &any_file) && !fstat(fd, &st) &&
+	       (!st.st_uid || st.st_uid == user) && !others_may_write(fd, &st);
+}
+
+static int attach(struct jit_inodes *inodes, int fd, const struct jit_interface *point)
+{
+	if (inodes->user && !is_trusted(fd, *inodes->user))
+		return -EPERM;
+	return jit_probe_attach(
+		inodes->probe, fd, point->register_off,
+		(int64_t)(point->descriptor_vaddr - point->register_vaddr));
+}
+
+/* The build id alone is the target's word. Return: 0 or -errno. */
+static int probe_unknown(struct jit_inodes *inodes, int path_fd,
+			 const struct jit_interface *point)
+{
+	_cleanup_close_ int fd = -1;
+	struct jit_interface found;
+	int rc = safe_open_check(path_fd, &any_file);
+
+	if (rc)
+		return rc;
+	fd = io_reopen(path_fd);
+	if (fd < 0)
+		return fd;
+	rc = jit_interface_find(inodes->decoder, fd, &found);
+	if (rc)
+		return rc;
+	if (found.register_off != point->register_off ||
+	    found.register_vaddr != point->register_vaddr ||
+	    found.descriptor_vaddr != point->descriptor_vaddr)
+		return -ESTALE;
+	return attach(inodes, fd, point);
+}
+
+struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
+				  const struct target_file *target,
+				  const struct jit_interface *point)
+{
+	struct identity identity;
+	const struct inode *known;
+	struct inode *added;
+	int rc;
+
+	if (read_identity(fd, &identity))
+		return (struct jit_inode){0};
+	known = find(inodes, &identity, point->register_off);
+	if (known)
+		return known->state;
+	if (inodes->nr == JIT_PROBE_MAX_FILES)
+		return (struct jit_inode){0};
+	if (target->fd >= 0 && target->dev == identity.dev &&
+	    target->inode == identity.inode)
+		rc = attach(inodes, target->fd, point);
+	else
+		rc = probe_unknown(inodes, fd, point);
+	added = &inodes->items[inodes->nr++];
+	*added = (struct inode){
+		.identity = identity,
+		.register_off = point->register_off,
+		.state = {.number = ++inodes->last_number,
+			  .probed_ns = rc ? 0 : clock_now_ns()},
+	};
+	log_debug("%s has the GDB JIT interface, %s", target->path,
+		  rc ? "not probed" : "probed");
+	return added->state;
+}
+
+void jit_inodes_begin_sweep(struct jit_inodes *inodes)
+{
+	for (size_t i = 0; i < inodes->nr; i++)
+		inodes->items[i].is_kept = false;
+}
+
+void jit_inodes_keep(struct jit_inodes *inodes, uint64_t number)
+{
+	for (size_t i = 0; i < inodes->nr; i++)
+		inodes->items[i].is_kept |= inodes->items[i].state.number == number;
+}
+
+void jit_inodes_end_sweep(struct jit_inodes *inodes)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < inodes->nr; i++) {
+		const struct inode *inode = &inodes->items[i];
+
+		if (inode->is_kept)
+			inodes->items[nr++] = *inode;
+		else if (inode->state.probed_ns)
+			jit_probe_detach(inodes->probe, inode->identity.dev,
+					 inode->identity.inode, inode->register_off);
+	}
+	inodes->nr = nr;
+}

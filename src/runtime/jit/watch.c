@@ -1,0 +1,649 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/jit/watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "collect/jit_probe.h"
+#include "runtime/jit/inodes.h"
+#include "lineburn_unwind.h"
+#include "process/process.h"
+#include "runtime/jit/interface.h"
+#include "runtime/jit/list_walk.h"
+#include "worker/worker.h"
+
+#define MAX_QUEUED_BYTES (64u << 20) /* of events that wait for the task events */
+/* For the lists of all processes in one look: samples and signals wait meanwhile. */
+#define WALKS_MAX_NS 500000000ULL
+/* Known objects whose bytes are compared, in turn: 8 us each (two reads of 4 KB here, two there). */
+#define COMPARED_PER_WALK 64
+#define PARTIAL_WALKS     16 /* in a row, one a look: then at drains, or no more */
+#define WALK_PAUSE        4 /* a list that brought nothing new rests so many times its walk */
+/* Doubled by each walk that a sample of unknown code wanted in vain, so many times. */
+#define PROMPT_PAUSE_NS  5000000ULL
+#define PROMPT_DOUBLINGS 8
+#define FULL_PAUSE_NS    10000000000ULL /* and so long when there was no room for it */
+
+/* What is known of one file of the cache; beside it by id. */
+struct watched_file {
+	enum {
+		FILE_NOT_SEARCHED,
+		FILE_HAS_NONE,
+		FILE_HAS_INTERFACE,
+	} state;
+	struct jit_interface point;
+	uint32_t use; /* of the id (process/file.h) */
+};
+
+/* A jit_event that waits; the object's bytes are behind it. */
+struct queued {
+	struct jit_event ev;
+	uint8_t object[];
+};
+
+struct jit_watch {
+	struct jit_watch_config config;
+	struct process_table *processes; /* borrowed */
+	struct worker *decoder; /* borrowed */
+	struct worker *reader; /* borrowed */
+	struct jit_probe *probe;
+	struct jit_inodes *inodes;
+	struct watched_file *files;
+	size_t nr_files, cap_files;
+	struct queued **queue; /* in order of time_ns, [first, nr) */
+	size_t first, nr_queue, cap_queue;
+	uint64_t queued_bytes, nr_queue_dropped;
+	uint64_t read_ns; /* when the probe was read last */
+	uint64_t nr_no_room; /* of the probe, when all lists were last walked for it */
+	bool look_wanted;
+	uint64_t
+		walks_ns; /* that this look has taken; the rest waits for the next drain */
+	size_t next_from; /* active image that a look begins with: all in turn */
+	struct jit_watch_totals totals;
+};
+
+int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler,
+		  struct process_table *processes, struct worker *decoder,
+		  struct worker *reader, struct jit_watch **ret, struct error *err)
+{
+	_cleanup_(jit_watch_freep) struct jit_watch *w = calloc(1, sizeof(*w));
+	struct jit_probe_config probe = {.whole_machine = config->whole_machine};
+	int rc;
+
+	if (!w)
+		return error_set(err, -ENOMEM, "out of memory");
+	w->config = *config;
+	w->processes = processes;
+	w->decoder = decoder;
+	w->reader = reader;
+	rc = jit_probe_new(&probe, sampler, &w->probe, err);
+	if (rc)
+		return rc;
+	w->inodes = jit_inodes_new(
+		w->probe, decoder,
+		config->probing == JIT_PROBING_TRUSTED ? &w->config.user : NULL);
+	if (!w->inodes)
+		return error_set(err, -ENOMEM, "out of memory");
+	*ret = take_ptr(w);
+	return 0;
+}
+
+void jit_watch_free(struct jit_watch *w)
+{
+	if (!w)
+		return;
+	for (size_t i = w->first; i < w->nr_queue; i++)
+		free(w->queue[i]);
+	free(w->queue);
+	free(w->files);
+	jit_inodes_free(w->inodes);
+	jit_probe_free(w->probe);
+	free(w);
+}
+
+int jit_watch_poll_fd(const struct jit_watch *w)
+{
+	return jit_probe_poll_fd(w->probe);
+}
+
+/* ---- events, in order ---- */
+
+static void keep(void *ctx, const struct jit_event *ev)
+{
+	struct jit_watch *w = ctx;
+	size_t bytes = ev->object ? ev->size_bytes : 0, i;
+	struct queued *q = NULL;
+
+	if (bytes <= MAX_QUEUED_BYTES - w->queued_bytes &&
+	    !vec_grow(&w->queue, &w->cap_queue, w->nr_queue + 1, sizeof(struct queued *),
+		      0))
+		q = malloc(sizeof(*q) + bytes);
+	if (!q) {
+		w->nr_queue_dropped++;
+		return;
+	}
+	q->ev = *ev;
+	if (bytes) {
+		memcpy(q->object, ev->object, bytes);
+		q->ev.object = q->object;
+	}
+	w->queued_bytes += bytes;
+	/* Objects come when they are whole: a small one may overtake a large one. */
+	for (i = w->nr_queue++; i > w->first && w->queue[i - 1]->ev.time_ns > ev->time_ns;
+	     i--)
+		w->queue[i] = w->queue[i - 1];
+	w->queue[i] = q;
+}
+
+void jit_watch_read(struct jit_watch *w)
+{
+	w->read_ns = clock_now_ns();
+	jit_probe_read(w->probe, keep, w);
+}
+
+static void apply(struct jit_watch *w, const struct jit_event *ev)
+{
+	struct jit_store *store = process_table_jit_store(w->processes);
+	struct process *p = process_table_identify(
+		w->processes, ev->tgid, ev->start_boottime_ns, ev->exec_id, ev->time_ns);
+	struct jit_registration r = {
+		.entry_addr = ev->entry_addr,
+		.symfile_addr = ev->symfile_addr,
+		.object = ev->object,
+		.size_bytes = ev->size_bytes,
+		.time_ns = ev->time_ns,
+	};
+
+	if (!p) {
+		w->totals.nr_lost += ev->kind == LB_JIT_REGISTER;
+		return;
+	}
+	if (ev->kind == LB_JIT_UNREGISTER) {
+		jit_code_unregister(&p->jit_code, store, ev->entry_addr, ev->time_ns);
+		return;
+	}
+	if (ev->failure == LB_JIT_NOT_ELF)
+		return; /* counted by the probe */
+	if (jit_code_register(&p->jit_code, store, &r) || !ev->object) {
+		p->jit_code.walk_wanted = true;
+		w->look_wanted = true;
+	}
+}
+
+void jit_watch_apply(struct jit_watch *w, uint64_t time_ns)
+{
+	if (time_ns != UINT64_MAX && time_ns > w->read_ns)
+		jit_watch_read(w);
+	while (w->first < w->nr_queue && w->queue[w->first]->ev.time_ns <= time_ns) {
+		struct queued *q = w->queue[w->first++];
+
+		apply(w, &q->ev);
+		w->queued_bytes -= q->ev.object ? q->ev.size_bytes : 0;
+		free(q);
+	}
+	if (w->first == w->nr_queue)
+		w->first = w->nr_queue = 0;
+}
+
+/* ---- files that have the interface ---- */
+
+/* An inode that is probed is in use, and its blocks with it: not for longer than it helps. */
+void jit_watch_forget_files(struct jit_watch *w)
+{
+	jit_inodes_begin_sweep(w->inodes);
+	for (uint32_t id = 0; id < process_table_nr_ids(w->processes); id++) {
+		const struct process *p = process_table_at(w->processes, id);
+
+		for (size_t i = 0; p && !p->is_over && i < p->jit_code.nr_descriptors;
+		     i++)
+			jit_inodes_keep(w->inodes, p->jit_code.probes[i]);
+	}
+	jit_inodes_end_sweep(w->inodes);
+}
+
+static void search_file(struct jit_watch *w, uint32_t id)
+{
+	const struct target_file *target = process_table_file(w->processes, id);
+	struct watched_file *file = &w->files[id];
+
+	if (target && target->use != file->use)
+		*file = (struct watched_file){.use = target->use};
+	if (file->state == FILE_NOT_SEARCHED && target && target->fd >= 0)
+		file->state = jit_interface_find(w->decoder, target->fd, &file->point)
+				      ? FILE_HAS_NONE
+				      : FILE_HAS_INTERFACE;
+	else
+		return;
+	if (file->state == FILE_HAS_INTERFACE && w->config.probing == JIT_PROBING_NONE)
+		log_debug("%s has the GDB JIT interface, not probed", target->path);
+}
+
+static void make_room_for_files(struct jit_watch *w)
+{
+	size_t nr = process_table_nr_files(w->processes);
+
+	if (!vec_grow(&w->files, &w->cap_files, nr, sizeof(*w->files), 0))
+		w->nr_files = nr;
+}
+
+static bool has_descriptor(const struct jit_code *c, uint64_t descriptor_ip)
+{
+	for (size_t i = 0; i < c->nr_descriptors; i++)
+		if (c->descriptor_ips[i] == descriptor_ip)
+			return true;
+	return false;
+}
+
+static struct jit_inode probe_known(struct jit_watch *w, const struct target_file *file)
+{
+	return file->fd < 0 ? (struct jit_inode){0}
+			    : jit_inodes_probe(w->inodes, file->fd, file,
+					       &w->files[file->id].point);
+}
+
+/* @ret_is_probed  events will tell of all that comes */
+static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *p,
+				     const struct mapping *m, bool *ret_is_probed)
+{
+	const struct jit_interface *point = &w->files[m->file->id].point;
+	bool by_path = false;
+	_cleanup_close_ int fd = process_find_mapped(w->processes, p, m, &by_path);
+	struct jit_inode inode = {0};
+
+	if (fd >= 0)
+		inode = jit_inodes_probe(w->inodes, fd, m->file, point);
+	else if (fd == -ESRCH) /* the next one may have the same */
+		inode = probe_known(w, m->file);
+	/* What is at the path is believed to be mapped if that is the known file. */
+	if (fd >= 0 && by_path)
+		by_path = inode.number != probe_known(w, m->file).number;
+	*ret_is_probed = inode.probed_ns && !by_path;
+	return inode;
+}
+
+static void add_descriptor(struct jit_watch *w, struct process *p,
+			   const struct mapping *m, uint64_t descriptor_ip)
+{
+	struct jit_code *c = &p->jit_code;
+	struct jit_inode inode = {0};
+	bool is_probed = false;
+
+	if (has_descriptor(c, descriptor_ip))
+		return;
+	if (w->config.probing != JIT_PROBING_NONE)
+		inode = probe_mapped(w, p, m, &is_probed);
+	if (c->nr_descriptors == JIT_CODE_MAX_DESCRIPTORS)
+		return;
+	c->probes[c->nr_descriptors] = inode.number;
+	c->descriptor_ips[c->nr_descriptors++] = descriptor_ip;
+	c->is_unprobed |= !is_probed;
+	c->walk_wanted |= !is_probed || m->from_ns < inode.probed_ns;
+}
+
+/* Where in this process the interface is. */
+static void search_mappings(struct jit_watch *w, struct process *p)
+{
+	struct jit_code *c = &p->jit_code;
+	bool all_open = true;
+
+	if (c->nr_maps_checked == maps_nr_ever(&p->maps))
+		return;
+	for (size_t i = 0; i < p->maps.nr; i++) {
+		const struct mapping *m = &p->maps.items[i];
+		const struct watched_file *file;
+		uint64_t offset;
+
+		if (m->kind != MAPPING_FILE && m->kind != MAPPING_MEMFD)
+			continue;
+		all_open &= m->file != NULL;
+		if (!m->file || !m->file->id || m->file->id >= w->nr_files)
+			continue;
+		search_file(w, m->file->id);
+		file = &w->files[m->file->id];
+		offset = file->point.register_off - m->file_off;
+		if (file->state != FILE_HAS_INTERFACE || offset >= m->end - m->start)
+			continue;
+		add_descriptor(w, p, m,
+			       m->start + offset + file->point.descriptor_vaddr -
+				       file->point.register_vaddr);
+	}
+	if (c->nr_descriptors)
+		process_read_command(w->processes, p);
+	if (all_open)
+		c->nr_maps_checked = maps_nr_ever(&p->maps);
+}
+
+/* ---- lists ---- */
+
+struct walk {
+	struct jit_watch *w;
+	struct process *p;
+	uint64_t from_ns; /* what is new on the list came after this */
+	uint64_t seen_ns; /* and was there by now; 0: nothing was met so far */
+	uint64_t *seen; /* entries on the list */
+	size_t nr_seen, cap_seen;
+	bool no_memory, no_room;
+	bool has_news;
+};
+
+static void found(void *ctx, const struct list_object *object, enum list_state state,
+		  const void *bytes)
+{
+	struct walk *walk = ctx;
+	struct jit_registration r = {
+		.entry_addr = object->entry_addr,
+		.symfile_addr = object->symfile_addr,
+		.object = bytes,
+		.size_bytes = object->size_bytes,
+		.time_ns = walk->from_ns,
+		.seen_ns = clock_now_ns(),
+	};
+
+	/* What had its entry is not registered any more. */
+	if (state == LIST_FOREIGN)
+		return;
+	/* Met by one walk: which of two came later only the list tells. */
+	if (!walk->seen_ns)
+		walk->seen_ns = r.seen_ns;
+	if (walk->p->jit_code.is_unprobed)
+		r.seen_ns = walk->seen_ns;
+	if (vec_grow(&walk->seen, &walk->cap_seen, walk->nr_seen + 1, sizeof(*walk->seen),
+		     0))
+		walk->no_memory = true;
+	else
+		walk->seen[walk->nr_seen++] = object->entry_addr;
+	walk->has_news |= state == LIST_NEW;
+	if (jit_code_register(&walk->p->jit_code,
+			      process_table_jit_store(walk->w->processes), &r))
+		walk->no_room = true;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* What was registered before the walk and is on no list any more has gone. */
+static void end_unseen(struct walk *walk, uint64_t begin_ns)
+{
+	struct jit_code *c = &walk->p->jit_code;
+	struct jit_store *store = process_table_jit_store(walk->w->processes);
+	uint64_t now_ns = clock_now_ns();
+
+	if (walk->nr_seen)
+		qsort(walk->seen, walk->nr_seen, sizeof(*walk->seen), compare_u64);
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct jit_object *o = &c->items[i];
+
+		if (o->until_ns == UINT64_MAX && o->from_ns < begin_ns &&
+		    !(walk->nr_seen && bsearch(&o->entry_addr, walk->seen, walk->nr_seen,
+					       sizeof(*walk->seen), compare_u64)))
+			/* It may have been there until now; that it was, the last walk tells. */
+			jit_code_unregister(c, store, o->entry_addr,
+					    c->is_unprobed && o->seen_ns ? walk->from_ns
+									 : now_ns);
+	}
+}
+
+static enum worker_answer walk_list(struct walk *walk, uint64_t descriptor_ip,
+				    struct jit_list_stats *ret)
+{
+	const struct jit_store *store = process_table_jit_store(walk->w->processes);
+	const struct jit_code *c = &walk->p->jit_code;
+	_cleanup_free_ struct list_object *known = calloc(c->nr + 1, sizeof(*known));
+	size_t nr = 0;
+
+	*ret = (struct jit_list_stats){.result = LIST_NONE};
+	if (!known)
+		return WORKER_FAILED;
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct jit_object *o = &c->items[i];
+
+		if (o->until_ns != UINT64_MAX || !o->size_bytes)
+			continue;
+		known[nr] = (struct list_object){
+			.entry_addr = o->entry_addr,
+			.symfile_addr = o->symfile_addr,
+			.size_bytes = o->size_bytes,
+		};
+		/* Where events tell of each change, those that wait are more exact. */
+		if (c->is_unprobed && nr - c->nr_compared < COMPARED_PER_WALK)
+			known[nr].ends = jit_store_ends(store, o);
+		nr++;
+	}
+	return jit_list_walk(walk->w->reader, (pid_t)walk->p->tgid, descriptor_ip, known,
+			     nr, found, walk, ret);
+}
+
+/* Code that no list describes is sampled again and again. */
+static void rest_of_prompts(struct jit_code *c, bool has_news, uint64_t now_ns)
+{
+	if (!c->is_prompted)
+		return;
+	c->is_prompted = false;
+	if (has_news)
+		c->nr_vain_prompts = 0;
+	else if (c->nr_vain_prompts < PROMPT_DOUBLINGS)
+		c->nr_vain_prompts++;
+	c->prompt_after_ns = now_ns + (PROMPT_PAUSE_NS << c->nr_vain_prompts);
+}
+
+/* A target whose list never rests must not have all of our time. */
+static void rest(const struct walk *walk, uint64_t begin_ns)
+{
+	uint64_t end_ns = clock_now_ns(), took_ns = end_ns - begin_ns;
+	uint64_t pause_ns = walk->has_news ? took_ns : WALK_PAUSE * took_ns;
+
+	walk->w->walks_ns += took_ns;
+	walk->p->jit_code.walk_after_ns = end_ns +
+					  (walk->no_room ? FULL_PAUSE_NS : pause_ns);
+	rest_of_prompts(&walk->p->jit_code, walk->has_news, end_ns);
+}
+
+/* A part of a list is unknown: at least one object. */
+static void note_unknown_part(struct jit_code *c)
+{
+	if (c->nr_lost)
+		return;
+	c->nr_lost = 1;
+	c->is_part_unknown = true;
+}
+
+/*
+ * A list that changes all the time may rest at the next look. A thread that is stopped
+ * while it links an entry leaves the same picture as damage, so that is looked at again,
+ * too; but not for ever.
+ */
+static void walk_again_soon(struct jit_watch *w, struct jit_code *c)
+{
+	if (c->nr_partial == PARTIAL_WALKS)
+		return;
+	c->nr_partial++;
+	c->walk_wanted = true;
+	w->look_wanted = true;
+}
+
+static void walk_was_whole(struct jit_code *c, uint64_t begin_ns)
+{
+	if (c->is_part_unknown && c->nr_lost)
+		c->nr_lost--;
+	c->is_part_unknown = false;
+	c->nr_partial = 0;
+	c->walked_ns = begin_ns;
+	c->was_walked = true;
+}
+
+static void walk_lists(struct jit_watch *w, struct process *p)
+{
+	struct jit_code *c = &p->jit_code;
+	struct walk walk = {.w = w, .p = p, .from_ns = c->walked_ns};
+	uint64_t begin_ns = clock_now_ns(), nr_foreign = 0;
+	bool whole = true;
+
+	c->walk_wanted = false;
+	if (c->is_banned || !process_is_alive(w->processes, p))
+		return;
+	for (size_t i = 0; i < c->nr_descriptors; i++) {
+		struct jit_list_stats stats;
+		enum worker_answer answer =
+			walk_list(&walk, c->descriptor_ips[i], &stats);
+
+		w->totals.nr_walks++;
+		nr_foreign += stats.nr_foreign;
+		whole &= answer == WORKER_OK && stats.result == LIST_OK;
+		/* At the next drain at the latest. */
+		c->walk_wanted |= stats.result == LIST_MORE ||
+				  stats.result == LIST_CHANGED;
+		if (stats.result == LIST_LIMIT || stats.result == LIST_DAMAGED)
+			note_unknown_part(c);
+		if (stats.result == LIST_CHANGED || stats.result == LIST_DAMAGED)
+			walk_again_soon(w, c);
+		if (answer == WORKER_DEADLINE) {
+			c->is_banned = true;
+			c->nr_lost++; /* who knows how many */
+			w->totals.nr_banned++;
+			break;
+		}
+	}
+	c->nr_compared += COMPARED_PER_WALK;
+	if (c->nr_compared >= c->live.nr_items)
+		c->nr_compared = 0;
+	w->totals.nr_walks_failed += !whole;
+	c->nr_foreign = nr_foreign;
+	/* Its number may have become another's while it was read. */
+	if (whole && !walk.no_memory && process_is_alive(w->processes, p)) {
+		end_unseen(&walk, begin_ns);
+		walk_was_whole(c, begin_ns);
+	}
+	rest(&walk, begin_ns);
+	free(walk.seen);
+}
+
+/*
+ * Of processes that are followed by their numbers all are wanted. Of others that were told
+ * of when they began it is not known before they are sampled.
+ */
+static bool is_wanted(const struct jit_watch *w, const struct process *p)
+{
+	return w->config.probing != JIT_PROBING_TRUSTED || !w->config.whole_machine ||
+	       process_is_sampled(w->processes, p);
+}
+
+/* Return: were its lists walked? */
+static bool look_at(struct jit_watch *w, struct process *p)
+{
+	const struct jit_code *c = &p->jit_code;
+
+	if (is_wanted(w, p))
+		search_mappings(w, p);
+	if (!c->walk_wanted)
+		return false;
+	if (w->walks_ns > WALKS_MAX_NS || clock_now_ns() < c->walk_after_ns) {
+		/* As soon as it may be: by the next drain the process may have ended. */
+		w->look_wanted |= c->nr_partial && c->nr_partial < PARTIAL_WALKS;
+		return false;
+	}
+	walk_lists(w, p);
+	return true;
+}
+
+static void look_at_all(struct jit_watch *w)
+{
+	size_t nr = process_table_nr_active(w->processes), from = w->next_from;
+
+	for (size_t i = 0; i < nr; i++) {
+		size_t at = (from + i) % nr;
+		struct process *p = process_table_active(w->processes, at);
+
+		if (p->opened && look_at(w, p))
+			w->next_from = at + 1;
+	}
+}
+
+static void want_walks(struct jit_watch *w, bool of_all)
+{
+	for (size_t i = 0; i < process_table_nr_active(w->processes); i++) {
+		struct jit_code *c = &process_table_active(w->processes, i)->jit_code;
+
+		c->walk_wanted |= c->nr_descriptors && (of_all || c->is_unprobed);
+	}
+}
+
+void jit_watch_expect(struct jit_watch *w)
+{
+	w->look_wanted = true;
+}
+
+void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *r)
+{
+	struct process *p;
+	struct jit_code *c;
+
+	if (r->kind != LB_REQUEST_LIST && r->kind != LB_REQUEST_MAPPING)
+		return;
+	p = process_table_identify(w->processes, r->image.tgid,
+				   r->image.start_boottime_ns, r->image.exec_id,
+				   clock_now_ns());
+	if (!p || !p->jit_code.is_unprobed)
+		return;
+	c = &p->jit_code;
+	/* In new memory there may be new code, whatever the last prompts brought. */
+	if (c->nr_maps_prompted != maps_nr_ever(&p->maps)) {
+		c->nr_maps_prompted = maps_nr_ever(&p->maps);
+		c->prompt_after_ns = c->nr_vain_prompts = 0;
+	}
+	if (clock_now_ns() < c->prompt_after_ns)
+		return;
+	c->is_prompted = c->walk_wanted = true;
+	w->look_wanted = true;
+}
+
+void jit_watch_look(struct jit_watch *w)
+{
+	if (process_table_open_new(w->processes, clock_now_ns()))
+		w->look_wanted = true;
+	if (!w->look_wanted)
+		return;
+	w->look_wanted = false;
+	make_room_for_files(w);
+	w->walks_ns = 0;
+	look_at_all(w);
+}
+
+/* Of a record that was lost nobody knows whose it was. Asks every CPU. */
+static bool has_lost_records(struct jit_watch *w)
+{
+	struct jit_probe_totals probe;
+	uint64_t nr;
+
+	jit_probe_totals(w->probe, &probe);
+	nr = probe.n[LB_JIT_CTR_NO_ROOM] + w->nr_queue_dropped;
+	if (nr == w->nr_no_room)
+		return false;
+	w->nr_no_room = nr;
+	return true;
+}
+
+void jit_watch_drain(struct jit_watch *w)
+{
+	want_walks(w, has_lost_records(w));
+	w->look_wanted =
+		true; /* for walks that waited, or are wanted since a late fork event */
+	jit_watch_look(w);
+}
+
+void jit_watch_totals(const struct jit_watch *w, struct jit_watch_totals *ret)
+{
+	struct jit_probe_totals probe;
+
+	jit_probe_totals(w->probe, &probe);
+	*ret = w->totals;
+	ret->nr_foreign += probe.n[LB_JIT_CTR_NOT_ELF];
+	ret->map_bytes = jit_probe_map_bytes(w->probe);
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/python/frozen.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "process/process.h"
+
+#define MAX_MODULE_BYTES 64
+#define MAX_DIR_BYTES    1024
+#define MAX_SOURCE_BYTES (1u << 20) /* Lib/importlib/_bootstrap_external.py: 70 KB */
+
+static bool is_of_module(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '_';
+}
+
+size_t python_frozen_module(const char *file, char *buf, size_t size)
+{
+	static const char begin[] = "<frozen ";
+	size_t nr = 0;
+
+	if (strncmp(file, begin, strlen(begin)) != 0)
+		return 0;
+	for (const char *c = file + strlen(begin); *c != '>'; c++) {
+		bool is_dot = *c == '.' && nr && buf[nr - 1] != '/';
+
+		if ((!is_dot && !is_of_module(*c)) || nr + 1 >= size)
+			return 0;
+		buf[nr++] = is_dot ? '/' : *c;
+	}
+	if (!nr || buf[nr - 1] == '/')
+		return 0;
+	buf[nr] = '\0';
+	return nr;
+}
+
+/* "python3.11" of "libpython3.11.so.1.0". Return: its length; 0: it has no version. */
+static size_t versioned_name(const char *file_name, const char **ret)
+{
+	const char *end;
+
+	*ret = file_name;
+	if (!strncmp(file_name, "lib", 3))
+		*ret += 3;
+	if (strncmp(*ret, "python3.", 8) != 0)
+		return 0;
+	for (end = *ret + 8; *end >= '0' && *end <= '9'; end++)
+		;
+	if (end == *ret + 8)
+		return 0;
+	/* Without the GIL: a library of its own. */
+	return (size_t)(end - *ret) + (*end == 't');
+}
+
+/* Where "/bin/" or the last "/lib/" begins. NULL: nowhere. */
+static const char *end_of_prefix(const char *path)
+{
+	static const char *const parts[] = {"/bin/", "/lib/", "/lib64/"};
+	const char *last = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		for (const char *at = strstr(path, parts[i]); at;
+		     at = strstr(at + 1, parts[i]))
+			if (!last || at > last)
+				last = at;
+	return last;
+}
+
+size_t python_frozen_dir(const char *mapped, const char *lib, char *buf, size_t size)
+{
+	const char *slash = strrchr(mapped, '/'), *name, *prefix = end_of_prefix(mapped);
+	size_t len = slash ? versioned_name(slash + 1, &name) : 0;
+	int n;
+
+	if (!len || !prefix)
+		return 0;
+	n = snprintf(buf, size, "%.*s/%s/%.*s", (int)(prefix - mapped), mapped, lib,
+		     (int)len, name);
+	return n > 0 && (size_t)n < size ? (size_t)n : 0;
+}
+
+static bool is_there(const struct process *proc, const char *path)
+{
+	_cleanup_close_ int fd =
+		process_open_in_root(proc, path, SAFE_OPEN_AS_OWNER, MAX_SOURCE_BYTES);
+
+	return fd >= 0;
+}
+
+static size_t find_below(const struct process *proc, const char *dir, const char *module,
+			 char *buf, size_t size)
+{
+	static const char *const endings[] = {".py", "/__init__.py"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+		int n = snprintf(buf, size, "%s/%s%s", dir, module, endings[i]);
+
+		if (n > 0 && (size_t)n < size && is_there(proc, buf))
+			return (size_t)n;
+	}
+	return 0;
+}
+
+size_t python_frozen_find(const struct process *proc, const char *file, char *buf,
+			  size_t size)
+{
+	static const char *const libs[] = {"lib", "lib64"};
+	char module[MAX_MODULE_BYTES], dir[MAX_DIR_BYTES];
+
+	if (!python_frozen_module(file, module, sizeof(module)))
+		return 0;
+	for (size_t i = 0; i < proc->maps.nr; i++) {
+		const struct mapping *m = &proc->maps.items[i];
+
+		/* Another one was installed meanwhile, with other lines. */
+		if (m->kind != MAPPING_FILE || m->deleted)
+			continue;
+		for (size_t j = 0; j < ARRAY_SIZE(libs); j++) {
+			size_t n = 0;
+
+			if (python_frozen_dir(m->path, libs[j], dir, sizeof(dir)))
+				n = find_below(proc, dir, module, buf, size);
+			if (n)
+				return n;
+		}
+	}
+	return 0;
+}

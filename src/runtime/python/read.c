@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/python/read.h"
+
+#include "base/wire.h"
+#include "decode/requests.h"
+
+/* Those of one call: copies without texts, as items move when others come. */
+struct asked {
+	struct python_code codes[PYTHON_READ_MAX_CODES];
+	size_t nr;
+};
+
+static void choose(const struct python_codes *c, struct asked *ret)
+{
+	ret->nr = 0;
+	for (size_t i = 0; i < c->nr && ret->nr < PYTHON_READ_MAX_CODES; i++) {
+		struct python_code *code = &ret->codes[ret->nr];
+
+		if (!c->items[i].is_cut)
+			continue;
+		*code = c->items[i];
+		code->file = code->name = code->table = (struct python_text){0};
+		ret->nr++;
+	}
+}
+
+static enum worker_answer call_reader(struct worker *reader, const struct process *p,
+				      const struct lb_python *layout,
+				      const struct asked *asked, struct wire_reader *ret)
+{
+	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
+	enum worker_answer answer = WORKER_FAILED;
+
+	wire_put_u32(&w, p->tgid);
+	wire_put_bytes(&w, layout, sizeof(*layout));
+	wire_put_u32(&w, (uint32_t)asked->nr);
+	for (size_t i = 0; i < asked->nr; i++) {
+		wire_put_u64(&w, asked->codes[i].code_addr);
+		wire_put_u64(&w, asked->codes[i].table_addr);
+		wire_put_u32(&w, asked->codes[i].first_line);
+	}
+	if (!w.failed)
+		answer = worker_call(reader, READER_PYTHON_CODE, w.data, w.len, NULL, 0,
+				     NULL, NULL, PYTHON_READ_CALL_MS, ret, NULL);
+	wire_writer_deinit(&w);
+	return answer;
+}
+
+static void get_text(struct wire_reader *r, struct python_text *ret)
+{
+	size_t len;
+
+	ret->width = wire_get_u8(r);
+	ret->is_cut = wire_get_u8(r) != 0;
+	ret->bytes = wire_get_bytes(r, &len);
+	ret->len = (uint32_t)len;
+}
+
+/* All of the reply or nothing: it is read before anything is believed. */
+static enum worker_answer take_reply(struct wire_reader *r, struct asked *asked,
+				     bool *ret_found)
+{
+	for (size_t i = 0; i < asked->nr; i++) {
+		ret_found[i] = wire_get_u8(r) != 0;
+		get_text(r, &asked->codes[i].file);
+		get_text(r, &asked->codes[i].name);
+		get_text(r, &asked->codes[i].table);
+	}
+	return r->failed ? WORKER_BAD_REPLY : WORKER_OK;
+}
+
+enum worker_answer python_read_cut(struct worker *reader, struct process_table *t,
+				   struct process *p, const struct lb_python *layout)
+{
+	bool found[PYTHON_READ_MAX_CODES] = {false};
+	struct wire_reader reply;
+	enum worker_answer answer;
+	struct asked asked;
+	bool is_its_own;
+
+	if (!p->python_codes.nr_cut)
+		return WORKER_OK;
+	choose(&p->python_codes, &asked);
+	answer = call_reader(reader, p, layout, &asked, &reply);
+	if (answer == WORKER_OK)
+		answer = take_reply(&reply, &asked, found);
+	/* The number may be another process's by now: then this was read of that one. */
+	is_its_own = answer == WORKER_OK && process_is_alive(t, p);
+	for (size_t i = 0; i < asked.nr; i++) {
+		if (is_its_own && found[i])
+			python_codes_complete(&p->python_codes, &asked.codes[i]);
+		else
+			python_codes_give_up(&p->python_codes, asked.codes[i].code_id);
+	}
+	return answer;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the kernel side could not copy of a code object of Python, because it is long or
+ * was not in memory, is read from the process while that lives.
+ */
+#ifndef LB_RUNTIME_PYTHON_READ_H
+#define LB_RUNTIME_PYTHON_READ_H
+
+#include "lineburn_unwind.h"
+#include "process/process.h"
+#include "worker/worker.h"
+
+#define PYTHON_READ_CALL_MS   200
+#define PYTHON_READ_MAX_CODES 64 /* in one call */
+
+/**
+ * Reads the cut ones of p->python_codes again, at most PYTHON_READ_MAX_CODES of them, and
+ * each once: what cannot be read, or is another code object by now, stays cut. Names are
+ * read up to PYTHON_MAX_TEXT_BYTES, line tables up to PYTHON_MAX_TABLE_BYTES.
+ *
+ * @layout  of its interpreter, as in the kernel side's table
+ * Call it soon, while p->python_codes.nr_cut is not 0; cheap when it is.
+ * Return: WORKER_OK, also when there was nothing to do; WORKER_DEADLINE: the target's
+ * memory does not answer, it must never be read again; else no answer this time.
+ */
+enum worker_answer python_read_cut(struct worker *reader, struct process_table *t,
+				   struct process *p, const struct lb_python *layout);
+
+#endif

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "target/cgroup_watch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/hashmap.h"
+#include "base/log.h"
+#include "base/vec.h"
+
+#define WALK_AGAIN_NS 2000000000ULL
+/* Walks take this part of the time at most: one in so many. */
+#define WALK_SHARE 20
+
+/* A directory that is watched, or was told of, or both. */
+struct known {
+	int wd; /* -1: not watched */
+	const struct cgroup_mount *mount;
+	char *path; /* below the mount; heap */
+	uint64_t id;
+	uint32_t mask; /* was told */
+	uint32_t above; /* was told of those above it */
+	uint32_t walk; /* number of the last walk over all that saw it */
+};
+
+struct cgroup_watch {
+	const struct cgroup_mounts *mounts;
+	struct cgroup_watch_handlers handlers;
+	int inotify_fd;
+	bool is_added[CGROUP_MOUNTS_MAX];
+	struct known *dirs;
+	size_t nr_dirs, cap_dirs, nr_watched;
+	struct hashmap by_wd, by_path;
+	bool is_incomplete; /* not all are watched or told of, or events were lost */
+	bool is_asked; /* for a walk over all, as soon as that may be */
+	bool is_cut; /* the walk at hand did not see all that there is */
+	uint32_t walk;
+	uint64_t walked_ns, walk_took_ns;
+	uint64_t nr_missed_now, nr_missed; /* of the last walk; of the worst */
+	char path[PATH_MAX]; /* of the directory at hand, below its mount */
+};
+
+int cgroup_watch_new(const struct cgroup_mounts *mounts,
+		     const struct cgroup_watch_handlers *handlers,
+		     struct cgroup_watch **ret)
+{
+	_cleanup_(cgroup_watch_freep) struct cgroup_watch *set = calloc(1, sizeof(*set));
+
+	if (!set)
+		return -ENOMEM;
+	set->mounts = mounts;
+	set->handlers = *handlers;
+	set->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (set->inotify_fd < 0)
+		return -errno;
+	*ret = take_ptr(set);
+	return 0;
+}
+
+void cgroup_watch_free(struct cgroup_watch *set)
+{
+	if (!set)
+		return;
+	for (size_t i = 0; i < set->nr_dirs; i++)
+		free(set->dirs[i].path);
+	free(set->dirs);
+	hashmap_deinit(&set->by_wd);
+	hashmap_deinit(&set->by_path);
+	if (set->inotify_fd >= 0)
+		close(set->inotify_fd);
+	free(set);
+}
+
+/* ---- what is known ---- */
+
+static uint64_t hash_wd(int wd)
+{
+	return hash_number((uint64_t)wd);
+}
+
+static uint64_t hash_path(const struct cgroup_mount *mount, const char *path)
+{
+	return hash_bytes(mount->hierarchy, path, strlen(path));
+}
+
+static struct known *find_wd(struct cgroup_watch *set, int wd)
+{
+	uint32_t i = hashmap_find(&set->by_wd, hash_wd(wd), NULL, NULL, NULL);
+
+	return i == HASHMAP_NONE ? NULL : &set->dirs[i];
+}
+
+struct place {
+	const struct cgroup_mount *mount;
+	const char *path;
+};
+
+static bool is_at(uint32_t item, const void *key, const void *ctx)
+{
+	const struct place *place = key;
+	const struct cgroup_watch *set = ctx;
+
+	return set->dirs[item].mount == place->mount &&
+	       !strcmp(set->dirs[item].path, place->path);
+}
+
+static struct known *find_path(struct cgroup_watch *set, const struct cgroup_mount *mount,
+			       const char *path)
+{
+	struct place place = {mount, path};
+	uint32_t i =
+		hashmap_find(&set->by_path, hash_path(mount, path), is_at, &place, set);
+
+	return i == HASHMAP_NONE ? NULL : &set->dirs[i];
+}
+
+/* The directory at hand. Return: NULL: no memory, or too many. */
+static struct known *know(struct cgroup_watch *set, const struct cgroup_mount *mount,
+			  uint64_t id)
+{
+	struct known *dir;
+
+	if (vec_grow(&set->dirs, &set->cap_dirs, set->nr_dirs + 1, sizeof(*set->dirs),
+		     CGROUP_SET_MAX_KNOWN))
+		return NULL;
+	dir = &set->dirs[set->nr_dirs];
+	*dir = (struct known){
+		.wd = -1, .mount = mount, .path = strdup(set->path), .id = id};
+	if (!dir->path || hashmap_add(&set->by_path, hash_path(mount, dir->path),
+				      (uint32_t)set->nr_dirs)) {
+		free(dir->path);
+		return NULL;
+	}
+	set->nr_dirs++;
+	return dir;
+}
+
+static void leave_index(struct cgroup_watch *set, const struct known *dir)
+{
+	uint32_t i = (uint32_t)(dir - set->dirs);
+
+	hashmap_remove(&set->by_path, hash_path(dir->mount, dir->path), i);
+	if (dir->wd >= 0)
+		hashmap_remove(&set->by_wd, hash_wd(dir->wd), i);
+}
+
+/* The last one takes its place. */
+static void forget(struct cgroup_watch *set, struct known *dir)
+{
+	struct known *last = &set->dirs[set->nr_dirs - 1];
+
+	if (dir->mask)
+		set->handlers.change(set->handlers.ctx, dir->mount, dir->id, 0);
+	leave_index(set, dir);
+	if (dir->wd >= 0) {
+		/* A directory of cgroups that is gone keeps its watch. */
+		inotify_rm_watch(set->inotify_fd, dir->wd);
+		set->nr_watched--;
+	}
+	free(dir->path);
+	if (dir != last) {
+		uint32_t i = (uint32_t)(dir - set->dirs);
+
+		leave_index(set, last);
+		*dir = *last;
+		/* There is room: entries were there a moment ago. */
+		if (hashmap_add(&set->by_path, hash_path(dir->mount, dir->path), i) ||
+		    (dir->wd >= 0 && hashmap_add(&set->by_wd, hash_wd(dir->wd), i)))
+			set->is_incomplete = true;
+	}
+	set->nr_dirs--;
+}
+
+/* That at @path, and all below it, which may be the caller's to lose. */
+static void forget_tree(struct cgroup_watch *set, const struct cgroup_mount *mount,
+			const char *path)
+{
+	size_t len = strlen(path);
+
+	for (size_t i = set->nr_dirs; i-- > 0;) {
+		struct known *dir = &set->dirs[i];
+
+		if (dir->mount == mount && !strncmp(dir->path, path, len) &&
+		    (!dir->path[len] || dir->path[len] == '/'))
+			forget(set, dir);
+	}
+}
+
+/* Those that the walk over all did not see. */
+static void sweep(struct cgroup_watch *set)
+{
+	for (size_t i = set->nr_dirs; i-- > 0;)
+		if (set->dirs[i].walk != set->walk)
+			forget(set, &set->dirs[i]);
+}
+
+/* ---- walks ---- */
+
+static void miss(struct cgroup_watch *set)
+{
+	if (++set->nr_missed_now > set->nr_missed)
+		set->nr_missed = set->nr_missed_now;
+	set->is_incomplete = true;
+}
+
+/* Watches the directory at hand, open as @fd. Return: its number, or -1. */
+static int watch(struct cgroup_watch *set, int fd)
+{
+	const uint32_t mask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
+			      IN_ONLYDIR;
+	struct known *before;
+	char link[64];
+	int wd;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (set->nr_watched >= CGROUP_SET_MAX_WATCHES)
+		return -1;
+	wd = inotify_add_watch(set->inotify_fd, link, mask);
+	before = wd < 0 ? NULL : find_wd(set, wd);
+	if (!before)
+		return wd;
+	/* It had another name, and what told of the new one was lost. */
+	forget(set, before);
+	return inotify_add_watch(set->inotify_fd, link, mask);
+}
+
+static struct known *know_watched(struct cgroup_watch *set,
+				  const struct cgroup_mount *mount, int fd, uint64_t id)
+{
+	int wd = watch(set, fd);
+	struct known *dir = find_path(set, mount, set->path);
+
+	if (!dir)
+		dir = know(set, mount, id);
+	if (wd < 0)
+		return dir;
+	if (!dir || hashmap_add(&set->by_wd, hash_wd(wd), (uint32_t)(dir - set->dirs))) {
+		inotify_rm_watch(set->inotify_fd, wd);
+		return dir;
+	}
+	dir->wd = wd;
+	set->nr_watched++;
+	return dir;
+}
+
+static void walk(struct cgroup_watch *set, const struct cgroup_mount *mount, int fd,
+		 uint32_t above, unsigned int depth);
+
+/* set->path is the directory's that is open as @dir. */
+static void walk_children(struct cgroup_watch *set, const struct cgroup_mount *mount,
+			  DIR *dir, uint32_t above, unsigned int depth)
+{
+	size_t len = strlen(set->path);
+	struct dirent *entry;
+
+	if (len == 1)
+		len = 0; /* "/" */
+	while ((entry = readdir(dir))) {
+		int fd;
+
+		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
+		    !strcmp(entry->d_name, "..") ||
+		    len + 1 + strlen(entry->d_name) >= sizeof(set->path))
+			continue;
+		fd = openat(dirfd(dir), entry->d_name,
+			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0) {
+			set->is_cut |= errno != ENOENT; /* that one is gone */
+			continue;
+		}
+		set->path[len] = '/';
+		strcpy(set->path + len + 1, entry->d_name);
+		walk(set, mount, fd, above, depth + 1);
+		set->path[len] = '\0';
+	}
+	if (!len)
+		strcpy(set->path, "/");
+}
+
+/* What is said of the directory at hand, open as @fd. Return: its mask. */
+static uint32_t look_at(struct cgroup_watch *set, const struct cgroup_mount *mount,
+			int fd, uint64_t id, uint32_t above, bool *ret_descend)
+{
+	struct known *dir = find_path(set, mount, set->path);
+	uint32_t mask;
+
+	mask = set->handlers.match(set->handlers.ctx, mount, set->path, ret_descend) &
+	       ~above;
+	/* Another of that name, or nothing is to be told of it any more. */
+	if (dir && (dir->id != id || (!*ret_descend && !mask))) {
+		forget_tree(set, mount, set->path);
+		dir = NULL;
+	}
+	/* First: what is made while it is read, is told by an event. */
+	if (*ret_descend && (!dir || dir->wd < 0)) {
+		dir = know_watched(set, mount, fd, id);
+		if (!dir || dir->wd < 0)
+			miss(set);
+	} else if (!dir && mask) {
+		dir = know(set, mount, id);
+		if (!dir)
+			miss(set);
+	}
+	/* One that could not be forgotten again is not told of: what is below it may be. */
+	if (!dir)
+		return 0;
+	dir->above = above;
+	dir->walk = set->walk;
+	if ((mask || dir->mask) &&
+	    !set->handlers.change(set->handlers.ctx, mount, id, mask))
+		miss(set);
+	dir->mask = mask;
+	return mask;
+}
+
+/* Takes @fd, the directory of set->path. */
+static void walk(struct cgroup_watch *set, const struct cgroup_mount *mount, int fd,
+		 uint32_t above, unsigned int depth)
+{
+	_cleanup_close_ int owned_fd = fd;
+	_cleanup_closedir_ DIR *dir = NULL;
+	bool descend = true;
+	struct stat st;
+	uint32_t mask;
+
+	if (fstat(fd, &st)) {
+		set->is_cut = true;
+		return;
+	}
+	mask = look_at(set, mount, fd, st.st_ino, above, &descend);
+	if (!descend)
+		return;
+	if (depth >= CGROUP_SET_MAX_DEPTH) {
+		/* Each directory in it is a link more (kernfs). */
+		if (st.st_nlink > 2)
+			miss(set);
+		return;
+	}
+	dir = fdopendir(fd);
+	if (!dir) {
+		set->is_cut = true;
+		return;
+	}
+	owned_fd = -1;
+	walk_children(set, mount, dir, above | mask, depth);
+}
+
+static void walk_mount(struct cgroup_watch *set, const struct cgroup_mount *mount)
+{
+	int fd = open(mount->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0) {
+		log_debug("cgroups below %s cannot be read: %m, skipping", mount->path);
+		set->is_cut = true;
+		return;
+	}
+	strcpy(set->path, "/");
+	walk(set, mount, fd, 0, 0);
+}
+
+static void walk_all(struct cgroup_watch *set)
+{
+	uint64_t begin_ns = clock_now_ns();
+
+	set->is_incomplete = set->is_asked = set->is_cut = false;
+	set->nr_missed_now = 0;
+	set->walk++;
+	for (size_t i = 0; i < set->mounts->nr; i++)
+		if (set->is_added[i])
+			walk_mount(set, &set->mounts->at[i]);
+	if (set->is_cut)
+		set->is_incomplete = true;
+	else
+		sweep(set);
+	set->walked_ns = clock_now_ns();
+	set->walk_took_ns = set->walked_ns - begin_ns;
+}
+
+void cgroup_watch_add(struct cgroup_watch *set, const struct cgroup_mount *mount)
+{
+	size_t i = (size_t)(mount - set->mounts->at);
+
+	if (set->is_added[i])
+		return;
+	set->is_added[i] = true;
+	set->is_cut = false;
+	walk_mount(set, mount);
+	set->is_incomplete |= set->is_cut;
+}
+
+/* ---- events ---- */
+
+/* Makes @name in @parent the path at hand. Return: does it fit? */
+static bool go_to(struct cgroup_watch *set, const struct known *parent, const char *name)
+{
+	int len = snprintf(set->path, sizeof(set->path), "%s/%s",
+			   strcmp(parent->path, "/") ? parent->path : "", name);
+
+	return len >= 0 && (size_t)len < sizeof(set->path);
+}
+
+static void appeared(struct cgroup_watch *set, const struct known *parent,
+		     const char *name)
+{
+	const struct cgroup_mount *mount = parent->mount;
+	uint32_t above = parent->above | parent->mask;
+	unsigned int depth = 0;
+	char path[2 * PATH_MAX];
+	int fd;
+
+	if (!go_to(set, parent, name))
+		return;
+	for (const char *c = set->path; *c; c++)
+		depth += *c == '/';
+	snprintf(path, sizeof(path), "%s%s", mount->path, set->path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0)
+		walk(set, mount, fd, above, depth);
+}
+
+/*
+ * No event comes from a directory of cgroups that is removed (kernfs), only one from that
+ * above it. What was below it is gone already, and those above told so, one by one.
+ */
+static void vanished(struct cgroup_watch *set, const struct known *parent,
+		     const char *name, bool with_all_below)
+{
+	const struct cgroup_mount *mount = parent->mount;
+	struct known *dir;
+
+	if (!go_to(set, parent, name))
+		return;
+	if (with_all_below) {
+		forget_tree(set, mount, set->path);
+		return;
+	}
+	dir = find_path(set, mount, set->path);
+	if (dir)
+		forget(set, dir);
+}
+
+static void on_event(struct cgroup_watch *set, const struct inotify_event *ev)
+{
+	struct known *dir = find_wd(set, ev->wd);
+
+	if (ev->mask & IN_Q_OVERFLOW)
+		set->is_incomplete = true;
+	if (!dir)
+		return;
+	if (ev->mask & IN_IGNORED)
+		forget(set, dir);
+	else if (!(ev->mask & IN_ISDIR) || !ev->len)
+		return;
+	else if (ev->mask & (IN_DELETE | IN_MOVED_FROM))
+		vanished(set, dir, ev->name, ev->mask & IN_MOVED_FROM);
+	else
+		appeared(set, dir, ev->name);
+}
+
+int cgroup_watch_poll_fd(const struct cgroup_watch *set)
+{
+	return set->inotify_fd;
+}
+
+void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns)
+{
+	char buf[16384] __attribute__((aligned(__alignof__(struct inotify_event))));
+	ssize_t len;
+
+	/* One buffer at a time: whoever makes cgroups without end does not keep us here. */
+	len = read(set->inotify_fd, buf, sizeof(buf));
+	for (ssize_t at = 0; at < len;) {
+		const struct inotify_event *ev = (const void *)(buf + at);
+
+		on_event(set, ev);
+		at += (ssize_t)(sizeof(*ev) + ev->len);
+	}
+	if (now_ns < set->walked_ns + WALK_SHARE * set->walk_took_ns)
+		return;
+	if (set->is_asked ||
+	    (set->is_incomplete && now_ns >= set->walked_ns + WALK_AGAIN_NS))
+		walk_all(set);
+}
+
+void cgroup_watch_walk_again(struct cgroup_watch *set)
+{
+	set->is_asked = true;
+}
+
+uint64_t cgroup_watch_nr_missed(const struct cgroup_watch *set)
+{
+	return set->nr_missed;
+}

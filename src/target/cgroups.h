@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * -G, --container and --unit: the cgroups that they mean, now and as others come that they
+ * mean too, told to the kernel side.
+ */
+#ifndef LB_TARGET_CGROUPS_H
+#define LB_TARGET_CGROUPS_H
+
+#include "base/cleanup.h"
+#include "cli/options.h"
+
+struct sampler;
+struct target_cgroups;
+
+/**
+ * Finds them. @o and @s are borrowed and must outlive this.
+ * Return: 0, with *ret NULL where there is nothing to find; -ENOENT when a value means no
+ * cgroup that there is; a sentence is in @err.
+ */
+int target_cgroups_new(const struct options *o, struct sampler *s,
+		       struct target_cgroups **ret, struct error *err);
+void target_cgroups_free(struct target_cgroups *c);
+DEFINE_CLEANUP(struct target_cgroups, target_cgroups_free);
+
+/* These two accept NULL. */
+
+/** Readable (poll) when target_cgroups_look() has something to do; -1: never. */
+int target_cgroups_poll_fd(const struct target_cgroups *c);
+void target_cgroups_look(struct target_cgroups *c);
+
+/** Cgroups that were meant, but did not fit the kernel's map. */
+uint64_t target_cgroups_nr_refused(const struct target_cgroups *c);
+
+#endif

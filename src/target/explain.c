@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "target/explain.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/escape.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "target/comm_glob.h"
+#include "process/proc_dir.h"
+#include "base/suggest.h"
+
+#define MAX_THREADS    100000 /* whose names are read */
+#define COMM_MAX_BYTES 64
+
+/* ---- -p ---- */
+
+/* Processes that have this number in a pid namespace: "4711 (nginx), 4812 (sh)". */
+struct inside {
+	uint32_t pid;
+	char text[512];
+	size_t used, nr;
+};
+
+static int list_inside(void *ctx, uint32_t tgid, int dir)
+{
+	struct inside *inside = ctx;
+	struct proc_status status;
+	struct proc_stat stat;
+	char comm[80];
+
+	if (proc_dir_status(dir, &status) || status.ns_tgid != inside->pid ||
+	    proc_dir_stat(dir, &stat))
+		return 0;
+	inside->used += (size_t)snprintf(
+		inside->text + inside->used, sizeof(inside->text) - inside->used,
+		"%s%u (%s)", inside->nr++ ? ", " : "", tgid,
+		escape_terminal_buf(comm, sizeof(comm), stat.comm));
+	return inside->nr == SUGGESTIONS_SHOWN;
+}
+
+int explain_no_process(uint32_t pid, struct error *err)
+{
+	_cleanup_close_ int dir = proc_dir_open_here(pid);
+	struct inside inside = {.pid = pid};
+	struct proc_status status;
+	struct proc_stat stat;
+
+	if (dir >= 0 && !proc_dir_stat(dir, &stat) && !proc_dir_status(dir, &status)) {
+		if (status.tgid != pid)
+			return error_set(
+				err, -ESRCH,
+				"%u is a thread of process %u; give -t %u, or -p "
+				"%u for all of its threads",
+				pid, status.tgid, pid, status.tgid);
+		if (stat.state == 'Z')
+			return error_set(
+				err, -ESRCH,
+				"process %u has ended, and only waits for its "
+				"parent %u to notice; see \"ps -e\" for what runs",
+				pid, stat.ppid);
+	} else if (!kill((pid_t)pid, 0) || errno == EPERM) {
+		return error_set_exit(
+			err, EXIT_SYSTEM, -EACCES,
+			"process %u is hidden by an option of /proc (hidepid); run as "
+			"root, or add CAP_SYS_PTRACE",
+			pid);
+	}
+	proc_dir_each(list_inside, &inside);
+	if (inside.nr)
+		return error_set(err, -ESRCH,
+				 "there is no process %u; in a pid namespace of its own "
+				 "that is %s",
+				 pid, inside.text);
+	return error_set(err, -ESRCH,
+			 "there is no process %u; see \"ps -e\" for what runs", pid);
+}
+
+/* ---- --comm and --user ---- */
+
+/* What is looked for, and what there is. */
+struct search {
+	struct lb_comm_table *comms; /* one pattern; NULL: it is a user */
+	uint32_t uid;
+	bool is_found;
+	size_t nr_threads;
+	struct suggestions others;
+};
+
+static void look_at_comm(struct search *s, int dir, const char *tid)
+{
+	_cleanup_free_ char *comm = NULL;
+	_cleanup_close_ int fd = -1;
+	char path[64];
+	size_t len;
+
+	snprintf(path, sizeof(path), "task/%.32s/comm", tid);
+	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || io_read_all(fd, COMM_MAX_BYTES, &comm, &len))
+		return;
+	comm[strcspn(comm, "\n")] = '\0';
+	s->is_found = comm_glob_match(s->comms, comm) & LB_FILTER_IN(LB_FILTER_COMM);
+	suggestions_add(&s->others, comm);
+}
+
+static void look_at_threads(struct search *s, int dir)
+{
+	_cleanup_closedir_ DIR *tasks = NULL;
+	int fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const struct dirent *entry;
+
+	tasks = fd < 0 ? NULL : fdopendir(fd);
+	if (fd >= 0 && !tasks)
+		close(fd);
+	while (tasks && !s->is_found && s->nr_threads < MAX_THREADS &&
+	       (entry = readdir(tasks)))
+		if (isdigit((unsigned char)entry->d_name[0])) {
+			s->nr_threads++;
+			look_at_comm(s, dir, entry->d_name);
+		}
+}
+
+static void look_at_user(struct search *s, int dir)
+{
+	struct proc_status status;
+	const struct passwd *pw;
+	char number[16];
+
+	if (proc_dir_status(dir, &status))
+		return;
+	s->is_found = status.uid == s->uid;
+	pw = getpwuid(status.uid);
+	snprintf(number, sizeof(number), "%u", status.uid);
+	suggestions_add(&s->others, pw ? pw->pw_name : number);
+}
+
+static int look_at_process(void *ctx, uint32_t tgid, int dir)
+{
+	struct search *s = ctx;
+
+	(void)tgid;
+	if (s->comms)
+		look_at_threads(s, dir);
+	else
+		look_at_user(s, dir);
+	return s->is_found;
+}
+
+static void look_at_all(struct search *s)
+{
+	int rc = proc_dir_each(look_at_process, s);
+
+	/* What was not read may be it. */
+	s->is_found |= rc < 0 || s->nr_threads == MAX_THREADS;
+}
+
+static bool find_nothing(const struct target_value *v, char *ret, size_t size)
+{
+	bool is_comm = v->kind == LB_FILTER_COMM;
+	_cleanup_free_ struct lb_comm_table *table = calloc(1, sizeof(*table));
+	const struct passwd *pw = is_comm ? NULL : getpwnam(v->text);
+	struct search s = {.comms = is_comm ? table : NULL};
+	char asked[128], others[512];
+
+	s.uid = pw ? pw->pw_uid : (uint32_t)strtoul(v->text, NULL, 10);
+	if (!table || (is_comm && comm_glob_add(table, v->text, false)))
+		return false;
+	look_at_all(&s);
+	if (!s.is_found)
+		snprintf(ret, size,
+			 is_comm ? "no thread is called \"%s\"; %s"
+				 : "nothing runs as user \"%s\"; %s",
+			 escape_terminal_buf(asked, sizeof(asked), v->text),
+			 suggestions_say(&s.others, v->text, others, sizeof(others)));
+	suggestions_deinit(&s.others);
+	return !s.is_found;
+}
+
+/*
+ * The first --comm or --user that fits no thread there is: a sentence without an end,
+ * escaped. Return: is there one? If not, @ret is unchanged.
+ */
+static bool find_first(const struct options *o, char *ret, size_t size)
+{
+	for (size_t i = 0; i < o->nr_choices; i++) {
+		const struct target_value *v = &o->choices[i];
+
+		if (!v->excludes &&
+		    (v->kind == LB_FILTER_COMM || v->kind == LB_FILTER_USER) &&
+		    find_nothing(v, ret, size))
+			return true;
+	}
+	return false;
+}
+
+void explain_empty_target(const struct options *o)
+{
+	char nothing[768];
+
+	if (o->command == COMMAND_RECORD && find_first(o, nothing, sizeof(nothing)))
+		log_warning("%s; recording in case that changes", nothing);
+}
+
+int explain_no_samples(const struct options *o, struct error *err)
+{
+	char nothing[768];
+
+	if (find_first(o, nothing, sizeof(nothing)))
+		return error_set_exit(err, EXIT_NO_SAMPLES, -ENODATA, "no samples: %s",
+				      nothing);
+	return error_set_exit(
+		err, EXIT_NO_SAMPLES, -ENODATA,
+		"no samples: nothing of what was asked for used CPU; record "
+		"for longer, or with a higher -F");
+}

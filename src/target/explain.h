@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What was asked for, and nobody is: in words, with what there is instead. */
+#ifndef LB_TARGET_EXPLAIN_H
+#define LB_TARGET_EXPLAIN_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "cli/options.h"
+
+/**
+ * Says why @pid cannot be followed: it is a thread's number, that of a container, it has
+ * ended, or /proc hides it.
+ * Return: -ESRCH, or -EACCES where it is hidden.
+ */
+int explain_no_process(uint32_t pid, struct error *err);
+
+/**
+ * Warns of the first --comm or --user that fits no thread there is: before somebody waits
+ * for it, though such a thread may still come. Reads all of /proc if any was given.
+ */
+void explain_empty_target(const struct options *o);
+
+/** Says why there are no samples, as far as that is known. Return: -ENODATA. */
+int explain_no_samples(const struct options *o, struct error *err);
+
+#endif

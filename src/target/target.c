@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "target/target.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/io.h"
+#include "base/vec.h"
+#include "target/cgroups.h"
+#include "target/family.h"
+#include "target/comm_glob.h"
+#include "collect/filter.h"
+#include "cli/options_target.h"
+#include "process/proc_dir.h"
+#include "base/suggest.h"
+
+#define MAX_THREADS 4096
+
+struct thread {
+	uint32_t tid;
+	uint64_t start_ticks; /* since boot */
+};
+
+struct target {
+	const struct options *options;
+	struct sampler *sampler;
+	struct target_cgroups *cgroups; /* NULL: none are asked for */
+	struct thread *threads; /* that are included; heap */
+	size_t nr_threads, cap_threads;
+	bool are_gone; /* all of them, at the last look */
+	uint32_t *tgids; /* theirs, beside them; heap */
+	size_t cap_tgids;
+};
+
+bool target_follows_processes(const struct options *o)
+{
+	return o->command == COMMAND_RUN || o->nr_pids;
+}
+
+/* ---- threads ---- */
+
+/* Opens /proc/TID, which there is for each thread. Return: false: it is gone. */
+static bool read_thread(uint32_t tid, uint64_t *ret_start, uint32_t *ret_tgid)
+{
+	_cleanup_close_ int dir = proc_dir_open_here(tid);
+	struct proc_status status;
+	struct proc_stat stat;
+
+	if (dir < 0 || proc_dir_stat(dir, &stat) || proc_dir_status(dir, &status) ||
+	    stat.state == 'Z')
+		return false;
+	*ret_start = stat.start_ticks;
+	*ret_tgid = status.tgid;
+	return true;
+}
+
+static int no_thread(uint32_t tid, struct error *err)
+{
+	return error_set(err, -ESRCH,
+			 "there is no thread %u; see \"ps -eL\" for what runs", tid);
+}
+
+static bool is_there(const struct thread *thread)
+{
+	uint64_t start;
+	uint32_t tgid;
+
+	return read_thread(thread->tid, &start, &tgid) && start == thread->start_ticks;
+}
+
+static int add_thread(struct target *c, const struct target_value *v, struct error *err)
+{
+	struct thread thread = {.tid = v->number};
+	uint32_t tgid;
+	int rc;
+
+	if (!read_thread(thread.tid, &thread.start_ticks, &tgid))
+		return no_thread(thread.tid, err);
+	rc = sampler_filter_thread(c->sampler, thread.tid,
+				   v->excludes ? LB_FILTER_OUT(LB_FILTER_THREAD)
+					       : LB_FILTER_IN(LB_FILTER_THREAD),
+				   err);
+	if (rc)
+		return rc;
+	/* The number may have become another's before it was told. */
+	if (!is_there(&thread)) {
+		sampler_forget_thread(c->sampler, thread.tid);
+		return no_thread(thread.tid, err);
+	}
+	if (v->excludes)
+		return 0;
+	if (vec_grow(&c->threads, &c->cap_threads, c->nr_threads + 1, sizeof(*c->threads),
+		     MAX_THREADS) ||
+	    vec_grow(&c->tgids, &c->cap_tgids, c->nr_threads + 1, sizeof(*c->tgids),
+		     MAX_THREADS))
+		return error_set(err, -ENOMEM, "out of memory");
+	c->tgids[c->nr_threads] = tgid;
+	c->threads[c->nr_threads++] = thread;
+	return 0;
+}
+
+/*
+ * A leader looks gone for a moment when another thread executes a program: that one gets
+ * its number, and what was chosen goes on.
+ */
+bool target_threads_are_gone(struct target *c)
+{
+	bool were_gone = c->are_gone;
+
+	c->are_gone = c->nr_threads;
+	for (size_t i = 0; i < c->nr_threads && c->are_gone; i++)
+		c->are_gone = !is_there(&c->threads[i]);
+	return c->are_gone && were_gone;
+}
+
+/* ---- users ---- */
+
+static int no_user(const char *name, struct error *err)
+{
+	struct suggestions users = {0};
+	char asked[128], others[512];
+	const struct passwd *pw;
+	int rc;
+
+	setpwent();
+	while ((pw = getpwent()))
+		suggestions_add(&users, pw->pw_name);
+	endpwent();
+	rc = error_set(err, -ENOENT,
+		       "there is no user \"%s\" on this system; %s; users of containers "
+		       "are known by their numbers",
+		       escape_terminal_buf(asked, sizeof(asked), name),
+		       suggestions_say(&users, name, others, sizeof(others)));
+	suggestions_deinit(&users);
+	return rc;
+}
+
+static int add_user(struct target *c, const struct target_value *v, struct error *err)
+{
+	const struct passwd *pw = getpwnam(v->text);
+	uint32_t mask = v->excludes ? LB_FILTER_OUT(LB_FILTER_USER)
+				    : LB_FILTER_IN(LB_FILTER_USER);
+	unsigned long uid;
+	char *end;
+
+	if (pw)
+		return sampler_filter_user(c->sampler, pw->pw_uid, mask, err);
+	uid = strtoul(v->text, &end, 10);
+	if (*end || *v->text < '0' || *v->text > '9' || uid >= UINT32_MAX)
+		return no_user(v->text, err);
+	return sampler_filter_user(c->sampler, (uint32_t)uid, mask, err);
+}
+
+/* ---- all ---- */
+
+static int add_comms(struct target *c, struct error *err)
+{
+	_cleanup_free_ struct lb_comm_table *table = calloc(1, sizeof(*table));
+	int rc = table ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < c->options->nr_choices && !rc; i++) {
+		const struct target_value *v = &c->options->choices[i];
+
+		if (v->kind == LB_FILTER_COMM)
+			rc = comm_glob_add(table, v->text, v->excludes);
+	}
+	if (!rc && table->nr_words)
+		rc = sampler_filter_comms(c->sampler, table);
+	errno = -rc;
+	return rc ? error_set(err, rc, "cannot choose by name: %m") : 0;
+}
+
+static int add_value(struct target *c, const struct target_value *v, struct error *err)
+{
+	switch (v->kind) {
+	case LB_FILTER_THREAD:
+		return add_thread(c, v, err);
+	case LB_FILTER_USER:
+		return add_user(c, v, err);
+	case LB_FILTER_PROCESS:
+		return target_add_family(c->sampler, v->number,
+					 LB_FILTER_OUT(LB_FILTER_PROCESS),
+					 !c->options->no_children, err);
+	default:
+		return 0; /* cgroups and names are added together */
+	}
+}
+
+static void use(struct target *c)
+{
+	const struct options *o = c->options;
+	uint32_t uses = 0, wanted = 0;
+
+	for (size_t i = 0; i < o->nr_choices; i++) {
+		uses |= LB_FILTER_IN(o->choices[i].kind);
+		if (!o->choices[i].excludes)
+			wanted |= LB_FILTER_IN(o->choices[i].kind);
+	}
+	if (target_follows_processes(o)) {
+		uses |= LB_FILTER_IN(LB_FILTER_PROCESS);
+		wanted |= LB_FILTER_IN(LB_FILTER_PROCESS);
+	}
+	sampler_use_filter(c->sampler, uses, wanted, o->no_children);
+}
+
+int target_new(const struct options *o, struct sampler *s, struct target **ret,
+	       struct error *err)
+{
+	_cleanup_(target_freep) struct target *c = calloc(1, sizeof(*c));
+	int rc = 0;
+
+	if (!c)
+		return error_set(err, -ENOMEM, "out of memory");
+	c->options = o;
+	c->sampler = s;
+	/* First: what processes fork from here on is followed by the kernel side. */
+	use(c);
+	for (size_t i = 0; i < o->nr_choices && !rc; i++)
+		rc = add_value(c, &o->choices[i], err);
+	if (!rc)
+		rc = add_comms(c, err);
+	if (!rc)
+		rc = target_cgroups_new(o, s, &c->cgroups, err);
+	if (!rc)
+		*ret = take_ptr(c);
+	return rc;
+}
+
+void target_free(struct target *c)
+{
+	if (!c)
+		return;
+	target_cgroups_free(c->cgroups);
+	free(c->threads);
+	free(c->tgids);
+	free(c);
+}
+
+const uint32_t *target_tgids(const struct target *c, size_t *ret_nr)
+{
+	*ret_nr = c->options->nr_pids ? c->options->nr_pids : c->nr_threads;
+	return c->options->nr_pids ? c->options->pids : c->tgids;
+}
+
+int target_poll_fd(const struct target *c)
+{
+	return target_cgroups_poll_fd(c->cgroups);
+}
+
+void target_look(struct target *c)
+{
+	target_cgroups_look(c->cgroups);
+}
+
+uint64_t target_nr_refused(const struct target *c)
+{
+	return target_cgroups_nr_refused(c->cgroups);
+}
+
+const char *target_describe(const struct options *o, struct strpool *pool)
+{
+	static const char *const kinds[LB_NR_FILTER_KINDS] = {
+		[LB_FILTER_THREAD] = "thread",
+		[LB_FILTER_PROCESS] = "process",
+		[LB_FILTER_USER] = "user",
+		[LB_FILTER_CGROUP] = "cgroup",
+		[LB_FILTER_CONTAINER] = "container",
+		[LB_FILTER_UNIT] = "unit",
+		[LB_FILTER_COMM] = "name"};
+	char text[512], value[128];
+	size_t used;
+
+	if (o->command == COMMAND_RUN)
+		used = (size_t)snprintf(text, sizeof(text), "the command%s",
+					o->no_children ? "" : " and its children");
+	else if (o->nr_pids)
+		used = (size_t)snprintf(text, sizeof(text), "process");
+	else
+		used = (size_t)snprintf(text, sizeof(text), "%s",
+					o->whole_machine ? "the whole machine"
+							 : "threads");
+	for (size_t i = 0; i < o->nr_pids && used < sizeof(text) - 16; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, " %u",
+					 o->pids[i]);
+	for (size_t i = 0; i < o->nr_choices && used < sizeof(text) - sizeof(value) - 32;
+	     i++)
+		used += (size_t)snprintf(
+			text + used, sizeof(text) - used, "%s %s%s %s", i ? "," : ":",
+			o->choices[i].excludes ? "not " : "", kinds[o->choices[i].kind],
+			escape_terminal_buf(value, sizeof(value), o->choices[i].text));
+	return strpool_add(pool, text);
+}

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "process/process.h"
+#include "process/vdso.h"
+#include "unwind/tables.h"
+#include "worker/worker.h"
+
+#define PAGE_SHIFT 16
+#define MAX_WANTS  4096
+/* Different executable mappings of one file; a file has one, a JIT's memory many. */
+#define MAX_OBJECTS 8
+/*
+ * Up to this size (64 MiB) one object has all of a file: a program that maps pieces of a
+ * library must not use up the library's objects, which are everybody's.
+ */
+#define WHOLE_FILE_PAGES 1024
+/* After there was no room for rows, or no decoder. */
+#define PAUSE_NS 1000000000ULL
+/* Tables of a file that nobody maps are kept so long: what ran may run again. */
+#define UNUSED_NS 60000000000ULL
+/* Text of a file that is read before anybody asks: its tables are read in 10 ms. */
+#define EARLY_MAX_PAGES 128
+/* Of a question before anything is sampled, when no others wait. */
+#define COMMAND_PAGES_AT_ONCE 256
+/* And only as long as the tables have much room: what is not asked for may never be. */
+#define EARLY_MAX_ROWS (4u << 20)
+
+/*
+ * Of a large file the pages around the one that is missed come with it: each miss is a
+ * stack that is cut. But while one question is answered all others wait.
+ */
+#define AROUND_PAGES  16 /* some 10,000 rows */
+#define PAGES_AT_ONCE 32 /* of a question, about */
+
+#define VDSO          0 /* number of the entry; no file has it (process/file_cache.h) */
+
+/* Pages [first, first + nr) of the file. */
+struct file_object {
+	uint64_t first, nr;
+	uint32_t object;
+	bool is_filled; /* all of it was, once: what is absent now was evicted */
+};
+
+struct unwind_file {
+	struct file_object objects[MAX_OBJECTS];
+	unsigned int nr_objects;
+	bool is_dead; /* no ELF file, or the decoder fails: there are no rows */
+	bool was_read; /* once at least */
+	uint32_t use; /* of the id (process/file.h) */
+	uint64_t unused_ns; /* since when it is known to be closed; 0: it is open */
+	uint64_t pause_until_ns;
+};
+
+struct want {
+	uint32_t file;
+	uint64_t page; /* of the file */
+};
+
+struct unwind_files {
+	struct unwind_tables *tables; /* borrowed */
+	struct process_table *processes; /* borrowed */
+	struct worker *decoder; /* borrowed */
+	int vdso_fd; /* -1: there is none */
+	uint64_t vdso_bytes;
+	struct unwind_file *files; /* by id; heap */
+	size_t nr_files, cap_files;
+	struct want *wants; /* heap */
+	size_t nr_wants, cap_wants;
+	uint32_t *early; /* files to read when there is time; heap */
+	size_t nr_early, cap_early;
+	struct unwind_files_totals totals;
+};
+
+static void warm_up(const struct unwind_files *f)
+{
+	struct row_pages rows = {0};
+
+	if (f->vdso_fd >= 0 &&
+	    rows_of_file(f->decoder, f->vdso_fd, NULL, 0, &rows) == WORKER_OK)
+		row_pages_deinit(&rows);
+}
+
+int unwind_files_new(struct unwind_tables *tables, struct process_table *processes,
+		     struct worker *decoder, struct unwind_files **ret, struct error *err)
+{
+	_cleanup_(unwind_files_freep) struct unwind_files *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return error_set(err, -ENOMEM, "out of memory");
+	f->tables = tables;
+	f->processes = processes;
+	f->decoder = decoder;
+	f->vdso_fd = vdso_open(&f->vdso_bytes);
+	/* The first call starts the decoder: now, not when somebody waits for it. */
+	warm_up(f);
+	*ret = take_ptr(f);
+	return 0;
+}
+
+void unwind_files_free(struct unwind_files *f)
+{
+	if (!f)
+		return;
+	cleanup_closep(&f->vdso_fd);
+	free(f->files);
+	free(f->wants);
+	free(f->early);
+	free(f);
+}
+
+/* ---- objects ---- */
+
+static void forget_file(struct unwind_files *f, uint32_t id, uint32_t use)
+{
+	struct unwind_file *file = &f->files[id];
+
+	for (unsigned int i = 0; i < file->nr_objects; i++)
+		unwind_object_remove(f->tables, file->objects[i].object);
+	*file = (struct unwind_file){.use = use};
+}
+
+/* Begins anew with an id that has become another file's. */
+static void follow_use(struct unwind_files *f, uint32_t id)
+{
+	const struct target_file *target =
+		id == VDSO ? NULL : process_table_file(f->processes, id);
+
+	if (target && target->use != f->files[id].use)
+		forget_file(f, id, target->use);
+}
+
+/* A file is closed when nobody maps it (process/file_cache.h). */
+static void forget_closed(struct unwind_files *f, uint32_t id, uint64_t now_ns)
+{
+	const struct target_file *target = process_table_file(f->processes, id);
+	struct unwind_file *file = &f->files[id];
+
+	if (!target || target->fd >= 0)
+		file->unused_ns = 0;
+	else if (!file->unused_ns)
+		file->unused_ns = now_ns;
+	else if (now_ns - file->unused_ns > UNUSED_NS)
+		forget_file(f, id, target->use);
+}
+
+void unwind_files_forget(struct unwind_files *f)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	for (uint32_t id = VDSO + 1; id < f->nr_files; id++) {
+		follow_use(f, id);
+		forget_closed(f, id, now_ns);
+	}
+}
+
+/* Return: number of the file behind @m that may have rows; false: there is none. */
+static bool file_of(struct unwind_files *f, const struct mapping *m, uint32_t *ret)
+{
+	uint32_t id = VDSO;
+
+	if (m->kind == MAPPING_VDSO) {
+		if (f->vdso_fd < 0 || m->end - m->start != f->vdso_bytes)
+			return false;
+	} else {
+		/* One that was opened by its name may be another by now. */
+		if (!m->file || m->file->fd < 0 || m->file->verify_build_id ||
+		    m->file->id == VDSO)
+			return false;
+		id = m->file->id;
+	}
+	if (vec_grow(&f->files, &f->cap_files, id + 1, sizeof(*f->files), 0))
+		return false;
+	if (f->nr_files <= id)
+		f->nr_files = id + 1;
+	follow_use(f, id);
+	*ret = id;
+	return !f->files[id].is_dead;
+}
+
+static uint64_t offset_of(const struct mapping *m, uint64_t ip)
+{
+	return m->kind == MAPPING_VDSO ? ip - m->start : mapping_ip_to_file_off(m, ip);
+}
+
+static uint64_t file_pages(const struct unwind_files *f, uint32_t id)
+{
+	const struct target_file *target =
+		id == VDSO ? NULL : process_table_file(f->processes, id);
+	uint64_t bytes = id == VDSO ? f->vdso_bytes : target ? target->size_bytes : 0;
+
+	return bytes ? ((bytes - 1) >> PAGE_SHIFT) + 1 : 0;
+}
+
+static void expect(struct unwind_files *f, uint32_t id, uint64_t nr_pages)
+{
+	/* Of a large file the decoder answers only what it is asked for: here, nothing. */
+	if (f->files[id].was_read || nr_pages > EARLY_MAX_PAGES ||
+	    file_pages(f, id) > WHOLE_FILE_PAGES ||
+	    vec_grow(&f->early, &f->cap_early, f->nr_early + 1, sizeof(*f->early), 0))
+		return;
+	f->early[f->nr_early++] = id;
+}
+
+/* The object that has these pages of the file. */
+static const struct file_object *object_for(struct unwind_files *f, uint32_t id,
+					    uint64_t first, uint64_t last)
+{
+	struct unwind_file *file = &f->files[id];
+	uint64_t nr = last - first + 1, nr_of_file = file_pages(f, id);
+	struct file_object *o = file->objects;
+	uint32_t object;
+
+	for (; o < file->objects + file->nr_objects; o++)
+		if (o->first <= first && last < o->first + o->nr)
+			return o;
+	if (file->nr_objects == MAX_OBJECTS)
+		return NULL;
+	expect(f, id, nr);
+	if (last < nr_of_file && nr_of_file <= WHOLE_FILE_PAGES) {
+		first = 0;
+		last = nr_of_file - 1;
+	}
+	object = unwind_object_add(f->tables, last - first + 1);
+	if (object == UNWIND_NO_OBJECT)
+		return NULL;
+	*o = (struct file_object){
+		.first = first, .nr = last - first + 1, .object = object};
+	file->nr_objects++;
+	return o;
+}
+
+void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
+			  struct lb_unwind_segment *ret)
+{
+	uint64_t first = offset_of(m, m->start) >> PAGE_SHIFT;
+	uint64_t last = offset_of(m, m->end - 1) >> PAGE_SHIFT;
+	const struct file_object *o = NULL;
+	uint32_t id;
+
+	*ret = (struct lb_unwind_segment){
+		.start = m->start, .end = m->end, .flags = LB_SEGMENT_NO_ROWS};
+	if (first <= last && file_of(f, m, &id))
+		o = object_for(f, id, first, last);
+	if (!o)
+		return;
+	ret->flags = 0;
+	ret->first_page = o->object;
+	/* An address in the object is an offset in the file - that of its first page. */
+	ret->bias = m->start - offset_of(m, m->start) + (o->first << PAGE_SHIFT);
+}
+
+/* ---- rows ---- */
+
+void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t ip)
+{
+	uint32_t id;
+
+	if (!file_of(f, m, &id))
+		return;
+	if (vec_grow(&f->wants, &f->cap_wants, f->nr_wants + 1, sizeof(*f->wants),
+		     MAX_WANTS)) {
+		f->totals.nr_wants_dropped++;
+		return;
+	}
+	f->wants[f->nr_wants++] = (struct want){id, offset_of(m, ip) >> PAGE_SHIFT};
+}
+
+static int compare_wants(const void *a, const void *b)
+{
+	const struct want *x = a, *y = b;
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	return (x->page > y->page) - (x->page < y->page);
+}
+
+static bool is_asked(const uint64_t *pages, size_t nr, uint64_t page)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (pages[i] == page)
+			return true;
+	return false;
+}
+
+/*
+ * Pages of one object out of those of the file. When all of it was there before, only
+ * what is asked for comes back: the rest was evicted because nobody uses it.
+ */
+static int fill_object(struct unwind_files *f, struct file_object *o,
+		       const struct row_pages *rows, const uint64_t *asked,
+		       size_t nr_asked)
+{
+	_cleanup_free_ struct row_page *pages =
+		calloc(rows->nr_pages + 1, sizeof(*pages));
+	_cleanup_free_ uint64_t *empty = calloc(nr_asked + 1, sizeof(*empty));
+	struct row_pages part = *rows;
+	size_t nr_empty = 0;
+	int rc;
+
+	if (!pages || !empty)
+		return -ENOMEM;
+	part.pages = pages;
+	part.nr_pages = 0;
+	part.whole = rows->whole && !o->is_filled;
+	for (size_t i = 0; i < rows->nr_pages; i++) {
+		const struct row_page *p = &rows->pages[i];
+
+		if (p->page - o->first >= o->nr ||
+		    (o->is_filled && !is_asked(asked, nr_asked, p->page)))
+			continue;
+		pages[part.nr_pages] = *p;
+		pages[part.nr_pages++].page -= o->first;
+	}
+	for (size_t i = 0; i < nr_asked; i++)
+		if (asked[i] - o->first < o->nr)
+			empty[nr_empty++] = asked[i] - o->first;
+	rc = unwind_object_fill(f->tables, o->object, &part, empty, nr_empty);
+	o->is_filled |= part.whole;
+	return rc;
+}
+
+static void fill(struct unwind_files *f, struct unwind_file *file,
+		 const struct row_pages *rows, const uint64_t *pages, size_t nr)
+{
+	for (unsigned int i = 0; i < file->nr_objects; i++)
+		if (fill_object(f, &file->objects[i], rows, pages, nr))
+			file->pause_until_ns = clock_now_ns() + PAUSE_NS;
+}
+
+static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages,
+		      size_t nr)
+{
+	const struct target_file *target =
+		id == VDSO ? NULL : process_table_file(f->processes, id);
+	struct unwind_file *file = &f->files[id];
+	struct row_pages rows = {.whole = true};
+	uint64_t begin_ns = clock_now_ns(), end_ns;
+	enum worker_answer answer;
+
+	if (file->is_dead || begin_ns < file->pause_until_ns)
+		return;
+	/* Closed since it was asked for: nobody has it mapped any more. */
+	if (target && target->fd < 0)
+		return;
+	file->was_read = true;
+	answer = rows_of_file(f->decoder, target ? target->fd : f->vdso_fd, pages, nr,
+			      &rows);
+	end_ns = clock_now_ns();
+	f->totals.nr_asked++;
+	f->totals.ask_ns += end_ns - begin_ns;
+	log_debug("unwind rows of %s: %zu pages asked, %zu pages and %zu rows answered, "
+		  "%.1f ms%s",
+		  target ? target->path : "[vdso]", nr, rows.nr_pages, rows.nr_rows,
+		  (double)(end_ns - begin_ns) / 1e6,
+		  answer == WORKER_OK ? "" : ", failed");
+	if (answer == WORKER_CANNOT_START) {
+		file->pause_until_ns = end_ns + PAUSE_NS;
+		return;
+	}
+	if (answer != WORKER_OK) {
+		f->totals.nr_failed++;
+		file->is_dead = true; /* and all of it empty */
+	}
+	fill(f, file, &rows, pages, nr);
+	row_pages_deinit(&rows);
+}
+
+/* It may have come with others since it was asked for. */
+static bool is_missing(const struct unwind_files *f, uint32_t id, uint64_t page)
+{
+	const struct unwind_file *file = &f->files[id];
+
+	for (unsigned int i = 0; i < file->nr_objects; i++)
+		if (page - file->objects[i].first < file->objects[i].nr &&
+		    unwind_page_is_absent(f->tables, file->objects[i].object,
+					  page - file->objects[i].first))
+			return true;
+	return false;
+}
+
+static bool has_much_room(const struct unwind_files *f)
+{
+	struct unwind_tables_stats stats;
+
+	unwind_tables_stats(f->tables, &stats);
+	return stats.nr_rows < EARLY_MAX_ROWS && !stats.nr_evicted;
+}
+
+/* Pages to ask for, ascending, each once. */
+struct page_list {
+	uint64_t *items; /* heap */
+	size_t nr, cap;
+};
+
+static void add_missing(const struct unwind_files *f, uint32_t id, uint64_t page,
+			struct page_list *pages)
+{
+	if ((pages->nr && pages->items[pages->nr - 1] >= page) ||
+	    !is_missing(f, id, page) ||
+	    vec_grow(&pages->items, &pages->cap, pages->nr + 1, sizeof(*pages->items), 0))
+		return;
+	pages->items[pages->nr++] = page;
+}
+
+static void add_around(const struct unwind_files *f, uint32_t id, uint64_t page,
+		       uint64_t nr, struct page_list *pages)
+{
+	uint64_t first = page / nr * nr;
+
+	for (uint64_t i = first; i < first + nr; i++)
+		add_missing(f, id, i, pages);
+}
+
+/* Answers the wants [first, next), of one file. Return: next. */
+static size_t serve_file(struct unwind_files *f, size_t first)
+{
+	uint64_t around = has_much_room(f) ? AROUND_PAGES : 1;
+	uint32_t id = f->wants[first].file;
+	struct page_list pages = {0};
+	size_t next = first;
+
+	for (; next < f->nr_wants && f->wants[next].file == id; next++) {
+		if (pages.nr >= PAGES_AT_ONCE)
+			break;
+		if (is_missing(f, id, f->wants[next].page))
+			add_around(f, id, f->wants[next].page, around, &pages);
+	}
+	if (pages.nr)
+		read_file(f, id, pages.items, pages.nr);
+	free(pages.items);
+	return next;
+}
+
+bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns)
+{
+	size_t next = 0;
+
+	if (f->nr_wants)
+		qsort(f->wants, f->nr_wants, sizeof(*f->wants), compare_wants);
+	while (next < f->nr_wants && clock_now_ns() < deadline_ns)
+		next = serve_file(f, next);
+	f->nr_wants -= next;
+	if (f->nr_wants)
+		memmove(f->wants, f->wants + next, f->nr_wants * sizeof(*f->wants));
+	return f->nr_wants;
+}
+
+bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns)
+{
+	size_t next = 0;
+
+	while (next < f->nr_early && clock_now_ns() < deadline_ns) {
+		uint32_t id = f->early[next++];
+
+		if (!f->files[id].was_read && has_much_room(f))
+			read_file(f, id, NULL, 0);
+	}
+	f->nr_early -= next;
+	if (f->nr_early)
+		memmove(f->early, f->early + next, f->nr_early * sizeof(*f->early));
+	return f->nr_early;
+}
+
+void unwind_files_read(struct unwind_files *f, const struct mapping *m,
+		       uint64_t deadline_ns)
+{
+	uint64_t page = offset_of(m, m->start) >> PAGE_SHIFT;
+	uint64_t last = offset_of(m, m->end - 1) >> PAGE_SHIFT;
+	uint32_t id;
+
+	if (!file_of(f, m, &id))
+		return;
+	while (page <= last && has_much_room(f) && clock_now_ns() < deadline_ns) {
+		struct page_list pages = {0};
+
+		for (; page <= last && pages.nr < COMMAND_PAGES_AT_ONCE; page++)
+			add_missing(f, id, page, &pages);
+		if (pages.nr)
+			read_file(f, id, pages.items, pages.nr);
+		free(pages.items);
+	}
+}
+
+void unwind_files_totals(const struct unwind_files *f, struct unwind_files_totals *ret)
+{
+	*ret = f->totals;
+}

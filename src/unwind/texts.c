@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unwind/texts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "process/process.h"
+#include "unwind/tables.h"
+#include "worker/worker.h"
+
+#define PAGE_SHIFT   16
+#define BATCH        256 /* objects in one request */
+#define MAX_TEXTS    (1u << 20) /* of all images */
+#define TEXTS_AT_ONE 64 /* of one object */
+
+/* An object that is registered somewhere. */
+struct body {
+	uint64_t serial; /* jit_store_serial() */
+	struct code_text *texts; /* heap; object UNWIND_NO_OBJECT: there was no room */
+	size_t nr_texts, cap_texts;
+	uint32_t nr_refs; /* 0: free */
+	bool is_decoded; /* as far as that is possible */
+	bool is_wanted; /* rows of it were evicted, and are missed */
+};
+
+struct unwind_texts {
+	struct unwind_tables *tables; /* borrowed */
+	const struct jit_store *store; /* borrowed */
+	struct worker *decoder; /* borrowed */
+	struct body *bodies; /* heap */
+	size_t nr_bodies, cap_bodies;
+	uint32_t *free_bodies; /* heap */
+	size_t nr_free, cap_free;
+	struct hashmap by_serial;
+	struct unwind_texts_totals totals;
+};
+
+int unwind_texts_new(struct unwind_tables *tables, const struct jit_store *store,
+		     struct worker *decoder, struct unwind_texts **ret, struct error *err)
+{
+	struct unwind_texts *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return error_set(err, -ENOMEM, "out of memory");
+	t->tables = tables;
+	t->store = store;
+	t->decoder = decoder;
+	*ret = t;
+	return 0;
+}
+
+void unwind_texts_free(struct unwind_texts *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->nr_bodies; i++)
+		free(t->bodies[i].texts);
+	free(t->bodies);
+	free(t->free_bodies);
+	hashmap_deinit(&t->by_serial);
+	free(t);
+}
+
+/* ---- bodies ---- */
+
+static bool serial_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct unwind_texts *t = ctx;
+
+	return t->bodies[item].serial == *(const uint64_t *)key;
+}
+
+static int add_body(struct unwind_texts *t, uint64_t serial, uint32_t *ret)
+{
+	uint32_t number = (uint32_t)t->nr_bodies;
+
+	if (t->nr_free)
+		number = t->free_bodies[t->nr_free - 1];
+	else if (vec_grow(&t->free_bodies, &t->cap_free, t->nr_bodies + 1,
+			  sizeof(*t->free_bodies), 0) ||
+		 vec_grow(&t->bodies, &t->cap_bodies, t->nr_bodies + 1,
+			  sizeof(*t->bodies), 0))
+		return -ENOMEM;
+	if (hashmap_add(&t->by_serial, hash_u64(0, serial), number))
+		return -ENOMEM;
+	if (t->nr_free)
+		t->nr_free--;
+	else
+		t->nr_bodies++;
+	t->bodies[number] = (struct body){.serial = serial};
+	*ret = number;
+	return 0;
+}
+
+static void put_body(struct unwind_texts *t, uint32_t number)
+{
+	struct body *b = &t->bodies[number];
+
+	if (--b->nr_refs)
+		return;
+	for (size_t i = 0; i < b->nr_texts; i++)
+		if (b->texts[i].object != UNWIND_NO_OBJECT)
+			unwind_object_remove(t->tables, b->texts[i].object);
+	t->totals.nr_texts -= b->nr_texts;
+	hashmap_remove(&t->by_serial, hash_u64(0, b->serial), number);
+	free(b->texts);
+	*b = (struct body){0};
+	t->free_bodies[t->nr_free++] = number;
+}
+
+/* A reference to the body of @o for @set. */
+static int take_body(struct unwind_texts *t, const struct jit_object *o,
+		     struct text_set *set)
+{
+	uint64_t serial = jit_store_serial(t->store, o);
+	uint32_t number =
+		hashmap_find(&t->by_serial, hash_u64(0, serial), serial_eq, &serial, t);
+
+	if (vec_grow(&set->bodies, &set->cap_bodies, set->nr_bodies + 1,
+		     sizeof(*set->bodies), 0) ||
+	    (number == HASHMAP_NONE && add_body(t, serial, &number)))
+		return -ENOMEM;
+	t->bodies[number].nr_refs++;
+	set->bodies[set->nr_bodies++] = number;
+	return 0;
+}
+
+/* ---- decoding ---- */
+
+struct batch {
+	struct unwind_texts *t;
+	uint32_t bodies[BATCH];
+	struct jit_piece pieces[BATCH];
+	size_t nr;
+	size_t piece, nth; /* of the text that comes next */
+};
+
+static void add_text(struct unwind_texts *t, struct body *b, const struct jit_text *text)
+{
+	struct code_text new = {text->start, text->end, UNWIND_NO_OBJECT,
+				(uint32_t)(b - t->bodies)};
+	uint64_t last_page = (text->end - text->start - 1) >> PAGE_SHIFT;
+
+	if (t->totals.nr_texts == MAX_TEXTS ||
+	    vec_grow(&b->texts, &b->cap_texts, b->nr_texts + 1, sizeof(*b->texts),
+		     TEXTS_AT_ONE))
+		return;
+	new.object = unwind_object_add(t->tables, last_page + 1);
+	b->texts[b->nr_texts++] = new;
+	t->totals.nr_texts++;
+}
+
+static void on_text(void *ctx, size_t piece, struct jit_text *text)
+{
+	struct batch *batch = ctx;
+	struct body *b = &batch->t->bodies[batch->bodies[piece]];
+	const struct code_text *known;
+	size_t nth;
+
+	if (batch->piece != piece)
+		batch->nth = 0;
+	batch->piece = piece;
+	nth = batch->nth++;
+	if (!b->is_decoded && nth == b->nr_texts)
+		add_text(batch->t, b, text);
+	if (nth >= b->nr_texts)
+		return;
+	known = &b->texts[nth];
+	if (known->object != UNWIND_NO_OBJECT)
+		unwind_object_fill(batch->t->tables, known->object, &text->pages, NULL,
+				   0);
+}
+
+/* What a decoder cannot do at once it may be able to do one by one. */
+static void decode(struct unwind_texts *t, struct batch *batch, size_t first, size_t nr)
+{
+	struct batch part = {.t = t, .nr = nr};
+	enum worker_answer answer;
+
+	for (size_t i = 0; i < nr; i++) {
+		part.bodies[i] = batch->bodies[first + i];
+		part.pieces[i] = batch->pieces[first + i];
+	}
+	answer = rows_of_jit(t->decoder, jit_store_fd(t->store), part.pieces, nr, on_text,
+			     &part);
+	if (answer == WORKER_OK || answer == WORKER_DEADLINE || nr == 1)
+		t->totals.nr_failed += answer == WORKER_OK ? 0 : nr;
+	else
+		for (size_t i = 0; i < nr; i++)
+			decode(t, batch, first + i, 1);
+}
+
+static void decode_batch(struct unwind_texts *t, struct batch *batch)
+{
+	uint64_t begin_ns = clock_now_ns();
+
+	decode(t, batch, 0, batch->nr);
+	t->totals.ask_ns += clock_now_ns() - begin_ns;
+	for (size_t i = 0; i < batch->nr; i++) {
+		struct body *b = &t->bodies[batch->bodies[i]];
+
+		b->is_decoded = true;
+		b->is_wanted = false;
+	}
+	batch->nr = 0;
+}
+
+/* ---- of one image ---- */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct code_text *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/*
+ * Where two overlap, one was freed without a word: the later one, by the serial of its
+ * body, is there.
+ */
+static void drop_overlapped(const struct unwind_texts *t, struct text_set *set)
+{
+	size_t nr = 0;
+
+	qsort(set->items, set->nr, sizeof(*set->items), by_start);
+	for (size_t i = 0; i < set->nr; i++) {
+		const struct code_text *text = &set->items[i];
+		struct code_text *last = nr ? &set->items[nr - 1] : NULL;
+
+		if (!last || last->end <= text->start)
+			set->items[nr++] = *text;
+		else if (t->bodies[text->body].serial > t->bodies[last->body].serial)
+			*last = *text;
+	}
+	set->nr = nr;
+}
+
+static int collect(const struct unwind_texts *t, struct text_set *set)
+{
+	for (size_t i = 0; i < set->nr_bodies; i++) {
+		const struct body *b = &t->bodies[set->bodies[i]];
+
+		if (vec_grow(&set->items, &set->cap, set->nr + b->nr_texts,
+			     sizeof(*set->items), 0))
+			return -ENOMEM;
+		for (size_t j = 0; j < b->nr_texts; j++)
+			if (b->texts[j].object != UNWIND_NO_OBJECT)
+				set->items[set->nr++] = b->texts[j];
+	}
+	if (set->nr)
+		drop_overlapped(t, set);
+	return 0;
+}
+
+int unwind_texts_get(struct unwind_texts *t, const struct process *p,
+		     uint64_t deadline_ns, struct text_set *ret)
+{
+	_cleanup_free_ struct batch *batch = NULL;
+	const struct jit_code *c = &p->jit_code;
+	int rc, err;
+
+	if (!c->nr)
+		return 0;
+	batch = calloc(1, sizeof(*batch));
+	rc = batch ? 0 : -ENOMEM;
+
+	for (size_t i = 0; rc != -ENOMEM && i < c->nr; i++) {
+		const struct jit_object *o = &c->items[i];
+		struct body *b;
+
+		if (o->until_ns != UINT64_MAX || !o->size_bytes)
+			continue;
+		if (take_body(t, o, ret)) {
+			rc = -ENOMEM;
+			break;
+		}
+		b = &t->bodies[ret->bodies[ret->nr_bodies - 1]];
+		if (b->is_decoded && !b->is_wanted)
+			continue;
+		if (!batch->nr && clock_now_ns() >= deadline_ns) {
+			rc = -EAGAIN;
+			continue;
+		}
+		batch->bodies[batch->nr] = ret->bodies[ret->nr_bodies - 1];
+		batch->pieces[batch->nr++] =
+			(struct jit_piece){jit_store_offset(t->store, o), o->size_bytes};
+		if (batch->nr == BATCH)
+			decode_batch(t, batch);
+	}
+	if (batch && batch->nr)
+		decode_batch(t, batch);
+	err = collect(t, ret);
+	return err ? err : rc;
+}
+
+void unwind_texts_put(struct unwind_texts *t, struct text_set *set)
+{
+	for (size_t i = 0; i < set->nr_bodies; i++)
+		put_body(t, set->bodies[i]);
+	free(set->items);
+	free(set->bodies);
+	*set = (struct text_set){0};
+}
+
+bool unwind_texts_want(struct unwind_texts *t, const struct text_set *set, uint64_t ip)
+{
+	size_t lo = 0, hi = set->nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (set->items[mid].end <= ip)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == set->nr || set->items[lo].start > ip)
+		return false;
+	t->bodies[set->items[lo].body].is_wanted = true;
+	return true;
+}
+
+void unwind_texts_totals(const struct unwind_texts *t, struct unwind_texts_totals *ret)
+{
+	*ret = t->totals;
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "unit/profile/owners.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "analyze/groups.h"
+
+static struct strpool *pool;
+static struct profile *p;
+
+static int setup(void **state)
+{
+	(void)state;
+	pool = strpool_new(64 << 20);
+	p = profile_new(pool);
+	p->extra.present = true;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	profile_free(p);
+	strpool_free(pool);
+	return 0;
+}
+
+static int group(enum group_by by, struct groups **ret, struct error *err)
+{
+	_cleanup_(attribution_freep) struct attribution *a = NULL;
+
+	assert_int_equal(attribution_new(p, &(struct attribution_options){0}, &a), 0);
+	return groups_new(p, a, by, ret, err);
+}
+
+struct expected {
+	const char *text; /* what the group is by; NULL: not told */
+	uint32_t pid;
+	uint64_t samples, with_line;
+};
+
+static void check(enum group_by by, enum owner_text text, const struct expected *expected,
+		  size_t nr)
+{
+	_cleanup_(groups_freep) struct groups *g = NULL;
+	uint64_t sum = 0;
+
+	assert_int_equal(group(by, &g, NULL), 0);
+	assert_int_equal(g->by, by);
+	assert_int_equal(g->nr, nr);
+	for (size_t i = 0; i < nr; i++) {
+		const struct group *item = &g->items[i];
+
+		assert_int_equal(item->is_told, expected[i].text != NULL);
+		assert_string_equal(item->text[text],
+				    expected[i].text ? expected[i].text : "");
+		assert_int_equal(item->pid, expected[i].pid);
+		assert_int_equal(item->self.samples, expected[i].samples);
+		assert_int_equal(item->self.cpu_ns, expected[i].samples * PERIOD_NS);
+		assert_int_equal(item->with_line.samples, expected[i].with_line);
+		sum += item->self.samples;
+	}
+	assert_int_equal(sum, 1000);
+}
+
+#define CHECK(by, text, ...)                                    \
+	check(by, text, (const struct expected[]){__VA_ARGS__}, \
+	      ARRAY_SIZE(((const struct expected[]){__VA_ARGS__})))
+
+static void test_texts(void **state)
+{
+	(void)state;
+	add_machine(p);
+	CHECK(GROUP_BY_CONTAINER, OWNER_CONTAINER, {WEB_ID, 0, 400, 290},
+	      {DB_ID, 0, 300, 300}, {NULL, 0, 200, 100}, {CACHE_ID, 0, 50, 50},
+	      {"debian", 0, 30, 30}, {"77bb8c9d0e1f445566778899001122aa", 0, 20, 0});
+	CHECK(GROUP_BY_CONTAINER, OWNER_CONTAINER_NAME, {"web", 0, 400, 290},
+	      {"db", 0, 300, 300}, {NULL, 0, 200, 100}, {"", 0, 50, 50},
+	      {"debian", 0, 30, 30}, {"sidecar", 0, 20, 0});
+	CHECK(GROUP_BY_UNIT, OWNER_UNIT, {"docker-" WEB_ID ".scope", 0, 400, 290},
+	      {"libpod-" DB_ID ".scope", 0, 300, 300}, {NULL, 0, 170, 50},
+	      {"ssh.service", 0, 100, 100}, {"ssh.service", 0, 30, 30});
+	CHECK(GROUP_BY_POD, OWNER_POD, {NULL, 0, 980, 770}, {POD_UID, 0, 20, 0});
+	CHECK(GROUP_BY_USER, OWNER_USER, {"www-data", 0, 470, 340}, {"999", 0, 300, 300},
+	      {"root", 0, 130, 130}, {NULL, 0, 100, 0});
+}
+
+/* Equal weights: by name. A pid that is used again is another process. */
+static void test_processes(void **state)
+{
+	(void)state;
+	add_machine(p);
+	CHECK(GROUP_BY_PROCESS, OWNER_COMM, {"nginx", 100, 400, 290},
+	      {"postgres", 200, 300, 300}, {"kworker/0:1", 20, 100, 0},
+	      {"sshd", 300, 100, 100}, {"redis-server", 100, 50, 50},
+	      {"sshd", 600, 30, 30}, {"redis-server", 500, 20, 0});
+	CHECK(GROUP_BY_THREAD, OWNER_COMM, {"postgres", 200, 300, 300},
+	      {"nginx", 100, 290, 290}, {"nginx-log", 100, 110, 0},
+	      {"kworker/0:1", 20, 100, 0}, {"sshd", 300, 100, 100},
+	      {"redis-server", 100, 50, 50}, {"sshd", 600, 30, 30},
+	      {"redis-server", 500, 20, 0});
+	CHECK(GROUP_BY_COMM, OWNER_COMM, {"postgres", 0, 300, 300},
+	      {"nginx", 0, 290, 290}, {"sshd", 0, 130, 130}, {"nginx-log", 0, 110, 0},
+	      {"kworker/0:1", 0, 100, 0}, {"redis-server", 0, 70, 50});
+}
+
+/* Where the path could not be read there is still the id. */
+static void test_cgroup_without_path(void **state)
+{
+	_cleanup_(groups_freep) struct groups *g = NULL;
+
+	(void)state;
+	add_machine(p);
+	assert_int_equal(group(GROUP_BY_CGROUP, &g, NULL), 0);
+	assert_int_equal(g->nr, 7);
+	assert_int_equal(g->items[4].cgroup_id, 4242);
+	assert_string_equal(g->items[4].text[OWNER_CGROUP], "");
+	assert_true(g->items[4].is_told);
+	assert_string_equal(g->items[1].text[OWNER_CONTAINER_NAME], "db");
+}
+
+static void test_no_label(void **state)
+{
+	uint32_t line = add_location(p, add_mapping(p, "/a"), 1, MISS_NONE, "f@/f.c:1");
+	_cleanup_(groups_freep) struct groups *g = NULL;
+	struct error err = {0};
+
+	(void)state;
+	add_stack(p, 0, 5, line);
+	/* Our own: nothing ran in a container. */
+	assert_int_equal(group(GROUP_BY_CONTAINER, &g, &err), 0);
+	assert_int_equal(g->nr, 1);
+	assert_false(g->items[0].is_told);
+	assert_int_equal(g->items[0].self.samples, 5);
+	groups_free(g);
+	g = NULL;
+	assert_int_equal(group(GROUP_BY_THREAD, &g, &err), -ENODATA);
+	assert_non_null(strstr(err.text, "--tid"));
+	p->extra.present = false;
+	assert_int_equal(group(GROUP_BY_PROCESS, &g, &err), -ENODATA);
+	assert_non_null(strstr(err.text, "no label \"pid\""));
+	assert_int_equal(group(GROUP_BY_UNIT, &g, &err), -ENODATA);
+	assert_non_null(strstr(err.text, "no label \"unit\""));
+	assert_null(g);
+}
+
+static void test_no_samples(void **state)
+{
+	_cleanup_(groups_freep) struct groups *g = NULL;
+
+	(void)state;
+	assert_int_equal(group(GROUP_BY_CONTAINER, &g, NULL), 0);
+	assert_int_equal(g->nr, 0);
+}
+
+static void test_ten_thousand(void **state)
+{
+	_cleanup_(groups_freep) struct groups *g = NULL;
+	uint32_t line = add_location(p, add_mapping(p, "/a"), 1, MISS_NONE, "f@/f.c:1");
+	uint64_t sum = 0;
+
+	(void)state;
+	for (int i = 1; i <= 10000; i++) {
+		char cgroup[32];
+
+		snprintf(cgroup, sizeof(cgroup), "/c/%05d", i);
+		add_owned(p, line, 1 + i % 3,
+			  &(struct owner){.pid = i, .comm = "w", .cgroup = cgroup});
+	}
+	assert_int_equal(group(GROUP_BY_CGROUP, &g, NULL), 0);
+	assert_int_equal(g->nr, 10000);
+	assert_string_equal(g->items[0].text[OWNER_CGROUP], "/c/00002");
+	assert_string_equal(g->items[9999].text[OWNER_CGROUP], "/c/09999");
+	for (size_t i = 0; i < g->nr; i++)
+		sum += g->items[i].self.samples;
+	assert_int_equal(sum, 10000 + 3333 + 2 * 3333 + 1);
+	groups_free(g);
+	assert_int_equal(group(GROUP_BY_PROCESS, &g, NULL), 0);
+	assert_int_equal(g->nr, 10000);
+}
+
+/* Numbers that no process can have, a text where a number belongs, sums over 2^64. */
+static void test_hostile_labels(void **state)
+{
+	_cleanup_(groups_freep) struct groups *g = NULL;
+	uint32_t line = add_location(p, add_mapping(p, "/a"), 1, MISS_NONE, "f@/f.c:1");
+	struct profile_label label = {.key = strpool_add(pool, LABEL_PID),
+				      .str = strpool_add(pool, "12"),
+				      .unit = strpool_add(pool, "")};
+
+	(void)state;
+	add_owned(p, line, 1, &(struct owner){.pid = -5});
+	add_owned(p, line, 1, &(struct owner){.pid = INT64_MAX});
+	profile_add_sample(p, &line, 1, &label, 1, 0, INT64_MAX, INT64_MAX);
+	profile_add_sample(p, &line, 1, NULL, 0, 0, INT64_MAX, INT64_MAX);
+	profile_add_sample(p, &line, 1, NULL, 0, 1, INT64_MAX, INT64_MAX);
+	assert_int_equal(group(GROUP_BY_PROCESS, &g, NULL), 0);
+	assert_int_equal(g->nr, 1);
+	assert_false(g->items[0].is_told);
+	assert_true(g->items[0].self.samples == UINT64_MAX);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_texts),
+		TEST(test_processes),
+		TEST(test_cgroup_without_path),
+		TEST(test_no_label),
+		TEST(test_no_samples),
+		TEST(test_ten_thousand),
+		TEST(test_hostile_labels),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/options.h"
+#include "cli/options_target.h"
+
+/* Splits @line at spaces and parses it as a command line. */
+static int parse(const char *line, struct options *o, struct error *err)
+{
+	static char copy[512], *argv[32];
+	int argc = 0;
+
+	strncpy(copy, line, sizeof(copy) - 1);
+	for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	argv[argc] = NULL;
+	*err = (struct error){0};
+	return options_parse(argc, argv, o, err);
+}
+
+static void good_lines(void **state)
+{
+	struct options o;
+	struct error err;
+
+	(void)state;
+	assert_int_equal(parse("lineburn run -- ./a -F 3", &o, &err), 0);
+	assert_int_equal(o.command, COMMAND_RUN);
+	assert_int_equal(o.freq_hz, 99);
+	assert_string_equal(o.argv[0], "./a");
+	assert_string_equal(o.argv[2], "3");
+	assert_string_equal(o.output, "lineburn.pb.gz");
+	assert_false(o.output_given);
+	options_deinit(&o);
+
+	assert_int_equal(parse("lineburn run -F 999 -o x.pb.gz ls -l", &o, &err), 0);
+	assert_int_equal(o.freq_hz, 999);
+	assert_true(o.output_given);
+	assert_string_equal(o.argv[1], "-l");
+	options_deinit(&o);
+
+	assert_int_equal(parse("lineburn record -a --budget 0.5%", &o, &err), 0);
+	assert_int_equal(o.budget_ppm, 5000);
+	options_deinit(&o);
+	assert_int_equal(parse("lineburn run --budget=2 ls", &o, &err), 0);
+	assert_int_equal(o.budget_ppm, 20000);
+	options_deinit(&o);
+
+	assert_int_equal(parse("lineburn record -p 1 -p 22 -d 1.5 --tid", &o, &err), 0);
+	assert_int_equal(o.nr_pids, 2);
+	assert_int_equal(o.pids[1], 22);
+	assert_true(o.duration_s == 1.5);
+	assert_true(o.keep_tid);
+	options_deinit(&o);
+
+	assert_int_equal(parse("lineburn record -a --window 1.5m --keep 10 --max-size 2K "
+			       "--memory 128",
+			       &o, &err),
+			 0);
+	assert_true(o.window_s == 90);
+	assert_int_equal(o.keep_files, 10);
+	assert_int_equal(o.max_size_bytes, 2048);
+	assert_int_equal(o.memory_bytes, 128 << 20);
+	options_deinit(&o);
+
+	assert_int_equal(
+		parse("lineburn annotate --json --charge=mine --source-path /a=/b "
+		      "--min-percent 1 f.pb.gz",
+		      &o, &err),
+		0);
+	assert_true(o.json);
+	assert_int_equal(o.attribution.charge, CHARGE_MINE);
+	assert_string_equal(o.source_paths[0].old_prefix, "/a");
+	assert_string_equal(o.source_paths[0].new_prefix, "/b");
+	assert_string_equal(o.input, "f.pb.gz");
+	options_deinit(&o);
+
+	assert_int_equal(parse("lineburn report --by cgroup --container web -p 12 "
+			       "--comm !k* -G /a --user - f.pb.gz",
+			       &o, &err),
+			 0);
+	assert_int_equal(o.group_by, GROUP_BY_CGROUP);
+	assert_int_equal(o.nr_filters, 5);
+	assert_int_equal(o.filters[1].kind, FILTER_PID);
+	assert_string_equal(o.filters[1].value, "12");
+	assert_false(o.filters[1].exclude);
+	assert_string_equal(o.filters[2].value, "k*");
+	assert_true(o.filters[2].exclude);
+	assert_int_equal(o.filters[3].kind, FILTER_CGROUP);
+	assert_int_equal(o.nr_pids, 0);
+	assert_string_equal(o.input, "f.pb.gz");
+	options_deinit(&o);
+
+	assert_int_equal(parse("lineburn annotate -", &o, &err), 0);
+	assert_string_equal(o.input, "-");
+	options_deinit(&o);
+	assert_int_equal(
+		parse("lineburn record --comm a* --comm !b -p !7 --user x", &o, &err), 0);
+	assert_true(o.whole_machine);
+	assert_int_equal(o.nr_pids, 0);
+	assert_int_equal(o.nr_choices, 4);
+	assert_int_equal(o.choices[0].kind, LB_FILTER_COMM);
+	assert_false(o.choices[0].excludes);
+	assert_true(o.choices[1].excludes);
+	assert_string_equal(o.choices[1].text, "b");
+	assert_true(o.choices[2].excludes);
+	assert_int_equal(o.choices[2].number, 7);
+	options_deinit(&o);
+	assert_int_equal(parse("lineburn record -t 9 --comm a", &o, &err), 0);
+	assert_false(o.whole_machine);
+	options_deinit(&o);
+	assert_int_equal(parse("lineburn record --help", &o, &err), 0);
+	assert_int_equal(o.command, COMMAND_HELP);
+	assert_int_equal(o.help_for, COMMAND_RECORD);
+	options_deinit(&o);
+	assert_int_equal(parse("lineburn -vv", &o, &err), -EINVAL);
+	options_deinit(&o);
+}
+
+static void expect_asm(const char *line, const char *what, const char *input)
+{
+	struct options o;
+	struct error err;
+
+	if (parse(line, &o, &err))
+		fail_msg("%s: %s", line, err.text);
+	assert_true(o.show_asm);
+	if (what)
+		assert_string_equal(o.asm_what, what);
+	else
+		assert_null(o.asm_what);
+	assert_string_equal(o.input, input);
+	options_deinit(&o);
+}
+
+/* As people type it: what to show, or a profile, or both, in any order. */
+static void asm_arguments(void **state)
+{
+	char dir[] = "/tmp/lb-options-XXXXXX";
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chdir(dir), 0);
+	f = fopen("gzipped", "w");
+	fputs("\x1f\x8b...", f);
+	fclose(f);
+	f = fopen("main", "w"); /* a program that is called like the function */
+	fputs("\x7f"
+	      "ELF",
+	      f);
+	fclose(f);
+
+	expect_asm("lineburn annotate --asm", NULL, "lineburn.pb.gz");
+	expect_asm("lineburn annotate --asm=dither", "dither", "lineburn.pb.gz");
+	expect_asm("lineburn annotate --asm=dither x.pb.gz", "dither", "x.pb.gz");
+	expect_asm("lineburn annotate --asm=dither x", "dither", "x");
+	expect_asm("lineburn annotate --asm dither", "dither", "lineburn.pb.gz");
+	expect_asm("lineburn annotate --asm src/a.c:12", "src/a.c:12", "lineburn.pb.gz");
+	expect_asm("lineburn annotate --asm main", "main", "lineburn.pb.gz");
+	expect_asm("lineburn annotate --asm none.pb.gz", NULL, "none.pb.gz");
+	expect_asm("lineburn annotate --asm gzipped", NULL, "gzipped");
+	expect_asm("lineburn annotate --asm -", NULL, "-");
+	expect_asm("lineburn annotate --asm dither x.pb.gz", "dither", "x.pb.gz");
+	expect_asm("lineburn annotate x.pb.gz --asm dither", "dither", "x.pb.gz");
+	expect_asm("lineburn annotate --asm gzipped x.pb.gz", "x.pb.gz", "gzipped");
+	expect_asm("lineburn annotate --asm dither gzipped", "dither", "gzipped");
+	expect_asm("lineburn annotate --asm dither main", "dither", "main");
+
+	unlink("gzipped");
+	unlink("main");
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void bad_lines_are_one_sentence(void **state)
+{
+	static const struct {
+		const char *line, *words;
+	} cases[] = {
+		{"lineburn", "no command"},
+		{"lineburn frobnicate", "\"frobnicate\""},
+		{"lineburn run", "run needs a command"},
+		{"lineburn run --nonsense ls", "\"--nonsense\""},
+		{"lineburn run -F 0 ls", "from 1 to 10000"},
+		{"lineburn run -F 10001 ls", "\"10001\""},
+		{"lineburn run -F -5 ls", "\"-5\""},
+		{"lineburn run -F 9x ls", "\"9x\""},
+		{"lineburn run -F", "needs an argument"},
+		{"lineburn record -a --budget 0", "0.001% to 100%"},
+		{"lineburn record -a --budget 0.0001%", "\"0.0001%\""},
+		{"lineburn record -a --budget 101", "\"101\""},
+		{"lineburn record -a --budget nan", "\"nan\""},
+		{"lineburn record -a --budget -1%", "\"-1%\""},
+		{"lineburn record -a --budget 1%%", "\"1%%\""},
+		{"lineburn record -a --budget %", "\"%\""},
+		{"lineburn run -p 3 ls", "unknown option"},
+		{"lineburn record", "-p PID, -t TID, --container"},
+		{"lineburn record --no-children", "record needs to know what"},
+		{"lineburn record -a --no-children", "goes with -p"},
+		{"lineburn record -a -t 5", "-t exclude each other"},
+		{"lineburn record -t x", "thread id"},
+		{"lineburn record -p !", "process id"},
+		{"lineburn record --comm !", "pattern"},
+		{"lineburn record --comm 0123456789abcde?", "15 bytes"},
+		{"lineburn record -G !", "path of a cgroup"},
+		{"lineburn record -a -p 1", "exclude"},
+		{"lineburn record -p 0", "process id"},
+		{"lineburn record -p -1", "process id"},
+		{"lineburn record -a extra", "\"extra\""},
+		{"lineburn record -a -d nan", "\"nan\""},
+		{"lineburn record -a -d -1", "\"-1\""},
+		{"lineburn record -a --window 0", "from 0.1 s on"},
+		{"lineburn record -a --window 5x", "\"5x\""},
+		{"lineburn record -a --window 5 --keep 0", "from 1 to 1000000"},
+		{"lineburn record -a --window 5 --max-size 0", "--max-size takes bytes"},
+		{"lineburn record -a --memory 63", "from 64 to 65536"},
+		{"lineburn record -a --keep 3", "go with --window"},
+		{"lineburn record -a --window 5 -o -", "not -"},
+		{"lineburn run --window 5 ls", "unknown option"},
+		{"lineburn annotate --charge=all", "line, mine or leaf"},
+		{"lineburn annotate --source-path x", "OLD=NEW"},
+		{"lineburn annotate a b", "\"b\""},
+		{"lineburn annotate --asm a.pb.gz b c", "\"c\""},
+		{"lineburn annotate --asm=a b c", "\"c\""},
+		{"lineburn annotate --asm=", "a function or FILE:LINE"},
+		{"lineburn report --asm", "unknown option"},
+		{"lineburn report --color=blue", "auto, always or never"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct options o;
+		struct error err;
+
+		assert_true(parse(cases[i].line, &o, &err) < 0);
+		assert_int_equal(err.exit_code, EXIT_USAGE);
+		if (!strstr(err.text, cases[i].words))
+			fail_msg("%s: %s", cases[i].line, err.text);
+		options_deinit(&o);
+	}
+}
+
+/* Uprobes are for what the caller named, not for what anybody can join. */
+static void uprobes_are_for_named_targets(void **state)
+{
+	static const struct {
+		const char *line;
+		enum jit_probing probing;
+	} cases[] = {
+		{"lineburn run ls", JIT_PROBING_TRUSTED},
+		{"lineburn run --no-uprobe ls", JIT_PROBING_NONE},
+		{"lineburn run --uprobe ls", JIT_PROBING_ALL},
+		{"lineburn record -p 1", JIT_PROBING_TRUSTED},
+		{"lineburn record -t 1", JIT_PROBING_TRUSTED},
+		{"lineburn record --container web --window 5m", JIT_PROBING_TRUSTED},
+		{"lineburn record --unit cron.service", JIT_PROBING_TRUSTED},
+		{"lineburn record -G /system.slice", JIT_PROBING_TRUSTED},
+		{"lineburn record -G /", JIT_PROBING_NONE},
+		{"lineburn record -a", JIT_PROBING_NONE},
+		{"lineburn record -a --window 5m", JIT_PROBING_NONE},
+		{"lineburn record --user root", JIT_PROBING_NONE},
+		{"lineburn record --comm python*", JIT_PROBING_NONE},
+		{"lineburn record -a --container !web", JIT_PROBING_NONE},
+		{"lineburn record -p !1", JIT_PROBING_NONE},
+		{"lineburn record -a --uprobe", JIT_PROBING_ALL},
+		{"lineburn record -a --uprobe --no-uprobe", JIT_PROBING_NONE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct options o;
+		struct error err;
+
+		assert_int_equal(parse(cases[i].line, &o, &err), 0);
+		if (options_probing(&o) != cases[i].probing)
+			fail_msg("%s: %d", cases[i].line, options_probing(&o));
+		options_deinit(&o);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(good_lines),
+		cmocka_unit_test(asm_arguments),
+		cmocka_unit_test(uprobes_are_for_named_targets),
+		cmocka_unit_test(bad_lines_are_one_sentence),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

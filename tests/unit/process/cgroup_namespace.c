@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "process/cgroup_namespace.h"
+
+/* As the kernel tells them of a namespace that begins in /a/b of the hierarchy. */
+static void paths_below_a_mount(void **state)
+{
+	static const struct {
+		const char *root, *base, *path, *below;
+	} cases[] = {
+		/* No namespace, and one whose own root is mounted. */
+		{"/", NULL, "/", "/"},
+		{"/", NULL, "/x/y", "/x/y"},
+		{"/", NULL, "/..", NULL},
+		{"/", NULL, "/../x", NULL},
+		/* A part of it is mounted. */
+		{"/x", NULL, "/x", "/"},
+		{"/x", NULL, "/x/y", "/y"},
+		{"/x", NULL, "/xy", NULL},
+		{"/x", NULL, "/", NULL},
+		/* All of the hierarchy is. */
+		{"/../..", "/a/b", "/", "/a/b"},
+		{"/../..", "/a/b", "/x", "/a/b/x"},
+		{"/../..", "/a/b", "/..", "/a"},
+		{"/../..", "/a/b", "/../x", "/a/x"},
+		{"/../..", "/a/b", "/../..", "/"},
+		{"/../..", "/a/b", "/../../x/y", "/x/y"},
+		{"/../..", "/a/b", "/../../..", NULL},
+		{"/../..", NULL, "/../../x/y", "/x/y"},
+		{"/../..", NULL, "/../..", "/"},
+		{"/../..", NULL, "/x", NULL},
+		{"/../..", NULL, "/../x", NULL},
+		/* A neighbour of the namespace. */
+		{"/../c", NULL, "/../c/d", "/d"},
+		{"/../c", NULL, "/../d", NULL},
+		{"/../c", NULL, "/", NULL},
+		/* These are names. */
+		{"/", NULL, "/..x", "/..x"},
+		{"/..", "/a", "/...", "/a/..."},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		_cleanup_free_ char *below = cgroup_namespace_to_mount(
+			cases[i].root, cases[i].base, cases[i].path);
+
+		if (cases[i].below ? !below || strcmp(below, cases[i].below) != 0
+				   : below != NULL)
+			fail_msg("%s in %s: %s", cases[i].path, cases[i].root,
+				 below ? below : "nowhere");
+	}
+}
+
+static void make(const char *top, const char *dir, int pid)
+{
+	char path[256];
+	FILE *procs;
+
+	snprintf(path, sizeof(path), "%s%s", top, dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s%s/cgroup.procs", top, dir);
+	procs = fopen(path, "w");
+	assert_non_null(procs);
+	if (pid)
+		fprintf(procs, "1\n%d\n", pid);
+	fclose(procs);
+}
+
+static void the_namespace_is_found_by_where_we_are(void **state)
+{
+	static const char *const dirs[] = {"/a",   "/a/b", "/a/b/own",
+					   "/a/c", "/d",   "/d/e"};
+	char top[] = "/tmp/lineburn-namespace.XXXXXX", path[256];
+	_cleanup_free_ char *own = NULL, *root = NULL, *none = NULL, *deep = NULL;
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
+		make(top, dirs[i], strcmp(dirs[i], "/a/b/own") ? 0 : getpid());
+	own = cgroup_namespace_find(top, "/../..", "/own");
+	root = cgroup_namespace_find(top, "/../../..", "/");
+	none = cgroup_namespace_find(top, "/../..", "/");
+	deep = cgroup_namespace_find(top, "/../../../../..", "/");
+	assert_non_null(own);
+	assert_string_equal(own, "/a/b");
+	assert_non_null(root);
+	assert_string_equal(root, "/a/b/own");
+	assert_null(none);
+	assert_null(deep);
+	assert_null(cgroup_namespace_find(top, "/", "/own"));
+	assert_null(cgroup_namespace_find(top, "/../..", "/../own"));
+	for (size_t i = sizeof(dirs) / sizeof(*dirs); i-- > 0;) {
+		snprintf(path, sizeof(path), "%s%s/cgroup.procs", top, dirs[i]);
+		unlink(path);
+		snprintf(path, sizeof(path), "%s%s", top, dirs[i]);
+		rmdir(path);
+	}
+	rmdir(top);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(paths_below_a_mount),
+		cmocka_unit_test(the_namespace_is_found_by_where_we_are),
+	};
+
+	return cmocka_run_group_tests_name("cgroup_namespace", tests, NULL, NULL);
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* This program has the interface: copies of it are inodes to be probed. Needs root. */
+#include "runtime/jit/inodes.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "base/io.h"
+#include "collect/jit_probe.h"
+#include "collect/sampler.h"
+#include "decode/operations.h"
+#include "process/file.h"
+
+struct jit_descriptor {
+	uint32_t version, action;
+	void *relevant, *first;
+};
+
+extern struct jit_descriptor __jit_debug_descriptor;
+void __jit_debug_register_code(void);
+
+struct jit_descriptor __jit_debug_descriptor = {.version = 1};
+
+__attribute__((noinline, used)) void __jit_debug_register_code(void)
+{
+	__asm__ volatile("" : : "m"(__jit_debug_descriptor));
+}
+
+static struct sampler *sampler;
+static struct jit_probe *probe;
+static struct worker *decoder;
+static struct jit_inodes *inodes;
+static struct jit_interface point;
+static struct target_file self = {.path = "self"};
+
+static int set_up(void **state)
+{
+	struct sampler_config sampling = {.freq_hz = 99};
+	struct jit_probe_config probing = {0};
+	struct stat st;
+
+	(void)state;
+	if (geteuid())
+		return 0;
+	self.fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (fstat(self.fd, &st) || sampler_new(&sampling, &sampler, NULL) ||
+	    jit_probe_new(&probing, sampler, &probe, NULL) ||
+	    worker_new(NULL, &decoder, NULL) ||
+	    jit_interface_find(decoder, self.fd, &point))
+		return -1;
+	self.dev = st.st_dev;
+	self.inode = st.st_ino;
+	inodes = jit_inodes_new(probe, decoder, NULL);
+	return !inodes;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	if (geteuid())
+		return 0;
+	jit_inodes_free(inodes);
+	jit_probe_free(probe);
+	sampler_free(sampler);
+	worker_free(decoder);
+	close(self.fd);
+	return 0;
+}
+
+/* Skips the test where nothing can be probed. Return: this program's. */
+static struct jit_inode probe_self(void)
+{
+	struct jit_inode inode = {0};
+
+	if (!geteuid())
+		inode = jit_inodes_probe(inodes, self.fd, &self, &point);
+	if (!inode.probed_ns) {
+		print_message("needs root, and a kernel that has uprobes with cookies\n");
+		skip();
+	}
+	return inode;
+}
+
+static size_t nr_probed(void)
+{
+	struct jit_probe_totals t;
+
+	jit_probe_totals(probe, &t);
+	return t.nr_files;
+}
+
+/* The first @len bytes of this program, in a file of their own. */
+static int copy_of_self(size_t len)
+{
+	_cleanup_free_ char *bytes = NULL;
+	size_t nr;
+	int fd = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0700);
+
+	assert_true(fd >= 0);
+	assert_int_equal(io_read_file("/proc/self/exe", 1 << 28, &bytes, &nr), 0);
+	if (nr > len)
+		nr = len;
+	assert_int_equal(write(fd, bytes, nr), nr);
+	return fd;
+}
+
+static void each_inode_is_probed_once(void **state)
+{
+	struct jit_inode first = probe_self(), again, other;
+	_cleanup_close_ int copy = copy_of_self(SIZE_MAX);
+	_cleanup_close_ int path = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+
+	(void)state;
+	assert_int_not_equal(first.number, 0);
+	again = jit_inodes_probe(inodes, path, &self, &point);
+	assert_int_equal(again.number, first.number);
+	assert_int_equal(again.probed_ns, first.probed_ns);
+	other = jit_inodes_probe(inodes, copy, &self, &point);
+	assert_int_not_equal(other.number, first.number);
+	assert_true(other.probed_ns > first.probed_ns);
+	assert_int_equal(nr_probed(), 2);
+}
+
+static void grant(int fd, uid_t uid, gid_t gid, mode_t mode)
+{
+	assert_int_equal(fchown(fd, uid, gid), 0);
+	assert_int_equal(fchmod(fd, mode), 0);
+}
+
+/* Is a copy of this program with that owner and mode probed for @user? */
+static bool is_probed_for(const uid_t *user, uid_t uid, gid_t gid, mode_t mode)
+{
+	_cleanup_(jit_inodes_freep) struct jit_inodes *trusting =
+		jit_inodes_new(probe, decoder, user);
+	_cleanup_close_ int copy = copy_of_self(SIZE_MAX);
+	struct jit_inode inode;
+
+	grant(copy, uid, gid, mode);
+	inode = jit_inodes_probe(trusting, copy, &self, &point);
+	assert_int_not_equal(inode.number, 0);
+	return inode.probed_ns;
+}
+
+static void only_files_of_root_and_the_caller_are_probed(void **state)
+{
+	static const struct {
+		uid_t uid;
+		gid_t gid;
+		mode_t mode;
+		bool is_probed;
+	} cases[] = {
+		{0, 0, 0755, true},          {0, 0, 0775, true},
+		{0, 0, 0757, false},         {0, 1000, 0755, true},
+		{0, 1000, 0775, false},      {1000, 1000, 0755, true},
+		{1000, 1000, 0775, true},    {1000, 100, 0775, false},
+		{1000, 1000, 0777, false},   {1001, 1000, 0755, false},
+		{65534, 65534, 0500, false},
+	};
+	static const uid_t user = 1000;
+
+	(void)state;
+	probe_self();
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(
+			is_probed_for(&user, cases[i].uid, cases[i].gid, cases[i].mode),
+			cases[i].is_probed);
+	assert_true(is_probed_for(NULL, 65534, 65534, 0777));
+}
+
+/* What says that it is the same file gets no breakpoint where it has no such function. */
+static void what_has_another_interface_is_not_probed(void **state)
+{
+	_cleanup_close_ int part = copy_of_self(8192);
+	_cleanup_close_ int copy = copy_of_self(SIZE_MAX);
+	_cleanup_close_ int proc = open("/proc/self/status", O_PATH | O_CLOEXEC);
+	struct jit_interface elsewhere;
+	struct jit_inode inode;
+
+	(void)state;
+	probe_self();
+	inode = jit_inodes_probe(inodes, part, &self, &point);
+	assert_int_not_equal(inode.number, 0);
+	assert_int_equal(inode.probed_ns, 0);
+	inode = jit_inodes_probe(inodes, proc, &self, &point);
+	assert_int_equal(inode.probed_ns, 0);
+	elsewhere = point;
+	elsewhere.register_off++;
+	inode = jit_inodes_probe(inodes, copy, &self, &elsewhere);
+	assert_int_equal(inode.probed_ns, 0);
+	assert_int_equal(jit_inodes_probe(inodes, -1, &self, &point).number, 0);
+	assert_int_equal(nr_probed(), 1);
+}
+
+static void what_nobody_has_is_given_back(void **state)
+{
+	struct jit_inode first = probe_self(), other;
+	_cleanup_close_ int copy = copy_of_self(SIZE_MAX);
+
+	(void)state;
+	other = jit_inodes_probe(inodes, copy, &self, &point);
+	jit_inodes_begin_sweep(inodes);
+	jit_inodes_keep(inodes, first.number);
+	jit_inodes_keep(inodes, 0);
+	jit_inodes_end_sweep(inodes);
+	assert_int_equal(nr_probed(), 1);
+	assert_int_equal(probe_self().number, first.number);
+	assert_true(jit_inodes_probe(inodes, copy, &self, &point).number > other.number);
+	assert_int_equal(nr_probed(), 2);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_inode_is_probed_once),
+		TEST(only_files_of_root_and_the_caller_are_probed),
+		TEST(what_has_another_interface_is_not_probed),
+		TEST(what_nobody_has_is_given_back),
+	};
+
+	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
+		return worker_main(operations, NR_OPERATIONS);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Lists of real processes, walked by a real reader: this program's own, that of a
+ * program which another user runs, one that changes 100,000 times a second, and
+ * one whose memory does not answer.
+ */
+#include "runtime/jit/list_walk.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/userfaultfd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "decode/operations.h"
+
+/* ---- a program with the interface ---- */
+
+#define TARGET_ARGV0 "jit-target"
+
+struct entry {
+	struct entry *next, *prev;
+	const void *symfile;
+	uint64_t bytes;
+};
+
+static struct descriptor {
+	uint32_t version, action;
+	struct entry *relevant, *first;
+} descriptor = {.version = 1};
+
+/* The call that a debugger stops at: what is written stays on its side of it. */
+static __attribute__((noinline)) void register_code(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static void add(struct entry *e, const void *symfile, uint64_t bytes)
+{
+	*e = (struct entry){descriptor.first, NULL, symfile, bytes};
+	if (e->next)
+		e->next->prev = e;
+	descriptor.relevant = descriptor.first = e;
+	descriptor.action = 1;
+	register_code();
+}
+
+static void drop(struct entry *e)
+{
+	if (e->prev)
+		e->prev->next = e->next;
+	else
+		descriptor.first = e->next;
+	if (e->next)
+		e->next->prev = e->prev;
+	descriptor.relevant = e;
+	descriptor.action = 2;
+	register_code();
+}
+
+static void *new_object(size_t bytes, uint8_t mark)
+{
+	uint8_t *o = malloc(bytes);
+
+	if (!o)
+		abort();
+	memset(o, mark, bytes);
+	memcpy(o, "\177ELF", 4);
+	return o;
+}
+
+/* Three objects of 1000, 2000 and 3000 bytes, and one of no known format. */
+static void add_some(void)
+{
+	static struct entry e[4];
+
+	for (unsigned int i = 1; i <= 3; i++)
+		add(&e[i], new_object(i * 1000, (uint8_t)i), i * 1000);
+	add(&e[0], "Erlang's own", 12);
+}
+
+/* As a child of this test, or executed: tells where its descriptor is, and waits. */
+static _Noreturn void be_target(int tell)
+{
+	const struct descriptor *at = &descriptor;
+
+	add_some();
+	if (write(tell, &at, sizeof(at)) == sizeof(at))
+		pause();
+	_exit(1);
+}
+
+/*
+ * Registers and unregisters for ever; the same memory is used again at once. Rests now
+ * and then, as a program that compiles does: a list that never rests may never be read.
+ */
+static _Noreturn void be_restless(int tell)
+{
+	static struct entry *all[50];
+	const struct descriptor *at = &descriptor;
+	unsigned int seed = 1;
+
+	if (write(tell, &at, sizeof(at)) != sizeof(at))
+		_exit(1);
+	for (uint8_t mark = 1;; mark++) {
+		size_t i = (seed = seed * 1103515245 + 12345) / 65536 % ARRAY_SIZE(all);
+		size_t bytes = 4000 + seed / 65536 % 8 * 16;
+
+		if (all[i]) {
+			drop(all[i]);
+			memset((void *)all[i]->symfile, 0xdd, all[i]->bytes);
+			free((void *)all[i]->symfile);
+			free(all[i]);
+		}
+		all[i] = malloc(sizeof(*all[i]));
+		if (!all[i])
+			_exit(1);
+		add(all[i], new_object(bytes, mark), bytes);
+		if (seed % 1000 == 0)
+			usleep(2000);
+	}
+}
+
+/* ---- fixture ---- */
+
+struct fixture {
+	struct worker *reader;
+	pid_t pid; /* of a target; 0: none */
+	uint64_t descriptor; /* there */
+};
+
+static int set_up(void **state)
+{
+	const struct worker_config config = {.kind = WORKER_READER};
+	static struct fixture f;
+
+	/* Where Yama lets only parents read their children. */
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	f = (struct fixture){.pid = 0};
+	descriptor = (struct descriptor){.version = 1};
+	*state = &f;
+	return worker_new(&config, &f.reader, NULL);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	if (f->pid) {
+		kill(f->pid, SIGKILL);
+		waitpid(f->pid, NULL, 0);
+	}
+	worker_free(f->reader);
+	return 0;
+}
+
+/* @start runs in the child and writes the address to its argument. */
+static void start_target(struct fixture *f, void (*start)(int tell))
+{
+	int tell[2];
+
+	assert_int_equal(pipe(tell), 0);
+	f->pid = fork();
+	if (!f->pid) {
+		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		start(tell[1]);
+		_exit(1);
+	}
+	close(tell[1]);
+	assert_int_equal(read(tell[0], &f->descriptor, sizeof(f->descriptor)),
+			 sizeof(f->descriptor));
+	close(tell[0]);
+}
+
+static void exec_as_other_user(int tell)
+{
+	char *argv[] = {TARGET_ARGV0, NULL}, *envp[] = {NULL};
+
+	if (dup2(tell, STDOUT_FILENO) < 0 || setgroups(0, NULL) ||
+	    setresgid(4321, 4321, 4321) || setresuid(1234, 1234, 1234))
+		_exit(1);
+	execve("/proc/self/exe", argv, envp);
+}
+
+/* ---- what was found ---- */
+
+struct found {
+	struct list_object objects[128];
+	enum list_state states[128];
+	size_t nr;
+	size_t nr_mixed; /* objects with bytes of two marks, or of freed memory */
+	uint64_t nr_bytes;
+};
+
+static void note(void *ctx, const struct list_object *o, enum list_state state,
+		 const void *bytes)
+{
+	struct found *f = ctx;
+	const uint8_t *b = bytes;
+
+	if (f->nr < ARRAY_SIZE(f->objects)) {
+		f->objects[f->nr] = *o;
+		f->states[f->nr] = state;
+		f->nr++;
+	}
+	if (state != LIST_NEW)
+		return;
+	f->nr_bytes += o->size_bytes;
+	for (uint64_t i = 5; i < o->size_bytes; i++)
+		if (b[i] != b[4]) {
+			f->nr_mixed++;
+			return;
+		}
+}
+
+static const struct list_object *find(const struct found *f, uint64_t size)
+{
+	for (size_t i = 0; i < f->nr; i++)
+		if (f->objects[i].size_bytes == size)
+			return &f->objects[i];
+	return NULL;
+}
+
+static void assert_some_are_found(struct fixture *f)
+{
+	struct jit_list_stats stats;
+	struct found found = {0};
+
+	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, NULL, 0, note,
+				       &found, &stats),
+			 WORKER_OK);
+	assert_int_equal(stats.result, LIST_OK);
+	assert_int_equal(stats.nr_new, 3);
+	assert_int_equal(stats.nr_bytes, 6000);
+	assert_int_equal(stats.nr_foreign, 1);
+	assert_int_equal(stats.nr_unreadable, 0);
+	assert_int_equal(stats.nr_calls, 1);
+	assert_int_equal(found.nr, 4);
+	assert_int_equal(found.nr_mixed, 0);
+	for (uint64_t i = 1; i <= 3; i++)
+		assert_non_null(find(&found, i * 1000));
+}
+
+/* ---- tests ---- */
+
+static void a_child_s_list_is_walked(void **state)
+{
+	start_target(*state, be_target);
+	assert_some_are_found(*state);
+}
+
+static void another_user_s_program_s_list_is_walked(void **state)
+{
+	if (geteuid()) {
+		print_message("skipped: needs root\n");
+		skip();
+	}
+	start_target(*state, exec_as_other_user);
+	assert_some_are_found(*state);
+}
+
+static void what_is_known_is_not_sent_again(void **state)
+{
+	struct fixture *f = *state;
+	struct jit_list_stats stats;
+	struct found first = {0}, second = {0};
+	struct list_object gone = {0x1000, 0x2000, 64, 0};
+
+	start_target(f, be_target);
+	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, NULL, 0, note,
+				       &first, NULL),
+			 WORKER_OK);
+	first.objects[first.nr++] = gone;
+	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, first.objects,
+				       first.nr, note, &second, &stats),
+			 WORKER_OK);
+	assert_int_equal(stats.result, LIST_OK);
+	assert_int_equal(stats.nr_new, 0);
+	assert_int_equal(stats.nr_known, 4);
+	assert_int_equal(second.nr, 4); /* all but what is gone */
+	assert_null(find(&second, 64));
+}
+
+static void there_may_be_no_list(void **state)
+{
+	struct fixture *f = *state;
+	struct jit_list_stats stats;
+	uint64_t zero = 0;
+
+	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&zero, NULL, 0,
+				       note, NULL, &stats),
+			 WORKER_OK);
+	assert_int_equal(stats.result, LIST_NONE);
+	start_target(f, be_target);
+	kill(f->pid, SIGKILL);
+	waitpid(f->pid, NULL, 0);
+	assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, NULL, 0, note,
+				       NULL, &stats),
+			 WORKER_OK);
+	assert_int_equal(stats.result, LIST_NONE);
+	f->pid = 0;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+}
+
+/* 40 MB in objects of 4 MB: more than one call may bring. */
+static void large_objects_come_in_several_calls(void **state)
+{
+	enum {
+		NR = 10,
+		BYTES = 4 << 20
+	};
+	static struct entry e[NR];
+	struct fixture *f = *state;
+	struct jit_list_stats stats;
+	int64_t begin_ms = now_ms();
+	enum worker_answer rc;
+	struct found found;
+
+	for (int i = 0; i < NR; i++)
+		add(&e[i], new_object(BYTES, (uint8_t)i), BYTES);
+	/* A busy machine may need longer for 16 MB than a call may take, or a walk. */
+	do {
+		found = (struct found){0};
+		rc = jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor, NULL, 0,
+				   note, &found, &stats);
+	} while ((rc == WORKER_DEADLINE || stats.result == LIST_MORE) &&
+		 now_ms() < begin_ms + 60000);
+	assert_int_equal(rc, WORKER_OK);
+	assert_int_equal(stats.result, LIST_OK);
+	assert_int_equal(stats.nr_new, NR);
+	assert_int_equal(found.nr_bytes, (uint64_t)NR * BYTES);
+	assert_int_equal(found.nr_mixed, 0);
+	assert_true(stats.nr_calls >= 3);
+	for (int i = 0; i < NR; i++)
+		free((void *)e[i].symfile);
+}
+
+/* Whatever is handed over was once an object, however often memory is used again. */
+static void a_restless_list_gives_whole_objects(void **state)
+{
+	int64_t begin_ms = now_ms();
+	struct fixture *f = *state;
+	struct jit_list_stats stats;
+	struct found found = {0};
+	uint64_t nr_new = 0;
+
+	start_target(f, be_restless);
+	/* On a busy machine few walks meet a list at rest. */
+	while (now_ms() < begin_ms + 1500 ||
+	       (nr_new <= 100 && now_ms() < begin_ms + 20000)) {
+		assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, NULL, 0,
+					       note, &found, &stats),
+				 WORKER_OK);
+		assert_int_not_equal(stats.result, LIST_NONE);
+		nr_new += stats.nr_new;
+	}
+	assert_int_equal(found.nr_mixed, 0);
+	assert_true(nr_new > 100);
+}
+
+/* An object in a page that its owner never provides. */
+static void memory_that_does_not_answer_is_told_apart(void **state)
+{
+	struct uffdio_api api = {.api = UFFD_API};
+	struct uffdio_register range = {.mode = UFFDIO_REGISTER_MODE_MISSING};
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	_cleanup_close_ int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct fixture *f = *state;
+	struct jit_list_stats stats;
+	struct entry stuck;
+	int64_t start;
+
+	range.range.start = (uintptr_t)page;
+	range.range.len = 4096;
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range)) {
+		print_message("skipped: no userfaultfd for this user: %s\n",
+			      strerror(errno));
+		skip();
+	}
+	add_some();
+	add(&stuck, page, 4096);
+	start = now_ms();
+	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor, NULL,
+				       0, note, &(struct found){0}, &stats),
+			 WORKER_DEADLINE);
+	assert_in_range(now_ms() - start, JIT_LIST_CALL_MS - 1, 5000);
+	assert_int_equal(stats.result, LIST_NONE);
+	/* The next one gets a fresh reader. */
+	drop(&stuck);
+	munmap(page, 4096);
+	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor, NULL,
+				       0, note, &(struct found){0}, &stats),
+			 WORKER_OK);
+	assert_int_equal(stats.nr_new, 3);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_child_s_list_is_walked),
+		TEST(another_user_s_program_s_list_is_walked),
+		TEST(what_is_known_is_not_sent_again),
+		TEST(there_may_be_no_list),
+		TEST(large_objects_come_in_several_calls),
+		TEST(a_restless_list_gives_whole_objects),
+		TEST(memory_that_does_not_answer_is_told_apart),
+	};
+
+	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
+		return worker_main(operations, NR_OPERATIONS);
+	if (argc > 0 && !strcmp(argv[0], TARGET_ARGV0))
+		be_target(STDOUT_FILENO);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "process/process.h"
+#include "runtime/python/frozen.h"
+
+static void test_modules(void **state)
+{
+	static const struct {
+		const char *file, *module; /* NULL: none */
+	} cases[] = {
+		{"<frozen posixpath>", "posixpath"},
+		{"<frozen importlib._bootstrap>", "importlib/_bootstrap"},
+		{"<frozen a.b.c3>", "a/b/c3"},
+		{"<frozen >", NULL},
+		{"<frozen ..>", NULL},
+		{"<frozen .a>", NULL},
+		{"<frozen a.>", NULL},
+		{"<frozen a..b>", NULL},
+		{"<frozen a/b>", NULL},
+		{"<frozen a", NULL},
+		{"<string>", NULL},
+		{"/a/b.py", NULL},
+		{"", NULL},
+		{"<frozen "
+		 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa>",
+		 NULL},
+	};
+	char buf[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		size_t n = python_frozen_module(cases[i].file, buf, sizeof(buf));
+
+		assert_int_equal(n, cases[i].module ? strlen(cases[i].module) : 0);
+		if (n)
+			assert_string_equal(buf, cases[i].module);
+	}
+}
+
+static void test_dirs(void **state)
+{
+	static const struct {
+		const char *mapped, *dir; /* NULL: none */
+	} cases[] = {
+		{"/usr/bin/python3.11", "/usr/lib/python3.11"},
+		{"/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0", "/usr/lib/python3.11"},
+		{"/opt/lib/x/lib/libpython3.13t.so.1.0", "/opt/lib/x/lib/python3.13t"},
+		{"/home/u/bin/py/bin/python3.14-nopie", "/home/u/bin/py/lib/python3.14"},
+		{"/bin/python3.9", "/lib/python3.9"},
+		{"/usr/bin/python3", NULL},
+		{"/usr/bin/python3.", NULL},
+		{"/srv/python3.11", NULL},
+		{"/usr/lib/libc.so.6", NULL},
+		{"python3.11", NULL},
+		{"", NULL},
+	};
+	char buf[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		size_t n = python_frozen_dir(cases[i].mapped, "lib", buf, sizeof(buf));
+
+		assert_int_equal(n, cases[i].dir ? strlen(cases[i].dir) : 0);
+		if (n)
+			assert_string_equal(buf, cases[i].dir);
+		assert_int_equal(python_frozen_dir(cases[i].mapped, "lib", buf, 5), 0);
+	}
+}
+
+static void make(const char *root, const char *path)
+{
+	char at[512];
+
+	snprintf(at, sizeof(at), "%s%s", root, path);
+	for (char *slash = strchr(at + strlen(root) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		mkdir(at, 0755);
+		*slash = '/';
+	}
+	close(open(at, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+}
+
+/* In the root of the target, and not in ours. */
+static void test_find(void **state)
+{
+	char root[] = "/tmp/frozen-XXXXXX", path[256], command[64];
+	struct mapping mappings[] = {
+		{.kind = MAPPING_FILE, .path = "/usr/lib/libc.so.6"},
+		{.kind = MAPPING_FILE, .path = "/of-the-target/bin/python3.11"},
+	};
+	struct process proc = {
+		.uid = getuid(), .maps = {.items = mappings, .nr = 2}, .root_fd = -1};
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	make(root, "/of-the-target/lib/python3.11/importlib/_bootstrap.py");
+	make(root, "/of-the-target/lib/python3.11/pkg/__init__.py");
+	proc.root_fd = open(root, O_PATH | O_CLOEXEC);
+	assert_true(python_frozen_find(&proc, "<frozen importlib._bootstrap>", path,
+				       sizeof(path)));
+	assert_string_equal(path,
+			    "/of-the-target/lib/python3.11/importlib/_bootstrap.py");
+	assert_true(python_frozen_find(&proc, "<frozen pkg>", path, sizeof(path)));
+	assert_string_equal(path, "/of-the-target/lib/python3.11/pkg/__init__.py");
+	assert_int_equal(python_frozen_find(&proc, "<frozen getpath>", path, 256), 0);
+	/* Upgraded meanwhile. */
+	mappings[1].deleted = true;
+	assert_int_equal(python_frozen_find(&proc, "<frozen pkg>", path, 256), 0);
+	close(proc.root_fd);
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_dirs),
+		cmocka_unit_test(test_find),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
