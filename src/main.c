@@ -6,11 +6,11 @@
 
 #include "base/escape.h"
 #include "base/log.h"
-#include "doctor/doctor.h"
-#include "cli/options.h"
 #include "cli/commands.h"
-#include "launch/python_hook.h"
+#include "cli/options.h"
 #include "decode/operations.h"
+#include "doctor/doctor.h"
+#include "launch/python_hook.h"
 #include "worker/worker.h"
 
 static int run(const struct options *o, int *status, struct error *err)
@@ -23,7 +23,7 @@ static int run(const struct options *o, int *status, struct error *err)
 	case COMMAND_REPORT:
 		return pipeline_view(o, err);
 	case COMMAND_DOCTOR:
-		*status = doctor_run(o->json, stdout);
+		*status = doctor_run(o->viewing.json, stdout);
 		return 0;
 	case COMMAND_PYTHON_HOOK:
 		return python_hook_run(o->python_hook_action, o->python_prefix,

@@ -56,11 +56,11 @@ check_includes() {
 	may_include src/analyze "base/|profile/|analyze/|decode/numba/name\.h|$abi"
 	may_include src/render \
 		"base/|render/|profile/(profile|stack_status)\.h|analyze/(attribution|machine_code|phase|call_tree|groups|filter)\.h|$abi"
-	may_include src/target "base/|process/|target/|collect/filter\.h|cli/options(_target)?\.h|$abi"
+	may_include src/target "base/|process/|target/|collect/filter\.h|$abi"
 	may_include src/launch 'base/|launch/'
 	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks)\.h'
 	may_include src/record \
-		"(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/|cli/options(_target)?\.h|$abi"
+		"(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/|$abi"
 	may_include src/cli \
 		"(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|render|target|launch|record|doctor|cli)/|$abi"
 	# A folder that nobody has thought about yet is in no table.

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
 #include "analyze/attribution_work.h"
+#include "base/vec.h"
 
 #define MAX_BARE_LINES (1u << 18) /* of all files; more are not listed */
 #define MAX_SPAN       (1u << 14) /* lines of one function; those behind are not looked at */

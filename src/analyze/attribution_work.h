@@ -9,9 +9,9 @@
 #define LB_ANALYZE_ATTRIBUTION_WORK_H
 
 #include "analyze/attribution.h"
-#include "profile/mapping_kind.h"
 #include "analyze/sample_weight.h"
 #include "analyze/tally.h"
+#include "profile/mapping_kind.h"
 
 /* Of one mapping. */
 struct code {

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/vec.h"
 #include "analyze/call_tree_work.h"
 #include "analyze/sample_weight.h"
+#include "base/vec.h"
 
 #define LOOK_AHEAD 8 /* walkers whose stacks are fetched while others are read */
 

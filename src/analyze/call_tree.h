@@ -14,8 +14,8 @@
 #ifndef LB_ANALYZE_CALL_TREE_H
 #define LB_ANALYZE_CALL_TREE_H
 
-#include "base/error.h"
 #include "analyze/attribution.h"
+#include "base/error.h"
 
 #define CALL_TREE_MAX_NODES (1u << 18) /* then calls are counted as cut off */
 #define CALL_TREE_MAX_DEPTH 1000

@@ -20,8 +20,8 @@
 #ifndef LB_ANALYZE_FILTER_H
 #define LB_ANALYZE_FILTER_H
 
-#include "base/error.h"
 #include "analyze/attribution.h"
+#include "base/error.h"
 
 enum filter_kind {
 	FILTER_CONTAINER,

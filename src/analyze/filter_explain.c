@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/likeness.h"
 #include "analyze/filter_work.h"
+#include "base/likeness.h"
 
 #define MAX_SIMILAR 3
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/labels.h"
 #include "analyze/sample_weight.h"
 #include "analyze/tally.h"
+#include "profile/labels.h"
 
 #define TEXT(name) (1u << OWNER_##name)
 #define CONTAINER  (TEXT(CONTAINER) | TEXT(CONTAINER_NAME) | TEXT(RUNTIME))

@@ -7,8 +7,8 @@
 #ifndef LB_ANALYZE_MACHINE_CODE_H
 #define LB_ANALYZE_MACHINE_CODE_H
 
-#include "base/error.h"
 #include "analyze/attribution.h"
+#include "base/error.h"
 
 #define MACHINE_CODE_MAX_PIECES 8 /* shown at once */
 

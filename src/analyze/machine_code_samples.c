@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "analyze/machine_code_work.h"
-#include "profile/mapping_kind.h"
 #include "analyze/sample_weight.h"
 #include "analyze/tally.h"
+#include "profile/mapping_kind.h"
 
 /* Pieces of several processes may have one address; more than that is no real file. */
 #define MAX_OVERLAPS 64

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/mapping_kind.h"
 #include "analyze/sample_weight.h"
-#include "profile/stack_status.h"
 #include "analyze/tally.h"
+#include "profile/mapping_kind.h"
+#include "profile/stack_status.h"
 
 const char *const phase_names[] = {
 	[PHASE_REST] = "rest",

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/hash.h"
-#include "base/io.h"
 #include "analyze/code_text.h"
 #include "analyze/source.h"
 #include "analyze/source_text.h"
+#include "base/hash.h"
+#include "base/io.h"
 
 struct attacher {
 	const struct profile *p;

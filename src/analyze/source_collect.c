@@ -6,12 +6,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analyze/source.h"
+#include "analyze/source_text.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "analyze/source.h"
-#include "analyze/source_text.h"
 
 struct collector {
 	struct profile *p;

@@ -6,8 +6,8 @@
 #ifndef LB_ANALYZE_TALLY_H
 #define LB_ANALYZE_TALLY_H
 
-#include "base/hashmap.h"
 #include "analyze/attribution.h"
+#include "base/hashmap.h"
 
 struct tally_item {
 	struct weight total; /* first: what each frame of each sample touches is close */

@@ -16,20 +16,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/aside.h"
+#include "analyze/source.h"
 #include "base/creds.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "target/explain.h"
-#include "doctor/doctor.h"
-#include "record/dump.h"
 #include "cli/fetch_debuginfo.h"
+#include "cli/show.h"
+#include "doctor/doctor.h"
 #include "profile/pprof.h"
-#include "analyze/source.h"
+#include "record/aside.h"
+#include "record/dump.h"
+#include "record/losses.h"
 #include "record/recording.h"
 #include "record/recording_extra.h"
-#include "record/losses.h"
-#include "cli/show.h"
+#include "target/explain.h"
 
 /* A source is opened in the root, and with the rights, of a process that ran it. */
 static int open_source(void *ctx, const char *path)
@@ -46,7 +46,7 @@ static int open_source(void *ctx, const char *path)
 static int collect_sources(struct recording *r)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
-	int rc = attribution_new(r->profile, &r->options->attribution, &a);
+	int rc = attribution_new(r->profile, &r->config->attribution, &a);
 
 	if (!rc)
 		rc = source_collect(r->profile, a, open_source, r);
@@ -62,11 +62,11 @@ static int collect_sources(struct recording *r)
  * is theirs and goes only where they could have put it themselves. Ends with
  * stop_being_owner().
  */
-static int be_owner(const struct options *o, struct launch_user *user,
+static int be_owner(const struct sampling *o, struct launch_user *user,
 		    struct creds *creds, struct error *err)
 {
 	*user = (struct launch_user){0};
-	if (o->command != COMMAND_RUN)
+	if (!o->target.is_command)
 		return 0;
 	launch_user_find(user);
 	if (user->is_other && creds_become(creds, user->uid, user->gid))
@@ -82,7 +82,7 @@ static void stop_being_owner(const struct launch_user *user, const struct creds 
 }
 
 /* Before sampling: an hour must not end with "no such directory". */
-static int check_output(const struct options *o, struct error *err)
+static int check_output(const struct sampling *o, struct error *err)
 {
 	struct launch_user user;
 	struct creds creds;
@@ -92,7 +92,7 @@ static int check_output(const struct options *o, struct error *err)
 	if (o->dry_run)
 		return 0;
 	/* Any recording may get such a file: by a signal, or when its memory is full. */
-	if (o->command == COMMAND_RECORD &&
+	if (!o->target.is_command &&
 	    window_path(o->output, &(struct window_id){.number = WINDOW_MAX_NUMBER}, path,
 			sizeof(path)))
 		return error_set(err, -ENAMETOOLONG,
@@ -111,7 +111,7 @@ static int check_output(const struct options *o, struct error *err)
 static int write_output(struct recording *r, const void *data, size_t len,
 			struct error *err)
 {
-	const struct options *o = r->options;
+	const struct sampling *o = r->config;
 	struct launch_user user;
 	struct creds creds;
 	int rc = be_owner(o, &user, &creds, err);
@@ -138,7 +138,7 @@ static int write_window(struct recording *r, const void *data, size_t len,
 
 static int dump_after(struct recording *r)
 {
-	if (r->options->dump == DUMP_MAPS)
+	if (r->config->dump == DUMP_MAPS)
 		dump_maps(r->session.processes, stderr);
 	return 0;
 }
@@ -234,7 +234,7 @@ static void window_begin_first(struct recording *r)
 /* The next end that is still to come: a late one does not make the others late. */
 static void window_set_end(struct recording *r)
 {
-	uint64_t length_ns = (uint64_t)(r->options->window_s * 1e9), late_ns;
+	uint64_t length_ns = (uint64_t)(r->config->window_s * 1e9), late_ns;
 	struct session *s = &r->session;
 
 	if (!length_ns || r->window.end_ns < s->window_end_ns)
@@ -267,8 +267,8 @@ static void window_said(struct recording *r)
 	*r->window.note = '\0';
 	r->nr_files++;
 	r->nr_counted += r->profile->extra.losses.counted;
-	if (r->options->window_s > 0 ||
-	    window_path(r->options->output, &r->window.id, path, sizeof(path)))
+	if (r->config->window_s > 0 ||
+	    window_path(r->config->output, &r->window.id, path, sizeof(path)))
 		return;
 	fprintf(stderr, "lineburn: %llu samples, written to %s; a new file begins\n",
 		(unsigned long long)r->profile->extra.losses.counted, path);
@@ -317,7 +317,7 @@ static void window_snapshot(struct recording *r)
 {
 	struct error why = {0};
 
-	if (finish(r, r->options->window_s > 0, &why))
+	if (finish(r, r->config->window_s > 0, &why))
 		log_warning("%s; the recording goes on", why.text);
 	profile_clear_extra(r->profile);
 }
@@ -330,7 +330,7 @@ static void follow_folder(struct recording *r)
 	if (rc)
 		log_warning("cannot open the folder of %s: %s; files go on where they "
 			    "were",
-			    r->options->output, strerror(-rc));
+			    r->config->output, strerror(-rc));
 }
 
 /* Names what was drained up to now, and ends or shows the window if that is wished. */
@@ -390,7 +390,7 @@ static int recording_drained(void *ctx, struct session *s, uint64_t begin_ns,
 
 static void say_where(const struct recording *r)
 {
-	const struct options *o = r->options;
+	const struct sampling *o = r->config;
 	unsigned long long counted = r->profile->extra.losses.counted;
 	char path[PATH_MAX];
 
@@ -413,10 +413,10 @@ static int finish_last(struct recording *r, struct error *err)
 	window_begin_first(r);
 	window_note_end(r);
 	rc = build_session(r, err);
-	return rc ? rc : finish(r, r->options->window_s > 0, err);
+	return rc ? rc : finish(r, r->config->window_s > 0, err);
 }
 
-static int show_run(struct recording *r, struct error *err)
+static int show_run(struct recording *r, const struct viewing *v, struct error *err)
 {
 	struct profile *p = r->profile;
 	struct launch_user user;
@@ -427,20 +427,21 @@ static int show_run(struct recording *r, struct error *err)
 		log_warning("no samples: the command used less than a tick of CPU (%u "
 			    "Hz); raise "
 			    "the rate with -F",
-			    r->options->freq_hz);
+			    r->config->freq_hz);
 		return 0;
 	}
 	/* Sources that were not kept are read as the user who called, not as root. */
 	launch_user_find(&user);
 	if (user.is_other && creds_become(&creds, user.uid, user.gid))
 		return error_set(err, -EPERM, "cannot read sources as %s", user.name);
-	rc = show_profile(r->options, p, r->options->output, false, err);
+	rc = show_profile(v, p, r->config->output, false, err);
 	if (user.is_other)
 		creds_restore(&creds);
 	return rc;
 }
 
-static int record(struct recording *r, int *ret_status, struct error *err)
+static int record(struct recording *r, const struct viewing *v, int *ret_status,
+		  struct error *err)
 {
 	enum session_end end;
 	int rc = session_run(&r->session, &end, err);
@@ -448,7 +449,7 @@ static int record(struct recording *r, int *ret_status, struct error *err)
 	if (rc)
 		return rc;
 	session_let_signals_kill(&r->session);
-	if (r->options->dry_run) {
+	if (r->config->dry_run) {
 		fprintf(stderr,
 			"lineburn: loaded and attached on %u CPUs, %u instructions "
 			"verified\n",
@@ -460,18 +461,19 @@ static int record(struct recording *r, int *ret_status, struct error *err)
 	if (rc)
 		return rc;
 	if (r->session.launch) {
-		rc = show_run(r, err);
+		rc = show_run(r, v, err);
 		*ret_status = launch_exit_status(r->session.launch);
 		return rc;
 	}
 	say_where(r);
 	return r->profile->extra.losses.counted || r->nr_counted
 		       ? 0
-		       : explain_no_samples(r->options, err);
+		       : explain_no_samples(&r->config->target, err);
 }
 
-int pipeline_record(const struct options *o, int *ret_status, struct error *err)
+int pipeline_record(const struct options *options, int *ret_status, struct error *err)
 {
+	const struct sampling *o = &options->sampling;
 	struct recording r = {0};
 	int rc = o->dry_run ? 0 : doctor_admits("", err);
 
@@ -481,9 +483,9 @@ int pipeline_record(const struct options *o, int *ret_status, struct error *err)
 		return rc;
 	rc = recording_init(&r, o, recording_drained, err);
 	if (!rc)
-		explain_empty_target(o);
+		explain_empty_target(&o->target);
 	if (!rc)
-		rc = record(&r, ret_status, err);
+		rc = record(&r, &options->viewing, ret_status, err);
 	if (rc && r.session.launch && launch_was_executed(r.session.launch))
 		err->exit_code = EXIT_OWN_FAILURE;
 	else if (!rc && r.session.launch)
@@ -563,8 +565,9 @@ static int read_input(const char *path, struct strpool *pool, struct profile **r
 	return pprof_read(data, len, is_stdin ? "stdin" : path, pool, ret, err);
 }
 
-int pipeline_view(const struct options *o, struct error *err)
+int pipeline_view(const struct options *options, struct error *err)
 {
+	const struct viewing *v = &options->viewing;
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
 	_cleanup_(profile_freep) struct profile *p = NULL;
 	struct reading reading;
@@ -574,16 +577,16 @@ int pipeline_view(const struct options *o, struct error *err)
 
 	if (!pool)
 		return error_set(err, -ENOMEM, "out of memory");
-	rc = read_input(o->input, pool, &p, &reading, err);
+	rc = read_input(v->input, pool, &p, &reading, err);
 	if (rc)
 		return rc;
 	fetch_debug_info(p);
 	/* What was asked for is opened with our own rights. */
-	becomes = reading.user.is_other && !o->open_sources;
+	becomes = reading.user.is_other && !v->open_sources;
 	if (becomes && creds_become(&creds, reading.user.uid, reading.user.gid))
 		return error_set(err, -EPERM, "cannot read sources as %s",
 				 reading.user.name);
-	rc = show_profile(o, p, o->input, reading.is_strangers && !o->open_sources, err);
+	rc = show_profile(v, p, v->input, reading.is_strangers && !v->open_sources, err);
 	if (becomes)
 		creds_restore(&creds);
 	return rc;

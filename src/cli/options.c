@@ -12,10 +12,10 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "collect/sampler.h"
-#include "cli/options_target.h"
 #include "cli/options_parse.h"
+#include "cli/options_target.h"
 #include "cli/options_window.h"
+#include "collect/sampler.h"
 
 enum {
 	ON_RUN = 1 << COMMAND_RUN,
@@ -49,7 +49,7 @@ static int parse_freq(struct options *o, const char *arg, struct error *err)
 	if (end == arg || *end || *arg == '-' || hz < 1 || hz > SAMPLER_MAX_HZ)
 		return usage(err, "%s takes samples a second from 1 to 10000, not \"%s\"",
 			     "-F", arg);
-	o->freq_hz = (uint32_t)hz;
+	o->sampling.freq_hz = (uint32_t)hz;
 	return 0;
 }
 
@@ -65,7 +65,7 @@ static int parse_budget(struct options *o, const char *arg, struct error *err)
 			     "%s takes percent of the CPU time from 0.001%% to 100%%, "
 			     "not \"%s\"",
 			     "--budget", arg);
-	o->budget_ppm = (uint32_t)lround(percent * 1e4);
+	o->sampling.budget_ppm = (uint32_t)lround(percent * 1e4);
 	return 0;
 }
 
@@ -78,7 +78,7 @@ static int parse_max_frames(struct options *o, const char *arg, struct error *er
 		return usage(err,
 			     "%s takes frames of a user stack from 1 to 512, not \"%s\"",
 			     "--max-frames", arg);
-	o->max_frames = (uint32_t)frames;
+	o->sampling.max_frames = (uint32_t)frames;
 	return 0;
 }
 
@@ -90,7 +90,7 @@ static int parse_unwind_memory(struct options *o, const char *arg, struct error 
 	if (end == arg || *end || *arg == '-' || mib < 1 || mib > 1024)
 		return usage(err, "%s takes MiB from 1 to 1024, not \"%s\"",
 			     "--unwind-memory", arg);
-	o->unwind_bytes = (uint64_t)mib << 20;
+	o->sampling.unwind_bytes = (uint64_t)mib << 20;
 	return 0;
 }
 
@@ -109,31 +109,31 @@ static int parse_seconds(const char *option, const char *arg, double *ret,
 
 static int parse_duration(struct options *o, const char *arg, struct error *err)
 {
-	return parse_seconds("-d", arg, &o->duration_s, err);
+	return parse_seconds("-d", arg, &o->sampling.duration_s, err);
 }
 
 static int parse_delay(struct options *o, const char *arg, struct error *err)
 {
-	return parse_seconds("--delay", arg, &o->delay_s, err);
+	return parse_seconds("--delay", arg, &o->sampling.delay_s, err);
 }
 
 static int parse_output(struct options *o, const char *arg, struct error *err)
 {
 	if (!*arg)
 		return usage(err, "%s takes a file name, not \"%s\"", "-o", arg);
-	o->output = arg;
-	o->output_given = true;
+	o->sampling.output = arg;
+	o->sampling.output_given = true;
 	return 0;
 }
 
 static int parse_dump(struct options *o, const char *arg, struct error *err)
 {
 	if (!strcmp(arg, "samples"))
-		o->dump = DUMP_SAMPLES;
+		o->sampling.dump = DUMP_SAMPLES;
 	else if (!strcmp(arg, "maps"))
-		o->dump = DUMP_MAPS;
+		o->sampling.dump = DUMP_MAPS;
 	else if (!strcmp(arg, "frames"))
-		o->dump = DUMP_FRAMES;
+		o->sampling.dump = DUMP_FRAMES;
 	else
 		return usage(err, "%s takes samples, maps or frames, not \"%s\"",
 			     "--dump", arg);
@@ -185,21 +185,21 @@ static int parse_cache_dir(struct options *o, const char *arg, struct error *err
 	}                                                                      \
 	struct name##_needs_semicolon
 
-FLAG(flag_all, o->whole_machine = true);
-FLAG(flag_no_children, o->no_children = true);
-FLAG(flag_tid, o->keep_tid = true);
-FLAG(flag_no_kernel_stack, o->no_kernel_stack = true);
+FLAG(flag_all, o->sampling.target.whole_machine = true);
+FLAG(flag_no_children, o->sampling.target.no_children = true);
+FLAG(flag_tid, o->sampling.keep_tid = true);
+FLAG(flag_no_kernel_stack, o->sampling.no_kernel_stack = true);
 FLAG(flag_uprobe, (o->uprobe = true, o->no_uprobe = false));
 FLAG(flag_no_uprobe, (o->no_uprobe = true, o->uprobe = false));
-FLAG(flag_dry_run, o->dry_run = true);
-FLAG(flag_no_python_hook, o->no_python_hook = true);
-FLAG(flag_json, o->json = true);
-FLAG(flag_leaf, o->attribution.charge = CHARGE_LEAF);
-FLAG(flag_kernel, o->attribution.kernel = true);
-FLAG(flag_runtime, o->attribution.runtime = true);
-FLAG(flag_types, o->show_types = true);
-FLAG(flag_skip_compile, o->skip_compile = true);
-FLAG(flag_sources, o->open_sources = true);
+FLAG(flag_dry_run, o->sampling.dry_run = true);
+FLAG(flag_no_python_hook, o->sampling.no_python_hook = true);
+FLAG(flag_json, o->viewing.json = true);
+FLAG(flag_leaf, o->viewing.attribution.charge = CHARGE_LEAF);
+FLAG(flag_kernel, o->viewing.attribution.kernel = true);
+FLAG(flag_runtime, o->viewing.attribution.runtime = true);
+FLAG(flag_types, o->viewing.show_types = true);
+FLAG(flag_skip_compile, o->viewing.skip_compile = true);
+FLAG(flag_sources, o->viewing.open_sources = true);
 FLAG(flag_verbose, o->verbose++);
 FLAG(flag_help, (o->help_for = o->command, o->command = COMMAND_HELP));
 
@@ -478,7 +478,7 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 			return error_set_exit(
 				err, EXIT_USAGE, -EINVAL,
 				"run needs a command: lineburn run -- CMD [ARG...]");
-		o->argv = argv + optind;
+		o->sampling.argv = argv + optind;
 		return 0;
 	case COMMAND_RECORD:
 		if (options_check_target(o, err) || options_check_window(o, err))
@@ -516,14 +516,14 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 	int rc;
 
 	*ret = (struct options){
-		.freq_hz = DEFAULT_FREQ_HZ,
-		.max_frames = DEFAULT_MAX_FRAMES,
-		.unwind_bytes = (uint64_t)DEFAULT_UNWIND_MIB << 20,
-		.output = DEFAULT_OUTPUT,
-		.input = DEFAULT_OUTPUT,
-		.context = 2,
-		.min_share = 0.005,
-		.call_depth = 100,
+		.sampling = {.freq_hz = DEFAULT_FREQ_HZ,
+			     .max_frames = DEFAULT_MAX_FRAMES,
+			     .unwind_bytes = (uint64_t)DEFAULT_UNWIND_MIB << 20,
+			     .output = DEFAULT_OUTPUT},
+		.viewing = {.input = DEFAULT_OUTPUT,
+			    .context = 2,
+			    .min_share = 0.005,
+			    .call_depth = 100},
 	};
 	if (argc < 2)
 		return error_set_exit(err, EXIT_USAGE, -EINVAL,
@@ -544,18 +544,22 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 			"unknown command \"%s\"; \"lineburn --help\" lists them",
 			argv[1]);
 	ret->command = command->command;
+	ret->sampling.target.is_command = command->command == COMMAND_RUN;
+	ret->viewing.is_report = command->command == COMMAND_REPORT;
 	rc = parse_rows(argc - 1, argv + 1, command, ret, err);
-	if (!rc && ret->command != COMMAND_HELP)
-		rc = check(argc - 1, argv + 1, ret, err);
-	return rc;
+	if (rc || ret->command == COMMAND_HELP)
+		return rc;
+	ret->sampling.probing = options_probing(ret);
+	ret->sampling.attribution = ret->viewing.attribution;
+	return check(argc - 1, argv + 1, ret, err);
 }
 
 void options_deinit(struct options *o)
 {
-	for (size_t i = 0; i < o->nr_source_paths; i++)
-		free((char *)o->source_paths[i].old_prefix);
-	free(o->source_paths);
-	free(o->filters);
-	free(o->pids);
-	free(o->choices);
+	for (size_t i = 0; i < o->viewing.nr_source_paths; i++)
+		free((char *)o->viewing.source_paths[i].old_prefix);
+	free(o->viewing.source_paths);
+	free(o->viewing.filters);
+	free(o->sampling.target.pids);
+	free(o->sampling.target.values);
 }

@@ -12,7 +12,7 @@ int options_parse_by(struct options *o, const char *arg, struct error *err)
 {
 	for (int by = GROUP_BY_NOTHING + 1; by < NR_GROUP_BY; by++)
 		if (!strcmp(group_by_names[by], arg)) {
-			o->group_by = (enum group_by)by;
+			o->viewing.group_by = (enum group_by)by;
 			return 0;
 		}
 	return usage(err,
@@ -52,13 +52,14 @@ static int add(struct options *o, enum filter_kind kind, const char *arg,
 				      "--%s takes %s, with \"!\" in front all others, "
 				      "not \"%s\"",
 				      filter_kind_names[kind], takes[kind], arg);
-	if (vec_grow(&o->filters, &o->cap_filters, o->nr_filters + 1, sizeof(*o->filters),
+	if (vec_grow(&o->viewing.filters, &o->viewing.cap_filters,
+		     o->viewing.nr_filters + 1, sizeof(*o->viewing.filters),
 		     FILTER_MAX_FILTERS))
 		return error_set_exit(err, EXIT_USAGE, -EINVAL,
 				      "%d of --container, --unit and so on can be given "
 				      "at most, the next one was \"%s\"",
 				      FILTER_MAX_FILTERS, arg);
-	o->filters[o->nr_filters++] =
+	o->viewing.filters[o->viewing.nr_filters++] =
 		(struct profile_filter){.kind = kind, .exclude = exclude, .value = value};
 	return 0;
 }

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "target/comm_glob.h"
 #include "cli/options_parse.h"
+#include "target/comm_glob.h"
 
 #define MAX_PIDS    4096
 #define MAX_CHOICES 4096
@@ -19,15 +19,17 @@ static int add(struct options *o, enum lb_filter_kind kind, const char *option,
 
 	if (!arg[excludes])
 		return usage(err, takes, option, arg);
-	if (vec_grow(&o->choices, &o->cap_choices, o->nr_choices + 1, sizeof(*o->choices),
+	if (vec_grow(&o->sampling.target.values, &o->sampling.target.cap_values,
+		     o->sampling.target.nr_values + 1, sizeof(*o->sampling.target.values),
 		     MAX_CHOICES))
 		return usage(err,
 			     "4096 choices can be given at most, the next one was %s %s",
 			     option, arg);
-	o->choices[o->nr_choices++] = (struct target_value){.kind = kind,
-							    .excludes = excludes,
-							    .text = arg + excludes,
-							    .number = number};
+	o->sampling.target.values[o->sampling.target.nr_values++] =
+		(struct target_value){.kind = kind,
+				      .excludes = excludes,
+				      .text = arg + excludes,
+				      .number = number};
 	return 0;
 }
 
@@ -40,11 +42,13 @@ int parse_target_pid(struct options *o, const char *arg, struct error *err)
 		return usage(err, takes, "-p", arg);
 	if (*arg == '!')
 		return add(o, LB_FILTER_PROCESS, "-p", arg, takes, pid, err);
-	if (vec_grow(&o->pids, &o->cap_pids, o->nr_pids + 1, sizeof(*o->pids), MAX_PIDS))
+	if (vec_grow(&o->sampling.target.pids, &o->sampling.target.cap_pids,
+		     o->sampling.target.nr_pids + 1, sizeof(*o->sampling.target.pids),
+		     MAX_PIDS))
 		return usage(err,
 			     "%s can be given 4096 times at most, the next one was %s",
 			     "-p", arg);
-	o->pids[o->nr_pids++] = pid;
+	o->sampling.target.pids[o->sampling.target.nr_pids++] = pid;
 	return 0;
 }
 
@@ -90,8 +94,8 @@ int parse_target_comm(struct options *o, const char *arg, struct error *err)
 			"%s is compared with the 15 bytes that the kernel keeps of a "
 			"name, and \"%s\" asks for more",
 			"--comm", arg);
-	for (size_t i = 0; i < o->nr_choices; i++)
-		nr += o->choices[i].kind == LB_FILTER_COMM;
+	for (size_t i = 0; i < o->sampling.target.nr_values; i++)
+		nr += o->sampling.target.values[i].kind == LB_FILTER_COMM;
 	if (nr == LB_COMM_PATTERNS)
 		return usage(err,
 			     "%s can be given 16 times at most, the next one was \"%s\"",
@@ -106,12 +110,14 @@ int parse_target_user(struct options *o, const char *arg, struct error *err)
 		   "%s takes a user's name or number, not \"%s\"", 0, err);
 }
 
-bool options_include(const struct options *o, enum lb_filter_kind kind)
+/* Does anything include by @kind? */
+static bool includes(const struct options *o, enum lb_filter_kind kind)
 {
-	if (kind == LB_FILTER_PROCESS && o->nr_pids)
+	if (kind == LB_FILTER_PROCESS && o->sampling.target.nr_pids)
 		return true;
-	for (size_t i = 0; i < o->nr_choices; i++)
-		if (o->choices[i].kind == kind && !o->choices[i].excludes)
+	for (size_t i = 0; i < o->sampling.target.nr_values; i++)
+		if (o->sampling.target.values[i].kind == kind &&
+		    !o->sampling.target.values[i].excludes)
 			return true;
 	return false;
 }
@@ -124,10 +130,10 @@ static bool is_root_cgroup(const char *path)
 
 static bool names_targets(const struct options *o)
 {
-	if (o->command == COMMAND_RUN || o->nr_pids)
+	if (o->command == COMMAND_RUN || o->sampling.target.nr_pids)
 		return true;
-	for (size_t i = 0; i < o->nr_choices; i++) {
-		const struct target_value *v = &o->choices[i];
+	for (size_t i = 0; i < o->sampling.target.nr_values; i++) {
+		const struct target_value *v = &o->sampling.target.values[i];
 
 		if (v->excludes || v->kind == LB_FILTER_COMM || v->kind == LB_FILTER_USER)
 			continue;
@@ -147,30 +153,30 @@ enum jit_probing options_probing(const struct options *o)
 /* With -p, be it to leave one out. */
 static bool names_process(const struct options *o)
 {
-	for (size_t i = 0; i < o->nr_choices; i++)
-		if (o->choices[i].kind == LB_FILTER_PROCESS)
+	for (size_t i = 0; i < o->sampling.target.nr_values; i++)
+		if (o->sampling.target.values[i].kind == LB_FILTER_PROCESS)
 			return true;
-	return o->nr_pids;
+	return o->sampling.target.nr_pids;
 }
 
 int options_check_target(struct options *o, struct error *err)
 {
-	bool is_narrow = options_include(o, LB_FILTER_PROCESS) ||
-			 options_include(o, LB_FILTER_THREAD);
+	bool is_narrow = includes(o, LB_FILTER_PROCESS) || includes(o, LB_FILTER_THREAD);
 
-	if (!o->whole_machine && !is_narrow && !o->nr_choices)
+	if (!o->sampling.target.whole_machine && !is_narrow &&
+	    !o->sampling.target.nr_values)
 		return error_set_exit(
 			err, EXIT_USAGE, -EINVAL,
 			"record needs to know what: -p PID, -t TID, --container NAME, "
 			"--unit NAME, -G CGROUP, --comm NAME or --user NAME, or -a for "
 			"the whole machine");
-	if (o->whole_machine && is_narrow)
+	if (o->sampling.target.whole_machine && is_narrow)
 		return error_set_exit(err, EXIT_USAGE, -EINVAL,
 				      "-a and %s exclude each other",
-				      o->nr_pids ? "-p" : "-t");
-	if (o->no_children && !names_process(o))
+				      o->sampling.target.nr_pids ? "-p" : "-t");
+	if (o->sampling.target.no_children && !names_process(o))
 		return error_set_exit(err, EXIT_USAGE, -EINVAL,
 				      "--no-children goes with -p");
-	o->whole_machine = !is_narrow;
+	o->sampling.target.whole_machine = !is_narrow;
 	return 0;
 }

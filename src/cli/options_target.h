@@ -3,8 +3,8 @@
 #ifndef LB_CLI_OPTIONS_TARGET_H
 #define LB_CLI_OPTIONS_TARGET_H
 
-#include "runtime/jit/watch.h"
 #include "cli/options.h"
+#include "runtime/jit/watch.h"
 
 /* Each adds a value. Return: 0, or -EINVAL with a sentence and EXIT_USAGE in @err. */
 int parse_target_pid(struct options *o, const char *arg, struct error *err);
@@ -24,8 +24,5 @@ int options_check_target(struct options *o, struct error *err);
  * the name of a thread or as a user.
  */
 enum jit_probing options_probing(const struct options *o);
-
-/** Does anything include by @kind? */
-bool options_include(const struct options *o, enum lb_filter_kind kind);
 
 #endif

@@ -13,11 +13,11 @@
 int options_parse_charge(struct options *o, const char *arg, struct error *err)
 {
 	if (!strcmp(arg, "line"))
-		o->attribution.charge = CHARGE_LINE;
+		o->viewing.attribution.charge = CHARGE_LINE;
 	else if (!strcmp(arg, "mine"))
-		o->attribution.charge = CHARGE_MINE;
+		o->viewing.attribution.charge = CHARGE_MINE;
 	else if (!strcmp(arg, "leaf"))
-		o->attribution.charge = CHARGE_LEAF;
+		o->viewing.attribution.charge = CHARGE_LEAF;
 	else
 		return usage(err, "%s takes line, mine or leaf, not \"%s\"", "--charge",
 			     arg);
@@ -32,15 +32,16 @@ int options_parse_source_path(struct options *o, const char *arg, struct error *
 		return usage(err, "%s takes OLD=NEW, two path prefixes, not \"%s\"",
 			     "--source-path", arg);
 	copy = strdup(arg);
-	if (!copy || vec_grow(&o->source_paths, &o->cap_source_paths,
-			      o->nr_source_paths + 1, sizeof(*o->source_paths), 64)) {
+	if (!copy || vec_grow(&o->viewing.source_paths, &o->viewing.cap_source_paths,
+			      o->viewing.nr_source_paths + 1,
+			      sizeof(*o->viewing.source_paths), 64)) {
 		free(copy);
 		return usage(err, "%s can be given 64 times at most, the next one was %s",
 			     "--source-path", arg);
 	}
 	equals = strchr(copy, '=');
 	*equals = '\0';
-	o->source_paths[o->nr_source_paths++] =
+	o->viewing.source_paths[o->viewing.nr_source_paths++] =
 		(struct source_path_rule){.old_prefix = copy, .new_prefix = equals + 1};
 	return 0;
 }
@@ -53,7 +54,7 @@ int options_parse_context(struct options *o, const char *arg, struct error *err)
 	if (end == arg || *end || *arg == '-' || lines > 1000)
 		return usage(err, "%s takes a number of lines from 0 to 1000, not \"%s\"",
 			     "--context", arg);
-	o->context = (unsigned int)lines;
+	o->viewing.context = (unsigned int)lines;
 	return 0;
 }
 
@@ -65,18 +66,18 @@ int options_parse_min_percent(struct options *o, const char *arg, struct error *
 	if (end == arg || *end || !(percent >= 0 && percent <= 100))
 		return usage(err, "%s takes a percentage from 0 to 100, not \"%s\"",
 			     "--min-percent", arg);
-	o->min_share = percent / 100;
+	o->viewing.min_share = percent / 100;
 	return 0;
 }
 
 int options_parse_colour(struct options *o, const char *arg, struct error *err)
 {
 	if (!strcmp(arg, "auto"))
-		o->colour = COLOUR_AUTO;
+		o->viewing.colour = COLOUR_AUTO;
 	else if (!strcmp(arg, "always"))
-		o->colour = COLOUR_ALWAYS;
+		o->viewing.colour = COLOUR_ALWAYS;
 	else if (!strcmp(arg, "never"))
-		o->colour = COLOUR_NEVER;
+		o->viewing.colour = COLOUR_NEVER;
 	else
 		return usage(err, "%s takes auto, always or never, not \"%s\"", "--color",
 			     arg);
@@ -86,7 +87,7 @@ int options_parse_colour(struct options *o, const char *arg, struct error *err)
 int options_parse_file_filter(struct options *o, const char *arg, struct error *err)
 {
 	(void)err;
-	o->file_filter = arg;
+	o->viewing.file_filter = arg;
 	return 0;
 }
 
@@ -95,8 +96,8 @@ int options_parse_asm(struct options *o, const char *arg, struct error *err)
 	if (arg && !*arg)
 		return usage(err, "%s takes a function or FILE:LINE, not \"%s\"", "--asm",
 			     arg);
-	o->show_asm = true;
-	o->asm_what = arg;
+	o->viewing.show_asm = true;
+	o->viewing.asm_what = arg;
 	return 0;
 }
 
@@ -108,11 +109,11 @@ static int set_call_tree(struct options *o, enum call_direction direction,
 	if (arg && !*arg)
 		return usage(err, "%s takes a function or FILE:LINE, not \"%s\"", name,
 			     arg);
-	if (o->call_direction && o->call_direction != direction)
+	if (o->viewing.call_direction && o->viewing.call_direction != direction)
 		return error_set_exit(err, EXIT_USAGE, -EINVAL,
 				      "--callers and --callees exclude each other");
-	o->call_direction = direction;
-	o->call_what = arg;
+	o->viewing.call_direction = direction;
+	o->viewing.call_what = arg;
 	return 0;
 }
 
@@ -134,7 +135,7 @@ int options_parse_depth(struct options *o, const char *arg, struct error *err)
 	if (end == arg || *end || *arg == '-' || depth < 1 || depth > CALL_TREE_MAX_DEPTH)
 		return usage(err, "%s takes a number of calls from 1 to 1000, not \"%s\"",
 			     "--depth", arg);
-	o->call_depth = (unsigned int)depth;
+	o->viewing.call_depth = (unsigned int)depth;
 	return 0;
 }
 
@@ -163,18 +164,19 @@ static bool is_profile(const char *arg)
 /* Profile and, after --asm or --callers alone, what to show, in whichever order. */
 void options_take_view_arguments(int argc, char **argv, struct options *o)
 {
-	const char **what = o->show_asm ? &o->asm_what : &o->call_what;
-	bool takes_what = (o->show_asm || o->call_direction) && !*what;
+	const char **what = o->viewing.show_asm ? &o->viewing.asm_what
+						: &o->viewing.call_what;
+	bool takes_what = (o->viewing.show_asm || o->viewing.call_direction) && !*what;
 
 	for (int nr = 0; optind < argc && nr < 2; nr++) {
 		const char *arg = argv[optind];
 
-		if (takes_what && (o->input_given || !is_profile(arg))) {
+		if (takes_what && (o->viewing.input_given || !is_profile(arg))) {
 			*what = arg;
 			takes_what = false;
-		} else if (!o->input_given) {
-			o->input = arg;
-			o->input_given = true;
+		} else if (!o->viewing.input_given) {
+			o->viewing.input = arg;
+			o->viewing.input_given = true;
 		} else {
 			return;
 		}
@@ -184,12 +186,13 @@ void options_take_view_arguments(int argc, char **argv, struct options *o)
 
 int options_check_view(const struct options *o, struct error *err)
 {
-	if (o->group_by && (o->call_direction || o->show_types))
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "--by and %s exclude each other: groups have no "
-				      "functions",
-				      o->call_direction == CALL_CALLERS   ? "--callers"
-				      : o->call_direction == CALL_CALLEES ? "--callees"
-									  : "--types");
+	if (o->viewing.group_by && (o->viewing.call_direction || o->viewing.show_types))
+		return error_set_exit(
+			err, EXIT_USAGE, -EINVAL,
+			"--by and %s exclude each other: groups have no "
+			"functions",
+			o->viewing.call_direction == CALL_CALLERS   ? "--callers"
+			: o->viewing.call_direction == CALL_CALLEES ? "--callees"
+								    : "--types");
 	return 0;
 }

@@ -82,7 +82,7 @@ int options_parse_window(struct options *o, const char *arg, struct error *err)
 			     "%s takes a time from 0.1 s on, such as 60s, 5m or "
 			     "1h, not \"%s\"",
 			     "--window", arg);
-	o->window_s = seconds;
+	o->sampling.window_s = seconds;
 	return 0;
 }
 
@@ -96,13 +96,13 @@ int options_parse_keep(struct options *o, const char *arg, struct error *err)
 			     "%s takes a number of files from 1 to 1000000, not "
 			     "\"%s\"",
 			     "--keep", arg);
-	o->keep_files = (uint32_t)files;
+	o->sampling.keep_files = (uint32_t)files;
 	return 0;
 }
 
 int options_parse_max_size(struct options *o, const char *arg, struct error *err)
 {
-	if (!size_parse(arg, &o->max_size_bytes))
+	if (!size_parse(arg, &o->sampling.max_size_bytes))
 		return usage(err, "%s takes bytes, such as 500M or 2G, not \"%s\"",
 			     "--max-size", arg);
 	return 0;
@@ -116,16 +116,17 @@ int options_parse_memory(struct options *o, const char *arg, struct error *err)
 	if (end == arg || *end || *arg == '-' || mib < MIN_MEMORY || mib > MAX_MEMORY)
 		return usage(err, "%s takes MiB from 64 to 65536, not \"%s\"", "--memory",
 			     arg);
-	o->memory_bytes = (uint64_t)mib << 20;
+	o->sampling.memory_bytes = (uint64_t)mib << 20;
 	return 0;
 }
 
 int options_check_window(const struct options *o, struct error *err)
 {
-	if (!o->window_s && (o->keep_files || o->max_size_bytes))
+	if (!o->sampling.window_s &&
+	    (o->sampling.keep_files || o->sampling.max_size_bytes))
 		return error_set_exit(err, EXIT_USAGE, -EINVAL,
 				      "--keep and --max-size go with --window");
-	if (o->window_s > 0 && !strcmp(o->output, "-"))
+	if (o->sampling.window_s > 0 && !strcmp(o->sampling.output, "-"))
 		return error_set_exit(
 			err, EXIT_USAGE, -EINVAL,
 			"--window writes a file for each window: -o takes a file name to "

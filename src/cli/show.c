@@ -7,23 +7,23 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/log.h"
-#include "cli/disassembly.h"
 #include "analyze/attribution.h"
 #include "analyze/machine_code.h"
 #include "analyze/phase.h"
 #include "analyze/source.h"
-#include "render/render.h"
 #include "analyze/type_names.h"
+#include "base/log.h"
+#include "cli/disassembly.h"
+#include "render/render.h"
 
 #define MAX_TREES_OF_CALLERS 10 /* functions whose callers are shown at once */
 
-static bool wants_colour(const struct options *o)
+static bool wants_colour(const struct viewing *v)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
-	if (o->colour != COLOUR_AUTO)
-		return o->colour == COLOUR_ALWAYS;
+	if (v->colour != COLOUR_AUTO)
+		return v->colour == COLOUR_ALWAYS;
 	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
 	       !(term && !strcmp(term, "dumb"));
 }
@@ -51,10 +51,10 @@ static unsigned int terminal_width(void)
 	return size.ws_col;
 }
 
-static const struct render_format *find_format(const struct options *o)
+static const struct render_format *find_format(const struct viewing *v)
 {
-	const char *command = o->command == COMMAND_REPORT ? "report" : "annotate";
-	const char *name = o->json ? "json" : "text";
+	const char *command = v->is_report ? "report" : "annotate";
+	const char *name = v->json ? "json" : "text";
 
 	for (size_t i = 0; i < nr_render_formats; i++)
 		if (!strcmp(render_formats[i].command, command) &&
@@ -75,12 +75,12 @@ static void say_withheld(const struct attribution *a, size_t nr)
 			    nr, nr == 1 ? "" : "s", nr == 1 ? "was" : "were");
 }
 
-static int add_machine_code(const struct options *o, const struct profile *p,
+static int add_machine_code(const struct viewing *v, const struct profile *p,
 			    bool is_strangers, struct machine_code **ret,
 			    size_t *ret_nr_withheld, struct error *err)
 {
 	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
-	int rc = machine_code_new(p, o->asm_what, &m, err);
+	int rc = machine_code_new(p, v->asm_what, &m, err);
 
 	if (rc)
 		return rc;
@@ -93,17 +93,17 @@ static int add_machine_code(const struct options *o, const struct profile *p,
 	return 0;
 }
 
-static int add_call_tree(const struct options *o, const struct profile *p,
+static int add_call_tree(const struct viewing *v, const struct profile *p,
 			 struct call_tree **ret, struct error *err)
 {
 	const struct call_tree_options how = {
-		.direction = o->call_direction,
-		.what = o->call_what,
-		.kernel = o->attribution.kernel,
-		.runtime = o->attribution.runtime,
-		.min_share = o->min_share,
-		.max_depth = o->call_depth,
-		.max_roots = o->call_direction == CALL_CALLERS && !o->call_what
+		.direction = v->call_direction,
+		.what = v->call_what,
+		.kernel = v->attribution.kernel,
+		.runtime = v->attribution.runtime,
+		.min_share = v->min_share,
+		.max_depth = v->call_depth,
+		.max_roots = v->call_direction == CALL_CALLERS && !v->call_what
 				     ? MAX_TREES_OF_CALLERS
 				     : 0,
 	};
@@ -111,7 +111,7 @@ static int add_call_tree(const struct options *o, const struct profile *p,
 	return call_tree_new(p, &how, ret, err);
 }
 
-int show_profile(const struct options *o, struct profile *p, const char *file_name,
+int show_profile(const struct viewing *v, struct profile *p, const char *file_name,
 		 bool is_strangers, struct error *err)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
@@ -119,54 +119,54 @@ int show_profile(const struct options *o, struct profile *p, const char *file_na
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	_cleanup_(groups_freep) struct groups *groups = NULL;
 	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
-	const struct render_format *format = find_format(o);
+	const struct render_format *format = find_format(v);
 	struct render_options opts = {
-		.colour = wants_colour(o),
+		.colour = wants_colour(v),
 		.utf8 = speaks_utf8(),
 		.width = terminal_width(),
-		.context = o->context,
-		.min_share = o->min_share,
-		.file_filter = o->file_filter,
+		.context = v->context,
+		.min_share = v->min_share,
+		.file_filter = v->file_filter,
 	};
 	struct render_input in = {.profile = p, .file_name = file_name};
-	const struct source_search search = {.rules = o->source_paths,
-					     .nr_rules = o->nr_source_paths,
+	const struct source_search search = {.rules = v->source_paths,
+					     .nr_rules = v->nr_source_paths,
 					     .is_strangers = is_strangers};
 	struct phases phases;
 	size_t nr_withheld = 0;
 	int rc = 0;
 
-	if (o->nr_filters)
-		rc = filter_profile(p, o->filters, o->nr_filters, &filtered, err);
+	if (v->nr_filters)
+		rc = filter_profile(p, v->filters, v->nr_filters, &filtered, err);
 	if (rc)
 		return rc;
 	in.filtered = filtered;
-	rc = o->skip_compile ? phases_leave_out(p, &phases) : phases_of(p, &phases);
+	rc = v->skip_compile ? phases_leave_out(p, &phases) : phases_of(p, &phases);
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.phases = &phases;
-	if (o->show_asm)
-		rc = add_machine_code(o, p, is_strangers, &m, &nr_withheld, err);
+	if (v->show_asm)
+		rc = add_machine_code(v, p, is_strangers, &m, &nr_withheld, err);
 	if (rc)
 		return rc;
 	/* Not before: what is asked for is a function, whatever its types. */
-	if (o->show_types)
+	if (v->show_types)
 		type_names_apply(p);
-	if (o->call_direction)
-		rc = add_call_tree(o, p, &tree, err);
+	if (v->call_direction)
+		rc = add_call_tree(v, p, &tree, err);
 	if (rc)
 		return rc;
 	in.call_tree = tree;
-	rc = attribution_new(p, &o->attribution, &a);
+	rc = attribution_new(p, &v->attribution, &a);
 	if (!rc)
 		rc = source_attach(a, p, &search);
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
-	if (o->command != COMMAND_REPORT) /* which shows no source */
+	if (!v->is_report) /* which shows no source */
 		say_withheld(a, nr_withheld);
-	if (o->group_by)
-		rc = groups_new(p, a, o->group_by, &groups, err);
+	if (v->group_by)
+		rc = groups_new(p, a, v->group_by, &groups, err);
 	if (rc)
 		return rc;
 	in.groups = groups;

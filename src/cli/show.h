@@ -3,18 +3,57 @@
 #ifndef LB_CLI_SHOW_H
 #define LB_CLI_SHOW_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analyze/attribution.h"
+#include "analyze/call_tree.h"
+#include "analyze/filter.h"
+#include "analyze/groups.h"
+#include "analyze/source.h"
 #include "base/error.h"
-#include "cli/options.h"
 #include "profile/profile.h"
 
+enum colour_mode {
+	COLOUR_AUTO,
+	COLOUR_ALWAYS,
+	COLOUR_NEVER,
+};
+
+/* What is shown of a profile. Strings are borrowed. */
+struct viewing {
+	bool is_report; /* else annotate's listing */
+	const char *input; /* "-": stdin */
+	bool input_given;
+	bool json;
+	struct attribution_options attribution;
+	bool skip_compile; /* Python's imports and Numba's compiler are left out */
+	struct source_path_rule *source_paths; /* heap */
+	size_t nr_source_paths, cap_source_paths;
+	bool open_sources; /* that a profile names, whoever wrote it */
+	unsigned int context;
+	double min_share; /* 0..1 */
+	const char *file_filter;
+	bool show_asm;
+	const char *asm_what; /* function or FILE:LINE; NULL: the hottest function */
+	enum call_direction call_direction; /* report: a tree instead of the table */
+	const char *call_what; /* function or FILE:LINE; NULL: all */
+	unsigned int call_depth; /* most calls of a path */
+	bool show_types; /* of specialisations */
+	enum group_by group_by; /* report: groups instead of functions */
+	struct profile_filter *filters; /* heap: whose samples */
+	size_t nr_filters, cap_filters;
+	enum colour_mode colour;
+};
+
 /**
- * Renders @p to stdout as the options say (run shows annotate's listing). With
+ * Renders @p to stdout as @v says (run shows annotate's listing). With
  * --types its functions get other names; --skip-compile and filters drop samples.
  * @file_name     of the profile, for the listing's head; NULL: not from a file
  * @is_strangers  who wrote it is not to be believed: no file that it names is opened, and
  *                how many were not is said
  */
-int show_profile(const struct options *o, struct profile *p, const char *file_name,
+int show_profile(const struct viewing *v, struct profile *p, const char *file_name,
 		 bool is_strangers, struct error *err);
 
 #endif

@@ -4,10 +4,10 @@
 #define LB_PROCESS_TABLE_H
 
 #include "base/hashmap.h"
+#include "process/cgroup_id.h"
 #include "process/container_name.h"
 #include "process/fd_budget.h"
 #include "process/file_cache.h"
-#include "process/cgroup_id.h"
 #include "process/proc_dir.h"
 #include "process/process.h"
 #include "process/root.h"

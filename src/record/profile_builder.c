@@ -8,9 +8,9 @@
 
 #include "base/hash.h"
 #include "base/vec.h"
+#include "profile/start_code.h"
 #include "record/dump.h"
 #include "record/hot_code.h"
-#include "profile/start_code.h"
 
 #define MAX_STACK    (LB_MAX_FRAMES + LB_MAX_KERN_FRAMES)
 #define ROWS_AT_ONCE 65536 /* each file is opened once for so many */

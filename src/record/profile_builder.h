@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "base/hashmap.h"
-#include "record/source_names.h"
-#include "record/sample_labels.h"
 #include "profile/profile.h"
+#include "record/sample_labels.h"
+#include "record/source_names.h"
 #include "record/stack_table.h"
 #include "symbolize/symbolizer.h"
 

@@ -66,22 +66,22 @@ int recording_begin_profile(struct recording *r, struct error *err)
 }
 
 /* What may be resident; 0: as much as it takes. */
-static uint64_t memory_limit(const struct options *o)
+static uint64_t memory_limit(const struct sampling *o)
 {
-	if (o->memory_bytes || o->command != COMMAND_RECORD)
+	if (o->memory_bytes || o->target.is_command)
 		return o->memory_bytes;
 	if (o->duration_s > 0 && !o->window_s)
 		return 0;
 	return (uint64_t)DEFAULT_MEMORY_MIB << 20;
 }
 
-int recording_init(struct recording *r, const struct options *o,
+int recording_init(struct recording *r, const struct sampling *o,
 		   recording_drained_fn drained, struct error *err)
 {
 	struct worker_config worker_config = {0};
 	int rc;
 
-	r->options = o;
+	r->config = o;
 	r->memory_bytes = memory_limit(o);
 	r->files = (struct window_files){.output = o->output,
 					 .keep = o->keep_files,
@@ -97,7 +97,7 @@ int recording_init(struct recording *r, const struct options *o,
 	rc = worker_new(&worker_config, &r->worker, err);
 	if (rc)
 		return rc;
-	r->session.options = o;
+	r->session.config = o;
 	r->session.pool = r->names;
 	r->session.worker = r->worker;
 	r->session.drained = drained;

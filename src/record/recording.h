@@ -8,12 +8,12 @@
 
 #include "base/error.h"
 #include "base/strpool.h"
-#include "record/profile_builder.h"
-#include "cli/options.h"
 #include "profile/profile.h"
+#include "record/profile_builder.h"
+#include "record/sampling.h"
 #include "record/session.h"
-#include "symbolize/symbolizer.h"
 #include "record/window_files.h"
+#include "symbolize/symbolizer.h"
 #include "worker/worker.h"
 
 #define POOL_MAX_BYTES (512u << 20) /* of names: of a profile, of what lives on */
@@ -34,7 +34,7 @@ struct recording_window {
 
 /* In order of the pipeline. */
 struct recording {
-	const struct options *options;
+	const struct sampling *config; /* borrowed */
 	struct strpool *names; /* of processes and of what addresses are called */
 	struct strpool *pool; /* of the profile */
 	struct worker *worker;
@@ -67,7 +67,7 @@ typedef int (*recording_drained_fn)(void *ctx, struct session *s, uint64_t begin
  * @r        zeroed; to be deinitialised in either case
  * @drained  session.drained; its ctx is @r
  */
-int recording_init(struct recording *r, const struct options *o,
+int recording_init(struct recording *r, const struct sampling *o,
 		   recording_drained_fn drained, struct error *err);
 void recording_deinit(struct recording *r);
 

@@ -8,8 +8,8 @@
 
 #include "base/log.h"
 #include "process/proc_dir.h"
-#include "record/recording.h"
 #include "record/losses.h"
+#include "record/recording.h"
 
 static void log_tables(const struct profile_losses *l,
 		       const struct process_table_stats *p,
@@ -233,8 +233,8 @@ void recording_fill_extra(struct recording *r)
 
 	extra->present = true;
 	extra->version = LINEBURN_VERSION;
-	extra->target = target_describe(r->options, r->pool);
-	extra->freq_hz = r->options->freq_hz;
+	extra->target = target_describe(&r->config->target, r->pool);
+	extra->freq_hz = r->config->freq_hz;
 	extra->nr_cpus = totals->nr_cpus;
 	extra->wall_ns = r->window.end_ns - r->window.begin_ns;
 	if (!uname(&name)) {
@@ -242,8 +242,8 @@ void recording_fill_extra(struct recording *r)
 		extra->kernel_release = strpool_add(r->pool, name.release);
 		extra->arch = strpool_add(r->pool, name.machine);
 	}
-	if (r->options->argv)
-		profile_set_command(p, r->options->argv);
+	if (r->config->argv)
+		profile_set_command(p, r->config->argv);
 	fill_losses(r, totals);
 	fill_cost(r, totals);
 	tell_budget(p);

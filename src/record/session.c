@@ -17,14 +17,13 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "target/explain.h"
-#include "process/cgroup_mount.h"
-#include "collect/kernel_quirks.h"
 #include "collect/filter.h"
+#include "collect/kernel_quirks.h"
 #include "collect/tick_cost.h"
-#include "record/dump.h"
-#include "cli/options_target.h"
+#include "process/cgroup_mount.h"
 #include "process/proc_dir.h"
+#include "record/dump.h"
+#include "target/explain.h"
 
 /*
  * How often what processes do is looked at between drains: a JIT that was loaded is
@@ -136,7 +135,7 @@ static int follow(struct session *s, uint32_t tgid, uint64_t *ret_start,
 /* The targets and all that descends from them: those of the scan and, by BPF, later ones. */
 static int follow_targets(struct session *s, struct error *err)
 {
-	const struct options *o = s->options;
+	const struct sampling *o = s->config;
 	struct process_table_stats stats;
 	const uint32_t *tgids;
 	size_t nr_tgids;
@@ -144,27 +143,27 @@ static int follow_targets(struct session *s, struct error *err)
 	int rc = 0;
 
 	tgids = target_tgids(s->target, &nr_tgids);
-	s->target_starts = calloc(o->nr_pids + 1, sizeof(*s->target_starts));
+	s->target_starts = calloc(o->target.nr_pids + 1, sizeof(*s->target_starts));
 	if (!s->target_starts)
 		return error_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < o->nr_pids; i++) {
-		rc = is_thread(o->pids[i])
+	for (size_t i = 0; i < o->target.nr_pids; i++) {
+		rc = is_thread(o->target.pids[i])
 			     ? -ESRCH
-			     : follow(s, o->pids[i], &s->target_starts[i], err);
+			     : follow(s, o->target.pids[i], &s->target_starts[i], err);
 		if (rc == -ESRCH)
-			return explain_no_process(o->pids[i], err);
+			return explain_no_process(o->target.pids[i], err);
 		if (rc)
 			return rc;
 	}
-	rc = process_table_scan(s->processes, o->whole_machine ? NULL : tgids, nr_tgids,
-				err);
+	rc = process_table_scan(s->processes, o->target.whole_machine ? NULL : tgids,
+				nr_tgids, err);
 	process_table_stats(s->processes, &stats);
-	for (uint32_t id = 0; !rc && o->nr_pids && id < stats.nr_processes; id++) {
+	for (uint32_t id = 0; !rc && o->target.nr_pids && id < stats.nr_processes; id++) {
 		const struct process *p = process_table_at(s->processes, id);
 
 		if (!p || p->exited)
 			continue;
-		if (!o->no_children)
+		if (!o->target.no_children)
 			rc = follow(s, p->tgid, &start, err);
 		if (rc == -ESRCH) /* it was found in /proc, and is gone */
 			rc = 0;
@@ -178,8 +177,8 @@ static int fork_command(struct session *s, struct error *err)
 	struct launch_user user;
 
 	launch_user_find(&user);
-	return launch_new(s->options->argv, &user, !s->options->no_python_hook,
-			  &s->launch, err);
+	return launch_new(s->config->argv, &user, !s->config->no_python_hook, &s->launch,
+			  err);
 }
 
 /* ---- opening ---- */
@@ -196,10 +195,10 @@ static bool may_walk_user(struct session *s)
 
 static int open_sampler(struct session *s, struct error *err)
 {
-	const struct options *o = s->options;
+	const struct sampling *o = s->config;
 	struct sampler_config config = {
 		.freq_hz = o->freq_hz,
-		.whole_machine = !target_follows_processes(o),
+		.whole_machine = !target_follows_processes(&o->target),
 		.keep_tid = o->keep_tid,
 		.kernel_stacks = !o->no_kernel_stack,
 		.walk_user = may_walk_user(s),
@@ -213,17 +212,17 @@ static int open_sampler(struct session *s, struct error *err)
 	if (o->budget_ppm)
 		s->rate.tick_ns = tick_cost_ns();
 	rc = sampler_new(&config, &s->sampler, err);
-	return rc ? rc : target_new(o, s->sampler, &s->target, err);
+	return rc ? rc : target_new(&o->target, s->sampler, &s->target, err);
 }
 
 static int open_watches(struct session *s, struct error *err)
 {
 	struct worker_config reader = {.kind = WORKER_READER};
 	struct jit_watch_config jit = {
-		.probing = options_probing(s->options),
-		.whole_machine = !target_follows_processes(s->options)};
+		.probing = s->config->probing,
+		.whole_machine = !target_follows_processes(&s->config->target)};
 	struct launch_user user;
-	struct unwind_feeder_config unwind = {.max_row_bytes = s->options->unwind_bytes};
+	struct unwind_feeder_config unwind = {.max_row_bytes = s->config->unwind_bytes};
 	int rc = worker_new(&reader, &s->reader, err);
 
 	launch_user_find(&user);
@@ -299,7 +298,7 @@ int session_init(struct session *s, struct error *err)
 	s->signal_fd = s->timer_fd = s->epoll_fd = -1;
 	s->has_terminal = ends_with_terminal();
 	/* First: signals blocked and limits raised below are not the command's. */
-	if (s->options->command == COMMAND_RUN && !s->options->dry_run)
+	if (s->config->target.is_command && !s->config->dry_run)
 		rc = fork_command(s, err);
 	if (!rc)
 		rc = open_sampler(s, err);
@@ -314,7 +313,7 @@ int session_init(struct session *s, struct error *err)
 	/* Events are kept from here on, so the scan misses nothing. */
 	if (!rc && s->launch)
 		rc = follow_command(s, err);
-	else if (!rc && s->options->command == COMMAND_RECORD)
+	else if (!rc && !s->config->target.is_command)
 		rc = follow_targets(s, err);
 	if (!rc &&
 	    (watch(s, s->signal_fd) || watch(s, s->timer_fd) ||
@@ -436,7 +435,7 @@ static void on_sample(void *ctx, const struct sample *sample)
 					       sample->start_boottime_ns, sample->exec_id,
 					       sample->first_ns, sample->last_ns);
 
-	if (s->options->dump == DUMP_SAMPLES)
+	if (s->config->dump == DUMP_SAMPLES)
 		dump_sample(sample, stderr);
 	stack_table_add(
 		&s->rows, sample, p,
@@ -451,8 +450,8 @@ static double elapsed_s(const struct session *s)
 
 static bool time_is_up(const struct session *s)
 {
-	return s->options->duration_s > 0 && s->sampling &&
-	       elapsed_s(s) >= s->options->duration_s;
+	return s->config->duration_s > 0 && s->sampling &&
+	       elapsed_s(s) >= s->config->duration_s;
 }
 
 static bool window_is_due(const struct session *s)
@@ -591,8 +590,8 @@ static int start_sampling(struct session *s, struct error *err)
 	s->sampling = true;
 	s->start_ns = s->cost_ns = clock_now_ns();
 	s->start_wall_ns = wall_clock_ns();
-	if (s->options->window_s > 0)
-		s->window_end_ns = s->start_ns + (uint64_t)(s->options->window_s * 1e9);
+	if (s->config->window_s > 0)
+		s->window_end_ns = s->start_ns + (uint64_t)(s->config->window_s * 1e9);
 	set_timer(s, interval_ns, interval_ns);
 	return 0;
 }
@@ -656,18 +655,18 @@ static void clear_progress(const struct session *s)
 /* Are all of the processes asked for gone? */
 static bool targets_are_gone(const struct session *s)
 {
-	if (s->launch || s->options->whole_machine)
+	if (s->launch || s->config->target.whole_machine)
 		return false;
 	if (target_threads_are_gone(s->target))
 		return true;
-	for (size_t i = 0; i < s->options->nr_pids; i++) {
+	for (size_t i = 0; i < s->config->target.nr_pids; i++) {
 		uint64_t start;
 
-		if (read_start(s->options->pids[i], &start) &&
+		if (read_start(s->config->target.pids[i], &start) &&
 		    start == s->target_starts[i])
 			return false;
 	}
-	return s->options->nr_pids;
+	return s->config->target.nr_pids;
 }
 
 static int on_timer(struct session *s, struct error *err)
@@ -697,8 +696,8 @@ static int wait_ms(const struct session *s)
 	int look_ms = unwind_feeder_wait_ms(s->unwind, look_interval_ms(s));
 	double left_ms = look_ms, window_ms;
 
-	if (s->options->duration_s > 0 && s->sampling)
-		left_ms = (s->options->duration_s - elapsed_s(s)) * 1000;
+	if (s->config->duration_s > 0 && s->sampling)
+		left_ms = (s->config->duration_s - elapsed_s(s)) * 1000;
 	if (s->window_end_ns && s->sampling) {
 		window_ms = ((double)s->window_end_ns - (double)clock_now_ns()) / 1e6;
 		left_ms = window_ms < left_ms ? window_ms : left_ms;
@@ -761,13 +760,13 @@ int session_run(struct session *s, enum session_end *ret, struct error *err)
 	enum session_end end = SESSION_RUNNING;
 	int rc = 0;
 
-	if (s->options->delay_s > 0)
-		set_timer(s, (uint64_t)(s->options->delay_s * 1e9), 0);
+	if (s->config->delay_s > 0)
+		set_timer(s, (uint64_t)(s->config->delay_s * 1e9), 0);
 	else
 		rc = start_sampling(s, err);
 	if (!rc && s->launch)
 		rc = launch_go(s->launch, err);
-	if (s->options->dry_run)
+	if (s->config->dry_run)
 		end = SESSION_ENDED;
 	while (!rc && end == SESSION_RUNNING)
 		rc = turn(s, &end, err);

@@ -8,16 +8,16 @@
 
 #include "base/error.h"
 #include "base/strpool.h"
-#include "target/target.h"
 #include "collect/sampler.h"
 #include "collect/task_ring.h"
-#include "runtime/jit/watch.h"
 #include "launch/launch.h"
-#include "cli/options.h"
-#include "record/wakeup_limit.h"
 #include "process/process.h"
 #include "record/sample_rate.h"
+#include "record/sampling.h"
 #include "record/stack_table.h"
+#include "record/wakeup_limit.h"
+#include "runtime/jit/watch.h"
+#include "target/target.h"
 #include "unwind/feeder.h"
 
 enum session_end {
@@ -27,7 +27,7 @@ enum session_end {
 };
 
 struct session {
-	const struct options *options;
+	const struct sampling *config; /* borrowed */
 	struct strpool *pool; /* borrowed */
 	struct worker *worker; /* borrowed: decoder */
 	struct worker *reader; /* of targets' memory */
@@ -39,7 +39,7 @@ struct session {
 	struct unwind_feeder *unwind;
 	struct launch *launch; /* NULL: record */
 	uint64_t *
-		target_starts; /* record -p: ticks since boot, beside options->pids; heap */
+		target_starts; /* record -p: ticks since boot, beside config->target.pids; heap */
 	uint64_t prepared_by_ns; /* CLOCK_MONOTONIC; 0: nothing was prepared yet */
 	struct stack_table rows;
 	/*
@@ -78,7 +78,7 @@ struct session {
 		user_walk_note; /* why user stacks are leaf only; NULL: they are walked */
 };
 
-/** Loads, opens, scans. @s is zeroed by the caller apart from options, pool,
+/** Loads, opens, scans. @s is zeroed by the caller apart from config, pool,
  * worker and drained. */
 int session_init(struct session *s, struct error *err);
 void session_deinit(struct session *s);

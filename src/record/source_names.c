@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analyze/source.h"
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/vec.h"
-#include "analyze/source.h"
 
 enum content_state {
 	CONTENT_UNSEEN,

@@ -8,9 +8,9 @@
 
 #include "analyze/attribution.h"
 #include "analyze/call_tree.h"
+#include "analyze/filter.h"
 #include "analyze/groups.h"
 #include "analyze/machine_code.h"
-#include "analyze/filter.h"
 #include "analyze/phase.h"
 #include "profile/profile.h"
 

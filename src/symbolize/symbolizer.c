@@ -18,8 +18,8 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "lineburn.h"
-#include "symbolize/symbolizer_sources.h"
 #include "process/vdso.h"
+#include "symbolize/symbolizer_sources.h"
 
 /* Of a whole recording, which 10,000 functions do not need. */
 #define DEFS_BUDGET_NS        INT64_C(10000000000)

@@ -14,9 +14,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/strpool.h"
-#include "process/process.h"
 #include "decode/code.h"
 #include "decode/frame.h"
+#include "process/process.h"
 #include "worker/worker.h"
 
 enum object_kind {

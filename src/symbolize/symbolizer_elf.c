@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 #include "base/vec.h"
-#include "symbolize/debugfile.h"
 #include "decode/requests.h"
+#include "symbolize/debugfile.h"
 #include "symbolize/symbolizer_sources.h"
 
 /* What a decoder that died may need at most, to give the symbols without lines. */

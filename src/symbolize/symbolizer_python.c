@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "decode/requests.h"
 #include "lineburn.h"
 #include "process/python_code.h"
-#include "decode/requests.h"
 #include "runtime/python/frozen.h"
 #include "symbolize/symbolizer_sources.h"
 

@@ -14,13 +14,13 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/log.h"
-#include "target/match.h"
-#include "process/cgroup_namespace.h"
-#include "target/cgroup_watch.h"
+#include "base/suggest.h"
 #include "collect/filter.h"
 #include "process/cgroup.h"
+#include "process/cgroup_namespace.h"
 #include "process/owner.h"
-#include "base/suggest.h"
+#include "target/cgroup_watch.h"
+#include "target/match.h"
 
 /* Of v1, hierarchies in which containers and units are looked for: the first of them. */
 #define V1_LOOKED_AT 2
@@ -276,19 +276,19 @@ static void walk_for_paths(struct target_cgroups *c, bool now)
 	}
 }
 
-static int find_values(struct target_cgroups *c, const struct options *o)
+static int find_values(struct target_cgroups *c, const struct target_request *r)
 {
 	int rc = 0;
 
-	c->wanted = calloc(o->nr_choices + 1, sizeof(*c->wanted));
+	c->wanted = calloc(r->nr_values + 1, sizeof(*c->wanted));
 	if (!c->wanted)
 		return -ENOMEM;
-	for (size_t i = 0; i < o->nr_choices && !rc; i++) {
+	for (size_t i = 0; i < r->nr_values && !rc; i++) {
 		struct wanted *w = &c->wanted[c->nr_wanted];
 
-		if (!(LB_FILTER_CGROUPS & LB_FILTER_IN(o->choices[i].kind)))
+		if (!(LB_FILTER_CGROUPS & LB_FILTER_IN(r->values[i].kind)))
 			continue;
-		w->value = &o->choices[i];
+		w->value = &r->values[i];
 		c->nr_wanted++;
 		if (w->value->kind != LB_FILTER_CGROUP)
 			c->has_owners = true;
@@ -368,9 +368,10 @@ static int not_there(struct target_cgroups *c, const struct wanted *w, struct er
 
 /* ---- life ---- */
 
-static int start(struct target_cgroups *c, const struct options *o, struct error *err)
+static int start(struct target_cgroups *c, const struct target_request *r,
+		 struct error *err)
 {
-	int rc = find_values(c, o);
+	int rc = find_values(c, r);
 
 	if (rc)
 		return error_set(err, rc, "the path of a cgroup is too long");
@@ -386,7 +387,7 @@ static int start(struct target_cgroups *c, const struct options *o, struct error
 	return 0;
 }
 
-int target_cgroups_new(const struct options *o, struct sampler *s,
+int target_cgroups_new(const struct target_request *r, struct sampler *s,
 		       struct target_cgroups **ret, struct error *err)
 {
 	_cleanup_(target_cgroups_freep) struct target_cgroups *c = NULL;
@@ -395,8 +396,8 @@ int target_cgroups_new(const struct options *o, struct sampler *s,
 	bool is_used = false;
 	int rc;
 
-	for (size_t i = 0; i < o->nr_choices; i++)
-		is_used |= LB_FILTER_CGROUPS & LB_FILTER_IN(o->choices[i].kind);
+	for (size_t i = 0; i < r->nr_values; i++)
+		is_used |= LB_FILTER_CGROUPS & LB_FILTER_IN(r->values[i].kind);
 	*ret = NULL;
 	if (!is_used)
 		return 0;
@@ -413,7 +414,7 @@ int target_cgroups_new(const struct options *o, struct sampler *s,
 		errno = -rc;
 		return error_set(err, rc, "cannot watch cgroups: %m");
 	}
-	rc = start(c, o, err);
+	rc = start(c, r, err);
 	if (!rc)
 		*ret = take_ptr(c);
 	return rc;

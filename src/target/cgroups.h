@@ -7,17 +7,18 @@
 #define LB_TARGET_CGROUPS_H
 
 #include "base/cleanup.h"
-#include "cli/options.h"
+#include "base/error.h"
+#include "target/request.h"
 
 struct sampler;
 struct target_cgroups;
 
 /**
- * Finds them. @o and @s are borrowed and must outlive this.
+ * Finds them. @r and @s are borrowed and must outlive this.
  * Return: 0, with *ret NULL where there is nothing to find; -ENOENT when a value means no
  * cgroup that there is; a sentence is in @err.
  */
-int target_cgroups_new(const struct options *o, struct sampler *s,
+int target_cgroups_new(const struct target_request *r, struct sampler *s,
 		       struct target_cgroups **ret, struct error *err);
 void target_cgroups_free(struct target_cgroups *c);
 DEFINE_CLEANUP(struct target_cgroups, target_cgroups_free);

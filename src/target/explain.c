@@ -15,9 +15,9 @@
 #include "base/escape.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "target/comm_glob.h"
-#include "process/proc_dir.h"
 #include "base/suggest.h"
+#include "process/proc_dir.h"
+#include "target/comm_glob.h"
 
 #define MAX_THREADS    100000 /* whose names are read */
 #define COMM_MAX_BYTES 64
@@ -189,10 +189,10 @@ static bool find_nothing(const struct target_value *v, char *ret, size_t size)
  * The first --comm or --user that fits no thread there is: a sentence without an end,
  * escaped. Return: is there one? If not, @ret is unchanged.
  */
-static bool find_first(const struct options *o, char *ret, size_t size)
+static bool find_first(const struct target_request *r, char *ret, size_t size)
 {
-	for (size_t i = 0; i < o->nr_choices; i++) {
-		const struct target_value *v = &o->choices[i];
+	for (size_t i = 0; i < r->nr_values; i++) {
+		const struct target_value *v = &r->values[i];
 
 		if (!v->excludes &&
 		    (v->kind == LB_FILTER_COMM || v->kind == LB_FILTER_USER) &&
@@ -202,19 +202,19 @@ static bool find_first(const struct options *o, char *ret, size_t size)
 	return false;
 }
 
-void explain_empty_target(const struct options *o)
+void explain_empty_target(const struct target_request *r)
 {
 	char nothing[768];
 
-	if (o->command == COMMAND_RECORD && find_first(o, nothing, sizeof(nothing)))
+	if (!r->is_command && find_first(r, nothing, sizeof(nothing)))
 		log_warning("%s; recording in case that changes", nothing);
 }
 
-int explain_no_samples(const struct options *o, struct error *err)
+int explain_no_samples(const struct target_request *r, struct error *err)
 {
 	char nothing[768];
 
-	if (find_first(o, nothing, sizeof(nothing)))
+	if (find_first(r, nothing, sizeof(nothing)))
 		return error_set_exit(err, EXIT_NO_SAMPLES, -ENODATA, "no samples: %s",
 				      nothing);
 	return error_set_exit(

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "cli/options.h"
+#include "target/request.h"
 
 /**
  * Says why @pid cannot be followed: it is a thread's number, that of a container, it has
@@ -19,9 +19,9 @@ int explain_no_process(uint32_t pid, struct error *err);
  * Warns of the first --comm or --user that fits no thread there is: before somebody waits
  * for it, though such a thread may still come. Reads all of /proc if any was given.
  */
-void explain_empty_target(const struct options *o);
+void explain_empty_target(const struct target_request *r);
 
 /** Says why there are no samples, as far as that is known. Return: -ENODATA. */
-int explain_no_samples(const struct options *o, struct error *err);
+int explain_no_samples(const struct target_request *r, struct error *err);
 
 #endif

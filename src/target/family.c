@@ -6,9 +6,9 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "target/explain.h"
 #include "collect/filter.h"
 #include "process/proc_dir.h"
+#include "target/explain.h"
 
 #define MAX_PROCESSES (4u << 20) /* PID_MAX_LIMIT of linux/threads.h */
 #define MAX_READS     16 /* a tree that grows faster than it is read is cut */

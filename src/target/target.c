@@ -8,14 +8,13 @@
 
 #include "base/escape.h"
 #include "base/io.h"
-#include "base/vec.h"
-#include "target/cgroups.h"
-#include "target/family.h"
-#include "target/comm_glob.h"
-#include "collect/filter.h"
-#include "cli/options_target.h"
-#include "process/proc_dir.h"
 #include "base/suggest.h"
+#include "base/vec.h"
+#include "collect/filter.h"
+#include "process/proc_dir.h"
+#include "target/cgroups.h"
+#include "target/comm_glob.h"
+#include "target/family.h"
 
 #define MAX_THREADS 4096
 
@@ -25,7 +24,7 @@ struct thread {
 };
 
 struct target {
-	const struct options *options;
+	const struct target_request *request; /* borrowed */
 	struct sampler *sampler;
 	struct target_cgroups *cgroups; /* NULL: none are asked for */
 	struct thread *threads; /* that are included; heap */
@@ -35,9 +34,9 @@ struct target {
 	size_t cap_tgids;
 };
 
-bool target_follows_processes(const struct options *o)
+bool target_follows_processes(const struct target_request *r)
 {
-	return o->command == COMMAND_RUN || o->nr_pids;
+	return r->is_command || r->nr_pids;
 }
 
 /* ---- threads ---- */
@@ -161,8 +160,8 @@ static int add_comms(struct target *c, struct error *err)
 	_cleanup_free_ struct lb_comm_table *table = calloc(1, sizeof(*table));
 	int rc = table ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < c->options->nr_choices && !rc; i++) {
-		const struct target_value *v = &c->options->choices[i];
+	for (size_t i = 0; i < c->request->nr_values && !rc; i++) {
+		const struct target_value *v = &c->request->values[i];
 
 		if (v->kind == LB_FILTER_COMM)
 			rc = comm_glob_add(table, v->text, v->excludes);
@@ -183,7 +182,7 @@ static int add_value(struct target *c, const struct target_value *v, struct erro
 	case LB_FILTER_PROCESS:
 		return target_add_family(c->sampler, v->number,
 					 LB_FILTER_OUT(LB_FILTER_PROCESS),
-					 !c->options->no_children, err);
+					 !c->request->no_children, err);
 	default:
 		return 0; /* cgroups and names are added together */
 	}
@@ -191,22 +190,22 @@ static int add_value(struct target *c, const struct target_value *v, struct erro
 
 static void use(struct target *c)
 {
-	const struct options *o = c->options;
+	const struct target_request *r = c->request;
 	uint32_t uses = 0, wanted = 0;
 
-	for (size_t i = 0; i < o->nr_choices; i++) {
-		uses |= LB_FILTER_IN(o->choices[i].kind);
-		if (!o->choices[i].excludes)
-			wanted |= LB_FILTER_IN(o->choices[i].kind);
+	for (size_t i = 0; i < r->nr_values; i++) {
+		uses |= LB_FILTER_IN(r->values[i].kind);
+		if (!r->values[i].excludes)
+			wanted |= LB_FILTER_IN(r->values[i].kind);
 	}
-	if (target_follows_processes(o)) {
+	if (target_follows_processes(r)) {
 		uses |= LB_FILTER_IN(LB_FILTER_PROCESS);
 		wanted |= LB_FILTER_IN(LB_FILTER_PROCESS);
 	}
-	sampler_use_filter(c->sampler, uses, wanted, o->no_children);
+	sampler_use_filter(c->sampler, uses, wanted, r->no_children);
 }
 
-int target_new(const struct options *o, struct sampler *s, struct target **ret,
+int target_new(const struct target_request *r, struct sampler *s, struct target **ret,
 	       struct error *err)
 {
 	_cleanup_(target_freep) struct target *c = calloc(1, sizeof(*c));
@@ -214,16 +213,16 @@ int target_new(const struct options *o, struct sampler *s, struct target **ret,
 
 	if (!c)
 		return error_set(err, -ENOMEM, "out of memory");
-	c->options = o;
+	c->request = r;
 	c->sampler = s;
 	/* First: what processes fork from here on is followed by the kernel side. */
 	use(c);
-	for (size_t i = 0; i < o->nr_choices && !rc; i++)
-		rc = add_value(c, &o->choices[i], err);
+	for (size_t i = 0; i < r->nr_values && !rc; i++)
+		rc = add_value(c, &r->values[i], err);
 	if (!rc)
 		rc = add_comms(c, err);
 	if (!rc)
-		rc = target_cgroups_new(o, s, &c->cgroups, err);
+		rc = target_cgroups_new(r, s, &c->cgroups, err);
 	if (!rc)
 		*ret = take_ptr(c);
 	return rc;
@@ -241,8 +240,8 @@ void target_free(struct target *c)
 
 const uint32_t *target_tgids(const struct target *c, size_t *ret_nr)
 {
-	*ret_nr = c->options->nr_pids ? c->options->nr_pids : c->nr_threads;
-	return c->options->nr_pids ? c->options->pids : c->tgids;
+	*ret_nr = c->request->nr_pids ? c->request->nr_pids : c->nr_threads;
+	return c->request->nr_pids ? c->request->pids : c->tgids;
 }
 
 int target_poll_fd(const struct target *c)
@@ -260,7 +259,7 @@ uint64_t target_nr_refused(const struct target *c)
 	return target_cgroups_nr_refused(c->cgroups);
 }
 
-const char *target_describe(const struct options *o, struct strpool *pool)
+const char *target_describe(const struct target_request *r, struct strpool *pool)
 {
 	static const char *const kinds[LB_NR_FILTER_KINDS] = {
 		[LB_FILTER_THREAD] = "thread",
@@ -273,23 +272,23 @@ const char *target_describe(const struct options *o, struct strpool *pool)
 	char text[512], value[128];
 	size_t used;
 
-	if (o->command == COMMAND_RUN)
+	if (r->is_command)
 		used = (size_t)snprintf(text, sizeof(text), "the command%s",
-					o->no_children ? "" : " and its children");
-	else if (o->nr_pids)
+					r->no_children ? "" : " and its children");
+	else if (r->nr_pids)
 		used = (size_t)snprintf(text, sizeof(text), "process");
 	else
 		used = (size_t)snprintf(text, sizeof(text), "%s",
-					o->whole_machine ? "the whole machine"
+					r->whole_machine ? "the whole machine"
 							 : "threads");
-	for (size_t i = 0; i < o->nr_pids && used < sizeof(text) - 16; i++)
+	for (size_t i = 0; i < r->nr_pids && used < sizeof(text) - 16; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, " %u",
-					 o->pids[i]);
-	for (size_t i = 0; i < o->nr_choices && used < sizeof(text) - sizeof(value) - 32;
+					 r->pids[i]);
+	for (size_t i = 0; i < r->nr_values && used < sizeof(text) - sizeof(value) - 32;
 	     i++)
 		used += (size_t)snprintf(
 			text + used, sizeof(text) - used, "%s %s%s %s", i ? "," : ":",
-			o->choices[i].excludes ? "not " : "", kinds[o->choices[i].kind],
-			escape_terminal_buf(value, sizeof(value), o->choices[i].text));
+			r->values[i].excludes ? "not " : "", kinds[r->values[i].kind],
+			escape_terminal_buf(value, sizeof(value), r->values[i].text));
 	return strpool_add(pool, text);
 }

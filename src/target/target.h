@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who is sampled: what the options say is told to the kernel side, and kept true. */
+/* Who is sampled: what was asked for is told to the kernel side, and kept true. */
 #ifndef LB_TARGET_TARGET_H
 #define LB_TARGET_TARGET_H
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/strpool.h"
-#include "cli/options.h"
+#include "target/request.h"
 
 struct sampler;
 struct target;
 
 /**
- * Tells all but options->pids, which follow: record/session.c knows their descendants. Before the
- * first target is added and before samples are taken. @o and @s are borrowed and must
+ * Tells all but request->pids, which follow: record/session.c knows their descendants. Before the
+ * first target is added and before samples are taken. @r and @s are borrowed and must
  * outlive this.
  * Return: 0, or -errno with a sentence: -ESRCH, -ENOENT: there is no such thing.
  */
-int target_new(const struct options *o, struct sampler *s, struct target **ret,
+int target_new(const struct target_request *r, struct sampler *s, struct target **ret,
 	       struct error *err);
 void target_free(struct target *c);
 DEFINE_CLEANUP(struct target, target_free);
 
 /** Are only given processes sampled, and what descends from them? */
-bool target_follows_processes(const struct options *o);
+bool target_follows_processes(const struct target_request *r);
 
 /** Processes that have to be known, and no others; NULL: all. Borrowed. */
 const uint32_t *target_tgids(const struct target *c, size_t *ret_nr);
@@ -38,6 +39,6 @@ bool target_threads_are_gone(struct target *c);
 uint64_t target_nr_refused(const struct target *c);
 
 /** "process 12 34", "the whole machine: comm gzip, not user root". Escaped. */
-const char *target_describe(const struct options *o, struct strpool *pool);
+const char *target_describe(const struct target_request *r, struct strpool *pool);
 
 #endif

@@ -10,10 +10,10 @@
 #include "base/vec.h"
 #include "collect/sampler.h"
 #include "process/process.h"
-#include "unwind/tables.h"
 #include "unwind/files.h"
 #include "unwind/pythons.h"
 #include "unwind/segments.h"
+#include "unwind/tables.h"
 #include "unwind/texts.h"
 
 /* Of one look: what is asked meanwhile, of programs that just began first of all, waits. */

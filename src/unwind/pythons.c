@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "process/process.h"
-#include "runtime/python/read.h"
 #include "runtime/python/python.h"
+#include "runtime/python/read.h"
 #include "unwind/tables.h"
 
 /*

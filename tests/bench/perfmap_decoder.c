@@ -16,8 +16,8 @@
 #include "base/io.h"
 #include "base/vec.h"
 #include "decode/answer.h"
-#include "decode/requests.h"
 #include "decode/jit/perfmap.h"
+#include "decode/requests.h"
 
 #define BASE_IP 0x7f0000000000ull
 

@@ -9,11 +9,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "unwind/ask.h"
 #include "decode/cfi/cfi.h"
 #include "decode/cfi/index.h"
-#include "decode/requests.h"
 #include "decode/operation.h"
+#include "decode/requests.h"
+#include "unwind/ask.h"
 
 #define VADDR 0x400000
 

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "decode/answer.h"
-#include "decode/requests.h"
 #include "decode/dwarf/dwarf.h"
 #include "decode/need.h"
+#include "decode/requests.h"
 
 #define NR_ADDRESSES 16
 

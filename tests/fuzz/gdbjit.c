@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "decode/answer.h"
-#include "decode/requests.h"
 #include "decode/jit/image.h"
+#include "decode/requests.h"
 
 #define NR_ADDRESSES 32
 

@@ -8,8 +8,8 @@
 #include "analyze/attribution.h"
 #include "analyze/call_tree.h"
 #include "analyze/phase.h"
-#include "profile/pprof.h"
 #include "analyze/tally.h"
+#include "profile/pprof.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

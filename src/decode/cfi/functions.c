@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "decode/cfi/symbols.h"
 #include "decode/cfi/code_frames.h"
+#include "decode/cfi/symbols.h"
 
 /*
  * V8's own code: one piece of it enters another by a jump, with the frame that its caller

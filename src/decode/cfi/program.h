@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lineburn_unwind.h"
-#include "decode/cfi/cfi.h"
 #include "decode/cfi/bytes.h"
+#include "decode/cfi/cfi.h"
+#include "lineburn_unwind.h"
 
 /* DWARF numbers (System V ABI, AMD64 supplement, 3.6.2). */
 enum cfi_x86_register {

@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "decode/dwarf/dwarf.h"
 #include "decode/dwarf/cursor.h"
+#include "decode/dwarf/dwarf.h"
 
 enum debug_section {
 	DEBUG_INFO,

@@ -9,15 +9,15 @@
 #include <string.h>
 
 #include "decode/answer.h"
-#include "decode/elf/binary.h"
-#include "decode/requests.h"
 #include "decode/dwarf/dwarf.h"
+#include "decode/elf/binary.h"
 #include "decode/elf/codes.h"
 #include "decode/elf/debug.h"
 #include "decode/elf/minidebug.h"
 #include "decode/elf/names.h"
 #include "decode/elf/plt.h"
 #include "decode/elf/symbols.h"
+#include "decode/requests.h"
 
 /* One address: sorted by vaddr, which all the readers want. */
 struct query {

@@ -18,10 +18,10 @@
 
 #include "base/io.h"
 #include "decode/answer.h"
-#include "decode/requests.h"
 #include "decode/jit/hit_codes.h"
 #include "decode/jit/hit_functions.h"
 #include "decode/jit/owners.h"
+#include "decode/requests.h"
 
 #define MAX_FILE_BYTES    (1ull << 36)
 #define MAX_POOL_BYTES    (64u << 20)

@@ -21,9 +21,9 @@
 #include "base/hashmap.h"
 #include "base/io.h"
 #include "base/vec.h"
-#include "decode/requests.h"
 #include "decode/jit/lines.h"
 #include "decode/jit/name.h"
+#include "decode/requests.h"
 
 #define MAX_FILE_BYTES (4ull << 30)
 #define MAX_POOL_BYTES (64u << 20)

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "decode/requests.h"
 #include "decode/jit/list.h"
+#include "decode/requests.h"
 #include "worker/reader.h"
 
 #define CALL_NS    UINT64_C(100000000) /* half of the time that the caller gives */

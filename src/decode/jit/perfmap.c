@@ -16,8 +16,8 @@
 
 #include "base/vec.h"
 #include "decode/answer.h"
-#include "decode/requests.h"
 #include "decode/jit/name.h"
+#include "decode/requests.h"
 
 #define MAX_FILE_BYTES  (1ull << 30)
 #define MAX_LINE_BYTES  (64u << 10) /* longer lines are garbage */

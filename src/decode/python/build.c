@@ -4,6 +4,8 @@
  * exports (every build that can load extension modules exports the C API); a file
  * without symbols by its name.
  */
+#include "decode/python/build.h"
+
 #include <elf.h>
 #include <errno.h>
 #include <gelf.h>
@@ -12,7 +14,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "decode/python/build.h"
 #include "decode/python/layout.h"
 #include "decode/requests.h"
 

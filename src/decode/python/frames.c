@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "lineburn_unwind.h"
 #include "decode/answer_texts.h"
-#include "decode/requests.h"
 #include "decode/python/lines.h"
 #include "decode/python/text.h"
+#include "decode/requests.h"
+#include "lineburn_unwind.h"
 
 #define UNIT_BYTES 2 /* of code, which an index counts */
 /* On the wire, at least. */

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "lineburn_unwind.h"
 #include "decode/answer_texts.h"
 #include "decode/requests.h"
+#include "lineburn_unwind.h"
 #include "worker/reader.h"
 
 #define STR_BYTES       128 /* of a str's fixed part that are read */

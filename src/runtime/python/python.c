@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "decode/operation.h"
 #include "decode/python/layout.h"
 #include "decode/python/state.h"
-#include "decode/operation.h"
 
 #define BUILD_MS 2000 /* a file on a slow disk, 20,000 symbols */
 #define FIND_MS  200

@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/wire.h"
-#include "decode/requests.h"
 #include "decode/python/defs.h"
+#include "decode/requests.h"
 
 #define MAX_DIRS       16
 #define MAX_PATH_BYTES 4096

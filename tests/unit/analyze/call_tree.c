@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "base/cleanup.h"
 #include "analyze/call_tree.h"
+#include "base/cleanup.h"
 
 static struct strpool *pool;
 static struct profile *p;

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "base/cleanup.h"
 #include "analyze/code_query.h"
+#include "base/cleanup.h"
 
 static void names(void **state)
 {

@@ -7,10 +7,10 @@
 
 #include "unit/profile/fixture.h"
 
-#include "base/io.h"
-#include "profile/pprof.h"
 #include "analyze/source.h"
 #include "analyze/source_text.h"
+#include "base/io.h"
+#include "profile/pprof.h"
 
 static struct strpool *pool;
 static struct profile *p;

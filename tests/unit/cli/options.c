@@ -37,41 +37,41 @@ static void good_lines(void **state)
 	(void)state;
 	assert_int_equal(parse("lineburn run -- ./a -F 3", &o, &err), 0);
 	assert_int_equal(o.command, COMMAND_RUN);
-	assert_int_equal(o.freq_hz, 99);
-	assert_string_equal(o.argv[0], "./a");
-	assert_string_equal(o.argv[2], "3");
-	assert_string_equal(o.output, "lineburn.pb.gz");
-	assert_false(o.output_given);
+	assert_int_equal(o.sampling.freq_hz, 99);
+	assert_string_equal(o.sampling.argv[0], "./a");
+	assert_string_equal(o.sampling.argv[2], "3");
+	assert_string_equal(o.sampling.output, "lineburn.pb.gz");
+	assert_false(o.sampling.output_given);
 	options_deinit(&o);
 
 	assert_int_equal(parse("lineburn run -F 999 -o x.pb.gz ls -l", &o, &err), 0);
-	assert_int_equal(o.freq_hz, 999);
-	assert_true(o.output_given);
-	assert_string_equal(o.argv[1], "-l");
+	assert_int_equal(o.sampling.freq_hz, 999);
+	assert_true(o.sampling.output_given);
+	assert_string_equal(o.sampling.argv[1], "-l");
 	options_deinit(&o);
 
 	assert_int_equal(parse("lineburn record -a --budget 0.5%", &o, &err), 0);
-	assert_int_equal(o.budget_ppm, 5000);
+	assert_int_equal(o.sampling.budget_ppm, 5000);
 	options_deinit(&o);
 	assert_int_equal(parse("lineburn run --budget=2 ls", &o, &err), 0);
-	assert_int_equal(o.budget_ppm, 20000);
+	assert_int_equal(o.sampling.budget_ppm, 20000);
 	options_deinit(&o);
 
 	assert_int_equal(parse("lineburn record -p 1 -p 22 -d 1.5 --tid", &o, &err), 0);
-	assert_int_equal(o.nr_pids, 2);
-	assert_int_equal(o.pids[1], 22);
-	assert_true(o.duration_s == 1.5);
-	assert_true(o.keep_tid);
+	assert_int_equal(o.sampling.target.nr_pids, 2);
+	assert_int_equal(o.sampling.target.pids[1], 22);
+	assert_true(o.sampling.duration_s == 1.5);
+	assert_true(o.sampling.keep_tid);
 	options_deinit(&o);
 
 	assert_int_equal(parse("lineburn record -a --window 1.5m --keep 10 --max-size 2K "
 			       "--memory 128",
 			       &o, &err),
 			 0);
-	assert_true(o.window_s == 90);
-	assert_int_equal(o.keep_files, 10);
-	assert_int_equal(o.max_size_bytes, 2048);
-	assert_int_equal(o.memory_bytes, 128 << 20);
+	assert_true(o.sampling.window_s == 90);
+	assert_int_equal(o.sampling.keep_files, 10);
+	assert_int_equal(o.sampling.max_size_bytes, 2048);
+	assert_int_equal(o.sampling.memory_bytes, 128 << 20);
 	options_deinit(&o);
 
 	assert_int_equal(
@@ -79,46 +79,46 @@ static void good_lines(void **state)
 		      "--min-percent 1 f.pb.gz",
 		      &o, &err),
 		0);
-	assert_true(o.json);
-	assert_int_equal(o.attribution.charge, CHARGE_MINE);
-	assert_string_equal(o.source_paths[0].old_prefix, "/a");
-	assert_string_equal(o.source_paths[0].new_prefix, "/b");
-	assert_string_equal(o.input, "f.pb.gz");
+	assert_true(o.viewing.json);
+	assert_int_equal(o.viewing.attribution.charge, CHARGE_MINE);
+	assert_string_equal(o.viewing.source_paths[0].old_prefix, "/a");
+	assert_string_equal(o.viewing.source_paths[0].new_prefix, "/b");
+	assert_string_equal(o.viewing.input, "f.pb.gz");
 	options_deinit(&o);
 
 	assert_int_equal(parse("lineburn report --by cgroup --container web -p 12 "
 			       "--comm !k* -G /a --user - f.pb.gz",
 			       &o, &err),
 			 0);
-	assert_int_equal(o.group_by, GROUP_BY_CGROUP);
-	assert_int_equal(o.nr_filters, 5);
-	assert_int_equal(o.filters[1].kind, FILTER_PID);
-	assert_string_equal(o.filters[1].value, "12");
-	assert_false(o.filters[1].exclude);
-	assert_string_equal(o.filters[2].value, "k*");
-	assert_true(o.filters[2].exclude);
-	assert_int_equal(o.filters[3].kind, FILTER_CGROUP);
-	assert_int_equal(o.nr_pids, 0);
-	assert_string_equal(o.input, "f.pb.gz");
+	assert_int_equal(o.viewing.group_by, GROUP_BY_CGROUP);
+	assert_int_equal(o.viewing.nr_filters, 5);
+	assert_int_equal(o.viewing.filters[1].kind, FILTER_PID);
+	assert_string_equal(o.viewing.filters[1].value, "12");
+	assert_false(o.viewing.filters[1].exclude);
+	assert_string_equal(o.viewing.filters[2].value, "k*");
+	assert_true(o.viewing.filters[2].exclude);
+	assert_int_equal(o.viewing.filters[3].kind, FILTER_CGROUP);
+	assert_int_equal(o.sampling.target.nr_pids, 0);
+	assert_string_equal(o.viewing.input, "f.pb.gz");
 	options_deinit(&o);
 
 	assert_int_equal(parse("lineburn annotate -", &o, &err), 0);
-	assert_string_equal(o.input, "-");
+	assert_string_equal(o.viewing.input, "-");
 	options_deinit(&o);
 	assert_int_equal(
 		parse("lineburn record --comm a* --comm !b -p !7 --user x", &o, &err), 0);
-	assert_true(o.whole_machine);
-	assert_int_equal(o.nr_pids, 0);
-	assert_int_equal(o.nr_choices, 4);
-	assert_int_equal(o.choices[0].kind, LB_FILTER_COMM);
-	assert_false(o.choices[0].excludes);
-	assert_true(o.choices[1].excludes);
-	assert_string_equal(o.choices[1].text, "b");
-	assert_true(o.choices[2].excludes);
-	assert_int_equal(o.choices[2].number, 7);
+	assert_true(o.sampling.target.whole_machine);
+	assert_int_equal(o.sampling.target.nr_pids, 0);
+	assert_int_equal(o.sampling.target.nr_values, 4);
+	assert_int_equal(o.sampling.target.values[0].kind, LB_FILTER_COMM);
+	assert_false(o.sampling.target.values[0].excludes);
+	assert_true(o.sampling.target.values[1].excludes);
+	assert_string_equal(o.sampling.target.values[1].text, "b");
+	assert_true(o.sampling.target.values[2].excludes);
+	assert_int_equal(o.sampling.target.values[2].number, 7);
 	options_deinit(&o);
 	assert_int_equal(parse("lineburn record -t 9 --comm a", &o, &err), 0);
-	assert_false(o.whole_machine);
+	assert_false(o.sampling.target.whole_machine);
 	options_deinit(&o);
 	assert_int_equal(parse("lineburn record --help", &o, &err), 0);
 	assert_int_equal(o.command, COMMAND_HELP);
@@ -135,12 +135,12 @@ static void expect_asm(const char *line, const char *what, const char *input)
 
 	if (parse(line, &o, &err))
 		fail_msg("%s: %s", line, err.text);
-	assert_true(o.show_asm);
+	assert_true(o.viewing.show_asm);
 	if (what)
-		assert_string_equal(o.asm_what, what);
+		assert_string_equal(o.viewing.asm_what, what);
 	else
-		assert_null(o.asm_what);
-	assert_string_equal(o.input, input);
+		assert_null(o.viewing.asm_what);
+	assert_string_equal(o.viewing.input, input);
 	options_deinit(&o);
 }
 

@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include <linux/perf_event.h>
 
-#include "base/clock.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "collect/perf_event.h"
 #include "collect/tick_cost.h"
 

@@ -8,8 +8,8 @@
 
 #include "fixture.h"
 
-#include "base/io.h"
 #include "analyze/attribution.h"
+#include "base/io.h"
 #include "profile/pprof.h"
 
 static char dir[64];

@@ -12,8 +12,8 @@
 #include <jansson.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "analyze/source.h"
+#include "base/cleanup.h"
 #include "render/render.h"
 
 #define PERIOD_NS 10000000

@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "unit/decode/elf/fixture.h"
 #include "symbolize/debugfile.h"
+#include "unit/decode/elf/fixture.h"
 
 static struct debugfile_search search_for(const char *binary_path)
 {

@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "unit/decode/elf/fixture.h"
 #include "decode/elf/binary.h"
 #include "decode/requests.h"
 #include "symbolize/instructions.h"
+#include "unit/decode/elf/fixture.h"
 
 /* ---- asking ---- */
 

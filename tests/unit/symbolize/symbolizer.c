@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "unit/decode/elf/fixture.h"
-#include "process/maps.h"
 #include "decode/requests.h"
+#include "process/maps.h"
 #include "symbolize/symbolizer.h"
+#include "unit/decode/elf/fixture.h"
 
 #define BASE     0x555500000000ULL /* where position-independent programs are put */
 #define JIT_CODE 0x7f0000000000ULL

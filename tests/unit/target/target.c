@@ -7,9 +7,9 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "target/match.h"
-#include "process/cgroup_mount.h"
 #include "base/suggest.h"
+#include "process/cgroup_mount.h"
+#include "target/match.h"
 
 static void containers_and_units(void **state)
 {

@@ -24,11 +24,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "decode/cfi/object.h"
 #include "decode/operations.h"
 #include "runtime/jit/interface.h"
 #include "runtime/jit/list_walk.h"
 #include "unwind/ask.h"
-#include "decode/cfi/object.h"
 
 #define MAX_STEPS 1000000
 

@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "fixture.h"
 #include "decode/answer.h"
-#include "decode/requests.h"
 #include "decode/need.h"
+#include "decode/requests.h"
+#include "fixture.h"
 
 /* ---- asking ---- */
 

@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "fixture.h"
 #include "decode/elf/symbols.h"
+#include "fixture.h"
 
 #define NR_VADDRS 50000
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "serve.h"
 #include "dump.h"
+#include "serve.h"
 
 #define SAME "\xff" /* as a name: the same as before */
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "serve.h"
 #include "decode/jit/name.h"
+#include "serve.h"
 
 static const struct look no_looks[1];
 

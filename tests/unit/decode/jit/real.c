@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "serve.h"
 #include "base/io.h"
 #include "decode/jit/name.h"
 #include "decode/jit/perfmap.h"
 #include "decode/jit/record.h"
+#include "serve.h"
 
 static const char hot_js[] = "function helper(x) {\n" /* 1 */
 			     "  return x * 3 % 7;\n"

@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "lineburn_unwind.h"
 #include "decode/operations.h"
-#include "process/python_code.h"
 #include "decode/python/text.h"
+#include "lineburn_unwind.h"
+#include "process/python_code.h"
 #include "symbolize/symbolizer.h"
 
 /* ---- texts ---- */

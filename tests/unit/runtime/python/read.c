@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "decode/operations.h"
+#include "decode/python/text.h"
 #include "decode/requests.h"
 #include "runtime/python/read.h"
-#include "decode/python/text.h"
 
 /* Offsets of Include/cpython/code.h and unicodeobject.h of each version. */
 static const struct lb_python layouts[] = {

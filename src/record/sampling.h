@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What a recording is told to do. */
+#ifndef LB_RECORD_SAMPLING_H
+#define LB_RECORD_SAMPLING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/attribution.h"
+#include "runtime/jit/watch.h"
+#include "target/request.h"
+
+#define DEFAULT_MEMORY_MIB 256 /* of record without -d */
+
+enum dump {
+	DUMP_NONE,
+	DUMP_SAMPLES, /* rows as they come from the kernel */
+	DUMP_MAPS, /* program images and their mappings */
+	DUMP_FRAMES, /* addresses and what they were named */
+};
+
+/* Strings are borrowed. */
+struct sampling {
+	struct target_request target;
+	uint32_t freq_hz;
+	uint32_t budget_ppm; /* of all CPUs' time that sampling may cost; 0: any */
+	double duration_s; /* 0: until it is stopped */
+	double delay_s;
+	double window_s; /* record: a new file so often; 0: one file */
+	uint32_t keep_files; /* of windows; 0: all */
+	uint64_t max_size_bytes; /* of all files of windows; 0: no limit */
+	uint64_t memory_bytes; /* resident, at most; 0: not given */
+	const char *output;
+	bool output_given;
+	bool keep_tid;
+	bool no_kernel_stack;
+	enum jit_probing probing;
+	uint32_t max_frames; /* of a user stack */
+	uint64_t unwind_bytes; /* of kernel memory for unwind rows */
+	bool dry_run;
+	bool no_python_hook;
+	enum dump dump;
+	char **argv; /* run: the command, NULL-terminated; points into argv of main */
+	struct attribution_options attribution; /* by which sources are chosen */
+};
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who is to be sampled, as the caller says it. */
+#ifndef LB_TARGET_REQUEST_H
+#define LB_TARGET_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lineburn_filter.h"
+
+/* A value of -t, -G, --container, --unit, --comm, --user, or of "-p !PID". */
+struct target_value {
+	enum lb_filter_kind kind;
+	bool excludes;
+	const char *text; /* without the '!'; borrowed */
+	uint32_t number; /* PROCESS and THREAD: its id */
+};
+
+struct target_request {
+	bool is_command; /* run: the command and what it starts */
+	uint32_t *pids; /* heap */
+	size_t nr_pids, cap_pids;
+	bool whole_machine; /* no process or thread is given: each is looked at */
+	struct target_value *values; /* heap; beside pids */
+	size_t nr_values, cap_values;
+	bool no_children; /* of pids, or of the command */
+};
+
+#endif
