@@ -15,10 +15,1046 @@
 #include "analyze/attribution.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "analyze/attribution_work.h"
+#include "analyze/sample_weight.h"
+#include "analyze/tally.h"
+#include "base/vec.h"
+#include "profile/labels.h"
+#include "profile/mapping_kind.h"
+#include "profile/profile.h"
 #include "profile/stack_status.h"
+#include "profile/start_code.h"
+
+/* Of one mapping. */
+struct code {
+	enum code_kind kind;
+	const char *object; /* what people call it; interned */
+	bool may_charge; /* not the kernel or an interpreter, or asked for */
+	bool is_system;
+};
+
+/* Of one source frame: parallel to profile.lines. */
+struct site {
+	uint32_t line; /* into work.lines; PROFILE_NONE: no line, or it may not count */
+	uint32_t file; /* into work.files; valid with line */
+	uint32_t function; /* into work.functions; PROFILE_NONE: no name */
+	uint32_t name; /* into work.names */
+	uint32_t at; /* (line, function): into work.sites_at; valid with both */
+	bool is_mine; /* has a line outside libraries */
+	bool has_line; /* whether or not it may count */
+	bool is_start; /* start_code.h: it takes the charge only as the leaf */
+};
+
+/* Of one location; all that the walk over a stack needs of it. */
+struct place {
+	uint32_t first_site, nr_sites; /* as its first_line, nr_lines */
+	uint32_t code; /* into work.codes; the last one: no mapping */
+	uint32_t name; /* into work.names: an unknown function of this object */
+};
+
+/* Bits that are noted with a file. */
+enum file_tag {
+	FILE_KNOWN = 1 << 0, /* the next one was decided */
+	FILE_LIBRARY = 1 << 1, /* source_is_library() */
+	FILE_JIT = 1 << 2, /* has lines that were compiled in memory */
+};
+
+/* Noted with a line. */
+enum line_tag {
+	LINE_JIT = 1 << 0, /* ran as code that was compiled in memory */
+};
+
+struct work {
+	const struct profile *p;
+	struct attribution_options options;
+	struct code *codes; /* one per mapping, and one for none */
+	struct site *sites;
+	struct place *places;
+
+	struct tally files; /* (path, 0); tag: enum file_tag */
+	struct tally lines; /* (file, line); tag: enum line_tag */
+	struct tally names; /* (function name or "", object) */
+	struct tally functions; /* (name, file's path); tag: start line */
+	struct tally sites_at; /* (line, function) */
+	struct tally callees; /* (line, name) */
+	struct tally misses; /* (enum miss, object) */
+	struct tally identities; /* (container, unit) */
+	struct tally processes; /* (pid, identity); tag: first sample, + 1 */
+	struct tally comms; /* (process, comm) */
+	struct tally cgroups; /* (process, cgroup) */
+};
+
+/* Names of the labels, interned in the profile's pool. */
+struct process_keys {
+	const char *pid, *comm, *cgroup, *container, *unit, *empty;
+};
+
+/* ---- Decides once per address what its frames mean ---- */
+
+static void fill_code(const struct work *w, struct code *code, const char *filename)
+{
+	code->kind = code_kind_of(filename);
+	code->object = object_name(filename, w->p->pool);
+	code->is_system = object_is_system(filename);
+	code->may_charge = (code->kind != CODE_KERNEL || w->options.kernel) &&
+			   (code->kind != CODE_INTERPRETER || w->options.runtime);
+}
+
+static bool file_is_library(struct work *w, uint32_t file)
+{
+	struct tally_item *item = &w->files.items[file];
+
+	if (!(item->tag & FILE_KNOWN))
+		item->tag |=
+			FILE_KNOWN |
+			(source_is_library(tally_string(item->a)) ? FILE_LIBRARY : 0);
+	return item->tag & FILE_LIBRARY;
+}
+
+/* The file a line is in: its function's, which pprof ties it to. */
+static int fill_line(struct work *w, const struct code *code,
+		     const struct profile_function *f, uint32_t line, struct site *site)
+{
+	site->has_line = true;
+	if (!code->may_charge)
+		return 0;
+	site->file = tally_number(&w->files, tally_key(f->filename), 0);
+	if (site->file == PROFILE_NONE)
+		return -ENOMEM;
+	site->line = tally_number(&w->lines, site->file, line);
+	if (site->line == PROFILE_NONE)
+		return -ENOMEM;
+	site->is_mine = !code->is_system && !file_is_library(w, site->file);
+	if (site->function == PROFILE_NONE)
+		return 0;
+	site->at = tally_number(&w->sites_at, site->line, site->function);
+	return site->at == PROFILE_NONE ? -ENOMEM : 0;
+}
+
+static int fill_function(struct work *w, const struct code *code,
+			 const struct profile_function *f, struct site *site)
+{
+	struct tally_item *item;
+
+	site->name = tally_number(&w->names, tally_key(f->name), tally_key(code->object));
+	if (site->name == PROFILE_NONE)
+		return -ENOMEM;
+	if (!*f->name)
+		return 0;
+	site->function = tally_number(&w->functions, site->name, tally_key(f->filename));
+	if (site->function == PROFILE_NONE)
+		return -ENOMEM;
+	item = &w->functions.items[site->function];
+	if (!item->tag)
+		item->tag = f->start_line;
+	return 0;
+}
+
+static int fill_site(struct work *w, const struct place *place, uint32_t index)
+{
+	const struct profile_line *line = &w->p->lines[index];
+	const struct code *code = &w->codes[place->code];
+	struct site *site = &w->sites[index];
+	const struct profile_function *f;
+	int r;
+
+	*site = (struct site){.line = PROFILE_NONE,
+			      .function = PROFILE_NONE,
+			      .name = place->name,
+			      .at = PROFILE_NONE};
+	if (line->function == PROFILE_NONE)
+		return 0;
+	f = &w->p->functions[line->function];
+	site->is_start = code->kind == CODE_NATIVE && !w->options.runtime &&
+			 function_is_start_code(f->name);
+	r = fill_function(w, code, f, site);
+	/* A line of no file is no line that could be shown. */
+	return r || !line->line || !*f->filename
+		       ? r
+		       : fill_line(w, code, f, line->line, site);
+}
+
+static int fill_places(struct work *w)
+{
+	const struct profile *p = w->p;
+	const char *nameless = strpool_add(p->pool, "");
+
+	for (size_t i = 0; i < p->nr_locations; i++) {
+		const struct profile_location *l = &p->locations[i];
+		struct place *place = &w->places[i];
+		const char *object;
+
+		place->code = l->mapping == PROFILE_NONE ? (uint32_t)p->nr_mappings
+							 : l->mapping;
+		place->first_site = l->first_line;
+		place->nr_sites = l->nr_lines;
+		object = w->codes[place->code].object;
+		place->name =
+			tally_number(&w->names, tally_key(nameless), tally_key(object));
+		if (place->name == PROFILE_NONE)
+			return -ENOMEM;
+		for (uint32_t k = 0; k < l->nr_lines; k++)
+			if (fill_site(w, place, l->first_line + k))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The language of a file depends on whether its lines ran as code made in memory. */
+static void mark_jit_files(struct work *w)
+{
+	const struct profile *p = w->p;
+
+	for (size_t i = 0; i < p->nr_locations; i++) {
+		const struct profile_location *l = &p->locations[i];
+
+		if (w->codes[w->places[i].code].kind != CODE_JIT)
+			continue;
+		for (uint32_t k = 0; k < l->nr_lines; k++) {
+			const struct site *site = &w->sites[l->first_line + k];
+
+			if (site->line == PROFILE_NONE)
+				continue;
+			w->files.items[site->file].tag |= FILE_JIT;
+			w->lines.items[site->line].tag |= LINE_JIT;
+		}
+	}
+}
+
+/** Fills codes, sites and places. Return: 0 or -ENOMEM. */
+static int frame_index_build(struct work *w)
+{
+	const struct profile *p = w->p;
+	int r;
+
+	w->codes = calloc(p->nr_mappings + 1, sizeof(*w->codes));
+	w->sites = calloc(p->nr_lines + 1, sizeof(*w->sites));
+	w->places = calloc(p->nr_locations + 1, sizeof(*w->places));
+	if (!w->codes || !w->sites || !w->places)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->nr_mappings; i++)
+		fill_code(w, &w->codes[i], p->mappings[i].filename);
+	fill_code(w, &w->codes[p->nr_mappings], "");
+	r = fill_places(w);
+	if (!r)
+		mark_jit_files(w);
+	return r;
+}
+
+/*
+ * Lines without machine code. The code of hot functions (profile_extra.codes) tells
+ * which lines have some; a line between the first and the last one of a function
+ * that no row has, and no sample, has none of its own.
+ */
+
+#define MAX_BARE_LINES (1u << 18) /* of all files; more are not listed */
+#define MAX_SPAN       (1u << 14) /* lines of one function; those behind are not looked at */
+/* A declaration farther above the first line of code is one of another file. */
+#define MAX_HEAD 100
+
+/* A line of a file: one that has code, or (with a function) one that may lack it. */
+struct mark {
+	uint32_t file; /* in attribution.files */
+	uint32_t line;
+	uint32_t span; /* lines of the function; 0: the line has code */
+	const char *function;
+};
+
+struct marks {
+	struct mark *items;
+	size_t nr, cap;
+};
+
+/* Lines of one function, in any of its copies. */
+struct span {
+	uint32_t first, last; /* 0: none */
+};
+
+/* (pointer, pointer) -> number; names and paths are interned. */
+struct pair {
+	const char *a, *b;
+	uint32_t number;
+};
+
+static int compare_pairs(const void *va, const void *vb)
+{
+	const struct pair *x = va, *y = vb;
+
+	if (x->a != y->a)
+		return (uintptr_t)x->a > (uintptr_t)y->a ? 1 : -1;
+	return ((uintptr_t)x->b > (uintptr_t)y->b) - ((uintptr_t)x->b < (uintptr_t)y->b);
+}
+
+struct lookup {
+	struct pair *items;
+	size_t nr;
+};
+
+static uint32_t lookup_find(const struct lookup *l, const char *a, const char *b)
+{
+	struct pair key = {a, b, 0};
+	const struct pair *found =
+		l->nr ? bsearch(&key, l->items, l->nr, sizeof(key), compare_pairs) : NULL;
+
+	return found ? found->number : PROFILE_NONE;
+}
+
+static int lookup_files(const struct attribution *a, struct lookup *ret)
+{
+	ret->items = calloc(a->nr_files + 1, sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->nr_files; i++)
+		ret->items[ret->nr++] =
+			(struct pair){a->files[i].path, NULL, (uint32_t)i};
+	qsort(ret->items, ret->nr, sizeof(*ret->items), compare_pairs);
+	return 0;
+}
+
+static int lookup_functions(const struct attribution *a, struct lookup *ret)
+{
+	ret->items = calloc(a->nr_functions + 1, sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < a->nr_functions; i++)
+		ret->items[ret->nr++] = (struct pair){a->functions[i].name,
+						      a->functions[i].file, (uint32_t)i};
+	qsort(ret->items, ret->nr, sizeof(*ret->items), compare_pairs);
+	return 0;
+}
+
+static int add_mark(struct marks *marks, struct mark mark)
+{
+	int r = vec_grow(&marks->items, &marks->cap, marks->nr + 1, sizeof(mark), 0);
+
+	if (!r)
+		marks->items[marks->nr++] = mark;
+	return r;
+}
+
+/* Every row is a line with code; the functions' spans come from them too. */
+static int read_rows(const struct profile *p, const struct lookup *files,
+		     struct span *spans, struct marks *marks)
+{
+	for (size_t i = 0; i < p->extra.nr_codes; i++) {
+		const struct profile_code *code = &p->extra.codes[i];
+
+		for (size_t k = 0; k < code->nr_rows; k++) {
+			const struct profile_code_row *row = &code->rows[k];
+			struct mark mark = {.line = row->line};
+			struct span *span;
+
+			if (row->function == PROFILE_NONE || !row->line)
+				continue;
+			mark.file = lookup_find(
+				files, p->functions[row->function].filename, NULL);
+			if (mark.file == PROFILE_NONE)
+				continue;
+			span = &spans[row->function];
+			if (!span->first || row->line < span->first)
+				span->first = row->line;
+			if (row->line > span->last)
+				span->last = row->line;
+			if (add_mark(marks, mark))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* All lines of the functions that are listed; those with code are told later. */
+static int add_spans(const struct profile *p, const struct lookup *files,
+		     const struct lookup *functions, const struct span *spans,
+		     struct marks *marks)
+{
+	size_t max = marks->nr + MAX_BARE_LINES;
+
+	for (size_t i = 0; i < p->nr_functions; i++) {
+		const struct profile_function *f = &p->functions[i];
+		uint32_t first = spans[i].first, last = spans[i].last;
+		uint32_t number = lookup_find(functions, f->name, f->filename);
+		struct mark mark = {.function = f->name};
+
+		if (!first || number == PROFILE_NONE)
+			continue;
+		if (f->start_line && f->start_line < first &&
+		    first - f->start_line <= MAX_HEAD)
+			first = f->start_line;
+		if (last - first >= MAX_SPAN)
+			last = first + MAX_SPAN - 1;
+		mark.file = lookup_find(files, f->filename, NULL);
+		mark.span = last - first + 1;
+		if (marks->nr + mark.span > max)
+			break;
+		for (uint32_t n = 0; n < mark.span; n++) {
+			mark.line = first + n;
+			if (add_mark(marks, mark))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* By place; the line's code comes first, then the function that is innermost. */
+static int compare_marks(const void *va, const void *vb)
+{
+	const struct mark *x = va, *y = vb;
+
+	if (x->file != y->file)
+		return x->file > y->file ? 1 : -1;
+	if (x->line != y->line)
+		return x->line > y->line ? 1 : -1;
+	if (x->span != y->span)
+		return x->span > y->span ? 1 : -1;
+	return x->function && y->function ? strcmp(x->function, y->function) : 0;
+}
+
+/* Keeps one mark for each line without code. */
+static void drop_lines_with_code(struct marks *marks)
+{
+	size_t nr = 0;
+
+	qsort(marks->items, marks->nr, sizeof(*marks->items), compare_marks);
+	for (size_t i = 0; i < marks->nr; i++) {
+		const struct mark *m = &marks->items[i], *before = m - 1;
+
+		if (m->span && (!i || before->file != m->file || before->line != m->line))
+			marks->items[nr++] = *m;
+	}
+	marks->nr = nr;
+}
+
+/* Merges @marks, which are of this file, into its lines. */
+static int add_lines(struct attribution_file *file, const struct mark *marks, size_t nr)
+{
+	size_t i = 0, k = 0, nr_all = 0;
+	struct attribution_line *all = calloc(file->nr_lines + nr + 1, sizeof(*all));
+
+	if (!all)
+		return -ENOMEM;
+	while (i < file->nr_lines || k < nr) {
+		if (k == nr ||
+		    (i < file->nr_lines && file->lines[i].line <= marks[k].line)) {
+			k += k < nr && file->lines[i].line == marks[k].line;
+			all[nr_all++] = file->lines[i++];
+			continue;
+		}
+		all[nr_all++] = (struct attribution_line){.line = marks[k].line,
+							  .function = marks[k].function,
+							  .no_code = true};
+		k++;
+	}
+	free(file->lines);
+	file->lines = all;
+	file->nr_lines = nr_all;
+	return 0;
+}
+
+static int add_all_lines(struct attribution *a, const struct marks *marks)
+{
+	int r = 0;
+
+	for (size_t i = 0, end; i < marks->nr && !r; i = end) {
+		uint32_t file = marks->items[i].file;
+
+		for (end = i + 1; end < marks->nr && marks->items[end].file == file;
+		     end++)
+			;
+		r = add_lines(&a->files[file], &marks->items[i], end - i);
+	}
+	return r;
+}
+
+/** Adds the lines without code to the tables of files. Return: 0 or -ENOMEM. */
+static int code_build(const struct profile *p, struct attribution *a)
+{
+	_cleanup_free_ struct span *spans = calloc(p->nr_functions + 1, sizeof(*spans));
+	struct lookup files = {0}, functions = {0};
+	struct marks marks = {0};
+	int r = spans ? 0 : -ENOMEM;
+
+	if (!p->extra.nr_codes)
+		return 0;
+	if (!r)
+		r = lookup_files(a, &files);
+	if (!r)
+		r = lookup_functions(a, &functions);
+	if (!r)
+		r = read_rows(p, &files, spans, &marks);
+	if (!r)
+		r = add_spans(p, &files, &functions, spans, &marks);
+	if (!r && marks.nr) {
+		drop_lines_with_code(&marks);
+		r = add_all_lines(a, &marks);
+	}
+	free(files.items);
+	free(functions.items);
+	free(marks.items);
+	return r;
+}
+
+/* ---- Why a sample was charged to no line (DESIGN C4) ---- */
+
+/* At most this many objects are named beside a miss. */
+#define MAX_OBJECTS 5
+
+/* What the frames at a location lack, when whoever wrote the file did not tell. */
+static enum miss derived_miss(const struct work *w, const struct profile_location *l,
+			      enum code_kind kind)
+{
+	bool has_function = false;
+
+	for (uint32_t i = 0; i < l->nr_lines; i++) {
+		const struct site *site = &w->sites[l->first_line + i];
+
+		if (site->has_line)
+			return MISS_NO_LINE; /* of the inlined frame inside it */
+		has_function = has_function || site->function != PROFILE_NONE;
+	}
+	switch (kind) {
+	case CODE_JIT:
+		return has_function ? MISS_JIT_NO_LINES : MISS_JIT_UNKNOWN;
+	case CODE_PYTHON:
+		return MISS_NO_LINE;
+	case CODE_UNKNOWN:
+		return has_function ? MISS_NO_DEBUG_INFO : MISS_NO_MAPPING;
+	default:
+		return has_function ? MISS_NO_DEBUG_INFO : MISS_NO_SYMBOLS;
+	}
+}
+
+/* The location that is to blame: the innermost in user space; else the leaf. */
+static const struct profile_location *blamed(const struct work *w,
+					     const struct profile_sample *s,
+					     const struct code **ret_code)
+{
+	const uint32_t *locations = &w->p->sample_locations[s->first_location];
+	uint32_t chosen = locations[0];
+
+	for (uint32_t i = 0; i < s->nr_locations && w->options.charge != CHARGE_LEAF;
+	     i++) {
+		if (w->codes[w->places[locations[i]].code].kind == CODE_KERNEL)
+			continue;
+		chosen = locations[i];
+		break;
+	}
+	*ret_code = &w->codes[w->places[chosen].code];
+	return &w->p->locations[chosen];
+}
+
+static enum miss miss_of(const struct work *w, const struct profile_sample *s,
+			 const char **object)
+{
+	const struct profile_location *l;
+	const struct code *code;
+
+	if (!s->nr_locations) {
+		*object = strpool_add(w->p->pool, "");
+		return MISS_NO_STACK;
+	}
+	l = blamed(w, s, &code);
+	*object = code->object;
+	if (code->kind == CODE_INTERPRETER && !w->options.runtime)
+		return MISS_INTERPRETER; /* more debug info would change nothing */
+	if (l->miss != MISS_NONE)
+		return l->miss;
+	if (code->kind == CODE_KERNEL)
+		return MISS_KERNEL;
+	return derived_miss(w, l, code->kind);
+}
+
+/** Why no line was charged: tallies the reason and the object. Return: 0 or -ENOMEM. */
+static int miss_tally(struct work *w, const struct profile_sample *s,
+		      struct weight weight)
+{
+	const char *object;
+	enum miss miss = miss_of(w, s, &object);
+	uint32_t item = tally_number(&w->misses, miss, tally_key(object));
+
+	if (item == PROFILE_NONE)
+		return -ENOMEM;
+	weight_add(&w->misses.items[item].self, weight);
+	return 0;
+}
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct tally_item *x = a, *y = b;
+
+	if (x->self.samples != y->self.samples)
+		return x->self.samples > y->self.samples ? -1 : 1;
+	return weight_compare(x->self, y->self);
+}
+
+static int compare_misses(const void *a, const void *b)
+{
+	const struct attribution_miss *x = a, *y = b;
+
+	if (x->samples != y->samples)
+		return x->samples > y->samples ? -1 : 1;
+	return x->miss < y->miss ? -1 : x->miss > y->miss;
+}
+
+static int misses_build(struct work *w, struct attribution *a)
+{
+	uint32_t row_of[NR_MISSES];
+
+	a->misses = calloc(NR_MISSES, sizeof(*a->misses));
+	if (!a->misses)
+		return -ENOMEM;
+	for (size_t i = 0; i < NR_MISSES; i++)
+		row_of[i] = PROFILE_NONE;
+	/* Nothing refers to these items by number: the heaviest objects come first. */
+	if (w->misses.nr)
+		qsort(w->misses.items, w->misses.nr, sizeof(*w->misses.items),
+		      compare_items);
+	for (size_t i = 0; i < w->misses.nr; i++) {
+		const struct tally_item *item = &w->misses.items[i];
+		struct attribution_miss *row;
+
+		if (row_of[item->a] == PROFILE_NONE) {
+			row_of[item->a] = (uint32_t)a->nr_misses;
+			row = &a->misses[a->nr_misses++];
+			row->miss = (enum miss)item->a;
+			row->objects = calloc(MAX_OBJECTS, sizeof(*row->objects));
+			if (!row->objects)
+				return -ENOMEM;
+		}
+		row = &a->misses[row_of[item->a]];
+		row->samples += item->self.samples;
+		if (row->nr_objects < MAX_OBJECTS && *tally_string(item->b))
+			row->objects[row->nr_objects++] = tally_string(item->b);
+	}
+	qsort(a->misses, a->nr_misses, sizeof(*a->misses), compare_misses);
+	return 0;
+}
+
+/* ---- Whose the samples are, by their labels ---- */
+
+static struct process_keys process_keys_of(const struct profile *p)
+{
+	return (struct process_keys){.pid = strpool_add(p->pool, LABEL_PID),
+				     .comm = strpool_add(p->pool, LABEL_COMM),
+				     .cgroup = strpool_add(p->pool, LABEL_CGROUP),
+				     .container = strpool_add(p->pool, LABEL_CONTAINER),
+				     .unit = strpool_add(p->pool, LABEL_UNIT),
+				     .empty = strpool_add(p->pool, "")};
+}
+
+/** Tallies whose sample it is, if that is told. Return: 0 or -ENOMEM. */
+static int process_tally(struct work *w, const struct process_keys *keys,
+			 const struct profile_sample *s, struct weight weight)
+{
+	const char *comm = keys->empty, *container = keys->empty, *unit = keys->empty;
+	const char *cgroup = keys->empty;
+	uint32_t identity, process, comm_item, cgroup_item;
+	uint64_t pid = 0;
+
+	for (uint32_t i = 0; i < s->nr_labels; i++) {
+		const struct profile_label *label = &w->p->labels[s->first_label + i];
+
+		if (label->key == keys->pid && label->num > 0 && label->num <= INT32_MAX)
+			pid = (uint64_t)label->num;
+		else if (label->key == keys->comm)
+			comm = label->str;
+		else if (label->key == keys->cgroup)
+			cgroup = label->str;
+		else if (label->key == keys->container)
+			container = label->str;
+		else if (label->key == keys->unit)
+			unit = label->str;
+	}
+	if (!pid && !*comm && !*container && !*unit)
+		return 0;
+	identity = tally_number(&w->identities, tally_key(container), tally_key(unit));
+	if (identity == PROFILE_NONE)
+		return -ENOMEM;
+	process = tally_number(&w->processes, pid, identity);
+	if (process == PROFILE_NONE)
+		return -ENOMEM;
+	comm_item = tally_number(&w->comms, process, tally_key(comm));
+	cgroup_item = tally_number(&w->cgroups, process, tally_key(cgroup));
+	if (comm_item == PROFILE_NONE || cgroup_item == PROFILE_NONE)
+		return -ENOMEM;
+	if (!w->processes.items[process].tag)
+		w->processes.items[process].tag = (uint32_t)(s - w->p->samples) + 1;
+	weight_add(&w->processes.items[process].self, weight);
+	weight_add(&w->comms.items[comm_item].self, weight);
+	weight_add(&w->cgroups.items[cgroup_item].self, weight);
+	return 0;
+}
+
+static int compare_processes(const void *a, const void *b)
+{
+	const struct attribution_process *x = a, *y = b;
+	int r = weight_compare(x->self, y->self);
+
+	if (r)
+		return r;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	r = strcmp(x->container, y->container);
+	return r ? r : strcmp(x->unit, y->unit);
+}
+
+/* What one sample says, for all of the process. */
+static void describe(const struct profile *p, const struct profile_sample *s,
+		     struct attribution_process *process)
+{
+	const struct {
+		const char *key, **text;
+	} texts[] = {
+		{LABEL_CONTAINER_NAME, &process->container_name},
+		{LABEL_RUNTIME, &process->runtime},
+		{LABEL_POD, &process->pod},
+		{LABEL_USER, &process->user},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		*texts[i].text = "";
+	for (uint32_t i = 0; i < s->nr_labels; i++) {
+		const struct profile_label *label = &p->labels[s->first_label + i];
+
+		if (!strcmp(label->key, LABEL_NS_PID) && label->num > 0 &&
+		    label->num <= INT32_MAX)
+			process->ns_pid = (uint32_t)label->num;
+		for (size_t j = 0; j < ARRAY_SIZE(texts); j++)
+			if (!strcmp(label->key, texts[j].key))
+				*texts[j].text = label->str;
+	}
+}
+
+static const char **comm_of(struct attribution_process *process)
+{
+	return &process->comm;
+}
+
+static const char **cgroup_of(struct attribution_process *process)
+{
+	return &process->cgroup;
+}
+
+/* Of the texts that @tally has of each process, the one with most of it. Return: 0, -ENOMEM */
+static int take_heaviest(struct attribution *a, size_t nr_processes,
+			 const struct tally *tally,
+			 const char **(*text_of)(struct attribution_process *))
+{
+	_cleanup_free_ struct weight *best = calloc(nr_processes + 1, sizeof(*best));
+
+	if (!best)
+		return -ENOMEM;
+	for (size_t i = 0; i < tally->nr; i++) {
+		const struct tally_item *item = &tally->items[i];
+		const char **text = text_of(&a->processes[item->a]);
+
+		if (!*tally_string(item->b) ||
+		    (**text && weight_compare(item->self, best[item->a]) >= 0))
+			continue;
+		*text = tally_string(item->b);
+		best[item->a] = item->self;
+	}
+	return 0;
+}
+
+static int processes_build(struct work *w, struct attribution *a)
+{
+	a->processes = calloc(w->processes.nr + 1, sizeof(*a->processes));
+	if (!a->processes)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->processes.nr; i++) {
+		const struct tally_item *item = &w->processes.items[i];
+		const struct tally_item *identity = &w->identities.items[item->b];
+
+		a->processes[i] = (struct attribution_process){
+			.pid = (uint32_t)item->a,
+			.comm = "",
+			.cgroup = "",
+			.container = tally_string(identity->a),
+			.unit = tally_string(identity->b),
+			.self = item->self,
+		};
+		describe(w->p, &w->p->samples[item->tag - 1], &a->processes[i]);
+	}
+	if (take_heaviest(a, w->processes.nr, &w->comms, comm_of) ||
+	    take_heaviest(a, w->processes.nr, &w->cgroups, cgroup_of))
+		return -ENOMEM;
+	a->nr_processes = w->processes.nr;
+	qsort(a->processes, a->nr_processes, sizeof(*a->processes), compare_processes);
+	return 0;
+}
+
+/* From tallies to sorted tables of files, their lines and callees, and functions. */
+
+#define MAX_CALLEES 8 /* kept for each line, the heaviest */
+
+static int compare_weights(struct weight self_a, struct weight total_a,
+			   struct weight self_b, struct weight total_b)
+{
+	int r = weight_compare(self_a, self_b);
+
+	return r ? r : weight_compare(total_a, total_b);
+}
+
+static int compare_files(const void *a, const void *b)
+{
+	const struct attribution_file *x = a, *y = b;
+	int r = compare_weights(x->self, x->total, y->self, y->total);
+
+	return r ? r : strcmp(x->path, y->path);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	const struct attribution_line *x = a, *y = b;
+
+	return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int compare_callees(const void *a, const void *b)
+{
+	const struct attribution_callee *x = a, *y = b;
+	int r = weight_compare(x->self, y->self);
+
+	if (!r)
+		r = strcmp(x->function, y->function);
+	return r ? r : strcmp(x->object, y->object);
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct attribution_function *x = a, *y = b;
+	int r = compare_weights(x->self, x->total, y->self, y->total);
+
+	if (!r)
+		r = strcmp(x->name, y->name);
+	if (!r)
+		r = strcmp(x->object, y->object);
+	return r ? r : strcmp(x->file, y->file);
+}
+
+/* Where each line of the tallies is in the result, until everything hangs there. */
+struct line_slots {
+	struct attribution_line **of; /* by number in work.lines */
+};
+
+/* Lines and files on no sampled stack (left over from merging) have no total. */
+static bool is_seen(const struct tally_item *item)
+{
+	return item->total.samples || item->total.cpu_ns;
+}
+
+static int allocate_lines(struct work *w, struct attribution *a)
+{
+	for (size_t i = 0; i < w->lines.nr; i++)
+		if (is_seen(&w->lines.items[i]))
+			a->files[w->lines.items[i].a].nr_lines++;
+	for (size_t i = 0; i < a->nr_files; i++) {
+		struct attribution_file *file = &a->files[i];
+
+		file->lines = calloc(file->nr_lines + 1, sizeof(*file->lines));
+		if (!file->lines) {
+			file->nr_lines = 0;
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static void fill_lines(struct work *w, struct attribution *a, struct line_slots *slots)
+{
+	bool is_samples = !strcmp(a->counted.type, "samples");
+
+	for (size_t i = 0; i < a->nr_files; i++)
+		a->files[i].nr_lines = 0;
+	for (size_t i = 0; i < w->lines.nr; i++) {
+		const struct tally_item *item = &w->lines.items[i];
+		struct attribution_file *file = &a->files[item->a];
+		struct attribution_line *line;
+
+		if (!is_seen(item))
+			continue;
+		line = &file->lines[file->nr_lines++];
+		*line = (struct attribution_line){.line = (uint32_t)item->b,
+						  .function = "",
+						  .self = item->self,
+						  .total = item->total};
+		/* Bytes and the like are no random sample of anything: 0..1. */
+		wilson_ci95(item->self.samples, is_samples ? a->all.samples : 0,
+			    &line->ci95_low, &line->ci95_high);
+		slots->of[i] = line;
+	}
+}
+
+/* Each line is called by the function that has most of it; else that ran most. */
+static int name_lines(struct work *w, const struct line_slots *slots)
+{
+	_cleanup_free_ const struct tally_item **best =
+		calloc(w->lines.nr + 1, sizeof(*best));
+
+	if (!best)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->sites_at.nr; i++) {
+		struct tally_item *item = &w->sites_at.items[i];
+		const struct tally_item *other = best[item->a];
+		const struct tally_item *function = &w->functions.items[item->b];
+
+		item->total = function->total;
+		if (!slots->of[item->a] ||
+		    (other && compare_weights(item->self, item->total, other->self,
+					      other->total) >= 0))
+			continue;
+		best[item->a] = item;
+		slots->of[item->a]->function =
+			tally_string(w->names.items[function->a].a);
+		slots->of[item->a]->function_line = function->tag;
+	}
+	return 0;
+}
+
+static int add_callees(struct work *w, const struct line_slots *slots)
+{
+	for (size_t i = 0; i < w->callees.nr; i++)
+		slots->of[w->callees.items[i].a]->nr_callees++;
+	for (size_t i = 0; i < w->callees.nr; i++) {
+		const struct tally_item *item = &w->callees.items[i];
+		const struct tally_item *name = &w->names.items[item->b];
+		struct attribution_line *line = slots->of[item->a];
+
+		if (!line->callees) {
+			line->callees = calloc(line->nr_callees, sizeof(*line->callees));
+			line->nr_callees = 0;
+		}
+		if (!line->callees)
+			return -ENOMEM;
+		line->callees[line->nr_callees++] =
+			(struct attribution_callee){.function = tally_string(name->a),
+						    .object = tally_string(name->b),
+						    .self = item->self};
+	}
+	return 0;
+}
+
+static void sort_files(struct attribution *a)
+{
+	for (size_t i = 0; i < a->nr_files; i++) {
+		struct attribution_file *file = &a->files[i];
+
+		for (size_t k = 0; k < file->nr_lines; k++) {
+			struct attribution_line *line = &file->lines[k];
+
+			if (!line->nr_callees)
+				continue;
+			qsort(line->callees, line->nr_callees, sizeof(*line->callees),
+			      compare_callees);
+			if (line->nr_callees > MAX_CALLEES)
+				line->nr_callees = MAX_CALLEES;
+		}
+		qsort(file->lines, file->nr_lines, sizeof(*file->lines), compare_lines);
+	}
+	qsort(a->files, a->nr_files, sizeof(*a->files), compare_files);
+}
+
+/* Files that only samples without weight had are last, having no total. */
+static void drop_unseen_files(struct attribution *a)
+{
+	while (a->nr_files && !a->files[a->nr_files - 1].nr_lines)
+		free(a->files[--a->nr_files].lines);
+}
+
+/*
+ * A Python file with compiled functions has interpreted lines too, at least those that
+ * call them: what most of its samples were charged to decides.
+ */
+static int name_languages(struct work *w, struct attribution *a)
+{
+	_cleanup_free_ struct weight *jit = calloc(w->files.nr + 1, sizeof(*jit));
+
+	if (!jit)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->lines.nr; i++)
+		if (w->lines.items[i].tag & LINE_JIT)
+			weight_add(&jit[w->lines.items[i].a], w->lines.items[i].self);
+	for (size_t i = 0; i < w->files.nr; i++) {
+		struct weight self = a->files[i].self,
+			      other = {
+				      .samples = self.samples - jit[i].samples,
+				      .cpu_ns = self.cpu_ns - jit[i].cpu_ns,
+			      };
+
+		a->files[i].language = language_of(
+			a->files[i].path, w->files.items[i].tag & FILE_JIT &&
+						  weight_compare(jit[i], other) <= 0);
+	}
+	return 0;
+}
+
+/* From tallies to the tables of the result. Return: 0 or -ENOMEM. */
+static int files_build(struct work *w, struct attribution *a)
+{
+	_cleanup_free_ struct attribution_line **of =
+		calloc(w->lines.nr + 1, sizeof(*of));
+	struct line_slots slots = {.of = of};
+	int r;
+
+	a->files = calloc(w->files.nr + 1, sizeof(*a->files));
+	if (!a->files || !of)
+		return -ENOMEM;
+	a->nr_files = w->files.nr;
+	for (size_t i = 0; i < w->files.nr; i++) {
+		const struct tally_item *item = &w->files.items[i];
+
+		a->files[i] = (struct attribution_file){
+			.path = tally_string(item->a),
+			.self = item->self,
+			.total = item->total,
+			.source = {.from = "", .note = ""},
+		};
+	}
+	r = name_languages(w, a);
+	if (!r)
+		r = allocate_lines(w, a);
+	if (r)
+		return r;
+	fill_lines(w, a, &slots);
+	r = name_lines(w, &slots);
+	if (!r)
+		r = add_callees(w, &slots);
+	if (r)
+		return r;
+	sort_files(a);
+	drop_unseen_files(a);
+	return 0;
+}
+
+static int functions_build(struct work *w, struct attribution *a)
+{
+	a->functions = calloc(w->functions.nr + 1, sizeof(*a->functions));
+	if (!a->functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->functions.nr; i++) {
+		const struct tally_item *item = &w->functions.items[i];
+		const struct tally_item *name = &w->names.items[item->a];
+
+		if (!is_seen(item))
+			continue;
+		a->functions[a->nr_functions++] = (struct attribution_function){
+			.name = tally_string(name->a),
+			.file = tally_string(item->b),
+			.object = tally_string(name->b),
+			.start_line = item->tag,
+			.is_runtime = !w->options.runtime &&
+				      code_kind_of(tally_string(name->b)) ==
+					      CODE_INTERPRETER,
+			.self = item->self,
+			.total = item->total,
+		};
+	}
+	qsort(a->functions, a->nr_functions, sizeof(*a->functions), compare_functions);
+	return 0;
+}
 
 /* What the walk over one stack has found. */
 struct findings {
@@ -298,4 +1334,32 @@ void attribution_free(struct attribution *a)
 	free(a->processes);
 	free(a->has_line);
 	free(a);
+}
+
+/*
+ * The interval of shares that would give @k of @n with a score within 1.96
+ * standard deviations (E. B. Wilson, 1927). Holds near 0 and 1, where the
+ * normal approximation gives shares below 0.
+ */
+void wilson_ci95(uint64_t k, uint64_t n, double *low, double *high)
+{
+	const double z = 1.959963984540054;
+	double share, centre, half, scale;
+
+	*low = 0;
+	*high = 1;
+	if (!n)
+		return;
+	if (k > n)
+		k = n;
+	share = (double)k / (double)n;
+	scale = 1 + z * z / (double)n;
+	centre = (share + z * z / (2 * (double)n)) / scale;
+	half = z / scale *
+	       sqrt(share * (1 - share) / (double)n +
+		    z * z / (4 * (double)n * (double)n));
+	if (k > 0)
+		*low = fmax(0, centre - half);
+	if (k < n)
+		*high = fmin(1, centre + half);
 }

@@ -11,6 +11,7 @@
 #ifndef LB_ANALYZE_ATTRIBUTION_H
 #define LB_ANALYZE_ATTRIBUTION_H
 
+#include "analyze/sample_weight.h"
 #include "profile/profile.h"
 
 enum charge {
@@ -26,13 +27,6 @@ struct attribution_options {
 	enum charge charge;
 	bool kernel; /* kernel frames may take the charge */
 	bool runtime; /* C frames of interpreters may take the charge */
-};
-
-/* Of one line, function, process...: samples, and CPU nanoseconds. */
-struct weight {
-	uint64_t samples; /* see attribution.counted */
-	/* cpu/nanoseconds; else samples by a period in it; else 0 throughout. */
-	uint64_t cpu_ns;
 };
 
 /* What ran below a charged line: the innermost function there, one per sample. */

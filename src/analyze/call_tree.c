@@ -12,9 +12,502 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/call_tree_work.h"
+#include "analyze/code_query.h"
 #include "analyze/sample_weight.h"
+#include "analyze/tally.h"
 #include "base/vec.h"
+#include "profile/mapping_kind.h"
+#include "profile/stack_status.h"
+#include "profile/start_code.h"
+
+/* One source frame that is a node. */
+struct call_site {
+	uint32_t function; /* into call_index.functions */
+	uint32_t line; /* 0 none */
+	bool is_wanted; /* it is what was asked for */
+};
+
+/* One location. */
+struct call_place {
+	uint32_t first, nr; /* into call_index.sites, innermost first; nr 0: hidden */
+	uint32_t hidden; /* the function that stands for a stack of hidden frames only */
+	bool is_kernel; /* and hidden */
+};
+
+struct call_index {
+	const struct profile *p;
+	const struct call_tree_options *options;
+	struct tally names; /* (name, object) */
+	struct tally functions; /* (name, file); tag: start line; seen: some site's */
+	struct call_site *sites;
+	uint32_t nr_sites;
+	struct call_place *places; /* parallel to profile.locations */
+	uint32_t kernel, incomplete, nothing; /* functions: pseudo ones */
+	bool wants_place; /* what is FILE:LINE */
+	bool wants_kernel;
+};
+
+/* Of an element: 1 + its function, and the line of the call; 0: there is none. */
+typedef uint64_t call_key;
+
+static inline call_key call_key_of(uint32_t function, uint32_t line)
+{
+	return ((uint64_t)function + 1) << 32 | line;
+}
+
+static inline uint32_t call_key_function(call_key key)
+{
+	return (uint32_t)((key >> 32) - 1);
+}
+
+/* Where the reading of one sample's stack is. */
+struct call_walker {
+	call_key key; /* of the element that was read last */
+	struct weight weight;
+	const uint32_t *locations; /* profile_stack() of the sample */
+	uint32_t nr_locations, sample;
+	uint32_t at; /* CALLERS: next location; CALLEES: number of those still to come */
+	uint32_t nr_taken; /* sites of that location that were read */
+	uint32_t line; /* CALLEES: where the frame read last makes its call */
+	uint32_t lead, tail; /* functions: pseudo elements; PROFILE_NONE */
+	uint8_t stage;
+	bool is_recursive; /* the element stands for several frames */
+};
+
+/* Decides once per address which frames of it are nodes, and which were asked for. */
+
+/* Of one mapping. */
+struct object {
+	enum code_kind kind;
+	const char *name; /* what people call it; interned */
+};
+
+static bool is_hidden(const struct call_index *index, const struct profile_location *l,
+		      enum code_kind kind)
+{
+	const struct profile *p = index->p;
+	uint32_t outermost;
+
+	if (kind == CODE_KERNEL)
+		return !index->options->kernel;
+	if (index->options->runtime)
+		return false;
+	if (kind == CODE_INTERPRETER)
+		return true;
+	if (kind != CODE_NATIVE || !l->nr_lines)
+		return false;
+	outermost = p->lines[l->first_line + l->nr_lines - 1].function;
+	return outermost != PROFILE_NONE &&
+	       function_is_start_code(p->functions[outermost].name);
+}
+
+static uint32_t add_function(struct call_index *index, const char *name,
+			     const char *object, const char *file, uint32_t start_line)
+{
+	uint32_t names = tally_number(&index->names, tally_key(name), tally_key(object));
+	uint32_t function;
+
+	if (names == PROFILE_NONE)
+		return PROFILE_NONE;
+	function = tally_number(&index->functions, names, tally_key(file));
+	if (function != PROFILE_NONE && !index->functions.items[function].tag)
+		index->functions.items[function].tag = start_line;
+	return function;
+}
+
+/* A node that is no function; @name is not interned. */
+static uint32_t add_pseudo(struct call_index *index, const char *name)
+{
+	struct strpool *pool = index->p->pool;
+	const char *empty = strpool_add(pool, "");
+
+	return add_function(index, strpool_add(pool, name), empty, empty, 0);
+}
+
+static uint32_t add_interpreter(struct call_index *index, const char *object)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "[%s]", object);
+	return add_pseudo(index, name);
+}
+
+static uint32_t function_of_line(struct call_index *index, uint32_t function,
+				 const char *object)
+{
+	const struct profile_function *f;
+
+	if (function == PROFILE_NONE) {
+		const char *empty = strpool_add(index->p->pool, "");
+
+		return add_function(index, empty, object, empty, 0);
+	}
+	f = &index->p->functions[function];
+	return add_function(index, f->name, object, f->filename, f->start_line);
+}
+
+static int add_sites(struct call_index *index, const struct profile_location *l,
+		     const struct object *object, struct call_place *place)
+{
+	const struct profile *p = index->p;
+
+	for (uint32_t i = 0; i < l->nr_lines || !i; i++) {
+		struct profile_line line = {.function = PROFILE_NONE};
+		struct call_site *site = &index->sites[index->nr_sites++];
+
+		if (l->nr_lines)
+			line = p->lines[l->first_line + i];
+		*site = (struct call_site){
+			.function = function_of_line(index, line.function, object->name),
+			.line = line.line};
+		if (site->function == PROFILE_NONE)
+			return -ENOMEM;
+		index->functions.items[site->function].seen = 1;
+		place->nr++;
+	}
+	return 0;
+}
+
+static int add_place(struct call_index *index, const struct profile_location *l,
+		     const struct object *object, struct call_place *place)
+{
+	const struct profile *p = index->p;
+
+	place->first = index->nr_sites;
+	if (!is_hidden(index, l, object->kind))
+		return add_sites(index, l, object, place);
+	place->is_kernel = object->kind == CODE_KERNEL;
+	if (place->is_kernel)
+		place->hidden = index->kernel;
+	else if (object->kind == CODE_INTERPRETER)
+		place->hidden = add_interpreter(index, object->name);
+	else
+		place->hidden = function_of_line(index, p->lines[l->first_line].function,
+						 object->name);
+	return place->hidden == PROFILE_NONE ? -ENOMEM : 0;
+}
+
+static int add_places(struct call_index *index)
+{
+	const struct profile *p = index->p;
+	_cleanup_free_ struct object *objects =
+		calloc(p->nr_mappings + 1, sizeof(*objects));
+	int r = objects ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i <= p->nr_mappings && !r; i++) {
+		const char *file = i < p->nr_mappings ? p->mappings[i].filename : "";
+
+		objects[i] =
+			(struct object){code_kind_of(file), object_name(file, p->pool)};
+	}
+	for (size_t i = 0; i < p->nr_locations && !r; i++) {
+		const struct profile_location *l = &p->locations[i];
+		size_t object = l->mapping == PROFILE_NONE ? p->nr_mappings : l->mapping;
+
+		r = add_place(index, l, &objects[object], &index->places[i]);
+	}
+	return r;
+}
+
+static const char *function_name(const struct call_index *index, uint32_t function)
+{
+	return tally_string(index->names.items[index->functions.items[function].a].a);
+}
+
+static const char *function_file(const struct call_index *index, uint32_t function)
+{
+	return tally_string(index->functions.items[function].b);
+}
+
+static int want_place(struct call_index *index, const struct code_place *place,
+		      struct error *err)
+{
+	_cleanup_free_ bool *is_in = calloc(index->functions.nr + 1, sizeof(*is_in));
+	bool found = false;
+
+	if (!is_in)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < index->functions.nr; i++)
+		is_in[i] = code_place_is_in(place, function_file(index, i));
+	for (size_t i = 0; i < index->nr_sites; i++) {
+		struct call_site *site = &index->sites[i];
+
+		site->is_wanted = site->line == place->line && is_in[site->function];
+		found |= site->is_wanted;
+	}
+	if (found)
+		return 0;
+	return error_set(err, -ENOENT,
+			 "line %u of a file that ends in \"%.*s\" is on no stack of this "
+			 "profile",
+			 place->line, (int)place->file_len, place->file);
+}
+
+static int want_function(struct call_index *index, const char *what, struct error *err)
+{
+	_cleanup_free_ bool *is_wanted =
+		calloc(index->functions.nr + 1, sizeof(*is_wanted));
+	bool found = false;
+
+	if (!is_wanted)
+		return -ENOMEM;
+	for (int step = 0; step < NR_NAME_STEPS && !found; step++)
+		for (uint32_t i = 0; i < index->functions.nr; i++) {
+			is_wanted[i] = index->functions.items[i].seen &&
+				       name_matches(function_name(index, i), what,
+						    (enum name_step)step);
+			found |= is_wanted[i];
+		}
+	for (size_t i = 0; i < index->nr_sites; i++)
+		index->sites[i].is_wanted = is_wanted[index->sites[i].function];
+	if (found)
+		return 0;
+	return error_set(
+		err, -ENOENT,
+		"no function on the stacks of this profile has \"%.200s\" in its "
+		"name; \"lineburn report\" lists them",
+		what);
+}
+
+static int want(struct call_index *index, const char *what, struct error *err)
+{
+	struct code_place place;
+
+	if (!what)
+		return 0;
+	if (!strcmp(what, CALL_TREE_KERNEL) && !index->options->kernel) {
+		index->wants_kernel = true;
+		return 0;
+	}
+	index->wants_place = code_place_parse(what, &place);
+	return index->wants_place ? want_place(index, &place, err)
+				  : want_function(index, what, err);
+}
+
+/** Return: 0; -ENOENT with a sentence: there is nothing of that name; -ENOMEM. */
+static int call_index_init(struct call_index *index, const struct profile *p,
+			   const struct call_tree_options *options, struct error *err)
+{
+	int r;
+
+	*index = (struct call_index){.p = p, .options = options};
+	index->sites = calloc(p->nr_lines + p->nr_locations + 1, sizeof(*index->sites));
+	index->places = calloc(p->nr_locations + 1, sizeof(*index->places));
+	index->kernel = add_pseudo(index, CALL_TREE_KERNEL);
+	index->incomplete = add_pseudo(index, CALL_TREE_INCOMPLETE);
+	index->nothing = add_pseudo(index, "");
+	if (!index->sites || !index->places || index->kernel == PROFILE_NONE ||
+	    index->incomplete == PROFILE_NONE || index->nothing == PROFILE_NONE)
+		return -ENOMEM;
+	r = add_places(index);
+	return r ? r : want(index, options->what, err);
+}
+
+static void call_index_deinit(struct call_index *index)
+{
+	tally_deinit(&index->names);
+	tally_deinit(&index->functions);
+	free(index->sites);
+	free(index->places);
+}
+
+/* Reads a stack as the row of elements that its path in a call tree has. */
+
+enum stage {
+	STAGE_ROOT, /* nothing was read yet */
+	STAGE_FRAMES,
+	STAGE_TAIL,
+	STAGE_DONE,
+};
+
+/* ---- frames, in the direction of the tree ---- */
+
+static const struct call_site *peek_caller(const struct call_index *index,
+					   struct call_walker *w)
+{
+	for (; w->at < w->nr_locations; w->at++, w->nr_taken = 0) {
+		const struct call_place *place = &index->places[w->locations[w->at]];
+
+		if (w->nr_taken < place->nr)
+			return &index->sites[place->first + w->nr_taken];
+	}
+	return NULL;
+}
+
+static const struct call_site *peek_callee(const struct call_index *index,
+					   struct call_walker *w)
+{
+	for (; w->at; w->at--, w->nr_taken = 0) {
+		const struct call_place *place = &index->places[w->locations[w->at - 1]];
+
+		if (w->nr_taken < place->nr)
+			return &index->sites[place->first + place->nr - 1 - w->nr_taken];
+	}
+	return NULL;
+}
+
+static const struct call_site *peek(const struct call_index *index, struct call_walker *w)
+{
+	return index->options->direction == CALL_CALLERS ? peek_caller(index, w)
+							 : peek_callee(index, w);
+}
+
+/* ---- the start ---- */
+
+/* Goes to the first frame that was asked for. Return: false when there is none. */
+static bool seek_wanted(const struct call_index *index, struct call_walker *w)
+{
+	const struct call_site *site;
+
+	for (; (site = peek(index, w)); w->nr_taken++)
+		if (site->is_wanted)
+			return true;
+	return false;
+}
+
+/* What stands for a stack whose frames are all hidden: the innermost. */
+static uint32_t stand_in(const struct call_index *index, const struct call_walker *w)
+{
+	for (uint32_t i = 0; i < w->nr_locations; i++)
+		if (index->places[w->locations[i]].nr)
+			return PROFILE_NONE;
+	return w->nr_locations ? index->places[w->locations[0]].hidden : index->nothing;
+}
+
+static bool leaf_is_kernel(const struct call_index *index, const struct call_walker *w)
+{
+	return w->nr_locations && index->places[w->locations[0]].is_kernel;
+}
+
+/* The innermost frame that is a node: was it asked for? */
+static bool innermost_is_wanted(const struct call_index *index,
+				const struct call_walker *w)
+{
+	for (uint32_t i = 0; i < w->nr_locations; i++) {
+		const struct call_place *place = &index->places[w->locations[i]];
+
+		if (place->nr)
+			return index->sites[place->first].is_wanted;
+	}
+	return false;
+}
+
+static bool start_at_wanted(const struct call_index *index, struct call_walker *w,
+			    bool *is_self)
+{
+	if (index->wants_kernel) {
+		w->lead = index->kernel;
+		*is_self = leaf_is_kernel(index, w);
+		if (index->options->direction == CALL_CALLEES)
+			w->at = 0;
+		return *is_self;
+	}
+	*is_self = innermost_is_wanted(index, w);
+	return seek_wanted(index, w);
+}
+
+/**
+ * Begins with a sample's stack; its weight is set already.
+ * @is_self  set when what was asked for is the innermost frame
+ * Return: false when the stack has nothing of what was asked for.
+ */
+static bool call_walker_start(const struct call_index *index, struct call_walker *w,
+			      uint32_t sample, bool *is_self)
+{
+	const struct profile_sample *s = &index->p->samples[sample];
+	bool inward = index->options->direction == CALL_CALLEES;
+	uint32_t incomplete = stack_status_is_incomplete(s->status) ? index->incomplete
+								    : PROFILE_NONE;
+	uint32_t hidden;
+
+	w->sample = sample;
+	w->locations = profile_stack(index->p, s);
+	w->nr_locations = s->nr_locations;
+	w->stage = STAGE_ROOT;
+	w->at = inward ? s->nr_locations : 0;
+	w->nr_taken = 0;
+	w->line = 0;
+	w->lead = PROFILE_NONE;
+	w->tail = inward ? PROFILE_NONE : incomplete;
+	*is_self = false;
+	if (inward && leaf_is_kernel(index, w))
+		w->tail = index->kernel;
+	if (index->options->what) {
+		if (index->wants_kernel && inward)
+			w->tail = PROFILE_NONE;
+		return start_at_wanted(index, w, is_self);
+	}
+	hidden = stand_in(index, w);
+	if (!inward)
+		w->lead = hidden;
+	else if (hidden != PROFILE_NONE)
+		w->tail = hidden;
+	if (inward)
+		w->lead = incomplete;
+	return true;
+}
+
+/* ---- one element after the other ---- */
+
+/* A frame, with those of the same function that follow at once. */
+static bool take_frames(const struct call_index *index, struct call_walker *w)
+{
+	const struct call_site *site = peek(index, w);
+	bool is_root = w->stage == STAGE_ROOT;
+	uint32_t function, first, last;
+
+	if (!site)
+		return false;
+	function = site->function;
+	first = last = site->line;
+	w->nr_taken++;
+	/* A line that was asked for is one frame: what it calls hangs below it. */
+	while (!(is_root && index->wants_place) && (site = peek(index, w)) &&
+	       site->function == function) {
+		last = site->line;
+		w->is_recursive = true;
+		w->nr_taken++;
+	}
+	if (is_root)
+		w->key = call_key_of(function, index->wants_place ? first : 0);
+	else if (index->options->direction == CALL_CALLERS)
+		w->key = call_key_of(function, first);
+	else
+		w->key = call_key_of(function, w->line);
+	w->line = last;
+	return true;
+}
+
+static void take_pseudo(const struct call_index *index, struct call_walker *w,
+			uint32_t function)
+{
+	bool inward = index->options->direction == CALL_CALLEES;
+
+	w->key = call_key_of(function, inward ? w->line : 0);
+	w->line = 0;
+}
+
+/** Reads the next element into walker->key; 0 at the end. */
+static void call_walker_next(const struct call_index *index, struct call_walker *w)
+{
+	w->is_recursive = false;
+	if (w->stage == STAGE_ROOT && w->lead != PROFILE_NONE) {
+		w->stage = STAGE_FRAMES;
+		take_pseudo(index, w, w->lead);
+		return;
+	}
+	if (w->stage <= STAGE_FRAMES && take_frames(index, w)) {
+		w->stage = STAGE_FRAMES;
+		return;
+	}
+	if (w->stage < STAGE_TAIL && w->tail != PROFILE_NONE) {
+		w->stage = STAGE_TAIL;
+		take_pseudo(index, w, w->tail);
+		return;
+	}
+	w->stage = STAGE_DONE;
+	w->key = 0;
+}
 
 #define LOOK_AHEAD 8 /* walkers whose stacks are fetched while others are read */
 

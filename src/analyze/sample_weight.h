@@ -3,7 +3,14 @@
 #ifndef LB_ANALYZE_SAMPLE_WEIGHT_H
 #define LB_ANALYZE_SAMPLE_WEIGHT_H
 
-#include "analyze/attribution.h"
+#include "profile/profile.h"
+
+/* Of one line, function, process...: samples, and CPU nanoseconds. */
+struct weight {
+	uint64_t samples; /* see attribution.counted */
+	/* cpu/nanoseconds; else samples by a period in it; else 0 throughout. */
+	uint64_t cpu_ns;
+};
 
 /* Which value becomes weight.samples and weight.cpu_ns. */
 struct weigher {

@@ -6,7 +6,7 @@
 #ifndef LB_ANALYZE_TALLY_H
 #define LB_ANALYZE_TALLY_H
 
-#include "analyze/attribution.h"
+#include "analyze/sample_weight.h"
 #include "base/hashmap.h"
 
 struct tally_item {

@@ -28,7 +28,6 @@
 #include "record/dump.h"
 #include "record/losses.h"
 #include "record/recording.h"
-#include "record/recording_extra.h"
 #include "target/explain.h"
 
 /* A source is opened in the root, and with the rights, of a process that ran it. */

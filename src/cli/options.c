@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "cli/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -12,10 +13,610 @@
 
 #include "base/cleanup.h"
 #include "base/vec.h"
-#include "cli/options_parse.h"
-#include "cli/options_target.h"
-#include "cli/options_window.h"
 #include "collect/sampler.h"
+#include "target/comm_glob.h"
+
+/* -EINVAL with a sentence out of @fmt, the option's name and what was given. */
+static inline int usage(struct error *err, const char *fmt, const char *option,
+			const char *given)
+{
+	return error_set_exit(err, EXIT_USAGE, -EINVAL, fmt, option, given);
+}
+
+#define MAX_PIDS    4096
+#define MAX_CHOICES 4096
+
+/* The number of a process or thread; 0: @text is none. */
+static uint32_t options_id(const char *text)
+{
+	char *end;
+	unsigned long id = strtoul(text, &end, 10);
+
+	return isdigit((unsigned char)*text) && !*end && id <= INT32_MAX ? (uint32_t)id
+									 : 0;
+}
+
+static int add_value(struct options *o, enum lb_filter_kind kind, const char *option,
+		     const char *arg, const char *takes, uint32_t number,
+		     struct error *err)
+{
+	bool excludes = *arg == '!';
+
+	if (!arg[excludes])
+		return usage(err, takes, option, arg);
+	if (vec_grow(&o->sampling.target.values, &o->sampling.target.cap_values,
+		     o->sampling.target.nr_values + 1, sizeof(*o->sampling.target.values),
+		     MAX_CHOICES))
+		return usage(err,
+			     "4096 choices can be given at most, the next one was %s %s",
+			     option, arg);
+	o->sampling.target.values[o->sampling.target.nr_values++] =
+		(struct target_value){.kind = kind,
+				      .excludes = excludes,
+				      .text = arg + excludes,
+				      .number = number};
+	return 0;
+}
+
+int parse_target_pid(struct options *o, const char *arg, struct error *err)
+{
+	static const char takes[] = "%s takes a process id, not \"%s\"";
+	uint32_t pid = options_id(arg + (*arg == '!'));
+
+	if (!pid)
+		return usage(err, takes, "-p", arg);
+	if (*arg == '!')
+		return add_value(o, LB_FILTER_PROCESS, "-p", arg, takes, pid, err);
+	if (vec_grow(&o->sampling.target.pids, &o->sampling.target.cap_pids,
+		     o->sampling.target.nr_pids + 1, sizeof(*o->sampling.target.pids),
+		     MAX_PIDS))
+		return usage(err,
+			     "%s can be given 4096 times at most, the next one was %s",
+			     "-p", arg);
+	o->sampling.target.pids[o->sampling.target.nr_pids++] = pid;
+	return 0;
+}
+
+int parse_target_thread(struct options *o, const char *arg, struct error *err)
+{
+	static const char takes[] = "%s takes a thread id, not \"%s\"";
+	uint32_t tid = options_id(arg + (*arg == '!'));
+
+	if (!tid)
+		return usage(err, takes, "-t", arg);
+	return add_value(o, LB_FILTER_THREAD, "-t", arg, takes, tid, err);
+}
+
+int parse_target_cgroup(struct options *o, const char *arg, struct error *err)
+{
+	return add_value(o, LB_FILTER_CGROUP, "-G", arg,
+			 "%s takes the path of a cgroup, not \"%s\"", 0, err);
+}
+
+int parse_target_container(struct options *o, const char *arg, struct error *err)
+{
+	return add_value(
+		o, LB_FILTER_CONTAINER, "--container", arg,
+		"%s takes a name, or the first 4 or more digits of an id, not \"%s\"", 0,
+		err);
+}
+
+int parse_target_unit(struct options *o, const char *arg, struct error *err)
+{
+	return add_value(o, LB_FILTER_UNIT, "--unit", arg,
+			 "%s takes the name of a unit of systemd, not \"%s\"", 0, err);
+}
+
+int parse_target_comm(struct options *o, const char *arg, struct error *err)
+{
+	struct lb_comm_table *table = calloc(1, sizeof(*table));
+	unsigned int nr = 0;
+	int rc = table ? comm_glob_add(table, arg + (*arg == '!'), false) : -ENOMEM;
+
+	free(table);
+	if (rc == -E2BIG)
+		return usage(
+			err,
+			"%s is compared with the 15 bytes that the kernel keeps of a "
+			"name, and \"%s\" asks for more",
+			"--comm", arg);
+	for (size_t i = 0; i < o->sampling.target.nr_values; i++)
+		nr += o->sampling.target.values[i].kind == LB_FILTER_COMM;
+	if (nr == LB_COMM_PATTERNS)
+		return usage(err,
+			     "%s can be given 16 times at most, the next one was \"%s\"",
+			     "--comm", arg);
+	return add_value(o, LB_FILTER_COMM, "--comm", arg,
+			 "%s takes a pattern of thread names, not \"%s\"", 0, err);
+}
+
+int parse_target_user(struct options *o, const char *arg, struct error *err)
+{
+	return add_value(o, LB_FILTER_USER, "--user", arg,
+			 "%s takes a user's name or number, not \"%s\"", 0, err);
+}
+
+/* Does anything include by @kind? */
+static bool includes(const struct options *o, enum lb_filter_kind kind)
+{
+	if (kind == LB_FILTER_PROCESS && o->sampling.target.nr_pids)
+		return true;
+	for (size_t i = 0; i < o->sampling.target.nr_values; i++)
+		if (o->sampling.target.values[i].kind == kind &&
+		    !o->sampling.target.values[i].excludes)
+			return true;
+	return false;
+}
+
+/* The root of a hierarchy has every process. */
+static bool is_root_cgroup(const char *path)
+{
+	return !path[strspn(path, "/.")];
+}
+
+static bool names_targets(const struct options *o)
+{
+	if (o->command == COMMAND_RUN || o->sampling.target.nr_pids)
+		return true;
+	for (size_t i = 0; i < o->sampling.target.nr_values; i++) {
+		const struct target_value *v = &o->sampling.target.values[i];
+
+		if (v->excludes || v->kind == LB_FILTER_COMM || v->kind == LB_FILTER_USER)
+			continue;
+		if (v->kind != LB_FILTER_CGROUP || !is_root_cgroup(v->text))
+			return true;
+	}
+	return false;
+}
+
+enum jit_probing options_probing(const struct options *o)
+{
+	if (o->uprobe)
+		return JIT_PROBING_ALL;
+	return o->no_uprobe || !names_targets(o) ? JIT_PROBING_NONE : JIT_PROBING_TRUSTED;
+}
+
+/* With -p, be it to leave one out. */
+static bool names_process(const struct options *o)
+{
+	for (size_t i = 0; i < o->sampling.target.nr_values; i++)
+		if (o->sampling.target.values[i].kind == LB_FILTER_PROCESS)
+			return true;
+	return o->sampling.target.nr_pids;
+}
+
+int options_check_target(struct options *o, struct error *err)
+{
+	bool is_narrow = includes(o, LB_FILTER_PROCESS) || includes(o, LB_FILTER_THREAD);
+
+	if (!o->sampling.target.whole_machine && !is_narrow &&
+	    !o->sampling.target.nr_values)
+		return error_set_exit(
+			err, EXIT_USAGE, -EINVAL,
+			"record needs to know what: -p PID, -t TID, --container NAME, "
+			"--unit NAME, -G CGROUP, --comm NAME or --user NAME, or -a for "
+			"the whole machine");
+	if (o->sampling.target.whole_machine && is_narrow)
+		return error_set_exit(err, EXIT_USAGE, -EINVAL,
+				      "-a and %s exclude each other",
+				      o->sampling.target.nr_pids ? "-p" : "-t");
+	if (o->sampling.target.no_children && !names_process(o))
+		return error_set_exit(err, EXIT_USAGE, -EINVAL,
+				      "--no-children goes with -p");
+	o->sampling.target.whole_machine = !is_narrow;
+	return 0;
+}
+
+/* ---- Options of annotate and report ---- */
+
+/* Each: @arg as given. Return: 0, or -EINVAL with a sentence in @err. */
+static int options_parse_charge(struct options *o, const char *arg, struct error *err)
+{
+	if (!strcmp(arg, "line"))
+		o->viewing.attribution.charge = CHARGE_LINE;
+	else if (!strcmp(arg, "mine"))
+		o->viewing.attribution.charge = CHARGE_MINE;
+	else if (!strcmp(arg, "leaf"))
+		o->viewing.attribution.charge = CHARGE_LEAF;
+	else
+		return usage(err, "%s takes line, mine or leaf, not \"%s\"", "--charge",
+			     arg);
+	return 0;
+}
+
+static int options_parse_source_path(struct options *o, const char *arg,
+				     struct error *err)
+{
+	char *copy, *equals;
+
+	if (!strchr(arg, '=') || *arg == '=')
+		return usage(err, "%s takes OLD=NEW, two path prefixes, not \"%s\"",
+			     "--source-path", arg);
+	copy = strdup(arg);
+	if (!copy || vec_grow(&o->viewing.source_paths, &o->viewing.cap_source_paths,
+			      o->viewing.nr_source_paths + 1,
+			      sizeof(*o->viewing.source_paths), 64)) {
+		free(copy);
+		return usage(err, "%s can be given 64 times at most, the next one was %s",
+			     "--source-path", arg);
+	}
+	equals = strchr(copy, '=');
+	*equals = '\0';
+	o->viewing.source_paths[o->viewing.nr_source_paths++] =
+		(struct source_path_rule){.old_prefix = copy, .new_prefix = equals + 1};
+	return 0;
+}
+
+static int options_parse_context(struct options *o, const char *arg, struct error *err)
+{
+	char *end;
+	unsigned long lines = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || *arg == '-' || lines > 1000)
+		return usage(err, "%s takes a number of lines from 0 to 1000, not \"%s\"",
+			     "--context", arg);
+	o->viewing.context = (unsigned int)lines;
+	return 0;
+}
+
+static int options_parse_min_percent(struct options *o, const char *arg,
+				     struct error *err)
+{
+	char *end;
+	double percent = strtod(arg, &end);
+
+	if (end == arg || *end || !(percent >= 0 && percent <= 100))
+		return usage(err, "%s takes a percentage from 0 to 100, not \"%s\"",
+			     "--min-percent", arg);
+	o->viewing.min_share = percent / 100;
+	return 0;
+}
+
+static int options_parse_colour(struct options *o, const char *arg, struct error *err)
+{
+	if (!strcmp(arg, "auto"))
+		o->viewing.colour = COLOUR_AUTO;
+	else if (!strcmp(arg, "always"))
+		o->viewing.colour = COLOUR_ALWAYS;
+	else if (!strcmp(arg, "never"))
+		o->viewing.colour = COLOUR_NEVER;
+	else
+		return usage(err, "%s takes auto, always or never, not \"%s\"", "--color",
+			     arg);
+	return 0;
+}
+
+static int options_parse_file_filter(struct options *o, const char *arg,
+				     struct error *err)
+{
+	(void)err;
+	o->viewing.file_filter = arg;
+	return 0;
+}
+
+static int options_parse_asm(struct options *o, const char *arg, struct error *err)
+{
+	if (arg && !*arg)
+		return usage(err, "%s takes a function or FILE:LINE, not \"%s\"", "--asm",
+			     arg);
+	o->viewing.show_asm = true;
+	o->viewing.asm_what = arg;
+	return 0;
+}
+
+static int set_call_tree(struct options *o, enum call_direction direction,
+			 const char *arg, struct error *err)
+{
+	const char *name = direction == CALL_CALLERS ? "--callers" : "--callees";
+
+	if (arg && !*arg)
+		return usage(err, "%s takes a function or FILE:LINE, not \"%s\"", name,
+			     arg);
+	if (o->viewing.call_direction && o->viewing.call_direction != direction)
+		return error_set_exit(err, EXIT_USAGE, -EINVAL,
+				      "--callers and --callees exclude each other");
+	o->viewing.call_direction = direction;
+	o->viewing.call_what = arg;
+	return 0;
+}
+
+static int options_parse_callers(struct options *o, const char *arg, struct error *err)
+{
+	return set_call_tree(o, CALL_CALLERS, arg, err);
+}
+
+static int options_parse_callees(struct options *o, const char *arg, struct error *err)
+{
+	return set_call_tree(o, CALL_CALLEES, arg, err);
+}
+
+static int options_parse_depth(struct options *o, const char *arg, struct error *err)
+{
+	char *end;
+	unsigned long depth = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || *arg == '-' || depth < 1 || depth > CALL_TREE_MAX_DEPTH)
+		return usage(err, "%s takes a number of calls from 1 to 1000, not \"%s\"",
+			     "--depth", arg);
+	o->viewing.call_depth = (unsigned int)depth;
+	return 0;
+}
+
+/*
+ * "annotate --asm dither": a profile or what to show? A profile is gzipped, or
+ * is called like one; "./main" may well be a program beside the function main.
+ */
+static bool is_profile(const char *arg)
+{
+	static const char *const suffixes[] = {".pb.gz", ".pb", ".pprof", ".prof"};
+	unsigned char magic[2];
+	size_t len = strlen(arg);
+	_cleanup_close_ int fd = -1;
+
+	if (!strcmp(arg, "-"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
+		if (len > strlen(suffixes[i]) &&
+		    !strcmp(arg + len - strlen(suffixes[i]), suffixes[i]))
+			return true;
+	fd = open(arg, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	return fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+	       magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+/* Profile and, after --asm or --callers alone, what to show, in whichever order. */
+static void options_take_view_arguments(int argc, char **argv, struct options *o)
+{
+	const char **what = o->viewing.show_asm ? &o->viewing.asm_what
+						: &o->viewing.call_what;
+	bool takes_what = (o->viewing.show_asm || o->viewing.call_direction) && !*what;
+
+	for (int nr = 0; optind < argc && nr < 2; nr++) {
+		const char *arg = argv[optind];
+
+		if (takes_what && (o->viewing.input_given || !is_profile(arg))) {
+			*what = arg;
+			takes_what = false;
+		} else if (!o->viewing.input_given) {
+			o->viewing.input = arg;
+			o->viewing.input_given = true;
+		} else {
+			return;
+		}
+		optind++;
+	}
+}
+
+/** What of annotate's and report's options does not fit together. */
+static int options_check_view(const struct options *o, struct error *err)
+{
+	if (o->viewing.group_by && (o->viewing.call_direction || o->viewing.show_types))
+		return error_set_exit(
+			err, EXIT_USAGE, -EINVAL,
+			"--by and %s exclude each other: groups have no "
+			"functions",
+			o->viewing.call_direction == CALL_CALLERS   ? "--callers"
+			: o->viewing.call_direction == CALL_CALLEES ? "--callees"
+								    : "--types");
+	return 0;
+}
+
+#define MIN_WINDOW_S 0.1
+#define MAX_SECONDS  1e7
+#define MAX_KEEP     1000000
+#define MIN_MEMORY   64 /* MiB */
+#define MAX_MEMORY   65536
+
+/* Digits, at most one point, at most one letter behind. 0: no letter. */
+static bool parse_number(const char *text, double *ret, char *ret_suffix)
+{
+	size_t len = strspn(text, "0123456789.");
+	char *end;
+	double number;
+
+	if (!len || len > 32 || (text[len] && text[len + 1]))
+		return false;
+	number = strtod(text, &end);
+	if (end != text + len)
+		return false;
+	*ret = number;
+	*ret_suffix = text[len];
+	return true;
+}
+
+/* What a suffix stands for; 0: it is none of @suffixes. */
+static double scale_of(char suffix, const char *suffixes, const double *scales)
+{
+	const char *at = suffix ? strchr(suffixes, suffix) : NULL;
+
+	if (!suffix)
+		return 1;
+	return at ? scales[at - suffixes] : 0;
+}
+
+bool duration_parse(const char *text, double *ret_s)
+{
+	static const double scales[] = {1, 60, 3600};
+	double number;
+	char suffix;
+
+	if (!parse_number(text, &number, &suffix))
+		return false;
+	/* A suffix that is none makes it 0 for every number. */
+	if (!(scale_of(suffix, "smh", scales) > 0))
+		return false;
+	number *= scale_of(suffix, "smh", scales);
+	if (number > MAX_SECONDS)
+		return false;
+	*ret_s = number;
+	return true;
+}
+
+bool size_parse(const char *text, uint64_t *ret_bytes)
+{
+	static const double scales[] = {1 << 10, 1 << 20, 1 << 30};
+	double number;
+	char suffix;
+
+	if (!parse_number(text, &number, &suffix))
+		return false;
+	number *= scale_of(suffix, "KMG", scales);
+	if (!(number >= 1) || number >= (double)(1ULL << 62))
+		return false;
+	*ret_bytes = (uint64_t)number;
+	return true;
+}
+
+int options_parse_window(struct options *o, const char *arg, struct error *err)
+{
+	double seconds;
+
+	if (!duration_parse(arg, &seconds) || seconds < MIN_WINDOW_S)
+		return usage(err,
+			     "%s takes a time from 0.1 s on, such as 60s, 5m or "
+			     "1h, not \"%s\"",
+			     "--window", arg);
+	o->sampling.window_s = seconds;
+	return 0;
+}
+
+int options_parse_keep(struct options *o, const char *arg, struct error *err)
+{
+	char *end;
+	unsigned long files = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || *arg == '-' || files < 1 || files > MAX_KEEP)
+		return usage(err,
+			     "%s takes a number of files from 1 to 1000000, not "
+			     "\"%s\"",
+			     "--keep", arg);
+	o->sampling.keep_files = (uint32_t)files;
+	return 0;
+}
+
+int options_parse_max_size(struct options *o, const char *arg, struct error *err)
+{
+	if (!size_parse(arg, &o->sampling.max_size_bytes))
+		return usage(err, "%s takes bytes, such as 500M or 2G, not \"%s\"",
+			     "--max-size", arg);
+	return 0;
+}
+
+int options_parse_memory(struct options *o, const char *arg, struct error *err)
+{
+	char *end;
+	unsigned long mib = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || *arg == '-' || mib < MIN_MEMORY || mib > MAX_MEMORY)
+		return usage(err, "%s takes MiB from 64 to 65536, not \"%s\"", "--memory",
+			     arg);
+	o->sampling.memory_bytes = (uint64_t)mib << 20;
+	return 0;
+}
+
+int options_check_window(const struct options *o, struct error *err)
+{
+	if (!o->sampling.window_s &&
+	    (o->sampling.keep_files || o->sampling.max_size_bytes))
+		return error_set_exit(err, EXIT_USAGE, -EINVAL,
+				      "--keep and --max-size go with --window");
+	if (o->sampling.window_s > 0 && !strcmp(o->sampling.output, "-"))
+		return error_set_exit(
+			err, EXIT_USAGE, -EINVAL,
+			"--window writes a file for each window: -o takes a file name to "
+			"build theirs from, not -");
+	return 0;
+}
+
+/* report --by, and whose samples annotate and report show: --container, --unit, ... */
+
+/* report --by, and whose samples annotate and report show. */
+static int options_parse_by(struct options *o, const char *arg, struct error *err)
+{
+	for (int by = GROUP_BY_NOTHING + 1; by < NR_GROUP_BY; by++)
+		if (!strcmp(group_by_names[by], arg)) {
+			o->viewing.group_by = (enum group_by)by;
+			return 0;
+		}
+	return usage(err,
+		     "%s takes container, unit, pod, process, thread, comm, user or "
+		     "cgroup, not \"%s\"",
+		     "--by", arg);
+}
+
+static int add_filter(struct options *o, enum filter_kind kind, const char *arg,
+		      struct error *err)
+{
+	static const char *const takes[] = {
+		[FILTER_CONTAINER] = "a container's name or the start of its id",
+		[FILTER_UNIT] = "the name of a systemd unit",
+		[FILTER_POD] = "a pod's uid or its start",
+		[FILTER_PID] = "a process id",
+		[FILTER_THREAD] = "a thread id",
+		[FILTER_COMM] = "a pattern of commands' names",
+		[FILTER_USER] = "a user's name or number",
+		[FILTER_CGROUP] = "the path of a cgroup",
+	};
+	bool exclude = *arg == '!';
+	const char *value = arg + exclude;
+	bool is_number = kind == FILTER_PID || kind == FILTER_THREAD;
+
+	if (!*value || (is_number && strcmp(value, "-") != 0 && !options_id(value)))
+		return error_set_exit(err, EXIT_USAGE, -EINVAL,
+				      "--%s takes %s, with \"!\" in front all others, "
+				      "not \"%s\"",
+				      filter_kind_names[kind], takes[kind], arg);
+	if (vec_grow(&o->viewing.filters, &o->viewing.cap_filters,
+		     o->viewing.nr_filters + 1, sizeof(*o->viewing.filters),
+		     FILTER_MAX_FILTERS))
+		return error_set_exit(err, EXIT_USAGE, -EINVAL,
+				      "%d of --container, --unit and so on can be given "
+				      "at most, the next one was \"%s\"",
+				      FILTER_MAX_FILTERS, arg);
+	o->viewing.filters[o->viewing.nr_filters++] =
+		(struct profile_filter){.kind = kind, .exclude = exclude, .value = value};
+	return 0;
+}
+
+static int options_narrow_container(struct options *o, const char *arg, struct error *err)
+{
+	return add_filter(o, FILTER_CONTAINER, arg, err);
+}
+
+static int options_narrow_unit(struct options *o, const char *arg, struct error *err)
+{
+	return add_filter(o, FILTER_UNIT, arg, err);
+}
+
+static int options_narrow_pod(struct options *o, const char *arg, struct error *err)
+{
+	return add_filter(o, FILTER_POD, arg, err);
+}
+
+static int options_narrow_pid(struct options *o, const char *arg, struct error *err)
+{
+	return add_filter(o, FILTER_PID, arg, err);
+}
+
+static int options_narrow_thread(struct options *o, const char *arg, struct error *err)
+{
+	return add_filter(o, FILTER_THREAD, arg, err);
+}
+
+static int options_narrow_comm(struct options *o, const char *arg, struct error *err)
+{
+	return add_filter(o, FILTER_COMM, arg, err);
+}
+
+static int options_narrow_user(struct options *o, const char *arg, struct error *err)
+{
+	return add_filter(o, FILTER_USER, arg, err);
+}
+
+static int options_narrow_cgroup(struct options *o, const char *arg, struct error *err)
+{
+	return add_filter(o, FILTER_CGROUP, arg, err);
+}
 
 enum {
 	ON_RUN = 1 << COMMAND_RUN,

@@ -6,8 +6,11 @@
 #ifndef LB_COLLECT_JIT_ASSEMBLY_H
 #define LB_COLLECT_JIT_ASSEMBLY_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/cleanup.h"
-#include "collect/jit_probe.h"
+#include "lineburn.h"
 
 #define JIT_ASSEMBLY_MAX_OBJECTS 4096
 #define JIT_ASSEMBLY_MAX_BYTES   (64u << 20)
@@ -16,6 +19,22 @@
 #define JIT_ASSEMBLY_PATIENCE_NS UINT64_C(2000000000)
 
 struct jit_assembly;
+
+/** One call as a plain event. Valid during the callback only. */
+struct jit_event {
+	enum lb_jit_kind kind; /* REGISTER or UNREGISTER */
+	uint64_t time_ns;
+	uint64_t start_boottime_ns;
+	uint32_t tgid, exec_id;
+	uint32_t code_gen;
+	uint64_t entry_addr; /* 0: the descriptor could not be read (LB_JIT_FAULT) */
+	uint64_t symfile_addr;
+	uint64_t size_bytes; /* of the object as the target says */
+	const void *object; /* whole; NULL: see failure */
+	enum lb_jit_failure failure; /* LB_JIT_OK with object NULL: a part was lost */
+};
+
+typedef void (*jit_event_fn)(void *ctx, const struct jit_event *ev);
 
 /** Return: NULL when out of memory. */
 struct jit_assembly *jit_assembly_new(void);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "collect/jit_assembly.h"
 #include "lineburn.h"
 
 struct sampler;
@@ -71,22 +72,6 @@ void jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
  * interrupt. Read at each drain too. -1 until the first file is probed.
  */
 int jit_probe_poll_fd(const struct jit_probe *p);
-
-/** One call as a plain event. Valid during the callback only. */
-struct jit_event {
-	enum lb_jit_kind kind; /* REGISTER or UNREGISTER */
-	uint64_t time_ns;
-	uint64_t start_boottime_ns;
-	uint32_t tgid, exec_id;
-	uint32_t code_gen;
-	uint64_t entry_addr; /* 0: the descriptor could not be read (LB_JIT_FAULT) */
-	uint64_t symfile_addr;
-	uint64_t size_bytes; /* of the object as the target says */
-	const void *object; /* whole; NULL: see failure */
-	enum lb_jit_failure failure; /* LB_JIT_OK with object NULL: a part was lost */
-};
-
-typedef void (*jit_event_fn)(void *ctx, const struct jit_event *ev);
 
 /**
  * Hands over what came, in order of completion; at most about as much as the ring

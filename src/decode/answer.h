@@ -7,6 +7,11 @@
 #ifndef LB_DECODE_ANSWER_H
 #define LB_DECODE_ANSWER_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hashmap.h"
 #include "base/strpool.h"
 #include "base/wire.h"
 #include "decode/code.h"
@@ -75,5 +80,122 @@ struct answers {
 int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *pool,
 		 struct answers *ret);
 void answers_deinit(struct answers *a);
+
+/* ---- The strings of one answer, each of which is sent once and referred to by number ---- */
+
+/* ---- worker's side ---- */
+
+struct answer_texts {
+	struct answer_text {
+		size_t offset; /* in bytes */
+		size_t len;
+	} * items;
+	size_t nr, cap;
+	char *bytes;
+	size_t nr_bytes, cap_bytes;
+	struct hashmap index;
+	bool failed; /* out of memory */
+};
+
+void answer_texts_deinit(struct answer_texts *t);
+
+/* The number of @s, cut at 64 KiB; NULL counts as "". 0 when out of memory. */
+uint32_t answer_texts_add(struct answer_texts *t, const char *s);
+
+/**
+ * Sends those that are used, numbered in this order.
+ *
+ * @numbers  per text: not 0 if it is used; becomes its number on the wire plus one
+ */
+void answer_texts_put(const struct answer_texts *t, uint32_t *numbers,
+		      struct wire_writer *out);
+
+/* ---- collector's side ---- */
+
+struct answer_strings {
+	const char **items; /* interned; the array is heap */
+	size_t nr;
+};
+
+/** @max  of them. Return: 0, -EBADMSG, -ENOMEM; then @ret is unchanged. */
+int answer_strings_read(struct wire_reader *r, size_t max, struct strpool *pool,
+			struct answer_strings *ret);
+void answer_strings_deinit(struct answer_strings *s);
+
+/* One by its number; "" and the error set when there is none. */
+const char *answer_strings_get(const struct answer_strings *s, struct wire_reader *r);
+
+/*
+ * A count off the wire, or 0 with the error set when the rest of the message
+ * cannot hold that many items or it is more than @max.
+ */
+static inline size_t answer_get_count(struct wire_reader *r, size_t item_bytes,
+				      size_t max)
+{
+	size_t nr = wire_get_u32(r);
+
+	if (nr > (r->len - r->pos) / item_bytes || nr > max)
+		r->failed = true;
+	return r->failed ? 0 : nr;
+}
+
+/*
+ * The part of an answer that says which lines have machine code. On the wire:
+ *
+ *   u32 nr_functions  { u32 function, u32 system_name, u32 file, u32 start_line }
+ *   u32 nr_rows       of all codes together
+ *   u32 nr_bytes      same
+ *   u32 nr_codes      { u64 address, u64 size_bytes, u32 nr_rows, u8 has_bytes,
+ *                       { u32 offset, u32 function, u32 line } [, u8 * size_bytes] }
+ *
+ * Strings are numbers of the answer's texts; a row's offset is from the code's address.
+ */
+
+/* Most rows of one answer: they count with what they take in the collector. */
+#define ANSWER_MAX_CODE_ROWS (ANSWER_MAX_CODE_BYTES / sizeof(struct code_row))
+
+/* ---- worker's side ---- */
+
+/* What rows say again and again. Hashed as bytes: no padding. */
+struct answer_function {
+	uint32_t name, system_name, file; /* numbers of texts */
+	uint32_t start_line;
+};
+_Static_assert(sizeof(struct answer_function) == 16, "hashed as bytes");
+
+struct answer_codes {
+	struct answer_function *functions;
+	size_t nr_functions, cap_functions;
+	struct hashmap function_index;
+	struct answer_row {
+		uint32_t offset, function, line;
+	} * rows;
+	size_t nr_rows, cap_rows;
+	uint8_t *bytes;
+	size_t nr_bytes, cap_bytes;
+	struct answer_code {
+		uint64_t address;
+		uint32_t size_bytes, nr_rows;
+		bool has_bytes;
+	} * items;
+	size_t nr, cap;
+	bool failed; /* out of memory */
+};
+
+void answer_codes_deinit(struct answer_codes *c);
+void answer_codes_add(struct answer_codes *c, struct answer_texts *texts,
+		      const struct code *code);
+
+/** Marks the texts that are used: sets @used of their numbers. */
+void answer_codes_mark(const struct answer_codes *c, uint32_t *used);
+/** @numbers  as answer_texts_put() left them */
+void answer_codes_put(const struct answer_codes *c, const uint32_t *numbers,
+		      struct wire_writer *out);
+
+/* ---- collector's side ---- */
+
+/** Fills the members of @ret about code. Return: 0, -EBADMSG, -ENOMEM; then free them. */
+int answer_codes_read(struct wire_reader *r, const struct answer_strings *strings,
+		      struct answers *ret);
 
 #endif

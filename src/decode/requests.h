@@ -52,7 +52,7 @@ int gdbjit_serve(struct worker_call *call, struct wire_reader *request, const in
  * DECODER_JIT_SYMBOLS. Request: nothing. fds[0]: an ELF file. Reply: u32 found (0 or
  * 1), u64 file offset of __jit_debug_register_code, u64 its vaddr, u64 vaddr of
  * __jit_debug_descriptor. .symtab first, then .dynsym: where LLVM is linked
- * statically both are local symbols. Callers use symbolize/jit_interface.h.
+ * statically both are local symbols. Callers use runtime/jit/interface.h.
  */
 int jit_interface_serve(struct worker_call *call, struct wire_reader *request,
 			const int *fds, size_t nr_fds, struct wire_writer *reply);

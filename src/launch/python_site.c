@@ -5,17 +5,368 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/creds.h"
+#include "base/error.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "launch/python_prefix.h"
+
+#define PYTHON_OLDEST_MINOR 9
+
+struct python_folder {
+	int fd; /* O_PATH */
+	char *path; /* heap, for messages alone */
+};
+
+struct python_prefix {
+	const char *path; /* as it was given, borrowed; for messages alone */
+	int fd; /* O_PATH */
+	uid_t uid; /* its owner */
+	gid_t gid;
+	bool is_other; /* we have its owner's rights instead of root's */
+	struct creds creds;
+	struct python_folder *sites; /* site-packages of each CPython >= 3.9 */
+	size_t nr_sites; /* at least one */
+};
+
+#define MAX_LINKS 40 /* as the kernel allows */
+
+/* O_PATH. Return: -ENOTDIR also where it is a link. */
+static int open_no_link(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	return errno == ELOOP ? -ENOTDIR : -errno;
+}
+
+static int open_following(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* ---- the way to the prefix ---- */
+
+/* Where we are, what of the path is left, and who could have led us elsewhere. */
+struct walk {
+	int fd;
+	char rest[PATH_MAX];
+	uid_t linker; /* whose links were followed; 0: only root's */
+	int nr_links;
+};
+
+/* @fd  a descriptor, taken, or a negative errno */
+static int walk_to(struct walk *w, int fd)
+{
+	if (fd < 0)
+		return fd;
+	close(w->fd);
+	w->fd = fd;
+	return 0;
+}
+
+static int walk_text(struct walk *w, int link)
+{
+	char to[PATH_MAX];
+	ssize_t len = readlinkat(link, "", to, sizeof(to));
+	size_t rest_len = strlen(w->rest);
+
+	if (len < 0)
+		return -errno;
+	if ((size_t)len + 1 + rest_len >= sizeof(w->rest))
+		return -ENAMETOOLONG;
+	memmove(w->rest + len + 1, w->rest, rest_len + 1);
+	memcpy(w->rest, to, (size_t)len);
+	w->rest[len] = '/';
+	return *to == '/' ? walk_to(w, open_following(AT_FDCWD, "/")) : 0;
+}
+
+static int walk_link(struct walk *w, const char *name)
+{
+	_cleanup_close_ int link = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct statfs fs;
+	struct stat st;
+
+	if (link < 0 || fstat(link, &st) || fstatfs(link, &fs))
+		return -errno;
+	if (!S_ISLNK(st.st_mode))
+		return -ENOTDIR;
+	if (++w->nr_links > MAX_LINKS)
+		return -ELOOP;
+	if (st.st_uid && w->linker && st.st_uid != w->linker)
+		return -EPERM;
+	if (st.st_uid)
+		w->linker = st.st_uid;
+	/* There its text is not where it leads: /proc/PID/root. */
+	if (fs.f_type == PROC_SUPER_MAGIC)
+		return walk_to(w, open_following(w->fd, name));
+	return walk_text(w, link);
+}
+
+static int walk_step(struct walk *w)
+{
+	char *begin = w->rest + strspn(w->rest, "/");
+	size_t len = strcspn(begin, "/");
+	char name[NAME_MAX + 1];
+	int fd;
+
+	if (len >= sizeof(name))
+		return -ENAMETOOLONG;
+	memcpy(name, begin, len);
+	name[len] = '\0';
+	memmove(w->rest, begin + len, strlen(begin + len) + 1);
+	if (!len)
+		return 0;
+	fd = open_no_link(w->fd, name);
+	return fd == -ENOTDIR ? walk_link(w, name) : walk_to(w, fd);
+}
+
+/*
+ * Whoever owns a link could lead root to where only root may write. So a link of
+ * another user than root is followed to what is that user's, and to nothing else.
+ */
+static int open_as_root(const char *path)
+{
+	struct walk w = {.fd = open_following(AT_FDCWD, *path == '/' ? "/" : ".")};
+	struct stat st;
+	int rc = w.fd < 0 ? w.fd : 0;
+
+	if ((size_t)snprintf(w.rest, sizeof(w.rest), "%s", path) >= sizeof(w.rest))
+		rc = -ENAMETOOLONG;
+	while (!rc && *w.rest)
+		rc = walk_step(&w);
+	if (!rc && fstat(w.fd, &st))
+		rc = -errno;
+	if (!rc && w.linker && w.linker != st.st_uid)
+		rc = -EPERM;
+	if (!rc)
+		return w.fd;
+	if (w.fd >= 0)
+		close(w.fd);
+	return rc;
+}
+
+static int open_prefix(struct python_prefix *p, struct error *err)
+{
+	struct stat st;
+
+	if (geteuid() || !*p->path)
+		p->fd = open_following(AT_FDCWD, p->path);
+	else
+		p->fd = open_as_root(p->path);
+	if (p->fd == -EPERM)
+		return error_set(err, p->fd,
+				 "%s leads through a link of another user than its "
+				 "owner, which root does not follow; give the path "
+				 "behind the link",
+				 p->path);
+	if (p->fd < 0 || fstat(p->fd, &st)) {
+		errno = p->fd < 0 ? -p->fd : errno;
+		return error_set(err, -errno, "cannot look into %s: %m", p->path);
+	}
+	p->uid = st.st_uid;
+	p->gid = st.st_gid;
+	return 0;
+}
+
+/* As root only: whoever owns the prefix could divert what we do in it. */
+static int become_owner(struct python_prefix *p, struct error *err)
+{
+	if (geteuid() || !p->uid)
+		return 0;
+	if (creds_become(&p->creds, p->uid, p->gid))
+		return error_set(err, -EPERM,
+				 "cannot write to %s with its owner's rights", p->path);
+	p->is_other = true;
+	return 0;
+}
+
+/* ---- its folders of packages ---- */
+
+static bool is_link(int dir, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode);
+}
+
+/* Return: the folder; -ENOENT without a sentence: there is none. */
+static int open_part(const struct python_prefix *p, int dir, const char *name,
+		     const char *path, struct error *err)
+{
+	int fd = geteuid() ? open_following(dir, name) : open_no_link(dir, name);
+
+	if (fd >= 0)
+		return fd;
+	if (fd == -ENOTDIR && !geteuid() && is_link(dir, name))
+		return error_set(err, -ELOOP,
+				 "%s is reached through a link in the environment, which "
+				 "root does not follow; run this as its owner (uid %u)",
+				 path, p->uid);
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return -ENOENT;
+	errno = -fd;
+	return error_set(err, fd, "cannot look into %s: %m", path);
+}
+
+static int check_owner(const struct python_prefix *p, int site, const char *path,
+		       struct error *err)
+{
+	struct stat st;
+
+	if (fstat(site, &st))
+		return error_set(err, -errno, "cannot look into %s: %m", path);
+	if (geteuid() || st.st_uid == p->uid)
+		return 0;
+	return error_set(
+		err, -EPERM,
+		"%s belongs to uid %u and %s to uid %u, so root cannot tell with "
+		"whose rights to write; run this as the user who installs "
+		"packages there",
+		p->path, p->uid, path, st.st_uid);
+}
+
+/* Return: -ENOENT without a sentence: there is no folder of packages. */
+static int add_site(struct python_prefix *p, int lib, const char *python,
+		    struct error *err)
+{
+	_cleanup_close_ int dir = -1, site = -1;
+	_cleanup_free_ char *path = NULL;
+	int rc;
+
+	if (asprintf(&path, "%s/lib/%s/site-packages", p->path, python) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	dir = open_part(p, lib, python, path, err);
+	if (dir < 0)
+		return dir;
+	site = open_part(p, dir, "site-packages", path, err);
+	if (site < 0)
+		return site;
+	rc = check_owner(p, site, path, err);
+	if (rc)
+		return rc;
+	p->sites[p->nr_sites++] =
+		(struct python_folder){.fd = take_fd(&site), .path = take_ptr(path)};
+	return 0;
+}
+
+static int has_no_site(const struct python_prefix *p, struct error *err)
+{
+	return error_set(err, -ENOENT,
+			 "%s is no virtual environment or prefix of a Python: it "
+			 "has no lib/python3.*/site-packages",
+			 p->path);
+}
+
+static const char python_name[] = "python3.";
+
+static int is_python(const struct dirent *entry)
+{
+	return !strncmp(entry->d_name, python_name, strlen(python_name));
+}
+
+static int add_sites(struct python_prefix *p, int lib, struct dirent *const *pythons,
+		     size_t nr, struct error *err)
+{
+	bool has_old = false;
+
+	p->sites = calloc(nr + 1, sizeof(*p->sites));
+	if (!p->sites)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < nr; i++) {
+		const char *minor = pythons[i]->d_name + strlen(python_name);
+		int rc;
+
+		if (strtoul(minor, NULL, 10) < PYTHON_OLDEST_MINOR) {
+			has_old = true;
+			continue;
+		}
+		rc = add_site(p, lib, pythons[i]->d_name, err);
+		if (rc && rc != -ENOENT)
+			return rc;
+	}
+	if (p->nr_sites)
+		return 0;
+	if (has_old)
+		return error_set(err, -ENOENT,
+				 "the Python of %s is older than 3.%d: its Numba is not "
+				 "known to the hook",
+				 p->path, PYTHON_OLDEST_MINOR);
+	return has_no_site(p, err);
+}
+
+static int find_sites(struct python_prefix *p, struct error *err)
+{
+	_cleanup_close_ int lib = -1;
+	_cleanup_free_ char *path = NULL;
+	struct dirent **pythons = NULL;
+	int nr, rc;
+
+	if (asprintf(&path, "%s/lib", p->path) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	lib = open_part(p, p->fd, "lib", path, err);
+	if (lib < 0)
+		return lib == -ENOENT ? has_no_site(p, err) : lib;
+	nr = scandirat(lib, ".", &pythons, is_python, alphasort);
+	if (nr < 0)
+		return error_set(err, -errno, "cannot look into %s: %m", path);
+	rc = add_sites(p, lib, pythons, (size_t)nr, err);
+	for (int i = 0; i < nr; i++)
+		free(pythons[i]);
+	free(pythons);
+	return rc;
+}
+
+static void python_prefix_deinit(struct python_prefix *p)
+{
+	if (p->is_other)
+		creds_restore(&p->creds);
+	for (size_t i = 0; i < p->nr_sites; i++) {
+		close(p->sites[i].fd);
+		free(p->sites[i].path);
+	}
+	free(p->sites);
+	if (p->fd >= 0)
+		close(p->fd);
+}
+
+/**
+ * Opens the prefix at @path, and from then until python_prefix_deinit() root has the
+ * file rights of its owner. Root follows links to the prefix if they are root's or
+ * the owner's, and none in it; what it would change belongs to the same owner.
+ * Others are only held to what they may do anyway.
+ *
+ * Return: 0; or a negative errno with a sentence, and then there is nothing to undo.
+ */
+static int python_prefix_init(struct python_prefix *p, const char *path,
+			      struct error *err)
+{
+	int rc;
+
+	*p = (struct python_prefix){.path = path, .fd = -1};
+	rc = open_prefix(p, err);
+	if (!rc)
+		rc = become_owner(p, err);
+	if (!rc)
+		rc = find_sites(p, err);
+	if (rc)
+		python_prefix_deinit(p);
+	return rc;
+}
 
 #define PACKAGE          "lineburn_hook"
 #define PTH              "lineburn-hook.pth"

@@ -12,8 +12,6 @@
 #include "base/hash.h"
 #include "base/vec.h"
 #include "process/maps.h"
-#include "process/owner.h"
-#include "process/table.h"
 
 #define IDS_MAX        65536
 #define MAX_PATH_BYTES 4096
@@ -64,17 +62,16 @@ int cgroup_ids_place(const struct cgroup_ids *ids, uint32_t hierarchy)
 	return -1;
 }
 
-void cgroup_ids_init(struct cgroup_ids *ids, const struct process_table_config *config)
+void cgroup_ids_init(struct cgroup_ids *ids, const struct cgroup_mounts *mounts,
+		     const char *v2)
 {
-	const char *mount = config->cgroups;
-
 	*ids = (struct cgroup_ids){.mount_fd = -1};
-	if (config->cgroup_mounts)
-		open_places(ids, config->cgroup_mounts);
-	ids->mount = mount ? strdup(mount) : NULL;
+	if (mounts)
+		open_places(ids, mounts);
+	ids->mount = v2 ? strdup(v2) : NULL;
 	if (!ids->mount)
 		return;
-	ids->mount_fd = open(mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ids->mount_fd = open(ids->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (ids->mount_fd >= 0 && !learn_type(ids)) {
 		close(ids->mount_fd);
 		ids->mount_fd = -1;
@@ -147,9 +144,9 @@ static size_t find_path(const struct cgroup_ids *ids, uint64_t id, char *path,
 	return len - skip;
 }
 
-static struct cgroup_id *add(struct process_table *t, uint64_t id)
+static struct cgroup_id *add(struct cgroup_ids *ids, uint64_t id, cgroup_owner_fn fill,
+			     void *ctx)
 {
-	struct cgroup_ids *ids = &t->cgroups;
 	_cleanup_free_ struct cgroup_id *known = NULL;
 	char path[MAX_PATH_BYTES];
 	size_t len = find_path(ids, id, path, sizeof(path));
@@ -162,7 +159,7 @@ static struct cgroup_id *add(struct process_table *t, uint64_t id)
 	    hashmap_add(&ids->index, hash_u64(0, id), (uint32_t)ids->nr))
 		return NULL;
 	known->id = id;
-	owner_of_cgroup(t, 0, path, len, &known->owner);
+	fill(ctx, path, len, &known->owner);
 	ids->items[ids->nr++] = known;
 	return take_ptr(known);
 }
@@ -173,16 +170,17 @@ static bool is_id(uint32_t item, const void *key, const void *ctx)
 	       *(const uint64_t *)key;
 }
 
-const struct process_owner *process_table_cgroup(struct process_table *t, uint64_t id,
-						 uint64_t time_ns)
+const struct process_owner *cgroup_ids_owner(struct cgroup_ids *ids, uint64_t id,
+					     uint64_t time_ns, cgroup_owner_fn fill,
+					     void *ctx)
 {
 	uint32_t item;
 	struct cgroup_id *known;
 
-	if (t->cgroups.mount_fd < 0 || !id)
+	if (ids->mount_fd < 0 || !id)
 		return NULL;
-	item = hashmap_find(&t->cgroups.index, hash_u64(0, id), is_id, &id, &t->cgroups);
-	known = item == HASHMAP_NONE ? add(t, id) : t->cgroups.items[item];
+	item = hashmap_find(&ids->index, hash_u64(0, id), is_id, &id, ids);
+	known = item == HASHMAP_NONE ? add(ids, id, fill, ctx) : ids->items[item];
 	if (!known)
 		return NULL;
 	if (known->used_ns < time_ns)

@@ -32,12 +32,21 @@ struct cgroup_ids {
 	size_t nr_places;
 };
 
-/** By what @config says of cgroups. */
-void cgroup_ids_init(struct cgroup_ids *ids, const struct process_table_config *config);
+/** @mounts, @v2  as cgroup_mounts and cgroups of struct process_table_config; may be NULL */
+void cgroup_ids_init(struct cgroup_ids *ids, const struct cgroup_mounts *mounts,
+		     const char *v2);
 void cgroup_ids_deinit(struct cgroup_ids *ids);
 
 /** Where a hierarchy is mounted, O_PATH; -1: not known. Borrowed. */
 int cgroup_ids_place(const struct cgroup_ids *ids, uint32_t hierarchy);
+
+/** Fills in whose the cgroup of @path is, all of @owner but exe. */
+typedef void (*cgroup_owner_fn)(void *ctx, const char *path, size_t len,
+				struct process_owner *owner);
+/** As process_table_cgroup(). @fill is called when @id is met for the first time. */
+const struct process_owner *cgroup_ids_owner(struct cgroup_ids *ids, uint64_t id,
+					     uint64_t time_ns, cgroup_owner_fn fill,
+					     void *ctx);
 
 /** Forgets what no sample has told since. */
 void cgroup_ids_forget(struct cgroup_ids *ids, uint64_t before_ns);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "process/image.h"
 #include "process/table.h"
 
 /* ---- as the kernel told ---- */
@@ -77,11 +78,6 @@ struct process *process_table_first_told(struct process_table *t,
 		process_table_told(t, p, &first->ids, first->time_ns);
 	return process_table_first_sample(t, first->tgid, first->start_boottime_ns,
 					  first->exec_id, first->time_ns);
-}
-
-bool process_may_open(const struct process *proc)
-{
-	return proc->root_fd >= 0 && proc->uid != (uid_t)-1 && proc->gid != (gid_t)-1;
 }
 
 /* ---- as /proc tells ---- */

@@ -9,6 +9,7 @@
 
 #include "process/jit_file.h"
 #include "process/owner.h"
+#include "process/image.h"
 #include "process/table.h"
 
 /* A target with very many mappings is opened a part at each refresh. */

@@ -8,7 +8,7 @@
 #ifndef LB_PROCESS_OWNER_H
 #define LB_PROCESS_OWNER_H
 
-#include "process/table.h"
+#include "process/image.h"
 
 /** @proc_dir  of this very image; -1: it is gone, or has become another image */
 void owner_fill(struct process_table *t, struct image *img, int proc_dir);

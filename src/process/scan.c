@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/vec.h"
+#include "process/image.h"
 #include "process/table.h"
 
 /* More processes than the kernel can number (PID_MAX_LIMIT). */

@@ -1,206 +1,242 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside of the process table, shared by process.c, event.c, ids.c, scan.c and open.c. */
+/* All program images that are known: filled by events and by /proc, asked by samples. */
 #ifndef LB_PROCESS_TABLE_H
 #define LB_PROCESS_TABLE_H
 
-#include "base/hashmap.h"
-#include "process/cgroup_id.h"
-#include "process/container_name.h"
-#include "process/fd_budget.h"
-#include "process/file_cache.h"
-#include "process/proc_dir.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/strpool.h"
+#include "collect/task_event.h"
+#include "process/file.h"
 #include "process/process.h"
-#include "process/root.h"
 
-#define IMAGE_NONE HASHMAP_NONE
+struct process_table;
 
-/* A program image; the part that the world sees comes first. */
-struct image {
-	struct process proc;
-	struct root *root; /* referenced; proc.root_fd is its descriptor */
-	uint32_t older; /* the image that had this tgid before; IMAGE_NONE */
-	bool by_exec; /* it began by exec, which was told */
-	bool is_newest; /* the one that by_tgid leads to */
-	bool start_known; /* proc.start_boottime_ns is right to 10 ms */
-	bool maps_known; /* by scan, or by fork or exec and the events since */
-	bool is_expected; /* by process_table_expect(): its exec id is right */
-	bool unopened; /* mappings came since its files were opened */
-	bool was_read; /* whose it is, as far as it could be; waits for a sample */
-	bool may_have_jit_code; /* it has, or had, a mapping that a JIT may have made */
-	bool has_jitdump; /* ... or the marker page of a jitdump */
-	bool done; /* ended, and everything was opened that will ever be */
-	uint64_t
-		gone_ns; /* first found to run no more, not even a thread; 0: it was not */
-	bool is_active; /* its id is in process_table.active */
-	int proc_dir; /* its directory in /proc, checked; until the next drain; -1 */
-	uint64_t fork_ns; /* its process began, by its event; 0: not known */
-	uint32_t
-		ppid; /* who forked it, by its event, or its parent in /proc; 0: not known */
-	uint64_t read_ns; /* just before its maps were read from /proc; 0: never */
-	/* Its root and ids were read from /proc between these; 0: never. */
-	uint64_t ids_from_ns, ids_ns;
-	struct lb_ids told; /* the newest that the kernel told */
-	uint64_t told_ns; /* of that sample; 0: nothing was told */
-	uint64_t sampled_ns; /* first sample; 0: never */
-	uint64_t last_sample_ns; /* of those that were drained */
-	uint64_t lost_seq; /* of the table, when its mappings were last complete */
-	uint64_t checked_seq; /* same, when it was last seen to be alive */
-	uint64_t nr_maps_dropped; /* mappings refused for the sake of the total */
+struct process_table_stats {
+	uint64_t nr_processes; /* images known now */
+	uint64_t nr_dropped; /* images over the maximum */
+	uint64_t nr_lost_events; /* task events the kernel dropped */
+	uint64_t nr_rereads; /* /proc/PID/maps read again because of that */
+	uint64_t nr_files_open; /* descriptors held: mapped files, JIT files, roots */
+	uint64_t nr_files_known; /* entries of the file cache, opened or not */
+	uint64_t nr_files_dropped; /* not opened: too many files */
+	uint64_t nr_mappings; /* in all images */
+	uint64_t nr_jit_objects, nr_jit_bytes; /* held */
+	uint64_t nr_jit_lost; /* JIT objects that were not kept, or could not be had */
+	uint64_t nr_jit_foreign; /* listed in a format of the runtime's own */
+	uint64_t nr_python_bytes; /* held of code objects of Python */
+	uint64_t nr_python_lost; /* code objects that were not kept */
+	uint64_t nr_mappings_dropped; /* over MAPS_MAX of an image, or over all of them */
 };
 
-struct process_table {
-	struct strpool *pool; /* borrowed */
-	int proc_fd; /* O_PATH, /proc */
-	uint64_t user_ns; /* inode of our own user namespace; 0: not known */
-	struct image **images; /* by id; NULL: free */
-	size_t nr_ids, cap_ids;
-	uint32_t *free_ids;
-	size_t nr_free, cap_free;
-	/*
-	 * Ids of the images whose files are looked after: opened or sampled, not done. What
-	 * comes and goes unseen is not among them, however much it is.
-	 */
-	uint32_t *active;
-	size_t nr_active, cap_active;
-	size_t nr_dirs, max_dirs; /* of images, kept open */
-	struct hashmap by_tgid; /* newest image of each tgid */
-	struct hashmap by_identity; /* identified ones: (tgid, start, exec id) */
-	struct fd_budget budget;
-	struct roots *roots;
-	struct file_cache *files;
-	struct container_names *container_names;
-	struct cgroup_ids cgroups;
-	struct jit_store *jit_store;
-	uint64_t nr_jit_lost, nr_jit_foreign; /* of images that are forgotten by now */
-	struct python_store *python_store;
-	uint64_t nr_python_lost; /* same */
-	bool has_unopened; /* a sampled image mapped something new */
-	size_t max_images, max_mappings;
-	size_t nr_mappings;
-	uint64_t nr_dropped, nr_lost_events, nr_rereads;
-	uint64_t nr_maps_dropped; /* of images that are forgotten by now */
-	uint64_t lost_seq; /* counts TASK_EVENT_LOST */
-	bool restricted; /* only descendants of known processes are of interest */
-	char buf[65536]; /* work space for the text of maps */
+struct cgroup_mounts;
+
+struct process_table_config {
+	const char *proc_path; /* "/proc"; tests give a directory of their own */
+	/* Where hierarchies are mounted, to see whose cgroups are; may be NULL. Copied. */
+	const struct cgroup_mounts *cgroup_mounts;
+	/* Where cgroup v2 is mounted, whole, and no other hierarchy; NULL: not so. Copied. */
+	const char *cgroups;
+	size_t max_processes; /* images; 0: the default, 65536 */
+	size_t max_files; /* open descriptors; 0: the default, 8192, or what
+			   * RLIMIT_NOFILE allows */
+	size_t max_mappings; /* of all images together; 0: the default, 2 Mi */
+	uint64_t max_jit_bytes; /* of JIT objects; 0: JIT_STORE_DEFAULT_BYTES */
+	uint64_t max_python_bytes; /* of code objects; 0: PYTHON_STORE_DEFAULT_BYTES */
 };
 
-static inline struct image *image_of(struct process_table *t, uint32_t id)
-{
-	return id == IMAGE_NONE ? NULL : t->images[id];
-}
-
-/* Events were lost since its mappings were complete: they must be read again. */
-static inline bool image_is_stale(const struct process_table *t, const struct image *img)
-{
-	return img->lost_seq != t->lost_seq;
-}
-
-static inline bool image_is_ended(const struct image *img)
-{
-	return img->proc.until_ns != UINT64_MAX;
-}
-
-/* Boot time includes suspends; what lies before the last one comes out wrong by it. */
-uint64_t boottime_to_monotonic(uint64_t boottime_ns);
-
-/* ---- process.c: entries ---- */
-
-/** A new, newest image of @tgid that began at @from_ns. NULL, counted: no room. */
-struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns);
-
-/** From now on its files are looked after, until it is done. */
-void image_activate(struct process_table *t, struct image *img);
-
-/** The newest image of @tgid, or NULL. */
-struct image *image_newest(struct process_table *t, uint32_t tgid);
-
-/** The one that ran at @time_ns, or NULL when the first one began later. */
-struct image *image_at(struct process_table *t, uint32_t tgid, uint64_t time_ns);
-
-struct image *image_identified(struct process_table *t, uint32_t tgid,
-			       uint64_t start_boottime_ns, uint32_t exec_id);
+/**
+ * Raises the soft RLIMIT_NOFILE to the hard one. @pool is borrowed and must outlive
+ * the table. Return: 0, -ENOMEM, or -errno with a sentence when there is no /proc.
+ */
+int process_table_new(const struct process_table_config *config, struct strpool *pool,
+		      struct process_table **ret, struct error *err);
+void process_table_free(struct process_table *t);
+DEFINE_CLEANUP(struct process_table, process_table_free);
 
 /**
- * May this be the process that started at @start_boottime_ns? Exactly, when it is
- * identified; else to a tick, so the time may come from /proc.
+ * Reads every process (or, with @tgids, only those and their descendants) from
+ * /proc: identity, executable mappings. Call after the task events were opened
+ * and before they are consumed: what the events say later wins. With @tgids, events
+ * about processes that do not descend from known ones are ignored from then on.
+ * Return: 0, -ESRCH when one of @tgids does not exist, or -errno.
  */
-bool image_start_fits(const struct image *img, uint64_t start_boottime_ns);
-
-/** A sample says exactly which one it is; also when another one said otherwise. */
-void image_identify(struct process_table *t, struct image *img,
-		    uint64_t start_boottime_ns, uint32_t exec_id);
-
-/** It is no more from @time_ns on (if it was not already). */
-void image_end(struct image *img, uint64_t time_ns);
+int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
+		       struct error *err);
 
 /**
- * Takes over what exec or fork leave as it was; not the mappings, nor who it is: between a
- * fork and an exec a process changes its user, group and root.
+ * Reads a process of which nothing was sampled yet, and opens its files.
+ * Return: NULL: it is gone, or has no user code.
  */
-void image_inherit(struct image *img, const struct image *from);
+struct process *process_table_prepare(struct process_table *t, uint32_t tgid);
 
-/** Takes a reference for the image; @root may be NULL. */
-void image_set_root(struct process_table *t, struct image *img, struct root *root);
-
-/** maps_add() within the limit of all images together. */
-void image_add_mapping(struct process_table *t, struct image *img,
-		       const struct mapping *m);
-void image_copy_maps(struct process_table *t, struct image *img,
-		     const struct image *from);
-
-/* ---- ids.c: whose it is ---- */
+/** Events must come in order of time_ns. Copies what it needs. */
+void process_table_event(struct process_table *t, const struct task_event *ev);
 
 /**
- * What /proc says about who it is: user, group, pid inside. After the root: whoever leaves
- * our user namespace can mount what they like below a root, but one of later.
+ * The first sample of an image was taken: names the entry exactly and opens its
+ * files while it lives: mapped files through /proc/PID/map_files or its root,
+ * perf map and jitdump if it maps anonymous code. An unknown process is read
+ * from /proc if its start time fits. Later samples need not call this. Consume the
+ * task events up to @time_ns first.
+ *
+ * Return: the entry, or NULL when nothing is known (a counted miss).
  */
-void image_read_identity(struct process_table *t, struct image *img, int proc_dir);
-/** Return: is it another than before? Then the identity has to be read again. */
-bool image_read_root(struct process_table *t, struct image *img, int proc_dir);
-
-/** What was read of who it is may be another program's: only what was told is left. */
-void image_forget_ids(struct process_table *t, struct image *img);
-
-/** When its own root could not be read. */
-void image_use_told_root(struct process_table *t, struct image *img);
-
-/* ---- scan.c: reading /proc ---- */
+struct process *process_table_first_sample(struct process_table *t, uint32_t tgid,
+					   uint64_t start_boottime_ns, uint32_t exec_id,
+					   uint64_t time_ns);
 
 /**
- * Opens the directory of the process that @img is, or of a living thread of it.
- * Return: a descriptor, or -ESRCH when it is gone, or the number is another's.
+ * Whose @p is, as the kernel told at a sample of it at @time_ns. The newest counts, and more
+ * than what /proc says, which may be of the program that it executed since. Its root is known
+ * by this only if another process had the same when the sample was taken.
  */
-int image_open_dir(struct process_table *t, const struct image *img);
+void process_table_told(struct process_table *t, struct process *p,
+			const struct lb_ids *ids, uint64_t time_ns);
+
+/** process_table_first_sample() of what the kernel told, with process_table_told() before. */
+struct process *process_table_first_told(struct process_table *t,
+					 const struct lb_first_sample *first);
 
 /**
- * Same, and kept open until image_forget_dir(): what begins is looked at again and again
- * while it loads its libraries. Borrowed.
+ * As process_table_first_sample(), for an image that may never be sampled: its files are
+ * open and followed from now on, but it is forgotten as others are that were not sampled.
+ * The exec is over: @exec_id is the image's for good.
  */
-int image_keep_dir(struct process_table *t, struct image *img);
-void image_forget_dir(struct process_table *t, struct image *img);
+struct process *process_table_expect(struct process_table *t, uint32_t tgid,
+				     uint64_t start_boottime_ns, uint32_t exec_id,
+				     uint64_t time_ns);
 
 /**
- * Reads its mappings. The ones in places where nothing was known begin at the last
- * thing that was known, others now. Return: false when it has none any more.
+ * Is there an image of exactly this identity? If not, task events that were not read yet may
+ * tell of it: it is found by time then, and they must have been.
  */
-bool image_read_maps(struct process_table *t, struct image *img, int proc_dir);
-
-/** A process that nobody told about. Return: NULL when it is gone or another. */
-struct image *image_from_proc(struct process_table *t, uint32_t tgid,
-			      uint64_t start_boottime_ns);
-
-/* ---- forget.c ---- */
+bool process_table_is_identified(struct process_table *t, uint32_t tgid,
+				 uint64_t start_boottime_ns, uint32_t exec_id);
 
 /**
- * Did nothing of it run any more at @time_ns? Its end does not tell: threads may live on
- * when the leader, and with it the image, has ended; but not when exec or another process of
- * this number followed. Reads /proc; a first time it is only known of now.
+ * The image of this identity that ran at @time_ns, known or read from /proc; NULL
+ * when nothing is known. For what is no sample (JIT events): nothing is opened.
  */
-bool image_is_gone(struct process_table *t, struct image *img, uint64_t time_ns);
+struct process *process_table_identify(struct process_table *t, uint32_t tgid,
+				       uint64_t start_boottime_ns, uint32_t exec_id,
+				       uint64_t time_ns);
 
-/* ---- open.c: files of sampled images ---- */
+/**
+ * The image that a sample belongs to, or NULL. Matches (start_boottime, exec_id)
+ * exactly where identified, else by time (and then counts as identified).
+ */
+struct process *process_table_find(struct process_table *t, uint32_t tgid,
+				   uint64_t start_boottime_ns, uint32_t exec_id,
+				   uint64_t first_ns, uint64_t last_ns);
 
-/** Opens what is not open yet, and looks at the JIT's files. Cheap when all is done. */
-void image_open_files(struct process_table *t, struct image *img, uint64_t now_ns);
+/**
+ * Whose cgroup @id is, a number of samples, which tell it at @time_ns. Later calls may let
+ * the number be forgotten: process_table_forget_ended() with a later time than that.
+ * Return: exe is NULL; NULL: it is not known, ask the process's own.
+ */
+const struct process_owner *process_table_cgroup(struct process_table *t, uint64_t id,
+						 uint64_t time_ns);
+
+/**
+ * After a drain: opens files of mappings that came since (dlopen) in images that
+ * were sampled, notes the sizes of growing perf maps, looks for perf maps and
+ * jitdumps that appeared.
+ * @now_ns  CLOCK_MONOTONIC of the drain
+ */
+void process_table_refresh(struct process_table *t, uint64_t now_ns);
+
+/**
+ * Between drains: opens the files of what sampled images mapped since (dlopen).
+ * Return: is there anything new? Cheap when not.
+ */
+bool process_table_open_new(struct process_table *t, uint64_t now_ns);
+
+/** Was there a sample of it? Else it is only known to have begun. */
+bool process_is_sampled(const struct process_table *t, const struct process *p);
+
+/** Is this very process still there? Reads /proc. */
+bool process_is_alive(struct process_table *t, const struct process *p);
+
+/**
+ * The very file that @m, of @p, maps: m->file may be another inode with the same path and
+ * build id.
+ * @ret_by_path  by its path only, so that it may be another file by now
+ * Return: a descriptor (O_PATH) of a regular file; -ESRCH: the process or the mapping is
+ * gone; another negative errno.
+ */
+int process_find_mapped(struct process_table *t, const struct process *p,
+			const struct mapping *m, bool *ret_by_path);
+
+/** The image that has this number now, or had it last; NULL: none is known. */
+struct process *process_table_newest(struct process_table *t, uint32_t tgid);
+
+/** Fills in command and cwd of a process that lives, once. */
+void process_read_command(struct process_table *t, struct process *p);
+
+/**
+ * Notes a code object that one of its frames ran: python_codes_add(). With the first one
+ * its command is read, too: file names of code objects can be relative.
+ */
+int process_add_python_code(struct process_table *t, struct process *p,
+			    const struct lb_python_code *record, size_t size_bytes);
+
+/** Where the objects of all jit_code are. */
+struct jit_store *process_table_jit_store(struct process_table *t);
+/** Where the texts of all python_codes are. */
+struct python_store *process_table_python_store(struct process_table *t);
+/**
+ * Lets go of JIT objects that had gone by @before_ns, of all images: also by exit. All samples
+ * up to then have been named.
+ */
+void process_table_forget_jit(struct process_table *t, uint64_t before_ns);
+
+/**
+ * Images that ended more than 3 s before @now_ns and were never sampled are forgotten
+ * (bounded memory). Their ids are used again. All samples up to @now_ns have been drained:
+ * of a drain it is the beginning, which may be long ago by its end.
+ */
+void process_table_expire(struct process_table *t, uint64_t now_ns);
+
+/**
+ * Closes files that nobody has mapped but images that are over: they ended more than 10 s
+ * before @now_ns, and all samples up to then have been named. Or that nobody has had mapped
+ * for as long. Names stay.
+ */
+void process_table_trim(struct process_table *t, uint64_t now_ns);
+
+/**
+ * As process_table_trim(), and forgets those images, mappings that ended as long ago, and
+ * files that nobody has: nobody may hold images, mappings or files of this table, but by
+ * id, and by (id, target_file.use).
+ */
+void process_table_forget_ended(struct process_table *t, uint64_t now_ns);
+
+/**
+ * From now on names are in @pool, borrowed, those there are now too: the one before may
+ * go when nobody else has names of it.
+ */
+void process_table_set_pool(struct process_table *t, struct strpool *pool);
+
+/**
+ * The images whose files are, or will be opened, and that may still run: [0, nr), in no
+ * order. Of those that ended some are among them until the next drain.
+ */
+size_t process_table_nr_active(const struct process_table *t);
+struct process *process_table_active(struct process_table *t, size_t i);
+
+/** Ids are less than this. */
+size_t process_table_nr_ids(const struct process_table *t);
+/** NULL for an id that is not in use. */
+struct process *process_table_at(struct process_table *t, uint32_t id);
+void process_table_stats(const struct process_table *t, struct process_table_stats *ret);
+
+/** Number of files in the cache, and the file of an id. */
+size_t process_table_nr_files(const struct process_table *t);
+struct target_file *process_table_file(struct process_table *t, uint32_t id);
 
 #endif

@@ -3,9 +3,11 @@
 #include "profile/profile.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
@@ -237,4 +239,430 @@ uint32_t profile_add_location(struct profile *p, uint32_t mapping, uint64_t addr
 		p->lines[p->nr_lines++] = lines[i];
 	p->locations[p->nr_locations] = key.location;
 	return (uint32_t)p->nr_locations++;
+}
+
+/* The samples of a profile: one entry per distinct stack, labels and status. */
+
+struct sample_key {
+	const uint32_t *locations;
+	const struct profile_label *labels; /* not interned yet */
+	size_t nr_locations, nr_labels;
+	uint32_t status;
+};
+
+static bool text_eq(const char *interned, const char *text)
+{
+	return interned == text || !strcmp(interned, text ? text : "");
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	return text ? hash_bytes(hash, text, strlen(text)) : hash_bytes(hash, "", 0);
+}
+
+static uint64_t sample_hash(const struct sample_key *key)
+{
+	uint64_t hash = hash_u64(key->status, key->nr_locations);
+
+	for (size_t i = 0; i < key->nr_locations; i++)
+		hash = hash_u64(hash, key->locations[i]);
+	for (size_t i = 0; i < key->nr_labels; i++) {
+		const struct profile_label *label = &key->labels[i];
+
+		hash = hash_text(hash_u64(hash, (uint64_t)label->num), label->key);
+		hash = hash_text(hash_text(hash, label->str), label->unit);
+	}
+	return hash;
+}
+
+static bool sample_eq(uint32_t item, const void *k, const void *ctx)
+{
+	const struct profile *p = ctx;
+	const struct profile_sample *s = &p->samples[item];
+	const struct sample_key *key = k;
+
+	if (s->status != key->status || s->nr_locations != key->nr_locations ||
+	    s->nr_labels != key->nr_labels)
+		return false;
+	if (key->nr_locations &&
+	    memcmp(&p->sample_locations[s->first_location], key->locations,
+		   key->nr_locations * sizeof(*key->locations)))
+		return false;
+	for (size_t i = 0; i < key->nr_labels; i++) {
+		const struct profile_label *a = &p->labels[s->first_label + i];
+		const struct profile_label *b = &key->labels[i];
+
+		if (a->num != b->num || !text_eq(a->key, b->key) ||
+		    !text_eq(a->str, b->str) || !text_eq(a->unit, b->unit))
+			return false;
+	}
+	return true;
+}
+
+static uint64_t labels_hash(const struct profile_label *labels, size_t nr)
+{
+	uint64_t hash = hash_u64(0, nr);
+
+	for (size_t i = 0; i < nr; i++) {
+		hash = hash_pointer(hash, labels[i].key);
+		hash = hash_pointer(hash, labels[i].str);
+		hash = hash_u64(hash, (uint64_t)labels[i].num);
+		hash = hash_pointer(hash, labels[i].unit);
+	}
+	return hash;
+}
+
+/* @key  the first one of a run that ends with the last label */
+static bool labels_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct profile *p = ctx;
+	const struct profile_label *a = &p->labels[item], *b = key;
+	size_t nr = (size_t)(p->labels + p->nr_labels - b);
+
+	if (a + nr > b)
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		if (a[i].key != b[i].key || a[i].str != b[i].str ||
+		    a[i].num != b[i].num || a[i].unit != b[i].unit)
+			return false;
+	return true;
+}
+
+uint32_t profile_share_labels(struct profile *p, uint32_t first)
+{
+	const struct profile_label *labels;
+	uint64_t hash;
+	uint32_t item;
+
+	if (first == p->nr_labels)
+		return first; /* there may be no array at all */
+	labels = &p->labels[first];
+	hash = labels_hash(labels, p->nr_labels - first);
+	item = hashmap_find(&p->label_index, hash, labels_eq, labels, p);
+	if (item != HASHMAP_NONE) {
+		p->nr_labels = first;
+		return item;
+	}
+	/* Without memory for the index it is just not shared. */
+	hashmap_add(&p->label_index, hash, first);
+	return first;
+}
+
+static int reserve(struct profile *p, const struct sample_key *key)
+{
+	size_t nr_locations = p->nr_sample_locations + key->nr_locations;
+	size_t nr_labels = p->nr_labels + key->nr_labels;
+	size_t nr_values = p->nr_values + p->nr_value_types;
+
+	if (vec_grow(&p->sample_locations, &p->cap_sample_locations, nr_locations,
+		     sizeof(*p->sample_locations), PROFILE_MAX_SAMPLE_LOCATIONS) ||
+	    vec_grow(&p->labels, &p->cap_labels, nr_labels, sizeof(*p->labels),
+		     PROFILE_MAX_LABELS) ||
+	    vec_grow(&p->values, &p->cap_values, nr_values, sizeof(*p->values),
+		     PROFILE_MAX_VALUES) ||
+	    vec_grow(&p->samples, &p->cap_samples, p->nr_samples + 1, sizeof(*p->samples),
+		     PROFILE_MAX_SAMPLES))
+		return -ENOMEM;
+	return 0;
+}
+
+static uint32_t insert(struct profile *p, const struct sample_key *key, uint64_t hash)
+{
+	uint32_t first_label = (uint32_t)p->nr_labels;
+	struct profile_sample *s;
+
+	if (reserve(p, key) ||
+	    hashmap_add(&p->sample_index, hash, (uint32_t)p->nr_samples))
+		return PROFILE_NONE;
+	for (size_t i = 0; i < key->nr_labels; i++)
+		p->labels[p->nr_labels++] = (struct profile_label){
+			.key = strpool_add(p->pool, key->labels[i].key),
+			.str = strpool_add(p->pool, key->labels[i].str),
+			.num = key->labels[i].num,
+			.unit = strpool_add(p->pool, key->labels[i].unit),
+		};
+	s = &p->samples[p->nr_samples];
+	*s = (struct profile_sample){
+		.first_location = (uint32_t)p->nr_sample_locations,
+		.nr_locations = (uint32_t)key->nr_locations,
+		.first_label = profile_share_labels(p, first_label),
+		.nr_labels = (uint32_t)key->nr_labels,
+		.first_value = (uint32_t)p->nr_values,
+		.status = key->status,
+	};
+	for (size_t i = 0; i < key->nr_locations; i++)
+		p->sample_locations[p->nr_sample_locations++] = key->locations[i];
+	for (size_t i = 0; i < p->nr_value_types; i++)
+		p->values[p->nr_values++] = 0;
+	return (uint32_t)p->nr_samples++;
+}
+
+/* Sums stay within the type: a hostile file has nothing to gain from wrapping. */
+static void add_value(struct profile *p, const struct profile_sample *s, uint32_t value,
+		      int64_t amount)
+{
+	int64_t *sum;
+
+	if (value == PROFILE_NONE)
+		return;
+	sum = &p->values[s->first_value + value];
+	if (__builtin_add_overflow(*sum, amount, sum))
+		*sum = amount < 0 ? INT64_MIN : INT64_MAX;
+}
+
+uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t nr,
+			    const struct profile_label *labels, size_t nr_labels,
+			    uint32_t status, int64_t count, int64_t cpu_ns)
+{
+	struct sample_key key = {.locations = locations,
+				 .labels = labels,
+				 .nr_locations = nr,
+				 .nr_labels = nr_labels,
+				 .status = status};
+	uint64_t hash = sample_hash(&key);
+	uint32_t item = hashmap_find(&p->sample_index, hash, sample_eq, &key, p);
+
+	if (item == HASHMAP_NONE) {
+		for (size_t i = 0; i < nr; i++)
+			if (locations[i] >= p->nr_locations)
+				return PROFILE_NONE;
+		item = insert(p, &key, hash);
+	}
+	if (item == PROFILE_NONE)
+		return PROFILE_NONE;
+	add_value(p, &p->samples[item], p->count_value, count);
+	add_value(p, &p->samples[item], p->cpu_value, cpu_ns);
+	return item;
+}
+
+/* Machine code that a profile keeps (profile.h), bounded wherever it comes from. */
+
+static size_t code_bytes(const struct profile_code *code)
+{
+	return code->nr_rows * sizeof(*code->rows) + (code->bytes ? code->size_bytes : 0);
+}
+
+static bool is_sound(const struct profile *p, const struct profile_code *code)
+{
+	uint64_t at = code->address;
+
+	if (!code->size_bytes || !code->nr_rows ||
+	    code->address > UINT64_MAX - code->size_bytes ||
+	    (code->mapping >= p->nr_mappings && code->mapping != PROFILE_NONE))
+		return false;
+	for (size_t i = 0; i < code->nr_rows; i++) {
+		const struct profile_code_row *row = &code->rows[i];
+
+		if (row->address < at ||
+		    (row->function >= p->nr_functions && row->function != PROFILE_NONE))
+			return false;
+		at = row->address;
+	}
+	return at <= code->address + code->size_bytes;
+}
+
+int profile_add_code(struct profile *p, const struct profile_code *code)
+{
+	struct profile_extra *extra = &p->extra;
+	_cleanup_free_ struct profile_code_row *rows = NULL;
+	_cleanup_free_ uint8_t *bytes = NULL;
+	struct profile_code *added;
+
+	if (code->nr_rows > PROFILE_MAX_CODE_BYTES / sizeof(*rows) ||
+	    code->size_bytes > (code->bytes ? PROFILE_MAX_CODE_BYTES : UINT64_MAX) ||
+	    code_bytes(code) > PROFILE_MAX_CODE_BYTES - extra->codes_bytes)
+		return -ENOSPC;
+	if (!is_sound(p, code))
+		return -EINVAL;
+	rows = calloc(code->nr_rows, sizeof(*rows));
+	if (code->bytes)
+		bytes = malloc(code->size_bytes);
+	if (!rows || (code->bytes && !bytes) ||
+	    vec_grow(&extra->codes, &extra->cap_codes, extra->nr_codes + 1,
+		     sizeof(*extra->codes), 0))
+		return -ENOMEM;
+	memcpy(rows, code->rows, code->nr_rows * sizeof(*rows));
+	if (bytes)
+		memcpy(bytes, code->bytes, code->size_bytes);
+	added = &extra->codes[extra->nr_codes++];
+	*added = *code;
+	added->rows = take_ptr(rows);
+	added->bytes = take_ptr(bytes);
+	extra->codes_bytes += code_bytes(added);
+	return 0;
+}
+
+/* What a profile says about itself: the command, warnings, comments, a summary. */
+
+static int add_sentence(struct profile *p, const char ***list, size_t *nr, size_t *cap,
+			const char *sentence)
+{
+	int r = vec_grow(list, cap, *nr + 1, sizeof(**list), PROFILE_MAX_SENTENCES);
+
+	if (r)
+		return r;
+	(*list)[(*nr)++] = strpool_add(p->pool, sentence);
+	return 0;
+}
+
+int profile_add_warning(struct profile *p, const char *sentence)
+{
+	struct profile_extra *extra = &p->extra;
+
+	return add_sentence(p, &extra->warnings, &extra->nr_warnings,
+			    &extra->cap_warnings, sentence);
+}
+
+int profile_add_comment(struct profile *p, const char *sentence)
+{
+	return add_sentence(p, &p->comments, &p->nr_comments, &p->cap_comments, sentence);
+}
+
+int profile_set_command(struct profile *p, char *const *argv)
+{
+	const char **copy = NULL;
+	size_t nr = 0;
+
+	if (argv && argv[0]) {
+		while (argv[nr])
+			nr++;
+		copy = calloc(nr + 1, sizeof(*copy));
+		if (!copy)
+			return -ENOMEM;
+		for (size_t i = 0; i < nr; i++)
+			copy[i] = strpool_add(p->pool, argv[i]);
+	}
+	free(p->extra.command);
+	p->extra.command = copy;
+	return 0;
+}
+
+/* The command line, cut where @size ends. */
+static void print_command(char *buf, size_t size, const char *const *command)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (; *command && used < size; command++)
+		used += (size_t)snprintf(buf + used, size - used, " %s", *command);
+}
+
+/*
+ * lineburn 0.1.0: 5012 samples, 50.6 s of CPU in 60.0 s on 4 CPUs at 99 Hz, 0 lost,
+ * 12 missed; ./a.out 3
+ */
+int profile_add_summary(struct profile *p)
+{
+	const struct profile_extra *extra = &p->extra;
+	uint64_t samples = 0, cpu_ns = 0;
+	char command[256], sentence[768];
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		samples += (uint64_t)profile_value(p, &p->samples[i], p->count_value);
+		cpu_ns += (uint64_t)profile_value(p, &p->samples[i], p->cpu_value);
+	}
+	if (extra->command)
+		print_command(command, sizeof(command), extra->command);
+	else
+		snprintf(command, sizeof(command), " %s", extra->target);
+	snprintf(sentence, sizeof(sentence),
+		 "lineburn %s: %" PRIu64 " samples, %.1f s of CPU in %.1f s on %u CPUs "
+		 "at %u Hz, %" PRIu64 " lost, %" PRIu64 " missed;%s",
+		 extra->version, samples, (double)cpu_ns / 1e9,
+		 (double)extra->wall_ns / 1e9, extra->nr_cpus, extra->freq_hz,
+		 extra->losses.sampled - extra->losses.counted, extra->losses.missed,
+		 command);
+	return profile_add_comment(p, sentence);
+}
+
+static const struct suffix {
+	const char *suffix, *language;
+} suffixes[] = {
+	{"c", "c"},
+	{"h", "c"},
+	{"cc", "c++"},
+	{"cpp", "c++"},
+	{"cxx", "c++"},
+	{"c++", "c++"},
+	{"C", "c++"},
+	{"hh", "c++"},
+	{"hpp", "c++"},
+	{"hxx", "c++"},
+	{"h++", "c++"},
+	{"ipp", "c++"},
+	{"tcc", "c++"},
+	{"inl", "c++"},
+	{"rs", "rust"},
+	{"go", "go"},
+	{"py", "python"},
+	{"pyw", "python"},
+	{"pyx", "cython"},
+	{"pxd", "cython"},
+	{"js", "javascript"},
+	{"mjs", "javascript"},
+	{"cjs", "javascript"},
+	{"jsx", "javascript"},
+	{"ts", "typescript"},
+	{"tsx", "typescript"},
+	{"mts", "typescript"},
+	{"cts", "typescript"},
+	{"java", "java"},
+	{"kt", "kotlin"},
+	{"scala", "scala"},
+	{"clj", "clojure"},
+	{"cs", "c#"},
+	{"fs", "f#"},
+	{"rb", "ruby"},
+	{"php", "php"},
+	{"lua", "lua"},
+	{"pl", "perl"},
+	{"pm", "perl"},
+	{"s", "assembly"},
+	{"S", "assembly"},
+	{"asm", "assembly"},
+	{"f", "fortran"},
+	{"F", "fortran"},
+	{"f90", "fortran"},
+	{"F90", "fortran"},
+	{"f95", "fortran"},
+	{"f03", "fortran"},
+	{"f08", "fortran"},
+	{"for", "fortran"},
+	{"zig", "zig"},
+	{"d", "d"},
+	{"swift", "swift"},
+	{"m", "objective-c"},
+	{"mm", "objective-c++"},
+	{"jl", "julia"},
+	{"nim", "nim"},
+	{"ml", "ocaml"},
+	{"hs", "haskell"},
+	{"adb", "ada"},
+	{"ads", "ada"},
+	{"cu", "cuda"},
+	{"cuh", "cuda"},
+	{"erl", "erlang"},
+	{"ex", "elixir"},
+	{"exs", "elixir"},
+	{"dart", "dart"},
+	{"v", "v"},
+	{"cr", "crystal"},
+	{"pas", "pascal"},
+};
+
+const char *language_of(const char *path, bool jit)
+{
+	const char *slash = strrchr(path, '/');
+	const char *dot = strrchr(slash ? slash : path, '.');
+
+	if (!dot) /* the C++ library's headers have no suffix */
+		return strstr(path, "/c++/") ? "c++" : "";
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		if (strcmp(dot + 1, suffixes[i].suffix))
+			continue;
+		if (jit && !strcmp(suffixes[i].language, "python"))
+			return "numba";
+		return suffixes[i].language;
+	}
+	return "";
 }

@@ -316,4 +316,13 @@ static inline const uint32_t *profile_stack(const struct profile *p,
 	return s->nr_locations ? &p->sample_locations[s->first_location] : NULL;
 }
 
+/* ---- The language of a source file, told by its name ---- */
+
+/**
+ * @jit  its hot lines are code that was compiled in memory: Python is then
+ *       "numba"
+ * Return: "c", "c++", "rust", "go", "python", "numba", "javascript", ... or "".
+ */
+const char *language_of(const char *path, bool jit);
+
 #endif

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/escape.h"
+#include "process/table.h"
 
 static void dump_kernel_ips(const __u64 *ips, uint32_t nr, FILE *out)
 {

@@ -9,6 +9,8 @@
 #include "process/process.h"
 #include "symbolize/symbolizer.h"
 
+struct process_table;
+
 void dump_sample(const struct sample *sample, FILE *out);
 void dump_maps(struct process_table *processes, FILE *out);
 void dump_resolved(const struct resolved *resolved, FILE *out);

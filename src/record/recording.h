@@ -86,4 +86,14 @@ bool recording_is_full(const struct recording *r);
  */
 int recording_renew(struct recording *r, struct error *err);
 
+/* ---- What a profile says beside its samples: target, machine, losses, cost, warnings ---- */
+
+struct recording;
+
+/**
+ * Fills in the extra of @r's profile, and its times, for the window that has ended:
+ * window.totals are of then. Losses and costs are those since the window before.
+ */
+void recording_fill_extra(struct recording *r);
+
 #endif

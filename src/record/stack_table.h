@@ -11,7 +11,7 @@
 
 #include "base/hashmap.h"
 #include "collect/sample.h"
-#include "process/process.h"
+#include "process/table.h"
 
 #define STACK_TABLE_MAX_ROWS (512u * 1024) /* then they are folded into the profile */
 

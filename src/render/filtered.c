@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "render/figure.h"
-#include "render/group_name.h"
+#include "render/groups.h"
 
 /* Text that grows; cut where it is full. */
 struct words {

@@ -11,12 +11,186 @@
 #include "render/groups.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "render/figure.h"
-#include "render/group_name.h"
 #include "render/paint.h"
 #include "render/text.h"
+
+#define ID_LENGTH 32 /* hexadecimal digits from which on an id is one that nobody reads */
+
+static const char *const not_told[] = {
+	[GROUP_BY_NOTHING] = "",
+	[GROUP_BY_CONTAINER] = "(no container)",
+	[GROUP_BY_UNIT] = "(no unit)",
+	[GROUP_BY_POD] = "(no pod)",
+	[GROUP_BY_PROCESS] = "(process not told)",
+	[GROUP_BY_THREAD] = "(thread not told)",
+	[GROUP_BY_COMM] = "(command not told)",
+	[GROUP_BY_USER] = "(user not told)",
+	[GROUP_BY_CGROUP] = "(no cgroup)",
+};
+_Static_assert(ARRAY_SIZE(not_told) == NR_GROUP_BY, "one text each");
+
+struct group_name container_short_id(const char *id)
+{
+	struct group_name name;
+	bool is_long = strlen(id) >= ID_LENGTH &&
+		       strspn(id, "0123456789abcdef") >= ID_LENGTH;
+
+	snprintf(name.text, sizeof(name.text), "%.*s",
+		 is_long ? SHORT_ID_LENGTH : (int)sizeof(name.text), id);
+	return name;
+}
+
+void group_name_shorten_ids(struct group_name *name)
+{
+	static const char dots[] = "...";
+	char *to = name->text;
+
+	for (const char *from = name->text; *from;) {
+		size_t len = strspn(from, "0123456789abcdef");
+		size_t kept = len >= ID_LENGTH ? SHORT_ID_LENGTH : len + !len;
+
+		memmove(to, from, kept);
+		to += kept;
+		from += len + !len;
+		if (len < ID_LENGTH)
+			continue;
+		memcpy(to, dots, sizeof(dots) - 1);
+		to += sizeof(dots) - 1;
+	}
+	*to = '\0';
+}
+
+static struct group_name container_name(const struct group *g)
+{
+	const char *id = g->text[OWNER_CONTAINER], *name = g->text[OWNER_CONTAINER_NAME];
+	const char *runtime = g->text[OWNER_RUNTIME];
+	struct group_name ret, short_id = container_short_id(id);
+	bool has_name = *name && strcmp(name, id) != 0;
+
+	snprintf(ret.text, sizeof(ret.text), "%.512s%s%.256s%s%.64s%s",
+		 has_name ? name : short_id.text, has_name || *runtime ? " (" : "",
+		 has_name ? short_id.text : "", has_name && *runtime ? ", " : "", runtime,
+		 has_name || *runtime ? ")" : "");
+	return ret;
+}
+
+struct group_name group_name_of(enum group_by by, const struct group *g)
+{
+	const char *gap = *g->text[OWNER_COMM] ? " " : "";
+	struct group_name ret = {0};
+
+	if (!g->is_told) {
+		snprintf(ret.text, sizeof(ret.text), "%s", not_told[by]);
+		return ret;
+	}
+	switch (by) {
+	case GROUP_BY_CONTAINER:
+		return container_name(g);
+	case GROUP_BY_PROCESS:
+		snprintf(ret.text, sizeof(ret.text), "%" PRIu32 "%s%s", g->pid, gap,
+			 g->text[OWNER_COMM]);
+		return ret;
+	case GROUP_BY_THREAD:
+		snprintf(ret.text, sizeof(ret.text), "%" PRIu32 "/%" PRIu32 "%s%s",
+			 g->pid, g->tid, gap, g->text[OWNER_COMM]);
+		return ret;
+	case GROUP_BY_CGROUP:
+		if (!*g->text[OWNER_CGROUP])
+			snprintf(ret.text, sizeof(ret.text),
+				 "(path not told, id %" PRIu64 ")", g->cgroup_id);
+		else
+			snprintf(ret.text, sizeof(ret.text), "%s", g->text[OWNER_CGROUP]);
+		return ret;
+	default:
+		snprintf(ret.text, sizeof(ret.text), "%s",
+			 by == GROUP_BY_UNIT   ? g->text[OWNER_UNIT]
+			 : by == GROUP_BY_POD  ? g->text[OWNER_POD]
+			 : by == GROUP_BY_COMM ? g->text[OWNER_COMM]
+					       : g->text[OWNER_USER]);
+		return ret;
+	}
+}
+
+const char *group_heading(enum group_by by)
+{
+	return by == GROUP_BY_COMM ? "command" : group_by_names[by];
+}
+
+struct group_name group_place(const struct group *g)
+{
+	struct group_name ret;
+
+	if (*g->text[OWNER_CONTAINER])
+		return container_name(g);
+	snprintf(ret.text, sizeof(ret.text), "%s", g->text[OWNER_UNIT]);
+	return ret;
+}
+
+static const char *const members[] = {
+	[OWNER_CONTAINER_NAME] = "container_name",
+	[OWNER_CONTAINER] = "container",
+	[OWNER_RUNTIME] = "container_runtime",
+	[OWNER_POD] = "pod",
+	[OWNER_UNIT] = "unit",
+	[OWNER_COMM] = "comm",
+	[OWNER_EXE] = "exe",
+	[OWNER_USER] = "user",
+	[OWNER_CGROUP] = "cgroup",
+};
+_Static_assert(ARRAY_SIZE(members) == NR_OWNER_TEXTS, "one member per text");
+
+static json_t *text_or_null(const char *s)
+{
+	return *s ? json_text(s) : json_null();
+}
+
+static json_t *number_or_null(uint64_t n)
+{
+	return n ? json_count(n) : json_null();
+}
+
+/* What the option that narrows a listing to this group takes. */
+static json_t *key_value(enum group_by by, const struct group *g)
+{
+	char number[16];
+
+	if (!g->is_told)
+		return json_null();
+	if (by != GROUP_BY_PROCESS && by != GROUP_BY_THREAD)
+		return text_or_null(g->text[group_by_text(by)]);
+	snprintf(number, sizeof(number), "%" PRIu32,
+		 by == GROUP_BY_THREAD ? g->tid : g->pid);
+	return json_text(number);
+}
+
+json_t *groups_value(struct json_builder *b, const struct groups *groups)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < groups->nr; i++) {
+		const struct group *g = &groups->items[i];
+		json_t *group = json_object();
+
+		json_set(b, group, "name",
+			 g->is_told ? json_text(group_name_of(groups->by, g).text)
+				    : json_null());
+		json_set(b, group, "key", key_value(groups->by, g));
+		json_set(b, group, "pid", number_or_null(g->pid));
+		json_set(b, group, "tid", number_or_null(g->tid));
+		for (size_t k = 0; k < NR_OWNER_TEXTS; k++)
+			json_set(b, group, members[k], text_or_null(g->text[k]));
+		json_set(b, group, "cgroup_id", number_or_null(g->cgroup_id));
+		json_set(b, group, "samples", json_count(g->self.samples));
+		json_set(b, group, "cpu_ns", json_count(g->self.cpu_ns));
+		json_set_weight(b, group, "with_line", &g->with_line);
+		json_add(b, array, group);
+	}
+	return array;
+}
 
 #define FIGURES_COLUMNS 36 /* of the four figures and the gaps around them */
 #define MAX_TEXT        60 /* columns of a cell that another one follows */

@@ -3,6 +3,7 @@
 #ifndef LB_RENDER_GROUPS_H
 #define LB_RENDER_GROUPS_H
 
+#include "analyze/groups.h"
 #include "render/json_value.h"
 
 /** Prints the groups of at least opts->min_share, and what the others are together. */
@@ -11,5 +12,31 @@ void groups_table(const struct render_input *in, const struct render_options *op
 
 /** The array of groups, all of them. */
 json_t *groups_value(struct json_builder *b, const struct groups *groups);
+
+/* ---- What groups of samples are called. Names come from targets: escape them ---- */
+
+#define SHORT_ID_LENGTH 12 /* of a container, as its runtime prints it */
+
+struct group_name {
+	char text[1024]; /* cut there */
+};
+
+/** The first characters of a long hexadecimal id; other ids whole. */
+struct group_name container_short_id(const char *id);
+
+/** "web (3f2a8c9d0e1f, docker)", "nginx.service", "4711 python3", "(no container)". */
+struct group_name group_name_of(enum group_by by, const struct group *g);
+
+/** "container", "unit", ...: the heading above such names. */
+const char *group_heading(enum group_by by);
+
+/** Where something ran: its container if it has one, else its unit; "" neither. */
+struct group_name group_place(const struct group *g);
+
+/**
+ * Shortens ids of containers within a name ("docker-3f2a8c9d0e1f....scope"), so that what
+ * is around them fits in.
+ */
+void group_name_shorten_ids(struct group_name *name);
 
 #endif

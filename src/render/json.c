@@ -1,12 +1,306 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* annotate --json and report --json (DESIGN C10, docs/formats.md). */
-#include "render/render.h"
 
+#include "profile/stack_status.h"
 #include "render/asm.h"
 #include "render/call_tree.h"
+#include "render/figure.h"
 #include "render/file_filter.h"
+#include "render/filtered.h"
 #include "render/groups.h"
 #include "render/json_value.h"
+#include "render/render.h"
+#include "render/summary.h"
+
+/* Members of "losses", by the names of struct profile_losses. */
+static void set_losses(struct json_builder *b, json_t *root, const struct profile *p,
+		       const struct summary *s)
+{
+	const struct profile_losses *l = &p->extra.losses;
+	const struct {
+		const char *key;
+		uint64_t n;
+	} members[] = {
+		{"due", l->due},
+		{"sampled", l->sampled},
+		{"counted", l->counted},
+		{"missed", l->missed},
+		{"stolen_ns", l->stolen_ns},
+		{"lost", s->lost},
+		{"lost_counts_full", l->lost_counts_full},
+		{"lost_internal", l->lost_internal},
+		{"lost_drain", l->lost_drain},
+		{"no_body", l->no_body},
+		{"user_truncated", l->user_truncated},
+		{"kern_truncated", l->kern_truncated},
+		{"kern_failed", l->kern_failed},
+		{"idle", l->idle},
+		{"other", l->other},
+		{"first_dropped", l->first_dropped},
+		{"lost_events", l->lost_events},
+		{"processes_dropped", l->processes_dropped},
+		{"files_dropped", l->files_dropped},
+		{"names_dropped", l->names_dropped},
+		{"addresses_dropped", l->addresses_dropped},
+		{"rows_dropped", l->rows_dropped},
+		{"decoder_deaths", l->decoder_deaths},
+		{"decoder_deadlines", l->decoder_deadlines},
+		{"jit_objects_lost", l->jit_objects_lost},
+		{"jit_objects_foreign", l->jit_objects_foreign},
+		{"unwind_requests_dropped", l->unwind_requests_dropped},
+		{"unwind_pages_evicted", l->unwind_pages_evicted},
+		{"unwind_pages_refused", l->unwind_pages_refused},
+		{"unwind_rules_refused", l->unwind_rules_refused},
+		{"unwind_segments_refused", l->unwind_segments_refused},
+		{"unwind_processes_refused", l->unwind_processes_refused},
+		{"unwind_files_failed", l->unwind_files_failed},
+		{"guessed_frames", l->guessed_frames},
+		{"pythons_unknown", l->pythons_unknown},
+		{"python_stale", l->python_stale},
+		{"python_faults", l->python_faults},
+		{"python_codes_lost", l->python_codes_lost},
+	};
+	json_t *losses = json_object();
+
+	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
+		json_set(b, losses, members[i].key, json_count(members[i].n));
+	json_set(b, root, "losses", losses);
+}
+
+static void set_stacks(struct json_builder *b, json_t *root, const struct summary *s)
+{
+	json_t *stacks = json_object();
+
+	for (uint32_t i = 0; i < LB_NR_STACK_STATUS; i++)
+		json_set(b, stacks, stack_status_name(i), json_count(s->by_status[i]));
+	json_set(b, root, "stacks", stacks);
+}
+
+static void set_samples(struct json_builder *b, json_t *root,
+			const struct render_input *in, const struct summary *s)
+{
+	const struct attribution *a = in->attribution;
+	json_t *samples = json_object();
+
+	json_set(b, samples, "count", json_count(a->all.samples));
+	json_set(b, samples, "cpu_ns", json_count(a->all.cpu_ns));
+	json_set_weight(b, samples, "with_line", &a->with_line);
+	json_set_weight(b, samples, "function_only", &a->function_only);
+	json_set_weight(b, samples, "unknown", &a->unknown);
+	json_set(b, samples, "lost", json_count(s->lost));
+	json_set(b, samples, "missed", json_count(in->profile->extra.losses.missed));
+	json_set_weight(b, samples, "incomplete_stacks", &a->incomplete_stacks);
+	json_set_weight(b, samples, "jit_without_lines", &a->jit_without_lines);
+	json_set_weight(b, samples, "jit_unknown", &a->jit_unknown);
+	json_set_weight(b, samples, "kernel", &a->kernel);
+	json_set_weight(b, samples, "not_mine", &a->not_mine);
+	json_set(b, root, "samples", samples);
+	set_stacks(b, root, s);
+}
+
+static void set_phases(struct json_builder *b, json_t *root, const struct phases *phases)
+{
+	json_t *object = phases ? json_object() : json_null();
+
+	for (size_t i = 0; phases && i < NR_PHASES; i++) {
+		json_t *phase = json_object();
+
+		json_set(b, phase, "samples", json_count(phases->of[i].samples));
+		json_set(b, phase, "cpu_ns", json_count(phases->of[i].cpu_ns));
+		json_set(b, object, phase_names[i], phase);
+	}
+	json_set(b, root, "phases", object);
+	json_set(b, root, "skip_compile", json_boolean(phases && phases->left_out));
+}
+
+static void set_misses(struct json_builder *b, json_t *root, const struct attribution *a)
+{
+	json_t *misses = json_array();
+
+	for (size_t i = 0; i < a->nr_misses; i++) {
+		const struct attribution_miss *m = &a->misses[i];
+		json_t *miss = json_object(), *objects = json_array();
+
+		for (size_t j = 0; j < m->nr_objects; j++)
+			json_add(b, objects, json_text(m->objects[j]));
+		json_set(b, miss, "reason", json_text(miss_name(m->miss)));
+		json_set(b, miss, "samples", json_count(m->samples));
+		json_set(b, miss, "objects", objects);
+		json_set(b, miss, "text", json_text(miss_text(m->miss)));
+		json_set(b, miss, "remedy", json_text(miss_remedy(m->miss)));
+		json_add(b, misses, miss);
+	}
+	json_set(b, root, "misses", misses);
+}
+
+static json_t *text_or_null(const char *s)
+{
+	return s && *s ? json_text(s) : json_null();
+}
+
+static void set_counted(struct json_builder *b, json_t *root,
+			const struct profile_value_type *counted)
+{
+	json_t *object = json_object();
+
+	json_set(b, object, "type", json_text(counted->type ? counted->type : ""));
+	json_set(b, object, "unit", json_text(counted->unit ? counted->unit : ""));
+	json_set(b, root, "counted", object);
+}
+
+static void set_origin(struct json_builder *b, json_t *root,
+		       const struct render_input *in, const struct summary *s)
+{
+	static const char *const charges[] = {
+		[CHARGE_LINE] = "line", [CHARGE_MINE] = "mine", [CHARGE_LEAF] = "leaf"};
+	const struct profile *p = in->profile;
+	const struct attribution_options *options = &in->attribution->options;
+	json_t *command = p->extra.command ? json_array() : json_null();
+
+	for (const char **arg = p->extra.command; arg && *arg; arg++)
+		json_add(b, command, json_text(*arg));
+	json_set(b, root, "command", command);
+	json_set(b, root, "target", text_or_null(p->extra.target));
+	json_set(b, root, "host", text_or_null(p->extra.host));
+	json_set(b, root, "kernel_release", text_or_null(p->extra.kernel_release));
+	json_set(b, root, "version", text_or_null(p->extra.version));
+	json_set(b, root, "time_ns", json_integer(p->time_nanos));
+	json_set(b, root, "duration_ns", json_count(s->wall_ns));
+	json_set(b, root, "period_ns",
+		 s->period_ns ? json_count(s->period_ns) : json_null());
+	json_set(b, root, "nr_cpus",
+		 p->extra.nr_cpus ? json_count(p->extra.nr_cpus) : json_null());
+	set_counted(b, root, &in->attribution->counted);
+	json_set(b, root, "charge", json_string(charges[options->charge]));
+	json_set(b, root, "charge_kernel", json_boolean(options->kernel));
+	json_set(b, root, "charge_runtime", json_boolean(options->runtime));
+}
+
+json_t *json_document(struct json_builder *b, const struct render_input *in,
+		      const char *kind)
+{
+	struct summary s = summary_of(in->profile);
+	json_t *root = json_object();
+
+	json_set(b, root, "lineburn", json_integer(1));
+	json_set(b, root, "kind", json_string(kind));
+	set_origin(b, root, in, &s);
+	set_samples(b, root, in, &s);
+	json_set(b, root, "narrowed", filtered_value(b, in->filtered));
+	set_phases(b, root, in->phases);
+	if (in->profile->extra.present)
+		set_losses(b, root, in->profile, &s);
+	else
+		json_set(b, root, "losses", json_null());
+	set_misses(b, root, in->attribution);
+	return root;
+}
+
+static void set_functions(struct json_builder *b, json_t *root,
+			  const struct attribution *a)
+{
+	json_t *functions = json_array();
+
+	for (size_t i = 0; i < a->nr_functions; i++) {
+		const struct attribution_function *f = &a->functions[i];
+		json_t *function = json_object();
+
+		json_set(b, function, "name", json_text(f->name));
+		json_set(b, function, "object", json_text(f->object));
+		json_set(b, function, "file", json_text(f->file));
+		json_set(b, function, "start_line", json_count(f->start_line));
+		json_set_weight(b, function, "self", &f->self);
+		json_set_weight(b, function, "total", &f->total);
+		json_add(b, functions, function);
+	}
+	json_set(b, root, "functions", functions);
+}
+
+static void set_cost(struct json_builder *b, json_t *root, const struct render_input *in)
+{
+	const struct profile_cost *c = &in->profile->extra.cost;
+	uint64_t sampled = in->profile->extra.losses.sampled;
+	uint64_t wall_ns = in->profile->extra.wall_ns;
+	json_t *cost = json_object();
+
+	json_set(b, cost, "bpf_ns_per_sample",
+		 json_count(sampled ? c->bpf_ns / sampled : 0));
+	json_set(b, cost, "bpf_cpu_percent",
+		 json_real(wall_ns ? 100.0 * (double)c->bpf_ns / (double)wall_ns : 0));
+	json_set(b, cost, "collector_cpu_ns", json_count(c->collector_cpu_ns));
+	json_set(b, cost, "collector_peak_rss_bytes",
+		 json_count(c->collector_peak_rss_bytes));
+	json_set(b, cost, "map_bytes", json_count(c->map_bytes));
+	json_set(b, cost, "bpf_runs", json_count(c->bpf_runs));
+	json_set(b, cost, "bpf_ns", json_count(c->bpf_ns));
+	json_set(b, root, "cost", cost);
+}
+
+/* With --budget only. */
+static void set_budget(struct json_builder *b, json_t *root, const struct profile_cost *c)
+{
+	json_t *budget = json_object();
+
+	json_set(b, budget, "percent", json_real((double)c->budget_ppm / 1e4));
+	json_set(b, budget, "tick_ns", json_count(c->tick_ns));
+	json_set(b, budget, "lowered_ns", json_count(c->lowered_ns));
+	json_set(
+		b, budget, "lowest_hz",
+		json_real(c->longest_period_ns ? 1e9 / (double)c->longest_period_ns : 0));
+	json_set(b, root, "budget", budget);
+}
+
+static void set_processes(struct json_builder *b, json_t *root,
+			  const struct attribution *a)
+{
+	json_t *processes = json_array();
+
+	for (size_t i = 0; i < a->nr_processes; i++) {
+		const struct attribution_process *p = &a->processes[i];
+		json_t *process = json_object();
+		const struct {
+			const char *key, *text;
+		} told[] = {
+			{"container_name", p->container_name},
+			{"container_runtime", p->runtime},
+			{"pod", p->pod},
+			{"cgroup", p->cgroup},
+			{"user", p->user},
+		};
+
+		json_set(b, process, "pid", json_count(p->pid));
+		json_set(b, process, "comm", json_text(p->comm));
+		json_set(b, process, "container", json_text(p->container));
+		json_set(b, process, "unit", json_text(p->unit));
+		if (p->ns_pid)
+			json_set(b, process, "ns_pid", json_count(p->ns_pid));
+		for (size_t j = 0; j < ARRAY_SIZE(told); j++)
+			if (told[j].text && *told[j].text)
+				json_set(b, process, told[j].key,
+					 json_text(told[j].text));
+		json_set_weight(b, process, "samples", &p->self);
+		json_add(b, processes, process);
+	}
+	json_set(b, root, "processes", processes);
+}
+
+void json_set_rest(struct json_builder *b, json_t *root, const struct render_input *in)
+{
+	const struct profile_extra *extra = &in->profile->extra;
+	json_t *warnings = json_array();
+
+	/* Groups are asked for where there are thousands of them: without what is below. */
+	if (!in->groups)
+		set_functions(b, root, in->attribution);
+	set_cost(b, root, in);
+	if (extra->cost.budget_ppm)
+		set_budget(b, root, &extra->cost);
+	if (!in->groups)
+		set_processes(b, root, in->attribution);
+	for (size_t i = 0; i < extra->nr_warnings; i++)
+		json_add(b, warnings, json_text(extra->warnings[i]));
+	json_set(b, root, "warnings", warnings);
+}
 
 static json_t *callees_value(struct json_builder *b, const struct attribution_line *l)
 {

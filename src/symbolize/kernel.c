@@ -1,201 +1,81 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Lines of /proc/kallsyms (kernel/kallsyms.c, s_show()):
- *
- *   ffffffff81000000 T _stext
- *   ffffffffc0a4e000 t nf_hook_slow\t[nf_tables]
- *   ffffffffc03f1a40 t bpf_prog_6deef7357e7b4530_sd_devices\t[bpf]
- *
- * Some 120,000 to 250,000 of them: the text is kept as it was read, an array of
- * places in it is sorted, and only names that are found are interned.
- */
-#include "symbolize/kernel.h"
-
+/* Kernel addresses: functions by kallsyms, one object per module. */
 #include <errno.h>
-#include <string.h>
+#include <stdio.h>
 
-#include "base/io.h"
+#include "base/log.h"
 #include "base/vec.h"
+#include "symbolize/symbolizer_internal.h"
 
-#define MAX_BYTES     (512u << 20)
-#define MAX_SYMBOLS   (8u << 20)
-#define MAX_FUNCTION  (1u << 20) /* farther from a symbol is no part of it */
-#define KERNEL_OFFSET UINT32_MAX
-
-struct place {
-	uint64_t ip;
-	uint32_t name; /* offset in the text */
-	uint32_t module; /* offset in the text; KERNEL_OFFSET: vmlinux */
-};
-
-struct kallsyms {
-	char *text; /* names end in NUL after parsing */
-	struct place *places; /* ascending, one per address */
-	size_t nr, cap;
-	struct strpool *pool;
-};
-
-/* In order of preference among names of one address, as in ELF. */
-static const char types[] = "TtWw";
-
-static size_t rank(const struct kallsyms *k, const struct place *p)
+static void load_kallsyms(struct symbolizer *s)
 {
-	/* The type is two bytes before the name: "T name". */
-	return (size_t)(strchr(types, k->text[p->name - 2]) - types);
-}
-
-static int compare_places(const void *va, const void *vb, void *ctx)
-{
-	const struct place *a = va, *b = vb;
-	const struct kallsyms *k = ctx;
-	const char *name_a = k->text + a->name, *name_b = k->text + b->name;
-	size_t us_a, us_b;
-
-	if (a->ip != b->ip)
-		return a->ip > b->ip ? 1 : -1;
-	if (rank(k, a) != rank(k, b))
-		return rank(k, a) > rank(k, b) ? 1 : -1;
-	us_a = strspn(name_a, "_");
-	us_b = strspn(name_b, "_");
-	if (us_a != us_b)
-		return us_a > us_b ? 1 : -1;
-	return strcmp(name_a, name_b);
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
-/* Takes one line if it is a text symbol; ends its strings with NUL. */
-static int take_line(struct kallsyms *k, char *line, char *end)
-{
-	struct place place = {.module = KERNEL_OFFSET};
-	char *at = line, *tab;
 	int err;
 
-	for (; at < end && hex_digit(*at) >= 0; at++)
-		place.ip = place.ip << 4 | (uint64_t)hex_digit(*at);
-	if (at == line || end - at < 4 || at[0] != ' ' || at[2] != ' ' || !at[1] ||
-	    !strchr(types, at[1]))
-		return 0;
-	place.name = (uint32_t)(at + 3 - k->text);
-	*end = '\0';
-	tab = memchr(at, '\t', (size_t)(end - at));
-	if (tab) {
-		*tab = '\0';
-		if (tab[1] == '[' && end[-1] == ']') {
-			end[-1] = '\0';
-			place.module = (uint32_t)(tab + 2 - k->text);
-		}
-	}
-	err = vec_grow(&k->places, &k->cap, k->nr + 1, sizeof(*k->places), MAX_SYMBOLS);
-	if (err)
-		return err == -ENOSPC ? 0 : err;
-	k->places[k->nr++] = place;
-	return 0;
-}
-
-static int parse(struct kallsyms *k, size_t len)
-{
-	char *line = k->text, *text_end = k->text + len;
-
-	while (line < text_end) {
-		char *end = memchr(line, '\n', (size_t)(text_end - line));
-		int err;
-
-		if (!end)
-			end = text_end;
-		err = take_line(k, line, end);
-		if (err)
-			return err;
-		line = end + 1;
-	}
-	return 0;
-}
-
-static bool all_hidden(const struct kallsyms *k)
-{
-	for (size_t i = 0; i < k->nr; i++)
-		if (k->places[i].ip)
-			return false;
-	return true;
-}
-
-static void keep_best_names(struct kallsyms *k)
-{
-	size_t kept = 0;
-
-	qsort_r(k->places, k->nr, sizeof(*k->places), compare_places, k);
-	for (size_t i = 0; i < k->nr; i++)
-		if (!kept || k->places[kept - 1].ip != k->places[i].ip)
-			k->places[kept++] = k->places[i];
-	k->nr = kept;
-}
-
-int kallsyms_load(const char *path, struct strpool *pool, struct kallsyms **ret)
-{
-	_cleanup_(kallsyms_freep) struct kallsyms *k = calloc(1, sizeof(*k));
-	size_t len;
-	int err;
-
-	if (!k)
-		return -ENOMEM;
-	k->pool = pool;
-	err = io_read_file(path, MAX_BYTES, &k->text, &len);
-	if (!err)
-		err = parse(k, len);
-	if (err)
-		return err;
-	if (!k->nr)
-		return -ENODATA;
-	if (all_hidden(k))
-		return -EACCES;
-	keep_best_names(k);
-	*ret = take_ptr(k);
-	return 0;
-}
-
-void kallsyms_free(struct kallsyms *k)
-{
-	if (!k)
+	if (s->kallsyms_tried)
 		return;
-	free(k->places);
-	free(k->text);
-	free(k);
+	s->kallsyms_tried = true;
+	err = kallsyms_load(s->config.kallsyms_path, s->pool, &s->kallsyms);
+	if (err)
+		log_debug("%s: error %d, kernel functions have no names, skipping",
+			  s->config.kallsyms_path, -err);
 }
 
-/* Names that mark where code ends; what follows them belongs to nobody. */
-static bool is_end_marker(const char *name)
+/* The object named "[@module]"; modules are few enough for a list. */
+static struct object *module_object(struct symbolizer *s, const char *module)
 {
-	return !strcmp(name, "_etext") || !strcmp(name, "_einittext");
+	char name[256];
+	const char *interned;
+
+	snprintf(name, sizeof(name), "[%s]", module);
+	interned = strpool_add(s->pool, name);
+	for (size_t i = 0; i < s->nr_modules; i++)
+		if (s->modules[i]->name == interned)
+			return s->modules[i];
+	if (vec_grow(&s->modules, &s->cap_modules, s->nr_modules + 1, sizeof(*s->modules),
+		     0))
+		return NULL;
+	s->modules[s->nr_modules] = table_add_object(&s->table, OBJECT_KERNEL, interned);
+	return s->modules[s->nr_modules] ? s->modules[s->nr_modules++] : NULL;
 }
 
-bool kallsyms_find(const struct kallsyms *k, uint64_t ip, struct kernel_symbol *ret)
+static int name_entry(struct symbolizer *s, struct entry *entry, struct frame *frame)
 {
-	size_t low = 0, high = k->nr;
-	const struct place *p;
+	struct kernel_symbol sym;
+	struct object *object;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (k->places[mid].ip <= ip)
-			low = mid + 1;
-		else
-			high = mid;
+	entry->resolved.miss = MISS_KERNEL_HIDDEN;
+	if (!s->kallsyms)
+		return 0;
+	entry->resolved.miss = MISS_KERNEL;
+	if (!kallsyms_find(s->kallsyms, entry->lookup, &sym))
+		return 0;
+	if (sym.module[0]) {
+		object = module_object(s, sym.module);
+		if (!object)
+			return -ENOMEM;
+		entry->resolved.object = object;
 	}
-	if (!low)
-		return false;
-	p = &k->places[low - 1];
-	if (ip - p->ip > MAX_FUNCTION || is_end_marker(k->text + p->name))
-		return false;
-	ret->name = strpool_add(k->pool, k->text + p->name);
-	ret->module = strpool_add(k->pool,
-				  p->module == KERNEL_OFFSET ? "" : k->text + p->module);
-	ret->start = p->ip;
-	return true;
+	*frame = (struct frame){.function = sym.name, .system_name = "", .file = ""};
+	entry->resolved.frames = frame;
+	entry->resolved.nr_frames = 1;
+	return 0;
+}
+
+int symbolizer_kernel_resolve(struct symbolizer *s, struct source *source)
+{
+	_cleanup_free_ struct frame *frames = calloc(source->nr_pending, sizeof(*frames));
+	struct frame *frame = frames; /* one for each address */
+	int err;
+
+	load_kallsyms(s);
+	err = frames ? symbolizer_keep_frames(s, &frames) : -ENOMEM;
+	for (size_t i = 0; i < source->nr_pending; i++) {
+		struct entry *entry = table_entry(&s->table, source->pending[i]);
+
+		if (err)
+			entry->resolved.miss = MISS_LIMIT;
+		else
+			err = name_entry(s, entry, frame++);
+	}
+	return err;
 }

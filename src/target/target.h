@@ -3,6 +3,9 @@
 #ifndef LB_TARGET_TARGET_H
 #define LB_TARGET_TARGET_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/strpool.h"
@@ -40,5 +43,17 @@ uint64_t target_nr_refused(const struct target *c);
 
 /** "process 12 34", "the whole machine: comm gzip, not user root". Escaped. */
 const char *target_describe(const struct target_request *r, struct strpool *pool);
+
+/* ---- A process and all that descends from it, told to the kernel side ---- */
+
+struct sampler;
+
+/**
+ * Says @mask of @tgid and, with @children, of what descends from it: /proc is read until
+ * there is nobody new, since whoever is not told of yet hands nothing on to its children.
+ * Return: 0, -ESRCH when there is no such process, or -errno; with a sentence.
+ */
+int target_add_family(struct sampler *s, uint32_t tgid, uint32_t mask, bool children,
+		      struct error *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/sampler.h"
-#include "process/process.h"
+#include "process/table.h"
 #include "unwind/files.h"
 #include "unwind/pythons.h"
 #include "unwind/segments.h"

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "process/process.h"
+#include "process/table.h"
 #include "process/vdso.h"
 #include "unwind/tables.h"
 #include "worker/worker.h"

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "process/process.h"
+#include "process/table.h"
 #include "runtime/python/python.h"
 #include "runtime/python/read.h"
 #include "unwind/tables.h"

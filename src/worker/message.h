@@ -19,11 +19,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "worker/worker.h"
-
 /* Where a worker finds its end; 0, 1 and 2 are /dev/null, nothing else is open. */
-#define WORKER_SOCKET_FD      3
+#define WORKER_SOCKET_FD 3
 
+/* argv[0] of a worker. main() (also of a test program) hands over at once:
+ *   if (!strcmp(argv[0], WORKER_ARGV0)) return worker_main(ops, nr_ops); */
+#define WORKER_ARGV0          "lineburn-worker"
+#define WORKER_MAX_FDS        8 /* descriptors with one message */
 #define WORKER_MAX_NEED_BYTES (64u << 10)
 
 enum message_type {

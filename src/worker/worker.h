@@ -19,14 +19,10 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/wire.h"
-
-/* argv[0] of a worker. main() (also of a test program) hands over at once:
- *   if (!strcmp(argv[0], WORKER_ARGV0)) return worker_main(ops, nr_ops); */
-#define WORKER_ARGV0             "lineburn-worker"
+#include "worker/message.h"
 
 #define WORKER_MAX_REQUEST_BYTES (64u << 20)
 #define WORKER_MAX_REPLY_BYTES   (256u << 20)
-#define WORKER_MAX_FDS           8 /* descriptors with one message */
 
 /* ---- the worker's side ---- */
 

@@ -63,6 +63,12 @@ echo '#include "process/process.h"' | finds includes src/base/io.c
 echo '# include "symbolize/symbolizer.h"' | finds includes src/render/annotate.c
 echo '#include "io.h"' | finds includes src/base/vec.c
 echo '#include <base/io.h>' | finds includes src/process/maps.c
+cp "$tree/src/base/vec.h" "$work/vec.h"
+echo '#include "base/io.h"' >>"$tree/src/base/vec.h"
+"$tree/tools/lint.sh" includes >"$work/out" 2>&1
+grep -q 'base/vec$' "$work/out" && grep -q ' 1 failed' "$work/out"
+verdict "lint finds a circle" $?
+cp "$work/vec.h" "$tree/src/base/vec.h"
 mkdir "$tree/src/misc"
 echo '#include "base/io.h"' >"$tree/src/misc/x.c"
 "$tree/tools/lint.sh" includes >"$work/out" 2>&1

@@ -6,9 +6,12 @@
 #include "decode/cfi/cfi.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
-#include "decode/cfi/bytes.h"
+#include "base/hash.h"
+#include "base/hashmap.h"
+#include "base/vec.h"
 #include "decode/cfi/index.h"
 #include "decode/cfi/program.h"
 
@@ -318,10 +321,4 @@ int cfi_read_indexed(const struct cfi_section *section, const struct cfi_index *
 			err = read_entry(&r, &entry);
 	}
 	return err == -ENOMEM ? err : 0;
-}
-
-void cfi_rows_deinit(struct cfi_rows *rows)
-{
-	free(rows->items);
-	*rows = (struct cfi_rows){0};
 }

@@ -11,8 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/wire.h"
-#include "lineburn_unwind.h"
+#include "decode/cfi/rows.h"
 
 /* One section, as it would be in memory. */
 struct cfi_section {
@@ -22,30 +21,6 @@ struct cfi_section {
 	uint64_t text_vaddr, data_vaddr; /* bases of DW_EH_PE_textrel and datarel */
 	bool is_debug_frame; /* .debug_frame: other CIE ids and pointers */
 };
-
-/* From @vaddr up to the next one. {LB_CFA_NONE}: no function is there. */
-struct cfi_row {
-	uint64_t vaddr;
-	struct lb_unwind_rule rule;
-};
-
-struct cfi_stats {
-	uint64_t nr_fdes; /* that were of use */
-	uint64_t nr_cies; /* that were read, once or again */
-	uint64_t nr_unsupported; /* rows whose rule no walk can follow */
-	uint64_t nr_malformed; /* FDEs and CIEs that were skipped */
-	bool is_cut; /* the budget ended it */
-};
-
-struct cfi_rows {
-	struct cfi_row
-		*items; /* in order of vaddr, no two alike behind each other; heap */
-	size_t nr, cap;
-	struct cfi_stats stats;
-};
-void cfi_rows_deinit(struct cfi_rows *rows);
-
-#define CFI_MAX_ROWS (8u << 20) /* of one call; libLLVM has 1.5 M */
 
 /**
  * Adds the rows of all FDEs that overlap [lo, hi). Call cfi_rows_finish() after the last
@@ -67,43 +42,5 @@ struct cfi_index; /* cfi/index.h */
 int cfi_read_indexed(const struct cfi_section *section, const struct cfi_index *index,
 		     uint64_t lo, uint64_t hi, uint64_t *steps_left,
 		     struct cfi_rows *rows);
-
-/**
- * Adds a row behind the others, which need not be finished.
- *
- * @max  rows that there may be; 0: any number
- * Return: as vec_grow()
- */
-int cfi_rows_add(struct cfi_rows *rows, uint64_t vaddr, const struct lb_unwind_rule *rule,
-		 size_t max);
-
-/** Sorts, marks gaps, and drops rows that say what the one before says. */
-int cfi_rows_finish(struct cfi_rows *rows);
-
-#define CFI_MAX_PAGES LB_UNWIND_MAX_PAGES /* of one reply; those behind are left out */
-
-/** Of rows in order: how many are at or below @vaddr. */
-size_t cfi_rows_up_to(const struct cfi_rows *rows, uint64_t vaddr);
-
-/** Of finished rows: does one tell what to do at @vaddr? */
-bool cfi_rows_cover(const struct cfi_rows *rows, uint64_t vaddr);
-
-/**
- * Adds the rows of @below, as cfi_read() left them, where @rows, which are finished, say
- * nothing, and finishes them again. @below is used up. Return: 0 or -ENOMEM.
- */
-int cfi_rows_add_below(struct cfi_rows *rows, struct cfi_rows *below);
-
-/*
- * Rows by pages, as they travel: u32 nr_rules, nr_rules * {u8 cfa, u8 fp, u32 fp_off
- * (s16), u32 cfa_off (s32)}, u32 nr_pages, nr_pages * {u64 page, u32 nr_rows, nr_rows *
- * {u32: pc_low | rule << 16}}. Rules of a reply are numbered from 0; a page's first row
- * has pc_low 0, and a page without any row but {LB_CFA_NONE} is left out.
- *
- * @bias  vaddr - bias is the address in the object
- * @lo, @hi  vaddrs: pages that begin outside are left out
- */
-void cfi_pages_write(const struct cfi_rows *rows, uint64_t bias, uint64_t lo, uint64_t hi,
-		     struct wire_writer *w);
 
 #endif

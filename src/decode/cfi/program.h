@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "decode/cfi/bytes.h"
-#include "decode/cfi/cfi.h"
+#include "decode/cfi/rows.h"
+#include "decode/cfi/index.h"
 #include "lineburn_unwind.h"
 
 /* DWARF numbers (System V ABI, AMD64 supplement, 3.6.2). */

@@ -3,8 +3,8 @@
 #ifndef LB_DECODE_DWARF_DECODE_H
 #define LB_DECODE_DWARF_DECODE_H
 
+#include "decode/code.h"
 #include "decode/dwarf/line.h"
-#include "decode/dwarf/line_rows.h"
 #include "decode/dwarf/scope.h"
 #include "decode/frame.h"
 
@@ -57,5 +57,23 @@ bool decoded_is_inlined(const struct decoded *d, uint32_t scope);
 struct place decoded_caller(const struct decoded *d, struct place inner);
 /** Its names; strings as those of decoded_frames(). */
 void decoded_frame(struct decoded *d, struct place place, struct frame *ret);
+
+/* ---- A decoded unit's pieces of code: which line each part of a function is ---- */
+
+/* A declaration farther above the first line of code is taken for one of another file. */
+#define CODE_MAX_HEAD_LINES 100
+
+/**
+ * Called once per piece, strings valid during the call.
+ * @function  names the function as the outermost frame of an address in it
+ */
+typedef void (*piece_fn)(void *ctx, const struct frame *function,
+			 const struct code *code);
+
+/**
+ * The pieces of @d, which was decoded with codes. Those over the limits of
+ * decode/code.h, or for which there is no memory or no work left, are left out.
+ */
+void decoded_pieces(struct decoded *d, piece_fn fn, void *ctx);
 
 #endif

@@ -17,9 +17,8 @@
 
 #include "base/log.h"
 #include "base/vec.h"
-#include "decode/dwarf/code.h"
 #include "decode/dwarf/decode.h"
-#include "decode/dwarf/ranges.h"
+#include "decode/dwarf/scope.h"
 
 /* Work an address may cost in following names, beyond what files allow. */
 #define WORK_PER_ADDRESS 8192

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decoder side (runs in the worker): source lines and inlined chains of many
- * addresses of one file, from DWARF 2-5. An own reader (symbolize/dwarf/) on
+ * addresses of one file, from DWARF 2-5. An own reader (the other files here) on
  * libelf's sections: libdw keeps every unit that it touched until the end, opens
  * split files by itself, and knows .dwp only since 0.191.
  */
@@ -14,13 +14,11 @@
 
 #include "base/cleanup.h"
 #include "decode/code.h"
+#include "decode/dwarf/file.h"
 #include "decode/frame.h"
 #include "decode/need.h"
 
 struct dwarf_source;
-
-/* Opens another file by name: a descriptor that dwarf_source closes, or -1. */
-typedef int (*dwarf_need_fn)(void *ctx, const struct need *need);
 
 /**
  * @fd    the ELF file that holds .debug_info; borrowed, kept open by the caller
@@ -83,9 +81,6 @@ void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool
 int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t nr,
 			 dwarf_found_fn found, void *ctx);
 
-/* @line  of the row that begins at @vaddr; 0: the compiler names none */
-typedef void (*dwarf_row_fn)(void *ctx, uint64_t vaddr, uint32_t line);
-
 /**
  * Calls @row for each row of all line tables, as they are written: unit by unit,
  * within a sequence by ascending address. Budgeted as dwarf_source_resolve() is.
@@ -93,12 +88,6 @@ typedef void (*dwarf_row_fn)(void *ctx, uint64_t vaddr, uint32_t line);
  */
 int dwarf_source_rows(struct dwarf_source *d, dwarf_row_fn row, void *ctx);
 
-/* What was not found or not read, since dwarf_source_open(). */
-struct dwarf_stats {
-	uint64_t nr_dwo_missing; /* units whose .dwo was not found or did not fit */
-	uint64_t nr_dwz_missing; /* names that are in a dwz file that was not found */
-	uint64_t nr_bad_units; /* units that are malformed or of an unknown version */
-};
 void dwarf_source_stats(const struct dwarf_source *d, struct dwarf_stats *ret);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "decode/dwarf/cursor.h"
-#include "decode/dwarf/dwarf.h"
+#include "decode/need.h"
 
 enum debug_section {
 	DEBUG_INFO,
@@ -42,6 +42,19 @@ enum debug_file_kind {
 	DEBUG_FILE_DWZ, /* what dwz moved out; it calls itself relocatable */
 	DEBUG_FILE_SPLIT, /* .dwo or .dwp: names of sections end in ".dwo" */
 };
+
+/* Opens another file by name: a descriptor that dwarf_source closes, or -1. */
+typedef int (*dwarf_need_fn)(void *ctx, const struct need *need);
+
+/* What was not found or not read, since dwarf_source_open(). */
+struct dwarf_stats {
+	uint64_t nr_dwo_missing; /* units whose .dwo was not found or did not fit */
+	uint64_t nr_dwz_missing; /* names that are in a dwz file that was not found */
+	uint64_t nr_bad_units; /* units that are malformed or of an unknown version */
+};
+
+/* @line  of the row that begins at @vaddr; 0: the compiler names none */
+typedef void (*dwarf_row_fn)(void *ctx, uint64_t vaddr, uint32_t line);
 
 /* Shared by all files of one dwarf_source. */
 struct debug_context {
@@ -77,7 +90,7 @@ struct debug_file {
 	bool units_indexed, units_damaged; /* damaged: the list ends early */
 	const uint8_t *build_id; /* of this file; borrowed */
 	size_t build_id_len; /* 0: none */
-	struct debug_file *alt, *dwp; /* see companion.h; NULL: none, or not found */
+	struct debug_file *alt, *dwp; /* see unit.h; NULL: none, or not found */
 	bool alt_tried, dwp_tried;
 };
 

@@ -14,6 +14,67 @@
 #include "base/cleanup.h"
 #include "decode/dwarf/unit.h"
 
+/*
+ * What a line table says of whole pieces of code, gathered while it is run: the
+ * rows of the pieces, and which lines have code anywhere in the unit.
+ */
+
+#define LINE_ROWS_MAX      (1u << 19) /* of all pieces of one unit; pieces with more: none */
+#define LINE_SEEN_MAX_FILE (1u << 16) /* file numbers; more are not noted */
+#define LINE_SEEN_MAX_LINE (1u << 22) /* same */
+#define LINE_SEEN_BYTES    (64u << 20) /* of one unit; same */
+
+struct line_piece {
+	uint64_t start, end;
+	uint32_t scope; /* the function that it is of */
+	bool too_many; /* over a maximum: its rows are not all there */
+	size_t first_row, nr_rows; /* into rows; set by line_rows_finish() */
+};
+
+/* From @start to the next row of the piece, or its end. Rows without length are not kept. */
+struct line_row {
+	uint64_t start;
+	uint32_t file, line; /* line 0: the compiler names none */
+	uint32_t near_file, near_line; /* as in struct hit */
+	uint32_t piece;
+	uint32_t order; /* of arrival */
+};
+
+struct line_rows {
+	struct line_piece *pieces; /* ascending, disjoint */
+	size_t nr_pieces, cap_pieces;
+	size_t next; /* where the last row was found */
+	struct line_row *items;
+	size_t nr, cap;
+	struct line_seen {
+		uint8_t *bits; /* bit per line */
+		size_t cap;
+	} * seen; /* by number of the file */
+	size_t nr_seen, cap_seen;
+	size_t seen_bytes;
+	bool failed; /* out of memory */
+};
+
+void line_rows_deinit(struct line_rows *r);
+
+/** Adds a piece, before any row. Return: 0 or -ENOMEM. */
+int line_rows_add_piece(struct line_rows *r, uint64_t start, uint64_t end,
+			uint32_t scope);
+/** Sorts the pieces; of two that overlap the one that begins first stays. */
+void line_rows_start(struct line_rows *r);
+
+/** A row of the table that covers [row->start, end); piece and order are set here. */
+void line_rows_add(struct line_rows *r, const struct line_row *row, uint64_t end);
+
+/** After the last row: gives every piece its rows, ascending. */
+void line_rows_finish(struct line_rows *r);
+
+static inline bool line_rows_seen(const struct line_rows *r, uint32_t file, uint32_t line)
+{
+	return file < r->nr_seen && line / 8 < r->seen[file].cap &&
+	       (r->seen[file].bits[line / 8] >> line % 8 & 1);
+}
+
 /* One address asked for, and what was found about it so far. */
 struct hit {
 	uint64_t vaddr;
@@ -27,7 +88,6 @@ struct hit {
 
 #define LINE_MAX_FILES (1u << 20) /* and directories; more is malformed */
 
-struct line_rows;
 struct line_table;
 
 /**
@@ -42,7 +102,7 @@ DEFINE_CLEANUP(struct line_table, line_table_free);
  * Finds the row of each hit; those without keep has_row false.
  *
  * @hits  ascending vaddr
- * @rows  gathers rows of pieces of code (line_rows.h); may be NULL
+ * @rows  gathers rows of pieces of code (struct line_rows); may be NULL
  * Return: 0, or -EBADMSG when the program breaks off (rows before that count).
  */
 int line_table_run(struct line_table *t, struct hit *hits, size_t nr,

@@ -4,10 +4,471 @@
 #include <dwarf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vec.h"
-#include "decode/dwarf/qualify.h"
-#include "decode/dwarf/ranges.h"
+#include "decode/dwarf/unit.h"
+
+/* The text, unless one is known already; the DIE with the code comes first. */
+static void take_name(const struct unit *unit, const struct form_value *v,
+		      const char **ret)
+{
+	const char *name;
+
+	if (**ret)
+		return;
+	name = form_string(unit, v);
+	if (!name)
+		unit->file->context->stats.nr_dwz_missing++;
+	else if (debug_spend(unit->file, strlen(name)))
+		*ret = name;
+}
+
+static void take_attr(const struct unit *unit, uint16_t attr, const struct form_value *v,
+		      struct function *ret, struct form_value *next)
+{
+	uint64_t line;
+
+	switch (attr) {
+	case DW_AT_name:
+		take_name(unit, v, &ret->name);
+		break;
+	case DW_AT_linkage_name:
+	case DW_AT_MIPS_linkage_name:
+		take_name(unit, v, &ret->linkage_name);
+		break;
+	case DW_AT_decl_line:
+		line = form_number(v);
+		if (!ret->decl_line && line <= UINT32_MAX)
+			ret->decl_line = (uint32_t)line;
+		break;
+	case DW_AT_abstract_origin:
+	case DW_AT_specification:
+		*next = *v;
+		break;
+	}
+}
+
+/* Return: 0 (@next.form 0: this was the last one), -EBADMSG, -ENOMEM. */
+static int read_one(const struct unit *unit, uint64_t off, struct abbrev_cache *abbrevs,
+		    struct function *ret, struct form_value *next)
+{
+	struct bytes info = debug_file_section(unit->file, DEBUG_INFO);
+	struct cursor c = cursor_at((struct bytes){info.data, unit->end}, off);
+	const struct abbrev_table *table;
+	const struct abbrev *abbrev;
+	struct form_value value;
+	int r;
+
+	*next = (struct form_value){0};
+	r = abbrev_cache_get(abbrevs, unit->file, unit->abbrev_off, unit->widths, &table);
+	if (r < 0)
+		return r;
+	abbrev = abbrev_find(table, cursor_uleb(&c));
+	if (!abbrev)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < abbrev->nr_attrs && !c.failed; i++) {
+		const struct abbrev_attr *attr = &table->attrs[abbrev->first_attr + i];
+
+		form_read(&c, attr, unit->widths, &value);
+		take_attr(unit, attr->name, &value, ret, next);
+	}
+	return c.failed ? -EBADMSG : 0;
+}
+
+/* Finds the DIE that @ref names. @unit becomes its unit, @off its place. */
+static int follow(struct unit *unit, const struct form_value *ref, uint64_t *off)
+{
+	struct debug_file *file = unit->file;
+
+	switch (ref->form) {
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata:
+		*off = unit->off + ref->u;
+		return *off >= unit->root_off && *off < unit->end ? 0 : -EBADMSG;
+	case DW_FORM_ref_addr:
+		*off = ref->u;
+		if (*off >= unit->root_off && *off < unit->end)
+			return 0;
+		return unit_find(file, *off, unit);
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+		*off = ref->u;
+		file = companion_alt(file);
+		if (file)
+			return unit_find(file, *off, unit);
+		unit->file->context->stats.nr_dwz_missing++;
+		return -EBADMSG;
+	default: /* DW_FORM_ref_sig8 names a type */
+		return -EBADMSG;
+	}
+}
+
+int function_read(const struct unit *unit, uint64_t off, struct abbrev_cache *abbrevs,
+		  struct function *ret)
+{
+	struct unit at = *unit;
+	struct form_value next;
+	int r = 0;
+
+	*ret = (struct function){.name = "", .linkage_name = ""};
+	for (int hop = 0; hop < FUNCTION_MAX_HOPS; hop++) {
+		r = read_one(&at, off, abbrevs, ret, &next);
+		ret->file = at.file;
+		ret->unit_off = at.off;
+		ret->die_off = off;
+		if (r < 0 || !next.form || !debug_spend(at.file, 16))
+			break;
+		r = follow(&at, &next, &off);
+		if (r < 0)
+			break;
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
+struct qualify_walk {
+	const struct unit *unit;
+	const struct abbrev_table *table;
+	struct bytes bytes; /* DEBUG_INFO up to the unit's end */
+	struct {
+		uint64_t off;
+		uint16_t tag;
+	} around[QUALIFY_MAX_DEPTH];
+	size_t depth;
+};
+
+static int compare_items(const void *a, const void *b)
+{
+	const struct unqualified *x = a, *y = b;
+
+	if (x->file != y->file)
+		return (uintptr_t)x->file > (uintptr_t)y->file ? 1 : -1;
+	if (x->unit_off != y->unit_off)
+		return x->unit_off > y->unit_off ? 1 : -1;
+	return (x->die_off > y->die_off) - (x->die_off < y->die_off);
+}
+
+static const char *name_at(const struct qualify_walk *w, uint64_t off)
+{
+	struct cursor c = cursor_at(w->bytes, off);
+	const struct abbrev *abbrev = abbrev_find(w->table, cursor_uleb(&c));
+	struct form_value v;
+	const char *name;
+
+	for (uint32_t i = 0; abbrev && i < abbrev->nr_attrs && !c.failed; i++) {
+		const struct abbrev_attr *attr = &w->table->attrs[abbrev->first_attr + i];
+
+		form_read(&c, attr, w->unit->widths, &v);
+		if (attr->name == DW_AT_name) {
+			name = form_string(w->unit, &v);
+			return name ? name : "";
+		}
+	}
+	return "";
+}
+
+static bool is_qualifier(uint16_t tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+}
+
+/* What DIE number @i around the item contributes; NULL: nothing. */
+static const char *part_around(const struct qualify_walk *w, size_t i,
+			       const struct unqualified *item)
+{
+	const char *name;
+
+	if (!is_qualifier(w->around[i].tag))
+		return NULL;
+	name = name_at(w, w->around[i].off);
+	if (*name)
+		return name;
+	if (w->around[i].tag == DW_TAG_namespace)
+		return "(anonymous namespace)";
+	return strcmp(item->name, "operator()") ? "(anonymous)" : "{lambda}";
+}
+
+/* The walk stands before the item's DIE: names what is around it. */
+static int qualify(const struct qualify_walk *w, const struct unqualified *item)
+{
+	char name[QUALIFY_MAX_BYTES];
+	size_t len = 0, part_len;
+
+	for (size_t i = 0; i < w->depth; i++) {
+		const char *part = part_around(w, i, item);
+
+		if (!part)
+			continue;
+		part_len = strlen(part);
+		if (part_len + 3 > sizeof(name) - len)
+			return 0;
+		memcpy(name + len, part, part_len);
+		memcpy(name + len + part_len, "::", 2);
+		len += part_len + 2;
+	}
+	part_len = strlen(item->name);
+	if (!len || part_len + 1 > sizeof(name) - len)
+		return 0;
+	memcpy(name + len, item->name, part_len + 1);
+	*item->ret = strdup(name);
+	return *item->ret ? 0 : -ENOMEM;
+}
+
+/* Walks the unit until all of its items, in ascending order, were passed. */
+static int walk_unit(struct qualify_walk *w, const struct unqualified *items, size_t nr)
+{
+	struct cursor c = cursor_at(w->bytes, w->unit->root_off);
+	size_t next = 0, level = 0;
+	int r;
+
+	while (next < nr && c.p < c.end) {
+		uint64_t off = (uint64_t)(c.p - w->bytes.data);
+		uint64_t code = cursor_uleb(&c);
+		const struct abbrev *abbrev;
+
+		for (; next < nr && items[next].die_off <= off; next++) {
+			if (items[next].die_off != off || level > w->depth)
+				continue;
+			r = qualify(w, &items[next]);
+			if (r < 0)
+				return r;
+		}
+		if (!code) {
+			level -= level > 0;
+			w->depth = w->depth > level ? level : w->depth;
+			continue;
+		}
+		abbrev = abbrev_find(w->table, code);
+		if (!abbrev)
+			return 0;
+		form_skip_all(&c, &w->table->attrs[abbrev->first_attr], abbrev,
+			      w->unit->widths);
+		if (!abbrev->has_children)
+			continue;
+		if (level == w->depth && w->depth < QUALIFY_MAX_DEPTH) {
+			w->around[w->depth].off = off;
+			w->around[w->depth++].tag = abbrev->tag;
+		}
+		level++;
+	}
+	return 0;
+}
+
+static int qualify_unit(struct qualify_walk *w, const struct unqualified *items,
+			size_t nr, const struct unit *home, struct abbrev_cache *abbrevs)
+{
+	struct unit other;
+	int r;
+
+	w->unit = home;
+	if (items->file != home->file || items->unit_off != home->off) {
+		if (unit_read(items->file, items->unit_off, &other) < 0)
+			return 0;
+		w->unit = &other;
+	}
+	if (!debug_spend(w->unit->file, w->unit->end - w->unit->off))
+		return 0;
+	r = abbrev_cache_get(abbrevs, w->unit->file, w->unit->abbrev_off, w->unit->widths,
+			     &w->table);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	w->bytes = debug_file_section(w->unit->file, DEBUG_INFO);
+	w->bytes.len = w->unit->end;
+	w->depth = 0;
+	return walk_unit(w, items, nr);
+}
+
+int names_qualify(struct unqualified *items, size_t nr, const struct unit *home,
+		  struct abbrev_cache *abbrevs)
+{
+	_cleanup_free_ struct qualify_walk *w = calloc(1, sizeof(*w));
+	int r = 0;
+
+	if (!w)
+		return -ENOMEM;
+	qsort(items, nr, sizeof(*items), compare_items);
+	for (size_t i = 0, end; i < nr && r == 0; i = end) {
+		for (end = i + 1; end < nr && items[end].file == items[i].file &&
+				  items[end].unit_off == items[i].unit_off;
+		     end++)
+			;
+		r = qualify_unit(w, &items[i], end - i, home, abbrevs);
+	}
+	return r;
+}
+
+/* Where the list with number @index begins: an array of offsets precedes the lists. */
+static bool indexed_list(const struct unit *u, struct bytes lists, uint64_t index,
+			 uint64_t *ret)
+{
+	uint8_t size = u->widths.offset_size;
+	struct cursor c;
+
+	if (index > lists.len)
+		return false;
+	c = cursor_at(lists, u->rnglists_base + index * size);
+	*ret = u->rnglists_base + cursor_uint(&c, size);
+	return !c.failed;
+}
+
+static void start_list(struct pc_ranges *it, const struct form_value *ranges)
+{
+	const struct unit *u = it->unit;
+	struct debug_file *file = u->file;
+	struct bytes lists;
+	uint64_t off = ranges->u;
+
+	it->base = unit_base_address(u);
+	if (u->widths.version >= 5) {
+		it->kind = PC_RANGES_V5;
+		lists = debug_file_section(file, DEBUG_RNGLISTS);
+		if (ranges->form == DW_FORM_rnglistx &&
+		    !indexed_list(u, lists, ranges->u, &off))
+			off = UINT64_MAX;
+	} else {
+		it->kind = PC_RANGES_V3;
+		if (u->skeleton) { /* GNU's split DWARF 4 keeps them in the main file */
+			file = u->skeleton->file;
+			off += u->skeleton->ranges_base;
+		}
+		lists = debug_file_section(file, DEBUG_RANGES);
+	}
+	it->list = cursor_at(lists, off);
+}
+
+void pc_ranges_start(struct pc_ranges *it, const struct unit *unit,
+		     const struct form_value *low_pc, const struct form_value *high_pc,
+		     const struct form_value *ranges)
+{
+	uint64_t low, high;
+
+	*it = (struct pc_ranges){.unit = unit, .kind = PC_RANGES_NONE};
+	if (ranges->form) {
+		start_list(it, ranges);
+		return;
+	}
+	if (!form_address(unit, low_pc, &low))
+		return;
+	if (!high_pc->form)
+		high = low + 1;
+	else if (!form_is_address(high_pc->form))
+		high = low + form_number(high_pc);
+	else if (!form_address(unit, high_pc, &high))
+		return;
+	it->kind = PC_RANGES_SINGLE;
+	it->single = (struct addr_range){low, high};
+}
+
+/* One pair of .debug_ranges. Return: false at the end of the list. */
+static bool next_v3(struct pc_ranges *it, struct addr_range *ret)
+{
+	uint8_t size = it->unit->widths.addr_size;
+	uint64_t start = cursor_uint(&it->list, size);
+	uint64_t end = cursor_uint(&it->list, size);
+	uint64_t select = size == 8 ? UINT64_MAX : UINT32_MAX;
+
+	*ret = (struct addr_range){0, 0};
+	if (it->list.failed || (!start && !end))
+		return false;
+	if (start == select)
+		it->base = end;
+	else
+		*ret = (struct addr_range){it->base + start, it->base + end};
+	return true;
+}
+
+static uint64_t indexed(struct pc_ranges *it)
+{
+	uint64_t address = 0;
+
+	if (!unit_indexed_address(it->unit, cursor_uleb(&it->list), &address))
+		cursor_fail(&it->list);
+	return address;
+}
+
+/* One entry of .debug_rnglists; it may be empty. Return: false at the end. */
+static bool next_v5(struct pc_ranges *it, struct addr_range *ret)
+{
+	uint8_t size = it->unit->widths.addr_size;
+	uint8_t kind = cursor_u8(&it->list);
+
+	*ret = (struct addr_range){0, 0};
+	switch (kind) {
+	case DW_RLE_base_addressx:
+		it->base = indexed(it);
+		break;
+	case DW_RLE_startx_endx:
+		ret->start = indexed(it);
+		ret->end = indexed(it);
+		break;
+	case DW_RLE_startx_length:
+		ret->start = indexed(it);
+		ret->end = ret->start + cursor_uleb(&it->list);
+		break;
+	case DW_RLE_offset_pair:
+		ret->start = it->base + cursor_uleb(&it->list);
+		ret->end = it->base + cursor_uleb(&it->list);
+		break;
+	case DW_RLE_base_address:
+		it->base = cursor_uint(&it->list, size);
+		break;
+	case DW_RLE_start_end:
+		ret->start = cursor_uint(&it->list, size);
+		ret->end = cursor_uint(&it->list, size);
+		break;
+	case DW_RLE_start_length:
+		ret->start = cursor_uint(&it->list, size);
+		ret->end = ret->start + cursor_uleb(&it->list);
+		break;
+	case DW_RLE_end_of_list:
+		return false;
+	default:
+		cursor_fail(&it->list);
+	}
+	return !it->list.failed;
+}
+
+static bool next_any(struct pc_ranges *it, struct addr_range *ret)
+{
+	bool more = false;
+
+	switch (it->kind) {
+	case PC_RANGES_SINGLE:
+		*ret = it->single;
+		it->kind = PC_RANGES_NONE;
+		return true;
+	case PC_RANGES_V3:
+		more = next_v3(it, ret);
+		break;
+	case PC_RANGES_V5:
+		more = next_v5(it, ret);
+		break;
+	case PC_RANGES_NONE:
+		break;
+	}
+	it->failed = it->list.failed;
+	return more;
+}
+
+bool pc_ranges_next(struct pc_ranges *it, struct addr_range *ret)
+{
+	const struct unit *u = it->unit;
+	/* What is code is known from the program's own file, not from a split one. */
+	const struct debug_file *program = u->skeleton ? u->skeleton->file : u->file;
+
+	while (next_any(it, ret)) {
+		if (!debug_spend(u->file, 1))
+			return false;
+		if (ret->start < ret->end && debug_file_is_code(program, ret->start))
+			return true;
+	}
+	return false;
+}
 
 struct scope_walk {
 	const struct unit *unit;

@@ -7,12 +7,90 @@
 #ifndef LB_DECODE_DWARF_SCOPE_H
 #define LB_DECODE_DWARF_SCOPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decode/dwarf/function.h"
+#include "decode/dwarf/unit.h"
 #include "decode/dwarf/line.h"
 #include "decode/dwarf/unit.h"
+
+/*
+ * What a function is called: the DIE with the code often only points to the one
+ * with the name (abstract origin, specification), in this unit, in another one,
+ * or in the file that dwz made.
+ */
+
+#define FUNCTION_MAX_HOPS 16 /* from DIE to DIE; more is a cycle */
+
+struct function {
+	const char *name, *linkage_name; /* "" not known; borrowed from sections */
+	uint32_t decl_line; /* 0: not known */
+	struct debug_file *file; /* where the last DIE is: the declaration */
+	uint64_t unit_off, die_off;
+};
+
+/**
+ * Follows the DIE at @off of @unit. What cannot be read stays "" or 0, and names
+ * in a dwz file that is not there are counted.
+ * Return: 0 or -ENOMEM.
+ */
+int function_read(const struct unit *unit, uint64_t off, struct abbrev_cache *abbrevs,
+		  struct function *ret);
+
+/*
+ * Names as people write them, "ns::Class::method": gcc gives no linkage name to
+ * what other files cannot call, and DW_AT_name is the last part only. The other
+ * parts are the names of the DIEs around the declaration, which only a walk from
+ * the start of its unit finds; so all names of a unit are asked for together.
+ */
+
+#define QUALIFY_MAX_DEPTH 256 /* of DIEs around a declaration; deeper: name as it is */
+#define QUALIFY_MAX_BYTES 4096 /* of a name; a longer one stays as it is */
+
+struct unqualified {
+	struct debug_file *file; /* with unit_off: the unit of the declaration */
+	uint64_t unit_off, die_off;
+	const char *name; /* borrowed */
+	char **ret; /* heap: the full name; left alone when it is the same */
+};
+
+/**
+ * @items  sorted in place
+ * @home   the unit that most of them are in; it need not be readable by its offset
+ * Return: 0 or -ENOMEM.
+ */
+int names_qualify(struct unqualified *items, size_t nr, const struct unit *home,
+		  struct abbrev_cache *abbrevs);
+
+/*
+ * The addresses that a DIE covers: low_pc and high_pc, or a list in
+ * .debug_ranges (DWARF 3-4) or .debug_rnglists (DWARF 5, 7.25), one by one.
+ */
+
+struct pc_ranges {
+	const struct unit *unit;
+	struct cursor list;
+	uint64_t base;
+	struct addr_range single;
+	enum {
+		PC_RANGES_NONE,
+		PC_RANGES_SINGLE,
+		PC_RANGES_V3,
+		PC_RANGES_V5
+	} kind;
+	bool failed; /* the list is malformed: what came before it was good */
+};
+
+/** Any of the values may be absent (form 0). */
+void pc_ranges_start(struct pc_ranges *it, const struct unit *unit,
+		     const struct form_value *low_pc, const struct form_value *high_pc,
+		     const struct form_value *ranges);
+
+/**
+ * The next range that is not empty and that lies in code. Return: false at the end.
+ */
+bool pc_ranges_next(struct pc_ranges *it, struct addr_range *ret);
 
 #define SCOPE_MAX       (1u << 20) /* kept in one unit; addresses in more keep outer ones */
 #define SCOPE_MAX_DEPTH 1024 /* nesting of DIEs; deeper ones are not looked into */

@@ -3,9 +3,430 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/vec.h"
+
+static void table_deinit(struct abbrev_table *t)
+{
+	free(t->items);
+	free(t->attrs);
+	memset(t, 0, sizeof(*t));
+}
+
+void abbrev_cache_deinit(struct abbrev_cache *cache)
+{
+	for (size_t i = 0; i < ABBREV_CACHE_TABLES; i++)
+		table_deinit(&cache->tables[i]);
+}
+
+void abbrev_cache_drop(struct abbrev_cache *cache, const struct debug_file *file)
+{
+	for (size_t i = 0; i < ABBREV_CACHE_TABLES; i++)
+		if (cache->tables[i].file == file)
+			table_deinit(&cache->tables[i]);
+}
+
+/* Reads {name, form}. Return: false at the end of the list. */
+static bool read_attr(struct cursor *c, struct form_widths widths,
+		      struct abbrev_attr *ret)
+{
+	uint64_t name = cursor_uleb(c), form = cursor_uleb(c);
+
+	ret->implicit_const = form == DW_FORM_implicit_const ? cursor_sleb(c) : 0;
+	if (c->failed || (!name && !form))
+		return false;
+	/* What does not fit is unknown, and an unknown form fails when it is met. */
+	ret->name = name > UINT16_MAX ? 0 : (uint16_t)name;
+	ret->form = form > UINT16_MAX ? 0 : (uint16_t)form;
+	ret->size = form_fixed_size(ret->form, widths);
+	return true;
+}
+
+static void note_attr(struct abbrev *a, const struct abbrev_attr *attr)
+{
+	if (attr->size == ABBREV_VARIABLE || a->size > UINT32_MAX / 2)
+		a->size = UINT32_MAX;
+	else
+		a->size += attr->size;
+	if (attr->name == DW_AT_low_pc || attr->name == DW_AT_ranges)
+		a->has_pc = true;
+	a->nr_attrs++;
+}
+
+/* Reads what stands before the attributes. Return: false at the end of the table. */
+static bool read_head(struct cursor *c, struct abbrev *ret)
+{
+	uint64_t tag;
+
+	*ret = (struct abbrev){.code = cursor_uleb(c)};
+	if (!ret->code)
+		return false;
+	tag = cursor_uleb(c);
+	ret->tag = tag > UINT16_MAX ? 0 : (uint16_t)tag;
+	ret->has_children = cursor_u8(c) != 0;
+	return !c->failed;
+}
+
+static int compare_codes(const void *a, const void *b)
+{
+	const struct abbrev *x = a, *y = b;
+
+	return (x->code > y->code) - (x->code < y->code);
+}
+
+static void sort_table(struct abbrev_table *t)
+{
+	bool sorted = true;
+
+	t->dense = true;
+	for (size_t i = 0; i < t->nr; i++) {
+		t->dense = t->dense && t->items[i].code == i + 1;
+		sorted = sorted && (!i || t->items[i - 1].code < t->items[i].code);
+	}
+	if (!sorted)
+		qsort(t->items, t->nr, sizeof(*t->items), compare_codes);
+}
+
+static int table_read(struct abbrev_table *t, struct cursor *c)
+{
+	size_t cap = 0, cap_attrs = 0;
+	struct abbrev_attr attr;
+	struct abbrev head;
+	int r = vec_grow(&t->attrs, &cap_attrs, 1, sizeof(attr), ABBREV_MAX_ATTRS);
+
+	if (r < 0)
+		return r;
+	while (read_head(c, &head)) {
+		head.first_attr = (uint32_t)t->nr_attrs;
+		while (read_attr(c, t->widths, &attr)) {
+			r = vec_grow(&t->attrs, &cap_attrs, t->nr_attrs + 1, sizeof(attr),
+				     ABBREV_MAX_ATTRS);
+			if (r < 0)
+				return r == -ENOSPC ? -EBADMSG : r;
+			t->attrs[t->nr_attrs++] = attr;
+			note_attr(&head, &attr);
+		}
+		r = vec_grow(&t->items, &cap, t->nr + 1, sizeof(head), ABBREV_MAX_CODES);
+		if (r < 0)
+			return r == -ENOSPC ? -EBADMSG : r;
+		t->items[t->nr++] = head;
+	}
+	if (!t->nr)
+		return -EBADMSG;
+	sort_table(t);
+	return 0;
+}
+
+int abbrev_cache_get(struct abbrev_cache *cache, struct debug_file *file, uint64_t off,
+		     struct form_widths widths, const struct abbrev_table **ret)
+{
+	struct abbrev_table *oldest = &cache->tables[0];
+	struct cursor c;
+	int r;
+
+	for (size_t i = 0; i < ABBREV_CACHE_TABLES; i++) {
+		struct abbrev_table *t = &cache->tables[i];
+
+		if (t->file == file && t->off == off &&
+		    !memcmp(&t->widths, &widths, sizeof(widths))) {
+			t->last_used = ++cache->clock;
+			*ret = t;
+			return 0;
+		}
+		if (t->last_used < oldest->last_used)
+			oldest = t;
+	}
+	table_deinit(oldest);
+	c = cursor_at(debug_file_section(file, DEBUG_ABBREV), off);
+	oldest->widths = widths;
+	r = table_read(oldest, &c);
+	if (!debug_spend(file, 16 * oldest->nr + oldest->nr_attrs))
+		r = r ? r : -EBADMSG;
+	if (r < 0) {
+		table_deinit(oldest);
+		return r;
+	}
+	oldest->file = file;
+	oldest->off = off;
+	oldest->last_used = ++cache->clock;
+	*ret = oldest;
+	return 0;
+}
+
+const struct abbrev *abbrev_find(const struct abbrev_table *t, uint64_t code)
+{
+	size_t low = 0, high = t->nr;
+
+	if (t->dense)
+		return code - 1 < t->nr ? &t->items[code - 1] : NULL;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (t->items[mid].code == code)
+			return &t->items[mid];
+		if (t->items[mid].code < code)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+int abbrev_read_one(struct debug_file *file, uint64_t off, struct form_widths widths,
+		    uint64_t code, struct abbrev *ret, struct abbrev_attr *attrs,
+		    size_t max)
+{
+	struct cursor c = cursor_at(debug_file_section(file, DEBUG_ABBREV), off);
+	struct abbrev_attr attr;
+
+	while (read_head(&c, ret)) {
+		while (read_attr(&c, widths, &attr)) {
+			if (ret->nr_attrs < max)
+				attrs[ret->nr_attrs] = attr;
+			note_attr(ret, &attr);
+		}
+		if (!debug_spend(file, 2 + ret->nr_attrs))
+			return -EBADMSG;
+		if (ret->code == code && !c.failed)
+			return ret->nr_attrs <= max ? 0 : -EBADMSG;
+	}
+	return -EBADMSG;
+}
+
+uint8_t form_fixed_size(uint16_t form, struct form_widths w)
+{
+	switch (form) {
+	case DW_FORM_flag_present:
+	case DW_FORM_implicit_const:
+		return 0;
+	case DW_FORM_data1:
+	case DW_FORM_ref1:
+	case DW_FORM_flag:
+	case DW_FORM_strx1:
+	case DW_FORM_addrx1:
+		return 1;
+	case DW_FORM_data2:
+	case DW_FORM_ref2:
+	case DW_FORM_strx2:
+	case DW_FORM_addrx2:
+		return 2;
+	case DW_FORM_strx3:
+	case DW_FORM_addrx3:
+		return 3;
+	case DW_FORM_data4:
+	case DW_FORM_ref4:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_strx4:
+	case DW_FORM_addrx4:
+		return 4;
+	case DW_FORM_data8:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_sup8:
+	case DW_FORM_ref_sig8:
+		return 8;
+	case DW_FORM_data16:
+		return 16;
+	case DW_FORM_addr:
+		return w.addr_size;
+	case DW_FORM_ref_addr: /* DWARF 2 made it an address */
+		return w.version <= 2 ? w.addr_size : w.offset_size;
+	case DW_FORM_sec_offset:
+	case DW_FORM_strp:
+	case DW_FORM_line_strp:
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_GNU_strp_alt:
+		return w.offset_size;
+	default:
+		return ABBREV_VARIABLE;
+	}
+}
+
+static void read_block(struct cursor *c, uint64_t len, struct form_value *ret)
+{
+	ret->u = len;
+	ret->block = c->p;
+	cursor_skip(c, len);
+}
+
+static void read_variable(struct cursor *c, uint16_t form, struct form_value *ret)
+{
+	switch (form) {
+	case DW_FORM_udata:
+	case DW_FORM_ref_udata:
+	case DW_FORM_strx:
+	case DW_FORM_addrx:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
+	case DW_FORM_GNU_addr_index:
+	case DW_FORM_GNU_str_index:
+		ret->u = cursor_uleb(c);
+		break;
+	case DW_FORM_sdata:
+		ret->u = (uint64_t)cursor_sleb(c);
+		break;
+	case DW_FORM_string:
+		ret->block = (const uint8_t *)cursor_str(c);
+		break;
+	case DW_FORM_block1:
+		read_block(c, cursor_u8(c), ret);
+		break;
+	case DW_FORM_block2:
+		read_block(c, cursor_u16(c), ret);
+		break;
+	case DW_FORM_block4:
+		read_block(c, cursor_u32(c), ret);
+		break;
+	case DW_FORM_block:
+	case DW_FORM_exprloc:
+		read_block(c, cursor_uleb(c), ret);
+		break;
+	default:
+		cursor_fail(c);
+	}
+}
+
+void form_read(struct cursor *c, const struct abbrev_attr *attr, struct form_widths w,
+	       struct form_value *ret)
+{
+	uint16_t form = attr->form;
+	uint8_t size = attr->size;
+
+	if (form == DW_FORM_indirect) {
+		uint64_t real = cursor_uleb(c);
+
+		/* Indirect twice, or with the value in the abbreviation: nobody means it. */
+		if (real > UINT16_MAX || real == DW_FORM_indirect ||
+		    real == DW_FORM_implicit_const)
+			cursor_fail(c);
+		form = (uint16_t)real;
+		size = form_fixed_size(form, w);
+	}
+	*ret = (struct form_value){.form = form};
+	if (form == DW_FORM_implicit_const)
+		ret->u = (uint64_t)attr->implicit_const;
+	else if (form == DW_FORM_flag_present)
+		ret->u = 1;
+	else if (size == ABBREV_VARIABLE)
+		read_variable(c, form, ret);
+	else if (size <= 8)
+		ret->u = cursor_uint(c, size);
+	else
+		read_block(c, size, ret);
+}
+
+void form_skip(struct cursor *c, const struct abbrev_attr *attr, struct form_widths w)
+{
+	struct form_value ignored;
+
+	if (attr->size != ABBREV_VARIABLE)
+		cursor_skip(c, attr->size);
+	else
+		form_read(c, attr, w, &ignored);
+}
+
+void form_skip_all(struct cursor *c, const struct abbrev_attr *attrs,
+		   const struct abbrev *abbrev, struct form_widths w)
+{
+	if (abbrev->size != UINT32_MAX) {
+		cursor_skip(c, abbrev->size);
+		return;
+	}
+	for (uint32_t i = 0; i < abbrev->nr_attrs; i++)
+		form_skip(c, &attrs[i], w);
+}
+
+bool form_is_address(uint16_t form)
+{
+	switch (form) {
+	case DW_FORM_addr:
+	case DW_FORM_addrx:
+	case DW_FORM_addrx1:
+	case DW_FORM_addrx2:
+	case DW_FORM_addrx3:
+	case DW_FORM_addrx4:
+	case DW_FORM_GNU_addr_index:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool form_address(const struct unit *unit, const struct form_value *v, uint64_t *ret)
+{
+	if (!form_is_address(v->form))
+		return false;
+	if (v->form != DW_FORM_addr)
+		return unit_indexed_address(unit, v->u, ret);
+	*ret = v->u;
+	return true;
+}
+
+static const char *indexed_string(const struct unit *unit, uint64_t index)
+{
+	struct bytes offsets = debug_file_section(unit->file, DEBUG_STR_OFFSETS);
+	uint8_t size = unit->widths.offset_size;
+	struct cursor c;
+	uint64_t off;
+
+	if (index > offsets.len)
+		return "";
+	c = cursor_at(offsets, unit->str_offsets_base + index * size);
+	off = cursor_uint(&c, size);
+	if (c.failed)
+		return "";
+	return bytes_str(debug_file_section(unit->file, DEBUG_STR), off);
+}
+
+const char *form_string(const struct unit *unit, const struct form_value *v)
+{
+	struct debug_file *alt;
+
+	switch (v->form) {
+	case DW_FORM_string:
+		return (const char *)v->block;
+	case DW_FORM_strp:
+		return bytes_str(debug_file_section(unit->file, DEBUG_STR), v->u);
+	case DW_FORM_line_strp:
+		return bytes_str(debug_file_section(unit->file, DEBUG_LINE_STR), v->u);
+	case DW_FORM_GNU_strp_alt:
+	case DW_FORM_strp_sup:
+		alt = companion_alt(unit->file);
+		return alt ? bytes_str(debug_file_section(alt, DEBUG_STR), v->u) : NULL;
+	case DW_FORM_strx:
+	case DW_FORM_strx1:
+	case DW_FORM_strx2:
+	case DW_FORM_strx3:
+	case DW_FORM_strx4:
+	case DW_FORM_GNU_str_index:
+		return indexed_string(unit, v->u);
+	default:
+		return "";
+	}
+}
+
+uint64_t form_number(const struct form_value *v)
+{
+	switch (v->form) {
+	case DW_FORM_data1:
+	case DW_FORM_data2:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+	case DW_FORM_udata:
+	case DW_FORM_flag:
+	case DW_FORM_flag_present:
+	case DW_FORM_sec_offset:
+		return v->u;
+	case DW_FORM_sdata:
+	case DW_FORM_implicit_const:
+		return (int64_t)v->u < 0 ? UINT64_MAX : v->u;
+	default:
+		return UINT64_MAX;
+	}
+}
 
 /* The rest of a DWARF 5 header: what stands behind depends on the type of unit. */
 static void read_header_5(struct cursor *c, struct unit *u)
@@ -210,4 +631,205 @@ uint64_t unit_base_address(const struct unit *unit)
 	uint64_t base;
 
 	return form_address(owner, &owner->low_pc, &base) ? base : 0;
+}
+
+/* Asks for a file and opens it. Return: 0, -ENOENT, -ENOMEM. */
+static int ask(struct debug_context *context, const struct need *need,
+	       enum debug_file_kind kind, struct debug_file **ret)
+{
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (!context->need)
+		return -ENOENT;
+	fd = context->need(context->need_ctx, need);
+	if (fd < 0)
+		return -ENOENT;
+	r = debug_file_open(fd, kind, context, ret);
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENOENT;
+	(*ret)->fd = take_fd(&fd);
+	return 0;
+}
+
+struct debug_file *companion_alt(struct debug_file *f)
+{
+	_cleanup_(debug_file_freep) struct debug_file *alt = NULL;
+	_cleanup_free_ struct need *need = NULL;
+	const uint8_t *id;
+	const char *name;
+	size_t id_len;
+
+	if (f->alt_tried)
+		return f->alt;
+	f->alt_tried = true;
+	need = calloc(1, sizeof(*need));
+	if (!need || !debug_file_altlink(f, &name, &id, &id_len) ||
+	    strlen(name) >= sizeof(need->name))
+		return NULL;
+	need->kind = NEED_DWZ;
+	memcpy(need->build_id, id, id_len);
+	need->build_id_len = id_len;
+	memcpy(need->name, name, strlen(name));
+	if (ask(f->context, need, DEBUG_FILE_DWZ, &alt) < 0) {
+		log_debug("dwz file %s not found, skipping", name);
+		return NULL;
+	}
+	if (alt->build_id_len != id_len || memcmp(alt->build_id, id, id_len) != 0) {
+		log_debug("dwz file %s has another build id, skipping", name);
+		return NULL;
+	}
+	f->alt = take_ptr(alt);
+	return f->alt;
+}
+
+/* Where the parts of one split unit begin within the sections of a .dwp. */
+struct contribution {
+	uint64_t info, abbrev, str_offsets, rnglists;
+};
+
+static void note_column(struct contribution *ret, uint32_t version, uint32_t id,
+			uint32_t off)
+{
+	/* DWARF 5, table 7.1; GNU's version 2 differs in what is not used here. */
+	if (id == DW_SECT_INFO)
+		ret->info = off;
+	else if (id == DW_SECT_ABBREV)
+		ret->abbrev = off;
+	else if (id == DW_SECT_STR_OFFSETS)
+		ret->str_offsets = off;
+	else if (id == DW_SECT_RNGLISTS && version >= 5)
+		ret->rnglists = off;
+}
+
+/* The row of @dwo_id in the open-addressed hash table (DWARF 5, 7.3.5.3), from 1. */
+static uint32_t index_row(struct bytes index, uint32_t slots, uint64_t dwo_id)
+{
+	uint64_t mask = slots - 1, slot = dwo_id & mask;
+	uint64_t step = ((dwo_id >> 32) & mask) | 1;
+
+	for (uint32_t i = 0; i < slots; i++) {
+		struct cursor hash = cursor_at(index, 16 + 8 * slot);
+		struct cursor row = cursor_at(index, 16 + 8ULL * slots + 4 * slot);
+		uint64_t found = cursor_u64(&hash);
+		uint32_t n = cursor_u32(&row);
+
+		if (!n || hash.failed || row.failed)
+			return 0;
+		if (found == dwo_id)
+			return n;
+		slot = (slot + step) & mask;
+	}
+	return 0;
+}
+
+static bool find_contribution(struct debug_file *dwp, uint64_t dwo_id,
+			      struct contribution *ret)
+{
+	struct bytes index = debug_file_section(dwp, DEBUG_CU_INDEX);
+	struct cursor c = cursor_at(index, 0), ids, offs;
+	uint32_t version = cursor_u32(&c), columns = cursor_u32(&c);
+	uint32_t units = cursor_u32(&c), slots = cursor_u32(&c);
+	uint64_t tables = 16 + 12ULL * slots;
+	uint32_t row;
+
+	if (c.failed || (version != 2 && version != 5) || !slots ||
+	    (slots & (slots - 1)) || columns > 16)
+		return false;
+	row = index_row(index, slots, dwo_id);
+	if (!row || row > units)
+		return false;
+	ids = cursor_at(index, tables);
+	offs = cursor_at(index, tables + 4ULL * columns * row);
+	*ret = (struct contribution){0};
+	for (uint32_t i = 0; i < columns; i++)
+		note_column(ret, version, cursor_u32(&ids), cursor_u32(&offs));
+	return !ids.failed && !offs.failed;
+}
+
+/* Reads the unit at @at->info as the split unit of @skeleton. */
+static bool read_split(struct debug_file *file, const struct contribution *at,
+		       const struct unit *skeleton, struct unit *ret)
+{
+	if (unit_read_header(file, at->info, ret) < 0 || !ret->known)
+		return false;
+	ret->abbrev_off += at->abbrev;
+	ret->str_offsets_base += at->str_offsets;
+	ret->rnglists_base += at->rnglists;
+	ret->skeleton = skeleton;
+	if (ret->type == DW_UT_type || ret->type == DW_UT_split_type ||
+	    unit_read_root(ret) < 0)
+		return false;
+	return ret->has_dwo_id && ret->dwo_id == skeleton->dwo_id;
+}
+
+static bool split_from_dwp(const struct unit *skeleton, struct unit *ret)
+{
+	struct debug_file *file = skeleton->file;
+	struct contribution at;
+
+	if (!file->dwp_tried) {
+		_cleanup_free_ struct need *need = calloc(1, sizeof(*need));
+
+		file->dwp_tried = true;
+		if (need) {
+			need->kind = NEED_DWP;
+			(void)ask(file->context, need, DEBUG_FILE_SPLIT, &file->dwp);
+		}
+	}
+	return file->dwp && find_contribution(file->dwp, skeleton->dwo_id, &at) &&
+	       read_split(file->dwp, &at, skeleton, ret);
+}
+
+/* A .dwo holds one compile unit, and type units before or behind it. */
+static bool split_from_dwo(struct debug_file *dwo, const struct unit *skeleton,
+			   struct unit *ret)
+{
+	struct contribution at = {0};
+
+	for (;;) {
+		if (read_split(dwo, &at, skeleton, ret))
+			return true;
+		if (ret->end <= at.info || !debug_spend(dwo, 16))
+			return false;
+		at.info = ret->end;
+	}
+}
+
+int companion_split_unit(const struct unit *skeleton, struct debug_file **ret_file,
+			 struct unit *ret)
+{
+	_cleanup_(debug_file_freep) struct debug_file *dwo = NULL;
+	_cleanup_free_ struct need *need = NULL;
+	const char *name, *dir;
+	int r;
+
+	if (!skeleton->has_dwo_id)
+		return -ENOENT;
+	if (split_from_dwp(skeleton, ret)) {
+		*ret_file = NULL;
+		return 0;
+	}
+	need = calloc(1, sizeof(*need));
+	if (!need)
+		return -ENOMEM;
+	name = form_string(skeleton, &skeleton->dwo_name);
+	dir = form_string(skeleton, &skeleton->comp_dir);
+	if (!name || !*name || strlen(name) >= sizeof(need->name))
+		return -ENOENT;
+	need->kind = NEED_DWO;
+	memcpy(need->name, name, strlen(name));
+	if (dir && strlen(dir) < sizeof(need->comp_dir))
+		memcpy(need->comp_dir, dir, strlen(dir));
+	r = ask(skeleton->file->context, need, DEBUG_FILE_SPLIT, &dwo);
+	if (r < 0) {
+		log_debug("split debug file %s not found, skipping", name);
+		return r;
+	}
+	if (!split_from_dwo(dwo, skeleton, ret)) {
+		log_debug("split debug file %s is of another build, skipping", name);
+		return -ENOENT;
+	}
+	*ret_file = take_ptr(dwo);
+	return 0;
 }

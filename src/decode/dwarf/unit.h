@@ -8,11 +8,130 @@
 #define LB_DECODE_DWARF_UNIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "decode/dwarf/abbrev.h"
+#include "base/cleanup.h"
 #include "decode/dwarf/file.h"
-#include "decode/dwarf/form.h"
+
+/*
+ * Abbreviation tables (DWARF 5, 7.5.3): what a DIE with a given code consists
+ * of. Prepared so that a DIE nobody asked about is skipped by adding its size.
+ */
+
+#define ABBREV_MAX_CODES (1u << 18) /* in one table; more is malformed */
+#define ABBREV_MAX_ATTRS (1u << 20)
+#define ABBREV_VARIABLE  0xff /* size that depends on the bytes of the DIE */
+
+struct abbrev_attr {
+	uint16_t name; /* DW_AT_* */
+	uint16_t form; /* DW_FORM_* */
+	uint8_t size; /* of its value in the DIE, or ABBREV_VARIABLE */
+	int64_t implicit_const;
+};
+
+struct abbrev {
+	uint64_t code;
+	uint32_t first_attr; /* into abbrev_table.attrs */
+	uint32_t nr_attrs;
+	uint32_t size; /* of all values, or UINT32_MAX when it varies */
+	uint16_t tag;
+	bool has_children;
+	bool has_pc; /* DW_AT_low_pc or DW_AT_ranges */
+};
+
+/* How wide the values of a unit are. */
+struct form_widths {
+	uint8_t version, addr_size, offset_size;
+};
+
+struct abbrev_table {
+	struct debug_file *file; /* the key, with off and widths */
+	uint64_t off;
+	struct form_widths widths;
+	struct abbrev *items; /* ascending codes */
+	size_t nr;
+	struct abbrev_attr *attrs;
+	size_t nr_attrs;
+	bool dense; /* codes are 1, 2, 3 ... */
+	uint64_t last_used;
+};
+
+/* Tables kept: units of one file often share theirs. */
+#define ABBREV_CACHE_TABLES 16
+
+struct abbrev_cache {
+	struct abbrev_table tables[ABBREV_CACHE_TABLES];
+	uint64_t clock;
+};
+
+void abbrev_cache_deinit(struct abbrev_cache *cache);
+/** Forgets the tables of @file, which is about to be freed. */
+void abbrev_cache_drop(struct abbrev_cache *cache, const struct debug_file *file);
+
+/**
+ * The table at @off of the file's DEBUG_ABBREV. Valid until two more tables of
+ * other units were asked for (the least recently used one goes).
+ * Return: 0, -EBADMSG, -ENOMEM.
+ */
+int abbrev_cache_get(struct abbrev_cache *cache, struct debug_file *file, uint64_t off,
+		     struct form_widths widths, const struct abbrev_table **ret);
+
+/** NULL when no DIE has this code. */
+const struct abbrev *abbrev_find(const struct abbrev_table *table, uint64_t code);
+
+/**
+ * Only the description of @code, without keeping anything: for the root of each
+ * unit. At most @max attributes are stored in @attrs.
+ * Return: 0, -EBADMSG.
+ */
+int abbrev_read_one(struct debug_file *file, uint64_t off, struct form_widths widths,
+		    uint64_t code, struct abbrev *ret, struct abbrev_attr *attrs,
+		    size_t max);
+
+/*
+ * Attribute values (DWARF 5, 7.5.5 and 7.5.6): read as they stand, and given a
+ * meaning when somebody asks, as the bases of a unit may come after their use.
+ */
+
+struct unit;
+
+/* As it stands in the DIE. form 0: the attribute is not there. */
+struct form_value {
+	uint16_t form;
+	uint64_t u; /* number, offset, index, or length of a block */
+	const uint8_t *block; /* block or text; borrowed */
+};
+
+/** Bytes that a value of @form takes, or ABBREV_VARIABLE. */
+uint8_t form_fixed_size(uint16_t form, struct form_widths widths);
+
+/** Reads one value; unknown forms fail the cursor. */
+void form_read(struct cursor *c, const struct abbrev_attr *attr,
+	       struct form_widths widths, struct form_value *ret);
+
+/** Reads past one value. */
+void form_skip(struct cursor *c, const struct abbrev_attr *attr,
+	       struct form_widths widths);
+
+/** Reads past the values of a whole DIE. */
+void form_skip_all(struct cursor *c, const struct abbrev_attr *attrs,
+		   const struct abbrev *abbrev, struct form_widths widths);
+
+/** Is it an address (else a high_pc is a distance)? */
+bool form_is_address(uint16_t form);
+
+/** Return: false when the address table does not have it. */
+bool form_address(const struct unit *unit, const struct form_value *v, uint64_t *ret);
+
+/**
+ * Borrowed from a section; "" when it is no text or lies outside. NULL when it
+ * is in the file that dwz made, and that file is not there.
+ */
+const char *form_string(const struct unit *unit, const struct form_value *v);
+
+/** A plain number; negative ones and others are UINT64_MAX. */
+uint64_t form_number(const struct form_value *v);
 
 #define UNIT_MAX_ROOT_ATTRS 64
 
@@ -60,5 +179,24 @@ bool unit_indexed_address(const struct unit *unit, uint64_t index, uint64_t *ret
 
 /** The root's low_pc, which range lists start from; 0 if it has none. */
 uint64_t unit_base_address(const struct unit *unit);
+
+/*
+ * The other files that hold a part of a file's debug information: what dwz moved
+ * out because several programs share it, and split DWARF (.dwo, or many of them
+ * in one .dwp). They are asked for by name and are not believed: a build id or a
+ * dwo id has to match.
+ */
+
+/** The dwz file, asked for once; owned by @file. NULL: none, or not found. */
+struct debug_file *companion_alt(struct debug_file *file);
+
+/**
+ * The split unit of @skeleton, which must outlive it. @ret_file is what the
+ * caller frees after use (a .dwo), or NULL (a .dwp, which @skeleton->file keeps).
+ *
+ * Return: 0, -ENOENT (not found, or of another build), -ENOMEM.
+ */
+int companion_split_unit(const struct unit *skeleton, struct debug_file **ret_file,
+			 struct unit *ret);
 
 #endif

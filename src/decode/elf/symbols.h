@@ -58,4 +58,16 @@ void elf_symbols_finish(struct elf_symbols *s);
  */
 const struct elf_symbol *elf_symbols_at(const struct elf_symbols *s, size_t i);
 
+/* ---- Decoder side: which function a stub of the procedure linkage table jumps to ---- */
+
+/**
+ * Sets names[i] to the target's symbol name, without "@plt", where vaddrs[i] is
+ * in a stub; leaves the others. Knows x86-64 only; elsewhere nothing is set.
+ *
+ * @names  @nr entries; strings are borrowed from @b
+ * Return: 0 or -ENOMEM.
+ */
+int elf_plt_names(const struct binary *b, const uint64_t *vaddrs, size_t nr,
+		  const char **names);
+
 #endif

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
+ * A jitdump, version 1, as in tools/perf/Documentation/jitdump-specification.txt of
+ * Linux, and as runtimes really write it. Bytes in host order; the other order is refused
+ * by the magic. All of it is pure and reads within [bytes, bytes + len) only, also when
+ * the bytes change meanwhile.
+ *
  * Two passes, so that memory is O(queries) for a dump of any size. The first goes
  * from record to record and lets LOADs and MOVEs claim the queries in their ranges
  * (query.h); a record's code bytes are never touched, so a large part of the file
@@ -13,17 +18,701 @@
 #include "decode/jit/jitdump.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/hashmap.h"
 #include "base/io.h"
+#include "base/strpool.h"
 #include "base/vec.h"
-#include "decode/jit/lines.h"
 #include "decode/jit/name.h"
 #include "decode/requests.h"
+
+enum record_id {
+	RECORD_LOAD = 0, /* code came */
+	RECORD_MOVE = 1, /* code moved, its description with it */
+	RECORD_DEBUG_INFO = 2, /* lines of the LOAD that follows */
+	RECORD_CLOSE = 3, /* the writer was done; others may follow */
+	RECORD_UNWINDING = 4, /* .eh_frame of the LOAD that follows */
+};
+
+struct record {
+	uint32_t id; /* enum record_id or one we do not know */
+	uint64_t off, size; /* in the file, header included; all of it is there */
+	uint64_t time_ns; /* CLOCK_MONOTONIC unless arch_time */
+};
+
+enum record_next {
+	RECORD_OK,
+	RECORD_END, /* the file ends where a record ends */
+	RECORD_CUT, /* it ends within a record, or the record's size is a lie */
+};
+
+struct record_load {
+	uint64_t start_ip, size_bytes; /* does not wrap */
+	uint64_t code_index; /* unique in the dump */
+	const char *name; /* into the bytes, not terminated */
+	size_t name_len; /* at most JIT_NAME_MAX_BYTES */
+};
+
+struct record_move {
+	uint64_t old_ip, new_ip, size_bytes; /* neither range wraps */
+	uint64_t code_index;
+};
+
+struct debug_entry {
+	uint64_t ip; /* as written: V8's are 0x40 too high, see line_source_resolve() */
+	uint32_t line; /* 1-based; 0: no line from here on (Erlang) */
+	uint32_t column; /* V8 only; elsewhere a discriminator */
+	const char *file; /* into the bytes, not terminated */
+	size_t file_len;
+	bool damaged; /* the first 16 bytes of the name (or all) are not the name's */
+};
+
+/* Walks the entries of one DEBUG_INFO. */
+struct debug_iter {
+	const struct jitdump *jd;
+	uint64_t pos, end;
+	uint64_t nr_left;
+	uint64_t low_ip, high_ip; /* where entries of this code can be: [low, high] */
+	size_t own_file_len; /* of the file that the code's own name tells; 0 unknown */
+	const char *file; /* of the entry before */
+	size_t file_len;
+	bool damaged;
+	bool broken; /* it ended early: nothing behind can be believed */
+};
+
+#define SCRIPTS_MAX           65536 /* files; more are not recovered */
+#define SCRIPTS_MAX_POSITIONS (1u << 20) /* of files with short names; same */
+
+struct scripts;
+
+static void scripts_free(struct scripts *s);
+DEFINE_CLEANUP(struct scripts, scripts_free);
+
+struct line_hit {
+	uint64_t ip; /* where it would be had the code never moved */
+	size_t index; /* for the caller */
+	/* The answer. */
+	uint32_t line; /* 0: none */
+	const char
+		*file; /* as the runtime wrote it, interned; set when there is a line */
+	/* The entry that covers it, while the record is read. */
+	struct debug_entry entry;
+	bool has_entry;
+};
+
+/* What serves all records of one dump. */
+struct line_source {
+	const struct jitdump *jd; /* borrowed */
+	struct strpool *pool; /* borrowed */
+	struct scripts *scripts; /* made when the first damaged name is met */
+	uint64_t nr_bad; /* records with malformed or unrecoverable entries */
+};
+
+/*
+ * V8's damaged file names. V8 (seen in 11.3, Node 20) writes the name of a script
+ * that is not a flat one-byte string from memory it has freed: the allocator has
+ * put two words of its own over the first 16 bytes. Every file of a user's own is
+ * hit, in every entry. The length is right, though: what is damaged is as long as
+ * the name. So a name that "ends" too early is told from what follows: the next
+ * entry would have an address outside of this code. Real input, hot.js in /tmp/d:
+ *
+ *   40 63 fc 31 b8 7f 00 00  05 00 00 00  0b 00 00 00   ip, line 5, column 11
+ *   be a4 01 00 00 00 00 00  70 9e 33 0f 2f 88 b4 f4    was "/tmp/tmp.DeSGfbI"
+ *   76 4e 62 2f 68 6f 74 2e  6a 73 00                   "vNb/hot.js\0"
+ */
+
+#define MAGIC          0x4a695444u /* "JiTD" as a number in the writer's order */
+#define VERSION        1
+#define V8_PAD         0xdeadbeefu
+#define FLAG_ARCH_TIME 1u
+#define HEADER_BYTES   40
+#define PREFIX_BYTES   16 /* id, size, time */
+#define LOAD_BYTES     (PREFIX_BYTES + 40) /* without name and code */
+#define MOVE_BYTES     (PREFIX_BYTES + 48)
+#define DEBUG_BYTES    (PREFIX_BYTES + 16) /* without entries */
+#define ENTRY_BYTES    16 /* without the name */
+#define FREED_BYTES    16 /* what an allocator writes over freed memory */
+#define MAX_LINE       (1u << 24)
+
+/* How far entries may lie outside of their code: Erlang's first one is in the
+ * header before it, V8 adds the size of an ELF header to each. */
+#define ENTRY_SLACK_LOW  256
+#define ENTRY_SLACK_HIGH 64
+
+static uint32_t u32_at(const struct jitdump *jd, uint64_t off)
+{
+	uint32_t v;
+
+	memcpy(&v, jd->bytes + off, sizeof(v));
+	return v;
+}
+
+static uint64_t u64_at(const struct jitdump *jd, uint64_t off)
+{
+	uint64_t v;
+
+	memcpy(&v, jd->bytes + off, sizeof(v));
+	return v;
+}
+
+bool jitdump_open(const void *bytes, uint64_t len, struct jitdump *ret)
+{
+	struct jitdump jd = {.bytes = bytes, .len = len};
+
+	if (len < HEADER_BYTES || u32_at(&jd, 0) != MAGIC || u32_at(&jd, 4) != VERSION)
+		return false;
+	jd.first_off = u32_at(&jd, 8);
+	jd.is_v8 = u32_at(&jd, 16) == V8_PAD;
+	jd.arch_time = u64_at(&jd, 32) & FLAG_ARCH_TIME;
+	if (jd.first_off < HEADER_BYTES || jd.first_off > len)
+		return false;
+	*ret = jd;
+	return true;
+}
+
+/** Reads the record at *off and moves *off behind it. Unknown ids are returned too. */
+static enum record_next jitdump_next(const struct jitdump *jd, uint64_t *off,
+				     struct record *ret)
+{
+	uint64_t left = jd->len - *off;
+
+	if (!left)
+		return RECORD_END;
+	if (left < PREFIX_BYTES)
+		return RECORD_CUT;
+	ret->off = *off;
+	ret->id = u32_at(jd, *off);
+	ret->size = u32_at(jd, *off + 4);
+	ret->time_ns = u64_at(jd, *off + 8);
+	if (ret->size < PREFIX_BYTES || ret->size > left)
+		return RECORD_CUT;
+	*off += ret->size;
+	return RECORD_OK;
+}
+
+/** Return: false when malformed. */
+static bool record_load(const struct jitdump *jd, const struct record *rec,
+			struct record_load *ret)
+{
+	uint64_t name_off = rec->off + LOAD_BYTES;
+	const char *name = (const char *)jd->bytes + name_off, *nul;
+	struct record_load load;
+
+	if (rec->size <= LOAD_BYTES)
+		return false;
+	nul = memchr(name, '\0', rec->size - LOAD_BYTES);
+	load.start_ip = u64_at(jd, rec->off + PREFIX_BYTES + 16);
+	load.size_bytes = u64_at(jd, rec->off + PREFIX_BYTES + 24);
+	load.code_index = u64_at(jd, rec->off + PREFIX_BYTES + 32);
+	if (!nul || load.start_ip + load.size_bytes < load.start_ip)
+		return false;
+	load.name = name;
+	load.name_len = (size_t)(nul - name);
+	if (load.name_len > JIT_NAME_MAX_BYTES)
+		load.name_len = JIT_NAME_MAX_BYTES;
+	*ret = load;
+	return true;
+}
+
+static bool record_move(const struct jitdump *jd, const struct record *rec,
+			struct record_move *ret)
+{
+	struct record_move move;
+
+	if (rec->size < MOVE_BYTES)
+		return false;
+	move.old_ip = u64_at(jd, rec->off + PREFIX_BYTES + 16);
+	move.new_ip = u64_at(jd, rec->off + PREFIX_BYTES + 24);
+	move.size_bytes = u64_at(jd, rec->off + PREFIX_BYTES + 32);
+	move.code_index = u64_at(jd, rec->off + PREFIX_BYTES + 40);
+	if (move.old_ip + move.size_bytes < move.old_ip ||
+	    move.new_ip + move.size_bytes < move.new_ip)
+		return false;
+	*ret = move;
+	return true;
+}
+
+/**
+ * @load           the code that @rec describes
+ * @own_file_len   length of the file in the code's name, 0 if it has none
+ * Return: false when malformed.
+ */
+static bool debug_iter_init(struct debug_iter *it, const struct jitdump *jd,
+			    const struct record *rec, const struct record_load *load,
+			    size_t own_file_len)
+{
+	uint64_t end_ip = load->start_ip + load->size_bytes;
+
+	if (rec->size < DEBUG_BYTES)
+		return false;
+	*it = (struct debug_iter){
+		.jd = jd,
+		.pos = rec->off + DEBUG_BYTES,
+		.end = rec->off + rec->size,
+		.nr_left = u64_at(jd, rec->off + PREFIX_BYTES + 8),
+		.low_ip = load->start_ip > ENTRY_SLACK_LOW
+				  ? load->start_ip - ENTRY_SLACK_LOW
+				  : 0,
+		.high_ip = end_ip < UINT64_MAX - ENTRY_SLACK_HIGH
+				   ? end_ip + ENTRY_SLACK_HIGH
+				   : UINT64_MAX,
+		.own_file_len = own_file_len,
+		.file = "",
+	};
+	return true;
+}
+
+/* May what follows a name that ends before @pos be what has to follow it? */
+static bool fits_behind(const struct debug_iter *it, uint64_t pos)
+{
+	uint64_t ip;
+	uint32_t line;
+
+	if (pos > it->end)
+		return false;
+	if (!it->nr_left) {
+		/* Nothing but padding to a multiple of eight. */
+		for (uint64_t i = pos; i < it->end; i++)
+			if (it->jd->bytes[i] || it->end - pos > 7)
+				return false;
+		return true;
+	}
+	if (it->end - pos < ENTRY_BYTES + 1)
+		return false;
+	ip = u64_at(it->jd, pos);
+	line = u32_at(it->jd, pos + 8);
+	return ip >= it->low_ip && ip <= it->high_ip && line < MAX_LINE;
+}
+
+static bool take_name(struct debug_iter *it, uint64_t len, bool damaged)
+{
+	it->file = (const char *)it->jd->bytes + it->pos;
+	it->file_len = (size_t)len;
+	it->damaged = damaged;
+	it->pos += len + 1;
+	return true;
+}
+
+/* A damaged name of @len bytes at it->pos? */
+static bool try_damaged(struct debug_iter *it, uint64_t len)
+{
+	if (!len || len >= it->end - it->pos || it->jd->bytes[it->pos + len] ||
+	    !fits_behind(it, it->pos + len + 1))
+		return false;
+	return take_name(it, len, true);
+}
+
+static bool next_damaged(struct debug_iter *it)
+{
+	const uint8_t *name = it->jd->bytes + it->pos, *nul;
+	uint64_t left = it->end - it->pos;
+
+	if (it->damaged && try_damaged(it, it->file_len))
+		return true;
+	if (try_damaged(it, it->own_file_len))
+		return true;
+	if (left <= FREED_BYTES)
+		return false;
+	nul = memchr(name + FREED_BYTES, '\0', left - FREED_BYTES);
+	return nul && try_damaged(it, (uint64_t)(nul - name));
+}
+
+static bool next_name(struct debug_iter *it)
+{
+	const uint8_t *name = it->jd->bytes + it->pos, *nul;
+	uint64_t left = it->end - it->pos;
+
+	nul = memchr(name, '\0', left);
+	if (!nul)
+		return false;
+	if (nul - name == 1 && name[0] == 0xff) {
+		it->pos += 2; /* the same as before */
+		return true;
+	}
+	if (!it->jd->is_v8 || fits_behind(it, it->pos + (uint64_t)(nul - name) + 1))
+		return take_name(it, (uint64_t)(nul - name), false);
+	return next_damaged(it);
+}
+
+/** Return: false at the end; then it->broken tells whether all was well. */
+static bool debug_iter_next(struct debug_iter *it, struct debug_entry *ret)
+{
+	if (!it->nr_left || it->broken)
+		return false;
+	if (it->end - it->pos < ENTRY_BYTES + 1) {
+		it->broken = true;
+		return false;
+	}
+	ret->ip = u64_at(it->jd, it->pos);
+	ret->line = u32_at(it->jd, it->pos + 8);
+	ret->column = u32_at(it->jd, it->pos + 12);
+	it->pos += ENTRY_BYTES;
+	it->nr_left--;
+	if (!next_name(it)) {
+		it->broken = true;
+		return false;
+	}
+	ret->file = it->file;
+	ret->file_len = it->file_len;
+	ret->damaged = it->damaged;
+	return true;
+}
+
+/*
+ * The full names are in the names of the code: "JS:*hot /app/server.js:4:13". What
+ * is left of a damaged one is its length and what follows its 16th byte.
+ *
+ * If that rest holds the whole base name, and one known file has that length and
+ * that rest, it is that file. Short names ("/app/server.js" has no rest at all)
+ * need more: the entry's line and column must be a place that exists in exactly
+ * one of the possible files. Such places are where functions start (in their
+ * names), and all positions of baseline code, whose DEBUG_INFO never has inlined
+ * entries, so that they belong to the file in the code's own name.
+ */
+
+#define LOST_BYTES 16 /* of a damaged name */
+#define NONE       UINT32_MAX
+
+struct script {
+	const char *path; /* interned */
+	uint32_t next; /* with the same length and rest; NONE: last */
+};
+
+struct scripts {
+	struct strpool *pool;
+	struct script *items;
+	size_t nr, cap;
+	struct hashmap by_path; /* by pointer */
+	struct hashmap by_rest; /* the newest of a list */
+	struct hashmap positions; /* hash of (path, line, column); items unused */
+};
+
+static void scripts_free(struct scripts *s)
+{
+	if (!s)
+		return;
+	free(s->items);
+	hashmap_deinit(&s->by_path);
+	hashmap_deinit(&s->by_rest);
+	hashmap_deinit(&s->positions);
+	free(s);
+}
+
+/* Does what is left of a damaged name hold the base name? */
+static bool is_telling(const char *path, size_t len)
+{
+	return len > LOST_BYTES && memchr(path + LOST_BYTES, '/', len - LOST_BYTES);
+}
+
+struct rest_key {
+	const char *name;
+	size_t len;
+};
+
+static uint64_t rest_hash(const char *name, size_t len)
+{
+	size_t lost = len < LOST_BYTES ? len : LOST_BYTES;
+
+	return hash_bytes(len, name + lost, len - lost);
+}
+
+static bool rest_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct scripts *s = ctx;
+	const struct rest_key *want = key;
+	const char *path = s->items[item].path;
+	size_t lost = want->len < LOST_BYTES ? want->len : LOST_BYTES;
+
+	return strlen(path) == want->len &&
+	       !memcmp(path + lost, want->name + lost, want->len - lost);
+}
+
+static uint64_t position_hash(const char *path, uint32_t line, uint32_t column)
+{
+	return hash_u64(hash_pointer(0, path), (uint64_t)line << 32 | column);
+}
+
+static bool same_path(uint32_t item, const void *key, const void *ctx)
+{
+	return ((const struct scripts *)ctx)->items[item].path == key;
+}
+
+/* A miss of memory or room is a file that is not recovered. */
+static void add_path(struct scripts *s, const char *path, size_t len)
+{
+	struct rest_key key = {.name = path, .len = len};
+	uint64_t hash = rest_hash(path, len);
+	uint32_t head;
+
+	if (hashmap_find(&s->by_path, hash_pointer(0, path), same_path, path, s) !=
+		    HASHMAP_NONE ||
+	    strlen(path) != len ||
+	    vec_grow(&s->items, &s->cap, s->nr + 1, sizeof(*s->items), SCRIPTS_MAX))
+		return;
+	head = hashmap_find(&s->by_rest, hash, rest_eq, &key, s);
+	s->items[s->nr] = (struct script){.path = path, .next = NONE};
+	if (hashmap_add(&s->by_path, hash_pointer(0, path), (uint32_t)s->nr))
+		return;
+	if (head == HASHMAP_NONE) {
+		if (hashmap_add(&s->by_rest, hash, (uint32_t)s->nr))
+			return;
+	} else {
+		s->items[s->nr].next = s->items[head].next;
+		s->items[head].next = (uint32_t)s->nr;
+	}
+	s->nr++;
+}
+
+static void add_position(struct scripts *s, const char *path, uint32_t line,
+			 uint32_t column)
+{
+	uint64_t hash = position_hash(path, line, column);
+
+	if (s->positions.nr_items < SCRIPTS_MAX_POSITIONS &&
+	    hashmap_find(&s->positions, hash, NULL, NULL, NULL) == HASHMAP_NONE)
+		(void)hashmap_add(&s->positions, hash, 0);
+}
+
+static void add_load(struct scripts *s, const struct jitdump *jd,
+		     const struct record_load *load, const struct record *debug)
+{
+	struct debug_entry entry;
+	struct debug_iter it;
+	struct jit_name name;
+	const char *path;
+
+	jit_name_split(load->name, load->name_len, &name);
+	if (!name.file_len)
+		return;
+	path = strpool_add_n(s->pool, name.file, name.file_len);
+	add_path(s, path, name.file_len);
+	if (is_telling(path, name.file_len))
+		return;
+	add_position(s, path, name.start_line, name.start_column);
+	if (!name.bytecode_positions || !debug->size ||
+	    !debug_iter_init(&it, jd, debug, load, name.file_len))
+		return;
+	while (debug_iter_next(&it, &entry))
+		if (entry.damaged && entry.file_len == name.file_len)
+			add_position(s, path, entry.line, entry.column);
+}
+
+/**
+ * Reads the whole dump once. @pool is borrowed and gets the paths.
+ * Return: NULL when out of memory.
+ */
+static struct scripts *scripts_new(const struct jitdump *jd, struct strpool *pool)
+{
+	struct scripts *s = calloc(1, sizeof(*s));
+	struct record rec, debug = {0};
+	struct record_load load;
+	uint64_t off = jd->first_off;
+
+	if (!s)
+		return NULL;
+	s->pool = pool;
+	while (jitdump_next(jd, &off, &rec) == RECORD_OK) {
+		if (rec.id == RECORD_DEBUG_INFO) {
+			debug = rec;
+		} else if (rec.id == RECORD_LOAD) {
+			if (record_load(jd, &rec, &load))
+				add_load(s, jd, &load, &debug);
+			debug = (struct record){0};
+		}
+	}
+	return s;
+}
+
+/** The file (as V8 wrote it, interned) that a damaged entry means, or NULL. */
+static const char *scripts_find(const struct scripts *s, const struct debug_entry *entry)
+{
+	struct rest_key key = {.name = entry->file, .len = entry->file_len};
+	bool telling = is_telling(entry->file, entry->file_len);
+	const char *found = NULL;
+	uint32_t i =
+		hashmap_find(&s->by_rest, rest_hash(key.name, key.len), rest_eq, &key, s);
+
+	if (telling && i != NONE && s->items[i].next == NONE)
+		return s->items[i].path;
+	for (; i != NONE; i = s->items[i].next) {
+		uint64_t hash =
+			position_hash(s->items[i].path, entry->line, entry->column);
+
+		if (hashmap_find(&s->positions, hash, NULL, NULL, NULL) == HASHMAP_NONE)
+			continue;
+		if (found)
+			return NULL;
+		found = s->items[i].path;
+	}
+	return found;
+}
+
+/*
+ * An address has the line of the entry with the greatest address at or below it.
+ * Before the first entry there is no line: a prologue has no entry in some
+ * runtimes, and the function's start line is said anyway.
+ *
+ * - V8 adds 0x40, the size of an ELF header, to each entry's address, for the sake
+ *   of "perf inject", which puts one before the code (its constant is
+ *   kElfHeaderSize; seen in all 25 records of Node 20: the first entry of
+ *   optimised code, the function's own start, is at 0x40). Nobody else does: the
+ *   shift is taken off when every entry is at 0x40 or above, in V8's dumps always,
+ *   elsewhere only when the entries do not fit the code without it.
+ * - V8's baseline code (names "JS:^f") has a DEBUG_INFO whose "addresses" are
+ *   offsets in the bytecode: for hot.js exactly those that --print-bytecode lists
+ *   (0, 2, 4, 6, 11, 14 ...) where the machine code is six times as long. Taken as
+ *   addresses they would charge wrong lines, so this code has none.
+ * - Entries of inlined functions carry the inlined line and file. The frame has
+ *   them, under the name of the outer function: a jitdump does not name others.
+ */
+
+#define V8_SHIFT       0x40 /* sizeof(Elf64_Ehdr) */
+#define MAX_ENTRY_LINE INT32_MAX
+
+static void line_source_deinit(struct line_source *s)
+{
+	scripts_free(s->scripts);
+	s->scripts = NULL;
+}
+
+/*
+ * By how much the entries are too high, from a first reading of the record.
+ * Return: false when the record is malformed.
+ */
+static bool entry_shift(struct debug_iter it, const struct record_load *load,
+			uint64_t *ret)
+{
+	uint64_t lowest = UINT64_MAX, highest = 0;
+	struct debug_entry e;
+	bool above;
+
+	while (debug_iter_next(&it, &e)) {
+		if (e.ip < lowest)
+			lowest = e.ip;
+		if (e.line && e.ip > highest)
+			highest = e.ip;
+	}
+	if (it.broken)
+		return false;
+	above = lowest >= load->start_ip && lowest - load->start_ip >= V8_SHIFT;
+	if (!it.jd->is_v8)
+		above = above && highest - load->start_ip >= load->size_bytes &&
+			highest - load->start_ip - V8_SHIFT < load->size_bytes;
+	*ret = above ? V8_SHIFT : 0;
+	return true;
+}
+
+/* The first hit at or above @ip. */
+static size_t first_hit(const struct line_hit *hits, size_t nr, uint64_t ip)
+{
+	size_t low = 0, high = nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (hits[mid].ip < ip)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/*
+ * Each entry is left with the first hit that it covers, the highest one stays;
+ * then it holds for the hits above as well, up to one with a better entry.
+ */
+static void find_entries(struct debug_iter *it, uint64_t shift, struct line_hit *hits,
+			 size_t nr)
+{
+	struct debug_entry e;
+
+	while (debug_iter_next(it, &e)) {
+		size_t i;
+
+		e.ip -= e.ip > shift ? shift : e.ip;
+		i = first_hit(hits, nr, e.ip);
+		if (i < nr && (!hits[i].has_entry || e.ip >= hits[i].entry.ip)) {
+			hits[i].entry = e;
+			hits[i].has_entry = true;
+		}
+	}
+	for (size_t i = 1; i < nr; i++) {
+		if (!hits[i - 1].has_entry ||
+		    (hits[i].has_entry && hits[i].entry.ip >= hits[i - 1].entry.ip))
+			continue;
+		hits[i].entry = hits[i - 1].entry;
+		hits[i].has_entry = true;
+	}
+}
+
+/* Return: 1 if the file of a damaged entry could not be told, 0, or -ENOMEM. */
+static int name_line(struct line_source *s, struct line_hit *hit)
+{
+	const struct debug_entry *e = &hit->entry;
+	const char *file = NULL;
+
+	if (!hit->has_entry || !e->line || e->line > MAX_ENTRY_LINE || !e->file_len)
+		return 0;
+	if (!e->damaged) {
+		size_t len = e->file_len < JIT_NAME_MAX_BYTES ? e->file_len
+							      : JIT_NAME_MAX_BYTES;
+
+		file = strpool_add_n(s->pool, e->file, len);
+	} else {
+		if (!s->scripts)
+			s->scripts = scripts_new(s->jd, s->pool);
+		if (!s->scripts)
+			return -ENOMEM;
+		file = scripts_find(s->scripts, e);
+	}
+	if (!file)
+		return 1;
+	hit->file = file;
+	hit->line = e->line;
+	return 0;
+}
+
+/**
+ * @hits  addresses in @load, ascending; line and file are written
+ * Cost: reads the record twice. Return: 0 or -ENOMEM.
+ */
+static int line_source_resolve(struct line_source *s, const struct record *debug,
+			       const struct record_load *load, struct line_hit *hits,
+			       size_t nr)
+{
+	struct debug_iter it;
+	struct jit_name name;
+	uint64_t shift;
+	bool lost = false;
+
+	jit_name_split(load->name, load->name_len, &name);
+	if (name.bytecode_positions && s->jd->is_v8)
+		return 0;
+	if (!debug_iter_init(&it, s->jd, debug, load, name.file_len) ||
+	    !entry_shift(it, load, &shift)) {
+		s->nr_bad++;
+		return 0;
+	}
+	find_entries(&it, shift, hits, nr);
+	for (size_t i = 0; i < nr; i++) {
+		int rc = name_line(s, &hits[i]);
+
+		if (rc < 0)
+			return rc;
+		lost |= rc;
+	}
+	s->nr_bad += lost;
+	return 0;
+}
 
 #define MAX_FILE_BYTES (4ull << 30)
 #define MAX_POOL_BYTES (64u << 20)

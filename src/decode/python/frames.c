@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "decode/answer_texts.h"
+#include "decode/answer.h"
 #include "decode/python/lines.h"
 #include "decode/python/text.h"
 #include "decode/requests.h"

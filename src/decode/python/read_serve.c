@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "decode/answer_texts.h"
+#include "decode/answer.h"
 #include "decode/requests.h"
 #include "lineburn_unwind.h"
 #include "worker/reader.h"

@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "collect/jit_probe.h"
 #include "lineburn_unwind.h"
-#include "process/process.h"
+#include "process/table.h"
 #include "runtime/jit/inodes.h"
 #include "runtime/jit/interface.h"
 #include "runtime/jit/list_walk.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "process/process.h"
+#include "process/table.h"
 
 #define MAX_MODULE_BYTES 64
 #define MAX_DIR_BYTES    1024

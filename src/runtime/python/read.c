@@ -3,6 +3,7 @@
 
 #include "base/wire.h"
 #include "decode/requests.h"
+#include "process/table.h"
 
 /* Those of one call: copies without texts, as items move when others come. */
 struct asked {

@@ -13,6 +13,8 @@
 #define PYTHON_READ_CALL_MS   200
 #define PYTHON_READ_MAX_CODES 64 /* in one call */
 
+struct process_table;
+
 /**
  * Reads the cut ones of p->python_codes again, at most PYTHON_READ_MAX_CODES of them, and
  * each once: what cannot be read, or is another code object by now, stays cut. Names are

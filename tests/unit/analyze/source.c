@@ -8,7 +8,6 @@
 #include "unit/profile/fixture.h"
 
 #include "analyze/source.h"
-#include "analyze/source_text.h"
 #include "base/io.h"
 #include "profile/pprof.h"
 

@@ -13,7 +13,6 @@
 
 #include "base/cleanup.h"
 #include "cli/options.h"
-#include "cli/options_target.h"
 
 /* Splits @line at spaces and parses it as a command line. */
 static int parse(const char *line, struct options *o, struct error *err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Perf maps and jitdumps, through the table: found, refused, followed as they grow. */
-#include "process/process.h"
+#include "process/table.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table on the real /proc: files that only the kernel still has. Needs root. */
-#include "process/process.h"
+#include "process/table.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Whom images belong to: read, taken over, or of an ancestor. */
-#include "process/process.h"
+#include "process/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

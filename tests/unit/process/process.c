@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table, fed by an invented /proc and invented events. */
-#include "process/process.h"
+#include "process/table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 /* What names tell: kinds of code, objects, libraries, languages, statuses. */
 #include "fixture.h"
 
-#include "analyze/language.h"
 #include "profile/mapping_kind.h"
+#include "profile/profile.h"
 #include "profile/stack_status.h"
 
 static void kinds_of_code(void **state)

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/options_window.h"
+#include "cli/options.h"
 #include "record/window.h"
 #include "record/window_files.h"
 

@@ -16,6 +16,7 @@
 
 #include "decode/requests.h"
 #include "process/maps.h"
+#include "process/table.h"
 #include "symbolize/symbolizer.h"
 #include "unit/decode/elf/fixture.h"
 

@@ -10,7 +10,7 @@
 #include <dwarf.h>
 
 #include "decode/dwarf/line.h"
-#include "decode/dwarf/ranges.h"
+#include "decode/dwarf/scope.h"
 
 /* A file that is only sections; code is at [0x1000, 0x2000). */
 struct fake {

@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 
 #include "base/io.h"
+#include "decode/jit/jitdump.h"
 #include "decode/jit/name.h"
 #include "decode/jit/perfmap.h"
-#include "decode/jit/record.h"
 #include "serve.h"
 
 static const char hot_js[] = "function helper(x) {\n" /* 1 */

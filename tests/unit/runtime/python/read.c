@@ -16,6 +16,7 @@
 #include "decode/operations.h"
 #include "decode/python/text.h"
 #include "decode/requests.h"
+#include "process/table.h"
 #include "runtime/python/read.h"
 
 /* Offsets of Include/cpython/code.h and unicodeobject.h of each version. */

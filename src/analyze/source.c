@@ -1,0 +1,740 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "analyze/source.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <nettle/sha2.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analyze/code_text.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/log.h"
+#include "base/vec.h"
+
+static const char cut_mark[] = "...";
+
+bool source_line_next(const char **at, const char *end, struct source_line *ret)
+{
+	const char *newline;
+	size_t len;
+
+	if (*at >= end)
+		return false;
+	newline = memchr(*at, '\n', (size_t)(end - *at));
+	len = (size_t)((newline ? newline : end) - *at);
+	*ret = (struct source_line){.text = *at, .len = len};
+	if (len && ret->text[len - 1] == '\r')
+		ret->len--;
+	*at += len + (newline != NULL);
+	return true;
+}
+
+uint32_t source_count_lines(const char *text, size_t len)
+{
+	const char *at = text;
+	struct source_line line;
+	uint32_t nr = 0;
+
+	while (source_line_next(&at, text + len, &line))
+		nr++;
+	return nr;
+}
+
+bool source_is_text(const char *data, size_t len)
+{
+	return !memchr(data, '\0', len);
+}
+
+/* How much of the line stays before the mark: never half a UTF-8 character. */
+static size_t kept_len(const struct source_line *line)
+{
+	size_t kept = SOURCE_LINE_BYTES - strlen(cut_mark);
+
+	for (size_t back = 0; back < 3 && kept; back++, kept--)
+		if (((unsigned char)line->text[kept] & 0xc0) != 0x80)
+			break;
+	return kept;
+}
+
+size_t source_line_copied_len(const struct source_line *line)
+{
+	return line->len <= SOURCE_LINE_BYTES ? line->len
+					      : kept_len(line) + strlen(cut_mark);
+}
+
+void source_line_copy(char *to, const struct source_line *line)
+{
+	size_t len = line->len <= SOURCE_LINE_BYTES ? line->len : kept_len(line);
+
+	memcpy(to, line->text, len);
+	to[len] = '\0';
+	if (len < line->len)
+		memcpy(to + len, cut_mark, sizeof(cut_mark));
+}
+
+/* Keeps source text in the profile: the container may be gone when it is read. */
+
+struct collector {
+	struct profile *p;
+	const struct attribution *a;
+	/* Functions whose start is known, by file (address) and name. */
+	const struct attribution_function **functions;
+	size_t nr_functions;
+	size_t budget; /* bytes of text that may still be kept */
+};
+
+static void source_deinit(struct profile_source *source)
+{
+	for (size_t i = 0; i < source->nr_runs; i++)
+		free((char *)source->runs[i].text);
+	free(source->runs);
+	*source = (struct profile_source){0};
+}
+
+static int compare_addresses(const char *a, const char *b)
+{
+	return (uintptr_t)a < (uintptr_t)b ? -1 : (uintptr_t)a > (uintptr_t)b;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct attribution_function *x =
+		*(const struct attribution_function *const *)a;
+	const struct attribution_function *y =
+		*(const struct attribution_function *const *)b;
+	int r = compare_addresses(x->file, y->file);
+
+	return r ? r : compare_addresses(x->name, y->name);
+}
+
+static int index_functions(struct collector *c)
+{
+	c->functions = calloc(c->a->nr_functions + 1, sizeof(*c->functions));
+	if (!c->functions)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->a->nr_functions; i++)
+		if (c->a->functions[i].start_line)
+			c->functions[c->nr_functions++] = &c->a->functions[i];
+	qsort(c->functions, c->nr_functions, sizeof(*c->functions), compare_functions);
+	return 0;
+}
+
+/* The first line to keep for a line with samples. */
+static uint32_t window_start(const struct collector *c,
+			     const struct attribution_file *file,
+			     const struct attribution_line *line)
+{
+	const struct attribution_function key = {.file = file->path,
+						 .name = line->function};
+	const struct attribution_function *wanted = &key;
+	const struct attribution_function **found;
+	uint32_t start =
+		line->line > SOURCE_CONTEXT_LINES ? line->line - SOURCE_CONTEXT_LINES : 1;
+
+	found = bsearch(&wanted, c->functions, c->nr_functions, sizeof(*c->functions),
+			compare_functions);
+	if (!found || (*found)->start_line >= start ||
+	    line->line - (*found)->start_line > SOURCE_FUNCTION_LINES)
+		return start;
+	return (*found)->start_line;
+}
+
+/* Marks the lines (by number) to keep of a file too large to be kept whole. */
+static void mark_windows(const struct collector *c, const struct attribution_file *file,
+			 uint8_t *keep, uint32_t nr_lines)
+{
+	for (size_t i = 0; i < file->nr_lines; i++) {
+		const struct attribution_line *line = &file->lines[i];
+		uint64_t end = (uint64_t)line->line + SOURCE_CONTEXT_LINES;
+		uint32_t start;
+
+		if (line->line > nr_lines)
+			break;
+		if (line->no_code)
+			continue;
+		if (end > nr_lines)
+			end = nr_lines;
+		start = window_start(c, file, line);
+		memset(keep + start, 1, end - start + 1);
+	}
+}
+
+/* Makes a run of the lines from @from on that are marked; *at moves behind them. */
+static int add_run(struct profile_source *source, size_t *cap, const char **at,
+		   const char *end, uint32_t from, const uint8_t *keep)
+{
+	struct profile_source_run run = {.first_line = from};
+	struct source_line line;
+	const char *scan = *at;
+	size_t size = 0;
+	char *text;
+
+	for (uint32_t n = from; n <= source->nr_lines && keep[n]; n++, run.nr_lines++) {
+		source_line_next(&scan, end, &line);
+		size += source_line_copied_len(&line) + 1;
+	}
+	if (vec_grow(&source->runs, cap, source->nr_runs + 1, sizeof(*source->runs), 0))
+		return -ENOMEM;
+	text = malloc(size);
+	if (!text)
+		return -ENOMEM;
+	run.text = text;
+	for (uint32_t n = 0; n < run.nr_lines; n++) {
+		source_line_next(at, end, &line);
+		source_line_copy(text, &line);
+		text += source_line_copied_len(&line) + 1;
+		text[-1] = n + 1 < run.nr_lines ? '\n' : '\0';
+	}
+	source->runs[source->nr_runs++] = run;
+	return 0;
+}
+
+static int add_runs(struct profile_source *source, const char *text, size_t len,
+		    const uint8_t *keep)
+{
+	const char *at = text, *end = text + len;
+	struct source_line line;
+	size_t cap = 0;
+	uint32_t n = 1;
+
+	while (n <= source->nr_lines) {
+		if (!keep[n]) {
+			source_line_next(&at, end, &line);
+			n++;
+			continue;
+		}
+		if (add_run(source, &cap, &at, end, n, keep))
+			return -ENOMEM;
+		n += source->runs[source->nr_runs - 1].nr_lines;
+	}
+	return 0;
+}
+
+static size_t kept_bytes(const struct profile_source *source)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < source->nr_runs; i++)
+		bytes += strlen(source->runs[i].text) + 1;
+	return bytes;
+}
+
+static int keep_lines(const struct collector *c, const struct attribution_file *file,
+		      const char *text, size_t len, bool whole,
+		      struct profile_source *source)
+{
+	_cleanup_free_ uint8_t *keep = calloc((size_t)source->nr_lines + 2, 1);
+
+	if (!keep)
+		return -ENOMEM;
+	if (whole)
+		memset(keep + 1, 1, source->nr_lines);
+	else
+		mark_windows(c, file, keep, source->nr_lines);
+	return add_runs(source, text, len, keep);
+}
+
+void source_hash(const char *text, size_t len, uint8_t ret[32])
+{
+	struct sha256_ctx ctx;
+
+	sha256_init(&ctx);
+	sha256_update(&ctx, len, (const uint8_t *)text);
+	sha256_digest(&ctx, SHA256_DIGEST_SIZE, ret);
+}
+
+static int add_source(struct collector *c, const struct attribution_file *file,
+		      const char *text, const struct stat *st, size_t len)
+{
+	struct profile_extra *extra = &c->p->extra;
+	struct profile_source source = {
+		.path = file->path,
+		.owner = "",
+		.size_bytes = len,
+		.nr_lines = source_count_lines(text, len),
+		.mtime_nanos = (int64_t)st->st_mtim.tv_sec * 1000000000 +
+			       st->st_mtim.tv_nsec,
+	};
+	bool whole = len <= SOURCE_WHOLE_BYTES && len <= c->budget;
+	int r = keep_lines(c, file, text, len, whole, &source);
+
+	if (!r && (!source.nr_runs || kept_bytes(&source) > c->budget)) {
+		log_debug("%s: no room for its source, skipping", file->path);
+		source_deinit(&source);
+		return 0;
+	}
+	if (!r)
+		r = vec_grow(&extra->sources, &extra->cap_sources, extra->nr_sources + 1,
+			     sizeof(*extra->sources), 0);
+	if (r) {
+		source_deinit(&source);
+		return -ENOMEM;
+	}
+	source_hash(text, len, source.sha256);
+	c->budget -= kept_bytes(&source);
+	extra->sources[extra->nr_sources++] = source;
+	return 0;
+}
+
+static int collect_file(struct collector *c, const struct attribution_file *file, int fd)
+{
+	_cleanup_free_ char *text = NULL;
+	struct stat st;
+	size_t len;
+	int r;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		log_debug("%s: not a regular file, skipping", file->path);
+		return 0;
+	}
+	r = io_read_all(fd, SOURCE_MAX_FILE_BYTES, &text, &len);
+	if (r) {
+		log_debug("%s: cannot read the source: %s, skipping", file->path,
+			  strerror(-r));
+		return r == -ENOMEM ? r : 0;
+	}
+	if (!source_is_text(text, len)) {
+		log_debug("%s: not text, skipping", file->path);
+		return 0;
+	}
+	return add_source(c, file, text, &st, len);
+}
+
+/* Files that another one has the path of are told apart, with their text or without. */
+static int add_namesakes(struct profile *p)
+{
+	_cleanup_(hashmap_deinit) struct hashmap known = {0};
+	struct profile_extra *extra = &p->extra;
+	int r = 0;
+
+	for (size_t i = 0; p->nr_namesakes && i < extra->nr_sources && !r; i++)
+		r = hashmap_add(&known, hash_pointer(0, extra->sources[i].path),
+				(uint32_t)i);
+	for (size_t i = 0; i < p->nr_namesakes && !r; i++) {
+		struct profile_source source = {.path = p->namesakes[i], .owner = ""};
+
+		if (hashmap_find(&known, hash_pointer(0, source.path), NULL, NULL,
+				 NULL) != HASHMAP_NONE)
+			continue;
+		r = vec_grow(&extra->sources, &extra->cap_sources, extra->nr_sources + 1,
+			     sizeof(*extra->sources), 0);
+		if (!r)
+			extra->sources[extra->nr_sources++] = source;
+	}
+	return r ? -ENOMEM : 0;
+}
+
+int source_collect(struct profile *p, const struct attribution *a,
+		   source_open_fn open_source, void *ctx)
+{
+	struct collector c = {.p = p, .a = a, .budget = SOURCE_MAX_BYTES};
+	int r = index_functions(&c);
+
+	for (size_t i = 0; i < a->nr_files && i < SOURCE_MAX_FILES && !r; i++) {
+		const struct attribution_file *file = &a->files[i];
+		_cleanup_close_ int fd = -1;
+
+		if (file->path[0] != '/')
+			continue;
+		fd = open_source(ctx, file->path);
+		if (fd >= 0)
+			r = collect_file(&c, file, fd);
+	}
+	free(c.functions);
+	return r ? r : add_namesakes(p);
+}
+
+/* Finds the text of files again: in the profile, else on disk, else says where it looked. */
+
+struct attacher {
+	const struct profile *p;
+	const struct source_search *search;
+	struct hashmap sources; /* path (address) -> p->extra.sources */
+	struct hashmap shared_paths; /* interned: of several files of the profile */
+	size_t lines_left, bytes_left;
+};
+
+__attribute__((format(printf, 2, 3))) static const char *compose(const struct attacher *t,
+								 const char *fmt, ...)
+{
+	char text[2 * PATH_MAX + 256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return strpool_add(t->p->pool, text);
+}
+
+/* A run of lines of one file, from the profile or from disk. */
+struct piece {
+	uint32_t first_line, nr_lines;
+	const char *text;
+	size_t len;
+};
+
+/* A text of n lines ends behind the last one: that may be empty. */
+static struct source_line next_line(const char **at, const char *end)
+{
+	struct source_line line = {.text = end, .len = 0};
+
+	source_line_next(at, end, &line);
+	return line;
+}
+
+static size_t piece_size(const struct piece *piece)
+{
+	const char *at = piece->text, *end = at + piece->len;
+	size_t size = 0;
+
+	for (uint32_t n = 0; n < piece->nr_lines; n++) {
+		struct source_line line = next_line(&at, end);
+
+		size += source_line_copied_len(&line) + 1;
+	}
+	return size;
+}
+
+/* One block: pointers to lines, and the lines behind them. */
+static int give_lines(struct attacher *t, const struct piece *pieces, size_t nr_pieces,
+		      struct attribution_source *source)
+{
+	size_t nr_lines = 0, size = 0;
+	char **lines, *text;
+
+	for (size_t i = 0; i < nr_pieces; i++) {
+		size_t last = (size_t)pieces[i].first_line + pieces[i].nr_lines - 1;
+
+		size += piece_size(&pieces[i]);
+		nr_lines = last > nr_lines ? last : nr_lines;
+	}
+	if (nr_lines > t->lines_left) {
+		source->note = strpool_add(
+			t->p->pool, "source not shown: too many lines, after those "
+				    "of hotter files");
+		return 0;
+	}
+	lines = calloc(1, nr_lines * sizeof(*lines) + size + 1);
+	if (!lines)
+		return -ENOMEM;
+	t->lines_left -= nr_lines;
+	text = (char *)(lines + nr_lines);
+	for (size_t i = 0; i < nr_pieces; i++) {
+		const char *at = pieces[i].text, *end = at + pieces[i].len;
+
+		for (uint32_t n = 0; n < pieces[i].nr_lines; n++) {
+			struct source_line line = next_line(&at, end);
+
+			source_line_copy(text, &line);
+			lines[pieces[i].first_line - 1 + n] = text;
+			text += source_line_copied_len(&line) + 1;
+		}
+	}
+	source->lines = lines;
+	source->nr_lines = nr_lines;
+	source->found = true;
+	return 0;
+}
+
+static int attach_recorded(struct attacher *t, const struct profile_source *from,
+			   struct attribution_source *source)
+{
+	_cleanup_free_ struct piece *pieces = calloc(from->nr_runs + 1, sizeof(*pieces));
+	int r;
+
+	if (!pieces)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->nr_runs; i++)
+		pieces[i] = (struct piece){.first_line = from->runs[i].first_line,
+					   .nr_lines = from->runs[i].nr_lines,
+					   .text = from->runs[i].text,
+					   .len = strlen(from->runs[i].text)};
+	r = give_lines(t, pieces, from->nr_runs, source);
+	if (r || !source->found)
+		return r;
+	source->from = strpool_add(t->p->pool, "recorded");
+	if (from->owner && *from->owner)
+		source->note = compose(t,
+				       "as %s has it; others have another file of "
+				       "this path",
+				       from->owner);
+	if (from->newer_than_binary)
+		source->note = strpool_add(t->p->pool,
+					   "modified after the program was built: lines "
+					   "may be off");
+	return 0;
+}
+
+/* Does the rule apply to whole parts of @path? Then *rest is what follows OLD. */
+static bool rule_matches(const struct source_path_rule *rule, const char *path,
+			 const char **rest)
+{
+	size_t len = strlen(rule->old_prefix);
+
+	*rest = path + len;
+	if (!len)
+		return path[0] != '/';
+	return !strncmp(path, rule->old_prefix, len) &&
+	       (path[len] == '/' || path[len - 1] == '/');
+}
+
+/* Is its path that of another file of the profile, too? */
+static bool is_path_shared(const struct attacher *t, const char *path)
+{
+	return t->shared_paths.nr_items &&
+	       hashmap_find(&t->shared_paths,
+			    hash_pointer(0, strpool_add(t->p->pool, path)), NULL, NULL,
+			    NULL) != HASHMAP_NONE;
+}
+
+/* Does it lead out of the folder that it begins in? */
+static bool has_parent(const char *path)
+{
+	for (const char *at = path; (at = strstr(at, "..")); at += 2)
+		if ((at == path || at[-1] == '/') && (at[2] == '/' || !at[2]))
+			return true;
+	return false;
+}
+
+/* Where a file may be: after the first rule that matches, and where it was. */
+static size_t candidates_of(const struct attacher *t, const char *path,
+			    const char *ret[2])
+{
+	size_t nr = 0;
+	const char *rest;
+
+	for (size_t i = 0; i < t->search->nr_rules && !nr; i++) {
+		const struct source_path_rule *rule = &t->search->rules[i];
+		const char *new_prefix = rule->new_prefix;
+		size_t len = strlen(new_prefix);
+
+		if (!rule_matches(rule, path, &rest) ||
+		    (t->search->is_strangers && has_parent(rest)))
+			continue;
+		while (*rest == '/')
+			rest++;
+		ret[nr++] = compose(t, "%s%s%s", new_prefix,
+				    len && new_prefix[len - 1] == '/' ? "" : "/", rest);
+	}
+	/* Which of them the disk has, nobody knows. */
+	if (!t->search->is_strangers && (path[0] == '/' || !nr) &&
+	    !is_path_shared(t, path))
+		ret[nr++] = path;
+	return nr;
+}
+
+static int read_source(const char *path, size_t max, char **ret, size_t *ret_len,
+		       struct stat *st)
+{
+	_cleanup_close_ int fd = io_open_regular(path, st);
+
+	return fd < 0 ? fd : io_read_all(fd, max, ret, ret_len);
+}
+
+/* Is the file younger than the recording? */
+static bool is_newer(const struct profile *p, const struct stat *st)
+{
+	int64_t seconds = p->time_nanos / 1000000000;
+
+	return p->time_nanos && st->st_mtim.tv_sec >= seconds &&
+	       (st->st_mtim.tv_sec > seconds ||
+		st->st_mtim.tv_nsec > p->time_nanos % 1000000000);
+}
+
+/* Return: 0 when that was the file (shown or not), -ENOMEM, or why it was not. */
+static int attach_file(struct attacher *t, const char *path,
+		       struct attribution_source *source)
+{
+	size_t max = t->bytes_left < SOURCE_MAX_FILE_BYTES ? t->bytes_left
+							   : SOURCE_MAX_FILE_BYTES;
+	_cleanup_free_ char *text = NULL;
+	struct piece piece = {.first_line = 1};
+	struct stat st;
+	int r = read_source(path, max, &text, &piece.len, &st);
+
+	if (r == -EFBIG) {
+		source->note = compose(t, "source not shown: %s is too large", path);
+		return 0;
+	}
+	if (r)
+		return r;
+	if (!source_is_text(text, piece.len)) {
+		source->note = compose(t, "source not shown: %s is not text", path);
+		return 0;
+	}
+	t->bytes_left -= piece.len;
+	piece.text = text;
+	piece.nr_lines = source_count_lines(text, piece.len);
+	r = give_lines(t, &piece, 1, source);
+	if (r || !source->found)
+		return r;
+	source->from = strpool_add(t->p->pool, path);
+	if (is_newer(t->p, &st))
+		source->note = strpool_add(t->p->pool,
+					   "changed since it was recorded: lines may be "
+					   "off");
+	return 0;
+}
+
+/*
+ * A cell of a notebook, as ipykernel names it: DIR/ipykernel_PID/HASH.py. The file is there
+ * only when a debugger asked for it.
+ */
+static bool is_cell(const char *path)
+{
+	const char *at = strstr(path, "/ipykernel_");
+
+	if (!at)
+		return false;
+	at += strlen("/ipykernel_");
+	at += strspn(at, "0123456789");
+	return *at == '/' && !strchr(at + 1, '/');
+}
+
+static int attach_from_disk(struct attacher *t, const char *path,
+			    struct attribution_source *source)
+{
+	const char *candidates[2], *looked;
+	size_t nr = candidates_of(t, path, candidates);
+	int why = -ENOENT;
+
+	/* "<string>", "node:fs": names of what is no file */
+	if (path[0] == '<' || !strncmp(path, "node:", 5)) {
+		source->note = compose(t, "no source: %s is not a file", path);
+		return 0;
+	}
+	if (!nr && t->search->is_strangers) {
+		source->is_withheld = true;
+		source->note = strpool_add(
+			t->p->pool, "source not shown: the profile is not a file of "
+				    "yours, so nothing that it names is opened; use "
+				    "--sources");
+		return 0;
+	}
+	if (!nr) {
+		source->note = compose(
+			t, "source not at hand: several files are called %s", path);
+		return 0;
+	}
+	for (size_t i = 0; i < nr; i++) {
+		int r = attach_file(t, candidates[i], source);
+
+		if (!r || r == -ENOMEM)
+			return r;
+		if (r != -ENOENT && r != -ENOTDIR)
+			why = r;
+	}
+	looked = nr == 2 ? compose(t, "%s and %s", candidates[0], candidates[1])
+			 : candidates[0];
+	if (why == -ENOENT && is_cell(path))
+		source->note = compose(t, "no source: a notebook keeps its cells in no "
+					  "file; lines are those of the cell");
+	else if (why == -ENOENT)
+		source->note = compose(t,
+				       "source not at hand: looked for %s; use "
+				       "--source-path OLD=NEW",
+				       looked);
+	else
+		source->note = compose(t, "source not at hand: looked for %s: %s", looked,
+				       why == -EINVAL  ? "not a regular file"
+				       : why == -EXDEV ? "not a file on a disk"
+						       : strerror(-why));
+	return 0;
+}
+
+/*
+ * A comment has no machine code, and nobody wonders: of the lines without code those
+ * stay whose text could have some.
+ */
+static void drop_plain_lines(struct attribution_file *file)
+{
+	const struct attribution_source *source = &file->source;
+	size_t nr = 0, i = 0;
+	struct code_text text;
+
+	code_text_init(&text, file->language);
+	for (uint32_t n = 1; n <= source->nr_lines && i < file->nr_lines; n++) {
+		const char *s = source->lines[n - 1];
+		const struct attribution_line *line = &file->lines[i];
+		bool may_have_code = true;
+
+		if (s)
+			may_have_code = code_text_next(&text, s);
+		else
+			code_text_skip(&text);
+		if (line->line != n)
+			continue;
+		i++;
+		if (line->no_code && s &&
+		    !(may_have_code && code_text_is_of(&text, line->function)))
+			continue;
+		file->lines[nr++] = *line;
+	}
+	while (i < file->nr_lines)
+		file->lines[nr++] = file->lines[i++];
+	file->nr_lines = nr;
+}
+
+/* Of several entries the first counts: a file may have any number of them. */
+static int index_path(struct hashmap *map, const char *path, size_t i)
+{
+	uint64_t hash = hash_pointer(0, path);
+
+	if (hashmap_find(map, hash, NULL, NULL, NULL) != HASHMAP_NONE)
+		return 0;
+	return hashmap_add(map, hash, (uint32_t)i);
+}
+
+static int index_sources(struct attacher *t)
+{
+	const struct profile_extra *extra = &t->p->extra;
+
+	for (size_t i = 0; i < extra->nr_sources && i < HASHMAP_NONE; i++)
+		if (index_path(&t->sources, extra->sources[i].path, i))
+			return -ENOMEM;
+	for (size_t i = 0; i < t->p->nr_namesakes; i++)
+		if (index_path(&t->shared_paths,
+			       strpool_add(t->p->pool, t->p->namesakes[i]), i))
+			return -ENOMEM;
+	return 0;
+}
+
+static int attach_all(struct attacher *t, struct attribution *a)
+{
+	int r = index_sources(t);
+
+	for (size_t i = 0; i < a->nr_files && !r; i++) {
+		struct attribution_file *file = &a->files[i];
+		uint32_t recorded = hashmap_find(&t->sources, hash_pointer(0, file->path),
+						 NULL, NULL, NULL);
+
+		free(take_ptr(file->source.lines));
+		file->source = (struct attribution_source){.from = "", .note = ""};
+		if (recorded != HASHMAP_NONE && t->p->extra.sources[recorded].nr_runs)
+			r = attach_recorded(t, &t->p->extra.sources[recorded],
+					    &file->source);
+		else
+			r = attach_from_disk(t, file->path, &file->source);
+		if (!r && file->source.found)
+			drop_plain_lines(file);
+	}
+	return r;
+}
+
+int source_attach(struct attribution *a, const struct profile *p,
+		  const struct source_search *search)
+{
+	struct attacher t = {.p = p,
+			     .search = search,
+			     .lines_left = SOURCE_MAX_ATTACHED_LINES,
+			     .bytes_left = SOURCE_MAX_ATTACHED_BYTES};
+	int r = attach_all(&t, a);
+
+	hashmap_deinit(&t.sources);
+	hashmap_deinit(&t.shared_paths);
+	return r;
+}

@@ -1,0 +1,913 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The table of program images.
+ *
+ * Who is who: events and /proc know a process by its number and by time, samples
+ * by (tgid, start time of the leader, exec id), and only samples know the exec id.
+ * So the images of one number form a chain, newest first, in which a moment finds
+ * its image; the first sample of an image finds it there and gives it its exact
+ * name, and from then on it is found by that name alone.
+ *
+ * An image's time reaches to the next one's beginning, not to the exit of its
+ * leader: threads may live on, and are sampled.
+ */
+#include "process/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/vec.h"
+#include "process/jit_file.h"
+#include "process/image.h"
+#include "process/owner.h"
+
+#define MAX_COMMAND_BYTES 16384
+#define MAX_PATH_BYTES    4096
+
+void process_read_command(struct process_table *t, struct process *p)
+{
+	const struct image *img = t->images[p->id];
+	_cleanup_close_ int dir = -1;
+	_cleanup_close_ int fd = -1;
+	char text[MAX_COMMAND_BYTES], cwd[MAX_PATH_BYTES];
+	ssize_t n;
+
+	if (p->command || !img->is_newest)
+		return;
+	dir = image_open_dir(t, img);
+	if (dir < 0)
+		return;
+	n = readlinkat(dir, "cwd", cwd, sizeof(cwd));
+	if (n > 0 && (size_t)n < sizeof(cwd) && *cwd == '/')
+		p->cwd = strpool_add_n(t->pool, cwd, (size_t)n);
+	fd = openat(dir, "cmdline", O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	if (n <= 0)
+		return;
+	/* One string: an argument that holds the separator is cut there, which no path is. */
+	for (ssize_t i = 0; i < n; i++)
+		if (!text[i])
+			text[i] = '\n';
+	p->command = strpool_add_n(t->pool, text, (size_t)n);
+}
+
+/* ---- Which pool the names of a process table are in ---- */
+
+static void move(struct strpool *pool, const char **name)
+{
+	if (*name)
+		*name = strpool_add(pool, *name);
+}
+
+static void move_owner(struct strpool *pool, struct process_owner *o)
+{
+	const char **owner[] = {
+		&o->cgroup, &o->container, &o->container_name, &o->runtime, &o->pod,
+		&o->unit,   &o->exe,
+	};
+
+	for (size_t i = 0; i < sizeof(owner) / sizeof(*owner); i++)
+		move(pool, owner[i]);
+}
+
+static void move_image(struct strpool *pool, struct process *p)
+{
+	move_owner(pool, &p->owner);
+	move(pool, &p->perf_map.path);
+	move(pool, &p->jitdump.path);
+	move(pool, &p->command);
+	move(pool, &p->cwd);
+	for (size_t i = 0; i < p->maps.nr; i++)
+		move(pool, &p->maps.items[i].path);
+}
+
+void process_table_set_pool(struct process_table *t, struct strpool *pool)
+{
+	for (size_t i = 0; i < t->nr_ids; i++)
+		if (t->images[i])
+			move_image(pool, &t->images[i]->proc);
+	for (size_t i = 0; i < t->cgroups.nr; i++)
+		move_owner(pool, &t->cgroups.items[i]->owner);
+	for (size_t i = 0; i < file_cache_count(t->files); i++)
+		move(pool, &file_cache_at(t->files, i)->path);
+	t->pool = pool;
+}
+
+/*
+ * Task events into the table. They were opened before /proc was scanned, so what
+ * happened in between is told twice: an event that is not younger than the reading
+ * of a process (read_ns, taken just before) is part of what was read, and only adds
+ * what /proc does not say: when it began, and build ids.
+ */
+
+/* A process is listed in /proc a moment before its fork is reported. */
+static bool is_told_already(const struct image *img, const struct task_event *ev)
+{
+	uint64_t start_ns;
+
+	if (ev->time_ns <= img->read_ns)
+		return true;
+	if (!img->read_ns || !img->start_known || image_is_ended(img) || img->fork_ns)
+		return false;
+	start_ns = boottime_to_monotonic(img->proc.start_boottime_ns);
+	return start_ns <= ev->time_ns && ev->time_ns <= img->read_ns + PROC_TICK_NS &&
+	       ev->time_ns - start_ns <= 2 * PROC_TICK_NS;
+}
+
+static void apply_fork(struct process_table *t, const struct task_event *ev)
+{
+	struct image *known = image_newest(t, ev->pid);
+	struct image *parent = image_newest(t, ev->ppid);
+	struct image *img;
+
+	if (known && is_told_already(known, ev)) {
+		known->fork_ns = known->proc.from_ns = ev->time_ns;
+		known->ppid = ev->ppid;
+		/* What it inherited, /proc did not say; it may have executed another file. */
+		known->proc.jit_code.walk_wanted |= parent && parent->proc.jit_code.nr;
+		return;
+	}
+	if (known) {
+		image_end(known, ev->time_ns);
+		known->proc.exited = true;
+	}
+	if (t->restricted && !parent)
+		return;
+	img = image_new(t, ev->pid, ev->time_ns);
+	if (!img)
+		return;
+	img->fork_ns = ev->time_ns;
+	img->ppid = ev->ppid;
+	if (!parent || parent == img)
+		return;
+	image_inherit(img, parent);
+	image_copy_maps(t, img, parent);
+	if (jit_code_copy(&img->proc.jit_code, &parent->proc.jit_code, t->jit_store,
+			  ev->time_ns) == -ENOMEM)
+		img->proc.jit_code.walk_wanted = true;
+	/* In the initial pid namespace both numbers are one; elsewhere /proc tells. */
+	if (parent->proc.ns_tgid == parent->proc.tgid)
+		img->proc.ns_tgid = ev->pid;
+}
+
+/*
+ * /proc was read for the first sample of the old image, but by then the process had
+ * become the new one: the mappings are the new one's.
+ */
+static void hand_over_maps(struct image *img, struct image *next)
+{
+	next->proc.maps = img->proc.maps;
+	next->read_ns = img->read_ns;
+	next->unopened = true;
+	next->may_have_jit_code = img->may_have_jit_code;
+	next->has_jitdump = img->has_jitdump;
+	img->proc.maps = (struct maps){0};
+}
+
+static void apply_exec(struct process_table *t, const struct task_event *ev)
+{
+	struct image *img = image_newest(t, ev->pid), *next;
+	bool read_later = img && ev->time_ns <= img->read_ns;
+
+	if (!img && t->restricted)
+		return;
+	if (img && (read_later || ev->time_ns < img->proc.from_ns) &&
+	    !(img->sampled_ns && img->sampled_ns < ev->time_ns)) {
+		img->proc.from_ns = ev->time_ns;
+		img->by_exec = true;
+		img->maps_known = true;
+		if (ev->time_ns >= img->ids_from_ns)
+			image_forget_ids(t, img);
+		return;
+	}
+	next = image_new(t, ev->pid, ev->time_ns);
+	if (!next)
+		return;
+	next->by_exec = true;
+	next->maps_known = true;
+	if (img) {
+		/* After the leader's exit: a thread of it, or a fork went unseen. */
+		if (!img->proc.exited) {
+			next->proc.start_boottime_ns = img->proc.start_boottime_ns;
+			next->start_known = img->start_known;
+			next->fork_ns = img->fork_ns;
+		}
+		image_end(img, ev->time_ns);
+		image_inherit(next, img);
+		if (ev->time_ns <= img->ids_ns)
+			image_forget_ids(t, img);
+		next->proc.ns_tgid = img->proc.ns_tgid;
+		next->ppid = img->ppid;
+		if (read_later)
+			hand_over_maps(img, next);
+	}
+	memcpy(next->proc.comm, ev->comm, sizeof(next->proc.comm));
+	next->proc.comm[sizeof(next->proc.comm) - 1] = '\0';
+}
+
+static void apply_comm(struct process_table *t, const struct task_event *ev)
+{
+	struct image *img = image_newest(t, ev->pid);
+
+	if (!img || ev->time_ns <= img->read_ns)
+		return;
+	memcpy(img->proc.comm, ev->comm, sizeof(img->proc.comm));
+	img->proc.comm[sizeof(img->proc.comm) - 1] = '\0';
+}
+
+static void apply_exit(struct process_table *t, const struct task_event *ev)
+{
+	struct image *img = image_newest(t, ev->pid);
+
+	/* Read later, it was alive later: that exit was of an earlier process. */
+	if (!img || ev->time_ns <= img->read_ns)
+		return;
+	img->proc.exited = true;
+	image_end(img, ev->time_ns);
+}
+
+static bool is_known_mapping(const struct image *img, const struct mapping *m)
+{
+	const struct mapping *known;
+
+	return maps_find(&img->proc.maps, m->start, UINT64_MAX - 1, UINT64_MAX - 1,
+			 &known) == MAPS_FOUND &&
+	       known->start == m->start && known->end == m->end &&
+	       known->file_off == m->file_off && known->path == m->path &&
+	       (!known->inode || !m->inode || known->inode == m->inode);
+}
+
+static void apply_mmap(struct process_table *t, const struct task_event *ev)
+{
+	struct image *img = image_newest(t, ev->pid);
+	struct mapping m = {
+		.start = ev->start,
+		.end = ev->end,
+		.file_off = ev->file_off,
+		.major = ev->major,
+		.minor = ev->minor,
+		.inode = ev->inode,
+		.build_id_len = ev->build_id_len,
+		.from_ns = ev->time_ns,
+	};
+
+	if (!(ev->prot & PROT_EXEC) || !ev->path || ev->build_id_len > sizeof(m.build_id))
+		return;
+	if (!img && !t->restricted)
+		img = image_new(t, ev->pid, ev->time_ns);
+	if (!img)
+		return;
+	memcpy(m.build_id, ev->build_id, ev->build_id_len);
+	mapping_set_path(&m, t->pool, ev->path, strlen(ev->path));
+	if (ev->time_ns > img->read_ns || is_known_mapping(img, &m))
+		image_add_mapping(t, img, &m);
+}
+
+void process_table_event(struct process_table *t, const struct task_event *ev)
+{
+	switch (ev->kind) {
+	case TASK_EVENT_FORK:
+		apply_fork(t, ev);
+		break;
+	case TASK_EVENT_EXEC:
+		apply_exec(t, ev);
+		break;
+	case TASK_EVENT_COMM:
+		apply_comm(t, ev);
+		break;
+	case TASK_EVENT_EXIT:
+		apply_exit(t, ev);
+		break;
+	case TASK_EVENT_MMAP:
+		apply_mmap(t, ev);
+		break;
+	case TASK_EVENT_LOST:
+		t->nr_lost_events += ev->nr_lost;
+		t->lost_seq++;
+		break;
+	}
+}
+
+/*
+ * What a process table gives back while it lives on, so that a run of months holds what a
+ * run of minutes does. Descriptors go first, when a window has been named; ids and
+ * memory when those who keep tables beside them begin anew.
+ */
+
+/* Later than all that may still be told of a process that is gone. */
+#define OVER_AFTER_NS 10000000000ull
+
+bool image_is_gone(struct process_table *t, struct image *img, uint64_t time_ns)
+{
+	if (!img->is_newest)
+		return true;
+	if (process_is_alive(t, &img->proc)) {
+		img->gone_ns = 0; /* it seemed to be: no descriptor was left */
+		return false;
+	}
+	if (!img->gone_ns)
+		img->gone_ns = clock_now_ns();
+	return img->gone_ns < time_ns;
+}
+
+static bool is_over_now(struct process_table *t, struct image *img, uint64_t now_ns)
+{
+	return img->sampled_ns && img->last_sample_ns < now_ns && image_is_ended(img) &&
+	       img->proc.until_ns + OVER_AFTER_NS < now_ns &&
+	       image_is_gone(t, img, now_ns);
+}
+
+static void mark_used(const struct process *p, bool *is_used)
+{
+	for (size_t i = 0; i < p->maps.nr; i++)
+		if (p->maps.items[i].file)
+			is_used[p->maps.items[i].file->id] = true;
+}
+
+/* By what it has mapped, or had until samples of it were surely named. */
+static void mark_mapped(const struct process *p, uint64_t now_ns, bool *is_used)
+{
+	for (size_t i = 0; i < p->maps.nr; i++) {
+		const struct mapping *m = &p->maps.items[i];
+
+		if (m->file &&
+		    (m->until_ns == UINT64_MAX || m->until_ns + OVER_AFTER_NS >= now_ns))
+			is_used[m->file->id] = true;
+	}
+}
+
+void process_table_trim(struct process_table *t, uint64_t now_ns)
+{
+	_cleanup_free_ bool *is_used =
+		calloc(file_cache_count(t->files), sizeof(*is_used));
+
+	for (size_t i = 0; i < t->nr_ids; i++) {
+		struct image *img = t->images[i];
+
+		if (!img)
+			continue;
+		if (!img->proc.is_over && is_over_now(t, img, now_ns)) {
+			img->proc.is_over = true;
+			jit_file_deinit(&img->proc.perf_map, &t->budget);
+			jit_file_deinit(&img->proc.jitdump, &t->budget);
+			jit_file_init(&img->proc.perf_map);
+			jit_file_init(&img->proc.jitdump);
+		}
+		if (is_used && !img->proc.is_over)
+			mark_mapped(&img->proc, now_ns, is_used);
+	}
+	if (is_used)
+		file_cache_close_unused(t->files, is_used);
+}
+
+static void forget_past(struct process_table *t, struct image *img, uint64_t now_ns)
+{
+	size_t nr = img->proc.maps.nr;
+
+	if (now_ns > OVER_AFTER_NS)
+		maps_forget(&img->proc.maps, now_ns - OVER_AFTER_NS);
+	t->nr_mappings -= nr - img->proc.maps.nr;
+}
+
+void process_table_forget_ended(struct process_table *t, uint64_t now_ns)
+{
+	_cleanup_free_ bool *is_used =
+		calloc(file_cache_count(t->files), sizeof(*is_used));
+
+	process_table_trim(t, now_ns);
+	cgroup_ids_forget(&t->cgroups, now_ns);
+	for (size_t i = 0; i < t->nr_ids; i++)
+		if (t->images[i] && t->images[i]->proc.is_over &&
+		    t->images[i]->last_sample_ns < now_ns)
+			t->images[i]->sampled_ns = 0;
+	process_table_expire(t, now_ns);
+	for (size_t i = 0; i < t->nr_ids; i++) {
+		if (!t->images[i])
+			continue;
+		forget_past(t, t->images[i], now_ns);
+		if (is_used)
+			mark_used(&t->images[i]->proc, is_used);
+	}
+	if (is_used)
+		file_cache_forget_unused(t->files, is_used);
+}
+
+#define DEFAULT_MAX_IMAGES   65536
+#define DEFAULT_MAX_FILES    8192
+#define DEFAULT_MAX_MAPPINGS (2u << 20)
+/* Descriptors left for everything else: maps, output; and perf events, 10 per CPU. */
+#define RESERVED_FDS         1024
+#define RESERVED_FDS_PER_CPU 12
+/*
+ * Directories of what began since the last drain are some of those: of few a quarter. Where
+ * none is left, a process that lives cannot be told from one that is gone.
+ */
+#define MAX_KEPT_DIRS 256
+/* All of its samples were drained long ago; but a child that is gone may ask whose it was. */
+#define EXPIRE_AFTER_NS       3000000000ull
+#define MAX_CHECKS_PER_EXPIRE 256
+
+/* Return: how many descriptors may be used for targets. @ret_rest  for everything else */
+static size_t raise_fd_limit(size_t wanted, size_t *ret_rest)
+{
+	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	size_t reserved = RESERVED_FDS +
+			  RESERVED_FDS_PER_CPU * (nr_cpus > 0 ? (size_t)nr_cpus : 1);
+	struct rlimit limit;
+
+	*ret_rest = reserved;
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return wanted;
+	if (limit.rlim_cur < limit.rlim_max) {
+		struct rlimit raised = {limit.rlim_max, limit.rlim_max};
+
+		if (!setrlimit(RLIMIT_NOFILE, &raised))
+			limit = raised;
+	}
+	if (limit.rlim_cur >= wanted + reserved)
+		return wanted;
+	if (limit.rlim_cur >= 2 * reserved)
+		return limit.rlim_cur - reserved;
+	*ret_rest = limit.rlim_cur - limit.rlim_cur / 2;
+	return limit.rlim_cur / 2;
+}
+
+int process_table_new(const struct process_table_config *config, struct strpool *pool,
+		      struct process_table **ret, struct error *err)
+{
+	_cleanup_(process_table_freep) struct process_table *t = calloc(1, sizeof(*t));
+	size_t nr_rest;
+	struct stat ns;
+
+	if (!t)
+		return error_set(err, -ENOMEM, "out of memory");
+	t->pool = pool;
+	cgroup_ids_init(&t->cgroups, config->cgroup_mounts, config->cgroups);
+	t->max_images = config->max_processes ? config->max_processes
+					      : DEFAULT_MAX_IMAGES;
+	t->max_mappings = config->max_mappings ? config->max_mappings
+					       : DEFAULT_MAX_MAPPINGS;
+	t->budget.max = raise_fd_limit(
+		config->max_files ? config->max_files : DEFAULT_MAX_FILES, &nr_rest);
+	t->max_dirs = nr_rest / 4 < MAX_KEPT_DIRS ? nr_rest / 4 : MAX_KEPT_DIRS;
+	t->proc_fd = open(config->proc_path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (t->proc_fd < 0)
+		return error_set_exit(err, EXIT_SYSTEM, -errno,
+				      "cannot open %s: %m; mount procfs there",
+				      config->proc_path);
+	if (!stat("/proc/self/ns/user", &ns))
+		t->user_ns = ns.st_ino;
+	t->roots = roots_new(&t->budget);
+	if (t->roots)
+		t->files = file_cache_new(t->roots, &t->budget);
+	if (!t->files)
+		return error_set(err, -ENOMEM, "out of memory");
+	t->container_names = owner_container_names(t->proc_fd);
+	if (!t->container_names)
+		return error_set(err, -ENOMEM, "out of memory");
+	if (jit_store_new(config->max_jit_bytes, &t->jit_store))
+		return error_set(err, -ENOMEM, "cannot make a memfd for JIT objects");
+	if (python_store_new(config->max_python_bytes, &t->python_store))
+		return error_set(err, -ENOMEM, "out of memory");
+	*ret = take_ptr(t);
+	return 0;
+}
+
+void process_table_free(struct process_table *t)
+{
+	if (!t)
+		return;
+	for (size_t i = 0; i < t->nr_ids; i++)
+		image_free(t, t->images[i]);
+	jit_store_free(t->jit_store);
+	python_store_free(t->python_store);
+	file_cache_free(t->files);
+	roots_free(t->roots);
+	container_names_free(t->container_names);
+	cgroup_ids_deinit(&t->cgroups);
+	if (t->proc_fd >= 0)
+		close(t->proc_fd);
+	hashmap_deinit(&t->by_tgid);
+	hashmap_deinit(&t->by_identity);
+	free(t->images);
+	free(t->free_ids);
+	free(t->active);
+	free(t);
+}
+
+/* ---- samples ---- */
+
+/*
+ * A sample of an exec id that is not the image's, though the time fits. The kernel
+ * reports exec a moment before it counts it up, so a tick in between has already
+ * given the new image the old number, which is one less; else an exec event was lost
+ * or is late.
+ * Return: the image of this exec id, or NULL.
+ */
+static struct image *resolve_exec_id(struct process_table *t, struct image *img,
+				     uint64_t start_boottime_ns, uint32_t exec_id,
+				     uint64_t time_ns)
+{
+	struct image *older = image_of(t, img->older);
+	uint32_t old_id = img->proc.exec_id;
+	struct image *next;
+
+	if (exec_id < old_id)
+		return NULL;
+	if (img->by_exec && !img->is_expected && exec_id == old_id + 1 &&
+	    img->sampled_ns < img->proc.from_ns + PROC_TICK_NS) {
+		image_identify(t, img, start_boottime_ns, exec_id);
+		if (older && !older->proc.identified &&
+		    image_start_fits(older, start_boottime_ns))
+			image_identify(t, older, start_boottime_ns, old_id);
+		return img;
+	}
+	if (!img->is_newest)
+		return NULL;
+	next = image_new(t, img->proc.tgid, time_ns);
+	if (!next)
+		return NULL;
+	image_inherit(next, img);
+	/* When it executed nobody told: what was read may be of that program. */
+	image_forget_ids(t, img);
+	next->proc.ns_tgid = img->proc.ns_tgid;
+	next->ppid = img->ppid;
+	next->fork_ns = img->fork_ns;
+	image_end(img, time_ns);
+	image_identify(t, next, start_boottime_ns, exec_id);
+	return next;
+}
+
+/* Finds the image by time and gives it its exact name. */
+static struct image *identify(struct process_table *t, uint32_t tgid,
+			      uint64_t start_boottime_ns, uint32_t exec_id,
+			      uint64_t time_ns)
+{
+	struct image *img = image_identified(t, tgid, start_boottime_ns, exec_id);
+
+	if (img)
+		return img;
+	img = image_at(t, tgid, time_ns);
+	if (!img || !image_start_fits(img, start_boottime_ns))
+		return NULL;
+	if (img->proc.identified)
+		return resolve_exec_id(t, img, start_boottime_ns, exec_id, time_ns);
+	image_identify(t, img, start_boottime_ns, exec_id);
+	return img;
+}
+
+bool process_table_is_identified(struct process_table *t, uint32_t tgid,
+				 uint64_t start_boottime_ns, uint32_t exec_id)
+{
+	return image_identified(t, tgid, start_boottime_ns, exec_id);
+}
+
+static void mark_sampled(struct process_table *t, struct image *img, uint64_t time_ns)
+{
+	if (!img->sampled_ns)
+		img->sampled_ns = time_ns ? time_ns : 1;
+	if (!img->done)
+		image_activate(t, img);
+}
+
+static struct image *identify_or_read(struct process_table *t, uint32_t tgid,
+				      uint64_t start_boottime_ns, uint32_t exec_id,
+				      uint64_t time_ns)
+{
+	struct image *img = identify(t, tgid, start_boottime_ns, exec_id, time_ns);
+
+	if (img)
+		return img;
+	img = image_from_proc(t, tgid, start_boottime_ns);
+	if (img)
+		image_identify(t, img, start_boottime_ns, exec_id);
+	return img;
+}
+
+struct process *process_table_identify(struct process_table *t, uint32_t tgid,
+				       uint64_t start_boottime_ns, uint32_t exec_id,
+				       uint64_t time_ns)
+{
+	struct image *img =
+		identify_or_read(t, tgid, start_boottime_ns, exec_id, time_ns);
+
+	return img ? &img->proc : NULL;
+}
+
+struct process *process_table_expect(struct process_table *t, uint32_t tgid,
+				     uint64_t start_boottime_ns, uint32_t exec_id,
+				     uint64_t time_ns)
+{
+	struct image *img =
+		identify_or_read(t, tgid, start_boottime_ns, exec_id, time_ns);
+
+	if (!img)
+		return NULL;
+	if (!img->proc.opened)
+		image_open_files(t, img, clock_now_ns());
+	img->is_expected = true;
+	return &img->proc;
+}
+
+struct process *process_table_first_sample(struct process_table *t, uint32_t tgid,
+					   uint64_t start_boottime_ns, uint32_t exec_id,
+					   uint64_t time_ns)
+{
+	struct image *img =
+		identify_or_read(t, tgid, start_boottime_ns, exec_id, time_ns);
+
+	if (!img)
+		return NULL;
+	mark_sampled(t, img, time_ns);
+	if (!img->was_read)
+		image_open_files(t, img, clock_now_ns());
+	return &img->proc;
+}
+
+struct process *process_table_find(struct process_table *t, uint32_t tgid,
+				   uint64_t start_boottime_ns, uint32_t exec_id,
+				   uint64_t first_ns, uint64_t last_ns)
+{
+	struct image *img = image_identified(t, tgid, start_boottime_ns, exec_id);
+
+	if (!img) {
+		img = image_at(t, tgid, last_ns);
+		if (!img || img->proc.identified ||
+		    !image_start_fits(img, start_boottime_ns))
+			return NULL;
+		image_identify(t, img, start_boottime_ns, exec_id);
+	}
+	mark_sampled(t, img, first_ns);
+	if (last_ns > img->last_sample_ns)
+		img->last_sample_ns = last_ns;
+	if (image_is_stale(t, img) && !img->done)
+		image_open_files(t, img, clock_now_ns());
+	return &img->proc;
+}
+
+/* ---- upkeep ---- */
+
+/* One that ended unseen is looked after again should a sample of it come late. */
+static bool stays_active(const struct image *img)
+{
+	return !img->done && (img->sampled_ns || !image_is_ended(img));
+}
+
+void process_table_refresh(struct process_table *t, uint64_t now_ns)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < t->nr_active; i++) {
+		struct image *img = t->images[t->active[i]];
+
+		/* Asked anew whether it lives. */
+		image_forget_dir(t, img);
+		if (img->sampled_ns && !img->done)
+			image_open_files(t, img, now_ns);
+		img->is_active = stays_active(img);
+		if (img->is_active)
+			t->active[nr++] = img->proc.id;
+	}
+	t->nr_active = nr;
+	owner_refresh(t, now_ns);
+}
+
+bool process_table_open_new(struct process_table *t, uint64_t now_ns)
+{
+	if (!t->has_unopened)
+		return false;
+	t->has_unopened = false;
+	for (size_t i = 0; i < t->nr_active; i++) {
+		struct image *img = t->images[t->active[i]];
+
+		if (img->proc.opened && img->unopened && !img->done)
+			image_open_files(t, img, now_ns);
+	}
+	return true;
+}
+
+size_t process_table_nr_active(const struct process_table *t)
+{
+	return t->nr_active;
+}
+
+struct process *process_table_active(struct process_table *t, size_t i)
+{
+	return &t->images[t->active[i]]->proc;
+}
+
+bool process_is_alive(struct process_table *t, const struct process *p)
+{
+	const struct image *img = t->images[p->id];
+	_cleanup_close_ int dir = img->is_newest ? image_open_dir(t, img) : -1;
+
+	return dir >= 0;
+}
+
+bool process_is_sampled(const struct process_table *t, const struct process *p)
+{
+	return t->images[p->id]->sampled_ns;
+}
+
+struct process *process_table_newest(struct process_table *t, uint32_t tgid)
+{
+	struct image *img = image_newest(t, tgid);
+
+	return img ? &img->proc : NULL;
+}
+
+struct jit_store *process_table_jit_store(struct process_table *t)
+{
+	return t->jit_store;
+}
+
+int process_add_python_code(struct process_table *t, struct process *p,
+			    const struct lb_python_code *record, size_t size_bytes)
+{
+	if (!p->python_codes.nr)
+		process_read_command(t, p);
+	return python_codes_add(&p->python_codes, t->python_store, record, size_bytes);
+}
+
+struct python_store *process_table_python_store(struct process_table *t)
+{
+	return t->python_store;
+}
+
+void process_table_forget_jit(struct process_table *t, uint64_t before_ns)
+{
+	for (size_t i = 0; i < t->nr_ids; i++) {
+		struct image *img = t->images[i];
+
+		if (!img || !img->proc.jit_code.nr)
+			continue;
+		if (img->proc.until_ns <= before_ns && image_is_gone(t, img, before_ns))
+			jit_code_drop(&img->proc.jit_code, t->jit_store);
+		else
+			jit_code_forget(&img->proc.jit_code, t->jit_store, before_ns);
+	}
+	jit_store_was_cleaned(t->jit_store);
+}
+
+static void forget(struct process_table *t, struct image *img)
+{
+	uint32_t id = img->proc.id;
+
+	image_forget_identity(t, img);
+	image_deactivate(t, img);
+	image_free(t, img);
+	t->images[id] = NULL;
+	t->free_ids[t->nr_free++] = id; /* take_id() made room for every id */
+}
+
+static bool is_expired(const struct image *img, uint64_t now_ns)
+{
+	return !img->sampled_ns && image_is_ended(img) &&
+	       img->proc.until_ns + EXPIRE_AFTER_NS < now_ns;
+}
+
+static bool has_expired(struct process_table *t, const struct image *newest,
+			uint64_t now_ns)
+{
+	const struct image *img = newest;
+
+	while (img && !is_expired(img, now_ns))
+		img = image_of(t, img->older);
+	return img;
+}
+
+/* One pass over the chain of a tgid, from its newest image. */
+static void expire_chain(struct process_table *t, struct image *newest, uint64_t now_ns)
+{
+	uint64_t hash = hash_u64(0, newest->proc.tgid);
+	struct image *img = newest, *kept = NULL;
+
+	hashmap_remove(&t->by_tgid, hash, newest->proc.id);
+	while (img) {
+		struct image *older = image_of(t, img->older);
+
+		if (is_expired(img, now_ns)) {
+			forget(t, img);
+		} else {
+			if (kept)
+				kept->older = img->proc.id;
+			else /* takes the place just freed: cannot fail */
+				hashmap_add(&t->by_tgid, hash, img->proc.id);
+			img->is_newest = !kept;
+			kept = img;
+		}
+		img = older;
+	}
+	if (kept)
+		kept->older = IMAGE_NONE;
+}
+
+/* The exit of this one may have been among the events that were lost. */
+static void check_alive(struct process_table *t, struct image *img)
+{
+	int dir = image_open_dir(t, img);
+
+	if (dir >= 0)
+		close(dir);
+	else
+		image_end(img, clock_now_ns());
+}
+
+void process_table_expire(struct process_table *t, uint64_t now_ns)
+{
+	unsigned int nr_checks = 0;
+
+	for (size_t i = 0; i < t->nr_ids; i++) {
+		struct image *img = t->images[i];
+
+		if (!img || !img->is_newest)
+			continue;
+		if (image_is_stale(t, img) && !img->sampled_ns && !image_is_ended(img) &&
+		    img->checked_seq != t->lost_seq &&
+		    nr_checks++ < MAX_CHECKS_PER_EXPIRE) {
+			img->checked_seq = t->lost_seq;
+			check_alive(t, img);
+		}
+		if (has_expired(t, img, now_ns))
+			expire_chain(t, img, now_ns);
+	}
+}
+
+size_t process_table_nr_ids(const struct process_table *t)
+{
+	return t->nr_ids;
+}
+
+struct process *process_table_at(struct process_table *t, uint32_t id)
+{
+	return id < t->nr_ids && t->images[id] ? &t->images[id]->proc : NULL;
+}
+
+void process_table_stats(const struct process_table *t, struct process_table_stats *ret)
+{
+	struct jit_store_stats jit;
+	struct python_store_stats python;
+
+	jit_store_stats(t->jit_store, &jit);
+	python_store_stats(t->python_store, &python);
+	*ret = (struct process_table_stats){
+		.nr_processes = t->nr_ids - t->nr_free,
+		.nr_dropped = t->nr_dropped,
+		.nr_lost_events = t->nr_lost_events,
+		.nr_rereads = t->nr_rereads,
+		.nr_files_open = t->budget.nr_open,
+		.nr_files_known = file_cache_in_use(t->files),
+		.nr_files_dropped = t->budget.nr_refused,
+		.nr_mappings = t->nr_mappings,
+		.nr_mappings_dropped = t->nr_maps_dropped,
+		.nr_jit_objects = jit.nr_objects,
+		.nr_jit_bytes = jit.nr_bytes,
+		.nr_jit_lost = t->nr_jit_lost,
+		.nr_jit_foreign = t->nr_jit_foreign,
+		.nr_python_bytes = python.nr_bytes,
+		.nr_python_lost = t->nr_python_lost,
+	};
+	for (size_t i = 0; i < t->nr_ids; i++) {
+		const struct image *img = t->images[i];
+
+		if (!img)
+			continue;
+		ret->nr_mappings_dropped += img->nr_maps_dropped +
+					    img->proc.maps.nr_dropped;
+		ret->nr_jit_lost += img->proc.jit_code.nr_lost;
+		ret->nr_jit_foreign += img->proc.jit_code.nr_foreign;
+		ret->nr_python_lost += img->proc.python_codes.nr_lost;
+	}
+}
+
+size_t process_table_nr_files(const struct process_table *t)
+{
+	return file_cache_count(t->files);
+}
+
+struct target_file *process_table_file(struct process_table *t, uint32_t id)
+{
+	return file_cache_at(t->files, id);
+}
+
+static void fill_owner(void *ctx, const char *path, size_t len,
+		       struct process_owner *owner)
+{
+	owner_of_cgroup(ctx, 0, path, len, owner);
+}
+
+const struct process_owner *process_table_cgroup(struct process_table *t, uint64_t id,
+						 uint64_t time_ns)
+{
+	return cgroup_ids_owner(&t->cgroups, id, time_ns, fill_owner, t);
+}

@@ -1,0 +1,616 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "profile/extra.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "lineburn.pb-c.h"
+#include "profile/protobuf_arena.h"
+#include "profile/stack_status.h"
+
+/* struct profile_losses and Lineburn__Losses; all uint64_t */
+#define EXTRA_LOSSES(X)             \
+	X(due)                      \
+	X(sampled)                  \
+	X(counted)                  \
+	X(missed)                   \
+	X(lost_counts_full)         \
+	X(lost_internal)            \
+	X(lost_drain)               \
+	X(no_body)                  \
+	X(user_truncated)           \
+	X(kern_truncated)           \
+	X(kern_failed)              \
+	X(idle)                     \
+	X(other)                    \
+	X(first_dropped)            \
+	X(lost_events)              \
+	X(processes_dropped)        \
+	X(files_dropped)            \
+	X(names_dropped)            \
+	X(addresses_dropped)        \
+	X(rows_dropped)             \
+	X(decoder_deaths)           \
+	X(decoder_deadlines)        \
+	X(jit_objects_lost)         \
+	X(jit_objects_foreign)      \
+	X(unwind_requests_dropped)  \
+	X(unwind_pages_evicted)     \
+	X(unwind_pages_refused)     \
+	X(unwind_rules_refused)     \
+	X(unwind_segments_refused)  \
+	X(unwind_processes_refused) \
+	X(unwind_files_failed)      \
+	X(guessed_frames)           \
+	X(pythons_unknown)          \
+	X(python_stale)             \
+	X(python_faults)            \
+	X(python_codes_lost)        \
+	X(stolen_ns)
+
+/* struct profile_cost and Lineburn__Cost; all uint64_t */
+#define EXTRA_COST(X)               \
+	X(bpf_runs)                 \
+	X(bpf_ns)                   \
+	X(collector_cpu_ns)         \
+	X(collector_peak_rss_bytes) \
+	X(map_bytes)                \
+	X(budget_ppm)               \
+	X(tick_ns)                  \
+	X(lowered_ns)               \
+	X(longest_period_ns)
+
+/* An id in the file, which counts from 1; 0: none. */
+static uint64_t id_of(uint32_t index)
+{
+	return index == PROFILE_NONE ? 0 : index + UINT64_C(1);
+}
+
+static int pack_one(struct arena *arena, const struct profile_code *from,
+		    Lineburn__Code *to)
+{
+	lineburn__code__init(to);
+	to->mapping_id = id_of(from->mapping);
+	to->address = from->address;
+	to->size_bytes = from->size_bytes;
+	to->row_offset = arena_alloc(arena, from->nr_rows * sizeof(*to->row_offset));
+	to->row_function_id =
+		arena_alloc(arena, from->nr_rows * sizeof(*to->row_function_id));
+	to->row_line = arena_alloc(arena, from->nr_rows * sizeof(*to->row_line));
+	if (!to->row_offset || !to->row_function_id || !to->row_line)
+		return -ENOMEM;
+	to->n_row_offset = to->n_row_function_id = to->n_row_line = from->nr_rows;
+	for (size_t i = 0; i < from->nr_rows; i++) {
+		to->row_offset[i] = from->rows[i].address - from->address;
+		to->row_function_id[i] = id_of(from->rows[i].function);
+		to->row_line[i] = from->rows[i].line;
+	}
+	to->machine_code.data = from->bytes;
+	to->machine_code.len = from->bytes ? from->size_bytes : 0;
+	return 0;
+}
+
+/** @arena  holds what @to points at afterwards. Return: 0 or -ENOMEM. */
+static int code_pack(const struct profile *p, struct arena *arena, Lineburn__Extra *to)
+{
+	size_t nr = p->extra.nr_codes;
+	Lineburn__Code *codes = arena_alloc(arena, nr * sizeof(*codes));
+
+	to->code = arena_alloc(arena, nr * sizeof(*to->code));
+	if (!codes || !to->code)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		int r = pack_one(arena, &p->extra.codes[i], &codes[i]);
+
+		if (r)
+			return r;
+		to->code[i] = &codes[i];
+	}
+	to->n_code = nr;
+	return 0;
+}
+
+static uint32_t index_of(uint64_t id, uint32_t (*find)(const void *, uint64_t),
+			 const void *ctx)
+{
+	return id ? find(ctx, id) : PROFILE_NONE;
+}
+
+static int unpack_one(struct profile *p, const Lineburn__Code *from,
+		      const struct extra_ids *ids)
+{
+	_cleanup_free_ struct profile_code_row *rows = NULL;
+	struct profile_code code = {
+		.mapping = index_of(from->mapping_id, ids->mapping, ids->ctx),
+		.address = from->address,
+		.size_bytes = from->size_bytes,
+		.nr_rows = from->n_row_offset};
+	int r;
+
+	if (from->n_row_offset != from->n_row_function_id ||
+	    from->n_row_offset != from->n_row_line ||
+	    (from->machine_code.len && from->machine_code.len != from->size_bytes))
+		return -EBADMSG;
+	rows = calloc(code.nr_rows + 1, sizeof(*rows));
+	if (!rows)
+		return -ENOMEM;
+	for (size_t i = 0; i < code.nr_rows; i++) {
+		if (from->row_offset[i] > code.size_bytes)
+			return -EBADMSG;
+		rows[i].address = code.address + from->row_offset[i];
+		rows[i].function =
+			index_of(from->row_function_id[i], ids->function, ids->ctx);
+		rows[i].line = from->row_line[i];
+	}
+	code.rows = rows;
+	if (from->machine_code.len)
+		code.bytes = from->machine_code.data;
+	r = profile_add_code(p, &code);
+	if (r == -EINVAL)
+		return -EBADMSG;
+	return r == -ENOSPC ? 0 : r; /* as if it had not been kept */
+}
+
+/**
+ * Adds to @p, whose mappings and functions are there; code that does not fit
+ * PROFILE_MAX_CODE_BYTES is left out. Return: 0, -EBADMSG, -ENOMEM.
+ */
+static int code_unpack(struct profile *p, const Lineburn__Extra *from,
+		       const struct extra_ids *ids)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < from->n_code && !r; i++)
+		r = unpack_one(p, from->code[i], ids);
+	return r;
+}
+
+/* Every message that a packed Extra is made of lives here until it is packed. */
+struct packer {
+	const struct profile *p;
+	struct arena arena;
+	bool failed;
+	Lineburn__Extra extra;
+	Lineburn__Losses losses;
+	Lineburn__Cost cost;
+};
+
+static void *allocate(struct packer *k, size_t nr, size_t size)
+{
+	void *given = arena_alloc(&k->arena, nr * size);
+
+	if (!given)
+		k->failed = true;
+	return given;
+}
+
+/* protobuf-c's messages hold char *, and packing only reads. */
+static char *text(struct packer *k, const char *s)
+{
+	const char *utf8 = arena_utf8(&k->arena, s);
+
+	if (!utf8)
+		k->failed = true;
+	return (char *)(utf8 ? utf8 : "");
+}
+
+static char **texts(struct packer *k, const char *const *list, size_t nr)
+{
+	char **copy = allocate(k, nr, sizeof(*copy));
+
+	for (size_t i = 0; copy && i < nr; i++)
+		copy[i] = text(k, list[i]);
+	return copy;
+}
+
+static void pack_recording(struct packer *k)
+{
+	const struct profile_extra *from = &k->p->extra;
+	Lineburn__Extra *to = &k->extra;
+	size_t nr_command = 0;
+
+	to->version = EXTRA_VERSION;
+	while (from->command && from->command[nr_command])
+		nr_command++;
+	to->command = texts(k, from->command, nr_command);
+	to->n_command = to->command ? nr_command : 0;
+	to->target = text(k, from->target);
+	to->host = text(k, from->host);
+	to->kernel_release = text(k, from->kernel_release);
+	to->arch = text(k, from->arch);
+	to->lineburn_version = text(k, from->version);
+	to->freq_hz = from->freq_hz;
+	to->wall_ns = from->wall_ns;
+	to->nr_cpus = from->nr_cpus;
+	to->warning = texts(k, from->warnings, from->nr_warnings);
+	to->n_warning = to->warning ? from->nr_warnings : 0;
+#define COPY(name) k->losses.name = from->losses.name;
+	EXTRA_LOSSES(COPY)
+#undef COPY
+#define COPY(name) k->cost.name = from->cost.name;
+	EXTRA_COST(COPY)
+#undef COPY
+	to->losses = &k->losses;
+	to->cost = &k->cost;
+}
+
+static void pack_runs(struct packer *k, const struct profile_source *from,
+		      Lineburn__Source *to)
+{
+	Lineburn__SourceRun *runs = allocate(k, from->nr_runs, sizeof(*runs));
+
+	to->run = allocate(k, from->nr_runs, sizeof(*to->run));
+	if (!to->run || !runs)
+		return;
+	to->n_run = from->nr_runs;
+	for (size_t i = 0; i < from->nr_runs; i++) {
+		const char *run_text = from->runs[i].text;
+
+		lineburn__source_run__init(&runs[i]);
+		runs[i].first_line = from->runs[i].first_line;
+		runs[i].nr_lines = from->runs[i].nr_lines;
+		runs[i].text.data = (uint8_t *)run_text;
+		runs[i].text.len = strlen(run_text);
+		to->run[i] = &runs[i];
+	}
+}
+
+/* A function of a file that its path alone does not tell. */
+struct told_apart {
+	const char *file;
+	uint32_t function;
+};
+
+struct functions_told_apart {
+	struct told_apart *items; /* by file, then by function */
+	size_t nr;
+};
+
+static int compare_told_apart(const void *a, const void *b)
+{
+	const struct told_apart *x = a, *y = b;
+
+	if (x->file != y->file)
+		return (uintptr_t)x->file < (uintptr_t)y->file ? -1 : 1;
+	return (x->function > y->function) - (x->function < y->function);
+}
+
+static void find_told_apart(struct packer *k, struct functions_told_apart *ret)
+{
+	const struct profile *p = k->p;
+
+	*ret = (struct functions_told_apart){0};
+	if (!p->nr_namesakes)
+		return;
+	ret->items = allocate(k, p->nr_functions, sizeof(*ret->items));
+	for (size_t i = 0; ret->items && i < p->nr_functions; i++)
+		if (profile_is_namesake(p, p->functions[i].filename))
+			ret->items[ret->nr++] = (struct told_apart){
+				p->functions[i].filename, (uint32_t)i};
+	if (ret->nr)
+		qsort(ret->items, ret->nr, sizeof(*ret->items), compare_told_apart);
+}
+
+static void pack_functions(struct packer *k, const struct functions_told_apart *all,
+			   const struct profile_source *from, Lineburn__Source *to)
+{
+	struct told_apart key = {.file = from->path};
+	size_t first = 0, end = all->nr, nr;
+
+	while (first < end) {
+		size_t middle = first + (end - first) / 2;
+
+		if (compare_told_apart(&all->items[middle], &key) < 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	while (end < all->nr && all->items[end].file == from->path)
+		end++;
+	nr = end - first;
+	to->function_id = nr ? allocate(k, nr, sizeof(*to->function_id)) : NULL;
+	for (size_t i = 0; to->function_id && i < nr; i++)
+		to->function_id[to->n_function_id++] =
+			(uint64_t)all->items[first + i].function + 1;
+}
+
+static void pack_sources(struct packer *k)
+{
+	const struct profile_extra *from = &k->p->extra;
+	Lineburn__Extra *to = &k->extra;
+	Lineburn__Source *sources = allocate(k, from->nr_sources, sizeof(*sources));
+	struct functions_told_apart told_apart;
+
+	to->source = allocate(k, from->nr_sources, sizeof(*to->source));
+	if (!to->source || !sources)
+		return;
+	to->n_source = from->nr_sources;
+	find_told_apart(k, &told_apart);
+	for (size_t i = 0; i < from->nr_sources; i++) {
+		const struct profile_source *source = &from->sources[i];
+
+		lineburn__source__init(&sources[i]);
+		sources[i].path = text(k, source->path);
+		sources[i].size_bytes = source->size_bytes;
+		sources[i].sha256.data = (uint8_t *)source->sha256;
+		sources[i].sha256.len = sizeof(source->sha256);
+		sources[i].nr_lines = source->nr_lines;
+		sources[i].newer_than_binary = source->newer_than_binary;
+		sources[i].mtime_nanos = source->mtime_nanos;
+		sources[i].owner = text(k, source->owner ? source->owner : "");
+		pack_runs(k, source, &sources[i]);
+		pack_functions(k, &told_apart, source, &sources[i]);
+		to->source[i] = &sources[i];
+	}
+}
+
+static void pack_misses(struct packer *k)
+{
+	const struct profile *p = k->p;
+	Lineburn__Extra *to = &k->extra;
+	const char *names[NR_MISSES];
+	size_t nr = 0;
+
+	for (size_t i = 0; i < p->nr_locations; i++)
+		nr += p->locations[i].miss != MISS_NONE;
+	if (!nr)
+		return;
+	to->miss_location = allocate(k, nr, sizeof(*to->miss_location));
+	to->miss = allocate(k, nr, sizeof(*to->miss));
+	for (size_t i = 0; i < NR_MISSES; i++)
+		names[i] = miss_name((enum miss)i);
+	to->miss_name = texts(k, names, NR_MISSES);
+	if (k->failed)
+		return;
+	to->n_miss_name = NR_MISSES;
+	for (size_t i = 0; i < p->nr_locations; i++) {
+		if (p->locations[i].miss == MISS_NONE)
+			continue;
+		to->miss_location[to->n_miss_location++] = i + 1;
+		to->miss[to->n_miss++] = p->locations[i].miss;
+	}
+}
+
+static void pack_statuses(struct packer *k)
+{
+	const struct profile *p = k->p;
+	Lineburn__Extra *to = &k->extra;
+	const char *names[LB_NR_STACK_STATUS];
+	bool told = false;
+
+	for (size_t i = 0; i < p->nr_samples; i++)
+		told = told || p->samples[i].status != LB_STACK_COMPLETE;
+	if (!told)
+		return;
+	for (uint32_t i = 0; i < LB_NR_STACK_STATUS; i++)
+		names[i] = stack_status_name(i);
+	to->status_name = texts(k, names, LB_NR_STACK_STATUS);
+	to->sample_status = allocate(k, p->nr_samples, sizeof(*to->sample_status));
+	if (k->failed)
+		return;
+	to->n_status_name = LB_NR_STACK_STATUS;
+	to->n_sample_status = p->nr_samples;
+	for (size_t i = 0; i < p->nr_samples; i++)
+		to->sample_status[i] = p->samples[i].status < LB_NR_STACK_STATUS
+					       ? p->samples[i].status
+					       : LB_STACK_COMPLETE;
+}
+
+int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len)
+{
+	struct packer k = {.p = p, .arena = {.max = SIZE_MAX}};
+	uint8_t *packed = NULL;
+
+	lineburn__extra__init(&k.extra);
+	lineburn__losses__init(&k.losses);
+	lineburn__cost__init(&k.cost);
+	pack_recording(&k);
+	pack_sources(&k);
+	pack_misses(&k);
+	pack_statuses(&k);
+	if (code_pack(p, &k.arena, &k.extra))
+		k.failed = true;
+	if (!k.failed)
+		packed = malloc(lineburn__extra__get_packed_size(&k.extra));
+	if (packed) {
+		*ret_len = lineburn__extra__pack(&k.extra, packed);
+		*ret = packed;
+	}
+	arena_deinit(&k.arena);
+	return packed ? 0 : -ENOMEM;
+}
+
+static int unpack_recording(struct profile *p, const Lineburn__Extra *from)
+{
+	struct profile_extra *to = &p->extra;
+
+	to->target = strpool_add(p->pool, from->target);
+	to->host = strpool_add(p->pool, from->host);
+	to->kernel_release = strpool_add(p->pool, from->kernel_release);
+	to->arch = strpool_add(p->pool, from->arch);
+	to->version = strpool_add(p->pool, from->lineburn_version);
+	to->freq_hz = from->freq_hz;
+	to->wall_ns = from->wall_ns;
+	to->nr_cpus = from->nr_cpus;
+	if (from->losses) {
+#define COPY(name) to->losses.name = from->losses->name;
+		EXTRA_LOSSES(COPY)
+#undef COPY
+	}
+	if (from->cost) {
+#define COPY(name) to->cost.name = from->cost->name;
+		EXTRA_COST(COPY)
+#undef COPY
+	}
+	if (from->n_warning > PROFILE_MAX_SENTENCES)
+		return -EBADMSG;
+	for (size_t i = 0; i < from->n_warning; i++)
+		if (profile_add_warning(p, from->warning[i]))
+			return -ENOMEM;
+	if (!from->n_command)
+		return 0;
+	to->command = calloc(from->n_command + 1, sizeof(*to->command));
+	if (!to->command)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n_command; i++)
+		to->command[i] = strpool_add(p->pool, from->command[i]);
+	return 0;
+}
+
+/* Does the text have just as many lines as it says? */
+static bool run_is_sound(const Lineburn__SourceRun *run)
+{
+	const uint8_t *at = run->text.data;
+	size_t left = run->text.len;
+	uint64_t nr = 1;
+
+	if (memchr(at ? at : (const uint8_t *)"", '\0', left))
+		return false;
+	for (; left; at++, left--)
+		nr += *at == '\n';
+	return run->first_line && run->nr_lines == nr &&
+	       (uint64_t)run->first_line + nr <= UINT32_MAX;
+}
+
+static int unpack_run(struct profile_source *to, const Lineburn__SourceRun *from)
+{
+	char *copy;
+
+	if (!run_is_sound(from))
+		return -EBADMSG;
+	copy = malloc(from->text.len + 1);
+	if (!copy)
+		return -ENOMEM;
+	if (from->text.len)
+		memcpy(copy, from->text.data, from->text.len);
+	copy[from->text.len] = '\0';
+	to->runs[to->nr_runs++] = (struct profile_source_run){
+		.first_line = from->first_line, .nr_lines = from->nr_lines, .text = copy};
+	return 0;
+}
+
+/* Gives the functions of a file whose path another file has, too, a name of its own. */
+static int unpack_functions(struct profile *p, const Lineburn__Source *from,
+			    const struct extra_ids *ids, struct profile_source *to)
+{
+	const char *path = to->path;
+
+	to->path = profile_add_namesake(p, path);
+	for (size_t i = 0; i < from->n_function_id; i++) {
+		uint32_t function = ids->function(ids->ctx, from->function_id[i]);
+
+		if (function == PROFILE_NONE || p->functions[function].filename != path)
+			return -EBADMSG;
+		p->functions[function].filename = to->path;
+	}
+	return 0;
+}
+
+static int unpack_source(struct profile *p, const Lineburn__Source *from,
+			 const struct extra_ids *ids)
+{
+	struct profile_extra *extra = &p->extra;
+	struct profile_source *to;
+
+	if (from->sha256.len != sizeof(to->sha256))
+		return -EBADMSG;
+	if (vec_grow(&extra->sources, &extra->cap_sources, extra->nr_sources + 1,
+		     sizeof(*extra->sources), 0))
+		return -ENOMEM;
+	to = &extra->sources[extra->nr_sources++];
+	*to = (struct profile_source){.path = strpool_add(p->pool, from->path),
+				      .size_bytes = from->size_bytes,
+				      .nr_lines = from->nr_lines,
+				      .mtime_nanos = from->mtime_nanos,
+				      .newer_than_binary = from->newer_than_binary,
+				      .owner = strpool_add(p->pool, from->owner)};
+	memcpy(to->sha256, from->sha256.data, sizeof(to->sha256));
+	if (from->n_function_id && unpack_functions(p, from, ids, to))
+		return -EBADMSG;
+	if (!from->n_run)
+		return 0;
+	to->runs = calloc(from->n_run, sizeof(*to->runs));
+	if (!to->runs)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n_run; i++) {
+		int r = unpack_run(to, from->run[i]);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int unpack_misses(struct profile *p, const Lineburn__Extra *from,
+			 const struct extra_ids *ids)
+{
+	if (from->n_miss != from->n_miss_location)
+		return -EBADMSG;
+	for (size_t i = 0; i < from->n_miss; i++) {
+		uint32_t location = ids->location(ids->ctx, from->miss_location[i]);
+		enum miss miss;
+
+		if (location == PROFILE_NONE || from->miss[i] >= from->n_miss_name)
+			return -EBADMSG;
+		miss = miss_from_name(from->miss_name[from->miss[i]]);
+		p->locations[location].miss = miss == NR_MISSES ? MISS_NONE : miss;
+	}
+	return 0;
+}
+
+static int unpack_statuses(struct profile *p, const Lineburn__Extra *from)
+{
+	if (!from->n_sample_status)
+		return 0;
+	if (from->n_sample_status != p->nr_samples)
+		return -EBADMSG;
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		uint32_t status;
+
+		if (from->sample_status[i] >= from->n_status_name)
+			return -EBADMSG;
+		status =
+			stack_status_from_name(from->status_name[from->sample_status[i]]);
+		p->samples[i].status = status == LB_NR_STACK_STATUS ? LB_STACK_COMPLETE
+								    : status;
+	}
+	return 0;
+}
+
+static int unpack_message(struct profile *p, const Lineburn__Extra *from,
+			  const struct extra_ids *ids)
+{
+	int r = unpack_recording(p, from);
+
+	for (size_t i = 0; !r && i < from->n_source; i++)
+		r = unpack_source(p, from->source[i], ids);
+	if (!r)
+		r = unpack_misses(p, from, ids);
+	if (!r)
+		r = unpack_statuses(p, from);
+	if (!r)
+		r = code_unpack(p, from, ids);
+	p->extra.present = !r;
+	return r;
+}
+
+int extra_unpack(struct profile *p, const uint8_t *data, size_t len,
+		 const struct extra_ids *ids, struct arena *arena)
+{
+	ProtobufCAllocator allocator = protobuf_arena_allocator(arena);
+	Lineburn__Extra *from = lineburn__extra__unpack(&allocator, len, data);
+	char sentence[128];
+
+	if (!from)
+		return arena->full ? -EFBIG : -EBADMSG;
+	if (from->version == EXTRA_VERSION)
+		return unpack_message(p, from, ids);
+	snprintf(sentence, sizeof(sentence),
+		 "written by a newer lineburn: what only version %u of lineburn.Extra "
+		 "tells is left out",
+		 from->version);
+	return profile_add_comment(p, sentence) ? -ENOMEM : 0;
+}

@@ -1,0 +1,1068 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Any tool's profile -> the model. The file is hostile: it is unpacked with a
+ * bound, cut into parts that are decoded one at a time in an arena, and walked
+ * in passes, so that whatever a pass refers to is there already.
+ */
+#include "profile/pprof.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "profile.pb-c.h"
+#include "profile/arena.h"
+#include "profile/extra.h"
+#include "profile/gzip.h"
+#include "profile/main_mapping.h"
+#include "profile/profile.h"
+#include "profile/protobuf_arena.h"
+
+#define PPROF_PART_BYTES  (64u << 10) /* a run ends here; one field alone may be longer */
+#define PPROF_EXTRA_FIELD 20001
+#define PPROF_WANT(field) (UINT32_C(1) << (field)) /* fields 1 to 31 */
+#define PPROF_WANT_EXTRA  UINT32_C(1)
+
+struct pprof_part {
+	const uint8_t *data; /* borrowed */
+	size_t len;
+};
+
+#define PPROF_MAX_STRINGS    (1u << 26)
+#define PPROF_MAX_PART_BYTES (512u << 20) /* one part, unpacked */
+
+/* The ids of one table, made up by strangers, by index; and the way back. */
+struct pprof_ids {
+	uint64_t *items; /* heap */
+	size_t nr, cap;
+	struct hashmap index;
+};
+
+struct pprof_reader {
+	const char *name; /* of the file, for sentences */
+	struct profile *p;
+	const char **strings; /* the string table, interned; heap */
+	size_t nr_strings, cap_strings;
+	struct pprof_ids mapping_ids, function_ids, location_ids;
+	struct arena arena; /* of one part */
+	struct error *err;
+};
+
+/* Passes over the file, in this order. Each takes one part. Return: 0 or -errno. */
+typedef int (*pprof_pass)(struct pprof_reader *r,
+			  const Perftools__Profiles__Profile *part);
+
+/* All zeroes is an empty table. */
+struct string_table {
+	struct hashmap index;
+	const char **strings; /* heap array; [0] is unused */
+	size_t nr, cap;
+	bool failed; /* out of memory; numbers given since are 0 */
+};
+
+/** @s is borrowed, interned (told apart by its address), not NULL. */
+static int64_t string_table_number(struct string_table *t, const char *s)
+{
+	uint64_t hash = hash_pointer(0, s);
+	uint32_t item;
+
+	if (!*s)
+		return 0;
+	item = hashmap_find(&t->index, hash, NULL, NULL, NULL);
+	if (item != HASHMAP_NONE)
+		return item;
+	if (!t->nr)
+		t->nr = 1;
+	if (t->nr >= HASHMAP_NONE ||
+	    vec_grow(&t->strings, &t->cap, t->nr + 1, sizeof(*t->strings), 0) ||
+	    hashmap_add(&t->index, hash, (uint32_t)t->nr)) {
+		t->failed = true;
+		return 0;
+	}
+	t->strings[t->nr] = s;
+	return (int64_t)t->nr++;
+}
+
+static void string_table_deinit(struct string_table *t)
+{
+	hashmap_deinit(&t->index);
+	free(t->strings);
+	*t = (struct string_table){0};
+}
+
+/* ---- Wire format: protobuf.dev/programming-guides/encoding ---- */
+
+enum wire_type {
+	WIRE_VARINT,
+	WIRE_FIXED64,
+	WIRE_BYTES,
+	WIRE_FIXED32 = 5
+};
+
+static bool varint(const uint8_t **at, const uint8_t *end, uint64_t *ret)
+{
+	const uint8_t *p = *at;
+
+	*ret = 0;
+	for (unsigned int shift = 0; shift < 64 && p < end; shift += 7) {
+		*ret |= (uint64_t)(*p & 0x7f) << shift;
+		if (!(*p++ & 0x80)) {
+			*at = p;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool skip_value(const uint8_t **at, const uint8_t *end, uint64_t type)
+{
+	uint64_t len;
+
+	switch (type) {
+	case WIRE_VARINT:
+		return varint(at, end, &len);
+	case WIRE_FIXED64:
+		len = 8;
+		break;
+	case WIRE_FIXED32:
+		len = 4;
+		break;
+	case WIRE_BYTES:
+		if (!varint(at, end, &len))
+			return false;
+		break;
+	default: /* groups never were in this format */
+		return false;
+	}
+	if (len > (uint64_t)(end - *at))
+		return false;
+	*at += len;
+	return true;
+}
+
+/* Steps over one field; *number is its number. */
+static bool skip_field(const uint8_t **at, const uint8_t *end, uint64_t *number)
+{
+	uint64_t tag;
+
+	if (!varint(at, end, &tag))
+		return false;
+	*number = tag >> 3;
+	return *number && *number < (UINT64_C(1) << 29) && skip_value(at, end, tag & 7);
+}
+
+static bool is_wanted(uint64_t number, uint32_t wanted)
+{
+	if (number == PPROF_EXTRA_FIELD)
+		return wanted & PPROF_WANT_EXTRA;
+	return number < 32 && (wanted & PPROF_WANT(number));
+}
+
+/**
+ * The next run of wanted fields from *at, which moves behind it.
+ * Return: 1, 0 when there is none, -EBADMSG when these are no protobuf fields.
+ */
+static int pprof_part_next(const uint8_t **at, const uint8_t *end, uint32_t wanted,
+			   struct pprof_part *ret)
+{
+	const uint8_t *from = *at;
+	size_t len = 0;
+
+	while (*at < end && len < PPROF_PART_BYTES) {
+		const uint8_t *field = *at;
+		uint64_t number;
+
+		if (!skip_field(at, end, &number))
+			return -EBADMSG;
+		if (is_wanted(number, wanted)) {
+			if (!len)
+				from = field;
+			len = (size_t)(*at - from);
+		} else if (len) {
+			break; /* the run ended before this field, which is not wanted */
+		}
+	}
+	*ret = (struct pprof_part){.data = from, .len = len};
+	return len > 0;
+}
+
+/** "NAME is malformed: ...; ..." Return: -EBADMSG. */
+__attribute__((format(printf, 2, 3))) static int pprof_malformed(struct pprof_reader *r,
+								 const char *fmt, ...)
+{
+	char what[256];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(what, sizeof(what), fmt, args);
+	va_end(args);
+	return error_set(r->err, -EBADMSG,
+			 "%s is malformed: %s; copy it again from where it was written, "
+			 "or record again",
+			 r->name, what);
+}
+
+/** -ENOMEM or -ENOSPC of vec_grow() for a table of @what, as an error with its sentence. */
+static int pprof_no_room(struct pprof_reader *r, int code, const char *what)
+{
+	if (code == -ENOSPC)
+		return error_set(r->err, -EFBIG,
+				 "%s is too big: it has too many %s; record for a "
+				 "shorter time or at a lower -F",
+				 r->name, what);
+	return error_set(r->err, -ENOMEM, "out of memory while reading %s", r->name);
+}
+
+/** The string with number @i. Return: 0 or -EBADMSG. */
+static int pprof_string(struct pprof_reader *r, int64_t i, const char **ret)
+{
+	if (i < 0 || (uint64_t)i >= r->nr_strings)
+		return pprof_malformed(r, "string %lld of %zu", (long long)i,
+				       r->nr_strings);
+	*ret = r->strings[i];
+	return 0;
+}
+
+static bool is_id(uint32_t item, const void *key, const void *ctx)
+{
+	return ((const struct pprof_ids *)ctx)->items[item] == *(const uint64_t *)key;
+}
+
+/** The index of @id, or PROFILE_NONE. */
+static uint32_t pprof_find_id(const struct pprof_ids *ids, uint64_t id)
+{
+	return hashmap_find(&ids->index, hash_u64(0, id), is_id, &id, ids);
+}
+
+/** Notes the next item of a table under @id. Return: 0, -EBADMSG (0 or twice), -ENOMEM. */
+static int pprof_add_id(struct pprof_reader *r, struct pprof_ids *ids, uint64_t id,
+			const char *what)
+{
+	if (!id)
+		return pprof_malformed(r, "a %s has the id 0", what);
+	if (pprof_find_id(ids, id) != HASHMAP_NONE)
+		return pprof_malformed(r, "two %ss have the id %llu", what,
+				       (unsigned long long)id);
+	if (vec_grow(&ids->items, &ids->cap, ids->nr + 1, sizeof(*ids->items),
+		     HASHMAP_NONE) ||
+	    hashmap_add(&ids->index, hash_u64(0, id), (uint32_t)ids->nr))
+		return pprof_no_room(r, -ENOMEM, what);
+	ids->items[ids->nr++] = id;
+	return 0;
+}
+
+static int pprof_read_strings(struct pprof_reader *r,
+			      const Perftools__Profiles__Profile *part)
+{
+	for (size_t i = 0; i < part->n_string_table; i++) {
+		int code = vec_grow(&r->strings, &r->cap_strings, r->nr_strings + 1,
+				    sizeof(*r->strings), PPROF_MAX_STRINGS);
+
+		if (code)
+			return pprof_no_room(r, code, "strings");
+		r->strings[r->nr_strings++] =
+			strpool_add(r->p->pool, part->string_table[i]);
+	}
+	return 0;
+}
+
+/* A line number that fits; what does not is none. */
+static uint32_t line_number(int64_t line)
+{
+	return line > 0 && line < UINT32_MAX ? (uint32_t)line : 0;
+}
+
+static int read_line(struct pprof_reader *r, const Perftools__Profiles__Line *from)
+{
+	struct profile *p = r->p;
+	int code = vec_grow(&p->lines, &p->cap_lines, p->nr_lines + 1, sizeof(*p->lines),
+			    PROFILE_MAX_LINES);
+
+	if (code)
+		return pprof_no_room(r, code, "lines");
+	p->lines[p->nr_lines++] = (struct profile_line){
+		.function = pprof_find_id(&r->function_ids, from->function_id),
+		.line = line_number(from->line),
+	};
+	return 0;
+}
+
+static int read_location(struct pprof_reader *r,
+			 const Perftools__Profiles__Location *from)
+{
+	struct profile *p = r->p;
+	int code = vec_grow(&p->locations, &p->cap_locations, p->nr_locations + 1,
+			    sizeof(*p->locations), PROFILE_MAX_LOCATIONS);
+
+	if (code)
+		return pprof_no_room(r, code, "locations");
+	code = pprof_add_id(r, &r->location_ids, from->id, "location");
+	if (code)
+		return code;
+	p->locations[p->nr_locations++] = (struct profile_location){
+		.mapping = pprof_find_id(&r->mapping_ids, from->mapping_id),
+		.address = from->address,
+		.first_line = (uint32_t)p->nr_lines,
+		.nr_lines = (uint32_t)from->n_line,
+		.miss = MISS_NONE,
+		.is_folded = from->is_folded,
+	};
+	for (size_t i = 0; i < from->n_line && !code; i++)
+		code = read_line(r, from->line[i]);
+	return code;
+}
+
+static int pprof_read_locations(struct pprof_reader *r,
+				const Perftools__Profiles__Profile *part)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < part->n_location && !code; i++)
+		code = read_location(r, part->location[i]);
+	return code;
+}
+
+static int read_label(struct pprof_reader *r, const Perftools__Profiles__Label *from)
+{
+	struct profile *p = r->p;
+	struct profile_label *to;
+	int code = vec_grow(&p->labels, &p->cap_labels, p->nr_labels + 1,
+			    sizeof(*p->labels), PROFILE_MAX_LABELS);
+
+	if (code)
+		return pprof_no_room(r, code, "labels");
+	to = &p->labels[p->nr_labels++];
+	to->num = from->num;
+	code = pprof_string(r, from->key, &to->key);
+	if (!code)
+		code = pprof_string(r, from->str, &to->str);
+	return code ? code : pprof_string(r, from->num_unit, &to->unit);
+}
+
+static int read_stack(struct pprof_reader *r, const Perftools__Profiles__Sample *from)
+{
+	struct profile *p = r->p;
+	int code = vec_grow(&p->sample_locations, &p->cap_sample_locations,
+			    p->nr_sample_locations + from->n_location_id,
+			    sizeof(*p->sample_locations), PROFILE_MAX_SAMPLE_LOCATIONS);
+
+	if (code)
+		return pprof_no_room(r, code, "stack frames");
+	for (size_t i = 0; i < from->n_location_id; i++) {
+		uint32_t location = pprof_find_id(&r->location_ids, from->location_id[i]);
+
+		if (location == PROFILE_NONE)
+			return pprof_malformed(r, "sample %zu has no location %llu",
+					       p->nr_samples,
+					       (unsigned long long)from->location_id[i]);
+		p->sample_locations[p->nr_sample_locations++] = location;
+	}
+	return 0;
+}
+
+static int read_sample(struct pprof_reader *r, const Perftools__Profiles__Sample *from)
+{
+	struct profile *p = r->p;
+	int code;
+
+	if (from->n_value != p->nr_value_types)
+		return pprof_malformed(r, "sample %zu has %zu values for %zu types",
+				       p->nr_samples, from->n_value, p->nr_value_types);
+	code = vec_grow(&p->samples, &p->cap_samples, p->nr_samples + 1,
+			sizeof(*p->samples), PROFILE_MAX_SAMPLES);
+	if (!code)
+		code = vec_grow(&p->values, &p->cap_values, p->nr_values + from->n_value,
+				sizeof(*p->values), PROFILE_MAX_VALUES);
+	if (code)
+		return pprof_no_room(r, code, "samples");
+	p->samples[p->nr_samples] = (struct profile_sample){
+		.first_location = (uint32_t)p->nr_sample_locations,
+		.nr_locations = (uint32_t)from->n_location_id,
+		.first_label = (uint32_t)p->nr_labels,
+		.nr_labels = (uint32_t)from->n_label,
+		.first_value = (uint32_t)p->nr_values,
+	};
+	for (size_t i = 0; i < from->n_value; i++)
+		p->values[p->nr_values++] = from->value[i];
+	code = read_stack(r, from);
+	for (size_t i = 0; i < from->n_label && !code; i++)
+		code = read_label(r, from->label[i]);
+	if (!code)
+		p->samples[p->nr_samples].first_label =
+			profile_share_labels(p, p->samples[p->nr_samples].first_label);
+	p->nr_samples++;
+	return code;
+}
+
+static int pprof_read_samples(struct pprof_reader *r,
+			      const Perftools__Profiles__Profile *part)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < part->n_sample && !code; i++)
+		code = read_sample(r, part->sample[i]);
+	return code;
+}
+
+static uint32_t location_of(const void *ctx, uint64_t id)
+{
+	const struct pprof_reader *r = ctx;
+
+	return pprof_find_id(&r->location_ids, id);
+}
+
+static uint32_t mapping_of(const void *ctx, uint64_t id)
+{
+	const struct pprof_reader *r = ctx;
+
+	return pprof_find_id(&r->mapping_ids, id);
+}
+
+static uint32_t function_of(const void *ctx, uint64_t id)
+{
+	const struct pprof_reader *r = ctx;
+
+	return pprof_find_id(&r->function_ids, id);
+}
+
+static int pprof_read_extra(struct pprof_reader *r,
+			    const Perftools__Profiles__Profile *part)
+{
+	const ProtobufCBinaryData *extra = &part->lineburn_extra;
+	const struct extra_ids ids = {r, location_of, mapping_of, function_of};
+	int code;
+
+	if (!extra->len)
+		return 0;
+	if (r->p->extra.present)
+		return pprof_malformed(r, "it holds two recordings in one file");
+	code = extra_unpack(r->p, extra->data, extra->len, &ids, &r->arena);
+	switch (code) {
+	case 0:
+		return 0;
+	case -EBADMSG:
+		return pprof_malformed(r, "the part that only lineburn reads is damaged");
+	default:
+		return pprof_no_room(r, code == -EFBIG ? -ENOSPC : -ENOMEM,
+				     "details of lineburn's own");
+	}
+}
+
+/* The tables that need only strings: types, mappings, functions, the head. */
+
+static int read_value_type(struct pprof_reader *r,
+			   const Perftools__Profiles__ValueType *from,
+			   struct profile_value_type *to)
+{
+	int code = pprof_string(r, from->type, &to->type);
+
+	return code ? code : pprof_string(r, from->unit, &to->unit);
+}
+
+static int read_sample_type(struct pprof_reader *r,
+			    const Perftools__Profiles__ValueType *from)
+{
+	struct profile *p = r->p;
+	int code = vec_grow(&p->value_types, &p->cap_value_types, p->nr_value_types + 1,
+			    sizeof(*p->value_types), PROFILE_MAX_VALUE_TYPES);
+
+	if (code)
+		return pprof_no_room(r, code, "sample types");
+	return read_value_type(r, from, &p->value_types[p->nr_value_types++]);
+}
+
+static int read_mapping(struct pprof_reader *r, const Perftools__Profiles__Mapping *from)
+{
+	struct profile *p = r->p;
+	struct profile_mapping *to;
+	int code = vec_grow(&p->mappings, &p->cap_mappings, p->nr_mappings + 1,
+			    sizeof(*p->mappings), PROFILE_MAX_MAPPINGS);
+
+	if (code)
+		return pprof_no_room(r, code, "mappings");
+	code = pprof_add_id(r, &r->mapping_ids, from->id, "mapping");
+	if (code)
+		return code;
+	to = &p->mappings[p->nr_mappings++];
+	*to = (struct profile_mapping){.start = from->memory_start,
+				       .limit = from->memory_limit,
+				       .file_off = from->file_offset,
+				       .has_functions = from->has_functions,
+				       .has_filenames = from->has_filenames,
+				       .has_line_numbers = from->has_line_numbers,
+				       .has_inline_frames = from->has_inline_frames};
+	code = pprof_string(r, from->filename, &to->filename);
+	return code ? code : pprof_string(r, from->build_id, &to->build_id);
+}
+
+static int read_function(struct pprof_reader *r,
+			 const Perftools__Profiles__Function *from)
+{
+	struct profile *p = r->p;
+	struct profile_function *to;
+	int code = vec_grow(&p->functions, &p->cap_functions, p->nr_functions + 1,
+			    sizeof(*p->functions), PROFILE_MAX_FUNCTIONS);
+
+	if (code)
+		return pprof_no_room(r, code, "functions");
+	code = pprof_add_id(r, &r->function_ids, from->id, "function");
+	if (code)
+		return code;
+	to = &p->functions[p->nr_functions++];
+	code = pprof_string(r, from->name, &to->name);
+	if (!code)
+		code = pprof_string(r, from->system_name, &to->system_name);
+	if (!code)
+		code = pprof_string(r, from->filename, &to->filename);
+	if (code)
+		return code;
+	if (!*to->name)
+		to->name = to->system_name;
+	if (to->system_name == to->name)
+		to->system_name = strpool_add(p->pool, "");
+	if (from->start_line > 0 && from->start_line < UINT32_MAX)
+		to->start_line = (uint32_t)from->start_line;
+	return 0;
+}
+
+/* A scalar that is 0 was either written as 0 or is in another part. */
+static int read_head_string(struct pprof_reader *r, int64_t number, const char **ret)
+{
+	return number ? pprof_string(r, number, ret) : 0;
+}
+
+static int read_head(struct pprof_reader *r, const Perftools__Profiles__Profile *part)
+{
+	struct profile *p = r->p;
+	int code = read_head_string(r, part->drop_frames, &p->drop_frames);
+
+	if (!code)
+		code = read_head_string(r, part->keep_frames, &p->keep_frames);
+	if (!code)
+		code = read_head_string(r, part->default_sample_type,
+					&p->default_sample_type);
+	if (!code)
+		code = read_head_string(r, part->doc_url, &p->doc_url);
+	if (!code && part->period_type)
+		code = read_value_type(r, part->period_type, &p->period_type);
+	if (part->time_nanos)
+		p->time_nanos = part->time_nanos;
+	if (part->duration_nanos > 0)
+		p->duration_nanos = part->duration_nanos;
+	if (part->period > 0)
+		p->period = part->period;
+	for (size_t i = 0; i < part->n_comment && !code; i++) {
+		const char *comment = "";
+
+		code = pprof_string(r, part->comment[i], &comment);
+		/* More comments than the most are left out, being only words. */
+		if (!code && profile_add_comment(p, comment) == -ENOMEM)
+			code = pprof_no_room(r, -ENOMEM, "comments");
+	}
+	return code;
+}
+
+static int pprof_read_tables(struct pprof_reader *r,
+			     const Perftools__Profiles__Profile *part)
+{
+	int code = read_head(r, part);
+
+	for (size_t i = 0; i < part->n_sample_type && !code; i++)
+		code = read_sample_type(r, part->sample_type[i]);
+	for (size_t i = 0; i < part->n_mapping && !code; i++)
+		code = read_mapping(r, part->mapping[i]);
+	for (size_t i = 0; i < part->n_function && !code; i++)
+		code = read_function(r, part->function[i]);
+	return code;
+}
+
+static const char remedy[] =
+	"give a file that lineburn record or another tool wrote in pprof's format";
+
+static int not_a_profile(struct pprof_reader *r, const char *why)
+{
+	return error_set(r->err, -EBADMSG, "%s is not a profile: %s; %s", r->name, why,
+			 remedy);
+}
+
+static int unpack_gzip(struct pprof_reader *r, const void *data, size_t len,
+		       uint8_t **ret, size_t *ret_len)
+{
+	int code = gzip_inflate(data, len, PPROF_MAX_BYTES, ret, ret_len);
+
+	switch (code) {
+	case 0:
+		return 0;
+	case -ENODATA:
+		return error_set(r->err, -EBADMSG,
+				 "%s is truncated: the recording or a copy of it was cut "
+				 "short; copy it again, or record again",
+				 r->name);
+	case -EBADMSG:
+		return pprof_malformed(r, "its gzip data is damaged");
+	case -E2BIG:
+		return error_set(r->err, -EFBIG,
+				 "%s is not a profile: it unpacks to more than %d times "
+				 "its size; %s",
+				 r->name, GZIP_MAX_RATIO, remedy);
+	case -EFBIG:
+		return error_set(r->err, -EFBIG,
+				 "%s is too big: it unpacks to more than %u MB; record "
+				 "for a shorter time or at a lower -F",
+				 r->name, PPROF_MAX_BYTES >> 20);
+	default:
+		return pprof_no_room(r, -ENOMEM, "bytes");
+	}
+}
+
+/* Calls @pass with every part that has one of the @wanted fields. */
+static int walk(struct pprof_reader *r, const uint8_t *data, size_t len, uint32_t wanted,
+		pprof_pass pass)
+{
+	ProtobufCAllocator allocator = protobuf_arena_allocator(&r->arena);
+	const uint8_t *at = data;
+	struct pprof_part part;
+	int code;
+
+	while ((code = pprof_part_next(&at, data + len, wanted, &part)) > 0) {
+		Perftools__Profiles__Profile *message =
+			perftools__profiles__profile__unpack(&allocator, part.len,
+							     part.data);
+
+		if (!message && r->arena.full)
+			code = pprof_no_room(r, -ENOSPC, "items in one place");
+		else if (!message)
+			code = not_a_profile(r, "its protobuf does not decode");
+		else
+			code = pass(r, message);
+		arena_reset(&r->arena);
+		if (code)
+			return code;
+	}
+	if (code < 0)
+		return not_a_profile(r,
+				     "it is neither gzip nor protobuf, or is cut short");
+	return 0;
+}
+
+/* Which values are samples and which are CPU time is told by their names. */
+static void find_values(struct profile *p)
+{
+	const char *samples = strpool_add(p->pool, "samples");
+	const char *count = strpool_add(p->pool, "count");
+	const char *cpu = strpool_add(p->pool, "cpu");
+	const char *nanoseconds = strpool_add(p->pool, "nanoseconds");
+
+	p->count_value = p->cpu_value = PROFILE_NONE;
+	for (uint32_t i = (uint32_t)p->nr_value_types; i-- > 0;) {
+		const struct profile_value_type *v = &p->value_types[i];
+
+		if (v->type == samples && v->unit == count)
+			p->count_value = i;
+		if (v->type == cpu && v->unit == nanoseconds)
+			p->cpu_value = i;
+	}
+}
+
+/* profile_new() made one of ours; another tool's starts with nothing. */
+static void forget_defaults(struct profile *p)
+{
+	const char *empty = strpool_add(p->pool, "");
+
+	p->nr_value_types = 0;
+	p->period_type = (struct profile_value_type){.type = empty, .unit = empty};
+	p->default_sample_type = empty;
+}
+
+static int read_message(struct pprof_reader *r, const uint8_t *data, size_t len)
+{
+	const uint32_t tables =
+		~(PPROF_WANT_EXTRA | PPROF_WANT(2) | PPROF_WANT(4) | PPROF_WANT(6)) &
+		(PPROF_WANT(16) - 1);
+	int code = walk(r, data, len, PPROF_WANT(6), pprof_read_strings);
+
+	if (code)
+		return code;
+	if (!r->nr_strings || *r->strings[0])
+		return not_a_profile(r, "it has no table of strings");
+	code = walk(r, data, len, tables, pprof_read_tables);
+	if (code)
+		return code;
+	if (!r->p->nr_value_types)
+		return not_a_profile(r, "it does not say what was counted");
+	find_values(r->p);
+	code = walk(r, data, len, PPROF_WANT(4), pprof_read_locations);
+	if (!code)
+		code = walk(r, data, len, PPROF_WANT(2), pprof_read_samples);
+	if (!code)
+		code = walk(r, data, len, PPROF_WANT_EXTRA, pprof_read_extra);
+	return code;
+}
+
+static int read_bytes(struct pprof_reader *r, const void *data, size_t len)
+{
+	_cleanup_free_ uint8_t *unpacked = NULL;
+	size_t unpacked_len;
+	int code;
+
+	if (!len)
+		return not_a_profile(r, "it is empty");
+	if (len >= 8 && !memcmp(data, "PERFILE2", 8))
+		return not_a_profile(r, "it is a recording of perf");
+	if (!gzip_is(data, len)) {
+		if (len > PPROF_MAX_BYTES)
+			return error_set(r->err, -EFBIG,
+					 "%s is too big: more than %u MB; record for a "
+					 "shorter time or at a lower -F",
+					 r->name, PPROF_MAX_BYTES >> 20);
+		return read_message(r, data, len);
+	}
+	code = unpack_gzip(r, data, len, &unpacked, &unpacked_len);
+	return code ? code : read_message(r, unpacked, unpacked_len);
+}
+
+static void deinit_ids(struct pprof_ids *ids)
+{
+	free(ids->items);
+	hashmap_deinit(&ids->index);
+}
+
+int pprof_read(const void *data, size_t len, const char *name, struct strpool *pool,
+	       struct profile **ret, struct error *err)
+{
+	_cleanup_(profile_freep) struct profile *p = profile_new(pool);
+	struct pprof_reader r = {
+		.name = name, .p = p, .arena = {.max = PPROF_MAX_PART_BYTES}, .err = err};
+	int code;
+
+	if (!p)
+		return pprof_no_room(&r, -ENOMEM, "bytes");
+	forget_defaults(p);
+	code = read_bytes(&r, data, len);
+	free(r.strings);
+	deinit_ids(&r.mapping_ids);
+	deinit_ids(&r.function_ids);
+	deinit_ids(&r.location_ids);
+	arena_deinit(&r.arena);
+	if (code)
+		return code;
+	*ret = take_ptr(p);
+	return 0;
+}
+
+/*
+ * The model -> gzipped profile.proto. Two messages one after the other are one
+ * message whose repeated fields are joined, so the file is written in parts of
+ * one item each, straight into the compressor: no second copy of the profile.
+ * Strings come last, when all have their number.
+ */
+
+struct writer {
+	ProtobufCBuffer sink; /* first: protobuf-c hands it back to us */
+	const struct profile *p;
+	struct gzip_writer *gzip;
+	struct string_table strings;
+	struct arena arena; /* of one part */
+	bool failed;
+};
+
+typedef Perftools__Profiles__Profile Part;
+
+static void append_to_gzip(ProtobufCBuffer *sink, size_t len, const uint8_t *data)
+{
+	gzip_put(((struct writer *)sink)->gzip, data, len);
+}
+
+static int64_t number(struct writer *w, const char *s)
+{
+	return string_table_number(&w->strings, s);
+}
+
+static void *allocate(struct writer *w, size_t nr, size_t size)
+{
+	void *given = arena_alloc(&w->arena, nr * size);
+
+	if (!given)
+		w->failed = true;
+	return given;
+}
+
+static void put(struct writer *w, const Part *part)
+{
+	if (!w->failed)
+		perftools__profiles__profile__pack_to_buffer(part, &w->sink);
+	arena_reset(&w->arena);
+}
+
+static Perftools__Profiles__ValueType value_type(struct writer *w,
+						 const struct profile_value_type *from)
+{
+	Perftools__Profiles__ValueType to = PERFTOOLS__PROFILES__VALUE_TYPE__INIT;
+
+	to.type = number(w, from->type);
+	to.unit = number(w, from->unit);
+	return to;
+}
+
+static void put_value_types(struct writer *w)
+{
+	for (size_t i = 0; i < w->p->nr_value_types; i++) {
+		Perftools__Profiles__ValueType to = value_type(w, &w->p->value_types[i]);
+		Perftools__Profiles__ValueType *list = &to;
+		Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+		part.n_sample_type = 1;
+		part.sample_type = &list;
+		put(w, &part);
+	}
+}
+
+static void fill_labels(struct writer *w, const struct profile_sample *from,
+			Perftools__Profiles__Sample *to)
+{
+	Perftools__Profiles__Label *labels =
+		allocate(w, from->nr_labels, sizeof(*labels));
+
+	to->label = allocate(w, from->nr_labels, sizeof(*to->label));
+	if (!labels || !to->label)
+		return;
+	to->n_label = from->nr_labels;
+	for (size_t i = 0; i < from->nr_labels; i++) {
+		const struct profile_label *label = &w->p->labels[from->first_label + i];
+
+		perftools__profiles__label__init(&labels[i]);
+		labels[i].key = number(w, label->key);
+		labels[i].str = number(w, label->str);
+		labels[i].num = label->num;
+		labels[i].num_unit = number(w, label->unit);
+		to->label[i] = &labels[i];
+	}
+}
+
+static void put_sample(struct writer *w, const struct profile_sample *from)
+{
+	Perftools__Profiles__Sample to = PERFTOOLS__PROFILES__SAMPLE__INIT;
+	Perftools__Profiles__Sample *list = &to;
+	Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+	to.location_id = allocate(w, from->nr_locations, sizeof(*to.location_id));
+	if (!to.location_id)
+		return;
+	to.n_location_id = from->nr_locations;
+	for (size_t i = 0; i < from->nr_locations; i++)
+		to.location_id[i] = w->p->sample_locations[from->first_location + i] +
+				    UINT64_C(1);
+	to.n_value = w->p->nr_value_types;
+	to.value = w->p->values + from->first_value;
+	fill_labels(w, from, &to);
+	part.n_sample = 1;
+	part.sample = &list;
+	put(w, &part);
+}
+
+static void put_mapping(struct writer *w, uint32_t index)
+{
+	const struct profile_mapping *from = &w->p->mappings[index];
+	Perftools__Profiles__Mapping to = PERFTOOLS__PROFILES__MAPPING__INIT;
+	Perftools__Profiles__Mapping *list = &to;
+	Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+	to.id = index + UINT64_C(1);
+	to.memory_start = from->start;
+	to.memory_limit = from->limit;
+	to.file_offset = from->file_off;
+	to.filename = number(w, from->filename);
+	to.build_id = number(w, from->build_id);
+	to.has_functions = from->has_functions;
+	to.has_filenames = from->has_filenames;
+	to.has_line_numbers = from->has_line_numbers;
+	to.has_inline_frames = from->has_inline_frames;
+	part.n_mapping = 1;
+	part.mapping = &list;
+	put(w, &part);
+}
+
+static void put_mappings(struct writer *w)
+{
+	uint32_t first = main_mapping_find(w->p);
+
+	if (first != PROFILE_NONE)
+		put_mapping(w, first);
+	for (uint32_t i = 0; i < w->p->nr_mappings; i++)
+		if (i != first)
+			put_mapping(w, i);
+}
+
+static void put_location(struct writer *w, uint32_t index)
+{
+	const struct profile_location *from = &w->p->locations[index];
+	Perftools__Profiles__Location to = PERFTOOLS__PROFILES__LOCATION__INIT;
+	Perftools__Profiles__Location *list = &to;
+	Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
+	Perftools__Profiles__Line *lines = allocate(w, from->nr_lines, sizeof(*lines));
+
+	to.line = allocate(w, from->nr_lines, sizeof(*to.line));
+	if (!lines || !to.line)
+		return;
+	to.id = index + UINT64_C(1);
+	to.mapping_id = from->mapping == PROFILE_NONE ? 0 : from->mapping + UINT64_C(1);
+	to.address = from->address;
+	to.is_folded = from->is_folded;
+	to.n_line = from->nr_lines;
+	for (size_t i = 0; i < from->nr_lines; i++) {
+		const struct profile_line *line = &w->p->lines[from->first_line + i];
+
+		perftools__profiles__line__init(&lines[i]);
+		lines[i].line = line->line;
+		if (line->function != PROFILE_NONE)
+			lines[i].function_id = line->function + UINT64_C(1);
+		to.line[i] = &lines[i];
+	}
+	part.n_location = 1;
+	part.location = &list;
+	put(w, &part);
+}
+
+static void put_function(struct writer *w, uint32_t index)
+{
+	const struct profile_function *from = &w->p->functions[index];
+	Perftools__Profiles__Function to = PERFTOOLS__PROFILES__FUNCTION__INIT;
+	Perftools__Profiles__Function *list = &to;
+	Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+	to.id = index + UINT64_C(1);
+	to.name = number(w, from->name);
+	/* The same name twice would make pprof demangle it; none does not. */
+	if (from->system_name != from->name)
+		to.system_name = number(w, from->system_name);
+	to.filename = number(w, from->filename);
+	to.start_line = from->start_line;
+	part.n_function = 1;
+	part.function = &list;
+	put(w, &part);
+}
+
+static void put_head(struct writer *w)
+{
+	const struct profile *p = w->p;
+	Perftools__Profiles__ValueType period_type = value_type(w, &p->period_type);
+	Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+	part.drop_frames = number(w, p->drop_frames);
+	part.keep_frames = number(w, p->keep_frames);
+	part.time_nanos = p->time_nanos;
+	part.duration_nanos = p->duration_nanos;
+	part.period_type = &period_type;
+	part.period = p->period;
+	part.default_sample_type = number(w, p->default_sample_type);
+	part.doc_url = number(w, p->doc_url);
+	part.comment = allocate(w, p->nr_comments, sizeof(*part.comment));
+	part.n_comment = part.comment ? p->nr_comments : 0;
+	for (size_t i = 0; i < part.n_comment; i++)
+		part.comment[i] = number(w, p->comments[i]);
+	put(w, &part);
+}
+
+static void put_strings(struct writer *w)
+{
+	if (w->strings.failed)
+		w->failed = true;
+	for (size_t i = 0; i < w->strings.nr || i == 0; i++) {
+		const char *utf8 = i ? arena_utf8(&w->arena, w->strings.strings[i]) : "";
+		char *list = (char *)utf8;
+		Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+		if (!utf8)
+			w->failed = true;
+		part.n_string_table = 1;
+		part.string_table = &list;
+		put(w, &part);
+	}
+}
+
+/*
+ * Functions that only code names are no part of plain pprof. @used has one byte a
+ * function; returns false when all are to be written.
+ */
+static bool find_used(const struct profile *p, uint8_t *used)
+{
+	memset(used, 1, p->nr_functions);
+	for (size_t i = 0; i < p->extra.nr_codes; i++)
+		for (size_t k = 0; k < p->extra.codes[i].nr_rows; k++)
+			if (p->extra.codes[i].rows[k].function < p->nr_functions)
+				used[p->extra.codes[i].rows[k].function] = 0;
+	for (size_t i = 0; i < p->nr_lines; i++)
+		if (p->lines[i].function < p->nr_functions)
+			used[p->lines[i].function] = 1;
+	return p->extra.nr_codes;
+}
+
+static void put_functions(struct writer *w, bool with_extra)
+{
+	_cleanup_free_ uint8_t *used = malloc(w->p->nr_functions + 1);
+	bool some;
+
+	if (!used) {
+		w->failed = true;
+		return;
+	}
+	some = !with_extra && find_used(w->p, used);
+	for (uint32_t i = 0; i < w->p->nr_functions; i++)
+		if (!some || used[i])
+			put_function(w, i);
+}
+
+static void put_profile(struct writer *w, bool with_extra)
+{
+	put_value_types(w);
+	for (size_t i = 0; i < w->p->nr_samples; i++)
+		put_sample(w, &w->p->samples[i]);
+	put_mappings(w);
+	for (uint32_t i = 0; i < w->p->nr_locations; i++)
+		put_location(w, i);
+	put_functions(w, with_extra);
+	put_head(w);
+	put_strings(w);
+}
+
+static void put_extra(struct writer *w)
+{
+	_cleanup_free_ uint8_t *packed = NULL;
+	Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
+
+	gzip_end_member(w->gzip);
+	if (extra_pack(w->p, &packed, &part.lineburn_extra.len))
+		w->failed = true;
+	part.lineburn_extra.data = packed;
+	put(w, &part);
+}
+
+int pprof_write(const struct profile *p, bool with_extra, void **ret, size_t *ret_len)
+{
+	_cleanup_free_ struct gzip_writer *gzip = calloc(1, sizeof(*gzip));
+	struct writer w = {.sink = {.append = append_to_gzip},
+			   .p = p,
+			   .gzip = gzip,
+			   .arena = {.max = SIZE_MAX}};
+	int r = -ENOMEM;
+
+	if (!gzip)
+		return -ENOMEM;
+	put_profile(&w, with_extra);
+	if (with_extra && p->extra.present)
+		put_extra(&w);
+	if (!w.failed)
+		r = gzip_take(gzip, ret, ret_len);
+	gzip_writer_deinit(gzip);
+	string_table_deinit(&w.strings);
+	arena_deinit(&w.arena);
+	return r;
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "symbolize/address_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+
+int table_init(struct address_table *t, struct strpool *pool, size_t max_entries)
+{
+	struct entry over = {.resolved.miss = MISS_LIMIT};
+	uint32_t source;
+
+	*t = (struct address_table){.pool = pool, .max_entries = max_entries};
+	source = table_source(t, SOURCE_NONE, NULL);
+	if (source == TABLE_NO_SOURCE)
+		return -ENOMEM;
+	over.source = source;
+	over.resolved.object = table_add_object(t, OBJECT_UNKNOWN, "[unknown]");
+	if (!over.resolved.object)
+		return -ENOMEM;
+	t->sources[source].object = t->objects[0];
+	/* Its lookup is that of no other entry, as times of NONE are else 0. */
+	over.first_ns = UINT64_MAX;
+	t->max_entries++;
+	table_want(t, &over);
+	return t->nr_entries == 1 ? 0 : -ENOMEM;
+}
+
+void table_deinit(struct address_table *t)
+{
+	for (size_t i = 0; i < t->nr_chunks; i++)
+		free(t->chunks[i]);
+	free(t->chunks);
+	hashmap_deinit(&t->entries_by_key);
+	for (size_t i = 0; i < t->nr_sources; i++)
+		free(t->sources[i].pending);
+	free(t->sources);
+	hashmap_deinit(&t->sources_by_key);
+	for (size_t i = 0; i < t->nr_objects; i++)
+		free(t->objects[i]);
+	free(t->objects);
+	*t = (struct address_table){0};
+}
+
+struct entry *table_entry(const struct address_table *t, uint32_t id)
+{
+	return &t->chunks[id / TABLE_CHUNK_ENTRIES][id % TABLE_CHUNK_ENTRIES];
+}
+
+struct object *table_add_object(struct address_table *t, enum object_kind kind,
+				const char *name)
+{
+	struct object *object;
+
+	if (vec_grow(&t->objects, &t->cap_objects, t->nr_objects + 1, sizeof(*t->objects),
+		     0))
+		return NULL;
+	object = calloc(1, sizeof(*object));
+	if (!object)
+		return NULL;
+	object->kind = kind;
+	object->name = strpool_add(t->pool, name);
+	object->id = (uint32_t)t->nr_objects;
+	t->objects[t->nr_objects++] = object;
+	return object;
+}
+
+struct source_key {
+	enum source_kind kind;
+	const void *key;
+};
+
+static bool source_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct address_table *t = ctx;
+	const struct source_key *want = key;
+
+	return t->sources[item].kind == want->kind && t->sources[item].key == want->key;
+}
+
+uint32_t table_source(struct address_table *t, enum source_kind kind, const void *key)
+{
+	struct source_key want = {.kind = kind, .key = key};
+	uint64_t hash = hash_pointer(hash_u64(0, kind), key);
+	uint32_t i = hashmap_find(&t->sources_by_key, hash, source_eq, &want, t);
+
+	if (i != HASHMAP_NONE)
+		return i;
+	/* Each has an entry of its own, so the maximum of entries bounds them too. */
+	if (vec_grow(&t->sources, &t->cap_sources, t->nr_sources + 1, sizeof(*t->sources),
+		     t->max_entries + 1))
+		return TABLE_NO_SOURCE;
+	i = (uint32_t)t->nr_sources;
+	if (hashmap_add(&t->sources_by_key, hash, i))
+		return TABLE_NO_SOURCE;
+	t->sources[i] = (struct source){.kind = kind, .key = key};
+	t->nr_sources++;
+	return i;
+}
+
+static bool entry_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct address_table *t = ctx;
+	const struct entry *want = key, *have = table_entry(t, item);
+
+	/* Where nobody is asked the miss tells two of them apart; it never changes. */
+	return have->lookup == want->lookup && have->source == want->source &&
+	       have->is_return == want->is_return && have->first_ns == want->first_ns &&
+	       have->last_ns == want->last_ns &&
+	       (t->sources[have->source].kind != SOURCE_NONE ||
+		have->resolved.miss == want->resolved.miss);
+}
+
+static struct entry *new_entry(struct address_table *t)
+{
+	if (t->nr_entries >= t->max_entries || t->nr_entries >= UINT32_MAX - 1)
+		return NULL;
+	if (t->nr_entries == t->nr_chunks * TABLE_CHUNK_ENTRIES) {
+		struct entry *chunk;
+
+		if (vec_grow(&t->chunks, &t->cap_chunks, t->nr_chunks + 1,
+			     sizeof(*t->chunks), 0))
+			return NULL;
+		chunk = calloc(TABLE_CHUNK_ENTRIES, sizeof(*chunk));
+		if (!chunk)
+			return NULL;
+		t->chunks[t->nr_chunks++] = chunk;
+	}
+	return table_entry(t, (uint32_t)t->nr_entries);
+}
+
+uint32_t table_want(struct address_table *t, const struct entry *wanted)
+{
+	struct source *source = &t->sources[wanted->source];
+	uint64_t hash = hash_u64(hash_u64(wanted->lookup, (uint64_t)wanted->source << 1 |
+								  wanted->is_return),
+				 wanted->first_ns ^ wanted->last_ns << 1);
+	uint32_t id = hashmap_find(&t->entries_by_key, hash, entry_eq, wanted, t);
+	struct entry *entry;
+
+	if (id != HASHMAP_NONE)
+		return id;
+	entry = new_entry(t);
+	id = (uint32_t)t->nr_entries;
+	if (!entry ||
+	    (source->kind != SOURCE_NONE &&
+	     vec_grow(&source->pending, &source->cap_pending, source->nr_pending + 1,
+		      sizeof(*source->pending), 0)) ||
+	    hashmap_add(&t->entries_by_key, hash, id)) {
+		t->nr_over_limit++;
+		return TABLE_OVER_LIMIT;
+	}
+	*entry = *wanted;
+	if (source->kind != SOURCE_NONE)
+		source->pending[source->nr_pending++] = id;
+	t->nr_entries++;
+	return id;
+}

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Anonymous executable memory: who is asked, in which order. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decode/requests.h"
+#include "process/table.h"
+#include "runtime/python/source.h"
+#include "symbolize/symbolizer_internal.h"
+
+/* Who may know an address, and what he is told beside the addresses. */
+struct jit_provider {
+	enum operation op;
+	/* What is read: a descriptor; -1: there is none, *@ret_errno says why. */
+	int (*fd)(const struct symbolizer *s, const struct process *proc, int *ret_errno);
+	/* What the request begins with; may be NULL. */
+	void (*put)(struct wire_writer *w, const struct symbolizer *s,
+		    const struct process *proc);
+};
+
+static int file_fd(const struct jit_file *file, int *ret_errno)
+{
+	*ret_errno = file->open_errno;
+	return file->fd;
+}
+
+static int jitdump_fd(const struct symbolizer *s, const struct process *proc,
+		      int *ret_errno)
+{
+	(void)s;
+	return file_fd(&proc->jitdump, ret_errno);
+}
+
+static int perf_map_fd(const struct symbolizer *s, const struct process *proc,
+		       int *ret_errno)
+{
+	(void)s;
+	return file_fd(&proc->perf_map, ret_errno);
+}
+
+/* How the file grew: so old is each line. */
+static void put_sizes(struct wire_writer *w, const struct symbolizer *s,
+		      const struct process *proc)
+{
+	const struct jit_file *file = &proc->perf_map;
+
+	(void)s;
+	wire_put_u32(w, (uint32_t)file->nr_sizes);
+	for (size_t i = 0; i < file->nr_sizes; i++) {
+		wire_put_u64(w, file->sizes[i].time_ns);
+		wire_put_u64(w, file->sizes[i].size_bytes);
+	}
+}
+
+static int objects_fd(const struct symbolizer *s, const struct process *proc,
+		      int *ret_errno)
+{
+	*ret_errno = ENOENT;
+	if (!s->processes || !proc->jit_code.nr)
+		return -1;
+	return jit_store_fd(process_table_jit_store(s->processes));
+}
+
+/*
+ * What a walk meets came after the walk before, and what it does not meet went before
+ * it. Where code goes, another object may have been there before it and after it: it has
+ * only what lies between two walks that met it.
+ */
+static void put_times(struct wire_writer *w, const struct jit_code *code,
+		      const struct jit_object *o)
+{
+	bool is_walked = code->is_unprobed && o->seen_ns;
+	bool is_narrow = is_walked && code->is_unloading;
+
+	wire_put_u64(w, is_narrow ? o->seen_ns : o->from_ns);
+	wire_put_u64(w, is_narrow && o->until_ns > code->walked_ns ? code->walked_ns
+								   : o->until_ns);
+	wire_put_u64(w, is_walked ? o->seen_ns : 0);
+}
+
+static void put_objects(struct wire_writer *w, const struct symbolizer *s,
+			const struct process *proc)
+{
+	const struct jit_store *store = process_table_jit_store(s->processes);
+	const struct jit_code *code = &proc->jit_code;
+	uint32_t nr = 0;
+
+	for (size_t i = 0; i < code->nr; i++)
+		nr += code->items[i].size_bytes != 0;
+	wire_put_u32(w, nr);
+	for (size_t i = 0; i < code->nr; i++) {
+		const struct jit_object *o = &code->items[i];
+
+		if (!o->size_bytes)
+			continue;
+		wire_put_u64(w, jit_store_offset(store, o));
+		wire_put_u64(w, o->size_bytes);
+		put_times(w, code, o);
+	}
+}
+
+/*
+ * The first that knows an address wins: registered objects have lines, inlined
+ * calls and times, a jitdump has lines and times, a perf map names.
+ */
+static const struct jit_provider order[] = {
+	{DECODER_GDBJIT, objects_fd, put_objects},
+	{DECODER_JITDUMP, jitdump_fd, NULL},
+	{DECODER_PERF_MAP, perf_map_fd, put_sizes},
+};
+
+/* Addresses of one process that nobody has described so far. */
+struct todo {
+	uint32_t *ids; /* of entries */
+	size_t nr;
+	bool refused, gave_up, too_many, unknown; /* why a provider could not tell */
+};
+
+static void put_request(struct wire_writer *w, const struct symbolizer *s,
+			const struct jit_provider *provider, const struct process *proc,
+			const uint32_t *ids, size_t nr)
+{
+	if (provider->put)
+		provider->put(w, s, proc);
+	wire_put_u32(w, (uint32_t)nr);
+	for (size_t i = 0; i < nr; i++) {
+		const struct entry *entry = table_entry(&s->table, ids[i]);
+
+		wire_put_u64(w, entry->lookup);
+		wire_put_u64(w, entry->first_ns);
+		wire_put_u64(w, entry->last_ns);
+	}
+}
+
+/* Return: 0 with @ret set, -ENODATA when it has no answers (noted), -ENOMEM. */
+static int ask(struct symbolizer *s, const struct jit_provider *provider,
+	       const struct process *proc, int fd, struct todo *todo, size_t from,
+	       size_t nr, struct answers *ret)
+{
+	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
+	struct wire_reader r;
+	enum worker_answer answer;
+	uint32_t miss;
+	int err;
+
+	put_request(&w, s, provider, proc, todo->ids + from, nr);
+	if (w.failed) {
+		wire_writer_deinit(&w);
+		return -ENOMEM;
+	}
+	answer = worker_call(s->worker, provider->op, w.data, w.len, &fd, 1, NULL, NULL,
+			     s->config.deadline_ms, &r, NULL);
+	wire_writer_deinit(&w);
+	if (answer != WORKER_OK) {
+		todo->gave_up = true;
+		return -ENODATA;
+	}
+	miss = wire_get_u32(&r);
+	s->nr_bad_jit_records += wire_get_u64(&r);
+	if (miss != MISS_NONE) {
+		todo->refused = true;
+		return -ENODATA;
+	}
+	err = answers_read(&r, nr, s->pool, ret);
+	if (err == -EBADMSG) {
+		todo->gave_up = true;
+		return -ENODATA;
+	}
+	return err ? err : symbolizer_keep_frames(s, &ret->frames);
+}
+
+/*
+ * A name is taken from the first that knows it, and a line from whoever has one.
+ * Return: need nobody else be asked?
+ */
+static bool take_answer(struct resolved *known, const struct answer *answer)
+{
+	if (answer->miss == MISS_JIT_UNKNOWN || answer->miss == MISS_NO_SYMBOLS)
+		return false;
+	if (!known->nr_frames || answer->miss == MISS_NONE)
+		symbolizer_apply(known, answer);
+	return answer->miss != MISS_JIT_NO_LINES;
+}
+
+/* Asks one provider for everything in @todo and takes out what it described. */
+static int ask_provider(struct symbolizer *s, const struct jit_provider *provider,
+			const struct process *proc, int fd, struct todo *todo)
+{
+	size_t kept = 0;
+
+	for (size_t from = 0, nr; from < todo->nr; from += nr) {
+		_cleanup_(answers_deinit) struct answers answers = {0};
+		int err;
+
+		nr = todo->nr - from < SYMBOLIZER_MAX_BATCH ? todo->nr - from
+							    : SYMBOLIZER_MAX_BATCH;
+		err = ask(s, provider, proc, fd, todo, from, nr, &answers);
+		if (!err)
+			err = symbolizer_keep_codes(
+				s,
+				table_entry(&s->table, todo->ids[from])->resolved.object,
+				&answers);
+		if (err == -ENOMEM)
+			return err;
+		for (size_t i = 0; i < nr; i++) {
+			uint32_t id = todo->ids[from + i];
+			struct resolved *known = &table_entry(&s->table, id)->resolved;
+
+			if (err || !take_answer(known, &answers.items[i]))
+				todo->ids[kept++] = id;
+		}
+	}
+	todo->nr = kept;
+	return 0;
+}
+
+static int ask_all(struct symbolizer *s, const struct process *proc, struct todo *todo)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(order) && todo->nr; i++) {
+		int open_errno = 0, fd = order[i].fd(s, proc, &open_errno), err;
+
+		if (fd < 0) {
+			if (open_errno == EMFILE)
+				todo->too_many = true;
+			else if (open_errno == ESRCH)
+				todo->unknown = true;
+			else if (open_errno && open_errno != ENOENT)
+				todo->refused = true;
+			continue;
+		}
+		err = ask_provider(s, &order[i], proc, fd, todo);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- functions without lines: where they begin ---- */
+
+static bool has_name_only(const struct resolved *r)
+{
+	return r->nr_frames == 1 && !*r->frames[0].file && *r->frames[0].function;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct python_function *x = a, *y = b;
+
+	/* Interned: any order of pointers will do. */
+	return ((uintptr_t)x->name > (uintptr_t)y->name) -
+	       ((uintptr_t)x->name < (uintptr_t)y->name);
+}
+
+static size_t unique_names(struct python_function *functions, size_t nr)
+{
+	size_t kept = 0;
+
+	qsort(functions, nr, sizeof(*functions), by_name);
+	for (size_t i = 0; i < nr; i++)
+		if (!kept || functions[kept - 1].name != functions[i].name)
+			functions[kept++] = functions[i];
+	return kept;
+}
+
+/* Python functions that an object names, but gives no line, begin at their def. */
+static int find_defs(struct symbolizer *s, const struct process *proc,
+		     const struct todo *todo)
+{
+	_cleanup_free_ struct python_function *functions =
+		calloc(todo->nr + 1, sizeof(*functions));
+	_cleanup_free_ struct frame *frames = calloc(todo->nr + 1, sizeof(*frames));
+	struct frame *next = frames;
+	size_t nr = 0;
+
+	if (!functions || !frames)
+		return -ENOMEM;
+	for (size_t i = 0; i < todo->nr; i++) {
+		const struct resolved *r =
+			&table_entry(&s->table, todo->ids[i])->resolved;
+
+		if (has_name_only(r) && strchr(r->frames[0].function, '.'))
+			functions[nr++].name = r->frames[0].function;
+	}
+	nr = unique_names(functions, nr);
+	if (!nr)
+		return 0;
+	python_source_find(proc, s->worker, s->pool, functions, nr, &s->defs_budget_ns);
+	for (size_t i = 0; i < todo->nr; i++) {
+		struct resolved *r = &table_entry(&s->table, todo->ids[i])->resolved;
+		const struct python_function key = {
+			.name = has_name_only(r) ? r->frames[0].function : NULL};
+		const struct python_function *f =
+			bsearch(&key, functions, nr, sizeof(*functions), by_name);
+
+		if (!f || !f->line)
+			continue;
+		*next = r->frames[0];
+		next->file = f->file;
+		next->start_line = f->line;
+		r->frames = next++;
+	}
+	return symbolizer_keep_frames(s, &frames);
+}
+
+/* May there be code that was registered and is not known? */
+static bool has_lost(const struct jit_code *c)
+{
+	return c->nr_lost || c->is_lossy || (c->nr_descriptors && c->walk_wanted);
+}
+
+int symbolizer_jit_resolve(struct symbolizer *s, struct source *source)
+{
+	struct todo todo = {.ids = source->pending, .nr = source->nr_pending};
+	enum miss miss = MISS_JIT_UNKNOWN;
+	int err;
+
+	for (size_t i = 0; i < todo.nr; i++) {
+		struct entry *entry = table_entry(&s->table, todo.ids[i]);
+
+		entry->resolved.miss = MISS_JIT_UNKNOWN;
+		entry->resolved.address = entry->lookup + entry->is_return;
+	}
+	/* What stays pending is overwritten: the caller empties the list. */
+	err = ask_all(s, source->process, &todo);
+	if (!err && source->process->command)
+		err = find_defs(s, source->process, &todo);
+	if (todo.gave_up || err)
+		miss = MISS_DECODER_GAVE_UP;
+	else if (todo.refused)
+		miss = MISS_JIT_FILE_REFUSED;
+	else if (todo.too_many)
+		miss = MISS_TOO_MANY_FILES;
+	else if (has_lost(&source->process->jit_code))
+		miss = MISS_JIT_LOST;
+	else if (todo.unknown)
+		miss = MISS_NO_PROCESS;
+	for (size_t i = 0; i < todo.nr; i++) {
+		struct resolved *r = &table_entry(&s->table, todo.ids[i])->resolved;
+
+		if (!r->nr_frames)
+			r->miss = miss;
+	}
+	return err;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Kernel and module symbols from kallsyms (trusted: the kernel wrote it). */
+#ifndef LB_SYMBOLIZE_KALLSYMS_H
+#define LB_SYMBOLIZE_KALLSYMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/strpool.h"
+
+struct kallsyms;
+
+struct kernel_symbol {
+	const char *name;
+	const char *module; /* "" for vmlinux */
+	uint64_t start;
+};
+
+/** @path "/proc/kallsyms". Return: 0, -errno, -EACCES when all addresses are hidden. */
+int kallsyms_load(const char *path, struct strpool *pool, struct kallsyms **ret);
+void kallsyms_free(struct kallsyms *k);
+DEFINE_CLEANUP(struct kallsyms, kallsyms_free);
+
+/** The text symbol at or below @ip. Return: false when there is none. */
+bool kallsyms_find(const struct kallsyms *k, uint64_t ip, struct kernel_symbol *ret);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What an address is called. */
+#ifndef LB_SYMBOLIZE_RESOLVED_H
+#define LB_SYMBOLIZE_RESOLVED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "decode/code.h"
+#include "decode/frame.h"
+#include "process/process.h"
+
+enum object_kind {
+	OBJECT_FILE, /* an ELF file */
+	OBJECT_KERNEL, /* vmlinux and modules: one object each */
+	OBJECT_VDSO,
+	OBJECT_JIT, /* anonymous code of one process */
+	OBJECT_PYTHON, /* code objects of one process */
+	OBJECT_UNKNOWN, /* no mapping was known */
+};
+
+/* What addresses belong to; becomes a Mapping of pprof. Interned, never moves. */
+struct object {
+	enum object_kind kind;
+	const char *
+		name; /* path, "[kernel.kallsyms]", "[module]", "[vdso]", "[jit]", "[python]", "[unknown]" */
+	uint8_t build_id[64];
+	size_t build_id_len; /* 0: none */
+	uint64_t start,
+		limit; /* addresses (see resolved.address) of its executable segment; 0:0 unknown */
+	uint64_t file_off; /* of start */
+	bool is_interpreter; /* python: its C frames never take the charge (DESIGN C9) */
+	uint32_t id; /* 0, 1, 2 ... */
+};
+
+struct resolved {
+	const struct object *object;
+	uint64_t
+		address; /* ELF: vaddr in the file; else the run-time address. Leaf or return address - 1 + 1 as sampled. Python: of the code object, + bytes of code before the instruction */
+	const struct frame *frames; /* innermost first; nr_frames 0: nothing is known */
+	size_t nr_frames;
+	enum miss miss; /* MISS_NONE exactly if frames[0] has a line */
+	const struct process *
+		process; /* first one that had it: its root finds the source; NULL kernel */
+};
+
+/* A function that was hit; from debug info that has lines. */
+struct resolved_code {
+	const struct object *object; /* code.address is one of its addresses */
+	struct code code;
+};
+
+#endif
