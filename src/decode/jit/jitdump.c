@@ -34,33 +34,6 @@
 #include "decode/jit/name.h"
 #include "decode/requests.h"
 
-enum record_id {
-	RECORD_LOAD = 0, /* code came */
-	RECORD_MOVE = 1, /* code moved, its description with it */
-	RECORD_DEBUG_INFO = 2, /* lines of the LOAD that follows */
-	RECORD_CLOSE = 3, /* the writer was done; others may follow */
-	RECORD_UNWINDING = 4, /* .eh_frame of the LOAD that follows */
-};
-
-struct record {
-	uint32_t id; /* enum record_id or one we do not know */
-	uint64_t off, size; /* in the file, header included; all of it is there */
-	uint64_t time_ns; /* CLOCK_MONOTONIC unless arch_time */
-};
-
-enum record_next {
-	RECORD_OK,
-	RECORD_END, /* the file ends where a record ends */
-	RECORD_CUT, /* it ends within a record, or the record's size is a lie */
-};
-
-struct record_load {
-	uint64_t start_ip, size_bytes; /* does not wrap */
-	uint64_t code_index; /* unique in the dump */
-	const char *name; /* into the bytes, not terminated */
-	size_t name_len; /* at most JIT_NAME_MAX_BYTES */
-};
-
 struct record_move {
 	uint64_t old_ip, new_ip, size_bytes; /* neither range wraps */
 	uint64_t code_index;
@@ -178,9 +151,7 @@ bool jitdump_open(const void *bytes, uint64_t len, struct jitdump *ret)
 	return true;
 }
 
-/** Reads the record at *off and moves *off behind it. Unknown ids are returned too. */
-static enum record_next jitdump_next(const struct jitdump *jd, uint64_t *off,
-				     struct record *ret)
+enum record_next jitdump_next(const struct jitdump *jd, uint64_t *off, struct record *ret)
 {
 	uint64_t left = jd->len - *off;
 
@@ -198,9 +169,8 @@ static enum record_next jitdump_next(const struct jitdump *jd, uint64_t *off,
 	return RECORD_OK;
 }
 
-/** Return: false when malformed. */
-static bool record_load(const struct jitdump *jd, const struct record *rec,
-			struct record_load *ret)
+bool record_load(const struct jitdump *jd, const struct record *rec,
+		 struct record_load *ret)
 {
 	uint64_t name_off = rec->off + LOAD_BYTES;
 	const char *name = (const char *)jd->bytes + name_off, *nul;

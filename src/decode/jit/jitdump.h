@@ -4,6 +4,7 @@
 #define LB_DECODE_JIT_JITDUMP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "decode/answer.h"
@@ -21,6 +22,40 @@ struct jitdump {
 
 /** Return: false when these bytes are no jitdump of this machine. */
 bool jitdump_open(const void *bytes, uint64_t len, struct jitdump *ret);
+
+enum record_id {
+	RECORD_LOAD = 0, /* code came */
+	RECORD_MOVE = 1, /* code moved, its description with it */
+	RECORD_DEBUG_INFO = 2, /* lines of the LOAD that follows */
+	RECORD_CLOSE = 3, /* the writer was done; others may follow */
+	RECORD_UNWINDING = 4, /* .eh_frame of the LOAD that follows */
+};
+
+struct record {
+	uint32_t id; /* enum record_id or one we do not know */
+	uint64_t off, size; /* in the file, header included; all of it is there */
+	uint64_t time_ns; /* CLOCK_MONOTONIC unless arch_time */
+};
+
+enum record_next {
+	RECORD_OK,
+	RECORD_END, /* the file ends where a record ends */
+	RECORD_CUT, /* it ends within a record, or the record's size is a lie */
+};
+
+/** Reads the record at *off and moves *off behind it. Unknown ids are returned too. */
+enum record_next jitdump_next(const struct jitdump *jd, uint64_t *off,
+			      struct record *ret);
+
+struct record_load {
+	uint64_t start_ip, size_bytes; /* does not wrap */
+	uint64_t code_index; /* unique in the dump */
+	const char *name; /* into the bytes, not terminated */
+	size_t name_len; /* at most JIT_NAME_MAX_BYTES */
+};
+/** Return: false when malformed. */
+bool record_load(const struct jitdump *jd, const struct record *rec,
+		 struct record_load *ret);
 
 /**
  * Answers every query, by its index, in @a. Pure.
