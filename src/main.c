@@ -23,7 +23,7 @@ static int run(const struct options *o, int *status, struct error *err)
 	case COMMAND_REPORT:
 		return pipeline_view(o, err);
 	case COMMAND_DOCTOR:
-		*status = doctor_run(o->viewing.json, stdout);
+		*status = doctor_run(!strcmp(o->viewing.format, "json"), stdout);
 		return 0;
 	case COMMAND_PYTHON_HOOK:
 		return python_hook_run(o->python_hook_action, o->python_prefix,

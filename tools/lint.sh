@@ -1,6 +1,6 @@
 #!/bin/sh
 # Include table, libraries, headers, sizes, format, clang-tidy, shellcheck, loose ends.
-# usage: tools/lint.sh [CHECK...]   (includes libraries headers bpf sizes format tidy shell
+# usage: tools/lint.sh [CHECK...]   (includes libraries decoders headers bpf sizes format tidy shell
 # python loose; default: all). After each: how long it took. Last line: "lint: N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -101,6 +101,25 @@ check_libraries() {
 	only_in 'zlib' 'profile/|decode/'
 	only_in 'capstone/' 'decode/asm/disassemble\.c|decode/cfi/code_frames\.c'
 	only_in 'jansson' 'render/|doctor/doctor\.|process/container_text\.c'
+}
+
+# ---- what strangers wrote is decoded in workers only ----
+
+# Behind the table of operations nothing of decode/*/ is called, but for pure functions of
+# plain data. What lies in decode/ itself are the messages between the two sides.
+check_decoders() {
+	decoders=$(mktemp -d)
+	find build/src/decode -mindepth 2 -name '*.o' -exec nm -g --defined-only {} + |
+		awk 'NF == 3 { print $3 }' | sort -u >"$decoders/defined"
+	find build/src -name '*.o' ! -path '*/decode/*' | while read -r object; do
+		nm -u "$object" | awk -v object="$object" '{ print $2, object }'
+	done | sort >"$decoders/used"
+	result "only workers decode" "$(
+		[ -s "$decoders/defined" ] || echo "build it first: make"
+		join "$decoders/defined" "$decoders/used" |
+			grep -vE '^(numba_name_types|python_layout_is_sane) '
+	)"
+	rm -r "$decoders"
 }
 
 # ---- every header compiles alone ----
@@ -206,21 +225,23 @@ check_python() {
 # ---- loose ends ----
 
 check_loose() {
+	result "every struct tag is unique" "$(git ls-files 'src/*.[ch]' | xargs grep -hE \
+		'^[[:space:]]*struct [a-z0-9_]+ \{' | sed 's/^[[:space:]]*//' | sort | uniq -d)"
 	# Not in itself: this line has the words.
 	result "no loose ends" "$(git grep -nE 'TODO|FIXME|\bXXX\b|for now\b|^#if 0' -- \
 		src bpf include python tests tools ':!tools/lint.sh' ':!tests/tools' ':!tests/fuzz/corpus')"
 }
 
-[ $# -gt 0 ] || set -- includes libraries headers bpf sizes format tidy shell python loose
+[ $# -gt 0 ] || set -- includes libraries decoders headers bpf sizes format tidy shell python loose
 for check in "$@"; do
 	case $check in
-	includes | libraries | headers | bpf | sizes | format | tidy | shell | python | loose)
+	includes | libraries | decoders | headers | bpf | sizes | format | tidy | shell | python | loose)
 		start=$(date +%s)
 		"check_$check"
 		echo "   $check: $(($(date +%s) - start)) s"
 		;;
 	*)
-		echo "usage: tools/lint.sh [includes|libraries|headers|sizes|format|tidy|shell|python|loose]..." >&2
+		echo "usage: tools/lint.sh [includes|libraries|decoders|headers|sizes|format|tidy|shell|python|loose]..." >&2
 		exit 2
 		;;
 	esac

@@ -29,7 +29,7 @@
 #include "profile/start_code.h"
 
 /* Of one mapping. */
-struct code {
+struct mapping_code {
 	enum code_kind kind;
 	const char *object; /* what people call it; interned */
 	bool may_charge; /* not the kernel or an interpreter, or asked for */
@@ -49,7 +49,7 @@ struct site {
 };
 
 /* Of one location; all that the walk over a stack needs of it. */
-struct place {
+struct location_sites {
 	uint32_t first_site, nr_sites; /* as its first_line, nr_lines */
 	uint32_t code; /* into work.codes; the last one: no mapping */
 	uint32_t name; /* into work.names: an unknown function of this object */
@@ -70,9 +70,9 @@ enum line_tag {
 struct work {
 	const struct profile *p;
 	struct attribution_options options;
-	struct code *codes; /* one per mapping, and one for none */
+	struct mapping_code *codes; /* one per mapping, and one for none */
 	struct site *sites;
-	struct place *places;
+	struct location_sites *places;
 
 	struct tally files; /* (path, 0); tag: enum file_tag */
 	struct tally lines; /* (file, line); tag: enum line_tag */
@@ -94,7 +94,8 @@ struct process_keys {
 
 /* ---- Decides once per address what its frames mean ---- */
 
-static void fill_code(const struct work *w, struct code *code, const char *filename)
+static void fill_code(const struct work *w, struct mapping_code *code,
+		      const char *filename)
 {
 	code->kind = code_kind_of(filename);
 	code->object = object_name(filename, w->p->pool);
@@ -115,7 +116,7 @@ static bool file_is_library(struct work *w, uint32_t file)
 }
 
 /* The file a line is in: its function's, which pprof ties it to. */
-static int fill_line(struct work *w, const struct code *code,
+static int fill_line(struct work *w, const struct mapping_code *code,
 		     const struct profile_function *f, uint32_t line, struct site *site)
 {
 	site->has_line = true;
@@ -134,7 +135,7 @@ static int fill_line(struct work *w, const struct code *code,
 	return site->at == PROFILE_NONE ? -ENOMEM : 0;
 }
 
-static int fill_function(struct work *w, const struct code *code,
+static int fill_function(struct work *w, const struct mapping_code *code,
 			 const struct profile_function *f, struct site *site)
 {
 	struct tally_item *item;
@@ -153,10 +154,10 @@ static int fill_function(struct work *w, const struct code *code,
 	return 0;
 }
 
-static int fill_site(struct work *w, const struct place *place, uint32_t index)
+static int fill_site(struct work *w, const struct location_sites *place, uint32_t index)
 {
 	const struct profile_line *line = &w->p->lines[index];
-	const struct code *code = &w->codes[place->code];
+	const struct mapping_code *code = &w->codes[place->code];
 	struct site *site = &w->sites[index];
 	const struct profile_function *f;
 	int r;
@@ -184,7 +185,7 @@ static int fill_places(struct work *w)
 
 	for (size_t i = 0; i < p->nr_locations; i++) {
 		const struct profile_location *l = &p->locations[i];
-		struct place *place = &w->places[i];
+		struct location_sites *place = &w->places[i];
 		const char *object;
 
 		place->code = l->mapping == PROFILE_NONE ? (uint32_t)p->nr_mappings
@@ -269,7 +270,7 @@ struct marks {
 };
 
 /* Lines of one function, in any of its copies. */
-struct span {
+struct code_span {
 	uint32_t first, last; /* 0: none */
 };
 
@@ -337,7 +338,7 @@ static int add_mark(struct marks *marks, struct mark mark)
 
 /* Every row is a line with code; the functions' spans come from them too. */
 static int read_rows(const struct profile *p, const struct lookup *files,
-		     struct span *spans, struct marks *marks)
+		     struct code_span *spans, struct marks *marks)
 {
 	for (size_t i = 0; i < p->extra.nr_codes; i++) {
 		const struct profile_code *code = &p->extra.codes[i];
@@ -345,7 +346,7 @@ static int read_rows(const struct profile *p, const struct lookup *files,
 		for (size_t k = 0; k < code->nr_rows; k++) {
 			const struct profile_code_row *row = &code->rows[k];
 			struct mark mark = {.line = row->line};
-			struct span *span;
+			struct code_span *span;
 
 			if (row->function == PROFILE_NONE || !row->line)
 				continue;
@@ -367,7 +368,7 @@ static int read_rows(const struct profile *p, const struct lookup *files,
 
 /* All lines of the functions that are listed; those with code are told later. */
 static int add_spans(const struct profile *p, const struct lookup *files,
-		     const struct lookup *functions, const struct span *spans,
+		     const struct lookup *functions, const struct code_span *spans,
 		     struct marks *marks)
 {
 	size_t max = marks->nr + MAX_BARE_LINES;
@@ -471,7 +472,8 @@ static int add_all_lines(struct attribution *a, const struct marks *marks)
 /** Adds the lines without code to the tables of files. Return: 0 or -ENOMEM. */
 static int code_build(const struct profile *p, struct attribution *a)
 {
-	_cleanup_free_ struct span *spans = calloc(p->nr_functions + 1, sizeof(*spans));
+	_cleanup_free_ struct code_span *spans =
+		calloc(p->nr_functions + 1, sizeof(*spans));
 	struct lookup files = {0}, functions = {0};
 	struct marks marks = {0};
 	int r = spans ? 0 : -ENOMEM;
@@ -529,7 +531,7 @@ static enum miss derived_miss(const struct work *w, const struct profile_locatio
 /* The location that is to blame: the innermost in user space; else the leaf. */
 static const struct profile_location *blamed(const struct work *w,
 					     const struct profile_sample *s,
-					     const struct code **ret_code)
+					     const struct mapping_code **ret_code)
 {
 	const uint32_t *locations = &w->p->sample_locations[s->first_location];
 	uint32_t chosen = locations[0];
@@ -549,7 +551,7 @@ static enum miss miss_of(const struct work *w, const struct profile_sample *s,
 			 const char **object)
 {
 	const struct profile_location *l;
-	const struct code *code;
+	const struct mapping_code *code;
 
 	if (!s->nr_locations) {
 		*object = strpool_add(w->p->pool, "");
@@ -1085,7 +1087,7 @@ static bool takes_charge(const struct work *w, const struct site *site, bool is_
 }
 
 /* A frame is passed: it may be what a line further out calls. */
-static void pass(const struct code *code, struct findings *f, uint32_t name)
+static void pass(const struct mapping_code *code, struct findings *f, uint32_t name)
 {
 	if (f->leaf_name == PROFILE_NONE)
 		f->leaf_name = name;
@@ -1101,7 +1103,7 @@ static void pass_jit(const struct profile_location *l, struct findings *f)
 }
 
 static void visit(struct work *w, struct findings *f, const struct site *site,
-		  const struct code *code, uint32_t sample, struct weight weight)
+		  const struct mapping_code *code, uint32_t sample, struct weight weight)
 {
 	bool is_leaf = f->leaf_name == PROFILE_NONE;
 	bool calls_all = site->is_start && !is_leaf;
@@ -1132,7 +1134,7 @@ static void look_ahead(const struct work *w, const uint32_t *locations, uint32_t
 	if (nr > 2)
 		__builtin_prefetch(&w->sites[w->places[locations[2]].first_site]);
 	if (nr > 1) {
-		const struct place *next = &w->places[locations[1]];
+		const struct location_sites *next = &w->places[locations[1]];
 		const struct site *site = &w->sites[next->first_site];
 
 		if (next->nr_sites && site->function != PROFILE_NONE)
@@ -1152,8 +1154,8 @@ static struct findings walk(struct work *w, const struct profile_sample *s,
 			     .any_function = PROFILE_NONE};
 
 	for (uint32_t i = 0; i < s->nr_locations; i++) {
-		const struct place *place = &w->places[locations[i]];
-		const struct code *code = &w->codes[place->code];
+		const struct location_sites *place = &w->places[locations[i]];
+		const struct mapping_code *code = &w->codes[place->code];
 
 		look_ahead(w, locations + i, s->nr_locations - i);
 		if (code->kind == CODE_JIT && !f.charged)

@@ -77,7 +77,7 @@ struct call_walker {
 /* Decides once per address which frames of it are nodes, and which were asked for. */
 
 /* Of one mapping. */
-struct object {
+struct tree_object {
 	enum code_kind kind;
 	const char *name; /* what people call it; interned */
 };
@@ -147,7 +147,7 @@ static uint32_t function_of_line(struct call_index *index, uint32_t function,
 }
 
 static int add_sites(struct call_index *index, const struct profile_location *l,
-		     const struct object *object, struct call_place *place)
+		     const struct tree_object *object, struct call_place *place)
 {
 	const struct profile *p = index->p;
 
@@ -169,7 +169,7 @@ static int add_sites(struct call_index *index, const struct profile_location *l,
 }
 
 static int add_place(struct call_index *index, const struct profile_location *l,
-		     const struct object *object, struct call_place *place)
+		     const struct tree_object *object, struct call_place *place)
 {
 	const struct profile *p = index->p;
 
@@ -190,15 +190,15 @@ static int add_place(struct call_index *index, const struct profile_location *l,
 static int add_places(struct call_index *index)
 {
 	const struct profile *p = index->p;
-	_cleanup_free_ struct object *objects =
+	_cleanup_free_ struct tree_object *objects =
 		calloc(p->nr_mappings + 1, sizeof(*objects));
 	int r = objects ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i <= p->nr_mappings && !r; i++) {
 		const char *file = i < p->nr_mappings ? p->mappings[i].filename : "";
 
-		objects[i] =
-			(struct object){code_kind_of(file), object_name(file, p->pool)};
+		objects[i] = (struct tree_object){code_kind_of(file),
+						  object_name(file, p->pool)};
 	}
 	for (size_t i = 0; i < p->nr_locations && !r; i++) {
 		const struct profile_location *l = &p->locations[i];
@@ -521,7 +521,7 @@ struct builder {
 };
 
 /* Walkers [first, end) whose next element is equal. */
-struct run {
+struct frame_run {
 	call_key key;
 	size_t first, end;
 	struct weight weight;
@@ -529,7 +529,7 @@ struct run {
 };
 
 struct runs {
-	struct run *items;
+	struct frame_run *items;
 	size_t nr, cap;
 	struct weight ends; /* of walkers without a next element */
 };
@@ -574,7 +574,7 @@ static void read_elements(struct builder *b, size_t first, size_t end)
 static int find_runs(const struct builder *b, size_t first, size_t end, struct runs *ret)
 {
 	for (size_t i = first, next; i < end; i = next) {
-		struct run run = {.key = b->walkers[i].key, .first = i};
+		struct frame_run run = {.key = b->walkers[i].key, .first = i};
 
 		for (next = i; next < end && b->walkers[next].key == run.key; next++) {
 			weight_add(&run.weight, b->walkers[next].weight);
@@ -595,7 +595,7 @@ static int find_runs(const struct builder *b, size_t first, size_t end, struct r
 static int compare_runs(const void *va, const void *vb, void *ctx)
 {
 	const struct call_index *index = ctx;
-	const struct run *a = va, *b = vb;
+	const struct frame_run *a = va, *b = vb;
 	const struct tally_item *x, *y;
 	int r = weight_compare(a->weight, b->weight);
 
@@ -620,7 +620,7 @@ static bool is_too_small(const struct builder *b, struct weight w)
 			       : w.samples < b->least.samples;
 }
 
-static uint32_t add_node(struct builder *b, const struct run *run, uint32_t parent)
+static uint32_t add_node(struct builder *b, const struct frame_run *run, uint32_t parent)
 {
 	struct call_tree *tree = b->tree;
 	uint32_t function = call_key_function(run->key);
@@ -658,7 +658,7 @@ static int build_nodes(struct builder *b, uint32_t parent, struct runs *runs)
 		qsort_r(runs->items, runs->nr, sizeof(*runs->items), compare_runs,
 			(void *)b->index);
 	for (size_t i = 0; i < runs->nr; i++) {
-		const struct run *run = &runs->items[i];
+		const struct frame_run *run = &runs->items[i];
 		bool is_full = tree->nr_nodes >= CALL_TREE_MAX_NODES;
 		int r;
 

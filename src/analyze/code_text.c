@@ -98,19 +98,19 @@ static const char *skip_inside(struct code_text *t, const char *s)
 }
 
 /* What is left of a line when nothing that never has code is counted. */
-struct words {
+struct first_words {
 	char text[16]; /* the first ones, without spaces */
 	size_t len; /* as far as they fit */
 };
 
-static void add(struct words *words, char c)
+static void add(struct first_words *words, char c)
 {
 	if (words->len < sizeof(words->text) - 1)
 		words->text[words->len++] = c;
 }
 
 /* Words that only say where a block begins or ends. */
-static bool is_only_structure(const struct words *words)
+static bool is_only_structure(const struct first_words *words)
 {
 	static const char *const structure[] = {
 		"",         "else",  "else:", "try",   "try:",   "finally",
@@ -124,7 +124,7 @@ static bool is_only_structure(const struct words *words)
 	return false;
 }
 
-static const char *scan_one(struct code_text *t, const char *s, struct words *words)
+static const char *scan_one(struct code_text *t, const char *s, struct first_words *words)
 {
 	if (t->in_block || t->triple) {
 		if (t->triple && !t->triple_is_doc)
@@ -192,7 +192,7 @@ bool code_text_next(struct code_text *t, const char *line)
 {
 	const char *s = line + strspn(line, " \t\r\f\v");
 	bool is_inside = t->in_block || t->triple || t->depth;
-	struct words words = {0};
+	struct first_words words = {0};
 
 	if (t->is_python && !is_inside && *s && *s != '#')
 		enter_statement(t, line);

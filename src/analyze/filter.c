@@ -161,12 +161,12 @@ static int filter_strength(const struct profile_filter *f,
 #define MAX_SIMILAR 3
 
 /* A sentence that grows; cut where it is full. */
-struct words {
+struct sentence {
 	char text[900];
 	size_t len;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct words *w, const char *fmt,
+__attribute__((format(printf, 2, 3))) static void say(struct sentence *w, const char *fmt,
 						      ...)
 {
 	va_list args;
@@ -181,7 +181,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct words *w, const cha
 		w->len = sizeof(w->text) - 1;
 }
 
-struct suggestions {
+struct near_value {
 	const struct tally_item *item;
 	unsigned int likeness;
 };
@@ -201,7 +201,7 @@ static unsigned int item_likeness(const struct profile_filter *f,
 }
 
 /* Puts it among the best so far: the most alike first, then the heaviest. */
-static void keep_similar(struct suggestions *best, size_t *nr, struct suggestions one)
+static void keep_similar(struct near_value *best, size_t *nr, struct near_value one)
 {
 	size_t at = *nr;
 
@@ -221,7 +221,7 @@ static void keep_similar(struct suggestions *best, size_t *nr, struct suggestion
 }
 
 static size_t find_similar(const struct filter_work *w, const struct filtered *n,
-			   enum filter_kind kind, struct suggestions best[MAX_SIMILAR])
+			   enum filter_kind kind, struct near_value best[MAX_SIMILAR])
 {
 	const struct tally *subjects = &w->subjects[kind];
 	size_t nr = 0;
@@ -232,7 +232,7 @@ static size_t find_similar(const struct filter_work *w, const struct filtered *n
 		if (f->kind != kind || f->exclude)
 			continue;
 		for (size_t i = 0; i < subjects->nr; i++) {
-			struct suggestions one = {.item = &subjects->items[i]};
+			struct near_value one = {.item = &subjects->items[i]};
 
 			if (subject_is_none(kind, one.item))
 				continue;
@@ -245,7 +245,7 @@ static size_t find_similar(const struct filter_work *w, const struct filtered *n
 }
 
 /* container "web" or "db" */
-static void say_values(struct words *words, const struct filtered *n,
+static void say_values(struct sentence *words, const struct filtered *n,
 		       enum filter_kind kind, bool exclude)
 {
 	bool begun = false;
@@ -262,7 +262,7 @@ static void say_values(struct words *words, const struct filtered *n,
 	}
 }
 
-static void say_similar(struct words *words, const struct tally_item *item,
+static void say_similar(struct sentence *words, const struct tally_item *item,
 			enum filter_kind kind)
 {
 	const char *name = kind == FILTER_CONTAINER ? tally_string(item->b) : "";
@@ -282,10 +282,10 @@ static bool has_any(const struct filter_work *w, enum filter_kind kind)
 }
 
 /* No filter of this kind matches anything. */
-static void say_unmatched(struct words *words, const struct filter_work *w,
+static void say_unmatched(struct sentence *words, const struct filter_work *w,
 			  const struct filtered *n, enum filter_kind kind)
 {
-	struct suggestions similar[MAX_SIMILAR + 1];
+	struct near_value similar[MAX_SIMILAR + 1];
 	size_t nr = find_similar(w, n, kind, similar);
 
 	say(words, "no sample is of ");
@@ -318,7 +318,7 @@ static bool matches_nothing(const struct filter_work *w, const struct filtered *
 }
 
 /* Each matches something, but there is no sample that they all match. */
-static void say_nothing_left(struct words *words, const struct filter_work *w,
+static void say_nothing_left(struct sentence *words, const struct filter_work *w,
 			     const struct filtered *n)
 {
 	const char *joint = "no sample is of ";
@@ -349,7 +349,7 @@ static void say_nothing_left(struct words *words, const struct filter_work *w,
 static int filter_explain(const struct filter_work *w, const struct filtered *n,
 			  struct error *err)
 {
-	struct words words = {.len = 0};
+	struct sentence words = {.len = 0};
 
 	for (size_t k = 0; k < NR_FILTER_KINDS && !words.len; k++)
 		if (matches_nothing(w, n, (enum filter_kind)k))

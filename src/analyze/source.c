@@ -371,7 +371,7 @@ __attribute__((format(printf, 2, 3))) static const char *compose(const struct at
 }
 
 /* A run of lines of one file, from the profile or from disk. */
-struct piece {
+struct line_run {
 	uint32_t first_line, nr_lines;
 	const char *text;
 	size_t len;
@@ -386,7 +386,7 @@ static struct source_line next_line(const char **at, const char *end)
 	return line;
 }
 
-static size_t piece_size(const struct piece *piece)
+static size_t piece_size(const struct line_run *piece)
 {
 	const char *at = piece->text, *end = at + piece->len;
 	size_t size = 0;
@@ -400,7 +400,7 @@ static size_t piece_size(const struct piece *piece)
 }
 
 /* One block: pointers to lines, and the lines behind them. */
-static int give_lines(struct attacher *t, const struct piece *pieces, size_t nr_pieces,
+static int give_lines(struct attacher *t, const struct line_run *pieces, size_t nr_pieces,
 		      struct attribution_source *source)
 {
 	size_t nr_lines = 0, size = 0;
@@ -443,16 +443,17 @@ static int give_lines(struct attacher *t, const struct piece *pieces, size_t nr_
 static int attach_recorded(struct attacher *t, const struct profile_source *from,
 			   struct attribution_source *source)
 {
-	_cleanup_free_ struct piece *pieces = calloc(from->nr_runs + 1, sizeof(*pieces));
+	_cleanup_free_ struct line_run *pieces =
+		calloc(from->nr_runs + 1, sizeof(*pieces));
 	int r;
 
 	if (!pieces)
 		return -ENOMEM;
 	for (size_t i = 0; i < from->nr_runs; i++)
-		pieces[i] = (struct piece){.first_line = from->runs[i].first_line,
-					   .nr_lines = from->runs[i].nr_lines,
-					   .text = from->runs[i].text,
-					   .len = strlen(from->runs[i].text)};
+		pieces[i] = (struct line_run){.first_line = from->runs[i].first_line,
+					      .nr_lines = from->runs[i].nr_lines,
+					      .text = from->runs[i].text,
+					      .len = strlen(from->runs[i].text)};
 	r = give_lines(t, pieces, from->nr_runs, source);
 	if (r || !source->found)
 		return r;
@@ -552,7 +553,7 @@ static int attach_file(struct attacher *t, const char *path,
 	size_t max = t->bytes_left < SOURCE_MAX_FILE_BYTES ? t->bytes_left
 							   : SOURCE_MAX_FILE_BYTES;
 	_cleanup_free_ char *text = NULL;
-	struct piece piece = {.first_line = 1};
+	struct line_run piece = {.first_line = 1};
 	struct stat st;
 	int r = read_source(path, max, &text, &piece.len, &st);
 

@@ -27,7 +27,7 @@ struct strpool {
 	uint64_t nr_dropped;
 };
 
-struct text {
+struct pool_text {
 	const char *s;
 	size_t len;
 };
@@ -62,7 +62,7 @@ void strpool_free(struct strpool *pool)
 static bool text_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct strpool *pool = ctx;
-	const struct text *text = key;
+	const struct pool_text *text = key;
 
 	return !strncmp(pool->strings[item], text->s, text->len) &&
 	       !pool->strings[item][text->len];
@@ -103,7 +103,7 @@ static const char *drop(struct strpool *pool)
 
 const char *strpool_add_n(struct strpool *pool, const char *s, size_t len)
 {
-	struct text text = {.s = s, .len = strnlen(s, len)};
+	struct pool_text text = {.s = s, .len = strnlen(s, len)};
 	uint64_t hash = hash_bytes(0, s, text.len);
 	uint32_t item = hashmap_find(&pool->index, hash, text_eq, &text, pool);
 	char *copy;

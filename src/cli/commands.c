@@ -519,16 +519,16 @@ static int explain_open(const char *path, struct error *err)
  * writer has: with ours where the file is our own or root's, with those of the user who
  * called sudo where it is that user's, else not at all.
  */
-struct reading {
+struct profile_reading {
 	bool is_strangers;
 	struct launch_user user; /* whose rights, where is_other */
 };
 
-static void find_writer(int fd, struct reading *ret)
+static void find_writer(int fd, struct profile_reading *ret)
 {
 	struct stat st;
 
-	*ret = (struct reading){.is_strangers = true};
+	*ret = (struct profile_reading){.is_strangers = true};
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_mode & S_IWOTH)
 		return;
 	if (st.st_uid == geteuid() || !st.st_uid) {
@@ -541,7 +541,7 @@ static void find_writer(int fd, struct reading *ret)
 }
 
 static int read_input(const char *path, struct strpool *pool, struct profile **ret,
-		      struct reading *ret_reading, struct error *err)
+		      struct profile_reading *ret_reading, struct error *err)
 {
 	bool is_stdin = !strcmp(path, "-");
 	_cleanup_close_ int opened = -1;
@@ -569,7 +569,7 @@ int pipeline_view(const struct options *options, struct error *err)
 	const struct viewing *v = &options->viewing;
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
 	_cleanup_(profile_freep) struct profile *p = NULL;
-	struct reading reading;
+	struct profile_reading reading;
 	struct creds creds;
 	bool becomes;
 	int rc;

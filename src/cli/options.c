@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 #include "collect/sampler.h"
+#include "render/render.h"
 #include "target/comm_glob.h"
 
 /* -EINVAL with a sentence out of @fmt, the option's name and what was given. */
@@ -224,6 +225,27 @@ static int options_parse_charge(struct options *o, const char *arg, struct error
 	return 0;
 }
 
+static int options_parse_format(struct options *o, const char *arg, struct error *err)
+{
+	const char *command = o->viewing.is_report ? "report" : "annotate";
+	const struct render_format *format = render_format_find(command, arg);
+	char names[128] = "";
+
+	for (size_t i = 0; i < nr_render_formats; i++) {
+		if (strcmp(render_formats[i].command, command) != 0)
+			continue;
+		if (*names)
+			strcat(names, ", ");
+		strncat(names, render_formats[i].name, sizeof(names) - strlen(names) - 3);
+	}
+	if (!format)
+		return error_set_exit(err, EXIT_USAGE, -EINVAL,
+				      "%s has the formats %s, not \"%s\"", command, names,
+				      arg);
+	o->viewing.format = format->name;
+	return 0;
+}
+
 static int options_parse_source_path(struct options *o, const char *arg,
 				     struct error *err)
 {
@@ -387,6 +409,31 @@ static void options_take_view_arguments(int argc, char **argv, struct options *o
 	}
 }
 
+/* What was asked for, and the format does not show. */
+static int check_format(const struct viewing *v, struct error *err)
+{
+	const struct render_format *format =
+		render_format_find(v->is_report ? "report" : "annotate", v->format);
+	const struct {
+		bool is_asked;
+		enum render_need need;
+		const char *option;
+	} parts[] = {
+		{v->show_asm, RENDER_CODE, "--asm"},
+		{v->call_direction == CALL_CALLERS, RENDER_CALL_TREE, "--callers"},
+		{v->call_direction == CALL_CALLEES, RENDER_CALL_TREE, "--callees"},
+		{v->group_by, RENDER_GROUPS, "--by"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		if (parts[i].is_asked && !(format->needs & parts[i].need))
+			return error_set_exit(err, EXIT_USAGE, -EINVAL,
+					      "--format %s does not show %s; take "
+					      "--format text or --format json",
+					      format->name, parts[i].option);
+	return 0;
+}
+
 /** What of annotate's and report's options does not fit together. */
 static int options_check_view(const struct options *o, struct error *err)
 {
@@ -398,7 +445,7 @@ static int options_check_view(const struct options *o, struct error *err)
 			o->viewing.call_direction == CALL_CALLERS   ? "--callers"
 			: o->viewing.call_direction == CALL_CALLEES ? "--callees"
 								    : "--types");
-	return 0;
+	return check_format(&o->viewing, err);
 }
 
 #define MIN_WINDOW_S 0.1
@@ -528,9 +575,6 @@ int options_check_window(const struct options *o, struct error *err)
 	return 0;
 }
 
-/* report --by, and whose samples annotate and report show: --container, --unit, ... */
-
-/* report --by, and whose samples annotate and report show. */
 static int options_parse_by(struct options *o, const char *arg, struct error *err)
 {
 	for (int by = GROUP_BY_NOTHING + 1; by < NR_GROUP_BY; by++)
@@ -794,7 +838,7 @@ FLAG(flag_uprobe, (o->uprobe = true, o->no_uprobe = false));
 FLAG(flag_no_uprobe, (o->no_uprobe = true, o->uprobe = false));
 FLAG(flag_dry_run, o->sampling.dry_run = true);
 FLAG(flag_no_python_hook, o->sampling.no_python_hook = true);
-FLAG(flag_json, o->viewing.json = true);
+FLAG(flag_json, o->viewing.format = "json");
 FLAG(flag_leaf, o->viewing.attribution.charge = CHARGE_LEAF);
 FLAG(flag_kernel, o->viewing.attribution.kernel = true);
 FLAG(flag_runtime, o->viewing.attribution.runtime = true);
@@ -866,6 +910,8 @@ static const struct option_row option_rows[] = {
 	 "own)"},
 	{"dump", 0, "WHAT", ON_SAMPLING, parse_dump,
 	 "print what passes between the stages: samples, maps or frames"},
+	{"format", 0, "NAME", ON_VIEW, options_parse_format,
+	 "text (default), json, or csv (report), see docs/formats.md"},
 	{"json", 0, NULL, ON_VIEW | ON_DOCTOR, flag_json, "print JSON (docs/formats.md)"},
 	{"charge", 0, "WHAT", ON_LISTING, options_parse_charge,
 	 "line: innermost frame with a line (default); mine: the same outside of "
@@ -1122,6 +1168,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 			     .unwind_bytes = (uint64_t)DEFAULT_UNWIND_MIB << 20,
 			     .output = DEFAULT_OUTPUT},
 		.viewing = {.input = DEFAULT_OUTPUT,
+			    .format = "text",
 			    .context = 2,
 			    .min_share = 0.005,
 			    .call_depth = 100},

@@ -51,18 +51,6 @@ static unsigned int terminal_width(void)
 	return size.ws_col;
 }
 
-static const struct render_format *find_format(const struct viewing *v)
-{
-	const char *command = v->is_report ? "report" : "annotate";
-	const char *name = v->json ? "json" : "text";
-
-	for (size_t i = 0; i < nr_render_formats; i++)
-		if (!strcmp(render_formats[i].command, command) &&
-		    !strcmp(render_formats[i].name, name))
-			return &render_formats[i];
-	return NULL;
-}
-
 /* What is not shown, since a stranger's profile names it, is told. */
 static void say_withheld(const struct attribution *a, size_t nr)
 {
@@ -119,7 +107,8 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	_cleanup_(groups_freep) struct groups *groups = NULL;
 	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
-	const struct render_format *format = find_format(v);
+	const struct render_format *format =
+		render_format_find(v->is_report ? "report" : "annotate", v->format);
 	struct render_options opts = {
 		.colour = wants_colour(v),
 		.utf8 = speaks_utf8(),
@@ -141,10 +130,14 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	if (rc)
 		return rc;
 	in.filtered = filtered;
-	rc = v->skip_compile ? phases_leave_out(p, &phases) : phases_of(p, &phases);
+	if (v->skip_compile)
+		rc = phases_leave_out(p, &phases);
+	else if (format->needs & RENDER_PHASES)
+		rc = phases_of(p, &phases);
 	if (rc)
 		return error_set(err, rc, "out of memory");
-	in.phases = &phases;
+	if (v->skip_compile || format->needs & RENDER_PHASES)
+		in.phases = &phases;
 	if (v->show_asm)
 		rc = add_machine_code(v, p, is_strangers, &m, &nr_withheld, err);
 	if (rc)
@@ -158,13 +151,12 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 		return rc;
 	in.call_tree = tree;
 	rc = attribution_new(p, &v->attribution, &a);
-	if (!rc)
+	if (!rc && format->needs & RENDER_SOURCE)
 		rc = source_attach(a, p, &search);
 	if (rc)
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
-	if (!v->is_report) /* which shows no source */
-		say_withheld(a, nr_withheld);
+	say_withheld(a, nr_withheld);
 	if (v->group_by)
 		rc = groups_new(p, a, v->group_by, &groups, err);
 	if (rc)

@@ -25,7 +25,7 @@ struct viewing {
 	bool is_report; /* else annotate's listing */
 	const char *input; /* "-": stdin */
 	bool input_given;
-	bool json;
+	const char *format; /* one of render_formats; "text" */
 	struct attribution_options attribution;
 	bool skip_compile; /* Python's imports and Numba's compiler are left out */
 	struct source_path_rule *source_paths; /* heap */

@@ -408,14 +408,14 @@ struct chain {
 	uint32_t nr; /* 1..FRAMES_MAX_INLINE */
 };
 
-struct slot {
+struct chain_slot {
 	uint64_t vaddr;
 	uint32_t chain; /* NO_CHAIN: no frames */
 	uint8_t miss;
 };
 
 struct answer_writer {
-	struct slot *slots;
+	struct chain_slot *slots;
 	size_t nr_slots;
 	struct answer_texts texts;
 	struct answer_codes codes;
@@ -438,7 +438,8 @@ struct answer_writer *answer_writer_new(size_t nr_addresses)
 		return NULL;
 	a->nr_slots = nr_addresses;
 	for (size_t i = 0; i < nr_addresses; i++)
-		a->slots[i] = (struct slot){.chain = NO_CHAIN, .miss = MISS_NO_SYMBOLS};
+		a->slots[i] =
+			(struct chain_slot){.chain = NO_CHAIN, .miss = MISS_NO_SYMBOLS};
 	return take_ptr(a);
 }
 
@@ -519,7 +520,8 @@ void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss mis
 			.start_line = f->start_line,
 			.inlined = f->inlined};
 	}
-	a->slots[i] = (struct slot){.vaddr = vaddr,
+	a->slots[i] =
+		(struct chain_slot){.vaddr = vaddr,
 				    .chain = kept ? chain_add(a, flat, kept) : NO_CHAIN,
 				    .miss = (uint8_t)miss};
 }
@@ -601,7 +603,7 @@ void answer_write(const struct answer_writer *a, struct wire_writer *out)
 	put_chains(a, &n, out);
 	wire_put_u32(out, (uint32_t)a->nr_slots);
 	for (size_t i = 0; i < a->nr_slots; i++) {
-		const struct slot *slot = &a->slots[i];
+		const struct chain_slot *slot = &a->slots[i];
 
 		wire_put_u32(out, slot->chain == NO_CHAIN ? NO_CHAIN
 							  : chains[slot->chain] - 1);

@@ -471,18 +471,18 @@ static void check_kallsyms(const struct machine *m, const struct doctor_probes *
 		trouble(c, CHECK_WARN, "add CAP_SYSLOG, or run it as root of the host");
 }
 
-struct cgroup_mounts {
+struct cgroup_versions {
 	bool v1;
 	char v2[128]; /* mount point of the first one; "" when there is none */
 };
 
 /* "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw" */
-static void read_cgroup_mounts(const struct machine *m, struct cgroup_mounts *ret)
+static void read_cgroup_mounts(const struct machine *m, struct cgroup_versions *ret)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	char full[4096], line[4096];
 
-	*ret = (struct cgroup_mounts){.v1 = false};
+	*ret = (struct cgroup_versions){.v1 = false};
 	f = fopen(machine_path(m, "/proc/self/mountinfo", full, sizeof(full)), "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		const char *type = strstr(line, " - ");
@@ -502,7 +502,7 @@ static void read_cgroup_mounts(const struct machine *m, struct cgroup_mounts *re
 static void check_cgroups(const struct machine *m, const struct doctor_probes *probes,
 			  struct check *c)
 {
-	struct cgroup_mounts mounts;
+	struct cgroup_versions mounts;
 
 	(void)probes;
 	read_cgroup_mounts(m, &mounts);

@@ -62,7 +62,7 @@ static int open_following(int dir, const char *name)
 /* ---- the way to the prefix ---- */
 
 /* Where we are, what of the path is left, and who could have led us elsewhere. */
-struct walk {
+struct path_walk {
 	int fd;
 	char rest[PATH_MAX];
 	uid_t linker; /* whose links were followed; 0: only root's */
@@ -70,7 +70,7 @@ struct walk {
 };
 
 /* @fd  a descriptor, taken, or a negative errno */
-static int walk_to(struct walk *w, int fd)
+static int walk_to(struct path_walk *w, int fd)
 {
 	if (fd < 0)
 		return fd;
@@ -79,7 +79,7 @@ static int walk_to(struct walk *w, int fd)
 	return 0;
 }
 
-static int walk_text(struct walk *w, int link)
+static int walk_text(struct path_walk *w, int link)
 {
 	char to[PATH_MAX];
 	ssize_t len = readlinkat(link, "", to, sizeof(to));
@@ -95,7 +95,7 @@ static int walk_text(struct walk *w, int link)
 	return *to == '/' ? walk_to(w, open_following(AT_FDCWD, "/")) : 0;
 }
 
-static int walk_link(struct walk *w, const char *name)
+static int walk_link(struct path_walk *w, const char *name)
 {
 	_cleanup_close_ int link = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct statfs fs;
@@ -117,7 +117,7 @@ static int walk_link(struct walk *w, const char *name)
 	return walk_text(w, link);
 }
 
-static int walk_step(struct walk *w)
+static int walk_step(struct path_walk *w)
 {
 	char *begin = w->rest + strspn(w->rest, "/");
 	size_t len = strcspn(begin, "/");
@@ -141,7 +141,7 @@ static int walk_step(struct walk *w)
  */
 static int open_as_root(const char *path)
 {
-	struct walk w = {.fd = open_following(AT_FDCWD, *path == '/' ? "/" : ".")};
+	struct path_walk w = {.fd = open_following(AT_FDCWD, *path == '/' ? "/" : ".")};
 	struct stat st;
 	int rc = w.fd < 0 ? w.fd : 0;
 

@@ -38,44 +38,44 @@
 #define UUID_LEN     36
 
 /* A part of somebody's text. */
-struct text {
+struct text_part {
 	const char *at;
 	size_t len;
 };
 
-static bool text_is(struct text t, const char *s)
+static bool text_is(struct text_part t, const char *s)
 {
 	return t.len == strlen(s) && !memcmp(t.at, s, t.len);
 }
 
-static bool text_begins(struct text t, const char *s)
+static bool text_begins(struct text_part t, const char *s)
 {
 	size_t n = strlen(s);
 
 	return t.len >= n && !memcmp(t.at, s, n);
 }
 
-static bool text_ends(struct text t, const char *s)
+static bool text_ends(struct text_part t, const char *s)
 {
 	size_t n = strlen(s);
 
 	return t.len >= n && !memcmp(t.at + t.len - n, s, n);
 }
 
-static struct text text_skip(struct text t, size_t n)
+static struct text_part text_skip(struct text_part t, size_t n)
 {
-	return (struct text){t.at + n, t.len - n};
+	return (struct text_part){t.at + n, t.len - n};
 }
 
 /* Without @suffix, where it has that. */
-static struct text text_without(struct text t, const char *suffix)
+static struct text_part text_without(struct text_part t, const char *suffix)
 {
 	if (text_ends(t, suffix))
 		t.len -= strlen(suffix);
 	return t;
 }
 
-static size_t count_hex(struct text t)
+static size_t count_hex(struct text_part t)
 {
 	size_t n = 0;
 
@@ -84,7 +84,7 @@ static size_t count_hex(struct text t)
 	return n;
 }
 
-static size_t count_digits(struct text t)
+static size_t count_digits(struct text_part t)
 {
 	size_t n = 0;
 
@@ -94,7 +94,7 @@ static size_t count_digits(struct text t)
 }
 
 /* Return: can it be a string of this size? If not, @ret is "". */
-static bool text_copy(struct text t, char *ret, size_t size)
+static bool text_copy(struct text_part t, char *ret, size_t size)
 {
 	size_t len = t.len < size && !memchr(t.at, '\0', t.len) ? t.len : 0;
 
@@ -104,7 +104,7 @@ static bool text_copy(struct text t, char *ret, size_t size)
 }
 
 /* The last component before @end, which is left at the slash in front of it. */
-static bool previous_component(const char *path, size_t *end, struct text *ret)
+static bool previous_component(const char *path, size_t *end, struct text_part *ret)
 {
 	size_t to = *end, from;
 
@@ -112,7 +112,7 @@ static bool previous_component(const char *path, size_t *end, struct text *ret)
 		to--;
 	for (from = to; from && path[from - 1] != '/';)
 		from--;
-	*ret = (struct text){path + from, to - from};
+	*ret = (struct text_part){path + from, to - from};
 	*end = from;
 	return to > from;
 }
@@ -170,14 +170,14 @@ static const struct shape {
 	{ANYWHERE, NULL, NULL, "?.scope", ID_HEX, CONTAINER_OTHER},
 };
 
-static bool is_hex_id(struct text t)
+static bool is_hex_id(struct text_part t)
 {
 	return t.len == HEX_ID_LEN && count_hex(t) == t.len;
 }
 
-static bool is_task_id(struct text t)
+static bool is_task_id(struct text_part t)
 {
-	struct text number;
+	struct text_part number;
 
 	if (t.len < TASK_ID_LEN + 2 || count_hex(t) != TASK_ID_LEN ||
 	    t.at[TASK_ID_LEN] != '-')
@@ -186,7 +186,7 @@ static bool is_task_id(struct text t)
 	return count_digits(number) == number.len;
 }
 
-static bool is_build_id(struct text t)
+static bool is_build_id(struct text_part t)
 {
 	for (size_t i = 0; i < t.len; i++)
 		if (!isdigit((unsigned char)t.at[i]) && !islower((unsigned char)t.at[i]))
@@ -199,7 +199,7 @@ static int hex_value(char c)
 	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
 }
 
-static bool unescape(struct text t, char *ret, size_t size)
+static bool unescape(struct text_part t, char *ret, size_t size)
 {
 	size_t nr = 0;
 
@@ -211,7 +211,7 @@ static bool unescape(struct text t, char *ret, size_t size)
 		int c = 0;
 
 		if (t.len - i >= 4 && t.at[i] == '\\' && t.at[i + 1] == 'x' &&
-		    count_hex((struct text){t.at + i + 2, 2}) == 2)
+		    count_hex((struct text_part){t.at + i + 2, 2}) == 2)
 			c = hex_value(t.at[i + 2]) << 4 | hex_value(t.at[i + 3]);
 		if (c >= ' ' && c != 0x7f)
 			i += 3;
@@ -225,13 +225,13 @@ static bool unescape(struct text t, char *ret, size_t size)
 
 bool cgroup_unescape(const char *text, char *ret, size_t size)
 {
-	return unescape((struct text){text, strlen(text)}, ret, size);
+	return unescape((struct text_part){text, strlen(text)}, ret, size);
 }
 
 /* "lxc-12-NAME": NAME. NULL: libvirt has not named it so. */
 static const char *name_by_libvirt(const char *machine, const char *driver)
 {
-	struct text t = {machine, strlen(machine)};
+	struct text_part t = {machine, strlen(machine)};
 	size_t n;
 
 	if (!text_begins(t, driver))
@@ -241,7 +241,7 @@ static const char *name_by_libvirt(const char *machine, const char *driver)
 	return n && n + 1 < t.len && t.at[n] == '-' ? t.at + n + 1 : NULL;
 }
 
-static bool take_machine(struct text id, enum container_runtime runtime,
+static bool take_machine(struct text_part id, enum container_runtime runtime,
 			 struct cgroup_owner *ret)
 {
 	char machine[UNIT_BYTES];
@@ -250,19 +250,20 @@ static bool take_machine(struct text id, enum container_runtime runtime,
 	if (!unescape(id, machine, sizeof(machine)) || name_by_libvirt(machine, "qemu-"))
 		return false;
 	name = name_by_libvirt(machine, "lxc-");
-	if (!text_copy(
-		    (struct text){name ? name : machine, strlen(name ? name : machine)},
-		    ret->container, CONTAINER_ID_BYTES))
+	if (!text_copy((struct text_part){name ? name : machine,
+					  strlen(name ? name : machine)},
+		       ret->container, CONTAINER_ID_BYTES))
 		return false;
 	ret->runtime = name ? CONTAINER_LXC : runtime;
 	return true;
 }
 
 /* What is left of @component between what @shape has around an id. */
-static bool cut_id(const struct shape *shape, struct text component, struct text *ret)
+static bool cut_id(const struct shape *shape, struct text_part component,
+		   struct text_part *ret)
 {
 	const char *suffix = shape->suffix, *prefix = shape->prefix;
-	struct text id = component;
+	struct text_part id = component;
 
 	if (*suffix == '?')
 		id = text_without(id, suffix + 1);
@@ -286,13 +287,13 @@ static bool cut_id(const struct shape *shape, struct text component, struct text
 	return !id.len || text_ends(id, "-") || text_ends(id, ":");
 }
 
-static bool pod_of(const char *path, struct text component, char *ret);
+static bool pod_of(const char *path, struct text_part component, char *ret);
 
 static bool is_in_place(const struct shape *shape, const char *path,
-			struct text component)
+			struct text_part component)
 {
 	size_t end = (size_t)(component.at - path), end_above;
-	struct text above, top;
+	struct text_part above, top;
 	char pod[POD_UID_BYTES];
 	bool has_above;
 
@@ -314,7 +315,8 @@ static bool is_in_place(const struct shape *shape, const char *path,
 	       (shape->place == BELOW || !previous_component(path, &end_above, &top));
 }
 
-static bool take_id(const struct shape *shape, struct text id, struct cgroup_owner *ret)
+static bool take_id(const struct shape *shape, struct text_part id,
+		    struct cgroup_owner *ret)
 {
 	switch (shape->id) {
 	case ID_HEX:
@@ -341,12 +343,12 @@ static bool take_id(const struct shape *shape, struct text id, struct cgroup_own
 }
 
 /* @below  the component inside of this one, if any */
-static void container_of(const char *path, struct text component, struct text below,
-			 struct cgroup_owner *ret)
+static void container_of(const char *path, struct text_part component,
+			 struct text_part below, struct cgroup_owner *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
 		const struct shape *shape = &shapes[i];
-		struct text id;
+		struct text_part id;
 
 		/* systemd-nspawn itself, beside its payload. */
 		if (shape->id == ID_MACHINE && text_is(below, "supervisor"))
@@ -363,7 +365,7 @@ static void container_of(const char *path, struct text component, struct text be
 /* ---- pods and units ---- */
 
 /* A UUID with either kind of dash; or a hash of 32 digits, of a pod from a file. */
-static size_t pod_uid_len(struct text t)
+static size_t pod_uid_len(struct text_part t)
 {
 	static const unsigned char dashes[] = {8, 13, 18, 23};
 	size_t next = 0;
@@ -384,17 +386,17 @@ static size_t pod_uid_len(struct text t)
 	return UUID_LEN;
 }
 
-static bool take_pod(struct text uid, char *ret)
+static bool take_pod(struct text_part uid, char *ret)
 {
 	size_t len = pod_uid_len(uid);
-	struct text rest;
+	struct text_part rest;
 
 	if (!len)
 		return false;
 	rest = text_skip(uid, len);
 	if (rest.len && !text_is(rest, ".slice") && !text_begins(rest, ".slice:"))
 		return false;
-	text_copy((struct text){uid.at, len}, ret, POD_UID_BYTES);
+	text_copy((struct text_part){uid.at, len}, ret, POD_UID_BYTES);
 	for (size_t i = 0; i < len; i++)
 		if (ret[i] == '_')
 			ret[i] = '-';
@@ -402,7 +404,7 @@ static bool take_pod(struct text uid, char *ret)
 }
 
 /* @component  within @path. @ret has POD_UID_BYTES; only written if it is a pod. */
-static bool pod_of(const char *path, struct text component, char *ret)
+static bool pod_of(const char *path, struct text_part component, char *ret)
 {
 	static const char kubepods[] = "kubepods", mark[] = "-pod";
 	size_t before = (size_t)(component.at - path);
@@ -424,7 +426,7 @@ static bool pod_of(const char *path, struct text component, char *ret)
 			ret);
 }
 
-static void unit_of(struct text component, struct cgroup_owner *ret)
+static void unit_of(struct text_part component, struct cgroup_owner *ret)
 {
 	/* cg_escape(): in front of what could be taken for a file of the kernel's. */
 	if (text_begins(component, "_"))
@@ -437,15 +439,15 @@ static void unit_of(struct text component, struct cgroup_owner *ret)
 /* ---- who named them ---- */
 
 /* What is named at @from of a path, or behind it, was named by @uid. */
-struct claim {
+struct name_claim {
 	size_t from;
 	uint32_t uid;
 };
 
 /* "/user.slice/user-1000.slice/user@1000.service/..." */
-static bool claim_by_path(const char *path, size_t len, struct claim *ret)
+static bool claim_by_path(const char *path, size_t len, struct name_claim *ret)
 {
-	struct text t = {path, len}, uid;
+	struct text_part t = {path, len}, uid;
 	char slice[64];
 
 	/* Above the root of our cgroup namespace. */
@@ -465,14 +467,14 @@ static bool claim_by_path(const char *path, size_t len, struct claim *ret)
 }
 
 /* In whose folder is the first one that is not root's? */
-static bool claim_by_folder(int dir, const char *path, size_t len, struct claim *ret)
+static bool claim_by_folder(int dir, const char *path, size_t len, struct name_claim *ret)
 {
 	char folder[4096];
 
 	if (dir < 0 || len >= sizeof(folder) || memchr(path, '\0', len))
 		return false;
 	/* Above the root of our cgroup namespace: not below the folder. */
-	if (text_begins((struct text){path, len}, "/.."))
+	if (text_begins((struct text_part){path, len}, "/.."))
 		return false;
 	for (size_t i = 0; i < len; i++) {
 		struct stat st;
@@ -487,7 +489,7 @@ static bool claim_by_folder(int dir, const char *path, size_t len, struct claim 
 		if (!st.st_uid && !(st.st_mode & S_IWOTH) &&
 		    !(st.st_gid && st.st_mode & S_IWGRP))
 			continue;
-		*ret = (struct claim){.from = i, .uid = st.st_uid};
+		*ret = (struct name_claim){.from = i, .uid = st.st_uid};
 		return true;
 	}
 	return false;
@@ -501,11 +503,11 @@ static void tell_claim(uint32_t uid, char *text)
 	memcpy(text, claimed, (size_t)len + 1);
 }
 
-static bool owner_with(const char *path, size_t len, const struct claim *claim,
+static bool owner_with(const char *path, size_t len, const struct name_claim *claim,
 		       struct cgroup_owner *ret)
 {
 	struct cgroup_owner owner = {.runtime = CONTAINER_NONE};
-	struct text component, below = {path, 0};
+	struct text_part component, below = {path, 0};
 	bool pod_is_claimed = false;
 	size_t end = len;
 
@@ -537,7 +539,7 @@ static bool owner_with(const char *path, size_t len, const struct claim *claim,
 
 bool cgroup_owner_of(const char *path, size_t len, struct cgroup_owner *ret)
 {
-	struct claim claim;
+	struct name_claim claim;
 
 	return owner_with(path, len, claim_by_path(path, len, &claim) ? &claim : NULL,
 			  ret);
@@ -546,7 +548,7 @@ bool cgroup_owner_of(const char *path, size_t len, struct cgroup_owner *ret)
 bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner *ret)
 {
 	bool tells = cgroup_owner_of(path, len, ret);
-	struct claim claim;
+	struct name_claim claim;
 
 	/* Most name neither: then nobody needs to look. */
 	if ((ret->runtime == CONTAINER_NONE && !*ret->pod) || ret->is_claimed ||
@@ -573,7 +575,8 @@ const char *container_runtime_name(enum container_runtime runtime)
 /* ---- the text of /proc/PID/cgroup ---- */
 
 /* "4:memory:/a/b": what hierarchy, and what path; names of neither hold a newline. */
-static bool split_line(struct text line, struct text *hierarchy, struct text *path)
+static bool split_line(struct text_part line, struct text_part *hierarchy,
+		       struct text_part *path)
 {
 	const char *first = memchr(line.at, ':', line.len), *second;
 
@@ -591,7 +594,7 @@ static bool split_line(struct text line, struct text *hierarchy, struct text *pa
 }
 
 /* With which a line begins. */
-static uint32_t number_of(struct text line)
+static uint32_t number_of(struct text_part line)
 {
 	size_t digits = count_digits(line);
 	uint32_t number = 0;
@@ -602,7 +605,7 @@ static uint32_t number_of(struct text line)
 }
 
 /* How much a path tells; of equal ones the hierarchy decides, v2 before all. */
-static unsigned int path_worth(struct text hierarchy, struct text path)
+static unsigned int path_worth(struct text_part hierarchy, struct text_part path)
 {
 	struct cgroup_owner owner;
 	unsigned int worth = path.len > 1;
@@ -619,15 +622,15 @@ static unsigned int path_worth(struct text hierarchy, struct text path)
 const char *cgroup_path_of(const char *text, size_t len, size_t *ret_len,
 			   uint32_t *ret_hierarchy)
 {
-	struct text left = {text, len}, best = {text, 0};
+	struct text_part left = {text, len}, best = {text, 0};
 	unsigned int best_worth = 0;
 
 	*ret_hierarchy = 0;
 	while (left.len) {
 		const char *newline = memchr(left.at, '\n', left.len);
-		struct text line = {left.at,
-				    newline ? (size_t)(newline - left.at) : left.len};
-		struct text hierarchy, path;
+		struct text_part line = {left.at, newline ? (size_t)(newline - left.at)
+							  : left.len};
+		struct text_part hierarchy, path;
 		unsigned int worth;
 
 		left = text_skip(left, line.len + (newline != NULL));

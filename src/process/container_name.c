@@ -39,7 +39,7 @@ static const char *const lists[] = {
 };
 #define LOGS "/var/log/containers"
 
-struct entry {
+struct named_container {
 	char id[CONTAINER_HEX_ID_LEN + 1];
 	char *name; /* NULL: not found */
 	unsigned int nr_looks; /* while it is not found; MAX_LOOKS: no more */
@@ -54,15 +54,15 @@ struct stamp {
 	struct timespec mtime;
 };
 
-struct place {
+struct name_place {
 	int root_fd;
 	struct stamp lists[ARRAY_SIZE(lists)], logs;
 };
 
 struct container_names {
-	struct place places[MAX_ROOTS];
+	struct name_place places[MAX_ROOTS];
 	size_t nr_places;
-	struct entry *items;
+	struct named_container *items;
 	size_t nr, cap;
 	size_t nr_pending; /* not found, and to be looked for */
 	bool found_late; /* one that was not there at first; not told yet */
@@ -94,7 +94,8 @@ static void forget_all(struct container_names *names)
 	names->nr = names->nr_pending = 0;
 	names->looked_ns = 0;
 	for (size_t i = 0; i < names->nr_places; i++)
-		names->places[i] = (struct place){.root_fd = names->places[i].root_fd};
+		names->places[i] =
+			(struct name_place){.root_fd = names->places[i].root_fd};
 }
 
 void container_names_free(struct container_names *names)
@@ -120,7 +121,7 @@ static bool id_eq(uint32_t item, const void *key, const void *ctx)
 	return !strcmp(((const struct container_names *)ctx)->items[item].id, key);
 }
 
-static struct entry *find_entry(struct container_names *names, const char *id)
+static struct named_container *find_entry(struct container_names *names, const char *id)
 {
 	uint32_t item = hashmap_find(&names->index, id_hash(id), id_eq, id, names);
 
@@ -128,16 +129,16 @@ static struct entry *find_entry(struct container_names *names, const char *id)
 }
 
 /* NULL: no memory, or no room, which the caller makes. */
-static struct entry *add_entry(struct container_names *names, const char *id)
+static struct named_container *add_entry(struct container_names *names, const char *id)
 {
-	struct entry *entry;
+	struct named_container *entry;
 
 	if (vec_grow(&names->items, &names->cap, names->nr + 1, sizeof(*names->items),
 		     CONTAINER_NAMES_MAX) ||
 	    hashmap_add(&names->index, id_hash(id), (uint32_t)names->nr))
 		return NULL;
 	entry = &names->items[names->nr++];
-	*entry = (struct entry){.nr_looks = MAX_LOOKS};
+	*entry = (struct named_container){.nr_looks = MAX_LOOKS};
 	memcpy(entry->id, id, sizeof(entry->id));
 	return entry;
 }
@@ -145,7 +146,7 @@ static struct entry *add_entry(struct container_names *names, const char *id)
 static void add_name(void *ctx, const char *id, const char *name)
 {
 	struct container_names *names = ctx;
-	struct entry *entry = find_entry(names, id);
+	struct named_container *entry = find_entry(names, id);
 
 	if (!entry)
 		entry = add_entry(names, id);
@@ -197,7 +198,8 @@ static void look_in_docker(struct container_names *names, int root_fd, const cha
 		add_name(names, id, name);
 }
 
-static void look_in_list(struct container_names *names, struct place *place, size_t i)
+static void look_in_list(struct container_names *names, struct name_place *place,
+			 size_t i)
 {
 	struct safe_open how = how_of(place->root_fd, lists[i], MAX_LIST_BYTES);
 	_cleanup_close_ int path_fd = safe_open_resolve(&how);
@@ -215,7 +217,7 @@ static void look_in_list(struct container_names *names, struct place *place, siz
 }
 
 /* Only the names of the links count: nothing is opened by them. */
-static void look_in_logs(struct container_names *names, struct place *place)
+static void look_in_logs(struct container_names *names, struct name_place *place)
 {
 	struct safe_open how = how_of(place->root_fd, LOGS, 0);
 	_cleanup_close_ int path_fd = safe_open_resolve(&how);
@@ -263,7 +265,7 @@ static void look(struct container_names *names, const char *id, uint64_t now_ns)
 const char *container_names_find(struct container_names *names, const char *id,
 				 uint64_t now_ns)
 {
-	struct entry *entry;
+	struct named_container *entry;
 
 	if (!container_is_hex_id(id))
 		return "";
@@ -291,7 +293,7 @@ bool container_names_retry(struct container_names *names, uint64_t now_ns)
 	bool found;
 
 	for (size_t i = 0; names->nr_pending && i < names->nr; i++) {
-		struct entry *entry = &names->items[i];
+		struct named_container *entry = &names->items[i];
 		char id[CONTAINER_HEX_ID_LEN + 1];
 
 		if (entry->nr_looks == MAX_LOOKS || entry->next_ns > now_ns)

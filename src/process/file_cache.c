@@ -28,7 +28,7 @@
 #define MAX_OTHER_ROOTS 8
 
 /* An entry and what it is found by. The part the world sees comes first. */
-struct entry {
+struct cached_file {
 	struct target_file file;
 	uint32_t major, minor; /* as the mapping said */
 	uint64_t inode;
@@ -37,7 +37,7 @@ struct entry {
 };
 
 struct file_cache {
-	struct entry **items;
+	struct cached_file **items;
 	size_t nr, cap;
 	uint32_t *free_ids; /* heap */
 	size_t nr_free, cap_free;
@@ -50,16 +50,16 @@ struct file_cache {
 #define OVER_LIMIT 0
 
 /* Which file it is, and whether it is one. */
-struct identity {
+struct file_identity {
 	uint64_t dev, inode, size_bytes;
 	int64_t mtime_ns;
 };
 
 /* What a search found. */
-struct found {
+struct found_file {
 	int fd; /* O_PATH, owned; -1 */
 	bool by_path; /* not through map_files: only the build id can tell */
-	struct identity identity;
+	struct file_identity identity;
 };
 
 void file_cache_free(struct file_cache *c)
@@ -67,7 +67,7 @@ void file_cache_free(struct file_cache *c)
 	if (!c)
 		return;
 	for (size_t i = 0; i < c->nr; i++) {
-		struct entry *e = c->items[i];
+		struct cached_file *e = c->items[i];
 
 		if (e->file.fd >= 0) {
 			close(e->file.fd);
@@ -101,7 +101,7 @@ static bool same_build_id(const struct target_file *file, const struct mapping *
 
 static bool mapping_eq(uint32_t item, const void *key, const void *ctx)
 {
-	const struct entry *e = ((const struct file_cache *)ctx)->items[item];
+	const struct cached_file *e = ((const struct file_cache *)ctx)->items[item];
 	const struct mapping *m = key;
 
 	if (strcmp(e->file.path, m->path) != 0)
@@ -111,19 +111,19 @@ static bool mapping_eq(uint32_t item, const void *key, const void *ctx)
 	return e->major == m->major && e->minor == m->minor && e->inode == m->inode;
 }
 
-static uint64_t identity_hash(const struct identity *id)
+static uint64_t identity_hash(const struct file_identity *id)
 {
 	return hash_bytes(2, id, sizeof(*id));
 }
 
-static bool is_identity(const struct target_file *file, const struct identity *id)
+static bool is_identity(const struct target_file *file, const struct file_identity *id)
 {
 	return file->fd >= 0 && file->dev == id->dev && file->inode == id->inode &&
 	       file->mtime_ns == id->mtime_ns && file->size_bytes == id->size_bytes;
 }
 
 struct identity_key {
-	const struct identity *identity;
+	const struct file_identity *identity;
 	const struct mapping *m;
 	bool verify;
 };
@@ -145,8 +145,9 @@ static bool identity_eq(uint32_t item, const void *key, const void *ctx)
 	return !file->build_id_len || !k->m->build_id_len || same_build_id(file, k->m);
 }
 
-static struct entry *find_identity(const struct file_cache *c, const struct found *f,
-				   const struct mapping *m)
+static struct cached_file *find_identity(const struct file_cache *c,
+					 const struct found_file *f,
+					 const struct mapping *m)
 {
 	struct identity_key key = {
 		.identity = &f->identity, .m = m, .verify = f->by_path};
@@ -161,7 +162,7 @@ static struct entry *find_identity(const struct file_cache *c, const struct foun
  * cached: a server of a network file system that is down would hold us up.
  * Return: 0, or a positive errno; EINVAL for what is not a regular file.
  */
-static int read_identity(int dir, const char *path, struct identity *ret)
+static int read_identity(int dir, const char *path, struct file_identity *ret)
 {
 	struct statx stx;
 
@@ -169,7 +170,7 @@ static int read_identity(int dir, const char *path, struct identity *ret)
 		return errno;
 	if (!S_ISREG(stx.stx_mode))
 		return EINVAL;
-	*ret = (struct identity){
+	*ret = (struct file_identity){
 		.dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
 		.inode = stx.stx_ino,
 		.size_bytes = stx.stx_size,
@@ -185,7 +186,7 @@ static void map_files_path(char *buf, size_t size, const struct mapping *m)
 }
 
 /* Return: 0, or a positive errno. */
-static int find_mapped(const struct mapping *m, int proc_dir, struct found *ret)
+static int find_mapped(const struct mapping *m, int proc_dir, struct found_file *ret)
 {
 	_cleanup_close_ int fd = -1;
 	char path[64];
@@ -206,7 +207,7 @@ static int find_mapped(const struct mapping *m, int proc_dir, struct found *ret)
 }
 
 static int find_in_root(const struct mapping *m, const struct root *root,
-			struct found *ret)
+			struct found_file *ret)
 {
 	struct safe_open how = {.root_fd = root_fd(root), .path = m->path};
 	_cleanup_close_ int fd = safe_open_resolve(&how);
@@ -237,7 +238,7 @@ static bool may_have_path(const struct mapping *m)
 }
 
 static int find_by_path(struct file_cache *c, const struct mapping *m,
-			struct root *own_root, struct found *ret)
+			struct root *own_root, struct found_file *ret)
 {
 	size_t nr = roots_count(c->roots);
 	int why = ENOENT;
@@ -258,7 +259,7 @@ static int find_by_path(struct file_cache *c, const struct mapping *m,
 int file_source_find(const struct file_source *source, const struct mapping *m,
 		     bool *ret_by_path)
 {
-	struct found f = {.fd = -1};
+	struct found_file f = {.fd = -1};
 	int why = find_mapped(m, source->proc_dir, &f);
 
 	if (why && !source->no_path && source->root && may_have_path(m))
@@ -268,9 +269,9 @@ int file_source_find(const struct file_source *source, const struct mapping *m,
 }
 
 /* One with an id of its own, to be filled in. NULL: no room. */
-static struct entry *take_entry(struct file_cache *c)
+static struct cached_file *take_entry(struct file_cache *c)
 {
-	struct entry *e;
+	struct cached_file *e;
 
 	if (c->nr_free)
 		return c->items[c->free_ids[--c->nr_free]];
@@ -286,21 +287,21 @@ static struct entry *take_entry(struct file_cache *c)
 	return e;
 }
 
-static struct entry *append(struct file_cache *c, const struct mapping *m)
+static struct cached_file *append(struct file_cache *c, const struct mapping *m)
 {
-	struct entry *e = take_entry(c);
+	struct cached_file *e = take_entry(c);
 
 	if (!e)
 		return NULL;
-	*e = (struct entry){.major = m->major,
-			    .minor = m->minor,
-			    .inode = m->inode,
-			    .file = {.fd = -1,
-				     .open_errno = EMFILE,
-				     .path = m->path,
-				     .build_id_len = m->build_id_len,
-				     .id = e->file.id,
-				     .use = e->file.use}};
+	*e = (struct cached_file){.major = m->major,
+				  .minor = m->minor,
+				  .inode = m->inode,
+				  .file = {.fd = -1,
+					   .open_errno = EMFILE,
+					   .path = m->path,
+					   .build_id_len = m->build_id_len,
+					   .id = e->file.id,
+					   .use = e->file.use}};
 	memcpy(e->file.build_id, m->build_id, sizeof(m->build_id));
 	return e;
 }
@@ -324,10 +325,11 @@ static bool is_named(const struct mapping *m)
 }
 
 /* A new entry, instead of @known (may be NULL), which is another file by now. */
-static struct entry *add_entry(struct file_cache *c, const struct entry *known,
-			       const struct mapping *m)
+static struct cached_file *add_entry(struct file_cache *c,
+				     const struct cached_file *known,
+				     const struct mapping *m)
 {
-	struct entry *e = append(c, m);
+	struct cached_file *e = append(c, m);
 
 	if (!e) {
 		c->budget->nr_refused++;
@@ -341,10 +343,10 @@ static struct entry *add_entry(struct file_cache *c, const struct entry *known,
 	return e;
 }
 
-static struct target_file *fail(struct file_cache *c, struct entry *known,
+static struct target_file *fail(struct file_cache *c, struct cached_file *known,
 				const struct mapping *m, int why)
 {
-	struct entry *e = known ? known : add_entry(c, NULL, m);
+	struct cached_file *e = known ? known : add_entry(c, NULL, m);
 
 	if (!e || e->file.fd >= 0)
 		return &c->items[OVER_LIMIT]->file;
@@ -353,12 +355,12 @@ static struct target_file *fail(struct file_cache *c, struct entry *known,
 }
 
 /* @e (or, when it has a file already, a new entry) becomes the file in @f. */
-static struct target_file *keep(struct file_cache *c, struct entry *known,
+static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 				const struct mapping *m, struct root *root,
-				const struct found *f)
+				const struct found_file *f)
 {
 	_cleanup_close_ int fd = -1;
-	struct entry *e = known;
+	struct cached_file *e = known;
 
 	if (!fd_budget_take(c->budget))
 		return fail(c, known, m, EMFILE);
@@ -385,9 +387,9 @@ static struct target_file *keep(struct file_cache *c, struct entry *known,
 }
 
 /* @e was opened for another mapping, and @m turned out to be the same file. */
-static struct target_file *recognise(struct file_cache *c, struct entry *e,
-				     const struct entry *known, const struct mapping *m,
-				     bool by_path)
+static struct target_file *recognise(struct file_cache *c, struct cached_file *e,
+				     const struct cached_file *known,
+				     const struct mapping *m, bool by_path)
 {
 	e->file.verify_build_id &= by_path;
 	if (!e->file.build_id_len) {
@@ -409,9 +411,9 @@ static struct target_file *recognise(struct file_cache *c, struct entry *e,
 }
 
 /* Is the file that @m maps still the one in @e? Asks without opening. */
-static bool is_current(const struct entry *e, const struct mapping *m, int proc_dir)
+static bool is_current(const struct cached_file *e, const struct mapping *m, int proc_dir)
 {
-	struct identity identity;
+	struct file_identity identity;
 	char path[64];
 
 	if (m->build_id_len)
@@ -423,7 +425,8 @@ static bool is_current(const struct entry *e, const struct mapping *m, int proc_
 	       is_identity(&e->file, &identity);
 }
 
-static struct entry *find_mapping(const struct file_cache *c, const struct mapping *m)
+static struct cached_file *find_mapping(const struct file_cache *c,
+					const struct mapping *m)
 {
 	uint32_t item = HASHMAP_NONE;
 
@@ -434,7 +437,7 @@ static struct entry *find_mapping(const struct file_cache *c, const struct mappi
 
 struct target_file *file_cache_find(const struct file_cache *c, const struct mapping *m)
 {
-	struct entry *known = m->build_id_len ? find_mapping(c, m) : NULL;
+	struct cached_file *known = m->build_id_len ? find_mapping(c, m) : NULL;
 
 	return known && known->file.fd >= 0 && !known->file.verify_build_id ? &known->file
 									    : NULL;
@@ -443,8 +446,8 @@ struct target_file *file_cache_find(const struct file_cache *c, const struct map
 struct target_file *file_cache_open(struct file_cache *c, const struct mapping *m,
 				    const struct file_source *source)
 {
-	struct found f = {.fd = -1};
-	struct entry *known, *same;
+	struct found_file f = {.fd = -1};
+	struct cached_file *known, *same;
 	struct target_file *file;
 	int why;
 
@@ -469,7 +472,7 @@ struct target_file *file_cache_open(struct file_cache *c, const struct mapping *
 }
 
 /* By its build id and, from when that was not known yet, by its inode. */
-static void forget_mappings(struct file_cache *c, const struct entry *e)
+static void forget_mappings(struct file_cache *c, const struct cached_file *e)
 {
 	struct mapping m = {.path = e->file.path,
 			    .major = e->major,
@@ -483,9 +486,9 @@ static void forget_mappings(struct file_cache *c, const struct entry *e)
 		hashmap_remove(&c->by_mapping, mapping_hash(&m), e->file.id);
 }
 
-static void close_entry(struct file_cache *c, struct entry *e)
+static void close_entry(struct file_cache *c, struct cached_file *e)
 {
-	struct identity identity = {
+	struct file_identity identity = {
 		.dev = e->file.dev,
 		.inode = e->file.inode,
 		.size_bytes = e->file.size_bytes,
@@ -514,7 +517,7 @@ void file_cache_close_unused(struct file_cache *c, const bool *is_used)
 void file_cache_forget_unused(struct file_cache *c, const bool *is_used)
 {
 	for (size_t i = OVER_LIMIT + 1; i < c->nr; i++) {
-		struct entry *e = c->items[i];
+		struct cached_file *e = c->items[i];
 
 		if (e->is_free || e->file.fd >= 0 || is_used[i])
 			continue;

@@ -148,12 +148,12 @@ struct image *image_at(struct process_table *t, uint32_t tgid, uint64_t time_ns)
 	return img;
 }
 
-struct identity {
+struct image_identity {
 	uint32_t tgid, exec_id;
 	uint64_t start_boottime_ns;
 };
 
-static uint64_t identity_hash(const struct identity *id)
+static uint64_t identity_hash(const struct image_identity *id)
 {
 	return hash_u64(hash_u64(1, id->start_boottime_ns),
 			(uint64_t)id->tgid << 32 | id->exec_id);
@@ -163,7 +163,7 @@ static bool identity_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct process *p =
 		&((const struct process_table *)ctx)->images[item]->proc;
-	const struct identity *id = key;
+	const struct image_identity *id = key;
 
 	return p->tgid == id->tgid && p->exec_id == id->exec_id &&
 	       p->start_boottime_ns == id->start_boottime_ns;
@@ -172,7 +172,7 @@ static bool identity_eq(uint32_t item, const void *key, const void *ctx)
 struct image *image_identified(struct process_table *t, uint32_t tgid,
 			       uint64_t start_boottime_ns, uint32_t exec_id)
 {
-	struct identity id = {tgid, exec_id, start_boottime_ns};
+	struct image_identity id = {tgid, exec_id, start_boottime_ns};
 
 	return image_of(t, hashmap_find(&t->by_identity, identity_hash(&id), identity_eq,
 					&id, t));
@@ -180,8 +180,8 @@ struct image *image_identified(struct process_table *t, uint32_t tgid,
 
 void image_forget_identity(struct process_table *t, struct image *img)
 {
-	struct identity id = {img->proc.tgid, img->proc.exec_id,
-			      img->proc.start_boottime_ns};
+	struct image_identity id = {img->proc.tgid, img->proc.exec_id,
+				    img->proc.start_boottime_ns};
 
 	if (img->proc.identified)
 		hashmap_remove(&t->by_identity, identity_hash(&id), img->proc.id);
@@ -191,7 +191,7 @@ void image_forget_identity(struct process_table *t, struct image *img)
 void image_identify(struct process_table *t, struct image *img,
 		    uint64_t start_boottime_ns, uint32_t exec_id)
 {
-	struct identity id = {img->proc.tgid, exec_id, start_boottime_ns};
+	struct image_identity id = {img->proc.tgid, exec_id, start_boottime_ns};
 
 	image_forget_identity(t, img);
 	img->proc.start_boottime_ns = start_boottime_ns;

@@ -24,7 +24,7 @@
 #define MOVE_BYTES (1u << 20) /* at once */
 
 /* Bytes of one object, which several images may refer to after a fork. */
-struct body {
+struct kept_object {
 	uint64_t offset, size_bytes, hash;
 	uint64_t serial; /* never used again */
 	uint32_t nr_refs; /* 0: free */
@@ -39,7 +39,7 @@ struct jit_store {
 	bool has_many_gone; /* so has an image */
 	uint64_t end_bytes; /* where the next one goes; the file has holes */
 	uint64_t last_serial;
-	struct body *bodies;
+	struct kept_object *bodies;
 	size_t nr_bodies, cap_bodies;
 	uint32_t *free_bodies;
 	size_t nr_free, cap_free;
@@ -166,7 +166,8 @@ static int copy_bytes(struct jit_store *s, char *buf, uint64_t from, uint64_t to
 
 static int by_offset(const void *a, const void *b)
 {
-	const struct body *x = *(struct body *const *)a, *y = *(struct body *const *)b;
+	const struct kept_object *x = *(struct kept_object *const *)a,
+				 *y = *(struct kept_object *const *)b;
 
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
@@ -174,7 +175,8 @@ static int by_offset(const void *a, const void *b)
 /* Without memory for it all stays where it is, until the next time. */
 static void compact(struct jit_store *s)
 {
-	_cleanup_free_ struct body **live = calloc(s->nr_bodies + 1, sizeof(*live));
+	_cleanup_free_ struct kept_object **live =
+		calloc(s->nr_bodies + 1, sizeof(*live));
 	_cleanup_free_ char *buf = malloc(MOVE_BYTES);
 	uint64_t end = 0;
 	size_t nr = 0;
@@ -184,9 +186,9 @@ static void compact(struct jit_store *s)
 	for (size_t i = 0; i < s->nr_bodies; i++)
 		if (s->bodies[i].nr_refs)
 			live[nr++] = &s->bodies[i];
-	qsort(live, nr, sizeof(struct body *), by_offset);
+	qsort(live, nr, sizeof(struct kept_object *), by_offset);
 	for (size_t i = 0; i < nr; i++) {
-		struct body *b = live[i];
+		struct kept_object *b = live[i];
 
 		/* Never onto itself: a copy that fails must leave the original. */
 		if (end + room_of(b->size_bytes) <= b->offset) {
@@ -226,7 +228,7 @@ uint64_t jit_store_serial(const struct jit_store *s, const struct jit_object *o)
 
 uint64_t jit_store_ends(const struct jit_store *s, const struct jit_object *o)
 {
-	const struct body *b = &s->bodies[o->body];
+	const struct kept_object *b = &s->bodies[o->body];
 	size_t len = hash_end_len(b->size_bytes);
 	char first[HASH_END_BYTES], last[HASH_END_BYTES];
 
@@ -256,11 +258,11 @@ static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
 		s->free_bodies[s->nr_free++] = number;
 		return err;
 	}
-	s->bodies[number] = (struct body){.offset = s->end_bytes,
-					  .size_bytes = size_bytes,
-					  .hash = hash_body(bytes, size_bytes),
-					  .serial = ++s->last_serial,
-					  .nr_refs = 1};
+	s->bodies[number] = (struct kept_object){.offset = s->end_bytes,
+						 .size_bytes = size_bytes,
+						 .hash = hash_body(bytes, size_bytes),
+						 .serial = ++s->last_serial,
+						 .nr_refs = 1};
 	s->end_bytes += room_of(size_bytes);
 	s->stats.nr_objects++;
 	s->stats.nr_bytes += room_of(size_bytes);
@@ -270,7 +272,7 @@ static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
 
 static void put_body(struct jit_store *s, uint32_t number)
 {
-	struct body *b = &s->bodies[number];
+	struct kept_object *b = &s->bodies[number];
 
 	if (--b->nr_refs)
 		return;
@@ -453,7 +455,7 @@ int jit_code_copy(struct jit_code *dst, struct jit_code *src, struct jit_store *
 static bool is_same(const struct jit_store *s, const struct jit_object *o,
 		    const struct jit_registration *r)
 {
-	const struct body *b;
+	const struct kept_object *b;
 
 	if (o->symfile_addr != r->symfile_addr)
 		return false;

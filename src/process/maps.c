@@ -121,7 +121,7 @@ void mapping_set_path(struct mapping *m, struct strpool *pool, const char *name,
 }
 
 /* What is left of a line. */
-struct cursor {
+struct maps_cursor {
 	const char *at, *end;
 };
 
@@ -135,7 +135,8 @@ static int digit_of(char c)
 }
 
 /* At least one digit, no overflow, and @stop behind it (consumed). */
-static bool take_number(struct cursor *c, unsigned int base, char stop, uint64_t *ret)
+static bool take_number(struct maps_cursor *c, unsigned int base, char stop,
+			uint64_t *ret)
 {
 	uint64_t value = 0;
 	const char *first = c->at;
@@ -156,7 +157,7 @@ static bool take_number(struct cursor *c, unsigned int base, char stop, uint64_t
 }
 
 /* "r-xp " -> PROT_*, or -1. */
-static int take_prot(struct cursor *c)
+static int take_prot(struct maps_cursor *c)
 {
 	static const char letters[] = "rwx";
 	int prot = 0;
@@ -173,7 +174,7 @@ static int take_prot(struct cursor *c)
 	return prot;
 }
 
-static void take_name(struct cursor *c, struct strpool *pool, struct mapping *m)
+static void take_name(struct maps_cursor *c, struct strpool *pool, struct mapping *m)
 {
 	char plain[PATH_MAX + sizeof(deleted_suffix)];
 	size_t len = 0, left;
@@ -197,7 +198,7 @@ static void take_name(struct cursor *c, struct strpool *pool, struct mapping *m)
 }
 
 /* Return: false when malformed. @m is written only for executable mappings. */
-static bool parse_line(struct cursor c, struct strpool *pool, struct mapping *m,
+static bool parse_line(struct maps_cursor c, struct strpool *pool, struct mapping *m,
 		       bool *is_executable)
 {
 	uint64_t start, end, file_off, major, minor, inode;
@@ -236,7 +237,7 @@ size_t maps_parse(const char *text, size_t len, uint64_t time_ns, struct strpool
 
 	while (text < end) {
 		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		struct cursor line = {.at = text, .end = newline ? newline : end};
+		struct maps_cursor line = {.at = text, .end = newline ? newline : end};
 		struct mapping m;
 		bool is_executable = false;
 

@@ -16,11 +16,12 @@
 
 /* What a code object costs beside its texts: its item and its slot, arrays half full. */
 #define CODE_BYTES (2 * (sizeof(struct python_code) + 2 * sizeof(struct hashmap_slot)))
-#define TEXT_BYTES                                                             \
-	(sizeof(struct text) + 2 * (sizeof(struct text *) + sizeof(uint32_t) + \
-				    2 * sizeof(struct hashmap_slot)))
+#define TEXT_BYTES                                              \
+	(sizeof(struct stored_text) +                           \
+	 2 * (sizeof(struct stored_text *) + sizeof(uint32_t) + \
+	      2 * sizeof(struct hashmap_slot)))
 
-struct text {
+struct stored_text {
 	uint64_t hash;
 	uint32_t number; /* in the store */
 	uint32_t nr_refs;
@@ -30,7 +31,7 @@ struct text {
 
 struct python_store {
 	uint64_t max_bytes;
-	struct text **texts; /* by number; NULL: free */
+	struct stored_text **texts; /* by number; NULL: free */
 	size_t nr_texts, cap_texts;
 	uint32_t *free_numbers;
 	size_t nr_free, cap_free;
@@ -79,15 +80,15 @@ static bool take_room(struct python_store *s, uint64_t bytes)
 	return true;
 }
 
-struct content {
+struct text_content {
 	const uint8_t *bytes;
 	uint32_t len;
 };
 
 static bool content_eq(uint32_t item, const void *key, const void *ctx)
 {
-	const struct text *text = ((const struct python_store *)ctx)->texts[item];
-	const struct content *want = key;
+	const struct stored_text *text = ((const struct python_store *)ctx)->texts[item];
+	const struct text_content *want = key;
 
 	return text->len == want->len && !memcmp(text->bytes, want->bytes, want->len);
 }
@@ -105,17 +106,17 @@ static int take_number(struct python_store *s, uint32_t *ret)
 		       sizeof(*s->free_numbers), HASHMAP_NONE - 1);
 	if (!err)
 		err = vec_grow(&s->texts, &s->cap_texts, s->nr_texts + 1,
-			       sizeof(struct text *), HASHMAP_NONE - 1);
+			       sizeof(struct stored_text *), HASHMAP_NONE - 1);
 	if (err)
 		return err;
 	*ret = (uint32_t)s->nr_texts++;
 	return 0;
 }
 
-static int add_text(struct python_store *s, const struct content *content, uint64_t hash,
-		    struct text **ret)
+static int add_text(struct python_store *s, const struct text_content *content,
+		    uint64_t hash, struct stored_text **ret)
 {
-	_cleanup_free_ struct text *text = malloc(sizeof(*text) + content->len);
+	_cleanup_free_ struct stored_text *text = malloc(sizeof(*text) + content->len);
 	uint32_t number = 0;
 	int err;
 
@@ -124,7 +125,7 @@ static int add_text(struct python_store *s, const struct content *content, uint6
 	err = take_number(s, &number);
 	if (err)
 		return err;
-	*text = (struct text){
+	*text = (struct stored_text){
 		.hash = hash, .number = number, .nr_refs = 1, .len = content->len};
 	memcpy(text->bytes, content->bytes, content->len);
 	err = hashmap_add(&s->by_content, hash, number);
@@ -145,8 +146,8 @@ static int add_text(struct python_store *s, const struct content *content, uint6
 static int hold_text(struct python_store *s, const struct python_text *from,
 		     struct python_text *ret)
 {
-	struct content content = {.bytes = from->bytes, .len = from->len};
-	struct text *text = NULL;
+	struct text_content content = {.bytes = from->bytes, .len = from->len};
+	struct stored_text *text = NULL;
 	uint64_t hash;
 	uint32_t item;
 
@@ -176,11 +177,11 @@ static int hold_text(struct python_store *s, const struct python_text *from,
 
 static void drop_text(struct python_store *s, struct python_text *t)
 {
-	struct text *text;
+	struct stored_text *text;
 
 	if (!t->bytes)
 		return;
-	text = (struct text *)(t->bytes - offsetof(struct text, bytes));
+	text = (struct stored_text *)(t->bytes - offsetof(struct stored_text, bytes));
 	*t = (struct python_text){0};
 	if (--text->nr_refs)
 		return;

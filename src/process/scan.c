@@ -74,14 +74,14 @@ void image_forget_dir(struct process_table *t, struct image *img)
 	t->nr_dirs--;
 }
 
-struct reading {
+struct maps_reading {
 	struct process_table *t;
 	struct image *img;
 };
 
 static int add_read_mapping(void *ctx, const struct mapping *m)
 {
-	const struct reading *reading = ctx;
+	const struct maps_reading *reading = ctx;
 	struct image *img = reading->img;
 	const struct mapping *known;
 	struct mapping add = *m;
@@ -96,7 +96,7 @@ static int add_read_mapping(void *ctx, const struct mapping *m)
 
 bool image_read_maps(struct process_table *t, struct image *img, int proc_dir)
 {
-	struct reading reading = {.t = t, .img = img};
+	struct maps_reading reading = {.t = t, .img = img};
 	uint64_t now_ns = clock_now_ns();
 
 	if (proc_dir_maps(proc_dir, t->buf, sizeof(t->buf), now_ns, t->pool,

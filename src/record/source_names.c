@@ -18,7 +18,7 @@ enum content_state {
 	CONTENT_HASHED,
 };
 
-struct content {
+struct file_content {
 	enum content_state state;
 	dev_t dev;
 	ino_t inode;
@@ -32,7 +32,7 @@ struct source_name {
 	const char *name; /* path, or a namesake of it */
 	const struct object *object; /* the first of its code */
 	const struct process *user; /* who can open it, if one of them can */
-	struct content content;
+	struct file_content content;
 	uint32_t next; /* another one of this path; HASHMAP_NONE */
 };
 
@@ -84,7 +84,7 @@ static int open_file(const char *path, const struct process *user)
 }
 
 static void look(struct source_names *files, const char *path, const struct process *user,
-		 struct content *ret)
+		 struct file_content *ret)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
@@ -100,15 +100,15 @@ static void look(struct source_names *files, const char *path, const struct proc
 	fd = open_file(path, user);
 	if (fd < 0 || fstat(fd, &st))
 		return;
-	*ret = (struct content){.state = CONTENT_SEEN,
-				.dev = st.st_dev,
-				.inode = st.st_ino,
-				.size = st.st_size,
-				.mtime = st.st_mtim};
+	*ret = (struct file_content){.state = CONTENT_SEEN,
+				     .dev = st.st_dev,
+				     .inode = st.st_ino,
+				     .size = st.st_size,
+				     .mtime = st.st_mtim};
 }
 
 static bool read_hash(struct source_names *files, const char *path,
-		      const struct process *user, struct content *content)
+		      const struct process *user, struct file_content *content)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_close_ int fd = -1;
@@ -138,9 +138,9 @@ static bool is_other_build(const struct object *a, const struct object *b)
 
 static bool is_same(struct source_names *files, struct source_name *known,
 		    const struct object *object, const struct process *user,
-		    struct content *content)
+		    struct file_content *content)
 {
-	struct content *a = &known->content, *b = content;
+	struct file_content *a = &known->content, *b = content;
 
 	look(files, known->path, known->user, a);
 	look(files, known->path, user, b);

@@ -92,20 +92,20 @@ static int by_id(const void *a, const void *b)
 
 /* ---- what is in the folder ---- */
 
-struct found {
+struct found_window {
 	struct window_id id;
 	uint64_t turn; /* 0: of a former run */
 	uint64_t bytes;
 	bool is_known;
 };
 
-struct listing {
-	struct found *items; /* heap */
+struct folder_listing {
+	struct found_window *items; /* heap */
 	size_t nr, cap;
 };
 
 static int add_found(const struct window_files *w, int dir, const char *name,
-		     struct listing *l)
+		     struct folder_listing *l)
 {
 	struct window_id id;
 	struct stat st;
@@ -117,7 +117,7 @@ static int add_found(const struct window_files *w, int dir, const char *name,
 	if (vec_grow(&l->items, &l->cap, l->nr + 1, sizeof(*l->items), MAX_FILES))
 		return -ENOMEM;
 	at = find_turn(w, &id);
-	l->items[l->nr++] = (struct found){
+	l->items[l->nr++] = (struct found_window){
 		.id = id,
 		.is_known = is_known(w, at, &id),
 		.turn = is_known(w, at, &id) ? w->turns[at].turn : 0,
@@ -127,7 +127,7 @@ static int add_found(const struct window_files *w, int dir, const char *name,
 }
 
 /* @ret  in no order; its items are freed by the caller in either case */
-static int list(const struct window_files *w, struct listing *ret)
+static int list(const struct window_files *w, struct folder_listing *ret)
 {
 	int fd = openat(w->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -172,7 +172,7 @@ static bool has_writer(const struct window_files *w, const struct window_id *id)
 /* What former runs left is ours to remove; unless some other recording is at it. */
 static int note_former(struct window_files *w)
 {
-	struct listing l = {0};
+	struct folder_listing l = {0};
 	int rc = list(w, &l);
 	bool is_shared = false;
 
@@ -258,7 +258,7 @@ static int use_folder(struct window_files *w)
 
 static int by_age(const void *a, const void *b)
 {
-	const struct found *x = a, *y = b;
+	const struct found_window *x = a, *y = b;
 
 	if (x->turn != y->turn)
 		return x->turn < y->turn ? -1 : 1;
@@ -266,7 +266,7 @@ static int by_age(const void *a, const void *b)
 }
 
 /* Only what may be removed; those that somebody else has removed are forgotten. */
-static void keep_known(struct window_files *w, struct listing *l)
+static void keep_known(struct window_files *w, struct folder_listing *l)
 {
 	size_t nr = 0;
 
@@ -284,7 +284,8 @@ static void keep_known(struct window_files *w, struct listing *l)
 	}
 }
 
-static int remove_oldest(struct window_files *w, const struct listing *l, size_t nr)
+static int remove_oldest(struct window_files *w, const struct folder_listing *l,
+			 size_t nr)
 {
 	int ret = 0;
 
@@ -307,7 +308,7 @@ static int remove_oldest(struct window_files *w, const struct listing *l, size_t
 static int prune(struct window_files *w, size_t at_least)
 {
 	_cleanup_free_ uint64_t *sizes = NULL;
-	struct listing l = {0};
+	struct folder_listing l = {0};
 	int rc = list(w, &l);
 
 	sizes = calloc(l.nr + 1, sizeof(*sizes));

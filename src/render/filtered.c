@@ -8,12 +8,12 @@
 #include "render/groups.h"
 
 /* Text that grows; cut where it is full. */
-struct words {
+struct filter_text {
 	char text[1500];
 	size_t len;
 };
 
-static void say(struct words *w, const char *text)
+static void say(struct filter_text *w, const char *text)
 {
 	int n = snprintf(w->text + w->len, sizeof(w->text) - w->len, "%s", text);
 
@@ -23,7 +23,7 @@ static void say(struct words *w, const char *text)
 }
 
 /* "web (3f2a8c9d0e1f)", "3f2 (2 containers)", "wbe (matches nothing)" */
-static void say_match(struct words *w, const struct filter_match *m)
+static void say_match(struct filter_text *w, const struct filter_match *m)
 {
 	bool is_container = m->filter.kind == FILTER_CONTAINER;
 	bool is_id = is_container || m->filter.kind == FILTER_POD;
@@ -49,7 +49,7 @@ static void say_match(struct words *w, const struct filter_match *m)
 }
 
 /* "only container web or db, comm nginx*": of each kind, one filter or another. */
-static void say_matches(struct words *w, const struct filtered *n, bool exclude,
+static void say_matches(struct filter_text *w, const struct filtered *n, bool exclude,
 			const char *first, const char *next)
 {
 	const struct filter_match *last = NULL;
@@ -82,7 +82,7 @@ void filtered_print(const struct render_input *in, const struct text_margins *ma
 		    FILE *out)
 {
 	const struct filtered *n = in->filtered;
-	struct words words = {.len = 0};
+	struct filter_text words = {.len = 0};
 	struct figure share;
 
 	if (!n)

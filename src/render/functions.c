@@ -33,7 +33,7 @@ static bool is_shown(const struct render_input *in, const struct render_options 
 	return total > 0 && (self >= opts->min_share || total >= opts->min_share);
 }
 
-struct widths {
+struct function_widths {
 	size_t function, object, where; /* where: 0 for no limit */
 };
 
@@ -42,11 +42,11 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-static struct widths measure(const struct render_input *in,
-			     const struct render_options *opts, size_t max_rows)
+static struct function_widths measure(const struct render_input *in,
+				      const struct render_options *opts, size_t max_rows)
 {
 	const struct attribution *a = in->attribution;
-	struct widths w = {strlen("function"), strlen("object"), 0};
+	struct function_widths w = {strlen("function"), strlen("object"), 0};
 	size_t room, rows = 0;
 
 	for (size_t i = 0; i < a->nr_functions && rows < max_rows; i++) {
@@ -74,8 +74,8 @@ static struct widths measure(const struct render_input *in,
 }
 
 static void print_row(const struct render_input *in, const struct render_options *opts,
-		      const struct widths *w, const struct attribution_function *f,
-		      double hottest, FILE *out)
+		      const struct function_widths *w,
+		      const struct attribution_function *f, double hottest, FILE *out)
 {
 	const struct attribution *a = in->attribution;
 	double self = share_of(a, &f->self);
@@ -113,7 +113,7 @@ void functions_table(const struct render_input *in, const struct render_options 
 {
 	const struct attribution *a = in->attribution;
 	size_t limit = max_rows ? max_rows : a->nr_functions;
-	struct widths w = measure(in, opts, limit);
+	struct function_widths w = measure(in, opts, limit);
 	struct weight left_out = {0};
 	size_t shown = 0, nr_left_out = 0;
 	double hottest = 0;

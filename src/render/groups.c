@@ -240,7 +240,7 @@ static const char *heading_of(enum group_by by, enum column column)
 	return group_heading(by);
 }
 
-struct widths {
+struct group_widths {
 	size_t of
 		[NR_COLUMNS]; /* 0: nothing to say; the last one that is used: no limit */
 	size_t last; /* of those that are used */
@@ -255,7 +255,7 @@ static bool is_shown(const struct render_input *in, const struct render_options 
 }
 
 /* Where the terminal is narrow the widest columns give way; the last takes the rest. */
-static void shrink(struct widths *w, size_t width)
+static void shrink(struct group_widths *w, size_t width)
 {
 	size_t used = 0, room = MIN_TEXT;
 
@@ -280,11 +280,11 @@ static void shrink(struct widths *w, size_t width)
 					 : MIN_TEXT;
 }
 
-static struct widths measure(const struct render_input *in,
-			     const struct render_options *opts)
+static struct group_widths measure(const struct render_input *in,
+				   const struct render_options *opts)
 {
 	const struct groups *groups = in->groups;
-	struct widths w = {.of = {1}};
+	struct group_widths w = {.of = {1}};
 
 	for (size_t i = 0; i < groups->nr; i++) {
 		if (!is_shown(in, opts, &groups->items[i]))
@@ -330,7 +330,7 @@ static void print_figures(const struct render_input *in,
 }
 
 static void print_row(const struct render_input *in, const struct render_options *opts,
-		      const struct widths *w, const struct group *g, double hottest,
+		      const struct group_widths *w, const struct group *g, double hottest,
 		      FILE *out)
 {
 	double share = share_of(in->attribution, &g->self);
@@ -357,7 +357,7 @@ static void print_row(const struct render_input *in, const struct render_options
 }
 
 static void print_heading(const struct render_input *in,
-			  const struct render_options *opts, const struct widths *w,
+			  const struct render_options *opts, const struct group_widths *w,
 			  FILE *out)
 {
 	paint_begin(out, opts->colour, PAINT_DIM);
@@ -397,7 +397,7 @@ void groups_table(const struct render_input *in, const struct render_options *op
 		  FILE *out)
 {
 	const struct groups *groups = in->groups;
-	struct widths w = measure(in, opts);
+	struct group_widths w = measure(in, opts);
 	struct weight rest = {0}, rest_with_line = {0};
 	size_t nr_rest = 0;
 	double hottest = groups->nr ? share_of(in->attribution, &groups->items[0].self)

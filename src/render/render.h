@@ -54,15 +54,30 @@ int render_report(const struct render_input *in, const struct render_options *op
 int render_report_json(const struct render_input *in, const struct render_options *opts,
 		       FILE *out);
 
-/* One row per format; --help and the command line read this table. */
+int render_report_csv(const struct render_input *in, const struct render_options *opts,
+		      FILE *out);
+
+/* What a format shows of a profile beside its functions. Nothing else is computed for it. */
+enum render_need {
+	RENDER_SOURCE = 1 << 0, /* texts of the files with lines */
+	RENDER_CODE = 1 << 1, /* render_input.machine_code, where it is asked for */
+	RENDER_CALL_TREE = 1 << 2, /* render_input.call_tree; same */
+	RENDER_GROUPS = 1 << 3, /* render_input.groups; same */
+	RENDER_PHASES = 1 << 4, /* render_input.phases */
+};
+
+/* One row per format: all that the command line knows of it. */
 struct render_format {
 	const char *command; /* "annotate", "report" */
-	const char *name; /* "text", "json" */
-	const char *help;
+	const char *name; /* "text", "json", ... */
+	unsigned int needs; /* enum render_need */
 	render_fn write;
 };
 extern const struct render_format render_formats[];
 extern const size_t nr_render_formats;
+
+/** NULL: @command has no format of that name. */
+const struct render_format *render_format_find(const char *command, const char *name);
 
 /* Parts that several formats share. */
 

@@ -66,14 +66,14 @@ static size_t sequence_len(const char *s)
 	return len;
 }
 
-struct piece {
+struct text_piece {
 	char text[32]; /* escaped; a sequence of 4 bad bytes becomes 16 characters */
 	size_t nr_bytes; /* of the input */
 	size_t columns;
 };
 
 /* The next piece of @s, which would be printed at @column of its cell. */
-static void piece_next(const char *s, size_t column, struct piece *ret)
+static void piece_next(const char *s, size_t column, struct text_piece *ret)
 {
 	char one[5] = "";
 
@@ -85,7 +85,7 @@ static void piece_next(const char *s, size_t column, struct piece *ret)
 		return;
 	}
 	if (*s >= ' ' && *s <= '~') { /* nearly all of them */
-		*ret = (struct piece){.text = {*s}, .nr_bytes = 1, .columns = 1};
+		*ret = (struct text_piece){.text = {*s}, .nr_bytes = 1, .columns = 1};
 		return;
 	}
 	ret->nr_bytes = sequence_len(s);
@@ -96,7 +96,7 @@ static void piece_next(const char *s, size_t column, struct piece *ret)
 
 size_t text_columns(const char *s, size_t max)
 {
-	struct piece piece;
+	struct text_piece piece;
 	size_t columns = 0;
 
 	for (; *s && columns <= max; s += piece.nr_bytes) {
@@ -109,7 +109,7 @@ size_t text_columns(const char *s, size_t max)
 /* Prints what fits into @max columns whole, without a mark. */
 static size_t print_fitting(FILE *out, const char *s, size_t max)
 {
-	struct piece piece;
+	struct text_piece piece;
 	size_t columns = 0;
 
 	for (; *s; s += piece.nr_bytes) {
@@ -138,7 +138,7 @@ size_t text_cell(FILE *out, const char *s, size_t max)
 size_t text_cell_tail(FILE *out, const char *s, size_t max)
 {
 	static const char mark[] = "...";
-	struct piece piece;
+	struct text_piece piece;
 	size_t excess;
 
 	if (!max || max > TEXT_MAX_COLUMNS)

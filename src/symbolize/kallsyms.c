@@ -22,7 +22,7 @@
 #define MAX_FUNCTION  (1u << 20) /* farther from a symbol is no part of it */
 #define KERNEL_OFFSET UINT32_MAX
 
-struct place {
+struct symbol_place {
 	uint64_t ip;
 	uint32_t name; /* offset in the text */
 	uint32_t module; /* offset in the text; KERNEL_OFFSET: vmlinux */
@@ -30,7 +30,7 @@ struct place {
 
 struct kallsyms {
 	char *text; /* names end in NUL after parsing */
-	struct place *places; /* ascending, one per address */
+	struct symbol_place *places; /* ascending, one per address */
 	size_t nr, cap;
 	struct strpool *pool;
 };
@@ -38,7 +38,7 @@ struct kallsyms {
 /* In order of preference among names of one address, as in ELF. */
 static const char types[] = "TtWw";
 
-static size_t rank(const struct kallsyms *k, const struct place *p)
+static size_t rank(const struct kallsyms *k, const struct symbol_place *p)
 {
 	/* The type is two bytes before the name: "T name". */
 	return (size_t)(strchr(types, k->text[p->name - 2]) - types);
@@ -46,7 +46,7 @@ static size_t rank(const struct kallsyms *k, const struct place *p)
 
 static int compare_places(const void *va, const void *vb, void *ctx)
 {
-	const struct place *a = va, *b = vb;
+	const struct symbol_place *a = va, *b = vb;
 	const struct kallsyms *k = ctx;
 	const char *name_a = k->text + a->name, *name_b = k->text + b->name;
 	size_t us_a, us_b;
@@ -74,7 +74,7 @@ static int hex_digit(char c)
 /* Takes one line if it is a text symbol; ends its strings with NUL. */
 static int take_line(struct kallsyms *k, char *line, char *end)
 {
-	struct place place = {.module = KERNEL_OFFSET};
+	struct symbol_place place = {.module = KERNEL_OFFSET};
 	char *at = line, *tab;
 	int err;
 
@@ -175,10 +175,10 @@ static bool is_end_marker(const char *name)
 	return !strcmp(name, "_etext") || !strcmp(name, "_einittext");
 }
 
-bool kallsyms_find(const struct kallsyms *k, uint64_t ip, struct kernel_symbol *ret)
+bool kallsyms_find(const struct kallsyms *k, uint64_t ip, struct symbol_place *ret)
 {
 	size_t low = 0, high = k->nr;
-	const struct place *p;
+	const struct symbol_place *p;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;

@@ -16,7 +16,7 @@
 #define UNIT_BYTES     2 /* of code, which an index counts */
 #define NR_PATHS_KEPT  16 /* of one answer: its frames are of few files */
 
-struct item {
+struct frame_item {
 	uint64_t frame; /* as sampled: in order of code object, then of index */
 	struct resolved *resolved;
 	const struct python_code *code;
@@ -24,7 +24,7 @@ struct item {
 
 static int by_frame(const void *a, const void *b)
 {
-	const struct item *x = a, *y = b;
+	const struct frame_item *x = a, *y = b;
 
 	return x->frame < y->frame ? -1 : x->frame > y->frame;
 }
@@ -41,13 +41,13 @@ static uint64_t text_bytes(const struct python_code *code)
 	return (uint64_t)code->file.len + code->name.len + code->table.len;
 }
 
-static bool begins_code(const struct item *items, size_t i)
+static bool begins_code(const struct frame_item *items, size_t i)
 {
 	return !i || items[i].code != items[i - 1].code;
 }
 
 /* How many of the items go into one request: all those of so many code objects. */
-static size_t batch_of(const struct item *items, size_t nr, uint32_t *ret_nr_codes)
+static size_t batch_of(const struct frame_item *items, size_t nr, uint32_t *ret_nr_codes)
 {
 	uint64_t bytes = 0;
 	uint32_t nr_codes = 0;
@@ -65,7 +65,7 @@ static size_t batch_of(const struct item *items, size_t nr, uint32_t *ret_nr_cod
 	return i;
 }
 
-static void put_request(struct wire_writer *w, const struct item *items, size_t nr,
+static void put_request(struct wire_writer *w, const struct frame_item *items, size_t nr,
 			uint32_t nr_codes)
 {
 	uint32_t code = 0;
@@ -130,8 +130,8 @@ static void make_absolute(struct symbolizer *s, const struct process *proc,
 }
 
 /* Return: 0, -ENODATA when there is no answer, or -ENOMEM. */
-static int ask(struct symbolizer *s, const struct process *proc, const struct item *items,
-	       size_t nr, uint32_t nr_codes)
+static int ask(struct symbolizer *s, const struct process *proc,
+	       const struct frame_item *items, size_t nr, uint32_t nr_codes)
 {
 	_cleanup_(answers_deinit) struct answers answers = {0};
 	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
@@ -169,7 +169,7 @@ static uint64_t address_of(const struct python_code *code, uint64_t frame)
 
 /* The pending ones whose code object is known; the others have their miss then. */
 static size_t find_codes(struct symbolizer *s, const struct source *source,
-			 struct item *items)
+			 struct frame_item *items)
 {
 	const struct python_codes *codes = &source->process->python_codes;
 	size_t nr = 0;
@@ -185,16 +185,16 @@ static size_t find_codes(struct symbolizer *s, const struct source *source,
 			continue;
 		entry->resolved.miss = MISS_DECODER_GAVE_UP;
 		entry->resolved.address = address_of(code, entry->lookup);
-		items[nr++] = (struct item){.frame = entry->lookup,
-					    .resolved = &entry->resolved,
-					    .code = code};
+		items[nr++] = (struct frame_item){.frame = entry->lookup,
+						  .resolved = &entry->resolved,
+						  .code = code};
 	}
 	return nr;
 }
 
 int symbolizer_python_resolve(struct symbolizer *s, struct source *source)
 {
-	_cleanup_free_ struct item *items =
+	_cleanup_free_ struct frame_item *items =
 		calloc(source->nr_pending + 1, sizeof(*items));
 	size_t nr, batch;
 	int err = 0;

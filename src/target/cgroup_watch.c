@@ -98,14 +98,14 @@ static struct known *find_wd(struct cgroup_watch *set, int wd)
 	return i == HASHMAP_NONE ? NULL : &set->dirs[i];
 }
 
-struct place {
+struct cgroup_place {
 	const struct cgroup_mount *mount;
 	const char *path;
 };
 
 static bool is_at(uint32_t item, const void *key, const void *ctx)
 {
-	const struct place *place = key;
+	const struct cgroup_place *place = key;
 	const struct cgroup_watch *set = ctx;
 
 	return set->dirs[item].mount == place->mount &&
@@ -115,7 +115,7 @@ static bool is_at(uint32_t item, const void *key, const void *ctx)
 static struct known *find_path(struct cgroup_watch *set, const struct cgroup_mount *mount,
 			       const char *path)
 {
-	struct place place = {mount, path};
+	struct cgroup_place place = {mount, path};
 	uint32_t i =
 		hashmap_find(&set->by_path, hash_path(mount, path), is_at, &place, set);
 

@@ -26,7 +26,7 @@
 #define V1_LOOKED_AT 2
 
 /* A value, and where it is meant. */
-struct wanted {
+struct wanted_cgroup {
 	const struct target_value *value;
 	/* Of -G: below the mount of this number; heap; NULL: it is not meant there. */
 	char *paths[CGROUP_MOUNTS_MAX];
@@ -38,7 +38,7 @@ struct target_cgroups {
 	struct cgroup_mounts mounts;
 	struct cgroup_watch *set;
 	struct container_names *names;
-	struct wanted *wanted;
+	struct wanted_cgroup *wanted;
 	size_t nr_wanted;
 	bool has_owners; /* --container or --unit is among them */
 	bool is_walked[CGROUP_MOUNTS_MAX];
@@ -96,7 +96,7 @@ static uint32_t on_match(void *ctx, const struct cgroup_mount *mount, const char
 	uint32_t mask = match_owner(c, mount, path);
 
 	for (size_t i = 0; i < c->nr_wanted; i++) {
-		struct wanted *w = &c->wanted[i];
+		struct wanted_cgroup *w = &c->wanted[i];
 		const char *wanted = w->paths[mount - c->mounts.at];
 
 		if (!wanted)
@@ -178,7 +178,7 @@ static void walk_in(struct target_cgroups *c, const struct cgroup_mount *mount)
 }
 
 /* A directory as the caller sees it: "/sys/fs/cgroup/a". Return: 0, or -ENOENT: it is none. */
-static int find_directory(struct target_cgroups *c, struct wanted *w)
+static int find_directory(struct target_cgroups *c, struct wanted_cgroup *w)
 {
 	_cleanup_close_ int fd = open(w->value->text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_free_ char *path = NULL;
@@ -234,7 +234,7 @@ static char *path_below(const struct cgroup_mount *mount, const char *clean)
 }
 
 /* A path below the root of a hierarchy: of one, where it begins with that of its mount. */
-static int find_path(struct target_cgroups *c, struct wanted *w)
+static int find_path(struct target_cgroups *c, struct wanted_cgroup *w)
 {
 	const struct cgroup_mount *above = mount_above(c, w->value->text);
 	char clean[PATH_MAX];
@@ -260,7 +260,7 @@ static int find_path(struct target_cgroups *c, struct wanted *w)
 static void walk_for_paths(struct target_cgroups *c, bool now)
 {
 	for (size_t i = 0; i < c->nr_wanted; i++) {
-		const struct wanted *w = &c->wanted[i];
+		const struct wanted_cgroup *w = &c->wanted[i];
 
 		for (size_t k = 0; k < c->mounts.nr; k++) {
 			const struct cgroup_mount *m = &c->mounts.at[k];
@@ -284,7 +284,7 @@ static int find_values(struct target_cgroups *c, const struct target_request *r)
 	if (!c->wanted)
 		return -ENOMEM;
 	for (size_t i = 0; i < r->nr_values && !rc; i++) {
-		struct wanted *w = &c->wanted[c->nr_wanted];
+		struct wanted_cgroup *w = &c->wanted[c->nr_wanted];
 
 		if (!(LB_FILTER_CGROUPS & LB_FILTER_IN(r->values[i].kind)))
 			continue;
@@ -306,7 +306,7 @@ static int find_values(struct target_cgroups *c, const struct target_request *r)
 /* ---- what is not there ---- */
 
 /* The cgroups beside the one that is not there. */
-static void list_beside(const struct target_cgroups *c, const struct wanted *w,
+static void list_beside(const struct target_cgroups *c, const struct wanted_cgroup *w,
 			struct suggestions *ret)
 {
 	for (size_t i = 0; i < c->mounts.nr; i++) {
@@ -326,7 +326,8 @@ static void list_beside(const struct target_cgroups *c, const struct wanted *w,
 	}
 }
 
-static int not_there(struct target_cgroups *c, const struct wanted *w, struct error *err)
+static int not_there(struct target_cgroups *c, const struct wanted_cgroup *w,
+		     struct error *err)
 {
 	char asked[256], others[512];
 	struct suggestions beside = {0};

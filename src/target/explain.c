@@ -88,7 +88,7 @@ int explain_no_process(uint32_t pid, struct error *err)
 /* ---- --comm and --user ---- */
 
 /* What is looked for, and what there is. */
-struct search {
+struct thread_search {
 	struct lb_comm_table *comms; /* one pattern; NULL: it is a user */
 	uint32_t uid;
 	bool is_found;
@@ -96,7 +96,7 @@ struct search {
 	struct suggestions others;
 };
 
-static void look_at_comm(struct search *s, int dir, const char *tid)
+static void look_at_comm(struct thread_search *s, int dir, const char *tid)
 {
 	_cleanup_free_ char *comm = NULL;
 	_cleanup_close_ int fd = -1;
@@ -112,7 +112,7 @@ static void look_at_comm(struct search *s, int dir, const char *tid)
 	suggestions_add(&s->others, comm);
 }
 
-static void look_at_threads(struct search *s, int dir)
+static void look_at_threads(struct thread_search *s, int dir)
 {
 	_cleanup_closedir_ DIR *tasks = NULL;
 	int fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -129,7 +129,7 @@ static void look_at_threads(struct search *s, int dir)
 		}
 }
 
-static void look_at_user(struct search *s, int dir)
+static void look_at_user(struct thread_search *s, int dir)
 {
 	struct proc_status status;
 	const struct passwd *pw;
@@ -145,7 +145,7 @@ static void look_at_user(struct search *s, int dir)
 
 static int look_at_process(void *ctx, uint32_t tgid, int dir)
 {
-	struct search *s = ctx;
+	struct thread_search *s = ctx;
 
 	(void)tgid;
 	if (s->comms)
@@ -155,7 +155,7 @@ static int look_at_process(void *ctx, uint32_t tgid, int dir)
 	return s->is_found;
 }
 
-static void look_at_all(struct search *s)
+static void look_at_all(struct thread_search *s)
 {
 	int rc = proc_dir_each(look_at_process, s);
 
@@ -168,7 +168,7 @@ static bool find_nothing(const struct target_value *v, char *ret, size_t size)
 	bool is_comm = v->kind == LB_FILTER_COMM;
 	_cleanup_free_ struct lb_comm_table *table = calloc(1, sizeof(*table));
 	const struct passwd *pw = is_comm ? NULL : getpwnam(v->text);
-	struct search s = {.comms = is_comm ? table : NULL};
+	struct thread_search s = {.comms = is_comm ? table : NULL};
 	char asked[128], others[512];
 
 	s.uid = pw ? pw->pw_uid : (uint32_t)strtoul(v->text, NULL, 10);

@@ -59,7 +59,7 @@ struct unwind_file {
 	uint64_t pause_until_ns;
 };
 
-struct want {
+struct page_want {
 	uint32_t file;
 	uint64_t page; /* of the file */
 };
@@ -72,7 +72,7 @@ struct unwind_files {
 	uint64_t vdso_bytes;
 	struct unwind_file *files; /* by id; heap */
 	size_t nr_files, cap_files;
-	struct want *wants; /* heap */
+	struct page_want *wants; /* heap */
 	size_t nr_wants, cap_wants;
 	uint32_t *early; /* files to read when there is time; heap */
 	size_t nr_early, cap_early;
@@ -270,12 +270,12 @@ void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t
 		f->totals.nr_wants_dropped++;
 		return;
 	}
-	f->wants[f->nr_wants++] = (struct want){id, offset_of(m, ip) >> PAGE_SHIFT};
+	f->wants[f->nr_wants++] = (struct page_want){id, offset_of(m, ip) >> PAGE_SHIFT};
 }
 
 static int compare_wants(const void *a, const void *b)
 {
-	const struct want *x = a, *y = b;
+	const struct page_want *x = a, *y = b;
 
 	if (x->file != y->file)
 		return x->file < y->file ? -1 : 1;

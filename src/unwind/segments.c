@@ -65,7 +65,7 @@ static int add_mapping(struct segment_list *l, const struct mapping *m, bool is_
 	while (*next < texts->nr && texts->items[*next].start < m->start)
 		++*next;
 	for (; !rc && *next < texts->nr && texts->items[*next].end <= m->end; ++*next) {
-		const struct code_text *text = &texts->items[*next];
+		const struct unwind_text *text = &texts->items[*next];
 		struct lb_unwind_segment segment = {.start = text->start,
 						    .end = text->end,
 						    .bias = text->start,
@@ -83,12 +83,12 @@ static int add_mapping(struct segment_list *l, const struct mapping *m, bool is_
 }
 
 /* Which mappings: all that are larger than this, and so many that are as large. */
-struct target {
+struct size_limit {
 	uint64_t bytes;
 	size_t nr_equal;
 };
 
-static bool is_chosen(const struct mapping *m, struct target *c)
+static bool is_chosen(const struct mapping *m, struct size_limit *c)
 {
 	uint64_t bytes = m->end - m->start;
 
@@ -101,7 +101,7 @@ static bool is_chosen(const struct mapping *m, struct target *c)
 
 static int make(struct segment_list *l, const struct process *p,
 		struct unwind_files *files, const struct text_set *texts,
-		struct target choice)
+		struct size_limit choice)
 {
 	static const struct text_set none;
 	size_t next = 0;
@@ -126,10 +126,10 @@ static int largest_first(const void *a, const void *b)
 }
 
 /* The largest ones that fit: libraries rather than a single page of code each. */
-static struct target choose(const struct maps *maps)
+static struct size_limit choose(const struct maps *maps)
 {
 	_cleanup_free_ uint64_t *bytes = calloc(maps->nr_live + 1, sizeof(*bytes));
-	struct target c = {.nr_equal = SEGMENTS_OF_IMAGE};
+	struct size_limit c = {.nr_equal = SEGMENTS_OF_IMAGE};
 	size_t nr = 0;
 
 	if (!bytes || maps->nr_live <= SEGMENTS_OF_IMAGE)
@@ -150,7 +150,7 @@ int segment_list_make(struct segment_list *l, const struct process *p,
 		      struct unwind_files *files, const struct text_set *texts)
 {
 	static const struct text_set none;
-	const struct target all = {0};
+	const struct size_limit all = {0};
 
 	if (!make(l, p, files, texts, all))
 		return 0;

@@ -18,9 +18,9 @@
 #define TEXTS_AT_ONE 64 /* of one object */
 
 /* An object that is registered somewhere. */
-struct body {
+struct registered_object {
 	uint64_t serial; /* jit_store_serial() */
-	struct code_text *texts; /* heap; object UNWIND_NO_OBJECT: there was no room */
+	struct unwind_text *texts; /* heap; object UNWIND_NO_OBJECT: there was no room */
 	size_t nr_texts, cap_texts;
 	uint32_t nr_refs; /* 0: free */
 	bool is_decoded; /* as far as that is possible */
@@ -31,7 +31,7 @@ struct unwind_texts {
 	struct unwind_tables *tables; /* borrowed */
 	const struct jit_store *store; /* borrowed */
 	struct worker *decoder; /* borrowed */
-	struct body *bodies; /* heap */
+	struct registered_object *bodies; /* heap */
 	size_t nr_bodies, cap_bodies;
 	uint32_t *free_bodies; /* heap */
 	size_t nr_free, cap_free;
@@ -91,14 +91,14 @@ static int add_body(struct unwind_texts *t, uint64_t serial, uint32_t *ret)
 		t->nr_free--;
 	else
 		t->nr_bodies++;
-	t->bodies[number] = (struct body){.serial = serial};
+	t->bodies[number] = (struct registered_object){.serial = serial};
 	*ret = number;
 	return 0;
 }
 
 static void put_body(struct unwind_texts *t, uint32_t number)
 {
-	struct body *b = &t->bodies[number];
+	struct registered_object *b = &t->bodies[number];
 
 	if (--b->nr_refs)
 		return;
@@ -108,7 +108,7 @@ static void put_body(struct unwind_texts *t, uint32_t number)
 	t->totals.nr_texts -= b->nr_texts;
 	hashmap_remove(&t->by_serial, hash_u64(0, b->serial), number);
 	free(b->texts);
-	*b = (struct body){0};
+	*b = (struct registered_object){0};
 	t->free_bodies[t->nr_free++] = number;
 }
 
@@ -139,10 +139,11 @@ struct batch {
 	size_t piece, nth; /* of the text that comes next */
 };
 
-static void add_text(struct unwind_texts *t, struct body *b, const struct jit_text *text)
+static void add_text(struct unwind_texts *t, struct registered_object *b,
+		     const struct jit_text *text)
 {
-	struct code_text new = {text->start, text->end, UNWIND_NO_OBJECT,
-				(uint32_t)(b - t->bodies)};
+	struct unwind_text new = {text->start, text->end, UNWIND_NO_OBJECT,
+				  (uint32_t)(b - t->bodies)};
 	uint64_t last_page = (text->end - text->start - 1) >> PAGE_SHIFT;
 
 	if (t->totals.nr_texts == MAX_TEXTS ||
@@ -157,8 +158,8 @@ static void add_text(struct unwind_texts *t, struct body *b, const struct jit_te
 static void on_text(void *ctx, size_t piece, struct jit_text *text)
 {
 	struct batch *batch = ctx;
-	struct body *b = &batch->t->bodies[batch->bodies[piece]];
-	const struct code_text *known;
+	struct registered_object *b = &batch->t->bodies[batch->bodies[piece]];
+	const struct unwind_text *known;
 	size_t nth;
 
 	if (batch->piece != piece)
@@ -201,7 +202,7 @@ static void decode_batch(struct unwind_texts *t, struct batch *batch)
 	decode(t, batch, 0, batch->nr);
 	t->totals.ask_ns += clock_now_ns() - begin_ns;
 	for (size_t i = 0; i < batch->nr; i++) {
-		struct body *b = &t->bodies[batch->bodies[i]];
+		struct registered_object *b = &t->bodies[batch->bodies[i]];
 
 		b->is_decoded = true;
 		b->is_wanted = false;
@@ -213,7 +214,7 @@ static void decode_batch(struct unwind_texts *t, struct batch *batch)
 
 static int by_start(const void *a, const void *b)
 {
-	const struct code_text *x = a, *y = b;
+	const struct unwind_text *x = a, *y = b;
 
 	return (x->start > y->start) - (x->start < y->start);
 }
@@ -228,8 +229,8 @@ static void drop_overlapped(const struct unwind_texts *t, struct text_set *set)
 
 	qsort(set->items, set->nr, sizeof(*set->items), by_start);
 	for (size_t i = 0; i < set->nr; i++) {
-		const struct code_text *text = &set->items[i];
-		struct code_text *last = nr ? &set->items[nr - 1] : NULL;
+		const struct unwind_text *text = &set->items[i];
+		struct unwind_text *last = nr ? &set->items[nr - 1] : NULL;
 
 		if (!last || last->end <= text->start)
 			set->items[nr++] = *text;
@@ -242,7 +243,7 @@ static void drop_overlapped(const struct unwind_texts *t, struct text_set *set)
 static int collect(const struct unwind_texts *t, struct text_set *set)
 {
 	for (size_t i = 0; i < set->nr_bodies; i++) {
-		const struct body *b = &t->bodies[set->bodies[i]];
+		const struct registered_object *b = &t->bodies[set->bodies[i]];
 
 		if (vec_grow(&set->items, &set->cap, set->nr + b->nr_texts,
 			     sizeof(*set->items), 0))
@@ -270,7 +271,7 @@ int unwind_texts_get(struct unwind_texts *t, const struct process *p,
 
 	for (size_t i = 0; rc != -ENOMEM && i < c->nr; i++) {
 		const struct jit_object *o = &c->items[i];
-		struct body *b;
+		struct registered_object *b;
 
 		if (o->until_ns != UINT64_MAX || !o->size_bytes)
 			continue;

@@ -26,7 +26,7 @@ int unwind_texts_new(struct unwind_tables *tables, const struct jit_store *store
 void unwind_texts_free(struct unwind_texts *t);
 DEFINE_CLEANUP(struct unwind_texts, unwind_texts_free);
 
-struct code_text {
+struct unwind_text {
 	uint64_t start, end; /* run-time addresses */
 	uint32_t object; /* of the tables; addresses: distance from start */
 	uint32_t body; /* number of what it is of */
@@ -34,7 +34,7 @@ struct code_text {
 
 /* Of one image. All zeroes: none. */
 struct text_set {
-	struct code_text *items; /* in order of start, disjoint; heap */
+	struct unwind_text *items; /* in order of start, disjoint; heap */
 	size_t nr, cap;
 	uint32_t *bodies; /* referenced; heap */
 	size_t nr_bodies, cap_bodies;

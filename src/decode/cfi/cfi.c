@@ -66,7 +66,7 @@ static struct cfi_bases bases_of(const struct cfi_section *section)
 
 /* ---- entries ---- */
 
-struct entry {
+struct cfi_entry {
 	struct cfi_bytes body; /* behind its id */
 	size_t next_offset;
 	bool is_cie;
@@ -77,7 +77,8 @@ struct entry {
  * A length of 0 is an entry without a body: it ends the section, or the part that one
  * object file brought to it.
  */
-static int entry_read(const struct cfi_section *section, size_t offset, struct entry *ret)
+static int entry_read(const struct cfi_section *section, size_t offset,
+		      struct cfi_entry *ret)
 {
 	struct cfi_bytes b = {.at = section->bytes + offset,
 			      .end = section->bytes + section->len};
@@ -93,7 +94,7 @@ static int entry_read(const struct cfi_section *section, size_t offset, struct e
 	b = cfi_get_block(&b, len);
 	if ((size_t)(b.end - b.at) < len)
 		return -EBADMSG;
-	*ret = (struct entry){.next_offset = (size_t)(b.end - section->bytes)};
+	*ret = (struct cfi_entry){.next_offset = (size_t)(b.end - section->bytes)};
 	if (!len)
 		return -ENODATA;
 	id_offset = (size_t)(b.at - section->bytes);
@@ -167,7 +168,7 @@ static bool read_cie(struct reader *r, size_t offset, struct cfi_cie *ret)
 	struct cfi_bases bases = bases_of(r->section);
 	char letters[MAX_AUGMENTATION_LEN + 1];
 	struct cfi_bytes *b;
-	struct entry entry;
+	struct cfi_entry entry;
 	uint8_t version;
 
 	*ret = (struct cfi_cie){.pointer_encoding = DW_EH_PE_absptr};
@@ -230,7 +231,7 @@ static bool is_dropped(uint8_t encoding, bool is_null)
 }
 
 /* Return: 0, -EBADMSG, -ENOSPC, -ENOMEM. */
-static int read_fde(struct reader *r, struct entry *entry)
+static int read_fde(struct reader *r, struct cfi_entry *entry)
 {
 	const struct cfi_cie *cie = find_cie(r, entry->cie_offset);
 	struct cfi_bases bases = bases_of(r->section);
@@ -260,7 +261,7 @@ static int read_fde(struct reader *r, struct entry *entry)
 }
 
 /* Return: 0; -ENODATA when nothing more is to be read; -ENOMEM. */
-static int read_entry(struct reader *r, struct entry *entry)
+static int read_entry(struct reader *r, struct cfi_entry *entry)
 {
 	int err = entry->is_cie ? 0 : read_fde(r, entry);
 
@@ -278,7 +279,7 @@ static int read_entry(struct reader *r, struct entry *entry)
 int cfi_read(const struct cfi_section *section, uint64_t lo, uint64_t hi,
 	     uint64_t *steps_left, struct cfi_rows *rows)
 {
-	struct entry entry;
+	struct cfi_entry entry;
 	struct reader r;
 	int err = 0;
 
@@ -304,7 +305,7 @@ int cfi_read_indexed(const struct cfi_section *section, const struct cfi_index *
 		     uint64_t lo, uint64_t hi, uint64_t *steps_left,
 		     struct cfi_rows *rows)
 {
-	struct entry entry;
+	struct cfi_entry entry;
 	struct reader r;
 	int err = 0;
 

@@ -51,7 +51,7 @@ enum flow {
 	FLOW_END,
 };
 
-struct instruction {
+struct decoded_instruction {
 	uint32_t at; /* from the function's beginning */
 	uint32_t target; /* same */
 	int32_t amount;
@@ -61,15 +61,15 @@ struct instruction {
 	struct stack stack;
 };
 
-struct function {
-	struct instruction *items;
+struct function_code {
+	struct decoded_instruction *items;
 	size_t nr, cap;
 	uint32_t *at_byte; /* of each byte: the instruction that begins there */
 	uint32_t *todo; /* instructions whose stack is known, and what follows not yet */
 	size_t nr_todo;
 };
 
-static void function_deinit(struct function *f)
+static void function_deinit(struct function_code *f)
 {
 	free(f->items);
 	free(f->at_byte);
@@ -191,7 +191,7 @@ static enum effect effect_of(const cs_insn *insn, int32_t *amount)
 	return EFFECT_NONE;
 }
 
-static void set_registers(const cs_insn *insn, struct instruction *i)
+static void set_registers(const cs_insn *insn, struct decoded_instruction *i)
 {
 	const cs_x86 *x = &insn->detail->x86;
 
@@ -207,7 +207,7 @@ static void set_registers(const cs_insn *insn, struct instruction *i)
 }
 
 /* @len  of the function */
-static void set_flow(const cs_insn *insn, size_t len, struct instruction *ret)
+static void set_flow(const cs_insn *insn, size_t len, struct decoded_instruction *ret)
 {
 	const cs_detail *detail = insn->detail;
 	const cs_x86_op *to = &detail->x86.operands[0];
@@ -235,7 +235,7 @@ static void set_flow(const cs_insn *insn, size_t len, struct instruction *ret)
 		ret->flow = is_direct ? FLOW_JUMP : FLOW_TABLE;
 }
 
-static int decode(struct function *f, const uint8_t *code, size_t len,
+static int decode(struct function_code *f, const uint8_t *code, size_t len,
 		  uint64_t *steps_left)
 {
 	csh handle;
@@ -250,14 +250,14 @@ static int decode(struct function *f, const uint8_t *code, size_t len,
 	insn = cs_malloc(handle);
 	while (insn && !err && *steps_left >= CODE_FRAMES_STEPS &&
 	       cs_disasm_iter(handle, &code, &left, &at, insn)) {
-		struct instruction *i;
+		struct decoded_instruction *i;
 
 		*steps_left -= CODE_FRAMES_STEPS;
 		err = vec_grow(&f->items, &f->cap, f->nr + 1, sizeof(*f->items), 0);
 		if (err)
 			break;
 		i = &f->items[f->nr];
-		*i = (struct instruction){.at = (uint32_t)insn->address};
+		*i = (struct decoded_instruction){.at = (uint32_t)insn->address};
 		i->effect = (uint8_t)effect_of(insn, &i->amount);
 		set_registers(insn, i);
 		set_flow(insn, len, i);
@@ -292,7 +292,7 @@ static void give_fp_back(struct stack *s)
 }
 
 /* The stack behind @i. */
-static struct stack behind(const struct instruction *i)
+static struct stack behind(const struct decoded_instruction *i)
 {
 	struct stack s = i->stack;
 
@@ -344,7 +344,7 @@ static struct stack behind(const struct instruction *i)
 	return s;
 }
 
-static void reach(struct function *f, uint32_t i, const struct stack *stack)
+static void reach(struct function_code *f, uint32_t i, const struct stack *stack)
 {
 	if (i >= f->nr || f->items[i].stack.is_known)
 		return;
@@ -353,11 +353,11 @@ static void reach(struct function *f, uint32_t i, const struct stack *stack)
 }
 
 /* @ret_table  set when there is a jump through a table */
-static void follow(struct function *f, struct stack *ret_table)
+static void follow(struct function_code *f, struct stack *ret_table)
 {
 	while (f->nr_todo) {
 		uint32_t i = f->todo[--f->nr_todo];
-		const struct instruction *insn = &f->items[i];
+		const struct decoded_instruction *insn = &f->items[i];
 		struct stack next = behind(insn);
 
 		if ((insn->flow == FLOW_JUMP || insn->flow == FLOW_BRANCH) &&
@@ -370,7 +370,7 @@ static void follow(struct function *f, struct stack *ret_table)
 	}
 }
 
-static void follow_all(struct function *f)
+static void follow_all(struct function_code *f)
 {
 	const struct stack entry = {.is_known = true, .has_sp = true, .sp_off = 8};
 	struct stack table = {0};
@@ -411,7 +411,7 @@ static struct lb_unwind_rule rule_of(const struct stack *s)
 	return rule;
 }
 
-static int add_rows(const struct function *f, size_t len, uint64_t vaddr,
+static int add_rows(const struct function_code *f, size_t len, uint64_t vaddr,
 		    struct cfi_rows *rows)
 {
 	static const struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
@@ -439,7 +439,7 @@ static int add_rows(const struct function *f, size_t len, uint64_t vaddr,
 int code_frames_read(const uint8_t *code, size_t len, uint64_t vaddr,
 		     uint64_t *steps_left, struct cfi_rows *rows)
 {
-	_cleanup_(function_deinit) struct function f = {0};
+	_cleanup_(function_deinit) struct function_code f = {0};
 	int err;
 
 	if (!len || len > CODE_FRAMES_MAX_BYTES || vaddr + len < vaddr)

@@ -342,19 +342,20 @@ void cfi_object_deinit(struct cfi_object *o)
 #define MAX_STEPS (32u << 20) /* of one request: some 0.5 s */
 
 /* The file of objects: the collector's own, which is not cut short meanwhile. */
-struct file {
+struct object_file {
 	void *bytes; /* NULL: it is empty */
 	uint64_t len;
 };
 
-static void unmap_file(struct file *f)
+static void unmap_file(struct object_file *f)
 {
 	if (f->bytes)
 		munmap(f->bytes, f->len);
 }
 
-static int answer_object(const struct file *f, uint64_t offset, uint64_t size_bytes,
-			 uint64_t *steps_left, struct wire_writer *reply)
+static int answer_object(const struct object_file *f, uint64_t offset,
+			 uint64_t size_bytes, uint64_t *steps_left,
+			 struct wire_writer *reply)
 {
 	_cleanup_(cfi_object_deinit) struct cfi_object o = {0};
 	int err = 0;
@@ -378,7 +379,7 @@ static int answer_object(const struct file *f, uint64_t offset, uint64_t size_by
 int cfi_jit_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 		  size_t nr_fds, struct wire_writer *reply)
 {
-	_cleanup_(unmap_file) struct file file = {0};
+	_cleanup_(unmap_file) struct object_file file = {0};
 	uint32_t nr = wire_get_u32(request);
 	uint64_t steps_left = MAX_STEPS;
 	int err;

@@ -189,7 +189,7 @@ static struct cfi_saved cfi_saved_expression(struct cfi_bytes expression)
 #define MAX_REMEMBERED 16 /* states; compilers nest one or two */
 
 /* The machine, while it runs. */
-struct machine {
+struct expression_machine {
 	const struct cfi_run *run; /* NULL: initial instructions, at no address */
 	const struct cfi_cie *cie;
 	const struct cfi_bases *bases;
@@ -237,7 +237,7 @@ static int emit(const struct cfi_run *run, uint64_t from, uint64_t to,
 }
 
 /* The state is as it is up to @vaddr, clipped to the end of the function. */
-static int go_to(struct machine *m, uint64_t vaddr)
+static int go_to(struct expression_machine *m, uint64_t vaddr)
 {
 	struct lb_unwind_rule rule;
 	int err = 0;
@@ -255,7 +255,7 @@ static int go_to(struct machine *m, uint64_t vaddr)
 	return err;
 }
 
-static int advance(struct machine *m, uint64_t delta)
+static int advance(struct expression_machine *m, uint64_t delta)
 {
 	uint64_t bytes, vaddr;
 
@@ -265,7 +265,7 @@ static int advance(struct machine *m, uint64_t delta)
 	return go_to(m, vaddr);
 }
 
-static int set_location(struct machine *m)
+static int set_location(struct expression_machine *m)
 {
 	uint64_t vaddr =
 		cfi_get_pointer(&m->program, m->cie->pointer_encoding, m->bases, NULL);
@@ -290,7 +290,8 @@ static struct cfi_saved *slot_of(const struct cfi_cie *cie, struct cfi_state *st
 	return NULL;
 }
 
-static void save(struct machine *m, uint64_t reg, enum cfi_saved_kind kind, int64_t off)
+static void save(struct expression_machine *m, uint64_t reg, enum cfi_saved_kind kind,
+		 int64_t off)
 {
 	struct cfi_saved *slot = slot_of(m->cie, &m->state, reg);
 
@@ -299,7 +300,7 @@ static void save(struct machine *m, uint64_t reg, enum cfi_saved_kind kind, int6
 }
 
 /* @factored times the alignment; what that overflows is no offset of a frame. */
-static int64_t data_offset(const struct machine *m, int64_t factored)
+static int64_t data_offset(const struct expression_machine *m, int64_t factored)
 {
 	int64_t off;
 
@@ -307,7 +308,7 @@ static int64_t data_offset(const struct machine *m, int64_t factored)
 									  : off;
 }
 
-static void restore(struct machine *m, uint64_t reg)
+static void restore(struct expression_machine *m, uint64_t reg)
 {
 	struct cfi_saved *slot = slot_of(m->cie, &m->state, reg);
 	size_t i = slot ? (size_t)(slot - m->state.saved) : 0;
@@ -316,7 +317,7 @@ static void restore(struct machine *m, uint64_t reg)
 		*slot = m->cie->initial.saved[i];
 }
 
-static void save_expression(struct machine *m, uint64_t reg, bool is_value)
+static void save_expression(struct expression_machine *m, uint64_t reg, bool is_value)
 {
 	struct cfi_bytes block = cfi_get_block(&m->program, cfi_get_uleb(&m->program));
 	struct cfi_saved *slot = slot_of(m->cie, &m->state, reg);
@@ -329,7 +330,7 @@ static void save_expression(struct machine *m, uint64_t reg, bool is_value)
 
 /* ---- instructions ---- */
 
-static int run_location(struct machine *m, uint8_t op)
+static int run_location(struct expression_machine *m, uint8_t op)
 {
 	switch (op) {
 	case DW_CFA_set_loc:
@@ -347,7 +348,7 @@ static int run_location(struct machine *m, uint8_t op)
 	}
 }
 
-static int run_cfa(struct machine *m, uint8_t op)
+static int run_cfa(struct expression_machine *m, uint8_t op)
 {
 	struct cfi_bytes *b = &m->program;
 	struct cfi_cfa *cfa = &m->state.cfa;
@@ -385,7 +386,7 @@ static int run_cfa(struct machine *m, uint8_t op)
 	return 0;
 }
 
-static int run_register(struct machine *m, uint8_t op)
+static int run_register(struct expression_machine *m, uint8_t op)
 {
 	struct cfi_bytes *b = &m->program;
 	uint64_t reg = cfi_get_uleb(b);
@@ -429,7 +430,7 @@ static int run_register(struct machine *m, uint8_t op)
 	}
 }
 
-static int run_extended(struct machine *m, uint8_t op)
+static int run_extended(struct expression_machine *m, uint8_t op)
 {
 	switch (op) {
 	case DW_CFA_nop:
@@ -466,7 +467,7 @@ static int run_extended(struct machine *m, uint8_t op)
 	}
 }
 
-static int run_one(struct machine *m)
+static int run_one(struct expression_machine *m)
 {
 	uint8_t op = cfi_get_u8(&m->program), low = op & 0x3f;
 
@@ -486,7 +487,7 @@ static int run_one(struct machine *m)
 }
 
 /* Up to the end of the program, or where rows are not wanted any more. */
-static int run_all(struct machine *m, uint64_t *steps_left)
+static int run_all(struct expression_machine *m, uint64_t *steps_left)
 {
 	while (m->program.at < m->program.end) {
 		int err;
@@ -508,7 +509,7 @@ static int run_all(struct machine *m, uint64_t *steps_left)
 int cfi_cie_run(struct cfi_cie *cie, struct cfi_bytes program,
 		const struct cfi_bases *bases, uint64_t *steps_left)
 {
-	struct machine m;
+	struct expression_machine m;
 	int err;
 
 	/* The states that may be remembered are not cleared: this runs for each function. */
@@ -530,7 +531,7 @@ int cfi_fde_run(const struct cfi_run *run, struct cfi_bytes program)
 	static const struct lb_unwind_rule unsupported = {.cfa = LB_CFA_UNSUPPORTED};
 	uint64_t end = run->end < run->hi ? run->end : run->hi;
 	size_t nr_before = run->rows->nr;
-	struct machine m;
+	struct expression_machine m;
 	int err;
 
 	m.run = run;

@@ -23,7 +23,7 @@ void cfi_rows_deinit(struct cfi_rows *rows)
  * those that cover a place the one that was read last is taken.
  */
 
-struct run {
+struct row_run {
 	uint64_t start, end; /* vaddrs */
 	size_t first; /* row */
 	size_t nr; /* rows, without the one that ends it */
@@ -31,9 +31,9 @@ struct run {
 
 struct sweep {
 	const struct cfi_rows *in;
-	struct run *runs; /* in order of start */
+	struct row_run *runs; /* in order of start */
 	size_t nr_runs, cap_runs;
-	struct run *heap; /* those that began: the one that was read last on top */
+	struct row_run *heap; /* those that began: the one that was read last on top */
 	size_t nr_heap;
 	struct cfi_row *out;
 	size_t nr_out;
@@ -60,10 +60,11 @@ static int find_runs(struct sweep *s)
 			if (vec_grow(&s->runs, &s->cap_runs, s->nr_runs + 1,
 				     sizeof(*s->runs), 0))
 				return -ENOMEM;
-			s->runs[s->nr_runs++] = (struct run){.start = rows[first].vaddr,
-							     .end = rows[i].vaddr,
-							     .first = first,
-							     .nr = i - first};
+			s->runs[s->nr_runs++] =
+				(struct row_run){.start = rows[first].vaddr,
+						 .end = rows[i].vaddr,
+						 .first = first,
+						 .nr = i - first};
 		}
 		first = i + 1;
 	}
@@ -72,7 +73,7 @@ static int find_runs(struct sweep *s)
 
 static int by_start(const void *va, const void *vb)
 {
-	const struct run *a = va, *b = vb;
+	const struct row_run *a = va, *b = vb;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
@@ -90,7 +91,7 @@ static void sort_runs(struct sweep *s)
 
 /* ---- those that cover a place ---- */
 
-static void heap_push(struct sweep *s, const struct run *run)
+static void heap_push(struct sweep *s, const struct row_run *run)
 {
 	size_t i = s->nr_heap++;
 
@@ -101,7 +102,7 @@ static void heap_push(struct sweep *s, const struct run *run)
 
 static void heap_pop(struct sweep *s)
 {
-	struct run last = s->heap[--s->nr_heap];
+	struct row_run last = s->heap[--s->nr_heap];
 	size_t i = 0, child;
 
 	while ((child = 2 * i + 1) < s->nr_heap) {
@@ -128,7 +129,8 @@ static void add(struct sweep *s, uint64_t vaddr, const struct lb_unwind_rule *ru
 }
 
 /* Those of @run that hold in [from, to), which is a part of it. */
-static void add_part(struct sweep *s, const struct run *run, uint64_t from, uint64_t to)
+static void add_part(struct sweep *s, const struct row_run *run, uint64_t from,
+		     uint64_t to)
 {
 	const struct cfi_row *rows = &s->in->items[run->first];
 	size_t low = 0, high = run->nr;
@@ -259,14 +261,14 @@ int cfi_rows_add_below(struct cfi_rows *rows, struct cfi_rows *below)
 
 /* ---- rules ---- */
 
-struct rules {
+struct rule_numbers {
 	struct lb_unwind_rule *items; /* [0]: what those over the maximum become */
 	size_t nr, cap;
 	struct hashmap by_hash;
 	bool failed; /* out of memory */
 };
 
-static void rules_deinit(struct rules *r)
+static void rules_deinit(struct rule_numbers *r)
 {
 	free(r->items);
 	hashmap_deinit(&r->by_hash);
@@ -279,12 +281,12 @@ static uint64_t hash_rule(const struct lb_unwind_rule *rule)
 
 static bool is_rule(uint32_t item, const void *key, const void *ctx)
 {
-	const struct rules *r = ctx;
+	const struct rule_numbers *r = ctx;
 
 	return !memcmp(&r->items[item], key, sizeof(r->items[item]));
 }
 
-static uint32_t rule_number(struct rules *r, const struct lb_unwind_rule *rule)
+static uint32_t rule_number(struct rule_numbers *r, const struct lb_unwind_rule *rule)
 {
 	uint64_t hash = hash_rule(rule);
 	uint32_t number = hashmap_find(&r->by_hash, hash, is_rule, rule, r);
@@ -302,7 +304,7 @@ static uint32_t rule_number(struct rules *r, const struct lb_unwind_rule *rule)
 	return (uint32_t)r->nr++;
 }
 
-static void write_rules(const struct rules *r, struct wire_writer *w)
+static void write_rules(const struct rule_numbers *r, struct wire_writer *w)
 {
 	wire_put_u32(w, (uint32_t)r->nr);
 	for (size_t i = 0; i < r->nr; i++) {
@@ -315,14 +317,14 @@ static void write_rules(const struct rules *r, struct wire_writer *w)
 
 /* ---- pages ---- */
 
-struct page {
+struct page_part {
 	uint64_t number;
 	const struct lb_unwind_rule *at_start; /* what holds where it begins */
 	size_t first, nr; /* rows behind its beginning */
 };
 
 /* Goes over the pages that have a row. */
-struct walk {
+struct page_walk {
 	const struct cfi_rows *rows;
 	uint64_t bias, hi;
 	uint64_t number; /* of the page that is looked at next */
@@ -331,16 +333,16 @@ struct walk {
 	size_t nr_pages; /* so far */
 };
 
-static uint64_t address(const struct walk *w, size_t row)
+static uint64_t address(const struct page_walk *w, size_t row)
 {
 	return w->rows->items[row].vaddr - w->bias;
 }
 
-static struct walk walk_begin(const struct cfi_rows *rows, uint64_t bias, uint64_t lo,
-			      uint64_t hi)
+static struct page_walk walk_begin(const struct cfi_rows *rows, uint64_t bias,
+				   uint64_t lo, uint64_t hi)
 {
 	static const struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
-	struct walk walk = {.rows = rows, .bias = bias, .hi = hi, .rule = &none};
+	struct page_walk walk = {.rows = rows, .bias = bias, .hi = hi, .rule = &none};
 	uint64_t begin;
 
 	if (lo > bias)
@@ -358,7 +360,7 @@ static struct walk walk_begin(const struct cfi_rows *rows, uint64_t bias, uint64
 }
 
 /* Return: false when there are no more. */
-static bool walk_next(struct walk *w, struct page *ret)
+static bool walk_next(struct page_walk *w, struct page_part *ret)
 {
 	while (w->row < w->rows->nr && w->nr_pages < CFI_MAX_PAGES) {
 		bool is_used;
@@ -369,7 +371,7 @@ static bool walk_next(struct walk *w, struct page *ret)
 			return false;
 		if (address(w, w->row) == w->number << PAGE_SHIFT)
 			w->rule = &w->rows->items[w->row++].rule;
-		*ret = (struct page){
+		*ret = (struct page_part){
 			.number = w->number, .at_start = w->rule, .first = w->row};
 		is_used = w->rule->cfa != LB_CFA_NONE;
 		while (w->row < w->rows->nr &&
@@ -387,16 +389,16 @@ static bool walk_next(struct walk *w, struct page *ret)
 	return false;
 }
 
-static void number_rules(const struct cfi_rows *rows, const struct page *page,
-			 struct rules *rules)
+static void number_rules(const struct cfi_rows *rows, const struct page_part *page,
+			 struct rule_numbers *rules)
 {
 	rule_number(rules, page->at_start);
 	for (size_t i = page->first; i < page->first + page->nr; i++)
 		rule_number(rules, &rows->items[i].rule);
 }
 
-static void write_page(const struct walk *w, const struct page *page, struct rules *rules,
-		       struct wire_writer *out)
+static void write_page(const struct page_walk *w, const struct page_part *page,
+		       struct rule_numbers *rules, struct wire_writer *out)
 {
 	wire_put_u64(out, page->number);
 	wire_put_u32(out, (uint32_t)page->nr + 1);
@@ -411,9 +413,9 @@ void cfi_pages_write(const struct cfi_rows *rows, uint64_t bias, uint64_t lo, ui
 		     struct wire_writer *w)
 {
 	static const struct lb_unwind_rule unsupported = {.cfa = LB_CFA_UNSUPPORTED};
-	_cleanup_(rules_deinit) struct rules rules = {0};
-	struct walk walk = walk_begin(rows, bias, lo, hi);
-	struct page page;
+	_cleanup_(rules_deinit) struct rule_numbers rules = {0};
+	struct page_walk walk = walk_begin(rows, bias, lo, hi);
+	struct page_part page;
 
 	rule_number(&rules, &unsupported);
 	while (walk_next(&walk, &page))

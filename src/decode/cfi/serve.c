@@ -21,22 +21,22 @@
 #define MAX_STEPS (32u << 20)
 
 /* A piece of an executable segment that is answered. */
-struct piece {
+struct segment_piece {
 	uint64_t file_off, vaddr, size_bytes;
 };
 
-struct job {
+struct cfi_job {
 	uint64_t *pages; /* asked; ascending, each once */
 	size_t nr_pages;
 	struct cfi_file file;
 	bool whole;
-	struct piece *pieces; /* disjoint, by file_off */
+	struct segment_piece *pieces; /* disjoint, by file_off */
 	size_t nr_pieces, cap_pieces;
 	struct cfi_rows by_vaddr;
 	struct cfi_rows by_offset; /* its vaddrs are file offsets */
 };
 
-static void job_deinit(struct job *job)
+static void job_deinit(struct cfi_job *job)
 {
 	cfi_rows_deinit(&job->by_offset);
 	cfi_rows_deinit(&job->by_vaddr);
@@ -54,7 +54,7 @@ static int by_number(const void *va, const void *vb)
 	return (*a > *b) - (*a < *b);
 }
 
-static int read_request(struct job *job, struct wire_reader *r)
+static int read_request(struct cfi_job *job, struct wire_reader *r)
 {
 	size_t nr = wire_get_u32(r), distinct = 0;
 
@@ -76,10 +76,11 @@ static int read_request(struct job *job, struct wire_reader *r)
 /* ---- what is answered ---- */
 
 /* [from, to) of @segment, file offsets. */
-static int add_piece(struct job *job, const struct cfi_segment *segment, uint64_t from,
-		     uint64_t to)
+static int add_piece(struct cfi_job *job, const struct cfi_segment *segment,
+		     uint64_t from, uint64_t to)
 {
-	struct piece *last = job->nr_pieces ? &job->pieces[job->nr_pieces - 1] : NULL;
+	struct segment_piece *last = job->nr_pieces ? &job->pieces[job->nr_pieces - 1]
+						    : NULL;
 	uint64_t vaddr = segment->vaddr + (from - segment->file_off);
 
 	/* Pages in a row are read at once. */
@@ -91,12 +92,12 @@ static int add_piece(struct job *job, const struct cfi_segment *segment, uint64_
 	if (vec_grow(&job->pieces, &job->cap_pieces, job->nr_pieces + 1,
 		     sizeof(*job->pieces), 0))
 		return -ENOMEM;
-	job->pieces[job->nr_pieces++] =
-		(struct piece){.file_off = from, .vaddr = vaddr, .size_bytes = to - from};
+	job->pieces[job->nr_pieces++] = (struct segment_piece){
+		.file_off = from, .vaddr = vaddr, .size_bytes = to - from};
 	return 0;
 }
 
-static int add_pages_of(struct job *job, const struct cfi_segment *segment)
+static int add_pages_of(struct cfi_job *job, const struct cfi_segment *segment)
 {
 	uint64_t end = segment->file_off + segment->size_bytes;
 
@@ -116,7 +117,7 @@ static int add_pages_of(struct job *job, const struct cfi_segment *segment)
 	return 0;
 }
 
-static int find_pieces(struct job *job)
+static int find_pieces(struct cfi_job *job)
 {
 	const struct cfi_file *f = &job->file;
 
@@ -134,7 +135,7 @@ static int find_pieces(struct job *job)
 
 /* ---- rows ---- */
 
-static uint64_t lowest_vaddr(const struct job *job)
+static uint64_t lowest_vaddr(const struct cfi_job *job)
 {
 	uint64_t lo = UINT64_MAX;
 
@@ -143,7 +144,7 @@ static uint64_t lowest_vaddr(const struct job *job)
 	return lo;
 }
 
-static uint64_t highest_vaddr(const struct job *job)
+static uint64_t highest_vaddr(const struct cfi_job *job)
 {
 	uint64_t hi = 0, end;
 
@@ -162,7 +163,7 @@ static int by_lo(const void *va, const void *vb)
 }
 
 /* Of the pieces only: what lies between them has no rows yet, but may have frames. */
-static int read_functions(struct job *job, uint64_t *steps_left)
+static int read_functions(struct cfi_job *job, uint64_t *steps_left)
 {
 	_cleanup_free_ struct cfi_range *wanted =
 		calloc(job->nr_pieces + 1, sizeof(*wanted));
@@ -170,7 +171,7 @@ static int read_functions(struct job *job, uint64_t *steps_left)
 	if (!wanted)
 		return -ENOMEM;
 	for (size_t i = 0; i < job->nr_pieces; i++) {
-		const struct piece *p = &job->pieces[i];
+		const struct segment_piece *p = &job->pieces[i];
 
 		wanted[i] = (struct cfi_range){p->vaddr, p->vaddr + p->size_bytes};
 	}
@@ -179,7 +180,7 @@ static int read_functions(struct job *job, uint64_t *steps_left)
 				  &job->by_vaddr);
 }
 
-static int read_rows(struct job *job)
+static int read_rows(struct cfi_job *job)
 {
 	const struct cfi_section *section = &job->file.section;
 	const struct cfi_index *index = &job->file.index;
@@ -192,7 +193,7 @@ static int read_rows(struct job *job)
 			       &steps_left, &job->by_vaddr);
 	else
 		for (size_t i = 0; i < job->nr_pieces && !err; i++) {
-			const struct piece *p = &job->pieces[i];
+			const struct segment_piece *p = &job->pieces[i];
 
 			err = cfi_read_indexed(section, index, p->vaddr,
 					       p->vaddr + p->size_bytes, &steps_left,
@@ -210,7 +211,7 @@ static int read_rows(struct job *job)
 }
 
 /* Rows of a piece, from its first byte to the byte behind it, by file offset. */
-static int move_piece(struct job *job, const struct piece *p)
+static int move_piece(struct cfi_job *job, const struct segment_piece *p)
 {
 	static const struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
 	const struct cfi_rows *in = &job->by_vaddr;
@@ -237,7 +238,7 @@ static void drop_repeated(struct cfi_rows *rows)
 	rows->nr = nr;
 }
 
-static int answer(struct job *job)
+static int answer(struct cfi_job *job)
 {
 	int err = find_pieces(job);
 
@@ -252,7 +253,7 @@ static int answer(struct job *job)
 int cfi_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 	      size_t nr_fds, struct wire_writer *reply)
 {
-	_cleanup_(job_deinit) struct job job = {0};
+	_cleanup_(job_deinit) struct cfi_job job = {0};
 	int err;
 
 	(void)call;

@@ -10,10 +10,10 @@
 #include "decode/dwarf/unit.h"
 
 /* One piece in the making. */
-struct piece {
+struct unfinished_piece {
 	struct decoded *d;
 	struct code_row *rows;
-	struct place *places; /* of rows */
+	struct frame_place *places; /* of rows */
 	size_t nr, cap_rows, cap_places;
 	uint32_t *shown; /* per scope: number of the last piece with its call, + 1 */
 	uint32_t number;
@@ -27,7 +27,7 @@ static bool same_row(const struct code_row *a, const struct code_row *b)
 	       !strcmp(a->system_name, b->system_name);
 }
 
-static void add_row(struct piece *p, uint64_t vaddr, struct place place)
+static void add_row(struct unfinished_piece *p, uint64_t vaddr, struct frame_place place)
 {
 	struct code_row row;
 	struct frame frame;
@@ -54,9 +54,9 @@ static void add_row(struct piece *p, uint64_t vaddr, struct place place)
 }
 
 /* The lines of the calls that were inlined here, each once in a piece. */
-static void add_calls(struct piece *p, const struct hit *hit)
+static void add_calls(struct unfinished_piece *p, const struct address_hit *hit)
 {
-	struct place place = {.scope = hit->scope};
+	struct frame_place place = {.scope = hit->scope};
 
 	while (decoded_is_inlined(p->d, place.scope) &&
 	       p->shown[place.scope] != p->number + 1) {
@@ -70,7 +70,7 @@ static void add_calls(struct piece *p, const struct hit *hit)
 /* By function as it was written, and line. */
 static int compare_places(const void *va, const void *vb, void *ctx)
 {
-	const struct place *a = va, *b = vb;
+	const struct frame_place *a = va, *b = vb;
 	const struct scope *items = ((const struct decoded *)ctx)->scopes.items;
 	const struct function *x = &items[a->scope].function;
 	const struct function *y = &items[b->scope].function;
@@ -84,15 +84,16 @@ static int compare_places(const void *va, const void *vb, void *ctx)
 	return (a->line > b->line) - (a->line < b->line);
 }
 
-static bool same_function(const struct decoded *d, struct place a, struct place b)
+static bool same_function(const struct decoded *d, struct frame_place a,
+			  struct frame_place b)
 {
 	a.line = b.line = 0;
 	return !compare_places(&a, &b, (void *)d);
 }
 
 /* Lines of [first, end) that have code in other parts of the unit. */
-static void add_elsewhere(struct piece *p, uint64_t vaddr, struct place place,
-			  uint32_t first, uint32_t end)
+static void add_elsewhere(struct unfinished_piece *p, uint64_t vaddr,
+			  struct frame_place place, uint32_t first, uint32_t end)
 {
 	if (end > LINE_SEEN_MAX_LINE)
 		end = LINE_SEEN_MAX_LINE;
@@ -109,9 +110,9 @@ static void add_elsewhere(struct piece *p, uint64_t vaddr, struct place place,
  * A line within a function that has no row here can have its code in a part that was
  * split off, in another place where the function was inlined, in a lambda.
  */
-static void add_all_elsewhere(struct piece *p, uint64_t vaddr)
+static void add_all_elsewhere(struct unfinished_piece *p, uint64_t vaddr)
 {
-	_cleanup_free_ struct place *places = calloc(p->nr, sizeof(*places));
+	_cleanup_free_ struct frame_place *places = calloc(p->nr, sizeof(*places));
 	const struct scope *scopes = p->d->scopes.items;
 	size_t nr = 0, all = p->nr;
 
@@ -136,12 +137,12 @@ static void add_all_elsewhere(struct piece *p, uint64_t vaddr)
 	}
 }
 
-static void make_piece(struct piece *p, const struct line_piece *piece)
+static void make_piece(struct unfinished_piece *p, const struct line_piece *piece)
 {
 	p->nr = 0;
 	p->failed = piece->too_many || !piece->nr_rows;
 	for (size_t i = 0; i < piece->nr_rows && !p->failed; i++) {
-		const struct hit *hit = &p->d->row_hits[piece->first_row + i];
+		const struct address_hit *hit = &p->d->row_hits[piece->first_row + i];
 
 		add_calls(p, hit);
 		add_row(p, hit->vaddr, decoded_innermost(p->d, hit));
@@ -152,7 +153,7 @@ static void make_piece(struct piece *p, const struct line_piece *piece)
 
 void decoded_pieces(struct decoded *d, piece_fn fn, void *ctx)
 {
-	struct piece p = {.d = d};
+	struct unfinished_piece p = {.d = d};
 	struct frame function;
 
 	p.shown = calloc(d->scopes.nr + 1, sizeof(*p.shown));
@@ -162,7 +163,7 @@ void decoded_pieces(struct decoded *d, piece_fn fn, void *ctx)
 		make_piece(&p, piece);
 		if (p.failed)
 			continue;
-		decoded_frame(d, (struct place){.scope = piece->scope}, &function);
+		decoded_frame(d, (struct frame_place){.scope = piece->scope}, &function);
 		fn(ctx, &function,
 		   &(struct code){.address = piece->start,
 				  .size_bytes = piece->end - piece->start,
@@ -203,7 +204,7 @@ static const struct unit *unit_of_scopes(const struct decoded *d)
  */
 static int find_row_scopes(struct decoded *d)
 {
-	_cleanup_free_ struct hit *hits = NULL;
+	_cleanup_free_ struct address_hit *hits = NULL;
 	struct line_rows *rows = &d->rows;
 	int r = 0;
 
@@ -214,13 +215,13 @@ static int find_row_scopes(struct decoded *d)
 	if (!hits)
 		return -ENOMEM;
 	for (size_t i = 0; i < rows->nr; i++)
-		hits[i] = (struct hit){.vaddr = rows->items[i].start,
-				       .row_vaddr = rows->items[i].start,
-				       .file = rows->items[i].file,
-				       .line = rows->items[i].line,
-				       .near_file = rows->items[i].near_file,
-				       .near_line = rows->items[i].near_line,
-				       .has_row = true};
+		hits[i] = (struct address_hit){.vaddr = rows->items[i].start,
+					       .row_vaddr = rows->items[i].start,
+					       .file = rows->items[i].file,
+					       .line = rows->items[i].line,
+					       .near_file = rows->items[i].near_file,
+					       .near_line = rows->items[i].near_line,
+					       .has_row = true};
 	for (size_t i = 0; i < rows->nr_pieces && r == 0; i++) {
 		const struct line_piece *piece = &rows->pieces[i];
 
@@ -247,7 +248,7 @@ static int find_pieces(struct decoded *d)
 }
 
 /* Rows and scopes. What breaks off is noted; only -ENOMEM ends it. */
-static int find_all(struct decoded *d, struct hit *hits, size_t nr)
+static int find_all(struct decoded *d, struct address_hit *hits, size_t nr)
 {
 	int no_lines = line_table_open(&d->unit, &d->lines), r;
 
@@ -268,7 +269,7 @@ static int find_all(struct decoded *d, struct hit *hits, size_t nr)
 }
 
 int decoded_init(struct decoded *d, const struct unit *unit, struct abbrev_cache *abbrevs,
-		 struct hit *hits, size_t nr)
+		 struct address_hit *hits, size_t nr)
 {
 	int r;
 
@@ -299,11 +300,11 @@ void decoded_deinit(struct decoded *d)
 
 #define NO_FILE UINT32_MAX
 
-struct place decoded_caller(const struct decoded *d, struct place inner)
+struct frame_place decoded_caller(const struct decoded *d, struct frame_place inner)
 {
 	const struct scope *s = &d->scopes.items[inner.scope];
 
-	return (struct place){s->parent, s->call_file, s->call_line};
+	return (struct frame_place){s->parent, s->call_file, s->call_line};
 }
 
 bool decoded_is_inlined(const struct decoded *d, uint32_t scope)
@@ -311,9 +312,10 @@ bool decoded_is_inlined(const struct decoded *d, uint32_t scope)
 	return scope && d->scopes.items[scope].parent;
 }
 
-struct place decoded_innermost(const struct decoded *d, const struct hit *hit)
+struct frame_place decoded_innermost(const struct decoded *d,
+				     const struct address_hit *hit)
 {
-	struct place leaf = {hit->scope, hit->file, hit->line}, place = leaf;
+	struct frame_place leaf = {hit->scope, hit->file, hit->line}, place = leaf;
 
 	while (!place.line && decoded_is_inlined(d, place.scope))
 		place = decoded_caller(d, place);
@@ -324,7 +326,7 @@ struct place decoded_innermost(const struct decoded *d, const struct hit *hit)
 	return leaf;
 }
 
-void decoded_frame(struct decoded *d, struct place place, struct frame *ret)
+void decoded_frame(struct decoded *d, struct frame_place place, struct frame *ret)
 {
 	const struct scope *s = &d->scopes.items[place.scope];
 
@@ -352,16 +354,16 @@ static enum miss why_no_line(const struct decoded *d)
 	return d->split_missing ? MISS_NO_DWO : MISS_NO_LINE;
 }
 
-size_t decoded_frames(struct decoded *d, const struct hit *hit,
+size_t decoded_frames(struct decoded *d, const struct address_hit *hit,
 		      struct frame frames[FRAMES_MAX_INLINE], enum miss *ret_miss)
 {
-	struct place place = decoded_innermost(d, hit);
+	struct frame_place place = decoded_innermost(d, hit);
 	size_t depth = 1, nr = 0;
 
 	*ret_miss = why_no_line(d);
 	if (!hit->has_row && !hit->scope)
 		return 0;
-	for (struct place p = place; decoded_is_inlined(d, p.scope);
+	for (struct frame_place p = place; decoded_is_inlined(d, p.scope);
 	     p = decoded_caller(d, p))
 		depth++;
 	for (size_t i = 0; i < depth; i++, place = decoded_caller(d, place)) {

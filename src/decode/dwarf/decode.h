@@ -17,7 +17,8 @@ struct decoded {
 	struct line_table *lines; /* NULL: none */
 	struct scopes scopes;
 	struct line_rows rows; /* of the functions that were hit */
-	struct hit *row_hits; /* one per rows.items; NULL: none, or not asked for */
+	struct address_hit
+		*row_hits; /* one per rows.items; NULL: none, or not asked for */
 	struct abbrev_cache *abbrevs; /* borrowed */
 };
 
@@ -30,7 +31,7 @@ struct decoded {
  * Return: 0 or -ENOMEM.
  */
 int decoded_init(struct decoded *ret, const struct unit *unit,
-		 struct abbrev_cache *abbrevs, struct hit *hits, size_t nr);
+		 struct abbrev_cache *abbrevs, struct address_hit *hits, size_t nr);
 void decoded_deinit(struct decoded *d);
 
 /**
@@ -42,21 +43,22 @@ void decoded_deinit(struct decoded *d);
  * Return: how many; 0: the unit knows nothing of this address. Strings are valid
  * until decoded_deinit().
  */
-size_t decoded_frames(struct decoded *d, const struct hit *hit,
+size_t decoded_frames(struct decoded *d, const struct address_hit *hit,
 		      struct frame frames[FRAMES_MAX_INLINE], enum miss *ret_miss);
 
 /* Which line a frame is on, as numbers of the line table and of the scopes. */
-struct place {
+struct frame_place {
 	uint32_t scope, file, line;
 };
 
 /** The innermost frame at @hit, by the rules of decoded_frames(). */
-struct place decoded_innermost(const struct decoded *d, const struct hit *hit);
+struct frame_place decoded_innermost(const struct decoded *d,
+				     const struct address_hit *hit);
 bool decoded_is_inlined(const struct decoded *d, uint32_t scope);
 /** The call that @inner, which is inlined, was inlined by. */
-struct place decoded_caller(const struct decoded *d, struct place inner);
+struct frame_place decoded_caller(const struct decoded *d, struct frame_place inner);
 /** Its names; strings as those of decoded_frames(). */
-void decoded_frame(struct decoded *d, struct place place, struct frame *ret);
+void decoded_frame(struct decoded *d, struct frame_place place, struct frame *ret);
 
 /* ---- A decoded unit's pieces of code: which line each part of a function is ---- */
 

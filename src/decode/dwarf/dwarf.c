@@ -95,16 +95,16 @@ void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool
 #define UNIT_ANSWERED (UINT32_MAX - 1)
 
 /* One address asked for. */
-struct want {
+struct address_want {
 	uint64_t vaddr;
 	uint32_t index; /* in the caller's array */
 	uint32_t unit; /* number of the unit that holds it */
 };
 
 /* One call of dwarf_source_resolve(). */
-struct search {
+struct resolve_call {
 	struct dwarf_source *d;
-	struct want *wants;
+	struct address_want *wants;
 	size_t nr;
 	uint64_t *widths; /* of the range that claimed wants[i] */
 	uint32_t *rangeless; /* units whose roots name no addresses */
@@ -113,7 +113,7 @@ struct search {
 	void *ctx;
 };
 
-static void search_deinit(struct search *s)
+static void search_deinit(struct resolve_call *s)
 {
 	free(s->wants);
 	free(s->widths);
@@ -122,21 +122,21 @@ static void search_deinit(struct search *s)
 
 static int compare_vaddrs(const void *a, const void *b)
 {
-	const struct want *x = a, *y = b;
+	const struct address_want *x = a, *y = b;
 
 	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
 }
 
 static int compare_units(const void *a, const void *b)
 {
-	const struct want *x = a, *y = b;
+	const struct address_want *x = a, *y = b;
 
 	if (x->unit != y->unit)
 		return x->unit > y->unit ? 1 : -1;
 	return compare_vaddrs(a, b);
 }
 
-static int search_init(struct search *s, const uint64_t *vaddrs, size_t nr)
+static int search_init(struct resolve_call *s, const uint64_t *vaddrs, size_t nr)
 {
 	s->wants = calloc(nr, sizeof(*s->wants));
 	s->widths = calloc(nr, sizeof(*s->widths));
@@ -144,12 +144,12 @@ static int search_init(struct search *s, const uint64_t *vaddrs, size_t nr)
 		return -ENOMEM;
 	s->nr = nr;
 	for (size_t i = 0; i < nr; i++)
-		s->wants[i] = (struct want){vaddrs[i], (uint32_t)i, UNIT_NONE};
+		s->wants[i] = (struct address_want){vaddrs[i], (uint32_t)i, UNIT_NONE};
 	qsort(s->wants, nr, sizeof(*s->wants), compare_vaddrs);
 	return 0;
 }
 
-static void claim(struct search *s, uint32_t unit, const struct addr_range *range)
+static void claim(struct resolve_call *s, uint32_t unit, const struct addr_range *range)
 {
 	size_t low = 0, high = s->nr;
 
@@ -173,7 +173,7 @@ static void claim(struct search *s, uint32_t unit, const struct addr_range *rang
 	}
 }
 
-static int claim_unit(struct search *s, uint32_t number, const struct unit *u)
+static int claim_unit(struct resolve_call *s, uint32_t number, const struct unit *u)
 {
 	bool has_low = u->low_pc.form, has_high = u->high_pc.form;
 	struct addr_range range;
@@ -197,7 +197,7 @@ static int claim_unit(struct search *s, uint32_t number, const struct unit *u)
 	return 0;
 }
 
-static int find_units(struct search *s)
+static int find_units(struct resolve_call *s)
 {
 	struct debug_file *file = s->d->file;
 	struct unit u;
@@ -215,8 +215,9 @@ static int find_units(struct search *s)
 /*
  * Answers what the decoded unit knows of, and what it claims but does not know.
  */
-static void answer(struct search *s, struct decoded *decoded, const struct hit *hits,
-		   struct want *wants, size_t nr, bool claimed)
+static void answer(struct resolve_call *s, struct decoded *decoded,
+		   const struct address_hit *hits, struct address_want *wants, size_t nr,
+		   bool claimed)
 {
 	struct frame frames[FRAMES_MAX_INLINE];
 	size_t nr_frames;
@@ -233,15 +234,15 @@ static void answer(struct search *s, struct decoded *decoded, const struct hit *
 
 /* Addresses of one unit, ascending, as its pieces of code are. */
 struct unit_wants {
-	const struct search *search;
-	const struct want *items;
+	const struct resolve_call *search;
+	const struct address_want *items;
 	size_t nr, next;
 };
 
 static void found_piece(void *ctx, const struct frame *function, const struct code *code)
 {
 	struct unit_wants *wants = ctx;
-	const struct search *s = wants->search;
+	const struct resolve_call *s = wants->search;
 
 	while (wants->next < wants->nr && wants->items[wants->next].vaddr < code->address)
 		wants->next++;
@@ -258,10 +259,10 @@ static bool wants_code(const struct dwarf_source *d, uint32_t index)
  * Decodes one unit for @wants, which it claimed, or might know of. Those that it
  * answers get UNIT_ANSWERED, others UNIT_NONE.
  */
-static int decode(struct search *s, uint32_t number, struct want *wants, size_t nr,
-		  bool claimed)
+static int decode(struct resolve_call *s, uint32_t number, struct address_want *wants,
+		  size_t nr, bool claimed)
 {
-	_cleanup_free_ struct hit *hits = calloc(nr, sizeof(*hits));
+	_cleanup_free_ struct address_hit *hits = calloc(nr, sizeof(*hits));
 	struct dwarf_source *d = s->d;
 	struct decoded decoded;
 	struct unit u;
@@ -288,7 +289,7 @@ static int decode(struct search *s, uint32_t number, struct want *wants, size_t 
 }
 
 /* Moves what has no answer yet to the front, sorted by address. */
-static void keep_unanswered(struct search *s)
+static void keep_unanswered(struct resolve_call *s)
 {
 	size_t nr = 0;
 
@@ -299,7 +300,7 @@ static void keep_unanswered(struct search *s)
 	qsort(s->wants, nr, sizeof(*s->wants), compare_vaddrs);
 }
 
-static int decode_claimed(struct search *s)
+static int decode_claimed(struct resolve_call *s)
 {
 	int r = 0;
 
@@ -317,7 +318,7 @@ static int decode_claimed(struct search *s)
 	return r;
 }
 
-static int decode_rangeless(struct search *s)
+static int decode_rangeless(struct resolve_call *s)
 {
 	int r = 0;
 
@@ -330,7 +331,7 @@ static int decode_rangeless(struct search *s)
 	return r;
 }
 
-static void answer_rest(struct search *s)
+static void answer_rest(struct resolve_call *s)
 {
 	const struct debug_context *context = &s->d->context;
 	enum miss miss = MISS_NO_DEBUG_INFO;
@@ -346,7 +347,8 @@ static void answer_rest(struct search *s)
 int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t nr,
 			 dwarf_found_fn found, void *ctx)
 {
-	_cleanup_(search_deinit) struct search s = {.d = d, .found = found, .ctx = ctx};
+	_cleanup_(search_deinit) struct resolve_call s = {
+		.d = d, .found = found, .ctx = ctx};
 	int r;
 
 	if (!nr)

@@ -342,7 +342,7 @@ struct line_state {
 
 /* How far the sequence at hand has come through the hits. */
 struct line_walk {
-	struct hit *hits;
+	struct address_hit *hits;
 	size_t nr, next; /* hits[next] is the first one at or behind the last row */
 	struct line_state last; /* the last row */
 	uint32_t near_file, near_line;
@@ -376,7 +376,7 @@ static uint32_t small_file(const struct line_state *s)
  * The last row was the one of @hit. Of two sequences that hold an address (code
  * that was folded or thrown away) the row nearest to it is taken.
  */
-static void take_row(const struct line_walk *w, struct hit *hit)
+static void take_row(const struct line_walk *w, struct address_hit *hit)
 {
 	if (hit->has_row && hit->row_vaddr >= w->last.vaddr)
 		return;
@@ -526,7 +526,7 @@ static int run(struct line_table *t, struct line_walk *walk)
 	return c.failed ? -EBADMSG : 0;
 }
 
-int line_table_run(struct line_table *t, struct hit *hits, size_t nr,
+int line_table_run(struct line_table *t, struct address_hit *hits, size_t nr,
 		   struct line_rows *rows)
 {
 	return run(t, &(struct line_walk){.hits = hits, .nr = nr, .rows = rows});

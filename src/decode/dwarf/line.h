@@ -35,7 +35,7 @@ struct line_piece {
 struct line_row {
 	uint64_t start;
 	uint32_t file, line; /* line 0: the compiler names none */
-	uint32_t near_file, near_line; /* as in struct hit */
+	uint32_t near_file, near_line; /* as in struct address_hit */
 	uint32_t piece;
 	uint32_t order; /* of arrival */
 };
@@ -76,7 +76,7 @@ static inline bool line_rows_seen(const struct line_rows *r, uint32_t file, uint
 }
 
 /* One address asked for, and what was found about it so far. */
-struct hit {
+struct address_hit {
 	uint64_t vaddr;
 	uint32_t scope; /* the innermost one that holds it (scope.h); 0: none */
 	uint64_t row_vaddr; /* of the row that holds it */
@@ -105,7 +105,7 @@ DEFINE_CLEANUP(struct line_table, line_table_free);
  * @rows  gathers rows of pieces of code (struct line_rows); may be NULL
  * Return: 0, or -EBADMSG when the program breaks off (rows before that count).
  */
-int line_table_run(struct line_table *t, struct hit *hits, size_t nr,
+int line_table_run(struct line_table *t, struct address_hit *hits, size_t nr,
 		   struct line_rows *rows);
 
 /**

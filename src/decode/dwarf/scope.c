@@ -473,7 +473,7 @@ bool pc_ranges_next(struct pc_ranges *it, struct addr_range *ret)
 struct scope_walk {
 	const struct unit *unit;
 	const struct abbrev_table *table;
-	struct hit *hits;
+	struct address_hit *hits;
 	size_t nr;
 	struct scopes *found;
 	struct cursor c;
@@ -687,8 +687,8 @@ static int find(struct scope_walk *w, struct abbrev_cache *abbrevs, uint64_t off
 	return r < 0 ? r : walk(w, info.data);
 }
 
-int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs, struct hit *hits,
-		size_t nr, struct scopes *ret)
+int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs,
+		struct address_hit *hits, size_t nr, struct scopes *ret)
 {
 	_cleanup_free_ struct scope_walk *w = calloc(1, sizeof(*w));
 	struct scope none = {0};
@@ -706,7 +706,8 @@ int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs, struct hi
 }
 
 int scopes_find_in(const struct unit *unit, struct abbrev_cache *abbrevs,
-		   uint64_t die_off, struct hit *hits, size_t nr, struct scopes *scopes)
+		   uint64_t die_off, struct address_hit *hits, size_t nr,
+		   struct scopes *scopes)
 {
 	_cleanup_free_ struct scope_walk *w = calloc(1, sizeof(*w));
 	size_t left;

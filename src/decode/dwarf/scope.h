@@ -127,8 +127,8 @@ int scopes_name(struct scopes *s, const struct unit *unit, struct abbrev_cache *
  * @ret   all zeroes before the first call; replaced
  * Return: 0, -EBADMSG (the DIEs break off; what was found before counts), -ENOMEM.
  */
-int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs, struct hit *hits,
-		size_t nr, struct scopes *ret);
+int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs,
+		struct address_hit *hits, size_t nr, struct scopes *ret);
 
 /**
  * The same for hits in the function whose DIE is at @die_off, which scopes_find()
@@ -136,6 +136,7 @@ int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs, struct hi
  * time if need be, without names and ranges.
  */
 int scopes_find_in(const struct unit *unit, struct abbrev_cache *abbrevs,
-		   uint64_t die_off, struct hit *hits, size_t nr, struct scopes *scopes);
+		   uint64_t die_off, struct address_hit *hits, size_t nr,
+		   struct scopes *scopes);
 
 #endif

@@ -124,12 +124,12 @@ static void elf_codes_add(struct answer_writer *answers, struct elf_names *names
 }
 
 /* One address: sorted by vaddr, which all the readers want. */
-struct query {
+struct elf_query {
 	uint64_t vaddr;
 	size_t asked_as; /* position in the request */
 };
 
-struct job {
+struct elf_job {
 	struct worker_call *call;
 	uint32_t flags; /* ELF_REQUEST_* */
 	const uint8_t *expected_id;
@@ -142,7 +142,7 @@ struct job {
 
 	uint64_t *asked; /* as in the request */
 	size_t nr_asked, nr_code; /* the first nr_code want code too */
-	struct query *queries; /* those that a segment holds, ascending */
+	struct elf_query *queries; /* those that a segment holds, ascending */
 	uint64_t *vaddrs; /* of queries */
 	bool *wants_code; /* per query */
 	size_t nr;
@@ -155,7 +155,7 @@ struct job {
 	struct answer_writer *answers;
 };
 
-static void job_deinit(struct job *job)
+static void job_deinit(struct elf_job *job)
 {
 	answer_writer_free(job->answers);
 	elf_names_free(job->names);
@@ -172,7 +172,7 @@ static void job_deinit(struct job *job)
 	binary_free(job->binary);
 }
 
-static int read_request(struct job *job, struct wire_reader *r)
+static int read_request(struct elf_job *job, struct wire_reader *r)
 {
 	size_t nr;
 
@@ -198,7 +198,7 @@ static int read_request(struct job *job, struct wire_reader *r)
 	return 0;
 }
 
-static enum miss open_binary(struct job *job, int fd)
+static enum miss open_binary(struct elf_job *job, int fd)
 {
 	int err = binary_open(fd, &job->binary);
 
@@ -213,14 +213,14 @@ static enum miss open_binary(struct job *job, int fd)
 
 static int compare_queries(const void *va, const void *vb)
 {
-	const struct query *a = va, *b = vb;
+	const struct elf_query *a = va, *b = vb;
 
 	if (a->vaddr != b->vaddr)
 		return a->vaddr > b->vaddr ? 1 : -1;
 	return (a->asked_as > b->asked_as) - (a->asked_as < b->asked_as);
 }
 
-static void make_queries(struct job *job)
+static void make_queries(struct elf_job *job)
 {
 	for (size_t i = 0; i < job->nr_asked; i++) {
 		uint64_t vaddr = job->asked[i];
@@ -228,7 +228,8 @@ static void make_queries(struct job *job)
 		if (!(job->flags & ELF_REQUEST_VADDR) &&
 		    !binary_file_off_to_vaddr(job->binary, job->asked[i], &vaddr))
 			continue; /* stays unanswered: no symbols */
-		job->queries[job->nr++] = (struct query){.vaddr = vaddr, .asked_as = i};
+		job->queries[job->nr++] =
+			(struct elf_query){.vaddr = vaddr, .asked_as = i};
 	}
 	qsort(job->queries, job->nr, sizeof(*job->queries), compare_queries);
 	for (size_t k = 0; k < job->nr; k++) {
@@ -237,7 +238,7 @@ static void make_queries(struct job *job)
 	}
 }
 
-static int read_minidebug(struct job *job)
+static int read_minidebug(struct elf_job *job)
 {
 	size_t len;
 	int err = elf_minidebug_read(job->binary, &job->mini_bytes, &len);
@@ -251,7 +252,7 @@ static int read_minidebug(struct job *job)
 }
 
 /* All tables that there are, unless one has everything. */
-static int read_symbols(struct job *job)
+static int read_symbols(struct elf_job *job)
 {
 	int err = elf_symbols_init(&job->symbols, job->vaddrs, job->nr);
 
@@ -272,7 +273,7 @@ static int read_symbols(struct job *job)
 	return elf_plt_names(job->binary, job->vaddrs, job->nr, job->plt);
 }
 
-static void name_symbol(struct job *job, size_t k)
+static void name_symbol(struct elf_job *job, size_t k)
 {
 	const struct elf_symbol *sym = elf_symbols_at(&job->symbols, k);
 
@@ -285,10 +286,10 @@ static void name_symbol(struct job *job, size_t k)
 }
 
 /* The answer from symbols alone; also fills what @chain lacks at its outer end. */
-static void answer(struct job *job, size_t k, enum miss miss, const struct frame *chain,
-		   size_t nr)
+static void answer(struct elf_job *job, size_t k, enum miss miss,
+		   const struct frame *chain, size_t nr)
 {
-	const struct query *query = &job->queries[k];
+	const struct elf_query *query = &job->queries[k];
 	struct frame *frames;
 
 	name_symbol(job, k);
@@ -298,7 +299,7 @@ static void answer(struct job *job, size_t k, enum miss miss, const struct frame
 }
 
 /* Why an address that no unit of the debug info covers has no line. */
-static enum miss symbol_miss(const struct job *job, size_t k)
+static enum miss symbol_miss(const struct elf_job *job, size_t k)
 {
 	if (elf_symbols_at(&job->symbols, k))
 		return job->no_line;
@@ -312,7 +313,7 @@ static enum miss symbol_miss(const struct job *job, size_t k)
 static void found_lines(void *ctx, size_t k, enum miss miss, const struct frame *frames,
 			size_t nr)
 {
-	struct job *job = ctx;
+	struct elf_job *job = ctx;
 
 	if (k >= job->nr)
 		return;
@@ -325,7 +326,7 @@ static void found_lines(void *ctx, size_t k, enum miss miss, const struct frame 
 static void found_code(void *ctx, size_t k, const struct frame *function,
 		       const struct code *code)
 {
-	struct job *job = ctx;
+	struct elf_job *job = ctx;
 
 	if (k >= job->nr)
 		return;
@@ -335,14 +336,14 @@ static void found_code(void *ctx, size_t k, const struct frame *function,
 
 static int ask_for_dwarf(void *ctx, const struct need *need)
 {
-	struct job *job = ctx;
+	struct elf_job *job = ctx;
 	int fd = elf_debug_ask(job->call, need);
 
 	return fd < 0 ? -1 : fd;
 }
 
 /* Return: why addresses that it did not answer have no line. */
-static enum miss read_lines(struct job *job)
+static enum miss read_lines(struct elf_job *job)
 {
 	_cleanup_(dwarf_source_freep) struct dwarf_source *dwarf = NULL;
 	int fd = job->binary->fd;
@@ -369,7 +370,7 @@ static enum miss read_lines(struct job *job)
 	}
 }
 
-static int resolve(struct job *job)
+static int resolve(struct elf_job *job)
 {
 	bool lines = !(job->flags & ELF_REQUEST_NO_LINES);
 	int err = 0;
@@ -393,9 +394,9 @@ static int resolve(struct job *job)
 }
 
 /* The segment of the first address that lies in one; all 0 when none does. */
-static struct binary_load first_segment(const struct job *job)
+static struct binary_load first_segment(const struct elf_job *job)
 {
-	const struct query *first = NULL;
+	const struct elf_query *first = NULL;
 	const struct binary_load *load = NULL;
 
 	for (size_t k = 0; k < job->nr; k++)
@@ -409,7 +410,7 @@ static struct binary_load first_segment(const struct job *job)
 int elf_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 	      size_t nr_fds, struct wire_writer *reply)
 {
-	_cleanup_(job_deinit) struct job job = {.call = call, .debug = {.fd = -1}};
+	_cleanup_(job_deinit) struct elf_job job = {.call = call, .debug = {.fd = -1}};
 	struct binary_load load = {0};
 	enum miss miss;
 	int err;

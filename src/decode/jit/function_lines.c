@@ -15,7 +15,7 @@ struct point {
 	bool unlined;
 };
 
-struct reading {
+struct line_reading {
 	struct line_store *store;
 	const struct function_lines *functions;
 	size_t nr_functions;
@@ -32,7 +32,7 @@ void line_store_deinit(struct line_store *s)
 	*s = (struct line_store){0};
 }
 
-static bool in_function(const struct reading *rd, uint64_t ip)
+static bool in_function(const struct line_reading *rd, uint64_t ip)
 {
 	size_t low = 0, high = rd->nr_functions;
 
@@ -47,7 +47,7 @@ static bool in_function(const struct reading *rd, uint64_t ip)
 	return low && rd->functions[low - 1].end_ip > ip;
 }
 
-static void add_point(struct reading *rd, uint64_t ip, bool is_row, bool unlined)
+static void add_point(struct line_reading *rd, uint64_t ip, bool is_row, bool unlined)
 {
 	int r;
 
@@ -84,7 +84,7 @@ static int compare_points(const void *a, const void *b)
 }
 
 /* One point for each address; one that is no row is like the row that covers it. */
-static void merge_points(struct reading *rd)
+static void merge_points(struct line_reading *rd)
 {
 	size_t nr = 0;
 
@@ -104,9 +104,9 @@ static void merge_points(struct reading *rd)
 static void found(void *ctx, size_t i, enum miss miss, const struct frame *frames,
 		  size_t nr)
 {
-	struct reading *rd = ctx;
+	struct line_reading *rd = ctx;
 	struct line_store *s = rd->store;
-	struct line_row *row = &s->rows[rd->first_row + i];
+	struct function_row *row = &s->rows[rd->first_row + i];
 	int r = vec_grow(&s->frames, &s->cap_frames, s->nr_frames + nr,
 			 sizeof(*s->frames), LINE_STORE_MAX_FRAMES);
 
@@ -127,7 +127,7 @@ static void found(void *ctx, size_t i, enum miss miss, const struct frame *frame
 	}
 }
 
-static int resolve_points(struct reading *rd, struct dwarf_source *dwarf)
+static int resolve_points(struct line_reading *rd, struct dwarf_source *dwarf)
 {
 	struct line_store *s = rd->store;
 	_cleanup_free_ uint64_t *ips = calloc(rd->nr_points + 1, sizeof(*ips));
@@ -140,16 +140,16 @@ static int resolve_points(struct reading *rd, struct dwarf_source *dwarf)
 	for (size_t i = 0; i < rd->nr_points; i++) {
 		ips[i] = rd->points[i].ip;
 		s->rows[s->nr_rows++] =
-			(struct line_row){.ip = rd->points[i].ip,
-					  .miss = MISS_NO_LINE,
-					  .unlined = rd->points[i].unlined};
+			(struct function_row){.ip = rd->points[i].ip,
+					      .miss = MISS_NO_LINE,
+					      .unlined = rd->points[i].unlined};
 	}
 	r = dwarf_source_resolve(dwarf, ips, rd->nr_points, found, rd);
 	return r ? r : rd->error;
 }
 
 /* Points are ascending, as the functions are. */
-static void assign_rows(const struct reading *rd, struct function_lines *functions)
+static void assign_rows(const struct line_reading *rd, struct function_lines *functions)
 {
 	size_t i = 0;
 
@@ -167,8 +167,8 @@ static void assign_rows(const struct reading *rd, struct function_lines *functio
 	}
 }
 
-static int read_dwarf(struct reading *rd, struct dwarf_source *dwarf, const uint64_t *ips,
-		      size_t nr_ips)
+static int read_dwarf(struct line_reading *rd, struct dwarf_source *dwarf,
+		      const uint64_t *ips, size_t nr_ips)
 {
 	int r;
 
@@ -183,13 +183,13 @@ static int read_dwarf(struct reading *rd, struct dwarf_source *dwarf, const uint
 	return resolve_points(rd, dwarf);
 }
 
-int function_lines_read(struct line_store *s, const struct image *m,
+int function_lines_read(struct line_store *s, const struct jit_image *m,
 			struct function_lines *functions, size_t nr_functions,
 			const uint64_t *ips, size_t nr_ips)
 {
 	_cleanup_free_ uint8_t *copy = NULL; /* outlives its reader */
 	_cleanup_(dwarf_source_freep) struct dwarf_source *dwarf = NULL;
-	struct reading rd = {
+	struct line_reading rd = {
 		.store = s, .functions = functions, .nr_functions = nr_functions};
 	int r = image_linked_copy(m, &copy);
 
@@ -205,8 +205,8 @@ int function_lines_read(struct line_store *s, const struct image *m,
 	return r;
 }
 
-struct line_row *function_lines_at(const struct line_store *s,
-				   const struct function_lines *f, uint64_t ip)
+struct function_row *function_lines_at(const struct line_store *s,
+				       const struct function_lines *f, uint64_t ip)
 {
 	size_t low = 0, high = f->nr_rows;
 

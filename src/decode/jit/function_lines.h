@@ -16,7 +16,7 @@
 #include "decode/jit/image.h"
 
 /* From here to the next row of the function, or to its end. */
-struct line_row {
+struct function_row {
 	uint64_t ip;
 	uint32_t first_frame, nr_frames; /* in line_store.frames; innermost first */
 	enum miss miss; /* why frames[0] has no line */
@@ -26,7 +26,7 @@ struct line_row {
 /* Rows and frames of all functions of a request. Strings are interned. */
 struct line_store {
 	struct strpool *pool; /* borrowed */
-	struct line_row *rows;
+	struct function_row *rows;
 	size_t nr_rows, cap_rows;
 	struct frame *frames;
 	size_t nr_frames, cap_frames;
@@ -48,12 +48,12 @@ struct function_lines {
  * Return: 0, -ENODATA (the image has no lines), -EBADMSG (malformed), -ENOSPC (over a
  * maximum), -ENOMEM. On failure the functions have no rows.
  */
-int function_lines_read(struct line_store *s, const struct image *m,
+int function_lines_read(struct line_store *s, const struct jit_image *m,
 			struct function_lines *functions, size_t nr_functions,
 			const uint64_t *ips, size_t nr_ips);
 
 /** The row that covers @ip, or NULL. */
-struct line_row *function_lines_at(const struct line_store *s,
-				   const struct function_lines *f, uint64_t ip);
+struct function_row *function_lines_at(const struct line_store *s,
+				       const struct function_lines *f, uint64_t ip);
 
 #endif

@@ -202,7 +202,7 @@ int function_names_learn(struct function_names *n, const struct line_store *s,
 			 const struct function_lines *f, const struct function_name *name)
 {
 	for (uint32_t i = 0; i < f->nr_rows && name->numba; i++) {
-		const struct line_row *row = &s->rows[f->first_row + i];
+		const struct function_row *row = &s->rows[f->first_row + i];
 		const struct frame *outer;
 		const char *function;
 		size_t len, tail;
@@ -246,7 +246,7 @@ void function_names_apply(const struct function_names *n, struct line_store *s,
 			  const struct function_name *name)
 {
 	for (uint32_t i = 0; i < f->nr_rows; i++) {
-		const struct line_row *row = &s->rows[f->first_row + i];
+		const struct function_row *row = &s->rows[f->first_row + i];
 
 		for (uint32_t k = 0; k < row->nr_frames; k++)
 			apply_one(n, &s->frames[row->first_frame + k], name,

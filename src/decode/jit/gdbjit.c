@@ -32,7 +32,7 @@ struct registration {
 	struct owner_time time;
 };
 
-struct job {
+struct gdbjit_job {
 	struct registration *registrations;
 	struct hit_object *objects; /* the same ones */
 	size_t nr_objects;
@@ -50,7 +50,7 @@ struct job {
 	uint64_t nr_bad;
 };
 
-static void job_deinit(struct job *job)
+static void job_deinit(struct gdbjit_job *job)
 {
 	hit_functions_deinit(&job->functions);
 	owners_deinit(&job->owners);
@@ -68,7 +68,7 @@ static void job_deinit(struct job *job)
 /* An owners_same_fn. */
 static bool same_code(void *ctx, uint32_t a, uint32_t b, uint64_t ip)
 {
-	struct job *job = ctx;
+	struct gdbjit_job *job = ctx;
 	const struct image_symbol *x, *y;
 
 	if (job->registrations[a].offset == job->registrations[b].offset &&
@@ -80,7 +80,7 @@ static bool same_code(void *ctx, uint32_t a, uint32_t b, uint64_t ip)
 	       *x->name && !strcmp(x->name, y->name);
 }
 
-static int read_request(struct job *job, struct wire_reader *r)
+static int read_request(struct gdbjit_job *job, struct wire_reader *r)
 {
 	bool is_walked = false;
 	size_t nr = wire_get_u32(r);
@@ -122,7 +122,7 @@ static int read_request(struct job *job, struct wire_reader *r)
 	return rc;
 }
 
-static bool open_object(const struct job *job, size_t i)
+static bool open_object(const struct gdbjit_job *job, size_t i)
 {
 	const struct registration *reg = &job->registrations[i];
 
@@ -133,7 +133,7 @@ static bool open_object(const struct job *job, size_t i)
 }
 
 /* Return: 0, or -E2BIG when the objects lie over each other too often. */
-static int claim_all(struct job *job)
+static int claim_all(struct gdbjit_job *job)
 {
 	struct image_code code[IMAGE_MAX_CODE];
 	int rc = 0;
@@ -155,13 +155,13 @@ static int claim_all(struct job *job)
 	return rc;
 }
 
-static void answer_miss(struct job *job, size_t query, enum miss miss)
+static void answer_miss(struct gdbjit_job *job, size_t query, enum miss miss)
 {
 	answer_set(job->answers, job->queries.items[query].index, 0, miss, NULL, 0);
 }
 
 /* Answers what no object had, and collects the rest. */
-static void decide(struct job *job)
+static void decide(struct gdbjit_job *job)
 {
 	for (size_t i = 0; i < job->queries.nr; i++) {
 		uint64_t ip = job->queries.items[i].ip;
@@ -208,11 +208,11 @@ static enum miss why_none(const struct hit_function *f)
 	}
 }
 
-static void answer_hit(struct job *job, size_t query, const struct hit *hit)
+static void answer_hit(struct gdbjit_job *job, size_t query, const struct hit *hit)
 {
 	struct hit_functions *h = &job->functions;
 	const struct hit_function *f = hit_functions_find(h, hit->object, hit->ip);
-	const struct line_row *row = NULL;
+	const struct function_row *row = NULL;
 	size_t index = job->queries.items[query].index;
 	struct frame bare;
 
@@ -230,7 +230,7 @@ static void answer_hit(struct job *job, size_t query, const struct hit *hit)
 	answer_set(job->answers, index, 0, why_none(f), &bare, *bare.function ? 1 : 0);
 }
 
-static int resolve(struct job *job)
+static int resolve(struct gdbjit_job *job)
 {
 	_cleanup_free_ struct hit *sorted = NULL;
 	int rc = claim_all(job);
@@ -258,7 +258,7 @@ static int resolve(struct job *job)
 int gdbjit_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 		 size_t nr_fds, struct wire_writer *reply)
 {
-	_cleanup_(job_deinit) struct job job = {0};
+	_cleanup_(job_deinit) struct gdbjit_job job = {0};
 	enum miss object_miss = MISS_NONE;
 	int rc;
 

@@ -8,7 +8,8 @@
 #define MAX_PRANGE_LINES 4096 /* of one function; a longer one is left out */
 
 /* The bytes of [start, end) in the image; NULL: it has none. */
-static const uint8_t *bytes_of(const struct image *m, uint64_t start_ip, uint64_t end_ip)
+static const uint8_t *bytes_of(const struct jit_image *m, uint64_t start_ip,
+			       uint64_t end_ip)
 {
 	struct image_code code[IMAGE_MAX_CODE];
 	size_t nr = image_code(m, code);
@@ -30,8 +31,8 @@ static struct code_row make_row(uint64_t address, const struct frame *f)
 				 .start_line = f->start_line};
 }
 
-static bool same_frames(const struct line_store *s, const struct line_row *a,
-			const struct line_row *b)
+static bool same_frames(const struct line_store *s, const struct function_row *a,
+			const struct function_row *b)
 {
 	const struct frame *x, *y;
 
@@ -50,7 +51,7 @@ static bool same_frames(const struct line_store *s, const struct line_row *a,
  * Rows of one place: first those of the calls that it was inlined by, of no length,
  * then its own. Return: how many; @ret has room for one a frame, or for one.
  */
-static size_t rows_at(const struct line_store *s, const struct line_row *row,
+static size_t rows_at(const struct line_store *s, const struct function_row *row,
 		      struct code_row *ret)
 {
 	static const struct frame none = {.function = "", .system_name = "", .file = ""};
@@ -79,7 +80,7 @@ static size_t max_rows(const struct line_store *s, const struct function_lines *
 static const struct frame *own_frame(const struct line_store *s,
 				     const struct function_lines *f, uint32_t i)
 {
-	const struct line_row *row = &s->rows[f->first_row + i];
+	const struct function_row *row = &s->rows[f->first_row + i];
 	const struct frame *frame;
 
 	if (!row->nr_frames)
@@ -127,7 +128,7 @@ int hit_codes_add(struct answer_writer *answers, const struct hit_functions *h,
 	_cleanup_free_ struct code_row *rows = NULL;
 	struct code code = {.address = f->lines.start_ip,
 			    .size_bytes = f->lines.end_ip - f->lines.start_ip};
-	const struct line_row *before = NULL;
+	const struct function_row *before = NULL;
 	bool any = false;
 
 	if (!f->lines.nr_rows || code.size_bytes > CODE_MAX_BYTES || !*f->symbol)
@@ -136,7 +137,7 @@ int hit_codes_add(struct answer_writer *answers, const struct hit_functions *h,
 	if (!rows)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < f->lines.nr_rows; i++) {
-		const struct line_row *row = &h->store.rows[f->lines.first_row + i];
+		const struct function_row *row = &h->store.rows[f->lines.first_row + i];
 
 		if (before && same_frames(&h->store, before, row))
 			continue;

@@ -22,7 +22,7 @@ struct orphan {
 	uint64_t parent_ip;
 };
 
-struct search {
+struct parent_search {
 	struct hit_functions *h;
 	struct orphan *orphans;
 	size_t nr;
@@ -55,7 +55,7 @@ static const struct image_symbol *home_of(struct hit_functions *h, uint32_t obje
 
 static bool orphan_eq(uint32_t item, const void *key, const void *ctx)
 {
-	const struct orphan *have = &((const struct search *)ctx)->orphans[item];
+	const struct orphan *have = &((const struct parent_search *)ctx)->orphans[item];
 	const struct orphan *want = key;
 
 	return have->parent_object == HIT_NONE && have->len == want->len &&
@@ -63,7 +63,7 @@ static bool orphan_eq(uint32_t item, const void *key, const void *ctx)
 }
 
 /* All orphans of that name have their parent in @object, if it has a home function. */
-static void adopt(struct search *s, const struct orphan *key, uint32_t object)
+static void adopt(struct parent_search *s, const struct orphan *key, uint32_t object)
 {
 	uint64_t hash = hash_bytes(0, key->name, key->len);
 	const struct image_symbol *home = NULL;
@@ -82,9 +82,9 @@ static void adopt(struct search *s, const struct orphan *key, uint32_t object)
 }
 
 /* Looks for names of bodies in all bytes of one object: symbols need not be sorted. */
-static void search_object(struct search *s, uint32_t object)
+static void search_object(struct parent_search *s, uint32_t object)
 {
-	const struct image *m = &s->h->objects[object].image;
+	const struct jit_image *m = &s->h->objects[object].image;
 	const char *at = (const char *)m->bytes, *end = at + m->len;
 
 	while (s->nr_left && (at = memmem(at, (size_t)(end - at), NUMBA_PARFOR,
@@ -98,7 +98,7 @@ static void search_object(struct search *s, uint32_t object)
 	}
 }
 
-static int collect(struct search *s)
+static int collect(struct parent_search *s)
 {
 	struct hit_functions *h = s->h;
 
@@ -121,7 +121,7 @@ static int collect(struct search *s)
 }
 
 /* First where the bodies are themselves: there it is nearly always. */
-static void search_all(struct search *s)
+static void search_all(struct parent_search *s)
 {
 	for (size_t i = 0; i < s->nr && s->nr_left; i++)
 		if (s->orphans[i].parent_object == HIT_NONE)
@@ -133,7 +133,7 @@ static void search_all(struct search *s)
 }
 
 /* Parents are functions like others. */
-static int add_parents(struct search *s)
+static int add_parents(struct parent_search *s)
 {
 	struct hit_functions *h = s->h;
 	int r = 0;
@@ -156,7 +156,8 @@ static int add_parents(struct search *s)
  */
 static int prange_parents_find(struct hit_functions *h)
 {
-	struct search s = {.h = h, .orphans = calloc(h->nr + 1, sizeof(*s.orphans))};
+	struct parent_search s = {.h = h,
+				  .orphans = calloc(h->nr + 1, sizeof(*s.orphans))};
 	int r = s.orphans ? collect(&s) : -ENOMEM;
 
 	if (!r && s.nr) {

@@ -14,7 +14,7 @@
 
 /* One registration. */
 struct hit_object {
-	struct image image; /* when good */
+	struct jit_image image; /* when good */
 	bool good; /* an ELF file that can be read */
 	bool symbols_read, numba;
 	bool has_pranges; /* some of its symbols belong to one */

@@ -8,12 +8,12 @@
 
 /* ---- header and sections ---- */
 
-static bool within(const struct image *m, uint64_t off, uint64_t size)
+static bool within(const struct jit_image *m, uint64_t off, uint64_t size)
 {
 	return off <= m->len && size <= m->len - off;
 }
 
-Elf64_Shdr image_section(const struct image *m, size_t i)
+Elf64_Shdr image_section(const struct jit_image *m, size_t i)
 {
 	Elf64_Shdr sh;
 
@@ -21,7 +21,7 @@ Elf64_Shdr image_section(const struct image *m, size_t i)
 	return sh;
 }
 
-const uint8_t *image_section_bytes(const struct image *m, const Elf64_Shdr *sh)
+const uint8_t *image_section_bytes(const struct jit_image *m, const Elf64_Shdr *sh)
 {
 	if (sh->sh_type == SHT_NOBITS || !sh->sh_size ||
 	    !within(m, sh->sh_offset, sh->sh_size))
@@ -29,7 +29,7 @@ const uint8_t *image_section_bytes(const struct image *m, const Elf64_Shdr *sh)
 	return m->bytes + sh->sh_offset;
 }
 
-const char *image_section_name(const struct image *m, const Elf64_Shdr *sh)
+const char *image_section_name(const struct jit_image *m, const Elf64_Shdr *sh)
 {
 	return sh->sh_name < m->names_len ? m->names + sh->sh_name : "";
 }
@@ -38,7 +38,7 @@ const char *image_section_name(const struct image *m, const Elf64_Shdr *sh)
  * A table of texts. It has to end in a NUL, as ELF demands: then every text in it
  * is terminated, and none has to be measured.
  */
-static const char *texts(const struct image *m, const Elf64_Shdr *sh, size_t *ret_len)
+static const char *texts(const struct jit_image *m, const Elf64_Shdr *sh, size_t *ret_len)
 {
 	const char *bytes = (const char *)image_section_bytes(m, sh);
 
@@ -49,7 +49,7 @@ static const char *texts(const struct image *m, const Elf64_Shdr *sh, size_t *re
 }
 
 /* Section headers, when they are all there. */
-static void find_sections(struct image *m)
+static void find_sections(struct jit_image *m)
 {
 	const Elf64_Ehdr *h = &m->header;
 	uint64_t nr = h->e_shnum;
@@ -74,9 +74,9 @@ static void find_sections(struct image *m)
 	}
 }
 
-bool image_open(const void *bytes, size_t len, struct image *ret)
+bool image_open(const void *bytes, size_t len, struct jit_image *ret)
 {
-	struct image m = {.bytes = bytes, .len = len};
+	struct jit_image m = {.bytes = bytes, .len = len};
 
 	if (len < sizeof(m.header))
 		return false;
@@ -92,7 +92,7 @@ bool image_open(const void *bytes, size_t len, struct image *ret)
 
 /* ---- code ---- */
 
-static size_t code_of_segments(const struct image *m, struct image_code *ret)
+static size_t code_of_segments(const struct jit_image *m, struct image_code *ret)
 {
 	const Elf64_Ehdr *h = &m->header;
 	size_t nr = 0;
@@ -124,7 +124,7 @@ static bool is_code(const Elf64_Shdr *sh)
 	       sh->sh_size && sh->sh_addr && sh->sh_addr + sh->sh_size > sh->sh_addr;
 }
 
-size_t image_code(const struct image *m, struct image_code *ret)
+size_t image_code(const struct jit_image *m, struct image_code *ret)
 {
 	size_t nr = 0;
 
@@ -150,7 +150,7 @@ struct symbol_table {
 	size_t names_len;
 };
 
-static bool table_open(const struct image *m, const Elf64_Shdr *sh,
+static bool table_open(const struct jit_image *m, const Elf64_Shdr *sh,
 		       struct symbol_table *ret)
 {
 	Elf64_Shdr names;
@@ -180,7 +180,7 @@ static const char *table_name(const struct symbol_table *t, const Elf64_Sym *sym
 }
 
 /* Where a symbol is when it runs. Return: false when it is nowhere. */
-static bool symbol_address(const struct image *m, const Elf64_Sym *sym, uint64_t *ret)
+static bool symbol_address(const struct jit_image *m, const Elf64_Sym *sym, uint64_t *ret)
 {
 	*ret = sym->st_value;
 	if (sym->st_shndx == SHN_ABS)
@@ -203,7 +203,7 @@ static int by_address(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name; /* all in one table */
 }
 
-static int read_table(const struct image *m, const struct symbol_table *t,
+static int read_table(const struct jit_image *m, const struct symbol_table *t,
 		      struct image_symbols *ret)
 {
 	for (size_t i = 0; i < t->nr; i++) {
@@ -227,7 +227,7 @@ static int read_table(const struct image *m, const struct symbol_table *t,
 	return 0;
 }
 
-int image_symbols_read(const struct image *m, struct image_symbols *ret)
+int image_symbols_read(const struct jit_image *m, struct image_symbols *ret)
 {
 	static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
 
@@ -282,7 +282,7 @@ const struct image_symbol *image_symbols_at(const struct image_symbols *s, uint6
  * image may overlap what is written.
  */
 struct relocation {
-	const struct image *image;
+	const struct jit_image *image;
 	uint8_t *target; /* in the copy: the section that is written to */
 	uint64_t target_len;
 	struct symbol_table symbols;
@@ -328,8 +328,8 @@ static bool relocate_one(const struct relocation *rel, const Elf64_Rela *r,
 }
 
 /* Return: false when they cannot all be done. */
-static bool relocate_section(const struct image *m, uint8_t *copy, const Elf64_Shdr *sh,
-			     size_t *budget)
+static bool relocate_section(const struct jit_image *m, uint8_t *copy,
+			     const Elf64_Shdr *sh, size_t *budget)
 {
 	bool rela = sh->sh_type == SHT_RELA;
 	size_t size = rela ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
@@ -362,7 +362,7 @@ static bool relocate_section(const struct image *m, uint8_t *copy, const Elf64_S
 	return true;
 }
 
-static bool has_section(const struct image *m, const char *name)
+static bool has_section(const struct jit_image *m, const char *name)
 {
 	for (size_t i = 1; i < m->nr_sections; i++) {
 		Elf64_Shdr sh = image_section(m, i);
@@ -373,7 +373,7 @@ static bool has_section(const struct image *m, const char *name)
 	return false;
 }
 
-int image_linked_copy(const struct image *m, uint8_t **ret)
+int image_linked_copy(const struct jit_image *m, uint8_t **ret)
 {
 	_cleanup_free_ uint8_t *copy = NULL;
 	/* Entries that there can be unless their tables overlap. */

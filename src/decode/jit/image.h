@@ -20,7 +20,7 @@
 #define IMAGE_MAX_CODE     256 /* pieces of code of one image; those behind are not known */
 #define IMAGE_MAX_SYMBOLS  (1u << 20) /* functions of one image; same */
 
-struct image {
+struct jit_image {
 	const uint8_t *bytes; /* borrowed */
 	size_t len;
 	Elf64_Ehdr header;
@@ -30,16 +30,16 @@ struct image {
 };
 
 /** Return: false when these bytes are no such file. Strings point into @bytes. */
-bool image_open(const void *bytes, size_t len, struct image *ret);
+bool image_open(const void *bytes, size_t len, struct jit_image *ret);
 
 /** Header of section @i < nr_sections. */
-Elf64_Shdr image_section(const struct image *m, size_t i);
+Elf64_Shdr image_section(const struct jit_image *m, size_t i);
 
 /** Its name; "" when there is none. */
-const char *image_section_name(const struct image *m, const Elf64_Shdr *sh);
+const char *image_section_name(const struct jit_image *m, const Elf64_Shdr *sh);
 
 /** Its bytes; NULL when it has none or they are not all there. */
-const uint8_t *image_section_bytes(const struct image *m, const Elf64_Shdr *sh);
+const uint8_t *image_section_bytes(const struct jit_image *m, const Elf64_Shdr *sh);
 
 struct image_code {
 	uint64_t start_ip, end_ip; /* run-time addresses */
@@ -51,7 +51,7 @@ struct image_code {
  * executable segments.
  * Return: how many were written, at most IMAGE_MAX_CODE.
  */
-size_t image_code(const struct image *m, struct image_code *ret);
+size_t image_code(const struct jit_image *m, struct image_code *ret);
 
 struct image_symbol {
 	uint64_t start_ip, end_ip; /* run-time addresses; end > start */
@@ -66,7 +66,7 @@ struct image_symbols {
 };
 
 /** Return: 0 or -ENOMEM. */
-int image_symbols_read(const struct image *m, struct image_symbols *ret);
+int image_symbols_read(const struct jit_image *m, struct image_symbols *ret);
 void image_symbols_deinit(struct image_symbols *s);
 
 /** The last one that begins at or below @ip and covers it, or NULL. */
@@ -81,6 +81,6 @@ const struct image_symbol *image_symbols_at(const struct image_symbols *s, uint6
  * Return: 0, -ENODATA (no .debug_info or no .debug_line), -EBADMSG (relocations that
  * cannot be done), -ENOMEM.
  */
-int image_linked_copy(const struct image *m, uint8_t **ret);
+int image_linked_copy(const struct jit_image *m, uint8_t **ret);
 
 #endif

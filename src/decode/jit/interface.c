@@ -34,13 +34,13 @@
 /* Places where a name may begin; linkers leave one, or one per table they merged. */
 #define MAX_NAME_OFFS 8
 
-struct bytes {
+struct elf_bytes {
 	const uint8_t *data;
 	uint64_t len;
 };
 
 struct elf {
-	struct bytes file;
+	struct elf_bytes file;
 	Elf64_Ehdr header;
 };
 
@@ -50,18 +50,20 @@ struct name_offs {
 };
 
 /* Return: is all of it in the file? */
-static bool slice(struct bytes file, uint64_t off, uint64_t len, struct bytes *ret)
+static bool slice(struct elf_bytes file, uint64_t off, uint64_t len,
+		  struct elf_bytes *ret)
 {
 	if (off > file.len || len > file.len - off)
 		return false;
-	*ret = (struct bytes){file.data + off, len};
+	*ret = (struct elf_bytes){file.data + off, len};
 	return true;
 }
 
 /* Copies structure @i of a table of them: nothing in a file need be aligned. */
-static bool get(struct bytes file, uint64_t table_off, uint64_t i, void *ret, size_t size)
+static bool get(struct elf_bytes file, uint64_t table_off, uint64_t i, void *ret,
+		size_t size)
 {
-	struct bytes at;
+	struct elf_bytes at;
 
 	/* Numbers of sections and program headers are below 2^32. */
 	if (table_off > file.len || !slice(file, table_off + i * size, size, &at))
@@ -70,7 +72,7 @@ static bool get(struct bytes file, uint64_t table_off, uint64_t i, void *ret, si
 	return true;
 }
 
-static bool read_header(struct bytes file, struct elf *ret)
+static bool read_header(struct elf_bytes file, struct elf *ret)
 {
 	Elf64_Ehdr *h = &ret->header;
 
@@ -121,7 +123,7 @@ static bool find_section(const struct elf *elf, uint32_t type, Elf64_Shdr *ret)
  * Where @name ends at a NUL, or at the version that linkers append in .symtab
  * ("name@@LLVM_14"). It may be the tail of a longer name: linkers merge those.
  */
-static void find_name(struct bytes names, const char *name, struct name_offs *ret)
+static void find_name(struct elf_bytes names, const char *name, struct name_offs *ret)
 {
 	const size_t len = strlen(name);
 	const uint8_t *at = names.data, *end = names.data + names.len;
@@ -157,7 +159,7 @@ static bool is_defined(const Elf64_Sym *sym, unsigned int type)
 static bool find_symbols(const struct elf *elf, uint32_t type, struct jit_interface *ret)
 {
 	struct name_offs registers, descriptors;
-	struct bytes names, symbols;
+	struct elf_bytes names, symbols;
 	Elf64_Shdr table, strings;
 	uint64_t nr;
 
@@ -223,7 +225,7 @@ static bool locate(const struct elf *elf, struct jit_interface *h)
 	return true;
 }
 
-static bool find(struct bytes file, struct jit_interface *ret)
+static bool find(struct elf_bytes file, struct jit_interface *ret)
 {
 	static const uint32_t tables[] = {SHT_SYMTAB, SHT_DYNSYM};
 	struct elf elf;
@@ -253,7 +255,7 @@ int jit_interface_serve(struct worker_call *call, struct wire_reader *request,
 		       ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fds[0], 0)
 		       : MAP_FAILED;
 	is_found = data != MAP_FAILED &&
-		   find((struct bytes){data, (uint64_t)st.st_size}, &point);
+		   find((struct elf_bytes){data, (uint64_t)st.st_size}, &point);
 	if (data != MAP_FAILED)
 		munmap(data, (size_t)st.st_size);
 	if (!is_found)

@@ -57,25 +57,26 @@ struct jit_entry {
 _Static_assert(sizeof(struct jit_entry) == 32, "as GDB's manual has it");
 _Static_assert(COMPARE_BYTES >= 2 * HASH_END_BYTES, "both ends of an object");
 
-struct item {
+struct list_item {
 	struct list_object object; /* first: compared as one */
 	enum list_state state;
 };
 
 /* What one try has found. */
 struct items {
-	struct item *items;
+	struct list_item *items;
 	size_t nr, cap;
 };
 
-struct page {
+struct cached_page {
 	uint64_t addr; /* 0: none */
 	uint8_t bytes[PAGE_BYTES];
 };
 
-struct walk {
+struct list_try {
 	const struct list_request *request;
-	struct page *pages; /* NR_PAGES, as they were in this try; NULL: not used */
+	struct cached_page
+		*pages; /* NR_PAGES, as they were in this try; NULL: not used */
 	list_found_fn found;
 	void *ctx;
 	struct items now, before; /* of this try and of the one before */
@@ -102,7 +103,7 @@ static int compare(const void *a, const void *b)
 	return 0;
 }
 
-static int read_target(struct walk *w, uint64_t addr, void *buf, size_t len)
+static int read_target(struct list_try *w, uint64_t addr, void *buf, size_t len)
 {
 	int rc;
 
@@ -114,7 +115,7 @@ static int read_target(struct walk *w, uint64_t addr, void *buf, size_t len)
 }
 
 /* Return: is it one? */
-static bool read_descriptor(struct walk *w, struct jit_descriptor *ret)
+static bool read_descriptor(struct list_try *w, struct jit_descriptor *ret)
 {
 	return !read_target(w, w->request->descriptor_addr, ret, sizeof(*ret)) &&
 	       ret->version == 1;
@@ -123,10 +124,10 @@ static bool read_descriptor(struct walk *w, struct jit_descriptor *ret)
 /* ---- one try: the entries ---- */
 
 /* As read_target(), but what this try has read already is not read again. */
-static int read_entry(struct walk *w, uint64_t addr, struct jit_entry *ret)
+static int read_entry(struct list_try *w, uint64_t addr, struct jit_entry *ret)
 {
 	uint64_t off = addr % PAGE_BYTES, page_addr = addr - off;
-	struct page *page;
+	struct cached_page *page;
 
 	if (!w->pages || !page_addr || off > PAGE_BYTES - sizeof(*ret))
 		return read_target(w, addr, ret, sizeof(*ret));
@@ -142,7 +143,7 @@ static int read_entry(struct walk *w, uint64_t addr, struct jit_entry *ret)
 }
 
 /* Adds what is listed from @first on to w->now. Return: 0 or -ENOMEM. */
-static int read_entries(struct walk *w, uint64_t first, enum list_walk *ret)
+static int read_entries(struct list_try *w, uint64_t first, enum list_walk *ret)
 {
 	struct items *now = &w->now;
 	uint64_t addr = first, prev = 0;
@@ -165,10 +166,10 @@ static int read_entries(struct walk *w, uint64_t first, enum list_walk *ret)
 			     LIST_MAX_ENTRIES))
 			return -ENOMEM;
 		now->items[now->nr++] =
-			(struct item){.object = {.entry_addr = addr,
-						 .symfile_addr = entry.symfile_addr,
-						 .size_bytes = entry.symfile_bytes},
-				      .state = LIST_LATER};
+			(struct list_item){.object = {.entry_addr = addr,
+						      .symfile_addr = entry.symfile_addr,
+						      .size_bytes = entry.symfile_bytes},
+					   .state = LIST_LATER};
 		prev = addr;
 		addr = entry.next;
 	}
@@ -178,7 +179,7 @@ static int read_entries(struct walk *w, uint64_t first, enum list_walk *ret)
 /* ---- one try: the objects ---- */
 
 /* Return: is it still what w->bytes has? */
-static bool is_same_again(struct walk *w, const struct list_object *o)
+static bool is_same_again(struct list_try *w, const struct list_object *o)
 {
 	for (uint64_t off = 0; off < o->size_bytes; off += COMPARE_BYTES) {
 		uint64_t left = o->size_bytes - off;
@@ -198,7 +199,7 @@ static bool is_same_descriptor(const struct jit_descriptor *a,
 }
 
 /* Is it on the list that w->last describes? */
-static bool is_listed(struct walk *w, const struct list_object *o)
+static bool is_listed(struct list_try *w, const struct list_object *o)
 {
 	struct jit_entry entry;
 	uint64_t next;
@@ -217,7 +218,7 @@ static bool is_listed(struct walk *w, const struct list_object *o)
 }
 
 /* Did w->last hold until now? It is as it is now afterwards. */
-static bool is_unchanged(struct walk *w)
+static bool is_unchanged(struct list_try *w)
 {
 	struct jit_descriptor before = w->last;
 
@@ -230,7 +231,7 @@ static bool is_unchanged(struct walk *w)
  * is between the first time and the second.
  * Return: do they have what was registered?
  */
-static bool read_whole(struct walk *w, const struct list_object *o)
+static bool read_whole(struct list_try *w, const struct list_object *o)
 {
 	for (int i = 0; i < OBJECT_ATTEMPTS; i++) {
 		bool is_read =
@@ -249,14 +250,14 @@ static bool read_whole(struct walk *w, const struct list_object *o)
 	return false;
 }
 
-static bool is_in_budget(const struct walk *w, uint64_t size_bytes)
+static bool is_in_budget(const struct list_try *w, uint64_t size_bytes)
 {
 	return !w->nr_bytes || (w->nr_bytes <= w->request->max_bytes &&
 				size_bytes <= w->request->max_bytes - w->nr_bytes);
 }
 
 /* w->bytes has the object on LIST_NEW. Return: its state, or -ENOMEM. */
-static int read_object(struct walk *w, const struct list_object *o)
+static int read_object(struct list_try *w, const struct list_object *o)
 {
 	uint8_t magic[SELFMAG];
 
@@ -283,7 +284,7 @@ static int read_object(struct walk *w, const struct list_object *o)
  * Has it still the bytes that it had? What goes and what takes its place may have the
  * same addresses and size, with an allocator that gives back what was freed last.
  */
-static bool has_ends(struct walk *w, const struct list_object *known)
+static bool has_ends(struct list_try *w, const struct list_object *known)
 {
 	size_t len = hash_end_len(known->size_bytes);
 	uint8_t *first = w->again, *last = first + len;
@@ -295,11 +296,11 @@ static bool has_ends(struct walk *w, const struct list_object *known)
 }
 
 /* What is known of @o: LIST_LATER when nothing is. An earlier try has compared it. */
-static enum list_state state_so_far(struct walk *w, const struct list_object *o)
+static enum list_state state_so_far(struct list_try *w, const struct list_object *o)
 {
 	const struct list_request *rq = w->request;
 	const struct list_object *known = NULL;
-	const struct item *item = NULL;
+	const struct list_item *item = NULL;
 
 	if (w->before.nr)
 		item = bsearch(o, w->before.items, w->before.nr, sizeof(*item), compare);
@@ -311,10 +312,10 @@ static enum list_state state_so_far(struct walk *w, const struct list_object *o)
 	return known && (!known->ends || has_ends(w, known)) ? LIST_KNOWN : LIST_LATER;
 }
 
-static int read_objects(struct walk *w)
+static int read_objects(struct list_try *w)
 {
 	for (size_t i = 0; i < w->now.nr; i++) {
-		struct item *item = &w->now.items[i];
+		struct list_item *item = &w->now.items[i];
 		int state;
 
 		item->state = state_so_far(w, &item->object);
@@ -340,7 +341,7 @@ static bool has_state(const struct items *items, enum list_state state)
 	return false;
 }
 
-static void keep_for_next_try(struct walk *w)
+static void keep_for_next_try(struct list_try *w)
 {
 	struct items swap = w->before;
 
@@ -355,7 +356,7 @@ static void keep_for_next_try(struct walk *w)
  * One try. *ret is LIST_CHANGED when the descriptor did not stay the same, or came
  * back to what it was while objects were read. Then another one is worth it.
  */
-static int try_walk(struct walk *w, enum list_walk *ret)
+static int try_walk(struct list_try *w, enum list_walk *ret)
 {
 	enum list_walk result = LIST_NONE;
 	int rc;
@@ -387,7 +388,7 @@ static bool is_worth_a_try(enum list_walk result, int nr_tries)
 	       (result == LIST_DAMAGED && nr_tries < DAMAGED_TRIES);
 }
 
-static int walk_until_stable(struct walk *w, enum list_walk *ret)
+static int walk_until_stable(struct list_try *w, enum list_walk *ret)
 {
 	for (int i = 1;; i++) {
 		int rc = try_walk(w, ret);
@@ -401,7 +402,7 @@ static int walk_until_stable(struct walk *w, enum list_walk *ret)
 int list_walk(const struct list_request *request, list_found_fn found, void *ctx,
 	      enum list_walk *ret)
 {
-	struct walk w = {.request = request, .found = found, .ctx = ctx};
+	struct list_try w = {.request = request, .found = found, .ctx = ctx};
 	int rc = -ENOMEM;
 
 	if (request->nr_known)

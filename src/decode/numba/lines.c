@@ -34,19 +34,19 @@ bool numba_lines_is_text(const char *path)
 	return !strcmp(name, "<string>") || !strcmp(name, "<dynamic>");
 }
 
-static struct line_row *row_at(const struct line_store *s, const struct function_lines *f,
-			       uint32_t i)
+static struct function_row *row_at(const struct line_store *s,
+				   const struct function_lines *f, uint32_t i)
 {
 	return &s->rows[f->first_row + i];
 }
 
 /* The frame of the function itself, that others were inlined into; NULL: none. */
-static struct frame *outer_of(const struct line_store *s, const struct line_row *row)
+static struct frame *outer_of(const struct line_store *s, const struct function_row *row)
 {
 	return row->nr_frames ? &s->frames[row->first_frame + row->nr_frames - 1] : NULL;
 }
 
-static struct frame *inner_of(const struct line_store *s, const struct line_row *row)
+static struct frame *inner_of(const struct line_store *s, const struct function_row *row)
 {
 	return row->nr_frames ? &s->frames[row->first_frame] : NULL;
 }
@@ -60,7 +60,7 @@ static const char *file_of(const struct line_store *s, const struct function_lin
 	const char *first = "";
 
 	for (uint32_t i = 0; i < f->nr_rows; i++) {
-		const struct line_row *row = row_at(s, f, i);
+		const struct function_row *row = row_at(s, f, i);
 		const struct frame *outer = outer_of(s, row);
 
 		if (row->nr_frames > 1 && *outer->file)
@@ -78,7 +78,7 @@ static const char *file_of(const struct line_store *s, const struct function_lin
  * before, whatever function that is of, or the call where line 0 was inlined: the
  * latter is right. And the last bytes of what was inlined may be outside of its range.
  */
-static bool is_borrowed(const struct line_row *row, const struct frame *outer,
+static bool is_borrowed(const struct function_row *row, const struct frame *outer,
 			const struct frame *before, const char *file, bool numba)
 {
 	if (row->nr_frames != 1)
@@ -96,7 +96,7 @@ void numba_lines_settle(struct line_store *s, const struct function_lines *f, bo
 	uint32_t line = 0; /* that the function itself was at */
 
 	for (uint32_t i = 0; i < f->nr_rows; i++) {
-		struct line_row *row = row_at(s, f, i);
+		struct function_row *row = row_at(s, f, i);
 		struct frame *outer = outer_of(s, row);
 		bool borrowed;
 
@@ -174,7 +174,7 @@ static size_t lines_of_body(const struct line_store *s, const struct function_li
 	size_t nr = 0;
 
 	for (uint32_t i = 0; i < f->nr_rows; i++) {
-		const struct line_row *row = row_at(s, f, i);
+		const struct function_row *row = row_at(s, f, i);
 
 		for (uint32_t k = 0; k < row->nr_frames; k++) {
 			const struct frame *frame = &s->frames[row->first_frame + k];
@@ -267,7 +267,7 @@ static uint32_t users_line(const struct prange *p, uint32_t line, uint32_t befor
 	return line;
 }
 
-static void rewrite_row(struct line_store *s, struct line_row *row,
+static void rewrite_row(struct line_store *s, struct function_row *row,
 			const struct prange *p, const char *function, uint32_t *before)
 {
 	for (uint32_t k = 0; k < row->nr_frames; k++) {
@@ -325,7 +325,8 @@ static bool is_nobodys(const struct frame *f, const char *name)
 	return f->line <= 1 && numba_name_is_generated(name);
 }
 
-static void drop_in_row(struct line_store *s, struct line_row *row, const char *symbol)
+static void drop_in_row(struct line_store *s, struct function_row *row,
+			const char *symbol)
 {
 	struct frame *frames = inner_of(s, row);
 	uint32_t nr = 0;

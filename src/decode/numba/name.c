@@ -14,12 +14,12 @@
 
 /* ---- text ---- */
 
-struct text {
+struct name_text {
 	char *buf;
 	size_t size, len; /* len < size; what does not fit is dropped */
 };
 
-static void text_add_n(struct text *t, const char *s, size_t len)
+static void text_add_n(struct name_text *t, const char *s, size_t len)
 {
 	size_t room = t->size - 1 - t->len;
 
@@ -34,7 +34,7 @@ static void text_add_n(struct text *t, const char *s, size_t len)
 	t->buf[t->len] = '\0';
 }
 
-static void text_add(struct text *t, const char *s)
+static void text_add(struct name_text *t, const char *s)
 {
 	text_add_n(t, s, strlen(s));
 }
@@ -65,7 +65,7 @@ static size_t utf8_len(int first)
 }
 
 /* An escaped character beyond ASCII at @s. Return: bytes of @s read, 0: there is none. */
-static size_t add_utf8(struct text *t, const char *s, size_t len)
+static size_t add_utf8(struct name_text *t, const char *s, size_t len)
 {
 	char bytes[4];
 	size_t nr = utf8_len(escaped_byte(s, len));
@@ -90,7 +90,7 @@ static bool has_closing(const char *s, size_t len)
  * @type  the name of a type: any character can be in it. In names of functions only
  * "<locals>" and its like, and letters beyond ASCII: "_24h" is more often itself.
  */
-static void add_unescaped(struct text *t, const char *s, size_t len, bool type)
+static void add_unescaped(struct name_text *t, const char *s, size_t len, bool type)
 {
 	bool open = false;
 
@@ -140,13 +140,13 @@ static bool read_ident(const char **p, const char **ret, size_t *ret_len)
 	return true;
 }
 
-static bool read_type(const char **p, struct text *t, unsigned int depth);
+static bool read_type(const char **p, struct name_text *t, unsigned int depth);
 
 /* Skips "I ... E". */
 static bool skip_template(const char **p, unsigned int depth)
 {
 	char scratch[2];
-	struct text nowhere = {scratch, sizeof(scratch), 0};
+	struct name_text nowhere = {scratch, sizeof(scratch), 0};
 
 	(*p)++;
 	while (**p != 'E')
@@ -201,7 +201,7 @@ static const char *builtin_type(const char **p)
 }
 
 /* "Li2E": a number. */
-static bool read_literal(const char **p, struct text *t)
+static bool read_literal(const char **p, struct name_text *t)
 {
 	const char *s = *p + 2;
 	size_t len = *s == '-' ? 1 : 0;
@@ -218,7 +218,7 @@ static bool read_literal(const char **p, struct text *t)
 }
 
 /* What stands between I and E, with commas. */
-static bool read_params(const char **p, struct text *t, unsigned int depth)
+static bool read_params(const char **p, struct name_text *t, unsigned int depth)
 {
 	for (bool first = true; **p != 'E'; first = false) {
 		if (!first)
@@ -231,10 +231,10 @@ static bool read_params(const char **p, struct text *t, unsigned int depth)
 }
 
 /* "5ArrayIhLi2E1C7mutable7alignedE", behind the I: "array(uint8, 2d, C)". */
-static bool read_array(const char **p, struct text *t, unsigned int depth)
+static bool read_array(const char **p, struct name_text *t, unsigned int depth)
 {
 	char rest[64];
-	struct text r = {rest, sizeof(rest), 0};
+	struct name_text r = {rest, sizeof(rest), 0};
 
 	text_add(t, "array(");
 	if (!read_type(p, t, depth + 1))
@@ -256,7 +256,7 @@ static bool read_array(const char **p, struct text *t, unsigned int depth)
 	return true;
 }
 
-static bool read_named_type(const char **p, struct text *t, unsigned int depth)
+static bool read_named_type(const char **p, struct name_text *t, unsigned int depth)
 {
 	bool nested = **p == 'N', first = true;
 	const char *ident = "";
@@ -287,7 +287,7 @@ static bool read_named_type(const char **p, struct text *t, unsigned int depth)
 	return true;
 }
 
-static bool read_type(const char **p, struct text *t, unsigned int depth)
+static bool read_type(const char **p, struct name_text *t, unsigned int depth)
 {
 	const char *name;
 
@@ -345,7 +345,7 @@ static bool is_generator_next(const char *ident, size_t len, const char *types)
 /* The identifiers of a nested name, up to its tags. */
 static bool read_path(const char **p, bool nested, struct numba_name *ret)
 {
-	struct text t = {ret->path, sizeof(ret->path), 0};
+	struct name_text t = {ret->path, sizeof(ret->path), 0};
 	const char *ident;
 	size_t len;
 
@@ -402,7 +402,7 @@ const char *numba_name_text(const struct numba_name *name, char *buf, size_t siz
 		[NUMBA_GUFUNC] = " (gufunc loop)",
 		[NUMBA_FINALIZER] = " (finalizer)",
 	};
-	struct text t = {buf, size, 0};
+	struct name_text t = {buf, size, 0};
 
 	buf[0] = '\0';
 	text_add(&t, name->path);
@@ -412,7 +412,7 @@ const char *numba_name_text(const struct numba_name *name, char *buf, size_t siz
 
 const char *numba_name_types(const char *symbol, char *buf, size_t size)
 {
-	struct text t = {buf, size, 0};
+	struct name_text t = {buf, size, 0};
 	struct numba_name name;
 	const char *p;
 
@@ -436,7 +436,7 @@ const char *numba_name_types(const char *symbol, char *buf, size_t size)
 int numba_name_nr_args(const char *symbol)
 {
 	char scratch[2];
-	struct text nowhere = {scratch, sizeof(scratch), 0};
+	struct name_text nowhere = {scratch, sizeof(scratch), 0};
 	struct numba_name name;
 	const char *p;
 	int nr = 0;
@@ -467,7 +467,7 @@ const char *numba_name_generated(const char *function, const char *prange, char 
 {
 	/* "jit_wrapper__function_round__at_0x7f8f7a3fb250_", "jit_wrapper__sum_" */
 	static const char *const before[] = {"built_in_", "function_"};
-	struct text t = {buf, size, 0};
+	struct name_text t = {buf, size, 0};
 	const char *wrapped = strstr(function, JIT_WRAPS), *end;
 
 	buf[0] = '\0';

@@ -38,7 +38,7 @@ static const char *const names[NR_SYMBOLS] = {
 	[SYMBOL_SINCE_3_11] = "PyFrame_GetLasti",
 };
 
-struct file {
+struct python_elf {
 	Elf *elf;
 	struct {
 		uint64_t vaddr, size_bytes; /* vaddr 0: it is not there */
@@ -52,7 +52,7 @@ static void close_elf(Elf **elf)
 }
 
 /* The first executable segment. */
-static bool find_text(const struct file *f, GElf_Phdr *ret)
+static bool find_text(const struct python_elf *f, GElf_Phdr *ret)
 {
 	size_t nr;
 
@@ -66,7 +66,7 @@ static bool find_text(const struct file *f, GElf_Phdr *ret)
 }
 
 /* The first loaded segment with @flags that has [@vaddr, @vaddr + @len) in memory. */
-static bool find_segment(const struct file *f, uint64_t vaddr, uint64_t len,
+static bool find_segment(const struct python_elf *f, uint64_t vaddr, uint64_t len,
 			 uint32_t flags, GElf_Phdr *ret)
 {
 	size_t nr;
@@ -84,7 +84,7 @@ static bool find_segment(const struct file *f, uint64_t vaddr, uint64_t len,
 
 /* ---- symbols ---- */
 
-static void note_symbol(struct file *f, const char *name, const GElf_Sym *sym)
+static void note_symbol(struct python_elf *f, const char *name, const GElf_Sym *sym)
 {
 	if (sym->st_shndx == SHN_UNDEF || !sym->st_value)
 		return;
@@ -95,7 +95,7 @@ static void note_symbol(struct file *f, const char *name, const GElf_Sym *sym)
 		}
 }
 
-static void read_symbols(struct file *f, Elf_Scn *scn, const GElf_Shdr *shdr)
+static void read_symbols(struct python_elf *f, Elf_Scn *scn, const GElf_Shdr *shdr)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t nr = shdr->sh_entsize ? (size_t)(shdr->sh_size / shdr->sh_entsize) : 0;
@@ -114,7 +114,7 @@ static void read_symbols(struct file *f, Elf_Scn *scn, const GElf_Shdr *shdr)
 }
 
 /* _PyRuntime has a section of its own since 3.10, which strip(1) leaves. */
-static void read_sections(struct file *f)
+static void read_sections(struct python_elf *f)
 {
 	Elf_Scn *scn = NULL;
 	GElf_Shdr shdr;
@@ -141,7 +141,7 @@ static void read_sections(struct file *f)
 /* ---- version ---- */
 
 /* The data at Py_Version: const unsigned long. 0: it cannot be read. */
-static uint32_t read_version(const struct file *f)
+static uint32_t read_version(const struct python_elf *f)
 {
 	uint64_t vaddr = f->symbols[SYMBOL_VERSION].vaddr, hex;
 	const Elf_Data *data = NULL;
@@ -176,7 +176,7 @@ static uint32_t version_of_name(const char *path, size_t len)
 	return minor ? 0x0300 + minor : 0;
 }
 
-static uint32_t find_version(const struct file *f, const char *path, size_t len)
+static uint32_t find_version(const struct python_elf *f, const char *path, size_t len)
 {
 	if (f->symbols[SYMBOL_VERSION].vaddr)
 		return read_version(f);
@@ -202,7 +202,7 @@ static bool is_ours(Elf *elf)
 }
 
 /* Return: is it a CPython? */
-static bool read_build(struct file *f, const char *path, size_t len,
+static bool read_build(struct python_elf *f, const char *path, size_t len,
 		       struct python_build *ret)
 {
 	uint64_t runtime, eval, eval_bytes, base;
@@ -231,7 +231,7 @@ int python_build_serve(struct worker_call *call, struct wire_reader *request,
 {
 	_cleanup_(close_elf) Elf *elf = NULL;
 	struct python_build build = {0};
-	struct file f = {0};
+	struct python_elf f = {0};
 	const char *path;
 	bool is_found;
 	size_t len;

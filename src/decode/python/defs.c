@@ -15,7 +15,7 @@
 #define MAX_NAMES      65536 /* of one request */
 #define MAX_POOL_BYTES (16u << 20)
 
-struct scope {
+struct def_scope {
 	size_t indent; /* columns before "def" or "class" */
 	size_t name_end; /* length of the qualified name up to here */
 };
@@ -23,7 +23,7 @@ struct scope {
 struct scan {
 	const char *p, *end;
 	uint32_t line;
-	struct scope scopes[PYTHON_DEFS_MAX_DEPTH];
+	struct def_scope scopes[PYTHON_DEFS_MAX_DEPTH];
 	size_t depth;
 	char qualname[MAX_QUALNAME];
 	struct python_def *defs;
@@ -163,7 +163,7 @@ static void enter(struct scan *s, size_t indent, bool is_def)
 		s->qualname[len++] = '.';
 	memcpy(s->qualname + len, name, (size_t)(s->p - name));
 	len += (size_t)(s->p - name);
-	s->scopes[s->depth++] = (struct scope){indent, len};
+	s->scopes[s->depth++] = (struct def_scope){indent, len};
 	if (is_def)
 		note_def(s, len);
 }

@@ -26,7 +26,7 @@ static int by_place(const void *a, const void *b)
 }
 
 /* A walk along the table of one code object; questions come in order of index. */
-struct walk {
+struct table_walk {
 	const struct python_function_code *code;
 	struct python_lines lines;
 	struct python_range at;
@@ -34,15 +34,15 @@ struct walk {
 	bool has_begun; /* an instruction with a line was met */
 };
 
-static void walk_begin(struct walk *w, const struct python_function_code *code)
+static void walk_begin(struct table_walk *w, const struct python_function_code *code)
 {
-	*w = (struct walk){.code = code};
+	*w = (struct table_walk){.code = code};
 	python_lines_init(&w->lines, code->version, code->first_line, code->table.bytes,
 			  code->table.len, !code->table.is_cut);
 }
 
 /* Return: the line, or 0 with *@ret_miss saying why there is none. */
-static uint32_t line_at(struct walk *w, uint32_t index, enum miss *ret_miss)
+static uint32_t line_at(struct table_walk *w, uint32_t index, enum miss *ret_miss)
 {
 	uint64_t byte = (uint64_t)index * UNIT_BYTES;
 
@@ -70,7 +70,7 @@ static int answer_code(const struct python_function_code *code,
 						     code->file.width, code->file.is_cut);
 	_cleanup_free_ char *name = python_text_utf8(code->name.bytes, code->name.len,
 						     code->name.width, code->name.is_cut);
-	struct walk walk;
+	struct table_walk walk;
 
 	if (!file || !name)
 		return -ENOMEM;

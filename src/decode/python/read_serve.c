@@ -18,19 +18,19 @@
 #define WIRE_CODE_BYTES 20
 
 /* One code object that is asked for. */
-struct wanted {
+struct wanted_code {
 	uint64_t addr, table_addr;
 	uint32_t first_line;
 };
 
-struct target {
+struct read_target {
 	pid_t pid;
 	struct lb_python layout;
 	size_t code_bytes; /* of a code object that are read: it may lie at the end of memory */
 	uint8_t *bytes; /* of one text */
 };
 
-static bool read_exact(const struct target *t, uint64_t addr, void *buf, size_t len)
+static bool read_exact(const struct read_target *t, uint64_t addr, void *buf, size_t len)
 {
 	return reader_read(t->pid, addr, buf, len) == (ssize_t)len;
 }
@@ -59,7 +59,7 @@ static void put_nothing(struct wire_writer *w)
 }
 
 /* So many chars at @addr, as far as they are wanted. */
-static void put_read(const struct target *t, uint64_t addr, uint64_t chars,
+static void put_read(const struct read_target *t, uint64_t addr, uint64_t chars,
 		     unsigned int width, size_t max, struct wire_writer *w)
 {
 	bool is_cut = chars > max / width;
@@ -86,7 +86,7 @@ static unsigned int kind_shift(const struct lb_python *layout)
 	return layout->str_length == 16 ? 2 : 8;
 }
 
-static void put_str(const struct target *t, uint64_t addr, struct wire_writer *w)
+static void put_str(const struct read_target *t, uint64_t addr, struct wire_writer *w)
 {
 	const struct lb_python *l = &t->layout;
 	uint8_t head[STR_BYTES];
@@ -108,7 +108,7 @@ static void put_str(const struct target *t, uint64_t addr, struct wire_writer *w
 		 u64_at(head, l->str_length), kind, PYTHON_MAX_TEXT_BYTES, w);
 }
 
-static void put_table(const struct target *t, uint64_t addr, struct wire_writer *w)
+static void put_table(const struct read_target *t, uint64_t addr, struct wire_writer *w)
 {
 	uint64_t size_bytes;
 
@@ -120,14 +120,15 @@ static void put_table(const struct target *t, uint64_t addr, struct wire_writer 
 }
 
 /* Is it there, and the one that was sampled? */
-static bool read_code(const struct target *t, const struct wanted *wanted, uint8_t *ret)
+static bool read_code(const struct read_target *t, const struct wanted_code *wanted,
+		      uint8_t *ret)
 {
 	return read_exact(t, wanted->addr, ret, t->code_bytes) &&
 	       u64_at(ret, t->layout.code_linetable) == wanted->table_addr &&
 	       u32_at(ret, t->layout.code_firstlineno) == wanted->first_line;
 }
 
-static void put_code(const struct target *t, const struct wanted *wanted,
+static void put_code(const struct read_target *t, const struct wanted_code *wanted,
 		     struct wire_writer *reply)
 {
 	uint8_t before[LB_PY_CODE_BYTES], after[LB_PY_CODE_BYTES];
@@ -170,7 +171,7 @@ int python_code_read_serve(struct worker_call *call, struct wire_reader *request
 			   const int *fds, size_t nr_fds, struct wire_writer *reply)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(PYTHON_MAX_TABLE_BYTES);
-	struct target t = {.bytes = bytes};
+	struct read_target t = {.bytes = bytes};
 	const void *layout;
 	size_t len, nr;
 
@@ -187,7 +188,7 @@ int python_code_read_serve(struct worker_call *call, struct wire_reader *request
 	if (!t.code_bytes)
 		return -EINVAL;
 	for (size_t i = 0; i < nr; i++) {
-		struct wanted wanted;
+		struct wanted_code wanted;
 
 		wanted.addr = wire_get_u64(request);
 		wanted.table_addr = wire_get_u64(request);

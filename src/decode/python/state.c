@@ -49,7 +49,7 @@ struct thread_state {
 	uint64_t addr, thread_id, interpreter;
 };
 
-struct walk {
+struct thread_walk {
 	const struct python_search *search;
 	struct thread_state states[PYTHON_MAX_THREAD_STATES]; /* as the lists have them */
 	struct thread_state by_addr[PYTHON_MAX_THREAD_STATES];
@@ -67,7 +67,7 @@ struct surroundings {
 };
 
 /* Over threads, of each distance. */
-struct tally {
+struct distance_tally {
 	uint16_t nr_own[NR_WORDS]; /* threads that have a state of theirs there */
 	uint16_t nr_other[NR_WORDS]; /* that have one of another thread there */
 	uint16_t nr_null[NR_WORDS];
@@ -76,7 +76,7 @@ struct tally {
 	size_t nr_threads;
 };
 
-static ssize_t read_some(struct walk *w, uint64_t addr, void *buf, size_t len)
+static ssize_t read_some(struct thread_walk *w, uint64_t addr, void *buf, size_t len)
 {
 	ssize_t n = w->search->read(w->search->ctx, addr, buf, len);
 
@@ -85,7 +85,7 @@ static ssize_t read_some(struct walk *w, uint64_t addr, void *buf, size_t len)
 	return n;
 }
 
-static bool read_all(struct walk *w, uint64_t addr, void *buf, size_t len)
+static bool read_all(struct thread_walk *w, uint64_t addr, void *buf, size_t len)
 {
 	return read_some(w, addr, buf, len) == (ssize_t)len;
 }
@@ -114,8 +114,8 @@ static bool is_linked(const struct python_lists *l, const uint8_t *state, uint64
 }
 
 /* From a thread state on. */
-static void walk_threads(struct walk *w, const struct python_lists *l, uint64_t addr,
-			 uint64_t interpreter)
+static void walk_threads(struct thread_walk *w, const struct python_lists *l,
+			 uint64_t addr, uint64_t interpreter)
 {
 	size_t bytes = max_size(max_size(l->thread_id, l->thread_interpreter),
 				max_size(l->thread_prev, l->thread_next)) +
@@ -137,7 +137,7 @@ static void walk_threads(struct walk *w, const struct python_lists *l, uint64_t 
 }
 
 /* Return: could the head of the lists be read? */
-static bool walk_interpreters(struct walk *w, const struct python_lists *l)
+static bool walk_interpreters(struct thread_walk *w, const struct python_lists *l)
 {
 	uint64_t addr, threads, next;
 
@@ -162,7 +162,7 @@ static bool walk_interpreters(struct walk *w, const struct python_lists *l)
 /* ---- what is around a thread pointer ---- */
 
 /* Page by page, because below the variables of a main thread may be nothing. */
-static void read_below(struct walk *w, uint64_t pointer, struct surroundings *ret)
+static void read_below(struct thread_walk *w, uint64_t pointer, struct surroundings *ret)
 {
 	uint64_t addr = pointer;
 
@@ -179,7 +179,8 @@ static void read_below(struct walk *w, uint64_t pointer, struct surroundings *re
 }
 
 /* Return: is it the thread pointer of a live thread? There it points at itself. */
-static bool read_surroundings(struct walk *w, uint64_t pointer, struct surroundings *ret)
+static bool read_surroundings(struct thread_walk *w, uint64_t pointer,
+			      struct surroundings *ret)
 {
 	ssize_t n;
 
@@ -208,14 +209,14 @@ static int compare_addrs(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-static const struct thread_state *find_state(const struct walk *w, uint64_t addr)
+static const struct thread_state *find_state(const struct thread_walk *w, uint64_t addr)
 {
 	const struct thread_state key = {.addr = addr};
 
 	return bsearch(&key, w->by_addr, w->nr_states, sizeof(key), compare_addrs);
 }
 
-static bool is_interpreter(const struct walk *w, uint64_t addr)
+static bool is_interpreter(const struct thread_walk *w, uint64_t addr)
 {
 	for (size_t i = 0; i < w->nr_interpreters; i++)
 		if (w->interpreters[i] == addr)
@@ -223,8 +224,8 @@ static bool is_interpreter(const struct walk *w, uint64_t addr)
 	return false;
 }
 
-static void count_thread(const struct walk *w, uint64_t thread_id,
-			 const struct surroundings *around, struct tally *t)
+static void count_thread(const struct thread_walk *w, uint64_t thread_id,
+			 const struct surroundings *around, struct distance_tally *t)
 {
 	for (size_t i = around->start; i < around->end; i++) {
 		const struct thread_state *state;
@@ -243,7 +244,7 @@ static void count_thread(const struct walk *w, uint64_t thread_id,
 	t->threads[t->nr_threads++] = thread_id;
 }
 
-static bool is_earlier_id(const struct walk *w, size_t i)
+static bool is_earlier_id(const struct thread_walk *w, size_t i)
 {
 	for (size_t j = i + 1; j < w->nr_states; j++)
 		if (w->states[j].thread_id == w->states[i].thread_id)
@@ -252,11 +253,11 @@ static bool is_earlier_id(const struct walk *w, size_t i)
 }
 
 /* Newest come first in the lists: from the end, so that main threads are among them. */
-static void count_threads(struct walk *w, struct tally *t)
+static void count_threads(struct thread_walk *w, struct distance_tally *t)
 {
 	struct surroundings around;
 
-	*t = (struct tally){.nr_threads = 0};
+	*t = (struct distance_tally){.nr_threads = 0};
 	for (size_t i = w->nr_states; i-- && t->nr_threads < PYTHON_MAX_THREADS;) {
 		uint64_t id = w->states[i].thread_id;
 
@@ -266,23 +267,23 @@ static void count_threads(struct walk *w, struct tally *t)
 }
 
 /* Every thread has a state there, most their own. */
-static bool is_of_all(const struct tally *t, size_t i)
+static bool is_of_all(const struct distance_tally *t, size_t i)
 {
 	return t->nr_own[i] + t->nr_other[i] == (int)t->nr_threads &&
 	       t->nr_own[i] >= t->nr_other[i];
 }
 
 /* Those that are no thread of Python any more, or not yet, may have nothing there. */
-static bool is_of_most(const struct tally *t, size_t i)
+static bool is_of_most(const struct distance_tally *t, size_t i)
 {
 	return t->nr_own[i] > t->nr_threads / 2 &&
 	       t->nr_own[i] + t->nr_other[i] + t->nr_null[i] == (int)t->nr_threads;
 }
 
-typedef bool (*fits_fn)(const struct tally *t, size_t i);
+typedef bool (*fits_fn)(const struct distance_tally *t, size_t i);
 
 /* Return: a distance in words, or 0: none. */
-static int nearest_above(const struct tally *t, fits_fn fits)
+static int nearest_above(const struct distance_tally *t, fits_fn fits)
 {
 	for (int i = 1; i < WORDS_ABOVE; i++)
 		if (fits(t, (size_t)(WORDS_BELOW + i)))
@@ -290,7 +291,7 @@ static int nearest_above(const struct tally *t, fits_fn fits)
 	return 0;
 }
 
-static bool is_beside_interpreter(const struct tally *t, size_t i)
+static bool is_beside_interpreter(const struct distance_tally *t, size_t i)
 {
 	return t->nr_interpreter[i - 1] == t->nr_threads ||
 	       t->nr_interpreter[i + 1] == t->nr_threads;
@@ -300,7 +301,7 @@ static bool is_beside_interpreter(const struct tally *t, size_t i)
  * While all threads have their GIL (one does) _Py_tss_tstate is the same as
  * _Py_tss_gilstate, which lasts. The former is beside _Py_tss_interp.
  */
-static int nearest_variable(const struct tally *t)
+static int nearest_variable(const struct distance_tally *t)
 {
 	for (int i = 1; i < WORDS_BELOW - 1; i++) {
 		size_t at = (size_t)(WORDS_BELOW - i);
@@ -320,14 +321,15 @@ static int nearest_variable(const struct tally *t)
 #define MAX_ADDR        (UINT64_C(1) << 47)
 #define MAX_TABLE_READS 64 /* words of a struct pthread that can be pointers */
 
-struct place {
+struct tls_place {
 	int32_t tls_off;
 	bool is_in_table;
 	uint16_t table_off;
 };
 
 /* Does every other thread have a state of its own there, too? */
-static bool is_table_of_all(struct walk *w, const struct tally *t, const struct place *p)
+static bool is_table_of_all(struct thread_walk *w, const struct distance_tally *t,
+			    const struct tls_place *p)
 {
 	for (size_t i = 1; i < t->nr_threads; i++) {
 		const struct thread_state *state;
@@ -344,8 +346,8 @@ static bool is_table_of_all(struct walk *w, const struct tally *t, const struct 
 	return true;
 }
 
-static bool find_in_table(struct walk *w, const struct tally *t, uint64_t table,
-			  struct place *p)
+static bool find_in_table(struct thread_walk *w, const struct distance_tally *t,
+			  uint64_t table, struct tls_place *p)
 {
 	uint64_t words[TABLE_BYTES / 8];
 	ssize_t n = read_some(w, table, words, sizeof(words));
@@ -362,7 +364,8 @@ static bool find_in_table(struct walk *w, const struct tally *t, uint64_t table,
 }
 
 /* Follows what a struct pthread points at. */
-static bool search_tables(struct walk *w, const struct tally *t, struct place *ret)
+static bool search_tables(struct thread_walk *w, const struct distance_tally *t,
+			  struct tls_place *ret)
 {
 	struct surroundings around;
 	int nr_reads = 0;
@@ -378,8 +381,8 @@ static bool search_tables(struct walk *w, const struct tally *t, struct place *r
 		    word - t->threads[0] < PYTHON_BYTES_ABOVE)
 			continue;
 		nr_reads++;
-		*ret = (struct place){.tls_off = (int32_t)(i - WORDS_BELOW) * 8,
-				      .is_in_table = true};
+		*ret = (struct tls_place){.tls_off = (int32_t)(i - WORDS_BELOW) * 8,
+					  .is_in_table = true};
 		if (find_in_table(w, t, word, ret))
 			return true;
 	}
@@ -389,7 +392,8 @@ static bool search_tables(struct walk *w, const struct tally *t, struct place *r
 /* ---- the place ---- */
 
 /* What every thread has. */
-static bool find_place(const struct walk *w, const struct tally *t, struct place *ret)
+static bool find_place(const struct thread_walk *w, const struct distance_tally *t,
+		       struct tls_place *ret)
 {
 	int words = 0;
 
@@ -399,20 +403,21 @@ static bool find_place(const struct walk *w, const struct tally *t, struct place
 	/* The stacks of a part of the threads, which began alike, are no proof. */
 	if (!words && !w->is_torn && w->search->version >= FIRST_WITH_VARIABLE)
 		words = nearest_variable(t);
-	*ret = (struct place){.tls_off = words * 8};
+	*ret = (struct tls_place){.tls_off = words * 8};
 	return words;
 }
 
 /* When that stays without a result. */
-static bool find_other_place(struct walk *w, const struct tally *t, struct place *ret)
+static bool find_other_place(struct thread_walk *w, const struct distance_tally *t,
+			     struct tls_place *ret)
 {
 	if (search_tables(w, t, ret))
 		return true;
-	*ret = (struct place){.tls_off = nearest_above(t, is_of_most) * 8};
+	*ret = (struct tls_place){.tls_off = nearest_above(t, is_of_most) * 8};
 	return ret->tls_off;
 }
 
-static uint32_t count_candidates(const struct tally *t)
+static uint32_t count_candidates(const struct distance_tally *t)
 {
 	uint32_t nr = 0;
 
@@ -423,7 +428,7 @@ static uint32_t count_candidates(const struct tally *t)
 
 /* ---- all of it ---- */
 
-static bool read_layout(struct walk *w, struct python_layout *ret)
+static bool read_layout(struct thread_walk *w, struct python_layout *ret)
 {
 	const struct python_layout *known = python_layout_find(w->search->version);
 	uint8_t bytes[PYTHON_MAX_DEBUG_BYTES];
@@ -437,7 +442,7 @@ static bool read_layout(struct walk *w, struct python_layout *ret)
 	       python_layout_read(w->search->version, bytes, ret);
 }
 
-static void sort_states(struct walk *w)
+static void sort_states(struct thread_walk *w)
 {
 	memcpy(w->by_addr, w->states, w->nr_states * sizeof(w->states[0]));
 	qsort(w->by_addr, w->nr_states, sizeof(w->by_addr[0]), compare_addrs);
@@ -446,10 +451,10 @@ static void sort_states(struct walk *w)
 enum python_state python_state_search(const struct python_search *s,
 				      struct python_state_found *ret)
 {
-	struct walk w = {.search = s};
+	struct thread_walk w = {.search = s};
 	struct python_layout layout;
-	struct tally tally = {.nr_threads = 0};
-	struct place place;
+	struct distance_tally tally = {.nr_threads = 0};
+	struct tls_place place;
 	bool is_found = false;
 
 	if (!read_layout(&w, &layout))

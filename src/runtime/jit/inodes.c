@@ -21,14 +21,14 @@
  * number and change time are those of the inode below. A copy in the upper layer keeps
  * the number, and has a change time of its own.
  */
-struct identity {
+struct inode_identity {
 	uint64_t dev, inode;
 	int64_t ctime_ns;
 	bool is_overlay;
 };
 
 struct inode {
-	struct identity identity;
+	struct inode_identity identity;
 	uint64_t register_off;
 	struct jit_inode state;
 	bool is_kept;
@@ -62,7 +62,7 @@ void jit_inodes_free(struct jit_inodes *inodes)
 }
 
 /* From what the kernel has cached: no server is asked, which may not answer. */
-static int read_identity(int fd, struct identity *ret)
+static int read_identity(int fd, struct inode_identity *ret)
 {
 	struct statx stx;
 	struct statfs fs;
@@ -70,7 +70,7 @@ static int read_identity(int fd, struct identity *ret)
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &stx) ||
 	    fstatfs(fd, &fs))
 		return -errno;
-	*ret = (struct identity){
+	*ret = (struct inode_identity){
 		.dev = makedev(stx.stx_dev_major, stx.stx_dev_minor),
 		.inode = stx.stx_ino,
 		.ctime_ns = stx.stx_ctime.tv_sec * 1000000000 + stx.stx_ctime.tv_nsec,
@@ -79,7 +79,7 @@ static int read_identity(int fd, struct identity *ret)
 	return 0;
 }
 
-static bool is_same(const struct identity *a, const struct identity *b)
+static bool is_same(const struct inode_identity *a, const struct inode_identity *b)
 {
 	if (a->inode != b->inode)
 		return false;
@@ -88,7 +88,8 @@ static bool is_same(const struct identity *a, const struct identity *b)
 }
 
 static const struct inode *find(const struct jit_inodes *inodes,
-				const struct identity *identity, uint64_t register_off)
+				const struct inode_identity *identity,
+				uint64_t register_off)
 {
 	for (size_t i = 0; i < inodes->nr; i++)
 		if (inodes->items[i].register_off == register_off &&
@@ -156,7 +157,7 @@ struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 				  const struct target_file *target,
 				  const struct jit_interface *point)
 {
-	struct identity identity;
+	struct inode_identity identity;
 	const struct inode *known;
 	struct inode *added;
 	int rc;

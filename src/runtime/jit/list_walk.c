@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "decode/requests.h"
 
-struct walk {
+struct list_call {
 	struct worker *reader;
 	pid_t pid;
 	uint64_t descriptor_addr;
@@ -31,7 +31,7 @@ static int64_t clock_ms(void)
 }
 
 /* Return: 0, -ENOSPC (LIST_MAX_KNOWN) or -ENOMEM. */
-static int add_known(struct walk *w, const struct list_object *objects, size_t nr)
+static int add_known(struct list_call *w, const struct list_object *objects, size_t nr)
 {
 	int rc = vec_grow(&w->known, &w->cap_known, w->nr_known + nr, sizeof(*w->known),
 			  LIST_MAX_KNOWN);
@@ -43,7 +43,7 @@ static int add_known(struct walk *w, const struct list_object *objects, size_t n
 	return 0;
 }
 
-static enum worker_answer call_reader(struct walk *w, struct wire_reader *ret)
+static enum worker_answer call_reader(struct list_call *w, struct wire_reader *ret)
 {
 	struct wire_writer request = {.max = WORKER_MAX_REQUEST_BYTES};
 	enum worker_answer answer = WORKER_FAILED;
@@ -95,7 +95,7 @@ static bool is_sane(const struct list_object *o, uint32_t state, size_t len)
 }
 
 /* One registration. Return: 0, -EBADMSG, or as add_known(). */
-static int take_object(struct walk *w, struct wire_reader *r)
+static int take_object(struct list_call *w, struct wire_reader *r)
 {
 	struct list_object o = {0};
 	const void *bytes;
@@ -120,7 +120,7 @@ static int take_object(struct walk *w, struct wire_reader *r)
 }
 
 /* One reply. Return: as take_object(). */
-static int take_reply(struct walk *w, struct wire_reader *r)
+static int take_reply(struct list_call *w, struct wire_reader *r)
 {
 	uint32_t result;
 
@@ -139,7 +139,7 @@ static int take_reply(struct walk *w, struct wire_reader *r)
 }
 
 /* Calls while there is more and each call brings some of it. */
-static enum worker_answer walk_on(struct walk *w)
+static enum worker_answer walk_on(struct list_call *w)
 {
 	int64_t end_ms = clock_ms() + JIT_LIST_WALK_MS;
 	size_t nr_before;
@@ -173,12 +173,12 @@ enum worker_answer jit_list_walk(struct worker *reader, pid_t pid,
 				 list_found_fn found, void *ctx,
 				 struct jit_list_stats *ret)
 {
-	struct walk w = {.reader = reader,
-			 .pid = pid,
-			 .descriptor_addr = descriptor_addr,
-			 .found = found,
-			 .ctx = ctx,
-			 .stats = {.result = LIST_NONE}};
+	struct list_call w = {.reader = reader,
+			      .pid = pid,
+			      .descriptor_addr = descriptor_addr,
+			      .found = found,
+			      .ctx = ctx,
+			      .stats = {.result = LIST_NONE}};
 	enum worker_answer answer = WORKER_FAILED;
 
 	if (nr_known > LIST_MAX_ENTRIES)

@@ -319,7 +319,7 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 
 /* ---- lists ---- */
 
-struct walk {
+struct list_look {
 	struct jit_watch *w;
 	struct process *p;
 	uint64_t from_ns; /* what is new on the list came after this */
@@ -333,7 +333,7 @@ struct walk {
 static void found(void *ctx, const struct list_object *object, enum list_state state,
 		  const void *bytes)
 {
-	struct walk *walk = ctx;
+	struct list_look *walk = ctx;
 	struct jit_registration r = {
 		.entry_addr = object->entry_addr,
 		.symfile_addr = object->symfile_addr,
@@ -370,7 +370,7 @@ static int compare_u64(const void *a, const void *b)
 }
 
 /* What was registered before the walk and is on no list any more has gone. */
-static void end_unseen(struct walk *walk, uint64_t begin_ns)
+static void end_unseen(struct list_look *walk, uint64_t begin_ns)
 {
 	struct jit_code *c = &walk->p->jit_code;
 	struct jit_store *store = process_table_jit_store(walk->w->processes);
@@ -391,7 +391,7 @@ static void end_unseen(struct walk *walk, uint64_t begin_ns)
 	}
 }
 
-static enum worker_answer walk_list(struct walk *walk, uint64_t descriptor_ip,
+static enum worker_answer walk_list(struct list_look *walk, uint64_t descriptor_ip,
 				    struct jit_list_stats *ret)
 {
 	const struct jit_store *store = process_table_jit_store(walk->w->processes);
@@ -435,7 +435,7 @@ static void rest_of_prompts(struct jit_code *c, bool has_news, uint64_t now_ns)
 }
 
 /* A target whose list never rests must not have all of our time. */
-static void rest(const struct walk *walk, uint64_t begin_ns)
+static void rest(const struct list_look *walk, uint64_t begin_ns)
 {
 	uint64_t end_ns = clock_now_ns(), took_ns = end_ns - begin_ns;
 	uint64_t pause_ns = walk->has_news ? took_ns : WALK_PAUSE * took_ns;
@@ -482,7 +482,7 @@ static void walk_was_whole(struct jit_code *c, uint64_t begin_ns)
 static void walk_lists(struct jit_watch *w, struct process *p)
 {
 	struct jit_code *c = &p->jit_code;
-	struct walk walk = {.w = w, .p = p, .from_ns = c->walked_ns};
+	struct list_look walk = {.w = w, .p = p, .from_ns = c->walked_ns};
 	uint64_t begin_ns = clock_now_ns(), nr_foreign = 0;
 	bool whole = true;
 

@@ -16,7 +16,7 @@
 #define MAX_PARTS      16 /* of a module's name with its function: a.b.c.f */
 
 /* Directories that modules are looked for in; strings are not terminated. */
-struct search {
+struct module_search {
 	const struct process *proc;
 	struct worker *decoder;
 	struct strpool *pool;
@@ -72,7 +72,7 @@ size_t python_source_main(const char *command, const char **ret, bool *ret_is_mo
 	return 0;
 }
 
-static void add_dir(struct search *s, const char *path, size_t len)
+static void add_dir(struct module_search *s, const char *path, size_t len)
 {
 	while (len > 1 && path[len - 1] == '/')
 		len--;
@@ -86,7 +86,7 @@ static void add_dir(struct search *s, const char *path, size_t len)
 }
 
 /* ".../site-packages/numpy/core/x.so": the directory that modules are in. */
-static void add_packages_dirs(struct search *s)
+static void add_packages_dirs(struct module_search *s)
 {
 	static const char *const names[] = {"/site-packages/", "/dist-packages/"};
 
@@ -103,7 +103,7 @@ static void add_packages_dirs(struct search *s)
 	}
 }
 
-static void add_main(struct search *s)
+static void add_main(struct module_search *s)
 {
 	const char *cwd = s->proc->cwd ? s->proc->cwd : "";
 	char path[MAX_PATH_BYTES];
@@ -130,7 +130,7 @@ static void add_main(struct search *s)
 }
 
 /* The line of @qualname in the file @path of the target; 0: no. */
-static uint32_t ask(const struct search *s, const char *path, const char *qualname)
+static uint32_t ask(const struct module_search *s, const char *path, const char *qualname)
 {
 	_cleanup_close_ int fd = -1;
 	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
@@ -156,8 +156,8 @@ static uint32_t ask(const struct search *s, const char *path, const char *qualna
 	return r.failed ? 0 : line;
 }
 
-static bool try_path(const struct search *s, const char *path, const char *qualname,
-		     struct python_function *f)
+static bool try_path(const struct module_search *s, const char *path,
+		     const char *qualname, struct python_function *f)
 {
 	uint32_t line = ask(s, path, qualname);
 
@@ -169,7 +169,7 @@ static bool try_path(const struct search *s, const char *path, const char *qualn
 }
 
 /* @module with its dots is a file or a package below one of the directories. */
-static bool try_module(const struct search *s, const char *module, size_t len,
+static bool try_module(const struct module_search *s, const char *module, size_t len,
 		       const char *qualname, struct python_function *f)
 {
 	static const char *const endings[] = {".py", "/__init__.py"};
@@ -205,7 +205,7 @@ static void drop_locals(char *qualname)
 			strlen(found + strlen(locals)) + 1);
 }
 
-static void find_one(const struct search *s, struct python_function *f)
+static void find_one(const struct module_search *s, struct python_function *f)
 {
 	char name[MAX_PATH_BYTES];
 	int nr_parts = 0;
@@ -234,7 +234,7 @@ void python_source_find(const struct process *proc, struct worker *decoder,
 			struct strpool *pool, struct python_function *functions,
 			size_t nr, int64_t *budget_ns)
 {
-	struct search s = {.proc = proc, .decoder = decoder, .pool = pool};
+	struct module_search s = {.proc = proc, .decoder = decoder, .pool = pool};
 	int64_t begin_ns = (int64_t)clock_now_ns();
 
 	s.end_ns = begin_ns + *budget_ns;

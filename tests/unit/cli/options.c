@@ -78,7 +78,7 @@ static void good_lines(void **state)
 		      "--min-percent 1 f.pb.gz",
 		      &o, &err),
 		0);
-	assert_true(o.viewing.json);
+	assert_string_equal(o.viewing.format, "json");
 	assert_int_equal(o.viewing.attribution.charge, CHARGE_MINE);
 	assert_string_equal(o.viewing.source_paths[0].old_prefix, "/a");
 	assert_string_equal(o.viewing.source_paths[0].new_prefix, "/b");

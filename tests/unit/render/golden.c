@@ -36,6 +36,8 @@ static const struct golden goldens[] = {
 	{"typical", "report", "text", "80", OPTS(80, 2, 0.005, .max_rows = 3)},
 	{"typical", "report", "text", "colour", OPTS(100, 2, 0.005, .colour = true)},
 	{"typical", "report", "json", "", OPTS(100, 2, 0.005)},
+	{"typical", "report", "csv", "", OPTS(100, 2, 0.005)},
+	{"hostile", "report", "csv", "", OPTS(100, 2, 0.005)},
 	{"foreign", "annotate", "text", "", OPTS(100, 0, 0.005)},
 	{"foreign", "annotate", "json", "", OPTS(100, 0, 0.005)},
 	{"no-source", "annotate", "text", "", OPTS(100, 2, 0.005)},
@@ -60,15 +62,6 @@ static const struct golden goldens[] = {
 	{"losses", "annotate", "json", "", OPTS(100, 0, 0.005)},
 };
 
-static render_fn find_format(const char *command, const char *name)
-{
-	for (size_t i = 0; i < nr_render_formats; i++)
-		if (!strcmp(render_formats[i].command, command) &&
-		    !strcmp(render_formats[i].name, name))
-			return render_formats[i].write;
-	return NULL;
-}
-
 static char *render(const struct golden *g)
 {
 	struct render_case c;
@@ -80,7 +73,8 @@ static char *render(const struct golden *g)
 	assert_non_null(out);
 	assert_true(render_case_get(g->render_case, &c));
 	in = render_case_input(&c);
-	assert_int_equal(find_format(g->command, g->format)(&in, &g->opts, out), 0);
+	assert_int_equal(
+		render_format_find(g->command, g->format)->write(&in, &g->opts, out), 0);
 	fclose(out);
 	assert_int_equal(strlen(text), len); /* a NUL would hide the rest */
 	return text;

@@ -79,7 +79,7 @@ static void check_rows(const uint8_t *program, size_t len, int expected,
 		       const struct row *rows, size_t nr)
 {
 	_cleanup_(line_table_freep) struct line_table *t = NULL;
-	struct hit hits[16] = {0};
+	struct address_hit hits[16] = {0};
 	uint8_t bytes[512];
 	struct fake f;
 

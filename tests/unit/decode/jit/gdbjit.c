@@ -37,7 +37,7 @@ static void chain_text(const struct answer *a, char *buf, size_t size)
 static bool has_function(const struct registered *r, uint64_t offset)
 {
 	struct image_symbols symbols = {0};
-	struct image m;
+	struct jit_image m;
 	bool has;
 
 	assert_true(image_open(r->items[0].bytes, r->items[0].len, &m));

@@ -80,7 +80,7 @@ static void object_init(struct object *o, uint16_t machine, uint32_t r64, uint32
 static const struct object *link_copy(const struct object *o, int want)
 {
 	static uint8_t *copy;
-	struct image m;
+	struct jit_image m;
 
 	free(copy);
 	copy = NULL;
@@ -153,7 +153,7 @@ static void code_and_symbols_are_where_they_run(void **state)
 	struct image_code code[IMAGE_MAX_CODE];
 	struct image_symbols symbols;
 	struct object o;
-	struct image m;
+	struct jit_image m;
 
 	(void)state;
 	object_init(&o, EM_X86_64, R_X86_64_64, R_X86_64_32);
@@ -189,7 +189,7 @@ static void segments_stand_in_for_sections(void **state)
 		Elf64_Phdr segments[2];
 	} o = {0};
 	struct image_code code[IMAGE_MAX_CODE];
-	struct image m;
+	struct jit_image m;
 
 	(void)state;
 	memcpy(o.header.e_ident, ELFMAG, SELFMAG);
@@ -218,7 +218,7 @@ static void lies_about_sizes_are_not_believed(void **state)
 {
 	struct image_code code[IMAGE_MAX_CODE];
 	struct object o;
-	struct image m;
+	struct jit_image m;
 
 	(void)state;
 	object_init(&o, EM_X86_64, R_X86_64_64, R_X86_64_32);

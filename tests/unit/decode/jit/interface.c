@@ -183,16 +183,16 @@ static void half_of_it_is_none(void **state)
 
 /* ---- nonsense ---- */
 
-struct image {
+struct jit_image {
 	uint8_t *bytes;
 	size_t len;
 };
 
-static struct image load(const char *path)
+static struct jit_image load(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	off_t len = lseek(fd, 0, SEEK_END);
-	struct image image = {malloc((size_t)len), (size_t)len};
+	struct jit_image image = {malloc((size_t)len), (size_t)len};
 
 	assert_non_null(image.bytes);
 	assert_int_equal(pread(fd, image.bytes, image.len, 0), len);
@@ -215,7 +215,7 @@ static void other_machines_are_refused(void **state)
 		{offsetof(Elf64_Ehdr, e_shentsize), 8},
 		{offsetof(Elf64_Ehdr, e_phnum), 1},
 	};
-	struct image image;
+	struct jit_image image;
 
 	(void)state;
 	fixture_run("gcc -fPIC -shared -o has.so jit.c");
@@ -234,7 +234,7 @@ static void other_machines_are_refused(void **state)
 
 static void code_must_be_executable_and_in_the_file(void **state)
 {
-	struct image image;
+	struct jit_image image;
 	Elf64_Ehdr *header;
 
 	(void)state;
@@ -270,7 +270,7 @@ static void code_must_be_executable_and_in_the_file(void **state)
 
 static void a_file_may_end_anywhere(void **state)
 {
-	struct image image;
+	struct jit_image image;
 	size_t shoff;
 
 	(void)state;

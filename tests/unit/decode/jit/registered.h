@@ -40,7 +40,7 @@ static inline struct registered_object *registered_add(struct registered *r,
 {
 	struct registered_object *o = &r->items[r->nr++];
 	struct image_code code[IMAGE_MAX_CODE];
-	struct image m;
+	struct jit_image m;
 
 	assert_true(r->nr <= 8);
 	*o = (struct registered_object){malloc(len), len, from_ns, until_ns, 0, {0}};

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * report --format csv (RFC 4180, but lines end as in a text file of this system):
+ *
+ *  function,object,file,start_line,self_samples,self_cpu_ns,total_samples,total_cpu_ns
+ *  dither_row,dither,/home/me/dither.c,41,3067,30982323232,4927,49772727270
+ *
+ * Texts are always in quotes, and escaped as for a terminal: names come from strangers.
+ */
+#include <inttypes.h>
+
+#include "base/escape.h"
+#include "render/render.h"
+#include "render/stream.h"
+
+#define MAX_TEXT_BYTES 16384
+
+/* Quotes in it are doubled. */
+static void put_text(FILE *out, const char *text)
+{
+	char escaped[MAX_TEXT_BYTES];
+
+	fputc('"', out);
+	escape_terminal_buf(escaped, sizeof(escaped), text);
+	for (const char *c = escaped; *c; c++) {
+		if (*c == '"')
+			fputc('"', out);
+		fputc(*c, out);
+	}
+	fputc('"', out);
+}
+
+int render_report_csv(const struct render_input *in, const struct render_options *opts,
+		      FILE *out)
+{
+	const struct attribution *a = in->attribution;
+
+	(void)opts;
+	fputs("function,object,file,start_line,self_samples,self_cpu_ns,total_samples,"
+	      "total_cpu_ns\n",
+	      out);
+	for (size_t i = 0; i < a->nr_functions; i++) {
+		const struct attribution_function *f = &a->functions[i];
+
+		put_text(out, f->name);
+		fputc(',', out);
+		put_text(out, f->object);
+		fputc(',', out);
+		put_text(out, f->file);
+		fprintf(out,
+			",%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n",
+			f->start_line, f->self.samples, f->self.cpu_ns, f->total.samples,
+			f->total.cpu_ns);
+	}
+	return stream_finish(out);
+}
