@@ -55,7 +55,7 @@ check_includes() {
 	may_include src/profile "base/|profile/|decode/frame\.h|$abi|[a-z]+\.pb-c\.h"
 	may_include src/analyze "base/|profile/|analyze/|decode/numba/name\.h|$abi"
 	may_include src/render \
-		"base/|render/|profile/(profile|stack_status)\.h|analyze/(attribution|machine_code|phase|call_tree|groups|filter)\.h|$abi"
+		"base/|render/|profile/profile\.h|analyze/(attribution|machine_code|phase|call_tree|groups|filter)\.h|$abi"
 	may_include src/target "base/|process/|target/|collect/filter\.h|$abi"
 	may_include src/launch 'base/|launch/'
 	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks)\.h'
@@ -99,7 +99,7 @@ check_libraries() {
 	only_in 'protobuf-c/' 'profile/'
 	only_in 'nettle/' 'analyze/source\.c'
 	only_in 'zlib' 'profile/|decode/'
-	only_in 'capstone/' 'decode/asm/disassemble\.c|decode/cfi/code_frames\.c'
+	only_in 'capstone/' 'decode/asm/disassemble\.c|decode/cfi/functions\.c'
 	only_in 'jansson' 'render/|doctor/doctor\.|process/container_text\.c'
 }
 

@@ -25,7 +25,6 @@
 #include "profile/labels.h"
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
-#include "profile/stack_status.h"
 #include "profile/start_code.h"
 
 /* Of one mapping. */

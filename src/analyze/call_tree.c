@@ -17,7 +17,7 @@
 #include "analyze/tally.h"
 #include "base/vec.h"
 #include "profile/mapping_kind.h"
-#include "profile/stack_status.h"
+#include "profile/profile.h"
 #include "profile/start_code.h"
 
 /* One source frame that is a node. */

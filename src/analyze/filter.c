@@ -16,7 +16,7 @@
 #include "analyze/sample_owner.h"
 #include "analyze/sample_weight.h"
 #include "analyze/tally.h"
-#include "base/likeness.h"
+#include "base/suggest.h"
 
 /* Noted with each subject. */
 enum subject_tag {

@@ -8,7 +8,7 @@
 #include "analyze/sample_weight.h"
 #include "analyze/tally.h"
 #include "profile/mapping_kind.h"
-#include "profile/stack_status.h"
+#include "profile/profile.h"
 
 const char *const phase_names[] = {
 	[PHASE_REST] = "rest",

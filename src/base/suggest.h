@@ -26,4 +26,15 @@ void suggestions_deinit(struct suggestions *s);
 const char *suggestions_say(const struct suggestions *s, const char *asked, char *buf,
 			    size_t size);
 
+/* ---- Which of the names that exist somebody may have meant ---- */
+
+#define LIKENESS_NONE 1000
+
+/**
+ * How like @name is to what was asked for, whatever their case: one begins with the other,
+ * or has it inside, or a letter in three of the longer one differs.
+ * Return: the lower the more alike; LIKENESS_NONE: not at all.
+ */
+unsigned int likeness(const char *asked, const char *name);
+
 #endif

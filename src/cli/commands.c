@@ -26,7 +26,6 @@
 #include "profile/pprof.h"
 #include "record/aside.h"
 #include "record/dump.h"
-#include "record/losses.h"
 #include "record/recording.h"
 #include "target/explain.h"
 

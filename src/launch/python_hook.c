@@ -1,16 +1,654 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "launch/python_hook.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/creds.h"
+#include "base/error.h"
+#include "base/io.h"
 #include "base/log.h"
-#include "launch/python_site.h"
+
+#define PYTHON_OLDEST_MINOR 9
+
+struct python_folder {
+	int fd; /* O_PATH */
+	char *path; /* heap, for messages alone */
+};
+
+struct python_prefix {
+	const char *path; /* as it was given, borrowed; for messages alone */
+	int fd; /* O_PATH */
+	uid_t uid; /* its owner */
+	gid_t gid;
+	bool is_other; /* we have its owner's rights instead of root's */
+	struct creds creds;
+	struct python_folder *sites; /* site-packages of each CPython >= 3.9 */
+	size_t nr_sites; /* at least one */
+};
+
+#define MAX_LINKS 40 /* as the kernel allows */
+
+/* O_PATH. Return: -ENOTDIR also where it is a link. */
+static int open_no_link(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	return errno == ELOOP ? -ENOTDIR : -errno;
+}
+
+static int open_following(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* ---- the way to the prefix ---- */
+
+/* Where we are, what of the path is left, and who could have led us elsewhere. */
+struct path_walk {
+	int fd;
+	char rest[PATH_MAX];
+	uid_t linker; /* whose links were followed; 0: only root's */
+	int nr_links;
+};
+
+/* @fd  a descriptor, taken, or a negative errno */
+static int walk_to(struct path_walk *w, int fd)
+{
+	if (fd < 0)
+		return fd;
+	close(w->fd);
+	w->fd = fd;
+	return 0;
+}
+
+static int walk_text(struct path_walk *w, int link)
+{
+	char to[PATH_MAX];
+	ssize_t len = readlinkat(link, "", to, sizeof(to));
+	size_t rest_len = strlen(w->rest);
+
+	if (len < 0)
+		return -errno;
+	if ((size_t)len + 1 + rest_len >= sizeof(w->rest))
+		return -ENAMETOOLONG;
+	memmove(w->rest + len + 1, w->rest, rest_len + 1);
+	memcpy(w->rest, to, (size_t)len);
+	w->rest[len] = '/';
+	return *to == '/' ? walk_to(w, open_following(AT_FDCWD, "/")) : 0;
+}
+
+static int walk_link(struct path_walk *w, const char *name)
+{
+	_cleanup_close_ int link = openat(w->fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct statfs fs;
+	struct stat st;
+
+	if (link < 0 || fstat(link, &st) || fstatfs(link, &fs))
+		return -errno;
+	if (!S_ISLNK(st.st_mode))
+		return -ENOTDIR;
+	if (++w->nr_links > MAX_LINKS)
+		return -ELOOP;
+	if (st.st_uid && w->linker && st.st_uid != w->linker)
+		return -EPERM;
+	if (st.st_uid)
+		w->linker = st.st_uid;
+	/* There its text is not where it leads: /proc/PID/root. */
+	if (fs.f_type == PROC_SUPER_MAGIC)
+		return walk_to(w, open_following(w->fd, name));
+	return walk_text(w, link);
+}
+
+static int walk_step(struct path_walk *w)
+{
+	char *begin = w->rest + strspn(w->rest, "/");
+	size_t len = strcspn(begin, "/");
+	char name[NAME_MAX + 1];
+	int fd;
+
+	if (len >= sizeof(name))
+		return -ENAMETOOLONG;
+	memcpy(name, begin, len);
+	name[len] = '\0';
+	memmove(w->rest, begin + len, strlen(begin + len) + 1);
+	if (!len)
+		return 0;
+	fd = open_no_link(w->fd, name);
+	return fd == -ENOTDIR ? walk_link(w, name) : walk_to(w, fd);
+}
+
+/*
+ * Whoever owns a link could lead root to where only root may write. So a link of
+ * another user than root is followed to what is that user's, and to nothing else.
+ */
+static int open_as_root(const char *path)
+{
+	struct path_walk w = {.fd = open_following(AT_FDCWD, *path == '/' ? "/" : ".")};
+	struct stat st;
+	int rc = w.fd < 0 ? w.fd : 0;
+
+	if ((size_t)snprintf(w.rest, sizeof(w.rest), "%s", path) >= sizeof(w.rest))
+		rc = -ENAMETOOLONG;
+	while (!rc && *w.rest)
+		rc = walk_step(&w);
+	if (!rc && fstat(w.fd, &st))
+		rc = -errno;
+	if (!rc && w.linker && w.linker != st.st_uid)
+		rc = -EPERM;
+	if (!rc)
+		return w.fd;
+	if (w.fd >= 0)
+		close(w.fd);
+	return rc;
+}
+
+static int open_prefix(struct python_prefix *p, struct error *err)
+{
+	struct stat st;
+
+	if (geteuid() || !*p->path)
+		p->fd = open_following(AT_FDCWD, p->path);
+	else
+		p->fd = open_as_root(p->path);
+	if (p->fd == -EPERM)
+		return error_set(err, p->fd,
+				 "%s leads through a link of another user than its "
+				 "owner, which root does not follow; give the path "
+				 "behind the link",
+				 p->path);
+	if (p->fd < 0 || fstat(p->fd, &st)) {
+		errno = p->fd < 0 ? -p->fd : errno;
+		return error_set(err, -errno, "cannot look into %s: %m", p->path);
+	}
+	p->uid = st.st_uid;
+	p->gid = st.st_gid;
+	return 0;
+}
+
+/* As root only: whoever owns the prefix could divert what we do in it. */
+static int become_owner(struct python_prefix *p, struct error *err)
+{
+	if (geteuid() || !p->uid)
+		return 0;
+	if (creds_become(&p->creds, p->uid, p->gid))
+		return error_set(err, -EPERM,
+				 "cannot write to %s with its owner's rights", p->path);
+	p->is_other = true;
+	return 0;
+}
+
+/* ---- its folders of packages ---- */
+
+static bool is_link(int dir, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode);
+}
+
+/* Return: the folder; -ENOENT without a sentence: there is none. */
+static int open_part(const struct python_prefix *p, int dir, const char *name,
+		     const char *path, struct error *err)
+{
+	int fd = geteuid() ? open_following(dir, name) : open_no_link(dir, name);
+
+	if (fd >= 0)
+		return fd;
+	if (fd == -ENOTDIR && !geteuid() && is_link(dir, name))
+		return error_set(err, -ELOOP,
+				 "%s is reached through a link in the environment, which "
+				 "root does not follow; run this as its owner (uid %u)",
+				 path, p->uid);
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return -ENOENT;
+	errno = -fd;
+	return error_set(err, fd, "cannot look into %s: %m", path);
+}
+
+static int check_owner(const struct python_prefix *p, int site, const char *path,
+		       struct error *err)
+{
+	struct stat st;
+
+	if (fstat(site, &st))
+		return error_set(err, -errno, "cannot look into %s: %m", path);
+	if (geteuid() || st.st_uid == p->uid)
+		return 0;
+	return error_set(
+		err, -EPERM,
+		"%s belongs to uid %u and %s to uid %u, so root cannot tell with "
+		"whose rights to write; run this as the user who installs "
+		"packages there",
+		p->path, p->uid, path, st.st_uid);
+}
+
+/* Return: -ENOENT without a sentence: there is no folder of packages. */
+static int add_site(struct python_prefix *p, int lib, const char *python,
+		    struct error *err)
+{
+	_cleanup_close_ int dir = -1, site = -1;
+	_cleanup_free_ char *path = NULL;
+	int rc;
+
+	if (asprintf(&path, "%s/lib/%s/site-packages", p->path, python) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	dir = open_part(p, lib, python, path, err);
+	if (dir < 0)
+		return dir;
+	site = open_part(p, dir, "site-packages", path, err);
+	if (site < 0)
+		return site;
+	rc = check_owner(p, site, path, err);
+	if (rc)
+		return rc;
+	p->sites[p->nr_sites++] =
+		(struct python_folder){.fd = take_fd(&site), .path = take_ptr(path)};
+	return 0;
+}
+
+static int has_no_site(const struct python_prefix *p, struct error *err)
+{
+	return error_set(err, -ENOENT,
+			 "%s is no virtual environment or prefix of a Python: it "
+			 "has no lib/python3.*/site-packages",
+			 p->path);
+}
+
+static const char python_name[] = "python3.";
+
+static int is_python(const struct dirent *entry)
+{
+	return !strncmp(entry->d_name, python_name, strlen(python_name));
+}
+
+static int add_sites(struct python_prefix *p, int lib, struct dirent *const *pythons,
+		     size_t nr, struct error *err)
+{
+	bool has_old = false;
+
+	p->sites = calloc(nr + 1, sizeof(*p->sites));
+	if (!p->sites)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < nr; i++) {
+		const char *minor = pythons[i]->d_name + strlen(python_name);
+		int rc;
+
+		if (strtoul(minor, NULL, 10) < PYTHON_OLDEST_MINOR) {
+			has_old = true;
+			continue;
+		}
+		rc = add_site(p, lib, pythons[i]->d_name, err);
+		if (rc && rc != -ENOENT)
+			return rc;
+	}
+	if (p->nr_sites)
+		return 0;
+	if (has_old)
+		return error_set(err, -ENOENT,
+				 "the Python of %s is older than 3.%d: its Numba is not "
+				 "known to the hook",
+				 p->path, PYTHON_OLDEST_MINOR);
+	return has_no_site(p, err);
+}
+
+static int find_sites(struct python_prefix *p, struct error *err)
+{
+	_cleanup_close_ int lib = -1;
+	_cleanup_free_ char *path = NULL;
+	struct dirent **pythons = NULL;
+	int nr, rc;
+
+	if (asprintf(&path, "%s/lib", p->path) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	lib = open_part(p, p->fd, "lib", path, err);
+	if (lib < 0)
+		return lib == -ENOENT ? has_no_site(p, err) : lib;
+	nr = scandirat(lib, ".", &pythons, is_python, alphasort);
+	if (nr < 0)
+		return error_set(err, -errno, "cannot look into %s: %m", path);
+	rc = add_sites(p, lib, pythons, (size_t)nr, err);
+	for (int i = 0; i < nr; i++)
+		free(pythons[i]);
+	free(pythons);
+	return rc;
+}
+
+static void python_prefix_deinit(struct python_prefix *p)
+{
+	if (p->is_other)
+		creds_restore(&p->creds);
+	for (size_t i = 0; i < p->nr_sites; i++) {
+		close(p->sites[i].fd);
+		free(p->sites[i].path);
+	}
+	free(p->sites);
+	if (p->fd >= 0)
+		close(p->fd);
+}
+
+/**
+ * Opens the prefix at @path, and from then until python_prefix_deinit() root has the
+ * file rights of its owner. Root follows links to the prefix if they are root's or
+ * the owner's, and none in it; what it would change belongs to the same owner.
+ * Others are only held to what they may do anyway.
+ *
+ * Return: 0; or a negative errno with a sentence, and then there is nothing to undo.
+ */
+static int python_prefix_init(struct python_prefix *p, const char *path,
+			      struct error *err)
+{
+	int rc;
+
+	*p = (struct python_prefix){.path = path, .fd = -1};
+	rc = open_prefix(p, err);
+	if (!rc)
+		rc = become_owner(p, err);
+	if (!rc)
+		rc = find_sites(p, err);
+	if (rc)
+		python_prefix_deinit(p);
+	return rc;
+}
+
+#define PACKAGE          "lineburn_hook"
+#define PTH              "lineburn-hook.pth"
+#define MODULE_MAX_BYTES (1u << 20)
+
+/* One line, as site wants it; a package that is gone must not cost a traceback. */
+static const char pth_text[] = "import sys; exec(\"try:\\n import " PACKAGE "\\n " PACKAGE
+			       ".start()\\nexcept Exception:\\n pass\")\n";
+
+/* Of the package; what is compiled from them has the same names before the dot. */
+static const char *const modules[] = {"__init__", "numba_lines", "numba_cache"};
+
+struct module_text {
+	char *text; /* heap */
+	size_t len;
+};
+
+/* ---- one folder ---- */
+
+static int cannot(struct error *err, int rc, const char *what,
+		  const struct python_folder *folder, const char *name)
+{
+	errno = -rc;
+	return error_set(err, rc, "cannot %s %s/%s: %m", what, folder->path, name);
+}
+
+/* Readable for all: the service runs as somebody else. */
+static int write_file(const struct python_folder *folder, const char *name,
+		      const char *text, size_t len, struct error *err)
+{
+	_cleanup_close_ int fd = -1;
+	int rc = io_write_file_at(folder->fd, name, text, len, true, &fd);
+
+	if (!rc && fchmod(fd, 0644))
+		rc = -errno;
+	return rc ? cannot(err, rc, "write", folder, name) : 0;
+}
+
+static int remove_file(const struct python_folder *folder, const char *name,
+		       bool *removed, struct error *err)
+{
+	if (!unlinkat(folder->fd, name, 0))
+		*removed = true;
+	else if (errno != ENOENT && errno != ENOTDIR)
+		return cannot(err, -errno, "remove", folder, name);
+	return 0;
+}
+
+static void close_folder(struct python_folder *folder)
+{
+	if (folder->fd >= 0)
+		close(folder->fd);
+	free(folder->path);
+}
+
+/* Return: -ENOENT without a sentence: there is none, or what has its name is no folder. */
+static int open_package(const struct python_folder *site, struct python_folder *ret,
+			struct error *err)
+{
+	_cleanup_close_ int fd = openat(site->fd, PACKAGE,
+					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+		return -ENOENT;
+	if (fd < 0)
+		return cannot(err, -errno, "open", site, PACKAGE);
+	if (asprintf(&ret->path, "%s/" PACKAGE, site->path) < 0)
+		return error_set(err, -ENOMEM, "out of memory");
+	ret->fd = take_fd(&fd);
+	return 0;
+}
+
+/* ---- install ---- */
+
+static void free_modules(struct module_text *texts)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(modules); i++)
+		free(texts[i].text);
+}
+
+static int read_modules(const char *home, struct module_text *ret, struct error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(modules); i++) {
+		char path[PATH_MAX + 64];
+		int rc;
+
+		snprintf(path, sizeof(path), "%s/" PACKAGE "/%s.py", home, modules[i]);
+		rc = io_read_file(path, MODULE_MAX_BYTES, &ret[i].text, &ret[i].len);
+		if (rc) {
+			errno = -rc;
+			return error_set(err, rc, "cannot read %s: %m", path);
+		}
+	}
+	return 0;
+}
+
+static int write_package(const struct python_folder *folder,
+			 const struct module_text *texts, const char *cache_dir,
+			 struct error *err)
+{
+	static const char version[] = LINEBURN_VERSION "\n";
+	char name[64], cache[PATH_MAX + 2];
+	bool forgotten;
+	int rc = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(modules) && !rc; i++) {
+		snprintf(name, sizeof(name), "%s.py", modules[i]);
+		rc = write_file(folder, name, texts[i].text, texts[i].len, err);
+	}
+	if (!rc)
+		rc = write_file(folder, "version", version, sizeof(version) - 1, err);
+	if (rc)
+		return rc;
+	if (cache_dir) {
+		snprintf(cache, sizeof(cache), "%s\n", cache_dir);
+		return write_file(folder, "cache-dir", cache, strlen(cache), err);
+	}
+	return remove_file(folder, "cache-dir", &forgotten, err);
+}
+
+static int install_one(const struct python_folder *site, const struct module_text *texts,
+		       const char *cache_dir, struct error *err)
+{
+	_cleanup_(close_folder) struct python_folder folder = {.fd = -1};
+	int rc;
+
+	if (mkdirat(site->fd, PACKAGE, 0755) && errno != EEXIST)
+		return cannot(err, -errno, "make", site, PACKAGE);
+	rc = open_package(site, &folder, err);
+	if (rc == -ENOENT)
+		return error_set(err, -ENOTDIR,
+				 "%s/" PACKAGE " is there, and is no folder", site->path);
+	if (!rc && fchmod(folder.fd, 0755))
+		rc = error_set(err, -errno, "cannot open %s to all: %m", folder.path);
+	if (!rc)
+		rc = write_package(&folder, texts, cache_dir, err);
+	if (rc)
+		return rc;
+	return write_file(site, PTH, pth_text, sizeof(pth_text) - 1, err);
+}
+
+/* Absolute, since the service will look at it from somewhere else. */
+static int make_absolute(const char *path, char ret[PATH_MAX], struct error *err)
+{
+	char cwd[PATH_MAX] = "";
+
+	if (!*path || strchr(path, '\n'))
+		return error_set_exit(err, EXIT_USAGE, -EINVAL,
+				      "--cache-dir takes the path of a folder");
+	if (*path != '/' && !getcwd(cwd, sizeof(cwd)))
+		return error_set(err, -errno, "cannot find the current folder: %m");
+	if ((size_t)snprintf(ret, PATH_MAX, "%s%s%s", cwd, *cwd ? "/" : "", path) >=
+	    PATH_MAX)
+		return error_set(err, -ENAMETOOLONG, "%s is too long a path", path);
+	return 0;
+}
+
+static int install_all(const char *prefix, const struct module_text *texts,
+		       const char *cache_dir, struct error *err)
+{
+	struct python_prefix p;
+	int rc = python_prefix_init(&p, prefix, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < p.nr_sites && !rc; i++) {
+		rc = install_one(&p.sites[i], texts, cache_dir, err);
+		if (!rc)
+			log_warning("the hook of " LINEBURN_VERSION " is in %s/" PACKAGE
+				    "; restart the service",
+				    p.sites[i].path);
+	}
+	python_prefix_deinit(&p);
+	return rc;
+}
+
+/**
+ * Installs, or renews, the copy for each CPython >= 3.9 of @prefix, and says so on
+ * stderr. The .pth file comes last: an interrupted installation starts nothing.
+ *
+ * @home       what python_hook_find() found
+ * @cache_dir  NULL: none given, and one of an earlier installation is forgotten
+ * Return: 0, or a negative errno with a sentence.
+ */
+static int python_site_install(const char *prefix, const char *home,
+			       const char *cache_dir, struct error *err)
+{
+	struct module_text texts[ARRAY_SIZE(modules)] = {0};
+	char cache[PATH_MAX];
+	int rc = 0;
+
+	if (cache_dir)
+		rc = make_absolute(cache_dir, cache, err);
+	if (!rc)
+		rc = read_modules(home, texts, err);
+	if (!rc)
+		rc = install_all(prefix, texts, cache_dir ? cache : NULL, err);
+	free_modules(texts);
+	return rc;
+}
+
+/* ---- remove ---- */
+
+/* Is it a module of ours, compiled? "numba_lines.cpython-311.pyc" */
+static bool is_compiled_module(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(modules); i++) {
+		size_t len = strlen(modules[i]);
+
+		if (!strncmp(name, modules[i], len) && name[len] == '.')
+			return true;
+	}
+	return false;
+}
+
+static void remove_compiled(const struct python_folder *folder)
+{
+	int fd = openat(folder->fd, "__pycache__",
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (fd >= 0 && !dir)
+		close(fd);
+	while (dir && (entry = readdir(dir))) {
+		if (is_compiled_module(entry->d_name))
+			unlinkat(fd, entry->d_name, 0);
+	}
+	unlinkat(folder->fd, "__pycache__", AT_REMOVEDIR);
+}
+
+/* The .pth file first: from then on nothing starts what is being removed. */
+static int remove_one(const struct python_folder *site, bool *removed, struct error *err)
+{
+	_cleanup_(close_folder) struct python_folder folder = {.fd = -1};
+	char name[64];
+	int rc;
+
+	rc = remove_file(site, PTH, removed, err);
+	if (!rc)
+		rc = open_package(site, &folder, err);
+	if (rc)
+		return rc == -ENOENT ? 0 : rc;
+	remove_compiled(&folder);
+	for (size_t i = 0; i < ARRAY_SIZE(modules) && !rc; i++) {
+		snprintf(name, sizeof(name), "%s.py", modules[i]);
+		rc = remove_file(&folder, name, removed, err);
+	}
+	if (!rc)
+		rc = remove_file(&folder, "version", removed, err);
+	if (!rc)
+		rc = remove_file(&folder, "cache-dir", removed, err);
+	if (!rc && unlinkat(site->fd, PACKAGE, AT_REMOVEDIR))
+		rc = cannot(err, -errno, "remove", site, PACKAGE);
+	return rc;
+}
+
+/**
+ * Undoes it: our files, and what Python compiled of them, and nothing else. Where
+ * nothing is installed, nothing is done.
+ */
+static int python_site_remove(const char *prefix, struct error *err)
+{
+	struct python_prefix p;
+	int rc = python_prefix_init(&p, prefix, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < p.nr_sites && !rc; i++) {
+		bool removed = false;
+
+		rc = remove_one(&p.sites[i], &removed, err);
+		if (!rc)
+			log_warning("%s %s",
+				    removed ? "the hook was removed from"
+					    : "there is no hook in",
+				    p.sites[i].path);
+	}
+	python_prefix_deinit(&p);
+	return rc;
+}
 
 #define MODE_VARIABLE "LINEBURN_PYTHON_HOOK"
 
@@ -54,7 +692,7 @@ int python_hook_find(char ret[PATH_MAX], struct error *err)
 
 /* ---- the environment of a started command ---- */
 
-static bool is_python(const char *command)
+static bool runs_python(const char *command)
 {
 	const char *slash = strrchr(command, '/');
 
@@ -109,7 +747,7 @@ void python_hook_set_environ(bool on, const char *command)
 		return;
 	if (!put_in_place(&err))
 		return;
-	if (is_python(command))
+	if (runs_python(command))
 		log_warning("Numba's code gets no lines: %s", err.text);
 	else
 		log_info("Python's hook: %s, skipping", err.text);

@@ -8,48 +8,8 @@
 
 #include "base/vec.h"
 #include "lineburn.pb-c.h"
+#include "profile/profile.h"
 #include "profile/protobuf_arena.h"
-#include "profile/stack_status.h"
-
-/* struct profile_losses and Lineburn__Losses; all uint64_t */
-#define EXTRA_LOSSES(X)             \
-	X(due)                      \
-	X(sampled)                  \
-	X(counted)                  \
-	X(missed)                   \
-	X(lost_counts_full)         \
-	X(lost_internal)            \
-	X(lost_drain)               \
-	X(no_body)                  \
-	X(user_truncated)           \
-	X(kern_truncated)           \
-	X(kern_failed)              \
-	X(idle)                     \
-	X(other)                    \
-	X(first_dropped)            \
-	X(lost_events)              \
-	X(processes_dropped)        \
-	X(files_dropped)            \
-	X(names_dropped)            \
-	X(addresses_dropped)        \
-	X(rows_dropped)             \
-	X(decoder_deaths)           \
-	X(decoder_deadlines)        \
-	X(jit_objects_lost)         \
-	X(jit_objects_foreign)      \
-	X(unwind_requests_dropped)  \
-	X(unwind_pages_evicted)     \
-	X(unwind_pages_refused)     \
-	X(unwind_rules_refused)     \
-	X(unwind_segments_refused)  \
-	X(unwind_processes_refused) \
-	X(unwind_files_failed)      \
-	X(guessed_frames)           \
-	X(pythons_unknown)          \
-	X(python_stale)             \
-	X(python_faults)            \
-	X(python_codes_lost)        \
-	X(stolen_ns)
 
 /* struct profile_cost and Lineburn__Cost; all uint64_t */
 #define EXTRA_COST(X)               \
@@ -228,7 +188,7 @@ static void pack_recording(struct packer *k)
 	to->warning = texts(k, from->warnings, from->nr_warnings);
 	to->n_warning = to->warning ? from->nr_warnings : 0;
 #define COPY(name) k->losses.name = from->losses.name;
-	EXTRA_LOSSES(COPY)
+	PROFILE_LOSSES(COPY)
 #undef COPY
 #define COPY(name) k->cost.name = from->cost.name;
 	EXTRA_COST(COPY)
@@ -437,7 +397,7 @@ static int unpack_recording(struct profile *p, const Lineburn__Extra *from)
 	to->nr_cpus = from->nr_cpus;
 	if (from->losses) {
 #define COPY(name) to->losses.name = from->losses->name;
-		EXTRA_LOSSES(COPY)
+		PROFILE_LOSSES(COPY)
 #undef COPY
 	}
 	if (from->cost) {

@@ -20,6 +20,7 @@
 #include "base/hashmap.h"
 #include "base/strpool.h"
 #include "decode/frame.h"
+#include "lineburn.h"
 
 #define PROFILE_NONE UINT32_MAX
 
@@ -103,34 +104,57 @@ struct profile_sample {
 	uint32_t status; /* enum lb_stack_status; 0 when not told (other tools) */
 };
 
-/* Sums of a recording. sampled = counted + lost; due = sampled + missed. */
+/*
+ * The counters of a recording. A row is a member of struct profile_losses, of "losses" in JSON
+ * and of a window's sums; lineburn.proto has its field, docs/formats.md its meaning, and a test
+ * looks that both are there.
+ */
+#define PROFILE_TICKS(X)                                 \
+	X(due) /* sampled + missed */                    \
+	X(sampled) /* ticks of the targets */            \
+	X(counted) /* of them, what is in the profile */ \
+	X(missed) /* ticks that never ran */             \
+	X(stolen_ns) /* a hypervisor took from all CPUs meanwhile (steal) */
+#define PROFILE_LOSS_COUNTERS(X)                                                        \
+	X(lost_counts_full) /* lost: the counts map is full */                          \
+	X(lost_internal) /* lost: a map look-up failed that cannot fail */              \
+	X(lost_drain) /* lost: counted, and not found when drained */                   \
+	X(no_body) /* frames lost: the body store is full */                            \
+	X(user_truncated) /* same: user stacks with more frames than asked for */       \
+	X(kern_truncated) /* same: kernel stacks */                                     \
+	X(kern_failed) /* kernel stacks asked for, not given */                         \
+	X(idle) /* ticks of idle CPUs */                                                \
+	X(other) /* ticks of what was not asked for */                                  \
+	X(first_dropped) /* wake-ups that did not fit their ring */                     \
+	X(lost_events) /* task events that the kernel dropped */                        \
+	X(processes_dropped) /* over a maximum, as the next four */                     \
+	X(files_dropped) /* not opened */                                               \
+	X(names_dropped) /* not kept */                                                 \
+	X(addresses_dropped) /* not named */                                            \
+	X(rows_dropped) /* samples for which memory was short */                        \
+	X(decoder_deaths) /* workers that died */                                       \
+	X(decoder_deadlines) /* workers that took too long */                           \
+	X(jit_objects_lost) /* registered by a JIT, but their bytes could not be had */ \
+	X(jit_objects_foreign) /* in a format of the runtime's own */                   \
+	X(unwind_requests_dropped) /* for what the kernel missed: it asks again */      \
+	X(unwind_pages_evicted) /* 64 KiB of code each; made again when missed */       \
+	X(unwind_pages_refused) /* no room */                                           \
+	X(unwind_rules_refused) /* no room */                                           \
+	X(unwind_segments_refused) /* no room */                                        \
+	X(unwind_processes_refused) /* no room */                                       \
+	X(unwind_files_failed) /* files and JIT objects that could not be decoded */    \
+	X(guessed_frames) /* found by frame pointers, no table being there */           \
+	X(pythons_unknown) /* interpreters of processes that were not understood */     \
+	X(python_stale) /* parts of Python stacks that are missing */                   \
+	X(python_faults) /* same: memory that could not be read */                      \
+	X(python_codes_lost) /* functions whose names and lines were not kept */
+#define PROFILE_LOSSES(X)         PROFILE_TICKS(X) PROFILE_LOSS_COUNTERS(X)
+
+#define PROFILE_LOSS_MEMBER(name) uint64_t name;
 struct profile_losses {
-	uint64_t due, sampled, counted, missed;
-	uint64_t stolen_ns; /* a hypervisor took from all CPUs meanwhile (steal) */
-	uint64_t lost_counts_full, lost_internal, lost_drain; /* parts of lost */
-	uint64_t no_body, user_truncated, kern_truncated, kern_failed; /* frames lost */
-	uint64_t idle, other; /* ticks of idle CPUs, and of what was not asked for */
-	uint64_t first_dropped,
-		lost_events; /* wake-ups and task events the kernel dropped */
-	uint64_t processes_dropped, files_dropped, names_dropped, addresses_dropped,
-		rows_dropped;
-	uint64_t decoder_deaths, decoder_deadlines;
-	uint64_t
-		jit_objects_lost; /* registered by a JIT, but their bytes could not be had */
-	uint64_t jit_objects_foreign; /* in a format of the runtime's own */
-	/* Tables by which user stacks are walked. Pages are 64 KiB of code. */
-	uint64_t unwind_requests_dropped; /* for what the kernel missed: it asks again */
-	uint64_t unwind_pages_evicted; /* to make room; made again when they are missed */
-	uint64_t unwind_pages_refused; /* no room */
-	uint64_t unwind_rules_refused, unwind_segments_refused, unwind_processes_refused;
-	uint64_t
-		unwind_files_failed; /* files and JIT objects that could not be decoded */
-	uint64_t guessed_frames; /* found by frame pointers, no table being there */
-	uint64_t pythons_unknown; /* interpreters of processes that were not understood */
-	uint64_t python_stale,
-		python_faults; /* parts of Python stacks that are missing */
-	uint64_t python_codes_lost; /* functions whose names and lines were not kept */
+	PROFILE_LOSSES(PROFILE_LOSS_MEMBER)
 };
+#undef PROFILE_LOSS_MEMBER
 
 struct profile_cost {
 	uint64_t bpf_runs, bpf_ns; /* run-time stats of the kernel; 0:0 not measured */
@@ -324,5 +348,14 @@ static inline const uint32_t *profile_stack(const struct profile *p,
  * Return: "c", "c++", "rust", "go", "python", "numba", "javascript", ... or "".
  */
 const char *language_of(const char *path, bool jit);
+
+/* ---- How far the walk of a sample's user stack came: enum lb_stack_status, by name ---- */
+
+/** Stable name ("bad-fp"), for files; that of "complete" for numbers out of range. */
+const char *stack_status_name(uint32_t status);
+/** The status of that name, or LB_NR_STACK_STATUS. */
+uint32_t stack_status_from_name(const char *name);
+/** Are frames missing that a complete walk would have had? */
+bool stack_status_is_incomplete(uint32_t status);
 
 #endif

@@ -6,10 +6,19 @@
 #include "base/error.h"
 #include "base/hashmap.h"
 #include "profile/profile.h"
-#include "record/sample_labels.h"
 #include "record/source_names.h"
 #include "record/stack_table.h"
 #include "symbolize/symbolizer.h"
+
+/* Names of users, asked for once: the system's answer may come over the network. */
+struct user_names {
+	struct user_name {
+		uid_t uid;
+		char *name; /* heap: profiles come and go */
+	} * items;
+	size_t nr, cap;
+	struct hashmap index;
+};
 
 struct profile_builder {
 	struct symbolizer *symbolizer; /* borrowed */

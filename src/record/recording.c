@@ -11,7 +11,46 @@
 #include "base/log.h"
 #include "base/private_rss.h"
 #include "process/proc_dir.h"
-#include "record/losses.h"
+
+/* Estimates (missed ticks) may come out lower later on: then nothing came. */
+static uint64_t more(uint64_t now, uint64_t told)
+{
+	return now > told ? now - told : 0;
+}
+
+void losses_since(const struct profile_losses *told, const struct profile_losses *now,
+		  struct profile_losses *ret)
+{
+#define SINCE(name) ret->name = more(now->name, told->name);
+	PROFILE_LOSSES(SINCE)
+#undef SINCE
+	ret->due = ret->sampled + ret->missed;
+}
+
+void losses_add(struct profile_losses *told, const struct profile_losses *window)
+{
+#define ADD(name) told->name += window->name;
+	PROFILE_LOSSES(ADD)
+#undef ADD
+}
+
+void cost_since(const struct profile_cost *told, const struct profile_cost *now,
+		struct profile_cost *ret)
+{
+	*ret = *now;
+	ret->bpf_runs = more(now->bpf_runs, told->bpf_runs);
+	ret->bpf_ns = more(now->bpf_ns, told->bpf_ns);
+	ret->collector_cpu_ns = more(now->collector_cpu_ns, told->collector_cpu_ns);
+	ret->lowered_ns = more(now->lowered_ns, told->lowered_ns);
+}
+
+void cost_add(struct profile_cost *told, const struct profile_cost *window)
+{
+	told->bpf_runs += window->bpf_runs;
+	told->bpf_ns += window->bpf_ns;
+	told->collector_cpu_ns += window->collector_cpu_ns;
+	told->lowered_ns += window->lowered_ns;
+}
 
 static void log_tables(const struct profile_losses *l,
 		       const struct process_table_stats *p,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* annotate --json and report --json (DESIGN C10, docs/formats.md). */
 
-#include "profile/stack_status.h"
+#include "profile/profile.h"
 #include "render/asm.h"
 #include "render/call_tree.h"
 #include "render/figure.h"
@@ -17,53 +17,13 @@ static void set_losses(struct json_builder *b, json_t *root, const struct profil
 		       const struct summary *s)
 {
 	const struct profile_losses *l = &p->extra.losses;
-	const struct {
-		const char *key;
-		uint64_t n;
-	} members[] = {
-		{"due", l->due},
-		{"sampled", l->sampled},
-		{"counted", l->counted},
-		{"missed", l->missed},
-		{"stolen_ns", l->stolen_ns},
-		{"lost", s->lost},
-		{"lost_counts_full", l->lost_counts_full},
-		{"lost_internal", l->lost_internal},
-		{"lost_drain", l->lost_drain},
-		{"no_body", l->no_body},
-		{"user_truncated", l->user_truncated},
-		{"kern_truncated", l->kern_truncated},
-		{"kern_failed", l->kern_failed},
-		{"idle", l->idle},
-		{"other", l->other},
-		{"first_dropped", l->first_dropped},
-		{"lost_events", l->lost_events},
-		{"processes_dropped", l->processes_dropped},
-		{"files_dropped", l->files_dropped},
-		{"names_dropped", l->names_dropped},
-		{"addresses_dropped", l->addresses_dropped},
-		{"rows_dropped", l->rows_dropped},
-		{"decoder_deaths", l->decoder_deaths},
-		{"decoder_deadlines", l->decoder_deadlines},
-		{"jit_objects_lost", l->jit_objects_lost},
-		{"jit_objects_foreign", l->jit_objects_foreign},
-		{"unwind_requests_dropped", l->unwind_requests_dropped},
-		{"unwind_pages_evicted", l->unwind_pages_evicted},
-		{"unwind_pages_refused", l->unwind_pages_refused},
-		{"unwind_rules_refused", l->unwind_rules_refused},
-		{"unwind_segments_refused", l->unwind_segments_refused},
-		{"unwind_processes_refused", l->unwind_processes_refused},
-		{"unwind_files_failed", l->unwind_files_failed},
-		{"guessed_frames", l->guessed_frames},
-		{"pythons_unknown", l->pythons_unknown},
-		{"python_stale", l->python_stale},
-		{"python_faults", l->python_faults},
-		{"python_codes_lost", l->python_codes_lost},
-	};
 	json_t *losses = json_object();
 
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-		json_set(b, losses, members[i].key, json_count(members[i].n));
+#define SET(name) json_set(b, losses, #name, json_count(l->name));
+	PROFILE_TICKS(SET)
+	json_set(b, losses, "lost", json_count(s->lost));
+	PROFILE_LOSS_COUNTERS(SET)
+#undef SET
 	json_set(b, root, "losses", losses);
 }
 

@@ -175,7 +175,7 @@ static bool is_end_marker(const char *name)
 	return !strcmp(name, "_etext") || !strcmp(name, "_einittext");
 }
 
-bool kallsyms_find(const struct kallsyms *k, uint64_t ip, struct symbol_place *ret)
+bool kallsyms_find(const struct kallsyms *k, uint64_t ip, struct kernel_symbol *ret)
 {
 	size_t low = 0, high = k->nr;
 	const struct symbol_place *p;

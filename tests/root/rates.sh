@@ -68,5 +68,5 @@ sys.exit(not -bound <= found / used - 1 <= bound + stolen / used)
 END
 }
 statistic budget-time budget_time
-check budget-roomy sh -c "'$LB' record -a -d 1.2 --budget 50 -o roomy.pb.gz 2>roomy.err && '$LB' report --json roomy.pb.gz >roomy.json &&
+check budget-roomy sh -c "'$LB' run --budget 50 -o roomy.pb.gz -- '$(build hot.c)' 12 >roomy.txt 2>roomy.err && '$LB' report --json roomy.pb.gz >roomy.json &&
 	python3 -c 'import json; d = json.load(open(\"roomy.json\")); exit(d[\"budget\"][\"lowered_ns\"] or d[\"period_ns\"] != 10101010)'"

@@ -1,11 +1,466 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "decode/cfi/functions.h"
 
+#include <capstone/capstone.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "decode/cfi/code_frames.h"
+#include "base/vec.h"
 #include "decode/cfi/symbols.h"
+
+/*
+ * A function is entered with the return address on top of the stack, and each instruction
+ * does to SP what it always does. So what is on the stack is followed from the entry
+ * along all jumps; each instruction is gone over once, because compilers come to a place
+ * with the same stack by all ways. Code that only a table of jumps leads to begins with
+ * the stack of the jump through it.
+ */
+
+#define NO_INSTRUCTION UINT32_MAX
+
+/* How the frame is before an instruction. */
+struct stack {
+	bool is_known;
+	bool has_fp; /* CFA = FP + fp_off */
+	bool has_sp; /* CFA = SP + sp_off */
+	uint8_t kept; /* CFA = this register + kept_off: a DWARF number; 0: in none */
+	int32_t sp_off, fp_off, kept_off;
+	int32_t fp_saved_off; /* the caller's FP is at CFA + this; 0: it is in FP still */
+};
+
+/* What it does to it. */
+enum effect {
+	EFFECT_NONE,
+	EFFECT_PUSH,
+	EFFECT_PUSH_FP,
+	EFFECT_POP,
+	EFFECT_POP_FP,
+	EFFECT_ADD, /* SP += amount */
+	EFFECT_SP_FROM_FP, /* SP = FP + amount */
+	EFFECT_FP_FROM_SP, /* FP = SP + amount */
+	EFFECT_LEAVE,
+	EFFECT_KEEP_SP, /* reg = SP */
+	EFFECT_SP_FROM_KEPT, /* SP = reg */
+	EFFECT_LOSE_SP, /* by an amount that is not in the code */
+};
+
+enum flow {
+	FLOW_ON,
+	FLOW_BRANCH, /* or to target */
+	FLOW_JUMP, /* to target */
+	FLOW_TABLE, /* to somewhere in the function, or out of it */
+	FLOW_END,
+};
+
+struct decoded_instruction {
+	uint32_t at; /* from the function's beginning */
+	uint32_t target; /* same */
+	int32_t amount;
+	uint8_t effect, flow; /* enums above */
+	uint8_t reg; /* of KEEP_SP and SP_FROM_KEPT: DWARF number */
+	uint8_t writes; /* a register that SP may be kept in; 0: none */
+	struct stack stack;
+};
+
+struct function_code {
+	struct decoded_instruction *items;
+	size_t nr, cap;
+	uint32_t *at_byte; /* of each byte: the instruction that begins there */
+	uint32_t *todo; /* instructions whose stack is known, and what follows not yet */
+	size_t nr_todo;
+};
+
+static void function_deinit(struct function_code *f)
+{
+	free(f->items);
+	free(f->at_byte);
+	free(f->todo);
+}
+
+/* ---- what instructions do ---- */
+
+static bool is_reg(const cs_x86_op *op, x86_reg reg)
+{
+	return op->type == X86_OP_REG && op->reg == reg;
+}
+
+/* [@base + disp], without an index. */
+static bool is_at(const cs_x86_op *op, x86_reg base)
+{
+	return op->type == X86_OP_MEM && op->mem.base == base &&
+	       op->mem.index == X86_REG_INVALID && op->mem.disp == (int32_t)op->mem.disp;
+}
+
+static bool is_imm32(const cs_x86_op *op)
+{
+	return op->type == X86_OP_IMM && op->imm == (int32_t)op->imm &&
+	       op->imm != INT32_MIN;
+}
+
+/*
+ * The DWARF number of a register that a function gives back as it was, so that its own
+ * calls do; or of a part of it. 0: it is none.
+ */
+static uint8_t kept_register(const cs_x86_op *op)
+{
+	static const struct {
+		x86_reg parts[5];
+		uint8_t number;
+	} kept[] = {
+		{{X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL, X86_REG_BH}, 3},
+		{{X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B}, 12},
+		{{X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B}, 13},
+		{{X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B}, 14},
+		{{X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B}, 15},
+	};
+
+	if (op->type != X86_OP_REG || op->reg == X86_REG_INVALID)
+		return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(kept[i].parts); k++)
+			if (op->reg == kept[i].parts[k])
+				return kept[i].number;
+	return 0;
+}
+
+/* Of one whose first operand is SP. */
+static enum effect effect_on_sp(unsigned int id, const cs_x86 *x, int32_t *amount)
+{
+	const cs_x86_op *from = &x->operands[1];
+
+	if (id == X86_INS_CMP || id == X86_INS_TEST)
+		return EFFECT_NONE;
+	if (x->op_count != 2)
+		return EFFECT_LOSE_SP;
+	if ((id == X86_INS_ADD || id == X86_INS_SUB) && is_imm32(from)) {
+		*amount = (int32_t)(id == X86_INS_ADD ? from->imm : -from->imm);
+		return EFFECT_ADD;
+	}
+	if (id == X86_INS_MOV && is_reg(from, X86_REG_RBP))
+		return EFFECT_SP_FROM_FP;
+	if (id == X86_INS_MOV && from->size == 8 && kept_register(from))
+		return EFFECT_SP_FROM_KEPT;
+	if (id == X86_INS_LEA && is_at(from, X86_REG_RSP)) {
+		*amount = (int32_t)from->mem.disp;
+		return EFFECT_ADD;
+	}
+	if (id == X86_INS_LEA && is_at(from, X86_REG_RBP)) {
+		*amount = (int32_t)from->mem.disp;
+		return EFFECT_SP_FROM_FP;
+	}
+	return EFFECT_LOSE_SP;
+}
+
+static enum effect effect_of(const cs_insn *insn, int32_t *amount)
+{
+	const cs_x86 *x = &insn->detail->x86;
+	const cs_x86_op *to = &x->operands[0], *from = &x->operands[1];
+
+	switch (insn->id) {
+	case X86_INS_PUSH:
+		if (to->size != 8)
+			return EFFECT_LOSE_SP;
+		return is_reg(to, X86_REG_RBP) ? EFFECT_PUSH_FP : EFFECT_PUSH;
+	case X86_INS_POP:
+		if (to->size != 8)
+			return EFFECT_LOSE_SP;
+		return is_reg(to, X86_REG_RBP) ? EFFECT_POP_FP : EFFECT_POP;
+	case X86_INS_PUSHFQ:
+		return EFFECT_PUSH;
+	case X86_INS_POPFQ:
+		return EFFECT_POP;
+	case X86_INS_LEAVE:
+		return EFFECT_LEAVE;
+	default:
+		break;
+	}
+	if (!x->op_count)
+		return EFFECT_NONE;
+	if (is_reg(to, X86_REG_RSP) || is_reg(to, X86_REG_ESP))
+		return effect_on_sp(insn->id, x, amount);
+	if (is_reg(to, X86_REG_RBP) && x->op_count == 2) {
+		if (insn->id == X86_INS_MOV && is_reg(from, X86_REG_RSP))
+			return EFFECT_FP_FROM_SP;
+		if (insn->id == X86_INS_LEA && is_at(from, X86_REG_RSP)) {
+			*amount = (int32_t)from->mem.disp;
+			return EFFECT_FP_FROM_SP;
+		}
+	}
+	if (insn->id == X86_INS_MOV && x->op_count == 2 && is_reg(from, X86_REG_RSP) &&
+	    kept_register(to))
+		return EFFECT_KEEP_SP;
+	return EFFECT_NONE;
+}
+
+static void set_registers(const cs_insn *insn, struct decoded_instruction *i)
+{
+	const cs_x86 *x = &insn->detail->x86;
+
+	if (i->effect == EFFECT_SP_FROM_KEPT)
+		i->reg = kept_register(&x->operands[1]);
+	for (uint8_t k = 0; k < x->op_count; k++)
+		if (x->operands[k].access & CS_AC_WRITE && kept_register(&x->operands[k]))
+			i->writes = kept_register(&x->operands[k]);
+	if (i->effect == EFFECT_KEEP_SP) {
+		i->reg = i->writes;
+		i->writes = 0;
+	}
+}
+
+/* @len  of the function */
+static void set_flow(const cs_insn *insn, size_t len, struct decoded_instruction *ret)
+{
+	const cs_detail *detail = insn->detail;
+	const cs_x86_op *to = &detail->x86.operands[0];
+	bool is_jump = false, is_direct;
+
+	for (uint8_t i = 0; i < detail->groups_count; i++) {
+		is_jump |= detail->groups[i] == X86_GRP_JUMP;
+		if (detail->groups[i] == X86_GRP_RET)
+			ret->flow = FLOW_END;
+	}
+	if (insn->id == X86_INS_UD2 || insn->id == X86_INS_HLT ||
+	    insn->id == X86_INS_INT3)
+		ret->flow = FLOW_END;
+	if (!is_jump)
+		return;
+	is_direct = detail->x86.op_count == 1 && to->type == X86_OP_IMM;
+	ret->target = is_direct && (uint64_t)to->imm < len ? (uint32_t)to->imm
+							   : NO_INSTRUCTION;
+	/* To the next one: it was not relocated, and leads to another function. */
+	if (is_direct && (uint64_t)to->imm == insn->address + insn->size)
+		ret->target = NO_INSTRUCTION;
+	if (insn->id != X86_INS_JMP)
+		ret->flow = FLOW_BRANCH;
+	else
+		ret->flow = is_direct ? FLOW_JUMP : FLOW_TABLE;
+}
+
+static int decode(struct function_code *f, const uint8_t *code, size_t len,
+		  uint64_t *steps_left)
+{
+	csh handle;
+	cs_insn *insn;
+	uint64_t at = 0;
+	size_t left = len;
+	int err = 0;
+
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK)
+		return -ENOMEM;
+	cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
+	insn = cs_malloc(handle);
+	while (insn && !err && *steps_left >= CODE_FRAMES_STEPS &&
+	       cs_disasm_iter(handle, &code, &left, &at, insn)) {
+		struct decoded_instruction *i;
+
+		*steps_left -= CODE_FRAMES_STEPS;
+		err = vec_grow(&f->items, &f->cap, f->nr + 1, sizeof(*f->items), 0);
+		if (err)
+			break;
+		i = &f->items[f->nr];
+		*i = (struct decoded_instruction){.at = (uint32_t)insn->address};
+		i->effect = (uint8_t)effect_of(insn, &i->amount);
+		set_registers(insn, i);
+		set_flow(insn, len, i);
+		f->at_byte[i->at] = (uint32_t)f->nr++;
+	}
+	if (!insn)
+		err = -ENOMEM;
+	else
+		cs_free(insn, 1);
+	cs_close(&handle);
+	return err;
+}
+
+/* ---- the stack, from the entry on ---- */
+
+static void take_from_fp(struct stack *s, int32_t amount)
+{
+	s->has_sp = s->has_fp && !__builtin_sub_overflow(s->fp_off, amount, &s->sp_off);
+}
+
+static void move_sp(struct stack *s, int32_t amount)
+{
+	if (__builtin_sub_overflow(s->sp_off, amount, &s->sp_off))
+		s->has_sp = false;
+}
+
+static void give_fp_back(struct stack *s)
+{
+	s->has_fp = false;
+	s->fp_saved_off = 0;
+	move_sp(s, 8);
+}
+
+/* The stack behind @i. */
+static struct stack behind(const struct decoded_instruction *i)
+{
+	struct stack s = i->stack;
+
+	switch ((enum effect)i->effect) {
+	case EFFECT_NONE:
+		break;
+	case EFFECT_PUSH_FP:
+	case EFFECT_PUSH:
+		move_sp(&s, -8);
+		if (i->effect == EFFECT_PUSH_FP && !s.fp_saved_off && s.has_sp)
+			s.fp_saved_off = -s.sp_off;
+		break;
+	case EFFECT_POP:
+		move_sp(&s, 8);
+		break;
+	case EFFECT_POP_FP:
+		give_fp_back(&s);
+		break;
+	case EFFECT_ADD:
+		move_sp(&s, i->amount);
+		break;
+	case EFFECT_SP_FROM_FP:
+		take_from_fp(&s, i->amount);
+		break;
+	case EFFECT_LEAVE:
+		take_from_fp(&s, 0);
+		give_fp_back(&s);
+		break;
+	case EFFECT_FP_FROM_SP:
+		s.has_fp = s.has_sp &&
+			   !__builtin_sub_overflow(s.sp_off, i->amount, &s.fp_off);
+		break;
+	case EFFECT_KEEP_SP:
+		if (s.has_sp) {
+			s.kept = i->reg;
+			s.kept_off = s.sp_off;
+		}
+		break;
+	case EFFECT_SP_FROM_KEPT:
+		s.has_sp = s.kept == i->reg;
+		s.sp_off = s.kept_off;
+		break;
+	case EFFECT_LOSE_SP:
+		s.has_sp = false;
+		break;
+	}
+	if (i->writes && i->writes == s.kept)
+		s.kept = 0;
+	return s;
+}
+
+static void reach(struct function_code *f, uint32_t i, const struct stack *stack)
+{
+	if (i >= f->nr || f->items[i].stack.is_known)
+		return;
+	f->items[i].stack = *stack;
+	f->todo[f->nr_todo++] = i;
+}
+
+/* @ret_table  set when there is a jump through a table */
+static void follow(struct function_code *f, struct stack *ret_table)
+{
+	while (f->nr_todo) {
+		uint32_t i = f->todo[--f->nr_todo];
+		const struct decoded_instruction *insn = &f->items[i];
+		struct stack next = behind(insn);
+
+		if ((insn->flow == FLOW_JUMP || insn->flow == FLOW_BRANCH) &&
+		    insn->target != NO_INSTRUCTION)
+			reach(f, f->at_byte[insn->target], &next);
+		if (insn->flow == FLOW_ON || insn->flow == FLOW_BRANCH)
+			reach(f, i + 1, &next);
+		if (insn->flow == FLOW_TABLE)
+			*ret_table = next;
+	}
+}
+
+static void follow_all(struct function_code *f)
+{
+	const struct stack entry = {.is_known = true, .has_sp = true, .sp_off = 8};
+	struct stack table = {0};
+
+	reach(f, 0, &entry);
+	follow(f, &table);
+	for (uint32_t i = 0; i < f->nr && table.is_known; i++)
+		if (!f->items[i].stack.is_known) {
+			reach(f, i, &table);
+			follow(f, &table);
+		}
+}
+
+/* ---- rows ---- */
+
+static struct lb_unwind_rule rule_of(const struct stack *s)
+{
+	struct lb_unwind_rule rule = {.cfa = LB_CFA_UNSUPPORTED};
+
+	if (!s->is_known || (!s->has_sp && !s->has_fp && !s->kept))
+		return rule;
+	if (s->has_sp) {
+		rule.cfa = LB_CFA_SP;
+		rule.cfa_off = s->sp_off;
+	} else if (s->has_fp) {
+		rule.cfa = LB_CFA_FP;
+		rule.cfa_off = s->fp_off;
+	} else { /* the walk knows it at the leaf, which such code is */
+		rule.cfa = (uint8_t)(LB_CFA_REG + s->kept);
+		rule.cfa_off = s->kept_off;
+	}
+	if (s->fp_saved_off && s->fp_saved_off == (int16_t)s->fp_saved_off) {
+		rule.fp = LB_FP_AT_CFA;
+		rule.fp_off = (int16_t)s->fp_saved_off;
+	} else if (s->fp_saved_off) {
+		rule.fp = LB_FP_UNSUPPORTED;
+	}
+	return rule;
+}
+
+static int add_rows(const struct function_code *f, size_t len, uint64_t vaddr,
+		    struct cfi_rows *rows)
+{
+	static const struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
+	size_t first = rows->nr;
+	int err = 0;
+
+	for (size_t i = 0; i < f->nr && !err; i++) {
+		struct lb_unwind_rule rule = rule_of(&f->items[i].stack);
+
+		if (rows->nr > first &&
+		    !memcmp(&rows->items[rows->nr - 1].rule, &rule, sizeof(rule)))
+			continue;
+		rows->stats.nr_unsupported += rule.cfa == LB_CFA_UNSUPPORTED;
+		err = cfi_rows_add(rows, vaddr + f->items[i].at, &rule, CFI_MAX_ROWS);
+	}
+	if (!err && f->nr)
+		err = cfi_rows_add(rows, vaddr + len, &none, CFI_MAX_ROWS);
+	if (!err)
+		return 0;
+	rows->nr = first; /* all of a function, or nothing */
+	rows->stats.is_cut = true;
+	return err == -ENOMEM ? err : 0;
+}
+
+int code_frames_read(const uint8_t *code, size_t len, uint64_t vaddr,
+		     uint64_t *steps_left, struct cfi_rows *rows)
+{
+	_cleanup_(function_deinit) struct function_code f = {0};
+	int err;
+
+	if (!len || len > CODE_FRAMES_MAX_BYTES || vaddr + len < vaddr)
+		return 0;
+	f.at_byte = malloc(len * sizeof(*f.at_byte));
+	f.todo = malloc(len * sizeof(*f.todo)); /* each instruction is reached once */
+	if (!f.at_byte || !f.todo)
+		return -ENOMEM;
+	memset(f.at_byte, 0xff, len * sizeof(*f.at_byte)); /* NO_INSTRUCTION */
+	err = decode(&f, code, len, steps_left);
+	if (err)
+		return err;
+	if (*steps_left < CODE_FRAMES_STEPS) {
+		rows->stats.is_cut = true;
+		return 0;
+	}
+	follow_all(&f);
+	return add_rows(&f, len, vaddr, rows);
+}
 
 /*
  * V8's own code: one piece of it enters another by a jump, with the frame that its caller

@@ -6,6 +6,10 @@
 #ifndef LB_DECODE_CFI_FUNCTIONS_H
 #define LB_DECODE_CFI_FUNCTIONS_H
 
+#include <stddef.h>
+#include <stdint.h>
+
+#include "decode/cfi/cfi.h"
 #include "decode/cfi/file.h"
 
 /* Of the file's addresses: [lo, hi). */
@@ -24,5 +28,24 @@ struct cfi_range {
  */
 int cfi_functions_read(const struct cfi_file *f, const struct cfi_range *wanted,
 		       size_t nr_wanted, uint64_t *steps_left, struct cfi_rows *rows);
+
+/*
+ * Rows of a function that has no call frame information, from its machine code: LLVM
+ * leaves it out where nothing can throw, which is so of many kernels that Numba compiles.
+ * x86-64. Pure; runs in the decoder.
+ */
+
+#define CODE_FRAMES_MAX_BYTES (1u << 20) /* of a function; larger ones have no rows */
+#define CODE_FRAMES_STEPS     32 /* that an instruction costs: of cfi_read()'s, in time */
+
+/**
+ * Adds the rows of the function [@vaddr, @vaddr + @len), ended by {LB_CFA_NONE}, as
+ * cfi_read() does. Where its frame cannot be told it is LB_CFA_UNSUPPORTED.
+ *
+ * @code  need not be relocated
+ * Return: 0 or -ENOMEM; without a row when the steps do not suffice.
+ */
+int code_frames_read(const uint8_t *code, size_t len, uint64_t vaddr,
+		     uint64_t *steps_left, struct cfi_rows *rows);
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "base/vec.h"
 #include "decode/cfi/cfi.h"
-#include "decode/cfi/code_frames.h"
+#include "decode/cfi/functions.h"
 #include "decode/requests.h"
 
 #define MAX_FRAMES_SECTIONS 64 /* of one object; there is one */

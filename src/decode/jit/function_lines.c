@@ -2,10 +2,16 @@
 #include "decode/jit/function_lines.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/hash.h"
+#include "base/hashmap.h"
 #include "base/vec.h"
 #include "decode/dwarf/dwarf.h"
+#include "decode/elf/demangle.h"
+#include "decode/numba/name.h"
 
 /* A place whose frames are asked for. */
 struct point {
@@ -219,4 +225,257 @@ struct function_row *function_lines_at(const struct line_store *s,
 			high = mid;
 	}
 	return low && ip < f->end_ip ? &s->rows[f->first_row + low - 1] : NULL;
+}
+
+#define MAX_MODULES (1u << 20)
+
+/* The module that a file is; both interned. */
+struct file_module {
+	const char *file, *module;
+};
+
+struct function_names {
+	struct strpool *pool;
+	struct file_module *modules;
+	size_t nr_modules, cap_modules;
+	struct hashmap index; /* of modules, by file */
+};
+
+struct function_names *function_names_new(struct strpool *pool)
+{
+	struct function_names *n = calloc(1, sizeof(*n));
+
+	if (n)
+		n->pool = pool;
+	return n;
+}
+
+void function_names_free(struct function_names *n)
+{
+	if (!n)
+		return;
+	free(n->modules);
+	hashmap_deinit(&n->index);
+	free(n);
+}
+
+/* ---- modules ---- */
+
+static bool module_eq(uint32_t item, const void *key, const void *ctx)
+{
+	return ((const struct function_names *)ctx)->modules[item].file == key;
+}
+
+static uint32_t module_find(const struct function_names *n, const char *file)
+{
+	return hashmap_find(&n->index, hash_pointer(0, file), module_eq, file, n);
+}
+
+static int module_add(struct function_names *n, const char *file, const char *module)
+{
+	int r;
+
+	if (module_find(n, file) != HASHMAP_NONE)
+		return 0;
+	r = vec_grow(&n->modules, &n->cap_modules, n->nr_modules + 1, sizeof(*n->modules),
+		     MAX_MODULES);
+	if (r)
+		return r == -ENOSPC ? 0 : r;
+	n->modules[n->nr_modules] = (struct file_module){file, module};
+	return hashmap_add(&n->index, hash_pointer(0, file), (uint32_t)n->nr_modules++);
+}
+
+/*
+ * The module of a file that was installed: /x/site-packages/numba/np/arraymath.py is
+ * numba.np.arraymath. "" when it is not in such a folder.
+ */
+static const char *installed_module(struct strpool *pool, const char *file)
+{
+	static const char *const folders[] = {"/site-packages/", "/dist-packages/"};
+	char module[NUMBA_NAME_MAX];
+	const char *at = NULL;
+	size_t len;
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders) && !at; i++) {
+		at = strstr(file, folders[i]);
+		if (at)
+			at += strlen(folders[i]);
+	}
+	len = at ? strlen(at) : 0;
+	if (len <= 3 || len >= sizeof(module) || strcmp(at + len - 3, ".py"))
+		return "";
+	memcpy(module, at, len - 3);
+	module[len - 3] = '\0';
+	for (char *c = module; *c; c++)
+		if (*c == '/')
+			*c = '.';
+	len = strlen(module);
+	if (len > 9 && !strcmp(module + len - 9, ".__init__"))
+		module[len - 9] = '\0';
+	return strpool_add(pool, module);
+}
+
+static const char *module_of(const struct function_names *n, const char *file)
+{
+	uint32_t item = module_find(n, file);
+
+	return item == HASHMAP_NONE ? installed_module(n->pool, file)
+				    : n->modules[item].module;
+}
+
+/* ---- names ---- */
+
+bool function_names_is_numba(const char *symbol)
+{
+	struct numba_name name;
+
+	return numba_name_parse(symbol, &name) && name.certain;
+}
+
+const char *function_names_last_part(const char *symbol, char *buf, size_t size)
+{
+	struct numba_name name;
+	const char *dot;
+
+	buf[0] = '\0';
+	if (!numba_name_parse(symbol, &name))
+		return buf;
+	dot = strrchr(name.path, '.');
+	snprintf(buf, size, "%s", dot ? dot + 1 : name.path);
+	return buf;
+}
+
+/* Of a mangled name; @plain is what DWARF calls it ("" nothing). */
+static const char *readable(const struct function_names *n, const char *system,
+			    const char *plain, bool numba)
+{
+	char buf[NUMBA_NAME_MAX + 32];
+	struct numba_name name;
+
+	if (numba_name_parse(system, &name) && (numba || name.certain))
+		return strpool_add(n->pool, numba_name_text(&name, buf, sizeof(buf)));
+	if (demangle(system, buf, sizeof(buf)) == buf)
+		return strpool_add(n->pool, buf);
+	return *plain ? plain : strpool_add(n->pool, system);
+}
+
+/* Of an inlined function of which only the last part of its name is known. */
+static const char *with_module(const struct function_names *n, const struct frame *f)
+{
+	char buf[NUMBA_NAME_MAX];
+	const char *module = *f->file ? module_of(n, f->file) : "";
+
+	if (!*module || !*f->function)
+		return f->function;
+	snprintf(buf, sizeof(buf), "%s.%s", module, f->function);
+	return strpool_add(n->pool, buf);
+}
+
+/* What Numba wrote itself has names with addresses in them, others in each process. */
+static const char *readable_generated(const struct function_names *n, const char *raw,
+				      const struct function_name *name)
+{
+	const char *prange = name->prange ? name->prange : "prange body";
+	char buf[NUMBA_NAME_MAX];
+
+	return strpool_add(n->pool, numba_name_generated(raw, prange, buf, sizeof(buf)));
+}
+
+static bool is_prange(const char *function)
+{
+	return !strncmp(function, "prange in ", strlen("prange in "));
+}
+
+/* The readable name of a frame; @outer: it is the function that has the symbol. */
+static const char *name_of(const struct function_names *n, const struct frame *f,
+			   const struct function_name *name, bool outer)
+{
+	const char *system = *f->system_name || !outer ? f->system_name : name->symbol;
+
+	if (is_prange(f->function))
+		return f->function;
+	if (numba_name_is_generated(system))
+		return readable_generated(n, system, name);
+	if (numba_name_is_generated(f->function))
+		return readable_generated(n, f->function, name);
+	if (*system)
+		return readable(n, system, f->function, name->numba);
+	return name->numba ? with_module(n, f) : f->function;
+}
+
+/* "/home/u/<ipython-input-3-abc>" has no folder. */
+static const char *file_of(const struct function_names *n, const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	size_t len = strlen(file);
+
+	if (slash && slash[1] == '<' && file[len - 1] == '>')
+		return strpool_add(n->pool, slash + 1);
+	return file;
+}
+
+int function_names_learn(struct function_names *n, const struct line_store *s,
+			 const struct function_lines *f, const struct function_name *name)
+{
+	for (uint32_t i = 0; i < f->nr_rows && name->numba; i++) {
+		const struct function_row *row = &s->rows[f->first_row + i];
+		const struct frame *outer;
+		const char *function;
+		size_t len, tail;
+
+		if (!row->nr_frames)
+			continue;
+		outer = &s->frames[row->first_frame + row->nr_frames - 1];
+		tail = strlen(outer->function);
+		if (!*outer->file || !tail || is_prange(outer->function))
+			continue;
+		function = name_of(n, outer, name, true);
+		len = strlen(function);
+		/* "__main__.Bag.fill", called "Bag.fill": the rest is the module. */
+		if (len <= tail + 1 || function[len - tail - 1] != '.' ||
+		    strcmp(function + len - tail, outer->function) != 0)
+			return 0;
+		return module_add(n, outer->file,
+				  strpool_add_n(n->pool, function, len - tail - 1));
+	}
+	return 0;
+}
+
+static void apply_one(const struct function_names *n, struct frame *f,
+		      const struct function_name *name, bool outer)
+{
+	const char *function = name_of(n, f, name, outer);
+
+	if (outer && !*f->system_name)
+		f->system_name = name->symbol;
+	/* Where a text starts that nobody sees. */
+	if (numba_name_is_generated(f->function))
+		f->start_line = 0;
+	f->function = function;
+	if (!strcmp(f->system_name, function))
+		f->system_name = "";
+	f->file = file_of(n, f->file);
+}
+
+void function_names_apply(const struct function_names *n, struct line_store *s,
+			  const struct function_lines *f,
+			  const struct function_name *name)
+{
+	for (uint32_t i = 0; i < f->nr_rows; i++) {
+		const struct function_row *row = &s->rows[f->first_row + i];
+
+		for (uint32_t k = 0; k < row->nr_frames; k++)
+			apply_one(n, &s->frames[row->first_frame + k], name,
+				  k + 1 == row->nr_frames);
+	}
+}
+
+struct frame function_names_bare(const struct function_names *n,
+				 const struct function_name *name)
+{
+	struct frame f = {.function = "", .system_name = "", .file = ""};
+
+	if (*name->symbol)
+		apply_one(n, &f, name, true);
+	return f;
 }

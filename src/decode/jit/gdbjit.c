@@ -6,7 +6,7 @@
  *   which object had the address when     owners.h
  *   what is in the object                 image.h
  *   lines of the functions that were hit  function_lines.h, numba/lines.h
- *   what they are called                  function_names.h, numba/name.h
+ *   what they are called                  function_lines.h, numba/name.h
  *
  * All objects' section headers are read, and of those that have an address the rest,
  * once.

@@ -9,7 +9,6 @@
 
 #include "base/strpool.h"
 #include "decode/jit/function_lines.h"
-#include "decode/jit/function_names.h"
 #include "decode/jit/image.h"
 
 /* One registration. */

@@ -7,7 +7,7 @@
  *
  * Two passes, so that memory is O(queries) for a dump of any size. The first goes
  * from record to record and lets LOADs and MOVEs claim the queries in their ranges
- * (query.h); a record's code bytes are never touched, so a large part of the file
+ * (owners.h); a record's code bytes are never touched, so a large part of the file
  * is never read. The second reads the DEBUG_INFO of those LOADs that won a query.
  *
  * There is no record for code that is freed: a newer LOAD at the address wins.

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "decode/answer.h"
-#include "decode/jit/query.h"
+#include "decode/jit/owners.h"
 
 struct jitdump {
 	const uint8_t *bytes; /* borrowed */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/strpool.h"
-#include "decode/jit/query.h"
+#include "decode/jit/owners.h"
 
 struct perfmap_line {
 	uint64_t start_ip, size_bytes; /* does not wrap; size 0 covers nothing */

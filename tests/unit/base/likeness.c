@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "base/likeness.h"
+#include "base/suggest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,6 @@
 
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
-#include "profile/stack_status.h"
 
 static void kinds_of_code(void **state)
 {

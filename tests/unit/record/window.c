@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "cli/options.h"
-#include "record/window.h"
 #include "record/window_files.h"
 
 /* 2026-11-21 16:00:00 UTC: "date -u -d @1795276800" */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Frames that machine code makes: known ones, and those of a library that says what they are. */
-#include "decode/cfi/code_frames.h"
+#include "decode/cfi/functions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "decode/jit/query.h"
+#include "decode/jit/owners.h"
 
 #include <errno.h>
 #include <setjmp.h>
