@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who burns it: the samples of a profile grouped by their labels (labels.h). Every
- * sample is in one group; those without the label are one group of their own.
+ * Groups the samples of a profile by a label (labels.h). Every sample is in one group;
+ * samples without the label are one group of their own.
  */
 #ifndef LB_ANALYZE_GROUPS_H
 #define LB_ANALYZE_GROUPS_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whose a sample is, out of its labels (labels.h). */
+/*
+ * Reads from a sample's labels (labels.h) which container, unit, process and user it
+ * belongs to.
+ */
 #ifndef LB_ANALYZE_SAMPLE_OWNER_H
 #define LB_ANALYZE_SAMPLE_OWNER_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How much one sample of a profile counts, whatever types of values it has. */
+/*
+ * Converts the values of a sample, whatever their types, to one weight: samples and CPU
+ * time.
+ */
 #ifndef LB_ANALYZE_SAMPLE_WEIGHT_H
 #define LB_ANALYZE_SAMPLE_WEIGHT_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Source text around hot lines: kept in the profile when recording, found again when reading. */
+/*
+ * Source text around hot lines. A recording stores it in the profile; a viewer attaches it
+ * to the lines.
+ */
 #ifndef LB_ANALYZE_SOURCE_H
 #define LB_ANALYZE_SOURCE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One function compiled for several types: told apart where the user asks for it. */
+/* Gives each specialisation of a function a name of its own (--types). */
 #ifndef LB_ANALYZE_TYPE_NAMES_H
 #define LB_ANALYZE_TYPE_NAMES_H
 

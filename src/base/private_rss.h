@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Memory that this process has resident and nobody shares. */
+/* Resident memory of this process that it shares with nobody. */
 #ifndef LB_BASE_PRIVATE_RSS_H
 #define LB_BASE_PRIVATE_RSS_H
 

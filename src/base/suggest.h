@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* "There is no container web1; there are web and db": of the names that exist, a few. */
+/* Suggests names that exist in place of one that does not: "similar: web1, web2". */
 #ifndef LB_BASE_SUGGEST_H
 #define LB_BASE_SUGGEST_H
 

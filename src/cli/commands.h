@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The recipes: the only place that sees all stages. */
+/* The commands run, record, annotate and report. Only this file sees all stages. */
 #ifndef LB_CLI_COMMANDS_H
 #define LB_CLI_COMMANDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The instructions of the machine code that is shown, by way of a decoder. */
+/* Disassembles the machine code that is shown, by a worker. */
 #ifndef LB_CLI_DISASSEMBLY_H
 #define LB_CLI_DISASSEMBLY_H
 

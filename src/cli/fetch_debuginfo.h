@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lines from debuginfod, for what the recording machine had no debug info of. */
+/* Adds lines from debuginfod to a profile whose machine had no debug info. */
 #ifndef LB_CLI_FETCH_DEBUGINFO_H
 #define LB_CLI_FETCH_DEBUGINFO_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A profile on the screen: attributed, with its sources, rendered. */
+/* Analyzes a profile and prints it in the format that was asked for. */
 #ifndef LB_CLI_SHOW_H
 #define LB_CLI_SHOW_H
 

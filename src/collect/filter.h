@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who is sampled, as the kernel side is told. All of it holds from the next tick on, also
- * while samples are taken. Masks are those of lineburn_filter.h.
+ * Tells the kernel side which tasks to sample. Each call takes effect at the next tick,
+ * also while sampling. Masks are those of lineburn_filter.h.
  */
 #ifndef LB_COLLECT_FILTER_H
 #define LB_COLLECT_FILTER_H

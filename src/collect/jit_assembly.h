@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records of the JIT probe -> whole objects. Records of several threads come
- * interleaved, and an object may end in the middle: when the ring was full.
+ * Assembles whole objects from the records of the JIT probe. Records of several threads
+ * are interleaved, and an object may end in the middle when the ring was full.
  */
 #ifndef LB_COLLECT_JIT_ASSEMBLY_H
 #define LB_COLLECT_JIT_ASSEMBLY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Kernel maps that other stages write, without libbpf's types. */
+/* Lets other stages write kernel maps without seeing libbpf's types. */
 #ifndef LB_COLLECT_KMAP_H
 #define LB_COLLECT_KMAP_H
 

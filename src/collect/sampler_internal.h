@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What sampler.c and drain.c share. libbpf's types do not leave collect/. */
+/*
+ * State of the sampler, shared by the files of collect/. libbpf's types do not leave this
+ * folder.
+ */
 #ifndef LB_COLLECT_SAMPLER_INTERNAL_H
 #define LB_COLLECT_SAMPLER_INTERNAL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Task life and executable mappings of the whole machine, from perf's own events. */
+/* Reads fork, exec, exit and executable mappings of the whole machine from perf events. */
 #ifndef LB_COLLECT_TASK_RING_H
 #define LB_COLLECT_TASK_RING_H
 

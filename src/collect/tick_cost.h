@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a tick of a cpu-clock costs the program that it interrupts, whatever it is for. */
+/* Measures what one tick of a cpu-clock costs the program that it interrupts. */
 #ifndef LB_COLLECT_TICK_COST_H
 #define LB_COLLECT_TICK_COST_H
 

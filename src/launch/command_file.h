@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a command executes. */
+/* Finds the file that a command executes. */
 #ifndef LB_LAUNCH_COMMAND_FILE_H
 #define LB_LAUNCH_COMMAND_FILE_H
 

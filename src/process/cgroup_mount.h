@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where the hierarchies of cgroups are mounted: v2, v1, or both (proc(5), cgroups(7)). */
+/*
+ * Finds where the hierarchies of cgroups are mounted: v2, v1, or both (proc(5),
+ * cgroups(7)).
+ */
 #ifndef LB_PROCESS_CGROUP_MOUNT_H
 #define LB_PROCESS_CGROUP_MOUNT_H
 

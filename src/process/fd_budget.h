@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One limit for all descriptors that are held open for targets. */
+/* Limits the number of descriptors that are open for targets. */
 #ifndef LB_PROCESS_FD_BUDGET_H
 #define LB_PROCESS_FD_BUDGET_H
 

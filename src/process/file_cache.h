@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mapped files, opened once each and held by identity. */
+/* Opens each mapped file once, and keeps it by its identity. */
 #ifndef LB_PROCESS_FILE_CACHE_H
 #define LB_PROCESS_FILE_CACHE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Program images, and the inside of the table that holds them: for the files of this folder. */
+/* Program images, and the state of the process table. Internal to this folder. */
 #ifndef LB_PROCESS_IMAGE_H
 #define LB_PROCESS_IMAGE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The side files in which a JIT says what its code is: perf map and jitdump. */
+/* Opens the files in which a JIT describes its code: perf map and jitdump. */
 #ifndef LB_PROCESS_JIT_FILE_H
 #define LB_PROCESS_JIT_FILE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Executable mappings of one program image: where an address comes from. */
+/* Executable mappings of one program image: translates an address to a file and an offset. */
 #ifndef LB_PROCESS_MAPS_H
 #define LB_PROCESS_MAPS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* All program images that are known: filled by events and by /proc, asked by samples. */
+/* The table of program images. Events and /proc fill it; samples are looked up in it. */
 #ifndef LB_PROCESS_TABLE_H
 #define LB_PROCESS_TABLE_H
 

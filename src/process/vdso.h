@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The kernel's vdso as a file: every 64-bit process maps the same image. */
+/* Provides the kernel's vdso as a file. Every 64-bit process maps the same one. */
 #ifndef LB_PROCESS_VDSO_H
 #define LB_PROCESS_VDSO_H
 

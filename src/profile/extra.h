@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* lineburn.Extra <-> the model: what pprof has no room for (lineburn.proto). */
+/*
+ * Converts lineburn.Extra (lineburn.proto), the data that pprof has no field for, from and
+ * to the model.
+ */
 #ifndef LB_PROFILE_EXTRA_H
 #define LB_PROFILE_EXTRA_H
 

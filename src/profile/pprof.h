@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The model <-> gzipped profile.proto, with lineburn.Extra in a second gzip member. */
+/*
+ * Reads and writes the model as gzipped profile.proto, with lineburn.Extra in a second
+ * gzip member.
+ */
 #ifndef LB_PROFILE_PPROF_H
 #define LB_PROFILE_PPROF_H
 

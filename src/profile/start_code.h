@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Code that begins a thread: it calls everything, which says nothing. */
+/*
+ * Recognizes the functions that start a thread. They call everything, so a total of theirs
+ * says nothing.
+ */
 #ifndef LB_PROFILE_START_CODE_H
 #define LB_PROFILE_START_CODE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Something that may take long (a disk that is slow, a large file to be packed) beside
- * what must not wait for it.
+ * Runs slow work (packing and writing a file) in a thread, while the caller keeps
+ * draining.
  */
 #ifndef LB_RECORD_ASIDE_H
 #define LB_RECORD_ASIDE_H

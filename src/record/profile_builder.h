@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Rows of raw addresses -> samples of the profile, with every address named once. */
+/* Builds the profile from rows: names every address once, and adds the samples. */
 #ifndef LB_RECORD_PROFILE_BUILDER_H
 #define LB_RECORD_PROFILE_BUILDER_H
 

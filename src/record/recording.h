@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* All that one recording owns, and what of it is renewed as it goes on. */
+/* State of one recording, and what is renewed while it runs. */
 #ifndef LB_RECORD_RECORDING_H
 #define LB_RECORD_RECORDING_H
 

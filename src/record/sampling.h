@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a recording is told to do. */
+/* Configuration of a recording. */
 #ifndef LB_RECORD_SAMPLING_H
 #define LB_RECORD_SAMPLING_H
 

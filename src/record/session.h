@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One recording: samples leave the kernel, processes are followed, and rows are
- * kept. Nothing is named while it runs.
+ * Samples leave the kernel, processes are followed, and rows are kept. Nothing is named
+ * while sampling.
  */
 #ifndef LB_RECORD_SESSION_H
 #define LB_RECORD_SESSION_H
@@ -90,14 +90,12 @@ void session_deinit(struct session *s);
 int session_run(struct session *s, enum session_end *ret, struct error *err);
 
 /**
- * For whoever is called behind a drain and takes long: drains again when it is time, so
- * that nothing is lost. session.drained is called as ever, and must know.
+ * Drains again if it is time. A session.drained that takes long calls this, so that the
+ * slots do not overflow; it is then called again itself, and must return at once.
  */
 int session_keep_up(struct session *s, struct error *err);
 
-/**
- * Same, until @fd can be read: news are taken and drains go on as long as is sampled.
- */
+/** Runs the event loop until @fd can be read, as long as sampling goes on. */
 void session_attend(struct session *s, int fd);
 
 /** From now on Ctrl-C ends lineburn at once, without writing. */

@@ -13,7 +13,7 @@
 #include "collect/sample.h"
 #include "process/table.h"
 
-#define STACK_TABLE_MAX_ROWS (512u * 1024) /* then they are folded into the profile */
+#define STACK_TABLE_MAX_ROWS (512u * 1024) /* then they are added to the profile */
 
 struct row {
 	struct process *process; /* NULL: nothing is known */
@@ -47,7 +47,7 @@ struct stack_table {
 	uint64_t nr_samples; /* sum of all counts so far */
 	uint64_t nr_dropped; /* samples for which memory was not to be had */
 	/*
-	 * No more rows than these, about, when nobody folds them for as long as it takes; 0: no
+	 * No more rows than these, about, while nobody takes them out; 0: no
 	 * such limit. What comes to known rows is still counted there.
 	 */
 	uint64_t max_bytes;
@@ -62,7 +62,7 @@ void stack_table_add(struct stack_table *rows, const struct sample *sample,
 		     struct process *process, const struct process_owner *cgroup,
 		     uint64_t epoch);
 
-/** Memory held by the rows is full: fold them. */
+/** Has the table reached its maximum? Its rows are to be taken out. */
 bool stack_table_is_full(const struct stack_table *rows);
 
 static inline const struct row_stack *stack_table_stack(const struct stack_table *rows,

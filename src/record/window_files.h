@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The files of a recording's windows: written under a name of their own, pruned. */
+/* Names, writes and prunes the files of a recording with windows. */
 #ifndef LB_RECORD_WINDOW_FILES_H
 #define LB_RECORD_WINDOW_FILES_H
 

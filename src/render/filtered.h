@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a listing is narrowed to, in words and as JSON. */
+/* Prints which filters narrow a listing, as text and as JSON. */
 #ifndef LB_RENDER_FILTERED_H
 #define LB_RENDER_FILTERED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Building JSON where running out of memory is noticed once, at the end. */
+/* Builds JSON values. Running out of memory is noticed once, at the end. */
 #ifndef LB_RENDER_JSON_VALUE_H
 #define LB_RENDER_JSON_VALUE_H
 

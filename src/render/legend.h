@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the columns mean, so that nobody needs the manual to read a listing. */
+/* Explains the columns of a listing. */
 #ifndef LB_RENDER_LEGEND_H
 #define LB_RENDER_LEGEND_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Did all that was printed get out? */
+/* Flushes an output stream and reports write errors. */
 #ifndef LB_RENDER_STREAM_H
 #define LB_RENDER_STREAM_H
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Collector side: a piece of machine code as instructions. The code comes from
- * strangers, so a decoder reads and disassembles it (DECODER_DISASSEMBLE).
- */
+/* Disassembles a piece of machine code, by a worker: the code comes from strangers. */
 #ifndef LB_SYMBOLIZE_INSTRUCTIONS_H
 #define LB_SYMBOLIZE_INSTRUCTIONS_H
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Kernel and module symbols from kallsyms (trusted: the kernel wrote it). */
+/*
+ * Symbols of the kernel and its modules from kallsyms. The kernel wrote them, so they are
+ * trusted.
+ */
 #ifndef LB_SYMBOLIZE_KALLSYMS_H
 #define LB_SYMBOLIZE_KALLSYMS_H
 

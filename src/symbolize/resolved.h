@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What an address is called. */
+/*
+ * The name of an address: object, function, file and line, or the reason why there is
+ * none.
+ */
 #ifndef LB_SYMBOLIZE_RESOLVED_H
 #define LB_SYMBOLIZE_RESOLVED_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Inside the symbolizer: its state, and the three ways to ask for names. */
+/* State of the symbolizer, shared by the files that ask one kind of source each. */
 #ifndef LB_SYMBOLIZE_SYMBOLIZER_INTERNAL_H
 #define LB_SYMBOLIZE_SYMBOLIZER_INTERNAL_H
 

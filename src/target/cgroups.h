@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * -G, --container and --unit: the cgroups that they mean, now and as others come that they
- * mean too, told to the kernel side.
+ * Finds the cgroups that -G, --container and --unit mean, now and while they come and go,
+ * and tells the kernel side.
  */
 #ifndef LB_TARGET_CGROUPS_H
 #define LB_TARGET_CGROUPS_H

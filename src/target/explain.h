@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What was asked for, and nobody is: in words, with what there is instead. */
+/* Explains why a target matches nothing, and names similar targets that exist. */
 #ifndef LB_TARGET_EXPLAIN_H
 #define LB_TARGET_EXPLAIN_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Does a value of --container, --unit or -G mean this cgroup? Pure functions. */
+/* Matches a cgroup against a value of --container, --unit or -G. Pure functions. */
 #ifndef LB_TARGET_MATCH_H
 #define LB_TARGET_MATCH_H
 

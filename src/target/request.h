@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who is to be sampled, as the caller says it. */
+/* The target of a recording, as the caller names it. */
 #ifndef LB_TARGET_REQUEST_H
 #define LB_TARGET_REQUEST_H
 

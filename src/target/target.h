@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Who is sampled: what was asked for is told to the kernel side, and kept true. */
+/* Tells the kernel side which processes to sample, and keeps that up to date. */
 #ifndef LB_TARGET_TARGET_H
 #define LB_TARGET_TARGET_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Asks a decoder for unwind rows. What it answers is hostile, and checked here. */
+/* Asks a worker for unwind rows, and checks its answer, which is hostile. */
 #ifndef LB_UNWIND_ASK_H
 #define LB_UNWIND_ASK_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwind tables of files and of the vdso: which object of the tables a mapping is, and
- * rows for the pages that the kernel asks for, file by file, within a time.
+ * Unwind tables of files and of the vdso: finds the object of a mapping, and makes the
+ * rows that the kernel asks for, file by file, within a time.
  */
 #ifndef LB_UNWIND_FILES_H
 #define LB_UNWIND_FILES_H

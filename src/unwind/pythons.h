@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Interpreters of Python in the processes that are sampled: which files are one, and
- * where each process keeps its thread states.
+ * Finds interpreters of Python among the sampled processes, and where each keeps its
+ * thread states.
  */
 #ifndef LB_UNWIND_PYTHONS_H
 #define LB_UNWIND_PYTHONS_H

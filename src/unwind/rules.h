@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The distinct rules of all rows, in the kernel's array. None is ever taken away. */
+/* The array of distinct unwind rules in the kernel. Rules are never removed. */
 #ifndef LB_UNWIND_RULES_H
 #define LB_UNWIND_RULES_H
 

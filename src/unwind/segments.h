@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The executable mappings of a process as the kernel's segments. */
+/* Converts the executable mappings of a process to the kernel's segments. */
 #ifndef LB_UNWIND_SEGMENTS_H
 #define LB_UNWIND_SEGMENTS_H
 

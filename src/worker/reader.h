@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The one thing that a WORKER_READER can do to other processes. */
+/* Reads the memory of other processes, the only thing that a WORKER_READER can do to them. */
 #ifndef LB_WORKER_READER_H
 #define LB_WORKER_READER_H
 

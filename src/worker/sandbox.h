@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Takes every right from the calling process that its kind of work does not need. */
+/* Drops every right that a worker does not need. */
 #ifndef LB_WORKER_SANDBOX_H
 #define LB_WORKER_SANDBOX_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What to do at each address of a text to come to the caller, in order; and as it travels. */
+/* Unwind rows: the rule for each address of a text, in order; and their form in a message. */
 #ifndef LB_DECODE_CFI_ROWS_H
 #define LB_DECODE_CFI_ROWS_H
 

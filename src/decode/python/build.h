@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is found out about a CPython: from its file, and from the process that runs it. */
+/* Facts about a CPython: those of its file, and those of the process that runs it. */
 #ifndef LB_DECODE_PYTHON_BUILD_H
 #define LB_DECODE_PYTHON_BUILD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a file has the JIT interface of GDB's manual, if it has it. */
+/* Searches a file for the JIT interface of GDB's manual. */
 #ifndef LB_RUNTIME_JIT_INTERFACE_H
 #define LB_RUNTIME_JIT_INTERFACE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Collector's side of the list walk: what a process has registered for debuggers
- * now, read from outside by a worker of the kind WORKER_READER. Nothing is stopped.
+ * Asks a worker to read the list of objects that a process has registered for debuggers.
+ * The process is not stopped.
  */
 #ifndef LB_RUNTIME_JIT_LIST_WALK_H
 #define LB_RUNTIME_JIT_LIST_WALK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel side could not copy of a code object of Python, because it is long or
- * was not in memory, is read from the process while that lives.
+ * Reads code objects of Python from a living process, where the kernel side could not copy
+ * all of them.
  */
 #ifndef LB_RUNTIME_PYTHON_READ_H
 #define LB_RUNTIME_PYTHON_READ_H
