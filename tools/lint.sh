@@ -109,10 +109,11 @@ check_libraries() {
 # plain data. What lies in decode/ itself are the messages between the two sides.
 check_decoders() {
 	decoders=$(mktemp -d)
-	find build/src/decode -mindepth 2 -name '*.o' -exec nm -g --defined-only {} + |
+	git ls-files 'src/*.c' | sed 's/\.c$/.o/; s|^|build/|' >"$decoders/objects"
+	grep '^build/src/decode/.*/' "$decoders/objects" | xargs nm -g --defined-only 2>/dev/null |
 		awk 'NF == 3 { print $3 }' | sort -u >"$decoders/defined"
-	find build/src -name '*.o' ! -path '*/decode/*' | while read -r object; do
-		nm -u "$object" | awk -v object="$object" '{ print $2, object }'
+	grep -v '^build/src/decode/' "$decoders/objects" | while read -r object; do
+		nm -u "$object" 2>&1 | awk -v object="$object" '{ print $NF, object }'
 	done | sort >"$decoders/used"
 	result "only workers decode" "$(
 		[ -s "$decoders/defined" ] || echo "build it first: make"

@@ -59,7 +59,8 @@ static int add_value(struct options *o, enum lb_filter_kind kind, const char *op
 	return 0;
 }
 
-int parse_target_pid(struct options *o, const char *arg, struct error *err)
+/* Each adds a value. Return: 0, or -EINVAL with a sentence and EXIT_USAGE in @err. */
+static int parse_target_pid(struct options *o, const char *arg, struct error *err)
 {
 	static const char takes[] = "%s takes a process id, not \"%s\"";
 	uint32_t pid = options_id(arg + (*arg == '!'));
@@ -78,7 +79,8 @@ int parse_target_pid(struct options *o, const char *arg, struct error *err)
 	return 0;
 }
 
-int parse_target_thread(struct options *o, const char *arg, struct error *err)
+/* Each adds a value. Return: 0, or -EINVAL with a sentence and EXIT_USAGE in @err. */
+static int parse_target_thread(struct options *o, const char *arg, struct error *err)
 {
 	static const char takes[] = "%s takes a thread id, not \"%s\"";
 	uint32_t tid = options_id(arg + (*arg == '!'));
@@ -88,13 +90,13 @@ int parse_target_thread(struct options *o, const char *arg, struct error *err)
 	return add_value(o, LB_FILTER_THREAD, "-t", arg, takes, tid, err);
 }
 
-int parse_target_cgroup(struct options *o, const char *arg, struct error *err)
+static int parse_target_cgroup(struct options *o, const char *arg, struct error *err)
 {
 	return add_value(o, LB_FILTER_CGROUP, "-G", arg,
 			 "%s takes the path of a cgroup, not \"%s\"", 0, err);
 }
 
-int parse_target_container(struct options *o, const char *arg, struct error *err)
+static int parse_target_container(struct options *o, const char *arg, struct error *err)
 {
 	return add_value(
 		o, LB_FILTER_CONTAINER, "--container", arg,
@@ -102,13 +104,14 @@ int parse_target_container(struct options *o, const char *arg, struct error *err
 		err);
 }
 
-int parse_target_unit(struct options *o, const char *arg, struct error *err)
+/* Each adds a value. Return: 0, or -EINVAL with a sentence and EXIT_USAGE in @err. */
+static int parse_target_unit(struct options *o, const char *arg, struct error *err)
 {
 	return add_value(o, LB_FILTER_UNIT, "--unit", arg,
 			 "%s takes the name of a unit of systemd, not \"%s\"", 0, err);
 }
 
-int parse_target_comm(struct options *o, const char *arg, struct error *err)
+static int parse_target_comm(struct options *o, const char *arg, struct error *err)
 {
 	struct lb_comm_table *table = calloc(1, sizeof(*table));
 	unsigned int nr = 0;
@@ -131,7 +134,8 @@ int parse_target_comm(struct options *o, const char *arg, struct error *err)
 			 "%s takes a pattern of thread names, not \"%s\"", 0, err);
 }
 
-int parse_target_user(struct options *o, const char *arg, struct error *err)
+/* Each adds a value. Return: 0, or -EINVAL with a sentence and EXIT_USAGE in @err. */
+static int parse_target_user(struct options *o, const char *arg, struct error *err)
 {
 	return add_value(o, LB_FILTER_USER, "--user", arg,
 			 "%s takes a user's name or number, not \"%s\"", 0, err);
@@ -186,7 +190,8 @@ static bool names_process(const struct options *o)
 	return o->sampling.target.nr_pids;
 }
 
-int options_check_target(struct options *o, struct error *err)
+/** After all of record's: what does not fit together; sets whole_machine where implied. */
+static int options_check_target(struct options *o, struct error *err)
 {
 	bool is_narrow = includes(o, LB_FILTER_PROCESS) || includes(o, LB_FILTER_THREAD);
 
@@ -514,7 +519,8 @@ bool size_parse(const char *text, uint64_t *ret_bytes)
 	return true;
 }
 
-int options_parse_window(struct options *o, const char *arg, struct error *err)
+/* Parsers of the table in options.c. */
+static int options_parse_window(struct options *o, const char *arg, struct error *err)
 {
 	double seconds;
 
@@ -527,7 +533,7 @@ int options_parse_window(struct options *o, const char *arg, struct error *err)
 	return 0;
 }
 
-int options_parse_keep(struct options *o, const char *arg, struct error *err)
+static int options_parse_keep(struct options *o, const char *arg, struct error *err)
 {
 	char *end;
 	unsigned long files = strtoul(arg, &end, 10);
@@ -541,7 +547,7 @@ int options_parse_keep(struct options *o, const char *arg, struct error *err)
 	return 0;
 }
 
-int options_parse_max_size(struct options *o, const char *arg, struct error *err)
+static int options_parse_max_size(struct options *o, const char *arg, struct error *err)
 {
 	if (!size_parse(arg, &o->sampling.max_size_bytes))
 		return usage(err, "%s takes bytes, such as 500M or 2G, not \"%s\"",
@@ -549,7 +555,7 @@ int options_parse_max_size(struct options *o, const char *arg, struct error *err
 	return 0;
 }
 
-int options_parse_memory(struct options *o, const char *arg, struct error *err)
+static int options_parse_memory(struct options *o, const char *arg, struct error *err)
 {
 	char *end;
 	unsigned long mib = strtoul(arg, &end, 10);
@@ -561,7 +567,8 @@ int options_parse_memory(struct options *o, const char *arg, struct error *err)
 	return 0;
 }
 
-int options_check_window(const struct options *o, struct error *err)
+/** What of them does not fit together. Return: 0, or -EINVAL with a sentence. */
+static int options_check_window(const struct options *o, struct error *err)
 {
 	if (!o->sampling.window_s &&
 	    (o->sampling.keep_files || o->sampling.max_size_bytes))

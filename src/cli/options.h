@@ -57,18 +57,6 @@ void options_print_help(enum command command);
 
 /* ---- Options that say who is sampled: rows of the table in options.c ---- */
 
-/* Each adds a value. Return: 0, or -EINVAL with a sentence and EXIT_USAGE in @err. */
-int parse_target_pid(struct options *o, const char *arg, struct error *err);
-int parse_target_thread(struct options *o, const char *arg, struct error *err);
-int parse_target_cgroup(struct options *o, const char *arg, struct error *err);
-int parse_target_container(struct options *o, const char *arg, struct error *err);
-int parse_target_unit(struct options *o, const char *arg, struct error *err);
-int parse_target_comm(struct options *o, const char *arg, struct error *err);
-int parse_target_user(struct options *o, const char *arg, struct error *err);
-
-/** After all of record's: what does not fit together; sets whole_machine where implied. */
-int options_check_target(struct options *o, struct error *err);
-
 /**
  * Which files may get a uprobe. Without --uprobe only those of what the caller named: the
  * command, processes, threads, containers, units or cgroups, not what anybody can join, by
@@ -90,14 +78,5 @@ bool duration_parse(const char *text, double *ret_s);
  * Return: false for anything else, and for 0 or 2^62 bytes and more.
  */
 bool size_parse(const char *text, uint64_t *ret_bytes);
-
-/* Parsers of the table in options.c. */
-int options_parse_window(struct options *o, const char *arg, struct error *err);
-int options_parse_keep(struct options *o, const char *arg, struct error *err);
-int options_parse_max_size(struct options *o, const char *arg, struct error *err);
-int options_parse_memory(struct options *o, const char *arg, struct error *err);
-
-/** What of them does not fit together. Return: 0, or -EINVAL with a sentence. */
-int options_check_window(const struct options *o, struct error *err);
 
 #endif

@@ -26,7 +26,7 @@
 #define MAX_TEXT_BYTES  (64u << 10) /* longer names are cut by the writer */
 #define WIRE_TEXT_BYTES 4 /* at least */
 
-void answer_texts_deinit(struct answer_texts *t)
+static void answer_texts_deinit(struct answer_texts *t)
 {
 	free(t->items);
 	free(t->bytes);
@@ -72,8 +72,13 @@ uint32_t answer_texts_add(struct answer_texts *t, const char *s)
 	return (uint32_t)t->nr++;
 }
 
-void answer_texts_put(const struct answer_texts *t, uint32_t *numbers,
-		      struct wire_writer *out)
+/**
+ * Sends those that are used, numbered in this order.
+ *
+ * @numbers  per text: not 0 if it is used; becomes its number on the wire plus one
+ */
+static void answer_texts_put(const struct answer_texts *t, uint32_t *numbers,
+			     struct wire_writer *out)
 {
 	uint32_t nr = 0;
 
@@ -87,8 +92,9 @@ void answer_texts_put(const struct answer_texts *t, uint32_t *numbers,
 				       t->items[i].len);
 }
 
-int answer_strings_read(struct wire_reader *r, size_t max, struct strpool *pool,
-			struct answer_strings *ret)
+/** @max  of them. Return: 0, -EBADMSG, -ENOMEM; then @ret is unchanged. */
+static int answer_strings_read(struct wire_reader *r, size_t max, struct strpool *pool,
+			       struct answer_strings *ret)
 {
 	size_t nr = answer_get_count(r, WIRE_TEXT_BYTES, max);
 	_cleanup_free_ const char **items = calloc(nr ? nr : 1, sizeof(*items));
@@ -110,7 +116,7 @@ int answer_strings_read(struct wire_reader *r, size_t max, struct strpool *pool,
 	return 0;
 }
 
-void answer_strings_deinit(struct answer_strings *s)
+static void answer_strings_deinit(struct answer_strings *s)
 {
 	free(s->items);
 	*s = (struct answer_strings){0};
@@ -133,7 +139,7 @@ const char *answer_strings_get(const struct answer_strings *s, struct wire_reade
 
 /* ---- worker's side ---- */
 
-void answer_codes_deinit(struct answer_codes *c)
+static void answer_codes_deinit(struct answer_codes *c)
 {
 	free(c->functions);
 	hashmap_deinit(&c->function_index);
@@ -201,8 +207,8 @@ static bool make_room(struct answer_codes *c, const struct code *code)
 	return !c->failed;
 }
 
-void answer_codes_add(struct answer_codes *c, struct answer_texts *texts,
-		      const struct code *code)
+static void answer_codes_add(struct answer_codes *c, struct answer_texts *texts,
+			     const struct code *code)
 {
 	if (!is_sane(code) || !make_room(c, code))
 		return;
@@ -231,7 +237,8 @@ void answer_codes_add(struct answer_codes *c, struct answer_texts *texts,
 						 .has_bytes = code->bytes};
 }
 
-void answer_codes_mark(const struct answer_codes *c, uint32_t *used)
+/** Marks the texts that are used: sets @used of their numbers. */
+static void answer_codes_mark(const struct answer_codes *c, uint32_t *used)
 {
 	for (size_t i = 0; i < c->nr_functions; i++) {
 		const struct answer_function *f = &c->functions[i];
@@ -240,8 +247,9 @@ void answer_codes_mark(const struct answer_codes *c, uint32_t *used)
 	}
 }
 
-void answer_codes_put(const struct answer_codes *c, const uint32_t *numbers,
-		      struct wire_writer *out)
+/** @numbers  as answer_texts_put() left them */
+static void answer_codes_put(const struct answer_codes *c, const uint32_t *numbers,
+			     struct wire_writer *out)
 {
 	const struct answer_row *row = c->rows;
 	const uint8_t *bytes = c->bytes;
@@ -357,8 +365,9 @@ static bool read_code(struct wire_reader *r, const struct code_row *functions,
 	return true;
 }
 
-int answer_codes_read(struct wire_reader *r, const struct answer_strings *strings,
-		      struct answers *ret)
+/** Fills the members of @ret about code. Return: 0, -EBADMSG, -ENOMEM; then free them. */
+static int answer_codes_read(struct wire_reader *r, const struct answer_strings *strings,
+			     struct answers *ret)
 {
 	_cleanup_free_ struct code_row *functions = NULL;
 	size_t nr_functions = 0, nr_codes;

@@ -97,18 +97,8 @@ struct answer_texts {
 	bool failed; /* out of memory */
 };
 
-void answer_texts_deinit(struct answer_texts *t);
-
 /* The number of @s, cut at 64 KiB; NULL counts as "". 0 when out of memory. */
 uint32_t answer_texts_add(struct answer_texts *t, const char *s);
-
-/**
- * Sends those that are used, numbered in this order.
- *
- * @numbers  per text: not 0 if it is used; becomes its number on the wire plus one
- */
-void answer_texts_put(const struct answer_texts *t, uint32_t *numbers,
-		      struct wire_writer *out);
 
 /* ---- collector's side ---- */
 
@@ -116,11 +106,6 @@ struct answer_strings {
 	const char **items; /* interned; the array is heap */
 	size_t nr;
 };
-
-/** @max  of them. Return: 0, -EBADMSG, -ENOMEM; then @ret is unchanged. */
-int answer_strings_read(struct wire_reader *r, size_t max, struct strpool *pool,
-			struct answer_strings *ret);
-void answer_strings_deinit(struct answer_strings *s);
 
 /* One by its number; "" and the error set when there is none. */
 const char *answer_strings_get(const struct answer_strings *s, struct wire_reader *r);
@@ -182,20 +167,6 @@ struct answer_codes {
 	bool failed; /* out of memory */
 };
 
-void answer_codes_deinit(struct answer_codes *c);
-void answer_codes_add(struct answer_codes *c, struct answer_texts *texts,
-		      const struct code *code);
-
-/** Marks the texts that are used: sets @used of their numbers. */
-void answer_codes_mark(const struct answer_codes *c, uint32_t *used);
-/** @numbers  as answer_texts_put() left them */
-void answer_codes_put(const struct answer_codes *c, const uint32_t *numbers,
-		      struct wire_writer *out);
-
 /* ---- collector's side ---- */
-
-/** Fills the members of @ret about code. Return: 0, -EBADMSG, -ENOMEM; then free them. */
-int answer_codes_read(struct wire_reader *r, const struct answer_strings *strings,
-		      struct answers *ret);
 
 #endif

@@ -196,13 +196,6 @@ struct image *image_from_proc(struct process_table *t, uint32_t tgid,
 
 /* ---- table.c ---- */
 
-/**
- * Did nothing of it run any more at @time_ns? Its end does not tell: threads may live on
- * when the leader, and with it the image, has ended; but not when exec or another process of
- * this number followed. Reads /proc; a first time it is only known of now.
- */
-bool image_is_gone(struct process_table *t, struct image *img, uint64_t time_ns);
-
 /* ---- open.c: files of sampled images ---- */
 
 /** Opens what is not open yet, and looks at the JIT's files. Cheap when all is done. */

@@ -307,7 +307,12 @@ void process_table_event(struct process_table *t, const struct task_event *ev)
 /* Later than all that may still be told of a process that is gone. */
 #define OVER_AFTER_NS 10000000000ull
 
-bool image_is_gone(struct process_table *t, struct image *img, uint64_t time_ns)
+/**
+ * Did nothing of it run any more at @time_ns? Its end does not tell: threads may live on
+ * when the leader, and with it the image, has ended; but not when exec or another process of
+ * this number followed. Reads /proc; a first time it is only known of now.
+ */
+static bool image_is_gone(struct process_table *t, struct image *img, uint64_t time_ns)
 {
 	if (!img->is_newest)
 		return true;

@@ -392,7 +392,9 @@ const char *profile_builder_file(struct profile_builder *f, const struct object 
 	return source_names_find(&f->files, file, object, user);
 }
 
-uint32_t profile_builder_mapping(struct profile_builder *f, const struct object *object)
+/** The mapping of the profile for @object, or PROFILE_NONE. */
+static uint32_t profile_builder_mapping(struct profile_builder *f,
+					const struct object *object)
 {
 	struct profile_mapping m = {
 		.start = object->start,

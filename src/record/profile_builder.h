@@ -62,9 +62,6 @@ int profile_builder_add(struct profile_builder *f, const struct stack_table *row
  */
 int profile_builder_add_code(struct profile_builder *f);
 
-/** The mapping of the profile for @object, or PROFILE_NONE. */
-uint32_t profile_builder_mapping(struct profile_builder *f, const struct object *object);
-
 /** The same, PROFILE_NONE too when no sample of the profile has met @object. */
 uint32_t profile_builder_known_mapping(const struct profile_builder *f,
 				       const struct object *object);

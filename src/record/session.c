@@ -404,8 +404,7 @@ static void on_python_code(void *ctx, const struct lb_python_code *code,
 				   clock_now_ns());
 	if (!p)
 		return;
-	python_codes_add(&p->python_codes, process_table_python_store(s->processes), code,
-			 size_bytes);
+	process_add_python_code(s->processes, p, code, size_bytes);
 	if (p->python_codes.nr_cut)
 		unwind_feeder_code_is_cut(s->unwind);
 }

@@ -44,7 +44,11 @@ struct group_name container_short_id(const char *id)
 	return name;
 }
 
-void group_name_shorten_ids(struct group_name *name)
+/**
+ * Shortens ids of containers within a name ("docker-3f2a8c9d0e1f....scope"), so that what
+ * is around them fits in.
+ */
+static void group_name_shorten_ids(struct group_name *name)
 {
 	static const char dots[] = "...";
 	char *to = name->text;
@@ -115,12 +119,14 @@ struct group_name group_name_of(enum group_by by, const struct group *g)
 	}
 }
 
-const char *group_heading(enum group_by by)
+/** "container", "unit", ...: the heading above such names. */
+static const char *group_heading(enum group_by by)
 {
 	return by == GROUP_BY_COMM ? "command" : group_by_names[by];
 }
 
-struct group_name group_place(const struct group *g)
+/** Where something ran: its container if it has one, else its unit; "" neither. */
+static struct group_name group_place(const struct group *g)
 {
 	struct group_name ret;
 

@@ -27,16 +27,4 @@ struct group_name container_short_id(const char *id);
 /** "web (3f2a8c9d0e1f, docker)", "nginx.service", "4711 python3", "(no container)". */
 struct group_name group_name_of(enum group_by by, const struct group *g);
 
-/** "container", "unit", ...: the heading above such names. */
-const char *group_heading(enum group_by by);
-
-/** Where something ran: its container if it has one, else its unit; "" neither. */
-struct group_name group_place(const struct group *g);
-
-/**
- * Shortens ids of containers within a name ("docker-3f2a8c9d0e1f....scope"), so that what
- * is around them fits in.
- */
-void group_name_shorten_ids(struct group_name *name);
-
 #endif

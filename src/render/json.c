@@ -136,8 +136,9 @@ static void set_origin(struct json_builder *b, json_t *root,
 	json_set(b, root, "charge_runtime", json_boolean(options->runtime));
 }
 
-json_t *json_document(struct json_builder *b, const struct render_input *in,
-		      const char *kind)
+/* Members that every kind of document has (docs/formats.md). */
+static json_t *json_document(struct json_builder *b, const struct render_input *in,
+			     const char *kind)
 {
 	struct summary s = summary_of(in->profile);
 	json_t *root = json_object();
@@ -244,7 +245,9 @@ static void set_processes(struct json_builder *b, json_t *root,
 	json_set(b, root, "processes", processes);
 }
 
-void json_set_rest(struct json_builder *b, json_t *root, const struct render_input *in)
+/** "functions", "cost", "processes" (the first and last not of groups): the closing ones. */
+static void json_set_rest(struct json_builder *b, json_t *root,
+			  const struct render_input *in)
 {
 	const struct profile_extra *extra = &in->profile->extra;
 	json_t *warnings = json_array();

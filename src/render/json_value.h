@@ -37,10 +37,4 @@ void json_set_weight(struct json_builder *b, json_t *object, const char *key,
  */
 int json_print(struct json_builder *b, json_t *root, FILE *out);
 
-/* Members that every kind of document has (docs/formats.md). */
-json_t *json_document(struct json_builder *b, const struct render_input *in,
-		      const char *kind);
-/** "functions", "cost", "processes" (the first and last not of groups): the closing ones. */
-void json_set_rest(struct json_builder *b, json_t *root, const struct render_input *in);
-
 #endif

@@ -25,7 +25,7 @@
 
 /* ---- What answers said of the code of functions, each function once ---- */
 
-void symbolizer_codes_deinit(struct symbolizer *s)
+static void symbolizer_codes_deinit(struct symbolizer *s)
 {
 	for (size_t i = 0; i < s->codes.nr_blocks; i++) {
 		free(s->codes.blocks[i].rows);

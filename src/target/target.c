@@ -91,8 +91,13 @@ static int say(struct sampler *s, const struct member *m, uint32_t mask,
 	return rc;
 }
 
-int target_add_family(struct sampler *s, uint32_t tgid, uint32_t mask, bool children,
-		      struct error *err)
+/**
+ * Says @mask of @tgid and, with @children, of what descends from it: /proc is read until
+ * there is nobody new, since whoever is not told of yet hands nothing on to its children.
+ * Return: 0, -ESRCH when there is no such process, or -errno; with a sentence.
+ */
+static int target_add_family(struct sampler *s, uint32_t tgid, uint32_t mask,
+			     bool children, struct error *err)
 {
 	struct members m = {0};
 	size_t nr_before = 0, nr = 0;

@@ -48,12 +48,4 @@ const char *target_describe(const struct target_request *r, struct strpool *pool
 
 struct sampler;
 
-/**
- * Says @mask of @tgid and, with @children, of what descends from it: /proc is read until
- * there is nobody new, since whoever is not told of yet hands nothing on to its children.
- * Return: 0, -ESRCH when there is no such process, or -errno; with a sentence.
- */
-int target_add_family(struct sampler *s, uint32_t tgid, uint32_t mask, bool children,
-		      struct error *err);
-
 #endif

@@ -87,6 +87,15 @@ else
 	check python-io_uring-threads grep -q 'iou-sqp-' by-thread.txt
 fi
 
+# Code that names its file by the working folder: it is found there.
+mkdir relative
+printf 'x = 0\nwhile x < 20_000_000:\n    x += 1\n' >relative/loop.py
+# shellcheck disable=SC2016 # for the shell that is started
+record_json relative -F 499 -- sh -c 'cd relative && exec "$1" -c "exec(compile(open(\"loop.py\").read(), \"loop.py\", \"exec\"))"' sh "$PYTHON" ||
+	fail python-relative "$(tail -n 1 relative.err)"
+check python-relative profile_has relative.json \
+	"[f['source']['found'] for f in d['files'] if f['path'].endswith('/relative/loop.py')] == [True]"
+
 # Deeper than what is kept: the innermost frames stay, and the stack is said to be cut.
 # deep NAME OPTION...
 deep() {

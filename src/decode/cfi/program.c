@@ -92,7 +92,9 @@ static void set_fp(const struct cfi_saved *fp, struct lb_unwind_rule *rule)
 		rule->fp_off = (int16_t)off;
 }
 
-struct lb_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state)
+/** What the walk does with @state. */
+static struct lb_unwind_rule cfi_rule(const struct cfi_cie *cie,
+				      const struct cfi_state *state)
 {
 	const struct cfi_saved *ra = &state->saved[CFI_SLOT_RA];
 	const struct cfi_saved *sp = &state->saved[CFI_SLOT_SP];

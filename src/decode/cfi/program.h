@@ -98,7 +98,4 @@ int cfi_cie_run(struct cfi_cie *cie, struct cfi_bytes program,
  */
 int cfi_fde_run(const struct cfi_run *run, struct cfi_bytes program);
 
-/** What the walk does with @state. */
-struct lb_unwind_rule cfi_rule(const struct cfi_cie *cie, const struct cfi_state *state);
-
 #endif

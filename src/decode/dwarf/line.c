@@ -114,7 +114,8 @@ static void keep(struct line_rows *r, struct line_row row, size_t i)
 	piece->nr_rows++;
 }
 
-void line_rows_add(struct line_rows *r, const struct line_row *row, uint64_t end)
+/** A row of the table that covers [row->start, end); piece and order are set here. */
+static void line_rows_add(struct line_rows *r, const struct line_row *row, uint64_t end)
 {
 	size_t i = r->next;
 

@@ -63,9 +63,6 @@ int line_rows_add_piece(struct line_rows *r, uint64_t start, uint64_t end,
 /** Sorts the pieces; of two that overlap the one that begins first stays. */
 void line_rows_start(struct line_rows *r);
 
-/** A row of the table that covers [row->start, end); piece and order are set here. */
-void line_rows_add(struct line_rows *r, const struct line_row *row, uint64_t end);
-
 /** After the last row: gives every piece its rows, ascending. */
 void line_rows_finish(struct line_rows *r);
 

@@ -108,8 +108,13 @@ static int follow(struct unit *unit, const struct form_value *ref, uint64_t *off
 	}
 }
 
-int function_read(const struct unit *unit, uint64_t off, struct abbrev_cache *abbrevs,
-		  struct function *ret)
+/**
+ * Follows the DIE at @off of @unit. What cannot be read stays "" or 0, and names
+ * in a dwz file that is not there are counted.
+ * Return: 0 or -ENOMEM.
+ */
+static int function_read(const struct unit *unit, uint64_t off,
+			 struct abbrev_cache *abbrevs, struct function *ret)
 {
 	struct unit at = *unit;
 	struct form_value next;
@@ -283,8 +288,13 @@ static int qualify_unit(struct qualify_walk *w, const struct unqualified *items,
 	return walk_unit(w, items, nr);
 }
 
-int names_qualify(struct unqualified *items, size_t nr, const struct unit *home,
-		  struct abbrev_cache *abbrevs)
+/**
+ * @items  sorted in place
+ * @home   the unit that most of them are in; it need not be readable by its offset
+ * Return: 0 or -ENOMEM.
+ */
+static int names_qualify(struct unqualified *items, size_t nr, const struct unit *home,
+			 struct abbrev_cache *abbrevs)
 {
 	_cleanup_free_ struct qualify_walk *w = calloc(1, sizeof(*w));
 	int r = 0;

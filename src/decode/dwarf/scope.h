@@ -30,14 +30,6 @@ struct function {
 	uint64_t unit_off, die_off;
 };
 
-/**
- * Follows the DIE at @off of @unit. What cannot be read stays "" or 0, and names
- * in a dwz file that is not there are counted.
- * Return: 0 or -ENOMEM.
- */
-int function_read(const struct unit *unit, uint64_t off, struct abbrev_cache *abbrevs,
-		  struct function *ret);
-
 /*
  * Names as people write them, "ns::Class::method": gcc gives no linkage name to
  * what other files cannot call, and DW_AT_name is the last part only. The other
@@ -54,14 +46,6 @@ struct unqualified {
 	const char *name; /* borrowed */
 	char **ret; /* heap: the full name; left alone when it is the same */
 };
-
-/**
- * @items  sorted in place
- * @home   the unit that most of them are in; it need not be readable by its offset
- * Return: 0 or -ENOMEM.
- */
-int names_qualify(struct unqualified *items, size_t nr, const struct unit *home,
-		  struct abbrev_cache *abbrevs);
 
 /*
  * The addresses that a DIE covers: low_pc and high_pc, or a list in

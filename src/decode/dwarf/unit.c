@@ -175,9 +175,14 @@ const struct abbrev *abbrev_find(const struct abbrev_table *t, uint64_t code)
 	return NULL;
 }
 
-int abbrev_read_one(struct debug_file *file, uint64_t off, struct form_widths widths,
-		    uint64_t code, struct abbrev *ret, struct abbrev_attr *attrs,
-		    size_t max)
+/**
+ * Only the description of @code, without keeping anything: for the root of each
+ * unit. At most @max attributes are stored in @attrs.
+ * Return: 0, -EBADMSG.
+ */
+static int abbrev_read_one(struct debug_file *file, uint64_t off,
+			   struct form_widths widths, uint64_t code, struct abbrev *ret,
+			   struct abbrev_attr *attrs, size_t max)
 {
 	struct cursor c = cursor_at(debug_file_section(file, DEBUG_ABBREV), off);
 	struct abbrev_attr attr;

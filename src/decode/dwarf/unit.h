@@ -80,15 +80,6 @@ int abbrev_cache_get(struct abbrev_cache *cache, struct debug_file *file, uint64
 /** NULL when no DIE has this code. */
 const struct abbrev *abbrev_find(const struct abbrev_table *table, uint64_t code);
 
-/**
- * Only the description of @code, without keeping anything: for the root of each
- * unit. At most @max attributes are stored in @attrs.
- * Return: 0, -EBADMSG.
- */
-int abbrev_read_one(struct debug_file *file, uint64_t off, struct form_widths widths,
-		    uint64_t code, struct abbrev *ret, struct abbrev_attr *attrs,
-		    size_t max);
-
 /*
  * Attribute values (DWARF 5, 7.5.5 and 7.5.6): read as they stand, and given a
  * meaning when somebody asks, as the bases of a unit may come after their use.

@@ -21,7 +21,8 @@ Elf64_Shdr image_section(const struct jit_image *m, size_t i)
 	return sh;
 }
 
-const uint8_t *image_section_bytes(const struct jit_image *m, const Elf64_Shdr *sh)
+/** Its bytes; NULL when it has none or they are not all there. */
+static const uint8_t *image_section_bytes(const struct jit_image *m, const Elf64_Shdr *sh)
 {
 	if (sh->sh_type == SHT_NOBITS || !sh->sh_size ||
 	    !within(m, sh->sh_offset, sh->sh_size))
@@ -29,7 +30,8 @@ const uint8_t *image_section_bytes(const struct jit_image *m, const Elf64_Shdr *
 	return m->bytes + sh->sh_offset;
 }
 
-const char *image_section_name(const struct jit_image *m, const Elf64_Shdr *sh)
+/** Its name; "" when there is none. */
+static const char *image_section_name(const struct jit_image *m, const Elf64_Shdr *sh)
 {
 	return sh->sh_name < m->names_len ? m->names + sh->sh_name : "";
 }

@@ -35,12 +35,6 @@ bool image_open(const void *bytes, size_t len, struct jit_image *ret);
 /** Header of section @i < nr_sections. */
 Elf64_Shdr image_section(const struct jit_image *m, size_t i);
 
-/** Its name; "" when there is none. */
-const char *image_section_name(const struct jit_image *m, const Elf64_Shdr *sh);
-
-/** Its bytes; NULL when it has none or they are not all there. */
-const uint8_t *image_section_bytes(const struct jit_image *m, const Elf64_Shdr *sh);
-
 struct image_code {
 	uint64_t start_ip, end_ip; /* run-time addresses */
 	const uint8_t *bytes; /* end_ip - start_ip of them; NULL: not in the image */

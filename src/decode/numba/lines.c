@@ -26,7 +26,8 @@
 /* Lines between two that are known to belong together: comments, unused code. */
 #define MAX_GAP 50
 
-bool numba_lines_is_text(const char *path)
+/** Is @path a text that was compiled, "<string>" or "<dynamic>", in any folder? */
+static bool numba_lines_is_text(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;

@@ -45,7 +45,4 @@ int numba_lines_prange(struct line_store *s, const struct function_lines *body,
 void numba_lines_drop_generated(struct line_store *s, const struct function_lines *f,
 				const char *symbol);
 
-/** Is @path a text that was compiled, "<string>" or "<dynamic>", in any folder? */
-bool numba_lines_is_text(const char *path);
-
 #endif

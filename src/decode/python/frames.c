@@ -91,8 +91,13 @@ static int answer_code(const struct python_function_code *code,
 	return 0;
 }
 
-int python_answer(const struct python_function_code *codes,
-		  struct python_question *questions, size_t nr, struct answer_writer *ret)
+/**
+ * Answers @questions, which are sorted on the way. Cost: each table is walked once.
+ * Return: 0 or -ENOMEM.
+ */
+static int python_answer(const struct python_function_code *codes,
+			 struct python_question *questions, size_t nr,
+			 struct answer_writer *ret)
 {
 	int err = 0;
 

@@ -38,12 +38,4 @@ struct python_question {
 	uint32_t number; /* of its answer */
 };
 
-/**
- * Answers @questions, which are sorted on the way. Cost: each table is walked once.
- * Return: 0 or -ENOMEM.
- */
-int python_answer(const struct python_function_code *codes,
-		  struct python_question *questions, size_t nr,
-		  struct answer_writer *ret);
-
 #endif
