@@ -41,7 +41,7 @@ static void choose(const uint8_t *data, size_t size, uint64_t *ret)
 {
 	struct image_code code[IMAGE_MAX_CODE];
 	size_t nr = 0;
-	struct image m;
+	struct jit_image m;
 
 	if (image_open(data, size, &m))
 		nr = image_code(&m, code);

@@ -34,11 +34,6 @@
 #include "decode/jit/name.h"
 #include "decode/requests.h"
 
-struct record_move {
-	uint64_t old_ip, new_ip, size_bytes; /* neither range wraps */
-	uint64_t code_index;
-};
-
 struct debug_entry {
 	uint64_t ip; /* as written: V8's are 0x40 too high, see line_source_resolve() */
 	uint32_t line; /* 1-based; 0: no line from here on (Erlang) */
@@ -192,8 +187,8 @@ bool record_load(const struct jitdump *jd, const struct record *rec,
 	return true;
 }
 
-static bool record_move(const struct jitdump *jd, const struct record *rec,
-			struct record_move *ret)
+bool record_move(const struct jitdump *jd, const struct record *rec,
+		 struct record_move *ret)
 {
 	struct record_move move;
 

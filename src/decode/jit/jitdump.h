@@ -57,6 +57,13 @@ struct record_load {
 bool record_load(const struct jitdump *jd, const struct record *rec,
 		 struct record_load *ret);
 
+struct record_move {
+	uint64_t old_ip, new_ip, size_bytes; /* neither range wraps */
+	uint64_t code_index;
+};
+bool record_move(const struct jitdump *jd, const struct record *rec,
+		 struct record_move *ret);
+
 /**
  * Answers every query, by its index, in @a. Pure.
  *
