@@ -4,8 +4,8 @@
  * the answer is remembered, what is cheap is asked first, and what a cgroup's ancestors say
  * is remembered, too.
  */
-#ifndef LB_FILTER_H
-#define LB_FILTER_H
+#ifndef LB_BPF_FILTER_H
+#define LB_BPF_FILTER_H
 
 #include "arch.h"
 #include "lineburn_filter.h"

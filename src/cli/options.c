@@ -417,8 +417,7 @@ static void options_take_view_arguments(int argc, char **argv, struct options *o
 /* What was asked for, and the format does not show. */
 static int check_format(const struct viewing *v, struct error *err)
 {
-	const struct render_format *format =
-		render_format_find(v->is_report ? "report" : "annotate", v->format);
+	const struct render_format *format = viewing_format(v);
 	const struct {
 		bool is_asked;
 		enum render_need need;

@@ -99,6 +99,11 @@ static int add_call_tree(const struct viewing *v, const struct profile *p,
 	return call_tree_new(p, &how, ret, err);
 }
 
+const struct render_format *viewing_format(const struct viewing *v)
+{
+	return render_format_find(v->is_report ? "report" : "annotate", v->format);
+}
+
 int show_profile(const struct viewing *v, struct profile *p, const char *file_name,
 		 bool is_strangers, struct error *err)
 {
@@ -107,8 +112,7 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	_cleanup_(groups_freep) struct groups *groups = NULL;
 	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
-	const struct render_format *format =
-		render_format_find(v->is_report ? "report" : "annotate", v->format);
+	const struct render_format *format = viewing_format(v);
 	struct render_options opts = {
 		.colour = wants_colour(v),
 		.utf8 = speaks_utf8(),

@@ -46,6 +46,9 @@ struct viewing {
 	enum colour_mode colour;
 };
 
+/** The format that was asked for; NULL for a command that shows no profile. */
+const struct render_format *viewing_format(const struct viewing *v);
+
 /**
  * Renders @p to stdout as @v says (run shows annotate's listing). With
  * --types its functions get other names; --skip-compile and filters drop samples.

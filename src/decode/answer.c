@@ -6,7 +6,7 @@
  *   u32 nr_frames    of all chains together
  *   u32 nr_chains    { u8 nr { frame } }         frame: see put_frame()
  *   u32 nr_addresses { u32 chain, u8 miss, u64 vaddr }
- *   codes            see "codes" in answer.h
+ *   codes            see below
  *
  * 2000 addresses in a handful of functions are a few distinct chains, so what an
  * address costs is 13 bytes.
@@ -22,6 +22,66 @@
 #include "base/hash.h"
 #include "base/hashmap.h"
 #include "base/vec.h"
+
+/* ---- The strings of one answer, each of which is sent once and referred to by number ---- */
+
+struct answer_texts {
+	struct answer_text {
+		size_t offset; /* in bytes */
+		size_t len;
+	} * items;
+	size_t nr, cap;
+	char *bytes;
+	size_t nr_bytes, cap_bytes;
+	struct hashmap index;
+	bool failed; /* out of memory */
+};
+
+struct answer_strings {
+	const char **items; /* interned; the array is heap */
+	size_t nr;
+};
+
+/*
+ * The part of an answer that says which lines have machine code. On the wire:
+ *
+ *   u32 nr_functions  { u32 function, u32 system_name, u32 file, u32 start_line }
+ *   u32 nr_rows       of all codes together
+ *   u32 nr_bytes      same
+ *   u32 nr_codes      { u64 address, u64 size_bytes, u32 nr_rows, u8 has_bytes,
+ *                       { u32 offset, u32 function, u32 line } [, u8 * size_bytes] }
+ *
+ * Strings are numbers of the answer's texts; a row's offset is from the code's address.
+ */
+
+/* Most rows of one answer: they count with what they take in the collector. */
+#define ANSWER_MAX_CODE_ROWS (ANSWER_MAX_CODE_BYTES / sizeof(struct code_row))
+
+/* What rows say again and again. Hashed as bytes: no padding. */
+struct answer_function {
+	uint32_t name, system_name, file; /* numbers of texts */
+	uint32_t start_line;
+};
+_Static_assert(sizeof(struct answer_function) == 16, "hashed as bytes");
+
+struct answer_codes {
+	struct answer_function *functions;
+	size_t nr_functions, cap_functions;
+	struct hashmap function_index;
+	struct answer_row {
+		uint32_t offset, function, line;
+	} * rows;
+	size_t nr_rows, cap_rows;
+	uint8_t *bytes;
+	size_t nr_bytes, cap_bytes;
+	struct answer_code {
+		uint64_t address;
+		uint32_t size_bytes, nr_rows;
+		bool has_bytes;
+	} * items;
+	size_t nr, cap;
+	bool failed; /* out of memory */
+};
 
 #define MAX_TEXT_BYTES  (64u << 10) /* longer names are cut by the writer */
 #define WIRE_TEXT_BYTES 4 /* at least */
@@ -49,7 +109,8 @@ static bool text_eq(uint32_t item, const void *key, const void *ctx)
 	       !memcmp(t->bytes + text->offset, want->s, want->len);
 }
 
-uint32_t answer_texts_add(struct answer_texts *t, const char *s)
+/* The number of @s, cut at 64 KiB; NULL counts as "". 0 when out of memory. */
+static uint32_t answer_texts_add(struct answer_texts *t, const char *s)
 {
 	struct text_key key = {.s = s ? s : "",
 			       .len = s ? strnlen(s, MAX_TEXT_BYTES) : 0};
@@ -122,7 +183,9 @@ static void answer_strings_deinit(struct answer_strings *s)
 	*s = (struct answer_strings){0};
 }
 
-const char *answer_strings_get(const struct answer_strings *s, struct wire_reader *r)
+/* One by its number; "" and the error set when there is none. */
+static const char *answer_strings_get(const struct answer_strings *s,
+				      struct wire_reader *r)
 {
 	uint32_t i = wire_get_u32(r);
 

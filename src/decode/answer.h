@@ -81,35 +81,6 @@ int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *poo
 		 struct answers *ret);
 void answers_deinit(struct answers *a);
 
-/* ---- The strings of one answer, each of which is sent once and referred to by number ---- */
-
-/* ---- worker's side ---- */
-
-struct answer_texts {
-	struct answer_text {
-		size_t offset; /* in bytes */
-		size_t len;
-	} * items;
-	size_t nr, cap;
-	char *bytes;
-	size_t nr_bytes, cap_bytes;
-	struct hashmap index;
-	bool failed; /* out of memory */
-};
-
-/* The number of @s, cut at 64 KiB; NULL counts as "". 0 when out of memory. */
-uint32_t answer_texts_add(struct answer_texts *t, const char *s);
-
-/* ---- collector's side ---- */
-
-struct answer_strings {
-	const char **items; /* interned; the array is heap */
-	size_t nr;
-};
-
-/* One by its number; "" and the error set when there is none. */
-const char *answer_strings_get(const struct answer_strings *s, struct wire_reader *r);
-
 /*
  * A count off the wire, or 0 with the error set when the rest of the message
  * cannot hold that many items or it is more than @max.
@@ -123,50 +94,5 @@ static inline size_t answer_get_count(struct wire_reader *r, size_t item_bytes,
 		r->failed = true;
 	return r->failed ? 0 : nr;
 }
-
-/*
- * The part of an answer that says which lines have machine code. On the wire:
- *
- *   u32 nr_functions  { u32 function, u32 system_name, u32 file, u32 start_line }
- *   u32 nr_rows       of all codes together
- *   u32 nr_bytes      same
- *   u32 nr_codes      { u64 address, u64 size_bytes, u32 nr_rows, u8 has_bytes,
- *                       { u32 offset, u32 function, u32 line } [, u8 * size_bytes] }
- *
- * Strings are numbers of the answer's texts; a row's offset is from the code's address.
- */
-
-/* Most rows of one answer: they count with what they take in the collector. */
-#define ANSWER_MAX_CODE_ROWS (ANSWER_MAX_CODE_BYTES / sizeof(struct code_row))
-
-/* ---- worker's side ---- */
-
-/* What rows say again and again. Hashed as bytes: no padding. */
-struct answer_function {
-	uint32_t name, system_name, file; /* numbers of texts */
-	uint32_t start_line;
-};
-_Static_assert(sizeof(struct answer_function) == 16, "hashed as bytes");
-
-struct answer_codes {
-	struct answer_function *functions;
-	size_t nr_functions, cap_functions;
-	struct hashmap function_index;
-	struct answer_row {
-		uint32_t offset, function, line;
-	} * rows;
-	size_t nr_rows, cap_rows;
-	uint8_t *bytes;
-	size_t nr_bytes, cap_bytes;
-	struct answer_code {
-		uint64_t address;
-		uint32_t size_bytes, nr_rows;
-		bool has_bytes;
-	} * items;
-	size_t nr, cap;
-	bool failed; /* out of memory */
-};
-
-/* ---- collector's side ---- */
 
 #endif

@@ -114,7 +114,7 @@ elif ! ./word32 2>/dev/null; then
 	skip unwind-32-bit "no program of 32 bits runs here (CONFIG_IA32_EMULATION)"
 else
 	record_json word32 -F 999 -- ./word32 || fail unwind-32-bit "$(tail -n 1 word32.err)"
-	statistic unwind-32-bit-line profile_has word32.json "self_('word32.c work') >= $(bound 80 90)" "sums_close()"
+	statistic unwind-32-bit-line profile_has word32.json "self_('word32.c work') >= $(bound 80 95)" "sums_close()"
 	figure unwind-32-bit-counted stacks_have word32 "statuses('work32') == ['32-bit']" \
 		"share('leaf only', lambda stack: stack[-1][0] == 'work32', has('work32')) == 100"
 	check unwind-32-bit-incomplete profile_has word32.json "d['stacks']['32-bit'] >= 100" \

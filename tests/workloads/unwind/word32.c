@@ -19,8 +19,7 @@ static volatile unsigned int sum;
 
 static __attribute__((noipa)) void work32(unsigned int turns)
 {
-	while (turns--)
-		sum = 0xfffffff0 / (sum | 1) + turns; /* HOT work */
+	while (turns--) sum = 0xfffffff0 / (sum | 1) + turns; /* HOT work */
 }
 
 static __attribute__((noipa)) void call32(unsigned int turns)
