@@ -27,6 +27,7 @@ char LICENSE[] SEC("license")
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
 /* Set by sampler.c between open and load, as those of walk.h. */
+const volatile __u16 source; /* enum lb_source: whose events run lb_sample */
 const volatile bool keep_tid; /* threads are told apart */
 const volatile __u32 launched_tgid; /* told of before its first sample; 0: none */
 /* Between two programs that are told of before their first sample. */
@@ -209,14 +210,14 @@ static __always_inline int store(void *ring, __u32 in_round, const struct lb_bod
 }
 
 static __always_inline bool add(void *map, const struct lb_stack_key *key, __u64 now,
-				__u64 period_ns)
+				__u64 period)
 {
 	struct lb_stack_count *count = bpf_map_lookup_elem(map, key);
 
 	if (!count)
 		return false;
 	__sync_fetch_and_add(&count->count, 1);
-	__sync_fetch_and_add(&count->cpu_ns, period_ns);
+	__sync_fetch_and_add(&count->values[0], period);
 	if (now > count->last_ns)
 		count->last_ns = now;
 	return true;
@@ -224,11 +225,11 @@ static __always_inline bool add(void *map, const struct lb_stack_key *key, __u64
 
 static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
 				  struct lb_body *user, struct lb_body *kern, __u64 now,
-				  __u64 period_ns, struct lb_counters *ctr)
+				  __u64 period, struct lb_counters *ctr)
 {
 	struct lb_stack_count fresh = {
 		.count = 1,
-		.cpu_ns = period_ns,
+		.values = {period},
 		.first_ns = now,
 		.last_ns = now,
 	};
@@ -240,7 +241,7 @@ static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
 		ctr->n[LB_CTR_LOST_INTERNAL]++;
 		return;
 	}
-	if (add(map, key, now, period_ns)) {
+	if (add(map, key, now, period)) {
 		ctr->n[LB_CTR_COUNTED]++;
 		return;
 	}
@@ -255,14 +256,14 @@ static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
 		key->user_hash = key->user_hash ? user->ips[0] : 0;
 		key->kern_hash = key->kern_hash ? kern->ips[0] : 0;
 		key->status = LB_STACK_NO_BODY;
-		if (add(map, key, now, period_ns)) {
+		if (add(map, key, now, period)) {
 			ctr->n[LB_CTR_COUNTED]++;
 			return;
 		}
 	}
 	/* The other CPU may have added it since; then it is there to be counted. */
 	if (!bpf_map_update_elem(map, key, &fresh, BPF_NOEXIST) ||
-	    add(map, key, now, period_ns))
+	    add(map, key, now, period))
 		ctr->n[LB_CTR_COUNTED]++;
 	else
 		ctr->n[LB_CTR_LOST_COUNTS_FULL]++;
@@ -492,6 +493,7 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	key->tgid = w->image.tgid = pid_tgid >> 32;
 	key->exec_id = w->image.exec_id = LB_TASK(task, self_exec_id);
 	key->code_gen = code_gens_used ? code_gen(key) : 0;
+	key->source = source;
 	key->user_hash = key->kern_hash = 0;
 	w->now = now;
 	ctr->n[LB_CTR_FIRST_DROPPED] += announce(&w->image, now);

@@ -15,6 +15,14 @@
 #define LB_COMM_LEN        16 /* TASK_COMM_LEN */
 #define LB_NR_SLOTS        2 /* the kernel writes one while user space drains the other */
 
+/* What made the kernel take a sample (collect/sample_source.h). */
+enum lb_source {
+	LB_SOURCE_CPU_CLOCK, /* values[0]: CPU time, ns */
+	LB_SOURCE_PAGE_FAULTS, /* values[0]: page faults */
+	LB_NR_SOURCES,
+};
+#define LB_NR_VALUES 1 /* that a sample of a source has at most */
+
 /* How far the walk of the user stack came. Kept with every sample. */
 enum lb_stack_status {
 	LB_STACK_COMPLETE, /* the outermost frame was reached */
@@ -46,17 +54,18 @@ struct lb_stack_key {
 	__u32 tgid; /* initial pid namespace */
 	__u32 exec_id; /* task->self_exec_id: exec keeps tgid and start time */
 	__u32 code_gen; /* bumped at each JIT (un)registration; 0: none seen */
-	__u32 status; /* enum lb_stack_status */
+	__u16 status; /* enum lb_stack_status */
+	__u16 source; /* enum lb_source */
 };
 _Static_assert(sizeof(struct lb_stack_key) == 40, "no padding in map keys");
 
 struct lb_stack_count {
 	__u64 count;
-	__u64 cpu_ns; /* sum of the periods of the events that ticked */
+	__u64 values[LB_NR_VALUES]; /* [0]: sum of the periods of the events that ticked */
 	__u64 first_ns; /* CLOCK_MONOTONIC of the first and last sample in this slot */
 	__u64 last_ns;
 };
-_Static_assert(sizeof(struct lb_stack_count) == 32, "no padding in map values");
+_Static_assert(sizeof(struct lb_stack_count) == 24 + 8 * LB_NR_VALUES, "no padding in map values");
 
 enum lb_body_kind {
 	LB_BODY_USER,
@@ -129,7 +138,7 @@ _Static_assert(sizeof(struct lb_first_sample) == 40, "no padding in records");
  * sampled = counted + lost_counts_full + lost_internal, exactly, at every flip.
  */
 enum lb_counter {
-	LB_CTR_TICKS, /* program runs */
+	LB_CTR_TICKS, /* program runs, of whatever source */
 	LB_CTR_IDLE, /* pid 0: neither due nor sampled */
 	LB_CTR_OTHER, /* not one of the targets */
 	/* Nanoseconds spent on telling whose a tick is: one of LB_FILTER_MEASURED is measured

@@ -2,7 +2,8 @@
 /*
  * Ours have samples/count and cpu/nanoseconds. Others leave one of them out, and
  * then the period tells it from the other; heap profiles have neither, and then
- * the type shown by default is taken for what it is.
+ * the type shown by default is taken for what it is, and so is that of events that are not
+ * CPU time.
  */
 #include "analyze/sample_weight.h"
 
@@ -39,6 +40,11 @@ struct weigher weigher_of(const struct profile *p)
 		if (w.cpu_value == PROFILE_NONE && has_period) {
 			w.cpu_value = w.samples_value;
 			w.cpu_times = (uint64_t)p->period;
+		}
+		/* What a recording of other events measured, as ours of page faults. */
+		if (w.cpu_value == PROFILE_NONE && *p->default_sample_type) {
+			w.samples_value = default_value(p);
+			w.counted = p->value_types[w.samples_value];
 		}
 	} else if (w.cpu_value != PROFILE_NONE && has_period) {
 		w.samples_value = w.cpu_value;

@@ -422,10 +422,14 @@ static int show_run(struct recording *r, const struct viewing *v, struct error *
 	int rc;
 
 	if (!p->extra.losses.counted) {
-		log_warning("no samples: the command used less than a tick of CPU (%u "
-			    "Hz); raise "
-			    "the rate with -F",
-			    r->config->freq_hz);
+		if (r->config->source->is_clock)
+			log_warning("no samples: the command used less than a tick of "
+				    "CPU (%u Hz); raise the rate with -F",
+				    r->config->freq_hz);
+		else
+			log_warning("no samples: the command had fewer %s than one sample "
+				    "stands for; lower -c",
+				    r->config->source->name);
 		return 0;
 	}
 	/* Sources that were not kept are read as the user who called, not as root. */
@@ -466,7 +470,8 @@ static int record(struct recording *r, const struct viewing *v, int *ret_status,
 	say_where(r);
 	return r->profile->extra.losses.counted || r->nr_counted
 		       ? 0
-		       : explain_no_samples(&r->config->target, err);
+		       : explain_no_samples(&r->config->target,
+					    r->config->source->is_clock, err);
 }
 
 int pipeline_record(const struct options *options, int *ret_status, struct error *err)

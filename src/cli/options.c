@@ -24,8 +24,9 @@ static inline int usage(struct error *err, const char *fmt, const char *option,
 	return error_set_exit(err, EXIT_USAGE, -EINVAL, fmt, option, given);
 }
 
-#define MAX_PIDS    4096
-#define MAX_CHOICES 4096
+#define MAX_PIDS         4096
+#define MAX_CHOICES      4096
+#define MAX_EVENT_PERIOD 1000000000UL
 
 /* The number of a process or thread; 0: @text is none. */
 static uint32_t options_id(const char *text)
@@ -210,6 +211,27 @@ static int options_check_target(struct options *o, struct error *err)
 		return error_set_exit(err, EXIT_USAGE, -EINVAL,
 				      "--no-children goes with -p");
 	o->sampling.target.whole_machine = !is_narrow;
+	return 0;
+}
+
+/* A clock has a rate, other sources have a period. */
+static int check_source(struct options *o, struct error *err)
+{
+	struct sampling *s = &o->sampling;
+
+	if (s->source->is_clock && s->event_period)
+		return error_set_exit(err, EXIT_USAGE, -EINVAL,
+				      "-c goes with -e page-faults; the rate of cpu-clock "
+				      "is given with -F");
+	if (!s->source->is_clock && (s->freq_hz || s->budget_ppm))
+		return error_set_exit(err, EXIT_USAGE, -EINVAL,
+				      "%s goes with -e cpu-clock; how many %s a sample "
+				      "stands for is given with -c",
+				      s->freq_hz ? "-F" : "--budget", s->source->name);
+	if (s->source->is_clock && !s->freq_hz)
+		s->freq_hz = DEFAULT_FREQ_HZ;
+	if (!s->source->is_clock && !s->event_period)
+		s->event_period = 1;
 	return 0;
 }
 
@@ -704,6 +726,27 @@ static int parse_freq(struct options *o, const char *arg, struct error *err)
 	return 0;
 }
 
+static int parse_event(struct options *o, const char *arg, struct error *err)
+{
+	o->sampling.source = sample_source_named(arg);
+	if (!o->sampling.source)
+		return usage(err, "%s takes cpu-clock or page-faults, not \"%s\"", "-e",
+			     arg);
+	return 0;
+}
+
+static int parse_count(struct options *o, const char *arg, struct error *err)
+{
+	char *end;
+	unsigned long events = strtoul(arg, &end, 10);
+
+	if (end == arg || *end || *arg == '-' || events < 1 || events > MAX_EVENT_PERIOD)
+		return usage(err, "%s takes events a sample from 1 to 1000000000, not \"%s\"",
+			     "-c", arg);
+	o->sampling.event_period = events;
+	return 0;
+}
+
 static int parse_budget(struct options *o, const char *arg, struct error *err)
 {
 	char *end;
@@ -855,6 +898,10 @@ FLAG(flag_verbose, o->verbose++);
 FLAG(flag_help, (o->help_for = o->command, o->command = COMMAND_HELP));
 
 static const struct option_row option_rows[] = {
+	{"event", 'e', "EVENT", ON_SAMPLING, parse_event,
+	 "what is sampled: cpu-clock (default), or page-faults"},
+	{"count", 'c', "N", ON_SAMPLING, parse_count,
+	 "with -e page-faults: one sample for each N of them (default 1)"},
 	{"frequency", 'F', "HZ", ON_SAMPLING, parse_freq,
 	 "samples a second on each CPU, 1 to 10000 (default 99)"},
 	{"budget", 0, "PERCENT", ON_SAMPLING, parse_budget,
@@ -1132,9 +1179,10 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 				err, EXIT_USAGE, -EINVAL,
 				"run needs a command: lineburn run -- CMD [ARG...]");
 		o->sampling.argv = argv + optind;
-		return 0;
+		return check_source(o, err);
 	case COMMAND_RECORD:
-		if (options_check_target(o, err) || options_check_window(o, err))
+		if (options_check_target(o, err) || options_check_window(o, err) ||
+		    check_source(o, err))
 			return -EINVAL;
 		break;
 	case COMMAND_ANNOTATE:
@@ -1169,7 +1217,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 	int rc;
 
 	*ret = (struct options){
-		.sampling = {.freq_hz = DEFAULT_FREQ_HZ,
+		.sampling = {.source = &cpu_clock_source,
 			     .max_frames = DEFAULT_MAX_FRAMES,
 			     .unwind_bytes = (uint64_t)DEFAULT_UNWIND_MIB << 20,
 			     .output = DEFAULT_OUTPUT},

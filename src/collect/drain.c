@@ -84,7 +84,7 @@ static void emit(struct sampler *s, const struct lb_stack_key *key,
 		.status = key->status < LB_NR_STACK_STATUS ? key->status
 							   : LB_STACK_NO_BODY,
 		.count = count->count,
-		.cpu_ns = count->cpu_ns,
+		.source = key->source,
 		.first_ns = count->first_ns,
 		.last_ns = count->last_ns < count->first_ns ? count->first_ns
 							    : count->last_ns,
@@ -93,6 +93,7 @@ static void emit(struct sampler *s, const struct lb_stack_key *key,
 	};
 	char comm[LB_COMM_LEN + 1] = "";
 
+	memcpy(sample.values, count->values, sizeof(sample.values));
 	if (sample.status == LB_STACK_NO_BODY) {
 		/* The hashes are the leaves themselves. */
 		sample.user_ips = &key->user_hash;

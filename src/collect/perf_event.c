@@ -32,18 +32,28 @@ static int open_event(struct perf_event_attr *attr, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-int perf_event_open_clock(int cpu, uint64_t period_ns)
+static int open_software(uint64_t event, int cpu, uint64_t period)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = period_ns,
+		.config = event,
+		.sample_period = period,
 		.read_format = READ_FORMAT,
 		.disabled = 1,
 	};
 
 	return open_event(&attr, cpu);
+}
+
+int perf_event_open_clock(int cpu, uint64_t period_ns)
+{
+	return open_software(PERF_COUNT_SW_CPU_CLOCK, cpu, period_ns);
+}
+
+int perf_event_open_faults(int cpu, uint64_t period)
+{
+	return open_software(PERF_COUNT_SW_PAGE_FAULTS, cpu, period);
 }
 
 int perf_event_open_clock_of_caller(uint64_t period_ns)
@@ -119,6 +129,11 @@ static struct times read_times(int fd)
 	if (read(fd, &times, sizeof(times)) != sizeof(times))
 		return (struct times){0};
 	return times;
+}
+
+uint64_t perf_event_value(int fd)
+{
+	return read_times(fd).value;
 }
 
 uint64_t perf_event_enabled_ns(int fd)
@@ -216,6 +231,14 @@ int cpu_list_online(struct cpu_set_list *ret)
 	int rc = io_read_file(ONLINE_PATH, 64 * 1024, &text, &len);
 
 	return rc ? rc : cpu_list_parse(text, ret);
+}
+
+bool cpu_list_has(const struct cpu_set_list *list, uint32_t cpu)
+{
+	for (size_t i = 0; i < list->nr; i++)
+		if (list->cpus[i] == cpu)
+			return true;
+	return false;
 }
 
 void cpu_list_deinit(struct cpu_set_list *list)

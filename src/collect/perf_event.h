@@ -12,7 +12,10 @@
 /** A disabled cpu-clock event on @cpu. Return: descriptor, or -errno (-ENODEV: offline). */
 int perf_event_open_clock(int cpu, uint64_t period_ns);
 
-/** The same of the calling thread, on whatever CPU. */
+/** The same for each @period-th page fault on @cpu. */
+int perf_event_open_faults(int cpu, uint64_t period);
+
+/** The same as the first of the calling thread, on whatever CPU. */
 int perf_event_open_clock_of_caller(uint64_t period_ns);
 
 /**
@@ -23,6 +26,9 @@ int perf_event_open_tasks(int cpu, uint32_t watermark_bytes);
 
 /** Turns a refusal into a sentence with its remedy. Returns @code. */
 int perf_event_explain(int code, struct error *err);
+
+/** What the event has counted; 0 when it cannot be read. */
+uint64_t perf_event_value(int fd);
 
 /** Time that the event was enabled, ns; 0 when it cannot be read. */
 uint64_t perf_event_enabled_ns(int fd);
@@ -77,6 +83,7 @@ struct cpu_set_list {
 int cpu_list_parse(const char *text, struct cpu_set_list *ret);
 /** CPUs online now. */
 int cpu_list_online(struct cpu_set_list *ret);
+bool cpu_list_has(const struct cpu_set_list *list, uint32_t cpu);
 void cpu_list_deinit(struct cpu_set_list *list);
 
 #endif

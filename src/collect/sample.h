@@ -16,8 +16,9 @@ struct sample {
 	uint32_t code_gen;
 	enum lb_stack_status status;
 	uint64_t count; /* > 0 */
-	uint64_t
-		cpu_ns; /* that they stand for: the sum of the periods they were taken with */
+	enum lb_source source;
+	/* What they stand for, as the source has it: [0] is the sum of their periods. */
+	uint64_t values[LB_NR_VALUES];
 	uint64_t first_ns; /* CLOCK_MONOTONIC, first_ns <= last_ns */
 	uint64_t last_ns;
 	const char *comm; /* of the thread, terminated; NULL: not known */

@@ -28,6 +28,9 @@
 #define MAX_BODY_BYTES  (64u << 20)
 /* Programs that are told of before their first sample: no more than samples could tell. */
 #define MIN_EXEC_PAUSE_NS 2000000ULL
+/* What there is room for of a source that has no rate, on each CPU. */
+#define EVENT_RATE_HZ SAMPLER_MAX_HZ
+#define SECOND_NS     1000000000ULL
 
 /* Of a verifier's log the end says what was refused, and of which state. */
 #define LOG_LINES 40
@@ -58,7 +61,7 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 
 unsigned int sampler_drain_interval_ms(const struct sampler *s)
 {
-	uint64_t per_second = (uint64_t)s->config.freq_hz * s->nr_online_cpus;
+	uint64_t per_second = (uint64_t)s->rate_hz * s->nr_online_cpus;
 	uint64_t ms = ROWS_PER_DRAIN * 1000ULL / per_second;
 
 	return (unsigned int)(ms < MIN_INTERVAL_MS
@@ -83,7 +86,7 @@ static uint64_t power_of_two_between(uint64_t want, uint64_t min, uint64_t max)
 /* Room for some intervals' worth of samples that are all different. */
 static int size_maps(struct sampler *s)
 {
-	uint64_t per_drain = (uint64_t)s->config.freq_hz * s->nr_online_cpus *
+	uint64_t per_drain = (uint64_t)s->rate_hz * s->nr_online_cpus *
 			     sampler_drain_interval_ms(s) / 1000;
 	uint64_t rows = s->config.max_rows
 				? s->config.max_rows
@@ -135,7 +138,7 @@ static int explain_load(int code, struct error *err)
 
 static uint64_t exec_pause_ns(const struct sampler *s)
 {
-	uint64_t ns = 1000000000ULL / ((uint64_t)s->config.freq_hz * s->nr_online_cpus);
+	uint64_t ns = SECOND_NS / ((uint64_t)s->rate_hz * s->nr_online_cpus);
 
 	return ns > MIN_EXEC_PAUSE_NS ? ns : MIN_EXEC_PAUSE_NS;
 }
@@ -147,10 +150,7 @@ static void set_rodata(struct sampler *s)
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		log_debug("getrandom: %m, the hash seed is fixed");
 	s->skel->rodata->hash_seed = seed;
-	/* Not the same number: who sees the clock does not know the hashes. */
-	if (getrandom(&s->random, sizeof(s->random), 0) != sizeof(s->random) ||
-	    !s->random)
-		s->random = 1;
+	s->skel->rodata->source = (__u16)s->config.source;
 	if (!s->config.whole_machine)
 		s->skel->bss->filter.uses = s->skel->bss->filter.wanted =
 			LB_FILTER_IN(LB_FILTER_PROCESS);
@@ -160,6 +160,25 @@ static void set_rodata(struct sampler *s)
 	s->skel->rodata->kernel_stacks = s->config.kernel_stacks;
 	s->skel->rodata->walk_user = s->config.walk_user;
 	s->skel->rodata->max_frames = s->config.max_frames;
+}
+
+static int open_source(struct sampler *s, struct error *err)
+{
+	const struct sample_source_kind *kind = sample_source_at(s->config.source);
+	struct sample_source_config config = {
+		.prog_fd = bpf_program__fd(s->skel->progs.lb_sample),
+		.period = kind->is_clock ? SECOND_NS / s->config.freq_hz
+					    : s->config.period,
+	};
+
+	/* Not the hashes' seed: who sees the clock does not know them. */
+	if (getrandom(&config.seed, sizeof(config.seed), 0) != sizeof(config.seed))
+		log_debug("getrandom: %m, the turns of periods are known");
+	s->source = kind->new(&config);
+	if (!s->source)
+		return error_set(err, -ENOMEM, "out of memory");
+	s->source->kind = kind;
+	return 0;
 }
 
 static int open_rings(struct sampler *s)
@@ -217,6 +236,7 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 		s->config.max_frames = USER_FRAMES;
 	if (s->config.max_frames > LB_MAX_FRAMES)
 		s->config.max_frames = LB_MAX_FRAMES;
+	s->rate_hz = sample_source_at(config->source)->is_clock ? config->freq_hz : EVENT_RATE_HZ;
 	libbpf_set_print(print_libbpf);
 	rc = libbpf_num_possible_cpus();
 	if (rc < 0 || cpu_list_online(&online))
@@ -233,6 +253,8 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 	if (!s->percpu || !s->batch_keys || !s->batch_counts)
 		return error_set(err, -ENOMEM, "out of memory");
 	rc = load(s, err);
+	if (!rc)
+		rc = open_source(s, err);
 	if (rc)
 		return rc;
 	*ret = take_ptr(s);
@@ -243,9 +265,8 @@ void sampler_free(struct sampler *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->nr_clocks; i++)
-		cpu_clock_stop(&s->clocks[i]);
-	free(s->clocks);
+	if (s->source)
+		s->source->kind->free(s->source);
 	for (size_t i = 0; i < LB_NR_SLOTS; i++)
 		ring_buffer__free(s->slots[i].bodies);
 	ring_buffer__free(s->notices);
@@ -285,73 +306,12 @@ void sampler_use_code_gens(struct sampler *s)
 	__atomic_store_n(&s->skel->bss->code_gens_used, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Of all CPUs, for cpu_idle_ns(). */
-static char *read_times(struct sampler *s)
-{
-	char *times = cpu_times_read();
-
-	if (!times)
-		s->idle_unknown = true;
-	return times;
-}
-
-/* Starts a clock on @cpu. -ENODEV: it is offline. */
-static int add_cpu(struct sampler *s, uint32_t cpu, const char *times)
-{
-	int rc;
-
-	if (vec_grow(&s->clocks, &s->cap_clocks, s->nr_clocks + 1, sizeof(*s->clocks), 0))
-		return -ENOMEM;
-	rc = cpu_clock_start(&s->clocks[s->nr_clocks], cpu,
-			     bpf_program__fd(s->skel->progs.lb_sample),
-			     1000000000ULL / s->config.freq_hz, s->level,
-			     cpu_clock_random(&s->random), cpu_idle_ns(times, cpu));
-	if (!rc)
-		s->nr_clocks++;
-	return rc;
-}
-
-static bool has_cpu(const struct cpu_set_list *list, uint32_t cpu)
-{
-	for (size_t i = 0; i < list->nr; i++)
-		if (list->cpus[i] == cpu)
-			return true;
-	return false;
-}
-
-static bool has_clock(const struct sampler *s, uint32_t cpu)
-{
-	for (size_t i = 0; i < s->nr_clocks; i++)
-		if (s->clocks[i].cpu == cpu)
-			return true;
-	return false;
-}
-
-static void drop_cpu(struct sampler *s, size_t i, const char *times)
-{
-	struct cpu_clock_time time;
-
-	cpu_clock_time(&s->clocks[i], cpu_idle_ns(times, s->clocks[i].cpu), &time);
-	s->gone.enabled_ns += time.enabled_ns;
-	s->gone.due += time.due;
-	cpu_clock_stop(&s->clocks[i]);
-	s->clocks[i] = s->clocks[--s->nr_clocks];
-}
-
 int sampler_start(struct sampler *s, struct error *err)
 {
-	_cleanup_free_ char *times = read_times(s);
-	struct cpu_set_list online = {0};
-	int rc = cpu_list_online(&online);
+	_cleanup_free_ char *times = cpu_times_read();
+	int rc = s->source->kind->start(s->source, err);
 
-	for (size_t i = 0; !rc && i < online.nr; i++) {
-		rc = add_cpu(s, online.cpus[i], times);
-		if (rc == -ENODEV)
-			rc = 0; /* it went offline just now */
-		else if (rc)
-			perf_event_explain(rc, err);
-	}
-	cpu_list_deinit(&online);
+	s->stolen_is_known = times;
 	s->stolen_before_ns = cpus_stolen_ns(times);
 	s->running = !rc;
 	return rc;
@@ -359,87 +319,45 @@ int sampler_start(struct sampler *s, struct error *err)
 
 void sampler_follow_cpus(struct sampler *s)
 {
-	_cleanup_free_ char *times = NULL;
-	struct cpu_set_list online = {0};
-	size_t nr_here = 0;
-
-	if (!s->running || cpu_list_online(&online))
-		return;
-	for (size_t i = 0; i < s->nr_clocks; i++)
-		nr_here += has_cpu(&online, s->clocks[i].cpu);
-	if (nr_here < online.nr || nr_here < s->nr_clocks)
-		times = read_times(s);
-	for (size_t i = s->nr_clocks; i-- > 0;)
-		if (!has_cpu(&online, s->clocks[i].cpu))
-			drop_cpu(s, i, times);
-	for (size_t i = 0; i < online.nr; i++)
-		if (!has_clock(s, online.cpus[i]) && add_cpu(s, online.cpus[i], times))
-			log_debug("no event on CPU %u: %m, skipping", online.cpus[i]);
-	cpu_list_deinit(&online);
+	s->source->kind->follow_cpus(s->source);
 }
 
-static uint64_t stolen_since_start(const struct sampler *s, const char *times)
+void sampler_tick(struct sampler *s, uint64_t now_ns)
 {
+	s->source->kind->tick(s->source, now_ns);
+}
+
+void sampler_set_level(struct sampler *s, unsigned int level)
+{
+	if (s->source->kind->set_level)
+		s->source->kind->set_level(s->source, level);
+}
+
+static uint64_t stolen_since_start(const struct sampler *s)
+{
+	_cleanup_free_ char *times = cpu_times_read();
 	uint64_t now_ns = cpus_stolen_ns(times);
 
 	/* Where the start is not known, nothing is. */
-	return now_ns > s->stolen_before_ns && !s->idle_unknown
+	return now_ns > s->stolen_before_ns && s->stolen_is_known
 		       ? now_ns - s->stolen_before_ns
 		       : 0;
 }
 
 void sampler_stop(struct sampler *s)
 {
-	_cleanup_free_ char *times = read_times(s);
-
-	for (size_t i = 0; i < s->nr_clocks; i++)
-		cpu_clock_pause(&s->clocks[i]);
-	s->totals.nr_cpus = (uint32_t)s->nr_clocks;
+	s->totals.nr_cpus = s->source->kind->nr_cpus(s->source);
 	if (s->running)
-		s->totals.stolen_ns = stolen_since_start(s, times);
-	while (s->nr_clocks)
-		drop_cpu(s, s->nr_clocks - 1, times);
+		s->totals.stolen_ns = stolen_since_start(s);
+	s->source->kind->stop(s->source);
 	s->running = false;
-}
-
-/* The CPU was offline. If it is again, sampler_follow_cpus() finds it when it is back. */
-static void renew_cpu(struct sampler *s, size_t i)
-{
-	_cleanup_free_ char *times = read_times(s);
-	uint32_t cpu = s->clocks[i].cpu;
-
-	drop_cpu(s, i, times);
-	if (add_cpu(s, cpu, times))
-		log_debug("no new event on CPU %u: %m, skipping", cpu);
-}
-
-void sampler_jitter(struct sampler *s, uint64_t now_ns)
-{
-	if (!s->running)
-		return;
-	/* Downwards: what is renewed becomes the last. */
-	for (size_t i = s->nr_clocks; i-- > 0;)
-		if (!cpu_clock_change(&s->clocks[i], now_ns, (uint32_t)s->nr_clocks))
-			renew_cpu(s, i);
-}
-
-void sampler_set_level(struct sampler *s, unsigned int level)
-{
-	_cleanup_free_ char *times = read_times(s);
-
-	s->level = level;
-	for (size_t i = 0; s->running && i < s->nr_clocks; i++)
-		if (cpu_clock_set_level(&s->clocks[i], level,
-					cpu_idle_ns(times, s->clocks[i].cpu)))
-			log_debug("no other rate on CPU %u: %m, skipping",
-				  s->clocks[i].cpu);
 }
 
 void sampler_cost(const struct sampler *s, struct sampler_cost *ret)
 {
 	const __u64 *n = s->totals.ctr.n;
 
-	*ret = (struct sampler_cost){.nr_cpus = (uint32_t)s->nr_clocks,
+	*ret = (struct sampler_cost){.nr_cpus = s->source->kind->nr_cpus(s->source),
 				     .nr_ticks = n[LB_CTR_TICKS],
 				     .program_ns = n[LB_CTR_RUN_NS] +
 						   n[LB_CTR_CHOICE_NS]};
@@ -447,28 +365,22 @@ void sampler_cost(const struct sampler *s, struct sampler_cost *ret)
 
 void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 {
-	_cleanup_free_ char *times = read_times(s);
 	const __u64 *n = s->totals.ctr.n;
 	uint64_t ran = n[LB_CTR_TICKS] - n[LB_CTR_IDLE];
-	double due = s->gone.due;
+	struct sample_source_account account;
 
+	s->source->kind->account(s->source, &account);
 	*ret = s->totals;
-	ret->enabled_ns = s->gone.enabled_ns;
-	for (size_t i = 0; i < s->nr_clocks; i++) {
-		struct cpu_clock_time time;
-
-		cpu_clock_time(&s->clocks[i], cpu_idle_ns(times, s->clocks[i].cpu),
-			       &time);
-		ret->enabled_ns += time.enabled_ns;
-		due += time.due;
-	}
+	ret->enabled_ns = account.enabled_ns;
 	if (s->running) {
-		ret->nr_cpus = (uint32_t)s->nr_clocks;
-		ret->stolen_ns = stolen_since_start(s, times);
+		ret->nr_cpus = s->source->kind->nr_cpus(s->source);
+		ret->stolen_ns = stolen_since_start(s);
 	}
 	/* Idle time comes in steps of 10 ms: never less than ran. */
-	ret->idle_unknown = s->idle_unknown;
-	ret->missed = !s->idle_unknown && due > (double)ran ? (uint64_t)due - ran : 0;
+	ret->idle_unknown = account.is_unknown;
+	ret->missed = !account.is_unknown && account.due > (double)ran
+			      ? (uint64_t)account.due - ran
+			      : 0;
 	ret->due = n[LB_CTR_SAMPLED] + ret->missed;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The BPF sampler: loaded, attached to one cpu-clock event per CPU, drained. */
+/* The BPF sampler: loaded, attached to a sample source, drained. */
 #ifndef LB_COLLECT_SAMPLER_H
 #define LB_COLLECT_SAMPLER_H
 
@@ -17,7 +17,9 @@
 #define SAMPLER_MAX_HZ 10000
 
 struct sampler_config {
-	uint32_t freq_hz; /* 1..SAMPLER_MAX_HZ */
+	enum lb_source source;
+	uint32_t freq_hz; /* of a clock: 1..SAMPLER_MAX_HZ */
+	uint64_t period; /* of another source: > 0, events a sample */
 	bool whole_machine; /* else only the targets */
 	bool keep_tid; /* threads are told apart */
 	uint32_t
@@ -90,14 +92,13 @@ int sampler_start(struct sampler *s, struct error *err);
 /** Picks up CPUs that came online and drops those that went. Cheap when nothing changed. */
 void sampler_follow_cpus(struct sampler *s);
 
-/**
- * Changes the periods of the CPUs whose time for it has come, so that no program runs in
- * step with them (cpu_clock.h), and starts anew on CPUs that were offline for less than
- * it takes sampler_follow_cpus() to see it. To be called some times a second.
- */
-void sampler_jitter(struct sampler *s, uint64_t now_ns);
+/** To be called some times a second: what the source changes with time. */
+void sampler_tick(struct sampler *s, uint64_t now_ns);
 
-/** From now on config.freq_hz / 2^@level, which is below CPU_CLOCK_NR_LEVELS. */
+/**
+ * From now on config.freq_hz / 2^@level, which is below CPU_CLOCK_NR_LEVELS. Does nothing
+ * where the source has no rate.
+ */
 void sampler_set_level(struct sampler *s, unsigned int level);
 
 /** Stops the events; what was sampled can still be drained. */

@@ -9,7 +9,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/hashmap.h"
-#include "collect/cpu_clock.h"
+#include "collect/sample_source.h"
 #include "collect/sampler.h"
 #include "lineburn_filter.h" /* the skeleton has it in .bss */
 
@@ -39,13 +39,10 @@ struct sampler {
 	uint32_t nr_possible_cpus;
 	uint32_t nr_online_cpus;
 
-	struct cpu_clock *clocks;
-	size_t nr_clocks, cap_clocks;
-	unsigned int level; /* of all clocks */
-	struct cpu_clock_time gone; /* of CPUs that went offline */
-	uint64_t random; /* state */
+	struct sample_source *source;
+	uint32_t rate_hz; /* samples of a CPU that there is to be room for */
 	bool running;
-	bool idle_unknown; /* as in the totals */
+	bool stolen_is_known;
 	uint64_t stolen_before_ns; /* cpus_stolen_ns() at the start */
 
 	/* Buffers of one batch, and the per-CPU counters; allocated once. */

@@ -36,6 +36,18 @@ struct profile *profile_new(struct strpool *pool)
 	return p;
 }
 
+void profile_set_measure(struct profile *p, const char *type, const char *unit)
+{
+	struct profile_value_type *measure = &p->value_types[1];
+
+	measure->type = strpool_add(p->pool, type);
+	measure->unit = strpool_add(p->pool, unit);
+	if (strcmp(type, "cpu") != 0)
+		p->cpu_value = PROFILE_NONE;
+	p->period_type = *measure;
+	p->default_sample_type = measure->type;
+}
+
 static void extra_deinit(struct profile_extra *extra)
 {
 	for (size_t i = 0; i < extra->nr_sources; i++) {
@@ -403,8 +415,6 @@ static void add_value(struct profile *p, const struct profile_sample *s, uint32_
 {
 	int64_t *sum;
 
-	if (value == PROFILE_NONE)
-		return;
 	sum = &p->values[s->first_value + value];
 	if (__builtin_add_overflow(*sum, amount, sum))
 		*sum = amount < 0 ? INT64_MIN : INT64_MAX;
@@ -412,7 +422,7 @@ static void add_value(struct profile *p, const struct profile_sample *s, uint32_
 
 uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t nr,
 			    const struct profile_label *labels, size_t nr_labels,
-			    uint32_t status, int64_t count, int64_t cpu_ns)
+			    uint32_t status, const int64_t *values)
 {
 	struct sample_key key = {.locations = locations,
 				 .labels = labels,
@@ -430,8 +440,8 @@ uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t
 	}
 	if (item == PROFILE_NONE)
 		return PROFILE_NONE;
-	add_value(p, &p->samples[item], p->count_value, count);
-	add_value(p, &p->samples[item], p->cpu_value, cpu_ns);
+	for (uint32_t i = 0; i < p->nr_value_types; i++)
+		add_value(p, &p->samples[item], i, values[i]);
 	return item;
 }
 
@@ -550,26 +560,34 @@ static void print_command(char *buf, size_t size, const char *const *command)
 /*
  * lineburn 0.1.0: 5012 samples, 50.6 s of CPU in 60.0 s on 4 CPUs at 99 Hz, 0 lost,
  * 12 missed; ./a.out 3
+ * lineburn 0.1.0: 5012 samples, 5012 page-faults in 60.0 s on 4 CPUs, 0 lost, 0 missed; -a
  */
 int profile_add_summary(struct profile *p)
 {
 	const struct profile_extra *extra = &p->extra;
-	uint64_t samples = 0, cpu_ns = 0;
-	char command[256], sentence[768];
+	uint64_t samples = 0, sum = 0;
+	char command[256], measured[128], rate[32] = "", sentence[768];
 
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		samples += (uint64_t)profile_value(p, &p->samples[i], p->count_value);
-		cpu_ns += (uint64_t)profile_value(p, &p->samples[i], p->cpu_value);
+		sum += (uint64_t)profile_value(p, &p->samples[i], 1);
 	}
+	if (p->cpu_value != PROFILE_NONE)
+		snprintf(measured, sizeof(measured), "%.1f s of CPU", (double)sum / 1e9);
+	else
+		snprintf(measured, sizeof(measured), "%" PRIu64 " %s", sum,
+			 p->value_types[1].type);
+	if (extra->freq_hz)
+		snprintf(rate, sizeof(rate), " at %u Hz", extra->freq_hz);
 	if (extra->command)
 		print_command(command, sizeof(command), extra->command);
 	else
 		snprintf(command, sizeof(command), " %s", extra->target);
 	snprintf(sentence, sizeof(sentence),
-		 "lineburn %s: %" PRIu64 " samples, %.1f s of CPU in %.1f s on %u CPUs "
-		 "at %u Hz, %" PRIu64 " lost, %" PRIu64 " missed;%s",
-		 extra->version, samples, (double)cpu_ns / 1e9,
-		 (double)extra->wall_ns / 1e9, extra->nr_cpus, extra->freq_hz,
+		 "lineburn %s: %" PRIu64 " samples, %s in %.1f s on %u CPUs%s, %" PRIu64
+		 " lost, %" PRIu64 " missed;%s",
+		 extra->version, samples, measured, (double)extra->wall_ns / 1e9,
+		 extra->nr_cpus, rate,
 		 extra->losses.sampled - extra->losses.counted, extra->losses.missed,
 		 command);
 	return profile_add_comment(p, sentence);

@@ -306,12 +306,16 @@ uint32_t profile_add_location(struct profile *p, uint32_t mapping, uint64_t addr
  */
 uint32_t profile_share_labels(struct profile *p, uint32_t first);
 /**
- * Adds @count and @cpu_ns to the sample with these locations (leaf first), labels
- * and status, made if new.
+ * Samples are of something else than CPU time: their second value is of @type and @unit, and so is the period. To be called before samples are added.
+ */
+void profile_set_measure(struct profile *p, const char *type, const char *unit);
+/**
+ * Adds @values, one of each value type, to the sample with these locations (leaf first),
+ * labels and status, made if new.
  */
 uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t nr,
 			    const struct profile_label *labels, size_t nr_labels,
-			    uint32_t status, int64_t count, int64_t cpu_ns);
+			    uint32_t status, const int64_t *values);
 /* Return: 0, -ENOMEM, or -ENOSPC when there are PROFILE_MAX_SENTENCES. */
 int profile_add_warning(struct profile *p, const char *sentence);
 int profile_add_comment(struct profile *p, const char *sentence);

@@ -587,6 +587,7 @@ static int add_row(struct profile_builder *f, const struct stack_table *rows,
 	size_t nr_labels = sample_labels(&f->users, f->profile->pool, row, stack,
 					 f->keep_tid, labels);
 	size_t nr_greenlet = frames_of_greenlet(f, ids, nr);
+	int64_t values[1 + LB_NR_VALUES] = {(int64_t)row->count};
 
 	note_unnamed(f, row);
 	if (nr_greenlet) {
@@ -601,9 +602,10 @@ static int add_row(struct profile_builder *f, const struct stack_table *rows,
 		if (locations[i] == PROFILE_NONE)
 			return -ENOMEM;
 	}
+	for (size_t i = 0; i < LB_NR_VALUES; i++)
+		values[1 + i] = (int64_t)row->values[i];
 	return profile_add_sample(f->profile, locations, nr, labels, nr_labels, status,
-				  (int64_t)row->count,
-				  (int64_t)row->cpu_ns) == PROFILE_NONE
+				  values) == PROFILE_NONE
 		       ? -ENOMEM
 		       : 0;
 }

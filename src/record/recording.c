@@ -291,9 +291,10 @@ void recording_fill_extra(struct recording *r)
 	tell_unnamed(p, &r->builder);
 	tell_of_one_path(p, &r->builder);
 	/* The mean of the periods of all samples: each has its own (cpu_clock.h). */
-	p->period = extra->cost.lowered_ns
-			    ? 0
-			    : (int64_t)sample_rate_period_ns(&r->session.rate, 0);
+	if (!r->config->source->is_clock)
+		p->period = (int64_t)r->config->event_period;
+	else if (!extra->cost.lowered_ns)
+		p->period = (int64_t)sample_rate_period_ns(&r->session.rate, 0);
 	p->time_nanos = r->window.begin_wall_ns;
 	p->duration_nanos = (int64_t)extra->wall_ns;
 	tell_what_is_hidden(r, totals);
@@ -345,10 +346,12 @@ static int symbolizer_begin(struct recording *r, struct error *err)
 int recording_begin_profile(struct recording *r, struct error *err)
 {
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
+	const struct sample_value *measure = &r->config->source->values[0];
 	struct profile *profile = pool ? profile_new(pool) : NULL;
 
 	if (!profile)
 		return error_set(err, -ENOMEM, "out of memory");
+	profile_set_measure(profile, measure->type, measure->unit);
 	if (r->pool)
 		r->names_dropped += strpool_nr_dropped(r->pool);
 	profile_free(r->profile);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "analyze/attribution.h"
+#include "collect/sample_source.h"
 #include "runtime/jit/watch.h"
 #include "target/request.h"
 
@@ -22,7 +23,9 @@ enum dump {
 /* Strings are borrowed. */
 struct sampling {
 	struct target_request target;
-	uint32_t freq_hz;
+	const struct sample_source_kind *source;
+	uint32_t freq_hz; /* of a clock */
+	uint64_t event_period; /* of another source: events a sample */
 	uint32_t budget_ppm; /* of all CPUs' time that sampling may cost; 0: any */
 	double duration_s; /* 0: until it is stopped */
 	double delay_s;

@@ -197,7 +197,9 @@ static int open_sampler(struct session *s, struct error *err)
 {
 	const struct sampling *o = s->config;
 	struct sampler_config config = {
+		.source = o->source->id,
 		.freq_hz = o->freq_hz,
+		.period = o->event_period,
 		.whole_machine = !target_follows_processes(&o->target),
 		.keep_tid = o->keep_tid,
 		.kernel_stacks = !o->no_kernel_stack,
@@ -735,7 +737,7 @@ static int turn(struct session *s, enum session_end *end, struct error *err)
 	if (nr == 1 && ready[0].data.fd == sampler_poll_fd(s->sampler))
 		rest(s, s->signal_fd);
 	if (s->sampling)
-		sampler_jitter(s->sampler, clock_now_ns());
+		sampler_tick(s->sampler, clock_now_ns());
 	if (!nr && take_news(s) && s->sampling)
 		rc = drain(s, err);
 	for (int i = 0; i < nr && !rc && *end == SESSION_RUNNING; i++) {
@@ -806,7 +808,7 @@ void session_attend(struct session *s, int fd)
 			return;
 		if (nr == 1 && fds[2].revents)
 			rest(s, fd);
-		sampler_jitter(s->sampler, clock_now_ns());
+		sampler_tick(s->sampler, clock_now_ns());
 		rc = take_news(s) ? drain(s, &err) : session_keep_up(s, &err);
 		if (rc)
 			log_debug("%s", err.text);

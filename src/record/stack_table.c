@@ -23,7 +23,8 @@ static bool row_eq(uint32_t item, const void *key, const void *ctx)
 	return row->user_hash == k->sample->user_hash &&
 	       row->kern_hash == k->sample->kern_hash && row->process == k->process &&
 	       row->tgid == k->sample->tgid && row->exec_id == k->sample->exec_id &&
-	       row->epoch == k->epoch && row->status == k->sample->status;
+	       row->epoch == k->epoch && row->status == k->sample->status &&
+	       row->source == k->sample->source;
 }
 
 /* The hashes of the kernel cover the frames; a row without body is its two leaves. */
@@ -93,7 +94,8 @@ void stack_table_add(struct stack_table *rows, const struct sample *sample,
 	if (item != HASHMAP_NONE) {
 		row = &rows->items[item];
 		row->count += sample->count;
-		row->cpu_ns += sample->cpu_ns;
+		for (size_t i = 0; i < LB_NR_VALUES; i++)
+			row->values[i] += sample->values[i];
 		if (sample->first_ns < row->first_ns)
 			row->first_ns = sample->first_ns;
 		if (sample->last_ns > row->last_ns)
@@ -117,14 +119,15 @@ void stack_table_add(struct stack_table *rows, const struct sample *sample,
 		.kern_hash = sample->kern_hash,
 		.epoch = epoch,
 		.count = sample->count,
-		.cpu_ns = sample->cpu_ns,
 		.first_ns = sample->first_ns,
 		.last_ns = sample->last_ns,
 		.tgid = sample->tgid,
 		.exec_id = sample->exec_id,
 		.stack = stack,
-		.status = sample->status,
+		.status = (uint16_t)sample->status,
+		.source = (uint16_t)sample->source,
 	};
+	memcpy(row->values, sample->values, sizeof(row->values));
 	rows->nr_samples += sample->count;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Drained samples, merged over the drains: one row per program image, pair of
- * stacks and state of the image's mappings. Raw addresses; nothing is named yet.
+ * Drained samples, merged over the drains: one row per source, program image,
+ * pair of stacks and state of the image's mappings. Raw addresses; nothing is named yet.
  */
 #ifndef LB_RECORD_STACK_TABLE_H
 #define LB_RECORD_STACK_TABLE_H
@@ -20,11 +20,12 @@ struct row {
 	const struct process_owner *cgroup; /* of its cgroup then; NULL: the process's */
 	uint64_t user_hash, kern_hash;
 	uint64_t epoch; /* rows of different epochs are never merged */
-	uint64_t count, cpu_ns;
+	uint64_t count, values[LB_NR_VALUES]; /* as struct sample has them */
 	uint64_t first_ns, last_ns;
 	uint32_t tgid, exec_id;
 	uint32_t stack; /* offset in rows.stacks */
-	uint32_t status; /* enum lb_stack_status */
+	uint16_t status; /* enum lb_stack_status */
+	uint16_t source; /* enum lb_source */
 };
 
 /* What a row's stack offset points at: this, then the user and the kernel frames. */

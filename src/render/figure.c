@@ -76,3 +76,9 @@ struct figure figure_count(uint64_t nr, const char *singular, const char *plural
 		 nr == 1 ? singular : plural);
 	return f;
 }
+
+struct figure figure_missed(const struct attribution *a, uint64_t nr)
+{
+	return counts_samples(a) ? figure_count(nr, "tick", "ticks")
+				 : figure_count(nr, "event", "events");
+}

@@ -112,7 +112,10 @@ static void print_first_line(const struct render_input *in,
 	describe_time(time, sizeof(time), in, s);
 
 	paint_begin(out, opts->colour, PAINT_BOLD);
-	if (counts_samples(a))
+	if (!counts_samples(a) && !strcmp(a->counted.unit, "count"))
+		text_sentence(out, &margins, TITLE "%" PRIu64 " %s", a->all.samples,
+			      a->counted.type);
+	else if (counts_samples(a))
 		text_sentence(out, &margins, TITLE "%s%s: %s",
 			      figure_count(a->all.samples, "sample", "samples").text,
 			      rate, time);
@@ -150,7 +153,7 @@ static void print_shares(const struct render_input *in, const struct render_opti
 	else
 		text_sentence(out, &margins, "%s lost, %s missed (%.1f %%)%s",
 			      figure_count(s->lost, "sample", "samples").text,
-			      figure_count(l->missed, "tick", "ticks").text,
+			      figure_missed(a, l->missed).text,
 			      l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0,
 			      in->filtered ? ", in the whole recording" : "");
 }

@@ -204,13 +204,22 @@ static void print_stolen(struct section *section, const struct summary *s,
 		      figure_percent(share).text);
 }
 
-static void print_losses(struct section *section, const struct profile_losses *l)
+static void print_losses(struct section *section, const struct attribution *a,
+			 const struct profile_losses *l)
 {
 	static const struct text_margins indent = {0, 2, 4};
 	struct text_margins margins = indent;
 
 	margins.width = section->opts->width;
-	if (l->missed) {
+	if (l->missed && !counts_samples(a)) {
+		section_begin(section);
+		text_sentence(section->out, &margins,
+			      "%s of %" PRIu64
+			      " due (%.1f %%) could not be sampled: they happened while "
+			      "another sample was taken on their CPU.",
+			      figure_missed(a, l->missed).text, l->due,
+			      l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
+	} else if (l->missed) {
 		section_begin(section);
 		text_sentence(section->out, &margins,
 			      "%s of %" PRIu64
@@ -278,14 +287,13 @@ static const char *const incomplete_words[] = {
 };
 _Static_assert(ARRAY_SIZE(incomplete_words) == LB_NR_STACK_STATUS, "one row per status");
 
-static void print_incomplete(struct section *section, const struct attribution *a,
-			     const struct summary *s)
+static void print_incomplete(struct section *section, const struct summary *s)
 {
 	struct text_margins margins = {section->opts->width, 2, 4};
 
 	for (size_t i = 0; i < LB_NR_STACK_STATUS; i++) {
-		double share = a->all.samples
-				       ? (double)s->by_status[i] / (double)a->all.samples
+		double share = s->nr_samples
+				       ? (double)s->by_status[i] / (double)s->nr_samples
 				       : 0;
 
 		if (!incomplete_words[i] || !s->by_status[i])
@@ -349,9 +357,10 @@ void render_misses(const struct render_input *in, const struct render_options *o
 			"Another tool wrote this file: its command line, losses and "
 			"cost are not known.");
 	}
-	print_losses(&section, &extra->losses);
-	print_stolen(&section, &s, extra);
-	print_incomplete(&section, a, &s);
+	print_losses(&section, a, &extra->losses);
+	if (counts_samples(a))
+		print_stolen(&section, &s, extra);
+	print_incomplete(&section, &s);
 	if (a->nr_negative) {
 		section_begin(&section);
 		text_sentence(

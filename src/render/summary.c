@@ -34,6 +34,8 @@ struct summary summary_of(const struct profile *p)
 
 		if (sample->status < LB_NR_STACK_STATUS && count > 0)
 			s.by_status[sample->status] += (uint64_t)count;
+		if (count > 0)
+			s.nr_samples += (uint64_t)count;
 	}
 	return s;
 }

@@ -10,6 +10,7 @@
 
 struct summary {
 	uint64_t lost; /* samples taken and not kept, for whatever reason */
+	uint64_t nr_samples;
 	uint64_t by_status[LB_NR_STACK_STATUS]; /* samples, by how far the walk came */
 	uint64_t wall_ns; /* 0: not known */
 	uint64_t

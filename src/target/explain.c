@@ -210,7 +210,7 @@ void explain_empty_target(const struct target_request *r)
 		log_warning("%s; recording in case that changes", nothing);
 }
 
-int explain_no_samples(const struct target_request *r, struct error *err)
+int explain_no_samples(const struct target_request *r, bool is_clock, struct error *err)
 {
 	char nothing[768];
 
@@ -219,6 +219,8 @@ int explain_no_samples(const struct target_request *r, struct error *err)
 				      nothing);
 	return error_set_exit(
 		err, EXIT_NO_SAMPLES, -ENODATA,
-		"no samples: nothing of what was asked for used CPU; record "
-		"for longer, or with a higher -F");
+		is_clock ? "no samples: nothing of what was asked for used CPU; record "
+			   "for longer, or with a higher -F"
+			 : "no samples: what is sampled did not happen in what was asked "
+			   "for; record for longer, or with a lower -c");
 }

@@ -21,7 +21,13 @@ int explain_no_process(uint32_t pid, struct error *err);
  */
 void explain_empty_target(const struct target_request *r);
 
-/** Says why there are no samples, as far as that is known. Return: -ENODATA. */
-int explain_no_samples(const struct target_request *r, struct error *err);
+/**
+ * Says why there are no samples, as far as that is known.
+ *
+ * @is_clock  CPU time was sampled
+ *
+ * Return: -ENODATA
+ */
+int explain_no_samples(const struct target_request *r, bool is_clock, struct error *err);
 
 #endif

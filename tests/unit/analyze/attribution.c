@@ -492,7 +492,7 @@ static void misses_blame_the_innermost_user_frame(void **state)
 	(void)state;
 	add_stack(p, LB_STACK_BAD_FP, 9, sys, bare, named);
 	add_stack(p, LB_STACK_NO_USER, 4, hidden);
-	profile_add_sample(p, NULL, 0, NULL, 0, LB_STACK_NO_REGS, 2, 2 * PERIOD_NS);
+	profile_add_sample(p, NULL, 0, NULL, 0, LB_STACK_NO_REGS, (int64_t[]){2, 2 * PERIOD_NS});
 	add_stack(p, LB_STACK_TRUNCATED, 1, in_app(9, "f@/a.c:1"));
 	a = ATTRIBUTE();
 	assert_miss(a, MISS_FILE_GONE, 9, "libopenblas.so");
@@ -670,11 +670,11 @@ static void processes_are_told_by_labels(void **state)
 	struct attribution *a;
 
 	(void)state;
-	profile_add_sample(p, &l, 1, labels, 10, 0, 3, 3 * PERIOD_NS);
+	profile_add_sample(p, &l, 1, labels, 10, 0, (int64_t[]){3, 3 * PERIOD_NS});
 	labels[1].str = "worker"; /* a thread of it */
-	profile_add_sample(p, &l, 1, labels, 10, 0, 5, 5 * PERIOD_NS);
+	profile_add_sample(p, &l, 1, labels, 10, 0, (int64_t[]){5, 5 * PERIOD_NS});
 	labels[0].num = 13;
-	profile_add_sample(p, &l, 1, labels, 2, 0, 4, 4 * PERIOD_NS);
+	profile_add_sample(p, &l, 1, labels, 2, 0, (int64_t[]){4, 4 * PERIOD_NS});
 	add_stack(p, 0, 1, l);
 	a = ATTRIBUTE();
 	assert_int_equal(a->nr_processes, 2);
@@ -715,7 +715,7 @@ static void only_counts(void **state)
 	use_values((struct profile_value_type[]){{"samples", "count"}}, 1);
 	p->count_value = 0;
 	p->period = PERIOD_NS;
-	profile_add_sample(p, &l, 1, NULL, 0, 0, 6, 0);
+	profile_add_sample(p, &l, 1, NULL, 0, 0, (int64_t[]){6, 0});
 	a = ATTRIBUTE();
 	assert_line(a, "/a.c", 1, 6, 6); /* cpu time by the period */
 	attribution_free(a);
@@ -735,7 +735,7 @@ static void only_cpu_time(void **state)
 	use_values((struct profile_value_type[]){{"cpu", "nanoseconds"}}, 1);
 	p->cpu_value = 0;
 	p->period = PERIOD_NS;
-	profile_add_sample(p, &l, 1, NULL, 0, 0, 0, 6 * PERIOD_NS);
+	profile_add_sample(p, &l, 1, NULL, 0, 0, (int64_t[]){0, 6 * PERIOD_NS});
 	a = ATTRIBUTE();
 	assert_line(a, "/a.c", 1, 6, 6);
 	assert_string_equal(a->counted.type, "samples");
@@ -757,8 +757,8 @@ static void other_types_and_differences(void **state)
 	use_values((struct profile_value_type[]){{"alloc_objects", "count"},
 						 {"alloc_space", "bytes"}},
 		   2);
-	profile_add_sample(p, &l, 1, NULL, 0, 0, 0, 0);
-	profile_add_sample(p, &m, 1, NULL, 0, 0, 0, 0);
+	profile_add_sample(p, &l, 1, NULL, 0, 0, (int64_t[]){0, 0});
+	profile_add_sample(p, &m, 1, NULL, 0, 0, (int64_t[]){0, 0});
 	p->values[1] = 4096;
 	p->values[3] = -100;
 	a = ATTRIBUTE();

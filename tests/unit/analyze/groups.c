@@ -192,9 +192,9 @@ static void test_hostile_labels(void **state)
 	(void)state;
 	add_owned(p, line, 1, &(struct owner){.pid = -5});
 	add_owned(p, line, 1, &(struct owner){.pid = INT64_MAX});
-	profile_add_sample(p, &line, 1, &label, 1, 0, INT64_MAX, INT64_MAX);
-	profile_add_sample(p, &line, 1, NULL, 0, 0, INT64_MAX, INT64_MAX);
-	profile_add_sample(p, &line, 1, NULL, 0, 1, INT64_MAX, INT64_MAX);
+	profile_add_sample(p, &line, 1, &label, 1, 0, (int64_t[]){INT64_MAX, INT64_MAX});
+	profile_add_sample(p, &line, 1, NULL, 0, 0, (int64_t[]){INT64_MAX, INT64_MAX});
+	profile_add_sample(p, &line, 1, NULL, 0, 1, (int64_t[]){INT64_MAX, INT64_MAX});
 	assert_int_equal(group(GROUP_BY_PROCESS, &g, NULL), 0);
 	assert_int_equal(g->nr, 1);
 	assert_false(g->items[0].is_told);

@@ -75,7 +75,7 @@ static void hit(const char *path, unsigned int line, unsigned int start_line,
 	uint32_t location = profile_add_location(
 		p, PROFILE_NONE, p->nr_locations + UINT64_C(1), MISS_NONE, &l, 1);
 
-	profile_add_sample(p, &location, 1, NULL, 0, 0, count, count);
+	profile_add_sample(p, &location, 1, NULL, 0, 0, (int64_t[]){count, count});
 }
 
 static int open_plain(void *ctx, const char *path)

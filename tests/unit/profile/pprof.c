@@ -123,8 +123,8 @@ static struct profile *make_profile(void)
 	add_stack(p, LB_STACK_NO_USER, 2, sys);
 	add_stack(p, LB_STACK_COMPLETE, 9, sys, named, inlined, outer);
 	add_stack(p, LB_STACK_NO_BODY, 1, lost);
-	profile_add_sample(p, &named, 1, labels, 3, LB_STACK_FAULT, 4, 40);
-	profile_add_sample(p, NULL, 0, labels, 1, LB_STACK_NO_REGS, 1, 10);
+	profile_add_sample(p, &named, 1, labels, 3, LB_STACK_FAULT, (int64_t[]){4, 40});
+	profile_add_sample(p, NULL, 0, labels, 1, LB_STACK_NO_REGS, (int64_t[]){1, 10});
 	p->time_nanos = 1700000000000000001;
 	p->duration_nanos = 61000000000;
 	p->period = PERIOD_NS;

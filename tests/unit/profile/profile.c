@@ -75,19 +75,19 @@ static void equal_samples_add_up(void **state)
 			add_location(p, m, 2, MISS_NONE, "g@/a.c:9")};
 	struct profile_label labels[] = {{.key = "pid", .num = 7},
 					 {.key = "comm", .str = "app"}};
-	uint32_t s = profile_add_sample(p, l, 2, labels, 2, 0, 3, 30);
+	uint32_t s = profile_add_sample(p, l, 2, labels, 2, 0, (int64_t[]){3, 30});
 
-	assert_int_equal(profile_add_sample(p, l, 2, labels, 2, 0, 4, 41), s);
+	assert_int_equal(profile_add_sample(p, l, 2, labels, 2, 0, (int64_t[]){4, 41}), s);
 	assert_int_equal(profile_value(p, &p->samples[s], p->count_value), 7);
 	assert_int_equal(profile_value(p, &p->samples[s], p->cpu_value), 71);
 	labels[0].num = 8;
-	assert_int_not_equal(profile_add_sample(p, l, 2, labels, 2, 0, 1, 1), s);
-	assert_int_not_equal(profile_add_sample(p, l, 2, labels + 1, 1, 0, 1, 1), s);
+	assert_int_not_equal(profile_add_sample(p, l, 2, labels, 2, 0, (int64_t[]){1, 1}), s);
+	assert_int_not_equal(profile_add_sample(p, l, 2, labels + 1, 1, 0, (int64_t[]){1, 1}), s);
 	labels[0].num = 7;
-	assert_int_not_equal(profile_add_sample(p, l, 2, labels, 2, LB_STACK_FAULT, 1, 1),
+	assert_int_not_equal(profile_add_sample(p, l, 2, labels, 2, LB_STACK_FAULT, (int64_t[]){1, 1}),
 			     s);
-	assert_int_not_equal(profile_add_sample(p, l, 1, labels, 2, 0, 1, 1), s);
-	assert_int_not_equal(profile_add_sample(p, NULL, 0, labels, 2, 0, 1, 1), s);
+	assert_int_not_equal(profile_add_sample(p, l, 1, labels, 2, 0, (int64_t[]){1, 1}), s);
+	assert_int_not_equal(profile_add_sample(p, NULL, 0, labels, 2, 0, (int64_t[]){1, 1}), s);
 	assert_int_equal(p->nr_samples, 6);
 	/* They have one of three runs of labels: pid 7 or 8 and comm, comm alone. */
 	assert_int_equal(p->nr_labels, 5);
@@ -99,9 +99,9 @@ static void equal_samples_add_up(void **state)
 static void sums_stop_at_the_top(void **state)
 {
 	struct profile *p = *state;
-	uint32_t s = profile_add_sample(p, NULL, 0, NULL, 0, 0, INT64_MAX - 1, 0);
+	uint32_t s = profile_add_sample(p, NULL, 0, NULL, 0, 0, (int64_t[]){INT64_MAX - 1, 0});
 
-	profile_add_sample(p, NULL, 0, NULL, 0, 0, 5, 0);
+	profile_add_sample(p, NULL, 0, NULL, 0, 0, (int64_t[]){5, 0});
 	assert_int_equal(profile_value(p, &p->samples[s], p->count_value), INT64_MAX);
 }
 
@@ -114,7 +114,7 @@ static void indices_that_are_not_there_are_refused(void **state)
 	assert_int_equal(profile_add_location(p, 0, 1, MISS_NONE, NULL, 0), PROFILE_NONE);
 	assert_int_equal(profile_add_location(p, PROFILE_NONE, 1, MISS_NONE, &line, 1),
 			 PROFILE_NONE);
-	assert_int_equal(profile_add_sample(p, &location, 1, NULL, 0, 0, 1, 1),
+	assert_int_equal(profile_add_sample(p, &location, 1, NULL, 0, 0, (int64_t[]){1, 1}),
 			 PROFILE_NONE);
 	assert_int_equal(p->nr_locations + p->nr_samples + p->nr_lines, 0);
 }
@@ -132,7 +132,7 @@ static void summary_has_the_figures(void **state)
 	p->extra.losses.counted = 10;
 	p->extra.losses.missed = 3;
 	assert_int_equal(profile_set_command(p, argv), 0);
-	profile_add_sample(p, NULL, 0, NULL, 0, 0, 10, 1500000000);
+	profile_add_sample(p, NULL, 0, NULL, 0, 0, (int64_t[]){10, 1500000000});
 	assert_int_equal(profile_add_summary(p), 0);
 	assert_string_equal(
 		p->comments[0],
