@@ -287,14 +287,15 @@ static const char *const incomplete_words[] = {
 };
 _Static_assert(ARRAY_SIZE(incomplete_words) == LB_NR_STACK_STATUS, "one row per status");
 
-static void print_incomplete(struct section *section, const struct summary *s)
+static void print_incomplete(struct section *section, const struct attribution *a,
+			     const struct summary *s)
 {
 	struct text_margins margins = {section->opts->width, 2, 4};
+	/* Of other events a sample may stand for many. */
+	uint64_t nr = counts_samples(a) ? a->all.samples : s->nr_samples;
 
 	for (size_t i = 0; i < LB_NR_STACK_STATUS; i++) {
-		double share = s->nr_samples
-				       ? (double)s->by_status[i] / (double)s->nr_samples
-				       : 0;
+		double share = nr ? (double)s->by_status[i] / (double)nr : 0;
 
 		if (!incomplete_words[i] || !s->by_status[i])
 			continue;
@@ -360,7 +361,7 @@ void render_misses(const struct render_input *in, const struct render_options *o
 	print_losses(&section, a, &extra->losses);
 	if (counts_samples(a))
 		print_stolen(&section, &s, extra);
-	print_incomplete(&section, &s);
+	print_incomplete(&section, a, &s);
 	if (a->nr_negative) {
 		section_begin(&section);
 		text_sentence(

@@ -68,6 +68,16 @@ try record -a --memory 1G
 try record -a --budget 0
 try record -a --budget 101%
 try record -a --budget nan
+try record -a -e cycles
+try record -a -e ''
+try record -a -e page-faults -c 0
+try record -a -e page-faults -c -1
+try record -a -e page-faults -c 1000000001
+try record -a -e page-faults -c 1k
+try record -a -c 10
+try record -a -e page-faults -F 99
+try record -a -e page-faults --budget 1%
+try run -e page-faults -F 99 true
 try run --window 1s -- true
 try run -G x -- true
 try annotate one two

@@ -715,7 +715,7 @@ static void only_counts(void **state)
 	use_values((struct profile_value_type[]){{"samples", "count"}}, 1);
 	p->count_value = 0;
 	p->period = PERIOD_NS;
-	profile_add_sample(p, &l, 1, NULL, 0, 0, (int64_t[]){6, 0});
+	profile_add_sample(p, &l, 1, NULL, 0, 0, (int64_t[]){6});
 	a = ATTRIBUTE();
 	assert_line(a, "/a.c", 1, 6, 6); /* cpu time by the period */
 	attribution_free(a);
@@ -735,7 +735,7 @@ static void only_cpu_time(void **state)
 	use_values((struct profile_value_type[]){{"cpu", "nanoseconds"}}, 1);
 	p->cpu_value = 0;
 	p->period = PERIOD_NS;
-	profile_add_sample(p, &l, 1, NULL, 0, 0, (int64_t[]){0, 6 * PERIOD_NS});
+	profile_add_sample(p, &l, 1, NULL, 0, 0, (int64_t[]){6 * PERIOD_NS});
 	a = ATTRIBUTE();
 	assert_line(a, "/a.c", 1, 6, 6);
 	assert_string_equal(a->counted.type, "samples");
@@ -745,6 +745,26 @@ static void only_cpu_time(void **state)
 	assert_int_equal(a->all.samples, 6 * PERIOD_NS);
 	assert_string_equal(a->counted.type, "cpu");
 	assert_string_equal(a->counted.unit, "nanoseconds");
+	attribution_free(a);
+}
+
+/* Ours of page faults: one sample stands for ten. */
+static void other_events(void **state)
+{
+	uint32_t l = in_app(1, "f@/a.c:1"), m = in_app(2, "g@/a.c:2");
+	struct attribution *a;
+
+	(void)state;
+	profile_set_measure(p, "page-faults", "count");
+	p->period = 10;
+	profile_add_sample(p, &l, 1, NULL, 0, 0, (int64_t[]){6, 60});
+	profile_add_sample(p, &m, 1, NULL, 0, 0, (int64_t[]){2, 20});
+	a = ATTRIBUTE();
+	assert_string_equal(a->counted.type, "page-faults");
+	assert_string_equal(a->counted.unit, "count");
+	assert_int_equal(a->all.samples, 80);
+	assert_int_equal(a->all.cpu_ns, 0);
+	assert_int_equal(line_of(a, "/a.c", 1)->self.samples, 60);
 	attribution_free(a);
 }
 
@@ -990,6 +1010,7 @@ int main(void)
 		TEST(processes_are_told_by_labels),
 		TEST(only_counts),
 		TEST(only_cpu_time),
+		TEST(other_events),
 		TEST(other_types_and_differences),
 		TEST(an_empty_profile_has_empty_tables),
 		TEST(intervals_hold_the_share),

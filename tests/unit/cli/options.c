@@ -56,6 +56,19 @@ static void good_lines(void **state)
 	assert_int_equal(o.sampling.budget_ppm, 20000);
 	options_deinit(&o);
 
+	assert_int_equal(parse("lineburn record -a", &o, &err), 0);
+	assert_ptr_equal(o.sampling.source, &cpu_clock_source);
+	assert_int_equal(o.sampling.freq_hz, 99);
+	options_deinit(&o);
+	assert_int_equal(parse("lineburn record -a -e page-faults", &o, &err), 0);
+	assert_ptr_equal(o.sampling.source, &page_fault_source);
+	assert_int_equal(o.sampling.event_period, 1);
+	assert_int_equal(o.sampling.freq_hz, 0);
+	options_deinit(&o);
+	assert_int_equal(parse("lineburn run -e page-faults -c 1000 ls", &o, &err), 0);
+	assert_int_equal(o.sampling.event_period, 1000);
+	options_deinit(&o);
+
 	assert_int_equal(parse("lineburn record -p 1 -p 22 -d 1.5 --tid", &o, &err), 0);
 	assert_int_equal(o.sampling.target.nr_pids, 2);
 	assert_int_equal(o.sampling.target.pids[1], 22);

@@ -19,7 +19,8 @@ static struct sample one(void)
 		.exec_id = 1,
 		.status = LB_STACK_COMPLETE,
 		.count = 3,
-		.cpu_ns = 31,
+		.source = LB_SOURCE_PAGE_FAULTS,
+		.values = {31},
 		.first_ns = 1000,
 		.last_ns = 2000,
 		.comm = "worker-7",
@@ -48,7 +49,8 @@ static void test_row(void **state)
 	assert_int_equal(rows.nr_samples, 3);
 	assert_ptr_equal(rows.items[0].process, &process);
 	assert_int_equal(rows.items[0].count, 3);
-	assert_int_equal(rows.items[0].cpu_ns, 31);
+	assert_int_equal(rows.items[0].values[0], 31);
+	assert_int_equal(rows.items[0].source, LB_SOURCE_PAGE_FAULTS);
 	assert_int_equal(rows.items[0].epoch, 9);
 	assert_int_equal(rows.items[0].tgid, 100);
 	assert_int_equal(rows.items[0].exec_id, 1);
@@ -87,6 +89,7 @@ static void test_merges(void **state)
 	assert_int_equal(rows.nr, 1);
 	assert_int_equal(rows.nr_words, words);
 	assert_int_equal(rows.items[0].count, 8);
+	assert_int_equal(rows.items[0].values[0], 3 * 31);
 	assert_int_equal(rows.items[0].first_ns, 500);
 	assert_int_equal(rows.items[0].last_ns, 6000);
 	assert_int_equal(rows.nr_samples, 8);
@@ -120,20 +123,23 @@ static void test_distinguishes(void **state)
 	s.status = LB_STACK_FAULT;
 	stack_table_add(&rows, &s, NULL, NULL, 9);
 	assert_int_equal(rows.nr, 7);
+	s.source = LB_SOURCE_CPU_CLOCK;
+	stack_table_add(&rows, &s, NULL, NULL, 9);
+	assert_int_equal(rows.nr, 8);
 	assert_int_equal(rows.nr_words, words);
 
 	s.user_hash++;
 	stack_table_add(&rows, &s, NULL, NULL, 9);
-	assert_int_equal(rows.nr, 8);
+	assert_int_equal(rows.nr, 9);
 	assert_true(rows.nr_words > words);
 	words = rows.nr_words;
 	s.kern_hash++;
 	stack_table_add(&rows, &s, NULL, NULL, 9);
-	assert_int_equal(rows.nr, 9);
+	assert_int_equal(rows.nr, 10);
 	assert_true(rows.nr_words > words);
 	for (size_t i = 0; i < rows.nr; i++)
 		assert_int_equal(rows.items[i].count, 3);
-	assert_int_equal(rows.nr_samples, 27);
+	assert_int_equal(rows.nr_samples, 30);
 	stack_table_clear(&rows);
 }
 
