@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The sampler on page faults, where nothing is a matter of chance: N pages that are touched
+ * for the first time are N samples at the instruction that touches them. A child does so when
+ * it is told; faults of others, and its other ones, are at other addresses.
+ */
+#include "collect/sampler.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "collect/filter.h"
+
+#define PAGE_BYTES 4096
+#define NAME       "toucher"
+
+enum change {
+	CHANGE_NOTHING,
+	CHANGE_NAME, /* of the thread, before each touch: each stack is another */
+	CHANGE_USER, /* the effective one, before each touch */
+	IN_CHILD, /* of the child: it touches, and ends */
+};
+
+struct order {
+	uint32_t nr; /* pages */
+	uint32_t change; /* enum change */
+};
+
+struct fixture {
+	struct sampler *sampler;
+	pid_t child;
+	int order_fd, done_fd;
+	struct sampler_handlers handlers;
+	/* Of the last drains. */
+	uint64_t nr_here; /* samples at the instruction that touches */
+	uint64_t value_here, nr_rows_here, nr_without_body_here;
+	uint64_t nr_first; /* first samples that were told */
+	bool wrong_source;
+};
+
+/* The one instruction, whatever the compiler and its sanitizers make of the rest. */
+#if defined(__x86_64__)
+#define TOUCH "movb $1, (%0)"
+#elif defined(__aarch64__)
+#define TOUCH "strb wzr, [%0]"
+#endif
+extern const char touch_here[];
+
+static __attribute__((noinline, noclone)) void touch(char *at)
+{
+	asm volatile(".globl touch_here\ntouch_here:\n\t" TOUCH : : "r"(at) : "memory");
+}
+
+static void touch_all(struct order order)
+{
+	char *pages = mmap(NULL, (size_t)order.nr * PAGE_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED || madvise(pages, (size_t)order.nr * PAGE_BYTES,
+					   MADV_NOHUGEPAGE))
+		_exit(3);
+	for (uint32_t i = 0; i < order.nr; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "name %u", i);
+		if (order.change == CHANGE_NAME)
+			prctl(PR_SET_NAME, name);
+		if (order.change == CHANGE_USER && (seteuid(0) || seteuid(1000 + i)))
+			_exit(4);
+		touch(pages + (size_t)i * PAGE_BYTES);
+	}
+	munmap(pages, (size_t)order.nr * PAGE_BYTES);
+	if (order.change == CHANGE_USER && seteuid(0))
+		_exit(4);
+	prctl(PR_SET_NAME, NAME);
+}
+
+static void obey(int orders, int done)
+{
+	struct order order;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, NAME);
+	while (read(orders, &order, sizeof(order)) == sizeof(order)) {
+		pid_t child = order.change == IN_CHILD ? fork() : 0;
+
+		if (!child)
+			touch_all(order);
+		if (!child && order.change == IN_CHILD)
+			_exit(0);
+		if (child)
+			waitpid(child, NULL, 0);
+		if (write(done, "", 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+static void tell(struct fixture *f, uint32_t nr, enum change change)
+{
+	struct order order = {.nr = nr, .change = change};
+	char done;
+
+	assert_int_equal(write(f->order_fd, &order, sizeof(order)), sizeof(order));
+	assert_int_equal(read(f->done_fd, &done, 1), 1);
+}
+
+static void note_sample(void *ctx, const struct sample *s)
+{
+	struct fixture *f = ctx;
+
+	f->wrong_source |= s->source != LB_SOURCE_PAGE_FAULTS;
+	if (!s->nr_user || s->user_ips[0] != (uintptr_t)touch_here)
+		return;
+	f->nr_here += s->count;
+	f->value_here += s->values[0];
+	f->nr_rows_here++;
+	if (s->status == LB_STACK_NO_BODY)
+		f->nr_without_body_here += s->count;
+}
+
+static void note_first(void *ctx, const struct lb_first_sample *first)
+{
+	struct fixture *f = ctx;
+
+	f->nr_first += first->tgid == (uint32_t)f->child;
+}
+
+/* What came since the last call: the samples at the instruction. */
+static uint64_t drain(struct fixture *f)
+{
+	f->nr_here = f->value_here = f->nr_rows_here = f->nr_without_body_here = 0;
+	assert_int_equal(sampler_drain(f->sampler, &f->handlers), 0);
+	assert_false(f->wrong_source);
+	return f->nr_here;
+}
+
+/* Whatever was lost: all that was sampled is counted, or in one counter. */
+static struct sampler_totals sums_close(struct fixture *f)
+{
+	struct sampler_totals t;
+	const __u64 *n;
+
+	sampler_totals(f->sampler, &t);
+	n = t.ctr.n;
+	assert_int_equal(n[LB_CTR_TICKS],
+			 n[LB_CTR_IDLE] + n[LB_CTR_OTHER] + n[LB_CTR_SAMPLED]);
+	assert_int_equal(n[LB_CTR_SAMPLED], n[LB_CTR_COUNTED] +
+						    n[LB_CTR_LOST_COUNTS_FULL] +
+						    n[LB_CTR_LOST_INTERNAL]);
+	assert_int_equal(n[LB_CTR_COUNTED], t.rows_counted + t.lost_drain);
+	return t;
+}
+
+static void open_with(struct fixture *f, const struct sampler_config *given)
+{
+	struct sampler_config config = *given;
+	struct error err = {0};
+	int orders[2], done[2];
+
+	if (geteuid() != 0) {
+		print_message("skip: loading BPF programs needs root\n");
+		skip();
+	}
+	f->handlers = (struct sampler_handlers){
+		.ctx = f, .sample = note_sample, .first_sample = note_first};
+	config.source = LB_SOURCE_PAGE_FAULTS;
+	config.period = config.period ? config.period : 1;
+	config.walk_user = true;
+	if (sampler_new(&config, &f->sampler, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(pipe(orders), 0);
+	assert_int_equal(pipe(done), 0);
+	f->child = fork();
+	assert_true(f->child >= 0);
+	if (!f->child) {
+		close(orders[1]);
+		close(done[0]);
+		obey(orders[0], done[1]);
+	}
+	close(orders[0]);
+	close(done[1]);
+	f->order_fd = orders[1];
+	f->done_fd = done[0];
+}
+
+static void start(struct fixture *f)
+{
+	struct error err = {0};
+
+	if (sampler_start(f->sampler, &err))
+		fail_msg("%s", err.text);
+}
+
+/* The child, and what descends from it. */
+static void open_for_child(struct fixture *f, const struct sampler_config *config)
+{
+	struct error err = {0};
+
+	open_with(f, config);
+	if (sampler_add_target(f->sampler, (uint32_t)f->child, &err))
+		fail_msg("%s", err.text);
+	start(f);
+}
+
+static int set_up(void **state)
+{
+	*state = calloc(1, sizeof(struct fixture));
+	return *state ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	if (f->child > 0) {
+		close(f->order_fd);
+		close(f->done_fd);
+		waitpid(f->child, NULL, 0);
+	}
+	sampler_free(f->sampler);
+	free(f);
+	return 0;
+}
+
+static void each_fault_is_a_sample(void **state)
+{
+	struct fixture *f = *state;
+	struct sampler_totals t;
+
+	open_for_child(f, &(struct sampler_config){0});
+	tell(f, 1234, CHANGE_NOTHING);
+	assert_int_equal(drain(f), 1234);
+	assert_int_equal(f->value_here, 1234);
+	t = sums_close(f);
+	assert_int_equal(t.ctr.n[LB_CTR_SAMPLED], t.rows_counted);
+	assert_int_equal(t.bodies_missing, 0);
+}
+
+/* Which of the faults are sampled is not known, but what each stands for is. */
+static void each_sample_stands_for_its_period(void **state)
+{
+	struct fixture *f = *state;
+
+	open_for_child(f, &(struct sampler_config){.period = 10});
+	tell(f, 1000, CHANGE_NOTHING);
+	drain(f);
+	assert_in_range(f->nr_here, 50, 100);
+	assert_int_equal(f->value_here, 10 * f->nr_here);
+	sums_close(f);
+}
+
+static void each_slot_has_its_own(void **state)
+{
+	struct fixture *f = *state;
+
+	open_for_child(f, &(struct sampler_config){0});
+	for (uint32_t nr = 10; nr <= 60; nr += 10) {
+		tell(f, nr, CHANGE_NOTHING);
+		assert_int_equal(drain(f), nr);
+	}
+	assert_int_equal(drain(f), 0);
+	assert_int_equal(drain(f), 0);
+	sums_close(f);
+}
+
+static void nothing_is_sampled_after_the_end(void **state)
+{
+	struct fixture *f = *state;
+
+	open_for_child(f, &(struct sampler_config){0});
+	tell(f, 7, CHANGE_NOTHING);
+	sampler_stop(f->sampler);
+	tell(f, 100, CHANGE_NOTHING);
+	assert_int_equal(drain(f), 7);
+	sums_close(f);
+}
+
+/* ---- whom ---- */
+
+static void children_of_targets(void **state)
+{
+	struct fixture *f = *state;
+
+	open_for_child(f, &(struct sampler_config){0});
+	tell(f, 21, IN_CHILD);
+	assert_int_equal(drain(f), 21);
+}
+
+static void others_are_not_sampled(void **state)
+{
+	struct fixture *f = *state;
+	struct sampler_totals before, after;
+
+	open_for_child(f, &(struct sampler_config){0});
+	drain(f);
+	sampler_totals(f->sampler, &before);
+	touch_all((struct order){.nr = 100, .change = CHANGE_NOTHING});
+	assert_int_equal(drain(f), 0);
+	after = sums_close(f);
+	assert_true(after.ctr.n[LB_CTR_OTHER] >= before.ctr.n[LB_CTR_OTHER] + 100);
+}
+
+/* What is said of the child by each kind, and how many samples of 50 there are to be. */
+static void filters(void **state)
+{
+	static const struct {
+		enum lb_filter_kind kind;
+		bool excludes, is_another; /* it is said of somebody else */
+		bool no_children;
+		enum change change;
+		uint64_t nr;
+	} cases[] = {
+		{LB_FILTER_PROCESS, false, false, false, CHANGE_NOTHING, 50},
+		{LB_FILTER_PROCESS, false, true, false, CHANGE_NOTHING, 0},
+		{LB_FILTER_PROCESS, true, false, false, CHANGE_NOTHING, 0},
+		{LB_FILTER_PROCESS, true, true, false, CHANGE_NOTHING, 50},
+		{LB_FILTER_PROCESS, false, false, false, IN_CHILD, 50},
+		{LB_FILTER_PROCESS, false, false, true, IN_CHILD, 0},
+		{LB_FILTER_PROCESS, true, false, false, IN_CHILD, 0},
+		{LB_FILTER_PROCESS, true, false, true, IN_CHILD, 50},
+		{LB_FILTER_THREAD, false, false, false, CHANGE_NOTHING, 50},
+		{LB_FILTER_THREAD, false, true, false, CHANGE_NOTHING, 0},
+		{LB_FILTER_THREAD, false, false, false, IN_CHILD, 0},
+		{LB_FILTER_THREAD, true, false, false, CHANGE_NOTHING, 0},
+		{LB_FILTER_THREAD, true, true, false, CHANGE_NOTHING, 50},
+		{LB_FILTER_USER, false, false, false, CHANGE_NOTHING, 50},
+		{LB_FILTER_USER, false, false, false, CHANGE_USER, 0},
+		{LB_FILTER_USER, false, true, false, CHANGE_NOTHING, 0},
+		/* The 18th of them has the uid that is said. */
+		{LB_FILTER_USER, false, true, false, CHANGE_USER, 1},
+		{LB_FILTER_USER, true, false, false, CHANGE_NOTHING, 0},
+		{LB_FILTER_USER, true, true, false, CHANGE_USER, 49},
+	};
+	struct fixture *f = *state;
+	struct error err = {0};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		enum lb_filter_kind kind = cases[i].kind;
+		uint32_t mask = cases[i].excludes ? LB_FILTER_OUT(kind)
+						  : LB_FILTER_IN(kind);
+		uint32_t who;
+		int rc;
+
+		open_with(f, &(struct sampler_config){.whole_machine = true});
+		if (kind == LB_FILTER_USER)
+			who = cases[i].is_another ? 1017 : 0;
+		else
+			who = (uint32_t)(cases[i].is_another ? getpid() : f->child);
+		rc = kind == LB_FILTER_USER
+			     ? sampler_filter_user(f->sampler, who, mask, &err)
+		     : kind == LB_FILTER_THREAD
+			     ? sampler_filter_thread(f->sampler, who, mask, &err)
+			     : sampler_filter_process(f->sampler, who, mask, &err);
+		assert_int_equal(rc, 0);
+		sampler_use_filter(f->sampler, LB_FILTER_IN(kind),
+				   cases[i].excludes ? 0 : LB_FILTER_IN(kind),
+				   cases[i].no_children);
+		start(f);
+		tell(f, 50, cases[i].change);
+		if (drain(f) != cases[i].nr)
+			fail_msg("case %zu: %llu of 50", i,
+				 (unsigned long long)f->nr_here);
+		sums_close(f);
+		tear_down(state);
+		set_up(state);
+		f = *state;
+	}
+}
+
+/* ---- losses ---- */
+
+static void counts_are_full(void **state)
+{
+	struct fixture *f = *state;
+	struct sampler_totals t;
+	uint64_t lost;
+
+	open_for_child(f, &(struct sampler_config){.max_rows = 64});
+	tell(f, 1000, CHANGE_NAME);
+	assert_true(drain(f) <= 64);
+	t = sums_close(f);
+	lost = t.ctr.n[LB_CTR_LOST_COUNTS_FULL];
+	assert_true(lost >= 1000 - 64);
+	assert_true(f->nr_here + lost >= 1000);
+	/* The slot is empty again, and so is the other. */
+	for (int i = 0; i < 2; i++) {
+		tell(f, 10, CHANGE_NOTHING);
+		assert_int_equal(drain(f), 10);
+	}
+	assert_int_equal(sums_close(f).ctr.n[LB_CTR_LOST_COUNTS_FULL], lost);
+}
+
+static void bodies_are_full(void **state)
+{
+	struct fixture *f = *state;
+	struct sampler_totals t;
+
+	open_for_child(f, &(struct sampler_config){.body_bytes = PAGE_BYTES});
+	for (int i = 0; i < 2; i++) {
+		tell(f, 1000, CHANGE_NAME);
+		/* None is lost: without its stack it is counted at its leaf. */
+		assert_int_equal(drain(f), 1000);
+		assert_true(f->nr_without_body_here > 900);
+		assert_true(f->nr_without_body_here < 1000);
+	}
+	t = sums_close(f);
+	assert_true(t.ctr.n[LB_CTR_NO_BODY] > 1800);
+	assert_int_equal(t.ctr.n[LB_CTR_LOST_COUNTS_FULL], 0);
+	tell(f, 10, CHANGE_NOTHING);
+	assert_int_equal(drain(f), 10);
+	assert_int_equal(f->nr_without_body_here, 0);
+}
+
+static void first_samples_do_not_fit(void **state)
+{
+	struct fixture *f = *state;
+	struct sampler_totals t;
+
+	open_for_child(f, &(struct sampler_config){0});
+	tell(f, 3000, CHANGE_USER);
+	assert_int_equal(drain(f), 3000);
+	t = sums_close(f);
+	assert_true(t.ctr.n[LB_CTR_FIRST_DROPPED] > 0);
+	assert_true(f->nr_first > 0 && f->nr_first < 3000);
+	/* Each was told, or counted. */
+	assert_true(f->nr_first + t.ctr.n[LB_CTR_FIRST_DROPPED] >= 3000);
+}
+
+int main(void)
+{
+#define EXACT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		EXACT(each_fault_is_a_sample),
+		EXACT(each_sample_stands_for_its_period),
+		EXACT(each_slot_has_its_own),
+		EXACT(nothing_is_sampled_after_the_end),
+		EXACT(children_of_targets),
+		EXACT(others_are_not_sampled),
+		EXACT(filters),
+		EXACT(counts_are_full),
+		EXACT(bodies_are_full),
+		EXACT(first_samples_do_not_fit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
