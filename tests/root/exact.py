@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Exact end-to-end tests on page faults.
+
+usage: exact.py LINEBURN PAGES PAGES.C [CGROUP2]
+
+PAGES touches fresh pages when it is told (tests/workloads/pages.c). CGROUP2 is where the hierarchy is mounted.
+Prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason" for each test.
+"""
+import contextlib
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+LB, PAGES, SOURCE = sys.argv[1:4]
+CGROUP2 = sys.argv[4] if len(sys.argv) > 4 else ""
+
+with open(SOURCE, encoding="utf-8") as text:
+    LINES = {line.rsplit("HOT ", 1)[1].split()[0]: number
+             for number, line in enumerate(text, 1) if "/* HOT " in line}
+
+
+class Target:
+    """A running PAGES."""
+
+    def __init__(self, **how):
+        self.process = subprocess.Popen([PAGES], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, bufsize=1, **how)
+        self.pid = self.process.pid
+        self.do("touch 1")  # its libraries' pages are there
+
+    def do(self, order):
+        self.process.stdin.write(order + "\n")
+        self.process.stdin.flush()
+        said = self.process.stdout.readline().split()
+        if not said or said[0] != "done":
+            raise RuntimeError(f"pages did not obey {order}")
+        return int(said[1])
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait()
+
+
+@contextlib.contextmanager
+def target(**how):
+    it = Target(**how)
+    try:
+        yield it
+    finally:
+        it.end()
+
+
+def is_sampling(pid):
+    """lineburn waits for what happens only once its events are on."""
+    try:
+        with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
+            return "ep" in f.read()
+    except OSError:
+        return False
+
+
+class Recording:
+    def __init__(self, name, *options):
+        self.name = name
+        self.path = name + ".pb.gz"
+        self.process = subprocess.Popen(
+            [LB, "record", "-e", "page-faults", "-o", self.path, *options],
+            stderr=subprocess.PIPE, text=True)
+        while not is_sampling(self.process.pid):
+            if self.process.poll() is not None:
+                raise RuntimeError("lineburn ended: " + self.process.stderr.read())
+            time.sleep(0.01)
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        said = self.process.stderr.read()
+        if self.process.wait():
+            raise RuntimeError(f"lineburn ended with {self.process.returncode}: {said}")
+        return said
+
+    def profile(self):
+        self.end()
+        return Profile(self.path)
+
+
+class Profile:
+    def __init__(self, path):
+        self.json = json.loads(subprocess.run([LB, "annotate", "--json", path], check=True,
+                                              stdout=subprocess.PIPE).stdout)
+        self.losses = self.json["losses"]
+
+    def line(self, marker, member="self"):
+        return sum(line[member] for file in self.json["files"] if file["path"].endswith("/pages.c")
+                   for line in file["lines"] if line["line"] == LINES[marker])
+
+    def touched(self):
+        """What each line has."""
+        return {marker: self.line(marker) for marker in ("one", "two", "three")}
+
+    def must_have(self, nr):
+        """The lines of "touch NR", and nothing was lost on the way."""
+        want = {"one": nr, "two": 2 * nr, "three": 3 * nr}
+        if self.touched() != want:
+            raise AssertionError(f"{self.touched()}, not {want}")
+        self.must_close()
+        if self.losses["counted"] != self.losses["sampled"]:
+            raise AssertionError(f"{self.losses['counted']} counted of {self.losses['sampled']}")
+
+    def must_close(self):
+        lost = sum(self.losses[name] for name in ("lost_counts_full", "lost_internal", "lost_drain",
+                                                  "rows_dropped"))
+        if self.losses["sampled"] != self.losses["counted"] + lost:
+            raise AssertionError(f"the sums do not close: {self.losses}")
+        if self.json["samples"]["count"] != self.losses["counted"]:
+            raise AssertionError(f"{self.json['samples']['count']} samples in the profile, "
+                                 f"{self.losses['counted']} counted")
+
+
+def equal(what, is_, wanted):
+    if is_ != wanted:
+        raise AssertionError(f"{what}: {is_}, not {wanted}")
+
+
+# ---- the tests ----
+
+def run():
+    """Of a command nothing is missing, from its first instruction on."""
+    subprocess.run([LB, "run", "-e", "page-faults", "-o", "run.pb.gz", "--", PAGES, "touch 100", "child 20",
+                    "thread 3"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    Profile("run.pb.gz").must_have(123)
+
+
+def callers():
+    """Whole stacks: each line of a caller has what its callee touched."""
+    with target() as pages:
+        recording = Recording("callers", "-p", str(pages.pid))
+        pages.do("touch 1000")
+        profile = recording.profile()
+    profile.must_have(1000)
+    equal("by-one", profile.line("by-one", "total"), 1000)
+    equal("by-two", profile.line("by-two", "total"), 2000)
+    equal("by-one itself", profile.line("by-one"), 0)
+
+
+def period():
+    """One sample for ten faults stands for ten."""
+    with target() as pages:
+        recording = Recording("period", "-c", "10", "-p", str(pages.pid))
+        pages.do("touch 1000")
+        recording.end()
+    said = subprocess.run([LB, "report", "--json", "period.pb.gz"], check=True, stdout=subprocess.PIPE).stdout
+    profile = json.loads(said)
+    equal("faults", profile["samples"]["count"], 10 * profile["losses"]["counted"])
+    if not 540 <= profile["losses"]["counted"] <= 640:
+        raise AssertionError(f"{profile['losses']['counted']} samples of some 6000 faults")
+
+
+def two_at_once(name, *options):
+    """Two targets do the same; a recording with these options has one of them."""
+    with target() as first, target() as second:
+        chosen = [option.format(first=first.pid, second=second.pid) for option in options]
+        first.do("name chosen")
+        recording = Recording(name, *chosen)
+        for _ in range(2):
+            first.do("touch 10")
+            second.do("touch 100")
+        profile = recording.profile()
+    return profile
+
+
+def pid():
+    two_at_once("pid", "-p", "{first}").must_have(20)
+
+
+def not_pid():
+    two_at_once("not-pid", "-p", "!{first}").must_have(200)
+
+
+def thread():
+    two_at_once("thread", "-t", "{first}").must_have(20)
+
+
+def not_thread():
+    two_at_once("not-thread", "--comm", "chosen", "--comm", "pages", "-t", "!{first}").must_have(200)
+
+
+def comm():
+    two_at_once("comm", "--comm", "cho?en").must_have(20)
+
+
+def not_comm():
+    two_at_once("not-comm", "--comm", "!chosen").must_have(200)
+
+
+def kinds_are_anded():
+    two_at_once("and", "-p", "{first}", "-p", "{second}", "--comm", "chosen").must_have(20)
+
+
+def whole_machine():
+    two_at_once("all", "-a").must_have(220)
+
+
+def user():
+    """Only while it is that user."""
+    with target() as pages:
+        recording = Recording("user", "--user", "54321")
+        pages.do("touch 10")
+        pages.do("user 54321")
+        pages.do("touch 7")
+        pages.do("user 0")
+        pages.do("touch 100")
+        recording.profile().must_have(7)
+
+
+def children():
+    with target() as pages:
+        recording = Recording("children", "-p", str(pages.pid))
+        pages.do("touch 5")
+        pages.do("child 30")
+        recording.profile().must_have(35)
+
+
+def no_children():
+    with target() as pages:
+        recording = Recording("no-children", "-p", str(pages.pid), "--no-children")
+        pages.do("touch 5")
+        pages.do("child 30")
+        recording.profile().must_have(5)
+
+
+def exec_goes_on():
+    with target() as pages:
+        recording = Recording("exec", "-p", str(pages.pid))
+        pages.do("touch 5")
+        pages.do("exec 30")
+        pages.do("touch 7")
+        recording.profile().must_have(42)
+
+
+def threads_are_told_apart():
+    with target() as pages:
+        recording = Recording("tid", "-p", str(pages.pid), "--tid")
+        pages.do("touch 5")
+        pages.do("thread 9")
+        recording.profile().must_have(14)
+    said = json.loads(subprocess.run([LB, "report", "--json", "--by", "thread", "tid.pb.gz"], check=True,
+                                     stdout=subprocess.PIPE).stdout)
+    of = {group["comm"]: group["samples"] for group in said["groups"]}
+    # Beside what is counted here: pages of the stack, and of the C library.
+    if not 54 <= of["toucher"] < 64 or not 30 <= of["pages"] < 50:
+        raise AssertionError(f"{of}")
+
+
+def cgroup():
+    """A process is sampled while it is in the cgroup, and not before or after."""
+    if not CGROUP2:
+        return "no cgroup v2 is mounted"
+    group = f"{CGROUP2}/lineburn-exact-{os.getpid()}"
+    os.mkdir(group)
+    try:
+        with target() as pages:
+            def move(to):
+                with open(f"{to}/cgroup.procs", "w", encoding="ascii") as f:
+                    f.write(str(pages.pid))
+            recording = Recording("cgroup", "-G", group)
+            pages.do("touch 100")
+            move(group)
+            pages.do("touch 11")
+            pages.do("child 2")
+            move(CGROUP2)
+            pages.do("touch 100")
+            recording.profile().must_have(13)
+    finally:
+        os.rmdir(group)
+    return None
+
+
+def windows():
+    """Nothing falls between two files: ends by time, by SIGHUP, and what SIGUSR1 shows."""
+    with target() as pages:
+        recording = Recording("windows", "-p", str(pages.pid), "--window", "1s")
+        touched = 0
+        end = time.monotonic() + 3.3
+        while time.monotonic() < end:
+            pages.do("touch 10")
+            touched += 10
+            if touched == 200:
+                recording.signal(signal.SIGHUP)
+            if touched == 400:
+                recording.signal(signal.SIGUSR1)
+            time.sleep(0.01)
+        recording.end()
+    profiles = [Profile(path) for path in sorted(glob.glob("windows.*.pb.gz"))]
+    if len(profiles) < 4:
+        raise AssertionError(f"{len(profiles)} files")
+    for marker, times in (("one", 1), ("two", 2), ("three", 3)):
+        equal(marker, sum(profile.line(marker) for profile in profiles), times * touched)
+    for profile in profiles:
+        profile.must_close()
+
+
+def snapshot():
+    """SIGUSR1 writes what there is; the recording goes on, and its own file has all."""
+    with target() as pages:
+        recording = Recording("snapshot", "-p", str(pages.pid))
+        pages.do("touch 20")
+        recording.signal(signal.SIGUSR1)
+        while not os.path.exists("snapshot.pb.gz") or not os.path.getsize("snapshot.pb.gz"):
+            time.sleep(0.01)
+        time.sleep(0.1)
+        Profile("snapshot.pb.gz").must_have(20)
+        pages.do("touch 3")
+        recording.profile().must_have(23)
+
+
+CODE = """
+import ctypes, mmap, os, sys
+PAGE = 4096
+libc = ctypes.CDLL(None)
+def touch(at):
+    at[0] = 1
+exec(compile("".join(f"def f{i}(at):\\n    touch(at)\\n" for i in range(12000)), "many.py", "exec"))
+print("ready", flush=True)
+for line in sys.stdin:
+    first, last, programs = map(int, line.split())
+    area = mmap.mmap(-1, (last - first) * PAGE)
+    libc.madvise(ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(area))),
+                 ctypes.c_size_t(len(area)), 15)
+    view = memoryview(area)
+    for i in range(first, last):
+        globals()[f"f{i}"](view[(i - first) * PAGE:])
+    for i in range(programs):
+        os.spawnv(os.P_WAIT, "/bin/true", ["true"])
+    print("done", flush=True)
+"""
+
+
+def losses():
+    """A collector that stands still while 12,000 functions are sampled, each for the first time,
+    and 2,500 programs come and go: every store of the kernel side overflows, and each loss is
+    counted."""
+    python = subprocess.Popen([sys.executable, "-c", CODE], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True, bufsize=1)
+
+    def do(order):
+        python.stdin.write(order + "\n")
+        python.stdout.readline()
+
+    python.stdout.readline()
+    recording = Recording("losses", "-p", str(python.pid))
+    for i in range(50):  # its interpreter becomes known
+        do(f"{i} {i + 1} 0")
+        time.sleep(0.02)
+    recording.signal(signal.SIGSTOP)
+    do("0 12000 2500")
+    recording.signal(signal.SIGCONT)
+    python.stdin.close()
+    python.stdout.close()
+    python.wait()
+    profile = recording.profile()
+    profile.must_close()
+    for counter in ("lost_counts_full", "no_body", "first_dropped", "unwind_requests_dropped",
+                    "python_codes_lost"):
+        if not profile.losses[counter]:
+            raise AssertionError(f"{counter} is 0: {profile.losses}")
+    said = subprocess.run([LB, "report", "losses.pb.gz"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    if f"\n          {profile.losses['lost']} samples lost" not in said:
+        raise AssertionError("the report does not say how many samples are lost")
+
+
+def main():
+    for test in (run, callers, period, pid, not_pid, thread, not_thread, comm, not_comm, kinds_are_anded,
+                 whole_machine, user, children, no_children, exec_goes_on, threads_are_told_apart, cgroup,
+                 windows, snapshot, losses):
+        name = "exact-" + test.__name__.replace("_", "-")
+        try:
+            skipped = test()
+        except (AssertionError, RuntimeError, OSError, KeyError, subprocess.CalledProcessError) as error:
+            print(f"not ok {name}: {error}".replace("\n", " "))
+        else:
+            print(f"skip {name}: {skipped}" if skipped else f"ok {name}")
+        sys.stdout.flush()
+
+
+main()

@@ -1,0 +1,10 @@
+#!/bin/sh
+# "-e page-faults", end to end: N pages that are touched are N samples on the line that touches
+# them, whoever is asked for and however the recording is cut into files. No figure here has a
+# tolerance.
+# Runs beside others.
+. "${TOP:?}/tests/root/lib.sh"
+
+pages=$(build pages.c -O1) || exit 1
+v2=$(mount_of cgroup2)
+PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/exact.py" "$LB" "$pages" "$WORKLOADS/pages.c" "$v2"

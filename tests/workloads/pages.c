@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Touches fresh pages when it is told: each is one page fault, on a line that is known.
+ * usage: pages [ORDER...]   (else they are read from stdin, one on each line)
+ *
+ *   touch N    N pages on one line, 2 N on another, 3 N on a third, by two callers: N and 2 N
+ *   child N    the same in a child
+ *   thread N   the same in a thread called "toucher"
+ *   exec N     the same in this program executed anew, which goes on reading
+ *   name NAME  of this thread
+ *   user UID   effective
+ *
+ * After each it prints "done PID TID".
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE_BYTES 4096UL
+
+static char *fresh(unsigned long nr)
+{
+	char *pages = mmap(NULL, nr * PAGE_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (pages == MAP_FAILED || madvise(pages, nr * PAGE_BYTES, MADV_NOHUGEPAGE))
+		exit(3);
+	return pages;
+}
+
+__attribute__((noinline)) static void one(char *p, unsigned long nr)
+{
+	for (unsigned long i = 0; i < nr; i++)
+		*(volatile char *)(p + i * PAGE_BYTES) = 1; /* HOT one */
+}
+
+__attribute__((noinline)) static void two(char *p, unsigned long nr)
+{
+	for (unsigned long i = 0; i < nr; i++)
+		*(volatile char *)(p + i * PAGE_BYTES) = 2; /* HOT two */
+}
+
+__attribute__((noinline)) static void three(char *p, unsigned long nr)
+{
+	for (unsigned long i = 0; i < nr; i++)
+		*(volatile char *)(p + i * PAGE_BYTES) = 3; /* HOT three */
+}
+
+__attribute__((noinline)) static void touch(unsigned long nr)
+{
+	char *p = fresh(6 * nr);
+
+	one(p, nr);
+	two(p + nr * PAGE_BYTES, 2 * nr);
+	three(p + 3 * nr * PAGE_BYTES, nr); /* HOT by-one */
+	three(p + 4 * nr * PAGE_BYTES, 2 * nr); /* HOT by-two */
+	munmap(p, 6 * nr * PAGE_BYTES);
+}
+
+static void *in_thread(void *nr)
+{
+	prctl(PR_SET_NAME, "toucher");
+	touch((uintptr_t)nr);
+	printf("done %d %ld\n", getpid(), syscall(SYS_gettid));
+	return NULL;
+}
+
+static void done(void)
+{
+	printf("done %d %ld\n", getpid(), syscall(SYS_gettid));
+	fflush(stdout);
+}
+
+static void obey(char *order)
+{
+	char *word = strtok(order, " \n"), *argument = strtok(NULL, " \n");
+	unsigned long nr = argument ? strtoul(argument, NULL, 10) : 0;
+	pthread_t thread;
+	pid_t child;
+
+	if (!word || !argument)
+		exit(2);
+	if (!strcmp(word, "touch")) {
+		touch(nr);
+	} else if (!strcmp(word, "child")) {
+		child = fork();
+		if (!child) {
+			touch(nr);
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	} else if (!strcmp(word, "thread")) {
+		pthread_create(&thread, NULL, in_thread, (void *)(uintptr_t)nr);
+		pthread_join(thread, NULL);
+		fflush(stdout);
+		return;
+	} else if (!strcmp(word, "exec")) {
+		execl("/proc/self/exe", "pages", "-", argument, (char *)NULL);
+		exit(4);
+	} else if (!strcmp(word, "name")) {
+		prctl(PR_SET_NAME, argument);
+	} else if (!strcmp(word, "user")) {
+		if (seteuid(0) || seteuid((uid_t)nr))
+			exit(5);
+	} else {
+		exit(2);
+	}
+	done();
+}
+
+int main(int argc, char **argv)
+{
+	char line[128];
+
+	if (argc > 2 && !strcmp(argv[1], "-")) {
+		touch(strtoul(argv[2], NULL, 10));
+		done();
+	} else if (argc > 1) {
+		for (int i = 1; i < argc; i++) {
+			snprintf(line, sizeof(line), "%s", argv[i]);
+			obey(line);
+		}
+		return 0;
+	}
+	/* No buffer: what is behind an exec is read by the new program. */
+	setvbuf(stdin, NULL, _IONBF, 0);
+	while (fgets(line, sizeof(line), stdin))
+		obey(line);
+	return 0;
+}
