@@ -61,11 +61,13 @@ _Static_assert(sizeof(struct lb_stack_key) == 40, "no padding in map keys");
 
 struct lb_stack_count {
 	__u64 count;
-	__u64 values[LB_NR_VALUES]; /* [0]: sum of the periods of the events that ticked */
+	__u64 values
+		[LB_NR_VALUES]; /* [0]: sum of the periods of the events that ticked */
 	__u64 first_ns; /* CLOCK_MONOTONIC of the first and last sample in this slot */
 	__u64 last_ns;
 };
-_Static_assert(sizeof(struct lb_stack_count) == 24 + 8 * LB_NR_VALUES, "no padding in map values");
+_Static_assert(sizeof(struct lb_stack_count) == 24 + 8 * LB_NR_VALUES,
+	       "no padding in map values");
 
 enum lb_body_kind {
 	LB_BODY_USER,

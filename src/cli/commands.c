@@ -427,9 +427,10 @@ static int show_run(struct recording *r, const struct viewing *v, struct error *
 				    "CPU (%u Hz); raise the rate with -F",
 				    r->config->freq_hz);
 		else
-			log_warning("no samples: the command had fewer %s than one sample "
-				    "stands for; lower -c",
-				    r->config->source->name);
+			log_warning(
+				"no samples: the command had fewer %s than one sample "
+				"stands for; lower -c",
+				r->config->source->name);
 		return 0;
 	}
 	/* Sources that were not kept are read as the user who called, not as root. */

@@ -220,9 +220,10 @@ static int check_source(struct options *o, struct error *err)
 	struct sampling *s = &o->sampling;
 
 	if (s->source->is_clock && s->event_period)
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "-c goes with -e page-faults; the rate of cpu-clock "
-				      "is given with -F");
+		return error_set_exit(
+			err, EXIT_USAGE, -EINVAL,
+			"-c goes with -e page-faults; the rate of cpu-clock "
+			"is given with -F");
 	if (!s->source->is_clock && (s->freq_hz || s->budget_ppm))
 		return error_set_exit(err, EXIT_USAGE, -EINVAL,
 				      "%s goes with -e cpu-clock; how many %s a sample "
@@ -741,7 +742,8 @@ static int parse_count(struct options *o, const char *arg, struct error *err)
 	unsigned long events = strtoul(arg, &end, 10);
 
 	if (end == arg || *end || *arg == '-' || events < 1 || events > MAX_EVENT_PERIOD)
-		return usage(err, "%s takes events a sample from 1 to 1000000000, not \"%s\"",
+		return usage(err,
+			     "%s takes events a sample from 1 to 1000000000, not \"%s\"",
 			     "-c", arg);
 	o->sampling.event_period = events;
 	return 0;

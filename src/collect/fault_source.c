@@ -156,7 +156,8 @@ static uint32_t faults_nr_cpus(const struct sample_source *source)
 	return (uint32_t)((const struct fault_source *)source)->nr;
 }
 
-static void faults_account(struct sample_source *source, struct sample_source_account *ret)
+static void faults_account(struct sample_source *source,
+			   struct sample_source_account *ret)
 {
 	struct fault_source *s = to_faults(source);
 	uint64_t due = s->gone_due;

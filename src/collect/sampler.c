@@ -168,13 +168,13 @@ static int open_source(struct sampler *s, struct error *err)
 	struct sample_source_config config = {
 		.prog_fd = bpf_program__fd(s->skel->progs.lb_sample),
 		.period = kind->is_clock ? SECOND_NS / s->config.freq_hz
-					    : s->config.period,
+					 : s->config.period,
 	};
 
 	/* Not the hashes' seed: who sees the clock does not know them. */
 	if (getrandom(&config.seed, sizeof(config.seed), 0) != sizeof(config.seed))
 		log_debug("getrandom: %m, the turns of periods are known");
-	s->source = kind->new(&config);
+	s->source = kind->new (&config);
 	if (!s->source)
 		return error_set(err, -ENOMEM, "out of memory");
 	s->source->kind = kind;
@@ -236,7 +236,8 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 		s->config.max_frames = USER_FRAMES;
 	if (s->config.max_frames > LB_MAX_FRAMES)
 		s->config.max_frames = LB_MAX_FRAMES;
-	s->rate_hz = sample_source_at(config->source)->is_clock ? config->freq_hz : EVENT_RATE_HZ;
+	s->rate_hz = sample_source_at(config->source)->is_clock ? config->freq_hz
+								: EVENT_RATE_HZ;
 	libbpf_set_print(print_libbpf);
 	rc = libbpf_num_possible_cpus();
 	if (rc < 0 || cpu_list_online(&online))

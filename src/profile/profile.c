@@ -587,9 +587,8 @@ int profile_add_summary(struct profile *p)
 		 "lineburn %s: %" PRIu64 " samples, %s in %.1f s on %u CPUs%s, %" PRIu64
 		 " lost, %" PRIu64 " missed;%s",
 		 extra->version, samples, measured, (double)extra->wall_ns / 1e9,
-		 extra->nr_cpus, rate,
-		 extra->losses.sampled - extra->losses.counted, extra->losses.missed,
-		 command);
+		 extra->nr_cpus, rate, extra->losses.sampled - extra->losses.counted,
+		 extra->losses.missed, command);
 	return profile_add_comment(p, sentence);
 }
 

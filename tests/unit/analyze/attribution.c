@@ -492,7 +492,8 @@ static void misses_blame_the_innermost_user_frame(void **state)
 	(void)state;
 	add_stack(p, LB_STACK_BAD_FP, 9, sys, bare, named);
 	add_stack(p, LB_STACK_NO_USER, 4, hidden);
-	profile_add_sample(p, NULL, 0, NULL, 0, LB_STACK_NO_REGS, (int64_t[]){2, 2 * PERIOD_NS});
+	profile_add_sample(p, NULL, 0, NULL, 0, LB_STACK_NO_REGS,
+			   (int64_t[]){2, 2 * PERIOD_NS});
 	add_stack(p, LB_STACK_TRUNCATED, 1, in_app(9, "f@/a.c:1"));
 	a = ATTRIBUTE();
 	assert_miss(a, MISS_FILE_GONE, 9, "libopenblas.so");

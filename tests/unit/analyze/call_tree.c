@@ -258,8 +258,9 @@ static void test_odd_stacks(void **state)
 	(void)state;
 	add_stack(p, LB_STACK_NO_USER, 4, k);
 	add_stack(p, 0, 3, nameless, nameless);
-	assert_int_not_equal(profile_add_sample(p, NULL, 0, NULL, 0, 0, (int64_t[]){2, 2 * PERIOD_NS}),
-			     PROFILE_NONE);
+	assert_int_not_equal(
+		profile_add_sample(p, NULL, 0, NULL, 0, 0, (int64_t[]){2, 2 * PERIOD_NS}),
+		PROFILE_NONE);
 	check(CALLERS(NULL), "4/4 [kernel]\n"
 			     "3/3 libopenblas.so +\n"
 			     "2/2 \n");
@@ -330,7 +331,8 @@ static void measure(const char *what, uint32_t nr_functions, uint32_t nr_common)
 						     ? k % nr_functions
 						     : (seed >> 8) % nr_functions];
 		}
-		profile_add_sample(p, stack, ARRAY_SIZE(stack), NULL, 0, 0, (int64_t[]){1, PERIOD_NS});
+		profile_add_sample(p, stack, ARRAY_SIZE(stack), NULL, 0, 0,
+				   (int64_t[]){1, PERIOD_NS});
 	}
 	for (o.direction = CALL_CALLERS; o.direction <= CALL_CALLEES; o.direction++) {
 		_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
@@ -386,7 +388,8 @@ static void test_limit_of_nodes(void **state)
 			seed = seed * 1664525 + 1013904223;
 			stack[k] = locations[(seed >> 8) % ARRAY_SIZE(locations)];
 		}
-		profile_add_sample(p, stack, ARRAY_SIZE(stack), NULL, 0, 0, (int64_t[]){1, PERIOD_NS});
+		profile_add_sample(p, stack, ARRAY_SIZE(stack), NULL, 0, 0,
+				   (int64_t[]){1, PERIOD_NS});
 	}
 	assert_int_equal(call_tree_new(p, &o, &tree, &err), 0);
 	assert_int_equal(tree->nr_nodes, CALL_TREE_MAX_NODES);

@@ -66,8 +66,8 @@ static void touch_all(struct order order)
 	char *pages = mmap(NULL, (size_t)order.nr * PAGE_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (pages == MAP_FAILED || madvise(pages, (size_t)order.nr * PAGE_BYTES,
-					   MADV_NOHUGEPAGE))
+	if (pages == MAP_FAILED ||
+	    madvise(pages, (size_t)order.nr * PAGE_BYTES, MADV_NOHUGEPAGE))
 		_exit(3);
 	for (uint32_t i = 0; i < order.nr; i++) {
 		char name[16];

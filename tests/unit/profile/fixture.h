@@ -69,6 +69,7 @@ static inline uint32_t add_location(struct profile *p, uint32_t mapping, uint64_
 #define add_stack(p, status, count, ...)                                               \
 	profile_add_sample(p, (const uint32_t[]){__VA_ARGS__},                         \
 			   sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), \
-			   NULL, 0, status, (int64_t[]){count, (int64_t)(count)*PERIOD_NS})
+			   NULL, 0, status,                                            \
+			   (int64_t[]){count, (int64_t)(count)*PERIOD_NS})
 
 #endif

@@ -56,8 +56,8 @@ static inline void add_owned(struct profile *p, uint32_t location, int64_t count
 	nr = put_text(p, labels, nr, LABEL_RUNTIME, o->runtime);
 	nr = put_text(p, labels, nr, LABEL_POD, o->pod);
 	nr = put_text(p, labels, nr, LABEL_UNIT, o->unit);
-	assert_int_not_equal(profile_add_sample(p, &location, 1, labels, nr, 0, (int64_t[]){count,
-						count * PERIOD_NS}),
+	assert_int_not_equal(profile_add_sample(p, &location, 1, labels, nr, 0,
+						(int64_t[]){count, count * PERIOD_NS}),
 			     PROFILE_NONE);
 }
 

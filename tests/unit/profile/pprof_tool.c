@@ -109,7 +109,8 @@ static void write_profile(struct strpool *pool, bool with_extra)
 
 	add_stack(p, LB_STACK_COMPLETE, 42, inlined, outer);
 	add_stack(p, LB_STACK_BAD_FP, 30, numba);
-	profile_add_sample(p, &sys, 1, &label, 1, LB_STACK_NO_USER, (int64_t[]){28, 28 * PERIOD_NS});
+	profile_add_sample(p, &sys, 1, &label, 1, LB_STACK_NO_USER,
+			   (int64_t[]){28, 28 * PERIOD_NS});
 	p->period = PERIOD_NS;
 	p->time_nanos = 1700000000000000000;
 	p->duration_nanos = 2000000000;

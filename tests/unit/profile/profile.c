@@ -77,17 +77,23 @@ static void equal_samples_add_up(void **state)
 					 {.key = "comm", .str = "app"}};
 	uint32_t s = profile_add_sample(p, l, 2, labels, 2, 0, (int64_t[]){3, 30});
 
-	assert_int_equal(profile_add_sample(p, l, 2, labels, 2, 0, (int64_t[]){4, 41}), s);
+	assert_int_equal(profile_add_sample(p, l, 2, labels, 2, 0, (int64_t[]){4, 41}),
+			 s);
 	assert_int_equal(profile_value(p, &p->samples[s], p->count_value), 7);
 	assert_int_equal(profile_value(p, &p->samples[s], p->cpu_value), 71);
 	labels[0].num = 8;
-	assert_int_not_equal(profile_add_sample(p, l, 2, labels, 2, 0, (int64_t[]){1, 1}), s);
-	assert_int_not_equal(profile_add_sample(p, l, 2, labels + 1, 1, 0, (int64_t[]){1, 1}), s);
-	labels[0].num = 7;
-	assert_int_not_equal(profile_add_sample(p, l, 2, labels, 2, LB_STACK_FAULT, (int64_t[]){1, 1}),
+	assert_int_not_equal(profile_add_sample(p, l, 2, labels, 2, 0, (int64_t[]){1, 1}),
 			     s);
-	assert_int_not_equal(profile_add_sample(p, l, 1, labels, 2, 0, (int64_t[]){1, 1}), s);
-	assert_int_not_equal(profile_add_sample(p, NULL, 0, labels, 2, 0, (int64_t[]){1, 1}), s);
+	assert_int_not_equal(
+		profile_add_sample(p, l, 2, labels + 1, 1, 0, (int64_t[]){1, 1}), s);
+	labels[0].num = 7;
+	assert_int_not_equal(
+		profile_add_sample(p, l, 2, labels, 2, LB_STACK_FAULT, (int64_t[]){1, 1}),
+		s);
+	assert_int_not_equal(profile_add_sample(p, l, 1, labels, 2, 0, (int64_t[]){1, 1}),
+			     s);
+	assert_int_not_equal(
+		profile_add_sample(p, NULL, 0, labels, 2, 0, (int64_t[]){1, 1}), s);
 	assert_int_equal(p->nr_samples, 6);
 	/* They have one of three runs of labels: pid 7 or 8 and comm, comm alone. */
 	assert_int_equal(p->nr_labels, 5);
@@ -99,7 +105,8 @@ static void equal_samples_add_up(void **state)
 static void sums_stop_at_the_top(void **state)
 {
 	struct profile *p = *state;
-	uint32_t s = profile_add_sample(p, NULL, 0, NULL, 0, 0, (int64_t[]){INT64_MAX - 1, 0});
+	uint32_t s =
+		profile_add_sample(p, NULL, 0, NULL, 0, 0, (int64_t[]){INT64_MAX - 1, 0});
 
 	profile_add_sample(p, NULL, 0, NULL, 0, 0, (int64_t[]){5, 0});
 	assert_int_equal(profile_value(p, &p->samples[s], p->count_value), INT64_MAX);
@@ -114,8 +121,9 @@ static void indices_that_are_not_there_are_refused(void **state)
 	assert_int_equal(profile_add_location(p, 0, 1, MISS_NONE, NULL, 0), PROFILE_NONE);
 	assert_int_equal(profile_add_location(p, PROFILE_NONE, 1, MISS_NONE, &line, 1),
 			 PROFILE_NONE);
-	assert_int_equal(profile_add_sample(p, &location, 1, NULL, 0, 0, (int64_t[]){1, 1}),
-			 PROFILE_NONE);
+	assert_int_equal(
+		profile_add_sample(p, &location, 1, NULL, 0, 0, (int64_t[]){1, 1}),
+		PROFILE_NONE);
 	assert_int_equal(p->nr_locations + p->nr_samples + p->nr_lines, 0);
 }
 

@@ -98,11 +98,12 @@ static void machine_init(struct machine *m, bool with_file)
 				       (struct profile_line[]){{blas, 0}}, 1);
 	in_kernel = profile_add_location(p, kernel, 0xffffffff81000000, MISS_KERNEL,
 					 (struct profile_line[]){{copy, 0}}, 1);
-	profile_add_sample(p, (uint32_t[]){in_hot}, 1, NULL, 0, 0, (int64_t[]){60, 60 * PERIOD_NS});
-	profile_add_sample(p, (uint32_t[]){in_blas, in_main9}, 2, NULL, 0, 0, (int64_t[]){30,
-			   30 * PERIOD_NS});
-	profile_add_sample(p, (uint32_t[]){in_kernel, in_main8}, 2, NULL, 0, 0, (int64_t[]){10,
-			   10 * PERIOD_NS});
+	profile_add_sample(p, (uint32_t[]){in_hot}, 1, NULL, 0, 0,
+			   (int64_t[]){60, 60 * PERIOD_NS});
+	profile_add_sample(p, (uint32_t[]){in_blas, in_main9}, 2, NULL, 0, 0,
+			   (int64_t[]){30, 30 * PERIOD_NS});
+	profile_add_sample(p, (uint32_t[]){in_kernel, in_main8}, 2, NULL, 0, 0,
+			   (int64_t[]){10, 10 * PERIOD_NS});
 }
 
 static void machine_deinit(struct machine *m)
