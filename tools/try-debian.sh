@@ -55,13 +55,19 @@ git clone -q . "$dir/lineburn"
 chown -R 0:0 "$dir/lineburn"
 
 export TRY_DIR="$dir"
+# Its root is a mount, as that of a machine is: what makes mount namespaces asks for that.
 # shellcheck disable=SC2016 # for the inner shell
 unshare --mount --propagation private sh -euc '
+	mount --bind "$TRY_DIR" "$TRY_DIR"
+	cd "$TRY_DIR"
 	for mount in proc sys dev; do
-		mount --rbind /$mount "$TRY_DIR/$mount"
+		mount --rbind /$mount $mount
 	done
-	exec chroot "$TRY_DIR" env -i HOME=/root LANG=C.UTF-8 TERM=dumb \
+	mkdir -p .outside
+	pivot_root . .outside
+	umount -l .outside
+	exec chroot . env -i HOME=/root LANG=C.UTF-8 TERM=dumb \
 		PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
 		FUZZ_RUNS="${FUZZ_RUNS:-1000}" ${PIP_CERT:+"PIP_CERT=$PIP_CERT"} \
-		sh -c "cd /lineburn && exec \"\$@\"" sh "$@"
+		sh -c "cd /lineburn && rmdir /.outside && exec \"\$@\"" sh "$@"
 ' sh "$@"
