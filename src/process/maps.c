@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 /*
@@ -272,17 +273,7 @@ static struct mapping *live_at(const struct maps *maps, size_t pos)
 /* Position of the first live mapping that ends above @ip. */
 static size_t live_above(const struct maps *maps, uint64_t ip)
 {
-	size_t lo = 0, hi = maps->nr_live;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (live_at(maps, mid)->end <= ip)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_FIRST(i, maps->nr_live, live_at(maps, i)->end > ip);
 }
 
 static int reserve(struct maps *maps, size_t need)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "lineburn.pb-c.h"
 #include "profile/profile.h"
@@ -258,16 +259,10 @@ static void pack_functions(struct packer *k, const struct functions_told_apart *
 			   const struct profile_source *from, Lineburn__Source *to)
 {
 	struct told_apart key = {.file = from->path};
-	size_t first = 0, end = all->nr, nr;
+	size_t first =
+		SEARCH_FIRST(i, all->nr, compare_told_apart(&all->items[i], &key) >= 0);
+	size_t end = first, nr;
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (compare_told_apart(&all->items[middle], &key) < 0)
-			first = middle + 1;
-		else
-			end = middle;
-	}
 	while (end < all->nr && all->items[end].file == from->path)
 		end++;
 	nr = end - first;

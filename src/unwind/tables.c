@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "unwind/page_runs.h"
 #include "unwind/row_slabs.h"
@@ -173,16 +174,8 @@ static int fill_page(struct unwind_tables *t, uint32_t page, const struct row_pa
 
 static const struct row_page *find_page(const struct row_pages *pages, uint64_t page)
 {
-	size_t lo = 0, hi = pages->nr_pages;
+	size_t lo = SEARCH_FIRST(i, pages->nr_pages, pages->pages[i].page >= page);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (pages->pages[mid].page < page)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < pages->nr_pages && pages->pages[lo].page == page ? &pages->pages[lo]
 								     : NULL;
 }

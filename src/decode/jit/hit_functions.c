@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "decode/numba/lines.h"
 #include "decode/numba/name.h"
@@ -253,22 +254,16 @@ static int by_place(const void *a, const void *b)
 const struct hit_function *hit_functions_find(const struct hit_functions *h,
 					      uint32_t object, uint64_t ip)
 {
-	size_t low = 0, high = h->nr;
+	const struct hit_function *items = h->items;
+	size_t above = SEARCH_FIRST(
+		i, h->nr,
+		items[i].object > object ||
+			(items[i].object == object && items[i].lines.start_ip > ip));
 
-	while (low < high) { /* the first one that begins behind @ip */
-		size_t mid = low + (high - low) / 2;
-		const struct hit_function *f = &h->items[mid];
-
-		if (f->object < object ||
-		    (f->object == object && f->lines.start_ip <= ip))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || h->items[low - 1].object != object ||
-	    h->items[low - 1].lines.end_ip <= ip)
+	if (!above || items[above - 1].object != object ||
+	    items[above - 1].lines.end_ip <= ip)
 		return NULL;
-	return &h->items[low - 1];
+	return &items[above - 1];
 }
 
 static void sort_functions(struct hit_functions *h)
