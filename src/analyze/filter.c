@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "analyze/sample_owner.h"
-#include "analyze/sample_weight.h"
 #include "analyze/tally.h"
 #include "base/suggest.h"
 

@@ -7,7 +7,6 @@
 
 #include "base/search.h"
 #include "analyze/code_query.h"
-#include "analyze/sample_weight.h"
 #include "analyze/tally.h"
 #include "profile/mapping_kind.h"
 

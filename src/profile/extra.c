@@ -9,8 +9,8 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "lineburn.pb-c.h"
+#include "profile/arena.h"
 #include "profile/profile.h"
-#include "profile/protobuf_arena.h"
 
 /* struct profile_cost and Lineburn__Cost; all uint64_t */
 #define EXTRA_COST(X)               \
@@ -555,7 +555,7 @@ static int unpack_message(struct profile *p, const Lineburn__Extra *from,
 int extra_unpack(struct profile *p, const uint8_t *data, size_t len,
 		 const struct extra_ids *ids, struct arena *arena)
 {
-	ProtobufCAllocator allocator = protobuf_arena_allocator(arena);
+	ProtobufCAllocator allocator = arena_allocator(arena);
 	Lineburn__Extra *from = lineburn__extra__unpack(&allocator, len, data);
 	char sentence[128];
 

@@ -17,7 +17,7 @@
 #include "base/suggest.h"
 #include "collect/filter.h"
 #include "process/cgroup.h"
-#include "process/cgroup_namespace.h"
+#include "process/cgroup_mount.h"
 #include "process/owner.h"
 #include "target/cgroup_watch.h"
 #include "target/match.h"

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/search.h"
 #include "base/vec.h"
-#include "decode/cfi/symbols.h"
+#include "decode/cfi/file.h"
 
 /*
  * A function is entered with the return address on top of the stack, and each instruction

@@ -11,7 +11,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 #include "decode/dwarf/dwarf.h"
-#include "decode/elf/demangle.h"
+#include "decode/elf/names.h"
 #include "decode/numba/name.h"
 
 /* A place whose frames are asked for. */
