@@ -96,11 +96,6 @@ static enum mapping_kind kind_of(const char *name, size_t len)
 	return is_jitdump_name(name, stem) ? MAPPING_JITDUMP : MAPPING_FILE;
 }
 
-enum mapping_kind mapping_kind_of(const char *path)
-{
-	return kind_of(path, strlen(path));
-}
-
 bool mapping_may_be_jit(const struct mapping *m)
 {
 	return m->kind == MAPPING_ANON || m->kind == MAPPING_HEAP ||
