@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "decode/operations.h"
+#include "decode/requests.h"
 #include "doctor/doctor.h"
 #include "launch/python_hook.h"
 #include "worker/worker.h"

@@ -100,7 +100,7 @@ check_libraries() {
 	only_in 'nettle/' 'analyze/source\.c'
 	only_in 'zlib' 'profile/|decode/'
 	only_in 'capstone/' 'decode/asm/disassemble\.c|decode/cfi/functions\.c'
-	only_in 'jansson' 'render/|doctor/doctor\.|process/container_text\.c'
+	only_in 'jansson' 'render/|doctor/doctor\.|process/container_name\.c'
 }
 
 # ---- what strangers wrote is decoded in workers only ----

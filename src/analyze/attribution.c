@@ -19,13 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/sample_weight.h"
 #include "analyze/tally.h"
 #include "base/vec.h"
 #include "profile/labels.h"
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
-#include "profile/start_code.h"
 
 /* Of one mapping. */
 struct mapping_code {
@@ -44,7 +42,7 @@ struct site {
 	uint32_t at; /* (line, function): into work.sites_at; valid with both */
 	bool is_mine; /* has a line outside libraries */
 	bool has_line; /* whether or not it may count */
-	bool is_start; /* start_code.h: it takes the charge only as the leaf */
+	bool is_start; /* function_is_start_code(): it takes the charge only as the leaf */
 };
 
 /* Of one location; all that the walk over a stack needs of it. */

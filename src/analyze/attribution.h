@@ -11,7 +11,7 @@
 #ifndef LB_ANALYZE_ATTRIBUTION_H
 #define LB_ANALYZE_ATTRIBUTION_H
 
-#include "analyze/sample_weight.h"
+#include "analyze/tally.h"
 #include "profile/profile.h"
 
 enum charge {

@@ -13,12 +13,10 @@
 #include <string.h>
 
 #include "analyze/code_query.h"
-#include "analyze/sample_weight.h"
 #include "analyze/tally.h"
 #include "base/vec.h"
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
-#include "profile/start_code.h"
 
 /* One source frame that is a node. */
 struct call_site {

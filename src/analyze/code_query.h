@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/profile.h"
+
 enum name_step {
 	NAME_WHOLE,
 	NAME_LAST_PART,
@@ -32,5 +34,14 @@ bool code_place_parse(const char *what, struct code_place *ret);
 
 /** Is the file of the place this one? Whole names at the end of a path do. */
 bool code_place_is_in(const struct code_place *place, const char *path);
+
+/* ---- names of specialisations ---- */
+
+/**
+ * Gives each function that has a system name of its own a name that says which
+ * specialisation it is: "dither [_ZN8__main__6dither...]". So functions of one name
+ * are no longer one.
+ */
+void type_names_apply(struct profile *p);
 
 #endif

@@ -8,14 +8,15 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/sample_owner.h"
-#include "analyze/sample_weight.h"
 #include "analyze/tally.h"
+#include "base/match.h"
 #include "base/suggest.h"
 
 /* Noted with each subject. */
@@ -45,89 +46,37 @@ static inline bool subject_is_none(enum filter_kind kind, const struct tally_ite
 
 /* ---- Does a filter mean this container, unit, process...? ---- */
 
-enum {
-	NO_MATCH,
-	MATCH_WEAK, /* a start, a pattern, or something implied */
-	MATCH_EXACT,
-};
-
-static int by_start(const char *value, const char *id)
-{
-	if (!strcmp(value, id))
-		return MATCH_EXACT;
-	return strncmp(value, id, strlen(value)) ? NO_MATCH : MATCH_WEAK;
-}
-
 /* Paths of cgroups have no dashes where systemd made them: they tell slices apart there. */
-static int pod_strength(const char *value, const char *uid)
+static enum match match_pod(const char *value, const char *uid)
 {
 	size_t i = 0;
 
 	for (; value[i]; i++)
 		if (uid[i] != value[i] && !(uid[i] == '-' && value[i] == '_'))
-			return NO_MATCH;
+			return MATCH_NONE;
 	return uid[i] ? MATCH_WEAK : MATCH_EXACT;
 }
 
-static bool is_like(const char *pattern, const char *text)
-{
-	return !fnmatch(pattern, text, FNM_NOESCAPE);
-}
-
-static int container_strength(const char *value, const char *id, const char *name)
-{
-	if (!strcmp(value, name))
-		return MATCH_EXACT;
-	/* No pattern reaches over a slash: "1000/ID" is what a user calls a container. */
-	if (!fnmatch(value, id, FNM_NOESCAPE | FNM_PATHNAME) ||
-	    (*name && is_like(value, name)))
-		return strcmp(value, id) ? MATCH_WEAK : MATCH_EXACT;
-	return by_start(value, id);
-}
-
-static int unit_strength(const char *value, const char *unit)
-{
-	char longer[512];
-
-	if (!strcmp(value, unit))
-		return MATCH_EXACT;
-	if (is_like(value, unit))
-		return MATCH_WEAK;
-	/* A pattern that has no suffix means what has this one. */
-	if (snprintf(longer, sizeof(longer), "%s.service", value) >= (int)sizeof(longer))
-		return NO_MATCH;
-	return is_like(longer, unit) ? MATCH_WEAK : NO_MATCH;
-}
-
 /* "/sys/fs/cgroup/a/b/", "a/b" and "/a/b" are the same cgroup. */
-static int cgroup_strength(const char *value, const char *path)
+static bool is_cgroup_above(const char *value, const char *path)
 {
 	static const char mount[] = "/sys/fs/cgroup";
-	size_t len;
+	char clean[PATH_MAX];
 
-	if (!strncmp(value, mount, sizeof(mount) - 1) &&
-	    (value[sizeof(mount) - 1] == '/' || !value[sizeof(mount) - 1]))
-		value += sizeof(mount) - 1;
-	value += strspn(value, "/");
-	path += strspn(path, "/");
-	len = strlen(value);
-	while (len && value[len - 1] == '/')
-		len--;
-	if (!len)
-		return MATCH_EXACT; /* the root: all there is */
-	return !strncmp(value, path, len) && (!path[len] || path[len] == '/')
-		       ? MATCH_EXACT
-		       : NO_MATCH;
+	if (match_path_above(mount, value))
+		value += strlen(mount);
+	return !match_clean_path(value, clean, sizeof(clean)) &&
+	       match_path_above(clean, path);
 }
 
-static int exact(bool is_equal)
+static enum match exact(bool is_equal)
 {
-	return is_equal ? MATCH_EXACT : NO_MATCH;
+	return is_equal ? MATCH_EXACT : MATCH_NONE;
 }
 
 /** How well it matches: 0 not at all; of a filter's matches only the best count. */
-static int filter_strength(const struct profile_filter *f,
-			   const struct tally_item *subject)
+static enum match filter_strength(const struct profile_filter *f,
+				  const struct tally_item *subject)
 {
 	const char *value = f->value, *text;
 
@@ -138,15 +87,16 @@ static int filter_strength(const struct profile_filter *f,
 	text = tally_string(subject->a);
 	switch (f->kind) {
 	case FILTER_CONTAINER:
-		return container_strength(value, text, tally_string(subject->b));
+		return match_container(value, text, tally_string(subject->b),
+				       MATCH_START_ANY);
 	case FILTER_UNIT:
-		return unit_strength(value, text);
+		return match_unit(value, text);
 	case FILTER_POD:
-		return pod_strength(value, text);
+		return match_pod(value, text);
 	case FILTER_COMM: /* a thread may well be called "[x]" */
 		return exact(!strcmp(value, text) || !fnmatch(value, text, FNM_NOESCAPE));
 	case FILTER_CGROUP:
-		return cgroup_strength(value, text);
+		return exact(is_cgroup_above(value, text));
 	default:
 		return exact(!strcmp(value, text));
 	}
@@ -157,8 +107,6 @@ static int filter_strength(const struct profile_filter *f,
  *
  * no sample is of container "wb"; there is "web" (3f2a8c9d0e1f)
  */
-
-#define MAX_SIMILAR 3
 
 /* A sentence that grows; cut where it is full. */
 struct sentence {
@@ -181,11 +129,6 @@ __attribute__((format(printf, 2, 3))) static void say(struct sentence *w, const 
 		w->len = sizeof(w->text) - 1;
 }
 
-struct near_value {
-	const struct tally_item *item;
-	unsigned int likeness;
-};
-
 static unsigned int item_likeness(const struct profile_filter *f,
 				  const struct tally_item *item)
 {
@@ -200,28 +143,8 @@ static unsigned int item_likeness(const struct profile_filter *f,
 	return by_name < best ? by_name : best;
 }
 
-/* Puts it among the best so far: the most alike first, then the heaviest. */
-static void keep_similar(struct near_value *best, size_t *nr, struct near_value one)
-{
-	size_t at = *nr;
-
-	for (size_t i = 0; i < *nr; i++)
-		if (best[i].item == one.item)
-			return;
-	while (at && (one.likeness < best[at - 1].likeness ||
-		      (one.likeness == best[at - 1].likeness &&
-		       weight_compare(one.item->self, best[at - 1].item->self) < 0)))
-		at--;
-	if (at == MAX_SIMILAR)
-		return;
-	if (*nr < MAX_SIMILAR)
-		++*nr;
-	memmove(&best[at + 1], &best[at], (*nr - 1 - at) * sizeof(*best));
-	best[at] = one;
-}
-
 static size_t find_similar(const struct filter_work *w, const struct filtered *n,
-			   enum filter_kind kind, struct near_value best[MAX_SIMILAR])
+			   enum filter_kind kind, struct likely best[SUGGESTIONS_SHOWN])
 {
 	const struct tally *subjects = &w->subjects[kind];
 	size_t nr = 0;
@@ -232,13 +155,15 @@ static size_t find_similar(const struct filter_work *w, const struct filtered *n
 		if (f->kind != kind || f->exclude)
 			continue;
 		for (size_t i = 0; i < subjects->nr; i++) {
-			struct near_value one = {.item = &subjects->items[i]};
+			const struct tally_item *item = &subjects->items[i];
+			struct weight self = item->self;
 
-			if (subject_is_none(kind, one.item))
+			if (subject_is_none(kind, item))
 				continue;
-			one.likeness = item_likeness(f, one.item);
-			if (one.likeness != LIKENESS_NONE)
-				keep_similar(best, &nr, one);
+			nr = likely_keep(best, nr,
+					 (struct likely){item, item_likeness(f, item),
+							 self.cpu_ns ? self.cpu_ns
+								     : self.samples});
 		}
 	}
 	return nr;
@@ -285,7 +210,7 @@ static bool has_any(const struct filter_work *w, enum filter_kind kind)
 static void say_unmatched(struct sentence *words, const struct filter_work *w,
 			  const struct filtered *n, enum filter_kind kind)
 {
-	struct near_value similar[MAX_SIMILAR + 1];
+	struct likely similar[SUGGESTIONS_SHOWN];
 	size_t nr = find_similar(w, n, kind, similar);
 
 	say(words, "no sample is of ");
@@ -429,10 +354,10 @@ static void match(struct filter_work *w, struct filter_match *m)
 {
 	struct tally *subjects = &w->subjects[m->filter.kind];
 	const struct tally_item *heaviest = NULL;
-	int best = 1;
+	enum match best = MATCH_WEAK;
 
 	for (size_t i = 0; i < subjects->nr; i++) {
-		int strength = filter_strength(&m->filter, &subjects->items[i]);
+		enum match strength = filter_strength(&m->filter, &subjects->items[i]);
 
 		best = strength > best ? strength : best;
 	}

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/sample_weight.h"
 #include "analyze/tally.h"
 #include "profile/labels.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "analyze/code_query.h"
-#include "analyze/sample_weight.h"
 #include "analyze/tally.h"
 #include "profile/mapping_kind.h"
 
@@ -327,19 +327,12 @@ static int locator_init(struct locator *l, const struct profile *p)
 /* Codes of @order that begin at or before @address of @mapping. */
 static size_t upper_bound(const struct locator *l, uint32_t mapping, uint64_t address)
 {
-	size_t low = 0, high = l->nr;
+	const struct profile_code *codes = l->p->extra.codes;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		const struct profile_code *code = &l->p->extra.codes[l->order[mid]];
-
-		if (code->mapping < mapping ||
-		    (code->mapping == mapping && code->address <= address))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_FIRST(i, l->nr,
+			    codes[l->order[i]].mapping > mapping ||
+				    (codes[l->order[i]].mapping == mapping &&
+				     codes[l->order[i]].address > address));
 }
 
 /*
@@ -544,17 +537,9 @@ static void code_samples_deinit(struct code_samples *s)
 const struct profile_code_row *machine_code_row(const struct profile_code *code,
 						uint64_t address)
 {
-	size_t low = 0, high = code->nr_rows;
+	size_t above = SEARCH_FIRST(i, code->nr_rows, code->rows[i].address > address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (code->rows[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? &code->rows[low - 1] : NULL;
+	return above ? &code->rows[above - 1] : NULL;
 }
 
 /* ---- choosing ---- */
@@ -652,17 +637,10 @@ void machine_code_free(struct machine_code *m)
 static struct instruction *find_instruction(const struct machine_piece *piece,
 					    uint64_t address)
 {
-	size_t low = 0, high = piece->nr;
+	size_t above =
+		SEARCH_FIRST(i, piece->nr, piece->instructions[i].address > address);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (piece->instructions[mid].address <= address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? &piece->instructions[low - 1] : NULL;
+	return above ? &piece->instructions[above - 1] : NULL;
 }
 
 static bool is_own(const struct profile *p, const struct machine_piece *piece,

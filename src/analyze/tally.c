@@ -2,6 +2,7 @@
 #include "analyze/tally.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "base/vec.h"
@@ -44,4 +45,91 @@ int weight_compare(struct weight a, struct weight b)
 	if (a.samples != b.samples)
 		return a.samples > b.samples ? -1 : 1;
 	return 0;
+}
+
+/* ---- the values of a sample, whatever their types, as one weight ---- */
+
+/*
+ * Ours have samples/count and cpu/nanoseconds. Others leave one of them out, and
+ * then the period tells it from the other; heap profiles have neither, and then
+ * the type shown by default is taken for what it is, and so is that of events that are not
+ * CPU time.
+ */
+static bool type_is(const struct profile_value_type *v, const char *type,
+		    const char *unit)
+{
+	return !strcmp(v->type, type) && !strcmp(v->unit, unit);
+}
+
+/* pprof's rule: the default type; else the last. */
+static uint32_t default_value(const struct profile *p)
+{
+	for (size_t i = 0; i < p->nr_value_types; i++)
+		if (*p->default_sample_type &&
+		    !strcmp(p->value_types[i].type, p->default_sample_type))
+			return (uint32_t)i;
+	return p->nr_value_types ? (uint32_t)p->nr_value_types - 1 : PROFILE_NONE;
+}
+
+struct weigher weigher_of(const struct profile *p)
+{
+	struct weigher w = {.p = p,
+			    .samples_value = p->count_value,
+			    .samples_per = 1,
+			    .cpu_value = p->cpu_value,
+			    .cpu_times = 1,
+			    .counted = {.type = strpool_add(p->pool, "samples"),
+					.unit = strpool_add(p->pool, "count")}};
+	bool has_period = p->period > 0 && type_is(&p->period_type, "cpu", "nanoseconds");
+
+	if (w.samples_value != PROFILE_NONE) {
+		if (w.cpu_value == PROFILE_NONE && has_period) {
+			w.cpu_value = w.samples_value;
+			w.cpu_times = (uint64_t)p->period;
+		}
+		/* What a recording of other events measured, as ours of page faults. */
+		if (w.cpu_value == PROFILE_NONE && *p->default_sample_type) {
+			w.samples_value = default_value(p);
+			w.counted = p->value_types[w.samples_value];
+		}
+	} else if (w.cpu_value != PROFILE_NONE && has_period) {
+		w.samples_value = w.cpu_value;
+		w.samples_per = (uint64_t)p->period;
+	} else {
+		w.samples_value = default_value(p);
+		if (w.samples_value != PROFILE_NONE)
+			w.counted = p->value_types[w.samples_value];
+	}
+	return w;
+}
+
+static uint64_t value_of(const struct weigher *w, const struct profile_sample *s,
+			 uint32_t value, bool *negative)
+{
+	int64_t v = profile_value(w->p, s, value);
+
+	if (v >= 0)
+		return (uint64_t)v;
+	*negative = true;
+	return 0;
+}
+
+struct weight weigher_weigh(const struct weigher *w, const struct profile_sample *s,
+			    bool *negative)
+{
+	uint64_t samples = value_of(w, s, w->samples_value, negative);
+	uint64_t cpu_ns = value_of(w, s, w->cpu_value, negative);
+	struct weight weight;
+
+	if (w->samples_per > 1) /* to the nearest, but what ran was sampled */
+		samples = samples ? samples / w->samples_per +
+					    (samples % w->samples_per * 2 >=
+						     w->samples_per ||
+					     samples < w->samples_per)
+				  : 0;
+	if (__builtin_mul_overflow(cpu_ns, w->cpu_times, &cpu_ns))
+		cpu_ns = UINT64_MAX;
+	weight.samples = samples;
+	weight.cpu_ns = cpu_ns;
+	return weight;
 }

@@ -1,13 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A table from a pair (numbers, or interned strings by address) to weights.
- * Items are numbered in the order they are added and never move.
- */
+/* Weighs samples, and sums their weights. */
 #ifndef LB_ANALYZE_TALLY_H
 #define LB_ANALYZE_TALLY_H
 
-#include "analyze/sample_weight.h"
 #include "base/hashmap.h"
+#include "profile/profile.h"
+
+/* Of one line, function, process...: samples, and CPU nanoseconds. */
+struct weight {
+	uint64_t samples; /* see attribution.counted */
+	/* cpu/nanoseconds; else samples by a period in it; else 0 throughout. */
+	uint64_t cpu_ns;
+};
+
+/* Which value becomes weight.samples and weight.cpu_ns. */
+struct weigher {
+	const struct profile *p;
+	uint32_t samples_value; /* index of the value; PROFILE_NONE: there is none */
+	uint64_t samples_per; /* it is divided by this: 1, or the period */
+	uint32_t cpu_value; /* same */
+	uint64_t cpu_times; /* it is multiplied by this: 1, or the period */
+	struct profile_value_type counted; /* see attribution.counted */
+};
+
+struct weigher weigher_of(const struct profile *p);
+
+/** @negative  set when a value is below 0; it counts as 0. */
+struct weight weigher_weigh(const struct weigher *w, const struct profile_sample *s,
+			    bool *negative);
+
+/* ---- sums ---- */
 
 struct tally_item {
 	struct weight total; /* first: what each frame of each sample touches is close */
@@ -17,7 +39,10 @@ struct tally_item {
 	uint64_t a, b; /* the pair */
 };
 
-/* All zeroes is an empty table. */
+/*
+ * A table from a pair (numbers, or interned strings by address) to weights. Items are
+ * numbered in the order they are added and never move. All zeroes is an empty table.
+ */
 struct tally {
 	struct hashmap index;
 	struct tally_item *items;

@@ -119,24 +119,15 @@ int io_write_all(int fd, const void *data, size_t len)
 	return 0;
 }
 
-int io_pread_exact(int fd, void *buf, size_t len, off_t offset)
+DIR *io_open_dir(int dir, const char *name)
 {
-	char *p = buf;
+	_cleanup_close_ int fd =
+		openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *ret = fd < 0 ? NULL : fdopendir(fd);
 
-	while (len) {
-		ssize_t n = pread(fd, p, len, offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -ENODATA;
-		p += n;
-		offset += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	if (ret)
+		take_fd(&fd);
+	return ret;
 }
 
 int io_map_file(int fd, uint64_t max, void **ret, uint64_t *ret_len)

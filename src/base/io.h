@@ -3,6 +3,7 @@
 #ifndef LB_BASE_IO_H
 #define LB_BASE_IO_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,14 +36,14 @@ int io_reopen(int path_fd);
  */
 int io_open_regular(const char *path, struct stat *ret_st);
 
+/** Opens the folder @name in @dir for reading, if it is no link. Return: NULL with errno set. */
+DIR *io_open_dir(int dir, const char *name);
+
 /** Opens @path (NULL: nothing to open, -EINVAL) and does the same. */
 int io_read_file(const char *path, size_t max, char **ret, size_t *ret_len);
 
 /** Writes all of @data. Return: 0 or a negative errno (-ENOSPC: disk full). */
 int io_write_all(int fd, const void *data, size_t len);
-
-/** Reads exactly @len bytes at @offset. Return: 0, -ENODATA when short, or -errno. */
-int io_pread_exact(int fd, void *buf, size_t len, off_t offset);
 
 /**
  * Maps all of a regular file, to be read. Who may cut it short meanwhile is the caller's

@@ -76,6 +76,29 @@ unsigned int likeness(const char *asked, const char *name)
 	return apart <= most ? FIRST_LETTER + apart : LIKENESS_NONE;
 }
 
+static bool is_better(struct likely one, struct likely than)
+{
+	return one.likeness < than.likeness ||
+	       (one.likeness == than.likeness && one.weight > than.weight);
+}
+
+size_t likely_keep(struct likely best[SUGGESTIONS_SHOWN], size_t nr, struct likely one)
+{
+	size_t at = nr;
+
+	for (size_t i = 0; i < nr; i++)
+		if (best[i].item == one.item)
+			return nr;
+	while (at && is_better(one, best[at - 1]))
+		at--;
+	if (one.likeness == LIKENESS_NONE || at == SUGGESTIONS_SHOWN)
+		return nr;
+	nr += nr < SUGGESTIONS_SHOWN;
+	memmove(&best[at + 1], &best[at], (nr - 1 - at) * sizeof(*best));
+	best[at] = one;
+	return nr;
+}
+
 #define SHOWN_BYTES 80 /* of a name */
 
 void suggestions_add(struct suggestions *s, const char *name)
@@ -105,29 +128,17 @@ void suggestions_deinit(struct suggestions *s)
 	*s = (struct suggestions){0};
 }
 
-struct likely {
-	const char *name;
-	unsigned int likeness;
-};
-
 /* The best, as they were added where they are as good. Return: how many. */
 static size_t find_best(const struct suggestions *s, const char *asked,
 			struct likely best[SUGGESTIONS_SHOWN])
 {
 	size_t nr = 0;
 
-	for (size_t i = 0; i < s->nr; i++) {
-		struct likely one = {s->names[i], likeness(asked, s->names[i])};
-		size_t at = nr;
-
-		while (at && one.likeness < best[at - 1].likeness)
-			at--;
-		if (one.likeness == LIKENESS_NONE || at == SUGGESTIONS_SHOWN)
-			continue;
-		nr += nr < SUGGESTIONS_SHOWN;
-		memmove(&best[at + 1], &best[at], (nr - 1 - at) * sizeof(*best));
-		best[at] = one;
-	}
+	for (size_t i = 0; i < s->nr; i++)
+		nr = likely_keep(
+			best, nr,
+			(struct likely){.item = s->names[i],
+					.likeness = likeness(asked, s->names[i])});
 	return nr;
 }
 
@@ -147,7 +158,7 @@ const char *suggestions_say(const struct suggestions *s, const char *asked, char
 
 	used = append(buf, size, 0, nr_best ? "similar: " : "there are ");
 	for (i = 0; i < SUGGESTIONS_SHOWN && i < (nr_best ? nr_best : s->nr); i++) {
-		const char *name = nr_best ? best[i].name : s->names[i];
+		const char *name = nr_best ? best[i].item : s->names[i];
 
 		used = append(buf, size, used, i ? ", " : "");
 		used = append(buf, size, used,

@@ -4,6 +4,7 @@
 #define LB_BASE_SUGGEST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define SUGGESTIONS_MAX_NAMES 4096
 #define SUGGESTIONS_SHOWN     3
@@ -36,5 +37,18 @@ const char *suggestions_say(const struct suggestions *s, const char *asked, char
  * Return: the lower the more alike; LIKENESS_NONE: not at all.
  */
 unsigned int likeness(const char *asked, const char *name);
+
+struct likely {
+	const void *item;
+	unsigned int likeness;
+	uint64_t weight; /* of those that are as like, the heavier is better */
+};
+
+/**
+ * Puts @one among the best so far, the best first; of those that are as good, the first.
+ * An item that is there already, or is not like at all, is left out.
+ * Return: how many there are now.
+ */
+size_t likely_keep(struct likely best[SUGGESTIONS_SHOWN], size_t nr, struct likely one);
 
 #endif

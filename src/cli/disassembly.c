@@ -12,8 +12,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/build_id.h"
 #include "process/file.h"
+#include "profile/profile.h"
 #include "symbolize/instructions.h"
 #include "worker/worker.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/build_id.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "profile/profile.h"
 #include "symbolize/debuginfod.h"
 #include "symbolize/symbolizer.h"
 

@@ -37,8 +37,11 @@ struct options {
 	int verbose;
 
 	struct sampling sampling; /* run, record */
-	bool uprobe,
-		no_uprobe; /* one of them at most; sampling.probing is what they mean */
+	enum uprobe_option {
+		UPROBE_DEFAULT,
+		UPROBE_ALL, /* --uprobe */
+		UPROBE_NONE, /* --no-uprobe */
+	} uprobe; /* sampling.probing is what it means */
 
 	struct viewing viewing; /* annotate, report; run shows its result at once */
 
@@ -54,29 +57,5 @@ void options_deinit(struct options *o);
 
 /** Prints the overview, or one command's options. */
 void options_print_help(enum command command);
-
-/* ---- Options that say who is sampled: rows of the table in options.c ---- */
-
-/**
- * Which files may get a uprobe. Without --uprobe only those of what the caller named: the
- * command, processes, threads, containers, units or cgroups, not what anybody can join, by
- * the name of a thread or as a user.
- */
-enum jit_probing options_probing(const struct options *o);
-
-/* ---- The options of long runs: --window, --keep, --max-size, --memory ---- */
-
-/**
- * A duration as people write it: "90", "90s", "1.5m", "2h".
- * Return: false (and *ret_s as it was) for anything else, and for what is negative,
- * not a decimal number, or longer than 10,000,000 s.
- */
-bool duration_parse(const char *text, double *ret_s);
-
-/**
- * A number of bytes as people write it: "4096", "500K", "1.5G" (K is 1024).
- * Return: false for anything else, and for 0 or 2^62 bytes and more.
- */
-bool size_parse(const char *text, uint64_t *ret_bytes);
 
 #endif

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "analyze/attribution.h"
+#include "analyze/code_query.h"
 #include "analyze/machine_code.h"
 #include "analyze/phase.h"
 #include "analyze/source.h"
-#include "analyze/type_names.h"
 #include "base/log.h"
 #include "cli/disassembly.h"
 #include "render/render.h"

@@ -156,4 +156,7 @@ int python_build_serve(struct worker_call *call, struct wire_reader *request,
 int python_state_serve(struct worker_call *call, struct wire_reader *request,
 		       const int *fds, size_t nr_fds, struct wire_writer *reply);
 
+/* What workers serve: the table for worker_main(). */
+extern const worker_op operations[NR_OPERATIONS];
+
 #endif

@@ -54,6 +54,20 @@ __attribute__((format(printf, 3, 4))) static void trouble(struct check *c,
 	va_end(args);
 }
 
+/* Adds to "CAP_BPF, CAP_PERFMON"; cut where @words is full. */
+__attribute__((format(printf, 3, 4))) static void list(char *words, size_t size,
+						       const char *fmt, ...)
+{
+	size_t len = strlen(words);
+	va_list args;
+
+	if (len && len + 2 < size)
+		len = (size_t)(stpcpy(words + len, ", ") - words);
+	va_start(args, fmt);
+	vsnprintf(words + len, size - len, fmt, args);
+	va_end(args);
+}
+
 /* How to start a container that may profile its host. */
 static const char *privileged_start(const struct machine *m)
 {
@@ -97,23 +111,19 @@ static bool has_needed(const struct machine *m, const struct needed_cap *need)
 	       (need->admin_does && machine_has_cap(m, CAP_SYS_ADMIN));
 }
 
-static void check_privileges(const struct machine *m, const struct doctor_probes *probes,
-			     struct check *c)
+static void check_privileges(const struct machine *m, struct check *c)
 {
 	enum check_status worst = CHECK_OK;
 	char missing[256] = "";
 
-	(void)probes;
 	for (size_t i = 0; i < ARRAY_SIZE(needed_caps); i++) {
 		const struct needed_cap *need = &needed_caps[i];
-		size_t len = strlen(missing);
 
 		if (has_needed(m, need))
 			continue;
 		if (need->without > worst)
 			worst = need->without;
-		snprintf(missing + len, sizeof(missing) - len, "%s%s (%s)",
-			 len ? ", " : "", need->name, need->why);
+		list(missing, sizeof(missing), "%s (%s)", need->name, need->why);
 	}
 	if (m->user_ns == PLACE_NESTED) {
 		found(c, "in a user namespace, where root and its capabilities count for "
@@ -129,17 +139,13 @@ static void check_privileges(const struct machine *m, const struct doctor_probes
 	}
 }
 
-static void check_container(const struct machine *m, const struct doctor_probes *probes,
-			    struct check *c)
+static void check_container(const struct machine *m, struct check *c)
 {
-	(void)probes;
 	found(c, "%s", m->container ? m->container : "none recognised");
 }
 
-static void check_pid_namespace(const struct machine *m,
-				const struct doctor_probes *probes, struct check *c)
+static void check_pid_namespace(const struct machine *m, struct check *c)
 {
-	(void)probes;
 	switch (m->pid_ns) {
 	case PLACE_INITIAL:
 		found(c, "the host's");
@@ -164,14 +170,12 @@ static bool kernel_before(const struct machine *m, unsigned int major, unsigned 
 				  (m->level.major == major && m->level.minor < minor));
 }
 
-static void check_kernel(const struct machine *m, const struct doctor_probes *probes,
-			 struct check *c)
+static void check_kernel(const struct machine *m, struct check *c)
 {
 	const struct kernel_quirk *quirk = kernel_quirk_find(m->release, m->version);
 	const char *release = m->release[0] ? m->release : "unknown";
 	char level[48] = "";
 
-	(void)probes;
 	if (m->level_known && m->level.patch_known)
 		snprintf(level, sizeof(level), " (%u.%u.%u)", m->level.major,
 			 m->level.minor, m->level.patch);
@@ -186,14 +190,12 @@ static void check_kernel(const struct machine *m, const struct doctor_probes *pr
 	}
 }
 
-static void check_btf(const struct machine *m, const struct doctor_probes *probes,
-		      struct check *c)
+static void check_btf(const struct machine *m, struct check *c)
 {
 	/* A header's first bytes: 0xeb9f in the byte order of the machine. */
 	char head[4];
 	ssize_t n = machine_line(m, "/sys/kernel/btf/vmlinux", head, sizeof(head));
 
-	(void)probes;
 	if (n >= 2 && (!memcmp(head, "\x9f\xeb", 2) || !memcmp(head, "\xeb\x9f", 2))) {
 		found(c, "/sys/kernel/btf/vmlinux");
 	} else if (!machine_has(m, "/sys/kernel")) {
@@ -207,12 +209,10 @@ static void check_btf(const struct machine *m, const struct doctor_probes *probe
 	}
 }
 
-static void check_lockdown(const struct machine *m, const struct doctor_probes *probes,
-			   struct check *c)
+static void check_lockdown(const struct machine *m, struct check *c)
 {
 	char line[128];
 
-	(void)probes;
 	/* "none [integrity] confidentiality" */
 	machine_line(m, "/sys/kernel/security/lockdown", line, sizeof(line));
 	if (strstr(line, "[confidentiality]")) {
@@ -225,12 +225,10 @@ static void check_lockdown(const struct machine *m, const struct doctor_probes *
 	}
 }
 
-static void check_jit(const struct machine *m, const struct doctor_probes *probes,
-		      struct check *c)
+static void check_jit(const struct machine *m, struct check *c)
 {
 	long enabled;
 
-	(void)probes;
 	if (machine_number(m, "/proc/sys/net/core/bpf_jit_enable", &enabled)) {
 		/* Only the first network namespace has the file, and only root sees it. */
 		found(c, "not visible here; kernels of distributions have it on");
@@ -243,20 +241,19 @@ static void check_jit(const struct machine *m, const struct doctor_probes *probe
 	}
 }
 
-static void check_memlock(const struct machine *m, const struct doctor_probes *probes,
-			  struct check *c)
+static void check_memlock(const struct machine *m, struct check *c)
 {
 	if (!kernel_before(m, MEMLOCK_MAJOR, MEMLOCK_MINOR)) {
 		found(c, "not limited (since Linux 5.11)");
-	} else if (probes->memlock_bytes == UINT64_MAX ||
+	} else if (m->probes->memlock_bytes == UINT64_MAX ||
 		   machine_has_cap(m, CAP_SYS_RESOURCE)) {
 		found(c, "may be raised");
-	} else if (probes->memlock_bytes >= MEMLOCK_MIN_BYTES) {
-		found(c, "%llu MiB", (unsigned long long)probes->memlock_bytes >> 20);
+	} else if (m->probes->memlock_bytes >= MEMLOCK_MIN_BYTES) {
+		found(c, "%llu MiB", (unsigned long long)m->probes->memlock_bytes >> 20);
 	} else {
 		found(c,
 		      "%llu KiB of locked memory, %llu MiB are needed before Linux 5.11",
-		      (unsigned long long)probes->memlock_bytes >> 10,
+		      (unsigned long long)m->probes->memlock_bytes >> 10,
 		      (unsigned long long)MEMLOCK_MIN_BYTES >> 20);
 		trouble(c, CHECK_FAIL, "ulimit -l unlimited, or add CAP_SYS_RESOURCE");
 	}
@@ -264,13 +261,11 @@ static void check_memlock(const struct machine *m, const struct doctor_probes *p
 
 /* ---- sampling ---- */
 
-static void check_paranoid(const struct machine *m, const struct doctor_probes *probes,
-			   struct check *c)
+static void check_paranoid(const struct machine *m, struct check *c)
 {
 	long paranoid;
 	int rc = machine_number(m, "/proc/sys/kernel/perf_event_paranoid", &paranoid);
 
-	(void)probes;
 	if (rc) {
 		found(c, "/proc/sys/kernel/perf_event_paranoid cannot be read");
 		trouble(c, CHECK_FAIL,
@@ -288,10 +283,9 @@ static void check_paranoid(const struct machine *m, const struct doctor_probes *
 	}
 }
 
-static void check_perf_event(const struct machine *m, const struct doctor_probes *probes,
-			     struct check *c)
+static void check_perf_event(const struct machine *m, struct check *c)
 {
-	int error = probes->perf_errno;
+	int error = m->probes->perf_errno;
 
 	if (!error) {
 		found(c, "a cpu-clock event opens");
@@ -332,12 +326,10 @@ static void check_perf_event(const struct machine *m, const struct doctor_probes
 	}
 }
 
-static void check_sample_rate(const struct machine *m, const struct doctor_probes *probes,
-			      struct check *c)
+static void check_sample_rate(const struct machine *m, struct check *c)
 {
 	long hz;
 
-	(void)probes;
 	if (machine_number(m, "/proc/sys/kernel/perf_event_max_sample_rate", &hz)) {
 		found(c, "no limit is visible");
 	} else if (hz < MAX_FREQ_HZ) {
@@ -350,10 +342,9 @@ static void check_sample_rate(const struct machine *m, const struct doctor_probe
 	}
 }
 
-static void check_bpf(const struct machine *m, const struct doctor_probes *probes,
-		      struct check *c)
+static void check_bpf(const struct machine *m, struct check *c)
 {
-	int error = probes->bpf_errno;
+	int error = m->probes->bpf_errno;
 
 	if (!error) {
 		found(c, "a program that reads kernel memory loads");
@@ -394,35 +385,35 @@ static void check_bpf(const struct machine *m, const struct doctor_probes *probe
 }
 
 /* Code that JITs register is copied by a uprobe that knows its cookie (jit_probe.h). */
-static void check_uprobe(const struct machine *m, const struct doctor_probes *probes,
-			 struct check *c)
+static void check_uprobe(const struct machine *m, struct check *c)
 {
 	bool has_uprobes = machine_has(m, "/sys/bus/event_source/devices/uprobe/type");
 
-	if (has_uprobes && !probes->cookie_errno && !probes->jit_probe_errno) {
+	if (has_uprobes && !m->probes->cookie_errno && !m->probes->jit_probe_errno) {
 		found(c,
 		      "run, -p, --container and their like copy code of JITs when it is "
 		      "registered, others read lists; --uprobe copies always: then any "
 		      "process that maps a probed file can hold up all forks");
 		return;
 	}
-	if (has_uprobes && !probes->cookie_errno) {
+	if (has_uprobes && !m->probes->cookie_errno) {
 		found(c,
 		      "the kernel refuses the probe of JITs: %s; their lists of code are "
 		      "walked instead",
-		      strerror(probes->jit_probe_errno));
+		      strerror(m->probes->jit_probe_errno));
 		trouble(c, CHECK_WARN,
 			"report what \"lineburn run -vv\" prints with a Numba program");
 		return;
 	}
-	if (probes->bpf_errno) {
+	if (m->probes->bpf_errno) {
 		found(c, "not tried: no BPF program loads");
 		return;
 	}
 	found(c,
 	      "no uprobes with cookies%s%s: JITs' lists of code are walked instead, "
 	      "and code that comes and goes between two walks has no names",
-	      has_uprobes ? ": " : "", has_uprobes ? strerror(probes->cookie_errno) : "");
+	      has_uprobes ? ": " : "",
+	      has_uprobes ? strerror(m->probes->cookie_errno) : "");
 	if (!has_uprobes)
 		trouble(c, CHECK_WARN,
 			"mount /sys, or boot a kernel with CONFIG_UPROBE_EVENTS=y");
@@ -447,13 +438,11 @@ static bool kallsyms_visible(const struct machine *m, bool *ret_exists)
 	return false;
 }
 
-static void check_kallsyms(const struct machine *m, const struct doctor_probes *probes,
-			   struct check *c)
+static void check_kallsyms(const struct machine *m, struct check *c)
 {
 	long restrict_level = 0;
 	bool exists;
 
-	(void)probes;
 	if (kallsyms_visible(m, &exists)) {
 		found(c, "kernel addresses are visible");
 		return;
@@ -499,12 +488,10 @@ static void read_cgroup_mounts(const struct machine *m, struct cgroup_versions *
 	}
 }
 
-static void check_cgroups(const struct machine *m, const struct doctor_probes *probes,
-			  struct check *c)
+static void check_cgroups(const struct machine *m, struct check *c)
 {
 	struct cgroup_versions mounts;
 
-	(void)probes;
 	read_cgroup_mounts(m, &mounts);
 	if (m->cgroup_ns == PLACE_NESTED) {
 		found(c, "in a cgroup namespace: containers of the host have no names "
@@ -537,12 +524,10 @@ static bool has_word(const char *list, const char *word)
 	return false;
 }
 
-static void check_sandbox(const struct machine *m, const struct doctor_probes *probes,
-			  struct check *c)
+static void check_sandbox(const struct machine *m, struct check *c)
 {
 	char actions[256], modules[256];
 
-	(void)probes;
 	machine_line(m, "/proc/sys/kernel/seccomp/actions_avail", actions,
 		     sizeof(actions));
 	machine_line(m, "/sys/kernel/security/lsm", modules, sizeof(modules));
@@ -556,24 +541,15 @@ static void check_sandbox(const struct machine *m, const struct doctor_probes *p
 	}
 }
 
-static void check_debuginfod(const struct machine *m, const struct doctor_probes *probes,
-			     struct check *c)
+static void check_debuginfod(const struct machine *m, struct check *c)
 {
-	(void)m;
-	if (probes->debuginfod_urls && probes->debuginfod_urls[0])
-		found(c, "DEBUGINFOD_URLS=%s", probes->debuginfod_urls);
+	if (m->probes->debuginfod_urls && m->probes->debuginfod_urls[0])
+		found(c, "DEBUGINFOD_URLS=%s", m->probes->debuginfod_urls);
 	else
 		found(c, "DEBUGINFOD_URLS is not set: debug info of this machine only");
 }
 
 /* ---- before a recording ---- */
-
-static void list(char *words, size_t size, const char *word)
-{
-	size_t len = strlen(words);
-
-	snprintf(words + len, size - len, "%s%s", len ? ", " : "", word);
-}
 
 int doctor_admits(const char *root, struct error *err)
 {
@@ -589,7 +565,7 @@ int doctor_admits(const char *root, struct error *err)
 	for (size_t i = 0; m.container && i < ARRAY_SIZE(needed_caps); i++)
 		if (needed_caps[i].without == CHECK_FAIL &&
 		    !has_needed(&m, &needed_caps[i]))
-			list(missing, sizeof(missing), needed_caps[i].name);
+			list(missing, sizeof(missing), "%s", needed_caps[i].name);
 	if (m.pid_ns == PLACE_NESTED)
 		list(missing, sizeof(missing),
 		     "the host's pid namespace (the kernel tells its pids)");
@@ -609,8 +585,7 @@ void doctor_examine(const char *root, const struct doctor_probes *probes,
 {
 	static const struct {
 		const char *name;
-		void (*make)(const struct machine *m, const struct doctor_probes *probes,
-			     struct check *c);
+		void (*make)(const struct machine *m, struct check *c);
 	} checks[] = {
 		{"privileges", check_privileges},
 		{"container", check_container},
@@ -634,11 +609,12 @@ void doctor_examine(const char *root, const struct doctor_probes *probes,
 	struct machine m;
 
 	machine_read(root, &m);
+	m.probes = probes;
 	memset(ret, 0, sizeof(*ret));
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
 		struct check *c = &ret->checks[ret->nr_checks++];
 
 		c->name = checks[i].name;
-		checks[i].make(&m, probes, c);
+		checks[i].make(&m, c);
 	}
 }

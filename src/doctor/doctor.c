@@ -156,44 +156,27 @@ static void print_text(const struct doctor *d, FILE *out)
 		fprintf(out, "lineburn can record here\n");
 }
 
-static json_t *text_of(const char *s)
+static json_t *check_value(const struct check *c)
 {
-	char buf[1024];
+	char found[1024], remedy[1024];
 
-	return json_string(escape_utf8_buf(buf, sizeof(buf), s));
+	return json_pack("{s:s, s:s, s:s, s:s}", "name", c->name, "status",
+			 status_names[c->status], "found",
+			 escape_utf8_buf(found, sizeof(found), c->found), "remedy",
+			 escape_utf8_buf(remedy, sizeof(remedy), c->remedy));
 }
 
-/* Return: 0 or -ENOMEM. The setters take NULL as a failure, so one check is enough. */
-static int add_check(json_t *checks, const struct check *c)
-{
-	json_t *object = json_object();
-
-	if (json_object_set_new(object, "name", text_of(c->name)) ||
-	    json_object_set_new(object, "status", json_string(status_names[c->status])) ||
-	    json_object_set_new(object, "found", text_of(c->found)) ||
-	    json_object_set_new(object, "remedy", text_of(c->remedy))) {
-		json_decref(object);
-		return -ENOMEM;
-	}
-	return json_array_append_new(checks, object) ? -ENOMEM : 0;
-}
-
+/* Return: 0 or -ENOMEM. The setters take NULL as a failure. */
 static int print_json(const struct doctor *d, FILE *out)
 {
-	json_t *root = json_object(), *checks = json_array();
+	json_t *checks = json_array(), *root;
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < d->nr_checks; i++)
-		rc = add_check(checks, &d->checks[i]);
-	if (rc) {
-		json_decref(checks);
-		checks = NULL;
-	}
-	if (json_object_set_new(root, "lineburn", json_integer(1)) ||
-	    json_object_set_new(root, "kind", json_string("doctor")) ||
-	    json_object_set_new(root, "ok", json_boolean(!count(d, CHECK_FAIL))) ||
-	    json_object_set_new(root, "checks", checks) ||
-	    json_dumpf(root, out, JSON_INDENT(2)))
+		rc = json_array_append_new(checks, check_value(&d->checks[i]));
+	root = json_pack("{s:i, s:s, s:b, s:o}", "lineburn", 1, "kind", "doctor", "ok",
+			 !count(d, CHECK_FAIL), "checks", checks);
+	if (!root || rc || json_dumpf(root, out, JSON_INDENT(2)))
 		rc = -ENOMEM;
 	json_decref(root);
 	fputc('\n', out);

@@ -22,6 +22,8 @@ enum placement {
 	PLACE_NESTED,
 };
 
+struct doctor_probes;
+
 struct machine {
 	const char *root; /* put before every path */
 	uint64_t caps; /* effective, one bit each; 0 when not known */
@@ -32,6 +34,7 @@ struct machine {
 	char version[KERNEL_VERSION_BYTES];
 	struct kernel_level level;
 	bool level_known;
+	const struct doctor_probes *probes; /* borrowed; NULL before a recording */
 };
 
 void machine_read(const char *root, struct machine *ret);

@@ -585,17 +585,12 @@ static bool is_compiled_module(const char *name)
 
 static void remove_compiled(const struct python_folder *folder)
 {
-	int fd = openat(folder->fd, "__pycache__",
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	_cleanup_closedir_ DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = io_open_dir(folder->fd, "__pycache__");
 	struct dirent *entry;
 
-	if (fd >= 0 && !dir)
-		close(fd);
-	while (dir && (entry = readdir(dir))) {
+	while (dir && (entry = readdir(dir)))
 		if (is_compiled_module(entry->d_name))
-			unlinkat(fd, entry->d_name, 0);
-	}
+			unlinkat(dirfd(dir), entry->d_name, 0);
 	unlinkat(folder->fd, "__pycache__", AT_REMOVEDIR);
 }
 

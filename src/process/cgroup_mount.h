@@ -19,7 +19,7 @@ struct cgroup_mount {
 	dev_t dev; /* of its files */
 	bool is_part; /* of the hierarchy: a container sees no more than itself */
 	char *path; /* where it is; heap */
-	char *root; /* what is there, as cgroup_namespace.h has it; heap */
+	char *root; /* what is there, as a cgroup namespace shows it, see below; heap */
 	char *base; /* same: from there to our namespace's root; heap; NULL: not known */
 	char name[64]; /* of v1: what of its line tells it: "memory", "name=systemd" */
 };
@@ -44,5 +44,32 @@ int cgroup_mounts_read(struct cgroup_mounts *ret);
 /** Where v2 is, whole, if no other hierarchy is mounted: borrowed; else NULL. */
 const char *cgroup_mounts_only_v2(const struct cgroup_mounts *mounts);
 void cgroup_mounts_deinit(struct cgroup_mounts *mounts);
+
+/*
+ * Paths of cgroups as a cgroup namespace shows them (cgroup_namespaces(7)): its root is
+ * "/", and what lies beside or above begins with "/..", once for each level. The root of a
+ * mount is told in the same way (proc(5), mountinfo): "/../.." in a namespace that begins
+ * two levels below what is mounted there.
+ */
+
+/**
+ * @root  of a mount
+ * @base  from there to the root of the namespace, where @root is above that: "/a/b" for
+ *        "/../.."; NULL: not known
+ * @path  of /proc/PID/cgroup, clean: "/", "/x", "/../x"
+ * Return: @path below the mount, "/" for its root, heap; NULL: it is not below it, that
+ * is not known, or there is no memory.
+ */
+char *cgroup_namespace_to_mount(const char *root, const char *base, const char *path);
+
+/**
+ * Finds @base above by looking where the calling process is.
+ *
+ * @mount  path of the mount
+ * @own    what /proc/self/cgroup says of us in its hierarchy
+ * Return: heap; NULL: @root is not above the namespace, or it was not found among the
+ * first 4096 directories.
+ */
+char *cgroup_namespace_find(const char *mount, const char *root, const char *own);
 
 #endif

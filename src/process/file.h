@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of a target, opened without trusting the target (DESIGN C6), held open
+ * Files of a target, opened without trusting the target, held open
  * by identity so that a process that is gone still has its lines.
  */
 #ifndef LB_PROCESS_FILE_H
 #define LB_PROCESS_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -70,5 +71,30 @@ int safe_open(const struct safe_open *how);
  */
 int safe_open_resolve(const struct safe_open *how); /* O_PATH: opens nothing */
 int safe_open_check(int fd, const struct safe_open *how); /* @fd may be O_PATH */
+
+/* ---- descriptors that are open for targets ---- */
+
+struct fd_budget {
+	size_t nr_open;
+	size_t max;
+	uint64_t nr_refused; /* not opened, or not kept, because of the limit */
+};
+
+/* Ask before opening. Return: false, counted, when no more may be opened. */
+static inline bool fd_budget_take(struct fd_budget *budget)
+{
+	if (budget->nr_open >= budget->max) {
+		budget->nr_refused++;
+		return false;
+	}
+	budget->nr_open++;
+	return true;
+}
+
+/* The descriptor was closed, or could not be opened after all. */
+static inline void fd_budget_give(struct fd_budget *budget)
+{
+	budget->nr_open--;
+}
 
 #endif

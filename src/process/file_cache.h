@@ -7,7 +7,6 @@
 #include <stddef.h>
 
 #include "base/cleanup.h"
-#include "process/fd_budget.h"
 #include "process/file.h"
 #include "process/maps.h"
 #include "process/root.h"

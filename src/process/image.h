@@ -6,7 +6,7 @@
 #include "base/hashmap.h"
 #include "process/cgroup_id.h"
 #include "process/container_name.h"
-#include "process/fd_budget.h"
+#include "process/file.h"
 #include "process/file_cache.h"
 #include "process/proc_dir.h"
 #include "process/process.h"

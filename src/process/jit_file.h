@@ -3,7 +3,7 @@
 #ifndef LB_PROCESS_JIT_FILE_H
 #define LB_PROCESS_JIT_FILE_H
 
-#include "process/fd_budget.h"
+#include "process/file.h"
 #include "process/process.h"
 
 #define PERF_MAP_MAX_BYTES (256ull << 20)

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 /*
@@ -93,11 +94,6 @@ static enum mapping_kind kind_of(const char *name, size_t len)
 	    stem == strlen("/SYSV00000000"))
 		return MAPPING_MEMFD;
 	return is_jitdump_name(name, stem) ? MAPPING_JITDUMP : MAPPING_FILE;
-}
-
-enum mapping_kind mapping_kind_of(const char *path)
-{
-	return kind_of(path, strlen(path));
 }
 
 bool mapping_may_be_jit(const struct mapping *m)
@@ -272,17 +268,7 @@ static struct mapping *live_at(const struct maps *maps, size_t pos)
 /* Position of the first live mapping that ends above @ip. */
 static size_t live_above(const struct maps *maps, uint64_t ip)
 {
-	size_t lo = 0, hi = maps->nr_live;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (live_at(maps, mid)->end <= ip)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_FIRST(i, maps->nr_live, live_at(maps, i)->end > ip);
 }
 
 static int reserve(struct maps *maps, size_t need)

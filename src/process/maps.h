@@ -94,9 +94,6 @@ int maps_add(struct maps *maps, const struct mapping *m);
 size_t maps_parse(const char *text, size_t len, uint64_t time_ns, struct strpool *pool,
 		  int (*add)(void *ctx, const struct mapping *m), void *ctx);
 
-/** What kind of mapping the kernel means by this path (with its " (deleted)"). */
-enum mapping_kind mapping_kind_of(const char *path);
-
 /** Length of a path of /proc without the " (deleted)" that the kernel puts behind it. */
 size_t maps_text_without_deleted(const char *name, size_t len);
 

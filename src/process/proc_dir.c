@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
+#include "base/search.h"
+#include "base/vec.h"
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
@@ -151,9 +154,11 @@ int proc_dir_open_here(uint32_t pid)
 	return proc_fd < 0 ? -errno : proc_dir_open(proc_fd, pid);
 }
 
-int proc_dir_each(int (*fn)(void *ctx, uint32_t pid, int proc_dir), void *ctx)
+int proc_dir_each(int proc_fd, int (*fn)(void *ctx, uint32_t pid, int proc_dir),
+		  void *ctx)
 {
-	_cleanup_closedir_ DIR *proc = opendir("/proc");
+	_cleanup_closedir_ DIR *proc =
+		io_open_dir(proc_fd, proc_fd == AT_FDCWD ? "/proc" : ".");
 	const struct dirent *entry;
 	int rc = 0;
 
@@ -168,6 +173,85 @@ int proc_dir_each(int (*fn)(void *ctx, uint32_t pid, int proc_dir), void *ctx)
 	}
 	return rc;
 }
+
+/* ---- the tree of processes ---- */
+
+#define MAX_PROCESSES (4u << 20) /* PID_MAX_LIMIT of linux/threads.h */
+
+static int add_to_tree(void *ctx, uint32_t tgid, int dir)
+{
+	struct proc_tree *tree = ctx;
+	struct proc_stat stat;
+
+	if (proc_dir_stat(dir, &stat))
+		return 0;
+	if (vec_grow(&tree->items, &tree->cap, tree->nr + 1, sizeof(*tree->items),
+		     MAX_PROCESSES))
+		return -ENOMEM;
+	tree->items[tree->nr++] = (struct proc_tree_item){
+		.tgid = tgid, .ppid = stat.ppid, .start_ticks = stat.start_ticks};
+	return 0;
+}
+
+static int compare_tgids(const void *a, const void *b)
+{
+	const struct proc_tree_item *x = a, *y = b;
+
+	return (x->tgid > y->tgid) - (x->tgid < y->tgid);
+}
+
+int proc_tree_read(int proc_fd, struct proc_tree *ret)
+{
+	int rc;
+
+	ret->nr = 0;
+	rc = proc_dir_each(proc_fd, add_to_tree, ret);
+	if (!rc && ret->nr)
+		qsort(ret->items, ret->nr, sizeof(*ret->items), compare_tgids);
+	return rc;
+}
+
+void proc_tree_deinit(struct proc_tree *tree)
+{
+	free(tree->items);
+}
+
+static struct proc_tree_item *find_in_tree(const struct proc_tree *tree, uint32_t tgid)
+{
+	size_t at = SEARCH_FIRST(i, tree->nr, tree->items[i].tgid >= tgid);
+
+	return at < tree->nr && tree->items[at].tgid == tgid ? &tree->items[at] : NULL;
+}
+
+bool proc_tree_mark(struct proc_tree *tree, uint32_t tgid)
+{
+	struct proc_tree_item *item = find_in_tree(tree, tgid);
+
+	if (item)
+		item->is_marked = true;
+	return item;
+}
+
+void proc_tree_mark_descendants(struct proc_tree *tree)
+{
+	bool is_changed = true;
+
+	while (is_changed) { /* a generation at a time, at the worst */
+		is_changed = false;
+		for (size_t i = 0; i < tree->nr; i++) {
+			struct proc_tree_item *item = &tree->items[i];
+			const struct proc_tree_item *parent;
+
+			if (item->is_marked)
+				continue;
+			parent = find_in_tree(tree, item->ppid);
+			if (parent && parent->is_marked)
+				item->is_marked = is_changed = true;
+		}
+	}
+}
+
+/* ---- the files of one process ---- */
 
 /*
  * Reads as much as fits of a file that the kernel makes as one record: what is less than
@@ -268,19 +352,11 @@ static int open_tid(int proc_fd, int proc_dir, const char *tid, uint32_t tgid)
 
 int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid)
 {
-	_cleanup_closedir_ DIR *tasks = NULL;
-	int task_fd = openat(proc_dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *tasks = io_open_dir(proc_dir, "task");
 	const struct dirent *entry;
 	int nr_tried = 0;
 
-	if (task_fd < 0)
-		return -ESRCH;
-	tasks = fdopendir(task_fd);
-	if (!tasks) {
-		close(task_fd);
-		return -ESRCH;
-	}
-	while ((entry = readdir(tasks)) && nr_tried < MAX_THREADS) {
+	while (tasks && (entry = readdir(tasks)) && nr_tried < MAX_THREADS) {
 		int dir;
 
 		if (!isdigit((unsigned char)entry->d_name[0]) ||

@@ -56,11 +56,34 @@ int proc_dir_open(int proc_fd, uint32_t pid);
 int proc_dir_open_here(uint32_t pid);
 
 /**
- * Calls @fn for each process that /proc lists, with a directory like proc_dir_open(),
+ * Calls @fn for each process that @proc_fd lists (AT_FDCWD: /proc as we see it), with a directory like proc_dir_open(),
  * borrowed; until it returns nonzero.
  * Return: what it returned last, 0; -errno when /proc cannot be listed.
  */
-int proc_dir_each(int (*fn)(void *ctx, uint32_t pid, int proc_dir), void *ctx);
+int proc_dir_each(int proc_fd, int (*fn)(void *ctx, uint32_t pid, int proc_dir),
+		  void *ctx);
+
+struct proc_tree_item {
+	uint32_t tgid, ppid;
+	uint64_t start_ticks; /* since boot, USER_HZ */
+	bool is_marked;
+};
+
+/* All processes, by tgid. All zeroes is empty. */
+struct proc_tree {
+	struct proc_tree_item *items; /* heap */
+	size_t nr, cap;
+};
+
+/** Replaces what is in @ret. Return: 0, -ENOMEM, or -errno when /proc cannot be listed. */
+int proc_tree_read(int proc_fd, struct proc_tree *ret);
+void proc_tree_deinit(struct proc_tree *tree);
+
+/** Return: is there such a process? */
+bool proc_tree_mark(struct proc_tree *tree, uint32_t tgid);
+
+/** Marks what descends from those that are marked. */
+void proc_tree_mark_descendants(struct proc_tree *tree);
 
 /**
  * When the leader is a zombie its directory tells nothing more; another thread of

@@ -8,7 +8,7 @@
 #define LB_PROCESS_ROOT_H
 
 #include "base/cleanup.h"
-#include "process/fd_budget.h"
+#include "process/file.h"
 
 struct root; /* counted references */
 struct roots;

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* /proc into the table: once at the start, and for single processes later. */
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/vec.h"
 #include "process/image.h"
 #include "process/table.h"
-
-/* More processes than the kernel can number (PID_MAX_LIMIT). */
-#define MAX_LISTED (4u << 20)
 
 static bool is_zombie(const struct proc_stat *stat)
 {
@@ -201,119 +193,44 @@ struct process *process_table_prepare(struct process_table *t, uint32_t tgid)
 
 /* ---- which processes ---- */
 
-struct listed {
-	uint32_t tgid;
-	uint32_t ppid;
-	bool wanted;
-};
-
-struct list {
-	struct listed *items;
-	size_t nr, cap;
-};
-
-static void list_deinit(struct list *list)
+static int scan_each(void *ctx, uint32_t tgid, int dir)
 {
-	free(list->items);
-}
-
-static int list_processes(const struct process_table *t, struct list *list,
-			  struct error *err)
-{
-	_cleanup_closedir_ DIR *dir = NULL;
-	int fd = openat(t->proc_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	const struct dirent *entry;
-
-	if (fd < 0)
-		return error_set_exit(err, EXIT_SYSTEM, -errno, "cannot list /proc: %m");
-	dir = fdopendir(fd);
-	if (!dir) {
-		close(fd);
-		return error_set(err, -ENOMEM, "out of memory");
-	}
-	while ((entry = readdir(dir))) {
-		if (!isdigit((unsigned char)entry->d_name[0]))
-			continue;
-		if (vec_grow(&list->items, &list->cap, list->nr + 1, sizeof(*list->items),
-			     MAX_LISTED))
-			return error_set(err, -ENOMEM, "out of memory");
-		list->items[list->nr++] = (struct listed){
-			.tgid = (uint32_t)strtoul(entry->d_name, NULL, 10)};
-	}
+	(void)dir;
+	scan_one(ctx, tgid);
 	return 0;
 }
 
-static int compare_tgids(const void *a, const void *b)
+static int scan_some(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
+		     struct error *err)
 {
-	const struct listed *x = a, *y = b;
+	_cleanup_(proc_tree_deinit) struct proc_tree tree = {0};
+	int rc = proc_tree_read(t->proc_fd, &tree);
 
-	return (x->tgid > y->tgid) - (x->tgid < y->tgid);
-}
-
-static struct listed *list_find(const struct list *list, uint32_t tgid)
-{
-	struct listed key = {.tgid = tgid};
-
-	return bsearch(&key, list->items, list->nr, sizeof(key), compare_tgids);
-}
-
-static void read_ppids(const struct process_table *t, struct list *list)
-{
-	for (size_t i = 0; i < list->nr; i++) {
-		_cleanup_close_ int dir = proc_dir_open(t->proc_fd, list->items[i].tgid);
-		struct proc_stat stat;
-
-		if (dir >= 0 && !proc_dir_stat(dir, &stat))
-			list->items[i].ppid = stat.ppid;
-	}
-}
-
-/* Marks the descendants of what is marked, a generation a pass. */
-static void want_descendants(struct list *list)
-{
-	bool changed = true;
-
-	while (changed) {
-		changed = false;
-		for (size_t i = 0; i < list->nr; i++) {
-			const struct listed *parent;
-
-			if (list->items[i].wanted)
-				continue;
-			parent = list_find(list, list->items[i].ppid);
-			if (parent && parent->wanted)
-				list->items[i].wanted = changed = true;
-		}
-	}
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < nr_tgids; i++)
+		if (!proc_tree_mark(&tree, tgids[i]))
+			return error_set(err, -ESRCH,
+					 "there is no process %u: it has ended, or the "
+					 "number is wrong",
+					 tgids[i]);
+	proc_tree_mark_descendants(&tree);
+	for (size_t i = 0; i < tree.nr; i++)
+		if (tree.items[i].is_marked)
+			scan_one(t, tree.items[i].tgid);
+	return 0;
 }
 
 int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
 		       struct error *err)
 {
-	_cleanup_(list_deinit) struct list list = {0};
-	int rc = list_processes(t, &list, err);
+	int rc;
 
-	if (rc)
-		return rc;
-	if (list.nr)
-		qsort(list.items, list.nr, sizeof(*list.items), compare_tgids);
 	t->restricted = tgids;
-	for (size_t i = 0; tgids && i < nr_tgids; i++) {
-		struct listed *listed = list_find(&list, tgids[i]);
-
-		if (!listed)
-			return error_set(err, -ESRCH,
-					 "there is no process %u: it has ended, or the "
-					 "number is wrong",
-					 tgids[i]);
-		listed->wanted = true;
-	}
-	if (tgids) {
-		read_ppids(t, &list);
-		want_descendants(&list);
-	}
-	for (size_t i = 0; i < list.nr; i++)
-		if (!tgids || list.items[i].wanted)
-			scan_one(t, list.items[i].tgid);
-	return 0;
+	rc = tgids ? scan_some(t, tgids, nr_tgids, err)
+		   : proc_dir_each(t->proc_fd, scan_each, t);
+	errno = -rc;
+	if (rc && rc != -ESRCH)
+		return error_set_exit(err, EXIT_SYSTEM, rc, "cannot list /proc: %m");
+	return rc;
 }

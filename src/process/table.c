@@ -174,6 +174,12 @@ static void hand_over_maps(struct image *img, struct image *next)
 	img->proc.maps = (struct maps){0};
 }
 
+static void set_comm(struct image *img, const struct task_event *ev)
+{
+	memcpy(img->proc.comm, ev->comm, sizeof(img->proc.comm));
+	img->proc.comm[sizeof(img->proc.comm) - 1] = '\0';
+}
+
 static void apply_exec(struct process_table *t, const struct task_event *ev)
 {
 	struct image *img = image_newest(t, ev->pid), *next;
@@ -211,18 +217,15 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 		if (read_later)
 			hand_over_maps(img, next);
 	}
-	memcpy(next->proc.comm, ev->comm, sizeof(next->proc.comm));
-	next->proc.comm[sizeof(next->proc.comm) - 1] = '\0';
+	set_comm(next, ev);
 }
 
 static void apply_comm(struct process_table *t, const struct task_event *ev)
 {
 	struct image *img = image_newest(t, ev->pid);
 
-	if (!img || ev->time_ns <= img->read_ns)
-		return;
-	memcpy(img->proc.comm, ev->comm, sizeof(img->proc.comm));
-	img->proc.comm[sizeof(img->proc.comm) - 1] = '\0';
+	if (img && ev->time_ns > img->read_ns)
+		set_comm(img, ev);
 }
 
 static void apply_exit(struct process_table *t, const struct task_event *ev)

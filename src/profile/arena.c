@@ -85,3 +85,19 @@ void arena_deinit(struct arena *a)
 	free(a->chunks);
 	a->chunks = NULL;
 }
+
+static void *allocate(void *arena, size_t size)
+{
+	return arena_alloc(arena, size);
+}
+
+static void keep(void *arena, void *pointer)
+{
+	(void)arena;
+	(void)pointer;
+}
+
+ProtobufCAllocator arena_allocator(struct arena *a)
+{
+	return (ProtobufCAllocator){.alloc = allocate, .free = keep, .allocator_data = a};
+}

@@ -6,6 +6,7 @@
 #ifndef LB_PROFILE_ARENA_H
 #define LB_PROFILE_ARENA_H
 
+#include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,5 +29,8 @@ const char *arena_utf8(struct arena *a, const char *s);
 /** Everything given out becomes invalid; a->full is false again. */
 void arena_reset(struct arena *a);
 void arena_deinit(struct arena *a);
+
+/** Lets protobuf-c unpack into @a: there is nothing to free. */
+ProtobufCAllocator arena_allocator(struct arena *a);
 
 #endif

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "lineburn.pb-c.h"
+#include "profile/arena.h"
 #include "profile/profile.h"
-#include "profile/protobuf_arena.h"
 
 /* struct profile_cost and Lineburn__Cost; all uint64_t */
 #define EXTRA_COST(X)               \
@@ -258,16 +259,10 @@ static void pack_functions(struct packer *k, const struct functions_told_apart *
 			   const struct profile_source *from, Lineburn__Source *to)
 {
 	struct told_apart key = {.file = from->path};
-	size_t first = 0, end = all->nr, nr;
+	size_t first =
+		SEARCH_FIRST(i, all->nr, compare_told_apart(&all->items[i], &key) >= 0);
+	size_t end = first, nr;
 
-	while (first < end) {
-		size_t middle = first + (end - first) / 2;
-
-		if (compare_told_apart(&all->items[middle], &key) < 0)
-			first = middle + 1;
-		else
-			end = middle;
-	}
 	while (end < all->nr && all->items[end].file == from->path)
 		end++;
 	nr = end - first;
@@ -560,7 +555,7 @@ static int unpack_message(struct profile *p, const Lineburn__Extra *from,
 int extra_unpack(struct profile *p, const uint8_t *data, size_t len,
 		 const struct extra_ids *ids, struct arena *arena)
 {
-	ProtobufCAllocator allocator = protobuf_arena_allocator(arena);
+	ProtobufCAllocator allocator = arena_allocator(arena);
 	Lineburn__Extra *from = lineburn__extra__unpack(&allocator, len, data);
 	char sentence[128];
 

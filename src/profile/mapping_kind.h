@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a mapping's filename tells about its code. The file is all that a
- * profile has, ours or another tool's, so the rules live here and nowhere else.
+ * What the names of mappings, source files and functions tell about code. They are all
+ * that a profile has, ours or another tool's, so the rules live here and nowhere else.
  */
 #ifndef LB_PROFILE_MAPPING_KIND_H
 #define LB_PROFILE_MAPPING_KIND_H
@@ -46,5 +46,12 @@ bool object_is_system(const char *filename);
  * Node, downloaded dependencies? "" is not.
  */
 bool source_is_library(const char *path);
+
+/**
+ * Is this what calls main() or a thread's function in glibc or musl (csu/libc-start.c,
+ * nptl/pthread_create.c, sysdeps/.../clone.S; musl: env/__libc_start_main.c)? Such
+ * functions call everything, so a total of theirs says nothing.
+ */
+bool function_is_start_code(const char *function);
 
 #endif

@@ -24,7 +24,6 @@
 #include "profile/gzip.h"
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
-#include "profile/protobuf_arena.h"
 
 enum rank {
 	RANK_OTHER,
@@ -696,7 +695,7 @@ static int unpack_gzip(struct pprof_reader *r, const void *data, size_t len,
 static int walk(struct pprof_reader *r, const uint8_t *data, size_t len, uint32_t wanted,
 		pprof_pass pass)
 {
-	ProtobufCAllocator allocator = protobuf_arena_allocator(&r->arena);
+	ProtobufCAllocator allocator = arena_allocator(&r->arena);
 	const uint8_t *at = data;
 	struct pprof_part part;
 	int code;

@@ -719,3 +719,20 @@ bool stack_status_is_incomplete(uint32_t status)
 	return status != LB_STACK_COMPLETE && status != LB_STACK_NO_USER &&
 	       status < LB_NR_STACK_STATUS;
 }
+
+/* ---- build ids ---- */
+
+size_t build_id_parse(const char *hex, uint8_t ret[BUILD_ID_MAX_BYTES])
+{
+	size_t len = strlen(hex) / 2;
+
+	if (strlen(hex) % 2 || len > BUILD_ID_MAX_BYTES ||
+	    hex[strspn(hex, "0123456789abcdef")])
+		return 0;
+	for (size_t i = 0; i < len; i++) {
+		char two[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+
+		ret[i] = (uint8_t)strtoul(two, NULL, 16);
+	}
+	return len;
+}

@@ -362,4 +362,11 @@ uint32_t stack_status_from_name(const char *name);
 /** Are frames missing that a complete walk would have had? */
 bool stack_status_is_incomplete(uint32_t status);
 
+/* ---- build ids ---- */
+
+#define BUILD_ID_MAX_BYTES 32
+
+/** Return: its bytes; 0 when @hex is none (other tools write other things there). */
+size_t build_id_parse(const char *hex, uint8_t ret[BUILD_ID_MAX_BYTES]);
+
 #endif

@@ -15,7 +15,6 @@
 #include "profile/labels.h"
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
-#include "profile/start_code.h"
 #include "record/dump.h"
 #include "record/stack_table.h"
 

@@ -25,7 +25,7 @@ struct sampling {
 	struct target_request target;
 	const struct sample_source_kind *source;
 	uint32_t freq_hz; /* of a clock */
-	uint64_t event_period; /* of another source: events a sample */
+	uint32_t event_period; /* of another source: events a sample */
 	uint32_t budget_ppm; /* of all CPUs' time that sampling may cost; 0: any */
 	double duration_s; /* 0: until it is stopped */
 	double delay_s;

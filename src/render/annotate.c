@@ -18,12 +18,10 @@
 
 #include "render/asm.h"
 #include "render/figure.h"
-#include "render/file_filter.h"
-#include "render/functions.h"
 #include "render/hunk.h"
 #include "render/legend.h"
 #include "render/paint.h"
-#include "render/stream.h"
+#include "render/report.h"
 #include "render/text.h"
 
 #define MAX_FALLBACK_FUNCTIONS 20
@@ -295,7 +293,7 @@ static bool is_wanted(const struct listing *l, const struct attribution_file *f)
 	double total = line_share(l, &f->total), self = line_share(l, &f->self);
 
 	if (l->opts->file_filter)
-		return file_filter_matches(l->opts, f->path) && (total > 0 || self > 0);
+		return render_has_file(l->opts, f->path) && (total > 0 || self > 0);
 	return (total > 0 && total >= l->opts->min_share) ||
 	       (self > 0 && self >= l->opts->min_share);
 }
@@ -455,5 +453,5 @@ int render_annotate(const struct render_input *in, const struct render_options *
 		print_functions_instead(&l);
 	}
 	render_misses(in, opts, out);
-	return stream_finish(out);
+	return render_finish(out);
 }

@@ -23,7 +23,7 @@
 #include "render/asm_lines.h"
 #include "render/figure.h"
 #include "render/paint.h"
-#include "render/stream.h"
+#include "render/render.h"
 #include "render/text.h"
 
 static json_t *place_value(const struct profile *p, struct profile_line place)
@@ -564,5 +564,5 @@ int render_asm(const struct render_input *in, const struct render_options *opts,
 			return -ENOMEM;
 	print_closing(&l);
 	render_misses(in, opts, out);
-	return stream_finish(out);
+	return render_finish(out);
 }

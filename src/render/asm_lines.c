@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 const char *asm_place_file(const struct profile *p, struct profile_line place)
 {
 	return place.function == PROFILE_NONE ? ""
@@ -18,17 +20,10 @@ static struct profile_line place_of(const struct instruction *in)
 
 struct profile_line asm_place_at(const struct machine_piece *piece, uint64_t address)
 {
-	for (size_t low = 0, high = piece->nr; low < high;) {
-		size_t mid = low + (high - low) / 2;
-		const struct instruction *in = &piece->instructions[mid];
+	size_t at = SEARCH_FIRST(i, piece->nr, piece->instructions[i].address >= address);
 
-		if (in->address == address)
-			return place_of(in);
-		if (in->address < address)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	if (at < piece->nr && piece->instructions[at].address == address)
+		return place_of(&piece->instructions[at]);
 	return (struct profile_line){.function = PROFILE_NONE};
 }
 

@@ -11,7 +11,6 @@
 
 #include "base/escape.h"
 #include "render/render.h"
-#include "render/stream.h"
 
 #define MAX_TEXT_BYTES 16384
 
@@ -52,5 +51,5 @@ int render_report_csv(const struct render_input *in, const struct render_options
 			f->start_line, f->self.samples, f->self.cpu_ns, f->total.samples,
 			f->total.cpu_ns);
 	}
-	return stream_finish(out);
+	return render_finish(out);
 }

@@ -5,7 +5,6 @@
 #include "render/asm.h"
 #include "render/call_tree.h"
 #include "render/figure.h"
-#include "render/file_filter.h"
 #include "render/filtered.h"
 #include "render/groups.h"
 #include "render/json_value.h"
@@ -335,7 +334,7 @@ int render_annotate_json(const struct render_input *in, const struct render_opti
 	json_t *files = json_array();
 
 	for (size_t i = 0; i < a->nr_files; i++)
-		if (file_filter_matches(opts, a->files[i].path))
+		if (render_has_file(opts, a->files[i].path))
 			json_add(&b, files, file_value(&b, &a->files[i]));
 	json_set(&b, root, "files", files);
 	if (in->machine_code)

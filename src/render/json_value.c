@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/escape.h"
-#include "render/stream.h"
+#include "render/render.h"
 
 void json_set(struct json_builder *b, json_t *object, const char *key, json_t *value)
 {
@@ -58,5 +58,5 @@ int json_print(struct json_builder *b, json_t *root, FILE *out)
 	if (failed && !ferror(out))
 		return -ENOMEM;
 	fputc('\n', out);
-	return stream_finish(out);
+	return render_finish(out);
 }

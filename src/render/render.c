@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "render/render.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -24,4 +26,27 @@ const struct render_format *render_format_find(const char *command, const char *
 		    !strcmp(render_formats[i].name, name))
 			return &render_formats[i];
 	return NULL;
+}
+
+int render_finish(FILE *out)
+{
+	struct pollfd pipe_end = {.fd = fileno(out)};
+
+	if (fflush(out))
+		return -errno;
+	if (!ferror(out))
+		return 0;
+	/* stdio forgets why an earlier write failed; a pipe still knows. */
+	if (pipe_end.fd >= 0 && poll(&pipe_end, 1, 0) == 1 && pipe_end.revents & POLLERR)
+		return -EPIPE;
+	return -EIO;
+}
+
+bool render_has_file(const struct render_options *opts, const char *path)
+{
+	const char *suffix = opts->file_filter;
+	size_t path_len = strlen(path), suffix_len = suffix ? strlen(suffix) : 0;
+
+	return path_len >= suffix_len &&
+	       (!suffix_len || !strcmp(path + path_len - suffix_len, suffix));
 }

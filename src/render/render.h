@@ -81,6 +81,15 @@ const struct render_format *render_format_find(const char *command, const char *
 
 /* Parts that several formats share. */
 
+/**
+ * Flushes @out. Return: 0, -EPIPE when nobody reads any more, or another -errno;
+ * -EIO when an earlier write failed and its reason is no longer known.
+ */
+int render_finish(FILE *out);
+
+/** Does --file SUFFIX leave this file? True without it. */
+bool render_has_file(const struct render_options *opts, const char *path);
+
 /** The opening lines: samples, CPU of wall, what is not seen. */
 void render_head(const struct render_input *in, const struct render_options *opts,
 		 FILE *out);

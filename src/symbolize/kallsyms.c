@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 #define MAX_BYTES     (512u << 20)
@@ -177,20 +178,12 @@ static bool is_end_marker(const char *name)
 
 bool kallsyms_find(const struct kallsyms *k, uint64_t ip, struct kernel_symbol *ret)
 {
-	size_t low = 0, high = k->nr;
+	size_t above = SEARCH_FIRST(i, k->nr, k->places[i].ip > ip);
 	const struct symbol_place *p;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (k->places[mid].ip <= ip)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low)
+	if (!above)
 		return false;
-	p = &k->places[low - 1];
+	p = &k->places[above - 1];
 	if (ip - p->ip > MAX_FUNCTION || is_end_marker(k->text + p->name))
 		return false;
 	ret->name = strpool_add(k->pool, k->text + p->name);

@@ -14,13 +14,13 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/log.h"
+#include "base/match.h"
 #include "base/suggest.h"
 #include "collect/filter.h"
 #include "process/cgroup.h"
-#include "process/cgroup_namespace.h"
+#include "process/cgroup_mount.h"
 #include "process/owner.h"
 #include "target/cgroup_watch.h"
-#include "target/match.h"
 
 /* Of v1, hierarchies in which containers and units are looked for: the first of them. */
 #define V1_LOOKED_AT 2
@@ -56,6 +56,24 @@ static uint32_t mask_of(const struct target_value *v)
 	return v->excludes ? LB_FILTER_OUT(v->kind) : LB_FILTER_IN(v->kind);
 }
 
+static bool names_container(const char *value, const struct cgroup_owner *owner,
+			    const char *name)
+{
+	bool is_name = owner->runtime == CONTAINER_NSPAWN ||
+		       owner->runtime == CONTAINER_LXC;
+
+	return match_container(value, owner->container, name,
+			       is_name ? MATCH_START_NONE : MATCH_START_HEX);
+}
+
+static bool names_unit(const char *value, const struct cgroup_owner *owner)
+{
+	char unit[UNIT_BYTES];
+
+	return cgroup_unescape(value, unit, sizeof(unit)) &&
+	       match_unit(unit, owner->unit);
+}
+
 static uint32_t match_owner(struct target_cgroups *c, const struct cgroup_mount *mount,
 			    const char *path)
 {
@@ -78,8 +96,8 @@ static uint32_t match_owner(struct target_cgroups *c, const struct cgroup_mount 
 		const struct target_value *v = c->wanted[i].value;
 
 		if ((v->kind == LB_FILTER_CONTAINER &&
-		     match_container(v->text, &owner, name)) ||
-		    (v->kind == LB_FILTER_UNIT && match_unit(v->text, &owner))) {
+		     names_container(v->text, &owner, name)) ||
+		    (v->kind == LB_FILTER_UNIT && names_unit(v->text, &owner))) {
 			c->wanted[i].is_found = true;
 			mask |= mask_of(v);
 		}

@@ -75,7 +75,7 @@ int explain_no_process(uint32_t pid, struct error *err)
 			"root, or add CAP_SYS_PTRACE",
 			pid);
 	}
-	proc_dir_each(list_inside, &inside);
+	proc_dir_each(AT_FDCWD, list_inside, &inside);
 	if (inside.nr)
 		return error_set(err, -ESRCH,
 				 "there is no process %u; in a pid namespace of its own "
@@ -114,13 +114,9 @@ static void look_at_comm(struct thread_search *s, int dir, const char *tid)
 
 static void look_at_threads(struct thread_search *s, int dir)
 {
-	_cleanup_closedir_ DIR *tasks = NULL;
-	int fd = openat(dir, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_closedir_ DIR *tasks = io_open_dir(dir, "task");
 	const struct dirent *entry;
 
-	tasks = fd < 0 ? NULL : fdopendir(fd);
-	if (fd >= 0 && !tasks)
-		close(fd);
 	while (tasks && !s->is_found && s->nr_threads < MAX_THREADS &&
 	       (entry = readdir(tasks)))
 		if (isdigit((unsigned char)entry->d_name[0])) {
@@ -157,7 +153,7 @@ static int look_at_process(void *ctx, uint32_t tgid, int dir)
 
 static void look_at_all(struct thread_search *s)
 {
-	int rc = proc_dir_each(look_at_process, s);
+	int rc = proc_dir_each(AT_FDCWD, look_at_process, s);
 
 	/* What was not read may be it. */
 	s->is_found |= rc < 0 || s->nr_threads == MAX_THREADS;

@@ -44,8 +44,4 @@ uint64_t target_nr_refused(const struct target *c);
 /** "process 12 34", "the whole machine: comm gzip, not user root". Escaped. */
 const char *target_describe(const struct target_request *r, struct strpool *pool);
 
-/* ---- A process and all that descends from it, told to the kernel side ---- */
-
-struct sampler;
-
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 int spans_init(struct spans *s, uint32_t nr)
@@ -64,17 +65,7 @@ void spans_rest(struct spans *s, uint32_t start, uint32_t nr)
 /* Return: number of the first free span above @start. */
 static size_t free_above(const struct spans *s, uint32_t start)
 {
-	size_t lo = 0, hi = s->nr_free_spans;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s->free[mid].start <= start)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_FIRST(i, s->nr_free_spans, s->free[i].start > start);
 }
 
 static void give_back(struct spans *s, const struct span *span)

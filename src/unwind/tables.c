@@ -7,16 +7,85 @@
 #include "unwind/tables.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/search.h"
 #include "base/vec.h"
+#include "collect/kmap.h"
+#include "lineburn_unwind.h"
 #include "unwind/page_runs.h"
 #include "unwind/row_slabs.h"
-#include "unwind/rules.h"
 #include "unwind/segment_runs.h"
+
+/* ---- rules ---- */
+
+/* The array of distinct rules in the kernel. Rules are never removed. */
+struct rules {
+	struct lb_unwind_rule *items; /* LB_UNWIND_MAX_RULES of them, mapped */
+	uint32_t nr;
+	struct hashmap index;
+	uint64_t nr_refused; /* over the maximum, or no memory */
+};
+
+#define RULES_BYTES (LB_UNWIND_MAX_RULES * sizeof(struct lb_unwind_rule))
+
+enum {
+	RULE_NONE,
+	RULE_UNSUPPORTED
+};
+
+static uint64_t hash_of(const struct lb_unwind_rule *rule)
+{
+	return hash_bytes(0, rule, sizeof(*rule));
+}
+
+static bool rule_eq(uint32_t item, const void *key, const void *ctx)
+{
+	return !memcmp(&((const struct rules *)ctx)->items[item], key,
+		       sizeof(struct lb_unwind_rule));
+}
+
+/** Number of @rule; that of {LB_CFA_UNSUPPORTED} when there is no room, counted. */
+static uint16_t rules_add(struct rules *r, const struct lb_unwind_rule *rule)
+{
+	uint64_t hash = hash_of(rule);
+	uint32_t known = hashmap_find(&r->index, hash, rule_eq, rule, r);
+
+	if (known != HASHMAP_NONE)
+		return (uint16_t)known;
+	if (r->nr == LB_UNWIND_MAX_RULES || hashmap_add(&r->index, hash, r->nr)) {
+		r->nr_refused++;
+		return RULE_UNSUPPORTED;
+	}
+	r->items[r->nr] = *rule;
+	return (uint16_t)r->nr++;
+}
+
+/** @fd  the kernel's array; borrowed. Return: 0 or -errno. */
+static int rules_init(struct rules *r, int fd)
+{
+	struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
+	struct lb_unwind_rule unsupported = {.cfa = LB_CFA_UNSUPPORTED};
+
+	*r = (struct rules){.items = kmap_map(fd, RULES_BYTES)};
+	if (!r->items)
+		return -errno;
+	if (rules_add(r, &none) != RULE_NONE ||
+	    rules_add(r, &unsupported) != RULE_UNSUPPORTED || r->nr != 2)
+		return -ENOMEM;
+	return 0;
+}
+
+static void rules_deinit(struct rules *r)
+{
+	kmap_unmap(r->items, RULES_BYTES);
+	hashmap_deinit(&r->index);
+	*r = (struct rules){0};
+}
 
 #define DEFAULT_ROW_BYTES (64ull << 20)
 /* Room that is kept free by evicting ahead: what is evicted can be used one grace later. */
@@ -173,16 +242,8 @@ static int fill_page(struct unwind_tables *t, uint32_t page, const struct row_pa
 
 static const struct row_page *find_page(const struct row_pages *pages, uint64_t page)
 {
-	size_t lo = 0, hi = pages->nr_pages;
+	size_t lo = SEARCH_FIRST(i, pages->nr_pages, pages->pages[i].page >= page);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (pages->pages[mid].page < page)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < pages->nr_pages && pages->pages[lo].page == page ? &pages->pages[lo]
 								     : NULL;
 }

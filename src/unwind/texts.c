@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "process/process.h"
 #include "unwind/tables.h"
@@ -309,16 +310,8 @@ void unwind_texts_put(struct unwind_texts *t, struct text_set *set)
 
 bool unwind_texts_want(struct unwind_texts *t, const struct text_set *set, uint64_t ip)
 {
-	size_t lo = 0, hi = set->nr;
+	size_t lo = SEARCH_FIRST(i, set->nr, set->items[i].end > ip);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (set->items[mid].end <= ip)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo == set->nr || set->items[lo].start > ip)
 		return false;
 	t->bodies[set->items[lo].body].is_wanted = true;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/container_text.h"
+#include "process/container_name.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

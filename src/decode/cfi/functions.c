@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "base/vec.h"
-#include "decode/cfi/symbols.h"
+#include "decode/cfi/file.h"
 
 /*
  * A function is entered with the return address on top of the stack, and each instruction
@@ -495,20 +496,13 @@ static int read_function(const struct cfi_file *f, const Elf64_Sym *sym,
 
 static bool is_wanted(const struct cfi_range *wanted, size_t nr, const Elf64_Sym *sym)
 {
-	size_t low = 0, high = nr;
+	size_t low;
 
 	/* Most of a large file are not. */
 	if (!nr || sym->st_value >= wanted[nr - 1].hi ||
 	    sym->st_value + sym->st_size <= wanted[0].lo)
 		return false;
-	while (low < high) { /* the first one that ends above its begin */
-		size_t mid = low + (high - low) / 2;
-
-		if (wanted[mid].hi <= sym->st_value)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	low = SEARCH_FIRST(i, nr, wanted[i].hi > sym->st_value);
 	return low < nr && sym->st_value + sym->st_size > wanted[low].lo;
 }
 

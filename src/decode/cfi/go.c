@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "decode/cfi/symbols.h"
+#include "decode/cfi/file.h"
 
 #define MAX_START_BYTES 4096 /* real ones have some 500 */
 #define MAX_STARTS      16 /* two, in files that Go made */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "decode/cfi/index.h"
 
+#include "base/search.h"
+
 static uint64_t get_value(struct cfi_bytes *b, uint8_t format)
 {
 	switch (format) {
@@ -105,15 +107,7 @@ uint64_t cfi_index_fde(const struct cfi_index *index, size_t i)
 
 size_t cfi_index_find(const struct cfi_index *index, uint64_t vaddr)
 {
-	size_t low = 0, high = index->nr;
+	size_t above = SEARCH_FIRST(i, index->nr, cfi_index_function(index, i) > vaddr);
 
-	while (low < high) { /* the first one above @vaddr */
-		size_t mid = low + (high - low) / 2;
-
-		if (cfi_index_function(index, mid) <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? low - 1 : 0;
+	return above ? above - 1 : 0;
 }

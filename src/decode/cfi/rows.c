@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 void cfi_rows_deinit(struct cfi_rows *rows)
@@ -133,16 +134,8 @@ static void add_part(struct sweep *s, const struct row_run *run, uint64_t from,
 		     uint64_t to)
 {
 	const struct cfi_row *rows = &s->in->items[run->first];
-	size_t low = 0, high = run->nr;
+	size_t low = SEARCH_FIRST(i, run->nr, rows[i].vaddr > from);
 
-	while (low < high) { /* the first one above @from */
-		size_t mid = low + (high - low) / 2;
-
-		if (rows[mid].vaddr <= from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	add(s, from, &rows[low - 1].rule);
 	for (; low < run->nr && rows[low].vaddr < to; low++)
 		add(s, rows[low].vaddr, &rows[low].rule);
@@ -214,17 +207,7 @@ int cfi_rows_add(struct cfi_rows *rows, uint64_t vaddr, const struct lb_unwind_r
 
 size_t cfi_rows_up_to(const struct cfi_rows *rows, uint64_t vaddr)
 {
-	size_t low = 0, high = rows->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (rows->items[mid].vaddr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_FIRST(i, rows->nr, rows->items[i].vaddr > vaddr);
 }
 
 bool cfi_rows_cover(const struct cfi_rows *rows, uint64_t vaddr)

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "decode/dwarf/decode.h"
 #include "decode/dwarf/scope.h"
@@ -151,16 +152,8 @@ static int search_init(struct resolve_call *s, const uint64_t *vaddrs, size_t nr
 
 static void claim(struct resolve_call *s, uint32_t unit, const struct addr_range *range)
 {
-	size_t low = 0, high = s->nr;
+	size_t low = SEARCH_FIRST(i, s->nr, s->wants[i].vaddr >= range->start);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->wants[mid].vaddr < range->start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	for (; low < s->nr && s->wants[low].vaddr < range->end; low++) {
 		uint64_t width = range->end - range->start;
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "base/search.h"
 
 #define MAX_SECTIONS 1000000 /* looked at; -ffunction-sections makes many */
 
@@ -279,18 +280,11 @@ struct bytes debug_file_section(struct debug_file *f, enum debug_section which)
 
 bool debug_file_is_code(const struct debug_file *f, uint64_t vaddr)
 {
-	size_t low = 0, high = f->nr_exec;
+	size_t low;
 
 	if (!f->nr_exec)
 		return vaddr < UINT64_MAX - 1; /* -1 and -2 mark what was thrown away */
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (f->exec[mid].end <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	low = SEARCH_FIRST(i, f->nr_exec, f->exec[i].end > vaddr);
 	return low < f->nr_exec && f->exec[low].start <= vaddr;
 }
 

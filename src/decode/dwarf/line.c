@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "decode/code.h"
 
@@ -79,17 +80,7 @@ static bool see(struct line_rows *r, uint32_t file, uint32_t line)
 /* The first piece that ends behind @vaddr. */
 static size_t piece_at(const struct line_rows *r, uint64_t vaddr)
 {
-	size_t low = 0, high = r->nr_pieces;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (r->pieces[mid].end <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_FIRST(i, r->nr_pieces, r->pieces[i].end > vaddr);
 }
 
 static void keep(struct line_rows *r, struct line_row row, size_t i)
@@ -355,17 +346,7 @@ struct line_walk {
 
 static size_t first_at(const struct line_walk *w, uint64_t vaddr)
 {
-	size_t low = 0, high = w->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (w->hits[mid].vaddr < vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_FIRST(i, w->nr, w->hits[i].vaddr >= vaddr);
 }
 
 static uint32_t small_file(const struct line_state *s)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 #include "decode/dwarf/unit.h"
 
@@ -547,17 +548,7 @@ static void read_die(struct scope_walk *w, const struct abbrev *abbrev,
 
 static size_t first_at(const struct scope_walk *w, uint64_t vaddr)
 {
-	size_t low = 0, high = w->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (w->hits[mid].vaddr < vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_FIRST(i, w->nr, w->hits[i].vaddr >= vaddr);
 }
 
 /* Return: the number of the new scope, 0 when the table is full, or -ENOMEM. */

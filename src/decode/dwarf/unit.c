@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 static void table_deinit(struct abbrev_table *t)
@@ -158,21 +159,12 @@ int abbrev_cache_get(struct abbrev_cache *cache, struct debug_file *file, uint64
 
 const struct abbrev *abbrev_find(const struct abbrev_table *t, uint64_t code)
 {
-	size_t low = 0, high = t->nr;
+	size_t at;
 
 	if (t->dense)
 		return code - 1 < t->nr ? &t->items[code - 1] : NULL;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (t->items[mid].code == code)
-			return &t->items[mid];
-		if (t->items[mid].code < code)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
+	at = SEARCH_FIRST(i, t->nr, t->items[i].code >= code);
+	return at < t->nr && t->items[at].code == code ? &t->items[at] : NULL;
 }
 
 /**
@@ -595,23 +587,15 @@ int unit_index(struct debug_file *f)
 
 int unit_find(struct debug_file *f, uint64_t off, struct unit *ret)
 {
-	size_t low = 0, high;
 	int r = unit_index(f);
+	size_t above;
 
 	if (r < 0)
 		return r;
-	high = f->nr_units;
-	while (low < high) { /* the first unit that begins behind @off */
-		size_t mid = low + (high - low) / 2;
-
-		if (f->units[mid] <= off)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low)
+	above = SEARCH_FIRST(i, f->nr_units, f->units[i] > off);
+	if (!above)
 		return -EBADMSG;
-	r = unit_read(f, f->units[low - 1], ret);
+	r = unit_read(f, f->units[above - 1], ret);
 	if (r < 0)
 		return r;
 	return off >= ret->root_off && off < ret->end ? 0 : -EBADMSG;

@@ -40,4 +40,13 @@ void elf_names_symbol(struct elf_names *n, const char *name, bool plt);
  */
 struct frame *elf_names_chain(struct elf_names *n, const struct frame *chain, size_t *nr);
 
+/* ---- C++, Rust legacy and v0, by libiberty, bounded ---- */
+
+/**
+ * Writes the readable form of @name into @buf (cut with "..." when it does not
+ * fit) and returns @buf, or @name itself when it is not a mangled name or is too
+ * costly to demangle.
+ */
+const char *demangle(const char *name, char *buf, size_t size);
+
 #endif

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/search.h"
+
 #define MAX_SECTIONS (1u << 20)
 
 /* Executable sections by index; start == end for all others. */
@@ -79,17 +81,7 @@ static bool symbol_better(const struct elf_symbol *a, const struct elf_symbol *b
 /* First wanted address at or above @vaddr. */
 static size_t first_at_or_above(const struct elf_symbols *s, uint64_t vaddr)
 {
-	size_t low = 0, high = s->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->vaddrs[mid] < vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_FIRST(i, s->nr, s->vaddrs[i] >= vaddr);
 }
 
 static void take_sized(struct elf_symbols *s, const struct elf_symbol *sym)
@@ -348,17 +340,7 @@ static int compare_jumps(const void *va, const void *vb)
 /* First of the jumps through @slot, or @nr. */
 static size_t find_slot(const struct jump *jumps, size_t nr, uint64_t slot)
 {
-	size_t low = 0, high = nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (jumps[mid].slot < slot)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_FIRST(i, nr, jumps[i].slot >= slot);
 }
 
 static const char *symbol_name(const struct binary *b, Elf_Scn *symtab, size_t index)

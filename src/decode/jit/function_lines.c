@@ -8,9 +8,10 @@
 
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/search.h"
 #include "base/vec.h"
 #include "decode/dwarf/dwarf.h"
-#include "decode/elf/demangle.h"
+#include "decode/elf/names.h"
 #include "decode/numba/name.h"
 
 /* A place whose frames are asked for. */
@@ -40,17 +41,9 @@ void line_store_deinit(struct line_store *s)
 
 static bool in_function(const struct line_reading *rd, uint64_t ip)
 {
-	size_t low = 0, high = rd->nr_functions;
+	size_t above = SEARCH_FIRST(i, rd->nr_functions, rd->functions[i].start_ip > ip);
 
-	while (low < high) { /* the first one that begins above @ip */
-		size_t mid = low + (high - low) / 2;
-
-		if (rd->functions[mid].start_ip <= ip)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && rd->functions[low - 1].end_ip > ip;
+	return above && rd->functions[above - 1].end_ip > ip;
 }
 
 static void add_point(struct line_reading *rd, uint64_t ip, bool is_row, bool unlined)
@@ -214,17 +207,9 @@ int function_lines_read(struct line_store *s, const struct jit_image *m,
 struct function_row *function_lines_at(const struct line_store *s,
 				       const struct function_lines *f, uint64_t ip)
 {
-	size_t low = 0, high = f->nr_rows;
+	size_t above = SEARCH_FIRST(i, f->nr_rows, s->rows[f->first_row + i].ip > ip);
 
-	while (low < high) { /* the first one above @ip */
-		size_t mid = low + (high - low) / 2;
-
-		if (s->rows[f->first_row + mid].ip <= ip)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && ip < f->end_ip ? &s->rows[f->first_row + low - 1] : NULL;
+	return above && ip < f->end_ip ? &s->rows[f->first_row + above - 1] : NULL;
 }
 
 #define MAX_MODULES (1u << 20)

@@ -18,7 +18,6 @@
 
 #include "base/io.h"
 #include "decode/answer.h"
-#include "decode/jit/hit_codes.h"
 #include "decode/jit/hit_functions.h"
 #include "decode/jit/owners.h"
 #include "decode/requests.h"
@@ -250,8 +249,8 @@ static int resolve(struct gdbjit_job *job)
 	for (size_t i = 0; i < job->nr_hits && !rc; i++)
 		answer_hit(job, job->hit_query[i], &job->hits[i]);
 	for (size_t i = 0; i < job->functions.nr && !rc; i++)
-		rc = hit_codes_add(job->answers, &job->functions,
-				   &job->functions.items[i]);
+		rc = hit_functions_add_code(job->answers, &job->functions,
+					    &job->functions.items[i]);
 	return rc;
 }
 

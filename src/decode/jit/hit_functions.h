@@ -8,6 +8,7 @@
 #define LB_DECODE_JIT_HIT_FUNCTIONS_H
 
 #include "base/strpool.h"
+#include "decode/answer.h"
 #include "decode/jit/function_lines.h"
 #include "decode/jit/image.h"
 
@@ -79,5 +80,19 @@ const struct hit_function *hit_functions_find(const struct hit_functions *h,
 /** Its frame when nothing is known of lines; "" when not even a name. */
 struct frame hit_functions_bare(const struct hit_functions *h,
 				const struct hit_function *f);
+
+/* ---- their machine code, and which line each part is ---- */
+
+/**
+ * Adds the code of @f, if it has lines. Its bytes are those of the image: where they
+ * refer to something else (calls, constants) they are not relocated, as they are in
+ * the target's memory.
+ *
+ * Of a function with a prange in it no line is said to have no code: lines of the
+ * prange have theirs in another function, which need not have been hit.
+ * Return: 0 or -ENOMEM.
+ */
+int hit_functions_add_code(struct answer_writer *answers, const struct hit_functions *h,
+			   const struct hit_function *f);
 
 #endif

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 /* ---- header and sections ---- */
@@ -263,18 +264,10 @@ void image_symbols_deinit(struct image_symbols *s)
 
 const struct image_symbol *image_symbols_at(const struct image_symbols *s, uint64_t ip)
 {
-	size_t low = 0, high = s->nr;
+	size_t above = SEARCH_FIRST(i, s->nr, s->items[i].start_ip > ip);
 
-	while (low < high) { /* the first one that begins above @ip */
-		size_t mid = low + (high - low) / 2;
-
-		if (s->items[mid].start_ip <= ip)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	/* Functions do not overlap, but one may have several names. */
-	return low && s->items[low - 1].end_ip > ip ? &s->items[low - 1] : NULL;
+	return above && s->items[above - 1].end_ip > ip ? &s->items[above - 1] : NULL;
 }
 
 /* ---- relocations ---- */

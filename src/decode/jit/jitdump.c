@@ -29,6 +29,7 @@
 #include "base/hash.h"
 #include "base/hashmap.h"
 #include "base/io.h"
+#include "base/search.h"
 #include "base/strpool.h"
 #include "base/vec.h"
 #include "decode/jit/name.h"
@@ -578,17 +579,7 @@ static bool entry_shift(struct debug_iter it, const struct record_load *load,
 /* The first hit at or above @ip. */
 static size_t first_hit(const struct line_hit *hits, size_t nr, uint64_t ip)
 {
-	size_t low = 0, high = nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (hits[mid].ip < ip)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_FIRST(i, nr, hits[i].ip >= ip);
 }
 
 /*

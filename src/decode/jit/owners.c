@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/search.h"
+
 #define WIRE_QUERY_BYTES 24
 
 static int by_ip(const void *a, const void *b)
@@ -43,17 +45,7 @@ void queries_deinit(struct queries *q)
 
 size_t queries_lower_bound(const struct queries *q, uint64_t ip)
 {
-	size_t low = 0, high = q->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (q->items[mid].ip < ip)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_FIRST(i, q->nr, q->items[i].ip >= ip);
 }
 
 static void query_claim(struct query *q, const struct claim *c)

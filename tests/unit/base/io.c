@@ -137,23 +137,6 @@ static void test_read_pipe(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void test_pread_exact(void **state)
-{
-	struct error err;
-	_cleanup_close_ int fd = -1;
-	char buf[5] = "";
-
-	(void)state;
-	assert_int_equal(write_text(in_dir("pread"), "0123456789", false, &err), 0);
-	fd = open(in_dir("pread"), O_RDONLY | O_CLOEXEC);
-	assert_int_equal(io_pread_exact(fd, buf, 4, 6), 0);
-	assert_string_equal(buf, "6789");
-	assert_int_equal(io_pread_exact(fd, buf, 4, 7), -ENODATA);
-	assert_int_equal(io_pread_exact(fd, buf, 1, 10), -ENODATA);
-	assert_int_equal(io_pread_exact(fd, buf, 0, 10), 0);
-	assert_int_equal(io_pread_exact(-1, buf, 1, 0), -EBADF);
-}
-
 /* ---- writing ---- */
 
 static void test_new_file(void **state)
@@ -384,7 +367,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read_limits),
 		cmocka_unit_test(test_read_pipe),
-		cmocka_unit_test(test_pread_exact),
 		cmocka_unit_test(test_only_regular_files_are_opened),
 		cmocka_unit_test(test_new_file),
 		cmocka_unit_test(test_old_is_kept),

@@ -8,7 +8,7 @@
 
 #include "base/strpool.h"
 #include "cli/disassembly.h"
-#include "decode/operations.h"
+#include "decode/requests.h"
 #include "unit/decode/elf/fixture.h"
 #include "worker/worker.h"
 

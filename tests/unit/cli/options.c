@@ -296,10 +296,48 @@ static void uprobes_are_for_named_targets(void **state)
 		struct error err;
 
 		assert_int_equal(parse(cases[i].line, &o, &err), 0);
-		if (options_probing(&o) != cases[i].probing)
-			fail_msg("%s: %d", cases[i].line, options_probing(&o));
+		if (o.sampling.probing != cases[i].probing)
+			fail_msg("%s: %d", cases[i].line, o.sampling.probing);
 		options_deinit(&o);
 	}
+}
+
+static bool takes(const char *option, const char *value, struct options *ret)
+{
+	char *argv[] = {"lineburn", "record",       "-a",          "--window",
+			"9",        (char *)option, (char *)value, NULL};
+	struct error err;
+	bool is_good = !options_parse(7, argv, ret, &err);
+
+	options_deinit(ret);
+	return is_good;
+}
+
+static void durations_and_sizes(void **state)
+{
+	static const char *const bad[] = {"",    "s",   "-1", "1x",  "1ss",   "1 s",
+					  "nan", "inf", ".",  "0x1", "1.2.3", "1e3"};
+	struct options o;
+
+	(void)state;
+	assert_true(takes("--window", "60s", &o) && o.sampling.window_s == 60);
+	assert_true(takes("--window", "90", &o) && o.sampling.window_s == 90);
+	assert_true(takes("--window", "1.5m", &o) && o.sampling.window_s == 90);
+	assert_true(takes("--window", "0.5h", &o) && o.sampling.window_s == 1800);
+	assert_true(takes("--window", "10000000", &o) && o.sampling.window_s == 1e7);
+	assert_true(takes("--max-size", "4096", &o));
+	assert_true(o.sampling.max_size_bytes == 4096);
+	assert_true(takes("--max-size", "1.5K", &o));
+	assert_true(o.sampling.max_size_bytes == 1536);
+	assert_true(takes("--max-size", "2G", &o));
+	assert_true(o.sampling.max_size_bytes == 2ULL << 30);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		if (takes("--window", bad[i], &o) || takes("--max-size", bad[i], &o))
+			fail_msg("\"%s\" is taken", bad[i]);
+	assert_false(takes("--window", "10000001", &o));
+	assert_false(takes("--window", "2778h", &o));
+	assert_false(takes("--max-size", "0", &o));
+	assert_false(takes("--max-size", "99999999999G", &o));
 }
 
 int main(void)
@@ -308,6 +346,7 @@ int main(void)
 		cmocka_unit_test(good_lines),
 		cmocka_unit_test(asm_arguments),
 		cmocka_unit_test(uprobes_are_for_named_targets),
+		cmocka_unit_test(durations_and_sizes),
 		cmocka_unit_test(bad_lines_are_one_sentence),
 	};
 

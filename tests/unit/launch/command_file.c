@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The same files that execvp(3) executes, in a directory of scripts and links. */
-#include "launch/command_file.h"
+#include "launch/launch.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "process/cgroup_namespace.h"
+#include "process/cgroup_mount.h"
 
 /* As the kernel tells them of a namespace that begins in /a/b of the hierarchy. */
 static void paths_below_a_mount(void **state)

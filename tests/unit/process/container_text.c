@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What runtimes keep about containers, whole, broken, and made to be hard to read. */
-#include "process/container_text.h"
+#include "process/container_name.h"
 
 #include <errno.h>
 #include <setjmp.h>

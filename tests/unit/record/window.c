@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/options.h"
 #include "record/window_files.h"
 
 /* 2026-11-21 16:00:00 UTC: "date -u -d @1795276800" */
@@ -127,34 +126,6 @@ static void surplus(void **state)
 	/* The newest stays, however large it is. */
 	assert_int_equal(window_surplus(sizes, 5, 0, 1), 4);
 	assert_int_equal(window_surplus(sizes, 0, 1, 1), 0);
-}
-
-static void durations_and_sizes(void **state)
-{
-	static const char *const bad[] = {"",    "s",   "-1", "1x",  "1ss",   "1 s",
-					  "nan", "inf", ".",  "0x1", "1.2.3", "1e3"};
-	uint64_t bytes = 0;
-	double s = 0;
-
-	(void)state;
-	assert_true(duration_parse("60s", &s) && s == 60);
-	assert_true(duration_parse("90", &s) && s == 90);
-	assert_true(duration_parse("1.5m", &s) && s == 90);
-	assert_true(duration_parse("0.5h", &s) && s == 1800);
-	assert_true(duration_parse("10000000", &s) && s == 1e7);
-	assert_true(size_parse("4096", &bytes) && bytes == 4096);
-	assert_true(size_parse("1.5K", &bytes) && bytes == 1536);
-	assert_true(size_parse("2G", &bytes) && bytes == 2ULL << 30);
-	s = bytes = 7;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		if (duration_parse(bad[i], &s) || size_parse(bad[i], &bytes))
-			fail_msg("\"%s\" is taken", bad[i]);
-	}
-	assert_false(duration_parse("10000001", &s));
-	assert_false(duration_parse("2778h", &s));
-	assert_false(size_parse("0", &bytes));
-	assert_false(size_parse("99999999999G", &bytes));
-	assert_true(s == 7 && bytes == 7);
 }
 
 /* ---- with files ---- */
@@ -399,7 +370,6 @@ int main(void)
 		cmocka_unit_test(names_that_are_too_long),
 		cmocka_unit_test(order),
 		cmocka_unit_test(surplus),
-		cmocka_unit_test(durations_and_sizes),
 		cmocka_unit_test(files_are_kept_by_age),
 		cmocka_unit_test(failures_are_said),
 		cmocka_unit_test(the_folder_is_not_what_has_its_name),

@@ -9,69 +9,6 @@
 
 #include "base/suggest.h"
 #include "process/cgroup_mount.h"
-#include "target/match.h"
-
-static void containers_and_units(void **state)
-{
-	struct cgroup_owner lxc = {.runtime = CONTAINER_LXC, .container = "web10"},
-			    nspawn = {.runtime = CONTAINER_NSPAWN, .container = "cafe1"},
-			    ecs = {.runtime = CONTAINER_ECS, .container = "task-12"};
-	struct cgroup_owner docker = {.container = "5f0c0ffee5f0"},
-			    claimed = {.container = "1000/5f0c0ffee5f0"},
-			    service = {.unit = "a-b.service"}, none = {0};
-
-	(void)state;
-	assert_true(match_container("5f0c", &docker, ""));
-	assert_false(match_container("5f0", &docker, ""));
-	assert_false(match_container("f0c0", &docker, ""));
-	assert_true(match_container("web", &docker, "web"));
-	assert_true(match_container("w*", &docker, "web"));
-	assert_false(match_container("we", &docker, "web"));
-	assert_false(match_container("*", &none, ""));
-	/* Names are taken as a whole, though they look like the beginning of an id. */
-	assert_false(match_container("web1", &lxc, ""));
-	assert_true(match_container("web10", &lxc, ""));
-	assert_false(match_container("cafe", &nspawn, ""));
-	assert_true(match_container("cafe*", &nspawn, ""));
-	assert_false(match_container("task-1", &ecs, ""));
-	assert_true(match_container("task-1?", &ecs, ""));
-	/* What a user has named is not chosen but with that user. */
-	assert_false(match_container("5f0c", &claimed, ""));
-	assert_false(match_container("5f0c0ffee5f0", &claimed, ""));
-	assert_false(match_container("5f*", &claimed, ""));
-	assert_false(match_container("*", &claimed, ""));
-	assert_false(match_container("*5f0", &claimed, ""));
-	assert_false(match_container("?000?5f0c0ffee5f0", &claimed, ""));
-	assert_false(match_container("1000/5f0", &claimed, ""));
-	assert_false(match_container("100/5f0c", &claimed, ""));
-	assert_true(match_container("1000/5f0c", &claimed, ""));
-	assert_true(match_container("1000/*", &claimed, ""));
-	assert_true(match_container("*/5f0c*", &claimed, ""));
-	assert_false(match_container("1000/5f0c", &docker, ""));
-	assert_true(match_unit("a-b", &service));
-	assert_true(match_unit("a-b.service", &service));
-	assert_true(match_unit("a\\x2db", &service));
-	assert_true(match_unit("a-*", &service));
-	assert_false(match_unit("a", &service));
-	assert_false(match_unit("*", &none));
-}
-
-static void paths(void **state)
-{
-	char clean[8];
-
-	(void)state;
-	assert_true(match_path_above("/", "/a"));
-	assert_true(match_path_above("/a", "/a/b"));
-	assert_true(match_path_above("/a", "/a"));
-	assert_false(match_path_above("/a", "/ab"));
-	assert_int_equal(match_clean_path("a//b/", clean, sizeof(clean)), 0);
-	assert_string_equal(clean, "/a/b");
-	assert_int_equal(match_clean_path("", clean, sizeof(clean)), 0);
-	assert_string_equal(clean, "/");
-	assert_int_equal(match_clean_path("/abcdef", clean, sizeof(clean)), 0);
-	assert_true(match_clean_path("/abcdefg", clean, sizeof(clean)) < 0);
-}
 
 static void mounts_of_a_hybrid_machine(void **state)
 {
@@ -180,8 +117,6 @@ static void what_is_similar(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(containers_and_units),
-		cmocka_unit_test(paths),
 		cmocka_unit_test(mounts_of_a_hybrid_machine),
 		cmocka_unit_test(mounts_of_a_part_come_second),
 		cmocka_unit_test(the_mount_that_shows_most),

@@ -25,7 +25,7 @@
 
 #include "base/cleanup.h"
 #include "decode/cfi/object.h"
-#include "decode/operations.h"
+#include "decode/requests.h"
 #include "runtime/jit/interface.h"
 #include "runtime/jit/list_walk.h"
 #include "unwind/ask.h"

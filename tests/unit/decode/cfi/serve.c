@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "decode/operations.h"
+#include "decode/requests.h"
 #include "unwind/ask.h"
 
 static char dir[64];

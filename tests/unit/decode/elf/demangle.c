@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "decode/elf/demangle.h"
+#include "decode/elf/names.h"
 
 static const struct {
 	const char *mangled, *readable;

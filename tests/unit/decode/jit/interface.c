@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "decode/operations.h"
 #include "decode/requests.h"
 #include "unit/decode/elf/fixture.h"
 

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "decode/operations.h"
 #include "decode/requests.h"
 
 /* ---- an ELF file ---- */

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "decode/operations.h"
-#include "decode/python/text.h"
+#include "decode/requests.h"
+#include "decode/python/frames.h"
 #include "lineburn_unwind.h"
 #include "process/python_code.h"
 #include "symbolize/symbolizer.h"

@@ -14,7 +14,7 @@
 #include "base/io.h"
 #include "collect/jit_probe.h"
 #include "collect/sampler.h"
-#include "decode/operations.h"
+#include "decode/requests.h"
 #include "process/file.h"
 
 struct jit_descriptor {

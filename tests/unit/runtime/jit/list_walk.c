@@ -31,7 +31,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "decode/operations.h"
+#include "decode/requests.h"
 
 /* ---- a program with the interface ---- */
 

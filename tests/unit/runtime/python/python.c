@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "decode/operations.h"
+#include "decode/requests.h"
 #include "decode/python/state.h"
 
 #define SCRIPT     "tests/workloads/python/parked.py"

@@ -13,8 +13,7 @@
 
 #include <cmocka.h>
 
-#include "decode/operations.h"
-#include "decode/python/text.h"
+#include "decode/python/frames.h"
 #include "decode/requests.h"
 #include "process/table.h"
 #include "runtime/python/read.h"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "decode/operations.h"
+#include "decode/requests.h"
 #include "runtime/python/source.h"
 
 static void assert_main(const char *command, const char *expected, bool module)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The table of functions, for report, and for annotate when nothing has a line. */
-#ifndef LB_RENDER_FUNCTIONS_H
-#define LB_RENDER_FUNCTIONS_H
+#ifndef LB_RENDER_REPORT_H
+#define LB_RENDER_REPORT_H
 
 #include "render/render.h"
 

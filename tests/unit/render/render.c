@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "cases.h"
-#include "render/stream.h"
+#include "render/render.h"
 
 static int render_to(FILE *out)
 {
@@ -63,7 +63,7 @@ static void test_earlier_failure_is_remembered(void **state)
 	assert_non_null(out);
 	fputs("lost", out);
 	assert_int_not_equal(fflush(out), 0);
-	assert_true(stream_finish(out) < 0);
+	assert_true(render_finish(out) < 0);
 }
 
 int main(void)

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "decode/operations.h"
-
 #include "decode/requests.h"
 
 const worker_op operations[NR_OPERATIONS] = {
