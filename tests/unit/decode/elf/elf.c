@@ -13,6 +13,7 @@
 #include "decode/need.h"
 #include "decode/requests.h"
 #include "fixture.h"
+#include "lib/stand_in.h"
 
 /* ---- asking ---- */
 
@@ -22,8 +23,8 @@ static struct {
 } served[8]; /* each one once, in this order; path NULL: the end */
 static size_t nr_asked;
 
-/* Stands in for the worker's. */
-int worker_need(struct worker_call *call, const void *what, size_t len)
+/* Stands in for worker_need(). */
+static int need_from_list(struct worker_call *call, const void *what, size_t len)
 {
 	struct wire_reader r = {.data = what, .len = len};
 	struct need need;
@@ -771,5 +772,6 @@ int main(void)
 		cmocka_unit_test(test_bad_file_and_bad_request),
 	};
 
+	worker_need_stand_in = need_from_list;
 	return cmocka_run_group_tests(tests, build_programs, fixture_teardown);
 }
