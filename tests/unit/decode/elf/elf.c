@@ -699,7 +699,7 @@ static void test_truncated_everywhere(void **state)
 	}
 }
 
-/* Every byte of the headers, and single bytes everywhere, turned around. */
+/* Bytes of the headers, and single bytes everywhere, turned around; the fuzz target tries more. */
 static void test_changed_bytes(void **state)
 {
 	size_t len;
@@ -708,15 +708,15 @@ static void test_changed_bytes(void **state)
 	(void)state;
 	serve_nothing();
 	srand(3);
-	for (size_t i = 0; i < 3000; i++) {
-		size_t at = i < 1000 ? i : (size_t)rand() % len;
+	for (size_t i = 0; i < 1000; i++) {
+		size_t at = i < 600 ? i : (size_t)rand() % len;
 		char old = bytes[at];
 
 		bytes[at] = (char)(i & 1 ? ~old : 0xff);
 		expect_no_harm(bytes, len);
 		bytes[at] = old;
 	}
-	for (size_t i = 0; i < 500; i++) {
+	for (size_t i = 0; i < 200; i++) {
 		char garbage[512];
 
 		for (size_t k = 0; k < sizeof(garbage); k++)
