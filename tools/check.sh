@@ -78,11 +78,11 @@ echo "$(($(date +%s) - started)) setup-and-build" >>"$logs/times"
 	suite python make check-python
 } >"$logs/beside" &
 beside=$!
-suite fuzz make fuzz FUZZ_RUNS="${FUZZ_RUNS:-5000}"
-suite cli make cli
 # The sanitizer's build runs all of them; two say more without its shadow memory.
-suite unit make DEVELOPER=1 unit UNIT_SRCS="tests/unit/worker/sandbox.c tests/unit/worker/worker.c"
 suite unit-sanitized make SAN=address,undefined unit
+suite fuzz make fuzz FUZZ_RUNS="${FUZZ_RUNS:-5000}"
+suite unit make DEVELOPER=1 unit UNIT_SRCS="tests/unit/worker/sandbox.c tests/unit/worker/worker.c"
+suite cli make cli
 wait "$beside" || echo "0 1 0" >>"$logs/counts"
 cat "$logs/beside"
 # What is sampled has the machine to itself.

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Include table, libraries, headers, sizes, format, clang-tidy, shellcheck, loose ends.
 # usage: tools/lint.sh [CHECK...]   (includes libraries decoders headers bpf sizes format tidy shell
-# python loose; default: all). After each: how long it took. Last line: "lint: N passed, N failed, N skipped".
+# python loose; default: all of these). tidy-all: clang-tidy of the whole tree; tidy: of what changed lately.
+# After each: how long it took. Last line: "lint: N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 passed=0
@@ -169,11 +170,36 @@ check_format() {
 	fi
 }
 
+# tidy_base: the commit of which all that differs now is looked at: five commits ago (a merge is
+# one), or the last release, if that is later. Nothing where there is no such commit.
+tidy_base() {
+	tidy_base=$(git rev-parse -q --verify 'HEAD~5') || return 0
+	tidy_release=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null)
+	if [ -n "$tidy_release" ] && git merge-base --is-ancestor "$tidy_base" "$tidy_release"; then
+		tidy_base=$tidy_release
+	fi
+	echo "$tidy_base"
+}
+
 check_tidy() {
+	tidy_since=$(tidy_base)
+	if [ -n "$tidy_since" ]; then
+		tidy "$(git diff --name-only --diff-filter=d "$tidy_since" -- 'src/*.c')"
+	else
+		tidy "$(git ls-files 'src/*.c')"
+	fi
+}
+
+check_tidy_all() {
+	tidy "$(git ls-files 'src/*.c')"
+}
+
+# tidy FILES: a list, with lines
+tidy() {
 	clang_tidy=${CLANG_TIDY:-clang-tidy-14}
 	if is_version_14 "$clang_tidy"; then
 		export clang_tidy
-		result "clang-tidy" "$(git ls-files 'src/*.c' | xargs -P "$(nproc)" -n 4 tools/lint.sh tidy-files ||
+		result "clang-tidy of $(echo "$1" | grep -c .) files" "$(echo "$1" | xargs -r -P "$(nproc)" -n 4 tools/lint.sh tidy-files ||
 			echo "see above")"
 	else
 		skip clang-tidy "$clang_tidy is not version 14"
@@ -217,10 +243,13 @@ check_shell() {
 # ---- Python: what it compiles to is kept out of the tree ----
 
 check_python() {
-	result "python compiles" "$(git ls-files '*.py' | while read -r file; do
-		python3 -c 'import sys; compile(open(sys.argv[1], encoding="utf-8").read(), sys.argv[1], "exec")' \
-			"$file" 2>&1 | tail -n 1
-	done)"
+	result "python compiles" "$(git ls-files '*.py' | python3 -c '
+import sys
+for file in sys.stdin.read().split("\n")[:-1]:
+    try:
+        compile(open(file, encoding="utf-8").read(), file, "exec")
+    except (SyntaxError, ValueError) as e:
+        print(file, e)' 2>&1)"
 }
 
 # ---- loose ends ----
@@ -236,13 +265,13 @@ check_loose() {
 [ $# -gt 0 ] || set -- includes libraries decoders headers bpf sizes format tidy shell python loose
 for check in "$@"; do
 	case $check in
-	includes | libraries | decoders | headers | bpf | sizes | format | tidy | shell | python | loose)
+	includes | libraries | decoders | headers | bpf | sizes | format | tidy | tidy-all | shell | python | loose)
 		start=$(date +%s)
-		"check_$check"
+		"check_$(echo "$check" | tr - _)"
 		echo "   $check: $(($(date +%s) - start)) s"
 		;;
 	*)
-		echo "usage: tools/lint.sh [includes|libraries|decoders|headers|sizes|format|tidy|shell|python|loose]..." >&2
+		echo "usage: tools/lint.sh [includes|libraries|decoders|headers|bpf|sizes|format|tidy|tidy-all|shell|python|loose]..." >&2
 		exit 2
 		;;
 	esac

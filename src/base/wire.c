@@ -61,7 +61,7 @@ void wire_put_str(struct wire_writer *w, const char *s)
 
 static const void *get(struct wire_reader *r, size_t len)
 {
-	const void *at = r->data + r->pos;
+	const void *at = r->data ? r->data + r->pos : NULL;
 
 	if (r->failed || len > r->len - r->pos) {
 		r->failed = true;

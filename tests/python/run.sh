@@ -1,8 +1,11 @@
 #!/bin/sh
 # The hook in Pythons, with and without Numba; needs no root.
 # usage: tests/python/run.sh BIN [SCRIPT...]   (test_*.py; default: all)
-# LB_NUMBA_NEW, LB_NUMBA_OLD: Pythons that have a Numba (default: build/venv/numba-new, -old).
-# Each test prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason".
+# LB_NUMBA_NEW: a Python that has a Numba (default: build/venv/numba-new); LB_NUMBA_OLD: another
+# one, with an older Numba, that is tried too. SWAP_SECONDS: how long a race of the installer is
+# tried (default 1).
+# Each test prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason". As many scripts at a
+# time as there are CPUs.
 # After each script: how long it took.
 # Last line: "python: N passed, N failed, N skipped".
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,13 +20,18 @@ trap 'exit 130' INT TERM
 
 results=$TMPDIR/results
 : >"$results"
-for script in "$@"; do
+# shellcheck disable=SC2016 # another shell expands it
+printf '%s\n' "$@" | xargs -P "$(nproc)" -I SCRIPT sh -c '
+	name=$(basename "$1" .py)
 	start=$(date +%s)
-	timeout 900 python3 -B "$script" >"$TMPDIR/out" 2>"$TMPDIR/err" || {
-		echo "not ok $(basename "$script"): ended with status $?: $(tail -n 1 "$TMPDIR/err")" >>"$TMPDIR/out"
-	}
-	grep -E '^(ok|not ok|skip) ' "$TMPDIR/out" | tee -a "$results"
-	echo "   $(basename "$script" .py): $(($(date +%s) - start)) s"
+	timeout 900 python3 -B "$1" >"$TMPDIR/$name.out" 2>"$TMPDIR/$name.err" ||
+		echo "not ok $name.py: ended with status $?: $(tail -n 1 "$TMPDIR/$name.err")" >>"$TMPDIR/$name.out"
+	echo "   $name: $(($(date +%s) - start)) s" >>"$TMPDIR/$name.out"
+' sh SCRIPT
+for script in "$@"; do
+	name=$(basename "$script" .py)
+	grep -E '^(ok|not ok|skip) ' "$TMPDIR/$name.out" | tee -a "$results"
+	tail -n 1 "$TMPDIR/$name.out"
 done
 failed=$(grep -c '^not ok ' "$results")
 echo "python: $(grep -c '^ok ' "$results") passed, $failed failed, $(grep -c '^skip ' "$results") skipped"

@@ -60,10 +60,11 @@ def write(path, text):
 
 
 def pythons():
-    """(name, path) of the Pythons with a Numba that the set-up has made."""
-    for name in ("NEW", "OLD"):
-        path = os.environ.get("LB_NUMBA_" + name)
-        path = path or os.path.join(TOP, "build", "venv", "numba-" + name.lower())
+    """(name, path) of the Python with a Numba that the set-up has made, and of the older one."""
+    new = os.environ.get("LB_NUMBA_NEW") or os.path.join(TOP, "build", "venv", "numba-new")
+    for name, path in ("NEW", new), ("OLD", os.environ.get("LB_NUMBA_OLD")):
+        if not path:
+            continue
         if os.path.isdir(path):
             path = os.path.join(path, "bin", "python")
         yield name.lower(), path if os.path.exists(path) else None

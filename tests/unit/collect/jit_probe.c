@@ -657,7 +657,7 @@ static void deleted_files_are_probed(void **state)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	pid = fork();
 	if (!pid) {
-		execl(path, "jit-target", "churn", NULL);
+		execl(path, "/jit_probe", "churn", NULL);
 		_exit(127);
 	}
 	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
@@ -685,7 +685,7 @@ static void other_mount_namespaces_are_probed(void **state)
 		    mount("none", dir, "tmpfs", 0, NULL))
 			_exit(77);
 		copy_self(path);
-		execl(path, "jit-target", "churn", NULL);
+		execl(path, "/jit_probe", "churn", NULL);
 		_exit(127);
 	}
 	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
@@ -741,6 +741,7 @@ static void burn(void)
 			x += (unsigned int)i;
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	} while ((now.tv_sec - end.tv_sec) * 1000000000L + now.tv_nsec - end.tv_nsec < 0);
+	(void)x;
 }
 
 struct generations {

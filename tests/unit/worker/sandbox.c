@@ -35,6 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/sanitizer.h"
 #include "worker/message.h"
 #include "worker/worker.h"
 
@@ -427,7 +428,7 @@ static void the_child_has_no_rights(void **state)
 		{"limits", "Max processes", "0 0 processes"},
 		{"limits", "Max locked memory", "0 0 bytes"},
 		{"limits", "Max cpu time", "77 77 seconds"},
-#ifndef __SANITIZE_ADDRESS__
+#ifndef HAS_ADDRESS_SANITIZER
 		{"limits", "Max data size", "268435456 268435456 bytes"},
 #endif
 		{"oom_score_adj", "", "1000"},

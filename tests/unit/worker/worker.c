@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/sanitizer.h"
 #include "worker/message.h"
 #include "worker/worker.h"
 
@@ -603,7 +604,7 @@ static void memory_is_limited(void **state)
 	enum worker_answer answer;
 	int error = 0;
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HAS_ADDRESS_SANITIZER
 	print_message("skipped: AddressSanitizer's shadow does not allow RLIMIT_DATA\n");
 	skip();
 #endif

@@ -13,6 +13,7 @@
 #include "decode/need.h"
 #include "decode/requests.h"
 #include "fixture.h"
+#include "lib/stand_in.h"
 
 /* ---- asking ---- */
 
@@ -22,8 +23,8 @@ static struct {
 } served[8]; /* each one once, in this order; path NULL: the end */
 static size_t nr_asked;
 
-/* Stands in for the worker's. */
-int worker_need(struct worker_call *call, const void *what, size_t len)
+/* Stands in for worker_need(). */
+static int need_from_list(struct worker_call *call, const void *what, size_t len)
 {
 	struct wire_reader r = {.data = what, .len = len};
 	struct need need;
@@ -698,7 +699,7 @@ static void test_truncated_everywhere(void **state)
 	}
 }
 
-/* Every byte of the headers, and single bytes everywhere, turned around. */
+/* Bytes of the headers, and single bytes everywhere, turned around; the fuzz target tries more. */
 static void test_changed_bytes(void **state)
 {
 	size_t len;
@@ -707,15 +708,15 @@ static void test_changed_bytes(void **state)
 	(void)state;
 	serve_nothing();
 	srand(3);
-	for (size_t i = 0; i < 3000; i++) {
-		size_t at = i < 1000 ? i : (size_t)rand() % len;
+	for (size_t i = 0; i < 1000; i++) {
+		size_t at = i < 600 ? i : (size_t)rand() % len;
 		char old = bytes[at];
 
 		bytes[at] = (char)(i & 1 ? ~old : 0xff);
 		expect_no_harm(bytes, len);
 		bytes[at] = old;
 	}
-	for (size_t i = 0; i < 500; i++) {
+	for (size_t i = 0; i < 200; i++) {
 		char garbage[512];
 
 		for (size_t k = 0; k < sizeof(garbage); k++)
@@ -771,5 +772,6 @@ int main(void)
 		cmocka_unit_test(test_bad_file_and_bad_request),
 	};
 
+	worker_need_stand_in = need_from_list;
 	return cmocka_run_group_tests(tests, build_programs, fixture_teardown);
 }

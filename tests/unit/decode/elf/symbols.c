@@ -40,7 +40,7 @@ static void test_budget(void **state)
 	assert_int_equal(elf_symbols_read(&s, b, SHT_SYMTAB), 0);
 	elf_symbols_finish(&s);
 	assert_true(s.gave_up);
-	assert_true(clock() - start < 5 * CLOCKS_PER_SEC);
+	assert_true(clock() - start < 30 * CLOCKS_PER_SEC);
 	elf_symbols_deinit(&s);
 }
 

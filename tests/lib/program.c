@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "decode/operations.h"
+#include "lib/program.h"
+#include "worker/worker.h"
+
+/* The longest name that fits: "/jit/name" before "/name". */
+static const struct program_test *program_test_find(const char *path)
+{
+	const struct program_test *found = NULL;
+	size_t found_len = 0;
+
+	for (const struct program_test *t = program_tests; t->name; t++) {
+		size_t path_len = strlen(path), len = strlen(t->name);
+
+		if (len > found_len && path_len >= len &&
+		    !strcmp(path + path_len - len, t->name)) {
+			found = t;
+			found_len = len;
+		}
+	}
+	return found;
+}
+
+int main(int argc, char **argv)
+{
+	char path[4096] = "";
+	const struct program_test *t;
+
+	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+		return 127;
+	t = program_test_find(path);
+	if (!t && argc > 0)
+		t = program_test_find(argv[0]); /* a copy of it has another name */
+	if (!t) {
+		fprintf(stderr, "%s: no test has this name\n", path);
+		return 127;
+	}
+	if (t->run_with)
+		return t->run_with(argc, argv);
+	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
+		return worker_main(operations, NR_OPERATIONS);
+	return t->run();
+}
