@@ -108,14 +108,23 @@ static bool ends_with_terminal(void)
 	       hup.sa_handler != SIG_IGN;
 }
 
-static void watch(struct recorder *r)
+static int watch(struct recorder *r, struct error *err)
 {
 	const struct intake *in = &r->intake;
+	const struct {
+		int fd;
+		enum wakeup kind;
+	} fds[] = {
+		{sampler_poll_fd(in->sampler), WAKEUP_SAMPLER},
+		{task_ring_poll_fd(in->tasks), WAKEUP_EVENTS},
+		{target_poll_fd(in->target), WAKEUP_EVENTS},
+		{file_writer_poll_fd(r->writer), WAKEUP_WRITER},
+	};
+	int rc = 0;
 
-	wakeups_watch(r->wakeups, sampler_poll_fd(in->sampler), WAKEUP_SAMPLER);
-	wakeups_watch(r->wakeups, task_ring_poll_fd(in->tasks), WAKEUP_EVENTS);
-	wakeups_watch(r->wakeups, target_poll_fd(in->target), WAKEUP_EVENTS);
-	wakeups_watch(r->wakeups, file_writer_poll_fd(r->writer), WAKEUP_WRITER);
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(fds); i++)
+		rc = wakeups_watch(r->wakeups, fds[i].fd, fds[i].kind, err);
+	return rc;
 }
 
 int recorder_new(const struct sampling *o, struct recorder **ret, struct error *err)
@@ -139,9 +148,10 @@ int recorder_new(const struct sampling *o, struct recorder **ret, struct error *
 		rc = intake_follow(&r->intake, err);
 	if (!rc)
 		rc = naming_begin(&r->naming, &r->intake, err);
+	if (!rc)
+		rc = watch(r, err);
 	if (rc)
 		return rc;
-	watch(r);
 	*ret = take_ptr(r);
 	return 0;
 }
@@ -480,8 +490,7 @@ static void looked(struct recorder *r)
 	/* It has a ring from the first probe on. */
 	if (r->watches_jit || jit_fd < 0)
 		return;
-	wakeups_watch(r->wakeups, jit_fd, WAKEUP_EVENTS);
-	r->watches_jit = true;
+	r->watches_jit = !wakeups_watch(r->wakeups, jit_fd, WAKEUP_EVENTS, NULL);
 }
 
 static int start(struct recorder *r, struct error *err)
@@ -552,7 +561,7 @@ static uint64_t wait_ns(const struct recorder *r)
  */
 static unsigned int wait_for_work(struct recorder *r)
 {
-	unsigned int ready = wakeups_wait(r->wakeups, WAKEUP_ANY, wait_ns(r));
+	unsigned int ready = wakeups_wait(r->wakeups, wait_ns(r));
 	uint64_t rest_ns;
 
 	if (ready != WAKEUP_SAMPLER || (!has_step(r) && !wait_ns(r)))
@@ -562,7 +571,7 @@ static unsigned int wait_for_work(struct recorder *r)
 		return ready;
 	if (has_step(r))
 		return 0;
-	return ready | wakeups_wait(r->wakeups, WAKEUP_ANY & ~WAKEUP_SAMPLER, rest_ns);
+	return ready | wakeups_wait_but(r->wakeups, WAKEUP_SAMPLER, rest_ns);
 }
 
 /* Events, and a drain if it is time. */

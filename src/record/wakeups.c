@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ struct wakeups {
 		enum wakeup kind;
 	} fds[WAKEUPS_MAX_FDS];
 	size_t nr_fds;
-	int signal_fd;
+	int signal_fd, epoll_fd;
 };
 
 int wakeups_new(struct wakeups **ret, struct error *err)
@@ -27,6 +28,7 @@ int wakeups_new(struct wakeups **ret, struct error *err)
 				      SIGUSR1, SIGUSR2, SIGCHLD};
 	_cleanup_(wakeups_freep) struct wakeups *w = calloc(1, sizeof(*w));
 	sigset_t set;
+	int rc;
 
 	if (!w)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -35,9 +37,12 @@ int wakeups_new(struct wakeups **ret, struct error *err)
 		sigaddset(&set, watched[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	w->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (w->signal_fd < 0)
+	w->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (w->signal_fd < 0 || w->epoll_fd < 0)
 		return error_set(err, -errno, "cannot open the event loop: %m");
-	wakeups_watch(w, w->signal_fd, WAKEUP_SIGNAL);
+	rc = wakeups_watch(w, w->signal_fd, WAKEUP_SIGNAL, err);
+	if (rc)
+		return rc;
 	*ret = take_ptr(w);
 	return 0;
 }
@@ -47,16 +52,36 @@ void wakeups_free(struct wakeups *w)
 	if (!w)
 		return;
 	cleanup_closep(&w->signal_fd);
+	cleanup_closep(&w->epoll_fd);
 	free(w);
 }
 
-void wakeups_watch(struct wakeups *w, int fd, enum wakeup kind)
+int wakeups_watch(struct wakeups *w, int fd, enum wakeup kind, struct error *err)
 {
+	struct epoll_event interest = {.events = EPOLLIN, .data.u32 = kind};
+
+	if (fd < 0)
+		return 0;
 	assert(w->nr_fds < WAKEUPS_MAX_FDS);
+	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &interest))
+		return error_set(err, -errno, "cannot open the event loop: %m");
 	w->fds[w->nr_fds++] = (struct watched_fd){fd, kind};
+	return 0;
 }
 
-unsigned int wakeups_wait(struct wakeups *w, unsigned int kinds, uint64_t timeout_ns)
+unsigned int wakeups_wait(struct wakeups *w, uint64_t timeout_ns)
+{
+	struct epoll_event events[WAKEUPS_MAX_FDS];
+	uint64_t timeout_ms = (timeout_ns + CLOCK_MS_NS - 1) / CLOCK_MS_NS;
+	int nr = epoll_wait(w->epoll_fd, events, ARRAY_SIZE(events), (int)timeout_ms);
+	unsigned int ready = 0;
+
+	for (int i = 0; i < nr; i++)
+		ready |= events[i].data.u32;
+	return ready;
+}
+
+unsigned int wakeups_wait_but(struct wakeups *w, enum wakeup kind, uint64_t timeout_ns)
 {
 	struct timespec timeout = {.tv_sec = (time_t)(timeout_ns / CLOCK_SECOND_NS),
 				   .tv_nsec = (long)(timeout_ns % CLOCK_SECOND_NS)};
@@ -65,7 +90,7 @@ unsigned int wakeups_wait(struct wakeups *w, unsigned int kinds, uint64_t timeou
 
 	/* A negative descriptor is left out. */
 	for (size_t i = 0; i < w->nr_fds; i++)
-		fds[i] = (struct pollfd){.fd = w->fds[i].kind & kinds ? w->fds[i].fd : -1,
+		fds[i] = (struct pollfd){.fd = w->fds[i].kind == kind ? -1 : w->fds[i].fd,
 					 .events = POLLIN};
 	if (ppoll(fds, w->nr_fds, &timeout, NULL) <= 0)
 		return 0;

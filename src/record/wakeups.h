@@ -17,7 +17,6 @@ enum wakeup {
 	WAKEUP_SAMPLER = 1 << 1, /* first samples and requests of the kernel side */
 	WAKEUP_EVENTS = 1 << 2, /* of tasks, targets, JITs */
 	WAKEUP_WRITER = 1 << 3, /* it is done */
-	WAKEUP_ANY = (1 << 4) - 1,
 };
 
 /** Blocks the signals that it watches: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and 2, SIGCHLD. */
@@ -27,14 +26,14 @@ DEFINE_CLEANUP(struct wakeups, wakeups_free);
 
 #define WAKEUPS_MAX_FDS 8
 
-/** @fd is borrowed; -1 is never readable. No more than WAKEUPS_MAX_FDS. */
-void wakeups_watch(struct wakeups *w, int fd, enum wakeup kind);
+/** @fd is borrowed; -1: there is none. No more than WAKEUPS_MAX_FDS. */
+int wakeups_watch(struct wakeups *w, int fd, enum wakeup kind, struct error *err);
 
-/**
- * Waits until one of @kinds is there, or the time is up.
- * Return: those of @kinds that are there; 0: none.
- */
-unsigned int wakeups_wait(struct wakeups *w, unsigned int kinds, uint64_t timeout_ns);
+/** Waits for the first of them. Return: all that are there; 0: the time is up. */
+unsigned int wakeups_wait(struct wakeups *w, uint64_t timeout_ns);
+
+/** The same, but does not wait for those of @kind. */
+unsigned int wakeups_wait_but(struct wakeups *w, enum wakeup kind, uint64_t timeout_ns);
 
 struct wakeup_signal {
 	int number;
