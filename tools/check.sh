@@ -83,6 +83,7 @@ suite cli make cli
 # The sanitizer's build runs all of them; two say more without its shadow memory.
 suite unit make DEVELOPER=1 unit UNIT_SRCS="tests/unit/worker/sandbox.c tests/unit/worker/worker.c"
 suite unit-sanitized make SAN=address,undefined unit
+suite replay make SAN=address,undefined replay
 wait "$beside" || echo "0 1 0" >>"$logs/counts"
 cat "$logs/beside"
 # What is sampled has the machine to itself.
