@@ -60,6 +60,10 @@ BIN       := $(if $(SAN)$(DEBUG),$(BUILD)/,)lineburn
 UNIT_SRCS := $(sort $(wildcard tests/unit/*/*.c tests/unit/*/*/*.c))
 UNIT_BINS := $(UNIT_SRCS:%.c=$(BUILD)/%)
 UNIT_LIB_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/lib/*.c)))
+# The recorder, driven by scripts: tests/fake/ stands in for the kernel and the clock.
+REPLAY_SRCS := $(sort $(wildcard tests/replay/*.c))
+REPLAY_BINS := $(REPLAY_SRCS:%.c=$(BUILD)/%)
+FAKE_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/fake/*.c)))
 FUZZ_SRCS := $(sort $(wildcard tests/fuzz/*.c))
 FUZZ_BINS := $(FUZZ_SRCS:%.c=$(BUILD)/%)
 
@@ -67,12 +71,12 @@ all: $(BIN)
 
 help:
 	@echo 'make                build ./lineburn'
-	@echo 'make check          unit (golden output too) and CLI tests (no root)'
+	@echo 'make check          unit (golden output too), replay and CLI tests (no root)'
 	@echo 'make check-root     tests that sample real programs (root)'
 	@echo 'make stats          statistics with narrow bounds, before an issue is resolved (root, quiet machine, 15 minutes)'
 	@echo 'make check-kernels  lineburn in older and newer kernels, booted by qemu (network, minutes)'
 	@echo 'make check-python   the hook in Pythons with and without Numba (minutes)'
-	@echo 'make unit|cli       one kind of them'
+	@echo 'make unit|replay|cli one kind of them'
 	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10), or FUZZ_RUNS'
 	@echo 'make bench          figures for docs/benchmarks.md (root, minutes)'
 	@echo 'make soak           memory and descriptors over WINDOWS=600 windows of a second (root, 10 minutes)'
@@ -136,6 +140,11 @@ endef
 $(foreach folder,$(notdir $(wildcard tests/unit/*)),$(eval $(call unit_folder,$(folder),$(sort \
 	$(wildcard tests/unit/$(folder)/*.c tests/unit/$(folder)/*/*.c)))))
 
+$(BUILD)/tests/fake/%.o: CPPFLAGS += -Itests
+$(BUILD)/tests/replay/%: tests/replay/%.c $(FAKE_OBJS) $(LIB)
+	@mkdir -p $(@D)
+	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(FAKE_OBJS) $(LIB) -lcmocka $(LDLIBS)
+
 $(BUILD)/tests/bench/%: tests/bench/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDLIBS)
@@ -146,11 +155,13 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(LIB)
 
 unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)
+replay: $(REPLAY_BINS)
+	@SUITE=replay tests/run-unit.sh $(REPLAY_BINS)
 golden-update: $(addprefix $(BUILD)/tests/unit/render/,golden asm stacks groups)
 	@for test in $^; do LB_GOLDEN_UPDATE=1 $$test || exit 1; done
 cli: $(BIN)
 	@tests/cli/run.sh ./$(BIN)
-check: unit cli
+check: unit replay cli
 check-root: $(BIN)
 	@tests/root/run.sh ./$(BIN)
 stats: $(BIN)
@@ -203,7 +214,8 @@ distclean: clean
 	rm -rf build
 
 -include $(LIB_OBJS:.o=.d) $(BUILD)/src/main.d $(wildcard $(BUILD)/tests/unit/*/*.d \
-	$(BUILD)/tests/unit/*/*/*.d) $(UNIT_LIB_OBJS:.o=.d) $(FUZZ_BINS:=.d)
+	$(BUILD)/tests/unit/*/*/*.d) $(UNIT_LIB_OBJS:.o=.d) $(REPLAY_BINS:=.d) $(FAKE_OBJS:.o=.d) \
+	$(FUZZ_BINS:=.d)
 
-.PHONY: all help unit golden-update cli check check-root stats check-kernels check-python fuzz bench soak try-debian fmt lint install clean distclean
+.PHONY: all help unit replay golden-update cli check check-root stats check-kernels check-python fuzz bench soak try-debian fmt lint install clean distclean
 .SECONDARY:

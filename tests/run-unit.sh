@@ -2,7 +2,7 @@
 # Runs unit test programs; cmocka prints each test. A skip is counted, and its test prints the
 # reason before it. None is run again.
 # After each program that takes two seconds or more: how long it took.
-# Last line: "unit: N passed, N failed, N skipped".
+# Last line: "SUITE: N passed, N failed, N skipped", where SUITE is unit unless it is given.
 passed=0
 failed=0
 skipped=0
@@ -36,5 +36,5 @@ for t in "$@"; do
 	seconds=$(($(date +%s) - start))
 	[ $seconds -lt 2 ] || echo "   $(basename "$t"): $seconds s"
 done
-echo "unit: $passed passed, $failed failed, $skipped skipped"
+echo "${SUITE:-unit}: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

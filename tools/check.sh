@@ -82,6 +82,7 @@ beside=$!
 suite unit-sanitized make SAN=address,undefined unit
 suite fuzz make fuzz FUZZ_RUNS="${FUZZ_RUNS:-5000}"
 suite unit make DEVELOPER=1 unit UNIT_SRCS="tests/unit/worker/sandbox.c tests/unit/worker/worker.c"
+suite replay make SAN=address,undefined replay
 suite cli make cli
 wait "$beside" || echo "0 1 0" >>"$logs/counts"
 cat "$logs/beside"

@@ -4,15 +4,17 @@
 #define LB_BASE_CLOCK_H
 
 #include <stdint.h>
-#include <time.h>
+
+#define CLOCK_SECOND_NS 1000000000ULL
+#define CLOCK_MS_NS     1000000ULL
 
 /** CLOCK_MONOTONIC. */
-static inline uint64_t clock_now_ns(void)
-{
-	struct timespec now;
+uint64_t clock_now_ns(void);
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000ULL + (uint64_t)now.tv_nsec;
-}
+/** CLOCK_BOOTTIME: the same, and the time for which the machine was suspended. */
+uint64_t clock_boot_ns(void);
+
+/** CLOCK_REALTIME. */
+int64_t clock_wall_ns(void);
 
 #endif

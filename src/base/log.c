@@ -24,7 +24,8 @@ static void print(const char *fmt, va_list args)
 	char line[2048];
 
 	vsnprintf(line, sizeof(line), fmt, args);
-	flockfile(stderr); /* files are written by a thread of its own (record/aside.h) */
+	/* Files are written by a thread of its own (record/file_writer.h). */
+	flockfile(stderr);
 	fputs("lineburn: ", stderr);
 	escape_terminal(stderr, line);
 	fputc('\n', stderr);

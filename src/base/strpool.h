@@ -10,6 +10,8 @@
 
 struct strpool;
 
+#define POOL_MAX_BYTES (512u << 20) /* of a profile's names, of what a recording names */
+
 /**
  * @max_bytes  most bytes held, text and index (40 a string); > 0
  * Return: NULL when out of memory.

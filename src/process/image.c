@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -21,13 +20,10 @@
 
 uint64_t boottime_to_monotonic(uint64_t boottime_ns)
 {
-	uint64_t monotonic_ns = clock_now_ns(), offset_ns;
-	struct timespec ts;
-
+	uint64_t monotonic_ns = clock_now_ns();
 	/* Read later, so never less. */
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	offset_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec -
-		    monotonic_ns;
+	uint64_t offset_ns = clock_boot_ns() - monotonic_ns;
+
 	return boottime_ns > offset_ns ? boottime_ns - offset_ns : 0;
 }
 

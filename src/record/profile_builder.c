@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/profile_builder.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -339,11 +340,20 @@ int profile_builder_add_code(struct profile_builder *f)
 	return rc == -ENOMEM ? rc : 0;
 }
 
-#define MAX_STACK    (LB_MAX_FRAMES + LB_MAX_KERN_FRAMES)
-#define ROWS_AT_ONCE 65536 /* each file is opened once for so many */
+#define MAX_STACK      (LB_MAX_FRAMES + LB_MAX_KERN_FRAMES)
+#define ROWS_AT_ONCE   65536 /* each file is opened once for so many */
+#define ROWS_OF_A_STEP 1024 /* some milliseconds */
+
+static void work_deinit(struct builder_work *w)
+{
+	stack_table_clear(&w->rows);
+	free(w->ids);
+	*w = (struct builder_work){0};
+}
 
 void profile_builder_deinit(struct profile_builder *f)
 {
+	work_deinit(&f->work);
 	free(f->mapping_of);
 	free(f->location_of);
 	free(f->user_of);
@@ -609,44 +619,102 @@ static int add_row(struct profile_builder *f, const struct stack_table *rows,
 		       : 0;
 }
 
-/* Names and adds rows [first, last). Their ids are held only so long. */
-static int add_some(struct profile_builder *f, const struct stack_table *rows,
-		    size_t first, size_t last, struct error *err)
+/* ---- piece by piece ---- */
+
+void profile_builder_give(struct profile_builder *f, struct stack_table *rows)
 {
-	_cleanup_free_ uint32_t *ids = NULL;
-	size_t nr_ids = 0, cap_ids = 0, at = 0;
-	int rc;
+	struct builder_work *w = &f->work;
 
-	for (size_t i = first; i < last; i++) {
-		const struct row *row = &rows->items[i];
+	assert(!w->step);
+	*w = (struct builder_work){.rows = stack_table_take(rows), .step = BUILDER_GROUP};
+}
 
-		if (vec_grow(&ids, &cap_ids, nr_ids + MAX_STACK, sizeof(*ids), 0))
+/* The next rows whose addresses are named together; ids are held only so long. */
+static void begin_group(struct builder_work *w)
+{
+	w->first = w->last;
+	w->last = w->rows.nr - w->first > ROWS_AT_ONCE ? w->first + ROWS_AT_ONCE
+						       : w->rows.nr;
+	w->next = w->first;
+	w->nr_ids = w->next_id = 0;
+	w->step = w->first < w->last ? BUILDER_WANT : BUILDER_DONE;
+}
+
+/* Where a piece of the group that begins at @w->next ends. */
+static size_t piece_end(const struct builder_work *w)
+{
+	return w->last - w->next > ROWS_OF_A_STEP ? w->next + ROWS_OF_A_STEP : w->last;
+}
+
+static int want_piece(struct profile_builder *f, struct error *err)
+{
+	struct builder_work *w = &f->work;
+
+	for (size_t end = piece_end(w); w->next < end; w->next++) {
+		const struct row *row = &w->rows.items[w->next];
+
+		if (vec_grow(&w->ids, &w->cap_ids, w->nr_ids + MAX_STACK, sizeof(*w->ids),
+			     0))
 			return error_set(err, -ENOMEM, "out of memory");
-		nr_ids += want(f, row, stack_table_stack(rows, row), ids + nr_ids);
+		w->nr_ids += want(f, row, stack_table_stack(&w->rows, row),
+				  w->ids + w->nr_ids);
 	}
-	hot_code_want(f->symbolizer, rows, first, last, ids);
-	rc = symbolizer_resolve(f->symbolizer, err);
-	if (rc)
-		return rc;
-	for (size_t i = first; i < last; i++) {
-		const struct row_stack *stack = stack_table_stack(rows, &rows->items[i]);
-
-		if (add_row(f, rows, &rows->items[i], ids + at))
-			f->nr_dropped += rows->items[i].count;
-		at += (size_t)stack->nr_kern + stack->nr_user;
-	}
+	if (w->next < w->last)
+		return 0;
+	hot_code_want(f->symbolizer, &w->rows, w->first, w->last, w->ids);
+	w->step = BUILDER_RESOLVE;
 	return 0;
 }
 
-int profile_builder_add(struct profile_builder *f, const struct stack_table *rows,
-			struct error *err)
+static int resolve_piece(struct profile_builder *f, struct error *err)
+{
+	int rc = symbolizer_resolve_step(f->symbolizer, err);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	f->work.next = f->work.first;
+	f->work.step = BUILDER_ADD;
+	return 0;
+}
+
+static void add_piece(struct profile_builder *f)
+{
+	struct builder_work *w = &f->work;
+
+	for (size_t end = piece_end(w); w->next < end; w->next++) {
+		const struct row *row = &w->rows.items[w->next];
+		const struct row_stack *stack = stack_table_stack(&w->rows, row);
+
+		if (add_row(f, &w->rows, row, w->ids + w->next_id))
+			f->nr_dropped += row->count;
+		w->next_id += (size_t)stack->nr_kern + stack->nr_user;
+	}
+	if (w->next == w->last)
+		w->step = BUILDER_GROUP;
+}
+
+int profile_builder_step(struct profile_builder *f, struct error *err)
 {
 	int rc = 0;
 
-	for (size_t first = 0; !rc && first < rows->nr; first += ROWS_AT_ONCE) {
-		size_t last = first + ROWS_AT_ONCE;
-
-		rc = add_some(f, rows, first, last < rows->nr ? last : rows->nr, err);
+	switch (f->work.step) {
+	case BUILDER_DONE:
+		return 0;
+	case BUILDER_GROUP:
+		begin_group(&f->work);
+		break;
+	case BUILDER_WANT:
+		rc = want_piece(f, err);
+		break;
+	case BUILDER_RESOLVE:
+		rc = resolve_piece(f, err);
+		break;
+	case BUILDER_ADD:
+		add_piece(f);
+		break;
 	}
+	if (!rc && f->work.step)
+		return 1;
+	work_deinit(&f->work);
 	return rc;
 }

@@ -20,6 +20,14 @@ struct user_names {
 	struct hashmap index;
 };
 
+enum builder_step {
+	BUILDER_DONE, /* there are no rows */
+	BUILDER_GROUP, /* the next ROWS_AT_ONCE rows: */
+	BUILDER_WANT, /* their addresses are noted, */
+	BUILDER_RESOLVE, /* named, */
+	BUILDER_ADD, /* and their samples added */
+};
+
 struct profile_builder {
 	struct symbolizer *symbolizer; /* borrowed */
 	struct strpool *names; /* of the symbolizer; borrowed */
@@ -41,6 +49,15 @@ struct profile_builder {
 	struct hashmap unnamed; /* by hashes of (tgid, exec id) */
 	uint64_t nr_unnamed_samples;
 	uint64_t nr_dropped; /* samples for which memory was not to be had */
+
+	struct builder_work {
+		enum builder_step step;
+		struct stack_table rows;
+		size_t first, last; /* [first, last): the group */
+		size_t next; /* row of the group */
+		uint32_t *ids; /* of the group's addresses: kernel, then user; heap */
+		size_t nr_ids, cap_ids, next_id;
+	} work;
 };
 
 void profile_builder_deinit(struct profile_builder *f);
@@ -52,12 +69,19 @@ void profile_builder_deinit(struct profile_builder *f);
 void profile_builder_begin(struct profile_builder *f, struct profile *profile,
 			   struct symbolizer *symbolizer, struct strpool *names);
 
-/** Names every address of @rows and adds their samples to the profile. */
-int profile_builder_add(struct profile_builder *f, const struct stack_table *rows,
-			struct error *err);
+/** Takes all of @rows. Those that it was given before are done. */
+void profile_builder_give(struct profile_builder *f, struct stack_table *rows);
 
 /**
- * After the last profile_builder_add(): keeps the code of the functions that samples were
+ * Does a piece of the work on the rows that it was given: names every address, and adds
+ * their samples to the profile. That is some milliseconds, or one request to the decoder.
+ *
+ * Return: 1: call it again; 0: all is done; or -errno: they are lost.
+ */
+int profile_builder_step(struct profile_builder *f, struct error *err);
+
+/**
+ * When the last rows are done: keeps the code of the functions that samples were
  * charged to, hottest first, as far as it fits. Return: 0 or -ENOMEM.
  */
 int profile_builder_add_code(struct profile_builder *f);

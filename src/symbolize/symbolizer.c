@@ -472,25 +472,38 @@ static int resolve_source(struct symbolizer *s, struct source *source)
 	return 0;
 }
 
-int symbolizer_resolve(struct symbolizer *s, struct error *err)
+int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 {
-	int ret = 0;
+	bool no_memory;
 
-	/* One file that needs too much memory does not cost the others their names. */
-	for (size_t i = 0; i < s->table.nr_sources; i++) {
-		struct source *source = &s->table.sources[i];
+	while (s->next_source < s->table.nr_sources) {
+		struct source *source = &s->table.sources[s->next_source++];
 
 		if (!source->nr_pending)
 			continue;
+		/* One file that needs too much memory does not cost the others their names. */
 		if (resolve_source(s, source))
-			ret = -ENOMEM;
+			s->no_memory = true;
 		free(source->pending);
 		source->pending = NULL;
 		source->nr_pending = source->cap_pending = 0;
-		if (s->config.resolved_one)
-			s->config.resolved_one(s->config.ctx);
+		return 1;
 	}
-	return ret ? error_set(err, ret, "out of memory while naming addresses") : 0;
+	no_memory = s->no_memory;
+	s->next_source = 0;
+	s->no_memory = false;
+	return no_memory ? error_set(err, -ENOMEM, "out of memory while naming addresses")
+			 : 0;
+}
+
+int symbolizer_resolve(struct symbolizer *s, struct error *err)
+{
+	int rc;
+
+	do {
+		rc = symbolizer_resolve_step(s, err);
+	} while (rc > 0);
+	return rc;
 }
 
 const struct resolved *symbolizer_get(const struct symbolizer *s, uint32_t id)

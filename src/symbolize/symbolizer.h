@@ -25,10 +25,6 @@ struct symbolizer_config {
 	unsigned int deadline_ms; /* for one file; 0: 20000 */
 	size_t max_addresses; /* 0: 4 Mi; more are MISS_LIMIT */
 	const char *debug_dir; /* "/usr/lib/debug" */
-	/* Called in symbolizer_resolve() behind each file and the like, which may take
-	 * seconds; must not call the symbolizer. NULL: nobody. */
-	void (*resolved_one)(void *ctx);
-	void *ctx;
 };
 
 /* @pool, @worker, @processes are borrowed and must outlive it. @processes may be NULL. */
@@ -52,6 +48,12 @@ uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_ki
 
 /** Resolves all that was wanted since the last call. Return: 0 or -ENOMEM. */
 int symbolizer_resolve(struct symbolizer *s, struct error *err);
+
+/**
+ * A part of symbolizer_resolve(): one file, or what is one of its kind. Nothing may be
+ * wanted in between. Return: 1: call it again; 0: all is resolved; or -ENOMEM, then too.
+ */
+int symbolizer_resolve_step(struct symbolizer *s, struct error *err);
 
 /** Borrowed, valid until symbolizer_free(). Only after symbolizer_resolve(). */
 const struct resolved *symbolizer_get(const struct symbolizer *s, uint32_t id);

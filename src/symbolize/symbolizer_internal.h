@@ -15,6 +15,8 @@ struct symbolizer {
 	struct worker *worker; /* borrowed */
 	struct process_table *processes; /* borrowed; may be NULL */
 	struct address_table table;
+	size_t next_source; /* for symbolizer_resolve_step() */
+	bool no_memory; /* one of the sources before it was short of it */
 
 	int own_root_fd; /* O_PATH on "/" */
 	int own_debug_fd; /* O_PATH on config.debug_dir; -1: there is none */

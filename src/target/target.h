@@ -15,7 +15,7 @@ struct sampler;
 struct target;
 
 /**
- * Tells all but request->pids, which follow: record/session.c knows their descendants. Before the
+ * Tells all but request->pids, which follow: record/intake.c knows their descendants. Before the
  * first target is added and before samples are taken. @r and @s are borrowed and must
  * outlive this.
  * Return: 0, or -errno with a sentence: -ESRCH, -ENOENT: there is no such thing.

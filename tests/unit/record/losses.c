@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "record/recording.h"
+#include "record/account.h"
 
 /* Totals as they grow, with an estimate that once comes out lower than before. */
 static void windows_add_up(void **state)

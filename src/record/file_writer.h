@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Runs slow work (packing and writing a file) in a thread, while the recorder goes on
+ * draining. One piece of work at a time.
+ */
+#ifndef LB_RECORD_FILE_WRITER_H
+#define LB_RECORD_FILE_WRITER_H
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+struct file_writer;
+
+int file_writer_new(struct file_writer **ret, struct error *err);
+/** Waits for the work that was started. */
+void file_writer_free(struct file_writer *w);
+DEFINE_CLEANUP(struct file_writer, file_writer_free);
+
+/** Readable (poll) from when the work is done until file_writer_finish(). */
+int file_writer_poll_fd(const struct file_writer *w);
+
+/**
+ * Calls @work in a thread of its own, which takes no signals. It may touch nothing that
+ * this thread touches before file_writer_finish(). When no thread can be had, @work is called
+ * here.
+ */
+void file_writer_start(struct file_writer *w, int (*work)(void *ctx), void *ctx);
+
+/** Waits until the work is done. Return: its result. */
+int file_writer_finish(struct file_writer *w);
+
+#endif

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/intake.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "collect/filter.h"
+#include "collect/kernel_quirks.h"
+#include "collect/tick_cost.h"
+#include "process/cgroup_mount.h"
+#include "process/proc_dir.h"
+#include "record/dump.h"
+#include "target/explain.h"
+
+/*
+ * Between drains events are read so often: a JIT that was loaded is to be probed before
+ * it has thrown away the first code that it made.
+ */
+#define LOOK_RUN_MS    20
+#define LOOK_RECORD_MS 200
+/* At the beginning, when the command maps its libraries: their stacks are to be whole. */
+#define LOOK_LAUNCH_MS 2
+#define LAUNCH_S       0.3
+/* For the tables of targets before they are sampled. */
+#define PREPARE_NS 300000000ULL
+
+/* ---- who ---- */
+
+/* Start of a process in ticks since boot, which tells it from a later one of its pid. */
+static bool read_start(uint32_t pid, uint64_t *ret_ticks)
+{
+	_cleanup_close_ int dir = proc_dir_open_here(pid);
+	struct proc_stat stat;
+
+	if (dir < 0 || proc_dir_stat(dir, &stat))
+		return false;
+	*ret_ticks = stat.start_ticks;
+	/* A dead leader whose threads live on is no zombie to us. */
+	return stat.state != 'Z' || stat.nr_threads > 1;
+}
+
+/* /proc has directories of those, too, which it does not list. */
+static bool is_thread(uint32_t id)
+{
+	_cleanup_close_ int dir = proc_dir_open_here(id);
+	struct proc_status status;
+
+	return dir >= 0 && !proc_dir_status(dir, &status) && status.tgid != id;
+}
+
+/* So that the first samples have whole stacks, as far as the time goes. */
+static void prepare(struct intake *in, uint32_t tgid,
+		    bool (*is_wanted)(const struct mapping *m))
+{
+	const struct process *p;
+
+	if (!in->prepared_by_ns)
+		in->prepared_by_ns = clock_now_ns() + PREPARE_NS;
+	if (clock_now_ns() >= in->prepared_by_ns)
+		return;
+	p = process_table_prepare(in->processes, tgid);
+	if (p)
+		unwind_feeder_prepare(in->unwind, p, is_wanted, in->prepared_by_ns);
+}
+
+/* The waiting command has our libraries: of them these are what most programs use. */
+static bool is_for_command(const struct mapping *m)
+{
+	static const char *const libraries[] = {"libc.", "libm.", "libz."};
+	const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
+
+	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
+		if (!strncmp(name, libraries[i], strlen(libraries[i])))
+			return true;
+	return strncmp(name, "lib", 3) != 0;
+}
+
+static int follow_command(struct intake *in, struct error *err)
+{
+	uint32_t tgid = (uint32_t)launch_pid(in->launch);
+	int rc = sampler_add_target(in->sampler, tgid, err);
+
+	if (rc)
+		return rc;
+	/* What it will execute is mapped there. */
+	launch_wait_mapped(in->launch);
+	prepare(in, tgid, is_for_command);
+	return 0;
+}
+
+/*
+ * @ret_start  as read_start() has it
+ * Return: -ESRCH without a sentence: it is gone
+ */
+static int follow(struct intake *in, uint32_t tgid, uint64_t *ret_start,
+		  struct error *err)
+{
+	uint64_t start;
+	int rc;
+
+	if (!read_start(tgid, ret_start))
+		return -ESRCH;
+	rc = sampler_add_target(in->sampler, tgid, err);
+	if (rc)
+		return rc;
+	/* The number may have become another's before it was told. */
+	if (!read_start(tgid, &start) || start != *ret_start) {
+		sampler_forget_process(in->sampler, tgid);
+		return -ESRCH;
+	}
+	return 0;
+}
+
+/* The targets and all that descends from them: those of the scan and, by BPF, later ones. */
+static int follow_targets(struct intake *in, struct error *err)
+{
+	const struct sampling *o = in->config;
+	struct process_table_stats stats;
+	const uint32_t *tgids;
+	size_t nr_tgids;
+	uint64_t start;
+	int rc = 0;
+
+	tgids = target_tgids(in->target, &nr_tgids);
+	in->target_starts = calloc(o->target.nr_pids + 1, sizeof(*in->target_starts));
+	if (!in->target_starts)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < o->target.nr_pids; i++) {
+		rc = is_thread(o->target.pids[i])
+			     ? -ESRCH
+			     : follow(in, o->target.pids[i], &in->target_starts[i], err);
+		if (rc == -ESRCH)
+			return explain_no_process(o->target.pids[i], err);
+		if (rc)
+			return rc;
+	}
+	rc = process_table_scan(in->processes, o->target.whole_machine ? NULL : tgids,
+				nr_tgids, err);
+	process_table_stats(in->processes, &stats);
+	for (uint32_t id = 0; !rc && o->target.nr_pids && id < stats.nr_processes; id++) {
+		const struct process *p = process_table_at(in->processes, id);
+
+		if (!p || p->exited)
+			continue;
+		if (!o->target.no_children)
+			rc = follow(in, p->tgid, &start, err);
+		if (rc == -ESRCH) /* it was found in /proc, and is gone */
+			rc = 0;
+		prepare(in, p->tgid, NULL);
+	}
+	return rc;
+}
+
+static int fork_command(struct intake *in, struct error *err)
+{
+	struct launch_user user;
+
+	launch_user_find(&user);
+	return launch_new(in->config->argv, &user, !in->config->no_python_hook,
+			  &in->launch, err);
+}
+
+/* ---- opening ---- */
+
+/* Says so where walking user stacks could stop the host (DESIGN C3). */
+static bool may_walk_user(struct intake *in)
+{
+	const struct kernel_quirk *quirk = kernel_quirk_find_running("");
+
+	if (quirk)
+		in->user_walk_note = quirk->reason;
+	return !quirk || quirk->choice == KERNEL_WALK_USER;
+}
+
+static int open_sampler(struct intake *in, struct error *err)
+{
+	const struct sampling *o = in->config;
+	struct sampler_config config = {
+		.source = o->source->id,
+		.freq_hz = o->freq_hz,
+		.period = o->event_period,
+		.whole_machine = !target_follows_processes(&o->target),
+		.keep_tid = o->keep_tid,
+		.kernel_stacks = !o->no_kernel_stack,
+		.walk_user = may_walk_user(in),
+		.max_frames = o->max_frames,
+		.launched_tgid = in->launch ? (uint32_t)launch_pid(in->launch) : 0,
+	};
+	int rc;
+
+	in->rate =
+		(struct sample_rate){.freq_hz = o->freq_hz, .budget_ppm = o->budget_ppm};
+	if (o->budget_ppm)
+		in->rate.tick_ns = tick_cost_ns();
+	rc = sampler_new(&config, &in->sampler, err);
+	return rc ? rc : target_new(&o->target, in->sampler, &in->target, err);
+}
+
+static int open_watches(struct intake *in, struct error *err)
+{
+	struct worker_config reader = {.kind = WORKER_READER};
+	struct jit_watch_config jit = {
+		.probing = in->config->probing,
+		.whole_machine = !target_follows_processes(&in->config->target)};
+	struct launch_user user;
+	struct unwind_feeder_config unwind = {.max_row_bytes = in->config->unwind_bytes};
+	int rc = worker_new(&reader, &in->reader, err);
+
+	launch_user_find(&user);
+	jit.user = user.uid;
+	if (!rc)
+		rc = jit_watch_new(&jit, in->sampler, in->processes, in->worker,
+				   in->reader, &in->jit, err);
+	if (!rc)
+		rc = unwind_feeder_new(&unwind, in->sampler, in->processes, in->worker,
+				       in->reader, &in->unwind, err);
+	return rc;
+}
+
+static int open_processes(struct intake *in, struct strpool *names, struct error *err)
+{
+	_cleanup_(cgroup_mounts_deinit) struct cgroup_mounts mounts = {0};
+	struct process_table_config config = {.proc_path = "/proc",
+					      .cgroup_mounts = &mounts};
+	int rc = cgroup_mounts_read(&mounts);
+
+	if (rc)
+		log_debug("mounts of cgroups: %s, skipping", strerror(-rc));
+	config.cgroups = cgroup_mounts_only_v2(&mounts);
+	return process_table_new(&config, names, &in->processes, err);
+}
+
+int intake_init(struct intake *in, const struct sampling *config, struct strpool *names,
+		struct worker *worker, struct error *err)
+{
+	int rc = 0;
+
+	in->config = config;
+	in->worker = worker;
+	/* First: signals blocked and limits raised below are not the command's. */
+	if (config->target.is_command && !config->dry_run)
+		rc = fork_command(in, err);
+	if (!rc)
+		rc = open_sampler(in, err);
+	if (!rc)
+		rc = open_processes(in, names, err);
+	if (!rc)
+		rc = task_ring_new(&in->tasks, err);
+	return rc ? rc : open_watches(in, err);
+}
+
+int intake_follow(struct intake *in, struct error *err)
+{
+	/* Events are kept since intake_init(), so the scan misses nothing. */
+	if (in->launch)
+		return follow_command(in, err);
+	return in->config->target.is_command ? 0 : follow_targets(in, err);
+}
+
+void intake_deinit(struct intake *in)
+{
+	unwind_feeder_free(in->unwind);
+	jit_watch_free(in->jit);
+	worker_free(in->reader);
+	target_free(in->target);
+	sampler_free(in->sampler);
+	task_ring_free(in->tasks);
+	process_table_free(in->processes);
+	launch_free(in->launch);
+	stack_table_clear(&in->rows);
+	free(in->target_starts);
+}
+
+/* ---- while it runs ---- */
+
+static void on_task_event(void *ctx, const struct task_event *ev)
+{
+	struct intake *in = ctx;
+
+	/* A fork takes over what was registered by then, an exec loses it. */
+	if (ev->kind == TASK_EVENT_FORK || ev->kind == TASK_EVENT_EXEC)
+		jit_watch_apply(in->jit, ev->time_ns);
+	process_table_event(in->processes, ev);
+	if (ev->kind == TASK_EVENT_FORK)
+		unwind_feeder_forked(in->unwind,
+				     process_table_newest(in->processes, ev->ppid),
+				     process_table_newest(in->processes, ev->pid));
+}
+
+/*
+ * Of an image that is met for the first time: its exec may have been told since the events
+ * were read, and without it the image before would be taken for this one.
+ */
+static void catch_up(struct intake *in, uint32_t tgid, uint64_t start_boottime_ns,
+		     uint32_t exec_id)
+{
+	if (!process_table_is_identified(in->processes, tgid, start_boottime_ns, exec_id))
+		task_ring_read(in->tasks, on_task_event, in);
+}
+
+static void on_first_sample(void *ctx, const struct lb_first_sample *first)
+{
+	struct intake *in = ctx;
+	const struct process *p;
+
+	catch_up(in, first->tgid, first->start_boottime_ns, first->exec_id);
+	p = process_table_first_told(in->processes, first);
+	jit_watch_expect(in->jit);
+	unwind_feeder_sampled(in->unwind, p);
+}
+
+static void on_unwind_request(void *ctx, const struct lb_unwind_request *request)
+{
+	struct intake *in = ctx;
+
+	catch_up(in, request->image.tgid, request->image.start_boottime_ns,
+		 request->image.exec_id);
+	jit_watch_request(in->jit, request);
+	unwind_feeder_request(in->unwind, request);
+}
+
+static void on_python_code(void *ctx, const struct lb_python_code *code,
+			   size_t size_bytes)
+{
+	struct intake *in = ctx;
+	struct process *p;
+
+	catch_up(in, code->image.tgid, code->image.start_boottime_ns,
+		 code->image.exec_id);
+	p = process_table_identify(in->processes, code->image.tgid,
+				   code->image.start_boottime_ns, code->image.exec_id,
+				   clock_now_ns());
+	if (!p)
+		return;
+	process_add_python_code(in->processes, p, code, size_bytes);
+	if (p->python_codes.nr_cut)
+		unwind_feeder_code_is_cut(in->unwind);
+}
+
+/*
+ * Rows merge over drains as long as an address means the same: until the image
+ * maps something new or a JIT registers code; where JITs write files, or nobody
+ * tells when they register, in every drain anew.
+ */
+static uint64_t epoch_of(const struct intake *in, const struct process *p,
+			 uint32_t code_gen)
+{
+	uint64_t epoch;
+
+	if (!p)
+		return 0;
+	epoch = hash_u64(maps_nr_ever(&p->maps), code_gen);
+	if (p->perf_map.fd >= 0 || p->jitdump.fd >= 0 || p->jit_code.is_unprobed)
+		epoch = hash_u64(epoch, in->nr_drains);
+	return epoch;
+}
+
+static void on_sample(void *ctx, const struct sample *sample)
+{
+	struct intake *in = ctx;
+	struct process *p = process_table_find(in->processes, sample->tgid,
+					       sample->start_boottime_ns, sample->exec_id,
+					       sample->first_ns, sample->last_ns);
+
+	if (in->config->dump == DUMP_SAMPLES)
+		dump_sample(sample, stderr);
+	stack_table_add(
+		&in->rows, sample, p,
+		process_table_cgroup(in->processes, sample->cgroup_id, sample->last_ns),
+		epoch_of(in, p, sample->code_gen));
+}
+
+double intake_elapsed_s(const struct intake *in)
+{
+	return (double)(clock_now_ns() - in->start_ns) / 1e9;
+}
+
+/* What is given up from here on may be looked at by programs that run already. */
+static void on_flip(void *ctx)
+{
+	struct intake *in = ctx;
+	struct intake_flip *flip = &in->flip;
+	uint64_t now_ns, since_ns;
+
+	unwind_feeder_grace(in->unwind);
+	now_ns = clock_now_ns();
+	since_ns = flip->time_ns ? flip->time_ns : in->start_ns;
+	if (in->sampling && now_ns - since_ns > flip->longest_ns)
+		flip->longest_ns = now_ns - since_ns;
+	flip->time_ns = now_ns;
+	flip->wall_ns = clock_wall_ns();
+	flip->ends_window = in->sampling && now_ns >= flip->window_end_ns;
+	/* Asks every CPU: not at each drain. */
+	if (flip->ends_window)
+		sampler_totals(in->sampler, &flip->totals);
+}
+
+static const struct sampler_handlers *handlers(struct intake *in,
+					       struct sampler_handlers *h)
+{
+	*h = (struct sampler_handlers){.ctx = in,
+				       .flipped = on_flip,
+				       .first_sample = on_first_sample,
+				       .unwind_request = on_unwind_request,
+				       .python_code = on_python_code,
+				       .sample = on_sample};
+	return h;
+}
+
+/* Task events first: they tell what the images of the samples are. */
+bool intake_look(struct intake *in)
+{
+	struct sampler_handlers h;
+	bool is_half_full;
+
+	target_look(in->target);
+	jit_watch_read(in->jit);
+	task_ring_read(in->tasks, on_task_event, in);
+	jit_watch_apply(in->jit, UINT64_MAX);
+	is_half_full = sampler_notices(in->sampler, handlers(in, &h));
+	/* What was told just now of a program may be younger than what was read above. */
+	task_ring_read(in->tasks, on_task_event, in);
+	if (process_table_open_new(in->processes, clock_now_ns())) {
+		unwind_feeder_expect(in->unwind);
+		jit_watch_expect(in->jit);
+	}
+	/* First: stacks are cut until it has answered. */
+	unwind_feeder_look(in->unwind);
+	jit_watch_look(in->jit);
+	return is_half_full;
+}
+
+/* Keeps to --budget. */
+static void adapt_rate(struct intake *in)
+{
+	struct sampler_cost cost;
+	/* The last drains come after the last sample. */
+	uint64_t now = in->sampling ? clock_now_ns() : in->stop_ns;
+	unsigned int level, before = in->rate.level;
+
+	if (!in->rate.budget_ppm)
+		return;
+	sampler_cost(in->sampler, &cost);
+	level = sample_rate_measured(
+		&in->rate, &(struct sample_rate_measure){
+				   .time_ns = now - in->cost_ns,
+				   .nr_cpus = cost.nr_cpus,
+				   .nr_ticks = cost.nr_ticks - in->cost.nr_ticks,
+				   .program_ns = cost.program_ns - in->cost.program_ns,
+			   });
+	if (level != before)
+		sampler_set_level(in->sampler, level);
+	in->cost = cost;
+	in->cost_ns = now;
+}
+
+int intake_drain(struct intake *in, uint64_t window_end_ns, struct error *err)
+{
+	uint64_t begin_ns = clock_now_ns();
+	struct sampler_handlers h;
+	int rc;
+
+	in->flip.begin_ns = begin_ns;
+	in->flip.window_end_ns = window_end_ns;
+	intake_look(in);
+	in->nr_drains++;
+	rc = sampler_drain(in->sampler, handlers(in, &h));
+	if (rc) {
+		errno = -rc;
+		return error_set(err, rc, "cannot read the samples from the kernel: %m");
+	}
+	adapt_rate(in);
+	unwind_feeder_drain(in->unwind);
+	process_table_refresh(in->processes, clock_now_ns());
+	process_table_expire(in->processes, begin_ns);
+	jit_watch_drain(in->jit);
+	task_ring_follow_cpus(in->tasks); /* first: what is sampled there has mappings */
+	sampler_follow_cpus(in->sampler);
+	return 0;
+}
+
+int intake_start(struct intake *in, struct error *err)
+{
+	int rc = sampler_start(in->sampler, err);
+
+	if (rc)
+		return rc;
+	in->sampling = true;
+	in->start_ns = in->cost_ns = clock_now_ns();
+	in->start_wall_ns = clock_wall_ns();
+	return 0;
+}
+
+void intake_stop(struct intake *in)
+{
+	sampler_stop(in->sampler);
+	in->sampling = false;
+	in->stop_ns = clock_now_ns();
+}
+
+bool intake_targets_are_gone(const struct intake *in)
+{
+	if (in->launch || in->config->target.whole_machine)
+		return false;
+	if (target_threads_are_gone(in->target))
+		return true;
+	for (size_t i = 0; i < in->config->target.nr_pids; i++) {
+		uint64_t start;
+
+		if (read_start(in->config->target.pids[i], &start) &&
+		    start == in->target_starts[i])
+			return false;
+	}
+	return in->config->target.nr_pids;
+}
+
+static int look_interval_ms(const struct intake *in)
+{
+	if (!in->launch)
+		return LOOK_RECORD_MS;
+	return intake_elapsed_s(in) < LAUNCH_S ? LOOK_LAUNCH_MS : LOOK_RUN_MS;
+}
+
+uint64_t intake_look_interval_ns(const struct intake *in)
+{
+	return (uint64_t)unwind_feeder_wait_ms(in->unwind, look_interval_ms(in)) *
+	       CLOCK_MS_NS;
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/naming.h"
+
+#include <errno.h>
+#include <malloc.h>
+
+#include "analyze/source.h"
+#include "base/log.h"
+#include "base/private_rss.h"
+
+/* More than behind the last renewal: time for another one, at the end of a window. */
+#define RENEW_IMAGES 8192
+#define RENEW_FILES  4096
+#define RENEW_OPEN   128 /* beside files, which are closed at each end: roots */
+
+/* What may be resident; 0: as much as it takes. */
+static uint64_t memory_limit(const struct sampling *o)
+{
+	if (o->memory_bytes || o->target.is_command)
+		return o->memory_bytes;
+	if (o->duration_s > 0 && !o->window_s)
+		return 0;
+	return (uint64_t)DEFAULT_MEMORY_MIB << 20;
+}
+
+int naming_init(struct naming *n, const struct sampling *o, struct error *err)
+{
+	struct worker_config decoder = {0};
+
+	n->memory_bytes = memory_limit(o);
+	n->builder = (struct profile_builder){
+		.keep_tid = o->keep_tid,
+		.dump = o->dump == DUMP_FRAMES,
+	};
+	n->names = strpool_new(POOL_MAX_BYTES);
+	if (!n->names)
+		return error_set(err, -ENOMEM, "out of memory");
+	return worker_new(&decoder, &n->worker, err);
+}
+
+void naming_deinit(struct naming *n)
+{
+	profile_builder_deinit(&n->builder);
+	profile_free(n->profile);
+	symbolizer_free(n->symbolizer);
+	worker_free(n->worker);
+	strpool_free(n->pool);
+	strpool_free(n->names);
+}
+
+static int symbolizer_begin(struct naming *n, struct process_table *processes,
+			    struct error *err)
+{
+	struct symbolizer_config config = {.kallsyms_path = "/proc/kallsyms",
+					   .debug_dir = "/usr/lib/debug"};
+
+	return symbolizer_new(&config, n->names, n->worker, processes, &n->symbolizer,
+			      err);
+}
+
+int naming_begin_profile(struct naming *n, struct error *err)
+{
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
+	struct profile *profile = pool ? profile_new(pool) : NULL;
+
+	if (!profile)
+		return error_set(err, -ENOMEM, "out of memory");
+	profile_set_measure(profile, n->measure->type, n->measure->unit);
+	if (n->pool)
+		n->names_dropped += strpool_nr_dropped(n->pool);
+	profile_free(n->profile);
+	strpool_free(n->pool);
+	n->profile = profile;
+	n->pool = take_ptr(pool);
+	profile_builder_begin(&n->builder, n->profile, n->symbolizer, n->names);
+	return 0;
+}
+
+int naming_begin(struct naming *n, struct intake *in, struct error *err)
+{
+	int rc = symbolizer_begin(n, in->processes, err);
+
+	n->measure = &in->config->source->values[0];
+	return rc ? rc : naming_begin_profile(n, err);
+}
+
+/* A source is opened in the root, and with the rights, of a process that ran it. */
+static int open_source(void *ctx, const char *path)
+{
+	const struct naming *n = ctx;
+	const struct process *owner = source_names_user(&n->builder.files, path);
+
+	if (!owner || *path != '/')
+		return -ENOENT;
+	return process_open_in_root(owner, path, SAFE_OPEN_AS_OWNER,
+				    SOURCE_MAX_FILE_BYTES);
+}
+
+int naming_collect_sources(struct naming *n, const struct attribution_options *options)
+{
+	_cleanup_(attribution_freep) struct attribution *a = NULL;
+	int rc = attribution_new(n->profile, options, &a);
+
+	if (!rc)
+		rc = source_collect(n->profile, a, open_source, n);
+	if (!rc)
+		source_names_tell_owners(&n->builder.files);
+	return rc;
+}
+
+bool naming_is_full(const struct naming *n)
+{
+	uint64_t limit = n->memory_bytes / 2;
+
+	if (limit < n->renewed.bytes + n->memory_bytes / 4)
+		limit = n->renewed.bytes + n->memory_bytes / 4;
+	return n->memory_bytes && private_rss_bytes() > limit;
+}
+
+/*
+ * What grows with all that ever ran is made anew: names, addresses, and the images of
+ * processes that are gone.
+ */
+static int renew(struct naming *n, struct intake *in, uint64_t named_ns,
+		 struct error *err)
+{
+	struct strpool *names = strpool_new(POOL_MAX_BYTES);
+	struct symbolizer_stats symbols;
+
+	if (!names)
+		return error_set(err, -ENOMEM, "out of memory");
+	symbolizer_stats(n->symbolizer, &symbols);
+	n->addresses_dropped += symbols.nr_over_limit;
+	n->names_dropped += strpool_nr_dropped(n->names);
+	symbolizer_free(n->symbolizer);
+	n->symbolizer = NULL;
+	/* But for those that rows of the next window refer to. */
+	process_table_forget_ended(in->processes, named_ns);
+	unwind_feeder_forget_files(in->unwind);
+	jit_watch_forget_files(in->jit);
+	process_table_set_pool(in->processes, names);
+	strpool_free(n->names);
+	n->names = names;
+	return symbolizer_begin(n, in->processes, err);
+}
+
+static struct naming_size size_of(const struct intake *in)
+{
+	struct process_table_stats stats;
+
+	process_table_stats(in->processes, &stats);
+	return (struct naming_size){.bytes = private_rss_bytes(),
+				    .nr_images = stats.nr_processes,
+				    .nr_files = stats.nr_files_known,
+				    .nr_open = stats.nr_files_open};
+}
+
+/* A part of the memory is for what lives on, another one for a window's samples. */
+static bool is_to_be_renewed(const struct naming *n, const struct naming_size *now)
+{
+	uint64_t limit = n->memory_bytes / 4;
+
+	if (limit < n->renewed.bytes + n->memory_bytes / 8)
+		limit = n->renewed.bytes + n->memory_bytes / 8;
+	return (n->memory_bytes && now->bytes > limit) ||
+	       now->nr_images > n->renewed.nr_images + RENEW_IMAGES ||
+	       now->nr_files > n->renewed.nr_files + RENEW_FILES ||
+	       now->nr_open > n->renewed.nr_open + RENEW_OPEN;
+}
+
+int naming_renew(struct naming *n, struct intake *in, uint64_t named_ns,
+		 struct error *err)
+{
+	struct naming_size before;
+	int rc;
+
+	process_table_trim(in->processes, named_ns);
+	unwind_feeder_forget_files(in->unwind);
+	before = size_of(in);
+	if (!is_to_be_renewed(n, &before))
+		return 0;
+	rc = renew(n, in, named_ns, err);
+	if (rc)
+		return rc;
+	profile_builder_begin(&n->builder, n->profile, n->symbolizer, n->names);
+	malloc_trim(0);
+	n->renewed = size_of(in);
+	log_debug("renewed: %llu MiB resident, before %llu; %llu images, before %llu",
+		  (unsigned long long)n->renewed.bytes >> 20,
+		  (unsigned long long)before.bytes >> 20,
+		  (unsigned long long)n->renewed.nr_images,
+		  (unsigned long long)before.nr_images);
+	if (n->memory_bytes && n->renewed.bytes > n->memory_bytes / 4 * 3 &&
+	    !n->said_too_small) {
+		n->said_too_small = true;
+		log_warning("what runs on this machine takes %llu MiB to follow: more "
+			    "than --memory has room for",
+			    (unsigned long long)n->renewed.bytes >> 20);
+	}
+	return 0;
+}

@@ -1,0 +1,692 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The loop: turn() waits, reads events, drains when it is time, and does one step of the
+ * pass that is under way. A pass begins behind a drain: it names the rows that there are,
+ * and may end in a file. What is drained meanwhile waits in the intake's rows for the next
+ * pass. So no step has to know of another, and a drain is late by one step at most.
+ */
+#include "record/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "record/account.h"
+#include "record/dump.h"
+#include "record/intake.h"
+#include "record/naming.h"
+#include "record/output.h"
+#include "record/wakeup_limit.h"
+#include "record/wakeups.h"
+#include "record/file_writer.h"
+
+enum pass_step {
+	PASS_NONE,
+	PASS_NAME, /* the builder names rows and adds them to the profile */
+	PASS_CODE, /* the profile is to be written: it gets the code of hot functions, */
+	PASS_SOURCES, /* and their source text */
+	PASS_WRITE, /* the writer has it */
+};
+
+enum pass_kind {
+	PASS_KEEP, /* only names */
+	PASS_SNAPSHOT, /* writes what the window has so far; it goes on */
+	PASS_WINDOW, /* ends the window */
+	PASS_LAST, /* behind the last drain */
+};
+
+struct recorder {
+	const struct sampling *config; /* borrowed */
+	struct naming naming;
+	struct intake intake;
+	struct output output;
+	struct account account;
+	struct file_writer *writer;
+	struct wakeups *wakeups;
+	struct wakeup_limit wakeup_limit;
+	bool watches_jit;
+	bool has_terminal; /* a controlling one, with which the recording ends */
+	bool is_over; /* no more sampling */
+
+	/* CLOCK_MONOTONIC. */
+	uint64_t begin_ns; /* sampling is to begin */
+	uint64_t drain_ns; /* the next drain */
+	uint64_t look_ns; /* the next look at events, if none wakes us */
+
+	struct window window;
+	uint64_t window_end_ns; /* CLOCK_MONOTONIC; 0: never */
+	bool wants_window, wants_snapshot; /* SIGHUP, SIGUSR1 */
+	uint64_t nr_counted, nr_files; /* of the windows before: samples, files */
+
+	struct pass {
+		enum pass_step step;
+		enum pass_kind kind;
+		uint64_t begin_ns; /* of the drain before; CLOCK_MONOTONIC */
+		bool is_full; /* for want of memory */
+		bool follows_folder; /* by SIGHUP */
+		bool is_windows_file; /* else the output's own */
+		int rc; /* of its file */
+		struct error why;
+	} pass;
+};
+
+static bool is_in_pass(const struct recorder *r)
+{
+	return r->pass.step != PASS_NONE;
+}
+
+/* Is there a step to do now? The writer does its own. */
+static bool has_step(const struct recorder *r)
+{
+	return is_in_pass(r) && r->pass.step != PASS_WRITE;
+}
+
+/* ---- opening ---- */
+
+/* The controlling terminal, which hangs up with SIGHUP. */
+static bool terminal_is_there(void)
+{
+	_cleanup_close_ int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+
+	return fd >= 0;
+}
+
+/* Not under nohup(1). */
+static bool ends_with_terminal(void)
+{
+	struct sigaction hup;
+
+	return terminal_is_there() && !sigaction(SIGHUP, NULL, &hup) &&
+	       hup.sa_handler != SIG_IGN;
+}
+
+static int watch(struct recorder *r, struct error *err)
+{
+	const struct intake *in = &r->intake;
+	const struct {
+		int fd;
+		enum wakeup kind;
+	} fds[] = {
+		{sampler_poll_fd(in->sampler), WAKEUP_SAMPLER},
+		{task_ring_poll_fd(in->tasks), WAKEUP_EVENTS},
+		{target_poll_fd(in->target), WAKEUP_EVENTS},
+		{file_writer_poll_fd(r->writer), WAKEUP_WRITER},
+	};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < ARRAY_SIZE(fds); i++)
+		rc = wakeups_watch(r->wakeups, fds[i].fd, fds[i].kind, err);
+	return rc;
+}
+
+int recorder_new(const struct sampling *o, struct recorder **ret, struct error *err)
+{
+	_cleanup_(recorder_freep) struct recorder *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return error_set(err, -ENOMEM, "out of memory");
+	r->config = o;
+	r->has_terminal = ends_with_terminal();
+	output_init(&r->output, o);
+	rc = naming_init(&r->naming, o, err);
+	if (!rc)
+		rc = intake_init(&r->intake, o, r->naming.names, r->naming.worker, err);
+	if (!rc)
+		rc = wakeups_new(&r->wakeups, err);
+	if (!rc)
+		rc = file_writer_new(&r->writer, err);
+	if (!rc)
+		rc = intake_follow(&r->intake, err);
+	if (!rc)
+		rc = naming_begin(&r->naming, &r->intake, err);
+	if (!rc)
+		rc = watch(r, err);
+	if (rc)
+		return rc;
+	*ret = take_ptr(r);
+	return 0;
+}
+
+void recorder_free(struct recorder *r)
+{
+	if (!r)
+		return;
+	file_writer_free(r->writer); /* first: it may have the profile */
+	output_deinit(&r->output);
+	intake_deinit(&r->intake);
+	naming_deinit(&r->naming);
+	wakeups_free(r->wakeups);
+	free(r);
+}
+
+/* ---- windows ---- */
+
+/* Up to the end of the window: ticks since the flip are the next one's. */
+static void window_note_end(struct recorder *r)
+{
+	const struct intake *in = &r->intake;
+	const struct intake_flip *flip = &in->flip;
+	struct sampler_totals *totals = &r->window.totals;
+	const __u64 *then = flip->totals.ctr.n, *now = totals->ctr.n;
+	uint64_t due, ran;
+
+	r->window.end_ns = in->stop_ns ? in->stop_ns : flip->time_ns;
+	r->window.end_wall_ns = flip->wall_ns;
+	sampler_totals(in->sampler, totals);
+	if (in->stop_ns || !flip->ends_window)
+		return;
+	due = flip->totals.missed + then[LB_CTR_TICKS] - then[LB_CTR_IDLE];
+	ran = now[LB_CTR_TICKS] - now[LB_CTR_IDLE];
+	totals->missed = due > ran ? due - ran : 0;
+	totals->due = now[LB_CTR_SAMPLED] + totals->missed;
+	totals->stolen_ns = flip->totals.stolen_ns;
+}
+
+/* The next end that is still to come: a late one does not make the others late. */
+static void window_set_end(struct recorder *r)
+{
+	uint64_t length_ns = (uint64_t)(r->config->window_s * 1e9), late_ns;
+
+	if (!length_ns || r->window.end_ns < r->window_end_ns)
+		return;
+	late_ns = r->window.end_ns - r->window_end_ns;
+	r->window_end_ns += (late_ns / length_ns + 1) * length_ns;
+}
+
+/* The window that was written, or given up, is over: the next begins where it ended. */
+static int window_begin(struct recorder *r, struct error *err)
+{
+	struct window *w = &r->window;
+	int rc;
+
+	account_end_window(&r->account, r->naming.profile);
+	r->intake.rate.lowest_level = r->intake.rate.level;
+	w->begin_ns = w->end_ns;
+	w->begin_wall_ns = w->end_wall_ns;
+	w->id = (struct window_id){0};
+	rc = naming_begin_profile(&r->naming, err);
+	malloc_trim(0);
+	return rc ? rc : naming_renew(&r->naming, &r->intake, w->named_ns, err);
+}
+
+static void window_said(struct recorder *r)
+{
+	unsigned long long nr = r->naming.profile->extra.losses.counted;
+	char path[PATH_MAX];
+
+	*r->window.note = '\0';
+	r->nr_files++;
+	r->nr_counted += nr;
+	if (r->config->window_s > 0 ||
+	    window_path(r->config->output, &r->window.id, path, sizeof(path)))
+		return;
+	fprintf(stderr, "lineburn: %llu samples, written to %s; a new file begins\n", nr,
+		path);
+}
+
+/*
+ * A window whose file cannot be written goes on, so that its samples are in the next
+ * file; only when they take too much memory they are lost.
+ *
+ * Return: may a new one begin?
+ */
+static bool window_may_end(struct recorder *r)
+{
+	unsigned long long nr = r->naming.profile->extra.losses.counted;
+	const char *why = r->pass.why.text;
+
+	if (!r->pass.rc) {
+		window_said(r);
+		return true;
+	}
+	if (!r->pass.is_full) {
+		log_warning("%s; %llu samples are kept for the next file", why, nr);
+		return false;
+	}
+	log_warning("%s; %llu samples are lost: there is no room to keep them", why, nr);
+	snprintf(r->window.note, sizeof(r->window.note),
+		 "%llu samples before these are lost: their file could not be written",
+		 nr);
+	return true;
+}
+
+static bool time_is_up(const struct recorder *r)
+{
+	return r->config->duration_s > 0 && r->intake.sampling &&
+	       intake_elapsed_s(&r->intake) >= r->config->duration_s;
+}
+
+/* A drain from then on ends the window, or shows it; never behind a pass under way. */
+static uint64_t window_due_ns(const struct recorder *r)
+{
+	const struct intake *in = &r->intake;
+	double end_s = r->config->duration_s;
+
+	if (!in->sampling || is_in_pass(r))
+		return INTAKE_NO_WINDOW_END;
+	if (r->wants_window || r->wants_snapshot)
+		return 0;
+	/* The last window ends with the recording: no file for a few milliseconds more. */
+	if (!r->window_end_ns || time_is_up(r) ||
+	    (end_s > 0 && (double)(r->window_end_ns - in->start_ns) >= end_s * 1e9))
+		return INTAKE_NO_WINDOW_END;
+	return r->window_end_ns;
+}
+
+/* ---- a pass ---- */
+
+static int write_file(void *ctx)
+{
+	struct recorder *r = ctx;
+	struct pass *p = &r->pass;
+
+	return output_write(&r->output, r->naming.profile, r->window.begin_wall_ns,
+			    p->is_windows_file ? &r->window.id : NULL, &p->why);
+}
+
+static void pass_begin(struct recorder *r, enum pass_kind kind)
+{
+	r->pass = (struct pass){
+		.step = PASS_NAME, .kind = kind, .begin_ns = r->intake.flip.begin_ns};
+	window_note_end(r);
+	profile_builder_give(&r->naming.builder, &r->intake.rows);
+}
+
+/* Behind a drain: are its rows to be named now, or has the window ended? */
+static void pass_begin_if_due(struct recorder *r)
+{
+	const struct intake_flip *flip = &r->intake.flip;
+	bool is_full = naming_is_full(&r->naming), wants_window = r->wants_window;
+	enum pass_kind kind = PASS_KEEP;
+
+	if (!is_full && !flip->ends_window && !stack_table_is_full(&r->intake.rows) &&
+	    !jit_store_is_filling(process_table_jit_store(r->intake.processes)))
+		return;
+	if (wants_window || (r->window_end_ns && flip->time_ns >= r->window_end_ns))
+		kind = PASS_WINDOW;
+	else if (r->wants_snapshot)
+		kind = PASS_SNAPSHOT;
+	pass_begin(r, kind);
+	r->pass.is_full = is_full;
+	r->pass.follows_folder = wants_window;
+	r->wants_window = r->wants_snapshot = false;
+	r->window.named_ns = r->pass.begin_ns;
+	window_set_end(r);
+}
+
+/* All is named: what becomes of the profile? */
+static void pass_named(struct recorder *r)
+{
+	struct pass *p = &r->pass;
+
+	if (p->kind != PASS_LAST) {
+		process_table_forget_jit(r->intake.processes, p->begin_ns);
+		jit_watch_expect(r->intake.jit); /* for what was refused before */
+	}
+	if (p->is_full) {
+		malloc_trim(0);
+		p->is_full = naming_is_full(&r->naming);
+	}
+	if (p->is_full)
+		p->kind = PASS_WINDOW;
+	/* The last file comes at once. */
+	if (!r->intake.sampling && p->kind == PASS_SNAPSHOT)
+		p->kind = PASS_KEEP;
+	if (p->kind == PASS_KEEP) {
+		p->step = PASS_NONE;
+		return;
+	}
+	p->is_windows_file = p->kind == PASS_WINDOW || r->config->window_s > 0;
+	account_fill(&r->account, &r->window, &r->intake, &r->naming);
+	p->step = PASS_CODE;
+}
+
+/* What is said, and what begins, when the file was written, or could not be. */
+static int pass_end(struct recorder *r, struct error *err)
+{
+	struct pass *p = &r->pass;
+	int rc = 0;
+
+	p->step = PASS_NONE;
+	r->intake.rows.max_bytes = 0;
+	switch (p->kind) {
+	case PASS_KEEP:
+		break;
+	case PASS_LAST:
+		if (p->rc)
+			*err = p->why;
+		return p->rc;
+	case PASS_SNAPSHOT:
+		if (p->rc)
+			log_warning("%s; the recording goes on", p->why.text);
+		profile_clear_extra(r->naming.profile);
+		break;
+	case PASS_WINDOW:
+		if (window_may_end(r))
+			rc = window_begin(r, err);
+		else
+			profile_clear_extra(r->naming.profile);
+		break;
+	}
+	if (p->follows_folder)
+		output_follow_folder(&r->output);
+	return rc;
+}
+
+static int pass_failed(struct recorder *r, struct error *err)
+{
+	r->pass.rc = error_set(&r->pass.why, -ENOMEM, "out of memory");
+	return pass_end(r, err);
+}
+
+static int pass_step(struct recorder *r, struct error *err)
+{
+	struct pass *p = &r->pass;
+	int rc;
+
+	switch (p->step) {
+	case PASS_NONE:
+		return 0;
+	case PASS_NAME:
+		rc = profile_builder_step(&r->naming.builder, err);
+		if (!rc)
+			pass_named(r);
+		return rc < 0 ? rc : 0;
+	case PASS_CODE:
+		p->step = PASS_SOURCES;
+		return profile_builder_add_code(&r->naming.builder) ? pass_failed(r, err)
+								    : 0;
+	case PASS_SOURCES:
+		if (naming_collect_sources(&r->naming, &r->config->attribution))
+			return pass_failed(r, err);
+		/* What drains bring meanwhile waits beside the profile that is written. */
+		r->intake.rows.max_bytes = r->naming.memory_bytes / 2;
+		p->step = PASS_WRITE;
+		file_writer_start(r->writer, write_file, r);
+		return 0;
+	case PASS_WRITE:
+		p->rc = file_writer_finish(r->writer);
+		return pass_end(r, err);
+	}
+	return 0;
+}
+
+/* Nothing is drained any more: all steps to the last one. */
+static int pass_finish(struct recorder *r, struct error *err)
+{
+	int rc = 0;
+
+	while (!rc && is_in_pass(r))
+		rc = pass_step(r, err);
+	return rc;
+}
+
+/* ---- the loop ---- */
+
+/*
+ * Signals that end no recording. A hang-up of the terminal is sent by the kernel and
+ * again by shells: what tells it from somebody's wish is that the terminal is gone.
+ */
+static bool take_wish(struct recorder *r, int signal)
+{
+	bool *wish = signal == SIGUSR1 ? &r->wants_snapshot : &r->wants_window;
+
+	if (signal != SIGUSR1 && signal != SIGHUP)
+		return false;
+	if (signal == SIGHUP && r->has_terminal && !terminal_is_there())
+		return false;
+	*wish = r->intake.sampling;
+	return true;
+}
+
+static void take_signals(struct recorder *r)
+{
+	struct launch *command = r->intake.launch;
+	struct wakeup_signal signal;
+
+	while (!r->is_over && wakeups_take_signal(r->wakeups, &signal)) {
+		if (signal.number == SIGCHLD)
+			continue; /* asked for at the end of the turn */
+		if (!command)
+			r->is_over = !take_wish(r, signal.number);
+		else if (signal.is_from_somebody) /* the terminal's reach it, too */
+			launch_signal(command, signal.number);
+	}
+}
+
+static void show_progress(const struct recorder *r)
+{
+	if (r->intake.launch || !isatty(STDERR_FILENO))
+		return;
+	fprintf(stderr, "\rlineburn: %.0f s, %llu samples ", intake_elapsed_s(&r->intake),
+		(unsigned long long)r->intake.rows.nr_samples);
+}
+
+static void clear_progress(const struct recorder *r)
+{
+	if (!r->intake.launch && isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+static uint64_t drain_interval_ns(const struct recorder *r)
+{
+	return sampler_drain_interval_ms(r->intake.sampler) * CLOCK_MS_NS;
+}
+
+static void looked(struct recorder *r)
+{
+	int jit_fd = jit_watch_poll_fd(r->intake.jit);
+
+	r->look_ns = clock_now_ns() + intake_look_interval_ns(&r->intake);
+	/* It has a ring from the first probe on. */
+	if (r->watches_jit || jit_fd < 0)
+		return;
+	r->watches_jit = !wakeups_watch(r->wakeups, jit_fd, WAKEUP_EVENTS, NULL);
+}
+
+static int start(struct recorder *r, struct error *err)
+{
+	struct intake *in = &r->intake;
+	int rc = intake_start(in, err);
+
+	if (rc)
+		return rc;
+	r->window.begin_ns = in->start_ns;
+	r->window.begin_wall_ns = in->start_wall_ns;
+	if (r->config->window_s > 0)
+		r->window_end_ns = in->start_ns + (uint64_t)(r->config->window_s * 1e9);
+	r->drain_ns = in->start_ns + drain_interval_ns(r);
+	looked(r);
+	return 0;
+}
+
+static int drain(struct recorder *r, struct error *err)
+{
+	int rc = intake_drain(&r->intake, window_due_ns(r), err);
+
+	looked(r);
+	if (!rc && r->intake.sampling && !is_in_pass(r))
+		pass_begin_if_due(r);
+	return rc;
+}
+
+/* At its time, however long the one before took. */
+static int drain_in_time(struct recorder *r, struct error *err)
+{
+	uint64_t interval_ns = drain_interval_ns(r), now_ns;
+	int rc = drain(r, err);
+
+	now_ns = clock_now_ns();
+	r->drain_ns += interval_ns;
+	if (r->drain_ns <= now_ns)
+		r->drain_ns = now_ns + interval_ns;
+	show_progress(r);
+	return rc;
+}
+
+/* At most until the next thing that is to be done at its time. */
+static uint64_t wait_ns(const struct recorder *r)
+{
+	const struct intake *in = &r->intake;
+	uint64_t until_ns = r->look_ns, now_ns = clock_now_ns(), at_ns;
+
+	if (has_step(r))
+		return 0;
+	at_ns = in->sampling ? r->drain_ns : r->begin_ns;
+	until_ns = at_ns < until_ns ? at_ns : until_ns;
+	at_ns = window_due_ns(r);
+	until_ns = at_ns < until_ns ? at_ns : until_ns;
+	if (in->sampling && r->config->duration_s > 0) {
+		at_ns = in->start_ns + (uint64_t)(r->config->duration_s * 1e9);
+		until_ns = at_ns < until_ns ? at_ns : until_ns;
+	}
+	return until_ns > now_ns ? until_ns - now_ns : 0;
+}
+
+/*
+ * What the kernel side tells is not always answered at once (wakeup_limit.h): it waits, or
+ * until somebody else wants something. Not while other work is left: that is in step with
+ * nobody.
+ *
+ * Return: what is there now.
+ */
+static unsigned int wait_for_work(struct recorder *r)
+{
+	unsigned int ready = wakeups_wait(r->wakeups, wait_ns(r));
+	uint64_t rest_ns;
+
+	if (ready != WAKEUP_SAMPLER || (!has_step(r) && !wait_ns(r)))
+		return ready;
+	rest_ns = wakeup_limit_wait_ns(&r->wakeup_limit, clock_now_ns());
+	if (!rest_ns)
+		return ready;
+	if (has_step(r))
+		return 0;
+	return ready | wakeups_wait_but(r->wakeups, WAKEUP_SAMPLER, rest_ns);
+}
+
+/* Events, and a drain if it is time. */
+static int take_in(struct recorder *r, unsigned int ready, struct error *err)
+{
+	struct intake *in = &r->intake;
+	bool is_half_full = false;
+
+	if (in->sampling)
+		sampler_tick(in->sampler, clock_now_ns());
+	else if (clock_now_ns() >= r->begin_ns)
+		return start(r, err);
+	if (ready & (WAKEUP_SAMPLER | WAKEUP_EVENTS) || clock_now_ns() >= r->look_ns) {
+		is_half_full = intake_look(in);
+		looked(r);
+	}
+	if (in->sampling && clock_now_ns() >= r->drain_ns)
+		return drain_in_time(r, err);
+	if (in->sampling && (is_half_full || clock_now_ns() >= window_due_ns(r)))
+		return drain(r, err);
+	return 0;
+}
+
+static int turn(struct recorder *r, struct error *err)
+{
+	unsigned int ready = wait_for_work(r);
+	int rc;
+
+	if (ready & WAKEUP_SIGNAL)
+		take_signals(r);
+	if (r->is_over)
+		return 0;
+	rc = take_in(r, ready, err);
+	if (!rc && (has_step(r) || ready & WAKEUP_WRITER))
+		rc = pass_step(r, err);
+	if ((r->intake.launch && launch_has_ended(r->intake.launch)) || time_is_up(r) ||
+	    intake_targets_are_gone(&r->intake))
+		r->is_over = true;
+	return rc;
+}
+
+static int sample(struct recorder *r, struct error *err)
+{
+	int rc = 0;
+
+	r->begin_ns = clock_now_ns() + (uint64_t)(r->config->delay_s * 1e9);
+	looked(r);
+	if (r->config->delay_s <= 0)
+		rc = start(r, err);
+	if (!rc && r->intake.launch)
+		rc = launch_go(r->intake.launch, err);
+	r->is_over = r->config->dry_run;
+	while (!rc && !r->is_over)
+		rc = turn(r, err);
+	clear_progress(r);
+	intake_stop(&r->intake);
+	/* Both slots may hold samples. */
+	for (int i = 0; !rc && i < LB_NR_SLOTS; i++)
+		rc = drain(r, err);
+	return rc;
+}
+
+int recorder_run(struct recorder *r, struct error *err)
+{
+	int rc = sample(r, err);
+
+	if (rc)
+		return rc;
+	wakeups_let_signals_kill(r->wakeups);
+	if (r->config->dry_run)
+		return 0;
+	/* The window that ended before, then what was sampled since. */
+	rc = pass_finish(r, err);
+	if (rc)
+		return rc;
+	if (r->config->dump == DUMP_MAPS)
+		dump_maps(r->intake.processes, stderr);
+	pass_begin(r, PASS_LAST);
+	return pass_finish(r, err);
+}
+
+/* ---- what became of it ---- */
+
+struct profile *recorder_profile(const struct recorder *r)
+{
+	return r->naming.profile;
+}
+
+uint64_t recorder_nr_counted(const struct recorder *r)
+{
+	return r->nr_counted + r->naming.profile->extra.losses.counted;
+}
+
+struct launch *recorder_launch(const struct recorder *r)
+{
+	return r->intake.launch;
+}
+
+uint32_t recorder_verified_insns(const struct recorder *r)
+{
+	return sampler_verified_insns(r->intake.sampler);
+}
+
+void recorder_say_where(const struct recorder *r)
+{
+	const struct sampling *o = r->config;
+	unsigned long long counted = r->naming.profile->extra.losses.counted;
+	char path[PATH_MAX];
+
+	if (!o->window_s) {
+		fprintf(stderr, "lineburn: %llu samples, written to %s\n", counted,
+			o->output);
+	} else if (!window_path(o->output, &r->window.id, path, sizeof(path))) {
+		fprintf(stderr, "lineburn: %llu samples in %llu files, the last is %s\n",
+			(unsigned long long)r->nr_counted + counted,
+			(unsigned long long)r->nr_files + 1, path);
+	}
+}

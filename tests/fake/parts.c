@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Parts of the machine that the scripts leave alone, and the decoder, which takes its time. */
+#include <stdlib.h>
+
+#include "base/private_rss.h"
+#include "collect/filter.h"
+#include "fake/machine.h"
+#include "runtime/jit/watch.h"
+#include "target/target.h"
+#include "unwind/feeder.h"
+#include "worker/worker.h"
+
+uint64_t private_rss_bytes(void)
+{
+	return fake.rss_bytes;
+}
+
+/* ---- worker/worker.h: it never answers ---- */
+
+struct worker {
+	struct worker_stats stats;
+};
+
+int worker_new(const struct worker_config *config, struct worker **ret, struct error *err)
+{
+	(void)config;
+	(void)err;
+	*ret = calloc(1, sizeof(**ret));
+	return 0;
+}
+
+void worker_free(struct worker *w)
+{
+	free(w);
+}
+
+enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
+			       size_t len, const int *fds, size_t nr_fds,
+			       worker_need_fn need, void *need_ctx,
+			       unsigned int deadline_ms, struct wire_reader *ret,
+			       int *ret_error)
+{
+	(void)op;
+	(void)request;
+	(void)len;
+	(void)fds;
+	(void)nr_fds;
+	(void)need;
+	(void)need_ctx;
+	(void)deadline_ms;
+	(void)ret;
+	(void)ret_error;
+	w->stats.nr_deadline++;
+	fake.nr_requests++;
+	fake_pass(fake.name_ms * FAKE_MS);
+	fake.last_request_ms = fake_now_ms();
+	return WORKER_DEADLINE;
+}
+
+void worker_stats(const struct worker *w, struct worker_stats *ret)
+{
+	*ret = w->stats;
+}
+
+/* ---- target/target.h: the whole machine ---- */
+
+struct target {
+	char unused;
+};
+
+int target_new(const struct target_request *r, struct sampler *s, struct target **ret,
+	       struct error *err)
+{
+	(void)r;
+	(void)s;
+	(void)err;
+	*ret = calloc(1, sizeof(**ret));
+	return 0;
+}
+
+void target_free(struct target *t)
+{
+	free(t);
+}
+
+bool target_follows_processes(const struct target_request *r)
+{
+	(void)r;
+	return false;
+}
+
+const uint32_t *target_tgids(const struct target *t, size_t *ret_nr)
+{
+	(void)t;
+	*ret_nr = 0;
+	return NULL;
+}
+
+int target_poll_fd(const struct target *t)
+{
+	(void)t;
+	return -1;
+}
+
+void target_look(struct target *t)
+{
+	(void)t;
+}
+
+bool target_threads_are_gone(struct target *t)
+{
+	(void)t;
+	return false;
+}
+
+uint64_t target_nr_refused(const struct target *t)
+{
+	(void)t;
+	return 0;
+}
+
+const char *target_describe(const struct target_request *r, struct strpool *pool)
+{
+	(void)r;
+	return strpool_add(pool, "the whole machine");
+}
+
+/* ---- collect/filter.h ---- */
+
+void sampler_forget_process(struct sampler *s, uint32_t tgid)
+{
+	(void)s;
+	(void)tgid;
+}
+
+/* ---- runtime/jit/watch.h: there is no JIT ---- */
+
+struct jit_watch {
+	char unused;
+};
+
+int jit_watch_new(const struct jit_watch_config *config, struct sampler *sampler,
+		  struct process_table *processes, struct worker *decoder,
+		  struct worker *reader, struct jit_watch **ret, struct error *err)
+{
+	(void)config;
+	(void)sampler;
+	(void)processes;
+	(void)decoder;
+	(void)reader;
+	(void)err;
+	*ret = calloc(1, sizeof(**ret));
+	return 0;
+}
+
+void jit_watch_free(struct jit_watch *w)
+{
+	free(w);
+}
+
+int jit_watch_poll_fd(const struct jit_watch *w)
+{
+	(void)w;
+	return -1;
+}
+
+void jit_watch_read(struct jit_watch *w)
+{
+	(void)w;
+}
+
+void jit_watch_apply(struct jit_watch *w, uint64_t time_ns)
+{
+	(void)w;
+	(void)time_ns;
+}
+
+void jit_watch_expect(struct jit_watch *w)
+{
+	(void)w;
+}
+
+void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *request)
+{
+	(void)w;
+	(void)request;
+}
+
+void jit_watch_look(struct jit_watch *w)
+{
+	(void)w;
+}
+
+void jit_watch_forget_files(struct jit_watch *w)
+{
+	(void)w;
+}
+
+void jit_watch_drain(struct jit_watch *w)
+{
+	(void)w;
+}
+
+void jit_watch_totals(const struct jit_watch *w, struct jit_watch_totals *ret)
+{
+	(void)w;
+	*ret = (struct jit_watch_totals){0};
+}
+
+/* ---- unwind/feeder.h: the kernel side misses nothing ---- */
+
+struct unwind_feeder {
+	char unused;
+};
+
+int unwind_feeder_new(const struct unwind_feeder_config *config, struct sampler *sampler,
+		      struct process_table *processes, struct worker *decoder,
+		      struct worker *reader, struct unwind_feeder **ret,
+		      struct error *err)
+{
+	(void)config;
+	(void)sampler;
+	(void)processes;
+	(void)decoder;
+	(void)reader;
+	(void)err;
+	*ret = calloc(1, sizeof(**ret));
+	return 0;
+}
+
+void unwind_feeder_free(struct unwind_feeder *w)
+{
+	free(w);
+}
+
+void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
+			   bool (*is_wanted)(const struct mapping *m),
+			   uint64_t deadline_ns)
+{
+	(void)w;
+	(void)p;
+	(void)is_wanted;
+	(void)deadline_ns;
+}
+
+void unwind_feeder_sampled(struct unwind_feeder *w, const struct process *p)
+{
+	(void)w;
+	(void)p;
+}
+
+void unwind_feeder_request(struct unwind_feeder *w,
+			   const struct lb_unwind_request *request)
+{
+	(void)w;
+	(void)request;
+}
+
+void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
+			  const struct process *child)
+{
+	(void)w;
+	(void)parent;
+	(void)child;
+}
+
+void unwind_feeder_code_is_cut(struct unwind_feeder *w)
+{
+	(void)w;
+}
+
+void unwind_feeder_expect(struct unwind_feeder *w)
+{
+	(void)w;
+}
+
+void unwind_feeder_look(struct unwind_feeder *w)
+{
+	(void)w;
+}
+
+void unwind_feeder_forget_files(struct unwind_feeder *w)
+{
+	(void)w;
+}
+
+int unwind_feeder_wait_ms(const struct unwind_feeder *w, int max_ms)
+{
+	(void)w;
+	return max_ms;
+}
+
+void unwind_feeder_grace(struct unwind_feeder *w)
+{
+	(void)w;
+}
+
+void unwind_feeder_drain(struct unwind_feeder *w)
+{
+	(void)w;
+}
+
+void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_feeder_totals *ret)
+{
+	(void)w;
+	*ret = (struct unwind_feeder_totals){0};
+}

@@ -1,0 +1,731 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The recorder's loop: scripts of samples, events, signals and times go in, files come out.
+ * The machine has one CPU that is never idle, at 1000 Hz: a sample is due each millisecond.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/vec.h"
+#include "fake/machine.h"
+#include "profile/pprof.h"
+#include "record/recorder.h"
+
+#define IP        0x400100 /* in a mapping at: */
+#define MAPPED_AT 0x400000
+#define MAX_FILES 32
+
+static const struct fake_image program = {.tgid = FAKE_FIRST_PID, .exec_id = 1};
+
+static char folder[] = "/tmp/lineburn-replay.XXXXXX";
+static char output[PATH_MAX];
+
+/* What a recording wrote, in order of name. */
+static struct {
+	struct strpool *pool;
+	struct profile *profiles[MAX_FILES];
+	char *names[MAX_FILES];
+	size_t nr;
+} files;
+
+static int enter(void **state)
+{
+	(void)state;
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(output, sizeof(output), "%s/r.pb.gz", folder);
+	return 0;
+}
+
+static int leave(void **state)
+{
+	(void)state;
+	return rmdir(folder);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	fake_reset();
+	files.pool = strpool_new(1 << 20);
+	return !files.pool;
+}
+
+static int is_file(const struct dirent *entry)
+{
+	return *entry->d_name != '.';
+}
+
+/* The recording forgets its files, too. */
+static int end(void **state)
+{
+	struct dirent **entries = NULL;
+	int nr = scandir(folder, &entries, is_file, alphasort);
+	char path[PATH_MAX];
+
+	(void)state;
+	for (int i = 0; i < nr; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, entries[i]->d_name);
+		unlink(path);
+		free(entries[i]);
+	}
+	free(entries);
+	for (size_t i = 0; i < files.nr; i++) {
+		profile_free(files.profiles[i]);
+		free(files.names[i]);
+	}
+	strpool_free(files.pool);
+	memset(&files, 0, sizeof(files));
+	return 0;
+}
+
+static struct profile *read_profile(const char *name)
+{
+	_cleanup_free_ char *data = NULL;
+	_cleanup_fclose_ FILE *file = NULL;
+	struct profile *profile = NULL;
+	struct error err = {0};
+	char path[PATH_MAX];
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_int_equal(io_read_all(fileno(file), PPROF_MAX_BYTES, &data, &len), 0);
+	if (pprof_read(data, len, name, files.pool, &profile, &err))
+		fail_msg("%s: %s", name, err.text);
+	return profile;
+}
+
+static void read_files(void)
+{
+	struct dirent **entries = NULL;
+	int nr = scandir(folder, &entries, is_file, alphasort);
+
+	assert_in_range(nr, 0, MAX_FILES);
+	for (int i = 0; i < nr; i++) {
+		files.names[files.nr] = strdup(entries[i]->d_name);
+		files.profiles[files.nr++] = read_profile(entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+/* The recording of the script, to its end. */
+static void record(struct sampling o)
+{
+	struct recorder *r = NULL;
+	struct error err = {0};
+
+	o.target.whole_machine = true;
+	o.source = &cpu_clock_source;
+	o.freq_hz = FAKE_HZ;
+	o.output = output;
+	o.output_given = true;
+	if (recorder_new(&o, &r, &err) || recorder_run(r, &err))
+		fail_msg("%s", err.text);
+	recorder_free(r);
+	read_files();
+}
+
+/* An image that runs from the beginning. */
+static void begin_program(const struct fake_image *image, const char *path)
+{
+	fake_fork(image->start_ms, 1, image->tgid);
+	fake_exec(image->start_ms, image->tgid, "program");
+	fake_map(image->start_ms, image->tgid, MAPPED_AT, path);
+	fake_first_sample(image->start_ms + 1, image);
+}
+
+static const struct profile_losses *losses(size_t file)
+{
+	assert_in_range(file, 0, files.nr - 1);
+	return &files.profiles[file]->extra.losses;
+}
+
+static uint64_t length_ms(size_t file)
+{
+	assert_in_range(file, 0, files.nr - 1);
+	return files.profiles[file]->extra.wall_ns / FAKE_MS;
+}
+
+/* Samples of a file whose leaf is in the mapping @path; NULL: all. */
+static uint64_t samples_of(const struct profile *p, const char *path)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_sample *s = &p->samples[i];
+		const struct profile_location *l =
+			&p->locations[p->sample_locations[s->first_location]];
+
+		if (!path || (l->mapping != PROFILE_NONE &&
+			      !strcmp(p->mappings[l->mapping].filename, path)))
+			sum += (uint64_t)profile_value(p, s, p->count_value);
+	}
+	return sum;
+}
+
+static bool is_warned(size_t file, const char *text)
+{
+	const struct profile_extra *extra = &files.profiles[file]->extra;
+
+	for (size_t i = 0; i < extra->nr_warnings; i++)
+		if (strstr(extra->warnings[i], text))
+			return true;
+	return false;
+}
+
+/* The sums of each file close: nothing is there twice, nothing is missing. */
+static void check_sums(void)
+{
+	for (size_t i = 0; i < files.nr; i++) {
+		const struct profile_losses *l = losses(i);
+
+		assert_int_equal(samples_of(files.profiles[i], NULL), l->counted);
+		assert_int_equal(l->counted + l->lost_counts_full + l->lost_internal +
+					 l->lost_drain + l->rows_dropped,
+				 l->sampled);
+		assert_int_equal(l->sampled + l->missed, l->due);
+	}
+}
+
+/* Of all drains while it sampled; the two behind its end are in a row. */
+static uint64_t longest_gap_ms(void)
+{
+	uint64_t longest = fake.flips_ms[0];
+
+	for (size_t i = 1; i < fake.nr_flips; i++)
+		if (fake.flips_ms[i] - fake.flips_ms[i - 1] > longest)
+			longest = fake.flips_ms[i] - fake.flips_ms[i - 1];
+	return longest;
+}
+
+/* ---- windows ---- */
+
+static void steal(void *ctx)
+{
+	fake.stolen_ns += *(const uint64_t *)ctx;
+}
+
+/* Each has its own ticks, its own missed ones, its own steal; the last one ends early. */
+static void windows_have_what_is_theirs(void **state)
+{
+	static const uint64_t counted[] = {1000, 990, 1000, 500},
+			      missed[] = {0, 10, 0, 0};
+	static const uint64_t stolen[] = {100, 200, 0, 0};
+	static const char *const names[] = {
+		"r.20261121T160000Z.pb.gz", "r.20261121T160001Z.pb.gz",
+		"r.20261121T160002Z.pb.gz", "r.20261121T160003Z.pb.gz"};
+
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 1500, &program, IP);
+	fake_samples(1510, 3501, &program, IP);
+	fake_call(500, steal, (void *)&stolen[0]);
+	fake_call(1700, steal, (void *)&stolen[1]);
+	fake_signal(3500, SIGINT);
+	fake.drain_ms = 7; /* ticks while a drain reads are the next one's */
+	record((struct sampling){.window_s = 1});
+	assert_int_equal(files.nr, 4);
+	for (size_t i = 0; i < 4; i++) {
+		assert_string_equal(files.names[i], names[i]);
+		assert_int_equal(losses(i)->counted, counted[i]);
+		assert_int_equal(losses(i)->missed, missed[i]);
+		assert_int_equal(losses(i)->stolen_ns, stolen[i]);
+		assert_int_equal(length_ms(i), i < 3 ? 1000 : 500);
+		assert_int_equal(files.profiles[i]->time_nanos,
+				 (FAKE_WALL_S + (int64_t)i) * 1000000000);
+	}
+	check_sums();
+}
+
+/* No file for a few milliseconds behind the last window. */
+static void a_window_ends_with_the_recording(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 2100, &program, IP);
+	record((struct sampling){.window_s = 1, .duration_s = 2});
+	assert_int_equal(files.nr, 2);
+	assert_int_equal(losses(0)->counted, 1000);
+	assert_int_equal(losses(1)->counted, 1000);
+	check_sums();
+}
+
+static void be_slow(void *ctx)
+{
+	fake.look_ms = *(const uint32_t *)ctx;
+}
+
+/* The window is longer by as much, the next one shorter; what waited is told. */
+static void a_late_drain_ends_its_window_only(void **state)
+{
+	static const uint32_t slow = 400, fast = 0;
+
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 3001, &program, IP);
+	fake_call(999, be_slow, (void *)&slow);
+	fake_call(1200, be_slow, (void *)&fast);
+	fake_signal(3000, SIGTERM);
+	record((struct sampling){.window_s = 1});
+	assert_int_equal(files.nr, 3);
+	assert_int_equal(length_ms(0), 1400);
+	assert_int_equal(length_ms(1), 600);
+	assert_int_equal(length_ms(2), 1000);
+	assert_int_equal(losses(0)->counted, 1400);
+	assert_int_equal(losses(1)->counted, 600);
+	assert_true(is_warned(0, "Samples waited in the kernel for up to 0.5 s"));
+	assert_false(is_warned(1, "Samples waited"));
+	check_sums();
+}
+
+static void sampling_begins_behind_the_delay(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 1001, &program, IP);
+	fake_signal(1000, SIGINT);
+	record((struct sampling){.delay_s = 0.4});
+	assert_int_equal(files.nr, 1);
+	assert_int_equal(losses(0)->counted, 600);
+	assert_int_equal(length_ms(0), 600);
+	assert_int_equal(files.profiles[0]->time_nanos,
+			 FAKE_WALL_S * 1000000000 + 400000000);
+}
+
+/* ---- losses ---- */
+
+static const struct loss {
+	size_t offset; /* of the member of struct profile_losses */
+	enum lb_counter counter; /* of the kernel side */
+	size_t total; /* else of the member of struct sampler_totals; 0: none */
+} all_losses[] = {
+#define BY_COUNTER(name, ctr)                                 \
+	{                                                     \
+		offsetof(struct profile_losses, name), ctr, 0 \
+	}
+#define BY_TOTAL(name, total)                                  \
+	{                                                      \
+		offsetof(struct profile_losses, name), 0,      \
+			offsetof(struct sampler_totals, total) \
+	}
+	BY_COUNTER(lost_counts_full, LB_CTR_LOST_COUNTS_FULL),
+	BY_COUNTER(lost_internal, LB_CTR_LOST_INTERNAL),
+	BY_COUNTER(lost_drain, LB_CTR_COUNTED), /* more than the rows have */
+	BY_COUNTER(no_body, LB_CTR_NO_BODY),
+	BY_TOTAL(no_body, bodies_missing),
+	BY_COUNTER(user_truncated, LB_CTR_USER_TRUNCATED),
+	BY_COUNTER(kern_truncated, LB_CTR_KERN_TRUNCATED),
+	BY_COUNTER(kern_failed, LB_CTR_KERN_FAILED),
+	BY_COUNTER(idle, LB_CTR_IDLE),
+	BY_COUNTER(other, LB_CTR_OTHER),
+	BY_COUNTER(first_dropped, LB_CTR_FIRST_DROPPED),
+	BY_TOTAL(processes_dropped, targets_dropped),
+	BY_TOTAL(processes_dropped, cgroups_too_deep),
+	BY_COUNTER(unwind_requests_dropped, LB_CTR_REQUEST_DROPPED),
+	BY_COUNTER(guessed_frames, LB_CTR_GUESSED_FRAMES),
+	BY_COUNTER(python_stale, LB_CTR_PYTHON_STALE),
+	BY_COUNTER(python_faults, LB_CTR_PYTHON_FAULT),
+	BY_COUNTER(python_codes_lost, LB_CTR_CODE_DROPPED),
+};
+
+/* So many in window 0, other ones in window 1. */
+static uint64_t nr_lost(size_t loss, size_t window)
+{
+	return loss + 3 + 7 * window;
+}
+
+static bool is_of_sampled(enum lb_counter counter)
+{
+	return counter == LB_CTR_LOST_COUNTS_FULL || counter == LB_CTR_LOST_INTERNAL ||
+	       counter == LB_CTR_COUNTED;
+}
+
+static void lose(void *ctx)
+{
+	size_t window = *(const size_t *)ctx;
+
+	for (size_t i = 0; i < ARRAY_SIZE(all_losses); i++) {
+		const struct loss *loss = &all_losses[i];
+		uint64_t nr = nr_lost(i, window);
+
+		if (loss->total) {
+			*(uint64_t *)((char *)&fake.totals + loss->total) += nr;
+			continue;
+		}
+		fake.slot.n[loss->counter] += nr;
+		if (is_of_sampled(loss->counter))
+			fake.slot.n[LB_CTR_SAMPLED] += nr;
+	}
+}
+
+static void losses_are_told_in_their_window(void **state)
+{
+	static const size_t windows[] = {0, 1};
+
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 2501, &program, IP);
+	fake_call(500, lose, (void *)&windows[0]);
+	fake_call(1500, lose, (void *)&windows[1]);
+	fake_lost_events(500, 5);
+	fake_lost_events(1500, 6);
+	fake_signal(2500, SIGINT);
+	record((struct sampling){.window_s = 1});
+	assert_int_equal(files.nr, 3);
+	for (size_t window = 0; window < 2; window++) {
+		struct profile_losses want = {.lost_events = 5 + window};
+
+		for (size_t i = 0; i < ARRAY_SIZE(all_losses); i++)
+			*(uint64_t *)((char *)&want + all_losses[i].offset) +=
+				nr_lost(i, window);
+		for (size_t i = 0; i < ARRAY_SIZE(all_losses); i++) {
+			size_t at = all_losses[i].offset;
+
+			if (*(const uint64_t *)((const char *)losses(window) + at) !=
+			    *(const uint64_t *)((const char *)&want + at))
+				fail_msg("window %zu: loss %zu", window, i);
+			assert_int_equal(
+				*(const uint64_t *)((const char *)losses(2) + at), 0);
+		}
+		assert_int_equal(losses(window)->lost_events, want.lost_events);
+		assert_int_equal(losses(window)->counted, 1000);
+	}
+	check_sums();
+}
+
+/* ---- whose samples ---- */
+
+/* One number and one address, three programs: an exec, then another process. */
+static void samples_go_to_their_image(void **state)
+{
+	struct fake_image first = {FAKE_FIRST_PID, 1, 100},
+			  second = {FAKE_FIRST_PID, 2, 100},
+			  third = {FAKE_FIRST_PID, 1, 600};
+
+	(void)state;
+	begin_program(&first, "/bin/first");
+	fake_samples(110, 200, &first, IP);
+	fake_exec(300, second.tgid, "second");
+	fake_map(300, second.tgid, MAPPED_AT, "/bin/second");
+	fake_samples(310, 370, &second, IP);
+	fake_exit(450, second.tgid);
+	begin_program(&third, "/bin/third");
+	fake_samples(610, 640, &third, IP);
+	fake_signal(5000, SIGINT);
+	fake.interval_ms = 1000; /* one drain has all three */
+	record((struct sampling){0});
+	assert_int_equal(files.nr, 1);
+	assert_int_equal(samples_of(files.profiles[0], "/bin/first"), 90);
+	assert_int_equal(samples_of(files.profiles[0], "/bin/second"), 60);
+	assert_int_equal(samples_of(files.profiles[0], "/bin/third"), 30);
+	assert_int_equal(losses(0)->counted, 180);
+}
+
+/* An address has another owner from some time on: rows of different drains stay apart. */
+static void an_address_changes_its_owner(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 90, &program, IP);
+	fake_map(150, program.tgid, MAPPED_AT, "/lib/loaded");
+	fake_samples(210, 250, &program, IP);
+	fake_signal(1000, SIGINT);
+	record((struct sampling){0});
+	assert_int_equal(samples_of(files.profiles[0], "/bin/program"), 89);
+	assert_int_equal(samples_of(files.profiles[0], "/lib/loaded"), 40);
+}
+
+/* ---- signals ---- */
+
+static struct profile *snapshot;
+
+static void take_snapshot(void *ctx)
+{
+	snapshot = read_profile(ctx);
+}
+
+/* It shows what there is; the file is written again at the end, with all. */
+static void usr1_writes_the_file_so_far(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 1001, &program, IP);
+	fake_signal(450, SIGUSR1);
+	fake_call(500, take_snapshot, "r.pb.gz");
+	fake_signal(1000, SIGINT);
+	record((struct sampling){0});
+	assert_int_equal(snapshot->extra.losses.counted, 450);
+	assert_int_equal(samples_of(snapshot, NULL), 450);
+	assert_int_equal(snapshot->extra.wall_ns / FAKE_MS, 450);
+	profile_free(snapshot);
+	assert_int_equal(files.nr, 1);
+	assert_int_equal(losses(0)->counted, 1000);
+	assert_int_equal(length_ms(0), 1000);
+	check_sums();
+}
+
+/* A snapshot is in the file of its window, which has all when it ends. */
+static void usr1_shows_the_window(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 2001, &program, IP);
+	fake_signal(1450, SIGUSR1);
+	fake_call(1500, take_snapshot, "r.20261121T160000Z.pb.gz");
+	fake_signal(2000, SIGINT);
+	record((struct sampling){.window_s = 10});
+	assert_int_equal(snapshot->extra.losses.counted, 1450);
+	profile_free(snapshot);
+	assert_int_equal(files.nr, 1);
+	assert_int_equal(losses(0)->counted, 2000);
+	check_sums();
+}
+
+static void hup_begins_a_new_file(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 1001, &program, IP);
+	fake_signal(400, SIGHUP);
+	fake_signal(1000, SIGINT);
+	record((struct sampling){0});
+	assert_int_equal(files.nr, 2);
+	assert_string_equal(files.names[0], "r.20261121T160000Z.pb.gz");
+	assert_string_equal(files.names[1], "r.pb.gz");
+	assert_int_equal(losses(0)->counted, 400);
+	assert_int_equal(losses(1)->counted, 600);
+	assert_int_equal(length_ms(1), 600);
+	check_sums();
+}
+
+/* ---- what takes long ---- */
+
+/* While a file is written the drains go on, and what they bring is in the next file. */
+static void a_slow_disk_holds_up_no_drain(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 5001, &program, IP);
+	fake.write_ms = 2450;
+	fake_signal(5000, SIGINT);
+	record((struct sampling){.window_s = 1});
+	assert_int_equal(longest_gap_ms(), 100);
+	assert_int_equal(fake.nr_writes, 3);
+	assert_int_equal(fake.writes_ms[0], 1000);
+	assert_int_equal(fake.writes_ms[1], 3450);
+	assert_int_equal(files.nr, 3);
+	assert_int_equal(losses(0)->counted, 1000);
+	assert_int_equal(losses(1)->counted, 2450);
+	assert_int_equal(losses(2)->counted, 1550);
+	assert_int_equal(length_ms(0) + length_ms(1) + length_ms(2), 5000);
+	check_sums();
+}
+
+static void set_file_limit(void *ctx)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = ctx ? 0 : limit.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+/* They come with the next file that can be written. */
+static void samples_of_a_file_that_fails_are_kept(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 4001, &program, IP);
+	fake_call(900, set_file_limit, &output);
+	fake_call(2500, set_file_limit, NULL);
+	fake_signal(4000, SIGINT);
+	record((struct sampling){.window_s = 1});
+	assert_int_equal(fake.nr_writes, 4);
+	assert_int_equal(files.nr, 2);
+	assert_int_equal(losses(0)->counted, 3000);
+	assert_int_equal(length_ms(0), 3000);
+	assert_int_equal(losses(1)->counted, 1000);
+	assert_int_equal(files.profiles[0]->extra.nr_warnings,
+			 files.profiles[1]->extra.nr_warnings);
+	check_sums();
+}
+
+static void fill_memory(void *ctx)
+{
+	fake.rss_bytes = *(const uint64_t *)ctx;
+}
+
+/* Without memory they are lost, which the next file tells. */
+static void samples_of_a_file_that_fails_take_memory(void **state)
+{
+	static const uint64_t much = 80 << 20;
+
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 1001, &program, IP);
+	fake_call(250, set_file_limit, &output);
+	fake_call(250, fill_memory, (void *)&much);
+	fake_call(350, set_file_limit, NULL);
+	fake_signal(1000, SIGINT);
+	record((struct sampling){.memory_bytes = 100 << 20});
+	assert_int_equal(files.nr, 1);
+	assert_int_equal(losses(0)->counted, 700);
+	assert_true(is_warned(0, "300 samples before these are lost"));
+}
+
+/* A file is written, and another one begins, when the profile takes too much memory. */
+static void memory_ends_a_window(void **state)
+{
+	static const uint64_t much = 80 << 20;
+
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 1001, &program, IP);
+	fake_call(250, fill_memory, (void *)&much);
+	fake_signal(1000, SIGINT);
+	record((struct sampling){.memory_bytes = 100 << 20});
+	assert_int_equal(files.nr, 2);
+	assert_int_equal(losses(0)->counted, 300);
+	assert_int_equal(length_ms(0), 300);
+	assert_int_equal(losses(1)->counted, 700);
+	check_sums();
+}
+
+#define NR_PYTHONS 50
+
+/* Each is a request to the decoder of its own, with an instruction that is new in each second. */
+static void run_pythons(uint32_t until_ms)
+{
+	for (uint32_t i = 0; i < NR_PYTHONS; i++) {
+		struct fake_image python = {FAKE_FIRST_PID + 1 + i, 1, 0};
+
+		begin_program(&python, "/bin/python");
+		fake_python_code(2, &python, i + 1);
+		for (uint32_t at_ms = 10 + i; at_ms < until_ms; at_ms += NR_PYTHONS)
+			fake_sample(at_ms, &python,
+				    LB_PY_FRAME_OF(i + 1, (at_ms - 1) / 1000), 1);
+	}
+}
+
+/* Naming takes 1.5 s: a drain is late by one request at most. */
+static void drains_come_between_the_steps_of_naming(void **state)
+{
+	(void)state;
+	run_pythons(4001);
+	fake.name_ms = 30;
+	fake_signal(4000, SIGINT);
+	record((struct sampling){.window_s = 1});
+	assert_true(fake.nr_requests >= 3 * NR_PYTHONS);
+	assert_int_equal(fake.writes_ms[0], 1000 + NR_PYTHONS * 30);
+	assert_in_range(longest_gap_ms(), 100, 100 + 30);
+	assert_int_equal(length_ms(0), 1000);
+	assert_int_equal(losses(0)->counted, 991);
+	assert_int_equal(losses(0)->counted + losses(1)->counted + losses(2)->counted,
+			 3991);
+	check_sums();
+}
+
+/* A signal ends the sampling at once; what is named then goes on without drains. */
+static void naming_does_not_hold_up_the_end(void **state)
+{
+	(void)state;
+	run_pythons(2001);
+	fake.name_ms = 30;
+	fake_signal(1500, SIGINT);
+	record((struct sampling){.window_s = 1});
+	assert_int_equal(files.nr, 2);
+	assert_int_equal(length_ms(0), 1000);
+	assert_in_range(length_ms(1), 500, 500 + 30);
+	assert_in_range(fake.flips_ms[fake.nr_flips - 1], 1500, 1530);
+	assert_int_equal(fake.flips_ms[fake.nr_flips - 1],
+			 fake.flips_ms[fake.nr_flips - 2]);
+	assert_int_equal(fake.last_request_ms, 1000 + 2 * NR_PYTHONS * 30);
+	check_sums();
+}
+
+/* ---- when to drain, and how often to sample ---- */
+
+static void a_slot_that_is_half_full_is_drained(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 501, &program, IP);
+	fake_half_full(250);
+	fake_signal(500, SIGINT);
+	record((struct sampling){0});
+	assert_int_equal(fake.flips_ms[1], 200);
+	assert_int_equal(fake.flips_ms[2], 250);
+	assert_int_equal(fake.flips_ms[3], 300);
+	assert_int_equal(losses(0)->counted, 500);
+}
+
+static void get_cheap(void *ctx)
+{
+	(void)ctx;
+	fake.program_ns_a_tick = 100;
+}
+
+/* 4 % where 1 % is allowed: a quarter of the rate, at once; back when there is room. */
+static void the_budget_is_kept(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	fake_samples(1, 14001, &program, IP);
+	fake.program_ns_a_tick = 40000;
+	fake_call(2000, get_cheap, NULL);
+	fake_signal(14000, SIGINT);
+	record((struct sampling){.budget_ppm = 10000});
+	assert_int_equal(fake.nr_levels, 3);
+	assert_int_equal(fake.levels[0], 2);
+	assert_int_equal(fake.levels[1], 1);
+	assert_int_equal(fake.levels[2], 0);
+	assert_int_equal(files.profiles[0]->extra.cost.longest_period_ns, 4000000);
+	assert_in_range(files.profiles[0]->extra.cost.lowered_ns / FAKE_MS, 10000, 12000);
+	assert_true(is_warned(0, "The rate was lowered, to 250 Hz at the least"));
+	assert_int_equal(files.profiles[0]->period, 0);
+}
+
+#define REPLAY(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		REPLAY(windows_have_what_is_theirs),
+		REPLAY(a_window_ends_with_the_recording),
+		REPLAY(a_late_drain_ends_its_window_only),
+		REPLAY(sampling_begins_behind_the_delay),
+		REPLAY(losses_are_told_in_their_window),
+		REPLAY(samples_go_to_their_image),
+		REPLAY(an_address_changes_its_owner),
+		REPLAY(usr1_writes_the_file_so_far),
+		REPLAY(usr1_shows_the_window),
+		REPLAY(hup_begins_a_new_file),
+		REPLAY(a_slow_disk_holds_up_no_drain),
+		REPLAY(samples_of_a_file_that_fails_are_kept),
+		REPLAY(samples_of_a_file_that_fails_take_memory),
+		REPLAY(memory_ends_a_window),
+		REPLAY(drains_come_between_the_steps_of_naming),
+		REPLAY(naming_does_not_hold_up_the_end),
+		REPLAY(a_slot_that_is_half_full_is_drained),
+		REPLAY(the_budget_is_kept),
+	};
+
+	signal(SIGXFSZ, SIG_IGN); /* of files that are too large */
+	return cmocka_run_group_tests(tests, enter, leave);
+}

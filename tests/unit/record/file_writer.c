@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Slow work in a thread of its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "record/file_writer.h"
+
+struct waiting {
+	int go_fd; /* the work waits until this can be read */
+	pthread_t thread;
+	sigset_t blocked; /* in the work */
+};
+
+static int wait_and_answer(void *ctx)
+{
+	struct waiting *w = ctx;
+	eventfd_t value;
+
+	w->thread = pthread_self();
+	pthread_sigmask(SIG_BLOCK, NULL, &w->blocked);
+	assert_int_equal(eventfd_read(w->go_fd, &value), 0);
+	return -42;
+}
+
+static bool is_done(const struct file_writer *w, int timeout_ms)
+{
+	struct pollfd done = {.fd = file_writer_poll_fd(w), .events = POLLIN};
+
+	return poll(&done, 1, timeout_ms) == 1;
+}
+
+static void nobody_waits_for_the_work(void **state)
+{
+	struct waiting waiting = {.go_fd = eventfd(0, EFD_CLOEXEC)};
+	struct file_writer *w = NULL;
+
+	(void)state;
+	assert_int_equal(file_writer_new(&w, NULL), 0);
+	for (int i = 0; i < 100; i++) {
+		assert_false(is_done(w, 0));
+		file_writer_start(w, wait_and_answer, &waiting);
+		assert_false(is_done(w, 0));
+		eventfd_write(waiting.go_fd, 1);
+		assert_true(is_done(w, 60000));
+		assert_int_equal(file_writer_finish(w), -42);
+		assert_false(pthread_equal(waiting.thread, pthread_self()));
+		assert_true(sigismember(&waiting.blocked, SIGTERM));
+	}
+	file_writer_free(w);
+	close(waiting.go_fd);
+}
+
+static int sleep_and_count(void *ctx)
+{
+	usleep(20000);
+	++*(int *)ctx;
+	return 7;
+}
+
+static void the_work_is_waited_for(void **state)
+{
+	struct file_writer *w = NULL;
+	int nr = 0;
+
+	(void)state;
+	assert_int_equal(file_writer_new(&w, NULL), 0);
+	file_writer_start(w, sleep_and_count, &nr);
+	assert_int_equal(file_writer_finish(w), 7);
+	assert_int_equal(nr, 1);
+	file_writer_start(w, sleep_and_count, &nr);
+	file_writer_free(w);
+	assert_int_equal(nr, 2);
+}
+
+/* Where no thread can be had: there is no room for its stack. */
+static void the_work_is_done_without_a_thread(void **state)
+{
+	pthread_attr_t before, huge;
+	struct file_writer *w = NULL;
+	int nr = 0, nr_at_start;
+
+	(void)state;
+	assert_int_equal(file_writer_new(&w, NULL), 0);
+	assert_int_equal(pthread_getattr_default_np(&before), 0);
+	assert_int_equal(pthread_attr_init(&huge), 0);
+	assert_int_equal(pthread_attr_setstacksize(&huge, (size_t)1 << 47), 0);
+	assert_int_equal(pthread_setattr_default_np(&huge), 0);
+	file_writer_start(w, sleep_and_count, &nr);
+	nr_at_start = nr;
+	assert_int_equal(pthread_setattr_default_np(&before), 0);
+	assert_int_equal(nr_at_start, 1); /* nobody had to wait for it */
+	assert_true(is_done(w, 0));
+	assert_int_equal(file_writer_finish(w), 7);
+	file_writer_free(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nobody_waits_for_the_work),
+		cmocka_unit_test(the_work_is_waited_for),
+		cmocka_unit_test(the_work_is_done_without_a_thread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
