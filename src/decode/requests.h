@@ -49,13 +49,12 @@ int gdbjit_serve(struct worker_call *call, struct wire_reader *request, const in
 		 size_t nr_fds, struct wire_writer *reply);
 
 /*
- * DECODER_JIT_SYMBOLS. Request: nothing. fds[0]: an ELF file. Reply: u32 found (0 or
- * 1), u64 file offset of __jit_debug_register_code, u64 its vaddr, u64 vaddr of
- * __jit_debug_descriptor. .symtab first, then .dynsym: where LLVM is linked
- * statically both are local symbols. Callers use runtime/jit/interface.h.
+ * DECODER_INSPECT. Request: bytes path, as the target sees it. fds[0]: a file. Reply: u32
+ * is it an ELF file (0 or 1), then for each row of decode/runtimes.h bytes: what its
+ * inspector filled in, or nothing. Callers use process/file_facts.h.
  */
-int jit_interface_serve(struct worker_call *call, struct wire_reader *request,
-			const int *fds, size_t nr_fds, struct wire_writer *reply);
+int inspect_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+		  size_t nr_fds, struct wire_writer *reply);
 
 /*
  * DECODER_PYTHON_DEFS. Request: u32 nr, nr * string qualified name in its module.
@@ -139,14 +138,6 @@ int cfi_serve(struct worker_call *call, struct wire_reader *request, const int *
  */
 int cfi_jit_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 		  size_t nr_fds, struct wire_writer *reply);
-
-/*
- * DECODER_PYTHON_BUILD. Request: bytes path. fds[0]: an ELF file. Reply: u32 found (0
- * or 1), then the members of struct python_build: u32 version, u64 runtime_off, u64
- * eval_off, u64 eval_bytes. Callers use runtime/python/python.h.
- */
-int python_build_serve(struct worker_call *call, struct wire_reader *request,
-		       const int *fds, size_t nr_fds, struct wire_writer *reply);
 
 /*
  * READER_PYTHON_STATE. Request: u32 pid, u32 version, u64 run-time address of

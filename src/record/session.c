@@ -223,6 +223,7 @@ static int open_watches(struct session *s, struct error *err)
 		.whole_machine = !target_follows_processes(&s->config->target)};
 	struct launch_user user;
 	struct unwind_feeder_config unwind = {.max_row_bytes = s->config->unwind_bytes};
+	struct unwind_kmaps maps;
 	int rc = worker_new(&reader, &s->reader, err);
 
 	launch_user_find(&user);
@@ -230,9 +231,10 @@ static int open_watches(struct session *s, struct error *err)
 	if (!rc)
 		rc = jit_watch_new(&jit, s->sampler, s->processes, s->worker, s->reader,
 				   &s->jit, err);
+	sampler_unwind_kmaps(s->sampler, &maps);
 	if (!rc)
-		rc = unwind_feeder_new(&unwind, s->sampler, s->processes, s->worker,
-				       s->reader, &s->unwind, err);
+		rc = unwind_feeder_new(&unwind, &maps, s->processes, s->worker, s->reader,
+				       &s->unwind, err);
 	return rc;
 }
 

@@ -30,7 +30,6 @@ struct source {
 	struct object *object;
 	const struct target_file *file; /* FILE only */
 	const struct process *process; /* first one that had it; NULL: not known */
-	bool is_elf; /* FILE: it begins like an ELF file */
 	bool in_memory; /* FILE: a memfd, so no path leads beside it */
 	uint32_t *pending; /* entries to resolve */
 	size_t nr_pending, cap_pending;

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "lineburn.h"
+#include "process/file_facts.h"
 #include "process/vdso.h"
 #include "symbolize/symbolizer_internal.h"
 
@@ -288,14 +289,6 @@ static uint32_t want_jit(struct symbolizer *s, const struct process *proc,
 	return want(s, source, entry);
 }
 
-static bool begins_like_elf(int fd)
-{
-	char magic[4];
-
-	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
-	       !memcmp(magic, "\177ELF", sizeof(magic));
-}
-
 /* Its number; a new one is filled in. */
 static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 			    const struct mapping *m)
@@ -309,7 +302,6 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 	if (!source->file) {
 		source->file = m->file;
 		source->process = proc;
-		source->is_elf = begins_like_elf(m->file->fd);
 		source->in_memory = m->kind == MAPPING_MEMFD;
 		memcpy(source->object->build_id, m->file->build_id,
 		       m->file->build_id_len);
@@ -365,13 +357,11 @@ static uint32_t want_memfd(struct symbolizer *s, const struct process *proc,
 			   const struct mapping *m, struct entry *entry,
 			   uint64_t first_ns, uint64_t last_ns)
 {
-	uint32_t source;
+	const struct file_facts *facts = m->file ? file_facts_get(m->file, s->worker)
+						 : NULL;
 
-	if (m->file && m->file->fd >= 0) {
-		source = file_source(s, proc, m);
-		if (source == TABLE_NO_SOURCE || s->table.sources[source].is_elf)
-			return want_file(s, proc, m, entry);
-	}
+	if (m->file && m->file->fd >= 0 && facts && facts->is_elf)
+		return want_file(s, proc, m, entry);
 	return want_jit(s, proc, entry, first_ns, last_ns);
 }
 

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "collect/sampler.h"
 #include "process/table.h"
 #include "unwind/files.h"
 #include "unwind/pythons.h"
@@ -74,21 +73,19 @@ struct unwind_feeder {
 	struct unwind_feeder_totals totals;
 };
 
-int unwind_feeder_new(const struct unwind_feeder_config *config, struct sampler *sampler,
-		      struct process_table *processes, struct worker *decoder,
-		      struct worker *reader, struct unwind_feeder **ret,
-		      struct error *err)
+int unwind_feeder_new(const struct unwind_feeder_config *config,
+		      const struct unwind_kmaps *maps, struct process_table *processes,
+		      struct worker *decoder, struct worker *reader,
+		      struct unwind_feeder **ret, struct error *err)
 {
 	_cleanup_(unwind_feeder_freep) struct unwind_feeder *w = calloc(1, sizeof(*w));
 	struct unwind_tables_config tables = {.max_row_bytes = config->max_row_bytes};
-	struct unwind_kmaps maps;
 	int rc;
 
 	if (!w)
 		return error_set(err, -ENOMEM, "out of memory");
 	w->processes = processes;
-	sampler_unwind_kmaps(sampler, &maps);
-	rc = unwind_tables_new(&tables, &maps, &w->tables, err);
+	rc = unwind_tables_new(&tables, maps, &w->tables, err);
 	if (!rc)
 		rc = unwind_files_new(w->tables, processes, decoder, &w->files, err);
 	if (!rc)

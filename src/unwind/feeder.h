@@ -16,19 +16,19 @@
 struct mapping;
 struct process_table;
 struct process;
-struct sampler;
 struct unwind_feeder;
+struct unwind_kmaps;
 struct worker;
 
 struct unwind_feeder_config {
 	uint64_t max_row_bytes; /* of kernel memory for rows; 0: 64 MiB */
 };
 
-/** All are borrowed and must outlive it. */
-int unwind_feeder_new(const struct unwind_feeder_config *config, struct sampler *sampler,
-		      struct process_table *processes, struct worker *decoder,
-		      struct worker *reader, struct unwind_feeder **ret,
-		      struct error *err);
+/** @maps is copied; its descriptors, and all others, are borrowed and must outlive it. */
+int unwind_feeder_new(const struct unwind_feeder_config *config,
+		      const struct unwind_kmaps *maps, struct process_table *processes,
+		      struct worker *decoder, struct worker *reader,
+		      struct unwind_feeder **ret, struct error *err);
 void unwind_feeder_free(struct unwind_feeder *w);
 DEFINE_CLEANUP(struct unwind_feeder, unwind_feeder_free);
 

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/vec.h"
+#include "process/file_facts.h"
 #include "process/table.h"
 #include "runtime/python/python.h"
 #include "runtime/python/read.h"
@@ -22,18 +22,10 @@
 #define ASKS_PER_SECOND 200
 #define ASKS_AT_ONCE    50
 
-struct python_file {
-	bool is_searched, is_python;
-	uint32_t use; /* of the id (process/file.h) */
-	struct python_build build;
-};
-
 struct unwind_pythons {
 	struct unwind_tables *tables; /* borrowed */
 	struct process_table *processes; /* borrowed */
 	struct worker *decoder, *reader; /* borrowed */
-	struct python_file *files; /* by id; heap */
-	size_t nr_files, cap_files;
 	struct lb_python layouts[LB_MAX_PYTHONS]; /* by number - 1 */
 	uint64_t asks_since_ns; /* when the asks that are left were counted */
 	uint64_t asks_left;
@@ -60,36 +52,18 @@ int unwind_pythons_new(struct unwind_tables *tables, struct process_table *proce
 
 void unwind_pythons_free(struct unwind_pythons *y)
 {
-	if (!y)
-		return;
-	free(y->files);
 	free(y);
 }
 
 /* ---- files ---- */
 
-/* NULL: it is no interpreter. */
-static const struct python_file *search_file(struct unwind_pythons *y,
-					     const struct target_file *target)
+/* NULL: it has none. Most files are not asked: a name tells enough. */
+static const struct python_build *build_of(struct unwind_pythons *y,
+					   struct target_file *file)
 {
-	struct python_file *file;
-
-	if (vec_grow(&y->files, &y->cap_files, target->id + 1, sizeof(*y->files), 0))
+	if (file->fd < 0 || file->verify_build_id || !python_recognise(file->path))
 		return NULL;
-	file = &y->files[target->id];
-	if (file->use != target->use)
-		*file = (struct python_file){.use = target->use};
-	if (!file->is_searched) {
-		file->is_searched = true;
-		file->is_python = python_is_candidate(target->path) &&
-				  python_build_find(y->decoder, target->fd, target->path,
-						    &file->build);
-		y->totals.nr_files += file->is_python;
-		if (file->is_python)
-			log_debug("%s is CPython %u.%u", target->path,
-				  file->build.version >> 8, file->build.version & 0xff);
-	}
-	return file->is_python ? file : NULL;
+	return python_build_of(file_facts_get(file, y->decoder));
 }
 
 void unwind_pythons_look(struct unwind_pythons *y, const struct process *p,
@@ -99,15 +73,19 @@ void unwind_pythons_look(struct unwind_pythons *y, const struct process *p,
 		return;
 	for (size_t i = 0; i < p->maps.nr_live; i++) {
 		const struct mapping *m = &p->maps.items[p->maps.live[i]];
+		const struct python_build *build;
 
-		if (m->kind != MAPPING_FILE || !m->file || !m->file->id ||
-		    m->file->fd < 0 || m->file->verify_build_id ||
-		    !search_file(y, m->file))
+		if (m->kind != MAPPING_FILE || !m->file || !m->file->id)
+			continue;
+		build = build_of(y, m->file);
+		if (!build)
 			continue;
 		*python = (struct image_python){.state = IMAGE_PYTHON_WAITS,
-						.file = m->file->id,
+						.build = *build,
 						.text_bias = m->start - m->file_off,
 						.wait_ns = FIRST_WAIT_NS};
+		log_debug("%s is CPython %u.%u", m->file->path, build->version >> 8,
+			  build->version & 0xff);
 		return;
 	}
 }
@@ -155,8 +133,8 @@ bool unwind_pythons_ask(struct unwind_pythons *y, const struct process *p,
 	    !may_ask(y, now))
 		return false;
 	y->totals.nr_asked++;
-	state = python_find(y->reader, (pid_t)p->tgid, &y->files[python->file].build,
-			    python->text_bias, &layout, &tls_off);
+	state = python_find(y->reader, (pid_t)p->tgid, &python->build, python->text_bias,
+			    &layout, &tls_off);
 	/* Its number may have become another's while it was read. */
 	if (state == PYTHON_FOUND && process_is_alive(y->processes, p))
 		return found(y, python, &layout, tls_off);

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "decode/python/build.h"
 
 struct process;
 struct process_table;
@@ -33,7 +34,7 @@ struct image_python {
 		IMAGE_PYTHON_FOUND,
 		IMAGE_PYTHON_REFUSED, /* not to be asked again */
 	} state;
-	uint32_t file; /* id of the file that has it */
+	struct python_build build; /* of the file that has it */
 	uint64_t text_bias; /* start of its text's mapping - file offset */
 	uint64_t ask_ns; /* CLOCK_MONOTONIC: not before */
 	uint64_t wait_ns; /* after the next "not yet" */
@@ -61,7 +62,7 @@ void unwind_pythons_read_codes(struct unwind_pythons *y, struct process *p,
 			       struct image_python *python);
 
 struct unwind_pythons_totals {
-	uint64_t nr_files, nr_found; /* that are an interpreter; images that have one */
+	uint64_t nr_found; /* images that have one */
 	uint64_t nr_asked; /* calls of the reader */
 	uint64_t nr_refused; /* images: a layout that is not known, or no answer */
 };

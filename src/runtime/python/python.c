@@ -7,26 +7,7 @@
 #include "decode/python/layout.h"
 #include "decode/python/state.h"
 
-#define BUILD_MS 2000 /* a file on a slow disk, 20,000 symbols */
-#define FIND_MS  200
-
-/* "python", "python3", "python3.13t", "python3.14-nopie", "libpython3.11.so.1.0" */
-bool python_is_candidate(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	bool is_library = !strncmp(name, "lib", 3);
-
-	if (is_library)
-		name += 3;
-	if (strncmp(name, "python", 6) != 0)
-		return false;
-	name += 6;
-	if (is_library)
-		return strstr(name, ".so") != NULL;
-	/* " (deleted)": it was upgraded meanwhile. */
-	return !*name || strchr("0123456789-. ", *name);
-}
+#define FIND_MS 200
 
 static bool build_is_sane(const struct python_build *b)
 {
@@ -34,31 +15,11 @@ static bool build_is_sane(const struct python_build *b)
 	       b->runtime_off;
 }
 
-bool python_build_find(struct worker *decoder, int fd, const char *path,
-		       struct python_build *ret)
+const struct python_build *python_build_of(const struct file_facts *facts)
 {
-	struct wire_writer request = {.max = WORKER_MAX_REQUEST_BYTES};
-	enum worker_answer answer = WORKER_FAILED;
-	struct python_build build;
-	struct wire_reader r;
-	uint32_t is_found;
+	const struct python_build *build = file_facts_of(facts, RUNTIME_PYTHON);
 
-	wire_put_str(&request, path);
-	if (!request.failed)
-		answer = worker_call(decoder, DECODER_PYTHON_BUILD, request.data,
-				     request.len, &fd, 1, NULL, NULL, BUILD_MS, &r, NULL);
-	wire_writer_deinit(&request);
-	if (answer != WORKER_OK)
-		return false;
-	is_found = wire_get_u32(&r);
-	build.version = wire_get_u32(&r);
-	build.runtime_off = wire_get_u64(&r);
-	build.eval_off = wire_get_u64(&r);
-	build.eval_bytes = wire_get_u64(&r);
-	if (r.failed || r.pos != r.len || is_found != 1 || !build_is_sane(&build))
-		return false;
-	*ret = build;
-	return true;
+	return build && build_is_sane(build) ? build : NULL;
 }
 
 /* ---- a process ---- */

@@ -7,23 +7,16 @@
 #ifndef LB_RUNTIME_PYTHON_PYTHON_H
 #define LB_RUNTIME_PYTHON_PYTHON_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "decode/python/build.h"
 #include "lineburn_unwind.h"
+#include "process/file_facts.h"
 #include "worker/worker.h"
 
-/** May this file have an interpreter in it, by its name? "python3.11", "libpython3.so" ... */
-bool python_is_candidate(const char *path);
-
-/**
- * @fd    of the file, @path as the target sees it
- * Return: true with @ret set, or it is no CPython that we know.
- */
-bool python_build_find(struct worker *decoder, int fd, const char *path,
-		       struct python_build *ret);
+/** What the facts about a file say, if they can be believed. NULL: it is no CPython that we know. */
+const struct python_build *python_build_of(const struct file_facts *facts);
 
 /**
  * Asks the process.

@@ -50,6 +50,7 @@ static int elf_serve_or_die(struct worker_call *call, struct wire_reader *reques
 extern const worker_op test_ops[NR_OPERATIONS];
 const worker_op test_ops[NR_OPERATIONS] = {
 	[DECODER_ELF] = elf_serve_or_die,
+	[DECODER_INSPECT] = inspect_serve,
 	[DECODER_PERF_MAP] = perfmap_serve,
 	[DECODER_JITDUMP] = jitdump_serve,
 };

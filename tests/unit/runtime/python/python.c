@@ -343,14 +343,20 @@ static bool find_build(struct fixture *f, struct python_build *ret, uint64_t *re
 	maps = fopen(path, "r");
 	while (maps && fgets(line, sizeof(line), maps)) {
 		_cleanup_close_ int fd = -1;
+		const struct python_build *build;
+		struct file_facts facts;
 		uint64_t begin, off;
 
 		if (sscanf(line, "%lx-%*x r-xp %lx %*s %*s %4095[^\n]", &begin, &off,
 			   path) != 3 ||
-		    !python_is_candidate(path))
+		    !python_recognise(path))
 			continue;
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0 && python_build_find(f->decoder, fd, path, ret)) {
+		if (fd < 0 || file_facts_read(f->decoder, fd, path, &facts))
+			continue;
+		build = python_build_of(&facts);
+		if (build) {
+			*ret = *build;
 			*ret_bias = begin - off;
 			return true;
 		}
@@ -561,9 +567,9 @@ static void names_of_interpreters(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
-		assert_true(python_is_candidate(yes[i]));
+		assert_true(python_recognise(yes[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
-		assert_false(python_is_candidate(no[i]));
+		assert_false(python_recognise(no[i]));
 }
 
 static void a_process_that_is_gone(void **state)
