@@ -50,7 +50,7 @@ check_includes() {
 	may_include src/process "base/|worker/|process/|decode/(requests|runtimes)\.h|collect/task_event\.h|$abi"
 	may_include src/runtime "base/|worker/|decode/|process/|collect/jit_probe\.h|runtime/|$abi"
 	may_include src/unwind \
-		"base/|worker/|decode/(operation|runtimes)\.h|decode/python/build\.h|process/|collect/kmap\.h|runtime/|unwind/|$abi"
+		"base/|worker/|decode/(operation|runtimes)\.h|process/|collect/kmap\.h|runtime/|unwind/|$abi"
 	may_include src/symbolize "base/|worker/|decode/|process/|runtime/|symbolize/|$abi"
 	may_include src/profile "base/|profile/|decode/frame\.h|$abi|[a-z]+\.pb-c\.h"
 	may_include src/analyze "base/|profile/|analyze/|decode/numba/name\.h|$abi"

@@ -100,7 +100,7 @@ int list_serve(struct worker_call *call, struct wire_reader *request, const int 
 /*
  * DECODER_PYTHON_CODE. Request: u32 nr, nr * {u32 version, u32 first line, and file,
  * name and line table, each u8 bytes a char, u8 is cut, bytes}, then u32 nr_frames,
- * nr_frames * {u32 code, u32 index (LB_PY_INDEX)}.
+ * nr_frames * {u32 code, u32 index (LB_FRAME_INDEX)}.
  * Reply: u32 object miss, an answer. A line that the table does not give is 0, and
  * the frame MISS_NO_LINE; an index behind a table that is cut is MISS_PYTHON_CUT; a
  * code object of which neither file nor name is known is MISS_PYTHON_LOST.
@@ -108,10 +108,10 @@ int list_serve(struct worker_call *call, struct wire_reader *request, const int 
 int python_code_serve(struct worker_call *call, struct wire_reader *request,
 		      const int *fds, size_t nr_fds, struct wire_writer *reply);
 
-#define PYTHON_MAX_TEXT_BYTES  4096 /* of a name that was read again */
-#define PYTHON_MAX_TABLE_BYTES (1u << 20) /* of a line table, same */
+#define INTERP_MAX_TEXT_BYTES  4096 /* of a name that was read again */
+#define INTERP_MAX_TABLE_BYTES (1u << 20) /* of a line table, same */
 /*
- * READER_PYTHON_CODE. Request: u32 pid, the struct lb_python as bytes, u32 nr, nr * {u64
+ * READER_PYTHON_CODE. Request: u32 pid, the struct lb_interp as bytes, u32 nr, nr * {u64
  * address of the code object, u64 of its line table, u32 first line}. Reply: nr * {u8
  * found, and file, name and line table, each u8 bytes a char, u8 is cut, bytes}. found
  * is 0 when the code object there is another by now. Callers use runtime/python/read.h.
@@ -141,8 +141,8 @@ int cfi_jit_serve(struct worker_call *call, struct wire_reader *request, const i
 
 /*
  * READER_PYTHON_STATE. Request: u32 pid, u32 version, u64 run-time address of
- * _PyRuntime. Reply: u32 enum python_state, the struct lb_python as bytes (eval_lo and
- * eval_hi are 0), u64 python_tls_off. Callers use runtime/python/python.h.
+ * _PyRuntime. Reply: u32 enum locate_result, the struct lb_interp as bytes (eval_lo and
+ * eval_hi are 0), u64 interp_tls_off. Callers use runtime/python/python.h.
  */
 int python_state_serve(struct worker_call *call, struct wire_reader *request,
 		       const int *fds, size_t nr_fds, struct wire_writer *reply);

@@ -5,6 +5,7 @@
  *   RUNTIME_NUMBER    its number, and its kind in frames of the kernel's stacks
  *   name_recognise()  may a file be one?
  *   name_inspect()    what a file says about it; runs in a worker
+ *   name_runtime      what the collector does with it: runtime/runtime.h
  */
 #ifndef LB_DECODE_RUNTIMES_H
 #define LB_DECODE_RUNTIMES_H
@@ -19,6 +20,14 @@
 #define RUNTIME_NUMBER(number, name) RUNTIME_##number,
 enum runtime_number {
 	RUNTIME_ROWS(RUNTIME_NUMBER) NR_RUNTIMES
+};
+
+/* Whether a process says where its interpreter keeps its frames. */
+enum locate_result {
+	LOCATE_FOUND,
+	LOCATE_NOT_YET, /* no thread state is there yet: ask again, less and less often */
+	LOCATE_UNKNOWN, /* a layout that we do not know, or memory that makes no sense */
+	LOCATE_NO_ANSWER, /* its memory did not answer in time: do not ask again */
 };
 
 /* What a runtime knows of a file is a plain struct of its own, of at most so many bytes. */

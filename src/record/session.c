@@ -394,7 +394,7 @@ static void on_unwind_request(void *ctx, const struct lb_unwind_request *request
 	unwind_feeder_request(s->unwind, request);
 }
 
-static void on_python_code(void *ctx, const struct lb_python_code *code,
+static void on_python_code(void *ctx, const struct lb_interp_code *code,
 			   size_t size_bytes)
 {
 	struct session *s = ctx;
@@ -406,8 +406,8 @@ static void on_python_code(void *ctx, const struct lb_python_code *code,
 				   clock_now_ns());
 	if (!p)
 		return;
-	process_add_python_code(s->processes, p, code, size_bytes);
-	if (p->python_codes.nr_cut)
+	process_add_interp_code(s->processes, p, code, size_bytes);
+	if (p->interp_codes.nr_cut)
 		unwind_feeder_code_is_cut(s->unwind);
 }
 
@@ -490,7 +490,7 @@ static const struct sampler_handlers *handlers(struct session *s,
 				       .flipped = on_flip,
 				       .first_sample = on_first_sample,
 				       .unwind_request = on_unwind_request,
-				       .python_code = on_python_code,
+				       .interp_code = on_python_code,
 				       .sample = on_sample};
 	return h;
 }

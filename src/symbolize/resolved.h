@@ -19,7 +19,7 @@ enum object_kind {
 	OBJECT_KERNEL, /* vmlinux and modules: one object each */
 	OBJECT_VDSO,
 	OBJECT_JIT, /* anonymous code of one process */
-	OBJECT_PYTHON, /* code objects of one process */
+	OBJECT_INTERP, /* code objects of one process */
 	OBJECT_UNKNOWN, /* no mapping was known */
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * From "this address of that process" to a source that can name it. What the
- * sources answer is written into the entries by elf.c, jit.c, python.c
+ * sources answer is written into the entries by elf.c, jit.c, interp.c
  * and kernel.c.
  *
  * The one place where 1 is subtracted from return addresses (DESIGN C5) is want():
@@ -22,6 +22,7 @@
 #include "lineburn.h"
 #include "process/file_facts.h"
 #include "process/vdso.h"
+#include "runtime/runtime.h"
 #include "symbolize/symbolizer_internal.h"
 
 /* ---- What answers said of the code of functions, each function once ---- */
@@ -366,22 +367,27 @@ static uint32_t want_memfd(struct symbolizer *s, const struct process *proc,
 }
 
 /* No address: 1 is never subtracted, and no mapping says whose it is. */
-static uint32_t want_python(struct symbolizer *s, const struct process *proc,
+static uint32_t want_interp(struct symbolizer *s, const struct process *proc,
 			    uint64_t frame)
 {
 	struct entry entry = {.lookup = frame, .resolved.process = proc};
+	const struct runtime *runtime = runtime_of_frame(frame);
 	uint32_t source;
 
+	if (!runtime)
+		return want_unknown(s, &entry, MISS_NO_MAPPING);
 	if (!proc) {
 		entry.resolved.miss = MISS_NO_PROCESS;
-		return want(
-			s,
-			source_of(s, SOURCE_NONE, "[python]", OBJECT_PYTHON, "[python]"),
-			&entry);
+		return want(s,
+			    source_of(s, SOURCE_NONE, runtime->object, OBJECT_INTERP,
+				      runtime->object),
+			    &entry);
 	}
-	source = source_of(s, SOURCE_PYTHON, proc, OBJECT_PYTHON, "[python]");
-	if (source != TABLE_NO_SOURCE)
+	source = source_of(s, SOURCE_INTERP, proc, OBJECT_INTERP, runtime->object);
+	if (source != TABLE_NO_SOURCE) {
 		s->table.sources[source].process = proc;
+		s->table.sources[source].runtime = runtime; /* an image has one */
+	}
 	return want(s, source, &entry);
 }
 
@@ -395,8 +401,8 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 	};
 	const struct mapping *m = NULL;
 
-	if (ip & LB_PY_FRAME)
-		return want_python(s, proc, ip);
+	if (ip & LB_FRAME_TAG)
+		return want_interp(s, proc, ip);
 	if (!proc)
 		return want_unknown(s, &entry, MISS_NO_PROCESS);
 	switch (maps_find(&proc->maps, entry.lookup, first_ns, last_ns, &m)) {
@@ -452,8 +458,8 @@ static int resolve_source(struct symbolizer *s, struct source *source)
 		return symbolizer_elf_resolve(s, source);
 	case SOURCE_JIT:
 		return symbolizer_jit_resolve(s, source);
-	case SOURCE_PYTHON:
-		return symbolizer_python_resolve(s, source);
+	case SOURCE_INTERP:
+		return symbolizer_interp_resolve(s, source);
 	case SOURCE_KERNEL:
 		return symbolizer_kernel_resolve(s, source);
 	case SOURCE_NONE:

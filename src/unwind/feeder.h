@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Keeps the kernel's unwind tables filled while a recording runs: what a process has
- * mapped, rows of the code that is hit, and where its interpreter of Python is.
+ * mapped, rows of the code that is hit, and where its interpreter is.
  */
 #ifndef LB_UNWIND_FEEDER_H
 #define LB_UNWIND_FEEDER_H
@@ -50,7 +50,7 @@ void unwind_feeder_request(struct unwind_feeder *w,
 /** @child was forked by @parent; each may be NULL. */
 void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 			  const struct process *child);
-/** Some process has code objects to be read again (its python_codes.nr_cut). */
+/** Some process has code objects to be read again (its interp_codes.nr_cut). */
 void unwind_feeder_code_is_cut(struct unwind_feeder *w);
 /** Sampled images mapped something new: the next look is not in vain. */
 void unwind_feeder_expect(struct unwind_feeder *w);
@@ -77,7 +77,7 @@ struct unwind_feeder_totals {
 	uint64_t nr_processes, nr_segments; /* same */
 	uint64_t nr_pages_evicted, nr_pages_refused;
 	uint64_t nr_rules_refused, nr_processes_refused, nr_segments_refused;
-	uint64_t nr_pythons_found, nr_pythons_refused;
+	uint64_t nr_interps_found, nr_interps_refused;
 	uint64_t nr_asked,
 		nr_failed; /* files and JIT objects; that have no rows for it */
 	uint64_t ask_ns; /* waited for the decoder */

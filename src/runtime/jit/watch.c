@@ -15,6 +15,7 @@
 #include "process/table.h"
 #include "runtime/jit/inodes.h"
 #include "runtime/jit/list_walk.h"
+#include "runtime/runtime.h"
 #include "worker/worker.h"
 
 #define MAX_QUEUED_BYTES (64u << 20) /* of events that wait for the task events */
@@ -614,3 +615,6 @@ void jit_watch_totals(const struct jit_watch *w, struct jit_watch_totals *ret)
 	ret->nr_foreign += probe.n[LB_JIT_CTR_NOT_ELF];
 	ret->map_bytes = jit_probe_map_bytes(w->probe);
 }
+
+/* Its code has addresses: no frame in a stack is its own. */
+const struct runtime jit_runtime = {.name = "jit"};

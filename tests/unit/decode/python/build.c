@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files that are made here: stripped ones, and damaged ones. */
-#include "runtime/python/python.h"
+#include "decode/python/build.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,8 @@
 
 #include "base/cleanup.h"
 #include "decode/operations.h"
-#include "decode/runtimes.h"
+#include "process/file_facts.h"
+#include "runtime/runtime.h"
 
 /* ---- an ELF file ---- */
 
@@ -181,10 +182,11 @@ static bool find_in_fd(struct worker *decoder, int fd, const char *path,
 	struct file_facts facts;
 
 	assert_int_equal(file_facts_read(decoder, fd, path, &facts), 0);
-	build = python_build_of(&facts);
-	if (build)
-		*ret = *build;
-	return build != NULL;
+	build = file_facts_of(&facts, RUNTIME_PYTHON);
+	if (!build || !python_runtime.facts_are_sane(build))
+		return false;
+	*ret = *build;
+	return true;
 }
 
 static bool find(struct worker *decoder, const struct image *f, const char *path,
