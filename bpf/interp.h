@@ -61,6 +61,8 @@ static __always_inline void lb_interp_start(struct lb_walk *w,
 	struct lb_interp_walk *interp = &w->interp;
 	__u64 state = 0, first = 0;
 
+	if (layout->state_off)
+		interp->state_addr = interp->bias + layout->state_off;
 	interp->is_started = true;
 	interp->is_in_run = false;
 	interp->window_bytes = 0;
@@ -177,6 +179,8 @@ static __always_inline bool lb_interp_follow(struct lb_walk *w,
 		has_code = !is_entry;
 		if (is_entry)
 			interp->anchor = at;
+	} else if (interp->link == LB_LINK_LIST) {
+		interp->anchor = at;
 	}
 	previous = lb_frame_word(w, layout->frame_previous);
 	/* A CFrame says where the next run begins. */

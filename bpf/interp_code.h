@@ -79,6 +79,17 @@ static __always_inline __u32 lb_clamp(__u64 n)
 	return n > 0xffffffffULL ? 0xffffffffU : n;
 }
 
+/* As lb_copy_str(); of one that is as long as fits, or longer, that is all that is said. */
+static __always_inline __u8 lb_copy_c_string(__u64 addr, __u8 *to, __u32 *ret_chars)
+{
+	long bytes = bpf_probe_read_user_str(to, LB_INTERP_TEXT_BYTES, (void *)addr);
+
+	if (bytes <= 1)
+		return 0;
+	*ret_chars = bytes == LB_INTERP_TEXT_BYTES ? LB_INTERP_NOT_READ : bytes - 1;
+	return 1;
+}
+
 /* Copies the str at @addr. Return: its width, with *ret_chars set; 0: not read. */
 static __always_inline __u8 lb_copy_str(const struct lb_interp *layout, __u64 addr,
 					__u8 *to, __u32 *ret_chars)
@@ -88,6 +99,8 @@ static __always_inline __u8 lb_copy_str(const struct lb_interp *layout, __u64 ad
 	bool is_ascii;
 
 	*ret_chars = 0;
+	if (layout->text == LB_TEXT_C)
+		return lb_copy_c_string(addr, to, ret_chars);
 	if (!addr ||
 	    bpf_probe_read_user(&chars, 8, (void *)(addr + layout->str_length)) ||
 	    bpf_probe_read_user(&state, 4, (void *)(addr + layout->str_state)))
@@ -112,8 +125,8 @@ static __always_inline __u32 lb_copy_table(const struct lb_interp *layout,
 {
 	__u64 bytes = 0, copied;
 
-	code->table_bytes = LB_INTERP_NOT_READ;
-	if (!code->table_addr ||
+	code->table_bytes = layout->text == LB_TEXT_C ? 0 : LB_INTERP_NOT_READ;
+	if (!code->table_bytes || !code->table_addr ||
 	    bpf_probe_read_user(&bytes, 8,
 				(void *)(code->table_addr + layout->bytes_size)))
 		return 0;

@@ -148,6 +148,12 @@ _Static_assert(sizeof(struct lb_unwind_request) == 32, "no padding in records");
 	8 /* of the code object that tell it from a later one there */
 #define LB_MAX_INTERPS 64 /* distinct layouts */
 
+/* How names are kept. */
+enum lb_interp_text {
+	LB_TEXT_STR, /* objects of CPython */
+	LB_TEXT_C, /* addresses of C strings; code objects have no line table then */
+};
+
 /* How the frames of a thread are linked and anchored to the C stack. */
 enum lb_interp_link {
 	/* 3.9: thread state -> PyFrameObject -> f_back; one C frame in [eval_lo, eval_hi) each. */
@@ -158,6 +164,8 @@ enum lb_interp_link {
 	LB_LINK_CFRAME,
 	/* 3.13 on: thread state -> frames; entry frames lie in the C stack. */
 	LB_LINK_SHIM,
+	/* No Python: state -> frames; each lies in the C frame that evaluates it. */
+	LB_LINK_LIST,
 };
 
 /*
@@ -191,9 +199,11 @@ struct lb_interp {
 	__u16 ts_is_in_table;
 	__u16 ts_table_off; /* in that table */
 	__u16 kind; /* of its frames: LB_FRAME_KIND() */
-	__u16 pad; /* 0 */
+	__u16 text; /* enum lb_interp_text */
+	/* + interp_bias: one state for all threads is there; 0: interp_tls_off says where. */
+	__u64 state_off;
 };
-_Static_assert(sizeof(struct lb_interp) == 96, "no padding in map values");
+_Static_assert(sizeof(struct lb_interp) == 104, "no padding in map values");
 
 #define LB_INTERP_TEXT_BYTES  256 /* of a name that are copied */
 #define LB_INTERP_TABLE_BYTES 4096 /* of a line table, same */

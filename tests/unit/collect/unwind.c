@@ -728,6 +728,8 @@ static struct {
 	uint64_t frame, cframe;
 } py_state;
 static __thread uint64_t py_state_addr;
+static uint64_t list_state_addr;
+static char long_name[LB_INTERP_TEXT_BYTES + 8];
 
 #define KIND 5 /* all of it is in the frame */
 
@@ -839,6 +841,23 @@ static void make_objects(void)
 	frames[1].previous = 0;
 }
 
+/* Each frame lies in the C frame that evaluates it; names are C strings. */
+static void make_list(void)
+{
+	struct py_frame *inner = (struct py_frame *)IN_MIDDLE;
+	struct py_frame *outermost = (struct py_frame *)IN_OUTER;
+
+	make_frames();
+	for (size_t i = 0; i < 2; i++) {
+		py_codes[i].file = at("/x/file.toy");
+		py_codes[i].name = at(i ? long_name : "outer");
+	}
+	*inner = (struct py_frame){at(outermost), at(&py_codes[0]), 10, 0, {0}};
+	*outermost = (struct py_frame){0, at(&py_codes[1]), 11, 0, {0}};
+	py_state.frame = at(inner);
+	list_state_addr = at(&py_state);
+}
+
 static void start_python(struct fixture *f, void (*prepare)(void),
 			 const struct lb_interp *layout)
 {
@@ -892,16 +911,22 @@ static void python_frames_have_their_places(void **state)
 		     {LB_LINK_CFRAME, true, make_cframes},
 		     {LB_LINK_CFRAME, false, make_entries},
 		     {LB_LINK_OBJECT, false, make_objects},
+		     {LB_LINK_LIST, false, make_list},
 		     {LB_LINK_EVAL, false, make_objects}};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		bool is_single = kinds[i].prepare == make_objects;
+		bool is_list = kinds[i].prepare == make_list;
+		bool is_single = kinds[i].prepare == make_objects || is_list;
 		struct lb_interp layout = py_layout;
 
 		layout.link = kinds[i].link;
 		layout.entry_has_code = kinds[i].entry_has_code;
 		layout.ip_is_index = is_single;
+		if (is_list) {
+			layout.state_off = at(&list_state_addr);
+			layout.text = LB_TEXT_C;
+		}
 		if (layout.link == LB_LINK_EVAL) {
 			layout.eval_lo = IP(middle);
 			layout.eval_hi = IP(top);
@@ -943,6 +968,34 @@ static void code_objects_come_with_their_names(void **state)
 		assert_int_equal(code->table_bytes, 5);
 		assert_int_equal(code->table_copied, 5);
 		assert_memory_equal(code->table, "12345", 5);
+	}
+}
+
+static void names_may_be_c_strings(void **state)
+{
+	struct lb_interp layout = py_layout;
+	struct fixture *f = *state;
+
+	layout.link = LB_LINK_LIST;
+	layout.text = LB_TEXT_C;
+	layout.state_off = at(&list_state_addr);
+	layout.ip_is_index = 1;
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	start_python(f, make_list, &layout);
+	look(f);
+	assert_int_equal(f->nr_codes, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct lb_interp_code *code = &f->codes[i];
+		bool is_long = code->code_addr == at(&py_codes[1]);
+
+		assert_int_equal(code->file_chars, 11);
+		assert_int_equal(code->file_width, 1);
+		assert_memory_equal(code->file, "/x/file.toy", 11);
+		assert_int_equal(code->name_chars, is_long ? LB_INTERP_NOT_READ : 5);
+		assert_memory_equal(code->name, is_long ? long_name : "outer",
+				    is_long ? LB_INTERP_TEXT_BYTES - 1 : 5);
+		assert_int_equal(code->table_bytes, 0);
+		assert_int_equal(code->table_copied, 0);
 	}
 }
 
@@ -1104,6 +1157,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(code_objects_come_with_their_names,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names_may_be_c_strings, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(names_that_lie_are_bounded, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(python_frames_follow_a_walk_that_ends,
