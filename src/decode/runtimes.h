@@ -13,9 +13,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RUNTIME_ROWS(X)                                                     \
-	X(JIT, jit) /* JITs with GDB's interface: decode/jit/interface.h */ \
-	X(PYTHON, python) /* CPython: decode/python/build.h */
+#ifdef MORE_RUNTIMES /* a header that defines MORE_RUNTIME_ROWS(X): see the Makefile */
+#include MORE_RUNTIMES
+#else
+#define MORE_RUNTIME_ROWS(X)
+#endif
+
+/* JITs with GDB's interface: decode/jit/interface.h; CPython: decode/python/build.h. */
+#define RUNTIME_ROWS(X)   \
+	X(JIT, jit)       \
+	X(PYTHON, python) \
+	MORE_RUNTIME_ROWS(X)
 
 #define RUNTIME_NUMBER(number, name) RUNTIME_##number,
 enum runtime_number {
