@@ -164,7 +164,7 @@ enum lb_interp_link {
 	LB_LINK_CFRAME,
 	/* 3.13 on: thread state -> frames; entry frames lie in the C stack. */
 	LB_LINK_SHIM,
-	/* No Python: state -> frames; each lies in the C frame that evaluates it. */
+	/* Not of CPython: state -> frames; each lies in the C frame that evaluates it. */
 	LB_LINK_LIST,
 };
 

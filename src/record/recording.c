@@ -69,7 +69,7 @@ static void log_tables(const struct profile_losses *l,
 	log_debug(
 		"unwind tables: %llu requests; %llu rows, %llu rules, %llu objects, %llu "
 		"processes, %llu segments held; %llu questions took %.0f ms; %llu "
-		"interpreters of Python",
+		"interpreters",
 		(unsigned long long)u->nr_requests, (unsigned long long)u->nr_rows,
 		(unsigned long long)u->nr_rules, (unsigned long long)u->nr_objects,
 		(unsigned long long)u->nr_processes, (unsigned long long)u->nr_segments,

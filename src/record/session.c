@@ -394,7 +394,7 @@ static void on_unwind_request(void *ctx, const struct lb_unwind_request *request
 	unwind_feeder_request(s->unwind, request);
 }
 
-static void on_python_code(void *ctx, const struct lb_interp_code *code,
+static void on_interp_code(void *ctx, const struct lb_interp_code *code,
 			   size_t size_bytes)
 {
 	struct session *s = ctx;
@@ -490,7 +490,7 @@ static const struct sampler_handlers *handlers(struct session *s,
 				       .flipped = on_flip,
 				       .first_sample = on_first_sample,
 				       .unwind_request = on_unwind_request,
-				       .interp_code = on_python_code,
+				       .interp_code = on_interp_code,
 				       .sample = on_sample};
 	return h;
 }

@@ -191,36 +191,7 @@ void symbolizer_apply(struct resolved *resolved, const struct answer *answer)
 
 /* ---- whose address is it ---- */
 
-/* python, python3, python3.11, python3.13t, python3.11-dbg, libpython3.11.so.1.0 */
-static bool path_is_interpreter(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	bool library = !strncmp(name, "lib", 3);
-
-	name += library ? 3 : 0;
-	if (strncmp(name, "python", 6))
-		return false;
-	name += 6;
-	name += strspn(name, "0123456789.");
-	if (library && name[-1] == '.') /* libpython3.so */
-		name--;
-	name += strspn(name, "dmtu"); /* debug, malloc, free-threaded, UCS-4 builds */
-	if (library)
-		return !strcmp(name, ".so") || !strncmp(name, ".so.", 4);
-	return !*name || !strcmp(name, "-dbg");
-}
-
-static struct object *new_file_object(struct symbolizer *s, const char *path)
-{
-	struct object *object = table_add_object(&s->table, OBJECT_FILE, path);
-
-	if (object)
-		object->is_interpreter = path_is_interpreter(path);
-	return object;
-}
-
-/* The number of the source; its object is made by @make when it is new. */
+/* The number of the source; its object is made when it is new. */
 static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const void *key,
 			  enum object_kind object_kind, const char *name)
 {
@@ -230,9 +201,7 @@ static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const voi
 	if (i == TABLE_NO_SOURCE)
 		return i;
 	source = &s->table.sources[i];
-	if (!source->object && object_kind == OBJECT_FILE)
-		source->object = new_file_object(s, name);
-	else if (!source->object)
+	if (!source->object)
 		source->object = table_add_object(&s->table, object_kind, name);
 	return source->object ? i : TABLE_NO_SOURCE;
 }
