@@ -6,6 +6,8 @@
 #   DEVELOPER=1   warnings are errors
 #   SAN=address,undefined   sanitizers, in a build folder of their own, by clang: fuzz targets
 #                 link the same library
+#   RUNTIMES=DIR  with the runtimes of DIR (DIR/rows.h for src/decode/runtimes.h, DIR/*.c), in a
+#                 build folder of their own
 #   V=1           print the commands
 # Targets: make help
 
@@ -23,14 +25,16 @@ ARCH      ?= $(patsubst aarch64,arm64,$(shell uname -m))
 VERSION   := 0.1.0
 
 comma     := ,
-BUILD     := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(DEBUG),-debug)
-GEN       := build/gen
+# A build of other runtimes has its own BPF objects.
+BUILD     := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(DEBUG),-debug)$(if $(RUNTIMES),-$(notdir $(RUNTIMES)))
+GEN       := build$(if $(RUNTIMES),-$(notdir $(RUNTIMES)))/gen
 
 Q         := $(if $(V),,@)
 say        = $(if $(V),,@printf '  %-7s %s\n' $(1) $(2);)
 
 PKGS      := libbpf libelf libdw libprotobuf-c zlib jansson liblzma nettle capstone
 CPPFLAGS  += -D_GNU_SOURCE -Isrc -Iinclude -I$(GEN) -DLINEBURN_VERSION='"$(VERSION)"'
+CPPFLAGS  += $(if $(RUNTIMES),-I$(RUNTIMES) -DMORE_RUNTIMES='"rows.h"')
 CFLAGS    += -std=gnu11 -g $(if $(DEBUG),-O0,-O2) -Wall -Wextra -Wshadow -Wstrict-prototypes \
 	     -Wmissing-prototypes -Wvla -fno-strict-aliasing $(if $(DEVELOPER),-Werror) \
 	     $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
@@ -51,11 +55,11 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v2 -D__TARGET_ARCH_$(patsubst x86_64,x86,
 PROTOS    := $(wildcard src/profile/*.proto)
 PROTO_C   := $(PROTOS:src/profile/%.proto=$(GEN)/%.pb-c.c)
 SKELS     := $(patsubst bpf/%.bpf.c,$(GEN)/%.skel.h,$(wildcard bpf/*.bpf.c))
-SRCS      := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
+SRCS      := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c) $(if $(RUNTIMES),$(wildcard $(RUNTIMES)/*.c)))
 LIB_OBJS  := $(patsubst %.c,$(BUILD)/%.o,$(filter-out src/main.c,$(SRCS))) \
 	     $(PROTO_C:$(GEN)/%.c=$(BUILD)/gen/%.o)
 LIB       := $(BUILD)/liblineburn.a
-BIN       := $(if $(SAN)$(DEBUG),$(BUILD)/,)lineburn
+BIN       := $(if $(SAN)$(DEBUG)$(RUNTIMES),$(BUILD)/,)lineburn
 
 UNIT_SRCS := $(sort $(wildcard tests/unit/*/*.c tests/unit/*/*/*.c))
 UNIT_BINS := $(UNIT_SRCS:%.c=$(BUILD)/%)

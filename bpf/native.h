@@ -103,7 +103,7 @@ static __always_inline __u32 lb_by_rule(struct lb_walk *w,
 	}
 	if (!w->stack.ip)
 		return LB_STACK_COMPLETE;
-	/* Bit 63 would make it a frame of Python. */
+	/* LB_FRAME_TAG would make it no address. */
 	return w->stack.ip < LB_USER_ADDRESS_LIMIT ? LB_STACK_GOES_ON : LB_STACK_BAD_CFA;
 }
 

@@ -320,7 +320,7 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 		w->body.kind = LB_BODY_USER_SYSCALL;
 	lb_regs_dwarf(regs, w->stack.regs);
 	/* The page of vsyscalls has bit 63 set; no other address of user code does. */
-	w->stack.ip = lb_regs_ip(regs) & ~LB_PY_FRAME;
+	w->stack.ip = lb_regs_ip(regs) & ~LB_FRAME_TAG;
 	w->stack.sp = lb_regs_sp(regs);
 	w->stack.fp = lb_regs_fp(regs);
 	if (!walk_user || !lb_regs_64_bit(regs)) {
@@ -328,10 +328,10 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 		return walk_user ? LB_STACK_32_BIT : LB_STACK_LEAF_ONLY;
 	}
 	lb_walk_begin(w, task);
-	/* Steps that did not suffice, or frames of Python that are missing. */
+	/* Steps that did not suffice, or frames of the interpreter that are missing. */
 	if (!lb_walk() && w->status == LB_STACK_COMPLETE)
 		return LB_STACK_TRUNCATED;
-	if (w->py.is_cut && w->status == LB_STACK_COMPLETE)
+	if (w->interp.is_cut && w->status == LB_STACK_COMPLETE)
 		return LB_STACK_FAULT;
 	return w->status;
 }
@@ -340,7 +340,7 @@ static __always_inline void add_up(const struct lb_walk *w, struct lb_counters *
 {
 	ctr->n[LB_CTR_USER_TRUNCATED] += w->status == LB_STACK_TRUNCATED;
 	ctr->n[LB_CTR_USER_FRAMES] += w->nr_native;
-	ctr->n[LB_CTR_PYTHON_FRAMES] += w->nr_python;
+	ctr->n[LB_CTR_PYTHON_FRAMES] += w->nr_interp;
 	ctr->n[LB_CTR_GUESSED_FRAMES] += w->nr_guessed;
 	ctr->n[LB_CTR_REQUEST_DROPPED] += w->nr_requests_dropped;
 	ctr->n[LB_CTR_PYTHON_STALE] += w->nr_stale;

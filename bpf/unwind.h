@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Walks a user stack into walks[].body: native frames by unwind tables, or frame pointers
- * where there are none, and Python's frames in their places between them.
+ * where there are none, and an interpreter's frames in their places between them.
  *
  * A walk is a state machine. Its step is a global function, which the verifier looks at
  * once however often it is called; so are the loops around it. Tail calls and
@@ -12,7 +12,7 @@
 #define LB_BPF_UNWIND_H
 
 #include "native.h"
-#include "python.h"
+#include "interp.h"
 
 /* Cubed, 4096: three for each of 512 frames, and more for lists that lie. */
 #define STEPS_AT_ONCE 16
@@ -25,7 +25,7 @@ static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 		status = LB_STACK_NO_MAPPING;
 	w->status = status;
 	w->is_ended = true;
-	return status == LB_STACK_TRUNCATED || lb_python_rest(w);
+	return status == LB_STACK_TRUNCATED || lb_interp_rest(w);
 }
 
 /* Return: not 0 when the walk is over. */
@@ -38,9 +38,9 @@ __noinline int lb_step(void)
 	if (!w)
 		return 1;
 	if (w->mode == LB_WALK_STAGE)
-		return lb_python_stage(w);
+		return lb_interp_stage(w);
 	if (w->mode == LB_WALK_EMIT)
-		return lb_python_emit(w);
+		return lb_interp_emit(w);
 	if (!w->is_second_look) {
 		if (!lb_push(w, w->stack.ip))
 			return lb_end(w, LB_STACK_TRUNCATED);
@@ -51,7 +51,7 @@ __noinline int lb_step(void)
 	status = lb_native_step(w, lookup);
 	if (status != LB_STACK_GOES_ON)
 		return lb_end(w, status);
-	lb_python_place(w, below, lookup);
+	lb_interp_place(w, below, lookup);
 	return 0;
 }
 
@@ -85,7 +85,7 @@ static __always_inline void lb_walk_reset(struct lb_walk *w)
 {
 	w->body.hash = hash_seed;
 	w->body.nr_frames = 0;
-	w->nr_native = w->nr_python = w->nr_guessed = 0;
+	w->nr_native = w->nr_interp = w->nr_guessed = 0;
 	w->nr_requests_dropped = w->nr_stale = w->nr_faults = w->nr_codes_dropped = 0;
 }
 
@@ -109,7 +109,7 @@ static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct 
 		lb_request(w, LB_REQUEST_PROCESS, w->stack.ip);
 	w->first_segment = process.stamp + 1;
 	w->nr_segments = process.nr_segments;
-	lb_python_begin(w, &process, task);
+	lb_interp_begin(w, &process, task);
 }
 
 #endif

@@ -17,19 +17,19 @@ const volatile __u32 max_frames = 127; /* of a user stack, 1..LB_MAX_FRAMES */
 
 enum lb_walk_mode {
 	LB_WALK_NATIVE, /* one native frame a step */
-	LB_WALK_STAGE, /* one Python frame a step, up to where the run is anchored */
+	LB_WALK_STAGE, /* one frame of the interpreter a step, up to where the run is anchored */
 	LB_WALK_EMIT, /* one staged frame a step goes into the stack */
 };
 
-/* Python's frames of the thread: how far they are followed (python.h). */
-struct lb_python_walk {
+/* The interpreter's frames of the thread: how far they are followed (interp.h). */
+struct lb_interp_walk {
 	__u64 frame; /* to be staged next; 0: none */
 	__u64 cframe; /* of the run behind the staged one; 0: none */
 	__u64 anchor; /* address in the C stack above which the staged run goes; 0: not known */
-	__u64 bias; /* lb_unwind_process.python_bias */
-	__u64 eval_lo, eval_hi; /* LB_PY_LINK_EVAL */
-	__u32 python; /* index + 1; 0: no interpreter */
-	__u32 link; /* enum lb_py_link */
+	__u64 bias; /* lb_unwind_process.interp_bias */
+	__u64 eval_lo, eval_hi; /* LB_LINK_EVAL */
+	__u32 number; /* index + 1; 0: no interpreter */
+	__u32 link; /* enum lb_interp_link */
 	__u32 nr_staged, nr_emitted;
 	__u32 nr_followed; /* frames that were looked at */
 	bool is_started; /* the thread state was read */
@@ -64,18 +64,18 @@ struct lb_walk {
 
 	__u32 mode; /* enum lb_walk_mode */
 	__u32 status; /* enum lb_stack_status, once is_ended */
-	bool is_ended; /* the native part is: what Python has is still to come */
+	bool is_ended; /* the native part is: what the interpreter has is still to come */
 	bool is_blind; /* nothing is known of the process: frame pointers only */
 	bool is_second_look; /* no rule is at the call: is there one at the return address? */
 
-	__u32 nr_native, nr_python, nr_guessed;
+	__u32 nr_native, nr_interp, nr_guessed;
 	__u32 nr_requests_dropped, nr_stale, nr_faults, nr_codes_dropped;
 
-	struct lb_python_walk py;
+	struct lb_interp_walk interp;
 	__u64 staged[LB_MAX_FRAMES];
-	/* What was read of Python's memory; a word at any offset is inside. */
+	/* What was read of the interpreter's memory; a word at any offset is inside. */
 	__u8 frame_bytes[LB_WINDOW_BYTES + 8];
-	__u8 code_bytes[LB_PY_CODE_BYTES + 8];
+	__u8 code_bytes[LB_INTERP_CODE_BYTES + 8];
 	struct lb_body body;
 };
 

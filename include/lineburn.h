@@ -76,23 +76,34 @@ enum lb_body_kind {
 };
 
 /*
- * A user frame whose bit 63 is set is a frame of a Python interpreter: which code
- * object it runs, and where in it. No address of user code has that bit.
+ * A user frame whose bit 63 is set is no address, but a frame of an interpreter: of which
+ * kind (enum runtime_number of decode/runtimes.h), which code object it runs, and where in
+ * it. No address of user code has that bit; the leaf's is cleared, as that of the vsyscall
+ * page has it.
  */
-#define LB_PY_FRAME      (1ULL << 63)
-#define LB_PY_CODE_BITS  43 /* id of the code object: lb_python_code.code_id */
-#define LB_PY_INDEX_BITS 20 /* instruction: offset in the bytecode / 2 */
-#define LB_PY_INDEX_UNKNOWN \
-	((1u << LB_PY_INDEX_BITS) - 1) /* not begun, or beyond 2 MiB */
-#define LB_PY_FRAME_OF(code_id, index)                                              \
-	(LB_PY_FRAME |                                                              \
-	 ((__u64)(code_id) & ((1ULL << LB_PY_CODE_BITS) - 1)) << LB_PY_INDEX_BITS | \
-	 ((index)&LB_PY_INDEX_UNKNOWN))
-#define LB_PY_CODE_ID(frame) \
-	((frame) >> LB_PY_INDEX_BITS & ((1ULL << LB_PY_CODE_BITS) - 1))
-#define LB_PY_INDEX(frame) ((__u32)(frame)&LB_PY_INDEX_UNKNOWN)
+#define LB_FRAME_TAG           (1ULL << 63)
+#define LB_FRAME_KIND_BITS     3
+#define LB_FRAME_ID_BITS       40 /* of the code object: lb_interp_code.code_id */
+#define LB_FRAME_INDEX_BITS    20 /* place in it; of Python: offset in the bytecode / 2 */
+#define LB_FRAME_INDEX_UNKNOWN ((1u << LB_FRAME_INDEX_BITS) - 1) /* or too large */
+#define LB_FRAME_FIELD(value, bits, shift) \
+	(((__u64)(value) & ((1ULL << (bits)) - 1)) << (shift))
+#define LB_FRAME_OF(kind, code_id, index)                                 \
+	(LB_FRAME_TAG |                                                   \
+	 LB_FRAME_FIELD(kind, LB_FRAME_KIND_BITS,                         \
+			LB_FRAME_ID_BITS + LB_FRAME_INDEX_BITS) |         \
+	 LB_FRAME_FIELD(code_id, LB_FRAME_ID_BITS, LB_FRAME_INDEX_BITS) | \
+	 LB_FRAME_FIELD(index, LB_FRAME_INDEX_BITS, 0))
+#define LB_FRAME_KIND(frame)                                           \
+	((__u32)((frame) >> (LB_FRAME_ID_BITS + LB_FRAME_INDEX_BITS) & \
+		 ((1u << LB_FRAME_KIND_BITS) - 1)))
+#define LB_FRAME_ID(frame) \
+	((frame) >> LB_FRAME_INDEX_BITS & ((1ULL << LB_FRAME_ID_BITS) - 1))
+#define LB_FRAME_INDEX(frame) ((__u32)(frame)&LB_FRAME_INDEX_UNKNOWN)
+_Static_assert(1 + LB_FRAME_KIND_BITS + LB_FRAME_ID_BITS + LB_FRAME_INDEX_BITS == 64,
+	       "a frame is a word");
 
-/* Of a program image: what unwind tables, Python code and wake-ups are for. */
+/* Of a program image: what unwind tables, code objects and wake-ups are for. */
 struct lb_image {
 	__u64 start_boottime_ns; /* of the thread group's leader */
 	__u32 tgid; /* initial pid namespace */
@@ -158,11 +169,11 @@ enum lb_counter {
 	LB_CTR_FIRST_DROPPED, /* struct lb_first_sample did not fit its ring */
 	LB_CTR_REQUEST_DROPPED, /* struct lb_unwind_request did not fit its ring */
 	LB_CTR_USER_FRAMES, /* native user frames, of all sampled stacks */
-	LB_CTR_PYTHON_FRAMES, /* frames of Python interpreters, same */
+	LB_CTR_PYTHON_FRAMES, /* frames of interpreters, same */
 	LB_CTR_GUESSED_FRAMES, /* native user frames found by frame pointers */
-	LB_CTR_PYTHON_STALE, /* runs of Python frames whose place in the C stack was not found */
-	LB_CTR_PYTHON_FAULT, /* Python's memory could not be read, or made no sense */
-	LB_CTR_CODE_DROPPED, /* struct lb_python_code did not fit its ring */
+	LB_CTR_PYTHON_STALE, /* runs of such frames whose place in the C stack was not found */
+	LB_CTR_PYTHON_FAULT, /* an interpreter's memory could not be read, or made no sense */
+	LB_CTR_CODE_DROPPED, /* struct lb_interp_code did not fit its ring */
 	LB_NR_COUNTERS,
 };
 

@@ -112,9 +112,9 @@ struct lb_unwind_process {
 	__u64 generation; /* of the run; 0: none, nothing is known yet */
 	__u32 stamp; /* index of the run's stamp */
 	__u32 nr_segments;
-	__u32 python; /* index of its struct lb_python + 1; 0: no interpreter is known */
-	__s32 python_tls_off; /* thread state: *(thread pointer + this), or ts_is_in_table */
-	__u64 python_bias; /* added to lb_python.eval_lo and eval_hi */
+	__u32 interp; /* index of its struct lb_interp + 1; 0: no interpreter is known */
+	__s32 interp_tls_off; /* thread state: *(thread pointer + this), or ts_is_in_table */
+	__u64 interp_bias; /* added to lb_interp.eval_lo and eval_hi */
 };
 _Static_assert(sizeof(struct lb_unwind_process) == 32, "no padding in map values");
 
@@ -140,86 +140,99 @@ _Static_assert(sizeof(struct lb_unwind_request) == 32, "no padding in records");
 
 #define LB_REQUEST_PAUSE_NS 50000000ULL
 
-/* ---- Python ---- */
+/* ---- interpreters ---- */
 
-#define LB_PY_FRAME_BYTES 112 /* most of an interpreter frame that are read at once */
-#define LB_PY_CODE_BYTES  256 /* of a code object's fixed part, same */
-#define LB_PY_IDENTITY_WORDS \
+#define LB_INTERP_FRAME_BYTES 112 /* most of an interpreter frame that are read at once */
+#define LB_INTERP_CODE_BYTES  256 /* of a code object's fixed part, same */
+#define LB_INTERP_IDENTITY_WORDS \
 	8 /* of the code object that tell it from a later one there */
-#define LB_MAX_PYTHONS 64 /* distinct layouts */
+#define LB_MAX_INTERPS 64 /* distinct layouts */
+
+/* How names are kept. */
+enum lb_interp_text {
+	LB_TEXT_STR, /* objects of CPython */
+	LB_TEXT_C, /* addresses of C strings; code objects have no line table then */
+};
 
 /* How the frames of a thread are linked and anchored to the C stack. */
-enum lb_py_link {
+enum lb_interp_link {
 	/* 3.9: thread state -> PyFrameObject -> f_back; one C frame in [eval_lo, eval_hi) each. */
-	LB_PY_LINK_EVAL,
+	LB_LINK_EVAL,
 	/* 3.10: same, and thread state -> CFrame, which lies in that C frame. */
-	LB_PY_LINK_OBJECT,
+	LB_LINK_OBJECT,
 	/* 3.11, 3.12: thread state -> CFrame (in the C stack) -> frames up to the entry frame. */
-	LB_PY_LINK_CFRAME,
+	LB_LINK_CFRAME,
 	/* 3.13 on: thread state -> frames; entry frames lie in the C stack. */
-	LB_PY_LINK_SHIM,
+	LB_LINK_SHIM,
+	/* Not of CPython: state -> frames; each lies in the C frame that evaluates it. */
+	LB_LINK_LIST,
 };
 
 /*
- * Layout of one build of CPython. Offsets in bytes; bounds are checked by who reads:
- * frame offsets + 8 <= LB_PY_FRAME_BYTES, code offsets + 8 <= LB_PY_CODE_BYTES.
+ * Layout of one build of an interpreter: a list of frames, each of which refers to a code
+ * object. The names are those of CPython. Offsets in bytes; bounds are checked by who reads:
+ * frame offsets + 8 <= LB_INTERP_FRAME_BYTES, code offsets + 8 <= LB_INTERP_CODE_BYTES.
  */
-struct lb_python {
+struct lb_interp {
 	__u32 version; /* PY_VERSION_HEX >> 16: 0x030b */
-	__u32 link; /* enum lb_py_link */
-	__u64 eval_lo, eval_hi; /* LB_PY_LINK_EVAL: + python_bias; else 0 */
+	__u32 link; /* enum lb_interp_link */
+	__u64 eval_lo, eval_hi; /* LB_LINK_EVAL: + interp_bias; else 0 */
 	__u16 ts_frame; /* of the thread state: the frame, or the CFrame */
-	__u16 ts_cframe; /* LB_PY_LINK_OBJECT */
+	__u16 ts_cframe; /* LB_LINK_OBJECT */
 	__u16 cframe_frame, cframe_previous; /* of a CFrame */
 	__u16 frame_code, frame_previous, frame_ip, frame_owner;
-	__u16 owner_entry; /* LB_PY_LINK_CFRAME: value of owner at an entry frame */
-	__u16 owner_shim; /* LB_PY_LINK_SHIM: owners >= this are entry frames */
-	__u8 entry_has_code; /* LB_PY_LINK_CFRAME: the entry frame is a frame of Python (3.11) */
+	__u16 owner_entry; /* LB_LINK_CFRAME: value of owner at an entry frame */
+	__u16 owner_shim; /* LB_LINK_SHIM: owners >= this are entry frames */
+	__u8 entry_has_code; /* LB_LINK_CFRAME: the entry frame is a frame of Python (3.11) */
 	__u8 code_tag_mask; /* low bits of frame_code that are no address */
 	__u8 ip_is_index; /* 1: frame_ip is an int, in code units; 2: in bytes; 0: an address */
 	__u8 frame_bytes; /* of a frame that hold all of the above: what follows may be unmapped */
 	__u16 code_bytecode; /* of the code object: where instructions begin */
 	__u16 code_filename, code_qualname, code_linetable, code_firstlineno;
 	__u16 code_identity
-		[LB_PY_IDENTITY_WORDS]; /* offsets of u64 words; 0: none (the type is at 8) */
+		[LB_INTERP_IDENTITY_WORDS]; /* offsets of u64 words; 0: none (the type is at 8) */
 	__u16 str_length, str_state, str_ascii,
 		str_wide; /* of a str; data of ASCII and of other ones */
 	__u16 bytes_size, bytes_data; /* of a bytes object */
 	__u16 code_bytes; /* of a code object that hold all of the above, as frame_bytes */
-	/* 1: *(thread pointer + python_tls_off) is a table that has the thread state (musl). */
+	/* 1: *(thread pointer + interp_tls_off) is a table that has the thread state (musl). */
 	__u16 ts_is_in_table;
 	__u16 ts_table_off; /* in that table */
-	__u32 pad; /* 0 */
+	__u16 kind; /* of its frames: LB_FRAME_KIND() */
+	__u16 text; /* enum lb_interp_text */
+	/* + interp_bias: one state for all threads is there; 0: interp_tls_off says where. */
+	__u64 state_off;
 };
-_Static_assert(sizeof(struct lb_python) == 96, "no padding in map values");
+_Static_assert(sizeof(struct lb_interp) == 104, "no padding in map values");
 
-#define LB_PY_TEXT_BYTES  256 /* of a name that are copied */
-#define LB_PY_TABLE_BYTES 4096 /* of a line table, same */
-#define LB_PY_NOT_READ    0xffffffffU /* or longer than anything */
+#define LB_INTERP_TEXT_BYTES  256 /* of a name that are copied */
+#define LB_INTERP_TABLE_BYTES 4096 /* of a line table, same */
+#define LB_INTERP_NOT_READ    0xffffffffU /* or longer than anything */
 
 /*
  * A code object at its first sample in an image. What does not fit is cut, and is read
  * again by user space while the process lives.
  */
-struct lb_python_code {
+struct lb_interp_code {
 	struct lb_image image;
-	__u64 code_id; /* LB_PY_CODE_BITS */
+	__u64 code_id; /* LB_FRAME_ID_BITS */
 	__u64 code_addr;
 	__u64 table_addr; /* of the bytes object */
-	__u32 version; /* of struct lb_python */
+	__u32 version; /* of struct lb_interp */
 	__u32 first_line;
 	__u32 file_chars, name_chars; /* whole length; 0: could not be read */
-	/* same; LB_PY_NOT_READ. One of no bytes is whole: 3.9 has it where all is one line. */
+	/* same; LB_INTERP_NOT_READ. One of no bytes is whole: 3.9 has it where all is one line. */
 	__u32 table_bytes;
 	__u32 table_copied; /* bytes of it that are here */
 	__u8 file_width,
 		name_width; /* bytes a char: 1 (Latin-1 or ASCII), 2, 4; 0: not read */
 	__u8 pad[6];
-	__u8 file[LB_PY_TEXT_BYTES], name[LB_PY_TEXT_BYTES]; /* cut to whole chars */
-	__u8 table[LB_PY_TABLE_BYTES]; /* the record ends after table_copied */
+	__u8 file[LB_INTERP_TEXT_BYTES],
+		name[LB_INTERP_TEXT_BYTES]; /* cut to whole chars */
+	__u8 table[LB_INTERP_TABLE_BYTES]; /* the record ends after table_copied */
 };
-_Static_assert(sizeof(struct lb_python_code) ==
-		       72 + 2 * LB_PY_TEXT_BYTES + LB_PY_TABLE_BYTES,
+_Static_assert(sizeof(struct lb_interp_code) ==
+		       72 + 2 * LB_INTERP_TEXT_BYTES + LB_INTERP_TABLE_BYTES,
 	       "no padding in records");
 
 #endif

@@ -48,10 +48,10 @@ check_includes() {
 	may_include src/worker 'base/|worker/'
 	may_include src/decode "base/|worker/|decode/|$abi"
 	may_include src/collect "base/|collect/|$abi|[a-z]+\.skel\.h"
-	may_include src/process "base/|process/|decode/requests\.h|collect/task_event\.h|$abi"
+	may_include src/process "base/|worker/|process/|decode/(requests|runtimes)\.h|collect/task_event\.h|$abi"
 	may_include src/runtime "base/|worker/|decode/|process/|collect/jit_probe\.h|runtime/|$abi"
 	may_include src/unwind \
-		"base/|worker/|decode/operation\.h|process/|collect/(kmap|sampler)\.h|runtime/|unwind/|$abi"
+		"base/|worker/|decode/(operation|runtimes)\.h|process/|collect/kmap\.h|runtime/|unwind/|$abi"
 	may_include src/symbolize "base/|worker/|decode/|process/|runtime/|symbolize/|$abi"
 	may_include src/profile "base/|profile/|decode/frame\.h|$abi|[a-z]+\.pb-c\.h"
 	may_include src/analyze "base/|profile/|analyze/|decode/numba/name\.h|$abi"
@@ -119,7 +119,7 @@ check_decoders() {
 	result "only workers decode" "$(
 		[ -s "$decoders/defined" ] || echo "build it first: make"
 		join "$decoders/defined" "$decoders/used" |
-			grep -vE '^(numba_name_types|python_layout_is_sane) '
+			grep -vE '^(numba_name_types|python_layout_is_sane|python_recognise) '
 	)"
 	rm -r "$decoders"
 }

@@ -10,7 +10,7 @@
 struct unwind_kmaps {
 	int slabs_fd; /* array of maps; each made by kmap_new_slab() */
 	int pages_fd, rules_fd, segments_fd,
-		pythons_fd; /* arrays; all but pythons mappable */
+		interps_fd; /* arrays; all but interps mappable */
 	int processes_fd; /* hash: struct lb_image -> struct lb_unwind_process */
 	/* Which objects pages are of: to be counted up when that changes. Borrowed. */
 	volatile uint32_t *pages_generation;

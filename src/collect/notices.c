@@ -29,12 +29,12 @@ static int unwind_request(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static int python_code(void *ctx, void *data, size_t size)
+static int interp_code(void *ctx, void *data, size_t size)
 {
 	struct sampler *s = ctx;
 
-	if (size >= offsetof(struct lb_python_code, table) && s->handlers->python_code)
-		s->handlers->python_code(s->handlers->ctx, data, size);
+	if (size >= offsetof(struct lb_interp_code, table) && s->handlers->interp_code)
+		s->handlers->interp_code(s->handlers->ctx, data, size);
 	return 0;
 }
 
@@ -47,8 +47,8 @@ int notices_open(struct sampler *s)
 		return -errno;
 	if (ring_buffer__add(s->notices, bpf_map__fd(s->skel->maps.requests),
 			     unwind_request, s) ||
-	    ring_buffer__add(s->notices, bpf_map__fd(s->skel->maps.python_codes),
-			     python_code, s))
+	    ring_buffer__add(s->notices, bpf_map__fd(s->skel->maps.interp_codes),
+			     interp_code, s))
 		return -errno;
 	return 0;
 }

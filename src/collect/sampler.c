@@ -296,7 +296,7 @@ void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret)
 		.pages_fd = bpf_map__fd(s->skel->maps.pages),
 		.rules_fd = bpf_map__fd(s->skel->maps.rules),
 		.segments_fd = bpf_map__fd(s->skel->maps.segments),
-		.pythons_fd = bpf_map__fd(s->skel->maps.pythons),
+		.interps_fd = bpf_map__fd(s->skel->maps.interps),
 		.processes_fd = bpf_map__fd(s->skel->maps.processes),
 		.pages_generation = &s->skel->bss->pages_generation,
 	};

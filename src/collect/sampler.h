@@ -114,8 +114,8 @@ struct sampler_handlers {
 	void (*first_sample)(void *ctx, const struct lb_first_sample *first);
 	/* The walk of a user stack met what it has no table for. */
 	void (*unwind_request)(void *ctx, const struct lb_unwind_request *request);
-	/* A code object of Python at its first sample; @size_bytes of it are there. */
-	void (*python_code)(void *ctx, const struct lb_python_code *code,
+	/* A code object of an interpreter at its first sample; @size_bytes of it are there. */
+	void (*interp_code)(void *ctx, const struct lb_interp_code *code,
 			    size_t size_bytes);
 	void (*sample)(void *ctx, const struct sample *sample);
 };

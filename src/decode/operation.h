@@ -11,12 +11,11 @@ enum operation {
 	DECODER_PERF_MAP, /* addresses in a perf map */
 	DECODER_JITDUMP, /* addresses in a jitdump */
 	DECODER_GDBJIT, /* addresses in objects that a JIT registered */
-	DECODER_JIT_SYMBOLS, /* where a file has the GDB JIT interface */
+	DECODER_INSPECT, /* which runtimes a file has, and where */
 	DECODER_PYTHON_DEFS, /* where functions begin in Python source */
 	DECODER_DISASSEMBLE, /* a piece of machine code */
 	DECODER_CFI, /* unwind rows of a file */
 	DECODER_CFI_JIT, /* unwind rows of an object that a JIT registered */
-	DECODER_PYTHON_BUILD, /* which CPython a file is, and where its state is */
 	DECODER_PYTHON_CODE, /* function, file and line of frames of Python */
 	READER_JIT_LIST, /* what is registered now (WORKER_READER only, as are the next) */
 	READER_PYTHON_STATE, /* offsets of a running interpreter, and of its thread states */

@@ -49,13 +49,12 @@ int gdbjit_serve(struct worker_call *call, struct wire_reader *request, const in
 		 size_t nr_fds, struct wire_writer *reply);
 
 /*
- * DECODER_JIT_SYMBOLS. Request: nothing. fds[0]: an ELF file. Reply: u32 found (0 or
- * 1), u64 file offset of __jit_debug_register_code, u64 its vaddr, u64 vaddr of
- * __jit_debug_descriptor. .symtab first, then .dynsym: where LLVM is linked
- * statically both are local symbols. Callers use runtime/jit/interface.h.
+ * DECODER_INSPECT. Request: bytes path, as the target sees it. fds[0]: a file. Reply: u32
+ * is it an ELF file (0 or 1), then for each row of decode/runtimes.h bytes: what its
+ * inspector filled in, or nothing. Callers use process/file_facts.h.
  */
-int jit_interface_serve(struct worker_call *call, struct wire_reader *request,
-			const int *fds, size_t nr_fds, struct wire_writer *reply);
+int inspect_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+		  size_t nr_fds, struct wire_writer *reply);
 
 /*
  * DECODER_PYTHON_DEFS. Request: u32 nr, nr * string qualified name in its module.
@@ -101,7 +100,7 @@ int list_serve(struct worker_call *call, struct wire_reader *request, const int 
 /*
  * DECODER_PYTHON_CODE. Request: u32 nr, nr * {u32 version, u32 first line, and file,
  * name and line table, each u8 bytes a char, u8 is cut, bytes}, then u32 nr_frames,
- * nr_frames * {u32 code, u32 index (LB_PY_INDEX)}.
+ * nr_frames * {u32 code, u32 index (LB_FRAME_INDEX)}.
  * Reply: u32 object miss, an answer. A line that the table does not give is 0, and
  * the frame MISS_NO_LINE; an index behind a table that is cut is MISS_PYTHON_CUT; a
  * code object of which neither file nor name is known is MISS_PYTHON_LOST.
@@ -109,10 +108,10 @@ int list_serve(struct worker_call *call, struct wire_reader *request, const int 
 int python_code_serve(struct worker_call *call, struct wire_reader *request,
 		      const int *fds, size_t nr_fds, struct wire_writer *reply);
 
-#define PYTHON_MAX_TEXT_BYTES  4096 /* of a name that was read again */
-#define PYTHON_MAX_TABLE_BYTES (1u << 20) /* of a line table, same */
+#define INTERP_MAX_TEXT_BYTES  4096 /* of a name that was read again */
+#define INTERP_MAX_TABLE_BYTES (1u << 20) /* of a line table, same */
 /*
- * READER_PYTHON_CODE. Request: u32 pid, the struct lb_python as bytes, u32 nr, nr * {u64
+ * READER_PYTHON_CODE. Request: u32 pid, the struct lb_interp as bytes, u32 nr, nr * {u64
  * address of the code object, u64 of its line table, u32 first line}. Reply: nr * {u8
  * found, and file, name and line table, each u8 bytes a char, u8 is cut, bytes}. found
  * is 0 when the code object there is another by now. Callers use runtime/python/read.h.
@@ -141,17 +140,9 @@ int cfi_jit_serve(struct worker_call *call, struct wire_reader *request, const i
 		  size_t nr_fds, struct wire_writer *reply);
 
 /*
- * DECODER_PYTHON_BUILD. Request: bytes path. fds[0]: an ELF file. Reply: u32 found (0
- * or 1), then the members of struct python_build: u32 version, u64 runtime_off, u64
- * eval_off, u64 eval_bytes. Callers use runtime/python/python.h.
- */
-int python_build_serve(struct worker_call *call, struct wire_reader *request,
-		       const int *fds, size_t nr_fds, struct wire_writer *reply);
-
-/*
  * READER_PYTHON_STATE. Request: u32 pid, u32 version, u64 run-time address of
- * _PyRuntime. Reply: u32 enum python_state, the struct lb_python as bytes (eval_lo and
- * eval_hi are 0), u64 python_tls_off. Callers use runtime/python/python.h.
+ * _PyRuntime. Reply: u32 enum locate_result, the struct lb_interp as bytes (eval_lo and
+ * eval_hi are 0), u64 interp_tls_off. Callers use runtime/python/python.h.
  */
 int python_state_serve(struct worker_call *call, struct wire_reader *request,
 		       const int *fds, size_t nr_fds, struct wire_writer *reply);

@@ -14,6 +14,8 @@
 #include "base/cleanup.h"
 #include "base/strpool.h"
 
+struct file_facts;
+
 /*
  * One file, however many processes map it. Owned by the cache; never moves. An entry that
  * nobody has mapped any more becomes another file's in time, which `use` tells.
@@ -33,6 +35,7 @@ struct target_file {
 	uint32_t id; /* 0, 1, 2 ...: index for tables beside */
 	uint32_t
 		use; /* how many files had this id before: what tables know is of one use */
+	struct file_facts *facts; /* heap; NULL: it was not inspected (file_facts.h) */
 };
 
 enum safe_open_flags {

@@ -74,6 +74,7 @@ void file_cache_free(struct file_cache *c)
 			fd_budget_give(c->budget);
 		}
 		roots_put(c->roots, e->root);
+		free(e->file.facts);
 		free(e);
 	}
 	free(c->items);
@@ -525,6 +526,8 @@ void file_cache_forget_unused(struct file_cache *c, const bool *is_used)
 		e->is_free = true;
 		e->file.use++;
 		e->file.path = ""; /* of a pool that may go */
+		free(e->file.facts);
+		e->file.facts = NULL;
 		c->free_ids[c->nr_free++] = e->file.id; /* take_entry() made room */
 	}
 }

@@ -40,8 +40,8 @@ void image_free(struct process_table *t, struct image *img)
 	t->nr_jit_lost += img->proc.jit_code.nr_lost;
 	t->nr_jit_foreign += img->proc.jit_code.nr_foreign;
 	jit_code_deinit(&img->proc.jit_code, t->jit_store);
-	t->nr_python_lost += img->proc.python_codes.nr_lost;
-	python_codes_deinit(&img->proc.python_codes);
+	t->nr_interp_codes_lost += img->proc.interp_codes.nr_lost;
+	interp_codes_deinit(&img->proc.interp_codes);
 	roots_put(t->roots, img->root);
 	free(img);
 }

@@ -72,8 +72,8 @@ struct process_table {
 	struct cgroup_ids cgroups;
 	struct jit_store *jit_store;
 	uint64_t nr_jit_lost, nr_jit_foreign; /* of images that are forgotten by now */
-	struct python_store *python_store;
-	uint64_t nr_python_lost; /* same */
+	struct interp_store *interp_store;
+	uint64_t nr_interp_codes_lost; /* same */
 	bool has_unopened; /* a sampled image mapped something new */
 	size_t max_images, max_mappings;
 	size_t nr_mappings;

@@ -19,7 +19,7 @@
 #include "process/file.h"
 #include "process/jit_code.h"
 #include "process/maps.h"
-#include "process/python_code.h"
+#include "process/interp_code.h"
 
 /* A side file that a JIT writes: opened when first seen, read after the drain. */
 struct jit_file {
@@ -78,7 +78,7 @@ struct process {
 	struct jit_file perf_map;
 	struct jit_file jitdump;
 	struct jit_code jit_code; /* bytes in process_table_jit_store() */
-	struct python_codes python_codes; /* texts in process_table_python_store() */
+	struct interp_codes interp_codes; /* texts in process_table_interp_store() */
 	const char *
 		command; /* its arguments, a '\n' behind each; interned; NULL: not read */
 	const char *cwd; /* same; as it was when the arguments were read */

@@ -485,7 +485,7 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		return error_set(err, -ENOMEM, "out of memory");
 	if (jit_store_new(config->max_jit_bytes, &t->jit_store))
 		return error_set(err, -ENOMEM, "cannot make a memfd for JIT objects");
-	if (python_store_new(config->max_python_bytes, &t->python_store))
+	if (interp_store_new(config->max_interp_bytes, &t->interp_store))
 		return error_set(err, -ENOMEM, "out of memory");
 	*ret = take_ptr(t);
 	return 0;
@@ -498,7 +498,7 @@ void process_table_free(struct process_table *t)
 	for (size_t i = 0; i < t->nr_ids; i++)
 		image_free(t, t->images[i]);
 	jit_store_free(t->jit_store);
-	python_store_free(t->python_store);
+	interp_store_free(t->interp_store);
 	file_cache_free(t->files);
 	roots_free(t->roots);
 	container_names_free(t->container_names);
@@ -739,17 +739,17 @@ struct jit_store *process_table_jit_store(struct process_table *t)
 	return t->jit_store;
 }
 
-int process_add_python_code(struct process_table *t, struct process *p,
-			    const struct lb_python_code *record, size_t size_bytes)
+int process_add_interp_code(struct process_table *t, struct process *p,
+			    const struct lb_interp_code *record, size_t size_bytes)
 {
-	if (!p->python_codes.nr)
+	if (!p->interp_codes.nr)
 		process_read_command(t, p);
-	return python_codes_add(&p->python_codes, t->python_store, record, size_bytes);
+	return interp_codes_add(&p->interp_codes, t->interp_store, record, size_bytes);
 }
 
-struct python_store *process_table_python_store(struct process_table *t)
+struct interp_store *process_table_interp_store(struct process_table *t)
 {
-	return t->python_store;
+	return t->interp_store;
 }
 
 void process_table_forget_jit(struct process_table *t, uint64_t before_ns)
@@ -864,10 +864,10 @@ struct process *process_table_at(struct process_table *t, uint32_t id)
 void process_table_stats(const struct process_table *t, struct process_table_stats *ret)
 {
 	struct jit_store_stats jit;
-	struct python_store_stats python;
+	struct interp_store_stats interps;
 
 	jit_store_stats(t->jit_store, &jit);
-	python_store_stats(t->python_store, &python);
+	interp_store_stats(t->interp_store, &interps);
 	*ret = (struct process_table_stats){
 		.nr_processes = t->nr_ids - t->nr_free,
 		.nr_dropped = t->nr_dropped,
@@ -882,8 +882,8 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 		.nr_jit_bytes = jit.nr_bytes,
 		.nr_jit_lost = t->nr_jit_lost,
 		.nr_jit_foreign = t->nr_jit_foreign,
-		.nr_python_bytes = python.nr_bytes,
-		.nr_python_lost = t->nr_python_lost,
+		.nr_interp_bytes = interps.nr_bytes,
+		.nr_interp_codes_lost = t->nr_interp_codes_lost,
 	};
 	for (size_t i = 0; i < t->nr_ids; i++) {
 		const struct image *img = t->images[i];
@@ -894,7 +894,7 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 					    img->proc.maps.nr_dropped;
 		ret->nr_jit_lost += img->proc.jit_code.nr_lost;
 		ret->nr_jit_foreign += img->proc.jit_code.nr_foreign;
-		ret->nr_python_lost += img->proc.python_codes.nr_lost;
+		ret->nr_interp_codes_lost += img->proc.interp_codes.nr_lost;
 	}
 }
 

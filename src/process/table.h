@@ -28,8 +28,8 @@ struct process_table_stats {
 	uint64_t nr_jit_objects, nr_jit_bytes; /* held */
 	uint64_t nr_jit_lost; /* JIT objects that were not kept, or could not be had */
 	uint64_t nr_jit_foreign; /* listed in a format of the runtime's own */
-	uint64_t nr_python_bytes; /* held of code objects of Python */
-	uint64_t nr_python_lost; /* code objects that were not kept */
+	uint64_t nr_interp_bytes; /* held of code objects of interpreters */
+	uint64_t nr_interp_codes_lost; /* code objects that were not kept */
 	uint64_t nr_mappings_dropped; /* over MAPS_MAX of an image, or over all of them */
 };
 
@@ -46,7 +46,7 @@ struct process_table_config {
 			   * RLIMIT_NOFILE allows */
 	size_t max_mappings; /* of all images together; 0: the default, 2 Mi */
 	uint64_t max_jit_bytes; /* of JIT objects; 0: JIT_STORE_DEFAULT_BYTES */
-	uint64_t max_python_bytes; /* of code objects; 0: PYTHON_STORE_DEFAULT_BYTES */
+	uint64_t max_interp_bytes; /* of code objects; 0: INTERP_STORE_DEFAULT_BYTES */
 };
 
 /**
@@ -179,16 +179,16 @@ struct process *process_table_newest(struct process_table *t, uint32_t tgid);
 void process_read_command(struct process_table *t, struct process *p);
 
 /**
- * Notes a code object that one of its frames ran: python_codes_add(). With the first one
+ * Notes a code object that one of its frames ran: interp_codes_add(). With the first one
  * its command is read, too: file names of code objects can be relative.
  */
-int process_add_python_code(struct process_table *t, struct process *p,
-			    const struct lb_python_code *record, size_t size_bytes);
+int process_add_interp_code(struct process_table *t, struct process *p,
+			    const struct lb_interp_code *record, size_t size_bytes);
 
 /** Where the objects of all jit_code are. */
 struct jit_store *process_table_jit_store(struct process_table *t);
-/** Where the texts of all python_codes are. */
-struct python_store *process_table_python_store(struct process_table *t);
+/** Where the texts of all interp_codes are. */
+struct interp_store *process_table_interp_store(struct process_table *t);
 /**
  * Lets go of JIT objects that had gone by @before_ns, of all images: also by exit. All samples
  * up to then have been named.

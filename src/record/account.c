@@ -67,12 +67,12 @@ static void log_tables(const struct profile_losses *l,
 	log_debug(
 		"unwind tables: %llu requests; %llu rows, %llu rules, %llu objects, %llu "
 		"processes, %llu segments held; %llu questions took %.0f ms; %llu "
-		"interpreters of Python",
+		"interpreters",
 		(unsigned long long)u->nr_requests, (unsigned long long)u->nr_rows,
 		(unsigned long long)u->nr_rules, (unsigned long long)u->nr_objects,
 		(unsigned long long)u->nr_processes, (unsigned long long)u->nr_segments,
 		(unsigned long long)u->nr_asked, (double)u->ask_ns / 1e6,
-		(unsigned long long)u->nr_pythons_found);
+		(unsigned long long)u->nr_interps_found);
 }
 
 static void fill_losses(const struct account *a, const struct sampler_totals *t,
@@ -127,10 +127,11 @@ static void fill_losses(const struct account *a, const struct sampler_totals *t,
 		.unwind_processes_refused = unwind.nr_processes_refused,
 		.unwind_files_failed = unwind.nr_failed,
 		.guessed_frames = ctr[LB_CTR_GUESSED_FRAMES],
-		.pythons_unknown = unwind.nr_pythons_refused,
+		.pythons_unknown = unwind.nr_interps_refused,
 		.python_stale = ctr[LB_CTR_PYTHON_STALE],
 		.python_faults = ctr[LB_CTR_PYTHON_FAULT],
-		.python_codes_lost = ctr[LB_CTR_CODE_DROPPED] + processes.nr_python_lost,
+		.python_codes_lost = ctr[LB_CTR_CODE_DROPPED] +
+				     processes.nr_interp_codes_lost,
 	};
 	log_tables(l, &processes, &jit, &unwind);
 	/* counted + lost = sampled: what was dropped on the way is lost too. */

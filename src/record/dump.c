@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "process/table.h"
+#include "runtime/runtime.h"
 
 static void dump_kernel_ips(const __u64 *ips, uint32_t nr, FILE *out)
 {
@@ -19,9 +20,12 @@ static void dump_user_ips(const __u64 *ips, uint32_t nr, FILE *out)
 	for (uint32_t i = 0; i < nr; i++) {
 		uint64_t ip = ips[i];
 
-		if (ip & LB_PY_FRAME)
-			fprintf(out, " python:%" PRIx64 "+%u",
-				(uint64_t)LB_PY_CODE_ID(ip), LB_PY_INDEX(ip));
+		const struct runtime *runtime = ip & LB_FRAME_TAG ? runtime_of_frame(ip)
+								  : NULL;
+
+		if (runtime)
+			fprintf(out, " %s:%" PRIx64 "+%u", runtime->name,
+				(uint64_t)LB_FRAME_ID(ip), LB_FRAME_INDEX(ip));
 		else
 			fprintf(out, " %" PRIx64, ip);
 	}

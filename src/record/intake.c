@@ -209,6 +209,7 @@ static int open_watches(struct intake *in, struct error *err)
 		.probing = in->config->probing,
 		.whole_machine = !target_follows_processes(&in->config->target)};
 	struct launch_user user;
+	struct unwind_kmaps maps;
 	struct unwind_feeder_config unwind = {.max_row_bytes = in->config->unwind_bytes};
 	int rc = worker_new(&reader, &in->reader, err);
 
@@ -217,8 +218,9 @@ static int open_watches(struct intake *in, struct error *err)
 	if (!rc)
 		rc = jit_watch_new(&jit, in->sampler, in->processes, in->worker,
 				   in->reader, &in->jit, err);
+	sampler_unwind_kmaps(in->sampler, &maps);
 	if (!rc)
-		rc = unwind_feeder_new(&unwind, in->sampler, in->processes, in->worker,
+		rc = unwind_feeder_new(&unwind, &maps, in->processes, in->worker,
 				       in->reader, &in->unwind, err);
 	return rc;
 }
@@ -325,7 +327,7 @@ static void on_unwind_request(void *ctx, const struct lb_unwind_request *request
 	unwind_feeder_request(in->unwind, request);
 }
 
-static void on_python_code(void *ctx, const struct lb_python_code *code,
+static void on_interp_code(void *ctx, const struct lb_interp_code *code,
 			   size_t size_bytes)
 {
 	struct intake *in = ctx;
@@ -338,8 +340,8 @@ static void on_python_code(void *ctx, const struct lb_python_code *code,
 				   clock_now_ns());
 	if (!p)
 		return;
-	process_add_python_code(in->processes, p, code, size_bytes);
-	if (p->python_codes.nr_cut)
+	process_add_interp_code(in->processes, p, code, size_bytes);
+	if (p->interp_codes.nr_cut)
 		unwind_feeder_code_is_cut(in->unwind);
 }
 
@@ -408,7 +410,7 @@ static const struct sampler_handlers *handlers(struct intake *in,
 				       .flipped = on_flip,
 				       .first_sample = on_first_sample,
 				       .unwind_request = on_unwind_request,
-				       .python_code = on_python_code,
+				       .interp_code = on_interp_code,
 				       .sample = on_sample};
 	return h;
 }

@@ -19,18 +19,18 @@ enum source_kind {
 	SOURCE_FILE,
 	SOURCE_VDSO,
 	SOURCE_JIT,
-	SOURCE_PYTHON,
+	SOURCE_INTERP,
 	SOURCE_KERNEL,
 };
 
 struct source {
 	enum source_kind kind;
-	const void *key; /* NONE: path (interned) or NULL; FILE: file; JIT, PYTHON:
+	const void *key; /* NONE: path (interned) or NULL; FILE: file; JIT, INTERP:
 			  * process */
 	struct object *object;
 	const struct target_file *file; /* FILE only */
 	const struct process *process; /* first one that had it; NULL: not known */
-	bool is_elf; /* FILE: it begins like an ELF file */
+	const struct runtime *runtime; /* INTERP only */
 	bool in_memory; /* FILE: a memfd, so no path leads beside it */
 	uint32_t *pending; /* entries to resolve */
 	size_t nr_pending, cap_pending;
@@ -38,7 +38,7 @@ struct source {
 
 struct entry {
 	struct resolved resolved;
-	uint64_t lookup; /* FILE, VDSO: file offset; PYTHON: the frame as sampled; else
+	uint64_t lookup; /* FILE, VDSO: file offset; INTERP: the frame as sampled; else
 			  * run-time address. Of a return address: 1 less */
 	uint64_t first_ns, last_ns; /* JIT; else 0 */
 	uint32_t source;

@@ -19,7 +19,7 @@ enum object_kind {
 	OBJECT_KERNEL, /* vmlinux and modules: one object each */
 	OBJECT_VDSO,
 	OBJECT_JIT, /* anonymous code of one process */
-	OBJECT_PYTHON, /* code objects of one process */
+	OBJECT_INTERP, /* code objects of one process */
 	OBJECT_UNKNOWN, /* no mapping was known */
 };
 
@@ -33,7 +33,6 @@ struct object {
 	uint64_t start,
 		limit; /* addresses (see resolved.address) of its executable segment; 0:0 unknown */
 	uint64_t file_off; /* of start */
-	bool is_interpreter; /* python: its C frames never take the charge (DESIGN C9) */
 	uint32_t id; /* 0, 1, 2 ... */
 };
 

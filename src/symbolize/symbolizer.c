@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * From "this address of that process" to a source that can name it. What the
- * sources answer is written into the entries by elf.c, jit.c, python.c
+ * sources answer is written into the entries by elf.c, jit.c, interp.c
  * and kernel.c.
  *
  * The one place where 1 is subtracted from return addresses (DESIGN C5) is want():
@@ -20,7 +20,9 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "lineburn.h"
+#include "process/file_facts.h"
 #include "process/vdso.h"
+#include "runtime/runtime.h"
 #include "symbolize/symbolizer_internal.h"
 
 /* ---- What answers said of the code of functions, each function once ---- */
@@ -189,36 +191,7 @@ void symbolizer_apply(struct resolved *resolved, const struct answer *answer)
 
 /* ---- whose address is it ---- */
 
-/* python, python3, python3.11, python3.13t, python3.11-dbg, libpython3.11.so.1.0 */
-static bool path_is_interpreter(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
-	bool library = !strncmp(name, "lib", 3);
-
-	name += library ? 3 : 0;
-	if (strncmp(name, "python", 6))
-		return false;
-	name += 6;
-	name += strspn(name, "0123456789.");
-	if (library && name[-1] == '.') /* libpython3.so */
-		name--;
-	name += strspn(name, "dmtu"); /* debug, malloc, free-threaded, UCS-4 builds */
-	if (library)
-		return !strcmp(name, ".so") || !strncmp(name, ".so.", 4);
-	return !*name || !strcmp(name, "-dbg");
-}
-
-static struct object *new_file_object(struct symbolizer *s, const char *path)
-{
-	struct object *object = table_add_object(&s->table, OBJECT_FILE, path);
-
-	if (object)
-		object->is_interpreter = path_is_interpreter(path);
-	return object;
-}
-
-/* The number of the source; its object is made by @make when it is new. */
+/* The number of the source; its object is made when it is new. */
 static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const void *key,
 			  enum object_kind object_kind, const char *name)
 {
@@ -228,9 +201,7 @@ static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const voi
 	if (i == TABLE_NO_SOURCE)
 		return i;
 	source = &s->table.sources[i];
-	if (!source->object && object_kind == OBJECT_FILE)
-		source->object = new_file_object(s, name);
-	else if (!source->object)
+	if (!source->object)
 		source->object = table_add_object(&s->table, object_kind, name);
 	return source->object ? i : TABLE_NO_SOURCE;
 }
@@ -288,14 +259,6 @@ static uint32_t want_jit(struct symbolizer *s, const struct process *proc,
 	return want(s, source, entry);
 }
 
-static bool begins_like_elf(int fd)
-{
-	char magic[4];
-
-	return pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
-	       !memcmp(magic, "\177ELF", sizeof(magic));
-}
-
 /* Its number; a new one is filled in. */
 static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 			    const struct mapping *m)
@@ -309,7 +272,6 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 	if (!source->file) {
 		source->file = m->file;
 		source->process = proc;
-		source->is_elf = begins_like_elf(m->file->fd);
 		source->in_memory = m->kind == MAPPING_MEMFD;
 		memcpy(source->object->build_id, m->file->build_id,
 		       m->file->build_id_len);
@@ -365,33 +327,36 @@ static uint32_t want_memfd(struct symbolizer *s, const struct process *proc,
 			   const struct mapping *m, struct entry *entry,
 			   uint64_t first_ns, uint64_t last_ns)
 {
-	uint32_t source;
+	const struct file_facts *facts = m->file ? file_facts_get(m->file, s->worker)
+						 : NULL;
 
-	if (m->file && m->file->fd >= 0) {
-		source = file_source(s, proc, m);
-		if (source == TABLE_NO_SOURCE || s->table.sources[source].is_elf)
-			return want_file(s, proc, m, entry);
-	}
+	if (m->file && m->file->fd >= 0 && facts && facts->is_elf)
+		return want_file(s, proc, m, entry);
 	return want_jit(s, proc, entry, first_ns, last_ns);
 }
 
 /* No address: 1 is never subtracted, and no mapping says whose it is. */
-static uint32_t want_python(struct symbolizer *s, const struct process *proc,
+static uint32_t want_interp(struct symbolizer *s, const struct process *proc,
 			    uint64_t frame)
 {
 	struct entry entry = {.lookup = frame, .resolved.process = proc};
+	const struct runtime *runtime = runtime_of_frame(frame);
 	uint32_t source;
 
+	if (!runtime)
+		return want_unknown(s, &entry, MISS_NO_MAPPING);
 	if (!proc) {
 		entry.resolved.miss = MISS_NO_PROCESS;
-		return want(
-			s,
-			source_of(s, SOURCE_NONE, "[python]", OBJECT_PYTHON, "[python]"),
-			&entry);
+		return want(s,
+			    source_of(s, SOURCE_NONE, runtime->object, OBJECT_INTERP,
+				      runtime->object),
+			    &entry);
 	}
-	source = source_of(s, SOURCE_PYTHON, proc, OBJECT_PYTHON, "[python]");
-	if (source != TABLE_NO_SOURCE)
+	source = source_of(s, SOURCE_INTERP, proc, OBJECT_INTERP, runtime->object);
+	if (source != TABLE_NO_SOURCE) {
 		s->table.sources[source].process = proc;
+		s->table.sources[source].runtime = runtime; /* an image has one */
+	}
 	return want(s, source, &entry);
 }
 
@@ -405,8 +370,8 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 	};
 	const struct mapping *m = NULL;
 
-	if (ip & LB_PY_FRAME)
-		return want_python(s, proc, ip);
+	if (ip & LB_FRAME_TAG)
+		return want_interp(s, proc, ip);
 	if (!proc)
 		return want_unknown(s, &entry, MISS_NO_PROCESS);
 	switch (maps_find(&proc->maps, entry.lookup, first_ns, last_ns, &m)) {
@@ -462,8 +427,8 @@ static int resolve_source(struct symbolizer *s, struct source *source)
 		return symbolizer_elf_resolve(s, source);
 	case SOURCE_JIT:
 		return symbolizer_jit_resolve(s, source);
-	case SOURCE_PYTHON:
-		return symbolizer_python_resolve(s, source);
+	case SOURCE_INTERP:
+		return symbolizer_interp_resolve(s, source);
 	case SOURCE_KERNEL:
 		return symbolizer_kernel_resolve(s, source);
 	case SOURCE_NONE:

@@ -37,7 +37,7 @@ DEFINE_CLEANUP(struct symbolizer, symbolizer_free);
 /**
  * Notes a user address of @proc (NULL: not known) seen during [first_ns, last_ns].
  * The same address in the same file, whatever the process, is one entry; code of
- * a JIT is one entry per process and time range. A frame of Python (LB_PY_FRAME) is no
+ * a JIT is one entry per process and time range. A frame of an interpreter (LB_FRAME_TAG) is no
  * address: it is what it is, whatever @kind and the times.
  *
  * Return: an id for symbolizer_get(). Never fails: knowing nothing is an answer.

@@ -59,7 +59,7 @@ struct symbolizer {
  */
 int symbolizer_elf_resolve(struct symbolizer *s, struct source *source);
 int symbolizer_jit_resolve(struct symbolizer *s, struct source *source);
-int symbolizer_python_resolve(struct symbolizer *s, struct source *source);
+int symbolizer_interp_resolve(struct symbolizer *s, struct source *source);
 int symbolizer_kernel_resolve(struct symbolizer *s, struct source *source);
 
 struct elf_question {

@@ -8,10 +8,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
-#include "collect/sampler.h"
 #include "process/table.h"
 #include "unwind/files.h"
-#include "unwind/pythons.h"
+#include "unwind/interps.h"
 #include "unwind/segments.h"
 #include "unwind/tables.h"
 #include "unwind/texts.h"
@@ -40,10 +39,10 @@ struct watched_image {
 	bool is_dirty; /* its segments are to be made anew */
 	bool is_told; /* the kernel has an entry of ours */
 	uint64_t maps_changes, jit_changes; /* of the process, when they were made */
-	uint64_t python_changes; /* of its maps, when an interpreter was looked for */
+	uint64_t interp_changes; /* of its maps, when an interpreter was looked for */
 	uint64_t rest_until_ns;
 	struct text_set texts; /* that they refer to */
-	struct image_python python;
+	struct image_interp interp;
 };
 
 struct unwind_feeder {
@@ -51,7 +50,7 @@ struct unwind_feeder {
 	struct unwind_tables *tables;
 	struct unwind_files *files;
 	struct unwind_texts *texts;
-	struct unwind_pythons *pythons;
+	struct unwind_interps *interps;
 	struct segment_list segments; /* work space */
 
 	struct watched_image *images; /* by id; heap */
@@ -74,29 +73,27 @@ struct unwind_feeder {
 	struct unwind_feeder_totals totals;
 };
 
-int unwind_feeder_new(const struct unwind_feeder_config *config, struct sampler *sampler,
-		      struct process_table *processes, struct worker *decoder,
-		      struct worker *reader, struct unwind_feeder **ret,
-		      struct error *err)
+int unwind_feeder_new(const struct unwind_feeder_config *config,
+		      const struct unwind_kmaps *maps, struct process_table *processes,
+		      struct worker *decoder, struct worker *reader,
+		      struct unwind_feeder **ret, struct error *err)
 {
 	_cleanup_(unwind_feeder_freep) struct unwind_feeder *w = calloc(1, sizeof(*w));
 	struct unwind_tables_config tables = {.max_row_bytes = config->max_row_bytes};
-	struct unwind_kmaps maps;
 	int rc;
 
 	if (!w)
 		return error_set(err, -ENOMEM, "out of memory");
 	w->processes = processes;
-	sampler_unwind_kmaps(sampler, &maps);
-	rc = unwind_tables_new(&tables, &maps, &w->tables, err);
+	rc = unwind_tables_new(&tables, maps, &w->tables, err);
 	if (!rc)
 		rc = unwind_files_new(w->tables, processes, decoder, &w->files, err);
 	if (!rc)
 		rc = unwind_texts_new(w->tables, process_table_jit_store(processes),
 				      decoder, &w->texts, err);
 	if (!rc)
-		rc = unwind_pythons_new(w->tables, processes, decoder, reader,
-					&w->pythons, err);
+		rc = unwind_interps_new(w->tables, processes, decoder, reader,
+					&w->interps, err);
 	if (rc)
 		return rc;
 	*ret = take_ptr(w);
@@ -113,7 +110,7 @@ void unwind_feeder_free(struct unwind_feeder *w)
 	free(w->used);
 	free(w->requests);
 	segment_list_deinit(&w->segments);
-	unwind_pythons_free(w->pythons);
+	unwind_interps_free(w->interps);
 	unwind_texts_free(w->texts);
 	unwind_files_free(w->files);
 	unwind_tables_free(w->tables);
@@ -124,7 +121,7 @@ void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
 			   bool (*is_wanted)(const struct mapping *m),
 			   uint64_t deadline_ns)
 {
-	struct image_python python = {0};
+	struct image_interp interp = {0};
 
 	for (size_t i = 0; i < p->maps.nr_live; i++) {
 		const struct mapping *m = &p->maps.items[p->maps.live[i]];
@@ -135,7 +132,7 @@ void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
 	}
 	unwind_files_serve_early(w->files, deadline_ns);
 	if (clock_now_ns() < deadline_ns)
-		unwind_pythons_look(w->pythons, p, &python);
+		unwind_interps_look(w->interps, p, &interp);
 	for (size_t i = 0; is_wanted && i < p->maps.nr_live; i++) {
 		const struct mapping *m = &p->maps.items[p->maps.live[i]];
 
@@ -210,19 +207,19 @@ void unwind_feeder_sampled(struct unwind_feeder *w, const struct process *p)
 void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 			  const struct process *child)
 {
-	struct image_python python = {0};
+	struct image_interp interp = {0};
 	struct watched_image *img;
 
 	if (!parent || !child || parent->id >= w->nr_images ||
 	    !is_of(&w->images[parent->id], parent))
 		return;
-	python = w->images[parent->id].python;
-	if (python.state == IMAGE_PYTHON_NONE)
+	interp = w->images[parent->id].interp;
+	if (interp.state == IMAGE_INTERP_NONE)
 		return;
 	/* It is where it was in the parent. */
 	img = image_of(w, child);
 	if (img)
-		img->python = python;
+		img->interp = interp;
 }
 
 void unwind_feeder_code_is_cut(struct unwind_feeder *w)
@@ -286,8 +283,8 @@ static bool tell_kernel(struct unwind_feeder *w, const struct process *p,
 	if (segment_list_make(&w->segments, p, w->files, &texts))
 		w->totals.nr_segments_refused++;
 	rc = unwind_process_set(w->tables, &img->key, w->segments.items, w->segments.nr,
-				img->python.number, img->python.tls_off,
-				img->python.text_bias);
+				img->interp.number, img->interp.tls_off,
+				img->interp.text_bias);
 	if (rc) {
 		/* What was told before refers to what it has. */
 		unwind_texts_put(w->texts, &texts);
@@ -318,7 +315,7 @@ static void update(struct unwind_feeder *w, uint32_t id, uint64_t deadline_ns)
 	}
 	img->is_dirty = !tell_kernel(w, p, img, deadline_ns);
 	w->nr_dirty += img->is_dirty;
-	w->has_new_mappings |= img->python.state == IMAGE_PYTHON_NONE;
+	w->has_new_mappings |= img->interp.state == IMAGE_INTERP_NONE;
 }
 
 static void update_dirty(struct unwind_feeder *w, uint64_t deadline_ns)
@@ -345,7 +342,7 @@ static void update_dirty(struct unwind_feeder *w, uint64_t deadline_ns)
 }
 
 /* Later than the segments: the kernel finds both by them. */
-static void find_pythons(struct unwind_feeder *w, uint64_t deadline_ns)
+static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 {
 	if (!w->nr_waiting && !w->has_new_mappings)
 		return;
@@ -356,8 +353,8 @@ static void find_pythons(struct unwind_feeder *w, uint64_t deadline_ns)
 		struct watched_image *img = &w->images[id];
 		const struct process *p;
 
-		if (!img->is_told || img->python.state == IMAGE_PYTHON_FOUND ||
-		    img->python.state == IMAGE_PYTHON_REFUSED)
+		if (!img->is_told || img->interp.state == IMAGE_INTERP_FOUND ||
+		    img->interp.state == IMAGE_INTERP_REFUSED)
 			continue;
 		p = process_of(w, id);
 		if (!p || p->until_ns != UINT64_MAX)
@@ -366,15 +363,15 @@ static void find_pythons(struct unwind_feeder *w, uint64_t deadline_ns)
 			w->has_new_mappings = w->is_behind = true;
 			return;
 		}
-		if (img->python_changes != p->maps.nr_changes) {
-			img->python_changes = p->maps.nr_changes;
-			unwind_pythons_look(w->pythons, p, &img->python);
+		if (img->interp_changes != p->maps.nr_changes) {
+			img->interp_changes = p->maps.nr_changes;
+			unwind_interps_look(w->interps, p, &img->interp);
 		}
-		if (unwind_pythons_ask(w->pythons, p, &img->python)) {
+		if (unwind_interps_ask(w->interps, p, &img->interp)) {
 			img->rest_until_ns = 0;
 			mark(w, img);
 		}
-		w->nr_waiting += img->python.state == IMAGE_PYTHON_WAITS;
+		w->nr_waiting += img->interp.state == IMAGE_INTERP_WAITS;
 	}
 }
 
@@ -390,9 +387,9 @@ static void read_cut_codes(struct unwind_feeder *w, uint64_t deadline_ns)
 		struct process *p = process_of(w, id);
 
 		if (p && clock_now_ns() < deadline_ns)
-			unwind_pythons_read_codes(w->pythons, p, &img->python);
-		w->has_cut_codes |= p && img->python.number && !img->python.is_banned &&
-				    p->python_codes.nr_cut;
+			unwind_interps_read_codes(w->interps, p, &img->interp);
+		w->has_cut_codes |= p && img->interp.number && !img->interp.is_banned &&
+				    p->interp_codes.nr_cut;
 	}
 }
 
@@ -466,10 +463,10 @@ void unwind_feeder_look(struct unwind_feeder *w)
 	w->nr_requests = 0;
 	update_dirty(w, deadline_ns);
 	/*
-	 * Before the rows, which take longer: lines of Python are seen without them, too,
+	 * Before the rows, which take longer: interpreted lines are seen without them, too,
 	 * and a script may be over soon.
 	 */
-	find_pythons(w, deadline_ns);
+	find_interps(w, deadline_ns);
 	update_dirty(w, deadline_ns);
 	read_cut_codes(w, deadline_ns);
 	w->is_behind |= unwind_files_serve(w->files, deadline_ns);
@@ -535,12 +532,12 @@ void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_feeder_to
 	struct unwind_tables_stats tables;
 	struct unwind_files_totals files;
 	struct unwind_texts_totals texts;
-	struct unwind_pythons_totals pythons;
+	struct unwind_interps_totals interps;
 
 	unwind_tables_stats(w->tables, &tables);
 	unwind_files_totals(w->files, &files);
 	unwind_texts_totals(w->texts, &texts);
-	unwind_pythons_totals(w->pythons, &pythons);
+	unwind_interps_totals(w->interps, &interps);
 	*ret = w->totals;
 	ret->nr_requests_dropped += files.nr_wants_dropped;
 	ret->nr_rows = tables.nr_rows;
@@ -552,8 +549,8 @@ void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_feeder_to
 	ret->nr_pages_refused = tables.nr_refused_pages;
 	ret->nr_rules_refused = tables.nr_refused_rules;
 	ret->nr_processes_refused = tables.nr_refused_processes;
-	ret->nr_pythons_found = pythons.nr_found;
-	ret->nr_pythons_refused = pythons.nr_refused;
+	ret->nr_interps_found = interps.nr_found;
+	ret->nr_interps_refused = interps.nr_refused;
 	ret->nr_asked = files.nr_asked;
 	ret->nr_failed = files.nr_failed + texts.nr_failed;
 	ret->ask_ns = files.ask_ns + texts.ask_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Keeps the kernel's unwind tables filled while a recording runs: what a process has
- * mapped, rows of the code that is hit, and where its interpreter of Python is.
+ * mapped, rows of the code that is hit, and where its interpreter is.
  */
 #ifndef LB_UNWIND_FEEDER_H
 #define LB_UNWIND_FEEDER_H
@@ -16,19 +16,19 @@
 struct mapping;
 struct process_table;
 struct process;
-struct sampler;
 struct unwind_feeder;
+struct unwind_kmaps;
 struct worker;
 
 struct unwind_feeder_config {
 	uint64_t max_row_bytes; /* of kernel memory for rows; 0: 64 MiB */
 };
 
-/** All are borrowed and must outlive it. */
-int unwind_feeder_new(const struct unwind_feeder_config *config, struct sampler *sampler,
-		      struct process_table *processes, struct worker *decoder,
-		      struct worker *reader, struct unwind_feeder **ret,
-		      struct error *err);
+/** @maps is copied; its descriptors, and all others, are borrowed and must outlive it. */
+int unwind_feeder_new(const struct unwind_feeder_config *config,
+		      const struct unwind_kmaps *maps, struct process_table *processes,
+		      struct worker *decoder, struct worker *reader,
+		      struct unwind_feeder **ret, struct error *err);
 void unwind_feeder_free(struct unwind_feeder *w);
 DEFINE_CLEANUP(struct unwind_feeder, unwind_feeder_free);
 
@@ -50,7 +50,7 @@ void unwind_feeder_request(struct unwind_feeder *w,
 /** @child was forked by @parent; each may be NULL. */
 void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 			  const struct process *child);
-/** Some process has code objects to be read again (its python_codes.nr_cut). */
+/** Some process has code objects to be read again (its interp_codes.nr_cut). */
 void unwind_feeder_code_is_cut(struct unwind_feeder *w);
 /** Sampled images mapped something new: the next look is not in vain. */
 void unwind_feeder_expect(struct unwind_feeder *w);
@@ -77,7 +77,7 @@ struct unwind_feeder_totals {
 	uint64_t nr_processes, nr_segments; /* same */
 	uint64_t nr_pages_evicted, nr_pages_refused;
 	uint64_t nr_rules_refused, nr_processes_refused, nr_segments_refused;
-	uint64_t nr_pythons_found, nr_pythons_refused;
+	uint64_t nr_interps_found, nr_interps_refused;
 	uint64_t nr_asked,
 		nr_failed; /* files and JIT objects; that have no rows for it */
 	uint64_t ask_ns; /* waited for the decoder */

@@ -96,9 +96,9 @@ static void rules_deinit(struct rules *r)
 struct known_process {
 	struct lb_image image;
 	uint32_t run; /* of segments */
-	uint32_t python;
-	int32_t python_tls_off;
-	uint64_t python_bias;
+	uint32_t interp;
+	int32_t interp_tls_off;
+	uint64_t interp_bias;
 };
 
 struct unwind_tables {
@@ -117,8 +117,8 @@ struct unwind_tables {
 	size_t nr_free, cap_free;
 	struct hashmap by_image;
 
-	struct lb_python pythons[LB_MAX_PYTHONS];
-	uint32_t nr_pythons;
+	struct lb_interp interps[LB_MAX_INTERPS];
+	uint32_t nr_interps;
 
 	uint64_t nr_evicted, nr_refused_pages, nr_refused_processes;
 };
@@ -344,22 +344,22 @@ static int tell_kernel(struct unwind_tables *t, const struct known_process *p)
 	struct lb_unwind_process value = {.generation = run->generation,
 					  .stamp = run->stamp,
 					  .nr_segments = run->nr,
-					  .python = p->python,
-					  .python_tls_off = p->python_tls_off,
-					  .python_bias = p->python_bias};
+					  .interp = p->interp,
+					  .interp_tls_off = p->interp_tls_off,
+					  .interp_bias = p->interp_bias};
 
 	return kmap_update(t->maps.processes_fd, &p->image, &value);
 }
 
 int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
 		       const struct lb_unwind_segment *segments, size_t nr,
-		       uint32_t python, int32_t python_tls_off, uint64_t python_bias)
+		       uint32_t interp, int32_t interp_tls_off, uint64_t interp_bias)
 {
 	struct known_process *known = find_process(t, image);
 	struct known_process next = {.image = *image,
-				     .python = python,
-				     .python_tls_off = python_tls_off,
-				     .python_bias = python_bias};
+				     .interp = interp,
+				     .interp_tls_off = interp_tls_off,
+				     .interp_bias = interp_bias};
 	uint32_t replaced = HASHMAP_NONE;
 	int rc = segment_runs_get(&t->runs, segments, nr, &next.run);
 
@@ -396,18 +396,18 @@ void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image
 	forget_process(t, known);
 }
 
-uint32_t unwind_python_add(struct unwind_tables *t, const struct lb_python *python)
+uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *interp)
 {
 	uint32_t i = 0;
 
-	while (i < t->nr_pythons && memcmp(&t->pythons[i], python, sizeof(*python)) != 0)
+	while (i < t->nr_interps && memcmp(&t->interps[i], interp, sizeof(*interp)) != 0)
 		i++;
-	if (i == LB_MAX_PYTHONS)
+	if (i == LB_MAX_INTERPS)
 		return 0;
-	if (i == t->nr_pythons) {
-		if (kmap_update(t->maps.pythons_fd, &i, python))
+	if (i == t->nr_interps) {
+		if (kmap_update(t->maps.interps_fd, &i, interp))
 			return 0;
-		t->pythons[t->nr_pythons++] = *python;
+		t->interps[t->nr_interps++] = *interp;
 	}
 	return i + 1;
 }

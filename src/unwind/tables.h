@@ -67,11 +67,11 @@ bool unwind_page_is_absent(const struct unwind_tables *t, uint32_t object, uint6
  */
 int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
 		       const struct lb_unwind_segment *segments, size_t nr,
-		       uint32_t python, int32_t python_tls_off, uint64_t python_bias);
+		       uint32_t interp, int32_t interp_tls_off, uint64_t interp_bias);
 /** It is gone, or is another. */
 void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image);
 /** Number + 1 of this layout in the kernel's table; 0: no room. */
-uint32_t unwind_python_add(struct unwind_tables *t, const struct lb_python *python);
+uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *interp);
 
 /* ---- upkeep ---- */
 

@@ -312,6 +312,12 @@ void sampler_set_level(struct sampler *s, unsigned int new_level)
 	fake.levels[fake.nr_levels++] = level;
 }
 
+void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret)
+{
+	(void)s;
+	*ret = (struct unwind_kmaps){0};
+}
+
 int sampler_poll_fd(const struct sampler *s)
 {
 	(void)s;
@@ -321,7 +327,7 @@ int sampler_poll_fd(const struct sampler *s)
 static void tell_code(const struct fake_item *item, const struct lb_image *image,
 		      const struct sampler_handlers *handlers)
 {
-	struct lb_python_code code = {
+	struct lb_interp_code code = {
 		.image = *image,
 		.code_id = item->id,
 		.code_addr = 0x1000 * item->id,
@@ -335,7 +341,7 @@ static void tell_code(const struct fake_item *item, const struct lb_image *image
 		.name = "f",
 	};
 
-	handlers->python_code(handlers->ctx, &code,
+	handlers->interp_code(handlers->ctx, &code,
 			      sizeof(code) - sizeof(code.table) + code.table_copied);
 }
 

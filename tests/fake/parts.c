@@ -213,13 +213,13 @@ struct unwind_feeder {
 	char unused;
 };
 
-int unwind_feeder_new(const struct unwind_feeder_config *config, struct sampler *sampler,
-		      struct process_table *processes, struct worker *decoder,
-		      struct worker *reader, struct unwind_feeder **ret,
-		      struct error *err)
+int unwind_feeder_new(const struct unwind_feeder_config *config,
+		      const struct unwind_kmaps *maps, struct process_table *processes,
+		      struct worker *decoder, struct worker *reader,
+		      struct unwind_feeder **ret, struct error *err)
 {
 	(void)config;
-	(void)sampler;
+	(void)maps;
 	(void)processes;
 	(void)decoder;
 	(void)reader;

@@ -4,29 +4,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "decode/requests.h"
+#include "decode/jit/interface.h"
+#include "decode/runtimes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct wire_writer reply = {0};
-	struct wire_reader r = {0};
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct inspected_file file = {.fd = memfd_create("fuzz", MFD_CLOEXEC),
+				      .path = ""};
+	struct jit_interface point = {0};
 
-	if (fd < 0)
+	if (file.fd < 0)
 		return 0;
-	if (write(fd, data, size) == (ssize_t)size &&
-	    !jit_interface_serve(NULL, &r, &fd, 1, &reply)) {
-		uint32_t is_found;
-		uint64_t off;
-
-		r = (struct wire_reader){.data = reply.data, .len = reply.len};
-		is_found = wire_get_u32(&r);
-		off = wire_get_u64(&r);
-		assert(is_found <= 1 && (!is_found || off < size));
-	}
-	wire_writer_deinit(&reply);
-	close(fd);
+	if (write(file.fd, data, size) == (ssize_t)size && jit_inspect(&file, &point))
+		assert(point.register_off < size);
+	close(file.fd);
 	return 0;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "decode/operations.h"
+#include "decode/requests.h"
 #include "lib/program.h"
 #include "worker/worker.h"
 

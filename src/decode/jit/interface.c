@@ -8,14 +8,13 @@
 #include "decode/jit/interface.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "decode/requests.h"
+#include "decode/runtimes.h"
 
 #if defined(__x86_64__)
 #define OUR_MACHINE EM_X86_64
@@ -238,31 +237,28 @@ static bool find(struct elf_bytes file, struct jit_interface *ret)
 	return false;
 }
 
-int jit_interface_serve(struct worker_call *call, struct wire_reader *request,
-			const int *fds, size_t nr_fds, struct wire_writer *reply)
+bool jit_recognise(const char *path)
+{
+	(void)path;
+	return true;
+}
+
+bool jit_inspect(const struct inspected_file *file, void *ret)
 {
 	struct jit_interface point = {0};
 	struct stat st;
 	void *data;
 	bool is_found;
 
-	(void)call, (void)request;
-	if (!nr_fds)
-		return -EBADMSG;
-	if (fstat(fds[0], &st))
-		return -errno;
-	data = st.st_size > 0
-		       ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fds[0], 0)
-		       : MAP_FAILED;
-	is_found = data != MAP_FAILED &&
-		   find((struct elf_bytes){data, (uint64_t)st.st_size}, &point);
-	if (data != MAP_FAILED)
-		munmap(data, (size_t)st.st_size);
-	if (!is_found)
-		point = (struct jit_interface){0};
-	wire_put_u32(reply, is_found);
-	wire_put_u64(reply, point.register_off);
-	wire_put_u64(reply, point.register_vaddr);
-	wire_put_u64(reply, point.descriptor_vaddr);
-	return 0;
+	_Static_assert(sizeof(point) <= RUNTIME_FACTS_BYTES, "it fits");
+	if (fstat(file->fd, &st) || st.st_size <= 0)
+		return false;
+	data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, file->fd, 0);
+	if (data == MAP_FAILED)
+		return false;
+	is_found = find((struct elf_bytes){data, (uint64_t)st.st_size}, &point);
+	munmap(data, (size_t)st.st_size);
+	if (is_found)
+		memcpy(ret, &point, sizeof(point));
+	return is_found;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The JIT interface of GDB's manual, as one ELF file has it. */
+/*
+ * The JIT interface of GDB's manual, as one ELF file has it: by .symtab, then .dynsym. Where
+ * LLVM is linked statically both are local symbols.
+ */
 #ifndef LB_DECODE_JIT_INTERFACE_H
 #define LB_DECODE_JIT_INTERFACE_H
 

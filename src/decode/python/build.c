@@ -7,7 +7,6 @@
 #include "decode/python/build.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdbool.h>
@@ -15,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "decode/python/layout.h"
-#include "decode/requests.h"
+#include "decode/runtimes.h"
 
 #define MAX_SYMBOLS (1u << 20) /* of one table; CPython has 20,000 */
 
@@ -44,6 +43,30 @@ struct python_elf {
 		uint64_t vaddr, size_bytes; /* vaddr 0: it is not there */
 	} symbols[NR_SYMBOLS];
 };
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "python", "python3", "python3.13t", "python3.14-nopie", "libpython3.11.so.1.0" */
+bool python_recognise(const char *path)
+{
+	const char *name = name_of(path);
+	bool is_library = !strncmp(name, "lib", 3);
+
+	if (is_library)
+		name += 3;
+	if (strncmp(name, "python", 6) != 0)
+		return false;
+	name += 6;
+	if (is_library)
+		return strstr(name, ".so") != NULL;
+	/* " (deleted)": it was upgraded meanwhile. */
+	return !*name || strchr("0123456789-. ", *name);
+}
 
 static void close_elf(Elf **elf)
 {
@@ -159,24 +182,21 @@ static uint32_t read_version(const struct python_elf *f)
 }
 
 /* "python3.9", "libpython3.10.so.1.0": of the last part of @path. 0: none. */
-static uint32_t version_of_name(const char *path, size_t len)
+static uint32_t version_of_name(const char *path)
 {
 	static const char before[] = "python3.";
-	const char *slash = memrchr(path, '/', len);
-	const char *name = slash ? slash + 1 : path, *at;
+	const char *at = strstr(name_of(path), before);
 	uint32_t minor = 0;
 
-	len -= (size_t)(name - path);
-	at = memmem(name, len, before, strlen(before));
 	if (!at)
 		return 0;
 	at += strlen(before);
-	for (int i = 0; i < 2 && at < name + len && *at >= '0' && *at <= '9'; i++)
+	for (int i = 0; i < 2 && *at >= '0' && *at <= '9'; i++)
 		minor = minor * 10 + (uint32_t)(*at++ - '0');
 	return minor ? 0x0300 + minor : 0;
 }
 
-static uint32_t find_version(const struct python_elf *f, const char *path, size_t len)
+static uint32_t find_version(const struct python_elf *f, const char *path)
 {
 	if (f->symbols[SYMBOL_VERSION].vaddr)
 		return read_version(f);
@@ -186,10 +206,10 @@ static uint32_t find_version(const struct python_elf *f, const char *path, size_
 		return 0x030a;
 	if (f->symbols[SYMBOL_SINCE_3_9].vaddr)
 		return 0x0309;
-	return f->symbols[SYMBOL_EVAL].vaddr ? 0 : version_of_name(path, len);
+	return f->symbols[SYMBOL_EVAL].vaddr ? 0 : version_of_name(path);
 }
 
-/* ---- the reply ---- */
+/* ---- the file ---- */
 
 static bool is_ours(Elf *elf)
 {
@@ -202,8 +222,7 @@ static bool is_ours(Elf *elf)
 }
 
 /* Return: is it a CPython? */
-static bool read_build(struct python_elf *f, const char *path, size_t len,
-		       struct python_build *ret)
+static bool read_build(struct python_elf *f, const char *path, struct python_build *ret)
 {
 	uint64_t runtime, eval, eval_bytes, base;
 	GElf_Phdr text, data;
@@ -212,7 +231,7 @@ static bool read_build(struct python_elf *f, const char *path, size_t len,
 	runtime = f->symbols[SYMBOL_RUNTIME].vaddr;
 	eval = f->symbols[SYMBOL_EVAL].vaddr;
 	eval_bytes = f->symbols[SYMBOL_EVAL].size_bytes;
-	ret->version = find_version(f, path, len);
+	ret->version = find_version(f, path);
 	if (ret->version < PYTHON_OLDEST || ret->version > PYTHON_NEWEST || !runtime ||
 	    !find_segment(f, runtime, sizeof(uint64_t), PF_W, &data) ||
 	    !find_text(f, &text))
@@ -226,29 +245,17 @@ static bool read_build(struct python_elf *f, const char *path, size_t len,
 	return true;
 }
 
-int python_build_serve(struct worker_call *call, struct wire_reader *request,
-		       const int *fds, size_t nr_fds, struct wire_writer *reply)
+bool python_inspect(const struct inspected_file *file, void *ret)
 {
 	_cleanup_(close_elf) Elf *elf = NULL;
 	struct python_build build = {0};
 	struct python_elf f = {0};
-	const char *path;
-	bool is_found;
-	size_t len;
 
-	(void)call;
-	path = wire_get_bytes(request, &len);
-	if (request->failed || !nr_fds)
-		return -EBADMSG;
+	_Static_assert(sizeof(build) <= RUNTIME_FACTS_BYTES, "it fits");
 	elf_version(EV_CURRENT);
-	f.elf = elf = elf_begin(fds[0], ELF_C_READ_MMAP, NULL);
-	is_found = is_ours(elf) && read_build(&f, path, len, &build);
-	if (!is_found)
-		build = (struct python_build){0};
-	wire_put_u32(reply, is_found);
-	wire_put_u32(reply, build.version);
-	wire_put_u64(reply, build.runtime_off);
-	wire_put_u64(reply, build.eval_off);
-	wire_put_u64(reply, build.eval_bytes);
-	return 0;
+	f.elf = elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
+	if (!is_ours(elf) || !read_build(&f, file->path, &build))
+		return false;
+	memcpy(ret, &build, sizeof(build));
+	return true;
 }

@@ -47,7 +47,7 @@ static uint32_t line_at(struct table_walk *w, uint32_t index, enum miss *ret_mis
 	uint64_t byte = (uint64_t)index * UNIT_BYTES;
 
 	*ret_miss = MISS_NO_LINE;
-	if (index == LB_PY_INDEX_UNKNOWN)
+	if (index == LB_FRAME_INDEX_UNKNOWN)
 		return w->code->first_line;
 	while (!w->is_behind && byte >= w->at.end) {
 		w->is_behind = !python_lines_next(&w->lines, &w->at);

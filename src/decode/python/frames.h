@@ -5,7 +5,7 @@
  *
  * Which line an instruction has that the compiler gave none:
  *  - before the first one with a line, where a frame is being set up: that of the def,
- *    as for a frame that has not begun (LB_PY_INDEX_UNKNOWN);
+ *    as for a frame that has not begun (LB_FRAME_INDEX_UNKNOWN);
  *  - later ones, mostly the clean-up of "with" and "except": none (MISS_NO_LINE), as in
  *    a traceback of CPython. They can be reached from anywhere.
  */
@@ -34,7 +34,7 @@ struct python_function_code {
 
 struct python_question {
 	uint32_t code; /* into the codes */
-	uint32_t index; /* LB_PY_INDEX */
+	uint32_t index; /* LB_FRAME_INDEX */
 	uint32_t number; /* of its answer */
 };
 

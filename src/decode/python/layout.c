@@ -32,7 +32,7 @@
 
 static const struct python_layout layouts[] = {
 	{.frames = {.version = 0x0309,
-		    .link = LB_PY_LINK_EVAL,
+		    .link = LB_LINK_EVAL,
 		    .ts_frame = 24,
 		    .frame_code = 32,
 		    .frame_previous = 24,
@@ -42,7 +42,7 @@ static const struct python_layout layouts[] = {
 		    OLD_OBJECTS},
 	 .lists = OLD_LISTS},
 	{.frames = {.version = 0x030a,
-		    .link = LB_PY_LINK_OBJECT,
+		    .link = LB_LINK_OBJECT,
 		    .ts_frame = 24,
 		    .ts_cframe = 48,
 		    .cframe_previous = 8,
@@ -54,7 +54,7 @@ static const struct python_layout layouts[] = {
 		    OLD_OBJECTS},
 	 .lists = OLD_LISTS},
 	{.frames = {.version = 0x030b,
-		    .link = LB_PY_LINK_CFRAME,
+		    .link = LB_LINK_CFRAME,
 		    .ts_frame = 56,
 		    .cframe_frame = 8,
 		    .cframe_previous = 16,
@@ -86,7 +86,7 @@ static const struct python_layout layouts[] = {
 		   .thread_interpreter = 16,
 		   .thread_id = 152}},
 	{.frames = {.version = 0x030c,
-		    .link = LB_PY_LINK_CFRAME,
+		    .link = LB_LINK_CFRAME,
 		    .ts_frame = 56,
 		    .cframe_frame = 0,
 		    .cframe_previous = 8,
@@ -128,34 +128,34 @@ const struct python_layout *python_layout_find(uint32_t version)
 
 /* ---- bounds ---- */
 
-static bool frame_is_sane(const struct lb_python *l)
+static bool frame_is_sane(const struct lb_interp *l)
 {
-	return l->frame_bytes <= LB_PY_FRAME_BYTES && l->frame_bytes >= 8 &&
+	return l->frame_bytes <= LB_INTERP_FRAME_BYTES && l->frame_bytes >= 8 &&
 	       l->frame_code <= l->frame_bytes - 8 &&
 	       l->frame_previous <= l->frame_bytes - 8 &&
 	       l->frame_ip <= l->frame_bytes - 8 && l->frame_owner < l->frame_bytes &&
-	       l->frame_owner <= LB_PY_FRAME_BYTES - 8 && l->ip_is_index <= 2 &&
+	       l->frame_owner <= LB_INTERP_FRAME_BYTES - 8 && l->ip_is_index <= 2 &&
 	       l->entry_has_code <= 1 && l->code_tag_mask <= 7;
 }
 
-static bool code_is_sane(const struct lb_python *l)
+static bool code_is_sane(const struct lb_interp *l)
 {
-	if (l->code_bytes > LB_PY_CODE_BYTES || l->code_bytes < 8 ||
+	if (l->code_bytes > LB_INTERP_CODE_BYTES || l->code_bytes < 8 ||
 	    l->code_filename > l->code_bytes - 8 ||
 	    l->code_qualname > l->code_bytes - 8 ||
 	    l->code_linetable > l->code_bytes - 8 ||
 	    l->code_firstlineno > l->code_bytes - 8)
 		return false;
-	for (size_t i = 0; i < LB_PY_IDENTITY_WORDS; i++)
+	for (size_t i = 0; i < LB_INTERP_IDENTITY_WORDS; i++)
 		if (l->code_identity[i] > l->code_bytes - 8)
 			return false;
 	return true;
 }
 
-bool python_layout_is_sane(const struct lb_python *l)
+bool python_layout_is_sane(const struct lb_interp *l)
 {
 	return l->version >= PYTHON_OLDEST && l->version <= PYTHON_NEWEST &&
-	       l->link <= LB_PY_LINK_SHIM && l->ts_is_in_table <= 1 && frame_is_sane(l) &&
+	       l->link <= LB_LINK_SHIM && l->ts_is_in_table <= 1 && frame_is_sane(l) &&
 	       code_is_sane(l);
 }
 
@@ -272,24 +272,24 @@ static uint16_t max_u16(uint16_t a, uint16_t b)
 	return a > b ? a : b;
 }
 
-static void set_frames(struct lb_python *p, const uint16_t *off)
+static void set_frames(struct lb_interp *p, const uint16_t *off)
 {
 	uint16_t end = max_u16(max_u16(off[FRAME_CODE], off[FRAME_PREVIOUS]) + 8,
 			       max_u16(off[FRAME_IP] + 8, off[FRAME_OWNER] + 1));
 
-	p->link = LB_PY_LINK_SHIM;
+	p->link = LB_LINK_SHIM;
 	p->ts_frame = off[THREAD_FRAME];
 	p->frame_code = off[FRAME_CODE];
 	p->frame_previous = off[FRAME_PREVIOUS];
 	p->frame_ip = off[FRAME_IP];
 	p->frame_owner = off[FRAME_OWNER];
 	p->owner_shim = OWNED_BY_C;
-	p->frame_bytes = end <= LB_PY_FRAME_BYTES ? (uint8_t)((end + 7) & ~7) : 0;
+	p->frame_bytes = end <= LB_INTERP_FRAME_BYTES ? (uint8_t)((end + 7) & ~7) : 0;
 }
 
-static void set_code(struct lb_python *p, const uint16_t *off)
+static void set_code(struct lb_interp *p, const uint16_t *off)
 {
-	const uint16_t identity[LB_PY_IDENTITY_WORDS] = {
+	const uint16_t identity[LB_INTERP_IDENTITY_WORDS] = {
 		off[BYTES_SIZE], /* ob_size: of every object with one */
 		off[CODE_FIRSTLINENO] & ~7, /* co_stacksize, co_firstlineno */
 		off[CODE_FILENAME],
@@ -310,7 +310,7 @@ static void set_code(struct lb_python *p, const uint16_t *off)
 	p->code_firstlineno = off[CODE_FIRSTLINENO];
 }
 
-static void set_objects(struct lb_python *p, const uint16_t *off)
+static void set_objects(struct lb_interp *p, const uint16_t *off)
 {
 	p->str_length = off[STR_LENGTH];
 	p->str_state = off[STR_STATE];

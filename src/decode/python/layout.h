@@ -22,7 +22,7 @@ struct python_lists {
 };
 
 struct python_layout {
-	struct lb_python frames; /* eval_lo and eval_hi are 0 */
+	struct lb_interp frames; /* eval_lo and eval_hi are 0 */
 	struct python_lists lists;
 };
 
@@ -46,6 +46,6 @@ size_t python_debug_bytes(uint32_t version);
 bool python_layout_read(uint32_t version, const void *bytes, struct python_layout *ret);
 
 /** Do all offsets lie within what the kernel side reads? For replies, too. */
-bool python_layout_is_sane(const struct lb_python *l);
+bool python_layout_is_sane(const struct lb_interp *l);
 
 #endif

@@ -25,7 +25,7 @@ struct wanted_code {
 
 struct read_target {
 	pid_t pid;
-	struct lb_python layout;
+	struct lb_interp layout;
 	size_t code_bytes; /* of a code object that are read: it may lie at the end of memory */
 	uint8_t *bytes; /* of one text */
 };
@@ -79,7 +79,7 @@ static void put_read(const struct read_target *t, uint64_t addr, uint64_t chars,
  * which is 2 bits, 16 from 3.14 on, and 8 in the free-threaded 3.13, whose objects have
  * longer heads.
  */
-static unsigned int kind_shift(const struct lb_python *layout)
+static unsigned int kind_shift(const struct lb_interp *layout)
 {
 	if (layout->version >= 0x030e)
 		return 16;
@@ -88,7 +88,7 @@ static unsigned int kind_shift(const struct lb_python *layout)
 
 static void put_str(const struct read_target *t, uint64_t addr, struct wire_writer *w)
 {
-	const struct lb_python *l = &t->layout;
+	const struct lb_interp *l = &t->layout;
 	uint8_t head[STR_BYTES];
 	unsigned int kind;
 	uint32_t state;
@@ -105,7 +105,7 @@ static void put_str(const struct read_target *t, uint64_t addr, struct wire_writ
 		return;
 	}
 	put_read(t, addr + (state & 16 ? l->str_ascii : l->str_wide),
-		 u64_at(head, l->str_length), kind, PYTHON_MAX_TEXT_BYTES, w);
+		 u64_at(head, l->str_length), kind, INTERP_MAX_TEXT_BYTES, w);
 }
 
 static void put_table(const struct read_target *t, uint64_t addr, struct wire_writer *w)
@@ -114,7 +114,7 @@ static void put_table(const struct read_target *t, uint64_t addr, struct wire_wr
 
 	if (read_exact(t, addr + t->layout.bytes_size, &size_bytes, sizeof(size_bytes)))
 		put_read(t, addr + t->layout.bytes_data, size_bytes, 1,
-			 PYTHON_MAX_TABLE_BYTES, w);
+			 INTERP_MAX_TABLE_BYTES, w);
 	else
 		put_nothing(w);
 }
@@ -131,7 +131,7 @@ static bool read_code(const struct read_target *t, const struct wanted_code *wan
 static void put_code(const struct read_target *t, const struct wanted_code *wanted,
 		     struct wire_writer *reply)
 {
-	uint8_t before[LB_PY_CODE_BYTES], after[LB_PY_CODE_BYTES];
+	uint8_t before[LB_INTERP_CODE_BYTES], after[LB_INTERP_CODE_BYTES];
 	size_t at = reply->len;
 
 	wire_put_u8(reply, 1);
@@ -152,7 +152,7 @@ static void put_code(const struct read_target *t, const struct wanted_code *want
 }
 
 /* Return: bytes of a code object that have all its members; 0: no layout to be used. */
-static size_t check_layout(const struct lb_python *l)
+static size_t check_layout(const struct lb_interp *l)
 {
 	const size_t offsets[] = {l->code_filename, l->code_qualname, l->code_linetable,
 				  l->code_firstlineno};
@@ -160,7 +160,7 @@ static size_t check_layout(const struct lb_python *l)
 
 	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++)
 		last = offsets[i] > last ? offsets[i] : last;
-	if (last > LB_PY_CODE_BYTES - sizeof(uint64_t) ||
+	if (last > LB_INTERP_CODE_BYTES - sizeof(uint64_t) ||
 	    l->str_state > STR_BYTES - sizeof(uint32_t) ||
 	    l->str_state < l->str_length + sizeof(uint64_t))
 		return 0;
@@ -170,7 +170,7 @@ static size_t check_layout(const struct lb_python *l)
 int python_code_read_serve(struct worker_call *call, struct wire_reader *request,
 			   const int *fds, size_t nr_fds, struct wire_writer *reply)
 {
-	_cleanup_free_ uint8_t *bytes = malloc(PYTHON_MAX_TABLE_BYTES);
+	_cleanup_free_ uint8_t *bytes = malloc(INTERP_MAX_TABLE_BYTES);
 	struct read_target t = {.bytes = bytes};
 	const void *layout;
 	size_t len, nr;

@@ -448,8 +448,8 @@ static void sort_states(struct thread_walk *w)
 	qsort(w->by_addr, w->nr_states, sizeof(w->by_addr[0]), compare_addrs);
 }
 
-enum python_state python_state_search(const struct python_search *s,
-				      struct python_state_found *ret)
+enum locate_result python_state_search(const struct python_search *s,
+				       struct python_state_found *ret)
 {
 	struct thread_walk w = {.search = s};
 	struct python_layout layout;
@@ -458,10 +458,10 @@ enum python_state python_state_search(const struct python_search *s,
 	bool is_found = false;
 
 	if (!read_layout(&w, &layout))
-		return w.is_late ? PYTHON_NO_ANSWER : PYTHON_UNKNOWN;
+		return w.is_late ? LOCATE_NO_ANSWER : LOCATE_UNKNOWN;
 	for (int i = 0; i < MAX_ATTEMPTS && !is_found && !w.is_late; i++) {
 		if (!walk_interpreters(&w, &layout.lists))
-			return w.is_late ? PYTHON_NO_ANSWER : PYTHON_UNKNOWN;
+			return w.is_late ? LOCATE_NO_ANSWER : LOCATE_UNKNOWN;
 		if (!w.nr_states)
 			break;
 		sort_states(&w);
@@ -471,14 +471,14 @@ enum python_state python_state_search(const struct python_search *s,
 	if (!is_found && !w.is_torn && tally.nr_threads && !w.is_late)
 		is_found = find_other_place(&w, &tally, &place);
 	if (!is_found)
-		return w.is_late ? PYTHON_NO_ANSWER : PYTHON_NOT_YET;
+		return w.is_late ? LOCATE_NO_ANSWER : LOCATE_NOT_YET;
 	layout.frames.ts_is_in_table = place.is_in_table;
 	layout.frames.ts_table_off = place.table_off;
 	*ret = (struct python_state_found){.layout = layout.frames,
 					   .tls_off = place.tls_off,
 					   .nr_threads = (uint32_t)tally.nr_threads,
 					   .nr_candidates = count_candidates(&tally)};
-	return PYTHON_FOUND;
+	return LOCATE_FOUND;
 }
 
 /* ---- The search for thread states as an operation of a reader ---- */
@@ -503,7 +503,7 @@ int python_state_serve(struct worker_call *call, struct wire_reader *request,
 	struct reader_target target = {.end_ns = clock_now_ns() + CALL_NS};
 	struct python_search search = {.read = read_memory, .ctx = &target};
 	struct python_state_found found = {.tls_off = 0};
-	enum python_state state = PYTHON_UNKNOWN;
+	enum locate_result state = LOCATE_UNKNOWN;
 
 	(void)call, (void)fds, (void)nr_fds;
 	target.pid = (pid_t)wire_get_u32(request);

@@ -12,6 +12,7 @@
 
 #include "decode/python/build.h"
 #include "decode/python/layout.h"
+#include "decode/runtimes.h"
 
 #define PYTHON_MAX_INTERPRETERS  256
 #define PYTHON_MAX_THREAD_STATES 1024 /* that the lists are followed for */
@@ -30,15 +31,15 @@ struct python_search {
 };
 
 struct python_state_found {
-	struct lb_python layout; /* eval_lo and eval_hi are 0 */
+	struct lb_interp layout; /* eval_lo and eval_hi are 0 */
 	int32_t tls_off;
 	/* For tests and figures. */
 	uint32_t nr_threads; /* with a thread state, whose memory was searched */
 	uint32_t nr_candidates; /* places that had one at each thread */
 };
 
-/** Return: PYTHON_FOUND with @ret set, PYTHON_NOT_YET, or PYTHON_UNKNOWN. */
-enum python_state python_state_search(const struct python_search *s,
-				      struct python_state_found *ret);
+/** Return: LOCATE_FOUND with @ret set, LOCATE_NOT_YET, or LOCATE_UNKNOWN. */
+enum locate_result python_state_search(const struct python_search *s,
+				       struct python_state_found *ret);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "collect/jit_probe.h"
 #include "process/file.h"
+#include "process/file_facts.h"
 
 /*
  * On overlayfs a device number is that of one mount (or of one layer of it), but inode
@@ -131,11 +132,12 @@ static int attach(struct jit_inodes *inodes, int fd, const struct jit_interface 
 }
 
 /* The build id alone is the target's word. Return: 0 or -errno. */
-static int probe_unknown(struct jit_inodes *inodes, int path_fd,
+static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *path,
 			 const struct jit_interface *point)
 {
 	_cleanup_close_ int fd = -1;
-	struct jit_interface found;
+	const struct jit_interface *found;
+	struct file_facts facts;
 	int rc = safe_open_check(path_fd, &any_file);
 
 	if (rc)
@@ -143,12 +145,13 @@ static int probe_unknown(struct jit_inodes *inodes, int path_fd,
 	fd = io_reopen(path_fd);
 	if (fd < 0)
 		return fd;
-	rc = jit_interface_find(inodes->decoder, fd, &found);
+	rc = file_facts_read(inodes->decoder, fd, path, &facts);
 	if (rc)
 		return rc;
-	if (found.register_off != point->register_off ||
-	    found.register_vaddr != point->register_vaddr ||
-	    found.descriptor_vaddr != point->descriptor_vaddr)
+	found = file_facts_of(&facts, RUNTIME_JIT);
+	if (!found || found->register_off != point->register_off ||
+	    found->register_vaddr != point->register_vaddr ||
+	    found->descriptor_vaddr != point->descriptor_vaddr)
 		return -ESTALE;
 	return attach(inodes, fd, point);
 }
@@ -173,7 +176,7 @@ struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 	    target->inode == identity.inode)
 		rc = attach(inodes, target->fd, point);
 	else
-		rc = probe_unknown(inodes, fd, point);
+		rc = probe_unknown(inodes, fd, target->path, point);
 	added = &inodes->items[inodes->nr++];
 	*added = (struct inode){
 		.identity = identity,

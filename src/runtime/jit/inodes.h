@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "base/cleanup.h"
-#include "runtime/jit/interface.h"
+#include "decode/jit/interface.h"
 
 struct jit_inodes;
 struct jit_probe;

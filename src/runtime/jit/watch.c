@@ -9,11 +9,13 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/jit_probe.h"
+#include "decode/jit/interface.h"
 #include "lineburn_unwind.h"
+#include "process/file_facts.h"
 #include "process/table.h"
 #include "runtime/jit/inodes.h"
-#include "runtime/jit/interface.h"
 #include "runtime/jit/list_walk.h"
+#include "runtime/runtime.h"
 #include "worker/worker.h"
 
 #define MAX_QUEUED_BYTES (64u << 20) /* of events that wait for the task events */
@@ -28,17 +30,6 @@
 #define PROMPT_DOUBLINGS 8
 #define FULL_PAUSE_NS    10000000000ULL /* and so long when there was no room for it */
 
-/* What is known of one file of the cache; beside it by id. */
-struct watched_file {
-	enum {
-		FILE_NOT_SEARCHED,
-		FILE_HAS_NONE,
-		FILE_HAS_INTERFACE,
-	} state;
-	struct jit_interface point;
-	uint32_t use; /* of the id (process/file.h) */
-};
-
 /* A jit_event that waits; the object's bytes are behind it. */
 struct queued {
 	struct jit_event ev;
@@ -52,8 +43,6 @@ struct jit_watch {
 	struct worker *reader; /* borrowed */
 	struct jit_probe *probe;
 	struct jit_inodes *inodes;
-	struct watched_file *files;
-	size_t nr_files, cap_files;
 	struct queued **queue; /* in order of time_ns, [first, nr) */
 	size_t first, nr_queue, cap_queue;
 	uint64_t queued_bytes, nr_queue_dropped;
@@ -99,7 +88,6 @@ void jit_watch_free(struct jit_watch *w)
 	for (size_t i = w->first; i < w->nr_queue; i++)
 		free(w->queue[i]);
 	free(w->queue);
-	free(w->files);
 	jit_inodes_free(w->inodes);
 	jit_probe_free(w->probe);
 	free(w);
@@ -205,29 +193,13 @@ void jit_watch_forget_files(struct jit_watch *w)
 	jit_inodes_end_sweep(w->inodes);
 }
 
-static void search_file(struct jit_watch *w, uint32_t id)
+/* NULL: the file does not have it. */
+static const struct jit_interface *interface_of(const struct jit_watch *w,
+						struct target_file *file)
 {
-	const struct target_file *target = process_table_file(w->processes, id);
-	struct watched_file *file = &w->files[id];
-
-	if (target && target->use != file->use)
-		*file = (struct watched_file){.use = target->use};
-	if (file->state == FILE_NOT_SEARCHED && target && target->fd >= 0)
-		file->state = jit_interface_find(w->decoder, target->fd, &file->point)
-				      ? FILE_HAS_NONE
-				      : FILE_HAS_INTERFACE;
-	else
-		return;
-	if (file->state == FILE_HAS_INTERFACE && w->config.probing == JIT_PROBING_NONE)
-		log_debug("%s has the GDB JIT interface, not probed", target->path);
-}
-
-static void make_room_for_files(struct jit_watch *w)
-{
-	size_t nr = process_table_nr_files(w->processes);
-
-	if (!vec_grow(&w->files, &w->cap_files, nr, sizeof(*w->files), 0))
-		w->nr_files = nr;
+	return file && file->id
+		       ? file_facts_of(file_facts_get(file, w->decoder), RUNTIME_JIT)
+		       : NULL;
 }
 
 static bool has_descriptor(const struct jit_code *c, uint64_t descriptor_ip)
@@ -238,18 +210,19 @@ static bool has_descriptor(const struct jit_code *c, uint64_t descriptor_ip)
 	return false;
 }
 
-static struct jit_inode probe_known(struct jit_watch *w, const struct target_file *file)
+static struct jit_inode probe_known(struct jit_watch *w, const struct target_file *file,
+				    const struct jit_interface *point)
 {
 	return file->fd < 0 ? (struct jit_inode){0}
-			    : jit_inodes_probe(w->inodes, file->fd, file,
-					       &w->files[file->id].point);
+			    : jit_inodes_probe(w->inodes, file->fd, file, point);
 }
 
 /* @ret_is_probed  events will tell of all that comes */
 static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *p,
-				     const struct mapping *m, bool *ret_is_probed)
+				     const struct mapping *m,
+				     const struct jit_interface *point,
+				     bool *ret_is_probed)
 {
-	const struct jit_interface *point = &w->files[m->file->id].point;
 	bool by_path = false;
 	_cleanup_close_ int fd = process_find_mapped(w->processes, p, m, &by_path);
 	struct jit_inode inode = {0};
@@ -257,25 +230,29 @@ static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *
 	if (fd >= 0)
 		inode = jit_inodes_probe(w->inodes, fd, m->file, point);
 	else if (fd == -ESRCH) /* the next one may have the same */
-		inode = probe_known(w, m->file);
+		inode = probe_known(w, m->file, point);
 	/* What is at the path is believed to be mapped if that is the known file. */
 	if (fd >= 0 && by_path)
-		by_path = inode.number != probe_known(w, m->file).number;
+		by_path = inode.number != probe_known(w, m->file, point).number;
 	*ret_is_probed = inode.probed_ns && !by_path;
 	return inode;
 }
 
 static void add_descriptor(struct jit_watch *w, struct process *p,
-			   const struct mapping *m, uint64_t descriptor_ip)
+			   const struct mapping *m, const struct jit_interface *point)
 {
+	uint64_t descriptor_ip = m->start + (point->register_off - m->file_off) +
+				 point->descriptor_vaddr - point->register_vaddr;
 	struct jit_code *c = &p->jit_code;
 	struct jit_inode inode = {0};
 	bool is_probed = false;
 
 	if (has_descriptor(c, descriptor_ip))
 		return;
-	if (w->config.probing != JIT_PROBING_NONE)
-		inode = probe_mapped(w, p, m, &is_probed);
+	if (w->config.probing == JIT_PROBING_NONE)
+		log_debug("%s has the GDB JIT interface, not probed", m->file->path);
+	else
+		inode = probe_mapped(w, p, m, point, &is_probed);
 	if (c->nr_descriptors == JIT_CODE_MAX_DESCRIPTORS)
 		return;
 	c->probes[c->nr_descriptors] = inode.number;
@@ -294,22 +271,14 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 		return;
 	for (size_t i = 0; i < p->maps.nr; i++) {
 		const struct mapping *m = &p->maps.items[i];
-		const struct watched_file *file;
-		uint64_t offset;
+		const struct jit_interface *point;
 
 		if (m->kind != MAPPING_FILE && m->kind != MAPPING_MEMFD)
 			continue;
 		all_open &= m->file != NULL;
-		if (!m->file || !m->file->id || m->file->id >= w->nr_files)
-			continue;
-		search_file(w, m->file->id);
-		file = &w->files[m->file->id];
-		offset = file->point.register_off - m->file_off;
-		if (file->state != FILE_HAS_INTERFACE || offset >= m->end - m->start)
-			continue;
-		add_descriptor(w, p, m,
-			       m->start + offset + file->point.descriptor_vaddr -
-				       file->point.register_vaddr);
+		point = interface_of(w, m->file);
+		if (point && point->register_off - m->file_off < m->end - m->start)
+			add_descriptor(w, p, m, point);
 	}
 	if (c->nr_descriptors)
 		process_read_command(w->processes, p);
@@ -611,7 +580,6 @@ void jit_watch_look(struct jit_watch *w)
 	if (!w->look_wanted)
 		return;
 	w->look_wanted = false;
-	make_room_for_files(w);
 	w->walks_ns = 0;
 	look_at_all(w);
 }
@@ -647,3 +615,6 @@ void jit_watch_totals(const struct jit_watch *w, struct jit_watch_totals *ret)
 	ret->nr_foreign += probe.n[LB_JIT_CTR_NOT_ELF];
 	ret->map_bytes = jit_probe_map_bytes(w->probe);
 }
+
+/* Its code has addresses: no frame in a stack is its own. */
+const struct runtime jit_runtime = {.name = "jit"};

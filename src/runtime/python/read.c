@@ -7,26 +7,26 @@
 
 /* Those of one call: copies without texts, as items move when others come. */
 struct asked {
-	struct python_code codes[PYTHON_READ_MAX_CODES];
+	struct interp_code codes[PYTHON_READ_MAX_CODES];
 	size_t nr;
 };
 
-static void choose(const struct python_codes *c, struct asked *ret)
+static void choose(const struct interp_codes *c, struct asked *ret)
 {
 	ret->nr = 0;
 	for (size_t i = 0; i < c->nr && ret->nr < PYTHON_READ_MAX_CODES; i++) {
-		struct python_code *code = &ret->codes[ret->nr];
+		struct interp_code *code = &ret->codes[ret->nr];
 
 		if (!c->items[i].is_cut)
 			continue;
 		*code = c->items[i];
-		code->file = code->name = code->table = (struct python_text){0};
+		code->file = code->name = code->table = (struct interp_text){0};
 		ret->nr++;
 	}
 }
 
 static enum worker_answer call_reader(struct worker *reader, const struct process *p,
-				      const struct lb_python *layout,
+				      const struct lb_interp *layout,
 				      const struct asked *asked, struct wire_reader *ret)
 {
 	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
@@ -47,7 +47,7 @@ static enum worker_answer call_reader(struct worker *reader, const struct proces
 	return answer;
 }
 
-static void get_text(struct wire_reader *r, struct python_text *ret)
+static void get_text(struct wire_reader *r, struct interp_text *ret)
 {
 	size_t len;
 
@@ -71,7 +71,7 @@ static enum worker_answer take_reply(struct wire_reader *r, struct asked *asked,
 }
 
 enum worker_answer python_read_cut(struct worker *reader, struct process_table *t,
-				   struct process *p, const struct lb_python *layout)
+				   struct process *p, const struct lb_interp *layout)
 {
 	bool found[PYTHON_READ_MAX_CODES] = {false};
 	struct wire_reader reply;
@@ -79,9 +79,9 @@ enum worker_answer python_read_cut(struct worker *reader, struct process_table *
 	struct asked asked;
 	bool is_its_own;
 
-	if (!p->python_codes.nr_cut)
+	if (!p->interp_codes.nr_cut)
 		return WORKER_OK;
-	choose(&p->python_codes, &asked);
+	choose(&p->interp_codes, &asked);
 	answer = call_reader(reader, p, layout, &asked, &reply);
 	if (answer == WORKER_OK)
 		answer = take_reply(&reply, &asked, found);
@@ -89,9 +89,9 @@ enum worker_answer python_read_cut(struct worker *reader, struct process_table *
 	is_its_own = answer == WORKER_OK && process_is_alive(t, p);
 	for (size_t i = 0; i < asked.nr; i++) {
 		if (is_its_own && found[i])
-			python_codes_complete(&p->python_codes, &asked.codes[i]);
+			interp_codes_complete(&p->interp_codes, &asked.codes[i]);
 		else
-			python_codes_give_up(&p->python_codes, asked.codes[i].code_id);
+			interp_codes_give_up(&p->interp_codes, asked.codes[i].code_id);
 	}
 	return answer;
 }

@@ -16,16 +16,16 @@
 struct process_table;
 
 /**
- * Reads the cut ones of p->python_codes again, at most PYTHON_READ_MAX_CODES of them, and
+ * Reads the cut ones of p->interp_codes again, at most PYTHON_READ_MAX_CODES of them, and
  * each once: what cannot be read, or is another code object by now, stays cut. Names are
- * read up to PYTHON_MAX_TEXT_BYTES, line tables up to PYTHON_MAX_TABLE_BYTES.
+ * read up to INTERP_MAX_TEXT_BYTES, line tables up to INTERP_MAX_TABLE_BYTES.
  *
  * @layout  of its interpreter, as in the kernel side's table
- * Call it soon, while p->python_codes.nr_cut is not 0; cheap when it is.
+ * Call it soon, while p->interp_codes.nr_cut is not 0; cheap when it is.
  * Return: WORKER_OK, also when there was nothing to do; WORKER_DEADLINE: the target's
  * memory does not answer, it must never be read again; else no answer this time.
  */
 enum worker_answer python_read_cut(struct worker *reader, struct process_table *t,
-				   struct process *p, const struct lb_python *layout);
+				   struct process *p, const struct lb_interp *layout);
 
 #endif

@@ -158,7 +158,7 @@ struct fixture {
 	pid_t pid;
 	struct lb_image image;
 	struct seen seen;
-	struct lb_python_code codes[8];
+	struct lb_interp_code codes[8];
 	size_t nr_codes;
 	struct sampler_handlers handlers;
 };
@@ -171,12 +171,12 @@ static void note_request(void *ctx, const struct lb_unwind_request *request)
 		seen->requests[seen->nr_requests++] = *request;
 }
 
-static void note_code(void *ctx, const struct lb_python_code *code, size_t size_bytes)
+static void note_code(void *ctx, const struct lb_interp_code *code, size_t size_bytes)
 {
 	struct fixture *f = ctx;
 
 	assert_int_equal(size_bytes,
-			 offsetof(struct lb_python_code, table) + code->table_copied);
+			 offsetof(struct lb_interp_code, table) + code->table_copied);
 	if (f->nr_codes < 8)
 		memcpy(&f->codes[f->nr_codes++], code, size_bytes);
 }
@@ -266,7 +266,7 @@ static void start(struct fixture *f, const char *entry, void (*prepare)(void),
 	}
 	f->handlers = (struct sampler_handlers){.ctx = f,
 						.unwind_request = note_request,
-						.python_code = note_code,
+						.interp_code = note_code,
 						.sample = note_sample};
 	if (sampler_new(&config, &f->sampler, &err))
 		fail_msg("%s", err.text);
@@ -350,7 +350,7 @@ static void write_page(struct fixture *f, const struct lb_unwind_row *rows, size
 }
 
 static void write_process(struct fixture *f, uint64_t generation, uint32_t flags,
-			  uint32_t python, int32_t python_tls_off)
+			  uint32_t interp, int32_t interp_tls_off)
 {
 	const struct lb_unwind_segment run[] = {
 		{.start = 99},
@@ -364,8 +364,8 @@ static void write_process(struct fixture *f, uint64_t generation, uint32_t flags
 	const struct lb_unwind_process process = {.generation = generation,
 						  .stamp = STAMP,
 						  .nr_segments = ARRAY_SIZE(run) - 1,
-						  .python = python,
-						  .python_tls_off = python_tls_off};
+						  .interp = interp,
+						  .interp_tls_off = interp_tls_off};
 
 	for (uint32_t i = 0; i < ARRAY_SIZE(run); i++) {
 		uint32_t index = STAMP + i;
@@ -728,8 +728,13 @@ static struct {
 	uint64_t frame, cframe;
 } py_state;
 static __thread uint64_t py_state_addr;
+static uint64_t list_state_addr;
+static char long_name[LB_INTERP_TEXT_BYTES + 8];
 
-static const struct lb_python py_layout = {
+#define KIND 5 /* all of it is in the frame */
+
+static const struct lb_interp py_layout = {
+	.kind = KIND,
 	.version = 0x030d,
 	.ts_frame = 0,
 	.ts_cframe = 8,
@@ -836,21 +841,38 @@ static void make_objects(void)
 	frames[1].previous = 0;
 }
 
+/* Each frame lies in the C frame that evaluates it; names are C strings. */
+static void make_list(void)
+{
+	struct py_frame *inner = (struct py_frame *)IN_MIDDLE;
+	struct py_frame *outermost = (struct py_frame *)IN_OUTER;
+
+	make_frames();
+	for (size_t i = 0; i < 2; i++) {
+		py_codes[i].file = at("/x/file.toy");
+		py_codes[i].name = at(i ? long_name : "outer");
+	}
+	*inner = (struct py_frame){at(outermost), at(&py_codes[0]), 10, 0, {0}};
+	*outermost = (struct py_frame){0, at(&py_codes[1]), 11, 0, {0}};
+	py_state.frame = at(inner);
+	list_state_addr = at(&py_state);
+}
+
 static void start_python(struct fixture *f, void (*prepare)(void),
-			 const struct lb_python *layout)
+			 const struct lb_interp *layout)
 {
 	const uint32_t index = 5;
 	uint64_t fs = 0;
 
 	start(f, top, prepare, 0);
 	write_tables(f);
-	assert_int_equal(kmap_update(f->maps.pythons_fd, &index, layout), 0);
+	assert_int_equal(kmap_update(f->maps.interps_fd, &index, layout), 0);
 	syscall(SYS_arch_prctl, ARCH_GET_FS, &fs);
 	write_process(f, 99, 0, index + 1, (int32_t)(at(&py_state_addr) - fs));
 }
 
 /* Frames of Python are compared by their code's number and their instruction. */
-#define PY(code, index) (LB_PY_FRAME | (code) << 20 | (index))
+#define PY(code, index) (LB_FRAME_TAG | (code) << 20 | (index))
 
 static uint64_t code_id(const struct fixture *f, uint64_t code)
 {
@@ -867,10 +889,9 @@ static void expect_python(struct fixture *f, enum lb_stack_status status,
 
 	assert_int_equal(f->nr_codes, 2); /* each once, however often it is sampled */
 	for (size_t i = 0; i < nr; i++) {
-		uint64_t id = ips[i] & LB_PY_FRAME ? code_id(f, LB_PY_CODE_ID(ips[i]))
-						   : 0;
+		uint64_t id = ips[i] & LB_FRAME_TAG ? code_id(f, LB_FRAME_ID(ips[i])) : 0;
 
-		real[i] = id ? LB_PY_FRAME_OF(id, LB_PY_INDEX(ips[i])) : ips[i];
+		real[i] = id ? LB_FRAME_OF(KIND, id, LB_FRAME_INDEX(ips[i])) : ips[i];
 	}
 	expect(f, status, real, nr);
 }
@@ -883,24 +904,30 @@ static void python_frames_have_their_places(void **state)
 	const __u64 single[] = {IP(leaf_pushed),  IP(middle_return), PY(0ULL, 10ULL),
 				IP(outer_return), PY(1ULL, 11ULL),   IP(top_return)};
 	struct {
-		enum lb_py_link link;
+		enum lb_interp_link link;
 		bool entry_has_code;
 		void (*prepare)(void);
-	} kinds[] = {{LB_PY_LINK_SHIM, false, make_shims},
-		     {LB_PY_LINK_CFRAME, true, make_cframes},
-		     {LB_PY_LINK_CFRAME, false, make_entries},
-		     {LB_PY_LINK_OBJECT, false, make_objects},
-		     {LB_PY_LINK_EVAL, false, make_objects}};
+	} kinds[] = {{LB_LINK_SHIM, false, make_shims},
+		     {LB_LINK_CFRAME, true, make_cframes},
+		     {LB_LINK_CFRAME, false, make_entries},
+		     {LB_LINK_OBJECT, false, make_objects},
+		     {LB_LINK_LIST, false, make_list},
+		     {LB_LINK_EVAL, false, make_objects}};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		bool is_single = kinds[i].prepare == make_objects;
-		struct lb_python layout = py_layout;
+		bool is_list = kinds[i].prepare == make_list;
+		bool is_single = kinds[i].prepare == make_objects || is_list;
+		struct lb_interp layout = py_layout;
 
 		layout.link = kinds[i].link;
 		layout.entry_has_code = kinds[i].entry_has_code;
 		layout.ip_is_index = is_single;
-		if (layout.link == LB_PY_LINK_EVAL) {
+		if (is_list) {
+			layout.state_off = at(&list_state_addr);
+			layout.text = LB_TEXT_C;
+		}
+		if (layout.link == LB_LINK_EVAL) {
 			layout.eval_lo = IP(middle);
 			layout.eval_hi = IP(top);
 		}
@@ -917,15 +944,15 @@ static void python_frames_have_their_places(void **state)
 
 static void code_objects_come_with_their_names(void **state)
 {
-	struct lb_python layout = py_layout;
+	struct lb_interp layout = py_layout;
 	struct fixture *f = *state;
 
-	layout.link = LB_PY_LINK_SHIM;
+	layout.link = LB_LINK_SHIM;
 	start_python(f, make_shims, &layout);
 	look(f);
 	assert_int_equal(f->nr_codes, 2);
 	for (size_t i = 0; i < 2; i++) {
-		const struct lb_python_code *code = &f->codes[i];
+		const struct lb_interp_code *code = &f->codes[i];
 		size_t nr = code->code_addr == at(&py_codes[1]);
 
 		assert_memory_equal(&code->image, &f->image, sizeof(f->image));
@@ -944,6 +971,34 @@ static void code_objects_come_with_their_names(void **state)
 	}
 }
 
+static void names_may_be_c_strings(void **state)
+{
+	struct lb_interp layout = py_layout;
+	struct fixture *f = *state;
+
+	layout.link = LB_LINK_LIST;
+	layout.text = LB_TEXT_C;
+	layout.state_off = at(&list_state_addr);
+	layout.ip_is_index = 1;
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	start_python(f, make_list, &layout);
+	look(f);
+	assert_int_equal(f->nr_codes, 2);
+	for (size_t i = 0; i < 2; i++) {
+		const struct lb_interp_code *code = &f->codes[i];
+		bool is_long = code->code_addr == at(&py_codes[1]);
+
+		assert_int_equal(code->file_chars, 11);
+		assert_int_equal(code->file_width, 1);
+		assert_memory_equal(code->file, "/x/file.toy", 11);
+		assert_int_equal(code->name_chars, is_long ? LB_INTERP_NOT_READ : 5);
+		assert_memory_equal(code->name, is_long ? long_name : "outer",
+				    is_long ? LB_INTERP_TEXT_BYTES - 1 : 5);
+		assert_int_equal(code->table_bytes, 0);
+		assert_int_equal(code->table_copied, 0);
+	}
+}
+
 static void huge_names(void)
 {
 	make_shims();
@@ -956,22 +1011,22 @@ static void huge_names(void)
 
 static void names_that_lie_are_bounded(void **state)
 {
-	struct lb_python layout = py_layout;
+	struct lb_interp layout = py_layout;
 	struct fixture *f = *state;
 
-	layout.link = LB_PY_LINK_SHIM;
+	layout.link = LB_LINK_SHIM;
 	start_python(f, huge_names, &layout);
 	look(f);
 	assert_int_equal(f->nr_codes, 2);
 	for (size_t i = 0; i < 2; i++) {
-		const struct lb_python_code *code = &f->codes[i];
+		const struct lb_interp_code *code = &f->codes[i];
 		size_t nr = code->code_addr == at(&py_codes[1]);
 
 		assert_int_equal(code->file_chars, UINT32_MAX);
 		assert_memory_equal(code->file, &file_str.data, 48);
 		assert_int_equal(code->name_chars, 0);
-		assert_int_equal(code->table_bytes, LB_PY_NOT_READ); /* same */
-		assert_int_equal(code->table_copied, nr ? LB_PY_TABLE_BYTES : 0);
+		assert_int_equal(code->table_bytes, LB_INTERP_NOT_READ); /* same */
+		assert_int_equal(code->table_copied, nr ? LB_INTERP_TABLE_BYTES : 0);
 	}
 }
 
@@ -981,10 +1036,10 @@ static void python_frames_follow_a_walk_that_ends(void **state)
 	const struct lb_unwind_row rows[] = {{0, SP_8}, {AT(middle), UNSUPPORTED}};
 	const __u64 ips[] = {IP(leaf_pushed), IP(middle_return), PY(0ULL, 10ULL),
 			     PY(1ULL, 11ULL), PY(0ULL, 12ULL)};
-	struct lb_python layout = py_layout;
+	struct lb_interp layout = py_layout;
 	struct fixture *f = *state;
 
-	layout.link = LB_PY_LINK_SHIM;
+	layout.link = LB_LINK_SHIM;
 	start_python(f, make_shims, &layout);
 	write_page(f, rows, ARRAY_SIZE(rows));
 	look(f);
@@ -1004,12 +1059,12 @@ static void make_stale(void)
 static void a_run_without_its_place_is_dropped(void **state)
 {
 	const __u64 ips[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return),
-			     PY(0ULL, LB_PY_INDEX_UNKNOWN), IP(top_return)};
-	struct lb_python layout = py_layout;
+			     PY(0ULL, LB_FRAME_INDEX_UNKNOWN), IP(top_return)};
+	struct lb_interp layout = py_layout;
 	struct sampler_totals totals;
 	struct fixture *f = *state;
 
-	layout.link = LB_PY_LINK_SHIM;
+	layout.link = LB_LINK_SHIM;
 	start_python(f, make_stale, &layout);
 	look(f);
 	expect_python(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
@@ -1043,10 +1098,10 @@ static void lists_that_lie_are_bounded(void **state)
 	const __u64 gap[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return),
 			     IP(top_return),  PY(0ULL, 10ULL),   PY(1ULL, 11ULL)};
 	void (*prepares[])(void) = {make_loop, make_gap, make_recursion};
-	struct lb_python layout = py_layout;
+	struct lb_interp layout = py_layout;
 	struct fixture *f = *state;
 
-	layout.link = LB_PY_LINK_SHIM;
+	layout.link = LB_LINK_SHIM;
 	for (size_t i = 0; i < ARRAY_SIZE(prepares); i++) {
 		struct sampler_totals totals;
 
@@ -1064,7 +1119,7 @@ static void lists_that_lie_are_bounded(void **state)
 		if (prepares[i] == make_recursion) {
 			assert_int_equal(f->seen.ips[1], IP(middle_return));
 			assert_int_equal(f->seen.ips[2],
-					 LB_PY_FRAME_OF(code_id(f, 0), 10));
+					 LB_FRAME_OF(KIND, code_id(f, 0), 10));
 			assert_int_equal(totals.ctr.n[LB_CTR_PYTHON_FAULT], 0);
 		} else {
 			assert_true(totals.ctr.n[LB_CTR_PYTHON_FAULT] >=
@@ -1102,6 +1157,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(code_objects_come_with_their_names,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(names_may_be_c_strings, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(names_that_lie_are_bounded, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(python_frames_follow_a_walk_that_ends,

@@ -38,7 +38,7 @@ static void make_root(unsigned int i, const char *text)
 					.id = i};
 	processes[i].root_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(processes[i].root_fd >= 0);
-	objects[i] = (struct object){.kind = OBJECT_PYTHON, .name = "[python]", .id = i};
+	objects[i] = (struct object){.kind = OBJECT_INTERP, .name = "[python]", .id = i};
 	snprintf(path, sizeof(path), "%s/%u/x.py", dir, i);
 	f = fopen(path, "w");
 	assert_non_null(f);

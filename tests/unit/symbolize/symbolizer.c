@@ -50,6 +50,7 @@ static int elf_serve_or_die(struct worker_call *call, struct wire_reader *reques
 extern const worker_op test_ops[NR_OPERATIONS];
 const worker_op test_ops[NR_OPERATIONS] = {
 	[DECODER_ELF] = elf_serve_or_die,
+	[DECODER_INSPECT] = inspect_serve,
 	[DECODER_PERF_MAP] = perfmap_serve,
 	[DECODER_JITDUMP] = jitdump_serve,
 };
@@ -293,7 +294,6 @@ static void test_lines_of_a_file(void **state)
 	assert_true(vaddr >= r->object->start && vaddr < r->object->limit);
 	assert_int_equal(vaddr - r->object->start + r->object->file_off,
 			 fixture_file_off("prog", vaddr));
-	assert_false(r->object->is_interpreter);
 	maps_deinit(&proc.maps);
 }
 
@@ -495,43 +495,6 @@ static void test_not_elf(void **state)
 	r = resolve_one(symbolizer_want(sym, &proc, BASE + 5, FRAME_LEAF, 1, 2));
 	assert_miss(r, MISS_BAD_FILE);
 	assert_string_equal(r->object->name, "/opt/prog.c");
-	maps_deinit(&proc.maps);
-}
-
-static void test_interpreters(void **state)
-{
-	static const struct {
-		const char *path;
-		bool is;
-	} cases[] = {
-		{"/usr/bin/python3.11", true},
-		{"/opt/venv/bin/python", true},
-		{"/usr/bin/python3", true},
-		{"/usr/bin/python3.13t", true},
-		{"/usr/bin/python3.11-dbg", true},
-		{"/usr/bin/python2.7", true},
-		{"/usr/lib/libpython3.11.so.1.0", true},
-		{"/usr/lib/libpython3.so", true},
-		{"/usr/lib/libpython2.7.so.1.0", true},
-		{"/usr/bin/pythonista", false},
-		{"/usr/bin/python3-app", false},
-		{"/usr/lib/libpython3.11.a", false},
-		{"/usr/lib/libpython_x.so", false},
-		{"/usr/bin/ipython3", false},
-		{"/python3/prog", false},
-	};
-	struct process proc = new_process(0);
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		uint64_t at = BASE + i * 0x1000000;
-		uint32_t id;
-
-		map_at(&proc, MAPPING_FILE, open_file("prog.c", cases[i].path), at, 0);
-		id = symbolizer_want(sym, &proc, at, FRAME_LEAF, 1, 2);
-		if (symbolizer_get(sym, id)->object->is_interpreter != cases[i].is)
-			fail_msg("%s", cases[i].path);
-	}
 	maps_deinit(&proc.maps);
 }
 
@@ -945,7 +908,6 @@ int main(int argc, char **argv)
 		TEST(test_replaced_file),
 		TEST(test_files_that_are_not_there),
 		TEST(test_not_elf),
-		TEST(test_interpreters),
 		TEST(test_nothing_known),
 		TEST(test_vdso),
 		TEST(test_memfd),

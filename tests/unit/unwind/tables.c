@@ -25,7 +25,7 @@ static struct kernel {
 	struct lb_unwind_page *pages;
 	struct lb_unwind_rule *rules;
 	struct lb_unwind_segment *segments;
-	struct lb_python pythons[LB_MAX_PYTHONS];
+	struct lb_interp interps[LB_MAX_INTERPS];
 	struct {
 		struct lb_image image;
 		struct lb_unwind_process process;
@@ -85,9 +85,9 @@ int kmap_update(int fd, const void *key, const void *value)
 {
 	int i;
 
-	if (fd == kernel.maps.pythons_fd) {
-		memcpy(&kernel.pythons[*(const uint32_t *)key], value,
-		       sizeof(struct lb_python));
+	if (fd == kernel.maps.interps_fd) {
+		memcpy(&kernel.interps[*(const uint32_t *)key], value,
+		       sizeof(struct lb_interp));
 		return 0;
 	}
 	assert_int_equal(fd, kernel.maps.processes_fd);
@@ -183,7 +183,7 @@ static int setup_with(void **state, uint64_t max_row_bytes)
 	kernel = (struct kernel){0};
 	kernel.maps.pages_generation = &kernel.pages_generation;
 	kernel.maps.slabs_fd = 9001; /* never opened: no other call may get it */
-	kernel.maps.pythons_fd = 9002;
+	kernel.maps.interps_fd = 9002;
 	kernel.maps.processes_fd = 9003;
 	kernel.maps.pages_fd = new_file(LB_UNWIND_MAX_PAGES * 8);
 	kernel.maps.rules_fd = new_file(LB_UNWIND_MAX_RULES * 8);
@@ -450,8 +450,8 @@ static void segments_are_shared(void **state)
 	assert_memory_equal(s, two_segments, sizeof(two_segments));
 	assert_int_equal(pa.nr_segments, 2);
 	assert_ptr_equal(walk_segments(&b, &pb), s);
-	assert_int_equal(pb.python, 1);
-	assert_int_equal(pb.python_tls_off, -40);
+	assert_int_equal(pb.interp, 1);
+	assert_int_equal(pb.interp_tls_off, -40);
 	assert_ptr_not_equal(walk_segments(&c, &pc), s);
 	assert_int_equal(pc.nr_segments, 1);
 	unwind_tables_stats(t, &stats);
@@ -541,20 +541,20 @@ static void segments_have_a_maximum(void **state)
 static void pythons_are_kept_once(void **state)
 {
 	struct unwind_tables *t = *state;
-	struct lb_python python = {.version = 0x030b};
+	struct lb_interp python = {.version = 0x030b};
 
-	assert_int_equal(unwind_python_add(t, &python), 1);
+	assert_int_equal(unwind_interp_add(t, &python), 1);
 	python.version = 0x030c;
-	assert_int_equal(unwind_python_add(t, &python), 2);
-	assert_int_equal(kernel.pythons[1].version, 0x030c);
+	assert_int_equal(unwind_interp_add(t, &python), 2);
+	assert_int_equal(kernel.interps[1].version, 0x030c);
 	python.version = 0x030b;
-	assert_int_equal(unwind_python_add(t, &python), 1);
-	for (uint32_t i = 2; i < LB_MAX_PYTHONS; i++) {
+	assert_int_equal(unwind_interp_add(t, &python), 1);
+	for (uint32_t i = 2; i < LB_MAX_INTERPS; i++) {
 		python.version = 0x1000 + i;
-		assert_int_equal(unwind_python_add(t, &python), i + 1);
+		assert_int_equal(unwind_interp_add(t, &python), i + 1);
 	}
 	python.version = 0x2000;
-	assert_int_equal(unwind_python_add(t, &python), 0);
+	assert_int_equal(unwind_interp_add(t, &python), 0);
 }
 
 /* Objects of random sizes come and go: no row is ever given to two pages. */

@@ -25,8 +25,9 @@
 
 #include "base/cleanup.h"
 #include "decode/cfi/object.h"
+#include "decode/jit/interface.h"
 #include "decode/requests.h"
-#include "runtime/jit/interface.h"
+#include "process/file_facts.h"
 #include "runtime/jit/list_walk.h"
 #include "unwind/ask.h"
 
@@ -355,7 +356,8 @@ static void test_numba(void **state)
 	_cleanup_(worker_freep) struct worker *reader = NULL;
 	_cleanup_close_ int fd = -1;
 	struct numba numba = {0};
-	struct jit_interface point;
+	const struct jit_interface *point;
+	struct file_facts facts;
 	glob_t found;
 
 	(void)state;
@@ -366,11 +368,13 @@ static void test_numba(void **state)
 	fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
 	globfree(&found);
 	assert_int_equal(worker_new(&config, &reader, NULL), 0);
-	assert_int_equal(jit_interface_find(decoder, fd, &point), 0);
+	assert_int_equal(file_facts_read(decoder, fd, "libllvmlite.so", &facts), 0);
+	point = file_facts_of(&facts, RUNTIME_JIT);
+	assert_non_null(point);
 	numba.pid = start_numba();
 	assert_int_equal(jit_list_walk(reader, numba.pid,
 				       base_of(numba.pid, "libllvmlite.so") +
-					       point.descriptor_vaddr,
+					       point->descriptor_vaddr,
 				       NULL, 0, compare_object, &numba, NULL),
 			 WORKER_OK);
 	print_message("%u objects of Numba, %u rows\n", numba.nr_objects, numba.nr_rows);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files with and without the JIT interface; nm and readelf know where it is. */
-#include "runtime/jit/interface.h"
+#include "decode/jit/interface.h"
+#include "process/file.h"
+#include "process/file_facts.h"
+#include "worker/worker.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -42,20 +45,9 @@ static int set_up(void **state)
 
 static bool find_in_fd(int fd, struct jit_interface *ret)
 {
-	struct wire_writer reply = {0};
-	struct wire_reader r = {0};
-	bool is_found;
+	const struct inspected_file file = {.fd = fd, .path = ""};
 
-	assert_int_equal(jit_interface_serve(NULL, &r, &fd, 1, &reply), 0);
-	r = (struct wire_reader){.data = reply.data, .len = reply.len};
-	is_found = wire_get_u32(&r);
-	ret->register_off = wire_get_u64(&r);
-	ret->register_vaddr = wire_get_u64(&r);
-	ret->descriptor_vaddr = wire_get_u64(&r);
-	assert_false(r.failed);
-	assert_int_equal(r.pos, r.len);
-	wire_writer_deinit(&reply);
-	return is_found;
+	return jit_inspect(&file, ret);
 }
 
 static bool find_in(const char *path, struct jit_interface *ret)
@@ -285,7 +277,8 @@ static void a_file_may_end_anywhere(void **state)
 static void it_is_asked_of_a_worker(void **state)
 {
 	_cleanup_close_ int has = -1, none = -1, no_elf = -1;
-	struct jit_interface p = {.register_off = 1};
+	const struct jit_interface *p;
+	struct file_facts facts;
 	struct worker *w;
 
 	(void)state;
@@ -294,11 +287,41 @@ static void it_is_asked_of_a_worker(void **state)
 	none = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	no_elf = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(worker_new(NULL, &w, NULL), 0);
-	assert_int_equal(jit_interface_find(w, none, &p), -ENOENT);
-	assert_int_equal(jit_interface_find(w, no_elf, &p), -ENOENT);
-	assert_int_equal(p.register_off, 1); /* written on success only */
-	assert_int_equal(jit_interface_find(w, has, &p), 0);
-	assert_int_equal(p.register_vaddr, fixture_vaddr("has.so", REGISTER));
+	assert_int_equal(file_facts_read(w, none, "none", &facts), 0);
+	assert_true(facts.is_elf);
+	assert_null(file_facts_of(&facts, RUNTIME_JIT));
+	assert_int_equal(file_facts_read(w, no_elf, "null", &facts), 0);
+	assert_false(facts.is_elf);
+	assert_null(file_facts_of(&facts, RUNTIME_JIT));
+	assert_int_equal(file_facts_read(w, has, "has.so", &facts), 0);
+	p = file_facts_of(&facts, RUNTIME_JIT);
+	assert_non_null(p);
+	assert_int_equal(p->register_vaddr, fixture_vaddr("has.so", REGISTER));
+	worker_free(w);
+}
+
+/* What is kept with a file is not asked again, and is forgotten with the file. */
+static void a_file_is_asked_once(void **state)
+{
+	_cleanup_close_ int fd = -1;
+	struct target_file file = {.fd = -1, .path = "has.so"};
+	const struct file_facts *facts;
+	struct worker_stats stats;
+	struct worker *w;
+
+	(void)state;
+	fixture_run("gcc -fPIC -shared -o has.so jit.c");
+	fd = open("has.so", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(worker_new(NULL, &w, NULL), 0);
+	assert_null(file_facts_get(&file, w)); /* it is not open */
+	file.fd = fd;
+	facts = file_facts_get(&file, w);
+	assert_non_null(file_facts_of(facts, RUNTIME_JIT));
+	assert_null(file_facts_of(facts, RUNTIME_PYTHON));
+	assert_ptr_equal(file_facts_get(&file, w), facts);
+	worker_stats(w, &stats);
+	assert_int_equal(stats.nr_calls, 1);
+	free(file.facts);
 	worker_free(w);
 }
 
@@ -316,6 +339,7 @@ int main(int argc, char **argv)
 		TEST(code_must_be_executable_and_in_the_file),
 		TEST(a_file_may_end_anywhere),
 		TEST(it_is_asked_of_a_worker),
+		TEST(a_file_is_asked_once),
 	};
 
 	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))

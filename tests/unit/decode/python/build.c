@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files that are made here: stripped ones, and damaged ones. */
-#include "runtime/python/python.h"
+#include "decode/python/build.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,6 +19,8 @@
 
 #include "base/cleanup.h"
 #include "decode/requests.h"
+#include "process/file_facts.h"
+#include "runtime/runtime.h"
 
 /* ---- an ELF file ---- */
 
@@ -173,13 +175,27 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static bool find_in_fd(struct worker *decoder, int fd, const char *path,
+		       struct python_build *ret)
+{
+	const struct python_build *build;
+	struct file_facts facts;
+
+	assert_int_equal(file_facts_read(decoder, fd, path, &facts), 0);
+	build = file_facts_of(&facts, RUNTIME_PYTHON);
+	if (!build || !python_runtime.facts_are_sane(build))
+		return false;
+	*ret = *build;
+	return true;
+}
+
 static bool find(struct worker *decoder, const struct image *f, const char *path,
 		 struct python_build *ret)
 {
 	_cleanup_close_ int fd = open_image(f, sizeof(*f));
 
 	memset(ret, 0, sizeof(*ret));
-	return python_build_find(decoder, fd, path, ret);
+	return find_in_fd(decoder, fd, path, ret);
 }
 
 static void assert_is_ours(const struct python_build *build, uint32_t version)
@@ -251,24 +267,19 @@ static void this_program_is_none(void **state)
 	_cleanup_close_ int empty = memfd_create("empty", MFD_CLOEXEC);
 	struct python_build build;
 
-	assert_false(python_build_find(*state, fd, "python3.11", &build));
-	assert_false(python_build_find(*state, empty, "python3.11", &build));
+	assert_false(find_in_fd(*state, fd, "python3.11", &build));
+	assert_false(find_in_fd(*state, empty, "python3.11", &build));
 }
 
 /* ---- damage, here, where a sanitizer sees it ---- */
 
-static void serve(const void *bytes, size_t len)
+static void inspect(const void *bytes, size_t len)
 {
 	_cleanup_close_ int fd = open_image(bytes, len);
-	struct wire_writer request = {.max = 1024}, reply = {.max = 1024};
-	struct wire_reader r;
+	const struct inspected_file file = {.fd = fd, .path = "python3.11"};
+	struct python_build build;
 
-	wire_put_str(&request, "python3.11");
-	r = (struct wire_reader){.data = request.data, .len = request.len};
-	assert_int_equal(python_build_serve(NULL, &r, &fd, 1, &reply), 0);
-	assert_int_equal(reply.len, 4 + 4 + 3 * 8);
-	wire_writer_deinit(&request);
-	wire_writer_deinit(&reply);
+	python_inspect(&file, &build);
 }
 
 static void damaged_files(void **state)
@@ -279,12 +290,12 @@ static void damaged_files(void **state)
 	(void)state;
 	make_3_11(&f);
 	for (size_t len = 0; len < sizeof(f); len += 3)
-		serve(&f, len);
+		inspect(&f, len);
 	for (size_t i = 0; i < sizeof(f); i++)
 		for (size_t v = 0; v < ARRAY_SIZE(values); v++) {
 			make_3_11(&f);
 			((uint8_t *)&f)[i] = values[v];
-			serve(&f, sizeof(f));
+			inspect(&f, sizeof(f));
 		}
 }
 

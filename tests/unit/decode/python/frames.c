@@ -10,10 +10,11 @@
 
 #include <cmocka.h>
 
+#include "decode/python/text.h"
 #include "decode/requests.h"
-#include "decode/python/frames.h"
+#include "decode/runtimes.h"
 #include "lineburn_unwind.h"
-#include "process/python_code.h"
+#include "process/interp_code.h"
 #include "symbolize/symbolizer.h"
 
 /* ---- texts ---- */
@@ -56,7 +57,7 @@ static void test_text(void **state)
 static struct strpool *pool;
 static struct worker *worker;
 static struct symbolizer *sym;
-static struct python_store *store;
+static struct interp_store *store;
 static struct process proc;
 
 static int start(void **state)
@@ -68,14 +69,14 @@ static int start(void **state)
 	pool = strpool_new(16 << 20);
 	return !pool || worker_new(&(struct worker_config){0}, &worker, NULL) ||
 	       symbolizer_new(&config, pool, worker, NULL, &sym, NULL) ||
-	       python_store_new(0, &store);
+	       interp_store_new(0, &store);
 }
 
 static int stop(void **state)
 {
 	(void)state;
-	python_codes_deinit(&proc.python_codes);
-	python_store_free(store);
+	interp_codes_deinit(&proc.interp_codes);
+	interp_store_free(store);
 	symbolizer_free(sym);
 	worker_free(worker);
 	strpool_free(pool);
@@ -86,7 +87,7 @@ static int stop(void **state)
 static void add(uint64_t id, const char *file, const char *name, uint32_t first_line,
 		const char *table, uint32_t len, uint32_t whole_len)
 {
-	struct lb_python_code r = {.code_id = id,
+	struct lb_interp_code r = {.code_id = id,
 				   .code_addr = 0x1000 * id,
 				   .version = 0x030b,
 				   .first_line = first_line,
@@ -101,12 +102,13 @@ static void add(uint64_t id, const char *file, const char *name, uint32_t first_
 	       strlen(file) < sizeof(r.file) ? strlen(file) : sizeof(r.file));
 	memcpy(r.name, name, strlen(name));
 	memcpy(r.table, table, len);
-	assert_int_equal(python_codes_add(&proc.python_codes, store, &r, sizeof(r)), 0);
+	assert_int_equal(interp_codes_add(&proc.interp_codes, store, &r, sizeof(r)), 0);
 }
 
 static uint32_t want(uint64_t id, uint32_t index)
 {
-	return symbolizer_want(sym, &proc, LB_PY_FRAME_OF(id, index), FRAME_RETURN, 5, 9);
+	return symbolizer_want(sym, &proc, LB_FRAME_OF(RUNTIME_PYTHON, id, index),
+			       FRAME_RETURN, 5, 9);
 }
 
 static void assert_frame(uint32_t id, const char *function, const char *file,
@@ -115,7 +117,7 @@ static void assert_frame(uint32_t id, const char *function, const char *file,
 	const struct resolved *r = symbolizer_get(sym, id);
 
 	assert_string_equal(r->object->name, "[python]");
-	assert_int_equal(r->object->kind, OBJECT_PYTHON);
+	assert_int_equal(r->object->kind, OBJECT_INTERP);
 	assert_int_equal(r->nr_frames, 1);
 	assert_string_equal(r->frames[0].function, function);
 	assert_string_equal(r->frames[0].file, file);
@@ -138,7 +140,7 @@ static void test_lines(void **state)
 	ids[1] = want(1, 0);
 	ids[2] = want(2, 1);
 	ids[3] = want(1, 1);
-	ids[4] = want(1, LB_PY_INDEX_UNKNOWN);
+	ids[4] = want(1, LB_FRAME_INDEX_UNKNOWN);
 	ids[5] = want(1, 3);
 	ids[6] = want(1, 4);
 	ids[7] = want(1, 5); /* behind all code */
@@ -192,7 +194,8 @@ static void test_lost(void **state)
 	ids[1] = want(2, 1);
 	ids[2] = want(3, 1);
 	ids[3] = want(9, 1); /* its record was lost */
-	ids[4] = symbolizer_want(sym, NULL, LB_PY_FRAME_OF(1, 1), FRAME_LEAF, 0, 0);
+	ids[4] = symbolizer_want(sym, NULL, LB_FRAME_OF(RUNTIME_PYTHON, 1, 1), FRAME_LEAF,
+				 0, 0);
 	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
 	assert_int_equal(symbolizer_get(sym, ids[0])->nr_frames, 0);
 	assert_int_equal(symbolizer_get(sym, ids[0])->miss, MISS_PYTHON_LOST);
@@ -217,7 +220,7 @@ static void test_cut(void **state)
 	add(1, file, "f", 10, table, 4, 8);
 	ids[0] = want(1, 1);
 	ids[1] = want(1, 2);
-	ids[2] = want(1, LB_PY_INDEX_UNKNOWN);
+	ids[2] = want(1, LB_FRAME_INDEX_UNKNOWN);
 	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
 	assert_frame(ids[0], "f", expected, 11);
 	assert_frame(ids[1], "f", expected, 0);
@@ -231,7 +234,7 @@ static void test_many(void **state)
 	static char name[16], long_table[4096];
 	static uint32_t ids[5000];
 	struct process other = {.root_fd = -1, .tgid = 8};
-	struct lb_python_code r = {.code_id = 1, .file_width = 1, .name_width = 1};
+	struct lb_interp_code r = {.code_id = 1, .file_width = 1, .name_width = 1};
 	uint32_t id;
 
 	(void)state;
@@ -242,17 +245,18 @@ static void test_many(void **state)
 		add(i, "/srv/app.py", name, i + 1, long_table, 4096, 4096);
 		ids[4999 - i] = want(i, i & 1);
 	}
-	assert_int_equal(python_codes_add(&other.python_codes, store, &r,
-					  offsetof(struct lb_python_code, table)),
+	assert_int_equal(interp_codes_add(&other.interp_codes, store, &r,
+					  offsetof(struct lb_interp_code, table)),
 			 0);
-	id = symbolizer_want(sym, &other, LB_PY_FRAME_OF(1, 0), FRAME_LEAF, 0, 0);
+	id = symbolizer_want(sym, &other, LB_FRAME_OF(RUNTIME_PYTHON, 1, 0), FRAME_LEAF,
+			     0, 0);
 	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
 	for (uint32_t i = 0; i < 5000; i++) {
 		snprintf(name, sizeof(name), "f%u", i);
 		assert_frame(ids[4999 - i], name, "/srv/app.py", i + 1);
 	}
 	assert_int_equal(symbolizer_get(sym, id)->nr_frames, 0);
-	python_codes_deinit(&other.python_codes);
+	interp_codes_deinit(&other.interp_codes);
 }
 
 int main(int argc, char **argv)

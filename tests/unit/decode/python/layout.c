@@ -50,7 +50,7 @@ static void what_3_13_says(void **state)
 	assert_int_equal(python_debug_bytes(0x030d), 584);
 	assert_true(python_layout_read(0x030d, &d, &l));
 	assert_int_equal(l.frames.version, 0x030d);
-	assert_int_equal(l.frames.link, LB_PY_LINK_SHIM);
+	assert_int_equal(l.frames.link, LB_LINK_SHIM);
 	assert_int_equal(l.frames.ts_frame, 72);
 	assert_int_equal(l.frames.frame_ip, 56);
 	assert_int_equal(l.frames.frame_owner, 70);
@@ -121,11 +121,12 @@ static void offsets_that_lie(void **state)
 			if (!python_layout_read(0x030d, &d, &l))
 				continue;
 			assert_true(python_layout_is_sane(&l.frames));
-			assert_true(l.frames.frame_bytes <= LB_PY_FRAME_BYTES);
-			assert_true(l.frames.frame_code + 8 <= LB_PY_FRAME_BYTES);
-			assert_true(l.frames.frame_owner + 8 <= LB_PY_FRAME_BYTES);
-			assert_true(l.frames.code_linetable + 8 <= LB_PY_CODE_BYTES);
-			assert_true(l.frames.code_firstlineno + 8 <= LB_PY_CODE_BYTES);
+			assert_true(l.frames.frame_bytes <= LB_INTERP_FRAME_BYTES);
+			assert_true(l.frames.frame_code + 8 <= LB_INTERP_FRAME_BYTES);
+			assert_true(l.frames.frame_owner + 8 <= LB_INTERP_FRAME_BYTES);
+			assert_true(l.frames.code_linetable + 8 <= LB_INTERP_CODE_BYTES);
+			assert_true(l.frames.code_firstlineno + 8 <=
+				    LB_INTERP_CODE_BYTES);
 		}
 	set_debug(&d);
 	d.words[38] = 249;
@@ -143,7 +144,7 @@ static void layouts_of_the_table(void **state)
 		assert_non_null(l);
 		assert_int_equal(l->frames.version, version);
 		assert_true(python_layout_is_sane(&l->frames));
-		for (size_t i = 0; i < LB_PY_IDENTITY_WORDS; i++)
+		for (size_t i = 0; i < LB_INTERP_IDENTITY_WORDS; i++)
 			assert_int_equal(l->frames.code_identity[i] % 8, 0);
 	}
 	assert_null(python_layout_find(0x0308));

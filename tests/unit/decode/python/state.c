@@ -132,8 +132,8 @@ static void add_state(struct process *p, unsigned int i)
 	put(p, THREAD(i), THREAD(i));
 }
 
-static enum python_state search(struct process *p, uint32_t version,
-				struct python_state_found *ret)
+static enum locate_result search(struct process *p, uint32_t version,
+				 struct python_state_found *ret)
 {
 	const struct python_search s = {.version = version,
 					.runtime_addr = RUNTIME,
@@ -144,7 +144,7 @@ static enum python_state search(struct process *p, uint32_t version,
 	return python_state_search(&s, ret);
 }
 
-static enum python_state search_3_11(struct process *p, struct python_state_found *ret)
+static enum locate_result search_3_11(struct process *p, struct python_state_found *ret)
 {
 	return search(p, 0x030b, ret);
 }
@@ -162,7 +162,7 @@ static void slots_of_three_threads(void **state)
 		put(p, THREAD(i) + SLOT, STATE(i));
 	}
 	put(p, THREAD(1) + 0x100, STATE(1)); /* chance */
-	assert_int_equal(search_3_11(p, &found), PYTHON_FOUND);
+	assert_int_equal(search_3_11(p, &found), LOCATE_FOUND);
 	assert_int_equal(found.tls_off, SLOT);
 	assert_int_equal(found.nr_threads, 3);
 	assert_int_equal(found.nr_candidates, 1);
@@ -182,7 +182,7 @@ static void little_memory_around_a_thread(void **state)
 	put(p, STATE(0) + STATE_THREAD_ID, thread);
 	put(p, thread, thread);
 	put(p, thread + SLOT, STATE(0));
-	assert_int_equal(search_3_11(p, &found), PYTHON_FOUND);
+	assert_int_equal(search_3_11(p, &found), LOCATE_FOUND);
 	assert_int_equal(found.tls_off, SLOT);
 }
 
@@ -197,7 +197,7 @@ static void variables_are_taken_where_they_last(void **state)
 		put(p, THREAD(i) - 0x28, STATE(i));
 		put(p, THREAD(i) - 0x800, STATE(i)); /* its stack */
 	}
-	assert_int_equal(search_3_11(p, &found), PYTHON_NOT_YET);
+	assert_int_equal(search_3_11(p, &found), LOCATE_NOT_YET);
 }
 
 static void a_thread_that_has_none_yet(void **state)
@@ -210,7 +210,7 @@ static void a_thread_that_has_none_yet(void **state)
 		add_state(p, i);
 		put(p, THREAD(i) + SLOT, i == 3 ? 0 : STATE(i));
 	}
-	assert_int_equal(search_3_11(p, &found), PYTHON_FOUND);
+	assert_int_equal(search_3_11(p, &found), LOCATE_FOUND);
 	assert_int_equal(found.tls_off, SLOT);
 }
 
@@ -225,7 +225,7 @@ static void a_thread_with_a_state_that_another_made(void **state)
 		put(p, THREAD(i) + SLOT, STATE(i));
 	}
 	put(p, THREAD(2) + SLOT, STATE(0));
-	assert_int_equal(search_3_11(p, &found), PYTHON_FOUND);
+	assert_int_equal(search_3_11(p, &found), LOCATE_FOUND);
 	assert_int_equal(found.tls_off, SLOT);
 }
 
@@ -243,7 +243,7 @@ static void slots_in_tables(void **state)
 		put(p, TABLE(i) + 0x18, STATE(i));
 	}
 	put(p, TABLE(7), STATE(0));
-	assert_int_equal(search_3_11(p, &found), PYTHON_FOUND);
+	assert_int_equal(search_3_11(p, &found), LOCATE_FOUND);
 	assert_int_equal(found.tls_off, 0x80);
 	assert_int_equal(found.layout.ts_is_in_table, 1);
 	assert_int_equal(found.layout.ts_table_off, 0x18);
@@ -255,17 +255,17 @@ static void nothing_is_there_yet(void **state)
 	struct python_state_found found;
 
 	put(p, RUNTIME + RUNTIME_INTERPRETERS, 0);
-	assert_int_equal(search_3_11(p, &found), PYTHON_NOT_YET);
+	assert_int_equal(search_3_11(p, &found), LOCATE_NOT_YET);
 	add_interpreter(p);
 	put(p, INTERPRETER + INTERPRETER_THREADS, 0);
-	assert_int_equal(search_3_11(p, &found), PYTHON_NOT_YET);
+	assert_int_equal(search_3_11(p, &found), LOCATE_NOT_YET);
 	put(p, INTERPRETER + INTERPRETER_THREADS, 0xdead0000);
-	assert_int_equal(search_3_11(p, &found), PYTHON_NOT_YET);
+	assert_int_equal(search_3_11(p, &found), LOCATE_NOT_YET);
 	add_state(p, 0);
 	put(p, STATE(0) + STATE_THREAD_ID, 0);
-	assert_int_equal(search_3_11(p, &found), PYTHON_NOT_YET);
+	assert_int_equal(search_3_11(p, &found), LOCATE_NOT_YET);
 	put(p, STATE(0) + STATE_THREAD_ID, THREAD(1)); /* gone */
-	assert_int_equal(search_3_11(p, &found), PYTHON_NOT_YET);
+	assert_int_equal(search_3_11(p, &found), LOCATE_NOT_YET);
 }
 
 static void versions_that_are_not_known(void **state)
@@ -273,11 +273,11 @@ static void versions_that_are_not_known(void **state)
 	struct process *p = *state;
 	struct python_state_found found;
 
-	assert_int_equal(search_3_11(p, &found), PYTHON_UNKNOWN); /* no memory */
+	assert_int_equal(search_3_11(p, &found), LOCATE_UNKNOWN); /* no memory */
 	add_interpreter(p);
-	assert_int_equal(search(p, 0x0308, &found), PYTHON_UNKNOWN);
-	assert_int_equal(search(p, 0x030d, &found), PYTHON_UNKNOWN); /* no cookie */
-	assert_int_equal(search(p, 0x0310, &found), PYTHON_UNKNOWN);
+	assert_int_equal(search(p, 0x0308, &found), LOCATE_UNKNOWN);
+	assert_int_equal(search(p, 0x030d, &found), LOCATE_UNKNOWN); /* no cookie */
+	assert_int_equal(search(p, 0x0310, &found), LOCATE_UNKNOWN);
 }
 
 static void lists_that_loop(void **state)
@@ -291,10 +291,10 @@ static void lists_that_loop(void **state)
 	put(p, STATE(0) + STATE_PREV, STATE(0));
 	put(p, STATE(0) + STATE_NEXT, STATE(0));
 	put(p, THREAD(0) + SLOT, STATE(0));
-	assert_int_equal(search_3_11(p, &found), PYTHON_FOUND);
+	assert_int_equal(search_3_11(p, &found), LOCATE_FOUND);
 	assert_int_equal(found.nr_threads, 1);
 	put(p, THREAD(0) + SLOT, 0);
-	assert_int_equal(search_3_11(p, &found), PYTHON_NOT_YET);
+	assert_int_equal(search_3_11(p, &found), LOCATE_NOT_YET);
 }
 
 /* The next one is no thread state any more: what few there are prove nothing. */
@@ -309,10 +309,10 @@ static void a_list_that_is_cut_short(void **state)
 		put(p, THREAD(i) + SLOT, STATE(i));
 	}
 	put(p, STATE(4) + STATE_INTERPRETER, 0x1234);
-	assert_int_equal(search_3_11(p, &found), PYTHON_NOT_YET);
+	assert_int_equal(search_3_11(p, &found), LOCATE_NOT_YET);
 	put(p, STATE(4) + STATE_INTERPRETER, INTERPRETER);
 	put(p, STATE(0) + STATE_PREV, STATE(2));
-	assert_int_equal(search_3_11(p, &found), PYTHON_FOUND);
+	assert_int_equal(search_3_11(p, &found), LOCATE_FOUND);
 	assert_int_equal(found.nr_threads, 5);
 }
 
@@ -327,7 +327,7 @@ static void a_hundred_threads(void **state)
 		add_state(p, i);
 		put(p, THREAD(i) + SLOT, i < PYTHON_MAX_THREADS ? STATE(i) : 1);
 	}
-	assert_int_equal(search_3_11(p, &found), PYTHON_FOUND);
+	assert_int_equal(search_3_11(p, &found), LOCATE_FOUND);
 	assert_int_equal(found.tls_off, SLOT);
 	assert_int_equal(found.nr_threads, PYTHON_MAX_THREADS);
 }
@@ -337,7 +337,7 @@ static void memory_that_is_slow(void **state)
 {
 	struct process *p = *state;
 	struct python_state_found found;
-	enum python_state result;
+	enum locate_result result;
 
 	add_interpreter(p);
 	for (unsigned int i = 0; i < 3; i++) {
@@ -348,11 +348,11 @@ static void memory_that_is_slow(void **state)
 		p->nr_reads = 0;
 		result = search_3_11(p, &found);
 		if (p->max_reads < 6)
-			assert_int_equal(result, PYTHON_NO_ANSWER);
-		else if (result == PYTHON_FOUND)
+			assert_int_equal(result, LOCATE_NO_ANSWER);
+		else if (result == LOCATE_FOUND)
 			assert_int_equal(found.tls_off, SLOT);
 	}
-	assert_int_equal(result, PYTHON_FOUND);
+	assert_int_equal(result, LOCATE_FOUND);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)

@@ -16,6 +16,7 @@
 #include "collect/sampler.h"
 #include "decode/requests.h"
 #include "process/file.h"
+#include "process/file_facts.h"
 
 struct jit_descriptor {
 	uint32_t version, action;
@@ -43,6 +44,8 @@ static int set_up(void **state)
 {
 	struct sampler_config sampling = {.freq_hz = 99};
 	struct jit_probe_config probing = {0};
+	const struct jit_interface *found;
+	struct file_facts facts;
 	struct stat st;
 
 	(void)state;
@@ -52,8 +55,12 @@ static int set_up(void **state)
 	if (fstat(self.fd, &st) || sampler_new(&sampling, &sampler, NULL) ||
 	    jit_probe_new(&probing, sampler, &probe, NULL) ||
 	    worker_new(NULL, &decoder, NULL) ||
-	    jit_interface_find(decoder, self.fd, &point))
+	    file_facts_read(decoder, self.fd, self.path, &facts))
 		return -1;
+	found = file_facts_of(&facts, RUNTIME_JIT);
+	if (!found)
+		return -1;
+	point = *found;
 	self.dev = st.st_dev;
 	self.inode = st.st_ino;
 	inodes = jit_inodes_new(probe, decoder, NULL);

@@ -5,7 +5,7 @@
  * compared with what Python says they are.
  * LB_TEST_PYTHONS: a directory with more of them, as python3.N.
  */
-#include "runtime/python/python.h"
+#include "runtime/runtime.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,8 +30,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "decode/python/build.h"
 #include "decode/requests.h"
 #include "decode/python/state.h"
+#include "process/file_facts.h"
 
 #define SCRIPT     "tests/workloads/python/parked.py"
 #define MAX_FRAMES 128
@@ -107,7 +109,7 @@ static void put_char(char *text, size_t *len, uint32_t c)
 }
 
 /* A str: bits 2 to 4 of its state are the bytes a char, 5: compact, 6: ASCII. */
-static void read_str(pid_t pid, const struct lb_python *l, uint64_t str, char *ret,
+static void read_str(pid_t pid, const struct lb_interp *l, uint64_t str, char *ret,
 		     size_t size)
 {
 	uint64_t length = read_word(pid, str + l->str_length);
@@ -130,13 +132,13 @@ static void read_str(pid_t pid, const struct lb_python *l, uint64_t str, char *r
 	ret[len] = '\0';
 }
 
-static void add_frame(pid_t pid, const struct lb_python *l, const uint8_t *bytes,
+static void add_frame(pid_t pid, const struct lb_interp *l, const uint8_t *bytes,
 		      struct stack *ret)
 {
 	struct frame *f = &ret->frames[ret->nr++];
 	uint64_t code, ip = 0;
 	uint32_t first_line;
-	uint8_t object[LB_PY_CODE_BYTES];
+	uint8_t object[LB_INTERP_CODE_BYTES];
 
 	assert_true(ret->nr < MAX_FRAMES);
 	memcpy(&code, bytes + l->frame_code, sizeof(code));
@@ -152,7 +154,7 @@ static void add_frame(pid_t pid, const struct lb_python *l, const uint8_t *bytes
 	read_str(pid, l, code, f->name, sizeof(f->name));
 }
 
-static uint64_t previous_of(const struct lb_python *l, const uint8_t *bytes)
+static uint64_t previous_of(const struct lb_interp *l, const uint8_t *bytes)
 {
 	uint64_t previous;
 
@@ -160,38 +162,38 @@ static uint64_t previous_of(const struct lb_python *l, const uint8_t *bytes)
 	return previous;
 }
 
-/* LB_PY_LINK_EVAL and _OBJECT: a frame for each call of the interpreter. */
-static void walk_objects(pid_t pid, const struct lb_python *l, uint64_t state,
+/* LB_LINK_EVAL and _OBJECT: a frame for each call of the interpreter. */
+static void walk_objects(pid_t pid, const struct lb_interp *l, uint64_t state,
 			 struct stack *ret)
 {
 	uint64_t frame = read_word(pid, state + l->ts_frame);
-	uint64_t cframe =
-		l->link == LB_PY_LINK_OBJECT ? read_word(pid, state + l->ts_cframe) : 0;
+	uint64_t cframe = l->link == LB_LINK_OBJECT ? read_word(pid, state + l->ts_cframe)
+						    : 0;
 
 	while (frame) {
-		uint8_t bytes[LB_PY_FRAME_BYTES];
+		uint8_t bytes[LB_INTERP_FRAME_BYTES];
 
 		read_all(pid, frame, bytes, l->frame_bytes);
 		add_frame(pid, l, bytes, ret);
 		frame = previous_of(l, bytes);
-		if (l->link != LB_PY_LINK_OBJECT)
+		if (l->link != LB_LINK_OBJECT)
 			continue;
 		ret->nr_runs++;
 		assert_int_not_equal(cframe, 0);
 		cframe = read_word(pid, cframe + l->cframe_previous);
 	}
 	/* The last one is that of the thread state, and in it; what is before it is not set. */
-	if (l->link == LB_PY_LINK_OBJECT)
+	if (l->link == LB_LINK_OBJECT)
 		assert_true(cframe > state && cframe - state < 1024);
 }
 
-static void walk_cframes(pid_t pid, const struct lb_python *l, uint64_t state,
+static void walk_cframes(pid_t pid, const struct lb_interp *l, uint64_t state,
 			 struct stack *ret)
 {
 	uint64_t cframe = read_word(pid, state + l->ts_frame), frame;
 
 	while ((frame = read_word(pid, cframe + l->cframe_frame))) {
-		uint8_t bytes[LB_PY_FRAME_BYTES];
+		uint8_t bytes[LB_INTERP_FRAME_BYTES];
 		bool is_entry;
 
 		do {
@@ -206,13 +208,13 @@ static void walk_cframes(pid_t pid, const struct lb_python *l, uint64_t state,
 	}
 }
 
-static void walk_shims(pid_t pid, const struct lb_python *l, uint64_t state,
+static void walk_shims(pid_t pid, const struct lb_interp *l, uint64_t state,
 		       struct stack *ret)
 {
 	uint64_t frame = read_word(pid, state + l->ts_frame);
 
 	while (frame) {
-		uint8_t bytes[LB_PY_FRAME_BYTES];
+		uint8_t bytes[LB_INTERP_FRAME_BYTES];
 
 		read_all(pid, frame, bytes, l->frame_bytes);
 		if (bytes[l->frame_owner] >= l->owner_shim)
@@ -223,14 +225,14 @@ static void walk_shims(pid_t pid, const struct lb_python *l, uint64_t state,
 	}
 }
 
-static void walk(pid_t pid, const struct lb_python *l, uint64_t state, struct stack *ret)
+static void walk(pid_t pid, const struct lb_interp *l, uint64_t state, struct stack *ret)
 {
 	ret->nr = ret->nr_runs = 0;
 	switch (l->link) {
-	case LB_PY_LINK_CFRAME:
+	case LB_LINK_CFRAME:
 		walk_cframes(pid, l, state, ret);
 		break;
-	case LB_PY_LINK_SHIM:
+	case LB_LINK_SHIM:
 		walk_shims(pid, l, state, ret);
 		break;
 	default:
@@ -343,14 +345,20 @@ static bool find_build(struct fixture *f, struct python_build *ret, uint64_t *re
 	maps = fopen(path, "r");
 	while (maps && fgets(line, sizeof(line), maps)) {
 		_cleanup_close_ int fd = -1;
+		const struct python_build *build;
+		struct file_facts facts;
 		uint64_t begin, off;
 
 		if (sscanf(line, "%lx-%*x r-xp %lx %*s %*s %4095[^\n]", &begin, &off,
 			   path) != 3 ||
-		    !python_is_candidate(path))
+		    !python_recognise(path))
 			continue;
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		if (fd >= 0 && python_build_find(f->decoder, fd, path, ret)) {
+		if (fd < 0 || file_facts_read(f->decoder, fd, path, &facts))
+			continue;
+		build = file_facts_of(&facts, RUNTIME_PYTHON);
+		if (build && python_runtime.facts_are_sane(build)) {
+			*ret = *build;
 			*ret_bias = begin - off;
 			return true;
 		}
@@ -383,7 +391,7 @@ static bool is_same(const struct stack *said, const struct stack *seen)
 }
 
 static void compare(struct fixture *f, const struct stacks *said,
-		    const struct lb_python *l, int32_t tls_off)
+		    const struct lb_interp *l, int32_t tls_off)
 {
 	for (size_t i = 0; i < said->nr; i++) {
 		struct stack seen = {.ident = said->items[i].ident};
@@ -398,7 +406,7 @@ static void compare(struct fixture *f, const struct stacks *said,
 			print_stack("seen", &seen);
 			fail();
 		}
-		if (l->link != LB_PY_LINK_EVAL)
+		if (l->link != LB_LINK_EVAL)
 			assert_true(seen.nr_runs >= 1 && seen.nr_runs <= seen.nr);
 	}
 }
@@ -410,9 +418,8 @@ static int32_t check_process(struct fixture *f, const struct stacks *said,
 	struct python_search search = {.read = read_memory, .ctx = &f->pid};
 	struct python_state_found found;
 	struct python_build build;
-	struct lb_python layout;
+	struct runtime_place place;
 	uint64_t bias = 0;
-	int32_t tls_off;
 	int64_t start_ns;
 
 	assert_true(find_build(f, &build, &bias));
@@ -420,17 +427,17 @@ static int32_t check_process(struct fixture *f, const struct stacks *said,
 	search.version = build.version;
 	search.runtime_addr = bias + build.runtime_off;
 	start_ns = clock_ns();
-	assert_int_equal(python_state_search(&search, &found), PYTHON_FOUND);
+	assert_int_equal(python_state_search(&search, &found), LOCATE_FOUND);
 	print_message("%s: thread state at thread pointer %+d, %u threads, %u "
 		      "candidates, %ld us\n",
 		      python, found.tls_off, found.nr_threads, found.nr_candidates,
 		      (long)(clock_ns() - start_ns) / 1000);
 	assert_int_equal(found.nr_threads, said->nr);
-	assert_int_equal(python_find(f->reader, f->pid, &build, bias, &layout, &tls_off),
-			 PYTHON_FOUND);
-	assert_int_equal(tls_off, found.tls_off);
-	compare(f, said, &layout, tls_off);
-	return tls_off;
+	assert_int_equal(python_runtime.locate(f->reader, f->pid, &build, bias, &place),
+			 LOCATE_FOUND);
+	assert_int_equal(place.tls_off, found.tls_off);
+	compare(f, said, &place.layout, place.tls_off);
+	return place.tls_off;
 }
 
 static void check_python(struct fixture *f, const char *python, unsigned int minor)
@@ -561,24 +568,23 @@ static void names_of_interpreters(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
-		assert_true(python_is_candidate(yes[i]));
+		assert_true(python_recognise(yes[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(no); i++)
-		assert_false(python_is_candidate(no[i]));
+		assert_false(python_recognise(no[i]));
 }
 
 static void a_process_that_is_gone(void **state)
 {
 	const struct python_build build = {.version = 0x030b, .runtime_off = 0x1000};
 	struct fixture *f = *state;
-	struct lb_python layout;
-	int32_t tls_off;
+	struct runtime_place place;
 	pid_t pid = fork();
 
 	if (!pid)
 		_exit(0);
 	waitpid(pid, NULL, 0);
-	assert_int_equal(python_find(f->reader, pid, &build, 0x400000, &layout, &tls_off),
-			 PYTHON_UNKNOWN);
+	assert_int_equal(python_runtime.locate(f->reader, pid, &build, 0x400000, &place),
+			 LOCATE_UNKNOWN);
 }
 
 int main(int argc, char **argv)

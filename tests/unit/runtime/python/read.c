@@ -19,7 +19,7 @@
 #include "runtime/python/read.h"
 
 /* Offsets of Include/cpython/code.h and unicodeobject.h of each version. */
-static const struct lb_python layouts[] = {
+static const struct lb_interp layouts[] = {
 	{.version = 0x0309,
 	 .code_filename = 104,
 	 .code_qualname = 112,
@@ -57,9 +57,9 @@ static const struct lb_python layouts[] = {
 	 .str_wide = 56},
 };
 
-static struct lb_python layout_of(uint32_t version)
+static struct lb_interp layout_of(uint32_t version)
 {
-	struct lb_python l = {0};
+	struct lb_interp l = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
 		if (layouts[i].version == version)
@@ -156,8 +156,9 @@ static void get_known(struct target *t, uint32_t version, struct known *known, s
 {
 	for (size_t i = 0; i < nr; i++) {
 		struct known *k = &known[i];
-		struct lb_python_code r = {
-			.code_id = i, .version = version, .table_bytes = LB_PY_NOT_READ};
+		struct lb_interp_code r = {.code_id = i,
+					   .version = version,
+					   .table_bytes = LB_INTERP_NOT_READ};
 
 		assert_int_equal(fscanf(t->out, "%lx %lx %u %u %4095s %16383s", &k->addr,
 					&k->table_addr, &k->first_line, &k->table_bytes,
@@ -168,16 +169,16 @@ static void get_known(struct target *t, uint32_t version, struct known *known, s
 		r.code_addr = k->addr;
 		r.table_addr = k->table_addr;
 		r.first_line = k->first_line;
-		assert_int_equal(python_codes_add(&t->process->python_codes,
-						  process_table_python_store(t->table),
+		assert_int_equal(interp_codes_add(&t->process->interp_codes,
+						  process_table_interp_store(t->table),
 						  &r,
-						  offsetof(struct lb_python_code, table)),
+						  offsetof(struct lb_interp_code, table)),
 				 0);
 	}
-	assert_int_equal(t->process->python_codes.nr_cut, nr);
+	assert_int_equal(t->process->interp_codes.nr_cut, nr);
 }
 
-static void assert_text(const struct python_text *t, const char *expected)
+static void assert_text(const struct interp_text *t, const char *expected)
 {
 	_cleanup_free_ char *text =
 		python_text_utf8(t->bytes, t->len, t->width, t->is_cut);
@@ -190,21 +191,21 @@ static void assert_text(const struct python_text *t, const char *expected)
 static void read_all(const char *python, uint32_t version)
 {
 	static struct known known[NR_CODES];
-	const struct lb_python layout = layout_of(version);
-	const struct python_codes *codes;
-	char cut_name[PYTHON_MAX_TEXT_BYTES + 4];
+	const struct lb_interp layout = layout_of(version);
+	const struct interp_codes *codes;
+	char cut_name[INTERP_MAX_TEXT_BYTES + 4];
 	struct target t;
 
 	start_target(&t, python);
-	codes = &t.process->python_codes;
+	codes = &t.process->interp_codes;
 	get_known(&t, version, known, NR_CODES);
 	/* One that became another since: found, and not taken for it. */
-	t.process->python_codes.items[4].first_line++;
+	t.process->interp_codes.items[4].first_line++;
 	assert_int_equal(python_read_cut(t.reader, t.table, t.process, &layout),
 			 WORKER_OK);
 	assert_int_equal(codes->nr_cut, 0);
 	for (size_t i = 0; i < NR_CODES; i++) {
-		const struct python_code *code = python_codes_find(codes, i);
+		const struct interp_code *code = interp_codes_find(codes, i);
 
 		if (i == 4) {
 			assert_null(code->file.bytes);
@@ -217,9 +218,9 @@ static void read_all(const char *python, uint32_t version)
 			continue;
 		assert_text(&code->name, known[i].name);
 	}
-	memset(cut_name, 'n', PYTHON_MAX_TEXT_BYTES);
-	strcpy(cut_name + PYTHON_MAX_TEXT_BYTES, "...");
-	assert_text(&python_codes_find(codes, 3)->name, cut_name);
+	memset(cut_name, 'n', INTERP_MAX_TEXT_BYTES);
+	strcpy(cut_name + INTERP_MAX_TEXT_BYTES, "...");
+	assert_text(&interp_codes_find(codes, 3)->name, cut_name);
 	end_target(&t);
 	stop_target(&t);
 }
@@ -250,27 +251,27 @@ static void test_read(void **state)
 /* Whatever a layout or a process says: nothing is found, and nothing asked for twice. */
 static void test_nothing_there(void **state)
 {
-	struct lb_python layout = layout_of(0x030b);
+	struct lb_interp layout = layout_of(0x030b);
 	static struct known known[NR_CODES];
 	struct target t;
 
 	(void)state;
 	start_target(&t, "/usr/bin/python3");
 	get_known(&t, 0x030b, known, NR_CODES);
-	layout.code_linetable = LB_PY_CODE_BYTES;
+	layout.code_linetable = LB_INTERP_CODE_BYTES;
 	assert_int_equal(python_read_cut(t.reader, t.table, t.process, &layout),
 			 WORKER_FAILED);
-	assert_int_equal(t.process->python_codes.nr_cut, 0);
+	assert_int_equal(t.process->interp_codes.nr_cut, 0);
 	for (size_t i = 0; i < NR_CODES; i++) {
-		t.process->python_codes.items[i].is_cut = true;
-		t.process->python_codes.nr_cut++;
+		t.process->interp_codes.items[i].is_cut = true;
+		t.process->interp_codes.nr_cut++;
 	}
 	end_target(&t);
 	layout = layout_of(0x030b);
 	assert_int_equal(python_read_cut(t.reader, t.table, t.process, &layout),
 			 WORKER_OK);
-	assert_int_equal(t.process->python_codes.nr_cut, 0);
-	assert_null(python_codes_find(&t.process->python_codes, 0)->name.bytes);
+	assert_int_equal(t.process->interp_codes.nr_cut, 0);
+	assert_null(interp_codes_find(&t.process->interp_codes, 0)->name.bytes);
 	stop_target(&t);
 }
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code objects of Python: what identifies one, and its names and line table, which are
+ * Code objects of interpreters: what identifies one, and its names and line table, which are
  * copied at its first sample. The script may have ended before user space looks.
  */
-#ifndef LB_BPF_PYTHON_CODE_H
-#define LB_BPF_PYTHON_CODE_H
+#ifndef LB_BPF_INTERP_CODE_H
+#define LB_BPF_INTERP_CODE_H
 
 #include "walk.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, LB_MAX_PYTHONS);
+	__uint(max_entries, LB_MAX_INTERPS);
 	__type(key, __u32);
-	__type(value, struct lb_python);
-} pythons SEC(".maps");
+	__type(value, struct lb_interp);
+} interps SEC(".maps");
 
-#define PYTHON_CODES_BYTES (1024 * 1024)
+#define INTERP_CODES_BYTES (1024 * 1024)
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, PYTHON_CODES_BYTES);
-} python_codes SEC(".maps");
+	__uint(max_entries, INTERP_CODES_BYTES);
+} interp_codes SEC(".maps");
 
 /* Ids that user space was told of, by their low bits: most are found here, at once. */
 #define CODES_AT_HAND 16384
@@ -43,13 +43,13 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct lb_python_code);
+	__type(value, struct lb_interp_code);
 } code_records SEC(".maps");
 
 /* @off  of a word in the code object's fixed part, of which the layout says how long it is */
 static __always_inline __u64 lb_code_word(const struct lb_walk *w, __u32 off)
 {
-	return *(__u64 *)(w->code_bytes + off % LB_PY_CODE_BYTES);
+	return *(__u64 *)(w->code_bytes + off % LB_INTERP_CODE_BYTES);
 }
 
 /*
@@ -79,8 +79,19 @@ static __always_inline __u32 lb_clamp(__u64 n)
 	return n > 0xffffffffULL ? 0xffffffffU : n;
 }
 
+/* As lb_copy_str(); of one that is as long as fits, or longer, that is all that is said. */
+static __always_inline __u8 lb_copy_c_string(__u64 addr, __u8 *to, __u32 *ret_chars)
+{
+	long bytes = bpf_probe_read_user_str(to, LB_INTERP_TEXT_BYTES, (void *)addr);
+
+	if (bytes <= 1)
+		return 0;
+	*ret_chars = bytes == LB_INTERP_TEXT_BYTES ? LB_INTERP_NOT_READ : bytes - 1;
+	return 1;
+}
+
 /* Copies the str at @addr. Return: its width, with *ret_chars set; 0: not read. */
-static __always_inline __u8 lb_copy_str(const struct lb_python *layout, __u64 addr,
+static __always_inline __u8 lb_copy_str(const struct lb_interp *layout, __u64 addr,
 					__u8 *to, __u32 *ret_chars)
 {
 	__u32 state = 0, width;
@@ -88,6 +99,8 @@ static __always_inline __u8 lb_copy_str(const struct lb_python *layout, __u64 ad
 	bool is_ascii;
 
 	*ret_chars = 0;
+	if (layout->text == LB_TEXT_C)
+		return lb_copy_c_string(addr, to, ret_chars);
 	if (!addr ||
 	    bpf_probe_read_user(&chars, 8, (void *)(addr + layout->str_length)) ||
 	    bpf_probe_read_user(&state, 4, (void *)(addr + layout->str_state)))
@@ -96,10 +109,10 @@ static __always_inline __u8 lb_copy_str(const struct lb_python *layout, __u64 ad
 	if (!width || !chars)
 		return 0;
 	addr += is_ascii ? layout->str_ascii : layout->str_wide;
-	/* Of whole characters, as LB_PY_TEXT_BYTES is of four. */
-	bytes = chars > LB_PY_TEXT_BYTES ? LB_PY_TEXT_BYTES : chars * width;
-	if (bytes > LB_PY_TEXT_BYTES)
-		bytes = LB_PY_TEXT_BYTES;
+	/* Of whole characters, as LB_INTERP_TEXT_BYTES is of four. */
+	bytes = chars > LB_INTERP_TEXT_BYTES ? LB_INTERP_TEXT_BYTES : chars * width;
+	if (bytes > LB_INTERP_TEXT_BYTES)
+		bytes = LB_INTERP_TEXT_BYTES;
 	if (bpf_probe_read_user(to, bytes, (void *)addr))
 		return 0;
 	*ret_chars = lb_clamp(chars);
@@ -107,17 +120,17 @@ static __always_inline __u8 lb_copy_str(const struct lb_python *layout, __u64 ad
 }
 
 /* Return: bytes that were copied. */
-static __always_inline __u32 lb_copy_table(const struct lb_python *layout,
-					   struct lb_python_code *code)
+static __always_inline __u32 lb_copy_table(const struct lb_interp *layout,
+					   struct lb_interp_code *code)
 {
 	__u64 bytes = 0, copied;
 
-	code->table_bytes = LB_PY_NOT_READ;
-	if (!code->table_addr ||
+	code->table_bytes = layout->text == LB_TEXT_C ? 0 : LB_INTERP_NOT_READ;
+	if (!code->table_bytes || !code->table_addr ||
 	    bpf_probe_read_user(&bytes, 8,
 				(void *)(code->table_addr + layout->bytes_size)))
 		return 0;
-	copied = bytes > LB_PY_TABLE_BYTES ? LB_PY_TABLE_BYTES : bytes;
+	copied = bytes > LB_INTERP_TABLE_BYTES ? LB_INTERP_TABLE_BYTES : bytes;
 	if (bpf_probe_read_user(code->table, copied,
 				(void *)(code->table_addr + layout->bytes_data)))
 		return 0;
@@ -130,19 +143,19 @@ __noinline int lb_send_code(void)
 {
 	struct lb_walk *w = lb_walk_here();
 	__u32 zero = 0, index, copied;
-	struct lb_python_code *code = bpf_map_lookup_elem(&code_records, &zero);
-	struct lb_python *layout;
+	struct lb_interp_code *code = bpf_map_lookup_elem(&code_records, &zero);
+	struct lb_interp *layout;
 	__u64 flags = BPF_RB_NO_WAKEUP;
 
 	if (!w || !code)
 		return 1;
-	index = w->py.python - 1;
-	layout = bpf_map_lookup_elem(&pythons, &index);
+	index = w->interp.number - 1;
+	layout = bpf_map_lookup_elem(&interps, &index);
 	if (!layout)
 		return 1;
 	code->image = w->image;
-	code->code_id = w->py.code_id;
-	code->code_addr = w->py.code_addr;
+	code->code_id = w->interp.code_id;
+	code->code_addr = w->interp.code_addr;
 	code->table_addr = lb_code_word(w, layout->code_linetable);
 	code->version = layout->version;
 	code->first_line = lb_code_word(w, layout->code_firstlineno);
@@ -152,13 +165,13 @@ __noinline int lb_send_code(void)
 				       code->name, &code->name_chars);
 	copied = lb_copy_table(layout, code);
 	code->table_copied = copied;
-	if (copied > LB_PY_TABLE_BYTES)
+	if (copied > LB_INTERP_TABLE_BYTES)
 		return 1;
 	/* They are read at each drain: waking anybody earlier is for when many come. */
-	if (bpf_ringbuf_query(&python_codes, BPF_RB_AVAIL_DATA) > PYTHON_CODES_BYTES / 4)
+	if (bpf_ringbuf_query(&interp_codes, BPF_RB_AVAIL_DATA) > INTERP_CODES_BYTES / 4)
 		flags = BPF_RB_FORCE_WAKEUP;
-	return bpf_ringbuf_output(&python_codes, code,
-				  __builtin_offsetof(struct lb_python_code, table) +
+	return bpf_ringbuf_output(&interp_codes, code,
+				  __builtin_offsetof(struct lb_interp_code, table) +
 					  copied,
 				  flags) != 0;
 }
@@ -169,32 +182,32 @@ __noinline int lb_send_code(void)
  * Return: whether it could be read.
  */
 static __always_inline bool lb_identify_code(struct lb_walk *w,
-					     const struct lb_python *layout)
+					     const struct lb_interp *layout)
 {
-	__u64 hash = lb_mix(w->image_hash, w->py.code_addr);
+	__u64 hash = lb_mix(w->image_hash, w->interp.code_addr);
 	__u32 bytes = layout->code_bytes;
 	bool is_read;
 
-	if (bytes > LB_PY_CODE_BYTES)
-		bytes = LB_PY_CODE_BYTES;
+	if (bytes > LB_INTERP_CODE_BYTES)
+		bytes = LB_INTERP_CODE_BYTES;
 	/* Zeroes if it cannot be. */
-	is_read = !bpf_probe_read_user(w->code_bytes, bytes, (void *)w->py.code_addr);
+	is_read = !bpf_probe_read_user(w->code_bytes, bytes, (void *)w->interp.code_addr);
 #pragma unroll
-	for (int i = 0; i < LB_PY_IDENTITY_WORDS; i++) {
+	for (int i = 0; i < LB_INTERP_IDENTITY_WORDS; i++) {
 		__u64 off = layout->code_identity[i];
 		__u64 is_any = (__s64)-off >> 63; /* all ones unless off is 0 */
 
 		hash = lb_mix(hash, lb_code_word(w, off) & is_any);
 	}
 	hash = lb_mix(hash, (__u32)lb_code_word(w, layout->code_firstlineno));
-	w->py.code_id = hash >> (64 - LB_PY_CODE_BITS);
+	w->interp.code_id = hash >> (64 - LB_FRAME_ID_BITS);
 	return is_read;
 }
 
 /* User space is told of it once. */
 static __always_inline void lb_tell_code(struct lb_walk *w)
 {
-	__u64 id = w->py.code_id;
+	__u64 id = w->interp.code_id;
 	__u32 place = id & (CODES_AT_HAND - 1);
 	__u64 *at_hand = bpf_map_lookup_elem(&codes_at_hand, &place);
 	__u8 told = 1;
@@ -213,7 +226,7 @@ static __always_inline void lb_tell_code(struct lb_walk *w)
 
 /* @ip  as it is in the frame. Return: the instruction's index in the code. */
 static __always_inline __u32 lb_code_index(const struct lb_walk *w,
-					   const struct lb_python *layout, __u64 ip)
+					   const struct lb_interp *layout, __u64 ip)
 {
 	__s64 index;
 
@@ -222,31 +235,32 @@ static __always_inline __u32 lb_code_index(const struct lb_walk *w,
 		if (layout->ip_is_index == 2)
 			index >>= 1;
 	} else {
-		index = (__s64)(ip - w->py.code_addr - layout->code_bytecode) >> 1;
+		index = (__s64)(ip - w->interp.code_addr - layout->code_bytecode) >> 1;
 		/*
 		 * The size of a code object counts its instructions, and is where that of a
 		 * bytes object is (PyVarObject). Outside: a thread's own copy of them.
 		 */
 		if (index >= (__s64)lb_code_word(w, layout->bytes_size))
-			return LB_PY_INDEX_UNKNOWN;
+			return LB_FRAME_INDEX_UNKNOWN;
 	}
-	return index < 0 || index >= LB_PY_INDEX_UNKNOWN ? LB_PY_INDEX_UNKNOWN : index;
+	return index < 0 || index >= LB_FRAME_INDEX_UNKNOWN ? LB_FRAME_INDEX_UNKNOWN
+							    : index;
 }
 
-/* The frame of Python that runs @code_addr at @ip, as it goes into the stack. */
-static __always_inline __u64 lb_python_frame(struct lb_walk *w,
-					     const struct lb_python *layout,
+/* The frame that runs @code_addr at @ip, as it goes into the stack. */
+static __always_inline __u64 lb_interp_frame(struct lb_walk *w,
+					     const struct lb_interp *layout,
 					     __u64 code_addr, __u64 ip)
 {
 	/* A function that calls itself is at hand already. */
-	if (code_addr != w->py.code_addr) {
-		w->py.code_addr = code_addr;
+	if (code_addr != w->interp.code_addr) {
+		w->interp.code_addr = code_addr;
 		if (lb_identify_code(w, layout))
 			lb_tell_code(w);
 		else
 			w->nr_faults++; /* the frame stays, without a name */
 	}
-	return LB_PY_FRAME_OF(w->py.code_id, lb_code_index(w, layout, ip));
+	return LB_FRAME_OF(layout->kind, w->interp.code_id, lb_code_index(w, layout, ip));
 }
 
 #endif

@@ -9,15 +9,16 @@
 
 #include <cmocka.h>
 
-#include "process/python_code.h"
+#include "process/interp_code.h"
 
-static const size_t head_bytes = offsetof(struct lb_python_code, table);
+static const size_t head_bytes = offsetof(struct lb_interp_code, table);
 
 /* As the kernel side sends it: file and name of a char a byte. */
-static size_t make(struct lb_python_code *r, uint64_t code_id, const char *file,
+static size_t make(struct lb_interp_code *r, uint64_t code_id, const char *file,
 		   const char *name, size_t table_bytes)
 {
-	size_t copied = table_bytes < LB_PY_TABLE_BYTES ? table_bytes : LB_PY_TABLE_BYTES;
+	size_t copied = table_bytes < LB_INTERP_TABLE_BYTES ? table_bytes
+							    : LB_INTERP_TABLE_BYTES;
 
 	memset(r, 0, sizeof(*r));
 	r->code_id = code_id;
@@ -29,16 +30,16 @@ static size_t make(struct lb_python_code *r, uint64_t code_id, const char *file,
 	r->name_chars = (uint32_t)strlen(name);
 	r->file_width = r->name_width = 1;
 	memcpy(r->file, file,
-	       strlen(file) < LB_PY_TEXT_BYTES ? strlen(file) : LB_PY_TEXT_BYTES);
+	       strlen(file) < LB_INTERP_TEXT_BYTES ? strlen(file) : LB_INTERP_TEXT_BYTES);
 	memcpy(r->name, name,
-	       strlen(name) < LB_PY_TEXT_BYTES ? strlen(name) : LB_PY_TEXT_BYTES);
+	       strlen(name) < LB_INTERP_TEXT_BYTES ? strlen(name) : LB_INTERP_TEXT_BYTES);
 	r->table_bytes = (uint32_t)table_bytes;
 	r->table_copied = (uint32_t)copied;
 	memset(r->table, 0x80, copied);
 	return head_bytes + copied;
 }
 
-static void assert_text(const struct python_text *t, const char *expected, bool is_cut)
+static void assert_text(const struct interp_text *t, const char *expected, bool is_cut)
 {
 	assert_int_equal(t->len, strlen(expected));
 	assert_memory_equal(t->bytes, expected, t->len);
@@ -47,79 +48,79 @@ static void assert_text(const struct python_text *t, const char *expected, bool 
 
 static void test_texts_are_shared(void **state)
 {
-	_cleanup_(python_store_freep) struct python_store *s = NULL;
-	struct python_codes a = {0}, b = {0};
-	struct lb_python_code r;
-	struct python_store_stats stats;
-	const struct python_code *code;
+	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
+	struct interp_codes a = {0}, b = {0};
+	struct lb_interp_code r;
+	struct interp_store_stats stats;
+	const struct interp_code *code;
 	size_t len;
 
 	(void)state;
-	assert_int_equal(python_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(0, &s), 0);
 	len = make(&r, 1, "/srv/app.py", "f", 10);
-	assert_int_equal(python_codes_add(&a, s, &r, len), 0);
+	assert_int_equal(interp_codes_add(&a, s, &r, len), 0);
 	len = make(&r, 2, "/srv/app.py", "g", 10);
-	assert_int_equal(python_codes_add(&a, s, &r, len), 0);
+	assert_int_equal(interp_codes_add(&a, s, &r, len), 0);
 	len = make(&r, 1, "/srv/app.py", "f", 10);
-	assert_int_equal(python_codes_add(&b, s, &r, len), 0);
+	assert_int_equal(interp_codes_add(&b, s, &r, len), 0);
 
-	python_store_stats(s, &stats);
+	interp_store_stats(s, &stats);
 	assert_int_equal(stats.nr_texts, 4); /* file, f, g, table */
-	code = python_codes_find(&a, 1);
+	code = interp_codes_find(&a, 1);
 	assert_text(&code->file, "/srv/app.py", false);
 	assert_text(&code->name, "f", false);
 	assert_int_equal(code->table.len, 10);
 	assert_int_equal(code->first_line, 7);
 	assert_false(code->is_cut);
-	assert_ptr_equal(python_codes_find(&b, 1)->file.bytes, code->file.bytes);
-	assert_ptr_equal(python_codes_find(&a, 2)->file.bytes, code->file.bytes);
-	assert_null(python_codes_find(&b, 2));
-	assert_null(python_codes_find(&b, 1ULL << 42));
+	assert_ptr_equal(interp_codes_find(&b, 1)->file.bytes, code->file.bytes);
+	assert_ptr_equal(interp_codes_find(&a, 2)->file.bytes, code->file.bytes);
+	assert_null(interp_codes_find(&b, 2));
+	assert_null(interp_codes_find(&b, 1ULL << 42));
 
 	/* The other image still has what they shared. */
-	python_codes_deinit(&a);
-	python_store_stats(s, &stats);
+	interp_codes_deinit(&a);
+	interp_store_stats(s, &stats);
 	assert_int_equal(stats.nr_texts, 3);
-	assert_text(&python_codes_find(&b, 1)->name, "f", false);
-	python_codes_deinit(&b);
-	python_store_stats(s, &stats);
+	assert_text(&interp_codes_find(&b, 1)->name, "f", false);
+	interp_codes_deinit(&b);
+	interp_store_stats(s, &stats);
 	assert_int_equal(stats.nr_texts, 0);
 	assert_int_equal(stats.nr_bytes, 0);
 }
 
-static void refuse(struct python_codes *c, struct python_store *s,
-		   const struct lb_python_code *r, size_t len)
+static void refuse(struct interp_codes *c, struct interp_store *s,
+		   const struct lb_interp_code *r, size_t len)
 {
 	/* Of exactly that size, so that a sanitizer sees what is read behind it. */
 	_cleanup_free_ void *copy = malloc(len ? len : 1);
 
 	assert_non_null(copy);
 	memcpy(copy, r, len);
-	assert_int_equal(python_codes_add(c, s, copy, len), -EINVAL);
+	assert_int_equal(interp_codes_add(c, s, copy, len), -EINVAL);
 	assert_int_equal(c->nr, 0);
 	assert_int_equal(c->nr_lost, 0);
 }
 
 static void test_malformed(void **state)
 {
-	_cleanup_(python_store_freep) struct python_store *s = NULL;
-	struct python_codes c = {0};
-	struct lb_python_code r;
+	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
+	struct interp_codes c = {0};
+	struct lb_interp_code r;
 	size_t len;
 
 	(void)state;
-	assert_int_equal(python_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(0, &s), 0);
 	len = make(&r, 1, "a.py", "f", 100);
 	refuse(&c, s, &r, len - 1); /* the table is not all there */
 	refuse(&c, s, &r, 0);
 	refuse(&c, s, &r, head_bytes - 1);
 	r.table_bytes = 99; /* more was copied than there is */
 	refuse(&c, s, &r, len);
-	r.table_bytes = r.table_copied = LB_PY_TABLE_BYTES + 1;
+	r.table_bytes = r.table_copied = LB_INTERP_TABLE_BYTES + 1;
 	refuse(&c, s, &r, sizeof(r));
 	r.table_copied = UINT32_MAX;
 	refuse(&c, s, &r, sizeof(r));
-	len = make(&r, 1ULL << LB_PY_CODE_BITS, "a.py", "f", 100);
+	len = make(&r, 1ULL << LB_FRAME_ID_BITS, "a.py", "f", 100);
 	refuse(&c, s, &r, len);
 	len = make(&r, 1, "a.py", "f", 100);
 	r.file_width = 3;
@@ -129,27 +130,27 @@ static void test_malformed(void **state)
 	refuse(&c, s, &r, len);
 	/* What lies behind the table is no part of it. */
 	r.name_width = 1;
-	assert_int_equal(python_codes_add(&c, s, &r, sizeof(r)), 0);
-	assert_int_equal(python_codes_find(&c, 1)->table.len, 100);
-	python_codes_deinit(&c);
+	assert_int_equal(interp_codes_add(&c, s, &r, sizeof(r)), 0);
+	assert_int_equal(interp_codes_find(&c, 1)->table.len, 100);
+	interp_codes_deinit(&c);
 }
 
 static void test_wide_names(void **state)
 {
-	_cleanup_(python_store_freep) struct python_store *s = NULL;
-	struct python_codes c = {0};
-	struct lb_python_code r;
-	const struct python_code *code;
+	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
+	struct interp_codes c = {0};
+	struct lb_interp_code r;
+	const struct interp_code *code;
 	size_t len = make(&r, 1, "", "", 1);
 
 	(void)state;
-	assert_int_equal(python_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(0, &s), 0);
 	r.file_width = 2;
 	r.file_chars = 128;
 	r.name_width = 4;
 	r.name_chars = 0x40000001; /* as bytes it is 4 */
-	assert_int_equal(python_codes_add(&c, s, &r, len), 0);
-	code = python_codes_find(&c, 1);
+	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
+	code = interp_codes_find(&c, 1);
 	assert_int_equal(code->file.len, 256);
 	assert_int_equal(code->file.width, 2);
 	assert_false(code->file.is_cut);
@@ -157,170 +158,170 @@ static void test_wide_names(void **state)
 	assert_true(code->name.is_cut);
 	assert_true(code->is_cut);
 	assert_int_equal(c.nr_cut, 1);
-	python_codes_deinit(&c);
+	interp_codes_deinit(&c);
 }
 
 /* 300 bytes of name: the first 256 at the first sample, all of them when read again. */
 static void test_cut_is_completed(void **state)
 {
-	_cleanup_(python_store_freep) struct python_store *s = NULL;
-	struct python_codes c = {0};
-	struct lb_python_code r;
-	struct python_code whole;
+	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
+	struct interp_codes c = {0};
+	struct lb_interp_code r;
+	struct interp_code whole;
 	char name[301] = "";
 	uint8_t table[5000] = {0x80};
 	size_t len;
 
 	(void)state;
 	memset(name, 'n', 300);
-	assert_int_equal(python_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(0, &s), 0);
 	len = make(&r, 1, "a.py", name, 5000);
-	assert_int_equal(python_codes_add(&c, s, &r, len), 0);
+	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	assert_int_equal(c.nr_cut, 1);
-	whole = *python_codes_find(&c, 1);
-	assert_int_equal(whole.table.len, LB_PY_TABLE_BYTES);
+	whole = *interp_codes_find(&c, 1);
+	assert_int_equal(whole.table.len, LB_INTERP_TABLE_BYTES);
 	assert_true(whole.name.is_cut && whole.table.is_cut && !whole.file.is_cut);
 
-	whole.file = (struct python_text){
+	whole.file = (struct interp_text){
 		.bytes = (const uint8_t *)"b.py", .len = 4, .width = 1};
-	whole.name = (struct python_text){
+	whole.name = (struct interp_text){
 		.bytes = (const uint8_t *)name, .len = 300, .width = 1};
 	whole.table =
-		(struct python_text){.bytes = table, .len = sizeof(table), .width = 1};
-	python_codes_complete(&c, &whole);
+		(struct interp_text){.bytes = table, .len = sizeof(table), .width = 1};
+	interp_codes_complete(&c, &whole);
 	assert_int_equal(c.nr_cut, 0);
-	assert_text(&python_codes_find(&c, 1)->name, name, false);
-	assert_text(&python_codes_find(&c, 1)->file, "a.py", false); /* it was whole */
-	assert_int_equal(python_codes_find(&c, 1)->table.len, sizeof(table));
+	assert_text(&interp_codes_find(&c, 1)->name, name, false);
+	assert_text(&interp_codes_find(&c, 1)->file, "a.py", false); /* it was whole */
+	assert_int_equal(interp_codes_find(&c, 1)->table.len, sizeof(table));
 	/* The kernel's record comes once more: nothing becomes shorter. */
-	assert_int_equal(python_codes_add(&c, s, &r, len), 0);
-	assert_int_equal(python_codes_find(&c, 1)->table.len, sizeof(table));
+	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
+	assert_int_equal(interp_codes_find(&c, 1)->table.len, sizeof(table));
 	assert_int_equal(c.nr, 1);
-	python_codes_deinit(&c);
+	interp_codes_deinit(&c);
 }
 
 static void test_another_one_by_now(void **state)
 {
-	_cleanup_(python_store_freep) struct python_store *s = NULL;
-	struct python_codes c = {0};
-	struct lb_python_code r;
-	struct python_code whole;
+	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
+	struct interp_codes c = {0};
+	struct lb_interp_code r;
+	struct interp_code whole;
 	size_t len = make(&r, 1, "a.py", "f", 5000);
 	uint8_t table[5000] = {0};
 
 	(void)state;
-	assert_int_equal(python_store_new(0, &s), 0);
-	assert_int_equal(python_codes_add(&c, s, &r, len), 0);
-	whole = *python_codes_find(&c, 1);
+	assert_int_equal(interp_store_new(0, &s), 0);
+	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
+	whole = *interp_codes_find(&c, 1);
 	whole.first_line++;
 	whole.table =
-		(struct python_text){.bytes = table, .len = sizeof(table), .width = 1};
-	python_codes_complete(&c, &whole);
-	assert_true(python_codes_find(&c, 1)->table.is_cut);
+		(struct interp_text){.bytes = table, .len = sizeof(table), .width = 1};
+	interp_codes_complete(&c, &whole);
+	assert_true(interp_codes_find(&c, 1)->table.is_cut);
 	assert_int_equal(c.nr_cut, 0); /* and not asked for again */
 	whole.code_id = 2;
-	python_codes_complete(&c, &whole); /* nobody knows it */
-	python_codes_give_up(&c, 3);
+	interp_codes_complete(&c, &whole); /* nobody knows it */
+	interp_codes_give_up(&c, 3);
 	assert_int_equal(c.nr, 1);
-	python_codes_deinit(&c);
+	interp_codes_deinit(&c);
 }
 
 /* Names that could not be read the first time are there the second time. */
 static void test_unread_is_filled_in(void **state)
 {
-	_cleanup_(python_store_freep) struct python_store *s = NULL;
-	struct python_codes c = {0};
-	struct lb_python_code r;
+	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
+	struct interp_codes c = {0};
+	struct lb_interp_code r;
 	size_t len = make(&r, 1, "a.py", "f", 0);
 
 	(void)state;
-	assert_int_equal(python_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(0, &s), 0);
 	r.file_width = r.name_width = 0;
-	r.table_bytes = LB_PY_NOT_READ;
-	assert_int_equal(python_codes_add(&c, s, &r, len), 0);
-	assert_null(python_codes_find(&c, 1)->file.bytes);
+	r.table_bytes = LB_INTERP_NOT_READ;
+	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
+	assert_null(interp_codes_find(&c, 1)->file.bytes);
 	assert_int_equal(c.nr_cut, 1);
 	len = make(&r, 1, "a.py", "f", 8);
-	assert_int_equal(python_codes_add(&c, s, &r, len), 0);
-	assert_text(&python_codes_find(&c, 1)->file, "a.py", false);
-	assert_int_equal(python_codes_find(&c, 1)->table.len, 8);
+	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
+	assert_text(&interp_codes_find(&c, 1)->file, "a.py", false);
+	assert_int_equal(interp_codes_find(&c, 1)->table.len, 8);
 	assert_int_equal(c.nr_cut, 0);
-	python_codes_deinit(&c);
+	interp_codes_deinit(&c);
 }
 
 static void test_full(void **state)
 {
-	_cleanup_(python_store_freep) struct python_store *s = NULL;
-	struct python_codes c = {0};
-	struct lb_python_code r;
-	struct python_store_stats stats;
+	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
+	struct interp_codes c = {0};
+	struct lb_interp_code r;
+	struct interp_store_stats stats;
 	uint64_t nr_lost = 0;
 
 	(void)state;
-	assert_int_equal(python_store_new(100000, &s), 0);
+	assert_int_equal(interp_store_new(100000, &s), 0);
 	for (uint64_t id = 0; id < 1000; id++) {
 		size_t len = make(&r, id, "a.py", "f", 2000);
 
 		r.table[0] = (uint8_t)id;
 		r.table[1] = (uint8_t)(id >> 8);
-		if (python_codes_add(&c, s, &r, len) == -ENOSPC)
+		if (interp_codes_add(&c, s, &r, len) == -ENOSPC)
 			nr_lost++;
 	}
-	python_store_stats(s, &stats);
+	interp_store_stats(s, &stats);
 	assert_true(c.nr > 20 && c.nr < 100);
 	assert_int_equal(c.nr + nr_lost, 1000);
 	assert_int_equal(c.nr_lost, nr_lost);
 	assert_true(stats.nr_bytes <= 100000);
 	assert_int_equal(stats.nr_refused, nr_lost);
-	assert_null(python_codes_find(&c, 999));
-	python_codes_deinit(&c);
-	python_store_stats(s, &stats);
+	assert_null(interp_codes_find(&c, 999));
+	interp_codes_deinit(&c);
+	interp_store_stats(s, &stats);
 	assert_int_equal(stats.nr_bytes, 0);
 	/* Numbers and room are there again. */
 	for (uint64_t id = 0; id < 20; id++)
 		assert_int_equal(
-			python_codes_add(&c, s, &r, make(&r, id, "a.py", "f", 2000)), 0);
-	python_codes_deinit(&c);
+			interp_codes_add(&c, s, &r, make(&r, id, "a.py", "f", 2000)), 0);
+	interp_codes_deinit(&c);
 }
 
 static void test_most_of_one_image(void **state)
 {
-	_cleanup_(python_store_freep) struct python_store *s = NULL;
-	struct python_codes c = {0};
-	struct lb_python_code r;
+	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
+	struct interp_codes c = {0};
+	struct lb_interp_code r;
 	size_t len = make(&r, 0, "a.py", "f", 8);
 
 	(void)state;
-	assert_int_equal(python_store_new(1ULL << 30, &s), 0);
-	for (uint64_t id = 0; id < PYTHON_MAX_CODES + 3; id++) {
+	assert_int_equal(interp_store_new(1ULL << 30, &s), 0);
+	for (uint64_t id = 0; id < INTERP_MAX_CODES + 3; id++) {
 		r.code_id = id;
-		assert_int_equal(python_codes_add(&c, s, &r, len),
-				 id < PYTHON_MAX_CODES ? 0 : -ENOSPC);
+		assert_int_equal(interp_codes_add(&c, s, &r, len),
+				 id < INTERP_MAX_CODES ? 0 : -ENOSPC);
 	}
-	assert_int_equal(c.nr, PYTHON_MAX_CODES);
+	assert_int_equal(c.nr, INTERP_MAX_CODES);
 	assert_int_equal(c.nr_lost, 3);
-	python_codes_deinit(&c);
+	interp_codes_deinit(&c);
 }
 
 /* 3.9 has an empty one where all is one line; what could not be read is another thing. */
 static void test_table_of_no_bytes_is_whole(void **state)
 {
-	_cleanup_(python_store_freep) struct python_store *s = NULL;
-	struct python_codes c = {0};
-	struct lb_python_code r;
+	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
+	struct interp_codes c = {0};
+	struct lb_interp_code r;
 	size_t len;
 
 	(void)state;
-	assert_int_equal(python_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(0, &s), 0);
 	len = make(&r, 1, "<string>", "<module>", 0);
-	assert_int_equal(python_codes_add(&c, s, &r, len), 0);
-	assert_false(python_codes_find(&c, 1)->is_cut);
+	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
+	assert_false(interp_codes_find(&c, 1)->is_cut);
 	len = make(&r, 2, "<string>", "<module>", 0);
-	r.table_bytes = LB_PY_NOT_READ;
-	assert_int_equal(python_codes_add(&c, s, &r, len), 0);
-	assert_true(python_codes_find(&c, 2)->table.is_cut);
+	r.table_bytes = LB_INTERP_NOT_READ;
+	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
+	assert_true(interp_codes_find(&c, 2)->table.is_cut);
 	assert_int_equal(c.nr_cut, 1);
-	python_codes_deinit(&c);
+	interp_codes_deinit(&c);
 }
 
 int main(void)

@@ -4,7 +4,7 @@
  * and line tables are the same bytes in each, so they are kept by content and counted
  * by reference. A code object of one image is then some hundred bytes.
  */
-#include "process/python_code.h"
+#include "process/interp_code.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "decode/requests.h"
 
 /* What a code object costs beside its texts: its item and its slot, arrays half full. */
-#define CODE_BYTES (2 * (sizeof(struct python_code) + 2 * sizeof(struct hashmap_slot)))
+#define CODE_BYTES (2 * (sizeof(struct interp_code) + 2 * sizeof(struct hashmap_slot)))
 #define TEXT_BYTES                                              \
 	(sizeof(struct stored_text) +                           \
 	 2 * (sizeof(struct stored_text *) + sizeof(uint32_t) + \
@@ -29,30 +29,30 @@ struct stored_text {
 	uint8_t bytes[];
 };
 
-struct python_store {
+struct interp_store {
 	uint64_t max_bytes;
 	struct stored_text **texts; /* by number; NULL: free */
 	size_t nr_texts, cap_texts;
 	uint32_t *free_numbers;
 	size_t nr_free, cap_free;
 	struct hashmap by_content;
-	struct python_store_stats stats;
+	struct interp_store_stats stats;
 };
 
 /* ---- texts ---- */
 
-int python_store_new(uint64_t max_bytes, struct python_store **ret)
+int interp_store_new(uint64_t max_bytes, struct interp_store **ret)
 {
-	struct python_store *s = calloc(1, sizeof(*s));
+	struct interp_store *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
-	s->max_bytes = max_bytes ? max_bytes : PYTHON_STORE_DEFAULT_BYTES;
+	s->max_bytes = max_bytes ? max_bytes : INTERP_STORE_DEFAULT_BYTES;
 	*ret = s;
 	return 0;
 }
 
-void python_store_free(struct python_store *s)
+void interp_store_free(struct interp_store *s)
 {
 	if (!s)
 		return;
@@ -64,13 +64,13 @@ void python_store_free(struct python_store *s)
 	free(s);
 }
 
-void python_store_stats(const struct python_store *s, struct python_store_stats *ret)
+void interp_store_stats(const struct interp_store *s, struct interp_store_stats *ret)
 {
 	*ret = s->stats;
 }
 
 /* Return: is there room? Then it is taken. */
-static bool take_room(struct python_store *s, uint64_t bytes)
+static bool take_room(struct interp_store *s, uint64_t bytes)
 {
 	if (bytes > s->max_bytes - s->stats.nr_bytes) {
 		s->stats.nr_refused++;
@@ -87,14 +87,14 @@ struct text_content {
 
 static bool content_eq(uint32_t item, const void *key, const void *ctx)
 {
-	const struct stored_text *text = ((const struct python_store *)ctx)->texts[item];
+	const struct stored_text *text = ((const struct interp_store *)ctx)->texts[item];
 	const struct text_content *want = key;
 
 	return text->len == want->len && !memcmp(text->bytes, want->bytes, want->len);
 }
 
 /* Room to give back every number comes first: letting go cannot fail. */
-static int take_number(struct python_store *s, uint32_t *ret)
+static int take_number(struct interp_store *s, uint32_t *ret)
 {
 	int err;
 
@@ -113,7 +113,7 @@ static int take_number(struct python_store *s, uint32_t *ret)
 	return 0;
 }
 
-static int add_text(struct python_store *s, const struct text_content *content,
+static int add_text(struct interp_store *s, const struct text_content *content,
 		    uint64_t hash, struct stored_text **ret)
 {
 	_cleanup_free_ struct stored_text *text = malloc(sizeof(*text) + content->len);
@@ -143,15 +143,15 @@ static int add_text(struct python_store *s, const struct text_content *content,
  * The store's copy of @from, with a reference for the caller. Nothing is the copy of
  * nothing. Return: 0, -ENOSPC or -ENOMEM; then @ret is unchanged.
  */
-static int hold_text(struct python_store *s, const struct python_text *from,
-		     struct python_text *ret)
+static int hold_text(struct interp_store *s, const struct interp_text *from,
+		     struct interp_text *ret)
 {
 	struct text_content content = {.bytes = from->bytes, .len = from->len};
 	struct stored_text *text = NULL;
 	uint64_t hash;
 	uint32_t item;
 
-	*ret = (struct python_text){.is_cut = from->is_cut};
+	*ret = (struct interp_text){.is_cut = from->is_cut};
 	if (!from->bytes || !from->len)
 		return 0;
 	hash = hash_bytes(0, content.bytes, content.len);
@@ -175,14 +175,14 @@ static int hold_text(struct python_store *s, const struct python_text *from,
 	return 0;
 }
 
-static void drop_text(struct python_store *s, struct python_text *t)
+static void drop_text(struct interp_store *s, struct interp_text *t)
 {
 	struct stored_text *text;
 
 	if (!t->bytes)
 		return;
 	text = (struct stored_text *)(t->bytes - offsetof(struct stored_text, bytes));
-	*t = (struct python_text){0};
+	*t = (struct interp_text){0};
 	if (--text->nr_refs)
 		return;
 	hashmap_remove(&s->by_content, text->hash, text->number);
@@ -195,14 +195,14 @@ static void drop_text(struct python_store *s, struct python_text *t)
 
 /* ---- code objects ---- */
 
-static void drop_texts(struct python_store *s, struct python_code *code)
+static void drop_texts(struct interp_store *s, struct interp_code *code)
 {
 	drop_text(s, &code->file);
 	drop_text(s, &code->name);
 	drop_text(s, &code->table);
 }
 
-void python_codes_deinit(struct python_codes *c)
+void interp_codes_deinit(struct interp_codes *c)
 {
 	for (size_t i = 0; i < c->nr; i++)
 		drop_texts(c->store, &c->items[i]);
@@ -210,7 +210,7 @@ void python_codes_deinit(struct python_codes *c)
 		c->store->stats.nr_bytes -= c->nr * CODE_BYTES;
 	free(c->items);
 	hashmap_deinit(&c->by_id);
-	*c = (struct python_codes){0};
+	*c = (struct interp_codes){0};
 }
 
 static uint64_t hash_id(uint64_t code_id)
@@ -220,40 +220,40 @@ static uint64_t hash_id(uint64_t code_id)
 
 static bool id_eq(uint32_t item, const void *key, const void *ctx)
 {
-	return ((const struct python_codes *)ctx)->items[item].code_id ==
+	return ((const struct interp_codes *)ctx)->items[item].code_id ==
 	       *(const uint64_t *)key;
 }
 
-static struct python_code *find(const struct python_codes *c, uint64_t code_id)
+static struct interp_code *find(const struct interp_codes *c, uint64_t code_id)
 {
 	uint32_t i = hashmap_find(&c->by_id, hash_id(code_id), id_eq, &code_id, c);
 
 	return i == HASHMAP_NONE ? NULL : &c->items[i];
 }
 
-const struct python_code *python_codes_find(const struct python_codes *c,
+const struct interp_code *interp_codes_find(const struct interp_codes *c,
 					    uint64_t code_id)
 {
 	return find(c, code_id);
 }
 
-static void set_cut(struct python_codes *c, struct python_code *code, bool is_cut)
+static void set_cut(struct interp_codes *c, struct interp_code *code, bool is_cut)
 {
 	c->nr_cut += is_cut;
 	c->nr_cut -= code->is_cut;
 	code->is_cut = is_cut;
 }
 
-static bool has_cut_text(const struct python_code *code)
+static bool has_cut_text(const struct interp_code *code)
 {
 	return code->file.is_cut || code->name.is_cut || code->table.is_cut;
 }
 
 /* The longer of two answers about the same text; a whole one is never replaced. */
-static void improve_text(struct python_store *s, struct python_text *known,
-			 const struct python_text *other)
+static void improve_text(struct interp_store *s, struct interp_text *known,
+			 const struct interp_text *other)
 {
-	struct python_text held;
+	struct interp_text held;
 
 	if (!known->is_cut || (other->is_cut && other->len <= known->len) ||
 	    hold_text(s, other, &held))
@@ -262,28 +262,28 @@ static void improve_text(struct python_store *s, struct python_text *known,
 	*known = held;
 }
 
-static void improve(struct python_codes *c, struct python_code *known,
-		    const struct python_code *other)
+static void improve(struct interp_codes *c, struct interp_code *known,
+		    const struct interp_code *other)
 {
 	improve_text(c->store, &known->file, &other->file);
 	improve_text(c->store, &known->name, &other->name);
 	improve_text(c->store, &known->table, &other->table);
 }
 
-static bool is_same(const struct python_code *a, const struct python_code *b)
+static bool is_same(const struct interp_code *a, const struct interp_code *b)
 {
 	return a->table_addr == b->table_addr && a->first_line == b->first_line &&
 	       a->code_addr == b->code_addr;
 }
 
-static int append(struct python_codes *c, const struct python_code *from)
+static int append(struct interp_codes *c, const struct interp_code *from)
 {
-	struct python_store *s = c->store;
-	struct python_code code = *from;
+	struct interp_store *s = c->store;
+	struct interp_code code = *from;
 	int err;
 
-	code.file = code.name = code.table = (struct python_text){0};
-	err = vec_grow(&c->items, &c->cap, c->nr + 1, sizeof(code), PYTHON_MAX_CODES);
+	code.file = code.name = code.table = (struct interp_text){0};
+	err = vec_grow(&c->items, &c->cap, c->nr + 1, sizeof(code), INTERP_MAX_CODES);
 	if (err)
 		return err;
 	if (!take_room(s, CODE_BYTES))
@@ -315,39 +315,39 @@ static bool is_width(uint8_t width)
 
 /* A name of @chars, of which so many were copied as fit. Return: false: malformed. */
 static bool take_name(const uint8_t *bytes, uint32_t chars, uint8_t width,
-		      struct python_text *ret)
+		      struct interp_text *ret)
 {
 	uint32_t max;
 
-	*ret = (struct python_text){.is_cut = true};
+	*ret = (struct interp_text){.is_cut = true};
 	if (!width) /* could not be read: another time perhaps */
 		return true;
 	if (!is_width(width))
 		return false;
-	max = LB_PY_TEXT_BYTES / width;
-	*ret = (struct python_text){.bytes = bytes,
+	max = LB_INTERP_TEXT_BYTES / width;
+	*ret = (struct interp_text){.bytes = bytes,
 				    .len = (chars < max ? chars : max) * width,
 				    .width = width,
 				    .is_cut = chars > max};
 	return true;
 }
 
-static bool take_record(const struct lb_python_code *record, size_t size_bytes,
-			struct python_code *ret)
+static bool take_record(const struct lb_interp_code *record, size_t size_bytes,
+			struct interp_code *ret)
 {
-	const size_t head_bytes = offsetof(struct lb_python_code, table);
+	const size_t head_bytes = offsetof(struct lb_interp_code, table);
 
 	if (size_bytes < head_bytes || record->table_copied > size_bytes - head_bytes ||
-	    record->table_copied > LB_PY_TABLE_BYTES ||
+	    record->table_copied > LB_INTERP_TABLE_BYTES ||
 	    record->table_copied > record->table_bytes ||
-	    record->code_id >> LB_PY_CODE_BITS)
+	    record->code_id >> LB_FRAME_ID_BITS)
 		return false;
-	*ret = (struct python_code){.code_id = record->code_id,
+	*ret = (struct interp_code){.code_id = record->code_id,
 				    .code_addr = record->code_addr,
 				    .table_addr = record->table_addr,
 				    .version = record->version,
 				    .first_line = record->first_line};
-	ret->table = (struct python_text){.bytes = record->table,
+	ret->table = (struct interp_text){.bytes = record->table,
 					  .len = record->table_copied,
 					  .width = 1,
 					  .is_cut = record->table_copied <
@@ -358,10 +358,10 @@ static bool take_record(const struct lb_python_code *record, size_t size_bytes,
 			 &ret->name);
 }
 
-int python_codes_add(struct python_codes *c, struct python_store *s,
-		     const struct lb_python_code *record, size_t size_bytes)
+int interp_codes_add(struct interp_codes *c, struct interp_store *s,
+		     const struct lb_interp_code *record, size_t size_bytes)
 {
-	struct python_code code, *known;
+	struct interp_code code, *known;
 	int err;
 
 	if (!take_record(record, size_bytes, &code))
@@ -381,27 +381,33 @@ int python_codes_add(struct python_codes *c, struct python_store *s,
 }
 
 /* Nobody is believed about lengths. */
-static bool is_sane(const struct python_text *t, uint32_t max)
+static bool is_sane(const struct interp_text *t, uint32_t max)
 {
 	return !t->bytes || (t->len <= max && is_width(t->width) && !(t->len % t->width));
 }
 
-void python_codes_give_up(struct python_codes *c, uint64_t code_id)
+void interp_codes_give_up(struct interp_codes *c, uint64_t code_id)
 {
-	struct python_code *known = find(c, code_id);
+	struct interp_code *known = find(c, code_id);
 
 	if (known)
 		set_cut(c, known, false);
 }
 
-void python_codes_complete(struct python_codes *c, const struct python_code *whole)
+void interp_codes_give_up_all(struct interp_codes *c)
 {
-	struct python_code *known = find(c, whole->code_id);
+	for (size_t i = 0; i < c->nr && c->nr_cut; i++)
+		set_cut(c, &c->items[i], false);
+}
+
+void interp_codes_complete(struct interp_codes *c, const struct interp_code *whole)
+{
+	struct interp_code *known = find(c, whole->code_id);
 
 	if (known && is_same(known, whole) &&
-	    is_sane(&whole->file, PYTHON_MAX_TEXT_BYTES) &&
-	    is_sane(&whole->name, PYTHON_MAX_TEXT_BYTES) &&
-	    is_sane(&whole->table, PYTHON_MAX_TABLE_BYTES) && whole->table.width <= 1)
+	    is_sane(&whole->file, INTERP_MAX_TEXT_BYTES) &&
+	    is_sane(&whole->name, INTERP_MAX_TEXT_BYTES) &&
+	    is_sane(&whole->table, INTERP_MAX_TABLE_BYTES) && whole->table.width <= 1)
 		improve(c, known, whole);
-	python_codes_give_up(c, whole->code_id);
+	interp_codes_give_up(c, whole->code_id);
 }

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Frames of an interpreter between the native ones. It keeps a list of its frames, which
+ * calls among its functions extend without using the C stack. Each run of them
+ * that one C call of the interpreter evaluates is anchored: something of it lies in the
+ * C frame of that call. So a run is staged, native frames are walked, and behind the one
+ * that has the anchor between its stack pointer and its CFA the run is put. No symbol of
+ * the interpreter is needed for that, and it is right in the middle of a prologue.
+ *
+ * Where the native walk ends early the runs that are left follow its last frame. They are
+ * callers of it, only what is native between them is missing: the totals of the program's
+ * lines are right before any unwind table is there.
+ *
+ * Layouts: Include/internal/pycore_frame.h and Include/cpython/pystate.h of each CPython,
+ * given by user space as struct lb_interp.
+ */
+#ifndef LB_BPF_INTERP_H
+#define LB_BPF_INTERP_H
+
+#include "interp_code.h"
+
+#define MAX_INTERP_FOLLOWED 2048 /* frames of one stack that are looked at */
+
+/* To be called at the begin of a walk. */
+static __always_inline void lb_interp_begin(struct lb_walk *w,
+					    const struct lb_unwind_process *process,
+					    struct task_struct *task)
+{
+	struct lb_interp_walk *interp = &w->interp;
+
+	interp->number = process->interp;
+	interp->anchor = interp->nr_staged = interp->nr_followed = 0;
+	interp->is_cut = false;
+	interp->is_started = false;
+	interp->bias = process->interp_bias;
+	interp->frame = interp->cframe = 0;
+	interp->code_addr = 0;
+	if (process->interp) {
+		interp->state_addr = lb_thread_pointer(task) + process->interp_tls_off;
+		w->mode = LB_WALK_STAGE;
+	}
+}
+
+static __always_inline bool lb_read_word(__u64 addr, __u64 *ret)
+{
+	return !bpf_probe_read_user(ret, 8, (void *)addr);
+}
+
+/* Memory that cannot be read, or a list that is none: its rest is missing. */
+static __always_inline void lb_interp_cut(struct lb_walk *w)
+{
+	w->interp.frame = w->interp.cframe = 0;
+	w->interp.is_cut = true;
+	w->nr_faults++;
+}
+
+/* From the thread state to the first frame. A thread that was never interpreted has none. */
+static __always_inline void lb_interp_start(struct lb_walk *w,
+					    const struct lb_interp *layout)
+{
+	struct lb_interp_walk *interp = &w->interp;
+	__u64 state = 0, first = 0;
+
+	if (layout->state_off)
+		interp->state_addr = interp->bias + layout->state_off;
+	interp->is_started = true;
+	interp->is_in_run = false;
+	interp->window_bytes = 0;
+	interp->link = layout->link;
+	interp->eval_lo = interp->bias + layout->eval_lo;
+	interp->eval_hi = interp->bias + layout->eval_hi;
+	if (!lb_read_word(interp->state_addr, &state) ||
+	    (layout->ts_is_in_table && state &&
+	     !lb_read_word(state + layout->ts_table_off, &state)))
+		lb_interp_cut(w);
+	else if (state && !lb_read_word(state + layout->ts_frame, &first))
+		lb_interp_cut(w);
+	else if (interp->link == LB_LINK_CFRAME)
+		interp->cframe = first;
+	else
+		interp->frame = first;
+	if (first && interp->link == LB_LINK_OBJECT &&
+	    !lb_read_word(state + layout->ts_cframe, &interp->cframe))
+		lb_interp_cut(w);
+}
+
+/* @off  of a word, in bytes. No variable index: that is not for what is on the stack. */
+static __always_inline __u64 lb_one_of(const __u64 *words, __u32 off)
+{
+	if (off < 8)
+		return words[0];
+	if (off < 16)
+		return words[1];
+	return off < 24 ? words[2] : words[3];
+}
+
+/* What the thread's list of CFrames says about the run that begins. */
+static __always_inline void lb_interp_begin_run(struct lb_walk *w,
+						const struct lb_interp *layout)
+{
+	struct lb_interp_walk *interp = &w->interp;
+	__u64 cframe = interp->cframe, words[4] = {};
+
+	interp->is_in_run = true;
+	if (!cframe)
+		return;
+	interp->anchor = cframe;
+	if (bpf_probe_read_user(words, sizeof(words), (void *)cframe)) {
+		lb_interp_cut(w);
+		return;
+	}
+	interp->cframe = lb_one_of(words, layout->cframe_previous);
+	if (interp->link == LB_LINK_CFRAME)
+		interp->frame = lb_one_of(words, layout->cframe_frame);
+	/* The one of the thread itself has no frame; nor has it a place in the C stack. */
+	if (!interp->frame)
+		interp->cframe = interp->anchor = 0;
+}
+
+/*
+ * Reads the frame. Those of one thread lie one behind the other, callers below (not before
+ * 3.11), so as many bytes before it are read too.
+ */
+static __always_inline bool lb_read_frame(struct lb_interp_walk *interp, __u8 *window,
+					  const struct lb_interp *layout)
+{
+	__u64 at = interp->frame, bytes = layout->frame_bytes,
+	      off = at - interp->window_addr;
+	__u64 more = at % LB_PAGE_BYTES;
+
+	if (bytes > LB_INTERP_FRAME_BYTES)
+		bytes = LB_INTERP_FRAME_BYTES;
+	if (off < LB_WINDOW_BYTES && off + bytes <= interp->window_bytes) {
+		interp->frame_off = off;
+		return true;
+	}
+	if (more > LB_WINDOW_BYTES - bytes)
+		more = LB_WINDOW_BYTES - bytes;
+	if (interp->link == LB_LINK_OBJECT || interp->link == LB_LINK_EVAL)
+		more = 0;
+	bytes += more;
+	interp->window_addr = at - more;
+	interp->window_bytes = bytes;
+	interp->frame_off = more;
+	if (bytes > LB_WINDOW_BYTES)
+		bytes = LB_WINDOW_BYTES;
+	return !bpf_probe_read_user(window, bytes, (void *)(at - more));
+}
+
+/* @off  in the frame that was read */
+static __always_inline __u64 lb_frame_word(const struct lb_walk *w, __u32 off)
+{
+	return *(__u64 *)(w->frame_bytes + (w->interp.frame_off + off) % LB_WINDOW_BYTES);
+}
+
+/* Stages one frame. Return: whether the run goes on behind it. */
+static __always_inline bool lb_interp_follow(struct lb_walk *w,
+					     const struct lb_interp *layout)
+{
+	struct lb_interp_walk *interp = &w->interp;
+	__u64 at = interp->frame, code, previous;
+	__u32 nr = interp->nr_staged;
+	bool is_entry = true, has_code = true;
+	__u8 owner;
+
+	if (!at)
+		return false;
+	if (interp->nr_followed++ >= MAX_INTERP_FOLLOWED ||
+	    !lb_read_frame(interp, w->frame_bytes, layout)) {
+		lb_interp_cut(w);
+		return false;
+	}
+	owner = lb_frame_word(w, layout->frame_owner);
+	if (interp->link == LB_LINK_CFRAME) {
+		is_entry = owner == layout->owner_entry;
+		has_code = !is_entry || layout->entry_has_code;
+	} else if (interp->link == LB_LINK_SHIM) {
+		is_entry = owner >= layout->owner_shim;
+		has_code = !is_entry;
+		if (is_entry)
+			interp->anchor = at;
+	} else if (interp->link == LB_LINK_LIST) {
+		interp->anchor = at;
+	}
+	previous = lb_frame_word(w, layout->frame_previous);
+	/* A CFrame says where the next run begins. */
+	interp->frame = is_entry && interp->link == LB_LINK_CFRAME ? 0 : previous;
+
+	code = lb_frame_word(w, layout->frame_code) & ~(__u64)layout->code_tag_mask;
+	/* More than fit the stack need no name; they are followed to find the anchor. */
+	if (has_code && code && nr < max_frames && nr < LB_MAX_FRAMES) {
+		w->staged[nr] = lb_interp_frame(w, layout, code,
+						lb_frame_word(w, layout->frame_ip));
+		interp->nr_staged = nr + 1;
+	}
+	return !is_entry && previous;
+}
+
+/* The staged run is in the stack, or dropped. Return: whether the walk is over. */
+static __always_inline bool lb_interp_next(struct lb_walk *w)
+{
+	w->interp.nr_staged = 0;
+	w->interp.anchor = 0;
+	w->mode = w->interp.frame || w->interp.cframe ? LB_WALK_STAGE : LB_WALK_NATIVE;
+	return w->is_ended && w->mode == LB_WALK_NATIVE;
+}
+
+/* LB_WALK_STAGE. Return: whether the walk is over. */
+static __always_inline bool lb_interp_stage(struct lb_walk *w)
+{
+	struct lb_interp_walk *interp = &w->interp;
+	__u32 index = interp->number - 1;
+	struct lb_interp *layout = bpf_map_lookup_elem(&interps, &index);
+
+	if (!layout)
+		return lb_interp_next(w); /* cannot be: the index is in range */
+	if (!interp->is_started)
+		lb_interp_start(w, layout);
+	if (!interp->is_in_run)
+		lb_interp_begin_run(w, layout);
+	if (lb_interp_follow(w, layout))
+		return false;
+	interp->is_in_run = false;
+	if (!interp->nr_staged)
+		return lb_interp_next(w);
+	interp->nr_emitted = 0;
+	w->mode = w->is_ended ? LB_WALK_EMIT : LB_WALK_NATIVE;
+	return false;
+}
+
+/* LB_WALK_EMIT. Return: whether the walk is over. */
+static __always_inline bool lb_interp_emit(struct lb_walk *w)
+{
+	__u32 i = w->interp.nr_emitted;
+
+	if (i >= w->interp.nr_staged || i >= LB_MAX_FRAMES)
+		return lb_interp_next(w);
+	if (!lb_push(w, w->staged[i])) {
+		if (!w->is_ended || w->status == LB_STACK_COMPLETE)
+			w->status = LB_STACK_TRUNCATED;
+		w->is_ended = true;
+		return true;
+	}
+	w->interp.nr_emitted = i + 1;
+	w->nr_interp++;
+	return false;
+}
+
+/*
+ * A native frame was walked: is this where the staged run goes?
+ *
+ * @below   its stack pointer; the CFA is the stack pointer now
+ * @lookup  where in the code it was
+ */
+static __always_inline void lb_interp_place(struct lb_walk *w, __u64 below, __u64 lookup)
+{
+	struct lb_interp_walk *interp = &w->interp;
+
+	if (w->stack.is_live) {
+		/*
+		 * A signal frame: the stack may be another from here on, and what was no
+		 * anchor on the handler's may be one here.
+		 */
+		if (w->nr_stale && !w->nr_interp) {
+			w->nr_stale = 0;
+			interp->is_started = false;
+			w->mode = LB_WALK_STAGE;
+		}
+		return;
+	}
+	if (!interp->nr_staged)
+		return;
+	if (interp->link == LB_LINK_EVAL) {
+		if (lookup >= interp->eval_lo && lookup < interp->eval_hi)
+			w->mode = LB_WALK_EMIT;
+	} else if (interp->anchor >= below && interp->anchor < w->stack.sp) {
+		w->mode = LB_WALK_EMIT;
+	} else if (interp->anchor && interp->anchor < below) {
+		w->nr_stale++;
+		lb_interp_next(w);
+	}
+}
+
+/* The native walk has ended. Return: whether that is all. */
+static __always_inline bool lb_interp_rest(struct lb_walk *w)
+{
+	if (!w->interp.nr_staged)
+		return lb_interp_next(w);
+	/* Nothing of the stack was missing, and yet the place was not found. */
+	w->nr_stale += w->status == LB_STACK_COMPLETE;
+	w->mode = LB_WALK_EMIT;
+	return false;
+}
+
+#endif

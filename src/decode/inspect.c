@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Serves DECODER_INSPECT: asks every runtime about a file. */
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "decode/requests.h"
+#include "decode/runtimes.h"
+
+static const struct inspector {
+	bool (*recognise)(const char *path);
+	bool (*inspect)(const struct inspected_file *file, void *ret);
+} inspectors[NR_RUNTIMES] = {
+#define INSPECTOR(number, name) [RUNTIME_##number] = {name##_recognise, name##_inspect},
+	RUNTIME_ROWS(INSPECTOR)
+#undef INSPECTOR
+};
+
+static bool is_elf(int fd)
+{
+	char magic[SELFMAG];
+
+	return pread(fd, magic, SELFMAG, 0) == SELFMAG && !memcmp(magic, ELFMAG, SELFMAG);
+}
+
+int inspect_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
+		  size_t nr_fds, struct wire_writer *reply)
+{
+	_cleanup_free_ char *path = NULL;
+	struct inspected_file file;
+	const char *bytes;
+	size_t len;
+	bool elf;
+
+	(void)call;
+	bytes = wire_get_bytes(request, &len);
+	if (request->failed || !nr_fds)
+		return -EBADMSG;
+	path = strndup(bytes, len);
+	if (!path)
+		return -ENOMEM;
+	file = (struct inspected_file){.fd = fds[0], .path = path};
+	elf = is_elf(file.fd);
+	wire_put_u32(reply, elf);
+	for (size_t i = 0; i < NR_RUNTIMES; i++) {
+		/* Whatever plain struct it is, it is aligned. */
+		uint64_t facts[RUNTIME_FACTS_BYTES / sizeof(uint64_t)] = {0};
+		bool is_one = elf && inspectors[i].recognise(path) &&
+			      inspectors[i].inspect(&file, facts);
+
+		wire_put_bytes(reply, facts, is_one ? sizeof(facts) : 0);
+	}
+	return 0;
+}

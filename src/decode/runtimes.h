@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The runtimes: interpreters and JITs of which lineburn knows more than their machine code.
+ * One row each, X(NUMBER, name):
+ *   RUNTIME_NUMBER    its number, and its kind in frames of the kernel's stacks
+ *   name_recognise()  may a file be one?
+ *   name_inspect()    what a file says about it; runs in a worker
+ *   name_runtime      what the collector does with it: runtime/runtime.h
+ */
+#ifndef LB_DECODE_RUNTIMES_H
+#define LB_DECODE_RUNTIMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef MORE_RUNTIMES /* a header that defines MORE_RUNTIME_ROWS(X): see the Makefile */
+#include MORE_RUNTIMES
+#else
+#define MORE_RUNTIME_ROWS(X)
+#endif
+
+/* JITs with GDB's interface: decode/jit/interface.h; CPython: decode/python/build.h. */
+#define RUNTIME_ROWS(X)   \
+	X(JIT, jit)       \
+	X(PYTHON, python) \
+	MORE_RUNTIME_ROWS(X)
+
+#define RUNTIME_NUMBER(number, name) RUNTIME_##number,
+enum runtime_number {
+	RUNTIME_ROWS(RUNTIME_NUMBER) NR_RUNTIMES
+};
+
+/* Whether a process says where its interpreter keeps its frames. */
+enum locate_result {
+	LOCATE_FOUND,
+	LOCATE_NOT_YET, /* no thread state is there yet: ask again, less and less often */
+	LOCATE_UNKNOWN, /* a layout that we do not know, or memory that makes no sense */
+	LOCATE_NO_ANSWER, /* its memory did not answer in time: do not ask again */
+};
+
+/* What a runtime knows of a file is a plain struct of its own, of at most so many bytes. */
+#define RUNTIME_FACTS_BYTES 64
+
+struct inspected_file {
+	int fd;
+	const char *path; /* as the target sees it; only its last part says anything */
+};
+
+/*
+ * name_recognise(): pure, for both sides; a glance at the path that spares most files the
+ * inspection. name_inspect(): returns whether the file is one; then @ret, zeroes before, is
+ * filled in.
+ */
+#define RUNTIME_INSPECTOR(number, name)          \
+	bool name##_recognise(const char *path); \
+	bool name##_inspect(const struct inspected_file *file, void *ret);
+RUNTIME_ROWS(RUNTIME_INSPECTOR)
+
+#endif

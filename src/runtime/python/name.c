@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "runtime/python/name.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/strpool.h"
+#include "decode/answer.h"
+#include "decode/requests.h"
+#include "lineburn.h"
+#include "process/process.h"
+#include "runtime/python/frozen.h"
+
+#define MAX_PATH_BYTES 4096
+#define NR_PATHS_KEPT  16 /* of one answer: its frames are of few files */
+
+static void put_text(struct wire_writer *w, const struct interp_text *t)
+{
+	wire_put_u8(w, t->width);
+	wire_put_u8(w, t->is_cut);
+	wire_put_bytes(w, t->bytes, t->len);
+}
+
+static bool begins_code(const struct runtime_frame *frames, size_t i)
+{
+	return !i || frames[i].code != frames[i - 1].code;
+}
+
+static void put_request(struct wire_writer *w, const struct runtime_frame *frames,
+			size_t nr)
+{
+	uint32_t code = 0, nr_codes = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		nr_codes += begins_code(frames, i);
+	wire_put_u32(w, nr_codes);
+	for (size_t i = 0; i < nr; i++) {
+		if (!begins_code(frames, i))
+			continue;
+		wire_put_u32(w, frames[i].code->version);
+		wire_put_u32(w, frames[i].code->first_line);
+		put_text(w, &frames[i].code->file);
+		put_text(w, &frames[i].code->name);
+		put_text(w, &frames[i].code->table);
+	}
+	wire_put_u32(w, (uint32_t)nr);
+	for (size_t i = 0; i < nr; i++) {
+		code += i && begins_code(frames, i);
+		wire_put_u32(w, code);
+		wire_put_u32(w, LB_FRAME_INDEX(frames[i].frame));
+	}
+}
+
+/*
+ * Modules and scripts have absolute names since 3.9; what was compiled from text has the
+ * name that it was given. Frozen modules have a file where Python is installed; "<string>"
+ * and the like have none.
+ */
+static size_t find_path(const struct process *proc, const char *file, char *buf,
+			size_t size)
+{
+	int n;
+
+	if (*file == '<')
+		return python_frozen_find(proc, file, buf, size);
+	if (!*file || *file == '/' || !proc->cwd)
+		return 0;
+	n = snprintf(buf, size, "%s/%s", proc->cwd[1] ? proc->cwd : "", file);
+	return n > 0 && (size_t)n < size ? (size_t)n : 0;
+}
+
+static void make_absolute(const struct runtime_naming *with, struct answers *answers)
+{
+	const char *from[NR_PATHS_KEPT] = {0}, *to[NR_PATHS_KEPT];
+	char path[MAX_PATH_BYTES];
+
+	for (size_t i = 0, next = 0; i < answers->nr_frames; i++) {
+		const char *file = answers->frames[i].file;
+		size_t known = 0;
+
+		while (known < NR_PATHS_KEPT && from[known] != file)
+			known++;
+		if (known == NR_PATHS_KEPT) {
+			known = next++ % NR_PATHS_KEPT;
+			from[known] = file;
+			to[known] = find_path(with->process, file, path, sizeof(path))
+					    ? strpool_add(with->pool, path)
+					    : file;
+		}
+		answers->frames[i].file = to[known];
+	}
+}
+
+int python_name_frames(const struct runtime_naming *with,
+		       const struct runtime_frame *frames, size_t nr, struct answers *ret)
+{
+	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
+	struct answers answers = {0};
+	struct wire_reader r;
+	enum worker_answer answer = WORKER_FAILED;
+	int err;
+
+	put_request(&w, frames, nr);
+	if (!w.failed)
+		answer = worker_call(with->decoder, DECODER_PYTHON_CODE, w.data, w.len,
+				     NULL, 0, NULL, NULL, with->deadline_ms, &r, NULL);
+	wire_writer_deinit(&w);
+	if (answer != WORKER_OK || wire_get_u32(&r) != MISS_NONE)
+		return -ENODATA;
+	err = answers_read(&r, nr, with->pool, &answers);
+	if (err)
+		return err == -EBADMSG ? -ENODATA : err;
+	make_absolute(with, &answers);
+	*ret = answers;
+	return 0;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lineburn.h"
+#include "runtime/runtime.h"
+
+_Static_assert(NR_RUNTIMES <= 1 << LB_FRAME_KIND_BITS, "a frame tells which");
+
+const struct runtime *const runtimes[NR_RUNTIMES] = {
+#define RUNTIME_ROW(number, name) [RUNTIME_##number] = &name##_runtime,
+	RUNTIME_ROWS(RUNTIME_ROW)
+#undef RUNTIME_ROW
+};
+
+const struct runtime *runtime_of_frame(uint64_t frame)
+{
+	uint32_t kind = LB_FRAME_KIND(frame);
+
+	return kind < NR_RUNTIMES && runtimes[kind]->name_frames ? runtimes[kind] : NULL;
+}

@@ -1,0 +1,43 @@
+#!/bin/sh
+# A runtime that lineburn does not ship: its folder and its row suffice for its frames and lines.
+. "${TOP:?}/tests/root/lib.sh"
+toy=$TOP/tests/toy-runtime
+
+# The build with it is another than the one under test.
+built() {
+	make -s -j2 -C "$TOP" RUNTIMES=tests/toy-runtime >build.out 2>&1 || { tail -n 1 build.out; return 1; }
+	gcc -O2 -rdynamic -o toy-program "$toy/program/toy-program.c"
+}
+check toy-builds built
+shipped=$LB
+LB=$TOP/build-toy-runtime/lineburn
+
+# -g is not given: no line of C code takes the time.
+record_json toy -F 999 -- ./toy-program 1500 || fail toy-records "$(tail -n 1 toy.err)"
+check toy-order stacks_have toy "in_order('five', 'outer', 'outer', 'start') >= 99" \
+	"in_order('two', 'outer', 'outer', 'start') >= 99" \
+	"times({'start': 1, 'outer': 2}, 'five') >= 99"
+# Each function of the program is behind the C call that evaluates it.
+check toy-places stacks_have toy \
+	"share('beside evaluate', lambda stack: names(stack).count('evaluate') == sum(names(stack).count(f) for f in ('start', 'outer', 'five', 'two')), has('five')) >= 99"
+check toy-lines profile_has toy.json "near(self_('program.toy:21'), 5 / 7 * 100, $(bound 15 3))" \
+	"near(self_('program.toy:31'), 2 / 7 * 100, $(bound 15 3))" \
+	"total('program.toy:12') >= self_('program.toy:21')" "total('program.toy:2') >= 95" \
+	"self_('program.toy:12') <= 2" "s['lost'] == 0" "sums_close()"
+# reports WORDS OPTION...: what is printed has them
+reports() {
+	words=$1
+	shift
+	"$LB" "$@" toy.pb.gz >toy.txt || return 1
+	grep -q "$words" toy.txt && return 0
+	echo "no $words: $(head -n 20 toy.txt)"
+	return 1
+}
+check toy-report reports 'five  *\[toy\]  */toy/program\.toy:20$' report
+check toy-annotate reports '/toy/program\.toy' annotate
+check toy-callers reports 'outer' report --callers=five
+
+# What is shipped does not know it.
+LB=$shipped
+record_json unknown -F 499 -- ./toy-program 500 || fail toy-unknown "$(tail -n 1 unknown.err)"
+check toy-is-not-shipped profile_has unknown.json "total('program.toy:21') == 0" "s['count'] >= 20"
