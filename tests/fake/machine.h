@@ -72,7 +72,7 @@ void fake_samples(uint32_t from_ms, uint32_t to_ms, const struct fake_image *ima
 		  uint64_t ip);
 /** The kernel side announces the image. */
 void fake_first_sample(uint32_t at_ms, const struct fake_image *image);
-/** It announces a code object of Python, too. The frame that runs it: LB_PY_FRAME_OF(id, 0). */
+/** It announces a code object of Python, too. The frame that runs it: LB_FRAME_OF(RUNTIME_PYTHON, id, 0). */
 void fake_python_code(uint32_t at_ms, const struct fake_image *image, uint32_t id);
 /** It wants its slot to be drained now. */
 void fake_half_full(uint32_t at_ms);

@@ -6,6 +6,7 @@
 #include "collect/filter.h"
 #include "fake/machine.h"
 #include "runtime/jit/watch.h"
+#include "runtime/runtime.h"
 #include "target/target.h"
 #include "unwind/feeder.h"
 #include "worker/worker.h"
@@ -163,6 +164,8 @@ int jit_watch_poll_fd(const struct jit_watch *w)
 	(void)w;
 	return -1;
 }
+
+const struct runtime jit_runtime = {.name = "jit"};
 
 void jit_watch_read(struct jit_watch *w)
 {

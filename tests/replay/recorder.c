@@ -21,6 +21,7 @@
 #include "base/io.h"
 #include "base/vec.h"
 #include "fake/machine.h"
+#include "decode/runtimes.h"
 #include "profile/pprof.h"
 #include "record/recorder.h"
 
@@ -618,8 +619,10 @@ static void run_pythons(uint32_t until_ms)
 		begin_program(&python, "/bin/python");
 		fake_python_code(2, &python, i + 1);
 		for (uint32_t at_ms = 10 + i; at_ms < until_ms; at_ms += NR_PYTHONS)
-			fake_sample(at_ms, &python,
-				    LB_PY_FRAME_OF(i + 1, (at_ms - 1) / 1000), 1);
+			fake_sample(
+				at_ms, &python,
+				LB_FRAME_OF(RUNTIME_PYTHON, i + 1, (at_ms - 1) / 1000),
+				1);
 	}
 }
 
