@@ -367,6 +367,8 @@ static bool tell(const struct sampler_handlers *handlers)
 			.ids = {LB_NO_ID, LB_NO_ID, 0, 0},
 		};
 
+		if (fake_now_ms() - item->at_ms > fake.longest_answer_ms)
+			fake.longest_answer_ms = fake_now_ms() - item->at_ms;
 		if (item->kind == FAKE_HALF_FULL)
 			is_half_full = true;
 		else if (item->kind == FAKE_PYTHON_CODE)
@@ -381,6 +383,7 @@ static bool tell(const struct sampler_handlers *handlers)
 bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
 {
 	(void)s;
+	fake.nr_looks++;
 	fake_pass(fake.look_ms * FAKE_MS);
 	return tell(handlers);
 }

@@ -49,6 +49,8 @@ struct fake_machine {
 	size_t nr_flips;
 	unsigned int levels[FAKE_MAX_LOG]; /* that were set */
 	size_t nr_levels;
+	size_t nr_looks; /* for notices */
+	uint32_t longest_answer_ms; /* to one of them */
 	size_t nr_requests; /* to the decoder */
 	uint32_t last_request_ms;
 	size_t nr_writes; /* begun */

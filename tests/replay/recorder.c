@@ -151,6 +151,24 @@ static void begin_program(const struct fake_image *image, const char *path)
 	fake_first_sample(image->start_ms + 1, image);
 }
 
+#define NR_PYTHONS 50
+
+/* Each is a request to the decoder of its own, with an instruction that is new in each second. */
+static void run_pythons(uint32_t until_ms)
+{
+	for (uint32_t i = 0; i < NR_PYTHONS; i++) {
+		struct fake_image python = {FAKE_FIRST_PID + 1 + i, 1, 0};
+
+		begin_program(&python, "/bin/python");
+		fake_python_code(2, &python, i + 1);
+		for (uint32_t at_ms = 10 + i; at_ms < until_ms; at_ms += NR_PYTHONS)
+			fake_sample(
+				at_ms, &python,
+				LB_FRAME_OF(RUNTIME_PYTHON, i + 1, (at_ms - 1) / 1000),
+				1);
+	}
+}
+
 static const struct profile_losses *losses(size_t file)
 {
 	assert_in_range(file, 0, files.nr - 1);
@@ -204,15 +222,25 @@ static void check_sums(void)
 	}
 }
 
-/* Of all drains while it sampled; the two behind its end are in a row. */
+/* Times between the drains while it sampled: two more are behind its end, in a row. */
 static uint64_t longest_gap_ms(void)
 {
 	uint64_t longest = fake.flips_ms[0];
 
-	for (size_t i = 1; i < fake.nr_flips; i++)
+	for (size_t i = 1; i + 1 < fake.nr_flips; i++)
 		if (fake.flips_ms[i] - fake.flips_ms[i - 1] > longest)
 			longest = fake.flips_ms[i] - fake.flips_ms[i - 1];
 	return longest;
+}
+
+static uint64_t shortest_gap_ms(void)
+{
+	uint64_t shortest = fake.flips_ms[0];
+
+	for (size_t i = 1; i + 2 < fake.nr_flips; i++)
+		if (fake.flips_ms[i] - fake.flips_ms[i - 1] < shortest)
+			shortest = fake.flips_ms[i] - fake.flips_ms[i - 1];
+	return shortest;
 }
 
 /* ---- windows ---- */
@@ -227,7 +255,7 @@ static void windows_have_what_is_theirs(void **state)
 {
 	static const uint64_t counted[] = {1000, 990, 1000, 500},
 			      missed[] = {0, 10, 0, 0};
-	static const uint64_t stolen[] = {100, 200, 0, 0};
+	static const uint64_t stolen[] = {100, 250, 0, 0}, early = 200, late = 50;
 	static const char *const names[] = {
 		"r.20261121T160000Z.pb.gz", "r.20261121T160001Z.pb.gz",
 		"r.20261121T160002Z.pb.gz", "r.20261121T160003Z.pb.gz"};
@@ -237,7 +265,8 @@ static void windows_have_what_is_theirs(void **state)
 	fake_samples(1, 1500, &program, IP);
 	fake_samples(1510, 3501, &program, IP);
 	fake_call(500, steal, (void *)&stolen[0]);
-	fake_call(1700, steal, (void *)&stolen[1]);
+	fake_call(1003, steal, (void *)&late); /* while the drain of window 0 reads */
+	fake_call(1700, steal, (void *)&early);
 	fake_signal(3500, SIGINT);
 	fake.drain_ms = 7; /* ticks while a drain reads are the next one's */
 	record((struct sampling){.window_s = 1});
@@ -285,6 +314,7 @@ static void a_late_drain_ends_its_window_only(void **state)
 	fake_signal(3000, SIGTERM);
 	record((struct sampling){.window_s = 1});
 	assert_int_equal(files.nr, 3);
+	assert_int_equal(shortest_gap_ms(), 100);
 	assert_int_equal(length_ms(0), 1400);
 	assert_int_equal(length_ms(1), 600);
 	assert_int_equal(length_ms(2), 1000);
@@ -438,6 +468,28 @@ static void samples_go_to_their_image(void **state)
 	assert_int_equal(losses(0)->counted, 180);
 }
 
+/* An exec is told between the look at events and the first sample of the new program. */
+static void an_exec_is_told_late(void **state)
+{
+	static const uint32_t slow = 10, fast = 0;
+	struct fake_image before = {FAKE_FIRST_PID, 1, 100},
+			  after = {FAKE_FIRST_PID, 2, 100};
+
+	(void)state;
+	fake_fork(100, 1, before.tgid);
+	fake_exec(100, before.tgid, "before");
+	fake_map(100, before.tgid, MAPPED_AT, "/bin/before");
+	fake_call(199, be_slow, (void *)&slow);
+	fake_exec(205, after.tgid, "after");
+	fake_map(205, after.tgid, MAPPED_AT, "/bin/after");
+	fake_first_sample(207, &after);
+	fake_samples(207, 307, &after, IP);
+	fake_call(400, be_slow, (void *)&fast);
+	fake_signal(1000, SIGINT);
+	record((struct sampling){0});
+	assert_int_equal(samples_of(files.profiles[0], "/bin/after"), 100);
+}
+
 /* An address has another owner from some time on: rows of different drains stay apart. */
 static void an_address_changes_its_owner(void **state)
 {
@@ -474,10 +526,27 @@ static void usr1_writes_the_file_so_far(void **state)
 	assert_int_equal(snapshot->extra.losses.counted, 450);
 	assert_int_equal(samples_of(snapshot, NULL), 450);
 	assert_int_equal(snapshot->extra.wall_ns / FAKE_MS, 450);
-	profile_free(snapshot);
 	assert_int_equal(files.nr, 1);
 	assert_int_equal(losses(0)->counted, 1000);
 	assert_int_equal(length_ms(0), 1000);
+	/* What was told beside the samples is there once. */
+	assert_true(snapshot->nr_comments > 0);
+	assert_int_equal(files.profiles[0]->nr_comments, snapshot->nr_comments);
+	profile_free(snapshot);
+	check_sums();
+}
+
+/* The last file comes at once: no snapshot is written before it. */
+static void usr1_comes_before_the_end(void **state)
+{
+	(void)state;
+	run_pythons(1001);
+	fake.name_ms = 30;
+	fake_signal(900, SIGUSR1);
+	fake_signal(1000, SIGINT);
+	record((struct sampling){0});
+	assert_int_equal(fake.nr_writes, 1);
+	assert_int_equal(files.nr, 1);
 	check_sums();
 }
 
@@ -599,31 +668,35 @@ static void memory_ends_a_window(void **state)
 	begin_program(&program, "/bin/program");
 	fake_samples(1, 1001, &program, IP);
 	fake_call(250, fill_memory, (void *)&much);
+	fake.write_ms = 450; /* it is still full when the next drains come */
 	fake_signal(1000, SIGINT);
 	record((struct sampling){.memory_bytes = 100 << 20});
 	assert_int_equal(files.nr, 2);
+	assert_int_equal(fake.nr_writes, 2);
 	assert_int_equal(losses(0)->counted, 300);
 	assert_int_equal(length_ms(0), 300);
 	assert_int_equal(losses(1)->counted, 700);
 	check_sums();
 }
 
-#define NR_PYTHONS 50
-
-/* Each is a request to the decoder of its own, with an instruction that is new in each second. */
-static void run_pythons(uint32_t until_ms)
+/* What waits beside a file that is written is bounded, until it is written. */
+static void rows_beside_a_file_are_bounded(void **state)
 {
-	for (uint32_t i = 0; i < NR_PYTHONS; i++) {
-		struct fake_image python = {FAKE_FIRST_PID + 1 + i, 1, 0};
-
-		begin_program(&python, "/bin/python");
-		fake_python_code(2, &python, i + 1);
-		for (uint32_t at_ms = 10 + i; at_ms < until_ms; at_ms += NR_PYTHONS)
-			fake_sample(
-				at_ms, &python,
-				LB_FRAME_OF(RUNTIME_PYTHON, i + 1, (at_ms - 1) / 1000),
-				1);
+	(void)state;
+	begin_program(&program, "/bin/program");
+	for (uint32_t at_ms = 1; at_ms <= 3000; at_ms++)
+		fake_sample(at_ms, &program, IP + at_ms, 1);
+	fake.write_ms = 450;
+	fake_signal(3000, SIGINT);
+	record((struct sampling){.window_s = 1, .memory_bytes = 64 << 10});
+	assert_int_equal(files.nr, 3);
+	assert_int_equal(losses(0)->rows_dropped, 0);
+	for (size_t i = 1; i < 3; i++) {
+		assert_int_equal(losses(i)->sampled, 1000);
+		/* Of 400 that were drained while the file before was written. */
+		assert_in_range(losses(i)->rows_dropped, 200, 400);
 	}
+	check_sums();
 }
 
 /* Naming takes 1.5 s: a drain is late by one request at most. */
@@ -641,6 +714,22 @@ static void drains_come_between_the_steps_of_naming(void **state)
 	assert_int_equal(losses(0)->counted, 991);
 	assert_int_equal(losses(0)->counted + losses(1)->counted + losses(2)->counted,
 			 3991);
+	check_sums();
+}
+
+/* Where work is left, nobody waits before an answer to the kernel side. */
+static void a_storm_does_not_hold_up_naming(void **state)
+{
+	const struct fake_image first = {FAKE_FIRST_PID + 1, 1, 0};
+
+	(void)state;
+	run_pythons(1501);
+	for (uint32_t at_ms = 100; at_ms <= 1500; at_ms++)
+		fake_first_sample(at_ms, &first);
+	fake.name_ms = 2;
+	fake_signal(1500, SIGINT);
+	record((struct sampling){.window_s = 1});
+	assert_int_equal(fake.writes_ms[0], 1000 + NR_PYTHONS * 2);
 	check_sums();
 }
 
@@ -676,6 +765,22 @@ static void a_slot_that_is_half_full_is_drained(void **state)
 	assert_int_equal(fake.flips_ms[2], 250);
 	assert_int_equal(fake.flips_ms[3], 300);
 	assert_int_equal(losses(0)->counted, 500);
+}
+
+/* Each image wakes the loop; it answers some at once, then many together. */
+static void a_storm_is_answered_together(void **state)
+{
+	(void)state;
+	for (uint32_t at_ms = 1; at_ms <= 3000; at_ms++) {
+		struct fake_image image = {FAKE_FIRST_PID + at_ms, 1, at_ms};
+
+		fake_fork(at_ms, 1, image.tgid);
+		fake_first_sample(at_ms, &image);
+	}
+	fake_signal(3000, SIGINT);
+	record((struct sampling){0});
+	assert_in_range(fake.nr_looks, 300, 1500);
+	assert_in_range(fake.longest_answer_ms, 1, 10);
 }
 
 static void get_cheap(void *ctx)
@@ -715,17 +820,22 @@ int main(void)
 		REPLAY(sampling_begins_behind_the_delay),
 		REPLAY(losses_are_told_in_their_window),
 		REPLAY(samples_go_to_their_image),
+		REPLAY(an_exec_is_told_late),
 		REPLAY(an_address_changes_its_owner),
 		REPLAY(usr1_writes_the_file_so_far),
 		REPLAY(usr1_shows_the_window),
+		REPLAY(usr1_comes_before_the_end),
 		REPLAY(hup_begins_a_new_file),
 		REPLAY(a_slow_disk_holds_up_no_drain),
 		REPLAY(samples_of_a_file_that_fails_are_kept),
 		REPLAY(samples_of_a_file_that_fails_take_memory),
 		REPLAY(memory_ends_a_window),
+		REPLAY(rows_beside_a_file_are_bounded),
 		REPLAY(drains_come_between_the_steps_of_naming),
+		REPLAY(a_storm_does_not_hold_up_naming),
 		REPLAY(naming_does_not_hold_up_the_end),
 		REPLAY(a_slot_that_is_half_full_is_drained),
+		REPLAY(a_storm_is_answered_together),
 		REPLAY(the_budget_is_kept),
 	};
 

@@ -26,14 +26,14 @@ struct named {
 	char *function, *system_name; /* heap */
 };
 
-struct naming {
+struct elf_naming {
 	struct elf_names *names;
 	struct named *items;
 	size_t nr, cap;
 	struct hashmap index;
 };
 
-static void naming_deinit(struct naming *n)
+static void naming_deinit(struct elf_naming *n)
 {
 	for (size_t i = 0; i < n->nr; i++) {
 		free(n->items[i].function);
@@ -45,14 +45,14 @@ static void naming_deinit(struct naming *n)
 
 static bool named_eq(uint32_t item, const void *key, const void *ctx)
 {
-	const struct named *named = &((const struct naming *)ctx)->items[item];
+	const struct named *named = &((const struct elf_naming *)ctx)->items[item];
 	const struct code_row *row = key;
 
 	return named->dwarf_function == row->function &&
 	       named->dwarf_system_name == row->system_name;
 }
 
-static const struct named *name(struct naming *n, const struct code_row *row)
+static const struct named *name(struct elf_naming *n, const struct code_row *row)
 {
 	uint64_t hash = hash_pointer(hash_pointer(0, row->function), row->system_name);
 	uint32_t item = hashmap_find(&n->index, hash, named_eq, row, n);
@@ -95,7 +95,7 @@ static void elf_codes_add(struct answer_writer *answers, struct elf_names *names
 			  const struct frame *function, const struct code *code)
 {
 	_cleanup_free_ struct code_row *rows = calloc(code->nr_rows, sizeof(*rows));
-	_cleanup_(naming_deinit) struct naming naming = {.names = names};
+	_cleanup_(naming_deinit) struct elf_naming naming = {.names = names};
 	struct code named_code = *code;
 	bool complete = rows;
 

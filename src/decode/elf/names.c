@@ -170,7 +170,7 @@ struct frame *elf_names_chain(struct elf_names *n, const struct frame *chain, si
 
 #define ELLIPSIS_LEN (sizeof("...") - 1)
 
-struct output {
+struct demangler_output {
 	char *buf;
 	size_t size, len;
 	bool overflowed;
@@ -181,7 +181,7 @@ struct output {
  * but for a decoded Punycode identifier of a few hundred bytes. */
 static void append(const char *text, size_t len, void *opaque)
 {
-	struct output *out = opaque;
+	struct demangler_output *out = opaque;
 	size_t room = out->size - 1 - out->len;
 
 	memcpy(out->buf + out->len, text, len < room ? len : room);
@@ -200,7 +200,7 @@ static bool is_mangled(const char *name)
 }
 
 /* Cuts at a whole character of UTF-8 and says so. */
-static const char *cut(struct output *out)
+static const char *cut(struct demangler_output *out)
 {
 	size_t at = out->size - 1 - ELLIPSIS_LEN;
 
@@ -211,7 +211,7 @@ static const char *cut(struct output *out)
 }
 
 /* Is it mangled? A name that overflowed the buffer is. */
-static bool run(struct output *out, const char *name)
+static bool run(struct demangler_output *out, const char *name)
 {
 	if (setjmp(out->full))
 		return true;
@@ -224,7 +224,7 @@ static bool run(struct output *out, const char *name)
 
 const char *demangle(const char *name, char *buf, size_t size)
 {
-	struct output out = {.buf = buf, .size = size};
+	struct demangler_output out = {.buf = buf, .size = size};
 
 	if (!is_mangled(name) || size <= ELLIPSIS_LEN + 1 ||
 	    strnlen(name, MAX_MANGLED + 1) > MAX_MANGLED || !run(&out, name))
