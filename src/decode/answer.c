@@ -45,31 +45,20 @@ struct answer_strings {
 /*
  * The part of an answer that says which lines have machine code. On the wire:
  *
- *   u32 nr_functions  { u32 function, u32 system_name, u32 file, u32 start_line }
  *   u32 nr_rows       of all codes together
  *   u32 nr_bytes      same
  *   u32 nr_codes      { u64 address, u64 size_bytes, u32 nr_rows, u8 has_bytes,
- *                       { u32 offset, u32 function, u32 line } [, u8 * size_bytes] }
+ *                       { u32 offset, u32 chain } [, u8 * size_bytes] }
  *
- * Strings are numbers of the answer's texts; a row's offset is from the code's address.
+ * A row's offset is from the code's address, its chain has one frame.
  */
 
 /* Most rows of one answer: they count with what they take in the collector. */
 #define ANSWER_MAX_CODE_ROWS (ANSWER_MAX_CODE_BYTES / sizeof(struct code_row))
 
-/* What rows say again and again. Hashed as bytes: no padding. */
-struct answer_function {
-	uint32_t name, system_name, file; /* numbers of texts */
-	uint32_t start_line;
-};
-_Static_assert(sizeof(struct answer_function) == 16, "hashed as bytes");
-
 struct answer_codes {
-	struct answer_function *functions;
-	size_t nr_functions, cap_functions;
-	struct hashmap function_index;
 	struct answer_row {
-		uint32_t offset, function, line;
+		uint32_t offset, chain;
 	} * rows;
 	size_t nr_rows, cap_rows;
 	uint8_t *bytes;
@@ -196,44 +185,17 @@ static const char *answer_strings_get(const struct answer_strings *s,
 }
 
 /* Least bytes of one item on the wire: bounds a count before it is believed. */
-#define WIRE_FUNCTION_BYTES 16
-#define WIRE_ROW_BYTES      12
-#define WIRE_CODE_BYTES     21
+#define WIRE_ROW_BYTES  8
+#define WIRE_CODE_BYTES 21
 
 /* ---- worker's side ---- */
 
 static void answer_codes_deinit(struct answer_codes *c)
 {
-	free(c->functions);
-	hashmap_deinit(&c->function_index);
 	free(c->rows);
 	free(c->bytes);
 	free(c->items);
 	*c = (struct answer_codes){0};
-}
-
-static bool function_eq(uint32_t item, const void *key, const void *ctx)
-{
-	const struct answer_codes *c = ctx;
-
-	return !memcmp(&c->functions[item], key, sizeof(c->functions[item]));
-}
-
-static uint32_t function_add(struct answer_codes *c, const struct answer_function *f)
-{
-	uint64_t hash = hash_bytes(0, f, sizeof(*f));
-	uint32_t item = hashmap_find(&c->function_index, hash, function_eq, f, c);
-
-	if (item != HASHMAP_NONE)
-		return item;
-	if (vec_grow(&c->functions, &c->cap_functions, c->nr_functions + 1, sizeof(*f),
-		     ANSWER_MAX_CODE_ROWS) ||
-	    hashmap_add(&c->function_index, hash, (uint32_t)c->nr_functions)) {
-		c->failed = true;
-		return 0;
-	}
-	c->functions[c->nr_functions] = *f;
-	return (uint32_t)c->nr_functions++;
 }
 
 /* What the reader insists on, so that one bad table does not cost the whole answer. */
@@ -268,194 +230,6 @@ static bool make_room(struct answer_codes *c, const struct code *code)
 	     vec_grow(&c->bytes, &c->cap_bytes, c->nr_bytes + code->size_bytes, 1, 0)))
 		c->failed = true;
 	return !c->failed;
-}
-
-static void answer_codes_add(struct answer_codes *c, struct answer_texts *texts,
-			     const struct code *code)
-{
-	if (!is_sane(code) || !make_room(c, code))
-		return;
-	for (size_t i = 0; i < code->nr_rows; i++) {
-		const struct code_row *row = &code->rows[i];
-		struct answer_function f = {
-			.name = answer_texts_add(texts, row->function),
-			.system_name = answer_texts_add(texts, row->system_name),
-			.file = answer_texts_add(texts, row->file),
-			.start_line = row->start_line,
-		};
-
-		c->rows[c->nr_rows++] = (struct answer_row){
-			.offset = (uint32_t)(row->address - code->address),
-			.function = function_add(c, &f),
-			.line = row->line,
-		};
-	}
-	if (code->bytes) {
-		memcpy(c->bytes + c->nr_bytes, code->bytes, code->size_bytes);
-		c->nr_bytes += code->size_bytes;
-	}
-	c->items[c->nr++] = (struct answer_code){.address = code->address,
-						 .size_bytes = (uint32_t)code->size_bytes,
-						 .nr_rows = (uint32_t)code->nr_rows,
-						 .has_bytes = code->bytes};
-}
-
-/** Marks the texts that are used: sets @used of their numbers. */
-static void answer_codes_mark(const struct answer_codes *c, uint32_t *used)
-{
-	for (size_t i = 0; i < c->nr_functions; i++) {
-		const struct answer_function *f = &c->functions[i];
-
-		used[f->name] = used[f->system_name] = used[f->file] = 1;
-	}
-}
-
-/** @numbers  as answer_texts_put() left them */
-static void answer_codes_put(const struct answer_codes *c, const uint32_t *numbers,
-			     struct wire_writer *out)
-{
-	const struct answer_row *row = c->rows;
-	const uint8_t *bytes = c->bytes;
-
-	wire_put_u32(out, (uint32_t)c->nr_functions);
-	for (size_t i = 0; i < c->nr_functions; i++) {
-		wire_put_u32(out, numbers[c->functions[i].name] - 1);
-		wire_put_u32(out, numbers[c->functions[i].system_name] - 1);
-		wire_put_u32(out, numbers[c->functions[i].file] - 1);
-		wire_put_u32(out, c->functions[i].start_line);
-	}
-	wire_put_u32(out, (uint32_t)c->nr_rows);
-	wire_put_u32(out, (uint32_t)c->nr_bytes);
-	wire_put_u32(out, (uint32_t)c->nr);
-	for (size_t i = 0; i < c->nr; i++) {
-		const struct answer_code *code = &c->items[i];
-
-		wire_put_u64(out, code->address);
-		wire_put_u64(out, code->size_bytes);
-		wire_put_u32(out, code->nr_rows);
-		wire_put_u8(out, code->has_bytes);
-		for (const struct answer_row *end = row + code->nr_rows; row < end;
-		     row++) {
-			wire_put_u32(out, row->offset);
-			wire_put_u32(out, row->function);
-			wire_put_u32(out, row->line);
-		}
-		for (uint32_t k = 0; code->has_bytes && k < code->size_bytes; k++)
-			wire_put_u8(out, *bytes++);
-	}
-}
-
-/* ---- collector's side ---- */
-
-/* A function as rows have it: no address, no line. */
-static int read_functions(struct wire_reader *r, const struct answer_strings *strings,
-			  struct code_row **ret, size_t *ret_nr)
-{
-	size_t nr = answer_get_count(r, WIRE_FUNCTION_BYTES, ANSWER_MAX_CODE_ROWS);
-	_cleanup_free_ struct code_row *items = calloc(nr ? nr : 1, sizeof(*items));
-
-	if (!items)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++) {
-		items[i].function = answer_strings_get(strings, r);
-		items[i].system_name = answer_strings_get(strings, r);
-		items[i].file = answer_strings_get(strings, r);
-		items[i].start_line = wire_get_u32(r);
-	}
-	if (r->failed)
-		return -EBADMSG;
-	*ret = take_ptr(items);
-	*ret_nr = nr;
-	return 0;
-}
-
-/* What is left of the arrays that all codes share. */
-struct room {
-	struct code_row *rows;
-	size_t nr_rows;
-	uint8_t *bytes;
-	size_t nr_bytes;
-};
-
-static bool read_rows(struct wire_reader *r, const struct code_row *functions,
-		      size_t nr_functions, const struct code *code, struct code_row *rows)
-{
-	uint32_t before = 0;
-
-	for (size_t i = 0; i < code->nr_rows; i++) {
-		uint32_t offset = wire_get_u32(r);
-		uint32_t function = wire_get_u32(r);
-		uint32_t line = wire_get_u32(r);
-
-		if (r->failed || function >= nr_functions || offset < before ||
-		    offset > code->size_bytes)
-			return false;
-		rows[i] = functions[function];
-		rows[i].address = code->address + offset;
-		rows[i].line = line;
-		before = offset;
-	}
-	return true;
-}
-
-static bool read_code(struct wire_reader *r, const struct code_row *functions,
-		      size_t nr_functions, struct room *room, struct code *code)
-{
-	uint8_t has_bytes;
-
-	code->address = wire_get_u64(r);
-	code->size_bytes = wire_get_u64(r);
-	code->nr_rows = wire_get_u32(r);
-	has_bytes = wire_get_u8(r);
-	if (r->failed || has_bytes > 1 || !code->size_bytes ||
-	    code->size_bytes > CODE_MAX_BYTES ||
-	    code->address > UINT64_MAX - code->size_bytes || !code->nr_rows ||
-	    code->nr_rows > CODE_MAX_ROWS || code->nr_rows > room->nr_rows ||
-	    !read_rows(r, functions, nr_functions, code, room->rows))
-		return false;
-	code->rows = room->rows;
-	room->rows += code->nr_rows;
-	room->nr_rows -= code->nr_rows;
-	if (!has_bytes)
-		return true;
-	if (code->size_bytes > room->nr_bytes || code->size_bytes > r->len - r->pos)
-		return false;
-	memcpy(room->bytes, r->data + r->pos, code->size_bytes);
-	code->bytes = room->bytes;
-	r->pos += code->size_bytes;
-	room->bytes += code->size_bytes;
-	room->nr_bytes -= code->size_bytes;
-	return true;
-}
-
-/** Fills the members of @ret about code. Return: 0, -EBADMSG, -ENOMEM; then free them. */
-static int answer_codes_read(struct wire_reader *r, const struct answer_strings *strings,
-			     struct answers *ret)
-{
-	_cleanup_free_ struct code_row *functions = NULL;
-	size_t nr_functions = 0, nr_codes;
-	struct room room;
-	int rc = read_functions(r, strings, &functions, &nr_functions);
-
-	if (rc)
-		return rc;
-	room.nr_rows = answer_get_count(r, WIRE_ROW_BYTES, ANSWER_MAX_CODE_ROWS);
-	room.nr_bytes = answer_get_count(r, 1, ANSWER_MAX_CODE_BYTES);
-	nr_codes = answer_get_count(r, WIRE_CODE_BYTES, room.nr_rows);
-	if (r->failed)
-		return -EBADMSG;
-	if (!nr_codes)
-		return room.nr_rows || room.nr_bytes ? -EBADMSG : 0;
-	ret->codes = calloc(nr_codes, sizeof(*ret->codes));
-	room.rows = ret->code_rows = calloc(room.nr_rows, sizeof(*room.rows));
-	room.bytes = ret->code_bytes = malloc(room.nr_bytes ? room.nr_bytes : 1);
-	if (!ret->codes || !room.rows || !room.bytes)
-		return -ENOMEM;
-	for (; ret->nr_codes < nr_codes; ret->nr_codes++)
-		if (!read_code(r, functions, nr_functions, &room,
-			       &ret->codes[ret->nr_codes]))
-			return -EBADMSG;
-	return room.nr_rows || room.nr_bytes ? -EBADMSG : 0;
 }
 
 #define NO_CHAIN UINT32_MAX
@@ -600,7 +374,33 @@ void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss mis
 
 void answer_add_code(struct answer_writer *a, const struct code *code)
 {
-	answer_codes_add(&a->codes, &a->texts, code);
+	struct answer_codes *c = &a->codes;
+
+	if (!is_sane(code) || !make_room(c, code))
+		return;
+	for (size_t i = 0; i < code->nr_rows; i++) {
+		const struct code_row *row = &code->rows[i];
+		struct flat_frame flat = {
+			.function = answer_texts_add(&a->texts, row->function),
+			.system_name = answer_texts_add(&a->texts, row->system_name),
+			.file = answer_texts_add(&a->texts, row->file),
+			.line = row->line,
+			.start_line = row->start_line,
+		};
+
+		c->rows[c->nr_rows++] = (struct answer_row){
+			.offset = (uint32_t)(row->address - code->address),
+			.chain = chain_add(a, &flat, 1),
+		};
+	}
+	if (code->bytes) {
+		memcpy(c->bytes + c->nr_bytes, code->bytes, code->size_bytes);
+		c->nr_bytes += code->size_bytes;
+	}
+	c->items[c->nr++] = (struct answer_code){.address = code->address,
+						 .size_bytes = (uint32_t)code->size_bytes,
+						 .nr_rows = (uint32_t)code->nr_rows,
+						 .has_bytes = code->bytes};
 }
 
 /*
@@ -617,6 +417,8 @@ static void number_used(const struct answer_writer *a, struct numbering *n)
 	for (size_t i = 0; i < a->nr_slots; i++)
 		if (a->slots[i].chain != NO_CHAIN)
 			n->chains[a->slots[i].chain] = 1;
+	for (size_t i = 0; i < a->codes.nr_rows; i++)
+		n->chains[a->codes.rows[i].chain] = 1;
 	for (size_t i = 0; i < a->nr_chains; i++) {
 		const struct chain *chain = &a->chains[i];
 
@@ -632,7 +434,6 @@ static void number_used(const struct answer_writer *a, struct numbering *n)
 			n->texts[f->file] = 1;
 		}
 	}
-	answer_codes_mark(&a->codes, n->texts);
 }
 
 static void put_frame(struct wire_writer *out, const struct numbering *n,
@@ -660,6 +461,32 @@ static void put_chains(const struct answer_writer *a, const struct numbering *n,
 	}
 }
 
+static void put_codes(const struct answer_codes *c, const struct numbering *n,
+		      struct wire_writer *out)
+{
+	const struct answer_row *row = c->rows;
+	const uint8_t *bytes = c->bytes;
+
+	wire_put_u32(out, (uint32_t)c->nr_rows);
+	wire_put_u32(out, (uint32_t)c->nr_bytes);
+	wire_put_u32(out, (uint32_t)c->nr);
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct answer_code *code = &c->items[i];
+
+		wire_put_u64(out, code->address);
+		wire_put_u64(out, code->size_bytes);
+		wire_put_u32(out, code->nr_rows);
+		wire_put_u8(out, code->has_bytes);
+		for (const struct answer_row *end = row + code->nr_rows; row < end;
+		     row++) {
+			wire_put_u32(out, row->offset);
+			wire_put_u32(out, n->chains[row->chain] - 1);
+		}
+		for (uint32_t k = 0; code->has_bytes && k < code->size_bytes; k++)
+			wire_put_u8(out, *bytes++);
+	}
+}
+
 void answer_write(const struct answer_writer *a, struct wire_writer *out)
 {
 	_cleanup_free_ uint32_t *texts = calloc(a->texts.nr + 1, sizeof(*texts));
@@ -682,7 +509,7 @@ void answer_write(const struct answer_writer *a, struct wire_writer *out)
 		wire_put_u8(out, slot->miss);
 		wire_put_u64(out, slot->vaddr);
 	}
-	answer_codes_put(&a->codes, texts, out);
+	put_codes(&a->codes, &n, out);
 }
 
 /* ---- collector's side ---- */
@@ -703,13 +530,24 @@ static void get_frame(struct wire_reader *r, const struct answer_strings *string
 		r->failed = true;
 }
 
-/* Fills a->frames and *@ret, one entry per chain. */
+struct chains {
+	struct chain *items; /* heap */
+	size_t nr;
+};
+
+static void chains_deinit(struct chains *c)
+{
+	free(c->items);
+}
+
+/* Fills a->frames and @ret. */
 static int read_chains(struct wire_reader *r, size_t max,
 		       const struct answer_strings *strings, struct answers *a,
-		       struct chain **ret, size_t *ret_nr)
+		       struct chains *ret)
 {
-	size_t nr_frames = answer_get_count(r, WIRE_FRAME_BYTES, max * FRAMES_MAX_INLINE);
-	size_t nr = answer_get_count(r, WIRE_CHAIN_BYTES, max);
+	size_t nr_frames = answer_get_count(
+		r, WIRE_FRAME_BYTES, max * FRAMES_MAX_INLINE + ANSWER_MAX_CODE_ROWS);
+	size_t nr = answer_get_count(r, WIRE_CHAIN_BYTES, max + ANSWER_MAX_CODE_ROWS);
 	_cleanup_free_ struct chain *chains = calloc(nr ? nr : 1, sizeof(*chains));
 
 	a->frames = calloc(nr_frames ? nr_frames : 1, sizeof(*a->frames));
@@ -727,12 +565,11 @@ static int read_chains(struct wire_reader *r, size_t max,
 	}
 	if (r->failed || a->nr_frames != nr_frames)
 		return -EBADMSG;
-	*ret = take_ptr(chains);
-	*ret_nr = nr;
+	*ret = (struct chains){take_ptr(chains), nr};
 	return 0;
 }
 
-static int read_items(struct wire_reader *r, const struct chain *chains, size_t nr_chains,
+static int read_items(struct wire_reader *r, const struct chains *chains,
 		      struct answers *a)
 {
 	for (size_t i = 0; i < a->nr; i++) {
@@ -746,10 +583,10 @@ static int read_items(struct wire_reader *r, const struct chain *chains, size_t 
 			return -EBADMSG;
 		item->miss = (enum miss)miss;
 		if (chain != NO_CHAIN) {
-			if (chain >= nr_chains)
+			if (chain >= chains->nr)
 				return -EBADMSG;
-			item->frames = &a->frames[chains[chain].first];
-			item->nr_frames = chains[chain].nr;
+			item->frames = &a->frames[chains->items[chain].first];
+			item->nr_frames = chains->items[chain].nr;
 			has_line = item->frames[0].line;
 		}
 		/* Every sum in the reports rests on this. */
@@ -759,21 +596,108 @@ static int read_items(struct wire_reader *r, const struct chain *chains, size_t 
 	return 0;
 }
 
+/* What is left of the arrays that all codes share. */
+struct room {
+	struct code_row *rows;
+	size_t nr_rows;
+	uint8_t *bytes;
+	size_t nr_bytes;
+};
+
+static bool read_rows(struct wire_reader *r, const struct answers *a,
+		      const struct chains *chains, const struct code *code,
+		      struct code_row *rows)
+{
+	uint32_t before = 0;
+
+	for (size_t i = 0; i < code->nr_rows; i++) {
+		uint32_t offset = wire_get_u32(r), chain = wire_get_u32(r);
+		const struct frame *f;
+
+		if (r->failed || chain >= chains->nr || offset < before ||
+		    offset > code->size_bytes)
+			return false;
+		f = &a->frames[chains->items[chain].first];
+		rows[i] = (struct code_row){code->address + offset,
+					    f->function,
+					    f->system_name,
+					    f->file,
+					    f->line,
+					    f->start_line};
+		before = offset;
+	}
+	return true;
+}
+
+static bool read_code(struct wire_reader *r, const struct answers *a,
+		      const struct chains *chains, struct room *room, struct code *code)
+{
+	uint8_t has_bytes;
+
+	code->address = wire_get_u64(r);
+	code->size_bytes = wire_get_u64(r);
+	code->nr_rows = wire_get_u32(r);
+	has_bytes = wire_get_u8(r);
+	if (r->failed || has_bytes > 1 || !code->size_bytes ||
+	    code->size_bytes > CODE_MAX_BYTES ||
+	    code->address > UINT64_MAX - code->size_bytes || !code->nr_rows ||
+	    code->nr_rows > CODE_MAX_ROWS || code->nr_rows > room->nr_rows ||
+	    !read_rows(r, a, chains, code, room->rows))
+		return false;
+	code->rows = room->rows;
+	room->rows += code->nr_rows;
+	room->nr_rows -= code->nr_rows;
+	if (!has_bytes)
+		return true;
+	if (code->size_bytes > room->nr_bytes || code->size_bytes > r->len - r->pos)
+		return false;
+	memcpy(room->bytes, r->data + r->pos, code->size_bytes);
+	code->bytes = room->bytes;
+	r->pos += code->size_bytes;
+	room->bytes += code->size_bytes;
+	room->nr_bytes -= code->size_bytes;
+	return true;
+}
+
+/** Fills the members of @ret about code. Return: 0, -EBADMSG, -ENOMEM; then free them. */
+static int read_codes(struct wire_reader *r, const struct chains *chains,
+		      struct answers *ret)
+{
+	struct room room;
+	size_t nr_codes;
+
+	room.nr_rows = answer_get_count(r, WIRE_ROW_BYTES, ANSWER_MAX_CODE_ROWS);
+	room.nr_bytes = answer_get_count(r, 1, ANSWER_MAX_CODE_BYTES);
+	nr_codes = answer_get_count(r, WIRE_CODE_BYTES, room.nr_rows);
+	if (r->failed)
+		return -EBADMSG;
+	if (!nr_codes)
+		return room.nr_rows || room.nr_bytes ? -EBADMSG : 0;
+	ret->codes = calloc(nr_codes, sizeof(*ret->codes));
+	room.rows = ret->code_rows = calloc(room.nr_rows, sizeof(*room.rows));
+	room.bytes = ret->code_bytes = malloc(room.nr_bytes ? room.nr_bytes : 1);
+	if (!ret->codes || !room.rows || !room.bytes)
+		return -ENOMEM;
+	for (; ret->nr_codes < nr_codes; ret->nr_codes++)
+		if (!read_code(r, ret, chains, &room, &ret->codes[ret->nr_codes]))
+			return -EBADMSG;
+	return room.nr_rows || room.nr_bytes ? -EBADMSG : 0;
+}
+
 int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *pool,
 		 struct answers *ret)
 {
 	_cleanup_(answers_deinit) struct answers a = {0};
 	_cleanup_(answer_strings_deinit) struct answer_strings strings = {0};
-	_cleanup_free_ struct chain *chains = NULL;
-	size_t nr_chains = 0;
+	_cleanup_(chains_deinit) struct chains chains = {0};
 	int rc;
 
-	/* A writer sends at most a chain an address and three strings a frame or row. */
+	/* A writer sends at most a chain an address or row, and three strings a frame. */
 	rc = answer_strings_read(
 		r, (nr_addresses * FRAMES_MAX_INLINE + ANSWER_MAX_CODE_ROWS) * 3, pool,
 		&strings);
 	if (!rc)
-		rc = read_chains(r, nr_addresses, &strings, &a, &chains, &nr_chains);
+		rc = read_chains(r, nr_addresses, &strings, &a, &chains);
 	if (rc)
 		return rc;
 	if (answer_get_count(r, WIRE_ANSWER_BYTES, nr_addresses) != nr_addresses ||
@@ -783,9 +707,9 @@ int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *poo
 	if (!a.items)
 		return -ENOMEM;
 	a.nr = nr_addresses;
-	rc = read_items(r, chains, nr_chains, &a);
+	rc = read_items(r, &chains, &a);
 	if (!rc)
-		rc = answer_codes_read(r, &strings, &a);
+		rc = read_codes(r, &chains, &a);
 	if (rc)
 		return rc;
 	*ret = a;

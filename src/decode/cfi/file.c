@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "decode/cfi/file.h"
 
-#include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@
 
 #define MAX_PROGRAM_HEADERS   512
 #define MAX_DEBUG_FRAME_BYTES (128u << 20) /* when it is unpacked */
-#define GNU_HEADER_BYTES      12 /* of .zdebug_*: "ZLIB", then its size, big-endian */
 
 /* ---- segments ---- */
 
@@ -43,25 +41,24 @@ static void make_disjoint(struct cfi_file *f)
 
 static void read_segments(struct cfi_file *f)
 {
-	size_t nr, file_bytes = 0;
-	GElf_Phdr ph;
+	size_t file_bytes = 0;
 
-	elf_rawfile(f->elf, &file_bytes);
-	if (elf_getphdrnum(f->elf, &nr))
-		return;
-	for (size_t i = 0; i < nr && i < MAX_PROGRAM_HEADERS; i++) {
-		if (!gelf_getphdr(f->elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
-		    !(ph.p_flags & PF_X) || ph.p_offset >= file_bytes)
+	elf_rawfile(f->binary->elf, &file_bytes);
+	for (size_t i = 0; i < f->binary->nr_loads; i++) {
+		const struct binary_load *load = &f->binary->loads[i];
+		uint64_t len = load->file_bytes;
+
+		if (!(load->flags & PF_X) || load->file_off >= file_bytes)
 			continue;
-		if (ph.p_filesz > file_bytes - ph.p_offset)
-			ph.p_filesz = file_bytes - ph.p_offset;
-		if (!ph.p_filesz || ph.p_vaddr + ph.p_filesz < ph.p_vaddr ||
+		if (len > file_bytes - load->file_off)
+			len = file_bytes - load->file_off;
+		if (!len || load->vaddr + len < load->vaddr ||
 		    f->nr_segments == CFI_FILE_MAX_SEGMENTS)
 			continue;
 		f->segments[f->nr_segments++] =
-			(struct cfi_segment){.file_off = ph.p_offset,
-					     .vaddr = ph.p_vaddr,
-					     .size_bytes = ph.p_filesz};
+			(struct cfi_segment){.file_off = load->file_off,
+					     .vaddr = load->vaddr,
+					     .size_bytes = len};
 	}
 	qsort(f->segments, f->nr_segments, sizeof(f->segments[0]), by_file_off);
 	make_disjoint(f);
@@ -71,22 +68,18 @@ static void read_segments(struct cfi_file *f)
 static const uint8_t *bytes_from(const struct cfi_file *f, uint64_t vaddr,
 				 size_t *ret_len)
 {
-	size_t nr, file_bytes = 0;
-	const char *bytes = elf_rawfile(f->elf, &file_bytes);
-	GElf_Phdr ph;
+	size_t file_bytes = 0;
+	const char *bytes = elf_rawfile(f->binary->elf, &file_bytes);
 
-	if (!bytes || elf_getphdrnum(f->elf, &nr))
-		return NULL;
-	for (size_t i = 0; i < nr && i < MAX_PROGRAM_HEADERS; i++) {
-		uint64_t at;
+	for (size_t i = 0; bytes && i < f->binary->nr_loads; i++) {
+		const struct binary_load *load = &f->binary->loads[i];
+		uint64_t at = vaddr - load->vaddr;
 
-		if (!gelf_getphdr(f->elf, (int)i, &ph) || ph.p_type != PT_LOAD ||
-		    vaddr < ph.p_vaddr || vaddr - ph.p_vaddr >= ph.p_filesz)
+		if (vaddr < load->vaddr || at >= load->file_bytes ||
+		    load->file_off + at >= file_bytes)
 			continue;
-		if (__builtin_add_overflow(ph.p_offset, vaddr - ph.p_vaddr, &at) ||
-		    at >= file_bytes)
-			continue;
-		*ret_len = ph.p_filesz - (vaddr - ph.p_vaddr);
+		*ret_len = load->file_bytes - at;
+		at += load->file_off;
 		if (*ret_len > file_bytes - at)
 			*ret_len = file_bytes - at;
 		return (const uint8_t *)bytes + at;
@@ -96,32 +89,11 @@ static const uint8_t *bytes_from(const struct cfi_file *f, uint64_t vaddr,
 
 /* ---- sections ---- */
 
-/* The first one of that name that has bytes in the file, or NULL. */
-static Elf_Scn *find_section(const struct cfi_file *f, const char *name, GElf_Shdr *ret)
-{
-	Elf_Scn *scn = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(f->elf, &names))
-		return NULL;
-	while ((scn = elf_nextscn(f->elf, scn))) {
-		const char *its;
-
-		if (!gelf_getshdr(scn, ret) || ret->sh_type == SHT_NOBITS ||
-		    !ret->sh_size)
-			continue;
-		its = elf_strptr(f->elf, names, ret->sh_name);
-		if (its && !strcmp(its, name))
-			return scn;
-	}
-	return NULL;
-}
-
 static uint64_t section_vaddr(const struct cfi_file *f, const char *name)
 {
 	GElf_Shdr sh;
 
-	return find_section(f, name, &sh) ? sh.sh_addr : 0;
+	return binary_section(f->binary, name, &sh) ? sh.sh_addr : 0;
 }
 
 static bool take_bytes(struct cfi_section *section, const Elf_Data *data)
@@ -141,10 +113,11 @@ static void find_index(struct cfi_file *f)
 	GElf_Phdr ph;
 	size_t nr, len;
 
-	if (elf_getphdrnum(f->elf, &nr))
+	if (elf_getphdrnum(f->binary->elf, &nr))
 		return;
 	for (size_t i = 0; i < nr && i < MAX_PROGRAM_HEADERS; i++) {
-		if (!gelf_getphdr(f->elf, (int)i, &ph) || ph.p_type != PT_GNU_EH_FRAME)
+		if (!gelf_getphdr(f->binary->elf, (int)i, &ph) ||
+		    ph.p_type != PT_GNU_EH_FRAME)
 			continue;
 		bytes = bytes_from(f, ph.p_vaddr, &len);
 		if (bytes)
@@ -175,7 +148,7 @@ static bool find_eh_frame(struct cfi_file *f)
 {
 	struct cfi_section *section = &f->section;
 	GElf_Shdr sh;
-	Elf_Scn *scn = find_section(f, ".eh_frame", &sh);
+	Elf_Scn *scn = binary_section(f->binary, ".eh_frame", &sh);
 
 	find_index(f);
 	if (scn && take_bytes(section, elf_rawdata(scn, NULL))) {
@@ -197,34 +170,13 @@ static bool find_eh_frame(struct cfi_file *f)
 
 /* ---- .debug_frame ---- */
 
-static bool unpack(Elf_Scn *scn, const GElf_Shdr *sh, bool is_gnu)
-{
-	const Elf_Data *packed;
-	uint64_t size = 0;
-	GElf_Chdr ch;
-
-	if (sh->sh_flags & SHF_COMPRESSED) {
-		return gelf_getchdr(scn, &ch) && ch.ch_size <= MAX_DEBUG_FRAME_BYTES &&
-		       elf_compress(scn, 0, 0) >= 0;
-	}
-	if (!is_gnu)
-		return true;
-	packed = elf_rawdata(scn, NULL);
-	if (!packed || packed->d_size < GNU_HEADER_BYTES ||
-	    memcmp(packed->d_buf, "ZLIB", 4))
-		return false;
-	for (size_t i = 4; i < GNU_HEADER_BYTES; i++)
-		size = size << 8 | ((const uint8_t *)packed->d_buf)[i];
-	return size <= MAX_DEBUG_FRAME_BYTES && elf_compress_gnu(scn, 0, 0) >= 0;
-}
-
 /* Tables that each Go program has, stripped or not. */
 static bool has_go_tables(const struct cfi_file *f)
 {
 	GElf_Shdr sh;
 
-	return find_section(f, ".gopclntab", &sh) ||
-	       find_section(f, ".data.rel.ro.gopclntab", &sh);
+	return binary_section(f->binary, ".gopclntab", &sh) ||
+	       binary_section(f->binary, ".data.rel.ro.gopclntab", &sh);
 }
 
 static bool find_debug_frame(struct cfi_file *f)
@@ -233,9 +185,12 @@ static bool find_debug_frame(struct cfi_file *f)
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		GElf_Shdr sh;
-		Elf_Scn *scn = find_section(f, names[i], &sh);
+		Elf_Scn *scn = binary_section(f->binary, names[i], &sh);
 
-		if (!scn || !unpack(scn, &sh, i == 1) ||
+		uint64_t packed = scn ? binary_inflated_size(scn, &sh) : 0;
+
+		if (!scn || packed > MAX_DEBUG_FRAME_BYTES ||
+		    (packed && !binary_inflate(scn, &sh)) ||
 		    !take_bytes(&f->section, elf_getdata(scn, NULL)))
 			continue;
 		f->section.is_debug_frame = true;
@@ -250,13 +205,9 @@ static bool find_debug_frame(struct cfi_file *f)
 bool cfi_file_open(int fd, struct cfi_file *ret)
 {
 	_cleanup_(cfi_file_deinit) struct cfi_file f = {0};
-	GElf_Ehdr eh;
 
-	elf_version(EV_CURRENT);
-	f.elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	if (!f.elf || elf_kind(f.elf) != ELF_K_ELF || !gelf_getehdr(f.elf, &eh) ||
-	    eh.e_machine != EM_X86_64 || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_ident[EI_DATA] != ELFDATA2LSB)
+	if (binary_open(fd, &f.binary) || !f.binary->is_64bit ||
+	    !f.binary->is_little_endian || f.binary->machine != EM_X86_64)
 		return false;
 	read_segments(&f);
 	if (find_eh_frame(&f) || find_debug_frame(&f)) {
@@ -264,14 +215,13 @@ bool cfi_file_open(int fd, struct cfi_file *ret)
 		f.section.data_vaddr = section_vaddr(&f, ".got");
 	}
 	*ret = f;
-	f.elf = NULL;
+	f.binary = NULL;
 	return true;
 }
 
 void cfi_file_deinit(struct cfi_file *f)
 {
-	if (f->elf)
-		elf_end(f->elf);
+	binary_free(f->binary);
 	*f = (struct cfi_file){0};
 }
 
@@ -301,8 +251,8 @@ static bool open_section(Elf *elf, uint32_t type, struct cfi_symbols *ret)
 
 bool cfi_symbols_open(const struct cfi_file *f, struct cfi_symbols *ret)
 {
-	return open_section(f->elf, SHT_SYMTAB, ret) ||
-	       open_section(f->elf, SHT_DYNSYM, ret);
+	return open_section(f->binary->elf, SHT_SYMTAB, ret) ||
+	       open_section(f->binary->elf, SHT_DYNSYM, ret);
 }
 
 Elf64_Sym cfi_symbol(const struct cfi_symbols *symbols, size_t i)
@@ -321,7 +271,7 @@ const char *cfi_symbol_name(const struct cfi_symbols *symbols, const Elf64_Sym *
 const uint8_t *cfi_code_at(const struct cfi_file *f, uint64_t vaddr, uint64_t len)
 {
 	size_t file_bytes = 0;
-	const char *bytes = elf_rawfile(f->elf, &file_bytes);
+	const char *bytes = elf_rawfile(f->binary->elf, &file_bytes);
 
 	for (size_t i = 0; bytes && i < f->nr_segments; i++) {
 		const struct cfi_segment *s = &f->segments[i];

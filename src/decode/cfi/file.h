@@ -4,13 +4,13 @@
 #define LB_DECODE_CFI_FILE_H
 
 #include <elf.h>
-#include <libelf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "decode/cfi/cfi.h"
 #include "decode/cfi/index.h"
+#include "decode/elf/binary.h"
 
 #define CFI_FILE_MAX_SEGMENTS 64 /* executable ones; real files have 1 to 3 */
 
@@ -21,10 +21,10 @@ struct cfi_segment {
 };
 
 struct cfi_file {
-	Elf *elf;
+	struct binary *binary;
 	struct cfi_segment segments[CFI_FILE_MAX_SEGMENTS]; /* disjoint, by file_off */
 	size_t nr_segments;
-	struct cfi_section section; /* borrowed from elf; len 0: there is none */
+	struct cfi_section section; /* borrowed from binary; len 0: there is none */
 	struct cfi_index index; /* of the section; nr 0: there is none */
 	/*
 	 * Made by Go, whose .debug_frame follows SP only: not the FP that each function

@@ -2,8 +2,6 @@
 #include "decode/cfi/object.h"
 
 #include <errno.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,169 +9,31 @@
 
 #include "base/cleanup.h"
 #include "base/io.h"
-#include "base/vec.h"
 #include "decode/cfi/cfi.h"
 #include "decode/cfi/functions.h"
+#include "decode/jit/image.h"
 #include "decode/requests.h"
 
 #define MAX_FRAMES_SECTIONS 64 /* of one object; there is one */
 
-static void end_elfp(Elf **elf)
+static bool open_image(const void *bytes, size_t len, struct jit_image *ret)
 {
-	if (*elf)
-		elf_end(*elf);
-}
-
-static Elf *open_elf(void *bytes, size_t len, GElf_Ehdr *ret)
-{
-	Elf *elf;
-
-	elf_version(EV_CURRENT);
-	elf = elf_memory(bytes, len);
-	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, ret) &&
-	    ret->e_machine == EM_X86_64 && ret->e_ident[EI_CLASS] == ELFCLASS64 &&
-	    ret->e_ident[EI_DATA] == ELFDATA2LSB)
-		return elf;
-	if (elf)
-		elf_end(elf);
-	return NULL;
-}
-
-/* ---- relocation ---- */
-
-/* A table as it is in the object. */
-struct table {
-	const uint8_t *bytes;
-	size_t nr;
-};
-
-static bool table_open(Elf_Scn *scn, size_t entry_bytes, struct table *ret)
-{
-	const Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
-
-	if (!data || !data->d_buf)
-		return false;
-	ret->bytes = data->d_buf;
-	ret->nr = data->d_size / entry_bytes;
-	return true;
-}
-
-/* Where a symbol is when it runs. Return: false when it is not in this object. */
-static bool symbol_address(Elf *elf, const struct table *symbols, size_t i, uint64_t *ret)
-{
-	Elf64_Sym sym;
-	GElf_Shdr sh;
-
-	memcpy(&sym, symbols->bytes + i * sizeof(sym), sizeof(sym));
-	*ret = sym.st_value;
-	if (sym.st_shndx == SHN_ABS)
-		return true;
-	if (sym.st_shndx == SHN_UNDEF || sym.st_shndx >= SHN_LORESERVE ||
-	    !gelf_getshdr(elf_getscn(elf, sym.st_shndx), &sh))
-		return false;
-	*ret += sh.sh_addr;
-	return true;
-}
-
-/* Bytes that it writes (System V ABI, AMD64 supplement, 4.4.1); 0: unknown here. */
-static size_t relocation_bytes(uint32_t type, bool *ret_is_relative)
-{
-	*ret_is_relative = type == R_X86_64_PC32 || type == R_X86_64_PC64 ||
-			   type == R_X86_64_PLT32;
-	switch (type) {
-	case R_X86_64_64:
-	case R_X86_64_PC64:
-		return 8;
-	case R_X86_64_32:
-	case R_X86_64_32S:
-	case R_X86_64_PC32:
-	case R_X86_64_PLT32:
-		return 4;
-	default:
-		return 0;
-	}
-}
-
-/* Return: false when it cannot be done. */
-static bool relocate_one(Elf *elf, const struct table *symbols, const Elf64_Rela *rela,
-			 struct cfi_frames *frames)
-{
-	uint64_t value, i = ELF64_R_SYM(rela->r_info);
-	uint32_t type = ELF64_R_TYPE(rela->r_info);
-	bool is_relative;
-	size_t width = relocation_bytes(type, &is_relative);
-
-	if (type == R_X86_64_NONE)
-		return true;
-	if (!width || rela->r_offset > frames->len ||
-	    width > frames->len - rela->r_offset || i >= symbols->nr)
-		return false;
-	/* The personality, which is in another object: nothing here looks at it. */
-	if (!symbol_address(elf, symbols, i, &value))
-		return true;
-	value += (uint64_t)rela->r_addend;
-	if (is_relative)
-		value -= frames->vaddr + rela->r_offset;
-	memcpy(frames->bytes + rela->r_offset, &value, width); /* little-endian */
-	return true;
-}
-
-/* Return: false when they cannot all be done. */
-static bool relocate_by(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, uint64_t *steps_left,
-			struct cfi_frames *frames)
-{
-	struct table entries, symbols;
-	Elf64_Rela rela;
-
-	if (!table_open(scn, sizeof(Elf64_Rela), &entries) ||
-	    !table_open(elf_getscn(elf, sh->sh_link), sizeof(Elf64_Sym), &symbols))
-		return false;
-	/* Tables of a hostile object may lie over each other. */
-	if (entries.nr > *steps_left)
-		return false;
-	*steps_left -= entries.nr;
-	for (size_t i = 0; i < entries.nr; i++) {
-		memcpy(&rela, entries.bytes + i * sizeof(rela), sizeof(rela));
-		if (!relocate_one(elf, &symbols, &rela, frames))
-			return false;
-	}
-	return true;
-}
-
-/* By all tables that are for section @target. */
-static bool relocate(Elf *elf, size_t target, uint64_t *steps_left,
-		     struct cfi_frames *frames)
-{
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-
-	while ((scn = elf_nextscn(elf, scn)))
-		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA &&
-		    sh.sh_info == target &&
-		    !relocate_by(elf, scn, &sh, steps_left, frames))
-			return false;
-	return true;
+	return image_open(bytes, len, ret) && ret->header.e_machine == EM_X86_64;
 }
 
 /* ---- frames ---- */
 
-static Elf_Scn *find_frames(Elf *elf, size_t nth, GElf_Shdr *ret)
+/* Return: number of the section, 0: there is none. */
+static size_t find_frames(const struct jit_image *m, size_t nth)
 {
-	Elf_Scn *scn = NULL;
-	const char *name;
-	size_t names;
+	for (size_t i = 1; i < m->nr_sections; i++) {
+		Elf64_Shdr sh = image_section(m, i);
 
-	if (elf_getshdrstrndx(elf, &names))
-		return NULL;
-	while ((scn = elf_nextscn(elf, scn))) {
-		if (!gelf_getshdr(scn, ret) || ret->sh_type == SHT_NOBITS ||
-		    !ret->sh_addr)
-			continue;
-		name = elf_strptr(elf, names, ret->sh_name);
-		if (name && !strcmp(name, ".eh_frame") && !nth--)
-			return scn;
+		if (sh.sh_type != SHT_NOBITS && sh.sh_addr &&
+		    !strcmp(image_section_name(m, &sh), ".eh_frame") && !nth--)
+			return i;
 	}
-	return NULL;
+	return 0;
 }
 
 void cfi_frames_deinit(struct cfi_frames *f)
@@ -182,56 +42,42 @@ void cfi_frames_deinit(struct cfi_frames *f)
 	*f = (struct cfi_frames){0};
 }
 
-static int read_frames(Elf *elf, const GElf_Ehdr *eh, size_t nth, uint64_t *steps_left,
+static int read_frames(const struct jit_image *m, size_t nth, uint64_t *steps_left,
 		       struct cfi_frames *ret)
 {
 	_cleanup_(cfi_frames_deinit) struct cfi_frames f = {0};
-	GElf_Shdr sh;
-	Elf_Scn *scn = find_frames(elf, nth, &sh);
-	const Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
+	size_t section = find_frames(m, nth);
+	const uint8_t *bytes;
+	Elf64_Shdr sh;
 
-	if (!scn)
+	if (!section)
 		return -ENODATA;
-	if (!data || !data->d_buf || !data->d_size)
+	sh = image_section(m, section);
+	bytes = image_section_bytes(m, &sh);
+	if (!bytes)
 		return -EBADMSG;
-	f.bytes = malloc(data->d_size);
+	f = (struct cfi_frames){malloc(sh.sh_size), sh.sh_size, sh.sh_addr};
 	if (!f.bytes)
 		return -ENOMEM;
-	memcpy(f.bytes, data->d_buf, data->d_size);
-	f.len = data->d_size;
-	f.vaddr = sh.sh_addr;
-	if (eh->e_type == ET_REL && !relocate(elf, elf_ndxscn(scn), steps_left, &f))
+	memcpy(f.bytes, bytes, f.len);
+	if (m->header.e_type == ET_REL &&
+	    !image_relocate(m, section, f.bytes, steps_left))
 		return -EBADMSG;
 	*ret = f;
 	f.bytes = NULL;
 	return 0;
 }
 
-int cfi_object_frames(void *bytes, size_t len, size_t nth, uint64_t *steps_left,
+int cfi_object_frames(const void *bytes, size_t len, size_t nth, uint64_t *steps_left,
 		      struct cfi_frames *ret)
 {
-	GElf_Ehdr eh;
-	_cleanup_(end_elfp) Elf *elf = open_elf(bytes, len, &eh);
+	struct jit_image m;
 
-	return elf ? read_frames(elf, &eh, nth, steps_left, ret) : -ENODATA;
+	return open_image(bytes, len, &m) ? read_frames(&m, nth, steps_left, ret)
+					  : -ENODATA;
 }
 
 /* ---- the object ---- */
-
-static void read_texts(Elf *elf, struct cfi_object *o)
-{
-	const uint64_t is_code = SHF_ALLOC | SHF_EXECINSTR;
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-
-	while ((scn = elf_nextscn(elf, scn)) && o->nr_texts < CFI_OBJECT_MAX_TEXTS)
-		if (gelf_getshdr(scn, &sh) && (sh.sh_flags & is_code) == is_code &&
-		    sh.sh_addr && sh.sh_addr + sh.sh_size > sh.sh_addr)
-			o->texts[o->nr_texts++] =
-				(struct cfi_text){.start = sh.sh_addr,
-						  .end = sh.sh_addr + sh.sh_size,
-						  .section = elf_ndxscn(scn)};
-}
 
 static int read_rows(const struct cfi_frames *f, uint64_t *steps_left,
 		     struct cfi_object *o)
@@ -251,69 +97,56 @@ static int read_rows(const struct cfi_frames *f, uint64_t *steps_left,
 
 /* ---- functions without frames ---- */
 
-/* Rows of the functions of @symbols that have none yet are added to @ret. */
-static int read_functions(const struct table *symbols, bool is_relative,
-			  const Elf_Data *code, const struct cfi_text *text,
-			  uint64_t *steps_left, struct cfi_rows *ret)
-{
-	for (size_t i = 0; i < symbols->nr && *steps_left; i++) {
-		Elf64_Sym sym;
-		uint64_t at;
-		int err;
-
-		(*steps_left)--;
-		memcpy(&sym, symbols->bytes + i * sizeof(sym), sizeof(sym));
-		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC ||
-		    sym.st_shndx != text->section)
-			continue;
-		at = is_relative ? sym.st_value : sym.st_value - text->start;
-		if (at >= code->d_size || sym.st_size > code->d_size - at ||
-		    cfi_rows_cover(&text->rows, text->start + at))
-			continue;
-		err = code_frames_read((const uint8_t *)code->d_buf + at, sym.st_size,
-				       text->start + at, steps_left, ret);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static int read_code(Elf *elf, const GElf_Ehdr *eh, uint64_t *steps_left,
-		     struct cfi_text *text)
+/* Adds rows of the functions that have none yet. */
+static int read_code(const struct image_symbols *symbols, const uint8_t *code,
+		     uint64_t *steps_left, struct cfi_text *text)
 {
 	_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
-	const Elf_Data *code = elf_rawdata(elf_getscn(elf, text->section), NULL);
-	Elf_Scn *scn = NULL;
-	GElf_Shdr sh;
-
-	while (code && code->d_buf && (scn = elf_nextscn(elf, scn))) {
-		struct table symbols;
-		int err;
-
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_SYMTAB ||
-		    !table_open(scn, sizeof(Elf64_Sym), &symbols))
-			continue;
-		err = read_functions(&symbols, eh->e_type == ET_REL, code, text,
-				     steps_left, &rows);
-		if (err)
-			return err;
-	}
-	return cfi_rows_add_below(&text->rows, &rows);
-}
-
-int cfi_object_read(void *bytes, size_t len, uint64_t *steps_left, struct cfi_object *ret)
-{
-	_cleanup_(cfi_object_deinit) struct cfi_object o = {0};
-	GElf_Ehdr eh;
-	_cleanup_(end_elfp) Elf *elf = open_elf(bytes, len, &eh);
 	int err = 0;
 
-	if (elf)
-		read_texts(elf, &o);
+	for (size_t i = 0; code && i < symbols->nr && *steps_left && !err; i++) {
+		const struct image_symbol *sym = &symbols->items[i];
+
+		(*steps_left)--;
+		if (sym->start_ip >= text->start && sym->end_ip <= text->end &&
+		    !cfi_rows_cover(&text->rows, sym->start_ip))
+			err = code_frames_read(code + (sym->start_ip - text->start),
+					       sym->end_ip - sym->start_ip, sym->start_ip,
+					       steps_left, &rows);
+	}
+	return err ? err : cfi_rows_add_below(&text->rows, &rows);
+}
+
+static int read_functions(const struct jit_image *m, const struct image_code *code,
+			  uint64_t *steps_left, struct cfi_object *o)
+{
+	struct image_symbols symbols;
+	int err = image_symbols_read(m, &symbols);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < o->nr_texts && !err; i++)
+		err = read_code(&symbols, code[i].bytes, steps_left, &o->texts[i]);
+	image_symbols_deinit(&symbols);
+	return err;
+}
+
+int cfi_object_read(const void *bytes, size_t len, uint64_t *steps_left,
+		    struct cfi_object *ret)
+{
+	_cleanup_(cfi_object_deinit) struct cfi_object o = {0};
+	struct image_code code[IMAGE_MAX_CODE];
+	struct jit_image m;
+	int err = 0;
+
+	if (open_image(bytes, len, &m))
+		o.nr_texts = image_code(&m, code);
+	for (size_t i = 0; i < o.nr_texts; i++)
+		o.texts[i] = (struct cfi_text){code[i].start_ip, code[i].end_ip, {0}};
 	for (size_t i = 0; o.nr_texts && i < MAX_FRAMES_SECTIONS && !err; i++) {
 		_cleanup_(cfi_frames_deinit) struct cfi_frames frames = {0};
 
-		err = read_frames(elf, &eh, i, steps_left, &frames);
+		err = read_frames(&m, i, steps_left, &frames);
 		if (!err)
 			err = read_rows(&frames, steps_left, &o);
 	}
@@ -321,8 +154,8 @@ int cfi_object_read(void *bytes, size_t len, uint64_t *steps_left, struct cfi_ob
 		err = 0; /* no more of them, or one that makes no sense */
 	for (size_t i = 0; i < o.nr_texts && !err; i++)
 		err = cfi_rows_finish(&o.texts[i].rows);
-	for (size_t i = 0; i < o.nr_texts && !err; i++)
-		err = read_code(elf, &eh, steps_left, &o.texts[i]);
+	if (!err && o.nr_texts)
+		err = read_functions(&m, code, steps_left, &o);
 	if (err)
 		return err;
 	*ret = o;

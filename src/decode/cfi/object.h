@@ -12,18 +12,16 @@
 #include <stdint.h>
 
 #include "decode/cfi/cfi.h"
+#include "decode/jit/image.h"
 
-#define CFI_OBJECT_MAX_TEXTS 256 /* those behind are not known */
-
-/* A section of code: run-time addresses. */
+/* A piece of code: run-time addresses. */
 struct cfi_text {
 	uint64_t start, end; /* end > start */
-	size_t section; /* its number */
 	struct cfi_rows rows; /* finished */
 };
 
 struct cfi_object {
-	struct cfi_text texts[CFI_OBJECT_MAX_TEXTS];
+	struct cfi_text texts[IMAGE_MAX_CODE];
 	size_t nr_texts; /* 0: no object of a 64-bit x86 machine, or one without code */
 };
 
@@ -32,7 +30,7 @@ struct cfi_object {
  * @steps_left  as of cfi_read()
  * Return: 0 or -ENOMEM. What makes no sense has no rows.
  */
-int cfi_object_read(void *bytes, size_t len, uint64_t *steps_left,
+int cfi_object_read(const void *bytes, size_t len, uint64_t *steps_left,
 		    struct cfi_object *ret);
 void cfi_object_deinit(struct cfi_object *o);
 
@@ -49,7 +47,7 @@ struct cfi_frames {
  * Return: 0; -ENODATA when there are no more; -EBADMSG when relocations cannot be done;
  * -ENOMEM. @ret is set only on success.
  */
-int cfi_object_frames(void *bytes, size_t len, size_t nth, uint64_t *steps_left,
+int cfi_object_frames(const void *bytes, size_t len, size_t nth, uint64_t *steps_left,
 		      struct cfi_frames *ret);
 void cfi_frames_deinit(struct cfi_frames *f);
 

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/search.h"
+#include "base/vec.h"
 
 #define MAX_SECTIONS 1000000 /* looked at; -ffunction-sections makes many */
 
@@ -45,20 +46,13 @@ static int section_from_name(const char *name, bool split)
 	return -1;
 }
 
-static int add_exec(struct debug_file *f, const GElf_Shdr *sh, size_t *cap)
+static int add_exec(struct debug_file *f, const GElf_Shdr *sh)
 {
-	struct addr_range *grown;
-
 	if (!sh->sh_size || sh->sh_addr + sh->sh_size < sh->sh_addr ||
 	    f->nr_exec > DEBUG_MAX_EXEC_RANGES)
 		return 0;
-	if (f->nr_exec == *cap) {
-		*cap = *cap ? 2 * *cap : 16;
-		grown = reallocarray(f->exec, *cap, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		f->exec = grown;
-	}
+	if (vec_grow(&f->exec, &f->cap_exec, f->nr_exec + 1, sizeof(*f->exec), 0))
+		return -ENOMEM;
 	f->exec[f->nr_exec++] =
 		(struct addr_range){sh->sh_addr, sh->sh_addr + sh->sh_size};
 	return 0;
@@ -90,32 +84,14 @@ static void sort_exec(struct debug_file *f)
 	f->nr_exec = n + 1;
 }
 
-/* One NT_GNU_BUILD_ID among the notes of a section. */
-static void find_build_id(struct debug_file *f, Elf_Scn *scn)
-{
-	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t off = 0, name_off, desc_off;
-	GElf_Nhdr note;
-
-	while (data && !f->build_id_len &&
-	       (off = gelf_getnote(data, off, &note, &name_off, &desc_off)) > 0) {
-		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4 ||
-		    memcmp((char *)data->d_buf + name_off, "GNU", 4) || !note.n_descsz ||
-		    note.n_descsz > 64)
-			continue;
-		f->build_id = (const uint8_t *)data->d_buf + desc_off;
-		f->build_id_len = note.n_descsz;
-	}
-}
-
 static int scan_sections(struct debug_file *f)
 {
-	size_t names, nr = 0, cap_exec = 0;
+	size_t names, nr = 0;
 	Elf_Scn *scn = NULL;
 
-	if (elf_getshdrstrndx(f->elf, &names) != 0)
+	if (elf_getshdrstrndx(f->binary->elf, &names) != 0)
 		return -EBADMSG;
-	while ((scn = elf_nextscn(f->elf, scn)) && nr++ < MAX_SECTIONS) {
+	while ((scn = elf_nextscn(f->binary->elf, scn)) && nr++ < MAX_SECTIONS) {
 		const char *name;
 		GElf_Shdr sh;
 		int which;
@@ -123,11 +99,9 @@ static int scan_sections(struct debug_file *f)
 		if (!gelf_getshdr(scn, &sh))
 			return -EBADMSG;
 		if ((sh.sh_flags & SHF_EXECINSTR) && (sh.sh_flags & SHF_ALLOC) &&
-		    add_exec(f, &sh, &cap_exec) < 0)
+		    add_exec(f, &sh) < 0)
 			return -ENOMEM;
-		if (sh.sh_type == SHT_NOTE && !f->build_id_len)
-			find_build_id(f, scn);
-		name = elf_strptr(f->elf, names, sh.sh_name);
+		name = elf_strptr(f->binary->elf, names, sh.sh_name);
 		if (!name || sh.sh_type == SHT_NOBITS)
 			continue;
 		which = section_from_name(name, f->kind == DEBUG_FILE_SPLIT);
@@ -144,26 +118,23 @@ static void allow_work(struct debug_file *f, uint64_t bytes)
 	f->context->work_left += DEBUG_WORK_PER_BYTE * bytes;
 }
 
-/* Takes @elf over, also on failure; @bytes is the size of the whole file. */
-static int open_elf(Elf *elf, uint64_t bytes, enum debug_file_kind kind,
-		    struct debug_context *context, struct debug_file **ret)
+/* Takes @binary over, also on failure; @bytes is the size of the whole file. */
+static int open_binary(struct binary *binary, uint64_t bytes, enum debug_file_kind kind,
+		       struct debug_context *context, struct debug_file **ret)
 {
 	_cleanup_(debug_file_freep) struct debug_file *f = calloc(1, sizeof(*f));
-	GElf_Ehdr header;
 	int r;
 
 	if (!f) {
-		elf_end(elf);
+		binary_free(binary);
 		return -ENOMEM;
 	}
 	f->fd = -1;
 	f->kind = kind;
 	f->context = context;
-	f->elf = elf;
-	if (!f->elf || elf_kind(f->elf) != ELF_K_ELF || !gelf_getehdr(f->elf, &header))
-		return -EBADMSG;
-	if (header.e_ident[EI_DATA] != ELFDATA2LSB ||
-	    (header.e_type == ET_REL && kind == DEBUG_FILE_PROGRAM))
+	f->binary = binary;
+	if (!binary->is_little_endian ||
+	    (binary->type == ET_REL && kind == DEBUG_FILE_PROGRAM))
 		return -ENODATA;
 	r = scan_sections(f);
 	if (r < 0)
@@ -178,20 +149,25 @@ static int open_elf(Elf *elf, uint64_t bytes, enum debug_file_kind kind,
 int debug_file_open(int fd, enum debug_file_kind kind, struct debug_context *context,
 		    struct debug_file **ret)
 {
+	struct binary *binary;
 	struct stat st;
 	uint64_t bytes = 0;
+	int r = binary_open(fd, &binary);
 
-	elf_version(EV_CURRENT);
+	if (r)
+		return r;
 	if (fstat(fd, &st) == 0 && st.st_size > 0)
 		bytes = (uint64_t)st.st_size;
-	return open_elf(elf_begin(fd, ELF_C_READ_MMAP, NULL), bytes, kind, context, ret);
+	return open_binary(binary, bytes, kind, context, ret);
 }
 
 int debug_file_open_memory(void *data, size_t len, struct debug_context *context,
 			   struct debug_file **ret)
 {
-	elf_version(EV_CURRENT);
-	return open_elf(elf_memory(data, len), len, DEBUG_FILE_PROGRAM, context, ret);
+	struct binary *binary;
+	int r = binary_open_memory(data, len, &binary);
+
+	return r ? r : open_binary(binary, len, DEBUG_FILE_PROGRAM, context, ret);
 }
 
 void debug_file_free(struct debug_file *f)
@@ -202,31 +178,11 @@ void debug_file_free(struct debug_file *f)
 	debug_file_free(f->dwp);
 	for (size_t i = 0; i < NR_DEBUG_SECTIONS; i++)
 		f->context->inflated_left += f->sections[i].inflated_bytes;
-	if (f->elf)
-		elf_end(f->elf);
+	binary_free(f->binary);
 	cleanup_closep(&f->fd);
 	free(f->exec);
 	free(f->units);
 	free(f);
-}
-
-/* How many bytes @scn holds when decompressed; 0: it is not compressed. */
-static uint64_t inflated_size(Elf_Scn *scn, const GElf_Shdr *sh, bool *gnu)
-{
-	GElf_Chdr chdr;
-	Elf_Data *raw;
-	uint64_t size = 0;
-
-	*gnu = false;
-	if (sh->sh_flags & SHF_COMPRESSED)
-		return gelf_getchdr(scn, &chdr) ? chdr.ch_size : UINT64_MAX;
-	raw = elf_rawdata(scn, NULL);
-	if (!raw || !raw->d_buf || raw->d_size < 12 || memcmp(raw->d_buf, "ZLIB", 4))
-		return 0;
-	*gnu = true; /* .zdebug_*: the size is big-endian */
-	for (int i = 4; i < 12; i++)
-		size = size << 8 | ((const uint8_t *)raw->d_buf)[i];
-	return size;
 }
 
 /* Return: false when the section cannot be decompressed, or is over the limit. */
@@ -234,12 +190,10 @@ static bool inflate(struct debug_file *f, int which, Elf_Scn *scn)
 {
 	GElf_Shdr sh;
 	uint64_t size;
-	bool gnu;
-	int r;
 
 	if (!gelf_getshdr(scn, &sh))
 		return false;
-	size = inflated_size(scn, &sh, &gnu);
+	size = binary_inflated_size(scn, &sh);
 	if (!size)
 		return true;
 	if (size > f->context->inflated_left) {
@@ -248,8 +202,7 @@ static bool inflate(struct debug_file *f, int which, Elf_Scn *scn)
 			  section_names[which], (unsigned long long)size);
 		return false;
 	}
-	r = gnu ? elf_compress_gnu(scn, 0, 0) : elf_compress(scn, 0, 0);
-	if (r < 0) {
+	if (!binary_inflate(scn, &sh)) {
 		log_debug("cannot decompress debug section %s: %s, skipping",
 			  section_names[which], elf_errmsg(-1));
 		f->context->corrupt_section = true;
@@ -291,29 +244,15 @@ bool debug_file_is_code(const struct debug_file *f, uint64_t vaddr)
 bool debug_file_altlink(struct debug_file *f, const char **ret_name,
 			const uint8_t **ret_id, size_t *ret_id_len)
 {
-	size_t names, nr = 0;
-	Elf_Scn *scn = NULL;
+	const Elf_Data *data = binary_section_bytes(
+		binary_section(f->binary, ".gnu_debugaltlink", NULL));
+	struct cursor c;
 
-	if (elf_getshdrstrndx(f->elf, &names) != 0)
+	if (!data)
 		return false;
-	while ((scn = elf_nextscn(f->elf, scn)) && nr++ < MAX_SECTIONS) {
-		const char *name;
-		Elf_Data *data;
-		struct cursor c;
-		GElf_Shdr sh;
-
-		name = gelf_getshdr(scn, &sh) ? elf_strptr(f->elf, names, sh.sh_name)
-					      : NULL;
-		if (!name || strcmp(name, ".gnu_debugaltlink"))
-			continue;
-		data = elf_rawdata(scn, NULL);
-		if (!data || !data->d_buf)
-			return false;
-		c = cursor_at((struct bytes){data->d_buf, data->d_size}, 0);
-		*ret_name = cursor_str(&c);
-		*ret_id = c.p;
-		*ret_id_len = cursor_left(&c);
-		return !c.failed && *ret_id_len > 0 && *ret_id_len <= 64;
-	}
-	return false;
+	c = cursor_at((struct bytes){data->d_buf, data->d_size}, 0);
+	*ret_name = cursor_str(&c);
+	*ret_id = c.p;
+	*ret_id_len = cursor_left(&c);
+	return !c.failed && *ret_id_len > 0 && *ret_id_len <= 64;
 }

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "decode/dwarf/cursor.h"
+#include "decode/elf/binary.h"
 #include "decode/need.h"
 
 enum debug_section {
@@ -73,7 +74,7 @@ struct addr_range {
 
 struct debug_file {
 	struct debug_context *context;
-	Elf *elf;
+	struct binary *binary;
 	uint64_t work_allowed; /* by this file's size; see debug_spend() */
 	int fd; /* -1: borrowed from the caller */
 	enum debug_file_kind kind;
@@ -84,12 +85,10 @@ struct debug_file {
 		uint64_t inflated_bytes; /* heap taken by its decompressed form */
 	} sections[NR_DEBUG_SECTIONS];
 	struct addr_range *exec; /* sorted, disjoint; where code can be */
-	size_t nr_exec; /* 0: not known */
+	size_t nr_exec, cap_exec; /* nr 0: not known */
 	uint64_t *units; /* offsets in DEBUG_INFO, ascending; see unit_index() */
 	size_t nr_units, cap_units;
 	bool units_indexed, units_damaged; /* damaged: the list ends early */
-	const uint8_t *build_id; /* of this file; borrowed */
-	size_t build_id_len; /* 0: none */
 	struct debug_file *alt, *dwp; /* see unit.h; NULL: none, or not found */
 	bool alt_tried, dwp_tried;
 };

@@ -664,7 +664,8 @@ struct debug_file *companion_alt(struct debug_file *f)
 		log_debug("dwz file %s not found, skipping", name);
 		return NULL;
 	}
-	if (alt->build_id_len != id_len || memcmp(alt->build_id, id, id_len) != 0) {
+	if (alt->binary->build_id_len != id_len ||
+	    memcmp(alt->binary->build_id, id, id_len) != 0) {
 		log_debug("dwz file %s has another build id, skipping", name);
 		return NULL;
 	}

@@ -26,7 +26,7 @@ static void read_loads(struct binary *b)
 			.file_off = phdr.p_offset,
 			.file_bytes = phdr.p_filesz,
 			.mem_bytes = phdr.p_memsz,
-			.executable = phdr.p_flags & PF_X,
+			.flags = phdr.p_flags,
 		};
 	}
 }
@@ -98,6 +98,9 @@ static int binary_new(Elf *elf, int fd, struct binary **ret)
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr))
 		return -EBADMSG;
 	b->machine = ehdr.e_machine;
+	b->type = ehdr.e_type;
+	b->is_64bit = ehdr.e_ident[EI_CLASS] == ELFCLASS64;
+	b->is_little_endian = ehdr.e_ident[EI_DATA] == ELFDATA2LSB;
 	read_loads(b);
 	read_build_id(b);
 	*ret = take_ptr(b);
@@ -142,7 +145,7 @@ bool binary_file_off_to_vaddr(const struct binary *b, uint64_t file_off,
 		if (file_off < load->file_off ||
 		    file_off - load->file_off >= load->file_bytes)
 			continue;
-		if (!found || (load->executable && !found->executable))
+		if (!found || (load->flags & ~found->flags & PF_X))
 			found = load;
 	}
 	if (found)
@@ -159,7 +162,7 @@ const struct binary_load *binary_load_of(const struct binary *b, uint64_t vaddr)
 
 		if (vaddr < load->vaddr || vaddr - load->vaddr >= load->mem_bytes)
 			continue;
-		if (!found || (load->executable && !found->executable))
+		if (!found || (load->flags & ~found->flags & PF_X))
 			found = load;
 	}
 	return found;
@@ -211,6 +214,30 @@ const Elf_Data *binary_section_bytes(Elf_Scn *scn)
 	const Elf_Data *data = scn ? elf_rawdata(scn, NULL) : NULL;
 
 	return data && data->d_buf && data->d_size ? data : NULL;
+}
+
+#define GNU_HEADER_BYTES 12 /* of .zdebug_*: "ZLIB", then its size, big-endian */
+
+uint64_t binary_inflated_size(Elf_Scn *scn, const GElf_Shdr *shdr)
+{
+	const Elf_Data *raw;
+	GElf_Chdr chdr;
+	uint64_t size = 0;
+
+	if (shdr->sh_flags & SHF_COMPRESSED)
+		return gelf_getchdr(scn, &chdr) ? chdr.ch_size : UINT64_MAX;
+	raw = binary_section_bytes(scn);
+	if (!raw || raw->d_size < GNU_HEADER_BYTES || memcmp(raw->d_buf, "ZLIB", 4) != 0)
+		return 0;
+	for (size_t i = 4; i < GNU_HEADER_BYTES; i++)
+		size = size << 8 | ((const uint8_t *)raw->d_buf)[i];
+	return size;
+}
+
+bool binary_inflate(Elf_Scn *scn, const GElf_Shdr *shdr)
+{
+	return (shdr->sh_flags & SHF_COMPRESSED ? elf_compress(scn, 0, 0)
+						: elf_compress_gnu(scn, 0, 0)) >= 0;
 }
 
 bool binary_has_debug_info(const struct binary *b)

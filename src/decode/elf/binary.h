@@ -19,13 +19,15 @@
 struct binary_load {
 	uint64_t vaddr, file_off;
 	uint64_t file_bytes, mem_bytes;
-	bool executable;
+	uint32_t flags; /* PF_* */
 };
 
 struct binary {
 	Elf *elf;
 	int fd; /* borrowed; -1 when read from memory */
 	uint16_t machine; /* EM_* */
+	uint16_t type; /* ET_* */
+	bool is_64bit, is_little_endian;
 	uint8_t build_id[BINARY_MAX_BUILD_ID];
 	size_t build_id_len; /* 0: it has none */
 	struct binary_load loads[BINARY_MAX_LOADS];
@@ -64,6 +66,12 @@ Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret
 
 /** The bytes of a section, as they are in the file. NULL when there are none. */
 const Elf_Data *binary_section_bytes(Elf_Scn *scn);
+
+/** How many bytes a section holds when it is decompressed; 0: it is not compressed. */
+uint64_t binary_inflated_size(Elf_Scn *scn, const GElf_Shdr *shdr);
+
+/** Decompresses it: elf_getdata(3) has its bytes then. Return: could that be done? */
+bool binary_inflate(Elf_Scn *scn, const GElf_Shdr *shdr);
 
 /** Does it hold DWARF of its own, compressed or not? */
 bool binary_has_debug_info(const struct binary *b);

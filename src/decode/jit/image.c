@@ -22,8 +22,7 @@ Elf64_Shdr image_section(const struct jit_image *m, size_t i)
 	return sh;
 }
 
-/** Its bytes; NULL when it has none or they are not all there. */
-static const uint8_t *image_section_bytes(const struct jit_image *m, const Elf64_Shdr *sh)
+const uint8_t *image_section_bytes(const struct jit_image *m, const Elf64_Shdr *sh)
 {
 	if (sh->sh_type == SHT_NOBITS || !sh->sh_size ||
 	    !within(m, sh->sh_offset, sh->sh_size))
@@ -31,8 +30,7 @@ static const uint8_t *image_section_bytes(const struct jit_image *m, const Elf64
 	return m->bytes + sh->sh_offset;
 }
 
-/** Its name; "" when there is none. */
-static const char *image_section_name(const struct jit_image *m, const Elf64_Shdr *sh)
+const char *image_section_name(const struct jit_image *m, const Elf64_Shdr *sh)
 {
 	return sh->sh_name < m->names_len ? m->names + sh->sh_name : "";
 }
@@ -95,18 +93,23 @@ bool image_open(const void *bytes, size_t len, struct jit_image *ret)
 
 /* ---- code ---- */
 
-static size_t code_of_segments(const struct jit_image *m, struct image_code *ret)
+bool image_segment(const struct jit_image *m, size_t i, Elf64_Phdr *ret)
 {
 	const Elf64_Ehdr *h = &m->header;
+
+	if (i >= h->e_phnum || h->e_phentsize != sizeof(*ret) ||
+	    !within(m, h->e_phoff, h->e_phnum * sizeof(*ret)))
+		return false;
+	memcpy(ret, m->bytes + h->e_phoff + i * sizeof(*ret), sizeof(*ret));
+	return true;
+}
+
+static size_t code_of_segments(const struct jit_image *m, struct image_code *ret)
+{
+	Elf64_Phdr ph;
 	size_t nr = 0;
 
-	if (h->e_phentsize != sizeof(Elf64_Phdr) ||
-	    !within(m, h->e_phoff, h->e_phnum * sizeof(Elf64_Phdr)))
-		return 0;
-	for (size_t i = 0; i < h->e_phnum && nr < IMAGE_MAX_CODE; i++) {
-		Elf64_Phdr ph;
-
-		memcpy(&ph, m->bytes + h->e_phoff + i * sizeof(ph), sizeof(ph));
+	for (size_t i = 0; image_segment(m, i, &ph) && nr < IMAGE_MAX_CODE; i++) {
 		if (ph.p_type != PT_LOAD || !(ph.p_flags & PF_X) || !ph.p_memsz ||
 		    ph.p_vaddr + ph.p_memsz < ph.p_vaddr)
 			continue;
@@ -278,21 +281,36 @@ const struct image_symbol *image_symbols_at(const struct image_symbols *s, uint6
  */
 struct relocation {
 	const struct jit_image *image;
-	uint8_t *target; /* in the copy: the section that is written to */
-	uint64_t target_len;
+	Elf64_Shdr section; /* that is written to */
+	uint8_t *copy; /* of its bytes */
 	struct symbol_table symbols;
 };
 
-/* Bytes that a relocation of this type writes (the address, no more); 0: unknown. */
-static unsigned int relocation_width(uint16_t machine, uint32_t type)
+/* Bytes that a relocation of this type writes (System V ABIs); 0: unknown here. */
+static unsigned int relocation_width(uint16_t machine, uint32_t type,
+				     bool *ret_is_relative)
 {
-	if (machine == EM_X86_64 && type == R_X86_64_64)
+	*ret_is_relative = false;
+	if (machine == EM_AARCH64)
+		return type == R_AARCH64_ABS64 ? 8 : type == R_AARCH64_ABS32 ? 4 : 0;
+	if (machine != EM_X86_64)
+		return 0;
+	switch (type) {
+	case R_X86_64_PC64:
+		*ret_is_relative = true;
 		return 8;
-	if (machine == EM_X86_64 && (type == R_X86_64_32 || type == R_X86_64_32S))
+	case R_X86_64_PC32:
+	case R_X86_64_PLT32:
+		*ret_is_relative = true;
 		return 4;
-	if (machine == EM_AARCH64 && type == R_AARCH64_ABS64)
+	case R_X86_64_64:
 		return 8;
-	return machine == EM_AARCH64 && type == R_AARCH64_ABS32 ? 4 : 0;
+	case R_X86_64_32:
+	case R_X86_64_32S:
+		return 4;
+	default:
+		return 0;
+	}
 }
 
 /* @explicit_addend  false: it is what stands in the target (SHT_REL) */
@@ -301,52 +319,57 @@ static bool relocate_one(const struct relocation *rel, const Elf64_Rela *r,
 {
 	uint64_t i = ELF64_R_SYM(r->r_info), value = 0, addend = 0;
 	uint32_t type = ELF64_R_TYPE(r->r_info);
-	unsigned int width = relocation_width(rel->image->header.e_machine, type);
+	bool is_relative;
+	unsigned int width =
+		relocation_width(rel->image->header.e_machine, type, &is_relative);
 	Elf64_Sym sym;
 
 	if (!type) /* R_*_NONE */
 		return true;
-	if (!width || r->r_offset > rel->target_len ||
-	    width > rel->target_len - r->r_offset || i >= rel->symbols.nr)
+	/* What is nowhere has no distance from anything. */
+	if (is_relative && !rel->section.sh_addr)
+		return false;
+	if (!width || r->r_offset > rel->section.sh_size ||
+	    width > rel->section.sh_size - r->r_offset || i >= rel->symbols.nr)
 		return false;
 	sym = table_get(&rel->symbols, i);
-	/* Of something that is not in this image: no line of ours refers to it. */
+	/* Of something that is not in this image: nothing of ours refers to it. */
 	if (!symbol_address(rel->image, &sym, &value))
 		return true;
 	if (explicit_addend)
 		addend = (uint64_t)r->r_addend;
 	else
-		memcpy(&addend, rel->target + r->r_offset, width);
+		memcpy(&addend, rel->copy + r->r_offset, width);
 	value += addend;
-	memcpy(rel->target + r->r_offset, &value, width); /* little-endian */
+	if (is_relative)
+		value -= rel->section.sh_addr + r->r_offset;
+	memcpy(rel->copy + r->r_offset, &value, width); /* little-endian */
 	return true;
 }
 
-/* Return: false when they cannot all be done. */
-static bool relocate_section(const struct jit_image *m, uint8_t *copy,
-			     const Elf64_Shdr *sh, size_t *budget)
+static bool is_relocations(const Elf64_Shdr *sh)
+{
+	return sh->sh_type == SHT_RELA || sh->sh_type == SHT_REL;
+}
+
+/* Those of table @sh. Return: false when they cannot all be done. */
+static bool relocate_by(const struct jit_image *m, const Elf64_Shdr *sh, uint8_t *copy,
+			uint64_t *budget)
 {
 	bool rela = sh->sh_type == SHT_RELA;
 	size_t size = rela ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
 	const uint8_t *entries = image_section_bytes(m, sh);
-	struct relocation rel = {.image = m};
-	Elf64_Shdr target, symbols;
+	struct relocation rel = {.image = m, .copy = copy};
+	Elf64_Shdr symbols;
 
 	if (!entries)
 		return true;
-	if (sh->sh_entsize != size || sh->sh_info >= m->nr_sections ||
-	    sh->sh_link >= m->nr_sections)
+	if (sh->sh_entsize != size || sh->sh_link >= m->nr_sections)
 		return false;
-	target = image_section(m, sh->sh_info);
-	if (strncmp(image_section_name(m, &target), ".debug_", 7))
-		return true;
+	rel.section = image_section(m, sh->sh_info);
 	symbols = image_section(m, sh->sh_link);
-	/* What is compressed cannot be written to. */
-	if ((target.sh_flags & SHF_COMPRESSED) || !image_section_bytes(m, &target) ||
-	    !table_open(m, &symbols, &rel.symbols))
+	if (!table_open(m, &symbols, &rel.symbols))
 		return false;
-	rel.target = copy + target.sh_offset;
-	rel.target_len = target.sh_size;
 	for (size_t i = 0; i < sh->sh_size / size; i++, (*budget)--) {
 		Elf64_Rela r = {0};
 
@@ -355,6 +378,38 @@ static bool relocate_section(const struct jit_image *m, uint8_t *copy,
 			return false;
 	}
 	return true;
+}
+
+bool image_relocate(const struct jit_image *m, size_t section, uint8_t *copy,
+		    uint64_t *budget)
+{
+	for (size_t i = 1; i < m->nr_sections; i++) {
+		Elf64_Shdr sh = image_section(m, i);
+
+		if (is_relocations(&sh) && sh.sh_info == section &&
+		    !relocate_by(m, &sh, copy, budget))
+			return false;
+	}
+	return true;
+}
+
+/* By table @sh, if it is for debug info. */
+static bool relocate_debug(const struct jit_image *m, const Elf64_Shdr *sh, uint8_t *copy,
+			   uint64_t *budget)
+{
+	Elf64_Shdr target;
+
+	if (!image_section_bytes(m, sh))
+		return true;
+	if (sh->sh_info >= m->nr_sections)
+		return false;
+	target = image_section(m, sh->sh_info);
+	if (strncmp(image_section_name(m, &target), ".debug_", 7) != 0)
+		return true;
+	/* What is compressed cannot be written to. */
+	if ((target.sh_flags & SHF_COMPRESSED) || !image_section_bytes(m, &target))
+		return false;
+	return relocate_by(m, sh, copy + target.sh_offset, budget);
 }
 
 static bool has_section(const struct jit_image *m, const char *name)
@@ -372,7 +427,7 @@ int image_linked_copy(const struct jit_image *m, uint8_t **ret)
 {
 	_cleanup_free_ uint8_t *copy = NULL;
 	/* Entries that there can be unless their tables overlap. */
-	size_t budget = m->len / sizeof(Elf64_Rel);
+	uint64_t budget = m->len / sizeof(Elf64_Rel);
 	const uint16_t type = ET_EXEC;
 
 	if (!has_section(m, ".debug_info") || !has_section(m, ".debug_line"))
@@ -384,8 +439,7 @@ int image_linked_copy(const struct jit_image *m, uint8_t **ret)
 	for (size_t i = 1; i < m->nr_sections && m->header.e_type == ET_REL; i++) {
 		Elf64_Shdr sh = image_section(m, i);
 
-		if ((sh.sh_type == SHT_RELA || sh.sh_type == SHT_REL) &&
-		    !relocate_section(m, copy, &sh, &budget))
+		if (is_relocations(&sh) && !relocate_debug(m, &sh, copy, &budget))
 			return -EBADMSG;
 	}
 	memcpy(copy + offsetof(Elf64_Ehdr, e_type), &type, sizeof(type));

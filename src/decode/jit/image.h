@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One ELF file that a JIT registered for debuggers, as it is in memory: an object
+ * One ELF file by its bytes. What a JIT registered for debuggers is in memory: an object
  * that was never linked (ET_REL) whose sections know where they were loaded (sh_addr;
  * LLVM's MCJIT and RTDyld write it there, LuaJIT too), or a linked file. Symbols of
  * an object are relative to their section, and its relocations are still to be done.
@@ -34,6 +34,25 @@ bool image_open(const void *bytes, size_t len, struct jit_image *ret);
 
 /** Header of section @i < nr_sections. */
 Elf64_Shdr image_section(const struct jit_image *m, size_t i);
+
+/** Its bytes; NULL when it has none or they are not all there. */
+const uint8_t *image_section_bytes(const struct jit_image *m, const Elf64_Shdr *sh);
+
+/** Program header @i. Return: false when there is none, or they are not all there. */
+bool image_segment(const struct jit_image *m, size_t i, Elf64_Phdr *ret);
+
+/** Its name; "" when there is none. */
+const char *image_section_name(const struct jit_image *m, const Elf64_Shdr *sh);
+
+/**
+ * Does the relocations of section @section in @copy, its bytes. Symbols of other images are
+ * left as they are.
+ *
+ * @budget  each relocation takes one: tables of a hostile image may lie over each other
+ * Return: false when they cannot all be done.
+ */
+bool image_relocate(const struct jit_image *m, size_t section, uint8_t *copy,
+		    uint64_t *budget);
 
 struct image_code {
 	uint64_t start_ip, end_ip; /* run-time addresses */

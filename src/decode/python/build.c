@@ -7,12 +7,11 @@
 #include "decode/python/build.h"
 
 #include <elf.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "decode/elf/binary.h"
 #include "decode/python/layout.h"
 #include "decode/runtimes.h"
 
@@ -38,7 +37,7 @@ static const char *const names[NR_SYMBOLS] = {
 };
 
 struct python_elf {
-	Elf *elf;
+	const struct binary *file;
 	struct {
 		uint64_t vaddr, size_bytes; /* vaddr 0: it is not there */
 	} symbols[NR_SYMBOLS];
@@ -68,41 +67,28 @@ bool python_recognise(const char *path)
 	return !*name || strchr("0123456789-. ", *name);
 }
 
-static void close_elf(Elf **elf)
+/* The first loaded segment with @flags that has [@vaddr, @vaddr + @len) in memory. */
+static bool has_segment(const struct python_elf *f, uint64_t vaddr, uint64_t len,
+			uint32_t flags)
 {
-	if (*elf)
-		elf_end(*elf);
+	for (size_t i = 0; i < f->file->nr_loads; i++) {
+		const struct binary_load *load = &f->file->loads[i];
+
+		if ((load->flags & flags) == flags && vaddr >= load->vaddr &&
+		    vaddr - load->vaddr <= load->mem_bytes &&
+		    len <= load->mem_bytes - (vaddr - load->vaddr))
+			return true;
+	}
+	return false;
 }
 
 /* The first executable segment. */
-static bool find_text(const struct python_elf *f, GElf_Phdr *ret)
+static const struct binary_load *find_text(const struct python_elf *f)
 {
-	size_t nr;
-
-	if (elf_getphdrnum(f->elf, &nr) || nr > UINT16_MAX)
-		return false;
-	for (size_t i = 0; i < nr; i++)
-		if (gelf_getphdr(f->elf, (int)i, ret) && ret->p_type == PT_LOAD &&
-		    (ret->p_flags & PF_X))
-			return true;
-	return false;
-}
-
-/* The first loaded segment with @flags that has [@vaddr, @vaddr + @len) in memory. */
-static bool find_segment(const struct python_elf *f, uint64_t vaddr, uint64_t len,
-			 uint32_t flags, GElf_Phdr *ret)
-{
-	size_t nr;
-
-	if (elf_getphdrnum(f->elf, &nr) || nr > UINT16_MAX)
-		return false;
-	for (size_t i = 0; i < nr; i++)
-		if (gelf_getphdr(f->elf, (int)i, ret) && ret->p_type == PT_LOAD &&
-		    (ret->p_flags & flags) == flags && vaddr >= ret->p_vaddr &&
-		    vaddr - ret->p_vaddr <= ret->p_memsz &&
-		    len <= ret->p_memsz - (vaddr - ret->p_vaddr))
-			return true;
-	return false;
+	for (size_t i = 0; i < f->file->nr_loads; i++)
+		if (f->file->loads[i].flags & PF_X)
+			return &f->file->loads[i];
+	return NULL;
 }
 
 /* ---- symbols ---- */
@@ -129,7 +115,7 @@ static void read_symbols(struct python_elf *f, Elf_Scn *scn, const GElf_Shdr *sh
 
 		if (!gelf_getsym(data, (int)i, &sym))
 			return;
-		name = elf_strptr(f->elf, shdr->sh_link, sym.st_name);
+		name = elf_strptr(f->file->elf, shdr->sh_link, sym.st_name);
 		/* All of ours, and few others. */
 		if (name && (name[0] == '_' || name[0] == 'P') && strstr(name, "Py"))
 			note_symbol(f, name, &sym);
@@ -144,14 +130,14 @@ static void read_sections(struct python_elf *f)
 	uint64_t runtime = 0;
 	size_t names_index;
 
-	if (elf_getshdrstrndx(f->elf, &names_index))
+	if (elf_getshdrstrndx(f->file->elf, &names_index))
 		return;
-	while ((scn = elf_nextscn(f->elf, scn))) {
+	while ((scn = elf_nextscn(f->file->elf, scn))) {
 		const char *name;
 
 		if (!gelf_getshdr(scn, &shdr))
 			return;
-		name = elf_strptr(f->elf, names_index, shdr.sh_name);
+		name = elf_strptr(f->file->elf, names_index, shdr.sh_name);
 		if (shdr.sh_type == SHT_DYNSYM || shdr.sh_type == SHT_SYMTAB)
 			read_symbols(f, scn, &shdr);
 		else if (name && !strcmp(name, ".PyRuntime"))
@@ -166,18 +152,13 @@ static void read_sections(struct python_elf *f)
 /* The data at Py_Version: const unsigned long. 0: it cannot be read. */
 static uint32_t read_version(const struct python_elf *f)
 {
-	uint64_t vaddr = f->symbols[SYMBOL_VERSION].vaddr, hex;
-	const Elf_Data *data = NULL;
-	GElf_Phdr segment;
+	uint64_t hex;
+	const void *data =
+		binary_bytes_at(f->file, f->symbols[SYMBOL_VERSION].vaddr, sizeof(hex));
 
-	if (find_segment(f, vaddr, sizeof(hex), PF_R, &segment) &&
-	    vaddr - segment.p_vaddr < segment.p_filesz && segment.p_offset < INT64_MAX)
-		data = elf_getdata_rawchunk(
-			f->elf, (int64_t)(segment.p_offset + (vaddr - segment.p_vaddr)),
-			sizeof(hex), ELF_T_BYTE);
-	if (!data || !data->d_buf || data->d_size != sizeof(hex))
+	if (!data)
 		return 0;
-	memcpy(&hex, data->d_buf, sizeof(hex));
+	memcpy(&hex, data, sizeof(hex));
 	return hex <= UINT32_MAX ? (uint32_t)hex >> 16 : 0;
 }
 
@@ -211,21 +192,17 @@ static uint32_t find_version(const struct python_elf *f, const char *path)
 
 /* ---- the file ---- */
 
-static bool is_ours(Elf *elf)
+static bool is_ours(const struct binary *b)
 {
-	GElf_Ehdr header;
-
-	return elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header) &&
-	       header.e_ident[EI_CLASS] == ELFCLASS64 &&
-	       header.e_ident[EI_DATA] == ELFDATA2LSB &&
-	       (header.e_type == ET_EXEC || header.e_type == ET_DYN);
+	return b->is_64bit && b->is_little_endian &&
+	       (b->type == ET_EXEC || b->type == ET_DYN);
 }
 
 /* Return: is it a CPython? */
 static bool read_build(struct python_elf *f, const char *path, struct python_build *ret)
 {
 	uint64_t runtime, eval, eval_bytes, base;
-	GElf_Phdr text, data;
+	const struct binary_load *text = find_text(f);
 
 	read_sections(f);
 	runtime = f->symbols[SYMBOL_RUNTIME].vaddr;
@@ -233,12 +210,11 @@ static bool read_build(struct python_elf *f, const char *path, struct python_bui
 	eval_bytes = f->symbols[SYMBOL_EVAL].size_bytes;
 	ret->version = find_version(f, path);
 	if (ret->version < PYTHON_OLDEST || ret->version > PYTHON_NEWEST || !runtime ||
-	    !find_segment(f, runtime, sizeof(uint64_t), PF_W, &data) ||
-	    !find_text(f, &text))
+	    !text || !has_segment(f, runtime, sizeof(uint64_t), PF_W))
 		return false;
-	base = text.p_vaddr - text.p_offset;
+	base = text->vaddr - text->file_off;
 	ret->runtime_off = runtime - base;
-	if (eval && eval_bytes && find_segment(f, eval, eval_bytes, PF_X, &data)) {
+	if (eval && eval_bytes && has_segment(f, eval, eval_bytes, PF_X)) {
 		ret->eval_off = eval - base;
 		ret->eval_bytes = eval_bytes;
 	}
@@ -247,14 +223,15 @@ static bool read_build(struct python_elf *f, const char *path, struct python_bui
 
 bool python_inspect(const struct inspected_file *file, void *ret)
 {
-	_cleanup_(close_elf) Elf *elf = NULL;
+	_cleanup_(binary_freep) struct binary *elf = NULL;
 	struct python_build build = {0};
 	struct python_elf f = {0};
 
 	_Static_assert(sizeof(build) <= RUNTIME_FACTS_BYTES, "it fits");
-	elf_version(EV_CURRENT);
-	f.elf = elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
-	if (!is_ours(elf) || !read_build(&f, file->path, &build))
+	if (binary_open(file->fd, &elf) || !is_ours(elf))
+		return false;
+	f.file = elf;
+	if (!read_build(&f, file->path, &build))
 		return false;
 	memcpy(ret, &build, sizeof(build));
 	return true;

@@ -476,15 +476,15 @@ static void flipped_bits_of_codes_never_harm(void **state)
 	assert_true(nr_read > 500);
 }
 
-/* The part about code of a message by hand: one function, code, row and byte. */
+/* The part about code of a message by hand: one frame, code, row and byte. */
 struct codes_by_hand {
-	uint32_t nr_functions, nr_rows, nr_bytes, nr_codes;
-	uint32_t text, rows_of_code, offset, function;
+	uint32_t nr_chains, nr_rows, nr_bytes, nr_codes;
+	uint32_t text, rows_of_code, offset, chain;
 	uint64_t address, size_bytes;
 	uint8_t has_bytes;
 };
 
-static const struct codes_by_hand good_codes = {.nr_functions = 1,
+static const struct codes_by_hand good_codes = {.nr_chains = 1,
 						.nr_rows = 1,
 						.nr_bytes = 1,
 						.nr_codes = 1,
@@ -501,12 +501,15 @@ static int read_codes_by_hand(struct codes_by_hand h, struct strpool *pool)
 
 	wire_put_u32(&w, 1);
 	wire_put_str(&w, "abc");
-	for (int i = 0; i < 3; i++)
-		wire_put_u32(&w, 0); /* frames, chains, addresses */
-	wire_put_u32(&w, h.nr_functions);
+	wire_put_u32(&w, 1); /* frame */
+	wire_put_u32(&w, h.nr_chains);
+	wire_put_u8(&w, 1);
 	for (int i = 0; i < 3; i++)
 		wire_put_u32(&w, h.text);
+	wire_put_u32(&w, 8);
 	wire_put_u32(&w, 7);
+	wire_put_u8(&w, 0);
+	wire_put_u32(&w, 0); /* addresses */
 	wire_put_u32(&w, h.nr_rows);
 	wire_put_u32(&w, h.nr_bytes);
 	wire_put_u32(&w, h.nr_codes);
@@ -515,8 +518,7 @@ static int read_codes_by_hand(struct codes_by_hand h, struct strpool *pool)
 	wire_put_u32(&w, h.rows_of_code);
 	wire_put_u8(&w, h.has_bytes);
 	wire_put_u32(&w, h.offset);
-	wire_put_u32(&w, h.function);
-	wire_put_u32(&w, 8);
+	wire_put_u32(&w, h.chain);
 	wire_put_u8(&w, 0xc3);
 	rc = read_bytes(w.data, w.len, 0, pool, &got);
 	answers_deinit(&got);
@@ -536,7 +538,7 @@ static void lies_about_code_are_refused(void **state)
 		assert_int_equal(read_codes_by_hand(h, f->pool), -EBADMSG); \
 	} while (0)
 	assert_int_equal(read_codes_by_hand(good_codes, f->pool), 0);
-	REFUSED(h.nr_functions = UINT32_MAX);
+	REFUSED(h.nr_chains = UINT32_MAX);
 	REFUSED(h.nr_rows = UINT32_MAX);
 	REFUSED(h.nr_rows = 0);
 	REFUSED(h.nr_rows = 2);
@@ -551,7 +553,7 @@ static void lies_about_code_are_refused(void **state)
 	REFUSED(h.rows_of_code = 2);
 	REFUSED(h.rows_of_code = UINT32_MAX);
 	REFUSED(h.offset = 2);
-	REFUSED(h.function = 1);
+	REFUSED(h.chain = 1);
 	REFUSED(h.address = UINT64_MAX);
 	REFUSED(h.size_bytes = 0);
 	REFUSED(h.size_bytes = 2);

@@ -194,7 +194,7 @@ static void read_function(const struct cfi_file *file, const GElf_Sym *sym,
 			  const struct cfi_rows *known, struct counts *counts)
 {
 	size_t len;
-	const uint8_t *bytes = (const uint8_t *)elf_rawfile(file->elf, &len);
+	const uint8_t *bytes = (const uint8_t *)elf_rawfile(file->binary->elf, &len);
 
 	for (size_t i = 0; i < file->nr_segments; i++) {
 		const struct cfi_segment *s = &file->segments[i];
@@ -233,7 +233,7 @@ static void test_library(void **state)
 	assert_true(cfi_file_open(fd, &file));
 	assert_int_equal(cfi_read(&file.section, 0, UINT64_MAX, &steps, &known), 0);
 	assert_int_equal(cfi_rows_finish(&known), 0);
-	while ((scn = elf_nextscn(file.elf, scn)))
+	while ((scn = elf_nextscn(file.binary->elf, scn)))
 		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNSYM)
 			break;
 	assert_non_null(scn);

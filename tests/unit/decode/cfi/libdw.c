@@ -177,7 +177,7 @@ static struct counts compare_file(const char *path)
 
 	assert_true(fd >= 0);
 	assert_true(cfi_file_open(fd, &file));
-	cfi = dwarf_getcfi_elf(file.elf);
+	cfi = dwarf_getcfi_elf(file.binary->elf);
 	assert_non_null(cfi);
 	assert_int_equal(cfi_read(&file.section, 0, UINT64_MAX, &steps, &rows), 0);
 	assert_int_equal(cfi_rows_finish(&rows), 0);

@@ -78,7 +78,7 @@ static void test_offsets_and_addresses(void **state)
 	assert_int_equal(vaddr, 0x6000f);
 	assert_int_equal(binary_load_of(b, 0x60fff)->file_off, 0x9000);
 	assert_null(binary_load_of(b, 0x61000));
-	assert_true(binary_load_of(b, 0x21000)->executable);
+	assert_true(binary_load_of(b, 0x21000)->flags & PF_X);
 }
 
 static void test_too_many_segments(void **state)
