@@ -7,7 +7,8 @@ usage: table.py names [SUITE...] | suite NAME | apply NAME | revert NAME   (appl
 import os
 import sys
 
-# name, what it is, file, suite that catches it, text that is there exactly once, text instead of it
+# name, what it is, file, suite that catches it, text that is there exactly once, text instead of
+# it; where one place is not enough, further texts and what is there instead
 MUTANTS = [
     # ---- lines and names ----
     ("line-too-far", "special opcodes of a line table come to the line below",
@@ -38,10 +39,12 @@ MUTANTS = [
     ("exec-not-told-apart", "what a process ran before and after an exec is one row",
      "src/record/stack_table.c", "unit record/stack_table",
      "row->tgid == k->sample->tgid && row->exec_id == k->sample->exec_id &&",
-     "row->tgid == k->sample->tgid &&"),
+     "row->tgid == k->sample->tgid &&",
+     "(uint64_t)sample->tgid << 32 | sample->exec_id);", "(uint64_t)sample->tgid << 32);"),
     ("image-of-another-exec", "a program image is found by process and start alone",
      "src/process/image.c", "unit process/process",
-     "return p->tgid == id->tgid && p->exec_id == id->exec_id &&", "return p->tgid == id->tgid &&"),
+     "return p->tgid == id->tgid && p->exec_id == id->exec_id &&", "return p->tgid == id->tgid &&",
+     "(uint64_t)id->tgid << 32 | id->exec_id);", "(uint64_t)id->tgid << 32);"),
     ("hash-without-kernel-stack", "stacks that differ in the kernel only have one body",
      "src/record/stack_table.c", "unit record/stack_table",
      "return hash_u64(hash, s->kern_hash);", "return hash;"),
@@ -70,7 +73,7 @@ MUTANTS = [
      "\t\tif (value >> 60)\n\t\t\treturn NULL;\n", ""),
     ("gzip-bomb-accepted", "a profile may unpack to any size",
      "src/profile/gzip.c", "unit profile/gzip",
-     "\tif (len >= max)\n", "\tif (len >= SIZE_MAX - max)\n"),
+     "\tif (len >= ratio_max)\n\t\treturn -E2BIG;\n", "\t(void)ratio_max;\n"),
     ("terminal-codes-not-escaped", "an escape sequence in a name reaches the terminal",
      "src/base/escape.c", "cli names-escaped",
      "return cp < 0x20 || (cp >= 0x7f", "return (cp < 0x20 && cp != 0x1b) || (cp >= 0x7f"),
@@ -138,22 +141,18 @@ def find(name):
     sys.exit("there is no mutant %s" % name)
 
 
-def replace(path, old, new):
-    with open(path, encoding="utf-8") as f:
-        text = f.read()
-    if text.count(old) != 1:
-        sys.exit("%s: its text is there %d times, not once" % (path, text.count(old)))
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(text.replace(old, new))
-
-
 def apply(mutant):
-    _, _, path, _, old, new = mutant
+    path, texts = mutant[2], mutant[4:]
     with open(path, encoding="utf-8") as f:
-        before = f.read()
-    replace(path, old, new)
+        before = text = f.read()
+    for old, new in zip(texts[::2], texts[1::2]):
+        if text.count(old) != 1:
+            sys.exit("%s: its text is there %d times, not once" % (path, text.count(old)))
+        text = text.replace(old, new)
     with open(path + ".before", "w", encoding="utf-8") as f:
         f.write(before)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
 
 
 def revert(mutant):
