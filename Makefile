@@ -79,7 +79,9 @@ help:
 	@echo 'make check-root     tests that sample real programs (root)'
 	@echo 'make stats          statistics with narrow bounds, before an issue is resolved (root, quiet machine, 15 minutes)'
 	@echo 'make check-kernels  lineburn in older and newer kernels, booted by qemu (network, minutes)'
-	@echo 'make check-python   the hook in Pythons with and without Numba (minutes)'
+	@echo 'make check-python   the hook in Pythons with and without Numba (a minute)'
+	@echo 'make nightly        statistics, soak, kernels, long fuzzing, whole clang-tidy, more runtimes (root, hours)'
+	@echo 'make mutants        does each mistake of tests/mutants make a test fail? (root, an hour)'
 	@echo 'make unit|replay|cli one kind of them'
 	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10), or FUZZ_RUNS'
 	@echo 'make bench          figures for docs/benchmarks.md (root, minutes)'
@@ -172,6 +174,10 @@ stats: $(BIN)
 	@tests/stats/run.sh ./$(BIN)
 check-kernels: $(BIN) $(addprefix $(BUILD)/tests/unit/collect/,unwind jit_probe)
 	@tests/kernels/run.sh ./$(BIN) $(BUILD)/tests/unit/collect
+nightly:
+	@tools/nightly.sh
+mutants:
+	@tests/mutants/run.sh
 check-python: $(BIN)
 	@tests/python/run.sh ./$(BIN)
 ifeq ($(SAN),)
@@ -221,5 +227,5 @@ distclean: clean
 	$(BUILD)/tests/unit/*/*/*.d) $(UNIT_LIB_OBJS:.o=.d) $(REPLAY_BINS:=.d) $(FAKE_OBJS:.o=.d) \
 	$(FUZZ_BINS:=.d)
 
-.PHONY: all help unit replay golden-update cli check check-root stats check-kernels check-python fuzz bench soak try-debian fmt lint install clean distclean
+.PHONY: all help unit replay golden-update cli check check-root stats check-kernels check-python nightly mutants fuzz bench soak try-debian fmt lint install clean distclean
 .SECONDARY:

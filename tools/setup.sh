@@ -2,7 +2,8 @@
 # Installs what lineburn needs on Debian 12 or 13; for the demo and the tests also
 # Numba and others, in Python environments below build/venv (tools/venv.sh). Does nothing, quickly
 # and without root, when all of it is there.
-# usage: tools/setup.sh [build|demo|test]   (default: test, which includes the others)
+# usage: tools/setup.sh [build|demo|test|nightly]   (default: test, which includes those before it;
+# nightly: also runtimes and kernels that only tools/nightly.sh tries)
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -29,6 +30,9 @@ build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev lib
 test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shellcheck git g++
 	llvm binutils elfutils dwz xz-utils python3 sudo procps util-linux man-db $debuginfod
 	linux-perf musl-tools podman runc crun e2fsprogs"
+# What only tools/nightly.sh tries.
+nightly="default-jdk-headless postgresql luajit python3-dev systemd-container qemu-system-x86
+	busybox-static cpio"
 
 # Adds package $2 unless command $1 is there: a runtime of any origin does.
 add_command() {
@@ -50,8 +54,9 @@ demo)
 	add_python
 	venvs=new
 	;;
-test)
+test | nightly)
 	packages="$packages $test"
+	[ "$want" = test ] || packages="$packages $nightly"
 	add_python
 	venvs="new old stacks servers"
 	add_command node nodejs
@@ -61,7 +66,7 @@ test)
 	add_command rustc rustc
 	;;
 *)
-	echo "usage: tools/setup.sh [build|demo|test]" >&2
+	echo "usage: tools/setup.sh [build|demo|test|nightly]" >&2
 	exit 2
 	;;
 esac

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Command lines and their exact outcome; needs no root.
-# usage: tests/cli/run.sh BIN
+# usage: tests/cli/run.sh BIN [NAME...]   (default: all)
 # NAME.sh is run by sh in a folder with a copy of data/, lineburn in PATH; NAME.expected is what
 # it prints (both streams), then a line "exit N". CLI_UPDATE=1 accepts the output as it is.
 # Last line: "cli: N passed, N failed".
 here=$(cd "$(dirname "$0")" && pwd)
-bin=$(realpath "${1:?usage: run.sh BIN}")
+bin=$(realpath "${1:?usage: run.sh BIN [NAME...]}")
+shift
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/path"
@@ -15,9 +16,10 @@ unset DEBUGINFOD_URLS NO_COLOR
 
 passed=0
 failed=0
-for script in "$here"/*.sh; do
-	name=$(basename "$script" .sh)
-	[ "$name" != run ] || continue
+# shellcheck disable=SC2046 # names
+[ $# -gt 0 ] || set -- $(basename -s .sh "$here"/*.sh | grep -vx run)
+for name; do
+	script=$here/$name.sh
 	rm -rf "$work/cwd"
 	cp -r "$here/data" "$work/cwd"
 	start=$(date +%s)

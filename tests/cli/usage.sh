@@ -26,6 +26,9 @@ try record -a -p 1
 try record -p 0
 try record -p -5
 try record -p x
+try record -a --max-frames 0
+try record -a --max-frames 513
+try record -a --max-frames 12x
 try record -p 4294967297
 try record -a -d -1
 try record -a -d nan

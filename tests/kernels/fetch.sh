@@ -1,8 +1,9 @@
 #!/bin/sh
-# Gets a Debian suite's newest kernel from the mirror of this machine's apt, whose state is
-# not touched.
+# Gets a Debian suite's kernel from the mirror of this machine's apt, whose state is not
+# touched: the one that the file pinned names, with its checksum, else the suite's newest.
 # usage: tests/kernels/fetch.sh FOLDER SUITE [SERIES]   (SERIES: 5.10; default: any)
-# Leaves FOLDER/vmlinuz and FOLDER/version; what is there is kept for a week.
+# KERNELS_NEWEST=1: the newest, whatever is pinned.
+# Leaves FOLDER/vmlinuz and FOLDER/version; a newest one that is there is kept for a week.
 # Exit status 1: there is none, and the last line says why.
 set -eu
 folder=${1:?usage: fetch.sh FOLDER SUITE [SERIES]}
@@ -10,7 +11,24 @@ suite=${2:?}
 series=${3:-}
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 
-if [ -s "$folder/version" ] && [ -n "$(find "$folder/vmlinuz" -mtime -7 2>/dev/null)" ]; then
+pinned=
+checksum=
+if [ -z "${KERNELS_NEWEST:-}" ]; then
+	pinned=$(sed -n "s/^$suite \\([^ ]*\\) .*/\\1/p" "$(dirname "$0")/pinned")
+	checksum=$(sed -n "s/^$suite $pinned //p" "$(dirname "$0")/pinned")
+fi
+
+# is_pinned: is what is there what is pinned?
+is_pinned() {
+	[ "$(cat "$folder/version" 2>/dev/null)" = "$pinned" ] &&
+		[ "$(sha256sum <"$folder/vmlinuz" 2>/dev/null)" = "$checksum  -" ]
+}
+
+if [ -n "$pinned" ]; then
+	if is_pinned; then
+		exit 0
+	fi
+elif [ -s "$folder/version" ] && [ -n "$(find "$folder/vmlinuz" -mtime -7 2>/dev/null)" ]; then
 	exit 0
 fi
 
@@ -56,6 +74,10 @@ fi
 # of_series: those of a list of packages, the newest first. A suite may have kernels of newer
 # suites, too (0.deb11, and +deb12 for what is not its own): only SERIES tells them apart.
 of_series() {
+	if [ -n "$pinned" ]; then
+		grep -xF "linux-image-$pinned"
+		return
+	fi
 	of_series_numbers='[0-9.]+'
 	[ -z "$series" ] || of_series_numbers="$(echo "$series" | sed 's/\./\\./g')(\.[0-9.]+)?"
 	grep -E "^linux-image-$of_series_numbers([-+~].*)?-cloud-amd64\$" | sort -rV
@@ -76,13 +98,20 @@ for package in $(private apt-cache pkgnames linux-image- | of_series); do
 	# An index may name what the mirror has no more; newer kernels are in packages of their own.
 	if unpack "$package" || unpack "linux-binary-${package#linux-image-}"; then
 		echo "${package#linux-image-}" >"$folder/version"
+		if [ -n "$pinned" ] && ! is_pinned; then
+			echo "$suite's $pinned has another checksum than the one of tests/kernels/pinned"
+			rm -f "$folder/vmlinuz" "$folder/version"
+			exit 1
+		fi
 		rm -rf "$folder/apt"
 		exit 0
 	fi
 	[ $tried -lt 8 ] || break
 done
 rm -f "$folder/vmlinuz" "$folder/version"
-if [ $tried -eq 0 ]; then
+if [ $tried -eq 0 ] && [ -n "$pinned" ]; then
+	echo "$suite has no $pinned any more: KERNELS_NEWEST=1 prints what to pin"
+elif [ $tried -eq 0 ]; then
 	echo "$suite has no kernel ${series:-at all}"
 else
 	echo "none of $tried kernels of $suite can be had: $(grep '^E:' "$folder/apt/log" | tail -n 1)"

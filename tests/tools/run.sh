@@ -135,6 +135,7 @@ mkdir -p "$work/sum/tools" "$work/sum/tests"
 sed -e '/^tools\/setup.sh/d' -e '/^make /d' -e '/as-root/d' -e '/^give_back/d' -e '/MAKEFLAGS/d' \
 	-e '/^# Two at a time/,/^suite root/c\
 . ./suites' "$top/tools/check.sh" >"$work/sum/tools/check.sh"
+cp "$top/tools/suites.sh" "$work/sum/tools/"
 printf '# of two machines\na (b|c): not here.*\nno-index: a d: no build/venv/x here\n' >"$work/sum/tests/skips.expected"
 # sums NAME STATUS LAST-LINE: with the suites on stdin
 sums() {

@@ -389,7 +389,7 @@ static struct attribution_file hostile_files[] = {
 };
 static struct attribution_function hostile_functions[] = {
 	{.name = EVIL_NAME,
-	 .object = "[jit]",
+	 .object = "[\"j\"it]",
 	 .file = "/tmp/" EVIL_NAME ".c",
 	 .start_line = 1,
 	 .self = W(1000),

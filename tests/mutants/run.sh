@@ -1,0 +1,126 @@
+#!/bin/sh
+# Are the tests worth anything? Each mutant is lineburn with one mistake (tests/mutants/table).
+# It is built in a copy of the tree, and the suite that should catch it must fail there.
+# usage: tests/mutants/run.sh [NAME...]   (default: all; those of root suites need root)
+# SUITES="unit cli fuzz": only mutants that one of these catches.
+# Each suite has to pass without a mistake first. After the table of what was caught by what:
+# "mutants: N passed, N failed, N skipped". A mutant that does not build, or whose text is not
+# there exactly once, has failed.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd)
+table=$top/tests/mutants/table.py
+work=$(mktemp -d /tmp/lineburn-mutants.XXXXXX)
+[ -n "${KEEP:-}" ] || trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+tree=$work/tree
+unset LB_GOLDEN_UPDATE CLI_UPDATE
+
+# What is built already is taken along with its times, so that a mutant costs one file.
+mkdir -p "$tree/build"
+(cd "$top" && git ls-files -z | xargs -0 cp -pP --parents -t "$tree")
+for built in "$top"/build/* "$top"/build-address-undefined; do
+	case $built in
+	*/venv | */kernels) ln -s "$built" "$tree/build/" ;;
+	*/build-address-undefined) [ ! -d "$built" ] || cp -a "$built" "$tree/" ;;
+	*) [ ! -e "$built" ] || cp -a "$built" "$tree/build/" ;;
+	esac
+done
+[ ! -e "$top/lineburn" ] || cp -p "$top/lineburn" "$tree/"
+cd "$tree" || exit 1
+
+# suite KIND NAME...: builds what it takes and runs it; 77: it does not build, 78: not as who we are
+suite() {
+	kind=$1
+	shift
+	case $kind in
+	unit)
+		# shellcheck disable=SC2046 # a list
+		set -- $(printf 'tests/unit/%s.c ' "$@")
+		programs=$(printf 'build-address-undefined/%s ' "$@" | sed 's/\.c / /g')
+		# shellcheck disable=SC2086 # a list
+		make -s -j"$(nproc)" SAN=address,undefined $programs || return 77
+		# shellcheck disable=SC2086
+		timeout 600 tests/run-unit.sh $programs
+		;;
+	fuzz)
+		# shellcheck disable=SC2046 # a list
+		make -s -j"$(nproc)" SAN=address,undefined \
+			$(printf 'build-address-undefined/tests/fuzz/%s ' "$@") || return 77
+		# shellcheck disable=SC2046
+		FUZZ_RUNS=20000 timeout 600 tests/fuzz/run.sh \
+			$(printf 'build-address-undefined/tests/fuzz/%s ' "$@")
+		;;
+	cli)
+		make -s -j"$(nproc)" || return 77
+		timeout 600 tests/cli/run.sh ./lineburn "$@"
+		;;
+	root | stats)
+		[ "$(id -u)" -eq 0 ] || return 78
+		make -s -j"$(nproc)" || return 77
+		timeout 1800 "tests/$kind/run.sh" ./lineburn "$@"
+		;;
+	*)
+		echo "no suite $kind"
+		return 77
+		;;
+	esac
+}
+
+# failure LOG: the first test that failed
+failure() {
+	sed -n 's/^not ok \([^:]*\).*/\1/p; s/^\[  FAILED  \] \([a-z]\)/\1/p; s/^FAILED: //p' "$1" | head -n 1 | cut -c1-60
+}
+
+# shellcheck disable=SC2046,SC2086 # lists
+[ $# -gt 0 ] || set -- $("$table" names ${SUITES:-})
+passed=0
+failed=0
+skipped=0
+: >"$work/baselines"
+: >"$work/results"
+for name; do
+	log=$work/$name.log
+	suite=$("$table" suite "$name") || exit 2
+	result=
+	# The suite as it is, once.
+	if ! grep -qxF "$suite" "$work/baselines"; then
+		status=0
+		# shellcheck disable=SC2086 # its words
+		(suite $suite) >"$log" 2>&1 </dev/null || status=$?
+		case $status in
+		0) echo "$suite" >>"$work/baselines" ;;
+		78) result="skip needs root" ;;
+		*)
+			result="not ok the suite fails without a mistake: $(failure "$log")"
+			;;
+		esac
+	fi
+	if [ -z "$result" ]; then
+		if ! "$table" apply "$name" >"$log" 2>&1; then
+			result="not ok $(tail -n 1 "$log")"
+		else
+			status=0
+			# shellcheck disable=SC2086
+			(suite $suite) >"$log" 2>&1 </dev/null || status=$?
+			case $status in
+			0) result="not ok nothing caught it" ;;
+			77) result="not ok it does not build" ;;
+			*) result="ok $(failure "$log")" ;;
+			esac
+		fi
+		"$table" revert "$name" || exit 1
+	fi
+	case $result in
+	ok*) passed=$((passed + 1)) ;;
+	skip*) skipped=$((skipped + 1)) ;;
+	*)
+		failed=$((failed + 1))
+		[ ! -s "$log" ] || tail -n 5 "$log" | cut -c1-200
+		;;
+	esac
+	printf '%-34s %-42s %s\n' "$name" "$suite" "$result" | tee -a "$work/results"
+done
+echo "== mutant, suite, what caught it"
+cat "$work/results"
+echo "mutants: $passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,79 @@
+#!/bin/sh
+# What takes too long, or needs too much, for tools/check.sh: statistics, a soak, kernels, clang-tidy of
+# the whole tree, long fuzzing, older Numba, other runtimes and CPythons. Root; a machine with nothing
+# else to do; some hours.
+# usage: tools/nightly.sh [SUITE...]   (stats soak kernels tidy fuzz python runtimes nightly; default: all)
+# SOAK_WINDOWS (default 1800): seconds of the soak. FUZZ_SECONDS (default 300): of each fuzz target.
+# Last: what ran, with seconds and results, and "N passed, N failed, N skipped".
+set -eu
+cd "$(dirname "$0")/.."
+. tools/as-root.sh
+unset LB_GOLDEN_UPDATE CLI_UPDATE
+. tools/suites.sh
+
+[ $# -gt 0 ] || set -- stats soak kernels tidy fuzz python runtimes nightly
+for name; do
+	case $name in
+	stats | soak | kernels | tidy | fuzz | python | runtimes | nightly) ;;
+	*)
+		echo "usage: tools/nightly.sh [stats|soak|kernels|tidy|fuzz|python|runtimes|nightly]..." >&2
+		exit 2
+		;;
+	esac
+done
+
+# What has no result of its own, as one test.
+soak() {
+	if make soak WINDOWS="${SOAK_WINDOWS:-1800}"; then
+		echo "soak: 1 passed, 0 failed"
+	else
+		echo "not ok soak: it failed, or memory or descriptors grew"
+		echo "soak: 0 passed, 1 failed"
+	fi
+}
+
+tidy() {
+	make compile_commands.json && tools/lint.sh tidy-all
+}
+
+# The hook with the older Numba, and its races tried for longer.
+python() {
+	LB_NUMBA_OLD=$PWD/build/venv/numba-old SWAP_SECONDS=5 make check-python
+}
+
+# Scripts that try what is installed, with more of it than tools/setup.sh test brings.
+runtimes() {
+	tests/root/run.sh ./lineburn unwind-languages unwind-python other-jits numba
+}
+
+# Scripts of tests/nightly.
+nightly() {
+	SUITE=nightly tests/root/run.sh ./lineburn
+}
+
+tools/setup.sh nightly
+MAKEFLAGS="-s -j$(nproc)"
+export MAKEFLAGS
+make DEVELOPER=1
+echo "$(($(date +%s) - started)) setup-and-build" >>"$logs/times"
+
+for name; do
+	case $name in
+	stats) suite stats make stats ;;
+	kernels) suite kernels make check-kernels ;;
+	fuzz) suite fuzz make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-300}" ;;
+	nightly)
+		if [ -n "$(ls tests/nightly/*.sh 2>/dev/null)" ]; then
+			suite nightly nightly
+		fi
+		;;
+	*) suite "$name" "$name" ;;
+	esac
+done
+give_back
+
+echo "== suite, seconds, passed, failed, skipped"
+awk 'FILENAME ~ /times$/ { seconds[$2] = $1; next }
+	{ printf "%-10s %6d s  %5d passed, %d failed, %d skipped\n", $4, seconds[$4], $1, $2, $3 }' \
+	"$logs/times" "$logs/counts"
+suites_end
