@@ -56,7 +56,7 @@ struct fixture {
 #endif
 extern const char touch_here[];
 
-static __attribute__((noinline, noclone)) void touch(char *at)
+static __attribute__((noinline)) void touch(char *at)
 {
 	asm volatile(".globl touch_here\ntouch_here:\n\t" TOUCH : : "r"(at) : "memory");
 }

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "decode/python/text.h"
+#include "decode/python/frames.h"
 #include "decode/requests.h"
 #include "decode/runtimes.h"
 #include "lineburn_unwind.h"
