@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "record/wakeups.h"
+
+#define LONG_NS (60 * CLOCK_SECOND_NS)
+
+static int open_wakeups(void **state)
+{
+	return wakeups_new((struct wakeups **)state, NULL);
+}
+
+static int close_wakeups(void **state)
+{
+	wakeups_free(*state);
+	return 0;
+}
+
+static void descriptors_and_time(void **state)
+{
+	struct wakeups *w = *state;
+	int sampler = eventfd(0, EFD_CLOEXEC), writer = eventfd(0, EFD_CLOEXEC);
+	uint64_t begin_ns = clock_now_ns();
+
+	assert_int_equal(wakeups_watch(w, -1, WAKEUP_EVENTS, NULL), 0);
+	assert_int_equal(wakeups_watch(w, sampler, WAKEUP_SAMPLER, NULL), 0);
+	assert_int_equal(wakeups_watch(w, writer, WAKEUP_WRITER, NULL), 0);
+	/* Never early. */
+	assert_int_equal(wakeups_wait(w, 5500000), 0);
+	assert_true(clock_now_ns() - begin_ns >= 5500000);
+
+	eventfd_write(sampler, 1);
+	assert_int_equal(wakeups_wait(w, LONG_NS), WAKEUP_SAMPLER);
+	begin_ns = clock_now_ns();
+	assert_int_equal(wakeups_wait_but(w, WAKEUP_SAMPLER, 5500000), 0);
+	assert_true(clock_now_ns() - begin_ns >= 5500000);
+
+	eventfd_write(writer, 1);
+	assert_int_equal(wakeups_wait(w, LONG_NS), WAKEUP_SAMPLER | WAKEUP_WRITER);
+	assert_int_equal(wakeups_wait_but(w, WAKEUP_SAMPLER, LONG_NS), WAKEUP_WRITER);
+	close(sampler);
+	close(writer);
+}
+
+static void signals(void **state)
+{
+	struct wakeups *w = *state;
+	struct wakeup_signal signal;
+
+	assert_false(wakeups_take_signal(w, &signal));
+	kill(getpid(), SIGUSR1);
+	assert_int_equal(wakeups_wait(w, LONG_NS), WAKEUP_SIGNAL);
+	assert_true(wakeups_take_signal(w, &signal));
+	assert_int_equal(signal.number, SIGUSR1);
+	assert_true(signal.is_from_somebody);
+	assert_false(wakeups_take_signal(w, &signal));
+	assert_int_equal(wakeups_wait(w, 0), 0);
+}
+
+/* One that the kernel sends is from nobody: the command of run has got it, too. */
+static void a_child_ends(void **state)
+{
+	struct wakeups *w = *state;
+	struct wakeup_signal signal;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	assert_int_equal(wakeups_wait(w, LONG_NS), WAKEUP_SIGNAL);
+	assert_true(wakeups_take_signal(w, &signal));
+	assert_int_equal(signal.number, SIGCHLD);
+	assert_false(signal.is_from_somebody);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+/* What came before is forgotten, what comes then kills. */
+static void the_second_one_kills(void **state)
+{
+	struct wakeups *w = *state;
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		kill(getpid(), SIGINT);
+		wakeups_let_signals_kill(w);
+		kill(getpid(), SIGTERM);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGTERM);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(descriptors_and_time, open_wakeups,
+						close_wakeups),
+		cmocka_unit_test_setup_teardown(signals, open_wakeups, close_wakeups),
+		cmocka_unit_test_setup_teardown(a_child_ends, open_wakeups,
+						close_wakeups),
+		cmocka_unit_test_setup_teardown(the_second_one_kills, open_wakeups,
+						close_wakeups),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
