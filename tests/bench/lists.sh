@@ -49,7 +49,7 @@ END
 
 echo "## Uprobes and lists"
 echo
-echo "Samples of Numba's code that have a line, with \`record -a\` beside the Numba programs of the tests."
+echo "The table has the samples of Numba's code that have a line, with \`record -a\` while the Numba programs of the tests run."
 echo
 echo "| | samples | with a line | CPU of the collector |"
 echo "|---|---|---|---|"
@@ -59,5 +59,5 @@ row "\`--uprobe\`, 999 Hz" --uprobe -F 999
 row "lists, 999 Hz" -F 999
 echo
 cp "$jit" nobodys && chown 65534:65534 nobodys && chmod 755 . nobodys
-echo "Longest \`fork()\` of another program while a stranger holds the lock of his mappings of such a file for 8 s:"
+echo "Longest \`fork()\` of another program while another user's process holds the lock of its mappings of such a file for 8 s:"
 echo "$(frozen ./nobodys --uprobe) s with \`--uprobe\`, $(frozen ./nobodys) s without."

@@ -5,7 +5,7 @@ set -eu
 make -s -C "$TOP" build/tests/bench/register >&2
 echo "## Registering code that a JIT made"
 echo
-echo "An object of 5 KB, rounds in turn; times of one call in µs: the medians of the rounds' medians and 99th percentiles."
+echo "The program registers objects of 5 KB; rounds take turns. Times are of one call in µs: the medians of the rounds' medians and 99th percentiles."
 echo
 echo "| registrations | the program is | median | 99 % | in the probe, mean | lost |"
 echo "|---|---|---|---|---|---|"

@@ -98,5 +98,5 @@ row "dash" dash deep.sh 1500
 [ ! -x hotgo ] || row Go ./hotgo 25
 [ ! -x hotrs ] || row Rust ./hotrs 25
 echo
-echo "lineburn, perf: samples whose outermost frame is where the thread begins. slower: CPU time of the program against"
-echo "its time without a profiler. written: the file. Frames of perf are of machine code only."
+echo "lineburn, perf: share of samples whose outermost frame is the start of the thread. slower: CPU time of the program, compared"
+echo "with its time without a profiler. written: size of the file. perf has only frames of machine code."
