@@ -19,7 +19,6 @@ static void dump_user_ips(const __u64 *ips, uint32_t nr, FILE *out)
 	fputs(" user", out);
 	for (uint32_t i = 0; i < nr; i++) {
 		uint64_t ip = ips[i];
-
 		const struct runtime *runtime = ip & LB_FRAME_TAG ? runtime_of_frame(ip)
 								  : NULL;
 

@@ -3,14 +3,14 @@
 . "${TOP:?}/tests/root/lib.sh"
 toy=$TOP/tests/toy-runtime
 
-# The build with it is another than the one under test.
+# The build with it is another than the one under test; it is made sooner without optimisation.
 built() {
-	make -s -j2 -C "$TOP" RUNTIMES=tests/toy-runtime >build.out 2>&1 || { tail -n 1 build.out; return 1; }
+	make -s -j2 -C "$TOP" DEBUG=1 RUNTIMES=tests/toy-runtime >build.out 2>&1 || { tail -n 1 build.out; return 1; }
 	gcc -O2 -rdynamic -o toy-program "$toy/program/toy-program.c"
 }
 check toy-builds built
 shipped=$LB
-LB=$TOP/build-toy-runtime/lineburn
+LB=$TOP/build-debug-toy-runtime/lineburn
 
 # -g is not given: no line of C code takes the time.
 record_json toy -F 999 -- ./toy-program 1500 || fail toy-records "$(tail -n 1 toy.err)"
