@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "analyze/attribution.h"
+#include "lineburn.h"
+#include "profile/profile.h"
 
 /* Below this many samples the shares are said to be rough. */
 #define RENDER_FEW_SAMPLES 100
@@ -35,5 +37,19 @@ struct figure figure_bytes(uint64_t bytes);
 
 /** "1 sample", "2 samples", "1 process", "2 processes"... */
 struct figure figure_count(uint64_t nr, const char *singular, const char *plural);
+
+/* ---- sums over a whole profile ---- */
+
+struct summary {
+	uint64_t lost; /* samples taken and not kept, for whatever reason */
+	uint64_t by_status[LB_NR_STACK_STATUS]; /* samples, by how far the walk came */
+	uint64_t wall_ns; /* 0: not known */
+	uint64_t
+		period_ns; /* CPU time that one sample stands for; 0: unknown or varied */
+	double lowest_hz; /* below freq_hz if it was lowered; 0: not known, or was not */
+	double freq_hz; /* as asked for, else from the period; 0: not known */
+};
+
+struct summary summary_of(const struct profile *p);
 
 #endif
