@@ -9,13 +9,13 @@
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/sample_owner.h"
 #include "analyze/tally.h"
+#include "base/escape.h"
 #include "base/match.h"
 #include "base/suggest.h"
 
@@ -108,26 +108,11 @@ static enum match filter_strength(const struct profile_filter *f,
  * no sample is of container "wb"; there is "web" (3f2a8c9d0e1f)
  */
 
-/* A sentence that grows; cut where it is full. */
 struct sentence {
 	char text[900];
-	size_t len;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct sentence *w, const char *fmt,
-						      ...)
-{
-	va_list args;
-	int n;
-
-	va_start(args, fmt);
-	n = vsnprintf(w->text + w->len, sizeof(w->text) - w->len, fmt, args);
-	va_end(args);
-	if (n > 0)
-		w->len += (size_t)n;
-	if (w->len >= sizeof(w->text))
-		w->len = sizeof(w->text) - 1;
-}
+#define SAY(words, ...) text_append((words)->text, sizeof((words)->text), __VA_ARGS__)
 
 static unsigned int item_likeness(const struct profile_filter *f,
 				  const struct tally_item *item)
@@ -181,8 +166,8 @@ static void say_values(struct sentence *words, const struct filtered *n,
 		if (f->kind != kind || f->exclude != exclude)
 			continue;
 		if (!begun)
-			say(words, "%s", filter_kind_names[kind]);
-		say(words, "%s \"%.200s\"", begun ? " or" : "", f->value);
+			SAY(words, "%s", filter_kind_names[kind]);
+		SAY(words, "%s \"%.200s\"", begun ? " or" : "", f->value);
 		begun = true;
 	}
 }
@@ -193,9 +178,9 @@ static void say_similar(struct sentence *words, const struct tally_item *item,
 	const char *name = kind == FILTER_CONTAINER ? tally_string(item->b) : "";
 
 	if (*name)
-		say(words, "\"%.200s\" (%.12s)", name, tally_string(item->a));
+		SAY(words, "\"%.200s\" (%.12s)", name, tally_string(item->a));
 	else
-		say(words, "\"%.200s\"", tally_string(item->a));
+		SAY(words, "\"%.200s\"", tally_string(item->a));
 }
 
 static bool has_any(const struct filter_work *w, enum filter_kind kind)
@@ -213,19 +198,19 @@ static void say_unmatched(struct sentence *words, const struct filter_work *w,
 	struct likely similar[SUGGESTIONS_SHOWN];
 	size_t nr = find_similar(w, n, kind, similar);
 
-	say(words, "no sample is of ");
+	SAY(words, "no sample is of ");
 	say_values(words, n, kind, false);
 	if (!has_any(w, kind)) {
-		say(words, "; no sample of this profile tells its %s%s",
+		SAY(words, "; no sample of this profile tells its %s%s",
 		    filter_kind_names[kind],
 		    kind == FILTER_THREAD ? ", which takes --tid when recording" : "");
 		return;
 	}
 	if (!nr)
-		say(words, "; \"lineburn report --by %s\" lists what there is",
+		SAY(words, "; \"lineburn report --by %s\" lists what there is",
 		    kind == FILTER_PID ? "process" : filter_kind_names[kind]);
 	for (size_t i = 0; i < nr; i++) {
-		say(words, "%s", !i ? "; there is " : i + 1 < nr ? ", " : " and ");
+		SAY(words, "%s", !i ? "; there is " : i + 1 < nr ? ", " : " and ");
 		say_similar(words, similar[i].item, kind);
 	}
 }
@@ -253,33 +238,33 @@ static void say_nothing_left(struct sentence *words, const struct filter_work *w
 		has_excludes |= w->has_excludes[k];
 		if (!w->has_includes[k])
 			continue;
-		say(words, "%s", joint);
+		SAY(words, "%s", joint);
 		say_values(words, n, (enum filter_kind)k, false);
 		joint = " and of ";
 	}
 	if (!has_excludes)
 		return;
-	joint = words->len ? " without being of " : "every sample is of ";
+	joint = *words->text ? " without being of " : "every sample is of ";
 	for (size_t k = 0; k < NR_FILTER_KINDS; k++) {
 		if (!w->has_excludes[k])
 			continue;
-		say(words, "%s", joint);
+		SAY(words, "%s", joint);
 		say_values(words, n, (enum filter_kind)k, true);
 		joint = " or of ";
 	}
-	say(words, ", which is excluded");
+	SAY(words, ", which is excluded");
 }
 
 /** Says in @err that nothing is left, why, and what is called nearly like it. */
 static int filter_explain(const struct filter_work *w, const struct filtered *n,
 			  struct error *err)
 {
-	struct sentence words = {.len = 0};
+	struct sentence words = {""};
 
-	for (size_t k = 0; k < NR_FILTER_KINDS && !words.len; k++)
+	for (size_t k = 0; k < NR_FILTER_KINDS && !*words.text; k++)
 		if (matches_nothing(w, n, (enum filter_kind)k))
 			say_unmatched(&words, w, n, (enum filter_kind)k);
-	if (!words.len)
+	if (!*words.text)
 		say_nothing_left(&words, w, n);
 	return error_set_exit(err, EXIT_NO_SAMPLES, -ENODATA, "%s", words.text);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/search.h"
 #include "analyze/code_query.h"
 #include "analyze/tally.h"
@@ -135,13 +136,12 @@ static bool match_code(struct code_samples *s, size_t index, const char *what,
 static int say_ambiguous(const struct names *names, const char *what, struct error *err)
 {
 	char list[600] = "";
-	size_t used = 0;
 
 	for (size_t i = 0; i < names->nr && i < MAX_NAMES_SAID; i++)
-		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%.80s",
-					 i ? ", " : "", names->items[i]);
+		text_append(list, sizeof(list), "%s%.80s", i ? ", " : "",
+			    names->items[i]);
 	if (names->nr > MAX_NAMES_SAID)
-		snprintf(list + used, sizeof(list) - used, ", ...");
+		text_append(list, sizeof(list), ", ...");
 	return error_set(
 		err, -EINVAL,
 		"\"%.80s\" is in the names of several functions: %s; say more of "

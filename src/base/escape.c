@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/escape.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -125,4 +126,16 @@ char *escape_utf8_buf(char *buf, size_t size, const char *s)
 	if (size)
 		buf[used] = '\0';
 	return buf;
+}
+
+bool text_append(char *buf, size_t size, const char *fmt, ...)
+{
+	size_t used = strlen(buf);
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vsnprintf(buf + used, size - used, fmt, args);
+	va_end(args);
+	return n >= 0 && (size_t)n < size - used;
 }

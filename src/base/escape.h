@@ -3,6 +3,7 @@
 #ifndef LB_BASE_ESCAPE_H
 #define LB_BASE_ESCAPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -23,5 +24,9 @@ char *escape_terminal_buf(char *buf, size_t size, const char *s);
  * protobuf, which carry UTF-8 only. Always terminated. Returns @buf.
  */
 char *escape_utf8_buf(char *buf, size_t size, const char *s);
+
+/** Adds to the text in @buf, which is cut where it is full. Return: is it whole? */
+__attribute__((format(printf, 3, 4))) bool text_append(char *buf, size_t size,
+						       const char *fmt, ...);
 
 #endif

@@ -142,31 +142,23 @@ static size_t find_best(const struct suggestions *s, const char *asked,
 	return nr;
 }
 
-static size_t append(char *buf, size_t size, size_t used, const char *text)
-{
-	int n = used < size ? snprintf(buf + used, size - used, "%s", text) : 0;
-
-	return n < 0 ? used : used + (size_t)n;
-}
-
 const char *suggestions_say(const struct suggestions *s, const char *asked, char *buf,
 			    size_t size)
 {
 	struct likely best[SUGGESTIONS_SHOWN];
-	size_t nr_best = find_best(s, asked, best), used, i;
+	size_t nr_best = find_best(s, asked, best), i;
 	char shown[SHOWN_BYTES];
 
-	used = append(buf, size, 0, nr_best ? "similar: " : "there are ");
+	snprintf(buf, size, nr_best ? "similar: " : "there are ");
 	for (i = 0; i < SUGGESTIONS_SHOWN && i < (nr_best ? nr_best : s->nr); i++) {
 		const char *name = nr_best ? best[i].item : s->names[i];
 
-		used = append(buf, size, used, i ? ", " : "");
-		used = append(buf, size, used,
-			      escape_terminal_buf(shown, sizeof(shown), name));
+		text_append(buf, size, "%s%s", i ? ", " : "",
+			    escape_terminal_buf(shown, sizeof(shown), name));
 	}
 	if (!i)
-		append(buf, size, 0, "there is none");
+		snprintf(buf, size, "there is none");
 	else if (!nr_best && i < s->nr)
-		append(buf, size, used, " and others");
+		text_append(buf, size, " and others");
 	return buf;
 }

@@ -14,7 +14,6 @@
 #include "base/hashmap.h"
 #include "base/strpool.h"
 #include "base/wire.h"
-#include "decode/code.h"
 #include "decode/frame.h"
 
 /* ---- worker's side ---- */

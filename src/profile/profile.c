@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/hash.h"
 #include "base/vec.h"
 
@@ -550,11 +551,9 @@ int profile_set_command(struct profile *p, char *const *argv)
 /* The command line, cut where @size ends. */
 static void print_command(char *buf, size_t size, const char *const *command)
 {
-	size_t used = 0;
-
 	buf[0] = '\0';
-	for (; *command && used < size; command++)
-		used += (size_t)snprintf(buf + used, size - used, " %s", *command);
+	while (*command && text_append(buf, size, " %s", *command))
+		command++;
 }
 
 /*

@@ -225,8 +225,7 @@ static size_t print_hunks(const struct listing *l, const struct attribution_file
 			if (!row.line || !row.line->total.samples)
 				continue;
 			nr_printed++;
-			printed->samples += row.line->self.samples;
-			printed->cpu_ns += row.line->self.cpu_ns;
+			weight_add(printed, row.line->self);
 		}
 	}
 	return nr_printed;
@@ -369,8 +368,7 @@ static void print_files(struct listing *l, size_t nr_wanted)
 			continue;
 		}
 		nr_rest++;
-		rest.samples += f->self.samples;
-		rest.cpu_ns += f->self.cpu_ns;
+		weight_add(&rest, f->self);
 	}
 	if (!nr_rest)
 		return;

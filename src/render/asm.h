@@ -3,6 +3,11 @@
 #ifndef LB_RENDER_ASM_H
 #define LB_RENDER_ASM_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/machine_code.h"
 #include "render/json_value.h"
 #include "render/render.h"
 
@@ -12,5 +17,60 @@ int render_asm(const struct render_input *in, const struct render_options *opts,
 
 /** The member "asm" of the JSON (docs/formats.md). */
 json_t *asm_value(struct json_builder *b, const struct render_input *in);
+
+/* ---- the lines of a listing ---- */
+
+/* One source line and its instructions. */
+struct asm_line {
+	/*
+	 * In the function that the code belongs to; where the caller of an inlined
+	 * function is not known, in that one. line 0: these have none at all.
+	 */
+	struct profile_line place;
+	struct weight self, below;
+	size_t first, nr; /* of asm_lines.order */
+};
+
+struct asm_lines {
+	const struct profile *p;
+	const struct machine_piece *piece;
+	uint32_t *order; /* indices of instructions by line, then address */
+	struct asm_line *items; /* of the function's own file first, by line number */
+	size_t nr;
+};
+
+/** Return: 0 or -ENOMEM. @piece and @p must outlive it. */
+int asm_lines_init(struct asm_lines *lines, const struct profile *p,
+		   const struct machine_piece *piece);
+void asm_lines_deinit(struct asm_lines *lines);
+
+/* A row under a line. */
+struct asm_row {
+	const struct instruction *instruction; /* NULL: nr_skipped of them are left out */
+	size_t nr_skipped;
+};
+
+/* All zeroes but for the first three is the start. */
+struct asm_rows {
+	const struct asm_lines *lines;
+	const struct asm_line *line;
+	size_t context; /* instructions shown around one with samples */
+	size_t next;
+};
+
+/** Return: false at the end. */
+bool asm_rows_next(struct asm_rows *rows, struct asm_row *ret);
+
+/** The file that a place is in; "" not known. */
+const char *asm_place_file(const struct profile *p, struct profile_line place);
+
+/** The line at @address of the piece; line 0: not in the piece, or it has none. */
+struct profile_line asm_place_at(const struct machine_piece *piece, uint64_t address);
+
+static inline bool instruction_has_samples(const struct instruction *in)
+{
+	return in->self.samples || in->self.cpu_ns || in->below.samples ||
+	       in->below.cpu_ns;
+}
 
 #endif

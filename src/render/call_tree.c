@@ -343,10 +343,8 @@ static void print_cuts(const struct drawing *d)
 	struct weight cut = {0}, deeper = {0};
 
 	for (size_t i = 0; i < tree->nr_nodes; i++) {
-		cut.samples += tree->nodes[i].cut.weight.samples;
-		cut.cpu_ns += tree->nodes[i].cut.weight.cpu_ns;
-		deeper.samples += tree->nodes[i].deeper.samples;
-		deeper.cpu_ns += tree->nodes[i].deeper.cpu_ns;
+		weight_add(&cut, tree->nodes[i].cut.weight);
+		weight_add(&deeper, tree->nodes[i].deeper);
 	}
 	if (!tree->cut.nr && !cut.samples && !cut.cpu_ns && !deeper.samples &&
 	    !deeper.cpu_ns)

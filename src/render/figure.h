@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "analyze/attribution.h"
+#include "lineburn.h"
+#include "profile/profile.h"
 
 /* Below this many samples the shares are said to be rough. */
 #define RENDER_FEW_SAMPLES 100
@@ -38,5 +40,20 @@ struct figure figure_count(uint64_t nr, const char *singular, const char *plural
 
 /** "1 tick", "2 ticks"; "1 event", "2 events" where the samples are not of CPU time. */
 struct figure figure_missed(const struct attribution *a, uint64_t nr);
+
+/* ---- sums over a whole profile ---- */
+
+struct summary {
+	uint64_t lost; /* samples taken and not kept, for whatever reason */
+	uint64_t nr_samples;
+	uint64_t by_status[LB_NR_STACK_STATUS]; /* samples, by how far the walk came */
+	uint64_t wall_ns; /* 0: not known */
+	uint64_t
+		period_ns; /* CPU time that one sample stands for; 0: unknown or varied */
+	double lowest_hz; /* below freq_hz if it was lowered; 0: not known, or was not */
+	double freq_hz; /* as asked for, else from the period; 0: not known */
+};
+
+struct summary summary_of(const struct profile *p);
 
 #endif

@@ -4,22 +4,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "render/figure.h"
 #include "render/groups.h"
 
-/* Text that grows; cut where it is full. */
 struct filter_text {
 	char text[1500];
-	size_t len;
 };
 
 static void say(struct filter_text *w, const char *text)
 {
-	int n = snprintf(w->text + w->len, sizeof(w->text) - w->len, "%s", text);
-
-	w->len += n > 0 ? (size_t)n : 0;
-	if (w->len >= sizeof(w->text))
-		w->len = sizeof(w->text) - 1;
+	text_append(w->text, sizeof(w->text), "%s", text);
 }
 
 /* "web (3f2a8c9d0e1f)", "3f2 (2 containers)", "wbe (matches nothing)" */
@@ -82,14 +77,14 @@ void filtered_print(const struct render_input *in, const struct text_margins *ma
 		    FILE *out)
 {
 	const struct filtered *n = in->filtered;
-	struct filter_text words = {.len = 0};
+	struct filter_text words = {""};
 	struct figure share;
 
 	if (!n)
 		return;
 	share = figure_percent(share_left(n));
 	say_matches(&words, n, false, "only ", " and ");
-	say_matches(&words, n, true, words.len ? ", without " : "without ", " and ");
+	say_matches(&words, n, true, *words.text ? ", without " : "without ", " and ");
 	if (counts_samples(in->attribution))
 		text_sentence(out, margins, "%s: %s %% of %s", words.text,
 			      *share.text ? share.text : "0.0",

@@ -425,10 +425,8 @@ void groups_table(const struct render_input *in, const struct render_options *op
 			continue;
 		}
 		nr_rest++;
-		rest.samples += g->self.samples;
-		rest.cpu_ns += g->self.cpu_ns;
-		rest_with_line.samples += g->with_line.samples;
-		rest_with_line.cpu_ns += g->with_line.cpu_ns;
+		weight_add(&rest, g->self);
+		weight_add(&rest_with_line, g->with_line);
 	}
 	if (!nr_rest)
 		return;

@@ -13,10 +13,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "render/figure.h"
 #include "render/filtered.h"
 #include "render/paint.h"
-#include "render/summary.h"
 #include "render/text.h"
 
 #define TITLE          "lineburn: "
@@ -34,8 +34,7 @@ static struct weight phases_sum(const struct phases *phases)
 	struct weight sum = {0};
 
 	for (size_t i = 0; i < NR_PHASES; i++) {
-		sum.samples += phases->of[i].samples;
-		sum.cpu_ns += phases->of[i].cpu_ns;
+		weight_add(&sum, phases->of[i]);
 	}
 	return sum;
 }
@@ -165,16 +164,14 @@ static void describe_phases(char *buf, size_t size, const struct phases *phases)
 		[PHASE_IMPORT] = "import",
 		[PHASE_NUMBA_COMPILE] = "Numba compilation",
 	};
-	size_t used = 0;
 
 	buf[0] = '\0';
 	for (size_t i = PHASE_IMPORT; i < NR_PHASES; i++) {
 		double share = phase_share(phases, (enum phase)i);
 
 		if (share > 0)
-			used += (size_t)snprintf(buf + used, size - used, "%s%s %s %%",
-						 used ? ", " : "", words[i],
-						 figure_percent(share).text);
+			text_append(buf, size, "%s%s %s %%", *buf ? ", " : "", words[i],
+				    figure_percent(share).text);
 	}
 }
 
@@ -211,17 +208,14 @@ static void print_origin(const struct render_input *in, const struct render_opti
 	const struct profile_extra *extra = &in->profile->extra;
 	struct text_margins margins = margins_of(opts);
 	char buf[2048] = "";
-	size_t used = 0;
+	bool has_room = true;
 
-	for (const char **arg = extra->command; arg && *arg && used < sizeof(buf);
-	     arg++) {
+	for (const char **arg = extra->command; arg && *arg && has_room; arg++) {
 		bool quote = !**arg || strpbrk(*arg, " '\"$;&|<>*?");
-		int n = snprintf(buf + used, sizeof(buf) - used, quote ? " '%s'" : " %s",
-				 *arg);
 
-		used += (size_t)n;
+		has_room = text_append(buf, sizeof(buf), quote ? " '%s'" : " %s", *arg);
 	}
-	if (used)
+	if (*buf)
 		text_sentence(out, &margins, "command:%s", buf);
 	else if (extra->target && *extra->target)
 		text_sentence(out, &margins, "recorded: %s", extra->target);

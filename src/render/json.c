@@ -9,7 +9,6 @@
 #include "render/groups.h"
 #include "render/json_value.h"
 #include "render/render.h"
-#include "render/summary.h"
 
 /* Members of "losses", by the names of struct profile_losses. */
 static void set_losses(struct json_builder *b, json_t *root, const struct profile *p,

@@ -13,9 +13,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "render/figure.h"
 #include "render/paint.h"
-#include "render/summary.h"
 #include "render/text.h"
 
 /* A place to put sentences that prints its heading before the first of them. */
@@ -40,15 +40,9 @@ static void section_begin(struct section *s)
 
 static void append_objects(char *buf, size_t size, const struct attribution_miss *m)
 {
-	size_t used = 0;
-
 	buf[0] = '\0';
-	for (size_t i = 0; i < m->nr_objects && used < size; i++) {
-		int n = snprintf(buf + used, size - used, "%s%s", i ? ", " : ": ",
-				 m->objects[i]);
-
-		used += (size_t)n;
-	}
+	for (size_t i = 0; i < m->nr_objects; i++)
+		text_append(buf, size, "%s%s", i ? ", " : ": ", m->objects[i]);
 }
 
 static void print_miss(struct section *section, const struct attribution *a,

@@ -140,8 +140,7 @@ void functions_table(const struct render_input *in, const struct render_options 
 			continue;
 		}
 		nr_left_out++;
-		left_out.samples += f->self.samples;
-		left_out.cpu_ns += f->self.cpu_ns;
+		weight_add(&left_out, f->self);
 	}
 	if (nr_left_out) {
 		paint_begin(out, opts->colour, PAINT_DIM);

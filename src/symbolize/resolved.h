@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decode/code.h"
 #include "decode/frame.h"
 #include "process/process.h"
 

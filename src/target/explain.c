@@ -28,7 +28,7 @@
 struct inside {
 	uint32_t pid;
 	char text[512];
-	size_t used, nr;
+	size_t nr;
 };
 
 static int list_inside(void *ctx, uint32_t tgid, int dir)
@@ -41,10 +41,9 @@ static int list_inside(void *ctx, uint32_t tgid, int dir)
 	if (proc_dir_status(dir, &status) || status.ns_tgid != inside->pid ||
 	    proc_dir_stat(dir, &stat))
 		return 0;
-	inside->used += (size_t)snprintf(
-		inside->text + inside->used, sizeof(inside->text) - inside->used,
-		"%s%u (%s)", inside->nr++ ? ", " : "", tgid,
-		escape_terminal_buf(comm, sizeof(comm), stat.comm));
+	text_append(inside->text, sizeof(inside->text), "%s%u (%s)",
+		    inside->nr++ ? ", " : "", tgid,
+		    escape_terminal_buf(comm, sizeof(comm), stat.comm));
 	return inside->nr == SUGGESTIONS_SHOWN;
 }
 

@@ -52,6 +52,16 @@ static int wait_for(int sock, short events, int64_t deadline_ns)
 	}
 }
 
+/* After -1 of sendmsg(2) or recvmsg(2). Return: 0: try it again. */
+static int retry(int sock, short events, int64_t deadline_ns)
+{
+	if (errno == EINTR)
+		return 0;
+	if (errno == ECONNRESET)
+		return -EPIPE;
+	return errno == EAGAIN ? wait_for(sock, events, deadline_ns) : -errno;
+}
+
 static int nonblocking(int64_t deadline_ns)
 {
 	return deadline_ns == MESSAGE_NO_DEADLINE ? 0 : MSG_DONTWAIT;
@@ -102,13 +112,7 @@ int message_send(int sock, const struct message *m, const void *payload, const i
 			sent += (size_t)n;
 			continue;
 		}
-		if (errno == EINTR)
-			continue;
-		if (errno == ECONNRESET)
-			return -EPIPE;
-		if (errno != EAGAIN)
-			return -errno;
-		rc = wait_for(sock, POLLOUT, deadline_ns);
+		rc = retry(sock, POLLOUT, deadline_ns);
 		if (rc)
 			return rc;
 	}
@@ -165,13 +169,7 @@ static int recv_exact(int sock, void *buf, size_t len, struct message_fds *fds,
 		}
 		if (!n)
 			return got ? -EPIPE : -ENODATA;
-		if (errno == EINTR)
-			continue;
-		if (errno == ECONNRESET)
-			return -EPIPE;
-		if (errno != EAGAIN)
-			return -errno;
-		rc = wait_for(sock, POLLIN, deadline_ns);
+		rc = retry(sock, POLLIN, deadline_ns);
 		if (rc)
 			return rc;
 	}

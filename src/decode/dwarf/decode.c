@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "decode/code.h"
 #include "decode/dwarf/unit.h"
+#include "decode/frame.h"
 
 /* One piece in the making. */
 struct unfinished_piece {

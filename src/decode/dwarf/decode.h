@@ -3,7 +3,6 @@
 #ifndef LB_DECODE_DWARF_DECODE_H
 #define LB_DECODE_DWARF_DECODE_H
 
-#include "decode/code.h"
 #include "decode/dwarf/line.h"
 #include "decode/dwarf/scope.h"
 #include "decode/frame.h"

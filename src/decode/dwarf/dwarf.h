@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "decode/code.h"
 #include "decode/dwarf/file.h"
 #include "decode/frame.h"
 #include "decode/need.h"

@@ -8,7 +8,7 @@
 
 #include "base/search.h"
 #include "base/vec.h"
-#include "decode/code.h"
+#include "decode/frame.h"
 
 void line_rows_deinit(struct line_rows *r)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "analyze/source.h"
-#include "render/asm_lines.h"
+#include "render/asm.h"
 #include "render/render.h"
 
 #define EVIL "\033[2J\xff\xe2\x80\xae\n"
