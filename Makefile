@@ -148,7 +148,7 @@ $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(LIB)
 
 unit: $(UNIT_BINS)
 	@tests/run-unit.sh $(UNIT_BINS)
-golden-update: $(addprefix $(BUILD)/tests/unit/render/,golden asm stacks groups)
+golden-update: $(addprefix $(BUILD)/tests/unit/render/,formats asm call_tree groups)
 	@for test in $^; do LB_GOLDEN_UPDATE=1 $$test || exit 1; done
 cli: $(BIN)
 	@tests/cli/run.sh ./$(BIN)

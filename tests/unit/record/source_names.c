@@ -155,5 +155,5 @@ int main(void)
 		TEST(too_many_looks_are_told),
 	};
 
-	return cmocka_run_group_tests_name("source_names", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "decode/operations.h"
 #include "unwind/ask.h"
 
 static char dir[64];
@@ -450,7 +449,7 @@ static void test_others(void **state)
 	assert_nothing(fd);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small),
@@ -467,7 +466,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_others),
 	};
 
-	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
-	return cmocka_run_group_tests_name("unwind/cfi_serve", tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "decode/operations.h"
 #include "decode/requests.h"
 #include "unit/decode/elf/fixture.h"
 
@@ -305,7 +304,7 @@ static void it_is_asked_of_a_worker(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(programs_and_libraries_have_it),
@@ -319,7 +318,5 @@ int main(int argc, char **argv)
 		TEST(it_is_asked_of_a_worker),
 	};
 
-	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

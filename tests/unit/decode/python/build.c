@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "decode/operations.h"
 #include "decode/requests.h"
 
 /* ---- an ELF file ---- */
@@ -289,7 +288,7 @@ static void damaged_files(void **state)
 		}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_version_that_says_itself, set_up,
@@ -302,7 +301,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(damaged_files),
 	};
 
-	if (argc && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

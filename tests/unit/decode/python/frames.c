@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "decode/operations.h"
 #include "decode/python/text.h"
 #include "lineburn_unwind.h"
 #include "process/python_code.h"
@@ -255,7 +254,7 @@ static void test_many(void **state)
 	python_codes_deinit(&other.python_codes);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),
@@ -266,8 +265,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_many, start, stop),
 	};
 
-	(void)argc;
-	if (!strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

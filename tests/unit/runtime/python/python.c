@@ -30,7 +30,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "decode/operations.h"
 #include "decode/python/state.h"
 
 #define SCRIPT     "tests/workloads/python/parked.py"
@@ -581,7 +580,7 @@ static void a_process_that_is_gone(void **state)
 			 PYTHON_UNKNOWN);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_interpreters),
@@ -596,7 +595,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(stacks_of_python_3_15, set_up, tear_down),
 	};
 
-	if (argc && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "decode/operations.h"
 #include "runtime/python/source.h"
 
 static void assert_main(const char *command, const char *expected, bool module)
@@ -149,7 +148,7 @@ static void test_made_up_names(void **state)
 	assert_true(budget_ns > INT64_C(19500000000));
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_main_of_command),
@@ -159,8 +158,6 @@ int main(int argc, char **argv)
 	char command[64];
 	int rc;
 
-	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	rc = cmocka_run_group_tests(tests, NULL, NULL);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	return system(command) || rc;

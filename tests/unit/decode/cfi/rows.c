@@ -265,5 +265,5 @@ int main(void)
 		cmocka_unit_test(test_libllvmlite),
 	};
 
-	return cmocka_run_group_tests_name("unwind/cfi_libdw", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

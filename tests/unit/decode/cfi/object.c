@@ -25,7 +25,6 @@
 
 #include "base/cleanup.h"
 #include "decode/cfi/object.h"
-#include "decode/operations.h"
 #include "runtime/jit/interface.h"
 #include "runtime/jit/list_walk.h"
 #include "unwind/ask.h"
@@ -380,7 +379,7 @@ static void test_numba(void **state)
 	waitpid(numba.pid, NULL, 0);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_object), cmocka_unit_test(test_no_relocations),
@@ -389,7 +388,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_numba),
 	};
 
-	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
-	return cmocka_run_group_tests_name("unwind/cfi_jit", tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

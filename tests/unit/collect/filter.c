@@ -48,5 +48,5 @@ int main(void)
 		cmocka_unit_test(turns_are_spread),
 	};
 
-	return cmocka_run_group_tests_name("choice_timed", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

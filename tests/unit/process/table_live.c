@@ -398,7 +398,7 @@ static void the_scan_finds_this_process(void **state)
 	p = process_table_find(table, (uint32_t)getpid(), start_of(getpid()) + 17, 5,
 			       fake_now_ns(), fake_now_ns());
 	assert_non_null(p);
-	assert_string_equal(p->comm, "live");
+	assert_string_equal(p->comm, "table_live");
 	assert_int_equal(p->uid, 0);
 	assert_true(p->ns_tgid > 0);
 	assert_false(p->opened);

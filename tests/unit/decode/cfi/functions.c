@@ -257,5 +257,5 @@ int main(void)
 		cmocka_unit_test(test_library),
 	};
 
-	return cmocka_run_group_tests_name("unwind/code_frames", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }
