@@ -17,6 +17,7 @@
 
 #include "cli/options.h"
 #include "record/window_files.h"
+#include "lib/scratch.h"
 
 /* 2026-11-21 16:00:00 UTC: "date -u -d @1795276800" */
 #define BEGIN_S INT64_C(1795276800)
@@ -192,22 +193,19 @@ static bool is_there(const struct window_files *w, const struct window_id *id)
 
 static void remove_all(const char *dir)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	assert_int_equal(system(command), 0);
+	scratch_remove(dir);
 }
 
 /* A clock that was set back must not make the newest file the oldest. */
 static void files_are_kept_by_age(void **state)
 {
-	char dir[] = "/tmp/lb-window-XXXXXX", output[64], other[64];
+	char dir[SCRATCH_BYTES], output[64], other[64];
 	struct window_files w = {.output = output, .keep = 3};
 	struct window_id ids[6], snapshot;
 	struct error err = {0};
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
+	scratch_make(dir, 0700);
 	snprintf(output, sizeof(output), "%s/p.pb.gz", dir);
 	snprintf(other, sizeof(other), "%s/p.keep.pb.gz", dir);
 	assert_int_equal(close(creat(other, 0600)), 0);
@@ -244,13 +242,13 @@ static void files_are_kept_by_age(void **state)
 
 static void failures_are_said(void **state)
 {
-	char dir[] = "/tmp/lb-window-XXXXXX", output[64], sub[64];
+	char dir[SCRATCH_BYTES], output[64], sub[64];
 	struct window_files w = {.output = output, .keep = 1};
 	struct window_id id = {0};
 	struct error err = {0};
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
+	scratch_make(dir, 0700);
 	snprintf(output, sizeof(output), "%s/sub/p.pb.gz", dir);
 	snprintf(sub, sizeof(sub), "%s/sub", dir);
 	assert_int_equal(window_files_write(&w, BEGIN_S, &id, "a", 1, &err), -ENOENT);
@@ -291,11 +289,11 @@ static void in_folder(const char *dir, const char *from, const char *to,
 /* The folder is the one that was opened, until it is asked for again by name. */
 static void the_folder_is_not_what_has_its_name(void **state)
 {
-	char dir[] = "/tmp/lb-window-XXXXXX", output[64], sub[64];
+	char dir[SCRATCH_BYTES], output[64], sub[64];
 	struct window_files w = {.output = output, .keep = 2};
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
+	scratch_make(dir, 0700);
 	snprintf(sub, sizeof(sub), "%s/logs", dir);
 	snprintf(output, sizeof(output), "%s/logs/p.pb.gz", dir);
 	assert_int_equal(mkdir(sub, 0700), 0);
@@ -327,12 +325,12 @@ static void the_folder_is_not_what_has_its_name(void **state)
 /* Neither overwrites nor removes what is the other's; what is nobody's may go. */
 static void two_recordings_of_one_name(void **state)
 {
-	char dir[] = "/tmp/lb-window-XXXXXX", output[64];
+	char dir[SCRATCH_BYTES], output[64];
 	struct window_files a = {.output = output, .keep = 2}, b = a, c = a;
 	struct window_id ids[3], others[3], left;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
+	scratch_make(dir, 0700);
 	snprintf(output, sizeof(output), "%s/p.pb.gz", dir);
 	left = write_one(&c, BEGIN_S - 1, "left");
 	window_files_deinit(&c);
@@ -363,12 +361,12 @@ static void two_recordings_of_one_name(void **state)
 /* However long it runs, and however its files are taken away. */
 static void what_is_remembered_is_bounded(void **state)
 {
-	char dir[] = "/tmp/lb-window-XXXXXX", output[64], path[PATH_MAX];
+	char dir[SCRATCH_BYTES], output[64], path[PATH_MAX];
 	struct window_files w = {.output = output, .keep = 3};
 	struct window_id id;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
+	scratch_make(dir, 0700);
 	snprintf(output, sizeof(output), "%s/p.pb.gz", dir);
 	for (int i = 0; i < 100; i++) {
 		id = write_one(&w, BEGIN_S + i, "a");

@@ -28,6 +28,7 @@
 #include "runtime/jit/interface.h"
 #include "runtime/jit/list_walk.h"
 #include "unwind/ask.h"
+#include "lib/scratch.h"
 
 #define MAX_STEPS 1000000
 
@@ -39,18 +40,16 @@ static int set_up(void **state)
 	const struct worker_config config = {.kind = WORKER_DECODER};
 
 	(void)state;
-	strcpy(dir, "/tmp/lb-cfi-XXXXXX");
-	return mkdtemp(dir) && !worker_new(&config, &decoder, NULL) ? 0 : -1;
+	scratch_make(dir, 0700);
+	return worker_new(&config, &decoder, NULL);
 }
 
 static int tear_down(void **state)
 {
-	char command[128];
-
 	(void)state;
 	worker_free(decoder);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command) ? -1 : 0;
+	scratch_remove(dir);
+	return 0;
 }
 
 /* ---- objects of gcc ---- */

@@ -31,6 +31,7 @@
 
 #include "base/cleanup.h"
 #include "decode/python/state.h"
+#include "lib/scratch.h"
 
 #define SCRIPT     "tests/workloads/python/parked.py"
 #define MAX_FRAMES 128
@@ -460,10 +461,8 @@ static int set_up(void **state)
 	static struct fixture f;
 
 	f = (struct fixture){.stdin_fd = -1};
-	strcpy(f.dir, "/tmp/lineburn-python.XXXXXX");
 	*state = &f;
-	if (!mkdtemp(f.dir))
-		return -1;
+	scratch_make(f.dir, 0700);
 	return worker_new(&decoder, &f.decoder, NULL) ||
 	       worker_new(&reader, &f.reader, NULL);
 }

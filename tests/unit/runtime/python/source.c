@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "runtime/python/source.h"
+#include "lib/scratch.h"
 
 static void assert_main(const char *command, const char *expected, bool module)
 {
@@ -47,7 +48,7 @@ static void test_main_of_command(void **state)
 	assert_main("", NULL, false);
 }
 
-static char dir[] = "/tmp/lineburn-unit.XXXXXX";
+static char dir[SCRATCH_BYTES];
 
 static void put(const char *name, const char *text)
 {
@@ -98,8 +99,7 @@ static void test_find(void **state)
 	};
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	chmod(dir, 0755);
+	scratch_make(dir, 0755);
 	put("srv/app.py", "import numba\ndef dither():\n    pass\ndef outer():\n"
 			  "    def inner(): pass\n");
 	put("srv/helper.py", "class Class:\n    def method(self): pass\n");
@@ -155,10 +155,9 @@ int main(void)
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_made_up_names),
 	};
-	char command[64];
 	int rc;
 
 	rc = cmocka_run_group_tests(tests, NULL, NULL);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command) || rc;
+	scratch_remove(dir);
+	return rc;
 }
