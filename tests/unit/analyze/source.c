@@ -10,6 +10,7 @@
 #include "analyze/source.h"
 #include "base/io.h"
 #include "profile/pprof.h"
+#include "lib/scratch.h"
 
 static struct strpool *pool;
 static struct profile *p;
@@ -19,8 +20,7 @@ static char dir[64];
 static int setup(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/lineburn-source-XXXXXX");
-	assert_non_null(mkdtemp(dir));
+	scratch_make(dir, 0700);
 	pool = strpool_new(8 << 20);
 	p = profile_new(pool);
 	p->extra.present = true;
@@ -29,15 +29,13 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	char command[128];
-
 	(void)state;
 	attribution_free(a);
 	a = NULL;
 	profile_free(p);
 	strpool_free(pool);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command);
+	scratch_remove(dir);
+	return 0;
 }
 
 static const char *write_source(const char *name, const void *text, size_t len)

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/scratch.h"
 
 #define NOBODY 65534
 #define OTHER  65533
@@ -30,17 +31,15 @@ static char dir[64];
 static int make_dir(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/lineburn-creds-XXXXXX");
-	return !mkdtemp(dir) || chmod(dir, 0755);
+	scratch_make(dir, 0755);
+	return 0;
 }
 
 static int remove_dir(void **state)
 {
-	char command[128];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command);
+	scratch_remove(dir);
+	return 0;
 }
 
 static void need_root(void)

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/scratch.h"
 
 #define SAME_OWNER (uid_t) - 1, (gid_t)-1
 
@@ -27,17 +28,15 @@ static char dir[64];
 static int make_dir(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/lineburn-io-XXXXXX");
-	return !mkdtemp(dir);
+	scratch_make(dir, 0700);
+	return 0;
 }
 
 static int remove_dir(void **state)
 {
-	char command[128];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command);
+	scratch_remove(dir);
+	return 0;
 }
 
 static const char *in_dir(const char *name)

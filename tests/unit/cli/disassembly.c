@@ -8,9 +8,7 @@
 
 #include "base/strpool.h"
 #include "cli/disassembly.h"
-#include "decode/requests.h"
 #include "unit/decode/elf/fixture.h"
-#include "worker/worker.h"
 
 struct scene {
 	struct strpool *pool;
@@ -235,7 +233,7 @@ static void code_in_the_profile(void **state)
 	}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_of_a_file),
@@ -245,7 +243,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(code_in_the_profile),
 	};
 
-	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, setup, fixture_teardown);
 }

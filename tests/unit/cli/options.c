@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "cli/options.h"
+#include "lib/scratch.h"
 
 /* Splits @line at spaces and parses it as a command line. */
 static int parse(const char *line, struct options *o, struct error *err)
@@ -159,11 +160,11 @@ static void expect_asm(const char *line, const char *what, const char *input)
 /* As people type it: what to show, or a profile, or both, in any order. */
 static void asm_arguments(void **state)
 {
-	char dir[] = "/tmp/lb-options-XXXXXX";
+	char dir[SCRATCH_BYTES];
 	FILE *f;
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
+	scratch_make(dir, 0700);
 	assert_int_equal(chdir(dir), 0);
 	f = fopen("gzipped", "w");
 	fputs("\x1f\x8b...", f);

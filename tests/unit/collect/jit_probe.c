@@ -33,6 +33,7 @@
 #include "base/cleanup.h"
 #include "collect/jit_probe.h"
 #include "collect/sampler.h"
+#include "lib/scratch.h"
 
 #define KIB       1024u
 #define MIB       (1024u * KIB)
@@ -669,12 +670,12 @@ static void deleted_files_are_probed(void **state)
 static void other_mount_namespaces_are_probed(void **state)
 {
 	_cleanup_close_ int fd = -1;
-	char dir[] = "/tmp/lineburn-jit-probe-XXXXXX", exe[64];
+	char dir[SCRATCH_BYTES], exe[64];
 	int status;
 	pid_t pid;
 
 	need_root();
-	assert_non_null(mkdtemp(dir));
+	scratch_make(dir, 0700);
 	pid = fork();
 	if (!pid) {
 		char path[128];

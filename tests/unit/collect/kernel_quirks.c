@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "collect/kernel_quirks.h"
+#include "lib/scratch.h"
 
 #define DEBIAN_CC                                                               \
 	" (debian-kernel@lists.debian.org) (gcc-12 (Debian 12.2.0-14+deb12u1) " \
@@ -210,11 +211,11 @@ static void put(const char *root, const char *path, const char *text)
 
 static void the_running_kernel_is_read_from_proc(void **state)
 {
-	char root[] = "/tmp/lineburn-quirks-XXXXXX", path[256];
+	char root[SCRATCH_BYTES], path[256];
 	static const char *const folders[] = {"/proc", "/proc/sys", "/proc/sys/kernel"};
 
 	(void)state;
-	assert_non_null(mkdtemp(root));
+	scratch_make(root, 0700);
 	assert_string_equal(kernel_quirk_find_running(root)->versions, "unknown");
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
 		snprintf(path, sizeof(path), "%s%s", root, folders[i]);
@@ -227,8 +228,7 @@ static void the_running_kernel_is_read_from_proc(void **state)
 	put(root, "/proc/version_signature", "Ubuntu 6.1.0-1033.33-oem 6.1.57\n");
 	assert_null(kernel_quirk_find_running(root));
 
-	snprintf(path, sizeof(path), "rm -r %s", root);
-	assert_int_equal(system(path), 0);
+	scratch_remove(root);
 }
 
 /* uname(2) and /proc agree on the machine that runs the tests. */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The doctor on systems of files: tests/fixtures/doctor/healthy with the files of
- * one case laid over it, and what its file `absent` lists taken away.
- */
+/* The doctor on machines that are made of files: machines.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,49 +9,85 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "doctor/doctor.h"
-
-#define FIXTURES "tests/fixtures/doctor"
+#include "lib/scratch.h"
+#include "machines.h"
 
 static const struct doctor_probes all_work = {.memlock_bytes = 8 << 20};
 
-static void run(const char *fmt, ...)
+static void write_part(const char *path, const struct machine_part *part)
 {
-	char command[1024];
-	va_list args;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 
-	va_start(args, fmt);
-	vsnprintf(command, sizeof(command), fmt, args);
-	va_end(args);
-	if (system(command))
-		fail_msg("%s", command);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, part->content, part->len), (ssize_t)part->len);
+	close(fd);
 }
 
-/* @root  a template of mkdtemp() */
-static void lay(const char *name, char *root)
+static void make_part(const char *root, const struct machine_part *part)
 {
-	assert_non_null(mkdtemp(root));
-	run("cp -a " FIXTURES "/healthy/. %s", root);
-	run("cp -a " FIXTURES "/%s/. %s", name, root);
-	run("cd %s && if [ -f absent ]; then xargs rm -r <absent; fi", root);
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s%s", root, part->path);
+	for (char *slash = path + strlen(root) + 1; (slash = strchr(slash, '/'));
+	     slash++) {
+		*slash = '\0';
+		mkdir(path, 0755);
+		*slash = '/';
+	}
+	switch (part->kind) {
+	case PART_FILE:
+		write_part(path, part);
+		break;
+	case PART_LINK:
+		unlink(path);
+		assert_int_equal(symlink(part->content, path), 0);
+		break;
+	case PART_ABSENT:
+		scratch_remove(path);
+		break;
+	}
+}
+
+static size_t make_parts(const char *root, const char *machine)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(machine_parts); i++) {
+		if (strcmp(machine_parts[i].machine, machine))
+			continue;
+		make_part(root, &machine_parts[i]);
+		nr++;
+	}
+	return nr;
+}
+
+/* @root  a path that is written; to be removed */
+static void make_machine(const char *name, char root[SCRATCH_BYTES])
+{
+	scratch_make(root, 0755);
+	assert_true(make_parts(root, "healthy") > 0);
+	assert_true(make_parts(root, name) > 0);
 }
 
 static void examine(const char *name, const struct doctor_probes *probes,
 		    struct doctor *ret)
 {
-	char root[] = "/tmp/lineburn-doctor-XXXXXX";
+	char root[SCRATCH_BYTES];
 
-	lay(name, root);
+	make_machine(name, root);
 	doctor_examine(root, probes, ret);
-	run("rm -r %s", root);
+	scratch_remove(root);
 }
 
 static const struct check *check_of(const struct doctor *d, const char *name)
@@ -99,12 +132,12 @@ static void test_admission(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		char root[] = "/tmp/lineburn-doctor-XXXXXX";
+		char root[SCRATCH_BYTES];
 		struct error err = {0};
 
-		lay(cases[i].name, root);
+		make_machine(cases[i].name, root);
 		assert_int_equal(doctor_admits(root, &err), cases[i].said ? -EPERM : 0);
-		run("rm -r %s", root);
+		scratch_remove(root);
 		if (!cases[i].said)
 			continue;
 		assert_int_equal(err.exit_code, EXIT_SYSTEM);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The same files that execvp(3) executes, in a directory of scripts and links. */
 #include "launch/launch.h"
+#include "lib/scratch.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -15,7 +16,7 @@
 
 #include <cmocka.h>
 
-static char dir[] = "/tmp/command_file.XXXXXX";
+static char dir[SCRATCH_BYTES];
 
 static void write_script(const char *name, const char *text, mode_t mode)
 {
@@ -95,18 +96,17 @@ static void a_pipe_is_no_command(void **state)
 static int set_up(void **state)
 {
 	(void)state;
-	if (!mkdtemp(dir) || chdir(dir) || mkdir("a", 0755) || mkdir("a/sh", 0755))
+	scratch_make(dir, 0700);
+	if (chdir(dir) || mkdir("a", 0755) || mkdir("a/sh", 0755))
 		return -1;
 	return symlink("/bin/sh", "link");
 }
 
 static int tear_down(void **state)
 {
-	char command[64];
-
 	(void)state;
-	snprintf(command, sizeof(command), "/bin/rm -rf %s", dir);
-	return system(command);
+	scratch_remove(dir);
+	return 0;
 }
 
 int main(void)

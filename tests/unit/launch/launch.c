@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "base/io.h"
+#include "lib/scratch.h"
 
 static char dir[64];
 
@@ -26,17 +27,15 @@ static int make_dir(void **state)
 	(void)state;
 	unsetenv("SUDO_UID");
 	setenv("PATH", "/usr/bin:/bin", 1);
-	snprintf(dir, sizeof(dir), "/tmp/lineburn-launch-XXXXXX");
-	return !mkdtemp(dir) || chmod(dir, 0777);
+	scratch_make(dir, 0777);
+	return 0;
 }
 
 static int remove_dir(void **state)
 {
-	char command[128];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command);
+	scratch_remove(dir);
+	return 0;
 }
 
 static struct launch *start(char **argv)

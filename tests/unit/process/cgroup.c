@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/scratch.h"
 
 #define ID    "3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8"
 #define ID2   "a8f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f73"
@@ -233,13 +234,12 @@ static void assert_container(int dir, const char *path, const char *above)
 /* Whose a folder is, who named what is in it: a tree as cgroups have it. */
 static void names_in_folders_of_users(void **state)
 {
-	char top[] = "/tmp/lineburn-unit.XXXXXX", ours[16] = "";
+	char top[SCRATCH_BYTES], ours[16] = "";
 	_cleanup_close_ int dir = -1;
 	uid_t other = geteuid() ? geteuid() : 65534;
 
 	(void)state;
-	assert_non_null(mkdtemp(top));
-	assert_int_equal(chmod(top, 0755), 0);
+	scratch_make(top, 0755);
 	dir = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	assert_true(dir >= 0);
 	assert_int_equal(mkdirat(dir, "a.slice", 0755), 0);

@@ -214,5 +214,5 @@ int main(void)
 						teardown),
 	};
 
-	return cmocka_run_group_tests_name("process/cgroup_id", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

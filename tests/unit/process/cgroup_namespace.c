@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "process/cgroup_mount.h"
+#include "lib/scratch.h"
 
 /* As the kernel tells them of a namespace that begins in /a/b of the hierarchy. */
 static void paths_below_a_mount(void **state)
@@ -82,11 +83,11 @@ static void the_namespace_is_found_by_where_we_are(void **state)
 {
 	static const char *const dirs[] = {"/a",   "/a/b", "/a/b/own",
 					   "/a/c", "/d",   "/d/e"};
-	char top[] = "/tmp/lineburn-namespace.XXXXXX", path[256];
+	char top[SCRATCH_BYTES], path[256];
 	_cleanup_free_ char *own = NULL, *root = NULL, *none = NULL, *deep = NULL;
 
 	(void)state;
-	assert_non_null(mkdtemp(top));
+	scratch_make(top, 0700);
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
 		make(top, dirs[i], strcmp(dirs[i], "/a/b/own") ? 0 : getpid());
 	own = cgroup_namespace_find(top, "/../..", "/own");
@@ -117,5 +118,5 @@ int main(void)
 		cmocka_unit_test(the_namespace_is_found_by_where_we_are),
 	};
 
-	return cmocka_run_group_tests_name("cgroup_namespace", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

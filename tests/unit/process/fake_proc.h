@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "lib/scratch.h"
 
 struct fake_proc {
 	char path[64]; /* holds proc/ and root/ */
@@ -76,9 +77,7 @@ static inline void fake_mkdir(const char *fmt, ...)
 
 static inline void fake_proc_init(struct fake_proc *f)
 {
-	strcpy(f->path, "/tmp/lineburn-test-XXXXXX");
-	if (!mkdtemp(f->path))
-		abort();
+	scratch_make(f->path, 0700);
 	snprintf(f->proc, sizeof(f->proc), "%s/proc", f->path);
 	snprintf(f->root, sizeof(f->root), "%s/root", f->path);
 	fake_mkdir("%s", f->proc);

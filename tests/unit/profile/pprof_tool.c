@@ -11,6 +11,7 @@
 #include "analyze/attribution.h"
 #include "base/io.h"
 #include "profile/pprof.h"
+#include "lib/scratch.h"
 
 static char dir[64];
 static char path[96];
@@ -32,19 +33,16 @@ static bool go_is_here(void)
 static int setup(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/lineburn-pprof-XXXXXX");
-	assert_non_null(mkdtemp(dir));
+	scratch_make(dir, 0700);
 	snprintf(path, sizeof(path), "%s/p.pb.gz", dir);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	char command[128];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command);
+	scratch_remove(dir);
+	return 0;
 }
 
 static char *output_of(const char *command)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "record/source_names.h"
+#include "lib/scratch.h"
 
 #define NR_ROOTS (SOURCE_NAMES_MAX_OF_A_PATH + 8)
 
@@ -54,8 +55,7 @@ static const char *name_in(unsigned int i)
 static int setup(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/lineburn-fold-XXXXXX");
-	assert_non_null(mkdtemp(dir));
+	scratch_make(dir, 0700);
 	pool = strpool_new(1 << 20);
 	p = profile_new(pool);
 	source_names_init(&files, p);
@@ -66,8 +66,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	char command[128];
-
 	(void)state;
 	for (unsigned int i = 0; i < NR_ROOTS; i++)
 		if (processes[i].root_fd >= 0)
@@ -75,8 +73,8 @@ static int teardown(void **state)
 	source_names_deinit(&files);
 	profile_free(p);
 	strpool_free(pool);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command);
+	scratch_remove(dir);
+	return 0;
 }
 
 static void content_tells_files_of_one_path(void **state)
@@ -155,5 +153,5 @@ int main(void)
 		TEST(too_many_looks_are_told),
 	};
 
-	return cmocka_run_group_tests_name("source_names", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,12 +19,13 @@
 
 #include "base/io.h"
 #include "symbolize/debuginfod.h"
+#include "lib/scratch.h"
 
 static const uint8_t known_id[20] = {0xab, 0xcd, 1, 2, 3};
 static const uint8_t other_id[20] = {0xff, 0xcd, 1, 2, 3};
 static const char content[] = "not really ELF";
 
-static char dir[] = "/tmp/lb-debuginfod-XXXXXX";
+static char dir[SCRATCH_BYTES];
 
 static void make_tree(void)
 {
@@ -182,8 +183,7 @@ static int setup(void **state)
 	char cache[sizeof(dir) + 8];
 
 	(void)state;
-	if (!mkdtemp(dir))
-		return -1;
+	scratch_make(dir, 0700);
 	make_tree();
 	snprintf(cache, sizeof(cache), "%s/cache", dir);
 	return setenv("DEBUGINFOD_CACHE_PATH", cache, 1);
@@ -191,11 +191,9 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	char command[64];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command);
+	scratch_remove(dir);
+	return 0;
 }
 
 int main(void)

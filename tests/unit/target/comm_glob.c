@@ -172,5 +172,5 @@ int main(void)
 		cmocka_unit_test(both_answers),
 	};
 
-	return cmocka_run_group_tests_name("comm_glob", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

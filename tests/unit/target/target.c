@@ -123,5 +123,5 @@ int main(void)
 		cmocka_unit_test(what_is_similar),
 	};
 
-	return cmocka_run_group_tests_name("choice", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

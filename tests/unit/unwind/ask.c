@@ -423,5 +423,5 @@ int main(void)
 		TEST(test_cut_replies),
 	};
 
-	return cmocka_run_group_tests_name("unwind/ask", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

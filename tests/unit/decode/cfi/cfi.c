@@ -703,5 +703,5 @@ int main(void)
 		cmocka_unit_test(test_nested),
 	};
 
-	return cmocka_run_group_tests_name("unwind/cfi", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "decode/requests.h"
 #include "unwind/ask.h"
+#include "lib/scratch.h"
 
 static char dir[64];
 static struct worker *decoder;
@@ -32,18 +32,16 @@ static int set_up(void **state)
 	const struct worker_config config = {.kind = WORKER_DECODER};
 
 	(void)state;
-	strcpy(dir, "/tmp/lb-cfi-XXXXXX");
-	return mkdtemp(dir) && !worker_new(&config, &decoder, NULL) ? 0 : -1;
+	scratch_make(dir, 0700);
+	return worker_new(&config, &decoder, NULL);
 }
 
 static int tear_down(void **state)
 {
-	char command[128];
-
 	(void)state;
 	worker_free(decoder);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command) ? -1 : 0;
+	scratch_remove(dir);
+	return 0;
 }
 
 /* ---- files ---- */
@@ -450,7 +448,7 @@ static void test_others(void **state)
 	assert_nothing(fd);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small),
@@ -467,7 +465,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_others),
 	};
 
-	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
-	return cmocka_run_group_tests_name("unwind/cfi_serve", tests, set_up, tear_down);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

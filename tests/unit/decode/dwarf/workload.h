@@ -19,9 +19,10 @@
 #include <cmocka.h>
 
 #include "decode/dwarf/dwarf.h"
+#include "lib/scratch.h"
 
 static char sources[PATH_MAX]; /* tests/workloads/dwarf; made by setup */
-static char dir[] = "/tmp/lineburn-dwarf-XXXXXX"; /* everything built; made by setup */
+static char dir[SCRATCH_BYTES]; /* everything built; made by setup */
 
 __attribute__((format(printf, 1, 2))) static inline int shell(const char *fmt, ...)
 {
@@ -43,13 +44,15 @@ static inline bool have(const char *program)
 static inline int setup_dir(void **state)
 {
 	(void)state;
-	return realpath("tests/workloads/dwarf", sources) && mkdtemp(dir) ? 0 : -1;
+	scratch_make(dir, 0700);
+	return realpath("tests/workloads/dwarf", sources) ? 0 : -1;
 }
 
 static inline int remove_dir(void **state)
 {
 	(void)state;
-	return shell("rm -rf %s", dir);
+	scratch_remove(dir);
+	return 0;
 }
 
 /* One answer, copied. */

@@ -14,25 +14,23 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "lib/scratch.h"
 
 static char fixture_dir[64];
 
 __attribute__((unused)) static int fixture_setup(void **state)
 {
 	(void)state;
-	strcpy(fixture_dir, "/tmp/lb-elf-XXXXXX");
 	/* Others must be able to enter it: files are opened as their owner. */
-	return mkdtemp(fixture_dir) && !chdir(fixture_dir) && !system("chmod 755 .") ? 0
-										     : -1;
+	scratch_make(fixture_dir, 0755);
+	return chdir(fixture_dir);
 }
 
 __attribute__((unused)) static int fixture_teardown(void **state)
 {
-	char command[128];
-
 	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", fixture_dir);
-	return chdir("/") || system(command) ? -1 : 0;
+	scratch_remove(fixture_dir);
+	return chdir("/");
 }
 
 /* Runs a shell command in the directory. Return: did it succeed? */

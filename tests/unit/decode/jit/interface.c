@@ -327,7 +327,7 @@ static void a_file_is_asked_once(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, fixture_teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(programs_and_libraries_have_it),
@@ -342,7 +342,5 @@ int main(int argc, char **argv)
 		TEST(a_file_is_asked_once),
 	};
 
-	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -299,7 +299,7 @@ static void damaged_files(void **state)
 		}
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_version_that_says_itself, set_up,
@@ -312,7 +312,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(damaged_files),
 	};
 
-	if (argc && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "decode/python/frames.h"
-#include "decode/requests.h"
 #include "decode/runtimes.h"
 #include "lineburn_unwind.h"
 #include "process/interp_code.h"
@@ -259,7 +258,7 @@ static void test_many(void **state)
 	interp_codes_deinit(&other.interp_codes);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),
@@ -270,8 +269,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_many, start, stop),
 	};
 
-	(void)argc;
-	if (!strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

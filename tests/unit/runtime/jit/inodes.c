@@ -14,9 +14,9 @@
 #include "base/io.h"
 #include "collect/jit_probe.h"
 #include "collect/sampler.h"
-#include "decode/requests.h"
 #include "process/file.h"
 #include "process/file_facts.h"
+#include "worker/worker.h"
 
 struct jit_descriptor {
 	uint32_t version, action;
@@ -223,7 +223,7 @@ static void what_nobody_has_is_given_back(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(each_inode_is_probed_once),
@@ -232,7 +232,5 @@ int main(int argc, char **argv)
 		TEST(what_nobody_has_is_given_back),
 	};
 
-	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

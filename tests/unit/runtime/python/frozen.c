@@ -14,6 +14,7 @@
 
 #include "process/process.h"
 #include "runtime/python/frozen.h"
+#include "lib/scratch.h"
 
 static void test_modules(void **state)
 {
@@ -96,7 +97,7 @@ static void make(const char *root, const char *path)
 /* In the root of the target, and not in ours. */
 static void test_find(void **state)
 {
-	char root[] = "/tmp/frozen-XXXXXX", path[256], command[64];
+	char root[SCRATCH_BYTES], path[256];
 	struct mapping mappings[] = {
 		{.kind = MAPPING_FILE, .path = "/usr/lib/libc.so.6"},
 		{.kind = MAPPING_FILE, .path = "/of-the-target/bin/python3.11"},
@@ -105,7 +106,7 @@ static void test_find(void **state)
 		.uid = getuid(), .maps = {.items = mappings, .nr = 2}, .root_fd = -1};
 
 	(void)state;
-	assert_non_null(mkdtemp(root));
+	scratch_make(root, 0700);
 	make(root, "/of-the-target/lib/python3.11/importlib/_bootstrap.py");
 	make(root, "/of-the-target/lib/python3.11/pkg/__init__.py");
 	proc.root_fd = open(root, O_PATH | O_CLOEXEC);
@@ -120,8 +121,7 @@ static void test_find(void **state)
 	mappings[1].deleted = true;
 	assert_int_equal(python_frozen_find(&proc, "<frozen pkg>", path, 256), 0);
 	close(proc.root_fd);
-	snprintf(command, sizeof(command), "rm -r %s", root);
-	assert_int_equal(system(command), 0);
+	scratch_remove(root);
 }
 
 int main(void)

@@ -31,9 +31,9 @@
 
 #include "base/cleanup.h"
 #include "decode/python/build.h"
-#include "decode/requests.h"
 #include "decode/python/state.h"
 #include "process/file_facts.h"
+#include "lib/scratch.h"
 
 #define SCRIPT     "tests/workloads/python/parked.py"
 #define MAX_FRAMES 128
@@ -468,10 +468,8 @@ static int set_up(void **state)
 	static struct fixture f;
 
 	f = (struct fixture){.stdin_fd = -1};
-	strcpy(f.dir, "/tmp/lineburn-python.XXXXXX");
 	*state = &f;
-	if (!mkdtemp(f.dir))
-		return -1;
+	scratch_make(f.dir, 0700);
 	return worker_new(&decoder, &f.decoder, NULL) ||
 	       worker_new(&reader, &f.reader, NULL);
 }
@@ -587,7 +585,7 @@ static void a_process_that_is_gone(void **state)
 			 LOCATE_UNKNOWN);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_interpreters),
@@ -602,7 +600,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(stacks_of_python_3_15, set_up, tear_down),
 	};
 
-	if (argc && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,7 +275,7 @@ static void test_nothing_there(void **state)
 	stop_target(&t);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 #define READ(i) cmocka_unit_test_prestate(test_read, (void *)&layouts[i].version)
 	const struct CMUnitTest tests[] = {
@@ -283,8 +283,5 @@ int main(int argc, char **argv)
 		READ(3), READ(4), cmocka_unit_test(test_nothing_there),
 	};
 
-	(void)argc;
-	if (!strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

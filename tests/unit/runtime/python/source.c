@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "decode/requests.h"
 #include "runtime/python/source.h"
+#include "lib/scratch.h"
 
 static void assert_main(const char *command, const char *expected, bool module)
 {
@@ -48,7 +48,7 @@ static void test_main_of_command(void **state)
 	assert_main("", NULL, false);
 }
 
-static char dir[] = "/tmp/lineburn-unit.XXXXXX";
+static char dir[SCRATCH_BYTES];
 
 static void put(const char *name, const char *text)
 {
@@ -99,8 +99,7 @@ static void test_find(void **state)
 	};
 
 	(void)state;
-	assert_non_null(mkdtemp(dir));
-	chmod(dir, 0755);
+	scratch_make(dir, 0755);
 	put("srv/app.py", "import numba\ndef dither():\n    pass\ndef outer():\n"
 			  "    def inner(): pass\n");
 	put("srv/helper.py", "class Class:\n    def method(self): pass\n");
@@ -149,19 +148,16 @@ static void test_made_up_names(void **state)
 	assert_true(budget_ns > INT64_C(19500000000));
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_main_of_command),
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_made_up_names),
 	};
-	char command[64];
 	int rc;
 
-	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))
-		return worker_main(operations, NR_OPERATIONS);
 	rc = cmocka_run_group_tests(tests, NULL, NULL);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command) || rc;
+	scratch_remove(dir);
+	return rc;
 }

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Frames that machine code makes: known ones, and those of a library that says what they are. */
+#include "decode/cfi/functions.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <glob.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "decode/cfi/file.h"
+
+#define VADDR 0x7f0000000000
+
+static void rows_text(const struct cfi_rows *rows, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < rows->nr && len < size; i++) {
+		const struct lb_unwind_rule *r = &rows->items[i].rule;
+		static const char *const names[] = {"none", "sp", "fp"};
+
+		len += (size_t)snprintf(buf + len, size - len, "%lu ",
+					rows->items[i].vaddr - VADDR);
+		if (r->cfa >= LB_CFA_REG && len < size)
+			len += (size_t)snprintf(buf + len, size - len, "r%d%+d",
+						r->cfa - LB_CFA_REG, r->cfa_off);
+		else if (len < size)
+			len += (size_t)snprintf(buf + len, size - len, "%s%+d",
+						r->cfa < 3 ? names[r->cfa] : "?",
+						r->cfa_off);
+		if (r->fp == LB_FP_AT_CFA && len < size)
+			len += (size_t)snprintf(buf + len, size - len, " @%+d",
+						r->fp_off);
+		if (len < size)
+			len += (size_t)snprintf(buf + len, size - len, "\n");
+	}
+}
+
+static void assert_code(const uint8_t *code, size_t len, const char *expected)
+{
+	_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
+	uint64_t steps = 1000 * CODE_FRAMES_STEPS;
+	char text[1024];
+
+	assert_int_equal(code_frames_read(code, len, VADDR, &steps, &rows), 0);
+	rows_text(&rows, text, sizeof(text));
+	assert_string_equal(text, expected);
+}
+
+#define ASSERT_CODE(expected, ...)                           \
+	do {                                                 \
+		const uint8_t code_[] = {__VA_ARGS__};       \
+		assert_code(code_, sizeof(code_), expected); \
+	} while (0)
+
+#define RET 0xc3
+#define NOP 0x90
+
+static void test_known(void **state)
+{
+	(void)state;
+	ASSERT_CODE("0 sp+8\n1 none+0\n", RET);
+	/* push %r14; push %rbx; sub $24,%rsp; nop; add $24,%rsp; pop %rbx; pop %r14; ret */
+	ASSERT_CODE("0 sp+8\n2 sp+16\n3 sp+24\n7 sp+48\n12 sp+24\n13 sp+16\n15 sp+8\n"
+		    "16 none+0\n",
+		    0x41, 0x56, 0x53, 0x48, 0x83, 0xec, 24, NOP, 0x48, 0x83, 0xc4, 24,
+		    0x5b, 0x41, 0x5e, RET);
+	/* push %rbp; mov %rsp,%rbp; and $-32,%rsp; sub %rax,%rsp; nop; leave; ret */
+	ASSERT_CODE("0 sp+8\n1 sp+16 @-16\n8 fp+16 @-16\n13 sp+8\n14 none+0\n", 0x55,
+		    0x48, 0x89, 0xe5, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x29, 0xc4, NOP, 0xc9,
+		    RET);
+	/* the same, ended by lea -8(%rbp),%rsp; pop %rbx; pop %rbp; ret */
+	ASSERT_CODE("0 sp+8\n1 sp+16 @-16\n5 sp+24 @-16\n9 fp+16 @-16\n13 sp+24 @-16\n"
+		    "14 sp+16 @-16\n15 sp+8\n16 none+0\n",
+		    0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x8d,
+		    0x65, 0xf8, 0x5b, 0x5d, RET);
+	/*
+	 * push %rbx; mov %rsp,%rbx; sub $128,%rsp; and $-4096,%rsp; nop; mov %rbx,%rsp;
+	 * pop %rbx; ret: kernels of OpenBLAS
+	 */
+	ASSERT_CODE("0 sp+8\n1 sp+16\n11 sp+144\n18 r3+16\n22 sp+16\n23 sp+8\n"
+		    "24 none+0\n",
+		    0x53, 0x48, 0x89, 0xe3, 0x48, 0x81, 0xec, 0x80, 0, 0, 0, 0x48, 0x81,
+		    0xe4, 0, 0xf0, 0xff, 0xff, NOP, 0x48, 0x89, 0xdc, 0x5b, RET);
+	/* the same, but xor %ebx,%ebx loses it */
+	ASSERT_CODE("0 sp+8\n1 sp+16\n8 r3+16\n10 ?+0\n11 none+0\n", 0x53, 0x48, 0x89,
+		    0xe3, 0x48, 0x83, 0xe4, 0xe0, 0x31, 0xdb, RET);
+	/* push %rbp as a register among others */
+	ASSERT_CODE("0 sp+8\n1 sp+16\n2 sp+24 @-24\n6 sp+16\n7 sp+8\n8 none+0\n", 0x53,
+		    0x55, 0x48, 0x31, 0xed, 0x5d, 0x5b, RET);
+}
+
+static void test_flow(void **state)
+{
+	(void)state;
+	/* push %rbx; jz +2; pop %rbx; ret; nop; pop %rbx; ret: an early return */
+	ASSERT_CODE("0 sp+8\n1 sp+16\n4 sp+8\n5 sp+16\n7 sp+8\n8 none+0\n", 0x53, 0x74, 2,
+		    0x5b, RET, NOP, 0x5b, RET);
+	/* push %rbx; jmp *%rax; ud2; pop %rbx; ret: what only a table leads to */
+	ASSERT_CODE("0 sp+8\n1 sp+16\n4 sp+8\n5 none+0\n", 0x53, 0xff, 0xe0, 0x5b, RET);
+	/* ret; nop: nobody comes there */
+	ASSERT_CODE("0 sp+8\n1 ?+0\n2 none+0\n", RET, NOP);
+	/* push %rbx; pop %rbx; jmp (not relocated); push %rbx: it does not go on there */
+	ASSERT_CODE("0 sp+8\n1 sp+16\n2 sp+8\n7 ?+0\n8 none+0\n", 0x53, 0x5b, 0xe9, 0, 0,
+		    0, 0, 0x53);
+	/* mov %rax,%rsp: another stack */
+	ASSERT_CODE("0 sp+8\n3 ?+0\n4 none+0\n", 0x48, 0x89, 0xc4, RET);
+	/* a loop that pushes: once is enough to see that it ends */
+	ASSERT_CODE("0 sp+8\n1 sp+16\n3 none+0\n", 0x53, 0xeb, 0xfd);
+	/* a jump behind the function, and one into an instruction */
+	ASSERT_CODE("0 sp+8\n5 none+0\n", 0x74, 0x70, 0x74, 0xfd, RET);
+}
+
+static void test_limits(void **state)
+{
+	_cleanup_free_ uint8_t *nops = malloc(CODE_FRAMES_MAX_BYTES + 1);
+	_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
+	const uint8_t bad[] = {0x06, 0x06}; /* no instruction of 64-bit mode */
+	uint64_t steps = 100 * CODE_FRAMES_STEPS;
+
+	(void)state;
+	assert_non_null(nops);
+	memset(nops, NOP, CODE_FRAMES_MAX_BYTES + 1);
+	assert_int_equal(code_frames_read(nops, 1000, VADDR, &steps, &rows), 0);
+	assert_int_equal(rows.nr, 0);
+	assert_true(rows.stats.is_cut);
+	assert_true(steps < CODE_FRAMES_STEPS);
+	steps = UINT64_MAX;
+	assert_int_equal(
+		code_frames_read(nops, CODE_FRAMES_MAX_BYTES + 1, VADDR, &steps, &rows),
+		0);
+	assert_int_equal(code_frames_read(nops, 0, VADDR, &steps, &rows), 0);
+	assert_int_equal(code_frames_read(nops, 16, UINT64_MAX - 8, &steps, &rows), 0);
+	assert_int_equal(code_frames_read(bad, 2, VADDR, &steps, &rows), 0);
+	assert_int_equal(rows.nr, 0);
+}
+
+/* ---- a library ---- */
+
+struct counts {
+	size_t nr_functions, nr_bytes, nr_unsupported, nr_different;
+};
+
+static const struct lb_unwind_rule *rule_at(const struct cfi_rows *rows, uint64_t vaddr)
+{
+	size_t low = 0, high = rows->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (rows->items[mid].vaddr <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? &rows->items[low - 1].rule : NULL;
+}
+
+/* Each byte of a function; which of the two is SP + n and which FP + m is no difference. */
+static void compare(const struct cfi_rows *known, const struct cfi_rows *rows,
+		    struct counts *counts)
+{
+	for (size_t i = 0; i + 1 < rows->nr; i++) {
+		const struct lb_unwind_rule *ours = &rows->items[i].rule;
+
+		for (uint64_t at = rows->items[i].vaddr; at < rows->items[i + 1].vaddr;
+		     at++) {
+			const struct lb_unwind_rule *rule = rule_at(known, at);
+
+			if (!rule || (rule->cfa != LB_CFA_SP && rule->cfa != LB_CFA_FP))
+				continue;
+			counts->nr_bytes++;
+			if (ours->cfa == LB_CFA_UNSUPPORTED)
+				counts->nr_unsupported++;
+			else if (ours->cfa == rule->cfa && ours->cfa_off != rule->cfa_off)
+				counts->nr_different++;
+		}
+	}
+}
+
+static void read_function(const struct cfi_file *file, const GElf_Sym *sym,
+			  const struct cfi_rows *known, struct counts *counts)
+{
+	size_t len;
+	const uint8_t *bytes = (const uint8_t *)elf_rawfile(file->binary->elf, &len);
+
+	for (size_t i = 0; i < file->nr_segments; i++) {
+		const struct cfi_segment *s = &file->segments[i];
+		_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
+		uint64_t steps = UINT64_MAX;
+
+		if (sym->st_value < s->vaddr ||
+		    sym->st_value - s->vaddr >= s->size_bytes ||
+		    sym->st_size > s->size_bytes - (sym->st_value - s->vaddr))
+			continue;
+		assert_int_equal(
+			code_frames_read(bytes + s->file_off + (sym->st_value - s->vaddr),
+					 sym->st_size, sym->st_value, &steps, &rows),
+			0);
+		compare(known, &rows, counts);
+		counts->nr_functions++;
+	}
+}
+
+static void test_library(void **state)
+{
+	_cleanup_(cfi_file_deinit) struct cfi_file file = {0};
+	_cleanup_(cfi_rows_deinit) struct cfi_rows known = {0};
+	_cleanup_close_ int fd = -1;
+	struct counts counts = {0};
+	uint64_t steps = UINT64_MAX;
+	Elf_Scn *scn = NULL;
+	glob_t found;
+	GElf_Shdr sh;
+	GElf_Sym sym;
+
+	(void)state;
+	assert_int_equal(glob("/lib/*/libc.so.6", 0, NULL, &found), 0);
+	fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
+	globfree(&found);
+	assert_true(cfi_file_open(fd, &file));
+	assert_int_equal(cfi_read(&file.section, 0, UINT64_MAX, &steps, &known), 0);
+	assert_int_equal(cfi_rows_finish(&known), 0);
+	while ((scn = elf_nextscn(file.binary->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNSYM)
+			break;
+	assert_non_null(scn);
+	for (int i = 0; gelf_getsym(elf_getdata(scn, NULL), i, &sym); i++)
+		if (GELF_ST_TYPE(sym.st_info) == STT_FUNC)
+			read_function(&file, &sym, &known, &counts);
+	print_message("%zu functions, %zu bytes: %zu unsupported, %zu different\n",
+		      counts.nr_functions, counts.nr_bytes, counts.nr_unsupported,
+		      counts.nr_different);
+	assert_true(counts.nr_functions > 1000);
+	assert_true(counts.nr_unsupported < counts.nr_bytes / 20);
+	assert_true(counts.nr_different < counts.nr_bytes / 500);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_flow),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_library),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Objects of JITs: made by gcc and given addresses as a JIT does; and Numba's own, whose
+ * frames have to be what the running process has in its memory.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "decode/cfi/object.h"
+#include "decode/jit/interface.h"
+#include "process/file_facts.h"
+#include "lib/scratch.h"
+#include "runtime/jit/list_walk.h"
+#include "unwind/ask.h"
+#include "lib/scratch.h"
+
+#define MAX_STEPS 1000000
+
+static char dir[64];
+static struct worker *decoder;
+
+static int set_up(void **state)
+{
+	const struct worker_config config = {.kind = WORKER_DECODER};
+
+	(void)state;
+	scratch_make(dir, 0700);
+	return worker_new(&config, &decoder, NULL);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	worker_free(decoder);
+	scratch_remove(dir);
+	return 0;
+}
+
+/* ---- objects of gcc ---- */
+
+/* A function of 32 bytes: 8 with CFA = SP + 8, then 24 of SP + its argument. */
+#define FUNCTION(off) \
+	".cfi_startproc\n.nops 8\n.cfi_def_cfa_offset " off "\n.nops 24\n.cfi_endproc\n"
+
+static const char two_texts[] = ".section .text.a,\"ax\"\n" FUNCTION("16")
+	FUNCTION("24") ".section .text.b,\"ax\"\n" FUNCTION("32");
+
+/* Assembles dir/o; then runs @then in dir. Return: a descriptor of it. */
+static int build(const char *source, const char *then)
+{
+	char path[128], command[1024];
+	int fd;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/o.s", dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs(source, f);
+	fclose(f);
+	snprintf(command, sizeof(command), "cd %s && gcc -c -o o o.s && %s", dir, then);
+	assert_int_equal(system(command), 0);
+	snprintf(path, sizeof(path), "%s/o", dir);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+#define LOADED                                                     \
+	"objcopy --change-section-address .text.a=0x7f0000001000 " \
+	"--change-section-address .text.b=0x7f0000003000 "         \
+	"--change-section-address .eh_frame=0x7f0000005000 o"
+
+struct seen {
+	struct jit_text texts[4];
+	size_t pieces[4];
+	size_t nr;
+};
+
+static void note(void *ctx, size_t piece, struct jit_text *text)
+{
+	struct seen *seen = ctx;
+
+	assert_true(seen->nr < 4);
+	seen->pieces[seen->nr] = piece;
+	seen->texts[seen->nr++] = *text;
+	text->pages = (struct row_pages){0};
+}
+
+static void forget(struct seen *seen)
+{
+	for (size_t i = 0; i < seen->nr; i++)
+		row_pages_deinit(&seen->texts[i].pages);
+	seen->nr = 0;
+}
+
+static struct seen ask(int fd)
+{
+	const struct jit_piece piece = {0, (uint64_t)lseek(fd, 0, SEEK_END)};
+	struct seen seen = {0};
+
+	assert_int_equal(rows_of_jit(decoder, fd, &piece, 1, note, &seen), WORKER_OK);
+	return seen;
+}
+
+/* "at cfa_off" of its rows, in its one page. */
+static void assert_rows(const struct jit_text *text, const char *expected)
+{
+	const struct row_pages *p = &text->pages;
+	char all[256] = "", line[64];
+
+	assert_int_equal(p->nr_pages, 1);
+	assert_int_equal(p->pages[0].page, 0);
+	for (size_t i = 0; i < p->nr_rows; i++) {
+		snprintf(line, sizeof(line), "%d %d\n", p->rows[i].pc_low,
+			 p->rules[p->rows[i].rule].cfa_off);
+		strcat(all, line);
+	}
+	assert_string_equal(all, expected);
+}
+
+static void test_object(void **state)
+{
+	_cleanup_close_ int fd = build(two_texts, LOADED);
+	struct seen seen = ask(fd);
+
+	(void)state;
+	assert_int_equal(seen.nr, 2);
+	assert_int_equal(seen.texts[0].start, 0x7f0000001000);
+	assert_int_equal(seen.texts[0].end, 0x7f0000001040);
+	assert_rows(&seen.texts[0], "0 8\n8 16\n32 8\n40 24\n64 0\n");
+	assert_int_equal(seen.texts[1].start, 0x7f0000003000);
+	assert_int_equal(seen.texts[1].end, 0x7f0000003020);
+	assert_rows(&seen.texts[1], "0 8\n8 32\n32 0\n");
+	forget(&seen);
+}
+
+/* What its addresses are relative to is not known then: nothing is. */
+static void test_no_relocations(void **state)
+{
+	_cleanup_close_ int fd =
+		build(two_texts, LOADED " && objcopy --remove-relocations=.eh_frame o");
+	struct seen seen = ask(fd);
+
+	(void)state;
+	assert_int_equal(seen.nr, 2);
+	assert_int_equal(seen.texts[0].pages.nr_pages, 0);
+	assert_int_equal(seen.texts[1].pages.nr_pages, 0);
+	forget(&seen);
+}
+
+/* One that was linked is as it is. */
+static void test_linked(void **state)
+{
+	_cleanup_close_ int fd = build(
+		two_texts, "ld -e 0 -Ttext=0x7f0000001000 -o linked o && mv linked o");
+	struct seen seen = ask(fd);
+
+	(void)state;
+	assert_int_equal(seen.nr, 1);
+	assert_int_equal(seen.texts[0].start, 0x7f0000001000);
+	assert_rows(&seen.texts[0], "0 8\n8 16\n32 8\n40 24\n64 8\n72 32\n96 0\n");
+	forget(&seen);
+}
+
+/* Pieces that are none: between one that is. */
+static void test_pieces(void **state)
+{
+	_cleanup_close_ int fd = build(two_texts, LOADED " && truncate -s 8192 o");
+	const struct jit_piece pieces[] = {{1, 8191}, {8192, 1}, {UINT64_MAX, 2},
+					   {0, 8192}, {0, 8193}, {0, 64},
+					   {0, 0}};
+	struct seen seen = {0};
+
+	(void)state;
+	assert_int_equal(
+		rows_of_jit(decoder, fd, pieces, ARRAY_SIZE(pieces), note, &seen),
+		WORKER_OK);
+	assert_int_equal(seen.nr, 2);
+	assert_int_equal(seen.pieces[0], 3);
+	assert_int_equal(seen.pieces[1], 3);
+	forget(&seen);
+}
+
+/* A function that it does not describe: from its code. */
+static void test_no_frames(void **state)
+{
+	static const char bare[] = ".section .text.a,\"ax\"\n" FUNCTION(
+		"16") ".type f,@function\nf: push %rbx\npop %rbx\nret\n.size f,.-f\n"
+		      ".section .text.b,\"ax\"\nnop\n";
+	_cleanup_close_ int fd = build(bare, LOADED);
+	struct seen seen = ask(fd);
+
+	(void)state;
+	assert_int_equal(seen.nr, 2);
+	assert_rows(&seen.texts[0], "0 8\n8 16\n32 8\n33 16\n34 8\n35 0\n");
+	assert_int_equal(seen.texts[1].pages.nr_pages, 0);
+	forget(&seen);
+}
+
+/* Relocations that lead out of the section, or are of an unknown type, are not done. */
+static void test_bad_relocations(void **state)
+{
+	_cleanup_close_ int fd = build(two_texts, LOADED);
+	uint8_t bytes[16384], changed[sizeof(bytes)];
+	ssize_t len = pread(fd, bytes, sizeof(bytes), 0);
+	unsigned int nr_without = 0;
+
+	(void)state;
+	assert_true(len > 0 && len < (ssize_t)sizeof(bytes));
+	for (ssize_t at = 0; at < len; at++) {
+		uint64_t steps = MAX_STEPS;
+		struct cfi_object *o = calloc(1, sizeof(*o));
+		bool has_rows = false;
+
+		assert_non_null(o);
+		memcpy(changed, bytes, (size_t)len);
+		changed[at] ^= 0xff;
+		assert_int_equal(cfi_object_read(changed, (size_t)len, &steps, o), 0);
+		for (size_t i = 0; i < o->nr_texts; i++) {
+			const struct cfi_rows *rows = &o->texts[i].rows;
+
+			assert_true(o->texts[i].start < o->texts[i].end);
+			for (size_t k = 0; k < rows->nr; k++)
+				has_rows |= rows->items[k].rule.cfa == LB_CFA_SP;
+		}
+		nr_without += !has_rows;
+		cfi_object_deinit(o);
+		free(o);
+	}
+	assert_true(nr_without > 20); /* magic, headers, relocations */
+}
+
+/* ---- Numba ---- */
+
+#define NUMBA_PYTHON "build/venv/numba-new/bin/python"
+#define NUMBA_LLVM                                                          \
+	"build/venv/numba-new/lib/python3*/site-packages/llvmlite/binding/" \
+	"libllvmlite.so"
+
+static const char numba_script[] = "import numba, os, time\n"
+				   "@numba.njit\n"
+				   "def f(n):\n"
+				   "    a = 0.0\n"
+				   "    for i in range(n):\n"
+				   "        a += i ** 0.5\n"
+				   "    return a\n"
+				   "f(10)\n"
+				   "os.write(1, b'x')\n"
+				   "time.sleep(60)\n";
+
+static pid_t start_numba(void)
+{
+	char byte;
+	int tell[2];
+	pid_t pid;
+
+	assert_int_equal(pipe2(tell, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		dup2(tell[1], STDOUT_FILENO);
+		execl(NUMBA_PYTHON, NUMBA_PYTHON, "-c", numba_script, NULL);
+		_exit(1);
+	}
+	close(tell[1]);
+	assert_int_equal(read(tell[0], &byte, 1), 1);
+	close(tell[0]);
+	return pid;
+}
+
+/* Where a library begins in a process. */
+static uint64_t base_of(pid_t pid, const char *name)
+{
+	unsigned long start = 0;
+	char path[64], line[1024];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (!start && fgets(line, sizeof(line), f))
+		if (strstr(line, name))
+			assert_int_equal(sscanf(line, "%lx-", &start), 1);
+	fclose(f);
+	assert_true(start);
+	return start;
+}
+
+struct numba {
+	pid_t pid;
+	unsigned int nr_objects, nr_rows;
+};
+
+static void compare_object(void *ctx, const struct list_object *listed,
+			   enum list_state state, const void *bytes)
+{
+	struct numba *numba = ctx;
+	_cleanup_(cfi_frames_deinit) struct cfi_frames frames = {0};
+	_cleanup_free_ uint8_t *memory = NULL;
+	_cleanup_free_ struct cfi_object *o = calloc(1, sizeof(*o));
+	uint64_t steps = MAX_STEPS;
+	struct iovec local, remote;
+
+	int err;
+
+	assert_int_equal(state, LIST_NEW);
+	assert_non_null(o);
+	err = cfi_object_frames((void *)bytes, listed->size_bytes, 0, &steps, &frames);
+	if (err == -ENODATA) /* one of data only */
+		return;
+	assert_int_equal(err, 0);
+	memory = malloc(frames.len);
+	assert_non_null(memory);
+	local = (struct iovec){memory, frames.len};
+	remote = (struct iovec){(void *)frames.vaddr, frames.len};
+	assert_int_equal(process_vm_readv(numba->pid, &local, 1, &remote, 1, 0),
+			 frames.len);
+	assert_memory_equal(frames.bytes, memory, frames.len);
+
+	assert_int_equal(cfi_object_read((void *)bytes, listed->size_bytes, &steps, o),
+			 0);
+	assert_int_equal(o->nr_texts, 1);
+	assert_int_equal(o->texts[0].rows.stats.nr_malformed, 0);
+	assert_true(o->texts[0].rows.stats.nr_fdes > 0);
+	/* Also where LLVM left the frame of a function out. */
+	assert_int_equal(o->texts[0].rows.items[0].vaddr, o->texts[0].start);
+	assert_int_equal(o->texts[0].rows.items[0].rule.cfa, LB_CFA_SP);
+	numba->nr_rows += (unsigned int)o->texts[0].rows.nr;
+	numba->nr_objects++;
+	cfi_object_deinit(o);
+}
+
+static void test_numba(void **state)
+{
+	const struct worker_config config = {.kind = WORKER_READER};
+	_cleanup_(worker_freep) struct worker *reader = NULL;
+	_cleanup_close_ int fd = -1;
+	struct numba numba = {0};
+	const struct jit_interface *point;
+	struct file_facts facts;
+	glob_t found;
+
+	(void)state;
+	if (access(NUMBA_PYTHON, X_OK) || glob(NUMBA_LLVM, 0, NULL, &found)) {
+		print_message("skipped: there is no %s\n", NUMBA_PYTHON);
+		skip();
+	}
+	fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
+	globfree(&found);
+	assert_int_equal(worker_new(&config, &reader, NULL), 0);
+	assert_int_equal(file_facts_read(decoder, fd, "libllvmlite.so", &facts), 0);
+	point = file_facts_of(&facts, RUNTIME_JIT);
+	assert_non_null(point);
+	numba.pid = start_numba();
+	assert_int_equal(jit_list_walk(reader, numba.pid,
+				       base_of(numba.pid, "libllvmlite.so") +
+					       point->descriptor_vaddr,
+				       NULL, 0, compare_object, &numba, NULL),
+			 WORKER_OK);
+	print_message("%u objects of Numba, %u rows\n", numba.nr_objects, numba.nr_rows);
+	assert_true(numba.nr_objects > 1);
+	assert_true(numba.nr_rows > 10);
+	kill(numba.pid, SIGKILL);
+	waitpid(numba.pid, NULL, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_object), cmocka_unit_test(test_no_relocations),
+		cmocka_unit_test(test_linked), cmocka_unit_test(test_no_frames),
+		cmocka_unit_test(test_pieces), cmocka_unit_test(test_bad_relocations),
+		cmocka_unit_test(test_numba),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

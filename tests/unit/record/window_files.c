@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record/window_files.h"
+#include "lib/scratch.h"
+
+/* 2026-11-21 16:00:00 UTC: "date -u -d @1795276800" */
+#define BEGIN_S INT64_C(1795276800)
+
+static void expect_path(const char *output, int64_t begin_s, uint32_t number,
+			const char *path)
+{
+	struct window_id id = {.begin_s = begin_s, .number = number}, back;
+	const char *slash = strrchr(path, '/');
+	char text[PATH_MAX];
+
+	assert_int_equal(window_path(output, &id, text, sizeof(text)), 0);
+	assert_string_equal(text, path);
+	assert_true(window_of_name(output, slash ? slash + 1 : path, &back));
+	assert_int_equal(window_compare(&id, &back), 0);
+}
+
+static void names(void **state)
+{
+	(void)state;
+	expect_path("lineburn.pb.gz", BEGIN_S, 1, "lineburn.20261121T160000Z.pb.gz");
+	expect_path("/a.b/c.pb.gz", BEGIN_S + 59, 2, "/a.b/c.20261121T160059Z_02.pb.gz");
+	expect_path("x", BEGIN_S, WINDOW_MAX_NUMBER, "x.20261121T160000Z_99999.pb.gz");
+	expect_path("d/.pb.gz", 0, 1, "d/.pb.gz.19700101T000000Z.pb.gz");
+	/* Leap day, and the last second that four digits can say. */
+	expect_path("x", 1709164800, 1, "x.20240229T000000Z.pb.gz");
+	expect_path("x", INT64_C(253402300799), 1, "x.99991231T235959Z.pb.gz");
+}
+
+static void names_of_others(void **state)
+{
+	static const char *const others[] = {
+		"lineburn.pb.gz",
+		"lineburn.pb.gz.old",
+		"lineburn.20261121T160000Z.pb",
+		"lineburn.20261121T160000.pb.gz",
+		"lineburn.20261121T160000Z_2.pb.gz",
+		"lineburn.20261121T160000Z_01.pb.gz",
+		"lineburn.20261121T160000Z_123456.pb.gz",
+		"lineburn.20261121T160000Z_-2.pb.gz",
+		"lineburn.20261121T160000Z_02.pb.gz.old",
+		"lineburn.20261321T160000Z.pb.gz", /* no such month */
+		"lineburn.20260230T160000Z.pb.gz", /* no such day */
+		"lineburn. 2026121T160000Z.pb.gz",
+		"lineburn.2026112.T160000Z.pb.gz",
+		"lineburn2.20261121T160000Z.pb.gz",
+		"xlineburn.20261121T160000Z.pb.gz",
+		"",
+	};
+	struct window_id id;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (window_of_name("dir/lineburn.pb.gz", others[i], &id))
+			fail_msg("%s is taken for one of ours", others[i]);
+}
+
+static void names_that_are_too_long(void **state)
+{
+	struct window_id id = {.begin_s = BEGIN_S, .number = 1};
+	char output[NAME_MAX + 1], path[PATH_MAX];
+
+	(void)state;
+	memset(output, 'a', sizeof(output));
+	output[NAME_MAX - 24] = '\0'; /* ".20261121T160000Z.pb.gz" has 23 */
+	assert_int_equal(window_path(output, &id, path, sizeof(path)), 0);
+	assert_int_equal(window_path(output, &id, path, 255 - 1), -ENAMETOOLONG);
+	output[NAME_MAX - 24] = 'a';
+	output[NAME_MAX - 22] = '\0';
+	assert_int_equal(window_path(output, &id, path, sizeof(path)), -ENAMETOOLONG);
+}
+
+/* The order of text is that of time, numbers included. */
+static void order(void **state)
+{
+	static const struct window_id ids[] = {
+		{BEGIN_S, 1},  {BEGIN_S, 2},     {BEGIN_S, 10},
+		{BEGIN_S, 99}, {BEGIN_S + 1, 1},
+	};
+	char before[PATH_MAX], path[PATH_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+		window_path("x", &ids[i], path, sizeof(path));
+		if (i) {
+			assert_true(strcmp(before, path) < 0);
+			assert_true(window_compare(&ids[i - 1], &ids[i]) < 0);
+			assert_true(window_compare(&ids[i], &ids[i - 1]) > 0);
+		}
+		strcpy(before, path);
+	}
+}
+
+static void surplus(void **state)
+{
+	static const uint64_t sizes[] = {10, 20, 30, 40, 50};
+
+	(void)state;
+	assert_int_equal(window_surplus(sizes, 5, 0, 0), 0);
+	assert_int_equal(window_surplus(sizes, 5, 5, 0), 0);
+	assert_int_equal(window_surplus(sizes, 5, 2, 0), 3);
+	assert_int_equal(window_surplus(sizes, 5, 9, 0), 0);
+	assert_int_equal(window_surplus(sizes, 5, 0, 150), 0);
+	assert_int_equal(window_surplus(sizes, 5, 0, 149), 1);
+	assert_int_equal(window_surplus(sizes, 5, 0, 120), 2);
+	assert_int_equal(window_surplus(sizes, 5, 0, 89), 4);
+	assert_int_equal(window_surplus(sizes, 5, 1, 120), 4);
+	/* The newest stays, however large it is. */
+	assert_int_equal(window_surplus(sizes, 5, 0, 1), 4);
+	assert_int_equal(window_surplus(sizes, 0, 1, 1), 0);
+}
+
+/* ---- with files ---- */
+
+static size_t count_files(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *entry;
+	size_t nr = 0;
+
+	while ((entry = readdir(d)))
+		nr += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+	closedir(d);
+	return nr;
+}
+
+static struct window_id write_one(struct window_files *w, int64_t begin_s,
+				  const char *text)
+{
+	struct window_id id = {0};
+	struct error err = {0};
+
+	if (window_files_write(w, begin_s, &id, text, strlen(text), &err))
+		fail_msg("%s", err.text);
+	return id;
+}
+
+static bool is_there(const struct window_files *w, const struct window_id *id)
+{
+	char path[PATH_MAX];
+
+	window_path(w->output, id, path, sizeof(path));
+	return !access(path, F_OK);
+}
+
+static void remove_all(const char *dir)
+{
+	scratch_remove(dir);
+}
+
+/* A clock that was set back must not make the newest file the oldest. */
+static void files_are_kept_by_age(void **state)
+{
+	char dir[SCRATCH_BYTES], output[64], other[64];
+	struct window_files w = {.output = output, .keep = 3};
+	struct window_id ids[6], snapshot;
+	struct error err = {0};
+
+	(void)state;
+	scratch_make(dir, 0700);
+	snprintf(output, sizeof(output), "%s/p.pb.gz", dir);
+	snprintf(other, sizeof(other), "%s/p.keep.pb.gz", dir);
+	assert_int_equal(close(creat(other, 0600)), 0);
+
+	/* The same second twice, then a clock that was set back by a day. */
+	ids[0] = write_one(&w, BEGIN_S, "a");
+	ids[1] = write_one(&w, BEGIN_S, "b");
+	assert_int_equal(ids[1].number, 2);
+	ids[2] = write_one(&w, BEGIN_S + 1, "c");
+	assert_int_equal(count_files(dir), 4);
+	ids[3] = write_one(&w, BEGIN_S - 86400, "d");
+	assert_false(is_there(&w, &ids[0]));
+	assert_true(is_there(&w, &ids[1]));
+	assert_true(is_there(&w, &ids[3]));
+	ids[4] = write_one(&w, BEGIN_S - 86399, "e");
+	assert_false(is_there(&w, &ids[1]));
+	assert_true(is_there(&w, &ids[3]));
+	/* A window that is written again stays one file. */
+	snapshot = ids[4];
+	assert_int_equal(window_files_write(&w, BEGIN_S, &snapshot, "ee", 2, &err), 0);
+	assert_int_equal(count_files(dir), 4);
+	window_files_deinit(&w);
+
+	/* A later run: what is there is older, and counts; others' files do not. */
+	w = (struct window_files){.output = output, .max_bytes = 3};
+	ids[5] = write_one(&w, BEGIN_S - 90000, "f");
+	assert_true(is_there(&w, &ids[5]));
+	assert_true(is_there(&w, &ids[2]));
+	assert_false(is_there(&w, &ids[3]));
+	assert_int_equal(access(other, F_OK), 0);
+	window_files_deinit(&w);
+	remove_all(dir);
+}
+
+static void failures_are_said(void **state)
+{
+	char dir[SCRATCH_BYTES], output[64], sub[64];
+	struct window_files w = {.output = output, .keep = 1};
+	struct window_id id = {0};
+	struct error err = {0};
+
+	(void)state;
+	scratch_make(dir, 0700);
+	snprintf(output, sizeof(output), "%s/sub/p.pb.gz", dir);
+	snprintf(sub, sizeof(sub), "%s/sub", dir);
+	assert_int_equal(window_files_write(&w, BEGIN_S, &id, "a", 1, &err), -ENOENT);
+	assert_int_equal(id.number, 0);
+	assert_non_null(strstr(err.text, "cannot write"));
+	assert_int_equal(mkdir(sub, 0700), 0);
+	assert_int_equal(window_files_write(&w, BEGIN_S, &id, "a", 1, &err), 0);
+	assert_true(is_there(&w, &id));
+	/* One that was removed is opened anew when there is one again. */
+	remove_all(sub);
+	id = (struct window_id){0};
+	assert_int_equal(window_files_write(&w, BEGIN_S, &id, "a", 1, &err), -ENOENT);
+	assert_int_equal(mkdir(sub, 0700), 0);
+	assert_int_equal(window_files_write(&w, BEGIN_S, &id, "a", 1, &err), 0);
+	assert_true(is_there(&w, &id));
+	window_files_deinit(&w);
+	remove_all(dir);
+}
+
+static size_t count_in(const char *dir, const char *sub)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, sub);
+	return count_files(path);
+}
+
+static void in_folder(const char *dir, const char *from, const char *to,
+		      int (*act)(const char *, const char *))
+{
+	char a[96], b[96];
+
+	snprintf(a, sizeof(a), "%s/%s", dir, from);
+	snprintf(b, sizeof(b), "%s/%s", dir, to);
+	assert_int_equal(act(a, b), 0);
+}
+
+/* The folder is the one that was opened, until it is asked for again by name. */
+static void the_folder_is_not_what_has_its_name(void **state)
+{
+	char dir[SCRATCH_BYTES], output[64], sub[64];
+	struct window_files w = {.output = output, .keep = 2};
+
+	(void)state;
+	scratch_make(dir, 0700);
+	snprintf(sub, sizeof(sub), "%s/logs", dir);
+	snprintf(output, sizeof(output), "%s/logs/p.pb.gz", dir);
+	assert_int_equal(mkdir(sub, 0700), 0);
+	snprintf(sub, sizeof(sub), "%s/evil", dir);
+	assert_int_equal(mkdir(sub, 0700), 0);
+	assert_int_equal(window_files_open(&w), 0);
+	write_one(&w, BEGIN_S, "a");
+	in_folder(dir, "logs", "moved", rename);
+	in_folder(dir, "evil", "logs", symlink);
+	write_one(&w, BEGIN_S + 1, "b");
+	write_one(&w, BEGIN_S + 2, "c");
+	assert_int_equal(count_in(dir, "moved"), 2);
+	assert_int_equal(count_in(dir, "evil"), 0);
+	/* By name: what somebody put there is what is meant. */
+	assert_int_equal(window_files_open(&w), 0);
+	write_one(&w, BEGIN_S + 3, "d");
+	assert_int_equal(count_in(dir, "moved"), 2);
+	assert_int_equal(count_in(dir, "evil"), 1);
+	/* Gone: it stays where it is. */
+	snprintf(sub, sizeof(sub), "%s/logs", dir);
+	assert_int_equal(unlink(sub), 0);
+	assert_int_equal(window_files_open(&w), -ENOENT);
+	write_one(&w, BEGIN_S + 4, "e");
+	assert_int_equal(count_in(dir, "evil"), 2);
+	window_files_deinit(&w);
+	remove_all(dir);
+}
+
+/* Neither overwrites nor removes what is the other's; what is nobody's may go. */
+static void two_recordings_of_one_name(void **state)
+{
+	char dir[SCRATCH_BYTES], output[64];
+	struct window_files a = {.output = output, .keep = 2}, b = a, c = a;
+	struct window_id ids[3], others[3], left;
+
+	(void)state;
+	scratch_make(dir, 0700);
+	snprintf(output, sizeof(output), "%s/p.pb.gz", dir);
+	left = write_one(&c, BEGIN_S - 1, "left");
+	window_files_deinit(&c);
+
+	ids[0] = write_one(&a, BEGIN_S, "a");
+	others[0] = write_one(&b, BEGIN_S, "b");
+	assert_int_equal(ids[0].number, 1);
+	assert_int_equal(others[0].number, 2);
+	assert_true(is_there(&a, &left));
+	for (int i = 1; i < 3; i++) {
+		ids[i] = write_one(&a, BEGIN_S + i, "a");
+		others[i] = write_one(&b, BEGIN_S + i, "b");
+	}
+	assert_int_equal(count_files(dir), 4);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(is_there(&a, &ids[i]), i > 0);
+		assert_int_equal(is_there(&b, &others[i]), i > 0);
+	}
+	window_files_deinit(&a);
+	window_files_deinit(&b);
+	/* Both have ended: what they left counts. */
+	write_one(&c, BEGIN_S + 9, "c");
+	assert_int_equal(count_files(dir), 2);
+	window_files_deinit(&c);
+	remove_all(dir);
+}
+
+/* However long it runs, and however its files are taken away. */
+static void what_is_remembered_is_bounded(void **state)
+{
+	char dir[SCRATCH_BYTES], output[64], path[PATH_MAX];
+	struct window_files w = {.output = output, .keep = 3};
+	struct window_id id;
+
+	(void)state;
+	scratch_make(dir, 0700);
+	snprintf(output, sizeof(output), "%s/p.pb.gz", dir);
+	for (int i = 0; i < 100; i++) {
+		id = write_one(&w, BEGIN_S + i, "a");
+		if (i % 2) {
+			window_path(output, &id, path, sizeof(path));
+			assert_int_equal(unlink(path), 0);
+		}
+	}
+	assert_true(w.nr_turns <= 4);
+	assert_int_equal(count_files(dir), 2); /* the newest was taken away */
+	window_files_deinit(&w);
+
+	/* Without limits names are remembered, so that none is given twice. */
+	w = (struct window_files){.output = output};
+	id = write_one(&w, BEGIN_S + 200, "a");
+	window_path(output, &id, path, sizeof(path));
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(write_one(&w, BEGIN_S + 200, "b").number, 2);
+	window_files_deinit(&w);
+	remove_all(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names),
+		cmocka_unit_test(names_of_others),
+		cmocka_unit_test(names_that_are_too_long),
+		cmocka_unit_test(order),
+		cmocka_unit_test(surplus),
+		cmocka_unit_test(files_are_kept_by_age),
+		cmocka_unit_test(failures_are_said),
+		cmocka_unit_test(the_folder_is_not_what_has_its_name),
+		cmocka_unit_test(two_recordings_of_one_name),
+		cmocka_unit_test(what_is_remembered_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
