@@ -40,7 +40,7 @@ void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss mis
 
 /**
  * Adds a function that was hit. Copied; strings may be NULL. Over ANSWER_MAX_CODE_BYTES
- * in all, or over the limits of code.h, it is left out.
+ * in all, or over the limits of frame.h, it is left out.
  */
 void answer_add_code(struct answer_writer *a, const struct code *code);
 

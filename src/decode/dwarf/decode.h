@@ -24,7 +24,7 @@ struct decoded {
 /**
  * Finds the row and the scope of each hit in @unit.
  *
- * @hits  ascending vaddr; wants_code: finds all rows of its function too (code.h);
+ * @hits  ascending vaddr; wants_code: finds all rows of its function too (frame.h);
  *        otherwise zero
  * @ret   must stay where it is; to be given to decoded_deinit() on success
  * Return: 0 or -ENOMEM.
@@ -73,7 +73,7 @@ typedef void (*piece_fn)(void *ctx, const struct frame *function,
 
 /**
  * The pieces of @d, which was decoded with codes. Those over the limits of
- * decode/code.h, or for which there is no memory or no work left, are left out.
+ * decode/frame.h, or for which there is no memory or no work left, are left out.
  */
 void decoded_pieces(struct decoded *d, piece_fn fn, void *ctx);
 

@@ -56,7 +56,7 @@ typedef void (*dwarf_found_fn)(void *ctx, size_t i, enum miss miss,
  * Where code has no line, the rule of frames holds (the call that it was inlined by,
  * else the line before). Rows of no length at the end are lines of these functions
  * that other parts of the same unit have code for. What is over the limits of
- * code.h is left out.
+ * frame.h is left out.
  * @function  the frame of the function, without a line
  */
 typedef void (*dwarf_code_fn)(void *ctx, size_t i, const struct frame *function,
