@@ -1,6 +1,5 @@
 #!/bin/sh
 # CPU time of the profile is CPU time of the kernel; and what is told where that is not known.
-# Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)

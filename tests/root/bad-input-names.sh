@@ -18,8 +18,11 @@ int main(int argc, char **argv)
 			break;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	}
-	for (;;)
-		;
+	for (;;) {
+		for (volatile int i = 0; i < 1000000; i++)
+			;
+		usleep(4000);
+	}
 }
 END
 gcc -O0 -g -o named named.c

@@ -4,7 +4,7 @@
 # Takes 40 s.
 . "${TOP:?}/tests/root/lib.sh"
 
-cp "$(build hot.c)" ./in-it
+cp "$(build nap.c)" ./in-it
 cp in-it ./elsewhere
 chmod 755 . in-it elsewhere
 
@@ -61,7 +61,7 @@ only_inside="{p['pid'] for p in d['processes']} == {$inside} and s['count'] >= 5
 not_inside="$inside not in {p['pid'] for p in d['processes']} and $other in {p['pid'] for p in d['processes']}"
 
 # A process that has children all the time.
-sh -c 'while :; do ./in-it 1; done' &
+sh -c 'while :; do ./in-it 20; done' &
 parent=$!
 started="$started $parent"
 also check choice-children chosen children \

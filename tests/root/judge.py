@@ -7,8 +7,8 @@ Each line of BATCHES is "WHAT MEASURED TRUE STOLEN": what one batch has, what it
 and which part of its time a hypervisor took (0 to 1). Batches of one WHAT are independent, so
 the spread of their errors is the noise. The mean error of each WHAT is to be within six standard
 errors of 0, or within TOLERANCE.
-Exit status: 0 it is; 1 it is not; 2 there are too few batches; 3 nobody can tell: six standard errors
-are more than four times TOLERANCE, or more than 3 % of the time was stolen.
+Exit status: 0 it is; 1 it is not; 2 there are too few batches; 3 nobody can tell: it is, but six
+standard errors are more than four times TOLERANCE, or more than 3 % of the time was stolen.
 """
 import collections
 import math
@@ -28,11 +28,11 @@ def judge(batches, tolerance):
     stolen = statistics.fmean(part for _, _, part in batches)
     said = (f"{statistics.fmean(m for m, _, _ in batches):.4g} of {statistics.fmean(t for _, t, _ in batches):.4g},"
             f" good to {max(noise, tolerance):.2g}, {len(errors)} batches")
-    if abs(mean) <= max(noise, tolerance) and noise <= 4 * tolerance:
-        return 0, said
+    if abs(mean) > max(noise, tolerance) and stolen <= MOST_STOLEN:
+        return 1, said
     if noise > 4 * tolerance or stolen > MOST_STOLEN:
         return 3, said + f", {100 * stolen:.0f} % stolen"
-    return 1, said
+    return 0, said
 
 
 def main():

@@ -4,7 +4,7 @@
 # a mount namespace of its own, and what it is to say. Beside lib.sh, whose caller it is.
 . "${TOP:?}/tests/root/lib.sh"
 
-cp "$(build hot.c)" ./inside
+cp "$(build nap.c)" ./inside
 cp inside ./outside
 chmod 755 . inside outside
 group=lineburn-bad-$$

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Rates of samples, and the budget that lowers them: sums still close, nothing is lost.
-# Runs alone.
+# Takes 25 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)

@@ -28,7 +28,13 @@ MOST_STATISTICS=20 # of SUITE=root
 WORK=$(mktemp -d /tmp/lineburn-root.XXXXXX)
 chmod 755 "$WORK"
 mkdir "$WORK/bin"
-trap 'rm -rf "$WORK"' EXIT
+clean_up() {
+	[ ! -e "$WORK/sessions" ] || while read -r session; do
+		pkill -KILL -s "$session"
+	done <"$WORK/sessions"
+	rm -rf "$WORK"
+}
+trap clean_up EXIT
 trap 'exit 130' INT TERM
 # A python3 that pyenv only stands in for takes 0.1 s longer, each time.
 PATH=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))'):$PATH
@@ -86,11 +92,12 @@ run() {
 	said=$WORK/$1.said
 	path=$(path_of "$1")
 	status=0
-	(cd "$WORK/$1" && exec timeout -k 5 600 "$path") >"$log" 2>"$log.err" &
-	group=$!
-	wait $group || status=$?
-	# What a script that failed has left behind: timeout made a process group for it.
-	kill -9 -- -$group 2>/dev/null
+	(cd "$WORK/$1" && exec setsid timeout -k 5 600 "$path") >"$log" 2>"$log.err" &
+	session=$!
+	echo $session >>"$WORK/sessions"
+	wait $session || status=$?
+	# What a script that failed has left behind.
+	pkill -KILL -s $session
 	grep -E '^(ok|not ok|skip|noise|inconclusive) ' "$log" >"$said"
 	if [ "$status" -ne 0 ]; then
 		echo "not ok $1: the script ended with status $status: $(tail -n 1 "$log.err")" >>"$said"

@@ -71,7 +71,7 @@ from_start() {
 	start_name=$1
 	shift
 	record_json "$start_name" -F 999 --max-frames 512 -- "$@" || { tail -n 1 "$start_name.err"; return 1; }
-	whole "$start_name" && profile_has "$start_name.json" "note('no-table', d['stacks']['no-table']) <= 0.02 * s['count'] + 1"
+	whole "$start_name" && profile_has "$start_name.json" "note('no-table', d['stacks']['no-table']) <= 0.1 * s['count']"
 }
 [ ! -e node.json ] || check unwind-node-start from_start node-start node "$WORKLOADS/hot.js" 10
 [ ! -e go.json ] || check unwind-go-start from_start go-start "$go" 8

