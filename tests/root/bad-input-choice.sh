@@ -109,7 +109,7 @@ if [ -n "$v2" ] && mkdir -p "$v2/$group/web-server.service" "$v2/$group/docker-$
 			"all(p['cgroup'] == '${3#"$v2"}' for p in d['processes'] if p['comm'] == 'inside')"
 	}
 	check gone-cgroup replaced -G "$group/a" "$v2/$group/a"
-	check gone-container replaced --container 5f0c0ffee "$v2/$group/docker-$id.scope"
+	check gone-container replaced --container "$id12" "$v2/$group/docker-$id.scope"
 	check gone-unit replaced --unit web-server "$v2/$group/web-server.service"
 else
 	skip nothing-cgroup "no cgroup of v2 can be made"

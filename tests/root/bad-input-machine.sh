@@ -107,7 +107,7 @@ MACHINE=$(umount_all 'cgroup2?')
 also check no-cgroups chosen no-cgroups "$both" -a
 also check no-cgroups-process chosen no-cgroups-process "$only_inside" -p "$inside"
 check no-cgroups-said says 3 "no hierarchy of cgroups is mounted here" -G "$group"
-check no-cgroups-container says 3 "mount cgroup2 at /sys/fs/cgroup" --container 5f0c0ffee
+check no-cgroups-container says 3 "mount cgroup2 at /sys/fs/cgroup" --container "$id12"
 also_done
 MACHINE=$(umount_all cgroup2)
 if [ -n "$memory" ] && mkdir -p "$memory/$group/docker-$id.scope/deep" 2>/dev/null; then
@@ -116,7 +116,7 @@ if [ -n "$memory" ] && mkdir -p "$memory/$group/docker-$id.scope/deep" 2>/dev/nu
 	also check no-v2 chosen no-v2 "$only_inside" -G "$group"
 	also check no-v2-container chosen no-v2-container \
 		"$only_inside and d['processes'][0]['container'] == '$id' and d['processes'][0]['container_runtime'] == 'docker'" \
-		--container 5f0c0ffee5f0
+		--container "$id12"
 	check no-v2-said says 1 "there is no cgroup \"$group-no\"; similar: $group" -G "$group-no"
 	also_done
 	echo "$inside" >"$memory/cgroup.procs"
@@ -151,7 +151,7 @@ if [ -n "$v2" ] && mkdir "$v2/$group"; then
 	also check namespace-beside chosen ns-beside "$pids == {$outside} and d['processes'][0]['cgroup'] == '/../beside'" -G /../beside
 	also check namespace-above chosen ns-above "{$inside, $outside} <= $pids" -G "/../../$group"
 	also check namespace-not chosen ns-not "$inside not in $pids and $outside in $pids" --comm inside --comm outside -G "!/$scope"
-	also check namespace-container chosen ns-container "$only_inside and $told" --container 5f0c0ffee5f0
+	also check namespace-container chosen ns-container "$only_inside and $told" --container "$id12"
 	also check namespace-unit chosen ns-unit "$only_inside" --unit "$scope"
 	check namespace-said says 1 'there is no cgroup "/../besides"; similar: beside' -G /../besides
 	check namespace-far-above says 1 'there is no cgroup "/../../../x"' -G /../../../x
@@ -159,7 +159,7 @@ if [ -n "$v2" ] && mkdir "$v2/$group"; then
 	in_namespace "$top/ns" "$own_mount"
 	also check namespace-own-mount chosen ns-own "$only_inside" -G "/$scope"
 	also check namespace-own-mount-path chosen ns-own-path "$only_inside" -G "/sys/fs/cgroup/$scope"
-	also check namespace-own-mount-container chosen ns-own-container "$only_inside and $told" --container 5f0c0ffee5f0
+	also check namespace-own-mount-container chosen ns-own-container "$only_inside and $told" --container "$id12"
 
 	also_done
 	# Of processes that are beside the namespace, the path begins with "/..".

@@ -258,14 +258,14 @@ else
 fi
 
 # Containers and units are told by the paths of their cgroups, whoever made these.
-id=5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5
+id=c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c05
 root=${v2:-$named}
 if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$group.slice/lineburn-test.service"; then
 	made="$made $root/$group.slice"
 	echo $inside >"$root/$group.slice/docker-$id.scope/cgroup.procs"
 	echo $other >"$root/$group.slice/lineburn-test.service/cgroup.procs"
-	also check choice-container chosen container "$only_inside" --container 5f0c0ffee5f0
-	also check choice-not-container chosen not-container "$not_inside" --container '!5f0c0ffee5f0'
+	also check choice-container chosen container "$only_inside" --container c401ce0c05f0
+	also check choice-not-container chosen not-container "$not_inside" --container '!c401ce0c05f0'
 	also check choice-unit chosen unit "{p['pid'] for p in d['processes']} == {$other}" --unit lineburn-test
 	also_done
 	# The same name, in a cgroup that is a user's: nobody takes one for the other.
@@ -274,15 +274,15 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	setpriv --reuid 65534 --regid 65534 --clear-groups mkdir "$root/$group.slice/user.service/docker-$id.scope"
 	echo $other >"$root/$group.slice/user.service/docker-$id.scope/cgroup.procs"
 	also check choice-container-of-root-only chosen container-roots "$only_inside" --container $id
-	also check choice-container-no-pattern chosen container-pattern "$only_inside" --container '*5f0c0ffee5f0*'
+	also check choice-container-no-pattern chosen container-pattern "$only_inside" --container '*c401ce0c05f0*'
 	also check choice-container-hides-nobody chosen container-hidden "$not_inside" --container "!$id"
 	only_other="{(p['pid'], p['container']) for p in d['processes']} == {($other, '65534/$id')}"
-	also check choice-container-of-a-user chosen container-users "$only_other" --container 65534/5f0c0ffee5f0
+	also check choice-container-of-a-user chosen container-users "$only_other" --container 65534/c401ce0c05f0
 	both="{($inside, '$id'), ($other, '65534/$id')} <= {(p['pid'], p['container']) for p in d['processes']}"
 	also check choice-container-labels chosen container-labels "$both" -p $inside -p $other
 	also_done
 	# And inside of a container: what is named there is its own affair.
-	id3=0f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5
+	id3=0f0c0ffeec401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c05
 	mkdir -p "$root/$group.slice/docker-$id3.scope/docker-$id.scope"
 	echo $other >"$root/$group.slice/docker-$id3.scope/docker-$id.scope/cgroup.procs"
 	also check choice-container-outermost chosen container-outermost "$only_inside" --container $id
@@ -295,10 +295,10 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 		"$root/$group.slice/docker-$id.scope/docker-$id.scope"
 	# A container that is made while it runs, and one that goes.
 	later() {
-		id2=5f0c0ffeebad5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ff
-		timeout 60 "$LB" record -F 499 -d 1 -o later.pb.gz --container '5f0c0ffee*' --container lineburn-no 2>err &&
+		id2=c401ce0c0badc401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c05f0c0ff
+		timeout 60 "$LB" record -F 499 -d 1 -o later.pb.gz --container 'c401ce0c0*' --container lineburn-no 2>err &&
 			{ echo "a container that is not there was taken"; return 1; }
-		"$LB" record -F 499 -d 60 -o later.pb.gz --container '5f0c0ffee*' 2>err &
+		"$LB" record -F 499 -d 60 -o later.pb.gz --container 'c401ce0c0*' 2>err &
 		recorder=$!
 		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
 		sleep 0.3
@@ -328,17 +328,17 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	come_and_go() {
 		mkdir "$root/$group.slice/docker-$id.scope"
 		echo $inside >"$root/$group.slice/docker-$id.scope/cgroup.procs"
-		"$LB" record -F 499 -d 600 -o gone.pb.gz --container '5f0c0ffee*' 2>err &
+		"$LB" record -F 499 -d 600 -o gone.pb.gz --container 'c401ce0c0*' 2>err &
 		recorder=$!
 		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
 		before=$(watches)
 		tail=$(echo "$id" | cut -c 13-)
 		for i in $(seq 100 399); do
-			mkdir "$root/$group.slice/docker-5f0c0ffee$i$tail.scope"
+			mkdir "$root/$group.slice/docker-c401ce0c0$i$tail.scope"
 		done
 		wait_until 60 has_watches $((before + 300))
 		between=$(watches)
-		rmdir "$root/$group.slice/docker-5f0c0ffee"[1-3][0-9][0-9]*f0c0*.scope 2>/dev/null
+		rmdir "$root/$group.slice/docker-c401ce0c0"[1-3][0-9][0-9]*f0c0*.scope 2>/dev/null
 		wait_until 60 has_as_before
 		after=$(watches)
 		kill $recorder
@@ -382,9 +382,13 @@ check choice-no-samples says 4 "no samples" --comm lineburn-none
 ends_with_thread() {
 	"./in-it" 300 &
 	short=$!
-	(sleep 1 && kill $short) &
-	begin=$(date +%s)
-	timeout 150 "$LB" record -t $short -d 120 -o with.pb.gz 2>err || { tail -n 1 err; return 1; }
+		begin=$(date +%s)
+	timeout 150 "$LB" record -F 999 -t $short -d 120 -o with.pb.gz 2>err &
+	recorder=$!
+	wait_until 60 sh -c "grep -q '^prog_type:.7' /proc/\$(cat /proc/$recorder/task/$recorder/children | cut -d ' ' -f 1)/fdinfo/*"
+	sleep 0.3
+	kill $short
+	wait $recorder || { tail -n 1 err; return 1; }
 	[ $(($(date +%s) - begin)) -lt 90 ] || { echo "it went on without its thread"; return 1; }
 }
 check choice-ends-with-thread ends_with_thread

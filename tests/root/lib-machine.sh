@@ -8,7 +8,10 @@ cp "$(build nap.c)" ./inside
 cp inside ./outside
 chmod 755 . inside outside
 group=lineburn-bad-$$
-id=5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5
+# A container of this script alone: 64 digits, told by the first 12.
+id=$(printf '%08x' $$)fee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0fee5
+id=$(echo "${id}00000000" | cut -c 1-60)fee5
+id12=$(echo "$id" | cut -c 1-12)
 made=
 : >started
 # ends PID: with this script. Also of a subshell, as those of "check" are.

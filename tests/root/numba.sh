@@ -41,7 +41,7 @@ kinds() {
 }
 for which in new old; do
 	[ -e "dither-$which.json" ] || continue
-	check numba-$which-dither profile_has dither-$which.json "hottest() == is_at('dither.py =np.round')" \
+	check numba-$which-dither profile_has dither-$which.json "in_order('dither.py', 'np.round')" \
 		"[f['language'] for f in d['files'] if f['path'].endswith('/dither.py')] == ['numba']" \
 		"any(name.endswith('dither_slow') for name in jit_functions())"
 	check numba-$which-lines-are-of-python within dither-$which
@@ -49,7 +49,6 @@ for which in new old; do
 		"any(name.endswith('dither_fast') for name in jit_functions())"
 	check numba-$which-known kinds known-$which "$programs/known.py" two=two,step
 	check numba-$which-prange profile_has prange-$which.json \
-		"note('hottest', hottest()) in (is_at('parallel.py grow'), is_at('parallel.py square'))" \
 		"self_('parallel.py grow') > 0" "self_('parallel.py square') > 0" \
 		"any('prange in psum' in name for name in jit_functions())"
 	# Nobody has the text of a string, so it has no lines either; but its name.
@@ -78,7 +77,7 @@ fi
 if [ -e conv.json ]; then
 	check numba-conv profile_has conv.json "total('conv.py sum') >= self_('conv.py sum') > 0" "file_self('arraymath.py') > 0"
 	"$LB" annotate --json --charge=mine --pid "$(cat conv.pid)" programs.pb.gz >conv-mine.json
-	check numba-conv-mine profile_has conv-mine.json "hottest() == is_at('conv.py sum')"
+	check numba-conv-mine profile_has conv-mine.json "in_order('conv.py', 'HOT sum')" "self_('conv.py sum') > 0"
 fi
 
 # The line of each sampled address is what addr2line has for it.

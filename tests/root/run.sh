@@ -9,7 +9,7 @@
 # In SUITE=stats, and only there, a test may print "noise NAME: reason" (lib.sh: narrow): its
 # script then runs once more, and what is noise again has failed.
 # At the end the kernel's log is asked for warnings.
-# Last line: "SUITE: N passed, N failed, N skipped, N inconclusive[, N scripts again]".
+# Last line: "SUITE: N passed, N failed, N skipped[, N inconclusive][, N scripts again]".
 here=$(cd "$(dirname "$0")" && pwd)
 LB=$(realpath "${1:?usage: run.sh BIN [SCRIPT...]}")
 shift
@@ -188,18 +188,15 @@ for name in $again; do
 		echo "not ok $name: less was tested than at first" >>"$WORK/$name.said"
 	told "$name" "$start"
 done
-if ! dmesg >/dev/null 2>&1; then
-	echo "skip kernel-log: it cannot be read here" | tee -a "$results"
-elif kernel_warnings "$booted" >"$WORK/warnings"; then
+dmesg >/dev/null 2>&1 || echo "   the kernel's log cannot be read here"
+! kernel_warnings "$booted" >"$WORK/warnings" ||
 	echo "not ok kernel-log: $(head -n 3 "$WORK/warnings" | tr '\n' ';')" | tee -a "$results"
-else
-	echo "ok kernel-log" | tee -a "$results"
-fi
 nr_statistics=$(wc -l <"$WORK/statistics")
 [ "$SUITE" != root ] || [ "$nr_statistics" -le $MOST_STATISTICS ] ||
 	echo "not ok statistics: there are $nr_statistics, of at most $MOST_STATISTICS" | tee -a "$results"
 failed=$(grep -c '^not ok ' "$results")
 [ "$SUITE" != stats ] || scripts_again=", $nr_again scripts again"
-echo "$SUITE: $(grep -c '^ok ' "$results") passed, $failed failed, $(grep -c '^skip ' "$results") skipped," \
-	"$(grep -c '^inconclusive ' "$results") inconclusive${scripts_again:-}"
+nr_inconclusive=$(grep -c '^inconclusive ' "$results")
+[ "$nr_inconclusive" -eq 0 ] || inconclusive=", $nr_inconclusive inconclusive"
+echo "$SUITE: $(grep -c '^ok ' "$results") passed, $failed failed, $(grep -c '^skip ' "$results") skipped${inconclusive:-}${scripts_again:-}"
 [ "$failed" -eq 0 ]
