@@ -1,5 +1,6 @@
 #!/bin/sh
-# Numba by joblib, and each kind of function in a recording of the whole machine, where no uprobe tells of it.
+# Numba by joblib; each kind of function in a recording of the whole machine, where no uprobe tells of
+# it, and with an older Numba.
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 has_numba new numba-kinds || exit 0
@@ -29,3 +30,13 @@ everybodys() {
 		overloaded=overloaded,blend_overload 'in_cell=<ipython-input-7-0123456789ab>:1:4' in_string=
 }
 check numba-whole-machine-kinds everybodys
+
+has_numba old numba-old-kinds || exit 0
+old() {
+	record_json old -F 999 -- "$PYTHON" "$programs/kinds.py" 0.3 old.truth || { tail -n 1 old.err; return 1; }
+	profile_has old.json "function('in_string') > 0" "sums_close()" "s['lost'] == 0" || return 1
+	"$LB" annotate --json --charge=mine --skip-compile old.pb.gz >old.json
+	python3 "$TOP/tests/root/truth.py" there old.json old.truth "$programs/kinds.py" helped=helped,square \
+		overloaded=overloaded,blend_overload 'in_cell=<ipython-input-7-0123456789ab>:1:4' in_string=
+}
+check numba-old-kinds old

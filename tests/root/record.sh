@@ -6,7 +6,7 @@
 hot=$(build hot.c)
 
 # A running process with children: all of them, and no other.
-"$hot" 300 &
+"$(build nap.c)" 100000 &
 other=$!
 "$(build forks.c)" 400 40 &
 parent=$!
@@ -25,14 +25,14 @@ machine() {
 	[ "$(stat -c %a:%u all.pb.gz)" = 600:0 ] || { echo "mode and owner: $(stat -c %a:%u all.pb.gz)"; return 1; }
 	"$LB" annotate --json all.pb.gz >all.json
 	profile_has all.json "any(p['pid'] == $other for p in d['processes'])" "sums_close()" \
-		"file_self('hot.c') > 0" "all(p['pid'] != 0 for p in d['processes'])"
+		"file_self('nap.c') > 0" "all(p['pid'] != 0 for p in d['processes'])"
 }
 check record-machine machine
 
 two_pids() {
 	timeout 60 "$LB" record -F 999 -d 0.6 -p $parent -p $other -o two.pb.gz 2>two.err || { tail -n 1 two.err; return 1; }
 	"$LB" annotate --json two.pb.gz >two.json
-	profile_has two.json "file_self('hot.c') > 0" "self_('forks.c burn') > 0"
+	profile_has two.json "file_self('nap.c') > 0" "self_('forks.c burn') > 0"
 }
 check record-two-pids two_pids
 
