@@ -7,7 +7,7 @@ hot=$(build hot.c)
 # A running process with children: all of them, and no other.
 "$hot" 300 &
 other=$!
-"$(build forks.c)" 60 300 &
+"$(build forks.c)" 400 40 &
 parent=$!
 sleep 0.5
 attach() {
