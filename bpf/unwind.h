@@ -20,8 +20,9 @@
 /* How the native part ended. Return: whether that is all. */
 static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 {
-	/* Of a process that is not known frame pointers tell little. */
-	if (w->is_blind && status != LB_STACK_COMPLETE && status != LB_STACK_TRUNCATED)
+	/* Of a process that is not known frame pointers tell little; of a leaf without one, nothing. */
+	if (w->is_blind && status != LB_STACK_TRUNCATED &&
+	    (status != LB_STACK_COMPLETE || w->nr_native == 1))
 		status = LB_STACK_NO_MAPPING;
 	w->status = status;
 	w->is_ended = true;

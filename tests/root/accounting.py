@@ -10,8 +10,6 @@ of their samples 99 % are in a named binary, 95 % have a line. Sigma is that of 
 independent samples. What a hypervisor took while a program ran (steal) is in none of the
 kernel's clocks, and may have been taken from it: so much more may be found. Fails if
 anything is outside.
-
-In tools/check.sh bounds are WIDER: so many times the percents.
 """
 import json
 import math
@@ -27,7 +25,6 @@ import pprof_file
 
 LINEBURN, BIN, SECONDS, NR_SHORT = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
 PROFILE = "accounting.pb.gz"
-WIDER = int(os.environ.get("WIDER", "1"))
 failed = False
 
 
@@ -79,7 +76,7 @@ class Busy(threading.Thread):
 
 def row(what, seconds, found, samples, percent, stolen):
     global failed
-    bound = max(percent * WIDER, 300 / math.sqrt(max(samples, 1)))
+    bound = max(percent, 300 / math.sqrt(max(samples, 1)))
     off = 100 * (found / seconds - 1)
     bad = not -bound <= off <= bound + 100 * stolen / seconds
     failed |= bad
@@ -89,7 +86,6 @@ def row(what, seconds, found, samples, percent, stolen):
 
 def share(what, part, all_, least):
     global failed
-    least = 100 - (100 - least) * WIDER
     bad = 100 * part < least * all_
     failed |= bad
     print(f"| {what} | | | | {part} of {all_} | {100 * part / max(all_, 1):.2f} % | {least} % |"

@@ -1,11 +1,10 @@
 #!/bin/sh
 # Instructions of a program with one slow one, and where they come from.
-# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 
 program=$PWD/divide
 gcc -O2 -g -o "$program" "$WORKLOADS/divide.c" || fail asm-build "gcc"
-record_json divide -F 499 -- "$program" 40 || fail asm-record "$(tail -n 1 divide.err)"
+record_json divide -F 999 -- "$program" 20 || fail asm-record "$(tail -n 1 divide.err)"
 
 # asm_json NAME [WHAT]: annotate --asm as JSON
 asm_json() {
@@ -56,7 +55,8 @@ asm_has() {
 check asm-reads asm_json divide-asm
 check asm-sums asm_has divide-asm.json "samples > 200" "samples == piece['samples']" \
 	"len(document['asm']) == 1" "piece['function'] == 'divide'" "piece['note'] == ''"
-statistic asm-waits asm_has divide-asm.json "around_division() > $(bound 0.5 0.8) * samples"
+# Whatever the processor charges to its neighbours: most of it is there.
+check asm-waits asm_has divide-asm.json "around_division() > 0.5 * samples"
 check asm-as-objdump asm_has divide-asm.json "as_objdump()" \
 	"sum(len(row['bytes']) for row in rows) == 2 * piece['size']"
 # The inlined division has its own line, and that of the call.

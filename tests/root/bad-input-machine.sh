@@ -1,14 +1,14 @@
 #!/bin/sh
 # Machines whose /proc or cgroups are not as they should be. What is mounted otherwise is so
 # in a mount namespace that ends with the test.
-# Runs alone.
+# Takes 30 s.
 . "${TOP:?}/tests/root/lib-machine.sh"
 
 # ---- /proc ----
 
 MACHINE='mount -t proc -o hidepid=2 proc /proc || exit 99;'
-check hidepid chosen hidepid "$only_inside" -p "$inside"
-check hidepid-all chosen hidepid-all "$both" -a
+also check hidepid chosen hidepid "$only_inside" -p "$inside"
+also check hidepid-all chosen hidepid-all "$both" -a
 
 # as_user CAPABILITIES: lineburn as somebody else with these
 user_dir=$WORK/bad-input-user
@@ -30,13 +30,13 @@ hidden_by_proc() {
 		return 1
 	fi
 	one_sentence err || return 1
-	as_user record -F 999 -d 1 -o all.pb.gz --comm inside --comm outside >out 2>err ||
+	as_user record -F 999 -d 0.4 -o all.pb.gz --comm inside --comm outside >out 2>err ||
 		{ tail -n 1 err; return 1; }
 	"$LB" report "$user_dir/all.pb.gz" >all.txt && grep -q '/proc hides the processes of other users' all.txt
 }
 seen_with_ptrace() {
 	as_user_caps=+bpf,+perfmon,+sys_ptrace
-	as_user record -F 999 -d 1 -o ptrace.pb.gz -p "$inside" >out 2>err || { tail -n 1 err; return 1; }
+	as_user record -F 999 -d 0.4 -o ptrace.pb.gz -p "$inside" >out 2>err || { tail -n 1 err; return 1; }
 	"$LB" annotate --json "$user_dir/ptrace.pb.gz" >ptrace.json
 	profile_has ptrace.json "sums_close()" "$only_inside" "s['with_line'] >= 0.9 * s['count']"
 }
@@ -47,7 +47,7 @@ kernel_is_hidden() {
 	dd if=/dev/zero of=/dev/null bs=1 >/dev/null 2>&1 &
 	dd=$!
 	ends "$dd"
-	as_user record -F 999 -d 1 -o kernel.pb.gz -p $dd >out 2>err || { tail -n 1 err; return 1; }
+	as_user record -F 999 -d 0.4 -o kernel.pb.gz -p $dd >out 2>err || { tail -n 1 err; return 1; }
 	kill $dd
 	"$LB" annotate --json "$user_dir/kernel.pb.gz" >kernel.json
 	profile_has kernel.json "s['kernel'] > 0" || return 1
@@ -85,7 +85,7 @@ check no-kallsyms kernel_without_names no-kallsyms
 sed 's/^[0-9a-f]*/0000000000000000/' /proc/kallsyms >kallsyms
 MACHINE="mount --bind '$PWD/kallsyms' /proc/kallsyms || exit 99;"
 check hidden-kallsyms kernel_without_names hidden-kallsyms
-check no-kallsyms-user chosen no-kallsyms-user "$only_inside and s['with_line'] >= 0.9 * (s['count'] - s['kernel'])" -p "$inside"
+also check no-kallsyms-user chosen no-kallsyms-user "$only_inside and s['with_line'] >= 0.9 * (s['count'] - s['kernel'])" -p "$inside"
 
 MACHINE='mount -t proc -o subset=pid proc /proc || exit 99;'
 subset_of_proc() {
@@ -95,7 +95,7 @@ subset_of_proc() {
 	"$LB" report subset.pb.gz >subset.txt && grep -q '/proc/stat cannot be read' subset.txt
 }
 check subset-pid subset_of_proc
-check subset-pid-all chosen subset-all "$both" -a
+also check subset-pid-all chosen subset-all "$both" -a
 check subset-pid-kernel kernel_without_names subset-kernel
 
 # ---- cgroups ----
@@ -104,23 +104,26 @@ umount_all() {
 	echo "awk '\$3 ~ /^($1)\$/ { print \$2 }' /proc/mounts | while read -r m; do umount -l \"\$m\" || exit 99; done;"
 }
 MACHINE=$(umount_all 'cgroup2?')
-check no-cgroups chosen no-cgroups "$both" -a
-check no-cgroups-process chosen no-cgroups-process "$only_inside" -p "$inside"
+also check no-cgroups chosen no-cgroups "$both" -a
+also check no-cgroups-process chosen no-cgroups-process "$only_inside" -p "$inside"
 check no-cgroups-said says 3 "no hierarchy of cgroups is mounted here" -G "$group"
-check no-cgroups-container says 3 "mount cgroup2 at /sys/fs/cgroup" --container 5f0c0ffee
+check no-cgroups-container says 3 "mount cgroup2 at /sys/fs/cgroup" --container "$id12"
+also_done
 MACHINE=$(umount_all cgroup2)
 if [ -n "$memory" ] && mkdir -p "$memory/$group/docker-$id.scope/deep" 2>/dev/null; then
 	made="$made $memory/$group"
 	echo "$inside" >"$memory/$group/docker-$id.scope/deep/cgroup.procs"
-	check no-v2 chosen no-v2 "$only_inside" -G "$group"
-	check no-v2-container chosen no-v2-container \
+	also check no-v2 chosen no-v2 "$only_inside" -G "$group"
+	also check no-v2-container chosen no-v2-container \
 		"$only_inside and d['processes'][0]['container'] == '$id' and d['processes'][0]['container_runtime'] == 'docker'" \
-		--container 5f0c0ffee5f0
+		--container "$id12"
 	check no-v2-said says 1 "there is no cgroup \"$group-no\"; similar: $group" -G "$group-no"
+	also_done
 	echo "$inside" >"$memory/cgroup.procs"
 else
 	skip no-v2 "no cgroup of v1 can be made"
 fi
+also_done
 MACHINE=
 
 # in_namespace DIRECTORY COMMANDS: lineburn's cgroup is this one, which is "/" to it
@@ -141,26 +144,28 @@ if [ -n "$v2" ] && mkdir "$v2/$group"; then
 	told="d['processes'][0]['container'] == '$id' and d['processes'][0]['container_runtime'] == 'docker'"
 
 	in_namespace "$top/ns" ''
-	check namespace-identity chosen ns-identity "$only_inside and $told and d['processes'][0]['cgroup'] == '/$scope'" -p "$inside"
-	check namespace-path chosen ns-path "$only_inside" -G "/$scope"
-	check namespace-relative chosen ns-relative "$only_inside" -G "$scope"
-	check namespace-mount-path chosen ns-mount-path "$only_inside" -G "$v2/$group/ns/$scope"
-	check namespace-beside chosen ns-beside "$pids == {$outside} and d['processes'][0]['cgroup'] == '/../beside'" -G /../beside
-	check namespace-above chosen ns-above "{$inside, $outside} <= $pids" -G "/../../$group"
-	check namespace-not chosen ns-not "$inside not in $pids and $outside in $pids" --comm inside --comm outside -G "!/$scope"
-	check namespace-container chosen ns-container "$only_inside and $told" --container 5f0c0ffee5f0
-	check namespace-unit chosen ns-unit "$only_inside" --unit "$scope"
+	also check namespace-identity chosen ns-identity "$only_inside and $told and d['processes'][0]['cgroup'] == '/$scope'" -p "$inside"
+	also check namespace-path chosen ns-path "$only_inside" -G "/$scope"
+	also check namespace-relative chosen ns-relative "$only_inside" -G "$scope"
+	also check namespace-mount-path chosen ns-mount-path "$only_inside" -G "$v2/$group/ns/$scope"
+	also check namespace-beside chosen ns-beside "$pids == {$outside} and d['processes'][0]['cgroup'] == '/../beside'" -G /../beside
+	also check namespace-above chosen ns-above "{$inside, $outside} <= $pids" -G "/../../$group"
+	also check namespace-not chosen ns-not "$inside not in $pids and $outside in $pids" --comm inside --comm outside -G "!/$scope"
+	also check namespace-container chosen ns-container "$only_inside and $told" --container "$id12"
+	also check namespace-unit chosen ns-unit "$only_inside" --unit "$scope"
 	check namespace-said says 1 'there is no cgroup "/../besides"; similar: beside' -G /../besides
 	check namespace-far-above says 1 'there is no cgroup "/../../../x"' -G /../../../x
 
 	in_namespace "$top/ns" "$own_mount"
-	check namespace-own-mount chosen ns-own "$only_inside" -G "/$scope"
-	check namespace-own-mount-path chosen ns-own-path "$only_inside" -G "/sys/fs/cgroup/$scope"
-	check namespace-own-mount-container chosen ns-own-container "$only_inside and $told" --container 5f0c0ffee5f0
+	also check namespace-own-mount chosen ns-own "$only_inside" -G "/$scope"
+	also check namespace-own-mount-path chosen ns-own-path "$only_inside" -G "/sys/fs/cgroup/$scope"
+	also check namespace-own-mount-container chosen ns-own-container "$only_inside and $told" --container "$id12"
 
+	also_done
 	# Of processes that are beside the namespace, the path begins with "/..".
 	in_namespace "$top/ns/1/2" ''
-	check namespace-outside chosen ns-outside "$only_inside and $told and d['processes'][0]['cgroup'] == '/../../$scope'" -G "/../../$scope"
+	also check namespace-outside chosen ns-outside "$only_inside and $told and d['processes'][0]['cgroup'] == '/../../$scope'" -G "/../../$scope"
+	also_done
 	MACHINE=
 	echo "$inside" >"$v2/cgroup.procs"
 	echo "$outside" >"$v2/cgroup.procs"

@@ -1,6 +1,5 @@
 #!/bin/sh
 # Files that are no profiles, and options out of range: one sentence, the right status.
-# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 
 # refuses STATUS ARGUMENT...

@@ -1,8 +1,10 @@
 #!/bin/sh
-# "record": each way to say who is sampled. What is left out has no sample at all.
+# "record": each way to say who is sampled. What is left out has no sample at all. Several ask at
+# once, where nothing changes between them.
+# Takes 40 s.
 . "${TOP:?}/tests/root/lib.sh"
 
-cp "$(build hot.c)" ./in-it
+cp "$(build nap.c)" ./in-it
 cp in-it ./elsewhere
 chmod 755 . in-it elsewhere
 
@@ -49,24 +51,26 @@ chosen() {
 	chosen_name=$1
 	chosen_expression=$2
 	shift 2
-	timeout 60 "$LB" record -F 499 -d 0.5 -o "$chosen_name.pb.gz" "$@" >out 2>err || { tail -n 1 err; return 1; }
+	timeout 60 "$LB" record -F 999 -d 0.5 -o "$chosen_name.pb.gz" "$@" >"$chosen_name.out" 2>"$chosen_name.err" ||
+		{ tail -n 1 "$chosen_name.err"; return 1; }
 	"$LB" annotate --json "$chosen_name.pb.gz" >"$chosen_name.json"
 	profile_has "$chosen_name.json" "sums_close()" "s['lost'] == 0" \
 		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $chosen_expression"
 }
-only_inside="{p['pid'] for p in d['processes']} == {$inside} and s['count'] > 5"
+only_inside="{p['pid'] for p in d['processes']} == {$inside} and s['count'] >= 5"
 not_inside="$inside not in {p['pid'] for p in d['processes']} and $other in {p['pid'] for p in d['processes']}"
 
 # A process that has children all the time.
-sh -c 'while :; do ./in-it 1; done' &
+sh -c 'while :; do ./in-it 20; done' &
 parent=$!
 started="$started $parent"
-check choice-children chosen children \
+also check choice-children chosen children \
 	"any(p['comm'] == 'in-it' for p in d['processes']) and all(p['pid'] not in ($inside, $other) for p in d['processes'])" -p $parent
-check choice-no-children chosen no-children \
+also check choice-no-children chosen no-children \
 	"$inside in {p['pid'] for p in d['processes']} <= {$inside, $parent}" -p $parent -p $inside --no-children
-check choice-not-children chosen not-children \
+also check choice-not-children chosen not-children \
 	"sum(p['samples'] for p in d['processes'] if p['pid'] != $inside) == 0 and s['count'] > 5" --comm in-it -p "!$parent"
+also_done
 kill $parent
 # Its last child, which may live on for a moment.
 only_one() {
@@ -74,11 +78,11 @@ only_one() {
 }
 wait_until 60 only_one
 
-check choice-comm chosen comm "$only_inside" --comm 'in-?t'
-check choice-not-comm chosen not-comm "$not_inside" --comm '!in-*'
-check choice-two-comms chosen comms "{p['pid'] for p in d['processes']} == {$inside, $other}" --comm in-it --comm 'elsew*'
-check choice-not-pid chosen not-pid "$not_inside" -p "!$inside"
-check choice-pid-and-comm chosen pid-comm "$only_inside" -p $inside -p $other --comm 'in*'
+also check choice-comm chosen comm "$only_inside" --comm 'in-?t'
+also check choice-not-comm chosen not-comm "$not_inside" --comm '!in-*'
+also check choice-two-comms chosen comms "{p['pid'] for p in d['processes']} == {$inside, $other}" --comm in-it --comm 'elsew*'
+also check choice-not-pid chosen not-pid "$not_inside" -p "!$inside"
+also check choice-pid-and-comm chosen pid-comm "$only_inside" -p $inside -p $other --comm 'in*'
 
 # Of two threads that are busy, one.
 cat >threads.c <<'END'
@@ -116,9 +120,9 @@ gcc -O0 -g -o threads threads.c -pthread
 started="$started $!"
 wait_until 60 test -s tid
 tid=$(cat tid)
-check choice-thread chosen thread \
+also check choice-thread chosen thread \
 	"{f['name'] for f in d['functions']} & {'one', 'two'} == {'one'} and s['count'] > 5" -t "$tid"
-check choice-not-thread chosen not-thread \
+also check choice-not-thread chosen not-thread \
 	"{f['name'] for f in d['functions']} & {'one', 'two'} == {'two'}" --comm threads -t "!$tid"
 
 # A program that is executed by another thread than the leader, who was asked for.
@@ -148,7 +152,7 @@ taken_over() {
 	"$LB" record -F 499 -d 60 -o taken.pb.gz -t $leader >/dev/null 2>err &
 	recorder=$!
 	wait_until 60 sh -c "grep -q '^prog_type:.7' /proc/$recorder/fdinfo/*" && touch go &&
-		wait_until 60 grep -q in-it /proc/$leader/comm && sleep 3
+		wait_until 60 grep -q in-it /proc/$leader/comm && sleep 0.5
 	kill $leader
 	wait $recorder || { tail -n 1 err; return 1; }
 	"$LB" annotate --json taken.pb.gz >taken.json
@@ -163,67 +167,31 @@ if command -v setpriv >/dev/null; then
 	foreign=$!
 	started="$started $foreign"
 	sleep 0.2
-	check choice-user chosen user "{p['pid'] for p in d['processes']} == {$foreign}" --user 54321
-	check choice-not-user chosen not-user \
+	also check choice-user chosen user "{p['pid'] for p in d['processes']} == {$foreign}" --user 54321
+	also check choice-not-user chosen not-user \
 		"$foreign not in {p['pid'] for p in d['processes']} and $inside in {p['pid'] for p in d['processes']}" --user '!54321'
+	also_done
 	kill $foreign
 else
 	skip choice-user "no setpriv"
 fi
 
-# A process that is moved into the chosen cgroup, and out again: what it used between, by the
-# kernel's own clock. It stands still while it is moved.
-cat >moves.py <<'END'
-import os, signal, subprocess, sys, time
-lb, group, root, pid = sys.argv[1:4] + [int(sys.argv[4])]
-
-def stat():
-    with open(f"/proc/{pid}/stat", encoding="ascii") as f:
-        return f.read().rpartition(")")[2].split()
-
-def used():
-    with open(f"/proc/{pid}/schedstat", encoding="ascii") as f:
-        return int(f.read().split()[0]) / 1e9
-
-def move(to):
-    os.kill(pid, signal.SIGSTOP)
-    while stat()[0] != "T":
-        time.sleep(0.001)
-    with open(f"{to}/cgroup.procs", "w", encoding="ascii") as f:
-        f.write(str(pid))
-    now = used()
-    os.kill(pid, signal.SIGCONT)
-    return now
-
-def samples(recorder):
-    for fd in os.listdir(f"/proc/{recorder}/fdinfo"):
-        with open(f"/proc/{recorder}/fdinfo/{fd}", encoding="ascii") as f:
-            if "prog_type:\t7" in f.read():
-                return True
-    return False
-
-recorder = subprocess.Popen([lb, "record", "-F", "499", "-o", "moves.pb.gz", "-G", group])
-while not samples(recorder.pid):
-    if recorder.poll() is not None:
-        sys.exit("it did not begin")
-    time.sleep(0.1)
-time.sleep(0.7)
-sum_s = 0
-for _ in range(3):
-    begin = move(group)
-    while used() < begin + 0.8:
-        time.sleep(0.05)
-    sum_s += move(root) - begin
-    time.sleep(0.3)
-recorder.send_signal(signal.SIGINT)
-recorder.wait()
-print(sum_s)
-END
+# A process that is moved into the chosen cgroup, and out again, while it is recorded: it has samples
+# of there, and none of elsewhere. (What they are worth: tests/stats/choice-moves.sh.)
 moves() {
-	timeout 120 python3 moves.py "$LB" "$1/$group" "$1" $inside >moves.txt 2>err || { tail -n 1 err; return 2; }
-	"$LB" annotate --json moves.pb.gz >moves.json
-	profile_has moves.json "sums_close()" "{p['pid'] for p in d['processes']} == {$inside}" \
-		"abs(note('seconds', s['cpu_ns'] / 1e9) - note('used', $(cat moves.txt))) <= max($(bound 0.2 0.02), 3.5 / s['count'] ** 0.5) * $(cat moves.txt)"
+	"$LB" record -F 999 -d 60 -o "moves-$1.pb.gz" -G "$2/$group" >"moves-$1.out" 2>"moves-$1.err" &
+	recorder=$!
+	wait_until 60 records $recorder || { echo "it does not begin"; kill $recorder; return 1; }
+	echo $inside >"$2/$group/cgroup.procs"
+	sleep 0.4
+	echo $inside >"$2/cgroup.procs"
+	sleep 0.2
+	kill -INT $recorder
+	wait $recorder || { tail -n 1 "moves-$1.err"; return 1; }
+	"$LB" annotate --json "moves-$1.pb.gz" >"moves-$1.json"
+	"$LB" report --json --by cgroup "moves-$1.pb.gz" >"moves-$1-by.json"
+	profile_has "moves-$1.json" "sums_close()" "{p['pid'] for p in d['processes']} == {$inside}" \
+		"5 <= note('samples', s['count']) < 0.9e-9 * d['duration_ns'] * 999"
 }
 
 # in_groups KIND MOUNT: a cgroup two levels below the one that is asked for
@@ -235,13 +203,15 @@ in_groups() {
 	fi
 	made="$made $2/$group"
 	echo $inside >"$dir/cgroup.procs" || { skip "choice-$1" "no process can be moved there"; return; }
-	check "choice-$1" chosen "$1" "$only_inside" -G "$2/$group"
-	check "choice-$1-not" chosen "$1-not" "$not_inside" -G "!$2/$group"
-	check "choice-$1-by-path" chosen "$1-path" "$only_inside" -G "$group/deep"
+	also check "choice-$1" chosen "$1" "$only_inside" -G "$2/$group"
+	also check "choice-$1-not" chosen "$1-not" "$not_inside" -G "!$2/$group"
+	also check "choice-$1-by-path" chosen "$1-path" "$only_inside" -G "$group/deep"
+	also_done
 	echo $inside >"$2/cgroup.procs"
-	[ "$1" = named ] || statistic "choice-$1-moves" moves "$2"
+	[ "$1" = named ] || check "choice-$1-moves" moves "$1" "$2"
 	echo $inside >"$dir/cgroup.procs"
-	check "choice-$1-and-comm" chosen "$1-comm" "$only_inside" -G "/$group" --comm '!elsewhere'
+	also check "choice-$1-and-comm" chosen "$1-comm" "$only_inside" -G "/$group" --comm '!elsewhere'
+	also_done
 	echo $inside >"$2/cgroup.procs"
 	find "$2/$group" -depth -type d -exec rmdir {} +
 }
@@ -261,8 +231,9 @@ in_hierarchy named "$named"
 if [ -n "$v2" ] && [ -n "$memory" ] && mkdir "$v2/$group" "$memory/$group" 2>/dev/null; then
 	made="$made $v2/$group $memory/$group"
 	echo $inside >"$memory/$group/cgroup.procs"
-	check choice-two-hierarchies chosen two-hierarchies "$only_inside" -G "$group"
-	check choice-two-hierarchies-not chosen two-hierarchies-not "$not_inside" -G "!$group"
+	also check choice-two-hierarchies chosen two-hierarchies "$only_inside" -G "$group"
+	also check choice-two-hierarchies-not chosen two-hierarchies-not "$not_inside" -G "!$group"
+	also_done
 	echo $inside >"$memory/cgroup.procs"
 	rmdir "$v2/$group" "$memory/$group"
 else
@@ -277,8 +248,9 @@ done
 if [ -n "$v2$named" ] && mkdir -p "${v2:-$named}/$group$deep" 2>/dev/null; then
 	made="$made ${v2:-$named}/$group"
 	echo $inside >"${v2:-$named}/$group$deep/cgroup.procs"
-	check choice-deep chosen deep "$only_inside" -G "${v2:-$named}/$group"
-	check choice-deep-not chosen deep-not "$not_inside" -G "!${v2:-$named}/$group"
+	also check choice-deep chosen deep "$only_inside" -G "${v2:-$named}/$group"
+	also check choice-deep-not chosen deep-not "$not_inside" -G "!${v2:-$named}/$group"
+	also_done
 	echo $inside >"${v2:-$named}/cgroup.procs"
 	find "${v2:-$named}/$group" -depth -type d -exec rmdir {} +
 else
@@ -286,51 +258,57 @@ else
 fi
 
 # Containers and units are told by the paths of their cgroups, whoever made these.
-id=5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5
+id=c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c05
 root=${v2:-$named}
 if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$group.slice/lineburn-test.service"; then
 	made="$made $root/$group.slice"
 	echo $inside >"$root/$group.slice/docker-$id.scope/cgroup.procs"
 	echo $other >"$root/$group.slice/lineburn-test.service/cgroup.procs"
-	check choice-container chosen container "$only_inside" --container 5f0c0ffee5f0
-	check choice-not-container chosen not-container "$not_inside" --container '!5f0c0ffee5f0'
-	check choice-unit chosen unit "{p['pid'] for p in d['processes']} == {$other}" --unit lineburn-test
+	also check choice-container chosen container "$only_inside" --container c401ce0c05f0
+	also check choice-not-container chosen not-container "$not_inside" --container '!c401ce0c05f0'
+	also check choice-unit chosen unit "{p['pid'] for p in d['processes']} == {$other}" --unit lineburn-test
+	also_done
 	# The same name, in a cgroup that is a user's: nobody takes one for the other.
 	mkdir -p "$root/$group.slice/user.service" "$root/$group.slice/docker-$id.scope/docker-$id.scope"
 	chown 65534:65534 "$root/$group.slice/user.service"
 	setpriv --reuid 65534 --regid 65534 --clear-groups mkdir "$root/$group.slice/user.service/docker-$id.scope"
 	echo $other >"$root/$group.slice/user.service/docker-$id.scope/cgroup.procs"
-	check choice-container-of-root-only chosen container-roots "$only_inside" --container $id
-	check choice-container-no-pattern chosen container-pattern "$only_inside" --container '*5f0c0ffee5f0*'
-	check choice-container-hides-nobody chosen container-hidden "$not_inside" --container "!$id"
+	also check choice-container-of-root-only chosen container-roots "$only_inside" --container $id
+	also check choice-container-no-pattern chosen container-pattern "$only_inside" --container '*c401ce0c05f0*'
+	also check choice-container-hides-nobody chosen container-hidden "$not_inside" --container "!$id"
 	only_other="{(p['pid'], p['container']) for p in d['processes']} == {($other, '65534/$id')}"
-	check choice-container-of-a-user chosen container-users "$only_other" --container 65534/5f0c0ffee5f0
+	also check choice-container-of-a-user chosen container-users "$only_other" --container 65534/c401ce0c05f0
 	both="{($inside, '$id'), ($other, '65534/$id')} <= {(p['pid'], p['container']) for p in d['processes']}"
-	check choice-container-labels chosen container-labels "$both" -p $inside -p $other
+	also check choice-container-labels chosen container-labels "$both" -p $inside -p $other
+	also_done
 	# And inside of a container: what is named there is its own affair.
-	id3=0f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5
+	id3=0f0c0ffeec401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c05
 	mkdir -p "$root/$group.slice/docker-$id3.scope/docker-$id.scope"
 	echo $other >"$root/$group.slice/docker-$id3.scope/docker-$id.scope/cgroup.procs"
-	check choice-container-outermost chosen container-outermost "$only_inside" --container $id
+	also check choice-container-outermost chosen container-outermost "$only_inside" --container $id
 	nested="{(p['pid'], p['container']) for p in d['processes']} == {($other, '$id3')}"
-	check choice-container-nested chosen container-nested "$nested" --container $id3
+	also check choice-container-nested chosen container-nested "$nested" --container $id3
+	also_done
 	echo $other >"$root/cgroup.procs"
 	rmdir "$root/$group.slice/docker-$id3.scope/docker-$id.scope" "$root/$group.slice/docker-$id3.scope" \
 		"$root/$group.slice/user.service/docker-$id.scope" "$root/$group.slice/user.service" \
 		"$root/$group.slice/docker-$id.scope/docker-$id.scope"
 	# A container that is made while it runs, and one that goes.
 	later() {
-		id2=5f0c0ffeebad5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ff
-		timeout 60 "$LB" record -F 499 -d 4 -o later.pb.gz --container '5f0c0ffee*' --container lineburn-no 2>err &&
+		id2=c401ce0c0badc401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c05f0c0ff
+		timeout 60 "$LB" record -F 499 -d 1 -o later.pb.gz --container 'c401ce0c0*' --container lineburn-no 2>err &&
 			{ echo "a container that is not there was taken"; return 1; }
-		"$LB" record -F 499 -d 4 -o later.pb.gz --container '5f0c0ffee*' 2>err &
+		"$LB" record -F 499 -d 60 -o later.pb.gz --container 'c401ce0c0*' 2>err &
 		recorder=$!
 		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
-		sleep 1
+		sleep 0.3
 		mkdir "$root/$group.slice/docker-$id2.scope"
 		echo $other >"$root/$group.slice/docker-$id2.scope/cgroup.procs"
 		echo $inside >"$root/cgroup.procs"
 		rmdir "$root/$group.slice/docker-$id.scope"
+		# A container is looked for each second.
+		sleep 2
+		kill -INT $recorder
 		wait $recorder || { tail -n 1 err; return 1; }
 		"$LB" annotate --json later.pb.gz >later.json
 		profile_has later.json "sums_close()" \
@@ -350,17 +328,17 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	come_and_go() {
 		mkdir "$root/$group.slice/docker-$id.scope"
 		echo $inside >"$root/$group.slice/docker-$id.scope/cgroup.procs"
-		"$LB" record -F 499 -d 600 -o gone.pb.gz --container '5f0c0ffee*' 2>err &
+		"$LB" record -F 499 -d 600 -o gone.pb.gz --container 'c401ce0c0*' 2>err &
 		recorder=$!
 		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
 		before=$(watches)
 		tail=$(echo "$id" | cut -c 13-)
 		for i in $(seq 100 399); do
-			mkdir "$root/$group.slice/docker-5f0c0ffee$i$tail.scope"
+			mkdir "$root/$group.slice/docker-c401ce0c0$i$tail.scope"
 		done
 		wait_until 60 has_watches $((before + 300))
 		between=$(watches)
-		rmdir "$root/$group.slice/docker-5f0c0ffee"[1-3][0-9][0-9]*f0c0*.scope 2>/dev/null
+		rmdir "$root/$group.slice/docker-c401ce0c0"[1-3][0-9][0-9]*f0c0*.scope 2>/dev/null
 		wait_until 60 has_as_before
 		after=$(watches)
 		kill $recorder
@@ -384,7 +362,7 @@ says() {
 	says_text=$2
 	shift 2
 	status=0
-	timeout 60 "$LB" record -d 1 -o none.pb.gz "$@" >out 2>err || status=$?
+	timeout 60 "$LB" record -d 0.2 -o none.pb.gz "$@" >out 2>err || status=$?
 	[ $status -eq "$says_status" ] || { echo "status $status: $(tail -n 1 err)"; return 1; }
 	grep -q -- "$says_text" err || { echo "it said: $(tail -n 1 err)"; return 1; }
 	[ $status -eq 4 ] || one_sentence err
@@ -404,9 +382,13 @@ check choice-no-samples says 4 "no samples" --comm lineburn-none
 ends_with_thread() {
 	"./in-it" 300 &
 	short=$!
-	(sleep 4 && kill $short) &
-	begin=$(date +%s)
-	timeout 150 "$LB" record -t $short -d 120 -o with.pb.gz 2>err || { tail -n 1 err; return 1; }
+		begin=$(date +%s)
+	timeout 150 "$LB" record -F 999 -t $short -d 120 -o with.pb.gz 2>err &
+	recorder=$!
+	wait_until 60 sh -c "grep -q '^prog_type:.7' /proc/\$(cat /proc/$recorder/task/$recorder/children | cut -d ' ' -f 1)/fdinfo/*"
+	sleep 0.3
+	kill $short
+	wait $recorder || { tail -n 1 err; return 1; }
 	[ $(($(date +%s) - begin)) -lt 90 ] || { echo "it went on without its thread"; return 1; }
 }
 check choice-ends-with-thread ends_with_thread

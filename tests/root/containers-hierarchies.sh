@@ -31,7 +31,7 @@ v2)
 esac
 podman --runtime "$2" --cgroup-manager cgroupfs run -d --name "$3" --pids-limit 0 --ulimit nofile=1024:1024 \
 	--ulimit nproc=1024:1024 --network none --rootfs "$PWD/alpha" /app/hot >id 2>start.err || exit 77
-"$LB" record --container "$3" -F 999 -d 3 -o "$1.pb.gz" && "$LB" record -a -F 999 -d 2 -o "$1-all.pb.gz"
+"$LB" record --container "$3" -F 999 -d 1 -o "$1.pb.gz" && "$LB" record -a -F 999 -d 1 -o "$1-all.pb.gz"
 END
 
 # by_name VERSION NAME: chosen and told
@@ -40,7 +40,7 @@ by_name() {
 	"$LB" annotate --json --container "$2" "$1-all.pb.gz" >"$1-all.json"
 	profile_has "$1.json" "sums_close()" "s['lost'] == 0" \
 		"note('whose', {(p.get('container_name'), p['container_runtime']) for p in d['processes']}) == {('$2', 'podman')}" &&
-		lines_are "$1.json" alpha 5 15 25 && lines_are "$1-all.json" alpha 5 15 25 && only_of "$1-all.json" alpha
+		lines_there "$1.json" alpha 5 15 25 only && lines_there "$1-all.json" alpha 5 15 25 only
 }
 
 # alone VERSION RUNTIME
@@ -54,7 +54,7 @@ alone() {
 	alone_status=0
 	timeout 100 unshare -m sh alone.sh "$1" "$2" "$alone_name" 2>"$1.err" || alone_status=$?
 	case $alone_status in
-	0) statistic "hierarchies-$1" by_name "$1" "$alone_name" ;;
+	0) check "hierarchies-$1" by_name "$1" "$alone_name" ;;
 	77) skip "hierarchies-$1" "podman with $2 starts nothing here: $(tail -n 1 start.err | cut -c1-200)" ;;
 	*) fail "hierarchies-$1" "$(tail -n 1 "$1.err")" ;;
 	esac
@@ -76,10 +76,10 @@ if ! wait_until 60 grep -q . "$payload"; then
 	exit 0
 fi
 of_nspawn() {
-	timeout 60 "$LB" record --container $machine -F 999 -d 3 -o nspawn.pb.gz 2>nspawn.err || { tail -n 1 nspawn.err; return 1; }
+	timeout 60 "$LB" record --container $machine -F 999 -d 1 -o nspawn.pb.gz 2>nspawn.err || { tail -n 1 nspawn.err; return 1; }
 	"$LB" annotate --json nspawn.pb.gz >nspawn.json
 	profile_has nspawn.json "sums_close()" \
 		"note('whose', {(p['container'], p['container_runtime']) for p in d['processes'] if p['comm'] == 'hot'}) == {('$machine', 'systemd-nspawn')}" &&
-		lines_are nspawn.json alpha 5 15 25
+		lines_there nspawn.json alpha 5 15 25
 }
-statistic hierarchies-nspawn of_nspawn
+check hierarchies-nspawn of_nspawn

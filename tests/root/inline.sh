@@ -2,12 +2,10 @@
 # A callee that was inlined into two lines, which do work of 3:1 in it.
 . "${TOP:?}/tests/root/lib.sh"
 
-record_enough inline "$(build inline.c)" || fail inline "$(tail -n 1 inline.err)"
-statistic inline-lines profile_has inline.json "s['count'] >= $ENOUGH" "self_('inline.c spin') >= $(bound 85 98)" \
-	"near(total('inline.c three'), 75, $(bound 15 2))" "near(total('inline.c one'), 25, $(bound 15 2))" \
-	"sums_close()" "s['lost'] == 0"
-statistic inline-names profile_has inline.json "function('spin') >= $(bound 85 98)" \
-	"function('both', 'total') >= $(bound 85 98)"
+inline=$(build inline.c)
+statistic inline-lines 1 shares_of inline inline inline.c total "75=three 25=one" "$inline" "$(rounds "$inline" 0.3)"
+check inline-names profile_has inline.json "hottest() == is_at('inline.c spin')" "hottest_function() == 'spin'" \
+	"function('both', 'total') >= function('spin')"
 
 if command -v go >/dev/null; then
 	inlined_frames() {

@@ -3,15 +3,12 @@
 . "${TOP:?}/tests/root/lib.sh"
 
 reuse=$(build jit-reuse.c)
-record_json reuse -F 999 -- "$reuse" . 1.5 || fail jit-reuse "$(tail -n 1 reuse.err)"
-statistic jit-reuse profile_has reuse.json "near(self_('a.src:10'), 50, $(bound 25 5))" \
-	"near(self_('b.src:20'), 50, $(bound 25 5))" "miss('ambiguous-time') < $(bound 40 12)" "sums_close()"
-
-record_json garbage -F 999 -- "$reuse" . 1 garbage || fail jitdump-garbage "$(tail -n 1 garbage.err)"
-"$LB" annotate --leaf --json garbage.pb.gz >leaf.json
-statistic jitdump-garbage profile_has leaf.json \
-	"miss('jit-unknown', 'jit-file-refused') >= $(bound 80 95)" "sums_close()"
-
-record_json truncated -F 999 -- "$reuse" . 1 truncated ||
-	fail jitdump-truncated "$(tail -n 1 truncated.err)"
-statistic jitdump-truncated profile_has truncated.json "self_('a.src:10') >= $(bound 20 40)" "sums_close()"
+member reuse "$reuse" . 0.6
+member garbage "$reuse" . 0.4 garbage
+member truncated "$reuse" . 0.4 truncated
+together jits -F 999 >why 2>&1 || fail jitdumps "$(tail -n 1 why)"
+check jitdump-sums profile_has jits.json "sums_close()" "s['lost'] == 0"
+check jit-reuse profile_has reuse.json "self_('a.src:10') > 0" "self_('b.src:20') > 0" "functions_of('[') == set()"
+"$LB" annotate --leaf --json --pid "$(cat garbage.pid)" garbage.pb.gz >leaf.json
+check jitdump-garbage profile_has leaf.json "miss('jit-unknown', 'jit-file-refused') > 50"
+check jitdump-truncated profile_has truncated.json "self_('a.src:10') > 0"

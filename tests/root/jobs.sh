@@ -2,7 +2,6 @@
 # An idle daemon of root starts short jobs of others: mostly they are gone before /proc is read,
 # and nothing is done in the daemon's name for them. Their debug info names a file that only
 # root may read.
-# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 
 NR_JOBS=100

@@ -4,11 +4,14 @@
 # a mount namespace of its own, and what it is to say. Beside lib.sh, whose caller it is.
 . "${TOP:?}/tests/root/lib.sh"
 
-cp "$(build hot.c)" ./inside
+cp "$(build nap.c)" ./inside
 cp inside ./outside
 chmod 755 . inside outside
 group=lineburn-bad-$$
-id=5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5
+# A container of this script alone: 64 digits, told by the first 12.
+id=$(printf '%08x' $$)fee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0fee5
+id=$(echo "${id}00000000" | cut -c 1-60)fee5
+id12=$(echo "$id" | cut -c 1-12)
 made=
 : >started
 # ends PID: with this script. Also of a subshell, as those of "check" are.
@@ -81,8 +84,8 @@ chosen() {
 	chosen_name=$1
 	chosen_expression=$2
 	shift 2
-	lineburn record -F 999 -d 1 -o "$chosen_name.pb.gz" "$@" >out 2>err ||
-		{ tail -n 1 err; return 1; }
+	lineburn record -F 999 -d 0.4 -o "$chosen_name.pb.gz" "$@" >"$chosen_name.out" 2>"$chosen_name.err" ||
+		{ tail -n 1 "$chosen_name.err"; return 1; }
 	"$LB" annotate --json "$chosen_name.pb.gz" >"$chosen_name.json" || return 1
 	profile_has "$chosen_name.json" "sums_close()" "s['lost'] == 0" \
 		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $chosen_expression"
@@ -98,7 +101,7 @@ says() {
 	shift 2
 	rm -f none.pb.gz
 	status=0
-	lineburn record -d 0.2 -o none.pb.gz "$@" >out 2>err || status=$?
+	lineburn record -d 0.1 -o none.pb.gz "$@" >out 2>err || status=$?
 	[ $status -eq "$says_status" ] || { echo "status $status: $(tail -n 1 err)"; return 1; }
 	grep -qF -- "$says_text" err || { echo "it said: $(tail -n 1 err)"; return 1; }
 	[ "$says_status" -ne 4 ] || return 0

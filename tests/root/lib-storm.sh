@@ -39,7 +39,8 @@ storm_named() {
 	PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/storm.py" named storm.pb.gz "$brief" "$1"
 }
 
-# What is exact, however long it blew.
+# What is exact, however long it blew. Nothing can be told of losses where there were none: their
+# sum is.
 storm_checks() {
 	figure storm-unnamed env PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/storm.py" told storm.pb.gz "$brief" storm.out
 	figure storm-losses env PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/storm.py" losses storm.json storm.out

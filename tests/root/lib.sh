@@ -39,60 +39,173 @@ figure() {
 	fi
 }
 
-# bound WIDE NARROW: prints WIDE in tools/check.sh, which a busy machine must not fail, and
-# NARROW under "make stats". The Python programs multiply their bounds by WIDER.
-bound() {
-	if [ "${WIDER:-1}" -gt 1 ]; then
-		echo "$1"
-	else
-		echo "$2"
-	fi
-}
-
-# statistic NAME COMMAND...: as figure, of what the noise of the machine can break. Under "make
-# stats" a failure is noise: its script runs once more (run.sh). Status 2: it could not be
-# measured at all, which is no noise.
+# statistic NAME TOLERANCE COMMAND...: the command, with a number of batches behind it, prints what
+# that many independent batches measured, in the lines that judge.py takes. What fails, or cannot be
+# told, is decided by five times as many. The check has at most 20 of these (run.sh).
 statistic() {
 	statistic_name=$1
-	shift
-	statistic_status=0
-	statistic_said=$("$@" 2>&1) || statistic_status=$?
+	statistic_tolerance=$2
+	shift 2
+	echo "$statistic_name" >>"$WORK/statistics"
+	: >"$statistic_name.batches"
+	for statistic_batches in "$BATCHES" $((4 * BATCHES)); do
+		if ! "$@" "$statistic_batches" >>"$statistic_name.batches" 2>"$statistic_name.errors"; then
+			fail "$statistic_name" "$(tail -n 1 "$statistic_name.errors")"
+			return
+		fi
+		statistic_status=0
+		statistic_said=$(python3 "$TOP/tests/root/judge.py" "$statistic_tolerance" <"$statistic_name.batches" 2>&1) ||
+			statistic_status=$?
+		[ $statistic_status -ne 0 ] || break
+	done
 	statistic_said=$(printf '%s' "$statistic_said" | tail -n 1 | cut -c1-900)
-	if [ $statistic_status -eq 0 ]; then
-		pass "$statistic_name${statistic_said:+: $statistic_said}"
-	elif [ $statistic_status -eq 1 ] && [ "${WIDER:-1}" -eq 1 ]; then
-		echo "noise $statistic_name: $statistic_said"
+	case $statistic_status in
+	0) pass "$statistic_name: $statistic_said" ;;
+	3) echo "inconclusive $statistic_name: $statistic_said" ;;
+	*) fail "$statistic_name" "$statistic_said" ;;
+	esac
+}
+
+# narrow NAME COMMAND...: as figure, of what the noise of the machine can break; for tests/stats
+# alone. A failure is noise: its script runs once more (run.sh). Status 2: it could not be
+# measured at all, which is no noise.
+narrow() {
+	narrow_name=$1
+	shift
+	narrow_status=0
+	narrow_said=$("$@" 2>&1) || narrow_status=$?
+	narrow_said=$(printf '%s' "$narrow_said" | tail -n 1 | cut -c1-900)
+	if [ $narrow_status -eq 0 ]; then
+		pass "$narrow_name${narrow_said:+: $narrow_said}"
+	elif [ $narrow_status -eq 1 ]; then
+		echo "noise $narrow_name: $narrow_said"
 	else
-		fail "$statistic_name" "$statistic_said"
+		fail "$narrow_name" "$narrow_said"
 	fi
 }
 
-# whole NAME [SAMPLES]: at most 0.5 % of the samples of NAME.json are without their
-# outermost frames; and at most so many more (default 300, a third of a second of a machine
-# that has much else to do), because unwind tables are made when code is first met. None is
-# lost. In the check the machine may have let the tables wait for half of the recording.
+# whole NAME: no stack of NAME.json ends early, but for those that were met before there were tables
+# for their code, and one in 200 where tables cannot say it (the loader's start) or the stack is
+# going (the end); nothing is lost.
 whole() {
-	profile_has "$1.json" \
-		"note('making tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= $(bound 0.5 0.005) * s['count'] + ${2:-300}" \
-		"note('otherwise incomplete', s['incomplete_stacks'] - d['stacks']['no-mapping'] - d['stacks']['no-table']) <= 0.005 * note('of', s['count']) + 1" \
-		"s['count'] >= $(bound 20 100)" "s['lost'] == 0" "sums_close()"
+	profile_has "$1.json" "note('complete', d['stacks']['complete']) >= 5" \
+		"note('ended early', {k for k, n in d['stacks'].items() if n}) <= {'complete', 'no-mapping', 'no-table', 'no-user', 'unsupported', 'fault'}" \
+		"note('at either end', d['stacks']['unsupported'] + d['stacks']['fault']) <= 0.005 * s['count'] + 1" "s['lost'] == 0"
 }
 
-# steady NAME PID: as whole, of a process that has been running for a while
+# late_whole NAME: as whole, of a time when there are tables for all that ran before: what is met for the
+# first time is 2 % at most
+late_whole() {
+	whole "$1" && profile_has "$1.json" \
+		"note('without tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= 0.02 * s['count'] + 1"
+}
+
+# promptly_whole NAME [SAMPLES]: at most 0.5 % of the samples of NAME.json, and so many more (default
+# 100, a tenth of a second), are from before there were tables; for tests/stats.
+promptly_whole() {
+	whole "$1" && profile_has "$1.json" "s['count'] >= 100" "sums_close()" \
+		"note('making tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= 0.005 * s['count'] + ${2:-100}"
+}
+
+# steady NAME PID: as promptly_whole, of a process that has been running for a while
 steady() {
 	steady_status=0
 	timeout 60 "$LB" record -F 999 --max-frames 512 -d 1.2 -p "$2" -o "$1.pb.gz" >"$1.out" 2>"$1.err" ||
 		steady_status=$?
 	note_crash "$1" $steady_status
 	[ $steady_status -eq 0 ] || { tail -n 1 "$1.err"; return 2; }
-	"$LB" annotate --json "$1.pb.gz" >"$1.json" && whole "$1"
+	"$LB" annotate --json "$1.pb.gz" >"$1.json" && promptly_whole "$1"
 }
 
-# stacks_have NAME EXPRESSION...: see stacks.py
+# stacks_have NAME EXPRESSION...: see stacks.py; of a member only its own
 stacks_have() {
 	stacks_name=$1
 	shift
-	PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/stacks.py" "$stacks_name.pb.gz" "$@"
+	if [ -e "$stacks_name.pid" ]; then
+		python3 "$TOP/tests/root/stacks.py" --pid "$(cat "$stacks_name.pid")" "$stacks_name.pb.gz" "$@"
+	else
+		python3 "$TOP/tests/root/stacks.py" "$stacks_name.pb.gz" "$@"
+	fi
+}
+
+# Programs that run at once under one recording: a member has a name; MEMBER.pid is its process,
+# MEMBER.said what it printed, MEMBER.json its part of the profile, MEMBER.pb.gz all of it.
+members=
+
+# member NAME COMMAND...: one of those that the next "together" or "attached" records
+member() {
+	members="$members $1"
+	# shellcheck disable=SC2016 # for the inner shell
+	printf "sh -c 'echo \$\$ >\"\$0.pid\"; exec \"\$@\"'" >"$1.member"
+	for member_word; do
+		printf " '%s'" "$(printf %s "$member_word" | sed "s/'/'\\\\''/g")" >>"$1.member"
+	done
+	echo " >$1.said 2>&1" >>"$1.member"
+}
+
+# take_part NAME: the parts of its members in NAME.pb.gz
+take_part() {
+	for take_member in $members; do
+		ln -sf "$1.pb.gz" "$take_member.pb.gz"
+		# shellcheck disable=SC2086 # a list of options
+		"$LB" annotate --json $MEMBER_VIEW --pid "$(cat "$take_member.pid")" "$1.pb.gz" >"$take_member.json" || return 1
+	done
+	members=
+}
+MEMBER_VIEW= # options of the view that MEMBER.json is
+
+# together NAME RUN_OPTION...: runs the members, each from its start, as NAME.pb.gz and NAME.json
+together() {
+	together_name=$1
+	shift
+	rm -f "$together_name.failed"
+	for together_member in $members; do
+		echo "(. ./$together_member.member || echo \"$together_member: status \$?\" >>$together_name.failed) &"
+	done >"$together_name.members"
+	echo wait >>"$together_name.members"
+	together_status=0
+	FIRST=$BEFORE_OTHERS
+	# shellcheck disable=SC2086 # words
+	record_json "$together_name" "$@" -- $AFTER_IT sh "./$together_name.members" || together_status=$?
+	FIRST=
+	[ $together_status -eq 0 ] || { tail -n 1 "$together_name.err"; members=; return 1; }
+	take_part "$together_name" || return 1
+	[ ! -e "$together_name.failed" ] || { tr '\n' ' ' <"$together_name.failed"; return 1; }
+}
+
+# started MEMBER: has it got its CPU for a while? Of one that has it done by a child, the child is meant.
+started() {
+	started_child=$(cut -d ' ' -f 1 "/proc/$(cat "$1.pid")/task/$(cat "$1.pid")/children") || return 1
+	[ -z "$started_child" ] || echo "$started_child" >"$1.pid"
+	awk '{ sub(/.*\) /, ""); exit $12 + $13 < 30 }' "/proc/$(cat "$1.pid")/stat"
+}
+
+# attached NAME RECORD_OPTION...: starts the members, and records them when they have run for a while
+attached() {
+	attached_name=$1
+	shift
+	for attached_member in $members; do
+		# shellcheck disable=SC1090 # what "member" wrote
+		. "./$attached_member.member" &
+	done
+	attached_status=0
+	for attached_member in $members; do
+		wait_until 60 started "$attached_member" || { echo "$attached_member does not run"; attached_status=77; }
+		set -- "$@" -p "$(cat "$attached_member.pid")"
+	done
+	# Before all others: tables are to be there in time.
+	# shellcheck disable=SC2086 # words
+	[ $attached_status -ne 0 ] ||
+		timeout 300 $BEFORE_OTHERS "$LB" record -o "$attached_name.pb.gz" "$@" >"$attached_name.out" 2>"$attached_name.err" ||
+		attached_status=$?
+	note_crash "$attached_name" $attached_status
+	for attached_member in $members; do
+		kill "$(cat "$attached_member.pid")"
+	done
+	[ $attached_status -eq 0 ] || { tail -n 1 "$attached_name.err"; return 1; }
+	# Of windows the second: tables are made in the first.
+	[ -e "$attached_name.pb.gz" ] || ln -s "$(find . -name "$attached_name.2*" | sort | sed -n 2p)" "$attached_name.pb.gz"
+	"$LB" annotate --json "$attached_name.pb.gz" >"$attached_name.json" && take_part "$attached_name"
 }
 
 # build WORKLOAD.c [FLAGS]: prints the path of the program, which is built once.
@@ -104,6 +217,16 @@ build() {
 		gcc $C_FLAGS -o "$built.$$" "$WORKLOADS/$1" ${2:-} -pthread -ldl && mv "$built.$$" "$built" || return 1
 	fi
 	echo "$built"
+}
+
+# build_go WORKLOAD.go: as build; where Go has no cache, it is made once
+build_go() {
+	built=$WORK/bin/$(basename "$1" .go)-go
+	[ -e "$built" ] || HOME=${HOME:-$WORK} GOTOOLCHAIN=local GOCACHE=$(go_cache) go build -o "$built" "$WORKLOADS/$1" || return 1
+	echo "$built"
+}
+go_cache() {
+	go env GOCACHE 2>/dev/null || echo "$WORK/gocache"
 }
 
 # profile_has JSON EXPRESSION...: see profile.py
@@ -119,25 +242,31 @@ note_crash() {
 	esac
 }
 
-# record_json NAME RUN_OPTIONS -- CMD...: "run", then NAME.pb.gz and NAME.json
+# record_json NAME RUN_OPTIONS -- CMD...: "run", then NAME.pb.gz and NAME.json. With FIRST=$BEFORE_OTHERS
+# lineburn gets a CPU when it wants one, also while many programs do; then the command is to begin with
+# $AFTER_IT, and so has the priority that it would have.
+BEFORE_OTHERS="nice -n -15"
+AFTER_IT="nice -n 15"
+FIRST=
 record_json() {
 	record_name=$1
 	shift
 	record_status=0
-	timeout 120 "$LB" run -o "$record_name.pb.gz" "$@" >"$record_name.txt" 2>"$record_name.err" ||
+	# shellcheck disable=SC2086 # words
+	timeout 300 $FIRST "$LB" run -o "$record_name.pb.gz" "$@" >"$record_name.txt" 2>"$record_name.err" ||
 		record_status=$?
 	note_crash "$record_name" $record_status
 	"$LB" annotate --json "$record_name.pb.gz" >"$record_name.json" 2>>"$record_name.err"
 	return "$record_status"
 }
 
-# record_enough NAME PROGRAM... : ENOUGH samples of it, whatever else the machine does; the
-# last argument of the program is left out, it is the number of rounds.
-ENOUGH=$(bound 1500 5000)
+# record_enough NAME PROGRAM... : 5,000 samples of it, whatever else the machine does; the
+# last argument of the program is left out, it is the number of rounds. For tests/stats.
+ENOUGH=5000
 record_enough() {
 	enough_name=$1
 	shift
-	enough_rounds=$(rounds "$@" "$(bound 2 5.4)")
+	enough_rounds=$(rounds "$@" 5.4)
 	record_json "$enough_name" -F 999 -- "$@" "$enough_rounds" || return 1
 	enough_count=$(python3 -c '
 import json, sys
@@ -147,9 +276,24 @@ print(json.load(open(sys.argv[1], encoding="ascii"))["samples"]["count"])' "$eno
 	fi
 }
 
+# shares_of NAME COMM SOURCE self|total "PERCENT=MARKER..." PROGRAM... BATCHES: for "statistic", of the
+# lines of a program that runs so many times, of which BATCHES is the last argument (shares.py)
+shares_of() {
+	shares_name=$1 shares_comm=$2 shares_source=$3 shares_how=$4 shares_truth=$5
+	shift 5
+	# shellcheck disable=SC2016 # for the inner shell
+	record_json "$shares_name" -F 999 -- python3 -c '
+import subprocess, sys
+for _ in range(int(sys.argv[-1])):
+    subprocess.run(sys.argv[1:-1], check=True, stdout=sys.stderr)' "$@" || { tail -n 1 "$shares_name.err" >&2; return 1; }
+	profile_has "$shares_name.json" "sums_close()" "s['lost'] == 0" >&2 || return 1
+	# shellcheck disable=SC2086 # a list of words
+	python3 "$TOP/tests/root/shares.py" "$shares_name.pb.gz" "$shares_comm" "$WORKLOADS/$shares_source" "$shares_how" $shares_truth
+}
+
 # pprof ARGUMENT...: Google's, as Go brings it; built once where Go has no cache.
 pprof() {
-	GOCACHE=$(go env GOCACHE 2>/dev/null || echo "$WORK/gocache") HOME=${HOME:-$WORK} go tool pprof "$@"
+	GOCACHE=$(go_cache) HOME=${HOME:-$WORK} go tool pprof "$@"
 }
 
 # one_sentence FILE: it holds one line of ours, and no more.
@@ -163,18 +307,37 @@ one_sentence() {
 
 # wait_until SECONDS COMMAND...: until it passes
 wait_until() {
-	wait_turns=$(($1 * 10))
+	wait_turns=$(($1 * 20))
 	shift
 	while ! "$@" >/dev/null 2>&1; do
 		wait_turns=$((wait_turns - 1))
 		[ "$wait_turns" -gt 0 ] || return 1
-		sleep 0.1
+		sleep 0.05
 	done
 }
 
 # records PID: has that lineburn begun? Then it waits for what happens (epoll_wait).
 records() {
 	grep -qE 'ep_poll|epoll_wait' "/proc/$1/wchan"
+}
+
+# also COMMAND...: runs beside what follows, until "also_done"; three at a time
+also_pids=
+also() {
+	"$@" &
+	also_pids="$also_pids $!"
+	# shellcheck disable=SC2086 # a list of numbers
+	set -- $also_pids
+	[ $# -lt 3 ] || {
+		wait "$1"
+		shift
+		also_pids=$*
+	}
+}
+also_done() {
+	# shellcheck disable=SC2086 # a list of numbers
+	[ -z "$also_pids" ] || wait $also_pids
+	also_pids=
 }
 
 # mount_of TYPE [OPTION]: where such a hierarchy of cgroups is mounted

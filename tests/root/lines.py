@@ -4,7 +4,7 @@
 usage: lines.py JSON TRUTH [POINTS]
 
 TRUTH: {"file.py:number": CPU seconds}. The total of each line is within POINTS percent
-points (default 2.5; in tools/check.sh WIDER times that) of its seconds, or 3.5 standard deviations of so many samples, with or
+points (default 2.5) of its seconds, or 3.5 standard deviations of so many samples, with or
 without its part of the ticks that never ran, and of what a hypervisor took meanwhile (steal),
 which the program's own clock leaves out.
 """
@@ -16,7 +16,7 @@ with open(sys.argv[1], encoding="ascii") as f:
     d = json.load(f)
 with open(sys.argv[2], encoding="ascii") as f:
     truth = json.load(f)
-points = (float(sys.argv[3]) if len(sys.argv) > 3 else 2.5) * int(os.environ.get("WIDER", "1"))
+points = (float(sys.argv[3]) if len(sys.argv) > 3 else 2.5)
 count, cpu_s = d["samples"]["count"], d["samples"]["cpu_ns"] / 1e9
 due_s = cpu_s + d["samples"]["missed"] * cpu_s / max(count, 1)  # ticks that never ran are nobody's
 stolen = d["losses"]["stolen_ns"] / 1e9

@@ -2,13 +2,13 @@
 """Asks profiles of unusual lives which program each sample is charged to.
 
 usage: lives.py again FILE JSON TEXT ONE TWO   programs of one number, with the CPU time that TEXT tells
+       lives.py both FILE TEXT ONE TWO         programs of one number, which TEXT tells: both are there
        lives.py exec FILE BEFORE AFTER         programs of one number, as much of each
 
 JSON is that of a report of FILE: what a hypervisor took meanwhile is in no CPU time that is told.
 """
 import collections
 import json
-import os
 import sys
 
 import pprof_file
@@ -33,8 +33,7 @@ def seconds(path):
 
 def is_near(found, should, stolen, period=1 / 999):
     """Three and a half standard deviations of so many samples, and what is not ticked."""
-    wider = int(os.environ.get("WIDER", "1"))  # bounds of tools/check.sh
-    bound = max(0.05 * wider * should, 3.5 * (should * period) ** 0.5) + 0.02
+    bound = max(0.05 * should, 3.5 * (should * period) ** 0.5) + 0.02
     return should - bound <= found <= should + bound + stolen
 
 
@@ -51,6 +50,14 @@ def again(path, report, text, one, two):
     return all(is_near(*pair, stolen) for pair in zip(is_, should))
 
 
+def both(path, text, one, two):
+    with open(text, encoding="utf-8") as f:
+        pid = int(next(words for words in map(str.split, f) if len(words) == 3)[0])
+    found = seconds(path)
+    print(pid, found)
+    return all(found[pid, program] > 0.02 for program in (one, two))
+
+
 def executed(path, before, after):
     found = seconds(path)
     pids = {pid for pid, program in found if program in (before, after)}
@@ -58,5 +65,5 @@ def executed(path, before, after):
     return len(pids) == 1 and all(found[next(iter(pids)), program] > 0 for program in (before, after))
 
 
-if not {"again": again, "exec": executed}[sys.argv[1]](*sys.argv[2:]):
+if not {"again": again, "both": both, "exec": executed}[sys.argv[1]](*sys.argv[2:]):
     sys.exit(1)

@@ -1,6 +1,5 @@
 #!/bin/sh
 # A number that is used again, exec by a thread, a leader that is gone, zombies.
-# Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 
 if ! { lives=$(build lives.c) && brief=$(build brief.c -static); }; then
@@ -12,11 +11,10 @@ fi
 cp "$brief" one && cp "$brief" two
 number_again() {
 	status=0
-	"$LB" run -F 999 -o again.pb.gz -- "$lives" again "$PWD/one" "$PWD/two" 800000 >again.txt 2>again.err || status=$?
+	"$LB" run -F 999 -o again.pb.gz -- "$lives" again "$PWD/one" "$PWD/two" 300000 >again.txt 2>again.err || status=$?
 	[ $status -ne 3 ] || { echo "the number was never free"; return 3; }
 	[ $status -eq 0 ] || { tail -n 1 again.err; return 2; }
-	"$LB" report --json again.pb.gz >again.json
-	python3 "$TOP/tests/root/lives.py" again again.pb.gz again.json again.txt "$PWD/one" "$PWD/two"
+	python3 "$TOP/tests/root/lives.py" both again.pb.gz again.txt "$PWD/one" "$PWD/two"
 }
 status=0
 number_again >said.txt 2>&1 || status=$?
@@ -26,25 +24,24 @@ number_said() {
 }
 case $status in
 3) skip number-again "$(tail -n 1 said.txt)" ;;
-*) statistic number-again number_said ;;
+*) check number-again number_said ;;
 esac
 
 # Before it is another program, and after.
 thread_exec() {
-	record_json thread-exec -F 999 -- "$lives" thread-exec 800 "$brief" 800000 || { tail -n 1 thread-exec.err; return 1; }
+	record_json thread-exec -F 999 -- "$lives" thread-exec 300 "$brief" 300000 || { tail -n 1 thread-exec.err; return 1; }
 	python3 "$TOP/tests/root/lives.py" exec thread-exec.pb.gz "$lives" "$brief" || return 1
 	profile_has thread-exec.json "sums_close()" "s['lost'] == 0" \
-		"near(self_('lives.c lives') / (self_('lives.c lives') + self_('brief.c brief')), 0.5, $(bound 0.4 0.15))" \
-		"note('on either line', self_('lives.c lives') + self_('brief.c brief')) > $(bound 80 95)"
+		"self_('lives.c lives') > 0" "self_('brief.c brief') > 0"
 }
-statistic thread-exec thread_exec
+check thread-exec thread_exec
 
-record_json leader-gone -F 999 -- "$lives" leader-gone 1600 || fail leader-gone "$(tail -n 1 leader-gone.err)"
-statistic leader-gone profile_has leader-gone.json "self_('lives.c lives') >= $(bound 80 95)" "s['count'] >= $(bound 100 200)" "sums_close()" \
+record_json leader-gone -F 999 -- "$lives" leader-gone 500 || fail leader-gone "$(tail -n 1 leader-gone.err)"
+check leader-gone profile_has leader-gone.json "hottest() == is_at('lives.c lives')" "s['count'] >= 50" "sums_close()" \
 	"s['lost'] == 0"
 
-record_json zombies -F 999 -- "$lives" zombies 1600 || fail zombies "$(tail -n 1 zombies.err)"
-statistic zombies profile_has zombies.json "self_('lives.c lives') >= $(bound 80 95)" "s['count'] >= $(bound 100 200)" "sums_close()"
+record_json zombies -F 999 -- "$lives" zombies 500 || fail zombies "$(tail -n 1 zombies.err)"
+check zombies profile_has zombies.json "hottest() == is_at('lives.c lives')" "s['count'] >= 50" "sums_close()"
 
 # Found in /proc, when all has happened already.
 found() {
@@ -53,14 +50,13 @@ found() {
 	# Its leader has ended, or its children have.
 	wait_until 30 sh -c "grep -qs '^State:.*Z' /proc/$pid/status || grep -ls '^PPid:.$pid\$' /proc/[0-9]*/status | grep -q ." ||
 		{ echo "it does not begin"; kill $pid; return 1; }
-	sleep 1
-	timeout 60 "$LB" record -p $pid -F 999 -d 2 -o "$1-found.pb.gz" >out 2>err
+	timeout 60 "$LB" record -p $pid -F 999 -d 0.7 -o "$1-found.pb.gz" >"$1-found.out" 2>"$1-found.err"
 	status=$?
 	kill $pid
 	wait $pid
-	[ $status -eq 0 ] || { tail -n 1 err; return 1; }
+	[ $status -eq 0 ] || { tail -n 1 "$1-found.err"; return 1; }
 	"$LB" annotate --json "$1-found.pb.gz" >"$1-found.json" &&
-		profile_has "$1-found.json" "self_('lives.c lives') >= $(bound 80 95)" "s['count'] >= 50" "sums_close()"
+		profile_has "$1-found.json" "hottest() == is_at('lives.c lives')" "s['count'] >= 20" "sums_close()"
 }
-statistic zombies-found found zombies
-statistic leader-gone-found found leader-gone
+check zombies-found found zombies
+check leader-gone-found found leader-gone

@@ -5,32 +5,36 @@
 dl=$(build dlopen.c)
 # shellcheck disable=SC2086 # a list of flags
 gcc $C_FLAGS -shared -fPIC -o plugin.so "$WORKLOADS/plugin.c"
-record_json dlopen -F 999 -- "$dl" ./plugin.so 1000 || fail dlopen "$(tail -n 1 dlopen.err)"
-statistic dlopen profile_has dlopen.json "self_('plugin.c plugin') >= $(bound 45 65)" \
-	"near(self_('plugin.c plugin') + self_('dlopen.c before'), 100, $(bound 15 2))" \
-	"total('dlopen.c call') >= $(bound 45 65)"
+record_json dlopen -F 999 -- "$dl" ./plugin.so 300 || fail dlopen "$(tail -n 1 dlopen.err)"
+check dlopen profile_has dlopen.json "self_('plugin.c plugin') > 0" "self_('dlopen.c before') > 0" \
+	"total('dlopen.c call') > 0" "sums_close()"
 
-# gone NAME COMMAND...: a program runs, its file is changed by the command, then it is recorded.
-gone() {
-	gone_name=$1
-	shift
-	cp "$(build hot.c)" ./victim
-	./victim 200 &
-	victim=$!
-	sleep 0.3
-	"$@"
-	timeout 30 "$LB" record -F 999 -d 1.5 -p "$victim" -o "$gone_name.pb.gz" 2>"$gone_name.err" ||
-		fail "$gone_name" "$(tail -n 1 "$gone_name.err")"
-	kill "$victim"
-	wait "$victim" 2>/dev/null
-	"$LB" annotate --json "$gone_name.pb.gz" >"$gone_name.json"
-	statistic "$gone_name" profile_has "$gone_name.json" "s['count'] >= 200" \
-		"s['with_line'] >= $(bound 0.85 0.98) * s['count']" "near(self_('hot.c five'), 50, $(bound 20 12))" "sums_close()"
+# What runs, and whose files are removed or replaced, before it is recorded.
+cp "$(build hot.c)" ./deleted
+cp deleted ./replaced
+member deleted ./deleted 200
+member replaced ./replaced 200
+# shellcheck disable=SC2086 # a list of flags
+gcc $C_FLAGS -Dfive=other -o other "$WORKLOADS/syscalls.c"
+change() {
+	wait_until 60 started deleted && wait_until 60 started replaced && rm -f ./deleted && mv other replaced
 }
-
-gone deleted-binary rm -f ./victim
-replace() {
-	# shellcheck disable=SC2086 # a list of flags
-	gcc $C_FLAGS -Dfive=other -o other "$WORKLOADS/syscalls.c" && mv other victim
-}
-gone replaced-binary replace
+change &
+(
+	while [ -e deleted ] || [ -e other ]; do sleep 0.05; done
+) &
+gate=$!
+for name in $members; do
+	# shellcheck disable=SC1090 # what "member" wrote
+	. "./$name.member" &
+done
+wait $gate
+timeout 30 "$LB" record -F 999 -d 1 -p "$(cat deleted.pid)" -p "$(cat replaced.pid)" -o gone.pb.gz 2>gone.err ||
+	fail gone "$(tail -n 1 gone.err)"
+kill "$(cat deleted.pid)" "$(cat replaced.pid)"
+"$LB" annotate --json gone.pb.gz >gone.json
+take_part gone
+check gone-sums profile_has gone.json "sums_close()" "s['lost'] == 0"
+for name in deleted replaced; do
+	check $name-binary profile_has $name.json "s['count'] >= 20" "file_self('hot.c') > 85"
+done

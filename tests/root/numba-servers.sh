@@ -1,6 +1,6 @@
 #!/bin/sh
 # Numba where Pythons are started by others: workers of gunicorn, the kernel of a notebook.
-# Runs beside others.
+# Takes 10 s.
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 has_numba servers numba-servers || exit 0
@@ -10,23 +10,23 @@ unset XDG_RUNTIME_DIR JUPYTER_PATH JUPYTER_DATA_DIR JUPYTER_RUNTIME_DIR JUPYTER_
 
 # Each worker compiles for itself, and has its lines.
 workers() {
-	record_json served -F 999 -- "$PYTHON" "$programs/served.py" 1.5 || { tail -n 1 served.err; return 1; }
-	profile_has served.json "self_('served.py served') > 0.8 * file_self('served.py') > $(bound 3 10)" "sums_close()" ||
+	record_json served -F 999 -- "$PYTHON" "$programs/served.py" 0.6 || { tail -n 1 served.err; return 1; }
+	profile_has served.json "self_('served.py served') > 0.8 * file_self('served.py') > 0" "sums_close()" ||
 		return 1
 	workers=$(grep -x '[0-9]* [0-9]*' served.txt)
 	[ "$(echo "$workers" | wc -w)" -eq 2 ] || { echo "workers: $workers"; return 1; }
 	for worker in $workers; do
 		"$LB" annotate --json --pid "$worker" served.pb.gz >worker.json
-		profile_has worker.json "self_('served.py served') > $(bound 3 10)" "s['count'] > $(bound 100 500)" || return 1
+		profile_has worker.json "self_('served.py served') > 0" || return 1
 	done
 }
-statistic numba-gunicorn workers
+check numba-gunicorn workers
 
 # A line of a cell is counted from the cell's first one; its file is no file.
 notebook() {
-	record_json notebook -F 999 -- "$PYTHON" "$programs/notebook.py" 2 || { tail -n 1 notebook.err; return 1; }
+	record_json notebook -F 999 -- "$PYTHON" "$programs/notebook.py" 0.8 || { tail -n 1 notebook.err; return 1; }
 	cell=$(grep -x '/.*/ipykernel_[0-9]*/[0-9]*\.py' notebook.txt) || { echo "no cell: $(tail -n 1 notebook.txt)"; return 1; }
-	profile_has notebook.json "self_('$(basename "$cell"):9') > 0.8 * file_self('$(basename "$cell")') > $(bound 3 10)" \
+	profile_has notebook.json "self_('$(basename "$cell"):9') > 0.8 * file_self('$(basename "$cell")') > 0" \
 		"any(f['path'] == '$cell' and 'cells in no file' in (f['source']['note'] or '') for f in d['files'])" "sums_close()"
 }
-statistic numba-notebook notebook
+check numba-notebook notebook

@@ -93,9 +93,21 @@ def places(profile):
     return found
 
 
-def stacks(profile):
-    """Each sample as a list of frames (places()), innermost first, the number of times it was
-    seen, and its status."""
-    locations = places(profile)
+def labels(sample, strings):
+    """Names and values of a sample's labels."""
+    found = {}
+    for part, label in fields(sample):
+        if part == 3:
+            words = dict(fields(label))
+            found[strings[words[1]]] = strings[words[2]] if words.get(2) else words.get(3, 0)
+    return found
+
+
+def stacks(profile, pid=None):
+    """Each sample (of one process) as a list of frames (places()), innermost first, the number of
+    times it was seen, and its status."""
+    locations, strings = places(profile), string_table(profile)
     for (sample, count), status in zip(samples(profile), statuses(profile)):
+        if pid is not None and labels(sample, strings).get("pid") != pid:
+            continue
         yield [frame for at in numbers(sample, 1) for frame in locations[at][1]], count, status

@@ -90,8 +90,26 @@ def hottest():
     return note("hottest", max(lines)[1] if lines else "none")
 
 
+def hottest_function():
+    functions = [(f["self"], f["name"]) for f in d["functions"]]
+    return note("hottest function", max(functions)[1] if functions else "none")
+
+
+def functions_of(start):
+    """Names of functions that have samples of their own and begin so."""
+    return note(f"functions_of({start})", {f["name"] for f in d["functions"] if f["name"].startswith(start) and f["self"]})
+
+
 def is_at(marker):
     return "{}:{}".format(*find_line(marker))
+
+
+def in_order(base, *words):
+    """Are the lines of the file with these words in their text the file's hottest ones, in that order?"""
+    lines = sorted(((line["self"], line["text"] or "") for file in d["files"] if os.path.basename(file["path"]) == base
+                    for line in file["lines"]), reverse=True)
+    note("lines", lines[:len(words)])
+    return len(lines) >= len(words) and all(word in text and n for word, (n, text) in zip(words, lines))
 
 
 def remedy(reason):

@@ -1,6 +1,5 @@
 #!/bin/sh
 # What "run" does to the environment of its command, also for the user who called sudo.
-# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 # shellcheck disable=SC2016 # for the command's shell
 show='echo "$PYTHONPATH|$LINEBURN_PYTHON_HOOK"'

@@ -1,6 +1,5 @@
 #!/bin/sh
 # What "run" leaves alone: streams, exit status, signals.
-# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 
 # status_is EXPECTED COMMAND...

@@ -1,33 +1,44 @@
 #!/bin/sh
 # End to end, as root: samples programs with known answers.
 # usage: tests/root/run.sh BIN [SCRIPT...]   (names of scripts without .sh; default: all)
-# Each test prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason".
-# After each script: how long it took.
-# A script with the line "# Runs beside others." runs at the same time as those that say nothing;
-# one with "# Runs alone." behind both. All of SUITE=stats run alone.
-# SUITE=stats (tests/stats/run.sh): with narrow bounds. Only there a test may print "noise NAME:
-# reason", which the machine may have caused: the script then runs once more, after all others,
-# and what is noise again has failed. All that fails otherwise has failed at once.
-# Last line: "SUITE: N passed, N failed, N skipped[, N scripts again]".
+# Each test prints "ok NAME", "not ok NAME: reason", "skip NAME: reason" or, if it is a statistic
+# that the machine is too noisy to judge, "inconclusive NAME: reason".
+# SUITE=root (the default) has the scripts of tests/root, SUITE=nightly those of tests/nightly:
+# one more script at a time than there are CPUs; those with the line "# Takes N s." first, those
+# with "# Runs alone." at the end, alone. All of SUITE=stats (tests/stats/run.sh) run alone.
+# In SUITE=stats, and only there, a test may print "noise NAME: reason" (lib.sh: narrow): its
+# script then runs once more, and what is noise again has failed.
+# At the end the kernel's log is asked for warnings.
+# Last line: "SUITE: N passed, N failed, N skipped[, N inconclusive][, N scripts again]".
 here=$(cd "$(dirname "$0")" && pwd)
 LB=$(realpath "${1:?usage: run.sh BIN [SCRIPT...]}")
 shift
 TOP=$(cd "$here/../.." && pwd)
 SUITE=${SUITE:-root}
+# How many batches a statistic is made of at first.
 case $SUITE in
-root) WIDER=8 ;;
-stats) WIDER=1 ;;
+root | nightly) BATCHES=8 ;;
+stats) BATCHES=32 ;;
 *)
 	echo "tests/root/run.sh: no suite $SUITE" >&2
 	exit 2
 	;;
 esac
+MOST_STATISTICS=20 # of SUITE=root
 WORK=$(mktemp -d /tmp/lineburn-root.XXXXXX)
 chmod 755 "$WORK"
 mkdir "$WORK/bin"
-trap 'rm -rf "$WORK"' EXIT
+clean_up() {
+	[ ! -e "$WORK/sessions" ] || while read -r session; do
+		pkill -KILL -s "$session"
+	done <"$WORK/sessions"
+	rm -rf "$WORK"
+}
+trap clean_up EXIT
 trap 'exit 130' INT TERM
-export LB TOP WORK WIDER
+# A python3 that pyenv only stands in for takes 0.1 s longer, each time.
+PATH=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))'):$PATH
+export LB TOP WORK BATCHES PATH PYTHONDONTWRITEBYTECODE=1
 # What the caller has set must not change what is tested.
 unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND DEBUGINFOD_URLS NO_COLOR
 
@@ -37,7 +48,7 @@ if [ "$(id -u)" -ne 0 ]; then
 	exit 1
 fi
 if [ $# -eq 0 ]; then
-	for script in "$here"/*.sh; do
+	for script in "$TOP/tests/$SUITE"/*.sh; do
 		case $(basename "$script" .sh) in
 		run | lib | lib-*) ;;
 		*) set -- "$@" "$(basename "$script" .sh)" ;;
@@ -47,6 +58,7 @@ fi
 
 results=$WORK/results
 : >"$results"
+: >"$WORK/statistics"
 
 # path_of SCRIPT
 path_of() {
@@ -57,14 +69,16 @@ path_of() {
 	fi
 }
 
-# that_run HOW SCRIPT...: those that say so; HOW "": those that say nothing
-that_run() {
-	how=$1
-	shift
+# sorted SCRIPT...: those that take longest first
+sorted() {
 	for name; do
-		said_how=$(sed -n 's/^# Runs \(.*\)\.$/\1/p' "$(path_of "$name")")
-		[ "$said_how" != "$how" ] || echo "$name"
-	done
+		echo "$(sed -n 's/^# Takes \([0-9]*\) s\.$/\1/p' "$(path_of "$name")" | grep . || echo 0) $name"
+	done | sort -rn | cut -d ' ' -f 2
+}
+
+# runs_alone SCRIPT
+runs_alone() {
+	[ "$SUITE" = stats ] || grep -q '^# Runs alone\.$' "$(path_of "$1")"
 }
 
 # run SCRIPT: what it said of its tests is in $WORK/SCRIPT.said.
@@ -78,8 +92,13 @@ run() {
 	said=$WORK/$1.said
 	path=$(path_of "$1")
 	status=0
-	(cd "$WORK/$1" && timeout -k 5 600 "$path") >"$log" 2>"$log.err" || status=$?
-	grep -E '^(ok|not ok|skip|noise) ' "$log" >"$said"
+	(cd "$WORK/$1" && exec setsid timeout -k 5 600 "$path") >"$log" 2>"$log.err" &
+	session=$!
+	echo $session >>"$WORK/sessions"
+	wait $session || status=$?
+	# What a script that failed has left behind.
+	pkill -KILL -s $session
+	grep -E '^(ok|not ok|skip|noise|inconclusive) ' "$log" >"$said"
 	if [ "$status" -ne 0 ]; then
 		echo "not ok $1: the script ended with status $status: $(tail -n 1 "$log.err")" >>"$said"
 	elif [ ! -s "$said" ]; then
@@ -90,8 +109,13 @@ run() {
 
 # told NAME SINCE: what came of it
 told() {
-	sed 's/^noise /not ok /' "$WORK/$1.said" | tee -a "$results"
-	echo "   $1: $(($(date +%s) - $2)) s"
+	{
+		sed 's/^noise /not ok /' "$WORK/$1.said"
+		echo "   $1: $(($(date +%s) - $2)) s"
+	} >"$WORK/$1.told"
+	# In one piece: others tell, too.
+	flock "$WORK/lock" cat "$WORK/$1.told"
+	cat "$WORK/$1.told" >>"$results"
 	[ -n "${KEEP:-}" ] || rm -rf "${WORK:?}/$1"
 }
 
@@ -102,18 +126,19 @@ is_noise() {
 
 # nr_tested FILE
 nr_tested() {
-	grep -cE '^(ok|not ok|noise) ' "$1"
+	grep -cE '^(ok|not ok|noise|inconclusive) ' "$1"
+}
+
+# kernel_warnings SINCE: what the kernel's log has had since then (seconds since it booted)
+kernel_warnings() {
+	dmesg 2>/dev/null | awk -F '[][]' -v since="$1" '$2 + 0 >= since' |
+		grep -E 'WARNING: |BUG: |Oops|INFO: (task|rcu)|rcu.*(stall|detected)|Kernel panic|refcount_t: |list_(add|del) corruption'
 }
 
 again=
 nr_again=0
-# run_all SCRIPT...: one after the other
-run_all() {
-	for name; do
-		run_one "$name"
-	done
-}
 run_one() {
+	name=$1
 	start=$(date +%s)
 	run "$name"
 	if ! is_noise "$name"; then
@@ -126,17 +151,36 @@ run_one() {
 	sed -n 's/^noise /again /p' "$WORK/$name.said"
 	echo "   $name: $(($(date +%s) - start)) s"
 }
-if [ "$SUITE" = root ]; then
-	# shellcheck disable=SC2046 # lists of names
-	run_all $(that_run "beside others" "$@") &
-	# shellcheck disable=SC2046
-	run_all $(that_run "" "$@")
-	wait
-	# shellcheck disable=SC2046
-	run_all $(that_run alone "$@")
-else
-	run_all "$@"
-fi
+
+# next: takes the first name out of the queue
+next() {
+	# shellcheck disable=SC2016 # for the inner shell
+	flock "$WORK/lock" sh -c 'head -n 1 "$0/queue" && sed -i 1d "$0/queue"' "$WORK"
+}
+work() {
+	while next=$(next) && [ -n "$next" ]; do
+		run_one "$next"
+	done
+}
+
+booted=$(cut -d ' ' -f 1 /proc/uptime)
+: >"$WORK/lock"
+: >"$WORK/queue"
+alone=
+for name in $(sorted "$@"); do
+	if runs_alone "$name"; then
+		alone="$alone $name"
+	else
+		echo "$name" >>"$WORK/queue"
+	fi
+done
+for _ in $(seq $(($(nproc) + 1))); do
+	work &
+done
+wait
+for name in $alone; do
+	run_one "$name"
+done
 for name in $again; do
 	start=$(date +%s)
 	run "$name"
@@ -144,7 +188,15 @@ for name in $again; do
 		echo "not ok $name: less was tested than at first" >>"$WORK/$name.said"
 	told "$name" "$start"
 done
+dmesg >/dev/null 2>&1 || echo "   the kernel's log cannot be read here"
+! kernel_warnings "$booted" >"$WORK/warnings" ||
+	echo "not ok kernel-log: $(head -n 3 "$WORK/warnings" | tr '\n' ';')" | tee -a "$results"
+nr_statistics=$(wc -l <"$WORK/statistics")
+[ "$SUITE" != root ] || [ "$nr_statistics" -le $MOST_STATISTICS ] ||
+	echo "not ok statistics: there are $nr_statistics, of at most $MOST_STATISTICS" | tee -a "$results"
 failed=$(grep -c '^not ok ' "$results")
-[ "$SUITE" = root ] || scripts_again=", $nr_again scripts again"
-echo "$SUITE: $(grep -c '^ok ' "$results") passed, $failed failed, $(grep -c '^skip ' "$results") skipped${scripts_again:-}"
+[ "$SUITE" != stats ] || scripts_again=", $nr_again scripts again"
+nr_inconclusive=$(grep -c '^inconclusive ' "$results")
+[ "$nr_inconclusive" -eq 0 ] || inconclusive=", $nr_inconclusive inconclusive"
+echo "$SUITE: $(grep -c '^ok ' "$results") passed, $failed failed, $(grep -c '^skip ' "$results") skipped${inconclusive:-}${scripts_again:-}"
 [ "$failed" -eq 0 ]

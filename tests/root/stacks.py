@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Asks a profile's stacks.
 
-usage: stacks.py FILE.pb.gz EXPRESSION...
+usage: stacks.py [--pid PID] FILE.pb.gz EXPRESSION...
 
-Each expression must be true; what it looked at is printed. In tools/check.sh, where a busy
-machine may leave few samples, seven (WIDER - 1) that do not fit are forgiven. Stacks that were met before
-there were tables for them are not asked: how many they are is judged by "whole" (lib.sh).
+Each expression must be true; what it looked at is printed. Stacks that were met before
+there were tables for them are not asked: how many they are is judged by "promptly_whole" (lib.sh).
 """
 import os
 import re
@@ -14,10 +13,15 @@ import sys
 import pprof_file
 
 seen = []
-met = list(pprof_file.stacks(pprof_file.read(sys.argv[1])))
+only_pid = None
+if sys.argv[1] == "--pid":
+    only_pid = int(sys.argv[2])
+    del sys.argv[1:3]
+met = list(pprof_file.stacks(pprof_file.read(sys.argv[1]), only_pid))
 all_stacks = [
     (stack, count) for stack, count, status in met if status not in ("no-mapping", "no-table")
 ]
+status_of = {id(stack): status for stack, _, status in met}
 
 
 def note(what, value):
@@ -33,8 +37,10 @@ def share(what, fits, of=lambda stack: True):
     """Percent of the samples, or of those that are meant, whose stack fits."""
     count = sum(n for stack, n in all_stacks if of(stack))
     good = sum(n for stack, n in all_stacks if of(stack) and fits(stack))
-    if good:
-        good = min(count, good + int(os.environ.get("WIDER", "1")) - 1)
+    for stack, n in all_stacks:
+        if of(stack) and not fits(stack):
+            note("does not fit", f"{n} {status_of[id(stack)]} {' '.join(names(stack))[:500]}")
+            break
     return note(what, 100 * good / count if count else 0.0)
 
 

@@ -6,6 +6,6 @@
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-storm.sh"
 
-storm 8 || exit 0
+storm 4 || exit 0
 figure storm-named storm_named 0.5
 storm_checks

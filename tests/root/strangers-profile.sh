@@ -1,6 +1,5 @@
 #!/bin/sh
 # Profiles that others made, read by root: nothing that they name is opened, unless root asks.
-# Runs beside others.
 . "${TOP:?}/tests/root/lib.sh"
 
 here=$(pwd)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compares a profile with what the program under it measured of itself.
 
-usage: truth.py shares|seconds JSON TRUTH SOURCE.py [KIND=FUNCTION,...]...
+usage: truth.py shares|seconds|there JSON TRUTH SOURCE.py [KIND=FUNCTION,...]...
 
 TRUTH has the CPU seconds of each kind of work; its samples are those on the lines of the
 function of that name in SOURCE.py, or of the FUNCTIONs given for it.
+there    each kind has samples, all together no more than twice their seconds
 shares   each kind's part of all kinds' samples is within 2 points of its part of the
          seconds; all kinds have the samples that their seconds are worth, but for 5 % (the
          loop that calls and reads the clock) and ticks that never ran; 5,000 samples or more, none lost
 seconds  each kind has 80 to 115 % of its seconds
 
-In tools/check.sh bounds are WIDER: so many times the points and the 5 %, 30 to 200 % of the
-seconds. What a hypervisor took meanwhile (steal) is not in the seconds. It may be any kind's, but for
+What a hypervisor took meanwhile (steal) is not in the seconds. It may be any kind's, but for
 shares, and all of it once; for one kind half its seconds at most.
 """
 import ast
@@ -19,7 +19,6 @@ import json
 import os
 import sys
 
-wider = int(os.environ.get("WIDER", "1"))
 how, json_path, truth_path, source = sys.argv[1:5]
 functions_of = dict(word.split("=") for word in sys.argv[5:])
 with open(json_path, encoding="ascii") as f:
@@ -47,22 +46,26 @@ found = {kind: sum(map(seconds_of, functions_of.get(kind, kind).split(",")))
 count, lost = d["samples"]["count"], d["samples"]["lost"]
 stolen = d["losses"]["stolen_ns"] / 1e9
 missed = d["samples"]["missed"] * d["samples"]["cpu_ns"] / max(count, 1) / 1e9
-if how == "shares":
-    if count < 5000 / wider or lost:
+if how == "there":
+    said = {kind: round(n, 3) for kind, n in found.items()}
+    if not found or not all(found.values()) or sum(found.values()) > 2 * sum(truth.values()) + stolen:
+        sys.exit(f"seconds of kinds: {said}, they took {truth}")
+elif how == "shares":
+    if count < 5000 or lost:
         sys.exit(f"{count} samples, {lost} lost")
     all_found, all_seconds = sum(found.values()), sum(truth.values())
     # Not of all samples: what it takes to start depends on the machine and its load.
-    if not (1 - 0.05 * wider) * all_seconds - missed <= all_found <= (1 + 0.02 * wider) * all_seconds + stolen:
+    if not 0.95 * all_seconds - missed <= all_found <= 1.02 * all_seconds + stolen:
         sys.exit(f"{all_found:.2f} s are of {list(truth)}, which took {all_seconds:.2f} s;"
                  f" {missed:.2f} s of all were missed, {stolen:.2f} s were stolen")
     for kind, n in found.items():
         is_, should = 100 * n / all_found, 100 * truth[kind] / all_seconds
-        if abs(is_ - should) > 2 * wider:
+        if abs(is_ - should) > 2:
             sys.exit(f"{kind} has {is_:.1f} %, it took {should:.1f} %")
         print(f"{kind}: {is_:.1f} %, it took {should:.1f} %")
 else:
     wrong = []
-    low, high = (0.8, 1.15) if wider == 1 else (0.3, 2)
+    low, high = 0.8, 1.15
     for kind in found:
         most = high * truth[kind] + min(stolen, truth[kind] / 2)
         if not low * truth[kind] <= found[kind] <= most:

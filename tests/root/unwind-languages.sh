@@ -1,22 +1,8 @@
 #!/bin/sh
-# Whole stacks of other languages and libraries, of programs that run already: each with
-# at least 99.5 % of its samples, after the tenth of a second in which its tables are made.
+# Whole stacks of other languages and libraries: of programs that run already, once there are
+# tables, and from their start.
+# Takes 25 s.
 . "${TOP:?}/tests/root/lib.sh"
-
-# running NAME SECONDS COMMAND...: starts it, and records it after so many seconds
-running() {
-	running_name=$1
-	running_after=$2
-	shift 2
-	"$@" >"$running_name.said" 2>&1 &
-	pid=$!
-	sleep "$running_after"
-	running_status=0
-	steady "$running_name" $pid || running_status=1
-	kill $pid
-	wait $pid 2>/dev/null
-	return $running_status
-}
 
 cat >deep.sh <<'END'
 down() {
@@ -33,98 +19,63 @@ while :; do
 	down 8
 done
 END
-# from_start NAME PROGRAM...: its tables were made before its first instruction, however
-# many they are. When its libraries are mapped somebody else may have the CPU.
-from_start() {
-	start_name=$1
-	shift
-	record_json "$start_name" -F 999 -- "$@" || { tail -n 1 "$start_name.err"; return 1; }
-	whole "$start_name" 100 || return 1
-	profile_has "$start_name.json" "s['count'] >= $(bound 300 1000)" \
-		"d['stacks']['complete'] + d['stacks']['no-mapping'] >= $(bound 0.5 0.995) * s['count']" \
-		"note('complete', percent(d['stacks']['complete']))"
-}
-
 for shell in bash dash; do
 	if command -v $shell >/dev/null; then
-		statistic unwind-$shell running $shell 0.3 $shell deep.sh
+		member $shell $shell deep.sh
 	else
 		skip unwind-$shell "no $shell"
 	fi
 done
-
 if node -e 0 2>/dev/null; then
-	statistic unwind-node running node 1.5 node "$WORKLOADS/hot.js" 1000
-	statistic unwind-node-start from_start node-start node "$WORKLOADS/hot.js" 40
+	member node node "$WORKLOADS/hot.js" 1000
 else
 	skip unwind-node "no node"
 fi
-if HOME=${HOME:-$WORK} GOTOOLCHAIN=local go build -o hotgo "$WORKLOADS/hot.go" 2>go.err; then
-	statistic unwind-go running go 0.3 ./hotgo 1000
-	statistic unwind-go-callers stacks_have go "in_order('main.five', 'main.main') >= 99"
-	statistic unwind-go-start from_start go-start ./hotgo 50
-	# Nobody called what its threads begin with.
-	statistic unwind-go-threads stacks_have go-start "share('outermost',
-		lambda stack: names(stack)[-1] in ('runtime.clone', 'runtime.rt0_go'),
-		lambda stack: {'runtime.clone', 'runtime.rt0_go'} & set(names(stack)) and has('runtime.mstart')(stack)) == 100"
+if go=$(build_go hot.go 2>go.err); then
+	member go "$go" 1000
 else
 	skip unwind-go "no go: $(tail -n 1 go.err)"
 fi
 if rustc -O -g -C force-frame-pointers=no -o hotrs "$WORKLOADS/hot.rs" 2>rust.err; then
-	statistic unwind-rust running rust 0.3 ./hotrs 1000
-	statistic unwind-rust-callers stacks_have rust \
-		"share('main', lambda stack: any('main' in name for name in names(stack))) >= 99"
+	member rust ./hotrs 1000
 else
 	skip unwind-rust "no rustc: $(tail -n 1 rust.err)"
 fi
-
 # Whoever wants callers of Java asks Java for frame pointers.
 if javac -d . "$WORKLOADS/Hot.java" 2>javac.err; then
-	statistic unwind-java running java 1.5 java -XX:+PreserveFramePointer -XX:+UseSerialGC Hot 60
+	member java java -XX:+PreserveFramePointer -XX:+UseSerialGC Hot 60
 else
 	skip unwind-java "no javac: $(tail -n 1 javac.err)"
 fi
-
 # Another C library, which has no tables of its own.
 if musl-gcc -O2 -g -fomit-frame-pointer -fno-builtin -o musl-stacks "$WORKLOADS/unwind/stacks.c" -pthread 2>musl.err; then
-	statistic unwind-musl running musl 0.3 ./musl-stacks deep 100000
-	statistic unwind-musl-frames stacks_have musl \
-		"times({'plain': 20, 'with_array': 20, 'realigned': 20, 'below': 20, 'main': 1}, 'burn') >= 99.5"
-	statistic unwind-musl-fork running musl-fork 0.5 ./musl-stacks fork 100000
+	member musl ./musl-stacks deep 100000
+	member musl-fork ./musl-stacks fork 100000
 else
 	skip unwind-musl "no musl-gcc: $(tail -n 1 musl.err)"
 fi
-
-# PostgreSQL: four clients that read, all processes of the server.
-# as_postgres COMMAND: in a shell of the user that owns the server
-as_postgres() {
-	setpriv --reuid=postgres --regid=postgres --clear-groups sh -c "$1"
-}
-postgres() {
-	mkdir pg && chown postgres pg && chmod 711 .
-	as_postgres "'$pg_bin/initdb' -D pg/data -A trust -N" >initdb.out 2>&1 || { tail -n 1 initdb.out; return 1; }
-	as_postgres "'$pg_bin/pg_ctl' -D pg/data -w -s -l pg/log -o \"-k '$PWD/pg' -c listen_addresses= -c fsync=off\" start" ||
-		{ tail -n 1 pg/log; return 1; }
-	as_postgres "'$pg_bin/pgbench' -h '$PWD/pg' -i -q -s 5 postgres" >pgbench.out 2>&1
-	as_postgres "'$pg_bin/pgbench' -h '$PWD/pg' -c 4 -T 10 -S postgres" >>pgbench.out 2>&1 &
-	clients=$!
-	sleep 0.5
-	postgres_status=0
-	timeout 30 "$LB" record -F 999 --max-frames 512 -d 4 -p "$(head -n 1 pg/data/postmaster.pid)" -o postgres.pb.gz \
-		>postgres.out 2>postgres.err || postgres_status=1
-	as_postgres "'$pg_bin/pg_ctl' -D pg/data -s -m immediate stop"
-	wait $clients 2>/dev/null
-	[ $postgres_status -eq 0 ] || { tail -n 1 postgres.err; return 1; }
-	"$LB" annotate --json postgres.pb.gz >postgres.json
-	# Five processes at once, none of which has tables yet.
-	whole postgres
-}
-pg_bin=
-for folder in /usr/lib/postgresql/*/bin; do
-	[ ! -x "$folder/initdb" ] || pg_bin=$folder
+running=$members
+attached running -F 999 --max-frames 512 -d 3.2 --window 1.5s >why 2>&1 || fail unwind-running "$(tail -n 1 why)"
+for name in $running; do
+	check "unwind-$name" late_whole "$name"
 done
-if [ -n "$pg_bin" ] && id postgres >/dev/null 2>&1; then
-	statistic unwind-postgresql postgres
-else
-	skip unwind-postgresql "no PostgreSQL below /usr/lib/postgresql (package postgresql)"
-fi
+[ ! -e go.json ] || check unwind-go-callers stacks_have go "in_order('main.five', 'main.main') == 100"
+[ ! -e rust.json ] || check unwind-rust-callers stacks_have rust \
+	"share('main', lambda stack: any('main' in name for name in names(stack)), lambda stack: any('five' in name for name in names(stack))) == 100"
+[ ! -e musl.json ] || check unwind-musl-frames stacks_have musl \
+	"times({'plain': 20, 'with_array': 20, 'realigned': 20, 'below': 20, 'main': 1}, 'burn') == 100"
+
+# from_start NAME PROGRAM...: its tables were made before its first instruction, however many they are.
+# When its libraries are mapped somebody else may have the CPU.
+from_start() {
+	start_name=$1
+	shift
+	record_json "$start_name" -F 999 --max-frames 512 -- "$@" || { tail -n 1 "$start_name.err"; return 1; }
+	whole "$start_name" && profile_has "$start_name.json" "note('no-table', d['stacks']['no-table']) <= 0.1 * s['count']"
+}
+[ ! -e node.json ] || check unwind-node-start from_start node-start node "$WORKLOADS/hot.js" 10
+[ ! -e go.json ] || check unwind-go-start from_start go-start "$go" 8
+# Nobody called what its threads begin with.
+[ ! -e go-start.json ] || check unwind-go-threads stacks_have go-start "share('outermost',
+	lambda stack: names(stack)[-1] in ('runtime.clone', 'runtime.rt0_go'),
+	lambda stack: {'runtime.clone', 'runtime.rt0_go'} & set(names(stack)) and has('runtime.mstart')(stack)) == 100"

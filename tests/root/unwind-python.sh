@@ -1,8 +1,11 @@
 #!/bin/sh
 # Whole stacks of Python: which line called what, on every CPython of this machine.
+# Takes 30 s.
+# shellcheck disable=SC2086 # versions have no blanks
+
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
-export PYTHONDONTWRITEBYTECODE=1 OPENBLAS_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS=1
 unset PYTHONPATH PYTHONHOME PYTHONSTARTUP
 
 # Not pyenv's script of that name, which takes as long to run as what it starts.
@@ -21,51 +24,71 @@ python_of() {
 	return 1
 }
 
-# known NAME PYTHON: work of 5:3:2, by the lines that do it and by those that call
-known() {
-	record_json "$1" -F 999 --max-frames 512 -- "$2" "$programs/calls.py" 1.5 "$1.truth" || { tail -n 1 "$1.err"; return 1; }
-	profile_has "$1.json" "near(total('calls.py loop five'), total('calls.py call five'), $(bound 12 1.5))" \
-		"near(total('calls.py loop two'), total('calls.py call two'), $(bound 12 1.5))" || return 1
-	python3 "$TOP/tests/root/lines.py" "$1.json" "$1.truth"
+# has VERSION: python-VERSION is one
+has() {
+	[ -e "python-$1" ]
 }
-# running NAME PYTHON: recorded when it has started
-running() {
-	"$2" "$programs/calls.py" 60 "$1.truth" &
-	pid=$!
-	sleep 0.4
-	running_status=0
-	steady "$1" $pid || running_status=1
-	kill $pid
-	wait $pid 2>/dev/null
-	return $running_status
-}
-# each_python NAME PYTHON
-each_python() {
-	statistic "python-$1-known-answers" known "known-$1" "$2"
-	statistic "python-$1-whole" whole "known-$1"
-	statistic "python-$1-steady" running "steady-$1" "$2"
-	statistic "python-$1-order" stacks_have "known-$1" "in_order('five', 'timed', 'main', '<module>') >= 99.5"
-}
-for version in 3.9 3.10 3.11 3.12 3.13 3.14 3.15; do
-	if python=$(python_of $version); then
-		each_python $version "$python"
+versions="3.9 3.10 3.11 3.12 3.13 3.14 3.15 system"
+for version in $versions; do
+	if [ $version = system ]; then
+		[ ! -x /usr/bin/python3 ] || ln -s /usr/bin/python3 python-system
+	elif python=$(python_of $version); then
+		echo "$python" >"python-$version"
 	else
-		skip "python-$version" "no CPython $version here"
+		skip python-$version "no CPython $version here"
 	fi
 done
-if [ -x /usr/bin/python3 ]; then
-	each_python system /usr/bin/python3
-else
-	skip python-system "no /usr/bin/python3"
-fi
+# program VERSION: its path
+program() {
+	if [ "$1" = system ]; then echo /usr/bin/python3; else cat "python-$1"; fi
+}
 PYTHON=$(real_python python3)
 
-# Threads that the kernel makes for a process have no user stack, and so no line of Python: not
-# that of the thread that asked for them, which sleeps.
+# ---- work of 5:3:2, by the lines that do it and by those that call; stacks as the program wrote them ----
+
+for version in $versions; do
+	if has $version; then
+		member known-$version "$(program $version)" "$programs/calls.py" 0.5 known-$version.truth
+		case $version in
+		3.15) ;;
+		*) member oracle-$version "$(program $version)" "$programs/oracle.py" 1 record-$version ;;
+		esac
+	fi
+done
+together pythons -F 999 --max-frames 512 >why 2>&1 || fail python-known "$(tail -n 1 why)"
+check python-sums profile_has pythons.json "sums_close()" "s['lost'] == 0"
+known() {
+	profile_has "$1.json" "in_order('calls.py', 'HOT loop five', 'HOT loop three', 'HOT loop two')" \
+		"total('calls.py call five') > 0" "total('calls.py call two') > 0"
+}
+oracle() {
+	python3 "$TOP/tests/root/oracle.py" "oracle-$1.pb.gz" "record-$1" "$programs/oracle.py" "$(cat "oracle-$1.pid")"
+}
+for version in $versions; do
+	if has $version; then
+		check python-$version-lines known known-$version
+		check python-$version-whole whole known-$version
+		check python-$version-order stacks_have known-$version "in_order('five', 'timed', 'main', '<module>') == 100"
+		[ ! -e oracle-$version.json ] || figure python-$version-oracle oracle $version
+		member steady-$version "$(program $version)" "$programs/calls.py" 60 steady-$version.truth
+	fi
+done
+# Recorded when they have started.
+attached steady -F 999 --max-frames 512 -d 1.6 --window 0.7s >why 2>&1 || fail python-steady "$(tail -n 1 why)"
+for version in $versions; do
+	if has $version; then
+		check python-$version-steady late_whole steady-$version
+	fi
+done
+
+# ---- threads that the kernel makes for a process ----
+
+# They have no user stack, and so no line of Python: not that of the thread that asked for them,
+# which sleeps.
 # made_by_kernel NAME FUNCTION: threads called NAME-PID; FUNCTION is their outermost but one
 made_by_kernel() {
 	"$LB" annotate --json --comm="$1-*" uring.pb.gz >"$1.json" || return 1
-	profile_has "$1.json" "note('samples', s['count']) >= 50" \
+	profile_has "$1.json" "note('samples', s['count']) >= 20" \
 		"note('no-user', d['stacks']['no-user']) == s['count']" "s['kernel'] == s['count']" \
 		"s['function_only'] + s['unknown'] == s['count']" "s['incomplete_stacks'] == 0" \
 		"note('files', d['files']) == []" \
@@ -75,7 +98,7 @@ made_by_kernel() {
 		"share('ends in the kernel', lambda stack: stack[-1][0].startswith('ret_from_fork'), has('$2')) == 100"
 }
 uring_status=0
-record_json uring -F 499 --tid -- "$PYTHON" "$programs/uring.py" 3 || uring_status=$?
+record_json uring -F 499 --tid -- "$PYTHON" "$programs/uring.py" 1 || uring_status=$?
 if [ $uring_status -eq 77 ]; then
 	skip python-io_uring "$(grep io_uring: uring.err)"
 else
@@ -87,148 +110,125 @@ else
 	check python-io_uring-threads grep -q 'iou-sqp-' by-thread.txt
 fi
 
-# Code that names its file by the working folder: it is found there.
+# ---- code that names its file by the working folder: it is found there ----
+
 mkdir relative
-printf 'x = 0\nwhile x < 20_000_000:\n    x += 1\n' >relative/loop.py
+printf 'x = 0\nwhile x < 5_000_000:\n    x += 1\n' >relative/loop.py
 # shellcheck disable=SC2016 # for the shell that is started
-record_json relative -F 499 -- sh -c 'cd relative && exec "$1" -c "exec(compile(open(\"loop.py\").read(), \"loop.py\", \"exec\"))"' sh "$PYTHON" ||
-	fail python-relative "$(tail -n 1 relative.err)"
+member relative sh -c 'cd relative && exec "$1" -c "exec(compile(open(\"loop.py\").read(), \"loop.py\", \"exec\"))"' sh "$PYTHON"
+
+# ---- deeper than what is kept: the innermost frames stay, and the stack is said to be cut ----
+
+member recursion "$PYTHON" "$programs/recursion.py" 1000 0.6
+together shallow -F 999 >why 2>&1 || fail python-shallow "$(tail -n 1 why)"
 check python-relative profile_has relative.json \
 	"[f['source']['found'] for f in d['files'] if f['path'].endswith('/relative/loop.py')] == [True]"
-
-# Deeper than what is kept: the innermost frames stay, and the stack is said to be cut.
-# deep NAME OPTION...
+# deep NAME FRAMES: all that work at the bottom have so many frames, and those that are missing are told
 deep() {
-	deep_name=$1
-	shift
-	record_json "$deep_name" -F 999 "$@" -- "$PYTHON" "$programs/recursion.py" 1000 2 ||
-		{ tail -n 1 "$deep_name.err"; return 1; }
-	profile_has "$deep_name.json" "total('clocked.py spin') >= $(bound 60 85)" "total('recursion.py bottom') >= $(bound 60 85)" \
-		"total('recursion.py down') >= $(bound 60 85)" "losses['user_truncated'] > 0" \
-		"note('incomplete', percent(s['incomplete_stacks'])) >= $(bound 60 85)" "s['lost'] == 0" "sums_close()"
+	profile_has "$1.json" "total('clocked.py spin') > 0" "total('recursion.py bottom') > 0" "total('recursion.py down') > 0" \
+		"losses['user_truncated'] >= d['stacks']['truncated'] > 20" "s['incomplete_stacks'] >= d['stacks']['truncated']" &&
+		stacks_have "$1" "share('$2 deep', lambda stack: names(stack).count('down') >= $2, has('spin')) == 100"
 }
-statistic python-recursion deep recursion
-statistic python-recursion-frames stacks_have recursion \
-	"share('100 deep', lambda stack: names(stack).count('down') >= 100) >= $(bound 60 85)"
-statistic python-recursion-512 deep recursion512 --max-frames 512
-statistic python-recursion-512-frames stacks_have recursion512 \
-	"share('480 deep', lambda stack: names(stack).count('down') >= 480) >= $(bound 60 85)"
+check python-recursion deep recursion 100
 
-# flow WHOLE NAME PYTHON HOW INNERMOST-AND-ITS-CALLERS...
-# WHOLE: whole; or "cut", where machine code is not followed to the outermost frame
-flow() {
-	flow_whole=$1
-	flow_how=$4
-	shift
-	flow_name=$1
-	record_json "$flow_name" -F 999 --max-frames 512 -- "$2" "$programs/flows.py" "$flow_how" 1.5 "$flow_name.truth" ||
-		{ tail -n 1 "$flow_name.err"; return 1; }
-	shift 3
-	[ "$flow_whole" = cut ] || whole "$flow_name" || return 1
-	for order in "$@"; do
-		stacks_have "$flow_name" "share('$flow_name', has('timed')) > $(bound 20 50)" "in_order($order) >= 99" || return 1
-	done
-	python3 "$TOP/tests/root/lines.py" "$flow_name.json" "$flow_name.truth"
-}
-statistic python-threads flow whole threads "$PYTHON" threads "'timed', 'Thread.run'" "'threads.<locals>.three', 'Thread.run'"
-statistic python-generators flow whole generators "$PYTHON" generators \
-	"'timed', 'generators.<locals>.doubled', 'generators.<locals>.consume', '<module>'" \
-	"'generators.<locals>.numbers', 'generators.<locals>.doubled', 'generators.<locals>.consume', '<module>'"
-statistic python-coroutines flow whole coroutines "$PYTHON" coroutines "'timed', 'BaseEventLoop._run_once', '<module>'" \
-	"'coroutines.<locals>.inner', 'coroutines.<locals>.middle', 'coroutines.<locals>.outer', 'Handle._run', 'run', '<module>'"
-statistic python-gil-released flow whole released "$PYTHON" released "'released.<locals>.packed', 'Thread.run'"
-if has_numba new python-blas; then
-	# The kernels of OpenBLAS are assembly without unwind tables.
-	statistic python-blas flow cut blas "$PYTHON" blas "'timed', 'blas', '<module>'"
-fi
+# ---- Python that does not run straight down ----
+
 stacks_python=$TOP/build/venv/stacks/bin/python
+member recursion512 "$PYTHON" "$programs/recursion.py" 1000 0.6
+for how in threads generators coroutines released; do
+	member $how "$PYTHON" "$programs/flows.py" $how 0.6 $how.truth
+done
+# The kernels of OpenBLAS are assembly without unwind tables.
+! has_numba new python-blas || member blas "$PYTHON" "$programs/flows.py" blas 0.6 blas.truth
+PYTHON=$(real_python python3)
 if [ -e "$TOP/build/venv/stacks/.whole" ]; then
-	statistic python-greenlets flow whole greenlets "$stacks_python" greenlets \
-		"'greenlets.<locals>.nested', 'greenlets.<locals>.second'"
-	# The hub's stack is where the greenlets that it started have theirs: nothing is below.
-	statistic python-gevent flow cut gevent "$stacks_python" gevent "'timed', 'gevent.<locals>.job'"
+	member greenlets "$stacks_python" "$programs/flows.py" greenlets 0.6 greenlets.truth
+	member gevent "$stacks_python" "$programs/flows.py" gevent 0.6 gevent.truth
 else
 	skip python-greenlets "no build/venv/stacks here (tools/venv.sh makes it)"
 	skip python-gevent "no build/venv/stacks here (tools/venv.sh makes it)"
 fi
-
 # Several interpreters in one process.
-interpreters() {
-	record_json interpreters -F 999 --max-frames 512 -- "$1" "$programs/interpreters.py" 1 interpreters.truth ||
-		{ tail -n 1 interpreters.err; return 1; }
-	whole interpreters || return 1
-	# Both spin on the same line; only the first is called from a line of its own.
-	profile_has interpreters.json "self_('clocked.py spin') > $(bound 20 50)" "total('interpreters.py main') > $(bound 3 10)" || return 1
-	python3 "$TOP/tests/root/lines.py" interpreters.json interpreters.truth
-}
-for version in 3.12 3.13; do
-	if python=$(python_of $version); then
-		statistic python-$version-interpreters interpreters "$python"
+for version in 3.12 3.13 3.14; do
+	if has $version; then
+		member interpreters-$version "$(program $version)" "$programs/interpreters.py" 0.6 interpreters-$version.truth
 	else
 		skip python-$version-interpreters "no CPython $version here"
 	fi
 done
-
-# Each is over before anybody has looked at it.
-short() {
-	# shellcheck disable=SC2016 # for the inner shell
-	record_json short -F 999 -- sh -c 'for i in $(seq 12); do "$0" -S -E "$1" 0.08; done' "$PYTHON" "$programs/short.py" ||
-		{ tail -n 1 short.err; return 1; }
-	# Half of each life is the interpreter's start.
-	profile_has short.json "self_('short.py short') > $(bound 10 40)" "total('short.py call') > $(bound 10 40)" "s['lost'] == 0" "sums_close()"
-}
-statistic python-short short
-
-# Lines as the program itself has them.
-oracle() {
-	record_json oracle -F 999 --max-frames 512 -- "$1" "$programs/oracle.py" 2.5 record || { tail -n 1 oracle.err; return 1; }
-	PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/oracle.py" oracle.pb.gz record "$programs/oracle.py"
-}
-for version in 3.9 3.10 3.11 3.12 3.13 3.14; do
-	if python=$(python_of $version); then
-		statistic python-$version-oracle oracle "$python"
-	else
-		skip python-$version-oracle "no CPython $version here"
-	fi
-done
-
 # Cython: lines of the .pyx between lines of Python.
 cython() {
 	cp "$programs/spinning.pyx" "$programs/cython_program.py" "$programs/clocked.py" .
-	"$stacks_python" -m cython -3 --line-directives spinning.pyx 2>cython.err || { tail -n 1 cython.err; return 1; }
+	"$stacks_python" -m cython -3 --line-directives spinning.pyx || return 1
 	# shellcheck disable=SC2046 # two words
 	gcc -O2 -g -fPIC -shared -fno-inline $("$stacks_python" -c 'import sysconfig
-print("-I" + sysconfig.get_path("include"), "-o", "spinning" + sysconfig.get_config_var("EXT_SUFFIX"))') spinning.c 2>gcc.err ||
-		{ tail -n 1 gcc.err; return 1; }
-	record_json cython -F 999 --max-frames 512 -- "$stacks_python" cython_program.py 1.5 cython.truth || { tail -n 1 cython.err; return 1; }
-	whole cython || return 1
-	profile_has cython.json "self_('spinning.pyx turn') > $(bound 3 10)" "near(total('spinning.pyx work'), file_self('spinning.pyx'), $(bound 16 2))" \
-		"near(total('spinning.pyx call back'), total('cython_program.py there and back'), $(bound 16 2))" \
-		"total('spinning.pyx call back') > $(bound 3 10)" || return 1
-	stacks_have cython "in_order('spin', '__pyx_pw_8spinning_3call_back', 'timed', '<module>') >= 99" || return 1
-	python3 "$TOP/tests/root/lines.py" cython.json cython.truth
+print("-I" + sysconfig.get_path("include"), "-o", "spinning" + sysconfig.get_config_var("EXT_SUFFIX"))') spinning.c
 }
 headers=$("$stacks_python" -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
 if [ ! -e "$TOP/build/venv/stacks/.whole" ]; then
 	skip python-cython "no build/venv/stacks here (tools/venv.sh makes it)"
 elif [ ! -e "$headers/Python.h" ]; then
 	skip python-cython "no headers of this Python ($headers/Python.h)"
+elif cython >why 2>&1; then
+	member cython "$stacks_python" cython_program.py 0.6 cython.truth
 else
-	statistic python-cython cython
+	fail python-cython "$(tail -n 1 why)"
+fi
+# Which is dearer to call? And four libraries of four kinds.
+if has_numba new python-numba; then
+	member question "$PYTHON" "$programs/question.py" 1000000 question.truth
+	member mixed "$PYTHON" "$programs/mixed.py" 1 mixed.truth
+fi
+together flows -F 999 --max-frames 512 >why 2>&1 || fail python-flows "$(tail -n 1 why)"
+check python-flows-sums profile_has flows.json "sums_close()" "s['lost'] == 0"
+check python-recursion-512 deep recursion512 480
+
+# flow NAME ORDER...: innermost and its callers
+flow() {
+	flow_name=$1
+	shift
+	for order; do
+		stacks_have "$flow_name" "share('$flow_name', has('timed')) > 0" "in_order($order) == 100" || return 1
+	done
+}
+# whole_flow NAME ORDER...: and machine code is followed to the outermost frame, too
+whole_flow() {
+	whole "$1" && flow "$@"
+}
+check python-threads whole_flow threads "'timed', 'Thread.run'" "'threads.<locals>.three', 'Thread.run'"
+check python-generators whole_flow generators \
+	"'timed', 'generators.<locals>.doubled', 'generators.<locals>.consume', '<module>'" \
+	"'generators.<locals>.numbers', 'generators.<locals>.doubled', 'generators.<locals>.consume', '<module>'"
+check python-coroutines whole_flow coroutines "'timed', 'BaseEventLoop._run_once', '<module>'" \
+	"'coroutines.<locals>.inner', 'coroutines.<locals>.middle', 'coroutines.<locals>.outer', 'Handle._run', 'run', '<module>'"
+check python-gil-released whole_flow released "'released.<locals>.packed', 'Thread.run'"
+[ ! -e blas.json ] || check python-blas flow blas "'timed', 'blas', '<module>'"
+if [ -e greenlets.json ]; then
+	check python-greenlets whole_flow greenlets "'greenlets.<locals>.nested', 'greenlets.<locals>.second'"
+	# The hub's stack is where the greenlets that it started have theirs: nothing is below.
+	check python-gevent flow gevent "'timed', 'gevent.<locals>.job'"
+fi
+for version in 3.12 3.13 3.14; do
+	[ ! -e interpreters-$version.json ] || check python-$version-interpreters profile_has interpreters-$version.json \
+		"total('interpreters.py main') > 0" "self_('clocked.py spin') > total('interpreters.py main')" "s['count'] >= 50"
+done
+if [ -e cython.json ]; then
+	check python-cython whole_flow cython "'spin', '__pyx_pw_8spinning_3call_back', 'timed', '<module>'"
+	check python-cython-lines profile_has cython.json "self_('spinning.pyx turn') > 0" "total('spinning.pyx work') > 0" \
+		"total('spinning.pyx call back') > 0" "total('cython_program.py there and back') > 0"
+fi
+if [ -e mixed.json ]; then
+	check python-call-of-numba profile_has question.json "total('question.py numba') > 0" "total('question.py normal') > 0"
+	check python-mixed profile_has mixed.json "all(total('mixed.py ' + kind) > 0 for kind in ('blas', 'zlib', 'json', 'numba'))"
 fi
 
-has_numba new python-numba || exit 0
-# Which is dearer to call? The clocks and the profile agree; a tracing profiler does not.
-question() {
-	record_json question -F 999 --max-frames 512 -- "$PYTHON" "$programs/question.py" 8000000 question.truth ||
-		{ tail -n 1 question.err; return 1; }
-	python3 "$TOP/tests/root/lines.py" question.json question.truth
-}
-statistic python-call-of-numba question
+# ---- each is over before anybody has looked at it ----
 
-mixed() {
-	record_json mixed -F 999 --max-frames 512 -- "$PYTHON" "$programs/mixed.py" 12 mixed.truth || { tail -n 1 mixed.err; return 1; }
-	profile_has mixed.json "note('with line', percent(s['with_line'])) >= $(bound 85 97)" || return 1
-	python3 "$TOP/tests/root/lines.py" mixed.json mixed.truth
+short() {
+	# shellcheck disable=SC2016 # for the inner shell
+	record_json short -F 999 -- sh -c 'for i in $(seq 12); do "$0" -S -E "$1" 0.08; done' "$(real_python python3)" "$programs/short.py" ||
+		{ tail -n 1 short.err; return 1; }
+	profile_has short.json "hottest() == is_at('short.py short')" "total('short.py call') >= self_('short.py short')" \
+		"s['lost'] == 0" "sums_close()"
 }
-statistic python-mixed mixed
+check python-short short

@@ -2,7 +2,7 @@
 # Which files get a uprobe: only where the caller named the target, and only what root or the
 # caller owns. Attaching takes a lock of every process that maps the file, and all forks of the
 # machine wait meanwhile: a stranger must not be able to make us do it.
-# Runs beside others.
+# Takes 30 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-held.sh"
 
@@ -33,18 +33,19 @@ probed() {
 		[ "$option" != TARGET ] || option=$pid
 		set -- "$@" "$option"
 	done
-	"$LB" record -vv -F 999 -d 60 -o probed.pb.gz "$@" >probed.out 2>probed.err &
+	probed=probed-$pid
+	"$LB" record -vv -F 999 -d 60 -o "$probed.pb.gz" "$@" >"$probed.out" 2>"$probed.err" &
 	recorder=$!
-	wait_until 30 met probed.err || echo "the file was not looked at"
+	wait_until 60 met "$probed.err" || { echo "the file was not looked at"; kill $recorder $pid; return 1; }
 	# Its list is walked now, if it is.
-	sleep 1
+	sleep 0.7
 	found=$(uprobes_of $recorder)
 	kill -INT $recorder
-	wait $recorder || { tail -n 1 probed.err; kill $pid; return 1; }
+	wait $recorder || { tail -n 1 "$probed.err"; kill $pid; return 1; }
 	kill $pid
 	wait $pid 2>/dev/null
-	"$LB" annotate --leaf --json probed.pb.gz >probed.json
-	profile_has probed.json "function('spin_50') > 5" "sums_close()" || return 1
+	"$LB" annotate --leaf --json "$probed.pb.gz" >"$probed.json"
+	profile_has "$probed.json" "function('spin_50') > 0" "sums_close()" || return 1
 	[ "$found" -eq "$expected" ] || { [ "$1" = -a ] && [ "$found" -gt "$expected" ] && [ "$expected" -gt 0 ]; } ||
 		{ echo "$found uprobes"; return 1; }
 }
@@ -61,43 +62,46 @@ file open 0:0 757
 file nobodys 65534:65534 755
 file nobodys-group 65534:65534 775
 
-check uprobes-pid probed 1 ./roots -p TARGET
-check uprobes-thread probed 1 ./roots -t TARGET
-check uprobes-group-of-its-own probed 1 ./group -p TARGET
-check uprobes-group probed 0 ./shared -p TARGET
-check uprobes-everybody probed 0 ./open -p TARGET
-check uprobes-stranger probed 0 ./nobodys -p TARGET
-check uprobes-off probed 0 ./roots -p TARGET --no-uprobe
-check uprobes-all probed 0 ./roots -a
-check uprobes-comm probed 0 ./roots --comm roots
-check uprobes-user probed 0 ./nobodys --user 0
-check uprobes-all-asked probed 1 ./roots -a --uprobe
-check uprobes-stranger-asked probed 1 ./nobodys -p TARGET --uprobe
+also check uprobes-pid probed 1 ./roots -p TARGET
+also check uprobes-thread probed 1 ./roots -t TARGET
+also check uprobes-group-of-its-own probed 1 ./group -p TARGET
+also check uprobes-group probed 0 ./shared -p TARGET
+also check uprobes-everybody probed 0 ./open -p TARGET
+also check uprobes-stranger probed 0 ./nobodys -p TARGET
+also check uprobes-off probed 0 ./roots -p TARGET --no-uprobe
+also check uprobes-all probed 0 ./roots -a
+also check uprobes-comm probed 0 ./roots --comm roots
+also check uprobes-user probed 0 ./nobodys --user 0
+also check uprobes-all-asked probed 1 ./roots -a --uprobe
+also check uprobes-stranger-asked probed 1 ./nobodys -p TARGET --uprobe
+also_done
 SUDO_UID=65534 SUDO_GID=65534
 export SUDO_UID SUDO_GID
-check uprobes-callers probed 1 ./nobodys -p TARGET
-check uprobes-callers-group probed 1 ./nobodys-group -p TARGET
+also check uprobes-callers probed 1 ./nobodys -p TARGET
+also check uprobes-callers-group probed 1 ./nobodys-group -p TARGET
+also_done
 unset SUDO_UID SUDO_GID
 
 # The command's file, too.
 command_probed() {
 	"$LB" run -vv -F 999 -o "$1.pb.gz" -- "./$1" 100 60 >"$1.out" 2>"$1.err" &
 	recorder=$!
-	wait_until 30 met "$1.err" || echo "the file was not looked at"
+	wait_until 60 met "$1.err" || { echo "the file was not looked at"; kill $recorder; return 1; }
 	found=$(uprobes_of $recorder)
 	kill $recorder
 	wait $recorder
 	[ "$found" -eq "$2" ] || { echo "$found uprobes"; return 1; }
 }
-check uprobes-run command_probed roots 1
-check uprobes-run-stranger command_probed nobodys 0
+also check uprobes-run command_probed roots 1
+also check uprobes-run-stranger command_probed nobodys 0
 
+also_done
 # He has a lock for 8 s that every uprobe on his file needs.
 not_frozen() {
 	longest=$(frozen ./nobodys) || { echo "$longest"; return 1; }
 	echo "longest fork: $longest s"
 	# What is held up waits for seconds; on a busy machine it is tenths.
-	[ "${longest%.*}" -lt 2 ]
+	[ "${longest%.*}" -lt 4 ]
 }
 if [ -c /dev/fuse ]; then
 	figure uprobes-fork-not-held not_frozen

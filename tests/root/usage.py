@@ -13,7 +13,6 @@ written down and the first tick or the last. Its share of all names' has no such
 What a hypervisor took meanwhile (steal) is in none of the kernel's accounts, and is charged
 by the profile to whom it was taken from, which nothing tells: any of it may be any name's, but
 once. The profile is to say how much it was.
-In tools/check.sh bounds are WIDER: so many times the 2 % and the slack.
 """
 import json
 import math
@@ -26,7 +25,6 @@ from points import at
 
 
 STEAL = "/proc/stat"
-WIDER = int(os.environ.get("WIDER", "1"))
 
 
 def seconds(path):
@@ -78,7 +76,7 @@ def agree(points_path, json_path, member):
     # It is told from before the first tick on, when much else is done.
     told = d["losses"]["stolen_ns"] / 1e9
     wrong = d["samples"]["lost"] > 0
-    if not stolen / 2 - 0.05 * WIDER <= told <= 2 * stolen + 0.3 * WIDER:
+    if not stolen / 2 - 0.05 <= told <= 2 * stolen + 0.3:
         wrong = True
         said.append(f"told of {told:.2f} s of it OUTSIDE")
     found, counts = {}, {}
@@ -87,16 +85,16 @@ def agree(points_path, json_path, member):
         found[name] = sum(g["cpu_ns"] for g in mine) / 1e9
         counts[name] = sum(g["samples"] for g in mine)
     for name, truth in spent.items():
-        bound = max(0.02 * WIDER, 3.5 / math.sqrt(max(counts[name], 1)))
+        bound = max(0.02, 3.5 / math.sqrt(max(counts[name], 1)))
         share, should = found[name] / (sum(found.values()) or 1), truth / (sum(spent.values()) or 1)
-        bad = (not truth * (1 - missed - bound) - 0.2 * WIDER <= found[name] <= truth * (1 + bound) + 0.2 * WIDER + stolen
+        bad = (not truth * (1 - missed - bound) - 0.2 <= found[name] <= truth * (1 + bound) + 0.2 + stolen
                or truth < 0.2 or not found[name]
                or abs(share - should) > should * bound + 2 * missed * should + stolen / sum(spent.values()))
         wrong |= bad
         said.append(f"{name}: {found[name]:.2f} s, kernel {truth:.2f} s; {100 * share:.1f} % and"
                     f" {100 * should:.1f} %" + (" OUTSIDE" if bad else ""))
     all_found, all_spent = sum(found.values()), sum(spent.values())
-    if all_found > all_spent * (1 + max(0.02 * WIDER, 3.5 / math.sqrt(max(sum(counts.values()), 1)))) + 0.2 * WIDER + stolen:
+    if all_found > all_spent * (1 + max(0.02, 3.5 / math.sqrt(max(sum(counts.values()), 1)))) + 0.2 + stolen:
         wrong = True
         said.append(f"all: {all_found:.2f} s, kernel {all_spent:.2f} s OUTSIDE")
     print("; ".join(said))

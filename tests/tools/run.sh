@@ -228,6 +228,41 @@ once root "what crashed has failed, whatever is said" 1 "1 passed, 1 failed, 0 s
 echo "ok a"
 echo "not ok x: ended with status 139" >"$CRASHES"
 SCRIPT
+once root "what nobody can tell is counted" 0 "1 passed, 0 failed, 0 skipped, 1 inconclusive" <<'SCRIPT'
+echo "ok a"
+echo "inconclusive b: much noise"
+SCRIPT
+once root "there may be 20 statistics" 1 "1 passed, 1 failed, 0 skipped" <<'SCRIPT'
+seq 21 >"$WORK/statistics"
+echo "ok a"
+SCRIPT
+once root "nobody outlives a script" 1 "0 passed, 1 failed, 0 skipped" <<'SCRIPT'
+sleep 1000 &
+echo $! >"$BEFORE"
+echo "not ok a"
+SCRIPT
+! readlink "/proc/$(cat "$work/before")/exe" >"$work/out"
+verdict "tests/root/run.sh ends what a script has left" $?
+# Batches of five statistics: right, wrong, noisy, stolen, none.
+# judged NAME STATUS STOLEN ERROR...
+judged() {
+	judged_name=$1
+	judged_status=$2
+	stolen=$3
+	shift 3
+	status=0
+	for error; do
+		echo "line $((500 + error)) 500 $stolen"
+	done | python3 "$top/tests/root/judge.py" 10 >"$work/out" 2>&1 || status=$?
+	[ $status -eq "$judged_status" ]
+	verdict "a statistic that is $judged_name" $?
+}
+judged "right" 0 0 -3 4 -2 5 -4 1 2 -1
+judged "wrong" 1 0 27 34 28 35 26 31 32 29
+judged "noisy" 3 0 -90 80 -70 95 -60 50 -85 77
+judged "stolen from" 3 0.1 27 34 28 35 26 31 32 29
+judged "of no batches" 2 0
+
 # Beside each other, and alone behind them. The first two wait for each other.
 for how in "beside others" plain alone; do
 	name=$(echo "$how" | cut -d ' ' -f 1)

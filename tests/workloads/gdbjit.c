@@ -11,12 +11,12 @@
  *   unmapped  an object is at no address, and so is the last entry
  *   text      an object that is no ELF file
  *   broken    ELF magic, then noise
- *   churn     no forgery: 200,000 more come and go, and the last one runs
+ *   churn     no forgery: 80,000 more come and go, and the last one runs
  *   late      no forgery: after a second one more comes, and runs
  *   swap      same: spin_OBJECTS comes, which never runs, and another one, which goes after a
  *             second; after a second more spin_OBJECTS+1 has the first one's entry, bytes
  *             and address, and runs
- *   forks     no forgery: 500 children are forked first, each runs it for a moment
+ *   forks     no forgery: 150 children are forked first, each runs it for a moment
  *   moving    a thread takes entries out and puts them in again nearly all the time
  */
 #include <elf.h>
@@ -28,6 +28,9 @@
 #include <unistd.h>
 
 #include "jit-code.h"
+
+#define CHURN 80000 /* more than lineburn keeps of one process */
+#define FORKS 150
 
 struct entry {
 	struct entry *next, *prev;
@@ -196,7 +199,7 @@ static void churn(uint8_t *code)
 	struct object *o = object_new(code, 0);
 	struct entry *e = NULL;
 
-	for (unsigned int i = 1; i <= 200000; i++) {
+	for (unsigned int i = 1; i <= CHURN; i++) {
 		if (e)
 			unlink_entry(e);
 		free(e);
@@ -240,7 +243,7 @@ static void run_late(unsigned int nr, const uint8_t *code, double seconds)
 
 static void fork_children(const uint8_t *code)
 {
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < FORKS; i++) {
 		pid_t pid = fork();
 
 		if (!pid) {

@@ -149,8 +149,10 @@ static int stop(void **state)
 	symbolizer_free(sym);
 	worker_free(worker);
 	strpool_free(pool);
-	while (nr_files)
-		cleanup_closep(&files[--nr_files].fd);
+	while (nr_files) {
+		free(files[--nr_files].facts);
+		cleanup_closep(&files[nr_files].fd);
+	}
 	return 0;
 }
 

@@ -1,0 +1,26 @@
+#!/bin/sh
+# A JIT that runs again long after it has ended, from a copy of its file: the same path and build id,
+# as in the next container of an image, and another inode. That is probed, too.
+# Takes 25 s.
+. "${TOP:?}/tests/root/lib.sh"
+
+jit=$(build gdbjit.c -rdynamic)
+again() {
+	cp "$jit" ./again && cp "$jit" ./copy
+	# shellcheck disable=SC2016 # for the inner shell
+	timeout 90 sh -c 'while [ ! -e go ]; do sleep 0.1; done
+		./again 100 0.5; sleep 16; mv copy again; ./again 100 1.5; sleep 1' &
+	pid=$!
+	"$LB" record -p $pid -F 999 --window 1s -o again.pb.gz >out 2>err &
+	recorder=$!
+	wait_until 60 sh -c 'ls again.2*' || { echo "it does not begin"; kill $pid $recorder; return 1; }
+	touch go
+	wait $recorder || { tail -n 1 err; return 1; }
+	for file in $(find . -name 'again.2*' | sort | tail -n 5); do
+		"$LB" annotate --leaf --json "$file" >again.json
+		! profile_has again.json "s['count'] > 50" "hottest_function() == 'spin_50'" "sums_close()" || return 0
+	done
+	echo "the second one has no names"
+	return 1
+}
+check gdbjit-again again

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Shares of a program's lines, of each process that ran it: batches for judge.py.
+
+usage: shares.py FILE.pb.gz COMM SOURCE self|total PERCENT=MARKER...
+
+The lines of SOURCE are named by the word behind "HOT " in its text; PERCENT is what each is to have
+of the CPU time of all of them together. A process with less than 100 samples of them is no batch.
+"""
+import collections
+import os
+import sys
+
+import pprof_file
+
+path, comm, source, how, *words = sys.argv[1:]
+truth = {marker: float(percent) for percent, _, marker in (word.partition("=") for word in words)}
+base = os.path.basename(source)
+lines = {}
+with open(source, encoding="utf-8") as f:
+    for number, text in enumerate(f, 1):
+        marker = text.rstrip(" */\n").rpartition("HOT ")[2]
+        if "HOT " in text and marker in truth:
+            lines[number] = marker
+
+profile = pprof_file.read(path)
+strings = pprof_file.string_table(profile)
+places = pprof_file.places(profile)
+spent = collections.defaultdict(collections.Counter)
+counts = collections.Counter()
+for sample, count in pprof_file.samples(profile):
+    labels = pprof_file.labels(sample, strings)
+    if labels.get("comm") != comm:
+        continue
+    frames = [frame for at in pprof_file.numbers(sample, 1) for frame in places[at][1]]
+    found = [lines[line] for _, file, line in frames if os.path.basename(file) == base and line in lines]
+    if how == "self":
+        found = found[:1]
+    for marker in set(found):
+        spent[labels["pid"]][marker] += pprof_file.numbers(sample, 2)[1]
+        counts[labels["pid"]] += count
+for pid, of in spent.items():
+    if counts[pid] >= 100:
+        for marker, percent in truth.items():
+            print(marker, 100 * of[marker] / sum(of.values()), percent, 0)

@@ -1,0 +1,144 @@
+#!/bin/sh
+# Containers of podman with runc: names by the files of the engine, containers that end and
+# begin meanwhile, files of images (overlayfs), and lineburn in a container itself.
+. "${TOP:?}/tests/root/lib.sh"
+. "$TOP/tests/root/lib-containers.sh"
+
+image=
+engines_clean_up() {
+	containers_clean_up
+	[ -z "$image" ] || podman rmi -f "$image" >/dev/null 2>&1
+}
+trap engines_clean_up EXIT
+
+# start NAME OPTION... IMAGE-OR-ROOT COMMAND...: a container that runs until the end; 8 MB of
+# locked memory and such limits are what the machine may be short of.
+start() {
+	start_name=$1
+	shift
+	containers_podman="$containers_podman $start_name"
+	nice -n -10 podman --runtime runc --cgroup-manager cgroupfs run -d --name "$start_name" \
+		--ulimit nofile=1024:1024 --ulimit nproc=1024:1024 --network none "$@" >"$start_name.id" 2>"$start_name.err"
+}
+# in_container OPTION... ROOT COMMAND...: one that is waited for
+in_container() {
+	podman --runtime runc --cgroup-manager cgroupfs run --rm --name "lb-self-$$" \
+		--ulimit nofile=8192:8192 --ulimit nproc=1024:1024 --network none "$@"
+}
+containers_podman="lb-self-$$"
+# stat_of NAME: what the kernel counts of it
+stat_of() {
+	stat_pid=$(podman inspect -f '{{.State.Pid}}' "$1") &&
+		echo "$v2$(sed -n 's/^0:://p' "/proc/$stat_pid/cgroup")/cpu.stat"
+}
+# used FILE SECONDS: has so much CPU been used?
+used() {
+	[ "$(sed -n 's/^usage_usec //p' "$1")" -ge $(($2 * 1000000)) ]
+}
+
+chmod 755 .
+if ! command -v podman >/dev/null || ! command -v runc >/dev/null; then
+	skip engines "no podman with runc"
+	exit 0
+fi
+if ! { root alpha 5 15 25 && root beta 25 12 5; }; then
+	fail engines "cannot build the programs"
+	exit 0
+fi
+web=lb-web-$$
+db=lb-db-$$
+late=lb-late-$$
+if [ -z "$v2" ] || ! start $web --rootfs "$PWD/alpha" /app/hot || ! stat_of $web >/dev/null; then
+	skip engines "podman starts nothing here: $(tail -n 1 $web.err 2>/dev/null | cut -c1-200)"
+	exit 0
+fi
+
+# ---- three containers; one ends, one begins ----
+
+start $db --rootfs "$PWD/beta" /app/hot || fail engines-start "$(tail -n 1 $db.err)"
+db_id=$(cat $db.id)
+web_stat=$(stat_of $web)
+db_stat=$(stat_of $db)
+come_and_go() {
+	nice -n -16 "$LB" record -a -F 999 -o all.pb.gz 2>all.err &
+	recorder=$!
+	containers_pids="$containers_pids $recorder"
+	wait_until 60 records $recorder
+	wait_until 60 used "$db_stat" $(($(sed -n 's/^usage_usec //p' "$db_stat") / 1000000 + 2))
+	podman rm -f -t 0 $db >/dev/null
+	start $late --rootfs "$PWD/beta" /app/hot || tail -n 1 $late.err
+	wait_until 60 used "$(stat_of $late)" 1
+	kill -INT $recorder
+	wait $recorder
+}
+if ! watched all.points "$(cat $web.id)=$web_stat" "$db_id=$db_stat" -- come_and_go; then
+	fail engines-record "$(tail -n 1 all.err)"
+fi
+"$LB" report --json --by container all.pb.gz >by.json
+"$LB" report --by container all.pb.gz >by.txt
+"$LB" annotate --json --container $web all.pb.gz >web.json
+"$LB" annotate --json --container "$(echo "$db_id" | cut -c 1-12)" all.pb.gz >db.json
+"$LB" annotate --json --container $late all.pb.gz >late.json
+narrow engines-lines lines_are web.json alpha 5 15 25
+narrow engines-lines-of-ended lines_are db.json beta 25 12 5
+narrow engines-lines-of-late lines_are late.json beta 25 12 5
+narrow engines-only only_of web.json alpha
+narrow engines-shares usage_agrees all.points by.json key
+
+podman rm -f -t 0 $late >/dev/null
+
+# ---- an image: files are opened through overlayfs ----
+
+image=lineburn-test:$$
+if tar -C beta -c . | podman import -q - $image >import.out 2>&1 &&
+	start lb-image-$$ $image /app/hot; then
+	of_image() {
+		# shellcheck disable=SC2046 # no blanks
+		grep -q ' / / .*- overlay ' /proc/$(podman inspect -f '{{.State.Pid}}' lb-image-$$)/mountinfo ||
+			{ echo "it is no overlay"; return 1; }
+		timeout 60 "$LB" record --container lb-image-$$ -F 999 -d 3 -o image.pb.gz 2>image.err ||
+			{ tail -n 1 image.err; return 1; }
+		"$LB" annotate --json image.pb.gz >image.json
+		lines_are image.json beta 25 12 5 && only_of image.json beta
+	}
+	narrow engines-overlay of_image
+	podman rm -f -t 0 lb-image-$$ >/dev/null
+else
+	skip engines-overlay "podman imports no image: $(tail -n 1 import.out lb-image-$$.err 2>/dev/null | tail -n 1)"
+fi
+
+# ---- lineburn in a container ----
+
+mkdir -p self/bin self/tmp self/proc self/dev self/sys self/etc self/run self/out out
+cp "$LB" self/bin/lineburn && cp alpha/app/hot self/bin/hot
+for library in $(ldd "$LB" | grep -o '/[^ ]*'); do
+	mkdir -p "self$(dirname "$library")" && cp -L "$library" "self$library"
+done
+lacks() {
+	lacks_status=0
+	in_container "$@" 2>lacks.err || lacks_status=$?
+	[ $lacks_status -eq 3 ] && one_sentence lacks.err && return 0
+	echo "status $lacks_status: $(tail -n 1 lacks.err)"
+	return 1
+}
+# It names processes of the host, and a container by files that it is given.
+from_container() {
+	in_cgroups "" nice -n -10 "$PWD/beta/app/hot"
+	in_container --privileged --pid=host -v "$PWD/out:/out" -v /sys/fs/cgroup:/sys/fs/cgroup:ro \
+		-v /var/lib/containers:/var/lib/containers:ro -v /run/containers:/run/containers:ro \
+		--rootfs "$PWD/self" /bin/lineburn record -a -F 999 -d 3 -o /out/host.pb.gz 2>host.err ||
+		{ tail -n 1 host.err; return 1; }
+	kill "$pid"
+	"$LB" annotate --json out/host.pb.gz >host.json
+	"$LB" annotate --json --container $web out/host.pb.gz >host-web.json
+	"$LB" annotate --json --pid "$pid" out/host.pb.gz >host-pid.json
+	profile_has host.json "sums_close()" "s['lost'] == 0" && lines_are host-web.json alpha 5 15 25 && only_of host-pid.json beta
+}
+narrow engines-from-container from_container
+run_in_container() {
+	in_container --privileged --pid=host -v "$PWD/out:/out" --rootfs "$PWD/self" \
+		/bin/lineburn run -F 999 -o /out/run.pb.gz -- /bin/hot 60 >run.out 2>run.err || { tail -n 1 run.err; return 1; }
+	"$LB" annotate --json out/run.pb.gz >run.json
+	only_of run.json alpha
+}
+narrow engines-run-in-container run_in_container

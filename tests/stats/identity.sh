@@ -1,0 +1,190 @@
+#!/bin/sh
+# Who a process belongs to: cgroups made as runtimes and systemd make them, names from
+# files like theirs, users, pid namespaces, and processes that live 10 ms.
+. "${TOP:?}/tests/root/lib.sh"
+
+ID=3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8
+ID2=a8f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f73
+POD=6f2c1d3e-4b5a-4c7d-8e9f-0123456789ab
+POD_=$(echo $POD | tr - _)
+TOP_NAME=lineburn-test-$$
+tops=
+pids=
+
+# The processes first: a cgroup goes when nobody is in it.
+clean_up() {
+	# shellcheck disable=SC2086 # a list of numbers
+	[ -z "$pids" ] || kill -9 $pids 2>/dev/null
+	wait 2>/dev/null
+	for clean_top in $tops; do
+		find "$clean_top" -depth -type d -exec rmdir {} + 2>/dev/null
+	done
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+# spin COMM CGROUP COMMAND...: a loop called COMM, begun by COMMAND... in CGROUP ("": ours)
+spin() {
+	spin_comm=$1
+	spin_cgroup=$2
+	shift 2
+	[ -e "$spin_comm" ] || cp "$(command -v dash || command -v sh)" "$spin_comm"
+	if [ -n "$spin_cgroup" ] && ! mkdir -p "$spin_cgroup"; then
+		return 1
+	fi
+	# shellcheck disable=SC2016 # for the inner shell
+	sh -c 'cgroup=$1; shift; [ -z "$cgroup" ] || echo 0 >"$cgroup/cgroup.procs" || exit 1; exec "$@"' \
+		sh "$spin_cgroup" "$@" "./$spin_comm" -c 'while :; do :; done' &
+	pids="$pids $!"
+}
+
+# of COMM EXPRESSION...: each is true of the process p of this name
+of() {
+	python3 - "$@" <<'END'
+import json
+import sys
+d = json.load(open("all.json", encoding="ascii"))
+found = [p for p in d["processes"] if p["comm"] == sys.argv[1]]
+if len(found) != 1:
+    sys.exit(f"{len(found)} processes are called {sys.argv[1]}")
+p = found[0]
+for expression in sys.argv[2:]:
+    if not eval(expression):
+        sys.exit(f"not {expression}: {p}")
+END
+}
+
+v2=$(mount_of cgroup2)
+v1=$(mount_of cgroup name=systemd)
+chmod 755 .
+
+if [ -n "$v2" ]; then
+	top=$v2/$TOP_NAME
+	tops="$tops $top"
+	spin in-docker "$top/system.slice/docker-$ID.scope"
+	spin in-pod "$top/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod$POD_.slice/cri-containerd-$ID2.scope"
+	spin in-service "$top/system.slice/foo\\x2dbar.service"
+	spin in-odd "$top/$(printf 'x\033[31m;)\377.service')"
+	odd=${pids##* }
+fi
+if [ -n "$v1" ]; then
+	tops="$tops $v1/$TOP_NAME"
+	spin in-lxc "$v1/$TOP_NAME/lxc.payload.web"
+fi
+spin in-pid-ns "" unshare -p -f --kill-child
+spin as-nobody "" setpriv --reuid=65534 --clear-groups
+spin in-user-ns "" unshare -U -r
+spin in-root ""
+last=${pids##* }
+
+# Files of runtimes, which only this lineburn sees. What lives 10 ms comes from the container.
+cat >record.sh <<'END'
+mount -t tmpfs none /var/lib && mount -t tmpfs none /var/log || exit 1
+mkdir -p "/var/lib/docker/containers/$1" /var/log/containers
+echo '{"ID":"x","Name":"/sad_tesla"}' >"/var/lib/docker/containers/$1/config.v2.json"
+ln -s /var/log/pods/x "/var/log/containers/web-0_shop_nginx-$2.log"
+exec nice -n -16 "$LB" record -a -F 499 -d 3 -o all.pb.gz
+END
+# Under a name of its own: others may run it, too.
+cp "$(build shortlived.c)" ./in-short
+if [ -n "$v2" ]; then
+	# shellcheck disable=SC2016 # for the inner shell
+	nice -n -15 sh -c 'echo 0 >"$1/cgroup.procs"; sleep 1; while :; do "$2"; done' \
+		sh "$top/system.slice/docker-$ID.scope" ./in-short &
+	pids="$pids $!"
+fi
+timeout 60 unshare -m sh record.sh $ID $ID2 >record.out 2>record.err ||
+	fail record "$(tail -n 1 record.err)"
+# The listing has room for few processes.
+timeout 60 "$LB" record -p "${odd:-$last}" -p "$last" -F 499 -d 1 -o odd.pb.gz 2>>record.err
+# shellcheck disable=SC2086 # a list of numbers
+kill -9 $pids 2>/dev/null
+"$LB" annotate --json all.pb.gz >all.json 2>>record.err
+"$LB" report odd.pb.gz >report.txt 2>>record.err
+
+if [ -n "$v2" ]; then
+	odd_is_escaped() {
+		if grep -q "$(printf '\033')" report.txt; then
+			echo "an escape came through"
+			return 1
+		fi
+		grep -qF 'x\x1b[31m;)' report.txt
+	}
+	:
+	short_have_container() {
+		python3 - 0.05 <<'END'
+import json
+import sys
+d = json.load(open("all.json", encoding="ascii"))
+short = [p for p in d["processes"] if p["comm"] == "in-short"]
+inside = [p for p in short if p.get("container_name") == "sad_tesla"]
+# One that was gone before it was known at all is nobody's; none is somebody else's.
+nobodys = [p for p in short if "user" not in p]
+if len(short) < 5 or len(nobodys) > float(sys.argv[1]) * len(short) or len(inside) + len(nobodys) < len(short):
+    sys.exit(f"{len(inside)} of {len(short)} are in the container, not "
+             f"{[p for p in short if p not in inside][:2]}")
+END
+	}
+	narrow short-lived short_have_container
+else
+	skip cgroup-v2 "no cgroup2 is mounted"
+fi
+if [ -n "$v1" ]; then
+	:
+else
+	skip cgroup-v1 "systemd has no hierarchy of cgroup v1 here"
+fi
+
+# Where v2 is the only hierarchy each sample tells its cgroup: of one that moves while it is
+# sampled, and of many that are gone before anybody can ask.
+if [ -n "$v2" ]; then
+	pids=
+	spin moves "$top/machine.slice/libpod-$ID.scope"
+	mover=${pids##* }
+	mkdir -p "$top/system.slice/later.service" "$top/machine.slice/libpod-$ID2.scope"
+	cat >alone.sh <<'END'
+awk '$3 ~ /^cgroup/ { print $2 }' /proc/self/mounts | xargs -n 1 umount -l
+mount -t cgroup2 cgroup2 /sys/fs/cgroup || exit 1
+exec "$LB" record -a -F 999 -d 60 -o moved.pb.gz
+END
+	unshare -m sh alone.sh >moved.out 2>moved.err &
+	recording=$!
+	pids="$pids $recording"
+	wait_until 60 records $recording
+	cp in-short in-passing
+	sh -c 'echo 0 >"$1/cgroup.procs"; i=0; while [ $i -lt 100 ]; do ./in-passing; i=$((i + 1)); done' \
+		sh "$top/machine.slice/libpod-$ID2.scope"
+	echo "$mover" >"$top/system.slice/later.service/cgroup.procs"
+	begin=$(cut -d ' ' -f 1 "/proc/$mover/schedstat")
+	sleep 2
+	end=$(cut -d ' ' -f 1 "/proc/$mover/schedstat")
+	kill -INT $recording
+	wait $recording
+	"$LB" report --by cgroup --comm moves --json moved.pb.gz >moved.json
+	moved_is_told() {
+		python3 - "/$TOP_NAME" $((end - begin)) <<'END'
+import json
+import sys
+top, used = sys.argv[1], int(sys.argv[2])
+d = json.load(open("moved.json", encoding="ascii"))
+groups = {g["name"]: g["cpu_ns"] for g in d["groups"]}
+after = groups.get(top + "/system.slice/later.service", 0)
+before = sum(ns for name, ns in groups.items() if "/machine.slice/libpod-" in name)
+if len(groups) != 2 or not before or not after or before < 0.3e9 or abs(after - used) > 0.05 * used + 0.1e9:
+    sys.exit(f"{groups}, used afterwards {used}")
+END
+	}
+	narrow moved moved_is_told
+	"$LB" report --by container --comm in-passing --json moved.pb.gz >passing.json
+	passing_is_told() {
+		python3 - $ID2 <<'END'
+import json
+import sys
+groups = {g["container"]: g["samples"] for g in json.load(open("passing.json", encoding="ascii"))["groups"]}
+if list(groups) != [sys.argv[1]] or groups[sys.argv[1]] < 50:
+    sys.exit(f"{groups}")
+END
+	}
+	:
+	kill -9 "$mover"
+fi

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Numba where Pythons are started by others: workers of gunicorn, the kernel of a notebook.
+. "${TOP:?}/tests/root/lib.sh"
+programs=$WORKLOADS/python
+has_numba servers numba-servers || exit 0
+# Both look for settings of their user.
+export HOME="$PWD" JUPYTER_PREFER_ENV_PATH=1
+unset XDG_RUNTIME_DIR JUPYTER_PATH JUPYTER_DATA_DIR JUPYTER_RUNTIME_DIR JUPYTER_CONFIG_DIR IPYTHONDIR IPYKERNEL_CELL_NAME
+
+# Each worker compiles for itself, and has its lines.
+workers() {
+	record_json served -F 999 -- "$PYTHON" "$programs/served.py" 1.5 || { tail -n 1 served.err; return 1; }
+	profile_has served.json "self_('served.py served') > 0.8 * file_self('served.py') > 10" "sums_close()" ||
+		return 1
+	workers=$(grep -x '[0-9]* [0-9]*' served.txt)
+	[ "$(echo "$workers" | wc -w)" -eq 2 ] || { echo "workers: $workers"; return 1; }
+	for worker in $workers; do
+		"$LB" annotate --json --pid "$worker" served.pb.gz >worker.json
+		profile_has worker.json "self_('served.py served') > 10" "s['count'] > 500" || return 1
+	done
+}
+narrow numba-gunicorn workers
+
+# A line of a cell is counted from the cell's first one; its file is no file.
+notebook() {
+	record_json notebook -F 999 -- "$PYTHON" "$programs/notebook.py" 2 || { tail -n 1 notebook.err; return 1; }
+	cell=$(grep -x '/.*/ipykernel_[0-9]*/[0-9]*\.py' notebook.txt) || { echo "no cell: $(tail -n 1 notebook.txt)"; return 1; }
+	profile_has notebook.json "self_('$(basename "$cell"):9') > 0.8 * file_self('$(basename "$cell")') > 10" \
+		"any(f['path'] == '$cell' and 'cells in no file' in (f['source']['note'] or '') for f in d['files'])" "sums_close()"
+}
+narrow numba-notebook notebook

@@ -1,0 +1,103 @@
+#!/bin/sh
+# Other runtimes that come in by the same door (GDB's interface), or by a map on request.
+. "${TOP:?}/tests/root/lib.sh"
+
+# functions_like JSON REGEX: percent of samples in functions of JIT code with such names
+functions_like() {
+	python3 - "$1" "$2" <<'END'
+import json
+import re
+import sys
+d = json.load(open(sys.argv[1], encoding="ascii"))
+n = sum(f["self"] for f in d["functions"] if f["object"].startswith("[") and re.search(sys.argv[2], f["name"]))
+share = 100 * n / max(1, d["samples"]["count"])
+if share < 50:
+    sys.exit(f"{share:.1f} % in {sys.argv[2]}: {[(f['name'], f['object'], f['self']) for f in d['functions'][:6]]}")
+END
+}
+
+# PHP: its main program has the symbol; names of traces, no real lines.
+php_jit="-d opcache.enable_cli=1 -d opcache.jit_buffer_size=64M -d opcache.jit=tracing -d opcache.jit_debug=256"
+# shellcheck disable=SC2086 # a list of options
+if ! command -v php >/dev/null; then
+	skip other-jits-php "no php"
+elif [ "$(php $php_jit -r 'echo opcache_get_status()["jit"]["on"] ? "on" : "off";' 2>&1)" != on ]; then
+	skip other-jits-php "this php has no JIT"
+else
+	record_json php -F 999 -- php $php_jit "$WORKLOADS/hot.php" 2 || fail other-jits-php "$(tail -n 1 php.err)"
+	"$LB" annotate --leaf --json php.pb.gz >php.json
+	narrow other-jits-php functions_like php.json 'inner'
+	:
+fi
+
+# Erlang: 100 objects in a format of its own, passed over and counted.
+if ! command -v erlc >/dev/null; then
+	skip other-jits-erlang "no erlang"
+elif [ "$(erl -noshell -eval 'io:format("~s", [erlang:system_info(emu_flavor)])' -s init stop)" != jit ]; then
+	skip other-jits-erlang "this erlang has no JIT"
+else
+	erlc "$WORKLOADS/hot.erl"
+	record_json erlang -F 999 -- erl -noshell -eval 'hot:main(["2"])' -s init stop ||
+		fail other-jits-erlang "$(tail -n 1 erlang.err)"
+	:
+fi
+
+# LuaJIT: most are built without it.
+lua=${LUAJIT:-luajit}
+if ! command -v "$lua" >/dev/null; then
+	skip other-jits-luajit "no luajit (LUAJIT=... names one)"
+elif ! readelf -sW "$(readlink -f "$(command -v "$lua")")" | grep -q __jit_debug_register_code; then
+	skip other-jits-luajit "this luajit was built without -DLUAJIT_USE_GDBJIT, as distributions do"
+else
+	record_json lua -F 999 -- "$lua" "$WORKLOADS/hot.lua" 2 || fail other-jits-luajit "$(tail -n 1 lua.err)"
+	narrow other-jits-luajit profile_has lua.json "file_self('hot.lua') > 90" "sums_close()" "s['lost'] == 0"
+fi
+
+# Julia: likewise, and only when asked (ENABLE_GDBLISTENER=1).
+if ! command -v julia >/dev/null; then
+	skip other-jits-julia "no julia"
+else
+	cat >hot.jl <<'END'
+function spin(x::UInt64, n)
+    for i in 1:n
+        x = x * 0x5851f42d4c957f2d + i
+    end
+    x
+end
+global x = UInt64(1)
+finish = time() + 3
+while time() < finish
+    global x = spin(x, 1000000)
+end
+END
+	record_json julia -F 999 -- env ENABLE_GDBLISTENER=1 julia hot.jl || fail other-jits-julia "$(tail -n 1 julia.err)"
+	narrow other-jits-julia profile_has julia.json "file_self('hot.jl') > 30" "sums_close()"
+fi
+
+# LLVM's newer engine (ORC), by llvmlite: it registers as the older one does.
+if has_numba new other-jits-lljit; then
+	record_json lljit -F 999 -- "$PYTHON" "$WORKLOADS/python/lljit.py" 1.5 ||
+		fail other-jits-lljit "$(tail -n 1 lljit.err)"
+	narrow other-jits-lljit profile_has lljit.json "self_('runs.src:10') > 60" "sums_close()"
+fi
+
+# OpenJDK: a map of what is compiled at that moment, on request.
+if ! command -v jcmd >/dev/null || ! java -version 2>/dev/null; then
+	skip other-jits-openjdk "no jcmd"
+else
+	java -XX:+UseSerialGC "$WORKLOADS/Hot.java" 60 &
+	java=$!
+	# The compiler of the source comes first, then the hot loop is compiled.
+	sleep 4
+	jcmd $java Compiler.perfmap >jcmd.out 2>&1
+	timeout 60 "$LB" record -F 999 -d 2 -p $java -o java.pb.gz >out 2>java.err || fail other-jits-openjdk "$(tail -n 1 java.err)"
+	"$LB" annotate --leaf --json java.pb.gz >java.json
+	kill $java
+	wait $java 2>/dev/null
+	if [ -e "/tmp/perf-$java.map" ]; then
+		narrow other-jits-openjdk functions_like java.json 'Hot.*spin'
+	else
+		skip other-jits-openjdk "this JDK knows no Compiler.perfmap (17 and later do): $(tail -n 1 jcmd.out)"
+	fi
+	rm -f "/tmp/perf-$java.map"
+fi

@@ -1,0 +1,220 @@
+#!/bin/sh
+# "record --window": files one after the other, nothing lost or twice in between; signals;
+# what is kept; memory and descriptors that do not grow.
+. "${TOP:?}/tests/root/lib.sh"
+
+hot=$(build hot.c)
+"$hot" 100000000 &
+hot_pid=$!
+# What a test that failed has left, too; the recordings are told by their program.
+: >started
+clean_up() {
+	while read -r pid; do
+		[ "$(readlink "/proc/$pid/exe")" != "$LB" ] || kill -9 "$pid"
+	done <started
+	kill $hot_pid
+	! mountpoint -q slow || { fsfreeze -u slow; umount -l slow; }
+	! mountpoint -q disk || umount -l disk
+}
+trap 'clean_up 2>/dev/null' EXIT
+trap 'exit 130' INT TERM
+PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/window_files.py" --watch $hot_pid watch.log &
+
+# windows NAME EXPRESSION...: see window_files.py
+windows() {
+	windows_name=$1
+	shift
+	PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/window_files.py" "$windows_name" "$@"
+}
+
+no_temporary() {
+	[ -z "$(find . -name '.lineburn-*' -print)" ] || { echo "left: $(ls -A)"; return 1; }
+}
+
+# recording PID: it is in $recorder, and ends with us
+recording() {
+	recorder=$1
+	echo "$1" >>started
+}
+
+# start NAME OPTIONS: a recording of the program; its pid is in $recorder
+start() {
+	start_name=$1
+	shift
+	"$LB" record -p $hot_pid -F 499 -o "$start_name.pb.gz" "$@" >"$start_name.out" 2>"$start_name.err" &
+	recording $!
+}
+
+# samples PID: wait until that recording takes signals, and some more
+samples() {
+	wait_until 60 sh -c "ls -l /proc/$1/fd | grep -q signalfd" || { echo "does not start"; return 1; }
+	sleep 1.5
+}
+
+# stop SIGNAL: it ends with 0
+stop() {
+	kill -s "$1" "$recorder"
+	stop_status=0
+	wait "$recorder" || stop_status=$?
+	[ "$stop_status" -eq 0 ] || { echo "status $stop_status: $(cat ./*.err)"; return 1; }
+}
+
+# of PID FIELD: a figure of /proc/PID/status, kB
+of() {
+	awk -v field="$2:" '$1 == field {print $2}' "/proc/$1/status"
+}
+
+count_fds() {
+	find "/proc/$1/fd" -mindepth 1 | wc -l
+}
+
+# Ten windows and the tail, which SIGTERM ends in its middle.
+ten() {
+	start ten --window 1s
+	# shellcheck disable=SC2016 # for the inner shell
+	wait_until 60 sh -c '[ "$(ls ten.2* | wc -l)" -ge 10 ]' || { echo "ten are not reached"; return 1; }
+	sleep 0.6
+	stop TERM || return 1
+	no_temporary || return 1
+	windows ten "len(w) >= 11" "adjacent(w)" "accounted(w, 'watch.log', 499)" \
+		"sum(abs(x.end_s - x.begin_s - 1) < 0.3 for x in w[:-1]) >= 8" \
+		"all(x.losses['lost'] == 0 for x in w)" \
+		"all(x.losses['count'] == x.count for x in w)" \
+		"all(x.json['cost']['bpf_runs'] == x.count for x in w)" || return 1
+	grep -q "samples in 1[0-9] files, the last is ten.2" ten.err || { cat ten.err; return 1; }
+}
+narrow windows-ten ten
+
+# A snapshot is a part of its window's file; a hang-up ends the window.
+signals() {
+	start signals --window 1h
+	samples "$recorder" || return 1
+	sleep 1
+	kill -s USR1 "$recorder"
+	wait_until 60 sh -c 'ls signals.2*Z.pb.gz' || { echo "no snapshot"; return 1; }
+	cp signals.2*Z.pb.gz snapshot.20000101T000000Z.pb.gz
+	windows snapshot "w[0].count > 0" "accounted(w, 'watch.log', 499)" "w[0].losses['lost'] == 0" || return 1
+	sleep 1
+	kill -s HUP "$recorder"
+	wait_until 60 sh -c 'find . -name "signals.2*" -newer snapshot.20000101T000000Z.pb.gz | grep .' ||
+		{ echo "the window did not end"; return 1; }
+	sleep 0.5
+	stop TERM || return 1
+	no_temporary || return 1
+	cp "$(find . -name 'signals.2*' | sort | head -n 1)" snapshot.20000101T000001Z.pb.gz
+	windows snapshot "w[0].begin_s == w[1].begin_s" "w[1].count > w[0].count" "accounted(w[1:], 'watch.log', 499)" || return 1
+	windows signals "len(w) == 2" "adjacent(w)" "accounted(w, 'watch.log', 499)"
+}
+narrow windows-signals signals
+
+# Without --window: SIGUSR1 writes the file so far, SIGHUP begins a new one.
+plain() {
+	start plain
+	samples "$recorder" || return 1
+	kill -s USR1 "$recorder"
+	wait_until 60 test -s plain.pb.gz || { echo "no snapshot"; return 1; }
+	kill -s HUP "$recorder"
+	wait_until 60 sh -c 'ls plain.2*' || { echo "no new file"; return 1; }
+	sleep 1
+	stop TERM || return 1
+	mv plain.pb.gz plain.99991231T000000Z.pb.gz
+	windows plain "len(w) == 2" "adjacent(w)" "accounted(w, 'watch.log', 499)" || return 1
+	grep -q 'a new file begins$' plain.err || { cat plain.err; return 1; }
+}
+narrow windows-without-option plain
+
+keep() {
+	start keep --window 0.3 --keep 3
+	wait_until 60 sh -c 'ls keep.2*' || { echo "no window"; return 1; }
+	keep_first=$(find . -name 'keep.2*' | sort | head -n 1)
+	wait_until 60 test ! -e "$keep_first" || { echo "nothing is removed"; return 1; }
+	stop INT || stop TERM || return 1
+	[ "$(find . -name 'keep.2*' | wc -l)" -eq 3 ] || { ls; return 1; }
+	# A second run in the same place: what there is counts.
+	start keep --window 0.3 --max-size 1K
+	# shellcheck disable=SC2016 # for the inner shell
+	wait_until 60 sh -c '[ "$(ls keep.2* | wc -l)" -eq 1 ]' || { ls; return 1; }
+	stop TERM || return 1
+	[ "$(find . -name 'keep.2*' | wc -l)" -eq 1 ] || { ls; return 1; }
+	no_temporary
+}
+
+failed_twice() {
+	[ "$(grep -c 'kept for the next file' full.err)" -ge 2 ]
+}
+
+# A full disk: one sentence each, the samples come with the next file, the run goes on.
+full() {
+	mkdir -p disk
+	mount -t tmpfs -o size=64k none disk || { echo "no tmpfs"; return 1; }
+	head -c 65536 /dev/zero >disk/filler 2>/dev/null
+	"$LB" record -p $hot_pid -F 499 --window 1s -o disk/full.pb.gz >full.out 2>full.err &
+	recording $!
+	full_status=0
+	# Two windows that find no room.
+	wait_until 60 failed_twice || full_status=1
+	rm disk/filler
+	wait_until 60 sh -c 'ls disk/full.2*' || full_status=1
+	sleep 0.5
+	stop TERM || full_status=1
+	windows disk/full "len(w) >= 2" "adjacent(w)" "w[0].end_s - w[0].begin_s > 1.9" \
+		"accounted(w, 'watch.log', 499)" || full_status=1
+	ls -A disk >left
+	umount disk
+	[ $full_status -eq 0 ] || return 1
+	! grep -q tmp left || { cat left; return 1; }
+	grep -q 'No space left on device.*samples are kept for the next file$' full.err ||
+		{ cat full.err; return 1; }
+}
+narrow windows-full-disk full
+
+# A disk that answers nobody for 8 s: the drains go on meanwhile, nothing is lost.
+slow() {
+	mkdir -p slow
+	truncate -s 32M slow.img
+	mkfs.ext4 -q slow.img || return 1
+	mount -o loop slow.img slow || { echo "no loop device"; return 1; }
+	"$LB" record -vv -p $hot_pid -F 499 --window 1s -o slow/slow.pb.gz >slow.out 2>slow.err &
+	recording $!
+	wait_until 60 sh -c 'ls slow/slow.2*' || { echo "no window"; return 1; }
+	(sleep 8; fsfreeze -u slow) &
+	thaw=$!
+	slow_status=0
+	fsfreeze -f slow || slow_status=1
+	wait $thaw || slow_status=1
+	sleep 2
+	stop TERM || slow_status=1
+	windows slow/slow "len(w) >= 3" "adjacent(w)" "accounted(w, 'watch.log', 499)" \
+		"all(x.losses['lost'] == 0 for x in w)" \
+		"max(x.end_s - x.begin_s for x in w) > 6" || slow_status=1
+	umount slow
+	[ $slow_status -eq 0 ] || return 1
+	held=$(sed -n 's/.*longest time between two drains: \([0-9]*\) ms$/\1/p' slow.err | sort -n | tail -n 1)
+	echo "longest time between two drains, of 8 s: $held ms"
+	[ "${held:-8000}" -lt 2000 ]
+}
+if command -v fsfreeze >/dev/null && command -v mkfs.ext4 >/dev/null && [ -e /dev/loop-control ]; then
+	narrow windows-slow-disk slow
+else
+	skip windows-slow-disk "needs fsfreeze, mkfs.ext4 and loop devices"
+fi
+
+# 20 windows of 1 s of processes that come and go, in the least memory there is: what they
+# leave is renewed, not piled up. (Soaked by tests/bench/windows.sh.) Directories of those
+# that run are kept open between drains, so descriptors go up and down; more than a
+# thousand processes run in those 12 s.
+flat() {
+	timeout 120 sh -c 'while :; do sh -c "sleep 0.005; :"; done' &
+	storm=$!
+	"$LB" record -p $storm -v -F 999 --window 1s --keep 5 --memory 64 -o flat.pb.gz >flat.out 2>flat.err &
+	recording $!
+	sleep 8
+	early=$(of "$recorder" RssAnon) early_fds=$(count_fds "$recorder")
+	sleep 12
+	late=$(of "$recorder" RssAnon) late_fds=$(count_fds "$recorder")
+	kill $storm
+	stop TERM || return 1
+	echo "anonymous memory $early kB after 8 s, $late kB after 20 s; descriptors $early_fds, $late_fds"
+	[ "$late" -le 65536 ] && [ "$late" -le $((early * 115 / 100 + 8192)) ] &&
+		[ "$late_fds" -le $((early_fds + 100)) ]
+}
