@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs unit test programs; cmocka prints each test. A skip is counted, and its test prints the
-# reason before it. None is run again.
+# Runs unit test programs, as many at a time as there are CPUs; cmocka prints each test. A skip is
+# counted, and its test prints the reason before it. None is run again.
 # After each program that takes two seconds or more: how long it took.
 # Last line: "SUITE: N passed, N failed, N skipped", where SUITE is unit unless it is given.
 passed=0
@@ -13,11 +13,17 @@ count() {
 	echo "${n:-0}"
 }
 
-for t in "$@"; do
+# shellcheck disable=SC2016 # another shell expands it
+printf '%s\n' "$@" | xargs -P "$(nproc)" -I PROGRAM sh -c '
 	start=$(date +%s)
-	log=$t.log
 	status=0
-	"$t" >"$log" 2>&1 || status=$?
+	"$1" >"$1.log" 2>&1 || status=$?
+	echo "$status $(($(date +%s) - start))" >"$1.ended"
+' sh PROGRAM
+
+for t in "$@"; do
+	log=$t.log
+	read -r status seconds <"$t.ended"
 	passed=$((passed + $(grep -c '^\[       OK \]' "$log")))
 	n=$(count "$log" SKIPPED)
 	if [ "$n" -gt 0 ]; then
@@ -33,8 +39,7 @@ for t in "$@"; do
 		failed=$((failed + n))
 		echo "FAILED: $t: ended with status $status"
 	fi
-	seconds=$(($(date +%s) - start))
-	[ $seconds -lt 2 ] || echo "   $(basename "$t"): $seconds s"
+	[ "$seconds" -lt 2 ] || echo "   $(basename "$t"): $seconds s"
 done
 echo "${SUITE:-unit}: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -30,9 +30,6 @@ build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev lib
 test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shellcheck git g++
 	llvm binutils elfutils dwz xz-utils python3 sudo procps util-linux man-db $debuginfod
 	linux-perf musl-tools podman runc crun e2fsprogs"
-# What only tools/nightly.sh tries.
-nightly="default-jdk-headless postgresql luajit python3-dev systemd-container qemu-system-x86
-	busybox-static cpio"
 
 # Adds package $2 unless command $1 is there: a runtime of any origin does.
 add_command() {
@@ -43,6 +40,18 @@ add_command() {
 add_python() {
 	add_command python3 python3
 	python3 -c 'import ensurepip' >/dev/null 2>&1 || packages="$packages python3-venv"
+}
+
+# What only tools/nightly.sh tries.
+add_nightly() {
+	packages="$packages python3-dev"
+	add_command javac default-jdk-headless
+	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages="$packages postgresql"
+	add_command luajit luajit
+	add_command systemd-nspawn systemd-container
+	add_command qemu-system-x86_64 qemu-system-x86
+	add_command busybox busybox-static
+	add_command cpio cpio
 }
 
 packages=$build
@@ -56,7 +65,6 @@ demo)
 	;;
 test | nightly)
 	packages="$packages $test"
-	[ "$want" = test ] || packages="$packages $nightly"
 	add_python
 	venvs="new old stacks servers"
 	add_command node nodejs
@@ -64,6 +72,7 @@ test | nightly)
 	add_command php php-cli
 	add_command erl erlang-base
 	add_command rustc rustc
+	[ "$want" = test ] || add_nightly
 	;;
 *)
 	echo "usage: tools/setup.sh [build|demo|test|nightly]" >&2

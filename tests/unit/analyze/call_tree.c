@@ -350,7 +350,7 @@ static void measure(const char *what, uint32_t nr_functions, uint32_t nr_common)
 			      seconds, tree->nr_nodes);
 		assert_int_equal(tree->covered.samples, 100000);
 		/* Far above what it takes: a machine of tests is a busy one. */
-		assert_true(seconds < 10);
+		assert_true(seconds < 60);
 	}
 	free(locations);
 }

@@ -177,10 +177,10 @@ static void inlines_survive_its_reports(void **state)
 
 static const char go_program[] =
 	"package main\n"
-	"import (\"os\"; \"runtime/pprof\"; \"time\")\n"
+	"import (\"os\"; \"runtime/pprof\"; \"syscall\")\n"
 	"//go:noinline\n"
-	"func burn(until time.Time) (n int) {\n"
-	"	for time.Now().Before(until) {\n"
+	"func burn(until_ns int64) (n int) {\n"
+	"	for cpu() < until_ns {\n"
 	"		for i := 0; i < 1000000; i++ { n += i*i } // line 6\n"
 	"	}\n"
 	"	return\n"
@@ -188,9 +188,14 @@ static const char go_program[] =
 	"func main() {\n"
 	"	f, _ := os.Create(os.Args[1])\n"
 	"	pprof.StartCPUProfile(f)\n"
-	"	burn(time.Now().Add(400 * time.Millisecond))\n"
+	"	burn(cpu() + 400e6)\n"
 	"	pprof.StopCPUProfile()\n"
 	"	f.Close()\n"
+	"}\n"
+	"func cpu() int64 {\n"
+	"	var r syscall.Rusage\n"
+	"	syscall.Getrusage(0, &r)\n"
+	"	return r.Utime.Nano() + r.Stime.Nano()\n"
 	"}\n";
 
 static void gos_own_profile_is_read(void **state)
