@@ -841,16 +841,23 @@ static void make_objects(void)
 	frames[1].previous = 0;
 }
 
-/* Each frame lies in the C frame that evaluates it; names are C strings. */
+/*
+ * Each frame lies in the C frame that evaluates it; names are C strings. They are written, so that
+ * their pages are there: the kernel reads without a page fault.
+ */
 static void make_list(void)
 {
+	static char file_text[16], name_text[16];
+
 	struct py_frame *inner = (struct py_frame *)IN_MIDDLE;
 	struct py_frame *outermost = (struct py_frame *)IN_OUTER;
 
 	make_frames();
+	strcpy(file_text, "/x/file.toy");
+	strcpy(name_text, "outer");
 	for (size_t i = 0; i < 2; i++) {
-		py_codes[i].file = at("/x/file.toy");
-		py_codes[i].name = at(i ? long_name : "outer");
+		py_codes[i].file = at(file_text);
+		py_codes[i].name = at(i ? long_name : name_text);
 	}
 	*inner = (struct py_frame){at(outermost), at(&py_codes[0]), 10, 0, {0}};
 	*outermost = (struct py_frame){0, at(&py_codes[1]), 11, 0, {0}};
