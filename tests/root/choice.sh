@@ -264,8 +264,8 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	made="$made $root/$group.slice"
 	echo $inside >"$root/$group.slice/docker-$id.scope/cgroup.procs"
 	echo $other >"$root/$group.slice/lineburn-test.service/cgroup.procs"
-	also check choice-container chosen container "$only_inside" --container c401ce0c05f0
-	also check choice-not-container chosen not-container "$not_inside" --container '!c401ce0c05f0'
+	also check choice-container chosen container "$only_inside" --container c401ce0c0c40
+	also check choice-not-container chosen not-container "$not_inside" --container '!c401ce0c0c40'
 	also check choice-unit chosen unit "{p['pid'] for p in d['processes']} == {$other}" --unit lineburn-test
 	also_done
 	# The same name, in a cgroup that is a user's: nobody takes one for the other.
@@ -274,10 +274,10 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	setpriv --reuid 65534 --regid 65534 --clear-groups mkdir "$root/$group.slice/user.service/docker-$id.scope"
 	echo $other >"$root/$group.slice/user.service/docker-$id.scope/cgroup.procs"
 	also check choice-container-of-root-only chosen container-roots "$only_inside" --container $id
-	also check choice-container-no-pattern chosen container-pattern "$only_inside" --container '*c401ce0c05f0*'
+	also check choice-container-no-pattern chosen container-pattern "$only_inside" --container '*c401ce0c0c40*'
 	also check choice-container-hides-nobody chosen container-hidden "$not_inside" --container "!$id"
 	only_other="{(p['pid'], p['container']) for p in d['processes']} == {($other, '65534/$id')}"
-	also check choice-container-of-a-user chosen container-users "$only_other" --container 65534/c401ce0c05f0
+	also check choice-container-of-a-user chosen container-users "$only_other" --container 65534/c401ce0c0c40
 	both="{($inside, '$id'), ($other, '65534/$id')} <= {(p['pid'], p['container']) for p in d['processes']}"
 	also check choice-container-labels chosen container-labels "$both" -p $inside -p $other
 	also_done
@@ -295,7 +295,7 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 		"$root/$group.slice/docker-$id.scope/docker-$id.scope"
 	# A container that is made while it runs, and one that goes.
 	later() {
-		id2=c401ce0c0badc401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c05f0c0ff
+		id2=c401ce0c0badc401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c40c0ff
 		timeout 60 "$LB" record -F 499 -d 1 -o later.pb.gz --container 'c401ce0c0*' --container lineburn-no 2>err &&
 			{ echo "a container that is not there was taken"; return 1; }
 		"$LB" record -F 499 -d 60 -o later.pb.gz --container 'c401ce0c0*' 2>err &
@@ -338,7 +338,7 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 		done
 		wait_until 60 has_watches $((before + 300))
 		between=$(watches)
-		rmdir "$root/$group.slice/docker-c401ce0c0"[1-3][0-9][0-9]*f0c0*.scope 2>/dev/null
+		rmdir "$root/$group.slice/docker-c401ce0c0"[1-3][0-9][0-9]*.scope 2>/dev/null
 		wait_until 60 has_as_before
 		after=$(watches)
 		kill $recorder
