@@ -89,8 +89,8 @@ narrow() {
 # going (the end); nothing is lost.
 whole() {
 	profile_has "$1.json" "note('complete', d['stacks']['complete']) >= 5" \
-		"note('ended early', {k for k, n in d['stacks'].items() if n}) <= {'complete', 'no-mapping', 'no-table', 'no-user', 'unsupported', 'fault'}" \
-		"note('at either end', d['stacks']['unsupported'] + d['stacks']['fault']) <= 0.005 * s['count'] + 1" "s['lost'] == 0"
+		"note('ended early', {k for k, n in d['stacks'].items() if n}) <= {'complete', 'no-mapping', 'no-table', 'no-user', 'unsupported', 'fault', 'bad-fp'}" \
+		"note('at either end', sum(d['stacks'][of] for of in ('unsupported', 'fault', 'bad-fp'))) <= 0.005 * s['count'] + 1" "s['lost'] == 0"
 }
 
 # late_whole NAME: as whole, of a time when there are tables for all that ran before: what is met for the

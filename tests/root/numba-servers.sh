@@ -10,7 +10,7 @@ unset XDG_RUNTIME_DIR JUPYTER_PATH JUPYTER_DATA_DIR JUPYTER_RUNTIME_DIR JUPYTER_
 
 # Each worker compiles for itself, and has its lines.
 workers() {
-	record_json served -F 999 -- "$PYTHON" "$programs/served.py" 0.6 || { tail -n 1 served.err; return 1; }
+	record_json served -F 999 -- "$PYTHON" "$programs/served.py" 1.5 || { tail -n 1 served.err; return 1; }
 	profile_has served.json "self_('served.py served') > 0.8 * file_self('served.py') > 0" "sums_close()" ||
 		return 1
 	workers=$(grep -x '[0-9]* [0-9]*' served.txt)

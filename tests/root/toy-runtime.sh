@@ -20,8 +20,8 @@ check toy-order stacks_have toy "in_order('five', 'outer', 'outer', 'start') >= 
 # Each function of the program is behind the C call that evaluates it.
 check toy-places stacks_have toy \
 	"share('beside evaluate', lambda stack: names(stack).count('evaluate') == sum(names(stack).count(f) for f in ('start', 'outer', 'five', 'two')), has('five')) >= 99"
-check toy-lines profile_has toy.json "near(self_('program.toy:21'), 5 / 7 * 100, $(bound 15 3))" \
-	"near(self_('program.toy:31'), 2 / 7 * 100, $(bound 15 3))" \
+check toy-lines profile_has toy.json "near(self_('program.toy:21'), 5 / 7 * 100, 15)" \
+	"near(self_('program.toy:31'), 2 / 7 * 100, 15)" \
 	"total('program.toy:12') >= self_('program.toy:21')" "total('program.toy:2') >= 95" \
 	"self_('program.toy:12') <= 2" "s['lost'] == 0" "sums_close()"
 # reports WORDS OPTION...: what is printed has them
