@@ -1,7 +1,7 @@
 #!/bin/sh
 # Include table, libraries, headers, sizes, format, clang-tidy, shellcheck, loose ends.
 # usage: tools/lint.sh [CHECK...]   (includes libraries decoders headers bpf sizes format tidy shell
-# python loose; default: all of these). tidy-all: clang-tidy of the whole tree; tidy: of what changed lately.
+# python loose; default: all of these). tidy, shell: what changed lately; tidy-all, shell-all: the whole tree.
 # After each: how long it took. Last line: "lint: N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -170,24 +170,22 @@ check_format() {
 	fi
 }
 
-# tidy_base: the commit of which all that differs now is looked at: five commits ago (a merge is
-# one), or the last release, if that is later. Nothing where there is no such commit.
-tidy_base() {
-	tidy_base=$(git rev-parse -q --verify 'HEAD~5') || return 0
-	tidy_release=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null)
-	if [ -n "$tidy_release" ] && git merge-base --is-ancestor "$tidy_base" "$tidy_release"; then
-		tidy_base=$tidy_release
+# changed_lately PATTERN...: the files that differ from five commits ago (a merge is one), or from the
+# last release, if that is later. All files where there is no such commit.
+changed_lately() {
+	if ! lately=$(git rev-parse -q --verify 'HEAD~5'); then
+		git ls-files "$@"
+		return
 	fi
-	echo "$tidy_base"
+	release=$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null)
+	if [ -n "$release" ] && git merge-base --is-ancestor "$lately" "$release"; then
+		lately=$release
+	fi
+	git diff --name-only --diff-filter=d "$lately" -- "$@"
 }
 
 check_tidy() {
-	tidy_since=$(tidy_base)
-	if [ -n "$tidy_since" ]; then
-		tidy "$(git diff --name-only --diff-filter=d "$tidy_since" -- 'src/*.c')"
-	else
-		tidy "$(git ls-files 'src/*.c')"
-	fi
+	tidy "$(changed_lately 'src/*.c')"
 }
 
 check_tidy_all() {
@@ -237,7 +235,21 @@ fi
 # ---- shell ----
 
 check_shell() {
-	result "shellcheck" "$(git ls-files '*.sh' '.ci/run' | xargs shellcheck -x || echo "see above")"
+	# What others read is checked with all of them.
+	if [ -n "$(changed_lately 'tests/root/lib*.sh')" ]; then
+		check_shell_all
+	else
+		judge_shell "$(changed_lately '*.sh' '.ci/run')"
+	fi
+}
+
+check_shell_all() {
+	judge_shell "$(git ls-files '*.sh' '.ci/run')"
+}
+
+# FILES: a list, with lines
+judge_shell() {
+	result "shellcheck" "$(echo "$1" | xargs -r -P "$(nproc)" -n 8 shellcheck -x || echo "see above")"
 }
 
 # ---- Python: what it compiles to is kept out of the tree ----
@@ -265,13 +277,13 @@ check_loose() {
 [ $# -gt 0 ] || set -- includes libraries decoders headers bpf sizes format tidy shell python loose
 for check in "$@"; do
 	case $check in
-	includes | libraries | decoders | headers | bpf | sizes | format | tidy | tidy-all | shell | python | loose)
+	includes | libraries | decoders | headers | bpf | sizes | format | tidy | tidy-all | shell | shell-all | python | loose)
 		start=$(date +%s)
 		"check_$(echo "$check" | tr - _)"
 		echo "   $check: $(($(date +%s) - start)) s"
 		;;
 	*)
-		echo "usage: tools/lint.sh [includes|libraries|decoders|headers|bpf|sizes|format|tidy|tidy-all|shell|python|loose]..." >&2
+		echo "usage: tools/lint.sh [includes|libraries|decoders|headers|bpf|sizes|format|tidy|tidy-all|shell|shell-all|python|loose]..." >&2
 		exit 2
 		;;
 	esac
