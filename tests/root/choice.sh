@@ -117,13 +117,17 @@ int main(void)
 END
 gcc -O0 -g -o threads threads.c -pthread
 ./threads >tid &
-started="$started $!"
+threads=$!
+started="$started $threads"
 wait_until 60 test -s tid
 tid=$(cat tid)
 also check choice-thread chosen thread \
 	"{f['name'] for f in d['functions']} & {'one', 'two'} == {'one'} and s['count'] > 5" -t "$tid"
 also check choice-not-thread chosen not-thread \
 	"{f['name'] for f in d['functions']} & {'one', 'two'} == {'two'}" --comm threads -t "!$tid"
+also_done
+# It uses both CPUs.
+kill $threads
 
 # A program that is executed by another thread than the leader, who was asked for.
 cat >taken-over.c <<'END'
