@@ -250,7 +250,7 @@ enum lb_jit_counter {
 	LB_JIT_CTR_FAULT,
 	LB_JIT_CTR_NOT_ELF,
 	LB_JIT_CTR_TOO_BIG,
-	LB_JIT_CTR_NO_ROOM, /* a record did not fit: the call or part of its object is lost */
+	LB_JIT_CTR_NO_ROOM, /* a record did not fit: the call or its object is lost */
 	LB_JIT_CTR_RUN_NS, /* spent in the probe, including preemption */
 	LB_NR_JIT_COUNTERS,
 };

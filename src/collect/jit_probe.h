@@ -32,7 +32,7 @@ struct jit_probe_config {
 	size_t max_files; /* probed at once; 0: JIT_PROBE_MAX_FILES, the maximum */
 };
 
-/** Tests whether the program loads on this kernel; attaches nothing. Return: 0 or -errno. */
+/** Tests whether this kernel loads the program. Attaches nothing. Return: 0 or -errno. */
 int jit_probe_try(void);
 
 /** @sampler  lends its maps of targets and code generations; must outlive this */

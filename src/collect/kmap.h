@@ -22,7 +22,7 @@ int kmap_update(int fd, const void *key, const void *value);
 int kmap_delete(int fd, const void *key);
 int kmap_lookup(int fd, const void *key, void *value);
 
-/** Creates a slab of rows for the sampler's map of slabs. Return: descriptor or -errno. */
+/** Creates a slab of rows for the sampler's map. Return: descriptor or -errno. */
 int kmap_new_slab(void);
 /** Puts a slab at @index; @slab_fd is borrowed. Waits for running programs. */
 int kmap_set_slab(int slabs_fd, uint32_t index, int slab_fd);

@@ -44,7 +44,7 @@ struct sampler_totals {
 	uint64_t
 		bodies_missing; /* rows whose body was not found: counted without frames */
 	uint64_t targets_dropped; /* children of targets that did not fit */
-	uint64_t cgroups_too_deep; /* ticks with cgroups left unchecked by the filter */
+	uint64_t cgroups_too_deep; /* filter checks that had to skip cgroups */
 	uint64_t due; /* ticks expected while not idle and not others' */
 	uint64_t missed; /* due - sampled: ticks that never ran */
 	uint64_t stolen_ns; /* stolen by a hypervisor: cpus_stolen_ns() */

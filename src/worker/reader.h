@@ -11,8 +11,8 @@
  * Reads another process's memory, without stopping it: what it writes meanwhile
  * may come half old, half new.
  *
- * @pid   in our pid namespace; the caller must check that it is still the same process
- *        afterwards, too
+ * @pid   in our pid namespace; the caller must check before and after reading that it
+ *        is the same process
  * @addr  run-time address in that process; any value
  *
  * May block for ever (a page that a FUSE file system never delivers): only in
