@@ -31,10 +31,10 @@ struct target_file {
 	uint8_t build_id
 		[20]; /* from the kernel; checked by the decoder; len 0: not known */
 	uint8_t build_id_len;
-	bool verify_build_id; /* opened by path only: accept it only if the build id matches */
+	bool verify_build_id; /* opened by path: accept it only if the build id matches */
 	uint32_t id; /* 0, 1, 2 ...: index for other tables */
 	uint32_t
-		use; /* how many files had this id before: table entries belong to one use */
+		use; /* files that had this id before: table entries are of one use */
 	struct file_facts *facts; /* heap; NULL: it was not inspected (file_facts.h) */
 };
 

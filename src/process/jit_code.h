@@ -31,14 +31,14 @@ int jit_store_fd(const struct jit_store *s);
  * image has very many ended objects: name the samples, then forget them.
  */
 bool jit_store_is_filling(const struct jit_store *s);
-/** Compacts after ended objects were forgotten: the others may move in the file. */
+/** Call after all ended objects were forgotten. The others may move in the file. */
 void jit_store_was_cleaned(struct jit_store *s);
 
 struct jit_store_stats {
 	uint64_t nr_objects; /* held now */
 	uint64_t nr_bytes; /* same, in whole pages */
 	uint64_t
-		nr_registrations; /* held now; a fork shares its parent's until one changes */
+		nr_registrations; /* held; a fork shares its parent's until one changes */
 	uint64_t nr_refused; /* over a maximum: not kept */
 	uint64_t nr_changes; /* of what is registered, in all images */
 };
@@ -79,7 +79,7 @@ struct jit_code {
 	uint64_t nr_lost; /* registrations without their bytes */
 	uint64_t nr_foreign; /* on its lists, in a runtime-specific format */
 	bool is_refused; /* a registration was refused since room was last made */
-	bool is_part_unknown; /* one of nr_lost stands for all that follows a bad link of a list */
+	bool is_part_unknown; /* one of nr_lost is all that follows a bad link */
 	unsigned int nr_partial; /* walks since all lists were read whole */
 	bool is_lossy; /* the process that it was forked from had losses */
 	uint64_t changed_ns; /* time of the last reported change */
@@ -93,12 +93,12 @@ struct jit_code {
 	bool was_walked; /* whole, as this image, not as its parent */
 	uint64_t walked_ns; /* the lists were last read whole; 0: never */
 	uint64_t walk_after_ns; /* no walk before: it took long, or there was no room */
-	uint64_t prompt_after_ns; /* same, for walks that samples of unknown code request */
+	uint64_t prompt_after_ns; /* same, for walks requested by samples of unknown code */
 	unsigned int nr_vain_prompts; /* such walks in a row that found nothing */
 	size_t nr_maps_prompted; /* maps_nr_ever() at the last such walk */
 	bool is_prompted; /* the requested walk is such a one */
 	bool walk_wanted; /* objects may be registered without an event */
-	/* A list may change without events: walked at drains, and on request of samples. */
+	/* A list may change without events: walked at drains and on request. */
 	bool is_unprobed;
 	bool is_unloading; /* same, and objects are removed from it */
 	bool is_banned; /* its memory did not answer in time */
