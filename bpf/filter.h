@@ -375,7 +375,7 @@ __noinline __u64 lb_comm_mask(__u64 index)
 	return lb_comm_end(&table->words[index], walk->bits);
 }
 
-/* Returns whether further kinds cannot change a rejection. @kinds were checked. */
+/* Returns whether the task is rejected, whatever other kinds say. @kinds were checked. */
 static __always_inline bool lb_is_out(__u64 mask, __u64 kinds)
 {
 	return (mask & LB_FILTER_ANY_OUT) | (filter.wanted & kinds & ~mask);

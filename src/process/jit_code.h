@@ -93,7 +93,7 @@ struct jit_code {
 	bool was_walked; /* whole, as this image, not as its parent */
 	uint64_t walked_ns; /* the lists were last read whole; 0: never */
 	uint64_t walk_after_ns; /* no walk before: it took long, or there was no room */
-	uint64_t prompt_after_ns; /* same, for walks requested by samples of unknown code */
+	uint64_t prompt_after_ns; /* same, for walks that samples of unknown code want */
 	unsigned int nr_vain_prompts; /* such walks in a row that found nothing */
 	size_t nr_maps_prompted; /* maps_nr_ever() at the last such walk */
 	bool is_prompted; /* the requested walk is such a one */

@@ -87,7 +87,7 @@ void proc_tree_mark_descendants(struct proc_tree *tree);
 
 /**
  * Opens the directory of another thread of the process, for a leader that is a zombie:
- * its own directory is empty. Return: a directory like proc_dir_open(), or -ESRCH.
+ * its own directory has no data. Return: a directory like proc_dir_open(), or -ESRCH.
  */
 int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of program images. Events and /proc fill it; it finds the image of a sample. */
+/* The table of program images. Events and /proc fill it. Finds the image of a sample. */
 #ifndef LB_PROCESS_TABLE_H
 #define LB_PROCESS_TABLE_H
 
