@@ -20,7 +20,7 @@
 /* Ends the native part. Return: whether the walk is over. */
 static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 {
-	/* Frame pointers tell little of an unknown process, nothing of a leaf without one. */
+	/* Frame pointers tell little of unknown processes, nothing of a leaf without. */
 	if (w->is_blind && status != LB_STACK_TRUNCATED &&
 	    (status != LB_STACK_COMPLETE || w->nr_native == 1))
 		status = LB_STACK_NO_MAPPING;

@@ -11,7 +11,7 @@ struct unfinished {
 	struct jit_event ev;
 	uint64_t cookie;
 	uint8_t *bytes; /* ev.size_bytes; NULL until a part of it came */
-	uint64_t nr_bytes; /* that came */
+	uint64_t nr_bytes; /* received */
 };
 
 struct jit_assembly {

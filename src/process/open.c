@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Opening what a sampled image is made of, while it lives. The first sample of a
- * command that lives 10 ms is a race with its exit, so the order is: what only a
- * living process can give, then what can be had without it.
+ * Opens the files of a sampled image while it lives. The first sample of a command
+ * that lives 10 ms races with its exit, so files that need the live process are
+ * opened first.
  */
 #include <errno.h>
 #include <string.h>
@@ -107,8 +107,8 @@ int process_find_mapped(struct process_table *t, const struct process *p,
 }
 
 /*
- * After exec the number, and so the names, belong to the next image: what this one
- * has open stays, but nothing new is taken for its own.
+ * Checks the JIT's files. After exec the pid, and so their names, belong to the next
+ * image: this one keeps its open files, but gets no new ones.
  */
 static void look_at_jit_files(struct process_table *t, struct image *img, int proc_dir,
 			      uint64_t now_ns)
@@ -122,8 +122,8 @@ static void look_at_jit_files(struct process_table *t, struct image *img, int pr
 }
 
 /*
- * Most of what begins is over before it is sampled: as long as it is not, and all that it
- * has mapped is known, nothing of it is read. Return: false if that is not so.
+ * Opens known files without reading /proc: most processes end before they are sampled, so
+ * an image is read only if a mapped file is unknown. Return: false if one is.
  */
 static bool open_unread(struct process_table *t, struct image *img)
 {

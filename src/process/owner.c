@@ -10,7 +10,7 @@
 #include "process/cgroup.h"
 
 #define MAX_PATH_BYTES 4096
-/* Ancestors that are asked for one that is gone. */
+/* Most ancestors searched for a process that is gone. */
 #define MAX_ANCESTORS 8
 
 struct container_names *owner_container_names(int proc_fd)
@@ -119,9 +119,9 @@ static const char *exe_by_exec(const struct process_table *t, const struct image
 }
 
 /*
- * The process itself, its parent, and theirs: the first one that still tells, or has told.
- * What was inherited at the fork stands back behind the parent as it is now, which may
- * have been read before it moved to another cgroup; but not behind others.
+ * Finds the nearest with a known owner: the process, its parent, and so on. The parent's
+ * present owner takes precedence over the one inherited at the fork, which may be from
+ * before the parent moved to another cgroup; more distant ancestors do not.
  */
 static const struct image *nearest_known(struct process_table *t, struct image *img)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* /proc into the table: once at the start, and for single processes later. */
+/* Reads /proc into the table: once at the start, and for single processes later. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
