@@ -253,7 +253,7 @@ static __always_inline int send(struct lb_jit_record *rec)
 		return rec->failed;
 	failure = copy_object(rec);
 	if (failure == LB_JIT_NO_ROOM) {
-		/* Others filled the ring meanwhile. Report it, if there is room for that. */
+		/* Others filled the ring meanwhile. Report it, if that fits. */
 		struct lb_jit_record end = {
 			.kind = LB_JIT_CHUNK,
 			.cookie = rec->cookie,

@@ -38,7 +38,7 @@ const volatile __u32 body_ring_bytes;
 
 /* Incremented by user space: its last bit is the slot that program runs use. */
 volatile __u32 drain_round;
-/* Set when a slot is half full, so that user space is woken once; user space clears it. */
+/* Set when a slot is half full, to wake user space once; user space clears it. */
 volatile __u32 drain_wanted;
 /* Set by sampler.c once something is probed that bumps code generations. */
 volatile __u32 code_gens_used;

@@ -88,7 +88,7 @@ static int provide(struct cpu_clock *c, unsigned int level, unsigned int which)
 	return 0;
 }
 
-/* Disables the old event first: no time is sampled twice. Return: 0, or -errno unchanged. */
+/* Disables the old event first: no time counts twice. Return: 0, or -errno unchanged. */
 static int switch_to(struct cpu_clock *c, unsigned int level, unsigned int which)
 {
 	int rc = provide(c, level, which), before = event_on(c)->fd;

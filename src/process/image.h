@@ -57,8 +57,8 @@ struct process_table {
 	uint32_t *free_ids;
 	size_t nr_free, cap_free;
 	/*
-	 * Ids of the images whose files are tracked: opened or sampled, not done. Images
-	 * that are never sampled are not in it, which bounds the work.
+	 * Ids of the images whose files are tracked: opened or sampled, not done. It has
+	 * no other images, however many come and go.
 	 */
 	uint32_t *active;
 	size_t nr_active, cap_active;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unwind rows: the rule for each address of a text, in order, and their message format. */
+/* Unwind rows: the rule for each address of a text, in order; their message format. */
 #ifndef LB_DECODE_CFI_ROWS_H
 #define LB_DECODE_CFI_ROWS_H
 
