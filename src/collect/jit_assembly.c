@@ -10,7 +10,7 @@
 struct unfinished {
 	struct jit_event ev;
 	uint64_t cookie;
-	uint8_t *bytes; /* ev.size_bytes; NULL until a part of it came */
+	uint8_t *bytes; /* ev.size_bytes; NULL until the first part arrived */
 	uint64_t nr_bytes; /* received */
 };
 

@@ -122,8 +122,8 @@ static void look_at_jit_files(struct process_table *t, struct image *img, int pr
 }
 
 /*
- * Opens known files without reading /proc: most processes end before they are sampled, so
- * an image is read only if a mapped file is unknown. Return: false if one is.
+ * Opens the files without /proc, as most processes end before a sample: while the image
+ * has no sample and all its mapped files are known. Return: false if that does not hold.
  */
 static bool open_unread(struct process_table *t, struct image *img)
 {
