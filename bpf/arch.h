@@ -63,8 +63,7 @@ static __always_inline __u64 lb_task_start(struct task_struct *task)
 struct lb_stack {
 	__u64 ip, sp, fp;
 	bool is_live; /* all registers are known: a leaf, or what a signal interrupted */
-	__u64 regs
-		[LB_MAX_DWARF_REGS]; /* if is_live; by DWARF number, LB_NR_DWARF_REGS */
+	__u64 regs[LB_MAX_DWARF_REGS]; /* if is_live; by DWARF number, LB_NR_DWARF_REGS */
 	__u64 window_addr; /* of the bytes in window */
 	__u64 window_bytes; /* valid ones; 0: none */
 	__u8 window[LB_WINDOW_BYTES] __attribute__((aligned(8)));

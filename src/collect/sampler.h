@@ -22,8 +22,7 @@ struct sampler_config {
 	uint64_t period; /* of another source: > 0, events per sample */
 	bool whole_machine; /* else only the targets */
 	bool keep_tid; /* samples keep their thread id */
-	uint32_t
-		launched_tgid; /* its execs are announced as requests before their first
+	uint32_t launched_tgid; /* its execs are announced as requests before their first
 				 * samples; 0: none */
 	bool kernel_stacks;
 	bool walk_user; /* false: leaf of user stacks only (kernel_quirks.h) */

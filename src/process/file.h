@@ -33,8 +33,7 @@ struct target_file {
 	uint8_t build_id_len;
 	bool verify_build_id; /* opened by path: accept it only if the build id matches */
 	uint32_t id; /* 0, 1, 2 ...: index for other tables */
-	uint32_t
-		use; /* files that had this id before: table entries are of one use */
+	uint32_t use; /* files that had this id before: table entries are of one use */
 	struct file_facts *facts; /* heap; NULL: it was not inspected (file_facts.h) */
 };
 

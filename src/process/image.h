@@ -29,13 +29,11 @@ struct image {
 	bool may_have_jit_code; /* it has, or had, a mapping that a JIT may have made */
 	bool has_jitdump; /* ... or the marker page of a jitdump */
 	bool done; /* ended, and no more files will be opened */
-	uint64_t
-		gone_ns; /* first found without any running thread; 0: never */
+	uint64_t gone_ns; /* first found without any running thread; 0: never */
 	bool is_active; /* its id is in process_table.active */
 	int proc_dir; /* its directory in /proc, checked; until the next drain; -1 */
 	uint64_t fork_ns; /* time of its process's fork event; 0: not known */
-	uint32_t
-		ppid; /* parent, by its fork event or /proc; 0: not known */
+	uint32_t ppid; /* parent, by its fork event or /proc; 0: not known */
 	uint64_t read_ns; /* just before its maps were read from /proc; 0: never */
 	/* Its root and ids were read from /proc between these; 0: never. */
 	uint64_t ids_from_ns, ids_ns;

@@ -79,8 +79,8 @@ struct process {
 	struct jit_file jitdump;
 	struct jit_code jit_code; /* bytes in process_table_jit_store() */
 	struct interp_codes interp_codes; /* texts in process_table_interp_store() */
-	const char *
-		command; /* its arguments, a '\n' after each; interned; NULL: not read */
+	const char
+		*command; /* its arguments, a '\n' after each; interned; NULL: not read */
 	const char *cwd; /* same; as it was when the arguments were read */
 	bool opened; /* its files were opened, as far as possible */
 	bool is_over; /* nothing of it runs, all samples are named: process_table_trim() */

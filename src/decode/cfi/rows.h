@@ -25,8 +25,7 @@ struct cfi_stats {
 };
 
 struct cfi_rows {
-	struct cfi_row
-		*items; /* in order of vaddr, no two equal in a row; heap */
+	struct cfi_row *items; /* in order of vaddr, no two equal in a row; heap */
 	size_t nr, cap;
 	struct cfi_stats stats;
 };

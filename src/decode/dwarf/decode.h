@@ -16,8 +16,7 @@ struct decoded {
 	struct line_table *lines; /* NULL: none */
 	struct scopes scopes;
 	struct line_rows rows; /* of the functions that were hit */
-	struct address_hit
-		*row_hits; /* one per rows.items; NULL: none, or not wanted */
+	struct address_hit *row_hits; /* one per rows.items; NULL: none, or not wanted */
 	struct abbrev_cache *abbrevs; /* borrowed */
 };
 
