@@ -15,7 +15,7 @@ struct unfinished {
 };
 
 struct jit_assembly {
-	/* In order of arrival: those that stay are at the front, the busy ones behind. */
+	/* In order of arrival: stalled ones at the front, active ones at the end. */
 	struct unfinished *items;
 	size_t nr, cap;
 	uint64_t nr_bytes; /* allocated for all of them */

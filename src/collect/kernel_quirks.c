@@ -61,7 +61,7 @@ static bool get_number(const char **s, unsigned int *ret)
 	return nr > 0;
 }
 
-/* "6.1.192-1": leaves *@s behind the last number. A patch level is optional. */
+/* "6.1.192-1": leaves *@s after the last number. A patch level is optional. */
 static bool get_level(const char **s, struct kernel_level *ret)
 {
 	struct kernel_level level = {0};

@@ -17,7 +17,7 @@ enum need_kind {
 	NEED_DEBUG_BY_LINK, /* .gnu_debuglink; name is a basename */
 	NEED_DWZ, /* .gnu_debugaltlink; name as written, build_id; relative to origin */
 	NEED_DWO, /* DW_AT_dwo_name; name, comp_dir */
-	NEED_DWP, /* <binary>.dwp beside the binary */
+	NEED_DWP, /* <binary>.dwp next to the binary */
 };
 
 struct need {

@@ -102,7 +102,7 @@ int list_serve(struct worker_call *call, struct wire_reader *request, const int 
  * name and line table, each u8 bytes a char, u8 is cut, bytes}, then u32 nr_frames,
  * nr_frames * {u32 code, u32 index (LB_FRAME_INDEX)}.
  * Reply: u32 object miss, an answer. A line that the table does not give is 0, and
- * the frame MISS_NO_LINE; an index behind a table that is cut is MISS_PYTHON_CUT; a
+ * the frame MISS_NO_LINE; an index after the end of a cut table is MISS_PYTHON_CUT; a
  * code object of which neither file nor name is known is MISS_PYTHON_LOST.
  */
 int python_code_serve(struct worker_call *call, struct wire_reader *request,
@@ -131,7 +131,7 @@ int cfi_serve(struct worker_call *call, struct wire_reader *request, const int *
 
 /*
  * DECODER_CFI_JIT. Request: u32 nr, nr * {u64 offset, u64 size_bytes}. fds[0]: objects
- * as registered, one behind the other (process/jit_code.h). Reply: for each u32 nr of
+ * as registered, concatenated (process/jit_code.h). Reply: for each u32 nr of
  * text sections, nr * {u64 start, u64 end (run-time addresses), cfi pages}. Its .eh_frame
  * is relocated here, by its own relocations, as the JIT did. Functions that it leaves out
  * (LLVM: where nothing can throw) have rows made from their machine code.

@@ -91,7 +91,7 @@ static bool is_in_our_user_ns(const struct process_table *t, const struct image 
 {
 	struct stat ns;
 
-	/* It is half gone: what was told still holds. */
+	/* It is exiting: the kernel's data stays valid. */
 	if (fstatat(proc_dir, "ns/user", &ns, 0))
 		return img->proc.in_our_user_ns;
 	return t->user_ns && ns.st_ino == t->user_ns;

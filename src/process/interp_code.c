@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "decode/requests.h"
 
-/* What a code object costs beside its texts: its item and its slot, arrays half full. */
+/* Cost of a code object without its texts: its item and its slot, arrays half full. */
 #define CODE_BYTES (2 * (sizeof(struct interp_code) + 2 * sizeof(struct hashmap_slot)))
 #define TEXT_BYTES                                              \
 	(sizeof(struct stored_text) +                           \

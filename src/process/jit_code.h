@@ -56,7 +56,7 @@ uint64_t jit_store_ends(const struct jit_store *s, const struct jit_object *o);
 struct jit_object {
 	uint64_t entry_addr; /* identifies it while it is registered */
 	uint64_t symfile_addr;
-	uint64_t size_bytes; /* 0: registered, but its bytes could not be had */
+	uint64_t size_bytes; /* 0: registered, but its bytes are missing */
 	uint64_t from_ns; /* CLOCK_MONOTONIC; 0: since before we looked */
 	uint64_t seen_ns; /* first seen by a walk; 0: reported by an event */
 	uint64_t until_ns; /* unregistered; UINT64_MAX: still there */

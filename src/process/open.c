@@ -150,7 +150,7 @@ static void read_while_alive(struct process_table *t, struct image *img, int pro
 {
 	bool stale = image_is_stale(t, img);
 
-	/* After an exec whose mappings were not told yet there is none known. */
+	/* After an exec no mapping is known until its events arrive. */
 	if (!img->maps_known || !img->proc.maps.nr_live || stale) {
 		image_read_maps(t, img, proc_dir);
 		t->nr_rereads += stale;
@@ -208,7 +208,7 @@ void image_open_files(struct process_table *t, struct image *img, uint64_t now_n
 		image_forget_dir(t, img);
 	if (dir >= 0 || (img->is_newest && !wants_dir))
 		return;
-	/* Its exit may be told later, or was lost. */
+	/* Its exit event may come later, or was lost. */
 	image_end(img, now_ns);
 	if (!img->gone_ns)
 		img->gone_ns = now_ns;

@@ -28,7 +28,7 @@ struct container_names *owner_container_names(int proc_fd)
 	return container_names_new(roots, ARRAY_SIZE(roots));
 }
 
-/* LXC and nspawn have no ids beside their names. */
+/* LXC and nspawn have names only, no ids. */
 static const char *container_name(struct process_table *t,
 				  const struct cgroup_owner *found)
 {
@@ -71,8 +71,8 @@ static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir
 }
 
 /*
- * The kernel tells the path as far as we can see it: of a process in a chroot beside us
- * with that in front, of one in a mount namespace of its own without.
+ * Strips the root from a path. The kernel shows paths relative to our root: with the root
+ * as a prefix for a process in a chroot, without for one in its own mount namespace.
  */
 static size_t without_root(int proc_dir, const char *path, size_t len)
 {
@@ -107,7 +107,7 @@ static const char *exe_by_maps(const struct maps *maps)
 	return NULL;
 }
 
-/* As the kernel told it when the image began, if nothing was lost since. */
+/* Returns the executable from the exec event, if no event was lost since. */
 static const char *exe_by_exec(const struct process_table *t, const struct image *img)
 {
 	const struct maps *maps = &img->proc.maps;

@@ -132,7 +132,7 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	if (known && is_told_already(known, ev)) {
 		known->fork_ns = known->proc.from_ns = ev->time_ns;
 		known->ppid = ev->ppid;
-		/* What it inherited, /proc did not say; it may have executed another file. */
+		/* /proc does not show inherited JIT code; it may have executed another file. */
 		known->proc.jit_code.walk_wanted |= parent && parent->proc.jit_code.nr;
 		return;
 	}
@@ -154,7 +154,7 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	if (jit_code_copy(&img->proc.jit_code, &parent->proc.jit_code, t->jit_store,
 			  ev->time_ns) == -ENOMEM)
 		img->proc.jit_code.walk_wanted = true;
-	/* In the initial pid namespace both numbers are one; elsewhere /proc tells. */
+	/* In the initial pid namespace both numbers are equal; elsewhere read /proc. */
 	if (parent->proc.ns_tgid == parent->proc.tgid)
 		img->proc.ns_tgid = ev->pid;
 }
@@ -306,7 +306,7 @@ void process_table_event(struct process_table *t, const struct task_event *ev)
  * memory are freed when other tables indexed by these ids start again.
  */
 
-/* Later than all that may still be told of a process that is gone. */
+/* After this time no event of an exited process is pending. */
 #define OVER_AFTER_NS 10000000000ull
 
 /**
@@ -341,7 +341,7 @@ static void mark_used(const struct process *p, bool *is_used)
 			is_used[p->maps.items[i].file->id] = true;
 }
 
-/* By what it has mapped, or had until samples of it were surely named. */
+/* Marks files that it maps, or mapped while samples may not be named yet. */
 static void mark_mapped(const struct process *p, uint64_t now_ns, bool *is_used)
 {
 	for (size_t i = 0; i < p->maps.nr; i++) {
