@@ -511,7 +511,7 @@ static bool owner_with(const char *path, size_t len, const struct name_claim *cl
 	bool pod_is_claimed = false;
 	size_t end = len;
 
-	/* From the innermost one outwards: outer ones replace inner ones. */
+	/* From the innermost one outwards: outer containers, named first, win. */
 	while (previous_component(path, &end, &component)) {
 		bool is_claimed = claim && end >= claim->from;
 		struct cgroup_owner here = {.runtime = CONTAINER_NONE};

@@ -132,7 +132,7 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	if (known && is_told_already(known, ev)) {
 		known->fork_ns = known->proc.from_ns = ev->time_ns;
 		known->ppid = ev->ppid;
-		/* /proc does not show inherited JIT code; it may have executed another file. */
+		/* /proc lacks inherited JIT code; it may have executed another file. */
 		known->proc.jit_code.walk_wanted |= parent && parent->proc.jit_code.nr;
 		return;
 	}

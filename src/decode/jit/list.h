@@ -25,8 +25,8 @@ struct list_object {
 		entry_addr; /* of struct jit_code_entry; identifies it while it is listed */
 	uint64_t symfile_addr;
 	uint64_t size_bytes;
-	/* Of a known object: hash_ends() of its bytes (base/hash.h), to detect a change. 0: not
-	 * compared, the object is assumed unchanged. */
+	/* Of a known object: hash_ends() of its bytes (base/hash.h), to detect a change.
+	 * 0: not compared, the object is assumed unchanged. */
 	uint64_t ends;
 };
 
