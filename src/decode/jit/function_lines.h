@@ -73,7 +73,7 @@ struct function_name {
 	const char *prange; /* "prange in psum", when it is a body; NULL: not known */
 };
 
-struct function_names; /* module names by file, so far */
+struct function_names; /* facts collected so far */
 
 /** @pool  borrowed. Return: NULL when out of memory. */
 struct function_names *function_names_new(struct strpool *pool);
