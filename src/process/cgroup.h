@@ -3,8 +3,8 @@
  * Finds the container, pod and systemd unit of a cgroup by its path, with a table of the
  * naming schemes of container runtimes and systemd and their sources (cgroup.c). Cgroup
  * names are untrusted text to be escaped. Names by root are trusted; a container or pod
- * that another user named gets that uid as a prefix, "1000/ID". Folders inside a container
- * that root made do not change the owner of its name.
+ * that another user named gets that uid as a prefix, "1000/ID". Folders inside a
+ * container that root made do not change the owner of its name.
  */
 #ifndef LB_PROCESS_CGROUP_H
 #define LB_PROCESS_CGROUP_H
