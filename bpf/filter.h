@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Is the current task one that is sampled? Asked at every tick of every other task, too: so
- * the answer is remembered, what is cheap is asked first, and what a cgroup's ancestors say
- * is remembered, too.
+ * Decides whether the current task is sampled. Runs at every tick of every task. So cheap
+ * kinds are checked first, and verdicts are cached, per thread and per cgroup with its
+ * ancestors.
  */
 #ifndef LB_BPF_FILTER_H
 #define LB_BPF_FILTER_H
@@ -12,8 +12,8 @@
 #include "target.h"
 
 /*
- * What is read of the kernel's types here; CO-RE finds it by name. Members keep the
- * relations that they have in the kernel, not their places.
+ * The fields of kernel types that are read here; CO-RE finds them by name. Nesting is as
+ * in the kernel, offsets are not.
  */
 struct cgroup_root___lb {
 	int hierarchy_id;
@@ -66,8 +66,8 @@ struct task_struct___choice {
 } __attribute__((preserve_access_index));
 
 /*
- * Set by src/collect/filter.c, before and while the programs run. Each tick reads it: it is in
- * one cache line, which nobody else writes.
+ * Set by src/collect/filter.c, before and while the programs run. Each tick reads it: it
+ * has a cache line of its own.
  */
 volatile struct lb_filter filter __attribute__((aligned(64)));
 
@@ -94,7 +94,7 @@ struct {
 	__type(value, struct lb_comm_table);
 } comm_tables SEC(".maps");
 
-/* What a cgroup and all above it say, as it was found; of two at one place the last stays. */
+/* Cache of the masks of cgroups, ancestors included; a collision replaces the entry. */
 #define LB_CGROUPS_AT_HAND 256
 struct cgroup_at_hand {
 	__u64 id; /* 0: none */
@@ -114,7 +114,7 @@ struct {
 /* A walk over cgroups, one step at a time. */
 struct cgroup_walk {
 	struct cgroup___lb *cgroup; /* NULL: none */
-	struct list_head___lb *link; /* the next of the task's list */
+	struct list_head___lb *link; /* next in the task's list */
 	__u32 hierarchy;
 	__u32 mask;
 };
@@ -126,7 +126,7 @@ struct {
 	__type(value, struct cgroup_walk);
 } cgroup_walks SEC(".maps");
 
-/* The compiler shall not look through it: the verifier has to see the register bounded. */
+/* Hidden from the compiler, so that the verifier sees the register bounded. */
 #define LB_BOUND(index, power_of_two) \
 	asm volatile("%0 &= %1" : "+r"(index) : "i"((power_of_two)-1))
 
@@ -136,8 +136,8 @@ static __always_inline struct task_struct___choice *lb_filter_task(void)
 }
 
 /*
- * The current thread's name, with zeroes behind its end: there some kernels (Debian's 6.1)
- * leave what lay in the buffer before.
+ * Reads the current thread's name, zeroed after its end: some kernels (Debian's 6.1)
+ * leave old data of the buffer there.
  */
 static __always_inline void lb_current_comm(void *ret)
 {
@@ -145,7 +145,7 @@ static __always_inline void lb_current_comm(void *ret)
 	bpf_get_current_comm(ret, LB_COMM_LEN);
 }
 
-/* What is said of the current thread, or of its process. */
+/* Returns the mask of the current thread, or of its process. */
 __noinline __u64 lb_task_mask(__u64 kind)
 {
 	struct task_struct___choice *task = lb_filter_task();
@@ -167,7 +167,7 @@ static __always_inline __u32 lb_filter_uid(struct task_struct___choice *task)
 {
 	const struct cred___lb *cred = LB_TASK(task, cred);
 
-	/* One read in place may be of no credentials, for all that the kernel tells. */
+	/* The verifier takes a pointer that was read directly for one that may be NULL. */
 	return cred ? LB_TASK(cred, euid.val) : ~0u;
 }
 
@@ -183,18 +183,18 @@ __noinline __u64 lb_user_mask(void)
 }
 
 /*
- * A task below more cgroups than these is judged by the lowest, and one in more hierarchies
- * by the first; both are counted.
+ * Limits of cgroup levels and hierarchies of a task. Beyond, the lowest levels and the
+ * first hierarchies decide; both cases are counted.
  */
 #define LB_CGROUP_PARTS    16
 #define LB_CGROUPS_A_PART  16
-#define LB_MAX_HIERARCHIES 20 /* that a task is looked for in */
+#define LB_MAX_HIERARCHIES 20 /* searched for a task */
 
-__u64 cgroups_too_deep; /* counted again when it is not at hand any more */
+__u64 cgroups_too_deep; /* counted again after its cache entry was replaced */
 
 /*
- * What the cgroup at hand says, and on to its parent: a function of its own, so that the
- * verifier looks at it once. Return: is there another?
+ * Adds the mask of the current cgroup and steps to its parent. A function of its own, so
+ * that the verifier checks it once. Return: whether there is a parent.
  */
 __noinline __u64 lb_cgroup_up(void)
 {
@@ -219,9 +219,9 @@ __noinline __u64 lb_cgroup_up(void)
 }
 
 /*
- * On to the next cgroup of the task. The list may change while it is read, when the task
- * is moved: then one tick is judged by what it was before, or by none of its cgroups.
- * Return: goes it on?
+ * Steps to the next cgroup of the task. The list may change while it is read, when the
+ * task is moved: then one tick is judged by the old cgroup, or by none.
+ * Return: whether there is another.
  */
 __noinline __u64 lb_cgroup_next(void)
 {
@@ -245,8 +245,8 @@ __noinline __u64 lb_cgroup_next(void)
 }
 
 /*
- * A part of the way. Steps at the top do nothing: so few ways out are for the verifier to
- * see. Return: is there more?
+ * Climbs a few levels. Steps at the top do nothing: that leaves the verifier few exits to
+ * check. Return: whether there are more levels.
  */
 __noinline __u64 lb_cgroup_climb_part(void)
 {
@@ -260,7 +260,7 @@ __noinline __u64 lb_cgroup_climb_part(void)
 	return 1;
 }
 
-/* All the way up. */
+/* Climbs to the root. */
 __noinline __u64 lb_cgroup_climb(void)
 {
 	for (int i = 0; i < LB_CGROUP_PARTS; i++)
@@ -270,13 +270,13 @@ __noinline __u64 lb_cgroup_climb(void)
 	return 0;
 }
 
-/* Return: was one of the hierarchy found? */
+/* Returns whether a cgroup of the hierarchy was found. */
 __noinline __u64 lb_cgroup_listed(void)
 {
 	for (int i = 0; i < LB_MAX_HIERARCHIES; i++)
 		if (!lb_cgroup_next())
 			return 1;
-	/* A task has one of each hierarchy: there are more of them. */
+	/* A task has one cgroup per hierarchy: there are more hierarchies. */
 	__sync_fetch_and_add(&cgroups_too_deep, 1);
 	return 0;
 }
@@ -303,7 +303,7 @@ static __always_inline struct cgroup_at_hand *lb_cgroup_place(__u64 id, __u32 hi
 	return bpf_map_lookup_elem(&cgroups_at_hand, &place);
 }
 
-/* What the cgroup of the current task, and those above it, say in a hierarchy. */
+/* Returns the mask of the current task's cgroup and its ancestors in a hierarchy. */
 __noinline __u64 lb_cgroup_mask(__u64 index)
 {
 	struct css_set___lb *css_set = LB_TASK(lb_filter_task(), cgroups);
@@ -341,7 +341,7 @@ __noinline __u64 lb_cgroup_mask(__u64 index)
 	return known->mask;
 }
 
-/* Four bytes of the name: a function of its own, so that the verifier looks at it once. */
+/* Matches four bytes of the name. A function of its own: the verifier checks it once. */
 __noinline __u64 lb_comm_part(__u64 at)
 {
 	__u32 index = filter.comm_table & 1, zero = 0;
@@ -357,7 +357,7 @@ __noinline __u64 lb_comm_part(__u64 at)
 	return 0;
 }
 
-/* What the table of patterns in use says of the current task's name. */
+/* Returns the mask of the current task's name by the active pattern table. */
 __noinline __u64 lb_comm_mask(__u64 index)
 {
 	__u32 table_index = filter.comm_table & 1, zero = 0;
@@ -375,16 +375,16 @@ __noinline __u64 lb_comm_mask(__u64 index)
 	return lb_comm_end(&table->words[index], walk->bits);
 }
 
-/* Is a task of this mask out, whatever further kinds say? @kinds were asked. */
+/* Returns whether the task is rejected, whatever other kinds say. @kinds were checked. */
 static __always_inline bool lb_is_out(__u64 mask, __u64 kinds)
 {
 	return (mask & LB_FILTER_ANY_OUT) | (filter.wanted & kinds & ~mask);
 }
 
-/* All kinds, one after the other. */
+/* Checks all kinds in turn. */
 __noinline __u64 lb_judge(void)
 {
-	/* Of nothing that the verifier knows, so that it need not tell ways apart. */
+	/* A value that the verifier does not know, so that it merges paths. */
 	__u64 uses = filter.uses, mask = filter.nothing;
 
 	mask |= lb_task_mask(LB_FILTER_THREAD);
@@ -408,23 +408,22 @@ __noinline __u64 lb_judge(void)
 }
 
 /*
- * What was found of a task when it ticked last, and what it was like then: what is said of
- * it depends on nothing else. Each lies in a cache line, and looking at it touches few
- * others: a task's start stands beside its counts of switches. It tells a task from those
- * that had its number before, and its memory. Cgroups are told by an address: those it was
- * of may be gone, and others lie there, so no answer is good for ever: at 19 Hz for 13 s of the
- * task's own time on this CPU.
+ * The cached verdict of a task, with all inputs that it depends on. Each entry is one
+ * cache line, and checking it touches few others: a task's start time is next to its
+ * switch counters. The start time tells a task from earlier ones with its tid or its
+ * memory. Cgroups are compared by the address of the css_set, which may be freed and
+ * reused, so a verdict expires: at 19 Hz after 13 s of the task's own time on this CPU.
  */
 #define LB_VERDICTS      256
 #define LB_VERDICT_TICKS 256
 struct lb_verdict {
 	__u64 start_boottime_ns; /* of the thread */
 	__u64 css_set; /* address */
-	__u64 comm[LB_COMM_LEN / 8]; /* if names are asked for */
+	__u64 comm[LB_COMM_LEN / 8]; /* if names are in use */
 	__u32 tid;
-	__u32 uid; /* if users are */
+	__u32 uid; /* if users are in use */
 	__u32 generation; /* lb_filter.generation */
-	__u16 nr_left; /* ticks for which it is good; 0: nothing was found */
+	__u16 nr_left; /* ticks until it expires; 0: an empty entry */
 	__u16 is_chosen;
 	__u64 pad[2]; /* not used */
 };
@@ -434,7 +433,7 @@ struct lb_verdicts {
 	struct lb_verdict at[LB_VERDICTS];
 };
 
-/* One element: those of an array are found through a table of their addresses. */
+/* One element: array elements would be found through a table of their addresses. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -455,7 +454,7 @@ static __always_inline void lb_filter_comm(struct task_struct___choice *task, __
 	ret[1] = *(const volatile __u64 *)(comm + 8);
 }
 
-/* The place of what was found of a thread. @all  of this CPU */
+/* Returns the cache entry of a thread. @all  of this CPU */
 static __always_inline struct lb_verdict *lb_verdict_of(struct lb_verdicts *all,
 							__u64 tid)
 {
@@ -463,11 +462,11 @@ static __always_inline struct lb_verdict *lb_verdict_of(struct lb_verdicts *all,
 	return &all->at[tid];
 }
 
-/* Judges the current task, and remembers it. Return: is it chosen? */
+/* Judges the current task and caches the verdict. Return: whether it is chosen. */
 __noinline __u64 lb_judge_anew(__u64 tid)
 {
 	struct task_struct___choice *task = lb_filter_task();
-	/* First: what changes from here on has another. */
+	/* Read first: a later change has a higher generation. */
 	__u32 generation = filter.generation, zero = 0;
 	__u64 uses = filter.uses, is_chosen;
 	struct lb_verdicts *all;
@@ -492,7 +491,7 @@ __noinline __u64 lb_judge_anew(__u64 tid)
 	return is_chosen;
 }
 
-/* Is all that the kinds in use depend on as it was? */
+/* Returns whether all inputs of the kinds in use are unchanged. */
 static __always_inline bool lb_is_as_before(const struct lb_verdict *before,
 					    struct task_struct___choice *task, __u32 tid)
 {
@@ -506,7 +505,7 @@ static __always_inline bool lb_is_as_before(const struct lb_verdict *before,
 		lb_filter_comm(task, comm);
 		differs |= (before->comm[0] ^ comm[0]) | (before->comm[1] ^ comm[1]);
 	}
-	/* An address is for comparing only: the verifier lets nothing else be done to it. */
+	/* The verifier allows nothing but comparing the address. */
 	return !differs && before->css_set == (__u64)LB_TASK(task, cgroups);
 }
 
@@ -528,8 +527,8 @@ static __always_inline __u64 lb_remember(struct task_struct___choice *task, __u6
 }
 
 /*
- * As lb_is_chosen(), and in the bits above the lowest: nanoseconds that this took. It is a
- * function of its own because the verifier follows fewer ways through lb_sample() then.
+ * As lb_is_chosen(), with the nanoseconds that it took in the bits above the lowest. A
+ * function of its own so that the verifier follows fewer paths through lb_sample().
  */
 __noinline __u64 lb_is_chosen_timed(__u64 tid)
 {
@@ -540,15 +539,16 @@ __noinline __u64 lb_is_chosen_timed(__u64 tid)
 }
 
 /*
- * Not a function of its own at most ticks: on machines with mitigations each return is
+ * Inline, so that most ticks need no call: on machines with mitigations each return is
  * mispredicted. From lb_sample() through lb_is_chosen_timed() and lb_judge_anew() to
- * lb_cgroup_up() the chain of calls has 480 of 512 bytes of stack, counted as in unwind.h.
+ * lb_cgroup_up() the chain of calls has 480 of 512 bytes of stack, counted as in
+ * unwind.h.
  *
  * @task  the current one
  * @tid  of it; not 0
  * @is_timed  lb_filter_is_timed()
- * Return: is it chosen? In the bits above that one: nanoseconds that this took; 0 at most
- * ticks, since a reading of the clock takes as long as all else
+ * Return: bit 0: whether it is chosen. Bits above: nanoseconds that this took; 0 at most
+ * ticks, since reading the clock takes as long as everything else
  */
 static __always_inline __u64 lb_is_chosen(struct task_struct *task, __u64 tid,
 					  __u64 is_timed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose the current process is, as the kernel knows it at this moment: when /proc is read,
- * a short-lived process is gone, or has become another program.
+ * Reads the ids and root of the current process in the kernel: by the time /proc is read,
+ * a short-lived process has exited or executed another program.
  */
 #ifndef LB_BPF_IDS_H
 #define LB_BPF_IDS_H
@@ -48,7 +48,7 @@ struct fs_struct___ids {
 
 struct task_struct___ids {
 	struct task_struct___ids *group_leader;
-	/* Not cred, which is another's while the kernel works for it (overlayfs). */
+	/* Not cred, which the kernel overrides while it works for the task (overlayfs). */
 	const struct cred___ids *real_cred;
 	struct fs_struct___ids *fs; /* NULL: it exits */
 } __attribute__((preserve_access_index));
@@ -60,13 +60,13 @@ static __always_inline struct task_struct___ids *lb_leader(void)
 	return LB_TASK(task, group_leader);
 }
 
-/* Effective group and user of the process: (gid << 32) | uid. */
+/* Returns the effective ids of the process: (gid << 32) | uid. */
 static __always_inline __u64 lb_user_and_group(void)
 {
 	struct task_struct___ids *leader = lb_leader();
 	const struct cred___ids *cred = LB_TASK(leader, real_cred);
 
-	/* One read in place may be of no credentials, for all that the kernel tells. */
+	/* The verifier takes a pointer that was read directly for one that may be NULL. */
 	if (!cred)
 		return ~0ULL;
 	return (__u64)LB_TASK(cred, egid.val) << 32 | LB_TASK(cred, euid.val);
@@ -80,7 +80,7 @@ static __always_inline __u32 lb_user_ns(void)
 	return cred ? BPF_CORE_READ(cred, user_ns, ns.inum) : 0;
 }
 
-/* Which mount's root is the process's root directory? 0: none, or it is not known. */
+/* Returns the id of the mount whose root is the process's root; 0: none or not known. */
 static __always_inline __u32 lb_root_mount(void)
 {
 	struct task_struct___ids *leader = lb_leader();

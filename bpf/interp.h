@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frames of an interpreter between the native ones. It keeps a list of its frames, which
- * calls among its functions extend without using the C stack. Each run of them
- * that one C call of the interpreter evaluates is anchored: something of it lies in the
- * C frame of that call. So a run is staged, native frames are walked, and behind the one
- * that has the anchor between its stack pointer and its CFA the run is put. No symbol of
- * the interpreter is needed for that, and it is right in the middle of a prologue.
+ * Inserts an interpreter's frames between the native ones. The interpreter keeps a list
+ * of its frames; calls between its functions extend it without using the C stack. A run
+ * of frames that one C call of the interpreter evaluates has an anchor: a part of it is
+ * in the C frame of that call. So a run is staged, native frames are walked, and the run
+ * is put after the frame that has the anchor between its stack pointer and its CFA. That
+ * needs no symbols of the interpreter, and is correct in the middle of a prologue.
  *
- * Where the native walk ends early the runs that are left follow its last frame. They are
- * callers of it, only what is native between them is missing: the totals of the program's
- * lines are right before any unwind table is there.
+ * Where the native walk ends early the remaining runs follow its last frame. They are its
+ * callers; only native frames between them are missing: the totals of the program's lines
+ * are correct even without unwind tables.
  *
  * Layouts: Include/internal/pycore_frame.h and Include/cpython/pystate.h of each CPython,
  * given by user space as struct lb_interp.
@@ -19,9 +19,9 @@
 
 #include "interp_code.h"
 
-#define MAX_INTERP_FOLLOWED 2048 /* frames of one stack that are looked at */
+#define MAX_INTERP_FOLLOWED 2048 /* most frames followed in one stack */
 
-/* To be called at the begin of a walk. */
+/* Starts the interpreter's part of a walk. */
 static __always_inline void lb_interp_begin(struct lb_walk *w,
 					    const struct lb_unwind_process *process,
 					    struct task_struct *task)
@@ -46,7 +46,7 @@ static __always_inline bool lb_read_word(__u64 addr, __u64 *ret)
 	return !bpf_probe_read_user(ret, 8, (void *)addr);
 }
 
-/* Memory that cannot be read, or a list that is none: its rest is missing. */
+/* Ends the list at unreadable or invalid memory: its rest is missing. */
 static __always_inline void lb_interp_cut(struct lb_walk *w)
 {
 	w->interp.frame = w->interp.cframe = 0;
@@ -54,7 +54,7 @@ static __always_inline void lb_interp_cut(struct lb_walk *w)
 	w->nr_faults++;
 }
 
-/* From the thread state to the first frame. A thread that was never interpreted has none. */
+/* Finds the first frame by the thread state. A thread without Python code has none. */
 static __always_inline void lb_interp_start(struct lb_walk *w,
 					    const struct lb_interp *layout)
 {
@@ -84,7 +84,7 @@ static __always_inline void lb_interp_start(struct lb_walk *w,
 		lb_interp_cut(w);
 }
 
-/* @off  of a word, in bytes. No variable index: that is not for what is on the stack. */
+/* Selects the word at byte @off. BPF forbids variable indexes into the stack. */
 static __always_inline __u64 lb_one_of(const __u64 *words, __u32 off)
 {
 	if (off < 8)
@@ -94,7 +94,7 @@ static __always_inline __u64 lb_one_of(const __u64 *words, __u32 off)
 	return off < 24 ? words[2] : words[3];
 }
 
-/* What the thread's list of CFrames says about the run that begins. */
+/* Starts a run by the thread's list of CFrames. */
 static __always_inline void lb_interp_begin_run(struct lb_walk *w,
 						const struct lb_interp *layout)
 {
@@ -112,14 +112,14 @@ static __always_inline void lb_interp_begin_run(struct lb_walk *w,
 	interp->cframe = lb_one_of(words, layout->cframe_previous);
 	if (interp->link == LB_LINK_CFRAME)
 		interp->frame = lb_one_of(words, layout->cframe_frame);
-	/* The one of the thread itself has no frame; nor has it a place in the C stack. */
+	/* The thread's own CFrame has no frame, and is not in the C stack. */
 	if (!interp->frame)
 		interp->cframe = interp->anchor = 0;
 }
 
 /*
- * Reads the frame. Those of one thread lie one behind the other, callers below (not before
- * 3.11), so as many bytes before it are read too.
+ * Reads the frame. From 3.11 on frames of a thread are contiguous, callers below, so the
+ * window includes as many bytes before it.
  */
 static __always_inline bool lb_read_frame(struct lb_interp_walk *interp, __u8 *window,
 					  const struct lb_interp *layout)
@@ -153,7 +153,7 @@ static __always_inline __u64 lb_frame_word(const struct lb_walk *w, __u32 off)
 	return *(__u64 *)(w->frame_bytes + (w->interp.frame_off + off) % LB_WINDOW_BYTES);
 }
 
-/* Stages one frame. Return: whether the run goes on behind it. */
+/* Stages one frame. Return: whether the run continues after it. */
 static __always_inline bool lb_interp_follow(struct lb_walk *w,
 					     const struct lb_interp *layout)
 {
@@ -187,7 +187,7 @@ static __always_inline bool lb_interp_follow(struct lb_walk *w,
 	interp->frame = is_entry && interp->link == LB_LINK_CFRAME ? 0 : previous;
 
 	code = lb_frame_word(w, layout->frame_code) & ~(__u64)layout->code_tag_mask;
-	/* More than fit the stack need no name; they are followed to find the anchor. */
+	/* Frames that do not fit the stack are followed only to find the anchor. */
 	if (has_code && code && nr < max_frames && nr < LB_MAX_FRAMES) {
 		w->staged[nr] = lb_interp_frame(w, layout, code,
 						lb_frame_word(w, layout->frame_ip));
@@ -196,7 +196,7 @@ static __always_inline bool lb_interp_follow(struct lb_walk *w,
 	return !is_entry && previous;
 }
 
-/* The staged run is in the stack, or dropped. Return: whether the walk is over. */
+/* Goes on after the staged run was put or dropped. Return: whether the walk is over. */
 static __always_inline bool lb_interp_next(struct lb_walk *w)
 {
 	w->interp.nr_staged = 0;
@@ -247,10 +247,10 @@ static __always_inline bool lb_interp_emit(struct lb_walk *w)
 }
 
 /*
- * A native frame was walked: is this where the staged run goes?
+ * Puts the staged run after the native frame just walked, if its anchor is there.
  *
  * @below   its stack pointer; the CFA is the stack pointer now
- * @lookup  where in the code it was
+ * @lookup  its place in the code
  */
 static __always_inline void lb_interp_place(struct lb_walk *w, __u64 below, __u64 lookup)
 {
@@ -258,8 +258,8 @@ static __always_inline void lb_interp_place(struct lb_walk *w, __u64 below, __u6
 
 	if (w->stack.is_live) {
 		/*
-		 * A signal frame: the stack may be another from here on, and what was no
-		 * anchor on the handler's may be one here.
+		 * A signal frame: the stack may be another one from here on, and an
+		 * anchor that was not on the handler's stack may be here.
 		 */
 		if (w->nr_stale && !w->nr_interp) {
 			w->nr_stale = 0;
@@ -281,12 +281,12 @@ static __always_inline void lb_interp_place(struct lb_walk *w, __u64 below, __u6
 	}
 }
 
-/* The native walk has ended. Return: whether that is all. */
+/* Handles the end of the native walk. Return: whether the walk is over. */
 static __always_inline bool lb_interp_rest(struct lb_walk *w)
 {
 	if (!w->interp.nr_staged)
 		return lb_interp_next(w);
-	/* Nothing of the stack was missing, and yet the place was not found. */
+	/* The stack is complete, but the place was not found. */
 	w->nr_stale += w->status == LB_STACK_COMPLETE;
 	w->mode = LB_WALK_EMIT;
 	return false;

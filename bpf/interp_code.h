@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Code objects of interpreters: what identifies one, and its names and line table, which are
- * copied at its first sample. The script may have ended before user space looks.
+ * Identifies code objects of interpreters, and copies their names and line table at their
+ * first sample. The script may have ended before user space reads them.
  */
 #ifndef LB_BPF_INTERP_CODE_H
 #define LB_BPF_INTERP_CODE_H
@@ -21,7 +21,7 @@ struct {
 	__uint(max_entries, INTERP_CODES_BYTES);
 } interp_codes SEC(".maps");
 
-/* Ids that user space was told of, by their low bits: most are found here, at once. */
+/* Ids already sent to user space, by their low bits: a cache that has most. */
 #define CODES_AT_HAND 16384
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -30,7 +30,7 @@ struct {
 	__type(value, __u64);
 } codes_at_hand SEC(".maps");
 
-/* More of them. Forgetting one costs a second record. */
+/* More sent ids. An evicted one costs a second record. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 32768);
@@ -38,7 +38,7 @@ struct {
 	__type(value, __u8);
 } codes_told SEC(".maps");
 
-/* The record as it is made; too big for the stack. */
+/* Buffer for the record; too big for the stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -46,7 +46,7 @@ struct {
 	__type(value, struct lb_interp_code);
 } code_records SEC(".maps");
 
-/* @off  of a word in the code object's fixed part, of which the layout says how long it is */
+/* @off  of a word in the code object's fixed part, whose length the layout has */
 static __always_inline __u64 lb_code_word(const struct lb_walk *w, __u32 off)
 {
 	return *(__u64 *)(w->code_bytes + off % LB_INTERP_CODE_BYTES);
@@ -55,9 +55,9 @@ static __always_inline __u64 lb_code_word(const struct lb_walk *w, __u32 off)
 /*
  * Width of a str's characters (PEP 393; Include/cpython/unicodeobject.h). Its state has
  * "kind", the width, in 3 bits, then "compact" and "ascii"; before them is how it is
- * interned, in 2 bits, 8 bits without the GIL, 16 bits in 3.14. Where "kind" would be 0 is
- * not where it is.
- * Return: 0 for what is no compact str.
+ * interned, in 2 bits, 8 bits without the GIL, 16 bits in 3.14. "kind" is never 0, which
+ * shows where it is.
+ * Return: 0 if it is no compact str.
  */
 static __always_inline __u32 lb_str_width(__u32 state, bool *is_ascii)
 {
@@ -79,7 +79,7 @@ static __always_inline __u32 lb_clamp(__u64 n)
 	return n > 0xffffffffULL ? 0xffffffffU : n;
 }
 
-/* As lb_copy_str(); of one that is as long as fits, or longer, that is all that is said. */
+/* As lb_copy_str(). A string that fills the buffer may be longer. */
 static __always_inline __u8 lb_copy_c_string(__u64 addr, __u8 *to, __u32 *ret_chars)
 {
 	long bytes = bpf_probe_read_user_str(to, LB_INTERP_TEXT_BYTES, (void *)addr);
@@ -109,7 +109,7 @@ static __always_inline __u8 lb_copy_str(const struct lb_interp *layout, __u64 ad
 	if (!width || !chars)
 		return 0;
 	addr += is_ascii ? layout->str_ascii : layout->str_wide;
-	/* Of whole characters, as LB_INTERP_TEXT_BYTES is of four. */
+	/* Whole characters: LB_INTERP_TEXT_BYTES is a multiple of four. */
 	bytes = chars > LB_INTERP_TEXT_BYTES ? LB_INTERP_TEXT_BYTES : chars * width;
 	if (bytes > LB_INTERP_TEXT_BYTES)
 		bytes = LB_INTERP_TEXT_BYTES;
@@ -119,7 +119,7 @@ static __always_inline __u8 lb_copy_str(const struct lb_interp *layout, __u64 ad
 	return width;
 }
 
-/* Return: bytes that were copied. */
+/* Copies a line table. Return: bytes copied. */
 static __always_inline __u32 lb_copy_table(const struct lb_interp *layout,
 					   struct lb_interp_code *code)
 {
@@ -138,7 +138,7 @@ static __always_inline __u32 lb_copy_table(const struct lb_interp *layout,
 	return copied;
 }
 
-/* The walk's code object goes to user space. Return: 0, or there is no room. */
+/* Sends the walk's code object to user space. Return: 0, or not 0 without room. */
 __noinline int lb_send_code(void)
 {
 	struct lb_walk *w = lb_walk_here();
@@ -167,7 +167,7 @@ __noinline int lb_send_code(void)
 	code->table_copied = copied;
 	if (copied > LB_INTERP_TABLE_BYTES)
 		return 1;
-	/* They are read at each drain: waking anybody earlier is for when many come. */
+	/* User space reads them at each drain: wake it earlier only if there are many. */
 	if (bpf_ringbuf_query(&interp_codes, BPF_RB_AVAIL_DATA) > INTERP_CODES_BYTES / 4)
 		flags = BPF_RB_FORCE_WAKEUP;
 	return bpf_ringbuf_output(&interp_codes, code,
@@ -177,8 +177,8 @@ __noinline int lb_send_code(void)
 }
 
 /*
- * Reads the code object and finds its id. What lies at the address later on is another
- * code object with other names, so these and its first line are in the id.
+ * Reads the code object and computes its id. Another one may be at the address later,
+ * with other names, so these and the first line are in the id.
  * Return: whether it could be read.
  */
 static __always_inline bool lb_identify_code(struct lb_walk *w,
@@ -190,7 +190,7 @@ static __always_inline bool lb_identify_code(struct lb_walk *w,
 
 	if (bytes > LB_INTERP_CODE_BYTES)
 		bytes = LB_INTERP_CODE_BYTES;
-	/* Zeroes if it cannot be. */
+	/* Zeroes on failure. */
 	is_read = !bpf_probe_read_user(w->code_bytes, bytes, (void *)w->interp.code_addr);
 #pragma unroll
 	for (int i = 0; i < LB_INTERP_IDENTITY_WORDS; i++) {
@@ -204,7 +204,7 @@ static __always_inline bool lb_identify_code(struct lb_walk *w,
 	return is_read;
 }
 
-/* User space is told of it once. */
+/* Sends it to user space once. */
 static __always_inline void lb_tell_code(struct lb_walk *w)
 {
 	__u64 id = w->interp.code_id;
@@ -224,7 +224,7 @@ static __always_inline void lb_tell_code(struct lb_walk *w)
 	*at_hand = id;
 }
 
-/* @ip  as it is in the frame. Return: the instruction's index in the code. */
+/* @ip  as in the frame. Return: the instruction's index in the code. */
 static __always_inline __u32 lb_code_index(const struct lb_walk *w,
 					   const struct lb_interp *layout, __u64 ip)
 {
@@ -237,8 +237,9 @@ static __always_inline __u32 lb_code_index(const struct lb_walk *w,
 	} else {
 		index = (__s64)(ip - w->interp.code_addr - layout->code_bytecode) >> 1;
 		/*
-		 * The size of a code object counts its instructions, and is where that of a
-		 * bytes object is (PyVarObject). Outside: a thread's own copy of them.
+		 * The size of a code object counts its instructions, and has the offset
+		 * of a bytes object's size (PyVarObject). Outside is a thread's own copy
+		 * of them.
 		 */
 		if (index >= (__s64)lb_code_word(w, layout->bytes_size))
 			return LB_FRAME_INDEX_UNKNOWN;
@@ -247,12 +248,12 @@ static __always_inline __u32 lb_code_index(const struct lb_walk *w,
 							    : index;
 }
 
-/* The frame that runs @code_addr at @ip, as it goes into the stack. */
+/* Encodes the frame that runs @code_addr at @ip, for the stack. */
 static __always_inline __u64 lb_interp_frame(struct lb_walk *w,
 					     const struct lb_interp *layout,
 					     __u64 code_addr, __u64 ip)
 {
-	/* A function that calls itself is at hand already. */
+	/* A recursive call: the code object is cached. */
 	if (code_addr != w->interp.code_addr) {
 		w->interp.code_addr = code_addr;
 		if (lb_identify_code(w, layout))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Code that a JIT registers for debuggers, copied at the moment of registration:
- * a uprobe on __jit_debug_register_code. The thread that registers is in the probe,
- * so its object lies still, and nothing waits for us. Layouts: "JIT Compilation
+ * Copies code that a JIT registers for debuggers at the moment of registration, by
+ * a uprobe on __jit_debug_register_code. The registering thread is in the probe, so
+ * its object does not change, and no other thread is stopped. Layouts: "JIT Compilation
  * Interface" in GDB's manual, version 1, of 64-bit programs.
  *
  * Since 6.0 (kernel commit 8c7dcb84e3b7) a uprobe's program may be preempted, and
@@ -23,16 +23,16 @@ char LICENSE[] SEC("license")
 
 /* Set by jit_probe.c between open and load. */
 /*
- * Only the tgids that the map "targets" includes. What other kinds choose is not asked
- * here: a registration is rare, and what it costs a process it costs once.
+ * Copies only for the tgids that the map "targets" includes. Other kinds of rules are not
+ * checked here: a registration is rare, and costs the process only once.
  */
 const volatile bool filter_targets;
 const volatile __u64 ring_bytes;
 
-/* Set here when user space was woken up, so that this is done once; cleared by it. */
+/* Set when user space was woken up, so that it is woken once; user space clears it. */
 volatile __u32 woken;
 
-/* Both are the sampler's. */
+/* Both maps belong to the sampler. */
 struct lb_targets_map targets SEC(".maps");
 struct lb_code_gens_map code_gens SEC(".maps");
 
@@ -54,7 +54,7 @@ struct {
 #define MAX_SPANS       (LB_JIT_MAX_CHUNKS / CHUNKS_PER_SPAN)
 _Static_assert(MAX_SPANS *CHUNKS_PER_SPAN == LB_JIT_MAX_CHUNKS, "spans are whole");
 
-/* A full ring is waited for by nobody: user space is woken when this much is used. */
+/* Wakes user space when this share of the ring is used: a full ring drops records. */
 #define WAKE_SHARE 8
 
 enum action {
@@ -76,8 +76,8 @@ struct code_entry {
 };
 
 /*
- * Flags for the last record of a call. Waking for each would cost the target an
- * interrupt; what is in the ring can wait for the next drain.
+ * Returns the flags for the last record of a call. A wake-up per call would cost the
+ * target an interrupt; records in the ring can wait for the next drain.
  */
 static __always_inline __u64 wake_flags(bool urgent)
 {
@@ -88,7 +88,7 @@ static __always_inline __u64 wake_flags(bool urgent)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* A record's size has to be constant, so there are a few of them to choose from. */
+/* Sends a chunk. A record's size has to be constant, so there are a few sizes. */
 static __always_inline int put_chunk(const __u32 room, __u64 cookie, __u64 object,
 				     __u64 bytes, __u64 offset)
 {
@@ -168,7 +168,7 @@ static __always_inline int copy_object(const struct lb_jit_record *rec)
 	return LB_JIT_OK;
 }
 
-/* Can the object be copied? What there is no room for is better refused whole. */
+/* Checks whether the object can be copied. Without room for all it is refused whole. */
 static __always_inline int check_object(const struct lb_jit_record *rec)
 {
 	__u64 bytes = rec->symfile_bytes, used;
@@ -189,7 +189,7 @@ static __always_inline int check_object(const struct lb_jit_record *rec)
 	return LB_JIT_OK;
 }
 
-/* Fills in what the target says. Return: false when the call says nothing. */
+/* Reads the call from the target. Return: false when there is nothing to report. */
 static __always_inline bool read_call(__u64 descriptor_addr, struct lb_jit_record *rec)
 {
 	struct descriptor desc = {};
@@ -219,7 +219,7 @@ static __always_inline bool read_call(__u64 descriptor_addr, struct lb_jit_recor
 	return true;
 }
 
-/* Return: at least the generation that this call makes; others may have bumped too. */
+/* Bumps the generation. Returns it, or a later one if others bumped it too. */
 static __always_inline __u32 bump(const struct lb_jit_record *rec)
 {
 	struct lb_code_key key = {
@@ -239,7 +239,7 @@ static __always_inline __u32 bump(const struct lb_jit_record *rec)
 	return *(volatile __u32 *)gen;
 }
 
-/* Return: enum lb_jit_failure: what became of the call in the end. */
+/* Sends a call and its object. Return: enum lb_jit_failure of the whole call. */
 static __always_inline int send(struct lb_jit_record *rec)
 {
 	bool more = rec->kind == LB_JIT_REGISTER && !rec->failed;
@@ -253,7 +253,7 @@ static __always_inline int send(struct lb_jit_record *rec)
 		return rec->failed;
 	failure = copy_object(rec);
 	if (failure == LB_JIT_NO_ROOM) {
-		/* Others filled the ring meanwhile. Tell, if there is room for that. */
+		/* Others filled the ring meanwhile. Report it, if that fits. */
 		struct lb_jit_record end = {
 			.kind = LB_JIT_CHUNK,
 			.cookie = rec->cookie,
@@ -276,7 +276,7 @@ int lb_jit_register(struct lb_regs *ctx)
 	__u32 zero = 0;
 	__s64 delta;
 
-	/* 5.15. Before it nothing attaches this program, but it has to load. */
+	/* 5.15. On older kernels this program is never attached, but it has to load. */
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_attach_cookie))
 		return 0;
 	delta = bpf_get_attach_cookie(ctx);
@@ -299,8 +299,8 @@ int lb_jit_register(struct lb_regs *ctx)
 	rec.cookie = LB_JIT_COOKIE((__u32)pid_tgid, rec.time_ns);
 	failure = send(&rec);
 	/*
-	 * Verifiers up to 6.12 at least follow no bounds through a copy that was widened or counted
-	 * down: this very register is compared, and with one number at a time.
+	 * Verifiers up to 6.12 at least follow no bounds through a copy that was widened
+	 * or counted down: this very register is compared, and with one number at a time.
 	 */
 	barrier_var(failure);
 	if (failure < LB_NR_JIT_FAILURES) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One native frame: into the stack with it, and on to its caller. */
+/* Walks native frames: finds the caller of one. */
 #ifndef LB_BPF_NATIVE_H
 #define LB_BPF_NATIVE_H
 
@@ -7,7 +7,7 @@
 
 #define LB_STACK_GOES_ON LB_NR_STACK_STATUS /* no end of the walk */
 
-/* Each caller's frame lies above its callee's, else the chain is none. */
+/* Steps by frame pointers. Each caller's frame must be above its callee's. */
 static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)
 {
 	struct lb_stack *s = &w->stack;
@@ -17,7 +17,7 @@ static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)
 		return LB_STACK_COMPLETE;
 	if (fp < s->sp || fp & 7 || fp >= LB_USER_ADDRESS_LIMIT)
 		return LB_STACK_BAD_FP;
-	/* What it points to, on all: the caller's frame pointer, and the return address. */
+	/* On all architectures fp points to the caller's fp and the return address. */
 	if (!lb_read_stack(s, fp, &s->fp) || !lb_read_stack(s, fp + 8, &return_ip))
 		return LB_STACK_FAULT;
 	return_ip = lb_code_address(return_ip);
@@ -32,7 +32,7 @@ static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)
 	return LB_STACK_GOES_ON;
 }
 
-/* What is kept at @at is the CFA, or @off below it. */
+/* Reads the CFA from @at, and adds @off. */
 static __always_inline __u32 lb_cfa_at(struct lb_stack *s, __u64 at, __u32 off,
 				       __u64 *cfa)
 {
@@ -42,7 +42,7 @@ static __always_inline __u32 lb_cfa_at(struct lb_stack *s, __u64 at, __u32 off,
 	return LB_STACK_COMPLETE;
 }
 
-/* @lookup  where in the code the frame is. Return: LB_STACK_COMPLETE with *cfa set. */
+/* @lookup  place in the code. Return: LB_STACK_COMPLETE with *cfa set, or why not. */
 static __always_inline __u32 lb_find_cfa(struct lb_walk *w,
 					 const struct lb_unwind_rule *rule, __u64 lookup,
 					 __u64 *cfa)
@@ -83,7 +83,7 @@ static __always_inline __u32 lb_by_rule(struct lb_walk *w,
 	if (rule->cfa == LB_CFA_END)
 		return LB_STACK_COMPLETE;
 	if (rule->cfa == LB_CFA_SIGNAL) {
-		/* The stack may be another one: there is no saying where it has to be. */
+		/* The stack may be another one: its position cannot be checked. */
 		status = lb_signal_frame(&w->stack);
 		if (status)
 			return status;
@@ -92,7 +92,7 @@ static __always_inline __u32 lb_by_rule(struct lb_walk *w,
 		status = lb_find_cfa(w, rule, lookup, &cfa);
 		if (status)
 			return status;
-		/* It grows, or a damaged stack would be walked in circles. */
+		/* It must grow, or a damaged stack would make the walk loop. */
 		if (cfa < w->stack.sp + (w->stack.is_live ? LB_LEAF_MIN_BYTES : 8) ||
 		    cfa & 7 || cfa >= LB_USER_ADDRESS_LIMIT)
 			return LB_STACK_BAD_CFA;
@@ -103,20 +103,20 @@ static __always_inline __u32 lb_by_rule(struct lb_walk *w,
 	}
 	if (!w->stack.ip)
 		return LB_STACK_COMPLETE;
-	/* LB_FRAME_TAG would make it no address. */
+	/* An address may not have LB_FRAME_TAG. */
 	return w->stack.ip < LB_USER_ADDRESS_LIMIT ? LB_STACK_GOES_ON : LB_STACK_BAD_CFA;
 }
 
 /*
- * What was called is looked up at the call, which is before the return address; what runs,
- * or was interrupted by a signal, at its instruction.
+ * Returns the address to look up: for a caller the call, before the return address; for a
+ * running frame or one interrupted by a signal, its instruction.
  */
 static __always_inline __u64 lb_lookup_ip(const struct lb_walk *w)
 {
 	return w->stack.is_live || w->is_second_look ? w->stack.ip : w->stack.ip - 1;
 }
 
-/* From a frame to its caller's. Return: LB_STACK_GOES_ON, or how the walk ends. */
+/* Steps to the caller's frame. Return: LB_STACK_GOES_ON, or why the walk ends. */
 static __always_inline __u32 lb_native_step(struct lb_walk *w, __u64 lookup)
 {
 	struct lb_unwind_rule rule = {};
@@ -128,8 +128,8 @@ static __always_inline __u32 lb_native_step(struct lb_walk *w, __u64 lookup)
 			return status;
 	}
 	/*
-	 * A return address that is the first of a function, with no code before it, is none:
-	 * somebody put it where a stack begins (makecontext). No caller is behind it.
+	 * A return address at the start of a function, with no code before it, was put
+	 * where a stack begins (makecontext). It has no caller.
 	 */
 	if (w->is_second_look) {
 		w->is_second_look = false;

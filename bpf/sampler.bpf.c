@@ -2,11 +2,11 @@
 /*
  * filter (who) -> kernel stack -> user stack -> count.
  *
- * Counts and stack bodies live in two slots. A program run reads drain_round once and
- * stays in its slot; user space goes on to the next one, waits until no run is in the old
- * one (a map-in-map update waits for that, kernel commit 1ae80cf31938, 5.0)
- * and drains what nobody writes any more. A stack's body goes into the slot's
- * ring before it is counted, so every count that is drained has its body.
+ * Counts and stack bodies are in two slots. A program run reads drain_round once and
+ * stays in its slot. User space switches to the other slot, waits until no run uses the
+ * old one (a map-in-map update waits for that, kernel commit 1ae80cf31938, 5.0) and
+ * drains it. A stack's body is written to the slot's ring before the stack is counted, so
+ * every drained count has its body.
  */
 #include "vmlinux.h"
 
@@ -28,21 +28,21 @@ char LICENSE[] SEC("license")
 
 /* Set by sampler.c between open and load, as those of walk.h. */
 const volatile __u16 source; /* enum lb_source: whose events run lb_sample */
-const volatile bool keep_tid; /* threads are told apart */
-const volatile __u32 launched_tgid; /* told of before its first sample; 0: none */
-/* Between two programs that are told of before their first sample. */
+const volatile bool keep_tid; /* samples keep their thread id */
+const volatile __u32 launched_tgid; /* announced before its first sample; 0: none */
+/* Least time between two programs that are announced before their first sample. */
 const volatile __u64 exec_pause_ns;
 const volatile bool kernel_stacks;
 const volatile bool walk_user; /* false on kernels where reading user memory is unsafe */
 const volatile __u32 body_ring_bytes;
 
-/* Counted up by user space: its last bit is the slot that program runs use. */
+/* Incremented by user space: its last bit is the slot that program runs use. */
 volatile __u32 drain_round;
-/* Set here when a slot is half full, so that user space is woken once; cleared by it. */
+/* Set when a slot is half full, to wake user space once; user space clears it. */
 volatile __u32 drain_wanted;
 /* Set by sampler.c once something is probed that bumps code generations. */
 volatile __u32 code_gens_used;
-/* When the last of those was told of; a race costs one more. */
+/* Time of the last announced exec; a race costs one announcement more. */
 __u64 exec_told_ns;
 /* Children of targets that did not fit the map. */
 __u64 targets_dropped;
@@ -63,9 +63,9 @@ struct bodies_map {
 struct bodies_map bodies_0 SEC(".maps"), bodies_1 SEC(".maps");
 
 /*
- * Bodies that are in a slot's ring already: their hashes mixed with the round, so that
- * nothing is to be emptied. Of two at one place the last stays; the other is written
- * again when it is needed again, which does no harm.
+ * Cache of the bodies in a slot's ring: their hashes mixed with the round, so that it
+ * need not be emptied. A collision replaces the entry; the old body may then be written
+ * to the ring again, which is harmless.
  */
 #define STORED_AT_HAND 16384
 struct {
@@ -101,8 +101,8 @@ struct {
 struct lb_code_gens_map code_gens SEC(".maps");
 
 /*
- * Program images that user space was told about, and lb_user_and_group() of then. Forgetting
- * one costs a second wake-up.
+ * Program images announced to user space, with their lb_user_and_group() at that time. An
+ * evicted one costs a second wake-up.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -117,7 +117,7 @@ struct {
 } first_samples SEC(".maps");
 
 struct scratch {
-	/* Here, where the verifier does not keep apart what is in it. */
+	/* In a map, where the verifier does not track its contents. */
 	struct lb_stack_key key;
 	struct lb_regs regs;
 	struct lb_body kern;
@@ -131,8 +131,8 @@ struct {
 } scratches SEC(".maps");
 
 /*
- * Wakes user space: for the image at hand, or for an early drain. A function of its own, as
- * lb_hash_frames(). Return: 0, or there was no room.
+ * Wakes user space: for the current image, or for an early drain. A function of its own,
+ * as lb_hash_frames(). Return: 0, or not 0 without room.
  */
 __noinline int lb_wake(__u64 now, __u64 user, __u64 for_drain)
 {
@@ -156,7 +156,7 @@ __noinline int lb_wake(__u64 now, __u64 user, __u64 for_drain)
 	return 0;
 }
 
-/* Return: 1: it could not be told. */
+/* Announces an image once. Return: 1: there was no room. */
 static __always_inline __u32 announce(const struct lb_image *image, __u64 now)
 {
 	__u64 user = lb_user_and_group(), *told = bpf_map_lookup_elem(&images, image);
@@ -164,20 +164,20 @@ static __always_inline __u32 announce(const struct lb_image *image, __u64 now)
 	if (told) {
 		if (*told == user)
 			return 0;
-		/* One that gave up its rights must not keep them by a full ring. */
+		/* A full ring must not let a process keep ids that it gave up. */
 		if (lb_wake(now, user, false))
 			return 1;
 		*told = user;
 		return 0;
 	}
-	/* A concurrent insert already told; a failed one tells again next time. */
+	/* A concurrent insert announced it; a failed one announces it again next time. */
 	return !bpf_map_update_elem(&images, image, &user, BPF_NOEXIST) &&
 	       lb_wake(now, user, false);
 }
 
 /*
- * What is behind body.hash goes into the hash; the frames are in it already. Of kernel
- * bodies only the last word says anything.
+ * Adds the words after body.hash to the hash; the frames are in it already. In kernel
+ * bodies only the last word is not constant.
  */
 static __always_inline void seal(struct lb_body *body, const __u64 *from)
 {
@@ -189,7 +189,7 @@ static __always_inline void seal(struct lb_body *body, const __u64 *from)
 	body->hash = hash ? hash : 1;
 }
 
-/* Puts the body into the slot's ring unless it is there. Return: 0, or it is full. */
+/* Puts the body into the slot's ring unless it is there. Return: 0, or not 0: full. */
 static __always_inline int store(void *ring, __u32 in_round, const struct lb_body *body)
 {
 	__u64 tag = lb_mix(body->hash, in_round);
@@ -270,8 +270,8 @@ static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
 }
 
 /*
- * User registers of the current task: the interrupted ones, or those that it
- * entered the kernel with. Return: LB_STACK_COMPLETE with *regs set, or why there are none.
+ * Reads the user registers of the current task: the interrupted ones, or those at its
+ * entry to the kernel. Return: LB_STACK_COMPLETE with *regs set, or why there are none.
  */
 static __always_inline __u32 user_regs(struct lb_perf_event_ctx *ctx,
 				       struct task_struct *task, struct lb_regs *regs)
@@ -295,16 +295,16 @@ static __always_inline __u32 user_regs(struct lb_perf_event_ctx *ctx,
 	if (bpf_probe_read_kernel(regs, sizeof(*regs), saved))
 		return LB_STACK_NO_REGS;
 	/*
-	 * A thread that the kernel made for a process (io_uring: 5.12, vhost: 6.4) never was
-	 * in user space. copy_thread() leaves it no address there; on x86 the rest of the
-	 * registers, and the thread pointer, are those of the thread that asked for it.
+	 * A thread that the kernel created for a process (io_uring: 5.12, vhost: 6.4) was
+	 * never in user space. copy_thread() clears its user ip and sp; on x86 the other
+	 * registers, and the thread pointer, are those of the creating thread.
 	 */
 	if (!lb_regs_ip(regs) && !lb_regs_sp(regs))
 		return LB_STACK_NO_USER;
 	return lb_regs_user(regs) ? LB_STACK_COMPLETE : LB_STACK_NO_REGS;
 }
 
-/* The frames of the user stack, and how far they go. */
+/* Walks the user stack. Returns enum lb_stack_status. */
 static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 					struct task_struct *task, struct lb_regs *regs,
 					struct lb_walk *w)
@@ -328,7 +328,7 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 		return walk_user ? LB_STACK_32_BIT : LB_STACK_LEAF_ONLY;
 	}
 	lb_walk_begin(w, task);
-	/* Steps that did not suffice, or frames of the interpreter that are missing. */
+	/* The steps ran out, or frames of the interpreter are missing. */
 	if (!lb_walk() && w->status == LB_STACK_COMPLETE)
 		return LB_STACK_TRUNCATED;
 	if (w->interp.is_cut && w->status == LB_STACK_COMPLETE)
@@ -371,8 +371,8 @@ static __always_inline void take_user(struct lb_perf_event_ctx *ctx,
 #define HASHED_AT_ONCE 8
 
 /*
- * Adds the kernel frames from @from on to their hash: a function of its own, so that the
- * verifier looks at it once, not for each turn of a loop.
+ * Adds the kernel frames from @from on to their hash. A function of its own, so that the
+ * verifier checks it once, not for each iteration of a loop.
  */
 __noinline int lb_hash_frames(__u64 from)
 {
@@ -387,10 +387,10 @@ __noinline int lb_hash_frames(__u64 from)
 	return 0;
 }
 
-/* Zeroes follow the last, as many as are looked at. */
+/* Hashes the kernel frames; zeroes fill the last part. */
 static __always_inline void hash_frames(struct lb_body *body)
 {
-	/* Read again, so that the verifier knows the same of it whatever way led here. */
+	/* Read again, so that the verifier has the same bounds on all paths. */
 	__u32 nr = *(const volatile __u16 *)&body->nr_frames;
 
 	if (nr > LB_MAX_KERN_FRAMES)
@@ -428,10 +428,10 @@ static __always_inline void take_kernel(struct lb_perf_event_ctx *ctx,
 }
 
 /*
- * Looked up after the sample's time was taken, while the JIT probe bumps first and
- * takes the time of its event after that: so a sample with a generation from
- * before an event always has a time before the event's. One with the new
- * generation may be older than the event by as long as both programs run.
+ * Looks up the code generation. The sampler takes the sample's time first, the JIT probe
+ * bumps first and takes its event's time after that: so a sample with a generation from
+ * before an event always has an earlier time. One with the new generation may be older
+ * than the event by at most the run time of both programs.
  */
 static __always_inline __u32 code_gen(const struct lb_stack_key *key)
 {
@@ -447,7 +447,7 @@ static __always_inline __u32 code_gen(const struct lb_stack_key *key)
 static __always_inline bool is_chosen(struct task_struct *task, __u32 tid, __u32 in_round,
 				      struct lb_counters *ctr)
 {
-	/* A number of which the verifier knows nothing, so that it need not tell ways apart. */
+	/* A value that the verifier does not know, so that it merges paths. */
 	__u64 said = filter.nothing + 1;
 
 	if (filter.uses)
@@ -526,14 +526,14 @@ static __always_inline void add_child(const struct lb_image *parent,
 	if (!target.mask)
 		return;
 	target.start_boottime_ns = child->start_boottime;
-	/* Full: the child's ticks are counted as somebody else's; sampler.c tells. */
+	/* Full: the child's ticks count as others'; sampler.c reports it. */
 	if (bpf_map_update_elem(&targets, &tgid, &target, BPF_ANY))
 		__sync_fetch_and_add(&targets_dropped, 1);
 }
 
 /*
- * A target's new process is a target from its first instruction on. It has its parent's
- * mappings, so what is known of them holds for it.
+ * Makes a target's child a target from its first instruction on. The child has its
+ * parent's mappings, so it gets a copy of the parent's process entry.
  */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(lb_fork, struct task_struct *parent, struct task_struct *child)
@@ -548,15 +548,15 @@ int BPF_PROG(lb_fork, struct task_struct *parent, struct task_struct *child)
 	known = bpf_map_lookup_elem(&processes, &from);
 	if (known) {
 		copy = *known;
-		/* Full: the child asks, as others do that are not known. */
+		/* Full: the child sends a request, like any unknown process. */
 		bpf_map_update_elem(&processes, &to, &copy, BPF_ANY);
 	}
 	return 0;
 }
 
 /*
- * Short-lived programs have few samples: that the first one is whole, its mappings have
- * to be known before it.
+ * Announces a program at its exec. Short-lived programs have few samples: for a complete
+ * first one, the mappings have to be known before it.
  */
 static __always_inline void announce_exec(const struct lb_image *image)
 {
@@ -574,8 +574,8 @@ static __always_inline void announce_exec(const struct lb_image *image)
 }
 
 /*
- * What was known of the program before an exec is of no use: whoever forks and executes a
- * thousand times a second must not fill the map before user space looks.
+ * Deletes the entry of the program before an exec: a process that forks and executes a
+ * thousand times a second must not fill the map before user space cleans it.
  */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(lb_exec, struct task_struct *task)
@@ -583,7 +583,7 @@ int BPF_PROG(lb_exec, struct task_struct *task)
 	struct lb_image image = image_of(task);
 
 	announce_exec(&image);
-	image.exec_id--; /* counted up already (begin_new_exec() of fs/exec.c) */
+	image.exec_id--; /* incremented already (begin_new_exec() of fs/exec.c) */
 	bpf_map_delete_elem(&processes, &image);
 	return 0;
 }
@@ -599,7 +599,7 @@ int BPF_PROG(lb_exit, struct task_struct *task)
 	return 0;
 }
 
-/* Not of another that has got the number already. */
+/* Deletes a target, unless its number belongs to another process already. */
 __noinline __u64 lb_forget(__u64 number, __u64 start_boottime_ns)
 {
 	__u32 id = number;
@@ -612,10 +612,10 @@ __noinline __u64 lb_forget(__u64 number, __u64 start_boottime_ns)
 }
 
 /*
- * A thread is gone, with all the work of its exit, and its number may be given to a stranger.
- * A leader goes last, but for one whose process was taken over by another thread's exec: they
- * have exchanged their numbers by then (exchange_tids() of kernel/pid.c), and what was said
- * of the leader is said of that thread.
+ * Deletes the rule of a thread whose exit is complete: its number may be reused. A leader
+ * goes last, except when another thread's exec took over the process. The two have
+ * exchanged their numbers by then (exchange_tids() of kernel/pid.c), and the leader's
+ * rule applies to that thread.
  */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(lb_free, struct task_struct *task)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The unwind tables as the walk reads them; user space fills them (lineburn_unwind.h). */
+/* Lookups in the unwind tables, which user space fills (lineburn_unwind.h). */
 #ifndef LB_BPF_TABLES_H
 #define LB_BPF_TABLES_H
 
@@ -46,10 +46,9 @@ struct {
 } segments SEC(".maps");
 
 /*
- * Rules that were found lately, so that most rows need no search. Where one is to be
- * found is hashed to 64 bits, one to one: the low bits say where an entry lies here, the
- * others are in it, above the rule's number. So an entry is one word, and what it tells
- * of is never mistaken.
+ * Cache of recent rules, so that most rows need no search. The key is hashed to 64 bits,
+ * one to one: the low bits are the index, the others are stored in the entry above the
+ * rule's number. So an entry is one word, and a hit is always exact.
  */
 #define RULES_AT_HAND LB_UNWIND_MAX_RULES
 struct {
@@ -60,12 +59,12 @@ struct {
 } rules_at_hand SEC(".maps");
 
 /*
- * Counted up by user space once a program that began before pages were given to another
- * object does not run any more.
+ * Incremented by user space after pages were given to another object and all programs
+ * that began before have ended.
  */
 volatile __u32 pages_generation;
 
-/* Allocated beforehand: programs of perf events may use no other before Linux 6.1. */
+/* Preallocated: perf event programs may use no other maps before Linux 6.1. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, LB_UNWIND_MAX_PROCESSES);
@@ -79,8 +78,8 @@ struct {
 } requests SEC(".maps");
 
 /*
- * When a request last went out, by the hash of what it asks for. Two that share a place
- * wait for each other, so the rate is bounded whatever happens.
+ * Time of the last request, by the hash of its contents. Requests that share a slot share
+ * its rate limit, so the total rate is bounded in any case.
  */
 #define REQUEST_TIMES 8192
 struct {
@@ -90,14 +89,14 @@ struct {
 	__type(value, __u64);
 } request_times SEC(".maps");
 
-/* A program begins: it is known before it is sampled. */
+/* Announces a new program before its first sample. */
 static __always_inline void lb_request_process(const struct lb_image *image)
 {
 	struct lb_unwind_request *request =
 		bpf_ringbuf_reserve(&requests, sizeof(*request), 0);
 
 	if (!request)
-		return; /* it asks again with its first sample */
+		return; /* its first sample requests it again */
 	request->image = *image;
 	request->ip = 0;
 	request->kind = LB_REQUEST_PROCESS;
@@ -127,7 +126,7 @@ static __always_inline void lb_request(struct lb_walk *w, __u32 kind, __u64 ip)
 	bpf_ringbuf_submit(request, 0);
 }
 
-/* What is known of the image; a run of segments that was given away is not. */
+/* Finds the image's process entry and its run of segments, if still its own. */
 static __always_inline bool lb_find_process(struct lb_walk *w,
 					    struct lb_unwind_process *ret)
 {
@@ -142,14 +141,14 @@ static __always_inline bool lb_find_process(struct lb_walk *w,
 }
 
 /*
- * Searches that the verifier looks at by themselves, once.
+ * Searches, as functions that the verifier checks separately, once.
  *
- * lo and hi are any numbers to it: if it knew bounds of them, each turn of the loop would
- * have its own, and it would follow all the ways through it. For the same reason there is
- * one way through a turn; no branch is there to be guessed wrong either.
+ * To the verifier lo and hi are unknown numbers: with known bounds each iteration would
+ * have its own, and it would follow all paths through the loop. For the same reason an
+ * iteration has one path; that also leaves no branch to mispredict.
  */
 
-/* All ones if a <= b, else 0; both below 2^63. */
+/* Returns all ones if a <= b, else 0; both below 2^63. */
 static __always_inline __u64 lb_is_below(__u64 a, __u64 b)
 {
 	return (__s64)(a - b - 1) >> 63;
@@ -160,7 +159,7 @@ static __always_inline __u64 lb_either(__u64 mask, __u64 a, __u64 b)
 	return b ^ ((a ^ b) & mask);
 }
 
-/* The walk's segment becomes the one at @ip. Return: 0 if there is none. */
+/* Sets the walk's segment to the one at @ip. Return: 0 if there is none. */
 __noinline int lb_search_segment(__u64 ip)
 {
 	struct lb_walk *w = lb_walk_here();
@@ -184,7 +183,7 @@ __noinline int lb_search_segment(__u64 ip)
 		lo = lb_either(below, mid + 1, lo);
 		hi = lb_either(below, hi, mid);
 	}
-	/* Should this be the stamp: it ends at 0, before any ip. */
+	/* If this is the stamp: it ends at 0, before any ip. */
 	at = lo - 1;
 	s = bpf_map_lookup_elem(&segments, &at);
 	if (!s || ip < s->start || ip >= s->end)
@@ -193,11 +192,11 @@ __noinline int lb_search_segment(__u64 ip)
 	return 1;
 }
 
-/* Of 2^16 rows the first, which is below whatever is searched for, then halvings. */
+/* Steps for 2^16 rows: the first, which is below every key, then halvings. */
 #define LB_HALVINGS         17
 #define LB_HALVINGS_AT_ONCE 6
 
-/* Some of them, by the walk's state of the search. Return: not 0 when it is over. */
+/* Does some halvings of the walk's search. Return: not 0 when it is over. */
 __noinline int lb_halve_rows(void)
 {
 	struct lb_walk *w = lb_walk_here();
@@ -232,7 +231,7 @@ __noinline int lb_halve_rows(void)
 	return 0;
 }
 
-/* The rule at @low of a page of rows: its number; 0, {LB_CFA_NONE}, if there is none. */
+/* Returns the number of the rule at @low in a page; 0, {LB_CFA_NONE}, if none. */
 static __always_inline __u32 lb_search_row(struct lb_walk *w,
 					   const struct lb_unwind_page *page, __u32 low)
 {
@@ -246,7 +245,7 @@ static __always_inline __u32 lb_search_row(struct lb_walk *w,
 	return w->rows.rule;
 }
 
-/* As lb_search_row(), for rows of page number @nr. */
+/* As lb_search_row(), for page number @nr. */
 static __always_inline __u32 lb_rule_number(struct lb_walk *w, __u32 nr,
 					    const struct lb_unwind_page *page, __u32 low)
 {

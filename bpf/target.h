@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whom the programs look at, and what they lend each other. */
+/* Maps that the programs share: targets and code generations. */
 #ifndef LB_BPF_TARGET_H
 #define LB_BPF_TARGET_H
 
 #include "lineburn_filter.h"
 
 /*
- * tgid, or tid | LB_TARGET_THREAD, -> what is said of it, and when it began, so that a
- * re-used number does not match. User space does not know that to the nanosecond and
- * writes 0: who meets it first fills it in.
+ * tgid, or tid | LB_TARGET_THREAD, -> its mask and start time, so that a reused id does
+ * not match. User space does not know the start time to the nanosecond and writes 0: the
+ * first tick fills it in.
  */
 struct lb_targets_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -18,8 +18,8 @@ struct lb_targets_map {
 };
 
 /*
- * Code generations of processes, written by the JIT probe. A forgotten process
- * begins at 1 again; until then its samples have generation 0.
+ * Code generations of processes, written by the JIT probe. An evicted process
+ * starts at 1 again; until then its samples have generation 0.
  */
 struct lb_code_gens_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -3,10 +3,10 @@
  * Walks a user stack into walks[].body: native frames by unwind tables, or frame pointers
  * where there are none, and an interpreter's frames in their places between them.
  *
- * A walk is a state machine. Its step is a global function, which the verifier looks at
- * once however often it is called; so are the loops around it. Tail calls and
- * bpf_loop are not needed, and Linux 5.10 takes it: there all functions of a chain of calls
- * share 512 bytes of stack, each rounded up to 32, and this chain has 480.
+ * A walk is a state machine. Its step is a global function, which the verifier checks
+ * once however often it is called; so are the loops around it. That avoids tail calls and
+ * bpf_loop, and works on Linux 5.10: there all functions of a call chain share 512 bytes
+ * of stack, each rounded up to 32, and this chain has 480.
  */
 #ifndef LB_BPF_UNWIND_H
 #define LB_BPF_UNWIND_H
@@ -14,13 +14,13 @@
 #include "native.h"
 #include "interp.h"
 
-/* Cubed, 4096: three for each of 512 frames, and more for lists that lie. */
+/* Cubed, 4096: three for each of 512 frames, and more for corrupt lists. */
 #define STEPS_AT_ONCE 16
 
-/* How the native part ended. Return: whether that is all. */
+/* Ends the native part. Return: whether the walk is over. */
 static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 {
-	/* Of a process that is not known frame pointers tell little; of a leaf without one, nothing. */
+	/* Frame pointers tell little of unknown processes, nothing of a leaf without. */
 	if (w->is_blind && status != LB_STACK_TRUNCATED &&
 	    (status != LB_STACK_COMPLETE || w->nr_native == 1))
 		status = LB_STACK_NO_MAPPING;
@@ -29,7 +29,7 @@ static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 	return status == LB_STACK_TRUNCATED || lb_interp_rest(w);
 }
 
-/* Return: not 0 when the walk is over. */
+/* Does one step. Return: not 0 when the walk is over. */
 __noinline int lb_step(void)
 {
 	struct lb_walk *w = lb_walk_here();
@@ -72,7 +72,7 @@ __noinline int lb_more_steps(void)
 	return 0;
 }
 
-/* Return: not 0 when it is over; 0: the steps did not suffice. */
+/* Walks the stack. Return: not 0 when it is over; 0: out of steps. */
 __noinline int lb_walk(void)
 {
 	for (int i = 0; i < STEPS_AT_ONCE; i++)
@@ -81,7 +81,7 @@ __noinline int lb_walk(void)
 	return 0;
 }
 
-/* An empty stack. */
+/* Resets to an empty stack. */
 static __always_inline void lb_walk_reset(struct lb_walk *w)
 {
 	w->body.hash = hash_seed;
@@ -90,7 +90,7 @@ static __always_inline void lb_walk_reset(struct lb_walk *w)
 	w->nr_requests_dropped = w->nr_stale = w->nr_faults = w->nr_codes_dropped = 0;
 }
 
-/* To be called after it, with stack, image and now set. */
+/* Begins a walk. Call after lb_walk_reset(), with stack, image and now set. */
 static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct *task)
 {
 	struct lb_unwind_process process = {};
@@ -100,7 +100,7 @@ static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct 
 	w->segment.start = w->segment.end = 0;
 	w->pages_generation = pages_generation;
 	w->mode = LB_WALK_NATIVE;
-	w->status = LB_STACK_TRUNCATED; /* should the steps not suffice */
+	w->status = LB_STACK_TRUNCATED; /* if the steps run out */
 	w->is_ended = w->is_second_look = false;
 	w->stack.is_live = true;
 	w->stack.window_bytes = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What crosses the line between kernel and user space: map keys, values,
+ * What the kernel and user space exchange: map keys, values,
  * records, limits and loss counters. Nothing else belongs here.
  */
 #ifndef LB_LINEBURN_H
@@ -10,7 +10,7 @@
 #include <linux/types.h>
 #endif
 
-#define LB_MAX_FRAMES      512 /* of a user stack; how many are walked is an option */
+#define LB_MAX_FRAMES      512 /* of a user stack; an option limits the walk further */
 #define LB_MAX_KERN_FRAMES 127 /* of a kernel stack: kernel.perf_event_max_stack */
 #define LB_COMM_LEN        16 /* TASK_COMM_LEN */
 #define LB_NR_SLOTS        2 /* the kernel writes one while user space drains the other */
@@ -21,31 +21,31 @@ enum lb_source {
 	LB_SOURCE_PAGE_FAULTS, /* values[0]: page faults */
 	LB_NR_SOURCES,
 };
-#define LB_NR_VALUES 1 /* that a sample of a source has at most */
+#define LB_NR_VALUES 1 /* most values a sample has */
 
-/* How far the walk of the user stack came. Kept with every sample. */
+/* Why the walk of the user stack ended. Kept with every sample. */
 enum lb_stack_status {
 	LB_STACK_COMPLETE, /* the outermost frame was reached */
-	LB_STACK_NO_USER, /* a thread of the kernel's own making: there is no user stack */
-	LB_STACK_TRUNCATED, /* more frames than were asked for: outermost ones are missing */
+	LB_STACK_NO_USER, /* a kernel thread: it has no user stack */
+	LB_STACK_TRUNCATED, /* more frames than the limit: outermost ones are missing */
 	LB_STACK_BAD_FP, /* the frame pointer leads nowhere: callers are missing */
 	LB_STACK_FAULT, /* a stack page could not be read: callers are missing */
-	LB_STACK_NO_REGS, /* user registers were not to be had: no user frame at all */
+	LB_STACK_NO_REGS, /* user registers were not available: no user frame at all */
 	LB_STACK_LEAF_ONLY, /* walking is switched off on this kernel: leaf only */
 	LB_STACK_NO_BODY, /* body store full: the hashes are the two leaf addresses */
 	/* The walk by unwind tables ended early: callers are missing. */
 	LB_STACK_NO_MAPPING, /* no executable mapping is known at a return address */
 	LB_STACK_NO_TABLE, /* the unwind rows of that code are not in the kernel yet */
-	LB_STACK_UNSUPPORTED, /* a rule that the walk does not know */
-	LB_STACK_BAD_CFA, /* a frame that does not lie above its callee's: a damaged stack */
-	LB_STACK_32_BIT, /* 32-bit code, whose stack is not walked: leaf only */
+	LB_STACK_UNSUPPORTED, /* the walk does not support the rule */
+	LB_STACK_BAD_CFA, /* a frame is not above its callee's: the stack is damaged */
+	LB_STACK_32_BIT, /* 32-bit code: its stack is not walked, leaf only */
 	LB_NR_STACK_STATUS,
 };
 
 /*
  * Key of the counts map: one entry per distinct pair of stacks of one program
  * image. The hashes are seeded at load and cover the whole struct lb_body
- * behind its hash, so thread name and cgroup distinguish samples too.
+ * after its hash, so thread name and cgroup distinguish samples too.
  */
 struct lb_stack_key {
 	__u64 start_boottime_ns; /* of the thread group's leader */
@@ -71,20 +71,20 @@ _Static_assert(sizeof(struct lb_stack_count) == 24 + 8 * LB_NR_VALUES,
 
 enum lb_body_kind {
 	LB_BODY_USER,
-	LB_BODY_USER_SYSCALL, /* ips[0] is behind the instruction that entered the kernel */
+	LB_BODY_USER_SYSCALL, /* ips[0] follows the instruction that entered the kernel */
 	LB_BODY_KERNEL,
 };
 
 /*
- * A user frame whose bit 63 is set is no address, but a frame of an interpreter: of which
- * kind (enum runtime_number of decode/runtimes.h), which code object it runs, and where in
- * it. No address of user code has that bit; the leaf's is cleared, as that of the vsyscall
- * page has it.
+ * A user frame with bit 63 set is not an address but an interpreter frame. It holds the
+ * kind (enum runtime_number of decode/runtimes.h), the code object and the place in it.
+ * No address of user code has that bit, except in the vsyscall page; so the leaf's bit is
+ * cleared.
  */
 #define LB_FRAME_TAG           (1ULL << 63)
 #define LB_FRAME_KIND_BITS     3
 #define LB_FRAME_ID_BITS       40 /* of the code object: lb_interp_code.code_id */
-#define LB_FRAME_INDEX_BITS    20 /* place in it; of Python: offset in the bytecode / 2 */
+#define LB_FRAME_INDEX_BITS    20 /* place in it; Python: offset in the bytecode / 2 */
 #define LB_FRAME_INDEX_UNKNOWN ((1u << LB_FRAME_INDEX_BITS) - 1) /* or too large */
 #define LB_FRAME_FIELD(value, bits, shift) \
 	(((__u64)(value) & ((1ULL << (bits)) - 1)) << (shift))
@@ -103,7 +103,7 @@ enum lb_body_kind {
 _Static_assert(1 + LB_FRAME_KIND_BITS + LB_FRAME_ID_BITS + LB_FRAME_INDEX_BITS == 64,
 	       "a frame is a word");
 
-/* Of a program image: what unwind tables, code objects and wake-ups are for. */
+/* Identifies a program image, for unwind tables, code objects and wake-ups. */
 struct lb_image {
 	__u64 start_boottime_ns; /* of the thread group's leader */
 	__u32 tgid; /* initial pid namespace */
@@ -116,26 +116,26 @@ struct lb_body {
 	__u64 hash; /* what the key refers to */
 	__u64 cgroup_id; /* cgroup v2 directory inode; kernel bodies: 0 */
 	char comm[LB_COMM_LEN]; /* of the thread; kernel bodies: zeroes */
-	__u32 tid; /* 0 unless threads were asked for */
+	__u32 tid; /* 0 unless threads are kept apart */
 	__u8 kind; /* enum lb_body_kind */
-	__u8 nr_guessed; /* frames found by frame pointers, no unwind row being there; 255: or more */
+	__u8 nr_guessed; /* frames found by frame pointers: no unwind row; 255: or more */
 	__u16 nr_frames; /* 0..LB_MAX_FRAMES */
 	__u64 ips[LB_MAX_FRAMES]; /* leaf first; the record ends after nr_frames */
 };
 _Static_assert(sizeof(struct lb_body) == 40 + 8 * LB_MAX_FRAMES, "no padding");
 
-/* Whose a program image is at a sample: what its leader may, and which root it has. */
+/* Credentials and root directory of a program image's leader at a sample. */
 struct lb_ids {
 	__u32 uid, gid; /* effective, initial user namespace; LB_NO_ID: not read */
 	__u32 user_ns; /* inode number of its user namespace; 0: not read */
-	/* Id of the mount whose root is its root directory; 0: that is another directory. */
+	/* Id of the mount whose root is its root directory; 0: it is no mount's root. */
 	__u32 root_mount;
 };
 #define LB_NO_ID 0xffffffffU
 
 /*
- * Wakes the collector: the first sample of a program image, or the first one with another
- * user or group; or, with tgid 0, a slot that is half full and wants to be drained early.
+ * Wakes the collector: at the first sample of a program image, and at the first one with
+ * another user or group. With tgid 0: a slot is half full and should be drained early.
  */
 struct lb_first_sample {
 	__u64 start_boottime_ns;
@@ -152,9 +152,9 @@ _Static_assert(sizeof(struct lb_first_sample) == 40, "no padding in records");
  */
 enum lb_counter {
 	LB_CTR_TICKS, /* program runs, of whatever source */
-	LB_CTR_IDLE, /* pid 0: neither due nor sampled */
+	LB_CTR_IDLE, /* pid 0: neither expected nor sampled */
 	LB_CTR_OTHER, /* not one of the targets */
-	/* Nanoseconds spent on telling whose a tick is: one of LB_FILTER_MEASURED is measured
+	/* Nanoseconds spent in the filter: one tick of LB_FILTER_MEASURED is measured
 	 * and stands for all. */
 	LB_CTR_CHOICE_NS,
 	LB_CTR_SAMPLED, /* ticks of the targets */
@@ -162,17 +162,17 @@ enum lb_counter {
 	LB_CTR_LOST_COUNTS_FULL, /* ... lost: the counts map is full */
 	LB_CTR_LOST_INTERNAL, /* ... lost: a map look-up failed that cannot fail */
 	LB_CTR_NO_BODY, /* counted under the leaf: the body store is full */
-	LB_CTR_USER_TRUNCATED, /* user stacks cut at the number of frames asked for */
+	LB_CTR_USER_TRUNCATED, /* user stacks cut at the configured number of frames */
 	LB_CTR_KERN_TRUNCATED, /* kernel stacks that filled LB_MAX_KERN_FRAMES */
-	LB_CTR_KERN_FAILED, /* kernel stack asked for, not given */
-	LB_CTR_RUN_NS, /* nanoseconds spent on ticks that were sampled, after that */
+	LB_CTR_KERN_FAILED, /* a kernel stack was wanted but not available */
+	LB_CTR_RUN_NS, /* nanoseconds spent on sampled ticks, after the filter */
 	LB_CTR_FIRST_DROPPED, /* struct lb_first_sample did not fit its ring */
 	LB_CTR_REQUEST_DROPPED, /* struct lb_unwind_request did not fit its ring */
 	LB_CTR_USER_FRAMES, /* native user frames, of all sampled stacks */
 	LB_CTR_PYTHON_FRAMES, /* frames of interpreters, same */
 	LB_CTR_GUESSED_FRAMES, /* native user frames found by frame pointers */
-	LB_CTR_PYTHON_STALE, /* runs of such frames whose place in the C stack was not found */
-	LB_CTR_PYTHON_FAULT, /* an interpreter's memory could not be read, or made no sense */
+	LB_CTR_PYTHON_STALE, /* runs of them without a known place in the C stack */
+	LB_CTR_PYTHON_FAULT, /* an interpreter's memory was unreadable or invalid */
 	LB_CTR_CODE_DROPPED, /* struct lb_interp_code did not fit its ring */
 	LB_NR_COUNTERS,
 };
@@ -189,7 +189,7 @@ struct lb_counters {
 #define LB_JIT_MAX_CHUNKS \
 	1024 /* of one object: 16 MiB; larger ones are fetched by a list walk */
 
-/* Key of the code generations: a process, whatever it executes. */
+/* Key of the code generations: a process, across its execs. */
 struct lb_code_key {
 	__u64 start_boottime_ns; /* of the thread group's leader */
 	__u32 tgid;
@@ -199,18 +199,18 @@ _Static_assert(sizeof(struct lb_code_key) == 16, "no padding in map keys");
 
 enum lb_jit_kind {
 	LB_JIT_REGISTER, /* chunks follow, with the same cookie, unless failed */
-	LB_JIT_CHUNK, /* in order of offset; one with failed != 0 is the last */
+	LB_JIT_CHUNK, /* in order of offset; a chunk with failed != 0 is the last */
 	LB_JIT_UNREGISTER,
 };
 
 /*
  * One call of __jit_debug_register_code. Records of one call come in order; those
- * of different threads may come in between. Times are CLOCK_MONOTONIC, taken after
+ * of other threads may be interleaved. Times are CLOCK_MONOTONIC, taken after
  * the code generation was bumped and before the first record is sent.
  */
 struct lb_jit_record {
 	__u32 kind; /* enum lb_jit_kind */
-	__u32 len; /* CHUNK: bytes of data that count; else 0 */
+	__u32 len; /* CHUNK: bytes of data that are valid; else 0 */
 	__u64 cookie; /* of the call: LB_JIT_COOKIE() of its thread and time */
 	/* The next seven are 0 in a CHUNK. */
 	__u64 time_ns;
@@ -219,23 +219,23 @@ struct lb_jit_record {
 	__u32 exec_id;
 	__u64 entry_addr; /* of struct jit_code_entry, in the target; 0: not known */
 	__u64 symfile_addr; /* of the object, in the target */
-	__u64 symfile_bytes; /* as the target says: hostile */
+	__u64 symfile_bytes; /* from the target: hostile */
 	__u64 offset; /* CHUNK: of data in the object */
-	__u32 failed; /* enum lb_jit_failure; not 0: no (further) chunk will come */
+	__u32 failed; /* enum lb_jit_failure; not 0: no further chunk follows */
 	__u32 code_gen; /* of the process, after this call or a later one; CHUNK: 0 */
 	__u8 data[]; /* CHUNK only; the record may be longer than len */
 };
 _Static_assert(sizeof(struct lb_jit_record) == 80, "no padding in records");
 
-/* Thread ids have 22 bits (PID_MAX_LIMIT of linux/threads.h), nanoseconds wrap after 73 min. */
+/* tids have 22 bits (PID_MAX_LIMIT of linux/threads.h), nanoseconds wrap after 73 min. */
 #define LB_JIT_COOKIE(tid, time_ns) \
 	((__u64)(tid) << 42 | ((__u64)(time_ns) & ((1ULL << 42) - 1)))
 
-/* What became of a call; each that is not LB_JIT_OK is the counter of that number. */
+/* Outcome of a call. Each value but LB_JIT_OK is also the number of its counter. */
 enum lb_jit_failure {
 	LB_JIT_OK,
-	LB_JIT_FAULT, /* target memory could not be read, or is no descriptor of version 1 */
-	LB_JIT_NOT_ELF, /* an object in a format of the runtime's own */
+	LB_JIT_FAULT, /* target memory unreadable, or not a descriptor of version 1 */
+	LB_JIT_NOT_ELF, /* the object is in a runtime-specific format */
 	LB_JIT_TOO_BIG, /* more than LB_JIT_MAX_CHUNKS */
 	LB_JIT_NO_ROOM, /* the ring has no room for the object */
 	LB_NR_JIT_FAILURES,
@@ -243,15 +243,15 @@ enum lb_jit_failure {
 
 /*
  * Per CPU. calls = whole objects and unregistrations in the ring + fault + not_elf +
- * too_big + no_room, exactly, when no call is under way.
+ * too_big + no_room, exactly, while no call is in progress.
  */
 enum lb_jit_counter {
 	LB_JIT_CTR_CALLS, /* registrations and unregistrations of targets */
 	LB_JIT_CTR_FAULT,
 	LB_JIT_CTR_NOT_ELF,
 	LB_JIT_CTR_TOO_BIG,
-	LB_JIT_CTR_NO_ROOM, /* a record did not fit: the call is lost, or the object is not whole */
-	LB_JIT_CTR_RUN_NS, /* spent in the probe, with the time for which it was preempted */
+	LB_JIT_CTR_NO_ROOM, /* a record did not fit: the call or its object is lost */
+	LB_JIT_CTR_RUN_NS, /* spent in the probe, including preemption */
 	LB_NR_JIT_COUNTERS,
 };
 

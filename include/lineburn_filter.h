@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Who is sampled: what user space tells the kernel side about it, and may change while
- * it runs. One kind is one question; what a kind says of a task is a bit that includes it
- * and one that excludes it. A task is sampled if no kind excludes it, and each kind that
- * includes anything includes the task.
+ * Selects the tasks to sample. User space writes the rules and may change them while the
+ * programs run. Each kind of rule has a bit that includes a task and one that excludes
+ * it. A task is sampled if no kind excludes it, and every kind that has include rules
+ * includes it.
  */
 #ifndef LB_LINEBURN_FILTER_H
 #define LB_LINEBURN_FILTER_H
@@ -17,7 +17,7 @@
 /* In order of cost. */
 enum lb_filter_kind {
 	LB_FILTER_THREAD, /* tid */
-	LB_FILTER_PROCESS, /* tgid, handed on to children */
+	LB_FILTER_PROCESS, /* tgid, inherited by children */
 	LB_FILTER_USER, /* effective uid */
 	LB_FILTER_CGROUP, /* these three: a cgroup and all below it */
 	LB_FILTER_CONTAINER,
@@ -26,7 +26,7 @@ enum lb_filter_kind {
 	LB_NR_FILTER_KINDS,
 };
 
-/* Masks: of what a task is, of what is asked for, of what is in use. */
+/* Bits of masks: a task's verdict, the include rules, the kinds in use. */
 #define LB_FILTER_IN(kind)  (1u << (kind))
 #define LB_FILTER_OUT(kind) (1u << ((kind) + 16))
 #define LB_FILTER_ANY_OUT   0xffff0000u
@@ -37,18 +37,18 @@ enum lb_filter_kind {
 	(LB_FILTER_IN(LB_FILTER_CGROUP) | LB_FILTER_IN(LB_FILTER_CONTAINER) | \
 	 LB_FILTER_IN(LB_FILTER_UNIT))
 
-/* Hierarchies of cgroups that are looked at: v2, and of v1 what is in use. */
+/* Most cgroup hierarchies that are checked: v2, and those of v1 in use. */
 #define LB_FILTER_HIERARCHIES 4
 
 /*
- * What a word refers to is written before it, and the generation last; a program run reads that
- * before what it covers.
+ * User space writes the data first, then the words that refer to it, then the generation.
+ * A program run reads the generation before the data.
  */
 struct lb_filter {
-	__u32 uses; /* LB_FILTER_IN() of kinds that say anything */
-	__u32 wanted; /* LB_FILTER_IN() of kinds that include */
-	__u32 no_children; /* what is said of a process does not hold for its children */
-	__u32 generation; /* counted up when what is said of anything has changed */
+	__u32 uses; /* LB_FILTER_IN() of kinds that have rules */
+	__u32 wanted; /* LB_FILTER_IN() of kinds that have include rules */
+	__u32 no_children; /* children do not inherit the rules of a process */
+	__u32 generation; /* incremented when any rule has changed */
 	__u32 nr_hierarchies;
 	__u32 comm_table; /* index of the one in use */
 	__u32 nothing; /* 0 */
@@ -58,10 +58,10 @@ struct lb_filter {
 };
 
 /*
- * Is it measured how long this tick's filter takes? @tick: of this CPU, since the slot was
- * emptied. @round: counted up when one is. Where that is done after a few ticks, each of
- * them has its turn: an odd step leads through all LB_FILTER_MEASURED rounds. One near the
- * golden section of that number spreads the turns.
+ * Returns whether this tick measures how long the filter takes. @tick: of this CPU, since
+ * the slot was emptied. @round: incremented at each measurement. Where slots are emptied
+ * after a few ticks each tick still gets its turn: an odd step visits all
+ * LB_FILTER_MEASURED rounds, and one near the golden section of that number spreads them.
  */
 static inline __attribute__((always_inline)) int lb_filter_is_timed(__u64 tick,
 								    __u32 round)
@@ -69,13 +69,13 @@ static inline __attribute__((always_inline)) int lb_filter_is_timed(__u64 tick,
 	return !((tick + 39 * (__u64)round) & (LB_FILTER_MEASURED - 1));
 }
 
-/* Of a thread: beside its tid, which has 22 bits (PID_MAX_LIMIT of linux/threads.h). */
+/* Marks a thread's id; tids have 22 bits (PID_MAX_LIMIT of linux/threads.h). */
 #define LB_TARGET_THREAD (1u << 31)
 
-/* A process or a thread of which something is said. */
+/* The rule of a process or a thread. */
 struct lb_target {
-	__u64 start_boottime_ns; /* of the leader, or the thread; 0: who meets it first
-				  * fills it in */
+	__u64 start_boottime_ns; /* of the leader, or the thread; 0: filled in at the
+				  * first tick */
 	__u32 mask; /* LB_FILTER_IN() and _OUT() */
 	__u32 pad; /* 0 */
 };
@@ -90,10 +90,10 @@ struct lb_cgroup_key {
 _Static_assert(sizeof(struct lb_cgroup_key) == 16, "no padding in map keys");
 
 /*
- * Patterns of names, compiled: all are matched at once, with a bit for each of their
- * elements (the bit-parallel matching of R. Baeza-Yates and G. Gonnet, 1992). A pattern has
- * 16 bits of a word. Bit i set: what was read so far matches its first i elements; a '*'
- * is no element but lets its bit stay. Bits are moved up by elements that match the byte.
+ * Compiled name patterns. All are matched at once, with a bit for each element (the
+ * bit-parallel matching of R. Baeza-Yates and G. Gonnet, 1992). A pattern has 16 bits of
+ * a word. Bit i is set when the bytes so far match the first i elements. A '*' is not an
+ * element: it keeps its bit set. An element that matches the byte shifts its bit up.
  */
 #define LB_COMM_PATTERN_BITS 16
 #define LB_COMM_PER_WORD     4
@@ -109,7 +109,7 @@ struct lb_comm_byte {
 struct lb_comm_word {
 	struct lb_comm_byte bytes[256];
 	__u64 start; /* the first bit of each pattern */
-	__u64 in, out; /* the last bits of those that include, and that exclude */
+	__u64 in, out; /* last bits of the patterns that include, and that exclude */
 };
 
 struct lb_comm_table {
@@ -120,7 +120,7 @@ struct lb_comm_table {
 
 #define LB_COMM_AT_ONCE 4
 
-/** @bytes  the next LB_COMM_AT_ONCE of a name, or zeroes behind it. Return: the new bits. */
+/** @bytes  the next LB_COMM_AT_ONCE of a name, padded by zeroes. Return: the new bits. */
 static inline __attribute__((always_inline)) __u64 lb_comm_step(
 	const struct lb_comm_word *word, __u64 bits, const __u8 *bytes)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How the kernel side walks user stacks: the tables that user space fills, and
- * what the walk asks for.
+ * Unwind tables of the kernel side, which user space fills, and the requests that the
+ * walk sends for missing ones.
  *
  * ip -> segment of its process -> page of the object's text -> row -> rule.
  *
- * Addresses in an object: of a mapped file, the file offset; of a JIT's object, the
- * distance from where its text begins. Rows are made per 64 KiB of them (a page).
+ * An address in an object is the file offset for a mapped file, and for a JIT's object
+ * the distance from the start of its text. Rows are built per 64 KiB of addresses (a
+ * page).
  */
 #ifndef LB_LINEBURN_UNWIND_H
 #define LB_LINEBURN_UNWIND_H
@@ -25,7 +26,7 @@ enum lb_cfa_kind {
 	LB_CFA_DEREF_SP, /* *(SP + cfa_off) */
 	LB_CFA_DEREF_FP_8, /* *(FP + cfa_off) + 8: the SP at entry was kept (OpenSSL) */
 	LB_CFA_DEREF_SP_8, /* *(SP + cfa_off) + 8 */
-	LB_CFA_SIGNAL, /* a signal frame: registers are in the ucontext on the stack */
+	LB_CFA_SIGNAL, /* a signal frame: the ucontext on the stack has the registers */
 	LB_CFA_END, /* the outermost frame: return address undefined */
 	LB_CFA_UNSUPPORTED,
 	LB_CFA_REG, /* LB_CFA_REG + DWARF number (0..15 on x86): only at the leaf */
@@ -51,7 +52,7 @@ _Static_assert(sizeof(struct lb_unwind_rule) == 8, "no padding in map values");
 
 #define LB_UNWIND_MAX_RULES 16384 /* distinct ones; [0] is {LB_CFA_NONE} */
 
-/* In order of pc_low within a page; a row is good until the next one. */
+/* In order of pc_low within a page; a row is valid up to the next one. */
 struct lb_unwind_row {
 	__u16 pc_low; /* address & 0xffff */
 	__u16 rule;
@@ -64,14 +65,14 @@ struct lb_unwind_rows {
 
 #define LB_SLAB_VALUES 1024 /* of struct lb_unwind_rows: 256 KiB */
 #define LB_SLAB_ROWS   (LB_SLAB_VALUES * LB_ROWS_PER_VALUE) /* a page never needs more */
-#define LB_MAX_SLABS   4096 /* 1 GiB; how many there may be is an option */
+#define LB_MAX_SLABS   4096 /* 1 GiB; an option limits them further */
 
 /* ---- pages ---- */
 
 enum lb_page_state {
-	LB_PAGE_ABSENT, /* never built, or evicted: ask for it */
+	LB_PAGE_ABSENT, /* never built, or evicted: request it */
 	LB_PAGE_ROWS,
-	LB_PAGE_EMPTY, /* no row at all: frame pointers */
+	LB_PAGE_EMPTY, /* no rows: frame pointers */
 };
 
 struct lb_unwind_page {
@@ -88,13 +89,13 @@ _Static_assert(sizeof(struct lb_unwind_page) == 8, "no padding in map values");
 
 enum lb_segment_flag {
 	LB_SEGMENT_NO_ROWS = 1 << 0, /* a JIT's memory: frame pointers, no page */
-	LB_SEGMENT_LISTED = 1 << 1, /* with it: only its JIT's list tells what is there */
+	LB_SEGMENT_LISTED = 1 << 1, /* also set: only its JIT's list knows the code */
 };
 
 /*
- * A run of segments begins with its stamp, {.start = generation, .end = 0}, then come
- * nr_segments in order of start. A process whose generation is not that of the stamp
- * refers to a run that was given to another since.
+ * A run of segments begins with its stamp, {.start = generation, .end = 0}. nr_segments
+ * in order of start follow. If the generation of a process differs from its stamp, the
+ * run was reassigned to another process.
  */
 struct lb_unwind_segment {
 	__u64 start, end; /* [start, end), run-time addresses */
@@ -109,7 +110,7 @@ _Static_assert(sizeof(struct lb_unwind_segment) == 32, "no padding in map values
 
 /* Value of the map of processes, whose key is struct lb_image. */
 struct lb_unwind_process {
-	__u64 generation; /* of the run; 0: none, nothing is known yet */
+	__u64 generation; /* of the run; 0: no run yet */
 	__u32 stamp; /* index of the run's stamp */
 	__u32 nr_segments;
 	__u32 interp; /* index of its struct lb_interp + 1; 0: no interpreter is known */
@@ -126,13 +127,13 @@ enum lb_request_kind {
 	LB_REQUEST_PROCESS, /* the image has no (valid) run of segments */
 	LB_REQUEST_MAPPING, /* no segment at ip */
 	LB_REQUEST_PAGE, /* the page of ip is absent */
-	LB_REQUEST_LIST, /* code at ip, in a LISTED segment: it may be new on the list */
+	LB_REQUEST_LIST, /* code at ip in a LISTED segment may be new on the list */
 };
 
 /* Sent at most once in LB_REQUEST_PAUSE_NS for the same image and page. */
 struct lb_unwind_request {
 	struct lb_image image;
-	__u64 ip; /* as it was looked up (return addresses - 1); 0: it was not sampled yet */
+	__u64 ip; /* as looked up (return addresses - 1); 0: not sampled yet */
 	__u32 kind; /* enum lb_request_kind */
 	__u32 pad; /* 0 */
 };
@@ -142,13 +143,13 @@ _Static_assert(sizeof(struct lb_unwind_request) == 32, "no padding in records");
 
 /* ---- interpreters ---- */
 
-#define LB_INTERP_FRAME_BYTES 112 /* most of an interpreter frame that are read at once */
-#define LB_INTERP_CODE_BYTES  256 /* of a code object's fixed part, same */
+#define LB_INTERP_FRAME_BYTES 112 /* most that are read of an interpreter frame */
+#define LB_INTERP_CODE_BYTES  256 /* same, of a code object's fixed part */
 #define LB_INTERP_IDENTITY_WORDS \
-	8 /* of the code object that tell it from a later one there */
+	8 /* words that tell a code object from a later one at its address */
 #define LB_MAX_INTERPS 64 /* distinct layouts */
 
-/* How names are kept. */
+/* How names are stored. */
 enum lb_interp_text {
 	LB_TEXT_STR, /* objects of CPython */
 	LB_TEXT_C, /* addresses of C strings; code objects have no line table then */
@@ -170,7 +171,7 @@ enum lb_interp_link {
 
 /*
  * Layout of one build of an interpreter: a list of frames, each of which refers to a code
- * object. The names are those of CPython. Offsets in bytes; bounds are checked by who reads:
+ * object. The names are those of CPython. Offsets are in bytes; the reader checks bounds:
  * frame offsets + 8 <= LB_INTERP_FRAME_BYTES, code offsets + 8 <= LB_INTERP_CODE_BYTES.
  */
 struct lb_interp {
@@ -186,32 +187,32 @@ struct lb_interp {
 	__u8 entry_has_code; /* LB_LINK_CFRAME: the entry frame is a frame of Python (3.11) */
 	__u8 code_tag_mask; /* low bits of frame_code that are no address */
 	__u8 ip_is_index; /* 1: frame_ip is an int, in code units; 2: in bytes; 0: an address */
-	__u8 frame_bytes; /* of a frame that hold all of the above: what follows may be unmapped */
+	__u8 frame_bytes; /* of a frame, for all of the above; more may be unmapped */
 	__u16 code_bytecode; /* of the code object: where instructions begin */
 	__u16 code_filename, code_qualname, code_linetable, code_firstlineno;
 	__u16 code_identity
 		[LB_INTERP_IDENTITY_WORDS]; /* offsets of u64 words; 0: none (the type is at 8) */
 	__u16 str_length, str_state, str_ascii,
-		str_wide; /* of a str; data of ASCII and of other ones */
+		str_wide; /* of a str; data of ASCII and of other strs */
 	__u16 bytes_size, bytes_data; /* of a bytes object */
-	__u16 code_bytes; /* of a code object that hold all of the above, as frame_bytes */
-	/* 1: *(thread pointer + interp_tls_off) is a table that has the thread state (musl). */
+	__u16 code_bytes; /* of a code object, enough for all of the above */
+	/* 1: *(thread pointer + interp_tls_off) is a table that has it (musl). */
 	__u16 ts_is_in_table;
 	__u16 ts_table_off; /* in that table */
 	__u16 kind; /* of its frames: LB_FRAME_KIND() */
 	__u16 text; /* enum lb_interp_text */
-	/* + interp_bias: one state for all threads is there; 0: interp_tls_off says where. */
+	/* + interp_bias: the one state of all threads; 0: see interp_tls_off. */
 	__u64 state_off;
 };
 _Static_assert(sizeof(struct lb_interp) == 104, "no padding in map values");
 
-#define LB_INTERP_TEXT_BYTES  256 /* of a name that are copied */
-#define LB_INTERP_TABLE_BYTES 4096 /* of a line table, same */
+#define LB_INTERP_TEXT_BYTES  256 /* copied of a name */
+#define LB_INTERP_TABLE_BYTES 4096 /* copied of a line table */
 #define LB_INTERP_NOT_READ    0xffffffffU /* or longer than anything */
 
 /*
- * A code object at its first sample in an image. What does not fit is cut, and is read
- * again by user space while the process lives.
+ * A code object at its first sample in an image. Texts that do not fit are cut; user
+ * space reads those again while the process lives.
  */
 struct lb_interp_code {
 	struct lb_image image;
@@ -221,9 +222,9 @@ struct lb_interp_code {
 	__u32 version; /* of struct lb_interp */
 	__u32 first_line;
 	__u32 file_chars, name_chars; /* whole length; 0: could not be read */
-	/* same; LB_INTERP_NOT_READ. One of no bytes is whole: 3.9 has it where all is one line. */
+	/* same, or LB_INTERP_NOT_READ. 0 is a whole table: 3.9, code of one line. */
 	__u32 table_bytes;
-	__u32 table_copied; /* bytes of it that are here */
+	__u32 table_copied; /* bytes in table[] */
 	__u8 file_width,
 		name_width; /* bytes a char: 1 (Latin-1 or ASCII), 2, 4; 0: not read */
 	__u8 pad[6];

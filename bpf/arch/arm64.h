@@ -14,13 +14,13 @@ static __always_inline bool lb_regs_user(const volatile struct lb_regs *regs)
 	return (regs->pstate & 0xf) == 0; /* EL0 */
 }
 
-/* Does it run 64-bit code? Else PSR_MODE32_BIT is set (asm/ptrace.h). */
+/* Returns whether it runs 64-bit code. Else PSR_MODE32_BIT is set (asm/ptrace.h). */
 static __always_inline bool lb_regs_64_bit(const struct lb_regs *regs)
 {
 	return !(regs->pstate & 0x10);
 }
 
-/* The saved number of the system call is not part of user_pt_regs: not known. */
+/* Not known: user_pt_regs lacks the number of the system call. */
 static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
 {
 	return false;
@@ -47,15 +47,15 @@ static __always_inline __u64 lb_thread_pointer(struct task_struct *task)
 }
 
 /*
- * A saved return address may be signed (FEAT_PAuth): the signature is above the bits of
- * an address. 48 of them: user space gets more only where it asks for that.
+ * Strips the signature that a saved return address may have (FEAT_PAuth), above the bits
+ * of an address. Addresses have 48 bits unless user space requests more.
  */
 static __always_inline __u64 lb_code_address(__u64 saved)
 {
 	return saved & ((1ULL << 48) - 1);
 }
 
-/* A stub jumps without touching the stack: its rows are plain ones. */
+/* A stub jumps without touching the stack, so its rows are ordinary. */
 static __always_inline __u32 lb_plt_cfa(const struct lb_stack *s, __u64 lookup,
 					__s32 push_end, __u64 *cfa)
 {
@@ -85,9 +85,9 @@ static __always_inline __u32 lb_signal_frame(struct lb_stack *s)
 #define LB_LEAF_MIN_BYTES 0
 
 /*
- * The caller's registers by @rule, its CFA being @cfa. Who saves the frame pointer saves
- * the link register above it: stp x29, x30 (AAPCS64, 6.4.6). Who saves none is a leaf: the
- * return address is in the link register, which is known only where all registers are.
+ * Sets the caller's registers by @rule and @cfa. A function that saves the frame pointer
+ * saves the link register above it: stp x29, x30 (AAPCS64, 6.4.6). One that does not is a
+ * leaf: its return address is in the link register, known only with all registers.
  * Return: LB_STACK_COMPLETE, or why not.
  */
 static __always_inline __u32 lb_caller(struct lb_stack *s,

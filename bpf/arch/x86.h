@@ -16,9 +16,9 @@ static __always_inline bool lb_regs_user(const volatile struct lb_regs *regs)
 }
 
 /*
- * Does it run 64-bit code now? The selectors are __USER_CS (asm/segment.h) and that of Xen
- * (FLAT_USER_CS64 of xen/interface/xen.h); all others are of 32 or 16 bits. Above these 16
- * bits FRED saves something else.
+ * Returns whether it runs 64-bit code now: with selector __USER_CS (asm/segment.h) or
+ * Xen's FLAT_USER_CS64 (xen/interface/xen.h); all others are 32-bit or 16-bit. FRED
+ * stores other data above these 16 bits.
  */
 static __always_inline bool lb_regs_64_bit(const struct lb_regs *regs)
 {
@@ -27,7 +27,7 @@ static __always_inline bool lb_regs_64_bit(const struct lb_regs *regs)
 	return cs == 0x33 || cs == 0xe033;
 }
 
-/* Saved at a system call, not at an exception (arch/x86/entry: orig_ax is its number). */
+/* Returns whether a system call saved them (arch/x86/entry: orig_ax is its number). */
 static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
 {
 	return (__s64)regs->orig_ax >= 0;
@@ -37,7 +37,7 @@ static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
 #define lb_regs_sp(r) ((r)->sp)
 #define lb_regs_fp(r) ((r)->bp)
 
-/* By DWARF number (psABI, figure 3.36): those that a CFA may be relative to. */
+/* By DWARF number (psABI, figure 3.36): the registers that can be the base of a CFA. */
 #define LB_NR_DWARF_REGS 16
 
 static __always_inline void lb_regs_dwarf(const struct lb_regs *regs, __u64 *to)
@@ -65,7 +65,7 @@ static __always_inline __u64 lb_thread_pointer(struct task_struct *task)
 	return LB_TASK(task, thread.fsbase);
 }
 
-/* A return address as it is in memory -> as it is. */
+/* Converts a return address in memory to an address of code. */
 static __always_inline __u64 lb_code_address(__u64 saved)
 {
 	return saved;
@@ -86,7 +86,7 @@ static __always_inline __u32 lb_plt_cfa(const struct lb_stack *s, __u64 lookup,
  */
 static __always_inline __u32 lb_signal_frame(struct lb_stack *s)
 {
-	/* Into the window, for which there is no use just now: the BPF stack is small. */
+	/* Reads into the window, which is unused here: the BPF stack is small. */
 	const struct {
 		__u64 r8_to_r15[8];
 		__u64 di, si, bp, bx, dx, ax, cx, sp, ip;
@@ -111,11 +111,11 @@ static __always_inline __u32 lb_signal_frame(struct lb_stack *s)
 	return LB_STACK_COMPLETE;
 }
 
-/* The least that a CFA is above the stack pointer: the return address, which is below it. */
+/* Least distance of a CFA above the stack pointer: the return address is between. */
 #define LB_LEAF_MIN_BYTES 8
 
 /*
- * The caller's registers by @rule, its CFA being @cfa.
+ * Sets the caller's registers by @rule and @cfa.
  * Return: LB_STACK_COMPLETE, or why not.
  */
 static __always_inline __u32 lb_caller(struct lb_stack *s,

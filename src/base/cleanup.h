@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Owning locals that free themselves, and how ownership leaves them. */
+/* Locals that free what they own, and macros that hand ownership over. */
 #ifndef LB_BASE_CLEANUP_H
 #define LB_BASE_CLEANUP_H
 

@@ -11,7 +11,7 @@
 /** CLOCK_MONOTONIC. */
 uint64_t clock_now_ns(void);
 
-/** CLOCK_BOOTTIME: the same, and the time for which the machine was suspended. */
+/** CLOCK_BOOTTIME: the same plus the time that the machine was suspended. */
 uint64_t clock_boot_ns(void);
 
 /** CLOCK_REALTIME. */

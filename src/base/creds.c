@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-/* What capabilities(7) takes away when the file-system id stops being 0. */
+/* Capabilities that are lost when the file-system id stops being 0: capabilities(7). */
 #define FILE_CAPS                                                               \
 	(1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | \
 	 1u << CAP_FOWNER | 1u << CAP_FSETID | 1u << CAP_LINUX_IMMUTABLE |      \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Opening a file on behalf of somebody: a path that a stranger named is opened
- * with the file-system rights of that stranger, never with root's.
+ * Opens files on behalf of another user: a path that an untrusted user named is opened
+ * with that user's file-system rights, never with root's.
  */
 #ifndef LB_BASE_CREDS_H
 #define LB_BASE_CREDS_H
@@ -12,7 +12,7 @@
 struct creds {
 	uid_t saved_uid;
 	gid_t saved_gid;
-	uint32_t saved_caps; /* those for files that were in effect */
+	uint32_t saved_caps; /* effective capabilities for files */
 	int nr_groups; /* -1: nothing to restore */
 	gid_t groups[1024];
 };

@@ -9,7 +9,7 @@ enum exit_code {
 	EXIT_FAILED = 1, /* anything without a more exact code */
 	EXIT_USAGE = 2, /* the command line is wrong */
 	EXIT_SYSTEM = 3, /* the system does not allow it; the text has the remedy */
-	EXIT_NO_SAMPLES = 4, /* nothing was sampled, or nothing of what is asked for */
+	EXIT_NO_SAMPLES = 4, /* nothing was sampled, or nothing that was selected */
 	EXIT_OWN_FAILURE = 125, /* run: lineburn failed after the command started */
 	EXIT_NOT_EXECUTABLE = 126, /* run: the command cannot be executed, as env(1) */
 	EXIT_NOT_FOUND = 127, /* run: there is no such command, as env(1) */
@@ -27,7 +27,7 @@ struct error {
 __attribute__((format(printf, 3, 4))) int error_set(struct error *err, int code,
 						    const char *fmt, ...);
 
-/** The same, with the exit code that main.c shall use. */
+/** The same, and sets the exit code for main.c. */
 __attribute__((format(printf, 4, 5))) int error_set_exit(struct error *err,
 							 enum exit_code exit_code,
 							 int code, const char *fmt, ...);

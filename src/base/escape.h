@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names come from strangers: each sink escapes them where it prints. */
+/* Escapes names, which are untrusted, for each kind of output. */
 #ifndef LB_BASE_ESCAPE_H
 #define LB_BASE_ESCAPE_H
 
@@ -16,7 +16,7 @@
  */
 size_t escape_terminal(FILE *out, const char *s);
 
-/** The same into @buf (always terminated, cut at a whole escape); returns @buf. */
+/** The same into @buf (always terminated, escapes kept whole); returns @buf. */
 char *escape_terminal_buf(char *buf, size_t size, const char *s);
 
 /**
@@ -25,7 +25,7 @@ char *escape_terminal_buf(char *buf, size_t size, const char *s);
  */
 char *escape_utf8_buf(char *buf, size_t size, const char *s);
 
-/** Adds to the text in @buf, which is cut where it is full. Return: is it whole? */
+/** Appends to the text in @buf, truncated when full. Return: false when truncated. */
 __attribute__((format(printf, 3, 4))) bool text_append(char *buf, size_t size,
 						       const char *fmt, ...);
 

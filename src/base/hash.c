@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * SipHash (Aumasson, Bernstein: SipHash: a fast short-input PRF, INDOCRYPT 2012) with one
- * round a word and three at the end, which is what CPython, Rust and Ruby have for tables.
+ * round a word and three at the end, which is what CPython, Rust and Ruby have for
+ * tables.
  */
 #include "base/hash.h"
 
@@ -14,12 +15,12 @@ struct sip {
 
 static struct hash_key secret;
 
-/* Before main(): whatever hashes first finds it, and it never changes. */
+/* Runs before main(): the first hash needs it, and it never changes. */
 __attribute__((constructor)) static void choose_secret(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);
 
-	/* Early at boot: what the kernel gives each program, 16 bytes (getauxval(3)). */
+	/* Early at boot: the 16 random bytes that each program gets (getauxval(3)). */
 	if (getrandom(&secret, sizeof(secret), GRND_NONBLOCK) != sizeof(secret) && random)
 		memcpy(&secret, random, sizeof(secret));
 }
@@ -60,7 +61,7 @@ static inline void take(struct sip *s, uint64_t word)
 	s->v[0] ^= word;
 }
 
-/* @word  what did not fill a word, and the length in its highest byte */
+/* @word  the rest that did not fill a word, with the length in its highest byte */
 static inline uint64_t end(struct sip *s, uint64_t word)
 {
 	take(s, word);
@@ -71,7 +72,7 @@ static inline uint64_t end(struct sip *s, uint64_t word)
 	return s->v[0] ^ s->v[1] ^ s->v[2] ^ s->v[3];
 }
 
-/* Words are taken as they lie in memory: every machine we build for is little-endian. */
+/* Reads words in host order: every machine we build for is little-endian. */
 static inline uint64_t take_bytes(struct sip *s, const unsigned char *p, size_t len,
 				  uint64_t len_in_all)
 {

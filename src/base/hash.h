@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * 64-bit hashing for tables. Strangers choose most keys: file names, addresses, code. So
- * hash_u64() and hash_bytes() are keyed with a secret that each process chooses for itself:
- * who does not know it cannot find keys that share a hash, or a place in a table. A hash
- * means nothing in another process, nor in another run.
+ * 64-bit hashes for tables. Most keys are untrusted: file names, addresses, code. So
+ * hash_u64() and hash_bytes() are keyed with a secret of this process: nobody without it
+ * can construct keys that share a hash or a table slot. A hash is meaningless in another
+ * process or run.
  */
 #ifndef LB_BASE_HASH_H
 #define LB_BASE_HASH_H
@@ -12,12 +12,12 @@
 #include <stdint.h>
 #include <string.h>
 
-/** Of @value, behind what @hash stands for; 0 to begin with. */
+/** Appends @value to @hash; 0 to begin with. */
 uint64_t hash_u64(uint64_t hash, uint64_t value);
 uint64_t hash_bytes(uint64_t hash, const void *data, size_t len);
 
 /*
- * One to one, and without a secret: for numbers that nobody else chooses. The finaliser of
+ * One to one, without a secret: for numbers that nobody else can choose. The finaliser of
  * MurmurHash3 (public domain constants).
  */
 static inline uint64_t hash_number(uint64_t number)
@@ -31,7 +31,7 @@ static inline uint64_t hash_number(uint64_t number)
 }
 
 /*
- * One to one: with the same @hash no two addresses have the same. Of addresses of our own,
+ * One to one: with the same @hash no two addresses collide. For our own addresses only,
  * which are as random as the kernel makes them.
  */
 static inline uint64_t hash_pointer(uint64_t hash, const void *p)
@@ -43,13 +43,13 @@ struct hash_key {
 	uint64_t k[2];
 };
 
-/** SipHash-1-3, for a @key of one's own. */
+/** SipHash-1-3 with the caller's @key. */
 uint64_t hash_sip13(const struct hash_key *key, const void *data, size_t len);
 
 /*
- * Of the first and the last bytes of something long, so many each (of less: of all of
- * it), for who would have to fetch the rest. @first and @last may overlap. It is the same
- * in every process, so whoever wrote the bytes can write others with the same.
+ * Hashes the first and the last HASH_END_BYTES of something long (all of it if shorter),
+ * for callers that would have to fetch the rest. @first and @last may overlap. Unkeyed,
+ * the same in every process: whoever wrote the bytes can construct collisions.
  */
 #define HASH_END_BYTES 4096u
 

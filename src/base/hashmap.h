@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An index over somebody else's array: 64-bit hash -> item number. The items,
+ * An index over the caller's array: 64-bit hash -> item number. The items,
  * their equality and their memory stay with the caller, so one implementation
  * serves every table (strings, processes, frames, samples).
  */
@@ -25,17 +25,17 @@ struct hashmap {
 	size_t nr_items;
 };
 
-/* Is @item the one that @key describes? Only asked where the hashes are equal. */
+/* Returns whether @item has @key. Called only when the hashes are equal. */
 typedef bool (*hashmap_eq)(uint32_t item, const void *key, const void *ctx);
 
 /** Frees the index, not the items. */
 void hashmap_deinit(struct hashmap *map);
 
-/** Return: the item's number, or HASHMAP_NONE. @eq may be NULL: the hash decides. */
+/** Returns the item's number, or HASHMAP_NONE. @eq may be NULL: the hash decides. */
 uint32_t hashmap_find(const struct hashmap *map, uint64_t hash, hashmap_eq eq,
 		      const void *key, const void *ctx);
 
-/** Adds @item, which the caller knows not to be there. Return: 0 or -ENOMEM. */
+/** Adds @item, which must not be in the map yet. Return: 0 or -ENOMEM. */
 int hashmap_add(struct hashmap *map, uint64_t hash, uint32_t item);
 
 /** Removes the entry with exactly this @hash and @item; nothing if not there. */

@@ -259,7 +259,7 @@ static int keep_as_old(int dir, const char *name)
 	return renameat(dir, name, dir, old) ? -errno : 0;
 }
 
-/* A new file in @dir, of a name that nobody guesses. Return: it, or a negative errno. */
+/* Creates a file in @dir with an unpredictable name. Return: its descriptor or -errno. */
 static int open_temporary(int dir, char *temp, size_t size)
 {
 	uint64_t salt = 0;

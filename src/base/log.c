@@ -18,7 +18,7 @@ int log_level(void)
 	return current_level;
 }
 
-/* Messages carry names that strangers chose, hence the escaping. */
+/* Escapes the message: names in it are untrusted. */
 static void print(const char *fmt, va_list args)
 {
 	char line[2048];

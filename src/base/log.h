@@ -9,7 +9,7 @@
 void log_set_level(int level);
 int log_level(void);
 
-/* Printed from -v on. What is survivable ends in ", skipping". */
+/* Printed from -v on. A message about something survivable ends in ", skipping". */
 __attribute__((format(printf, 1, 2))) void log_info(const char *fmt, ...);
 /* Printed from -vv on. */
 __attribute__((format(printf, 1, 2))) void log_debug(const char *fmt, ...);

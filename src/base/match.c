@@ -13,7 +13,7 @@ static bool is_like(const char *pattern, const char *text)
 
 static bool is_hex_start(const char *value)
 {
-	const char *slash = strchr(value, '/'); /* behind the uid of who named it */
+	const char *slash = strchr(value, '/'); /* after the uid of its user */
 	const char *digits = slash ? slash + 1 : value;
 
 	return strlen(digits) >= MATCH_MIN_ID_LEN &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Matches containers, units and cgroups against what the caller names, for recording and
- * for viewing. Pure functions. Names may be patterns as of fnmatch(3), but for '\', which
- * units have in their names.
+ * Matches containers, units and cgroups against the caller's names, for recording and
+ * viewing. Pure functions. Names may be fnmatch(3) patterns, except that '\' is literal:
+ * unit names contain it.
  */
 #ifndef LB_BASE_MATCH_H
 #define LB_BASE_MATCH_H
@@ -12,39 +12,39 @@
 
 enum match {
 	MATCH_NONE,
-	MATCH_WEAK, /* a start, a pattern, or something implied */
+	MATCH_WEAK, /* a prefix, a pattern, or something implied */
 	MATCH_EXACT,
 };
 
-/* Which starts of an id match. */
+/* Which prefixes of an id match. */
 enum match_start {
-	MATCH_START_NONE, /* it is a name: nspawn and LXC have these for ids */
+	MATCH_START_NONE, /* none: nspawn and LXC use names as ids */
 	MATCH_START_HEX, /* MATCH_MIN_ID_LEN or more hex digits of it */
 	MATCH_START_ANY,
 };
 
-/* Fewer hex digits are a word by chance. */
+/* Fewer hex digits may be a word by chance. */
 #define MATCH_MIN_ID_LEN 4
 
 /**
- * By name, or by id, or by what that starts with.
+ * Matches a container by name, id, or a prefix of the id.
  *
- * @id    "UID/" in front of it says which user named it; "": it is no container
+ * @id    a prefix "UID/" is the user who named it; "": it is no container
  * @name  "": not known
  */
 enum match match_container(const char *value, const char *id, const char *name,
 			   enum match_start start);
 
-/** As systemctl(1) takes them: ".service" may be left out. @unit  "": none */
+/** Matches a unit as systemctl(1) does: ".service" may be left out. @unit  "": none */
 enum match match_unit(const char *value, const char *unit);
 
-/** Is it @id, or what that starts with? */
+/** Matches @id or a prefix of it. */
 enum match match_id_start(const char *value, const char *id);
 
-/** Is @path "/", or is it @below, or above it? Both begin with '/'. */
+/** Is @path equal to @below or an ancestor of it? Both begin with '/'. */
 bool match_path_above(const char *path, const char *below);
 
-/** Puts a '/' first, and takes those away that are double or last. Return: 0 or -ENAMETOOLONG. */
+/** Adds a leading '/', removes double and trailing ones. Return: 0 or -ENAMETOOLONG. */
 int match_clean_path(const char *path, char *ret, size_t size);
 
 #endif

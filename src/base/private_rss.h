@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Resident memory of this process that it shares with nobody. */
+/* Resident memory of this process that is not shared. */
 #ifndef LB_BASE_PRIVATE_RSS_H
 #define LB_BASE_PRIVATE_RSS_H
 
 #include <stdint.h>
 
-/** Bytes of anonymous memory, by /proc/self/statm; 0 when it cannot be told. */
+/** Returns bytes of anonymous memory, by /proc/self/statm; 0 when unknown. */
 uint64_t private_rss_bytes(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Binary search in what is sorted. */
+/* Binary search in sorted data. */
 #ifndef LB_BASE_SEARCH_H
 #define LB_BASE_SEARCH_H
 

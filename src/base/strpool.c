@@ -68,7 +68,7 @@ static bool text_eq(uint32_t item, const void *key, const void *ctx)
 	       !pool->strings[item][text->len];
 }
 
-/* A chunk with @room; one for a single long string goes behind the one being filled. */
+/* Adds a chunk with @room; one for a single long string goes after the current one. */
 static struct chunk *add_chunk(struct strpool *pool, size_t room)
 {
 	struct chunk *chunk = malloc(sizeof(*chunk) + room);

@@ -10,7 +10,7 @@
 
 struct strpool;
 
-#define POOL_MAX_BYTES (512u << 20) /* of a profile's names, of what a recording names */
+#define POOL_MAX_BYTES (512u << 20) /* of a profile's names, or a recording's */
 
 /**
  * @max_bytes  most bytes held, text and index (40 a string); > 0
@@ -27,15 +27,15 @@ DEFINE_CLEANUP(struct strpool, strpool_free);
 const char *strpool_add(struct strpool *pool, const char *s);
 
 /**
- * Another string of the same text, which is equal to no other by pointer. Where there is
- * no room for one: as strpool_add().
+ * Adds a second string of the same text, with a pointer of its own. Without room for it:
+ * as strpool_add().
  */
 const char *strpool_add_namesake(struct strpool *pool, const char *s);
 
 /** The same as strpool_add() for @len bytes, cut at the first NUL. */
 const char *strpool_add_n(struct strpool *pool, const char *s, size_t len);
 
-/** Names that did not fit. */
+/** Returns how many names did not fit. */
 uint64_t strpool_nr_dropped(const struct strpool *pool);
 
 #endif

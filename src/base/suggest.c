@@ -128,7 +128,7 @@ void suggestions_deinit(struct suggestions *s)
 	*s = (struct suggestions){0};
 }
 
-/* The best, as they were added where they are as good. Return: how many. */
+/* Finds the best ones; equals stay in order of addition. Return: how many. */
 static size_t find_best(const struct suggestions *s, const char *asked,
 			struct likely best[SUGGESTIONS_SHOWN])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Suggests names that exist in place of one that does not: "similar: web1, web2". */
+/* Suggests existing names for one that does not exist: "similar: web1, web2". */
 #ifndef LB_BASE_SUGGEST_H
 #define LB_BASE_SUGGEST_H
 
@@ -15,39 +15,39 @@ struct suggestions {
 	size_t nr_dropped; /* over SUGGESTIONS_MAX_NAMES */
 };
 
-/** All zeroes is empty. A name that is there already, or is "", is not added again. */
+/** Adds a name; ignores "" and duplicates. All zeroes is empty. */
 void suggestions_add(struct suggestions *s, const char *name);
 void suggestions_deinit(struct suggestions *s);
 
 /**
- * What follows "there is no X; ": "similar: a, b", or "there are a, b and 5 more", or
- * "there is none". Names are escaped and cut.
+ * Writes what follows "there is no X; ": "similar: a, b", or "there are a, b and 5 more",
+ * or "there is none". Names are escaped and cut.
  * Return: @buf.
  */
 const char *suggestions_say(const struct suggestions *s, const char *asked, char *buf,
 			    size_t size);
 
-/* ---- Which of the names that exist somebody may have meant ---- */
+/* ---- Similar names ---- */
 
 #define LIKENESS_NONE 1000
 
 /**
- * How like @name is to what was asked for, whatever their case: one begins with the other,
- * or has it inside, or a letter in three of the longer one differs.
- * Return: the lower the more alike; LIKENESS_NONE: not at all.
+ * Compares @name with @asked, ignoring case: similar if one is a prefix of the other, or
+ * contains it, or at most a third of the longer one's letters differ.
+ * Return: lower is more similar; LIKENESS_NONE: not similar.
  */
 unsigned int likeness(const char *asked, const char *name);
 
 struct likely {
 	const void *item;
 	unsigned int likeness;
-	uint64_t weight; /* of those that are as like, the heavier is better */
+	uint64_t weight; /* among equally similar ones the heavier is better */
 };
 
 /**
- * Puts @one among the best so far, the best first; of those that are as good, the first.
- * An item that is there already, or is not like at all, is left out.
- * Return: how many there are now.
+ * Inserts @one into the best so far, best first; of equals the earlier one is first.
+ * Ignores duplicates and items that are not similar.
+ * Return: the new number of items.
  */
 size_t likely_keep(struct likely best[SUGGESTIONS_SHOWN], size_t nr, struct likely one);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Plain data between the collector and its workers: little-endian, no padding,
- * no pointers. A reader never trusts the writer: past the end every get returns
+ * no pointers. A reader does not trust the writer: past the end every get returns
  * zero and the error sticks, so a caller checks once, after the last get.
  */
 #ifndef LB_BASE_WIRE_H
@@ -15,7 +15,7 @@ struct wire_writer {
 	uint8_t *data; /* heap; owned by the writer until taken */
 	size_t len, cap;
 	size_t max; /* most bytes; 0 for no limit */
-	bool failed; /* out of memory or over @max: what was put since is lost */
+	bool failed; /* out of memory or over @max: later puts are lost */
 };
 
 void wire_writer_deinit(struct wire_writer *w);

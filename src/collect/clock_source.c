@@ -19,7 +19,7 @@ struct clock_source {
 	struct cpu_clock_time gone; /* of CPUs that went offline */
 	uint64_t random; /* state, never 0 */
 	bool running;
-	bool idle_unknown; /* the kernel did not tell how idle CPUs are */
+	bool idle_unknown; /* the kernel does not provide idle times */
 };
 
 /* The source is its first member. */
@@ -48,7 +48,7 @@ static void clock_free(struct sample_source *source)
 	free(s);
 }
 
-/* Of all CPUs, for cpu_idle_ns(). */
+/* Reads the times of all CPUs, for cpu_idle_ns(). */
 static char *read_times(struct clock_source *s)
 {
 	char *times = cpu_times_read();
@@ -145,7 +145,7 @@ static void clock_stop(struct sample_source *source)
 	s->running = false;
 }
 
-/* The CPU was offline. If it is again, clock_follow_cpus() finds it when it is back. */
+/* Restarts a CPU that was offline. If it still is, clock_follow_cpus() adds it later. */
 static void renew_cpu(struct clock_source *s, size_t i)
 {
 	_cleanup_free_ char *times = read_times(s);
@@ -157,16 +157,16 @@ static void renew_cpu(struct clock_source *s, size_t i)
 }
 
 /*
- * Changes the periods of the CPUs whose time for it has come, so that no program runs in
- * step with them (cpu_clock.h), and starts anew on CPUs that were offline for less than
- * it takes clock_follow_cpus() to see it.
+ * Changes the periods of CPUs whose turn is over, so that no program runs in step with
+ * them (cpu_clock.h), and restarts CPUs that were offline too briefly for
+ * clock_follow_cpus() to notice.
  */
 static void clock_tick(struct sample_source *source, uint64_t now_ns)
 {
 	struct clock_source *s = to_clock(source);
 	if (!s->running)
 		return;
-	/* Downwards: what is renewed becomes the last. */
+	/* Downwards: a renewed clock moves to the end. */
 	for (size_t i = s->nr_clocks; i-- > 0;)
 		if (!cpu_clock_change(&s->clocks[i], now_ns, (uint32_t)s->nr_clocks))
 			renew_cpu(s, i);

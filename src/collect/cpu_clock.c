@@ -14,12 +14,12 @@
 
 #define ALL_TURNS ((1u << CPU_CLOCK_NR_PERIODS) - 1)
 /*
- * A change costs 18 us, most of it on the sampled CPU's account: for each it is 0.01 %
- * of a CPU, and for all of them no more than 1 % of the collector's.
+ * A change costs 18 us, most of it on the sampled CPU: 0.01 % of each CPU, and for all of
+ * them at most 1 % of the collector's.
  */
 #define TURN_NS         250000000ULL
 #define TURN_PER_CPU_NS 2000000ULL
-#define TURN_TICKS      8 /* at low rates: an event is to have some */
+#define TURN_TICKS      8 /* at low rates: least ticks of a turn */
 #define RATE_UNIT       100000 /* the nominal rate */
 
 uint64_t cpu_clock_random(uint64_t *state)
@@ -71,7 +71,7 @@ static struct cpu_clock_event *event_on(struct cpu_clock *c)
 	return &c->events[c->level][c->which];
 }
 
-/* The event @which of @level, opened and with its program. */
+/* Opens the event @which of @level, and attaches the program. */
 static int provide(struct cpu_clock *c, unsigned int level, unsigned int which)
 {
 	struct cpu_clock_event *event = &c->events[level][which];
@@ -88,7 +88,7 @@ static int provide(struct cpu_clock *c, unsigned int level, unsigned int which)
 	return 0;
 }
 
-/* Off first: no moment is sampled twice. Return: 0, or -errno with nothing changed. */
+/* Disables the old event first: no time counts twice. Return: 0, or -errno unchanged. */
 static int switch_to(struct cpu_clock *c, unsigned int level, unsigned int which)
 {
 	int rc = provide(c, level, which), before = event_on(c)->fd;
@@ -148,7 +148,7 @@ static void close_level(struct cpu_clock *c, unsigned int level)
 
 void cpu_clock_stop(struct cpu_clock *c)
 {
-	/* Of another level one may be open that could not be switched on. */
+	/* Another level may have an open event that could not be enabled. */
 	for (unsigned int i = 0; i < CPU_CLOCK_NR_LEVELS; i++)
 		close_level(c, i);
 }
@@ -190,7 +190,7 @@ static void add_level(const struct cpu_clock *c, unsigned int level,
 	}
 }
 
-/* Of all events since the start. */
+/* Adds up all events since the start. */
 static struct cpu_clock_sum add_up(const struct cpu_clock *c)
 {
 	struct cpu_clock_sum sum = c->closed;
@@ -225,14 +225,15 @@ int cpu_clock_set_level(struct cpu_clock *c, unsigned int level, uint64_t idle_n
 
 	if (level == old)
 		return 0;
-	/* How idle the CPU was is known for the whole time only: one level's at a time. */
+	/* Idle time is known for a whole interval only, so settle each level. */
 	cpu_clock_time(c, idle_ns, &time);
 	rc = switch_to(c, level, c->which);
 	if (rc)
 		return rc;
 	/*
-	 * The level that was is most likely the next one, and a closed event loses what
-	 * has passed of its period. Those before are off: what they have is final.
+	 * Keep the previous level open: it is most likely the next one, and a closed
+	 * event loses the elapsed part of its period. Older ones are disabled: their
+	 * counts are final.
 	 */
 	if (c->before != old && c->before != level) {
 		add_level(c, c->before, &c->closed);

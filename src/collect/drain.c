@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Empties one slot. Order matters: flip, wait, bodies, counts, counters. After
- * the wait no program run is in the old slot, so what is read is final and
+ * the wait no program run uses the old slot, so its contents are final and
  * counted + lost = sampled holds exactly.
  */
 #include <bpf/bpf.h>
@@ -58,7 +58,7 @@ static const struct lb_body *body_store_find(const struct body_store *store,
 	return at == HASHMAP_NONE ? NULL : (const struct lb_body *)(store->words + at);
 }
 
-/* Every later program run uses the other slot; none is in the old one on return. */
+/* Makes later program runs use the other slot; on return none uses the old one. */
 static int flip(struct sampler *s, uint32_t *ret_old)
 {
 	uint32_t round = s->skel->bss->drain_round, old = round & 1;

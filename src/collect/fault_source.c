@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Samples of page faults: a software event on each CPU, which the kernel counts in the
- * context that faulted, and never throttles (perf_swevent_event() of kernel/events/core.c).
- * So with a period of 1 there is exactly one sample for each.
+ * Samples page faults: a software event on each CPU, which the kernel counts in the
+ * context that faulted, and never throttles (perf_swevent_event() of
+ * kernel/events/core.c). So with a period of 1 there is exactly one sample per fault.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

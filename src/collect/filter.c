@@ -8,7 +8,7 @@
 #include "collect/sampler_internal.h"
 #include "sampler.skel.h"
 
-/* What was found by what was said before is not true any more. */
+/* Invalidates verdicts cached under the old rules. */
 static void has_changed(struct sampler *s)
 {
 	__atomic_add_fetch(&s->skel->bss->filter.generation, 1, __ATOMIC_SEQ_CST);
@@ -19,7 +19,7 @@ static int choose_target(struct sampler *s, uint32_t id, uint32_t mask, struct e
 	int map_fd = bpf_map__fd(s->skel->maps.targets);
 	struct lb_target target = {0};
 
-	/* It may have been met, and its start been filled in, which is kept. */
+	/* Keep the start time, which its first tick may have filled in. */
 	if (bpf_map_lookup_elem(map_fd, &id, &target))
 		target = (struct lb_target){0};
 	target.mask |= mask;

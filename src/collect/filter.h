@@ -16,9 +16,8 @@
 struct sampler;
 
 /*
- * What is said of a process, and of the children that it will have; of a thread; of an
- * effective uid. A mask is added to what was said before. Return: 0, or -errno with a
- * sentence: -E2BIG when the map is full.
+ * Add a mask to the rule of a process and its future children, of a thread, or of an
+ * effective uid. Return: 0, or -errno with a sentence: -E2BIG when the map is full.
  */
 int sampler_filter_process(struct sampler *s, uint32_t tgid, uint32_t mask,
 			   struct error *err);
@@ -28,33 +27,33 @@ int sampler_filter_user(struct sampler *s, uint32_t uid, uint32_t mask,
 			struct error *err);
 
 /*
- * Takes all back that was said. The kernel side knows by its number whom it was told of
- * until it meets it: call these when the one that was meant turns out to be gone, as
- * another may have got the number meanwhile.
+ * Remove a rule. Until its first tick the kernel side knows a process or thread by its
+ * number only. Call these when it turns out to be gone: another one may have the number
+ * by now.
  */
 void sampler_forget_process(struct sampler *s, uint32_t tgid);
 void sampler_forget_thread(struct sampler *s, uint32_t tid);
 
 /**
- * What is said of a cgroup and all below it, instead of what was said before.
- * @mask  0: nothing any more
+ * Sets the rule of a cgroup and all below it, replacing the one before.
+ * @mask  0: removes the rule
  * Return: 0 or -errno: -E2BIG when the map is full.
  */
 int sampler_filter_cgroup(struct sampler *s, const struct lb_cgroup_key *key,
 			  uint32_t mask);
 
-/** Names of threads; see comm_glob.h. Return: 0 or -errno. */
+/** Sets the patterns of thread names; see comm_glob.h. Return: 0 or -errno. */
 int sampler_filter_comms(struct sampler *s, const struct lb_comm_table *table);
 
 /**
- * Hierarchies in which a task's cgroup is looked for, by the first number of their lines
- * in /proc/PID/cgroup. @nr  0..LB_FILTER_HIERARCHIES
+ * Sets the hierarchies in which a task's cgroup is looked up, by the first number of
+ * their lines in /proc/PID/cgroup. @nr  0..LB_FILTER_HIERARCHIES
  */
 void sampler_use_hierarchies(struct sampler *s, const uint32_t *hierarchies, size_t nr);
 
 /**
- * Which kinds say anything, and which of them include: call last.
- * @no_children  what is said of processes from now on does not hold for their children
+ * Sets which kinds have rules, and which have include rules. Call last.
+ * @no_children  children do not inherit process rules that are set from now on
  */
 void sampler_use_filter(struct sampler *s, uint32_t uses, uint32_t wanted,
 			bool no_children);

@@ -10,12 +10,12 @@
 struct unfinished {
 	struct jit_event ev;
 	uint64_t cookie;
-	uint8_t *bytes; /* ev.size_bytes; NULL until a part of it came */
-	uint64_t nr_bytes; /* that came */
+	uint8_t *bytes; /* ev.size_bytes; NULL until the first part arrived */
+	uint64_t nr_bytes; /* received */
 };
 
 struct jit_assembly {
-	/* In order of arrival: those that stay are at the front, the busy ones behind. */
+	/* In order of arrival: stalled ones at the front, active ones at the end. */
 	struct unfinished *items;
 	size_t nr, cap;
 	uint64_t nr_bytes; /* allocated for all of them */

@@ -15,7 +15,7 @@
 #define JIT_ASSEMBLY_MAX_OBJECTS 4096
 #define JIT_ASSEMBLY_MAX_BYTES   (64u << 20)
 
-/* A registering thread that was silent for so long will not go on. */
+/* A registration without a record for this long is given up. */
 #define JIT_ASSEMBLY_PATIENCE_NS UINT64_C(2000000000)
 
 struct jit_assembly;
@@ -29,7 +29,7 @@ struct jit_event {
 	uint32_t code_gen;
 	uint64_t entry_addr; /* 0: the descriptor could not be read (LB_JIT_FAULT) */
 	uint64_t symfile_addr;
-	uint64_t size_bytes; /* of the object as the target says */
+	uint64_t size_bytes; /* of the object, from the target: hostile */
 	const void *object; /* whole; NULL: see failure */
 	enum lb_jit_failure failure; /* LB_JIT_OK with object NULL: a part was lost */
 };
@@ -42,9 +42,9 @@ void jit_assembly_free(struct jit_assembly *a);
 DEFINE_CLEANUP(struct jit_assembly, jit_assembly_free);
 
 /**
- * Takes one record, and hands over what it completes. Over a maximum the oldest
- * unfinished objects are handed over without their bytes. Records that make no
- * sense are passed by.
+ * Takes one record, and hands over the object that it completes. Over a maximum the
+ * oldest unfinished objects are handed over without their bytes. Invalid records are
+ * ignored.
  *
  * @rec   8-aligned
  * @size  bytes at @rec
@@ -52,11 +52,11 @@ DEFINE_CLEANUP(struct jit_assembly, jit_assembly_free);
 void jit_assembly_take(struct jit_assembly *a, const struct lb_jit_record *rec,
 		       size_t size, jit_event_fn fn, void *ctx);
 
-/** Hands over, without their bytes, objects whose call was before @now_ns - the patience. */
+/** Hands over, without bytes, objects older than JIT_ASSEMBLY_PATIENCE_NS at @now_ns. */
 void jit_assembly_expire(struct jit_assembly *a, uint64_t now_ns, jit_event_fn fn,
 			 void *ctx);
 
-/** Objects so far that were begun, but not completed. */
+/** Returns how many objects so far were begun, but not completed. */
 uint64_t jit_assembly_broken(const struct jit_assembly *a);
 
 #endif

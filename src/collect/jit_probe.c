@@ -20,7 +20,7 @@
 #define MIN_RING_BYTES     (64u << 10) /* a chunk of the largest size has to fit */
 #define MAX_RING_BYTES     (1u << 30)
 
-/* The kernel's own kind of uprobe: gone with its descriptor, whatever becomes of us. */
+/* A perf uprobe: it disappears with its descriptor, however we end. */
 #define UPROBE_PMU "/sys/bus/event_source/devices/uprobe/type"
 
 struct probed_file {
@@ -35,7 +35,7 @@ struct jit_probe {
 	struct sampler *sampler;
 	struct jit_assembly *assembly;
 	struct jit_bpf *skel; /* NULL until the first file */
-	int load_failure; /* is not tried again */
+	int load_failure; /* no retry */
 	struct ring_buffer *ring;
 	struct lb_jit_counters *percpu; /* one per possible CPU */
 	int nr_possible_cpus;
@@ -100,7 +100,7 @@ static int take_record(void *ctx, void *data, size_t size)
 
 	jit_assembly_take(p->assembly, data, size, p->fn, p->ctx);
 	p->nr_bytes_read += size;
-	/* A target that registers without end must not keep us here without end. */
+	/* A target that registers all the time must not keep us here for ever. */
 	return p->nr_bytes_read < p->config.ring_bytes ? 0 : -EAGAIN;
 }
 
@@ -236,8 +236,8 @@ int jit_probe_poll_fd(const struct jit_probe *p)
 }
 
 /*
- * Who finds "woken" set does not wake us, so it must never stay set while we sleep:
- * a wake-up for what was read already is forgotten by epoll.
+ * Reads the ring. The program does not wake us while "woken" is set, so it must never
+ * stay set while we sleep: epoll drops a wake-up for records that were read already.
  */
 static void consume(struct jit_probe *p)
 {

@@ -29,10 +29,10 @@ struct jit_probe_config {
 	 * no room is refused at once (LB_JIT_NO_ROOM): 16 MiB need a ring of 32.
 	 */
 	size_t ring_bytes;
-	size_t max_files; /* probed at once; 0: JIT_PROBE_MAX_FILES, which is the most */
+	size_t max_files; /* probed at once; 0: JIT_PROBE_MAX_FILES, the maximum */
 };
 
-/** Does its program load on this kernel? Nothing is attached. Return: 0 or -errno. */
+/** Tests whether this kernel loads the program. Attaches nothing. Return: 0 or -errno. */
 int jit_probe_try(void);
 
 /** @sampler  lends its maps of targets and code generations; must outlive this */
@@ -49,8 +49,8 @@ DEFINE_CLEANUP(struct jit_probe, jit_probe_free);
  * @register_off     file offset of __jit_debug_register_code
  * @descriptor_delta vaddr of __jit_debug_descriptor - vaddr of
  *                   __jit_debug_register_code: the same in memory
- * Takes milliseconds, and the kernel about 0.1 s to end it, in jit_probe_free().
- * A file that is probed there already is left as it is. Its inode stays in use
+ * Takes milliseconds; detaching in jit_probe_free() takes the kernel about 0.1 s.
+ * Does nothing if the file is probed there already. Its inode stays in use
  * until jit_probe_detach(), so a deleted file keeps its blocks.
  * Return: 0; -EOPNOTSUPP when this kernel has no uprobes or no cookies for them
  * (before 5.15: walk lists instead); -ENOSPC over max_files; else
@@ -60,23 +60,23 @@ int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 		     int64_t descriptor_delta);
 
 /**
- * The file that fstat(2) says is @inode of @dev, and is probed at @register_off, is no more
- * wanted. Takes the kernel about 0.1 s. Nothing happens when it is not probed.
+ * Removes the probe at @register_off from the file that fstat(2) identifies by @dev and
+ * @inode. Takes the kernel about 0.1 s. Does nothing when it is not probed.
  */
 void jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
 		      uint64_t register_off);
 
 /**
- * Readable (epoll) when an eighth of the ring is used, or an object could not be
- * copied and should be fetched soon; waking for each object would cost its process an
+ * Becomes readable (epoll) when an eighth of the ring is used, or an object could not be
+ * copied and should be fetched soon; a wake-up per object would cost its process an
  * interrupt. Read at each drain too. -1 until the first file is probed.
  */
 int jit_probe_poll_fd(const struct jit_probe *p);
 
 /**
- * Hands over what came, in order of completion; at most about as much as the ring
- * holds, the rest with the next read. An object of which a part was lost comes
- * when that is known: up to 2 s later.
+ * Hands over the objects that arrived, in order of completion; at most about as much as
+ * the ring holds, the rest with the next read. An object with a lost part comes when the
+ * loss is known: up to 2 s later.
  */
 void jit_probe_read(struct jit_probe *p, jit_event_fn fn, void *ctx);
 
@@ -84,11 +84,11 @@ struct jit_probe_totals {
 	uint64_t n[LB_NR_JIT_COUNTERS];
 	uint64_t nr_files; /* probed */
 	uint64_t nr_files_refused; /* over the maximum, or not attached */
-	uint64_t nr_broken; /* objects of which a part was lost */
+	uint64_t nr_broken; /* objects with a lost part */
 };
 void jit_probe_totals(const struct jit_probe *p, struct jit_probe_totals *ret);
 
-/** Kernel memory of its maps, bytes. */
+/** Returns the kernel memory of its maps, bytes. */
 uint64_t jit_probe_map_bytes(const struct jit_probe *p);
 
 #endif

@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 
 /*
- * copy_from_user_nofault() asked whether the copy touches vmalloc memory, and for
- * that took vmap_area_lock. In a timer interrupt that hit the holder of this lock
- * the CPU spins for ever, and soon all others with it. Came with 5.19, went with
+ * copy_from_user_nofault() checked whether the copy touches vmalloc memory, and took
+ * vmap_area_lock for it. In a timer interrupt that hits the holder of this lock the
+ * CPU spins for ever, and soon all others too. Introduced in 5.19, fixed by
  * commit d319f344561d ("mm: Fix copy_from_user_nofault()") in 6.4, 6.3.10 and
  * 6.1.36; 6.0 and 6.2 ended without it.
  */
@@ -61,7 +61,7 @@ static bool get_number(const char **s, unsigned int *ret)
 	return nr > 0;
 }
 
-/* "6.1.192-1": leaves *@s behind the last number. A patch level is optional. */
+/* "6.1.192-1": leaves *@s after the last number. A patch level is optional. */
 static bool get_level(const char **s, struct kernel_level *ret)
 {
 	struct kernel_level level = {0};
@@ -81,7 +81,7 @@ static bool get_level(const char **s, struct kernel_level *ret)
 	return true;
 }
 
-/* Is @word, @len bytes, a version of the same series with a patch level? */
+/* Returns whether @word, @len bytes, is a version of the series with a patch level. */
 static bool word_tells(const char *word, size_t len, const struct kernel_level *series,
 		       struct kernel_level *ret)
 {
@@ -100,9 +100,8 @@ static bool word_tells(const char *word, size_t len, const struct kernel_level *
 }
 
 /*
- * The last word that tells. In a line of /proc/version only what is behind the
- * '#': before it are the compiler and linker with versions of their own, and the
- * release itself.
+ * Finds the last word with the level. In /proc/version it searches only after the '#':
+ * before it are the versions of compiler and linker, and the release itself.
  */
 static bool find_in_text(const char *text, const char *release,
 			 const struct kernel_level *series, struct kernel_level *ret)
@@ -153,7 +152,7 @@ const struct kernel_quirk *kernel_quirk_find(const char *release, const char *ve
 
 	if (!kernel_level_find(release, version, &level))
 		return &unreadable;
-	/* A level that is not known is 0: the worst of its series. */
+	/* An unknown level is 0: the worst of its series. */
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		if (table[i].major == level.major && table[i].minor == level.minor &&
 		    level.patch <= table[i].last_patch)
@@ -179,7 +178,7 @@ static size_t read_text(const char *root, const char *path, char *buf, size_t si
 	return strlen(buf);
 }
 
-/* The same of the kernel that runs, where /proc has processes only (subset=pid). */
+/* Same by uname(2), where /proc has processes only (subset=pid). */
 static void ask_kernel(char release[KERNEL_RELEASE_BYTES],
 		       char version[KERNEL_VERSION_BYTES])
 {

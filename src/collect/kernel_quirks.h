@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Kernels on which something that works elsewhere stops the host, and the safe
- * choice for each (DESIGN C3). The only place that looks at version numbers;
- * everything else tries features.
+ * Kernels with bugs by which the sampler could stop the host, and the safe choice for
+ * each (DESIGN C3). The only place that checks version numbers; everything else tests
+ * for features.
  */
 #ifndef LB_COLLECT_KERNEL_QUIRKS_H
 #define LB_COLLECT_KERNEL_QUIRKS_H
@@ -11,7 +11,7 @@
 
 /* What the sampler may do on this kernel. */
 enum kernel_choice {
-	KERNEL_WALK_USER, /* nothing is known against it */
+	KERNEL_WALK_USER, /* no known bug */
 	KERNEL_LEAF_ONLY, /* never read user memory in the interrupt: leaf only */
 };
 
@@ -30,9 +30,9 @@ struct kernel_level {
 };
 
 /**
- * The upstream release, by what is most exact:
+ * Finds the upstream release, by the most exact source:
  *  1. a word of @version that begins with the same major and minor and has a
- *     patch level. Debian and its children say it in /proc/version, behind the
+ *     patch level. Debian and its derivatives have it in /proc/version, after the
  *     '#' ("Debian 6.1.192-1"), Ubuntu as the last word of
  *     /proc/version_signature ("Ubuntu 6.2.0-26.26-generic 6.2.13");
  *  2. the patch level in @release, unless it is 0 with a suffix: "6.1.0-56-amd64"
@@ -47,9 +47,9 @@ bool kernel_level_find(const char *release, const char *version,
 		       struct kernel_level *ret);
 
 /**
- * A kernel in a bad range whose patch level is not known counts as bad, and so
- * does one whose version cannot be read at all.
- * Arguments as above. Return: the quirk, or NULL when nothing is known against it.
+ * Finds the quirk of a kernel. In a bad range an unknown patch level counts as bad; so
+ * does an unreadable version.
+ * Arguments as above. Return: the quirk, or NULL when there is none.
  */
 const struct kernel_quirk *kernel_quirk_find(const char *release, const char *version);
 
@@ -61,8 +61,8 @@ const struct kernel_quirk *kernel_quirk_find(const char *release, const char *ve
 const struct kernel_quirk *kernel_quirk_find_running(const char *root);
 
 /**
- * The texts that decide, terminated, empty when they cannot be read: @release
- * without its newline, @version with both files in lines.
+ * Reads the texts that identify the kernel, terminated, empty when unreadable: @release
+ * without its newline, @version with the lines of both files.
  */
 #define KERNEL_RELEASE_BYTES 256
 #define KERNEL_VERSION_BYTES 2048

@@ -12,26 +12,26 @@ struct unwind_kmaps {
 	int pages_fd, rules_fd, segments_fd,
 		interps_fd; /* arrays; all but interps mappable */
 	int processes_fd; /* hash: struct lb_image -> struct lb_unwind_process */
-	/* Which objects pages are of: to be counted up when that changes. Borrowed. */
+	/* Increment when pages are reassigned to another object. Borrowed. */
 	volatile uint32_t *pages_generation;
 };
 
-/** As bpf(2) does it; whatever is there is replaced. Return: 0 or -errno. */
+/** Adds or replaces an entry, by bpf(2). Return: 0 or -errno. */
 int kmap_update(int fd, const void *key, const void *value);
-/** Return: 0, -ENOENT or another -errno. */
+/** Deletes an entry. Return: 0, -ENOENT or another -errno. */
 int kmap_delete(int fd, const void *key);
 int kmap_lookup(int fd, const void *key, void *value);
 
-/** A slab of rows, as the sampler's map of slabs takes them. Return: descriptor or -errno. */
+/** Creates a slab of rows for the sampler's map. Return: descriptor or -errno. */
 int kmap_new_slab(void);
-/** Puts it at @index; the descriptor stays the caller's. Waits for running programs. */
+/** Puts a slab at @index; @slab_fd is borrowed. Waits for running programs. */
 int kmap_set_slab(int slabs_fd, uint32_t index, int slab_fd);
 
 /** Maps the values of a mappable array. Return: NULL with errno set on failure. */
 void *kmap_map(int fd, size_t bytes);
 void kmap_unmap(void *mem, size_t bytes);
 
-/** Kernel memory of the map, bytes; 0: not told. */
+/** Returns the kernel memory of the map, bytes; 0: not known. */
 uint64_t kmap_bytes(int fd);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the kernel side tells between drains: new images, requests, code objects. */
+/* Records of the kernel side between drains: new images, requests, code objects. */
 #include <bpf/bpf.h>
 #include <errno.h>
 
@@ -38,7 +38,7 @@ static int interp_code(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-/* One poll descriptor for all: they are kept in one set of rings. */
+/* Opens all in one set of rings, which has one poll descriptor. */
 int notices_open(struct sampler *s)
 {
 	s->notices = ring_buffer__new(bpf_map__fd(s->skel->maps.first_samples),
@@ -65,7 +65,7 @@ bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
 	s->handlers = handlers;
 	ring_buffer__consume(s->notices);
 	s->handlers = NULL;
-	/* Also what came during a drain, which does not say whether before its flip. */
+	/* Includes a request during a drain: it may be from before or after the flip. */
 	is_wanted = s->drain_wanted;
 	s->drain_wanted = false;
 	return is_wanted;

@@ -19,7 +19,7 @@
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
 #define MAX_CPUS    8192 /* CONFIG_NR_CPUS never is larger */
 #define READ_FORMAT (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
-/* Clocks of the two sides differ by less, and nothing is dead for a moment only. */
+/* The two clocks differ by less, and a dead event stays dead. */
 #define DEAD_NS      50000000ULL
 #define DRIFT_OF_ALL 100 /* a hundredth */
 
@@ -141,7 +141,7 @@ uint64_t perf_event_enabled_ns(int fd)
 	return read_times(fd).enabled_ns;
 }
 
-/* The clock is read within what the event runs: it is never found to lack what it has. */
+/* Reads the clock while the event runs, so that a live event never seems to lag. */
 int perf_event_enable(int fd, struct perf_event_life *ret)
 {
 	ret->ran_ns = read_times(fd).ran_ns;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A sample source: an event of the kernel that runs the sampling program, on every CPU. Each
- * sample says which source it comes from, and is worth an amount of what that source counts.
- * A new source is an id (enum lb_source), a file with its operations, and a row of the table.
+ * A sample source: a kernel event that runs the sampling program on every CPU. Each
+ * sample names its source and has a weight in that source's unit.
+ * A new source is an id (enum lb_source), a file with its operations, and a row of the
+ * table.
  */
 #ifndef LB_COLLECT_SAMPLE_SOURCE_H
 #define LB_COLLECT_SAMPLE_SOURCE_H
@@ -20,22 +21,22 @@ struct sample_source {
 };
 
 struct sample_source_config {
-	int prog_fd; /* of the program that is run for each sample; borrowed */
-	uint64_t period; /* > 0: of the first value, so much for each sample */
+	int prog_fd; /* of the program to run for each sample; borrowed */
+	uint64_t period; /* > 0: amount of the first value per sample */
 	uint64_t seed; /* a random number */
 };
 
-/* What should have been sampled since the start, on all CPUs. */
+/* Expected samples since the start, on all CPUs. */
 struct sample_source_account {
 	uint64_t enabled_ns; /* sum over CPUs of the time that events were enabled */
-	double due; /* samples that should have been taken while CPUs were not idle */
-	bool is_unknown; /* the kernel did not tell what was due */
+	double due; /* samples expected while CPUs were not idle */
+	bool is_unknown; /* the kernel did not provide what due needs */
 };
 
 struct sample_source_kind {
 	enum lb_source id;
 	const char *name; /* as -e takes it */
-	/* What a sample is worth. The kernel side adds the period up in the first. */
+	/* Units of a sample's values. The kernel side sums the periods in the first. */
 	struct sample_value {
 		const char *type, *unit; /* as pprof names them */
 	} values[LB_NR_VALUES];
@@ -48,20 +49,20 @@ struct sample_source_kind {
 	int (*start)(struct sample_source *source, struct error *err);
 	/** Picks up CPUs that came online and drops those that went. Cheap when nothing changed. */
 	void (*follow_cpus)(struct sample_source *source);
-	/** Some times a second: what has to change with time. */
+	/** Called a few times a second: changes what depends on time. */
 	void (*tick)(struct sample_source *source, uint64_t now_ns);
-	/** From now on one sample for 2^@level periods; NULL: the source has one rate only. */
+	/** Sets one sample per 2^@level periods; NULL: the source has one rate only. */
 	void (*set_level)(struct sample_source *source, unsigned int level);
-	/** No sample comes any more. */
+	/** Stops the samples. */
 	void (*stop)(struct sample_source *source);
-	/** CPUs with an event now. */
+	/** Returns the number of CPUs with an event now. */
 	uint32_t (*nr_cpus)(const struct sample_source *source);
 	void (*account)(struct sample_source *source, struct sample_source_account *ret);
 };
 
 extern const struct sample_source_kind cpu_clock_source, page_fault_source;
 
-/** By name or id. Return: NULL: there is none. */
+/** Finds a source by name or id. Return: NULL: there is none. */
 const struct sample_source_kind *sample_source_named(const char *name);
 const struct sample_source_kind *sample_source_at(enum lb_source id);
 

@@ -16,23 +16,23 @@
 #include "sampler.skel.h"
 
 #define BATCH           4096
-#define ROWS_PER_DRAIN  4000 /* what a drain should find at most, by choice of interval */
-#define USER_FRAMES     127 /* of a stack, unless the caller says */
+#define ROWS_PER_DRAIN  4000 /* most rows a drain should find; sets the interval */
+#define USER_FRAMES     127 /* of a stack, by default */
 #define MIN_INTERVAL_MS 100
-#define ROOM_INTERVALS  4 /* that drains may be late */
+#define ROOM_INTERVALS  4 /* by which a drain may be late */
 #define MAX_INTERVAL_MS 1000
 #define MIN_ROWS        4096
 #define MAX_ROWS        (1u << 20)
 #define BYTES_PER_BODY  512 /* 55 frames; a Python stack has about 30 */
 #define MIN_BODY_BYTES  (1u << 20)
 #define MAX_BODY_BYTES  (64u << 20)
-/* Programs that are told of before their first sample: no more than samples could tell. */
+/* Announced programs: no more than first samples could announce. */
 #define MIN_EXEC_PAUSE_NS 2000000ULL
-/* What there is room for of a source that has no rate, on each CPU. */
+/* Rate per CPU that the maps are sized for if the source has no rate. */
 #define EVENT_RATE_HZ SAMPLER_MAX_HZ
 #define SECOND_NS     1000000000ULL
 
-/* Of a verifier's log the end says what was refused, and of which state. */
+/* The end of a verifier's log has the refused instruction and the state. */
 #define LOG_LINES 40
 
 static char *last_lines(char *text)
@@ -83,7 +83,7 @@ static uint64_t power_of_two_between(uint64_t want, uint64_t min, uint64_t max)
 	return n;
 }
 
-/* Room for some intervals' worth of samples that are all different. */
+/* Sizes the maps for some intervals of samples that all differ. */
 static int size_maps(struct sampler *s)
 {
 	uint64_t per_drain = (uint64_t)s->rate_hz * s->nr_online_cpus *
@@ -171,7 +171,7 @@ static int open_source(struct sampler *s, struct error *err)
 					 : s->config.period,
 	};
 
-	/* Not the hashes' seed: who sees the clock does not know them. */
+	/* Not the seed of the hashes: the ticks must not reveal that. */
 	if (getrandom(&config.seed, sizeof(config.seed), 0) != sizeof(config.seed))
 		log_debug("getrandom: %m, the turns of periods are known");
 	s->source = kind->new (&config);
@@ -339,7 +339,7 @@ static uint64_t stolen_since_start(const struct sampler *s)
 	_cleanup_free_ char *times = cpu_times_read();
 	uint64_t now_ns = cpus_stolen_ns(times);
 
-	/* Where the start is not known, nothing is. */
+	/* Not known if the start value is not known. */
 	return now_ns > s->stolen_before_ns && s->stolen_is_known
 		       ? now_ns - s->stolen_before_ns
 		       : 0;

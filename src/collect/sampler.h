@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The BPF sampler: loaded, attached to a sample source, drained. */
+/* Loads the BPF sampler, attaches it to a sample source and drains it. */
 #ifndef LB_COLLECT_SAMPLER_H
 #define LB_COLLECT_SAMPLER_H
 
@@ -19,12 +19,11 @@
 struct sampler_config {
 	enum lb_source source;
 	uint32_t freq_hz; /* of a clock: 1..SAMPLER_MAX_HZ */
-	uint64_t period; /* of another source: > 0, events a sample */
+	uint64_t period; /* of another source: > 0, events per sample */
 	bool whole_machine; /* else only the targets */
-	bool keep_tid; /* threads are told apart */
-	uint32_t
-		launched_tgid; /* the programs that it executes are told as requests, before
-				 * their first samples; 0: none */
+	bool keep_tid; /* samples keep their thread id */
+	uint32_t launched_tgid; /* its execs are announced as requests before their first
+				 * samples; 0: none */
 	bool kernel_stacks;
 	bool walk_user; /* false: leaf of user stacks only (kernel_quirks.h) */
 	uint32_t max_frames; /* of user stacks, 1..LB_MAX_FRAMES; 0: 127 */
@@ -44,21 +43,21 @@ struct sampler_totals {
 	uint64_t
 		bodies_missing; /* rows whose body was not found: counted without frames */
 	uint64_t targets_dropped; /* children of targets that did not fit */
-	uint64_t cgroups_too_deep; /* not all above which could be asked who is sampled */
-	uint64_t due; /* ticks that should have run while not idle and not others' */
+	uint64_t cgroups_too_deep; /* filter checks that had to skip cgroups */
+	uint64_t due; /* ticks expected while not idle and not others' */
 	uint64_t missed; /* due - sampled: ticks that never ran */
-	uint64_t stolen_ns; /* a hypervisor took from all CPUs: cpus_stolen_ns() */
+	uint64_t stolen_ns; /* stolen by a hypervisor: cpus_stolen_ns() */
 	uint64_t enabled_ns; /* sum over CPUs of the time that events were enabled */
 	uint32_t nr_cpus; /* CPUs with an event now */
-	bool idle_unknown; /* the kernel did not tell: missed is 0, but not known */
+	bool idle_unknown; /* idle time is not known: neither is missed, which is 0 */
 };
 
 /* Since the start, up to the last drain. */
 struct sampler_cost {
 	uint32_t nr_cpus; /* sampled now */
 	uint64_t nr_ticks; /* idle CPUs' too */
-	/* In the program, of ticks that were not idle, whether they were sampled or
-	 * others'. An idle one is as good as nothing beside its interrupt. */
+	/* Time in the program at ticks that were not idle, sampled or others'. An idle
+	 * tick costs almost nothing compared to its interrupt. */
 	uint64_t program_ns;
 };
 
@@ -74,16 +73,16 @@ DEFINE_CLEANUP(struct sampler, sampler_free);
 int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err);
 
 /*
- * Kernel maps that other programs share: of targets (tgid -> start_boottime_ns)
- * and of code generations (struct lb_code_key -> u32). Descriptors, borrowed.
+ * Kernel maps shared with other programs: targets (tgid -> start_boottime_ns) and
+ * code generations (struct lb_code_key -> u32). Descriptors, borrowed.
  */
 int sampler_targets_fd(const struct sampler *s);
 int sampler_code_gens_fd(const struct sampler *s);
 
-/* The maps of the unwinder: other stages fill them. Borrowed. */
+/* Returns the maps of the unwinder, which other stages fill. Borrowed. */
 void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret);
 
-/** From now on samples carry their process's code generation; before, 0. */
+/** Makes samples carry their process's code generation from now on; before, 0. */
 void sampler_use_code_gens(struct sampler *s);
 
 /** Attaches an event on every online CPU and starts them. */
@@ -92,27 +91,27 @@ int sampler_start(struct sampler *s, struct error *err);
 /** Picks up CPUs that came online and drops those that went. Cheap when nothing changed. */
 void sampler_follow_cpus(struct sampler *s);
 
-/** To be called some times a second: what the source changes with time. */
+/** Changes what depends on time in the source. Call a few times a second. */
 void sampler_tick(struct sampler *s, uint64_t now_ns);
 
 /**
- * From now on config.freq_hz / 2^@level, which is below CPU_CLOCK_NR_LEVELS. Does nothing
- * where the source has no rate.
+ * Sets the rate to config.freq_hz / 2^@level. @level  < CPU_CLOCK_NR_LEVELS. Does nothing
+ * if the source has no rate.
  */
 void sampler_set_level(struct sampler *s, unsigned int level);
 
 /** Stops the events; what was sampled can still be drained. */
 void sampler_stop(struct sampler *s);
 
-/** Readable (poll) when sampler_notices() has something to tell. */
+/** Becomes readable (poll) when sampler_notices() has something to deliver. */
 int sampler_poll_fd(const struct sampler *s);
 
 struct sampler_handlers {
 	void *ctx;
-	/* In a drain, before the others: no program that ran before it still runs. */
+	/* In a drain, before the others: all programs that ran before it have ended. */
 	void (*flipped)(void *ctx);
 	void (*first_sample)(void *ctx, const struct lb_first_sample *first);
-	/* The walk of a user stack met what it has no table for. */
+	/* The walk of a user stack lacks a table. */
 	void (*unwind_request)(void *ctx, const struct lb_unwind_request *request);
 	/* A code object of an interpreter at its first sample; @size_bytes of it are there. */
 	void (*interp_code)(void *ctx, const struct lb_interp_code *code,
@@ -121,8 +120,8 @@ struct sampler_handlers {
 };
 
 /**
- * Calls the handlers of first samples, requests and code objects for what came.
- * Return: true when a slot is half full and wants to be drained now.
+ * Delivers first samples, requests and code objects to their handlers.
+ * Return: true when a slot is half full and should be drained now.
  */
 bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers);
 
@@ -133,20 +132,20 @@ bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
  */
 int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers);
 
-/** A part of the totals that costs nothing to ask for. */
+/** Returns a part of the totals that is cheap to read. */
 void sampler_cost(const struct sampler *s, struct sampler_cost *ret);
 
 void sampler_totals(struct sampler *s, struct sampler_totals *ret);
 
-/** How often to drain so that a slot never fills: milliseconds. */
+/** Returns the drain interval that keeps slots from filling, ms. */
 unsigned int sampler_drain_interval_ms(const struct sampler *s);
-/** So long the kernel has room for samples that are all different, at this rate. */
+/** Returns how long the kernel has room at this rate if all samples differ, ms. */
 unsigned int sampler_room_ms(const struct sampler *s);
 
-/** Kernel memory of all maps, bytes. */
+/** Returns the kernel memory of all maps, bytes. */
 uint64_t sampler_map_bytes(const struct sampler *s);
 
-/** Instructions that the verifier walked, summed over the loaded programs; 0: not told. */
+/** Returns verified instructions, summed over the loaded programs; 0: not known. */
 uint32_t sampler_verified_insns(const struct sampler *s);
 
 #endif

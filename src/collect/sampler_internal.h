@@ -40,7 +40,7 @@ struct sampler {
 	uint32_t nr_online_cpus;
 
 	struct sample_source *source;
-	uint32_t rate_hz; /* samples of a CPU that there is to be room for */
+	uint32_t rate_hz; /* samples of a CPU per second that the maps are sized for */
 	bool running;
 	bool stolen_is_known;
 	uint64_t stolen_before_ns; /* cpus_stolen_ns() at the start */

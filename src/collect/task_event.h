@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Life of tasks and their mappings as the kernel's perf events tell it
+ * Life of tasks and their mappings from the kernel's perf events
  * (PERF_RECORD_MMAP2, COMM, FORK, EXIT; include/uapi/linux/perf_event.h), as
  * plain data: collect/ makes them, process/ consumes them.
  */
@@ -26,7 +26,7 @@ struct task_event {
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t pid; /* thread group id in the initial pid namespace */
 	uint32_t ppid; /* FORK: the parent's thread group id */
-	uint64_t nr_lost; /* LOST; 0: nobody knows how many */
+	uint64_t nr_lost; /* LOST; 0: unknown number */
 	char comm[16]; /* EXEC, COMM; terminated */
 
 	/* MMAP */

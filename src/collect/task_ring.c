@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One ring per CPU. Records of one ring are in order of time; over all rings
- * they are not, so a read takes what is there up to one moment, sorts it, and
- * leaves what came later in the rings.
+ * One ring per CPU. Records of one ring are in order of time, records of
+ * different rings are not. So a read takes all records up to one moment, sorts
+ * them, and leaves later ones in the rings.
  */
 #include "collect/task_ring.h"
 
@@ -182,7 +182,7 @@ int task_record_decode(const void *record, uint32_t size, struct task_event *ret
 #define RING_BYTES       (512u * 1024) /* on a machine with few CPUs */
 #define RING_BYTES_TOTAL (32u << 20) /* over all CPUs, but at least RING_BYTES_MIN each */
 #define RING_BYTES_MIN   (64u * 1024)
-/* How often rings are asked whether they live, which interrupts their CPUs. */
+/* Interval of checks for dead events, which interrupt their CPUs. */
 #define LOOK_NS         250000000ULL
 #define LOOK_PER_CPU_NS 2000000ULL
 
@@ -205,8 +205,8 @@ struct task_ring {
 	size_t nr_rings, cap_rings;
 	uint32_t ring_bytes;
 	int epoll_fd;
-	uint64_t look_ns; /* CLOCK_MONOTONIC: when to ask the next time */
-	bool has_missed; /* a CPU ran without a ring; not told yet */
+	uint64_t look_ns; /* CLOCK_MONOTONIC: time of the next check */
+	bool has_missed; /* a CPU ran without a ring; not reported yet */
 	uint8_t *record; /* one record that wraps around a ring's end; 64 KB */
 
 	struct pending *pending;

@@ -11,18 +11,18 @@
 
 struct task_ring;
 
-/** Opens an event with its ring on every online CPU; events are kept from now on. */
+/** Opens an event with its ring on every online CPU; recording starts now. */
 int task_ring_new(struct task_ring **ret, struct error *err);
 void task_ring_free(struct task_ring *r);
 DEFINE_CLEANUP(struct task_ring, task_ring_free);
 
 /**
- * CPUs that came online since. What ran there until now was not seen: the next read
- * says so by an event of the kind TASK_EVENT_LOST.
+ * Adds CPUs that came online since. Events there were missed until now: the next read
+ * reports a TASK_EVENT_LOST.
  */
 void task_ring_follow_cpus(struct task_ring *r);
 
-/** Readable (poll) when a ring is half full. */
+/** Becomes readable (poll) when a ring is half full. */
 int task_ring_poll_fd(const struct task_ring *r);
 
 /**
@@ -37,7 +37,7 @@ uint64_t task_ring_bytes(const struct task_ring *r);
 
 /**
  * Decodes one record of @size bytes (header included). Pure.
- * Return: 1 with *ret written, 0 when it is of no interest, -EBADMSG when malformed.
+ * Return: 1 with *ret written, 0 for irrelevant records, -EBADMSG when malformed.
  */
 int task_record_decode(const void *record, uint32_t size, struct task_event *ret);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads the clock as fast as it goes while an event of our own ticks: where more time
- * passed between two readings than they take, an interrupt was. Of as many as ours are, the
- * longest: what a hypervisor does besides is often shorter. Others' interrupts, and other
- * programs' turns, do not move the middle of them. A reading takes 20 to 100 ns, but 1000
- * to 5000 where the clock is a device (acpi_pm, hpet) or a hypervisor is asked: so what one
- * takes is measured first.
+ * Reads the clock in a loop while an event of our own ticks: a gap longer than a reading
+ * is an interrupt. Of all gaps it takes the longest ones, as many as our event had ticks:
+ * a hypervisor's own gaps are often shorter. Other interrupts and context switches do not
+ * move the median of these. A reading takes 20 to 100 ns, but 1000 to 5000 where the
+ * clock is a device (acpi_pm, hpet) or in a hypervisor: so the time of a reading is
+ * measured first.
  */
 #include "collect/tick_cost.h"
 
@@ -44,7 +44,7 @@ uint64_t tick_cost_median(uint64_t *values, size_t nr)
 	return tick_cost_longest(values, nr, nr);
 }
 
-/* What a reading takes, ns. */
+/* Measures the time of one reading, ns. */
 static uint64_t measure_reading(uint64_t (*clock)(void))
 {
 	uint64_t steps[NR_BARE], before_ns = clock();
@@ -58,7 +58,7 @@ static uint64_t measure_reading(uint64_t (*clock)(void))
 	return tick_cost_median(steps, NR_BARE);
 }
 
-/* The event ticks while we run. */
+/* Returns our share of the CPU: the event ticks only while we run. */
 static double share_of_cpu(int fd, uint64_t begin_ns)
 {
 	double share = (double)perf_event_enabled_ns(fd) /
@@ -85,8 +85,8 @@ uint64_t tick_cost_by(uint64_t (*clock)(void))
 			gaps[nr++] = step_ns - bare_ns;
 		before_ns = now_ns;
 	}
-	/* A CPU that others use much leaves too few of ours to tell; and readings that
-	 * take longer than before, more often than not, tell nothing of interrupts. */
+	/* On a busy CPU too few ticks are ours; and if more than half of the readings
+	 * became slower, gaps are not interrupts. */
 	nr_ours = (size_t)((double)(before_ns - start_ns) * share_of_cpu(fd, begin_ns) /
 			   PERIOD_NS);
 	if (nr < NR_TICKS / 4 || nr_ours < NR_TICKS / 4 || nr > nr_readings / 2)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Measures what one tick of a cpu-clock costs the program that it interrupts. */
+/* Measures how much time one cpu-clock tick takes from the interrupted program. */
 #ifndef LB_COLLECT_TICK_COST_H
 #define LB_COLLECT_TICK_COST_H
 
@@ -7,23 +7,23 @@
 #include <stdint.h>
 
 /**
- * Measures it on the caller's CPU, in 20 ms of spinning: 1 to 2 us on most machines,
- * 15 us where a hypervisor has a part in it.
+ * Measures the cost of a tick on the caller's CPU by spinning for 20 ms: 1 to 2 us on
+ * most machines, 15 us where a hypervisor is involved.
  *
  * Return: ns; TICK_COST_UNKNOWN_NS when it could not be measured.
  */
 uint64_t tick_cost_ns(void);
 
-/* As the dearest machines: a budget is kept with it, if with a lower rate than could be. */
+/* Cost on the slowest machines: keeps the budget, if at a lower rate than possible. */
 #define TICK_COST_UNKNOWN_NS 15000
 
-/** The middle one of @nr values, which are sorted; 0 if there is none. */
+/** Returns the median of @nr values, which it sorts; 0 if there is none. */
 uint64_t tick_cost_median(uint64_t *values, size_t nr);
 
-/** The same of the @most longest. */
+/** Returns the median of the @most longest. */
 uint64_t tick_cost_longest(uint64_t *values, size_t nr, size_t most);
 
-/** tick_cost_ns() by @clock, ns: readings of it may take as long as interrupts do. */
+/** tick_cost_ns() with @clock, ns, whose readings may take as long as interrupts. */
 uint64_t tick_cost_by(uint64_t (*clock)(void));
 
 #endif

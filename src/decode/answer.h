@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What every decoder answers: for each address asked, in the order asked, a
- * chain of frames and a miss. Built in the worker (any decoder), read in the
- * collector, which trusts none of it. Each distinct string and chain is sent once.
+ * The answer of every decoder: for each requested address, in order, a chain of
+ * frames and a miss. Built in the worker (any decoder), read in the collector,
+ * which trusts none of it. Strings and chains are deduplicated.
  */
 #ifndef LB_DECODE_ANSWER_H
 #define LB_DECODE_ANSWER_H
@@ -20,7 +20,7 @@
 
 struct answer_writer; /* heap */
 
-/* @nr_addresses is how many addresses the request asked. NULL: out of memory. */
+/* @nr_addresses: number of addresses in the request. NULL: out of memory. */
 struct answer_writer *answer_writer_new(size_t nr_addresses);
 void answer_writer_free(struct answer_writer *a);
 DEFINE_CLEANUP(struct answer_writer, answer_writer_free);
@@ -59,7 +59,7 @@ struct answer {
 };
 
 struct answers {
-	struct answer *items; /* one per address asked */
+	struct answer *items; /* one per requested address */
 	size_t nr;
 	struct frame *frames;
 	size_t nr_frames;
@@ -70,7 +70,7 @@ struct answers {
 };
 
 /**
- * Reads what answer_write() wrote; what follows it in @r is left there. Strings
+ * Reads what answer_write() wrote, and nothing after it in @r. Strings
  * are interned in @pool (also those of a message found malformed later).
  * Memory: no count is believed beyond what the bytes of @r can hold.
  * Return: 0, -EBADMSG when malformed or not for @nr_addresses, -ENOMEM; then
@@ -81,7 +81,7 @@ int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *poo
 void answers_deinit(struct answers *a);
 
 /*
- * A count off the wire, or 0 with the error set when the rest of the message
+ * Reads a count, or 0 with the error set when the rest of the message
  * cannot hold that many items or it is more than @max.
  */
 static inline size_t answer_get_count(struct wire_reader *r, size_t item_bytes,

@@ -29,15 +29,15 @@ enum miss {
 	MISS_NO_DWZ, /* the shared part of the debug info (dwz) was not found */
 	MISS_NO_DWO, /* the split part of the debug info (.dwo) was not found */
 	MISS_DWP_UNSUPPORTED, /* .dwp needs a newer libdw than this build has */
-	MISS_JIT_UNKNOWN, /* anonymous code that nobody describes */
+	MISS_JIT_UNKNOWN, /* anonymous code without any description */
 	MISS_JIT_LOST, /* same, and some of what the process registered was lost */
 	MISS_JIT_NO_LINES, /* the runtime names the function, not the line */
 	MISS_JIT_FILE_REFUSED, /* perf map or jitdump was unsafe to read, or garbage */
 	MISS_KERNEL, /* kernel code: function only */
 	MISS_KERNEL_HIDDEN, /* kernel addresses are hidden (kptr_restrict) */
-	MISS_PYTHON_LOST, /* a Python function of which nothing was copied in time */
+	MISS_PYTHON_LOST, /* a Python function: nothing was copied in time */
 	MISS_PYTHON_CUT, /* its line table is too long to be copied, and the process is gone */
-	MISS_INTERPRETER, /* C code of an interpreter with none of its frames around */
+	MISS_INTERPRETER, /* C code of an interpreter, with no interpreter frame near */
 	MISS_NO_STACK, /* the sample carries no address to look up */
 	MISS_LIMIT, /* a table of the profiler was full */
 	NR_MISSES,
@@ -45,14 +45,14 @@ enum miss {
 
 /** Stable name ("no-debug-info"), for JSON and files. */
 const char *miss_name(enum miss miss);
-/** The miss of that name, or NR_MISSES. */
+/** Returns the miss of that name, or NR_MISSES. */
 enum miss miss_from_name(const char *name);
 /** One sentence for people: what happened. */
 const char *miss_text(enum miss miss);
 /** One sentence for people: what to do about it; "" when nothing can be done. */
 const char *miss_remedy(enum miss miss);
 
-/* How an address is to be looked up. */
+/* How to look up an address. */
 enum frame_kind {
 	FRAME_LEAF, /* the interrupted instruction */
 	FRAME_RETURN, /* a return address: 1 is subtracted, in symbolizer.c only */
@@ -73,8 +73,8 @@ struct frame {
 #define FRAMES_MAX_INLINE 64 /* frames at one address; deeper chains lose the middle */
 
 /*
- * A function that was hit, as machine code: which line each part of it is. From it come the
- * lines that have no code of their own, and the instruction view.
+ * The machine code of a sampled function, with the line of each part. Used to find lines
+ * without code, and for the instruction view.
  *
  * From here to the next row (or the end): the innermost frame with a line. A row of
  * no length (the next one, or the end, is at the same address) only says that its

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the ELF decoder may ask the collector to open. The collector treats the
- * question as hostile: names are resolved in the target's root only, ids and
+ * Files that the ELF decoder may request from the collector. The request is
+ * hostile: the collector resolves names in the target's root only, ids and
  * basenames are checked, and the decoder must verify what it gets (build id, CRC).
  */
 #ifndef LB_DECODE_NEED_H
@@ -17,7 +17,7 @@ enum need_kind {
 	NEED_DEBUG_BY_LINK, /* .gnu_debuglink; name is a basename */
 	NEED_DWZ, /* .gnu_debugaltlink; name as written, build_id; relative to origin */
 	NEED_DWO, /* DW_AT_dwo_name; name, comp_dir */
-	NEED_DWP, /* <binary>.dwp beside the binary */
+	NEED_DWP, /* <binary>.dwp next to the binary */
 };
 
 struct need {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The numbers of all requests that workers serve. What each takes and answers is
- * said where its function is declared; src/decode/requests.c is the table of them.
+ * The numbers of all requests that workers serve. decode/requests.h documents request and
+ * reply of each; src/decode/requests.c has the table of functions.
  */
 #ifndef LB_DECODE_OPERATION_H
 #define LB_DECODE_OPERATION_H

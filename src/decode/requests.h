@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The requests that workers serve: what each takes and answers, and who serves it. */
+/* The requests that workers serve: format of request and reply, and the function. */
 #ifndef LB_DECODE_REQUESTS_H
 #define LB_DECODE_REQUESTS_H
 
@@ -40,9 +40,9 @@ int jitdump_serve(struct worker_call *call, struct wire_reader *request, const i
 /*
  * DECODER_GDBJIT. Request: u32 nr_objects, nr_objects * {u64 offset, u64 size_bytes,
  * u64 from_ns, u64 until_ns, u64 seen_ns}, u32 nr, nr * {u64 ip, u64 first_ns, u64
- * last_ns}. fds[0]: the objects, one behind the other. Reply: u32 object miss, u64 nr_bad_objects,
- * an answer. An address that no object has is MISS_JIT_UNKNOWN; one whose owner
- * changed in [first_ns, last_ns] is MISS_AMBIGUOUS_TIME; one in an object without
+ * last_ns}. fds[0]: the objects, one behind the other. Reply: u32 object miss, u64
+ * nr_bad_objects, an answer. An address that no object has is MISS_JIT_UNKNOWN; one whose
+ * owner changed in [first_ns, last_ns] is MISS_AMBIGUOUS_TIME; one in an object without
  * lines has its function, and MISS_JIT_NO_LINES.
  */
 int gdbjit_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
@@ -69,7 +69,7 @@ enum instructions_status {
 	INSTRUCTIONS_BAD_FILE, /* no ELF file, or a broken one */
 	INSTRUCTIONS_FILE_REPLACED, /* another build id */
 	INSTRUCTIONS_NOT_THERE, /* the file has no such address */
-	INSTRUCTIONS_UNKNOWN_MACHINE, /* nothing here decodes it */
+	INSTRUCTIONS_UNKNOWN_MACHINE, /* no decoder for it */
 	INSTRUCTIONS_TOO_LARGE, /* INSTRUCTIONS_MAX_BYTES */
 	INSTRUCTIONS_GAVE_UP, /* the decoder died, or met its deadline or memory limit */
 	NR_INSTRUCTIONS_STATUSES,
@@ -89,10 +89,10 @@ int instructions_serve(struct worker_call *call, struct wire_reader *request,
  * READER_JIT_LIST. Request: u32 pid, u64 address of __jit_debug_descriptor, u32 nr,
  * nr * {u64 entry_addr, u64 symfile_addr, u64 size_bytes, u64 ends (jit/list.h)}:
  * objects that need not be sent again. Reply: any number of {u32 1, u64 entry_addr,
- * u64 symfile_addr, u64 size_bytes, u32 state (enum list_state of jit/list.h), bytes object (empty unless
- * LIST_NEW)}, then u32 0, u32 walk result (enum list_walk). It takes at most half of
- * JIT_LIST_CALL_MS unless the target's memory does not answer, and sends at most
- * 16 MiB of objects: LIST_MORE then. Callers use runtime/jit/list_walk.h.
+ * u64 symfile_addr, u64 size_bytes, u32 state (enum list_state of jit/list.h), bytes
+ * object (empty unless LIST_NEW)}, then u32 0, u32 walk result (enum list_walk). It takes
+ * at most half of JIT_LIST_CALL_MS unless the target's memory does not answer, and sends
+ * at most 16 MiB of objects: LIST_MORE then. Callers use runtime/jit/list_walk.h.
  */
 int list_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 	       size_t nr_fds, struct wire_writer *reply);
@@ -102,7 +102,7 @@ int list_serve(struct worker_call *call, struct wire_reader *request, const int 
  * name and line table, each u8 bytes a char, u8 is cut, bytes}, then u32 nr_frames,
  * nr_frames * {u32 code, u32 index (LB_FRAME_INDEX)}.
  * Reply: u32 object miss, an answer. A line that the table does not give is 0, and
- * the frame MISS_NO_LINE; an index behind a table that is cut is MISS_PYTHON_CUT; a
+ * the frame MISS_NO_LINE; an index after the end of a cut table is MISS_PYTHON_CUT; a
  * code object of which neither file nor name is known is MISS_PYTHON_LOST.
  */
 int python_code_serve(struct worker_call *call, struct wire_reader *request,
@@ -131,7 +131,7 @@ int cfi_serve(struct worker_call *call, struct wire_reader *request, const int *
 
 /*
  * DECODER_CFI_JIT. Request: u32 nr, nr * {u64 offset, u64 size_bytes}. fds[0]: objects
- * as registered, one behind the other (process/jit_code.h). Reply: for each u32 nr of
+ * as registered, concatenated (process/jit_code.h). Reply: for each u32 nr of
  * text sections, nr * {u64 start, u64 end (run-time addresses), cfi pages}. Its .eh_frame
  * is relocated here, by its own relocations, as the JIT did. Functions that it leaves out
  * (LLVM: where nothing can throw) have rows made from their machine code.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The runtimes: interpreters and JITs of which lineburn knows more than their machine code.
+ * The runtimes: interpreters and JITs that lineburn supports beyond their machine code.
  * One row each, X(NUMBER, name):
  *   RUNTIME_NUMBER    its number, and its kind in frames of the kernel's stacks
- *   name_recognise()  may a file be one?
- *   name_inspect()    what a file says about it; runs in a worker
- *   name_runtime      what the collector does with it: runtime/runtime.h
+ *   name_recognise()  whether a file may be one
+ *   name_inspect()    reads the facts from a file; runs in a worker
+ *   name_runtime      the collector's part: runtime/runtime.h
  */
 #ifndef LB_DECODE_RUNTIMES_H
 #define LB_DECODE_RUNTIMES_H
@@ -30,26 +30,26 @@ enum runtime_number {
 	RUNTIME_ROWS(RUNTIME_NUMBER) NR_RUNTIMES
 };
 
-/* Whether a process says where its interpreter keeps its frames. */
+/* Result of searching a process for its interpreter's frames. */
 enum locate_result {
 	LOCATE_FOUND,
-	LOCATE_NOT_YET, /* no thread state is there yet: ask again, less and less often */
+	LOCATE_NOT_YET, /* no thread state yet: retry, with growing intervals */
 	LOCATE_UNKNOWN, /* a layout that we do not know, or memory that makes no sense */
-	LOCATE_NO_ANSWER, /* its memory did not answer in time: do not ask again */
+	LOCATE_NO_ANSWER, /* its memory did not answer in time: do not retry */
 };
 
-/* What a runtime knows of a file is a plain struct of its own, of at most so many bytes. */
+/* Most bytes of the struct of facts that a runtime has about a file. */
 #define RUNTIME_FACTS_BYTES 64
 
 struct inspected_file {
 	int fd;
-	const char *path; /* as the target sees it; only its last part says anything */
+	const char *path; /* as the target sees it; only its last part matters */
 };
 
 /*
- * name_recognise(): pure, for both sides; a glance at the path that spares most files the
- * inspection. name_inspect(): returns whether the file is one; then @ret, zeroes before, is
- * filled in.
+ * name_recognise(): pure, for both sides; a check of the path that saves inspecting most
+ * files. name_inspect(): returns whether the file is one, and if so fills in @ret, zeroed
+ * before.
  */
 #define RUNTIME_INSPECTOR(number, name)          \
 	bool name##_recognise(const char *path); \

@@ -37,7 +37,7 @@
 #define BUILD_ID_LEN 25
 #define UUID_LEN     36
 
-/* A part of somebody's text. */
+/* A part of a borrowed text. */
 struct text_part {
 	const char *at;
 	size_t len;
@@ -277,7 +277,7 @@ static bool cut_id(const struct shape *shape, struct text_part component,
 		*ret = text_skip(id, strlen(prefix));
 		return true;
 	}
-	/* The id is the end of it, behind something that divides. */
+	/* The id is its end, after a separator. */
 	if (id.len < HEX_ID_LEN)
 		return false;
 	*ret = text_skip(id, id.len - HEX_ID_LEN);
@@ -350,7 +350,7 @@ static void container_of(const char *path, struct text_part component,
 		const struct shape *shape = &shapes[i];
 		struct text_part id;
 
-		/* systemd-nspawn itself, beside its payload. */
+		/* systemd-nspawn itself, next to its payload. */
 		if (shape->id == ID_MACHINE && text_is(below, "supervisor"))
 			continue;
 		if (!cut_id(shape, component, &id) ||
@@ -438,7 +438,7 @@ static void unit_of(struct text_part component, struct cgroup_owner *ret)
 
 /* ---- who named them ---- */
 
-/* What is named at @from of a path, or behind it, was named by @uid. */
+/* Names at or after @from of a path were chosen by @uid. */
 struct name_claim {
 	size_t from;
 	uint32_t uid;
@@ -466,7 +466,7 @@ static bool claim_by_path(const char *path, size_t len, struct name_claim *ret)
 	return ret->uid && text_begins(t, slice);
 }
 
-/* In whose folder is the first one that is not root's? */
+/* Finds the first folder that does not belong to root, and its owner. */
 static bool claim_by_folder(int dir, const char *path, size_t len, struct name_claim *ret)
 {
 	char folder[4096];
@@ -483,7 +483,7 @@ static bool claim_by_folder(int dir, const char *path, size_t len, struct name_c
 			continue;
 		memcpy(folder, path, i);
 		folder[i] = '\0';
-		/* Of what is gone nobody can tell any more. */
+		/* The owner of a removed folder is not known. */
 		if (fstatat(dir, folder + (i > 0), &st, i ? 0 : AT_EMPTY_PATH))
 			return false;
 		if (!st.st_uid && !(st.st_mode & S_IWOTH) &&
@@ -511,7 +511,7 @@ static bool owner_with(const char *path, size_t len, const struct name_claim *cl
 	bool pod_is_claimed = false;
 	size_t end = len;
 
-	/* From the innermost one outwards: what is further out was named before. */
+	/* From the innermost one outwards: outer containers, named first, win. */
 	while (previous_component(path, &end, &component)) {
 		bool is_claimed = claim && end >= claim->from;
 		struct cgroup_owner here = {.runtime = CONTAINER_NONE};
@@ -550,7 +550,7 @@ bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner 
 	bool tells = cgroup_owner_of(path, len, ret);
 	struct name_claim claim;
 
-	/* Most name neither: then nobody needs to look. */
+	/* Most paths name neither: no need to check folders. */
 	if ((ret->runtime == CONTAINER_NONE && !*ret->pod) || ret->is_claimed ||
 	    !claim_by_folder(dir, path, len, &claim))
 		return tells;
@@ -588,7 +588,7 @@ static bool split_line(struct text_part line, struct text_part *hierarchy,
 		return false;
 	*path = text_skip(*hierarchy, (size_t)(second + 1 - hierarchy->at));
 	hierarchy->len = (size_t)(second - hierarchy->at);
-	/* Said of cgroup v2: the process goes on in what was removed. */
+	/* cgroup v2: the process is still in a removed cgroup. */
 	*path = text_without(*path, " (deleted)");
 	return text_begins(*path, "/");
 }
@@ -604,7 +604,7 @@ static uint32_t number_of(struct text_part line)
 	return number;
 }
 
-/* How much a path tells; of equal ones the hierarchy decides, v2 before all. */
+/* Ranks a path by what it names; among equals by hierarchy, v2 first. */
 static unsigned int path_worth(struct text_part hierarchy, struct text_part path)
 {
 	struct cgroup_owner owner;

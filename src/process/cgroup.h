@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose a cgroup is, by its path: container runtimes and systemd have their ways to name
- * them. The table of these is data (cgroup.c), with its source for each. Cgroup names come
- * from whoever may make cgroups, and are text to be escaped. Root's are believed: a container
- * and a pod that somebody else has named are told with who did, "1000/ID", and what is named
- * inside of a container that root has made is that container's own affair.
+ * Finds the container, pod and systemd unit of a cgroup by its path, with a table of the
+ * naming schemes of container runtimes and systemd and their sources (cgroup.c). Cgroup
+ * names are untrusted text to be escaped. Names by root are trusted; a container or pod
+ * that another user named gets that uid as a prefix, "1000/ID". Folders inside a
+ * container that root made do not change the owner of its name.
  */
 #ifndef LB_PROCESS_CGROUP_H
 #define LB_PROCESS_CGROUP_H
@@ -22,7 +22,7 @@ enum container_runtime {
 	CONTAINER_NSPAWN,
 	CONTAINER_LXC,
 	CONTAINER_ECS,
-	CONTAINER_OTHER, /* an id like theirs, under a name that is not known */
+	CONTAINER_OTHER, /* a container id under an unknown naming scheme */
 	NR_CONTAINER_RUNTIMES,
 };
 
@@ -31,12 +31,12 @@ enum container_runtime {
 #define UNIT_BYTES         256
 #define CLAIM_BYTES        11 /* in front of an id: "4294967294/" */
 
-/* Each text is "" where the path does not tell. */
+/* Each text is "" where the path lacks it. */
 struct cgroup_owner {
 	enum container_runtime runtime;
-	/* Outermost: its id; of nspawn and LXC the name. */
+	/* Id of the outermost container; nspawn and LXC: its name. */
 	char container[CLAIM_BYTES + CONTAINER_ID_BYTES];
-	/* It was named by another user than root, whose uid is in front of it. */
+	/* Another user than root named it: the uid is its prefix. */
 	bool is_claimed;
 	char pod[CLAIM_BYTES + POD_UID_BYTES]; /* Kubernetes pod uid, with dashes; same */
 	char unit
@@ -44,32 +44,32 @@ struct cgroup_owner {
 };
 
 /**
- * By the path alone, which tells what systemd lets users name: all below
- * /user.slice/user-UID.slice/user@UID.service.
+ * Finds the owner by the path alone. Below /user.slice/user-UID.slice/user@UID.service
+ * systemd lets users choose names.
  *
  * @path  of a cgroup below the root of its hierarchy, "/a/b"; need not be terminated
- * Return: does it tell anything?
+ * Return: whether the path names any owner.
  */
 bool cgroup_owner_of(const char *path, size_t len, struct cgroup_owner *ret);
 
 /**
- * Same, and looks at whose the folders are in which a container is named.
- * @dir  where the path begins, O_PATH; -1: it is not to be had. What is gone tells nothing
+ * Same, and checks who owns the folders in which a container is named.
+ * @dir  where the path begins, O_PATH; -1: not available. A missing folder has no owner
  */
 bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner *ret);
 
 /**
- * Undoes systemd's escapes ("\x2d"), but for those of control characters: whoever wrote
- * them did not want a name. Return: false, with "" in @ret: it is empty or does not fit.
+ * Undoes systemd's escapes ("\x2d"), except those of control characters, which no honest
+ * name has. Return: false, with "" in @ret, when it is empty or does not fit.
  */
 bool cgroup_unescape(const char *text, char *ret, size_t size);
 
-/** "docker", "podman", ...; "" for CONTAINER_NONE. */
+/** Returns "docker", "podman", ...; "" for CONTAINER_NONE. */
 const char *container_runtime_name(enum container_runtime runtime);
 
 /**
- * The path to ask, out of the text of /proc/PID/cgroup (cgroups(7)): of all hierarchies
- * the one that tells most; cgroup v2 if they tell the same.
+ * Picks the path with the most owner information from the text of /proc/PID/cgroup
+ * (cgroups(7)); cgroup v2 among equals.
  *
  * @ret_len        set to 0 when there is none
  * @ret_hierarchy  its number; 0: that of cgroup v2

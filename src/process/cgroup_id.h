@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whose a cgroup is that a sample tells by its number: the one that the process was in at
- * that moment, be it gone or elsewhere by now. Only where no other hierarchy than cgroup v2
- * is mounted: beside v1 the number is often that of its root.
+ * Finds the owner of a sample's cgroup id: the cgroup of the process at that moment, even
+ * if it is gone or the process moved since. Only where cgroup v2 is the only hierarchy
+ * mounted: with v1 the id is often that of the v2 root.
  */
 #ifndef LB_PROCESS_CGROUP_ID_H
 #define LB_PROCESS_CGROUP_ID_H
@@ -13,18 +13,18 @@
 
 struct cgroup_id {
 	uint64_t id;
-	uint64_t used_ns; /* time of the last sample that told it */
+	uint64_t used_ns; /* time of the last sample with this id */
 	struct process_owner owner; /* exe NULL */
 };
 
 struct cgroup_ids {
-	int mount_fd; /* of cgroup v2; -1: numbers tell nothing */
+	int mount_fd; /* of cgroup v2; -1: ids are not usable */
 	char *mount; /* its path; heap */
 	int handle_type;
 	struct cgroup_id **items; /* that rows point at */
 	size_t nr, cap;
 	struct hashmap index; /* by id */
-	/* Of every hierarchy, to see whose its folders are. */
+	/* Mount of each hierarchy, to check who owns its folders. */
 	struct {
 		uint32_t hierarchy;
 		int fd; /* O_PATH; -1 */
@@ -37,10 +37,10 @@ void cgroup_ids_init(struct cgroup_ids *ids, const struct cgroup_mounts *mounts,
 		     const char *v2);
 void cgroup_ids_deinit(struct cgroup_ids *ids);
 
-/** Where a hierarchy is mounted, O_PATH; -1: not known. Borrowed. */
+/** Returns the mount of a hierarchy, O_PATH; -1: not known. Borrowed. */
 int cgroup_ids_place(const struct cgroup_ids *ids, uint32_t hierarchy);
 
-/** Fills in whose the cgroup of @path is, all of @owner but exe. */
+/** Fills in the owner of the cgroup at @path, all of @owner but exe. */
 typedef void (*cgroup_owner_fn)(void *ctx, const char *path, size_t len,
 				struct process_owner *owner);
 /** As process_table_cgroup(). @fill is called when @id is met for the first time. */
@@ -48,7 +48,7 @@ const struct process_owner *cgroup_ids_owner(struct cgroup_ids *ids, uint64_t id
 					     uint64_t time_ns, cgroup_owner_fn fill,
 					     void *ctx);
 
-/** Forgets what no sample has told since. */
+/** Forgets ids that no sample has had since @before_ns. */
 void cgroup_ids_forget(struct cgroup_ids *ids, uint64_t before_ns);
 
 #endif

@@ -198,7 +198,7 @@ int cgroup_mounts_parse(const char *mountinfo, const char *cgroup,
 	return parse(mountinfo, cgroup, NULL, ret);
 }
 
-/* Does its path lead there, and not to what was mounted over it or above it? */
+/* Returns whether its path leads to it, not to a mount over it or above it. */
 static bool is_in_sight(const struct cgroup_mount *m)
 {
 	_cleanup_close_ int fd = open(m->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -215,7 +215,7 @@ static bool is_in_sight(const struct cgroup_mount *m)
 	return !id || strtoul(id + strlen("mnt_id:"), NULL, 10) == m->id;
 }
 
-/* What /proc/self/cgroup says of us in a hierarchy. Return: heap, or NULL. */
+/* Returns our path in a hierarchy by /proc/self/cgroup. Return: heap, or NULL. */
 static char *find_own(const char *cgroup, uint32_t hierarchy)
 {
 	for (const char *line = cgroup; *line;) {

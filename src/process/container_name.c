@@ -67,7 +67,7 @@ struct container_names {
 	struct named_container *items;
 	size_t nr, cap;
 	size_t nr_pending; /* not found, and to be looked for */
-	bool found_late; /* one that was not there at first; not told yet */
+	bool found_late; /* a name that was missing at first was found; not reported yet */
 	struct hashmap index;
 	uint64_t looked_ns; /* at lists; 0: never */
 };

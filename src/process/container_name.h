@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The names of containers, by id, as far as files of their runtimes tell: of docker,
- * podman and CRI-O, and of the kubelet. They are looked for in our own root, and in that of
- * pid 1, where lineburn is in a container that sees the processes of its host; only what
- * belongs to root is read. A runtime writes some of them a moment after it has started the
- * container, so a name that is not there is looked for again.
+ * Finds the names of containers by id in files of docker, podman, CRI-O and the kubelet.
+ * It searches our own root, and that of pid 1, for the case that lineburn is in a
+ * container that sees the host's processes. It reads only files that belong to root. A
+ * runtime writes some of them shortly after it starts the container, so a missing name is
+ * looked up again.
  */
 #ifndef LB_PROCESS_CONTAINER_NAME_H
 #define LB_PROCESS_CONTAINER_NAME_H
@@ -17,11 +17,11 @@
 
 struct container_names;
 
-/* Ids kept; with one more, all are forgotten and looked for anew. */
+/* Most ids cached; with one more the cache is emptied. */
 #define CONTAINER_NAMES_MAX 16384
 
 /**
- * @root_fds  at most 2, O_PATH; takes them, -1 is skipped, closes them on failure too
+ * @root_fds  at most 2, O_PATH; takes them, also on failure; -1 is skipped
  * Return: NULL when out of memory.
  */
 struct container_names *container_names_new(const int *root_fds, size_t nr_roots);
@@ -29,22 +29,22 @@ void container_names_free(struct container_names *names);
 DEFINE_CLEANUP(struct container_names, container_names_free);
 
 /**
- * What @id, any text, is called; looks for it when it is asked for the first time.
- * Files that list many are looked at once a second at most, and read when they changed.
+ * Returns the name of @id, any text; searches the files at the first call for an id.
+ * Files with many names are checked once a second at most, and read when they changed.
  * Return: "" when it is not known; valid until the next call.
  */
 const char *container_names_find(struct container_names *names, const char *id,
 				 uint64_t now_ns);
 
 /**
- * Looks again for what was not there, if it is time. Return: was anything found, by this or
- * since the last call, that was asked for in vain?
+ * Retries missing names, if it is time. Return: whether a name that was missing was found
+ * by this or since the last call.
  */
 bool container_names_retry(struct container_names *names, uint64_t now_ns);
 
 /*
- * Names of containers in what runtimes and the kubelet keep about them. Pure functions; a
- * container of Kubernetes is named NAMESPACE/POD/CONTAINER, whoever runs it.
+ * Parsers of the files of runtimes and the kubelet. Pure functions. A container of
+ * Kubernetes is named NAMESPACE/POD/CONTAINER with every runtime.
  */
 
 #define CONTAINER_HEX_ID_LEN 64
@@ -53,12 +53,12 @@ bool container_names_retry(struct container_names *names, uint64_t now_ns);
 
 typedef void (*container_add)(void *ctx, const char *id, const char *name);
 
-/** 64 hex digits and no more? */
+/** Returns whether @id is exactly 64 hex digits. */
 bool container_is_hex_id(const char *id);
 
 /**
- * containers.json and volatile-containers.json of containers/storage, which podman and
- * CRI-O keep: an array of {"id": ..., "names": [...]} (container-storage(5),
+ * Parses containers.json and volatile-containers.json of containers/storage, which podman
+ * and CRI-O write: an array of {"id": ..., "names": [...]} (container-storage(5),
  * containers/storage: containers.go). Calls @add for each that has both.
  * Return: 0, or -EBADMSG when it is no such array.
  */
@@ -66,17 +66,18 @@ int container_names_in_storage(const char *text, size_t len, container_add add,
 			       void *ctx);
 
 /**
- * config.v2.json of dockerd: {"Name": "/web", ...} (moby: daemon/container/container.go).
+ * Parses dockerd's config.v2.json: {"Name": "/web", ...} (moby:
+ * daemon/container/container.go).
  * Return: 0, or -EBADMSG with @ret, CONTAINER_NAME_BYTES, unchanged.
  */
 int container_name_in_docker(const char *text, size_t len, char *ret);
 
 /**
- * What the kubelet calls a container's log, POD_NAMESPACE_CONTAINER-ID.log (kubelet:
- * pkg/kubelet/kuberuntime/legacy.go).
+ * Parses the kubelet's name of a container's log, POD_NAMESPACE_CONTAINER-ID.log
+ * (kubelet: pkg/kubelet/kuberuntime/legacy.go).
  *
  * @ret_id  CONTAINER_HEX_ID_LEN + 1; @ret_name  CONTAINER_NAME_BYTES
- * Return: is it one?
+ * Return: whether it is such a name.
  */
 bool container_of_log(const char *file, char *ret_id, char *ret_name);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Files of a target, opened without trusting the target, held open
- * by identity so that a process that is gone still has its lines.
+ * Files of a target, opened without trusting the target, and kept open
+ * so that samples of a process that has exited still get their lines.
  */
 #ifndef LB_PROCESS_FILE_H
 #define LB_PROCESS_FILE_H
@@ -17,8 +17,8 @@
 struct file_facts;
 
 /*
- * One file, however many processes map it. Owned by the cache; never moves. An entry that
- * nobody has mapped any more becomes another file's in time, which `use` tells.
+ * One file, shared by all processes that map it. Owned by the cache; never moves. An
+ * entry that nobody maps any more is reused for another file in time; `use` then changes.
  */
 struct target_file {
 	int fd; /* O_RDONLY, regular file; -1: could not be opened */
@@ -31,10 +31,9 @@ struct target_file {
 	uint8_t build_id
 		[20]; /* from the kernel; checked by the decoder; len 0: not known */
 	uint8_t build_id_len;
-	bool verify_build_id; /* opened by path only: it counts as the file just if the id matches */
-	uint32_t id; /* 0, 1, 2 ...: index for tables beside */
-	uint32_t
-		use; /* how many files had this id before: what tables know is of one use */
+	bool verify_build_id; /* opened by path: accept it only if the build id matches */
+	uint32_t id; /* 0, 1, 2 ...: index for other tables */
+	uint32_t use; /* files that had this id before: table entries are of one use */
 	struct file_facts *facts; /* heap; NULL: it was not inspected (file_facts.h) */
 };
 
@@ -51,7 +50,7 @@ struct safe_open {
 	int root_fd; /* O_PATH directory that paths are resolved in */
 	const char *path; /* absolute in that root */
 	unsigned int flags;
-	uid_t uid; /* of the target, as we see it */
+	uid_t uid; /* of the target, in our user namespace */
 	gid_t gid;
 	uid_t root_uid; /* the uid that is 0 in the target's user namespace */
 	uint64_t max_bytes; /* larger is -EFBIG; 0 for no limit */
@@ -68,9 +67,9 @@ struct safe_open {
 int safe_open(const struct safe_open *how);
 
 /*
- * Its steps, for callers that look before they open (of @how, resolve uses
- * root_fd, path and NOFOLLOW, check all but those); then io_reopen(). Each returns 0 or
- * a descriptor, or -errno as above.
+ * The steps of safe_open(), for callers that check before they open; io_reopen() is the
+ * last one. Of @how, resolve uses root_fd, path and NOFOLLOW, check uses the rest. Each
+ * returns 0 or a descriptor, or -errno as above.
  */
 int safe_open_resolve(const struct safe_open *how); /* O_PATH: opens nothing */
 int safe_open_check(int fd, const struct safe_open *how); /* @fd may be O_PATH */
@@ -83,7 +82,7 @@ struct fd_budget {
 	uint64_t nr_refused; /* not opened, or not kept, because of the limit */
 };
 
-/* Ask before opening. Return: false, counted, when no more may be opened. */
+/* Call before opening. Return: false, counted, when no more may be opened. */
 static inline bool fd_budget_take(struct fd_budget *budget)
 {
 	if (budget->nr_open >= budget->max) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two indexes over the files. By mapping: what the kernel says about a mapping
+ * Two indexes over the files. By mapping: the kernel's data about a mapping
  * (path, build id, or else device and inode), which needs no system call. By
  * identity: what fstat says about the opened file, so that one file under two
  * names, or seen through two mounts, is one entry. The device in the text of maps
@@ -27,7 +27,7 @@
 /* Foreign roots that a path is tried in. */
 #define MAX_OTHER_ROOTS 8
 
-/* An entry and what it is found by. The part the world sees comes first. */
+/* An entry and its keys. The public part comes first. */
 struct cached_file {
 	struct target_file file;
 	uint32_t major, minor; /* as the mapping said */
@@ -497,7 +497,7 @@ static void close_entry(struct file_cache *c, struct cached_file *e)
 	};
 
 	hashmap_remove(&c->by_identity, identity_hash(&identity), e->file.id);
-	/* Without it nothing says that what is there next time is the same file. */
+	/* Without it a later file at the path cannot be verified. */
 	if (!e->file.build_id_len)
 		forget_mappings(c, e);
 	close(e->file.fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a file says of itself: a decoder is asked once, and the answer kept with the file. */
+/* Facts about a file: a decoder inspects it once, and the file keeps the result. */
 #ifndef LB_PROCESS_FILE_FACTS_H
 #define LB_PROCESS_FILE_FACTS_H
 
@@ -11,7 +11,7 @@
 struct target_file;
 struct worker;
 
-/* Hostile: each runtime checks its own before it believes them. */
+/* Hostile: each runtime validates its own facts. */
 struct file_facts {
 	bool is_elf;
 	struct runtime_facts {
@@ -24,23 +24,23 @@ struct file_facts {
 	2000 /* a file on a slow disk; its names are looked through */
 
 /**
- * Asks about a file that is not in the cache.
+ * Inspects a file that is not in the cache.
  *
  * @path  as its target sees it
  * Cost: 0.04 ms for most programs, 4 ms where there are 15 MB of names (LLVM linked
  * statically), 35 ms when those come from a disk.
- * Return: 0, or -ENODATA: the decoder could not tell (deadline, death), or does not start.
+ * Return: 0, or -ENODATA: the decoder failed (deadline, death), or does not start.
  */
 int file_facts_read(struct worker *decoder, int fd, const char *path,
 		    struct file_facts *ret);
 
 /**
- * The facts about @file. The first call for an open file asks; a failure is final, too.
- * Return: borrowed, as long as the file is; NULL: nothing is known.
+ * Returns the facts about @file. The first call for an open file inspects it; a failure
+ * is final. Return: borrowed, valid as long as the file; NULL: nothing is known.
  */
 const struct file_facts *file_facts_get(struct target_file *file, struct worker *decoder);
 
-/** What a runtime has to say: the struct that its inspector fills in. NULL: it is none. */
+/** Returns a runtime's facts: the struct that its inspector fills in. NULL: none. */
 static inline const void *file_facts_of(const struct file_facts *facts,
 					enum runtime_number runtime)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Whose an image is: its user and group, and its root. Root opens files in its name, so only
- * what was read of this very image counts, or what the kernel told with a sample of it. A
- * fork and an exec leave nothing: a job that a daemon of root starts has given up its rights
- * by its first instruction, and may be gone by the time that /proc is read.
+ * Finds user, group and root of an image. lineburn opens files as that user, so it
+ * accepts only ids read from this same image, or sent by the kernel with its sample.
+ * Nothing is inherited over fork and exec: a job started by a root daemon has dropped its
+ * rights by its first instruction, and may be gone by the time that /proc is read.
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 #include "process/image.h"
 #include "process/table.h"
 
-/* ---- as the kernel told ---- */
+/* ---- from the kernel side ---- */
 
 void image_use_told_root(struct process_table *t, struct image *img)
 {
@@ -80,26 +80,26 @@ struct process *process_table_first_told(struct process_table *t,
 					  first->exec_id, first->time_ns);
 }
 
-/* ---- as /proc tells ---- */
+/* ---- from /proc ---- */
 
 /*
- * In our own user namespace 0 is 0, and its uid_map would tell otherwise where that
- * is not the initial one: to a reader inside, it shows the ids outside.
+ * In our own user namespace 0 is 0, but its uid_map would show another id where that
+ * is not the initial one: a reader inside sees the ids outside.
  */
 static bool is_in_our_user_ns(const struct process_table *t, const struct image *img,
 			      int proc_dir)
 {
 	struct stat ns;
 
-	/* It is half gone: what was told still holds. */
+	/* It is exiting: the kernel's data stays valid. */
 	if (fstatat(proc_dir, "ns/user", &ns, 0))
 		return img->proc.in_our_user_ns;
 	return t->user_ns && ns.st_ino == t->user_ns;
 }
 
 /*
- * Exec keeps the number: the images before have it too, who could not be asked, or seemed to
- * be in their parent's namespace (unshare -p).
+ * Copies ns_tgid, which exec preserves, to older images that could not be read, or seemed
+ * to be in their parent's namespace (unshare -p).
  */
 static void tell_older(struct process_table *t, const struct image *img)
 {

@@ -14,38 +14,36 @@
 
 #define IMAGE_NONE HASHMAP_NONE
 
-/* A program image; the part that the world sees comes first. */
+/* A program image; its public part comes first. */
 struct image {
 	struct process proc;
 	struct root *root; /* referenced; proc.root_fd is its descriptor */
 	uint32_t older; /* the image that had this tgid before; IMAGE_NONE */
-	bool by_exec; /* it began by exec, which was told */
-	bool is_newest; /* the one that by_tgid leads to */
+	bool by_exec; /* began by an exec event */
+	bool is_newest; /* the one in by_tgid */
 	bool start_known; /* proc.start_boottime_ns is right to 10 ms */
 	bool maps_known; /* by scan, or by fork or exec and the events since */
 	bool is_expected; /* by process_table_expect(): its exec id is right */
-	bool unopened; /* mappings came since its files were opened */
-	bool was_read; /* whose it is, as far as it could be; waits for a sample */
+	bool unopened; /* new mappings since its files were opened */
+	bool was_read; /* its owner was read, as far as possible; waits for a sample */
 	bool may_have_jit_code; /* it has, or had, a mapping that a JIT may have made */
 	bool has_jitdump; /* ... or the marker page of a jitdump */
-	bool done; /* ended, and everything was opened that will ever be */
-	uint64_t
-		gone_ns; /* first found to run no more, not even a thread; 0: it was not */
+	bool done; /* ended, and no more files will be opened */
+	uint64_t gone_ns; /* first found without any running thread; 0: never */
 	bool is_active; /* its id is in process_table.active */
 	int proc_dir; /* its directory in /proc, checked; until the next drain; -1 */
-	uint64_t fork_ns; /* its process began, by its event; 0: not known */
-	uint32_t
-		ppid; /* who forked it, by its event, or its parent in /proc; 0: not known */
+	uint64_t fork_ns; /* time of its process's fork event; 0: not known */
+	uint32_t ppid; /* parent, by its fork event or /proc; 0: not known */
 	uint64_t read_ns; /* just before its maps were read from /proc; 0: never */
 	/* Its root and ids were read from /proc between these; 0: never. */
 	uint64_t ids_from_ns, ids_ns;
-	struct lb_ids told; /* the newest that the kernel told */
-	uint64_t told_ns; /* of that sample; 0: nothing was told */
+	struct lb_ids told; /* the newest ids from the kernel */
+	uint64_t told_ns; /* of the sample with these ids; 0: none */
 	uint64_t sampled_ns; /* first sample; 0: never */
-	uint64_t last_sample_ns; /* of those that were drained */
+	uint64_t last_sample_ns; /* last drained sample */
 	uint64_t lost_seq; /* of the table, when its mappings were last complete */
-	uint64_t checked_seq; /* same, when it was last seen to be alive */
-	uint64_t nr_maps_dropped; /* mappings refused for the sake of the total */
+	uint64_t checked_seq; /* same, when it was last seen alive */
+	uint64_t nr_maps_dropped; /* mappings refused because of the total limit */
 };
 
 struct process_table {
@@ -57,8 +55,8 @@ struct process_table {
 	uint32_t *free_ids;
 	size_t nr_free, cap_free;
 	/*
-	 * Ids of the images whose files are looked after: opened or sampled, not done. What
-	 * comes and goes unseen is not among them, however much it is.
+	 * Ids of the images whose files are tracked: opened or sampled, not done. It has
+	 * no other images, however many come and go.
 	 */
 	uint32_t *active;
 	size_t nr_active, cap_active;
@@ -89,7 +87,7 @@ static inline struct image *image_of(struct process_table *t, uint32_t id)
 	return id == IMAGE_NONE ? NULL : t->images[id];
 }
 
-/* Events were lost since its mappings were complete: they must be read again. */
+/* Returns whether events were lost since its mappings were complete: read them again. */
 static inline bool image_is_stale(const struct process_table *t, const struct image *img)
 {
 	return img->lost_seq != t->lost_seq;
@@ -100,47 +98,47 @@ static inline bool image_is_ended(const struct image *img)
 	return img->proc.until_ns != UINT64_MAX;
 }
 
-/* Boot time includes suspends; what lies before the last one comes out wrong by it. */
+/* Boot time includes suspends: a time before the last one is off by that one. */
 uint64_t boottime_to_monotonic(uint64_t boottime_ns);
 
 /* ---- entries ---- */
 
-/** A new, newest image of @tgid that began at @from_ns. NULL, counted: no room. */
+/** Creates the newest image of @tgid, which began at @from_ns. NULL, counted: no room. */
 struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns);
 
-/** Of no table any more. Accepts NULL. */
+/** Frees an image that is no longer in the table. Accepts NULL. */
 void image_free(struct process_table *t, struct image *img);
-/** From now on its files are looked after, until it is done. */
+/** Tracks its files from now on, until it is done. */
 void image_activate(struct process_table *t, struct image *img);
 void image_deactivate(struct process_table *t, struct image *img);
 
-/** The newest image of @tgid, or NULL. */
+/** Returns the newest image of @tgid, or NULL. */
 struct image *image_newest(struct process_table *t, uint32_t tgid);
 
-/** The one that ran at @time_ns, or NULL when the first one began later. */
+/** Returns the image that ran at @time_ns, or NULL when the first one began later. */
 struct image *image_at(struct process_table *t, uint32_t tgid, uint64_t time_ns);
 
 struct image *image_identified(struct process_table *t, uint32_t tgid,
 			       uint64_t start_boottime_ns, uint32_t exec_id);
 
 /**
- * May this be the process that started at @start_boottime_ns? Exactly, when it is
- * identified; else to a tick, so the time may come from /proc.
+ * Returns whether this may be the process that started at @start_boottime_ns: compared
+ * exactly when identified; else to a tick, as the time may come from /proc.
  */
 bool image_start_fits(const struct image *img, uint64_t start_boottime_ns);
 
-/** A sample says exactly which one it is; also when another one said otherwise. */
+/** Sets its exact identity, from a sample. Overrides an earlier one. */
 void image_identify(struct process_table *t, struct image *img,
 		    uint64_t start_boottime_ns, uint32_t exec_id);
 
-/** It is no more found by its identity. */
+/** Removes it from the index of identities. */
 void image_forget_identity(struct process_table *t, struct image *img);
-/** It is no more from @time_ns on (if it was not already). */
+/** Ends it at @time_ns, unless it has ended before. */
 void image_end(struct image *img, uint64_t time_ns);
 
 /**
- * Takes over what exec or fork leave as it was; not the mappings, nor who it is: between a
- * fork and an exec a process changes its user, group and root.
+ * Copies what fork or exec preserve. Not the mappings, nor ids and root: a process
+ * changes those between fork and exec.
  */
 void image_inherit(struct image *img, const struct image *from);
 
@@ -153,44 +151,44 @@ void image_add_mapping(struct process_table *t, struct image *img,
 void image_copy_maps(struct process_table *t, struct image *img,
 		     const struct image *from);
 
-/* ---- ids.c: whose it is ---- */
+/* ---- ids.c: user, group and root ---- */
 
 /**
- * What /proc says about who it is: user, group, pid inside. After the root: whoever leaves
- * our user namespace can mount what they like below a root, but one of later.
+ * Reads user, group and inner pid from /proc. Call it after the root was read: a process
+ * that leaves our user namespace can mount anything, but only below a later root.
  */
 void image_read_identity(struct process_table *t, struct image *img, int proc_dir);
-/** Return: is it another than before? Then the identity has to be read again. */
+/** Reads its root. Return: whether it changed; then the identity must be read again. */
 bool image_read_root(struct process_table *t, struct image *img, int proc_dir);
 
-/** What was read of who it is may be another program's: only what was told is left. */
+/** Drops ids read from /proc, which may be another program's; keeps the kernel's. */
 void image_forget_ids(struct process_table *t, struct image *img);
 
-/** When its own root could not be read. */
+/** Uses the root from the kernel, when its own could not be read. */
 void image_use_told_root(struct process_table *t, struct image *img);
 
 /* ---- scan.c: reading /proc ---- */
 
 /**
- * Opens the directory of the process that @img is, or of a living thread of it.
- * Return: a descriptor, or -ESRCH when it is gone, or the number is another's.
+ * Opens the /proc directory of @img's process, or of a living thread of it.
+ * Return: a descriptor, or -ESRCH when it is gone or the pid is another process's.
  */
 int image_open_dir(struct process_table *t, const struct image *img);
 
 /**
- * Same, and kept open until image_forget_dir(): what begins is looked at again and again
+ * Same, and keeps it open until image_forget_dir(): a new process is checked repeatedly
  * while it loads its libraries. Borrowed.
  */
 int image_keep_dir(struct process_table *t, struct image *img);
 void image_forget_dir(struct process_table *t, struct image *img);
 
 /**
- * Reads its mappings. The ones in places where nothing was known begin at the last
- * thing that was known, others now. Return: false when it has none any more.
+ * Reads its mappings. Those at unknown addresses begin at the time of the last known
+ * state, others now. Return: false when it has none any more.
  */
 bool image_read_maps(struct process_table *t, struct image *img, int proc_dir);
 
-/** A process that nobody told about. Return: NULL when it is gone or another. */
+/** Adds a process without events from /proc. Return: NULL when it is gone or another. */
 struct image *image_from_proc(struct process_table *t, uint32_t tgid,
 			      uint64_t start_boottime_ns);
 
@@ -198,7 +196,7 @@ struct image *image_from_proc(struct process_table *t, uint32_t tgid,
 
 /* ---- open.c: files of sampled images ---- */
 
-/** Opens what is not open yet, and looks at the JIT's files. Cheap when all is done. */
+/** Opens files that are not open yet, and checks the JIT's. Cheap when all is done. */
 void image_open_files(struct process_table *t, struct image *img, uint64_t now_ns);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A service of 50 workers runs the same modules 50 times: file names, qualified names
- * and line tables are the same bytes in each, so they are kept by content and counted
- * by reference. A code object of one image is then some hundred bytes.
+ * A service of 50 workers runs the same modules 50 times, with the same file names,
+ * qualified names and line tables. So these are deduplicated and reference-counted. A
+ * code object of one image then takes a few hundred bytes.
  */
 #include "process/interp_code.h"
 
@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "decode/requests.h"
 
-/* What a code object costs beside its texts: its item and its slot, arrays half full. */
+/* Cost of a code object without its texts: its item and its slot, arrays half full. */
 #define CODE_BYTES (2 * (sizeof(struct interp_code) + 2 * sizeof(struct hashmap_slot)))
 #define TEXT_BYTES                                              \
 	(sizeof(struct stored_text) +                           \
@@ -380,7 +380,7 @@ int interp_codes_add(struct interp_codes *c, struct interp_store *s,
 	return err;
 }
 
-/* Nobody is believed about lengths. */
+/* Checks a length, which is untrusted. */
 static bool is_sane(const struct interp_text *t, uint32_t max)
 {
 	return !t->bytes || (t->len <= max && is_width(t->width) && !(t->len % t->width));

@@ -13,7 +13,7 @@
 #include "base/vec.h"
 
 #define MAX_BODIES (1u << 20)
-/* Of one image: so many that have gone are worth naming everything for. */
+/* With this many ended objects in one image, naming all samples pays off. */
 #define MANY_GONE (JIT_CODE_MAX_OBJECTS / 4)
 
 /*

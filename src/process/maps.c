@@ -130,7 +130,7 @@ static int digit_of(char c)
 	return 16;
 }
 
-/* At least one digit, no overflow, and @stop behind it (consumed). */
+/* Reads a number: at least one digit, no overflow, then @stop (consumed). */
 static bool take_number(struct maps_cursor *c, unsigned int base, char stop,
 			uint64_t *ret)
 {
@@ -382,7 +382,7 @@ static bool same_owner(const struct mapping *a, const struct mapping *b)
 	return a->path == b->path || !strcmp(a->path, b->path);
 }
 
-/* @m says again what @known says, perhaps with more about it. */
+/* Adds details of @m to @known, which is the same mapping. */
 static void learn(struct mapping *known, const struct mapping *m)
 {
 	if (!known->build_id_len && m->build_id_len) {

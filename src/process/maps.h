@@ -22,15 +22,15 @@ enum mapping_kind {
 	MAPPING_JITDUMP, /* the marker page of a jit-PID.dump; holds no code of its own */
 };
 
-/* One executable mapping. What it says is true for from_ns <= time < until_ns. */
+/* One executable mapping, valid for from_ns <= time < until_ns. */
 struct mapping {
 	uint64_t start, end; /* [start, end), run-time addresses */
 	uint64_t file_off; /* of start */
 	enum mapping_kind kind;
-	bool deleted; /* the kernel said " (deleted)" behind the path */
+	bool deleted; /* the kernel's path ends in " (deleted)" */
 	const char *
 		path; /* as the target sees it, without " (deleted)"; interned; "" if none */
-	uint32_t major, minor; /* as the kernel says; 0:0 unknown */
+	uint32_t major, minor; /* from the kernel; 0:0 unknown */
 	uint64_t inode; /* 0 unknown */
 	uint8_t build_id[20];
 	uint8_t build_id_len; /* 0: not known from the kernel */
@@ -41,16 +41,16 @@ struct mapping {
 };
 
 /*
- * A time-ordered log, so that look-ups in the past work: what is replaced stays,
- * with the time it ended. Only when more than MAPS_PAST_MAX have ended are the
- * ones that ended first forgotten.
+ * A time-ordered log, so that look-ups in the past work: a replaced mapping stays, with
+ * its end time. When more than MAPS_PAST_MAX have ended, the oldest ended ones are
+ * dropped.
  */
 struct maps {
 	struct mapping *items; /* in order of from_ns */
 	size_t nr, cap;
 	uint64_t nr_dropped; /* over the maximum of MAPS_MAX, or no memory */
 	uint64_t nr_forgotten; /* ended ones: over MAPS_PAST_MAX, or by maps_forget() */
-	uint64_t nr_changes; /* of what is live, or of its files */
+	uint64_t nr_changes; /* of live mappings, or of their files */
 
 	/* Index, kept by maps.c: numbers of items. */
 	uint32_t *live; /* still there: disjoint, in order of start */
@@ -70,11 +70,10 @@ int maps_copy(struct maps *dst, const struct maps *src);
 void maps_deinit(struct maps *maps);
 
 /**
- * Notes a new mapping; older ones that it overlaps end at m->from_ns where they
- * overlap (a mapping that sticks out on a side keeps that side). One that is
- * inside a known mapping of the same owner only adds what it knows about it (a
- * JIT that flips page rights all day must not fill the log), and anonymous memory
- * that touches anonymous memory becomes one with it, as in the kernel.
+ * Adds a mapping; older ones end at m->from_ns where it overlaps them (and keep the parts
+ * outside of it). One inside a known mapping of the same owner only adds details to that
+ * (a JIT that flips page rights all day must not fill the log). Adjacent anonymous
+ * mappings are merged, as in the kernel.
  *
  * @m  copied; until_ns is ignored. A from_ns before that of the newest entry
  *     counts as that: the log is in order.
@@ -94,7 +93,7 @@ int maps_add(struct maps *maps, const struct mapping *m);
 size_t maps_parse(const char *text, size_t len, uint64_t time_ns, struct strpool *pool,
 		  int (*add)(void *ctx, const struct mapping *m), void *ctx);
 
-/** Length of a path of /proc without the " (deleted)" that the kernel puts behind it. */
+/** Returns the length of a path from /proc without the kernel's " (deleted)". */
 size_t maps_text_without_deleted(const char *name, size_t len);
 
 /**
@@ -105,13 +104,13 @@ size_t maps_text_without_deleted(const char *name, size_t len);
 void mapping_set_path(struct mapping *m, struct strpool *pool, const char *name,
 		      size_t len);
 
-/** May its code come from a JIT: anonymous memory, heap, memfd? */
+/** Returns whether a JIT may write its code: anonymous memory, heap, memfd. */
 bool mapping_may_be_jit(const struct mapping *m);
 
-/** Forgets what had ended by @before_ns. Pointers into @maps are invalid afterwards. */
+/** Drops mappings that ended by @before_ns. Invalidates pointers into @maps. */
 void maps_forget(struct maps *maps, uint64_t before_ns);
 
-/* How many it has had: another number says that something came. */
+/* Returns how many mappings were ever added: a change means a new one. */
 static inline size_t maps_nr_ever(const struct maps *maps)
 {
 	return maps->nr + (size_t)maps->nr_forgotten;
@@ -124,10 +123,10 @@ enum maps_answer {
 };
 
 /**
- * Who owned @ip in [first_ns, last_ns]? Ambiguous only if one known owner gave
+ * Finds the owner of @ip in [first_ns, last_ns]. Ambiguous only if one known owner gave
  * way to a different one in that time; from "nothing known" to an owner is not.
  * @ret  written when found: the last owner; valid until the next maps_add()
- * Cost: a binary search, and a walk over what ended after @first_ns.
+ * Cost: a binary search, and a walk over mappings that ended after @first_ns.
  */
 enum maps_answer maps_find(const struct maps *maps, uint64_t ip, uint64_t first_ns,
 			   uint64_t last_ns, const struct mapping **ret);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Opening what a sampled image is made of, while it lives. The first sample of a
- * command that lives 10 ms is a race with its exit, so the order is: what only a
- * living process can give, then what can be had without it.
+ * Opens the files of a sampled image while it lives. The first sample of a command
+ * that lives 10 ms races with its exit, so files that need the live process are
+ * opened first.
  */
 #include <errno.h>
 #include <string.h>
@@ -107,8 +107,8 @@ int process_find_mapped(struct process_table *t, const struct process *p,
 }
 
 /*
- * After exec the number, and so the names, belong to the next image: what this one
- * has open stays, but nothing new is taken for its own.
+ * Checks the JIT's files. After exec the pid, and so their names, belong to the next
+ * image: this one keeps its open files, but gets no new ones.
  */
 static void look_at_jit_files(struct process_table *t, struct image *img, int proc_dir,
 			      uint64_t now_ns)
@@ -122,8 +122,8 @@ static void look_at_jit_files(struct process_table *t, struct image *img, int pr
 }
 
 /*
- * Most of what begins is over before it is sampled: as long as it is not, and all that it
- * has mapped is known, nothing of it is read. Return: false if that is not so.
+ * Opens the files without /proc, as most processes end before a sample: while the image
+ * has no sample and all its mapped files are known. Return: false if that does not hold.
  */
 static bool open_unread(struct process_table *t, struct image *img)
 {
@@ -150,7 +150,7 @@ static void read_while_alive(struct process_table *t, struct image *img, int pro
 {
 	bool stale = image_is_stale(t, img);
 
-	/* After an exec whose mappings were not told yet there is none known. */
+	/* After an exec no mapping is known until its events arrive. */
 	if (!img->maps_known || !img->proc.maps.nr_live || stale) {
 		image_read_maps(t, img, proc_dir);
 		t->nr_rereads += stale;
@@ -208,7 +208,7 @@ void image_open_files(struct process_table *t, struct image *img, uint64_t now_n
 		image_forget_dir(t, img);
 	if (dir >= 0 || (img->is_newest && !wants_dir))
 		return;
-	/* Its exit may be told later, or was lost. */
+	/* Its exit event may come later, or was lost. */
 	image_end(img, now_ns);
 	if (!img->gone_ns)
 		img->gone_ns = now_ns;

@@ -10,7 +10,7 @@
 #include "process/cgroup.h"
 
 #define MAX_PATH_BYTES 4096
-/* Ancestors that are asked for one that is gone. */
+/* Most ancestors searched for a process that is gone. */
 #define MAX_ANCESTORS 8
 
 struct container_names *owner_container_names(int proc_fd)
@@ -28,7 +28,7 @@ struct container_names *owner_container_names(int proc_fd)
 	return container_names_new(roots, ARRAY_SIZE(roots));
 }
 
-/* LXC and nspawn have no ids beside their names. */
+/* LXC and nspawn have names only, no ids. */
 static const char *container_name(struct process_table *t,
 				  const struct cgroup_owner *found)
 {
@@ -71,8 +71,8 @@ static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir
 }
 
 /*
- * The kernel tells the path as far as we can see it: of a process in a chroot beside us
- * with that in front, of one in a mount namespace of its own without.
+ * Strips the root from a path. The kernel shows paths relative to our root: with the root
+ * as a prefix for a process in a chroot, without for one in its own mount namespace.
  */
 static size_t without_root(int proc_dir, const char *path, size_t len)
 {
@@ -107,7 +107,7 @@ static const char *exe_by_maps(const struct maps *maps)
 	return NULL;
 }
 
-/* As the kernel told it when the image began, if nothing was lost since. */
+/* Returns the executable from the exec event, if no event was lost since. */
 static const char *exe_by_exec(const struct process_table *t, const struct image *img)
 {
 	const struct maps *maps = &img->proc.maps;
@@ -119,9 +119,9 @@ static const char *exe_by_exec(const struct process_table *t, const struct image
 }
 
 /*
- * The process itself, its parent, and theirs: the first one that still tells, or has told.
- * What was inherited at the fork stands back behind the parent as it is now, which may
- * have been read before it moved to another cgroup; but not behind others.
+ * Finds the nearest with a known owner: the process, its parent, and so on. The parent's
+ * present owner takes precedence over the one inherited at the fork, which may be from
+ * before the parent moved to another cgroup; more distant ancestors do not.
  */
 static const struct image *nearest_known(struct process_table *t, struct image *img)
 {

@@ -302,7 +302,7 @@ int proc_dir_stat(int proc_dir, struct proc_stat *ret)
 
 int proc_dir_status(int proc_dir, struct proc_status *ret)
 {
-	char buf[16384]; /* a user may be in many groups, and NStgid is behind them */
+	char buf[16384]; /* a user may be in many groups, which come before NStgid */
 	ssize_t n = read_record(proc_dir, "status", buf, sizeof(buf));
 
 	return n < 0 ? (int)n : proc_status_parse(buf, (size_t)n, ret);

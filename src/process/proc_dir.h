@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What /proc tells about one process (proc(5)).
+ * Reads what /proc knows about one process (proc(5)).
  *
- * A descriptor on /proc/PID belongs to one process for ever: when that is gone,
- * look-ups in the directory fail, also when the number is used again. So the
- * start time is compared once, after the directory was opened.
+ * A descriptor on /proc/PID belongs to one process for ever: after its exit look-ups in
+ * the directory fail, even if the pid is reused. So the start time is compared once,
+ * after the directory was opened.
  */
 #ifndef LB_PROCESS_PROC_DIR_H
 #define LB_PROCESS_PROC_DIR_H
@@ -21,7 +21,7 @@
 #define PROC_TICK_NS 10000000ULL
 
 struct proc_stat {
-	char comm[16]; /* as the kernel has it: any byte but NUL */
+	char comm[16]; /* as in the kernel: any byte but NUL */
 	char state; /* 'R', 'S', 'Z' ... */
 	uint32_t ppid;
 	bool is_kernel_thread;
@@ -33,7 +33,7 @@ struct proc_status {
 	uint32_t tgid;
 	uid_t uid; /* effective */
 	gid_t gid;
-	uint32_t ns_tgid; /* innermost pid namespace; 0: not told */
+	uint32_t ns_tgid; /* innermost pid namespace; 0: not known */
 };
 
 /* Pure parsers of @len bytes. Return: 0, or -EBADMSG with @ret unchanged. */
@@ -41,24 +41,24 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret);
 int proc_status_parse(const char *text, size_t len, struct proc_status *ret);
 
 /**
- * The uid that is 0 in the user namespace of this uid_map, as we see it.
+ * Finds the uid, in our user namespace, that is 0 in the one of this uid_map.
  * Return: 0, or -ENOENT when it has no 0 (or the text is not a uid_map).
  */
 int proc_uid_map_parse(const char *text, size_t len, uid_t *ret);
 
-/** Does /proc hide the processes of other users from us (hidepid)? */
+/** Returns whether /proc hides other users' processes from us (hidepid). */
 bool proc_hides_others(void);
 
 /** Opens PID below @proc_fd (a directory, /proc). Return: O_PATH or -errno. */
 int proc_dir_open(int proc_fd, uint32_t pid);
 
-/** Same, below /proc as we see it. */
+/** Same, below our own /proc. */
 int proc_dir_open_here(uint32_t pid);
 
 /**
- * Calls @fn for each process that @proc_fd lists (AT_FDCWD: /proc as we see it), with a directory like proc_dir_open(),
- * borrowed; until it returns nonzero.
- * Return: what it returned last, 0; -errno when /proc cannot be listed.
+ * Calls @fn for each process in @proc_fd (AT_FDCWD: our own /proc), until it returns
+ * nonzero. @proc_dir is a directory like that of proc_dir_open(), borrowed.
+ * Return: the last result of @fn, or 0; -errno when /proc cannot be listed.
  */
 int proc_dir_each(int proc_fd, int (*fn)(void *ctx, uint32_t pid, int proc_dir),
 		  void *ctx);
@@ -75,19 +75,19 @@ struct proc_tree {
 	size_t nr, cap;
 };
 
-/** Replaces what is in @ret. Return: 0, -ENOMEM, or -errno when /proc cannot be listed. */
+/** Reads all processes into @ret, replaced. Return: 0, -ENOMEM, or -errno of /proc. */
 int proc_tree_read(int proc_fd, struct proc_tree *ret);
 void proc_tree_deinit(struct proc_tree *tree);
 
-/** Return: is there such a process? */
+/** Marks a process. Return: whether it exists. */
 bool proc_tree_mark(struct proc_tree *tree, uint32_t tgid);
 
-/** Marks what descends from those that are marked. */
+/** Marks the descendants of marked processes. */
 void proc_tree_mark_descendants(struct proc_tree *tree);
 
 /**
- * When the leader is a zombie its directory tells nothing more; another thread of
- * the same process does. Return: a directory like proc_dir_open(), or -ESRCH.
+ * Opens the directory of another thread of the process, for a leader that is a zombie:
+ * its own directory has no data. Return: a directory like proc_dir_open(), or -ESRCH.
  */
 int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid);
 
@@ -97,7 +97,7 @@ int proc_dir_status(int proc_dir, struct proc_status *ret);
 int proc_dir_root_uid(int proc_dir, uid_t *ret);
 
 /**
- * The text of cgroup (cgroups(7)), whole lines of it as far as @size goes.
+ * Reads the file cgroup (cgroups(7)), as many whole lines as fit @size.
  * Return: bytes, or -errno.
  */
 ssize_t proc_dir_cgroup(int proc_dir, char *buf, size_t size);
@@ -106,7 +106,7 @@ ssize_t proc_dir_cgroup(int proc_dir, char *buf, size_t size);
  * Calls @add for each executable mapping (see maps_parse).
  *
  * @buf  work space of @size >= 8192 bytes; a longer line is malformed
- * Return: bytes read (0: no memory of its own, as a zombie), or -errno.
+ * Return: bytes read (0: no memory of its own, like a zombie), or -errno.
  */
 ssize_t proc_dir_maps(int proc_dir, char *buf, size_t size, uint64_t time_ns,
 		      struct strpool *pool, int (*add)(void *, const struct mapping *),

@@ -27,7 +27,7 @@ struct jit_file {
 	int open_errno; /* ENOENT: there is none; else why it was refused */
 	const char *path; /* where it was looked for, as the target sees it; interned */
 	/*
-	 * Its size at each look, so that a line's age can be told (perf maps). In
+	 * Its size at each look, which gives the age of a line (perf maps). In
 	 * order of time; of the looks that saw the same size only the first and the
 	 * last. A byte at offset o was written after the last look with
 	 * size_bytes <= o and before the first one with more. Starts anew when the
@@ -40,7 +40,7 @@ struct jit_file {
 	size_t nr_sizes, cap_sizes;
 };
 
-/* Whose a process is. Interned; "" where it is not known. */
+/* The owner of a process. Interned; "" where it is not known. */
 struct process_owner {
 	const char *cgroup; /* path below the root of its hierarchy */
 	const char *container; /* id */
@@ -48,46 +48,46 @@ struct process_owner {
 	const char *runtime; /* "docker", ... */
 	const char *pod; /* Kubernetes pod uid */
 	const char *unit; /* systemd service or scope */
-	const char *exe; /* path of its executable, as it sees it */
-	bool by_v2; /* the path is that of cgroup v2 */
+	const char *exe; /* path of its executable, in its own root */
+	bool by_v2; /* cgroup is a path of cgroup v2 */
 };
 
 struct process {
 	uint32_t tgid; /* initial pid namespace */
 	uint32_t exec_id; /* valid when identified */
 	uint64_t start_boottime_ns; /* exact when identified, else from /proc (10 ms) */
-	bool identified; /* a sample told start_boottime_ns and exec_id exactly */
+	bool identified; /* start_boottime_ns and exec_id are exact, from a sample */
 	bool exited;
 	bool is_kernel_thread;
 	uint64_t from_ns; /* this image began (fork or exec); 0: before we looked */
 	uint64_t until_ns; /* exec'd away or exited; UINT64_MAX: runs */
 	char comm[16];
 	/*
-	 * Whose it is, and its root, count only when they were read of this very image, or
-	 * the kernel told them with a sample of it: what a fork or an exec leaves is not known.
+	 * Ids and root are set only when read from this same image, or taken from a
+	 * sample of it: whether a fork or an exec preserved them is not known.
 	 */
-	uid_t uid; /* effective ids as we see them; (uid_t)-1: not known */
+	uid_t uid; /* effective ids in our user namespace; (uid_t)-1: not known */
 	gid_t gid;
 	uid_t root_uid; /* uid that is 0 in its user namespace; (uid_t)-1: not known */
-	bool in_our_user_ns; /* its uids are known to be those of our own system's users */
+	bool in_our_user_ns; /* its user namespace is known to be ours */
 	uint32_t ns_tgid; /* pid in its own (innermost) pid namespace; 0: not known */
 	struct process_owner owner; /* all NULL before it was read */
 	int root_fd; /* O_PATH on its root; -1: not known; shared, owned by the table */
-	uint64_t root_id; /* tells roots of the table apart for ever; 0: not known */
+	uint64_t root_id; /* unique among roots of the table for ever; 0: not known */
 	struct maps maps;
 	struct jit_file perf_map;
 	struct jit_file jitdump;
 	struct jit_code jit_code; /* bytes in process_table_jit_store() */
 	struct interp_codes interp_codes; /* texts in process_table_interp_store() */
-	const char *
-		command; /* its arguments, a '\n' behind each; interned; NULL: not read */
+	const char
+		*command; /* its arguments, a '\n' after each; interned; NULL: not read */
 	const char *cwd; /* same; as it was when the arguments were read */
-	bool opened; /* its files have been opened, as far as they could be */
-	bool is_over; /* nothing of it runs or is to be named: process_table_trim() */
-	uint32_t id; /* 0, 1, 2 ...: index for tables beside */
+	bool opened; /* its files were opened, as far as possible */
+	bool is_over; /* nothing of it runs, all samples are named: process_table_trim() */
+	uint32_t id; /* 0, 1, 2 ...: index for other tables */
 };
 
-/** Are its ids and its root known? Else nothing is opened in its name. */
+/** Returns whether its ids and root are known. Else nothing is opened on its behalf. */
 bool process_may_open(const struct process *proc);
 
 /**

@@ -13,10 +13,10 @@
 #include "base/vec.h"
 
 /*
- * What makes two roots the same: the directory, and the mount it is seen through, which
- * is in one mount namespace only. Before Linux 5.8 nobody tells the mount: then the
- * process's namespace stands for it, which decides what is mounted below.
- * The open descriptor keeps the mount alive, so its id is not used again.
+ * Identity of a root: the directory, and its mount, which is in one mount namespace only.
+ * Before Linux 5.8 the mount is not available: then the process's mount namespace
+ * replaces it, which decides what is mounted below.
+ * The open descriptor keeps the mount alive, so its id is not reused.
  */
 struct root_key {
 	uint64_t dev, inode, mount_id, mount_ns; /* the one or the other is 0 */
@@ -81,7 +81,7 @@ static int read_key(int dir, const char *path, struct root_key *key,
 {
 	struct statx stx = {0};
 
-	/* No question to a remote server: it may not answer. */
+	/* Sends no request to a remote server, which may not reply. */
 	if (statx(dir, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | AT_EMPTY_PATH,
 		  STATX_TYPE | STATX_INO | STATX_MNT_ID, &stx))
 		return -1;

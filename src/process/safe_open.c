@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Opening what a stranger named, as root, without doing what the stranger wants.
+ * Opens, as root, paths that an untrusted user named.
  *
  * The path is resolved inside the target's root (a symlink cannot lead out) to an
  * O_PATH descriptor, which opens nothing: a FIFO does not block or wake its
- * writer, a device does not act. Only what proves to be a regular file is opened
- * for reading, through that descriptor, so that it cannot be exchanged between.
+ * writer, a device does not act. Only a verified regular file is opened for
+ * reading, through that descriptor, so that it cannot be replaced in between.
  */
 #include "process/file.h"
 
@@ -49,8 +49,8 @@ int safe_open_resolve(const struct safe_open *how)
 }
 
 /*
- * Of what is made up for the reader, root would see what the target may not. A FUSE file's
- * server is the stranger.
+ * Refuses pseudo files, where root would read more than the target may, and FUSE files,
+ * whose server is the untrusted user.
  */
 static bool is_refused_fs(int fd)
 {

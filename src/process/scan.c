@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* /proc into the table: once at the start, and for single processes later. */
+/* Reads /proc into the table: once at the start, and for single processes later. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -122,13 +122,13 @@ static struct image *image_for(struct process_table *t, uint32_t tgid,
 		img->proc.start_boottime_ns = start_ns;
 		img->start_known = true;
 	}
-	/* An orphan's is whoever took it, mostly 1: that tells nothing of where it came from. */
+	/* An orphan's parent is its reaper, mostly 1, not the process that forked it. */
 	if (!img->ppid && stat->ppid > 1)
 		img->ppid = stat->ppid;
 	memcpy(img->proc.comm, stat->comm, sizeof(img->proc.comm));
 	img->proc.is_kernel_thread = stat->is_kernel_thread;
 	if (is_zombie(stat)) {
-		/* Its exit will not be told again, so that it must end here. */
+		/* Its exit event will not come again, so it must end here. */
 		img->proc.exited = true;
 		image_end(img, clock_now_ns());
 	}

@@ -2,14 +2,13 @@
 /*
  * The table of program images.
  *
- * Who is who: events and /proc know a process by its number and by time, samples
- * by (tgid, start time of the leader, exec id), and only samples know the exec id.
- * So the images of one number form a chain, newest first, in which a moment finds
- * its image; the first sample of an image finds it there and gives it its exact
- * name, and from then on it is found by that name alone.
+ * Events and /proc identify a process by pid and time, samples by (tgid, start time of
+ * the leader, exec id); only samples have the exec id. So the images of one pid form a
+ * chain, newest first, which is searched by time. The first sample of an image finds it
+ * there and sets its exact identity; later samples find it by that identity alone.
  *
- * An image's time reaches to the next one's beginning, not to the exit of its
- * leader: threads may live on, and are sampled.
+ * An image's time ends where the next one begins, not at the exit of its leader:
+ * threads may live on, and are sampled.
  */
 #include "process/table.h"
 
@@ -104,10 +103,10 @@ void process_table_set_pool(struct process_table *t, struct strpool *pool)
 }
 
 /*
- * Task events into the table. They were opened before /proc was scanned, so what
- * happened in between is told twice: an event that is not younger than the reading
- * of a process (read_ns, taken just before) is part of what was read, and only adds
- * what /proc does not say: when it began, and build ids.
+ * Applies task events to the table. They were opened before /proc was scanned, so changes
+ * in between are reported twice: an event that is not younger than the reading of a
+ * process (read_ns, taken just before) is included in what was read. It only adds what
+ * /proc lacks: the start of the image, and build ids.
  */
 
 /* A process is listed in /proc a moment before its fork is reported. */
@@ -133,7 +132,7 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	if (known && is_told_already(known, ev)) {
 		known->fork_ns = known->proc.from_ns = ev->time_ns;
 		known->ppid = ev->ppid;
-		/* What it inherited, /proc did not say; it may have executed another file. */
+		/* /proc lacks inherited JIT code; it may have executed another file. */
 		known->proc.jit_code.walk_wanted |= parent && parent->proc.jit_code.nr;
 		return;
 	}
@@ -155,7 +154,7 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	if (jit_code_copy(&img->proc.jit_code, &parent->proc.jit_code, t->jit_store,
 			  ev->time_ns) == -ENOMEM)
 		img->proc.jit_code.walk_wanted = true;
-	/* In the initial pid namespace both numbers are one; elsewhere /proc tells. */
+	/* In the initial pid namespace both numbers are equal; elsewhere read /proc. */
 	if (parent->proc.ns_tgid == parent->proc.tgid)
 		img->proc.ns_tgid = ev->pid;
 }
@@ -302,18 +301,18 @@ void process_table_event(struct process_table *t, const struct task_event *ev)
 }
 
 /*
- * What a process table gives back while it lives on, so that a run of months holds what a
- * run of minutes does. Descriptors go first, when a window has been named; ids and
- * memory when those who keep tables beside them begin anew.
+ * Frees entries of a live table, so that a run of months takes no more than a run of
+ * minutes. Descriptors are closed first, when a window's samples are named; ids and
+ * memory are freed when other tables indexed by these ids start again.
  */
 
-/* Later than all that may still be told of a process that is gone. */
+/* After this time no event of an exited process is pending. */
 #define OVER_AFTER_NS 10000000000ull
 
 /**
- * Did nothing of it run any more at @time_ns? Its end does not tell: threads may live on
- * when the leader, and with it the image, has ended; but not when exec or another process of
- * this number followed. Reads /proc; a first time it is only known of now.
+ * Returns whether no thread of it ran at @time_ns. Its end is not enough: threads may
+ * outlive the leader, and with it the image, unless exec or another process with this pid
+ * followed. Reads /proc; the first check shows only the present.
  */
 static bool image_is_gone(struct process_table *t, struct image *img, uint64_t time_ns)
 {
@@ -342,7 +341,7 @@ static void mark_used(const struct process *p, bool *is_used)
 			is_used[p->maps.items[i].file->id] = true;
 }
 
-/* By what it has mapped, or had until samples of it were surely named. */
+/* Marks files that it maps, or mapped while samples may not be named yet. */
 static void mark_mapped(const struct process *p, uint64_t now_ns, bool *is_used)
 {
 	for (size_t i = 0; i < p->maps.nr; i++) {
@@ -417,8 +416,8 @@ void process_table_forget_ended(struct process_table *t, uint64_t now_ns)
 #define RESERVED_FDS         1024
 #define RESERVED_FDS_PER_CPU 12
 /*
- * Directories of what began since the last drain are some of those: of few a quarter. Where
- * none is left, a process that lives cannot be told from one that is gone.
+ * Directories of what began since the last drain are some of those: of few a quarter.
+ * Where none is left, a process that lives cannot be told from one that is gone.
  */
 #define MAX_KEPT_DIRS 256
 /* All of its samples were drained long ago; but a child that is gone may ask whose it was. */
@@ -546,7 +545,7 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 	if (!next)
 		return NULL;
 	image_inherit(next, img);
-	/* When it executed nobody told: what was read may be of that program. */
+	/* The time of the exec is not known: ids may be those of the new program. */
 	image_forget_ids(t, img);
 	next->proc.ns_tgid = img->proc.ns_tgid;
 	next->ppid = img->ppid;
@@ -665,7 +664,7 @@ struct process *process_table_find(struct process_table *t, uint32_t tgid,
 
 /* ---- upkeep ---- */
 
-/* One that ended unseen is looked after again should a sample of it come late. */
+/* Keeps tracking an image that ended without a sample, in case one comes late. */
 static bool stays_active(const struct image *img)
 {
 	return !img->done && (img->sampled_ns || !image_is_ended(img));

@@ -80,7 +80,7 @@ static int spawn(int sock, int null, pid_t *ret)
 	return -rc;
 }
 
-/* Our end and theirs. */
+/* Makes both ends of the socket. */
 static int make_sockets(int *ret_ours, int *ret_theirs)
 {
 	_cleanup_close_ int ours = -1, theirs = -1;
@@ -130,7 +130,7 @@ int child_spawn(struct child *ret)
 	return 0;
 }
 
-/* Return: is the process gone (reaped by us, or by the kernel)? */
+/* Reaps a child. Return: whether it is gone (reaped by us, or by the kernel). */
 static bool reap(struct child *child, int timeout_ms, uint64_t *cpu_ns)
 {
 	struct pollfd pfd = {.fd = child->pidfd, .events = POLLIN};

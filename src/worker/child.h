@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The life of one worker process, as the collector sees it. It is known by a
- * pidfd: where SIGCHLD is ignored (some service managers start programs so) the
- * kernel reaps it unasked, and its number may soon belong to a stranger.
+ * Starts, kills and reaps one worker process, for the collector. A pidfd identifies it:
+ * where SIGCHLD is ignored (some service managers start programs so) the kernel reaps
+ * it by itself, and another process may soon have its number.
  */
 #ifndef LB_WORKER_CHILD_H
 #define LB_WORKER_CHILD_H
@@ -22,10 +22,10 @@ struct child {
 /* Most children that SIGKILL did not end (a page fault on a dead file system). */
 #define CHILD_MAX_UNDEAD 8
 
-/* How long one is waited for after SIGKILL before it is put aside. */
+/* How long to wait for a child after SIGKILL before it is put aside. */
 #define CHILD_KILL_WAIT_MS 200
 
-/* Children that did not die yet; all zeroes is none. */
+/* Killed children that are not dead yet; all zeroes is none. */
 struct undead {
 	struct child child[CHILD_MAX_UNDEAD];
 	size_t nr;
@@ -41,18 +41,18 @@ struct undead {
 int child_spawn(struct child *ret);
 
 /**
- * Kills and reaps; *child is CHILD_NONE afterwards. Never waits longer than
- * CHILD_KILL_WAIT_MS: what does not die is put into @undead, where the caller has
- * made sure that there is room.
+ * Kills and reaps; *child is CHILD_NONE afterwards. Waits at most CHILD_KILL_WAIT_MS: a
+ * child that does not die is put into @undead, where the caller has made sure that there
+ * is room.
  */
 void child_kill(struct child *child, struct undead *undead);
 
-/** Reaps those that died since. Return: is there room for another one? */
+/** Reaps those that died since. Return: whether there is room for another one. */
 bool undead_reap(struct undead *undead);
 /** Reaps what it can and lets go of the rest: init inherits them. */
 void undead_deinit(struct undead *undead);
 
-/** CPU time that the process has used, in nanoseconds; 0 when it cannot be told. */
+/** Returns the CPU time that the process used, ns; 0 when unknown. */
 uint64_t child_cpu_ns(const struct child *child);
 
 #endif

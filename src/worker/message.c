@@ -119,7 +119,7 @@ int message_send(int sock, const struct message *m, const void *payload, const i
 	return 0;
 }
 
-/* Keeps what is wanted of the descriptors in @msg and closes the rest. */
+/* Keeps the wanted descriptors in @msg and closes the rest. */
 static void collect_fds(struct msghdr *msg, struct message_fds *fds)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {

@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Where a worker finds its end; 0, 1 and 2 are /dev/null, nothing else is open. */
+/* The worker's end of the socket; 0, 1 and 2 are /dev/null, nothing else is open. */
 #define WORKER_SOCKET_FD 3
 
 /* argv[0] of a worker. main() (also of a test program) hands over at once:
@@ -48,7 +48,7 @@ struct message {
 struct worker_limits {
 	uint64_t max_data_bytes;
 	uint32_t cpu_seconds;
-	uint32_t parent_pid; /* the worker leaves when this is not its parent any more */
+	uint32_t parent_pid; /* the worker exits when this is not its parent any more */
 	uint32_t kind; /* enum worker_kind */
 	uint32_t pad; /* 0 */
 };
@@ -78,7 +78,7 @@ int message_send(int sock, const struct message *m, const void *payload, const i
 		 int64_t deadline_ns);
 
 /**
- * Receives a header and what descriptors came with it.
+ * Receives a header and its descriptors.
  *
  * @fds  NULL: descriptors are not wanted and never enter this process. Else
  *       written always, also on failure; surplus ones are closed at once, so

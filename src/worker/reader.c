@@ -35,8 +35,8 @@ ssize_t reader_read(pid_t pid, uint64_t addr, void *buf, size_t len)
 			continue;
 		}
 		/*
-		 * A piece is promised whole or not at all, although today's kernels
-		 * give its first pages: what there is comes page by page.
+		 * A piece may come whole or not at all, although today's kernels return
+		 * its first pages: so retry page by page.
 		 */
 		if (n < 0 && errno == EFAULT && step > SMALLEST_PAGE) {
 			step = SMALLEST_PAGE;

@@ -11,11 +11,11 @@
  * Reads another process's memory, without stopping it: what it writes meanwhile
  * may come half old, half new.
  *
- * @pid   in our pid namespace; whose number it is must be checked by the caller,
- *        after reading, too
+ * @pid   in our pid namespace; the caller must check before and after reading that it
+ *        is the same process
  * @addr  run-time address in that process; any value
  *
- * May take for ever (a page that a file system in user space never gives): only in
+ * May block for ever (a page that a FUSE file system never delivers): only in
  * a worker, which its deadline ends. process_vm_readv(2) ends at SIGKILL; reading
  * /proc/PID/mem would not.
  * Return: bytes read, less than @len when what follows is not there (0 for @len 0
@@ -24,9 +24,9 @@
 ssize_t reader_read(pid_t pid, uint64_t addr, void *buf, size_t len);
 
 /*
- * A process that is read until a time: half of what the caller of the worker gives, so
- * that what is slow (a list that others keep changing, a machine that is busy) ends with
- * what it has, and only a read that hangs is killed.
+ * A process to read until a deadline, which is half of the worker call's: a slow walk (a
+ * list that keeps changing, a busy machine) ends with a partial result, and only a read
+ * that hangs is killed.
  */
 struct reader_target {
 	pid_t pid;

@@ -109,7 +109,7 @@ static const uint32_t of_reader[] = {
 	SYS_process_vm_readv,
 };
 
-/* Blocks reached with the number loaded; each begins with "is it me?". */
+/* Blocks entered with the call's number loaded; each first checks for its own number. */
 static const struct sock_filter mprotect_block[] = {
 	IS(SYS_mprotect, 0, 4), LOAD(ARG(2)), HAS(PROT_EXEC, 1, 0), ALLOW, REFUSE,
 };
@@ -220,10 +220,10 @@ static int syscall_filter_install(enum worker_kind kind)
 #define NOBODY 65534
 
 /*
- * Who has the uid of a worker may kill it, and NOBODY is shared by many. Users, services,
- * containers and subordinate ids have uids below 1,879,048,192 (login.defs(5) and
- * systemd's docs/UIDS-GIDS.md), FreeIPA's and SSSD's users below 2,000,200,000, files of
- * other machines from 2,147,352,576 on. Between them each worker takes one by chance.
+ * Any process with a worker's uid may kill it, and NOBODY is shared by many. Users,
+ * services, containers and subordinate ids have uids below 1,879,048,192 (login.defs(5)
+ * and systemd's docs/UIDS-GIDS.md), FreeIPA's and SSSD's users below 2,000,200,000, files
+ * of other machines from 2,147,352,576 on. Each worker takes a random uid between them.
  */
 #define FIRST_OWN_ID 2013265920u
 #define NR_OWN_IDS   (1u << 26)
@@ -262,7 +262,7 @@ struct landlock_ruleset {
 	uint64_t scoped;
 };
 
-/* The profiler and what it profiles matter more: this child shall go first. */
+/* Makes this child the first victim of the OOM killer, before profiler and targets. */
 static void volunteer_for_oom(void)
 {
 	_cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -358,7 +358,7 @@ static bool is_powerless_root(int error)
 	return error == EPERM || error == EINVAL;
 }
 
-/* What @kind keeps of the capabilities that there are now. */
+/* Returns which of the present capabilities @kind keeps. */
 static int capabilities_to_keep(enum worker_kind kind,
 				struct __user_cap_data_struct ret[static 2])
 {

@@ -14,10 +14,10 @@ struct sandbox_config {
 };
 
 /**
- * Irreversible. Limits, no new privileges, not dumpable, landlock denying every
- * path (where the kernel has it), a uid and gid of its own, no capabilities, seccomp
- * with a list of calls; any other call answers EPERM, so that a library that
- * probes for features carries on.
+ * Locks this process down, irreversibly: limits, no new privileges, not dumpable,
+ * landlock denying every path (where the kernel has it), a uid and gid of its own, no
+ * capabilities, seccomp with a list of calls; any other call fails with EPERM, so that a
+ * library that probes for features carries on.
  *
  * A reader differs in two things. It keeps CAP_SYS_PTRACE, if it is there: that
  * alone lets such a uid read the memory of every user's processes. And it is not

@@ -10,7 +10,7 @@
 #include "worker/sandbox.h"
 #include "worker/worker.h"
 
-/* Statuses of a worker that leaves; nobody but a person with strace reads them. */
+/* Exit statuses of a worker, for debugging with strace only. */
 enum leave {
 	LEAVE_CLOSED = 0,
 	LEAVE_NOT_STARTED = 1,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The collector's side: keeps one child, gives it one request at a time, and
- * takes nothing it says on trust. Every answer but a reply or an error of the
- * operation ends the child, because its stream cannot be believed any more.
+ * The collector's side: keeps one child, sends it one request at a time, and
+ * validates all that it returns. Any other answer than a reply or an error of the
+ * operation ends the child, because its stream cannot be trusted any more.
  */
 #include "worker/worker.h"
 
@@ -141,7 +141,7 @@ static void drop_astray(struct worker *w)
 	child_kill(&w->child, &w->undead);
 }
 
-/* Could this call run into the CPU limit because of what earlier calls used? */
+/* Returns whether this call could hit the CPU limit because of earlier calls. */
 static bool is_worn_out(const struct worker *w, unsigned int deadline_ms)
 {
 	uint64_t limit_ns = w->config.cpu_seconds * NS_PER_S;
@@ -168,7 +168,7 @@ static int ensure_child(struct worker *w, unsigned int deadline_ms)
 
 /* ---- one call ---- */
 
-/* What an error of the socket says about the child. */
+/* Maps an error of the socket to an answer. */
 static enum worker_answer answer_of(int rc)
 {
 	switch (rc) {

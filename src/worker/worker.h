@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decoding without power. A worker is a disposable child: it gets descriptors
- * and bytes, gives plain data, and has no rights to do anything else (seccomp,
- * landlock, RLIMIT_DATA, a uid of its own). It is this same program executed again
- * (/proc/self/exe), so nothing of the collector's memory or descriptors is in it.
- * A reader is the same with one right: it reads other processes' memory (reader.h),
- * understands as little of it as it can, and opens or decodes no files.
+ * Decodes untrusted data in an unprivileged process. A worker is a disposable child: it
+ * takes descriptors and bytes, returns plain data, and may do nothing else (seccomp,
+ * landlock, RLIMIT_DATA, a uid of its own). It executes this program again
+ * (/proc/self/exe), so it has nothing of the collector's memory or descriptors.
+ * A reader is a worker with one right: it reads other processes' memory (reader.h),
+ * interprets as little of it as possible, and opens or decodes no files.
  *
- * Its death, its deadline and its memory limit are answers, not errors: the
+ * A worker's death, deadline and memory limit are results, not errors: the
  * caller counts a miss for that one object and the next call starts a fresh child.
  */
 #ifndef LB_WORKER_WORKER_H
@@ -32,8 +32,8 @@ struct worker_call; /* one request being served */
  * Serves one request in the child.
  *
  * @request  reader over the request's bytes
- * @fds      descriptors that came with it; closed by the frame after return
- * @reply    where the answer goes
+ * @fds      descriptors that came with it; closed by the caller after return
+ * @reply    receives the answer
  * Return: 0, or a negative errno that worker_call() passes to the caller.
  */
 typedef int (*worker_op)(struct worker_call *call, struct wire_reader *request,
@@ -59,7 +59,7 @@ enum worker_kind {
 };
 
 struct worker_config {
-	enum worker_kind kind; /* the operations are the same table */
+	enum worker_kind kind; /* both kinds use the same table of operations */
 	uint64_t max_data_bytes; /* RLIMIT_DATA of the child; 0: 512 MiB */
 	unsigned int cpu_seconds; /* RLIMIT_CPU of one child's life; 0: 600 */
 };
@@ -69,7 +69,7 @@ enum worker_answer {
 	WORKER_FAILED, /* the op returned an error: @ret_error */
 	WORKER_DIED, /* crashed or was killed by a limit; a fresh one will start */
 	WORKER_DEADLINE, /* did not answer in time and was killed */
-	WORKER_BAD_REPLY, /* sent what is not a reply, or too much of it; was killed */
+	WORKER_BAD_REPLY, /* sent no valid reply, or too much; was killed */
 	WORKER_CANNOT_START, /* no child could be started and locked down */
 };
 
@@ -83,7 +83,7 @@ struct worker_stats {
  * and before a call whose deadline could reach its CPU limit, so RLIMIT_CPU ends
  * only a child that really ran for @cpu_seconds within calls that allowed it.
  *
- * All calls from one thread: children die with the thread that started them.
+ * Make all calls from one thread: children die with the thread that started them.
  */
 int worker_new(const struct worker_config *config, struct worker **ret,
 	       struct error *err);
@@ -92,7 +92,7 @@ DEFINE_CLEANUP(struct worker, worker_free);
 
 /**
  * Answers the child's worker_need(): @what is hostile. Return: a descriptor that
- * is passed on and then closed, or -1 for "there is none".
+ * is passed on and then closed, or -1 for "none".
  */
 typedef int (*worker_need_fn)(void *ctx, const void *what, size_t len);
 
@@ -100,7 +100,7 @@ typedef int (*worker_need_fn)(void *ctx, const void *what, size_t len);
  * Sends one request and waits for its answer.
  *
  * @fds        borrowed; sent along
- * @need       may be NULL: every need is answered "none"; at most 4096 a call
+ * @need       may be NULL: every need is answered "none"; at most 4096 per call
  * @deadline_ms  wall time for the whole call, needs included; the start of a
  *             fresh child is not charged to the object (it has 10 s of its own)
  * @ret        on WORKER_OK a reader over the reply, valid until the next call

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Call frame information (DWARF 5, 6.4; .eh_frame: LSB 5.0, 10.6) -> rows: what to do at
- * each address of a text to come to the caller. x86-64: on other machines frame pointers
- * are followed. Pure; runs in the decoder.
+ * Converts call frame information (DWARF 5, 6.4; .eh_frame: LSB 5.0, 10.6) to unwind
+ * rows: how to find the caller from each address. x86-64 only: other machines use frame
+ * pointers. Pure; runs in the decoder.
  */
 #ifndef LB_DECODE_CFI_CFI_H
 #define LB_DECODE_CFI_CFI_H
@@ -26,9 +26,9 @@ struct cfi_section {
  * Adds the rows of all FDEs that overlap [lo, hi). Call cfi_rows_finish() after the last
  * section. Where two FDEs cover an address the later one wins.
  *
- * @steps_left  instructions and entries that may be looked at: taken from; at 0 it is
+ * @steps_left  budget of instructions and entries, decremented; at 0 the result is
  *              cut
- * Return: 0 or -ENOMEM. What is malformed is skipped and counted.
+ * Return: 0 or -ENOMEM. Malformed entries are skipped and counted.
  */
 int cfi_read(const struct cfi_section *section, uint64_t lo, uint64_t hi,
 	     uint64_t *steps_left, struct cfi_rows *rows);
@@ -36,8 +36,8 @@ int cfi_read(const struct cfi_section *section, uint64_t lo, uint64_t hi,
 struct cfi_index; /* cfi/index.h */
 
 /**
- * cfi_read() of those FDEs that @index leads to: costs what the functions in [lo, hi)
- * cost, however long the section is. A function of another one's middle is not found.
+ * cfi_read() of the FDEs that @index finds: the cost depends on the functions in [lo,
+ * hi), not on the section. Misses a function inside another one.
  */
 int cfi_read_indexed(const struct cfi_section *section, const struct cfi_index *index,
 		     uint64_t lo, uint64_t hi, uint64_t *steps_left,

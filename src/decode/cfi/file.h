@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Decoder side: where an ELF file has its code, and the call frame information of it. */
+/* Decoder side: the code of an ELF file and its call frame information. */
 #ifndef LB_DECODE_CFI_FILE_H
 #define LB_DECODE_CFI_FILE_H
 
@@ -27,8 +27,9 @@ struct cfi_file {
 	struct cfi_section section; /* borrowed from binary; len 0: there is none */
 	struct cfi_index index; /* of the section; nr 0: there is none */
 	/*
-	 * Made by Go, whose .debug_frame follows SP only: not the FP that each function
-	 * with a frame keeps, nor the change to another stack and back (systemstack).
+	 * Made by Go, whose .debug_frame tracks SP only: neither the FP that each
+	 * function with a frame keeps, nor the switch to another stack and back
+	 * (systemstack).
 	 */
 	bool is_go;
 };
@@ -40,7 +41,7 @@ struct cfi_file {
 bool cfi_file_open(int fd, struct cfi_file *ret);
 void cfi_file_deinit(struct cfi_file *f);
 
-/* ---- its symbols, and the code that they name ---- */
+/* ---- its symbols and their code ---- */
 
 /* All of it is borrowed from the file. */
 struct cfi_symbols {
@@ -50,7 +51,7 @@ struct cfi_symbols {
 	size_t names; /* section */
 };
 
-/** Of .symtab, which has the local functions too, else of .dynsym. Return: is there one? */
+/** Opens .symtab, which has local functions too, else .dynsym. Return: false: neither. */
 bool cfi_symbols_open(const struct cfi_file *f, struct cfi_symbols *ret);
 
 /** @i  < symbols->nr */
@@ -59,7 +60,7 @@ Elf64_Sym cfi_symbol(const struct cfi_symbols *symbols, size_t i);
 /** Return: borrowed; NULL when the file has none. */
 const char *cfi_symbol_name(const struct cfi_symbols *symbols, const Elf64_Sym *sym);
 
-/** The bytes of [vaddr, vaddr + len), or NULL when they are not in the file. */
+/** Returns the bytes of [vaddr, vaddr + len), or NULL when they are not in the file. */
 const uint8_t *cfi_code_at(const struct cfi_file *f, uint64_t vaddr, uint64_t len);
 
 #endif

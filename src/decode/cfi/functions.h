@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decoder side: rows, from their machine code, of the functions of an ELF file that have
- * no call frame information: kernels of numeric libraries written in assembly.
+ * Decoder side: builds rows from machine code, for functions of an ELF file without call
+ * frame information, such as assembly kernels of numeric libraries.
  */
 #ifndef LB_DECODE_CFI_FUNCTIONS_H
 #define LB_DECODE_CFI_FUNCTIONS_H
@@ -18,32 +18,32 @@ struct cfi_range {
 };
 
 /**
- * Adds rows of functions in @wanted that begin where @rows, which are finished, have none;
- * they are finished again. Where code does not tell the frame there is no row, so frame
- * pointers are followed.
+ * Adds rows of functions in @wanted that begin where the finished @rows have none, and
+ * finishes @rows again. Where the code does not show the frame there is no row: the walk
+ * uses frame pointers.
  *
- * @wanted  ascending, disjoint; @rows are those of all functions that touch them, and of
- *          others there need be none
- * Return: 0 or -ENOMEM. Cost: all symbols are looked at.
+ * @wanted  ascending, disjoint; @rows must be complete for all functions that touch them
+ *
+ * Return: 0 or -ENOMEM. Cost: a pass over all symbols.
  */
 int cfi_functions_read(const struct cfi_file *f, const struct cfi_range *wanted,
 		       size_t nr_wanted, uint64_t *steps_left, struct cfi_rows *rows);
 
 /*
- * Rows of a function that has no call frame information, from its machine code: LLVM
- * leaves it out where nothing can throw, which is so of many kernels that Numba compiles.
+ * Rows from the machine code of one function: LLVM omits call frame information where
+ * nothing can throw, as in many kernels that Numba compiles.
  * x86-64. Pure; runs in the decoder.
  */
 
 #define CODE_FRAMES_MAX_BYTES (1u << 20) /* of a function; larger ones have no rows */
-#define CODE_FRAMES_STEPS     32 /* that an instruction costs: of cfi_read()'s, in time */
+#define CODE_FRAMES_STEPS     32 /* of cfi_read()'s steps, charged per instruction */
 
 /**
  * Adds the rows of the function [@vaddr, @vaddr + @len), ended by {LB_CFA_NONE}, as
- * cfi_read() does. Where its frame cannot be told it is LB_CFA_UNSUPPORTED.
+ * cfi_read() does. Code whose frame is not known gets LB_CFA_UNSUPPORTED.
  *
  * @code  need not be relocated
- * Return: 0 or -ENOMEM; without a row when the steps do not suffice.
+ * Return: 0 or -ENOMEM; adds no row when the steps run out.
  */
 int code_frames_read(const uint8_t *code, size_t len, uint64_t vaddr,
 		     uint64_t *steps_left, struct cfi_rows *rows);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the FDEs of an .eh_frame are, by the address of their functions: the table of
- * .eh_frame_hdr (LSB 5.0, 10.6.2). What it says is hostile, and only leads to entries.
+ * Finds the FDEs of an .eh_frame by the address of their functions, with the table of
+ * .eh_frame_hdr (LSB 5.0, 10.6.2). The table is hostile, and only points to entries.
  */
 #ifndef LB_DECODE_CFI_INDEX_H
 #define LB_DECODE_CFI_INDEX_H
@@ -23,15 +23,15 @@ struct cfi_index {
 
 /**
  * @bytes of an .eh_frame_hdr
- * Return: false when they are none. It may have no table: nr is 0 then.
+ * Return: false when they are not one. Without a table nr is 0.
  */
 bool cfi_index_open(const uint8_t *bytes, size_t len, uint64_t vaddr,
 		    struct cfi_index *ret);
 
-/** The last entry whose function begins at or below @vaddr, or 0. */
+/** Returns the last entry whose function begins at or below @vaddr, or 0. */
 size_t cfi_index_find(const struct cfi_index *index, uint64_t vaddr);
 
-/** Of entry @i < nr: where its function begins, and where its FDE is. */
+/** Return the start of the function, and the address of the FDE, of entry @i < nr. */
 uint64_t cfi_index_function(const struct cfi_index *index, size_t i);
 uint64_t cfi_index_fde(const struct cfi_index *index, size_t i);
 
@@ -69,8 +69,8 @@ static inline uint8_t cfi_get_u8(struct cfi_bytes *b)
 }
 
 /*
- * LEB128 (DWARF 5, 7.6). One that is padded beyond what 64 bits need is no compiler's:
- * it fails, so that one number costs ten bytes at most.
+ * Reads a LEB128 (DWARF 5, 7.6). Fails on padding beyond what 64 bits need, which no
+ * compiler writes: so one number costs ten bytes at most.
  */
 static inline uint64_t cfi_get_leb(struct cfi_bytes *b, bool is_signed)
 {
@@ -100,7 +100,7 @@ static inline int64_t cfi_get_sleb(struct cfi_bytes *b)
 	return (int64_t)cfi_get_leb(b, true);
 }
 
-/* The next @len bytes; fewer, and failed, when they are not all there. */
+/* Returns the next @len bytes; fewer, and failed, when they are not all there. */
 static inline struct cfi_bytes cfi_get_block(struct cfi_bytes *b, uint64_t len)
 {
 	struct cfi_bytes block = {.at = b->at, .end = b->end};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decoder side: an ELF object that a JIT registered for debuggers, as it is in memory.
- * One that was never linked (ET_REL: LLVM's MCJIT) knows where its sections were loaded
- * (sh_addr), but its .eh_frame is as the compiler wrote it: it is relocated here.
- * Functions of .symtab that it does not describe get rows from their code.
+ * Decoder side: unwind rows of an ELF object that a JIT registered for debuggers. An
+ * object that was never linked (ET_REL: LLVM's MCJIT) has the load addresses of its
+ * sections (sh_addr), but its .eh_frame is not relocated: that is done here. Functions of
+ * .symtab without an FDE get rows from their code.
  */
 #ifndef LB_DECODE_CFI_OBJECT_H
 #define LB_DECODE_CFI_OBJECT_H
@@ -28,13 +28,13 @@ struct cfi_object {
 /**
  * @bytes  of the object; not changed
  * @steps_left  as of cfi_read()
- * Return: 0 or -ENOMEM. What makes no sense has no rows.
+ * Return: 0 or -ENOMEM. Invalid objects have no rows.
  */
 int cfi_object_read(const void *bytes, size_t len, uint64_t *steps_left,
 		    struct cfi_object *ret);
 void cfi_object_deinit(struct cfi_object *o);
 
-/* A section as the JIT relocated it: for those who compare it with the memory. */
+/* A section as the JIT relocated it, for comparison with the memory. */
 struct cfi_frames {
 	uint8_t *bytes; /* heap */
 	size_t len;

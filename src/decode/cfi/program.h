@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The instructions of call frame information (DWARF 5, 6.4.2): a state for each address,
- * of which only what the walk needs is kept. x86-64.
+ * Runs the instructions of call frame information (DWARF 5, 6.4.2), and keeps only the
+ * state that the walk needs. x86-64.
  */
 #ifndef LB_DECODE_CFI_PROGRAM_H
 #define LB_DECODE_CFI_PROGRAM_H
@@ -21,7 +21,7 @@ enum cfi_x86_register {
 };
 
 enum cfi_cfa_kind {
-	CFI_CFA_UNKNOWN, /* an expression of another form, or nothing was said */
+	CFI_CFA_UNKNOWN, /* an expression of another form, or not given */
 	CFI_CFA_REGISTER, /* reg + off */
 	CFI_CFA_DEREF, /* *(reg + off) + add */
 	CFI_CFA_PLT, /* struct lb_unwind_rule; off: from which byte on */
@@ -50,7 +50,7 @@ struct cfi_saved {
 	int64_t off;
 };
 
-/* The registers that are followed. */
+/* The tracked registers. */
 enum cfi_slot {
 	CFI_SLOT_FP,
 	CFI_SLOT_RA, /* return address: the column that the CIE names */
@@ -63,7 +63,7 @@ struct cfi_state {
 	struct cfi_saved saved[CFI_NR_SLOTS];
 };
 
-/* What a common information entry says. */
+/* A common information entry. */
 struct cfi_cie {
 	uint64_t code_align;
 	int64_t data_align;
@@ -85,14 +85,14 @@ struct cfi_run {
 };
 
 /**
- * State that the initial instructions @program make; cie->initial is set.
- * Return: 0 or -EBADMSG, also when the steps ended.
+ * Runs the initial instructions @program and sets cie->initial.
+ * Return: 0 or -EBADMSG, also when the steps run out.
  */
 int cfi_cie_run(struct cfi_cie *cie, struct cfi_bytes program,
 		const struct cfi_bases *bases, uint64_t *steps_left);
 
 /**
- * Adds the rows of an FDE. Behind an instruction that makes no sense, or the last step,
+ * Adds the rows of an FDE. After an invalid instruction, or the last step, the rest of
  * the function is LB_CFA_UNSUPPORTED.
  * Return: 0, -EBADMSG (rows are added), -ENOSPC (over CFI_MAX_ROWS), -ENOMEM.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Unwind rows: the rule for each address of a text, in order; and their form in a message. */
+/* Unwind rows: the rule for each address of a text, in order; their message format. */
 #ifndef LB_DECODE_CFI_ROWS_H
 #define LB_DECODE_CFI_ROWS_H
 
@@ -17,16 +17,15 @@ struct cfi_row {
 };
 
 struct cfi_stats {
-	uint64_t nr_fdes; /* that were of use */
-	uint64_t nr_cies; /* that were read, once or again */
+	uint64_t nr_fdes; /* used */
+	uint64_t nr_cies; /* read, repeats included */
 	uint64_t nr_unsupported; /* rows whose rule no walk can follow */
 	uint64_t nr_malformed; /* FDEs and CIEs that were skipped */
 	bool is_cut; /* the budget ended it */
 };
 
 struct cfi_rows {
-	struct cfi_row
-		*items; /* in order of vaddr, no two alike behind each other; heap */
+	struct cfi_row *items; /* in order of vaddr, no two equal in a row; heap */
 	size_t nr, cap;
 	struct cfi_stats stats;
 };
@@ -35,33 +34,33 @@ void cfi_rows_deinit(struct cfi_rows *rows);
 #define CFI_MAX_ROWS (8u << 20) /* of one call; libLLVM has 1.5 M */
 
 /**
- * Adds a row behind the others, which need not be finished.
+ * Appends a row to the others, which need not be finished.
  *
- * @max  rows that there may be; 0: any number
+ * @max  most rows; 0: any number
  * Return: as vec_grow()
  */
 int cfi_rows_add(struct cfi_rows *rows, uint64_t vaddr, const struct lb_unwind_rule *rule,
 		 size_t max);
 
-/** Sorts, marks gaps, and drops rows that say what the one before says. */
+/** Sorts, marks gaps, and drops rows equal to the one before. */
 int cfi_rows_finish(struct cfi_rows *rows);
 
-#define CFI_MAX_PAGES LB_UNWIND_MAX_PAGES /* of one reply; those behind are left out */
+#define CFI_MAX_PAGES LB_UNWIND_MAX_PAGES /* of one reply; more are left out */
 
-/** Of rows in order: how many are at or below @vaddr. */
+/** Returns how many of sorted rows are at or below @vaddr. */
 size_t cfi_rows_up_to(const struct cfi_rows *rows, uint64_t vaddr);
 
-/** Of finished rows: does one tell what to do at @vaddr? */
+/** Returns whether one of finished rows has a rule at @vaddr. */
 bool cfi_rows_cover(const struct cfi_rows *rows, uint64_t vaddr);
 
 /**
- * Adds the rows of @below, as cfi_read() left them, where @rows, which are finished, say
- * nothing, and finishes them again. @below is used up. Return: 0 or -ENOMEM.
+ * Adds the rows of @below, as cfi_read() left them, where the finished @rows have no
+ * rule, and finishes @rows again. Consumes @below. Return: 0 or -ENOMEM.
  */
 int cfi_rows_add_below(struct cfi_rows *rows, struct cfi_rows *below);
 
 /*
- * Rows by pages, as they travel: u32 nr_rules, nr_rules * {u8 cfa, u8 fp, u32 fp_off
+ * Message format of rows, by pages: u32 nr_rules, nr_rules * {u8 cfa, u8 fp, u32 fp_off
  * (s16), u32 cfa_off (s32)}, u32 nr_pages, nr_pages * {u64 page, u32 nr_rows, nr_rows *
  * {u32: pc_low | rule << 16}}. Rules of a reply are numbered from 0; a page's first row
  * has pc_low 0, and a page without any row but {LB_CFA_NONE} is left out.

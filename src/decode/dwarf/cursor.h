@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads little-endian bytes that nobody vouches for. Past the end every read
+ * Reads untrusted little-endian bytes. Past the end every read
  * gives zero and the error sticks, so a caller checks once, after the last read.
  */
 #ifndef LB_DECODE_DWARF_CURSOR_H
@@ -22,7 +22,7 @@ struct cursor {
 	bool failed; /* read past the end */
 };
 
-/* At @off of @b; an offset beyond the end is a failed cursor. */
+/* Returns a cursor at @off of @b; failed if @off is beyond the end. */
 static inline struct cursor cursor_at(struct bytes b, uint64_t off)
 {
 	static const uint8_t nothing; /* NULL could not be added to */
@@ -51,7 +51,7 @@ static inline void cursor_skip(struct cursor *c, uint64_t n)
 		c->p += n;
 }
 
-/* An unsigned number of @size bytes, 1 to 8. */
+/* Reads an unsigned number of @size bytes, 1 to 8. */
 static inline uint64_t cursor_uint(struct cursor *c, unsigned int size)
 {
 	uint64_t v = 0;
@@ -90,7 +90,7 @@ static inline uint64_t cursor_u64(struct cursor *c)
 	return cursor_uint(c, 8);
 }
 
-/* Bits beyond 64 are dropped; the bytes are read nevertheless. */
+/* Reads a ULEB128. Drops bits beyond 64, but reads all bytes. */
 static inline uint64_t cursor_uleb(struct cursor *c)
 {
 	uint64_t v = 0;
@@ -124,7 +124,7 @@ static inline int64_t cursor_sleb(struct cursor *c)
 
 #define CURSOR_MAX_STRING (1u << 20) /* longer names are malformed */
 
-/* A text that ends within the bytes, borrowed from them; "" when it does not. */
+/* Reads a terminated text, borrowed from the bytes; "" when not terminated. */
 static inline const char *cursor_str(struct cursor *c)
 {
 	uint64_t left = cursor_left(c);
@@ -139,7 +139,7 @@ static inline const char *cursor_str(struct cursor *c)
 	return (const char *)start;
 }
 
-/* The same at @off of a string section. */
+/* Same, at @off of a string section. */
 static inline const char *bytes_str(struct bytes b, uint64_t off)
 {
 	struct cursor c = cursor_at(b, off);
@@ -148,7 +148,7 @@ static inline const char *bytes_str(struct bytes b, uint64_t off)
 }
 
 /*
- * Length of what follows: 32 bits, or 64 behind an escape (DWARF 5, 7.4).
+ * Reads the length of what follows: 32 bits, or 64 after an escape (DWARF 5, 7.4).
  * @offset_size  set to 4 or 8: the width of offsets in what follows
  * Reserved values fail.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* One unit, decoded for the addresses that lie in it, and their frames. */
+/* Decodes one unit for the addresses in it, and returns their frames. */
 #ifndef LB_DECODE_DWARF_DECODE_H
 #define LB_DECODE_DWARF_DECODE_H
 
@@ -11,13 +11,12 @@ struct decoded {
 	struct unit unit;
 	struct unit split; /* holds the DIEs when has_split */
 	bool has_split, split_missing;
-	bool malformed; /* a part of it; what could be read counts */
+	bool malformed; /* in part; the readable part is used */
 	struct debug_file *dwo; /* of split; NULL when there is none to free */
 	struct line_table *lines; /* NULL: none */
 	struct scopes scopes;
 	struct line_rows rows; /* of the functions that were hit */
-	struct address_hit
-		*row_hits; /* one per rows.items; NULL: none, or not asked for */
+	struct address_hit *row_hits; /* one per rows.items; NULL: none, or not wanted */
 	struct abbrev_cache *abbrevs; /* borrowed */
 };
 
@@ -26,7 +25,7 @@ struct decoded {
  *
  * @hits  ascending vaddr; wants_code: finds all rows of its function too (frame.h);
  *        otherwise zero
- * @ret   must stay where it is; to be given to decoded_deinit() on success
+ * @ret   must not move; pass it to decoded_deinit() after success
  * Return: 0 or -ENOMEM.
  */
 int decoded_init(struct decoded *ret, const struct unit *unit,
@@ -34,12 +33,12 @@ int decoded_init(struct decoded *ret, const struct unit *unit,
 void decoded_deinit(struct decoded *d);
 
 /**
- * The frames at one hit, innermost first, at most FRAMES_MAX_INLINE. Code that
- * the compiler gives no line (line 0: merged or moved) is charged to the call
- * that it was inlined by, else to the line before it.
+ * Returns the frames at one hit, innermost first, at most FRAMES_MAX_INLINE. Code
+ * without a line (line 0: merged or moved) is attributed to the call that inlined
+ * it, else to the line before it.
  *
  * @ret_miss  MISS_NONE exactly if frames[0] has a line
- * Return: how many; 0: the unit knows nothing of this address. Strings are valid
+ * Return: how many; 0: the unit does not cover this address. Strings are valid
  * until decoded_deinit().
  */
 size_t decoded_frames(struct decoded *d, const struct address_hit *hit,
@@ -50,18 +49,18 @@ struct frame_place {
 	uint32_t scope, file, line;
 };
 
-/** The innermost frame at @hit, by the rules of decoded_frames(). */
+/** Returns the innermost frame at @hit, by the rules of decoded_frames(). */
 struct frame_place decoded_innermost(const struct decoded *d,
 				     const struct address_hit *hit);
 bool decoded_is_inlined(const struct decoded *d, uint32_t scope);
-/** The call that @inner, which is inlined, was inlined by. */
+/** Returns the call that inlined @inner. */
 struct frame_place decoded_caller(const struct decoded *d, struct frame_place inner);
-/** Its names; strings as those of decoded_frames(). */
+/** Fills in the frame at @place; strings as those of decoded_frames(). */
 void decoded_frame(struct decoded *d, struct frame_place place, struct frame *ret);
 
-/* ---- A decoded unit's pieces of code: which line each part of a function is ---- */
+/* ---- Pieces of code of a decoded unit: the line of each part of a function ---- */
 
-/* A declaration farther above the first line of code is taken for one of another file. */
+/* A declaration farther above the first line of code must be of another file. */
 #define CODE_MAX_HEAD_LINES 100
 
 /**
@@ -72,8 +71,8 @@ typedef void (*piece_fn)(void *ctx, const struct frame *function,
 			 const struct code *code);
 
 /**
- * The pieces of @d, which was decoded with codes. Those over the limits of
- * decode/frame.h, or for which there is no memory or no work left, are left out.
+ * Passes the pieces of @d, which was decoded with codes, to @fn. Omits pieces over the
+ * limits of decode/frame.h, without memory or beyond the work budget.
  */
 void decoded_pieces(struct decoded *d, piece_fn fn, void *ctx);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decoder side (runs in the worker): source lines and inlined chains of many
- * addresses of one file, from DWARF 2-5. An own reader (the other files here) on
+ * addresses of one file, from DWARF 2-5. It has its own reader (the other files here) on
  * libelf's sections: libdw keeps every unit that it touched until the end, opens
  * split files by itself, and knows .dwp only since 0.191.
  */
@@ -22,7 +22,7 @@ struct dwarf_source;
 /**
  * @fd    the ELF file that holds .debug_info; borrowed, kept open by the caller
  *        until dwarf_source_free()
- * @need  asked for dwz and split files; may be NULL: none are found
+ * @need  opens dwz and split files; may be NULL: none are found
  *
  * Return: 0, -ENODATA (no debug info in it), -EBADMSG (malformed), -ENOMEM.
  */
@@ -63,8 +63,8 @@ typedef void (*dwarf_code_fn)(void *ctx, size_t i, const struct frame *function,
 			      const struct code *code);
 
 /**
- * From now on dwarf_source_resolve() tells of code too, with its ctx; NULL: no more.
- * @wanted  per address: tell of the function that holds it? NULL: of all
+ * Makes dwarf_source_resolve() report code to @fn too, with its ctx; NULL: stops it.
+ * @wanted  per address: whether to report its function; NULL: all
  */
 void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool *wanted);
 

@@ -33,7 +33,7 @@ enum debug_section {
 
 /* Most bytes that decompressed sections of all open files may take. */
 #define DEBUG_MAX_INFLATED_BYTES (384ULL << 20)
-#define DEBUG_MAX_UNITS          (4u << 20) /* in one file; those behind are not read */
+#define DEBUG_MAX_UNITS          (4u << 20) /* in one file; more are not read */
 #define DEBUG_WORK_PER_BYTE      64 /* work that each byte of a file allows */
 #define DEBUG_MAX_EXEC_RANGES    4096 /* more: the gaps between them are not known */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Line tables (DWARF 5, 6.2; 2 to 4 in the appendix of each). The program is run
- * past the addresses asked for and no row is stored, so a unit of any size costs
+ * past the requested addresses and no row is stored, so a unit of any size costs
  * the memory of its file names.
  */
 #ifndef LB_DECODE_DWARF_LINE_H
@@ -15,7 +15,7 @@
 #include "decode/dwarf/unit.h"
 
 /*
- * What a line table says of whole pieces of code, gathered while it is run: the
+ * Facts about whole pieces of code, gathered while a line table is run: the
  * rows of the pieces, and which lines have code anywhere in the unit.
  */
 
@@ -72,7 +72,7 @@ static inline bool line_rows_seen(const struct line_rows *r, uint32_t file, uint
 	       (r->seen[file].bits[line / 8] >> line % 8 & 1);
 }
 
-/* One address asked for, and what was found about it so far. */
+/* One requested address, and the results so far. */
 struct address_hit {
 	uint64_t vaddr;
 	uint32_t scope; /* the innermost one that holds it (scope.h); 0: none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which function, and which calls inlined into it, hold an address: one walk over
+ * Finds the function, and the calls inlined into it, that hold an address: one walk over
  * the DIEs of a unit for all addresses at once. Only DIEs that hold one of them
  * are kept.
  */
@@ -16,7 +16,7 @@
 #include "decode/dwarf/unit.h"
 
 /*
- * What a function is called: the DIE with the code often only points to the one
+ * Names of functions: the DIE with the code often only points to the one
  * with the name (abstract origin, specification), in this unit, in another one,
  * or in the file that dwz made.
  */
@@ -34,7 +34,7 @@ struct function {
  * Names as people write them, "ns::Class::method": gcc gives no linkage name to
  * what other files cannot call, and DW_AT_name is the last part only. The other
  * parts are the names of the DIEs around the declaration, which only a walk from
- * the start of its unit finds; so all names of a unit are asked for together.
+ * the start of its unit finds; so all names of a unit are looked up together.
  */
 
 #define QUALIFY_MAX_DEPTH 256 /* of DIEs around a declaration; deeper: name as it is */

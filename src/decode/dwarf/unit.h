@@ -16,7 +16,7 @@
 
 /*
  * Abbreviation tables (DWARF 5, 7.5.3): what a DIE with a given code consists
- * of. Prepared so that a DIE nobody asked about is skipped by adding its size.
+ * of. Prepared so that an irrelevant DIE is skipped by adding its size.
  */
 
 #define ABBREV_MAX_CODES (1u << 18) /* in one table; more is malformed */
@@ -71,7 +71,7 @@ void abbrev_cache_drop(struct abbrev_cache *cache, const struct debug_file *file
 
 /**
  * The table at @off of the file's DEBUG_ABBREV. Valid until two more tables of
- * other units were asked for (the least recently used one goes).
+ * other units were requested (the least recently used one is evicted).
  * Return: 0, -EBADMSG, -ENOMEM.
  */
 int abbrev_cache_get(struct abbrev_cache *cache, struct debug_file *file, uint64_t off,
@@ -81,8 +81,8 @@ int abbrev_cache_get(struct abbrev_cache *cache, struct debug_file *file, uint64
 const struct abbrev *abbrev_find(const struct abbrev_table *table, uint64_t code);
 
 /*
- * Attribute values (DWARF 5, 7.5.5 and 7.5.6): read as they stand, and given a
- * meaning when somebody asks, as the bases of a unit may come after their use.
+ * Attribute values (DWARF 5, 7.5.5 and 7.5.6): read as raw values, and given a
+ * meaning when used, as the bases of a unit may come after their use.
  */
 
 struct unit;
@@ -146,7 +146,7 @@ struct unit {
 /**
  * Reads the header at @off of the file's DEBUG_INFO.
  * Return: 0 (also when it is of an unknown version: only off, end, known), or
- * -EBADMSG when nothing behind @off can be found.
+ * -EBADMSG when nothing after @off can be found.
  */
 int unit_read_header(struct debug_file *file, uint64_t off, struct unit *ret);
 
@@ -174,11 +174,11 @@ uint64_t unit_base_address(const struct unit *unit);
 /*
  * The other files that hold a part of a file's debug information: what dwz moved
  * out because several programs share it, and split DWARF (.dwo, or many of them
- * in one .dwp). They are asked for by name and are not believed: a build id or a
+ * in one .dwp). They are requested by name and verified: a build id or a
  * dwo id has to match.
  */
 
-/** The dwz file, asked for once; owned by @file. NULL: none, or not found. */
+/** Returns the dwz file, requested once; owned by @file. NULL: none, or not found. */
 struct debug_file *companion_alt(struct debug_file *file);
 
 /**

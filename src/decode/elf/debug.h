@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Decoder side: the separate debug file of a stripped binary. The collector opens
- * candidates, one more each time the same question is asked (debugfile.h); what
- * comes back is believed only when its build id or its checksum fits.
+ * candidates, the next one each time the same request is repeated (debugfile.h);
+ * a file is used only when its build id or its checksum matches.
  */
 #ifndef LB_DECODE_ELF_DEBUG_H
 #define LB_DECODE_ELF_DEBUG_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decoder side: the names that one address shows. Names as the linker wrote them
- * become readable ones, and the ELF symbol stands in where DWARF has no name.
+ * Decoder side: the function names of one address. Demangles linkage names, and
+ * uses the ELF symbol where DWARF has no name.
  */
 #ifndef LB_DECODE_ELF_NAMES_H
 #define LB_DECODE_ELF_NAMES_H

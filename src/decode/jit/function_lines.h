@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The lines of whole functions of one image, from its DWARF: a chain of frames for
- * each place where the line may change. Which line an address really belongs to
- * cannot always be said from that address alone (numba/lines.h).
+ * Reads the lines of whole functions of one image from its DWARF: a chain of frames for
+ * each place where the line may change. An address alone does not always determine its
+ * line (numba/lines.h).
  */
 #ifndef LB_DECODE_JIT_FUNCTION_LINES_H
 #define LB_DECODE_JIT_FUNCTION_LINES_H
@@ -62,18 +62,18 @@ struct function_row *function_lines_at(const struct line_store *s,
  * function wherever it is met: as code of its own, inlined, copied into another
  * image, with other types. A compiler's full debug info has the mangled name of
  * each function; line tables alone have only the last part of what was inlined
- * ("sq"). What other functions of the request tell about the file fills that in
+ * ("sq"). Other functions of the request with the same file supply the rest
  * ("__main__.sq").
  */
 
-/* What is to be said about one function. */
+/* Inputs for the name of one function. */
 struct function_name {
 	const char *symbol; /* of the image's symbol table; "" none */
 	bool numba; /* its image is Numba's */
 	const char *prange; /* "prange in psum", when it is a body; NULL: not known */
 };
 
-struct function_names; /* what was learnt so far */
+struct function_names; /* facts collected so far */
 
 /** @pool  borrowed. Return: NULL when out of memory. */
 struct function_names *function_names_new(struct strpool *pool);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The functions, in objects that a JIT registered, that a request hits: found by
- * their symbols, with the functions that tell what theirs lack (the one that a
- * prange stands in, perhaps of another object), read once, named.
+ * The functions of JIT objects that a request hits: finds them by their symbols, adds
+ * functions that have missing facts (the one that contains a prange, perhaps of
+ * another object), reads each once and names it.
  */
 #ifndef LB_DECODE_JIT_HIT_FUNCTIONS_H
 #define LB_DECODE_JIT_HIT_FUNCTIONS_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One ELF file by its bytes. What a JIT registered for debuggers is in memory: an object
- * that was never linked (ET_REL) whose sections know where they were loaded (sh_addr;
- * LLVM's MCJIT and RTDyld write it there, LuaJIT too), or a linked file. Symbols of
- * an object are relative to their section, and its relocations are still to be done.
+ * Reads one ELF file from its bytes. A JIT registers for debuggers either an object that
+ * was never linked (ET_REL), with load addresses in its section headers (sh_addr; written
+ * by LLVM's MCJIT and RTDyld, and by LuaJIT), or a linked file. Symbols of an object are
+ * relative to their section, and it is not relocated.
  * 64-bit, little-endian. Pure; reads within [bytes, bytes + len) only.
  */
 #ifndef LB_DECODE_JIT_IMAGE_H
@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 
 #define IMAGE_MAX_SECTIONS 65536 /* more is malformed */
-#define IMAGE_MAX_CODE     256 /* pieces of code of one image; those behind are not known */
+#define IMAGE_MAX_CODE     256 /* pieces of code of one image; more are ignored */
 #define IMAGE_MAX_SYMBOLS  (1u << 20) /* functions of one image; same */
 
 struct jit_image {
@@ -45,8 +45,8 @@ bool image_segment(const struct jit_image *m, size_t i, Elf64_Phdr *ret);
 const char *image_section_name(const struct jit_image *m, const Elf64_Shdr *sh);
 
 /**
- * Does the relocations of section @section in @copy, its bytes. Symbols of other images are
- * left as they are.
+ * Does the relocations of section @section in @copy, its bytes. Symbols of other images
+ * are left as they are.
  *
  * @budget  each relocation takes one: tables of a hostile image may lie over each other
  * Return: false when they cannot all be done.

@@ -43,7 +43,7 @@ enum record_next {
 	RECORD_CUT, /* it ends within a record, or the record's size is a lie */
 };
 
-/** Reads the record at *off and moves *off behind it. Unknown ids are returned too. */
+/** Reads the record at *off and moves *off past it. Unknown ids are returned too. */
 enum record_next jitdump_next(const struct jitdump *jd, uint64_t *off,
 			      struct record *ret);
 

@@ -19,24 +19,24 @@
 /* Objects that the caller has already: its own and what came since. */
 #define LIST_MAX_KNOWN (3 * LIST_MAX_ENTRIES)
 
-/* One registration. The first three are as the target says: hostile. */
+/* One registration. The first three come from the target: hostile. */
 struct list_object {
 	uint64_t
 		entry_addr; /* of struct jit_code_entry; identifies it while it is listed */
 	uint64_t symfile_addr;
 	uint64_t size_bytes;
-	/* Of what is known: hash_ends() of its bytes (base/hash.h), which are compared. 0: they
-	 * are not, it is believed to be what it was. */
+	/* Of a known object: hash_ends() of its bytes (base/hash.h), to detect a change.
+	 * 0: not compared, the object is assumed unchanged. */
 	uint64_t ends;
 };
 
 enum list_walk {
 	LIST_OK, /* the whole list as it was at one moment */
 	LIST_NONE, /* version is not 1, or the descriptor is not there, or may not be read */
-	LIST_CHANGED, /* tries used up: what was found was there, there may be more */
-	LIST_DAMAGED, /* a link leads nowhere or back: what was found lies before it */
+	LIST_CHANGED, /* out of tries: found objects are valid, there may be more */
+	LIST_DAMAGED, /* a bad or circular link: only objects before it were found */
 	LIST_LIMIT, /* the list is longer than LIST_MAX_ENTRIES; the first ones were found */
-	LIST_MORE, /* bytes or time used up: walk again, with what was found as known */
+	LIST_MORE, /* out of bytes or time: walk again, with the found ones as known */
 	NR_LIST_WALKS,
 };
 

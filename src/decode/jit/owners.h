@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which of the objects that a JIT registered over time had an address while it was
- * sampled. Registration and unregistration are known to the nanosecond, so unlike a
- * perf map's or a jitdump's claims (struct query, below) each object has an end. Some runtimes
- * never unregister (Numba 0.56): of several objects at one address the one that was
- * registered last has it.
+ * Finds which registered JIT object owned an address while it was sampled. Registration
+ * and unregistration times are exact to the nanosecond, so unlike the claims of a perf
+ * map or a jitdump (struct query, below) each object has an end. Some runtimes never
+ * unregister (Numba 0.56): of several objects at one address the last registered one owns
+ * it.
  *
- * Of an object that only walks of the list have met they are not: it came at some moment
- * before the first of them, and between two that met it another one may have had its place
- * and run. So it has only what was sampled wholly within its time. Where several have the
- * address, one of them by walks, nothing is certain before it was met, nor when it may
- * have come before or after another one; and once one of them has gone nothing is,
- * whatever the times are.
+ * Times of an object that only list walks have seen are not exact. It came at some time
+ * before the first walk that saw it, and between two walks another object may have run at
+ * its place. So it owns only addresses sampled wholly within its time. With several
+ * objects at the address, one of them seen by walks, ownership is unknown before the
+ * first walk that saw it, and when the order of two arrivals is unknown; after one of
+ * them has gone it is unknown at any time.
  *
- * Memory is O(queries), whatever the objects say, but for what owners.same keeps.
+ * Memory is O(queries), independent of the objects, except for what owners.same keeps.
  */
 #ifndef LB_DECODE_JIT_OWNERS_H
 #define LB_DECODE_JIT_OWNERS_H
@@ -26,12 +26,12 @@
 #include "base/wire.h"
 
 /*
- * The addresses that a request asks about, and who laid claim to each of them
- * over time. Perf maps and jitdumps say when code came, never when it went, and
- * the same address is used again: so each description of code is a claim, and
- * after the file was read once, every query decides between its claims.
+ * The addresses of a request, and the claims on each of them over time. Perf maps
+ * and jitdumps record when code came, never when it went, and addresses are
+ * reused: so each description of code is a claim, and after one pass over the
+ * file every query decides between its claims.
  *
- * Memory is O(queries), whatever the file holds.
+ * Memory is O(queries), independent of the file.
  */
 
 /* Claims on queries that one file may make: bounds the time of hostile ones. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which line of the user's source code of a JIT belongs to, where the line table
- * alone does not say it. The rules, and why:
+ * Finds the line of the user's source for JIT code where the line table alone does not
+ * give it. The rules, and why:
  *
  * 1. Line 0 (merged or moved code) goes to the call that it was inlined by, else to
  *    the line before it in the same function, never to a line of another function.
@@ -10,10 +10,10 @@
  * 3. The body of a prange is such a function too, with line numbers of three kinds:
  *    those of the user's file for what the user wrote; those of its own text (1, 2,
  *    3 ...) for the loop around it; and those of Numba's own files where a reduction
- *    as np.sum was put in. The function with the prange in it (the parent) says
- *    which file it is, and where; the loop goes to the line of the prange.
+ *    as np.sum was inserted. The function that contains the prange (the parent) gives
+ *    the file and the place; the loop goes to the line of the prange.
  *
- * What cannot be known for certain gets no line.
+ * Uncertain code gets no line.
  */
 #ifndef LB_DECODE_NUMBA_LINES_H
 #define LB_DECODE_NUMBA_LINES_H

@@ -20,7 +20,7 @@
 
 #define NUMBA_NAME_MAX 1024 /* bytes of a readable name, with its NUL; longer are cut */
 
-/* What a symbol is beside the function that it is named after. */
+/* Role of a symbol, relative to the function that it is named after. */
 enum numba_role {
 	NUMBA_FUNCTION,
 	NUMBA_FROM_PYTHON, /* takes Python's arguments apart, then calls it */
@@ -60,11 +60,11 @@ int numba_name_nr_args(const char *symbol);
  */
 const char *numba_name_parfor(const char *symbol);
 
-/** Is it a function that Numba writes itself, whose lines are nobody's source? */
+/** Returns whether Numba generated the function, so that its lines are in no source. */
 bool numba_name_is_generated(const char *function);
 
 /**
- * What such a function is called: @prange, "array expression", "wrapper of round".
+ * Writes the name of such a function: @prange, "array expression", "wrapper of round".
  * Returns @buf.
  */
 const char *numba_name_generated(const char *function, const char *prange, char *buf,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a file says of the CPython in it: the facts of RUNTIME_PYTHON. */
+/* Facts about the CPython in a file, for RUNTIME_PYTHON. */
 #ifndef LB_DECODE_PYTHON_BUILD_H
 #define LB_DECODE_PYTHON_BUILD_H
 
@@ -9,8 +9,8 @@
 struct python_build {
 	uint32_t version; /* PY_VERSION_HEX >> 16, 0x0309 and later */
 	/*
-	 * A vaddr - (vaddr of the file's first executable segment - its file offset): added
-	 * to the bias of that segment's mapping they are run-time addresses.
+	 * A vaddr - (vaddr of the file's first executable segment - its file offset):
+	 * added to the bias of that segment's mapping they are run-time addresses.
 	 */
 	uint64_t runtime_off; /* of _PyRuntime */
 	uint64_t eval_off, eval_bytes; /* of _PyEval_EvalFrameDefault; 0: not known */

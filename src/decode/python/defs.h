@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where functions begin in Python source: JIT objects without debug info name
- * their function and not its line. Only layout is read (indentation, strings,
- * brackets, comments), so source of any version of Python will do.
+ * Finds where functions begin in Python source, for JIT objects without debug info, which
+ * name the function but not its line. It parses only layout (indentation, strings,
+ * brackets, comments), so any version of Python works.
  */
 #ifndef LB_DECODE_PYTHON_DEFS_H
 #define LB_DECODE_PYTHON_DEFS_H

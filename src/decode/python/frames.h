@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frames of Python: a code object and an instruction of it -> function, file, line.
- * Decoder's side; a pure function of what the request holds.
+ * Frames of Python: maps a code object and an instruction in it to function, file, line.
+ * Decoder side; a pure function of the request.
  *
- * Which line an instruction has that the compiler gave none:
+ * The line of an instruction without one from the compiler:
  *  - before the first one with a line, where a frame is being set up: that of the def,
  *    as for a frame that has not begun (LB_FRAME_INDEX_UNKNOWN);
  *  - later ones, mostly the clean-up of "with" and "except": none (MISS_NO_LINE), as in

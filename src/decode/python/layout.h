@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where each CPython keeps what is read of it: one table, and what 3.13 says itself. */
+/* Offsets in each CPython: a table, and from 3.13 on its own _Py_DebugOffsets. */
 #ifndef LB_DECODE_PYTHON_LAYOUT_H
 #define LB_DECODE_PYTHON_LAYOUT_H
 

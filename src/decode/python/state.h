@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where each thread of a running CPython has the pointer to its thread state. A pure
- * function over the target's memory, which lies.
+ * Finds where each thread of a running CPython has the pointer to its thread state. A
+ * pure function of the target's memory, which is hostile.
  */
 #ifndef LB_DECODE_PYTHON_STATE_H
 #define LB_DECODE_PYTHON_STATE_H
