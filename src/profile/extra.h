@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Converts lineburn.Extra (lineburn.proto), the data that pprof has no field for, from and
+ * Converts lineburn.Extra (lineburn.proto), the data without a field in pprof, from and
  * to the model.
  */
 #ifndef LB_PROFILE_EXTRA_H

@@ -9,7 +9,7 @@
 #define LABEL_PID            "pid" /* initial pid namespace */
 #define LABEL_TID            "tid" /* only when threads were sampled separately */
 #define LABEL_COMM           "comm" /* of the thread */
-#define LABEL_NS_PID         "ns_pid" /* in its own pid namespace, where that is another */
+#define LABEL_NS_PID         "ns_pid" /* in its own pid namespace, if another */
 #define LABEL_EXE            "exe" /* path of the executable, as the process sees it */
 #define LABEL_USER           "user" /* name of the effective user, or its number */
 #define LABEL_CGROUP_ID      "cgroup_id" /* cgroup v2 directory inode */

@@ -63,7 +63,7 @@ struct profile_mapping {
 struct profile_function {
 	const char *name; /* readable */
 	const char *
-		system_name; /* mangled or raw; "" if that is name (pprof would demangle name again) */
+		system_name; /* mangled or raw; "": is name (pprof would demangle it) */
 	/* The file of its lines; "": unknown. pprof stores files only here, so code of
 	 * one function from two files (an #include'd body, a macro) is two functions. Two
 	 * files with the same path, e.g. in two containers, have filenames of the same
@@ -120,12 +120,12 @@ struct profile_sample {
 	X(no_body) /* frames lost: the body store is full */                            \
 	X(user_truncated) /* same: user stacks over the frame limit */       \
 	X(kern_truncated) /* same: kernel stacks */                                     \
-	X(kern_failed) /* kernel stacks asked for, not given */                         \
+	X(kern_failed) /* kernel stacks that were not got */                         \
 	X(idle) /* ticks of idle CPUs */                                                \
 	X(other) /* ticks of what is no target */                                  \
 	X(first_dropped) /* wake-ups that did not fit their ring */                     \
 	X(lost_events) /* task events that the kernel dropped */                        \
-	X(processes_dropped) /* over a maximum, as the next four */                     \
+	X(processes_dropped) /* over a maximum; next four too */                     \
 	X(files_dropped) /* not opened */                                               \
 	X(names_dropped) /* not kept */                                                 \
 	X(addresses_dropped) /* not named */                                            \
@@ -134,7 +134,7 @@ struct profile_sample {
 	X(decoder_deadlines) /* workers that took too long */                           \
 	X(jit_objects_lost) /* registered by a JIT, but not copied */ \
 	X(jit_objects_foreign) /* in a format of the runtime's own */                   \
-	X(unwind_requests_dropped) /* for what the kernel missed: it asks again */      \
+	X(unwind_requests_dropped) /* the kernel asks again */      \
 	X(unwind_pages_evicted) /* 64 KiB of code each; rebuilt when missed */       \
 	X(unwind_pages_refused) /* no room */                                           \
 	X(unwind_rules_refused) /* no room */                                           \
@@ -155,7 +155,7 @@ struct profile_losses {
 #undef PROFILE_LOSS_MEMBER
 
 struct profile_cost {
-	uint64_t bpf_runs, bpf_ns; /* run-time stats of the kernel; 0:0 not measured */
+	uint64_t bpf_runs, bpf_ns; /* the kernel's run-time stats; 0:0 not measured */
 	uint64_t collector_cpu_ns; /* user + system, workers included */
 	uint64_t collector_peak_rss_bytes;
 	uint64_t map_bytes; /* kernel memory of the BPF maps */
@@ -354,7 +354,7 @@ static inline const uint32_t *profile_stack(const struct profile *p,
  */
 const char *language_of(const char *path, bool jit);
 
-/* ---- How far the walk of a sample's user stack came: enum lb_stack_status, by name ---- */
+/* ---- How far a user stack's walk came: names of enum lb_stack_status ---- */
 
 /** Returns the stable name ("bad-fp"), for files; "complete" for numbers out of range. */
 const char *stack_status_name(uint32_t status);

@@ -37,7 +37,7 @@ struct intake {
 	struct unwind_feeder *unwind;
 	struct launch *launch; /* NULL for record */
 	uint64_t *
-		target_starts; /* record -p: ticks since boot, beside config->target.pids; heap */
+		target_starts; /* record -p: starts in ticks since boot, as target.pids; heap */
 	uint64_t prepared_by_ns; /* CLOCK_MONOTONIC; 0: nothing was prepared yet */
 	struct stack_table rows;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs of segments in the kernel's array (lineburn_unwind.h), each distinct one once:
- * the processes that a server forks share one.
+ * Runs of segments in the kernel's array (lineburn_unwind.h), deduplicated: processes
+ * forked by one server share a run.
  */
 #ifndef LB_UNWIND_SEGMENT_RUNS_H
 #define LB_UNWIND_SEGMENT_RUNS_H
@@ -15,8 +15,8 @@
 
 struct segment_run {
 	uint64_t hash;
-	uint64_t generation; /* never 0, never used again */
-	uint32_t stamp; /* index of it; the segments follow */
+	uint64_t generation; /* never 0, never reused */
+	uint32_t stamp; /* its index; the segments follow */
 	uint32_t nr;
 	uint32_t nr_refs; /* 0: this entry is free */
 };
