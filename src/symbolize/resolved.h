@@ -40,7 +40,7 @@ struct resolved {
 	size_t nr_frames;
 	enum miss miss; /* MISS_NONE if and only if frames[0] has a line */
 	const struct process *
-		process; /* first one that had it: its root finds the source; NULL kernel */
+		process; /* first that had it: its root has the source; NULL: kernel */
 };
 
 /* A function that was hit, from debug info with lines. */

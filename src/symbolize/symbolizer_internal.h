@@ -68,7 +68,7 @@ struct elf_question {
 	const uint8_t *build_id; /* expected */
 	size_t build_id_len; /* 0: any */
 	size_t nr_code; /* the first nr_code addresses request code */
-	struct debugfile_search *search; /* where to look for what the decoder needs */
+	struct debugfile_search *search; /* where to search the files it needs */
 };
 
 /**

@@ -51,8 +51,8 @@ uint32_t page_runs_clear(struct page_runs *r, uint32_t page, uint32_t *ret_first
 /** Ages all pages: a page not used since the last call becomes idler. */
 void page_runs_age(struct page_runs *r);
 /**
- * Chooses a page to evict when @nr_rows are to be freed in all: never one that is used
- * more than those that are left. Begin with *@cursor all zeroes, and clear the page.
+ * Chooses a page to evict, in order to free @nr_rows in all: never one used more recently
+ * than a page that stays. Zero *@cursor first; clear each returned page.
  * Return: SPANS_NONE when none is left.
  */
 struct page_cursor {

@@ -38,7 +38,7 @@ int segment_runs_init(struct segment_runs *r, int fd);
 void segment_runs_deinit(struct segment_runs *r);
 
 /**
- * A reference to the run that is equal to @segments, which is made if there is none.
+ * Takes a reference to the run equal to @segments; creates it if needed.
  * Return: 0 with its number in @ret, or -ENOSPC.
  */
 int segment_runs_get(struct segment_runs *r, const struct lb_unwind_segment *segments,
