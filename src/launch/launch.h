@@ -43,9 +43,9 @@ pid_t launch_pid(const struct launch *l);
 void launch_wait_mapped(const struct launch *l);
 
 /**
- * Lets the command start and waits until it was executed.
- * Return: 0; or -errno with a sentence and the exit code of env(1), 126 or 127,
- * when it could not be.
+ * Starts the command and waits until it is executed.
+ * Return: 0; or, when that failed, -errno with a sentence and the exit code of env(1),
+ * 126 or 127.
  */
 int launch_go(struct launch *l, struct error *err);
 

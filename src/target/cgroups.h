@@ -14,9 +14,9 @@ struct sampler;
 struct target_cgroups;
 
 /**
- * Finds them. @r and @s are borrowed and must outlive this.
- * Return: 0, with *ret NULL where there is nothing to find; -ENOENT when a value means no
- * cgroup that there is; a sentence is in @err.
+ * Finds the cgroups. @r and @s are borrowed and must outlive *ret.
+ * Return: 0, with *ret NULL if no such option is given; -ENOENT with a sentence when a
+ * value matches no cgroup.
  */
 int target_cgroups_new(const struct target_request *r, struct sampler *s,
 		       struct target_cgroups **ret, struct error *err);

@@ -9,9 +9,9 @@
 #include "target/request.h"
 
 /**
- * Says why @pid cannot be followed: it is a thread's number, that of a container, it has
- * ended, or /proc hides it.
- * Return: -ESRCH, or -EACCES where it is hidden.
+ * Explains why @pid cannot be followed: it is a thread's id, a pid in a container, it has
+ * exited, or /proc hides it.
+ * Return: -ESRCH, or -EACCES if hidden.
  */
 int explain_no_process(uint32_t pid, struct error *err);
 

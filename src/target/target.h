@@ -15,10 +15,10 @@ struct sampler;
 struct target;
 
 /**
- * Tells all but request->pids, which follow: record/intake.c knows their descendants. Before the
- * first target is added and before samples are taken. @r and @s are borrowed and must
- * outlive this.
- * Return: 0, or -errno with a sentence: -ESRCH, -ENOENT: there is no such thing.
+ * Sets up all but request->pids, which record/intake.c adds later as it knows their
+ * descendants. Call it before the first target is added and before sampling. @r and @s
+ * are borrowed and must outlive *ret.
+ * Return: 0, or -errno with a sentence: -ESRCH, -ENOENT: a target does not exist.
  */
 int target_new(const struct target_request *r, struct sampler *s, struct target **ret,
 	       struct error *err);

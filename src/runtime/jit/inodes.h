@@ -50,7 +50,8 @@ struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 				  const struct jit_interface *point);
 
 /**
- * Between begin and end, jit_inodes_keep() names inodes in use; the end releases others.
+ * Between begin and end, jit_inodes_keep() marks inodes in use; the end releases the
+ * others.
  */
 void jit_inodes_begin_sweep(struct jit_inodes *inodes);
 void jit_inodes_keep(struct jit_inodes *inodes, uint64_t number);
