@@ -309,7 +309,10 @@ static uint32_t look_at(struct cgroup_watch *set, const struct cgroup_mount *mou
 		if (!dir)
 			miss(set);
 	}
-	/* Out of memory for an entry: do not report it; those below may be reported. */
+	/*
+	 * Without an entry its removal could not be reported, so skip it; those below may
+	 * do.
+	 */
 	if (!dir)
 		return 0;
 	dir->above = above;

@@ -53,7 +53,7 @@ struct jit_watch {
 	size_t first, nr_queue, cap_queue;
 	uint64_t queued_bytes, nr_queue_dropped;
 	uint64_t read_ns; /* when the probe was read last */
-	uint64_t nr_no_room; /* of the probe, when all lists were last walked for it */
+	uint64_t nr_no_room; /* the probe's count at the last walk of all lists */
 	bool look_wanted;
 	uint64_t
 		walks_ns; /* taken by this look; the rest waits for the next drain */
