@@ -80,7 +80,7 @@ static void by_build_id(const struct debugfile_search *s, const struct need *nee
 }
 
 /*
- * Each of the functions below writes candidate number @n of its kind of question.
+ * Each function below writes candidate number @n for its kind of request.
  * Return: false when there are only @n.
  */
 static bool build_id_candidate(const struct debugfile_search *s, const struct need *need,

@@ -173,8 +173,9 @@ static int ask(struct symbolizer *s, const struct jit_provider *provider,
 }
 
 /*
- * A name is taken from the first that knows it, and a line from whoever has one.
- * Return: need nobody else be asked?
+ * Takes the name from the first provider that knows it, the line from the first that has
+ * one.
+ * Return: true when no other provider is needed.
  */
 static bool take_answer(struct resolved *known, const struct answer *answer)
 {

@@ -41,7 +41,7 @@ struct watched_image {
 	bool in_use;
 	bool is_dirty; /* its segments must be rebuilt */
 	bool is_told; /* the kernel has our entry of it */
-	uint64_t maps_changes, jit_changes; /* of the process, when they were made */
+	uint64_t maps_changes, jit_changes; /* of the process, when they were built */
 	uint64_t interp_changes; /* of its maps, at the last search for an interpreter */
 	uint64_t rest_until_ns;
 	struct text_set texts; /* texts that the segments refer to */
@@ -72,7 +72,7 @@ struct unwind_feeder {
 	bool is_expecting; /* some images may have changed */
 	bool is_behind; /* the last look ran out of time */
 	uint64_t
-		look_again_ns; /* what began will have mapped its libraries; 0: none did */
+		look_again_ns; /* new programs' libraries are mapped then; 0: none */
 	struct unwind_feeder_totals totals;
 };
 

@@ -12,8 +12,8 @@
 #include "unwind/tables.h"
 
 /*
- * Delay before a process is queried again; each further delay is a quarter of the time
- * passed. So at most a quarter of its start-up time is missed once it interprets code.
+ * Delay before a process is queried again; each further delay is a quarter longer. So at
+ * most a quarter of its start-up time is missed in addition.
  */
 #define FIRST_WAIT_NS   5000000ULL
 #define LONGEST_WAIT_NS 1000000000ULL
