@@ -42,7 +42,7 @@ struct site {
 	uint32_t at; /* (line, function): into work.sites_at; valid with both */
 	bool is_mine; /* has a line outside libraries */
 	bool has_line; /* whether or not it may count */
-	bool is_start; /* function_is_start_code(): it takes the charge only as the leaf */
+	bool is_start; /* function_is_start_code(): charged only as the leaf */
 };
 
 /* Facts of one location; all that the walk over a stack needs. */

@@ -38,8 +38,7 @@ struct attribution_callee {
 
 struct attribution_line {
 	uint32_t line; /* > 0 */
-	const char
-		*function; /* with most self at this line; no_code: that encloses it */
+	const char *function; /* with most self at this line; no_code: that encloses it */
 	uint32_t function_line; /* where function begins; 0: unknown, or no_code */
 	struct weight self, total;
 	double ci95_low, ci95_high; /* share 0..1 of all samples (Wilson), of self */
@@ -52,10 +51,8 @@ struct attribution_line {
 
 struct attribution_source {
 	bool found;
-	const char *
-		from; /* origin of the text: "recorded" or the path read; "" */
-	const char
-		*note; /* a sentence: where it was searched, or "changed since"; "" */
+	const char *from; /* origin of the text: "recorded" or the path read; "" */
+	const char *note; /* a sentence: where it was searched, or "changed since"; "" */
 	/* Line n is lines[n - 1]; NULL: not available. One heap block of pointers
 	 * followed by text, owned by the attribution: free(lines) frees all. */
 	char **lines;

@@ -35,7 +35,7 @@ struct call_index {
 	const struct profile *p;
 	const struct call_tree_options *options;
 	struct tally names; /* (name, object) */
-	struct tally functions; /* (name, file); tag: start line; seen: + 1: has a site */
+	struct tally functions; /* (name, file); tag: start line; seen: 1: has a site */
 	struct call_site *sites;
 	uint32_t nr_sites;
 	struct call_place *places; /* parallel to profile.locations */

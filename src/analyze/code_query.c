@@ -62,7 +62,7 @@ bool code_place_is_in(const struct code_place *place, const char *path)
 /* Names that differ only after this become one; such names have hundreds of bytes. */
 #define MAX_TYPES_BYTES 200
 
-/* "__main__.dither(array(uint8, 2d, C))"; "work [_Z4workRK5Image]" where types cannot be read. */
+/* "__main__.dither(array(uint8, 2d, C))"; "work [_Z4workRK5Image]" without types. */
 static void describe(const struct profile_function *f, char *buf, size_t size)
 {
 	int max = MAX_TYPES_BYTES;

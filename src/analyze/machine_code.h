@@ -42,8 +42,7 @@ struct machine_hit {
 
 struct machine_piece {
 	const struct profile_code *code;
-	uint32_t
-		function; /* that owns the code, not an inlined one; PROFILE_NONE */
+	uint32_t function; /* that owns the code, not an inlined one; PROFILE_NONE */
 	struct weight self, kernel; /* of all its addresses */
 	const struct machine_hit *hits; /* by address */
 	size_t nr_hits;

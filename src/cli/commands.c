@@ -197,7 +197,7 @@ int pipeline_view(const struct options *options, struct error *err)
 	if (rc)
 		return rc;
 	fetch_debug_info(p);
-	/* --open-sources opens files with our own rights. */
+	/* --sources opens files with our own rights. */
 	becomes = reading.user.is_other && !v->open_sources;
 	if (becomes && creds_become(&creds, reading.user.uid, reading.user.gid))
 		return error_set(err, -EPERM, "cannot read sources as %s",

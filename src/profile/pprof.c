@@ -310,7 +310,7 @@ static uint32_t pprof_find_id(const struct pprof_ids *ids, uint64_t id)
 	return hashmap_find(&ids->index, hash_u64(0, id), is_id, &id, ids);
 }
 
-/** Notes the next item of a table under @id. Return: 0, -EBADMSG (0 or twice), -ENOMEM. */
+/** Adds the next item of a table under @id. Return: 0, -EBADMSG (0 or used), -ENOMEM. */
 static int pprof_add_id(struct pprof_reader *r, struct pprof_ids *ids, uint64_t id,
 			const char *what)
 {

@@ -62,8 +62,8 @@ struct profile_mapping {
 
 struct profile_function {
 	const char *name; /* readable */
-	const char *
-		system_name; /* mangled or raw; "": is name (pprof would demangle it) */
+	const char
+		*system_name; /* mangled or raw; "": is name (pprof would demangle it) */
 	/* The file of its lines; "": unknown. pprof stores files only here, so code of
 	 * one function from two files (an #include'd body, a macro) is two functions. Two
 	 * files with the same path, e.g. in two containers, have filenames of the same
@@ -107,44 +107,44 @@ struct profile_sample {
  * JSON and of a window's sums. lineburn.proto has its field and docs/formats.md its
  * meaning; a test checks both.
  */
-#define PROFILE_TICKS(X)                                 \
-	X(due) /* sampled + missed */                    \
-	X(sampled) /* ticks of the targets */            \
+#define PROFILE_TICKS(X)                                       \
+	X(due) /* sampled + missed */                          \
+	X(sampled) /* ticks of the targets */                  \
 	X(counted) /* sampled ticks that are in the profile */ \
-	X(missed) /* ticks that never ran */             \
+	X(missed) /* ticks that never ran */                   \
 	X(stolen_ns) /* time a hypervisor took from all CPUs (steal) */
-#define PROFILE_LOSS_COUNTERS(X)                                                        \
-	X(lost_counts_full) /* lost: the counts map is full */                          \
-	X(lost_internal) /* lost: a map look-up failed unexpectedly */              \
-	X(lost_drain) /* lost: counted, but not found when drained */                   \
-	X(no_body) /* frames lost: the body store is full */                            \
-	X(user_truncated) /* same: user stacks over the frame limit */       \
-	X(kern_truncated) /* same: kernel stacks */                                     \
+#define PROFILE_LOSS_COUNTERS(X)                                                     \
+	X(lost_counts_full) /* lost: the counts map is full */                       \
+	X(lost_internal) /* lost: a map look-up failed unexpectedly */               \
+	X(lost_drain) /* lost: counted, but not found when drained */                \
+	X(no_body) /* frames lost: the body store is full */                         \
+	X(user_truncated) /* same: user stacks over the frame limit */               \
+	X(kern_truncated) /* same: kernel stacks */                                  \
 	X(kern_failed) /* kernel stacks that were not got */                         \
-	X(idle) /* ticks of idle CPUs */                                                \
-	X(other) /* ticks of what is no target */                                  \
-	X(first_dropped) /* wake-ups that did not fit their ring */                     \
-	X(lost_events) /* task events that the kernel dropped */                        \
+	X(idle) /* ticks of idle CPUs */                                             \
+	X(other) /* ticks of what is no target */                                    \
+	X(first_dropped) /* wake-ups that did not fit their ring */                  \
+	X(lost_events) /* task events that the kernel dropped */                     \
 	X(processes_dropped) /* over a maximum; next four too */                     \
-	X(files_dropped) /* not opened */                                               \
-	X(names_dropped) /* not kept */                                                 \
-	X(addresses_dropped) /* not named */                                            \
-	X(rows_dropped) /* samples dropped for lack of memory */                        \
-	X(decoder_deaths) /* workers that died */                                       \
-	X(decoder_deadlines) /* workers that took too long */                           \
-	X(jit_objects_lost) /* registered by a JIT, but not copied */ \
-	X(jit_objects_foreign) /* in a format of the runtime's own */                   \
-	X(unwind_requests_dropped) /* the kernel asks again */      \
+	X(files_dropped) /* not opened */                                            \
+	X(names_dropped) /* not kept */                                              \
+	X(addresses_dropped) /* not named */                                         \
+	X(rows_dropped) /* samples dropped for lack of memory */                     \
+	X(decoder_deaths) /* workers that died */                                    \
+	X(decoder_deadlines) /* workers that took too long */                        \
+	X(jit_objects_lost) /* registered by a JIT, but not copied */                \
+	X(jit_objects_foreign) /* in a format of the runtime's own */                \
+	X(unwind_requests_dropped) /* the kernel asks again */                       \
 	X(unwind_pages_evicted) /* 64 KiB of code each; rebuilt when missed */       \
-	X(unwind_pages_refused) /* no room */                                           \
-	X(unwind_rules_refused) /* no room */                                           \
-	X(unwind_segments_refused) /* no room */                                        \
-	X(unwind_processes_refused) /* no room */                                       \
-	X(unwind_files_failed) /* files and JIT objects that could not be decoded */    \
-	X(guessed_frames) /* found by frame pointers for lack of a table */           \
-	X(pythons_unknown) /* processes whose interpreter is unknown */     \
-	X(python_stale) /* parts of Python stacks that are missing */                   \
-	X(python_faults) /* same: memory that could not be read */                      \
+	X(unwind_pages_refused) /* no room */                                        \
+	X(unwind_rules_refused) /* no room */                                        \
+	X(unwind_segments_refused) /* no room */                                     \
+	X(unwind_processes_refused) /* no room */                                    \
+	X(unwind_files_failed) /* files and JIT objects that could not be decoded */ \
+	X(guessed_frames) /* found by frame pointers for lack of a table */          \
+	X(pythons_unknown) /* processes whose interpreter is unknown */              \
+	X(python_stale) /* parts of Python stacks that are missing */                \
+	X(python_faults) /* same: memory that could not be read */                   \
 	X(python_codes_lost) /* functions whose names and lines were not kept */
 #define PROFILE_LOSSES(X)         PROFILE_TICKS(X) PROFILE_LOSS_COUNTERS(X)
 

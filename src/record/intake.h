@@ -36,8 +36,8 @@ struct intake {
 	struct jit_watch *jit;
 	struct unwind_feeder *unwind;
 	struct launch *launch; /* NULL for record */
-	uint64_t *
-		target_starts; /* record -p: starts in ticks since boot, as target.pids; heap */
+	/* record -p: start times in ticks since boot, parallel to config->target.pids; heap. */
+	uint64_t *target_starts;
 	uint64_t prepared_by_ns; /* CLOCK_MONOTONIC; 0: nothing was prepared yet */
 	struct stack_table rows;
 
@@ -51,8 +51,7 @@ struct intake {
 
 	/* The last drain: later samples all belong to the next one. */
 	struct intake_flip {
-		uint64_t
-			begin_ns; /* CLOCK_MONOTONIC: what had exited by then is in no
+		uint64_t begin_ns; /* CLOCK_MONOTONIC: what had exited by then is in no
 				    * later sample */
 		uint64_t time_ns; /* CLOCK_MONOTONIC */
 		int64_t wall_ns; /* CLOCK_REALTIME */
@@ -61,8 +60,7 @@ struct intake {
 		struct sampler_totals totals; /* right after the flip */
 		uint64_t longest_ns; /* between two drains; callers reset it */
 	} flip;
-	const char *
-		user_walk_note; /* why user stacks are not walked; NULL: they are */
+	const char *user_walk_note; /* why user stacks are not walked; NULL: they are */
 };
 
 /**

@@ -247,8 +247,7 @@ static const char *heading_of(enum group_by by, enum column column)
 }
 
 struct group_widths {
-	size_t of
-		[NR_COLUMNS]; /* 0: unused; the last used one: no limit */
+	size_t of[NR_COLUMNS]; /* 0: unused; the last used one: no limit */
 	size_t last; /* last used column */
 };
 

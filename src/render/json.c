@@ -243,7 +243,7 @@ static void set_processes(struct json_builder *b, json_t *root,
 	json_set(b, root, "processes", processes);
 }
 
-/** "functions", "cost", "processes" (the first and last not of groups): the closing ones. */
+/** Sets the last members: "functions", "cost", "processes" (for groups only "cost"). */
 static void json_set_rest(struct json_builder *b, json_t *root,
 			  const struct render_input *in)
 {

@@ -71,8 +71,7 @@ struct unwind_feeder {
 	uint64_t jit_changes; /* of all images, at the last comparison */
 	bool is_expecting; /* some images may have changed */
 	bool is_behind; /* the last look ran out of time */
-	uint64_t
-		look_again_ns; /* new programs' libraries are mapped then; 0: none */
+	uint64_t look_again_ns; /* new programs' libraries are mapped then; 0: none */
 	struct unwind_feeder_totals totals;
 };
 

@@ -23,8 +23,7 @@
 struct unwind_tables;
 
 struct unwind_tables_config {
-	uint64_t
-		max_row_bytes; /* of kernel memory for rows; 0: 64 MiB; at least one slab */
+	uint64_t max_row_bytes; /* of kernel memory for rows, >= 1 slab; 0: 64 MiB */
 };
 
 /** @maps is copied; its descriptors are borrowed. Return: 0, -ENOMEM or -errno. */

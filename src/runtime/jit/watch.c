@@ -55,8 +55,7 @@ struct jit_watch {
 	uint64_t read_ns; /* when the probe was read last */
 	uint64_t nr_no_room; /* the probe's count at the last walk of all lists */
 	bool look_wanted;
-	uint64_t
-		walks_ns; /* taken by this look; the rest waits for the next drain */
+	uint64_t walks_ns; /* taken by this look; the rest waits for the next drain */
 	size_t next_from; /* active image at which a look begins, round robin */
 	struct jit_watch_totals totals;
 };
@@ -607,8 +606,7 @@ static bool has_lost_records(struct jit_watch *w)
 void jit_watch_drain(struct jit_watch *w)
 {
 	want_walks(w, has_lost_records(w));
-	w->look_wanted =
-		true; /* for delayed walks, or those due to a late fork event */
+	w->look_wanted = true; /* for delayed walks, or those due to a late fork event */
 	jit_watch_look(w);
 }
 
