@@ -45,7 +45,7 @@ int output_check(const struct sampling *o, struct error *err)
 
 	if (o->dry_run)
 		return 0;
-	/* A signal or full memory makes any recording write a window's file. */
+	/* A signal or full memory can make any recording write a window's file. */
 	if (!o->target.is_command &&
 	    window_path(o->output, &(struct window_id){.number = WINDOW_MAX_NUMBER}, path,
 			sizeof(path)))
@@ -77,7 +77,7 @@ void output_deinit(struct output *out)
 	window_files_deinit(&out->files);
 }
 
-/* Writes the output's own file: of run, or of a recording without windows. */
+/* Writes the output's own file, which run and some recordings have. */
 static int write_own(struct output *out, const void *data, size_t len, struct error *err)
 {
 	const struct sampling *o = out->config;
