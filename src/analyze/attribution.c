@@ -2,15 +2,15 @@
 /*
  * One walk over each stack, leaf first, decides everything about the sample:
  *
- *	vfs_read      [kernel]      no charge: the kernel never takes it
- *	read          libc.so.6     no line                 <- function self
- *	fill_buffer   app  io.c:40  (inlined)               <- line self, callee vfs_read
- *	next_record   app  io.c:71                          <- total
- *	main          app  main.c:9                         <- total
+ * 	vfs_read      [kernel]      no charge: the kernel never takes it
+ * 	read          libc.so.6     no line                 <- function self
+ * 	fill_buffer   app  io.c:40  (inlined)               <- line self, callee vfs_read
+ * 	next_record   app  io.c:71                          <- total
+ * 	main          app  main.c:9                         <- total
  *
- * The C frames of an interpreter run what its Python frame says: they are no callee of
- * a line of Python, what they call is. Nor does the code that begins a thread take what
- * it calls: an interpreter that starts would be charged to the C library's line.
+ * An interpreter's C frames execute its Python frame: they are no callee of a Python
+ * line, but what they call is. A thread's start code is not charged for its callees: else
+ * the start of an interpreter would be charged to the C library's line.
  */
 #include "analyze/attribution.h"
 
@@ -25,15 +25,15 @@
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
 
-/* Of one mapping. */
+/* Facts of one mapping. */
 struct mapping_code {
 	enum code_kind kind;
-	const char *object; /* what people call it; interned */
-	bool may_charge; /* not the kernel or an interpreter, or asked for */
+	const char *object; /* display name; interned */
+	bool may_charge; /* not the kernel or an interpreter, or requested */
 	bool is_system;
 };
 
-/* Of one source frame: parallel to profile.lines. */
+/* Facts of one source frame: parallel to profile.lines. */
 struct site {
 	uint32_t line; /* into work.lines; PROFILE_NONE: no line, or it may not count */
 	uint32_t file; /* into work.files; valid with line */
@@ -42,26 +42,26 @@ struct site {
 	uint32_t at; /* (line, function): into work.sites_at; valid with both */
 	bool is_mine; /* has a line outside libraries */
 	bool has_line; /* whether or not it may count */
-	bool is_start; /* function_is_start_code(): it takes the charge only as the leaf */
+	bool is_start; /* function_is_start_code(): charged only as the leaf */
 };
 
-/* Of one location; all that the walk over a stack needs of it. */
+/* Facts of one location; all that the walk over a stack needs. */
 struct location_sites {
 	uint32_t first_site, nr_sites; /* as its first_line, nr_lines */
 	uint32_t code; /* into work.codes; the last one: no mapping */
 	uint32_t name; /* into work.names: an unknown function of this object */
 };
 
-/* Bits that are noted with a file. */
+/* Flags of a file. */
 enum file_tag {
-	FILE_KNOWN = 1 << 0, /* the next one was decided */
+	FILE_KNOWN = 1 << 0, /* the next flag is valid */
 	FILE_LIBRARY = 1 << 1, /* source_is_library() */
-	FILE_JIT = 1 << 2, /* has lines that were compiled in memory */
+	FILE_JIT = 1 << 2, /* has lines compiled in memory */
 };
 
-/* Noted with a line. */
+/* Flags of a line. */
 enum line_tag {
-	LINE_JIT = 1 << 0, /* ran as code that was compiled in memory */
+	LINE_JIT = 1 << 0, /* ran as code compiled in memory */
 };
 
 struct work {
@@ -112,7 +112,7 @@ static bool file_is_library(struct work *w, uint32_t file)
 	return item->tag & FILE_LIBRARY;
 }
 
-/* The file a line is in: its function's, which pprof ties it to. */
+/* Finds a line's file: its function's, as pprof stores it. */
 static int fill_line(struct work *w, const struct mapping_code *code,
 		     const struct profile_function *f, uint32_t line, struct site *site)
 {
@@ -169,7 +169,7 @@ static int fill_site(struct work *w, const struct location_sites *place, uint32_
 	site->is_start = code->kind == CODE_NATIVE && !w->options.runtime &&
 			 function_is_start_code(f->name);
 	r = fill_function(w, code, f, site);
-	/* A line of no file is no line that could be shown. */
+	/* A line without a file cannot be shown. */
 	return r || !line->line || !*f->filename
 		       ? r
 		       : fill_line(w, code, f, line->line, site);
@@ -201,7 +201,7 @@ static int fill_places(struct work *w)
 	return 0;
 }
 
-/* The language of a file depends on whether its lines ran as code made in memory. */
+/* Marks files with lines compiled in memory, which decides their language. */
 static void mark_jit_files(struct work *w)
 {
 	const struct profile *p = w->p;
@@ -243,14 +243,14 @@ static int frame_index_build(struct work *w)
 }
 
 /*
- * Lines without machine code. The code of hot functions (profile_extra.codes) tells
- * which lines have some; a line between the first and the last one of a function
- * that no row has, and no sample, has none of its own.
+ * Lines without machine code. The code of hot functions (profile_extra.codes) tells which
+ * lines have code; a line between a function's first and last one without a row or a
+ * sample has no code of its own.
  */
 
 #define MAX_BARE_LINES (1u << 18) /* of all files; more are not listed */
-#define MAX_SPAN       (1u << 14) /* lines of one function; those behind are not looked at */
-/* A declaration farther above the first line of code is one of another file. */
+#define MAX_SPAN       (1u << 14) /* lines of one function; later ones are ignored */
+/* A declaration farther above the first line of code is from another file. */
 #define MAX_HEAD 100
 
 /* A line of a file: one that has code, or (with a function) one that may lack it. */
@@ -333,7 +333,7 @@ static int add_mark(struct marks *marks, struct mark mark)
 	return r;
 }
 
-/* Every row is a line with code; the functions' spans come from them too. */
+/* Reads the rows: each is a line with code; functions' spans also come from them. */
 static int read_rows(const struct profile *p, const struct lookup *files,
 		     struct code_span *spans, struct marks *marks)
 {
@@ -363,7 +363,7 @@ static int read_rows(const struct profile *p, const struct lookup *files,
 	return 0;
 }
 
-/* All lines of the functions that are listed; those with code are told later. */
+/* Adds all lines of the listed functions; those with code are removed later. */
 static int add_spans(const struct profile *p, const struct lookup *files,
 		     const struct lookup *functions, const struct code_span *spans,
 		     struct marks *marks)
@@ -396,7 +396,7 @@ static int add_spans(const struct profile *p, const struct lookup *files,
 	return 0;
 }
 
-/* By place; the line's code comes first, then the function that is innermost. */
+/* Orders by place; a mark with code comes first, then the innermost function. */
 static int compare_marks(const void *va, const void *vb)
 {
 	const struct mark *x = va, *y = vb;
@@ -425,7 +425,7 @@ static void drop_lines_with_code(struct marks *marks)
 	marks->nr = nr;
 }
 
-/* Merges @marks, which are of this file, into its lines. */
+/* Merges @marks of this file into its lines. */
 static int add_lines(struct attribution_file *file, const struct mark *marks, size_t nr)
 {
 	size_t i = 0, k = 0, nr_all = 0;
@@ -497,10 +497,10 @@ static int code_build(const struct profile *p, struct attribution *a)
 
 /* ---- Why a sample was charged to no line (DESIGN C4) ---- */
 
-/* At most this many objects are named beside a miss. */
+/* At most this many objects are named with a miss. */
 #define MAX_OBJECTS 5
 
-/* What the frames at a location lack, when whoever wrote the file did not tell. */
+/* Derives a location's miss if the file does not contain it. */
 static enum miss derived_miss(const struct work *w, const struct profile_location *l,
 			      enum code_kind kind)
 {
@@ -525,7 +525,7 @@ static enum miss derived_miss(const struct work *w, const struct profile_locatio
 	}
 }
 
-/* The location that is to blame: the innermost in user space; else the leaf. */
+/* Returns the location to blame: the innermost in user space; else the leaf. */
 static const struct profile_location *blamed(const struct work *w,
 					     const struct profile_sample *s,
 					     const struct mapping_code **ret_code)
@@ -606,7 +606,7 @@ static int misses_build(struct work *w, struct attribution *a)
 		return -ENOMEM;
 	for (size_t i = 0; i < NR_MISSES; i++)
 		row_of[i] = PROFILE_NONE;
-	/* Nothing refers to these items by number: the heaviest objects come first. */
+	/* Nothing refers to these items by number, so sort the heaviest objects first. */
 	if (w->misses.nr)
 		qsort(w->misses.items, w->misses.nr, sizeof(*w->misses.items),
 		      compare_items);
@@ -631,7 +631,7 @@ static int misses_build(struct work *w, struct attribution *a)
 	return 0;
 }
 
-/* ---- Whose the samples are, by their labels ---- */
+/* ---- Owners of the samples, by their labels ---- */
 
 static struct process_keys process_keys_of(const struct profile *p)
 {
@@ -643,7 +643,7 @@ static struct process_keys process_keys_of(const struct profile *p)
 				     .empty = strpool_add(p->pool, "")};
 }
 
-/** Tallies whose sample it is, if that is told. Return: 0 or -ENOMEM. */
+/** Tallies the sample's process, if known. Return: 0 or -ENOMEM. */
 static int process_tally(struct work *w, const struct process_keys *keys,
 			 const struct profile_sample *s, struct weight weight)
 {
@@ -699,7 +699,7 @@ static int compare_processes(const void *a, const void *b)
 	return r ? r : strcmp(x->unit, y->unit);
 }
 
-/* What one sample says, for all of the process. */
+/* Describes the process by one of its samples. */
 static void describe(const struct profile *p, const struct profile_sample *s,
 		     struct attribution_process *process)
 {
@@ -736,7 +736,7 @@ static const char **cgroup_of(struct attribution_process *process)
 	return &process->cgroup;
 }
 
-/* Of the texts that @tally has of each process, the one with most of it. Return: 0, -ENOMEM */
+/* Takes each process's heaviest text in @tally. Return: 0, -ENOMEM */
 static int take_heaviest(struct attribution *a, size_t nr_processes,
 			 const struct tally *tally,
 			 const char **(*text_of)(struct attribution_process *))
@@ -785,9 +785,9 @@ static int processes_build(struct work *w, struct attribution *a)
 	return 0;
 }
 
-/* From tallies to sorted tables of files, their lines and callees, and functions. */
+/* Builds sorted tables of files, their lines and callees, and functions from tallies. */
 
-#define MAX_CALLEES 8 /* kept for each line, the heaviest */
+#define MAX_CALLEES 8 /* the heaviest of each line */
 
 static int compare_weights(struct weight self_a, struct weight total_a,
 			   struct weight self_b, struct weight total_b)
@@ -834,7 +834,7 @@ static int compare_functions(const void *a, const void *b)
 	return r ? r : strcmp(x->file, y->file);
 }
 
-/* Where each line of the tallies is in the result, until everything hangs there. */
+/* Maps lines of the tallies to the result while it is being filled. */
 struct line_slots {
 	struct attribution_line **of; /* by number in work.lines */
 };
@@ -880,14 +880,14 @@ static void fill_lines(struct work *w, struct attribution *a, struct line_slots 
 						  .function = "",
 						  .self = item->self,
 						  .total = item->total};
-		/* Bytes and the like are no random sample of anything: 0..1. */
+		/* Bytes and the like are no random samples: 0..1. */
 		wilson_ci95(item->self.samples, is_samples ? a->all.samples : 0,
 			    &line->ci95_low, &line->ci95_high);
 		slots->of[i] = line;
 	}
 }
 
-/* Each line is called by the function that has most of it; else that ran most. */
+/* Names each line by the function with most of its self; else most of its total. */
 static int name_lines(struct work *w, const struct line_slots *slots)
 {
 	_cleanup_free_ const struct tally_item **best =
@@ -956,7 +956,7 @@ static void sort_files(struct attribution *a)
 	qsort(a->files, a->nr_files, sizeof(*a->files), compare_files);
 }
 
-/* Files that only samples without weight had are last, having no total. */
+/* Drops files of weightless samples only: they are last, without a total. */
 static void drop_unseen_files(struct attribution *a)
 {
 	while (a->nr_files && !a->files[a->nr_files - 1].nr_lines)
@@ -964,8 +964,8 @@ static void drop_unseen_files(struct attribution *a)
 }
 
 /*
- * A Python file with compiled functions has interpreted lines too, at least those that
- * call them: what most of its samples were charged to decides.
+ * Sets the languages. A Python file with compiled functions also has interpreted lines,
+ * at least their callers: the kind charged with most samples decides.
  */
 static int name_languages(struct work *w, struct attribution *a)
 {
@@ -990,7 +990,7 @@ static int name_languages(struct work *w, struct attribution *a)
 	return 0;
 }
 
-/* From tallies to the tables of the result. Return: 0 or -ENOMEM. */
+/* Builds the tables of the result from the tallies. Return: 0 or -ENOMEM. */
 static int files_build(struct work *w, struct attribution *a)
 {
 	_cleanup_free_ struct attribution_line **of =
@@ -1058,13 +1058,13 @@ static int functions_build(struct work *w, struct attribution *a)
 /* What the walk over one stack has found. */
 struct findings {
 	const struct site *charged; /* NULL: no line takes the charge */
-	uint32_t leaf_name; /* of the innermost frame; PROFILE_NONE: no frame at all */
+	uint32_t leaf_name; /* of the innermost frame; PROFILE_NONE: no frame */
 	uint32_t callee; /* same, no frame of an interpreter; PROFILE_NONE: none yet */
 	uint32_t function; /* innermost that may take the charge */
 	uint32_t any_function; /* innermost of all */
 	uint32_t charged_callee; /* below the charged line; PROFILE_NONE: itself */
 	bool has_line; /* some line could have been charged under CHARGE_LINE */
-	/* Code of a JIT that has names only, or not even that, lies below the charged one. */
+	/* JIT code with only names, or without names, is below the charged frame. */
 	bool passed_jit, passed_unknown_jit;
 };
 
@@ -1083,7 +1083,7 @@ static bool takes_charge(const struct work *w, const struct site *site, bool is_
 	return true;
 }
 
-/* A frame is passed: it may be what a line further out calls. */
+/* Passes a frame, which may be the callee of an outer line. */
 static void pass(const struct mapping_code *code, struct findings *f, uint32_t name)
 {
 	if (f->leaf_name == PROFILE_NONE)
@@ -1123,7 +1123,7 @@ static void visit(struct work *w, struct findings *f, const struct site *site,
 	}
 }
 
-/* Tables are larger than caches: what comes soon is fetched while this is counted. */
+/* Prefetches what comes soon, as tables are larger than caches. */
 static void look_ahead(const struct work *w, const uint32_t *locations, uint32_t nr)
 {
 	if (nr > 4)
@@ -1336,9 +1336,9 @@ void attribution_free(struct attribution *a)
 }
 
 /*
- * The interval of shares that would give @k of @n with a score within 1.96
- * standard deviations (E. B. Wilson, 1927). Holds near 0 and 1, where the
- * normal approximation gives shares below 0.
+ * Interval of shares that give @k of @n with a score within 1.96 standard deviations (E.
+ * B. Wilson, 1927). Valid near 0 and 1, where the normal approximation gives shares below
+ * 0.
  */
 void wilson_ci95(uint64_t k, uint64_t n, double *low, double *high)
 {

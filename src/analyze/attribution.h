@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * From samples to lines, functions, processes and misses (DESIGN C9, C4). Pure:
- * profile in, tables out. Every sample is charged to one line (self) or to none;
- * a line's total counts each sample once that has it anywhere on its stack.
+ * Attributes samples to lines, functions, processes and misses (DESIGN C9, C4). Pure:
+ * profile in, tables out. Every sample is charged to one line (self) or to none; a line's
+ * total counts every sample that has it anywhere on its stack, once.
  *
- * Which code is the kernel's or an interpreter's is told by the filename of its
- * mapping (mapping_kind.h): lines of such code have neither self nor total unless
- * asked for, so that a listing does not depend on the debug packages installed.
+ * The filename of the mapping (mapping_kind.h) tells kernel and interpreter code: its
+ * lines have neither self nor total unless requested, so that a listing does not depend
+ * on the installed debug packages.
  */
 #ifndef LB_ANALYZE_ATTRIBUTION_H
 #define LB_ANALYZE_ATTRIBUTION_H
@@ -18,8 +18,8 @@ enum charge {
 	CHARGE_LINE, /* innermost frame with a line; never kernel or interpreter frames */
 	/* Innermost frame with a line outside libraries (site-packages, /usr, ...). */
 	CHARGE_MINE,
-	/* Strictly the innermost frame: no line there, no charge. The two rules about
-	 * kernel and interpreter hold here too. */
+	/* Only the innermost frame: without a line there, no charge. The two rules about
+	 * kernel and interpreter apply, too. */
 	CHARGE_LEAF,
 };
 
@@ -29,7 +29,7 @@ struct attribution_options {
 	bool runtime; /* C frames of interpreters may take the charge */
 };
 
-/* What ran below a charged line: the innermost function there, one per sample. */
+/* Innermost function that ran below a charged line, one per sample. */
 struct attribution_callee {
 	const char *function; /* "" not known */
 	const char *object; /* as attribution_function.object */
@@ -38,13 +38,12 @@ struct attribution_callee {
 
 struct attribution_line {
 	uint32_t line; /* > 0 */
-	const char
-		*function; /* the one with most self at this line; no_code: around it */
-	uint32_t function_line; /* where that one begins; 0 not known, or no_code */
+	const char *function; /* with most self at this line; no_code: that encloses it */
+	uint32_t function_line; /* where function begins; 0: unknown, or no_code */
 	struct weight self, total;
 	double ci95_low, ci95_high; /* share 0..1 of all samples (Wilson), of self */
-	/* Within a listed function, but no machine code of that function, or of another
-	 * one whose code the profile keeps, is this line's; all figures are 0. */
+	/* The line is in a listed function, but has no machine code in any function whose
+	 * code the profile stores; all figures are 0. */
 	bool no_code;
 	struct attribution_callee *callees; /* by weight, descending; at most 8 */
 	size_t nr_callees;
@@ -52,19 +51,17 @@ struct attribution_line {
 
 struct attribution_source {
 	bool found;
-	const char *
-		from; /* where the text is from: "recorded" or a path that was read; "" */
-	const char
-		*note; /* a sentence: where it was looked for, or "changed since"; "" */
-	/* Line n is lines[n - 1]; NULL: not at hand. One heap block with the text
-	 * behind the pointers, owned by the attribution: free(lines) frees all. */
+	const char *from; /* origin of the text: "recorded" or the path read; "" */
+	const char *note; /* a sentence: where it was searched, or "changed since"; "" */
+	/* Line n is lines[n - 1]; NULL: not available. One heap block of pointers
+	 * followed by text, owned by the attribution: free(lines) frees all. */
 	char **lines;
 	size_t nr_lines;
-	bool is_withheld; /* a stranger's profile names it: it was not looked for */
+	bool is_withheld; /* not searched, as an untrusted profile names it */
 };
 
 struct attribution_file {
-	const char *path; /* as in the debug info */
+	const char *path; /* as the debug info has it */
 	/* "c", "c++", "rust", "go", "python", "numba", "javascript", ... by suffix; "" */
 	const char *language;
 	struct weight self, total;
@@ -74,23 +71,23 @@ struct attribution_file {
 };
 
 /*
- * By (name, file, object). Self needs no line: it is the innermost function with
- * a name that may take the charge (with a function of the kernel or the
- * interpreter only where there is no other), so the self of all functions adds
- * up to with_line + function_only. With CHARGE_MINE: the charged line's, if any.
+ * By (name, file, object). Self needs no line: it goes to the innermost named function
+ * that may take the charge (to one of the kernel or an interpreter only if there is no
+ * other), so the self of all functions adds up to with_line + function_only. With
+ * CHARGE_MINE, it goes to the charged line's function, if any.
  */
 struct attribution_function {
 	const char *name, *file;
 	/* Basename of the mapping, "[jit]", "[kernel]", "[ext4]" for a module. */
 	const char *object;
 	uint32_t start_line; /* 0 not known */
-	bool is_runtime; /* C code of an interpreter, that may not take the charge */
+	bool is_runtime; /* C code of an interpreter that may not take the charge */
 	struct weight self, total;
 };
 
 struct attribution_miss {
 	enum miss miss;
-	uint64_t samples; /* that were charged to no line because of it */
+	uint64_t samples; /* not charged to a line because of it */
 	const char **objects; /* basenames of mappings, most samples first; at most 5 */
 	size_t nr_objects;
 };
@@ -99,30 +96,30 @@ struct attribution_miss {
 struct attribution_process {
 	uint32_t pid; /* 0 not told */
 	const char *comm, *container, *unit;
-	/* As its first sample says; 0 and "" (or NULL) where that is not told. */
-	uint32_t ns_pid; /* in its own pid namespace, where that is another */
+	/* From its first sample; 0 and "" (or NULL) if unknown. */
+	uint32_t ns_pid; /* in its own pid namespace, if another */
 	const char *container_name, *runtime, *pod, *cgroup, *user;
 	struct weight self;
 };
 
 struct attribution {
 	struct attribution_options options;
-	/* What weight.samples counts: samples/count; else, in files of other tools,
-	 * what the profile shows by default, e.g. alloc_space/bytes. */
+	/* What weight.samples counts: samples/count; in files of other tools else the
+	 * profile's default, e.g. alloc_space/bytes. */
 	struct profile_value_type counted;
 	uint64_t
-		nr_negative; /* entries below 0 (a difference of profiles): counted as 0 */
+		nr_negative; /* values below 0 (a difference of profiles): counted as 0 */
 	struct weight all; /* = with_line + function_only + unknown */
 	struct weight with_line, function_only, unknown;
-	/* CHARGE_MINE: has lines, all of them of libraries. Part of function_only.
+	/* CHARGE_MINE: samples whose lines are all in libraries. Part of function_only.
 	 * Samples of all misses + not_mine = function_only + unknown. */
 	struct weight not_mine;
 	struct weight kernel; /* leaf in the kernel; overlaps the three above */
 	struct weight incomplete_stacks; /* same */
-	/* Charged to a line that calls code of a JIT which has names only: part of
+	/* Charged to a line that calls JIT code with names but no lines: part of
 	 * with_line. */
 	struct weight jit_without_lines;
-	struct weight jit_unknown; /* same, of which it is not known what it was */
+	struct weight jit_unknown; /* same, calls JIT code that is unknown */
 	struct attribution_file *files; /* by self, descending */
 	size_t nr_files;
 	struct attribution_function *functions; /* by self, descending */
@@ -131,16 +128,16 @@ struct attribution {
 	size_t nr_misses;
 	struct attribution_process *processes; /* by weight, descending */
 	size_t nr_processes;
-	uint8_t *has_line; /* of each sample of the profile: was it charged to a line? */
+	uint8_t *has_line; /* for each sample of the profile: was it charged to a line? */
 };
 
-/** Return: 0 or -ENOMEM. Strings belong to the profile's pool. */
+/** Attributes all samples. Return: 0 or -ENOMEM. Strings belong to the profile's pool. */
 int attribution_new(const struct profile *p, const struct attribution_options *options,
 		    struct attribution **ret);
 void attribution_free(struct attribution *a);
 DEFINE_CLEANUP(struct attribution, attribution_free);
 
-/** Wilson's score interval, 95 %, of @k out of @n; 0..1 when n is 0. */
+/** Computes Wilson's score interval, 95 %, of @k out of @n; 0..1 when n is 0. */
 void wilson_ci95(uint64_t k, uint64_t n, double *low, double *high);
 
 #endif

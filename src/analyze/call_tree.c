@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * All stacks are read side by side, one element at a time. Those whose elements are
- * equal so far are a node; they are sorted by the next element, and each run of equal
- * ones is a child. Runs below the share that matters are not read any further, so the
- * work and the memory go where the time went, and what a node says does not depend on
- * the order of the samples.
+ * Reads all stacks in parallel, one element at a time. Stacks with equal elements so far
+ * are a node; they are sorted by the next element, and each run of equal ones is a child.
+ * Runs below the minimum share are not read further, so work and memory go to hot paths,
+ * and a node does not depend on the order of the samples.
  */
 #include "analyze/call_tree.h"
 
@@ -18,11 +17,11 @@
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
 
-/* One source frame that is a node. */
+/* A source frame that is a node. */
 struct call_site {
 	uint32_t function; /* into call_index.functions */
 	uint32_t line; /* 0 none */
-	bool is_wanted; /* it is what was asked for */
+	bool is_wanted; /* it matches the request */
 };
 
 /* One location. */
@@ -36,7 +35,7 @@ struct call_index {
 	const struct profile *p;
 	const struct call_tree_options *options;
 	struct tally names; /* (name, object) */
-	struct tally functions; /* (name, file); tag: start line; seen: some site's */
+	struct tally functions; /* (name, file); tag: start line; seen: 1: has a site */
 	struct call_site *sites;
 	uint32_t nr_sites;
 	struct call_place *places; /* parallel to profile.locations */
@@ -45,7 +44,7 @@ struct call_index {
 	bool wants_kernel;
 };
 
-/* Of an element: 1 + its function, and the line of the call; 0: there is none. */
+/* Key of an element: 1 + its function, and the line of the call; 0: none. */
 typedef uint64_t call_key;
 
 static inline call_key call_key_of(uint32_t function, uint32_t line)
@@ -58,21 +57,21 @@ static inline uint32_t call_key_function(call_key key)
 	return (uint32_t)((key >> 32) - 1);
 }
 
-/* Where the reading of one sample's stack is. */
+/* Position in one sample's stack. */
 struct call_walker {
-	call_key key; /* of the element that was read last */
+	call_key key; /* of the last element read */
 	struct weight weight;
 	const uint32_t *locations; /* profile_stack() of the sample */
 	uint32_t nr_locations, sample;
-	uint32_t at; /* CALLERS: next location; CALLEES: number of those still to come */
-	uint32_t nr_taken; /* sites of that location that were read */
-	uint32_t line; /* CALLEES: where the frame read last makes its call */
+	uint32_t at; /* CALLERS: next location; CALLEES: number of those left */
+	uint32_t nr_taken; /* sites already read of that location */
+	uint32_t line; /* CALLEES: line where the last frame read makes its call */
 	uint32_t lead, tail; /* functions: pseudo elements; PROFILE_NONE */
 	uint8_t stage;
 	bool is_recursive; /* the element stands for several frames */
 };
 
-/* Decides once per address which frames of it are nodes, and which were asked for. */
+/* Decides once per address which frames are nodes, and which match the request. */
 
 /* Of one mapping. */
 struct tree_object {
@@ -113,7 +112,7 @@ static uint32_t add_function(struct call_index *index, const char *name,
 	return function;
 }
 
-/* A node that is no function; @name is not interned. */
+/* Adds a pseudo function; @name is not interned. */
 static uint32_t add_pseudo(struct call_index *index, const char *name)
 {
 	struct strpool *pool = index->p->pool;
@@ -282,7 +281,7 @@ static int want(struct call_index *index, const char *what, struct error *err)
 				  : want_function(index, what, err);
 }
 
-/** Return: 0; -ENOENT with a sentence: there is nothing of that name; -ENOMEM. */
+/** Return: 0; -ENOENT with a sentence when nothing has that name; -ENOMEM. */
 static int call_index_init(struct call_index *index, const struct profile *p,
 			   const struct call_tree_options *options, struct error *err)
 {
@@ -309,10 +308,10 @@ static void call_index_deinit(struct call_index *index)
 	free(index->places);
 }
 
-/* Reads a stack as the row of elements that its path in a call tree has. */
+/* Reads a stack as the sequence of elements of its path in a call tree. */
 
 enum stage {
-	STAGE_ROOT, /* nothing was read yet */
+	STAGE_ROOT, /* nothing read yet */
 	STAGE_FRAMES,
 	STAGE_TAIL,
 	STAGE_DONE,
@@ -352,7 +351,7 @@ static const struct call_site *peek(const struct call_index *index, struct call_
 
 /* ---- the start ---- */
 
-/* Goes to the first frame that was asked for. Return: false when there is none. */
+/* Moves to the first requested frame. Return: false when there is none. */
 static bool seek_wanted(const struct call_index *index, struct call_walker *w)
 {
 	const struct call_site *site;
@@ -363,7 +362,7 @@ static bool seek_wanted(const struct call_index *index, struct call_walker *w)
 	return false;
 }
 
-/* What stands for a stack whose frames are all hidden: the innermost. */
+/* Returns the function for a stack of hidden frames only: the innermost. */
 static uint32_t stand_in(const struct call_index *index, const struct call_walker *w)
 {
 	for (uint32_t i = 0; i < w->nr_locations; i++)
@@ -377,7 +376,7 @@ static bool leaf_is_kernel(const struct call_index *index, const struct call_wal
 	return w->nr_locations && index->places[w->locations[0]].is_kernel;
 }
 
-/* The innermost frame that is a node: was it asked for? */
+/* Does the innermost frame that is a node match the request? */
 static bool innermost_is_wanted(const struct call_index *index,
 				const struct call_walker *w)
 {
@@ -406,8 +405,8 @@ static bool start_at_wanted(const struct call_index *index, struct call_walker *
 
 /**
  * Begins with a sample's stack; its weight is set already.
- * @is_self  set when what was asked for is the innermost frame
- * Return: false when the stack has nothing of what was asked for.
+ * @is_self  set when the requested code is the innermost frame Return: false when the
+ * stack does not contain the requested code.
  */
 static bool call_walker_start(const struct call_index *index, struct call_walker *w,
 			      uint32_t sample, bool *is_self)
@@ -447,7 +446,7 @@ static bool call_walker_start(const struct call_index *index, struct call_walker
 
 /* ---- one element after the other ---- */
 
-/* A frame, with those of the same function that follow at once. */
+/* Takes a frame and directly following ones of the same function. */
 static bool take_frames(const struct call_index *index, struct call_walker *w)
 {
 	const struct call_site *site = peek(index, w);
@@ -459,7 +458,7 @@ static bool take_frames(const struct call_index *index, struct call_walker *w)
 	function = site->function;
 	first = last = site->line;
 	w->nr_taken++;
-	/* A line that was asked for is one frame: what it calls hangs below it. */
+	/* A requested line is one frame: its callees are below it. */
 	while (!(is_root && index->wants_place) && (site = peek(index, w)) &&
 	       site->function == function) {
 		last = site->line;
@@ -507,13 +506,13 @@ static void call_walker_next(const struct call_index *index, struct call_walker 
 	w->key = 0;
 }
 
-#define LOOK_AHEAD 8 /* walkers whose stacks are fetched while others are read */
+#define LOOK_AHEAD 8 /* walkers whose stacks are prefetched */
 
 struct builder {
 	const struct call_index *index;
 	struct call_walker *walkers;
 	size_t nr_walkers;
-	struct weight least; /* of a node */
+	struct weight least; /* least weight of a node */
 	struct call_tree *tree;
 	size_t cap_nodes;
 };
@@ -541,7 +540,7 @@ static int compare_walkers(const void *va, const void *vb)
 	return a->sample < b->sample ? -1 : a->sample > b->sample;
 }
 
-/* Stacks are longer than caches are deep: what comes soon is fetched early. */
+/* Prefetches stacks, which do not fit the caches. */
 static void look_ahead(const struct builder *b, size_t i, size_t end)
 {
 	const struct call_walker *w;
@@ -599,7 +598,7 @@ static int compare_runs(const void *va, const void *vb, void *ctx)
 
 	if (r || a->key == b->key)
 		return r;
-	/* Whatever order the profile has them in. */
+	/* Independent of the profile's order. */
 	x = &index->functions.items[call_key_function(a->key)];
 	y = &index->functions.items[call_key_function(b->key)];
 	r = strcmp(tally_string(index->names.items[x->a].a),
@@ -622,7 +621,7 @@ static uint32_t add_node(struct builder *b, const struct frame_run *run, uint32_
 {
 	struct call_tree *tree = b->tree;
 	uint32_t function = call_key_function(run->key);
-	uint32_t place_of = function; /* whose file the line is in */
+	uint32_t place_of = function; /* the function whose file has the line */
 	struct call_node *node;
 
 	if (b->index->options->direction == CALL_CALLEES && parent != PROFILE_NONE)
@@ -644,7 +643,7 @@ static uint32_t add_node(struct builder *b, const struct frame_run *run, uint32_
 
 static int build_children(struct builder *b, uint32_t parent, size_t first, size_t end);
 
-/* The heaviest runs become nodes; the others are added up. */
+/* Turns the heaviest runs into nodes and sums up the others. */
 static int build_nodes(struct builder *b, uint32_t parent, struct runs *runs)
 {
 	struct call_tree *tree = b->tree;

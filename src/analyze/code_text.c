@@ -70,7 +70,7 @@ static bool is_triple(const char *s, char quote)
 	return s[0] == quote && s[1] == quote && s[2] == quote;
 }
 
-/* Behind the text in quotes that @s begins; one character on when it has no end here. */
+/* Skips the quoted string at @s; one character if it does not end on this line. */
 static const char *skip_quoted(const char *s)
 {
 	const char *at = s + 1;
@@ -80,7 +80,7 @@ static const char *skip_quoted(const char *s)
 	return *at ? at + 1 : s + 1;
 }
 
-/* Inside a comment or a long text. Return: where it ends, or the end of the line. */
+/* Skips the rest of a comment or a long string. Return: its end, or the line's end. */
 static const char *skip_inside(struct code_text *t, const char *s)
 {
 	if (t->in_block) {
@@ -97,10 +97,10 @@ static const char *skip_inside(struct code_text *t, const char *s)
 	return s;
 }
 
-/* What is left of a line when nothing that never has code is counted. */
+/* The rest of a line without parts that never have code. */
 struct first_words {
-	char text[16]; /* the first ones, without spaces */
-	size_t len; /* as far as they fit */
+	char text[16]; /* first characters, without spaces */
+	size_t len; /* at most what fits */
 };
 
 static void add(struct first_words *words, char c)
@@ -109,7 +109,7 @@ static void add(struct first_words *words, char c)
 		words->text[words->len++] = c;
 }
 
-/* Words that only say where a block begins or ends. */
+/* Do the words only begin or end a block? */
 static bool is_only_structure(const struct first_words *words)
 {
 	static const char *const structure[] = {
@@ -173,7 +173,7 @@ static const char *definition(const char *s)
 	return found ? s : NULL;
 }
 
-/* A line that begins a statement: which functions hold it? */
+/* Finds the functions around a line that begins a statement. */
 static void enter_statement(struct code_text *t, const char *line)
 {
 	const char *s = line + strspn(line, " \t\f"), *name = definition(s);

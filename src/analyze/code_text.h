@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which lines of a source text could have machine code at all: not blank ones,
- * comments, lone brackets and the like. By lexical rules, line by line; what they do
- * not know counts as code.
+ * Tells which lines of a source text can have machine code: not blank lines, comments,
+ * lone brackets and the like. Uses lexical rules, line by line; unknown text counts as
+ * code.
  */
 #ifndef LB_ANALYZE_CODE_TEXT_H
 #define LB_ANALYZE_CODE_TEXT_H
@@ -11,39 +11,39 @@
 #include <stddef.h>
 
 #define CODE_TEXT_MAX_DEFS \
-	64 /* nested functions and classes; deeper ones count as these */
+	64 /* nested functions and classes; deeper ones count as the last */
 
 struct code_text {
-	/* How comments are written: until the line's end, and in blocks; NULL: not so. */
+	/* Delimiters of line comments and block comments; NULL: the language has none. */
 	const char *line_comment, *block_begin, *block_end;
 	bool is_python, has_preprocessor;
 
-	/* Where the last line left off. */
+	/* State at the end of the last line. */
 	bool in_block;
-	char triple; /* in a text within three of these; 0: not */
-	bool triple_is_doc; /* it is a statement of its own */
-	size_t depth; /* of brackets, Python only */
+	char triple; /* inside a string quoted by three of these; 0: not */
+	bool triple_is_doc; /* the string is a statement of its own */
+	size_t depth; /* open brackets, Python only */
 	struct code_text_def {
 		size_t indent; /* columns */
 		const char *name; /* borrowed from the text */
 		size_t name_len;
-	} defs[CODE_TEXT_MAX_DEFS]; /* that hold the line, outermost first; Python only */
+	} defs[CODE_TEXT_MAX_DEFS]; /* around the line, outermost first; Python only */
 	size_t nr_defs;
 };
 
 /** @language  as in struct attribution_file */
 void code_text_init(struct code_text *t, const char *language);
 
-/** The next line of the text, in order. Could it have code? */
+/** Reads the next line of the text, in order. Return: whether it can have code. */
 bool code_text_next(struct code_text *t, const char *line);
 
-/** Lines are missing from the text: whatever went on before has ended. */
+/** Resets the state where lines are missing from the text. */
 void code_text_skip(struct code_text *t);
 
 /**
- * Is the line just given a part of @function itself? False when the text tells that
- * it is of a function inside, or of another one (Python; else true). @function may
- * have modules before its name, and types behind.
+ * Does the last line belong to @function itself? False when it belongs to a nested or
+ * another function (Python; else true). @function may have modules before its name and
+ * types after it.
  */
 bool code_text_is_of(const struct code_text *t, const char *function);
 

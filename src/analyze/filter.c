@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two passes: what the samples have of each kind is collected first, because how a
- * filter matches depends on it (the start of an id only where nothing is called so),
- * and because there are far fewer containers than samples.
+ * Two passes: the subjects of each kind are collected first, because matching depends on
+ * them (the start of an id matches only if no name does), and because there are far fewer
+ * containers than samples.
  */
 #include "analyze/filter.h"
 
@@ -19,17 +19,17 @@
 #include "base/match.h"
 #include "base/suggest.h"
 
-/* Noted with each subject. */
+/* Flags of a subject. */
 enum subject_tag {
-	SUBJECT_INCLUDED = 1 << 0, /* some filter names it */
+	SUBJECT_INCLUDED = 1 << 0, /* some filter matches it */
 	SUBJECT_EXCLUDED = 1 << 1,
 };
 
 struct filter_work {
 	struct owner_labels labels;
 	bool has_includes[NR_FILTER_KINDS], has_excludes[NR_FILTER_KINDS];
-	/* What samples have, of the kinds that filters are of: (text, 0), (number, 0),
-	 * and (id, name) of containers. (text "", ...) and (0, 0): nothing of the kind. */
+	/* The samples' values of each filter kind: (text, 0), (number, 0), and (id, name)
+	 * for containers. (text "", ...) and (0, 0): none. */
 	struct tally subjects[NR_FILTER_KINDS]; /* tag: enum subject_tag */
 };
 
@@ -38,15 +38,15 @@ static inline bool filter_kind_is_number(enum filter_kind kind)
 	return kind == FILTER_PID || kind == FILTER_THREAD;
 }
 
-/** Has the subject nothing of the kind? */
+/** Is it the subject of samples without the kind? */
 static inline bool subject_is_none(enum filter_kind kind, const struct tally_item *item)
 {
 	return filter_kind_is_number(kind) ? !item->a : !*tally_string(item->a);
 }
 
-/* ---- Does a filter mean this container, unit, process...? ---- */
+/* ---- Does a filter match this container, unit, process...? ---- */
 
-/* Paths of cgroups have no dashes where systemd made them: they tell slices apart there. */
+/* systemd's cgroup paths have no dashes in uids, as dashes separate slices there. */
 static enum match match_pod(const char *value, const char *uid)
 {
 	size_t i = 0;
@@ -74,7 +74,7 @@ static enum match exact(bool is_equal)
 	return is_equal ? MATCH_EXACT : MATCH_NONE;
 }
 
-/** How well it matches: 0 not at all; of a filter's matches only the best count. */
+/** Returns how well it matches, 0: not at all; only a filter's best matches count. */
 static enum match filter_strength(const struct profile_filter *f,
 				  const struct tally_item *subject)
 {
@@ -93,7 +93,7 @@ static enum match filter_strength(const struct profile_filter *f,
 		return match_unit(value, text);
 	case FILTER_POD:
 		return match_pod(value, text);
-	case FILTER_COMM: /* a thread may well be called "[x]" */
+	case FILTER_COMM: /* a thread's name may be "[x]" */
 		return exact(!strcmp(value, text) || !fnmatch(value, text, FNM_NOESCAPE));
 	case FILTER_CGROUP:
 		return exact(is_cgroup_above(value, text));
@@ -119,7 +119,7 @@ static unsigned int item_likeness(const struct profile_filter *f,
 {
 	unsigned int best, by_name;
 
-	if (!strcmp(f->value, "-")) /* no name is meant */
+	if (!strcmp(f->value, "-")) /* matches samples without a name */
 		return LIKENESS_NONE;
 	best = likeness(f->value, tally_string(item->a));
 	if (f->kind != FILTER_CONTAINER)
@@ -191,7 +191,7 @@ static bool has_any(const struct filter_work *w, enum filter_kind kind)
 	return false;
 }
 
-/* No filter of this kind matches anything. */
+/* Says that no filter of this kind matches anything. */
 static void say_unmatched(struct sentence *words, const struct filter_work *w,
 			  const struct filtered *n, enum filter_kind kind)
 {
@@ -227,7 +227,7 @@ static bool matches_nothing(const struct filter_work *w, const struct filtered *
 	return w->has_includes[kind];
 }
 
-/* Each matches something, but there is no sample that they all match. */
+/* Says that each filter matches something, but no sample matches all. */
 static void say_nothing_left(struct sentence *words, const struct filter_work *w,
 			     const struct filtered *n)
 {
@@ -255,7 +255,7 @@ static void say_nothing_left(struct sentence *words, const struct filter_work *w
 	SAY(words, ", which is excluded");
 }
 
-/** Says in @err that nothing is left, why, and what is called nearly like it. */
+/** Says in @err that nothing is left, why, and suggests similar names. */
 static int filter_explain(const struct filter_work *w, const struct filtered *n,
 			  struct error *err)
 {
@@ -371,7 +371,7 @@ static bool is_kept(struct filter_work *w, const struct profile_sample *s)
 
 		if (!is_used(w, k))
 			continue;
-		subject = subject_of(w, (enum filter_kind)k, &o); /* known: not added */
+		subject = subject_of(w, (enum filter_kind)k, &o); /* exists: not added */
 		tag = w->subjects[k].items[subject].tag;
 		if (tag & SUBJECT_EXCLUDED ||
 		    (w->has_includes[k] && !(tag & SUBJECT_INCLUDED)))
@@ -380,7 +380,7 @@ static bool is_kept(struct filter_work *w, const struct profile_sample *s)
 	return true;
 }
 
-/* @kept  the number of each sample that is left. Return: how many they are */
+/* @kept set to the index of each sample left. Return: their number */
 static size_t choose(struct filter_work *w, const struct profile *p, uint32_t *kept,
 		     struct filtered *n)
 {

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Only the samples of some containers, services, processes...: by their labels, so
- * that files that are read back narrow as well. Filters of one kind are or-ed, kinds
- * are and-ed, and what an exclusion matches is left out whatever else matches it.
+ * Keeps only the samples of some containers, services, processes...: by labels, so that
+ * it works on files, too. Filters of one kind are or-ed, kinds are and-ed, and an
+ * exclusion removes its samples even if another filter matches them.
  *
- * A value "-" matches the samples that have nothing of the kind. Otherwise:
+ * The value "-" matches samples without a label of the kind. Otherwise:
  *
- * container  name or id; where no container has it, the start of an id, or an fnmatch(3)
- *            pattern of one of them
- * unit       name, or where no unit has it, a pattern; ".service" may be left out
- * pod        uid, or where no pod has it, its start; "_" is as good as "-"
- * pid        of the initial pid namespace, as all recorded ones
- * thread     the same; of profiles that tell threads apart
- * comm       fnmatch(3) pattern
- * user       name, or number where the recording machine had no name for it
- * cgroup     path below the root of its hierarchy, or below /sys/fs/cgroup; with all
- *            that is below
+ * container name or id; if no container has it, the start of an id, or an fnmatch(3)
+ *            pattern of either unit name, or if no unit has it, a pattern; ".service" may
+ *            be omitted pod uid, or if no pod has it, its start; "_" equals "-" pid in
+ *            the initial pid namespace, like all recorded pids thread the same; only in
+ *            profiles with thread labels comm fnmatch(3) pattern user name, or number if
+ *            the recording machine had no name for it cgroup path below the root of its
+ *            hierarchy, or below /sys/fs/cgroup; includes all cgroups below it
  */
 #ifndef LB_ANALYZE_FILTER_H
 #define LB_ANALYZE_FILTER_H
@@ -35,7 +32,7 @@ enum filter_kind {
 	NR_FILTER_KINDS,
 };
 
-/* "container", "unit", ...: as options, in JSON and in sentences. */
+/* "container", "unit", ...: for options, JSON and messages. */
 extern const char *const filter_kind_names[NR_FILTER_KINDS];
 
 #define FILTER_MAX_FILTERS 64
@@ -46,11 +43,11 @@ struct profile_filter {
 	const char *value; /* not "" */
 };
 
-/* What one filter met. */
+/* What one filter matched. */
 struct filter_match {
 	struct profile_filter filter; /* value: as given */
 	uint32_t nr; /* containers, units, ... of the profile that it matches */
-	/* container: name ("" not told) and id of the heaviest that matches; else "" */
+	/* container: name ("": unknown) and id of the heaviest match; other kinds: "". */
 	const char *name, *id;
 };
 
@@ -61,12 +58,11 @@ struct filtered {
 };
 
 /**
- * Drops the samples of @p that do not match, which from then on is for reading only.
+ * Drops the samples of @p that do not match; afterwards @p is read-only.
  *
- * @nr  1 to FILTER_MAX_FILTERS
- * Return: 0; -ENOMEM; -ENODATA with EXIT_NO_SAMPLES when @p has samples and none is
- * left: the sentence says why, and what there is that is called nearly like that.
- * After an error @p is unchanged.
+ * @nr  1 to FILTER_MAX_FILTERS Return: 0; -ENOMEM; -ENODATA with EXIT_NO_SAMPLES when @p
+ * has samples and none is left: the sentence says why and suggests similar names. After
+ * an error @p is unchanged.
  */
 int filter_profile(struct profile *p, const struct profile_filter *filters, size_t nr,
 		   struct filtered **ret, struct error *err);

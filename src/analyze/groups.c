@@ -21,7 +21,7 @@ const char *const group_by_names[] = {
 };
 _Static_assert(ARRAY_SIZE(group_by_names) == NR_GROUP_BY, "one name each");
 
-/* What depends on what is grouped by. */
+/* Texts that depend on the grouping. */
 static const uint32_t texts_of[] = {
 	[GROUP_BY_CONTAINER] = CONTAINER | TEXT(POD),
 	[GROUP_BY_UNIT] = CONTAINER | TEXT(UNIT),
@@ -39,7 +39,7 @@ struct group_work {
 	enum group_by by;
 	struct owner_labels labels;
 	struct tally images; /* (executable, container): of processes */
-	struct tally groups; /* see key_of(); total: with a line; tag: is it told? */
+	struct tally groups; /* see key_of(); total: with a line; tag: has the label? */
 	struct tally texts[NR_OWNER_TEXTS]; /* (group, text) */
 };
 
@@ -75,7 +75,7 @@ static bool is_told(enum group_by by, const struct sample_owner *o)
 	return *o->text[group_by_text(by)] || (by == GROUP_BY_CGROUP && o->cgroup_id);
 }
 
-/* The number of the sample's group; PROFILE_NONE: out of memory. */
+/* Returns the number of the sample's group; PROFILE_NONE: out of memory. */
 static uint32_t group_of(struct group_work *w, const struct sample_owner *o)
 {
 	const char *const *text = o->text;
@@ -153,7 +153,7 @@ static int tally_all(struct group_work *w, const struct attribution *a)
 	return 0;
 }
 
-/* By name, where the weights are equal. */
+/* Compares by name if the weights are equal. */
 static int compare_groups(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
@@ -217,7 +217,10 @@ static int build(const struct group_work *w, struct groups *g)
 	return 0;
 }
 
-/* Nothing to tell groups by: it may be that nothing ran in a container, or not. */
+/*
+ * Explains missing labels: maybe nothing ran in a container, maybe they were not
+ * recorded.
+ */
 static int check_labels(const struct profile *p, const struct groups *g,
 			struct error *err)
 {

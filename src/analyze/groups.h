@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Groups the samples of a profile by a label (labels.h). Every sample is in one group;
- * samples without the label are one group of their own.
+ * samples without the label form a group of their own.
  */
 #ifndef LB_ANALYZE_GROUPS_H
 #define LB_ANALYZE_GROUPS_H
@@ -12,33 +12,35 @@
 enum group_by {
 	GROUP_BY_NOTHING,
 	GROUP_BY_CONTAINER, /* id and runtime */
-	GROUP_BY_UNIT, /* within its container: each may have an nginx.service */
+	GROUP_BY_UNIT, /* per container: each may have an nginx.service */
 	GROUP_BY_POD,
-	/* Pid, executable and container: a pid that is used again, or that executes
-	 * something else, is another process. */
+	/* Pid, executable and container: pid reuse or exec gives another process. */
 	GROUP_BY_PROCESS,
 	GROUP_BY_THREAD, /* the same and tid */
 	GROUP_BY_COMM,
 	GROUP_BY_USER,
-	GROUP_BY_CGROUP, /* path; where that is not told, the id */
+	GROUP_BY_CGROUP, /* path; if unknown, the id */
 	NR_GROUP_BY,
 };
 
-/* As on the command line and in JSON: "container", "unit", ...; "" for NOTHING. */
+/* Names on the command line and in JSON: "container", "unit", ...; "" for NOTHING. */
 extern const char *const group_by_names[NR_GROUP_BY];
 
-/** The label that names a group. @by  one with a text: not NOTHING, PROCESS or THREAD */
+/**
+ * Returns the label that names a group. @by must have a text: not NOTHING, PROCESS or
+ * THREAD.
+ */
 enum owner_text group_by_text(enum group_by by);
 
 struct group {
 	bool is_told; /* false: the samples without the label */
-	/* What most of the samples say that say anything; "" where nothing is told, or
-	 * where it does not depend on what is grouped by. */
+	/* The most common text of the samples that have one; "" if none has, or if it is
+	 * unrelated to the grouping. */
 	const char *text[NR_OWNER_TEXTS];
-	uint32_t pid, tid; /* by process and thread; else 0 */
-	uint64_t cgroup_id; /* by cgroup, where there is no path; else 0 */
+	uint32_t pid, tid; /* when grouped by process or thread; else 0 */
+	uint64_t cgroup_id; /* when grouped by cgroup without a path; else 0 */
 	struct weight self;
-	struct weight with_line; /* part of it: charged to a source line */
+	struct weight with_line; /* part of self: charged to a source line */
 };
 
 struct groups {
@@ -49,9 +51,8 @@ struct groups {
 
 /**
  * @a   of @p
- * @by  not GROUP_BY_NOTHING
- * Return: 0; -ENOMEM; -ENODATA when the profile cannot tell, which is said in @err:
- * another tool wrote it, or threads were not told apart.
+ * @by  not GROUP_BY_NOTHING Return: 0; -ENOMEM; -ENODATA with a sentence when the profile
+ * lacks the label: another tool wrote it, or threads were not sampled separately.
  */
 int groups_new(const struct profile *p, const struct attribution *a, enum group_by by,
 	       struct groups **ret, struct error *err);

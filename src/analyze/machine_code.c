@@ -13,11 +13,11 @@
 
 /* One of profile.extra.codes. */
 struct code_tally {
-	uint32_t function; /* that it belongs to; PROFILE_NONE */
+	uint32_t function; /* that owns the code; PROFILE_NONE */
 	struct weight self, kernel;
-	struct weight heaviest; /* of the hit that told the function */
+	struct weight heaviest; /* of the hit that determined the function */
 	size_t first_hit, nr_hits;
-	struct weight at_line; /* of the line that was asked for */
+	struct weight at_line; /* of the requested line */
 	bool is_chosen;
 };
 
@@ -29,8 +29,8 @@ struct code_samples {
 };
 
 /*
- * What --asm=WHAT means. At each step of comparing a name, functions that have code
- * of their own go before those that are only inlined somewhere.
+ * Resolves --asm=WHAT. At each step of comparing a name, functions with code of their own
+ * take precedence over those that are only inlined.
  */
 
 #define MAX_NAMES_SAID 6 /* of an ambiguous one */
@@ -92,10 +92,10 @@ static bool function_matches(const struct profile *p, uint32_t function, const c
 	return step == NAME_WHOLE && !strcmp(p->functions[function].system_name, what);
 }
 
-/* Names that matched; the same string is one. */
+/* Names that matched, deduplicated. */
 struct names {
 	const char *items[MAX_NAMES_SAID];
-	size_t nr; /* items has as many as fit */
+	size_t nr; /* total; items has those that fit */
 };
 
 static void names_add(struct names *names, const char *name)
@@ -190,7 +190,10 @@ static bool is_at(const struct profile *p, const struct code_place *place,
 	       code_place_is_in(place, p->functions[function].filename);
 }
 
-/* A line that only calls inlined functions has no row; the frames of samples tell. */
+/*
+ * Weighs the samples at a place by their frames: a line that only calls inlined functions
+ * has no row.
+ */
 static void weigh_place(struct code_samples *s, const struct code_place *place)
 {
 	const struct profile *p = s->p;
@@ -269,14 +272,13 @@ static int machine_code_choose(struct code_samples *s, const char *what,
 }
 
 /*
- * Which piece of code each location is in, and how much each location weighs.
+ * Finds the piece of code of each location, and the location's weight.
  *
- * A sample counts where the program itself was: at the innermost location that is
- * no kernel code, so that a page fault is seen at the load that met it. Its callers
- * count as "below" at their calls.
+ * A sample counts at the innermost location outside the kernel, so that a page fault is
+ * shown at the load that caused it. Its callers count as "below" at their calls.
  */
 
-/* Pieces of several processes may have one address; more than that is no real file. */
+/* Pieces of several processes may share an address; no real file has more. */
 #define MAX_OVERLAPS 64
 
 struct locator {
@@ -324,7 +326,7 @@ static int locator_init(struct locator *l, const struct profile *p)
 	return 0;
 }
 
-/* Codes of @order that begin at or before @address of @mapping. */
+/* Returns the number of codes in @order that begin at or before @address of @mapping. */
 static size_t upper_bound(const struct locator *l, uint32_t mapping, uint64_t address)
 {
 	const struct profile_code *codes = l->p->extra.codes;
@@ -336,8 +338,8 @@ static size_t upper_bound(const struct locator *l, uint32_t mapping, uint64_t ad
 }
 
 /*
- * JIT code of all processes is one mapping, so an address may be of another one's
- * function: then no frame has the name that the code has there.
+ * Do code and location agree? JIT code of all processes is one mapping, so an address may
+ * be in another process's function: then no frame has the code's function there.
  */
 static bool agrees(const struct locator *l, const struct profile_code *code,
 		   const struct profile_location *location)
@@ -382,7 +384,7 @@ static uint32_t find_code(const struct locator *l,
 	return found;
 }
 
-/* Locations within some code, each as a hit without weight. */
+/* Finds the locations within some code, each as a hit without weight. */
 static int find_hits(struct locator *l, struct code_samples *s)
 {
 	const struct profile *p = l->p;
@@ -468,7 +470,7 @@ static int compare_hits(const void *va, const void *vb, void *ctx)
 	return (a->location > b->location) - (a->location < b->location);
 }
 
-/* The outermost frame at an address is the function that the code was made for. */
+/* Returns the outermost frame's function, for which the code was compiled. */
 static uint32_t outermost(const struct profile *p, uint32_t location)
 {
 	const struct profile_location *at = &p->locations[location];
@@ -498,7 +500,7 @@ static void tally_code(const struct code_samples *s, size_t index)
 	code->heaviest = w;
 }
 
-/* Without samples: the first that its rows name. */
+/* Without samples: returns the first function in its rows. */
 static uint32_t first_function(const struct profile_code *code)
 {
 	for (size_t i = 0; i < code->nr_rows; i++)
@@ -507,7 +509,7 @@ static uint32_t first_function(const struct profile_code *code)
 	return PROFILE_NONE;
 }
 
-/** Where the samples are. Return: 0 or -ENOMEM. */
+/** Assigns the samples to codes. Return: 0 or -ENOMEM. */
 static int code_samples_init(struct code_samples *s, const struct profile *p)
 {
 	_cleanup_(locator_deinit) struct locator l = {0};
@@ -581,7 +583,7 @@ static void add_piece(struct machine_code *m, const struct code_samples *s, uint
 	};
 }
 
-/* The hottest first; those without samples only where there are no others. */
+/* Takes the hottest first; those without samples only if there are no others. */
 static int take_chosen(struct machine_code *m, struct code_samples *s)
 {
 	_cleanup_free_ uint32_t *chosen =
@@ -650,7 +652,7 @@ static bool is_own(const struct profile *p, const struct machine_piece *piece,
 	       p->functions[function].name == p->functions[piece->function].name;
 }
 
-/* The line of the piece's own function in the chain of frames at a location. */
+/* Returns the line of the piece's own function among the frames of a location. */
 static struct profile_line own_line(const struct profile *p,
 				    const struct machine_piece *piece, uint32_t location)
 {
@@ -688,7 +690,7 @@ static void place_hits(const struct profile *p, struct machine_piece *piece)
 		uint64_t address = p->locations[hit->location].address;
 		bool is_leaf = hit->self.samples || hit->self.cpu_ns;
 		struct instruction *in = find_instruction(piece, address);
-		/* Where a call returns to is the instruction behind it. */
+		/* A return address is the instruction after the call. */
 		struct instruction *call = find_instruction(piece, address - 1);
 
 		if (in && is_leaf) {
@@ -707,9 +709,9 @@ static void place_hits(const struct profile *p, struct machine_piece *piece)
 }
 
 /*
- * Rows name the innermost frame only. Which call an inlined instruction belongs to
- * is known where there are samples; the rest of its row is taken to be the same, and
- * then code of the same inlined line, unless samples have seen it at two calls.
+ * Rows have only the innermost frame. The call of an inlined instruction is known if it
+ * has samples; the rest of its row is assumed to have the same call, then code of the
+ * same inlined line, unless samples have it at two calls.
  */
 static void spread_own_lines(struct machine_piece *piece, bool backwards)
 {
@@ -733,8 +735,9 @@ static void spread_own_lines(struct machine_piece *piece, bool backwards)
 }
 
 /*
- * Debug info may tell: a row of no length in the piece's own function, where inlined
- * code begins, is the line of the call. It holds until the function's own code goes on.
+ * Takes calls from debug info: an empty row of the piece's own function where inlined
+ * code begins is the line of the call. It applies until the function's own code
+ * continues.
  */
 static void take_call_rows(const struct profile *p, struct machine_piece *piece)
 {
@@ -764,7 +767,7 @@ static bool is_same_line(struct profile_line a, struct profile_line b)
 	return a.function == b.function && a.line == b.line;
 }
 
-/* Notes with each inlined line the instruction, + 1, that knows where it is called. */
+/* Notes for each inlined line the instruction, + 1, whose call is known. */
 static int note_callers(struct tally *callers, const struct machine_piece *piece)
 {
 	for (size_t i = 0; i < piece->nr && i < TWO_CALLS - 1; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an instruction view shows: which pieces of the profile's machine code, and
- * how the samples spread over their instructions. Pure: what the instructions are,
- * a decoder says, and the caller puts it in between choosing and placing.
+ * Data of an instruction view: pieces of the profile's machine code, and the samples of
+ * each instruction. Pure: the caller has a decoder fill in the instructions between
+ * machine_code_new() and machine_code_place().
  */
 #ifndef LB_ANALYZE_MACHINE_CODE_H
 #define LB_ANALYZE_MACHINE_CODE_H
@@ -13,7 +13,7 @@
 #define MACHINE_CODE_MAX_PIECES 8 /* shown at once */
 
 enum instruction_flow {
-	INSTRUCTION_ON, /* to the next one, or nowhere (a return, a trap) */
+	INSTRUCTION_ON, /* goes on to the next one, or nowhere (a return, a trap) */
 	INSTRUCTION_JUMP,
 	INSTRUCTION_CALL,
 };
@@ -22,13 +22,13 @@ struct instruction {
 	uint64_t address;
 	uint32_t size_bytes;
 	enum instruction_flow flow;
-	bool has_target; /* of a direct jump or call */
+	bool has_target; /* for a direct jump or call */
 	uint64_t target;
 	const char *text; /* in machine_piece.texts; hostile */
-	/* By machine_code_place(): */
-	struct profile_line innermost; /* line 0: it has none */
-	struct profile_line own; /* where the piece's function has it; line 0 not known */
-	struct weight self; /* samples at this address; the kernel's on its behalf too */
+	/* Set by machine_code_place(): */
+	struct profile_line innermost; /* line 0: none */
+	struct profile_line own; /* its line in the piece's function; line 0: unknown */
+	struct weight self; /* samples at this address, and the kernel's for it */
 	struct weight kernel; /* part of self */
 	struct weight below; /* a call: samples in what it called */
 };
@@ -42,44 +42,43 @@ struct machine_hit {
 
 struct machine_piece {
 	const struct profile_code *code;
-	uint32_t
-		function; /* that the code belongs to, inlined ones apart; PROFILE_NONE */
+	uint32_t function; /* that owns the code, not an inlined one; PROFILE_NONE */
 	struct weight self, kernel; /* of all its addresses */
 	const struct machine_hit *hits; /* by address */
 	size_t nr_hits;
 	struct instruction *instructions; /* heap, owned; ascending; NULL: see note */
 	size_t nr;
-	uint8_t *bytes; /* heap, owned; of all instructions, one behind the other */
+	uint8_t *bytes; /* heap, owned; of all instructions, in order */
 	char *texts; /* heap, owned */
-	const char *note; /* a sentence: why there are no instructions, or doubt; "" */
-	bool not_linked; /* the copy was made before its addresses were filled in */
+	const char *note; /* a sentence: why instructions are missing or doubtful; "" */
+	bool not_linked; /* copied before relocation filled in its addresses */
 };
 
 struct machine_code {
 	struct machine_piece pieces[MACHINE_CODE_MAX_PIECES]; /* hottest first */
 	size_t nr;
-	size_t nr_left_out; /* pieces that were asked for and are too many */
-	struct weight left_out; /* self of those */
+	size_t nr_left_out; /* requested pieces over the maximum */
+	struct weight left_out; /* self of the pieces left out */
 	struct machine_hit *hits;
 };
 
 /**
- * Chooses what to show.
+ * Chooses the pieces to show.
  *
- * @what  FUNC: a function's name, the last part of one, or a part that only one has;
- *        FILE:LINE: what has code of that line; NULL: the function with most self
- * Return: 0; -ENOENT when there is no such code and -EINVAL when several functions
- * are meant, with a sentence; -ENOMEM.
+ * @what  FUNC: a function's name, its last part, or a part unique to it; FILE:LINE: all
+ *        code of that line; NULL: the function with most self Return: 0; with a sentence
+ *        -ENOENT when there is no such code, -EINVAL when several functions match;
+ *        -ENOMEM.
  */
 int machine_code_new(const struct profile *p, const char *what, struct machine_code **ret,
 		     struct error *err);
 void machine_code_free(struct machine_code *m);
 DEFINE_CLEANUP(struct machine_code, machine_code_free);
 
-/** Gives the instructions their lines and samples. Return: 0 or -ENOMEM. */
+/** Sets lines and samples of the instructions. Return: 0 or -ENOMEM. */
 int machine_code_place(struct machine_code *m, const struct profile *p);
 
-/** The row that @address is in, not one of no length; NULL: before the first. */
+/** Returns the row that contains @address, never an empty one; NULL: before the first. */
 const struct profile_code_row *machine_code_row(const struct profile_code *code,
 						uint64_t address);
 

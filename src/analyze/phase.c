@@ -16,7 +16,7 @@ const char *const phase_names[] = {
 };
 _Static_assert(ARRAY_SIZE(phase_names) == NR_PHASES, "one name per phase");
 
-/* What one address says; beyond enum phase: */
+/* Phase of one address; in addition to enum phase: */
 enum {
 	SAYS_LLVMLITE = NR_PHASES, /* compilation, unless callers say otherwise */
 };
@@ -40,7 +40,7 @@ static bool is_bootstrap(const char *file)
 	       ends_with(file, "/importlib/_bootstrap_external.py");
 }
 
-/* "compile" of "_FunctionCompiler._compile_cached"; before 3.11 there is no class. */
+/* Matches "_FunctionCompiler._compile_cached"; before Python 3.11 names have no class. */
 static bool is_compiler_name(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -53,7 +53,7 @@ static bool is_compiler_name(const char *name)
 	return starts_with(last, "compile") || starts_with(last, "build_");
 }
 
-/* The package, wherever it is installed, but nothing else that has the name in it. */
+/* Matches the package wherever it is installed, but no other name that contains it. */
 static bool is_numba(const char *file)
 {
 	return ends_with(file, ".py") &&
@@ -91,7 +91,7 @@ static uint8_t location_says(const struct profile *p, const struct phase_index *
 	const char *object =
 		l->mapping == PROFILE_NONE ? "" : p->mappings[l->mapping].filename;
 
-	/* Numba's own library that Numba compiled is part of the program. */
+	/* Numba's own library, when compiled by Numba, is part of the program. */
 	if (code_kind_of(object) == CODE_JIT)
 		return PHASE_REST;
 	for (uint32_t i = 0; i < l->nr_lines; i++) {
@@ -134,7 +134,7 @@ static enum phase sample_phase(const struct profile *p, const struct phase_index
 								    : PHASE_REST;
 }
 
-/* @kept  where the number of each sample of the program itself goes; may be NULL. */
+/* @kept set to the index of each sample of the program itself; may be NULL. */
 static int split(const struct profile *p, struct phases *ret, uint32_t *kept,
 		 size_t *nr_kept)
 {

@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a Python program does before its own work: import modules, and let Numba
- * compile. Told sample by sample from the stack alone, so files that are read back
- * and files of other tools split the same way.
+ * Splits off what a Python program does before its own work: importing modules and
+ * compiling by Numba. Uses only each sample's stack, so it works on any profile file,
+ * other tools' included.
  *
- * The innermost frame that says one of the two decides: a function that is compiled
- * while a module is imported is compilation, a module that the compiler imports when
- * it is first needed is import.
+ * The innermost frame of either phase decides: compiling a function during an import is
+ * compilation; an import by the compiler is import.
  *
  * Import: a frame of importlib's bootstrap (CPython: Lib/importlib/_bootstrap.py and
- * _bootstrap_external.py, frozen into the interpreter), through which every import
- * goes, with all that a module does while it is imported.
+ * _bootstrap_external.py, frozen into the interpreter), which is on the stack during
+ * every import and all that an imported module does meanwhile.
  *
- * Compilation: a frame of Python in a file of the package numba whose function is
- * called compile..., _compile... or build_..., or that holds the compiler's lock
- * (numba/core/compiler_lock.py): what is below has LLVM in it, and loading of what
- * was compiled before. Calls of compiled functions do not go through these: they
- * are C (numba/_dispatcher.cpp). Where the walk of the stack ended before any frame
- * of Python, code of llvmlite's library is compilation.
+ * Compilation: a frame of Python in a file of the package numba whose function is called
+ * compile..., _compile... or build_..., or that holds the compiler's lock
+ * (numba/core/compiler_lock.py): below it run LLVM and the loading of cached code. Calls
+ * of compiled functions bypass these frames: they are C (numba/_dispatcher.cpp). If the
+ * walk ended before any Python frame, code of llvmlite's library is compilation.
  */
 #ifndef LB_ANALYZE_PHASE_H
 #define LB_ANALYZE_PHASE_H
@@ -36,7 +34,7 @@ extern const char *const phase_names[NR_PHASES];
 
 struct phases {
 	struct weight of[NR_PHASES];
-	/* The profile's samples are only those of PHASE_REST: the others are left out. */
+	/* The profile has only samples of PHASE_REST; the others were dropped. */
 	bool left_out;
 };
 
@@ -44,12 +42,12 @@ struct phases {
 int phases_of(const struct profile *p, struct phases *ret);
 
 /**
- * The same, and drops the samples of import and compilation from @p, which from
- * then on is for reading only. Return: 0, or -ENOMEM with @p unchanged.
+ * The same, but also drops the samples of import and compilation from @p, which is then
+ * read-only. Return: 0, or -ENOMEM with @p unchanged.
  */
 int phases_leave_out(struct profile *p, struct phases *ret);
 
-/** Is there anything of import or of compilation? */
+/** Are there samples of import or compilation? */
 bool phases_are_split(const struct phases *phases);
 
 #endif

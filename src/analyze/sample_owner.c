@@ -25,7 +25,7 @@ static bool has_id(uint32_t item, const void *key, const void *ctx)
 	return ((const struct owner_labels *)ctx)->names[item].id == key;
 }
 
-/* @id  interned. Return: "" is not told */
+/* @id  interned. Return: "" if unknown */
 static const char *name_of(const struct owner_labels *labels, const char *id)
 {
 	uint32_t item =

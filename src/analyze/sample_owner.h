@@ -28,7 +28,7 @@ struct sample_owner {
 	uint64_t cgroup_id; /* same */
 };
 
-/* A container that some sample tells the name of; both interned. */
+/* Id and name of a container, from any sample; both interned. */
 struct owner_name {
 	const char *id, *name;
 };
@@ -45,13 +45,16 @@ struct owner_labels {
 	struct hashmap by_id; /* -> index in names */
 };
 
-/** Too many containers, or no memory for them: some have names in a part of their samples. */
+/**
+ * Collects containers' names. With too many containers or out of memory, some get their
+ * names in only a part of their samples.
+ */
 struct owner_labels owner_labels_of(const struct profile *p);
 void owner_labels_deinit(struct owner_labels *labels);
 
 /**
- * Of several labels with one name the last counts. A container's name may have been learned
- * late: one that is told by any sample is that of all samples of the id.
+ * Reads a sample's labels; of several labels with one name the last counts. A container's
+ * name may be learned late: a name in any sample applies to all samples of the id.
  */
 struct sample_owner sample_owner_of(const struct owner_labels *labels,
 				    const struct profile_sample *s);

@@ -49,7 +49,7 @@ bool source_is_text(const char *data, size_t len)
 	return !memchr(data, '\0', len);
 }
 
-/* How much of the line stays before the mark: never half a UTF-8 character. */
+/* Returns the bytes kept before the mark: never half a UTF-8 character. */
 static size_t kept_len(const struct source_line *line)
 {
 	size_t kept = SOURCE_LINE_BYTES - strlen(cut_mark);
@@ -76,7 +76,7 @@ void source_line_copy(char *to, const struct source_line *line)
 		memcpy(to + len, cut_mark, sizeof(cut_mark));
 }
 
-/* Keeps source text in the profile: the container may be gone when it is read. */
+/* Stores source text in the profile: the container may be gone when it is viewed. */
 
 struct collector {
 	struct profile *p;
@@ -84,7 +84,7 @@ struct collector {
 	/* Functions whose start is known, by file (address) and name. */
 	const struct attribution_function **functions;
 	size_t nr_functions;
-	size_t budget; /* bytes of text that may still be kept */
+	size_t budget; /* bytes of text that still fit */
 };
 
 static void source_deinit(struct profile_source *source)
@@ -123,7 +123,7 @@ static int index_functions(struct collector *c)
 	return 0;
 }
 
-/* The first line to keep for a line with samples. */
+/* Returns the first line to store for a line with samples. */
 static uint32_t window_start(const struct collector *c,
 			     const struct attribution_file *file,
 			     const struct attribution_line *line)
@@ -143,7 +143,7 @@ static uint32_t window_start(const struct collector *c,
 	return (*found)->start_line;
 }
 
-/* Marks the lines (by number) to keep of a file too large to be kept whole. */
+/* Marks the lines (by number) to store of a file too large to store whole. */
 static void mark_windows(const struct collector *c, const struct attribution_file *file,
 			 uint8_t *keep, uint32_t nr_lines)
 {
@@ -163,7 +163,7 @@ static void mark_windows(const struct collector *c, const struct attribution_fil
 	}
 }
 
-/* Makes a run of the lines from @from on that are marked; *at moves behind them. */
+/* Adds a run of the marked lines from @from on; advances *at past them. */
 static int add_run(struct profile_source *source, size_t *cap, const char **at,
 		   const char *end, uint32_t from, const uint8_t *keep)
 {
@@ -304,7 +304,7 @@ static int collect_file(struct collector *c, const struct attribution_file *file
 	return add_source(c, file, text, &st, len);
 }
 
-/* Files that another one has the path of are told apart, with their text or without. */
+/* Adds entries for files that share a path with another one, even without text. */
 static int add_namesakes(struct profile *p)
 {
 	_cleanup_(hashmap_deinit) struct hashmap known = {0};
@@ -348,13 +348,13 @@ int source_collect(struct profile *p, const struct attribution *a,
 	return r ? r : add_namesakes(p);
 }
 
-/* Finds the text of files again: in the profile, else on disk, else says where it looked. */
+/* Finds the text of files: in the profile, else on disk, else notes where it searched. */
 
 struct attacher {
 	const struct profile *p;
 	const struct source_search *search;
 	struct hashmap sources; /* path (address) -> p->extra.sources */
-	struct hashmap shared_paths; /* interned: of several files of the profile */
+	struct hashmap shared_paths; /* interned paths of several files of the profile */
 	size_t lines_left, bytes_left;
 };
 
@@ -377,7 +377,7 @@ struct line_run {
 	size_t len;
 };
 
-/* A text of n lines ends behind the last one: that may be empty. */
+/* Reads a line; unlike source_line_next(), the last one may be empty. */
 static struct source_line next_line(const char **at, const char *end)
 {
 	struct source_line line = {.text = end, .len = 0};
@@ -399,7 +399,7 @@ static size_t piece_size(const struct line_run *piece)
 	return size;
 }
 
-/* One block: pointers to lines, and the lines behind them. */
+/* Allocates one block: pointers to lines, followed by the lines. */
 static int give_lines(struct attacher *t, const struct line_run *pieces, size_t nr_pieces,
 		      struct attribution_source *source)
 {
@@ -470,7 +470,7 @@ static int attach_recorded(struct attacher *t, const struct profile_source *from
 	return 0;
 }
 
-/* Does the rule apply to whole parts of @path? Then *rest is what follows OLD. */
+/* Does the rule match whole components of @path? Then *rest is what follows OLD. */
 static bool rule_matches(const struct source_path_rule *rule, const char *path,
 			 const char **rest)
 {
@@ -483,7 +483,7 @@ static bool rule_matches(const struct source_path_rule *rule, const char *path,
 	       (path[len] == '/' || path[len - 1] == '/');
 }
 
-/* Is its path that of another file of the profile, too? */
+/* Do several files of the profile have this path? */
 static bool is_path_shared(const struct attacher *t, const char *path)
 {
 	return t->shared_paths.nr_items &&
@@ -492,7 +492,7 @@ static bool is_path_shared(const struct attacher *t, const char *path)
 			    NULL) != HASHMAP_NONE;
 }
 
-/* Does it lead out of the folder that it begins in? */
+/* Does it contain "..", which leads out of its folder? */
 static bool has_parent(const char *path)
 {
 	for (const char *at = path; (at = strstr(at, "..")); at += 2)
@@ -501,7 +501,7 @@ static bool has_parent(const char *path)
 	return false;
 }
 
-/* Where a file may be: after the first rule that matches, and where it was. */
+/* Lists where a file may be: by the first matching rule, and at its own path. */
 static size_t candidates_of(const struct attacher *t, const char *path,
 			    const char *ret[2])
 {
@@ -521,7 +521,7 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 		ret[nr++] = compose(t, "%s%s%s", new_prefix,
 				    len && new_prefix[len - 1] == '/' ? "" : "/", rest);
 	}
-	/* Which of them the disk has, nobody knows. */
+	/* The disk may have any of these files. */
 	if (!t->search->is_strangers && (path[0] == '/' || !nr) &&
 	    !is_path_shared(t, path))
 		ret[nr++] = path;
@@ -546,7 +546,7 @@ static bool is_newer(const struct profile *p, const struct stat *st)
 		st->st_mtim.tv_nsec > p->time_nanos % 1000000000);
 }
 
-/* Return: 0 when that was the file (shown or not), -ENOMEM, or why it was not. */
+/* Attaches a file. Return: 0 if it was the file (shown or not), -ENOMEM, or why not. */
 static int attach_file(struct attacher *t, const char *path,
 		       struct attribution_source *source)
 {
@@ -582,8 +582,8 @@ static int attach_file(struct attacher *t, const char *path,
 }
 
 /*
- * A cell of a notebook, as ipykernel names it: DIR/ipykernel_PID/HASH.py. The file is there
- * only when a debugger asked for it.
+ * Is it a notebook cell, named by ipykernel: DIR/ipykernel_PID/HASH.py? The file exists
+ * only if a debugger requested it.
  */
 static bool is_cell(const char *path)
 {
@@ -603,7 +603,7 @@ static int attach_from_disk(struct attacher *t, const char *path,
 	size_t nr = candidates_of(t, path, candidates);
 	int why = -ENOENT;
 
-	/* "<string>", "node:fs": names of what is no file */
+	/* "<string>", "node:fs": names without a file */
 	if (path[0] == '<' || !strncmp(path, "node:", 5)) {
 		source->note = compose(t, "no source: %s is not a file", path);
 		return 0;
@@ -647,10 +647,7 @@ static int attach_from_disk(struct attacher *t, const char *path,
 	return 0;
 }
 
-/*
- * A comment has no machine code, and nobody wonders: of the lines without code those
- * stay whose text could have some.
- */
+/* Drops no_code lines, such as comments, whose text cannot have code. */
 static void drop_plain_lines(struct attribution_file *file)
 {
 	const struct attribution_source *source = &file->source;
@@ -680,7 +677,7 @@ static void drop_plain_lines(struct attribution_file *file)
 	file->nr_lines = nr;
 }
 
-/* Of several entries the first counts: a file may have any number of them. */
+/* Adds a path; the first of several entries counts, as a hostile file may repeat them. */
 static int index_path(struct hashmap *map, const char *path, size_t i)
 {
 	uint64_t hash = hash_pointer(0, path);

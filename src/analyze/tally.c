@@ -50,10 +50,9 @@ int weight_compare(struct weight a, struct weight b)
 /* ---- the values of a sample, whatever their types, as one weight ---- */
 
 /*
- * Ours have samples/count and cpu/nanoseconds. Others leave one of them out, and
- * then the period tells it from the other; heap profiles have neither, and then
- * the type shown by default is taken for what it is, and so is that of events that are not
- * CPU time.
+ * Our profiles have samples/count and cpu/nanoseconds. Others may omit one of them, which
+ * is then computed from the other by the period. Heap profiles have neither: then the
+ * default type is counted, and also for events that are not CPU time.
  */
 static bool type_is(const struct profile_value_type *v, const char *type,
 		    const char *unit)
@@ -87,7 +86,7 @@ struct weigher weigher_of(const struct profile *p)
 			w.cpu_value = w.samples_value;
 			w.cpu_times = (uint64_t)p->period;
 		}
-		/* What a recording of other events measured, as ours of page faults. */
+		/* Recordings of other events, such as our page faults. */
 		if (w.cpu_value == PROFILE_NONE && *p->default_sample_type) {
 			w.samples_value = default_value(p);
 			w.counted = p->value_types[w.samples_value];
@@ -121,7 +120,7 @@ struct weight weigher_weigh(const struct weigher *w, const struct profile_sample
 	uint64_t cpu_ns = value_of(w, s, w->cpu_value, negative);
 	struct weight weight;
 
-	if (w->samples_per > 1) /* to the nearest, but what ran was sampled */
+	if (w->samples_per > 1) /* rounded, but at least 1 if not 0 */
 		samples = samples ? samples / w->samples_per +
 					    (samples % w->samples_per * 2 >=
 						     w->samples_per ||

@@ -6,20 +6,20 @@
 #include "base/hashmap.h"
 #include "profile/profile.h"
 
-/* Of one line, function, process...: samples, and CPU nanoseconds. */
+/* Weight of a line, function, process...: samples and CPU nanoseconds. */
 struct weight {
 	uint64_t samples; /* see attribution.counted */
-	/* cpu/nanoseconds; else samples by a period in it; else 0 throughout. */
+	/* From cpu/nanoseconds; else samples times a period in ns; else always 0. */
 	uint64_t cpu_ns;
 };
 
 /* Which value becomes weight.samples and weight.cpu_ns. */
 struct weigher {
 	const struct profile *p;
-	uint32_t samples_value; /* index of the value; PROFILE_NONE: there is none */
-	uint64_t samples_per; /* it is divided by this: 1, or the period */
+	uint32_t samples_value; /* index of the value; PROFILE_NONE: none */
+	uint64_t samples_per; /* divisor of the value: 1, or the period */
 	uint32_t cpu_value; /* same */
-	uint64_t cpu_times; /* it is multiplied by this: 1, or the period */
+	uint64_t cpu_times; /* factor of the value: 1, or the period */
 	struct profile_value_type counted; /* see attribution.counted */
 };
 
@@ -32,9 +32,9 @@ struct weight weigher_weigh(const struct weigher *w, const struct profile_sample
 /* ---- sums ---- */
 
 struct tally_item {
-	struct weight total; /* first: what each frame of each sample touches is close */
-	uint32_t seen; /* last sample that was added to total, + 1 */
-	uint32_t tag; /* what the table's owner notes here; 0 at first */
+	struct weight total; /* first: fields that each frame touches are adjacent */
+	uint32_t seen; /* last sample added to total, + 1 */
+	uint32_t tag; /* for the table's owner; initially 0 */
 	struct weight self;
 	uint64_t a, b; /* the pair */
 };
@@ -49,7 +49,7 @@ struct tally {
 	size_t nr, cap;
 };
 
-/** The number of the pair, added if new; PROFILE_NONE: out of memory. */
+/** Returns the number of the pair, adding it if new; PROFILE_NONE: out of memory. */
 uint32_t tally_number(struct tally *t, uint64_t a, uint64_t b);
 void tally_deinit(struct tally *t);
 
@@ -63,7 +63,7 @@ static inline uint64_t tally_key(const char *interned)
 	return (uintptr_t)interned;
 }
 
-/* Sums of a hostile file stick at the top instead of wrapping. */
+/* Adds weights; sums saturate, as a hostile file could make them wrap. */
 static inline void weight_add(struct weight *sum, struct weight w)
 {
 	if (__builtin_add_overflow(sum->samples, w.samples, &sum->samples))
@@ -83,7 +83,7 @@ static inline bool tally_add_total(struct tally_item *item, uint32_t sample,
 	return true;
 }
 
-/** CPU time decides, then samples. <0, 0, >0 like strcmp(3), the heavier first. */
+/** Compares by CPU time, then samples. <0, 0, >0 like strcmp(3), the heavier first. */
 int weight_compare(struct weight a, struct weight b);
 
 #endif

@@ -48,7 +48,7 @@ static int show_run(const struct recorder *r, const struct options *o, struct er
 				o->sampling.source->name);
 		return 0;
 	}
-	/* Sources that were not kept are read as the user who called, not as root. */
+	/* Sources that were not stored are read as the calling user, not as root. */
 	launch_user_find(&user);
 	if (user.is_other && creds_become(&creds, user.uid, user.gid))
 		return error_set(err, -EPERM, "cannot read sources as %s", user.name);
@@ -132,13 +132,13 @@ static int explain_open(const char *path, struct error *err)
 }
 
 /*
- * Who wrote a profile chooses what it names, so that is opened with no more rights than the
- * writer has: with ours where the file is our own or root's, with those of the user who
- * called sudo where it is that user's, else not at all.
+ * A profile's writer chooses the files that it names, so they are opened with no more
+ * rights than the writer has: with ours if the profile is our own or root's, with those
+ * of the user who called sudo if it belongs to that user, else not at all.
  */
 struct profile_reading {
 	bool is_strangers;
-	struct launch_user user; /* whose rights, where is_other */
+	struct launch_user user; /* whose rights to use, if is_other */
 };
 
 static void find_writer(int fd, struct profile_reading *ret)
@@ -197,7 +197,7 @@ int pipeline_view(const struct options *options, struct error *err)
 	if (rc)
 		return rc;
 	fetch_debug_info(p);
-	/* What was asked for is opened with our own rights. */
+	/* --sources opens files with our own rights. */
 	becomes = reading.user.is_other && !v->open_sources;
 	if (becomes && creds_become(&creds, reading.user.uid, reading.user.gid))
 		return error_set(err, -EPERM, "cannot read sources as %s",

@@ -9,8 +9,8 @@
 /**
  * record and run: collect, name, aggregate, write; run then shows the listing.
  *
- * @ret_status  what the process shall exit with, on success
- * Return: 0 or a negative errno with a sentence and exit code in @err.
+ * @ret_status  exit status of the process, on success Return: 0 or a negative errno with
+ * a sentence and exit code in @err.
  */
 int pipeline_record(const struct options *o, int *ret_status, struct error *err);
 

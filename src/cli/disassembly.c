@@ -49,7 +49,7 @@ __attribute__((format(printf, 3, 4))) static void set_note(const struct disassem
 
 /* ---- where the code is ---- */
 
-/* Of code that travelled in the profile: the machine that recorded it, else this one. */
+/* Returns the machine of code stored in the profile: the recording one, else this one. */
 static uint16_t machine_of(const struct profile *p)
 {
 	struct utsname name;
@@ -60,9 +60,8 @@ static uint16_t machine_of(const struct profile *p)
 }
 
 /*
- * The path is a stranger's: nothing but a regular file is opened, and what it is,
- * the build id tells. " (deleted)" is the kernel's word for a file that has no name
- * now; a new one may have the same content.
+ * Opens an untrusted path: only a regular file, identified by its build id. " (deleted)"
+ * is the kernel's mark of a removed file; a new one may have the same content.
  */
 static int open_file(const struct disassembly *d, const char *filename)
 {

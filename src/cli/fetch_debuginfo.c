@@ -59,7 +59,7 @@ static void gather(struct fetch *f, uint32_t mapping)
 	}
 }
 
-/* Gives a location the frames that were found; it keeps what it had if memory is short. */
+/* Sets a location's frames to those found; leaves it unchanged when out of memory. */
 static void set_lines(struct profile *p, struct profile_location *location,
 		      const struct resolved *r)
 {

@@ -6,9 +6,9 @@
 #include "profile/profile.h"
 
 /**
- * Where DEBUGINFOD_URLS is set: asks it, as the calling user, for debug info of
- * the mappings that have samples, a build id and addresses without lines, and
- * gives those addresses the lines it has. Failing is no error: misses stay.
+ * If DEBUGINFOD_URLS is set: queries the servers, as the calling user, for debug info of
+ * mappings with samples, a build id and addresses without lines, and adds the lines
+ * found. A failure is not an error: misses stay.
  */
 void fetch_debug_info(struct profile *p);
 

@@ -32,7 +32,7 @@ enum {
 	ON_PYTHON_HOOK = 1 << COMMAND_PYTHON_HOOK,
 	ON_SAMPLING = ON_RUN | ON_RECORD,
 	ON_VIEW = ON_ANNOTATE | ON_REPORT,
-	/* run shows its result at once, so it takes what concerns the listing too. */
+	/* run shows its result, so it takes options of the listing, too. */
 	ON_LISTING = ON_RUN | ON_VIEW,
 	ON_ALL = ON_SAMPLING | ON_VIEW | ON_DOCTOR | ON_PYTHON_HOOK,
 };
@@ -47,10 +47,10 @@ struct option_row {
 	int (*parse)(struct options *o, const struct option_row *row, const char *arg,
 		     struct error *err);
 	const char *help;
-	const char *takes; /* for the sentence about an argument that makes no sense */
+	const char *takes; /* for the message about an invalid argument */
 	size_t at; /* of the member of struct options that it sets */
-	int kind; /* what parse() tells its rows apart by; or the member's value */
-	unsigned long min, max; /* of a number; of the member, where words stand for it */
+	int kind; /* selects what parse() does; or the member's value */
+	unsigned long min, max; /* of a number; of the member's values with words */
 	const char *const *words; /* by value of the member */
 };
 
@@ -59,7 +59,7 @@ static void *member_of(struct options *o, const struct option_row *row)
 	return (char *)o + row->at;
 }
 
-/* "-F", "--budget": as messages name it. */
+/* Returns the name for messages: "-F", "--budget". */
 static const char *name_of(const struct option_row *row, char ret[32])
 {
 	if (row->letter)
@@ -116,7 +116,7 @@ static int parse_text(struct options *o, const struct option_row *row, const cha
 	return 0;
 }
 
-/* One of row->words. */
+/* Parses one of row->words. */
 static int parse_word(struct options *o, const struct option_row *row, const char *arg,
 		      struct error *err)
 {
@@ -203,7 +203,7 @@ static int parse_budget(struct options *o, const struct option_row *row, const c
 	return 0;
 }
 
-/* Digits, at most one point, and at most one letter of @suffixes, which stands for a scale. */
+/* Reads digits, at most one point, and at most one letter of @suffixes, the unit. */
 static bool read_scaled(const char *text, const char *suffixes, const double *scales,
 			double *ret)
 {
@@ -217,7 +217,7 @@ static bool read_scaled(const char *text, const char *suffixes, const double *sc
 	return end == text + len;
 }
 
-/* As people write it: "90", "90s", "1.5m", "2h". */
+/* Parses "90", "90s", "1.5m", "2h". */
 static int parse_window(struct options *o, const struct option_row *row, const char *arg,
 			struct error *err)
 {
@@ -231,7 +231,7 @@ static int parse_window(struct options *o, const struct option_row *row, const c
 	return 0;
 }
 
-/* As people write it: "4096", "500K", "1.5G" (K is 1024). */
+/* Parses "4096", "500K", "1.5G" (K is 1024). */
 static int parse_max_size(struct options *o, const struct option_row *row,
 			  const char *arg, struct error *err)
 {
@@ -257,7 +257,7 @@ static int parse_output(struct options *o, const struct option_row *row, const c
 
 /* ---- who is sampled ---- */
 
-/* The number of a process or thread; 0: @text is none. */
+/* Reads the id of a process or thread; 0: invalid. */
 static uint32_t read_id(const char *text)
 {
 	char *end;
@@ -321,7 +321,7 @@ static int parse_target(struct options *o, const struct option_row *row, const c
 	return 0;
 }
 
-/* Does anything include by @kind? */
+/* Does any option include by @kind? */
 static bool includes(const struct target_request *t, enum lb_filter_kind kind)
 {
 	if (kind == LB_FILTER_PROCESS && t->nr_pids)
@@ -354,9 +354,9 @@ static bool names_targets(const struct target_request *t)
 }
 
 /*
- * Which files may get a uprobe. Without --uprobe only those of what the caller named: the
- * command, processes, threads, containers, units or cgroups, not what anybody can join, by
- * the name of a thread or as a user.
+ * Which files may get a uprobe. Without --uprobe only those of targets that the user
+ * named: the command, processes, threads, containers, units or cgroups; not --comm and
+ * --user, which any process may match.
  */
 static enum jit_probing probing_of(const struct options *o)
 {
@@ -367,7 +367,7 @@ static enum jit_probing probing_of(const struct options *o)
 		       : JIT_PROBING_TRUSTED;
 }
 
-/* With -p, be it to leave one out. */
+/* Is -p given, even as an exclusion? */
 static bool names_process(const struct target_request *t)
 {
 	for (size_t i = 0; i < t->nr_values; i++)
@@ -376,7 +376,7 @@ static bool names_process(const struct target_request *t)
 	return t->nr_pids;
 }
 
-/* After all of record's: what does not fit together; sets whole_machine where implied. */
+/* Checks the combination of record's options; sets whole_machine if implied. */
 static int check_target(struct target_request *t, struct error *err)
 {
 	bool is_narrow = includes(t, LB_FILTER_PROCESS) || includes(t, LB_FILTER_THREAD);
@@ -541,8 +541,8 @@ static int parse_filter(struct options *o, const struct option_row *row, const c
 }
 
 /*
- * "annotate --asm dither": a profile or what to show? A profile is gzipped, or
- * is called like one; "./main" may well be a program beside the function main.
+ * "annotate --asm dither": a profile or what to show? A profile is gzipped or has a
+ * profile's file name; "./main" may be a program with a function main.
  */
 static bool is_profile(const char *arg)
 {
@@ -562,7 +562,7 @@ static bool is_profile(const char *arg)
 	       magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
-/* Profile and, after --asm or --callers alone, what to show, in whichever order. */
+/* Takes the profile and, after a bare --asm or --callers, what to show, in any order. */
 static void take_view_arguments(int argc, char **argv, struct viewing *v)
 {
 	const char **what = v->show_asm ? &v->asm_what : &v->call_what;
@@ -584,7 +584,7 @@ static void take_view_arguments(int argc, char **argv, struct viewing *v)
 	}
 }
 
-/* What was asked for, and the format does not show. */
+/* Rejects options that the format does not support. */
 static int check_format(const struct viewing *v, struct error *err)
 {
 	const struct render_format *format = viewing_format(v);
@@ -963,7 +963,7 @@ static void make_getopt_tables(unsigned int on, bool stop_at_command,
 	ret->longs[nr_longs] = (struct option){0};
 }
 
-/* A letter may mean one thing to record and another one to report. */
+/* A letter may have different meanings in record and report. */
 static const struct option_row *row_of(int value, unsigned int on)
 {
 	if (value >= 1000)
@@ -982,7 +982,7 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 
 	make_getopt_tables(1U << command->command, command->command == COMMAND_RUN,
 			   &tables);
-	optind = 0; /* afresh, also as to the order of arguments */
+	optind = 0; /* resets getopt, including argument order */
 	opterr = 0;
 	while ((value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) !=
 	       -1) {
@@ -1011,7 +1011,7 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 	return 0;
 }
 
-/* What is left after the options, and what does not fit together. */
+/* Checks the remaining arguments and combinations of options. */
 static int check(int argc, char **argv, struct options *o, struct error *err)
 {
 	switch (o->command) {

@@ -41,9 +41,9 @@ struct options {
 		UPROBE_DEFAULT,
 		UPROBE_ALL, /* --uprobe */
 		UPROBE_NONE, /* --no-uprobe */
-	} uprobe; /* sampling.probing is what it means */
+	} uprobe; /* becomes sampling.probing */
 
-	struct viewing viewing; /* annotate, report; run shows its result at once */
+	struct viewing viewing; /* annotate, report; run also shows its result */
 
 	/* python-hook */
 	enum python_hook_action python_hook_action;

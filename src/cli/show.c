@@ -16,7 +16,7 @@
 #include "cli/disassembly.h"
 #include "render/render.h"
 
-#define MAX_TREES_OF_CALLERS 10 /* functions whose callers are shown at once */
+#define MAX_TREES_OF_CALLERS 10 /* most functions whose callers are shown */
 
 static bool wants_colour(const struct viewing *v)
 {
@@ -28,7 +28,7 @@ static bool wants_colour(const struct viewing *v)
 	       !(term && !strcmp(term, "dumb"));
 }
 
-/* What the locale says, without loading it. */
+/* Does the locale use UTF-8? Does not load it. */
 static bool speaks_utf8(void)
 {
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -51,7 +51,7 @@ static unsigned int terminal_width(void)
 	return size.ws_col;
 }
 
-/* What is not shown, since a stranger's profile names it, is told. */
+/* Reports what is not shown because an untrusted profile names it. */
 static void say_withheld(const struct attribution *a, size_t nr)
 {
 	for (size_t i = 0; i < a->nr_files; i++)
@@ -146,7 +146,7 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 		rc = add_machine_code(v, p, is_strangers, &m, &nr_withheld, err);
 	if (rc)
 		return rc;
-	/* Not before: what is asked for is a function, whatever its types. */
+	/* Only now: a requested function is matched without its types. */
 	if (v->show_types)
 		type_names_apply(p);
 	if (v->call_direction)

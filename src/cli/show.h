@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Analyzes a profile and prints it in the format that was asked for. */
+/* Analyzes a profile and prints it in the requested format. */
 #ifndef LB_CLI_SHOW_H
 #define LB_CLI_SHOW_H
 
@@ -27,10 +27,10 @@ struct viewing {
 	bool input_given;
 	const char *format; /* one of render_formats; "text" */
 	struct attribution_options attribution;
-	bool skip_compile; /* Python's imports and Numba's compiler are left out */
+	bool skip_compile; /* leaves out Python's imports and Numba's compiler */
 	struct source_path_rule *source_paths; /* heap */
 	size_t nr_source_paths, cap_source_paths;
-	bool open_sources; /* that a profile names, whoever wrote it */
+	bool open_sources; /* open what a profile names, even an untrusted one */
 	unsigned int context;
 	double min_share; /* 0..1 */
 	const char *file_filter;
@@ -38,23 +38,24 @@ struct viewing {
 	const char *asm_what; /* function or FILE:LINE; NULL: the hottest function */
 	enum call_direction call_direction; /* report: a tree instead of the table */
 	const char *call_what; /* function or FILE:LINE; NULL: all */
-	unsigned int call_depth; /* most calls of a path */
+	unsigned int call_depth; /* longest path, in calls */
 	bool show_types; /* of specialisations */
 	enum group_by group_by; /* report: groups instead of functions */
-	struct profile_filter *filters; /* heap: whose samples */
+	struct profile_filter *filters; /* heap: which samples */
 	size_t nr_filters, cap_filters;
 	enum colour_mode colour;
 };
 
-/** The format that was asked for; NULL for a command that shows no profile. */
+/** Returns the requested format; NULL for a command that shows no profile. */
 const struct render_format *viewing_format(const struct viewing *v);
 
 /**
- * Renders @p to stdout as @v says (run shows annotate's listing). With
- * --types its functions get other names; --skip-compile and filters drop samples.
- * @file_name     of the profile, for the listing's head; NULL: not from a file
- * @is_strangers  who wrote it is not to be believed: no file that it names is opened, and
- *                how many were not is said
+ * Renders @p to stdout as @v says (run shows annotate's listing). Modifies @p: --types
+ * renames functions; --skip-compile and filters drop samples.
+ * @file_name     name of the profile's file, for the listing's head; NULL: not from a
+ *                file
+ * @is_strangers  the profile's writer is not trusted: opens no file that it names, and
+ *                reports how many were not opened
  */
 int show_profile(const struct viewing *v, struct profile *p, const char *file_name,
 		 bool is_strangers, struct error *err);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One function per check, each reading only what it is about. A check says what
- * it found also when all is well, and never without a remedy when it is not.
+ * One function per check, each reading only its own facts. A check always reports what it
+ * found, and gives a remedy for every problem.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -13,7 +13,7 @@
 #include "doctor/doctor.h"
 #include "doctor/machine.h"
 
-/* Oldest kernel that lineburn promises to work on. */
+/* Oldest kernel that lineburn supports. */
 #define MIN_MAJOR 5
 #define MIN_MINOR 10
 
@@ -22,7 +22,7 @@
 #define MEMLOCK_MINOR     11
 #define MEMLOCK_MIN_BYTES (UINT64_C(512) << 20)
 
-/* From this value on Debian's and Ubuntu's kernels ask for CAP_SYS_ADMIN. */
+/* From this value on, Debian's and Ubuntu's kernels require CAP_SYS_ADMIN. */
 #define PARANOID_DISTRIBUTION 3
 
 /* The highest rate that -F accepts. */
@@ -41,7 +41,7 @@ __attribute__((format(printf, 2, 3))) static void found(struct check *c, const c
 	va_end(args);
 }
 
-/* Sets the status and what to do about it. */
+/* Sets the status and the remedy. */
 __attribute__((format(printf, 3, 4))) static void trouble(struct check *c,
 							  enum check_status status,
 							  const char *fmt, ...)
@@ -68,7 +68,7 @@ __attribute__((format(printf, 3, 4))) static void list(char *words, size_t size,
 	va_end(args);
 }
 
-/* How to start a container that may profile its host. */
+/* Returns how to start a container that may profile its host. */
 static const char *privileged_start(const struct machine *m)
 {
 	if (!m->container && m->pid_ns != PLACE_NESTED)
@@ -84,12 +84,12 @@ static const char *privileged_start(const struct machine *m)
 	       "namespace";
 }
 
-/* ---- who we are ---- */
+/* ---- our rights ---- */
 
 struct needed_cap {
 	int cap;
 	const char *name;
-	bool admin_does; /* CAP_SYS_ADMIN serves as well */
+	bool admin_does; /* CAP_SYS_ADMIN suffices, too */
 	enum check_status without;
 	const char *why;
 };
@@ -230,7 +230,9 @@ static void check_jit(const struct machine *m, struct check *c)
 	long enabled;
 
 	if (machine_number(m, "/proc/sys/net/core/bpf_jit_enable", &enabled)) {
-		/* Only the first network namespace has the file, and only root sees it. */
+		/*
+		 * Only the initial network namespace has the file, and only root sees it.
+		 */
 		found(c, "not visible here; kernels of distributions have it on");
 	} else if (!enabled) {
 		found(c, "off: the sampler is interpreted, a sample costs several times "
@@ -384,7 +386,7 @@ static void check_bpf(const struct machine *m, struct check *c)
 	}
 }
 
-/* Code that JITs register is copied by a uprobe that knows its cookie (jit_probe.h). */
+/* A uprobe with a cookie copies the code that JITs register (jit_probe.h). */
 static void check_uprobe(const struct machine *m, struct check *c)
 {
 	bool has_uprobes = machine_has(m, "/sys/bus/event_source/devices/uprobe/type");
@@ -423,7 +425,7 @@ static void check_uprobe(const struct machine *m, struct check *c)
 
 /* ---- naming ---- */
 
-/* Are there addresses in kallsyms? Where they are hidden, all are zero. */
+/* Does kallsyms show addresses? Hidden ones are all zero. */
 static bool kallsyms_visible(const struct machine *m, bool *ret_exists)
 {
 	_cleanup_fclose_ FILE *f = NULL;
@@ -462,7 +464,7 @@ static void check_kallsyms(const struct machine *m, struct check *c)
 
 struct cgroup_versions {
 	bool v1;
-	char v2[128]; /* mount point of the first one; "" when there is none */
+	char v2[128]; /* first mount point; "" when there is none */
 };
 
 /* "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw" */
@@ -513,7 +515,7 @@ static void check_cgroups(const struct machine *m, struct check *c)
 	}
 }
 
-/* Does a word of a list hold? "capability,landlock,lockdown" */
+/* Does a list contain a word? "capability,landlock,lockdown" */
 static bool has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);

@@ -26,7 +26,7 @@ _Static_assert(ARRAY_SIZE(status_names) == NR_CHECK_STATUS, "a name for each sta
 
 /* ---- trying ---- */
 
-/* The event that the sampler uses, at its slowest; it counts nothing here. */
+/* Opens the sampler's event at its slowest rate; it counts nothing here. */
 static int try_perf_event(void)
 {
 	struct perf_event_attr attr = {
@@ -59,9 +59,9 @@ static int try_program(enum bpf_prog_type type, const struct bpf_insn *insns,
 }
 
 /*
- * A program of the sampler's type that reads kernel memory, because that is what
- * lockdown forbids; a socket filter would load where the sampler does not.
- *   r1 = r10 - 8; r2 = 8; r3 = 0; call bpf_probe_read_kernel; r0 = 0; exit
+ * Loads a program of the sampler's type that reads kernel memory, because lockdown
+ * forbids that; a socket filter would load even if the sampler does not. r1 = r10 - 8; r2
+ * = 8; r3 = 0; call bpf_probe_read_kernel; r0 = 0; exit
  */
 static int try_bpf(void)
 {
@@ -79,8 +79,8 @@ static int try_bpf(void)
 }
 
 /*
- * One of the JIT probe's type. The helper came with 5.15, as cookies did.
- *   call bpf_get_attach_cookie; r0 = 0; exit
+ * Loads a program of the JIT probe's type. Helper and cookies exist since 5.15. call
+ *   bpf_get_attach_cookie; r0 = 0; exit
  */
 static int try_cookie(void)
 {
@@ -166,7 +166,7 @@ static json_t *check_value(const struct check *c)
 			 escape_utf8_buf(remedy, sizeof(remedy), c->remedy));
 }
 
-/* Return: 0 or -ENOMEM. The setters take NULL as a failure. */
+/* Return: 0 or -ENOMEM. The setters treat NULL as a failure. */
 static int print_json(const struct doctor *d, FILE *out)
 {
 	json_t *checks = json_array(), *root;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What lineburn needs of a system, what was found, and the remedy. */
+/* Checks what lineburn needs of a system, and names remedies. */
 #ifndef LB_DOCTOR_DOCTOR_H
 #define LB_DOCTOR_DOCTOR_H
 
@@ -20,20 +20,20 @@
 int doctor_run(bool json, FILE *out);
 
 /**
- * Is this a container from which nothing can be recorded, whatever its rights: with the pids
- * of another namespace than the kernel's, or as a root that is none? A question before a
- * recording, which finds out all else itself.
+ * Before a recording: fails in a container that cannot record with any rights, because it
+ * has its own pid namespace, or its root is not the real one. The recording itself finds
+ * all other problems.
  *
- * @root  put before every path: "" for this system, a folder for tests
- * Return: 0, or -EPERM: what is missing and the remedy are in @err.
+ * @root  put before every path: "" for this system, a folder for tests Return: 0, or
+ * -EPERM with the problem and the remedy in @err.
  */
 int doctor_admits(const char *root, struct error *err);
 
-/* ---- the parts of it, for tests ---- */
+/* ---- its parts, for tests ---- */
 
 enum check_status {
 	CHECK_OK,
-	CHECK_WARN, /* recording works, with less to see or at a higher price */
+	CHECK_WARN, /* recording works, with less data or at a higher cost */
 	CHECK_FAIL, /* recording does not work */
 	NR_CHECK_STATUS,
 };
@@ -41,8 +41,8 @@ enum check_status {
 struct check {
 	const char *name; /* stable, for scripts */
 	enum check_status status;
-	char found[320]; /* may hold names that strangers chose */
-	char remedy[480]; /* "" exactly when @status is CHECK_OK */
+	char found[320]; /* may hold untrusted names */
+	char remedy[480]; /* "" if and only if @status is CHECK_OK */
 };
 
 #define DOCTOR_MAX_CHECKS 24
@@ -52,17 +52,17 @@ struct doctor {
 	size_t nr_checks;
 };
 
-/* What cannot be read from files. */
+/* Results of system calls, which files do not tell. */
 struct doctor_probes {
 	int perf_errno; /* of perf_event_open(2) for cpu-clock on CPU 0; 0: it works */
 	int bpf_errno; /* of loading a small tracing program; 0: it works */
-	int cookie_errno; /* of loading one that asks for its probe's cookie; 0: it works */
+	int cookie_errno; /* of loading one that reads its probe's cookie; 0: it works */
 	int jit_probe_errno; /* of loading the probe of JITs itself, same */
 	uint64_t memlock_bytes; /* RLIMIT_MEMLOCK; UINT64_MAX: unlimited */
 	const char *debuginfod_urls; /* NULL: not set */
 };
 
-/** Tries the system calls. Leaves nothing behind. */
+/** Tries the system calls. Has no lasting effect. */
 void doctor_probe(struct doctor_probes *ret);
 
 /**

@@ -64,7 +64,7 @@ bool machine_has_cap(const struct machine *m, int cap)
 	return m->caps >> cap & 1;
 }
 
-/* CapEff and Uid of /proc/self/status. */
+/* Reads CapEff and Uid of /proc/self/status. */
 static void read_status(struct machine *m)
 {
 	_cleanup_fclose_ FILE *f = NULL;
@@ -81,7 +81,7 @@ static void read_status(struct machine *m)
 	}
 }
 
-/* "pid:[4026531836]": compared with the number that the kernel's first one has. */
+/* "pid:[4026531836]": compared with the initial namespace's number. */
 static enum placement read_placement(const struct machine *m, const char *kind,
 				     unsigned int initial)
 {
@@ -97,7 +97,7 @@ static enum placement read_placement(const struct machine *m, const char *kind,
 	return strcmp(link, expected) ? PLACE_NESTED : PLACE_INITIAL;
 }
 
-/* What the cgroup paths of container managers contain, and the files they leave. */
+/* Parts of container managers' cgroup paths, and files that they create. */
 static const struct {
 	const char *name, *file, *cgroup;
 } containers[] = {
@@ -111,9 +111,9 @@ static const struct {
 };
 
 /*
- * The cgroup first. In a cgroup namespace of its own a container sees only "/", and
- * then the file tells; but a file alone proves nothing, because images of virtual
- * machines are made from images of containers.
+ * Checks the cgroup first. In its own cgroup namespace a container sees only "/", and
+ * then the file decides. Otherwise a file proves nothing, because virtual machine images
+ * are made from container images.
  */
 static const char *read_container(const struct machine *m)
 {

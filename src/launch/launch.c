@@ -68,7 +68,7 @@ void launch_user_find(struct launch_user *ret)
 	snprintf(ret->name, sizeof(ret->name), "%s", pw ? pw->pw_name : "");
 }
 
-/* Name and parent of a process from /proc/PID/stat; false when it is gone. */
+/* Reads a process's name and parent from /proc/PID/stat; false when it has exited. */
 static bool read_stat(pid_t pid, char name[64], pid_t *ret_parent)
 {
 	char path[64];
@@ -88,7 +88,7 @@ static bool read_stat(pid_t pid, char name[64], pid_t *ret_parent)
 	return sscanf(close + 1, " %*c %d", ret_parent) == 1;
 }
 
-/* The outermost sudo among our ancestors was started with the caller's environment. */
+/* Returns our outermost sudo ancestor, which has the caller's environment. */
 static pid_t find_sudo(void)
 {
 	pid_t pid = getppid(), found = 0;
@@ -125,7 +125,7 @@ static char **split_environ(char *text, size_t len)
 	return env;
 }
 
-/* The environment that sudo scrubbed; NULL: it cannot be had. Only root may read it. */
+/* Reads the environment that sudo scrubbed; NULL: unavailable. Only root may read it. */
 static char **read_environ(void)
 {
 	char path[64];
@@ -152,8 +152,8 @@ static void set_environ(char **env)
 }
 
 /*
- * In the child only, so nothing is freed. The modules that look groups up are root then
- * (nsswitch.conf(5)): the user's environment comes after them, and after root is gone.
+ * In the child only, so nothing is freed. Group lookup modules (nsswitch.conf(5)) run as
+ * root, so the user's environment is set after them and after dropping root.
  */
 static int become(const struct launch_user *user)
 {
@@ -174,11 +174,11 @@ static void report_failure(int fd, int code)
 		_exit(EXIT_OWN_FAILURE);
 }
 
-/* Behind it tables are made when the code is hit. */
+/* For code beyond this size, tables are built when it is hit. */
 #define MAP_MAX_BYTES (256 << 20)
 
 /*
- * Before it is executed the file is mapped: so the tables for its code can be made while
+ * Maps the file before it is executed, so that the tables for its code can be built while
  * the command waits.
  */
 static void map_command(const char *name)
@@ -200,7 +200,7 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 	ssize_t n;
 	int rc = user->is_other ? become(user) : 0;
 
-	/* As the user, by the user's PATH: it is the file that is executed then. */
+	/* As the user, by the user's PATH: exec will find the same file. */
 	if (!rc)
 		map_command(argv[0]);
 	send(go_fd, "", 1, MSG_NOSIGNAL);
@@ -208,7 +208,7 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 		n = read(go_fd, &byte, 1);
 	while (n < 0 && errno == EINTR);
 	if (n != 1)
-		_exit(EXIT_OWN_FAILURE); /* never let go, or lineburn is dead */
+		_exit(EXIT_OWN_FAILURE); /* never started, or lineburn died */
 	if (!rc) {
 		python_hook_set_environ(python_hook, argv[0]);
 		execvp(argv[0], argv);
@@ -249,7 +249,7 @@ int launch_new(char **argv, const struct launch_user *user, bool python_hook,
 	close(failed[1]);
 	if (l->pid < 0)
 		return -EAGAIN;
-	/* Whoever started us may ignore it; then no exit status would be kept. */
+	/* Our parent may have set it to ignored; then no exit status would be kept. */
 	signal(SIGCHLD, SIG_DFL);
 	*ret = take_ptr(l);
 	return 0;
@@ -352,10 +352,10 @@ void launch_die_alike(const struct launch *l)
 
 /* ---- the file that a command executes ---- */
 
-#define MAX_SCRIPTS 4 /* that execute each other: as the kernel allows */
+#define MAX_SCRIPTS 4 /* nested interpreters, as many as the kernel allows */
 #define LINE_BYTES  256 /* of "#!": BINPRM_BUF_SIZE of linux/binfmts.h */
 
-/* An executable file: a pipe or a device is not opened, which alone may do something. */
+/* Opens an executable file, never a pipe or a device, as opening one may have effects. */
 static int open_file(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
@@ -384,7 +384,7 @@ static int search(const char *name)
 		char file[PATH_MAX];
 		int fd;
 
-		/* An empty part is the working directory. */
+		/* An empty component is the working directory. */
 		snprintf(file, sizeof(file), "%.*s%s%s", (int)(len < PATH_MAX ? len : 0),
 			 path, len ? "/" : "./", name);
 		fd = open_file(file);
@@ -405,7 +405,7 @@ static bool is_env(const char *path)
 	return !strcmp(slash ? slash + 1 : path, "env");
 }
 
-/* @line  of LINE_BYTES: the interpreter is left in it. Return: false: it is no script. */
+/* @line has LINE_BYTES; set to the interpreter. Return: false: not a script. */
 static bool read_interpreter(int fd, char *line)
 {
 	static const char blank[] = " \t";
@@ -419,7 +419,7 @@ static bool read_interpreter(int fd, char *line)
 	rest = line + 2;
 	word = strtok_r(rest, blank, &rest);
 	if (word && is_env(word))
-		do /* neither its options nor its variables */
+		do /* skips its options and variables */
 			word = strtok_r(NULL, blank, &rest);
 		while (word && (*word == '-' || strchr(word, '=')));
 	if (!word)

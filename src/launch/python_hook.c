@@ -27,15 +27,15 @@
 
 struct python_folder {
 	int fd; /* O_PATH */
-	char *path; /* heap, for messages alone */
+	char *path; /* heap; only for messages */
 };
 
 struct python_prefix {
-	const char *path; /* as it was given, borrowed; for messages alone */
+	const char *path; /* as the user gave it, borrowed; only for messages */
 	int fd; /* O_PATH */
 	uid_t uid; /* its owner */
 	gid_t gid;
-	bool is_other; /* we have its owner's rights instead of root's */
+	bool is_other; /* we run with its owner's rights instead of root's */
 	struct creds creds;
 	struct python_folder *sites; /* site-packages of each CPython >= 3.9 */
 	size_t nr_sites; /* at least one */
@@ -43,7 +43,7 @@ struct python_prefix {
 
 #define MAX_LINKS 40 /* as the kernel allows */
 
-/* O_PATH. Return: -ENOTDIR also where it is a link. */
+/* Opens with O_PATH. Return: -ENOTDIR also for a link. */
 static int open_no_link(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -62,11 +62,14 @@ static int open_following(int dir, const char *name)
 
 /* ---- the way to the prefix ---- */
 
-/* Where we are, what of the path is left, and who could have led us elsewhere. */
+/*
+ * State of a path walk: current folder, rest of the path, and owner of the links
+ * followed.
+ */
 struct path_walk {
 	int fd;
 	char rest[PATH_MAX];
-	uid_t linker; /* whose links were followed; 0: only root's */
+	uid_t linker; /* owner of followed links; 0: only root */
 	int nr_links;
 };
 
@@ -112,7 +115,7 @@ static int walk_link(struct path_walk *w, const char *name)
 		return -EPERM;
 	if (st.st_uid)
 		w->linker = st.st_uid;
-	/* There its text is not where it leads: /proc/PID/root. */
+	/* The text of such a link is not its target: /proc/PID/root. */
 	if (fs.f_type == PROC_SUPER_MAGIC)
 		return walk_to(w, open_following(w->fd, name));
 	return walk_text(w, link);
@@ -137,8 +140,8 @@ static int walk_step(struct path_walk *w)
 }
 
 /*
- * Whoever owns a link could lead root to where only root may write. So a link of
- * another user than root is followed to what is that user's, and to nothing else.
+ * Opens @path as root. A link's owner could lead root to where only root may write, so a
+ * link of another user is followed only to what that user owns.
  */
 static int open_as_root(const char *path)
 {
@@ -184,7 +187,7 @@ static int open_prefix(struct python_prefix *p, struct error *err)
 	return 0;
 }
 
-/* As root only: whoever owns the prefix could divert what we do in it. */
+/* Only as root: the prefix's owner could divert root's actions in it. */
 static int become_owner(struct python_prefix *p, struct error *err)
 {
 	if (geteuid() || !p->uid)
@@ -205,7 +208,7 @@ static bool is_link(int dir, const char *name)
 	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode);
 }
 
-/* Return: the folder; -ENOENT without a sentence: there is none. */
+/* Return: the folder; -ENOENT without a sentence when it does not exist. */
 static int open_part(const struct python_prefix *p, int dir, const char *name,
 		     const char *path, struct error *err)
 {
@@ -241,7 +244,7 @@ static int check_owner(const struct python_prefix *p, int site, const char *path
 		p->path, p->uid, path, st.st_uid);
 }
 
-/* Return: -ENOENT without a sentence: there is no folder of packages. */
+/* Return: -ENOENT without a sentence when there is no folder of packages. */
 static int add_site(struct python_prefix *p, int lib, const char *python,
 		    struct error *err)
 {
@@ -346,12 +349,11 @@ static void python_prefix_deinit(struct python_prefix *p)
 }
 
 /**
- * Opens the prefix at @path, and from then until python_prefix_deinit() root has the
- * file rights of its owner. Root follows links to the prefix if they are root's or
- * the owner's, and none in it; what it would change belongs to the same owner.
- * Others are only held to what they may do anyway.
+ * Opens the prefix at @path; until python_prefix_deinit() root has its owner's file
+ * rights. Root follows links to the prefix if root or the owner owns them, and none in
+ * it; it changes only files of this owner. Other users just keep their own rights.
  *
- * Return: 0; or a negative errno with a sentence, and then there is nothing to undo.
+ * Return: 0; or a negative errno with a sentence, then @p needs no deinit.
  */
 static int python_prefix_init(struct python_prefix *p, const char *path,
 			      struct error *err)
@@ -373,11 +375,11 @@ static int python_prefix_init(struct python_prefix *p, const char *path,
 #define PTH              "lineburn-hook.pth"
 #define MODULE_MAX_BYTES (1u << 20)
 
-/* One line, as site wants it; a package that is gone must not cost a traceback. */
+/* One line, as the module site requires; a removed package must not cause a traceback. */
 static const char pth_text[] = "import sys; exec(\"try:\\n import " PACKAGE "\\n " PACKAGE
 			       ".start()\\nexcept Exception:\\n pass\")\n";
 
-/* Of the package; what is compiled from them has the same names before the dot. */
+/* Modules of the package; their compiled files have the same names before the dot. */
 static const char *const modules[] = {"__init__", "numba_lines", "numba_cache"};
 
 struct module_text {
@@ -394,7 +396,7 @@ static int cannot(struct error *err, int rc, const char *what,
 	return error_set(err, rc, "cannot %s %s/%s: %m", what, folder->path, name);
 }
 
-/* Readable for all: the service runs as somebody else. */
+/* Readable for all: the service runs as another user. */
 static int write_file(const struct python_folder *folder, const char *name,
 		      const char *text, size_t len, struct error *err)
 {
@@ -423,7 +425,7 @@ static void close_folder(struct python_folder *folder)
 	free(folder->path);
 }
 
-/* Return: -ENOENT without a sentence: there is none, or what has its name is no folder. */
+/* Return: -ENOENT without a sentence: it does not exist, or is not a folder. */
 static int open_package(const struct python_folder *site, struct python_folder *ret,
 			struct error *err)
 {
@@ -509,7 +511,7 @@ static int install_one(const struct python_folder *site, const struct module_tex
 	return write_file(site, PTH, pth_text, sizeof(pth_text) - 1, err);
 }
 
-/* Absolute, since the service will look at it from somewhere else. */
+/* Makes the path absolute, as the service has another working directory. */
 static int make_absolute(const char *path, char ret[PATH_MAX], struct error *err)
 {
 	char cwd[PATH_MAX] = "";
@@ -545,12 +547,12 @@ static int install_all(const char *prefix, const struct module_text *texts,
 }
 
 /**
- * Installs, or renews, the copy for each CPython >= 3.9 of @prefix, and says so on
+ * Installs or updates the copy for each CPython >= 3.9 of @prefix, and reports it on
  * stderr. The .pth file comes last: an interrupted installation starts nothing.
  *
- * @home       what python_hook_find() found
- * @cache_dir  NULL: none given, and one of an earlier installation is forgotten
- * Return: 0, or a negative errno with a sentence.
+ * @home       from python_hook_find()
+ * @cache_dir  NULL: none; removes that of an earlier installation Return: 0, or a
+ * negative errno with a sentence.
  */
 static int python_site_install(const char *prefix, const char *home,
 			       const char *cache_dir, struct error *err)
@@ -571,7 +573,7 @@ static int python_site_install(const char *prefix, const char *home,
 
 /* ---- remove ---- */
 
-/* Is it a module of ours, compiled? "numba_lines.cpython-311.pyc" */
+/* Is it one of our modules, compiled? "numba_lines.cpython-311.pyc" */
 static bool is_compiled_module(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(modules); i++) {
@@ -594,7 +596,7 @@ static void remove_compiled(const struct python_folder *folder)
 	unlinkat(folder->fd, "__pycache__", AT_REMOVEDIR);
 }
 
-/* The .pth file first: from then on nothing starts what is being removed. */
+/* The .pth file first: afterwards no Python loads what is being removed. */
 static int remove_one(const struct python_folder *site, bool *removed, struct error *err)
 {
 	_cleanup_(close_folder) struct python_folder folder = {.fd = -1};
@@ -621,8 +623,8 @@ static int remove_one(const struct python_folder *site, bool *removed, struct er
 }
 
 /**
- * Undoes it: our files, and what Python compiled of them, and nothing else. Where
- * nothing is installed, nothing is done.
+ * Uninstalls: removes our files and those that Python compiled from them, nothing else.
+ * Does nothing if nothing is installed.
  */
 static int python_site_remove(const char *prefix, struct error *err)
 {
@@ -694,10 +696,7 @@ static bool runs_python(const char *command)
 	return !strncmp(slash ? slash + 1 : command, "python", strlen("python"));
 }
 
-/*
- * An entry that is empty means the current directory, so no colon may follow or
- * precede what was not there.
- */
+/* An empty entry means the current directory, so add no colon to an empty PYTHONPATH. */
 static int prepend_to_pythonpath(const char *folder)
 {
 	const char *old = getenv("PYTHONPATH");

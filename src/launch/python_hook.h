@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The Python code that gives Numba's functions line tables (python/): where it is,
- * how a started command gets it, and how a virtual environment gets a copy.
+ * Finds the Python code that gives Numba's functions line tables (python/), passes it to
+ * started commands, and installs it in virtual environments.
  */
 #ifndef LB_LAUNCH_PYTHON_HOOK_H
 #define LB_LAUNCH_PYTHON_HOOK_H
@@ -19,7 +19,7 @@ enum python_hook_action {
 };
 
 /**
- * The folder python/: beside the executable (where it was built), above it (built
+ * Finds the folder python/: next to the executable (where it was built), above it (built
  * with SAN or DEBUG), or in ../share/lineburn (installed).
  *
  * @ret  absolute, set on success
@@ -28,22 +28,22 @@ enum python_hook_action {
 int python_hook_find(char ret[PATH_MAX], struct error *err);
 
 /**
- * Changes our environment, for a command that is about to be executed by us, as who
- * we are: PYTHONPATH starts with the hook's folder, and LINEBURN_PYTHON_HOOK is "run".
- * Where the hook is not there, or cannot be read, PYTHONPATH stays as it is, and one
- * warning says so if @command is a Python (else only -v does).
+ * Changes our environment for a command that this process will execute as its current
+ * user: PYTHONPATH starts with the hook's folder, and LINEBURN_PYTHON_HOOK is "run". If
+ * the hook is missing or unreadable, keeps PYTHONPATH and warns once if @command is a
+ * Python (else only with -v).
  *
- * @on  false: LINEBURN_PYTHON_HOOK becomes "off", which also turns installed hooks
- *      off. An "off" that was there stays.
+ * @on  false: sets LINEBURN_PYTHON_HOOK to "off", which also disables installed hooks. An
+ *      "off" from the caller always stays.
  */
 void python_hook_set_environ(bool on, const char *command);
 
 /**
- * Carries out "lineburn python-hook"; prints to stdout what PATH asks for, and what
- * was done to stderr. Files in a prefix are written with the rights of its owner.
+ * Runs "lineburn python-hook": prints the result of PATH to stdout, and what was done to
+ * stderr. Writes files in a prefix with the rights of its owner.
  *
  * @prefix     a virtual environment, or another prefix of a Python; NULL for PATH
- * @cache_dir  for INSTALL: where compiled functions are kept; NULL: beside Numba's
+ * @cache_dir  for INSTALL: where compiled functions are cached; NULL: next to Numba's
  * Return: 0, or a negative errno with a sentence.
  */
 int python_hook_run(enum python_hook_action action, const char *prefix,

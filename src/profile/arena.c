@@ -66,7 +66,7 @@ const char *arena_utf8(struct arena *a, const char *s)
 
 void arena_reset(struct arena *a)
 {
-	/* One chunk of the usual size stays, for the next step. */
+	/* Keep one chunk of the usual size for the next step. */
 	while (a->chunks && (a->chunks->next || a->chunks->size > CHUNK_BYTES)) {
 		struct arena_chunk *next = a->chunks->next;
 

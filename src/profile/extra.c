@@ -24,7 +24,7 @@
 	X(lowered_ns)               \
 	X(longest_period_ns)
 
-/* An id in the file, which counts from 1; 0: none. */
+/* Returns an id in the file: ids count from 1; 0: none. */
 static uint64_t id_of(uint32_t index)
 {
 	return index == PROFILE_NONE ? 0 : index + UINT64_C(1);
@@ -54,7 +54,7 @@ static int pack_one(struct arena *arena, const struct profile_code *from,
 	return 0;
 }
 
-/** @arena  holds what @to points at afterwards. Return: 0 or -ENOMEM. */
+/** @arena holds what @to will point at. Return: 0 or -ENOMEM. */
 static int code_pack(const struct profile *p, struct arena *arena, Lineburn__Extra *to)
 {
 	size_t nr = p->extra.nr_codes;
@@ -112,12 +112,12 @@ static int unpack_one(struct profile *p, const Lineburn__Code *from,
 	r = profile_add_code(p, &code);
 	if (r == -EINVAL)
 		return -EBADMSG;
-	return r == -ENOSPC ? 0 : r; /* as if it had not been kept */
+	return r == -ENOSPC ? 0 : r; /* treated as not stored */
 }
 
 /**
- * Adds to @p, whose mappings and functions are there; code that does not fit
- * PROFILE_MAX_CODE_BYTES is left out. Return: 0, -EBADMSG, -ENOMEM.
+ * Adds code to @p, whose mappings and functions are already read; omits code over
+ * PROFILE_MAX_CODE_BYTES. Return: 0, -EBADMSG, -ENOMEM.
  */
 static int code_unpack(struct profile *p, const Lineburn__Extra *from,
 		       const struct extra_ids *ids)
@@ -129,7 +129,7 @@ static int code_unpack(struct profile *p, const Lineburn__Extra *from,
 	return r;
 }
 
-/* Every message that a packed Extra is made of lives here until it is packed. */
+/* Holds all messages of an Extra until it is packed. */
 struct packer {
 	const struct profile *p;
 	struct arena arena;
@@ -219,7 +219,7 @@ static void pack_runs(struct packer *k, const struct profile_source *from,
 	}
 }
 
-/* A function of a file that its path alone does not tell. */
+/* A function of a file that shares its path with another one. */
 struct told_apart {
 	const char *file;
 	uint32_t function;
@@ -415,7 +415,7 @@ static int unpack_recording(struct profile *p, const Lineburn__Extra *from)
 	return 0;
 }
 
-/* Does the text have just as many lines as it says? */
+/* Does the text have exactly the stated number of lines? */
 static bool run_is_sound(const Lineburn__SourceRun *run)
 {
 	const uint8_t *at = run->text.data;
@@ -447,7 +447,7 @@ static int unpack_run(struct profile_source *to, const Lineburn__SourceRun *from
 	return 0;
 }
 
-/* Gives the functions of a file whose path another file has, too, a name of its own. */
+/* Sets a namesake as filename of the functions of a file that shares its path. */
 static int unpack_functions(struct profile *p, const Lineburn__Source *from,
 			    const struct extra_ids *ids, struct profile_source *to)
 {

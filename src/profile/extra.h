@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Converts lineburn.Extra (lineburn.proto), the data that pprof has no field for, from and
+ * Converts lineburn.Extra (lineburn.proto), the data without a field in pprof, from and
  * to the model.
  */
 #ifndef LB_PROFILE_EXTRA_H
@@ -17,7 +17,7 @@
  */
 int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len);
 
-/* The index of what has an id in the file; PROFILE_NONE: there is none. */
+/* Maps ids in the file to indexes; PROFILE_NONE: no such id. */
 struct extra_ids {
 	const void *ctx;
 	uint32_t (*location)(const void *ctx, uint64_t id);
@@ -26,12 +26,12 @@ struct extra_ids {
 };
 
 /**
- * Reads the same into @p, whose tables are there already.
+ * Unpacks the same into @p, whose tables are already read.
  *
  * @arena        for the unpacked message; reset by the caller
  *
- * Names that are not known (a newer lineburn's) count as not told. A version
- * that is not understood leaves extra.present false and says so in a comment.
+ * Unknown names (of a newer lineburn) are ignored. An unknown version leaves
+ * extra.present false and adds a comment.
  * Return: 0, -EBADMSG (malformed), -EFBIG (over the arena), -ENOMEM.
  */
 int extra_unpack(struct profile *p, const uint8_t *data, size_t len,

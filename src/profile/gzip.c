@@ -10,7 +10,7 @@
 #include "base/vec.h"
 
 #define WINDOW_BITS (15 + 16) /* the largest window; + 16: a gzip header around it */
-#define STEP_BYTES  65536u /* room made at a time */
+#define STEP_BYTES  65536u /* growth of the output */
 
 static void deflate_step(struct gzip_writer *w, const uint8_t *data, size_t len,
 			 int flush)
@@ -98,7 +98,7 @@ static void inflate_endp(z_stream **stream)
 	inflateEnd(*stream);
 }
 
-/* Room for more output, unless the input does not deserve it. */
+/* Grows the output, unless it exceeds the allowed ratio to the input. */
 static int make_room(uint8_t **out, size_t *cap, size_t len, size_t in_len, size_t max)
 {
 	size_t ratio_max = in_len > (SIZE_MAX - GZIP_RATIO_SLACK) / GZIP_MAX_RATIO
@@ -116,7 +116,7 @@ static int make_room(uint8_t **out, size_t *cap, size_t len, size_t in_len, size
 	return 0;
 }
 
-/* One round of inflate() over what is left; *done when all members were read. */
+/* Runs inflate() once over the rest; sets *done when all members are read. */
 static int inflate_step(z_stream *z, const uint8_t *end, uint8_t *room, size_t room_len,
 			size_t *produced, bool *done)
 {
@@ -136,7 +136,7 @@ static int inflate_step(z_stream *z, const uint8_t *end, uint8_t *room, size_t r
 		return *done || inflateReset(z) == Z_OK ? 0 : -EBADMSG;
 	case Z_OK:
 		return 0;
-	case Z_BUF_ERROR: /* no progress: there is room, so the input is at its end */
+	case Z_BUF_ERROR: /* no progress despite room: the input has ended */
 		return z->next_in == end ? -ENODATA : -EBADMSG;
 	case Z_MEM_ERROR:
 		return -ENOMEM;

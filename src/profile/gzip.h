@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <zlib.h>
 
-/* All zeroes is a writer without output. Failures stick: ask gzip_take(). */
+/* Zeroed: a writer without output. Failures stick: gzip_take() returns them. */
 struct gzip_writer {
 	z_stream stream;
 	bool in_member;
@@ -22,7 +22,7 @@ struct gzip_writer {
 /** Appends to the current member; opens one if there is none. */
 void gzip_put(struct gzip_writer *w, const void *data, size_t len);
 void gzip_end_member(struct gzip_writer *w);
-/** Ends the member and hands the bytes over. Return: 0 or -ENOMEM. */
+/** Ends the member and gives the bytes to the caller. Return: 0 or -ENOMEM. */
 int gzip_take(struct gzip_writer *w, void **ret, size_t *ret_len);
 void gzip_writer_deinit(struct gzip_writer *w);
 
@@ -33,8 +33,8 @@ static inline bool gzip_is(const uint8_t *data, size_t len)
 }
 
 /*
- * What unpacks to more than this many times its size (and more than the slack)
- * is refused early: profiles reach 5 to 20, deflate's limit is 1032.
+ * Input that unpacks to more than this many times its size (and more than the slack) is
+ * refused early: profiles reach 5 to 20, deflate's limit is 1032.
  */
 #define GZIP_MAX_RATIO   200
 #define GZIP_RATIO_SLACK (16u << 20)

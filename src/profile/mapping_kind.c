@@ -29,7 +29,7 @@ const char *path_basename(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Length of the name without the mark of a deleted file. */
+/* Returns the length of the name without the mark of a deleted file. */
 static size_t name_len(const char *name)
 {
 	size_t len = strlen(name);
@@ -142,7 +142,7 @@ bool object_is_system(const char *filename)
 	return has_prefix_of(filename, roots, ARRAY_SIZE(roots));
 }
 
-/* ".../lib/python3.11/json/decoder.py", wherever that Python is installed. */
+/* ".../lib/python3.11/json/decoder.py", for any Python installation. */
 static bool in_python_library(const char *path)
 {
 	const char *at = path;
@@ -168,7 +168,7 @@ bool source_is_library(const char *path)
 		"/.cargo/",        "/.rustup/toolchains/", "/pkg/mod/",
 	};
 
-	/* What somebody typed has a name of that kind too. */
+	/* Code that a user typed has such names, too. */
 	static const char *const typed[] = {"<ipython-input-", "<stdin>"};
 
 	if (has_prefix_of(path, typed, ARRAY_SIZE(typed)))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the names of mappings, source files and functions tell about code. They are all
- * that a profile has, ours or another tool's, so the rules live here and nowhere else.
+ * Classifies code by the names of mappings, source files and functions. A profile, ours
+ * or another tool's, has nothing else, so all such rules are here.
  */
 #ifndef LB_PROFILE_MAPPING_KIND_H
 #define LB_PROFILE_MAPPING_KIND_H
@@ -14,8 +14,8 @@
 enum code_kind {
 	CODE_NATIVE,
 	/*
-	 * "[kernel.kallsyms]" with anything behind it, "[kernel...", "[guest.kernel...",
-	 * vmlinux, *.ko and its compressed forms.
+	 * "[kernel.kallsyms]" with any suffix, "[kernel...", "[guest.kernel...", vmlinux,
+	 * *.ko and its compressed forms.
 	 */
 	CODE_KERNEL,
 	/* C code of Python: python, python3, python3.11, python3.13t, libpython3.11.so.1.0 */
@@ -27,30 +27,30 @@ enum code_kind {
 
 enum code_kind code_kind_of(const char *filename);
 
-/** The last part of a path; @path itself when it has no "/". Borrowed. */
+/** Returns the last component of a path; @path itself when it has no "/". Borrowed. */
 const char *path_basename(const char *path);
 
 /**
- * What people call the mapping: the basename without " (deleted)", "[kernel]",
- * "[ext4]" for a kernel module, "[jit]", "" for a mapping without a name.
- * Interned in @pool.
+ * Returns the mapping's display name: the basename without " (deleted)", "[kernel]",
+ * "[ext4]" for a kernel module, "[jit]", "" for a mapping without a name. Interned in
+ * @pool.
  */
 const char *object_name(const char *filename, struct strpool *pool);
 
-/** Is the mapped file the system's: under /usr, /lib, /nix/store, ...? */
+/** Does the mapped file belong to the system: under /usr, /lib, /nix/store, ...? */
 bool object_is_system(const char *filename);
 
 /**
- * Is a source file part of a library rather than somebody's own program: the
- * system's headers, site-packages, the standard library of Python, Go, Rust,
- * Node, downloaded dependencies? "" is not.
+ * Does a source file belong to a library rather than to the user's own program: system
+ * headers, site-packages, the standard library of Python, Go, Rust, Node, downloaded
+ * dependencies? False for "".
  */
 bool source_is_library(const char *path);
 
 /**
- * Is this what calls main() or a thread's function in glibc or musl (csu/libc-start.c,
- * nptl/pthread_create.c, sysdeps/.../clone.S; musl: env/__libc_start_main.c)? Such
- * functions call everything, so a total of theirs says nothing.
+ * Is this a function that calls main() or a thread's function in glibc or musl
+ * (csu/libc-start.c, nptl/pthread_create.c, sysdeps/.../clone.S; musl:
+ * env/__libc_start_main.c)? Such functions call everything, so their totals say nothing.
  */
 bool function_is_start_code(const char *function);
 

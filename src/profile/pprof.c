@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any tool's profile -> the model. The file is hostile: it is unpacked with a
- * bound, cut into parts that are decoded one at a time in an arena, and walked
- * in passes, so that whatever a pass refers to is there already.
+ * Reads any tool's profile into the model. The file is hostile: it is unpacked up to a
+ * limit, split into parts that are decoded one at a time in an arena, and walked in
+ * passes, so that all that a pass refers to is already read.
  */
 #include "profile/pprof.h"
 
@@ -68,8 +68,8 @@ static void count_presence(const struct profile *p, struct presence *presence)
 }
 
 /**
- * The program with most samples in its stacks; a library, then anything else,
- * only when there is no program. PROFILE_NONE: no mappings, or out of memory.
+ * Finds the program with most samples in its stacks; without one a library, then anything
+ * else. PROFILE_NONE: no mappings, or out of memory.
  */
 static uint32_t main_mapping_find(const struct profile *p)
 {
@@ -107,7 +107,7 @@ struct pprof_part {
 #define PPROF_MAX_STRINGS    (1u << 26)
 #define PPROF_MAX_PART_BYTES (512u << 20) /* one part, unpacked */
 
-/* The ids of one table, made up by strangers, by index; and the way back. */
+/* The untrusted ids of one table by index, and the reverse map. */
 struct pprof_ids {
 	uint64_t *items; /* heap */
 	size_t nr, cap;
@@ -128,12 +128,12 @@ struct pprof_reader {
 typedef int (*pprof_pass)(struct pprof_reader *r,
 			  const Perftools__Profiles__Profile *part);
 
-/* All zeroes is an empty table. */
+/* Zeroed: an empty table. */
 struct string_table {
 	struct hashmap index;
 	const char **strings; /* heap array; [0] is unused */
 	size_t nr, cap;
-	bool failed; /* out of memory; numbers given since are 0 */
+	bool failed; /* out of memory; later numbers are 0 */
 };
 
 /** @s is borrowed, interned (told apart by its address), not NULL. */
@@ -207,7 +207,7 @@ static bool skip_value(const uint8_t **at, const uint8_t *end, uint64_t type)
 		if (!varint(at, end, &len))
 			return false;
 		break;
-	default: /* groups never were in this format */
+	default: /* this format never had groups */
 		return false;
 	}
 	if (len > (uint64_t)(end - *at))
@@ -216,7 +216,7 @@ static bool skip_value(const uint8_t **at, const uint8_t *end, uint64_t type)
 	return true;
 }
 
-/* Steps over one field; *number is its number. */
+/* Skips one field; sets *number to its number. */
 static bool skip_field(const uint8_t **at, const uint8_t *end, uint64_t *number)
 {
 	uint64_t tag;
@@ -235,7 +235,7 @@ static bool is_wanted(uint64_t number, uint32_t wanted)
 }
 
 /**
- * The next run of wanted fields from *at, which moves behind it.
+ * Finds the next run of wanted fields from *at, and advances *at past it.
  * Return: 1, 0 when there is none, -EBADMSG when these are no protobuf fields.
  */
 static int pprof_part_next(const uint8_t **at, const uint8_t *end, uint32_t wanted,
@@ -255,7 +255,7 @@ static int pprof_part_next(const uint8_t **at, const uint8_t *end, uint32_t want
 				from = field;
 			len = (size_t)(*at - from);
 		} else if (len) {
-			break; /* the run ended before this field, which is not wanted */
+			break; /* the run ended before this unwanted field */
 		}
 	}
 	*ret = (struct pprof_part){.data = from, .len = len};
@@ -278,7 +278,7 @@ __attribute__((format(printf, 2, 3))) static int pprof_malformed(struct pprof_re
 			 r->name, what);
 }
 
-/** -ENOMEM or -ENOSPC of vec_grow() for a table of @what, as an error with its sentence. */
+/** Reports -ENOMEM or -ENOSPC of vec_grow() for a table of @what with a sentence. */
 static int pprof_no_room(struct pprof_reader *r, int code, const char *what)
 {
 	if (code == -ENOSPC)
@@ -289,7 +289,7 @@ static int pprof_no_room(struct pprof_reader *r, int code, const char *what)
 	return error_set(r->err, -ENOMEM, "out of memory while reading %s", r->name);
 }
 
-/** The string with number @i. Return: 0 or -EBADMSG. */
+/** Gets the string with number @i. Return: 0 or -EBADMSG. */
 static int pprof_string(struct pprof_reader *r, int64_t i, const char **ret)
 {
 	if (i < 0 || (uint64_t)i >= r->nr_strings)
@@ -304,13 +304,13 @@ static bool is_id(uint32_t item, const void *key, const void *ctx)
 	return ((const struct pprof_ids *)ctx)->items[item] == *(const uint64_t *)key;
 }
 
-/** The index of @id, or PROFILE_NONE. */
+/** Returns the index of @id, or PROFILE_NONE. */
 static uint32_t pprof_find_id(const struct pprof_ids *ids, uint64_t id)
 {
 	return hashmap_find(&ids->index, hash_u64(0, id), is_id, &id, ids);
 }
 
-/** Notes the next item of a table under @id. Return: 0, -EBADMSG (0 or twice), -ENOMEM. */
+/** Adds the next item of a table under @id. Return: 0, -EBADMSG (0 or used), -ENOMEM. */
 static int pprof_add_id(struct pprof_reader *r, struct pprof_ids *ids, uint64_t id,
 			const char *what)
 {
@@ -342,7 +342,7 @@ static int pprof_read_strings(struct pprof_reader *r,
 	return 0;
 }
 
-/* A line number that fits; what does not is none. */
+/* Returns the line number; 0 if it does not fit. */
 static uint32_t line_number(int64_t line)
 {
 	return line > 0 && line < UINT32_MAX ? (uint32_t)line : 0;
@@ -631,7 +631,7 @@ static int read_head(struct pprof_reader *r, const Perftools__Profiles__Profile 
 		const char *comment = "";
 
 		code = pprof_string(r, part->comment[i], &comment);
-		/* More comments than the most are left out, being only words. */
+		/* Omits comments over the maximum, which carry no data. */
 		if (!code && profile_add_comment(p, comment) == -ENOMEM)
 			code = pprof_no_room(r, -ENOMEM, "comments");
 	}
@@ -721,7 +721,7 @@ static int walk(struct pprof_reader *r, const uint8_t *data, size_t len, uint32_
 	return 0;
 }
 
-/* Which values are samples and which are CPU time is told by their names. */
+/* Finds the values of samples and of CPU time by their names. */
 static void find_values(struct profile *p)
 {
 	const char *samples = strpool_add(p->pool, "samples");
@@ -740,7 +740,7 @@ static void find_values(struct profile *p)
 	}
 }
 
-/* profile_new() made one of ours; another tool's starts with nothing. */
+/* Clears the defaults that profile_new() sets for our profiles. */
 static void forget_defaults(struct profile *p)
 {
 	const char *empty = strpool_add(p->pool, "");
@@ -827,10 +827,10 @@ int pprof_read(const void *data, size_t len, const char *name, struct strpool *p
 }
 
 /*
- * The model -> gzipped profile.proto. Two messages one after the other are one
- * message whose repeated fields are joined, so the file is written in parts of
- * one item each, straight into the compressor: no second copy of the profile.
- * Strings come last, when all have their number.
+ * The model -> gzipped profile.proto. Two messages one after the other are one message
+ * whose repeated fields are joined, so the file is written in parts of one item each,
+ * straight into the compressor: no second copy of the profile. Strings come last, when
+ * all are numbered.
  */
 
 struct writer {
@@ -1008,7 +1008,7 @@ static void put_function(struct writer *w, uint32_t index)
 
 	to.id = index + UINT64_C(1);
 	to.name = number(w, from->name);
-	/* The same name twice would make pprof demangle it; none does not. */
+	/* pprof would demangle an equal system name, but not an empty one. */
 	if (from->system_name != from->name)
 		to.system_name = number(w, from->system_name);
 	to.filename = number(w, from->filename);
@@ -1057,8 +1057,8 @@ static void put_strings(struct writer *w)
 }
 
 /*
- * Functions that only code names are no part of plain pprof. @used has one byte a
- * function; returns false when all are to be written.
+ * Finds functions to write: those only named by code are not part of plain pprof. @used
+ * has one byte a function; returns false when all are to be written.
  */
 static bool find_used(const struct profile *p, uint8_t *used)
 {

@@ -325,7 +325,7 @@ static uint64_t labels_hash(const struct profile_label *labels, size_t nr)
 	return hash;
 }
 
-/* @key  the first one of a run that ends with the last label */
+/* @key first label of a run that ends with the last label */
 static bool labels_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct profile *p = ctx;
@@ -356,7 +356,7 @@ uint32_t profile_share_labels(struct profile *p, uint32_t first)
 		p->nr_labels = first;
 		return item;
 	}
-	/* Without memory for the index it is just not shared. */
+	/* Out of memory for the index: not shared. */
 	hashmap_add(&p->label_index, hash, first);
 	return first;
 }
@@ -410,7 +410,7 @@ static uint32_t insert(struct profile *p, const struct sample_key *key, uint64_t
 	return (uint32_t)p->nr_samples++;
 }
 
-/* Sums stay within the type: a hostile file has nothing to gain from wrapping. */
+/* Adds values; sums saturate, as a hostile file could make them wrap. */
 static void add_value(struct profile *p, const struct profile_sample *s, uint32_t value,
 		      int64_t amount)
 {
@@ -548,7 +548,7 @@ int profile_set_command(struct profile *p, char *const *argv)
 	return 0;
 }
 
-/* The command line, cut where @size ends. */
+/* Prints the command line, cut at @size. */
 static void print_command(char *buf, size_t size, const char *const *command)
 {
 	buf[0] = '\0';

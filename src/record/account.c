@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "process/proc_dir.h"
 
-/* Estimates (missed ticks) may come out lower later on: then nothing came. */
+/* Returns the increase; 0 when an estimate (missed ticks) has gone down. */
 static uint64_t more(uint64_t now, uint64_t told)
 {
 	return now > told ? now - told : 0;
@@ -134,7 +134,7 @@ static void fill_losses(const struct account *a, const struct sampler_totals *t,
 				     processes.nr_interp_codes_lost,
 	};
 	log_tables(l, &processes, &jit, &unwind);
-	/* counted + lost = sampled: what was dropped on the way is lost too. */
+	/* counted + lost = sampled: rows dropped on the way are lost too. */
 	l->counted = t->rows_counted - l->rows_dropped;
 	losses_since(&a->told_losses, l, &n->profile->extra.losses);
 }
@@ -193,7 +193,7 @@ static void tell_budget(struct profile *p)
 	profile_add_warning(p, text);
 }
 
-/* What this system does not let us see. */
+/* Adds warnings about what this system hides from us. */
 static void tell_what_is_hidden(const struct window *w, const struct intake *in,
 				struct naming *n)
 {
@@ -246,7 +246,7 @@ static void tell_of_one_path(struct profile *p, const struct profile_builder *f)
 	profile_add_warning(p, text);
 }
 
-/* The kernel has room for so long, if no two stacks are the same; then it counts losses. */
+/* Warns of late drains: the kernel has room for this long if all stacks differ. */
 static void tell_hold_up(struct profile *p, struct intake *in)
 {
 	uint64_t held_ns = in->flip.longest_ns;
@@ -290,7 +290,7 @@ void account_fill(const struct account *a, const struct window *w, struct intake
 	tell_budget(p);
 	tell_unnamed(p, &n->builder);
 	tell_of_one_path(p, &n->builder);
-	/* The mean of the periods of all samples: each has its own (cpu_clock.h). */
+	/* The mean of all samples' periods: each sample has its own (cpu_clock.h). */
 	if (!o->source->is_clock)
 		p->period = o->event_period;
 	else

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a profile says beside its samples: target, machine, losses, cost, warnings. */
+/*
+ * What a profile holds in addition to its samples: target, machine, losses, cost,
+ * warnings.
+ */
 #ifndef LB_RECORD_ACCOUNT_H
 #define LB_RECORD_ACCOUNT_H
 
@@ -10,48 +13,51 @@
 #include "record/naming.h"
 #include "record/window_files.h"
 
-/* The part of a recording that one profile tells. */
+/* The part of a recording that one profile covers. */
 struct window {
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; begin 0: sampling's start */
 	/*
-	 * Same: all samples up to then are named. Before the end, which is noted when the
-	 * kernel has waited for all programs: some of those before it are the next one's.
+	 * Same clock: all samples up to then are named. Earlier than end_ns, which is
+	 * noted when the kernel has waited for all BPF programs: some samples before
+	 * end_ns belong to the next window.
 	 */
 	uint64_t named_ns;
 	int64_t begin_wall_ns, end_wall_ns; /* CLOCK_REALTIME */
-	struct sampler_totals totals; /* at its end */
-	struct window_id id; /* of its file; number 0: none was written yet */
-	char note[256]; /* what became of earlier ones; "" nothing */
+	struct sampler_totals totals; /* at the window's end */
+	struct window_id id; /* of its file; number 0: not written yet */
+	char note[256]; /* what happened to earlier windows; "": nothing */
 };
 
-/* What is counted from the start of a recording, told of each of its windows. */
+/* Sums of the counts that earlier windows have reported. */
 struct account {
-	struct profile_losses told_losses; /* of the windows before */
+	struct profile_losses told_losses; /* of all earlier windows */
 	struct profile_cost told_cost;
 };
 
 /**
- * Fills in the extra of the profile that @n builds, and its times, for the window @w that
- * has ended: w->totals are of then. Losses and costs are those since the window before.
+ * Fills in the extra and the times of the profile that @n builds, for the window @w that
+ * has ended; w->totals were read at its end. Losses and costs count from the previous
+ * window's end.
  */
 void account_fill(const struct account *a, const struct window *w, struct intake *in,
 		  struct naming *n);
 
-/** The window of @p was written, or is lost: the next one's counts begin behind it. */
+/**
+ * Ends the window of @p, which was written or is lost: the next window counts from here.
+ */
 void account_end_window(struct account *a, const struct profile *p);
 
 /**
- * What came since @told, which is the sum of all that was told of earlier windows:
- * each count is what @now has more, never less than nothing; due = sampled + missed.
- * Pure.
+ * Subtracts @told, the sum of what earlier windows reported, from @now: no result is
+ * below 0; due = sampled + missed. Pure.
  */
 void losses_since(const struct profile_losses *told, const struct profile_losses *now,
 		  struct profile_losses *ret);
 
-/** @told becomes the sum of it and @window. */
+/** Adds @window to @told. */
 void losses_add(struct profile_losses *told, const struct profile_losses *window);
 
-/** The same for the cost; peak and bytes are those of @now. */
+/** The same for the cost; peak and bytes are copied from @now. */
 void cost_since(const struct profile_cost *told, const struct profile_cost *now,
 		struct profile_cost *ret);
 void cost_add(struct profile_cost *told, const struct profile_cost *window);

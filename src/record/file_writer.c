@@ -62,7 +62,10 @@ void file_writer_start(struct file_writer *w, int (*work)(void *ctx), void *ctx)
 
 	w->work = work;
 	w->ctx = ctx;
-	/* One pool of memory for both threads: a second one would keep what the first could use. */
+	/*
+	 * One malloc arena for both threads: a second one would hold memory the first
+	 * could use.
+	 */
 	mallopt(M_ARENA_MAX, 1);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs slow work (packing and writing a file) in a thread, while the recorder goes on
+ * Runs slow work (packing and writing a file) in a thread while the recorder keeps
  * draining. One piece of work at a time.
  */
 #ifndef LB_RECORD_FILE_WRITER_H
@@ -12,7 +12,7 @@
 struct file_writer;
 
 int file_writer_new(struct file_writer **ret, struct error *err);
-/** Waits for the work that was started. */
+/** Waits for the work that was started, then frees @w. */
 void file_writer_free(struct file_writer *w);
 DEFINE_CLEANUP(struct file_writer, file_writer_free);
 
@@ -20,9 +20,9 @@ DEFINE_CLEANUP(struct file_writer, file_writer_free);
 int file_writer_poll_fd(const struct file_writer *w);
 
 /**
- * Calls @work in a thread of its own, which takes no signals. It may touch nothing that
- * this thread touches before file_writer_finish(). When no thread can be had, @work is called
- * here.
+ * Calls @work in a new thread with all signals blocked. Until file_writer_finish(), it
+ * may touch nothing that the calling thread touches. If no thread can be created, the
+ * calling thread runs @work.
  */
 void file_writer_start(struct file_writer *w, int (*work)(void *ctx), void *ctx);
 

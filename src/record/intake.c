@@ -19,20 +19,20 @@
 #include "target/explain.h"
 
 /*
- * Between drains events are read so often: a JIT that was loaded is to be probed before
- * it has thrown away the first code that it made.
+ * Events are read this often between drains: a JIT must be probed before it discards the
+ * first code that it generated.
  */
 #define LOOK_RUN_MS    20
 #define LOOK_RECORD_MS 200
-/* At the beginning, when the command maps its libraries: their stacks are to be whole. */
+/* At the beginning, while the command maps its libraries: their stacks must be whole. */
 #define LOOK_LAUNCH_MS 2
 #define LAUNCH_S       0.3
-/* For the tables of targets before they are sampled. */
+/* Time to build the targets' unwind tables before sampling. */
 #define PREPARE_NS 300000000ULL
 
 /* ---- who ---- */
 
-/* Start of a process in ticks since boot, which tells it from a later one of its pid. */
+/* Reads a process's start in ticks since boot, which tells reused pids apart. */
 static bool read_start(uint32_t pid, uint64_t *ret_ticks)
 {
 	_cleanup_close_ int dir = proc_dir_open_here(pid);
@@ -41,11 +41,11 @@ static bool read_start(uint32_t pid, uint64_t *ret_ticks)
 	if (dir < 0 || proc_dir_stat(dir, &stat))
 		return false;
 	*ret_ticks = stat.start_ticks;
-	/* A dead leader whose threads live on is no zombie to us. */
+	/* A dead leader with live threads is not a zombie to us. */
 	return stat.state != 'Z' || stat.nr_threads > 1;
 }
 
-/* /proc has directories of those, too, which it does not list. */
+/* /proc also has directories of threads, but does not list them. */
 static bool is_thread(uint32_t id)
 {
 	_cleanup_close_ int dir = proc_dir_open_here(id);
@@ -54,7 +54,9 @@ static bool is_thread(uint32_t id)
 	return dir >= 0 && !proc_dir_status(dir, &status) && status.tgid != id;
 }
 
-/* So that the first samples have whole stacks, as far as the time goes. */
+/*
+ * Builds unwind tables until the time is up, so that the first samples have whole stacks.
+ */
 static void prepare(struct intake *in, uint32_t tgid,
 		    bool (*is_wanted)(const struct mapping *m))
 {
@@ -69,7 +71,7 @@ static void prepare(struct intake *in, uint32_t tgid,
 		unwind_feeder_prepare(in->unwind, p, is_wanted, in->prepared_by_ns);
 }
 
-/* The waiting command has our libraries: of them these are what most programs use. */
+/* The waiting command still maps our libraries; most programs use these of them. */
 static bool is_for_command(const struct mapping *m)
 {
 	static const char *const libraries[] = {"libc.", "libm.", "libz."};
@@ -88,15 +90,15 @@ static int follow_command(struct intake *in, struct error *err)
 
 	if (rc)
 		return rc;
-	/* What it will execute is mapped there. */
+	/* Waits until the executable is mapped. */
 	launch_wait_mapped(in->launch);
 	prepare(in, tgid, is_for_command);
 	return 0;
 }
 
 /*
- * @ret_start  as read_start() has it
- * Return: -ESRCH without a sentence: it is gone
+ * @ret_start  see read_start()
+ * Return: -ESRCH without a sentence: the process has exited
  */
 static int follow(struct intake *in, uint32_t tgid, uint64_t *ret_start,
 		  struct error *err)
@@ -109,7 +111,7 @@ static int follow(struct intake *in, uint32_t tgid, uint64_t *ret_start,
 	rc = sampler_add_target(in->sampler, tgid, err);
 	if (rc)
 		return rc;
-	/* The number may have become another's before it was told. */
+	/* The pid may have been reused before the kernel side got it. */
 	if (!read_start(tgid, &start) || start != *ret_start) {
 		sampler_forget_process(in->sampler, tgid);
 		return -ESRCH;
@@ -117,7 +119,10 @@ static int follow(struct intake *in, uint32_t tgid, uint64_t *ret_start,
 	return 0;
 }
 
-/* The targets and all that descends from them: those of the scan and, by BPF, later ones. */
+/*
+ * Follows the targets and their descendants: the scan finds those that run, BPF later
+ * ones.
+ */
 static int follow_targets(struct intake *in, struct error *err)
 {
 	const struct sampling *o = in->config;
@@ -150,7 +155,7 @@ static int follow_targets(struct intake *in, struct error *err)
 			continue;
 		if (!o->target.no_children)
 			rc = follow(in, p->tgid, &start, err);
-		if (rc == -ESRCH) /* it was found in /proc, and is gone */
+		if (rc == -ESRCH) /* it was in /proc and has exited */
 			rc = 0;
 		prepare(in, p->tgid, NULL);
 	}
@@ -168,7 +173,7 @@ static int fork_command(struct intake *in, struct error *err)
 
 /* ---- opening ---- */
 
-/* Says so where walking user stacks could stop the host (DESIGN C3). */
+/* Returns false with a note if walking user stacks could stop the host (DESIGN C3). */
 static bool may_walk_user(struct intake *in)
 {
 	const struct kernel_quirk *quirk = kernel_quirk_find_running("");
@@ -245,7 +250,10 @@ int intake_init(struct intake *in, const struct sampling *config, struct strpool
 
 	in->config = config;
 	in->worker = worker;
-	/* First: signals blocked and limits raised below are not the command's. */
+	/*
+	 * First: the command must not inherit the blocked signals and raised limits
+	 * below.
+	 */
 	if (config->target.is_command && !config->dry_run)
 		rc = fork_command(in, err);
 	if (!rc)
@@ -285,7 +293,7 @@ static void on_task_event(void *ctx, const struct task_event *ev)
 {
 	struct intake *in = ctx;
 
-	/* A fork takes over what was registered by then, an exec loses it. */
+	/* A fork inherits what was registered; an exec loses it. */
 	if (ev->kind == TASK_EVENT_FORK || ev->kind == TASK_EVENT_EXEC)
 		jit_watch_apply(in->jit, ev->time_ns);
 	process_table_event(in->processes, ev);
@@ -296,8 +304,8 @@ static void on_task_event(void *ctx, const struct task_event *ev)
 }
 
 /*
- * Of an image that is met for the first time: its exec may have been told since the events
- * were read, and without it the image before would be taken for this one.
+ * Reads events when a sample has an unknown image: its exec may have arrived after the
+ * last read, and without it the previous image would be taken for this one.
  */
 static void catch_up(struct intake *in, uint32_t tgid, uint64_t start_boottime_ns,
 		     uint32_t exec_id)
@@ -346,9 +354,9 @@ static void on_interp_code(void *ctx, const struct lb_interp_code *code,
 }
 
 /*
- * Rows merge over drains as long as an address means the same: until the image
- * maps something new or a JIT registers code; where JITs write files, or nobody
- * tells when they register, in every drain anew.
+ * Rows merge over drains while an address keeps its meaning: until the image maps
+ * something new or a JIT registers code. If JITs write files, or registrations are not
+ * reported, each drain has its own epoch.
  */
 static uint64_t epoch_of(const struct intake *in, const struct process *p,
 			 uint32_t code_gen)
@@ -383,7 +391,7 @@ double intake_elapsed_s(const struct intake *in)
 	return (double)(clock_now_ns() - in->start_ns) / 1e9;
 }
 
-/* What is given up from here on may be looked at by programs that run already. */
+/* BPF programs that already run may still read what is freed from here on. */
 static void on_flip(void *ctx)
 {
 	struct intake *in = ctx;
@@ -398,7 +406,7 @@ static void on_flip(void *ctx)
 	flip->time_ns = now_ns;
 	flip->wall_ns = clock_wall_ns();
 	flip->ends_window = in->sampling && now_ns >= flip->window_end_ns;
-	/* Asks every CPU: not at each drain. */
+	/* Reads every CPU, so not at each drain. */
 	if (flip->ends_window)
 		sampler_totals(in->sampler, &flip->totals);
 }
@@ -415,7 +423,7 @@ static const struct sampler_handlers *handlers(struct intake *in,
 	return h;
 }
 
-/* Task events first: they tell what the images of the samples are. */
+/* Task events first: they define the images of the samples. */
 bool intake_look(struct intake *in)
 {
 	struct sampler_handlers h;
@@ -426,23 +434,23 @@ bool intake_look(struct intake *in)
 	task_ring_read(in->tasks, on_task_event, in);
 	jit_watch_apply(in->jit, UINT64_MAX);
 	is_half_full = sampler_notices(in->sampler, handlers(in, &h));
-	/* What was told just now of a program may be younger than what was read above. */
+	/* Events of a program may have arrived after the read above. */
 	task_ring_read(in->tasks, on_task_event, in);
 	if (process_table_open_new(in->processes, clock_now_ns())) {
 		unwind_feeder_expect(in->unwind);
 		jit_watch_expect(in->jit);
 	}
-	/* First: stacks are cut until it has answered. */
+	/* First: stacks are cut until the unwinder has answered. */
 	unwind_feeder_look(in->unwind);
 	jit_watch_look(in->jit);
 	return is_half_full;
 }
 
-/* Keeps to --budget. */
+/* Adapts the rate to --budget. */
 static void adapt_rate(struct intake *in)
 {
 	struct sampler_cost cost;
-	/* The last drains come after the last sample. */
+	/* The last drains follow the last sample. */
 	uint64_t now = in->sampling ? clock_now_ns() : in->stop_ns;
 	unsigned int level, before = in->rate.level;
 

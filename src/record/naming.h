@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What rows become a profile by: names, the decoder, the symbolizer, the profile and its
- * builder. All but the profile live on from window to window, and are made anew when they
- * have grown.
+ * Turns rows into a profile: owns the names, the decoder, the symbolizer, the profile and
+ * its builder. All but the profile outlive a window, and are recreated when they have
+ * grown.
  */
 #ifndef LB_RECORD_NAMING_H
 #define LB_RECORD_NAMING_H
@@ -20,44 +20,44 @@
 #include "worker/worker.h"
 
 struct naming {
-	const struct sample_value *measure; /* what samples are worth; borrowed */
-	struct strpool *names; /* of processes and of what addresses are called */
+	const struct sample_value *measure; /* what a sample measures; borrowed */
+	struct strpool *names; /* names of processes and of addresses */
 	struct strpool *pool; /* of the profile */
 	struct worker *worker;
 	struct symbolizer *symbolizer;
 	struct profile *profile;
 	struct profile_builder builder;
 
-	uint64_t memory_bytes; /* resident, at most; 0: no limit */
-	struct naming_size { /* behind the last renewal */
+	uint64_t memory_bytes; /* resident limit; 0: none */
+	struct naming_size { /* after the last renewal */
 		uint64_t bytes; /* resident */
 		uint64_t nr_images, nr_files; /* program images; files, opened or not */
 		uint64_t nr_open; /* descriptors for targets */
 	} renewed;
-	uint64_t names_dropped, addresses_dropped; /* of what was renewed */
+	uint64_t names_dropped, addresses_dropped; /* before the last renewal */
 	bool said_too_small;
 };
 
-/** @n is zeroed; to be deinitialised in either case. Makes names and decoder. */
+/** Creates the names and the decoder. @n is zeroed; deinitialise it on failure too. */
 int naming_init(struct naming *n, const struct sampling *o, struct error *err);
 void naming_deinit(struct naming *n);
 
-/** Makes the rest, for the processes of @in, and the first profile. */
+/** Creates the rest, for the processes of @in, and the first profile. */
 int naming_begin(struct naming *n, struct intake *in, struct error *err);
 
-/** An empty profile instead of the one there is. Return: 0 or -ENOMEM. */
+/** Replaces the profile by an empty one. Return: 0 or -ENOMEM. */
 int naming_begin_profile(struct naming *n, struct error *err);
 
-/** Does it hold so much memory that its profile is to be written and to begin anew? */
+/** Does it use so much memory that the profile must be written and a new one begun? */
 bool naming_is_full(const struct naming *n);
 
-/** Keeps the text of the profile's hot source files in it. Return: 0 or -ENOMEM. */
+/** Stores the text of hot source files in the profile. Return: 0 or -ENOMEM. */
 int naming_collect_sources(struct naming *n, const struct attribution_options *options);
 
 /**
- * Between two profiles, when all of the window that ended was named: makes anew what grows
- * with all that ever ran (names, addresses, images of processes that are gone), if it has
- * grown enough.
+ * Recreates what grows with every process that ever ran (names, addresses, images of
+ * processes that have exited), if it has grown enough. Call it between two profiles, when
+ * all samples of the window that ended are named.
  *
  * @named_ns  all samples up to then are named
  */

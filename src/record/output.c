@@ -14,9 +14,8 @@
 #include "profile/pprof.h"
 
 /*
- * Under sudo, run writes with the rights of the user who called, so that the file
- * is theirs and goes only where they could have put it themselves. Ends with
- * stop_being_owner().
+ * Under sudo, run writes with the rights of the calling user, so that this user owns the
+ * file and it goes only where they may write. Ends with stop_being_owner().
  */
 static int be_owner(const struct sampling *o, struct launch_user *user,
 		    struct creds *creds, struct error *err)
@@ -46,7 +45,7 @@ int output_check(const struct sampling *o, struct error *err)
 
 	if (o->dry_run)
 		return 0;
-	/* Any recording may get such a file: by a signal, or when its memory is full. */
+	/* A signal or full memory can make any recording write a window's file. */
 	if (!o->target.is_command &&
 	    window_path(o->output, &(struct window_id){.number = WINDOW_MAX_NUMBER}, path,
 			sizeof(path)))
@@ -68,7 +67,7 @@ void output_init(struct output *out, const struct sampling *o)
 			       .files = {.output = o->output,
 					 .keep = o->keep_files,
 					 .max_bytes = o->max_size_bytes}};
-	/* output_check() asked for it: what goes wrong here is said with a file. */
+	/* output_check() opened it; errors here are reported with a file. */
 	if (o->window_s > 0 && !o->dry_run)
 		window_files_open(&out->files);
 }
@@ -78,7 +77,7 @@ void output_deinit(struct output *out)
 	window_files_deinit(&out->files);
 }
 
-/* The output's own file: of run, or of a recording that has one. */
+/* Writes the output's own file, which run and some recordings have. */
 static int write_own(struct output *out, const void *data, size_t len, struct error *err)
 {
 	const struct sampling *o = out->config;
@@ -88,7 +87,7 @@ static int write_own(struct output *out, const void *data, size_t len, struct er
 
 	if (rc)
 		return rc;
-	/* What we wrote ourselves is no older result to be kept. */
+	/* A file that we wrote is not an older result to keep. */
 	rc = io_write_file_atomic(o->output, data, len, !o->output_given && !out->has_own,
 				  (uid_t)-1, (gid_t)-1, err);
 	stop_being_owner(&user, &creds);

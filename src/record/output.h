@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a recording's profiles go: under which name, with whose rights. */
+/*
+ * Where a recording writes its profiles: the file name and the user whose rights it uses.
+ */
 #ifndef LB_RECORD_OUTPUT_H
 #define LB_RECORD_OUTPUT_H
 
@@ -17,22 +19,22 @@ struct output {
 	bool has_own; /* the output's own file was written by us */
 };
 
-/** Before sampling: an hour must not end with "no such directory". */
+/** Checks the output before sampling: an hour must not end with "no such directory". */
 int output_check(const struct sampling *o, struct error *err);
 
 void output_init(struct output *out, const struct sampling *o);
 void output_deinit(struct output *out);
 
 /**
- * Packs @p and writes it. May be called in a thread: it touches the output and @p only.
+ * Packs @p and writes it. Any thread may call it: it touches only the output and @p.
  *
- * @begin_wall_ns, @id  of its window, as window_files_write() takes them; @id NULL: it goes
- *                      to the output's own file
+ * @begin_wall_ns, @id  of its window, see window_files_write(); @id NULL: writes the
+ *                      output's own file
  */
 int output_write(struct output *out, const struct profile *p, int64_t begin_wall_ns,
 		 struct window_id *id, struct error *err);
 
-/** From now on files go to the folder that the output's name leads to now. */
+/** Resolves the output's name again; later files go to the folder it now leads to. */
 void output_follow_folder(struct output *out);
 
 #endif

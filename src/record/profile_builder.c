@@ -38,7 +38,7 @@ static bool user_eq(uint32_t item, const void *key, const void *ctx)
 	return ((const struct user_names *)ctx)->items[item].uid == *(const uid_t *)key;
 }
 
-/* Elsewhere the number means somebody else, or nobody. */
+/* In another user namespace the uid means another user, or none. */
 static const char *ask_name(struct strpool *pool, uid_t uid, bool is_ours)
 {
 	char entry[MAX_ENTRY_BYTES], number[16];
@@ -92,8 +92,8 @@ static void add_number(struct profile_label *labels, size_t *nr, const char *key
 }
 
 /*
- * Where it was when it was sampled, if that is known: unless a hierarchy of v1, which may
- * be hidden from us, tells more of the process.
+ * Returns the cgroup's owner at the time of the sample, if known, unless a v1 hierarchy,
+ * which may be hidden from us, says more about the process.
  */
 static const struct process_owner *owner_of(const struct row *row)
 {
@@ -105,7 +105,7 @@ static const struct process_owner *owner_of(const struct row *row)
 }
 
 /**
- * @labels  SAMPLE_LABELS_MAX of them; texts are those of @row, constants, or in @pool
+ * @labels  room for SAMPLE_LABELS_MAX; texts belong to @row or @pool, or are constants
  * Return: how many
  */
 static size_t sample_labels(struct user_names *users, struct strpool *pool,
@@ -120,7 +120,7 @@ static size_t sample_labels(struct user_names *users, struct strpool *pool,
 	add_text(labels, &nr, LABEL_COMM,
 		 *stack->comm || !process ? stack->comm : process->comm);
 	add_number(labels, &nr, LABEL_TID, keep_tid ? stack->tid : 0);
-	/* 1 is the root cgroup: no information. */
+	/* 1 is the root cgroup, which says nothing. */
 	add_number(labels, &nr, LABEL_CGROUP_ID,
 		   stack->cgroup_id > 1 ? stack->cgroup_id : 0);
 	if (owner) {
@@ -141,9 +141,9 @@ static size_t sample_labels(struct user_names *users, struct strpool *pool,
 	return nr;
 }
 
-/* User frames of a sample, from the leaf on, whose functions may be shown as hot. */
+/* User frames of a sample, from the leaf on, that may make a function hot. */
 #define HOT_CODE_FRAMES 3
-/* Addresses of one resolve whose functions' code is asked for: the hottest. */
+/* Most addresses per resolve whose code is requested: the hottest. */
 #define HOT_CODE_MAX_ADDRESSES 2000
 
 struct hot_id {
@@ -167,7 +167,7 @@ static int by_count(const void *a, const void *b)
 	return by_id(a, b);
 }
 
-/* Adds up what has the same id. Return: how many are left. */
+/* Merges items of the same id. Return: how many are left. */
 static size_t merge(struct hot_id *hot, size_t nr)
 {
 	size_t kept = 0;
@@ -182,10 +182,10 @@ static size_t merge(struct hot_id *hot, size_t nr)
 }
 
 /**
- * Asks for the code around the hottest addresses of rows [first, last), before they
- * are resolved. Without memory none is asked for.
+ * Requests the code around the hottest addresses of rows [first, last), before they are
+ * resolved. Requests none when out of memory.
  *
- * @ids  of the addresses of the rows, one after the other: kernel, then user
+ * @ids  address ids, row by row: kernel, then user
  */
 static void hot_code_want(struct symbolizer *s, const struct stack_table *rows,
 			  size_t first, size_t last, const uint32_t *ids)
@@ -238,7 +238,7 @@ static int by_heat(const void *a, const void *b)
 	return by_address(a, b);
 }
 
-/* The last one that begins at or before @address, if it reaches so far. */
+/* Returns the code that contains @address, or NULL. */
 static struct hot_code *find(struct hot_code *codes, size_t nr, uint32_t mapping,
 			     uint64_t address)
 {
@@ -271,7 +271,7 @@ static void heat(const struct profile *p, const struct profile_sample *s,
 		if (l->miss != MISS_NONE || l->mapping == PROFILE_NONE ||
 		    code_kind_of(p->mappings[l->mapping].filename) == CODE_KERNEL)
 			continue;
-		/* All but the leaf are behind a call. */
+		/* All but the leaf are return addresses. */
 		code = find(codes, nr, l->mapping, l->address - (i > 0));
 		if (code)
 			code->count += (uint64_t)profile_value(p, s, p->count_value);
@@ -293,7 +293,7 @@ static int add_code(struct profile_builder *f, const struct hot_code *hot)
 
 	if (!rows)
 		return -ENOMEM;
-	/* Before functions are added for its sake. */
+	/* Checked before functions are added for it. */
 	if (from->nr_rows * sizeof(*rows) + (from->bytes ? from->size_bytes : 0) >
 	    PROFILE_MAX_CODE_BYTES - f->profile->extra.codes_bytes)
 		return -ENOSPC;
@@ -341,8 +341,8 @@ int profile_builder_add_code(struct profile_builder *f)
 }
 
 #define MAX_STACK      (LB_MAX_FRAMES + LB_MAX_KERN_FRAMES)
-#define ROWS_AT_ONCE   65536 /* each file is opened once for so many */
-#define ROWS_OF_A_STEP 1024 /* some milliseconds */
+#define ROWS_AT_ONCE   65536 /* each file is opened once per this many rows */
+#define ROWS_OF_A_STEP 1024 /* a few milliseconds */
 
 static void work_deinit(struct builder_work *w)
 {
@@ -401,7 +401,7 @@ const char *profile_builder_file(struct profile_builder *f, const struct object 
 	return source_names_find(&f->files, file, object, user);
 }
 
-/** The mapping of the profile for @object, or PROFILE_NONE. */
+/** Returns the profile's mapping for @object, or PROFILE_NONE. */
 static uint32_t profile_builder_mapping(struct profile_builder *f,
 					const struct object *object)
 {
@@ -410,7 +410,10 @@ static uint32_t profile_builder_mapping(struct profile_builder *f,
 		.limit = object->limit,
 		.file_off = object->file_off,
 		.filename = object->name,
-		/* We looked: other tools must not look again and lose inlined frames. */
+		/*
+		 * Already symbolized: other tools must not redo it and lose inlined
+		 * frames.
+		 */
 		.has_functions = true,
 		.has_filenames = true,
 		.has_line_numbers = true,
@@ -475,7 +478,7 @@ static uint32_t location_of(struct profile_builder *f, uint32_t id)
 	return f->location_of[id] - 1;
 }
 
-/* Notes every address of the row, kernel first, leaf first. Returns how many. */
+/* Requests every address of the row, kernel first, leaf first. Returns their number. */
 static size_t want(const struct profile_builder *f, const struct row *row,
 		   const struct row_stack *stack, uint32_t *ids)
 {
@@ -496,14 +499,14 @@ static size_t want(const struct profile_builder *f, const struct row *row,
 }
 
 /*
- * Where a thread's stack begins. The C library's entry code keeps no frame pointer,
- * so a walk that came so far ends in a bad one, and is complete all the same.
+ * Is this where a thread's stack begins? The C library's entry code keeps no frame
+ * pointer, so a walk that gets here ends in a bad one and is still complete.
  */
 static bool is_entry(const char *function)
 {
 	static const char *const entries[] = {
 		"start", /* musl's threads */
-		"__start_context", /* makecontext's: the return address of its first function */
+		"__start_context", /* makecontext's first return address */
 		"runtime.goexit",  "runtime.goexit.abi0",
 		"runtime.mstart",  "runtime.mcall",
 	};
@@ -524,8 +527,8 @@ static bool is_in_libc(const struct resolved *r)
 }
 
 /*
- * The walk's own word, unless the names of the frames tell better. A stripped C
- * library does not name its entry code: then it is what called main().
+ * Returns the walk's status, corrected by the frames' names. A stripped C library does
+ * not name its entry code: then the entry is the caller of main().
  *
  * @ids  of the stack, leaf first; @nr > 0
  */
@@ -549,11 +552,12 @@ static uint32_t status_of(const struct profile_builder *f, const struct row *row
 }
 
 /*
- * A greenlet has no stack of its own: it begins somewhere on its thread's, and what lies
- * behind its first frame is another one's, which is put aside and back as they take turns.
- * No caller of it is there. (greenlet: TUserGreenlet.cpp)
+ * A greenlet has no stack of its own: it begins somewhere on its thread's stack. What
+ * lies beyond its first frame belongs to another greenlet and is swapped as they take
+ * turns; it is no caller. (greenlet: TUserGreenlet.cpp)
  *
- * @ids  of the stack. Return: how many frames there are up to its first; 0: it is none.
+ * @ids  of the stack. Return: the number of frames up to its first one; 0: not a
+ *       greenlet.
  */
 static size_t frames_of_greenlet(struct profile_builder *f, const uint32_t *ids,
 				 size_t nr)
@@ -572,7 +576,7 @@ static size_t frames_of_greenlet(struct profile_builder *f, const uint32_t *ids,
 	return 0;
 }
 
-/* One that was gone before anything told what it was; kernel threads are nothing. */
+/* Notes a process that exited before it was identified; ignores kernel threads. */
 static void note_unnamed(struct profile_builder *f, const struct row *row)
 {
 	const struct process *p = row->process;
@@ -583,7 +587,7 @@ static void note_unnamed(struct profile_builder *f, const struct row *row)
 		return;
 	f->nr_unnamed_samples += row->count;
 	if (hashmap_find(&f->unnamed, hash, NULL, NULL, NULL) == HASHMAP_NONE)
-		hashmap_add(&f->unnamed, hash, 0); /* without memory it is not counted */
+		hashmap_add(&f->unnamed, hash, 0); /* out of memory: not counted */
 }
 
 static int add_row(struct profile_builder *f, const struct stack_table *rows,
@@ -629,7 +633,9 @@ void profile_builder_give(struct profile_builder *f, struct stack_table *rows)
 	*w = (struct builder_work){.rows = stack_table_take(rows), .step = BUILDER_GROUP};
 }
 
-/* The next rows whose addresses are named together; ids are held only so long. */
+/*
+ * Begins the next group of rows, which are named together. Ids are valid within a group.
+ */
 static void begin_group(struct builder_work *w)
 {
 	w->first = w->last;
@@ -640,7 +646,7 @@ static void begin_group(struct builder_work *w)
 	w->step = w->first < w->last ? BUILDER_WANT : BUILDER_DONE;
 }
 
-/* Where a piece of the group that begins at @w->next ends. */
+/* Returns the end of the group's piece that begins at @w->next. */
 static size_t piece_end(const struct builder_work *w)
 {
 	return w->last - w->next > ROWS_OF_A_STEP ? w->next + ROWS_OF_A_STEP : w->last;

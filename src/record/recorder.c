@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The loop: turn() waits, reads events, drains when it is time, and does one step of the
- * pass that is under way. A pass begins behind a drain: it names the rows that there are,
- * and may end in a file. What is drained meanwhile waits in the intake's rows for the next
- * pass. So no step has to know of another, and a drain is late by one step at most.
+ * current pass. A pass begins after a drain: it names the drained rows and may write a
+ * file. Rows drained meanwhile wait in the intake for the next pass. So steps are
+ * independent, and a drain is late by one step at most.
  */
 #include "record/recorder.h"
 
@@ -31,16 +31,16 @@
 enum pass_step {
 	PASS_NONE,
 	PASS_NAME, /* the builder names rows and adds them to the profile */
-	PASS_CODE, /* the profile is to be written: it gets the code of hot functions, */
-	PASS_SOURCES, /* and their source text */
-	PASS_WRITE, /* the writer has it */
+	PASS_CODE, /* the profile will be written: adds the code of hot functions */
+	PASS_SOURCES, /* adds their source text */
+	PASS_WRITE, /* the writer is writing it */
 };
 
 enum pass_kind {
-	PASS_KEEP, /* only names */
-	PASS_SNAPSHOT, /* writes what the window has so far; it goes on */
+	PASS_KEEP, /* only names rows */
+	PASS_SNAPSHOT, /* writes the window so far, which continues */
 	PASS_WINDOW, /* ends the window */
-	PASS_LAST, /* behind the last drain */
+	PASS_LAST, /* after the last drain */
 };
 
 struct recorder {
@@ -53,27 +53,27 @@ struct recorder {
 	struct wakeups *wakeups;
 	struct wakeup_limit wakeup_limit;
 	bool watches_jit;
-	bool has_terminal; /* a controlling one, with which the recording ends */
-	bool is_over; /* no more sampling */
+	bool has_terminal; /* a controlling one; its hang-up ends the recording */
+	bool is_over; /* sampling has ended */
 
 	/* CLOCK_MONOTONIC. */
-	uint64_t begin_ns; /* sampling is to begin */
+	uint64_t begin_ns; /* when sampling begins */
 	uint64_t drain_ns; /* the next drain */
-	uint64_t look_ns; /* the next look at events, if none wakes us */
+	uint64_t look_ns; /* the next check of events, if none wakes us */
 
 	struct window window;
 	uint64_t window_end_ns; /* CLOCK_MONOTONIC; 0: never */
 	bool wants_window, wants_snapshot; /* SIGHUP, SIGUSR1 */
-	uint64_t nr_counted, nr_files; /* of the windows before: samples, files */
+	uint64_t nr_counted, nr_files; /* in earlier windows: samples, files */
 
 	struct pass {
 		enum pass_step step;
 		enum pass_kind kind;
-		uint64_t begin_ns; /* of the drain before; CLOCK_MONOTONIC */
-		bool is_full; /* for want of memory */
-		bool follows_folder; /* by SIGHUP */
-		bool is_windows_file; /* else the output's own */
-		int rc; /* of its file */
+		uint64_t begin_ns; /* of the previous drain; CLOCK_MONOTONIC */
+		bool is_full; /* because memory is full */
+		bool follows_folder; /* because of SIGHUP */
+		bool is_windows_file; /* else the output's own file */
+		int rc; /* result of writing its file */
 		struct error why;
 	} pass;
 };
@@ -83,7 +83,7 @@ static bool is_in_pass(const struct recorder *r)
 	return r->pass.step != PASS_NONE;
 }
 
-/* Is there a step to do now? The writer does its own. */
+/* Is there a step to do now? The writer needs none. */
 static bool has_step(const struct recorder *r)
 {
 	return is_in_pass(r) && r->pass.step != PASS_WRITE;
@@ -91,7 +91,7 @@ static bool has_step(const struct recorder *r)
 
 /* ---- opening ---- */
 
-/* The controlling terminal, which hangs up with SIGHUP. */
+/* Is there a controlling terminal, whose hang-up sends SIGHUP? */
 static bool terminal_is_there(void)
 {
 	_cleanup_close_ int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
@@ -160,7 +160,7 @@ void recorder_free(struct recorder *r)
 {
 	if (!r)
 		return;
-	file_writer_free(r->writer); /* first: it may have the profile */
+	file_writer_free(r->writer); /* first: it may use the profile */
 	output_deinit(&r->output);
 	intake_deinit(&r->intake);
 	naming_deinit(&r->naming);
@@ -170,7 +170,7 @@ void recorder_free(struct recorder *r)
 
 /* ---- windows ---- */
 
-/* Up to the end of the window: ticks since the flip are the next one's. */
+/* Notes the window's end. Ticks after the flip belong to the next window. */
 static void window_note_end(struct recorder *r)
 {
 	const struct intake *in = &r->intake;
@@ -191,7 +191,7 @@ static void window_note_end(struct recorder *r)
 	totals->stolen_ns = flip->totals.stolen_ns;
 }
 
-/* The next end that is still to come: a late one does not make the others late. */
+/* Sets the next end in the future: a late end does not delay later ones. */
 static void window_set_end(struct recorder *r)
 {
 	uint64_t length_ns = (uint64_t)(r->config->window_s * 1e9), late_ns;
@@ -202,7 +202,7 @@ static void window_set_end(struct recorder *r)
 	r->window_end_ns += (late_ns / length_ns + 1) * length_ns;
 }
 
-/* The window that was written, or given up, is over: the next begins where it ended. */
+/* Begins a window where the last one, written or given up, ended. */
 static int window_begin(struct recorder *r, struct error *err)
 {
 	struct window *w = &r->window;
@@ -234,10 +234,10 @@ static void window_said(struct recorder *r)
 }
 
 /*
- * A window whose file cannot be written goes on, so that its samples are in the next
- * file; only when they take too much memory they are lost.
+ * A window whose file cannot be written continues, so that its samples go to the next
+ * file. They are lost only when they take too much memory.
  *
- * Return: may a new one begin?
+ * Return: whether a new one may begin.
  */
 static bool window_may_end(struct recorder *r)
 {
@@ -265,7 +265,7 @@ static bool time_is_up(const struct recorder *r)
 	       intake_elapsed_s(&r->intake) >= r->config->duration_s;
 }
 
-/* A drain from then on ends the window, or shows it; never behind a pass under way. */
+/* Returns when a drain ends the window or takes a snapshot; never during a pass. */
 static uint64_t window_due_ns(const struct recorder *r)
 {
 	const struct intake *in = &r->intake;
@@ -275,7 +275,7 @@ static uint64_t window_due_ns(const struct recorder *r)
 		return INTAKE_NO_WINDOW_END;
 	if (r->wants_window || r->wants_snapshot)
 		return 0;
-	/* The last window ends with the recording: no file for a few milliseconds more. */
+	/* The last window ends with the recording: no extra file for a few ms. */
 	if (!r->window_end_ns || time_is_up(r) ||
 	    (end_s > 0 && (double)(r->window_end_ns - in->start_ns) >= end_s * 1e9))
 		return INTAKE_NO_WINDOW_END;
@@ -301,7 +301,7 @@ static void pass_begin(struct recorder *r, enum pass_kind kind)
 	profile_builder_give(&r->naming.builder, &r->intake.rows);
 }
 
-/* Behind a drain: are its rows to be named now, or has the window ended? */
+/* After a drain: begins a pass if rows must be named now or the window has ended. */
 static void pass_begin_if_due(struct recorder *r)
 {
 	const struct intake_flip *flip = &r->intake.flip;
@@ -323,14 +323,14 @@ static void pass_begin_if_due(struct recorder *r)
 	window_set_end(r);
 }
 
-/* All is named: what becomes of the profile? */
+/* All rows are named: decides what happens to the profile. */
 static void pass_named(struct recorder *r)
 {
 	struct pass *p = &r->pass;
 
 	if (p->kind != PASS_LAST) {
 		process_table_forget_jit(r->intake.processes, p->begin_ns);
-		jit_watch_expect(r->intake.jit); /* for what was refused before */
+		jit_watch_expect(r->intake.jit); /* retries what was refused before */
 	}
 	if (p->is_full) {
 		malloc_trim(0);
@@ -338,7 +338,7 @@ static void pass_named(struct recorder *r)
 	}
 	if (p->is_full)
 		p->kind = PASS_WINDOW;
-	/* The last file comes at once. */
+	/* The last file follows at once. */
 	if (!r->intake.sampling && p->kind == PASS_SNAPSHOT)
 		p->kind = PASS_KEEP;
 	if (p->kind == PASS_KEEP) {
@@ -350,7 +350,7 @@ static void pass_named(struct recorder *r)
 	p->step = PASS_CODE;
 }
 
-/* What is said, and what begins, when the file was written, or could not be. */
+/* Reports whether the file was written, and begins what follows. */
 static int pass_end(struct recorder *r, struct error *err)
 {
 	struct pass *p = &r->pass;
@@ -408,7 +408,10 @@ static int pass_step(struct recorder *r, struct error *err)
 	case PASS_SOURCES:
 		if (naming_collect_sources(&r->naming, &r->config->attribution))
 			return pass_failed(r, err);
-		/* What drains bring meanwhile waits beside the profile that is written. */
+		/*
+		 * Rows drained meanwhile need memory in addition to the profile being
+		 * written.
+		 */
 		r->intake.rows.max_bytes = r->naming.memory_bytes / 2;
 		p->step = PASS_WRITE;
 		file_writer_start(r->writer, write_file, r);
@@ -420,7 +423,7 @@ static int pass_step(struct recorder *r, struct error *err)
 	return 0;
 }
 
-/* Nothing is drained any more: all steps to the last one. */
+/* After the last drain: does all remaining steps. */
 static int pass_finish(struct recorder *r, struct error *err)
 {
 	int rc = 0;
@@ -433,8 +436,8 @@ static int pass_finish(struct recorder *r, struct error *err)
 /* ---- the loop ---- */
 
 /*
- * Signals that end no recording. A hang-up of the terminal is sent by the kernel and
- * again by shells: what tells it from somebody's wish is that the terminal is gone.
+ * Handles signals that do not end the recording. The kernel and then shells send SIGHUP
+ * when the terminal hangs up: a vanished terminal tells it from a user's request.
  */
 static bool take_wish(struct recorder *r, int signal)
 {
@@ -455,10 +458,10 @@ static void take_signals(struct recorder *r)
 
 	while (!r->is_over && wakeups_take_signal(r->wakeups, &signal)) {
 		if (signal.number == SIGCHLD)
-			continue; /* asked for at the end of the turn */
+			continue; /* queried at the end of the turn */
 		if (!command)
 			r->is_over = !take_wish(r, signal.number);
-		else if (signal.is_from_somebody) /* the terminal's reach it, too */
+		else if (signal.is_from_somebody) /* the terminal signals it itself */
 			launch_signal(command, signal.number);
 	}
 }
@@ -487,7 +490,7 @@ static void looked(struct recorder *r)
 	int jit_fd = jit_watch_poll_fd(r->intake.jit);
 
 	r->look_ns = clock_now_ns() + intake_look_interval_ns(&r->intake);
-	/* It has a ring from the first probe on. */
+	/* The ring exists from the first probe on. */
 	if (r->watches_jit || jit_fd < 0)
 		return;
 	r->watches_jit = !wakeups_watch(r->wakeups, jit_fd, WAKEUP_EVENTS, NULL);
@@ -519,7 +522,7 @@ static int drain(struct recorder *r, struct error *err)
 	return rc;
 }
 
-/* At its time, however long the one before took. */
+/* Drains on schedule, however long the previous drain took. */
 static int drain_in_time(struct recorder *r, struct error *err)
 {
 	uint64_t interval_ns = drain_interval_ns(r), now_ns;
@@ -533,7 +536,7 @@ static int drain_in_time(struct recorder *r, struct error *err)
 	return rc;
 }
 
-/* At most until the next thing that is to be done at its time. */
+/* Returns the time until the next scheduled action. */
 static uint64_t wait_ns(const struct recorder *r)
 {
 	const struct intake *in = &r->intake;
@@ -553,11 +556,11 @@ static uint64_t wait_ns(const struct recorder *r)
 }
 
 /*
- * What the kernel side tells is not always answered at once (wakeup_limit.h): it waits, or
- * until somebody else wants something. Not while other work is left: that is in step with
- * nobody.
+ * Delays some answers to the kernel side (wakeup_limit.h) until their time or another
+ * wakeup comes. Does not delay while other work is left: that is not in step with any
+ * program.
  *
- * Return: what is there now.
+ * Return: the pending wakeups.
  */
 static unsigned int wait_for_work(struct recorder *r)
 {
@@ -574,7 +577,7 @@ static unsigned int wait_for_work(struct recorder *r)
 	return ready | wakeups_wait_but(r->wakeups, WAKEUP_SAMPLER, rest_ns);
 }
 
-/* Events, and a drain if it is time. */
+/* Reads events, and drains if it is time. */
 static int take_in(struct recorder *r, unsigned int ready, struct error *err)
 {
 	struct intake *in = &r->intake;
@@ -643,7 +646,7 @@ int recorder_run(struct recorder *r, struct error *err)
 	wakeups_let_signals_kill(r->wakeups);
 	if (r->config->dry_run)
 		return 0;
-	/* The window that ended before, then what was sampled since. */
+	/* First the window that ended, then what was sampled since. */
 	rc = pass_finish(r, err);
 	if (rc)
 		return rc;

@@ -16,31 +16,34 @@
 
 struct recorder;
 
-/** Forks the command of run, loads, opens, finds the targets. @o is borrowed. */
+/**
+ * Forks the command of run, loads and opens the sampler, finds the targets. @o is
+ * borrowed.
+ */
 int recorder_new(const struct sampling *o, struct recorder **ret, struct error *err);
 void recorder_free(struct recorder *r);
 DEFINE_CLEANUP(struct recorder, recorder_free);
 
 /**
- * Samples until the end (of the time, the command or the last target, or by a signal),
- * and writes what was sampled. A command that could not be executed is a failure with
- * the exit status of launch. With dry_run nothing is written.
+ * Samples until the time is up, the command or the last target exits, or a signal comes,
+ * and writes the result. A command that could not be executed is a failure with the exit
+ * status of launch. dry_run writes nothing.
  */
 int recorder_run(struct recorder *r, struct error *err);
 
-/** What was sampled since the last window that has a file of its own. Borrowed. */
+/** Returns the profile since the last window that has its own file. Borrowed. */
 struct profile *recorder_profile(const struct recorder *r);
 
-/** Samples in all files. */
+/** Returns the number of samples in all files. */
 uint64_t recorder_nr_counted(const struct recorder *r);
 
-/** The command of run; NULL: none was forked, or it is no run. Borrowed. */
+/** Returns the command of run; NULL: none was forked, or this is no run. Borrowed. */
 struct launch *recorder_launch(const struct recorder *r);
 
-/** Instructions that the kernel's verifier walked. */
+/** Returns how many instructions the kernel's verifier walked. */
 uint32_t recorder_verified_insns(const struct recorder *r);
 
-/** Says on stderr which files were written. */
+/** Prints on stderr which files were written. */
 void recorder_say_where(const struct recorder *r);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * --budget: which rate the kernel's cost of sampling leaves room for. Pure: what was
- * measured goes in, a level comes out.
+ * --budget: chooses a sampling rate whose cost in the kernel stays within the budget.
+ * Pure: takes measurements, returns a level.
  */
 #ifndef LB_RECORD_SAMPLE_RATE_H
 #define LB_RECORD_SAMPLE_RATE_H
@@ -10,40 +10,40 @@
 
 /* Each level halves the rate: freq_hz / 2^level, 1 Hz at the least. */
 struct sample_rate {
-	uint32_t freq_hz; /* asked for: never more */
+	uint32_t freq_hz; /* requested; never exceeded */
 	uint32_t budget_ppm; /* of the CPU time of all CPUs; 0: no limit */
-	uint64_t tick_ns; /* what an interrupt costs beside the program that it runs */
+	uint64_t tick_ns; /* cost of an interrupt without the BPF program */
 
 	unsigned int level;
-	/* Since the level changed, and not looked at yet. */
+	/* Since the level changed; not evaluated yet. */
 	uint64_t cost_ns, cpus_ns, time_ns;
 	uint64_t
-		roomy_ns; /* how long it would have been cheap enough at the next rate up */
-	uint64_t lowered_ns; /* how long the level was not 0 */
-	unsigned int lowest_level; /* the highest number that level had */
+		roomy_ns; /* how long the next higher rate would have been cheap enough */
+	uint64_t lowered_ns; /* total time at a level other than 0 */
+	unsigned int lowest_level; /* highest number of a level so far */
 };
 
-/* What sampling did in a while. */
+/* What sampling cost since the last measurement. */
 struct sample_rate_measure {
 	uint64_t time_ns;
-	uint64_t nr_cpus; /* sampled now; 0: sampling is over, and no level changes */
-	uint64_t nr_ticks; /* of all CPUs, idle ones too */
-	uint64_t program_ns; /* that programs ran in them */
+	uint64_t nr_cpus; /* sampled now; 0: sampling is over, the level stays */
+	uint64_t nr_ticks; /* of all CPUs, including idle ones */
+	uint64_t program_ns; /* run time of the BPF programs */
 };
 
 /**
- * Adds what was measured since the last call, with the level that it returned.
+ * Adds what was measured since the last call, at the level which that call returned.
  *
- * A second that costs more than the budget lowers the rate at once, by as many halves
- * as it takes; it is raised by one after five seconds in each of which twice as much
- * would have been four fifths of the budget or less.
+ * A second that costs more than the budget halves the rate at once, as often as needed.
+ * The rate doubles after five seconds in each of which twice the cost would have been at
+ * most four fifths of the budget.
  *
- * Return: the level from now on.
+ * Return: the new level.
  */
 unsigned int sample_rate_measured(struct sample_rate *r,
 				  const struct sample_rate_measure *m);
 
-/** Mean time between ticks of a CPU at @level, ns. */
+/** Returns the mean time between ticks of a CPU at @level, ns. */
 uint64_t sample_rate_period_ns(const struct sample_rate *r, unsigned int level);
 
 #endif

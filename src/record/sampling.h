@@ -17,22 +17,22 @@ enum dump {
 	DUMP_NONE,
 	DUMP_SAMPLES, /* rows as they come from the kernel */
 	DUMP_MAPS, /* program images and their mappings */
-	DUMP_FRAMES, /* addresses and what they were named */
+	DUMP_FRAMES, /* addresses and their names */
 };
 
 /* Strings are borrowed. */
 struct sampling {
 	struct target_request target;
 	const struct sample_source_kind *source;
-	uint32_t freq_hz; /* of a clock */
-	uint32_t event_period; /* of another source: events a sample */
-	uint32_t budget_ppm; /* of all CPUs' time that sampling may cost; 0: any */
-	double duration_s; /* 0: until it is stopped */
+	uint32_t freq_hz; /* of a clock source */
+	uint32_t event_period; /* of an event source: events per sample */
+	uint32_t budget_ppm; /* limit of sampling's cost, of all CPUs' time; 0: none */
+	double duration_s; /* 0: until stopped */
 	double delay_s;
-	double window_s; /* record: a new file so often; 0: one file */
-	uint32_t keep_files; /* of windows; 0: all */
+	double window_s; /* record: length of a window; 0: one file */
+	uint32_t keep_files; /* newest windows kept; 0: all */
 	uint64_t max_size_bytes; /* of all files of windows; 0: no limit */
-	uint64_t memory_bytes; /* resident, at most; 0: not given */
+	uint64_t memory_bytes; /* resident limit; 0: not given */
 	const char *output;
 	bool output_given;
 	bool keep_tid;
@@ -44,7 +44,7 @@ struct sampling {
 	bool no_python_hook;
 	enum dump dump;
 	char **argv; /* run: the command, NULL-terminated; points into argv of main */
-	struct attribution_options attribution; /* by which sources are chosen */
+	struct attribution_options attribution; /* chooses the sources to store */
 };
 
 #endif

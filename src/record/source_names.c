@@ -13,7 +13,7 @@
 
 enum content_state {
 	CONTENT_UNSEEN,
-	CONTENT_ABSENT, /* or not to be opened */
+	CONTENT_ABSENT, /* or cannot be opened */
 	CONTENT_SEEN,
 	CONTENT_HASHED,
 };
@@ -30,8 +30,8 @@ struct file_content {
 struct source_name {
 	const char *path; /* interned */
 	const char *name; /* path, or a namesake of it */
-	const struct object *object; /* the first of its code */
-	const struct process *user; /* who can open it, if one of them can */
+	const struct object *object; /* the first object with its code */
+	const struct process *user; /* a process that can open it, if any */
 	struct file_content content;
 	uint32_t next; /* another one of this path; HASHMAP_NONE */
 };
@@ -68,7 +68,7 @@ static uint32_t find(const struct source_names *files, uint64_t key)
 	return hashmap_find(&files->index, key, NULL, NULL, NULL);
 }
 
-/* Without memory it is found out again, the next time. */
+/* Out of memory: it is determined again the next time. */
 static void remember(struct source_names *files, uint64_t key, uint32_t item)
 {
 	if (find(files, key) == HASHMAP_NONE)
@@ -127,7 +127,7 @@ static bool read_hash(struct source_names *files, const char *path,
 	return true;
 }
 
-/* Two ELF files, of which one may be another build of the other. */
+/* Are these two ELF files that may be different builds of one program? */
 static bool is_other_build(const struct object *a, const struct object *b)
 {
 	if (a == b || a->kind != OBJECT_FILE || b->kind != OBJECT_FILE)
@@ -144,8 +144,8 @@ static bool is_same(struct source_names *files, struct source_name *known,
 
 	look(files, known->path, known->user, a);
 	look(files, known->path, user, b);
-	/* Nobody's text is shown for what was built from another; without any it matters
-	 * where two builds were run as one program. */
+	/* Never show one file's text for code built from another. Without any text it
+	 * only matters if two builds ran as one program. */
 	if (a->state == CONTENT_ABSENT && b->state == CONTENT_ABSENT)
 		return strcmp(known->object->name, object->name) ||
 		       !is_other_build(known->object, object);
@@ -167,7 +167,7 @@ static uint32_t add(struct source_names *files, const struct source_name *file)
 {
 	if (vec_grow(&files->items, &files->cap, files->nr + 1, sizeof(*files->items),
 		     HASHMAP_NONE - 1))
-		return HASHMAP_NONE; /* the listing will lack this source, and say so */
+		return HASHMAP_NONE; /* the listing will lack this source and report it */
 	files->items[files->nr] = *file;
 	return (uint32_t)files->nr++;
 }
@@ -178,7 +178,7 @@ static uint32_t not_told(struct source_names *files, uint32_t first)
 	return first;
 }
 
-/* Of a path that is new in this root. */
+/* Decides which file a path means that is new in this root. */
 static uint32_t decide(struct source_names *files, const char *path,
 		       const struct object *object, const struct process *user)
 {

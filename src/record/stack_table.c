@@ -27,7 +27,7 @@ static bool row_eq(uint32_t item, const void *key, const void *ctx)
 	       row->source == k->sample->source;
 }
 
-/* The hashes of the kernel cover the frames; a row without body is its two leaves. */
+/* The kernel's hashes cover the frames; a row without body has only its two leaves. */
 static uint64_t stack_hash(const struct sample *s)
 {
 	uint64_t hash = hash_u64(s->status == LB_STACK_NO_BODY, s->user_hash);
@@ -73,7 +73,7 @@ static int add_stack(struct stack_table *rows, const struct sample *s, uint32_t 
 
 static bool has_room(const struct stack_table *rows)
 {
-	/* Of the row and of its stack; an index is half full. */
+	/* Counts the indexes of rows and of stacks; each is half full. */
 	size_t row_bytes = sizeof(struct row) + 2 * 2 * sizeof(struct hashmap_slot);
 
 	return !rows->max_bytes ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Drained samples, merged over the drains: one row per source, program image,
- * pair of stacks and state of the image's mappings. Raw addresses; nothing is named yet.
+ * Drained samples, merged over the drains: one row per source, program image, pair of
+ * stacks and state of the image's mappings. Holds raw addresses; nothing is named yet.
  */
 #ifndef LB_RECORD_STACK_TABLE_H
 #define LB_RECORD_STACK_TABLE_H
@@ -13,14 +13,14 @@
 #include "collect/sample.h"
 #include "process/table.h"
 
-#define STACK_TABLE_MAX_ROWS (512u * 1024) /* then they are added to the profile */
+#define STACK_TABLE_MAX_ROWS (512u * 1024) /* when full, rows move to the profile */
 
 struct row {
 	struct process *process; /* NULL: nothing is known */
-	const struct process_owner *cgroup; /* of its cgroup then; NULL: the process's */
+	const struct process_owner *cgroup; /* of the sample; NULL: use the process's */
 	uint64_t user_hash, kern_hash;
 	uint64_t epoch; /* rows of different epochs are never merged */
-	uint64_t count, values[LB_NR_VALUES]; /* as struct sample has them */
+	uint64_t count, values[LB_NR_VALUES]; /* see struct sample */
 	uint64_t first_ns, last_ns;
 	uint32_t tgid, exec_id;
 	uint32_t stack; /* offset in rows.stacks */
@@ -28,7 +28,7 @@ struct row {
 	uint16_t source; /* enum lb_source */
 };
 
-/* What a row's stack offset points at: this, then the user and the kernel frames. */
+/* Stored at a row's stack offset: this header, then the user and the kernel frames. */
 struct row_stack {
 	char comm[16]; /* "" not known */
 	uint64_t cgroup_id;
@@ -46,24 +46,24 @@ struct stack_table {
 	size_t nr_words, cap_words;
 	struct hashmap stack_index;
 	uint64_t nr_samples; /* sum of all counts so far */
-	uint64_t nr_dropped; /* samples for which memory was not to be had */
+	uint64_t nr_dropped; /* samples dropped for lack of memory */
 	/*
-	 * No more rows than these, about, while nobody takes them out; 0: no
-	 * such limit. What comes to known rows is still counted there.
+	 * Approximate limit of the rows' memory until they are taken out; 0: none. At the
+	 * limit, samples of existing rows are still counted.
 	 */
 	uint64_t max_bytes;
 };
 
 /**
- * @process  whose sample it is, or NULL
+ * @process  that was sampled, or NULL
  * @cgroup   process_table_cgroup() of it
- * @epoch    changes when the same address may mean something else than before
+ * @epoch    changes when an address may have got another meaning
  */
 void stack_table_add(struct stack_table *rows, const struct sample *sample,
 		     struct process *process, const struct process_owner *cgroup,
 		     uint64_t epoch);
 
-/** Has the table reached its maximum? Its rows are to be taken out. */
+/** Has the table reached its maximum? Then take its rows out. */
 bool stack_table_is_full(const struct stack_table *rows);
 
 static inline const struct row_stack *stack_table_stack(const struct stack_table *rows,
@@ -72,7 +72,7 @@ static inline const struct row_stack *stack_table_stack(const struct stack_table
 	return (const struct row_stack *)(rows->stacks + row->stack);
 }
 
-/** Takes all rows out: the table is empty then, and keeps nr_samples and nr_dropped. */
+/** Takes all rows out. The table is then empty and keeps nr_samples and nr_dropped. */
 struct stack_table stack_table_take(struct stack_table *rows);
 
 /** Empties the table; keeps nr_samples and nr_dropped. */

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * When to answer what a tick woke us for. Were it done at once each time, the work would
- * be over before the next tick: never sampled, its CPU time would be charged to whom it
- * interrupts, and what runs in step with it would be sampled too often or too seldom
- * (docs/benchmarks.md, Accounting). So only some answers are prompt, as for a program
- * that starts; where new processes come without end, work begins at a random time.
+ * When to answer a wake-up that a tick caused. If each answer were immediate, the work
+ * would end before the next tick: it would never be sampled, its CPU time would be
+ * charged to the interrupted program, and programs in step with it would be sampled too
+ * often or too seldom (docs/benchmarks.md, Accounting). So only some answers are prompt,
+ * such as those for a program that starts; under a steady stream of new processes, work
+ * begins at a random time.
  */
 #ifndef LB_RECORD_WAKEUP_LIMIT_H
 #define LB_RECORD_WAKEUP_LIMIT_H
 
 #include <stdint.h>
 
-/* So many in a row, and one each 10 ms. One is some 0.12 ms of work: no more than 1.2 % of a
- * CPU can be in step for long. Where ticks are few, most answers are prompt. */
+/* Prompt answers: this many in a row, then one per 10 ms. An answer is some 0.12 ms of
+ * work, so at most 1.2 % of a CPU stays in step. If ticks are rare, most answers are
+ * prompt. */
 #define WAKEUP_LIMIT_PROMPT_BURST 100
 #define WAKEUP_LIMIT_PROMPT_NS    10000000ULL
-/* Rests are shorter: several periods of the rates at which it matters. */
+/* Longest wait: several sampling periods at the rates where being in step matters. */
 #define WAKEUP_LIMIT_REST_NS 10000000ULL
 
-/* Zeroed: the burst is there. */
+/* Zeroed: the whole burst is available. */
 struct wakeup_limit {
-	uint64_t spent_ns; /* prompt answers are used up to that time */
+	uint64_t spent_ns; /* prompt answers are used up until then */
 	uint64_t random;
 };
 

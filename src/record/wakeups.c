@@ -88,7 +88,7 @@ unsigned int wakeups_wait_but(struct wakeups *w, enum wakeup kind, uint64_t time
 	struct pollfd fds[WAKEUPS_MAX_FDS];
 	unsigned int ready = 0;
 
-	/* A negative descriptor is left out. */
+	/* poll() ignores a negative descriptor. */
 	for (size_t i = 0; i < w->nr_fds; i++)
 		fds[i] = (struct pollfd){.fd = w->fds[i].kind == kind ? -1 : w->fds[i].fd,
 					 .events = POLLIN};
@@ -120,7 +120,7 @@ void wakeups_let_signals_kill(struct wakeups *w)
 	struct wakeup_signal signal;
 	sigset_t set;
 
-	/* One that came while the recording ended is not a second one. */
+	/* A signal that came while the recording ended is not a second request to end. */
 	while (wakeups_take_signal(w, &signal))
 		;
 	sigemptyset(&set);

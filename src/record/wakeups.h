@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the recorder waits for: descriptors, signals, time. */
+/* Waits for descriptors, signals and time-outs for the recorder. */
 #ifndef LB_RECORD_WAKEUPS_H
 #define LB_RECORD_WAKEUPS_H
 
@@ -11,28 +11,31 @@
 
 struct wakeups;
 
-/* Kinds of wakeups: a set. */
+/* Kinds of wakeups; bits of a set. */
 enum wakeup {
 	WAKEUP_SIGNAL = 1 << 0,
-	WAKEUP_SAMPLER = 1 << 1, /* first samples and requests of the kernel side */
+	WAKEUP_SAMPLER = 1 << 1, /* first samples, requests of the kernel side */
 	WAKEUP_EVENTS = 1 << 2, /* of tasks, targets, JITs */
-	WAKEUP_WRITER = 1 << 3, /* it is done */
+	WAKEUP_WRITER = 1 << 3, /* the file writer is done */
 };
 
-/** Blocks the signals that it watches: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and 2, SIGCHLD. */
+/**
+ * Blocks the signals it watches: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and 2,
+ * SIGCHLD.
+ */
 int wakeups_new(struct wakeups **ret, struct error *err);
 void wakeups_free(struct wakeups *w);
 DEFINE_CLEANUP(struct wakeups, wakeups_free);
 
 #define WAKEUPS_MAX_FDS 8
 
-/** @fd is borrowed; -1: there is none. No more than WAKEUPS_MAX_FDS. */
+/** Adds a descriptor. @fd is borrowed; -1: ignored. At most WAKEUPS_MAX_FDS. */
 int wakeups_watch(struct wakeups *w, int fd, enum wakeup kind, struct error *err);
 
-/** Waits for the first of them. Return: all that are there; 0: the time is up. */
+/** Waits for a wakeup. Return: the set of pending ones; 0: time-out. */
 unsigned int wakeups_wait(struct wakeups *w, uint64_t timeout_ns);
 
-/** The same, but does not wait for those of @kind. */
+/** The same, but ignores wakeups of @kind. */
 unsigned int wakeups_wait_but(struct wakeups *w, enum wakeup kind, uint64_t timeout_ns);
 
 struct wakeup_signal {
@@ -40,10 +43,10 @@ struct wakeup_signal {
 	bool is_from_somebody; /* sent with kill(2), not by the terminal */
 };
 
-/** The next signal that came. Return: false: there is none. */
+/** Takes the next pending signal. Return: false when there is none. */
 bool wakeups_take_signal(struct wakeups *w, struct wakeup_signal *ret);
 
-/** From now on Ctrl-C and its like end lineburn at once. What came before is forgotten. */
+/** Unblocks the signals, so that Ctrl-C ends lineburn at once. Drops pending ones. */
 void wakeups_let_signals_kill(struct wakeups *w);
 
 #endif

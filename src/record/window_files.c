@@ -19,16 +19,16 @@
 #include "base/log.h"
 #include "base/vec.h"
 
-#define LAST_SECOND INT64_C(253402300799) /* of the year 9999: four digits */
+#define LAST_SECOND INT64_C(253402300799) /* of the year 9999, the last of four digits */
 
 static const char suffix[] = ".pb.gz";
 
-/* Bytes of @output in front of ".pb.gz". */
+/* Returns the length of @output before ".pb.gz". */
 static size_t stem_len(const char *output)
 {
 	size_t len = strlen(output), tail = sizeof(suffix) - 1;
 
-	/* A name that is nothing but the suffix is a hidden file of that name. */
+	/* A name that is only the suffix is a hidden file. */
 	if (len > tail && !strcmp(output + len - tail, suffix) &&
 	    output[len - tail - 1] != '/')
 		return len - tail;
@@ -62,7 +62,7 @@ int window_path(const char *output, const struct window_id *id, char *ret, size_
 	return 0;
 }
 
-/* @text is what follows the point behind the stem: "20261121T160000Z" and more. */
+/* @text is what follows the stem's dot: "20261121T160000Z" and more. */
 static bool read_stamp(const char *text, struct window_id *ret)
 {
 	struct tm utc = {0};
@@ -87,7 +87,7 @@ bool window_of_name(const char *output, const char *name, struct window_id *ret)
 	if (strncmp(name, base, stem) != 0 || name[stem] != '.' ||
 	    !read_stamp(name + stem + 1, &id))
 		return false;
-	/* Exactly as we write it: no other file is taken for one of ours. */
+	/* Exactly as we write it, so that no other file is taken for ours. */
 	if (window_path(base, &id, again, sizeof(again)) || strcmp(name, again) != 0)
 		return false;
 	*ret = id;
@@ -120,13 +120,13 @@ size_t window_surplus(const uint64_t *sizes_bytes, size_t nr, size_t keep,
 	return nr - stay;
 }
 
-#define MAX_FILES (1u << 20) /* of one folder that are looked at */
-/* Names that are remembered where no file is ever removed. */
+#define MAX_FILES (1u << 20) /* read in one folder */
+/* Most names remembered if no file is ever removed. */
 #define MAX_NAMES (1u << 16)
 
 /* ---- files that may be removed ---- */
 
-/* The first of them that is not before @id. */
+/* Returns the index of the first turn that is not before @id. */
 static size_t find_turn(const struct window_files *w, const struct window_id *id)
 {
 	size_t low = 0, high = w->nr_turns;
@@ -169,7 +169,7 @@ static void forget_oldest_name(struct window_files *w)
 	remove_turn(w, oldest);
 }
 
-/* Without memory it is not among those that may be removed. */
+/* Out of memory: the file is never removed. */
 static void add_turn(struct window_files *w, const struct window_id *id)
 {
 	size_t at;
@@ -229,7 +229,7 @@ static int add_found(const struct window_files *w, int dir, const char *name,
 	return 0;
 }
 
-/* @ret  in no order; its items are freed by the caller in either case */
+/* @ret unsorted; the caller frees its items on failure too */
 static int list(const struct window_files *w, struct folder_listing *ret)
 {
 	int fd = openat(w->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -257,7 +257,7 @@ static int name_of(const struct window_files *w, const struct window_id *id, cha
 	return rc;
 }
 
-/* Is there a recording that has written it and goes on? */
+/* Is the recording that wrote it still running? */
 static bool has_writer(const struct window_files *w, const struct window_id *id)
 {
 	_cleanup_close_ int fd = -1;
@@ -268,11 +268,11 @@ static bool has_writer(const struct window_files *w, const struct window_id *id)
 		return false;
 	fd = openat(w->dir_fd, name,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	/* Shared: two that ask at a time are not taken for writers. */
+	/* Shared: two checks at the same time are not taken for writers. */
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 }
 
-/* What former runs left is ours to remove; unless some other recording is at it. */
+/* Adds the files of former runs, unless another recording still writes them. */
 static int note_former(struct window_files *w)
 {
 	struct folder_listing l = {0};
@@ -347,7 +347,7 @@ int window_files_open(struct window_files *w)
 	return 0;
 }
 
-/* For as long as it exists. */
+/* Opens the folder if needed; keeps it while it exists. */
 static int use_folder(struct window_files *w)
 {
 	struct stat st;
@@ -368,7 +368,7 @@ static int by_age(const void *a, const void *b)
 	return window_compare(&x->id, &y->id);
 }
 
-/* Only what may be removed; those that somebody else has removed are forgotten. */
+/* Keeps only files that may be removed; forgets those that others have removed. */
 static void keep_known(struct window_files *w, struct folder_listing *l)
 {
 	size_t nr = 0;
@@ -377,7 +377,7 @@ static void keep_known(struct window_files *w, struct folder_listing *l)
 		if (l->items[i].is_known)
 			l->items[nr++] = l->items[i];
 	l->nr = nr;
-	for (size_t i = 0; i < nr; i++) /* no more than there were */
+	for (size_t i = 0; i < nr; i++) /* never grows */
 		w->turns[i] = (struct window_turn){.id = l->items[i].id,
 						   .turn = l->items[i].turn};
 	w->nr_turns = nr;
@@ -407,7 +407,7 @@ static int remove_oldest(struct window_files *w, const struct folder_listing *l,
 	return ret;
 }
 
-/* Removes the oldest, @at_least so many and what there is over the limits. */
+/* Removes the oldest files: at least @at_least, and those over the limits. */
 static int prune(struct window_files *w, size_t at_least)
 {
 	_cleanup_free_ uint64_t *sizes = NULL;
@@ -434,7 +434,7 @@ static int prune(struct window_files *w, size_t at_least)
 
 /* ---- a window ---- */
 
-/* Under the first name that is free, or in the place of what has it. */
+/* Writes under the first free name, or replaces the file of that name. */
 static int write_named(struct window_files *w, struct window_id *id, bool may_replace,
 		       const void *data, size_t len, int *ret_fd)
 {
@@ -462,7 +462,7 @@ static int write_window(struct window_files *w, struct window_id *id, bool may_r
 {
 	int fd = -1, rc = write_named(w, id, may_replace, data, len, &fd);
 
-	/* The oldest is to go anyway, and may be what has filled the disk. */
+	/* The oldest file is the next to go, and may be what has filled the disk. */
 	if ((rc == -ENOSPC || rc == -EDQUOT) && has_limits(w) && !prune(w, 1))
 		rc = write_named(w, id, may_replace, data, len, &fd);
 	if (rc)

@@ -10,13 +10,12 @@
 #include "base/error.h"
 
 /*
- * Names of the files of a recording that writes one after the other, and which of
- * them may stay. Pure: no file is touched.
+ * File names of a recording with windows, and which files to keep. Pure: touches no file.
  */
 
 /*
- * Which window of a recording: its file is called after the second in which it began,
- * in UTC, and where several did (short windows, a clock that was set back) by a number.
+ * Identifies a window: its file is named after the UTC second in which the window began,
+ * plus a number if several began in it (short windows, a clock that was set back).
  */
 struct window_id {
 	int64_t begin_s; /* CLOCK_REALTIME, 0 to the end of the year 9999 */
@@ -26,18 +25,18 @@ struct window_id {
 #define WINDOW_MAX_NUMBER 99999
 
 /**
- * "dir/name.pb.gz" -> "dir/name.20261121T160000Z.pb.gz"; the second one of that
- * second is "dir/name.20261121T160000Z_02.pb.gz". An output without ".pb.gz" is the
- * whole stem. In the order of text they are in order of time.
+ * "dir/name.pb.gz" -> "dir/name.20261121T160000Z.pb.gz"; the second one of that second is
+ * "dir/name.20261121T160000Z_02.pb.gz". An output without ".pb.gz" is the whole stem.
+ * Sorted as text, names are sorted by time.
  *
- * Return: 0; -ENAMETOOLONG when it does not fit @size, or its last component is
- * longer than files may be called.
+ * Return: 0; -ENAMETOOLONG when it does not fit @size, or its last component is too long
+ * for a file name.
  */
 int window_path(const char *output, const struct window_id *id, char *ret, size_t size);
 
 /**
- * Is @name (without folders) what window_path() makes of @output? Then *ret is its
- * window.
+ * Is @name (without folders) a name that window_path() makes from @output? Sets *ret to
+ * its window.
  */
 bool window_of_name(const char *output, const char *name, struct window_id *ret);
 
@@ -45,8 +44,8 @@ bool window_of_name(const char *output, const char *name, struct window_id *ret)
 int window_compare(const struct window_id *a, const struct window_id *b);
 
 /**
- * How many of the oldest files are to go, so that at most @keep files (0: any number)
- * of @max_bytes in all (0: any size) stay. The newest one always stays.
+ * Returns how many of the oldest files to remove so that at most @keep files (0: any
+ * number) and @max_bytes in all (0: any size) remain. The newest file always stays.
  *
  * @sizes_bytes  of @nr files, oldest first
  */
@@ -54,13 +53,13 @@ size_t window_surplus(const uint64_t *sizes_bytes, size_t nr, size_t keep,
 		      uint64_t max_bytes);
 
 struct window_files {
-	const char *output; /* borrowed: what names are made of */
-	size_t keep; /* newest files that stay; 0: all */
+	const char *output; /* base of all file names; borrowed */
+	size_t keep; /* newest files to keep; 0: all */
 	uint64_t max_bytes; /* of all files; 0: no limit */
 
-	/* Files that may be removed, sorted by id: those of this run, of which `turn` is
-	 * the order they were written in (the clock may have been set back), and those
-	 * that former runs left: 0. What appears beside is another recording's. Heap. */
+	/* Files that may be removed, sorted by id. `turn` is the order in which this run
+	 * wrote them (the clock may have been set back), 0 for files of former runs.
+	 * Files that appear later belong to another recording. Heap. */
 	struct window_turn {
 		struct window_id id;
 		uint64_t turn; /* 0; 1, 2, ... */
@@ -68,31 +67,31 @@ struct window_files {
 	size_t nr_turns, cap_turns;
 	uint64_t nr_written;
 
-	/* The folder, from when it was first needed; and the newest file, locked, so that
-	 * another recording does not take what is here for what a former run left. */
+	/* The folder, opened when first needed; and the newest file, locked so that
+	 * another recording does not take our files for those of a former run. */
 	bool is_open;
-	int dir_fd, newest_fd; /* newest_fd -1: none was written */
+	int dir_fd, newest_fd; /* newest_fd -1: no file yet */
 };
 
 void window_files_deinit(struct window_files *w);
 
 /**
- * Opens the folder: from now on files are written there, whatever it is called and
- * whatever its name leads to. Called again, the name is followed anew; when that fails the
- * folder stays. Return: 0 or a negative errno.
+ * Opens the folder. Files are written to it even if it is renamed or its path is
+ * replaced. A later call resolves the path again; on failure the folder stays. Return: 0
+ * or a negative errno.
  */
 int window_files_open(struct window_files *w);
 
 /**
  * Writes the window's file under a temporary name, syncs and renames it, then removes the
- * oldest files that are too many. Files of former runs with the same output count, and are
- * older than ours; not those of another recording that runs. A folder that was removed is
- * opened anew.
+ * oldest files over the limits. Files of former runs with the same output count and are
+ * older than ours; files of another running recording do not. Reopens a folder that was
+ * removed.
  *
- * @begin_s  when the window began, CLOCK_REALTIME: its name
- * @id       number 0: gets a name that no file has and that was not given before; else what an earlier
- *           call wrote for this window is replaced
- * Return: 0 or a negative errno with a sentence in @err; then no id was given.
+ * @begin_s  when the window began, CLOCK_REALTIME; names the file
+ * @id       number 0: set to an unused name that was never given before; else replaces
+ *           the file that an earlier call wrote for this window Return: 0 or a negative
+ *           errno with a sentence in @err and @id unchanged.
  */
 int window_files_write(struct window_files *w, int64_t begin_s, struct window_id *id,
 		       const void *data, size_t len, struct error *err);

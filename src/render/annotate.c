@@ -26,7 +26,7 @@
 
 #define MAX_FALLBACK_FUNCTIONS 20
 #define MIN_CALLEE             12 /* columns of the name of what a line calls */
-#define MANY_FILES             3 /* from here on a table of contents helps */
+#define MANY_FILES             3 /* from here on print a table of contents */
 
 /* What every row needs to know. */
 struct listing {
@@ -53,7 +53,7 @@ static size_t source_column(const struct listing *l)
 	return 7 + 2 + 7 + 2 + (size_t)l->digits + 2;
 }
 
-/* Room from @column to the right edge, for text_cell(); 0: no limit. */
+/* Returns the room from @column to the right edge, for text_cell(); 0: no limit. */
 static size_t room_from(const struct listing *l, size_t column)
 {
 	if (!l->opts->width)
@@ -189,7 +189,7 @@ static void print_lead(const struct listing *l, const struct hunk *hunk, uint64_
 		       const char *function_above)
 {
 	const struct attribution_source *source = &hunk->file->source;
-	/* Names that were just said, or that the code shows, are noise. */
+	/* Skip names that were just printed, or that the code shows. */
 	bool is_known = hunk->function == function_above || hunk_shows_function(hunk);
 	uint32_t declaration = is_known ? 0 : hunk_declaration(hunk);
 
@@ -379,7 +379,7 @@ static void print_files(struct listing *l, size_t nr_wanted)
 	unpaint(l, PAINT_DIM);
 }
 
-/* Nothing has a line: why, what helps, and the hottest functions meanwhile. */
+/* Without any line: prints why, a remedy, and the hottest functions instead. */
 static void print_functions_instead(const struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;

@@ -105,7 +105,7 @@ json_t *asm_value(struct json_builder *b, const struct render_input *in)
 }
 
 #define MNEMONIC_COLUMNS        7
-#define MAX_INSTRUCTION_COLUMNS 40 /* comments stand behind */
+#define MAX_INSTRUCTION_COLUMNS 40 /* comments follow */
 
 struct asm_listing {
 	const struct render_input *in;
@@ -114,7 +114,7 @@ struct asm_listing {
 	double hottest; /* self share of the hottest instruction */
 	int digits; /* of addresses */
 	size_t instruction_columns; /* of the piece, up to MAX_INSTRUCTION_COLUMNS */
-	bool has_hidden; /* operands that are not known were printed */
+	bool has_hidden; /* unknown operands were printed */
 };
 
 static double share(const struct asm_listing *l, const struct weight *w)
@@ -139,7 +139,7 @@ static size_t room_from(const struct asm_listing *l, size_t column)
 	return l->opts->width > column + 10 ? l->opts->width - column : 10;
 }
 
-/* ---- comments behind an instruction ---- */
+/* ---- comments after an instruction ---- */
 
 struct comment {
 	char text[1024];
@@ -170,7 +170,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "diffuse dither.h:6": whose code it is, when it was inlined. */
+/* Appends the origin of inlined code: "diffuse dither.h:6". */
 static void comment_inlined(const struct asm_listing *l, struct comment *c,
 			    const struct instruction *in)
 {
@@ -226,7 +226,7 @@ static size_t instruction_column(const struct asm_listing *l)
 	return 7 + 2 + 7 + 2 + (size_t)l->digits + 2;
 }
 
-/* The mnemonic padded, so that operands stand in a column. */
+/* Pads the mnemonic, so that operands form a column. */
 static void compose_text(char *buf, size_t size, const struct instruction *in)
 {
 	size_t mnemonic = strcspn(in->text, " ");
@@ -296,7 +296,7 @@ static void print_instruction(struct asm_listing *l, const struct machine_piece 
 	fputc('\n', l->out);
 }
 
-/* Code of other lines is in between. */
+/* Prints the gap for code of other lines. */
 static void print_gap(const struct asm_listing *l)
 {
 	paint(l, PAINT_DIM);
@@ -655,7 +655,7 @@ static const struct instruction *member(const struct asm_rows *rows, size_t i)
 	return &l->piece->instructions[l->order[rows->line->first + i]];
 }
 
-/* Is member @i right behind member @i - 1 in memory? */
+/* Does member @i directly follow member @i - 1 in memory? */
 static bool is_contiguous(const struct asm_rows *rows, size_t i)
 {
 	const struct asm_lines *l = rows->lines;
@@ -664,7 +664,9 @@ static bool is_contiguous(const struct asm_rows *rows, size_t i)
 	return order[i] == order[i - 1] + 1;
 }
 
-/* Has samples, or is within the context of one that has and in the same block. */
+/*
+ * Does it have samples, or is it in the context of one with samples, in the same block?
+ */
 static bool is_shown(const struct asm_rows *rows, size_t i)
 {
 	if (instruction_has_samples(member(rows, i)))
@@ -687,7 +689,7 @@ bool asm_rows_next(struct asm_rows *rows, struct asm_row *ret)
 		return false;
 	while (i < rows->line->nr && !is_shown(rows, i))
 		i++;
-	/* To say that one is left out would take as much room. */
+	/* A note about one omitted row would take as much room. */
 	if (i - rows->next > 1) {
 		*ret = (struct asm_row){.nr_skipped = i - rows->next};
 		rows->next = i;

@@ -23,8 +23,8 @@ json_t *asm_value(struct json_builder *b, const struct render_input *in);
 /* One source line and its instructions. */
 struct asm_line {
 	/*
-	 * In the function that the code belongs to; where the caller of an inlined
-	 * function is not known, in that one. line 0: these have none at all.
+	 * In the function that the code belongs to; if the caller of an inlined function
+	 * is unknown, in the inlined one. line 0: these instructions have no line.
 	 */
 	struct profile_line place;
 	struct weight self, below;
@@ -50,7 +50,7 @@ struct asm_row {
 	size_t nr_skipped;
 };
 
-/* All zeroes but for the first three is the start. */
+/* To start, set the first three and zero the rest. */
 struct asm_rows {
 	const struct asm_lines *lines;
 	const struct asm_line *line;
@@ -61,10 +61,10 @@ struct asm_rows {
 /** Return: false at the end. */
 bool asm_rows_next(struct asm_rows *rows, struct asm_row *ret);
 
-/** The file that a place is in; "" not known. */
+/** Returns the file of a place; "": unknown. */
 const char *asm_place_file(const struct profile *p, struct profile_line place);
 
-/** The line at @address of the piece; line 0: not in the piece, or it has none. */
+/** Returns the line at @address of the piece; line 0: not in the piece, or no line. */
 struct profile_line asm_place_at(const struct machine_piece *piece, uint64_t address);
 
 static inline bool instruction_has_samples(const struct instruction *in)

@@ -69,10 +69,10 @@ json_t *call_tree_value(struct json_builder *b, const struct call_tree *tree)
 }
 
 #define SIGN_COLUMNS 3 /* of one level of indentation */
-#define MIN_NAME     24 /* columns that are left for a name: deeper levels move out */
+#define MIN_NAME     24 /* least columns for a name: outer levels are dropped */
 #define CHAIN_SHARE  0.95 /* a child with this share of its parent is its chain */
 
-/* What stands before a row, by level. */
+/* Signs before a row, by level. */
 enum sign {
 	SIGN_NONE, /* no sibling follows */
 	SIGN_PASS, /* a sibling of that level follows further below */
@@ -93,7 +93,7 @@ struct drawing {
 	const struct call_tree *tree;
 	FILE *out;
 	double hottest; /* of the shares that are painted */
-	/* Of the path to the node at hand, by depth. */
+	/* Of the path to the current node, by depth. */
 	uint32_t levels[CALL_TREE_MAX_DEPTH + 1]; /* of indentation */
 	uint8_t signs[CALL_TREE_MAX_DEPTH + 1]; /* by level, from 1: enum sign */
 };
@@ -113,7 +113,7 @@ static size_t figures_columns(const struct drawing *d)
 	return shows_self(d) ? 18 : 9;
 }
 
-/* Does the sum of what was cut off below the node deserve a row of its own? */
+/* Is the sum cut off below the node large enough for a row? */
 static bool shows_rest(const struct drawing *d, const struct weight *rest)
 {
 	double s = share(d, rest);
@@ -126,7 +126,7 @@ static bool shows_any_rest(const struct drawing *d, const struct call_node *n)
 	return shows_rest(d, &n->cut.weight) || shows_rest(d, &n->deeper);
 }
 
-/* Is the node all that its parent goes on to, or nearly so? */
+/* Does the node have nearly all of its parent's weight? */
 static bool is_chain(const struct drawing *d, const struct call_node *n)
 {
 	const struct call_node *parent = &d->tree->nodes[n->parent];
@@ -149,7 +149,10 @@ static void print_figures(const struct drawing *d, const struct weight *self,
 	fputs("  ", d->out);
 }
 
-/* Return: columns printed. Where there is no room the outermost levels move out. */
+/*
+ * Prints the signs; drops the outermost levels if there is no room. Return: columns
+ * printed.
+ */
 static size_t print_signs(const struct drawing *d, uint32_t level, enum sign last)
 {
 	const char *const *signs = d->opts->utf8 ? utf8_signs : ascii_signs;
@@ -171,7 +174,7 @@ static size_t print_signs(const struct drawing *d, uint32_t level, enum sign las
 	return SIGN_COLUMNS * (size_t)(level + 1 - first);
 }
 
-/* Where the function is, or the call: behind its name. */
+/* Describes the place of the function or the call, printed after its name. */
 static void describe_place(char *buf, size_t size, const struct call_function *f,
 			   const struct call_node *n)
 {
@@ -184,7 +187,9 @@ static void describe_place(char *buf, size_t size, const struct call_function *f
 		buf[0] = '\0';
 }
 
-/* Another object than the one it was come from is told, and where no file is known. */
+/*
+ * Should the object be printed? Yes if it differs from the parent's, or without a file.
+ */
 static bool names_object(const struct drawing *d, const struct call_function *f,
 			 const struct call_node *n)
 {
@@ -238,7 +243,7 @@ static void print_rest(struct drawing *d, uint32_t level, const struct weight *w
 	fputc('\n', d->out);
 }
 
-/* When all nodes below @n are printed: what was cut off there. */
+/* Prints what was cut off below @n, after all nodes below it. */
 static void print_rests_of(struct drawing *d, const struct call_node *n)
 {
 	uint32_t level = d->levels[n->depth] + 1;
@@ -278,7 +283,7 @@ static void print_node(struct drawing *d, const struct call_node *n)
 	fputc('\n', d->out);
 }
 
-/* The nodes are in the order of the rows; what was cut off comes behind the last child. */
+/* Prints the nodes, which are in row order; what was cut off follows the last child. */
 static void print_nodes(struct drawing *d)
 {
 	const struct call_tree *tree = d->tree;
@@ -288,7 +293,7 @@ static void print_nodes(struct drawing *d)
 		uint32_t next_depth = i + 1 < tree->nr_nodes ? tree->nodes[i + 1].depth
 							     : 0;
 
-		/* A blank line parts trees, not roots without anything below. */
+		/* A blank line separates trees, but not roots without children. */
 		if (i && n->parent == PROFILE_NONE &&
 		    (n->nr_children || n[-1].parent != PROFILE_NONE))
 			fputc('\n', d->out);
@@ -335,7 +340,7 @@ static void print_legend(const struct drawing *d)
 	paint_end(d->out, d->opts->colour, PAINT_DIM);
 }
 
-/* All that the tree does not show, and how to see it. */
+/* Prints what the tree does not show, and how to see it. */
 static void print_cuts(const struct drawing *d)
 {
 	const struct text_margins margins = {d->opts->width, 0, 2};

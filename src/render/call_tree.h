@@ -6,7 +6,7 @@
 #include "render/json_value.h"
 #include "render/render.h"
 
-/** Prints the tree, with what was cut off. in->call_tree is not NULL. */
+/** Prints the tree and what was cut off. in->call_tree is not NULL. */
 void call_tree_print(const struct render_input *in, const struct render_options *opts,
 		     FILE *out);
 

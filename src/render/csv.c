@@ -5,7 +5,7 @@
  *  function,object,file,start_line,self_samples,self_cpu_ns,total_samples,total_cpu_ns
  *  dither_row,dither,/home/me/dither.c,41,3067,30982323232,4927,49772727270
  *
- * Texts are always in quotes, and escaped as for a terminal: names come from strangers.
+ * Texts are always in quotes, and escaped as for a terminal: names are untrusted.
  */
 #include <inttypes.h>
 
@@ -14,7 +14,7 @@
 
 #define MAX_TEXT_BYTES 16384
 
-/* Quotes in it are doubled. */
+/* Prints a text, doubling its quotes. */
 static void put_text(FILE *out, const char *text)
 {
 	char escaped[MAX_TEXT_BYTES];

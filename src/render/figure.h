@@ -10,7 +10,7 @@
 #include "lineburn.h"
 #include "profile/profile.h"
 
-/* Below this many samples the shares are said to be rough. */
+/* Below this many samples, shares are called rough. */
 #define RENDER_FEW_SAMPLES 100
 
 struct figure {
@@ -20,13 +20,15 @@ struct figure {
 /** Does the profile count samples of CPU, rather than, say, bytes allocated? */
 bool counts_samples(const struct attribution *a);
 
-/** What shares are of: "CPU", "alloc_space". A name from the file: escape it. */
+/** Returns what is counted: "CPU", "alloc_space". It comes from the file: escape it. */
 const char *counted_name(const struct attribution *a);
 
-/** Share 0..1 of all CPU time; of all samples where the profile has no CPU time. */
+/**
+ * Returns the share 0..1 of all CPU time; of all samples if the profile has no CPU time.
+ */
 double share_of(const struct attribution *a, const struct weight *w);
 
-/** "34.9" for 0.349; "<0.1" for what would round to nothing; "" for 0. */
+/** "34.9" for 0.349; "<0.1" for what would round to 0.0; "" for 0. */
 struct figure figure_percent(double share);
 
 /** "5.02 s", "60.4 s", "312 s", "41 ms". */
@@ -44,14 +46,14 @@ struct figure figure_missed(const struct attribution *a, uint64_t nr);
 /* ---- sums over a whole profile ---- */
 
 struct summary {
-	uint64_t lost; /* samples taken and not kept, for whatever reason */
+	uint64_t lost; /* samples taken but not kept, for any reason */
 	uint64_t nr_samples;
-	uint64_t by_status[LB_NR_STACK_STATUS]; /* samples, by how far the walk came */
+	uint64_t by_status[LB_NR_STACK_STATUS]; /* samples, by the end of their walk */
 	uint64_t wall_ns; /* 0: not known */
 	uint64_t
 		period_ns; /* CPU time that one sample stands for; 0: unknown or varied */
-	double lowest_hz; /* below freq_hz if it was lowered; 0: not known, or was not */
-	double freq_hz; /* as asked for, else from the period; 0: not known */
+	double lowest_hz; /* if the rate was lowered, else 0; 0 also if unknown */
+	double freq_hz; /* as requested, else from the period; 0: unknown */
 };
 
 struct summary summary_of(const struct profile *p);

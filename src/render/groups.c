@@ -18,7 +18,7 @@
 #include "render/paint.h"
 #include "render/text.h"
 
-#define ID_LENGTH 32 /* hexadecimal digits from which on an id is one that nobody reads */
+#define ID_LENGTH 32 /* hexadecimal digits from which on an id is shortened */
 
 static const char *const not_told[] = {
 	[GROUP_BY_NOTHING] = "",
@@ -45,8 +45,8 @@ struct group_name container_short_id(const char *id)
 }
 
 /**
- * Shortens ids of containers within a name ("docker-3f2a8c9d0e1f....scope"), so that what
- * is around them fits in.
+ * Shortens ids of containers within a name ("docker-3f2a8c9d0e1f....scope"), so that the
+ * text around them fits.
  */
 static void group_name_shorten_ids(struct group_name *name)
 {
@@ -119,13 +119,13 @@ struct group_name group_name_of(enum group_by by, const struct group *g)
 	}
 }
 
-/** "container", "unit", ...: the heading above such names. */
+/** Returns the heading of such names: "container", "unit", ... */
 static const char *group_heading(enum group_by by)
 {
 	return by == GROUP_BY_COMM ? "command" : group_by_names[by];
 }
 
-/** Where something ran: its container if it has one, else its unit; "" neither. */
+/** Returns where it ran: its container if any, else its unit; "": neither. */
 static struct group_name group_place(const struct group *g)
 {
 	struct group_name ret;
@@ -159,7 +159,7 @@ static json_t *number_or_null(uint64_t n)
 	return n ? json_count(n) : json_null();
 }
 
-/* What the option that narrows a listing to this group takes. */
+/* Returns the argument of the option that filters for this group. */
 static json_t *key_value(enum group_by by, const struct group *g)
 {
 	char number[16];
@@ -201,7 +201,7 @@ json_t *groups_value(struct json_builder *b, const struct groups *groups)
 #define FIGURES_COLUMNS 36 /* of the four figures and the gaps around them */
 #define MAX_TEXT        60 /* columns of a cell that another one follows */
 #define MIN_TEXT        16
-#define WIDTH_FOR_EXE   100 /* of a terminal; in a narrower one names are worth more */
+#define WIDTH_FOR_EXE   100 /* least terminal width to show executables */
 
 enum column {
 	COLUMN_NAME,
@@ -210,7 +210,7 @@ enum column {
 	NR_COLUMNS,
 };
 
-/* What the columns hold, as far as any group has something to say there. */
+/* Returns the text of a column's cell. */
 static struct group_name cell_of(const struct render_options *opts, enum group_by by,
 				 const struct group *g, enum column column)
 {
@@ -247,9 +247,8 @@ static const char *heading_of(enum group_by by, enum column column)
 }
 
 struct group_widths {
-	size_t of
-		[NR_COLUMNS]; /* 0: nothing to say; the last one that is used: no limit */
-	size_t last; /* of those that are used */
+	size_t of[NR_COLUMNS]; /* 0: unused; the last used one: no limit */
+	size_t last; /* last used column */
 };
 
 static bool is_shown(const struct render_input *in, const struct render_options *opts,
@@ -260,7 +259,7 @@ static bool is_shown(const struct render_input *in, const struct render_options 
 	return share > 0 && share >= opts->min_share;
 }
 
-/* Where the terminal is narrow the widest columns give way; the last takes the rest. */
+/* Shrinks the widest columns to fit a narrow terminal; the last one takes the rest. */
 static void shrink(struct group_widths *w, size_t width)
 {
 	size_t used = 0, room = MIN_TEXT;

@@ -6,14 +6,14 @@
 #include "analyze/groups.h"
 #include "render/json_value.h"
 
-/** Prints the groups of at least opts->min_share, and what the others are together. */
+/** Prints the groups of at least opts->min_share, and the sum of the others. */
 void groups_table(const struct render_input *in, const struct render_options *opts,
 		  FILE *out);
 
 /** The array of groups, all of them. */
 json_t *groups_value(struct json_builder *b, const struct groups *groups);
 
-/* ---- What groups of samples are called. Names come from targets: escape them ---- */
+/* ---- Names of groups of samples. They come from targets: escape them ---- */
 
 #define SHORT_ID_LENGTH 12 /* of a container, as its runtime prints it */
 
@@ -21,7 +21,7 @@ struct group_name {
 	char text[1024]; /* cut there */
 };
 
-/** The first characters of a long hexadecimal id; other ids whole. */
+/** Shortens a long hexadecimal id; returns other ids whole. */
 struct group_name container_short_id(const char *id);
 
 /** "web (3f2a8c9d0e1f, docker)", "nginx.service", "4711 python3", "(no container)". */

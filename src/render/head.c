@@ -22,7 +22,7 @@
 #define TITLE          "lineburn: "
 #define TITLE_COLUMN   (sizeof(TITLE) - 1)
 
-#define WORTH_SKIPPING 0.8 /* below this share of its own, a program is hard to read */
+#define WORTH_SKIPPING 0.8 /* suggest skipping below this share of the program itself */
 
 static struct text_margins margins_of(const struct render_options *opts)
 {
@@ -49,13 +49,16 @@ static double phase_share(const struct phases *phases, enum phase phase)
 	return all.samples ? (double)w->samples / (double)all.samples : 0;
 }
 
-/* Is something? */
+/* Is something left out? */
 static bool is_left_out(const struct render_input *in)
 {
 	return in->phases && in->phases->left_out && phases_are_split(in->phases);
 }
 
-/* "CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is waiting": what is not seen. */
+/*
+ * "CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is waiting": describes what is not
+ * visible.
+ */
 static void describe_time(char *buf, size_t size, const struct render_input *in,
 			  const struct summary *s)
 {
@@ -157,7 +160,7 @@ static void print_shares(const struct render_input *in, const struct render_opti
 			      in->filtered ? ", in the whole recording" : "");
 }
 
-/* "import 31.2 %, Numba compilation 40.1 %": what there is of the two. */
+/* "import 31.2 %, Numba compilation 40.1 %": describes the phases with samples. */
 static void describe_phases(char *buf, size_t size, const struct phases *phases)
 {
 	static const char *const words[] = {
@@ -175,7 +178,7 @@ static void describe_phases(char *buf, size_t size, const struct phases *phases)
 	}
 }
 
-/* What a Python program spends before its own work. */
+/* Prints what a Python program spends before its own work. */
 static void print_phases(const struct render_input *in, const struct render_options *opts,
 			 FILE *out)
 {
@@ -201,7 +204,7 @@ static void print_phases(const struct render_input *in, const struct render_opti
 			rest < WORTH_SKIPPING ? "; --skip-compile shows that alone" : "");
 }
 
-/* What ran, or what was asked for, and the file it is read from. */
+/* Prints the command or the requested target, and the profile's file. */
 static void print_origin(const struct render_input *in, const struct render_options *opts,
 			 FILE *out)
 {

@@ -124,7 +124,7 @@ static bool is_name_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* As a word of its own: "f" is not in "def". */
+/* Does the text contain the whole word? "f" is not in "def". */
 static bool has_word(const char *text, const char *word)
 {
 	size_t len = strlen(word);
@@ -136,7 +136,7 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* The first line of [first, last] with the function's bare name; 0: none. */
+/* Returns the first line of [first, last] with the function's bare name; 0: none. */
 static uint64_t find_name(const struct hunk *h, uint64_t first, uint64_t last)
 {
 	const struct attribution_source *source = &h->file->source;

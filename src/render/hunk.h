@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which lines of a file are shown: the hot ones, with context around them, as
- * runs without gaps ("hunks"). Pure; no output here.
+ * Chooses which lines of a file to show: the hot ones with context around them, as runs
+ * without gaps ("hunks"). Pure; prints nothing.
  */
 #ifndef LB_RENDER_HUNK_H
 #define LB_RENDER_HUNK_H
@@ -16,9 +16,9 @@ struct hunks {
 	const struct attribution *attribution;
 	const struct attribution_file *file;
 	double min_share;
-	uint64_t context; /* 0 where the source is not at hand */
+	uint64_t context; /* 0 without source text */
 	size_t next_hot; /* index of the next line that may start a hunk */
-	size_t next_line; /* index of the first line behind the last hunk's start */
+	size_t next_line; /* index of the first line after the last hunk's start */
 };
 
 struct hunk {
@@ -26,7 +26,7 @@ struct hunk {
 	uint64_t first, last; /* line numbers, inclusive */
 	uint64_t first_hot; /* line number */
 	const char *function; /* of that line; "" */
-	uint32_t function_line; /* where that one begins; 0 not known */
+	uint32_t function_line; /* its first line; 0: unknown */
 	uint64_t next_number; /* cursor of hunk_next_row() */
 	size_t next_line; /* same, index into file->lines */
 };
@@ -34,27 +34,30 @@ struct hunk {
 struct hunk_row {
 	uint32_t number;
 	const struct attribution_line *line; /* NULL: no figures for it */
-	const char *text; /* NULL: not at hand; never both NULL */
+	const char *text; /* NULL: not available; never both NULL */
 };
 
 struct hunks hunks_of(const struct attribution *a, const struct attribution_file *f,
 		      const struct render_options *opts);
 
-/** Return: false when there is no further hunk. In order of line numbers. */
+/** Returns the next hunk in order of line numbers. Return: false when there is none. */
 bool hunks_next(struct hunks *hunks, struct hunk *ret);
 
-/** Return: false at the end. Lines that have neither figures nor text are skipped. */
+/**
+ * Returns the hunk's next row; skips lines without figures and text. Return: false at the
+ * end.
+ */
 bool hunk_next_row(struct hunk *hunk, struct hunk_row *ret);
 
 /**
- * True when the text up to the first hot line holds the function's bare name, so
- * that its declaration is most likely in sight.
+ * Does the text up to the first hot line hold the function's bare name, so that its
+ * declaration is most likely shown?
  */
 bool hunk_shows_function(const struct hunk *hunk);
 
 /**
- * Line number of the declaration above the hunk (Python's "def", behind any
- * decorators); 0: it is in the hunk, its text is not at hand, or it is not known.
+ * Returns the line of the declaration above the hunk (Python's "def", after any
+ * decorators); 0: it is in the hunk, has no text, or is unknown.
  */
 uint32_t hunk_declaration(const struct hunk *hunk);
 

@@ -243,14 +243,14 @@ static void set_processes(struct json_builder *b, json_t *root,
 	json_set(b, root, "processes", processes);
 }
 
-/** "functions", "cost", "processes" (the first and last not of groups): the closing ones. */
+/** Sets the last members: "functions", "cost", "processes" (for groups only "cost"). */
 static void json_set_rest(struct json_builder *b, json_t *root,
 			  const struct render_input *in)
 {
 	const struct profile_extra *extra = &in->profile->extra;
 	json_t *warnings = json_array();
 
-	/* Groups are asked for where there are thousands of them: without what is below. */
+	/* There may be thousands of groups: then omit what follows. */
 	if (!in->groups)
 		set_functions(b, root, in->attribution);
 	set_cost(b, root, in);
@@ -279,7 +279,7 @@ static json_t *callees_value(struct json_builder *b, const struct attribution_li
 	return callees;
 }
 
-/* The text of line @number, or null. */
+/* Returns the text of line @number, or null. */
 static json_t *text_value(const struct attribution_source *source, uint32_t number)
 {
 	const char *text =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Builds JSON values. Running out of memory is noticed once, at the end. */
+/* Builds JSON values. Callers check for lack of memory once, at the end. */
 #ifndef LB_RENDER_JSON_VALUE_H
 #define LB_RENDER_JSON_VALUE_H
 
@@ -11,8 +11,8 @@
 #include "render/render.h"
 
 /*
- * NULL stands for "out of memory" throughout: the setters take such a value, free
- * what they were given and note it, and json_value_print() refuses.
+ * A NULL value means "out of memory": the setters accept it, free their arguments and
+ * note it, and json_value_print() then fails.
  */
 struct json_builder {
 	bool failed;
@@ -22,9 +22,9 @@ struct json_builder {
 void json_set(struct json_builder *b, json_t *object, const char *key, json_t *value);
 void json_add(struct json_builder *b, json_t *array, json_t *value);
 
-/** Names may hold any bytes: bad UTF-8 becomes U+FFFD. NULL: out of memory. */
+/** Converts a name of any bytes: bad UTF-8 becomes U+FFFD. NULL: out of memory. */
 json_t *json_text(const char *s);
-/** JSON numbers of most readers end at 2^63 - 1: larger counts become that. */
+/** Caps the count at 2^63 - 1, the limit of most JSON readers. */
 json_t *json_count(uint64_t n);
 
 /** Sets "<key>" to the samples and "<key>_cpu_ns" to the CPU time. */
@@ -32,7 +32,7 @@ void json_set_weight(struct json_builder *b, json_t *object, const char *key,
 		     const struct weight *w);
 
 /**
- * Prints @root as ASCII, so that no name can do harm on a terminal, and drops it.
+ * Prints @root as ASCII, so that no name can harm a terminal, and frees it.
  * Return: 0, -ENOMEM, or -errno of writing.
  */
 int json_print(struct json_builder *b, json_t *root, FILE *out);

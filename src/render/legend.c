@@ -5,7 +5,7 @@
 #include "render/paint.h"
 #include "render/text.h"
 
-/* Behind what is counted: "CPU". */
+/* Printed after what is counted: "CPU". */
 static const char *const self_words[] = {
 	[CHARGE_LINE] =
 		"on the line itself and in what it calls that has no source lines",
@@ -13,7 +13,7 @@ static const char *const self_words[] = {
 	[CHARGE_LEAF] = "of the line's own instructions, nothing that it calls",
 };
 
-/* The widest of the 95 % intervals, halved: no share is less certain. */
+/* Returns half the widest 95 % interval: the largest margin of any share. */
 static double widest_margin(const struct attribution *a)
 {
 	double margin = 0;
@@ -33,7 +33,7 @@ const char *legend_no_code_sign(const struct render_options *opts)
 	return opts->utf8 ? "\u00b7" : ".";
 }
 
-/* What is missing from totals: the callers that incomplete stacks do not tell. */
+/* Describes what totals lack: callers missing in incomplete stacks. */
 static void describe_limits(char *buf, size_t size, const struct attribution *a)
 {
 	struct figure share = figure_percent(share_of(a, &a->incomplete_stacks));
@@ -56,7 +56,7 @@ void legend_of_lines(const struct render_input *in, const struct render_options 
 	double margin = widest_margin(a);
 	char certainty[64] = "", limits[128];
 
-	/* With few samples the head has said it already, and better. */
+	/* With few samples the head has already explained it, and better. */
 	if (counts_samples(a) && a->all.samples >= RENDER_FEW_SAMPLES && margin > 0)
 		snprintf(certainty, sizeof(certainty), "; good to +-%.1f points",
 			 100 * margin);

@@ -7,15 +7,15 @@
 
 /**
  * For annotate: "self: CPU on the line itself ...; good to +-1.3 points".
- * @no_code  lines without code are marked in the listing
+ * @no_code  the listing marks lines without code
  */
 void legend_of_lines(const struct render_input *in, const struct render_options *opts,
 		     bool no_code, FILE *out);
 
-/** What stands for the figure of a line without code: one column. */
+/** Returns the sign shown instead of a figure for a line without code: one column. */
 const char *legend_no_code_sign(const struct render_options *opts);
 
-/** For tables of functions. */
+/** Explains the columns of tables of functions. */
 void legend_of_functions(const struct render_input *in, const struct render_options *opts,
 			 FILE *out);
 

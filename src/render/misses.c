@@ -18,7 +18,7 @@
 #include "render/paint.h"
 #include "render/text.h"
 
-/* A place to put sentences that prints its heading before the first of them. */
+/* A section that prints its heading before its first sentence. */
 struct section {
 	FILE *out;
 	const struct render_options *opts;
@@ -73,7 +73,7 @@ static void print_share(struct section *section, const struct attribution *a,
 		      figure_percent(share_of(a, weight)).text, lead, text, remedy);
 }
 
-/* These have a line, but not their own, which could be had. */
+/* Prints samples whose own line is missing but could be available. */
 static void print_jit(struct section *section, const struct attribution *a)
 {
 	static const char lead[] =
@@ -85,7 +85,7 @@ static void print_jit(struct section *section, const struct attribution *a)
 		    "--leaf tells why");
 }
 
-/* One kind of loss that is a plain count: what happened, and what helps. */
+/* A loss that is a plain count: what happened, and the remedy. */
 struct loss_words {
 	size_t offset; /* of its uint64_t in struct profile_losses */
 	const char *singular, *plural; /* of what is counted */
@@ -178,7 +178,7 @@ static const struct loss_words losses[] = {
 	     "and report the file"),
 };
 
-/* Worth a word where it may have moved shares: the kernel's own accounts leave it out. */
+/* Prints stolen time if it may have shifted shares: the kernel's CPU times exclude it. */
 static void print_stolen(struct section *section, const struct summary *s,
 			 const struct profile_extra *extra)
 {
@@ -285,7 +285,7 @@ static void print_incomplete(struct section *section, const struct attribution *
 			     const struct summary *s)
 {
 	struct text_margins margins = {section->opts->width, 2, 4};
-	/* Of other events a sample may stand for many. */
+	/* With other events, a sample may stand for many. */
 	uint64_t nr = counts_samples(a) ? a->all.samples : s->nr_samples;
 
 	for (size_t i = 0; i < LB_NR_STACK_STATUS; i++) {

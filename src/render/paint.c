@@ -30,8 +30,8 @@ void paint_end(FILE *out, bool colour, enum paint paint)
 }
 
 /*
- * Steps grow by about a factor of two: the eye should find the few lines that
- * matter, and a line of half the heat of the hottest still matters.
+ * Steps grow by about a factor of two: the few hot lines should stand out, and a line of
+ * half the hottest one's share is still hot.
  */
 enum paint paint_heat(double share, double hottest)
 {

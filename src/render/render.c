@@ -36,7 +36,7 @@ int render_finish(FILE *out)
 		return -errno;
 	if (!ferror(out))
 		return 0;
-	/* stdio forgets why an earlier write failed; a pipe still knows. */
+	/* stdio loses the errno of an earlier write; poll() on a pipe still tells. */
 	if (pipe_end.fd >= 0 && poll(&pipe_end, 1, 0) == 1 && pipe_end.revents & POLLERR)
 		return -EPIPE;
 	return -EIO;

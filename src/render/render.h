@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How a profile is shown. A renderer looks nothing up: all it prints is in its input. */
+/* Renders a profile. A renderer looks nothing up: all it prints is in its input. */
 #ifndef LB_RENDER_RENDER_H
 #define LB_RENDER_RENDER_H
 
@@ -16,10 +16,10 @@
 
 struct render_options {
 	bool colour;
-	bool utf8; /* the terminal takes UTF-8; else signs of our own are ASCII */
+	bool utf8; /* the terminal takes UTF-8; else our own signs are ASCII */
 	unsigned int width; /* columns of the terminal; 0: no limit */
 	unsigned int context; /* lines shown around a hot line */
-	double min_share; /* lines and functions below this share of all (0..1) are left out */
+	double min_share; /* omit lines and functions below this share of all (0..1) */
 	unsigned int max_files; /* most files shown; 0: all that pass min_share */
 	unsigned int max_rows; /* most functions shown; 0: all that pass min_share */
 	const char *
@@ -30,9 +30,9 @@ struct render_input {
 	const struct profile *profile;
 	const struct attribution *attribution; /* source attached */
 	const char *file_name; /* of the profile; NULL: just recorded */
-	/* Whose samples are left of the profile; NULL: everybody's */
+	/* Which samples were kept; NULL: all */
 	const struct filtered *filtered;
-	const struct phases *phases; /* of the profile; NULL: not looked at */
+	const struct phases *phases; /* of the profile; NULL: not computed */
 	/* annotate --asm: shown instead of the source listing; else NULL */
 	const struct machine_code *machine_code;
 	/* report --callers, --callees: shown instead of the functions; else NULL */
@@ -57,16 +57,16 @@ int render_report_json(const struct render_input *in, const struct render_option
 int render_report_csv(const struct render_input *in, const struct render_options *opts,
 		      FILE *out);
 
-/* What a format shows of a profile beside its functions. Nothing else is computed for it. */
+/* What a format shows in addition to functions. Nothing else is computed for it. */
 enum render_need {
 	RENDER_SOURCE = 1 << 0, /* texts of the files with lines */
-	RENDER_CODE = 1 << 1, /* render_input.machine_code, where it is asked for */
+	RENDER_CODE = 1 << 1, /* render_input.machine_code, if requested */
 	RENDER_CALL_TREE = 1 << 2, /* render_input.call_tree; same */
 	RENDER_GROUPS = 1 << 3, /* render_input.groups; same */
 	RENDER_PHASES = 1 << 4, /* render_input.phases */
 };
 
-/* One row per format: all that the command line knows of it. */
+/* One row per format, with all that the command line needs. */
 struct render_format {
 	const char *command; /* "annotate", "report" */
 	const char *name; /* "text", "json", ... */
@@ -76,24 +76,24 @@ struct render_format {
 extern const struct render_format render_formats[];
 extern const size_t nr_render_formats;
 
-/** NULL: @command has no format of that name. */
+/** Finds a format. NULL: @command has no format of that name. */
 const struct render_format *render_format_find(const char *command, const char *name);
 
 /* Parts that several formats share. */
 
 /**
- * Flushes @out. Return: 0, -EPIPE when nobody reads any more, or another -errno;
- * -EIO when an earlier write failed and its reason is no longer known.
+ * Flushes @out. Return: 0, -EPIPE when the reader has closed, or another -errno; -EIO
+ * when an earlier write failed for a reason no longer known.
  */
 int render_finish(FILE *out);
 
-/** Does --file SUFFIX leave this file? True without it. */
+/** Does --file SUFFIX keep this file? True without --file. */
 bool render_has_file(const struct render_options *opts, const char *path);
 
-/** The opening lines: samples, CPU of wall, what is not seen. */
+/** Prints the opening lines: samples, CPU of wall, what is not visible. */
 void render_head(const struct render_input *in, const struct render_options *opts,
 		 FILE *out);
-/** The closing lines: misses, losses, warnings, each with its remedy. */
+/** Prints the closing lines: misses, losses, warnings, each with its remedy. */
 void render_misses(const struct render_input *in, const struct render_options *opts,
 		   FILE *out);
 

@@ -31,7 +31,7 @@ static bool is_shown(const struct render_input *in, const struct render_options 
 	double self = share_of(in->attribution, &f->self);
 	double total = share_of(in->attribution, &f->total);
 
-	/* What runs Python is on every stack: that tells nothing. */
+	/* The interpreter is on every Python stack, which says nothing. */
 	if (f->is_runtime && self <= 0)
 		return false;
 	return total > 0 && (self >= opts->min_share || total >= opts->min_share);

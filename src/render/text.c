@@ -38,7 +38,7 @@ static bool in_ranges(uint32_t cp, const struct range *ranges, size_t nr)
 	return false;
 }
 
-/* Columns of one escaped piece: plain ASCII, or exactly one code point. */
+/* Returns the columns of one escaped piece: plain ASCII, or exactly one code point. */
 static size_t piece_columns(const char *piece)
 {
 	const unsigned char *p = (const unsigned char *)piece;
@@ -54,7 +54,7 @@ static size_t piece_columns(const char *piece)
 	return in_ranges(cp, wide, ARRAY_SIZE(wide)) ? 2 : 1;
 }
 
-/* Bytes of the sequence that @s seems to start; 1 when it is cut short. */
+/* Returns the length of the UTF-8 sequence at @s; 1 when it is cut short. */
 static size_t sequence_len(const char *s)
 {
 	const unsigned char *p = (const unsigned char *)s;
@@ -72,7 +72,7 @@ struct text_piece {
 	size_t columns;
 };
 
-/* The next piece of @s, which would be printed at @column of its cell. */
+/* Reads the next piece of @s, to print at @column of its cell. */
 static void piece_next(const char *s, size_t column, struct text_piece *ret)
 {
 	char one[5] = "";
@@ -84,7 +84,7 @@ static void piece_next(const char *s, size_t column, struct text_piece *ret)
 		ret->text[ret->columns] = '\0';
 		return;
 	}
-	if (*s >= ' ' && *s <= '~') { /* nearly all of them */
+	if (*s >= ' ' && *s <= '~') { /* nearly all characters */
 		*ret = (struct text_piece){.text = {*s}, .nr_bytes = 1, .columns = 1};
 		return;
 	}
@@ -106,7 +106,7 @@ size_t text_columns(const char *s, size_t max)
 	return columns;
 }
 
-/* Prints what fits into @max columns whole, without a mark. */
+/* Prints the pieces that fit into @max columns, without a mark. */
 static size_t print_fitting(FILE *out, const char *s, size_t max)
 {
 	struct text_piece piece;

@@ -11,18 +11,20 @@
 #include <stdio.h>
 
 #define TEXT_TAB         4 /* columns; 8 would push deeply nested code off the screen */
-#define TEXT_MAX_COLUMNS 500 /* of one cell where no width is set: minified code exists */
+#define TEXT_MAX_COLUMNS 500 /* of one cell if no width is set: code may be minified */
 
-/** Columns that @s takes once escaped and with tabs expanded; counts up to @max + 1. */
+/**
+ * Returns the columns of @s once escaped and with tabs expanded; counts up to @max + 1.
+ */
 size_t text_columns(const char *s, size_t max);
 
 /**
- * Prints @s in at most @max columns (0: TEXT_MAX_COLUMNS); what does not fit is
- * cut and ends in ">". Return: columns printed.
+ * Prints @s in at most @max columns (0: TEXT_MAX_COLUMNS); cuts longer text, which then
+ * ends in ">". Return: columns printed.
  */
 size_t text_cell(FILE *out, const char *s, size_t max);
 
-/** The same, but keeps the end, behind "...": for paths. */
+/** The same, but keeps the end after "...": for paths. */
 size_t text_cell_tail(FILE *out, const char *s, size_t max);
 
 void text_spaces(FILE *out, size_t nr);

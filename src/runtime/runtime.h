@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the program knows of a runtime: an interpreter, or a JIT. A row of decode/runtimes.h
- * names one of these. All but RUNTIME_JIT, whose code has addresses (runtime/jit/watch.h),
- * keep a list of frames that the kernel side follows; their operations are in the order of
- * a sample's way.
+ * Operations of a runtime: an interpreter, or a JIT. A row of decode/runtimes.h names
+ * one. All but RUNTIME_JIT, whose code has addresses (runtime/jit/watch.h), keep a list
+ * of frames that the kernel side walks. Operations are listed in the order in which a
+ * sample needs them.
  */
 #ifndef LB_RUNTIME_RUNTIME_H
 #define LB_RUNTIME_RUNTIME_H
@@ -24,41 +24,41 @@ struct process;
 struct process_table;
 struct strpool;
 
-/* Where a process keeps its frames. */
+/* Where a process keeps its interpreter's frames. */
 struct runtime_place {
-	struct lb_interp layout; /* its kind is filled in by the caller */
+	struct lb_interp layout; /* the caller fills in its kind */
 	/* Thread state of each thread: *(thread pointer + this); see ts_is_in_table. */
 	int32_t tls_off;
 };
 
-/* A frame to be named. */
+/* A frame to name. */
 struct runtime_frame {
 	uint64_t frame; /* as sampled (LB_FRAME_OF) */
-	const struct interp_code *code; /* that it runs */
+	const struct interp_code *code; /* the code that it runs */
 };
 
-/* With what. */
+/* Context of name_frames(). */
 struct runtime_naming {
 	struct worker *decoder;
 	unsigned int deadline_ms;
-	struct strpool *pool; /* for strings of the answer */
+	struct strpool *pool; /* for strings of the result */
 	const struct process *process;
 };
 
 struct runtime {
-	const char *name; /* as debug output calls its frames: "python" */
-	const char *object; /* as profiles call the object of its frames: "[python]" */
-	unsigned int unit_bytes; /* of a code object, for each step of a frame's index */
+	const char *name; /* of its frames in debug output: "python" */
+	const char *object; /* of its frames' object in profiles: "[python]" */
+	unsigned int unit_bytes; /* bytes of a code object per step of a frame's index */
 
 	bool (*recognise)(const char *path); /* decode/runtimes.h */
 
-	/** Can these facts be believed? */
+	/** Are these facts plausible? */
 	bool (*facts_are_sane)(const void *facts);
 
 	/**
-	 * Asks a process.
+	 * Finds the interpreter's frames in a process.
 	 *
-	 * @facts      of the file that has the runtime
+	 * @facts      of the runtime's file
 	 * @text_bias  start of the mapping of the file's text - its file offset
 	 * @ret        set when LOCATE_FOUND
 	 */
@@ -66,15 +66,15 @@ struct runtime {
 				     uint64_t text_bias, struct runtime_place *ret);
 
 	/**
-	 * Reads from a living process what the kernel side could not copy of its code
-	 * objects (p->interp_codes). NULL: what was cut stays so. Return: as
+	 * Reads from a running process what the kernel side could not copy of its code
+	 * objects (p->interp_codes). NULL: cut ones stay cut. Return: as
 	 * python_read_cut().
 	 */
 	enum worker_answer (*read_cut)(struct worker *reader, struct process_table *t,
 				       struct process *p, const struct lb_interp *layout);
 
 	/**
-	 * Names frames of one process, which are sorted by code object and index.
+	 * Names frames of one process, sorted by code object and index.
 	 * Return: 0 with @ret->items as @frames; -ENODATA: no answer; -ENOMEM.
 	 */
 	int (*name_frames)(const struct runtime_naming *with,
@@ -82,10 +82,10 @@ struct runtime {
 			   struct answers *ret);
 };
 
-/* By number; a NULL operation is one that it has no need of. */
+/* By number; operations that a runtime does not need are NULL. */
 extern const struct runtime *const runtimes[NR_RUNTIMES];
 
-/** The runtime that a frame with LB_FRAME_TAG is of. NULL: none, which cannot be. */
+/** Returns the runtime of a frame with LB_FRAME_TAG. NULL: none, a bug. */
 const struct runtime *runtime_of_frame(uint64_t frame);
 
 #define RUNTIME_ROW(number, name) extern const struct runtime name##_runtime;

@@ -21,7 +21,7 @@ int table_init(struct address_table *t, struct strpool *pool, size_t max_entries
 	if (!over.resolved.object)
 		return -ENOMEM;
 	t->sources[source].object = t->objects[0];
-	/* Its lookup is that of no other entry, as times of NONE are else 0. */
+	/* Equals no other entry, as other entries of NONE have times 0. */
 	over.first_ns = UINT64_MAX;
 	t->max_entries++;
 	table_want(t, &over);
@@ -88,7 +88,7 @@ uint32_t table_source(struct address_table *t, enum source_kind kind, const void
 
 	if (i != HASHMAP_NONE)
 		return i;
-	/* Each has an entry of its own, so the maximum of entries bounds them too. */
+	/* Each source has its own entry, so the entry limit bounds sources, too. */
 	if (vec_grow(&t->sources, &t->cap_sources, t->nr_sources + 1, sizeof(*t->sources),
 		     t->max_entries + 1))
 		return TABLE_NO_SOURCE;
@@ -105,7 +105,7 @@ static bool entry_eq(uint32_t item, const void *key, const void *ctx)
 	const struct address_table *t = ctx;
 	const struct entry *want = key, *have = table_entry(t, item);
 
-	/* Where nobody is asked the miss tells two of them apart; it never changes. */
+	/* Entries without a source also differ by their miss, which never changes. */
 	return have->lookup == want->lookup && have->source == want->source &&
 	       have->is_return == want->is_return && have->first_ns == want->first_ns &&
 	       have->last_ns == want->last_ns &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the symbolizer remembers: each unique address once (an entry), grouped by
- * who can name it (a source), and what it belongs to (an object).
+ * Tables of the symbolizer: each unique address once (an entry), grouped by the source
+ * that can name it, and the object it belongs to.
  */
 #ifndef LB_SYMBOLIZE_ADDRESS_TABLE_H
 #define LB_SYMBOLIZE_ADDRESS_TABLE_H
@@ -15,7 +15,7 @@
 #include "symbolize/resolved.h"
 
 enum source_kind {
-	SOURCE_NONE, /* nobody can be asked: entries have their miss from the start */
+	SOURCE_NONE, /* nothing can name it: entries have their miss from the start */
 	SOURCE_FILE,
 	SOURCE_VDSO,
 	SOURCE_JIT,
@@ -29,9 +29,9 @@ struct source {
 			  * process */
 	struct object *object;
 	const struct target_file *file; /* FILE only */
-	const struct process *process; /* first one that had it; NULL: not known */
+	const struct process *process; /* first process that had it; NULL: unknown */
 	const struct runtime *runtime; /* INTERP only */
-	bool in_memory; /* FILE: a memfd, so no path leads beside it */
+	bool in_memory; /* FILE: a memfd, which has no neighbour files */
 	uint32_t *pending; /* entries to resolve */
 	size_t nr_pending, cap_pending;
 };
@@ -43,7 +43,7 @@ struct entry {
 	uint64_t first_ns, last_ns; /* JIT; else 0 */
 	uint32_t source;
 	bool is_return;
-	bool wants_code; /* of the function that holds it */
+	bool wants_code; /* the code of its function is requested */
 };
 
 #define TABLE_CHUNK_ENTRIES 4096
@@ -68,29 +68,29 @@ struct address_table {
 	uint64_t nr_over_limit;
 };
 
-/* Entry 0 always exists: what did not fit. */
+/* Entry 0 always exists: addresses over the limit. */
 #define TABLE_OVER_LIMIT 0
 
-/** @pool is borrowed. Return: 0 or -ENOMEM; call deinit in either case. */
+/** @pool is borrowed. Return: 0 or -ENOMEM; call deinit on failure too. */
 int table_init(struct address_table *t, struct strpool *pool, size_t max_entries);
 void table_deinit(struct address_table *t);
 
 struct entry *table_entry(const struct address_table *t, uint32_t id);
 
-/** A new object. @name is interned. Return: NULL when out of memory. */
+/** Adds an object. @name is interned. Return: NULL when out of memory. */
 struct object *table_add_object(struct address_table *t, enum object_kind kind,
 				const char *name);
 
 /**
- * The source of that kind and key, made when it is new; then its object is not set
- * yet. Return: its number, or TABLE_NO_SOURCE when out of memory.
+ * Finds or adds the source of that kind and key; a new one's object is not set yet.
+ * Return: its number, or TABLE_NO_SOURCE when out of memory.
  */
 uint32_t table_source(struct address_table *t, enum source_kind kind, const void *key);
 
 /**
- * The entry of what @wanted says (source, lookup, is_return, times), made when it
- * is new: a copy of @wanted, and pending at its source unless that is SOURCE_NONE.
- * Return: its id; TABLE_OVER_LIMIT, counted, when it does not fit.
+ * Finds the entry equal to @wanted (source, lookup, is_return, times), or adds a copy of
+ * @wanted, pending at its source unless that is SOURCE_NONE.
+ * Return: its id; TABLE_OVER_LIMIT (counted) when the table is full.
  */
 uint32_t table_want(struct address_table *t, const struct entry *wanted);
 

@@ -18,10 +18,10 @@ enum root {
 
 struct candidate {
 	enum root root;
-	char path[PATH_MAX]; /* "" : leave this one out */
+	char path[PATH_MAX]; /* "": skip this one */
 };
 
-/* Writes a path; one that is too long becomes "". */
+/* Writes a path; "" if it is too long. */
 __attribute__((format(printf, 3, 4))) static void candidate_set(struct candidate *c,
 								enum root root,
 								const char *fmt, ...)
@@ -49,7 +49,7 @@ static const char *basename_of(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Length of the directory part of an absolute path, without the last '/'. */
+/* Returns the length of an absolute path's directory, without the last '/'. */
 static int dir_len(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -57,7 +57,7 @@ static int dir_len(const char *path)
 	return slash ? (int)(slash - path) : 0;
 }
 
-/* Path of @path below debug_dir, "" if it is not there. */
+/* Returns @path relative to debug_dir, "" if it is not below it. */
 static const char *below_debug_dir(const struct debugfile_search *s, const char *path)
 {
 	size_t len = strlen(s->debug_dir);
@@ -80,7 +80,7 @@ static void by_build_id(const struct debugfile_search *s, const struct need *nee
 }
 
 /*
- * Each of the functions below writes candidate number @n of its kind of question.
+ * Each function below writes candidate number @n for its kind of request.
  * Return: false when there are only @n.
  */
 static bool build_id_candidate(const struct debugfile_search *s, const struct need *need,
@@ -92,7 +92,7 @@ static bool build_id_candidate(const struct debugfile_search *s, const struct ne
 	return true;
 }
 
-/* The order is that of GDB's manual, "Separate Debug Files". */
+/* Order as in GDB's manual, "Separate Debug Files". */
 static bool link_candidate(const struct debugfile_search *s, const struct need *need,
 			   unsigned int n, struct candidate *ret)
 {
@@ -119,7 +119,7 @@ static bool link_candidate(const struct debugfile_search *s, const struct need *
 	}
 }
 
-/* The link in a debug file of ours is followed inside debug_dir only. */
+/* Follows a link in a debug file of our root only inside debug_dir. */
 static void dwz_by_name(const struct debugfile_search *s, const char *name,
 			struct candidate *ret)
 {
@@ -186,7 +186,7 @@ static bool dwo_candidate(const struct debugfile_search *s, const struct need *n
 			candidate_set(ret, ROOT_TARGET, "%s/%s", need->comp_dir,
 				      need->name);
 		return true;
-	case 1: /* shipped beside the binary */
+	case 1: /* shipped next to the binary */
 		if (is_basename(base) && s->binary_path[0] == '/')
 			candidate_set(ret, ROOT_TARGET, "%.*s/%s",
 				      dir_len(s->binary_path), s->binary_path, base);
@@ -212,8 +212,8 @@ static bool dwp_candidate(const struct debugfile_search *s, const struct need *n
 static const struct question {
 	bool (*candidate)(const struct debugfile_search *s, const struct need *need,
 			  unsigned int n, struct candidate *ret);
-	bool goes_on; /* asked again, it means "not that one" */
-	bool is_origin; /* what it opens may name further files */
+	bool goes_on; /* a repeated request means "not that one" */
+	bool is_origin; /* the opened file may name further files */
 } questions[] = {
 	[NEED_DEBUG_BY_BUILD_ID] = {build_id_candidate, true, true},
 	[NEED_DEBUG_BY_LINK] = {link_candidate, true, true},
@@ -233,7 +233,7 @@ static int try_candidate(const struct debugfile_search *s, const struct candidat
 
 	switch (c->root) {
 	case ROOT_TARGET:
-		/* Never with root's rights where we do not know whose they are. */
+		/* Never with root's rights if the target's user is unknown. */
 		if (s->uid == (uid_t)-1)
 			return -EPERM;
 		how.root_fd = s->target_root_fd;

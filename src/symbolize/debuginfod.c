@@ -33,9 +33,9 @@ struct debuginfod {
 	struct calls calls;
 	client *client;
 	struct debuginfod_config config;
-	uint64_t deadline_ns; /* of the file being fetched; CLOCK_MONOTONIC */
+	uint64_t deadline_ns; /* of the current fetch; CLOCK_MONOTONIC */
 	bool timed_out;
-	bool sets_timeout, sets_retries; /* the library's environment is ours */
+	bool sets_timeout, sets_retries; /* we set the library's environment */
 };
 
 static bool is_stopped(const struct debuginfod_config *config)
@@ -47,7 +47,7 @@ static int load(struct debuginfod *d)
 {
 	const struct {
 		const char *name;
-		void *call; /* a pointer to the function's pointer */
+		void *call; /* points to the function pointer */
 	} symbols[] = {
 		{"debuginfod_begin", &d->calls.begin},
 		{"debuginfod_end", &d->calls.end},
@@ -77,8 +77,8 @@ static int load(struct debuginfod *d)
 }
 
 /*
- * libdebuginfod 0.192 (not 0.188) goes on through its own time-outs, 90 s and two more
- * tries, after on_progress() gave up. What the user has set stays.
+ * libdebuginfod 0.192 (not 0.188) continues with its own time-outs, 90 s and two retries,
+ * after on_progress() gave up. Keeps the user's settings.
  */
 static void limit_library(struct debuginfod *d)
 {
@@ -129,7 +129,7 @@ void debuginfod_free(struct debuginfod *d)
 	free(d);
 }
 
-/* Called by the library while it waits and downloads. Return: not 0 to give up. */
+/* The library calls it while it waits and downloads. Return: nonzero to give up. */
 static int on_progress(client *c, long done, long total)
 {
 	void *(*get_user_data)(client *);

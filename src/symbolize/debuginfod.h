@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Debug files from the servers in DEBUGINFOD_URLS, by libdebuginfod, which is
- * loaded when it is there (as libdw does). For report and annotate, run as the
- * caller: never while recording, never in the collector.
+ * Gets debug files from the servers in DEBUGINFOD_URLS by libdebuginfod, which is loaded
+ * if installed (as libdw does). For report and annotate, run as the caller: never while
+ * recording, never in the collector.
  */
 #ifndef LB_SYMBOLIZE_DEBUGINFOD_H
 #define LB_SYMBOLIZE_DEBUGINFOD_H
@@ -16,20 +16,20 @@
 struct debuginfod;
 
 struct debuginfod_config {
-	unsigned int timeout_ms; /* for one file, whatever the server does; 0: 60000 */
-	const volatile sig_atomic_t *stop; /* not 0: give up at once; may be NULL */
+	unsigned int timeout_ms; /* for one file in all; 0: 60000 */
+	const volatile sig_atomic_t *stop; /* nonzero: give up at once; may be NULL */
 };
 
 /**
- * Return: 0, -ENOENT (DEBUGINFOD_URLS is not set: nothing was asked for), -ENOSYS
- * (no libdebuginfod; logged once), -ENOMEM. *ret is written only on success.
+ * Return: 0, -ENOENT (DEBUGINFOD_URLS is not set), -ENOSYS (no libdebuginfod; logged
+ * once), -ENOMEM. *ret is written only on success.
  */
 int debuginfod_new(const struct debuginfod_config *config, struct debuginfod **ret);
 void debuginfod_free(struct debuginfod *d);
 DEFINE_CLEANUP(struct debuginfod, debuginfod_free);
 
 /**
- * The debug file of that build id, from the library's cache or a server.
+ * Gets the debug file of a build id, from the library's cache or a server.
  *
  * @build_id, @len  1 to 64 bytes
  * Return: 0 with *ret_fd a descriptor the caller closes, -ENOENT (no server has

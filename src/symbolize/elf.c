@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Asks the decoder for addresses of ELF files, once per file. */
+/* Resolves addresses of ELF files by the decoder, once per file. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "symbolize/debugfile.h"
 #include "symbolize/symbolizer_internal.h"
 
-/* What a decoder that died may need at most, to give the symbols without lines. */
+/* Deadline of the retry without lines after a decoder died. */
 #define RETRY_DEADLINE_MS 5000
 
 static void search_init(struct debugfile_search *search, const struct symbolizer *s)
@@ -124,14 +124,14 @@ int symbolizer_elf_ask(struct symbolizer *s, const struct elf_question *question
 		if (answer != WORKER_OK)
 			return MISS_DECODER_GAVE_UP;
 		miss = read_reply(s, &r, nr, object, ret);
-		/* Names without lines, and the reason is not the file's. */
+		/* These names lack lines, but not because of the file. */
 		for (size_t i = 0; retried && miss == MISS_NONE && i < ret->nr; i++)
 			ret->items[i].miss = MISS_DECODER_GAVE_UP;
 		return miss;
 	}
 }
 
-/* All entries of @ids have the same answer: @miss, at their place in the file. */
+/* Sets the same answer for all entries of @ids: @miss, at their address in the file. */
 static void set_miss(const struct symbolizer *s, const uint32_t *ids, size_t nr,
 		     enum miss miss)
 {
@@ -176,7 +176,7 @@ static int resolve_batch(struct symbolizer *s, const struct source *source,
 	return 0;
 }
 
-/* Moves the entries that want code to the front. Return: how many. */
+/* Moves the entries that request code to the front. Return: their number. */
 static size_t code_first(const struct symbolizer *s, uint32_t *ids, size_t nr)
 {
 	size_t nr_code = 0;

@@ -28,7 +28,7 @@ uint16_t instructions_machine(const char *name)
 									      : EM_NONE;
 }
 
-/* A row of the reply takes this much at least. */
+/* Minimum size of a row in the reply. */
 #define MIN_ROW_BYTES (3 + 8 + 4)
 
 static int read_row(struct wire_reader *r, uint64_t address, size_t bytes_left,

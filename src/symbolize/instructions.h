@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Disassembles a piece of machine code, by a worker: the code comes from strangers. */
+/* Disassembles a piece of machine code in a worker, as the code is untrusted. */
 #ifndef LB_SYMBOLIZE_INSTRUCTIONS_H
 #define LB_SYMBOLIZE_INSTRUCTIONS_H
 
@@ -11,7 +11,7 @@
 #include "decode/requests.h"
 #include "worker/worker.h"
 
-/* One instruction as the decoder has it; text is hostile. */
+/* One instruction from the decoder; text is hostile. */
 struct instruction_row {
 	uint64_t address;
 	size_t size_bytes;
@@ -38,19 +38,19 @@ struct instructions_question {
 	const uint8_t *bytes; /* size_bytes of code; NULL: read them from fd */
 	uint16_t machine; /* EM_* of @bytes */
 	int fd; /* an ELF file, of which @address is a vaddr; -1 with @bytes */
-	const uint8_t *build_id; /* that the file must have */
+	const uint8_t *build_id; /* the file's expected one */
 	size_t build_id_len; /* 0: any */
 };
 
-/** @ret  zeroes before. Return: 0 (also when there are none: ret->status), -ENOMEM. */
+/** @ret zeroed. Return: 0 (also without instructions: see ret->status), -ENOMEM. */
 int instructions_ask(struct worker *w, const struct instructions_question *question,
 		     struct instruction_list *ret);
 
-/** The reply's parser: bounds first. Return: 0, -EBADMSG, -ENOMEM; @ret as above. */
+/** Parses the reply: checks bounds first. Return: 0, -EBADMSG, -ENOMEM; @ret as above. */
 int instructions_read(struct wire_reader *r, uint64_t address,
 		      struct instruction_list *ret);
 
-/** The machine of a name that uname(2) gives ("x86_64"), EM_NONE if not known here. */
+/** Returns the machine of uname(2)'s name ("x86_64"); EM_NONE if unknown. */
 uint16_t instructions_machine(const char *name);
 
 #endif

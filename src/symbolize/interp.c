@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Frames of interpreters: their runtime is given what was copied of their code objects. */
+/* Names interpreters' frames: passes their copied code objects to the runtime. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "runtime/runtime.h"
 #include "symbolize/symbolizer_internal.h"
 
-/* Of texts and tables in one request, unless a single code object has more. */
+/* Texts and tables per request, unless a single code object has more. */
 #define BATCH_BYTES (8u << 20)
 
 struct frame_item {
@@ -29,7 +29,7 @@ static uint64_t text_bytes(const struct interp_code *code)
 	return (uint64_t)code->file.len + code->name.len + code->table.len;
 }
 
-/* How many of the items go into one request: all those of so many code objects. */
+/* Returns how many items fit one request; never splits a code object's items. */
 static size_t batch_of(const struct frame_item *items, size_t nr)
 {
 	const struct interp_code *code = NULL;
@@ -49,7 +49,7 @@ static size_t batch_of(const struct frame_item *items, size_t nr)
 	return i;
 }
 
-/* Return: 0, -ENODATA when there is no answer, or -ENOMEM. */
+/* Names one batch. Return: 0, -ENODATA without an answer, or -ENOMEM. */
 static int ask(struct symbolizer *s, const struct source *source,
 	       const struct frame_item *items, size_t nr)
 {
@@ -75,7 +75,7 @@ static int ask(struct symbolizer *s, const struct source *source,
 	return 0;
 }
 
-/* Where it is in the target: code objects lie where no code is, so nothing else is there. */
+/* Returns its address in the target, unique because code objects are not machine code. */
 static uint64_t address_of(const struct runtime *runtime, const struct interp_code *code,
 			   uint64_t frame)
 {
@@ -86,7 +86,7 @@ static uint64_t address_of(const struct runtime *runtime, const struct interp_co
 					  : (uint64_t)index * runtime->unit_bytes);
 }
 
-/* The pending ones whose code object is known; the others have their miss then. */
+/* Collects pending entries with a known code object; sets the others' miss. */
 static size_t find_codes(struct symbolizer *s, const struct source *source,
 			 struct frame_item *items)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Anonymous executable memory: who is asked, in which order. */
+/* Names anonymous executable memory by several providers, in a fixed order. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +9,12 @@
 #include "runtime/python/source.h"
 #include "symbolize/symbolizer_internal.h"
 
-/* Who may know an address, and what he is told beside the addresses. */
+/* A provider of names, and what its request has in addition to addresses. */
 struct jit_provider {
 	enum operation op;
-	/* What is read: a descriptor; -1: there is none, *@ret_errno says why. */
+	/* Returns a descriptor to read; -1: none, *@ret_errno says why. */
 	int (*fd)(const struct symbolizer *s, const struct process *proc, int *ret_errno);
-	/* What the request begins with; may be NULL. */
+	/* Writes the start of the request; may be NULL. */
 	void (*put)(struct wire_writer *w, const struct symbolizer *s,
 		    const struct process *proc);
 };
@@ -39,7 +39,7 @@ static int perf_map_fd(const struct symbolizer *s, const struct process *proc,
 	return file_fd(&proc->perf_map, ret_errno);
 }
 
-/* How the file grew: so old is each line. */
+/* Writes how the file grew, which tells the age of each line. */
 static void put_sizes(struct wire_writer *w, const struct symbolizer *s,
 		      const struct process *proc)
 {
@@ -63,9 +63,9 @@ static int objects_fd(const struct symbolizer *s, const struct process *proc,
 }
 
 /*
- * What a walk meets came after the walk before, and what it does not meet went before
- * it. Where code goes, another object may have been there before it and after it: it has
- * only what lies between two walks that met it.
+ * An object seen by a walk appeared after the walk before; one not seen was gone before.
+ * Addresses may be reused before and after, so an object is only sure to exist between
+ * two walks that saw it.
  */
 static void put_times(struct wire_writer *w, const struct jit_code *code,
 		      const struct jit_object *o)
@@ -101,8 +101,8 @@ static void put_objects(struct wire_writer *w, const struct symbolizer *s,
 }
 
 /*
- * The first that knows an address wins: registered objects have lines, inlined
- * calls and times, a jitdump has lines and times, a perf map names.
+ * The first provider that knows an address wins: registered objects have lines, inlined
+ * calls and times, a jitdump has lines and times, a perf map only names.
  */
 static const struct jit_provider order[] = {
 	{DECODER_GDBJIT, objects_fd, put_objects},
@@ -110,7 +110,7 @@ static const struct jit_provider order[] = {
 	{DECODER_PERF_MAP, perf_map_fd, put_sizes},
 };
 
-/* Addresses of one process that nobody has described so far. */
+/* Addresses of one process that no provider has described yet. */
 struct todo {
 	uint32_t *ids; /* of entries */
 	size_t nr;
@@ -133,7 +133,9 @@ static void put_request(struct wire_writer *w, const struct symbolizer *s,
 	}
 }
 
-/* Return: 0 with @ret set, -ENODATA when it has no answers (noted), -ENOMEM. */
+/*
+ * Queries a provider. Return: 0 with @ret set, -ENODATA without answers (noted), -ENOMEM.
+ */
 static int ask(struct symbolizer *s, const struct jit_provider *provider,
 	       const struct process *proc, int fd, struct todo *todo, size_t from,
 	       size_t nr, struct answers *ret)
@@ -171,8 +173,9 @@ static int ask(struct symbolizer *s, const struct jit_provider *provider,
 }
 
 /*
- * A name is taken from the first that knows it, and a line from whoever has one.
- * Return: need nobody else be asked?
+ * Takes the name from the first provider that knows it, the line from the first that has
+ * one.
+ * Return: true when no other provider is needed.
  */
 static bool take_answer(struct resolved *known, const struct answer *answer)
 {
@@ -183,7 +186,7 @@ static bool take_answer(struct resolved *known, const struct answer *answer)
 	return answer->miss != MISS_JIT_NO_LINES;
 }
 
-/* Asks one provider for everything in @todo and takes out what it described. */
+/* Queries one provider for all of @todo and removes what it described. */
 static int ask_provider(struct symbolizer *s, const struct jit_provider *provider,
 			const struct process *proc, int fd, struct todo *todo)
 {
@@ -247,7 +250,7 @@ static int by_name(const void *a, const void *b)
 {
 	const struct python_function *x = a, *y = b;
 
-	/* Interned: any order of pointers will do. */
+	/* Interned: any order of pointers suffices. */
 	return ((uintptr_t)x->name > (uintptr_t)y->name) -
 	       ((uintptr_t)x->name < (uintptr_t)y->name);
 }
@@ -263,7 +266,7 @@ static size_t unique_names(struct python_function *functions, size_t nr)
 	return kept;
 }
 
-/* Python functions that an object names, but gives no line, begin at their def. */
+/* Finds the def of Python functions that an object names without a line. */
 static int find_defs(struct symbolizer *s, const struct process *proc,
 		     const struct todo *todo)
 {
@@ -303,7 +306,7 @@ static int find_defs(struct symbolizer *s, const struct process *proc,
 	return symbolizer_keep_frames(s, &frames);
 }
 
-/* May there be code that was registered and is not known? */
+/* May there be registered code that we missed? */
 static bool has_lost(const struct jit_code *c)
 {
 	return c->nr_lost || c->is_lossy || (c->nr_descriptors && c->walk_wanted);
@@ -321,7 +324,7 @@ int symbolizer_jit_resolve(struct symbolizer *s, struct source *source)
 		entry->resolved.miss = MISS_JIT_UNKNOWN;
 		entry->resolved.address = entry->lookup + entry->is_return;
 	}
-	/* What stays pending is overwritten: the caller empties the list. */
+	/* May overwrite the pending list: the caller empties it. */
 	err = ask_all(s, source->process, &todo);
 	if (!err && source->process->command)
 		err = find_defs(s, source->process, &todo);

@@ -6,8 +6,8 @@
  *   ffffffffc0a4e000 t nf_hook_slow\t[nf_tables]
  *   ffffffffc03f1a40 t bpf_prog_6deef7357e7b4530_sd_devices\t[bpf]
  *
- * Some 120,000 to 250,000 of them: the text is kept as it was read, an array of
- * places in it is sorted, and only names that are found are interned.
+ * There are some 120,000 to 250,000 lines: the text is kept as read, an array of places
+ * in it is sorted, and only names that are looked up are interned.
  */
 #include "symbolize/kallsyms.h"
 
@@ -20,7 +20,7 @@
 
 #define MAX_BYTES     (512u << 20)
 #define MAX_SYMBOLS   (8u << 20)
-#define MAX_FUNCTION  (1u << 20) /* farther from a symbol is no part of it */
+#define MAX_FUNCTION  (1u << 20) /* code farther from a symbol is not part of it */
 #define KERNEL_OFFSET UINT32_MAX
 
 struct symbol_place {
@@ -170,7 +170,7 @@ void kallsyms_free(struct kallsyms *k)
 	free(k);
 }
 
-/* Names that mark where code ends; what follows them belongs to nobody. */
+/* Does the name mark an end of code? Addresses after it have no symbol. */
 static bool is_end_marker(const char *name)
 {
 	return !strcmp(name, "_etext") || !strcmp(name, "_einittext");

@@ -20,12 +20,15 @@ struct kernel_symbol {
 	uint64_t start;
 };
 
-/** @path "/proc/kallsyms". Return: 0, -errno, -EACCES when all addresses are hidden. */
+/**
+ * Reads @path, "/proc/kallsyms". Return: 0, -errno, -EACCES when all addresses are
+ * hidden.
+ */
 int kallsyms_load(const char *path, struct strpool *pool, struct kallsyms **ret);
 void kallsyms_free(struct kallsyms *k);
 DEFINE_CLEANUP(struct kallsyms, kallsyms_free);
 
-/** The text symbol at or below @ip. Return: false when there is none. */
+/** Finds the text symbol at or below @ip. Return: false when there is none. */
 bool kallsyms_find(const struct kallsyms *k, uint64_t ip, struct kernel_symbol *ret);
 
 #endif

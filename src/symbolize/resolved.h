@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The name of an address: object, function, file and line, or the reason why there is
- * none.
- */
+/* The name of an address: object, function, file and line, or why there is none. */
 #ifndef LB_SYMBOLIZE_RESOLVED_H
 #define LB_SYMBOLIZE_RESOLVED_H
 
@@ -19,34 +16,38 @@ enum object_kind {
 	OBJECT_VDSO,
 	OBJECT_JIT, /* anonymous code of one process */
 	OBJECT_INTERP, /* code objects of one process */
-	OBJECT_UNKNOWN, /* no mapping was known */
+	OBJECT_UNKNOWN, /* no known mapping */
 };
 
-/* What addresses belong to; becomes a Mapping of pprof. Interned, never moves. */
+/* The object of addresses; becomes a Mapping of pprof. Interned, never moves. */
 struct object {
 	enum object_kind kind;
-	const char *
-		name; /* path, "[kernel.kallsyms]", "[module]", "[vdso]", "[jit]", "[python]", "[unknown]" */
+	/* Path, "[kernel.kallsyms]", "[module]", "[vdso]", "[jit]", "[python]", ... */
+	const char *name;
 	uint8_t build_id[64];
 	size_t build_id_len; /* 0: none */
-	uint64_t start,
-		limit; /* addresses (see resolved.address) of its executable segment; 0:0 unknown */
+	/* Addresses (see resolved.address) of its executable segment; 0:0 unknown. */
+	uint64_t start, limit;
 	uint64_t file_off; /* of start */
 	uint32_t id; /* 0, 1, 2 ... */
 };
 
 struct resolved {
 	const struct object *object;
-	uint64_t
-		address; /* ELF: vaddr in the file; else the run-time address. Leaf or return address - 1 + 1 as sampled. Python: of the code object, + bytes of code before the instruction */
-	const struct frame *frames; /* innermost first; nr_frames 0: nothing is known */
+	/*
+	 * ELF: vaddr in the file; else the run-time address. Leaf or return address - 1
+	 * + 1 as sampled. Python: address of the code object + bytes of code before the
+	 * instruction.
+	 */
+	uint64_t address;
+	const struct frame *frames; /* innermost first; nr_frames 0: unknown */
 	size_t nr_frames;
-	enum miss miss; /* MISS_NONE exactly if frames[0] has a line */
-	const struct process *
-		process; /* first one that had it: its root finds the source; NULL kernel */
+	enum miss miss; /* MISS_NONE if and only if frames[0] has a line */
+	const struct process
+		*process; /* first that had it: its root has the source; NULL: kernel */
 };
 
-/* A function that was hit; from debug info that has lines. */
+/* A function that was hit, from debug info with lines. */
 struct resolved_code {
 	const struct object *object; /* code.address is one of its addresses */
 	struct code code;

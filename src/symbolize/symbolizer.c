@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From "this address of that process" to a source that can name it. What the
- * sources answer is written into the entries by elf.c, jit.c, interp.c
- * and kernel.c.
+ * Maps an address of a process to a source that can name it. elf.c, jit.c, interp.c and
+ * kernel.c write the sources' answers into the entries.
  *
- * The one place where 1 is subtracted from return addresses (DESIGN C5) is want():
- * entries hold the address that is looked up. resolved.address is that of the
- * instruction after the call again, as pprof and disassemblers expect.
+ * Only want() subtracts 1 from return addresses (DESIGN C5): entries hold the address to
+ * look up. resolved.address is again that of the instruction after the call, as pprof and
+ * disassemblers expect.
  */
 #include "symbolize/symbolizer.h"
 
@@ -25,7 +24,7 @@
 #include "runtime/runtime.h"
 #include "symbolize/symbolizer_internal.h"
 
-/* ---- What answers said of the code of functions, each function once ---- */
+/* ---- Code of functions from the answers, deduplicated by function ---- */
 
 static void symbolizer_codes_deinit(struct symbolizer *s)
 {
@@ -38,7 +37,7 @@ static void symbolizer_codes_deinit(struct symbolizer *s)
 	hashmap_deinit(&s->codes.index);
 }
 
-/* Strings are interned: equal exactly if their pointers are. */
+/* Strings are interned: equal if and only if their pointers are. */
 static bool same_row(const struct code_row *a, const struct code_row *b)
 {
 	return a->address == b->address && a->function == b->function &&
@@ -81,7 +80,7 @@ static int add(struct symbolizer_codes *codes, const struct resolved_code *code)
 	return 1;
 }
 
-/* Bytes of memory. */
+/* Returns the memory size in bytes. */
 static size_t code_size(const struct code *code)
 {
 	return code->nr_rows * sizeof(*code->rows) + (code->bytes ? code->size_bytes : 0);
@@ -119,7 +118,7 @@ const struct resolved_code *symbolizer_codes(const struct symbolizer *s, size_t 
 	return s->codes.items;
 }
 
-/* Of a whole recording, which 10,000 functions do not need. */
+/* For a whole recording; 10,000 functions need less. */
 #define DEFS_BUDGET_NS        INT64_C(10000000000)
 #define DEFAULT_DEADLINE_MS   20000
 #define DEFAULT_MAX_ADDRESSES (4u << 20)
@@ -189,9 +188,9 @@ void symbolizer_apply(struct resolved *resolved, const struct answer *answer)
 	resolved->miss = answer->miss;
 }
 
-/* ---- whose address is it ---- */
+/* ---- from an address to its source ---- */
 
-/* The number of the source; its object is made when it is new. */
+/* Returns the number of the source; adds a new one's object. */
 static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const void *key,
 			  enum object_kind object_kind, const char *name)
 {
@@ -218,14 +217,14 @@ static uint32_t want(struct symbolizer *s, uint32_t source, struct entry *entry)
 	return table_want(&s->table, entry);
 }
 
-/* Nobody can be asked: @entry->lookup is a run-time address. */
+/* Adds an entry without a source: @entry->lookup is a run-time address. */
 static uint32_t want_unknown(struct symbolizer *s, struct entry *entry, enum miss miss)
 {
 	entry->resolved.miss = miss;
 	return want(s, table_source(&s->table, SOURCE_NONE, NULL), entry);
 }
 
-/* A file that could not be opened: what is known is its path and the offset. */
+/* Adds an entry of a file that could not be opened: only path and offset are known. */
 static uint32_t want_lost_file(struct symbolizer *s, const struct mapping *m,
 			       struct entry *entry, enum miss miss)
 {
@@ -259,7 +258,7 @@ static uint32_t want_jit(struct symbolizer *s, const struct process *proc,
 	return want(s, source, entry);
 }
 
-/* Its number; a new one is filled in. */
+/* Returns the file's source number; fills in a new one. */
 static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 			    const struct mapping *m)
 {
@@ -277,12 +276,12 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 		       m->file->build_id_len);
 		source->object->build_id_len = m->file->build_id_len;
 	} else if (!process_may_open(source->process) && process_may_open(proc)) {
-		source->process = proc; /* who can open what belongs to it */
+		source->process = proc; /* can open its related files */
 	}
 	return i;
 }
 
-/* Why a mapped file has no descriptor (file.h); @file may be NULL. */
+/* Returns why a mapped file has no descriptor (file.h); @file may be NULL. */
 static enum miss why_not_open(const struct target_file *file)
 {
 	switch (file ? file->open_errno : ENOENT) {
@@ -335,7 +334,10 @@ static uint32_t want_memfd(struct symbolizer *s, const struct process *proc,
 	return want_jit(s, proc, entry, first_ns, last_ns);
 }
 
-/* No address: 1 is never subtracted, and no mapping says whose it is. */
+/*
+ * Adds an interpreter's frame. It is no address: 1 is never subtracted, and no mapping
+ * has it.
+ */
 static uint32_t want_interp(struct symbolizer *s, const struct process *proc,
 			    uint64_t frame)
 {
@@ -355,7 +357,7 @@ static uint32_t want_interp(struct symbolizer *s, const struct process *proc,
 	source = source_of(s, SOURCE_INTERP, proc, OBJECT_INTERP, runtime->object);
 	if (source != TABLE_NO_SOURCE) {
 		s->table.sources[source].process = proc;
-		s->table.sources[source].runtime = runtime; /* an image has one */
+		s->table.sources[source].runtime = runtime; /* an image has one runtime */
 	}
 	return want(s, source, &entry);
 }
@@ -395,7 +397,7 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 			    &entry);
 	case MAPPING_MEMFD:
 		return want_memfd(s, proc, m, &entry, first_ns, last_ns);
-	default: /* anonymous, heap, stack: whoever put code there is a JIT */
+	default: /* anonymous, heap, stack: code there is a JIT's */
 		return want_jit(s, proc, &entry, first_ns, last_ns);
 	}
 }
@@ -417,7 +419,7 @@ void symbolizer_want_code(struct symbolizer *s, uint32_t id)
 	table_entry(&s->table, id)->wants_code = true;
 }
 
-/* ---- what is it called ---- */
+/* ---- from a source to names ---- */
 
 static int resolve_source(struct symbolizer *s, struct source *source)
 {
@@ -446,7 +448,9 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 
 		if (!source->nr_pending)
 			continue;
-		/* One file that needs too much memory does not cost the others their names. */
+		/*
+		 * One file that needs too much memory must not prevent naming the others.
+		 */
 		if (resolve_source(s, source))
 			s->no_memory = true;
 		free(source->pending);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* State of the symbolizer, shared by the files that ask one kind of source each. */
+/* State of the symbolizer, shared by the files for each kind of source. */
 #ifndef LB_SYMBOLIZE_SYMBOLIZER_INTERNAL_H
 #define LB_SYMBOLIZE_SYMBOLIZER_INTERNAL_H
 
@@ -16,11 +16,11 @@ struct symbolizer {
 	struct process_table *processes; /* borrowed; may be NULL */
 	struct address_table table;
 	size_t next_source; /* for symbolizer_resolve_step() */
-	bool no_memory; /* one of the sources before it was short of it */
+	bool no_memory; /* an earlier source ran out of memory */
 
 	int own_root_fd; /* O_PATH on "/" */
-	int own_debug_fd; /* O_PATH on config.debug_dir; -1: there is none */
-	int vdso_fd; /* -1: not opened yet, or there is none */
+	int own_debug_fd; /* O_PATH on config.debug_dir; -1: none */
+	int vdso_fd; /* -1: not opened yet, or none */
 	uint64_t vdso_size;
 	bool vdso_tried;
 
@@ -32,7 +32,7 @@ struct symbolizer {
 	struct frame **frames; /* arrays that entries point into */
 	size_t nr_frames, cap_frames;
 	uint64_t nr_files, nr_bad_jit_records;
-	int64_t defs_budget_ns; /* left for looking for Python's definitions */
+	int64_t defs_budget_ns; /* time left to search Python definitions */
 
 	struct symbolizer_codes {
 		struct resolved_code *items;
@@ -47,15 +47,15 @@ struct symbolizer {
 	} codes;
 };
 
-/* Most memory for code; answers that come when it is used up lose theirs. */
+/* Most memory for code; later answers lose their code. */
 #define SYMBOLIZER_MAX_CODE_BYTES (64u << 20)
 
 /* Addresses in one request; a source with more takes several. */
 #define SYMBOLIZER_MAX_BATCH (512u << 10)
 
 /*
- * Each resolves what is pending at one source, and always leaves an answer in every
- * entry. Return: 0 or -ENOMEM.
+ * Each resolves the pending entries of one source, and always sets an answer in each.
+ * Return: 0 or -ENOMEM.
  */
 int symbolizer_elf_resolve(struct symbolizer *s, struct source *source);
 int symbolizer_jit_resolve(struct symbolizer *s, struct source *source);
@@ -67,37 +67,37 @@ struct elf_question {
 	int fd;
 	const uint8_t *build_id; /* expected */
 	size_t build_id_len; /* 0: any */
-	size_t nr_code; /* so many of the addresses, from the first on, want code */
-	struct debugfile_search *search; /* where to look for what the decoder needs */
+	size_t nr_code; /* the first nr_code addresses request code */
+	struct debugfile_search *search; /* where to search the files it needs */
 };
 
 /**
- * Asks DECODER_ELF for @nr addresses of one file. A decoder that dies of the lines
- * is asked once more for the symbols alone.
+ * Asks DECODER_ELF to name @nr addresses of one file. If the decoder dies, asks once more
+ * for symbols without lines.
  *
- * @object  learns build id and segment; may be NULL
- * @ret     set when MISS_NONE is returned: one answer each
- * Return: the enum miss of the whole file, or -ENOMEM.
+ * @object  gets build id and segment; may be NULL
+ * @ret     set on MISS_NONE: one answer per address Return: the enum miss of the whole
+ * file, or -ENOMEM.
  */
 int symbolizer_elf_ask(struct symbolizer *s, const struct elf_question *question,
 		       const uint64_t *addresses, size_t nr, struct object *object,
 		       struct answers *ret);
 
 /**
- * Keeps an array of frames until the symbolizer is freed: *@frames is NULL
- * afterwards. Return: 0, or -ENOMEM with *@frames still the caller's.
+ * Takes an array of frames until the symbolizer is freed and sets *@frames to NULL.
+ * Return: 0, or -ENOMEM with *@frames still the caller's.
  */
 int symbolizer_keep_frames(struct symbolizer *s, struct frame **frames);
 
 /**
- * Keeps the code of @answers, addresses of @object, as far as it is new; strings are
- * those of the symbolizer's pool. The arrays of @answers are its own still, or NULL.
+ * Stores the new code in @answers, which is for addresses of @object; strings belong to
+ * the symbolizer's pool. @answers still owns its arrays, which may become NULL.
  * Return: 0 or -ENOMEM.
  */
 int symbolizer_keep_codes(struct symbolizer *s, const struct object *object,
 			  struct answers *answers);
 
-/** Writes @answer, whose frames are kept, into @resolved. */
+/** Writes @answer, whose frames were stored, into @resolved. */
 void symbolizer_apply(struct resolved *resolved, const struct answer *answer);
 
 #endif

@@ -17,18 +17,18 @@
 #include "base/vec.h"
 
 #define WALK_AGAIN_NS 2000000000ULL
-/* Walks take this part of the time at most: one in so many. */
+/* Walks take at most 1/WALK_SHARE of the time. */
 #define WALK_SHARE 20
 
-/* A directory that is watched, or was told of, or both. */
+/* A directory that is watched, or reported, or both. */
 struct known {
 	int wd; /* -1: not watched */
 	const struct cgroup_mount *mount;
 	char *path; /* below the mount; heap */
 	uint64_t id;
 	uint32_t mask; /* was told */
-	uint32_t above; /* was told of those above it */
-	uint32_t walk; /* number of the last walk over all that saw it */
+	uint32_t above; /* mask reported of its ancestors */
+	uint32_t walk; /* number of the last full walk that saw it */
 };
 
 struct cgroup_watch {
@@ -39,13 +39,13 @@ struct cgroup_watch {
 	struct known *dirs;
 	size_t nr_dirs, cap_dirs, nr_watched;
 	struct hashmap by_wd, by_path;
-	bool is_incomplete; /* not all are watched or told of, or events were lost */
-	bool is_asked; /* for a walk over all, as soon as that may be */
-	bool is_cut; /* the walk at hand did not see all that there is */
+	bool is_incomplete; /* some are not watched or reported, or events were lost */
+	bool is_asked; /* a full walk is requested, as soon as allowed */
+	bool is_cut; /* the current walk missed something */
 	uint32_t walk;
 	uint64_t walked_ns, walk_took_ns;
-	uint64_t nr_missed_now, nr_missed; /* of the last walk; of the worst */
-	char path[PATH_MAX]; /* of the directory at hand, below its mount */
+	uint64_t nr_missed_now, nr_missed; /* in the last walk; in the worst */
+	char path[PATH_MAX]; /* current directory, below its mount */
 };
 
 int cgroup_watch_new(const struct cgroup_mounts *mounts,
@@ -122,7 +122,7 @@ static struct known *find_path(struct cgroup_watch *set, const struct cgroup_mou
 	return i == HASHMAP_NONE ? NULL : &set->dirs[i];
 }
 
-/* The directory at hand. Return: NULL: no memory, or too many. */
+/* Adds the current directory. Return: NULL: out of memory, or too many. */
 static struct known *know(struct cgroup_watch *set, const struct cgroup_mount *mount,
 			  uint64_t id)
 {
@@ -152,7 +152,7 @@ static void leave_index(struct cgroup_watch *set, const struct known *dir)
 		hashmap_remove(&set->by_wd, hash_wd(dir->wd), i);
 }
 
-/* The last one takes its place. */
+/* Removes an entry; the last one takes its place. */
 static void forget(struct cgroup_watch *set, struct known *dir)
 {
 	struct known *last = &set->dirs[set->nr_dirs - 1];
@@ -161,7 +161,7 @@ static void forget(struct cgroup_watch *set, struct known *dir)
 		set->handlers.change(set->handlers.ctx, dir->mount, dir->id, 0);
 	leave_index(set, dir);
 	if (dir->wd >= 0) {
-		/* A directory of cgroups that is gone keeps its watch. */
+		/* A removed cgroup directory keeps its watch. */
 		inotify_rm_watch(set->inotify_fd, dir->wd);
 		set->nr_watched--;
 	}
@@ -171,7 +171,7 @@ static void forget(struct cgroup_watch *set, struct known *dir)
 
 		leave_index(set, last);
 		*dir = *last;
-		/* There is room: entries were there a moment ago. */
+		/* There is room: the entries were just removed. */
 		if (hashmap_add(&set->by_path, hash_path(dir->mount, dir->path), i) ||
 		    (dir->wd >= 0 && hashmap_add(&set->by_wd, hash_wd(dir->wd), i)))
 			set->is_incomplete = true;
@@ -179,7 +179,7 @@ static void forget(struct cgroup_watch *set, struct known *dir)
 	set->nr_dirs--;
 }
 
-/* That at @path, and all below it, which may be the caller's to lose. */
+/* Removes the entry at @path and all below it, maybe one the caller holds. */
 static void forget_tree(struct cgroup_watch *set, const struct cgroup_mount *mount,
 			const char *path)
 {
@@ -194,7 +194,7 @@ static void forget_tree(struct cgroup_watch *set, const struct cgroup_mount *mou
 	}
 }
 
-/* Those that the walk over all did not see. */
+/* Removes the entries that the full walk did not see. */
 static void sweep(struct cgroup_watch *set)
 {
 	for (size_t i = set->nr_dirs; i-- > 0;)
@@ -211,7 +211,7 @@ static void miss(struct cgroup_watch *set)
 	set->is_incomplete = true;
 }
 
-/* Watches the directory at hand, open as @fd. Return: its number, or -1. */
+/* Watches the current directory, open as @fd. Return: the watch descriptor, or -1. */
 static int watch(struct cgroup_watch *set, int fd)
 {
 	const uint32_t mask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
@@ -227,7 +227,7 @@ static int watch(struct cgroup_watch *set, int fd)
 	before = wd < 0 ? NULL : find_wd(set, wd);
 	if (!before)
 		return wd;
-	/* It had another name, and what told of the new one was lost. */
+	/* It was renamed, and the event was lost. */
 	forget(set, before);
 	return inotify_add_watch(set->inotify_fd, link, mask);
 }
@@ -254,7 +254,7 @@ static struct known *know_watched(struct cgroup_watch *set,
 static void walk(struct cgroup_watch *set, const struct cgroup_mount *mount, int fd,
 		 uint32_t above, unsigned int depth);
 
-/* set->path is the directory's that is open as @dir. */
+/* set->path is the path of @dir. */
 static void walk_children(struct cgroup_watch *set, const struct cgroup_mount *mount,
 			  DIR *dir, uint32_t above, unsigned int depth)
 {
@@ -273,7 +273,7 @@ static void walk_children(struct cgroup_watch *set, const struct cgroup_mount *m
 		fd = openat(dirfd(dir), entry->d_name,
 			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0) {
-			set->is_cut |= errno != ENOENT; /* that one is gone */
+			set->is_cut |= errno != ENOENT; /* it has vanished */
 			continue;
 		}
 		set->path[len] = '/';
@@ -285,7 +285,7 @@ static void walk_children(struct cgroup_watch *set, const struct cgroup_mount *m
 		strcpy(set->path, "/");
 }
 
-/* What is said of the directory at hand, open as @fd. Return: its mask. */
+/* Matches the current directory, open as @fd. Return: its mask. */
 static uint32_t look_at(struct cgroup_watch *set, const struct cgroup_mount *mount,
 			int fd, uint64_t id, uint32_t above, bool *ret_descend)
 {
@@ -294,12 +294,12 @@ static uint32_t look_at(struct cgroup_watch *set, const struct cgroup_mount *mou
 
 	mask = set->handlers.match(set->handlers.ctx, mount, set->path, ret_descend) &
 	       ~above;
-	/* Another of that name, or nothing is to be told of it any more. */
+	/* Another cgroup of that name, or it no longer matches. */
 	if (dir && (dir->id != id || (!*ret_descend && !mask))) {
 		forget_tree(set, mount, set->path);
 		dir = NULL;
 	}
-	/* First: what is made while it is read, is told by an event. */
+	/* First: then events report what is created while it is read. */
 	if (*ret_descend && (!dir || dir->wd < 0)) {
 		dir = know_watched(set, mount, fd, id);
 		if (!dir || dir->wd < 0)
@@ -309,7 +309,10 @@ static uint32_t look_at(struct cgroup_watch *set, const struct cgroup_mount *mou
 		if (!dir)
 			miss(set);
 	}
-	/* One that could not be forgotten again is not told of: what is below it may be. */
+	/*
+	 * Without an entry its removal could not be reported, so skip it; those below may
+	 * do.
+	 */
 	if (!dir)
 		return 0;
 	dir->above = above;
@@ -339,7 +342,7 @@ static void walk(struct cgroup_watch *set, const struct cgroup_mount *mount, int
 	if (!descend)
 		return;
 	if (depth >= CGROUP_SET_MAX_DEPTH) {
-		/* Each directory in it is a link more (kernfs). */
+		/* Each subdirectory adds a link (kernfs). */
 		if (st.st_nlink > 2)
 			miss(set);
 		return;
@@ -398,7 +401,7 @@ void cgroup_watch_add(struct cgroup_watch *set, const struct cgroup_mount *mount
 
 /* ---- events ---- */
 
-/* Makes @name in @parent the path at hand. Return: does it fit? */
+/* Sets the current path to @name in @parent. Return: false if it does not fit. */
 static bool go_to(struct cgroup_watch *set, const struct known *parent, const char *name)
 {
 	int len = snprintf(set->path, sizeof(set->path), "%s/%s",
@@ -427,8 +430,8 @@ static void appeared(struct cgroup_watch *set, const struct known *parent,
 }
 
 /*
- * No event comes from a directory of cgroups that is removed (kernfs), only one from that
- * above it. What was below it is gone already, and those above told so, one by one.
+ * A removed cgroup directory causes no event itself (kernfs), only one in its parent. Its
+ * children are already removed, and were reported one by one.
  */
 static void vanished(struct cgroup_watch *set, const struct known *parent,
 		     const char *name, bool with_all_below)
@@ -475,7 +478,7 @@ void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns)
 	char buf[16384] __attribute__((aligned(__alignof__(struct inotify_event))));
 	ssize_t len;
 
-	/* One buffer at a time: whoever makes cgroups without end does not keep us here. */
+	/* One buffer at a time: endless creation of cgroups must not keep us here. */
 	len = read(set->inotify_fd, buf, sizeof(buf));
 	for (ssize_t at = 0; at < len;) {
 		const struct inotify_event *ev = (const void *)(buf + at);

@@ -22,13 +22,13 @@
 #include "process/owner.h"
 #include "target/cgroup_watch.h"
 
-/* Of v1, hierarchies in which containers and units are looked for: the first of them. */
+/* Containers and units are searched in this many v1 hierarchies, the first ones. */
 #define V1_LOOKED_AT 2
 
-/* A value, and where it is meant. */
+/* A value, and where to search it. */
 struct wanted_cgroup {
 	const struct target_value *value;
-	/* Of -G: below the mount of this number; heap; NULL: it is not meant there. */
+	/* For -G: path below each mount, by its number; heap; NULL: not there. */
 	char *paths[CGROUP_MOUNTS_MAX];
 	bool is_found;
 };
@@ -40,14 +40,14 @@ struct target_cgroups {
 	struct container_names *names;
 	struct wanted_cgroup *wanted;
 	size_t nr_wanted;
-	bool has_owners; /* --container or --unit is among them */
+	bool has_owners; /* --container or --unit is given */
 	bool is_walked[CGROUP_MOUNTS_MAX];
 	size_t nr_walked;
-	uint32_t hierarchies[LB_FILTER_HIERARCHIES]; /* in which something was found */
+	uint32_t hierarchies[LB_FILTER_HIERARCHIES]; /* hierarchies with matches */
 	size_t nr_hierarchies;
-	uint64_t nr_refused; /* directories without a path here */
+	uint64_t nr_refused; /* directories whose path is unknown here */
 	struct suggestions containers,
-		units; /* that there are, until the first walk is over */
+		units; /* existing ones, until the first walk ends */
 	bool is_started;
 };
 
@@ -105,7 +105,7 @@ static uint32_t match_owner(struct target_cgroups *c, const struct cgroup_mount 
 	return mask;
 }
 
-/* Of each hierarchy: one that has the path may hold other processes there than another. */
+/* Checks each hierarchy: one path may hold different processes in each. */
 static uint32_t on_match(void *ctx, const struct cgroup_mount *mount, const char *path,
 			 bool *ret_descend)
 {
@@ -151,9 +151,9 @@ static bool on_change(void *ctx, const struct cgroup_mount *mount, uint64_t id,
 	       (!mask || use_hierarchy(c, mount->hierarchy));
 }
 
-/* ---- what the values mean ---- */
+/* ---- resolving the values ---- */
 
-/* The mount of the hierarchy that a directory of cgroups belongs to; NULL: it is none. */
+/* Returns the mount of a cgroup directory's hierarchy; NULL: not a cgroup directory. */
 static const struct cgroup_mount *mount_of(const struct target_cgroups *c, int fd)
 {
 	struct statfs fs;
@@ -171,7 +171,7 @@ static const struct cgroup_mount *mount_of(const struct target_cgroups *c, int f
 	return NULL;
 }
 
-/* The mount whose path @path begins with, the longest. */
+/* Returns the mount with the longest path that is a prefix of @path. */
 static const struct cgroup_mount *mount_above(const struct target_cgroups *c,
 					      const char *path)
 {
@@ -195,7 +195,7 @@ static void walk_in(struct target_cgroups *c, const struct cgroup_mount *mount)
 	*is_walked = true;
 }
 
-/* A directory as the caller sees it: "/sys/fs/cgroup/a". Return: 0, or -ENOENT: it is none. */
+/* Resolves a directory of the file system: "/sys/fs/cgroup/a". Return: 0, or -ENOENT. */
 static int find_directory(struct target_cgroups *c, struct wanted_cgroup *w)
 {
 	_cleanup_close_ int fd = open(w->value->text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -217,8 +217,7 @@ static int find_directory(struct target_cgroups *c, struct wanted_cgroup *w)
 		if (!match_clean_path(path + strlen(mount->path), clean, sizeof(clean)))
 			*ret = strdup(clean);
 	}
-	/* Mounted elsewhere, too: what it is called below the mount that is walked is not
-	 * known. */
+	/* Mounted elsewhere, too: its path below the walked mount is unknown. */
 	if (!*ret) {
 		w->is_found = true;
 		if (!on_change(c, mount, st.st_ino, mask_of(w->value)))
@@ -237,8 +236,8 @@ static bool is_there(const struct cgroup_mount *mount, const char *path)
 }
 
 /*
- * What a path of /proc/PID/cgroup is called below a mount; in a cgroup namespace these
- * differ, and that of the mount is understood, too. NULL: it is not below it.
+ * Converts a path of /proc/PID/cgroup to one below the mount. In a cgroup namespace these
+ * differ; a path below the mount is accepted, too. NULL: not below it.
  */
 static char *path_below(const struct cgroup_mount *mount, const char *clean)
 {
@@ -251,7 +250,9 @@ static char *path_below(const struct cgroup_mount *mount, const char *clean)
 	return strdup(clean);
 }
 
-/* A path below the root of a hierarchy: of one, where it begins with that of its mount. */
+/*
+ * Resolves a path below the root of a hierarchy; of one only if it begins with its mount.
+ */
 static int find_path(struct target_cgroups *c, struct wanted_cgroup *w)
 {
 	const struct cgroup_mount *above = mount_above(c, w->value->text);
@@ -271,9 +272,9 @@ static int find_path(struct target_cgroups *c, struct wanted_cgroup *w)
 }
 
 /*
- * Paths of no hierarchy in particular mean all that have them, in order of use, while there
- * is room: of v1 there are more, but what is in them is in the first ones, too.
- * @now: those that have them, or those where they may appear
+ * Walks the hierarchies for paths that name none: all that have the path, in order of
+ * use, while there is room. v1 may have more, but the first ones hold the same processes.
+ * @now: hierarchies that have them; else those where they may appear
  */
 static void walk_for_paths(struct target_cgroups *c, bool now)
 {
@@ -321,9 +322,9 @@ static int find_values(struct target_cgroups *c, const struct target_request *r)
 	return rc;
 }
 
-/* ---- what is not there ---- */
+/* ---- missing cgroups ---- */
 
-/* The cgroups beside the one that is not there. */
+/* Lists the siblings of a missing cgroup. */
 static void list_beside(const struct target_cgroups *c, const struct wanted_cgroup *w,
 			struct suggestions *ret)
 {

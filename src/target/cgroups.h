@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the cgroups that -G, --container and --unit mean, now and while they come and go,
- * and tells the kernel side.
+ * Finds the cgroups of -G, --container and --unit, tracks them as they come and go, and
+ * sends them to the kernel side.
  */
 #ifndef LB_TARGET_CGROUPS_H
 #define LB_TARGET_CGROUPS_H
@@ -14,9 +14,9 @@ struct sampler;
 struct target_cgroups;
 
 /**
- * Finds them. @r and @s are borrowed and must outlive this.
- * Return: 0, with *ret NULL where there is nothing to find; -ENOENT when a value means no
- * cgroup that there is; a sentence is in @err.
+ * Finds the cgroups. @r and @s are borrowed and must outlive *ret.
+ * Return: 0, with *ret NULL if no such option is given; -ENOENT with a sentence when a
+ * value matches no cgroup.
  */
 int target_cgroups_new(const struct target_request *r, struct sampler *s,
 		       struct target_cgroups **ret, struct error *err);
@@ -29,7 +29,7 @@ DEFINE_CLEANUP(struct target_cgroups, target_cgroups_free);
 int target_cgroups_poll_fd(const struct target_cgroups *c);
 void target_cgroups_look(struct target_cgroups *c);
 
-/** Cgroups that were meant, but did not fit the kernel's map. */
+/** Returns how many matching cgroups did not fit the kernel's map. */
 uint64_t target_cgroups_nr_refused(const struct target_cgroups *c);
 
 #endif

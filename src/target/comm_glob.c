@@ -6,21 +6,21 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Of "[...]": what is written more shortly, in all that is useful. */
+/* Longest "[...]"; useful ones are shorter. */
 #define MAX_ELEMENT_BYTES 63
 
-/* One pattern, apart: which bytes each element matches, and where a '*' stands before it. */
+/* A parsed pattern: which bytes each element matches, and which have a '*' before. */
 struct elements {
 	unsigned int nr;
 	unsigned int
 		stars; /* bit i: before element i, or, for the last bit, at the end */
 	struct {
-		const char *text; /* of the pattern: what fnmatch(3) says of one byte */
+		const char *text; /* of the pattern; fnmatch(3) matches it to one byte */
 		size_t len;
 	} at[LB_COMM_MAX_ELEMENTS];
 };
 
-/* Length of "[...]" in @text, which begins with '['; 0: it is not closed. */
+/* Returns the length of "[...]" in @text, which begins with '['; 0: not closed. */
 static size_t bracket_len(const char *text)
 {
 	size_t i = 1;

@@ -19,12 +19,12 @@
 #include "process/proc_dir.h"
 #include "target/comm_glob.h"
 
-#define MAX_THREADS    100000 /* whose names are read */
+#define MAX_THREADS    100000 /* most threads whose names are read */
 #define COMM_MAX_BYTES 64
 
 /* ---- -p ---- */
 
-/* Processes that have this number in a pid namespace: "4711 (nginx), 4812 (sh)". */
+/* Processes with this pid in a pid namespace: "4711 (nginx), 4812 (sh)". */
 struct inside {
 	uint32_t pid;
 	char text[512];
@@ -86,9 +86,9 @@ int explain_no_process(uint32_t pid, struct error *err)
 
 /* ---- --comm and --user ---- */
 
-/* What is looked for, and what there is. */
+/* A search for threads, and the names found. */
 struct thread_search {
-	struct lb_comm_table *comms; /* one pattern; NULL: it is a user */
+	struct lb_comm_table *comms; /* one pattern; NULL: searches a user */
 	uint32_t uid;
 	bool is_found;
 	size_t nr_threads;
@@ -154,7 +154,7 @@ static void look_at_all(struct thread_search *s)
 {
 	int rc = proc_dir_each(AT_FDCWD, look_at_process, s);
 
-	/* What was not read may be it. */
+	/* Unread threads may match. */
 	s->is_found |= rc < 0 || s->nr_threads == MAX_THREADS;
 }
 
@@ -181,8 +181,8 @@ static bool find_nothing(const struct target_value *v, char *ret, size_t size)
 }
 
 /*
- * The first --comm or --user that fits no thread there is: a sentence without an end,
- * escaped. Return: is there one? If not, @ret is unchanged.
+ * Finds the first --comm or --user that matches no thread: @ret is an escaped sentence
+ * without its end. Return: false, with @ret unchanged, if there is none.
  */
 static bool find_first(const struct target_request *r, char *ret, size_t size)
 {

@@ -9,20 +9,20 @@
 #include "target/request.h"
 
 /**
- * Says why @pid cannot be followed: it is a thread's number, that of a container, it has
- * ended, or /proc hides it.
- * Return: -ESRCH, or -EACCES where it is hidden.
+ * Explains why @pid cannot be followed: it is a thread's id, a pid in a container, it has
+ * exited, or /proc hides it.
+ * Return: -ESRCH, or -EACCES if hidden.
  */
 int explain_no_process(uint32_t pid, struct error *err);
 
 /**
- * Warns of the first --comm or --user that fits no thread there is: before somebody waits
- * for it, though such a thread may still come. Reads all of /proc if any was given.
+ * Warns of the first --comm or --user that matches no thread now; one may still start.
+ * Reads all of /proc if any was given.
  */
 void explain_empty_target(const struct target_request *r);
 
 /**
- * Says why there are no samples, as far as that is known.
+ * Explains why there are no samples, if known.
  *
  * @is_clock  CPU time was sampled
  *

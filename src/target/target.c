@@ -18,9 +18,12 @@
 #include "target/comm_glob.h"
 #include "target/explain.h"
 
-#define MAX_READS 16 /* a tree that grows faster than it is read is cut */
+#define MAX_READS 16 /* a tree that grows faster than we read it is cut */
 
-/* Is gone, when another has the number since it was read: then nothing is said of that. */
+/*
+ * Sets the mask of a process. If its pid was reused since it was read, it has exited:
+ * sets nothing.
+ */
 static int say(struct sampler *s, const struct proc_tree_item *m, uint32_t mask,
 	       struct error *err)
 {
@@ -35,8 +38,8 @@ static int say(struct sampler *s, const struct proc_tree_item *m, uint32_t mask,
 }
 
 /**
- * Says @mask of @tgid and, with @children, of what descends from it: /proc is read until
- * there is nobody new, since whoever is not told of yet hands nothing on to its children.
+ * Sets @mask of @tgid and, with @children, of its descendants: reads /proc until there is
+ * no new one, since a process without the mask does not pass it to its children.
  * Return: 0, -ESRCH when there is no such process, or -errno; with a sentence.
  */
 static int target_add_family(struct sampler *s, uint32_t tgid, uint32_t mask,
@@ -77,11 +80,11 @@ struct thread {
 struct target {
 	const struct target_request *request; /* borrowed */
 	struct sampler *sampler;
-	struct target_cgroups *cgroups; /* NULL: none are asked for */
-	struct thread *threads; /* that are included; heap */
+	struct target_cgroups *cgroups; /* NULL: none requested */
+	struct thread *threads; /* included threads; heap */
 	size_t nr_threads, cap_threads;
-	bool are_gone; /* all of them, at the last look */
-	uint32_t *tgids; /* theirs, beside them; heap */
+	bool are_gone; /* all had exited at the last look */
+	uint32_t *tgids; /* of the threads, parallel; heap */
 	size_t cap_tgids;
 };
 
@@ -92,7 +95,7 @@ bool target_follows_processes(const struct target_request *r)
 
 /* ---- threads ---- */
 
-/* Opens /proc/TID, which there is for each thread. Return: false: it is gone. */
+/* Reads /proc/TID, which exists for each thread. Return: false: it has exited. */
 static bool read_thread(uint32_t tid, uint64_t *ret_start, uint32_t *ret_tgid)
 {
 	_cleanup_close_ int dir = proc_dir_open_here(tid);
@@ -135,7 +138,7 @@ static int add_thread(struct target *c, const struct target_value *v, struct err
 				   err);
 	if (rc)
 		return rc;
-	/* The number may have become another's before it was told. */
+	/* The tid may have been reused before the kernel side got it. */
 	if (!is_there(&thread)) {
 		sampler_forget_thread(c->sampler, thread.tid);
 		return no_thread(thread.tid, err);
@@ -153,8 +156,8 @@ static int add_thread(struct target *c, const struct target_value *v, struct err
 }
 
 /*
- * A leader looks gone for a moment when another thread executes a program: that one gets
- * its number, and what was chosen goes on.
+ * When another thread calls exec, the leader briefly seems to have exited: that thread
+ * takes its tid and stays a target.
  */
 bool target_threads_are_gone(struct target *c)
 {
@@ -266,7 +269,7 @@ int target_new(const struct target_request *r, struct sampler *s, struct target 
 		return error_set(err, -ENOMEM, "out of memory");
 	c->request = r;
 	c->sampler = s;
-	/* First: what processes fork from here on is followed by the kernel side. */
+	/* First: the kernel side follows forks from here on. */
 	use(c);
 	for (size_t i = 0; i < r->nr_values && !rc; i++)
 		rc = add_value(c, &r->values[i], err);

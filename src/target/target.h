@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tells the kernel side which processes to sample, and keeps that up to date. */
+/* Tells the kernel side which processes to sample, and updates that. */
 #ifndef LB_TARGET_TARGET_H
 #define LB_TARGET_TARGET_H
 
@@ -15,20 +15,20 @@ struct sampler;
 struct target;
 
 /**
- * Tells all but request->pids, which follow: record/intake.c knows their descendants. Before the
- * first target is added and before samples are taken. @r and @s are borrowed and must
- * outlive this.
- * Return: 0, or -errno with a sentence: -ESRCH, -ENOENT: there is no such thing.
+ * Sets up all but request->pids, which record/intake.c adds later as it knows their
+ * descendants. Call it before the first target is added and before sampling. @r and @s
+ * are borrowed and must outlive *ret.
+ * Return: 0, or -errno with a sentence: -ESRCH, -ENOENT: a target does not exist.
  */
 int target_new(const struct target_request *r, struct sampler *s, struct target **ret,
 	       struct error *err);
 void target_free(struct target *c);
 DEFINE_CLEANUP(struct target, target_free);
 
-/** Are only given processes sampled, and what descends from them? */
+/** Are only given processes and their descendants sampled? */
 bool target_follows_processes(const struct target_request *r);
 
-/** Processes that have to be known, and no others; NULL: all. Borrowed. */
+/** Returns the only processes that must be tracked; NULL: all. Borrowed. */
 const uint32_t *target_tgids(const struct target *c, size_t *ret_nr);
 
 /** Readable (poll) when target_look() has something to do; -1: never. */
@@ -38,10 +38,13 @@ void target_look(struct target *c);
 /** Are threads given, and have all of them ended? */
 bool target_threads_are_gone(struct target *c);
 
-/** Cgroups that were meant, but are not sampled: a map was full. */
+/** Returns how many matching cgroups are not sampled because a map was full. */
 uint64_t target_nr_refused(const struct target *c);
 
-/** "process 12 34", "the whole machine: comm gzip, not user root". Escaped. */
+/**
+ * Describes the target: "process 12 34", "the whole machine: comm gzip, not user root".
+ * Escaped.
+ */
 const char *target_describe(const struct target_request *r, struct strpool *pool);
 
 #endif

@@ -7,11 +7,11 @@
 #include "base/cleanup.h"
 #include "decode/operation.h"
 
-#define MAX_RULES         65536 /* of a reply: what the number of a rule can say */
+#define MAX_RULES         65536 /* of a reply: limit of a rule's number */
 #define MAX_ROWS_PER_PAGE 65536
 #define MAX_TEXTS         4096 /* of one object; LLVM makes one or two */
 
-#define RULE_BYTES        10 /* as they travel */
+#define RULE_BYTES        10 /* in a reply */
 #define PAGE_BYTES        12
 #define ROW_BYTES         4
 
@@ -27,9 +27,9 @@ void row_pages_deinit(struct row_pages *p)
 	*p = (struct row_pages){0};
 }
 
-/* ---- what a decoder says ---- */
+/* ---- replies ---- */
 
-/* May @nr things of @size bytes each follow? So no count is believed blindly. */
+/* Can @nr things of @size bytes each follow? Checks a count before use. */
 static bool can_follow(const struct wire_reader *r, uint64_t nr, size_t size)
 {
 	return !r->failed && nr <= (r->len - r->pos) / size;
@@ -60,7 +60,7 @@ static int read_rules(struct wire_reader *r, struct row_pages *p)
 	return 0;
 }
 
-/* Room for @nr_rows is there. */
+/* Reads a page; there must be room for its rows. */
 static int read_page(struct wire_reader *r, struct row_pages *p)
 {
 	struct row_page *page = &p->pages[p->nr_pages];
@@ -87,7 +87,7 @@ static int read_page(struct wire_reader *r, struct row_pages *p)
 	return 0;
 }
 
-/* Rows of all pages that follow, which are not yet known to make sense. */
+/* Counts the rows of all following pages, which are not validated yet. */
 static size_t count_rows(struct wire_reader r, size_t nr_pages)
 {
 	size_t nr_rows = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Asks a worker for unwind rows, and checks its answer, which is hostile. */
+/* Requests unwind rows from a worker, and checks its reply, which is hostile. */
 #ifndef LB_UNWIND_ASK_H
 #define LB_UNWIND_ASK_H
 
@@ -10,7 +10,9 @@
 #include "lineburn_unwind.h"
 #include "worker/worker.h"
 
-/* Rows of one page; first pc_low is 0, they ascend, rules are below nr_rules. */
+/*
+ * Rows of one page, in ascending order; the first pc_low is 0, rules are below nr_rules.
+ */
 struct row_page {
 	uint64_t page; /* address in the object >> 16 */
 	const struct lb_unwind_row *rows; /* into row_pages.rows */
@@ -24,15 +26,15 @@ struct row_pages {
 	size_t nr_pages;
 	struct lb_unwind_row *rows; /* rule: index in rules */
 	size_t nr_rows;
-	bool whole; /* what is not here is empty */
+	bool whole; /* pages not listed are empty */
 };
 void row_pages_deinit(struct row_pages *p);
 
 #define ROWS_DEADLINE_MS 2000
 
 /**
- * Rows of the pages @pages of a file. Return: WORKER_OK with @ret set, or why not
- * (then the file must not be asked about again).
+ * Requests rows of the pages @pages of a file. Return: WORKER_OK with @ret set, or the
+ * failure (then do not request this file again).
  */
 enum worker_answer rows_of_file(struct worker *decoder, int fd, const uint64_t *pages,
 				size_t nr_pages, struct row_pages *ret);
@@ -43,14 +45,14 @@ struct jit_text {
 	struct row_pages pages; /* addresses: distance from start; always whole */
 };
 
-/* A piece of the file of objects. */
+/* A piece of the file that holds the objects. */
 struct jit_piece {
 	uint64_t offset, size_bytes;
 };
 
 /**
- * Calls @fn for each text section of @nr objects in @fd, in their order; @fn may take
- * text->pages by emptying it. Return: as above; -ENOMEM counts as WORKER_FAILED.
+ * Calls @fn for each text section of @nr objects in @fd, in order; @fn may take
+ * text->pages and leave it empty. Return: as above; -ENOMEM counts as WORKER_FAILED.
  */
 enum worker_answer rows_of_jit(struct worker *decoder, int fd,
 			       const struct jit_piece *pieces, size_t nr,

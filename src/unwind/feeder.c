@@ -15,33 +15,36 @@
 #include "unwind/tables.h"
 #include "unwind/texts.h"
 
-/* Of one look: what is asked meanwhile, of programs that just began first of all, waits. */
+/*
+ * Limit of one look: requests that arrive meanwhile wait, above all those of new
+ * programs.
+ */
 #define LOOK_NS      10000000ULL
-#define EARLY_NS     2000000ULL /* of it for what nobody asked for */
+#define EARLY_NS     2000000ULL /* part of it for files not requested yet */
 #define MAX_REQUESTS 4096
 /*
- * How long an image rests after its segments were made, so that one that maps or
- * registers all day gets a part of our time, and not all room for segments between two
- * graces: times what it took, and for each segment. What took long may have been that
- * others had the CPU.
+ * Pause of an image after its segments were built, so that one that always maps or
+ * registers code takes neither all our time nor all room for segments between two grace
+ * periods: a multiple of the time taken, plus a time per segment. The time taken is
+ * capped, as other programs may have had the CPU.
  */
 #define REST_TIMES      16
-#define REST_MAX_NS     100000000ULL /* for what it took */
+#define REST_MAX_NS     100000000ULL /* cap for the time taken */
 #define REST_SEGMENT_NS 50000ULL
 #define NO_ROOM_REST_NS 1000000000ULL
-/* After a program began: the loader maps its first libraries in about this time. */
+/* After a program starts, the loader maps its first libraries in about this time. */
 #define LOADING_NS 1000000ULL
 
-/* What the kernel was told of an image; beside the process table by id. */
+/* What the kernel knows of an image; indexed by id like the process table. */
 struct watched_image {
 	struct lb_image key; /* start_boottime_ns 0: forked, not sampled yet */
 	bool in_use;
-	bool is_dirty; /* its segments are to be made anew */
-	bool is_told; /* the kernel has an entry of ours */
-	uint64_t maps_changes, jit_changes; /* of the process, when they were made */
-	uint64_t interp_changes; /* of its maps, when an interpreter was looked for */
+	bool is_dirty; /* its segments must be rebuilt */
+	bool is_told; /* the kernel has our entry of it */
+	uint64_t maps_changes, jit_changes; /* of the process, when they were built */
+	uint64_t interp_changes; /* of its maps, at the last search for an interpreter */
 	uint64_t rest_until_ns;
-	struct text_set texts; /* that they refer to */
+	struct text_set texts; /* texts that the segments refer to */
 	struct image_interp interp;
 };
 
@@ -55,21 +58,20 @@ struct unwind_feeder {
 
 	struct watched_image *images; /* by id; heap */
 	size_t nr_images, cap_images;
-	uint32_t *used; /* ids of those that are in use; heap */
+	uint32_t *used; /* ids in use; heap */
 	size_t nr_used, cap_used;
-	size_t nr_dirty; /* at least; images that may be */
-	bool has_new_mappings; /* in which an interpreter was not looked for */
-	size_t nr_waiting; /* images whose interpreter is to be asked */
-	bool has_cut_codes; /* some image's code objects are to be read again */
-	size_t next_from; /* of used, that a look begins with: all in turn */
+	size_t nr_dirty; /* images that may be dirty, an upper limit */
+	bool has_new_mappings; /* not yet searched for an interpreter */
+	size_t nr_waiting; /* images whose interpreter must be queried */
+	bool has_cut_codes; /* some image has code objects to read again */
+	size_t next_from; /* index in used at which a look begins, round robin */
 
 	struct lb_unwind_request *requests; /* heap */
 	size_t nr_requests, cap_requests;
-	uint64_t jit_changes; /* of all images, when they were last compared */
+	uint64_t jit_changes; /* of all images, at the last comparison */
 	bool is_expecting; /* some images may have changed */
-	bool is_behind; /* the last look had no time for all */
-	uint64_t
-		look_again_ns; /* what began will have mapped its libraries; 0: none did */
+	bool is_behind; /* the last look ran out of time */
+	uint64_t look_again_ns; /* new programs' libraries are mapped then; 0: none */
 	struct unwind_feeder_totals totals;
 };
 
@@ -160,7 +162,7 @@ static bool is_of(const struct watched_image *img, const struct process *p)
 		img->key.exec_id == p->exec_id);
 }
 
-/* The entry of @p, made if there is none. NULL: no memory. */
+/* Finds or adds the entry of @p. NULL: out of memory. */
 static struct watched_image *image_of(struct unwind_feeder *w, const struct process *p)
 {
 	struct watched_image *img;
@@ -216,7 +218,7 @@ void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 	interp = w->images[parent->id].interp;
 	if (interp.state == IMAGE_INTERP_NONE)
 		return;
-	/* It is where it was in the parent. */
+	/* It is at the same place as in the parent. */
 	img = image_of(w, child);
 	if (img)
 		img->interp = interp;
@@ -232,7 +234,7 @@ void unwind_feeder_expect(struct unwind_feeder *w)
 	w->is_expecting = true;
 }
 
-/* The image of an entry, as long as it is the same. */
+/* Returns the image of an entry, if it is still the same. */
 static struct process *process_of(struct unwind_feeder *w, uint32_t id)
 {
 	struct process *p = process_table_at(w->processes, id);
@@ -271,7 +273,7 @@ static void rest(struct watched_image *img, uint64_t begin_ns, size_t nr_segment
 	img->rest_until_ns = end_ns + rest_ns + REST_SEGMENT_NS * nr_segments;
 }
 
-/* Return: false when something is left to do. */
+/* Return: false when work is left. */
 static bool tell_kernel(struct unwind_feeder *w, const struct process *p,
 			struct watched_image *img, uint64_t deadline_ns)
 {
@@ -286,7 +288,7 @@ static bool tell_kernel(struct unwind_feeder *w, const struct process *p,
 				img->interp.number, img->interp.tls_off,
 				img->interp.text_bias);
 	if (rc) {
-		/* What was told before refers to what it has. */
+		/* The kernel's previous entry still refers to the previous texts. */
 		unwind_texts_put(w->texts, &texts);
 		img->rest_until_ns = begin_ns + NO_ROOM_REST_NS;
 		return false;
@@ -341,7 +343,7 @@ static void update_dirty(struct unwind_feeder *w, uint64_t deadline_ns)
 	}
 }
 
-/* Later than the segments: the kernel finds both by them. */
+/* After the segments: the kernel finds both by them. */
 static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 {
 	if (!w->nr_waiting && !w->has_new_mappings)
@@ -375,7 +377,7 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 	}
 }
 
-/* Soon: with the process the rest of its long line tables ends. */
+/* Soon: the rest of long line tables is lost when the process exits. */
 static void read_cut_codes(struct unwind_feeder *w, uint64_t deadline_ns)
 {
 	if (!w->has_cut_codes)
@@ -463,20 +465,20 @@ void unwind_feeder_look(struct unwind_feeder *w)
 	w->nr_requests = 0;
 	update_dirty(w, deadline_ns);
 	/*
-	 * Before the rows, which take longer: interpreted lines are seen without them, too,
-	 * and a script may be over soon.
+	 * Before the rows, which take longer: interpreted lines need no rows, and a
+	 * script may end soon.
 	 */
 	find_interps(w, deadline_ns);
 	update_dirty(w, deadline_ns);
 	read_cut_codes(w, deadline_ns);
 	w->is_behind |= unwind_files_serve(w->files, deadline_ns);
-	/* What is asked meanwhile comes first, so this is done in small parts. */
+	/* New requests come first, so this is done in small parts. */
 	w->is_behind |= unwind_files_serve_early(w->files, clock_now_ns() + EARLY_NS);
 }
 
 int unwind_feeder_wait_ms(const struct unwind_feeder *w, int max_ms)
 {
-	static const int retry_ms = 5; /* of what rests, or is to be asked again */
+	static const int retry_ms = 5; /* for paused images, or those to query again */
 	static const int loading_ms = LOADING_NS / 1000000;
 
 	if (w->is_behind)
@@ -486,7 +488,7 @@ int unwind_feeder_wait_ms(const struct unwind_feeder *w, int max_ms)
 	return (w->nr_dirty || w->nr_waiting) && retry_ms < max_ms ? retry_ms : max_ms;
 }
 
-/* Threads may live on when the leader, and with it the image, has ended. */
+/* Has the image ended? Threads may outlive the leader and its image. */
 static bool is_over(struct unwind_feeder *w, uint32_t id)
 {
 	const struct process *p = process_of(w, id);

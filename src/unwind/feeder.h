@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeps the kernel's unwind tables filled while a recording runs: what a process has
- * mapped, rows of the code that is hit, and where its interpreter is.
+ * Fills the kernel's unwind tables while a recording runs: mappings of processes, rows of
+ * the code that is hit, and layouts of interpreters.
  */
 #ifndef LB_UNWIND_FEEDER_H
 #define LB_UNWIND_FEEDER_H
@@ -24,7 +24,9 @@ struct unwind_feeder_config {
 	uint64_t max_row_bytes; /* of kernel memory for rows; 0: 64 MiB */
 };
 
-/** @maps is copied; its descriptors, and all others, are borrowed and must outlive it. */
+/**
+ * @maps is copied; its descriptors and all pointers are borrowed and must outlive @ret.
+ */
 int unwind_feeder_new(const struct unwind_feeder_config *config,
 		      const struct unwind_kmaps *maps, struct process_table *processes,
 		      struct worker *decoder, struct worker *reader,
@@ -33,42 +35,47 @@ void unwind_feeder_free(struct unwind_feeder *w);
 DEFINE_CLEANUP(struct unwind_feeder, unwind_feeder_free);
 
 /**
- * Before anything of @p is sampled: makes the tables of files it has mapped, and looks for
- * an interpreter among them.
+ * Before sampling @p: builds the tables of files it maps, and searches them for an
+ * interpreter.
  *
- * @is_wanted    which of its mappings, the smaller files first; NULL: all smaller files
- * @deadline_ns  CLOCK_MONOTONIC: nothing further is begun
+ * @is_wanted    selects mappings, served smaller files first; NULL: all smaller files
+ * @deadline_ns  CLOCK_MONOTONIC: starts nothing after it
  */
 void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
 			   bool (*is_wanted)(const struct mapping *m),
 			   uint64_t deadline_ns);
-/** @p was sampled for the first time; NULL: nothing is known of it. */
+/** Reports that @p was sampled for the first time; NULL: it is unknown. */
 void unwind_feeder_sampled(struct unwind_feeder *w, const struct process *p);
-/** The kernel asks; answered by the next look. */
+/** Queues a request of the kernel side; the next look answers it. */
 void unwind_feeder_request(struct unwind_feeder *w,
 			   const struct lb_unwind_request *request);
-/** @child was forked by @parent; each may be NULL. */
+/** Reports that @parent forked @child; each may be NULL. */
 void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 			  const struct process *child);
-/** Some process has code objects to be read again (its interp_codes.nr_cut). */
+/** Reports that a process has code objects to read again (its interp_codes.nr_cut). */
 void unwind_feeder_code_is_cut(struct unwind_feeder *w);
-/** Sampled images mapped something new: the next look is not in vain. */
+/** Reports that sampled images mapped something new, so that the next look checks it. */
 void unwind_feeder_expect(struct unwind_feeder *w);
 
-/** Answers what was asked, for 10 ms at most but for one file. Cheap when nothing is new. */
+/**
+ * Answers requests, for 10 ms at most; one file may take longer. Cheap when nothing is
+ * new.
+ */
 void unwind_feeder_look(struct unwind_feeder *w);
 /**
- * Behind process_table_trim() or process_table_forget_ended(): the tables of files that are
- * given back, or closed for long, go too.
+ * After process_table_trim() or process_table_forget_ended(): drops the tables of files
+ * that were released, or closed long ago.
  */
 void unwind_feeder_forget_files(struct unwind_feeder *w);
 
-/** Milliseconds until there is something to do, at most @max_ms. */
+/** Returns the milliseconds until the next work, at most @max_ms. */
 int unwind_feeder_wait_ms(const struct unwind_feeder *w, int max_ms);
 
-/** No program that ran before this call still runs: what was given up may be used. */
+/**
+ * Reports that no BPF program from before still runs: freed table space may be reused.
+ */
 void unwind_feeder_grace(struct unwind_feeder *w);
-/** Behind each drain: gives up what is over. */
+/** After each drain: drops what belongs to processes that have exited. */
 void unwind_feeder_drain(struct unwind_feeder *w);
 
 struct unwind_feeder_totals {
@@ -79,9 +86,9 @@ struct unwind_feeder_totals {
 	uint64_t nr_rules_refused, nr_processes_refused, nr_segments_refused;
 	uint64_t nr_interps_found, nr_interps_refused;
 	uint64_t nr_asked,
-		nr_failed; /* files and JIT objects; that have no rows for it */
-	uint64_t ask_ns; /* waited for the decoder */
-	uint64_t row_bytes; /* kernel memory; the other tables are the sampler's */
+		nr_failed; /* files and JIT objects without rows because of a failure */
+	uint64_t ask_ns; /* time spent waiting for the decoder */
+	uint64_t row_bytes; /* kernel memory of rows; the sampler owns the other tables */
 };
 void unwind_feeder_totals(const struct unwind_feeder *w,
 			  struct unwind_feeder_totals *ret);

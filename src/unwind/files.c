@@ -15,47 +15,47 @@
 
 #define PAGE_SHIFT 16
 #define MAX_WANTS  4096
-/* Different executable mappings of one file; a file has one, a JIT's memory many. */
+/* Most objects of a file: a file has one executable mapping, a JIT's memory many. */
 #define MAX_OBJECTS 8
 /*
- * Up to this size (64 MiB) one object has all of a file: a program that maps pieces of a
- * library must not use up the library's objects, which are everybody's.
+ * Up to this size (64 MiB) one object covers the whole file: a program that maps pieces
+ * of a library must not use up the library's objects, which all programs share.
  */
 #define WHOLE_FILE_PAGES 1024
-/* After there was no room for rows, or no decoder. */
+/* Pause when there was no room for rows, or no decoder. */
 #define PAUSE_NS 1000000000ULL
-/* Tables of a file that nobody maps are kept so long: what ran may run again. */
+/* Retention of an unmapped file's tables: its program may run again. */
 #define UNUSED_NS 60000000000ULL
-/* Text of a file that is read before anybody asks: its tables are read in 10 ms. */
+/* Largest text of a file that is read before it is requested: takes 10 ms. */
 #define EARLY_MAX_PAGES 128
-/* Of a question before anything is sampled, when no others wait. */
+/* Pages of a request before sampling, when no other request waits. */
 #define COMMAND_PAGES_AT_ONCE 256
-/* And only as long as the tables have much room: what is not asked for may never be. */
+/* Read early only while the tables have much room: the rows may never be needed. */
 #define EARLY_MAX_ROWS (4u << 20)
 
 /*
- * Of a large file the pages around the one that is missed come with it: each miss is a
- * stack that is cut. But while one question is answered all others wait.
+ * In a large file, pages around a missed one are read with it: each miss cuts a stack.
+ * But other requests wait meanwhile.
  */
 #define AROUND_PAGES  16 /* some 10,000 rows */
-#define PAGES_AT_ONCE 32 /* of a question, about */
+#define PAGES_AT_ONCE 32 /* per request, about */
 
-#define VDSO          0 /* number of the entry; no file has it (process/file_cache.h) */
+#define VDSO          0 /* id of its entry; no file has it (process/file_cache.h) */
 
 /* Pages [first, first + nr) of the file. */
 struct file_object {
 	uint64_t first, nr;
 	uint32_t object;
-	bool is_filled; /* all of it was, once: what is absent now was evicted */
+	bool is_filled; /* all of it was filled once: absent pages were evicted */
 };
 
 struct unwind_file {
 	struct file_object objects[MAX_OBJECTS];
 	unsigned int nr_objects;
-	bool is_dead; /* no ELF file, or the decoder fails: there are no rows */
+	bool is_dead; /* no ELF file, or the decoder fails: no rows */
 	bool was_read; /* once at least */
 	uint32_t use; /* of the id (process/file.h) */
-	uint64_t unused_ns; /* since when it is known to be closed; 0: it is open */
+	uint64_t unused_ns; /* when it was first seen closed; 0: open */
 	uint64_t pause_until_ns;
 };
 
@@ -68,13 +68,13 @@ struct unwind_files {
 	struct unwind_tables *tables; /* borrowed */
 	struct process_table *processes; /* borrowed */
 	struct worker *decoder; /* borrowed */
-	int vdso_fd; /* -1: there is none */
+	int vdso_fd; /* -1: none */
 	uint64_t vdso_bytes;
 	struct unwind_file *files; /* by id; heap */
 	size_t nr_files, cap_files;
 	struct page_want *wants; /* heap */
 	size_t nr_wants, cap_wants;
-	uint32_t *early; /* files to read when there is time; heap */
+	uint32_t *early; /* files to read in idle time; heap */
 	size_t nr_early, cap_early;
 	struct unwind_files_totals totals;
 };
@@ -99,7 +99,7 @@ int unwind_files_new(struct unwind_tables *tables, struct process_table *process
 	f->processes = processes;
 	f->decoder = decoder;
 	f->vdso_fd = vdso_open(&f->vdso_bytes);
-	/* The first call starts the decoder: now, not when somebody waits for it. */
+	/* The first call starts the decoder: now, not when a request waits. */
 	warm_up(f);
 	*ret = take_ptr(f);
 	return 0;
@@ -127,7 +127,7 @@ static void forget_file(struct unwind_files *f, uint32_t id, uint32_t use)
 	*file = (struct unwind_file){.use = use};
 }
 
-/* Begins anew with an id that has become another file's. */
+/* Resets the entry of an id that was reused for another file. */
 static void follow_use(struct unwind_files *f, uint32_t id)
 {
 	const struct target_file *target =
@@ -137,7 +137,7 @@ static void follow_use(struct unwind_files *f, uint32_t id)
 		forget_file(f, id, target->use);
 }
 
-/* A file is closed when nobody maps it (process/file_cache.h). */
+/* Drops the tables of a closed file. Unmapped files get closed (process/file_cache.h). */
 static void forget_closed(struct unwind_files *f, uint32_t id, uint64_t now_ns)
 {
 	const struct target_file *target = process_table_file(f->processes, id);
@@ -161,7 +161,7 @@ void unwind_files_forget(struct unwind_files *f)
 	}
 }
 
-/* Return: number of the file behind @m that may have rows; false: there is none. */
+/* Finds the file of @m that may have rows. Return: false: none. */
 static bool file_of(struct unwind_files *f, const struct mapping *m, uint32_t *ret)
 {
 	uint32_t id = VDSO;
@@ -170,7 +170,7 @@ static bool file_of(struct unwind_files *f, const struct mapping *m, uint32_t *r
 		if (f->vdso_fd < 0 || m->end - m->start != f->vdso_bytes)
 			return false;
 	} else {
-		/* One that was opened by its name may be another by now. */
+		/* A file opened by its name may be another one by now. */
 		if (!m->file || m->file->fd < 0 || m->file->verify_build_id ||
 		    m->file->id == VDSO)
 			return false;
@@ -201,7 +201,7 @@ static uint64_t file_pages(const struct unwind_files *f, uint32_t id)
 
 static void expect(struct unwind_files *f, uint32_t id, uint64_t nr_pages)
 {
-	/* Of a large file the decoder answers only what it is asked for: here, nothing. */
+	/* For a large file the decoder returns only requested pages: here, none. */
 	if (f->files[id].was_read || nr_pages > EARLY_MAX_PAGES ||
 	    file_pages(f, id) > WHOLE_FILE_PAGES ||
 	    vec_grow(&f->early, &f->cap_early, f->nr_early + 1, sizeof(*f->early), 0))
@@ -209,7 +209,7 @@ static void expect(struct unwind_files *f, uint32_t id, uint64_t nr_pages)
 	f->early[f->nr_early++] = id;
 }
 
-/* The object that has these pages of the file. */
+/* Finds or adds the object with these pages of the file. */
 static const struct file_object *object_for(struct unwind_files *f, uint32_t id,
 					    uint64_t first, uint64_t last)
 {
@@ -253,7 +253,7 @@ void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 		return;
 	ret->flags = 0;
 	ret->first_page = o->object;
-	/* An address in the object is an offset in the file - that of its first page. */
+	/* An address in the object is the file offset - its first page's offset. */
 	ret->bias = m->start - offset_of(m, m->start) + (o->first << PAGE_SHIFT);
 }
 
@@ -291,8 +291,8 @@ static bool is_asked(const uint64_t *pages, size_t nr, uint64_t page)
 }
 
 /*
- * Pages of one object out of those of the file. When all of it was there before, only
- * what is asked for comes back: the rest was evicted because nobody uses it.
+ * Fills pages of one object from those of the file. If it was filled before, adds only
+ * requested pages: the rest was evicted as unused.
  */
 static int fill_object(struct unwind_files *f, struct file_object *o,
 		       const struct row_pages *rows, const uint64_t *asked,
@@ -347,7 +347,7 @@ static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages
 
 	if (file->is_dead || begin_ns < file->pause_until_ns)
 		return;
-	/* Closed since it was asked for: nobody has it mapped any more. */
+	/* Closed since the request: no process maps it any more. */
 	if (target && target->fd < 0)
 		return;
 	file->was_read = true;
@@ -367,13 +367,13 @@ static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages
 	}
 	if (answer != WORKER_OK) {
 		f->totals.nr_failed++;
-		file->is_dead = true; /* and all of it empty */
+		file->is_dead = true; /* and all its pages are empty */
 	}
 	fill(f, file, &rows, pages, nr);
 	row_pages_deinit(&rows);
 }
 
-/* It may have come with others since it was asked for. */
+/* Is the page still absent? Another request may have brought it. */
 static bool is_missing(const struct unwind_files *f, uint32_t id, uint64_t page)
 {
 	const struct unwind_file *file = &f->files[id];
@@ -394,7 +394,7 @@ static bool has_much_room(const struct unwind_files *f)
 	return stats.nr_rows < EARLY_MAX_ROWS && !stats.nr_evicted;
 }
 
-/* Pages to ask for, ascending, each once. */
+/* Pages to request, ascending and deduplicated. */
 struct page_list {
 	uint64_t *items; /* heap */
 	size_t nr, cap;
@@ -419,7 +419,7 @@ static void add_around(const struct unwind_files *f, uint32_t id, uint64_t page,
 		add_missing(f, id, i, pages);
 }
 
-/* Answers the wants [first, next), of one file. Return: next. */
+/* Serves the requests [first, next) of one file. Return: next. */
 static size_t serve_file(struct unwind_files *f, size_t first)
 {
 	uint64_t around = has_much_room(f) ? AROUND_PAGES : 1;

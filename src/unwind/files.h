@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Unwind tables of files and of the vdso: finds the object of a mapping, and makes the
- * rows that the kernel asks for, file by file, within a time.
+ * Unwind tables of files and of the vdso: finds the object of a mapping, and builds the
+ * rows that the kernel requests, file by file, within a deadline.
  */
 #ifndef LB_UNWIND_FILES_H
 #define LB_UNWIND_FILES_H
@@ -19,7 +19,7 @@ struct unwind_files;
 struct unwind_tables;
 struct worker;
 
-/** All are borrowed and must outlive it. */
+/** All arguments are borrowed and must outlive *ret. */
 int unwind_files_new(struct unwind_tables *tables, struct process_table *processes,
 		     struct worker *decoder, struct unwind_files **ret,
 		     struct error *err);
@@ -27,41 +27,41 @@ void unwind_files_free(struct unwind_files *f);
 DEFINE_CLEANUP(struct unwind_files, unwind_files_free);
 
 /**
- * The segment that @m (MAPPING_FILE, MAPPING_MEMFD, MAPPING_VDSO) is; without rows if its
- * file cannot be read, is no ELF file, or there is no room.
+ * Fills in the segment of @m (MAPPING_FILE, MAPPING_MEMFD, MAPPING_VDSO); without rows if
+ * its file cannot be read, is no ELF file, or there is no room.
  */
 void unwind_files_segment(struct unwind_files *f, const struct mapping *m,
 			  struct lb_unwind_segment *ret);
 
-/** The kernel has no rows at @ip, in @m. Answered by the next unwind_files_serve(). */
+/** Queues a request for rows at @ip in @m. The next unwind_files_serve() answers it. */
 void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t ip);
 
 /**
- * Asks the decoder for what is wanted. A file that takes long is waited for.
+ * Requests the queued rows from the decoder. Waits even for a slow file.
  *
- * @deadline_ns  CLOCK_MONOTONIC: no further file is begun
- * Return: is there something left to do?
+ * @deadline_ns  CLOCK_MONOTONIC: starts no file after it
+ * Return: whether work is left.
  */
 bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns);
-/** Same, for small files that were mapped and will be wanted soon. */
+/** Same, for small mapped files whose rows will soon be requested. */
 bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns);
 
 /**
- * Rows of all pages of @m, of which unwind_files_segment() was asked, though nobody missed
- * them; it is one of ours (launch/launch.c), not of any size. @deadline_ns as above.
+ * Builds rows of all pages of @m in advance; call unwind_files_segment() before. @m is
+ * one of ours (launch/launch.c), so its size is limited. @deadline_ns as above.
  */
 void unwind_files_read(struct unwind_files *f, const struct mapping *m,
 		       uint64_t deadline_ns);
 
 /**
- * What is known of files goes that are given back, or have been closed for a minute. No
- * segment of theirs may be told.
+ * Drops the tables of files that were released, or closed a minute ago. The kernel must
+ * have no segment of these files.
  */
 void unwind_files_forget(struct unwind_files *f);
 
 struct unwind_files_totals {
-	uint64_t nr_asked, nr_failed; /* calls of the decoder; without an answer */
-	uint64_t ask_ns; /* waited for answers */
+	uint64_t nr_asked, nr_failed; /* calls of the decoder; those without an answer */
+	uint64_t ask_ns; /* time spent waiting for answers */
 	uint64_t nr_wants_dropped; /* too many at once: the kernel asks again */
 };
 void unwind_files_totals(const struct unwind_files *f, struct unwind_files_totals *ret);

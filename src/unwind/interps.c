@@ -12,12 +12,12 @@
 #include "unwind/tables.h"
 
 /*
- * A process is asked again after this, and then after a quarter more each time: whatever
- * it does before it interprets anything takes it, no more than a quarter of that is missed.
+ * Delay before a process is queried again; each further delay is a quarter longer. So at
+ * most a quarter of its start-up time is missed in addition.
  */
 #define FIRST_WAIT_NS   5000000ULL
 #define LONGEST_WAIT_NS 1000000000ULL
-/* Of all processes: their memory is read by a process of its own, some 0.2 ms each. */
+/* Queries of all processes: a separate process reads their memory, some 0.2 ms each. */
 #define ASKS_PER_SECOND 200
 #define ASKS_AT_ONCE    50
 
@@ -26,7 +26,7 @@ struct unwind_interps {
 	struct process_table *processes; /* borrowed */
 	struct worker *decoder, *reader; /* borrowed */
 	struct lb_interp layouts[LB_MAX_INTERPS]; /* by number - 1 */
-	uint64_t asks_since_ns; /* when the asks that are left were counted */
+	uint64_t asks_since_ns; /* when the remaining queries were last computed */
 	uint64_t asks_left;
 	struct unwind_interps_totals totals;
 };
@@ -56,7 +56,7 @@ void unwind_interps_free(struct unwind_interps *y)
 
 /* ---- files ---- */
 
-/* NULL: it is none. Most files are not asked: a name tells enough. */
+/* Returns a file's facts; NULL: no interpreter. The name rules out most files. */
 static const void *facts_of(struct unwind_interps *y, struct target_file *file,
 			    enum runtime_number number)
 {
@@ -69,7 +69,7 @@ static const void *facts_of(struct unwind_interps *y, struct target_file *file,
 	return facts && runtime->facts_are_sane(facts) ? facts : NULL;
 }
 
-/* Is the file that @m maps an interpreter's? */
+/* Does @m map an interpreter's file? */
 static bool look_at(struct unwind_interps *y, const struct mapping *m,
 		    struct image_interp *ret)
 {
@@ -149,7 +149,7 @@ bool unwind_interps_ask(struct unwind_interps *y, const struct process *p,
 	y->totals.nr_asked++;
 	state = runtime->locate(y->reader, (pid_t)p->tgid, interp->facts.words,
 				interp->text_bias, &place);
-	/* Its number may have become another's while it was read. */
+	/* Its pid may have been reused while it was read. */
 	if (state == LOCATE_FOUND && process_is_alive(y->processes, p))
 		return found(y, interp, &place);
 	if (state == LOCATE_NOT_YET || state == LOCATE_FOUND) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds interpreters (runtime/runtime.h) among the sampled processes, and where each keeps
+ * Finds interpreters (runtime/runtime.h) in the sampled processes, and where each keeps
  * its frames.
  */
 #ifndef LB_UNWIND_INTERPS_H
@@ -19,53 +19,55 @@ struct unwind_interps;
 struct unwind_tables;
 struct worker;
 
-/** All are borrowed and must outlive it. */
+/** All arguments are borrowed and must outlive *ret. */
 int unwind_interps_new(struct unwind_tables *tables, struct process_table *processes,
 		       struct worker *decoder, struct worker *reader,
 		       struct unwind_interps **ret, struct error *err);
 void unwind_interps_free(struct unwind_interps *y);
 DEFINE_CLEANUP(struct unwind_interps, unwind_interps_free);
 
-/* Of one image. All zeroes: not looked for. */
+/* Interpreter of one image. Zeroed: not searched yet. */
 struct image_interp {
 	enum {
-		IMAGE_INTERP_NONE, /* no file of it is one, so far */
-		IMAGE_INTERP_WAITS, /* the process is to be asked, at ask_ns */
+		IMAGE_INTERP_NONE, /* none of its files so far is an interpreter */
+		IMAGE_INTERP_WAITS, /* query the process at ask_ns */
 		IMAGE_INTERP_FOUND,
-		IMAGE_INTERP_REFUSED, /* not to be asked again */
+		IMAGE_INTERP_REFUSED, /* do not query again */
 	} state;
-	enum runtime_number runtime; /* unless NONE, as is what follows */
-	struct runtime_facts facts; /* of the file that has it */
+	enum runtime_number runtime; /* like the next members: set unless NONE */
+	struct runtime_facts facts; /* of the interpreter's file */
 	uint64_t text_bias; /* start of its text's mapping - file offset */
-	uint64_t ask_ns; /* CLOCK_MONOTONIC: not before */
-	uint64_t wait_ns; /* after the next "not yet" */
+	uint64_t ask_ns; /* CLOCK_MONOTONIC: earliest next query */
+	uint64_t wait_ns; /* delay after the next "not yet" */
 	uint32_t number; /* as in struct lb_unwind_process; 0 unless found */
 	int32_t tls_off;
-	bool is_banned; /* its memory did not answer in time */
+	bool is_banned; /* reading its memory timed out */
 };
 
-/** Looks among the mappings of @p, if none was found yet. Each file is decoded once. */
+/**
+ * Searches the mappings of @p if no interpreter was found yet. Decodes each file once.
+ */
 void unwind_interps_look(struct unwind_interps *y, const struct process *p,
 			 struct image_interp *interp);
 
 /**
- * Asks the process, if it is time. Return: it was found just now, and @interp->number
- * is to be told to the kernel.
+ * Queries the process, if it is time. Return: true when found just now; then send
+ * @interp->number to the kernel.
  */
 bool unwind_interps_ask(struct unwind_interps *y, const struct process *p,
 			struct image_interp *interp);
 
 /**
- * After a drain: what the kernel could not copy of the code objects of @p is read from
- * its memory, a part in each call.
+ * After a drain: reads from the memory of @p what the kernel could not copy of its code
+ * objects, a part in each call.
  */
 void unwind_interps_read_codes(struct unwind_interps *y, struct process *p,
 			       struct image_interp *interp);
 
 struct unwind_interps_totals {
-	uint64_t nr_found; /* images that have one */
+	uint64_t nr_found; /* images with an interpreter */
 	uint64_t nr_asked; /* calls of the reader */
-	uint64_t nr_refused; /* images: a layout that is not known, or no answer */
+	uint64_t nr_refused; /* images with an unknown layout or no answer */
 };
 void unwind_interps_totals(const struct unwind_interps *y,
 			   struct unwind_interps_totals *ret);

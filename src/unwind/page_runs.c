@@ -51,7 +51,7 @@ void page_runs_remove(struct page_runs *r, uint32_t run)
 	uint32_t nr = r->run_pages[run];
 
 	for (uint32_t page = run; page < run + nr; page++)
-		if (!page_is_absent(r, page)) /* an empty one */
+		if (!page_is_absent(r, page)) /* an empty page */
 			page_runs_clear(r, page, &(uint32_t){0});
 	r->run_pages[run] = 0;
 	r->nr_runs--;
@@ -64,7 +64,7 @@ void page_runs_grace(struct page_runs *r)
 	spans_wake(&r->spans);
 }
 
-/* As one word, which is how the walk reads it: never half of one. */
+/* Stores a page as one word, which the walk reads atomically. */
 static void store(struct page_runs *r, uint32_t page, const struct lb_unwind_page *value)
 {
 	union {
@@ -124,7 +124,7 @@ void page_runs_age(struct page_runs *r)
 	}
 }
 
-/* How idle a page has to be so that all such pages have @nr_rows together. */
+/* Returns the idle age at which all pages at least as idle have @nr_rows together. */
 static uint8_t idle_for(const struct page_runs *r, uint64_t nr_rows)
 {
 	uint64_t rows[UINT8_MAX + 1] = {0}, sum = 0;

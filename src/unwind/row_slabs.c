@@ -10,7 +10,7 @@
 #include "collect/kmap.h"
 #include "unwind/spans.h"
 
-/* Room is given in pieces of so many rows: fewer, larger gaps. */
+/* Rows per allocated piece: gives fewer, larger gaps. */
 #define PIECE_ROWS 16
 
 struct row_slab {

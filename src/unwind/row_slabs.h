@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory of the kernel for rows: slabs of 256 KiB, made when they are needed, which we
- * write through a mapping of our own. A run of rows never crosses a slab.
+ * The kernel's memory for rows: slabs of 256 KiB, created on demand, which we write
+ * through a mapping. A run of rows never crosses a slab.
  */
 #ifndef LB_UNWIND_ROW_SLABS_H
 #define LB_UNWIND_ROW_SLABS_H
@@ -15,10 +15,10 @@
 struct row_slab;
 
 struct row_slabs {
-	int slabs_fd; /* the kernel's array of them; borrowed */
+	int slabs_fd; /* the kernel's array of slabs; borrowed */
 	struct row_slab *items; /* heap */
 	size_t nr, cap, max;
-	bool is_refused; /* the kernel gave no more: what there is has to do */
+	bool is_refused; /* the kernel refused another slab: no more are created */
 };
 
 /** @max_bytes  of all slabs; less than one slab counts as one */
@@ -31,14 +31,16 @@ void row_slabs_deinit(struct row_slabs *s);
  */
 int row_slabs_add(struct row_slabs *s, const struct lb_unwind_row *rows, uint32_t nr,
 		  uint32_t *ret_first);
-/** Gives back what row_slabs_add() took, to be used after row_slabs_grace(). */
+/** Frees rows of row_slabs_add() for reuse after row_slabs_grace(). */
 void row_slabs_remove(struct row_slabs *s, uint32_t first, uint32_t nr);
 void row_slabs_grace(struct row_slabs *s);
 
-/** Makes one more slab if there may be more. Return: 0, -ENOSPC or -errno. */
+/** Creates one more slab, within the limit. Return: 0, -ENOSPC or -errno. */
 int row_slabs_grow(struct row_slabs *s);
 
-/** Rows there is room for; _left: with slabs that may be made, and what rests. */
+/**
+ * Returns the number of free rows; _left: with slabs still to create and resting rows.
+ */
 uint64_t row_slabs_nr_free(const struct row_slabs *s);
 uint64_t row_slabs_nr_left(const struct row_slabs *s);
 

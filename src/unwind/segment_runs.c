@@ -51,7 +51,7 @@ static int take_entry(struct segment_runs *r, uint32_t *ret)
 		*ret = r->free[--r->nr_free];
 		return 0;
 	}
-	/* Room to give back every one comes first: letting go cannot fail. */
+	/* First reserve room to free every run: then freeing cannot fail. */
 	if (vec_grow(&r->free, &r->cap_free, r->nr + 1, sizeof(*r->free), 0) ||
 	    vec_grow(&r->items, &r->cap, r->nr + 1, sizeof(*r->items), 0))
 		return -ENOSPC;
@@ -60,8 +60,8 @@ static int take_entry(struct segment_runs *r, uint32_t *ret)
 }
 
 /*
- * The stamp goes last: whoever was forked with a reference to what was here before must
- * not find half of a run.
+ * Writes the stamp last: a process forked with a reference to the previous run must not
+ * find half of this one.
  */
 static void write_run(struct segment_runs *r, const struct segment_run *run,
 		      const struct lb_unwind_segment *segments)
@@ -116,7 +116,7 @@ void segment_runs_put(struct segment_runs *r, uint32_t number)
 
 	if (--run->nr_refs)
 		return;
-	/* Entries of processes that the kernel copied at a fork are worth nothing now. */
+	/* This invalidates entries that the kernel copied at a fork. */
 	__atomic_store_n(&r->segments[run->stamp].start, 0, __ATOMIC_RELEASE);
 	hashmap_remove(&r->index, run->hash, number);
 	spans_rest(&r->spans, run->stamp, run->nr + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Runs of segments in the kernel's array (lineburn_unwind.h), each distinct one once:
- * the processes that a server forks share one.
+ * Runs of segments in the kernel's array (lineburn_unwind.h), deduplicated: processes
+ * forked by one server share a run.
  */
 #ifndef LB_UNWIND_SEGMENT_RUNS_H
 #define LB_UNWIND_SEGMENT_RUNS_H
@@ -15,8 +15,8 @@
 
 struct segment_run {
 	uint64_t hash;
-	uint64_t generation; /* never 0, never used again */
-	uint32_t stamp; /* index of it; the segments follow */
+	uint64_t generation; /* never 0, never reused */
+	uint32_t stamp; /* its index; the segments follow */
 	uint32_t nr;
 	uint32_t nr_refs; /* 0: this entry is free */
 };
@@ -38,7 +38,7 @@ int segment_runs_init(struct segment_runs *r, int fd);
 void segment_runs_deinit(struct segment_runs *r);
 
 /**
- * A reference to the run that is equal to @segments, which is made if there is none.
+ * Takes a reference to the run equal to @segments; creates it if needed.
  * Return: 0 with its number in @ret, or -ENOSPC.
  */
 int segment_runs_get(struct segment_runs *r, const struct lb_unwind_segment *segments,

@@ -10,7 +10,7 @@
 #include "unwind/files.h"
 #include "unwind/texts.h"
 
-/* What is smaller between two texts is padding, where no code runs. */
+/* A smaller gap between two texts is padding without code. */
 #define MIN_GAP_BYTES 64
 
 void segment_list_deinit(struct segment_list *l)
@@ -35,9 +35,9 @@ static int add(struct segment_list *l, const struct lb_unwind_segment *segment)
 }
 
 /*
- * [start, end) of @m, where no text is.
+ * Adds [start, end) of @m, which has no text.
  *
- * @is_listed  code of a JIT there is known by walks of its list alone
+ * @is_listed  only walks of its JIT's list tell of code there
  */
 static int add_part(struct segment_list *l, const struct mapping *m, bool is_listed,
 		    struct unwind_files *files, uint64_t start, uint64_t end)
@@ -54,7 +54,7 @@ static int add_part(struct segment_list *l, const struct mapping *m, bool is_lis
 	return add(l, &segment);
 }
 
-/* @next  number of the first text that may be in @m or behind it; moves on */
+/* @next index of the first text in or after @m; advanced */
 static int add_mapping(struct segment_list *l, const struct mapping *m, bool is_listed,
 		       struct unwind_files *files, const struct text_set *texts,
 		       size_t *next)
@@ -82,7 +82,7 @@ static int add_mapping(struct segment_list *l, const struct mapping *m, bool is_
 	return rc;
 }
 
-/* Which mappings: all that are larger than this, and so many that are as large. */
+/* Selects mappings: all larger ones, and a number of equal size. */
 struct size_limit {
 	uint64_t bytes;
 	size_t nr_equal;
@@ -125,7 +125,7 @@ static int largest_first(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The largest ones that fit: libraries rather than a single page of code each. */
+/* Chooses the largest ones that fit: libraries rather than single pages of code. */
 static struct size_limit choose(const struct maps *maps)
 {
 	_cleanup_free_ uint64_t *bytes = calloc(maps->nr_live + 1, sizeof(*bytes));

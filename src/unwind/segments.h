@@ -11,7 +11,7 @@ struct process;
 struct text_set;
 struct unwind_files;
 
-#define SEGMENTS_OF_IMAGE 32768 /* of one image */
+#define SEGMENTS_OF_IMAGE 32768 /* most of one image */
 
 struct segment_list {
 	struct lb_unwind_segment *items; /* in order of start, disjoint; heap */
@@ -20,9 +20,9 @@ struct segment_list {
 void segment_list_deinit(struct segment_list *l);
 
 /**
- * Replaces @l by what @p has mapped now: files and the vdso with their tables, memory of
- * JITs without, but for the texts in it. Where they are too many, texts are left out,
- * then the smallest mappings. Return: 0, or -ENOSPC when that was so, or memory was short.
+ * Replaces @l by the current mappings of @p: files and the vdso with their tables, JIT
+ * memory without, except for the texts in it. If there are too many, omits texts, then
+ * the smallest mappings. Return: 0, or -ENOSPC if some were omitted or memory is short.
  */
 int segment_list_make(struct segment_list *l, const struct process *p,
 		      struct unwind_files *files, const struct text_set *texts);

@@ -40,7 +40,7 @@ uint32_t spans_take(struct spans *s, uint32_t nr)
 
 	while (at < s->nr_free_spans && s->free[at].nr < nr)
 		at++;
-	/* Between n spans in use there are at most n + 1 free ones: giving back cannot fail. */
+	/* Among n spans in use there are at most n + 1 free ones: freeing cannot fail. */
 	if (at == s->nr_free_spans ||
 	    vec_grow(&s->free, &s->cap_free, s->nr_taken + 2, sizeof(*s->free), 0) ||
 	    vec_grow(&s->resting, &s->cap_resting, s->nr_taken + 1, sizeof(*s->resting),
@@ -62,7 +62,7 @@ void spans_rest(struct spans *s, uint32_t start, uint32_t nr)
 	s->nr_resting += nr;
 }
 
-/* Return: number of the first free span above @start. */
+/* Return: index of the first free span above @start. */
 static size_t free_above(const struct spans *s, uint32_t start)
 {
 	return SEARCH_FIRST(i, s->nr_free_spans, s->free[i].start > start);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Who writes what, in which order: the walk reads while we write. Rows come before the
- * page that refers to them, segments before their stamp, the stamp before the process.
- * What is taken away goes in the opposite order, and its place rests until a grace.
+ * Order of writes: the walk reads while we write. Rows come before the page that refers
+ * to them, segments before their stamp, the stamp before the process. Removal has the
+ * opposite order, and freed space rests until a grace period ends.
  */
 #include "unwind/tables.h"
 
@@ -49,7 +49,9 @@ static bool rule_eq(uint32_t item, const void *key, const void *ctx)
 		       sizeof(struct lb_unwind_rule));
 }
 
-/** Number of @rule; that of {LB_CFA_UNSUPPORTED} when there is no room, counted. */
+/**
+ * Finds or adds @rule. Return: its number; {LB_CFA_UNSUPPORTED}'s (counted) without room.
+ */
 static uint16_t rules_add(struct rules *r, const struct lb_unwind_rule *rule)
 {
 	uint64_t hash = hash_of(rule);
@@ -88,9 +90,9 @@ static void rules_deinit(struct rules *r)
 }
 
 #define DEFAULT_ROW_BYTES (64ull << 20)
-/* Room that is kept free by evicting ahead: what is evicted can be used one grace later. */
+/* Part kept free by evicting ahead: evicted room is reusable one grace period later. */
 #define RESERVE_PART 16
-/* Ages are counted from this use of the room on; before, nothing will be evicted soon. */
+/* Pages age only from this fill level on; below it, no eviction is near. */
 #define AGE_PART 2
 
 struct known_process {
@@ -142,7 +144,7 @@ int unwind_tables_new(const struct unwind_tables_config *config,
 		rc = rules_init(&t->rules, maps->rules_fd);
 	if (!rc)
 		rc = segment_runs_init(&t->runs, maps->segments_fd);
-	/* The first one now: making one waits for running programs. */
+	/* Create the first slab now: that waits for running programs. */
 	if (!rc)
 		rc = row_slabs_grow(&t->slabs);
 	if (rc) {
@@ -213,7 +215,7 @@ static void evict(struct unwind_tables *t, uint64_t nr_rows)
 	}
 }
 
-/* The reply's rules by our numbers. Return: heap; NULL: no memory. */
+/* Maps the reply's rule numbers to ours. Return: heap; NULL: out of memory. */
 static uint16_t *translate_rules(struct unwind_tables *t, const struct row_pages *pages)
 {
 	uint16_t *numbers = calloc(pages->nr_rules + 1, sizeof(*numbers));
@@ -414,7 +416,7 @@ uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *inte
 
 /* ---- upkeep ---- */
 
-/* So that the next page finds room without waiting for a slab or an eviction. */
+/* Evicts ahead, so that the next page does not wait for a slab or an eviction. */
 static void keep_reserve(struct unwind_tables *t)
 {
 	uint64_t left = row_slabs_nr_left(&t->slabs), max = t->max_rows;
@@ -432,7 +434,7 @@ static void keep_reserve(struct unwind_tables *t)
 
 void unwind_tables_grace(struct unwind_tables *t)
 {
-	/* What the walk keeps at hand of the removed ones is not of those that follow. */
+	/* The walk's cache of removed objects must not be used for new ones. */
 	if (t->is_object_removed)
 		++*t->maps.pages_generation;
 	t->is_object_removed = false;

@@ -18,14 +18,14 @@
 #define MAX_TEXTS    (1u << 20) /* of all images */
 #define TEXTS_AT_ONE 64 /* of one object */
 
-/* An object that is registered somewhere. */
+/* A JIT object that some process has registered. */
 struct registered_object {
 	uint64_t serial; /* jit_store_serial() */
-	struct unwind_text *texts; /* heap; object UNWIND_NO_OBJECT: there was no room */
+	struct unwind_text *texts; /* heap; object UNWIND_NO_OBJECT: no room */
 	size_t nr_texts, cap_texts;
 	uint32_t nr_refs; /* 0: free */
-	bool is_decoded; /* as far as that is possible */
-	bool is_wanted; /* rows of it were evicted, and are missed */
+	bool is_decoded; /* as far as possible */
+	bool is_wanted; /* evicted rows were requested again */
 };
 
 struct unwind_texts {
@@ -113,7 +113,7 @@ static void put_body(struct unwind_texts *t, uint32_t number)
 	t->free_bodies[t->nr_free++] = number;
 }
 
-/* A reference to the body of @o for @set. */
+/* Takes a reference to the body of @o for @set. */
 static int take_body(struct unwind_texts *t, const struct jit_object *o,
 		     struct text_set *set)
 {
@@ -137,7 +137,7 @@ struct batch {
 	uint32_t bodies[BATCH];
 	struct jit_piece pieces[BATCH];
 	size_t nr;
-	size_t piece, nth; /* of the text that comes next */
+	size_t piece, nth; /* of the next text */
 };
 
 static void add_text(struct unwind_texts *t, struct registered_object *b,
@@ -177,7 +177,7 @@ static void on_text(void *ctx, size_t piece, struct jit_text *text)
 				   0);
 }
 
-/* What a decoder cannot do at once it may be able to do one by one. */
+/* Decodes a batch; if that fails, its objects one by one. */
 static void decode(struct unwind_texts *t, struct batch *batch, size_t first, size_t nr)
 {
 	struct batch part = {.t = t, .nr = nr};
@@ -221,8 +221,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /*
- * Where two overlap, one was freed without a word: the later one, by the serial of its
- * body, is there.
+ * If two overlap, one was freed without notice: keeps the later one, by its body's
+ * serial.
  */
 static void drop_overlapped(const struct unwind_texts *t, struct text_set *set)
 {

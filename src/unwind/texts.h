@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Unwind tables of code that JITs registered (process/jit_code.h): the texts of each
- * object, decoded once, however many images were forked with it.
+ * object, decoded once for all images forked with it.
  */
 #ifndef LB_UNWIND_TEXTS_H
 #define LB_UNWIND_TEXTS_H
@@ -19,7 +19,7 @@ struct unwind_tables;
 struct unwind_texts;
 struct worker;
 
-/** All are borrowed and must outlive it. */
+/** All arguments are borrowed and must outlive *ret. */
 int unwind_texts_new(struct unwind_tables *tables, const struct jit_store *store,
 		     struct worker *decoder, struct unwind_texts **ret,
 		     struct error *err);
@@ -28,11 +28,11 @@ DEFINE_CLEANUP(struct unwind_texts, unwind_texts_free);
 
 struct unwind_text {
 	uint64_t start, end; /* run-time addresses */
-	uint32_t object; /* of the tables; addresses: distance from start */
-	uint32_t body; /* number of what it is of */
+	uint32_t object; /* in the tables; addresses: distance from start */
+	uint32_t body; /* number of its JIT object's body */
 };
 
-/* Of one image. All zeroes: none. */
+/* Texts of one image. Zeroed: none. */
 struct text_set {
 	struct unwind_text *items; /* in order of start, disjoint; heap */
 	size_t nr, cap;
@@ -41,25 +41,27 @@ struct text_set {
 };
 
 /**
- * What @p has registered now. What is not known is decoded, which is waited for.
+ * Gets the texts that @p has registered now. Decodes new ones and waits for the decoder.
  *
- * @deadline_ns  CLOCK_MONOTONIC: no further call of the decoder is begun
- * @ret          all zeroes; ends with unwind_texts_put(), when nothing in the kernel
- *               refers to it any more
- * Return: 0, -EAGAIN when some are left for the next time, or -ENOMEM; @ret is good
- * in any case.
+ * @deadline_ns  CLOCK_MONOTONIC: starts no call of the decoder after it
+ * @ret          zeroed; free it by unwind_texts_put() when nothing in the kernel refers
+ *               to it any more Return: 0, -EAGAIN when some are left for the next call,
+ *               or -ENOMEM; @ret is valid in any case.
  */
 int unwind_texts_get(struct unwind_texts *t, const struct process *p,
 		     uint64_t deadline_ns, struct text_set *ret);
 void unwind_texts_put(struct unwind_texts *t, struct text_set *set);
 
-/** The kernel has no rows at @ip: decode it again. Return: whether it is of @set. */
+/**
+ * Requests to decode the text at @ip again, as the kernel has no rows there. Return:
+ * whether @ip is in @set.
+ */
 bool unwind_texts_want(struct unwind_texts *t, const struct text_set *set, uint64_t ip);
 
 struct unwind_texts_totals {
 	uint64_t nr_texts; /* held */
 	uint64_t nr_failed; /* objects that could not be decoded */
-	uint64_t ask_ns; /* waited for the decoder */
+	uint64_t ask_ns; /* time spent waiting for the decoder */
 };
 void unwind_texts_totals(const struct unwind_texts *t, struct unwind_texts_totals *ret);
 

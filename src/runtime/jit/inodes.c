@@ -18,9 +18,9 @@
 #include "process/file_facts.h"
 
 /*
- * On overlayfs a device number is that of one mount (or of one layer of it), but inode
- * number and change time are those of the inode below. A copy in the upper layer keeps
- * the number, and has a change time of its own.
+ * On overlayfs the device number belongs to one mount (or one of its layers), but inode
+ * number and change time to the inode below. A copy in the upper layer keeps the number,
+ * but has its own change time.
  */
 struct inode_identity {
 	uint64_t dev, inode;
@@ -59,10 +59,10 @@ struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decode
 
 void jit_inodes_free(struct jit_inodes *inodes)
 {
-	free(inodes); /* the probe ends its own */
+	free(inodes); /* the probe frees its own data */
 }
 
-/* From what the kernel has cached: no server is asked, which may not answer. */
+/* Reads only what the kernel has cached: a file server might not answer. */
 static int read_identity(int fd, struct inode_identity *ret)
 {
 	struct statx stx;
@@ -99,21 +99,24 @@ static const struct inode *find(const struct jit_inodes *inodes,
 	return NULL;
 }
 
-/* A group with the number of its user is that user's own: so distributions make them. */
+/*
+ * May other users write it? A group with its user's number is private by distributions'
+ * convention.
+ */
 static bool others_may_write(int fd, const struct stat *st)
 {
 	if (st->st_mode & S_IWOTH)
 		return true;
 	if (!(st->st_mode & S_IWGRP))
 		return false;
-	/* With a list of names the group's right is that of all on it. */
+	/* With an ACL, the group's bits are the limit of all its entries. */
 	return st->st_gid != st->st_uid ||
 	       fgetxattr(fd, "system.posix_acl_access", NULL, 0) > 0;
 }
 
 static const struct safe_open any_file = {.root_fd = -1};
 
-/* Who owns a file is believed where the kernel says so, not a file system's server. */
+/* Trusts a file's owner only if the kernel, not a file system's server, determines it. */
 static bool is_trusted(int fd, uid_t user)
 {
 	struct stat st;
@@ -131,7 +134,10 @@ static int attach(struct jit_inodes *inodes, int fd, const struct jit_interface 
 		(int64_t)(point->descriptor_vaddr - point->register_vaddr));
 }
 
-/* The build id alone is the target's word. Return: 0 or -errno. */
+/*
+ * Probes after checking the file itself, as the target may fake a build id. Return: 0 or
+ * -errno.
+ */
 static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *path,
 			 const struct jit_interface *point)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The inodes that are probed for the JIT interface. Two containers may have the same file
- * by path and build id, which is one to the file cache, but a uprobe is on an inode.
+ * The inodes probed for the JIT interface. A file in two containers with equal path and
+ * build id is one file to the file cache, but a uprobe is on an inode.
  */
 #ifndef LB_RUNTIME_JIT_INODES_H
 #define LB_RUNTIME_JIT_INODES_H
@@ -19,12 +19,12 @@ struct target_file;
 struct worker;
 
 /**
- * All are borrowed.
+ * Pointers are borrowed.
  *
- * @user  only files that he or root owns, and nobody else may write, are probed; NULL: all.
- *        Attaching takes locks of every process that maps the file, for the whole machine
- *        (dup_mmap_sem, then each mmap_lock: kernel/events/uprobes.c), and waits for whoever
- *        holds one.
+ * @user  probe only files that this user or root owns and no other user may write; NULL:
+ *        all. Attaching takes machine-wide dup_mmap_sem and the mmap_lock of every
+ *        process that maps the file (kernel/events/uprobes.c), and waits for their
+ *        holders.
  * Return: NULL when out of memory.
  */
 struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decoder,
@@ -33,23 +33,26 @@ void jit_inodes_free(struct jit_inodes *inodes);
 DEFINE_CLEANUP(struct jit_inodes, jit_inodes_free);
 
 struct jit_inode {
-	uint64_t number; /* of this use of it, never again; 0: none, there are too many */
-	uint64_t probed_ns; /* 0: no probe was to be had */
+	uint64_t number; /* never reused; 0: none, there are too many */
+	uint64_t probed_ns; /* 0: not probed */
 };
 
 /**
- * Probes the inode behind @fd, if that was not tried before. What fstat(2) says is not
- * enough to tell: one inode has many device numbers on overlayfs, and is probed once.
+ * Probes the inode of @fd, if not tried before. fstat(2) alone does not identify it: an
+ * inode has many device numbers on overlayfs, but is probed once.
  *
- * @fd      borrowed, may be O_PATH: a file of the target's choice. Only if it has the
- *          interface exactly at @point it is probed: a breakpoint elsewhere would break it.
- * @target  the file in which @point was found
+ * @fd      borrowed, may be O_PATH; the target chose the file. It is probed only if its
+ *          interface is exactly at @point: a breakpoint elsewhere would break it.
+ * @target  file in which @point was found
  */
 struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 				  const struct target_file *target,
 				  const struct jit_interface *point);
 
-/** Gives back all that jit_inodes_keep() does not name between the two. */
+/**
+ * Between begin and end, jit_inodes_keep() marks inodes in use; the end releases the
+ * others.
+ */
 void jit_inodes_begin_sweep(struct jit_inodes *inodes);
 void jit_inodes_keep(struct jit_inodes *inodes, uint64_t number);
 void jit_inodes_end_sweep(struct jit_inodes *inodes);

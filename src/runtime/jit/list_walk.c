@@ -17,7 +17,7 @@ struct list_call {
 	uint64_t descriptor_addr;
 	list_found_fn found;
 	void *ctx;
-	struct list_object *known; /* the caller's, then what was found */
+	struct list_object *known; /* the caller's, then those found */
 	size_t nr_known, cap_known;
 	struct jit_list_stats stats;
 };
@@ -84,7 +84,7 @@ static void count(struct jit_list_stats *s, enum list_state state, size_t len)
 	}
 }
 
-/* What a reader that was taken over might say is held to its own rules here. */
+/* Checks a reply by the reader's own rules, as a compromised reader may send anything. */
 static bool is_sane(const struct list_object *o, uint32_t state, size_t len)
 {
 	if (state >= NR_LIST_STATES)
@@ -94,7 +94,7 @@ static bool is_sane(const struct list_object *o, uint32_t state, size_t len)
 				 : !len;
 }
 
-/* One registration. Return: 0, -EBADMSG, or as add_known(). */
+/* Parses one registration. Return: 0, -EBADMSG, or as add_known(). */
 static int take_object(struct list_call *w, struct wire_reader *r)
 {
 	struct list_object o = {0};
@@ -119,7 +119,7 @@ static int take_object(struct list_call *w, struct wire_reader *r)
 	return 0;
 }
 
-/* One reply. Return: as take_object(). */
+/* Parses one reply. Return: as take_object(). */
 static int take_reply(struct list_call *w, struct wire_reader *r)
 {
 	uint32_t result;
@@ -138,7 +138,7 @@ static int take_reply(struct list_call *w, struct wire_reader *r)
 	return 0;
 }
 
-/* Calls while there is more and each call brings some of it. */
+/* Calls the reader while there is more and each call makes progress. */
 static enum worker_answer walk_on(struct list_call *w)
 {
 	int64_t end_ms = clock_ms() + JIT_LIST_WALK_MS;
@@ -151,7 +151,7 @@ static enum worker_answer walk_on(struct list_call *w)
 
 		if (answer != WORKER_OK)
 			return answer;
-		/* Compared; and what has changed is in here twice. */
+		/* Objects compared in this walk; a changed one is in here twice. */
 		for (size_t i = 0; i < w->nr_known; i++)
 			w->known[i].ends = 0;
 		nr_before = w->nr_known;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Asks a worker to read the list of objects that a process has registered for debuggers.
- * The process is not stopped.
+ * Has a worker read the list of objects that a process registered for debuggers. Does not
+ * stop the process.
  */
 #ifndef LB_RUNTIME_JIT_LIST_WALK_H
 #define LB_RUNTIME_JIT_LIST_WALK_H
@@ -14,13 +14,13 @@
 #include "worker/worker.h"
 
 #define JIT_LIST_CALL_MS   200 /* one call of the reader; most take less than 10 */
-#define JIT_LIST_WALK_MS   1000 /* all calls of one walk: no new one after that */
+#define JIT_LIST_WALK_MS   1000 /* all calls of one walk: no new call after that */
 #define JIT_LIST_MAX_BYTES (192ull << 20) /* of new objects in one walk: same */
 
 struct jit_list_stats {
 	enum list_walk result; /* see jit/list.h; LIST_NONE unless WORKER_OK */
-	uint64_t nr_new, nr_bytes; /* objects that were handed over */
-	uint64_t nr_known; /* of @known and of earlier calls, listed in the last one */
+	uint64_t nr_new, nr_bytes; /* objects passed to @found */
+	uint64_t nr_known; /* of @known and earlier calls, listed in the last call */
 	uint64_t nr_foreign; /* no ELF */
 	uint64_t nr_unreadable;
 	uint64_t nr_calls; /* of the reader */
@@ -29,20 +29,19 @@ struct jit_list_stats {
 /**
  * Walks the list once, in as many calls as its new objects need.
  *
- * @pid    the process is not stopped and may be gone: check its identity (start
- *         time) afterwards, before believing anything
- * @known  objects that need not be read again; those over LIST_MAX_ENTRIES count as
- *         not known. Where list_object.ends is 0, one that has taken its place with the
- *         same addresses and size is not told apart from it.
- * @found  called for each registration that is listed; one of an earlier call is
- *         told as LIST_KNOWN in later ones. LIST_LATER is never told. After LIST_OK,
- *         an object of @known that was not told is not listed any more.
- * @ret    may be NULL; written always
+ * @pid    not stopped and may have exited: check its identity (start time) afterwards,
+ *         before using any result
+ * @known  objects not to read again; those over LIST_MAX_ENTRIES count as unknown. With
+ *         list_object.ends 0, a new object with the same addresses and size is taken for
+ *         the old one.
+ * @found  called for each listed registration; one of an earlier call is LIST_KNOWN in
+ *         later ones. Never called with LIST_LATER. After LIST_OK, an object of @known
+ *         without a call is not listed any more.
+ * @ret    may be NULL; always written
  *
- * LIST_MORE and LIST_CHANGED: walk again, but later: the target may do this forever.
- * Return: WORKER_OK; WORKER_DEADLINE: the target's memory does not answer, it must
- * never be read again; else no answer this time (objects of calls before it have
- * been handed over).
+ * LIST_MORE and LIST_CHANGED: walk again, but later: the target may cause this forever.
+ * Return: WORKER_OK; WORKER_DEADLINE: reading the target's memory hangs, never read it
+ * again; else no answer this time (objects of earlier calls were passed to @found).
  */
 enum worker_answer jit_list_walk(struct worker *reader, pid_t pid,
 				 uint64_t descriptor_addr,

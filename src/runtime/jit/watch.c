@@ -18,19 +18,25 @@
 #include "runtime/runtime.h"
 #include "worker/worker.h"
 
-#define MAX_QUEUED_BYTES (64u << 20) /* of events that wait for the task events */
-/* For the lists of all processes in one look: samples and signals wait meanwhile. */
+#define MAX_QUEUED_BYTES (64u << 20) /* of events queued until their task events */
+/*
+ * Limit of one look for the lists of all processes: samples and signals wait meanwhile.
+ */
 #define WALKS_MAX_NS 500000000ULL
-/* Known objects whose bytes are compared, in turn: 8 us each (two reads of 4 KB here, two there). */
+/*
+ * Known objects compared per walk, in turn: 8 us each (two reads of 4 KB on each side).
+ */
 #define COMPARED_PER_WALK 64
 #define PARTIAL_WALKS     16 /* in a row, one a look: then at drains, or no more */
-#define WALK_PAUSE        4 /* a list that brought nothing new rests so many times its walk */
-/* Doubled by each walk that a sample of unknown code wanted in vain, so many times. */
+#define WALK_PAUSE        4 /* pause after a fruitless walk, in walk times */
+/*
+ * Pause, doubled by each fruitless walk for a sample of unknown code, at most so often.
+ */
 #define PROMPT_PAUSE_NS  5000000ULL
 #define PROMPT_DOUBLINGS 8
-#define FULL_PAUSE_NS    10000000000ULL /* and so long when there was no room for it */
+#define FULL_PAUSE_NS    10000000000ULL /* pause when there was no room for it */
 
-/* A jit_event that waits; the object's bytes are behind it. */
+/* A queued jit_event, followed by the object's bytes. */
 struct queued {
 	struct jit_event ev;
 	uint8_t object[];
@@ -47,11 +53,10 @@ struct jit_watch {
 	size_t first, nr_queue, cap_queue;
 	uint64_t queued_bytes, nr_queue_dropped;
 	uint64_t read_ns; /* when the probe was read last */
-	uint64_t nr_no_room; /* of the probe, when all lists were last walked for it */
+	uint64_t nr_no_room; /* the probe's count at the last walk of all lists */
 	bool look_wanted;
-	uint64_t
-		walks_ns; /* that this look has taken; the rest waits for the next drain */
-	size_t next_from; /* active image that a look begins with: all in turn */
+	uint64_t walks_ns; /* taken by this look; the rest waits for the next drain */
+	size_t next_from; /* active image at which a look begins, round robin */
 	struct jit_watch_totals totals;
 };
 
@@ -120,7 +125,7 @@ static void keep(void *ctx, const struct jit_event *ev)
 		q->ev.object = q->object;
 	}
 	w->queued_bytes += bytes;
-	/* Objects come when they are whole: a small one may overtake a large one. */
+	/* Objects arrive when complete: a small one may overtake a large one. */
 	for (i = w->nr_queue++; i > w->first && w->queue[i - 1]->ev.time_ns > ev->time_ns;
 	     i--)
 		w->queue[i] = w->queue[i - 1];
@@ -179,7 +184,7 @@ void jit_watch_apply(struct jit_watch *w, uint64_t time_ns)
 
 /* ---- files that have the interface ---- */
 
-/* An inode that is probed is in use, and its blocks with it: not for longer than it helps. */
+/* A probe pins its inode and blocks, so it is removed when no longer needed. */
 void jit_watch_forget_files(struct jit_watch *w)
 {
 	jit_inodes_begin_sweep(w->inodes);
@@ -193,7 +198,7 @@ void jit_watch_forget_files(struct jit_watch *w)
 	jit_inodes_end_sweep(w->inodes);
 }
 
-/* NULL: the file does not have it. */
+/* Returns the file's interface; NULL: none. */
 static const struct jit_interface *interface_of(const struct jit_watch *w,
 						struct target_file *file)
 {
@@ -217,7 +222,7 @@ static struct jit_inode probe_known(struct jit_watch *w, const struct target_fil
 			    : jit_inodes_probe(w->inodes, file->fd, file, point);
 }
 
-/* @ret_is_probed  events will tell of all that comes */
+/* @ret_is_probed events will report all registrations */
 static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *p,
 				     const struct mapping *m,
 				     const struct jit_interface *point,
@@ -229,9 +234,9 @@ static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *
 
 	if (fd >= 0)
 		inode = jit_inodes_probe(w->inodes, fd, m->file, point);
-	else if (fd == -ESRCH) /* the next one may have the same */
+	else if (fd == -ESRCH) /* the next mapping may have the same file */
 		inode = probe_known(w, m->file, point);
-	/* What is at the path is believed to be mapped if that is the known file. */
+	/* The file at the path is taken for the mapped one if it is the known file. */
 	if (fd >= 0 && by_path)
 		by_path = inode.number != probe_known(w, m->file, point).number;
 	*ret_is_probed = inode.probed_ns && !by_path;
@@ -261,7 +266,7 @@ static void add_descriptor(struct jit_watch *w, struct process *p,
 	c->walk_wanted |= !is_probed || m->from_ns < inode.probed_ns;
 }
 
-/* Where in this process the interface is. */
+/* Finds the interface in this process. */
 static void search_mappings(struct jit_watch *w, struct process *p)
 {
 	struct jit_code *c = &p->jit_code;
@@ -291,8 +296,8 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 struct list_look {
 	struct jit_watch *w;
 	struct process *p;
-	uint64_t from_ns; /* what is new on the list came after this */
-	uint64_t seen_ns; /* and was there by now; 0: nothing was met so far */
+	uint64_t from_ns; /* new entries were registered after this */
+	uint64_t seen_ns; /* and before this; 0: nothing seen so far */
 	uint64_t *seen; /* entries on the list */
 	size_t nr_seen, cap_seen;
 	bool no_memory, no_room;
@@ -312,10 +317,10 @@ static void found(void *ctx, const struct list_object *object, enum list_state s
 		.seen_ns = clock_now_ns(),
 	};
 
-	/* What had its entry is not registered any more. */
+	/* The entry's previous object is not registered any more. */
 	if (state == LIST_FOREIGN)
 		return;
-	/* Met by one walk: which of two came later only the list tells. */
+	/* Seen by one walk: only the list tells which of two came later. */
 	if (!walk->seen_ns)
 		walk->seen_ns = r.seen_ns;
 	if (walk->p->jit_code.is_unprobed)
@@ -338,7 +343,7 @@ static int compare_u64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What was registered before the walk and is on no list any more has gone. */
+/* Ends objects that were registered before the walk and are on no list any more. */
 static void end_unseen(struct list_look *walk, uint64_t begin_ns)
 {
 	struct jit_code *c = &walk->p->jit_code;
@@ -353,7 +358,7 @@ static void end_unseen(struct list_look *walk, uint64_t begin_ns)
 		if (o->until_ns == UINT64_MAX && o->from_ns < begin_ns &&
 		    !(walk->nr_seen && bsearch(&o->entry_addr, walk->seen, walk->nr_seen,
 					       sizeof(*walk->seen), compare_u64)))
-			/* It may have been there until now; that it was, the last walk tells. */
+			/* It ended between the last walk, which saw it, and now. */
 			jit_code_unregister(c, store, o->entry_addr,
 					    c->is_unprobed && o->seen_ns ? walk->from_ns
 									 : now_ns);
@@ -381,7 +386,7 @@ static enum worker_answer walk_list(struct list_look *walk, uint64_t descriptor_
 			.symfile_addr = o->symfile_addr,
 			.size_bytes = o->size_bytes,
 		};
-		/* Where events tell of each change, those that wait are more exact. */
+		/* If events report each change, the queued ones are more exact. */
 		if (c->is_unprobed && nr - c->nr_compared < COMPARED_PER_WALK)
 			known[nr].ends = jit_store_ends(store, o);
 		nr++;
@@ -390,7 +395,7 @@ static enum worker_answer walk_list(struct list_look *walk, uint64_t descriptor_
 			     nr, found, walk, ret);
 }
 
-/* Code that no list describes is sampled again and again. */
+/* Delays prompts, as code that no list describes is sampled again and again. */
 static void rest_of_prompts(struct jit_code *c, bool has_news, uint64_t now_ns)
 {
 	if (!c->is_prompted)
@@ -403,7 +408,7 @@ static void rest_of_prompts(struct jit_code *c, bool has_news, uint64_t now_ns)
 	c->prompt_after_ns = now_ns + (PROMPT_PAUSE_NS << c->nr_vain_prompts);
 }
 
-/* A target whose list never rests must not have all of our time. */
+/* Pauses walks: a list that always changes must not take all of our time. */
 static void rest(const struct list_look *walk, uint64_t begin_ns)
 {
 	uint64_t end_ns = clock_now_ns(), took_ns = end_ns - begin_ns;
@@ -425,9 +430,9 @@ static void note_unknown_part(struct jit_code *c)
 }
 
 /*
- * A list that changes all the time may rest at the next look. A thread that is stopped
- * while it links an entry leaves the same picture as damage, so that is looked at again,
- * too; but not for ever.
+ * Schedules another walk: a changing list may be stable at the next look. A thread
+ * stopped while linking an entry looks like damage, so that is retried, too, but not
+ * forever.
  */
 static void walk_again_soon(struct jit_watch *w, struct jit_code *c)
 {
@@ -475,7 +480,7 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 			walk_again_soon(w, c);
 		if (answer == WORKER_DEADLINE) {
 			c->is_banned = true;
-			c->nr_lost++; /* who knows how many */
+			c->nr_lost++; /* the real number is unknown */
 			w->totals.nr_banned++;
 			break;
 		}
@@ -485,7 +490,7 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 		c->nr_compared = 0;
 	w->totals.nr_walks_failed += !whole;
 	c->nr_foreign = nr_foreign;
-	/* Its number may have become another's while it was read. */
+	/* Its pid may have been reused while it was read. */
 	if (whole && !walk.no_memory && process_is_alive(w->processes, p)) {
 		end_unseen(&walk, begin_ns);
 		walk_was_whole(c, begin_ns);
@@ -495,8 +500,8 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 }
 
 /*
- * Of processes that are followed by their numbers all are wanted. Of others that were told
- * of when they began it is not known before they are sampled.
+ * Is this process a target? All that are followed by pid are. Others are known to be
+ * targets only once they are sampled.
  */
 static bool is_wanted(const struct jit_watch *w, const struct process *p)
 {
@@ -514,7 +519,7 @@ static bool look_at(struct jit_watch *w, struct process *p)
 	if (!c->walk_wanted)
 		return false;
 	if (w->walks_ns > WALKS_MAX_NS || clock_now_ns() < c->walk_after_ns) {
-		/* As soon as it may be: by the next drain the process may have ended. */
+		/* As soon as allowed: by the next drain the process may have exited. */
 		w->look_wanted |= c->nr_partial && c->nr_partial < PARTIAL_WALKS;
 		return false;
 	}
@@ -562,7 +567,7 @@ void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *r)
 	if (!p || !p->jit_code.is_unprobed)
 		return;
 	c = &p->jit_code;
-	/* In new memory there may be new code, whatever the last prompts brought. */
+	/* New memory may hold new code, even if the last prompts found none. */
 	if (c->nr_maps_prompted != maps_nr_ever(&p->maps)) {
 		c->nr_maps_prompted = maps_nr_ever(&p->maps);
 		c->prompt_after_ns = c->nr_vain_prompts = 0;
@@ -584,7 +589,7 @@ void jit_watch_look(struct jit_watch *w)
 	look_at_all(w);
 }
 
-/* Of a record that was lost nobody knows whose it was. Asks every CPU. */
+/* Were records lost? The process of a lost record is unknown. Reads every CPU. */
 static bool has_lost_records(struct jit_watch *w)
 {
 	struct jit_probe_totals probe;
@@ -601,8 +606,7 @@ static bool has_lost_records(struct jit_watch *w)
 void jit_watch_drain(struct jit_watch *w)
 {
 	want_walks(w, has_lost_records(w));
-	w->look_wanted =
-		true; /* for walks that waited, or are wanted since a late fork event */
+	w->look_wanted = true; /* for delayed walks, or those due to a late fork event */
 	jit_watch_look(w);
 }
 

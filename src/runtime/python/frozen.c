@@ -38,7 +38,7 @@ size_t python_frozen_module(const char *file, char *buf, size_t size)
 	return nr;
 }
 
-/* "python3.11" of "libpython3.11.so.1.0". Return: its length; 0: it has no version. */
+/* "python3.11" of "libpython3.11.so.1.0". Return: its length; 0: no version. */
 static size_t versioned_name(const char *file_name, const char **ret)
 {
 	const char *end;
@@ -52,11 +52,11 @@ static size_t versioned_name(const char *file_name, const char **ret)
 		;
 	if (end == *ret + 8)
 		return 0;
-	/* Without the GIL: a library of its own. */
+	/* Free-threaded Python has its own library. */
 	return (size_t)(end - *ret) + (*end == 't');
 }
 
-/* Where "/bin/" or the last "/lib/" begins. NULL: nowhere. */
+/* Returns where "/bin/" or the last "/lib/" begins. NULL: nowhere. */
 static const char *end_of_prefix(const char *path)
 {
 	static const char *const parts[] = {"/bin/", "/lib/", "/lib64/"};
@@ -116,7 +116,7 @@ size_t python_frozen_find(const struct process *proc, const char *file, char *bu
 	for (size_t i = 0; i < proc->maps.nr; i++) {
 		const struct mapping *m = &proc->maps.items[i];
 
-		/* Another one was installed meanwhile, with other lines. */
+		/* Another version, with other lines, was installed meanwhile. */
 		if (m->kind != MAPPING_FILE || m->deleted)
 			continue;
 		for (size_t j = 0; j < ARRAY_SIZE(libs); j++) {

@@ -12,7 +12,7 @@
 #include "runtime/python/frozen.h"
 
 #define MAX_PATH_BYTES 4096
-#define NR_PATHS_KEPT  16 /* of one answer: its frames are of few files */
+#define NR_PATHS_KEPT  16 /* per answer: its frames have few files */
 
 static void put_text(struct wire_writer *w, const struct interp_text *t)
 {
@@ -52,9 +52,9 @@ static void put_request(struct wire_writer *w, const struct runtime_frame *frame
 }
 
 /*
- * Modules and scripts have absolute names since 3.9; what was compiled from text has the
- * name that it was given. Frozen modules have a file where Python is installed; "<string>"
- * and the like have none.
+ * Finds a code object's file. Modules and scripts have absolute names since 3.9; code
+ * compiled from text has any name. Frozen modules have a file in Python's installation;
+ * "<string>" and the like have none.
  */
 static size_t find_path(const struct process *proc, const char *file, char *buf,
 			size_t size)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads code objects of Python from a living process, where the kernel side could not copy
- * all of them.
+ * Reads code objects of Python from a running process, if the kernel side could not copy
+ * them whole.
  */
 #ifndef LB_RUNTIME_PYTHON_READ_H
 #define LB_RUNTIME_PYTHON_READ_H
@@ -16,14 +16,14 @@
 struct process_table;
 
 /**
- * Reads the cut ones of p->interp_codes again, at most PYTHON_READ_MAX_CODES of them, and
- * each once: what cannot be read, or is another code object by now, stays cut. Names are
- * read up to INTERP_MAX_TEXT_BYTES, line tables up to INTERP_MAX_TABLE_BYTES.
+ * Reads cut objects of p->interp_codes again, at most PYTHON_READ_MAX_CODES per call and
+ * each once: unreadable or replaced ones stay cut. Reads names up to
+ * INTERP_MAX_TEXT_BYTES, line tables up to INTERP_MAX_TABLE_BYTES.
  *
- * @layout  of its interpreter, as in the kernel side's table
- * Call it soon, while p->interp_codes.nr_cut is not 0; cheap when it is.
- * Return: WORKER_OK, also when there was nothing to do; WORKER_DEADLINE: the target's
- * memory does not answer, it must never be read again; else no answer this time.
+ * @layout  of its interpreter, from the kernel side's table Call it soon, while
+ * p->interp_codes.nr_cut is not 0; cheap when it is.
+ * Return: WORKER_OK, also when there was nothing to do; WORKER_DEADLINE: reading the
+ * target's memory hangs, never read it again; else no answer this time.
  */
 enum worker_answer python_read_cut(struct worker *reader, struct process_table *t,
 				   struct process *p, const struct lb_interp *layout);

@@ -13,9 +13,9 @@
 #define MAX_DIRS       16
 #define MAX_PATH_BYTES 4096
 #define DEADLINE_MS    1000
-#define MAX_PARTS      16 /* of a module's name with its function: a.b.c.f */
+#define MAX_PARTS      16 /* of a function's dotted name: a.b.c.f */
 
-/* Directories that modules are looked for in; strings are not terminated. */
+/* Directories to search for modules; strings are not terminated. */
 struct module_search {
 	const struct process *proc;
 	struct worker *decoder;
@@ -26,7 +26,7 @@ struct module_search {
 	} dirs[MAX_DIRS];
 	size_t nr_dirs;
 	const char *main_path; /* of __main__, absolute; NULL: not known */
-	int64_t end_ns; /* CLOCK_MONOTONIC: nothing is opened any more */
+	int64_t end_ns; /* CLOCK_MONOTONIC: opens nothing after it */
 };
 
 /* Does the option (without '-') take the next argument? */
@@ -85,7 +85,7 @@ static void add_dir(struct module_search *s, const char *path, size_t len)
 	s->dirs[s->nr_dirs++].len = len;
 }
 
-/* ".../site-packages/numpy/core/x.so": the directory that modules are in. */
+/* ".../site-packages/numpy/core/x.so": adds the directory of the modules. */
 static void add_packages_dirs(struct module_search *s)
 {
 	static const char *const names[] = {"/site-packages/", "/dist-packages/"};
@@ -124,12 +124,12 @@ static void add_main(struct module_search *s)
 				(size_t)(strrchr(s->main_path, '/') - s->main_path));
 		}
 	}
-	/* Python looks there only when it was not given a file. */
+	/* Python searches there only when it runs no script file. */
 	if (!len || is_module)
 		add_dir(s, cwd, strlen(cwd));
 }
 
-/* The line of @qualname in the file @path of the target; 0: no. */
+/* Returns the line of @qualname in the file @path of the target; 0: none. */
 static uint32_t ask(const struct module_search *s, const char *path, const char *qualname)
 {
 	_cleanup_close_ int fd = -1;
@@ -168,7 +168,7 @@ static bool try_path(const struct module_search *s, const char *path,
 	return true;
 }
 
-/* @module with its dots is a file or a package below one of the directories. */
+/* Tries @module, with its dots, as a file or a package below one of the directories. */
 static bool try_module(const struct module_search *s, const char *module, size_t len,
 		       const char *qualname, struct python_function *f)
 {
@@ -194,7 +194,7 @@ static bool try_module(const struct module_search *s, const char *module, size_t
 	return false;
 }
 
-/* "f.<locals>.g" is g in f; definitions are named without what lies between. */
+/* Removes ".<locals>": "f.<locals>.g" is g in f; definitions are named without it. */
 static void drop_locals(char *qualname)
 {
 	static const char locals[] = "<locals>.";
@@ -223,7 +223,7 @@ static void find_one(const struct module_search *s, struct python_function *f)
 		nr_parts += *c == '.';
 	if (nr_parts >= MAX_PARTS)
 		return;
-	/* The longest module that is there wins: a.b.c.f is f of a/b/c.py. */
+	/* The longest module that exists wins: a.b.c.f is f of a/b/c.py. */
 	for (char *dot = strrchr(name, '.'); dot;
 	     dot = memrchr(name, '.', (size_t)(dot - name)))
 		if (try_module(s, name, (size_t)(dot - name), dot + 1, f))

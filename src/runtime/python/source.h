@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds Python functions by their dotted names: what compiled code without debug
- * info is called. Modules are looked for where the process has them: beside its
- * script, in its working directory, and in the site-packages that it maps from.
+ * Finds Python functions by their dotted names, the only names of compiled code without
+ * debug info. Searches modules in the folder of the process's script, its working
+ * directory, and the site-packages that it maps files from.
  */
 #ifndef LB_RUNTIME_PYTHON_SOURCE_H
 #define LB_RUNTIME_PYTHON_SOURCE_H
@@ -16,25 +16,25 @@
 
 struct python_function {
 	const char *name; /* "__main__.dither", "package.module.Class.method" */
-	const char *file; /* found: interned; else NULL */
+	const char *file; /* interned if found; else NULL */
 	uint32_t line; /* of its def; 0: not found */
 };
 
 /**
- * Fills in file and line of each. What is not there, or defined several times, has
- * none. Cost: up to some openat2(2) and one call of @decoder a function.
+ * Sets file and line of each function; none if it is missing or defined several times.
+ * Cost: a few openat2(2) and one call of @decoder per function.
  *
- * @budget_ns  time for this and later calls; what is left when it is used up is not
- *             looked for. Names come from the target: there may be no end of them.
+ * @budget_ns  time for this and later calls; when it is used up, the rest is not
+ *             searched. The target chooses the names, so their number is unlimited.
  */
 void python_source_find(const struct process *proc, struct worker *decoder,
 			struct strpool *pool, struct python_function *functions,
 			size_t nr, int64_t *budget_ns);
 
 /**
- * The path in the arguments that is __main__ ('\n' behind each): "app.py" of
- * "python -u app.py x"; with *@ret_is_module the module of "-m". Return: length, 0
- * when there is none (-c, interactive).
+ * Finds the path of __main__ in the arguments ('\n' after each): "app.py" of "python -u
+ * app.py x"; with *@ret_is_module the module of "-m". Return: its length; 0: none (-c,
+ * interactive).
  */
 size_t python_source_main(const char *command, const char **ret, bool *ret_is_module);
 
