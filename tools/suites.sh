@@ -27,7 +27,7 @@ suite() {
 	if [ "${f:-0}" -ne 0 ]; then
 		tail -n 300 "$logs/$name"
 	else
-		grep -E '^skip ' "$logs/$name" || true
+		grep -E '^(skip|inconclusive) ' "$logs/$name" || true
 	fi
 	sed -n "s/^skip /$name /p" "$logs/$name" >"$logs/$name.skips"
 	echo "$seconds $name" >>"$logs/times"
