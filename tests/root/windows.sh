@@ -195,6 +195,16 @@ slow() {
 	[ "${held:-8000}" -lt 4000 ]
 }
 
+# newest PID: the file of a window that this recording wrote last; it keeps it open
+newest() {
+	find "/proc/$1/fd" -lname '*.2*Z*.pb.gz' -printf '%l\n' 2>/dev/null
+}
+# has_newest PID [BUT]: and it is another than BUT
+has_newest() {
+	has_newest=$(newest "$1")
+	[ -n "$has_newest" ] && [ "$has_newest" != "${2:-}" ]
+}
+
 # Two recordings of one name, and a folder that gets another name meanwhile.
 shared() {
 	mkdir -p logs other
@@ -205,7 +215,9 @@ shared() {
 	"$LB" record -p $hot_pid -F 499 --window 0.5s --keep 2 -o logs/s.pb.gz >b.out 2>b.err &
 	recording $!
 	wait_until 60 grep -q 'another recording' b.err || { echo "not seen: $(cat b.err)"; return 1; }
-	sleep 1.5
+	# It has its two, too.
+	wait_until 60 has_newest "$recorder" || { echo "no file"; return 1; }
+	wait_until 60 has_newest "$recorder" "$has_newest" || { echo "no second file"; return 1; }
 	stop TERM || return 1
 	# The first one goes on: a file more until it has removed its oldest.
 	# shellcheck disable=SC2016 # for the inner shell
@@ -233,23 +245,50 @@ refused() {
 	one_sentence err
 }
 
-# 20 windows of 0.5 s of processes that come and go, in the least memory there is: what they
+# memory_until COMMAND...: the least and the most anonymous memory until it passes, kB in $least and $most.
+# Between two windows it goes up and down by what is written, so two looks tell little.
+memory_until() {
+	least=$(of "$recorder" RssAnon) most=$least
+	turns=1200
+	while ! "$@"; do
+		now=$(of "$recorder" RssAnon)
+		[ "$now" -ge "$least" ] || least=$now
+		[ "$now" -le "$most" ] || most=$now
+		turns=$((turns - 1))
+		[ $turns -gt 0 ] || { echo "no windows of so many processes"; return 1; }
+		sleep 0.05
+	done
+}
+# five_of NUMBER FILE...: five windows have files, none of them is one of these, and so many processes ran
+five_of() {
+	[ "$(wc -l <ran)" -ge "$1" ] || return 1
+	shift
+	for path; do
+		[ ! -e "$path" ] || return 1
+	done
+	set -- flat.2*
+	[ $# -ge 5 ]
+}
+
+# Windows of 0.5 s of processes that come and go, in the least memory there is: what they
 # leave is renewed, not piled up. (Soaked by tests/bench/windows.sh.) Directories of those
-# that run are kept open between drains, so descriptors go up and down; more than
-# 500 processes run in those 6 s.
+# that run are kept open between drains, so descriptors go up and down. Between the two looks
+# are 500 processes and 5 windows, however long they take.
 flat() {
-	timeout 120 sh -c 'while :; do sh -c "sleep 0.005; :"; done' &
+	timeout 300 sh -c 'while :; do sh -c "sleep 0.005; :"; echo; done' >ran &
 	storm=$!
 	"$LB" record -p $storm -v -F 999 --window 0.5s --keep 5 --memory 64 -o flat.pb.gz >flat.out 2>flat.err &
 	recording $!
-	sleep 4
-	early=$(of "$recorder" RssAnon) early_fds=$(count_fds "$recorder")
-	sleep 6
-	late=$(of "$recorder" RssAnon) late_fds=$(count_fds "$recorder")
+	# What begins is small: of the first windows nothing is judged.
+	memory_until five_of 300 || return 1
+	memory_until five_of 500 flat.2* || return 1
+	early=$least early_fds=$(count_fds "$recorder") early_ran=$(wc -l <ran)
+	memory_until five_of $((early_ran + 500)) flat.2* || return 1
+	late_fds=$(count_fds "$recorder")
 	kill $storm
 	stop TERM || return 1
-	echo "anonymous memory $early kB after 4 s, $late kB after 10 s; descriptors $early_fds, $late_fds"
-	[ "$late" -le 65536 ] && [ "$late" -le $((early * 115 / 100 + 8192)) ] &&
+	echo "least anonymous memory $early kB in 5 windows, $least kB in later ones, at most $most kB; descriptors $early_fds, $late_fds"
+	[ "$most" -le 65536 ] && [ "$least" -le $((early * 115 / 100 + 8192)) ] &&
 		[ "$late_fds" -le $((early_fds + 100)) ]
 }
 
