@@ -96,7 +96,7 @@ MUTANTS = [
      "MEMBER(sampling.max_frames), .min = 1,\n\t .max = LB_MAX_FRAMES},", "MEMBER(sampling.max_frames), .min = 1,\n\t .max = UINT32_MAX},"),
     # ---- in the kernel, and what answers it: with root ----
     ("tables-late", "tables for the kernel's walk come 300 ms late",
-     "src/unwind/feeder.c", "root unwind",
+     "src/unwind/feeder.c", "stats unwind",
      "\tw->is_behind |= unwind_files_serve(w->files, deadline_ns);\n",
      "\tnanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);\n"
      "\tw->is_behind |= unwind_files_serve(w->files, deadline_ns);\n"),
@@ -122,11 +122,11 @@ MUTANTS = [
      "bpf/filter.h", "unit collect/sampler",
      "\tis_chosen = lb_judge();\n", "\tis_chosen = !lb_judge();\n"),
     ("exec-not-in-the-key", "samples before and after an exec are the same program's",
-     "bpf/sampler.bpf.c", "root identity lives",
+     "bpf/sampler.bpf.c", "root exact",
      "key->exec_id = w->image.exec_id = LB_TASK(task, self_exec_id);",
      "key->exec_id = w->image.exec_id = 1;"),
     ("generation-not-in-the-key", "JIT code is named by what came to its address later",
-     "bpf/sampler.bpf.c", "root gdbjit jit",
+     "bpf/sampler.bpf.c", "unit collect/jit_probe",
      "\treturn gen ? *gen : 0;\n", "\treturn gen ? 1 : 0;\n"),
     ("hash-without-a-frame", "stacks of other frames have the same hash",
      "bpf/walk.h", "root unwind known-answers",
