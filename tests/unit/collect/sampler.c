@@ -7,6 +7,7 @@
 #include "collect/sampler.h"
 
 #include <setjmp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -106,12 +107,18 @@ static void obey(int orders, int done)
 	_exit(0);
 }
 
-static void tell(struct fixture *f, uint32_t nr, enum change change)
+static void begin(struct fixture *f, uint32_t nr, enum change change)
 {
 	struct order order = {.nr = nr, .change = change};
-	char done;
 
 	assert_int_equal(write(f->order_fd, &order, sizeof(order)), sizeof(order));
+}
+
+static void tell(struct fixture *f, uint32_t nr, enum change change)
+{
+	char done;
+
+	begin(f, nr, change);
 	assert_int_equal(read(f->done_fd, &done, 1), 1);
 }
 
@@ -271,6 +278,27 @@ static void each_slot_has_its_own(void **state)
 	}
 	assert_int_equal(drain(f), 0);
 	assert_int_equal(drain(f), 0);
+	sums_close(f);
+}
+
+/* What is drained while it is sampled is neither lost nor counted twice. */
+static void nothing_is_lost_between_slots(void **state)
+{
+	struct fixture *f = *state;
+	const uint32_t nr = 100000;
+	struct pollfd done;
+	uint64_t sum = 0;
+	char byte;
+
+	open_for_child(f, &(struct sampler_config){0});
+	done = (struct pollfd){.fd = f->done_fd, .events = POLLIN};
+	begin(f, nr, CHANGE_NOTHING);
+	while (!poll(&done, 1, 0))
+		sum += drain(f);
+	assert_int_equal(read(f->done_fd, &byte, 1), 1);
+	for (int i = 0; i < LB_NR_SLOTS; i++)
+		sum += drain(f);
+	assert_int_equal(sum, nr);
 	sums_close(f);
 }
 
@@ -444,6 +472,7 @@ int main(void)
 		EXACT(each_fault_is_a_sample),
 		EXACT(each_sample_stands_for_its_period),
 		EXACT(each_slot_has_its_own),
+		EXACT(nothing_is_lost_between_slots),
 		EXACT(nothing_is_sampled_after_the_end),
 		EXACT(children_of_targets),
 		EXACT(others_are_not_sampled),
