@@ -15,8 +15,3 @@ const struct sample_source_kind *sample_source_named(const char *name)
 			return kinds[i];
 	return NULL;
 }
-
-const struct sample_source_kind *sample_source_at(enum lb_source id)
-{
-	return (unsigned int)id < LB_NR_SOURCES ? kinds[id] : NULL;
-}

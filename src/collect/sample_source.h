@@ -45,8 +45,11 @@ struct sample_source_kind {
 	/** Opens nothing yet. Return: heap, NULL when out of memory. */
 	struct sample_source *(*new)(const struct sample_source_config *config);
 	void (*free)(struct sample_source *source);
-	/** Opens and starts an event on every online CPU. */
-	int (*start)(struct sample_source *source, struct error *err);
+	/**
+	 * Opens and starts an event on every online CPU.
+	 * @times  here and below: what cpu_times_read() returned just now; may be NULL
+	 */
+	int (*start)(struct sample_source *source, const char *times, struct error *err);
 	/** Picks up CPUs that came online and drops those that went. Cheap when nothing changed. */
 	void (*follow_cpus)(struct sample_source *source);
 	/** Called a few times a second: changes what depends on time. */
@@ -54,16 +57,16 @@ struct sample_source_kind {
 	/** Sets one sample per 2^@level periods; NULL: the source has one rate only. */
 	void (*set_level)(struct sample_source *source, unsigned int level);
 	/** Stops the samples. */
-	void (*stop)(struct sample_source *source);
+	void (*stop)(struct sample_source *source, const char *times);
 	/** Returns the number of CPUs with an event now. */
 	uint32_t (*nr_cpus)(const struct sample_source *source);
-	void (*account)(struct sample_source *source, struct sample_source_account *ret);
+	void (*account)(struct sample_source *source, const char *times,
+			struct sample_source_account *ret);
 };
 
 extern const struct sample_source_kind cpu_clock_source, page_fault_source;
 
-/** Finds a source by name or id. Return: NULL: there is none. */
+/** Finds a source by name. Return: NULL: there is none. */
 const struct sample_source_kind *sample_source_named(const char *name);
-const struct sample_source_kind *sample_source_at(enum lb_source id);
 
 #endif

@@ -150,7 +150,7 @@ static void set_rodata(struct sampler *s)
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		log_debug("getrandom: %m, the hash seed is fixed");
 	s->skel->rodata->hash_seed = seed;
-	s->skel->rodata->source = (__u16)s->config.source;
+	s->skel->rodata->source = (__u16)s->config.source->id;
 	if (!s->config.whole_machine)
 		s->skel->bss->filter.uses = s->skel->bss->filter.wanted =
 			LB_FILTER_IN(LB_FILTER_PROCESS);
@@ -164,7 +164,7 @@ static void set_rodata(struct sampler *s)
 
 static int open_source(struct sampler *s, struct error *err)
 {
-	const struct sample_source_kind *kind = sample_source_at(s->config.source);
+	const struct sample_source_kind *kind = s->config.source;
 	struct sample_source_config config = {
 		.prog_fd = bpf_program__fd(s->skel->progs.lb_sample),
 		.period = kind->is_clock ? SECOND_NS / s->config.freq_hz
@@ -236,8 +236,9 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 		s->config.max_frames = USER_FRAMES;
 	if (s->config.max_frames > LB_MAX_FRAMES)
 		s->config.max_frames = LB_MAX_FRAMES;
-	s->rate_hz = sample_source_at(config->source)->is_clock ? config->freq_hz
-								: EVENT_RATE_HZ;
+	if (!s->config.source)
+		s->config.source = &cpu_clock_source;
+	s->rate_hz = s->config.source->is_clock ? config->freq_hz : EVENT_RATE_HZ;
 	libbpf_set_print(print_libbpf);
 	rc = libbpf_num_possible_cpus();
 	if (rc < 0 || cpu_list_online(&online))
@@ -310,7 +311,7 @@ void sampler_use_code_gens(struct sampler *s)
 int sampler_start(struct sampler *s, struct error *err)
 {
 	_cleanup_free_ char *times = cpu_times_read();
-	int rc = s->source->kind->start(s->source, err);
+	int rc = s->source->kind->start(s->source, times, err);
 
 	s->stolen_is_known = times;
 	s->stolen_before_ns = cpus_stolen_ns(times);
@@ -334,9 +335,8 @@ void sampler_set_level(struct sampler *s, unsigned int level)
 		s->source->kind->set_level(s->source, level);
 }
 
-static uint64_t stolen_since_start(const struct sampler *s)
+static uint64_t stolen_since_start(const struct sampler *s, const char *times)
 {
-	_cleanup_free_ char *times = cpu_times_read();
 	uint64_t now_ns = cpus_stolen_ns(times);
 
 	/* Not known if the start value is not known. */
@@ -347,10 +347,12 @@ static uint64_t stolen_since_start(const struct sampler *s)
 
 void sampler_stop(struct sampler *s)
 {
+	_cleanup_free_ char *times = cpu_times_read();
+
 	s->totals.nr_cpus = s->source->kind->nr_cpus(s->source);
 	if (s->running)
-		s->totals.stolen_ns = stolen_since_start(s);
-	s->source->kind->stop(s->source);
+		s->totals.stolen_ns = stolen_since_start(s, times);
+	s->source->kind->stop(s->source, times);
 	s->running = false;
 }
 
@@ -368,14 +370,15 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 {
 	const __u64 *n = s->totals.ctr.n;
 	uint64_t ran = n[LB_CTR_TICKS] - n[LB_CTR_IDLE];
+	_cleanup_free_ char *times = cpu_times_read();
 	struct sample_source_account account;
 
-	s->source->kind->account(s->source, &account);
+	s->source->kind->account(s->source, times, &account);
 	*ret = s->totals;
 	ret->enabled_ns = account.enabled_ns;
 	if (s->running) {
 		ret->nr_cpus = s->source->kind->nr_cpus(s->source);
-		ret->stolen_ns = stolen_since_start(s);
+		ret->stolen_ns = stolen_since_start(s, times);
 	}
 	/* Idle time comes in steps of 10 ms: never less than ran. */
 	ret->idle_unknown = account.is_unknown;

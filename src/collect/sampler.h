@@ -12,12 +12,13 @@
 #include "collect/cpu_clock.h"
 #include "collect/kmap.h"
 #include "collect/sample.h"
+#include "collect/sample_source.h"
 #include "lineburn_unwind.h"
 
 #define SAMPLER_MAX_HZ 10000
 
 struct sampler_config {
-	enum lb_source source;
+	const struct sample_source_kind *source; /* NULL: cpu_clock_source */
 	uint32_t freq_hz; /* of a clock: 1..SAMPLER_MAX_HZ */
 	uint64_t period; /* of another source: > 0, events per sample */
 	bool whole_machine; /* else only the targets */

@@ -187,7 +187,7 @@ static int open_sampler(struct intake *in, struct error *err)
 {
 	const struct sampling *o = in->config;
 	struct sampler_config config = {
-		.source = o->source->id,
+		.source = o->source,
 		.freq_hz = o->freq_hz,
 		.period = o->event_period,
 		.whole_machine = !target_follows_processes(&o->target),

@@ -181,7 +181,7 @@ static void open_with(struct fixture *f, const struct sampler_config *given)
 	}
 	f->handlers = (struct sampler_handlers){
 		.ctx = f, .sample = note_sample, .first_sample = note_first};
-	config.source = LB_SOURCE_PAGE_FAULTS;
+	config.source = &page_fault_source;
 	config.period = config.period ? config.period : 1;
 	config.walk_user = true;
 	if (sampler_new(&config, &f->sampler, &err))
