@@ -59,22 +59,24 @@ fi
 start $db --rootfs "$PWD/beta" /app/hot || fail engines-start "$(tail -n 1 $db.err)"
 db_id=$(cat $db.id)
 db_stat=$(stat_of $db)
+web_stat=$(stat_of $web)
 come_and_go() {
 	nice -n -16 "$LB" record -a -F 999 -o all.pb.gz 2>all.err &
 	recorder=$!
 	containers_pids="$containers_pids $recorder"
 	wait_until 60 records $recorder
-	wait_until 60 used "$db_stat" $(($(sed -n 's/^usage_usec //p' "$db_stat") / 1000000 + 1))
+	wait_until 60 used "$db_stat" $(($(sed -n 's/^usage_usec //p' "$db_stat") / 1000000 + $(longer 1 2)))
 	podman rm -f -t 0 $db >/dev/null
 	start $late --rootfs "$PWD/beta" /app/hot || tail -n 1 $late.err
 	wait_until 60 used "$(stat_of $late)" 1
 	kill -INT $recorder
 	wait $recorder
 }
-if ! come_and_go; then
+if ! watched all.points "$(cat $web.id)=$web_stat" "$db_id=$db_stat" -- come_and_go; then
 	fail engines-record "$(tail -n 1 all.err)"
 fi
 "$LB" report --by container all.pb.gz >by.txt
+"$LB" report --json --by container all.pb.gz >by.json
 "$LB" annotate --json --container $web all.pb.gz >web.json
 "$LB" annotate --json --container "$(echo "$db_id" | cut -c 1-12)" all.pb.gz >db.json
 "$LB" annotate --json --container $late all.pb.gz >late.json
@@ -87,6 +89,11 @@ check engines-names names_are_told
 check engines-lines lines_there web.json alpha 5 15 25 only
 check engines-lines-of-ended lines_there db.json beta 25 12 5 only
 check engines-lines-of-late lines_there late.json beta 25 12 5 only
+narrow engines-shares-of-lines lines_are web.json alpha 5 15 25
+narrow engines-shares-of-ended lines_are db.json beta 25 12 5
+narrow engines-shares-of-late lines_are late.json beta 25 12 5
+narrow engines-only only_of web.json alpha
+narrow engines-shares usage_agrees all.points by.json key
 
 # Who is sampled: by name, by the beginning of its id, and by what is not there.
 chosen() {
@@ -115,12 +122,14 @@ if tar -C beta -c . | podman import -q - $image >import.out 2>&1 &&
 		# shellcheck disable=SC2046 # no blanks
 		grep -q ' / / .*- overlay ' /proc/$(podman inspect -f '{{.State.Pid}}' lb-image-$$)/mountinfo ||
 			{ echo "it is no overlay"; return 1; }
-		timeout 60 "$LB" record --container lb-image-$$ -F 999 -d 1 -o image.pb.gz 2>image.err ||
+		timeout 60 "$LB" record --container lb-image-$$ -F 999 -d "$(longer 1 3)" -o image.pb.gz 2>image.err ||
 			{ tail -n 1 image.err; return 1; }
 		"$LB" annotate --json image.pb.gz >image.json
 		lines_there image.json beta 25 12 5 only
 	}
 	check engines-overlay of_image
+	narrow engines-overlay-shares lines_are image.json beta 25 12 5
+	narrow engines-overlay-only only_of image.json beta
 	podman rm -f -t 0 lb-image-$$ >/dev/null
 else
 	skip engines-overlay "podman imports no image: $(tail -n 1 import.out lb-image-$$.err 2>/dev/null | tail -n 1)"
@@ -156,7 +165,7 @@ from_container() {
 	in_cgroups "" nice -n -10 "$PWD/beta/app/hot"
 	in_container --privileged --pid=host -v "$PWD/out:/out" -v /sys/fs/cgroup:/sys/fs/cgroup:ro \
 		-v /var/lib/containers:/var/lib/containers:ro -v /run/containers:/run/containers:ro \
-		--rootfs "$PWD/self" /bin/lineburn record -a -F 999 -d 1.2 -o /out/host.pb.gz 2>host.err ||
+		--rootfs "$PWD/self" /bin/lineburn record -a -F 999 -d "$(longer 1.2 3)" -o /out/host.pb.gz 2>host.err ||
 		{ tail -n 1 host.err; return 1; }
 	kill "$pid"
 	"$LB" annotate --json out/host.pb.gz >host.json
@@ -165,6 +174,8 @@ from_container() {
 	profile_has host.json "sums_close()" "s['lost'] == 0" && lines_there host-web.json alpha 5 15 25 only && functions_there host-pid.json beta
 }
 check engines-from-container from_container
+narrow engines-shares-from-container lines_are host-web.json alpha 5 15 25
+narrow engines-only-from-container only_of host-pid.json beta
 chosen_from_container() {
 	in_container --privileged --pid=host -v "$PWD/out:/out" -v /sys/fs/cgroup:/sys/fs/cgroup:ro \
 		-v /var/lib/containers:/var/lib/containers:ro --rootfs "$PWD/self" \
@@ -175,8 +186,9 @@ chosen_from_container() {
 check engines-chosen-from-container chosen_from_container
 run_in_container() {
 	in_container --privileged --pid=host -v "$PWD/out:/out" --rootfs "$PWD/self" \
-		/bin/lineburn run -F 999 -o /out/run.pb.gz -- /bin/hot 30 >run.out 2>run.err || { tail -n 1 run.err; return 1; }
+		/bin/lineburn run -F 999 -o /out/run.pb.gz -- /bin/hot "$(longer 30 60)" >run.out 2>run.err || { tail -n 1 run.err; return 1; }
 	"$LB" annotate --json out/run.pb.gz >run.json
 	functions_there run.json alpha
 }
 check engines-run-in-container run_in_container
+narrow engines-run-in-container-only only_of run.json alpha

@@ -31,7 +31,7 @@ v2)
 esac
 podman --runtime "$2" --cgroup-manager cgroupfs run -d --name "$3" --pids-limit 0 --ulimit nofile=1024:1024 \
 	--ulimit nproc=1024:1024 --network none --rootfs "$PWD/alpha" /app/hot >id 2>start.err || exit 77
-"$LB" record --container "$3" -F 999 -d 1 -o "$1.pb.gz" && "$LB" record -a -F 999 -d 1 -o "$1-all.pb.gz"
+"$LB" record --container "$3" -F 999 -d "$4" -o "$1.pb.gz" && "$LB" record -a -F 999 -d "$4" -o "$1-all.pb.gz"
 END
 
 # by_name VERSION NAME: chosen and told
@@ -52,9 +52,14 @@ alone() {
 	fi
 	containers_podman="$containers_podman $alone_name"
 	alone_status=0
-	timeout 100 unshare -m sh alone.sh "$1" "$2" "$alone_name" 2>"$1.err" || alone_status=$?
+	timeout 100 unshare -m sh alone.sh "$1" "$2" "$alone_name" "$(longer 1 3)" 2>"$1.err" || alone_status=$?
 	case $alone_status in
-	0) check "hierarchies-$1" by_name "$1" "$alone_name" ;;
+	0)
+		check "hierarchies-$1" by_name "$1" "$alone_name"
+		narrow "hierarchies-$1-shares" lines_are "$1.json" alpha 5 15 25
+		narrow "hierarchies-$1-shares-of-all" lines_are "$1-all.json" alpha 5 15 25
+		narrow "hierarchies-$1-only" only_of "$1-all.json" alpha
+		;;
 	77) skip "hierarchies-$1" "podman with $2 starts nothing here: $(tail -n 1 start.err | cut -c1-200)" ;;
 	*) fail "hierarchies-$1" "$(tail -n 1 "$1.err")" ;;
 	esac
@@ -76,10 +81,11 @@ if ! wait_until 60 grep -q . "$payload"; then
 	exit 0
 fi
 of_nspawn() {
-	timeout 60 "$LB" record --container $machine -F 999 -d 1 -o nspawn.pb.gz 2>nspawn.err || { tail -n 1 nspawn.err; return 1; }
+	timeout 60 "$LB" record --container $machine -F 999 -d "$(longer 1 3)" -o nspawn.pb.gz 2>nspawn.err || { tail -n 1 nspawn.err; return 1; }
 	"$LB" annotate --json nspawn.pb.gz >nspawn.json
 	profile_has nspawn.json "sums_close()" \
 		"note('whose', {(p['container'], p['container_runtime']) for p in d['processes'] if p['comm'] == 'hot'}) == {('$machine', 'systemd-nspawn')}" &&
 		lines_there nspawn.json alpha 5 15 25
 }
 check hierarchies-nspawn of_nspawn
+narrow hierarchies-nspawn-shares lines_are nspawn.json alpha 5 15 25

@@ -28,7 +28,7 @@ weigh "$PWD/alpha/app/hot.py" 5 11 17
 weigh "$PWD/beta/app/hot.py" 5 20 9
 for name in alpha beta; do
 	begin $name
-	contain_system "$group" $name "" /usr/bin/python3 /app/hot.py 6
+	contain_system "$group" $name "" /usr/bin/python3 /app/hot.py "$(longer 6 15)"
 	waited="$waited $pid"
 done
 
@@ -39,14 +39,14 @@ if has_numba new runtimes-numba; then
 	base=$("$PYTHON" -c 'import sys; print(sys.base_prefix)')
 	hook=$("$LB" python-hook --path)
 	contain_system "$group" numba "$venv $base $(dirname "$hook")" env HOME=/tmp PYTHONPATH="$hook" \
-		"$venv/bin/python" /app/known.py 0.8 /app/truth
+		"$venv/bin/python" /app/known.py "$(longer 0.8 2.5)" /app/truth
 	waited="$waited $pid"
 fi
 if node -e 0 2>/dev/null; then
 	begin node
 	cp "$WORKLOADS/hot.js" node/app/
 	contain_system "$group" node "$(dirname "$(dirname "$(realpath "$(command -v node)")")")" \
-		"$(realpath "$(command -v node)")" --perf-basic-prof /app/hot.js 4 /app/truth
+		"$(realpath "$(command -v node)")" --perf-basic-prof /app/hot.js "$(longer 4 8)" /app/truth
 	waited="$waited $pid"
 fi
 
@@ -70,14 +70,37 @@ check runtimes-sums profile_has all.json "sums_close()" "s['lost'] == 0"
 check runtimes-python-alpha lines_there alpha.json alpha 5 11 17 only
 check runtimes-python-beta lines_there beta.json beta 5 20 9 only
 check runtimes-python-both lines_there all.json beta 5 20 9
+narrow runtimes-python-alpha-shares lines_are alpha.json alpha 5 11 17
+narrow runtimes-python-beta-shares lines_are beta.json beta 5 20 9
+narrow runtimes-python-both-shares lines_are all.json beta 5 20 9
 [ ! -e numba/app/truth ] || check runtimes-numba python3 "$TOP/tests/root/truth.py" there numba.json \
 	numba/app/truth "$WORKLOADS/python/known.py" two=two,step
+[ ! -e numba/app/truth ] || narrow runtimes-numba-shares python3 "$TOP/tests/root/truth.py" seconds numba.json \
+	numba/app/truth "$WORKLOADS/python/known.py" two=two,step
 
+# named JSON TRUTH: the functions of hot.js by the perf map of the inner pid, 2 points or so
+named() {
+	python3 - "$@" <<'PYTHON'
+import json
+import sys
+
+d, truth = (json.load(open(path, encoding="utf-8")) for path in sys.argv[1:])
+of = {name: sum(f["self"] for f in d["functions"] if f["name"] == name) for name in truth}
+count = sum(of.values())
+if count < 500:
+    sys.exit(f"{of} of {d['samples']['count']}: {[f['name'] for f in d['functions'][:5]]}")
+for name, n in of.items():
+    if abs(100 * n / count - truth[name]) > max(2, 350 * (0.25 / count) ** 0.5):
+        sys.exit(f"{name} has {100 * n / count:.1f} %, it took {truth[name]:.1f} %")
+PYTHON
+}
 if [ -e node/app/truth ]; then
 	check runtimes-node profile_has node.json "all(function(name) > 0 for name in ('five', 'three', 'two'))"
+	narrow runtimes-node-shares named node.json node/app/truth
 else
 	skip runtimes-node "no node"
 fi
 check runtimes-nested profile_has nested.json "hottest_function() == 'jitted_function'" \
 	"note('inner pids', {p.get('ns_pid') for p in d['processes'] if p['comm'] == 'perfmap'}) == {4}" \
 	"note('comms', {p['comm'] for p in d['processes']}) >= {'perfmap'}"
+narrow runtimes-nested-share profile_has nested.json "function('jitted_function') > 90"

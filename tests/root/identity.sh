@@ -84,7 +84,7 @@ mount -t tmpfs none /var/lib && mount -t tmpfs none /var/log || exit 1
 mkdir -p "/var/lib/docker/containers/$1" /var/log/containers
 echo '{"ID":"x","Name":"/sad_tesla"}' >"/var/lib/docker/containers/$1/config.v2.json"
 ln -s /var/log/pods/x "/var/log/containers/web-0_shop_nginx-$2.log"
-exec nice -n -16 "$LB" record -a -F 999 -d 2 -o all.pb.gz
+exec nice -n -16 "$LB" record -a -F 999 -d "$3" -o all.pb.gz
 END
 # Under a name of its own: others may run it, too.
 cp "$(build shortlived.c)" ./in-short
@@ -94,7 +94,7 @@ if [ -n "$v2" ]; then
 		sh "$top/system.slice/docker-$ID.scope" ./in-short &
 	pids="$pids $!"
 fi
-timeout 60 unshare -m sh record.sh $ID $ID2 >record.out 2>record.err ||
+timeout 60 unshare -m sh record.sh $ID $ID2 "$(longer 2 3)" >record.out 2>record.err ||
 	fail record "$(tail -n 1 record.err)"
 # The listing has room for few processes.
 timeout 60 "$LB" record -p "${odd:-$last}" -p "$last" -F 499 -d 1 -o odd.pb.gz 2>>record.err
@@ -120,8 +120,9 @@ if [ -n "$v2" ]; then
 		grep -qF 'x\x1b[31m;)' report.txt
 	}
 	check odd-name-in-text odd_is_escaped
+	# short_have_container LEAST: of so many; at most 5 % of so many were gone before they were known
 	short_have_container() {
-		python3 - <<'END'
+		python3 - "$1" <<'END'
 import json
 import sys
 d = json.load(open("all.json", encoding="ascii"))
@@ -129,12 +130,15 @@ short = [p for p in d["processes"] if p["comm"] == "in-short"]
 inside = [p for p in short if p.get("container_name") == "sad_tesla"]
 # One that was gone before it was known at all is nobody's; none is somebody else's.
 nobodys = [p for p in short if "user" not in p]
-if not inside or len(inside) + len(nobodys) < len(short):
+least = int(sys.argv[1])
+if not inside or len(inside) + len(nobodys) < len(short) or least and (
+        len(short) < least or len(nobodys) > 0.05 * len(short)):
     sys.exit(f"{len(inside)} of {len(short)} are in the container, not "
              f"{[p for p in short if p not in inside][:2]}")
 END
 	}
-	check short-lived short_have_container
+	check short-lived short_have_container 0
+	narrow short-lived-known short_have_container 5
 else
 	skip cgroup-v2 "no cgroup2 is mounted"
 fi
@@ -177,12 +181,15 @@ END
 	sh -c 'echo 0 >"$1/cgroup.procs"; i=0; while [ $i -lt 100 ]; do ./in-passing; i=$((i + 1)); done' \
 		sh "$top/machine.slice/libpod-$ID2.scope"
 	echo "$mover" >"$top/system.slice/later.service/cgroup.procs"
-	sleep 0.5
+	begin=$(cut -d ' ' -f 1 "/proc/$mover/schedstat")
+	sleep "$(longer 0.5 2)"
+	end=$(cut -d ' ' -f 1 "/proc/$mover/schedstat")
 	kill -INT $recording
 	wait $recording
 	"$LB" report --by cgroup --comm moves --json moved.pb.gz >moved.json
+	# moved_is_told [NS]: it used so much afterwards, within 5 %
 	moved_is_told() {
-		python3 - "/$TOP_NAME" <<'END'
+		python3 - "/$TOP_NAME" "$@" <<'END'
 import json
 import sys
 top = sys.argv[1]
@@ -190,11 +197,14 @@ d = json.load(open("moved.json", encoding="ascii"))
 groups = {g["name"]: g["cpu_ns"] for g in d["groups"]}
 after = groups.get(top + "/system.slice/later.service", 0)
 before = sum(ns for name, ns in groups.items() if "/machine.slice/libpod-" in name)
-if len(groups) != 2 or not before or not after:
-    sys.exit(f"{groups}")
+used = [int(ns) for ns in sys.argv[2:]]
+if len(groups) != 2 or not before or not after or any(
+        before < 0.3e9 or abs(after - ns) > 0.05 * ns + 0.1e9 for ns in used):
+    sys.exit(f"{groups}, used afterwards {used}")
 END
 	}
 	check moved moved_is_told
+	narrow moved-time moved_is_told $((end - begin))
 	"$LB" report --by container --comm in-passing --json moved.pb.gz >passing.json
 	passing_is_told() {
 		python3 - $ID2 <<'END'

@@ -11,7 +11,7 @@ fi
 cp "$brief" one && cp "$brief" two
 number_again() {
 	status=0
-	"$LB" run -F 999 -o again.pb.gz -- "$lives" again "$PWD/one" "$PWD/two" 300000 >again.txt 2>again.err || status=$?
+	"$LB" run -F 999 -o again.pb.gz -- "$lives" again "$PWD/one" "$PWD/two" "$(longer 300000 800000)" >again.txt 2>again.err || status=$?
 	[ $status -ne 3 ] || { echo "the number was never free"; return 3; }
 	[ $status -eq 0 ] || { tail -n 1 again.err; return 2; }
 	python3 "$TOP/tests/root/lives.py" both again.pb.gz again.txt "$PWD/one" "$PWD/two"
@@ -22,26 +22,38 @@ number_said() {
 	tail -n 1 said.txt
 	return $status
 }
+number_told() {
+	"$LB" report --json again.pb.gz >again.json &&
+		python3 "$TOP/tests/root/lives.py" again again.pb.gz again.json again.txt "$PWD/one" "$PWD/two"
+}
 case $status in
 3) skip number-again "$(tail -n 1 said.txt)" ;;
-*) check number-again number_said ;;
+*)
+	check number-again number_said
+	narrow number-again-time number_told
+	;;
 esac
 
 # Before it is another program, and after.
 thread_exec() {
-	record_json thread-exec -F 999 -- "$lives" thread-exec 300 "$brief" 300000 || { tail -n 1 thread-exec.err; return 1; }
+	record_json thread-exec -F 999 -- "$lives" thread-exec "$(longer 300 800)" "$brief" "$(longer 300000 800000)" || { tail -n 1 thread-exec.err; return 1; }
 	python3 "$TOP/tests/root/lives.py" exec thread-exec.pb.gz "$lives" "$brief" || return 1
 	profile_has thread-exec.json "sums_close()" "s['lost'] == 0" \
 		"self_('lives.c lives') > 0" "self_('brief.c brief') > 0"
 }
 check thread-exec thread_exec
+narrow thread-exec-shares profile_has thread-exec.json \
+	"near(self_('lives.c lives') / (self_('lives.c lives') + self_('brief.c brief')), 0.5, 0.15)" \
+	"note('on either line', self_('lives.c lives') + self_('brief.c brief')) > 95"
 
-record_json leader-gone -F 999 -- "$lives" leader-gone 500 || fail leader-gone "$(tail -n 1 leader-gone.err)"
+record_json leader-gone -F 999 -- "$lives" leader-gone "$(longer 500 1600)" || fail leader-gone "$(tail -n 1 leader-gone.err)"
 check leader-gone profile_has leader-gone.json "hottest() == is_at('lives.c lives')" "s['count'] >= 50" "sums_close()" \
 	"s['lost'] == 0"
+narrow leader-gone-share profile_has leader-gone.json "self_('lives.c lives') >= 95" "s['count'] >= 200"
 
-record_json zombies -F 999 -- "$lives" zombies 500 || fail zombies "$(tail -n 1 zombies.err)"
+record_json zombies -F 999 -- "$lives" zombies "$(longer 500 1600)" || fail zombies "$(tail -n 1 zombies.err)"
 check zombies profile_has zombies.json "hottest() == is_at('lives.c lives')" "s['count'] >= 50" "sums_close()"
+narrow zombies-share profile_has zombies.json "self_('lives.c lives') >= 95" "s['count'] >= 200"
 
 # Found in /proc, when all has happened already.
 found() {
@@ -50,7 +62,7 @@ found() {
 	# Its leader has ended, or its children have.
 	wait_until 30 sh -c "grep -qs '^State:.*Z' /proc/$pid/status || grep -ls '^PPid:.$pid\$' /proc/[0-9]*/status | grep -q ." ||
 		{ echo "it does not begin"; kill $pid; return 1; }
-	timeout 60 "$LB" record -p $pid -F 999 -d 0.7 -o "$1-found.pb.gz" >"$1-found.out" 2>"$1-found.err"
+	timeout 60 "$LB" record -p $pid -F 999 -d "$(longer 0.7 2)" -o "$1-found.pb.gz" >"$1-found.out" 2>"$1-found.err"
 	status=$?
 	kill $pid
 	wait $pid
@@ -58,5 +70,7 @@ found() {
 	"$LB" annotate --json "$1-found.pb.gz" >"$1-found.json" &&
 		profile_has "$1-found.json" "hottest() == is_at('lives.c lives')" "s['count'] >= 20" "sums_close()"
 }
-check zombies-found found zombies
-check leader-gone-found found leader-gone
+for found in zombies leader-gone; do
+	check $found-found found $found
+	narrow $found-found-share profile_has $found-found.json "self_('lives.c lives') >= 95" "s['count'] >= 50"
+done

@@ -3,16 +3,18 @@
 # Takes 15 s.
 . "${TOP:?}/tests/root/lib.sh"
 
-# functions_like JSON REGEX: the hottest function of JIT code has such a name
+# functions_like JSON REGEX [PERCENT]: the hottest function of JIT code has such a name, and those that do
+# have so many percent of the samples
 functions_like() {
-	python3 - "$1" "$2" <<'END'
+	python3 - "$@" <<'END'
 import json
 import re
 import sys
 d = json.load(open(sys.argv[1], encoding="ascii"))
 found = sorted(((f["self"], f["name"]) for f in d["functions"] if f["object"].startswith("[") and f["object"] != "[kernel]"), reverse=True)
-if not found or not re.search(sys.argv[2], found[0][1]):
-    sys.exit(f"not {sys.argv[2]}: {[(f['name'], f['object'], f['self']) for f in d['functions'][:6]]}")
+share = 100 * sum(n for n, name in found if re.search(sys.argv[2], name)) / max(1, d["samples"]["count"])
+if not found or not re.search(sys.argv[2], found[0][1]) or any(share < float(least) for least in sys.argv[3:]):
+    sys.exit(f"not {sys.argv[2]}, {share:.1f} %: {[(f['name'], f['object'], f['self']) for f in d['functions'][:6]]}")
 END
 }
 
@@ -24,9 +26,10 @@ if ! command -v php >/dev/null; then
 elif [ "$(php $php_jit -r 'echo opcache_get_status()["jit"]["on"] ? "on" : "off";' 2>&1)" != on ]; then
 	skip other-jits-php "this php has no JIT"
 else
-	record_json php -F 999 -- php $php_jit "$WORKLOADS/hot.php" 0.8 || fail other-jits-php "$(tail -n 1 php.err)"
+	record_json php -F 999 -- php $php_jit "$WORKLOADS/hot.php" "$(longer 0.8 2)" || fail other-jits-php "$(tail -n 1 php.err)"
 	"$LB" annotate --leaf --json php.pb.gz >php.json
 	check other-jits-php functions_like php.json 'inner'
+	narrow other-jits-php-share functions_like php.json 'inner' 50
 	check other-jits-php-sums profile_has php.json "sums_close()" "s['lost'] == 0"
 fi
 
@@ -37,7 +40,7 @@ elif [ "$(erl -noshell -eval 'io:format("~s", [erlang:system_info(emu_flavor)])'
 	skip other-jits-erlang "this erlang has no JIT"
 else
 	erlc "$WORKLOADS/hot.erl"
-	record_json erlang -F 999 -- erl -noshell -eval 'hot:main(["1"])' -s init stop ||
+	record_json erlang -F 999 -- erl -noshell -eval 'hot:main(["'"$(longer 1 2)"'"])' -s init stop ||
 		fail other-jits-erlang "$(tail -n 1 erlang.err)"
 	check other-jits-erlang profile_has erlang.json "sums_close()" "s['lost'] == 0" \
 		"losses['jit_objects_foreign'] > 0" "losses['jit_objects_lost'] == 0"
@@ -50,8 +53,9 @@ if ! command -v "$lua" >/dev/null; then
 elif ! readelf -sW "$(readlink -f "$(command -v "$lua")")" | grep -q __jit_debug_register_code; then
 	skip other-jits-luajit "this luajit was built without -DLUAJIT_USE_GDBJIT, as distributions do"
 else
-	record_json lua -F 999 -- "$lua" "$WORKLOADS/hot.lua" 0.8 || fail other-jits-luajit "$(tail -n 1 lua.err)"
+	record_json lua -F 999 -- "$lua" "$WORKLOADS/hot.lua" "$(longer 0.8 2)" || fail other-jits-luajit "$(tail -n 1 lua.err)"
 	check other-jits-luajit profile_has lua.json "file_self('hot.lua') > 50" "sums_close()" "s['lost'] == 0"
+	narrow other-jits-luajit-share profile_has lua.json "file_self('hot.lua') > 90"
 fi
 
 # Julia: likewise, and only when asked (ENABLE_GDBLISTENER=1).
@@ -73,20 +77,23 @@ end
 END
 	record_json julia -F 999 -- env ENABLE_GDBLISTENER=1 julia hot.jl || fail other-jits-julia "$(tail -n 1 julia.err)"
 	check other-jits-julia profile_has julia.json "file_self('hot.jl') > 0" "sums_close()"
+	narrow other-jits-julia-share profile_has julia.json "file_self('hot.jl') > 30"
 fi
 
 # LLVM's newer engine (ORC), by llvmlite: it registers as the older one does.
 if has_numba new other-jits-lljit; then
-	record_json lljit -F 999 -- "$PYTHON" "$WORKLOADS/python/lljit.py" 0.7 ||
+	record_json lljit -F 999 -- "$PYTHON" "$WORKLOADS/python/lljit.py" "$(longer 0.7 1.5)" ||
 		fail other-jits-lljit "$(tail -n 1 lljit.err)"
 	check other-jits-lljit profile_has lljit.json "hottest() == 'runs.src:10'" "sums_close()"
+	narrow other-jits-lljit-share profile_has lljit.json "self_('runs.src:10') > 60"
 fi
 
 # OpenJDK: a map of what is compiled at that moment, on request.
 if ! command -v jcmd >/dev/null || ! java -version 2>/dev/null; then
 	skip other-jits-openjdk "no jcmd"
 else
-	java -XX:+UseSerialGC "$WORKLOADS/Hot.java" 60 &
+	# It is compiled once: code of a second compiler would not be in the map.
+	java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UseOnStackReplacement "$WORKLOADS/Hot.java" 60 &
 	java=$!
 	# The compiler of the source comes first, then the hot loop is compiled.
 	is_compiled() {
@@ -94,12 +101,13 @@ else
 	}
 	wait_until 10 jcmd "$java" help
 	! jcmd "$java" help | grep -q Compiler.perfmap || wait_until 30 is_compiled
-	timeout 60 "$LB" record -F 999 -d 1 -p $java -o java.pb.gz >out 2>java.err || fail other-jits-openjdk "$(tail -n 1 java.err)"
+	timeout 60 "$LB" record -F 999 -d "$(longer 1 2)" -p $java -o java.pb.gz >out 2>java.err || fail other-jits-openjdk "$(tail -n 1 java.err)"
 	"$LB" annotate --leaf --json java.pb.gz >java.json
 	kill $java
 	wait $java 2>/dev/null
 	if [ -e "/tmp/perf-$java.map" ]; then
 		check other-jits-openjdk functions_like java.json 'Hot.*spin'
+		narrow other-jits-openjdk-share functions_like java.json 'Hot.*spin' 50
 	else
 		skip other-jits-openjdk "this JDK knows no Compiler.perfmap (17 and later do): $(tail -n 1 jcmd.out)"
 	fi

@@ -38,7 +38,7 @@ trap clean_up EXIT
 trap 'exit 130' INT TERM
 # A python3 that pyenv only stands in for takes 0.1 s longer, each time.
 PATH=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))'):$PATH
-export LB TOP WORK BATCHES PATH PYTHONDONTWRITEBYTECODE=1
+export SUITE LB TOP WORK BATCHES PATH PYTHONDONTWRITEBYTECODE=1
 # What the caller has set must not change what is tested.
 unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND DEBUGINFOD_URLS NO_COLOR
 
@@ -52,6 +52,13 @@ if [ $# -eq 0 ]; then
 		case $(basename "$script" .sh) in
 		run | lib | lib-*) ;;
 		*) set -- "$@" "$(basename "$script" .sh)" ;;
+		esac
+	done
+	# Scripts of the check that ask for more here.
+	[ "$SUITE" != stats ] || for script in "$here"/*.sh; do
+		case $(basename "$script" .sh) in
+		run | lib | lib-*) ;;
+		*) ! grep -qE '^[^#]*\<narrow ' "$script" || set -- "$@" "$(basename "$script" .sh)" ;;
 		esac
 	done
 fi

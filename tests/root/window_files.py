@@ -76,15 +76,6 @@ def accounted(w, log, hz, cpus=1):
     return want - allowed <= got <= want + allowed + stolen * hz and told <= 2 * stolen + 0.3
 
 
-def batches(w, log, hz):
-    """Batches for judge.py: samples of each file, in percent of what the kernel's own clock is worth."""
-    for x in w:
-        want = cpu_between(log, x.begin_s, x.end_s) * hz
-        stolen = between(log, x.begin_s, x.end_s, 2) / (x.end_s - x.begin_s)
-        print("samples", 100 * (x.count + x.losses["lost"]) / want, 100, stolen)
-    return True
-
-
 def adjacent(w):
     gaps = [b.begin_s - a.end_s for a, b in zip(w, w[1:])]
     print("gaps in ms:", " ".join(f"{1000 * g:.3f}" for g in gaps))
@@ -96,7 +87,7 @@ def main():
         watch(int(sys.argv[2]), sys.argv[3])
         return
     w = [Window(path) for path in sorted(glob.glob(sys.argv[1] + ".*Z*.pb.gz"))]
-    names = {"w": w, "cpu_between": cpu_between, "accounted": accounted, "adjacent": adjacent, "batches": batches}
+    names = {"w": w, "cpu_between": cpu_between, "accounted": accounted, "adjacent": adjacent}
     for expression in sys.argv[2:]:
         if not eval(expression, names):
             sys.exit(f"not true: {expression}; counts {[x.count for x in w]}")

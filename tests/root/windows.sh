@@ -71,23 +71,19 @@ count_fds() {
 	find "/proc/$1/fd" -mindepth 1 | wc -l
 }
 
-# ten BATCHES: so many windows at least, and the tail, which SIGTERM ends in its middle. Each has the
-# samples that the program's CPU time by the kernel's clock is worth.
+# Ten windows and the tail, which SIGTERM ends in its middle.
 ten() {
-	nr=$(($1 > 10 ? $1 : 10))
-	rm -f ten.*
 	start ten --window 0.4s
 	# shellcheck disable=SC2016 # for the inner shell
-	wait_until 100 sh -c '[ "$(ls ten.2* | wc -l)" -ge "$0" ]' $nr || { echo "$nr are not reached" >&2; return 1; }
+	wait_until 100 sh -c '[ "$(ls ten.2* | wc -l)" -ge 10 ]' || { echo "ten are not reached"; return 1; }
 	sleep 0.2
-	stop TERM >&2 || return 1
-	no_temporary >&2 || return 1
-	windows ten "len(w) >= $nr" "adjacent(w)" \
+	stop TERM || return 1
+	no_temporary || return 1
+	windows ten "len(w) >= 10" "adjacent(w)" \
 		"all(x.losses['lost'] == 0 for x in w)" \
 		"all(x.losses['count'] == x.count for x in w)" \
-		"all(x.json['cost']['bpf_runs'] == x.count for x in w)" >&2 || return 1
-	grep -q "samples in [0-9]* files, the last is ten.2" ten.err || { cat ten.err >&2; return 1; }
-	windows ten "batches(w[:-1], '$watch', 499)"
+		"all(x.json['cost']['bpf_runs'] == x.count for x in w)" || return 1
+	grep -q "samples in [0-9]* files, the last is ten.2" ten.err || { cat ten.err; return 1; }
 }
 
 # A snapshot is a part of its window's file; a hang-up ends the window.
@@ -160,6 +156,7 @@ full() {
 	sleep 0.5
 	stop TERM || full_status=1
 	windows disk/full "len(w) >= 2" "adjacent(w)" "w[0].end_s - w[0].begin_s > 1.9" || full_status=1
+	cp disk/full.2* .
 	ls -A disk >left
 	umount disk
 	[ $full_status -eq 0 ] || return 1
@@ -187,12 +184,16 @@ slow() {
 	windows disk/slow "len(w) >= 3" "adjacent(w)" \
 		"all(x.losses['lost'] == 0 for x in w)" \
 		"max(x.end_s - x.begin_s for x in w) > 6" || slow_status=1
+	cp disk/slow.2* .
 	umount disk
 	[ $slow_status -eq 0 ] || return 1
-	held=$(sed -n 's/.*longest time between two drains: \([0-9]*\) ms$/\1/p' slow.err | sort -n | tail -n 1)
-	echo "longest time between two drains, of 8 s: $held ms"
 	# A drain that waits for the disk waits all of it; nothing else holds one up for 4 s.
-	[ "${held:-8000}" -lt 4000 ]
+	held_below 4000 slow.err
+}
+held_below() {
+	held=$(sed -n 's/.*longest time between two drains: \([0-9]*\) ms$/\1/p' "$2" | sort -n | tail -n 1)
+	echo "longest time between two drains, of 8 s: $held ms"
+	[ "${held:-8000}" -lt "$1" ]
 }
 
 # newest PID: the file of a window that this recording wrote last; it keeps it open
@@ -299,7 +300,7 @@ in_folder() {
 	folders="$folders $!"
 }
 folders=
-in_folder ten statistic windows-ten 2 ten
+in_folder ten check windows-ten ten
 in_folder signals check windows-signals signals
 in_folder plain check windows-without-option plain
 in_folder keep check windows-keep keep
@@ -314,3 +315,16 @@ else
 fi
 # shellcheck disable=SC2086 # a list of numbers
 wait $folders
+
+# Their samples are worth the CPU time of the program by the kernel's own clock.
+accounted() {
+	(cd "$1" && windows "${2:-$1}" "accounted(w${3:-}, '$watch', 499)")
+}
+narrow windows-ten-time accounted ten
+narrow windows-ten-lengths windows ten/ten "sum(abs(x.end_s - x.begin_s - 0.4) < 0.3 for x in w[:-1]) >= 8"
+narrow windows-signals-time accounted signals
+narrow windows-snapshot-time accounted signals snapshot '[1:]'
+narrow windows-without-option-time accounted plain
+narrow windows-full-disk-time accounted full
+[ ! -e slow ] || narrow windows-slow-disk-time accounted slow
+[ ! -e slow ] || narrow windows-slow-disk-held held_below 2000 slow/slow.err
