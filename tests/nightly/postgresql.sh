@@ -30,6 +30,8 @@ for folder in /usr/lib/postgresql/*/bin; do
 done
 if [ -n "$pg_bin" ] && id postgres >/dev/null 2>&1; then
 	check unwind-postgresql postgres
+	# Five processes at once, none of which has tables yet.
+	narrow unwind-postgresql-promptly promptly_whole postgres
 else
 	skip unwind-postgresql "no PostgreSQL below /usr/lib/postgresql (package postgresql)"
 fi

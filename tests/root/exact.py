@@ -15,6 +15,8 @@ import subprocess
 import sys
 import time
 
+from records import records
+
 LB, PAGES, SOURCE = sys.argv[1:4]
 CGROUP2 = sys.argv[4] if len(sys.argv) > 4 else ""
 
@@ -55,15 +57,6 @@ def target(**how):
         it.end()
 
 
-def is_sampling(pid):
-    """lineburn waits for what happens only once its events are on."""
-    try:
-        with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
-            return "ep" in f.read()
-    except OSError:
-        return False
-
-
 class Recording:
     def __init__(self, name, *options):
         self.name = name
@@ -71,7 +64,7 @@ class Recording:
         self.process = subprocess.Popen(
             [LB, "record", "-e", "page-faults", "-o", self.path, *options],
             stderr=subprocess.PIPE, text=True)
-        while not is_sampling(self.process.pid):
+        while not records(self.process.pid):
             if self.process.poll() is not None:
                 raise RuntimeError("lineburn ended: " + self.process.stderr.read())
             time.sleep(0.01)

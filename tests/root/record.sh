@@ -52,18 +52,12 @@ ends_by() {
 # A background job of sh ignores SIGINT; python starts it as a terminal would.
 interrupts() {
 	rm -f int.pb.gz
-	python3 - "$LB" <<'END'
+	PYTHONPATH=$TOP/tests/root python3 - "$LB" <<'END'
 import signal
 import subprocess
 import sys
 import time
-
-def wait_until_it_records(pid):
-    while True:
-        with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
-            if "ep" in f.read():
-                return
-        time.sleep(0.02)
+from records import wait_until_it_records
 
 p = subprocess.Popen([sys.argv[1], "record", "-a", "-o", "int.pb.gz"], stderr=subprocess.PIPE,
                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
@@ -83,20 +77,14 @@ check ends-by-TERM ends_by TERM
 # A second Ctrl-C: dies at once by it, and leaves nothing half-written.
 aborts() {
 	mkdir -p abort
-	python3 - "$LB" <<'END'
+	PYTHONPATH=$TOP/tests/root python3 - "$LB" <<'END'
 import os
 import signal
 import subprocess
 import sys
 import time
+from records import wait_until_it_records
 died = 0
-
-def wait_until_it_records(pid):
-    while True:
-        with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
-            if "ep" in f.read():
-                return
-        time.sleep(0.02)
 
 for pause in (0.0, 0.01, 0.03, 0.1, 0.3):
     p = subprocess.Popen([sys.argv[1], "record", "-a", "-F", "999", "-o", "abort/p.pb.gz"],

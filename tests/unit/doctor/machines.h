@@ -15,6 +15,49 @@ enum machine_part_kind {
 #define LINK(to)         PART_LINK, to, 0
 #define ABSENT           PART_ABSENT, NULL, 0
 
+/* Symbols as they are shown to whom the kernel hides their addresses. */
+#define HIDDEN_KALLSYMS                    \
+	"0000000000000000 T function_0\n"  \
+	"0000000000000000 T function_1\n"  \
+	"0000000000000000 T function_2\n"  \
+	"0000000000000000 T function_3\n"  \
+	"0000000000000000 T function_4\n"  \
+	"0000000000000000 T function_5\n"  \
+	"0000000000000000 T function_6\n"  \
+	"0000000000000000 T function_7\n"  \
+	"0000000000000000 T function_8\n"  \
+	"0000000000000000 T function_9\n"  \
+	"0000000000000000 T function_10\n" \
+	"0000000000000000 T function_11\n" \
+	"0000000000000000 T function_12\n" \
+	"0000000000000000 T function_13\n" \
+	"0000000000000000 T function_14\n" \
+	"0000000000000000 T function_15\n" \
+	"0000000000000000 T function_16\n" \
+	"0000000000000000 T function_17\n" \
+	"0000000000000000 T function_18\n" \
+	"0000000000000000 T function_19\n" \
+	"0000000000000000 T function_20\n" \
+	"0000000000000000 T function_21\n" \
+	"0000000000000000 T function_22\n" \
+	"0000000000000000 T function_23\n" \
+	"0000000000000000 T function_24\n" \
+	"0000000000000000 T function_25\n" \
+	"0000000000000000 T function_26\n" \
+	"0000000000000000 T function_27\n" \
+	"0000000000000000 T function_28\n" \
+	"0000000000000000 T function_29\n" \
+	"0000000000000000 T function_30\n" \
+	"0000000000000000 T function_31\n" \
+	"0000000000000000 T function_32\n" \
+	"0000000000000000 T function_33\n" \
+	"0000000000000000 T function_34\n" \
+	"0000000000000000 T function_35\n" \
+	"0000000000000000 T function_36\n" \
+	"0000000000000000 T function_37\n" \
+	"0000000000000000 T function_38\n" \
+	"0000000000000000 T function_39\n"
+
 static const struct machine_part {
 	const char *machine, *path;
 	enum machine_part_kind kind;
@@ -188,89 +231,9 @@ static const struct machine_part {
 	{"jit-hidden", "/proc/sys/net/core/bpf_jit_enable", ABSENT},
 	{"jit-off", "/proc/sys/net/core/bpf_jit_enable", FILE_OF("0\n")},
 	{"kallsyms-absent", "/proc/kallsyms", ABSENT},
-	{"kallsyms-no-syslog", "/proc/kallsyms",
-	 FILE_OF("0000000000000000 T function_0\n"
-		 "0000000000000000 T function_1\n"
-		 "0000000000000000 T function_2\n"
-		 "0000000000000000 T function_3\n"
-		 "0000000000000000 T function_4\n"
-		 "0000000000000000 T function_5\n"
-		 "0000000000000000 T function_6\n"
-		 "0000000000000000 T function_7\n"
-		 "0000000000000000 T function_8\n"
-		 "0000000000000000 T function_9\n"
-		 "0000000000000000 T function_10\n"
-		 "0000000000000000 T function_11\n"
-		 "0000000000000000 T function_12\n"
-		 "0000000000000000 T function_13\n"
-		 "0000000000000000 T function_14\n"
-		 "0000000000000000 T function_15\n"
-		 "0000000000000000 T function_16\n"
-		 "0000000000000000 T function_17\n"
-		 "0000000000000000 T function_18\n"
-		 "0000000000000000 T function_19\n"
-		 "0000000000000000 T function_20\n"
-		 "0000000000000000 T function_21\n"
-		 "0000000000000000 T function_22\n"
-		 "0000000000000000 T function_23\n"
-		 "0000000000000000 T function_24\n"
-		 "0000000000000000 T function_25\n"
-		 "0000000000000000 T function_26\n"
-		 "0000000000000000 T function_27\n"
-		 "0000000000000000 T function_28\n"
-		 "0000000000000000 T function_29\n"
-		 "0000000000000000 T function_30\n"
-		 "0000000000000000 T function_31\n"
-		 "0000000000000000 T function_32\n"
-		 "0000000000000000 T function_33\n"
-		 "0000000000000000 T function_34\n"
-		 "0000000000000000 T function_35\n"
-		 "0000000000000000 T function_36\n"
-		 "0000000000000000 T function_37\n"
-		 "0000000000000000 T function_38\n"
-		 "0000000000000000 T function_39\n")},
+	{"kallsyms-no-syslog", "/proc/kallsyms", FILE_OF(HIDDEN_KALLSYMS)},
 	{"kallsyms-no-syslog", "/proc/sys/kernel/kptr_restrict", FILE_OF("1\n")},
-	{"kallsyms-restricted", "/proc/kallsyms",
-	 FILE_OF("0000000000000000 T function_0\n"
-		 "0000000000000000 T function_1\n"
-		 "0000000000000000 T function_2\n"
-		 "0000000000000000 T function_3\n"
-		 "0000000000000000 T function_4\n"
-		 "0000000000000000 T function_5\n"
-		 "0000000000000000 T function_6\n"
-		 "0000000000000000 T function_7\n"
-		 "0000000000000000 T function_8\n"
-		 "0000000000000000 T function_9\n"
-		 "0000000000000000 T function_10\n"
-		 "0000000000000000 T function_11\n"
-		 "0000000000000000 T function_12\n"
-		 "0000000000000000 T function_13\n"
-		 "0000000000000000 T function_14\n"
-		 "0000000000000000 T function_15\n"
-		 "0000000000000000 T function_16\n"
-		 "0000000000000000 T function_17\n"
-		 "0000000000000000 T function_18\n"
-		 "0000000000000000 T function_19\n"
-		 "0000000000000000 T function_20\n"
-		 "0000000000000000 T function_21\n"
-		 "0000000000000000 T function_22\n"
-		 "0000000000000000 T function_23\n"
-		 "0000000000000000 T function_24\n"
-		 "0000000000000000 T function_25\n"
-		 "0000000000000000 T function_26\n"
-		 "0000000000000000 T function_27\n"
-		 "0000000000000000 T function_28\n"
-		 "0000000000000000 T function_29\n"
-		 "0000000000000000 T function_30\n"
-		 "0000000000000000 T function_31\n"
-		 "0000000000000000 T function_32\n"
-		 "0000000000000000 T function_33\n"
-		 "0000000000000000 T function_34\n"
-		 "0000000000000000 T function_35\n"
-		 "0000000000000000 T function_36\n"
-		 "0000000000000000 T function_37\n"
-		 "0000000000000000 T function_38\n"
-		 "0000000000000000 T function_39\n")},
+	{"kallsyms-restricted", "/proc/kallsyms", FILE_OF(HIDDEN_KALLSYMS)},
 	{"kallsyms-restricted", "/proc/sys/kernel/kptr_restrict", FILE_OF("2\n")},
 	{"kernel-5.10", "/proc/version",
 	 FILE_OF("Linux version 5.10.0-46-amd64 (debian-kernel@lists.debian.org) (gcc-12"
