@@ -81,6 +81,7 @@ help:
 	@echo 'make check-kernels  lineburn in older and newer kernels, booted by qemu (network, minutes)'
 	@echo 'make check-python   the hook in Pythons with and without Numba (a minute)'
 	@echo 'make nightly        statistics, soak, kernels, long fuzzing, whole clang-tidy, more runtimes (root, hours)'
+	@echo 'make loaded         the root layers beside stress, with 1.5 CPUs, RUNS=1 times (root, 10 minutes a run)'
 	@echo 'make mutants        does each mistake of tests/mutants make a test fail? (root, an hour)'
 	@echo 'make unit|replay|cli one kind of them'
 	@echo 'make fuzz           every fuzz target over its corpus, then FUZZ_SECONDS each (default 10), or FUZZ_RUNS'
@@ -176,6 +177,8 @@ check-kernels: $(BIN) $(addprefix $(BUILD)/tests/unit/collect/,unwind jit_probe)
 	@tests/kernels/run.sh ./$(BIN) $(BUILD)/tests/unit/collect
 nightly:
 	@tools/nightly.sh
+loaded:
+	@tools/loaded.sh $(RUNS)
 mutants:
 	@tests/mutants/run.sh
 check-python: $(BIN)
@@ -227,5 +230,5 @@ distclean: clean
 	$(BUILD)/tests/unit/*/*/*.d) $(UNIT_LIB_OBJS:.o=.d) $(REPLAY_BINS:=.d) $(FAKE_OBJS:.o=.d) \
 	$(FUZZ_BINS:=.d)
 
-.PHONY: all help unit replay golden-update cli check check-root stats check-kernels check-python nightly mutants fuzz bench soak try-debian fmt lint install clean distclean
+.PHONY: all help unit replay golden-update cli check check-root stats check-kernels check-python nightly loaded mutants fuzz bench soak try-debian fmt lint install clean distclean
 .SECONDARY:

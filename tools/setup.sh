@@ -51,6 +51,7 @@ add_nightly() {
 	add_command systemd-nspawn systemd-container
 	add_command qemu-system-x86_64 qemu-system-x86
 	add_command busybox busybox-static
+	add_command stress stress
 	add_command cpio cpio
 }
 
