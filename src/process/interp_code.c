@@ -47,7 +47,7 @@ int interp_store_new(uint64_t max_bytes, struct interp_store **ret)
 
 	if (!s)
 		return -ENOMEM;
-	s->max_bytes = max_bytes ? max_bytes : INTERP_STORE_DEFAULT_BYTES;
+	s->max_bytes = max_bytes;
 	*ret = s;
 	return 0;
 }

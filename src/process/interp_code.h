@@ -20,7 +20,7 @@ struct interp_store;
 #define INTERP_STORE_DEFAULT_BYTES (64ull << 20)
 #define INTERP_MAX_CODES           65536 /* of one image */
 
-/* @max_bytes  of texts and their index; 0: the default */
+/* @max_bytes  of texts and their index */
 int interp_store_new(uint64_t max_bytes, struct interp_store **ret);
 /** Frees the store. Call it after freeing all interp_codes that use it. */
 void interp_store_free(struct interp_store *s);

@@ -56,7 +56,7 @@ int jit_store_new(uint64_t max_bytes, struct jit_store **ret)
 	if (!s)
 		return -ENOMEM;
 	s->read_fd = -1;
-	s->max_bytes = max_bytes ? max_bytes : JIT_STORE_DEFAULT_BYTES;
+	s->max_bytes = max_bytes;
 	s->clean_above = s->max_bytes / 2;
 	s->clean_registrations_above = JIT_STORE_MAX_REGISTRATIONS / 2;
 	s->fd = -1;

@@ -18,7 +18,7 @@ struct jit_store;
 
 #define JIT_STORE_DEFAULT_BYTES (256ull << 20)
 
-/** @max_bytes  of objects held; 0: the default. Return: 0, -ENOMEM or -errno of memfd. */
+/** @max_bytes  of objects held. Return: 0, -ENOMEM or -errno of memfd. */
 int jit_store_new(uint64_t max_bytes, struct jit_store **ret);
 void jit_store_free(struct jit_store *s);
 DEFINE_CLEANUP(struct jit_store, jit_store_free);

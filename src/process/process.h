@@ -78,7 +78,7 @@ struct process {
 	struct jit_file perf_map;
 	struct jit_file jitdump;
 	struct jit_code jit_code; /* bytes in process_table_jit_store() */
-	struct interp_codes interp_codes; /* texts in process_table_interp_store() */
+	struct interp_codes interp_codes; /* texts in the table's interp_store */
 	const char
 		*command; /* its arguments, a '\n' after each; interned; NULL: not read */
 	const char *cwd; /* same; as it was when the arguments were read */

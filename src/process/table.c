@@ -211,8 +211,6 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 		image_inherit(next, img);
 		if (ev->time_ns <= img->ids_ns)
 			image_forget_ids(t, img);
-		next->proc.ns_tgid = img->proc.ns_tgid;
-		next->ppid = img->ppid;
 		if (read_later)
 			hand_over_maps(img, next);
 	}
@@ -334,23 +332,21 @@ static bool is_over_now(struct process_table *t, struct image *img, uint64_t now
 	       image_is_gone(t, img, now_ns);
 }
 
-static void mark_used(const struct process *p, bool *is_used)
-{
-	for (size_t i = 0; i < p->maps.nr; i++)
-		if (p->maps.items[i].file)
-			is_used[p->maps.items[i].file->id] = true;
-}
-
-/* Marks files that it maps, or mapped while samples may not be named yet. */
-static void mark_mapped(const struct process *p, uint64_t now_ns, bool *is_used)
+/* Marks files that it maps, or mapped at @since_ns or later. */
+static void mark_mapped(const struct process *p, uint64_t since_ns, bool *is_used)
 {
 	for (size_t i = 0; i < p->maps.nr; i++) {
 		const struct mapping *m = &p->maps.items[i];
 
-		if (m->file &&
-		    (m->until_ns == UINT64_MAX || m->until_ns + OVER_AFTER_NS >= now_ns))
+		if (m->file && m->until_ns >= since_ns)
 			is_used[m->file->id] = true;
 	}
+}
+
+/* What ended before has no samples without a name. */
+static uint64_t over_before(uint64_t now_ns)
+{
+	return now_ns > OVER_AFTER_NS ? now_ns - OVER_AFTER_NS : 0;
 }
 
 void process_table_trim(struct process_table *t, uint64_t now_ns)
@@ -371,19 +367,10 @@ void process_table_trim(struct process_table *t, uint64_t now_ns)
 			jit_file_init(&img->proc.jitdump);
 		}
 		if (is_used && !img->proc.is_over)
-			mark_mapped(&img->proc, now_ns, is_used);
+			mark_mapped(&img->proc, over_before(now_ns), is_used);
 	}
 	if (is_used)
 		file_cache_close_unused(t->files, is_used);
-}
-
-static void forget_past(struct process_table *t, struct image *img, uint64_t now_ns)
-{
-	size_t nr = img->proc.maps.nr;
-
-	if (now_ns > OVER_AFTER_NS)
-		maps_forget(&img->proc.maps, now_ns - OVER_AFTER_NS);
-	t->nr_mappings -= nr - img->proc.maps.nr;
 }
 
 void process_table_forget_ended(struct process_table *t, uint64_t now_ns)
@@ -399,11 +386,15 @@ void process_table_forget_ended(struct process_table *t, uint64_t now_ns)
 			t->images[i]->sampled_ns = 0;
 	process_table_expire(t, now_ns);
 	for (size_t i = 0; i < t->nr_ids; i++) {
-		if (!t->images[i])
+		struct process *p = process_table_at(t, (uint32_t)i);
+		size_t nr = p ? p->maps.nr : 0;
+
+		if (!p)
 			continue;
-		forget_past(t, t->images[i], now_ns);
+		maps_forget(&p->maps, over_before(now_ns));
+		t->nr_mappings -= nr - p->maps.nr;
 		if (is_used)
-			mark_used(&t->images[i]->proc, is_used);
+			mark_mapped(p, 0, is_used);
 	}
 	if (is_used)
 		file_cache_forget_unused(t->files, is_used);
@@ -482,9 +473,9 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 	t->container_names = owner_container_names(t->proc_fd);
 	if (!t->container_names)
 		return error_set(err, -ENOMEM, "out of memory");
-	if (jit_store_new(config->max_jit_bytes, &t->jit_store))
+	if (jit_store_new(JIT_STORE_DEFAULT_BYTES, &t->jit_store))
 		return error_set(err, -ENOMEM, "cannot make a memfd for JIT objects");
-	if (interp_store_new(config->max_interp_bytes, &t->interp_store))
+	if (interp_store_new(INTERP_STORE_DEFAULT_BYTES, &t->interp_store))
 		return error_set(err, -ENOMEM, "out of memory");
 	*ret = take_ptr(t);
 	return 0;
@@ -510,6 +501,65 @@ void process_table_free(struct process_table *t)
 	free(t->free_ids);
 	free(t->active);
 	free(t);
+}
+
+/* ---- reading /proc ---- */
+
+struct process *process_table_prepare(struct process_table *t, uint32_t tgid)
+{
+	struct image *img = image_newest(t, tgid);
+
+	/* A scan of the targets has read it already. */
+	if (!img || !img->maps_known) {
+		image_scan(t, tgid);
+		img = image_newest(t, tgid);
+	}
+	if (!img || img->proc.exited || img->proc.is_kernel_thread)
+		return NULL;
+	image_open_files(t, img, clock_now_ns());
+	return &img->proc;
+}
+
+static int scan_each(void *ctx, uint32_t tgid, int dir)
+{
+	(void)dir;
+	image_scan(ctx, tgid);
+	return 0;
+}
+
+static int scan_some(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
+		     struct error *err)
+{
+	_cleanup_(proc_tree_deinit) struct proc_tree tree = {0};
+	int rc = proc_tree_read(t->proc_fd, &tree);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < nr_tgids; i++)
+		if (!proc_tree_mark(&tree, tgids[i]))
+			return error_set(err, -ESRCH,
+					 "there is no process %u: it has ended, or the "
+					 "number is wrong",
+					 tgids[i]);
+	proc_tree_mark_descendants(&tree);
+	for (size_t i = 0; i < tree.nr; i++)
+		if (tree.items[i].is_marked)
+			image_scan(t, tree.items[i].tgid);
+	return 0;
+}
+
+int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
+		       struct error *err)
+{
+	int rc;
+
+	t->restricted = tgids;
+	rc = tgids ? scan_some(t, tgids, nr_tgids, err)
+		   : proc_dir_each(t->proc_fd, scan_each, t);
+	errno = -rc;
+	if (rc && rc != -ESRCH)
+		return error_set_exit(err, EXIT_SYSTEM, rc, "cannot list /proc: %m");
+	return rc;
 }
 
 /* ---- samples ---- */
@@ -547,8 +597,6 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 	image_inherit(next, img);
 	/* The time of the exec is not known: ids may be those of the new program. */
 	image_forget_ids(t, img);
-	next->proc.ns_tgid = img->proc.ns_tgid;
-	next->ppid = img->ppid;
 	next->fork_ns = img->fork_ns;
 	image_end(img, time_ns);
 	image_identify(t, next, start_boottime_ns, exec_id);
@@ -662,6 +710,24 @@ struct process *process_table_find(struct process_table *t, uint32_t tgid,
 	return &img->proc;
 }
 
+void process_table_told(struct process_table *t, struct process *p,
+			const struct lb_ids *ids, uint64_t time_ns)
+{
+	image_tell_ids(t, t->images[p->id], ids, time_ns);
+}
+
+struct process *process_table_first_told(struct process_table *t,
+					 const struct lb_first_sample *first)
+{
+	struct process *p = process_table_identify(
+		t, first->tgid, first->start_boottime_ns, first->exec_id, first->time_ns);
+
+	if (p)
+		process_table_told(t, p, &first->ids, first->time_ns);
+	return process_table_first_sample(t, first->tgid, first->start_boottime_ns,
+					  first->exec_id, first->time_ns);
+}
+
 /* ---- upkeep ---- */
 
 /* Keeps tracking an image that ended without a sample, in case one comes late. */
@@ -721,6 +787,18 @@ bool process_is_alive(struct process_table *t, const struct process *p)
 	return dir >= 0;
 }
 
+int process_find_mapped(struct process_table *t, const struct process *p,
+			const struct mapping *m, bool *ret_by_path)
+{
+	const struct image *img = t->images[p->id];
+	_cleanup_close_ int dir = img->is_newest ? image_open_dir(t, img) : -1;
+	struct file_source source = {.proc_dir = dir, .root = img->root};
+
+	if (dir < 0 || m->until_ns != UINT64_MAX)
+		return -ESRCH;
+	return file_source_find(&source, m, ret_by_path);
+}
+
 bool process_is_sampled(const struct process_table *t, const struct process *p)
 {
 	return t->images[p->id]->sampled_ns;
@@ -744,11 +822,6 @@ int process_add_interp_code(struct process_table *t, struct process *p,
 	if (!p->interp_codes.nr)
 		process_read_command(t, p);
 	return interp_codes_add(&p->interp_codes, t->interp_store, record, size_bytes);
-}
-
-struct interp_store *process_table_interp_store(struct process_table *t)
-{
-	return t->interp_store;
 }
 
 void process_table_forget_jit(struct process_table *t, uint64_t before_ns)
@@ -819,17 +892,6 @@ static void expire_chain(struct process_table *t, struct image *newest, uint64_t
 		kept->older = IMAGE_NONE;
 }
 
-/* The exit of this one may have been among the events that were lost. */
-static void check_alive(struct process_table *t, struct image *img)
-{
-	int dir = image_open_dir(t, img);
-
-	if (dir >= 0)
-		close(dir);
-	else
-		image_end(img, clock_now_ns());
-}
-
 void process_table_expire(struct process_table *t, uint64_t now_ns)
 {
 	unsigned int nr_checks = 0;
@@ -843,7 +905,9 @@ void process_table_expire(struct process_table *t, uint64_t now_ns)
 		    img->checked_seq != t->lost_seq &&
 		    nr_checks++ < MAX_CHECKS_PER_EXPIRE) {
 			img->checked_seq = t->lost_seq;
-			check_alive(t, img);
+			/* Its exit may have been among the events that were lost. */
+			if (!process_is_alive(t, &img->proc))
+				image_end(img, clock_now_ns());
 		}
 		if (has_expired(t, img, now_ns))
 			expire_chain(t, img, now_ns);
@@ -895,11 +959,6 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 		ret->nr_jit_foreign += img->proc.jit_code.nr_foreign;
 		ret->nr_interp_codes_lost += img->proc.interp_codes.nr_lost;
 	}
-}
-
-size_t process_table_nr_files(const struct process_table *t)
-{
-	return file_cache_count(t->files);
 }
 
 struct target_file *process_table_file(struct process_table *t, uint32_t id)

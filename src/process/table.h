@@ -45,8 +45,6 @@ struct process_table_config {
 	size_t max_files; /* open descriptors; 0: the default, 8192, or what
 			   * RLIMIT_NOFILE allows */
 	size_t max_mappings; /* of all images together; 0: the default, 2 Mi */
-	uint64_t max_jit_bytes; /* of JIT objects; 0: JIT_STORE_DEFAULT_BYTES */
-	uint64_t max_interp_bytes; /* of code objects; 0: INTERP_STORE_DEFAULT_BYTES */
 };
 
 /**
@@ -187,8 +185,6 @@ int process_add_interp_code(struct process_table *t, struct process *p,
 
 /** Returns the store of all JIT objects. */
 struct jit_store *process_table_jit_store(struct process_table *t);
-/** Returns the store of all code objects' texts. */
-struct interp_store *process_table_interp_store(struct process_table *t);
 /**
  * Frees JIT objects that ended by @before_ns, also by exit, in all images. All samples up
  * to then must have been named.
@@ -235,8 +231,7 @@ size_t process_table_nr_ids(const struct process_table *t);
 struct process *process_table_at(struct process_table *t, uint32_t id);
 void process_table_stats(const struct process_table *t, struct process_table_stats *ret);
 
-/** Number of files in the cache, and the file of an id. */
-size_t process_table_nr_files(const struct process_table *t);
+/** Returns the file of an id in the cache. */
 struct target_file *process_table_file(struct process_table *t, uint32_t id);
 
 #endif
