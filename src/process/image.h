@@ -4,13 +4,13 @@
 #define LB_PROCESS_IMAGE_H
 
 #include "base/hashmap.h"
-#include "process/cgroup_id.h"
-#include "process/container_name.h"
 #include "process/file.h"
 #include "process/file_cache.h"
 #include "process/proc_dir.h"
 #include "process/process.h"
 #include "process/root.h"
+
+struct owners;
 
 #define IMAGE_NONE HASHMAP_NONE
 
@@ -66,8 +66,7 @@ struct process_table {
 	struct fd_budget budget;
 	struct roots *roots;
 	struct file_cache *files;
-	struct container_names *container_names;
-	struct cgroup_ids cgroups;
+	struct owners *owners;
 	struct jit_store *jit_store;
 	uint64_t nr_jit_lost, nr_jit_foreign; /* of images that are forgotten by now */
 	struct interp_store *interp_store;

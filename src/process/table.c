@@ -68,20 +68,9 @@ static void move(struct strpool *pool, const char **name)
 		*name = strpool_add(pool, *name);
 }
 
-static void move_owner(struct strpool *pool, struct process_owner *o)
-{
-	const char **owner[] = {
-		&o->cgroup, &o->container, &o->container_name, &o->runtime, &o->pod,
-		&o->unit,   &o->exe,
-	};
-
-	for (size_t i = 0; i < sizeof(owner) / sizeof(*owner); i++)
-		move(pool, owner[i]);
-}
-
 static void move_image(struct strpool *pool, struct process *p)
 {
-	move_owner(pool, &p->owner);
+	owner_set_pool(&p->owner, pool);
 	move(pool, &p->perf_map.path);
 	move(pool, &p->jitdump.path);
 	move(pool, &p->command);
@@ -95,8 +84,7 @@ void process_table_set_pool(struct process_table *t, struct strpool *pool)
 	for (size_t i = 0; i < t->nr_ids; i++)
 		if (t->images[i])
 			move_image(pool, &t->images[i]->proc);
-	for (size_t i = 0; i < t->cgroups.nr; i++)
-		move_owner(pool, &t->cgroups.items[i]->owner);
+	owners_set_pool(t->owners, pool);
 	for (size_t i = 0; i < file_cache_count(t->files); i++)
 		move(pool, &file_cache_at(t->files, i)->path);
 	t->pool = pool;
@@ -379,7 +367,7 @@ void process_table_forget_ended(struct process_table *t, uint64_t now_ns)
 		calloc(file_cache_count(t->files), sizeof(*is_used));
 
 	process_table_trim(t, now_ns);
-	cgroup_ids_forget(&t->cgroups, now_ns);
+	owners_forget(t->owners, now_ns);
 	for (size_t i = 0; i < t->nr_ids; i++)
 		if (t->images[i] && t->images[i]->proc.is_over &&
 		    t->images[i]->last_sample_ns < now_ns)
@@ -450,7 +438,6 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 	if (!t)
 		return error_set(err, -ENOMEM, "out of memory");
 	t->pool = pool;
-	cgroup_ids_init(&t->cgroups, config->cgroup_mounts, config->cgroups);
 	t->max_images = config->max_processes ? config->max_processes
 					      : DEFAULT_MAX_IMAGES;
 	t->max_mappings = config->max_mappings ? config->max_mappings
@@ -470,8 +457,8 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		t->files = file_cache_new(t->roots, &t->budget);
 	if (!t->files)
 		return error_set(err, -ENOMEM, "out of memory");
-	t->container_names = owner_container_names(t->proc_fd);
-	if (!t->container_names)
+	t->owners = owners_new(t->proc_fd, config->cgroup_mounts, config->cgroups);
+	if (!t->owners)
 		return error_set(err, -ENOMEM, "out of memory");
 	if (jit_store_new(JIT_STORE_DEFAULT_BYTES, &t->jit_store))
 		return error_set(err, -ENOMEM, "cannot make a memfd for JIT objects");
@@ -491,8 +478,7 @@ void process_table_free(struct process_table *t)
 	interp_store_free(t->interp_store);
 	file_cache_free(t->files);
 	roots_free(t->roots);
-	container_names_free(t->container_names);
-	cgroup_ids_deinit(&t->cgroups);
+	owners_free(t->owners);
 	if (t->proc_fd >= 0)
 		close(t->proc_fd);
 	hashmap_deinit(&t->by_tgid);
@@ -752,7 +738,7 @@ void process_table_refresh(struct process_table *t, uint64_t now_ns)
 			t->active[nr++] = img->proc.id;
 	}
 	t->nr_active = nr;
-	owner_refresh(t, now_ns);
+	owners_refresh(t, now_ns);
 }
 
 bool process_table_open_new(struct process_table *t, uint64_t now_ns)
@@ -966,14 +952,8 @@ struct target_file *process_table_file(struct process_table *t, uint32_t id)
 	return file_cache_at(t->files, id);
 }
 
-static void fill_owner(void *ctx, const char *path, size_t len,
-		       struct process_owner *owner)
-{
-	owner_of_cgroup(ctx, 0, path, len, owner);
-}
-
 const struct process_owner *process_table_cgroup(struct process_table *t, uint64_t id,
 						 uint64_t time_ns)
 {
-	return cgroup_ids_owner(&t->cgroups, id, time_ns, fill_owner, t);
+	return owners_find(t, id, time_ns);
 }

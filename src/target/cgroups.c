@@ -19,6 +19,7 @@
 #include "collect/filter.h"
 #include "process/cgroup.h"
 #include "process/cgroup_mount.h"
+#include "process/container_name.h"
 #include "process/owner.h"
 #include "target/cgroup_watch.h"
 
