@@ -36,15 +36,15 @@ struct proc_status {
 	uint32_t ns_tgid; /* innermost pid namespace; 0: not known */
 };
 
-/* Pure parsers of @len bytes. Return: 0, or -EBADMSG with @ret unchanged. */
-int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret);
-int proc_status_parse(const char *text, size_t len, struct proc_status *ret);
+/* Pure parsers. Return: 0, or -EBADMSG with @ret unchanged. */
+int proc_stat_parse(const char *text, struct proc_stat *ret);
+int proc_status_parse(const char *text, struct proc_status *ret);
 
 /**
  * Finds the uid, in our user namespace, that is 0 in the one of this uid_map.
  * Return: 0, or -ENOENT when it has no 0 (or the text is not a uid_map).
  */
-int proc_uid_map_parse(const char *text, size_t len, uid_t *ret);
+int proc_uid_map_parse(const char *text, uid_t *ret);
 
 /** Returns whether /proc hides other users' processes from us (hidepid). */
 bool proc_hides_others(void);
