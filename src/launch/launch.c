@@ -24,6 +24,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "launch/python_hook.h"
+#include "process/proc_dir.h"
 
 #define ENVIRON_MAX_BYTES (4u << 20)
 #define MAX_ANCESTORS     16
@@ -68,42 +69,22 @@ void launch_user_find(struct launch_user *ret)
 	snprintf(ret->name, sizeof(ret->name), "%s", pw ? pw->pw_name : "");
 }
 
-/* Reads a process's name and parent from /proc/PID/stat; false when it has exited. */
-static bool read_stat(pid_t pid, char name[64], pid_t *ret_parent)
-{
-	char path[64];
-	_cleanup_free_ char *text = NULL;
-	char *open, *close;
-	size_t len;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (io_read_file(path, 4096, &text, &len))
-		return false;
-	open = strchr(text, '(');
-	close = strrchr(text, ')');
-	if (!open || !close || close < open)
-		return false;
-	*close = '\0';
-	snprintf(name, 64, "%s", open + 1);
-	return sscanf(close + 1, " %*c %d", ret_parent) == 1;
-}
-
 /* Returns our outermost sudo ancestor, which has the caller's environment. */
 static pid_t find_sudo(void)
 {
 	pid_t pid = getppid(), found = 0;
 
 	for (int i = 0; i < MAX_ANCESTORS && pid > 1; i++) {
-		char name[64];
-		pid_t parent;
+		_cleanup_close_ int dir = proc_dir_open_here((uint32_t)pid);
+		struct proc_stat stat;
 
-		if (!read_stat(pid, name, &parent))
+		if (dir < 0 || proc_dir_stat(dir, &stat))
 			break;
-		if (!strcmp(name, "sudo"))
+		if (!strcmp(stat.comm, "sudo"))
 			found = pid;
 		else if (found)
 			break;
-		pid = parent;
+		pid = (pid_t)stat.ppid;
 	}
 	return found;
 }

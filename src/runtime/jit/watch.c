@@ -11,7 +11,7 @@
 #include "collect/jit_probe.h"
 #include "decode/jit/interface.h"
 #include "lineburn_unwind.h"
-#include "process/file_facts.h"
+#include "process/file.h"
 #include "process/table.h"
 #include "runtime/jit/inodes.h"
 #include "runtime/jit/list_walk.h"
