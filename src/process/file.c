@@ -188,8 +188,7 @@ int file_facts_read(struct worker *decoder, int fd, const char *path,
 	wire_put_str(&request, path);
 	if (!request.failed)
 		answer = worker_call(decoder, DECODER_INSPECT, request.data, request.len,
-				     &fd, 1, NULL, NULL, FACTS_DEADLINE_MS, &reply,
-				     NULL);
+				     &fd, 1, NULL, NULL, FACTS_DEADLINE_MS, &reply, NULL);
 	wire_writer_deinit(&request);
 	return answer == WORKER_OK ? read_facts(&reply, ret) : -ENODATA;
 }

@@ -11,8 +11,6 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "process/jit_file.h"
-#include "process/owner.h"
 
 /* A fork's event comes within this time of the start time that the kernel noted. */
 #define FORK_EVENT_SLACK_NS 1000000000ull
@@ -768,11 +766,7 @@ void image_open_files(struct process_table *t, struct image *img, uint64_t now_n
 		img->unopened = false;
 	if (dir >= 0 && is_first)
 		read_identity(t, img, dir);
-	if (is_first)
-		owner_fill(t, img, dir);
 	look_at_jit_files(t, img, dir, now_ns);
-	if (t->nr_dirs > t->max_dirs)
-		image_forget_dir(t, img);
 	if (dir >= 0 || (img->is_newest && !wants_dir))
 		return;
 	/* Its exit event may come later, or was lost. */

@@ -326,6 +326,17 @@ int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid)
 	return -ESRCH;
 }
 
+int proc_dir_open_mapped(int proc_dir, const struct mapping *m)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "map_files/%llx-%llx", (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+	fd = openat(proc_dir, path, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 ssize_t proc_dir_maps(int proc_dir, char *buf, size_t size, uint64_t time_ns,
 		      struct strpool *pool, int (*add)(void *, const struct mapping *),
 		      void *ctx)

@@ -91,6 +91,12 @@ void proc_tree_mark_descendants(struct proc_tree *tree);
  */
 int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid);
 
+/**
+ * Opens the file that is mapped at @m, even if deleted, replaced or without a name, by its
+ * link in map_files. Return: O_PATH or -errno.
+ */
+int proc_dir_open_mapped(int proc_dir, const struct mapping *m);
+
 /** Return: 0, -ESRCH or -ENOENT when it is gone, -EBADMSG, other errno. */
 int proc_dir_stat(int proc_dir, struct proc_stat *ret);
 int proc_dir_status(int proc_dir, struct proc_status *ret);

@@ -26,7 +26,6 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/vec.h"
-#include "process/jit_file.h"
 #include "process/image.h"
 #include "process/owner.h"
 
@@ -351,8 +350,6 @@ void process_table_trim(struct process_table *t, uint64_t now_ns)
 			img->proc.is_over = true;
 			jit_file_deinit(&img->proc.perf_map, &t->budget);
 			jit_file_deinit(&img->proc.jitdump, &t->budget);
-			jit_file_init(&img->proc.perf_map);
-			jit_file_init(&img->proc.jitdump);
 		}
 		if (is_used && !img->proc.is_over)
 			mark_mapped(&img->proc, over_before(now_ns), is_used);
@@ -491,6 +488,18 @@ void process_table_free(struct process_table *t)
 
 /* ---- reading /proc ---- */
 
+/* Opens what is not open yet; the first time it also finds the owner. */
+static void open_files(struct process_table *t, struct image *img, uint64_t now_ns)
+{
+	bool is_first = !img->was_read;
+
+	image_open_files(t, img, now_ns);
+	if (is_first && img->was_read)
+		owner_fill(t, img, img->is_newest ? img->proc_dir : -1);
+	if (t->nr_dirs > t->max_dirs)
+		image_forget_dir(t, img);
+}
+
 struct process *process_table_prepare(struct process_table *t, uint32_t tgid)
 {
 	struct image *img = image_newest(t, tgid);
@@ -502,7 +511,7 @@ struct process *process_table_prepare(struct process_table *t, uint32_t tgid)
 	}
 	if (!img || img->proc.exited || img->proc.is_kernel_thread)
 		return NULL;
-	image_open_files(t, img, clock_now_ns());
+	open_files(t, img, clock_now_ns());
 	return &img->proc;
 }
 
@@ -655,7 +664,7 @@ struct process *process_table_expect(struct process_table *t, uint32_t tgid,
 	if (!img)
 		return NULL;
 	if (!img->proc.opened)
-		image_open_files(t, img, clock_now_ns());
+		open_files(t, img, clock_now_ns());
 	img->is_expected = true;
 	return &img->proc;
 }
@@ -671,7 +680,7 @@ struct process *process_table_first_sample(struct process_table *t, uint32_t tgi
 		return NULL;
 	mark_sampled(t, img, time_ns);
 	if (!img->was_read)
-		image_open_files(t, img, clock_now_ns());
+		open_files(t, img, clock_now_ns());
 	return &img->proc;
 }
 
@@ -692,7 +701,7 @@ struct process *process_table_find(struct process_table *t, uint32_t tgid,
 	if (last_ns > img->last_sample_ns)
 		img->last_sample_ns = last_ns;
 	if (image_is_stale(t, img) && !img->done)
-		image_open_files(t, img, clock_now_ns());
+		open_files(t, img, clock_now_ns());
 	return &img->proc;
 }
 
@@ -732,7 +741,7 @@ void process_table_refresh(struct process_table *t, uint64_t now_ns)
 		/* Asked anew whether it lives. */
 		image_forget_dir(t, img);
 		if (img->sampled_ns && !img->done)
-			image_open_files(t, img, now_ns);
+			open_files(t, img, now_ns);
 		img->is_active = stays_active(img);
 		if (img->is_active)
 			t->active[nr++] = img->proc.id;
@@ -750,7 +759,7 @@ bool process_table_open_new(struct process_table *t, uint64_t now_ns)
 		struct image *img = t->images[t->active[i]];
 
 		if (img->proc.opened && img->unopened && !img->done)
-			image_open_files(t, img, now_ns);
+			open_files(t, img, now_ns);
 	}
 	return true;
 }
