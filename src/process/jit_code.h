@@ -67,12 +67,13 @@ struct jit_object {
 #define JIT_STORE_MAX_REGISTRATIONS (1u << 20) /* of all images: same */
 #define JIT_CODE_MAX_DESCRIPTORS    4 /* objects with the interface in one image */
 
-struct jit_share;
-
 /* Registrations of one image; embedded in struct process. All zeroes: none. */
 struct jit_code {
-	/* Shared with its parent and forked children, until one changes. */
-	struct jit_share *share; /* NULL: not shared */
+	/*
+	 * Of the images that share items and live, with the references to bodies: parent
+	 * and forked children, until one changes. Heap; NULL: not shared.
+	 */
+	size_t *nr_sharers;
 	struct jit_object *items; /* in order of arrival */
 	size_t nr, cap;
 	struct hashmap live; /* entry_addr -> item that is still registered */
