@@ -328,35 +328,17 @@ bool container_is_hex_id(const char *id)
 	return n == CONTAINER_HEX_ID_LEN && !id[n];
 }
 
-struct part {
-	const char *at;
-	size_t len;
-};
-
-/* "a_b_c", @nr 3; the last one has what is left. Return: are there so many, none empty? */
-static bool split_name(const char *name, size_t len, struct part *parts, size_t nr)
+static bool put_kubernetes(const char *ns, const char *pod, const char *container,
+			   char *ret)
 {
-	for (size_t i = 0; i < nr; i++) {
-		const char *end = i + 1 < nr ? memchr(name, '_', len) : name + len;
-
-		if (!end || end == name)
-			return false;
-		parts[i] = (struct part){name, (size_t)(end - name)};
-		len -= parts[i].len + (i + 1 < nr);
-		name = end + 1;
-	}
-	return true;
-}
-
-static bool put_kubernetes(const struct part *ns, const struct part *pod,
-			   const struct part *container, char *ret)
-{
-	if (ns->len + pod->len + container->len + 3 > CONTAINER_NAME_BYTES)
+	if (strlen(ns) + strlen(pod) + strlen(container) + 3 > CONTAINER_NAME_BYTES)
 		return false;
-	snprintf(ret, CONTAINER_NAME_BYTES, "%.*s/%.*s/%.*s", (int)ns->len, ns->at,
-		 (int)pod->len, pod->at, (int)container->len, container->at);
+	snprintf(ret, CONTAINER_NAME_BYTES, "%s/%s/%s", ns, pod, container);
 	return true;
 }
+
+#define PART       "%511[^_]_" /* of a name of CONTAINER_NAME_BYTES */
+#define PART_BYTES CONTAINER_NAME_BYTES
 
 /*
  * cri-dockerd and CRI-O name those of Kubernetes k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT
@@ -364,13 +346,12 @@ static bool put_kubernetes(const struct part *ns, const struct part *pod,
  */
 static bool put_name(const char *name, char *ret)
 {
-	static const char kubernetes[] = "k8s_";
-	size_t len = strlen(name), skip = sizeof(kubernetes) - 1;
-	struct part parts[5];
+	char container[PART_BYTES], pod[PART_BYTES], ns[PART_BYTES], attempt;
+	size_t len = strlen(name);
 
-	if (!strncmp(name, kubernetes, skip) &&
-	    split_name(name + skip, len - skip, parts, ARRAY_SIZE(parts)))
-		return put_kubernetes(&parts[2], &parts[1], &parts[0], ret);
+	if (sscanf(name, "k8s_" PART PART PART "%*511[^_]_%c", container, pod, ns,
+		   &attempt) == 4)
+		return put_kubernetes(ns, pod, container, ret);
 	if (!len || len >= CONTAINER_NAME_BYTES)
 		return false;
 	memcpy(ret, name, len + 1);
@@ -411,17 +392,19 @@ int container_name_in_docker(const char *text, size_t len, char *ret)
 bool container_of_log(const char *file, char *ret_id, char *ret_name)
 {
 	static const char suffix[] = ".log";
+	char pod[PART_BYTES], ns[PART_BYTES], container[PART_BYTES];
 	size_t len = strlen(file), tail = CONTAINER_HEX_ID_LEN + sizeof(suffix) - 1;
-	char id[CONTAINER_HEX_ID_LEN + 1] = "";
-	struct part parts[3];
+	char id[CONTAINER_HEX_ID_LEN + 1] = "", name[CONTAINER_NAME_BYTES] = "";
 
-	if (len < tail + 2 || strcmp(file + len - sizeof(suffix) + 1, suffix) ||
+	if (len < tail + 1 || len - tail > sizeof(name) ||
+	    strcmp(file + len - sizeof(suffix) + 1, suffix) ||
 	    file[len - tail - 1] != '-')
 		return false;
 	memcpy(id, file + len - tail, CONTAINER_HEX_ID_LEN);
+	memcpy(name, file, len - tail - 1);
 	if (!container_is_hex_id(id) ||
-	    !split_name(file, len - tail - 1, parts, ARRAY_SIZE(parts)) ||
-	    !put_kubernetes(&parts[1], &parts[0], &parts[2], ret_name))
+	    sscanf(name, PART PART "%511[^/]", pod, ns, container) != 3 ||
+	    !put_kubernetes(ns, pod, container, ret_name))
 		return false;
 	memcpy(ret_id, id, sizeof(id));
 	return true;
