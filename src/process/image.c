@@ -141,12 +141,7 @@ struct image *image_at(struct process_table *t, uint32_t tgid, uint64_t time_ns)
 	return img;
 }
 
-struct image_identity {
-	uint32_t tgid, exec_id;
-	uint64_t start_boottime_ns;
-};
-
-static uint64_t identity_hash(const struct image_identity *id)
+static uint64_t identity_hash(const struct lb_image *id)
 {
 	return hash_u64(hash_u64(1, id->start_boottime_ns),
 			(uint64_t)id->tgid << 32 | id->exec_id);
@@ -156,43 +151,37 @@ static bool identity_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct process *p =
 		&((const struct process_table *)ctx)->images[item]->proc;
-	const struct image_identity *id = key;
+	const struct lb_image *id = key;
 
 	return p->tgid == id->tgid && p->exec_id == id->exec_id &&
 	       p->start_boottime_ns == id->start_boottime_ns;
 }
 
-struct image *image_identified(struct process_table *t, uint32_t tgid,
-			       uint64_t start_boottime_ns, uint32_t exec_id)
+struct image *image_identified(struct process_table *t, const struct lb_image *id)
 {
-	struct image_identity id = {tgid, exec_id, start_boottime_ns};
-
-	return image_of(t, hashmap_find(&t->by_identity, identity_hash(&id), identity_eq,
-					&id, t));
+	return image_of(
+		t, hashmap_find(&t->by_identity, identity_hash(id), identity_eq, id, t));
 }
 
 void image_forget_identity(struct process_table *t, struct image *img)
 {
-	struct image_identity id = {img->proc.tgid, img->proc.exec_id,
-				    img->proc.start_boottime_ns};
+	struct lb_image id = {img->proc.start_boottime_ns, img->proc.tgid,
+			      img->proc.exec_id};
 
 	if (img->proc.identified)
 		hashmap_remove(&t->by_identity, identity_hash(&id), img->proc.id);
 	img->proc.identified = false;
 }
 
-void image_identify(struct process_table *t, struct image *img,
-		    uint64_t start_boottime_ns, uint32_t exec_id)
+void image_identify(struct process_table *t, struct image *img, const struct lb_image *id)
 {
-	struct image_identity id = {img->proc.tgid, exec_id, start_boottime_ns};
-
 	image_forget_identity(t, img);
-	img->proc.start_boottime_ns = start_boottime_ns;
+	img->proc.start_boottime_ns = id->start_boottime_ns;
 	img->start_known = true;
-	img->proc.exec_id = exec_id;
+	img->proc.exec_id = id->exec_id;
 	/* Without memory for the index it goes on being found by time. */
 	img->proc.identified =
-		!hashmap_add(&t->by_identity, identity_hash(&id), img->proc.id);
+		!hashmap_add(&t->by_identity, identity_hash(id), img->proc.id);
 }
 
 bool image_start_fits(const struct image *img, uint64_t start_boottime_ns)
@@ -536,21 +525,20 @@ static struct image *image_for(struct process_table *t, uint32_t tgid,
 	return img;
 }
 
-struct image *image_from_proc(struct process_table *t, uint32_t tgid,
-			      uint64_t start_boottime_ns)
+struct image *image_from_proc(struct process_table *t, const struct lb_image *id)
 {
 	_cleanup_close_ int dir = -1;
 	struct proc_stat stat;
 	struct image *img;
 
-	dir = open_process(t, tgid, &stat);
-	if (dir < 0 || stat.start_ticks != start_boottime_ns / PROC_TICK_NS)
+	dir = open_process(t, id->tgid, &stat);
+	if (dir < 0 || stat.start_ticks != id->start_boottime_ns / PROC_TICK_NS)
 		return NULL;
-	img = image_newest(t, tgid);
+	img = image_newest(t, id->tgid);
 	/* This process is known, but as later images of itself. */
 	if (img && is_ticks_of(img, &stat))
 		return NULL;
-	img = image_for(t, tgid, &stat);
+	img = image_for(t, id->tgid, &stat);
 	if (img && !stat.is_kernel_thread)
 		read_maps(t, img, dir);
 	return img;

@@ -117,8 +117,7 @@ struct image *image_newest(struct process_table *t, uint32_t tgid);
 /** Returns the image that ran at @time_ns, or NULL when the first one began later. */
 struct image *image_at(struct process_table *t, uint32_t tgid, uint64_t time_ns);
 
-struct image *image_identified(struct process_table *t, uint32_t tgid,
-			       uint64_t start_boottime_ns, uint32_t exec_id);
+struct image *image_identified(struct process_table *t, const struct lb_image *id);
 
 /**
  * Returns whether this may be the process that started at @start_boottime_ns: compared
@@ -128,7 +127,7 @@ bool image_start_fits(const struct image *img, uint64_t start_boottime_ns);
 
 /** Sets its exact identity, from a sample. Overrides an earlier one. */
 void image_identify(struct process_table *t, struct image *img,
-		    uint64_t start_boottime_ns, uint32_t exec_id);
+		    const struct lb_image *id);
 
 /** Removes it from the index of identities. */
 void image_forget_identity(struct process_table *t, struct image *img);
@@ -167,8 +166,7 @@ void image_forget_dir(struct process_table *t, struct image *img);
 void image_scan(struct process_table *t, uint32_t tgid);
 
 /** Adds a process without events from /proc. Return: NULL when it is gone or another. */
-struct image *image_from_proc(struct process_table *t, uint32_t tgid,
-			      uint64_t start_boottime_ns);
+struct image *image_from_proc(struct process_table *t, const struct lb_image *id);
 
 /** Opens files that are not open yet, and checks the JIT's. Cheap when all is done. */
 void image_open_files(struct process_table *t, struct image *img, uint64_t now_ns);

@@ -567,21 +567,20 @@ int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr
  * Return: the image of this exec id, or NULL.
  */
 static struct image *resolve_exec_id(struct process_table *t, struct image *img,
-				     uint64_t start_boottime_ns, uint32_t exec_id,
-				     uint64_t time_ns)
+				     const struct lb_image *id, uint64_t time_ns)
 {
 	struct image *older = image_of(t, img->older);
-	uint32_t old_id = img->proc.exec_id;
+	struct lb_image before = *id;
 	struct image *next;
 
-	if (exec_id < old_id)
+	before.exec_id = img->proc.exec_id;
+	if (id->exec_id < before.exec_id)
 		return NULL;
-	if (img->by_exec && !img->is_expected && exec_id == old_id + 1 &&
+	if (img->by_exec && !img->is_expected && id->exec_id == before.exec_id + 1 &&
 	    img->sampled_ns < img->proc.from_ns + PROC_TICK_NS) {
-		image_identify(t, img, start_boottime_ns, exec_id);
 		if (older && !older->proc.identified &&
-		    image_start_fits(older, start_boottime_ns))
-			image_identify(t, older, start_boottime_ns, old_id);
+		    image_start_fits(older, id->start_boottime_ns))
+			image_identify(t, older, &before);
 		return img;
 	}
 	if (!img->is_newest)
@@ -594,32 +593,32 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 	image_forget_ids(t, img);
 	next->fork_ns = img->fork_ns;
 	image_end(img, time_ns);
-	image_identify(t, next, start_boottime_ns, exec_id);
 	return next;
 }
 
-/* Finds the image by time and gives it its exact name. */
-static struct image *identify(struct process_table *t, uint32_t tgid,
-			      uint64_t start_boottime_ns, uint32_t exec_id,
+/* Finds the image by time, or reads it, and gives it its exact name. */
+static struct image *identify(struct process_table *t, const struct lb_image *id,
 			      uint64_t time_ns)
 {
-	struct image *img = image_identified(t, tgid, start_boottime_ns, exec_id);
+	struct image *img = image_identified(t, id);
 
 	if (img)
 		return img;
-	img = image_at(t, tgid, time_ns);
-	if (!img || !image_start_fits(img, start_boottime_ns))
-		return NULL;
-	if (img->proc.identified)
-		return resolve_exec_id(t, img, start_boottime_ns, exec_id, time_ns);
-	image_identify(t, img, start_boottime_ns, exec_id);
+	img = image_at(t, id->tgid, time_ns);
+	if (img && !image_start_fits(img, id->start_boottime_ns))
+		img = NULL;
+	if (img && img->proc.identified)
+		img = resolve_exec_id(t, img, id, time_ns);
+	if (!img)
+		img = image_from_proc(t, id);
+	if (img)
+		image_identify(t, img, id);
 	return img;
 }
 
-bool process_table_is_identified(struct process_table *t, uint32_t tgid,
-				 uint64_t start_boottime_ns, uint32_t exec_id)
+bool process_table_is_identified(struct process_table *t, const struct lb_image *id)
 {
-	return image_identified(t, tgid, start_boottime_ns, exec_id);
+	return image_identified(t, id);
 }
 
 static void mark_sampled(struct process_table *t, struct image *img, uint64_t time_ns)
@@ -630,36 +629,18 @@ static void mark_sampled(struct process_table *t, struct image *img, uint64_t ti
 		image_activate(t, img);
 }
 
-static struct image *identify_or_read(struct process_table *t, uint32_t tgid,
-				      uint64_t start_boottime_ns, uint32_t exec_id,
-				      uint64_t time_ns)
-{
-	struct image *img = identify(t, tgid, start_boottime_ns, exec_id, time_ns);
-
-	if (img)
-		return img;
-	img = image_from_proc(t, tgid, start_boottime_ns);
-	if (img)
-		image_identify(t, img, start_boottime_ns, exec_id);
-	return img;
-}
-
-struct process *process_table_identify(struct process_table *t, uint32_t tgid,
-				       uint64_t start_boottime_ns, uint32_t exec_id,
+struct process *process_table_identify(struct process_table *t, const struct lb_image *id,
 				       uint64_t time_ns)
 {
-	struct image *img =
-		identify_or_read(t, tgid, start_boottime_ns, exec_id, time_ns);
+	struct image *img = identify(t, id, time_ns);
 
 	return img ? &img->proc : NULL;
 }
 
-struct process *process_table_expect(struct process_table *t, uint32_t tgid,
-				     uint64_t start_boottime_ns, uint32_t exec_id,
+struct process *process_table_expect(struct process_table *t, const struct lb_image *id,
 				     uint64_t time_ns)
 {
-	struct image *img =
-		identify_or_read(t, tgid, start_boottime_ns, exec_id, time_ns);
+	struct image *img = identify(t, id, time_ns);
 
 	if (!img)
 		return NULL;
@@ -669,12 +650,10 @@ struct process *process_table_expect(struct process_table *t, uint32_t tgid,
 	return &img->proc;
 }
 
-struct process *process_table_first_sample(struct process_table *t, uint32_t tgid,
-					   uint64_t start_boottime_ns, uint32_t exec_id,
-					   uint64_t time_ns)
+struct process *process_table_first_sample(struct process_table *t,
+					   const struct lb_image *id, uint64_t time_ns)
 {
-	struct image *img =
-		identify_or_read(t, tgid, start_boottime_ns, exec_id, time_ns);
+	struct image *img = identify(t, id, time_ns);
 
 	if (!img)
 		return NULL;
@@ -684,18 +663,17 @@ struct process *process_table_first_sample(struct process_table *t, uint32_t tgi
 	return &img->proc;
 }
 
-struct process *process_table_find(struct process_table *t, uint32_t tgid,
-				   uint64_t start_boottime_ns, uint32_t exec_id,
+struct process *process_table_find(struct process_table *t, const struct lb_image *id,
 				   uint64_t first_ns, uint64_t last_ns)
 {
-	struct image *img = image_identified(t, tgid, start_boottime_ns, exec_id);
+	struct image *img = image_identified(t, id);
 
 	if (!img) {
-		img = image_at(t, tgid, last_ns);
+		img = image_at(t, id->tgid, last_ns);
 		if (!img || img->proc.identified ||
-		    !image_start_fits(img, start_boottime_ns))
+		    !image_start_fits(img, id->start_boottime_ns))
 			return NULL;
-		image_identify(t, img, start_boottime_ns, exec_id);
+		image_identify(t, img, id);
 	}
 	mark_sampled(t, img, first_ns);
 	if (last_ns > img->last_sample_ns)
@@ -714,13 +692,12 @@ void process_table_told(struct process_table *t, struct process *p,
 struct process *process_table_first_told(struct process_table *t,
 					 const struct lb_first_sample *first)
 {
-	struct process *p = process_table_identify(
-		t, first->tgid, first->start_boottime_ns, first->exec_id, first->time_ns);
+	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
+	struct process *p = process_table_identify(t, &id, first->time_ns);
 
 	if (p)
 		process_table_told(t, p, &first->ids, first->time_ns);
-	return process_table_first_sample(t, first->tgid, first->start_boottime_ns,
-					  first->exec_id, first->time_ns);
+	return process_table_first_sample(t, &id, first->time_ns);
 }
 
 /* ---- upkeep ---- */

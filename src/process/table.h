@@ -84,9 +84,8 @@ void process_table_event(struct process_table *t, const struct task_event *ev);
  *
  * Return: the entry, or NULL when nothing is known (a counted miss).
  */
-struct process *process_table_first_sample(struct process_table *t, uint32_t tgid,
-					   uint64_t start_boottime_ns, uint32_t exec_id,
-					   uint64_t time_ns);
+struct process *process_table_first_sample(struct process_table *t,
+					   const struct lb_image *id, uint64_t time_ns);
 
 /**
  * Sets the ids and root of @p from the kernel's sample at @time_ns. The newest ids win,
@@ -103,33 +102,29 @@ struct process *process_table_first_told(struct process_table *t,
 /**
  * As process_table_first_sample(), for an image that may never be sampled: its files are
  * opened and tracked from now on, but it expires like others without samples. The exec is
- * complete: @exec_id is final.
+ * complete: its exec id is final.
  */
-struct process *process_table_expect(struct process_table *t, uint32_t tgid,
-				     uint64_t start_boottime_ns, uint32_t exec_id,
+struct process *process_table_expect(struct process_table *t, const struct lb_image *id,
 				     uint64_t time_ns);
 
 /**
  * Returns whether an image of exactly this identity is known. If not, pending task events
  * may announce it: read them before looking it up by time.
  */
-bool process_table_is_identified(struct process_table *t, uint32_t tgid,
-				 uint64_t start_boottime_ns, uint32_t exec_id);
+bool process_table_is_identified(struct process_table *t, const struct lb_image *id);
 
 /**
  * Finds the image of this identity that ran at @time_ns, or reads it from /proc; NULL
  * when nothing is known. For JIT events, which are no samples: opens nothing.
  */
-struct process *process_table_identify(struct process_table *t, uint32_t tgid,
-				       uint64_t start_boottime_ns, uint32_t exec_id,
+struct process *process_table_identify(struct process_table *t, const struct lb_image *id,
 				       uint64_t time_ns);
 
 /**
  * Finds the image of a sample, or NULL. Matches (start_boottime, exec_id)
  * exactly where identified, else by time (and then counts as identified).
  */
-struct process *process_table_find(struct process_table *t, uint32_t tgid,
-				   uint64_t start_boottime_ns, uint32_t exec_id,
+struct process *process_table_find(struct process_table *t, const struct lb_image *id,
 				   uint64_t first_ns, uint64_t last_ns);
 
 /**

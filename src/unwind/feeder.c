@@ -426,12 +426,10 @@ static void want_page(struct unwind_feeder *w, const struct process *p, uint64_t
 
 static void take_request(struct unwind_feeder *w, const struct lb_unwind_request *r)
 {
-	struct process *(*find)(struct process_table *, uint32_t, uint64_t, uint32_t,
-				uint64_t) = r->ip ? process_table_first_sample
-						  : process_table_expect;
-	const struct process *p = find(w->processes, r->image.tgid,
-				       r->image.start_boottime_ns, r->image.exec_id,
-				       clock_now_ns());
+	const struct process *p =
+		r->ip ? process_table_first_sample(w->processes, &r->image,
+						   clock_now_ns())
+		      : process_table_expect(w->processes, &r->image, clock_now_ns());
 	struct watched_image *img =
 		p && p->identified && !p->is_kernel_thread ? image_of(w, p) : NULL;
 

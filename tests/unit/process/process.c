@@ -48,7 +48,7 @@ static struct process *start(const char *maps, uint32_t ns_pid)
 						       .ns_pid = ns_pid,
 						       .maps = maps});
 	assert_int_equal(process_table_scan(table, NULL, 0, NULL), 0);
-	return process_table_first_sample(table, 100, 5 * TICK, 1, now);
+	return process_table_first_sample(table, IMAGE(100, 5 * TICK, 1), now);
 }
 
 static void put(const char *path, const char *text)
@@ -110,7 +110,8 @@ static void nothing_is_opened_for_who_is_not_known(void **state)
 	fork.time_ns = fake_now_ns();
 	process_table_event(table, &fork);
 	p = process_table_first_sample(
-		table, 200, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec, 1,
+		table,
+		IMAGE(200, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec, 1),
 		fork.time_ns);
 	assert_int_equal(p->ns_tgid, 200);
 	assert_int_equal(p->perf_map.fd, -1);
