@@ -149,12 +149,6 @@ static int become(const struct launch_user *user)
 	return 0;
 }
 
-static void report_failure(int fd, int code)
-{
-	if (write(fd, &code, sizeof(code)) != sizeof(code))
-		_exit(EXIT_OWN_FAILURE);
-}
-
 /* For code beyond this size, tables are built when it is hit. */
 #define MAP_MAX_BYTES (256 << 20)
 
@@ -195,8 +189,10 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 		execvp(argv[0], argv);
 		rc = -errno;
 	}
-	report_failure(failed_fd, -rc);
-	_exit(rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
+	rc = -rc;
+	if (write(failed_fd, &rc, sizeof(rc)) != sizeof(rc))
+		_exit(EXIT_OWN_FAILURE);
+	_exit(rc == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
 }
 
 int launch_new(char **argv, const struct launch_user *user, bool python_hook,
@@ -240,10 +236,8 @@ void launch_free(struct launch *l)
 {
 	if (!l)
 		return;
-	if (l->go_fd >= 0)
-		close(l->go_fd);
-	if (l->failed_fd >= 0)
-		close(l->failed_fd);
+	cleanup_closep(&l->go_fd);
+	cleanup_closep(&l->failed_fd);
 	if (l->pid > 0 && !l->started && !l->ended) {
 		kill(l->pid, SIGKILL);
 		waitpid(l->pid, NULL, 0);

@@ -164,59 +164,19 @@ static int open_as_root(const char *path)
 	return rc;
 }
 
-static int open_prefix(struct python_prefix *p, struct error *err)
-{
-	struct stat st;
-
-	if (geteuid() || !*p->path)
-		p->fd = open_following(AT_FDCWD, p->path);
-	else
-		p->fd = open_as_root(p->path);
-	if (p->fd == -EPERM)
-		return error_set(err, p->fd,
-				 "%s leads through a link of another user than its "
-				 "owner, which root does not follow; give the path "
-				 "behind the link",
-				 p->path);
-	if (p->fd < 0 || fstat(p->fd, &st)) {
-		errno = p->fd < 0 ? -p->fd : errno;
-		return error_set(err, -errno, "cannot look into %s: %m", p->path);
-	}
-	p->uid = st.st_uid;
-	p->gid = st.st_gid;
-	return 0;
-}
-
-/* Only as root: the prefix's owner could divert root's actions in it. */
-static int become_owner(struct python_prefix *p, struct error *err)
-{
-	if (geteuid() || !p->uid)
-		return 0;
-	if (creds_become(&p->creds, p->uid, p->gid))
-		return error_set(err, -EPERM,
-				 "cannot write to %s with its owner's rights", p->path);
-	p->is_other = true;
-	return 0;
-}
-
 /* ---- its folders of packages ---- */
-
-static bool is_link(int dir, const char *name)
-{
-	struct stat st;
-
-	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode);
-}
 
 /* Return: the folder; -ENOENT without a sentence when it does not exist. */
 static int open_part(const struct python_prefix *p, int dir, const char *name,
 		     const char *path, struct error *err)
 {
 	int fd = geteuid() ? open_following(dir, name) : open_no_link(dir, name);
+	struct stat st;
 
 	if (fd >= 0)
 		return fd;
-	if (fd == -ENOTDIR && !geteuid() && is_link(dir, name))
+	if (fd == -ENOTDIR && !geteuid() &&
+	    !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode))
 		return error_set(err, -ELOOP,
 				 "%s is reached through a link in the environment, which "
 				 "root does not follow; run this as its owner (uid %u)",
@@ -355,11 +315,32 @@ static void python_prefix_deinit(struct python_prefix *p)
  */
 static int python_prefix_open(struct python_prefix *p, struct error *err)
 {
-	int rc = open_prefix(p, err);
+	struct stat st;
 
-	if (!rc)
-		rc = become_owner(p, err);
-	return rc ? rc : find_sites(p, err);
+	if (geteuid() || !*p->path)
+		p->fd = open_following(AT_FDCWD, p->path);
+	else
+		p->fd = open_as_root(p->path);
+	if (p->fd == -EPERM)
+		return error_set(err, p->fd,
+				 "%s leads through a link of another user than its "
+				 "owner, which root does not follow; give the path "
+				 "behind the link",
+				 p->path);
+	if (p->fd < 0 || fstat(p->fd, &st)) {
+		errno = p->fd < 0 ? -p->fd : errno;
+		return error_set(err, -errno, "cannot look into %s: %m", p->path);
+	}
+	p->uid = st.st_uid;
+	p->gid = st.st_gid;
+	/* Only as root: the prefix's owner could divert root's actions in it. */
+	p->is_other = !geteuid() && p->uid;
+	if (p->is_other && creds_become(&p->creds, p->uid, p->gid)) {
+		p->is_other = false;
+		return error_set(err, -EPERM,
+				 "cannot write to %s with its owner's rights", p->path);
+	}
+	return find_sites(p, err);
 }
 
 #define PACKAGE          "lineburn_hook"

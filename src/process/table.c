@@ -899,10 +899,8 @@ struct process *process_table_at(struct process_table *t, uint32_t id)
 void process_table_stats(const struct process_table *t, struct process_table_stats *ret)
 {
 	struct jit_store_stats jit;
-	struct interp_store_stats interps;
 
 	jit_store_stats(t->jit_store, &jit);
-	interp_store_stats(t->interp_store, &interps);
 	*ret = (struct process_table_stats){
 		.nr_processes = t->nr_ids - t->nr_free,
 		.nr_dropped = t->nr_dropped,
@@ -917,7 +915,6 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 		.nr_jit_bytes = jit.nr_bytes,
 		.nr_jit_lost = t->nr_jit_lost,
 		.nr_jit_foreign = t->nr_jit_foreign,
-		.nr_interp_bytes = interps.nr_bytes,
 		.nr_interp_codes_lost = t->nr_interp_codes_lost,
 	};
 	for (size_t i = 0; i < t->nr_ids; i++) {

@@ -28,7 +28,6 @@ struct process_table_stats {
 	uint64_t nr_jit_objects, nr_jit_bytes; /* held */
 	uint64_t nr_jit_lost; /* JIT objects that were not kept, or not available */
 	uint64_t nr_jit_foreign; /* listed in a runtime-specific format */
-	uint64_t nr_interp_bytes; /* held of code objects of interpreters */
 	uint64_t nr_interp_codes_lost; /* code objects that were not kept */
 	uint64_t nr_mappings_dropped; /* over MAPS_MAX of an image, or over all of them */
 };

@@ -30,6 +30,11 @@
 #include "target/comm_glob.h"
 #include "target/explain.h"
 
+static uint32_t mask_of(const struct target_value *v)
+{
+	return v->excludes ? LB_FILTER_OUT(v->kind) : LB_FILTER_IN(v->kind);
+}
+
 #define MAX_READS 16 /* a tree that grows faster than we read it is cut */
 
 /*
@@ -89,10 +94,39 @@ struct thread {
 	uint64_t start_ticks; /* since boot */
 };
 
+/* Containers and units are searched in this many v1 hierarchies, the first ones. */
+#define V1_LOOKED_AT 2
+
+/* A value, and where to search it. */
+struct wanted_cgroup {
+	const struct target_value *value;
+	/* For -G: path below each mount, by its number; heap; NULL: not there. */
+	char *paths[CGROUP_MOUNTS_MAX];
+	bool is_found;
+};
+
+struct target_cgroups {
+	struct sampler *sampler;
+	struct cgroup_mounts mounts;
+	struct cgroup_watch *set;
+	struct container_names *names;
+	struct wanted_cgroup *wanted;
+	size_t nr_wanted;
+	bool has_owners; /* --container or --unit is given */
+	bool is_walked[CGROUP_MOUNTS_MAX];
+	size_t nr_walked;
+	uint32_t hierarchies[LB_FILTER_HIERARCHIES]; /* hierarchies with matches */
+	size_t nr_hierarchies;
+	uint64_t nr_refused; /* directories whose path is unknown here */
+	struct suggestions containers,
+		units; /* existing ones, until the first walk ends */
+	bool is_started;
+};
+
 struct target {
 	const struct target_request *request; /* borrowed */
 	struct sampler *sampler;
-	struct target_cgroups *cgroups; /* NULL: none requested */
+	struct target_cgroups cgroups; /* all zeroes: none requested */
 	struct thread *threads; /* included threads; heap */
 	size_t nr_threads, cap_threads;
 	bool are_gone; /* all had exited at the last look */
@@ -144,10 +178,7 @@ static int add_thread(struct target *c, const struct target_value *v, struct err
 
 	if (!read_thread(thread.tid, &thread.start_ticks, &tgid))
 		return no_thread(thread.tid, err);
-	rc = sampler_filter_thread(c->sampler, thread.tid,
-				   v->excludes ? LB_FILTER_OUT(LB_FILTER_THREAD)
-					       : LB_FILTER_IN(LB_FILTER_THREAD),
-				   err);
+	rc = sampler_filter_thread(c->sampler, thread.tid, mask_of(v), err);
 	if (rc)
 		return rc;
 	/* The tid may have been reused before the kernel side got it. */
@@ -206,51 +237,20 @@ static int no_user(const char *name, struct error *err)
 static int add_user(struct target *c, const struct target_value *v, struct error *err)
 {
 	const struct passwd *pw = getpwnam(v->text);
-	uint32_t mask = v->excludes ? LB_FILTER_OUT(LB_FILTER_USER)
-				    : LB_FILTER_IN(LB_FILTER_USER);
 	unsigned long uid;
 	char *end;
 
 	if (pw)
-		return sampler_filter_user(c->sampler, pw->pw_uid, mask, err);
+		return sampler_filter_user(c->sampler, pw->pw_uid, mask_of(v), err);
 	uid = strtoul(v->text, &end, 10);
 	if (*end || *v->text < '0' || *v->text > '9' || uid >= UINT32_MAX)
 		return no_user(v->text, err);
-	return sampler_filter_user(c->sampler, (uint32_t)uid, mask, err);
+	return sampler_filter_user(c->sampler, (uint32_t)uid, mask_of(v), err);
 }
 
 /* ---- cgroups ---- */
 
-/* Containers and units are searched in this many v1 hierarchies, the first ones. */
-#define V1_LOOKED_AT 2
-
-/* A value, and where to search it. */
-struct wanted_cgroup {
-	const struct target_value *value;
-	/* For -G: path below each mount, by its number; heap; NULL: not there. */
-	char *paths[CGROUP_MOUNTS_MAX];
-	bool is_found;
-};
-
-struct target_cgroups {
-	struct sampler *sampler;
-	struct cgroup_mounts mounts;
-	struct cgroup_watch *set;
-	struct container_names *names;
-	struct wanted_cgroup *wanted;
-	size_t nr_wanted;
-	bool has_owners; /* --container or --unit is given */
-	bool is_walked[CGROUP_MOUNTS_MAX];
-	size_t nr_walked;
-	uint32_t hierarchies[LB_FILTER_HIERARCHIES]; /* hierarchies with matches */
-	size_t nr_hierarchies;
-	uint64_t nr_refused; /* directories whose path is unknown here */
-	struct suggestions containers,
-		units; /* existing ones, until the first walk ends */
-	bool is_started;
-};
-
-static void target_cgroups_free(struct target_cgroups *c)
+static void target_cgroups_deinit(struct target_cgroups *c)
 {
 	for (size_t i = 0; i < c->nr_wanted; i++)
 		for (size_t k = 0; k < CGROUP_MOUNTS_MAX; k++)
@@ -261,14 +261,6 @@ static void target_cgroups_free(struct target_cgroups *c)
 	cgroup_watch_free(c->set);
 	container_names_free(c->names);
 	cgroup_mounts_deinit(&c->mounts);
-	free(c);
-}
-
-DEFINE_CLEANUP(struct target_cgroups, target_cgroups_free);
-
-static uint32_t mask_of(const struct target_value *v)
-{
-	return v->excludes ? LB_FILTER_OUT(v->kind) : LB_FILTER_IN(v->kind);
 }
 
 static bool names_container(const char *value, const struct cgroup_owner *owner,
@@ -617,41 +609,31 @@ static int find_cgroups(struct target_cgroups *c, const struct target_request *r
 	return 0;
 }
 
-/*
- * Return: 0, with *ret NULL if no such option is given; -ENOENT with a sentence when a
- * value matches no cgroup.
- */
-static int target_cgroups_new(const struct target_request *r, struct sampler *s,
-			      struct target_cgroups **ret, struct error *err)
+/* Without such an option @c stays all zeroes. Return: 0, or -errno with a sentence. */
+static int target_cgroups_init(struct target_cgroups *c, const struct target_request *r,
+			       struct sampler *s, struct error *err)
 {
-	_cleanup_(target_cgroups_freep) struct target_cgroups *c = NULL;
-	struct cgroup_watch_handlers handlers = {.match = on_match, .change = on_change};
+	struct cgroup_watch_handlers handlers = {
+		.ctx = c, .match = on_match, .change = on_change};
 	_cleanup_close_ int proc_fd = -1;
 	bool is_used = false;
 	int rc;
 
 	for (size_t i = 0; i < r->nr_values; i++)
 		is_used |= LB_FILTER_CGROUPS & LB_FILTER_IN(r->values[i].kind);
-	*ret = NULL;
 	if (!is_used)
 		return 0;
-	c = calloc(1, sizeof(*c));
-	proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (!c || !(c->names = owner_container_names(proc_fd)))
-		return error_set(err, -ENOMEM, "out of memory");
 	c->sampler = s;
-	handlers.ctx = c;
+	proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	c->names = owner_container_names(proc_fd);
+	if (!c->names)
+		return error_set(err, -ENOMEM, "out of memory");
 	rc = cgroup_mounts_read(&c->mounts);
 	if (!rc)
 		rc = cgroup_watch_new(&c->mounts, &handlers, &c->set);
-	if (rc) {
-		errno = -rc;
-		return error_set(err, rc, "cannot watch cgroups: %m");
-	}
-	rc = find_cgroups(c, r, err);
-	if (!rc)
-		*ret = take_ptr(c);
-	return rc;
+	errno = -rc;
+	return rc ? error_set(err, rc, "cannot watch cgroups: %m")
+		  : find_cgroups(c, r, err);
 }
 
 /* ---- all ---- */
@@ -723,7 +705,7 @@ int target_new(const struct target_request *r, struct sampler *s, struct target 
 	if (!rc)
 		rc = add_comms(c, err);
 	if (!rc)
-		rc = target_cgroups_new(r, s, &c->cgroups, err);
+		rc = target_cgroups_init(&c->cgroups, r, s, err);
 	if (!rc)
 		*ret = take_ptr(c);
 	return rc;
@@ -733,7 +715,7 @@ void target_free(struct target *c)
 {
 	if (!c)
 		return;
-	target_cgroups_freep(&c->cgroups);
+	target_cgroups_deinit(&c->cgroups);
 	free(c->threads);
 	free(c->tgids);
 	free(c);
@@ -747,14 +729,14 @@ const uint32_t *target_tgids(const struct target *c, size_t *ret_nr)
 
 int target_poll_fd(const struct target *c)
 {
-	return c->cgroups ? cgroup_watch_poll_fd(c->cgroups->set) : -1;
+	return c->cgroups.set ? cgroup_watch_poll_fd(c->cgroups.set) : -1;
 }
 
 void target_look(struct target *c)
 {
-	struct target_cgroups *cgroups = c->cgroups;
+	struct target_cgroups *cgroups = &c->cgroups;
 
-	if (!cgroups)
+	if (!cgroups->set)
 		return;
 	/* A runtime writes a container's name after it has made its cgroup. */
 	if (container_names_retry(cgroups->names, clock_now_ns()))
@@ -764,9 +746,10 @@ void target_look(struct target *c)
 
 uint64_t target_nr_refused(const struct target *c)
 {
-	const struct target_cgroups *cgroups = c->cgroups;
+	const struct target_cgroups *cgroups = &c->cgroups;
 
-	return cgroups ? cgroups->nr_refused + cgroup_watch_nr_missed(cgroups->set) : 0;
+	return cgroups->set ? cgroups->nr_refused + cgroup_watch_nr_missed(cgroups->set)
+			    : 0;
 }
 
 const char *target_describe(const struct target_request *r, struct strpool *pool)
