@@ -206,15 +206,13 @@ void image_end(struct image *img, uint64_t time_ns)
 		img->proc.until_ns = time_ns;
 }
 
-/* Takes a reference for the image; @root may be NULL. */
+/* Takes the reference; @root may be NULL. */
 static void set_root(struct process_table *t, struct image *img, struct root *root)
 {
-	struct root *old = img->root;
-
-	img->root = root_ref(root);
+	roots_put(t->roots, img->root);
+	img->root = root;
 	img->proc.root_fd = root_fd(img->root);
 	img->proc.root_id = root_id(img->root);
-	roots_put(t->roots, old);
 }
 
 void image_inherit(struct image *img, const struct image *from)
@@ -275,13 +273,9 @@ void image_copy_maps(struct process_table *t, struct image *img, const struct im
 /* Uses the root from the kernel, when its own could not be read. */
 static void use_told_root(struct process_table *t, struct image *img)
 {
-	struct root *root;
-
-	if (img->root || !img->told_ns)
-		return;
-	root = roots_find_mount(t->roots, img->told.root_mount, img->told_ns);
-	set_root(t, img, root);
-	roots_put(t->roots, root);
+	if (!img->root && img->told_ns)
+		set_root(t, img,
+			 roots_find_mount(t->roots, img->told.root_mount, img->told_ns));
 }
 
 static void use_told_ids(const struct process_table *t, struct image *img)
@@ -371,21 +365,21 @@ static bool read_root(struct process_table *t, struct image *img, int proc_dir)
 {
 	uint64_t from_ns = clock_now_ns();
 	struct root *root = roots_get(t->roots, proc_dir);
-	bool is_new = root && root != img->root;
 
 	/* What is known from before may still be right: /proc may be half gone. */
-	if (is_new) {
-		/* Below another root than it was told with that is another user's file. */
-		if (root_mount(root) != img->told.root_mount) {
-			img->proc.in_our_user_ns = false;
-			img->proc.root_uid = (uid_t)-1;
-		}
-		set_root(t, img, root);
-		img->ids_from_ns = from_ns;
-		img->ids_ns = clock_now_ns();
+	if (!root || root == img->root) {
+		roots_put(t->roots, root);
+		return false;
 	}
-	roots_put(t->roots, root);
-	return is_new;
+	/* Below another root than it was told with that is another user's file. */
+	if (root_mount(root) != img->told.root_mount) {
+		img->proc.in_our_user_ns = false;
+		img->proc.root_uid = (uid_t)-1;
+	}
+	set_root(t, img, root);
+	img->ids_from_ns = from_ns;
+	img->ids_ns = clock_now_ns();
+	return true;
 }
 
 void image_tell_ids(struct process_table *t, struct image *img, const struct lb_ids *ids,

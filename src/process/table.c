@@ -255,7 +255,7 @@ static void apply_mmap(struct process_table *t, const struct task_event *ev)
 	if (!img)
 		return;
 	memcpy(m.build_id, ev->build_id, ev->build_id_len);
-	mapping_set_path(&m, t->pool, ev->path, strlen(ev->path));
+	mapping_set_path(&m, t->pool, ev->path);
 	if (ev->time_ns > img->read_ns || is_known_mapping(img, &m))
 		image_add_mapping(t, img, &m);
 }
