@@ -66,7 +66,6 @@ struct container_names {
 	size_t nr_places;
 	struct named_container *items;
 	size_t nr, cap;
-	size_t nr_pending; /* not found, and to be looked for */
 	bool found_late; /* a name that was missing at first was found; not reported yet */
 	struct hashmap index;
 	uint64_t looked_ns; /* at lists; 0: never */
@@ -93,7 +92,7 @@ static void forget_all(struct container_names *names)
 		free(names->items[i].name);
 	hashmap_deinit(&names->index);
 	names->index = (struct hashmap){0};
-	names->nr = names->nr_pending = 0;
+	names->nr = 0;
 	names->looked_ns = 0;
 	for (size_t i = 0; i < names->nr_places; i++)
 		names->places[i] =
@@ -158,7 +157,6 @@ static void add_name(void *ctx, const char *id, const char *name)
 	if (!entry->name || entry->nr_looks == MAX_LOOKS)
 		return;
 	entry->nr_looks = MAX_LOOKS;
-	names->nr_pending--;
 	names->found_late = true;
 }
 
@@ -226,19 +224,12 @@ static void look_in_logs(struct container_names *names, struct name_place *place
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *file;
 	struct stat st;
-	int fd;
 
 	if (path_fd < 0 || fstat(path_fd, &st) || !S_ISDIR(st.st_mode) || st.st_uid ||
 	    st.st_mode & S_IWOTH || !has_changed(&place->logs, &st))
 		return;
-	fd = io_reopen(path_fd);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (int n = 0; n < MAX_LOGS && (file = readdir(dir)); n++) {
+	dir = io_open_dir(path_fd, ".");
+	for (int n = 0; dir && n < MAX_LOGS && (file = readdir(dir)); n++) {
 		char id[CONTAINER_HEX_ID_LEN + 1], name[CONTAINER_NAME_BYTES];
 
 		if (container_of_log(file->d_name, id, name))
@@ -285,7 +276,6 @@ const char *container_names_find(struct container_names *names, const char *id,
 			return "";
 		entry->nr_looks = 1;
 		entry->next_ns = now_ns + LOOK_EVERY_NS;
-		names->nr_pending++;
 	}
 	return entry->name ? entry->name : "";
 }
@@ -294,7 +284,7 @@ bool container_names_retry(struct container_names *names, uint64_t now_ns)
 {
 	bool found;
 
-	for (size_t i = 0; names->nr_pending && i < names->nr; i++) {
+	for (size_t i = 0; i < names->nr; i++) {
 		struct named_container *entry = &names->items[i];
 		char id[CONTAINER_HEX_ID_LEN + 1];
 
@@ -304,8 +294,7 @@ bool container_names_retry(struct container_names *names, uint64_t now_ns)
 		look(names, id, now_ns);
 		entry = &names->items[i]; /* there may be more now */
 		entry->next_ns = now_ns + LOOK_EVERY_NS;
-		if (entry->nr_looks < MAX_LOOKS && ++entry->nr_looks == MAX_LOOKS)
-			names->nr_pending--;
+		entry->nr_looks += entry->nr_looks < MAX_LOOKS;
 	}
 	found = names->found_late;
 	names->found_late = false;
