@@ -32,17 +32,6 @@
 
 extern char **environ;
 
-struct launch {
-	pid_t pid;
-	int go_fd; /* one byte lets the command start; closing it ends it */
-	int failed_fd; /* carries errno when exec failed; closed by a good exec */
-	const char *command;
-	bool started;
-	bool ended;
-	int wait_status;
-	bool executed;
-};
-
 static bool parse_id(const char *text, unsigned long *ret)
 {
 	char *end;
@@ -245,11 +234,6 @@ void launch_free(struct launch *l)
 	free(l);
 }
 
-pid_t launch_pid(const struct launch *l)
-{
-	return l->pid;
-}
-
 void launch_wait_mapped(const struct launch *l)
 {
 	struct pollfd said = {.fd = l->go_fd, .events = POLLIN};
@@ -294,11 +278,6 @@ void launch_signal(const struct launch *l, int sig)
 {
 	if (!l->ended)
 		kill(l->pid, sig);
-}
-
-bool launch_was_executed(const struct launch *l)
-{
-	return l->executed;
 }
 
 int launch_exit_status(const struct launch *l)

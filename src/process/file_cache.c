@@ -198,7 +198,7 @@ static int find_mapped(const struct mapping *m, int proc_dir, struct found_file 
 static int find_in_root(const struct mapping *m, const struct root *root,
 			struct found_file *ret)
 {
-	struct safe_open how = {.root_fd = root_fd(root), .path = m->path};
+	struct safe_open how = {.root_fd = root->fd, .path = m->path};
 	_cleanup_close_ int fd = safe_open_resolve(&how);
 	bool is_same;
 	int why;
@@ -229,15 +229,14 @@ static bool may_have_path(const struct mapping *m)
 static int find_by_path(struct file_cache *c, const struct mapping *m,
 			struct root *own_root, struct found_file *ret)
 {
-	size_t nr = roots_count(c->roots);
 	int why = ENOENT;
 
 	if (!may_have_path(m))
 		return ENOENT;
 	if (own_root)
 		why = find_in_root(m, own_root, ret);
-	for (size_t i = 0; why && i < nr && i < MAX_OTHER_ROOTS; i++) {
-		struct root *root = roots_at(c->roots, i);
+	for (size_t i = 0; why && i < c->roots->nr && i < MAX_OTHER_ROOTS; i++) {
+		struct root *root = c->roots->items[i];
 
 		if (root != own_root && !find_in_root(m, root, ret))
 			why = 0;

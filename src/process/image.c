@@ -211,8 +211,8 @@ static void set_root(struct process_table *t, struct image *img, struct root *ro
 {
 	roots_put(t->roots, img->root);
 	img->root = root;
-	img->proc.root_fd = root_fd(img->root);
-	img->proc.root_id = root_id(img->root);
+	img->proc.root_fd = root ? root->fd : -1;
+	img->proc.root_id = root ? root->id : 0;
 }
 
 void image_inherit(struct image *img, const struct image *from)
@@ -372,7 +372,7 @@ static bool read_root(struct process_table *t, struct image *img, int proc_dir)
 		return false;
 	}
 	/* Below another root than it was told with that is another user's file. */
-	if (root_mount(root) != img->told.root_mount) {
+	if ((root->is_mount_root ? root->key.mount_id : 0) != img->told.root_mount) {
 		img->proc.in_our_user_ns = false;
 		img->proc.root_uid = (uid_t)-1;
 	}

@@ -10,7 +10,7 @@
 #include "process/process.h"
 #include "process/root.h"
 
-struct owners;
+struct process_owners;
 
 #define IMAGE_NONE HASHMAP_NONE
 
@@ -66,7 +66,7 @@ struct process_table {
 	struct fd_budget budget;
 	struct roots *roots;
 	struct file_cache *files;
-	struct owners *owners;
+	struct process_owners *owners;
 	struct jit_store *jit_store;
 	uint64_t nr_jit_lost, nr_jit_foreign; /* of images that are forgotten by now */
 	struct interp_store *interp_store;

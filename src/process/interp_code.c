@@ -28,14 +28,6 @@ struct stored_text {
 	uint8_t bytes[];
 };
 
-struct interp_store {
-	uint64_t max_bytes;
-	struct stored_text **texts; /* by number; stats.nr_texts of them */
-	size_t cap_texts;
-	struct hashmap by_content;
-	struct interp_store_stats stats;
-};
-
 /* ---- texts ---- */
 
 int interp_store_new(uint64_t max_bytes, struct interp_store **ret)
@@ -58,11 +50,6 @@ void interp_store_free(struct interp_store *s)
 	free(s->texts);
 	hashmap_deinit(&s->by_content);
 	free(s);
-}
-
-void interp_store_stats(const struct interp_store *s, struct interp_store_stats *ret)
-{
-	*ret = s->stats;
 }
 
 /* Return: is there room? Then it is taken. */

@@ -23,29 +23,6 @@
  */
 #define SPREAD 64 /* times the maximum of bytes */
 
-/* Bytes of one object, which several images may refer to after a fork. */
-struct kept_object {
-	uint64_t offset, size_bytes, hash;
-	uint64_t serial; /* never used again */
-	uint32_t nr_refs; /* 0: free */
-};
-
-struct jit_store {
-	int fd; /* memfd: written by us only */
-	int read_fd; /* the same, read-only: what decoders get */
-	uint64_t max_bytes;
-	uint64_t clean_above; /* bytes held at which it counts as filling */
-	uint64_t clean_registrations_above; /* same */
-	bool has_many_gone; /* so has an image */
-	uint64_t end_bytes; /* where the next one goes; the file has holes */
-	uint64_t last_serial;
-	struct kept_object *bodies;
-	size_t nr_bodies, cap_bodies;
-	uint32_t *free_bodies;
-	size_t nr_free, cap_free;
-	struct jit_store_stats stats;
-};
-
 /* ---- the bytes ---- */
 
 int jit_store_new(uint64_t max_bytes, struct jit_store **ret)
@@ -80,16 +57,6 @@ void jit_store_free(struct jit_store *s)
 	free(s->bodies);
 	free(s->free_bodies);
 	free(s);
-}
-
-int jit_store_fd(const struct jit_store *s)
-{
-	return s->read_fd;
-}
-
-void jit_store_stats(const struct jit_store *s, struct jit_store_stats *ret)
-{
-	*ret = s->stats;
 }
 
 bool jit_store_is_filling(const struct jit_store *s)
@@ -197,16 +164,6 @@ void jit_store_was_cleaned(struct jit_store *s)
 		s->stats.nr_registrations +
 		(JIT_STORE_MAX_REGISTRATIONS - s->stats.nr_registrations) / 2;
 	s->clean_above = s->stats.nr_bytes + (s->max_bytes - s->stats.nr_bytes) / 2;
-}
-
-uint64_t jit_store_offset(const struct jit_store *s, const struct jit_object *o)
-{
-	return s->bodies[o->body].offset;
-}
-
-uint64_t jit_store_serial(const struct jit_store *s, const struct jit_object *o)
-{
-	return s->bodies[o->body].serial;
 }
 
 uint64_t jit_store_ends(const struct jit_store *s, const struct jit_object *o)

@@ -27,7 +27,7 @@ struct sampled_cgroup {
 	struct process_owner owner; /* exe NULL */
 };
 
-struct owners {
+struct process_owners {
 	struct container_names *containers;
 	/* Mount of each hierarchy, to check who owns its folders. */
 	struct {
@@ -70,7 +70,7 @@ static char *number_of(union handle *h)
 }
 
 /* Return: does the kernel make handles as they are taken for here? */
-static bool learn_handle_type(struct owners *o)
+static bool learn_handle_type(struct process_owners *o)
 {
 	union handle h = {.head.handle_bytes = sizeof(uint64_t)};
 	struct stat st;
@@ -85,7 +85,7 @@ static bool learn_handle_type(struct owners *o)
 	return id == st.st_ino;
 }
 
-static void open_places(struct owners *o, const struct cgroup_mounts *mounts)
+static void open_places(struct process_owners *o, const struct cgroup_mounts *mounts)
 {
 	for (; o->nr_places < mounts->nr; o->nr_places++) {
 		const struct cgroup_mount *mount = &mounts->at[o->nr_places];
@@ -96,9 +96,10 @@ static void open_places(struct owners *o, const struct cgroup_mounts *mounts)
 	}
 }
 
-struct owners *owners_new(int proc_fd, const struct cgroup_mounts *mounts, const char *v2)
+struct process_owners *process_owners_new(int proc_fd, const struct cgroup_mounts *mounts,
+					  const char *v2)
 {
-	struct owners *o = calloc(1, sizeof(*o));
+	struct process_owners *o = calloc(1, sizeof(*o));
 
 	if (!o)
 		return NULL;
@@ -118,7 +119,7 @@ struct owners *owners_new(int proc_fd, const struct cgroup_mounts *mounts, const
 	return o;
 }
 
-void owners_free(struct owners *o)
+void process_owners_free(struct process_owners *o)
 {
 	if (!o)
 		return;
@@ -137,7 +138,7 @@ void owners_free(struct owners *o)
 /* ---- the owner of a cgroup ---- */
 
 /* Returns the mount of a hierarchy, O_PATH; -1: not known. */
-static int place_of(const struct owners *o, uint32_t hierarchy)
+static int place_of(const struct process_owners *o, uint32_t hierarchy)
 {
 	for (size_t i = 0; i < o->nr_places; i++)
 		if (o->places[i].hierarchy == hierarchy)
@@ -291,7 +292,8 @@ void owner_fill(struct process_table *t, struct image *img, int proc_dir)
 /* ---- owners by the numbers of cgroups ---- */
 
 /* Below the mount, "/a/b" or "/". Return: its length; 0: it is gone, or not to be had. */
-static size_t find_path(const struct owners *o, uint64_t id, char *path, size_t size)
+static size_t find_path(const struct process_owners *o, uint64_t id, char *path,
+			size_t size)
 {
 	union handle h = {.head.handle_bytes = sizeof(id),
 			  .head.handle_type = o->handle_type};
@@ -323,7 +325,7 @@ static size_t find_path(const struct owners *o, uint64_t id, char *path, size_t 
 static struct sampled_cgroup *add_cgroup(struct process_table *t, uint64_t id)
 {
 	_cleanup_free_ struct sampled_cgroup *known = NULL;
-	struct owners *o = t->owners;
+	struct process_owners *o = t->owners;
 	char path[MAX_PATH_BYTES];
 	size_t len = find_path(o, id, path, sizeof(path));
 
@@ -343,13 +345,14 @@ static struct sampled_cgroup *add_cgroup(struct process_table *t, uint64_t id)
 
 static bool is_id(uint32_t item, const void *key, const void *ctx)
 {
-	return ((const struct owners *)ctx)->cgroups[item]->id == *(const uint64_t *)key;
+	return ((const struct process_owners *)ctx)->cgroups[item]->id ==
+	       *(const uint64_t *)key;
 }
 
-const struct process_owner *owners_find(struct process_table *t, uint64_t cgroup_id,
-					uint64_t time_ns)
+const struct process_owner *process_owners_find(struct process_table *t,
+						uint64_t cgroup_id, uint64_t time_ns)
 {
-	struct owners *o = t->owners;
+	struct process_owners *o = t->owners;
 	struct sampled_cgroup *known;
 	uint32_t item;
 
@@ -364,7 +367,7 @@ const struct process_owner *owners_find(struct process_table *t, uint64_t cgroup
 	return &known->owner;
 }
 
-void owners_forget(struct owners *o, uint64_t before_ns)
+void process_owners_forget(struct process_owners *o, uint64_t before_ns)
 {
 	size_t nr = 0;
 
@@ -394,7 +397,7 @@ static void refresh(struct process_table *t, struct process_owner *owner, uint64
 						      owner->container, now_ns));
 }
 
-void owners_refresh(struct process_table *t, uint64_t now_ns)
+void process_owners_refresh(struct process_table *t, uint64_t now_ns)
 {
 	if (!container_names_retry(t->owners->containers, now_ns))
 		return;
@@ -418,7 +421,7 @@ void owner_set_pool(struct process_owner *owner, struct strpool *pool)
 			*names[i] = strpool_add(pool, *names[i]);
 }
 
-void owners_set_pool(struct owners *o, struct strpool *pool)
+void process_owners_set_pool(struct process_owners *o, struct strpool *pool)
 {
 	for (size_t i = 0; i < o->nr_cgroups; i++)
 		owner_set_pool(&o->cgroups[i]->owner, pool);

@@ -21,25 +21,25 @@ struct cgroup_mounts;
  * @mounts, @v2  as cgroup_mounts and cgroups of struct process_table_config
  * Return: NULL when out of memory.
  */
-struct owners *owners_new(int proc_fd, const struct cgroup_mounts *mounts,
-			  const char *v2);
-void owners_free(struct owners *o);
+struct process_owners *process_owners_new(int proc_fd, const struct cgroup_mounts *mounts,
+					  const char *v2);
+void process_owners_free(struct process_owners *o);
 
 /** @proc_dir  of this same image; -1: it is gone, or has become another image */
 void owner_fill(struct process_table *t, struct image *img, int proc_dir);
 
 /** As process_table_cgroup(). */
-const struct process_owner *owners_find(struct process_table *t, uint64_t cgroup_id,
-					uint64_t time_ns);
+const struct process_owner *process_owners_find(struct process_table *t,
+						uint64_t cgroup_id, uint64_t time_ns);
 /** Forgets cgroup ids that no sample has had since @before_ns. */
-void owners_forget(struct owners *o, uint64_t before_ns);
+void process_owners_forget(struct process_owners *o, uint64_t before_ns);
 
 /** Retries missing names of containers. */
-void owners_refresh(struct process_table *t, uint64_t now_ns);
+void process_owners_refresh(struct process_table *t, uint64_t now_ns);
 
 /** Moves the names of one owner, or of all by cgroup id, to @pool. */
 void owner_set_pool(struct process_owner *owner, struct strpool *pool);
-void owners_set_pool(struct owners *o, struct strpool *pool);
+void process_owners_set_pool(struct process_owners *o, struct strpool *pool);
 
 /** @proc_fd  /proc. Return: NULL when out of memory. */
 struct container_names *owner_container_names(int proc_fd);

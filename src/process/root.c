@@ -10,34 +10,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/hashmap.h"
 #include "base/vec.h"
-
-/*
- * Identity of a root: the directory, and its mount, which is in one mount namespace only.
- * The open descriptor keeps the mount alive, so its id is not reused.
- */
-struct root_key {
-	uint64_t dev, inode, mount_id;
-};
-
-struct root {
-	struct root_key key;
-	uint64_t id;
-	uint64_t since_ns; /* CLOCK_MONOTONIC: open by then */
-	bool is_mount_root; /* it is the whole mount that is seen */
-	int fd;
-	size_t nr_refs;
-	uint32_t slot; /* in roots.items */
-};
-
-struct roots {
-	struct root **items; /* dense */
-	size_t nr, cap;
-	struct hashmap by_key;
-	struct fd_budget *budget;
-	uint64_t last_id;
-};
 
 struct roots *roots_new(struct fd_budget *budget)
 {
@@ -145,7 +118,8 @@ struct root *roots_find_mount(const struct roots *roots, uint64_t mount_id,
 	for (size_t i = 0; mount_id && i < roots->nr; i++) {
 		struct root *root = roots->items[i];
 
-		if (root_mount(root) == mount_id && root->since_ns < time_ns)
+		if (root->is_mount_root && root->key.mount_id == mount_id &&
+		    root->since_ns < time_ns)
 			return root_ref(root);
 	}
 	return NULL;
@@ -176,29 +150,4 @@ void roots_put(struct roots *roots, struct root *root)
 	close(root->fd);
 	fd_budget_give(roots->budget);
 	free(root);
-}
-
-int root_fd(const struct root *root)
-{
-	return root ? root->fd : -1;
-}
-
-uint64_t root_mount(const struct root *root)
-{
-	return root->is_mount_root ? root->key.mount_id : 0;
-}
-
-uint64_t root_id(const struct root *root)
-{
-	return root ? root->id : 0;
-}
-
-struct root *roots_at(const struct roots *roots, size_t i)
-{
-	return i < roots->nr ? roots->items[i] : NULL;
-}
-
-size_t roots_count(const struct roots *roots)
-{
-	return roots->nr;
 }

@@ -83,7 +83,7 @@ void process_table_set_pool(struct process_table *t, struct strpool *pool)
 	for (size_t i = 0; i < t->nr_ids; i++)
 		if (t->images[i])
 			move_image(pool, &t->images[i]->proc);
-	owners_set_pool(t->owners, pool);
+	process_owners_set_pool(t->owners, pool);
 	for (size_t i = 0; i < file_cache_count(t->files); i++)
 		move(pool, &file_cache_at(t->files, i)->path);
 	t->pool = pool;
@@ -364,7 +364,7 @@ void process_table_forget_ended(struct process_table *t, uint64_t now_ns)
 		calloc(file_cache_count(t->files), sizeof(*is_used));
 
 	process_table_trim(t, now_ns);
-	owners_forget(t->owners, now_ns);
+	process_owners_forget(t->owners, now_ns);
 	for (size_t i = 0; i < t->nr_ids; i++)
 		if (t->images[i] && t->images[i]->proc.is_over &&
 		    t->images[i]->last_sample_ns < now_ns)
@@ -454,7 +454,8 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		t->files = file_cache_new(t->roots, &t->budget);
 	if (!t->files)
 		return error_set(err, -ENOMEM, "out of memory");
-	t->owners = owners_new(t->proc_fd, config->cgroup_mounts, config->cgroups);
+	t->owners =
+		process_owners_new(t->proc_fd, config->cgroup_mounts, config->cgroups);
 	if (!t->owners)
 		return error_set(err, -ENOMEM, "out of memory");
 	if (jit_store_new(JIT_STORE_DEFAULT_BYTES, &t->jit_store))
@@ -475,7 +476,7 @@ void process_table_free(struct process_table *t)
 	interp_store_free(t->interp_store);
 	file_cache_free(t->files);
 	roots_free(t->roots);
-	owners_free(t->owners);
+	process_owners_free(t->owners);
 	if (t->proc_fd >= 0)
 		close(t->proc_fd);
 	hashmap_deinit(&t->by_tgid);
@@ -724,7 +725,7 @@ void process_table_refresh(struct process_table *t, uint64_t now_ns)
 			t->active[nr++] = img->proc.id;
 	}
 	t->nr_active = nr;
-	owners_refresh(t, now_ns);
+	process_owners_refresh(t, now_ns);
 }
 
 bool process_table_open_new(struct process_table *t, uint64_t now_ns)
@@ -898,9 +899,7 @@ struct process *process_table_at(struct process_table *t, uint32_t id)
 
 void process_table_stats(const struct process_table *t, struct process_table_stats *ret)
 {
-	struct jit_store_stats jit;
 
-	jit_store_stats(t->jit_store, &jit);
 	*ret = (struct process_table_stats){
 		.nr_processes = t->nr_ids - t->nr_free,
 		.nr_dropped = t->nr_dropped,
@@ -911,8 +910,8 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 		.nr_files_dropped = t->budget.nr_refused,
 		.nr_mappings = t->nr_mappings,
 		.nr_mappings_dropped = t->nr_maps_dropped,
-		.nr_jit_objects = jit.nr_objects,
-		.nr_jit_bytes = jit.nr_bytes,
+		.nr_jit_objects = t->jit_store->stats.nr_objects,
+		.nr_jit_bytes = t->jit_store->stats.nr_bytes,
 		.nr_jit_lost = t->nr_jit_lost,
 		.nr_jit_foreign = t->nr_jit_foreign,
 		.nr_interp_codes_lost = t->nr_interp_codes_lost,
@@ -938,5 +937,5 @@ struct target_file *process_table_file(struct process_table *t, uint32_t id)
 const struct process_owner *process_table_cgroup(struct process_table *t, uint64_t id,
 						 uint64_t time_ns)
 {
-	return owners_find(t, id, time_ns);
+	return process_owners_find(t, id, time_ns);
 }

@@ -85,7 +85,7 @@ static bool is_for_command(const struct mapping *m)
 
 static int follow_command(struct intake *in, struct error *err)
 {
-	uint32_t tgid = (uint32_t)launch_pid(in->launch);
+	uint32_t tgid = (uint32_t)in->launch->pid;
 	int rc = sampler_add_target(in->sampler, tgid, err);
 
 	if (rc)
@@ -195,7 +195,7 @@ static int open_sampler(struct intake *in, struct error *err)
 		.kernel_stacks = !o->no_kernel_stack,
 		.walk_user = may_walk_user(in),
 		.max_frames = o->max_frames,
-		.launched_tgid = in->launch ? (uint32_t)launch_pid(in->launch) : 0,
+		.launched_tgid = in->launch ? (uint32_t)in->launch->pid : 0,
 	};
 	int rc;
 

@@ -244,13 +244,12 @@ static struct process *process_of(struct unwind_feeder *w, uint32_t id)
 
 static void find_changed(struct unwind_feeder *w)
 {
-	struct jit_store_stats jit;
+	uint64_t jit_changes = process_table_jit_store(w->processes)->stats.nr_changes;
 
-	jit_store_stats(process_table_jit_store(w->processes), &jit);
-	if (!w->is_expecting && jit.nr_changes == w->jit_changes)
+	if (!w->is_expecting && jit_changes == w->jit_changes)
 		return;
 	w->is_expecting = false;
-	w->jit_changes = jit.nr_changes;
+	w->jit_changes = jit_changes;
 	for (size_t i = 0; i < w->nr_used; i++) {
 		uint32_t id = w->used[i];
 		struct watched_image *img = &w->images[id];
