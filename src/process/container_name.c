@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/container_name.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
@@ -167,9 +166,7 @@ static bool has_changed(struct stamp *stamp, const struct stat *st)
 {
 	struct stamp now = {st->st_dev, st->st_ino, st->st_size, st->st_mtim};
 
-	if (stamp->dev == now.dev && stamp->inode == now.inode &&
-	    stamp->size == now.size && stamp->mtime.tv_sec == now.mtime.tv_sec &&
-	    stamp->mtime.tv_nsec == now.mtime.tv_nsec)
+	if (!memcmp(stamp, &now, sizeof(now)))
 		return false;
 	*stamp = now;
 	return true;
@@ -310,11 +307,8 @@ static void json_freep(json_t **json)
 
 bool container_is_hex_id(const char *id)
 {
-	size_t n = 0;
-
-	while (isxdigit((unsigned char)id[n]))
-		n++;
-	return n == CONTAINER_HEX_ID_LEN && !id[n];
+	return strspn(id, "0123456789abcdefABCDEF") == CONTAINER_HEX_ID_LEN &&
+	       !id[CONTAINER_HEX_ID_LEN];
 }
 
 static bool put_kubernetes(const char *ns, const char *pod, const char *container,

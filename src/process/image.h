@@ -147,7 +147,9 @@ void image_copy_maps(struct process_table *t, struct image *img,
 		     const struct image *from);
 
 /**
- * Sets its ids and root from the kernel's sample at @time_ns: process_table_told().
+ * Sets its ids and root from the kernel's sample at @time_ns. The newest ids win, also
+ * over /proc, which may show a program executed since. The root is found only if another
+ * process had the same one when the sample was taken.
  */
 void image_tell_ids(struct process_table *t, struct image *img, const struct lb_ids *ids,
 		    uint64_t time_ns);

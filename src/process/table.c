@@ -684,20 +684,14 @@ struct process *process_table_find(struct process_table *t, const struct lb_imag
 	return &img->proc;
 }
 
-void process_table_told(struct process_table *t, struct process *p,
-			const struct lb_ids *ids, uint64_t time_ns)
-{
-	image_tell_ids(t, t->images[p->id], ids, time_ns);
-}
-
 struct process *process_table_first_told(struct process_table *t,
 					 const struct lb_first_sample *first)
 {
 	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
-	struct process *p = process_table_identify(t, &id, first->time_ns);
+	struct image *img = identify(t, &id, first->time_ns);
 
-	if (p)
-		process_table_told(t, p, &first->ids, first->time_ns);
+	if (img)
+		image_tell_ids(t, img, &first->ids, first->time_ns);
 	return process_table_first_sample(t, &id, first->time_ns);
 }
 

@@ -86,15 +86,7 @@ void process_table_event(struct process_table *t, const struct task_event *ev);
 struct process *process_table_first_sample(struct process_table *t,
 					   const struct lb_image *id, uint64_t time_ns);
 
-/**
- * Sets the ids and root of @p from the kernel's sample at @time_ns. The newest ids win,
- * also over /proc, which may show a program executed since. The root is found only if
- * another process had the same one when the sample was taken.
- */
-void process_table_told(struct process_table *t, struct process *p,
-			const struct lb_ids *ids, uint64_t time_ns);
-
-/** Calls process_table_told(), then process_table_first_sample(), for a kernel record. */
+/** As process_table_first_sample(), and first takes the ids and root of the record. */
 struct process *process_table_first_told(struct process_table *t,
 					 const struct lb_first_sample *first);
 

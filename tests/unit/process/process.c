@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "fake_proc.h"
+#include "process/image.h"
 
 #define TICK     10000000ull
 #define JIT_LINE "7f0000000000-7f0000100000 rwxp 0 0:0 0\n"
@@ -117,7 +118,7 @@ static void nothing_is_opened_for_who_is_not_known(void **state)
 	assert_int_equal(p->perf_map.fd, -1);
 	assert_int_equal(p->perf_map.open_errno, ESRCH);
 	/* Nor by its user alone. */
-	process_table_told(table, p, &ids, fork.time_ns);
+	image_tell_ids(table, table->images[p->id], &ids, fork.time_ns);
 	process_table_refresh(table, now);
 	assert_int_equal(p->perf_map.fd, -1);
 	assert_int_equal(p->perf_map.open_errno, ESRCH);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "fake_proc.h"
+#include "process/image.h"
 
 #define TICK 10000000ull
 #define MS   1000000ull
@@ -552,9 +553,9 @@ static void what_was_told_counts(void **state)
 	event(TASK_EVENT_FORK, now + 10, 200, 100, NULL);
 	event(TASK_EVENT_EXIT, now + 60 * MS, 200, 0, NULL);
 	p = process_table_first_sample(table, IMAGE(200, start, 1), now + 20);
-	process_table_told(table, p, &none, now + 20);
+	image_tell_ids(table, table->images[p->id], &none, now + 20);
 	assert_nobodys(p);
-	process_table_told(table, p, &ids, now + 21);
+	image_tell_ids(table, table->images[p->id], &ids, now + 21);
 	assert_int_equal(p->uid, 1000);
 	assert_int_equal(p->gid, 1001);
 	assert_int_equal(p->root_uid, (uid_t)-1);
@@ -562,9 +563,9 @@ static void what_was_told_counts(void **state)
 	assert_false(process_may_open(p)); /* in which root? */
 	/* It gave up its rights; what is told late is of before. */
 	ids = (struct lb_ids){.uid = 65534, .gid = 65533, .user_ns = (__u32)ns.st_ino};
-	process_table_told(table, p, &ids, now + 40);
+	image_tell_ids(table, table->images[p->id], &ids, now + 40);
 	ids = (struct lb_ids){.uid = 0, .gid = 0};
-	process_table_told(table, p, &ids, now + 30);
+	image_tell_ids(table, table->images[p->id], &ids, now + 30);
 	assert_int_equal(p->uid, 65534);
 	assert_int_equal(p->gid, 65533);
 	assert_int_equal(p->root_uid, 0);
@@ -577,7 +578,7 @@ static void what_was_told_counts(void **state)
 	p = process_table_identify(table, IMAGE(300, 5 * TICK, 1), now);
 	assert_int_equal(p->uid, 0);
 	ids = (struct lb_ids){.uid = 7, .gid = 8};
-	process_table_told(table, p, &ids, now);
+	image_tell_ids(table, table->images[p->id], &ids, now);
 	process_table_first_sample(table, IMAGE(300, 5 * TICK, 1), now);
 	assert_int_equal(p->uid, 7);
 	assert_int_equal(p->gid, 8);
@@ -614,18 +615,18 @@ static void a_told_mount_is_the_root_that_has_it(void **state)
 		event(TASK_EVENT_FORK, now + 1, pid, 100, NULL);
 	/* Before anybody was seen to have it, the number may have been another mount's. */
 	p = process_table_first_sample(table, IMAGE(200, start, 1), now + 2);
-	process_table_told(table, p, &ids, now + 2);
+	image_tell_ids(table, table->images[p->id], &ids, now + 2);
 	assert_int_equal(p->root_fd, -1);
 	scan();
-	process_table_told(table, p, &ids, now - SEC);
+	image_tell_ids(table, table->images[p->id], &ids, now - SEC);
 	assert_int_equal(p->root_fd, -1);
 	p = process_table_first_sample(table, IMAGE(201, start, 1), now + 2);
-	process_table_told(table, p, &ids, now + 2);
+	image_tell_ids(table, table->images[p->id], &ids, now + 2);
 	assert_true(process_may_open(p));
 	assert_int_equal(p->root_id, process_table_newest(table, 100)->root_id);
 	/* Told before it is looked for in /proc. */
 	p = process_table_identify(table, IMAGE(202, start, 1), now + 2);
-	process_table_told(table, p, &ids, now + 2);
+	image_tell_ids(table, table->images[p->id], &ids, now + 2);
 	assert_int_equal(p->root_fd, -1);
 	process_table_first_sample(table, IMAGE(202, start, 1), now + 2);
 	assert_int_equal(p->root_id, process_table_newest(table, 100)->root_id);
@@ -634,7 +635,7 @@ static void a_told_mount_is_the_root_that_has_it(void **state)
 		ids.root_mount = i ? 0 : 0x7fffffff;
 		event(TASK_EVENT_FORK, now + 3, 300 + i, 100, NULL);
 		p = process_table_first_sample(table, IMAGE(300 + i, start, 1), now + 4);
-		process_table_told(table, p, &ids, now + 4);
+		image_tell_ids(table, table->images[p->id], &ids, now + 4);
 		assert_int_equal(p->uid, 1000);
 		assert_int_equal(p->root_fd, -1);
 	}
@@ -655,7 +656,7 @@ static void ids_read_too_late_are_not_believed(void **state)
 	old = process_table_first_sample(table, IMAGE(200, start, 1), sampled);
 	assert_true(process_may_open(old));
 	told = process_table_first_sample(table, IMAGE(201, start, 1), sampled);
-	process_table_told(table, told, &ids, sampled);
+	image_tell_ids(table, table->images[told->id], &ids, sampled);
 	in_time = process_table_first_sample(table, IMAGE(202, start, 1), sampled);
 	event(TASK_EVENT_EXEC, sampled + 1, 200, 0, "su");
 	event(TASK_EVENT_EXEC, sampled + 1, 201, 0, "su");
