@@ -501,18 +501,11 @@ static bool owner_with(const char *path, size_t len, const struct name_claim *cl
 	return owner.runtime != CONTAINER_NONE || *owner.pod || *owner.unit;
 }
 
-bool cgroup_owner_of(const char *path, size_t len, struct cgroup_owner *ret)
-{
-	struct name_claim claim;
-
-	return owner_with(path, len, claim_by_path(path, len, &claim) ? &claim : NULL,
-			  ret);
-}
-
 bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner *ret)
 {
-	bool tells = cgroup_owner_of(path, len, ret);
 	struct name_claim claim;
+	bool tells = owner_with(path, len,
+				claim_by_path(path, len, &claim) ? &claim : NULL, ret);
 
 	/* Most paths name neither: no need to check folders. */
 	if ((ret->runtime == CONTAINER_NONE && !*ret->pod) || ret->is_claimed ||
@@ -563,7 +556,7 @@ static unsigned int path_worth(struct text_part hierarchy, struct text_part path
 	struct cgroup_owner owner;
 	unsigned int worth = path.len > 1;
 
-	cgroup_owner_of(path.at, path.len, &owner);
+	cgroup_owner_at(-1, path.at, path.len, &owner);
 	worth |= (owner.runtime != CONTAINER_NONE) << 3 | (*owner.pod != '\0') << 2 |
 		 (*owner.unit != '\0') << 1;
 	return worth << 2 | (!hierarchy.len                       ? 3

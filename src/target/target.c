@@ -289,7 +289,7 @@ static uint32_t match_owner(struct target_cgroups *c, const struct cgroup_mount 
 	const char *name = "";
 	uint32_t mask = 0;
 
-	if (!c->has_owners || !cgroup_owner_of(path, strlen(path), &owner))
+	if (!c->has_owners || !cgroup_owner_at(-1, path, strlen(path), &owner))
 		return 0;
 	dir = open(mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cgroup_owner_at(dir, path, strlen(path), &owner);
