@@ -58,7 +58,7 @@ check_includes() {
 	may_include src/render \
 		"base/|render/|profile/profile\.h|analyze/(attribution|machine_code|phase|call_tree|groups|filter)\.h|$abi"
 	may_include src/target "base/|process/|target/|collect/filter\.h|$abi"
-	may_include src/launch 'base/|launch/'
+	may_include src/launch 'base/|process/proc_dir\.h|launch/'
 	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks)\.h'
 	may_include src/record \
 		"(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/|$abi"

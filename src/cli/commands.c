@@ -103,7 +103,7 @@ int pipeline_record(const struct options *options, int *ret_status, struct error
 	explain_empty_target(&o->target);
 	rc = record(r, options, ret_status, err);
 	command = recorder_launch(r);
-	if (rc && command && launch_was_executed(command))
+	if (rc && command && command->executed)
 		err->exit_code = EXIT_OWN_FAILURE;
 	else if (!rc && command)
 		launch_die_alike(command);

@@ -51,7 +51,7 @@ int gdbjit_serve(struct worker_call *call, struct wire_reader *request, const in
 /*
  * DECODER_INSPECT. Request: bytes path, as the target sees it. fds[0]: a file. Reply: u32
  * is it an ELF file (0 or 1), then for each row of decode/runtimes.h bytes: what its
- * inspector filled in, or nothing. Callers use process/file_facts.h.
+ * inspector filled in, or nothing. Callers use process/file.h.
  */
 int inspect_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
 		  size_t nr_fds, struct wire_writer *reply);

@@ -24,23 +24,13 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "launch/python_hook.h"
+#include "process/proc_dir.h"
 
 #define ENVIRON_MAX_BYTES (4u << 20)
 #define MAX_ANCESTORS     16
 #define MAPPED_MS         100 /* at most; a file system may be slow */
 
 extern char **environ;
-
-struct launch {
-	pid_t pid;
-	int go_fd; /* one byte lets the command start; closing it ends it */
-	int failed_fd; /* carries errno when exec failed; closed by a good exec */
-	const char *command;
-	bool started;
-	bool ended;
-	int wait_status;
-	bool executed;
-};
 
 static bool parse_id(const char *text, unsigned long *ret)
 {
@@ -68,42 +58,22 @@ void launch_user_find(struct launch_user *ret)
 	snprintf(ret->name, sizeof(ret->name), "%s", pw ? pw->pw_name : "");
 }
 
-/* Reads a process's name and parent from /proc/PID/stat; false when it has exited. */
-static bool read_stat(pid_t pid, char name[64], pid_t *ret_parent)
-{
-	char path[64];
-	_cleanup_free_ char *text = NULL;
-	char *open, *close;
-	size_t len;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	if (io_read_file(path, 4096, &text, &len))
-		return false;
-	open = strchr(text, '(');
-	close = strrchr(text, ')');
-	if (!open || !close || close < open)
-		return false;
-	*close = '\0';
-	snprintf(name, 64, "%s", open + 1);
-	return sscanf(close + 1, " %*c %d", ret_parent) == 1;
-}
-
 /* Returns our outermost sudo ancestor, which has the caller's environment. */
 static pid_t find_sudo(void)
 {
 	pid_t pid = getppid(), found = 0;
 
 	for (int i = 0; i < MAX_ANCESTORS && pid > 1; i++) {
-		char name[64];
-		pid_t parent;
+		_cleanup_close_ int dir = proc_dir_open_here((uint32_t)pid);
+		struct proc_stat stat;
 
-		if (!read_stat(pid, name, &parent))
+		if (dir < 0 || proc_dir_stat(dir, &stat))
 			break;
-		if (!strcmp(name, "sudo"))
+		if (!strcmp(stat.comm, "sudo"))
 			found = pid;
 		else if (found)
 			break;
-		pid = parent;
+		pid = (pid_t)stat.ppid;
 	}
 	return found;
 }
@@ -168,12 +138,6 @@ static int become(const struct launch_user *user)
 	return 0;
 }
 
-static void report_failure(int fd, int code)
-{
-	if (write(fd, &code, sizeof(code)) != sizeof(code))
-		_exit(EXIT_OWN_FAILURE);
-}
-
 /* For code beyond this size, tables are built when it is hit. */
 #define MAP_MAX_BYTES (256 << 20)
 
@@ -214,8 +178,10 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 		execvp(argv[0], argv);
 		rc = -errno;
 	}
-	report_failure(failed_fd, -rc);
-	_exit(rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
+	rc = -rc;
+	if (write(failed_fd, &rc, sizeof(rc)) != sizeof(rc))
+		_exit(EXIT_OWN_FAILURE);
+	_exit(rc == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
 }
 
 int launch_new(char **argv, const struct launch_user *user, bool python_hook,
@@ -259,20 +225,13 @@ void launch_free(struct launch *l)
 {
 	if (!l)
 		return;
-	if (l->go_fd >= 0)
-		close(l->go_fd);
-	if (l->failed_fd >= 0)
-		close(l->failed_fd);
+	cleanup_closep(&l->go_fd);
+	cleanup_closep(&l->failed_fd);
 	if (l->pid > 0 && !l->started && !l->ended) {
 		kill(l->pid, SIGKILL);
 		waitpid(l->pid, NULL, 0);
 	}
 	free(l);
-}
-
-pid_t launch_pid(const struct launch *l)
-{
-	return l->pid;
 }
 
 void launch_wait_mapped(const struct launch *l)
@@ -319,11 +278,6 @@ void launch_signal(const struct launch *l, int sig)
 {
 	if (!l->ended)
 		kill(l->pid, sig);
-}
-
-bool launch_was_executed(const struct launch *l)
-{
-	return l->executed;
 }
 
 int launch_exit_status(const struct launch *l)

@@ -20,7 +20,16 @@ struct launch_user {
 /** Reads SUDO_UID and SUDO_GID when we are root, else uses our own ids. */
 void launch_user_find(struct launch_user *ret);
 
-struct launch;
+struct launch {
+	pid_t pid;
+	int go_fd; /* one byte lets the command start; closing it ends it */
+	int failed_fd; /* carries errno when exec failed; closed by a good exec */
+	const char *command;
+	bool started;
+	bool ended;
+	int wait_status;
+	bool executed; /* then our own failures are EXIT_OWN_FAILURE */
+};
 
 /**
  * Forks the command, which waits until launch_go(). It inherits our current standard
@@ -37,8 +46,6 @@ int launch_new(char **argv, const struct launch_user *user, bool python_hook,
 void launch_free(struct launch *l);
 DEFINE_CLEANUP(struct launch, launch_free);
 
-pid_t launch_pid(const struct launch *l);
-
 /** Waits, 100 ms at most, until the waiting process maps the command's file. */
 void launch_wait_mapped(const struct launch *l);
 
@@ -48,9 +55,6 @@ void launch_wait_mapped(const struct launch *l);
  * 126 or 127.
  */
 int launch_go(struct launch *l, struct error *err);
-
-/** Was the command executed? Then our own failures are EXIT_OWN_FAILURE. */
-bool launch_was_executed(const struct launch *l);
 
 /** Has the command ended? Reaps it without waiting. */
 bool launch_has_ended(struct launch *l);

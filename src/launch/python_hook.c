@@ -164,59 +164,19 @@ static int open_as_root(const char *path)
 	return rc;
 }
 
-static int open_prefix(struct python_prefix *p, struct error *err)
-{
-	struct stat st;
-
-	if (geteuid() || !*p->path)
-		p->fd = open_following(AT_FDCWD, p->path);
-	else
-		p->fd = open_as_root(p->path);
-	if (p->fd == -EPERM)
-		return error_set(err, p->fd,
-				 "%s leads through a link of another user than its "
-				 "owner, which root does not follow; give the path "
-				 "behind the link",
-				 p->path);
-	if (p->fd < 0 || fstat(p->fd, &st)) {
-		errno = p->fd < 0 ? -p->fd : errno;
-		return error_set(err, -errno, "cannot look into %s: %m", p->path);
-	}
-	p->uid = st.st_uid;
-	p->gid = st.st_gid;
-	return 0;
-}
-
-/* Only as root: the prefix's owner could divert root's actions in it. */
-static int become_owner(struct python_prefix *p, struct error *err)
-{
-	if (geteuid() || !p->uid)
-		return 0;
-	if (creds_become(&p->creds, p->uid, p->gid))
-		return error_set(err, -EPERM,
-				 "cannot write to %s with its owner's rights", p->path);
-	p->is_other = true;
-	return 0;
-}
-
 /* ---- its folders of packages ---- */
-
-static bool is_link(int dir, const char *name)
-{
-	struct stat st;
-
-	return !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode);
-}
 
 /* Return: the folder; -ENOENT without a sentence when it does not exist. */
 static int open_part(const struct python_prefix *p, int dir, const char *name,
 		     const char *path, struct error *err)
 {
 	int fd = geteuid() ? open_following(dir, name) : open_no_link(dir, name);
+	struct stat st;
 
 	if (fd >= 0)
 		return fd;
-	if (fd == -ENOTDIR && !geteuid() && is_link(dir, name))
+	if (fd == -ENOTDIR && !geteuid() &&
+	    !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode))
 		return error_set(err, -ELOOP,
 				 "%s is reached through a link in the environment, which "
 				 "root does not follow; run this as its owner (uid %u)",
@@ -348,27 +308,39 @@ static void python_prefix_deinit(struct python_prefix *p)
 		close(p->fd);
 }
 
-/**
- * Opens the prefix at @path; until python_prefix_deinit() root has its owner's file
- * rights. Root follows links to the prefix if root or the owner owns them, and none in
- * it; it changes only files of this owner. Other users just keep their own rights.
- *
- * Return: 0; or a negative errno with a sentence, then @p needs no deinit.
+/*
+ * Opens the prefix; until python_prefix_deinit() root has its owner's file rights. Root
+ * follows links to the prefix if root or the owner owns them, and none in it; it changes
+ * only files of this owner. Other users just keep their own rights.
  */
-static int python_prefix_init(struct python_prefix *p, const char *path,
-			      struct error *err)
+static int python_prefix_open(struct python_prefix *p, struct error *err)
 {
-	int rc;
+	struct stat st;
 
-	*p = (struct python_prefix){.path = path, .fd = -1};
-	rc = open_prefix(p, err);
-	if (!rc)
-		rc = become_owner(p, err);
-	if (!rc)
-		rc = find_sites(p, err);
-	if (rc)
-		python_prefix_deinit(p);
-	return rc;
+	if (geteuid() || !*p->path)
+		p->fd = open_following(AT_FDCWD, p->path);
+	else
+		p->fd = open_as_root(p->path);
+	if (p->fd == -EPERM)
+		return error_set(err, p->fd,
+				 "%s leads through a link of another user than its "
+				 "owner, which root does not follow; give the path "
+				 "behind the link",
+				 p->path);
+	if (p->fd < 0 || fstat(p->fd, &st)) {
+		errno = p->fd < 0 ? -p->fd : errno;
+		return error_set(err, -errno, "cannot look into %s: %m", p->path);
+	}
+	p->uid = st.st_uid;
+	p->gid = st.st_gid;
+	/* Only as root: the prefix's owner could divert root's actions in it. */
+	p->is_other = !geteuid() && p->uid;
+	if (p->is_other && creds_become(&p->creds, p->uid, p->gid)) {
+		p->is_other = false;
+		return error_set(err, -EPERM,
+				 "cannot write to %s with its owner's rights", p->path);
+	}
+	return find_sites(p, err);
 }
 
 #define PACKAGE          "lineburn_hook"
@@ -380,7 +352,10 @@ static const char pth_text[] = "import sys; exec(\"try:\\n import " PACKAGE "\\n
 			       ".start()\\nexcept Exception:\\n pass\")\n";
 
 /* Modules of the package; their compiled files have the same names before the dot. */
-static const char *const modules[] = {"__init__", "numba_lines", "numba_cache"};
+static const char *const modules[] = {"__init__.py", "numba_lines.py", "numba_cache.py"};
+/* Further files of an installed package. */
+#define VERSION   "version"
+#define CACHE_DIR "cache-dir"
 
 struct module_text {
 	char *text; /* heap */
@@ -456,7 +431,7 @@ static int read_modules(const char *home, struct module_text *ret, struct error 
 		char path[PATH_MAX + 64];
 		int rc;
 
-		snprintf(path, sizeof(path), "%s/" PACKAGE "/%s.py", home, modules[i]);
+		snprintf(path, sizeof(path), "%s/" PACKAGE "/%s", home, modules[i]);
 		rc = io_read_file(path, MODULE_MAX_BYTES, &ret[i].text, &ret[i].len);
 		if (rc) {
 			errno = -rc;
@@ -471,27 +446,25 @@ static int write_package(const struct python_folder *folder,
 			 struct error *err)
 {
 	static const char version[] = LINEBURN_VERSION "\n";
-	char name[64], cache[PATH_MAX + 2];
+	char cache[PATH_MAX + 2];
 	bool forgotten;
 	int rc = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(modules) && !rc; i++) {
-		snprintf(name, sizeof(name), "%s.py", modules[i]);
-		rc = write_file(folder, name, texts[i].text, texts[i].len, err);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(modules) && !rc; i++)
+		rc = write_file(folder, modules[i], texts[i].text, texts[i].len, err);
 	if (!rc)
-		rc = write_file(folder, "version", version, sizeof(version) - 1, err);
+		rc = write_file(folder, VERSION, version, sizeof(version) - 1, err);
 	if (rc)
 		return rc;
-	if (cache_dir) {
-		snprintf(cache, sizeof(cache), "%s\n", cache_dir);
-		return write_file(folder, "cache-dir", cache, strlen(cache), err);
-	}
-	return remove_file(folder, "cache-dir", &forgotten, err);
+	if (!cache_dir)
+		return remove_file(folder, CACHE_DIR, &forgotten, err);
+	snprintf(cache, sizeof(cache), "%s\n", cache_dir);
+	return write_file(folder, CACHE_DIR, cache, strlen(cache), err);
 }
 
-static int install_one(const struct python_folder *site, const struct module_text *texts,
-		       const char *cache_dir, struct error *err)
+/* The .pth file comes last: an interrupted installation starts nothing. */
+static int install(const struct python_folder *site, const struct module_text *texts,
+		   const char *cache_dir, struct error *err)
 {
 	_cleanup_(close_folder) struct python_folder folder = {.fd = -1};
 	int rc;
@@ -506,9 +479,13 @@ static int install_one(const struct python_folder *site, const struct module_tex
 		rc = error_set(err, -errno, "cannot open %s to all: %m", folder.path);
 	if (!rc)
 		rc = write_package(&folder, texts, cache_dir, err);
-	if (rc)
-		return rc;
-	return write_file(site, PTH, pth_text, sizeof(pth_text) - 1, err);
+	if (!rc)
+		rc = write_file(site, PTH, pth_text, sizeof(pth_text) - 1, err);
+	if (!rc)
+		log_warning("the hook of " LINEBURN_VERSION " is in %s/" PACKAGE
+			    "; restart the service",
+			    site->path);
+	return rc;
 }
 
 /* Makes the path absolute, as the service has another working directory. */
@@ -527,59 +504,13 @@ static int make_absolute(const char *path, char ret[PATH_MAX], struct error *err
 	return 0;
 }
 
-static int install_all(const char *prefix, const struct module_text *texts,
-		       const char *cache_dir, struct error *err)
-{
-	struct python_prefix p;
-	int rc = python_prefix_init(&p, prefix, err);
-
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < p.nr_sites && !rc; i++) {
-		rc = install_one(&p.sites[i], texts, cache_dir, err);
-		if (!rc)
-			log_warning("the hook of " LINEBURN_VERSION " is in %s/" PACKAGE
-				    "; restart the service",
-				    p.sites[i].path);
-	}
-	python_prefix_deinit(&p);
-	return rc;
-}
-
-/**
- * Installs or updates the copy for each CPython >= 3.9 of @prefix, and reports it on
- * stderr. The .pth file comes last: an interrupted installation starts nothing.
- *
- * @home       from python_hook_find()
- * @cache_dir  NULL: none; removes that of an earlier installation Return: 0, or a
- * negative errno with a sentence.
- */
-static int python_site_install(const char *prefix, const char *home,
-			       const char *cache_dir, struct error *err)
-{
-	struct module_text texts[ARRAY_SIZE(modules)] = {0};
-	char cache[PATH_MAX];
-	int rc = 0;
-
-	if (cache_dir)
-		rc = make_absolute(cache_dir, cache, err);
-	if (!rc)
-		rc = read_modules(home, texts, err);
-	if (!rc)
-		rc = install_all(prefix, texts, cache_dir ? cache : NULL, err);
-	free_modules(texts);
-	return rc;
-}
-
 /* ---- remove ---- */
 
 /* Is it one of our modules, compiled? "numba_lines.cpython-311.pyc" */
 static bool is_compiled_module(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(modules); i++) {
-		size_t len = strlen(modules[i]);
-
-		if (!strncmp(name, modules[i], len) && name[len] == '.')
+		if (!strncmp(name, modules[i], strcspn(modules[i], ".") + 1))
 			return true;
 	}
 	return false;
@@ -596,54 +527,40 @@ static void remove_compiled(const struct python_folder *folder)
 	unlinkat(folder->fd, "__pycache__", AT_REMOVEDIR);
 }
 
-/* The .pth file first: afterwards no Python loads what is being removed. */
-static int remove_one(const struct python_folder *site, bool *removed, struct error *err)
+static int remove_package(const struct python_folder *site, bool *removed,
+			  struct error *err)
 {
+	static const char *const others[] = {VERSION, CACHE_DIR};
 	_cleanup_(close_folder) struct python_folder folder = {.fd = -1};
-	char name[64];
-	int rc;
+	int rc = open_package(site, &folder, err);
 
-	rc = remove_file(site, PTH, removed, err);
-	if (!rc)
-		rc = open_package(site, &folder, err);
 	if (rc)
 		return rc == -ENOENT ? 0 : rc;
 	remove_compiled(&folder);
-	for (size_t i = 0; i < ARRAY_SIZE(modules) && !rc; i++) {
-		snprintf(name, sizeof(name), "%s.py", modules[i]);
-		rc = remove_file(&folder, name, removed, err);
-	}
-	if (!rc)
-		rc = remove_file(&folder, "version", removed, err);
-	if (!rc)
-		rc = remove_file(&folder, "cache-dir", removed, err);
+	for (size_t i = 0; i < ARRAY_SIZE(modules) && !rc; i++)
+		rc = remove_file(&folder, modules[i], removed, err);
+	for (size_t i = 0; i < ARRAY_SIZE(others) && !rc; i++)
+		rc = remove_file(&folder, others[i], removed, err);
 	if (!rc && unlinkat(site->fd, PACKAGE, AT_REMOVEDIR))
 		rc = cannot(err, -errno, "remove", site, PACKAGE);
 	return rc;
 }
 
-/**
- * Uninstalls: removes our files and those that Python compiled from them, nothing else.
- * Does nothing if nothing is installed.
+/*
+ * Removes our files and those that Python compiled from them, nothing else. The .pth file
+ * first: afterwards no Python loads what is being removed.
  */
-static int python_site_remove(const char *prefix, struct error *err)
+static int uninstall(const struct python_folder *site, struct error *err)
 {
-	struct python_prefix p;
-	int rc = python_prefix_init(&p, prefix, err);
+	bool removed = false;
+	int rc = remove_file(site, PTH, &removed, err);
 
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < p.nr_sites && !rc; i++) {
-		bool removed = false;
-
-		rc = remove_one(&p.sites[i], &removed, err);
-		if (!rc)
-			log_warning("%s %s",
-				    removed ? "the hook was removed from"
-					    : "there is no hook in",
-				    p.sites[i].path);
-	}
-	python_prefix_deinit(&p);
+	if (!rc)
+		rc = remove_package(site, &removed, err);
+	if (!rc)
+		log_warning("%s %s",
+			    removed ? "the hook was removed from" : "there is no hook in",
+			    site->path);
 	return rc;
 }
 
@@ -749,24 +666,31 @@ void python_hook_set_environ(bool on, const char *command)
 
 /* ---- lineburn python-hook ---- */
 
-static int print_path(const char *home)
-{
-	printf("%s/startup\n", home);
-	return 0;
-}
-
 int python_hook_run(enum python_hook_action action, const char *prefix,
 		    const char *cache_dir, struct error *err)
 {
-	char home[PATH_MAX];
-	int rc;
+	struct module_text texts[ARRAY_SIZE(modules)] = {0};
+	struct python_prefix p = {.path = prefix, .fd = -1};
+	char home[PATH_MAX], cache[PATH_MAX];
+	int rc = 0;
 
-	if (action == PYTHON_HOOK_REMOVE)
-		return python_site_remove(prefix, err);
-	rc = python_hook_find(home, err);
-	if (rc)
-		return rc;
-	if (action == PYTHON_HOOK_PATH)
-		return print_path(home);
-	return python_site_install(prefix, home, cache_dir, err);
+	if (action != PYTHON_HOOK_REMOVE)
+		rc = python_hook_find(home, err);
+	if (!rc && action == PYTHON_HOOK_PATH) {
+		printf("%s/startup\n", home);
+		return 0;
+	}
+	if (!rc && cache_dir)
+		rc = make_absolute(cache_dir, cache, err);
+	if (!rc && action == PYTHON_HOOK_INSTALL)
+		rc = read_modules(home, texts, err);
+	if (!rc)
+		rc = python_prefix_open(&p, err);
+	for (size_t i = 0; i < p.nr_sites && !rc; i++)
+		rc = action == PYTHON_HOOK_REMOVE
+			     ? uninstall(&p.sites[i], err)
+			     : install(&p.sites[i], texts, cache_dir ? cache : NULL, err);
+	python_prefix_deinit(&p);
+	free_modules(texts);
+	return rc;
 }

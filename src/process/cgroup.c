@@ -35,7 +35,6 @@
 #define HEX_ID_LEN   64
 #define TASK_ID_LEN  32
 #define BUILD_ID_LEN 25
-#define UUID_LEN     36
 
 /* A part of a borrowed text. */
 struct text_part {
@@ -75,20 +74,15 @@ static struct text_part text_without(struct text_part t, const char *suffix)
 	return t;
 }
 
-static size_t count_hex(struct text_part t)
+#define DIGITS     "0123456789"
+#define HEX_DIGITS DIGITS "abcdefABCDEF"
+
+/* How many characters of @set it begins with. */
+static size_t text_span(struct text_part t, const char *set)
 {
 	size_t n = 0;
 
-	while (n < t.len && isxdigit((unsigned char)t.at[n]))
-		n++;
-	return n;
-}
-
-static size_t count_digits(struct text_part t)
-{
-	size_t n = 0;
-
-	while (n < t.len && isdigit((unsigned char)t.at[n]))
+	while (n < t.len && t.at[n] && strchr(set, t.at[n]))
 		n++;
 	return n;
 }
@@ -170,28 +164,25 @@ static const struct shape {
 	{ANYWHERE, NULL, NULL, "?.scope", ID_HEX, CONTAINER_OTHER},
 };
 
-static bool is_hex_id(struct text_part t)
+static bool is_id(struct text_part t, enum id_kind kind)
 {
-	return t.len == HEX_ID_LEN && count_hex(t) == t.len;
-}
-
-static bool is_task_id(struct text_part t)
-{
-	struct text_part number;
-
-	if (t.len < TASK_ID_LEN + 2 || count_hex(t) != TASK_ID_LEN ||
-	    t.at[TASK_ID_LEN] != '-')
-		return false;
-	number = text_skip(t, TASK_ID_LEN + 1);
-	return count_digits(number) == number.len;
-}
-
-static bool is_build_id(struct text_part t)
-{
-	for (size_t i = 0; i < t.len; i++)
-		if (!isdigit((unsigned char)t.at[i]) && !islower((unsigned char)t.at[i]))
+	switch (kind) {
+	case ID_HEX:
+		return t.len == HEX_ID_LEN && text_span(t, HEX_DIGITS) == t.len;
+	case ID_TASK:
+		if (t.len < TASK_ID_LEN + 2 || text_span(t, HEX_DIGITS) != TASK_ID_LEN ||
+		    t.at[TASK_ID_LEN] != '-')
 			return false;
-	return t.len == BUILD_ID_LEN;
+		t = text_skip(t, TASK_ID_LEN + 1);
+		return text_span(t, DIGITS) == t.len;
+	case ID_BUILD:
+		return t.len == BUILD_ID_LEN &&
+		       text_span(t, DIGITS "abcdefghijklmnopqrstuvwxyz") == t.len;
+	case ID_NAME:
+	case ID_MACHINE:
+		break;
+	}
+	return true;
 }
 
 static int hex_value(char c)
@@ -211,7 +202,7 @@ static bool unescape(struct text_part t, char *ret, size_t size)
 		int c = 0;
 
 		if (t.len - i >= 4 && t.at[i] == '\\' && t.at[i + 1] == 'x' &&
-		    count_hex((struct text_part){t.at + i + 2, 2}) == 2)
+		    text_span((struct text_part){t.at + i + 2, 2}, HEX_DIGITS) == 2)
 			c = hex_value(t.at[i + 2]) << 4 | hex_value(t.at[i + 3]);
 		if (c >= ' ' && c != 0x7f)
 			i += 3;
@@ -237,7 +228,7 @@ static const char *name_by_libvirt(const char *machine, const char *driver)
 	if (!text_begins(t, driver))
 		return NULL;
 	t = text_skip(t, strlen(driver));
-	n = count_digits(t);
+	n = text_span(t, DIGITS);
 	return n && n + 1 < t.len && t.at[n] == '-' ? t.at + n + 1 : NULL;
 }
 
@@ -292,51 +283,30 @@ static bool pod_of(const char *path, struct text_part component, char *ret);
 static bool is_in_place(const struct shape *shape, const char *path,
 			struct text_part component)
 {
-	size_t end = (size_t)(component.at - path), end_above;
-	struct text_part above, top;
+	size_t end = (size_t)(component.at - path);
+	struct text_part outside = {path, end}, above;
 	char pod[POD_UID_BYTES];
-	bool has_above;
 
 	if (shape->place == ANYWHERE)
 		return true;
-	has_above = previous_component(path, &end, &above);
-	end_above = end;
+	outside = text_skip(outside, text_span(outside, "/"));
+	if (shape->place == UNDER_TOP)
+		return text_begins(outside, shape->above) &&
+		       outside.at[strlen(shape->above)] == '/';
+	if (!previous_component(path, &end, &above))
+		return false;
 	if (shape->place == BELOW_POD)
-		return has_above && pod_of(path, above, pod);
-	if (shape->place == UNDER_TOP) {
-		top = above;
-		while (has_above) {
-			top = above;
-			has_above = previous_component(path, &end, &above);
-		}
-		return text_is(top, shape->above);
-	}
-	return has_above && text_is(above, shape->above) &&
-	       (shape->place == BELOW || !previous_component(path, &end_above, &top));
+		return pod_of(path, above, pod);
+	return text_is(above, shape->above) &&
+	       (shape->place == BELOW || above.at == outside.at);
 }
 
 static bool take_id(const struct shape *shape, struct text_part id,
 		    struct cgroup_owner *ret)
 {
-	switch (shape->id) {
-	case ID_HEX:
-		if (!is_hex_id(id))
-			return false;
-		break;
-	case ID_TASK:
-		if (!is_task_id(id))
-			return false;
-		break;
-	case ID_BUILD:
-		if (!is_build_id(id))
-			return false;
-		break;
-	case ID_MACHINE:
+	if (shape->id == ID_MACHINE)
 		return take_machine(id, shape->runtime, ret);
-	case ID_NAME:
-		break;
-	}
-	if (!text_copy(id, ret->container, CONTAINER_ID_BYTES))
+	if (!is_id(id, shape->id) || !text_copy(id, ret->container, CONTAINER_ID_BYTES))
 		return false;
 	ret->runtime = shape->runtime;
 	return true;
@@ -367,23 +337,17 @@ static void container_of(const char *path, struct text_part component,
 /* A UUID with either kind of dash; or a hash of 32 digits, of a pod from a file. */
 static size_t pod_uid_len(struct text_part t)
 {
-	static const unsigned char dashes[] = {8, 13, 18, 23};
-	size_t next = 0;
+	static const char uuid[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 
-	if (count_hex(t) == TASK_ID_LEN)
+	if (text_span(t, HEX_DIGITS) == TASK_ID_LEN)
 		return TASK_ID_LEN;
-	if (t.len < UUID_LEN)
+	if (t.len < strlen(uuid))
 		return 0;
-	for (size_t i = 0; i < UUID_LEN; i++) {
-		if (next < sizeof(dashes) && i == dashes[next]) {
-			if (t.at[i] != '-' && t.at[i] != '_')
-				return 0;
-			next++;
-		} else if (!isxdigit((unsigned char)t.at[i])) {
+	for (size_t i = 0; uuid[i]; i++)
+		if (uuid[i] == '-' ? t.at[i] != '-' && t.at[i] != '_'
+				   : !isxdigit((unsigned char)t.at[i]))
 			return 0;
-		}
-	}
-	return UUID_LEN;
+	return strlen(uuid);
 }
 
 static bool take_pod(struct text_part uid, char *ret)
@@ -456,7 +420,7 @@ static bool claim_by_path(const char *path, size_t len, struct name_claim *ret)
 	if (!text_begins(t, "/user.slice/user-"))
 		return false;
 	uid = text_skip(t, strlen("/user.slice/user-"));
-	uid.len = count_digits(uid);
+	uid.len = text_span(uid, DIGITS);
 	if (!uid.len || uid.len > CLAIM_BYTES - 1)
 		return false;
 	ret->uid = (uint32_t)strtoul(uid.at, NULL, 10);
@@ -537,18 +501,11 @@ static bool owner_with(const char *path, size_t len, const struct name_claim *cl
 	return owner.runtime != CONTAINER_NONE || *owner.pod || *owner.unit;
 }
 
-bool cgroup_owner_of(const char *path, size_t len, struct cgroup_owner *ret)
-{
-	struct name_claim claim;
-
-	return owner_with(path, len, claim_by_path(path, len, &claim) ? &claim : NULL,
-			  ret);
-}
-
 bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner *ret)
 {
-	bool tells = cgroup_owner_of(path, len, ret);
 	struct name_claim claim;
+	bool tells = owner_with(path, len,
+				claim_by_path(path, len, &claim) ? &claim : NULL, ret);
 
 	/* Most paths name neither: no need to check folders. */
 	if ((ret->runtime == CONTAINER_NONE && !*ret->pod) || ret->is_claimed ||
@@ -593,24 +550,13 @@ static bool split_line(struct text_part line, struct text_part *hierarchy,
 	return text_begins(*path, "/");
 }
 
-/* With which a line begins. */
-static uint32_t number_of(struct text_part line)
-{
-	size_t digits = count_digits(line);
-	uint32_t number = 0;
-
-	for (size_t i = 0; i < digits; i++)
-		number = number * 10 + (uint32_t)(line.at[i] - '0');
-	return number;
-}
-
 /* Ranks a path by what it names; among equals by hierarchy, v2 first. */
 static unsigned int path_worth(struct text_part hierarchy, struct text_part path)
 {
 	struct cgroup_owner owner;
 	unsigned int worth = path.len > 1;
 
-	cgroup_owner_of(path.at, path.len, &owner);
+	cgroup_owner_at(-1, path.at, path.len, &owner);
 	worth |= (owner.runtime != CONTAINER_NONE) << 3 | (*owner.pod != '\0') << 2 |
 		 (*owner.unit != '\0') << 1;
 	return worth << 2 | (!hierarchy.len                       ? 3
@@ -641,7 +587,7 @@ const char *cgroup_path_of(const char *text, size_t len, size_t *ret_len,
 			continue;
 		best = path;
 		best_worth = worth;
-		*ret_hierarchy = hierarchy.len ? number_of(line) : 0;
+		*ret_hierarchy = hierarchy.len ? (uint32_t)strtoul(line.at, NULL, 10) : 0;
 	}
 	*ret_len = best.len;
 	return best.at;

@@ -44,17 +44,14 @@ struct cgroup_owner {
 };
 
 /**
- * Finds the owner by the path alone. Below /user.slice/user-UID.slice/user@UID.service
- * systemd lets users choose names.
+ * Finds the owner by the path, and who named it: below
+ * /user.slice/user-UID.slice/user@UID.service systemd lets users choose names, elsewhere
+ * the owners of the folders are asked.
  *
+ * @dir   where the path begins, O_PATH; -1: no folder is asked. A missing folder has no
+ *        owner
  * @path  of a cgroup below the root of its hierarchy, "/a/b"; need not be terminated
  * Return: whether the path names any owner.
- */
-bool cgroup_owner_of(const char *path, size_t len, struct cgroup_owner *ret);
-
-/**
- * Same, and checks who owns the folders in which a container is named.
- * @dir  where the path begins, O_PATH; -1: not available. A missing folder has no owner
  */
 bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner *ret);
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -17,12 +18,12 @@
 
 #define MOUNTINFO_MAX_BYTES (16u << 20)
 #define CGROUP_MAX_BYTES    65536
-#define FDINFO_MAX_BYTES    4096
 
 static void mount_deinit(struct cgroup_mount *m)
 {
 	free(m->path);
 	free(m->root);
+	free(m->own);
 	free(m->base);
 }
 
@@ -40,26 +41,28 @@ static bool lists(const char *list, const char *word, size_t len)
 	}
 }
 
-/* The hierarchy of v1 whose first name @options has. Return: false: none. */
+/*
+ * Finds the hierarchy of a mount and our path in it: of v1 by its first name, which @options
+ * has; v2: @options is NULL. Return: false: there is none.
+ */
 static bool find_hierarchy(const char *cgroup, const char *options,
 			   struct cgroup_mount *ret)
 {
-	for (const char *line = cgroup; *line;) {
-		size_t len = strcspn(line, "\n"), n;
-		unsigned long id;
-		char *end;
+	for (const char *line = cgroup; *line; line += *line == '\n') {
+		const char *end = line + strcspn(line, "\n"), *name, *path;
+		unsigned long id = strtoul(line, (char **)&name, 10);
+		size_t n = *name == ':' ? strcspn(++name, ",:\n") : 0;
 
-		id = strtoul(line, &end, 10);
-		if (end > line && *end == ':' && id && id <= UINT32_MAX) {
-			n = strcspn(end + 1, ",:\n");
-			if (n && n < sizeof(ret->name) && lists(options, end + 1, n)) {
-				ret->hierarchy = (uint32_t)id;
-				memcpy(ret->name, end + 1, n);
-				ret->name[n] = '\0';
-				return true;
-			}
-		}
-		line += len + (line[len] == '\n');
+		path = name + strcspn(name, ":\n");
+		line = end;
+		if (*path != ':' || (options ? !id || id > UINT32_MAX || !n : id || n) ||
+		    n >= sizeof(ret->name) || (n && !lists(options, name, n)))
+			continue;
+		ret->hierarchy = (uint32_t)id;
+		memcpy(ret->name, name, n);
+		ret->name[n] = '\0';
+		ret->own = strndup(path + 1, (size_t)(end - path - 1));
+		return true;
 	}
 	return false;
 }
@@ -101,12 +104,11 @@ static bool parse_line(char *line, const char *cgroup, struct cgroup_mount *ret)
 				     .dev = makedev(major, minor),
 				     .is_part = strcmp(root, "/") != 0 &&
 						strncmp(root, "/..", 3) != 0};
-	if (!strcmp(type, "cgroup")) {
-		if (!find_hierarchy(cgroup, strrchr(tail, ' ') + 1, ret))
-			return false;
-	} else if (strcmp(type, "cgroup2")) {
+	if (!strcmp(type, "cgroup2"))
+		find_hierarchy(cgroup, NULL, ret);
+	else if (strcmp(type, "cgroup") ||
+		 !find_hierarchy(cgroup, strrchr(tail, ' ') + 1, ret))
 		return false;
-	}
 	unescape(root);
 	unescape(path);
 	ret->root = strdup(root);
@@ -130,11 +132,9 @@ static int rank(const struct cgroup_mount *m)
 /* Does @a show more of its hierarchy? What is mounted below the root has a root of its own. */
 static bool shows_more(const struct cgroup_mount *a, const struct cgroup_mount *b)
 {
-	char *above = cgroup_namespace_to_mount(a->root, NULL, b->root);
-	bool is_above = above && strcmp(above, "/") != 0;
+	_cleanup_free_ char *above = cgroup_namespace_to_mount(a->root, NULL, b->root);
 
-	free(above);
-	if (is_above)
+	if (above && strcmp(above, "/") != 0)
 		return true;
 	return !strncmp(a->root, "/..", 3) && strncmp(b->root, "/..", 3) != 0;
 }
@@ -201,33 +201,10 @@ int cgroup_mounts_parse(const char *mountinfo, const char *cgroup,
 /* Returns whether its path leads to it, not to a mount over it or above it. */
 static bool is_in_sight(const struct cgroup_mount *m)
 {
-	_cleanup_close_ int fd = open(m->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_free_ char *text = NULL;
-	const char *id = NULL;
-	char path[64];
-	size_t len;
+	struct statx stx;
 
-	if (fd < 0)
-		return false;
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	if (!io_read_file(path, FDINFO_MAX_BYTES, &text, &len))
-		id = strstr(text, "mnt_id:");
-	return !id || strtoul(id + strlen("mnt_id:"), NULL, 10) == m->id;
-}
-
-/* Returns our path in a hierarchy by /proc/self/cgroup. Return: heap, or NULL. */
-static char *find_own(const char *cgroup, uint32_t hierarchy)
-{
-	for (const char *line = cgroup; *line;) {
-		size_t len = strcspn(line, "\n");
-		const char *colon = strchr(line, ':');
-
-		colon = colon ? strchr(colon + 1, ':') : NULL;
-		if (colon && colon < line + len && strtoul(line, NULL, 10) == hierarchy)
-			return strndup(colon + 1, (size_t)(line + len - (colon + 1)));
-		line += len + (line[len] == '\n');
-	}
-	return NULL;
+	return !statx(AT_FDCWD, m->path, 0, STATX_MNT_ID, &stx) &&
+	       (!(stx.stx_mask & STATX_MNT_ID) || stx.stx_mnt_id == m->id);
 }
 
 int cgroup_mounts_read(struct cgroup_mounts *ret)
@@ -244,9 +221,8 @@ int cgroup_mounts_read(struct cgroup_mounts *ret)
 		rc = parse(mountinfo, cgroup, is_in_sight, ret);
 	for (size_t i = 0; i < ret->nr; i++) {
 		struct cgroup_mount *m = &ret->at[i];
-		_cleanup_free_ char *own = find_own(cgroup, m->hierarchy);
 
-		m->base = own ? cgroup_namespace_find(m->path, m->root, own) : NULL;
+		m->base = m->own ? cgroup_namespace_find(m->path, m->root, m->own) : NULL;
 	}
 	return rc;
 }

@@ -20,6 +20,7 @@ struct cgroup_mount {
 	bool is_part; /* shows only a part of the hierarchy, as in a container */
 	char *path; /* where it is; heap */
 	char *root; /* the mounted cgroup, as a cgroup namespace shows it (below); heap */
+	char *own; /* our path in the hierarchy, same; heap; NULL: not known */
 	char *base; /* from there to our namespace's root, same; heap; NULL: not known */
 	char name[64]; /* of v1: its name: "memory", "name=systemd" */
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/container_name.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
@@ -66,7 +65,6 @@ struct container_names {
 	size_t nr_places;
 	struct named_container *items;
 	size_t nr, cap;
-	size_t nr_pending; /* not found, and to be looked for */
 	bool found_late; /* a name that was missing at first was found; not reported yet */
 	struct hashmap index;
 	uint64_t looked_ns; /* at lists; 0: never */
@@ -93,7 +91,7 @@ static void forget_all(struct container_names *names)
 		free(names->items[i].name);
 	hashmap_deinit(&names->index);
 	names->index = (struct hashmap){0};
-	names->nr = names->nr_pending = 0;
+	names->nr = 0;
 	names->looked_ns = 0;
 	for (size_t i = 0; i < names->nr_places; i++)
 		names->places[i] =
@@ -158,7 +156,6 @@ static void add_name(void *ctx, const char *id, const char *name)
 	if (!entry->name || entry->nr_looks == MAX_LOOKS)
 		return;
 	entry->nr_looks = MAX_LOOKS;
-	names->nr_pending--;
 	names->found_late = true;
 }
 
@@ -169,9 +166,7 @@ static bool has_changed(struct stamp *stamp, const struct stat *st)
 {
 	struct stamp now = {st->st_dev, st->st_ino, st->st_size, st->st_mtim};
 
-	if (stamp->dev == now.dev && stamp->inode == now.inode &&
-	    stamp->size == now.size && stamp->mtime.tv_sec == now.mtime.tv_sec &&
-	    stamp->mtime.tv_nsec == now.mtime.tv_nsec)
+	if (!memcmp(stamp, &now, sizeof(now)))
 		return false;
 	*stamp = now;
 	return true;
@@ -226,19 +221,12 @@ static void look_in_logs(struct container_names *names, struct name_place *place
 	_cleanup_closedir_ DIR *dir = NULL;
 	const struct dirent *file;
 	struct stat st;
-	int fd;
 
 	if (path_fd < 0 || fstat(path_fd, &st) || !S_ISDIR(st.st_mode) || st.st_uid ||
 	    st.st_mode & S_IWOTH || !has_changed(&place->logs, &st))
 		return;
-	fd = io_reopen(path_fd);
-	dir = fd < 0 ? NULL : fdopendir(fd);
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (int n = 0; n < MAX_LOGS && (file = readdir(dir)); n++) {
+	dir = io_open_dir(path_fd, ".");
+	for (int n = 0; dir && n < MAX_LOGS && (file = readdir(dir)); n++) {
 		char id[CONTAINER_HEX_ID_LEN + 1], name[CONTAINER_NAME_BYTES];
 
 		if (container_of_log(file->d_name, id, name))
@@ -285,7 +273,6 @@ const char *container_names_find(struct container_names *names, const char *id,
 			return "";
 		entry->nr_looks = 1;
 		entry->next_ns = now_ns + LOOK_EVERY_NS;
-		names->nr_pending++;
 	}
 	return entry->name ? entry->name : "";
 }
@@ -294,7 +281,7 @@ bool container_names_retry(struct container_names *names, uint64_t now_ns)
 {
 	bool found;
 
-	for (size_t i = 0; names->nr_pending && i < names->nr; i++) {
+	for (size_t i = 0; i < names->nr; i++) {
 		struct named_container *entry = &names->items[i];
 		char id[CONTAINER_HEX_ID_LEN + 1];
 
@@ -304,8 +291,7 @@ bool container_names_retry(struct container_names *names, uint64_t now_ns)
 		look(names, id, now_ns);
 		entry = &names->items[i]; /* there may be more now */
 		entry->next_ns = now_ns + LOOK_EVERY_NS;
-		if (entry->nr_looks < MAX_LOOKS && ++entry->nr_looks == MAX_LOOKS)
-			names->nr_pending--;
+		entry->nr_looks += entry->nr_looks < MAX_LOOKS;
 	}
 	found = names->found_late;
 	names->found_late = false;
@@ -321,42 +307,21 @@ static void json_freep(json_t **json)
 
 bool container_is_hex_id(const char *id)
 {
-	size_t n = 0;
-
-	while (isxdigit((unsigned char)id[n]))
-		n++;
-	return n == CONTAINER_HEX_ID_LEN && !id[n];
+	return strspn(id, "0123456789abcdefABCDEF") == CONTAINER_HEX_ID_LEN &&
+	       !id[CONTAINER_HEX_ID_LEN];
 }
 
-struct part {
-	const char *at;
-	size_t len;
-};
-
-/* "a_b_c", @nr 3; the last one has what is left. Return: are there so many, none empty? */
-static bool split_name(const char *name, size_t len, struct part *parts, size_t nr)
+static bool put_kubernetes(const char *ns, const char *pod, const char *container,
+			   char *ret)
 {
-	for (size_t i = 0; i < nr; i++) {
-		const char *end = i + 1 < nr ? memchr(name, '_', len) : name + len;
-
-		if (!end || end == name)
-			return false;
-		parts[i] = (struct part){name, (size_t)(end - name)};
-		len -= parts[i].len + (i + 1 < nr);
-		name = end + 1;
-	}
-	return true;
-}
-
-static bool put_kubernetes(const struct part *ns, const struct part *pod,
-			   const struct part *container, char *ret)
-{
-	if (ns->len + pod->len + container->len + 3 > CONTAINER_NAME_BYTES)
+	if (strlen(ns) + strlen(pod) + strlen(container) + 3 > CONTAINER_NAME_BYTES)
 		return false;
-	snprintf(ret, CONTAINER_NAME_BYTES, "%.*s/%.*s/%.*s", (int)ns->len, ns->at,
-		 (int)pod->len, pod->at, (int)container->len, container->at);
+	snprintf(ret, CONTAINER_NAME_BYTES, "%s/%s/%s", ns, pod, container);
 	return true;
 }
+
+#define PART       "%511[^_]_" /* of a name of CONTAINER_NAME_BYTES */
+#define PART_BYTES CONTAINER_NAME_BYTES
 
 /*
  * cri-dockerd and CRI-O name those of Kubernetes k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT
@@ -364,13 +329,12 @@ static bool put_kubernetes(const struct part *ns, const struct part *pod,
  */
 static bool put_name(const char *name, char *ret)
 {
-	static const char kubernetes[] = "k8s_";
-	size_t len = strlen(name), skip = sizeof(kubernetes) - 1;
-	struct part parts[5];
+	char container[PART_BYTES], pod[PART_BYTES], ns[PART_BYTES], attempt;
+	size_t len = strlen(name);
 
-	if (!strncmp(name, kubernetes, skip) &&
-	    split_name(name + skip, len - skip, parts, ARRAY_SIZE(parts)))
-		return put_kubernetes(&parts[2], &parts[1], &parts[0], ret);
+	if (sscanf(name, "k8s_" PART PART PART "%*511[^_]_%c", container, pod, ns,
+		   &attempt) == 4)
+		return put_kubernetes(ns, pod, container, ret);
 	if (!len || len >= CONTAINER_NAME_BYTES)
 		return false;
 	memcpy(ret, name, len + 1);
@@ -411,17 +375,19 @@ int container_name_in_docker(const char *text, size_t len, char *ret)
 bool container_of_log(const char *file, char *ret_id, char *ret_name)
 {
 	static const char suffix[] = ".log";
+	char pod[PART_BYTES], ns[PART_BYTES], container[PART_BYTES];
 	size_t len = strlen(file), tail = CONTAINER_HEX_ID_LEN + sizeof(suffix) - 1;
-	char id[CONTAINER_HEX_ID_LEN + 1] = "";
-	struct part parts[3];
+	char id[CONTAINER_HEX_ID_LEN + 1] = "", name[CONTAINER_NAME_BYTES] = "";
 
-	if (len < tail + 2 || strcmp(file + len - sizeof(suffix) + 1, suffix) ||
+	if (len < tail + 1 || len - tail > sizeof(name) ||
+	    strcmp(file + len - sizeof(suffix) + 1, suffix) ||
 	    file[len - tail - 1] != '-')
 		return false;
 	memcpy(id, file + len - tail, CONTAINER_HEX_ID_LEN);
+	memcpy(name, file, len - tail - 1);
 	if (!container_is_hex_id(id) ||
-	    !split_name(file, len - tail - 1, parts, ARRAY_SIZE(parts)) ||
-	    !put_kubernetes(&parts[1], &parts[0], &parts[2], ret_name))
+	    sscanf(name, PART PART "%511[^/]", pod, ns, container) != 3 ||
+	    !put_kubernetes(ns, pod, container, ret_name))
 		return false;
 	memcpy(ret_id, id, sizeof(id));
 	return true;

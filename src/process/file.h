@@ -12,9 +12,18 @@
 #include <sys/types.h>
 
 #include "base/cleanup.h"
-#include "base/strpool.h"
+#include "decode/runtimes.h"
 
-struct file_facts;
+struct worker;
+
+/* Facts about a file, of a decoder. Hostile: each runtime validates its own. */
+struct file_facts {
+	bool is_elf;
+	struct runtime_facts {
+		bool is_known; /* it is one; else zeroes follow */
+		uint64_t words[RUNTIME_FACTS_BYTES / sizeof(uint64_t)];
+	} runtimes[NR_RUNTIMES];
+};
 
 /*
  * One file, shared by all processes that map it. Owned by the cache; never moves. An
@@ -34,7 +43,7 @@ struct target_file {
 	bool verify_build_id; /* opened by path: accept it only if the build id matches */
 	uint32_t id; /* 0, 1, 2 ...: index for other tables */
 	uint32_t use; /* files that had this id before: table entries are of one use */
-	struct file_facts *facts; /* heap; NULL: it was not inspected (file_facts.h) */
+	struct file_facts *facts; /* heap; NULL: it was not inspected */
 };
 
 enum safe_open_flags {
@@ -73,6 +82,42 @@ int safe_open(const struct safe_open *how);
  */
 int safe_open_resolve(const struct safe_open *how); /* O_PATH: opens nothing */
 int safe_open_check(int fd, const struct safe_open *how); /* @fd may be O_PATH */
+
+/**
+ * Copies this process' own vdso, which every 64-bit process maps, into a memfd.
+ *
+ * @ret_size  bytes mapped; a target whose [vdso] has another size (a 32-bit
+ *            process) has another image
+ * Return: a descriptor the caller closes, -ENOENT (no vdso), or -errno.
+ */
+int vdso_open(uint64_t *ret_size);
+
+/* ---- facts about a file ---- */
+
+/**
+ * Inspects a file that is not in the cache.
+ *
+ * @path  as its target sees it
+ * Cost: 0.04 ms for most programs, 4 ms where there are 15 MB of names (LLVM linked
+ * statically), 35 ms when those come from a disk.
+ * Return: 0, or -ENODATA: the decoder failed (deadline, death), or does not start.
+ */
+int file_facts_read(struct worker *decoder, int fd, const char *path,
+		    struct file_facts *ret);
+
+/**
+ * Returns the facts about @file. The first call for an open file inspects it; a failure
+ * is final. Return: borrowed, valid as long as the file; NULL: nothing is known.
+ */
+const struct file_facts *file_facts_get(struct target_file *file, struct worker *decoder);
+
+/** Returns a runtime's facts: the struct that its inspector fills in. NULL: none. */
+static inline const void *file_facts_of(const struct file_facts *facts,
+					enum runtime_number runtime)
+{
+	return facts && facts->runtimes[runtime].is_known ? facts->runtimes[runtime].words
+							  : NULL;
+}
 
 /* ---- descriptors that are open for targets ---- */
 

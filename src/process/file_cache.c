@@ -21,6 +21,7 @@
 #include "base/hashmap.h"
 #include "base/io.h"
 #include "base/vec.h"
+#include "process/proc_dir.h"
 
 /* Entries are more than descriptors: files that could not be opened have one too. */
 #define ENTRIES_PER_FD 4
@@ -159,15 +160,15 @@ static struct cached_file *find_identity(const struct file_cache *c,
 }
 
 /*
- * Who is @path below @dir ("": @dir itself)? Answered from what the kernel has
- * cached: a server of a network file system that is down would hold us up.
+ * Who is @fd? Answered from what the kernel has cached: a server of a network file system
+ * that is down would hold us up.
  * Return: 0, or a positive errno; EINVAL for what is not a regular file.
  */
-static int read_identity(int dir, const char *path, struct file_identity *ret)
+static int read_identity(int fd, struct file_identity *ret)
 {
 	struct statx stx;
 
-	if (statx(dir, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &stx))
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &stx))
 		return errno;
 	if (!S_ISREG(stx.stx_mode))
 		return EINVAL;
@@ -180,26 +181,13 @@ static int read_identity(int dir, const char *path, struct file_identity *ret)
 	return 0;
 }
 
-static void map_files_path(char *buf, size_t size, const struct mapping *m)
-{
-	snprintf(buf, size, "map_files/%llx-%llx", (unsigned long long)m->start,
-		 (unsigned long long)m->end);
-}
-
 /* Return: 0, or a positive errno. */
 static int find_mapped(const struct mapping *m, int proc_dir, struct found_file *ret)
 {
-	_cleanup_close_ int fd = -1;
-	char path[64];
-	int why;
+	_cleanup_close_ int fd = proc_dir < 0 ? -ESRCH
+					      : proc_dir_open_mapped(proc_dir, m);
+	int why = fd < 0 ? -fd : read_identity(fd, &ret->identity);
 
-	if (proc_dir < 0)
-		return ESRCH;
-	map_files_path(path, sizeof(path), m);
-	fd = openat(proc_dir, path, O_PATH | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	why = read_identity(fd, "", &ret->identity);
 	if (why)
 		return why;
 	ret->fd = take_fd(&fd);
@@ -210,7 +198,7 @@ static int find_mapped(const struct mapping *m, int proc_dir, struct found_file 
 static int find_in_root(const struct mapping *m, const struct root *root,
 			struct found_file *ret)
 {
-	struct safe_open how = {.root_fd = root_fd(root), .path = m->path};
+	struct safe_open how = {.root_fd = root->fd, .path = m->path};
 	_cleanup_close_ int fd = safe_open_resolve(&how);
 	bool is_same;
 	int why;
@@ -219,7 +207,7 @@ static int find_in_root(const struct mapping *m, const struct root *root,
 		return -fd;
 	why = -safe_open_check(fd, &how);
 	if (!why)
-		why = read_identity(fd, "", &ret->identity);
+		why = read_identity(fd, &ret->identity);
 	if (why)
 		return why;
 	is_same = m->inode && m->inode == ret->identity.inode &&
@@ -241,15 +229,14 @@ static bool may_have_path(const struct mapping *m)
 static int find_by_path(struct file_cache *c, const struct mapping *m,
 			struct root *own_root, struct found_file *ret)
 {
-	size_t nr = roots_count(c->roots);
 	int why = ENOENT;
 
 	if (!may_have_path(m))
 		return ENOENT;
 	if (own_root)
 		why = find_in_root(m, own_root, ret);
-	for (size_t i = 0; why && i < nr && i < MAX_OTHER_ROOTS; i++) {
-		struct root *root = roots_at(c->roots, i);
+	for (size_t i = 0; why && i < c->roots->nr && i < MAX_OTHER_ROOTS; i++) {
+		struct root *root = c->roots->items[i];
 
 		if (root != own_root && !find_in_root(m, root, ret))
 			why = 0;
@@ -411,19 +398,17 @@ static struct target_file *recognise(struct file_cache *c, struct cached_file *e
 	return &e->file;
 }
 
-/* Is the file that @m maps still the one in @e? Asks without opening. */
+/* Is the file that @m maps still the one in @e? */
 static bool is_current(const struct cached_file *e, const struct mapping *m, int proc_dir)
 {
-	struct file_identity identity;
-	char path[64];
+	struct found_file f = {.fd = -1};
+	int why;
 
 	if (m->build_id_len)
 		return !e->file.verify_build_id || proc_dir < 0;
-	if (proc_dir < 0)
-		return true;
-	map_files_path(path, sizeof(path), m);
-	return read_identity(proc_dir, path, &identity) ||
-	       is_identity(&e->file, &identity);
+	why = find_mapped(m, proc_dir, &f);
+	cleanup_closep(&f.fd);
+	return why || is_identity(&e->file, &f.identity);
 }
 
 static struct cached_file *find_mapping(const struct file_cache *c,

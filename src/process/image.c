@@ -5,15 +5,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
-#include "process/jit_file.h"
 
 /* A fork's event comes within this time of the start time that the kernel noted. */
 #define FORK_EVENT_SLACK_NS 1000000000ull
@@ -144,12 +141,7 @@ struct image *image_at(struct process_table *t, uint32_t tgid, uint64_t time_ns)
 	return img;
 }
 
-struct image_identity {
-	uint32_t tgid, exec_id;
-	uint64_t start_boottime_ns;
-};
-
-static uint64_t identity_hash(const struct image_identity *id)
+static uint64_t identity_hash(const struct lb_image *id)
 {
 	return hash_u64(hash_u64(1, id->start_boottime_ns),
 			(uint64_t)id->tgid << 32 | id->exec_id);
@@ -159,43 +151,37 @@ static bool identity_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct process *p =
 		&((const struct process_table *)ctx)->images[item]->proc;
-	const struct image_identity *id = key;
+	const struct lb_image *id = key;
 
 	return p->tgid == id->tgid && p->exec_id == id->exec_id &&
 	       p->start_boottime_ns == id->start_boottime_ns;
 }
 
-struct image *image_identified(struct process_table *t, uint32_t tgid,
-			       uint64_t start_boottime_ns, uint32_t exec_id)
+struct image *image_identified(struct process_table *t, const struct lb_image *id)
 {
-	struct image_identity id = {tgid, exec_id, start_boottime_ns};
-
-	return image_of(t, hashmap_find(&t->by_identity, identity_hash(&id), identity_eq,
-					&id, t));
+	return image_of(
+		t, hashmap_find(&t->by_identity, identity_hash(id), identity_eq, id, t));
 }
 
 void image_forget_identity(struct process_table *t, struct image *img)
 {
-	struct image_identity id = {img->proc.tgid, img->proc.exec_id,
-				    img->proc.start_boottime_ns};
+	struct lb_image id = {img->proc.start_boottime_ns, img->proc.tgid,
+			      img->proc.exec_id};
 
 	if (img->proc.identified)
 		hashmap_remove(&t->by_identity, identity_hash(&id), img->proc.id);
 	img->proc.identified = false;
 }
 
-void image_identify(struct process_table *t, struct image *img,
-		    uint64_t start_boottime_ns, uint32_t exec_id)
+void image_identify(struct process_table *t, struct image *img, const struct lb_image *id)
 {
-	struct image_identity id = {img->proc.tgid, exec_id, start_boottime_ns};
-
 	image_forget_identity(t, img);
-	img->proc.start_boottime_ns = start_boottime_ns;
+	img->proc.start_boottime_ns = id->start_boottime_ns;
 	img->start_known = true;
-	img->proc.exec_id = exec_id;
+	img->proc.exec_id = id->exec_id;
 	/* Without memory for the index it goes on being found by time. */
 	img->proc.identified =
-		!hashmap_add(&t->by_identity, identity_hash(&id), img->proc.id);
+		!hashmap_add(&t->by_identity, identity_hash(id), img->proc.id);
 }
 
 bool image_start_fits(const struct image *img, uint64_t start_boottime_ns)
@@ -220,23 +206,25 @@ void image_end(struct image *img, uint64_t time_ns)
 		img->proc.until_ns = time_ns;
 }
 
-void image_set_root(struct process_table *t, struct image *img, struct root *root)
+/* Takes the reference; @root may be NULL. */
+static void set_root(struct process_table *t, struct image *img, struct root *root)
 {
-	struct root *old = img->root;
-
-	img->root = root_ref(root);
-	img->proc.root_fd = root_fd(img->root);
-	img->proc.root_id = root_id(img->root);
-	roots_put(t->roots, old);
+	roots_put(t->roots, img->root);
+	img->root = root;
+	img->proc.root_fd = root ? root->fd : -1;
+	img->proc.root_id = root ? root->id : 0;
 }
 
 void image_inherit(struct image *img, const struct image *from)
 {
 	img->proc.is_kernel_thread = from->proc.is_kernel_thread;
 	img->proc.owner = from->proc.owner;
-	if (img->proc.tgid == from->proc.tgid)
-		img->proc.owner.exe = NULL;
 	memcpy(img->proc.comm, from->proc.comm, sizeof(img->proc.comm));
+	if (img->proc.tgid != from->proc.tgid)
+		return;
+	img->proc.owner.exe = NULL;
+	img->proc.ns_tgid = from->proc.ns_tgid;
+	img->ppid = from->ppid;
 }
 
 void image_add_mapping(struct process_table *t, struct image *img,
@@ -271,4 +259,501 @@ void image_copy_maps(struct process_table *t, struct image *img, const struct im
 	img->unopened = true;
 	img->may_have_jit_code = from->may_have_jit_code;
 	img->has_jitdump = from->has_jitdump;
+}
+
+/* ---- user, group and root ---- */
+
+/*
+ * lineburn opens files as the image's user, so it accepts only ids read from this same
+ * image, or sent by the kernel with its sample. Nothing is inherited over fork and exec: a
+ * job started by a root daemon has dropped its rights by its first instruction, and may be
+ * gone by the time that /proc is read.
+ */
+
+/* Uses the root from the kernel, when its own could not be read. */
+static void use_told_root(struct process_table *t, struct image *img)
+{
+	if (!img->root && img->told_ns)
+		set_root(t, img,
+			 roots_find_mount(t->roots, img->told.root_mount, img->told_ns));
+}
+
+static void use_told_ids(const struct process_table *t, struct image *img)
+{
+	struct process *p = &img->proc;
+	bool was_ours = p->in_our_user_ns;
+
+	p->uid = img->told.uid;
+	p->gid = img->told.gid;
+	if (img->told_ns < img->ids_ns)
+		return; /* it may have left our user namespace since */
+	p->in_our_user_ns = img->told.user_ns && img->told.user_ns == t->user_ns;
+	if (p->in_our_user_ns)
+		p->root_uid = 0;
+	else if (was_ours)
+		p->root_uid = (uid_t)-1;
+}
+
+void image_forget_ids(struct process_table *t, struct image *img)
+{
+	img->proc.uid = img->proc.root_uid = (uid_t)-1;
+	img->proc.gid = (gid_t)-1;
+	img->proc.in_our_user_ns = false;
+	img->ids_from_ns = img->ids_ns = 0;
+	set_root(t, img, NULL);
+	if (img->told_ns)
+		use_told_ids(t, img);
+	use_told_root(t, img);
+}
+
+/*
+ * In our own user namespace 0 is 0, but its uid_map would show another id where that
+ * is not the initial one: a reader inside sees the ids outside.
+ */
+static bool is_in_our_user_ns(const struct process_table *t, const struct image *img,
+			      int proc_dir)
+{
+	struct stat ns;
+
+	/* It is exiting: the kernel's data stays valid. */
+	if (fstatat(proc_dir, "ns/user", &ns, 0))
+		return img->proc.in_our_user_ns;
+	return t->user_ns && ns.st_ino == t->user_ns;
+}
+
+/*
+ * Copies ns_tgid, which exec preserves, to older images that could not be read, or seemed
+ * to be in their parent's namespace (unshare -p).
+ */
+static void tell_older(struct process_table *t, const struct image *img)
+{
+	struct image *older = image_of(t, img->older);
+
+	while (older && img->fork_ns && older->fork_ns == img->fork_ns) {
+		older->proc.ns_tgid = img->proc.ns_tgid;
+		older = image_of(t, older->older);
+	}
+}
+
+/*
+ * Reads user, group and inner pid from /proc. After the root: a process that leaves our
+ * user namespace can mount anything, but only below a later root.
+ */
+static void read_identity(struct process_table *t, struct image *img, int proc_dir)
+{
+	struct proc_status status;
+
+	if (proc_dir_status(proc_dir, &status))
+		return;
+	if (!img->told_ns) {
+		img->proc.uid = status.uid;
+		img->proc.gid = status.gid;
+	}
+	img->proc.ns_tgid = status.ns_tgid;
+	tell_older(t, img);
+	/* Without a 0 in its namespace nobody but the target itself is its root. */
+	img->proc.in_our_user_ns = is_in_our_user_ns(t, img, proc_dir);
+	img->proc.root_uid = img->proc.in_our_user_ns ? 0 : (uid_t)-1;
+	if (!img->proc.in_our_user_ns &&
+	    proc_dir_root_uid(proc_dir, &img->proc.root_uid) == -ENOENT)
+		img->proc.root_uid = status.uid;
+	img->ids_ns = clock_now_ns();
+}
+
+/* Reads its root. Return: whether it changed; then the identity must be read again. */
+static bool read_root(struct process_table *t, struct image *img, int proc_dir)
+{
+	uint64_t from_ns = clock_now_ns();
+	struct root *root = roots_get(t->roots, proc_dir);
+
+	/* What is known from before may still be right: /proc may be half gone. */
+	if (!root || root == img->root) {
+		roots_put(t->roots, root);
+		return false;
+	}
+	/* Below another root than it was told with that is another user's file. */
+	if ((root->is_mount_root ? root->key.mount_id : 0) != img->told.root_mount) {
+		img->proc.in_our_user_ns = false;
+		img->proc.root_uid = (uid_t)-1;
+	}
+	set_root(t, img, root);
+	img->ids_from_ns = from_ns;
+	img->ids_ns = clock_now_ns();
+	return true;
+}
+
+void image_tell_ids(struct process_table *t, struct image *img, const struct lb_ids *ids,
+		    uint64_t time_ns)
+{
+	if (ids->uid == LB_NO_ID || time_ns < img->told_ns || img->proc.is_kernel_thread)
+		return;
+	img->told = *ids;
+	img->told_ns = time_ns;
+	use_told_ids(t, img);
+	/* Else it is read while it lives. */
+	if (img->was_read)
+		use_told_root(t, img);
+}
+
+/* ---- what /proc has ---- */
+
+static bool is_zombie(const struct proc_stat *stat)
+{
+	return stat->state == 'Z' || stat->state == 'X';
+}
+
+/*
+ * Opens the directory of @tgid and reads its stat; when the leader is a zombie, the
+ * directory is that of a thread that lives.
+ */
+static int open_process(struct process_table *t, uint32_t tgid, struct proc_stat *stat)
+{
+	_cleanup_close_ int dir = proc_dir_open(t->proc_fd, tgid);
+
+	if (dir < 0 || proc_dir_stat(dir, stat))
+		return -ESRCH;
+	if (!is_zombie(stat))
+		return take_fd(&dir);
+	return stat->nr_threads > 1 ? proc_dir_open_thread(t->proc_fd, dir, tgid)
+				    : -ESRCH;
+}
+
+static bool is_ticks_of(const struct image *img, const struct proc_stat *stat)
+{
+	if (img->start_known)
+		return img->proc.start_boottime_ns / PROC_TICK_NS == stat->start_ticks;
+	return image_start_fits(img, stat->start_ticks * PROC_TICK_NS);
+}
+
+int image_open_dir(struct process_table *t, const struct image *img)
+{
+	struct proc_stat stat;
+	int dir = open_process(t, img->proc.tgid, &stat);
+
+	if (dir >= 0 && !is_ticks_of(img, &stat)) {
+		close(dir);
+		return -ESRCH;
+	}
+	return dir;
+}
+
+void image_forget_dir(struct process_table *t, struct image *img)
+{
+	if (img->proc_dir < 0)
+		return;
+	close(img->proc_dir);
+	img->proc_dir = -1;
+	t->nr_dirs--;
+}
+
+struct maps_reading {
+	struct process_table *t;
+	struct image *img;
+};
+
+static int add_read_mapping(void *ctx, const struct mapping *m)
+{
+	const struct maps_reading *reading = ctx;
+	struct image *img = reading->img;
+	const struct mapping *known;
+	struct mapping add = *m;
+
+	/* maps_add() moves it to the time of the newest entry. */
+	if (maps_find(&img->proc.maps, m->start, UINT64_MAX - 1, UINT64_MAX - 1,
+		      &known) == MAPS_NONE)
+		add.from_ns = 0;
+	image_add_mapping(reading->t, img, &add);
+	return 0;
+}
+
+/*
+ * Reads its mappings. Those at unknown addresses begin at the time of the last known
+ * state, others now. Return: false when it has none any more.
+ */
+static bool read_maps(struct process_table *t, struct image *img, int proc_dir)
+{
+	struct maps_reading reading = {.t = t, .img = img};
+	uint64_t now_ns = clock_now_ns();
+
+	if (proc_dir_maps(proc_dir, t->buf, sizeof(t->buf), now_ns, t->pool,
+			  add_read_mapping, &reading) <= 0)
+		return false;
+	img->read_ns = now_ns;
+	img->maps_known = true;
+	img->lost_seq = t->lost_seq;
+	return true;
+}
+
+/* The image of a process as /proc shows it now: known, or new. */
+static struct image *image_for(struct process_table *t, uint32_t tgid,
+			       const struct proc_stat *stat)
+{
+	struct image *img = image_newest(t, tgid);
+	uint64_t start_ns = stat->start_ticks * PROC_TICK_NS, from_ns = 0;
+
+	if (!img || !is_ticks_of(img, stat)) {
+		if (img) {
+			from_ns = boottime_to_monotonic(start_ns);
+			if (from_ns < img->proc.from_ns)
+				from_ns = img->proc.from_ns;
+			image_end(img, from_ns);
+		}
+		img = image_new(t, tgid, from_ns);
+		if (!img)
+			return NULL;
+	}
+	if (!img->start_known) {
+		img->proc.start_boottime_ns = start_ns;
+		img->start_known = true;
+	}
+	/* An orphan's parent is its reaper, mostly 1, not the process that forked it. */
+	if (!img->ppid && stat->ppid > 1)
+		img->ppid = stat->ppid;
+	memcpy(img->proc.comm, stat->comm, sizeof(img->proc.comm));
+	img->proc.is_kernel_thread = stat->is_kernel_thread;
+	if (is_zombie(stat)) {
+		/* Its exit event will not come again, so it must end here. */
+		img->proc.exited = true;
+		image_end(img, clock_now_ns());
+	}
+	return img;
+}
+
+struct image *image_from_proc(struct process_table *t, const struct lb_image *id)
+{
+	_cleanup_close_ int dir = -1;
+	struct proc_stat stat;
+	struct image *img;
+
+	dir = open_process(t, id->tgid, &stat);
+	if (dir < 0 || stat.start_ticks != id->start_boottime_ns / PROC_TICK_NS)
+		return NULL;
+	img = image_newest(t, id->tgid);
+	/* This process is known, but as later images of itself. */
+	if (img && is_ticks_of(img, &stat))
+		return NULL;
+	img = image_for(t, id->tgid, &stat);
+	if (img && !stat.is_kernel_thread)
+		read_maps(t, img, dir);
+	return img;
+}
+
+void image_scan(struct process_table *t, uint32_t tgid)
+{
+	_cleanup_close_ int dir = -1;
+	struct proc_stat stat;
+	struct image *img;
+
+	dir = open_process(t, tgid, &stat);
+	if (dir < 0)
+		return;
+	img = image_for(t, tgid, &stat);
+	if (!img)
+		return;
+	if (stat.is_kernel_thread) {
+		img->maps_known = true;
+		return;
+	}
+	read_maps(t, img, dir);
+	read_root(t, img, dir);
+	read_identity(t, img, dir);
+}
+
+/* ---- files ---- */
+
+/*
+ * Opens the files of a sampled image while it lives. The first sample of a command
+ * that lives 10 ms races with its exit, so files that need the live process are
+ * opened first.
+ */
+
+/* A target with very many mappings is opened a part at each refresh. */
+#define MAX_OPENS_AT_ONCE 1024
+
+static bool wants_file(const struct mapping *m)
+{
+	return !m->file && (m->kind == MAPPING_FILE || m->kind == MAPPING_MEMFD);
+}
+
+struct opening {
+	struct process_table *t;
+	struct image *img;
+	struct file_source source;
+	unsigned int nr_left; /* that may be opened this time */
+};
+
+/* Return: how many have no file after this. */
+static size_t open_all(struct opening *o)
+{
+	struct maps *maps = &o->img->proc.maps;
+	size_t nr_without = 0;
+
+	for (size_t i = 0; i < maps->nr; i++) {
+		struct mapping *m = &maps->items[i];
+
+		if (!wants_file(m))
+			continue;
+		if (o->nr_left) {
+			o->nr_left--;
+			m->file = file_cache_open(o->t->files, m, &o->source);
+			maps->nr_changes += m->file != NULL;
+		}
+		nr_without += !m->file;
+	}
+	return nr_without;
+}
+
+/* @now is what is there now; the log may know it as a part of something larger. */
+static int open_part(void *ctx, const struct mapping *now)
+{
+	struct opening *o = ctx;
+	const struct mapping *found;
+	struct mapping *m, named = *now;
+
+	if (maps_find(&o->img->proc.maps, now->start, UINT64_MAX - 1, UINT64_MAX - 1,
+		      &found) != MAPS_FOUND)
+		return 0;
+	m = &o->img->proc.maps.items[found - o->img->proc.maps.items];
+	if (!wants_file(m) || m->kind != now->kind ||
+	    m->start - m->file_off != now->start - now->file_off)
+		return 0;
+	named.build_id_len = m->build_id_len;
+	memcpy(named.build_id, m->build_id, sizeof(named.build_id));
+	m->file = file_cache_open(o->t->files, &named, &o->source);
+	o->img->proc.maps.nr_changes++;
+	return 0;
+}
+
+/*
+ * map_files has a name for each mapping as it is now. Since the kernel told of it,
+ * a mapping may have been cut (Node takes the right to execute from a page of its
+ * code): then the names come from the text of maps.
+ * Return: false when some are left for the next time.
+ */
+static bool open_mapped_files(struct process_table *t, struct image *img, int proc_dir)
+{
+	struct opening o = {.t = t,
+			    .img = img,
+			    .source = {.proc_dir = proc_dir,
+				       .root = img->root,
+				       .no_path = proc_dir >= 0},
+			    .nr_left = MAX_OPENS_AT_ONCE};
+	size_t nr_without = open_all(&o);
+
+	if (!nr_without)
+		return true;
+	if (proc_dir >= 0 && o.nr_left)
+		proc_dir_maps(proc_dir, t->buf, sizeof(t->buf), 0, t->pool, open_part,
+			      &o);
+	o.source.no_path = false;
+	return !open_all(&o);
+}
+
+/*
+ * Checks the JIT's files. After exec the pid, and so their names, belong to the next
+ * image: this one keeps its open files, but gets no new ones.
+ */
+static void look_at_jit_files(struct process_table *t, struct image *img, int proc_dir,
+			      uint64_t now_ns)
+{
+	if (!img->is_newest)
+		return;
+	if (img->may_have_jit_code)
+		perf_map_look(&img->proc, t->pool, &t->budget, now_ns);
+	if (img->has_jitdump)
+		jitdump_look(&img->proc, proc_dir, &t->budget);
+}
+
+/*
+ * Opens the files without /proc, as most processes end before a sample: while the image
+ * has no sample and all its mapped files are known. Return: false if that does not hold.
+ */
+static bool open_unread(struct process_table *t, struct image *img)
+{
+	struct maps *maps = &img->proc.maps;
+
+	if (img->sampled_ns || !img->maps_known || !maps->nr_live ||
+	    image_is_stale(t, img) || image_is_ended(img))
+		return false;
+	for (size_t i = 0; i < maps->nr; i++) {
+		struct mapping *m = &maps->items[i];
+
+		if (!wants_file(m))
+			continue;
+		m->file = file_cache_find(t->files, m);
+		if (!m->file)
+			return false;
+		maps->nr_changes++;
+	}
+	img->unopened = false;
+	return true;
+}
+
+static void read_while_alive(struct process_table *t, struct image *img, int proc_dir)
+{
+	bool stale = image_is_stale(t, img);
+
+	/* After an exec no mapping is known until its events arrive. */
+	if (!img->maps_known || !img->proc.maps.nr_live || stale) {
+		read_maps(t, img, proc_dir);
+		t->nr_rereads += stale;
+	}
+}
+
+/*
+ * Opens its directory in /proc and keeps it open until image_forget_dir(): a new process
+ * is checked repeatedly while it loads its libraries. Return: borrowed; -1: it is gone.
+ */
+static int keep_dir(struct process_table *t, struct image *img)
+{
+	/*
+	 * Threads may live on when the leader has ended: one of them is to be found. And
+	 * its end may have been lost.
+	 */
+	if (image_is_ended(img) || image_is_stale(t, img))
+		image_forget_dir(t, img);
+	if (img->proc_dir >= 0)
+		return img->proc_dir;
+	img->proc_dir = image_open_dir(t, img);
+	if (img->proc_dir < 0)
+		return img->proc_dir = -1;
+	t->nr_dirs++;
+	if (read_root(t, img, img->proc_dir) && img->was_read)
+		read_identity(t, img, img->proc_dir);
+	return img->proc_dir;
+}
+
+void image_open_files(struct process_table *t, struct image *img, uint64_t now_ns)
+{
+	bool is_first = !img->was_read;
+	bool wants_dir = is_first || img->unopened || image_is_stale(t, img) ||
+			 image_is_ended(img) ||
+			 (img->has_jitdump && img->proc.jitdump.fd < 0);
+	int dir = -1;
+
+	img->proc.opened = true;
+	if (img->proc.is_kernel_thread)
+		return;
+	if (!img->done)
+		image_activate(t, img);
+	if (open_unread(t, img))
+		return;
+	if (img->is_newest && wants_dir)
+		dir = keep_dir(t, img);
+	img->was_read = true;
+	use_told_root(t, img);
+	if (dir >= 0)
+		read_while_alive(t, img, dir);
+	if (img->unopened && open_mapped_files(t, img, dir))
+		img->unopened = false;
+	if (dir >= 0 && is_first)
+		read_identity(t, img, dir);
+	look_at_jit_files(t, img, dir, now_ns);
+	if (dir >= 0 || (img->is_newest && !wants_dir))
+		return;
+	/* Its exit event may come later, or was lost. */
+	image_end(img, now_ns);
+	if (!img->gone_ns)
+		img->gone_ns = now_ns;
+	img->done = !img->unopened;
 }

@@ -4,13 +4,13 @@
 #define LB_PROCESS_IMAGE_H
 
 #include "base/hashmap.h"
-#include "process/cgroup_id.h"
-#include "process/container_name.h"
 #include "process/file.h"
 #include "process/file_cache.h"
 #include "process/proc_dir.h"
 #include "process/process.h"
 #include "process/root.h"
+
+struct process_owners;
 
 #define IMAGE_NONE HASHMAP_NONE
 
@@ -66,8 +66,7 @@ struct process_table {
 	struct fd_budget budget;
 	struct roots *roots;
 	struct file_cache *files;
-	struct container_names *container_names;
-	struct cgroup_ids cgroups;
+	struct process_owners *owners;
 	struct jit_store *jit_store;
 	uint64_t nr_jit_lost, nr_jit_foreign; /* of images that are forgotten by now */
 	struct interp_store *interp_store;
@@ -118,8 +117,7 @@ struct image *image_newest(struct process_table *t, uint32_t tgid);
 /** Returns the image that ran at @time_ns, or NULL when the first one began later. */
 struct image *image_at(struct process_table *t, uint32_t tgid, uint64_t time_ns);
 
-struct image *image_identified(struct process_table *t, uint32_t tgid,
-			       uint64_t start_boottime_ns, uint32_t exec_id);
+struct image *image_identified(struct process_table *t, const struct lb_image *id);
 
 /**
  * Returns whether this may be the process that started at @start_boottime_ns: compared
@@ -129,7 +127,7 @@ bool image_start_fits(const struct image *img, uint64_t start_boottime_ns);
 
 /** Sets its exact identity, from a sample. Overrides an earlier one. */
 void image_identify(struct process_table *t, struct image *img,
-		    uint64_t start_boottime_ns, uint32_t exec_id);
+		    const struct lb_image *id);
 
 /** Removes it from the index of identities. */
 void image_forget_identity(struct process_table *t, struct image *img);
@@ -142,59 +140,35 @@ void image_end(struct image *img, uint64_t time_ns);
  */
 void image_inherit(struct image *img, const struct image *from);
 
-/** Takes a reference for the image; @root may be NULL. */
-void image_set_root(struct process_table *t, struct image *img, struct root *root);
-
 /** maps_add() within the limit of all images together. */
 void image_add_mapping(struct process_table *t, struct image *img,
 		       const struct mapping *m);
 void image_copy_maps(struct process_table *t, struct image *img,
 		     const struct image *from);
 
-/* ---- ids.c: user, group and root ---- */
-
 /**
- * Reads user, group and inner pid from /proc. Call it after the root was read: a process
- * that leaves our user namespace can mount anything, but only below a later root.
+ * Sets its ids and root from the kernel's sample at @time_ns. The newest ids win, also
+ * over /proc, which may show a program executed since. The root is found only if another
+ * process had the same one when the sample was taken.
  */
-void image_read_identity(struct process_table *t, struct image *img, int proc_dir);
-/** Reads its root. Return: whether it changed; then the identity must be read again. */
-bool image_read_root(struct process_table *t, struct image *img, int proc_dir);
-
+void image_tell_ids(struct process_table *t, struct image *img, const struct lb_ids *ids,
+		    uint64_t time_ns);
 /** Drops ids read from /proc, which may be another program's; keeps the kernel's. */
 void image_forget_ids(struct process_table *t, struct image *img);
-
-/** Uses the root from the kernel, when its own could not be read. */
-void image_use_told_root(struct process_table *t, struct image *img);
-
-/* ---- scan.c: reading /proc ---- */
 
 /**
  * Opens the /proc directory of @img's process, or of a living thread of it.
  * Return: a descriptor, or -ESRCH when it is gone or the pid is another process's.
  */
 int image_open_dir(struct process_table *t, const struct image *img);
-
-/**
- * Same, and keeps it open until image_forget_dir(): a new process is checked repeatedly
- * while it loads its libraries. Borrowed.
- */
-int image_keep_dir(struct process_table *t, struct image *img);
+/** Closes the directory that image_open_files() keeps open. */
 void image_forget_dir(struct process_table *t, struct image *img);
 
-/**
- * Reads its mappings. Those at unknown addresses begin at the time of the last known
- * state, others now. Return: false when it has none any more.
- */
-bool image_read_maps(struct process_table *t, struct image *img, int proc_dir);
+/** Reads what /proc has about a process now, known or new. */
+void image_scan(struct process_table *t, uint32_t tgid);
 
 /** Adds a process without events from /proc. Return: NULL when it is gone or another. */
-struct image *image_from_proc(struct process_table *t, uint32_t tgid,
-			      uint64_t start_boottime_ns);
-
-/* ---- table.c ---- */
-
-/* ---- open.c: files of sampled images ---- */
+struct image *image_from_proc(struct process_table *t, const struct lb_image *id);
 
 /** Opens files that are not open yet, and checks the JIT's. Cheap when all is done. */
 void image_open_files(struct process_table *t, struct image *img, uint64_t now_ns);

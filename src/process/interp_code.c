@@ -16,10 +16,9 @@
 
 /* Cost of a code object without its texts: its item and its slot, arrays half full. */
 #define CODE_BYTES (2 * (sizeof(struct interp_code) + 2 * sizeof(struct hashmap_slot)))
-#define TEXT_BYTES                                              \
-	(sizeof(struct stored_text) +                           \
-	 2 * (sizeof(struct stored_text *) + sizeof(uint32_t) + \
-	      2 * sizeof(struct hashmap_slot)))
+#define TEXT_BYTES                    \
+	(sizeof(struct stored_text) + \
+	 2 * (sizeof(struct stored_text *) + 2 * sizeof(struct hashmap_slot)))
 
 struct stored_text {
 	uint64_t hash;
@@ -27,16 +26,6 @@ struct stored_text {
 	uint32_t nr_refs;
 	uint32_t len;
 	uint8_t bytes[];
-};
-
-struct interp_store {
-	uint64_t max_bytes;
-	struct stored_text **texts; /* by number; NULL: free */
-	size_t nr_texts, cap_texts;
-	uint32_t *free_numbers;
-	size_t nr_free, cap_free;
-	struct hashmap by_content;
-	struct interp_store_stats stats;
 };
 
 /* ---- texts ---- */
@@ -47,7 +36,7 @@ int interp_store_new(uint64_t max_bytes, struct interp_store **ret)
 
 	if (!s)
 		return -ENOMEM;
-	s->max_bytes = max_bytes ? max_bytes : INTERP_STORE_DEFAULT_BYTES;
+	s->max_bytes = max_bytes;
 	*ret = s;
 	return 0;
 }
@@ -56,17 +45,11 @@ void interp_store_free(struct interp_store *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->nr_texts; i++)
+	for (size_t i = 0; i < s->stats.nr_texts; i++)
 		free(s->texts[i]);
 	free(s->texts);
-	free(s->free_numbers);
 	hashmap_deinit(&s->by_content);
 	free(s);
-}
-
-void interp_store_stats(const struct interp_store *s, struct interp_store_stats *ret)
-{
-	*ret = s->stats;
 }
 
 /* Return: is there room? Then it is taken. */
@@ -93,61 +76,33 @@ static bool content_eq(uint32_t item, const void *key, const void *ctx)
 	return text->len == want->len && !memcmp(text->bytes, want->bytes, want->len);
 }
 
-/* Room to give back every number comes first: letting go cannot fail. */
-static int take_number(struct interp_store *s, uint32_t *ret)
-{
-	int err;
-
-	if (s->nr_free) {
-		*ret = s->free_numbers[--s->nr_free];
-		return 0;
-	}
-	err = vec_grow(&s->free_numbers, &s->cap_free, s->nr_texts + 1,
-		       sizeof(*s->free_numbers), HASHMAP_NONE - 1);
-	if (!err)
-		err = vec_grow(&s->texts, &s->cap_texts, s->nr_texts + 1,
-			       sizeof(struct stored_text *), HASHMAP_NONE - 1);
-	if (err)
-		return err;
-	*ret = (uint32_t)s->nr_texts++;
-	return 0;
-}
-
-static int add_text(struct interp_store *s, const struct text_content *content,
-		    uint64_t hash, struct stored_text **ret)
+/* Without a reference. NULL: no memory. */
+static struct stored_text *add_text(struct interp_store *s,
+				    const struct text_content *content, uint64_t hash)
 {
 	_cleanup_free_ struct stored_text *text = malloc(sizeof(*text) + content->len);
-	uint32_t number = 0;
-	int err;
+	uint32_t number = (uint32_t)s->stats.nr_texts;
 
-	if (!text)
-		return -ENOMEM;
-	err = take_number(s, &number);
-	if (err)
-		return err;
-	*text = (struct stored_text){
-		.hash = hash, .number = number, .nr_refs = 1, .len = content->len};
+	if (!text ||
+	    vec_grow(&s->texts, &s->cap_texts, s->stats.nr_texts + 1,
+		     sizeof(struct stored_text *), HASHMAP_NONE - 1) ||
+	    hashmap_add(&s->by_content, hash, number))
+		return NULL;
+	*text = (struct stored_text){.hash = hash, .number = number, .len = content->len};
 	memcpy(text->bytes, content->bytes, content->len);
-	err = hashmap_add(&s->by_content, hash, number);
-	if (err) {
-		s->free_numbers[s->nr_free++] = number;
-		return err;
-	}
-	s->stats.nr_texts++;
-	s->texts[number] = text;
-	*ret = take_ptr(text);
-	return 0;
+	s->texts[s->stats.nr_texts++] = text;
+	return take_ptr(text);
 }
 
 /*
  * The store's copy of @from, with a reference for the caller. Nothing is the copy of
- * nothing. Return: 0, -ENOSPC or -ENOMEM; then @ret is unchanged.
+ * nothing. Return: 0, -ENOSPC or -ENOMEM; then @ret has no bytes.
  */
 static int hold_text(struct interp_store *s, const struct interp_text *from,
 		     struct interp_text *ret)
 {
 	struct text_content content = {.bytes = from->bytes, .len = from->len};
-	struct stored_text *text = NULL;
+	struct stored_text *text;
 	uint64_t hash;
 	uint32_t item;
 
@@ -156,20 +111,14 @@ static int hold_text(struct interp_store *s, const struct interp_text *from,
 		return 0;
 	hash = hash_bytes(0, content.bytes, content.len);
 	item = hashmap_find(&s->by_content, hash, content_eq, &content, s);
-	if (item != HASHMAP_NONE) {
-		text = s->texts[item];
-		text->nr_refs++;
-	} else {
-		int err;
-
-		if (!take_room(s, TEXT_BYTES + content.len))
-			return -ENOSPC;
-		err = add_text(s, &content, hash, &text);
-		if (err) {
-			s->stats.nr_bytes -= TEXT_BYTES + content.len;
-			return err;
-		}
+	if (item == HASHMAP_NONE && !take_room(s, TEXT_BYTES + content.len))
+		return -ENOSPC;
+	text = item == HASHMAP_NONE ? add_text(s, &content, hash) : s->texts[item];
+	if (!text) {
+		s->stats.nr_bytes -= TEXT_BYTES + content.len;
+		return -ENOMEM;
 	}
+	text->nr_refs++;
 	*ret = *from;
 	ret->bytes = text->bytes;
 	return 0;
@@ -177,7 +126,7 @@ static int hold_text(struct interp_store *s, const struct interp_text *from,
 
 static void drop_text(struct interp_store *s, struct interp_text *t)
 {
-	struct stored_text *text;
+	struct stored_text *text, *last;
 
 	if (!t->bytes)
 		return;
@@ -186,9 +135,14 @@ static void drop_text(struct interp_store *s, struct interp_text *t)
 	if (--text->nr_refs)
 		return;
 	hashmap_remove(&s->by_content, text->hash, text->number);
-	s->texts[text->number] = NULL;
-	s->free_numbers[s->nr_free++] = text->number;
-	s->stats.nr_texts--;
+	last = s->texts[--s->stats.nr_texts];
+	if (last != text) {
+		/* Removing first makes room: the re-add cannot fail. */
+		hashmap_remove(&s->by_content, last->hash, last->number);
+		last->number = text->number;
+		s->texts[last->number] = last;
+		hashmap_add(&s->by_content, last->hash, last->number);
+	}
 	s->stats.nr_bytes -= TEXT_BYTES + text->len;
 	free(text);
 }

@@ -15,12 +15,21 @@
 #include "lineburn_unwind.h"
 
 /* Texts and tables, deduplicated over all images. */
-struct interp_store;
+struct interp_store {
+	uint64_t max_bytes;
+	struct stored_text **texts; /* by number; stats.nr_texts of them */
+	size_t cap_texts;
+	struct hashmap by_content;
+	struct interp_store_stats {
+		uint64_t nr_texts, nr_bytes; /* held */
+		uint64_t nr_refused; /* code objects and texts, over the maximum */
+	} stats;
+};
 
 #define INTERP_STORE_DEFAULT_BYTES (64ull << 20)
 #define INTERP_MAX_CODES           65536 /* of one image */
 
-/* @max_bytes  of texts and their index; 0: the default */
+/* @max_bytes  of texts and their index */
 int interp_store_new(uint64_t max_bytes, struct interp_store **ret);
 /** Frees the store. Call it after freeing all interp_codes that use it. */
 void interp_store_free(struct interp_store *s);
@@ -76,11 +85,5 @@ void interp_codes_give_up_all(struct interp_codes *c);
 /** Finds one; NULL: not known. Borrowed until the next one is added or completed. */
 const struct interp_code *interp_codes_find(const struct interp_codes *c,
 					    uint64_t code_id);
-
-struct interp_store_stats {
-	uint64_t nr_texts, nr_bytes; /* held */
-	uint64_t nr_refused; /* code objects and texts, over the maximum */
-};
-void interp_store_stats(const struct interp_store *s, struct interp_store_stats *ret);
 
 #endif

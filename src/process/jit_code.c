@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/io.h"
 #include "base/vec.h"
 
 #define MAX_BODIES (1u << 20)
@@ -20,31 +21,7 @@
  * The file grows at its end and has holes. Long before it has more bytes than a
  * decoder maps (64 GB), what is left moves to its beginning.
  */
-#define SPREAD     64 /* times the maximum of bytes */
-#define MOVE_BYTES (1u << 20) /* at once */
-
-/* Bytes of one object, which several images may refer to after a fork. */
-struct kept_object {
-	uint64_t offset, size_bytes, hash;
-	uint64_t serial; /* never used again */
-	uint32_t nr_refs; /* 0: free */
-};
-
-struct jit_store {
-	int fd; /* memfd: written by us only */
-	int read_fd; /* the same, read-only: what decoders get */
-	uint64_t max_bytes;
-	uint64_t clean_above; /* bytes held at which it counts as filling */
-	uint64_t clean_registrations_above; /* same */
-	bool has_many_gone; /* so has an image */
-	uint64_t end_bytes; /* where the next one goes; the file has holes */
-	uint64_t last_serial;
-	struct kept_object *bodies;
-	size_t nr_bodies, cap_bodies;
-	uint32_t *free_bodies;
-	size_t nr_free, cap_free;
-	struct jit_store_stats stats;
-};
+#define SPREAD 64 /* times the maximum of bytes */
 
 /* ---- the bytes ---- */
 
@@ -56,7 +33,7 @@ int jit_store_new(uint64_t max_bytes, struct jit_store **ret)
 	if (!s)
 		return -ENOMEM;
 	s->read_fd = -1;
-	s->max_bytes = max_bytes ? max_bytes : JIT_STORE_DEFAULT_BYTES;
+	s->max_bytes = max_bytes;
 	s->clean_above = s->max_bytes / 2;
 	s->clean_registrations_above = JIT_STORE_MAX_REGISTRATIONS / 2;
 	s->fd = -1;
@@ -80,16 +57,6 @@ void jit_store_free(struct jit_store *s)
 	free(s->bodies);
 	free(s->free_bodies);
 	free(s);
-}
-
-int jit_store_fd(const struct jit_store *s)
-{
-	return s->read_fd;
-}
-
-void jit_store_stats(const struct jit_store *s, struct jit_store_stats *ret)
-{
-	*ret = s->stats;
 }
 
 bool jit_store_is_filling(const struct jit_store *s)
@@ -125,20 +92,6 @@ static int take_body(struct jit_store *s, uint32_t *ret)
 	return 0;
 }
 
-static int write_all(int fd, const char *bytes, uint64_t size_bytes, uint64_t offset)
-{
-	while (size_bytes) {
-		ssize_t n = pwrite(fd, bytes, size_bytes, (off_t)offset);
-
-		if (n <= 0)
-			return n < 0 ? -errno : -ENOSPC;
-		bytes += n;
-		offset += (uint64_t)n;
-		size_bytes -= (uint64_t)n;
-	}
-	return 0;
-}
-
 /* ---- cleaning ---- */
 
 static void punch(struct jit_store *s, uint64_t offset, uint64_t size_bytes)
@@ -147,21 +100,19 @@ static void punch(struct jit_store *s, uint64_t offset, uint64_t size_bytes)
 		  (off_t)room_of(size_bytes));
 }
 
-static int copy_bytes(struct jit_store *s, char *buf, uint64_t from, uint64_t to,
-		      uint64_t size_bytes)
+static bool copy_bytes(struct jit_store *s, uint64_t from, uint64_t to,
+		       uint64_t size_bytes)
 {
-	while (size_bytes) {
-		size_t want = size_bytes < MOVE_BYTES ? (size_t)size_bytes : MOVE_BYTES;
-		ssize_t n = pread(s->fd, buf, want, (off_t)from);
-		int err = n > 0 ? write_all(s->fd, buf, (uint64_t)n, to) : -EIO;
+	off_t in = (off_t)from, out = (off_t)to;
 
-		if (err)
-			return err;
-		from += (uint64_t)n;
-		to += (uint64_t)n;
+	while (size_bytes) {
+		ssize_t n = copy_file_range(s->fd, &in, s->fd, &out, size_bytes, 0);
+
+		if (n <= 0)
+			return false;
 		size_bytes -= (uint64_t)n;
 	}
-	return 0;
+	return true;
 }
 
 static int by_offset(const void *a, const void *b)
@@ -177,11 +128,10 @@ static void compact(struct jit_store *s)
 {
 	_cleanup_free_ struct kept_object **live =
 		calloc(s->nr_bodies + 1, sizeof(*live));
-	_cleanup_free_ char *buf = malloc(MOVE_BYTES);
 	uint64_t end = 0;
 	size_t nr = 0;
 
-	if (!live || !buf)
+	if (!live)
 		return;
 	for (size_t i = 0; i < s->nr_bodies; i++)
 		if (s->bodies[i].nr_refs)
@@ -192,7 +142,7 @@ static void compact(struct jit_store *s)
 
 		/* Never onto itself: a copy that fails must leave the original. */
 		if (end + room_of(b->size_bytes) <= b->offset) {
-			if (copy_bytes(s, buf, b->offset, end, b->size_bytes)) {
+			if (!copy_bytes(s, b->offset, end, b->size_bytes)) {
 				punch(s, end, b->size_bytes);
 				return;
 			}
@@ -214,16 +164,6 @@ void jit_store_was_cleaned(struct jit_store *s)
 		s->stats.nr_registrations +
 		(JIT_STORE_MAX_REGISTRATIONS - s->stats.nr_registrations) / 2;
 	s->clean_above = s->stats.nr_bytes + (s->max_bytes - s->stats.nr_bytes) / 2;
-}
-
-uint64_t jit_store_offset(const struct jit_store *s, const struct jit_object *o)
-{
-	return s->bodies[o->body].offset;
-}
-
-uint64_t jit_store_serial(const struct jit_store *s, const struct jit_object *o)
-{
-	return s->bodies[o->body].serial;
 }
 
 uint64_t jit_store_ends(const struct jit_store *s, const struct jit_object *o)
@@ -253,7 +193,9 @@ static int add_body(struct jit_store *s, const void *bytes, uint64_t size_bytes,
 	err = take_body(s, &number);
 	if (err)
 		return err;
-	err = write_all(s->fd, bytes, size_bytes, s->end_bytes);
+	err = lseek(s->fd, (off_t)s->end_bytes, SEEK_SET) < 0
+		      ? -errno
+		      : io_write_all(s->fd, bytes, size_bytes);
 	if (err) {
 		s->free_bodies[s->nr_free++] = number;
 		return err;
@@ -290,22 +232,17 @@ static void put_object(struct jit_store *s, const struct jit_object *o)
 		put_body(s, o->body);
 }
 
-/* Of one table of registrations (items, live and the references to bodies). */
-struct jit_share {
-	size_t nr_images;
-};
-
 void jit_code_drop(struct jit_code *c, struct jit_store *s)
 {
-	if (!c->share || !--c->share->nr_images) {
+	if (!c->nr_sharers || !--*c->nr_sharers) {
 		for (size_t i = 0; i < c->nr; i++)
 			put_object(s, &c->items[i]);
 		s->stats.nr_registrations -= c->nr;
 		hashmap_deinit(&c->live);
 		free(c->items);
-		free(c->share);
+		free(c->nr_sharers);
 	}
-	c->share = NULL;
+	c->nr_sharers = NULL;
 	c->items = NULL;
 	c->nr = c->cap = 0;
 	c->live = (struct hashmap){0};
@@ -375,10 +312,10 @@ static int unshare(struct jit_code *c, struct jit_store *s)
 	struct jit_code own = {0};
 	int rc;
 
-	if (!c->share)
+	if (!c->nr_sharers)
 		return 0;
-	if (c->share->nr_images == 1) {
-		free(take_ptr(c->share));
+	if (*c->nr_sharers == 1) {
+		free(take_ptr(c->nr_sharers));
 		return 0;
 	}
 	rc = vec_grow(&own.items, &own.cap, c->nr, sizeof(*own.items), 0);
@@ -388,8 +325,8 @@ static int unshare(struct jit_code *c, struct jit_store *s)
 		jit_code_drop(&own, s);
 		return rc;
 	}
-	c->share->nr_images--;
-	c->share = NULL;
+	--*c->nr_sharers;
+	c->nr_sharers = NULL;
 	c->items = own.items;
 	c->nr = own.nr;
 	c->cap = own.cap;
@@ -401,14 +338,14 @@ static int share(struct jit_code *dst, struct jit_code *src)
 {
 	if (!src->nr)
 		return 0;
-	if (!src->share) {
-		src->share = calloc(1, sizeof(*src->share));
-		if (!src->share)
+	if (!src->nr_sharers) {
+		src->nr_sharers = malloc(sizeof(*src->nr_sharers));
+		if (!src->nr_sharers)
 			return -ENOMEM;
-		src->share->nr_images = 1;
+		*src->nr_sharers = 1;
 	}
-	src->share->nr_images++;
-	dst->share = src->share;
+	++*src->nr_sharers;
+	dst->nr_sharers = src->nr_sharers;
 	dst->items = src->items;
 	dst->nr = src->nr;
 	dst->cap = src->cap;
@@ -519,9 +456,8 @@ static int add_new(struct jit_code *c, struct jit_store *s,
 		     JIT_CODE_MAX_OBJECTS) ||
 	    (has_bytes && add_body(s, r->object, r->size_bytes, &o.body)))
 		return refuse(c, s);
-	if (has_bytes) {
+	if (has_bytes)
 		o.size_bytes = r->size_bytes;
-	}
 	if (append(c, s, &o)) {
 		put_object(s, &o);
 		return refuse(c, s);
@@ -583,7 +519,7 @@ void jit_code_forget(struct jit_code *c, struct jit_store *s, uint64_t before_ns
 	size_t gone = count_gone(c, before_ns), kept = 0;
 
 	/* A copy of a table only to forget a little of it would cost more than it frees. */
-	if (!gone || (c->share && c->share->nr_images > 1 && gone <= c->nr / 2) ||
+	if (!gone || (c->nr_sharers && *c->nr_sharers > 1 && gone <= c->nr / 2) ||
 	    unshare(c, s))
 		return;
 	for (size_t i = 0; i < c->nr; i++) {

@@ -13,18 +13,44 @@
 #include "base/cleanup.h"
 #include "base/hashmap.h"
 
+/* Bytes of one object, which several images may refer to after a fork. */
+struct kept_object {
+	uint64_t offset; /* in the file, until it is cleaned */
+	uint64_t size_bytes, hash;
+	uint64_t serial; /* unique to these bytes, for the life of the store */
+	uint32_t nr_refs; /* 0: free */
+};
+
 /* Bytes of all objects, in one memfd that is passed to decoders. */
-struct jit_store;
+struct jit_store {
+	int fd; /* memfd: written by us only */
+	int read_fd; /* the same, read-only: what decoders get */
+	uint64_t max_bytes;
+	uint64_t clean_above; /* bytes held at which it counts as filling */
+	uint64_t clean_registrations_above; /* same */
+	bool has_many_gone; /* so has an image */
+	uint64_t end_bytes; /* where the next one goes; the file has holes */
+	uint64_t last_serial;
+	struct kept_object *bodies;
+	size_t nr_bodies, cap_bodies;
+	uint32_t *free_bodies;
+	size_t nr_free, cap_free;
+	struct jit_store_stats {
+		uint64_t nr_objects; /* held now */
+		uint64_t nr_bytes; /* same, in whole pages */
+		uint64_t
+			nr_registrations; /* held; a fork shares its parent's until one changes */
+		uint64_t nr_refused; /* over a maximum: not kept */
+		uint64_t nr_changes; /* of what is registered, in all images */
+	} stats;
+};
 
 #define JIT_STORE_DEFAULT_BYTES (256ull << 20)
 
-/** @max_bytes  of objects held; 0: the default. Return: 0, -ENOMEM or -errno of memfd. */
+/** @max_bytes  of objects held. Return: 0, -ENOMEM or -errno of memfd. */
 int jit_store_new(uint64_t max_bytes, struct jit_store **ret);
 void jit_store_free(struct jit_store *s);
 DEFINE_CLEANUP(struct jit_store, jit_store_free);
-
-/** Read-only descriptor of the bytes; borrowed. */
-int jit_store_fd(const struct jit_store *s);
 
 /**
  * Returns true when half of the room left by the last jit_code_forget() is used, or one
@@ -34,21 +60,7 @@ bool jit_store_is_filling(const struct jit_store *s);
 /** Call after all ended objects were forgotten. The others may move in the file. */
 void jit_store_was_cleaned(struct jit_store *s);
 
-struct jit_store_stats {
-	uint64_t nr_objects; /* held now */
-	uint64_t nr_bytes; /* same, in whole pages */
-	uint64_t
-		nr_registrations; /* held; a fork shares its parent's until one changes */
-	uint64_t nr_refused; /* over a maximum: not kept */
-	uint64_t nr_changes; /* of what is registered, in all images */
-};
-void jit_store_stats(const struct jit_store *s, struct jit_store_stats *ret);
-
 struct jit_object;
-/** Returns the file offset of @o's bytes (size_bytes not 0), until it is cleaned. */
-uint64_t jit_store_offset(const struct jit_store *s, const struct jit_object *o);
-/** Returns a number unique to these bytes, for the life of the store. */
-uint64_t jit_store_serial(const struct jit_store *s, const struct jit_object *o);
 /** Returns hash_ends() of its bytes (base/hash.h); 0: the file could not be read. */
 uint64_t jit_store_ends(const struct jit_store *s, const struct jit_object *o);
 
@@ -60,19 +72,20 @@ struct jit_object {
 	uint64_t from_ns; /* CLOCK_MONOTONIC; 0: since before we looked */
 	uint64_t seen_ns; /* first seen by a walk; 0: reported by an event */
 	uint64_t until_ns; /* unregistered; UINT64_MAX: still there */
-	uint32_t body; /* number of the bytes in the store, shared over forks */
+	uint32_t body; /* in jit_store.bodies if size_bytes is not 0; shared over forks */
 };
 
 #define JIT_CODE_MAX_OBJECTS        65536 /* of one image; more are refused, counted */
 #define JIT_STORE_MAX_REGISTRATIONS (1u << 20) /* of all images: same */
 #define JIT_CODE_MAX_DESCRIPTORS    4 /* objects with the interface in one image */
 
-struct jit_share;
-
 /* Registrations of one image; embedded in struct process. All zeroes: none. */
 struct jit_code {
-	/* Shared with its parent and forked children, until one changes. */
-	struct jit_share *share; /* NULL: not shared */
+	/*
+	 * Of the images that share items and live, with the references to bodies: parent
+	 * and forked children, until one changes. Heap; NULL: not shared.
+	 */
+	size_t *nr_sharers;
 	struct jit_object *items; /* in order of arrival */
 	size_t nr, cap;
 	struct hashmap live; /* entry_addr -> item that is still registered */

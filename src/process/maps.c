@@ -13,6 +13,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,16 +36,9 @@
 
 static const char deleted_suffix[] = " (deleted)";
 
-static bool starts_with(const char *s, size_t len, const char *prefix)
+static bool starts_with(const char *s, const char *prefix)
 {
-	size_t n = strlen(prefix);
-
-	return len >= n && !memcmp(s, prefix, n);
-}
-
-static bool equals(const char *s, size_t len, const char *other)
-{
-	return len == strlen(other) && !memcmp(s, other, len);
+	return !strncmp(s, prefix, strlen(prefix));
 }
 
 size_t maps_text_without_deleted(const char *name, size_t len)
@@ -60,38 +54,34 @@ size_t maps_text_without_deleted(const char *name, size_t len)
 static bool is_jitdump_name(const char *path, size_t len)
 {
 	const char *slash = memrchr(path, '/', len);
-	const char *base = slash ? slash + 1 : path;
-	size_t n = len - (size_t)(base - path), i = 4;
+	int n = 0;
 
-	if (!slash || !starts_with(base, n, "jit-"))
+	if (!slash)
 		return false;
-	while (i < n && isdigit((unsigned char)base[i]))
-		i++;
-	return i > 4 && equals(base + i, n - i, ".dump");
+	sscanf(slash + 1, "jit-%*[0-9].dump%n", &n);
+	return n && slash + 1 + n == path + len;
 }
 
 static enum mapping_kind kind_of(const char *name, size_t len)
 {
 	size_t stem = maps_text_without_deleted(name, len);
 
-	if (!len || starts_with(name, len, "//anon") || starts_with(name, len, "[anon"))
+	if (!*name || starts_with(name, "//anon") || starts_with(name, "[anon"))
 		return MAPPING_ANON;
-	if (starts_with(name, len, "[heap"))
+	if (starts_with(name, "[heap"))
 		return MAPPING_HEAP;
-	if (starts_with(name, len, "[stack"))
+	if (starts_with(name, "[stack"))
 		return MAPPING_STACK;
-	if (starts_with(name, len, "[vdso"))
+	if (starts_with(name, "[vdso"))
 		return MAPPING_VDSO;
 	if (name[0] == '[')
 		return MAPPING_VSYSCALL;
 	/* MAP_ANONYMOUS | MAP_HUGETLB; and a private map of /dev/zero is anonymous. */
-	if (equals(name, len, "/anon_hugepage (deleted)") ||
-	    equals(name, len, "/dev/zero"))
+	if (!strcmp(name, "/anon_hugepage (deleted)") || !strcmp(name, "/dev/zero"))
 		return MAPPING_ANON;
-	if (starts_with(name, len, "/memfd:") || equals(name, len, "/dev/zero (deleted)"))
+	if (starts_with(name, "/memfd:") || !strcmp(name, "/dev/zero (deleted)"))
 		return MAPPING_MEMFD;
-	if (starts_with(name, len, "/SYSV") && stem < len &&
-	    stem == strlen("/SYSV00000000"))
+	if (starts_with(name, "/SYSV") && stem < len && stem == strlen("/SYSV00000000"))
 		return MAPPING_MEMFD;
 	return is_jitdump_name(name, stem) ? MAPPING_JITDUMP : MAPPING_FILE;
 }
@@ -102,16 +92,14 @@ bool mapping_may_be_jit(const struct mapping *m)
 	       m->kind == MAPPING_MEMFD;
 }
 
-void mapping_set_path(struct mapping *m, struct strpool *pool, const char *name,
-		      size_t len)
+void mapping_set_path(struct mapping *m, struct strpool *pool, const char *name)
 {
-	size_t stem;
+	size_t len = strlen(name);
+	size_t stem = *name == '/' ? maps_text_without_deleted(name, len) : len;
 
-	len = strnlen(name, len);
 	m->kind = kind_of(name, len);
-	stem = starts_with(name, len, "/") ? maps_text_without_deleted(name, len) : len;
 	m->deleted = stem < len;
-	if (starts_with(name, len, "//anon"))
+	if (starts_with(name, "//anon"))
 		stem = 0;
 	m->path = stem < PATH_MAX ? strpool_add_n(pool, name, stem) : "//toolong";
 }
@@ -170,27 +158,22 @@ static int take_prot(struct maps_cursor *c)
 	return prot;
 }
 
+/* A name that is cut here is too long in any case. */
 static void take_name(struct maps_cursor *c, struct strpool *pool, struct mapping *m)
 {
-	char plain[PATH_MAX + sizeof(deleted_suffix)];
-	size_t len = 0, left;
+	char name[PATH_MAX + sizeof(deleted_suffix)];
+	size_t len = 0;
 
 	while (c->at < c->end && *c->at == ' ')
 		c->at++;
-	left = c->at < c->end ? (size_t)(c->end - c->at) : 0;
-	if (!memchr(c->at, '\\', left)) {
-		mapping_set_path(m, pool, c->at, left);
-		return;
+	while (c->at < c->end && len < sizeof(name) - 1) {
+		bool is_newline = c->end - c->at >= 4 && !memcmp(c->at, "\\012", 4);
+
+		name[len++] = is_newline ? '\n' : *c->at;
+		c->at += is_newline ? 4 : 1;
 	}
-	while (c->at < c->end && len < sizeof(plain)) {
-		if (c->end - c->at >= 4 && !memcmp(c->at, "\\012", 4)) {
-			plain[len++] = '\n';
-			c->at += 4;
-		} else {
-			plain[len++] = *c->at++;
-		}
-	}
-	mapping_set_path(m, pool, plain, len);
+	name[len] = '\0';
+	mapping_set_path(m, pool, name);
 }
 
 /* Return: false when malformed. @m is written only for executable mappings. */
@@ -345,11 +328,6 @@ void maps_forget(struct maps *maps, uint64_t before_ns)
 		forget_past(maps, nr_gone);
 }
 
-static bool is_anonymous(const struct mapping *m)
-{
-	return m->kind == MAPPING_ANON;
-}
-
 /*
  * Would the same question get the same answer from both? Events know a build id,
  * the text of maps knows an inode: what one side does not know is no difference.
@@ -425,12 +403,13 @@ static size_t make_room(struct maps *maps, struct mapping *m)
 {
 	size_t pos = live_above(maps, m->start);
 
-	if (pos && is_anonymous(m) && is_anonymous(live_at(maps, pos - 1)) &&
+	if (pos && m->kind == MAPPING_ANON &&
+	    live_at(maps, pos - 1)->kind == MAPPING_ANON &&
 	    live_at(maps, pos - 1)->end == m->start)
 		pos--;
 	while (pos < maps->nr_live) {
 		struct mapping old = *live_at(maps, pos);
-		bool absorb = is_anonymous(m) && is_anonymous(&old);
+		bool absorb = m->kind == MAPPING_ANON && old.kind == MAPPING_ANON;
 
 		if (old.start > m->end || (old.start == m->end && !absorb))
 			break;

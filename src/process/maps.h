@@ -101,8 +101,7 @@ size_t maps_text_without_deleted(const char *name, size_t len);
  * text of maps (after unescaping) or in an event. Names of 4096 bytes and more
  * become "//toolong", which is what the kernel's own events say.
  */
-void mapping_set_path(struct mapping *m, struct strpool *pool, const char *name,
-		      size_t len);
+void mapping_set_path(struct mapping *m, struct strpool *pool, const char *name);
 
 /** Returns whether a JIT may write its code: anonymous memory, heap, memfd. */
 bool mapping_may_be_jit(const struct mapping *m);

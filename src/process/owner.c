@@ -2,16 +2,46 @@
 #include "process/owner.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/vec.h"
 #include "process/cgroup.h"
+#include "process/cgroup_mount.h"
+#include "process/container_name.h"
 
 #define MAX_PATH_BYTES 4096
 /* Most ancestors searched for a process that is gone. */
 #define MAX_ANCESTORS 8
+#define MAX_CGROUPS   65536
+
+/* The cgroup of samples. */
+struct sampled_cgroup {
+	uint64_t id;
+	uint64_t used_ns; /* time of the last sample with this id */
+	struct process_owner owner; /* exe NULL */
+};
+
+struct process_owners {
+	struct container_names *containers;
+	/* Mount of each hierarchy, to check who owns its folders. */
+	struct {
+		uint32_t hierarchy;
+		int fd; /* O_PATH; -1 */
+	} places[CGROUP_MOUNTS_MAX];
+	size_t nr_places;
+	char *v2; /* path of its mount; heap */
+	int v2_fd; /* -1: ids of cgroups are not usable */
+	int handle_type;
+	struct sampled_cgroup **cgroups; /* that rows point at */
+	size_t nr_cgroups, cap_cgroups;
+	struct hashmap by_id;
+};
 
 struct container_names *owner_container_names(int proc_fd)
 {
@@ -28,6 +58,94 @@ struct container_names *owner_container_names(int proc_fd)
 	return container_names_new(roots, ARRAY_SIZE(roots));
 }
 
+/* The number is all that a handle has (kernel: fs/kernfs/mount.c, since 5.5). */
+union handle {
+	struct file_handle head;
+	char bytes[sizeof(struct file_handle) + sizeof(uint64_t)];
+};
+
+static char *number_of(union handle *h)
+{
+	return h->bytes + sizeof(struct file_handle);
+}
+
+/* Return: does the kernel make handles as they are taken for here? */
+static bool learn_handle_type(struct process_owners *o)
+{
+	union handle h = {.head.handle_bytes = sizeof(uint64_t)};
+	struct stat st;
+	uint64_t id;
+	int mount_id;
+
+	if (name_to_handle_at(o->v2_fd, "", &h.head, &mount_id, AT_EMPTY_PATH) ||
+	    h.head.handle_bytes != sizeof(id) || fstat(o->v2_fd, &st))
+		return false;
+	memcpy(&id, number_of(&h), sizeof(id));
+	o->handle_type = h.head.handle_type;
+	return id == st.st_ino;
+}
+
+static void open_places(struct process_owners *o, const struct cgroup_mounts *mounts)
+{
+	for (; o->nr_places < mounts->nr; o->nr_places++) {
+		const struct cgroup_mount *mount = &mounts->at[o->nr_places];
+
+		o->places[o->nr_places].hierarchy = mount->hierarchy;
+		o->places[o->nr_places].fd =
+			open(mount->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+}
+
+struct process_owners *process_owners_new(int proc_fd, const struct cgroup_mounts *mounts,
+					  const char *v2)
+{
+	struct process_owners *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->v2_fd = -1;
+	o->containers = owner_container_names(proc_fd);
+	if (!o->containers) {
+		free(o);
+		return NULL;
+	}
+	if (mounts)
+		open_places(o, mounts);
+	o->v2 = v2 ? strdup(v2) : NULL;
+	if (o->v2)
+		o->v2_fd = open(o->v2, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (o->v2_fd >= 0 && !learn_handle_type(o))
+		close(take_fd(&o->v2_fd));
+	return o;
+}
+
+void process_owners_free(struct process_owners *o)
+{
+	if (!o)
+		return;
+	container_names_free(o->containers);
+	cleanup_closep(&o->v2_fd);
+	for (size_t i = 0; i < o->nr_places; i++)
+		cleanup_closep(&o->places[i].fd);
+	for (size_t i = 0; i < o->nr_cgroups; i++)
+		free(o->cgroups[i]);
+	free(o->cgroups);
+	free(o->v2);
+	hashmap_deinit(&o->by_id);
+	free(o);
+}
+
+/* ---- the owner of a cgroup ---- */
+
+/* Returns the mount of a hierarchy, O_PATH; -1: not known. */
+static int place_of(const struct process_owners *o, uint32_t hierarchy)
+{
+	for (size_t i = 0; i < o->nr_places; i++)
+		if (o->places[i].hierarchy == hierarchy)
+			return o->places[i].fd;
+	return -1;
+}
+
 /* LXC and nspawn have names only, no ids. */
 static const char *container_name(struct process_table *t,
 				  const struct cgroup_owner *found)
@@ -36,17 +154,18 @@ static const char *container_name(struct process_table *t,
 		       found->runtime == CONTAINER_NSPAWN;
 
 	return strpool_add(t->pool, is_name ? found->container
-					    : container_names_find(t->container_names,
+					    : container_names_find(t->owners->containers,
 								   found->container,
 								   clock_now_ns()));
 }
 
-void owner_of_cgroup(struct process_table *t, uint32_t hierarchy, const char *path,
-		     size_t len, struct process_owner *owner)
+/* Fills all of @owner but exe. @path  below the root of the hierarchy; v2: 0 */
+static void fill_by_cgroup(struct process_table *t, uint32_t hierarchy, const char *path,
+			   size_t len, struct process_owner *owner)
 {
 	struct cgroup_owner found;
 
-	cgroup_owner_at(cgroup_ids_place(&t->cgroups, hierarchy), path, len, &found);
+	cgroup_owner_at(place_of(t->owners, hierarchy), path, len, &found);
 	owner->by_v2 = !hierarchy;
 	owner->cgroup = strpool_add_n(t->pool, path, len);
 	owner->container = strpool_add(t->pool, found.container);
@@ -55,6 +174,8 @@ void owner_of_cgroup(struct process_table *t, uint32_t hierarchy, const char *pa
 	owner->unit = strpool_add(t->pool, found.unit);
 	owner->container_name = container_name(t, &found);
 }
+
+/* ---- the owner of an image ---- */
 
 static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir)
 {
@@ -66,7 +187,7 @@ static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir
 	if (n <= 0)
 		return false;
 	path = cgroup_path_of(t->buf, (size_t)n, &len, &hierarchy);
-	owner_of_cgroup(t, hierarchy, path, len, &img->proc.owner);
+	fill_by_cgroup(t, hierarchy, path, len, &img->proc.owner);
 	return true;
 }
 
@@ -168,21 +289,140 @@ void owner_fill(struct process_table *t, struct image *img, int proc_dir)
 			owner->runtime = owner->pod = owner->unit = none;
 }
 
+/* ---- owners by the numbers of cgroups ---- */
+
+/* Below the mount, "/a/b" or "/". Return: its length; 0: it is gone, or not to be had. */
+static size_t find_path(const struct process_owners *o, uint64_t id, char *path,
+			size_t size)
+{
+	union handle h = {.head.handle_bytes = sizeof(id),
+			  .head.handle_type = o->handle_type};
+	size_t skip = strlen(o->v2);
+	_cleanup_close_ int fd = -1;
+	char link[32];
+	size_t len;
+	ssize_t n;
+
+	memcpy(number_of(&h), &id, sizeof(id));
+	fd = open_by_handle_at(o->v2_fd, &h.head, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, size);
+	if (n <= 0 || (size_t)n >= size)
+		return 0;
+	len = maps_text_without_deleted(path, (size_t)n);
+	if (len < skip || memcmp(path, o->v2, skip))
+		return 0;
+	if (len == skip)
+		path[len++] = '/';
+	if (path[skip] != '/')
+		return 0;
+	memmove(path, path + skip, len - skip);
+	return len - skip;
+}
+
+static struct sampled_cgroup *add_cgroup(struct process_table *t, uint64_t id)
+{
+	_cleanup_free_ struct sampled_cgroup *known = NULL;
+	struct process_owners *o = t->owners;
+	char path[MAX_PATH_BYTES];
+	size_t len = find_path(o, id, path, sizeof(path));
+
+	if (!len)
+		return NULL;
+	known = calloc(1, sizeof(*known));
+	if (!known ||
+	    vec_grow(&o->cgroups, &o->cap_cgroups, o->nr_cgroups + 1, sizeof(*o->cgroups),
+		     MAX_CGROUPS) ||
+	    hashmap_add(&o->by_id, hash_u64(0, id), (uint32_t)o->nr_cgroups))
+		return NULL;
+	known->id = id;
+	fill_by_cgroup(t, 0, path, len, &known->owner);
+	o->cgroups[o->nr_cgroups++] = known;
+	return take_ptr(known);
+}
+
+static bool is_id(uint32_t item, const void *key, const void *ctx)
+{
+	return ((const struct process_owners *)ctx)->cgroups[item]->id ==
+	       *(const uint64_t *)key;
+}
+
+const struct process_owner *process_owners_find(struct process_table *t,
+						uint64_t cgroup_id, uint64_t time_ns)
+{
+	struct process_owners *o = t->owners;
+	struct sampled_cgroup *known;
+	uint32_t item;
+
+	if (o->v2_fd < 0 || !cgroup_id)
+		return NULL;
+	item = hashmap_find(&o->by_id, hash_u64(0, cgroup_id), is_id, &cgroup_id, o);
+	known = item == HASHMAP_NONE ? add_cgroup(t, cgroup_id) : o->cgroups[item];
+	if (!known)
+		return NULL;
+	if (known->used_ns < time_ns)
+		known->used_ns = time_ns;
+	return &known->owner;
+}
+
+void process_owners_forget(struct process_owners *o, uint64_t before_ns)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < o->nr_cgroups; i++) {
+		struct sampled_cgroup *known = o->cgroups[i];
+		uint64_t hash = hash_u64(0, known->id);
+
+		hashmap_remove(&o->by_id, hash, (uint32_t)i);
+		if (known->used_ns < before_ns) {
+			free(known);
+			continue;
+		}
+		/* Without memory it is looked for anew; this one may be in use. */
+		hashmap_add(&o->by_id, hash, (uint32_t)nr);
+		o->cgroups[nr++] = known;
+	}
+	o->nr_cgroups = nr;
+}
+
+/* ---- all ---- */
+
 static void refresh(struct process_table *t, struct process_owner *owner, uint64_t now_ns)
 {
 	if (owner->container && !*owner->container_name)
 		owner->container_name = strpool_add(
-			t->pool, container_names_find(t->container_names,
+			t->pool, container_names_find(t->owners->containers,
 						      owner->container, now_ns));
 }
 
-void owner_refresh(struct process_table *t, uint64_t now_ns)
+void process_owners_refresh(struct process_table *t, uint64_t now_ns)
 {
-	if (!container_names_retry(t->container_names, now_ns))
+	if (!container_names_retry(t->owners->containers, now_ns))
 		return;
 	for (size_t i = 0; i < t->nr_ids; i++)
 		if (t->images[i])
 			refresh(t, &t->images[i]->proc.owner, now_ns);
-	for (size_t i = 0; i < t->cgroups.nr; i++)
-		refresh(t, &t->cgroups.items[i]->owner, now_ns);
+	for (size_t i = 0; i < t->owners->nr_cgroups; i++)
+		refresh(t, &t->owners->cgroups[i]->owner, now_ns);
+}
+
+void owner_set_pool(struct process_owner *owner, struct strpool *pool)
+{
+	const char **names[] = {
+		&owner->cgroup,  &owner->container, &owner->container_name,
+		&owner->runtime, &owner->pod,       &owner->unit,
+		&owner->exe,
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (*names[i])
+			*names[i] = strpool_add(pool, *names[i]);
+}
+
+void process_owners_set_pool(struct process_owners *o, struct strpool *pool)
+{
+	for (size_t i = 0; i < o->nr_cgroups; i++)
+		owner_set_pool(&o->cgroups[i]->owner, pool);
 }

@@ -4,21 +4,42 @@
  * ancestors. A process that lives 5 ms is in the cgroup of its parent. Those that a
  * container runtime or systemd starts are not: they are moved before their exec, but live
  * long enough to be read.
+ *
+ * Also finds the owner of a sample's cgroup id: the cgroup of the process at that moment,
+ * even if it is gone or the process moved since. Only where cgroup v2 is the only
+ * hierarchy mounted: with v1 the id is often that of the v2 root.
  */
 #ifndef LB_PROCESS_OWNER_H
 #define LB_PROCESS_OWNER_H
 
 #include "process/image.h"
 
+struct cgroup_mounts;
+
+/**
+ * @proc_fd      /proc
+ * @mounts, @v2  as cgroup_mounts and cgroups of struct process_table_config
+ * Return: NULL when out of memory.
+ */
+struct process_owners *process_owners_new(int proc_fd, const struct cgroup_mounts *mounts,
+					  const char *v2);
+void process_owners_free(struct process_owners *o);
+
 /** @proc_dir  of this same image; -1: it is gone, or has become another image */
 void owner_fill(struct process_table *t, struct image *img, int proc_dir);
 
-/** Fills all of @owner but exe. @path  below the root of the hierarchy; v2: 0 */
-void owner_of_cgroup(struct process_table *t, uint32_t hierarchy, const char *path,
-		     size_t len, struct process_owner *owner);
+/** As process_table_cgroup(). */
+const struct process_owner *process_owners_find(struct process_table *t,
+						uint64_t cgroup_id, uint64_t time_ns);
+/** Forgets cgroup ids that no sample has had since @before_ns. */
+void process_owners_forget(struct process_owners *o, uint64_t before_ns);
 
 /** Retries missing names of containers. */
-void owner_refresh(struct process_table *t, uint64_t now_ns);
+void process_owners_refresh(struct process_table *t, uint64_t now_ns);
+
+/** Moves the names of one owner, or of all by cgroup id, to @pool. */
+void owner_set_pool(struct process_owner *owner, struct strpool *pool);
+void process_owners_set_pool(struct process_owners *o, struct strpool *pool);
 
 /** @proc_fd  /proc. Return: NULL when out of memory. */
 struct container_names *owner_container_names(int proc_fd);

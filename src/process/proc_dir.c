@@ -25,12 +25,10 @@
  * 4242 (comm) S 1 4242 ... : the name is raw and may hold ") S 1", so what counts
  * is the last parenthesis. Field numbers as in proc(5).
  */
-int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
+int proc_stat_parse(const char *text, struct proc_stat *ret)
 {
-	const char *open = memchr(text, '(', len);
-	const char *close = memrchr(text, ')', len);
+	const char *open = strchr(text, '('), *close = strrchr(text, ')');
 	struct proc_stat stat = {0};
-	char fields[512];
 	unsigned long long ppid, flags, nr_threads, start;
 	size_t n;
 
@@ -38,13 +36,8 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 		return -EBADMSG;
 	n = (size_t)(close - open - 1);
 	memcpy(stat.comm, open + 1, n < 15 ? n : 15);
-	n = len - (size_t)(close + 1 - text);
-	if (n >= sizeof(fields))
-		n = sizeof(fields) - 1;
-	memcpy(fields, close + 1, n);
-	fields[n] = '\0';
 	/* 3 state, 4 ppid, 9 flags, 20 num_threads, 22 starttime */
-	if (sscanf(fields,
+	if (sscanf(close + 1,
 		   " %c %llu %*s %*s %*s %*s %llu %*s %*s %*s %*s %*s %*s %*s %*s %*s "
 		   "%*s %llu %*s %llu",
 		   &stat.state, &ppid, &flags, &nr_threads, &start) != 5)
@@ -81,52 +74,33 @@ static size_t line_numbers(const char *text, const char *name, unsigned long *re
 	return nr;
 }
 
-int proc_status_parse(const char *text, size_t len, struct proc_status *ret)
+int proc_status_parse(const char *text, struct proc_status *ret)
 {
-	struct proc_status status = {0};
-	unsigned long n[33]; /* pid namespaces nest 32 deep at most */
-	char copy[16384];
-	size_t nr;
+	unsigned long tgid, uids[2], gids[2], ns_tgids[33]; /* namespaces nest 32 deep */
+	size_t nr = line_numbers(text, "\nNStgid:", ns_tgids, ARRAY_SIZE(ns_tgids));
 
-	if (len >= sizeof(copy))
-		len = sizeof(copy) - 1;
-	memcpy(copy, text, len);
-	copy[len] = '\0';
-	if (line_numbers(copy, "\nTgid:", n, 1) != 1)
+	if (line_numbers(text, "\nTgid:", &tgid, 1) != 1 ||
+	    line_numbers(text, "\nUid:", uids, 2) != 2 ||
+	    line_numbers(text, "\nGid:", gids, 2) != 2)
 		return -EBADMSG;
-	status.tgid = (uint32_t)n[0];
-	if (line_numbers(copy, "\nUid:", n, 4) < 2)
-		return -EBADMSG;
-	status.uid = (uid_t)n[1];
-	if (line_numbers(copy, "\nGid:", n, 4) < 2)
-		return -EBADMSG;
-	status.gid = (gid_t)n[1];
-	nr = line_numbers(copy, "\nNStgid:", n, 33);
-	status.ns_tgid = nr ? (uint32_t)n[nr - 1] : 0;
-	*ret = status;
+	*ret = (struct proc_status){.tgid = (uint32_t)tgid,
+				    .uid = (uid_t)uids[1],
+				    .gid = (gid_t)gids[1],
+				    .ns_tgid = nr ? (uint32_t)ns_tgids[nr - 1] : 0};
 	return 0;
 }
 
-int proc_uid_map_parse(const char *text, size_t len, uid_t *ret)
+int proc_uid_map_parse(const char *text, uid_t *ret)
 {
-	const char *end = text + len;
-
-	while (text < end) {
-		const char *newline = memchr(text, '\n', (size_t)(end - text));
-		size_t n = (size_t)((newline ? newline : end) - text);
+	for (; text; text = strchr(text, '\n')) {
 		unsigned long inside, outside, count;
-		char line[128];
 
-		if (n < sizeof(line)) {
-			memcpy(line, text, n);
-			line[n] = '\0';
-			if (sscanf(line, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
-			    inside == 0 && count > 0) {
-				*ret = (uid_t)outside;
-				return 0;
-			}
+		text += *text == '\n';
+		if (sscanf(text, "%lu %lu %lu", &inside, &outside, &count) == 3 &&
+		    inside == 0 && count > 0) {
+			*ret = (uid_t)outside;
+			return 0;
 		}
-		text = newline ? newline + 1 : end;
 	}
 	return -ENOENT;
 }
@@ -254,8 +228,9 @@ void proc_tree_mark_descendants(struct proc_tree *tree)
 /* ---- the files of one process ---- */
 
 /*
- * Reads as much as fits of a file that the kernel makes as one record: what is less than
- * asked for is all of it (single_open(), fs/seq_file.c). Return: bytes, or -errno.
+ * Reads, terminated, as much as fits of a file that the kernel writes in one piece: what is
+ * less than asked for is all of it (seq_read(), fs/seq_file.c; of uid_map a page, which
+ * begins with id 0). Return: bytes, or -errno.
  */
 static ssize_t read_record(int dir, const char *name, char *buf, size_t size)
 {
@@ -265,31 +240,12 @@ static ssize_t read_record(int dir, const char *name, char *buf, size_t size)
 	if (fd < 0)
 		return -errno;
 	do
-		n = read(fd, buf, size);
+		n = read(fd, buf, size - 1);
 	while (n < 0 && errno == EINTR);
-	return n < 0 ? -errno : n;
-}
-
-/* Same, of any file. */
-static ssize_t read_small(int dir, const char *name, char *buf, size_t size)
-{
-	_cleanup_close_ int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	size_t len = 0;
-
-	if (fd < 0)
+	if (n < 0)
 		return -errno;
-	while (len < size) {
-		ssize_t n = read(fd, buf + len, size - len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		len += (size_t)n;
-	}
-	return (ssize_t)len;
+	buf[n] = '\0';
+	return n;
 }
 
 int proc_dir_stat(int proc_dir, struct proc_stat *ret)
@@ -297,7 +253,7 @@ int proc_dir_stat(int proc_dir, struct proc_stat *ret)
 	char buf[1024];
 	ssize_t n = read_record(proc_dir, "stat", buf, sizeof(buf));
 
-	return n < 0 ? (int)n : proc_stat_parse(buf, (size_t)n, ret);
+	return n < 0 ? (int)n : proc_stat_parse(buf, ret);
 }
 
 int proc_dir_status(int proc_dir, struct proc_status *ret)
@@ -305,15 +261,15 @@ int proc_dir_status(int proc_dir, struct proc_status *ret)
 	char buf[16384]; /* a user may be in many groups, which come before NStgid */
 	ssize_t n = read_record(proc_dir, "status", buf, sizeof(buf));
 
-	return n < 0 ? (int)n : proc_status_parse(buf, (size_t)n, ret);
+	return n < 0 ? (int)n : proc_status_parse(buf, ret);
 }
 
 int proc_dir_root_uid(int proc_dir, uid_t *ret)
 {
 	char buf[4096];
-	ssize_t n = read_small(proc_dir, "uid_map", buf, sizeof(buf));
+	ssize_t n = read_record(proc_dir, "uid_map", buf, sizeof(buf));
 
-	return n < 0 ? (int)n : proc_uid_map_parse(buf, (size_t)n, ret);
+	return n < 0 ? (int)n : proc_uid_map_parse(buf, ret);
 }
 
 ssize_t proc_dir_cgroup(int proc_dir, char *buf, size_t size)
@@ -368,6 +324,17 @@ int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid)
 			return dir;
 	}
 	return -ESRCH;
+}
+
+int proc_dir_open_mapped(int proc_dir, const struct mapping *m)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "map_files/%llx-%llx", (unsigned long long)m->start,
+		 (unsigned long long)m->end);
+	fd = openat(proc_dir, path, O_PATH | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
 
 ssize_t proc_dir_maps(int proc_dir, char *buf, size_t size, uint64_t time_ns,

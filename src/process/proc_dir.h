@@ -36,15 +36,15 @@ struct proc_status {
 	uint32_t ns_tgid; /* innermost pid namespace; 0: not known */
 };
 
-/* Pure parsers of @len bytes. Return: 0, or -EBADMSG with @ret unchanged. */
-int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret);
-int proc_status_parse(const char *text, size_t len, struct proc_status *ret);
+/* Pure parsers. Return: 0, or -EBADMSG with @ret unchanged. */
+int proc_stat_parse(const char *text, struct proc_stat *ret);
+int proc_status_parse(const char *text, struct proc_status *ret);
 
 /**
  * Finds the uid, in our user namespace, that is 0 in the one of this uid_map.
  * Return: 0, or -ENOENT when it has no 0 (or the text is not a uid_map).
  */
-int proc_uid_map_parse(const char *text, size_t len, uid_t *ret);
+int proc_uid_map_parse(const char *text, uid_t *ret);
 
 /** Returns whether /proc hides other users' processes from us (hidepid). */
 bool proc_hides_others(void);
@@ -90,6 +90,12 @@ void proc_tree_mark_descendants(struct proc_tree *tree);
  * its own directory has no data. Return: a directory like proc_dir_open(), or -ESRCH.
  */
 int proc_dir_open_thread(int proc_fd, int proc_dir, uint32_t tgid);
+
+/**
+ * Opens the file that is mapped at @m, even if deleted, replaced or without a name, by its
+ * link in map_files. Return: O_PATH or -errno.
+ */
+int proc_dir_open_mapped(int proc_dir, const struct mapping *m);
 
 /** Return: 0, -ESRCH or -ENOENT when it is gone, -EBADMSG, other errno. */
 int proc_dir_stat(int proc_dir, struct proc_stat *ret);

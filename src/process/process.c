@@ -2,24 +2,213 @@
 #include "process/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+#include "base/log.h"
+#include "base/vec.h"
+#include "process/proc_dir.h"
 
 bool process_may_open(const struct process *proc)
 {
 	return proc->root_fd >= 0 && proc->uid != (uid_t)-1 && proc->gid != (gid_t)-1;
 }
 
+static struct safe_open rules_for(const struct process *p, const char *path,
+				  unsigned int flags, uint64_t max_bytes)
+{
+	return (struct safe_open){
+		.root_fd = p->root_fd,
+		.path = path,
+		.flags = flags,
+		.uid = p->uid,
+		.gid = p->gid,
+		.root_uid = p->root_uid,
+		.max_bytes = max_bytes,
+	};
+}
+
 int process_open_in_root(const struct process *proc, const char *path,
 			 unsigned int safe_open_flags, uint64_t max_bytes)
 {
-	struct safe_open how = {
-		.root_fd = proc->root_fd,
-		.path = path,
-		.flags = safe_open_flags,
-		.uid = proc->uid,
-		.gid = proc->gid,
-		.root_uid = proc->root_uid,
-		.max_bytes = max_bytes,
-	};
+	struct safe_open how = rules_for(proc, path, safe_open_flags, max_bytes);
 
 	return process_may_open(proc) ? safe_open(&how) : -ESRCH;
+}
+
+/* ---- the files in which a JIT describes its code ---- */
+
+#define JIT_FILE_RULES     (SAFE_OPEN_OWNED | SAFE_OPEN_NOFOLLOW)
+#define PERF_MAP_MAX_BYTES (256ull << 20)
+#define JITDUMP_MAX_BYTES  (4ull << 30)
+#define JIT_FILE_MAX_SIZES 4096 /* looks kept; at more, every second one is forgotten */
+
+void jit_file_init(struct jit_file *f)
+{
+	*f = (struct jit_file){.fd = -1, .open_errno = ENOENT, .path = ""};
+}
+
+void jit_file_deinit(struct jit_file *f, struct fd_budget *budget)
+{
+	if (f->fd >= 0) {
+		close(f->fd);
+		fd_budget_give(budget);
+	}
+	free(f->sizes);
+	jit_file_init(f);
+}
+
+static void set_refusal(struct jit_file *f, const struct process *p, int why)
+{
+	if (f->open_errno != why)
+		log_debug("%s of process %u: %s, skipping", f->path, p->tgid,
+			  strerror(why));
+	f->open_errno = why;
+}
+
+/* Every second look is enough to tell ages half as exactly. */
+static void thin(struct jit_file *f)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < f->nr_sizes; i += 2)
+		f->sizes[nr++] = f->sizes[i];
+	f->nr_sizes = nr;
+}
+
+/*
+ * Of looks that saw the same size the first and the last are kept: the next bytes
+ * came after the last, these bytes came before the first.
+ */
+static void note_size(struct jit_file *f, uint64_t now_ns, uint64_t size_bytes)
+{
+	size_t nr = f->nr_sizes;
+
+	if (nr && size_bytes < f->sizes[nr - 1].size_bytes)
+		nr = f->nr_sizes = 0;
+	if (nr >= 2 && f->sizes[nr - 1].size_bytes == size_bytes &&
+	    f->sizes[nr - 2].size_bytes == size_bytes) {
+		f->sizes[nr - 1].time_ns = now_ns;
+		return;
+	}
+	if (nr >= JIT_FILE_MAX_SIZES)
+		thin(f);
+	/* Without memory this look is not noted: ages are known less exactly. */
+	if (vec_grow(&f->sizes, &f->cap_sizes, f->nr_sizes + 1, sizeof(*f->sizes),
+		     JIT_FILE_MAX_SIZES))
+		return;
+	f->sizes[f->nr_sizes++] =
+		(struct jit_file_size){.time_ns = now_ns, .size_bytes = size_bytes};
+}
+
+static bool is_same_file(int a, int b)
+{
+	struct stat x, y;
+
+	return a >= 0 && b >= 0 && !fstat(a, &x) && !fstat(b, &y) &&
+	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Takes @fd, whose place in the budget was taken. */
+static void adopt(struct jit_file *f, int fd, struct fd_budget *budget)
+{
+	if (f->fd >= 0) {
+		close(f->fd);
+		fd_budget_give(budget);
+	}
+	f->fd = fd;
+	f->open_errno = 0;
+	f->nr_sizes = 0;
+}
+
+void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *budget,
+		   uint64_t now_ns)
+{
+	int fd = process_may_open(p) ? -ENOENT : -ESRCH;
+	struct jit_file *f = &p->perf_map;
+	struct safe_open how;
+	struct stat st;
+	char path[64];
+
+	if (fd == -ENOENT && p->ns_tgid) {
+		snprintf(path, sizeof(path), "/tmp/perf-%u.map", p->ns_tgid);
+		f->path = strpool_add(pool, path);
+		how = rules_for(p, f->path, JIT_FILE_RULES, PERF_MAP_MAX_BYTES);
+		fd = fd_budget_take(budget) ? safe_open(&how) : -EMFILE;
+		if (fd < 0 && fd != -EMFILE)
+			fd_budget_give(budget);
+	}
+	if (is_same_file(fd, f->fd)) {
+		close(fd);
+		fd_budget_give(budget);
+	} else if (fd >= 0) {
+		adopt(f, fd, budget);
+	} else if (f->fd < 0 &&
+		   (fd != -ENOENT || f->open_errno == ENOENT || f->open_errno == ESRCH)) {
+		/* One that was refused, and removed since, stays refused. */
+		set_refusal(f, p, -fd);
+	}
+	if (f->fd >= 0 && !fstat(f->fd, &st))
+		note_size(f, now_ns, (uint64_t)st.st_size);
+}
+
+static bool is_dump_of(const struct mapping *m, const struct process *p)
+{
+	const char *base = strrchr(m->path, '/');
+	unsigned long pid;
+
+	if (m->kind != MAPPING_JITDUMP || !base)
+		return false;
+	pid = strtoul(base + strlen("/jit-"), NULL, 10);
+	return pid == p->tgid || (p->ns_tgid && pid == p->ns_tgid);
+}
+
+/* The newest one: after exec or a restart of the JIT it is another. */
+static const struct mapping *find_dump(const struct process *p)
+{
+	for (size_t i = p->maps.nr; i-- > 0;)
+		if (is_dump_of(&p->maps.items[i], p))
+			return &p->maps.items[i];
+	return NULL;
+}
+
+static int open_mapped_dump(const struct safe_open *how, const struct mapping *m,
+			    int proc_dir)
+{
+	_cleanup_close_ int fd = proc_dir_open_mapped(proc_dir, m);
+	int rc = fd < 0 ? fd : safe_open_check(fd, how);
+
+	return rc ? rc : io_reopen(fd);
+}
+
+void jitdump_look(struct process *p, int proc_dir, struct fd_budget *budget)
+{
+	const struct mapping *m = find_dump(p);
+	struct jit_file *f = &p->jitdump;
+	struct safe_open how;
+	int fd;
+
+	if (!m || (f->fd >= 0 && f->path == m->path))
+		return;
+	if (f->fd < 0)
+		f->path = m->path;
+	how = rules_for(p, m->path, JIT_FILE_RULES, JITDUMP_MAX_BYTES);
+	fd = process_may_open(p) ? -EMFILE : -ESRCH;
+	if (fd == -EMFILE && fd_budget_take(budget)) {
+		fd = proc_dir >= 0 ? open_mapped_dump(&how, m, proc_dir) : -ESRCH;
+		if ((fd == -ESRCH || fd == -ENOENT) && !m->deleted)
+			fd = safe_open(&how);
+		if (fd < 0)
+			fd_budget_give(budget);
+	}
+	if (fd >= 0) {
+		adopt(f, fd, budget);
+		f->path = m->path;
+	} else if (f->fd < 0) {
+		set_refusal(f, p, -fd);
+	}
 }

@@ -78,7 +78,7 @@ struct process {
 	struct jit_file perf_map;
 	struct jit_file jitdump;
 	struct jit_code jit_code; /* bytes in process_table_jit_store() */
-	struct interp_codes interp_codes; /* texts in process_table_interp_store() */
+	struct interp_codes interp_codes; /* texts in the table's interp_store */
 	const char
 		*command; /* its arguments, a '\n' after each; interned; NULL: not read */
 	const char *cwd; /* same; as it was when the arguments were read */
@@ -97,5 +97,28 @@ bool process_may_open(const struct process *proc);
  */
 int process_open_in_root(const struct process *proc, const char *path,
 			 unsigned int safe_open_flags, uint64_t max_bytes);
+
+/* ---- for the process table: perf map and jitdump ---- */
+
+/** Sets fd -1 and ENOENT. */
+void jit_file_init(struct jit_file *f);
+void jit_file_deinit(struct jit_file *f, struct fd_budget *budget);
+
+/**
+ * Looks for /tmp/perf-<ns_tgid>.map in the root of @p: opens it if it exists and is safe,
+ * records its size if it is open. If the file was replaced or shrank, the list of sizes
+ * starts again.
+ */
+void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *budget,
+		   uint64_t now_ns);
+
+/**
+ * Looks for a mapped jit-<pid>.dump (a JIT maps a page of its jitdump to be
+ * found), where pid is that of @p inside or outside of its namespace. It must
+ * belong to the target like a perf map.
+ *
+ * @proc_dir  its directory in /proc; -1, when it is gone: looks by path
+ */
+void jitdump_look(struct process *p, int proc_dir, struct fd_budget *budget);
 
 #endif

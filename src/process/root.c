@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "process/root.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/stat.h>
 #include <stdlib.h>
@@ -9,36 +10,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/hashmap.h"
 #include "base/vec.h"
-
-/*
- * Identity of a root: the directory, and its mount, which is in one mount namespace only.
- * Before Linux 5.8 the mount is not available: then the process's mount namespace
- * replaces it, which decides what is mounted below.
- * The open descriptor keeps the mount alive, so its id is not reused.
- */
-struct root_key {
-	uint64_t dev, inode, mount_id, mount_ns; /* the one or the other is 0 */
-};
-
-struct root {
-	struct root_key key;
-	uint64_t id;
-	uint64_t since_ns; /* CLOCK_MONOTONIC: open by then */
-	bool is_mount_root; /* it is the whole mount that is seen */
-	int fd;
-	size_t nr_refs;
-	uint32_t slot; /* in roots.items */
-};
-
-struct roots {
-	struct root **items; /* dense */
-	size_t nr, cap;
-	struct hashmap by_key;
-	struct fd_budget *budget;
-	uint64_t last_id;
-};
 
 struct roots *roots_new(struct fd_budget *budget)
 {
@@ -75,21 +47,17 @@ static bool key_eq(uint32_t item, const void *key, const void *ctx)
 	return !memcmp(&roots->items[item]->key, key, sizeof(struct root_key));
 }
 
-/* Asks about @path, or about the descriptor itself when @path is "". */
-static int read_key(int dir, const char *path, struct root_key *key,
-		    bool *ret_is_mount_root)
+static int read_key(int fd, struct root_key *ret, bool *ret_is_mount_root)
 {
 	struct statx stx = {0};
 
 	/* Sends no request to a remote server, which may not reply. */
-	if (statx(dir, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT | AT_EMPTY_PATH,
-		  STATX_TYPE | STATX_INO | STATX_MNT_ID, &stx))
-		return -1;
-	if (!S_ISDIR(stx.stx_mode))
-		return -1;
-	key->dev = (uint64_t)stx.stx_dev_major << 32 | stx.stx_dev_minor;
-	key->inode = stx.stx_ino;
-	key->mount_id = stx.stx_mask & STATX_MNT_ID ? stx.stx_mnt_id : 0;
+	if (statx(fd, "", AT_STATX_DONT_SYNC | AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID,
+		  &stx))
+		return -errno;
+	ret->dev = (uint64_t)stx.stx_dev_major << 32 | stx.stx_dev_minor;
+	ret->inode = stx.stx_ino;
+	ret->mount_id = stx.stx_mnt_id;
 	*ret_is_mount_root = stx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
 	return 0;
 }
@@ -122,37 +90,25 @@ static struct root *add(struct roots *roots, int fd, const struct root_key *key,
 
 struct root *roots_get(struct roots *roots, int proc_dir)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_close_ int fd =
+		openat(proc_dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct root_key key = {0};
-	struct root *root = NULL;
 	bool is_mount_root;
-	struct stat ns;
+	struct root *root;
 	uint32_t item;
 
-	if (read_key(proc_dir, "root", &key, &is_mount_root))
+	if (fd < 0 || read_key(fd, &key, &is_mount_root))
 		return NULL;
-	if (!key.mount_id && !fstatat(proc_dir, "ns/mnt", &ns, 0))
-		key.mount_ns = ns.st_ino;
 	item = hashmap_find(&roots->by_key, key_hash(&key), key_eq, &key, roots);
 	if (item != HASHMAP_NONE)
 		return root_ref(roots->items[item]);
 	if (!fd_budget_take(roots->budget))
 		return NULL;
-	fd = openat(proc_dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	/* It may have moved since: what was opened is what counts. */
-	if (fd >= 0 && !read_key(fd, "", &key, &is_mount_root)) {
-		item = hashmap_find(&roots->by_key, key_hash(&key), key_eq, &key, roots);
-		if (item == HASHMAP_NONE) {
-			root = add(roots, fd, &key, is_mount_root);
-			if (root) {
-				take_fd(&fd);
-				return root;
-			}
-		} else {
-			root = root_ref(roots->items[item]);
-		}
-	}
-	fd_budget_give(roots->budget);
+	root = add(roots, fd, &key, is_mount_root);
+	if (root)
+		take_fd(&fd);
+	else
+		fd_budget_give(roots->budget);
 	return root;
 }
 
@@ -162,7 +118,8 @@ struct root *roots_find_mount(const struct roots *roots, uint64_t mount_id,
 	for (size_t i = 0; mount_id && i < roots->nr; i++) {
 		struct root *root = roots->items[i];
 
-		if (root_mount(root) == mount_id && root->since_ns < time_ns)
+		if (root->is_mount_root && root->key.mount_id == mount_id &&
+		    root->since_ns < time_ns)
 			return root_ref(root);
 	}
 	return NULL;
@@ -193,29 +150,4 @@ void roots_put(struct roots *roots, struct root *root)
 	close(root->fd);
 	fd_budget_give(roots->budget);
 	free(root);
-}
-
-int root_fd(const struct root *root)
-{
-	return root ? root->fd : -1;
-}
-
-uint64_t root_mount(const struct root *root)
-{
-	return root->is_mount_root ? root->key.mount_id : 0;
-}
-
-uint64_t root_id(const struct root *root)
-{
-	return root ? root->id : 0;
-}
-
-struct root *roots_at(const struct roots *roots, size_t i)
-{
-	return i < roots->nr ? roots->items[i] : NULL;
-}
-
-size_t roots_count(const struct roots *roots)
-{
-	return roots->nr;
 }

@@ -8,10 +8,35 @@
 #define LB_PROCESS_ROOT_H
 
 #include "base/cleanup.h"
+#include "base/hashmap.h"
 #include "process/file.h"
 
-struct root; /* counted references */
-struct roots;
+/*
+ * Identity of a root: the directory, and its mount, which is in one mount namespace only.
+ * The open descriptor keeps the mount alive, so its id is not reused.
+ */
+struct root_key {
+	uint64_t dev, inode, mount_id;
+};
+
+struct root {
+	struct root_key key;
+	uint64_t id; /* unlike its descriptor never reused; not 0 */
+	uint64_t since_ns; /* CLOCK_MONOTONIC: open by then */
+	bool is_mount_root; /* it is the whole mount that is seen */
+	int fd; /* O_PATH */
+	size_t nr_refs;
+	uint32_t slot; /* in roots.items */
+};
+
+/* All of them, in no order. */
+struct roots {
+	struct root **items;
+	size_t nr, cap;
+	struct hashmap by_key;
+	struct fd_budget *budget;
+	uint64_t last_id;
+};
 
 #define ROOTS_MAX 4096
 
@@ -40,18 +65,5 @@ struct root *roots_find_mount(const struct roots *roots, uint64_t mount_id,
 struct root *root_ref(struct root *root);
 /** Drops a reference: the last one closes it. @root may be NULL. */
 void roots_put(struct roots *roots, struct root *root);
-
-/** Returns its O_PATH directory, owned by @root. -1 for NULL. */
-int root_fd(const struct root *root);
-
-/** Returns the id of the mount whose root it is, as in struct lb_ids; 0: none. */
-uint64_t root_mount(const struct root *root);
-
-/** Returns its id, which unlike its descriptor is never reused. 0 for NULL. */
-uint64_t root_id(const struct root *root);
-
-/** Returns the @i-th known root, in no order; NULL past the last. */
-struct root *roots_at(const struct roots *roots, size_t i);
-size_t roots_count(const struct roots *roots);
 
 #endif

@@ -26,7 +26,6 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/vec.h"
-#include "process/jit_file.h"
 #include "process/image.h"
 #include "process/owner.h"
 
@@ -68,20 +67,9 @@ static void move(struct strpool *pool, const char **name)
 		*name = strpool_add(pool, *name);
 }
 
-static void move_owner(struct strpool *pool, struct process_owner *o)
-{
-	const char **owner[] = {
-		&o->cgroup, &o->container, &o->container_name, &o->runtime, &o->pod,
-		&o->unit,   &o->exe,
-	};
-
-	for (size_t i = 0; i < sizeof(owner) / sizeof(*owner); i++)
-		move(pool, owner[i]);
-}
-
 static void move_image(struct strpool *pool, struct process *p)
 {
-	move_owner(pool, &p->owner);
+	owner_set_pool(&p->owner, pool);
 	move(pool, &p->perf_map.path);
 	move(pool, &p->jitdump.path);
 	move(pool, &p->command);
@@ -95,8 +83,7 @@ void process_table_set_pool(struct process_table *t, struct strpool *pool)
 	for (size_t i = 0; i < t->nr_ids; i++)
 		if (t->images[i])
 			move_image(pool, &t->images[i]->proc);
-	for (size_t i = 0; i < t->cgroups.nr; i++)
-		move_owner(pool, &t->cgroups.items[i]->owner);
+	process_owners_set_pool(t->owners, pool);
 	for (size_t i = 0; i < file_cache_count(t->files); i++)
 		move(pool, &file_cache_at(t->files, i)->path);
 	t->pool = pool;
@@ -211,8 +198,6 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 		image_inherit(next, img);
 		if (ev->time_ns <= img->ids_ns)
 			image_forget_ids(t, img);
-		next->proc.ns_tgid = img->proc.ns_tgid;
-		next->ppid = img->ppid;
 		if (read_later)
 			hand_over_maps(img, next);
 	}
@@ -270,7 +255,7 @@ static void apply_mmap(struct process_table *t, const struct task_event *ev)
 	if (!img)
 		return;
 	memcpy(m.build_id, ev->build_id, ev->build_id_len);
-	mapping_set_path(&m, t->pool, ev->path, strlen(ev->path));
+	mapping_set_path(&m, t->pool, ev->path);
 	if (ev->time_ns > img->read_ns || is_known_mapping(img, &m))
 		image_add_mapping(t, img, &m);
 }
@@ -334,23 +319,21 @@ static bool is_over_now(struct process_table *t, struct image *img, uint64_t now
 	       image_is_gone(t, img, now_ns);
 }
 
-static void mark_used(const struct process *p, bool *is_used)
-{
-	for (size_t i = 0; i < p->maps.nr; i++)
-		if (p->maps.items[i].file)
-			is_used[p->maps.items[i].file->id] = true;
-}
-
-/* Marks files that it maps, or mapped while samples may not be named yet. */
-static void mark_mapped(const struct process *p, uint64_t now_ns, bool *is_used)
+/* Marks files that it maps, or mapped at @since_ns or later. */
+static void mark_mapped(const struct process *p, uint64_t since_ns, bool *is_used)
 {
 	for (size_t i = 0; i < p->maps.nr; i++) {
 		const struct mapping *m = &p->maps.items[i];
 
-		if (m->file &&
-		    (m->until_ns == UINT64_MAX || m->until_ns + OVER_AFTER_NS >= now_ns))
+		if (m->file && m->until_ns >= since_ns)
 			is_used[m->file->id] = true;
 	}
+}
+
+/* What ended before has no samples without a name. */
+static uint64_t over_before(uint64_t now_ns)
+{
+	return now_ns > OVER_AFTER_NS ? now_ns - OVER_AFTER_NS : 0;
 }
 
 void process_table_trim(struct process_table *t, uint64_t now_ns)
@@ -367,23 +350,12 @@ void process_table_trim(struct process_table *t, uint64_t now_ns)
 			img->proc.is_over = true;
 			jit_file_deinit(&img->proc.perf_map, &t->budget);
 			jit_file_deinit(&img->proc.jitdump, &t->budget);
-			jit_file_init(&img->proc.perf_map);
-			jit_file_init(&img->proc.jitdump);
 		}
 		if (is_used && !img->proc.is_over)
-			mark_mapped(&img->proc, now_ns, is_used);
+			mark_mapped(&img->proc, over_before(now_ns), is_used);
 	}
 	if (is_used)
 		file_cache_close_unused(t->files, is_used);
-}
-
-static void forget_past(struct process_table *t, struct image *img, uint64_t now_ns)
-{
-	size_t nr = img->proc.maps.nr;
-
-	if (now_ns > OVER_AFTER_NS)
-		maps_forget(&img->proc.maps, now_ns - OVER_AFTER_NS);
-	t->nr_mappings -= nr - img->proc.maps.nr;
 }
 
 void process_table_forget_ended(struct process_table *t, uint64_t now_ns)
@@ -392,18 +364,22 @@ void process_table_forget_ended(struct process_table *t, uint64_t now_ns)
 		calloc(file_cache_count(t->files), sizeof(*is_used));
 
 	process_table_trim(t, now_ns);
-	cgroup_ids_forget(&t->cgroups, now_ns);
+	process_owners_forget(t->owners, now_ns);
 	for (size_t i = 0; i < t->nr_ids; i++)
 		if (t->images[i] && t->images[i]->proc.is_over &&
 		    t->images[i]->last_sample_ns < now_ns)
 			t->images[i]->sampled_ns = 0;
 	process_table_expire(t, now_ns);
 	for (size_t i = 0; i < t->nr_ids; i++) {
-		if (!t->images[i])
+		struct process *p = process_table_at(t, (uint32_t)i);
+		size_t nr = p ? p->maps.nr : 0;
+
+		if (!p)
 			continue;
-		forget_past(t, t->images[i], now_ns);
+		maps_forget(&p->maps, over_before(now_ns));
+		t->nr_mappings -= nr - p->maps.nr;
 		if (is_used)
-			mark_used(&t->images[i]->proc, is_used);
+			mark_mapped(p, 0, is_used);
 	}
 	if (is_used)
 		file_cache_forget_unused(t->files, is_used);
@@ -459,7 +435,6 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 	if (!t)
 		return error_set(err, -ENOMEM, "out of memory");
 	t->pool = pool;
-	cgroup_ids_init(&t->cgroups, config->cgroup_mounts, config->cgroups);
 	t->max_images = config->max_processes ? config->max_processes
 					      : DEFAULT_MAX_IMAGES;
 	t->max_mappings = config->max_mappings ? config->max_mappings
@@ -479,12 +454,13 @@ int process_table_new(const struct process_table_config *config, struct strpool 
 		t->files = file_cache_new(t->roots, &t->budget);
 	if (!t->files)
 		return error_set(err, -ENOMEM, "out of memory");
-	t->container_names = owner_container_names(t->proc_fd);
-	if (!t->container_names)
+	t->owners =
+		process_owners_new(t->proc_fd, config->cgroup_mounts, config->cgroups);
+	if (!t->owners)
 		return error_set(err, -ENOMEM, "out of memory");
-	if (jit_store_new(config->max_jit_bytes, &t->jit_store))
+	if (jit_store_new(JIT_STORE_DEFAULT_BYTES, &t->jit_store))
 		return error_set(err, -ENOMEM, "cannot make a memfd for JIT objects");
-	if (interp_store_new(config->max_interp_bytes, &t->interp_store))
+	if (interp_store_new(INTERP_STORE_DEFAULT_BYTES, &t->interp_store))
 		return error_set(err, -ENOMEM, "out of memory");
 	*ret = take_ptr(t);
 	return 0;
@@ -500,8 +476,7 @@ void process_table_free(struct process_table *t)
 	interp_store_free(t->interp_store);
 	file_cache_free(t->files);
 	roots_free(t->roots);
-	container_names_free(t->container_names);
-	cgroup_ids_deinit(&t->cgroups);
+	process_owners_free(t->owners);
 	if (t->proc_fd >= 0)
 		close(t->proc_fd);
 	hashmap_deinit(&t->by_tgid);
@@ -510,6 +485,77 @@ void process_table_free(struct process_table *t)
 	free(t->free_ids);
 	free(t->active);
 	free(t);
+}
+
+/* ---- reading /proc ---- */
+
+/* Opens what is not open yet; the first time it also finds the owner. */
+static void open_files(struct process_table *t, struct image *img, uint64_t now_ns)
+{
+	bool is_first = !img->was_read;
+
+	image_open_files(t, img, now_ns);
+	if (is_first && img->was_read)
+		owner_fill(t, img, img->is_newest ? img->proc_dir : -1);
+	if (t->nr_dirs > t->max_dirs)
+		image_forget_dir(t, img);
+}
+
+struct process *process_table_prepare(struct process_table *t, uint32_t tgid)
+{
+	struct image *img = image_newest(t, tgid);
+
+	/* A scan of the targets has read it already. */
+	if (!img || !img->maps_known) {
+		image_scan(t, tgid);
+		img = image_newest(t, tgid);
+	}
+	if (!img || img->proc.exited || img->proc.is_kernel_thread)
+		return NULL;
+	open_files(t, img, clock_now_ns());
+	return &img->proc;
+}
+
+static int scan_each(void *ctx, uint32_t tgid, int dir)
+{
+	(void)dir;
+	image_scan(ctx, tgid);
+	return 0;
+}
+
+static int scan_some(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
+		     struct error *err)
+{
+	_cleanup_(proc_tree_deinit) struct proc_tree tree = {0};
+	int rc = proc_tree_read(t->proc_fd, &tree);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < nr_tgids; i++)
+		if (!proc_tree_mark(&tree, tgids[i]))
+			return error_set(err, -ESRCH,
+					 "there is no process %u: it has ended, or the "
+					 "number is wrong",
+					 tgids[i]);
+	proc_tree_mark_descendants(&tree);
+	for (size_t i = 0; i < tree.nr; i++)
+		if (tree.items[i].is_marked)
+			image_scan(t, tree.items[i].tgid);
+	return 0;
+}
+
+int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
+		       struct error *err)
+{
+	int rc;
+
+	t->restricted = tgids;
+	rc = tgids ? scan_some(t, tgids, nr_tgids, err)
+		   : proc_dir_each(t->proc_fd, scan_each, t);
+	errno = -rc;
+	if (rc && rc != -ESRCH)
+		return error_set_exit(err, EXIT_SYSTEM, rc, "cannot list /proc: %m");
+	return rc;
 }
 
 /* ---- samples ---- */
@@ -522,21 +568,20 @@ void process_table_free(struct process_table *t)
  * Return: the image of this exec id, or NULL.
  */
 static struct image *resolve_exec_id(struct process_table *t, struct image *img,
-				     uint64_t start_boottime_ns, uint32_t exec_id,
-				     uint64_t time_ns)
+				     const struct lb_image *id, uint64_t time_ns)
 {
 	struct image *older = image_of(t, img->older);
-	uint32_t old_id = img->proc.exec_id;
+	struct lb_image before = *id;
 	struct image *next;
 
-	if (exec_id < old_id)
+	before.exec_id = img->proc.exec_id;
+	if (id->exec_id < before.exec_id)
 		return NULL;
-	if (img->by_exec && !img->is_expected && exec_id == old_id + 1 &&
+	if (img->by_exec && !img->is_expected && id->exec_id == before.exec_id + 1 &&
 	    img->sampled_ns < img->proc.from_ns + PROC_TICK_NS) {
-		image_identify(t, img, start_boottime_ns, exec_id);
 		if (older && !older->proc.identified &&
-		    image_start_fits(older, start_boottime_ns))
-			image_identify(t, older, start_boottime_ns, old_id);
+		    image_start_fits(older, id->start_boottime_ns))
+			image_identify(t, older, &before);
 		return img;
 	}
 	if (!img->is_newest)
@@ -547,36 +592,34 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 	image_inherit(next, img);
 	/* The time of the exec is not known: ids may be those of the new program. */
 	image_forget_ids(t, img);
-	next->proc.ns_tgid = img->proc.ns_tgid;
-	next->ppid = img->ppid;
 	next->fork_ns = img->fork_ns;
 	image_end(img, time_ns);
-	image_identify(t, next, start_boottime_ns, exec_id);
 	return next;
 }
 
-/* Finds the image by time and gives it its exact name. */
-static struct image *identify(struct process_table *t, uint32_t tgid,
-			      uint64_t start_boottime_ns, uint32_t exec_id,
+/* Finds the image by time, or reads it, and gives it its exact name. */
+static struct image *identify(struct process_table *t, const struct lb_image *id,
 			      uint64_t time_ns)
 {
-	struct image *img = image_identified(t, tgid, start_boottime_ns, exec_id);
+	struct image *img = image_identified(t, id);
 
 	if (img)
 		return img;
-	img = image_at(t, tgid, time_ns);
-	if (!img || !image_start_fits(img, start_boottime_ns))
-		return NULL;
-	if (img->proc.identified)
-		return resolve_exec_id(t, img, start_boottime_ns, exec_id, time_ns);
-	image_identify(t, img, start_boottime_ns, exec_id);
+	img = image_at(t, id->tgid, time_ns);
+	if (img && !image_start_fits(img, id->start_boottime_ns))
+		img = NULL;
+	if (img && img->proc.identified)
+		img = resolve_exec_id(t, img, id, time_ns);
+	if (!img)
+		img = image_from_proc(t, id);
+	if (img)
+		image_identify(t, img, id);
 	return img;
 }
 
-bool process_table_is_identified(struct process_table *t, uint32_t tgid,
-				 uint64_t start_boottime_ns, uint32_t exec_id)
+bool process_table_is_identified(struct process_table *t, const struct lb_image *id)
 {
-	return image_identified(t, tgid, start_boottime_ns, exec_id);
+	return image_identified(t, id);
 }
 
 static void mark_sampled(struct process_table *t, struct image *img, uint64_t time_ns)
@@ -587,79 +630,69 @@ static void mark_sampled(struct process_table *t, struct image *img, uint64_t ti
 		image_activate(t, img);
 }
 
-static struct image *identify_or_read(struct process_table *t, uint32_t tgid,
-				      uint64_t start_boottime_ns, uint32_t exec_id,
-				      uint64_t time_ns)
-{
-	struct image *img = identify(t, tgid, start_boottime_ns, exec_id, time_ns);
-
-	if (img)
-		return img;
-	img = image_from_proc(t, tgid, start_boottime_ns);
-	if (img)
-		image_identify(t, img, start_boottime_ns, exec_id);
-	return img;
-}
-
-struct process *process_table_identify(struct process_table *t, uint32_t tgid,
-				       uint64_t start_boottime_ns, uint32_t exec_id,
+struct process *process_table_identify(struct process_table *t, const struct lb_image *id,
 				       uint64_t time_ns)
 {
-	struct image *img =
-		identify_or_read(t, tgid, start_boottime_ns, exec_id, time_ns);
+	struct image *img = identify(t, id, time_ns);
 
 	return img ? &img->proc : NULL;
 }
 
-struct process *process_table_expect(struct process_table *t, uint32_t tgid,
-				     uint64_t start_boottime_ns, uint32_t exec_id,
+struct process *process_table_expect(struct process_table *t, const struct lb_image *id,
 				     uint64_t time_ns)
 {
-	struct image *img =
-		identify_or_read(t, tgid, start_boottime_ns, exec_id, time_ns);
+	struct image *img = identify(t, id, time_ns);
 
 	if (!img)
 		return NULL;
 	if (!img->proc.opened)
-		image_open_files(t, img, clock_now_ns());
+		open_files(t, img, clock_now_ns());
 	img->is_expected = true;
 	return &img->proc;
 }
 
-struct process *process_table_first_sample(struct process_table *t, uint32_t tgid,
-					   uint64_t start_boottime_ns, uint32_t exec_id,
-					   uint64_t time_ns)
+struct process *process_table_first_sample(struct process_table *t,
+					   const struct lb_image *id, uint64_t time_ns)
 {
-	struct image *img =
-		identify_or_read(t, tgid, start_boottime_ns, exec_id, time_ns);
+	struct image *img = identify(t, id, time_ns);
 
 	if (!img)
 		return NULL;
 	mark_sampled(t, img, time_ns);
 	if (!img->was_read)
-		image_open_files(t, img, clock_now_ns());
+		open_files(t, img, clock_now_ns());
 	return &img->proc;
 }
 
-struct process *process_table_find(struct process_table *t, uint32_t tgid,
-				   uint64_t start_boottime_ns, uint32_t exec_id,
+struct process *process_table_find(struct process_table *t, const struct lb_image *id,
 				   uint64_t first_ns, uint64_t last_ns)
 {
-	struct image *img = image_identified(t, tgid, start_boottime_ns, exec_id);
+	struct image *img = image_identified(t, id);
 
 	if (!img) {
-		img = image_at(t, tgid, last_ns);
+		img = image_at(t, id->tgid, last_ns);
 		if (!img || img->proc.identified ||
-		    !image_start_fits(img, start_boottime_ns))
+		    !image_start_fits(img, id->start_boottime_ns))
 			return NULL;
-		image_identify(t, img, start_boottime_ns, exec_id);
+		image_identify(t, img, id);
 	}
 	mark_sampled(t, img, first_ns);
 	if (last_ns > img->last_sample_ns)
 		img->last_sample_ns = last_ns;
 	if (image_is_stale(t, img) && !img->done)
-		image_open_files(t, img, clock_now_ns());
+		open_files(t, img, clock_now_ns());
 	return &img->proc;
+}
+
+struct process *process_table_first_told(struct process_table *t,
+					 const struct lb_first_sample *first)
+{
+	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
+	struct image *img = identify(t, &id, first->time_ns);
+
+	if (img)
+		image_tell_ids(t, img, &first->ids, first->time_ns);
+	return process_table_first_sample(t, &id, first->time_ns);
 }
 
 /* ---- upkeep ---- */
@@ -680,13 +713,13 @@ void process_table_refresh(struct process_table *t, uint64_t now_ns)
 		/* Asked anew whether it lives. */
 		image_forget_dir(t, img);
 		if (img->sampled_ns && !img->done)
-			image_open_files(t, img, now_ns);
+			open_files(t, img, now_ns);
 		img->is_active = stays_active(img);
 		if (img->is_active)
 			t->active[nr++] = img->proc.id;
 	}
 	t->nr_active = nr;
-	owner_refresh(t, now_ns);
+	process_owners_refresh(t, now_ns);
 }
 
 bool process_table_open_new(struct process_table *t, uint64_t now_ns)
@@ -698,7 +731,7 @@ bool process_table_open_new(struct process_table *t, uint64_t now_ns)
 		struct image *img = t->images[t->active[i]];
 
 		if (img->proc.opened && img->unopened && !img->done)
-			image_open_files(t, img, now_ns);
+			open_files(t, img, now_ns);
 	}
 	return true;
 }
@@ -719,6 +752,18 @@ bool process_is_alive(struct process_table *t, const struct process *p)
 	_cleanup_close_ int dir = img->is_newest ? image_open_dir(t, img) : -1;
 
 	return dir >= 0;
+}
+
+int process_find_mapped(struct process_table *t, const struct process *p,
+			const struct mapping *m, bool *ret_by_path)
+{
+	const struct image *img = t->images[p->id];
+	_cleanup_close_ int dir = img->is_newest ? image_open_dir(t, img) : -1;
+	struct file_source source = {.proc_dir = dir, .root = img->root};
+
+	if (dir < 0 || m->until_ns != UINT64_MAX)
+		return -ESRCH;
+	return file_source_find(&source, m, ret_by_path);
 }
 
 bool process_is_sampled(const struct process_table *t, const struct process *p)
@@ -744,11 +789,6 @@ int process_add_interp_code(struct process_table *t, struct process *p,
 	if (!p->interp_codes.nr)
 		process_read_command(t, p);
 	return interp_codes_add(&p->interp_codes, t->interp_store, record, size_bytes);
-}
-
-struct interp_store *process_table_interp_store(struct process_table *t)
-{
-	return t->interp_store;
 }
 
 void process_table_forget_jit(struct process_table *t, uint64_t before_ns)
@@ -819,17 +859,6 @@ static void expire_chain(struct process_table *t, struct image *newest, uint64_t
 		kept->older = IMAGE_NONE;
 }
 
-/* The exit of this one may have been among the events that were lost. */
-static void check_alive(struct process_table *t, struct image *img)
-{
-	int dir = image_open_dir(t, img);
-
-	if (dir >= 0)
-		close(dir);
-	else
-		image_end(img, clock_now_ns());
-}
-
 void process_table_expire(struct process_table *t, uint64_t now_ns)
 {
 	unsigned int nr_checks = 0;
@@ -843,7 +872,9 @@ void process_table_expire(struct process_table *t, uint64_t now_ns)
 		    img->checked_seq != t->lost_seq &&
 		    nr_checks++ < MAX_CHECKS_PER_EXPIRE) {
 			img->checked_seq = t->lost_seq;
-			check_alive(t, img);
+			/* Its exit may have been among the events that were lost. */
+			if (!process_is_alive(t, &img->proc))
+				image_end(img, clock_now_ns());
 		}
 		if (has_expired(t, img, now_ns))
 			expire_chain(t, img, now_ns);
@@ -862,11 +893,7 @@ struct process *process_table_at(struct process_table *t, uint32_t id)
 
 void process_table_stats(const struct process_table *t, struct process_table_stats *ret)
 {
-	struct jit_store_stats jit;
-	struct interp_store_stats interps;
 
-	jit_store_stats(t->jit_store, &jit);
-	interp_store_stats(t->interp_store, &interps);
 	*ret = (struct process_table_stats){
 		.nr_processes = t->nr_ids - t->nr_free,
 		.nr_dropped = t->nr_dropped,
@@ -877,11 +904,10 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 		.nr_files_dropped = t->budget.nr_refused,
 		.nr_mappings = t->nr_mappings,
 		.nr_mappings_dropped = t->nr_maps_dropped,
-		.nr_jit_objects = jit.nr_objects,
-		.nr_jit_bytes = jit.nr_bytes,
+		.nr_jit_objects = t->jit_store->stats.nr_objects,
+		.nr_jit_bytes = t->jit_store->stats.nr_bytes,
 		.nr_jit_lost = t->nr_jit_lost,
 		.nr_jit_foreign = t->nr_jit_foreign,
-		.nr_interp_bytes = interps.nr_bytes,
 		.nr_interp_codes_lost = t->nr_interp_codes_lost,
 	};
 	for (size_t i = 0; i < t->nr_ids; i++) {
@@ -897,24 +923,13 @@ void process_table_stats(const struct process_table *t, struct process_table_sta
 	}
 }
 
-size_t process_table_nr_files(const struct process_table *t)
-{
-	return file_cache_count(t->files);
-}
-
 struct target_file *process_table_file(struct process_table *t, uint32_t id)
 {
 	return file_cache_at(t->files, id);
 }
 
-static void fill_owner(void *ctx, const char *path, size_t len,
-		       struct process_owner *owner)
-{
-	owner_of_cgroup(ctx, 0, path, len, owner);
-}
-
 const struct process_owner *process_table_cgroup(struct process_table *t, uint64_t id,
 						 uint64_t time_ns)
 {
-	return cgroup_ids_owner(&t->cgroups, id, time_ns, fill_owner, t);
+	return process_owners_find(t, id, time_ns);
 }

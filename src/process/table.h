@@ -28,7 +28,6 @@ struct process_table_stats {
 	uint64_t nr_jit_objects, nr_jit_bytes; /* held */
 	uint64_t nr_jit_lost; /* JIT objects that were not kept, or not available */
 	uint64_t nr_jit_foreign; /* listed in a runtime-specific format */
-	uint64_t nr_interp_bytes; /* held of code objects of interpreters */
 	uint64_t nr_interp_codes_lost; /* code objects that were not kept */
 	uint64_t nr_mappings_dropped; /* over MAPS_MAX of an image, or over all of them */
 };
@@ -45,8 +44,6 @@ struct process_table_config {
 	size_t max_files; /* open descriptors; 0: the default, 8192, or what
 			   * RLIMIT_NOFILE allows */
 	size_t max_mappings; /* of all images together; 0: the default, 2 Mi */
-	uint64_t max_jit_bytes; /* of JIT objects; 0: JIT_STORE_DEFAULT_BYTES */
-	uint64_t max_interp_bytes; /* of code objects; 0: INTERP_STORE_DEFAULT_BYTES */
 };
 
 /**
@@ -86,52 +83,39 @@ void process_table_event(struct process_table *t, const struct task_event *ev);
  *
  * Return: the entry, or NULL when nothing is known (a counted miss).
  */
-struct process *process_table_first_sample(struct process_table *t, uint32_t tgid,
-					   uint64_t start_boottime_ns, uint32_t exec_id,
-					   uint64_t time_ns);
+struct process *process_table_first_sample(struct process_table *t,
+					   const struct lb_image *id, uint64_t time_ns);
 
-/**
- * Sets the ids and root of @p from the kernel's sample at @time_ns. The newest ids win,
- * also over /proc, which may show a program executed since. The root is found only if
- * another process had the same one when the sample was taken.
- */
-void process_table_told(struct process_table *t, struct process *p,
-			const struct lb_ids *ids, uint64_t time_ns);
-
-/** Calls process_table_told(), then process_table_first_sample(), for a kernel record. */
+/** As process_table_first_sample(), and first takes the ids and root of the record. */
 struct process *process_table_first_told(struct process_table *t,
 					 const struct lb_first_sample *first);
 
 /**
  * As process_table_first_sample(), for an image that may never be sampled: its files are
  * opened and tracked from now on, but it expires like others without samples. The exec is
- * complete: @exec_id is final.
+ * complete: its exec id is final.
  */
-struct process *process_table_expect(struct process_table *t, uint32_t tgid,
-				     uint64_t start_boottime_ns, uint32_t exec_id,
+struct process *process_table_expect(struct process_table *t, const struct lb_image *id,
 				     uint64_t time_ns);
 
 /**
  * Returns whether an image of exactly this identity is known. If not, pending task events
  * may announce it: read them before looking it up by time.
  */
-bool process_table_is_identified(struct process_table *t, uint32_t tgid,
-				 uint64_t start_boottime_ns, uint32_t exec_id);
+bool process_table_is_identified(struct process_table *t, const struct lb_image *id);
 
 /**
  * Finds the image of this identity that ran at @time_ns, or reads it from /proc; NULL
  * when nothing is known. For JIT events, which are no samples: opens nothing.
  */
-struct process *process_table_identify(struct process_table *t, uint32_t tgid,
-				       uint64_t start_boottime_ns, uint32_t exec_id,
+struct process *process_table_identify(struct process_table *t, const struct lb_image *id,
 				       uint64_t time_ns);
 
 /**
  * Finds the image of a sample, or NULL. Matches (start_boottime, exec_id)
  * exactly where identified, else by time (and then counts as identified).
  */
-struct process *process_table_find(struct process_table *t, uint32_t tgid,
-				   uint64_t start_boottime_ns, uint32_t exec_id,
+struct process *process_table_find(struct process_table *t, const struct lb_image *id,
 				   uint64_t first_ns, uint64_t last_ns);
 
 /**
@@ -187,8 +171,6 @@ int process_add_interp_code(struct process_table *t, struct process *p,
 
 /** Returns the store of all JIT objects. */
 struct jit_store *process_table_jit_store(struct process_table *t);
-/** Returns the store of all code objects' texts. */
-struct interp_store *process_table_interp_store(struct process_table *t);
 /**
  * Frees JIT objects that ended by @before_ns, also by exit, in all images. All samples up
  * to then must have been named.
@@ -235,8 +217,7 @@ size_t process_table_nr_ids(const struct process_table *t);
 struct process *process_table_at(struct process_table *t, uint32_t id);
 void process_table_stats(const struct process_table *t, struct process_table_stats *ret);
 
-/** Number of files in the cache, and the file of an id. */
-size_t process_table_nr_files(const struct process_table *t);
+/** Returns the file of an id in the cache. */
 struct target_file *process_table_file(struct process_table *t, uint32_t id);
 
 #endif

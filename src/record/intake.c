@@ -85,7 +85,7 @@ static bool is_for_command(const struct mapping *m)
 
 static int follow_command(struct intake *in, struct error *err)
 {
-	uint32_t tgid = (uint32_t)launch_pid(in->launch);
+	uint32_t tgid = (uint32_t)in->launch->pid;
 	int rc = sampler_add_target(in->sampler, tgid, err);
 
 	if (rc)
@@ -195,7 +195,7 @@ static int open_sampler(struct intake *in, struct error *err)
 		.kernel_stacks = !o->no_kernel_stack,
 		.walk_user = may_walk_user(in),
 		.max_frames = o->max_frames,
-		.launched_tgid = in->launch ? (uint32_t)launch_pid(in->launch) : 0,
+		.launched_tgid = in->launch ? (uint32_t)in->launch->pid : 0,
 	};
 	int rc;
 
@@ -307,19 +307,19 @@ static void on_task_event(void *ctx, const struct task_event *ev)
  * Reads events when a sample has an unknown image: its exec may have arrived after the
  * last read, and without it the previous image would be taken for this one.
  */
-static void catch_up(struct intake *in, uint32_t tgid, uint64_t start_boottime_ns,
-		     uint32_t exec_id)
+static void catch_up(struct intake *in, const struct lb_image *id)
 {
-	if (!process_table_is_identified(in->processes, tgid, start_boottime_ns, exec_id))
+	if (!process_table_is_identified(in->processes, id))
 		task_ring_read(in->tasks, on_task_event, in);
 }
 
 static void on_first_sample(void *ctx, const struct lb_first_sample *first)
 {
 	struct intake *in = ctx;
+	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
 	const struct process *p;
 
-	catch_up(in, first->tgid, first->start_boottime_ns, first->exec_id);
+	catch_up(in, &id);
 	p = process_table_first_told(in->processes, first);
 	jit_watch_expect(in->jit);
 	unwind_feeder_sampled(in->unwind, p);
@@ -329,8 +329,7 @@ static void on_unwind_request(void *ctx, const struct lb_unwind_request *request
 {
 	struct intake *in = ctx;
 
-	catch_up(in, request->image.tgid, request->image.start_boottime_ns,
-		 request->image.exec_id);
+	catch_up(in, &request->image);
 	jit_watch_request(in->jit, request);
 	unwind_feeder_request(in->unwind, request);
 }
@@ -341,11 +340,8 @@ static void on_interp_code(void *ctx, const struct lb_interp_code *code,
 	struct intake *in = ctx;
 	struct process *p;
 
-	catch_up(in, code->image.tgid, code->image.start_boottime_ns,
-		 code->image.exec_id);
-	p = process_table_identify(in->processes, code->image.tgid,
-				   code->image.start_boottime_ns, code->image.exec_id,
-				   clock_now_ns());
+	catch_up(in, &code->image);
+	p = process_table_identify(in->processes, &code->image, clock_now_ns());
 	if (!p)
 		return;
 	process_add_interp_code(in->processes, p, code, size_bytes);
@@ -374,9 +370,9 @@ static uint64_t epoch_of(const struct intake *in, const struct process *p,
 static void on_sample(void *ctx, const struct sample *sample)
 {
 	struct intake *in = ctx;
-	struct process *p = process_table_find(in->processes, sample->tgid,
-					       sample->start_boottime_ns, sample->exec_id,
-					       sample->first_ns, sample->last_ns);
+	struct lb_image id = {sample->start_boottime_ns, sample->tgid, sample->exec_id};
+	struct process *p =
+		process_table_find(in->processes, &id, sample->first_ns, sample->last_ns);
 
 	if (in->config->dump == DUMP_SAMPLES)
 		dump_sample(sample, stderr);

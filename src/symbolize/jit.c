@@ -59,7 +59,7 @@ static int objects_fd(const struct symbolizer *s, const struct process *proc,
 	*ret_errno = ENOENT;
 	if (!s->processes || !proc->jit_code.nr)
 		return -1;
-	return jit_store_fd(process_table_jit_store(s->processes));
+	return process_table_jit_store(s->processes)->read_fd;
 }
 
 /*
@@ -94,7 +94,7 @@ static void put_objects(struct wire_writer *w, const struct symbolizer *s,
 
 		if (!o->size_bytes)
 			continue;
-		wire_put_u64(w, jit_store_offset(store, o));
+		wire_put_u64(w, store->bodies[o->body].offset);
 		wire_put_u64(w, o->size_bytes);
 		put_times(w, code, o);
 	}

@@ -19,8 +19,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "lineburn.h"
-#include "process/file_facts.h"
-#include "process/vdso.h"
+#include "process/file.h"
 #include "runtime/runtime.h"
 #include "symbolize/symbolizer_internal.h"
 

@@ -98,26 +98,20 @@ static struct known *find_wd(struct cgroup_watch *set, int wd)
 	return i == HASHMAP_NONE ? NULL : &set->dirs[i];
 }
 
-struct cgroup_place {
-	const struct cgroup_mount *mount;
-	const char *path;
-};
-
 static bool is_at(uint32_t item, const void *key, const void *ctx)
 {
-	const struct cgroup_place *place = key;
-	const struct cgroup_watch *set = ctx;
+	const struct known *dir = &((const struct cgroup_watch *)ctx)->dirs[item];
+	const struct known *wanted = key;
 
-	return set->dirs[item].mount == place->mount &&
-	       !strcmp(set->dirs[item].path, place->path);
+	return dir->mount == wanted->mount && !strcmp(dir->path, wanted->path);
 }
 
-static struct known *find_path(struct cgroup_watch *set, const struct cgroup_mount *mount,
-			       const char *path)
+/* Returns the entry of the current directory. */
+static struct known *find_here(struct cgroup_watch *set, const struct cgroup_mount *mount)
 {
-	struct cgroup_place place = {mount, path};
-	uint32_t i =
-		hashmap_find(&set->by_path, hash_path(mount, path), is_at, &place, set);
+	struct known here = {.mount = mount, .path = set->path};
+	uint32_t i = hashmap_find(&set->by_path, hash_path(mount, set->path), is_at,
+				  &here, set);
 
 	return i == HASHMAP_NONE ? NULL : &set->dirs[i];
 }
@@ -179,16 +173,15 @@ static void forget(struct cgroup_watch *set, struct known *dir)
 	set->nr_dirs--;
 }
 
-/* Removes the entry at @path and all below it, maybe one the caller holds. */
-static void forget_tree(struct cgroup_watch *set, const struct cgroup_mount *mount,
-			const char *path)
+/* Removes the current directory and all below it, maybe one the caller holds. */
+static void forget_tree(struct cgroup_watch *set, const struct cgroup_mount *mount)
 {
-	size_t len = strlen(path);
+	size_t len = strlen(set->path);
 
 	for (size_t i = set->nr_dirs; i-- > 0;) {
 		struct known *dir = &set->dirs[i];
 
-		if (dir->mount == mount && !strncmp(dir->path, path, len) &&
+		if (dir->mount == mount && !strncmp(dir->path, set->path, len) &&
 		    (!dir->path[len] || dir->path[len] == '/'))
 			forget(set, dir);
 	}
@@ -236,7 +229,7 @@ static struct known *know_watched(struct cgroup_watch *set,
 				  const struct cgroup_mount *mount, int fd, uint64_t id)
 {
 	int wd = watch(set, fd);
-	struct known *dir = find_path(set, mount, set->path);
+	struct known *dir = find_here(set, mount);
 
 	if (!dir)
 		dir = know(set, mount, id);
@@ -289,14 +282,14 @@ static void walk_children(struct cgroup_watch *set, const struct cgroup_mount *m
 static uint32_t look_at(struct cgroup_watch *set, const struct cgroup_mount *mount,
 			int fd, uint64_t id, uint32_t above, bool *ret_descend)
 {
-	struct known *dir = find_path(set, mount, set->path);
+	struct known *dir = find_here(set, mount);
 	uint32_t mask;
 
 	mask = set->handlers.match(set->handlers.ctx, mount, set->path, ret_descend) &
 	       ~above;
 	/* Another cgroup of that name, or it no longer matches. */
 	if (dir && (dir->id != id || (!*ret_descend && !mask))) {
-		forget_tree(set, mount, set->path);
+		forget_tree(set, mount);
 		dir = NULL;
 	}
 	/* First: then events report what is created while it is read. */
@@ -442,10 +435,10 @@ static void vanished(struct cgroup_watch *set, const struct known *parent,
 	if (!go_to(set, parent, name))
 		return;
 	if (with_all_below) {
-		forget_tree(set, mount, set->path);
+		forget_tree(set, mount);
 		return;
 	}
-	dir = find_path(set, mount, set->path);
+	dir = find_here(set, mount);
 	if (dir)
 		forget(set, dir);
 }

@@ -244,13 +244,12 @@ static struct process *process_of(struct unwind_feeder *w, uint32_t id)
 
 static void find_changed(struct unwind_feeder *w)
 {
-	struct jit_store_stats jit;
+	uint64_t jit_changes = process_table_jit_store(w->processes)->stats.nr_changes;
 
-	jit_store_stats(process_table_jit_store(w->processes), &jit);
-	if (!w->is_expecting && jit.nr_changes == w->jit_changes)
+	if (!w->is_expecting && jit_changes == w->jit_changes)
 		return;
 	w->is_expecting = false;
-	w->jit_changes = jit.nr_changes;
+	w->jit_changes = jit_changes;
 	for (size_t i = 0; i < w->nr_used; i++) {
 		uint32_t id = w->used[i];
 		struct watched_image *img = &w->images[id];
@@ -426,12 +425,10 @@ static void want_page(struct unwind_feeder *w, const struct process *p, uint64_t
 
 static void take_request(struct unwind_feeder *w, const struct lb_unwind_request *r)
 {
-	struct process *(*find)(struct process_table *, uint32_t, uint64_t, uint32_t,
-				uint64_t) = r->ip ? process_table_first_sample
-						  : process_table_expect;
-	const struct process *p = find(w->processes, r->image.tgid,
-				       r->image.start_boottime_ns, r->image.exec_id,
-				       clock_now_ns());
+	const struct process *p =
+		r->ip ? process_table_first_sample(w->processes, &r->image,
+						   clock_now_ns())
+		      : process_table_expect(w->processes, &r->image, clock_now_ns());
 	struct watched_image *img =
 		p && p->identified && !p->is_kernel_thread ? image_of(w, p) : NULL;
 

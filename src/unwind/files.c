@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "process/table.h"
-#include "process/vdso.h"
+#include "process/file.h"
 #include "unwind/tables.h"
 #include "worker/worker.h"
 

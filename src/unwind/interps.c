@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "process/file_facts.h"
+#include "process/file.h"
 #include "process/table.h"
 #include "runtime/runtime.h"
 #include "unwind/tables.h"

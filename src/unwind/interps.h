@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "process/file_facts.h"
+#include "process/file.h"
 
 struct process;
 struct process_table;

@@ -20,7 +20,7 @@
 
 /* A JIT object that some process has registered. */
 struct registered_object {
-	uint64_t serial; /* jit_store_serial() */
+	uint64_t serial; /* of its bytes in the store */
 	struct unwind_text *texts; /* heap; object UNWIND_NO_OBJECT: no room */
 	size_t nr_texts, cap_texts;
 	uint32_t nr_refs; /* 0: free */
@@ -117,7 +117,7 @@ static void put_body(struct unwind_texts *t, uint32_t number)
 static int take_body(struct unwind_texts *t, const struct jit_object *o,
 		     struct text_set *set)
 {
-	uint64_t serial = jit_store_serial(t->store, o);
+	uint64_t serial = t->store->bodies[o->body].serial;
 	uint32_t number =
 		hashmap_find(&t->by_serial, hash_u64(0, serial), serial_eq, &serial, t);
 
@@ -187,7 +187,7 @@ static void decode(struct unwind_texts *t, struct batch *batch, size_t first, si
 		part.bodies[i] = batch->bodies[first + i];
 		part.pieces[i] = batch->pieces[first + i];
 	}
-	answer = rows_of_jit(t->decoder, jit_store_fd(t->store), part.pieces, nr, on_text,
+	answer = rows_of_jit(t->decoder, t->store->read_fd, part.pieces, nr, on_text,
 			     &part);
 	if (answer == WORKER_OK || answer == WORKER_DEADLINE || nr == 1)
 		t->totals.nr_failed += answer == WORKER_OK ? 0 : nr;
@@ -288,8 +288,8 @@ int unwind_texts_get(struct unwind_texts *t, const struct process *p,
 			continue;
 		}
 		batch->bodies[batch->nr] = ret->bodies[ret->nr_bodies - 1];
-		batch->pieces[batch->nr++] =
-			(struct jit_piece){jit_store_offset(t->store, o), o->size_bytes};
+		batch->pieces[batch->nr++] = (struct jit_piece){
+			t->store->bodies[o->body].offset, o->size_bytes};
 		if (batch->nr == BATCH)
 			decode_batch(t, batch);
 	}

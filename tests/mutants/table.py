@@ -81,7 +81,7 @@ MUTANTS = [
      "src/render/csv.c", "unit render/formats",
      "\t\tif (*c == '\"')\n\t\t\tfputc('\"', out);\n", ""),
     ("links-lead-out", "a path of a container may lead out of its root",
-     "src/process/safe_open.c", "unit process/safe_open",
+     "src/process/file.c", "unit process/file",
      ".resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,", ".resolve = RESOLVE_NO_MAGICLINKS,"),
     ("decoder-may-map-uncounted", "a decoder may map memory that its limit does not see",
      "src/worker/sandbox.c", "unit worker/sandbox",

@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "collect/jit_probe.h"
 #include "process/file.h"
-#include "process/file_facts.h"
 
 /*
  * On overlayfs the device number belongs to one mount (or one of its layers), but inode

@@ -11,7 +11,7 @@
 #include "collect/jit_probe.h"
 #include "decode/jit/interface.h"
 #include "lineburn_unwind.h"
-#include "process/file_facts.h"
+#include "process/file.h"
 #include "process/table.h"
 #include "runtime/jit/inodes.h"
 #include "runtime/jit/list_walk.h"
@@ -141,8 +141,8 @@ void jit_watch_read(struct jit_watch *w)
 static void apply(struct jit_watch *w, const struct jit_event *ev)
 {
 	struct jit_store *store = process_table_jit_store(w->processes);
-	struct process *p = process_table_identify(
-		w->processes, ev->tgid, ev->start_boottime_ns, ev->exec_id, ev->time_ns);
+	struct lb_image id = {ev->start_boottime_ns, ev->tgid, ev->exec_id};
+	struct process *p = process_table_identify(w->processes, &id, ev->time_ns);
 	struct jit_registration r = {
 		.entry_addr = ev->entry_addr,
 		.symfile_addr = ev->symfile_addr,
@@ -561,9 +561,7 @@ void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *r)
 
 	if (r->kind != LB_REQUEST_LIST && r->kind != LB_REQUEST_MAPPING)
 		return;
-	p = process_table_identify(w->processes, r->image.tgid,
-				   r->image.start_boottime_ns, r->image.exec_id,
-				   clock_now_ns());
+	p = process_table_identify(w->processes, &r->image, clock_now_ns());
 	if (!p || !p->jit_code.is_unprobed)
 		return;
 	c = &p->jit_code;

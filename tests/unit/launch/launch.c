@@ -47,8 +47,8 @@ static struct launch *start(char **argv)
 	launch_user_find(&user);
 	assert_false(user.is_other);
 	assert_int_equal(launch_new(argv, &user, false, &l, &err), 0);
-	assert_true(launch_pid(l) > 0);
-	assert_false(launch_was_executed(l));
+	assert_true(l->pid > 0);
+	assert_false(l->executed);
 	return l;
 }
 
@@ -69,7 +69,7 @@ static struct launch *run(const char *script)
 	assert_int_equal(chdir(dir), 0);
 	l = start(argv);
 	assert_int_equal(launch_go(l, &err), 0);
-	assert_true(launch_was_executed(l));
+	assert_true(l->executed);
 	wait_for_end(l);
 	return l;
 }
@@ -133,7 +133,7 @@ static void assert_fails(const char *command, enum exit_code code, int rc)
 	assert_int_equal(err.exit_code, code);
 	assert_non_null(strstr(err.text, command));
 	assert_non_null(strstr(err.text, strerror(-rc)));
-	assert_false(launch_was_executed(l));
+	assert_false(l->executed);
 	assert_true(launch_has_ended(l));
 	assert_int_equal(launch_exit_status(l), code);
 }
@@ -163,7 +163,7 @@ static void test_never_let_go(void **state)
 	(void)state;
 	snprintf(path, sizeof(path), "%s/touched", dir);
 	l = start(argv);
-	pid = launch_pid(l);
+	pid = l->pid;
 	assert_int_equal(kill(pid, SIGSTOP), 0); /* even if it cannot run */
 	assert_false(launch_has_ended(l));
 	launch_free(l);
@@ -186,7 +186,7 @@ static void test_lineburn_dies(void **state)
 	assert_int_equal(pipe(ends), 0);
 	lineburn = fork();
 	if (lineburn == 0) {
-		pid = launch_pid(start(argv));
+		pid = start(argv)->pid;
 		if (write(ends[1], &pid, sizeof(pid)) != sizeof(pid))
 			_exit(1);
 		raise(SIGKILL);
@@ -207,11 +207,11 @@ static void test_killed_before_start(void **state)
 	struct error err = {0};
 
 	(void)state;
-	assert_int_equal(kill(launch_pid(l), SIGKILL), 0);
+	assert_int_equal(kill(l->pid, SIGKILL), 0);
 	wait_for_end(l);
 	assert_int_equal(launch_go(l, &err), -EPIPE);
 	assert_non_null(strstr(err.text, "true was killed"));
-	assert_false(launch_was_executed(l));
+	assert_false(l->executed);
 }
 
 static void test_waits(void **state)
@@ -448,11 +448,10 @@ static void test_other_user(void **state)
 	assert_non_null(realpath("/bin/sh", shell));
 	assert_int_equal(launch_new(argv, &user, false, &l, &err), 0);
 	/* It is that user while it waits, and has mapped what it will execute. */
-	for (int i = 0; i < 10000 && !has_text(launch_pid(l), "maps", shell); i++)
+	for (int i = 0; i < 10000 && !has_text(l->pid, "maps", shell); i++)
 		poll(NULL, 0, 1);
-	assert_true(has_text(launch_pid(l), "maps", shell));
-	assert_true(
-		has_text(launch_pid(l), "status", "Uid:\t65534\t65534\t65534\t65534"));
+	assert_true(has_text(l->pid, "maps", shell));
+	assert_true(has_text(l->pid, "status", "Uid:\t65534\t65534\t65534\t65534"));
 	assert_int_equal(launch_go(l, &err), 0);
 	wait_for_end(l);
 	unsetenv("SUDO_UID");

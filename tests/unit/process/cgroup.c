@@ -198,7 +198,7 @@ static bool owner_of(const char *path, struct cgroup_owner *ret)
 
 	assert_non_null(copy);
 	memcpy(copy, path, len);
-	return cgroup_owner_of(copy, len, ret);
+	return cgroup_owner_at(-1, copy, len, ret);
 }
 
 static void shapes(void **state)

@@ -17,6 +17,12 @@
 
 #include "base/cleanup.h"
 #include "lib/scratch.h"
+#include "lineburn.h"
+
+/* The identity of a program image. */
+#define IMAGE(pid, start_ns, exec_nr) \
+	(&(struct lb_image){          \
+		.tgid = (pid), .start_boottime_ns = (start_ns), .exec_id = (exec_nr)})
 
 struct fake_proc {
 	char path[64]; /* holds proc/ and root/ */

@@ -56,7 +56,7 @@ static void test_texts_are_shared(void **state)
 	size_t len;
 
 	(void)state;
-	assert_int_equal(interp_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
 	len = make(&r, 1, "/srv/app.py", "f", 10);
 	assert_int_equal(interp_codes_add(&a, s, &r, len), 0);
 	len = make(&r, 2, "/srv/app.py", "g", 10);
@@ -64,7 +64,7 @@ static void test_texts_are_shared(void **state)
 	len = make(&r, 1, "/srv/app.py", "f", 10);
 	assert_int_equal(interp_codes_add(&b, s, &r, len), 0);
 
-	interp_store_stats(s, &stats);
+	stats = s->stats;
 	assert_int_equal(stats.nr_texts, 4); /* file, f, g, table */
 	code = interp_codes_find(&a, 1);
 	assert_text(&code->file, "/srv/app.py", false);
@@ -79,11 +79,11 @@ static void test_texts_are_shared(void **state)
 
 	/* The other image still has what they shared. */
 	interp_codes_deinit(&a);
-	interp_store_stats(s, &stats);
+	stats = s->stats;
 	assert_int_equal(stats.nr_texts, 3);
 	assert_text(&interp_codes_find(&b, 1)->name, "f", false);
 	interp_codes_deinit(&b);
-	interp_store_stats(s, &stats);
+	stats = s->stats;
 	assert_int_equal(stats.nr_texts, 0);
 	assert_int_equal(stats.nr_bytes, 0);
 }
@@ -109,7 +109,7 @@ static void test_malformed(void **state)
 	size_t len;
 
 	(void)state;
-	assert_int_equal(interp_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
 	len = make(&r, 1, "a.py", "f", 100);
 	refuse(&c, s, &r, len - 1); /* the table is not all there */
 	refuse(&c, s, &r, 0);
@@ -144,7 +144,7 @@ static void test_wide_names(void **state)
 	size_t len = make(&r, 1, "", "", 1);
 
 	(void)state;
-	assert_int_equal(interp_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
 	r.file_width = 2;
 	r.file_chars = 128;
 	r.name_width = 4;
@@ -174,7 +174,7 @@ static void test_cut_is_completed(void **state)
 
 	(void)state;
 	memset(name, 'n', 300);
-	assert_int_equal(interp_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
 	len = make(&r, 1, "a.py", name, 5000);
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	assert_int_equal(c.nr_cut, 1);
@@ -210,7 +210,7 @@ static void test_another_one_by_now(void **state)
 	uint8_t table[5000] = {0};
 
 	(void)state;
-	assert_int_equal(interp_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	whole = *interp_codes_find(&c, 1);
 	whole.first_line++;
@@ -235,7 +235,7 @@ static void test_unread_is_filled_in(void **state)
 	size_t len = make(&r, 1, "a.py", "f", 0);
 
 	(void)state;
-	assert_int_equal(interp_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
 	r.file_width = r.name_width = 0;
 	r.table_bytes = LB_INTERP_NOT_READ;
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
@@ -267,7 +267,7 @@ static void test_full(void **state)
 		if (interp_codes_add(&c, s, &r, len) == -ENOSPC)
 			nr_lost++;
 	}
-	interp_store_stats(s, &stats);
+	stats = s->stats;
 	assert_true(c.nr > 20 && c.nr < 100);
 	assert_int_equal(c.nr + nr_lost, 1000);
 	assert_int_equal(c.nr_lost, nr_lost);
@@ -275,7 +275,7 @@ static void test_full(void **state)
 	assert_int_equal(stats.nr_refused, nr_lost);
 	assert_null(interp_codes_find(&c, 999));
 	interp_codes_deinit(&c);
-	interp_store_stats(s, &stats);
+	stats = s->stats;
 	assert_int_equal(stats.nr_bytes, 0);
 	/* Numbers and room are there again. */
 	for (uint64_t id = 0; id < 20; id++)
@@ -312,7 +312,7 @@ static void test_table_of_no_bytes_is_whole(void **state)
 	size_t len;
 
 	(void)state;
-	assert_int_equal(interp_store_new(0, &s), 0);
+	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
 	len = make(&r, 1, "<string>", "<module>", 0);
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	assert_false(interp_codes_find(&c, 1)->is_cut);

@@ -36,7 +36,7 @@ static int teardown(void **state)
 
 	jit_code_deinit(&f->code, f->store);
 	jit_code_deinit(&f->child, f->store);
-	jit_store_stats(f->store, &stats);
+	stats = f->store->stats;
 	assert_int_equal(stats.nr_objects, 0);
 	assert_int_equal(stats.nr_bytes, 0);
 	jit_store_free(f->store);
@@ -62,8 +62,8 @@ static void assert_object(const struct fixture *f, const struct jit_object *o,
 	assert_int_equal(o->from_ns, from_ns);
 	assert_true(o->until_ns == until_ns);
 	assert_int_equal(o->size_bytes, strlen(bytes));
-	assert_int_equal(pread(jit_store_fd(f->store), text, o->size_bytes,
-			       (off_t)jit_store_offset(f->store, o)),
+	assert_int_equal(pread(f->store->read_fd, text, o->size_bytes,
+			       (off_t)f->store->bodies[o->body].offset),
 			 (ssize_t)o->size_bytes);
 	assert_string_equal(text, bytes);
 }
@@ -183,7 +183,7 @@ static void test_forks_share(void **state)
 	for (size_t i = 0; i < 100; i++)
 		assert_int_equal(
 			jit_code_copy(&children[i], &f->code, f->store, 1000 + i), 0);
-	jit_store_stats(f->store, &stats);
+	stats = f->store->stats;
 	assert_int_equal(stats.nr_registrations, 200);
 	assert_object(f, &children[50].items[7], "twelve bytes", 7, UINT64_MAX);
 	/* A child's change is its own; so is the parent's. */
@@ -193,7 +193,7 @@ static void test_forks_share(void **state)
 	assert_int_equal(f->code.nr, 201);
 	assert_int_equal(children[1].nr, 200);
 	assert_true(children[1].items[7].until_ns == UINT64_MAX);
-	jit_store_stats(f->store, &stats);
+	stats = f->store->stats;
 	assert_int_equal(stats.nr_registrations, 200 + 200 + 201);
 	/* Not of the time before a fork that is told late. */
 	assert_int_equal(jit_code_copy(&f->child, &f->code, f->store, 1500), 0);
@@ -206,7 +206,7 @@ static void test_forks_share(void **state)
 	jit_code_unregister(&children[99], f->store, 7, 3000);
 	jit_code_deinit(&children[99], f->store);
 	jit_code_deinit(&f->child, f->store);
-	jit_store_stats(f->store, &stats);
+	stats = f->store->stats;
 	assert_int_equal(stats.nr_registrations, 0);
 }
 
@@ -367,7 +367,7 @@ static void test_forget(void **state)
 			jit_code_unregister(&f->code, f->store, i, 100 + i);
 	}
 	jit_code_forget(&f->code, f->store, 149);
-	jit_store_stats(f->store, &stats);
+	stats = f->store->stats;
 	assert_int_equal(f->code.nr, 75);
 	assert_int_equal(stats.nr_objects, 75);
 	assert_int_equal(stats.nr_bytes, 75 * 4096); /* a page each */
@@ -399,7 +399,7 @@ static void test_store_is_full(void **state)
 	assert_int_equal(add(f, 3, big, 3), 0);
 	assert_int_equal(add(f, 4, big, 4), -ENOSPC);
 	assert_int_equal(f->code.nr_lost, 1);
-	jit_store_stats(f->store, &stats);
+	stats = f->store->stats;
 	assert_int_equal(stats.nr_refused, 1);
 	jit_code_unregister(&f->code, f->store, 1, 5);
 	jit_code_forget(&f->code, f->store, 5);
@@ -421,9 +421,9 @@ static void test_holes(void **state)
 		jit_code_unregister(&f->code, f->store, i, i + 1);
 		jit_code_forget(&f->code, f->store, i + 1);
 	}
-	assert_int_equal(fstat(jit_store_fd(f->store), &st), 0);
+	assert_int_equal(fstat(f->store->read_fd, &st), 0);
 	assert_true(st.st_blocks * 512 <= 2 * 4096);
-	assert_int_equal(write(jit_store_fd(f->store), "x", 1), -1);
+	assert_int_equal(write(f->store->read_fd, "x", 1), -1);
 }
 
 /* The file does not grow for ever, however much comes and goes. */
@@ -448,7 +448,7 @@ static void test_compaction(void **state)
 	assert_int_equal(f->code.nr, 2);
 	assert_object(f, &f->code.items[0], "stays at the beginning", 1, UINT64_MAX);
 	assert_object(f, &f->code.items[1], "stays in the middle", 1000, UINT64_MAX);
-	assert_int_equal(fstat(jit_store_fd(f->store), &st), 0);
+	assert_int_equal(fstat(f->store->read_fd, &st), 0);
 	assert_in_range(st.st_size, 2 * 4096, 128 << 20);
 	assert_in_range(st.st_blocks * 512, 1, 2 * 4096);
 	free(big);

@@ -188,16 +188,18 @@ static void event_names(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		mapping_set_path(&m, pool, cases[i].name, strlen(cases[i].name));
+		mapping_set_path(&m, pool, cases[i].name);
 		assert_string_equal(m.path, cases[i].path);
 		assert_int_equal(m.kind, cases[i].kind);
 		assert_int_equal(m.deleted, cases[i].deleted);
 	}
 	memset(huge, 'x', sizeof(huge));
 	huge[0] = '/';
-	mapping_set_path(&m, pool, huge, sizeof(huge));
+	huge[sizeof(huge) - 1] = '\0';
+	mapping_set_path(&m, pool, huge);
 	assert_string_equal(m.path, "//toolong");
-	mapping_set_path(&m, pool, huge, 4095);
+	huge[4095] = '\0';
+	mapping_set_path(&m, pool, huge);
 	assert_int_equal(strlen(m.path), 4095);
 }
 

@@ -77,7 +77,7 @@ static const struct process_owner *sampled(uint32_t pid, uint64_t start_ns,
 					   uint32_t exec_id, uint64_t time_ns)
 {
 	struct process *p =
-		process_table_first_sample(table, pid, start_ns, exec_id, time_ns);
+		process_table_first_sample(table, IMAGE(pid, start_ns, exec_id), time_ns);
 
 	assert_non_null(p);
 	return &p->owner;

@@ -48,8 +48,7 @@ static void stat_lines(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(
-			proc_stat_parse(cases[i].text, strlen(cases[i].text), &stat), 0);
+		assert_int_equal(proc_stat_parse(cases[i].text, &stat), 0);
 		assert_string_equal(stat.comm, cases[i].comm);
 		assert_int_equal(stat.state, cases[i].process_state);
 		assert_int_equal(stat.ppid, 1);
@@ -58,9 +57,8 @@ static void stat_lines(void **state)
 		assert_false(stat.is_kernel_thread);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		assert_int_equal(proc_stat_parse(bad[i], strlen(bad[i]), &stat),
-				 -EBADMSG);
-	assert_int_equal(proc_stat_parse(kthreadd, strlen(kthreadd), &stat), 0);
+		assert_int_equal(proc_stat_parse(bad[i], &stat), -EBADMSG);
+	assert_int_equal(proc_stat_parse(kthreadd, &stat), 0);
 	assert_true(stat.is_kernel_thread);
 }
 
@@ -74,15 +72,15 @@ static void status_lines(void **state)
 	struct proc_status status;
 
 	(void)state;
-	assert_int_equal(proc_status_parse(text, sizeof(text) - 1, &status), 0);
+	assert_int_equal(proc_status_parse(text, &status), 0);
 	assert_int_equal(status.tgid, 12);
 	assert_int_equal(status.uid, 1001);
 	assert_int_equal(status.gid, 51);
 	assert_int_equal(status.ns_tgid, 1);
-	assert_int_equal(proc_status_parse(flat, sizeof(flat) - 1, &status), 0);
+	assert_int_equal(proc_status_parse(flat, &status), 0);
 	assert_int_equal(status.ns_tgid, 0);
-	assert_int_equal(proc_status_parse("Tgid:\t1\n", 8, &status), -EBADMSG);
-	assert_int_equal(proc_status_parse("", 0, &status), -EBADMSG);
+	assert_int_equal(proc_status_parse("Tgid:\t1\n", &status), -EBADMSG);
+	assert_int_equal(proc_status_parse("", &status), -EBADMSG);
 }
 
 static void uid_maps(void **state)
@@ -105,9 +103,7 @@ static void uid_maps(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		uid_t root = 77;
 
-		assert_int_equal(
-			proc_uid_map_parse(cases[i].text, strlen(cases[i].text), &root),
-			cases[i].rc);
+		assert_int_equal(proc_uid_map_parse(cases[i].text, &root), cases[i].rc);
 		assert_int_equal(root, cases[i].root);
 	}
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "fake_proc.h"
+#include "process/image.h"
 
 #define TICK 10000000ull
 #define MS   1000000ull
@@ -142,7 +143,7 @@ static void scan_reads_identity_and_mappings(void **state)
 	fake_mkdir("%s/self", fake.proc);
 	scan();
 	assert_int_equal(nr_images(), 2);
-	p = process_table_first_sample(table, 100, 77 * TICK + 123, 9, now);
+	p = process_table_first_sample(table, IMAGE(100, 77 * TICK + 123, 9), now);
 	assert_non_null(p);
 	assert_string_equal(p->comm, "a) S (b\n");
 	assert_int_equal(p->uid, 1000);
@@ -158,7 +159,7 @@ static void scan_reads_identity_and_mappings(void **state)
 	assert_int_equal(p->maps.nr, 1);
 	/* It was there before we looked. */
 	assert_string_equal(path_at(p, 0x400000, 1), "/bin/fake");
-	p = process_table_first_sample(table, 2, 0, 0, now);
+	p = process_table_first_sample(table, IMAGE(2, 0, 0), now);
 	assert_true(p && p->is_kernel_thread);
 }
 
@@ -203,14 +204,15 @@ static void dead_leader_is_read_from_its_thread(void **state)
 	p.maps = EXE_LINE;
 	fake_process_files(dir, 102, 100, 'S', &p);
 	scan();
-	found = process_table_first_sample(table, 100, 5 * TICK, 1, now);
+	found = process_table_first_sample(table, IMAGE(100, 5 * TICK, 1), now);
 	assert_non_null(found);
 	assert_true(found->exited);
 	assert_string_equal(path_at(found, 0x400000, now), "/bin/fake");
 	assert_int_equal(found->uid, 7);
 	/* It is still sampled, whatever the exit says. */
-	assert_ptr_equal(process_table_find(table, 100, 5 * TICK, 1, now, now + SEC),
-			 found);
+	assert_ptr_equal(
+		process_table_find(table, IMAGE(100, 5 * TICK, 1), now, now + SEC),
+		found);
 }
 
 /* ---- events ---- */
@@ -231,7 +233,7 @@ static void fork_exec_mmap_exit(void **state)
 	event(TASK_EVENT_EXIT, now + 30, 200, 0, NULL);
 
 	/* Samples name them after the fact; start times come from the fork event. */
-	child = process_table_find(table, 200, 0, 1, now + 12, now + 18);
+	child = process_table_find(table, IMAGE(200, 0, 1), now + 12, now + 18);
 	assert_null(child); /* a process that started at boot is another one */
 	child = process_table_at(table, 1);
 	assert_int_equal(child->tgid, 200);
@@ -276,25 +278,26 @@ static void samples_find_their_image_by_time_then_by_name(void **state)
 	event(TASK_EVENT_EXIT, now + 2 * SEC, 200, 0, NULL);
 	event(TASK_EVENT_FORK, now + 3 * SEC, 200, 1, NULL);
 
-	forked = process_table_find(table, 200, start, 4, now + 20, now + 30);
+	forked = process_table_find(table, IMAGE(200, start, 4), now + 20, now + 30);
 	assert_int_equal(forked->from_ns, now + 10);
-	execed = process_table_find(table, 200, start, 5, now + SEC + 1, now + SEC + 2);
+	execed = process_table_find(table, IMAGE(200, start, 5), now + SEC + 1,
+				    now + SEC + 2);
 	assert_int_equal(execed->from_ns, now + SEC);
 	assert_ptr_not_equal(forked, execed);
 	/* Now by name alone, also with a thread that lived longer than the leader. */
-	assert_ptr_equal(process_table_find(table, 200, start, 4, 0, 0), forked);
-	assert_ptr_equal(
-		process_table_find(table, 200, start, 5, now + 4 * SEC, now + 5 * SEC),
-		execed);
+	assert_ptr_equal(process_table_find(table, IMAGE(200, start, 4), 0, 0), forked);
+	assert_ptr_equal(process_table_find(table, IMAGE(200, start, 5), now + 4 * SEC,
+					    now + 5 * SEC),
+			 execed);
 	/* The number was used again, and that start time is not the old one's. */
-	assert_null(
-		process_table_find(table, 200, start, 6, now + 4 * SEC, now + 4 * SEC));
-	forked = process_table_find(table, 200, start + 3 * SEC, 4, now + 4 * SEC,
+	assert_null(process_table_find(table, IMAGE(200, start, 6), now + 4 * SEC,
+				       now + 4 * SEC));
+	forked = process_table_find(table, IMAGE(200, start + 3 * SEC, 4), now + 4 * SEC,
 				    now + 4 * SEC);
 	assert_int_equal(forked->from_ns, now + 3 * SEC);
 	/* Before anything of this number. */
-	assert_null(process_table_find(table, 200, start - SEC, 4, now, now + 1));
-	assert_null(process_table_find(table, 201, start, 4, now, now));
+	assert_null(process_table_find(table, IMAGE(200, start - SEC, 4), now, now + 1));
+	assert_null(process_table_find(table, IMAGE(201, start, 4), now, now));
 }
 
 static void a_tick_inside_exec_does_not_confuse(void **state)
@@ -307,15 +310,17 @@ static void a_tick_inside_exec_does_not_confuse(void **state)
 	event(TASK_EVENT_FORK, now + 10, 200, 1, NULL);
 	event(TASK_EVENT_EXEC, now + 20 * MS, 200, 0, "x");
 	/* The kernel has reported exec, but not yet counted it. */
-	new = process_table_first_sample(table, 200, start, 1, now + 20 * MS + 5);
+	new = process_table_first_sample(table, IMAGE(200, start, 1), now + 20 * MS + 5);
 	assert_int_equal(new->from_ns, now + 20 * MS);
-	assert_ptr_equal(process_table_first_sample(table, 200, start, 2, now + 25 * MS),
-			 new);
+	assert_ptr_equal(
+		process_table_first_sample(table, IMAGE(200, start, 2), now + 25 * MS),
+		new);
 	assert_int_equal(new->exec_id, 2);
-	old = process_table_find(table, 200, start, 1, now + 11, now + 12);
+	old = process_table_find(table, IMAGE(200, start, 1), now + 11, now + 12);
 	assert_int_equal(old->from_ns, now + 10);
 	/* And a number that is older than all that is known belongs to nobody. */
-	assert_null(process_table_first_sample(table, 200, start, 0, now + 30 * MS));
+	assert_null(
+		process_table_first_sample(table, IMAGE(200, start, 0), now + 30 * MS));
 }
 
 static void the_inner_pid_is_told_to_images_before(void **state)
@@ -331,10 +336,10 @@ static void the_inner_pid_is_told_to_images_before(void **state)
 	scan();
 	event(TASK_EVENT_FORK, now + 10, 200, 100, NULL);
 	event(TASK_EVENT_EXEC, now + 5 * MS, 200, 0, "x");
-	before = process_table_find(table, 200, start, 1, now + 20, now + 20);
+	before = process_table_find(table, IMAGE(200, start, 1), now + 20, now + 20);
 	assert_non_null(before);
 	fake_process_add(&fake, &fp);
-	p = process_table_first_sample(table, 200, start, 2, now + 6 * MS);
+	p = process_table_first_sample(table, IMAGE(200, start, 2), now + 6 * MS);
 	assert_int_equal(p->ns_tgid, 3);
 	assert_ptr_not_equal(p, before);
 	assert_int_equal(before->ns_tgid, 3);
@@ -350,20 +355,21 @@ static void an_image_is_not_taken_for_one_two_execs_later(void **state)
 	now = fake_now_ns();
 	event(TASK_EVENT_FORK, now + 10, 200, 1, NULL);
 	event(TASK_EVENT_EXEC, now + 20 * MS, 200, 0, "sh");
-	shell = process_table_first_sample(table, 200, start, 2, now + 20 * MS + 5);
-	assert_true(process_table_is_identified(table, 200, start, 2));
-	assert_false(process_table_is_identified(table, 200, start, 4));
-	program = process_table_first_sample(table, 200, start, 4, now + 24 * MS);
+	shell = process_table_first_sample(table, IMAGE(200, start, 2),
+					   now + 20 * MS + 5);
+	assert_true(process_table_is_identified(table, IMAGE(200, start, 2)));
+	assert_false(process_table_is_identified(table, IMAGE(200, start, 4)));
+	program = process_table_first_sample(table, IMAGE(200, start, 4), now + 24 * MS);
 	assert_ptr_not_equal(program, shell);
 	assert_int_equal(shell->exec_id, 2);
 	event(TASK_EVENT_EXEC, now + 22 * MS, 200, 0, "chroot");
 	event(TASK_EVENT_EXEC, now + 23 * MS, 200, 0, "program");
-	assert_ptr_equal(
-		process_table_find(table, 200, start, 2, now + 21 * MS, now + 21 * MS),
-		shell);
-	assert_ptr_not_equal(
-		process_table_find(table, 200, start, 4, now + 30 * MS, now + 30 * MS),
-		shell);
+	assert_ptr_equal(process_table_find(table, IMAGE(200, start, 2), now + 21 * MS,
+					    now + 21 * MS),
+			 shell);
+	assert_ptr_not_equal(process_table_find(table, IMAGE(200, start, 4),
+						now + 30 * MS, now + 30 * MS),
+			     shell);
 }
 
 static void a_lost_exec_is_seen_by_the_sample(void **state)
@@ -374,10 +380,10 @@ static void a_lost_exec_is_seen_by_the_sample(void **state)
 	(void)state;
 	fake_process_add(&fake, &fp);
 	scan();
-	old = process_table_first_sample(table, 100, 5 * TICK, 1, now);
+	old = process_table_first_sample(table, IMAGE(100, 5 * TICK, 1), now);
 	fp.maps = "7000-8000 r-xp 0 0:1 5 /bin/next\n";
 	fake_process_add(&fake, &fp);
-	new = process_table_first_sample(table, 100, 5 * TICK, 2, now + 50 * MS);
+	new = process_table_first_sample(table, IMAGE(100, 5 * TICK, 2), now + 50 * MS);
 	assert_ptr_not_equal(old, new);
 	assert_string_equal(path_at(new, 0x7000, now + 60 * MS), "/bin/next");
 	assert_string_equal(path_at(new, 0x400000, now + 60 * MS), "-");
@@ -410,7 +416,7 @@ static void events_older_than_the_scan_double_nothing(void **state)
 	event_mmap(before - 8, 200, 0x9000, 0xa000, "/lib/unmapped-since", 0);
 	event(TASK_EVENT_COMM, before - 7, 200, 0, "older");
 	assert_int_equal(nr_images(), 1);
-	p = process_table_find(table, 200, start, 1, now, now);
+	p = process_table_find(table, IMAGE(200, start, 1), now, now);
 	assert_non_null(p);
 	assert_int_equal(p->from_ns, before - 10);
 	assert_false(p->exited);
@@ -477,10 +483,10 @@ static void maps_read_too_late_go_to_the_next_image(void **state)
 	fake_process_add(&fake, &(struct fake_process){.pid = 200,
 						       .start_ticks = start / TICK,
 						       .maps = EXE_LINE});
-	old = process_table_first_sample(table, 200, start, 1, sampled);
+	old = process_table_first_sample(table, IMAGE(200, start, 1), sampled);
 	assert_int_equal(old->maps.nr, 1);
 	event(TASK_EVENT_EXEC, sampled + 1, 200, 0, "x");
-	new = process_table_find(table, 200, start, 2, sampled + 2, sampled + 3);
+	new = process_table_find(table, IMAGE(200, start, 2), sampled + 2, sampled + 3);
 	assert_ptr_not_equal(old, new);
 	assert_string_equal(path_at(new, 0x400000, sampled + 5), "/bin/fake");
 	assert_string_equal(path_at(old, 0x400000, sampled), "-");
@@ -516,10 +522,10 @@ static void what_is_gone_has_not_its_parents_rights(void **state)
 	event(TASK_EVENT_FORK, now + 10, 200, 100, NULL);
 	event(TASK_EVENT_EXEC, now + 20 * MS, 200, 0, "job");
 	event(TASK_EVENT_EXIT, now + 60 * MS, 200, 0, NULL);
-	forked = process_table_first_sample(table, 200, start, 1, now + 20);
-	job = process_table_first_sample(table, 200, start, 2, now + 30 * MS);
+	forked = process_table_first_sample(table, IMAGE(200, start, 1), now + 20);
+	job = process_table_first_sample(table, IMAGE(200, start, 2), now + 30 * MS);
 	/* Of its exec nothing was told. */
-	lost = process_table_first_sample(table, 200, start, 3, now + 50 * MS);
+	lost = process_table_first_sample(table, IMAGE(200, start, 3), now + 50 * MS);
 	assert_true(forked && job && lost && forked != job && job != lost);
 	assert_nobodys(forked);
 	assert_nobodys(job);
@@ -546,10 +552,10 @@ static void what_was_told_counts(void **state)
 	now = fake_now_ns(); /* a fork is told of after its start */
 	event(TASK_EVENT_FORK, now + 10, 200, 100, NULL);
 	event(TASK_EVENT_EXIT, now + 60 * MS, 200, 0, NULL);
-	p = process_table_first_sample(table, 200, start, 1, now + 20);
-	process_table_told(table, p, &none, now + 20);
+	p = process_table_first_sample(table, IMAGE(200, start, 1), now + 20);
+	image_tell_ids(table, table->images[p->id], &none, now + 20);
 	assert_nobodys(p);
-	process_table_told(table, p, &ids, now + 21);
+	image_tell_ids(table, table->images[p->id], &ids, now + 21);
 	assert_int_equal(p->uid, 1000);
 	assert_int_equal(p->gid, 1001);
 	assert_int_equal(p->root_uid, (uid_t)-1);
@@ -557,9 +563,9 @@ static void what_was_told_counts(void **state)
 	assert_false(process_may_open(p)); /* in which root? */
 	/* It gave up its rights; what is told late is of before. */
 	ids = (struct lb_ids){.uid = 65534, .gid = 65533, .user_ns = (__u32)ns.st_ino};
-	process_table_told(table, p, &ids, now + 40);
+	image_tell_ids(table, table->images[p->id], &ids, now + 40);
 	ids = (struct lb_ids){.uid = 0, .gid = 0};
-	process_table_told(table, p, &ids, now + 30);
+	image_tell_ids(table, table->images[p->id], &ids, now + 30);
 	assert_int_equal(p->uid, 65534);
 	assert_int_equal(p->gid, 65533);
 	assert_int_equal(p->root_uid, 0);
@@ -569,11 +575,11 @@ static void what_was_told_counts(void **state)
 	fake_process_add(&fake, &(struct fake_process){
 					.pid = 300, .start_ticks = 5, .maps = EXE_LINE});
 	scan();
-	p = process_table_identify(table, 300, 5 * TICK, 1, now);
+	p = process_table_identify(table, IMAGE(300, 5 * TICK, 1), now);
 	assert_int_equal(p->uid, 0);
 	ids = (struct lb_ids){.uid = 7, .gid = 8};
-	process_table_told(table, p, &ids, now);
-	process_table_first_sample(table, 300, 5 * TICK, 1, now);
+	image_tell_ids(table, table->images[p->id], &ids, now);
+	process_table_first_sample(table, IMAGE(300, 5 * TICK, 1), now);
 	assert_int_equal(p->uid, 7);
 	assert_int_equal(p->gid, 8);
 	assert_true(process_may_open(p));
@@ -608,28 +614,28 @@ static void a_told_mount_is_the_root_that_has_it(void **state)
 	for (uint32_t pid = 200; pid < 203; pid++)
 		event(TASK_EVENT_FORK, now + 1, pid, 100, NULL);
 	/* Before anybody was seen to have it, the number may have been another mount's. */
-	p = process_table_first_sample(table, 200, start, 1, now + 2);
-	process_table_told(table, p, &ids, now + 2);
+	p = process_table_first_sample(table, IMAGE(200, start, 1), now + 2);
+	image_tell_ids(table, table->images[p->id], &ids, now + 2);
 	assert_int_equal(p->root_fd, -1);
 	scan();
-	process_table_told(table, p, &ids, now - SEC);
+	image_tell_ids(table, table->images[p->id], &ids, now - SEC);
 	assert_int_equal(p->root_fd, -1);
-	p = process_table_first_sample(table, 201, start, 1, now + 2);
-	process_table_told(table, p, &ids, now + 2);
+	p = process_table_first_sample(table, IMAGE(201, start, 1), now + 2);
+	image_tell_ids(table, table->images[p->id], &ids, now + 2);
 	assert_true(process_may_open(p));
 	assert_int_equal(p->root_id, process_table_newest(table, 100)->root_id);
 	/* Told before it is looked for in /proc. */
-	p = process_table_identify(table, 202, start, 1, now + 2);
-	process_table_told(table, p, &ids, now + 2);
+	p = process_table_identify(table, IMAGE(202, start, 1), now + 2);
+	image_tell_ids(table, table->images[p->id], &ids, now + 2);
 	assert_int_equal(p->root_fd, -1);
-	process_table_first_sample(table, 202, start, 1, now + 2);
+	process_table_first_sample(table, IMAGE(202, start, 1), now + 2);
 	assert_int_equal(p->root_id, process_table_newest(table, 100)->root_id);
 	/* Another mount, and a root that is none. */
 	for (uint32_t i = 0; i < 2; i++) {
 		ids.root_mount = i ? 0 : 0x7fffffff;
 		event(TASK_EVENT_FORK, now + 3, 300 + i, 100, NULL);
-		p = process_table_first_sample(table, 300 + i, start, 1, now + 4);
-		process_table_told(table, p, &ids, now + 4);
+		p = process_table_first_sample(table, IMAGE(300 + i, start, 1), now + 4);
+		image_tell_ids(table, table->images[p->id], &ids, now + 4);
 		assert_int_equal(p->uid, 1000);
 		assert_int_equal(p->root_fd, -1);
 	}
@@ -647,11 +653,11 @@ static void ids_read_too_late_are_not_believed(void **state)
 	(void)state;
 	for (su.pid = 200; su.pid < 203; su.pid++)
 		fake_process_add(&fake, &su);
-	old = process_table_first_sample(table, 200, start, 1, sampled);
+	old = process_table_first_sample(table, IMAGE(200, start, 1), sampled);
 	assert_true(process_may_open(old));
-	told = process_table_first_sample(table, 201, start, 1, sampled);
-	process_table_told(table, told, &ids, sampled);
-	in_time = process_table_first_sample(table, 202, start, 1, sampled);
+	told = process_table_first_sample(table, IMAGE(201, start, 1), sampled);
+	image_tell_ids(table, table->images[told->id], &ids, sampled);
+	in_time = process_table_first_sample(table, IMAGE(202, start, 1), sampled);
 	event(TASK_EVENT_EXEC, sampled + 1, 200, 0, "su");
 	event(TASK_EVENT_EXEC, sampled + 1, 201, 0, "su");
 	event(TASK_EVENT_EXEC, fake_now_ns(), 202, 0, "su");
@@ -674,7 +680,7 @@ static void with_another_root_the_ids_are_read_again(void **state)
 	(void)state;
 	fake_process_add(&fake, &fp);
 	scan();
-	p = process_table_first_sample(table, 200, 5 * TICK, 1, now);
+	p = process_table_first_sample(table, IMAGE(200, 5 * TICK, 1), now);
 	assert_int_equal(p->root_uid, 0);
 	root_id = p->root_id;
 	process_table_refresh(table, now);
@@ -701,7 +707,7 @@ static void lost_events_are_made_good(void **state)
 	fp.pid = 101;
 	fake_process_add(&fake, &fp);
 	scan();
-	p = process_table_first_sample(table, 100, 5 * TICK, 1, now);
+	p = process_table_first_sample(table, IMAGE(100, 5 * TICK, 1), now);
 	fp.pid = 100;
 	fp.maps = EXE_LINE "a000-b000 r-xp 0 0:1 6 /lib/late.so\n";
 	fake_process_add(&fake, &fp);
@@ -709,10 +715,10 @@ static void lost_events_are_made_good(void **state)
 	lost.time_ns = now + 1;
 	process_table_event(table, &lost);
 	process_table_event(table, &lost);
-	assert_ptr_equal(process_table_find(table, 100, 5 * TICK, 1, now, now), p);
+	assert_ptr_equal(process_table_find(table, IMAGE(100, 5 * TICK, 1), now, now), p);
 	assert_string_equal(path_at(p, 0xa000, now + SEC), "/lib/late.so");
 	assert_int_equal(p->maps.nr, 2);
-	process_table_find(table, 100, 5 * TICK, 1, now, now);
+	process_table_find(table, IMAGE(100, 5 * TICK, 1), now, now);
 	process_table_stats(table, &stats);
 	assert_int_equal(stats.nr_lost_events, 24);
 	assert_int_equal(stats.nr_rereads, 1); /* once, and only the sampled one */
@@ -733,20 +739,21 @@ static void an_unknown_process_is_read_if_it_is_the_one(void **state)
 	(void)state;
 	fake_process_add(&fake, &(struct fake_process){
 					.pid = 300, .start_ticks = 50, .maps = EXE_LINE});
-	assert_null(process_table_first_sample(table, 300, 51 * TICK, 1, now));
-	assert_null(process_table_first_sample(table, 301, 50 * TICK, 1, now));
+	assert_null(process_table_first_sample(table, IMAGE(300, 51 * TICK, 1), now));
+	assert_null(process_table_first_sample(table, IMAGE(301, 50 * TICK, 1), now));
 	assert_int_equal(nr_images(), 0);
-	p = process_table_first_sample(table, 300, 50 * TICK + 9999999, 1, now);
+	p = process_table_first_sample(table, IMAGE(300, 50 * TICK + 9999999, 1), now);
 	assert_string_equal(path_at(p, 0x400000, now), "/bin/fake");
 	/* The number is another process by now. */
 	fake_process_add(&fake, &(struct fake_process){.pid = 300,
 						       .start_ticks = 90,
 						       .maps = "1000-2000 r-xp 0 0:1 1 "
 							       "/bin/other\n"});
-	assert_ptr_equal(
-		process_table_first_sample(table, 300, 50 * TICK + 9999999, 1, now), p);
-	assert_null(process_table_first_sample(table, 300, 70 * TICK, 1, now));
-	p = process_table_first_sample(table, 300, 90 * TICK, 1, fake_now_ns());
+	assert_ptr_equal(process_table_first_sample(
+				 table, IMAGE(300, 50 * TICK + 9999999, 1), now),
+			 p);
+	assert_null(process_table_first_sample(table, IMAGE(300, 70 * TICK, 1), now));
+	p = process_table_first_sample(table, IMAGE(300, 90 * TICK, 1), fake_now_ns());
 	assert_non_null(p);
 	assert_string_equal(path_at(p, 0x1000, fake_now_ns()), "/bin/other");
 	assert_string_equal(path_at(p, 0x400000, fake_now_ns()), "-");
@@ -767,20 +774,20 @@ static void expire_forgets_what_was_never_sampled(void **state)
 	}
 	event(TASK_EVENT_FORK, now + 200, 5000, 1, NULL);
 	assert_int_equal(nr_images(), 201);
-	sampled = process_table_find(table, 1003, start, 1, now + 53, now + 53);
+	sampled = process_table_find(table, IMAGE(1003, start, 1), now + 53, now + 53);
 	assert_non_null(sampled);
 	process_table_expire(table, now + 2 * SEC);
 	assert_int_equal(nr_images(), 201);
 	process_table_expire(table, now + 3 * SEC + 200);
 	assert_int_equal(nr_images(), 2);
-	assert_ptr_equal(process_table_find(table, 1003, start, 1, 0, 0), sampled);
+	assert_ptr_equal(process_table_find(table, IMAGE(1003, start, 1), 0, 0), sampled);
 	assert_ptr_equal(process_table_at(table, sampled->id), sampled);
 	/* Ids are used again, chains hold. */
 	event(TASK_EVENT_FORK, now + 11 * SEC, 1003, 1, NULL);
 	event(TASK_EVENT_FORK, now + 11 * SEC, 1004, 1, NULL);
 	assert_int_equal(nr_images(), 4);
-	assert_ptr_equal(process_table_find(table, 1003, start, 1, 0, 0), sampled);
-	assert_non_null(process_table_find(table, 1003, start + 11 * SEC, 1,
+	assert_ptr_equal(process_table_find(table, IMAGE(1003, start, 1), 0, 0), sampled);
+	assert_non_null(process_table_find(table, IMAGE(1003, start + 11 * SEC, 1),
 					   now + 11 * SEC, now + 11 * SEC));
 }
 
@@ -798,8 +805,8 @@ static void ended_images_are_forgotten(void **state)
 	assert_non_null(alive);
 	for (uint32_t i = 0; i < 50; i++) {
 		event(TASK_EVENT_FORK, now + i, 1000 + i, 1, NULL);
-		assert_non_null(
-			process_table_find(table, 1000 + i, start, 1, now + i, now + i));
+		assert_non_null(process_table_find(table, IMAGE(1000 + i, start, 1),
+						   now + i, now + i));
 		event(TASK_EVENT_EXIT, now + i, 1000 + i, 0, NULL);
 	}
 	assert_int_equal(nr_images(), 51);
@@ -833,7 +840,7 @@ static void what_exec_ended_is_over(void **state)
 	fake_map_file(&fake, 100, 0x400000, 0x500000, "first");
 	scan();
 	now = fake_now_ns();
-	first = process_table_first_sample(table, 100, 50 * TICK, 1, now);
+	first = process_table_first_sample(table, IMAGE(100, 50 * TICK, 1), now);
 	assert_non_null(first);
 	assert_true(first->maps.items[0].file->fd >= 0);
 	process_table_stats(table, &stats);
@@ -865,16 +872,17 @@ static void what_is_sampled_again_is_not_forgotten(void **state)
 	fake_process_add(&fake, &(struct fake_process){
 					.pid = 100, .start_ticks = 50, .maps = EXE_LINE});
 	scan();
-	first = process_table_first_sample(table, 100, 50 * TICK, 1, now);
+	first = process_table_first_sample(table, IMAGE(100, 50 * TICK, 1), now);
 	assert_non_null(first);
 	event(TASK_EVENT_EXEC, now + 1, 100, 0, "next");
 	process_table_trim(table, now + 11 * SEC);
 	assert_true(first->is_over);
-	assert_ptr_equal(process_table_find(table, 100, 50 * TICK, 1, now + 13 * SEC,
-					    now + 13 * SEC),
+	assert_ptr_equal(process_table_find(table, IMAGE(100, 50 * TICK, 1),
+					    now + 13 * SEC, now + 13 * SEC),
 			 first);
 	process_table_forget_ended(table, now + 12 * SEC);
-	assert_ptr_equal(process_table_find(table, 100, 50 * TICK, 1, 0, 0), first);
+	assert_ptr_equal(process_table_find(table, IMAGE(100, 50 * TICK, 1), 0, 0),
+			 first);
 	process_table_forget_ended(table, now + 14 * SEC);
 	assert_int_equal(nr_images(), 1);
 }
@@ -888,7 +896,7 @@ static void what_ran_a_moment_ago_is_not_over(void **state)
 	fake_process_add(&fake, &(struct fake_process){
 					.pid = 100, .start_ticks = 50, .maps = EXE_LINE});
 	scan();
-	p = process_table_first_sample(table, 100, 50 * TICK, 1, now);
+	p = process_table_first_sample(table, IMAGE(100, 50 * TICK, 1), now);
 	assert_non_null(p);
 	p->until_ns = now - 20 * SEC;
 	fake_process_remove(&fake, 100);
@@ -909,7 +917,7 @@ static void files_of_past_mappings_stay_open(void **state)
 					.pid = 100, .start_ticks = 50, .maps = EXE_LINE});
 	fake_map_file(&fake, 100, 0x400000, 0x500000, "first");
 	scan();
-	p = process_table_first_sample(table, 100, 50 * TICK, 1, now);
+	p = process_table_first_sample(table, IMAGE(100, 50 * TICK, 1), now);
 	assert_non_null(p);
 	assert_true(p->maps.items[0].file->fd >= 0);
 	event_mmap(now + 1, 100, 0x400000, 0x500000, "/lib/next.so", 1);
@@ -930,7 +938,7 @@ static void what_is_expected_is_opened_but_not_kept(void **state)
 	now = fake_now_ns();
 	event(TASK_EVENT_FORK, now, 1000, 1, NULL);
 	event(TASK_EVENT_EXEC, now + 1, 1000, 0, "x");
-	p = process_table_expect(table, 1000, start, 1, now + 2);
+	p = process_table_expect(table, IMAGE(1000, start, 1), now + 2);
 	assert_non_null(p);
 	assert_true(p->identified && p->opened);
 	/* What it maps from now on is of interest without a sample. */
@@ -938,7 +946,8 @@ static void what_is_expected_is_opened_but_not_kept(void **state)
 	event_mmap(now + 4, 1000, 0x1000, 0x2000, "/lib/x.so", 0);
 	assert_true(process_table_open_new(table, now + 5));
 	/* A sample of the next program, of which nothing was told yet, is not of this one. */
-	assert_ptr_not_equal(process_table_identify(table, 1000, start, 2, now + 6), p);
+	assert_ptr_not_equal(
+		process_table_identify(table, IMAGE(1000, start, 2), now + 6), p);
 	event(TASK_EVENT_EXIT, now + 7, 1000, 0, NULL);
 	process_table_expire(table, now + 11 * SEC);
 	assert_int_equal(nr_images(), 0);
@@ -992,7 +1001,8 @@ static size_t nr_kept_of_few(void)
 	new_table(0, 0, 0);
 	before = nr_descriptors();
 	for (uint32_t pid = 1000; pid < 1060; pid++)
-		process_table_first_sample(table, pid, 50 * TICK, 1, fake_now_ns());
+		process_table_first_sample(table, IMAGE(pid, 50 * TICK, 1),
+					   fake_now_ns());
 	process_table_stats(table, &stats);
 	return nr_descriptors() - before - stats.nr_files_open;
 }

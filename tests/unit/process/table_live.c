@@ -131,7 +131,7 @@ static uint64_t start_of(pid_t pid)
 
 static struct process *sample(pid_t pid)
 {
-	return process_table_first_sample(table, (uint32_t)pid, start_of(pid), 1,
+	return process_table_first_sample(table, IMAGE((uint32_t)pid, start_of(pid), 1),
 					  fake_now_ns());
 }
 
@@ -341,7 +341,8 @@ static void a_dead_process_has_its_file_by_inode(void **state)
 				 .inode = st.st_ino,
 				 .path = in_dir("/bin")};
 	process_table_event(table, &ev);
-	p = process_table_first_sample(table, (uint32_t)pid, start, 3, ev.time_ns + 1);
+	p = process_table_first_sample(table, IMAGE((uint32_t)pid, start, 3),
+				       ev.time_ns + 1);
 	assert_non_null(p);
 	assert_is_copy_of_self(mapping_at(p, 0x400000)->file);
 }
@@ -395,7 +396,8 @@ static void the_scan_finds_this_process(void **state)
 	(void)state;
 	need_root();
 	assert_int_equal(process_table_scan(table, NULL, 0, NULL), 0);
-	p = process_table_find(table, (uint32_t)getpid(), start_of(getpid()) + 17, 5,
+	p = process_table_find(table,
+			       IMAGE((uint32_t)getpid(), start_of(getpid()) + 17, 5),
 			       fake_now_ns(), fake_now_ns());
 	assert_non_null(p);
 	assert_string_equal(p->comm, "table_live");

@@ -776,6 +776,7 @@ static void test_real_process(void **state)
 	const struct process *proc;
 	struct timespec ts;
 	uint64_t ip, now;
+	struct lb_image image = {0};
 	uint32_t tgid, id;
 	pid_t pid;
 
@@ -787,7 +788,9 @@ static void test_real_process(void **state)
 	assert_int_equal(unlink("sleeper"), 0);
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	now = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-	proc = process_table_first_sample(table, tgid, start_boottime_ns(pid), 0, now);
+	image.start_boottime_ns = start_boottime_ns(pid);
+	image.tgid = tgid;
+	proc = process_table_first_sample(table, &image, now);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_non_null(proc);

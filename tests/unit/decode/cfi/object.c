@@ -26,7 +26,7 @@
 #include "base/cleanup.h"
 #include "decode/cfi/object.h"
 #include "decode/jit/interface.h"
-#include "process/file_facts.h"
+#include "process/file.h"
 #include "lib/scratch.h"
 #include "runtime/jit/list_walk.h"
 #include "unwind/ask.h"

@@ -2,7 +2,6 @@
 /* Files with and without the JIT interface; nm and readelf know where it is. */
 #include "decode/jit/interface.h"
 #include "process/file.h"
-#include "process/file_facts.h"
 #include "worker/worker.h"
 
 #include <elf.h>

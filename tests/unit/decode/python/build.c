@@ -19,7 +19,7 @@
 
 #include "base/cleanup.h"
 #include "decode/requests.h"
-#include "process/file_facts.h"
+#include "process/file.h"
 #include "runtime/runtime.h"
 
 /* ---- an ELF file ---- */

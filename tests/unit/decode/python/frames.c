@@ -68,7 +68,7 @@ static int start(void **state)
 	pool = strpool_new(16 << 20);
 	return !pool || worker_new(&(struct worker_config){0}, &worker, NULL) ||
 	       symbolizer_new(&config, pool, worker, NULL, &sym, NULL) ||
-	       interp_store_new(0, &store);
+	       interp_store_new(INTERP_STORE_DEFAULT_BYTES, &store);
 }
 
 static int stop(void **state)

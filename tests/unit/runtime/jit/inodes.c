@@ -15,7 +15,6 @@
 #include "collect/jit_probe.h"
 #include "collect/sampler.h"
 #include "process/file.h"
-#include "process/file_facts.h"
 #include "worker/worker.h"
 
 struct jit_descriptor {

@@ -32,7 +32,7 @@
 #include "base/cleanup.h"
 #include "decode/python/build.h"
 #include "decode/python/state.h"
-#include "process/file_facts.h"
+#include "process/file.h"
 #include "lib/scratch.h"
 
 #define SCRIPT     "tests/workloads/python/parked.py"

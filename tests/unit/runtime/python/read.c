@@ -169,11 +169,10 @@ static void get_known(struct target *t, uint32_t version, struct known *known, s
 		r.code_addr = k->addr;
 		r.table_addr = k->table_addr;
 		r.first_line = k->first_line;
-		assert_int_equal(interp_codes_add(&t->process->interp_codes,
-						  process_table_interp_store(t->table),
-						  &r,
-						  offsetof(struct lb_interp_code, table)),
-				 0);
+		assert_int_equal(
+			process_add_interp_code(t->table, t->process, &r,
+						offsetof(struct lb_interp_code, table)),
+			0);
 	}
 	assert_int_equal(t->process->interp_codes.nr_cut, nr);
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "fake_proc.h"
+#include "process/image.h"
 
 #define TICK     10000000ull
 #define JIT_LINE "7f0000000000-7f0000100000 rwxp 0 0:0 0\n"
@@ -48,7 +49,7 @@ static struct process *start(const char *maps, uint32_t ns_pid)
 						       .ns_pid = ns_pid,
 						       .maps = maps});
 	assert_int_equal(process_table_scan(table, NULL, 0, NULL), 0);
-	return process_table_first_sample(table, 100, 5 * TICK, 1, now);
+	return process_table_first_sample(table, IMAGE(100, 5 * TICK, 1), now);
 }
 
 static void put(const char *path, const char *text)
@@ -110,13 +111,14 @@ static void nothing_is_opened_for_who_is_not_known(void **state)
 	fork.time_ns = fake_now_ns();
 	process_table_event(table, &fork);
 	p = process_table_first_sample(
-		table, 200, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec, 1,
+		table,
+		IMAGE(200, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec, 1),
 		fork.time_ns);
 	assert_int_equal(p->ns_tgid, 200);
 	assert_int_equal(p->perf_map.fd, -1);
 	assert_int_equal(p->perf_map.open_errno, ESRCH);
 	/* Nor by its user alone. */
-	process_table_told(table, p, &ids, fork.time_ns);
+	image_tell_ids(table, table->images[p->id], &ids, fork.time_ns);
 	process_table_refresh(table, now);
 	assert_int_equal(p->perf_map.fd, -1);
 	assert_int_equal(p->perf_map.open_errno, ESRCH);

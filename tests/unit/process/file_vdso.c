@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "decode/elf/binary.h"
 #include "decode/elf/symbols.h"
-#include "process/vdso.h"
+#include "process/file.h"
 
 /* What the kernel put into this process, byte for byte, with its symbols. */
 static void test_own_vdso(void **state)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Cgroups by their numbers, in a real hierarchy. */
-#include "process/cgroup_id.h"
 #include "process/table.h"
 
 #include <setjmp.h>
