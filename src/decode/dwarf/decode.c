@@ -20,7 +20,7 @@ struct unfinished_piece {
 	bool failed; /* over a limit, or out of memory */
 };
 
-static bool same_row(const struct code_row *a, const struct code_row *b)
+static bool same_frame(const struct frame *a, const struct frame *b)
 {
 	return a->line == b->line && a->start_line == b->start_line &&
 	       !strcmp(a->function, b->function) && !strcmp(a->file, b->file) &&
@@ -29,17 +29,10 @@ static bool same_row(const struct code_row *a, const struct code_row *b)
 
 static void add_row(struct unfinished_piece *p, uint64_t vaddr, struct frame_place place)
 {
-	struct code_row row;
 	struct frame frame;
 
 	decoded_frame(p->d, place, &frame);
-	row = (struct code_row){.address = vaddr,
-				.function = frame.function,
-				.system_name = frame.system_name,
-				.file = frame.file,
-				.line = frame.line,
-				.start_line = frame.start_line};
-	if (p->nr && same_row(&p->rows[p->nr - 1], &row))
+	if (p->nr && same_frame(&p->rows[p->nr - 1].frame, &frame))
 		return;
 	if (vec_grow(&p->rows, &p->cap_rows, p->nr + 1, sizeof(*p->rows),
 		     CODE_MAX_ROWS) ||
@@ -50,7 +43,7 @@ static void add_row(struct unfinished_piece *p, uint64_t vaddr, struct frame_pla
 		return;
 	}
 	p->places[p->nr] = place;
-	p->rows[p->nr++] = row;
+	p->rows[p->nr++] = (struct code_row){vaddr, frame};
 }
 
 /* The lines of the calls that were inlined here, each once in a piece. */
