@@ -172,6 +172,7 @@ static size_t random_addresses(int fd, size_t nr, unsigned int seed, uint64_t **
 
 int main(int argc, char **argv)
 {
+	_cleanup_(binary_freep) struct binary *binary = NULL;
 	_cleanup_(dwarf_source_freep) struct dwarf_source *d = NULL;
 	_cleanup_close_ int fd = -1;
 	struct dwarf_stats stats;
@@ -197,7 +198,9 @@ int main(int argc, char **argv)
 		return 1;
 	before = anonymous_kb("RssAnon:");
 	began = seconds();
-	r = dwarf_source_open(fd, open_need, NULL, &d);
+	r = binary_open(fd, &binary);
+	if (r == 0)
+		r = dwarf_source_open(binary, open_need, NULL, &d);
 	if (r == 0 && getenv("CODE")) {
 		print_code = atoi(getenv("CODE")) == 2;
 		dwarf_source_want_code(d, found_code, NULL);

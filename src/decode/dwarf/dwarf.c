@@ -33,40 +33,17 @@ struct dwarf_source {
 	const bool *code_wanted; /* per address; NULL: of all */
 };
 
-static struct dwarf_source *source_new(dwarf_need_fn need, void *ctx)
+int dwarf_source_open(struct binary *binary, dwarf_need_fn need, void *ctx,
+		      struct dwarf_source **ret)
 {
-	struct dwarf_source *d = calloc(1, sizeof(*d));
-
-	if (!d)
-		return NULL;
-	d->context.need = need;
-	d->context.need_ctx = ctx;
-	d->context.inflated_left = DEBUG_MAX_INFLATED_BYTES;
-	return d;
-}
-
-int dwarf_source_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret)
-{
-	_cleanup_(dwarf_source_freep) struct dwarf_source *d = source_new(need, ctx);
+	_cleanup_(dwarf_source_freep) struct dwarf_source *d = calloc(1, sizeof(*d));
 	int r;
 
 	if (!d)
 		return -ENOMEM;
-	r = debug_file_open(fd, DEBUG_FILE_PROGRAM, &d->context, &d->file);
-	if (r < 0)
-		return r;
-	*ret = take_ptr(d);
-	return 0;
-}
-
-int dwarf_source_open_memory(void *data, size_t len, struct dwarf_source **ret)
-{
-	_cleanup_(dwarf_source_freep) struct dwarf_source *d = source_new(NULL, NULL);
-	int r;
-
-	if (!d)
-		return -ENOMEM;
-	r = debug_file_open_memory(data, len, &d->context, &d->file);
+	d->context = (struct debug_context){
+		.need = need, .need_ctx = ctx, .inflated_left = DEBUG_MAX_INFLATED_BYTES};
+	r = debug_file_open(binary, DEBUG_FILE_PROGRAM, &d->context, &d->file);
 	if (r < 0)
 		return r;
 	*ret = take_ptr(d);

@@ -627,6 +627,7 @@ static int ask(struct debug_context *context, const struct need *need,
 	       enum debug_file_kind kind, struct debug_file **ret)
 {
 	_cleanup_close_ int fd = -1;
+	_cleanup_(binary_freep) struct binary *binary = NULL;
 	int r;
 
 	if (!context->need)
@@ -634,9 +635,12 @@ static int ask(struct debug_context *context, const struct need *need,
 	fd = context->need(context->need_ctx, need);
 	if (fd < 0)
 		return -ENOENT;
-	r = debug_file_open(fd, kind, context, ret);
+	r = binary_open(fd, &binary);
+	if (r == 0)
+		r = debug_file_open(binary, kind, context, ret);
 	if (r < 0)
 		return r == -ENOMEM ? r : -ENOENT;
+	take_ptr(binary);
 	(*ret)->fd = take_fd(&fd);
 	return 0;
 }

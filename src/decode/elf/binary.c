@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void read_loads(struct binary *b)
 {
@@ -84,7 +85,7 @@ static void read_build_id(struct binary *b)
 }
 
 /* Takes @elf, also on failure. */
-static int binary_new(Elf *elf, int fd, struct binary **ret)
+static int binary_new(Elf *elf, uint64_t size_bytes, struct binary **ret)
 {
 	_cleanup_(binary_freep) struct binary *b = calloc(1, sizeof(*b));
 	GElf_Ehdr ehdr;
@@ -94,7 +95,7 @@ static int binary_new(Elf *elf, int fd, struct binary **ret)
 		return -ENOMEM;
 	}
 	b->elf = elf;
-	b->fd = fd;
+	b->size_bytes = size_bytes;
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr))
 		return -EBADMSG;
 	b->machine = ehdr.e_machine;
@@ -109,11 +110,12 @@ static int binary_new(Elf *elf, int fd, struct binary **ret)
 
 int binary_open(int fd, struct binary **ret)
 {
+	struct stat st;
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	return elf ? binary_new(elf, fd, ret) : -EBADMSG;
+	elf = fstat(fd, &st) ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	return elf ? binary_new(elf, (uint64_t)st.st_size, ret) : -EBADMSG;
 }
 
 int binary_open_memory(void *data, size_t len, struct binary **ret)
@@ -122,7 +124,7 @@ int binary_open_memory(void *data, size_t len, struct binary **ret)
 
 	elf_version(EV_CURRENT);
 	elf = elf_memory(data, len);
-	return elf ? binary_new(elf, -1, ret) : -EBADMSG;
+	return elf ? binary_new(elf, len, ret) : -EBADMSG;
 }
 
 void binary_free(struct binary *b)

@@ -24,7 +24,7 @@ struct binary_load {
 
 struct binary {
 	Elf *elf;
-	int fd; /* borrowed; -1 when read from memory */
+	uint64_t size_bytes; /* of the whole file */
 	uint16_t machine; /* EM_* */
 	uint16_t type; /* ET_* */
 	bool is_64bit, is_little_endian;

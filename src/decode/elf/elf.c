@@ -346,15 +346,14 @@ static int ask_for_dwarf(void *ctx, const struct need *need)
 static enum miss read_lines(struct elf_job *job)
 {
 	_cleanup_(dwarf_source_freep) struct dwarf_source *dwarf = NULL;
-	int fd = job->binary->fd;
+	struct binary *binary = job->binary;
 	int err;
 
-	if (!binary_has_debug_info(job->binary)) {
-		if (!job->debug.binary || !binary_has_debug_info(job->debug.binary))
-			return MISS_NO_DEBUG_INFO;
-		fd = job->debug.fd;
-	}
-	err = dwarf_source_open(fd, ask_for_dwarf, job, &dwarf);
+	if (!binary_has_debug_info(binary))
+		binary = job->debug.binary;
+	if (!binary || !binary_has_debug_info(binary))
+		return MISS_NO_DEBUG_INFO;
+	err = dwarf_source_open(binary, ask_for_dwarf, job, &dwarf);
 	if (!err && job->nr_code)
 		dwarf_source_want_code(dwarf, found_code, job->wants_code);
 	if (!err)

@@ -96,6 +96,7 @@ static size_t text_of(const char *program, uint64_t **ret)
 static void resolve_codes(const char *program, const uint64_t *vaddrs, size_t nr,
 			  const bool *wanted, struct codes *codes)
 {
+	_cleanup_(binary_freep) struct binary *b = NULL;
 	_cleanup_(dwarf_source_freep) struct dwarf_source *d = NULL;
 	_cleanup_close_ int fd = -1;
 	struct needs needs = {0};
@@ -103,7 +104,7 @@ static void resolve_codes(const char *program, const uint64_t *vaddrs, size_t nr
 
 	snprintf(path, sizeof(path), "%s/%s", dir, program);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	assert_int_equal(dwarf_source_open(fd, answer_need, &needs, &d), 0);
+	assert_int_equal(open_source(fd, answer_need, &needs, &b, &d), 0);
 	dwarf_source_want_code(d, keep_code, wanted);
 	codes->got = calloc(nr, sizeof(*codes->got));
 	assert_int_equal(dwarf_source_resolve(d, vaddrs, nr, keep_frames, codes), 0);
