@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "decode/cfi/cfi.h"
-#include "decode/cfi/index.h"
 #include "decode/elf/binary.h"
 
 #define CFI_FILE_MAX_SEGMENTS 64 /* executable ones; real files have 1 to 3 */

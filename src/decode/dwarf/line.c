@@ -423,10 +423,9 @@ static int extended_opcode(struct line_table *t, struct line_walk *w,
 	struct cursor args;
 	struct form_value name;
 
-	if (c->failed || !len || len > cursor_left(c))
+	args = cursor_block(c, len);
+	if (c->failed || !len)
 		return -EBADMSG;
-	args = (struct cursor){c->p, c->p + len, false};
-	c->p += len;
 	switch (cursor_u8(&args)) {
 	case DW_LNE_end_sequence:
 		s->end_sequence = true;
