@@ -384,86 +384,85 @@ static struct cfi_saved cfi_saved_expression(struct cursor expression)
 		.kind = CFI_SAVED_AT_REGISTER, .reg = where.reg, .off = where.off};
 }
 
-#define MAX_REMEMBERED 16 /* states; compilers nest one or two */
+#define MAX_REMEMBERED       16 /* states; compilers nest one or two */
 
-/* A run over one FDE. */
-struct cfi_run {
-	const struct cfi_cie *cie;
-	const struct cfi_bases *bases;
-	uint64_t start, end; /* of the function */
+#define NR_KEPT_CIES         8 /* a power of two; most files have less than four */
+#define MAX_AUGMENTATION_LEN 8
+
+struct kept_cie {
+	size_t offset;
+	bool is_set, is_valid;
+	struct cfi_cie cie;
+};
+
+/* Reads the entries of one section. */
+struct reader {
+	const struct cfi_section *section;
+	struct cfi_bases bases; /* function_vaddr: of the FDE at hand */
 	uint64_t lo, hi; /* rows are made of [lo, hi) only */
-	uint64_t *steps_left; /* one is taken by each instruction */
-	struct cfi_rows *rows; /* in order of vaddr, ended by {LB_CFA_NONE} */
+	uint64_t *steps_left; /* one is taken by each instruction and entry */
+	struct cfi_rows
+		*rows; /* of each function in order of vaddr, ended by {LB_CFA_NONE} */
+	struct kept_cie cies[NR_KEPT_CIES]; /* by a hash of their offset */
 };
 
 /* The machine, while it runs. */
-struct expression_machine {
-	const struct cfi_run *run; /* NULL: initial instructions, at no address */
+struct machine {
+	struct reader *reader;
 	const struct cfi_cie *cie;
-	const struct cfi_bases *bases;
 	struct cursor program;
 	struct cfi_state state;
 	struct cfi_state remembered[MAX_REMEMBERED];
 	size_t nr_remembered;
 	uint64_t vaddr; /* from which on the state holds */
+	uint64_t end; /* of the function; 0: initial instructions, at no address */
 };
 
 /* ---- instructions: rows ---- */
 
-static bool same_rule(const struct lb_unwind_rule *a, const struct lb_unwind_rule *b)
+/* The rule holds in [from, to). Room is kept for the row that ends a function. */
+static int emit(struct reader *r, uint64_t from, uint64_t to,
+		const struct lb_unwind_rule *rule)
 {
-	return !memcmp(a, b, sizeof(*a));
-}
-
-/* Room is kept for the row that ends a function. */
-static int add_row(struct cfi_rows *rows, uint64_t vaddr,
-		   const struct lb_unwind_rule *rule)
-{
+	struct cfi_rows *rows = r->rows;
+	const struct cfi_row *last = rows->nr ? &rows->items[rows->nr - 1] : NULL;
 	int err;
 
-	if (rows->nr && rows->items[rows->nr - 1].rule.cfa != LB_CFA_NONE &&
-	    same_rule(&rows->items[rows->nr - 1].rule, rule))
+	if (from < r->lo)
+		from = r->lo;
+	if (to > r->hi)
+		to = r->hi;
+	if (from >= to || (last && last->rule.cfa != LB_CFA_NONE &&
+			   !memcmp(&last->rule, rule, sizeof(*rule))))
 		return 0;
 	err = vec_grow(&rows->items, &rows->cap, rows->nr + 2, sizeof(*rows->items),
 		       CFI_MAX_ROWS);
 	if (err)
 		return err;
-	rows->stats.nr_unsupported += rule->cfa == LB_CFA_UNSUPPORTED;
-	rows->items[rows->nr++] = (struct cfi_row){.vaddr = vaddr, .rule = *rule};
+	rows->items[rows->nr++] = (struct cfi_row){.vaddr = from, .rule = *rule};
 	return 0;
 }
 
-/* The rule holds in [from, to). */
-static int emit(const struct cfi_run *run, uint64_t from, uint64_t to,
-		const struct lb_unwind_rule *rule)
-{
-	if (from < run->lo)
-		from = run->lo;
-	if (to > run->hi)
-		to = run->hi;
-	return from < to ? add_row(run->rows, from, rule) : 0;
-}
-
 /* The state is as it is up to @vaddr, clipped to the end of the function. */
-static int go_to(struct expression_machine *m, uint64_t vaddr)
+static int go_to(struct machine *m, uint64_t vaddr)
 {
 	struct lb_unwind_rule rule;
 	int err = 0;
 
-	if (!m->run)
+	if (!m->end)
 		return -EBADMSG;
-	if (vaddr > m->run->end)
-		vaddr = m->run->end;
-	if (vaddr > m->run->lo && m->vaddr < vaddr) {
+	if (vaddr > m->end)
+		vaddr = m->end;
+	if (vaddr > m->reader->lo && m->vaddr < vaddr) {
 		rule = cfi_rule(m->cie, &m->state);
-		err = emit(m->run, m->vaddr, vaddr, &rule);
+		err = emit(m->reader, m->vaddr, vaddr, &rule);
 	}
 	if (!err)
 		m->vaddr = vaddr;
 	return err;
 }
 
-static int advance(struct expression_machine *m, uint64_t delta)
+static int advance(struct machine *m, uint64_t delta)
 {
 	uint64_t bytes, vaddr;
 
@@ -473,10 +472,10 @@ static int advance(struct expression_machine *m, uint64_t delta)
 	return go_to(m, vaddr);
 }
 
-static int set_location(struct expression_machine *m)
+static int set_location(struct machine *m)
 {
-	uint64_t vaddr =
-		cfi_get_pointer(&m->program, m->cie->pointer_encoding, m->bases, NULL);
+	uint64_t vaddr = cfi_get_pointer(&m->program, m->cie->pointer_encoding,
+					 &m->reader->bases, NULL);
 
 	if (m->program.failed || vaddr < m->vaddr)
 		return -EBADMSG;
@@ -498,8 +497,7 @@ static struct cfi_saved *slot_of(const struct cfi_cie *cie, struct cfi_state *st
 	return NULL;
 }
 
-static void save(struct expression_machine *m, uint64_t reg, enum cfi_saved_kind kind,
-		 int64_t off)
+static void save(struct machine *m, uint64_t reg, enum cfi_saved_kind kind, int64_t off)
 {
 	struct cfi_saved *slot = slot_of(m->cie, &m->state, reg);
 
@@ -508,7 +506,7 @@ static void save(struct expression_machine *m, uint64_t reg, enum cfi_saved_kind
 }
 
 /* @factored times the alignment; what that overflows is no offset of a frame. */
-static int64_t data_offset(const struct expression_machine *m, int64_t factored)
+static int64_t data_offset(const struct machine *m, int64_t factored)
 {
 	int64_t off;
 
@@ -516,16 +514,16 @@ static int64_t data_offset(const struct expression_machine *m, int64_t factored)
 									  : off;
 }
 
-static void restore(struct expression_machine *m, uint64_t reg)
+static void restore(struct machine *m, uint64_t reg)
 {
 	struct cfi_saved *slot = slot_of(m->cie, &m->state, reg);
 	size_t i = slot ? (size_t)(slot - m->state.saved) : 0;
 
-	if (slot && m->run)
+	if (slot && m->end)
 		*slot = m->cie->initial.saved[i];
 }
 
-static void save_expression(struct expression_machine *m, uint64_t reg, bool is_value)
+static void save_expression(struct machine *m, uint64_t reg, bool is_value)
 {
 	struct cursor block = cursor_block(&m->program, cursor_uleb(&m->program));
 	struct cfi_saved *slot = slot_of(m->cie, &m->state, reg);
@@ -538,25 +536,7 @@ static void save_expression(struct expression_machine *m, uint64_t reg, bool is_
 
 /* ---- instructions ---- */
 
-static int run_location(struct expression_machine *m, uint8_t op)
-{
-	switch (op) {
-	case DW_CFA_set_loc:
-		return set_location(m);
-	case DW_CFA_advance_loc1:
-		return advance(m, cursor_uint(&m->program, 1));
-	case DW_CFA_advance_loc2:
-		return advance(m, cursor_uint(&m->program, 2));
-	case DW_CFA_advance_loc4:
-		return advance(m, cursor_uint(&m->program, 4));
-	case DW_CFA_MIPS_advance_loc8:
-		return advance(m, cursor_uint(&m->program, 8));
-	default:
-		return -EBADMSG;
-	}
-}
-
-static int run_cfa(struct expression_machine *m, uint8_t op)
+static int run_cfa(struct machine *m, uint8_t op)
 {
 	struct cursor *b = &m->program;
 	struct cfi_cfa *cfa = &m->state.cfa;
@@ -594,7 +574,7 @@ static int run_cfa(struct expression_machine *m, uint8_t op)
 	return 0;
 }
 
-static int run_register(struct expression_machine *m, uint8_t op)
+static int run_register(struct machine *m, uint8_t op)
 {
 	struct cursor *b = &m->program;
 	uint64_t reg = cursor_uleb(b);
@@ -638,7 +618,7 @@ static int run_register(struct expression_machine *m, uint8_t op)
 	}
 }
 
-static int run_extended(struct expression_machine *m, uint8_t op)
+static int run_extended(struct machine *m, uint8_t op)
 {
 	switch (op) {
 	case DW_CFA_nop:
@@ -658,11 +638,15 @@ static int run_extended(struct expression_machine *m, uint8_t op)
 		m->state = m->remembered[--m->nr_remembered];
 		return 0;
 	case DW_CFA_set_loc:
+		return set_location(m);
 	case DW_CFA_advance_loc1:
+		return advance(m, cursor_uint(&m->program, 1));
 	case DW_CFA_advance_loc2:
+		return advance(m, cursor_uint(&m->program, 2));
 	case DW_CFA_advance_loc4:
+		return advance(m, cursor_uint(&m->program, 4));
 	case DW_CFA_MIPS_advance_loc8:
-		return run_location(m, op);
+		return advance(m, cursor_uint(&m->program, 8));
 	case DW_CFA_def_cfa:
 	case DW_CFA_def_cfa_sf:
 	case DW_CFA_def_cfa_register:
@@ -675,7 +659,7 @@ static int run_extended(struct expression_machine *m, uint8_t op)
 	}
 }
 
-static int run_one(struct expression_machine *m)
+static int run_one(struct machine *m)
 {
 	uint8_t op = cursor_u8(&m->program), low = op & 0x3f;
 
@@ -695,16 +679,16 @@ static int run_one(struct expression_machine *m)
 }
 
 /* Up to the end of the program, or where rows are not wanted any more. */
-static int run_all(struct expression_machine *m, uint64_t *steps_left)
+static int run_all(struct machine *m)
 {
 	while (m->program.p < m->program.end) {
 		int err;
 
-		if (m->run && (m->vaddr >= m->run->end || m->vaddr >= m->run->hi))
+		if (m->end && (m->vaddr >= m->end || m->vaddr >= m->reader->hi))
 			return 0;
-		if (!*steps_left)
+		if (!*m->reader->steps_left)
 			return -EBADMSG;
-		(*steps_left)--;
+		(*m->reader->steps_left)--;
 		err = run_one(m);
 		if (err)
 			return err;
@@ -714,95 +698,81 @@ static int run_all(struct expression_machine *m, uint64_t *steps_left)
 	return 0;
 }
 
+/* The states that may be remembered are not cleared: this runs for each function. */
+static void machine_init(struct machine *m, struct reader *r, const struct cfi_cie *cie,
+			 struct cursor program)
+{
+	m->reader = r;
+	m->cie = cie;
+	m->program = program;
+	m->state = cie->initial;
+	m->nr_remembered = 0;
+	m->vaddr = m->end = 0;
+}
+
 /*
  * Runs the initial instructions @program and sets cie->initial.
  * Return: 0 or -EBADMSG, also when the steps run out.
  */
-static int cfi_cie_run(struct cfi_cie *cie, struct cursor program,
-		       const struct cfi_bases *bases, uint64_t *steps_left)
+static int cfi_cie_run(struct reader *r, struct cfi_cie *cie, struct cursor program)
 {
-	struct expression_machine m;
+	struct machine m;
 	int err;
 
-	/* The states that may be remembered are not cleared: this runs for each function. */
-	m.run = NULL;
-	m.cie = cie;
-	m.bases = bases;
-	m.program = program;
-	m.state = (struct cfi_state){0};
-	m.nr_remembered = 0;
-	m.vaddr = 0;
-	err = run_all(&m, steps_left);
+	machine_init(&m, r, cie, program);
+	err = run_all(&m);
 	if (!err)
 		cie->initial = m.state;
 	return err;
 }
 
 /*
- * Adds the rows of an FDE. After an invalid instruction, or the last step, the rest of
- * the function is LB_CFA_UNSUPPORTED.
+ * Adds the rows of the FDE of [start, end). After an invalid instruction, or the last
+ * step, the rest of the function is LB_CFA_UNSUPPORTED.
  * Return: 0, -EBADMSG (rows are added), -ENOSPC (over CFI_MAX_ROWS), -ENOMEM.
  */
-static int cfi_fde_run(const struct cfi_run *run, struct cursor program)
+static int cfi_fde_run(struct reader *r, const struct cfi_cie *cie, uint64_t start,
+		       uint64_t end, struct cursor program)
 {
 	static const struct lb_unwind_rule unsupported = {.cfa = LB_CFA_UNSUPPORTED};
-	uint64_t end = run->end < run->hi ? run->end : run->hi;
-	size_t nr_before = run->rows->nr;
-	struct expression_machine m;
+	uint64_t last = end < r->hi ? end : r->hi;
+	size_t nr_before = r->rows->nr;
+	struct machine m;
 	int err;
 
-	m.run = run;
-	m.cie = run->cie;
-	m.bases = run->bases;
-	m.program = program;
-	m.state = run->cie->initial;
-	m.nr_remembered = 0;
-	m.vaddr = run->start;
-	err = run_all(&m, run->steps_left);
+	machine_init(&m, r, cie, program);
+	m.vaddr = start;
+	m.end = end;
+	err = run_all(&m);
 	if (!err)
-		err = go_to(&m, run->end);
+		err = go_to(&m, end);
 	if (err == -EBADMSG) {
-		int r = emit(run, m.vaddr, run->end, &unsupported);
+		int added = emit(r, m.vaddr, end, &unsupported);
 
-		err = r ? r : err;
+		err = added ? added : err;
 	}
 	if (err == -ENOSPC)
-		end = m.vaddr;
-	/* There is room for it: add_row() saw to that. */
-	if (run->rows->nr > nr_before)
-		run->rows->items[run->rows->nr++] = (struct cfi_row){.vaddr = end};
+		last = m.vaddr;
+	/* There is room for it: emit() saw to that. */
+	if (r->rows->nr > nr_before)
+		r->rows->items[r->rows->nr++] = (struct cfi_row){.vaddr = last};
 	return err;
 }
 
 /* ---- entries ---- */
 
-#define NR_KEPT_CIES         8 /* a power of two; most files have less than four */
-#define MAX_AUGMENTATION_LEN 8
-
-struct kept_cie {
-	size_t offset;
-	bool is_set, is_valid;
-	struct cfi_cie cie;
-};
-
-struct reader {
-	const struct cfi_section *section;
-	uint64_t lo, hi;
-	uint64_t *steps_left;
-	struct cfi_rows *rows;
-	struct cfi_stats *stats;
-	struct kept_cie cies[NR_KEPT_CIES]; /* by a hash of their offset */
-};
-
 static void reader_init(struct reader *r, const struct cfi_section *section, uint64_t lo,
 			uint64_t hi, uint64_t *steps_left, struct cfi_rows *rows)
 {
 	r->section = section;
+	r->bases = (struct cfi_bases){.bytes = section->bytes,
+				      .vaddr = section->vaddr,
+				      .text_vaddr = section->text_vaddr,
+				      .data_vaddr = section->data_vaddr};
 	r->lo = lo;
 	r->hi = hi;
 	r->steps_left = steps_left;
 	r->rows = rows;
-	r->stats = &rows->stats;
 	for (size_t i = 0; i < NR_KEPT_CIES; i++)
 		r->cies[i].is_set = false;
 }
@@ -810,19 +780,11 @@ static void reader_init(struct reader *r, const struct cfi_section *section, uin
 static bool take_step(struct reader *r)
 {
 	if (!*r->steps_left) {
-		r->stats->is_cut = true;
+		r->rows->stats.is_cut = true;
 		return false;
 	}
 	(*r->steps_left)--;
 	return true;
-}
-
-static struct cfi_bases bases_of(const struct cfi_section *section)
-{
-	return (struct cfi_bases){.bytes = section->bytes,
-				  .vaddr = section->vaddr,
-				  .text_vaddr = section->text_vaddr,
-				  .data_vaddr = section->data_vaddr};
 }
 
 struct cfi_entry {
@@ -924,7 +886,6 @@ static bool read_letters(struct cursor *b, char ret[MAX_AUGMENTATION_LEN + 1])
 
 static bool read_cie(struct reader *r, size_t offset, struct cfi_cie *ret)
 {
-	struct cfi_bases bases = bases_of(r->section);
 	char letters[MAX_AUGMENTATION_LEN + 1];
 	struct cursor *b;
 	struct cfi_entry entry;
@@ -946,9 +907,9 @@ static bool read_cie(struct reader *r, size_t offset, struct cfi_cie *ret)
 	ret->code_align = cursor_uleb(b);
 	ret->data_align = cursor_sleb(b);
 	ret->ra_register = version == 1 ? cursor_u8(b) : cursor_uleb(b);
-	if (!read_augmentation(letters, b, &bases, ret) || b->failed)
+	if (!read_augmentation(letters, b, &r->bases, ret) || b->failed)
 		return false;
-	return !cfi_cie_run(ret, *b, &bases, r->steps_left);
+	return !cfi_cie_run(r, ret, *b);
 }
 
 /* NULL: malformed. */
@@ -961,8 +922,7 @@ static const struct cfi_cie *find_cie(struct reader *r, size_t offset)
 		kept->is_set = true;
 		kept->offset = offset;
 		kept->is_valid = read_cie(r, offset, &kept->cie);
-		r->stats->nr_cies++;
-		r->stats->nr_malformed += !kept->is_valid;
+		r->rows->stats.nr_malformed += !kept->is_valid;
 	}
 	return kept->is_valid ? &kept->cie : NULL;
 }
@@ -992,31 +952,27 @@ static bool is_dropped(uint8_t encoding, bool is_null)
 /* Return: 0, -EBADMSG, -ENOSPC, -ENOMEM. */
 static int read_fde(struct reader *r, struct cfi_entry *entry)
 {
-	const struct cfi_cie *cie = find_cie(r, entry->cie_offset);
-	struct cfi_bases bases = bases_of(r->section);
-	struct cfi_run run = {.cie = cie,
-			      .bases = &bases,
-			      .lo = r->lo,
-			      .hi = r->hi,
-			      .steps_left = r->steps_left,
-			      .rows = r->rows};
+	const struct cfi_cie *cie;
+	struct cursor *b = &entry->body;
+	uint64_t start, end;
 	bool is_null;
 
+	r->bases.function_vaddr = 0;
+	cie = find_cie(r, entry->cie_offset);
 	if (!cie)
 		return -EBADMSG;
-	run.start =
-		cfi_get_pointer(&entry->body, cie->pointer_encoding, &bases, &is_null);
-	run.end = run.start + get_length(&entry->body, cie->pointer_encoding, &bases);
+	start = cfi_get_pointer(b, cie->pointer_encoding, &r->bases, &is_null);
+	end = start + get_length(b, cie->pointer_encoding, &r->bases);
 	if (cie->has_augmentation_data)
-		cursor_block(&entry->body, cursor_uleb(&entry->body));
-	if (entry->body.failed || run.end < run.start)
+		cursor_block(b, cursor_uleb(b));
+	if (b->failed || end < start)
 		return -EBADMSG;
-	if (is_dropped(cie->pointer_encoding, is_null) || run.start >= r->hi ||
-	    run.end <= r->lo || run.start == run.end)
+	if (is_dropped(cie->pointer_encoding, is_null) || start >= r->hi ||
+	    end <= r->lo || start == end)
 		return 0;
-	bases.function_vaddr = run.start;
-	r->stats->nr_fdes++;
-	return cfi_fde_run(&run, entry->body);
+	r->bases.function_vaddr = start;
+	r->rows->stats.nr_fdes++;
+	return cfi_fde_run(r, cie, start, end, *b);
 }
 
 /* Return: 0; -ENODATA when nothing more is to be read; -ENOMEM. */
@@ -1025,11 +981,11 @@ static int read_entry(struct reader *r, struct cfi_entry *entry)
 	int err = entry->is_cie ? 0 : read_fde(r, entry);
 
 	if (err == -EBADMSG) {
-		r->stats->nr_malformed++;
-		r->stats->is_cut |= !*r->steps_left;
+		r->rows->stats.nr_malformed++;
+		r->rows->stats.is_cut |= !*r->steps_left;
 	}
 	if (err == -ENOSPC) {
-		r->stats->is_cut = true;
+		r->rows->stats.is_cut = true;
 		return -ENODATA;
 	}
 	return err == -ENOMEM ? err : 0;
@@ -1046,13 +1002,10 @@ int cfi_read(const struct cfi_section *section, uint64_t lo, uint64_t hi,
 	for (size_t offset = 0; section->len - offset >= 4 && take_step(&r);) {
 		err = entry_read(section, offset, &entry);
 		if (err == -EBADMSG) { /* where the next one is cannot be known */
-			r.stats->nr_malformed++;
+			rows->stats.nr_malformed++;
 			return 0;
 		}
-		if (!err)
-			err = read_entry(&r, &entry);
-		else
-			err = 0;
+		err = err ? 0 : read_entry(&r, &entry);
 		if (err)
 			break;
 		offset = entry.next_offset;
@@ -1076,7 +1029,7 @@ int cfi_read_indexed(const struct cfi_section *section, const struct cfi_index *
 			break;
 		if (offset >= section->len || entry_read(section, offset, &entry) ||
 		    entry.is_cie)
-			r.stats->nr_malformed++;
+			rows->stats.nr_malformed++;
 		else
 			err = read_entry(&r, &entry);
 	}

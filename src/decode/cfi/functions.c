@@ -427,7 +427,6 @@ static int add_rows(const struct function_code *f, size_t len, uint64_t vaddr,
 		if (rows->nr > first &&
 		    !memcmp(&rows->items[rows->nr - 1].rule, &rule, sizeof(rule)))
 			continue;
-		rows->stats.nr_unsupported += rule.cfa == LB_CFA_UNSUPPORTED;
 		err = cfi_rows_add(rows, vaddr + f->items[i].at, &rule, CFI_MAX_ROWS);
 	}
 	if (!err && f->nr)
@@ -482,7 +481,6 @@ static void drop_unsupported(struct cfi_rows *rows)
 	for (size_t i = 0; i < rows->nr; i++)
 		if (rows->items[i].rule.cfa == LB_CFA_UNSUPPORTED)
 			rows->items[i].rule = (struct lb_unwind_rule){.cfa = LB_CFA_NONE};
-	rows->stats.nr_unsupported = 0;
 }
 
 static int read_function(const struct cfi_file *f, const Elf64_Sym *sym,

@@ -231,7 +231,6 @@ int cfi_rows_add_below(struct cfi_rows *rows, struct cfi_rows *below)
 	rows->items = take_ptr(below->items);
 	rows->nr += below->nr;
 	rows->cap = below->cap;
-	rows->stats.nr_unsupported += below->stats.nr_unsupported;
 	rows->stats.is_cut |= below->stats.is_cut;
 	return cfi_rows_finish(rows);
 }
