@@ -227,45 +227,15 @@ void cfi_file_deinit(struct cfi_file *f)
 
 /* ---- its symbols, and the code that they name ---- */
 
-static bool open_section(Elf *elf, uint32_t type, struct cfi_symbols *ret)
+bool cfi_file_symbols(const struct cfi_file *f, struct image_table *ret)
 {
-	Elf_Scn *scn = NULL;
+	struct jit_image m;
+	size_t len = 0;
+	const char *bytes = elf_rawfile(f->binary->elf, &len);
 
-	while ((scn = elf_nextscn(elf, scn))) {
-		const Elf_Data *data;
-		GElf_Shdr sh;
-
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type)
-			continue;
-		data = elf_rawdata(scn, NULL);
-		if (!data || !data->d_buf)
-			continue;
-		*ret = (struct cfi_symbols){.bytes = data->d_buf,
-					    .nr = data->d_size / sizeof(Elf64_Sym),
-					    .elf = elf,
-					    .names = sh.sh_link};
-		return true;
-	}
-	return false;
-}
-
-bool cfi_symbols_open(const struct cfi_file *f, struct cfi_symbols *ret)
-{
-	return open_section(f->binary->elf, SHT_SYMTAB, ret) ||
-	       open_section(f->binary->elf, SHT_DYNSYM, ret);
-}
-
-Elf64_Sym cfi_symbol(const struct cfi_symbols *symbols, size_t i)
-{
-	Elf64_Sym sym;
-
-	memcpy(&sym, symbols->bytes + i * sizeof(sym), sizeof(sym));
-	return sym;
-}
-
-const char *cfi_symbol_name(const struct cfi_symbols *symbols, const Elf64_Sym *sym)
-{
-	return elf_strptr(symbols->elf, symbols->names, sym->st_name);
+	return bytes && image_open(bytes, len, &m) &&
+	       (image_table_find(&m, SHT_SYMTAB, ret) ||
+		image_table_find(&m, SHT_DYNSYM, ret));
 }
 
 const uint8_t *cfi_code_at(const struct cfi_file *f, uint64_t vaddr, uint64_t len)

@@ -467,12 +467,12 @@ int code_frames_read(const uint8_t *code, size_t len, uint64_t vaddr,
  * made, so its first instruction does not have a return address on top of the stack. It
  * keeps frame pointers.
  */
-static bool is_of_v8(const struct cfi_symbols *symbols, const Elf64_Sym *sym)
+static bool is_of_v8(const struct image_table *symbols, const Elf64_Sym *sym)
 {
 	static const char prefix[] = "Builtins_";
-	const char *name = cfi_symbol_name(symbols, sym);
+	const char *name = image_table_name(symbols, sym);
 
-	return name && !strncmp(name, prefix, sizeof(prefix) - 1);
+	return !strncmp(name, prefix, sizeof(prefix) - 1);
 }
 
 /* Frame pointers may lead on where the code does not tell. */
@@ -508,13 +508,13 @@ int cfi_functions_read(const struct cfi_file *f, const struct cfi_range *wanted,
 		       size_t nr_wanted, uint64_t *steps_left, struct cfi_rows *rows)
 {
 	_cleanup_(cfi_rows_deinit) struct cfi_rows found = {0};
-	struct cfi_symbols symbols;
+	struct image_table symbols;
 	int err = 0;
 
-	if (!cfi_symbols_open(f, &symbols))
+	if (!cfi_file_symbols(f, &symbols))
 		return 0;
 	for (size_t i = 0; i < symbols.nr && *steps_left && !err; i++) {
-		Elf64_Sym sym = cfi_symbol(&symbols, i);
+		Elf64_Sym sym = image_table_symbol(&symbols, i);
 
 		(*steps_left)--;
 		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_size ||

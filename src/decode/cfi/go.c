@@ -13,7 +13,7 @@ static bool is_named(const char *name, const char *wanted)
 {
 	size_t len = strlen(wanted);
 
-	return name && !strncmp(name, wanted, len) &&
+	return !strncmp(name, wanted, len) &&
 	       (!name[len] || !strcmp(name + len, ".abi0"));
 }
 
@@ -54,22 +54,22 @@ static int add_start(const struct cfi_file *f, const Elf64_Sym *sym, bool is_clo
 int cfi_go_add_starts(const struct cfi_file *f, uint64_t *steps_left,
 		      struct cfi_rows *rows)
 {
-	struct cfi_symbols symbols;
+	struct image_table symbols;
 	size_t nr = 0;
 	int err = 0;
 
-	if (!cfi_symbols_open(f, &symbols))
+	if (!cfi_file_symbols(f, &symbols))
 		return 0;
 	for (size_t i = 0; i < symbols.nr && *steps_left && !err && nr < MAX_STARTS;
 	     i++) {
-		Elf64_Sym sym = cfi_symbol(&symbols, i);
+		Elf64_Sym sym = image_table_symbol(&symbols, i);
 		const char *name;
 		bool is_clone;
 
 		(*steps_left)--;
 		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC)
 			continue;
-		name = cfi_symbol_name(&symbols, &sym);
+		name = image_table_name(&symbols, &sym);
 		is_clone = is_named(name, "runtime.clone");
 		if (!is_clone && !is_named(name, "runtime.rt0_go"))
 			continue;
