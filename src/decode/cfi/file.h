@@ -41,12 +41,7 @@ struct cfi_file {
 bool cfi_file_open(int fd, struct cfi_file *ret);
 void cfi_file_deinit(struct cfi_file *f);
 
-/* ---- its symbols and their code ---- */
-
 /** Finds .symtab, which has local functions too, else .dynsym. Return: false: neither. */
 bool cfi_file_symbols(const struct cfi_file *f, struct image_table *ret);
-
-/** Returns the bytes of [vaddr, vaddr + len), or NULL when they are not in the file. */
-const uint8_t *cfi_code_at(const struct cfi_file *f, uint64_t vaddr, uint64_t len);
 
 #endif

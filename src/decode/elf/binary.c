@@ -170,21 +170,29 @@ const struct binary_load *binary_load_of(const struct binary *b, uint64_t vaddr)
 	return found;
 }
 
-const void *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t len)
+const uint8_t *binary_bytes_from(const struct binary *b, uint64_t vaddr, size_t *ret_len)
 {
 	const struct binary_load *load = binary_load_of(b, vaddr);
-	const Elf_Data *data;
-	uint64_t offset;
+	size_t file_bytes = 0;
+	const char *bytes = elf_rawfile(b->elf, &file_bytes);
+	uint64_t at, left;
 
-	if (!load || !len)
+	if (!load || !bytes || vaddr - load->vaddr >= load->file_bytes)
 		return NULL;
-	offset = vaddr - load->vaddr;
-	if (offset >= load->file_bytes || len > load->file_bytes - offset)
+	at = load->file_off + (vaddr - load->vaddr);
+	left = load->file_bytes - (vaddr - load->vaddr);
+	if (at >= file_bytes)
 		return NULL;
-	/* Fails when the file ends before. */
-	data = elf_getdata_rawchunk(b->elf, (int64_t)(load->file_off + offset), len,
-				    ELF_T_BYTE);
-	return data && data->d_size == len ? data->d_buf : NULL;
+	*ret_len = left < file_bytes - at ? left : file_bytes - at;
+	return (const uint8_t *)bytes + at;
+}
+
+const uint8_t *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t len)
+{
+	size_t left;
+	const uint8_t *bytes = binary_bytes_from(b, vaddr, &left);
+
+	return bytes && len && len <= left ? bytes : NULL;
 }
 
 Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret_shdr)
