@@ -675,55 +675,57 @@ static int walk(struct scope_walk *w, const uint8_t *info)
 	return w->c.failed ? -EBADMSG : 0;
 }
 
-/* Walks the DIE at @off and those in it. */
-static int find(struct scope_walk *w, struct abbrev_cache *abbrevs, uint64_t off)
+/*
+ * Walks the DIE at @off and those in it.
+ * @ret_left  bytes of the unit behind where the walk ended
+ */
+static int find(const struct unit *unit, struct abbrev_cache *abbrevs, uint64_t off,
+		struct address_hit *hits, size_t nr, struct scopes *scopes,
+		uint64_t *ret_left)
 {
-	const struct unit *unit = w->unit;
+	_cleanup_free_ struct scope_walk *w = calloc(1, sizeof(*w));
 	struct bytes info = debug_file_section(unit->file, DEBUG_INFO);
 	int r;
 
+	if (!w)
+		return -ENOMEM;
+	w->unit = unit;
+	w->hits = hits;
+	w->nr = nr;
+	w->found = scopes;
 	w->c = cursor_at((struct bytes){info.data, unit->end}, off);
 	r = abbrev_cache_get(abbrevs, unit->file, unit->abbrev_off, unit->widths,
 			     &w->table);
-	return r < 0 ? r : walk(w, info.data);
+	if (r == 0)
+		r = walk(w, info.data);
+	*ret_left = cursor_left(&w->c);
+	return r;
 }
 
 int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs,
 		struct address_hit *hits, size_t nr, struct scopes *ret)
 {
-	_cleanup_free_ struct scope_walk *w = calloc(1, sizeof(*w));
 	struct scope none = {0};
+	uint64_t left;
 
 	ret->nr = ret->nr_ranges = 0;
-	if (!w || add_scope(ret, &none) < 0)
+	if (add_scope(ret, &none) < 0)
 		return -ENOMEM;
 	if (!debug_spend(unit->file, unit->end - unit->root_off))
 		return -EBADMSG;
-	w->unit = unit;
-	w->hits = hits;
-	w->nr = nr;
-	w->found = ret;
-	return find(w, abbrevs, unit->root_off);
+	return find(unit, abbrevs, unit->root_off, hits, nr, ret, &left);
 }
 
 int scopes_find_in(const struct unit *unit, struct abbrev_cache *abbrevs,
 		   uint64_t die_off, struct address_hit *hits, size_t nr,
 		   struct scopes *scopes)
 {
-	_cleanup_free_ struct scope_walk *w = calloc(1, sizeof(*w));
-	size_t left;
+	uint64_t left = UINT64_MAX;
 	int r;
 
-	if (!w)
-		return -ENOMEM;
 	if (!unit->file->context->work_left)
 		return -EBADMSG;
-	w->unit = unit;
-	w->hits = hits;
-	w->nr = nr;
-	w->found = scopes;
-	r = find(w, abbrevs, die_off);
-	left = cursor_left(&w->c);
+	r = find(unit, abbrevs, die_off, hits, nr, scopes, &left);
 	if (left < unit->end - die_off)
 		debug_spend(unit->file, unit->end - die_off - left);
 	return r;

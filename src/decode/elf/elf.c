@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/strpool.h"
 #include "base/vec.h"
 #include "decode/answer.h"
 #include "decode/dwarf/dwarf.h"
@@ -20,14 +21,17 @@
 #include "decode/elf/symbols.h"
 #include "decode/requests.h"
 
+#define MAX_POOL_BYTES (64u << 20)
+
 /* Names of one function: a piece of code has few, and thousands of rows. */
 struct named {
 	const char *dwarf_function, *dwarf_system_name; /* compared by pointer */
-	char *function, *system_name; /* heap */
+	const char *function, *system_name; /* interned */
 };
 
 struct elf_naming {
 	struct elf_names *names;
+	struct strpool *pool; /* borrowed */
 	struct named *items;
 	size_t nr, cap;
 	struct hashmap index;
@@ -35,10 +39,6 @@ struct elf_naming {
 
 static void naming_deinit(struct elf_naming *n)
 {
-	for (size_t i = 0; i < n->nr; i++) {
-		free(n->items[i].function);
-		free(n->items[i].system_name);
-	}
 	free(n->items);
 	hashmap_deinit(&n->index);
 }
@@ -63,18 +63,14 @@ static const struct named *name(struct elf_naming *n, const struct frame *frame)
 
 	if (item != HASHMAP_NONE)
 		return &n->items[item];
-	if (vec_grow(&n->items, &n->cap, n->nr + 1, sizeof(*n->items), 0))
+	if (vec_grow(&n->items, &n->cap, n->nr + 1, sizeof(*n->items), 0) ||
+	    hashmap_add(&n->index, hash, (uint32_t)n->nr))
 		return NULL;
 	readable = elf_names_chain(n->names, frame, &nr);
-	named = &n->items[n->nr];
-	named->dwarf_function = frame->function;
-	named->dwarf_system_name = frame->system_name;
-	named->function = strdup(readable->function);
-	named->system_name = strdup(readable->system_name);
-	n->nr++;
-	if (!named->function || !named->system_name ||
-	    hashmap_add(&n->index, hash, (uint32_t)(n->nr - 1)))
-		return NULL;
+	named = &n->items[n->nr++];
+	*named = (struct named){frame->function, frame->system_name,
+				strpool_add(n->pool, readable->function),
+				strpool_add(n->pool, readable->system_name)};
 	return named;
 }
 
@@ -92,10 +88,12 @@ static bool is_of(const struct frame *frame, const struct frame *function)
  *            names are inlined into it
  */
 static void elf_codes_add(struct answer_writer *answers, struct elf_names *names,
-			  const struct frame *function, const struct code *code)
+			  struct strpool *pool, const struct frame *function,
+			  const struct code *code)
 {
 	_cleanup_free_ struct code_row *rows = calloc(code->nr_rows, sizeof(*rows));
-	_cleanup_(naming_deinit) struct elf_naming naming = {.names = names};
+	_cleanup_(naming_deinit) struct elf_naming naming = {.names = names,
+							     .pool = pool};
 	struct code named_code = *code;
 	bool complete = rows;
 
@@ -152,6 +150,7 @@ struct elf_job {
 	bool *answered; /* per query */
 	enum miss no_line; /* why an address has a symbol at most */
 	struct elf_names *names;
+	struct strpool *pool; /* of names of rows of code */
 	struct answer_writer *answers;
 };
 
@@ -159,6 +158,7 @@ static void job_deinit(struct elf_job *job)
 {
 	answer_writer_free(job->answers);
 	elf_names_free(job->names);
+	strpool_free(job->pool);
 	elf_symbols_deinit(&job->symbols);
 	free(job->answered);
 	free(job->plt);
@@ -189,9 +189,10 @@ static int read_request(struct elf_job *job, struct wire_reader *r)
 	job->plt = calloc(nr ? nr : 1, sizeof(*job->plt));
 	job->answered = calloc(nr ? nr : 1, sizeof(*job->answered));
 	job->names = elf_names_new();
+	job->pool = strpool_new(MAX_POOL_BYTES);
 	job->answers = answer_writer_new(nr);
 	if (!job->asked || !job->queries || !job->vaddrs || !job->wants_code ||
-	    !job->plt || !job->answered || !job->names || !job->answers)
+	    !job->plt || !job->answered || !job->names || !job->pool || !job->answers)
 		return -ENOMEM;
 	for (job->nr_asked = 0; job->nr_asked < nr; job->nr_asked++)
 		job->asked[job->nr_asked] = wire_get_u64(r);
@@ -331,7 +332,7 @@ static void found_code(void *ctx, size_t k, const struct frame *function,
 	if (k >= job->nr)
 		return;
 	name_symbol(job, k);
-	elf_codes_add(job->answers, job->names, function, code);
+	elf_codes_add(job->answers, job->names, job->pool, function, code);
 }
 
 static int ask_for_dwarf(void *ctx, const struct need *need)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/hashmap.h"
 #include "base/search.h"
 #include "base/vec.h"
 #include "decode/dwarf/dwarf.h"
@@ -222,29 +222,10 @@ struct file_module {
 	const char *file, *module;
 };
 
-struct function_names {
-	struct strpool *pool;
-	struct file_module *modules;
-	size_t nr_modules, cap_modules;
-	struct hashmap index; /* of modules, by file */
-};
-
-struct function_names *function_names_new(struct strpool *pool)
+void function_names_deinit(struct function_names *n)
 {
-	struct function_names *n = calloc(1, sizeof(*n));
-
-	if (n)
-		n->pool = pool;
-	return n;
-}
-
-void function_names_free(struct function_names *n)
-{
-	if (!n)
-		return;
 	free(n->modules);
 	hashmap_deinit(&n->index);
-	free(n);
 }
 
 /* ---- modules ---- */

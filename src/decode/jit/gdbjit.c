@@ -111,9 +111,8 @@ static int read_request(struct gdbjit_job *job, struct wire_reader *r)
 	job->pool = strpool_new(MAX_POOL_BYTES);
 	if (!job->hits || !job->hit_query || !job->answers || !job->pool)
 		return -ENOMEM;
-	rc = hit_functions_init(&job->functions, job->objects, nr, job->pool);
-	if (!rc)
-		rc = owners_init(&job->owners, &job->queries);
+	hit_functions_init(&job->functions, job->objects, nr, job->pool);
+	rc = owners_init(&job->owners, &job->queries);
 	if (!rc && is_walked) {
 		job->owners.same = same_code;
 		job->owners.ctx = job;

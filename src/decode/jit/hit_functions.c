@@ -170,22 +170,21 @@ static int prange_parents_find(struct hit_functions *h)
 	return r;
 }
 
-int hit_functions_init(struct hit_functions *h, struct hit_object *objects,
-		       size_t nr_objects, struct strpool *pool)
+void hit_functions_init(struct hit_functions *h, struct hit_object *objects,
+			size_t nr_objects, struct strpool *pool)
 {
 	*h = (struct hit_functions){.objects = objects,
 				    .nr_objects = nr_objects,
 				    .pool = pool,
 				    .store = {.pool = pool},
-				    .names = function_names_new(pool)};
-	return h->names ? 0 : -ENOMEM;
+				    .names = {.pool = pool}};
 }
 
 void hit_functions_deinit(struct hit_functions *h)
 {
 	for (size_t i = 0; i < h->nr_objects; i++)
 		image_symbols_deinit(&h->objects[i].symbols);
-	function_names_free(h->names);
+	function_names_deinit(&h->names);
 	line_store_deinit(&h->store);
 	free(h->items);
 	*h = (struct hit_functions){0};
@@ -368,12 +367,12 @@ static int attribute(struct hit_functions *h)
 
 		numba_lines_drop_generated(&h->store, &h->items[i].lines,
 					   h->items[i].symbol);
-		r = function_names_learn(h->names, &h->store, &h->items[i].lines, &name);
+		r = function_names_learn(&h->names, &h->store, &h->items[i].lines, &name);
 	}
 	for (size_t i = 0; i < h->nr && !r; i++) {
 		struct function_name name = name_of(h, &h->items[i]);
 
-		function_names_apply(h->names, &h->store, &h->items[i].lines, &name);
+		function_names_apply(&h->names, &h->store, &h->items[i].lines, &name);
 	}
 	return r;
 }
@@ -395,7 +394,7 @@ struct frame hit_functions_bare(const struct hit_functions *h,
 {
 	struct function_name name = name_of(h, f);
 
-	return function_names_bare(h->names, &name);
+	return function_names_bare(&h->names, &name);
 }
 
 /* ---- their machine code, and which line each part is ---- */

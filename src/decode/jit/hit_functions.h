@@ -41,12 +41,11 @@ struct hit_functions {
 	struct hit_function *items; /* by object, then address, once read */
 	size_t nr, cap;
 	struct line_store store;
-	struct function_names *names;
+	struct function_names names;
 };
 
-/** Return: 0 or -ENOMEM. */
-int hit_functions_init(struct hit_functions *h, struct hit_object *objects,
-		       size_t nr_objects, struct strpool *pool);
+void hit_functions_init(struct hit_functions *h, struct hit_object *objects,
+			size_t nr_objects, struct strpool *pool);
 /* The symbols of the objects too. */
 void hit_functions_deinit(struct hit_functions *h);
 
