@@ -546,11 +546,6 @@ static void read_die(struct scope_walk *w, const struct abbrev *abbrev,
 	}
 }
 
-static size_t first_at(const struct scope_walk *w, uint64_t vaddr)
-{
-	return SEARCH_FIRST(i, w->nr, w->hits[i].vaddr >= vaddr);
-}
-
 /* Return: the number of the new scope, 0 when the table is full, or -ENOMEM. */
 static int64_t add_scope(struct scopes *s, const struct scope *scope)
 {
@@ -589,7 +584,7 @@ static int64_t claim(struct scope_walk *w, const struct scope_die *die,
 	while (pc_ranges_next(&it, &range)) {
 		bool wanted = false;
 
-		for (size_t i = first_at(w, range.start);
+		for (size_t i = SEARCH_FIRST(k, w->nr, w->hits[k].vaddr >= range.start);
 		     i < w->nr && w->hits[i].vaddr < range.end; i++) {
 			if (!debug_spend(w->unit->file, 1))
 				return number;
