@@ -466,8 +466,31 @@ static void check_paranoid(const struct machine *m, struct check *c)
 	}
 }
 
+/* What to do when a system call failed with an error; the last row has error 0: any. */
+struct errno_remedy {
+	int error;
+	const char *remedy;
+};
+
+static const char *remedy_of(const struct errno_remedy *rows, int error)
+{
+	while (rows->error && rows->error != error)
+		rows++;
+	return rows->remedy;
+}
+
 static void check_perf_event(const struct machine *m, struct check *c)
 {
+	static const struct errno_remedy remedies[] = {
+		{ENOSYS, "boot a kernel with CONFIG_PERF_EVENTS=y"},
+		{EMFILE, "ulimit -n 65536: an event needs a descriptor"},
+		{ENODEV, "bring CPU 0 online, or the event has no place"},
+		{ENOENT,
+		 "this kernel has no cpu-clock event: boot one of a distribution"},
+		{EOPNOTSUPP,
+		 "this kernel has no cpu-clock event: boot one of a distribution"},
+		{0, "try as root on the host: perf stat -e cpu-clock -a true"},
+	};
 	int error = m->probes->perf_errno;
 
 	if (!error) {
@@ -475,38 +498,17 @@ static void check_perf_event(const struct machine *m, struct check *c)
 		return;
 	}
 	found(c, "perf_event_open: %s", strerror(error));
-	switch (error) {
-	case EPERM:
-	case EACCES:
-		if (m->container)
-			trouble(c, CHECK_FAIL,
-				"the container's system call filter may forbid it: %s",
-				privileged_start(m));
-		else
-			trouble(c, CHECK_FAIL,
-				"see privileges and perf_event_paranoid; where both are "
-				"ok, a security module (SELinux, AppArmor) or the "
-				"SystemCallFilter= of a service forbids it");
-		break;
-	case ENOSYS:
-		trouble(c, CHECK_FAIL, "boot a kernel with CONFIG_PERF_EVENTS=y");
-		break;
-	case EMFILE:
-		trouble(c, CHECK_FAIL, "ulimit -n 65536: an event needs a descriptor");
-		break;
-	case ENODEV:
-		trouble(c, CHECK_FAIL, "bring CPU 0 online, or the event has no place");
-		break;
-	case ENOENT:
-	case EOPNOTSUPP:
+	if (error != EPERM && error != EACCES)
+		trouble(c, CHECK_FAIL, "%s", remedy_of(remedies, error));
+	else if (m->container)
 		trouble(c, CHECK_FAIL,
-			"this kernel has no cpu-clock event: boot one of a distribution");
-		break;
-	default:
+			"the container's system call filter may forbid it: %s",
+			privileged_start(m));
+	else
 		trouble(c, CHECK_FAIL,
-			"try as root on the host: perf stat -e cpu-clock -a "
-			"true");
-	}
+			"see privileges and perf_event_paranoid; where both are ok, a "
+			"security module (SELinux, AppArmor) or the SystemCallFilter= "
+			"of a service forbids it");
 }
 
 static void check_sample_rate(const struct machine *m, struct check *c)
@@ -527,44 +529,35 @@ static void check_sample_rate(const struct machine *m, struct check *c)
 
 static void check_bpf(const struct machine *m, struct check *c)
 {
+	static const struct errno_remedy remedies[] = {
+		{ENOSYS, "boot a kernel with CONFIG_BPF_SYSCALL=y"},
+		{EINVAL, "see lockdown; where it is none, boot a kernel with "
+			 "CONFIG_BPF_EVENTS=y"},
+		{ENOMEM, "free memory, or raise the memory limit of this control group"},
+		{0, NULL},
+	};
 	int error = m->probes->bpf_errno;
+	const char *remedy = remedy_of(remedies, error);
 
 	if (!error) {
 		found(c, "a program that reads kernel memory loads");
 		return;
 	}
 	found(c, "bpf(BPF_PROG_LOAD): %s", strerror(error));
-	switch (error) {
-	case EPERM:
-	case EACCES:
-		if (kernel_before(m, MEMLOCK_MAJOR, MEMLOCK_MINOR))
-			trouble(c, CHECK_FAIL, "see privileges and memlock");
-		else if (m->container)
-			trouble(c, CHECK_FAIL, "the container has no right to bpf(2): %s",
-				privileged_start(m));
-		else
-			trouble(c, CHECK_FAIL,
-				"see privileges; where they are ok, a "
-				"security module or the SystemCallFilter= "
-				"of a service forbids it");
-		break;
-	case ENOSYS:
-		trouble(c, CHECK_FAIL, "boot a kernel with CONFIG_BPF_SYSCALL=y");
-		break;
-	case EINVAL:
-		trouble(c, CHECK_FAIL,
-			"see lockdown; where it is none, boot a kernel with "
-			"CONFIG_BPF_EVENTS=y");
-		break;
-	case ENOMEM:
-		trouble(c, CHECK_FAIL,
-			"free memory, or raise the memory limit of this "
-			"control group");
-		break;
-	default:
+	if (remedy)
+		trouble(c, CHECK_FAIL, "%s", remedy);
+	else if (error != EPERM && error != EACCES)
 		trouble(c, CHECK_FAIL, "boot a kernel of a distribution, %u.%u or newer",
 			MIN_MAJOR, MIN_MINOR);
-	}
+	else if (kernel_before(m, MEMLOCK_MAJOR, MEMLOCK_MINOR))
+		trouble(c, CHECK_FAIL, "see privileges and memlock");
+	else if (m->container)
+		trouble(c, CHECK_FAIL, "the container has no right to bpf(2): %s",
+			privileged_start(m));
+	else
+		trouble(c, CHECK_FAIL,
+			"see privileges; where they are ok, a security module or the "
+			"SystemCallFilter= of a service forbids it");
 }
 
 /* A uprobe with a cookie copies the code that JITs register (jit_probe.h). */
