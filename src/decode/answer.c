@@ -67,8 +67,7 @@ struct answer_codes {
 	bool failed; /* out of memory */
 };
 
-#define MAX_TEXT_BYTES  (64u << 10) /* longer names are cut by the writer */
-#define WIRE_TEXT_BYTES 4 /* at least */
+#define MAX_TEXT_BYTES (64u << 10) /* longer names are cut by the writer */
 
 static void answer_texts_deinit(struct answer_texts *t)
 {
@@ -137,10 +136,6 @@ static void answer_texts_put(const struct answer_texts *t, uint32_t *numbers,
 				       t->items[i].len);
 }
 
-/* Least bytes of one item on the wire: bounds a count before it is believed. */
-#define WIRE_ROW_BYTES  8
-#define WIRE_CODE_BYTES 21
-
 /* ---- worker's side ---- */
 
 static void answer_codes_deinit(struct answer_codes *c)
@@ -191,8 +186,9 @@ static bool make_room(struct answer_codes *c, const struct code *code)
 #define WIRE_FRAME_BYTES  21
 #define WIRE_CHAIN_BYTES  (1 + WIRE_FRAME_BYTES) /* chains are never empty */
 #define WIRE_ANSWER_BYTES 13
-
-/* ---- worker's side ---- */
+#define WIRE_TEXT_BYTES   4
+#define WIRE_ROW_BYTES    8
+#define WIRE_CODE_BYTES   21
 
 /* A frame with its strings as numbers. Hashed as bytes: no padding. */
 struct flat_frame {

@@ -138,6 +138,7 @@ static int function_read(const struct unit *unit, uint64_t off,
 
 struct qualify_walk {
 	const struct unit *unit;
+	struct abbrev_cache *abbrevs;
 	const struct abbrev_table *table;
 	struct bytes bytes; /* DEBUG_INFO up to the unit's end */
 	struct {
@@ -160,21 +161,11 @@ static int compare_items(const void *a, const void *b)
 
 static const char *name_at(const struct qualify_walk *w, uint64_t off)
 {
-	struct cursor c = cursor_at(w->bytes, off);
-	const struct abbrev *abbrev = abbrev_find(w->table, cursor_uleb(&c));
-	struct form_value v;
-	const char *name;
+	struct function named = {.name = "", .linkage_name = ""};
+	struct form_value next;
 
-	for (uint32_t i = 0; abbrev && i < abbrev->nr_attrs && !c.failed; i++) {
-		const struct abbrev_attr *attr = &w->table->attrs[abbrev->first_attr + i];
-
-		form_read(&c, attr, w->unit->widths, &v);
-		if (attr->name == DW_AT_name) {
-			name = form_string(w->unit, &v);
-			return name ? name : "";
-		}
-	}
-	return "";
+	read_one(w->unit, off, w->abbrevs, &named, &next);
+	return named.name;
 }
 
 static bool is_qualifier(uint16_t tag)
@@ -266,7 +257,7 @@ static int walk_unit(struct qualify_walk *w, const struct unqualified *items, si
 }
 
 static int qualify_unit(struct qualify_walk *w, const struct unqualified *items,
-			size_t nr, const struct unit *home, struct abbrev_cache *abbrevs)
+			size_t nr, const struct unit *home)
 {
 	struct unit other;
 	int r;
@@ -279,8 +270,8 @@ static int qualify_unit(struct qualify_walk *w, const struct unqualified *items,
 	}
 	if (!debug_spend(w->unit->file, w->unit->end - w->unit->off))
 		return 0;
-	r = abbrev_cache_get(abbrevs, w->unit->file, w->unit->abbrev_off, w->unit->widths,
-			     &w->table);
+	r = abbrev_cache_get(w->abbrevs, w->unit->file, w->unit->abbrev_off,
+			     w->unit->widths, &w->table);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	w->bytes = debug_file_section(w->unit->file, DEBUG_INFO);
@@ -302,13 +293,14 @@ static int names_qualify(struct unqualified *items, size_t nr, const struct unit
 
 	if (!w)
 		return -ENOMEM;
+	w->abbrevs = abbrevs;
 	qsort(items, nr, sizeof(*items), compare_items);
 	for (size_t i = 0, end; i < nr && r == 0; i = end) {
 		for (end = i + 1; end < nr && items[end].file == items[i].file &&
 				  items[end].unit_off == items[i].unit_off;
 		     end++)
 			;
-		r = qualify_unit(w, &items[i], end - i, home, abbrevs);
+		r = qualify_unit(w, &items[i], end - i, home);
 	}
 	return r;
 }

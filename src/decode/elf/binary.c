@@ -136,20 +136,29 @@ void binary_free(struct binary *b)
 	free(b);
 }
 
-bool binary_file_off_to_vaddr(const struct binary *b, uint64_t file_off,
-			      uint64_t *ret_vaddr)
+/* The segment that holds @at, a file offset or an address; executable ones first. */
+static const struct binary_load *find_load(const struct binary *b, uint64_t at,
+					   bool is_file_off)
 {
 	const struct binary_load *found = NULL;
 
 	for (size_t i = 0; i < b->nr_loads; i++) {
 		const struct binary_load *load = &b->loads[i];
+		uint64_t start = is_file_off ? load->file_off : load->vaddr;
+		uint64_t bytes = is_file_off ? load->file_bytes : load->mem_bytes;
 
-		if (file_off < load->file_off ||
-		    file_off - load->file_off >= load->file_bytes)
-			continue;
-		if (!found || (load->flags & ~found->flags & PF_X))
+		if (at >= start && at - start < bytes &&
+		    (!found || (load->flags & ~found->flags & PF_X)))
 			found = load;
 	}
+	return found;
+}
+
+bool binary_file_off_to_vaddr(const struct binary *b, uint64_t file_off,
+			      uint64_t *ret_vaddr)
+{
+	const struct binary_load *found = find_load(b, file_off, true);
+
 	if (found)
 		*ret_vaddr = file_off - found->file_off + found->vaddr;
 	return found;
@@ -157,17 +166,7 @@ bool binary_file_off_to_vaddr(const struct binary *b, uint64_t file_off,
 
 const struct binary_load *binary_load_of(const struct binary *b, uint64_t vaddr)
 {
-	const struct binary_load *found = NULL;
-
-	for (size_t i = 0; i < b->nr_loads; i++) {
-		const struct binary_load *load = &b->loads[i];
-
-		if (vaddr < load->vaddr || vaddr - load->vaddr >= load->mem_bytes)
-			continue;
-		if (!found || (load->flags & ~found->flags & PF_X))
-			found = load;
-	}
-	return found;
+	return find_load(b, vaddr, false);
 }
 
 const uint8_t *binary_bytes_from(const struct binary *b, uint64_t vaddr, size_t *ret_len)

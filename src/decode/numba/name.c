@@ -81,11 +81,6 @@ static size_t add_utf8(struct name_text *t, const char *s, size_t len)
 	return 3 * nr;
 }
 
-static bool has_closing(const char *s, size_t len)
-{
-	return memmem(s, len, "_3e", 3) != NULL;
-}
-
 /*
  * @type  the name of a type: any character can be in it. In names of functions only
  * "<locals>" and its like, and letters beyond ASCII: "_24h" is more often itself.
@@ -102,7 +97,7 @@ static void add_unescaped(struct name_text *t, const char *s, size_t len, bool t
 		if (n)
 			continue;
 		if (byte == '<' && !type)
-			open = meant = has_closing(s + i + 3, len - i - 3);
+			open = meant = memmem(s + i + 3, len - i - 3, "_3e", 3);
 		else if (byte == '>' && !type)
 			meant = open;
 		else
