@@ -37,11 +37,6 @@ struct answer_texts {
 	bool failed; /* out of memory */
 };
 
-struct answer_strings {
-	const char **items; /* interned; the array is heap */
-	size_t nr;
-};
-
 /*
  * The part of an answer that says which lines have machine code. On the wire:
  *
@@ -72,8 +67,7 @@ struct answer_codes {
 	bool failed; /* out of memory */
 };
 
-#define MAX_TEXT_BYTES  (64u << 10) /* longer names are cut by the writer */
-#define WIRE_TEXT_BYTES 4 /* at least */
+#define MAX_TEXT_BYTES (64u << 10) /* longer names are cut by the writer */
 
 static void answer_texts_deinit(struct answer_texts *t)
 {
@@ -142,52 +136,6 @@ static void answer_texts_put(const struct answer_texts *t, uint32_t *numbers,
 				       t->items[i].len);
 }
 
-/** @max  of them. Return: 0, -EBADMSG, -ENOMEM; then @ret is unchanged. */
-static int answer_strings_read(struct wire_reader *r, size_t max, struct strpool *pool,
-			       struct answer_strings *ret)
-{
-	size_t nr = answer_get_count(r, WIRE_TEXT_BYTES, max);
-	_cleanup_free_ const char **items = calloc(nr ? nr : 1, sizeof(*items));
-
-	if (!items)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++) {
-		size_t len;
-		const char *s = wire_get_str(r, &len);
-
-		if (r->failed || len > MAX_TEXT_BYTES)
-			return -EBADMSG;
-		items[i] = strpool_add_n(pool, s, len);
-	}
-	if (r->failed)
-		return -EBADMSG;
-	ret->items = take_ptr(items);
-	ret->nr = nr;
-	return 0;
-}
-
-static void answer_strings_deinit(struct answer_strings *s)
-{
-	free(s->items);
-	*s = (struct answer_strings){0};
-}
-
-/* One by its number; "" and the error set when there is none. */
-static const char *answer_strings_get(const struct answer_strings *s,
-				      struct wire_reader *r)
-{
-	uint32_t i = wire_get_u32(r);
-
-	if (i < s->nr)
-		return s->items[i];
-	r->failed = true;
-	return "";
-}
-
-/* Least bytes of one item on the wire: bounds a count before it is believed. */
-#define WIRE_ROW_BYTES  8
-#define WIRE_CODE_BYTES 21
-
 /* ---- worker's side ---- */
 
 static void answer_codes_deinit(struct answer_codes *c)
@@ -238,8 +186,9 @@ static bool make_room(struct answer_codes *c, const struct code *code)
 #define WIRE_FRAME_BYTES  21
 #define WIRE_CHAIN_BYTES  (1 + WIRE_FRAME_BYTES) /* chains are never empty */
 #define WIRE_ANSWER_BYTES 13
-
-/* ---- worker's side ---- */
+#define WIRE_TEXT_BYTES   4
+#define WIRE_ROW_BYTES    8
+#define WIRE_CODE_BYTES   21
 
 /* A frame with its strings as numbers. Hashed as bytes: no padding. */
 struct flat_frame {
@@ -341,6 +290,18 @@ static uint32_t chain_add(struct answer_writer *a, const struct flat_frame *fram
 	return (uint32_t)a->nr_chains++;
 }
 
+static struct flat_frame flatten(struct answer_writer *a, const struct frame *f)
+{
+	return (struct flat_frame){
+		.function = answer_texts_add(&a->texts, f->function),
+		.system_name = answer_texts_add(&a->texts, f->system_name),
+		.file = answer_texts_add(&a->texts, f->file),
+		.line = f->line,
+		.start_line = f->start_line,
+		.inlined = f->inlined,
+	};
+}
+
 void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss miss,
 		const struct frame *frames, size_t nr)
 {
@@ -356,15 +317,8 @@ void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss mis
 	for (size_t k = 0; k < kept; k++) {
 		/* Too deep: the innermost and the outermost half are kept. */
 		size_t from = k < FRAMES_MAX_INLINE / 2 ? k : nr - kept + k;
-		const struct frame *f = &frames[from];
 
-		flat[k] = (struct flat_frame){
-			.function = answer_texts_add(&a->texts, f->function),
-			.system_name = answer_texts_add(&a->texts, f->system_name),
-			.file = answer_texts_add(&a->texts, f->file),
-			.line = f->line,
-			.start_line = f->start_line,
-			.inlined = f->inlined};
+		flat[k] = flatten(a, &frames[from]);
 	}
 	a->slots[i] =
 		(struct chain_slot){.vaddr = vaddr,
@@ -380,13 +334,7 @@ void answer_add_code(struct answer_writer *a, const struct code *code)
 		return;
 	for (size_t i = 0; i < code->nr_rows; i++) {
 		const struct code_row *row = &code->rows[i];
-		struct flat_frame flat = {
-			.function = answer_texts_add(&a->texts, row->function),
-			.system_name = answer_texts_add(&a->texts, row->system_name),
-			.file = answer_texts_add(&a->texts, row->file),
-			.line = row->line,
-			.start_line = row->start_line,
-		};
+		struct flat_frame flat = flatten(a, &row->frame);
 
 		c->rows[c->nr_rows++] = (struct answer_row){
 			.offset = (uint32_t)(row->address - code->address),
@@ -514,79 +462,113 @@ void answer_write(const struct answer_writer *a, struct wire_writer *out)
 
 /* ---- collector's side ---- */
 
-static void get_frame(struct wire_reader *r, const struct answer_strings *strings,
-		      struct frame *f)
+/* What is known while an answer is read. */
+struct reading {
+	struct wire_reader *r;
+	const char **strings; /* interned; the array is heap */
+	size_t nr_strings;
+	struct chain *chains; /* heap */
+	size_t nr_chains;
+	/* What is left of the arrays that all codes share. */
+	struct code_row *rows;
+	size_t nr_rows;
+	uint8_t *bytes;
+	size_t nr_bytes;
+};
+
+static void reading_deinit(struct reading *rd)
+{
+	free(rd->strings);
+	free(rd->chains);
+}
+
+/* @max  of them */
+static int read_strings(struct reading *rd, size_t max, struct strpool *pool)
+{
+	size_t nr = answer_get_count(rd->r, WIRE_TEXT_BYTES, max);
+
+	rd->strings = calloc(nr ? nr : 1, sizeof(*rd->strings));
+	if (!rd->strings)
+		return -ENOMEM;
+	for (; rd->nr_strings < nr; rd->nr_strings++) {
+		size_t len;
+		const char *s = wire_get_str(rd->r, &len);
+
+		if (rd->r->failed || len > MAX_TEXT_BYTES)
+			return -EBADMSG;
+		rd->strings[rd->nr_strings] = strpool_add_n(pool, s, len);
+	}
+	return rd->r->failed ? -EBADMSG : 0;
+}
+
+/* One by its number; "" and the error set when there is none. */
+static const char *get_string(struct reading *rd)
+{
+	uint32_t i = wire_get_u32(rd->r);
+
+	if (i < rd->nr_strings)
+		return rd->strings[i];
+	rd->r->failed = true;
+	return "";
+}
+
+static void get_frame(struct reading *rd, struct frame *f)
 {
 	uint8_t inlined;
 
-	f->function = answer_strings_get(strings, r);
-	f->system_name = answer_strings_get(strings, r);
-	f->file = answer_strings_get(strings, r);
-	f->line = wire_get_u32(r);
-	f->start_line = wire_get_u32(r);
-	inlined = wire_get_u8(r);
+	f->function = get_string(rd);
+	f->system_name = get_string(rd);
+	f->file = get_string(rd);
+	f->line = wire_get_u32(rd->r);
+	f->start_line = wire_get_u32(rd->r);
+	inlined = wire_get_u8(rd->r);
 	f->inlined = inlined;
 	if (inlined > 1)
-		r->failed = true;
+		rd->r->failed = true;
 }
 
-struct chains {
-	struct chain *items; /* heap */
-	size_t nr;
-};
-
-static void chains_deinit(struct chains *c)
+/* Fills a->frames too. */
+static int read_chains(struct reading *rd, size_t max, struct answers *a)
 {
-	free(c->items);
-}
-
-/* Fills a->frames and @ret. */
-static int read_chains(struct wire_reader *r, size_t max,
-		       const struct answer_strings *strings, struct answers *a,
-		       struct chains *ret)
-{
+	struct wire_reader *r = rd->r;
 	size_t nr_frames = answer_get_count(
 		r, WIRE_FRAME_BYTES, max * FRAMES_MAX_INLINE + ANSWER_MAX_CODE_ROWS);
 	size_t nr = answer_get_count(r, WIRE_CHAIN_BYTES, max + ANSWER_MAX_CODE_ROWS);
-	_cleanup_free_ struct chain *chains = calloc(nr ? nr : 1, sizeof(*chains));
 
+	rd->chains = calloc(nr ? nr : 1, sizeof(*rd->chains));
 	a->frames = calloc(nr_frames ? nr_frames : 1, sizeof(*a->frames));
-	if (!chains || !a->frames)
+	if (!rd->chains || !a->frames)
 		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++) {
+	for (; rd->nr_chains < nr; rd->nr_chains++) {
 		size_t n = wire_get_u8(r);
 
 		if (!n || n > FRAMES_MAX_INLINE || n > nr_frames - a->nr_frames)
 			return -EBADMSG;
-		chains[i] = (struct chain){.first = (uint32_t)a->nr_frames,
-					   .nr = (uint32_t)n};
+		rd->chains[rd->nr_chains] = (struct chain){
+			.first = (uint32_t)a->nr_frames, .nr = (uint32_t)n};
 		for (size_t k = 0; k < n; k++)
-			get_frame(r, strings, &a->frames[a->nr_frames++]);
+			get_frame(rd, &a->frames[a->nr_frames++]);
 	}
-	if (r->failed || a->nr_frames != nr_frames)
-		return -EBADMSG;
-	*ret = (struct chains){take_ptr(chains), nr};
-	return 0;
+	return r->failed || a->nr_frames != nr_frames ? -EBADMSG : 0;
 }
 
-static int read_items(struct wire_reader *r, const struct chains *chains,
-		      struct answers *a)
+static int read_items(struct reading *rd, struct answers *a)
 {
 	for (size_t i = 0; i < a->nr; i++) {
 		struct answer *item = &a->items[i];
-		uint32_t chain = wire_get_u32(r);
-		uint8_t miss = wire_get_u8(r);
+		uint32_t chain = wire_get_u32(rd->r);
+		uint8_t miss = wire_get_u8(rd->r);
 		bool has_line = false;
 
-		item->vaddr = wire_get_u64(r);
-		if (r->failed || miss >= NR_MISSES)
+		item->vaddr = wire_get_u64(rd->r);
+		if (rd->r->failed || miss >= NR_MISSES)
 			return -EBADMSG;
 		item->miss = (enum miss)miss;
 		if (chain != NO_CHAIN) {
-			if (chain >= chains->nr)
+			if (chain >= rd->nr_chains)
 				return -EBADMSG;
-			item->frames = &a->frames[chains->items[chain].first];
-			item->nr_frames = chains->items[chain].nr;
+			item->frames = &a->frames[rd->chains[chain].first];
+			item->nr_frames = rd->chains[chain].nr;
 			has_line = item->frames[0].line;
 		}
 		/* Every sum in the reports rests on this. */
@@ -596,42 +578,27 @@ static int read_items(struct wire_reader *r, const struct chains *chains,
 	return 0;
 }
 
-/* What is left of the arrays that all codes share. */
-struct room {
-	struct code_row *rows;
-	size_t nr_rows;
-	uint8_t *bytes;
-	size_t nr_bytes;
-};
-
-static bool read_rows(struct wire_reader *r, const struct answers *a,
-		      const struct chains *chains, const struct code *code,
-		      struct code_row *rows)
+static bool read_rows(struct reading *rd, const struct answers *a,
+		      const struct code *code)
 {
 	uint32_t before = 0;
 
 	for (size_t i = 0; i < code->nr_rows; i++) {
-		uint32_t offset = wire_get_u32(r), chain = wire_get_u32(r);
-		const struct frame *f;
+		uint32_t offset = wire_get_u32(rd->r), chain = wire_get_u32(rd->r);
 
-		if (r->failed || chain >= chains->nr || offset < before ||
+		if (rd->r->failed || chain >= rd->nr_chains || offset < before ||
 		    offset > code->size_bytes)
 			return false;
-		f = &a->frames[chains->items[chain].first];
-		rows[i] = (struct code_row){code->address + offset,
-					    f->function,
-					    f->system_name,
-					    f->file,
-					    f->line,
-					    f->start_line};
+		rd->rows[i] = (struct code_row){code->address + offset,
+						a->frames[rd->chains[chain].first]};
 		before = offset;
 	}
 	return true;
 }
 
-static bool read_code(struct wire_reader *r, const struct answers *a,
-		      const struct chains *chains, struct room *room, struct code *code)
+static bool read_code(struct reading *rd, const struct answers *a, struct code *code)
 {
+	struct wire_reader *r = rd->r;
 	uint8_t has_bytes;
 
 	code->address = wire_get_u64(r);
@@ -641,63 +608,59 @@ static bool read_code(struct wire_reader *r, const struct answers *a,
 	if (r->failed || has_bytes > 1 || !code->size_bytes ||
 	    code->size_bytes > CODE_MAX_BYTES ||
 	    code->address > UINT64_MAX - code->size_bytes || !code->nr_rows ||
-	    code->nr_rows > CODE_MAX_ROWS || code->nr_rows > room->nr_rows ||
-	    !read_rows(r, a, chains, code, room->rows))
+	    code->nr_rows > CODE_MAX_ROWS || code->nr_rows > rd->nr_rows ||
+	    !read_rows(rd, a, code))
 		return false;
-	code->rows = room->rows;
-	room->rows += code->nr_rows;
-	room->nr_rows -= code->nr_rows;
+	code->rows = rd->rows;
+	rd->rows += code->nr_rows;
+	rd->nr_rows -= code->nr_rows;
 	if (!has_bytes)
 		return true;
-	if (code->size_bytes > room->nr_bytes || code->size_bytes > r->len - r->pos)
+	if (code->size_bytes > rd->nr_bytes || code->size_bytes > r->len - r->pos)
 		return false;
-	memcpy(room->bytes, r->data + r->pos, code->size_bytes);
-	code->bytes = room->bytes;
+	memcpy(rd->bytes, r->data + r->pos, code->size_bytes);
+	code->bytes = rd->bytes;
 	r->pos += code->size_bytes;
-	room->bytes += code->size_bytes;
-	room->nr_bytes -= code->size_bytes;
+	rd->bytes += code->size_bytes;
+	rd->nr_bytes -= code->size_bytes;
 	return true;
 }
 
 /** Fills the members of @ret about code. Return: 0, -EBADMSG, -ENOMEM; then free them. */
-static int read_codes(struct wire_reader *r, const struct chains *chains,
-		      struct answers *ret)
+static int read_codes(struct reading *rd, struct answers *ret)
 {
-	struct room room;
 	size_t nr_codes;
 
-	room.nr_rows = answer_get_count(r, WIRE_ROW_BYTES, ANSWER_MAX_CODE_ROWS);
-	room.nr_bytes = answer_get_count(r, 1, ANSWER_MAX_CODE_BYTES);
-	nr_codes = answer_get_count(r, WIRE_CODE_BYTES, room.nr_rows);
-	if (r->failed)
+	rd->nr_rows = answer_get_count(rd->r, WIRE_ROW_BYTES, ANSWER_MAX_CODE_ROWS);
+	rd->nr_bytes = answer_get_count(rd->r, 1, ANSWER_MAX_CODE_BYTES);
+	nr_codes = answer_get_count(rd->r, WIRE_CODE_BYTES, rd->nr_rows);
+	if (rd->r->failed)
 		return -EBADMSG;
 	if (!nr_codes)
-		return room.nr_rows || room.nr_bytes ? -EBADMSG : 0;
+		return rd->nr_rows || rd->nr_bytes ? -EBADMSG : 0;
 	ret->codes = calloc(nr_codes, sizeof(*ret->codes));
-	room.rows = ret->code_rows = calloc(room.nr_rows, sizeof(*room.rows));
-	room.bytes = ret->code_bytes = malloc(room.nr_bytes ? room.nr_bytes : 1);
-	if (!ret->codes || !room.rows || !room.bytes)
+	rd->rows = ret->code_rows = calloc(rd->nr_rows, sizeof(*rd->rows));
+	rd->bytes = ret->code_bytes = malloc(rd->nr_bytes ? rd->nr_bytes : 1);
+	if (!ret->codes || !rd->rows || !rd->bytes)
 		return -ENOMEM;
 	for (; ret->nr_codes < nr_codes; ret->nr_codes++)
-		if (!read_code(r, ret, chains, &room, &ret->codes[ret->nr_codes]))
+		if (!read_code(rd, ret, &ret->codes[ret->nr_codes]))
 			return -EBADMSG;
-	return room.nr_rows || room.nr_bytes ? -EBADMSG : 0;
+	return rd->nr_rows || rd->nr_bytes ? -EBADMSG : 0;
 }
 
 int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *pool,
 		 struct answers *ret)
 {
 	_cleanup_(answers_deinit) struct answers a = {0};
-	_cleanup_(answer_strings_deinit) struct answer_strings strings = {0};
-	_cleanup_(chains_deinit) struct chains chains = {0};
+	_cleanup_(reading_deinit) struct reading rd = {.r = r};
 	int rc;
 
 	/* A writer sends at most a chain an address or row, and three strings a frame. */
-	rc = answer_strings_read(
-		r, (nr_addresses * FRAMES_MAX_INLINE + ANSWER_MAX_CODE_ROWS) * 3, pool,
-		&strings);
+	rc = read_strings(
+		&rd, (nr_addresses * FRAMES_MAX_INLINE + ANSWER_MAX_CODE_ROWS) * 3, pool);
 	if (!rc)
-		rc = read_chains(r, nr_addresses, &strings, &a, &chains);
+		rc = read_chains(&rd, nr_addresses, &a);
 	if (rc)
 		return rc;
 	if (answer_get_count(r, WIRE_ANSWER_BYTES, nr_addresses) != nr_addresses ||
@@ -707,9 +670,9 @@ int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *poo
 	if (!a.items)
 		return -ENOMEM;
 	a.nr = nr_addresses;
-	rc = read_items(r, &chains, &a);
+	rc = read_items(&rd, &a);
 	if (!rc)
-		rc = read_codes(r, &chains, &a);
+		rc = read_codes(&rd, &a);
 	if (rc)
 		return rc;
 	*ret = a;

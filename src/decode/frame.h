@@ -83,11 +83,7 @@ struct frame {
  */
 struct code_row {
 	uint64_t address; /* vaddr in the file; of a JIT: run-time address */
-	const char *function; /* as in struct frame */
-	const char *system_name;
-	const char *file; /* "" when there is none */
-	uint32_t line; /* 0: no line */
-	uint32_t start_line; /* of the function; 0 not known */
+	struct frame frame; /* line 0: no line */
 };
 
 /* One contiguous piece of code; a function split in hot and cold parts is two. */

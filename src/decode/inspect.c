@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
+#include "decode/jit/image.h"
 #include "decode/requests.h"
 #include "decode/runtimes.h"
 
@@ -31,7 +34,10 @@ int inspect_serve(struct worker_call *call, struct wire_reader *request, const i
 {
 	_cleanup_free_ char *path = NULL;
 	struct inspected_file file;
+	struct jit_image image;
 	const char *bytes;
+	void *data = NULL;
+	uint64_t data_len = 0;
 	size_t len;
 	bool elf;
 
@@ -44,6 +50,9 @@ int inspect_serve(struct worker_call *call, struct wire_reader *request, const i
 		return -ENOMEM;
 	file = (struct inspected_file){.fd = fds[0], .path = path};
 	elf = is_elf(file.fd);
+	if (elf && !io_map_file(file.fd, UINT64_MAX, &data, &data_len) && data &&
+	    image_open(data, data_len, &image))
+		file.image = &image;
 	wire_put_u32(reply, elf);
 	for (size_t i = 0; i < NR_RUNTIMES; i++) {
 		/* Whatever plain struct it is, it is aligned. */
@@ -53,5 +62,7 @@ int inspect_serve(struct worker_call *call, struct wire_reader *request, const i
 
 		wire_put_bytes(reply, facts, is_one ? sizeof(facts) : 0);
 	}
+	if (data)
+		munmap(data, data_len);
 	return 0;
 }

@@ -18,24 +18,21 @@
 #define ELF_REQUEST_NO_LINES (1u << 1) /* symbols only */
 /* The answer has the code of the functions that hold the first nr_code addresses. */
 #define ELF_REQUEST_CODE (1u << 2)
-int elf_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
-	      size_t nr_fds, struct wire_writer *reply);
+worker_fn elf_serve;
 
 /*
  * DECODER_PERF_MAP. Request: u32 nr_sizes, nr_sizes * {u64 time_ns, u64 size_bytes},
  * u32 nr, nr * {u64 ip, u64 first_ns, u64 last_ns}. fds[0]: the file.
  * Reply: u32 object miss, u64 nr_bad_lines, an answer.
  */
-int perfmap_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
-		  size_t nr_fds, struct wire_writer *reply);
+worker_fn perfmap_serve;
 
 /*
  * DECODER_JITDUMP. Request: u32 nr, nr * {u64 ip, u64 first_ns, u64 last_ns}.
  * fds[0]: the file. Reply: u32 object miss, u64 nr_bad_records, an answer.
  * An address that the dump does not describe is MISS_JIT_UNKNOWN.
  */
-int jitdump_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
-		  size_t nr_fds, struct wire_writer *reply);
+worker_fn jitdump_serve;
 
 /*
  * DECODER_GDBJIT. Request: u32 nr_objects, nr_objects * {u64 offset, u64 size_bytes,
@@ -45,23 +42,20 @@ int jitdump_serve(struct worker_call *call, struct wire_reader *request, const i
  * owner changed in [first_ns, last_ns] is MISS_AMBIGUOUS_TIME; one in an object without
  * lines has its function, and MISS_JIT_NO_LINES.
  */
-int gdbjit_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
-		 size_t nr_fds, struct wire_writer *reply);
+worker_fn gdbjit_serve;
 
 /*
  * DECODER_INSPECT. Request: bytes path, as the target sees it. fds[0]: a file. Reply: u32
  * is it an ELF file (0 or 1), then for each row of decode/runtimes.h bytes: what its
  * inspector filled in, or nothing. Callers use process/file.h.
  */
-int inspect_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
-		  size_t nr_fds, struct wire_writer *reply);
+worker_fn inspect_serve;
 
 /*
  * DECODER_PYTHON_DEFS. Request: u32 nr, nr * string qualified name in its module.
  * fds[0]: Python source. Reply: nr * u32 line of the def, 0: none or several.
  */
-int python_defs_serve(struct worker_call *call, struct wire_reader *request,
-		      const int *fds, size_t nr_fds, struct wire_writer *reply);
+worker_fn python_defs_serve;
 
 #define INSTRUCTIONS_MAX_BYTES (1u << 20) /* of one piece; larger ones are refused */
 enum instructions_status {
@@ -82,8 +76,7 @@ enum instructions_status {
  * disassembled_flow, u8 has_target, u64 target, str text} until the sizes add up to
  * that of the code.
  */
-int instructions_serve(struct worker_call *call, struct wire_reader *request,
-		       const int *fds, size_t nr_fds, struct wire_writer *reply);
+worker_fn instructions_serve;
 
 /*
  * READER_JIT_LIST. Request: u32 pid, u64 address of __jit_debug_descriptor, u32 nr,
@@ -94,8 +87,7 @@ int instructions_serve(struct worker_call *call, struct wire_reader *request,
  * at most half of JIT_LIST_CALL_MS unless the target's memory does not answer, and sends
  * at most 16 MiB of objects: LIST_MORE then. Callers use runtime/jit/list_walk.h.
  */
-int list_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
-	       size_t nr_fds, struct wire_writer *reply);
+worker_fn list_serve;
 
 /*
  * DECODER_PYTHON_CODE. Request: u32 nr, nr * {u32 version, u32 first line, and file,
@@ -105,8 +97,7 @@ int list_serve(struct worker_call *call, struct wire_reader *request, const int 
  * the frame MISS_NO_LINE; an index after the end of a cut table is MISS_PYTHON_CUT; a
  * code object of which neither file nor name is known is MISS_PYTHON_LOST.
  */
-int python_code_serve(struct worker_call *call, struct wire_reader *request,
-		      const int *fds, size_t nr_fds, struct wire_writer *reply);
+worker_fn python_code_serve;
 
 #define INTERP_MAX_TEXT_BYTES  4096 /* of a name that was read again */
 #define INTERP_MAX_TABLE_BYTES (1u << 20) /* of a line table, same */
@@ -116,8 +107,7 @@ int python_code_serve(struct worker_call *call, struct wire_reader *request,
  * found, and file, name and line table, each u8 bytes a char, u8 is cut, bytes}. found
  * is 0 when the code object there is another by now. Callers use runtime/python/read.h.
  */
-int python_code_read_serve(struct worker_call *call, struct wire_reader *request,
-			   const int *fds, size_t nr_fds, struct wire_writer *reply);
+worker_fn python_code_read_serve;
 
 /*
  * DECODER_CFI. Request: u32 nr, nr * u64 page (file offset >> 16). fds[0]: an ELF file,
@@ -126,8 +116,7 @@ int python_code_read_serve(struct worker_call *call, struct wire_reader *request
  * cheap; pages that are not in the reply are empty. What cannot be read is empty too.
  * Callers use unwind/ask.h.
  */
-int cfi_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
-	      size_t nr_fds, struct wire_writer *reply);
+worker_fn cfi_serve;
 
 /*
  * DECODER_CFI_JIT. Request: u32 nr, nr * {u64 offset, u64 size_bytes}. fds[0]: objects
@@ -136,16 +125,14 @@ int cfi_serve(struct worker_call *call, struct wire_reader *request, const int *
  * is relocated here, by its own relocations, as the JIT did. Functions that it leaves out
  * (LLVM: where nothing can throw) have rows made from their machine code.
  */
-int cfi_jit_serve(struct worker_call *call, struct wire_reader *request, const int *fds,
-		  size_t nr_fds, struct wire_writer *reply);
+worker_fn cfi_jit_serve;
 
 /*
  * READER_PYTHON_STATE. Request: u32 pid, u32 version, u64 run-time address of
  * _PyRuntime. Reply: u32 enum locate_result, the struct lb_interp as bytes (eval_lo and
  * eval_hi are 0), u64 interp_tls_off. Callers use runtime/python/python.h.
  */
-int python_state_serve(struct worker_call *call, struct wire_reader *request,
-		       const int *fds, size_t nr_fds, struct wire_writer *reply);
+worker_fn python_state_serve;
 
 /* What workers serve: the table for worker_main(). */
 extern const worker_op operations[NR_OPERATIONS];

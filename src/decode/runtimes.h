@@ -41,8 +41,11 @@ enum locate_result {
 /* Most bytes of the struct of facts that a runtime has about a file. */
 #define RUNTIME_FACTS_BYTES 64
 
+struct jit_image; /* decode/jit/image.h */
+
 struct inspected_file {
-	int fd;
+	int fd; /* an ELF file */
+	const struct jit_image *image; /* all of it; NULL: not 64-bit, little-endian */
 	const char *path; /* as the target sees it; only its last part matters */
 };
 

@@ -4,14 +4,17 @@
  * found, and gives a remedy for every problem.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "collect/kernel_quirks.h"
 #include "doctor/doctor.h"
-#include "doctor/machine.h"
 
 /* Oldest kernel that lineburn supports. */
 #define MIN_MAJOR 5
@@ -30,6 +33,184 @@
 
 /* Hidden addresses are all zero: as many zeroes as this are no accident. */
 #define KALLSYMS_MAX_LINES 4096
+
+/* ---- facts that several checks need, read once ---- */
+
+/* Inode numbers of the initial namespaces, equal on every kernel (linux/proc_ns.h). */
+#define INITIAL_CGROUP_NS 0xeffffffbu
+#define INITIAL_PID_NS    0xeffffffcu
+#define INITIAL_USER_NS   0xeffffffdu
+
+/* Is this process in the initial namespace of a kind? */
+enum placement {
+	PLACE_UNKNOWN, /* /proc does not tell */
+	PLACE_INITIAL,
+	PLACE_NESTED,
+};
+
+struct machine {
+	const char *root; /* put before every path */
+	uint64_t caps; /* effective, one bit each; 0 when not known */
+	uint32_t uid; /* effective; UINT32_MAX when not known */
+	enum placement user_ns, pid_ns, cgroup_ns;
+	const char *container; /* "Docker", ...; NULL: none recognised */
+	char release[KERNEL_RELEASE_BYTES]; /* "" when it cannot be read */
+	char version[KERNEL_VERSION_BYTES];
+	struct kernel_level level;
+	bool level_known;
+	const struct doctor_probes *probes; /* borrowed; NULL before a recording */
+};
+
+/* Prepends the root to @path. Return: @buf; "" when it does not fit. */
+static const char *machine_path(const struct machine *m, const char *path, char *buf,
+				size_t size)
+{
+	if (snprintf(buf, size, "%s%s", m->root, path) >= (int)size)
+		buf[0] = '\0';
+	return buf;
+}
+
+/* NULL: it cannot be read. */
+static FILE *machine_open(const struct machine *m, const char *path)
+{
+	char full[PATH_MAX];
+
+	return fopen(machine_path(m, path, full, sizeof(full)), "re");
+}
+
+/*
+ * Reads the beginning of a file as one line: terminated, cut at the first newline.
+ * Return: its length, or a negative errno (and then @buf is "").
+ */
+static ssize_t machine_line(const struct machine *m, const char *path, char *buf,
+			    size_t size)
+{
+	_cleanup_close_ int fd = -1;
+	char full[PATH_MAX];
+	ssize_t n;
+
+	buf[0] = '\0';
+	fd = open(machine_path(m, path, full, sizeof(full)), O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, buf, size - 1);
+	if (n < 0)
+		return -errno;
+	buf[n] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return (ssize_t)strlen(buf);
+}
+
+/* Reads a decimal number. Return: 0, -EINVAL when it is none, or a negative errno. */
+static int machine_number(const struct machine *m, const char *path, long *ret)
+{
+	char buf[64], *end;
+	ssize_t n = machine_line(m, path, buf, sizeof(buf));
+	long v;
+
+	if (n < 0)
+		return (int)n;
+	v = strtol(buf, &end, 10);
+	if (end == buf || *end)
+		return -EINVAL;
+	*ret = v;
+	return 0;
+}
+
+/* Is there anything at @path? */
+static bool machine_has(const struct machine *m, const char *path)
+{
+	char full[PATH_MAX];
+
+	return !access(machine_path(m, path, full, sizeof(full)), F_OK);
+}
+
+static bool machine_has_cap(const struct machine *m, int cap)
+{
+	return m->caps >> cap & 1;
+}
+
+/* Reads CapEff and Uid of /proc/self/status. */
+static void read_status(struct machine *m)
+{
+	_cleanup_fclose_ FILE *f = machine_open(m, "/proc/self/status");
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		unsigned int uid;
+
+		if (!strncmp(line, "CapEff:", 7))
+			m->caps = strtoull(line + 7, NULL, 16);
+		else if (sscanf(line, "Uid: %*u %u", &uid) == 1)
+			m->uid = uid;
+	}
+}
+
+/* "pid:[4026531836]": compared with the initial namespace's number. */
+static enum placement read_placement(const struct machine *m, const char *kind,
+				     unsigned int initial)
+{
+	char path[64], full[PATH_MAX], link[64], expected[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", kind);
+	snprintf(expected, sizeof(expected), "%s:[%u]", kind, initial);
+	n = readlink(machine_path(m, path, full, sizeof(full)), link, sizeof(link) - 1);
+	if (n < 0)
+		return PLACE_UNKNOWN;
+	link[n] = '\0';
+	return strcmp(link, expected) ? PLACE_NESTED : PLACE_INITIAL;
+}
+
+/* Parts of container managers' cgroup paths, and files that they create. */
+static const struct {
+	const char *name, *file, *cgroup;
+} containers[] = {
+	{"Kubernetes", "/var/run/secrets/kubernetes.io", "kubepods"},
+	{"Podman", "/run/.containerenv", "libpod-"},
+	{"Docker", "/.dockerenv", "docker-"},
+	{"Docker", NULL, "/docker/"},
+	{"containerd", NULL, "cri-containerd"},
+	{"LXC", "/dev/lxd", "lxc.payload"},
+	{"systemd-nspawn", NULL, "machine.slice/machine-"},
+};
+
+/*
+ * Checks the cgroup first. In its own cgroup namespace a container sees only "/", and
+ * then the file decides. Otherwise a file proves nothing, because virtual machine images
+ * are made from container images.
+ */
+static const char *read_container(const struct machine *m)
+{
+	_cleanup_fclose_ FILE *f = machine_open(m, "/proc/self/cgroup");
+	char line[1024];
+
+	while (f && fgets(line, sizeof(line), f))
+		for (size_t i = 0; i < ARRAY_SIZE(containers); i++)
+			if (strstr(line, containers[i].cgroup))
+				return containers[i].name;
+	if (m->user_ns != PLACE_NESTED && m->pid_ns != PLACE_NESTED &&
+	    m->cgroup_ns != PLACE_NESTED)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(containers); i++)
+		if (containers[i].file && machine_has(m, containers[i].file))
+			return containers[i].name;
+	return NULL;
+}
+
+static void machine_read(const char *root, struct machine *ret)
+{
+	*ret = (struct machine){.root = root, .uid = UINT32_MAX};
+	read_status(ret);
+	ret->user_ns = read_placement(ret, "user", INITIAL_USER_NS);
+	ret->pid_ns = read_placement(ret, "pid", INITIAL_PID_NS);
+	ret->cgroup_ns = read_placement(ret, "cgroup", INITIAL_CGROUP_NS);
+	ret->container = read_container(ret);
+	kernel_texts_read(root, ret->release, ret->version);
+	ret->level_known = kernel_level_find(ret->release, ret->version, &ret->level);
+}
+
+/* ---- what a check says ---- */
 
 __attribute__((format(printf, 2, 3))) static void found(struct check *c, const char *fmt,
 							...)
@@ -285,8 +466,31 @@ static void check_paranoid(const struct machine *m, struct check *c)
 	}
 }
 
+/* What to do when a system call failed with an error; the last row has error 0: any. */
+struct errno_remedy {
+	int error;
+	const char *remedy;
+};
+
+static const char *remedy_of(const struct errno_remedy *rows, int error)
+{
+	while (rows->error && rows->error != error)
+		rows++;
+	return rows->remedy;
+}
+
 static void check_perf_event(const struct machine *m, struct check *c)
 {
+	static const struct errno_remedy remedies[] = {
+		{ENOSYS, "boot a kernel with CONFIG_PERF_EVENTS=y"},
+		{EMFILE, "ulimit -n 65536: an event needs a descriptor"},
+		{ENODEV, "bring CPU 0 online, or the event has no place"},
+		{ENOENT,
+		 "this kernel has no cpu-clock event: boot one of a distribution"},
+		{EOPNOTSUPP,
+		 "this kernel has no cpu-clock event: boot one of a distribution"},
+		{0, "try as root on the host: perf stat -e cpu-clock -a true"},
+	};
 	int error = m->probes->perf_errno;
 
 	if (!error) {
@@ -294,38 +498,17 @@ static void check_perf_event(const struct machine *m, struct check *c)
 		return;
 	}
 	found(c, "perf_event_open: %s", strerror(error));
-	switch (error) {
-	case EPERM:
-	case EACCES:
-		if (m->container)
-			trouble(c, CHECK_FAIL,
-				"the container's system call filter may forbid it: %s",
-				privileged_start(m));
-		else
-			trouble(c, CHECK_FAIL,
-				"see privileges and perf_event_paranoid; where both are "
-				"ok, a security module (SELinux, AppArmor) or the "
-				"SystemCallFilter= of a service forbids it");
-		break;
-	case ENOSYS:
-		trouble(c, CHECK_FAIL, "boot a kernel with CONFIG_PERF_EVENTS=y");
-		break;
-	case EMFILE:
-		trouble(c, CHECK_FAIL, "ulimit -n 65536: an event needs a descriptor");
-		break;
-	case ENODEV:
-		trouble(c, CHECK_FAIL, "bring CPU 0 online, or the event has no place");
-		break;
-	case ENOENT:
-	case EOPNOTSUPP:
+	if (error != EPERM && error != EACCES)
+		trouble(c, CHECK_FAIL, "%s", remedy_of(remedies, error));
+	else if (m->container)
 		trouble(c, CHECK_FAIL,
-			"this kernel has no cpu-clock event: boot one of a distribution");
-		break;
-	default:
+			"the container's system call filter may forbid it: %s",
+			privileged_start(m));
+	else
 		trouble(c, CHECK_FAIL,
-			"try as root on the host: perf stat -e cpu-clock -a "
-			"true");
-	}
+			"see privileges and perf_event_paranoid; where both are ok, a "
+			"security module (SELinux, AppArmor) or the SystemCallFilter= "
+			"of a service forbids it");
 }
 
 static void check_sample_rate(const struct machine *m, struct check *c)
@@ -346,44 +529,35 @@ static void check_sample_rate(const struct machine *m, struct check *c)
 
 static void check_bpf(const struct machine *m, struct check *c)
 {
+	static const struct errno_remedy remedies[] = {
+		{ENOSYS, "boot a kernel with CONFIG_BPF_SYSCALL=y"},
+		{EINVAL, "see lockdown; where it is none, boot a kernel with "
+			 "CONFIG_BPF_EVENTS=y"},
+		{ENOMEM, "free memory, or raise the memory limit of this control group"},
+		{0, NULL},
+	};
 	int error = m->probes->bpf_errno;
+	const char *remedy = remedy_of(remedies, error);
 
 	if (!error) {
 		found(c, "a program that reads kernel memory loads");
 		return;
 	}
 	found(c, "bpf(BPF_PROG_LOAD): %s", strerror(error));
-	switch (error) {
-	case EPERM:
-	case EACCES:
-		if (kernel_before(m, MEMLOCK_MAJOR, MEMLOCK_MINOR))
-			trouble(c, CHECK_FAIL, "see privileges and memlock");
-		else if (m->container)
-			trouble(c, CHECK_FAIL, "the container has no right to bpf(2): %s",
-				privileged_start(m));
-		else
-			trouble(c, CHECK_FAIL,
-				"see privileges; where they are ok, a "
-				"security module or the SystemCallFilter= "
-				"of a service forbids it");
-		break;
-	case ENOSYS:
-		trouble(c, CHECK_FAIL, "boot a kernel with CONFIG_BPF_SYSCALL=y");
-		break;
-	case EINVAL:
-		trouble(c, CHECK_FAIL,
-			"see lockdown; where it is none, boot a kernel with "
-			"CONFIG_BPF_EVENTS=y");
-		break;
-	case ENOMEM:
-		trouble(c, CHECK_FAIL,
-			"free memory, or raise the memory limit of this "
-			"control group");
-		break;
-	default:
+	if (remedy)
+		trouble(c, CHECK_FAIL, "%s", remedy);
+	else if (error != EPERM && error != EACCES)
 		trouble(c, CHECK_FAIL, "boot a kernel of a distribution, %u.%u or newer",
 			MIN_MAJOR, MIN_MINOR);
-	}
+	else if (kernel_before(m, MEMLOCK_MAJOR, MEMLOCK_MINOR))
+		trouble(c, CHECK_FAIL, "see privileges and memlock");
+	else if (m->container)
+		trouble(c, CHECK_FAIL, "the container has no right to bpf(2): %s",
+			privileged_start(m));
+	else
+		trouble(c, CHECK_FAIL,
+			"see privileges; where they are ok, a security module or the "
+			"SystemCallFilter= of a service forbids it");
 }
 
 /* A uprobe with a cookie copies the code that JITs register (jit_probe.h). */
@@ -428,10 +602,9 @@ static void check_uprobe(const struct machine *m, struct check *c)
 /* Does kallsyms show addresses? Hidden ones are all zero. */
 static bool kallsyms_visible(const struct machine *m, bool *ret_exists)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char full[4096], line[1024];
+	_cleanup_fclose_ FILE *f = machine_open(m, "/proc/kallsyms");
+	char line[1024];
 
-	f = fopen(machine_path(m, "/proc/kallsyms", full, sizeof(full)), "re");
 	*ret_exists = f;
 	/* Not the first line only: on x86 the first symbol really is at 0. */
 	for (int i = 0; f && i < KALLSYMS_MAX_LINES && fgets(line, sizeof(line), f); i++)
@@ -470,11 +643,10 @@ struct cgroup_versions {
 /* "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw" */
 static void read_cgroup_mounts(const struct machine *m, struct cgroup_versions *ret)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char full[4096], line[4096];
+	_cleanup_fclose_ FILE *f = machine_open(m, "/proc/self/mountinfo");
+	char line[4096];
 
 	*ret = (struct cgroup_versions){.v1 = false};
-	f = fopen(machine_path(m, "/proc/self/mountinfo", full, sizeof(full)), "re");
 	while (f && fgets(line, sizeof(line), f)) {
 		const char *type = strstr(line, " - ");
 		char at[128];

@@ -298,18 +298,18 @@ static int add_code(struct profile_builder *f, const struct hot_code *hot)
 	    PROFILE_MAX_CODE_BYTES - f->profile->extra.codes_bytes)
 		return -ENOSPC;
 	for (size_t i = 0; i < from->nr_rows; i++) {
-		const struct code_row *row = &from->rows[i];
+		const struct frame *frame = &from->rows[i].frame;
 		struct profile_function function = {
-			.name = row->function,
-			.system_name = row->system_name,
-			.filename = profile_builder_file(f, hot->object, row->file),
-			.start_line = row->start_line,
+			.name = frame->function,
+			.system_name = frame->system_name,
+			.filename = profile_builder_file(f, hot->object, frame->file),
+			.start_line = frame->start_line,
 		};
 
 		rows[i] = (struct profile_code_row){
-			.address = row->address,
+			.address = from->rows[i].address,
 			.function = profile_add_function(f->profile, &function),
-			.line = row->line,
+			.line = frame->line,
 		};
 	}
 	return profile_add_code(f->profile, &code);

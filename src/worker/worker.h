@@ -36,8 +36,9 @@ struct worker_call; /* one request being served */
  * @reply    receives the answer
  * Return: 0, or a negative errno that worker_call() passes to the caller.
  */
-typedef int (*worker_op)(struct worker_call *call, struct wire_reader *request,
-			 const int *fds, size_t nr_fds, struct wire_writer *reply);
+typedef int worker_fn(struct worker_call *call, struct wire_reader *request,
+		      const int *fds, size_t nr_fds, struct wire_writer *reply);
+typedef worker_fn *worker_op;
 
 /**
  * Asks the collector for another file while serving. @what is agreed between op

@@ -93,7 +93,8 @@ static void found_code(void *ctx, size_t i, const struct frame *function,
 	       code->size_bytes);
 	for (size_t k = 0; k < code->nr_rows; k++)
 		printf("\t0x%" PRIx64 " %s %s:%" PRIu32 "\n", code->rows[k].address,
-		       code->rows[k].function, code->rows[k].file, code->rows[k].line);
+		       code->rows[k].frame.function, code->rows[k].frame.file,
+		       code->rows[k].frame.line);
 }
 
 static long anonymous_kb(const char *field)
@@ -171,6 +172,7 @@ static size_t random_addresses(int fd, size_t nr, unsigned int seed, uint64_t **
 
 int main(int argc, char **argv)
 {
+	_cleanup_(binary_freep) struct binary *binary = NULL;
 	_cleanup_(dwarf_source_freep) struct dwarf_source *d = NULL;
 	_cleanup_close_ int fd = -1;
 	struct dwarf_stats stats;
@@ -196,7 +198,9 @@ int main(int argc, char **argv)
 		return 1;
 	before = anonymous_kb("RssAnon:");
 	began = seconds();
-	r = dwarf_source_open(fd, open_need, NULL, &d);
+	r = binary_open(fd, &binary);
+	if (r == 0)
+		r = dwarf_source_open(binary, open_need, NULL, &d);
 	if (r == 0 && getenv("CODE")) {
 		print_code = atoi(getenv("CODE")) == 2;
 		dwarf_source_want_code(d, found_code, NULL);

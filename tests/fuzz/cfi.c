@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "decode/cfi/cfi.h"
-#include "decode/cfi/index.h"
 #include "decode/operation.h"
 #include "decode/requests.h"
 #include "unwind/ask.h"

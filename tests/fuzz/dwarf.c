@@ -68,8 +68,8 @@ static void found_code(void *ctx, size_t i, const struct frame *function,
 		if (row->address < at || row->address > end)
 			abort();
 		at = row->address;
-		sink += strlen(row->function) + strlen(row->system_name) +
-			strlen(row->file);
+		sink += strlen(row->frame.function) + strlen(row->frame.system_name) +
+			strlen(row->frame.file);
 	}
 }
 
@@ -77,6 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct input in = {.data = data, .len = len};
+	struct binary *binary = NULL;
 	struct dwarf_source *d = NULL;
 	uint64_t vaddrs[NR_ADDRESSES];
 	int fd = as_file(&in);
@@ -85,13 +86,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		vaddrs[i] = 0x180 + i * 2;
 	vaddrs[0] = 0;
 	vaddrs[1] = UINT64_MAX;
-	if (dwarf_source_open(fd, need, &in, &d) == 0)
+	if (binary_open(fd, &binary) == 0 &&
+	    dwarf_source_open(binary, need, &in, &d) == 0)
 		dwarf_source_want_code(d, found_code, NULL);
 	if (d && dwarf_source_resolve(d, vaddrs, NR_ADDRESSES, found, &in) == 0)
 		for (size_t i = 0; i < NR_ADDRESSES; i++)
 			if (in.answered[i] != 1)
 				abort();
 	dwarf_source_free(d);
+	binary_free(binary);
 	close(fd);
 	return 0;
 }

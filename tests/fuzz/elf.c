@@ -31,9 +31,10 @@ int worker_need(struct worker_call *call, const void *what, size_t len)
 	return dup(file_fd);
 }
 
-int dwarf_source_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret)
+int dwarf_source_open(struct binary *binary, dwarf_need_fn need, void *ctx,
+		      struct dwarf_source **ret)
 {
-	(void)fd;
+	(void)binary;
 	(void)need;
 	(void)ctx;
 	(void)ret;

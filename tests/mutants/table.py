@@ -27,7 +27,7 @@ MUTANTS = [
      "\tret->end = l->end += l->table[l->pos];\n\tl->line += (int8_t)l->table[l->pos + 1];",
      "\tret->end = l->end += l->table[l->pos];\n\tl->line += (int8_t)l->table[l->pos + 1] + 1;"),
     ("cfa-register-by-one", "the CFA is based on the register beside",
-     "src/decode/cfi/program.c", "unit decode/cfi/rows decode/cfi/cfi",
+     "src/decode/cfi/cfi.c", "unit decode/cfi/rows decode/cfi/cfi",
      "cfa.reg = op - DW_OP_breg0;", "cfa.reg = op - DW_OP_breg0 + 1;"),
     ("map-of-the-past-forgotten", "an address that another file had before is the present file's",
      "src/process/maps.c", "unit process/maps",

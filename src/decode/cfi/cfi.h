@@ -33,7 +33,30 @@ struct cfi_section {
 int cfi_read(const struct cfi_section *section, uint64_t lo, uint64_t hi,
 	     uint64_t *steps_left, struct cfi_rows *rows);
 
-struct cfi_index; /* cfi/index.h */
+/* ---- the table of .eh_frame_hdr (LSB 5.0, 10.6.2): hostile, and only points to entries ---- */
+
+/* All zeroes: there is no table. */
+struct cfi_index {
+	const uint8_t
+		*entries; /* borrowed; nr * {s32 function, s32 FDE}, both from vaddr on */
+	size_t nr;
+	uint64_t vaddr; /* of the .eh_frame_hdr */
+	uint64_t frames_vaddr; /* of the .eh_frame */
+};
+
+/**
+ * @bytes of an .eh_frame_hdr
+ * Return: false when they are not one. Without a table nr is 0.
+ */
+bool cfi_index_open(const uint8_t *bytes, size_t len, uint64_t vaddr,
+		    struct cfi_index *ret);
+
+/** Returns the last entry whose function begins at or below @vaddr, or 0. */
+size_t cfi_index_find(const struct cfi_index *index, uint64_t vaddr);
+
+/** Return the start of the function, and the address of the FDE, of entry @i < nr. */
+uint64_t cfi_index_function(const struct cfi_index *index, size_t i);
+uint64_t cfi_index_fde(const struct cfi_index *index, size_t i);
 
 /**
  * cfi_read() of the FDEs that @index finds: the cost depends on the functions in [lo,

@@ -64,29 +64,6 @@ static void read_segments(struct cfi_file *f)
 	make_disjoint(f);
 }
 
-/* Bytes of the program from @vaddr up to the end of its segment in the file, or NULL. */
-static const uint8_t *bytes_from(const struct cfi_file *f, uint64_t vaddr,
-				 size_t *ret_len)
-{
-	size_t file_bytes = 0;
-	const char *bytes = elf_rawfile(f->binary->elf, &file_bytes);
-
-	for (size_t i = 0; bytes && i < f->binary->nr_loads; i++) {
-		const struct binary_load *load = &f->binary->loads[i];
-		uint64_t at = vaddr - load->vaddr;
-
-		if (vaddr < load->vaddr || at >= load->file_bytes ||
-		    load->file_off + at >= file_bytes)
-			continue;
-		*ret_len = load->file_bytes - at;
-		at += load->file_off;
-		if (*ret_len > file_bytes - at)
-			*ret_len = file_bytes - at;
-		return (const uint8_t *)bytes + at;
-	}
-	return NULL;
-}
-
 /* ---- sections ---- */
 
 static uint64_t section_vaddr(const struct cfi_file *f, const char *name)
@@ -119,7 +96,7 @@ static void find_index(struct cfi_file *f)
 		if (!gelf_getphdr(f->binary->elf, (int)i, &ph) ||
 		    ph.p_type != PT_GNU_EH_FRAME)
 			continue;
-		bytes = bytes_from(f, ph.p_vaddr, &len);
+		bytes = binary_bytes_from(f->binary, ph.p_vaddr, &len);
 		if (bytes)
 			cfi_index_open(bytes, len < ph.p_memsz ? len : ph.p_memsz,
 				       ph.p_vaddr, &f->index);
@@ -160,7 +137,7 @@ static bool find_eh_frame(struct cfi_file *f)
 	if (!f->index.frames_vaddr)
 		return false;
 	section->vaddr = f->index.frames_vaddr;
-	section->bytes = bytes_from(f, section->vaddr, &section->len);
+	section->bytes = binary_bytes_from(f->binary, section->vaddr, &section->len);
 	if (section->bytes)
 		section->len = frames_len(section->bytes, section->len);
 	else
@@ -225,63 +202,13 @@ void cfi_file_deinit(struct cfi_file *f)
 	*f = (struct cfi_file){0};
 }
 
-/* ---- its symbols, and the code that they name ---- */
-
-static bool open_section(Elf *elf, uint32_t type, struct cfi_symbols *ret)
+bool cfi_file_symbols(const struct cfi_file *f, struct image_table *ret)
 {
-	Elf_Scn *scn = NULL;
+	struct jit_image m;
+	size_t len = 0;
+	const char *bytes = elf_rawfile(f->binary->elf, &len);
 
-	while ((scn = elf_nextscn(elf, scn))) {
-		const Elf_Data *data;
-		GElf_Shdr sh;
-
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type)
-			continue;
-		data = elf_rawdata(scn, NULL);
-		if (!data || !data->d_buf)
-			continue;
-		*ret = (struct cfi_symbols){.bytes = data->d_buf,
-					    .nr = data->d_size / sizeof(Elf64_Sym),
-					    .elf = elf,
-					    .names = sh.sh_link};
-		return true;
-	}
-	return false;
-}
-
-bool cfi_symbols_open(const struct cfi_file *f, struct cfi_symbols *ret)
-{
-	return open_section(f->binary->elf, SHT_SYMTAB, ret) ||
-	       open_section(f->binary->elf, SHT_DYNSYM, ret);
-}
-
-Elf64_Sym cfi_symbol(const struct cfi_symbols *symbols, size_t i)
-{
-	Elf64_Sym sym;
-
-	memcpy(&sym, symbols->bytes + i * sizeof(sym), sizeof(sym));
-	return sym;
-}
-
-const char *cfi_symbol_name(const struct cfi_symbols *symbols, const Elf64_Sym *sym)
-{
-	return elf_strptr(symbols->elf, symbols->names, sym->st_name);
-}
-
-const uint8_t *cfi_code_at(const struct cfi_file *f, uint64_t vaddr, uint64_t len)
-{
-	size_t file_bytes = 0;
-	const char *bytes = elf_rawfile(f->binary->elf, &file_bytes);
-
-	for (size_t i = 0; bytes && i < f->nr_segments; i++) {
-		const struct cfi_segment *s = &f->segments[i];
-		uint64_t at = vaddr - s->vaddr;
-
-		if (vaddr < s->vaddr || at >= s->size_bytes || len > s->size_bytes - at)
-			continue;
-		if (s->file_off > file_bytes || s->size_bytes > file_bytes - s->file_off)
-			return NULL;
-		return (const uint8_t *)bytes + s->file_off + at;
-	}
-	return NULL;
+	return bytes && image_open(bytes, len, &m) &&
+	       (image_table_find(&m, SHT_SYMTAB, ret) ||
+		image_table_find(&m, SHT_DYNSYM, ret));
 }

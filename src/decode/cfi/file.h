@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 #include "decode/cfi/cfi.h"
-#include "decode/cfi/index.h"
 #include "decode/elf/binary.h"
+#include "decode/jit/image.h"
 
 #define CFI_FILE_MAX_SEGMENTS 64 /* executable ones; real files have 1 to 3 */
 
@@ -41,26 +41,7 @@ struct cfi_file {
 bool cfi_file_open(int fd, struct cfi_file *ret);
 void cfi_file_deinit(struct cfi_file *f);
 
-/* ---- its symbols and their code ---- */
-
-/* All of it is borrowed from the file. */
-struct cfi_symbols {
-	const uint8_t *bytes; /* not aligned */
-	size_t nr;
-	Elf *elf;
-	size_t names; /* section */
-};
-
-/** Opens .symtab, which has local functions too, else .dynsym. Return: false: neither. */
-bool cfi_symbols_open(const struct cfi_file *f, struct cfi_symbols *ret);
-
-/** @i  < symbols->nr */
-Elf64_Sym cfi_symbol(const struct cfi_symbols *symbols, size_t i);
-
-/** Return: borrowed; NULL when the file has none. */
-const char *cfi_symbol_name(const struct cfi_symbols *symbols, const Elf64_Sym *sym);
-
-/** Returns the bytes of [vaddr, vaddr + len), or NULL when they are not in the file. */
-const uint8_t *cfi_code_at(const struct cfi_file *f, uint64_t vaddr, uint64_t len);
+/** Finds .symtab, which has local functions too, else .dynsym. Return: false: neither. */
+bool cfi_file_symbols(const struct cfi_file *f, struct image_table *ret);
 
 #endif

@@ -427,7 +427,6 @@ static int add_rows(const struct function_code *f, size_t len, uint64_t vaddr,
 		if (rows->nr > first &&
 		    !memcmp(&rows->items[rows->nr - 1].rule, &rule, sizeof(rule)))
 			continue;
-		rows->stats.nr_unsupported += rule.cfa == LB_CFA_UNSUPPORTED;
 		err = cfi_rows_add(rows, vaddr + f->items[i].at, &rule, CFI_MAX_ROWS);
 	}
 	if (!err && f->nr)
@@ -468,12 +467,12 @@ int code_frames_read(const uint8_t *code, size_t len, uint64_t vaddr,
  * made, so its first instruction does not have a return address on top of the stack. It
  * keeps frame pointers.
  */
-static bool is_of_v8(const struct cfi_symbols *symbols, const Elf64_Sym *sym)
+static bool is_of_v8(const struct image_table *symbols, const Elf64_Sym *sym)
 {
 	static const char prefix[] = "Builtins_";
-	const char *name = cfi_symbol_name(symbols, sym);
+	const char *name = image_table_name(symbols, sym);
 
-	return name && !strncmp(name, prefix, sizeof(prefix) - 1);
+	return !strncmp(name, prefix, sizeof(prefix) - 1);
 }
 
 /* Frame pointers may lead on where the code does not tell. */
@@ -482,13 +481,12 @@ static void drop_unsupported(struct cfi_rows *rows)
 	for (size_t i = 0; i < rows->nr; i++)
 		if (rows->items[i].rule.cfa == LB_CFA_UNSUPPORTED)
 			rows->items[i].rule = (struct lb_unwind_rule){.cfa = LB_CFA_NONE};
-	rows->stats.nr_unsupported = 0;
 }
 
 static int read_function(const struct cfi_file *f, const Elf64_Sym *sym,
 			 uint64_t *steps_left, struct cfi_rows *ret)
 {
-	const uint8_t *code = cfi_code_at(f, sym->st_value, sym->st_size);
+	const uint8_t *code = binary_bytes_at(f->binary, sym->st_value, sym->st_size);
 
 	return code ? code_frames_read(code, sym->st_size, sym->st_value, steps_left, ret)
 		    : 0;
@@ -510,13 +508,13 @@ int cfi_functions_read(const struct cfi_file *f, const struct cfi_range *wanted,
 		       size_t nr_wanted, uint64_t *steps_left, struct cfi_rows *rows)
 {
 	_cleanup_(cfi_rows_deinit) struct cfi_rows found = {0};
-	struct cfi_symbols symbols;
+	struct image_table symbols;
 	int err = 0;
 
-	if (!cfi_symbols_open(f, &symbols))
+	if (!cfi_file_symbols(f, &symbols))
 		return 0;
 	for (size_t i = 0; i < symbols.nr && *steps_left && !err; i++) {
-		Elf64_Sym sym = cfi_symbol(&symbols, i);
+		Elf64_Sym sym = image_table_symbol(&symbols, i);
 
 		(*steps_left)--;
 		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_size ||
@@ -529,4 +527,96 @@ int cfi_functions_read(const struct cfi_file *f, const struct cfi_range *wanted,
 		return err;
 	drop_unsupported(&found);
 	return cfi_rows_add_below(rows, &found);
+}
+
+/* ---- files made by Go ---- */
+
+#define MAX_START_BYTES 4096 /* real ones have some 500 */
+#define MAX_STARTS      16 /* two, in files that Go made */
+
+/* Go names what is written in assembly so since 1.17, and without the end before. */
+static bool is_named(const char *name, const char *wanted)
+{
+	size_t len = strlen(wanted);
+
+	return !strncmp(name, wanted, len) &&
+	       (!name[len] || !strcmp(name + len, ".abi0"));
+}
+
+/*
+ * In runtime.clone the new thread is where its stack pointer has been set, by "mov %rsi,
+ * %rsp"; before that runs the thread that makes it, which was called.
+ */
+static uint64_t thread_offset(const uint8_t *code, uint64_t len)
+{
+	static const uint8_t to_new_stack[] = {0x48, 0x89, 0xf4};
+	const uint8_t *at = memmem(code, len, to_new_stack, sizeof(to_new_stack));
+
+	return at ? (uint64_t)(at - code) + sizeof(to_new_stack) : len;
+}
+
+static int add_start(const struct cfi_file *f, const Elf64_Sym *sym, bool is_clone,
+		     struct cfi_rows *rows)
+{
+	static const struct lb_unwind_rule end = {.cfa = LB_CFA_END};
+	static const struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
+	const uint8_t *code;
+	uint64_t offset = 0;
+	int err;
+
+	if (!sym->st_size || sym->st_size > MAX_START_BYTES)
+		return 0;
+	code = binary_bytes_at(f->binary, sym->st_value, sym->st_size);
+	if (!code)
+		return 0;
+	if (is_clone)
+		offset = thread_offset(code, sym->st_size);
+	if (offset == sym->st_size)
+		return 0;
+	err = cfi_rows_add(rows, sym->st_value + offset, &end, 0);
+	return err ? err : cfi_rows_add(rows, sym->st_value + sym->st_size, &none, 0);
+}
+
+int cfi_go_add_starts(const struct cfi_file *f, uint64_t *steps_left,
+		      struct cfi_rows *rows)
+{
+	struct image_table symbols;
+	size_t nr = 0;
+	int err = 0;
+
+	if (!cfi_file_symbols(f, &symbols))
+		return 0;
+	for (size_t i = 0; i < symbols.nr && *steps_left && !err && nr < MAX_STARTS;
+	     i++) {
+		Elf64_Sym sym = image_table_symbol(&symbols, i);
+		const char *name;
+		bool is_clone;
+
+		(*steps_left)--;
+		if (ELF64_ST_TYPE(sym.st_info) != STT_FUNC)
+			continue;
+		name = image_table_name(&symbols, &sym);
+		is_clone = is_named(name, "runtime.clone");
+		if (!is_clone && !is_named(name, "runtime.rt0_go"))
+			continue;
+		err = add_start(f, &sym, is_clone, rows);
+		nr++;
+	}
+	return err;
+}
+
+void cfi_go_keep(struct cfi_rows *rows)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < rows->nr; i++) {
+		struct cfi_row row = rows->items[i];
+
+		if (row.rule.cfa != LB_CFA_END &&
+		    (row.rule.cfa != LB_CFA_SP || row.rule.cfa_off != 8))
+			row.rule = (struct lb_unwind_rule){.cfa = LB_CFA_NONE};
+		if (!nr || rows->items[nr - 1].rule.cfa != row.rule.cfa)
+			rows->items[nr++] = row;
+	}
+	rows->nr = nr;
 }

@@ -36,12 +36,20 @@ static size_t find_frames(const struct jit_image *m, size_t nth)
 	return 0;
 }
 
-void cfi_frames_deinit(struct cfi_frames *f)
+/* A section as the JIT relocated it. */
+struct cfi_frames {
+	uint8_t *bytes; /* heap */
+	size_t len;
+	uint64_t vaddr; /* run-time address */
+};
+
+static void cfi_frames_deinit(struct cfi_frames *f)
 {
 	free(f->bytes);
 	*f = (struct cfi_frames){0};
 }
 
+/* Return: 0; -ENODATA when there are no more; -EBADMSG when they cannot be relocated; -ENOMEM. */
 static int read_frames(const struct jit_image *m, size_t nth, uint64_t *steps_left,
 		       struct cfi_frames *ret)
 {
@@ -66,15 +74,6 @@ static int read_frames(const struct jit_image *m, size_t nth, uint64_t *steps_le
 	*ret = f;
 	f.bytes = NULL;
 	return 0;
-}
-
-int cfi_object_frames(const void *bytes, size_t len, size_t nth, uint64_t *steps_left,
-		      struct cfi_frames *ret)
-{
-	struct jit_image m;
-
-	return open_image(bytes, len, &m) ? read_frames(&m, nth, steps_left, ret)
-					  : -ENODATA;
 }
 
 /* ---- the object ---- */

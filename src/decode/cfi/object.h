@@ -34,21 +34,4 @@ int cfi_object_read(const void *bytes, size_t len, uint64_t *steps_left,
 		    struct cfi_object *ret);
 void cfi_object_deinit(struct cfi_object *o);
 
-/* A section as the JIT relocated it, for comparison with the memory. */
-struct cfi_frames {
-	uint8_t *bytes; /* heap */
-	size_t len;
-	uint64_t vaddr; /* run-time address */
-};
-
-/**
- * @nth  .eh_frame of the object, from 0 on
- * @steps_left  each relocation takes one
- * Return: 0; -ENODATA when there are no more; -EBADMSG when relocations cannot be done;
- * -ENOMEM. @ret is set only on success.
- */
-int cfi_object_frames(const void *bytes, size_t len, size_t nth, uint64_t *steps_left,
-		      struct cfi_frames *ret);
-void cfi_frames_deinit(struct cfi_frames *f);
-
 #endif

@@ -231,7 +231,6 @@ int cfi_rows_add_below(struct cfi_rows *rows, struct cfi_rows *below)
 	rows->items = take_ptr(below->items);
 	rows->nr += below->nr;
 	rows->cap = below->cap;
-	rows->stats.nr_unsupported += below->stats.nr_unsupported;
 	rows->stats.is_cut |= below->stats.is_cut;
 	return cfi_rows_finish(rows);
 }
@@ -257,11 +256,6 @@ static void rules_deinit(struct rule_numbers *r)
 	hashmap_deinit(&r->by_hash);
 }
 
-static uint64_t hash_rule(const struct lb_unwind_rule *rule)
-{
-	return hash_bytes(0, rule, sizeof(*rule));
-}
-
 static bool is_rule(uint32_t item, const void *key, const void *ctx)
 {
 	const struct rule_numbers *r = ctx;
@@ -271,7 +265,7 @@ static bool is_rule(uint32_t item, const void *key, const void *ctx)
 
 static uint32_t rule_number(struct rule_numbers *r, const struct lb_unwind_rule *rule)
 {
-	uint64_t hash = hash_rule(rule);
+	uint64_t hash = hash_bytes(0, rule, sizeof(*rule));
 	uint32_t number = hashmap_find(&r->by_hash, hash, is_rule, rule, r);
 
 	if (number != HASHMAP_NONE)

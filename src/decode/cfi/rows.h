@@ -18,8 +18,6 @@ struct cfi_row {
 
 struct cfi_stats {
 	uint64_t nr_fdes; /* used */
-	uint64_t nr_cies; /* read, repeats included */
-	uint64_t nr_unsupported; /* rows whose rule no walk can follow */
 	uint64_t nr_malformed; /* FDEs and CIEs that were skipped */
 	bool is_cut; /* the budget ended it */
 };

@@ -7,7 +7,6 @@
 #include "decode/cfi/cfi.h"
 #include "decode/cfi/file.h"
 #include "decode/cfi/functions.h"
-#include "decode/cfi/go.h"
 #include "decode/requests.h"
 
 #define PAGE_SHIFT 16

@@ -90,36 +90,49 @@ static inline uint64_t cursor_u64(struct cursor *c)
 	return cursor_uint(c, 8);
 }
 
-/* Reads a ULEB128. Drops bits beyond 64, but reads all bytes. */
-static inline uint64_t cursor_uleb(struct cursor *c)
+/*
+ * Reads a LEB128 (DWARF 5, 7.6). Fails on padding beyond what 64 bits need, which no
+ * compiler writes: so one number costs ten bytes at most.
+ */
+static inline uint64_t cursor_leb(struct cursor *c, bool is_signed)
 {
-	uint64_t v = 0;
-	uint8_t byte;
-
-	for (unsigned int shift = 0;; shift += 7) {
-		byte = cursor_u8(c);
-		if (shift < 64)
-			v |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return v;
-	}
-}
-
-static inline int64_t cursor_sleb(struct cursor *c)
-{
-	uint64_t v = 0;
 	unsigned int shift = 0;
+	uint64_t v = 0;
 	uint8_t byte;
 
 	do {
 		byte = cursor_u8(c);
-		if (shift < 64)
-			v |= (uint64_t)(byte & 0x7f) << shift;
+		v |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && (byte & 0x40))
-		v |= ~0ULL << shift;
-	return (int64_t)v;
+	} while ((byte & 0x80) && shift < 64);
+	if (byte & 0x80)
+		cursor_fail(c);
+	if (is_signed && (byte & 0x40) && shift < 64)
+		v |= UINT64_MAX << shift;
+	return v;
+}
+
+static inline uint64_t cursor_uleb(struct cursor *c)
+{
+	return cursor_leb(c, false);
+}
+
+static inline int64_t cursor_sleb(struct cursor *c)
+{
+	return (int64_t)cursor_leb(c, true);
+}
+
+/* Returns a cursor over the next @len bytes; over nothing, and failed, if there are fewer. */
+static inline struct cursor cursor_block(struct cursor *c, uint64_t len)
+{
+	const uint8_t *start = c->p;
+
+	if (len > cursor_left(c)) {
+		cursor_fail(c);
+		return *c;
+	}
+	c->p += len;
+	return (struct cursor){start, c->p, false};
 }
 
 #define CURSOR_MAX_STRING (1u << 20) /* longer names are malformed */

@@ -20,20 +20,16 @@
 struct dwarf_source;
 
 /**
- * @fd    the ELF file that holds .debug_info; borrowed, kept open by the caller
- *        until dwarf_source_free()
- * @need  opens dwz and split files; may be NULL: none are found
+ * Addresses are those of the file: for code of a JIT, where it runs.
+ *
+ * @binary  the file that holds .debug_info; borrowed until dwarf_source_free(), its
+ *          sections are decompressed in place
+ * @need    opens dwz and split files; may be NULL: none are found
  *
  * Return: 0, -ENODATA (no debug info in it), -EBADMSG (malformed), -ENOMEM.
  */
-int dwarf_source_open(int fd, dwarf_need_fn need, void *ctx, struct dwarf_source **ret);
-/**
- * The same for a file in memory, which has no companions. Addresses are those of the
- * file: for code of a JIT, where it runs.
- *
- * @data  borrowed, kept writable by the caller until dwarf_source_free()
- */
-int dwarf_source_open_memory(void *data, size_t len, struct dwarf_source **ret);
+int dwarf_source_open(struct binary *binary, dwarf_need_fn need, void *ctx,
+		      struct dwarf_source **ret);
 void dwarf_source_free(struct dwarf_source *d);
 DEFINE_CLEANUP(struct dwarf_source, dwarf_source_free);
 

@@ -5,7 +5,6 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 #include "base/search.h"
@@ -118,17 +117,14 @@ static void allow_work(struct debug_file *f, uint64_t bytes)
 	f->context->work_left += DEBUG_WORK_PER_BYTE * bytes;
 }
 
-/* Takes @binary over, also on failure; @bytes is the size of the whole file. */
-static int open_binary(struct binary *binary, uint64_t bytes, enum debug_file_kind kind,
-		       struct debug_context *context, struct debug_file **ret)
+int debug_file_open(struct binary *binary, enum debug_file_kind kind,
+		    struct debug_context *context, struct debug_file **ret)
 {
 	_cleanup_(debug_file_freep) struct debug_file *f = calloc(1, sizeof(*f));
 	int r;
 
-	if (!f) {
-		binary_free(binary);
+	if (!f)
 		return -ENOMEM;
-	}
 	f->fd = -1;
 	f->kind = kind;
 	f->context = context;
@@ -141,33 +137,9 @@ static int open_binary(struct binary *binary, uint64_t bytes, enum debug_file_ki
 		return r;
 	if (!f->sections[DEBUG_INFO].scn)
 		return -ENODATA;
-	allow_work(f, bytes);
+	allow_work(f, binary->size_bytes);
 	*ret = take_ptr(f);
 	return 0;
-}
-
-int debug_file_open(int fd, enum debug_file_kind kind, struct debug_context *context,
-		    struct debug_file **ret)
-{
-	struct binary *binary;
-	struct stat st;
-	uint64_t bytes = 0;
-	int r = binary_open(fd, &binary);
-
-	if (r)
-		return r;
-	if (fstat(fd, &st) == 0 && st.st_size > 0)
-		bytes = (uint64_t)st.st_size;
-	return open_binary(binary, bytes, kind, context, ret);
-}
-
-int debug_file_open_memory(void *data, size_t len, struct debug_context *context,
-			   struct debug_file **ret)
-{
-	struct binary *binary;
-	int r = binary_open_memory(data, len, &binary);
-
-	return r ? r : open_binary(binary, len, DEBUG_FILE_PROGRAM, context, ret);
 }
 
 void debug_file_free(struct debug_file *f)
@@ -178,8 +150,10 @@ void debug_file_free(struct debug_file *f)
 	debug_file_free(f->dwp);
 	for (size_t i = 0; i < NR_DEBUG_SECTIONS; i++)
 		f->context->inflated_left += f->sections[i].inflated_bytes;
-	binary_free(f->binary);
-	cleanup_closep(&f->fd);
+	if (f->fd >= 0) {
+		binary_free(f->binary);
+		close(f->fd);
+	}
 	free(f->exec);
 	free(f->units);
 	free(f);

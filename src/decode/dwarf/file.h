@@ -76,7 +76,7 @@ struct debug_file {
 	struct debug_context *context;
 	struct binary *binary;
 	uint64_t work_allowed; /* by this file's size; see debug_spend() */
-	int fd; /* -1: borrowed from the caller */
+	int fd; /* of the binary, which is the file's own then; -1: it is borrowed */
 	enum debug_file_kind kind;
 	struct {
 		Elf_Scn *scn; /* NULL: there is none */
@@ -96,17 +96,14 @@ struct debug_file {
 /**
  * Reads the section headers.
  *
- * @fd  borrowed, kept open by the caller until debug_file_free()
+ * @binary  borrowed until debug_file_free(); its sections are decompressed in place
  *
  * Return: 0, -ENODATA (no .debug_info; a program that is not linked yet; not a
- * 64-bit little-endian file), -EBADMSG (not ELF, or malformed), -ENOMEM.
+ * little-endian file), -EBADMSG (malformed), -ENOMEM.
  */
-int debug_file_open(int fd, enum debug_file_kind kind, struct debug_context *context,
-		    struct debug_file **ret);
-/** The same for @len bytes at @data, borrowed and kept writable until debug_file_free(). */
-int debug_file_open_memory(void *data, size_t len, struct debug_context *context,
-			   struct debug_file **ret);
-/* Its companions too; closes fd when it was made the file's own (fd >= 0). */
+int debug_file_open(struct binary *binary, enum debug_file_kind kind,
+		    struct debug_context *context, struct debug_file **ret);
+/* Its companions too. */
 void debug_file_free(struct debug_file *f);
 DEFINE_CLEANUP(struct debug_file, debug_file_free);
 

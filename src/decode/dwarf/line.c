@@ -77,13 +77,7 @@ static bool see(struct line_rows *r, uint32_t file, uint32_t line)
 	return true;
 }
 
-/* The first piece that ends behind @vaddr. */
-static size_t piece_at(const struct line_rows *r, uint64_t vaddr)
-{
-	return SEARCH_FIRST(i, r->nr_pieces, r->pieces[i].end > vaddr);
-}
-
-static void keep(struct line_rows *r, struct line_row row, size_t i)
+static void keep(struct line_rows *r, struct address_hit row, size_t i)
 {
 	struct line_piece *piece = &r->pieces[i];
 
@@ -97,40 +91,42 @@ static void keep(struct line_rows *r, struct line_row row, size_t i)
 		r->failed = true;
 		return;
 	}
-	if (row.start < piece->start)
-		row.start = piece->start;
+	if (row.vaddr < piece->start)
+		row.vaddr = piece->start;
 	row.piece = (uint32_t)i;
 	row.order = (uint32_t)r->nr;
 	r->items[r->nr++] = row;
 	piece->nr_rows++;
 }
 
-/** A row of the table that covers [row->start, end); piece and order are set here. */
-static void line_rows_add(struct line_rows *r, const struct line_row *row, uint64_t end)
+/** A row of the table that covers [row->vaddr, end); piece and order are set here. */
+static void line_rows_add(struct line_rows *r, const struct address_hit *row,
+			  uint64_t end)
 {
 	size_t i = r->next;
 
-	if (end <= row->start)
+	if (end <= row->vaddr)
 		return;
 	if (row->line && row->line < LINE_SEEN_MAX_LINE &&
 	    row->file < LINE_SEEN_MAX_FILE && !see(r, row->file, row->line))
 		r->failed = true;
 	/* Rows ascend nearly always: most are at the same place as the one before. */
-	if ((i && r->pieces[i - 1].end > row->start) ||
-	    (i < r->nr_pieces && r->pieces[i].end <= row->start))
-		i = r->next = piece_at(r, row->start);
+	if ((i && r->pieces[i - 1].end > row->vaddr) ||
+	    (i < r->nr_pieces && r->pieces[i].end <= row->vaddr))
+		i = r->next =
+			SEARCH_FIRST(k, r->nr_pieces, r->pieces[k].end > row->vaddr);
 	for (; i < r->nr_pieces && r->pieces[i].start < end; i++)
 		keep(r, *row, i);
 }
 
 static int compare_rows(const void *a, const void *b)
 {
-	const struct line_row *x = a, *y = b;
+	const struct address_hit *x = a, *y = b;
 
 	if (x->piece != y->piece)
 		return x->piece > y->piece ? 1 : -1;
-	if (x->start != y->start)
-		return x->start > y->start ? 1 : -1;
+	if (x->vaddr != y->vaddr)
+		return x->vaddr > y->vaddr ? 1 : -1;
 	return (x->order > y->order) - (x->order < y->order);
 }
 
@@ -373,12 +369,9 @@ static void take_row(const struct line_walk *w, struct address_hit *hit)
 /* The last row ended before @end. */
 static void gather_row(const struct line_walk *w, uint64_t end)
 {
-	struct line_row row = {.start = w->last.vaddr,
-			       .file = small_file(&w->last),
-			       .line = w->last.line,
-			       .near_file = w->near_file,
-			       .near_line = w->near_line};
+	struct address_hit row = {.vaddr = w->last.vaddr};
 
+	take_row(w, &row);
 	if (w->is_code)
 		line_rows_add(w->rows, &row, end);
 }
@@ -430,10 +423,9 @@ static int extended_opcode(struct line_table *t, struct line_walk *w,
 	struct cursor args;
 	struct form_value name;
 
-	if (c->failed || !len || len > cursor_left(c))
+	args = cursor_block(c, len);
+	if (c->failed || !len)
 		return -EBADMSG;
-	args = (struct cursor){c->p, c->p + len, false};
-	c->p += len;
 	switch (cursor_u8(&args)) {
 	case DW_LNE_end_sequence:
 		s->end_sequence = true;

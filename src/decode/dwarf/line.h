@@ -31,20 +31,24 @@ struct line_piece {
 	size_t first_row, nr_rows; /* into rows; set by line_rows_finish() */
 };
 
-/* From @start to the next row of the piece, or its end. Rows without length are not kept. */
-struct line_row {
-	uint64_t start;
-	uint32_t file, line; /* line 0: the compiler names none */
-	uint32_t near_file, near_line; /* as in struct address_hit */
-	uint32_t piece;
-	uint32_t order; /* of arrival */
+/* One requested address, and the results so far. */
+struct address_hit {
+	uint64_t vaddr;
+	uint64_t row_vaddr; /* of the row that holds it */
+	uint32_t scope; /* the innermost one that holds it (scope.h); 0: none */
+	uint32_t file, line; /* the row; line 0: the compiler names none */
+	uint32_t near_file, near_line; /* last row with a line before it; 0: none */
+	uint32_t piece, order; /* of line_rows.items only; order of arrival */
+	bool has_row;
+	bool wants_code; /* all of the function that holds it */
 };
 
 struct line_rows {
 	struct line_piece *pieces; /* ascending, disjoint */
 	size_t nr_pieces, cap_pieces;
 	size_t next; /* where the last row was found */
-	struct line_row *items;
+	/* From its vaddr to the next one's in the piece, or its end; none without length. */
+	struct address_hit *items;
 	size_t nr, cap;
 	struct line_seen {
 		uint8_t *bits; /* bit per line */
@@ -71,17 +75,6 @@ static inline bool line_rows_seen(const struct line_rows *r, uint32_t file, uint
 	return file < r->nr_seen && line / 8 < r->seen[file].cap &&
 	       (r->seen[file].bits[line / 8] >> line % 8 & 1);
 }
-
-/* One requested address, and the results so far. */
-struct address_hit {
-	uint64_t vaddr;
-	uint32_t scope; /* the innermost one that holds it (scope.h); 0: none */
-	uint64_t row_vaddr; /* of the row that holds it */
-	uint32_t file, line; /* the row; line 0: the compiler names none */
-	uint32_t near_file, near_line; /* last row with a line before it; 0: none */
-	bool has_row;
-	bool wants_code; /* all of the function that holds it */
-};
 
 #define LINE_MAX_FILES (1u << 20) /* and directories; more is malformed */
 

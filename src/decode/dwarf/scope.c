@@ -138,6 +138,7 @@ static int function_read(const struct unit *unit, uint64_t off,
 
 struct qualify_walk {
 	const struct unit *unit;
+	struct abbrev_cache *abbrevs;
 	const struct abbrev_table *table;
 	struct bytes bytes; /* DEBUG_INFO up to the unit's end */
 	struct {
@@ -160,21 +161,11 @@ static int compare_items(const void *a, const void *b)
 
 static const char *name_at(const struct qualify_walk *w, uint64_t off)
 {
-	struct cursor c = cursor_at(w->bytes, off);
-	const struct abbrev *abbrev = abbrev_find(w->table, cursor_uleb(&c));
-	struct form_value v;
-	const char *name;
+	struct function named = {.name = "", .linkage_name = ""};
+	struct form_value next;
 
-	for (uint32_t i = 0; abbrev && i < abbrev->nr_attrs && !c.failed; i++) {
-		const struct abbrev_attr *attr = &w->table->attrs[abbrev->first_attr + i];
-
-		form_read(&c, attr, w->unit->widths, &v);
-		if (attr->name == DW_AT_name) {
-			name = form_string(w->unit, &v);
-			return name ? name : "";
-		}
-	}
-	return "";
+	read_one(w->unit, off, w->abbrevs, &named, &next);
+	return named.name;
 }
 
 static bool is_qualifier(uint16_t tag)
@@ -266,7 +257,7 @@ static int walk_unit(struct qualify_walk *w, const struct unqualified *items, si
 }
 
 static int qualify_unit(struct qualify_walk *w, const struct unqualified *items,
-			size_t nr, const struct unit *home, struct abbrev_cache *abbrevs)
+			size_t nr, const struct unit *home)
 {
 	struct unit other;
 	int r;
@@ -279,8 +270,8 @@ static int qualify_unit(struct qualify_walk *w, const struct unqualified *items,
 	}
 	if (!debug_spend(w->unit->file, w->unit->end - w->unit->off))
 		return 0;
-	r = abbrev_cache_get(abbrevs, w->unit->file, w->unit->abbrev_off, w->unit->widths,
-			     &w->table);
+	r = abbrev_cache_get(w->abbrevs, w->unit->file, w->unit->abbrev_off,
+			     w->unit->widths, &w->table);
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	w->bytes = debug_file_section(w->unit->file, DEBUG_INFO);
@@ -302,13 +293,14 @@ static int names_qualify(struct unqualified *items, size_t nr, const struct unit
 
 	if (!w)
 		return -ENOMEM;
+	w->abbrevs = abbrevs;
 	qsort(items, nr, sizeof(*items), compare_items);
 	for (size_t i = 0, end; i < nr && r == 0; i = end) {
 		for (end = i + 1; end < nr && items[end].file == items[i].file &&
 				  items[end].unit_off == items[i].unit_off;
 		     end++)
 			;
-		r = qualify_unit(w, &items[i], end - i, home, abbrevs);
+		r = qualify_unit(w, &items[i], end - i, home);
 	}
 	return r;
 }
@@ -546,11 +538,6 @@ static void read_die(struct scope_walk *w, const struct abbrev *abbrev,
 	}
 }
 
-static size_t first_at(const struct scope_walk *w, uint64_t vaddr)
-{
-	return SEARCH_FIRST(i, w->nr, w->hits[i].vaddr >= vaddr);
-}
-
 /* Return: the number of the new scope, 0 when the table is full, or -ENOMEM. */
 static int64_t add_scope(struct scopes *s, const struct scope *scope)
 {
@@ -589,7 +576,7 @@ static int64_t claim(struct scope_walk *w, const struct scope_die *die,
 	while (pc_ranges_next(&it, &range)) {
 		bool wanted = false;
 
-		for (size_t i = first_at(w, range.start);
+		for (size_t i = SEARCH_FIRST(k, w->nr, w->hits[k].vaddr >= range.start);
 		     i < w->nr && w->hits[i].vaddr < range.end; i++) {
 			if (!debug_spend(w->unit->file, 1))
 				return number;
@@ -675,55 +662,57 @@ static int walk(struct scope_walk *w, const uint8_t *info)
 	return w->c.failed ? -EBADMSG : 0;
 }
 
-/* Walks the DIE at @off and those in it. */
-static int find(struct scope_walk *w, struct abbrev_cache *abbrevs, uint64_t off)
+/*
+ * Walks the DIE at @off and those in it.
+ * @ret_left  bytes of the unit behind where the walk ended
+ */
+static int find(const struct unit *unit, struct abbrev_cache *abbrevs, uint64_t off,
+		struct address_hit *hits, size_t nr, struct scopes *scopes,
+		uint64_t *ret_left)
 {
-	const struct unit *unit = w->unit;
+	_cleanup_free_ struct scope_walk *w = calloc(1, sizeof(*w));
 	struct bytes info = debug_file_section(unit->file, DEBUG_INFO);
 	int r;
 
+	if (!w)
+		return -ENOMEM;
+	w->unit = unit;
+	w->hits = hits;
+	w->nr = nr;
+	w->found = scopes;
 	w->c = cursor_at((struct bytes){info.data, unit->end}, off);
 	r = abbrev_cache_get(abbrevs, unit->file, unit->abbrev_off, unit->widths,
 			     &w->table);
-	return r < 0 ? r : walk(w, info.data);
+	if (r == 0)
+		r = walk(w, info.data);
+	*ret_left = cursor_left(&w->c);
+	return r;
 }
 
 int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs,
 		struct address_hit *hits, size_t nr, struct scopes *ret)
 {
-	_cleanup_free_ struct scope_walk *w = calloc(1, sizeof(*w));
 	struct scope none = {0};
+	uint64_t left;
 
 	ret->nr = ret->nr_ranges = 0;
-	if (!w || add_scope(ret, &none) < 0)
+	if (add_scope(ret, &none) < 0)
 		return -ENOMEM;
 	if (!debug_spend(unit->file, unit->end - unit->root_off))
 		return -EBADMSG;
-	w->unit = unit;
-	w->hits = hits;
-	w->nr = nr;
-	w->found = ret;
-	return find(w, abbrevs, unit->root_off);
+	return find(unit, abbrevs, unit->root_off, hits, nr, ret, &left);
 }
 
 int scopes_find_in(const struct unit *unit, struct abbrev_cache *abbrevs,
 		   uint64_t die_off, struct address_hit *hits, size_t nr,
 		   struct scopes *scopes)
 {
-	_cleanup_free_ struct scope_walk *w = calloc(1, sizeof(*w));
-	size_t left;
+	uint64_t left = UINT64_MAX;
 	int r;
 
-	if (!w)
-		return -ENOMEM;
 	if (!unit->file->context->work_left)
 		return -EBADMSG;
-	w->unit = unit;
-	w->hits = hits;
-	w->nr = nr;
-	w->found = scopes;
-	r = find(w, abbrevs, die_off);
-	left = cursor_left(&w->c);
+	r = find(unit, abbrevs, die_off, hits, nr, scopes, &left);
 	if (left < unit->end - die_off)
 		debug_spend(unit->file, unit->end - die_off - left);
 	return r;

@@ -451,7 +451,12 @@ static void default_bases(struct unit *u)
 	u->rnglists_base = wide ? 20 : 12;
 }
 
-int unit_read_header(struct debug_file *file, uint64_t off, struct unit *u)
+/**
+ * Reads the header at @off of the file's DEBUG_INFO.
+ * Return: 0 (also when it is of an unknown version: only off, end, known), or
+ * -EBADMSG when nothing after @off can be found.
+ */
+static int unit_read_header(struct debug_file *file, uint64_t off, struct unit *u)
 {
 	struct bytes info = debug_file_section(file, DEBUG_INFO);
 	struct cursor c = cursor_at(info, off);
@@ -522,7 +527,8 @@ static void note_root_attr(struct unit *u, uint16_t name, const struct form_valu
 	}
 }
 
-int unit_read_root(struct unit *u)
+/** Reads the root DIE's attributes, after the header. Return: 0 or -EBADMSG. */
+static int unit_read_root(struct unit *u)
 {
 	struct bytes info = debug_file_section(u->file, DEBUG_INFO);
 	struct cursor c = cursor_at((struct bytes){info.data, u->end}, u->root_off);
@@ -627,6 +633,7 @@ static int ask(struct debug_context *context, const struct need *need,
 	       enum debug_file_kind kind, struct debug_file **ret)
 {
 	_cleanup_close_ int fd = -1;
+	_cleanup_(binary_freep) struct binary *binary = NULL;
 	int r;
 
 	if (!context->need)
@@ -634,9 +641,12 @@ static int ask(struct debug_context *context, const struct need *need,
 	fd = context->need(context->need_ctx, need);
 	if (fd < 0)
 		return -ENOENT;
-	r = debug_file_open(fd, kind, context, ret);
+	r = binary_open(fd, &binary);
+	if (r == 0)
+		r = debug_file_open(binary, kind, context, ret);
 	if (r < 0)
 		return r == -ENOMEM ? r : -ENOENT;
+	take_ptr(binary);
 	(*ret)->fd = take_fd(&fd);
 	return 0;
 }

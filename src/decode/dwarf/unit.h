@@ -143,16 +143,6 @@ struct unit {
 	struct form_value low_pc, high_pc, ranges, comp_dir, dwo_name;
 };
 
-/**
- * Reads the header at @off of the file's DEBUG_INFO.
- * Return: 0 (also when it is of an unknown version: only off, end, known), or
- * -EBADMSG when nothing after @off can be found.
- */
-int unit_read_header(struct debug_file *file, uint64_t off, struct unit *ret);
-
-/** Reads the root DIE's attributes, after the header. Return: 0 or -EBADMSG. */
-int unit_read_root(struct unit *unit);
-
 /** Header and root of the unit at @off; unknown versions are -EBADMSG. */
 int unit_read(struct debug_file *file, uint64_t off, struct unit *ret);
 

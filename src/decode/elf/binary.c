@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void read_loads(struct binary *b)
 {
@@ -84,7 +85,7 @@ static void read_build_id(struct binary *b)
 }
 
 /* Takes @elf, also on failure. */
-static int binary_new(Elf *elf, int fd, struct binary **ret)
+static int binary_new(Elf *elf, uint64_t size_bytes, struct binary **ret)
 {
 	_cleanup_(binary_freep) struct binary *b = calloc(1, sizeof(*b));
 	GElf_Ehdr ehdr;
@@ -94,7 +95,7 @@ static int binary_new(Elf *elf, int fd, struct binary **ret)
 		return -ENOMEM;
 	}
 	b->elf = elf;
-	b->fd = fd;
+	b->size_bytes = size_bytes;
 	if (elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &ehdr))
 		return -EBADMSG;
 	b->machine = ehdr.e_machine;
@@ -109,11 +110,12 @@ static int binary_new(Elf *elf, int fd, struct binary **ret)
 
 int binary_open(int fd, struct binary **ret)
 {
+	struct stat st;
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	return elf ? binary_new(elf, fd, ret) : -EBADMSG;
+	elf = fstat(fd, &st) ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	return elf ? binary_new(elf, (uint64_t)st.st_size, ret) : -EBADMSG;
 }
 
 int binary_open_memory(void *data, size_t len, struct binary **ret)
@@ -122,7 +124,7 @@ int binary_open_memory(void *data, size_t len, struct binary **ret)
 
 	elf_version(EV_CURRENT);
 	elf = elf_memory(data, len);
-	return elf ? binary_new(elf, -1, ret) : -EBADMSG;
+	return elf ? binary_new(elf, len, ret) : -EBADMSG;
 }
 
 void binary_free(struct binary *b)
@@ -134,20 +136,29 @@ void binary_free(struct binary *b)
 	free(b);
 }
 
-bool binary_file_off_to_vaddr(const struct binary *b, uint64_t file_off,
-			      uint64_t *ret_vaddr)
+/* The segment that holds @at, a file offset or an address; executable ones first. */
+static const struct binary_load *find_load(const struct binary *b, uint64_t at,
+					   bool is_file_off)
 {
 	const struct binary_load *found = NULL;
 
 	for (size_t i = 0; i < b->nr_loads; i++) {
 		const struct binary_load *load = &b->loads[i];
+		uint64_t start = is_file_off ? load->file_off : load->vaddr;
+		uint64_t bytes = is_file_off ? load->file_bytes : load->mem_bytes;
 
-		if (file_off < load->file_off ||
-		    file_off - load->file_off >= load->file_bytes)
-			continue;
-		if (!found || (load->flags & ~found->flags & PF_X))
+		if (at >= start && at - start < bytes &&
+		    (!found || (load->flags & ~found->flags & PF_X)))
 			found = load;
 	}
+	return found;
+}
+
+bool binary_file_off_to_vaddr(const struct binary *b, uint64_t file_off,
+			      uint64_t *ret_vaddr)
+{
+	const struct binary_load *found = find_load(b, file_off, true);
+
 	if (found)
 		*ret_vaddr = file_off - found->file_off + found->vaddr;
 	return found;
@@ -155,34 +166,32 @@ bool binary_file_off_to_vaddr(const struct binary *b, uint64_t file_off,
 
 const struct binary_load *binary_load_of(const struct binary *b, uint64_t vaddr)
 {
-	const struct binary_load *found = NULL;
-
-	for (size_t i = 0; i < b->nr_loads; i++) {
-		const struct binary_load *load = &b->loads[i];
-
-		if (vaddr < load->vaddr || vaddr - load->vaddr >= load->mem_bytes)
-			continue;
-		if (!found || (load->flags & ~found->flags & PF_X))
-			found = load;
-	}
-	return found;
+	return find_load(b, vaddr, false);
 }
 
-const void *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t len)
+const uint8_t *binary_bytes_from(const struct binary *b, uint64_t vaddr, size_t *ret_len)
 {
 	const struct binary_load *load = binary_load_of(b, vaddr);
-	const Elf_Data *data;
-	uint64_t offset;
+	size_t file_bytes = 0;
+	const char *bytes = elf_rawfile(b->elf, &file_bytes);
+	uint64_t at, left;
 
-	if (!load || !len)
+	if (!load || !bytes || vaddr - load->vaddr >= load->file_bytes)
 		return NULL;
-	offset = vaddr - load->vaddr;
-	if (offset >= load->file_bytes || len > load->file_bytes - offset)
+	at = load->file_off + (vaddr - load->vaddr);
+	left = load->file_bytes - (vaddr - load->vaddr);
+	if (at >= file_bytes)
 		return NULL;
-	/* Fails when the file ends before. */
-	data = elf_getdata_rawchunk(b->elf, (int64_t)(load->file_off + offset), len,
-				    ELF_T_BYTE);
-	return data && data->d_size == len ? data->d_buf : NULL;
+	*ret_len = left < file_bytes - at ? left : file_bytes - at;
+	return (const uint8_t *)bytes + at;
+}
+
+const uint8_t *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t len)
+{
+	size_t left;
+	const uint8_t *bytes = binary_bytes_from(b, vaddr, &left);
+
+	return bytes && len && len <= left ? bytes : NULL;
 }
 
 Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret_shdr)

@@ -24,7 +24,7 @@ struct binary_load {
 
 struct binary {
 	Elf *elf;
-	int fd; /* borrowed; -1 when read from memory */
+	uint64_t size_bytes; /* of the whole file */
 	uint16_t machine; /* EM_* */
 	uint16_t type; /* ET_* */
 	bool is_64bit, is_little_endian;
@@ -53,10 +53,13 @@ bool binary_file_off_to_vaddr(const struct binary *b, uint64_t file_off,
 			      uint64_t *ret_vaddr);
 
 /**
- * The @len bytes of the program at @vaddr, as they are in the file: borrowed.
- * NULL when not all of them are bytes of one segment.
+ * The bytes of the program from @vaddr up to the end of its segment, as they are in the
+ * file: borrowed. NULL when there are none.
  */
-const void *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t len);
+const uint8_t *binary_bytes_from(const struct binary *b, uint64_t vaddr, size_t *ret_len);
+
+/** The first @len of them. NULL when they are not all there. */
+const uint8_t *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t len);
 
 /** The segment that holds @vaddr, executable ones first, or NULL. */
 const struct binary_load *binary_load_of(const struct binary *b, uint64_t vaddr);

@@ -5,29 +5,246 @@
  * not say.
  */
 
+#include <endian.h>
 #include <errno.h>
+#include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/strpool.h"
 #include "base/vec.h"
 #include "decode/answer.h"
 #include "decode/dwarf/dwarf.h"
 #include "decode/elf/binary.h"
-#include "decode/elf/debug.h"
 #include "decode/elf/names.h"
 #include "decode/elf/symbols.h"
 #include "decode/requests.h"
 
+/*
+ * ---- the separate debug file of a stripped binary ----
+ *
+ * The collector opens candidates, the next one each time the same request is repeated
+ * (debugfile.h); a file is used only when its build id or its checksum matches.
+ */
+
+#define MAX_CANDIDATES 8 /* looked at for one question */
+
+/* .gnu_debuglink: a base name, NUL, padding to 4 bytes, CRC-32 of the file
+ * ("Debugging Information in Separate Files", GDB manual). */
+struct debug_link {
+	char name[256];
+	uint32_t crc;
+};
+
+struct elf_debug {
+	int fd; /* -1: none; owned */
+	struct binary *binary; /* owned */
+};
+
+/* Asks for one file. Return: a descriptor to close, or a negative errno. */
+static int elf_debug_ask(struct worker_call *call, const struct need *need)
+{
+	struct wire_writer w = {0};
+	int fd = -ENOMEM;
+
+	need_put(&w, need);
+	if (!w.failed)
+		fd = worker_need(call, w.data, w.len);
+	wire_writer_deinit(&w);
+	return fd;
+}
+
+static void elf_debug_deinit(struct elf_debug *d)
+{
+	binary_free(d->binary);
+	if (d->fd >= 0)
+		close(d->fd);
+	*d = (struct elf_debug){.fd = -1};
+}
+
+static bool read_debug_link(const struct binary *b, struct debug_link *ret)
+{
+	const Elf_Data *data =
+		binary_section_bytes(binary_section(b, ".gnu_debuglink", NULL));
+	const char *ident;
+	size_t len, crc_off;
+
+	if (!data)
+		return false;
+	len = strnlen(data->d_buf, data->d_size);
+	crc_off = (len + 4) & ~(size_t)3;
+	if (!len || len >= sizeof(ret->name) || data->d_size < 4 ||
+	    crc_off > data->d_size - 4)
+		return false;
+	memcpy(ret->name, data->d_buf, len);
+	ret->name[len] = '\0';
+	memcpy(&ret->crc, (const char *)data->d_buf + crc_off, sizeof(ret->crc));
+	ident = elf_getident(b->elf, NULL);
+	ret->crc = ident[EI_DATA] == ELFDATA2MSB ? be32toh(ret->crc) : le32toh(ret->crc);
+	return true;
+}
+
+static bool same_build_id(const struct binary *a, const struct binary *b)
+{
+	return a->build_id_len && a->build_id_len == b->build_id_len &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_len);
+}
+
+static bool crc_fits(const struct binary *b, uint32_t crc)
+{
+	size_t len = 0;
+	const char *bytes = elf_rawfile(b->elf, &len);
+
+	return bytes && crc32_z(0, (const Bytef *)bytes, len) == crc;
+}
+
+/* @link  NULL when the build id alone must do */
+static bool belongs_to(const struct binary *candidate, const struct binary *stripped,
+		       const struct debug_link *link)
+{
+	if (candidate->machine != stripped->machine)
+		return false;
+	if (stripped->build_id_len && candidate->build_id_len)
+		return same_build_id(candidate, stripped);
+	return link && crc_fits(candidate, link->crc);
+}
+
+/* Is there anything in it that the stripped file lacks? */
+static bool is_useful(const struct binary *b)
+{
+	return binary_has_debug_info(b) || binary_section(b, ".symtab", NULL);
+}
+
+/* Tries candidates until one fits or there are no more. */
+static int find_by(struct worker_call *call, const struct need *need,
+		   const struct binary *stripped, const struct debug_link *link,
+		   struct elf_debug *ret)
+{
+	for (int i = 0; i < MAX_CANDIDATES; i++) {
+		_cleanup_close_ int fd = elf_debug_ask(call, need);
+		_cleanup_(binary_freep) struct binary *b = NULL;
+
+		if (fd < 0)
+			return -ENODATA;
+		if (binary_open(fd, &b) || !belongs_to(b, stripped, link) ||
+		    !is_useful(b))
+			continue;
+		ret->binary = take_ptr(b);
+		ret->fd = take_fd(&fd);
+		return 0;
+	}
+	return -ENODATA;
+}
+
+/* @ret is written only on success. Return: 0, -ENODATA (none), -ENOMEM. */
+static int elf_debug_find(struct worker_call *call, const struct binary *stripped,
+			  struct elf_debug *ret)
+{
+	_cleanup_free_ struct need *need = calloc(1, sizeof(*need));
+	struct debug_link link;
+
+	if (!need)
+		return -ENOMEM;
+	if (stripped->build_id_len) {
+		need->kind = NEED_DEBUG_BY_BUILD_ID;
+		memcpy(need->build_id, stripped->build_id, stripped->build_id_len);
+		need->build_id_len = stripped->build_id_len;
+		if (!find_by(call, need, stripped, NULL, ret))
+			return 0;
+	}
+	if (!read_debug_link(stripped, &link))
+		return -ENODATA;
+	need->kind = NEED_DEBUG_BY_LINK;
+	memcpy(need->name, link.name, sizeof(link.name));
+	return find_by(call, need, stripped, &link, ret);
+}
+
+/*
+ * MiniDebugInfo: a small ELF file with the symbols of the local functions, xz-compressed
+ * in section .gnu_debugdata ("MiniDebugInfo", GDB manual).
+ */
+
+#define MINIDEBUG_MAX_BYTES (64u << 20) /* unpacked, and memory of the unpacker */
+
+struct unpacker {
+	lzma_stream lzma;
+	uint8_t *out;
+	size_t cap;
+};
+
+static void unpacker_deinit(struct unpacker *u)
+{
+	lzma_end(&u->lzma);
+	free(u->out);
+}
+
+static int unpack(struct unpacker *u)
+{
+	lzma_ret state;
+
+	do {
+		size_t used = u->lzma.total_out;
+		int err;
+
+		/* One byte more than may come out, to tell "all" from "too much". */
+		if (used == u->cap) {
+			if (used > MINIDEBUG_MAX_BYTES)
+				return -EFBIG;
+			err = vec_grow(&u->out, &u->cap, used ? used * 2 : 65536, 1, 0);
+			if (err)
+				return err;
+		}
+		u->lzma.next_out = u->out + used;
+		u->lzma.avail_out = u->cap - used;
+		state = lzma_code(&u->lzma, LZMA_FINISH);
+	} while (state == LZMA_OK);
+	if (state == LZMA_STREAM_END)
+		return u->lzma.total_out > MINIDEBUG_MAX_BYTES ? -EFBIG : 0;
+	return state == LZMA_MEM_ERROR ? -ENOMEM : -EBADMSG;
+}
+
+/*
+ * Unpacks it. The caller frees *ret.
+ * Return: 0, -ENODATA (there is none), -EBADMSG, -EFBIG (unpacks to more than
+ * the maximum), -ENOMEM.
+ */
+static int elf_minidebug_read(const struct binary *b, void **ret, size_t *ret_len)
+{
+	_cleanup_(unpacker_deinit) struct unpacker u = {.lzma = LZMA_STREAM_INIT};
+	const Elf_Data *data =
+		binary_section_bytes(binary_section(b, ".gnu_debugdata", NULL));
+	int err;
+
+	if (!data)
+		return -ENODATA;
+	if (lzma_stream_decoder(&u.lzma, MINIDEBUG_MAX_BYTES, 0) != LZMA_OK)
+		return -ENOMEM;
+	u.lzma.next_in = data->d_buf;
+	u.lzma.avail_in = data->d_size;
+	err = unpack(&u);
+	if (err)
+		return err;
+	*ret_len = u.lzma.total_out;
+	*ret = take_ptr(u.out);
+	return 0;
+}
+
+/* ---- names of rows of code ---- */
+
+#define MAX_POOL_BYTES (64u << 20)
+
 /* Names of one function: a piece of code has few, and thousands of rows. */
 struct named {
 	const char *dwarf_function, *dwarf_system_name; /* compared by pointer */
-	char *function, *system_name; /* heap */
+	const char *function, *system_name; /* interned */
 };
 
 struct elf_naming {
 	struct elf_names *names;
+	struct strpool *pool; /* borrowed */
 	struct named *items;
 	size_t nr, cap;
 	struct hashmap index;
@@ -35,10 +252,6 @@ struct elf_naming {
 
 static void naming_deinit(struct elf_naming *n)
 {
-	for (size_t i = 0; i < n->nr; i++) {
-		free(n->items[i].function);
-		free(n->items[i].system_name);
-	}
 	free(n->items);
 	hashmap_deinit(&n->index);
 }
@@ -46,42 +259,38 @@ static void naming_deinit(struct elf_naming *n)
 static bool named_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct named *named = &((const struct elf_naming *)ctx)->items[item];
-	const struct code_row *row = key;
+	const struct frame *frame = key;
 
-	return named->dwarf_function == row->function &&
-	       named->dwarf_system_name == row->system_name;
+	return named->dwarf_function == frame->function &&
+	       named->dwarf_system_name == frame->system_name;
 }
 
-static const struct named *name(struct elf_naming *n, const struct code_row *row)
+static const struct named *name(struct elf_naming *n, const struct frame *frame)
 {
-	uint64_t hash = hash_pointer(hash_pointer(0, row->function), row->system_name);
-	uint32_t item = hashmap_find(&n->index, hash, named_eq, row, n);
-	struct frame frame = {.function = row->function, .system_name = row->system_name};
+	uint64_t hash =
+		hash_pointer(hash_pointer(0, frame->function), frame->system_name);
+	uint32_t item = hashmap_find(&n->index, hash, named_eq, frame, n);
 	const struct frame *readable;
 	struct named *named;
 	size_t nr = 1;
 
 	if (item != HASHMAP_NONE)
 		return &n->items[item];
-	if (vec_grow(&n->items, &n->cap, n->nr + 1, sizeof(*n->items), 0))
+	if (vec_grow(&n->items, &n->cap, n->nr + 1, sizeof(*n->items), 0) ||
+	    hashmap_add(&n->index, hash, (uint32_t)n->nr))
 		return NULL;
-	readable = elf_names_chain(n->names, &frame, &nr);
-	named = &n->items[n->nr];
-	named->dwarf_function = row->function;
-	named->dwarf_system_name = row->system_name;
-	named->function = strdup(readable->function);
-	named->system_name = strdup(readable->system_name);
-	n->nr++;
-	if (!named->function || !named->system_name ||
-	    hashmap_add(&n->index, hash, (uint32_t)(n->nr - 1)))
-		return NULL;
+	readable = elf_names_chain(n->names, frame, &nr);
+	named = &n->items[n->nr++];
+	*named = (struct named){frame->function, frame->system_name,
+				strpool_add(n->pool, readable->function),
+				strpool_add(n->pool, readable->system_name)};
 	return named;
 }
 
-static bool is_of(const struct code_row *row, const struct frame *function)
+static bool is_of(const struct frame *frame, const struct frame *function)
 {
-	return !strcmp(row->function, function->function) &&
-	       !strcmp(row->system_name, function->system_name);
+	return !strcmp(frame->function, function->function) &&
+	       !strcmp(frame->system_name, function->system_name);
 }
 
 /**
@@ -92,10 +301,12 @@ static bool is_of(const struct code_row *row, const struct frame *function)
  *            names are inlined into it
  */
 static void elf_codes_add(struct answer_writer *answers, struct elf_names *names,
-			  const struct frame *function, const struct code *code)
+			  struct strpool *pool, const struct frame *function,
+			  const struct code *code)
 {
 	_cleanup_free_ struct code_row *rows = calloc(code->nr_rows, sizeof(*rows));
-	_cleanup_(naming_deinit) struct elf_naming naming = {.names = names};
+	_cleanup_(naming_deinit) struct elf_naming naming = {.names = names,
+							     .pool = pool};
 	struct code named_code = *code;
 	bool complete = rows;
 
@@ -106,15 +317,15 @@ static void elf_codes_add(struct answer_writer *answers, struct elf_names *names
 		for (size_t i = 0; i < code->nr_rows && complete; i++) {
 			const struct named *named;
 
-			if (is_of(&code->rows[i], function) == others)
+			if (is_of(&code->rows[i].frame, function) == others)
 				continue;
-			named = name(&naming, &code->rows[i]);
+			named = name(&naming, &code->rows[i].frame);
 			complete = named;
 			if (!named)
 				break;
 			rows[i] = code->rows[i];
-			rows[i].function = named->function;
-			rows[i].system_name = named->system_name;
+			rows[i].frame.function = named->function;
+			rows[i].frame.system_name = named->system_name;
 		}
 	}
 	if (!complete)
@@ -122,6 +333,8 @@ static void elf_codes_add(struct answer_writer *answers, struct elf_names *names
 	named_code.rows = rows;
 	answer_add_code(answers, &named_code);
 }
+
+/* ---- the request ---- */
 
 /* One address: sorted by vaddr, which all the readers want. */
 struct elf_query {
@@ -152,6 +365,7 @@ struct elf_job {
 	bool *answered; /* per query */
 	enum miss no_line; /* why an address has a symbol at most */
 	struct elf_names *names;
+	struct strpool *pool; /* of names of rows of code */
 	struct answer_writer *answers;
 };
 
@@ -159,6 +373,7 @@ static void job_deinit(struct elf_job *job)
 {
 	answer_writer_free(job->answers);
 	elf_names_free(job->names);
+	strpool_free(job->pool);
 	elf_symbols_deinit(&job->symbols);
 	free(job->answered);
 	free(job->plt);
@@ -189,9 +404,10 @@ static int read_request(struct elf_job *job, struct wire_reader *r)
 	job->plt = calloc(nr ? nr : 1, sizeof(*job->plt));
 	job->answered = calloc(nr ? nr : 1, sizeof(*job->answered));
 	job->names = elf_names_new();
+	job->pool = strpool_new(MAX_POOL_BYTES);
 	job->answers = answer_writer_new(nr);
 	if (!job->asked || !job->queries || !job->vaddrs || !job->wants_code ||
-	    !job->plt || !job->answered || !job->names || !job->answers)
+	    !job->plt || !job->answered || !job->names || !job->pool || !job->answers)
 		return -ENOMEM;
 	for (job->nr_asked = 0; job->nr_asked < nr; job->nr_asked++)
 		job->asked[job->nr_asked] = wire_get_u64(r);
@@ -331,7 +547,7 @@ static void found_code(void *ctx, size_t k, const struct frame *function,
 	if (k >= job->nr)
 		return;
 	name_symbol(job, k);
-	elf_codes_add(job->answers, job->names, function, code);
+	elf_codes_add(job->answers, job->names, job->pool, function, code);
 }
 
 static int ask_for_dwarf(void *ctx, const struct need *need)
@@ -346,15 +562,14 @@ static int ask_for_dwarf(void *ctx, const struct need *need)
 static enum miss read_lines(struct elf_job *job)
 {
 	_cleanup_(dwarf_source_freep) struct dwarf_source *dwarf = NULL;
-	int fd = job->binary->fd;
+	struct binary *binary = job->binary;
 	int err;
 
-	if (!binary_has_debug_info(job->binary)) {
-		if (!job->debug.binary || !binary_has_debug_info(job->debug.binary))
-			return MISS_NO_DEBUG_INFO;
-		fd = job->debug.fd;
-	}
-	err = dwarf_source_open(fd, ask_for_dwarf, job, &dwarf);
+	if (!binary_has_debug_info(binary))
+		binary = job->debug.binary;
+	if (!binary || !binary_has_debug_info(binary))
+		return MISS_NO_DEBUG_INFO;
+	err = dwarf_source_open(binary, ask_for_dwarf, job, &dwarf);
 	if (!err && job->nr_code)
 		dwarf_source_want_code(dwarf, found_code, job->wants_code);
 	if (!err)

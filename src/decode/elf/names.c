@@ -46,20 +46,21 @@ static const char *known(const char *s)
 	return s ? s : "";
 }
 
-/* Copies @name, cut with "..." at a whole character of UTF-8. */
+/* Ends what fills @buf, but for its NUL, in "...": at a whole character of UTF-8. */
+static const char *end_in_dots(char *buf, size_t size)
+{
+	size_t at = size - sizeof("...");
+
+	while (at && ((unsigned char)buf[at] & 0xc0) == 0x80)
+		at--;
+	memcpy(buf + at, "...", sizeof("..."));
+	return buf;
+}
+
 static void copy_cut(char *buf, size_t size, const char *name)
 {
-	size_t len = strlen(name);
-
-	if (len < size) {
-		memcpy(buf, name, len + 1);
-		return;
-	}
-	len = size - sizeof("...");
-	while (len && ((unsigned char)name[len] & 0xc0) == 0x80)
-		len--;
-	memcpy(buf, name, len);
-	memcpy(buf + len, "...", sizeof("..."));
+	if (snprintf(buf, size, "%s", name) >= (int)size)
+		end_in_dots(buf, size);
 }
 
 /* Writes the readable form of @system_name. Return: is it a mangled name? */
@@ -165,10 +166,8 @@ struct frame *elf_names_chain(struct elf_names *n, const struct frame *chain, si
  * libiberty's callbacks are used instead of its strings: a short hostile name can
  * expand without end, and a callback can stop it when the buffer is full.
  */
-#define MAX_MANGLED  4096 /* longer names are shown as they are */
-#define OPTIONS      (DMGL_ANSI | DMGL_AUTO)
-
-#define ELLIPSIS_LEN (sizeof("...") - 1)
+#define MAX_MANGLED 4096 /* longer names are shown as they are */
+#define OPTIONS     (DMGL_ANSI | DMGL_AUTO)
 
 struct demangler_output {
 	char *buf;
@@ -199,17 +198,6 @@ static bool is_mangled(const char *name)
 	       !strncmp(name, "__Z", 3) || !strncmp(name, "_GLOBAL_", 8);
 }
 
-/* Cuts at a whole character of UTF-8 and says so. */
-static const char *cut(struct demangler_output *out)
-{
-	size_t at = out->size - 1 - ELLIPSIS_LEN;
-
-	while (at && ((unsigned char)out->buf[at] & 0xc0) == 0x80)
-		at--;
-	memcpy(out->buf + at, "...", ELLIPSIS_LEN + 1);
-	return out->buf;
-}
-
 /* Is it mangled? A name that overflowed the buffer is. */
 static bool run(struct demangler_output *out, const char *name)
 {
@@ -226,8 +214,8 @@ const char *demangle(const char *name, char *buf, size_t size)
 {
 	struct demangler_output out = {.buf = buf, .size = size};
 
-	if (!is_mangled(name) || size <= ELLIPSIS_LEN + 1 ||
+	if (!is_mangled(name) || size <= sizeof("...") ||
 	    strnlen(name, MAX_MANGLED + 1) > MAX_MANGLED || !run(&out, name))
 		return name;
-	return out.overflowed ? cut(&out) : buf;
+	return out.overflowed ? end_in_dots(buf, size) : buf;
 }

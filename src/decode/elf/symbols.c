@@ -337,12 +337,6 @@ static int compare_jumps(const void *va, const void *vb)
 	return (a->slot > b->slot) - (a->slot < b->slot);
 }
 
-/* First of the jumps through @slot, or @nr. */
-static size_t find_slot(const struct jump *jumps, size_t nr, uint64_t slot)
-{
-	return SEARCH_FIRST(i, nr, jumps[i].slot >= slot);
-}
-
 static const char *symbol_name(const struct binary *b, Elf_Scn *symtab, size_t index)
 {
 	Elf_Data *data = elf_getdata(symtab, NULL);
@@ -370,7 +364,7 @@ static void name_jumps(const struct binary *b, Elf_Scn *rela, const GElf_Shdr *s
 
 		if (!gelf_getrela(data, (int)r, &rel))
 			return;
-		j = find_slot(jumps, nr_jumps, rel.r_offset);
+		j = SEARCH_FIRST(i, nr_jumps, jumps[i].slot >= rel.r_offset);
 		if (j == nr_jumps || jumps[j].slot != rel.r_offset)
 			continue;
 		name = symbol_name(b, symtab, GELF_R_SYM(rel.r_info));

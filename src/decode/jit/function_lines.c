@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/hashmap.h"
 #include "base/search.h"
 #include "base/vec.h"
 #include "decode/dwarf/dwarf.h"
@@ -186,7 +186,8 @@ int function_lines_read(struct line_store *s, const struct jit_image *m,
 			struct function_lines *functions, size_t nr_functions,
 			const uint64_t *ips, size_t nr_ips)
 {
-	_cleanup_free_ uint8_t *copy = NULL; /* outlives its reader */
+	_cleanup_free_ uint8_t *copy = NULL; /* outlives its readers */
+	_cleanup_(binary_freep) struct binary *binary = NULL;
 	_cleanup_(dwarf_source_freep) struct dwarf_source *dwarf = NULL;
 	struct line_reading rd = {
 		.store = s, .functions = functions, .nr_functions = nr_functions};
@@ -195,7 +196,9 @@ int function_lines_read(struct line_store *s, const struct jit_image *m,
 	for (size_t i = 0; i < nr_functions; i++)
 		functions[i].nr_rows = 0;
 	if (!r)
-		r = dwarf_source_open_memory(copy, m->len, &dwarf);
+		r = binary_open_memory(copy, m->len, &binary);
+	if (!r)
+		r = dwarf_source_open(binary, NULL, NULL, &dwarf);
 	if (!r)
 		r = read_dwarf(&rd, dwarf, ips, nr_ips);
 	if (!r)
@@ -219,29 +222,10 @@ struct file_module {
 	const char *file, *module;
 };
 
-struct function_names {
-	struct strpool *pool;
-	struct file_module *modules;
-	size_t nr_modules, cap_modules;
-	struct hashmap index; /* of modules, by file */
-};
-
-struct function_names *function_names_new(struct strpool *pool)
+void function_names_deinit(struct function_names *n)
 {
-	struct function_names *n = calloc(1, sizeof(*n));
-
-	if (n)
-		n->pool = pool;
-	return n;
-}
-
-void function_names_free(struct function_names *n)
-{
-	if (!n)
-		return;
 	free(n->modules);
 	hashmap_deinit(&n->index);
-	free(n);
 }
 
 /* ---- modules ---- */

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cleanup.h"
+#include "base/hashmap.h"
 #include "base/strpool.h"
 #include "decode/frame.h"
 #include "decode/jit/image.h"
@@ -73,12 +73,15 @@ struct function_name {
 	const char *prange; /* "prange in psum", when it is a body; NULL: not known */
 };
 
-struct function_names; /* facts collected so far */
+/* Facts collected so far. */
+struct function_names {
+	struct strpool *pool; /* borrowed; set by the caller */
+	struct file_module *modules;
+	size_t nr_modules, cap_modules;
+	struct hashmap index; /* of modules, by file */
+};
 
-/** @pool  borrowed. Return: NULL when out of memory. */
-struct function_names *function_names_new(struct strpool *pool);
-void function_names_free(struct function_names *n);
-DEFINE_CLEANUP(struct function_names, function_names_free);
+void function_names_deinit(struct function_names *n);
 
 /** Before all function_names_apply(), after the rules of numba/lines.h. 0 or -ENOMEM. */
 int function_names_learn(struct function_names *n, const struct line_store *s,

@@ -104,6 +104,32 @@ bool image_segment(const struct jit_image *m, size_t i, Elf64_Phdr *ret)
 	return true;
 }
 
+bool image_find_load(const struct jit_image *m, uint64_t vaddr, uint64_t len,
+		     uint32_t flags, Elf64_Phdr *ret)
+{
+	for (size_t i = 0; image_segment(m, i, ret); i++)
+		if (ret->p_type == PT_LOAD && (ret->p_flags & flags) == flags &&
+		    vaddr >= ret->p_vaddr && vaddr - ret->p_vaddr <= ret->p_memsz &&
+		    len <= ret->p_memsz - (vaddr - ret->p_vaddr))
+			return true;
+	return false;
+}
+
+const uint8_t *image_bytes_at(const struct jit_image *m, uint64_t vaddr, uint64_t len,
+			      uint32_t flags)
+{
+	Elf64_Phdr ph;
+	uint64_t at;
+
+	if (!image_find_load(m, vaddr, len, flags, &ph))
+		return NULL;
+	at = vaddr - ph.p_vaddr;
+	if (at > ph.p_filesz || len > ph.p_filesz - at || ph.p_offset > m->len ||
+	    !within(m, ph.p_offset + at, len))
+		return NULL;
+	return m->bytes + ph.p_offset + at;
+}
+
 static size_t code_of_segments(const struct jit_image *m, struct image_code *ret)
 {
 	Elf64_Phdr ph;
@@ -148,20 +174,12 @@ size_t image_code(const struct jit_image *m, struct image_code *ret)
 
 /* ---- symbols ---- */
 
-/* A table of symbols and its names. */
-struct symbol_table {
-	const uint8_t *symbols;
-	size_t nr;
-	const char *names;
-	size_t names_len;
-};
-
 static bool table_open(const struct jit_image *m, const Elf64_Shdr *sh,
-		       struct symbol_table *ret)
+		       struct image_table *ret)
 {
 	Elf64_Shdr names;
 
-	*ret = (struct symbol_table){.symbols = image_section_bytes(m, sh)};
+	*ret = (struct image_table){.symbols = image_section_bytes(m, sh)};
 	if (!ret->symbols || sh->sh_entsize != sizeof(Elf64_Sym))
 		return false;
 	ret->nr = sh->sh_size / sizeof(Elf64_Sym);
@@ -172,7 +190,18 @@ static bool table_open(const struct jit_image *m, const Elf64_Shdr *sh,
 	return true;
 }
 
-static Elf64_Sym table_get(const struct symbol_table *t, size_t i)
+bool image_table_find(const struct jit_image *m, uint32_t type, struct image_table *ret)
+{
+	for (size_t i = 1; i < m->nr_sections; i++) {
+		Elf64_Shdr sh = image_section(m, i);
+
+		if (sh.sh_type == type && table_open(m, &sh, ret))
+			return true;
+	}
+	return false;
+}
+
+Elf64_Sym image_table_symbol(const struct image_table *t, size_t i)
 {
 	Elf64_Sym sym;
 
@@ -180,7 +209,7 @@ static Elf64_Sym table_get(const struct symbol_table *t, size_t i)
 	return sym;
 }
 
-static const char *table_name(const struct symbol_table *t, const Elf64_Sym *sym)
+const char *image_table_name(const struct image_table *t, const Elf64_Sym *sym)
 {
 	return sym->st_name < t->names_len ? t->names + sym->st_name : "";
 }
@@ -209,11 +238,11 @@ static int by_address(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name; /* all in one table */
 }
 
-static int read_table(const struct jit_image *m, const struct symbol_table *t,
+static int read_table(const struct jit_image *m, const struct image_table *t,
 		      struct image_symbols *ret)
 {
 	for (size_t i = 0; i < t->nr; i++) {
-		Elf64_Sym sym = table_get(t, i);
+		Elf64_Sym sym = image_table_symbol(t, i);
 		uint64_t start;
 		int r;
 
@@ -227,7 +256,7 @@ static int read_table(const struct jit_image *m, const struct symbol_table *t,
 		ret->items[ret->nr++] = (struct image_symbol){
 			.start_ip = start,
 			.end_ip = start + sym.st_size,
-			.name = table_name(t, &sym),
+			.name = image_table_name(t, &sym),
 			.weak = ELF64_ST_BIND(sym.st_info) == STB_WEAK};
 	}
 	return 0;
@@ -236,23 +265,16 @@ static int read_table(const struct jit_image *m, const struct symbol_table *t,
 int image_symbols_read(const struct jit_image *m, struct image_symbols *ret)
 {
 	static const uint32_t types[] = {SHT_SYMTAB, SHT_DYNSYM};
+	struct image_table t;
+	int r = 0;
 
 	*ret = (struct image_symbols){0};
-	for (size_t k = 0; k < ARRAY_SIZE(types) && !ret->nr; k++) {
-		for (size_t i = 1; i < m->nr_sections; i++) {
-			Elf64_Shdr sh = image_section(m, i);
-			struct symbol_table t;
-			int r;
-
-			if (sh.sh_type != types[k] || !table_open(m, &sh, &t))
-				continue;
+	for (size_t k = 0; k < ARRAY_SIZE(types) && !ret->nr && !r; k++)
+		if (image_table_find(m, types[k], &t))
 			r = read_table(m, &t, ret);
-			if (r) {
-				image_symbols_deinit(ret);
-				return r;
-			}
-			break;
-		}
+	if (r) {
+		image_symbols_deinit(ret);
+		return r;
 	}
 	if (ret->nr)
 		qsort(ret->items, ret->nr, sizeof(*ret->items), by_address);
@@ -283,7 +305,7 @@ struct relocation {
 	const struct jit_image *image;
 	Elf64_Shdr section; /* that is written to */
 	uint8_t *copy; /* of its bytes */
-	struct symbol_table symbols;
+	struct image_table symbols;
 };
 
 /* Bytes that a relocation of this type writes (System V ABIs); 0: unknown here. */
@@ -332,7 +354,7 @@ static bool relocate_one(const struct relocation *rel, const Elf64_Rela *r,
 	if (!width || r->r_offset > rel->section.sh_size ||
 	    width > rel->section.sh_size - r->r_offset || i >= rel->symbols.nr)
 		return false;
-	sym = table_get(&rel->symbols, i);
+	sym = image_table_symbol(&rel->symbols, i);
 	/* Of something that is not in this image: nothing of ours refers to it. */
 	if (!symbol_address(rel->image, &sym, &value))
 		return true;

@@ -66,6 +66,32 @@ struct image_code {
  */
 size_t image_code(const struct jit_image *m, struct image_code *ret);
 
+/**
+ * The first loaded segment with @flags (PF_*) that has [@vaddr, @vaddr + @len) in memory.
+ * Return: false when there is none.
+ */
+bool image_find_load(const struct jit_image *m, uint64_t vaddr, uint64_t len,
+		     uint32_t flags, Elf64_Phdr *ret);
+
+/** The @len bytes of such a segment at @vaddr; NULL when they are not all in the file. */
+const uint8_t *image_bytes_at(const struct jit_image *m, uint64_t vaddr, uint64_t len,
+			      uint32_t flags);
+
+/* A table of symbols and its names, as they are in the bytes. */
+struct image_table {
+	const uint8_t *symbols; /* not aligned */
+	size_t nr;
+	const char *names;
+	size_t names_len; /* 0: none */
+};
+
+/** The first table of @type, SHT_SYMTAB or SHT_DYNSYM. Return: false: none, or damaged. */
+bool image_table_find(const struct jit_image *m, uint32_t type, struct image_table *ret);
+/** Symbol @i < t->nr. */
+Elf64_Sym image_table_symbol(const struct image_table *t, size_t i);
+/** Its name; "" when there is none. */
+const char *image_table_name(const struct image_table *t, const Elf64_Sym *sym);
+
 struct image_symbol {
 	uint64_t start_ip, end_ip; /* run-time addresses; end > start */
 	const char *name; /* into the bytes, terminated */

@@ -576,12 +576,6 @@ static bool entry_shift(struct debug_iter it, const struct record_load *load,
 	return true;
 }
 
-/* The first hit at or above @ip. */
-static size_t first_hit(const struct line_hit *hits, size_t nr, uint64_t ip)
-{
-	return SEARCH_FIRST(i, nr, hits[i].ip >= ip);
-}
-
 /*
  * Each entry is left with the first hit that it covers, the highest one stays;
  * then it holds for the hits above as well, up to one with a better entry.
@@ -595,7 +589,7 @@ static void find_entries(struct debug_iter *it, uint64_t shift, struct line_hit 
 		size_t i;
 
 		e.ip -= e.ip > shift ? shift : e.ip;
-		i = first_hit(hits, nr, e.ip);
+		i = SEARCH_FIRST(k, nr, hits[k].ip >= e.ip);
 		if (i < nr && (!hits[i].has_entry || e.ip >= hits[i].entry.ip)) {
 			hits[i].entry = e;
 			hits[i].has_entry = true;

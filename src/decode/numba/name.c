@@ -81,11 +81,6 @@ static size_t add_utf8(struct name_text *t, const char *s, size_t len)
 	return 3 * nr;
 }
 
-static bool has_closing(const char *s, size_t len)
-{
-	return memmem(s, len, "_3e", 3) != NULL;
-}
-
 /*
  * @type  the name of a type: any character can be in it. In names of functions only
  * "<locals>" and its like, and letters beyond ASCII: "_24h" is more often itself.
@@ -102,7 +97,7 @@ static void add_unescaped(struct name_text *t, const char *s, size_t len, bool t
 		if (n)
 			continue;
 		if (byte == '<' && !type)
-			open = meant = has_closing(s + i + 3, len - i - 3);
+			open = meant = memmem(s + i + 3, len - i - 3, "_3e", 3);
 		else if (byte == '>' && !type)
 			meant = open;
 		else
@@ -410,33 +405,9 @@ const char *numba_name_text(const struct numba_name *name, char *buf, size_t siz
 	return buf;
 }
 
-const char *numba_name_types(const char *symbol, char *buf, size_t size)
+/* The types of the arguments, with commas. Return: how many; -1: they cannot be read. */
+static int read_args(const char *symbol, struct name_text *t)
 {
-	struct name_text t = {buf, size, 0};
-	struct numba_name name;
-	const char *p;
-
-	buf[0] = '\0';
-	if (!numba_name_parse(symbol, &name))
-		return buf;
-	p = name.types;
-	text_add(&t, "(");
-	for (int i = 0; *p; i++) {
-		if (i)
-			text_add(&t, ", ");
-		if (i == MAX_TYPES || !read_type(&p, &t, 0)) {
-			buf[0] = '\0';
-			return buf;
-		}
-	}
-	text_add(&t, ")");
-	return buf;
-}
-
-int numba_name_nr_args(const char *symbol)
-{
-	char scratch[2];
-	struct name_text nowhere = {scratch, sizeof(scratch), 0};
 	struct numba_name name;
 	const char *p;
 	int nr = 0;
@@ -444,11 +415,32 @@ int numba_name_nr_args(const char *symbol)
 	if (!numba_name_parse(symbol, &name))
 		return -1;
 	for (p = name.types; *p; nr++) {
-		nowhere.len = 0;
-		if (nr == MAX_TYPES || !read_type(&p, &nowhere, 0))
+		if (nr)
+			text_add(t, ", ");
+		if (nr == MAX_TYPES || !read_type(&p, t, 0))
 			return -1;
 	}
 	return nr;
+}
+
+const char *numba_name_types(const char *symbol, char *buf, size_t size)
+{
+	struct name_text t = {buf, size, 0};
+
+	text_add(&t, "(");
+	if (read_args(symbol, &t) < 0)
+		buf[0] = '\0';
+	else
+		text_add(&t, ")");
+	return buf;
+}
+
+int numba_name_nr_args(const char *symbol)
+{
+	char scratch[2];
+	struct name_text nowhere = {scratch, sizeof(scratch), 0};
+
+	return read_args(symbol, &nowhere);
 }
 
 const char *numba_name_parfor(const char *symbol)

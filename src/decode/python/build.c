@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "decode/elf/binary.h"
+#include "decode/jit/image.h"
 #include "decode/python/layout.h"
 #include "decode/runtimes.h"
 
@@ -37,7 +37,7 @@ static const char *const names[NR_SYMBOLS] = {
 };
 
 struct python_elf {
-	const struct binary *file;
+	const struct jit_image *image;
 	struct {
 		uint64_t vaddr, size_bytes; /* vaddr 0: it is not there */
 	} symbols[NR_SYMBOLS];
@@ -67,33 +67,18 @@ bool python_recognise(const char *path)
 	return !*name || strchr("0123456789-. ", *name);
 }
 
-/* The first loaded segment with @flags that has [@vaddr, @vaddr + @len) in memory. */
-static bool has_segment(const struct python_elf *f, uint64_t vaddr, uint64_t len,
-			uint32_t flags)
-{
-	for (size_t i = 0; i < f->file->nr_loads; i++) {
-		const struct binary_load *load = &f->file->loads[i];
-
-		if ((load->flags & flags) == flags && vaddr >= load->vaddr &&
-		    vaddr - load->vaddr <= load->mem_bytes &&
-		    len <= load->mem_bytes - (vaddr - load->vaddr))
-			return true;
-	}
-	return false;
-}
-
 /* The first executable segment. */
-static const struct binary_load *find_text(const struct python_elf *f)
+static bool find_text(const struct jit_image *m, Elf64_Phdr *ret)
 {
-	for (size_t i = 0; i < f->file->nr_loads; i++)
-		if (f->file->loads[i].flags & PF_X)
-			return &f->file->loads[i];
-	return NULL;
+	for (size_t i = 0; image_segment(m, i, ret); i++)
+		if (ret->p_type == PT_LOAD && (ret->p_flags & PF_X) && ret->p_memsz)
+			return true;
+	return false;
 }
 
 /* ---- symbols ---- */
 
-static void note_symbol(struct python_elf *f, const char *name, const GElf_Sym *sym)
+static void note_symbol(struct python_elf *f, const char *name, const Elf64_Sym *sym)
 {
 	if (sym->st_shndx == SHN_UNDEF || !sym->st_value)
 		return;
@@ -104,47 +89,31 @@ static void note_symbol(struct python_elf *f, const char *name, const GElf_Sym *
 		}
 }
 
-static void read_symbols(struct python_elf *f, Elf_Scn *scn, const GElf_Shdr *shdr)
-{
-	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t nr = shdr->sh_entsize ? (size_t)(shdr->sh_size / shdr->sh_entsize) : 0;
-
-	for (size_t i = 1; data && i < nr && i < MAX_SYMBOLS; i++) {
-		const char *name;
-		GElf_Sym sym;
-
-		if (!gelf_getsym(data, (int)i, &sym))
-			return;
-		name = elf_strptr(f->file->elf, shdr->sh_link, sym.st_name);
-		/* All of ours, and few others. */
-		if (name && (name[0] == '_' || name[0] == 'P') && strstr(name, "Py"))
-			note_symbol(f, name, &sym);
-	}
-}
-
 /* _PyRuntime has a section of its own since 3.10, which strip(1) leaves. */
-static void read_sections(struct python_elf *f)
+static void read_symbols(struct python_elf *f)
 {
-	Elf_Scn *scn = NULL;
-	GElf_Shdr shdr;
-	uint64_t runtime = 0;
-	size_t names_index;
+	static const uint32_t types[] = {SHT_DYNSYM, SHT_SYMTAB};
+	struct image_table t;
 
-	if (elf_getshdrstrndx(f->file->elf, &names_index))
-		return;
-	while ((scn = elf_nextscn(f->file->elf, scn))) {
-		const char *name;
+	for (size_t k = 0; k < ARRAY_SIZE(types); k++) {
+		bool is_there = image_table_find(f->image, types[k], &t);
 
-		if (!gelf_getshdr(scn, &shdr))
-			return;
-		name = elf_strptr(f->file->elf, names_index, shdr.sh_name);
-		if (shdr.sh_type == SHT_DYNSYM || shdr.sh_type == SHT_SYMTAB)
-			read_symbols(f, scn, &shdr);
-		else if (name && !strcmp(name, ".PyRuntime"))
-			runtime = shdr.sh_addr;
+		for (size_t i = 1; is_there && i < t.nr && i < MAX_SYMBOLS; i++) {
+			Elf64_Sym sym = image_table_symbol(&t, i);
+			const char *name = image_table_name(&t, &sym);
+
+			/* All of ours, and few others. */
+			if ((name[0] == '_' || name[0] == 'P') && strstr(name, "Py"))
+				note_symbol(f, name, &sym);
+		}
 	}
-	if (!f->symbols[SYMBOL_RUNTIME].vaddr)
-		f->symbols[SYMBOL_RUNTIME].vaddr = runtime;
+	for (size_t i = 1; i < f->image->nr_sections; i++) {
+		Elf64_Shdr sh = image_section(f->image, i);
+
+		if (!f->symbols[SYMBOL_RUNTIME].vaddr &&
+		    !strcmp(image_section_name(f->image, &sh), ".PyRuntime"))
+			f->symbols[SYMBOL_RUNTIME].vaddr = sh.sh_addr;
+	}
 }
 
 /* ---- version ---- */
@@ -153,8 +122,8 @@ static void read_sections(struct python_elf *f)
 static uint32_t read_version(const struct python_elf *f)
 {
 	uint64_t hex;
-	const void *data =
-		binary_bytes_at(f->file, f->symbols[SYMBOL_VERSION].vaddr, sizeof(hex));
+	const void *data = image_bytes_at(f->image, f->symbols[SYMBOL_VERSION].vaddr,
+					  sizeof(hex), 0);
 
 	if (!data)
 		return 0;
@@ -192,29 +161,26 @@ static uint32_t find_version(const struct python_elf *f, const char *path)
 
 /* ---- the file ---- */
 
-static bool is_ours(const struct binary *b)
-{
-	return b->is_64bit && b->is_little_endian &&
-	       (b->type == ET_EXEC || b->type == ET_DYN);
-}
-
 /* Return: is it a CPython? */
 static bool read_build(struct python_elf *f, const char *path, struct python_build *ret)
 {
 	uint64_t runtime, eval, eval_bytes, base;
-	const struct binary_load *text = find_text(f);
+	Elf64_Phdr text, ph;
 
-	read_sections(f);
+	if (!find_text(f->image, &text))
+		return false;
+	read_symbols(f);
 	runtime = f->symbols[SYMBOL_RUNTIME].vaddr;
 	eval = f->symbols[SYMBOL_EVAL].vaddr;
 	eval_bytes = f->symbols[SYMBOL_EVAL].size_bytes;
 	ret->version = find_version(f, path);
 	if (ret->version < PYTHON_OLDEST || ret->version > PYTHON_NEWEST || !runtime ||
-	    !text || !has_segment(f, runtime, sizeof(uint64_t), PF_W))
+	    !image_find_load(f->image, runtime, sizeof(uint64_t), PF_W, &ph))
 		return false;
-	base = text->vaddr - text->file_off;
+	base = text.p_vaddr - text.p_offset;
 	ret->runtime_off = runtime - base;
-	if (eval && eval_bytes && has_segment(f, eval, eval_bytes, PF_X)) {
+	if (eval && eval_bytes &&
+	    image_find_load(f->image, eval, eval_bytes, PF_X, &ph)) {
 		ret->eval_off = eval - base;
 		ret->eval_bytes = eval_bytes;
 	}
@@ -223,15 +189,13 @@ static bool read_build(struct python_elf *f, const char *path, struct python_bui
 
 bool python_inspect(const struct inspected_file *file, void *ret)
 {
-	_cleanup_(binary_freep) struct binary *elf = NULL;
+	struct python_elf f = {.image = file->image};
 	struct python_build build = {0};
-	struct python_elf f = {0};
 
 	_Static_assert(sizeof(build) <= RUNTIME_FACTS_BYTES, "it fits");
-	if (binary_open(file->fd, &elf) || !is_ours(elf))
-		return false;
-	f.file = elf;
-	if (!read_build(&f, file->path, &build))
+	if (!f.image ||
+	    (f.image->header.e_type != ET_EXEC && f.image->header.e_type != ET_DYN) ||
+	    !read_build(&f, file->path, &build))
 		return false;
 	memcpy(ret, &build, sizeof(build));
 	return true;

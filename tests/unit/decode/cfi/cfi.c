@@ -16,7 +16,6 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "decode/cfi/index.h"
 
 #define VADDR 0x10000 /* of the section */
 #define TEXT  0x400000

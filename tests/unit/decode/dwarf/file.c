@@ -257,15 +257,18 @@ static int open_bytes(const void *bytes, size_t len)
 static void test_not_for_us(void **state)
 {
 	struct dwarf_source *d = NULL;
+	struct binary *b = NULL;
 	char path[PATH_MAX];
 	int fd;
 
 	(void)state;
 	fd = open_bytes("", 0);
-	assert_int_equal(dwarf_source_open(fd, NULL, NULL, &d), -EBADMSG);
+	assert_int_equal(open_source(fd, NULL, NULL, &b, &d), -EBADMSG);
+	binary_free(take_ptr(b));
 	close(fd);
 	fd = open_bytes("\177ELF is not all there", 20);
-	assert_int_equal(dwarf_source_open(fd, NULL, NULL, &d), -EBADMSG);
+	assert_int_equal(open_source(fd, NULL, NULL, &b, &d), -EBADMSG);
+	binary_free(take_ptr(b));
 	close(fd);
 	assert_int_equal(shell("cd %s && gcc -w -O2 -o plain %s/inline.c && "
 			       "gcc -w -O2 -g -c -o object.o %s/inline.c",
@@ -275,7 +278,8 @@ static void test_not_for_us(void **state)
 	     *name; name++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, *name);
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-		assert_int_equal(dwarf_source_open(fd, NULL, NULL, &d), -ENODATA);
+		assert_int_equal(open_source(fd, NULL, NULL, &b, &d), -ENODATA);
+		binary_free(take_ptr(b));
 		close(fd);
 	}
 	assert_null(d);
@@ -302,11 +306,12 @@ static char *read_program(const char *name, size_t *len)
 static void resolve_bytes(const char *bytes, size_t len, const uint64_t *vaddrs,
 			  size_t nr)
 {
-	_cleanup_(dwarf_source_freep) struct dwarf_source *d = NULL;
 	_cleanup_close_ int fd = open_bytes(bytes, len);
+	_cleanup_(binary_freep) struct binary *b = NULL;
+	_cleanup_(dwarf_source_freep) struct dwarf_source *d = NULL;
 	struct got *got = calloc(nr, sizeof(*got));
 
-	if (dwarf_source_open(fd, NULL, NULL, &d) == 0 &&
+	if (open_source(fd, NULL, NULL, &b, &d) == 0 &&
 	    dwarf_source_resolve(d, vaddrs, nr, keep, got) == 0)
 		for (size_t i = 0; i < nr; i++) {
 			assert_int_equal(got[i].nr_calls, 1);

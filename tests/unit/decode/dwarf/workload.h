@@ -180,10 +180,20 @@ static inline uint32_t line_with(const char *source, const char *text)
 	return 0;
 }
 
+/* Opens the file as the decoder does; @binary is to be freed after @ret. */
+static inline int open_source(int fd, dwarf_need_fn need, void *ctx,
+			      struct binary **binary, struct dwarf_source **ret)
+{
+	int r = binary_open(fd, binary);
+
+	return r ? r : dwarf_source_open(*binary, need, ctx, ret);
+}
+
 /* Opens "dir/@file" and resolves; each address must be answered exactly once. */
 static inline void resolve(const char *file, struct needs *needs, const uint64_t *vaddrs,
 			   size_t nr, struct got *got, struct dwarf_stats *stats)
 {
+	_cleanup_(binary_freep) struct binary *b = NULL;
 	_cleanup_(dwarf_source_freep) struct dwarf_source *d = NULL;
 	_cleanup_close_ int fd = -1;
 	char path[PATH_MAX];
@@ -191,7 +201,7 @@ static inline void resolve(const char *file, struct needs *needs, const uint64_t
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
-	assert_int_equal(dwarf_source_open(fd, needs ? answer_need : NULL, needs, &d), 0);
+	assert_int_equal(open_source(fd, needs ? answer_need : NULL, needs, &b, &d), 0);
 	assert_int_equal(dwarf_source_resolve(d, vaddrs, nr, keep, got), 0);
 	for (size_t i = 0; i < nr; i++)
 		assert_int_equal(got[i].nr_calls, 1);

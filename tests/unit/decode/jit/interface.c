@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/io.h"
+#include "decode/jit/image.h"
 #include "decode/requests.h"
 #include "unit/decode/elf/fixture.h"
 
@@ -44,9 +46,19 @@ static int set_up(void **state)
 
 static bool find_in_fd(int fd, struct jit_interface *ret)
 {
-	const struct inspected_file file = {.fd = fd, .path = ""};
+	struct inspected_file file = {.fd = fd, .path = ""};
+	struct jit_image image;
+	void *bytes = NULL;
+	uint64_t len = 0;
+	bool is_found;
 
-	return jit_inspect(&file, ret);
+	if (io_map_file(fd, UINT64_MAX, &bytes, &len) || !bytes)
+		return false;
+	if (image_open(bytes, len, &image))
+		file.image = &image;
+	is_found = jit_inspect(&file, ret);
+	munmap(bytes, len);
+	return is_found;
 }
 
 static bool find_in(const char *path, struct jit_interface *ret)
@@ -173,16 +185,16 @@ static void half_of_it_is_none(void **state)
 
 /* ---- nonsense ---- */
 
-struct jit_image {
+struct elf_copy {
 	uint8_t *bytes;
 	size_t len;
 };
 
-static struct jit_image load(const char *path)
+static struct elf_copy load(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	off_t len = lseek(fd, 0, SEEK_END);
-	struct jit_image image = {malloc((size_t)len), (size_t)len};
+	struct elf_copy image = {malloc((size_t)len), (size_t)len};
 
 	assert_non_null(image.bytes);
 	assert_int_equal(pread(fd, image.bytes, image.len, 0), len);
@@ -205,7 +217,7 @@ static void other_machines_are_refused(void **state)
 		{offsetof(Elf64_Ehdr, e_shentsize), 8},
 		{offsetof(Elf64_Ehdr, e_phnum), 1},
 	};
-	struct jit_image image;
+	struct elf_copy image;
 
 	(void)state;
 	fixture_run("gcc -fPIC -shared -o has.so jit.c");
@@ -224,7 +236,7 @@ static void other_machines_are_refused(void **state)
 
 static void code_must_be_executable_and_in_the_file(void **state)
 {
-	struct jit_image image;
+	struct elf_copy image;
 	Elf64_Ehdr *header;
 
 	(void)state;
@@ -260,7 +272,7 @@ static void code_must_be_executable_and_in_the_file(void **state)
 
 static void a_file_may_end_anywhere(void **state)
 {
-	struct jit_image image;
+	struct elf_copy image;
 	size_t shoff;
 
 	(void)state;

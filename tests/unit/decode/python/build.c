@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "decode/jit/image.h"
 #include "decode/requests.h"
 #include "process/file.h"
 #include "runtime/runtime.h"
@@ -275,10 +276,16 @@ static void this_program_is_none(void **state)
 
 static void inspect(const void *bytes, size_t len)
 {
-	_cleanup_close_ int fd = open_image(bytes, len);
-	const struct inspected_file file = {.fd = fd, .path = "python3.11"};
+	_cleanup_free_ void *copy = malloc(len ? len : 1); /* ends where it ends */
+	struct inspected_file file = {.fd = -1, .path = "python3.11"};
 	struct python_build build;
+	struct jit_image image;
 
+	assert_non_null(copy);
+	memcpy(copy, bytes, len);
+	if (!image_open(copy, len, &image))
+		return;
+	file.image = &image;
 	python_inspect(&file, &build);
 }
 
