@@ -75,7 +75,7 @@ static void log_tables(const struct profile_losses *l,
 		(unsigned long long)u->nr_interps_found);
 }
 
-static void fill_losses(const struct account *a, const struct sampler_totals *t,
+static void fill_losses(const struct account *a, const struct window *w,
 			struct intake *in, struct naming *n)
 {
 	struct profile_losses now, *l = &now;
@@ -84,6 +84,7 @@ static void fill_losses(const struct account *a, const struct sampler_totals *t,
 	struct worker_stats namer, other;
 	struct unwind_feeder_totals unwind;
 	struct jit_watch_totals jit;
+	const struct sampler_totals *t = &w->totals;
 	const __u64 *ctr = t->ctr.n;
 
 	process_table_stats(in->processes, &processes);
@@ -100,7 +101,7 @@ static void fill_losses(const struct account *a, const struct sampler_totals *t,
 		.lost_counts_full = ctr[LB_CTR_LOST_COUNTS_FULL],
 		.lost_internal = ctr[LB_CTR_LOST_INTERNAL],
 		.lost_drain = t->lost_drain,
-		.rows_dropped = in->rows.nr_dropped + n->builder.nr_dropped,
+		.rows_dropped = w->rows_dropped + n->builder.nr_dropped,
 		.no_body = ctr[LB_CTR_NO_BODY] + t->bodies_missing,
 		.user_truncated = ctr[LB_CTR_USER_TRUNCATED],
 		.kern_truncated = ctr[LB_CTR_KERN_TRUNCATED],
@@ -288,7 +289,7 @@ void account_fill(const struct account *a, const struct window *w, struct intake
 	}
 	if (o->argv)
 		profile_set_command(p, o->argv);
-	fill_losses(a, &w->totals, in, n);
+	fill_losses(a, w, in, n);
 	fill_cost(a, &w->totals, in, n);
 	tell_budget(p);
 	tell_unnamed(p, &n->builder);

@@ -185,6 +185,7 @@ static void window_note_end(struct recorder *r)
 
 	r->window.end_ns = in->stop_ns ? in->stop_ns : flip->time_ns;
 	r->window.end_wall_ns = flip->wall_ns;
+	r->window.rows_dropped = in->rows.nr_dropped;
 	sampler_totals(in->sampler, totals);
 	if (in->stop_ns || !flip->ends_window)
 		return;
@@ -303,6 +304,8 @@ static void pass_begin(struct recorder *r, enum pass_kind kind)
 		.step = PASS_NAME, .kind = kind, .begin_ns = r->intake.flip.begin_ns};
 	window_note_end(r);
 	profile_builder_give(&r->naming.builder, &r->intake.rows);
+	/* Rows drained meanwhile need memory in addition to those of the pass. */
+	r->intake.rows.max_bytes = r->naming.memory_bytes / 2;
 }
 
 /* After a drain: begins a pass if rows must be named now or the window has ended. */
@@ -347,6 +350,7 @@ static void pass_named(struct recorder *r)
 		p->kind = PASS_KEEP;
 	if (p->kind == PASS_KEEP) {
 		p->step = PASS_NONE;
+		r->intake.rows.max_bytes = 0;
 		return;
 	}
 	p->is_windows_file = p->kind == PASS_WINDOW || r->config->window_s > 0;
@@ -412,11 +416,6 @@ static int pass_step(struct recorder *r, struct error *err)
 	case PASS_SOURCES:
 		if (naming_collect_sources(&r->naming, &r->config->attribution))
 			return pass_failed(r, err);
-		/*
-		 * Rows drained meanwhile need memory in addition to the profile being
-		 * written.
-		 */
-		r->intake.rows.max_bytes = r->naming.memory_bytes / 2;
 		p->step = PASS_WRITE;
 		file_writer_start(r->writer, write_file, r);
 		return 0;

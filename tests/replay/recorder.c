@@ -699,6 +699,32 @@ static void rows_beside_a_file_are_bounded(void **state)
 	check_sums();
 }
 
+/* The same beside a decoder that is busy; what is dropped is of the next window. */
+static void rows_beside_a_slow_decoder_are_bounded(void **state)
+{
+	struct fake_image python = {FAKE_FIRST_PID + 1, 1, 0};
+
+	(void)state;
+	begin_program(&program, "/bin/program");
+	begin_program(&python, "/bin/python");
+	fake_python_code(2, &python, 1);
+	for (uint32_t at_ms = 1; at_ms <= 3000; at_ms++) {
+		if (at_ms % 1000 == 500)
+			fake_sample(at_ms, &python,
+				    LB_FRAME_OF(RUNTIME_PYTHON, 1, at_ms / 1000), 1);
+		else
+			fake_sample(at_ms, &program, IP + at_ms, 1);
+	}
+	fake.name_ms = 450;
+	fake_signal(3000, SIGINT);
+	record((struct sampling){.window_s = 1, .memory_bytes = 64 << 10});
+	assert_int_equal(files.nr, 3);
+	assert_int_equal(losses(0)->rows_dropped, 0);
+	for (size_t i = 1; i < 3; i++)
+		assert_in_range(losses(i)->rows_dropped, 200, 400);
+	check_sums();
+}
+
 /* Naming takes 1.5 s: no drain is late. */
 static void drains_come_between_the_steps_of_naming(void **state)
 {
@@ -882,6 +908,7 @@ int main(void)
 		REPLAY(samples_of_a_file_that_fails_take_memory),
 		REPLAY(memory_ends_a_window),
 		REPLAY(rows_beside_a_file_are_bounded),
+		REPLAY(rows_beside_a_slow_decoder_are_bounded),
 		REPLAY(drains_come_between_the_steps_of_naming),
 		REPLAY(a_slow_decoder_holds_up_no_drain),
 		REPLAY(a_slow_decoder_does_not_hold_up_the_end),
