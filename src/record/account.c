@@ -75,20 +75,22 @@ static void log_tables(const struct profile_losses *l,
 		(unsigned long long)u->nr_interps_found);
 }
 
-static void fill_losses(const struct account *a, const struct sampler_totals *t,
+static void fill_losses(const struct account *a, const struct window *w,
 			struct intake *in, struct naming *n)
 {
 	struct profile_losses now, *l = &now;
 	struct process_table_stats processes;
 	struct symbolizer_stats symbols;
-	struct worker_stats worker;
+	struct worker_stats namer, other;
 	struct unwind_feeder_totals unwind;
 	struct jit_watch_totals jit;
+	const struct sampler_totals *t = &w->totals;
 	const __u64 *ctr = t->ctr.n;
 
 	process_table_stats(in->processes, &processes);
 	symbolizer_stats(n->symbolizer, &symbols);
-	worker_stats(n->worker, &worker);
+	worker_stats(n->worker, &namer);
+	worker_stats(in->worker, &other);
 	jit_watch_totals(in->jit, &jit);
 	unwind_feeder_totals(in->unwind, &unwind);
 	*l = (struct profile_losses){
@@ -99,7 +101,7 @@ static void fill_losses(const struct account *a, const struct sampler_totals *t,
 		.lost_counts_full = ctr[LB_CTR_LOST_COUNTS_FULL],
 		.lost_internal = ctr[LB_CTR_LOST_INTERNAL],
 		.lost_drain = t->lost_drain,
-		.rows_dropped = in->rows.nr_dropped + n->builder.nr_dropped,
+		.rows_dropped = w->rows_dropped + n->builder.nr_dropped,
 		.no_body = ctr[LB_CTR_NO_BODY] + t->bodies_missing,
 		.user_truncated = ctr[LB_CTR_USER_TRUNCATED],
 		.kern_truncated = ctr[LB_CTR_KERN_TRUNCATED],
@@ -114,8 +116,9 @@ static void fill_losses(const struct account *a, const struct sampler_totals *t,
 		.names_dropped = n->names_dropped + strpool_nr_dropped(n->names) +
 				 strpool_nr_dropped(n->pool),
 		.addresses_dropped = n->addresses_dropped + symbols.nr_over_limit,
-		.decoder_deaths = worker.nr_died + worker.nr_bad_reply,
-		.decoder_deadlines = worker.nr_deadline,
+		.decoder_deaths = namer.nr_died + namer.nr_bad_reply + other.nr_died +
+				  other.nr_bad_reply,
+		.decoder_deadlines = namer.nr_deadline + other.nr_deadline,
 		.jit_objects_lost = processes.nr_jit_lost + jit.nr_lost,
 		.jit_objects_foreign = jit.nr_foreign + processes.nr_jit_foreign,
 		.unwind_requests_dropped = ctr[LB_CTR_REQUEST_DROPPED] +
@@ -150,21 +153,22 @@ static void fill_cost(const struct account *a, const struct sampler_totals *t,
 	struct profile_cost now;
 	struct unwind_feeder_totals unwind;
 	struct jit_watch_totals jit;
-	struct worker_stats worker, reader;
+	struct worker_stats namer, other, reader;
 	const struct sample_rate *rate = &in->rate;
 	struct rusage usage;
 
 	jit_watch_totals(in->jit, &jit);
 	unwind_feeder_totals(in->unwind, &unwind);
-	worker_stats(n->worker, &worker);
+	worker_stats(n->worker, &namer);
+	worker_stats(in->worker, &other);
 	worker_stats(in->reader, &reader);
 	getrusage(RUSAGE_SELF, &usage);
 	now = (struct profile_cost){
 		.bpf_runs = t->ctr.n[LB_CTR_SAMPLED],
 		.bpf_ns = t->ctr.n[LB_CTR_RUN_NS],
 		.collector_cpu_ns = timeval_ns(&usage.ru_utime) +
-				    timeval_ns(&usage.ru_stime) + worker.cpu_ns +
-				    reader.cpu_ns,
+				    timeval_ns(&usage.ru_stime) + namer.cpu_ns +
+				    other.cpu_ns + reader.cpu_ns,
 		.collector_peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024,
 		.map_bytes = sampler_map_bytes(in->sampler) + task_ring_bytes(in->tasks) +
 			     jit.map_bytes + unwind.row_bytes,
@@ -285,7 +289,7 @@ void account_fill(const struct account *a, const struct window *w, struct intake
 	}
 	if (o->argv)
 		profile_set_command(p, o->argv);
-	fill_losses(a, &w->totals, in, n);
+	fill_losses(a, w, in, n);
 	fill_cost(a, &w->totals, in, n);
 	tell_budget(p);
 	tell_unnamed(p, &n->builder);

@@ -24,6 +24,7 @@ struct window {
 	uint64_t named_ns;
 	int64_t begin_wall_ns, end_wall_ns; /* CLOCK_REALTIME */
 	struct sampler_totals totals; /* at the window's end */
+	uint64_t rows_dropped; /* same; samples of the whole recording */
 	struct window_id id; /* of its file; number 0: not written yet */
 	char note[256]; /* what happened to earlier windows; "": nothing */
 };
@@ -36,7 +37,7 @@ struct account {
 
 /**
  * Fills in the extra and the times of the profile that @n builds, for the window @w that
- * has ended; w->totals were read at its end. Losses and costs count from the previous
+ * has ended; w->totals and rows_dropped were read at its end. Losses and costs count from the previous
  * window's end.
  */
 void account_fill(const struct account *a, const struct window *w, struct intake *in,

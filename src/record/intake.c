@@ -244,17 +244,16 @@ static int open_processes(struct intake *in, struct strpool *names, struct error
 }
 
 int intake_init(struct intake *in, const struct sampling *config, struct strpool *names,
-		struct worker *worker, struct error *err)
+		struct error *err)
 {
-	int rc = 0;
+	int rc = worker_new(NULL, &in->worker, err);
 
 	in->config = config;
-	in->worker = worker;
 	/*
 	 * First: the command must not inherit the blocked signals and raised limits
 	 * below.
 	 */
-	if (config->target.is_command && !config->dry_run)
+	if (!rc && config->target.is_command && !config->dry_run)
 		rc = fork_command(in, err);
 	if (!rc)
 		rc = open_sampler(in, err);
@@ -278,6 +277,7 @@ void intake_deinit(struct intake *in)
 	unwind_feeder_free(in->unwind);
 	jit_watch_free(in->jit);
 	worker_free(in->reader);
+	worker_free(in->worker);
 	target_free(in->target);
 	sampler_free(in->sampler);
 	task_ring_free(in->tasks);

@@ -27,7 +27,7 @@
 
 struct intake {
 	const struct sampling *config; /* borrowed */
-	struct worker *worker; /* borrowed: decoder */
+	struct worker *worker; /* decoder: of what the kernel side waits for */
 	struct worker *reader; /* reads targets' memory */
 	struct process_table *processes;
 	struct sampler *sampler;
@@ -68,10 +68,9 @@ struct intake {
  *
  * @in      zeroed; deinitialise it on failure too
  * @names   borrowed until process_table_set_pool()
- * @worker  borrowed: decoder
  */
 int intake_init(struct intake *in, const struct sampling *config, struct strpool *names,
-		struct worker *worker, struct error *err);
+		struct error *err);
 void intake_deinit(struct intake *in);
 
 /** After intake_init(): finds the targets and sends them to the kernel side. */

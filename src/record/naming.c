@@ -25,8 +25,6 @@ static uint64_t memory_limit(const struct sampling *o)
 
 int naming_init(struct naming *n, const struct sampling *o, struct error *err)
 {
-	struct worker_config decoder = {0};
-
 	n->memory_bytes = memory_limit(o);
 	n->builder = (struct profile_builder){
 		.keep_tid = o->keep_tid,
@@ -35,7 +33,7 @@ int naming_init(struct naming *n, const struct sampling *o, struct error *err)
 	n->names = strpool_new(POOL_MAX_BYTES);
 	if (!n->names)
 		return error_set(err, -ENOMEM, "out of memory");
-	return worker_new(&decoder, &n->worker, err);
+	return worker_new(NULL, &n->worker, err);
 }
 
 void naming_deinit(struct naming *n)

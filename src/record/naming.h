@@ -23,7 +23,7 @@ struct naming {
 	const struct sample_value *measure; /* what a sample measures; borrowed */
 	struct strpool *names; /* names of processes and of addresses */
 	struct strpool *pool; /* of the profile */
-	struct worker *worker;
+	struct worker *worker; /* decoder: drains do not wait for it */
 	struct symbolizer *symbolizer;
 	struct profile *profile;
 	struct profile_builder builder;

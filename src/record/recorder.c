@@ -3,7 +3,8 @@
  * The loop: turn() waits, reads events, drains when it is time, and does one step of the
  * current pass. A pass begins after a drain: it names the drained rows and may write a
  * file. Rows drained meanwhile wait in the intake for the next pass. So steps are
- * independent, and a drain is late by one step at most.
+ * independent, and a drain is late by one step at most. While the pass waits for its
+ * decoder or its writer, the loop goes on.
  */
 #include "record/recorder.h"
 
@@ -83,10 +84,13 @@ static bool is_in_pass(const struct recorder *r)
 	return r->pass.step != PASS_NONE;
 }
 
-/* Is there a step to do now? The writer needs none. */
+/* Is there a step to do now? The writer needs none, nor does a decoder that is busy. */
 static bool has_step(const struct recorder *r)
 {
-	return is_in_pass(r) && r->pass.step != PASS_WRITE;
+	struct worker_wait wait;
+
+	return is_in_pass(r) && r->pass.step != PASS_WRITE &&
+	       !worker_waits(r->naming.worker, &wait);
 }
 
 /* ---- opening ---- */
@@ -139,7 +143,7 @@ int recorder_new(const struct sampling *o, struct recorder **ret, struct error *
 	output_init(&r->output, o);
 	rc = naming_init(&r->naming, o, err);
 	if (!rc)
-		rc = intake_init(&r->intake, o, r->naming.names, r->naming.worker, err);
+		rc = intake_init(&r->intake, o, r->naming.names, err);
 	if (!rc)
 		rc = wakeups_new(&r->wakeups, err);
 	if (!rc)
@@ -181,6 +185,7 @@ static void window_note_end(struct recorder *r)
 
 	r->window.end_ns = in->stop_ns ? in->stop_ns : flip->time_ns;
 	r->window.end_wall_ns = flip->wall_ns;
+	r->window.rows_dropped = in->rows.nr_dropped;
 	sampler_totals(in->sampler, totals);
 	if (in->stop_ns || !flip->ends_window)
 		return;
@@ -299,6 +304,8 @@ static void pass_begin(struct recorder *r, enum pass_kind kind)
 		.step = PASS_NAME, .kind = kind, .begin_ns = r->intake.flip.begin_ns};
 	window_note_end(r);
 	profile_builder_give(&r->naming.builder, &r->intake.rows);
+	/* Rows drained meanwhile need memory in addition to those of the pass. */
+	r->intake.rows.max_bytes = r->naming.memory_bytes / 2;
 }
 
 /* After a drain: begins a pass if rows must be named now or the window has ended. */
@@ -343,6 +350,7 @@ static void pass_named(struct recorder *r)
 		p->kind = PASS_KEEP;
 	if (p->kind == PASS_KEEP) {
 		p->step = PASS_NONE;
+		r->intake.rows.max_bytes = 0;
 		return;
 	}
 	p->is_windows_file = p->kind == PASS_WINDOW || r->config->window_s > 0;
@@ -408,11 +416,6 @@ static int pass_step(struct recorder *r, struct error *err)
 	case PASS_SOURCES:
 		if (naming_collect_sources(&r->naming, &r->config->attribution))
 			return pass_failed(r, err);
-		/*
-		 * Rows drained meanwhile need memory in addition to the profile being
-		 * written.
-		 */
-		r->intake.rows.max_bytes = r->naming.memory_bytes / 2;
 		p->step = PASS_WRITE;
 		file_writer_start(r->writer, write_file, r);
 		return 0;
@@ -428,8 +431,10 @@ static int pass_finish(struct recorder *r, struct error *err)
 {
 	int rc = 0;
 
-	while (!rc && is_in_pass(r))
+	while (!rc && is_in_pass(r)) {
+		worker_wait(r->naming.worker);
 		rc = pass_step(r, err);
+	}
 	return rc;
 }
 
@@ -541,9 +546,13 @@ static uint64_t wait_ns(const struct recorder *r)
 {
 	const struct intake *in = &r->intake;
 	uint64_t until_ns = r->look_ns, now_ns = clock_now_ns(), at_ns;
+	struct worker_wait decoder;
 
 	if (has_step(r))
 		return 0;
+	if (worker_waits(r->naming.worker, &decoder) &&
+	    (uint64_t)decoder.deadline_ns < until_ns)
+		until_ns = (uint64_t)decoder.deadline_ns;
 	at_ns = in->sampling ? r->drain_ns : r->begin_ns;
 	until_ns = at_ns < until_ns ? at_ns : until_ns;
 	at_ns = window_due_ns(r);
@@ -564,9 +573,14 @@ static uint64_t wait_ns(const struct recorder *r)
  */
 static unsigned int wait_for_work(struct recorder *r)
 {
-	unsigned int ready = wakeups_wait(r->wakeups, wait_ns(r));
+	struct worker_wait decoder;
+	unsigned int ready;
 	uint64_t rest_ns;
 
+	if (worker_waits(r->naming.worker, &decoder))
+		wakeups_watch_once(r->wakeups, decoder.fd, decoder.events,
+				   WAKEUP_DECODER);
+	ready = wakeups_wait(r->wakeups, wait_ns(r));
 	if (ready != WAKEUP_SAMPLER || (!has_step(r) && !wait_ns(r)))
 		return ready;
 	rest_ns = wakeup_limit_wait_ns(&r->wakeup_limit, clock_now_ns());
@@ -608,7 +622,9 @@ static int turn(struct recorder *r, struct error *err)
 	if (r->is_over)
 		return 0;
 	rc = take_in(r, ready, err);
-	if (!rc && (has_step(r) || ready & WAKEUP_WRITER))
+	/* A decoder that is still busy makes it a short step. */
+	if (!rc &&
+	    (ready & WAKEUP_WRITER || (is_in_pass(r) && r->pass.step != PASS_WRITE)))
 		rc = pass_step(r, err);
 	if ((r->intake.launch && launch_has_ended(r->intake.launch)) || time_is_up(r) ||
 	    intake_targets_are_gone(&r->intake))

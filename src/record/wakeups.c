@@ -69,9 +69,19 @@ int wakeups_watch(struct wakeups *w, int fd, enum wakeup kind, struct error *err
 	return 0;
 }
 
+void wakeups_watch_once(struct wakeups *w, int fd, short events, enum wakeup kind)
+{
+	struct epoll_event interest = {.events = EPOLLONESHOT, .data.u32 = kind};
+
+	interest.events |= events & POLLOUT ? EPOLLOUT : EPOLLIN;
+	/* One that was closed and opened again is not watched any more. */
+	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_MOD, fd, &interest))
+		epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &interest);
+}
+
 unsigned int wakeups_wait(struct wakeups *w, uint64_t timeout_ns)
 {
-	struct epoll_event events[WAKEUPS_MAX_FDS];
+	struct epoll_event events[WAKEUPS_MAX_FDS + 1];
 	uint64_t timeout_ms = (timeout_ns + CLOCK_MS_NS - 1) / CLOCK_MS_NS;
 	int nr = epoll_wait(w->epoll_fd, events, ARRAY_SIZE(events), (int)timeout_ms);
 	unsigned int ready = 0;

@@ -39,8 +39,7 @@ struct runtime_frame {
 
 /* Context of name_frames(). */
 struct runtime_naming {
-	struct worker *decoder;
-	unsigned int deadline_ms;
+	struct wire_reader *reply; /* to what put_frames() wrote; NULL without it */
 	struct strpool *pool; /* for strings of the result */
 	const struct process *process;
 };
@@ -74,7 +73,15 @@ struct runtime {
 				       struct process *p, const struct lb_interp *layout);
 
 	/**
-	 * Names frames of one process, sorted by code object and index.
+	 * Writes the request of the decoder's operation @naming_op for frames of one
+	 * process, sorted by code object and index. NULL: name_frames() needs none.
+	 */
+	void (*put_frames)(struct wire_writer *request,
+			   const struct runtime_frame *frames, size_t nr);
+	uint32_t naming_op; /* decode/operation.h */
+
+	/**
+	 * Names these frames. With a reply, @frames is NULL.
 	 * Return: 0 with @ret->items as @frames; -ENODATA: no answer; -ENOMEM.
 	 */
 	int (*name_frames)(const struct runtime_naming *with,

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "base/vec.h"
 #include "decode/requests.h"
 #include "symbolize/debugfile.h"
 #include "symbolize/symbolizer_internal.h"
@@ -24,31 +23,63 @@ static void search_init(struct debugfile_search *search, const struct symbolizer
 	};
 }
 
+/* Each time anew: the process may have another root by now, or none. */
 static void search_in_target(struct debugfile_search *search, const struct source *source)
 {
 	const struct process *proc = source->process;
-	const struct target_file *file = source->file;
+	bool may_open = proc && process_may_open(proc);
 
-	if (file && !source->in_memory)
-		search->binary_path = file->path;
-	if (!proc || !process_may_open(proc))
+	search->target_root_fd = may_open ? proc->root_fd : -1;
+	search->uid = may_open ? proc->uid : (uid_t)-1;
+	if (!may_open)
 		return;
-	search->target_root_fd = proc->root_fd;
-	search->uid = proc->uid;
 	search->gid = proc->gid;
 	search->root_uid = proc->root_uid;
 }
 
-static void put_request(struct wire_writer *w, const struct elf_question *question,
-			uint32_t flags, const uint64_t *addresses, size_t nr)
+/* Opens what the decoder needs; @ctx: the symbolizer. */
+static int open_needed(void *ctx, const void *what, size_t len)
 {
-	wire_put_u32(w, flags);
+	struct resolve_work *w = &((struct symbolizer *)ctx)->work;
+
+	if (w->source)
+		search_in_target(&w->search, w->source);
+	return debugfile_open(&w->search, what, len);
+}
+
+struct elf_question {
+	uint32_t flags; /* ELF_REQUEST_* */
+	int fd;
+	const uint8_t *build_id; /* expected */
+	size_t build_id_len; /* 0: any */
+	size_t nr_code; /* the first nr_code addresses request code */
+};
+
+/* Begins a request; the caller puts the addresses, u64, behind it. */
+static void put_request(struct symbolizer *s, struct elf_question *question)
+{
+	struct resolve_work *work = &s->work;
+	struct wire_writer *w = &work->request;
+
+	if (question->nr_code)
+		question->flags |= ELF_REQUEST_CODE;
+	if (work->is_retry)
+		question->flags |= ELF_REQUEST_NO_LINES;
+	wire_put_u32(w, question->flags);
 	wire_put_bytes(w, question->build_id, question->build_id_len);
-	if (flags & ELF_REQUEST_CODE)
+	if (question->nr_code)
 		wire_put_u32(w, (uint32_t)question->nr_code);
-	wire_put_u32(w, (uint32_t)nr);
-	for (size_t i = 0; i < nr; i++)
-		wire_put_u64(w, addresses[i]);
+	wire_put_u32(w, (uint32_t)work->nr);
+}
+
+static int send_request(struct symbolizer *s, const struct elf_question *question)
+{
+	unsigned int deadline_ms = s->config.deadline_ms;
+
+	if (s->work.is_retry && deadline_ms > RETRY_DEADLINE_MS)
+		deadline_ms = RETRY_DEADLINE_MS;
+	return symbolizer_send(s, DECODER_ELF, &question->fd, 1, open_needed,
+			       deadline_ms);
 }
 
 /* Return: enum miss, or -ENOMEM. */
@@ -89,46 +120,34 @@ static bool worker_gave_up(enum worker_answer answer)
 	       answer == WORKER_BAD_REPLY;
 }
 
-int symbolizer_elf_ask(struct symbolizer *s, const struct elf_question *question,
-		       const uint64_t *addresses, size_t nr, struct object *object,
-		       struct answers *ret)
+/*
+ * Takes the answer to a request. If the decoder gave up, it is to be asked once more, for
+ * symbols without lines.
+ *
+ * @object  gets build id and segment; may be NULL
+ * @ret     set on MISS_NONE: one answer per address
+ * Return: the enum miss of the whole file, -EAGAIN: ask again, or -ENOMEM.
+ */
+static int take_answer(struct symbolizer *s, enum worker_answer answer,
+		       struct wire_reader *r, struct object *object, struct answers *ret)
 {
-	unsigned int deadline_ms = s->config.deadline_ms;
-	uint32_t flags = question->flags;
-	bool retried = false;
+	struct resolve_work *w = &s->work;
+	bool was_retry = w->is_retry;
+	int miss;
 
-	for (;;) {
-		struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
-		enum worker_answer answer;
-		struct wire_reader r;
-		int error = 0, miss;
-
-		put_request(&w, question, flags, addresses, nr);
-		if (w.failed) {
-			wire_writer_deinit(&w);
-			return -ENOMEM;
-		}
-		answer = worker_call(s->worker, DECODER_ELF, w.data, w.len, &question->fd,
-				     1, debugfile_open, question->search, deadline_ms, &r,
-				     &error);
-		wire_writer_deinit(&w);
-		if (worker_gave_up(answer) && !retried) {
-			log_debug("%s: the decoder gave up, reading symbols only",
-				  question->search->binary_path);
-			flags |= ELF_REQUEST_NO_LINES;
-			if (deadline_ms > RETRY_DEADLINE_MS)
-				deadline_ms = RETRY_DEADLINE_MS;
-			retried = true;
-			continue;
-		}
-		if (answer != WORKER_OK)
-			return MISS_DECODER_GAVE_UP;
-		miss = read_reply(s, &r, nr, object, ret);
-		/* These names lack lines, but not because of the file. */
-		for (size_t i = 0; retried && miss == MISS_NONE && i < ret->nr; i++)
-			ret->items[i].miss = MISS_DECODER_GAVE_UP;
-		return miss;
+	w->is_retry = !was_retry && worker_gave_up(answer);
+	if (w->is_retry) {
+		log_debug("%s: the decoder gave up, reading symbols only",
+			  w->search.binary_path);
+		return -EAGAIN;
 	}
+	if (answer != WORKER_OK)
+		return MISS_DECODER_GAVE_UP;
+	miss = read_reply(s, r, w->nr, object, ret);
+	/* These names lack lines, but not because of the file. */
+	for (size_t i = 0; was_retry && miss == MISS_NONE && i < ret->nr; i++)
+		ret->items[i].miss = MISS_DECODER_GAVE_UP;
+	return miss;
 }
 
 /* Sets the same answer for all entries of @ids: @miss, at their address in the file. */
@@ -141,39 +160,6 @@ static void set_miss(const struct symbolizer *s, const uint32_t *ids, size_t nr,
 		entry->resolved.miss = miss;
 		entry->resolved.address = entry->lookup + entry->is_return;
 	}
-}
-
-static int resolve_batch(struct symbolizer *s, const struct source *source,
-			 const struct elf_question *question, const uint32_t *ids,
-			 size_t nr)
-{
-	_cleanup_free_ uint64_t *addresses = calloc(nr, sizeof(*addresses));
-	_cleanup_(answers_deinit) struct answers answers = {0};
-	int miss;
-
-	if (!addresses)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		addresses[i] = table_entry(&s->table, ids[i])->lookup;
-	miss = symbolizer_elf_ask(s, question, addresses, nr, source->object, &answers);
-	if (miss < 0)
-		return miss;
-	if (miss != MISS_NONE) {
-		set_miss(s, ids, nr, (enum miss)miss);
-		return 0;
-	}
-	if (symbolizer_keep_frames(s, &answers.frames) ||
-	    symbolizer_keep_codes(s, source->object, &answers))
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++) {
-		struct entry *entry = table_entry(&s->table, ids[i]);
-		uint64_t vaddr = answers.items[i].vaddr;
-
-		symbolizer_apply(&entry->resolved, &answers.items[i]);
-		entry->resolved.address = (vaddr ? vaddr : entry->lookup) +
-					  entry->is_return;
-	}
-	return 0;
 }
 
 /* Moves the entries that request code to the front. Return: their number. */
@@ -192,57 +178,137 @@ static size_t code_first(const struct symbolizer *s, uint32_t *ids, size_t nr)
 	return nr_code;
 }
 
-int symbolizer_elf_resolve(struct symbolizer *s, struct source *source)
+static int begin(struct symbolizer *s, struct source *source)
+{
+	struct resolve_work *w = &s->work;
+
+	w->source = source;
+	w->nr_code = code_first(s, source->pending, source->nr_pending);
+	search_init(&w->search, s);
+	if (source->file && !source->in_memory)
+		w->search.binary_path = source->file->path;
+	if (source->kind == SOURCE_FILE)
+		s->nr_files++;
+	return 0;
+}
+
+/* Returns how many addresses of the batch request code: the first ones. */
+static size_t nr_code_of_batch(const struct resolve_work *w)
+{
+	return w->nr_code < w->nr ? w->nr_code : w->nr;
+}
+
+static int ask(struct symbolizer *s, struct source *source)
 {
 	struct elf_question question = {.fd = s->vdso_fd};
-	struct debugfile_search search;
-	size_t nr_code = code_first(s, source->pending, source->nr_pending);
+	struct resolve_work *w = &s->work;
 
-	search_init(&search, s);
-	search_in_target(&search, source);
-	question.search = &search;
+	w->nr = symbolizer_batch(source->nr_pending - w->from);
+	if (!w->nr)
+		return 0;
 	if (source->kind == SOURCE_FILE) {
 		question.fd = source->file->fd;
 		question.build_id = source->file->build_id;
 		question.build_id_len = source->file->build_id_len;
-		s->nr_files++;
 	}
-	for (size_t done = 0; done < source->nr_pending;) {
-		size_t nr = source->nr_pending - done;
-		int err;
+	question.nr_code = nr_code_of_batch(w);
+	put_request(s, &question);
+	for (size_t i = 0; i < w->nr; i++)
+		wire_put_u64(
+			&w->request,
+			table_entry(&s->table, source->pending[w->from + i])->lookup);
+	return send_request(s, &question);
+}
 
-		if (nr > SYMBOLIZER_MAX_BATCH)
-			nr = SYMBOLIZER_MAX_BATCH;
-		question.nr_code = nr_code < nr ? nr_code : nr;
-		question.flags = question.nr_code ? ELF_REQUEST_CODE : 0;
-		nr_code -= question.nr_code;
-		err = resolve_batch(s, source, &question, source->pending + done, nr);
-		if (err) {
-			set_miss(s, source->pending + done, source->nr_pending - done,
-				 MISS_DECODER_GAVE_UP);
-			return err;
-		}
-		done += nr;
+static int apply(struct symbolizer *s, const struct source *source, const uint32_t *ids,
+		 struct answers *answers)
+{
+	if (symbolizer_keep_frames(s, &answers->frames) ||
+	    symbolizer_keep_codes(s, source->object, answers))
+		return -ENOMEM;
+	for (size_t i = 0; i < s->work.nr; i++) {
+		struct entry *entry = table_entry(&s->table, ids[i]);
+		uint64_t vaddr = answers->items[i].vaddr;
+
+		symbolizer_apply(&entry->resolved, &answers->items[i]);
+		entry->resolved.address = (vaddr ? vaddr : entry->lookup) +
+					  entry->is_return;
 	}
 	return 0;
+}
+
+static int take(struct symbolizer *s, struct source *source, enum worker_answer answer,
+		struct wire_reader *r)
+{
+	_cleanup_(answers_deinit) struct answers answers = {0};
+	struct resolve_work *w = &s->work;
+	const uint32_t *ids = source->pending + w->from;
+	int rc = take_answer(s, answer, r, source->object, &answers);
+
+	if (rc == -EAGAIN)
+		return 0;
+	if (rc > MISS_NONE)
+		set_miss(s, ids, w->nr, (enum miss)rc);
+	else if (!rc)
+		rc = apply(s, source, ids, &answers);
+	if (rc < 0)
+		return rc;
+	w->nr_code -= nr_code_of_batch(w);
+	w->from += w->nr;
+	return 0;
+}
+
+static void end(struct symbolizer *s, struct source *source, bool is_whole)
+{
+	size_t from = s->work.from;
+
+	if (!is_whole)
+		set_miss(s, source->pending + from, source->nr_pending - from,
+			 MISS_DECODER_GAVE_UP);
+}
+
+const struct resolver symbolizer_elf = {
+	.begin = begin, .step = ask, .take = take, .end = end};
+
+/* Names one batch, and waits. Return: the enum miss of all, or -ENOMEM. */
+static int ask_vaddrs(struct symbolizer *s, int fd, const uint64_t *vaddrs, size_t nr,
+		      struct answers *ret)
+{
+	struct resolve_work *w = &s->work;
+	enum worker_answer answer;
+	struct wire_reader r;
+	int rc;
+
+	do {
+		struct elf_question question = {.flags = ELF_REQUEST_VADDR, .fd = fd};
+
+		w->nr = nr;
+		w->request = (struct wire_writer){.max = WORKER_MAX_REQUEST_BYTES};
+		put_request(s, &question);
+		for (size_t i = 0; i < nr; i++)
+			wire_put_u64(&w->request, vaddrs[i]);
+		rc = send_request(s, &question);
+		while (rc > 0 &&
+		       (answer = worker_receive(s->worker, &r, NULL)) == WORKER_PENDING)
+			worker_wait(s->worker);
+		w->is_sent = false;
+		wire_writer_deinit(&w->request);
+		if (rc > 0)
+			rc = take_answer(s, answer, &r, NULL, ret);
+	} while (rc == -EAGAIN);
+	return rc;
 }
 
 int symbolizer_resolve_vaddrs(struct symbolizer *s, int fd, const uint64_t *vaddrs,
 			      size_t nr, struct resolved *ret)
 {
-	struct elf_question question = {.flags = ELF_REQUEST_VADDR, .fd = fd};
-	struct debugfile_search search;
-
-	search_init(&search, s);
-	question.search = &search;
+	search_init(&s->work.search, s);
 	for (size_t done = 0, batch; done < nr; done += batch) {
 		_cleanup_(answers_deinit) struct answers answers = {0};
 		int miss;
 
-		batch = nr - done < SYMBOLIZER_MAX_BATCH ? nr - done
-							 : SYMBOLIZER_MAX_BATCH;
-		miss = symbolizer_elf_ask(s, &question, vaddrs + done, batch, NULL,
-					  &answers);
+		batch = symbolizer_batch(nr - done);
+		miss = ask_vaddrs(s, fd, vaddrs + done, batch, &answers);
 		if (miss < 0)
 			return miss;
 		if (miss == MISS_NONE && symbolizer_keep_frames(s, &answers.frames))

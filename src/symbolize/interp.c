@@ -11,17 +11,12 @@
 /* Texts and tables per request, unless a single code object has more. */
 #define BATCH_BYTES (8u << 20)
 
-struct frame_item {
-	struct runtime_frame frame;
-	struct resolved *resolved;
-};
-
 /* By code object, then by index. */
 static int by_frame(const void *a, const void *b)
 {
 	const struct frame_item *x = a, *y = b;
 
-	return x->frame.frame < y->frame.frame ? -1 : x->frame.frame > y->frame.frame;
+	return x->frame < y->frame ? -1 : x->frame > y->frame;
 }
 
 static uint64_t text_bytes(const struct interp_code *code)
@@ -29,49 +24,85 @@ static uint64_t text_bytes(const struct interp_code *code)
 	return (uint64_t)code->file.len + code->name.len + code->table.len;
 }
 
-/* Returns how many items fit one request; never splits a code object's items. */
-static size_t batch_of(const struct frame_item *items, size_t nr)
+static const struct interp_code *code_of(const struct source *source, uint64_t frame)
 {
-	const struct interp_code *code = NULL;
-	uint64_t bytes = 0;
+	return interp_codes_find(&source->process->interp_codes, LB_FRAME_ID(frame));
+}
+
+/* Returns how many items fit one request; never splits a code object's items. */
+static size_t batch_of(const struct source *source, const struct frame_item *items,
+		       size_t nr)
+{
+	uint64_t last_id = 0, bytes = 0;
 	size_t i;
 
-	if (nr > SYMBOLIZER_MAX_BATCH)
-		nr = SYMBOLIZER_MAX_BATCH;
+	nr = symbolizer_batch(nr);
 	for (i = 0; i < nr; i++) {
-		if (items[i].frame.code == code)
+		uint64_t id = LB_FRAME_ID(items[i].frame);
+
+		if (i && id == last_id)
 			continue;
-		bytes += text_bytes(items[i].frame.code);
-		if (code && bytes > BATCH_BYTES)
+		bytes += text_bytes(code_of(source, items[i].frame));
+		if (i && bytes > BATCH_BYTES)
 			break;
-		code = items[i].frame.code;
+		last_id = id;
 	}
 	return i;
 }
 
-/* Names one batch. Return: 0, -ENODATA without an answer, or -ENOMEM. */
-static int ask(struct symbolizer *s, const struct source *source,
-	       const struct frame_item *items, size_t nr)
+/* Names the batch: by the reply to its request, or by the copies alone. */
+static int name_batch(struct symbolizer *s, const struct source *source,
+		      const struct runtime_frame *frames, struct wire_reader *reply)
 {
-	const struct runtime_naming with = {.decoder = s->worker,
-					    .deadline_ms = s->config.deadline_ms,
-					    .pool = s->pool,
-					    .process = source->process};
+	struct resolve_work *w = &s->work;
+	const struct runtime_naming with = {
+		.reply = reply, .pool = s->pool, .process = source->process};
 	_cleanup_(answers_deinit) struct answers answers = {0};
-	_cleanup_free_ struct runtime_frame *frames = calloc(nr, sizeof(*frames));
-	int err;
+	int err = source->runtime->name_frames(&with, frames, w->nr, &answers);
 
-	if (!frames)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		frames[i] = items[i].frame;
-	err = source->runtime->name_frames(&with, frames, nr, &answers);
 	if (!err)
 		err = symbolizer_keep_frames(s, &answers.frames);
-	if (err)
-		return err;
-	for (size_t i = 0; i < nr; i++)
-		symbolizer_apply(items[i].resolved, &answers.items[i]);
+	for (size_t i = 0; !err && i < w->nr; i++)
+		symbolizer_apply(w->items[w->from + i].resolved, &answers.items[i]);
+	w->from += w->nr;
+	return err == -ENOMEM ? err : 0;
+}
+
+/* Return: 1: sent, or done without a request; 0: there is no further batch; -ENOMEM. */
+static int step(struct symbolizer *s, struct source *source)
+{
+	struct resolve_work *w = &s->work;
+	_cleanup_free_ struct runtime_frame *frames = NULL;
+	int err;
+
+	w->nr = batch_of(source, w->items + w->from, w->nr_items - w->from);
+	if (!w->nr)
+		return 0;
+	frames = calloc(w->nr, sizeof(*frames));
+	if (!frames)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->nr; i++) {
+		uint64_t frame = w->items[w->from + i].frame;
+
+		frames[i] = (struct runtime_frame){frame, code_of(source, frame)};
+	}
+	if (source->runtime->put_frames) {
+		source->runtime->put_frames(&w->request, frames, w->nr);
+		return symbolizer_send(s, source->runtime->naming_op, NULL, 0, NULL,
+				       s->config.deadline_ms);
+	}
+	err = name_batch(s, source, frames, NULL);
+	return err ? err : 1;
+}
+
+static int take(struct symbolizer *s, struct source *source, enum worker_answer answer,
+		struct wire_reader *r)
+{
+	struct resolve_work *w = &s->work;
+
+	if (answer == WORKER_OK)
+		return name_batch(s, source, NULL, r);
+	w->from += w->nr;
 	return 0;
 }
 
@@ -87,16 +118,16 @@ static uint64_t address_of(const struct runtime *runtime, const struct interp_co
 }
 
 /* Collects pending entries with a known code object; sets the others' miss. */
-static size_t find_codes(struct symbolizer *s, const struct source *source,
-			 struct frame_item *items)
+static int begin(struct symbolizer *s, struct source *source)
 {
-	const struct interp_codes *codes = &source->process->interp_codes;
-	size_t nr = 0;
+	struct resolve_work *w = &s->work;
 
+	w->items = calloc(source->nr_pending, sizeof(*w->items));
+	if (!w->items)
+		return -ENOMEM;
 	for (size_t i = 0; i < source->nr_pending; i++) {
 		struct entry *entry = table_entry(&s->table, source->pending[i]);
-		const struct interp_code *code =
-			interp_codes_find(codes, LB_FRAME_ID(entry->lookup));
+		const struct interp_code *code = code_of(source, entry->lookup);
 
 		entry->resolved.miss = MISS_PYTHON_LOST;
 		entry->resolved.address = entry->lookup & ~LB_FRAME_TAG;
@@ -105,27 +136,11 @@ static size_t find_codes(struct symbolizer *s, const struct source *source,
 		entry->resolved.miss = MISS_DECODER_GAVE_UP;
 		entry->resolved.address =
 			address_of(source->runtime, code, entry->lookup);
-		items[nr++] = (struct frame_item){
-			.frame = {.frame = entry->lookup, .code = code},
-			.resolved = &entry->resolved};
+		w->items[w->nr_items++] =
+			(struct frame_item){entry->lookup, &entry->resolved};
 	}
-	return nr;
+	qsort(w->items, w->nr_items, sizeof(*w->items), by_frame);
+	return 0;
 }
 
-int symbolizer_interp_resolve(struct symbolizer *s, struct source *source)
-{
-	_cleanup_free_ struct frame_item *items =
-		calloc(source->nr_pending + 1, sizeof(*items));
-	size_t nr, batch;
-	int err = 0;
-
-	if (!items)
-		return -ENOMEM;
-	nr = find_codes(s, source, items);
-	qsort(items, nr, sizeof(*items), by_frame);
-	for (size_t from = 0; from < nr && err != -ENOMEM; from += batch) {
-		batch = batch_of(items + from, nr - from);
-		err = ask(s, source, items + from, batch);
-	}
-	return err == -ENOMEM ? err : 0;
-}
+const struct resolver symbolizer_interp = {.begin = begin, .step = step, .take = take};

@@ -110,68 +110,6 @@ static const struct jit_provider order[] = {
 	{DECODER_PERF_MAP, perf_map_fd, put_sizes},
 };
 
-/* Addresses of one process that no provider has described yet. */
-struct todo {
-	uint32_t *ids; /* of entries */
-	size_t nr;
-	bool refused, gave_up, too_many, unknown; /* why a provider could not tell */
-};
-
-static void put_request(struct wire_writer *w, const struct symbolizer *s,
-			const struct jit_provider *provider, const struct process *proc,
-			const uint32_t *ids, size_t nr)
-{
-	if (provider->put)
-		provider->put(w, s, proc);
-	wire_put_u32(w, (uint32_t)nr);
-	for (size_t i = 0; i < nr; i++) {
-		const struct entry *entry = table_entry(&s->table, ids[i]);
-
-		wire_put_u64(w, entry->lookup);
-		wire_put_u64(w, entry->first_ns);
-		wire_put_u64(w, entry->last_ns);
-	}
-}
-
-/*
- * Queries a provider. Return: 0 with @ret set, -ENODATA without answers (noted), -ENOMEM.
- */
-static int ask(struct symbolizer *s, const struct jit_provider *provider,
-	       const struct process *proc, int fd, struct todo *todo, size_t from,
-	       size_t nr, struct answers *ret)
-{
-	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
-	struct wire_reader r;
-	enum worker_answer answer;
-	uint32_t miss;
-	int err;
-
-	put_request(&w, s, provider, proc, todo->ids + from, nr);
-	if (w.failed) {
-		wire_writer_deinit(&w);
-		return -ENOMEM;
-	}
-	answer = worker_call(s->worker, provider->op, w.data, w.len, &fd, 1, NULL, NULL,
-			     s->config.deadline_ms, &r, NULL);
-	wire_writer_deinit(&w);
-	if (answer != WORKER_OK) {
-		todo->gave_up = true;
-		return -ENODATA;
-	}
-	miss = wire_get_u32(&r);
-	s->nr_bad_jit_records += wire_get_u64(&r);
-	if (miss != MISS_NONE) {
-		todo->refused = true;
-		return -ENODATA;
-	}
-	err = answers_read(&r, nr, s->pool, ret);
-	if (err == -EBADMSG) {
-		todo->gave_up = true;
-		return -ENODATA;
-	}
-	return err ? err : symbolizer_keep_frames(s, &ret->frames);
-}
-
 /*
  * Takes the name from the first provider that knows it, the line from the first that has
  * one.
@@ -186,56 +124,114 @@ static bool take_answer(struct resolved *known, const struct answer *answer)
 	return answer->miss != MISS_JIT_NO_LINES;
 }
 
-/* Queries one provider for all of @todo and removes what it described. */
-static int ask_provider(struct symbolizer *s, const struct jit_provider *provider,
-			const struct process *proc, int fd, struct todo *todo)
+static void put_request(struct symbolizer *s, const struct process *proc,
+			const uint32_t *ids)
 {
-	size_t kept = 0;
+	const struct jit_provider *provider = &order[s->work.provider];
+	struct wire_writer *w = &s->work.request;
 
-	for (size_t from = 0, nr; from < todo->nr; from += nr) {
-		_cleanup_(answers_deinit) struct answers answers = {0};
-		int err;
+	if (provider->put)
+		provider->put(w, s, proc);
+	wire_put_u32(w, (uint32_t)s->work.nr);
+	for (size_t i = 0; i < s->work.nr; i++) {
+		const struct entry *entry = table_entry(&s->table, ids[i]);
 
-		nr = todo->nr - from < SYMBOLIZER_MAX_BATCH ? todo->nr - from
-							    : SYMBOLIZER_MAX_BATCH;
-		err = ask(s, provider, proc, fd, todo, from, nr, &answers);
-		if (!err)
-			err = symbolizer_keep_codes(
-				s,
-				table_entry(&s->table, todo->ids[from])->resolved.object,
-				&answers);
-		if (err == -ENOMEM)
-			return err;
-		for (size_t i = 0; i < nr; i++) {
-			uint32_t id = todo->ids[from + i];
-			struct resolved *known = &table_entry(&s->table, id)->resolved;
-
-			if (err || !take_answer(known, &answers.items[i]))
-				todo->ids[kept++] = id;
-		}
+		wire_put_u64(w, entry->lookup);
+		wire_put_u64(w, entry->first_ns);
+		wire_put_u64(w, entry->last_ns);
 	}
-	todo->nr = kept;
+}
+
+static void note_why(struct resolve_work *w, int open_errno)
+{
+	if (open_errno == EMFILE)
+		w->too_many = true;
+	else if (open_errno == ESRCH)
+		w->unknown = true;
+	else if (open_errno && open_errno != ENOENT)
+		w->refused = true;
+}
+
+/* Keeps the batch for the next provider, but for addresses that @answers describe. */
+static void finish_batch(struct symbolizer *s, uint32_t *ids,
+			 const struct answers *answers)
+{
+	struct resolve_work *w = &s->work;
+
+	for (size_t i = 0; i < w->nr; i++) {
+		uint32_t id = ids[w->from + i];
+		struct resolved *known = &table_entry(&s->table, id)->resolved;
+
+		if (!answers || !take_answer(known, &answers->items[i]))
+			ids[w->kept++] = id;
+	}
+	w->from += w->nr;
+}
+
+/* Asks the providers, one behind the other. Return: 1 sent; 0: all were asked. */
+static int ask_next(struct symbolizer *s, struct source *source)
+{
+	struct resolve_work *w = &s->work;
+
+	while (w->provider < ARRAY_SIZE(order) && w->nr_todo) {
+		int open_errno = 0, fd;
+
+		w->nr = symbolizer_batch(w->nr_todo - w->from);
+		if (!w->nr) {
+			w->nr_todo = w->kept;
+			w->from = w->kept = 0;
+			w->provider++;
+			continue;
+		}
+		fd = order[w->provider].fd(s, source->process, &open_errno);
+		if (fd >= 0) {
+			put_request(s, source->process, source->pending + w->from);
+			return symbolizer_send(s, order[w->provider].op, &fd, 1, NULL,
+					       s->config.deadline_ms);
+		}
+		note_why(w, open_errno);
+		finish_batch(s, source->pending, NULL);
+	}
 	return 0;
 }
 
-static int ask_all(struct symbolizer *s, const struct process *proc, struct todo *todo)
+/* Return: 0 with @ret set, -ENODATA without answers (noted), -ENOMEM. */
+static int read_reply(struct symbolizer *s, enum worker_answer answer,
+		      struct wire_reader *r, struct answers *ret)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(order) && todo->nr; i++) {
-		int open_errno = 0, fd = order[i].fd(s, proc, &open_errno), err;
+	struct resolve_work *w = &s->work;
+	uint32_t miss;
+	int err;
 
-		if (fd < 0) {
-			if (open_errno == EMFILE)
-				todo->too_many = true;
-			else if (open_errno == ESRCH)
-				todo->unknown = true;
-			else if (open_errno && open_errno != ENOENT)
-				todo->refused = true;
-			continue;
-		}
-		err = ask_provider(s, &order[i], proc, fd, todo);
-		if (err)
-			return err;
+	if (answer != WORKER_OK) {
+		w->gave_up = true;
+		return -ENODATA;
 	}
+	miss = wire_get_u32(r);
+	s->nr_bad_jit_records += wire_get_u64(r);
+	if (miss != MISS_NONE) {
+		w->refused = true;
+		return -ENODATA;
+	}
+	err = answers_read(r, w->nr, s->pool, ret);
+	if (err == -EBADMSG) {
+		w->gave_up = true;
+		return -ENODATA;
+	}
+	return err ? err : symbolizer_keep_frames(s, &ret->frames);
+}
+
+static int take(struct symbolizer *s, struct source *source, enum worker_answer answer,
+		struct wire_reader *r)
+{
+	_cleanup_(answers_deinit) struct answers answers = {0};
+	int err = read_reply(s, answer, r, &answers);
+
+	if (!err)
+		err = symbolizer_keep_codes(s, source->object, &answers);
+	if (err == -ENOMEM)
+		return err;
+	finish_batch(s, source->pending, err ? NULL : &answers);
 	return 0;
 }
 
@@ -266,35 +262,43 @@ static size_t unique_names(struct python_function *functions, size_t nr)
 	return kept;
 }
 
-/* Finds the def of Python functions that an object names without a line. */
-static int find_defs(struct symbolizer *s, const struct process *proc,
-		     const struct todo *todo)
+/* Collects Python functions that an object names without a line. */
+static int collect_functions(struct symbolizer *s, const struct source *source)
 {
-	_cleanup_free_ struct python_function *functions =
-		calloc(todo->nr + 1, sizeof(*functions));
-	_cleanup_free_ struct frame *frames = calloc(todo->nr + 1, sizeof(*frames));
-	struct frame *next = frames;
+	struct resolve_work *w = &s->work;
 	size_t nr = 0;
 
-	if (!functions || !frames)
+	w->functions = calloc(w->nr_todo + 1, sizeof(*w->functions));
+	if (!w->functions)
 		return -ENOMEM;
-	for (size_t i = 0; i < todo->nr; i++) {
+	for (size_t i = 0; i < w->nr_todo; i++) {
 		const struct resolved *r =
-			&table_entry(&s->table, todo->ids[i])->resolved;
+			&table_entry(&s->table, source->pending[i])->resolved;
 
 		if (has_name_only(r) && strchr(r->frames[0].function, '.'))
-			functions[nr++].name = r->frames[0].function;
+			w->functions[nr++].name = r->frames[0].function;
 	}
-	nr = unique_names(functions, nr);
-	if (!nr)
-		return 0;
-	python_source_find(proc, s->worker, s->pool, functions, nr, &s->defs_budget_ns);
-	for (size_t i = 0; i < todo->nr; i++) {
-		struct resolved *r = &table_entry(&s->table, todo->ids[i])->resolved;
+	w->nr_functions = unique_names(w->functions, nr);
+	return 0;
+}
+
+/* Writes the definitions that were found into the frames. */
+static int set_defs(struct symbolizer *s, const struct source *source)
+{
+	struct resolve_work *w = &s->work;
+	_cleanup_free_ struct frame *frames = calloc(w->nr_todo + 1, sizeof(*frames));
+	struct frame *next = frames;
+
+	if (!frames)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->nr_todo; i++) {
+		struct resolved *r =
+			&table_entry(&s->table, source->pending[i])->resolved;
 		const struct python_function key = {
 			.name = has_name_only(r) ? r->frames[0].function : NULL};
-		const struct python_function *f =
-			bsearch(&key, functions, nr, sizeof(*functions), by_name);
+		const struct python_function *f = bsearch(&key, w->functions,
+							  w->nr_functions,
+							  sizeof(*w->functions), by_name);
 
 		if (!f || !f->line)
 			continue;
@@ -306,43 +310,76 @@ static int find_defs(struct symbolizer *s, const struct process *proc,
 	return symbolizer_keep_frames(s, &frames);
 }
 
+/* Searches the next definitions. Return: 1; 0: all are done; -ENOMEM. */
+static int find_defs(struct symbolizer *s, struct source *source)
+{
+	struct resolve_work *w = &s->work;
+	int err;
+
+	if (!w->functions) {
+		err = collect_functions(s, source);
+		if (err)
+			return err;
+	}
+	if (w->nr_searched < w->nr_functions) {
+		w->nr_searched += python_source_find(source->process, s->worker, s->pool,
+						     w->functions + w->nr_searched,
+						     w->nr_functions - w->nr_searched,
+						     &s->defs_budget_ns);
+		return 1;
+	}
+	return w->nr_functions ? set_defs(s, source) : 0;
+}
+
 /* May there be registered code that we missed? */
 static bool has_lost(const struct jit_code *c)
 {
 	return c->nr_lost || c->is_lossy || (c->nr_descriptors && c->walk_wanted);
 }
 
-int symbolizer_jit_resolve(struct symbolizer *s, struct source *source)
+static int begin(struct symbolizer *s, struct source *source)
 {
-	struct todo todo = {.ids = source->pending, .nr = source->nr_pending};
-	enum miss miss = MISS_JIT_UNKNOWN;
-	int err;
-
-	for (size_t i = 0; i < todo.nr; i++) {
-		struct entry *entry = table_entry(&s->table, todo.ids[i]);
+	for (size_t i = 0; i < source->nr_pending; i++) {
+		struct entry *entry = table_entry(&s->table, source->pending[i]);
 
 		entry->resolved.miss = MISS_JIT_UNKNOWN;
 		entry->resolved.address = entry->lookup + entry->is_return;
 	}
-	/* May overwrite the pending list: the caller empties it. */
-	err = ask_all(s, source->process, &todo);
-	if (!err && source->process->command)
-		err = find_defs(s, source->process, &todo);
-	if (todo.gave_up || err)
+	s->work.nr_todo = source->nr_pending;
+	return 0;
+}
+
+static int step(struct symbolizer *s, struct source *source)
+{
+	int rc = ask_next(s, source);
+
+	return rc || !source->process->command ? rc : find_defs(s, source);
+}
+
+/* Says of the addresses that nobody named why. */
+static void end(struct symbolizer *s, struct source *source, bool is_whole)
+{
+	const struct resolve_work *w = &s->work;
+	enum miss miss = MISS_JIT_UNKNOWN;
+
+	if (w->gave_up || !is_whole)
 		miss = MISS_DECODER_GAVE_UP;
-	else if (todo.refused)
+	else if (w->refused)
 		miss = MISS_JIT_FILE_REFUSED;
-	else if (todo.too_many)
+	else if (w->too_many)
 		miss = MISS_TOO_MANY_FILES;
 	else if (has_lost(&source->process->jit_code))
 		miss = MISS_JIT_LOST;
-	else if (todo.unknown)
+	else if (w->unknown)
 		miss = MISS_NO_PROCESS;
-	for (size_t i = 0; i < todo.nr; i++) {
-		struct resolved *r = &table_entry(&s->table, todo.ids[i])->resolved;
+	for (size_t i = 0; i < w->nr_todo; i++) {
+		struct resolved *r =
+			&table_entry(&s->table, source->pending[i])->resolved;
 
 		if (!r->nr_frames)
 			r->miss = miss;
 	}
-	return err;
 }
+
+const struct resolver symbolizer_jit = {
+	.begin = begin, .step = step, .take = take, .end = end};

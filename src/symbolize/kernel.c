@@ -61,7 +61,7 @@ static int name_entry(struct symbolizer *s, struct entry *entry, struct frame *f
 	return 0;
 }
 
-int symbolizer_kernel_resolve(struct symbolizer *s, struct source *source)
+static int resolve_all(struct symbolizer *s, struct source *source)
 {
 	_cleanup_free_ struct frame *frames = calloc(source->nr_pending, sizeof(*frames));
 	struct frame *frame = frames; /* one for each address */
@@ -79,3 +79,5 @@ int symbolizer_kernel_resolve(struct symbolizer *s, struct source *source)
 	}
 	return err;
 }
+
+const struct resolver symbolizer_kernel = {.step = resolve_all};

@@ -154,10 +154,23 @@ int symbolizer_new(const struct symbolizer_config *config, struct strpool *pool,
 	return 0;
 }
 
+static void work_deinit(struct symbolizer *s)
+{
+	struct resolve_work *w = &s->work;
+
+	if (w->is_sent)
+		worker_cancel(s->worker);
+	wire_writer_deinit(&w->request);
+	free(w->functions);
+	free(w->items);
+	*w = (struct resolve_work){0};
+}
+
 void symbolizer_free(struct symbolizer *s)
 {
 	if (!s)
 		return;
+	work_deinit(s);
 	for (size_t i = 0; i < s->nr_frames; i++)
 		free(s->frames[i]);
 	free(s->frames);
@@ -422,41 +435,83 @@ void symbolizer_want_code(struct symbolizer *s, uint32_t id)
 
 /* ---- from a source to names ---- */
 
-static int resolve_source(struct symbolizer *s, struct source *source)
+static const struct resolver *const resolvers[] = {
+	[SOURCE_FILE] = &symbolizer_elf,      [SOURCE_VDSO] = &symbolizer_elf,
+	[SOURCE_JIT] = &symbolizer_jit,       [SOURCE_INTERP] = &symbolizer_interp,
+	[SOURCE_KERNEL] = &symbolizer_kernel,
+};
+
+int symbolizer_send(struct symbolizer *s, uint32_t op, const int *fds, size_t nr_fds,
+		    worker_need_fn need, unsigned int deadline_ms)
 {
-	switch (source->kind) {
-	case SOURCE_FILE:
-	case SOURCE_VDSO:
-		return symbolizer_elf_resolve(s, source);
-	case SOURCE_JIT:
-		return symbolizer_jit_resolve(s, source);
-	case SOURCE_INTERP:
-		return symbolizer_interp_resolve(s, source);
-	case SOURCE_KERNEL:
-		return symbolizer_kernel_resolve(s, source);
-	case SOURCE_NONE:
-		break;
+	struct resolve_work *w = &s->work;
+
+	if (w->request.failed)
+		return -ENOMEM;
+	worker_send(s->worker, op, w->request.data, w->request.len, fds, nr_fds, need, s,
+		    deadline_ms);
+	w->is_sent = true;
+	return 1;
+}
+
+/* Goes on with a source. Return: 1: not finished, 0, or -ENOMEM. */
+static int resolve_some(struct symbolizer *s, const struct resolver *resolver,
+			struct source *source)
+{
+	struct resolve_work *w = &s->work;
+	enum worker_answer answer;
+	struct wire_reader r;
+	int rc = 0;
+
+	if (w->is_sent) {
+		answer = worker_receive(s->worker, &r, NULL);
+		if (answer == WORKER_PENDING)
+			return 1;
+		w->is_sent = false;
+		rc = resolver->take(s, source, answer, &r);
+	} else if (!w->is_begun && resolver->begin) {
+		rc = resolver->begin(s, source);
 	}
-	return 0;
+	w->is_begun = true;
+	if (rc)
+		return rc;
+	wire_writer_deinit(&w->request);
+	w->request = (struct wire_writer){.max = WORKER_MAX_REQUEST_BYTES};
+	return resolver->step(s, source);
+}
+
+static void end_source(struct symbolizer *s, const struct resolver *resolver,
+		       struct source *source, bool is_whole)
+{
+	if (resolver->end)
+		resolver->end(s, source, is_whole);
+	work_deinit(s);
+	free(source->pending);
+	source->pending = NULL;
+	source->nr_pending = source->cap_pending = 0;
 }
 
 int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 {
 	bool no_memory;
 
-	while (s->next_source < s->table.nr_sources) {
-		struct source *source = &s->table.sources[s->next_source++];
+	for (; s->next_source < s->table.nr_sources; s->next_source++) {
+		struct source *source = &s->table.sources[s->next_source];
+		const struct resolver *resolver = resolvers[source->kind];
+		int rc;
 
 		if (!source->nr_pending)
 			continue;
+		rc = resolve_some(s, resolver, source);
+		if (rc > 0)
+			return 1;
 		/*
 		 * One file that needs too much memory must not prevent naming the others.
 		 */
-		if (resolve_source(s, source))
+		if (rc)
 			s->no_memory = true;
-		free(source->pending);
-		source->pending = NULL;
-		source->nr_pending = source->cap_pending = 0;
+		end_source(s, resolver, source, !rc);
+		s->next_source++;
 		return 1;
 	}
 	no_memory = s->no_memory;
@@ -470,9 +525,8 @@ int symbolizer_resolve(struct symbolizer *s, struct error *err)
 {
 	int rc;
 
-	do {
-		rc = symbolizer_resolve_step(s, err);
-	} while (rc > 0);
+	while ((rc = symbolizer_resolve_step(s, err)) > 0)
+		worker_wait(s->worker);
 	return rc;
 }
 

@@ -46,11 +46,12 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 			 enum frame_kind kind, uint64_t first_ns, uint64_t last_ns);
 uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_kind kind);
 
-/** Resolves all addresses noted since the last call. Return: 0 or -ENOMEM. */
+/** Resolves all addresses noted since the last call, and waits. Return: 0 or -ENOMEM. */
 int symbolizer_resolve(struct symbolizer *s, struct error *err);
 
 /**
- * Does one step of symbolizer_resolve(): one file or similar source. Call
+ * Does one short step of symbolizer_resolve(), mostly of a request to the decoder: after
+ * it, worker_waits() of the symbolizer's worker says what for. Never waits. Call
  * symbolizer_want() only after the last step. Return: 1: call again; 0: all resolved;
  * -ENOMEM: the same, with losses.
  */

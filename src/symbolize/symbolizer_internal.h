@@ -9,6 +9,41 @@
 #include "symbolize/symbolizer.h"
 #include "symbolize/address_table.h"
 
+/* Frames of an interpreter, sorted by code object and index. */
+struct frame_item {
+	uint64_t frame;
+	struct resolved *resolved;
+};
+
+/*
+ * Work on one source, which asks the decoder for its pending entries batch by batch. All
+ * zeroes: not begun. Drains come between the request and its answer: what they may change
+ * (descriptors, arrays of a process) is looked up again.
+ */
+struct resolve_work {
+	bool is_begun, is_sent;
+	struct wire_writer request; /* is sent */
+	size_t from, nr; /* the batch: pending[from, from + nr), or items */
+
+	/* FILE, VDSO */
+	size_t nr_code; /* entries from pending[from] on that request code */
+	bool is_retry; /* without lines, because the decoder gave up */
+	const struct source *source; /* NULL: of symbolizer_resolve_vaddrs() */
+	struct debugfile_search search;
+
+	/* JIT: addresses that no provider has described yet are moved to the front */
+	size_t provider; /* that is being asked */
+	size_t kept, nr_todo; /* for the next provider; for this one */
+	bool refused, gave_up, too_many, unknown; /* why a provider could not tell */
+	struct python_function
+		*functions; /* whose definitions are searched; NULL: none */
+	size_t nr_functions, nr_searched;
+
+	/* INTERP */
+	struct frame_item *items;
+	size_t nr_items;
+};
+
 struct symbolizer {
 	struct symbolizer_config config; /* strings interned, defaults filled in */
 	struct strpool *pool; /* borrowed */
@@ -16,6 +51,7 @@ struct symbolizer {
 	struct process_table *processes; /* borrowed; may be NULL */
 	struct address_table table;
 	size_t next_source; /* for symbolizer_resolve_step() */
+	struct resolve_work work; /* on next_source */
 	bool no_memory; /* an earlier source ran out of memory */
 
 	int own_root_fd; /* O_PATH on "/" */
@@ -54,34 +90,36 @@ struct symbolizer {
 #define SYMBOLIZER_MAX_BATCH (512u << 10)
 
 /*
- * Each resolves the pending entries of one source, and always sets an answer in each.
- * Return: 0 or -ENOMEM.
+ * How sources of one kind get their names. The pending entries of a source all have an
+ * answer when end() was called. Functions that may fail return -ENOMEM.
  */
-int symbolizer_elf_resolve(struct symbolizer *s, struct source *source);
-int symbolizer_jit_resolve(struct symbolizer *s, struct source *source);
-int symbolizer_interp_resolve(struct symbolizer *s, struct source *source);
-int symbolizer_kernel_resolve(struct symbolizer *s, struct source *source);
-
-struct elf_question {
-	uint32_t flags; /* ELF_REQUEST_* */
-	int fd;
-	const uint8_t *build_id; /* expected */
-	size_t build_id_len; /* 0: any */
-	size_t nr_code; /* the first nr_code addresses request code */
-	struct debugfile_search *search; /* where to search the files it needs */
+struct resolver {
+	/* May be NULL. Return: 0. */
+	int (*begin)(struct symbolizer *s, struct source *source);
+	/*
+	 * Sends the next request by symbolizer_send(), or does a short step without.
+	 * Return: 1; 0: all is done.
+	 */
+	int (*step)(struct symbolizer *s, struct source *source);
+	/* Takes the answer to the request. @r is for WORKER_OK. Return: 0. */
+	int (*take)(struct symbolizer *s, struct source *source,
+		    enum worker_answer answer, struct wire_reader *r);
+	/* May be NULL. @is_whole: nothing failed. */
+	void (*end)(struct symbolizer *s, struct source *source, bool is_whole);
 };
 
-/**
- * Asks DECODER_ELF to name @nr addresses of one file. If the decoder dies, asks once more
- * for symbols without lines.
- *
- * @object  gets build id and segment; may be NULL
- * @ret     set on MISS_NONE: one answer per address Return: the enum miss of the whole
- * file, or -ENOMEM.
- */
-int symbolizer_elf_ask(struct symbolizer *s, const struct elf_question *question,
-		       const uint64_t *addresses, size_t nr, struct object *object,
-		       struct answers *ret);
+extern const struct resolver symbolizer_elf, symbolizer_jit, symbolizer_interp,
+	symbolizer_kernel;
+
+/** Sends s->work.request. Return: 1, or -ENOMEM if the request could not be written. */
+int symbolizer_send(struct symbolizer *s, uint32_t op, const int *fds, size_t nr_fds,
+		    worker_need_fn need, unsigned int deadline_ms);
+
+/** Returns how many of @left entries one request takes. */
+static inline size_t symbolizer_batch(size_t left)
+{
+	return left < SYMBOLIZER_MAX_BATCH ? left : SYMBOLIZER_MAX_BATCH;
+}
 
 /**
  * Takes an array of frames until the symbolizer is freed and sets *@frames to NULL.

@@ -32,8 +32,8 @@ void message_fds_close(struct message_fds *fds)
 	fds->nr = 0;
 }
 
-/* Waits until the socket can move bytes. Only with a deadline: a worker may not poll. */
-static int wait_for(int sock, short events, int64_t deadline_ns)
+/* Only with a deadline: a worker may not poll. */
+int message_wait(int sock, short events, int64_t deadline_ns)
 {
 	struct pollfd pfd = {.fd = sock, .events = events};
 
@@ -52,14 +52,18 @@ static int wait_for(int sock, short events, int64_t deadline_ns)
 	}
 }
 
-/* After -1 of sendmsg(2) or recvmsg(2). Return: 0: try it again. */
-static int retry(int sock, short events, int64_t deadline_ns)
+/* Returns an error of sendmsg(2) or recvmsg(2) for the caller; 0: just try again. */
+static int failure(int rc)
 {
-	if (errno == EINTR)
+	if (rc == -EINTR)
 		return 0;
-	if (errno == ECONNRESET)
-		return -EPIPE;
-	return errno == EAGAIN ? wait_for(sock, events, deadline_ns) : -errno;
+	return rc == -ECONNRESET ? -EPIPE : rc;
+}
+
+/* After an error @rc of sendmsg(2) or recvmsg(2). Return: 0: try it again. */
+static int retry(int rc, int sock, short events, int64_t deadline_ns)
+{
+	return rc == -EAGAIN ? message_wait(sock, events, deadline_ns) : failure(rc);
 }
 
 static int nonblocking(int64_t deadline_ns)
@@ -82,41 +86,52 @@ static void attach_fds(struct msghdr *msg, union control *control, const int *fd
 	memcpy(CMSG_DATA(c), fds, nr * sizeof(int));
 }
 
+/* One sendmsg(2) of what is left. */
+static int send_piece(int sock, const struct message *m, const void *payload,
+		      const int *fds, int flags, size_t *sent)
+{
+	size_t skip = *sent < sizeof(*m) ? *sent : sizeof(*m);
+	struct iovec iov[2] = {
+		{.iov_base = (char *)m + skip, .iov_len = sizeof(*m) - skip},
+		{.iov_base = (char *)payload + (*sent - skip),
+		 .iov_len = m->len - (*sent - skip)}};
+	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = m->len ? 2 : 1};
+	union control control;
+	ssize_t n;
+
+	/* Once: descriptors travel with the first byte. */
+	if (!*sent && m->nr_fds)
+		attach_fds(&msg, &control, fds, m->nr_fds);
+	n = sendmsg(sock, &msg, MSG_NOSIGNAL | flags);
+	if (n < 0)
+		return -errno;
+	*sent += (size_t)n;
+	return 0;
+}
+
 int message_send(int sock, const struct message *m, const void *payload, const int *fds,
 		 int64_t deadline_ns)
 {
-	union control control;
-	size_t sent = 0, total = sizeof(*m) + m->len;
+	size_t sent = 0;
 
 	if (m->nr_fds > WORKER_MAX_FDS)
 		return -EINVAL;
-	while (sent < total) {
-		struct iovec iov[2] = {{.iov_base = (char *)m, .iov_len = sizeof(*m)},
-				       {.iov_base = (char *)payload, .iov_len = m->len}};
-		struct msghdr msg = {.msg_iov = iov, .msg_iovlen = m->len ? 2 : 1};
-		size_t skip = sent < sizeof(*m) ? sent : sizeof(*m);
-		ssize_t n;
-		int rc;
+	while (sent < sizeof(*m) + m->len) {
+		int rc = send_piece(sock, m, payload, fds, nonblocking(deadline_ns),
+				    &sent);
 
-		iov[0].iov_base = (char *)m + skip;
-		iov[0].iov_len -= skip;
-		if (m->len) {
-			iov[1].iov_base = (char *)payload + (sent - skip);
-			iov[1].iov_len -= sent - skip;
-		}
-		/* Once: descriptors travel with the first byte. */
-		if (!sent && m->nr_fds)
-			attach_fds(&msg, &control, fds, m->nr_fds);
-		n = sendmsg(sock, &msg, MSG_NOSIGNAL | nonblocking(deadline_ns));
-		if (n >= 0) {
-			sent += (size_t)n;
-			continue;
-		}
-		rc = retry(sock, POLLOUT, deadline_ns);
+		if (rc)
+			rc = retry(rc, sock, POLLOUT, deadline_ns);
 		if (rc)
 			return rc;
 	}
 	return 0;
+}
+
+int message_send_some(int sock, const struct message *m, const void *payload,
+		      const int *fds, size_t *sent)
+{
+	return failure(send_piece(sock, m, payload, fds, MSG_DONTWAIT, sent));
 }
 
 /* Keeps the wanted descriptors in @msg and closes the rest. */
@@ -141,39 +156,52 @@ static void collect_fds(struct msghdr *msg, struct message_fds *fds)
 }
 
 /*
- * Receives exactly @len bytes. Without @fds no room for control data is given,
- * and the kernel drops descriptors that were sent instead of installing them.
+ * One recvmsg(2) of what is missing. Without @fds no room for control data is given, and
+ * the kernel drops descriptors that were sent instead of installing them.
  */
+static int recv_piece(int sock, void *buf, size_t len, struct message_fds *fds, int flags,
+		      size_t *got)
+{
+	struct iovec iov = {.iov_base = (char *)buf + *got, .iov_len = len - *got};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	union control control;
+	ssize_t n;
+
+	if (fds) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+	}
+	n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC | flags);
+	if (n < 0)
+		return -errno;
+	if (fds)
+		collect_fds(&msg, fds);
+	if (!n)
+		return *got ? -EPIPE : -ENODATA;
+	*got += (size_t)n;
+	return 0;
+}
+
+/* Receives exactly @len bytes. */
 static int recv_exact(int sock, void *buf, size_t len, struct message_fds *fds,
 		      int64_t deadline_ns)
 {
 	size_t got = 0;
 
 	while (got < len) {
-		struct iovec iov = {.iov_base = (char *)buf + got, .iov_len = len - got};
-		struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
-		union control control;
-		ssize_t n;
-		int rc;
+		int rc = recv_piece(sock, buf, len, fds, nonblocking(deadline_ns), &got);
 
-		if (fds) {
-			msg.msg_control = &control;
-			msg.msg_controllen = sizeof(control);
-		}
-		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC | nonblocking(deadline_ns));
-		if (n >= 0 && fds)
-			collect_fds(&msg, fds);
-		if (n > 0) {
-			got += (size_t)n;
-			continue;
-		}
-		if (!n)
-			return got ? -EPIPE : -ENODATA;
-		rc = retry(sock, POLLIN, deadline_ns);
+		if (rc)
+			rc = retry(rc, sock, POLLIN, deadline_ns);
 		if (rc)
 			return rc;
 	}
 	return 0;
+}
+
+int message_recv_some(int sock, void *buf, size_t len, size_t *got)
+{
+	return failure(recv_piece(sock, buf, len, NULL, MSG_DONTWAIT, got));
 }
 
 int message_recv(int sock, struct message *ret, struct message_fds *fds,

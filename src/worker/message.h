@@ -93,4 +93,20 @@ int message_recv(int sock, struct message *ret, struct message_fds *fds,
 /** Receives exactly @len bytes of payload. Return: as message_recv(). */
 int message_recv_payload(int sock, void *buf, size_t len, int64_t deadline_ns);
 
+/*
+ * The same in pieces, without waiting: each call moves what fits at once, and adds it to
+ * *@sent or *@got. Return: 0: call it again while bytes are missing; -EAGAIN: none could be
+ * moved; or an error as above.
+ */
+
+/** @sent  of header and payload; 0 at first. The descriptors go with the first byte. */
+int message_send_some(int sock, const struct message *m, const void *payload,
+		      const int *fds, size_t *sent);
+
+/** Waits for @events: POLLIN or POLLOUT. Return: 0, -ETIMEDOUT, or a negative errno. */
+int message_wait(int sock, short events, int64_t deadline_ns);
+
+/** Takes bytes of a header or a payload, of which @got < @len are there. */
+int message_recv_some(int sock, void *buf, size_t len, size_t *got);
+
 #endif

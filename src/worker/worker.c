@@ -6,7 +6,9 @@
  */
 #include "worker/worker.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,26 +25,60 @@
 #define START_MS            10000
 #define KEEP_BUFFER_BYTES   (1u << 20) /* a larger reply is freed at the next call */
 
+#define STEP_NS             INT64_C(5000000) /* of worker_receive() */
+
 #define NS_PER_MS           INT64_C(1000000)
 #define NS_PER_S            UINT64_C(1000000000)
+
+enum call_phase {
+	CALL_NONE,
+	CALL_SENDING, /* the request, or the answer to a need */
+	CALL_HEADER, /* receiving */
+	CALL_NEED, /* receiving what the child needs */
+	CALL_REPLY, /* receiving */
+	CALL_OVER, /* the answer waits to be taken */
+};
+
+/* One call under way; all zeroes: none. */
+struct call {
+	enum call_phase phase;
+	bool can_go_on; /* it stopped for its caller's sake, not for the child's */
+	worker_need_fn need;
+	void *need_ctx;
+	int64_t deadline_ns;
+	unsigned int nr_needs;
+
+	struct message out;
+	const void *request; /* borrowed: the payload of the first message */
+	size_t sent;
+	int need_fd; /* goes with the answer to a need; -1: none */
+
+	struct message in;
+	uint8_t *what; /* payload of a need; heap */
+	size_t got; /* of the header or payload that is being received */
+
+	enum worker_answer answer; /* if it is over */
+	int error;
+};
 
 struct worker {
 	struct worker_config config;
 	struct child child;
 	struct undead undead;
 	unsigned int nr_child_calls;
+	struct call call;
 	uint8_t *reply;
 	size_t reply_cap;
 	struct worker_stats stats;
 };
 
-/* One call under way. */
-struct call {
-	worker_need_fn need;
-	void *need_ctx;
-	int64_t deadline_ns;
-	unsigned int nr_needs;
-};
+/* Frees what only a call under way needs. */
+static void call_let_go(struct call *call)
+{
+	free(take_ptr(call->what));
+	cleanup_closep(&call->need_fd);
+	call->need_fd = -1;
+}
 
 int worker_new(const struct worker_config *config, struct worker **ret, struct error *err)
 {
@@ -57,6 +93,7 @@ int worker_new(const struct worker_config *config, struct worker **ret, struct e
 	if (!w->config.cpu_seconds)
 		w->config.cpu_seconds = DEFAULT_CPU_SECONDS;
 	w->child = CHILD_NONE;
+	w->call.need_fd = -1;
 	*ret = w;
 	return 0;
 }
@@ -68,6 +105,7 @@ void worker_free(struct worker *w)
 	if (undead_reap(&w->undead))
 		child_kill(&w->child, &w->undead);
 	undead_deinit(&w->undead);
+	call_let_go(&w->call);
 	free(w->reply);
 	free(w);
 }
@@ -182,29 +220,6 @@ static enum worker_answer answer_of(int rc)
 	}
 }
 
-static int answer_need(struct worker *w, struct call *call, const struct message *m)
-{
-	struct message answer = {.type = MESSAGE_NEED_ANSWER};
-	_cleanup_free_ uint8_t *what = NULL;
-	_cleanup_close_ int fd = -1;
-	int rc;
-
-	if (m->len > WORKER_MAX_NEED_BYTES)
-		return -EBADMSG;
-	what = malloc(m->len + 1);
-	if (!what)
-		return -EBADMSG;
-	rc = message_recv_payload(w->child.sock, what, m->len, call->deadline_ns);
-	if (rc)
-		return rc;
-	if (call->need && call->nr_needs < MAX_NEEDS_PER_CALL) {
-		call->nr_needs++;
-		fd = call->need(call->need_ctx, what, m->len);
-	}
-	answer.nr_fds = fd >= 0;
-	return message_send(w->child.sock, &answer, NULL, &fd, call->deadline_ns);
-}
-
 /* The buffer is not zeroed: pages that never arrive are never touched. */
 static int reserve_reply(struct worker *w, size_t len)
 {
@@ -221,44 +236,131 @@ static int reserve_reply(struct worker *w, size_t len)
 	return 0;
 }
 
-/* Answers needs until the child has finished. Return: 0 with the last header. */
-static int serve_needs(struct worker *w, struct call *call, struct message *ret)
+static void receive_next(struct call *call, enum call_phase phase)
 {
-	for (;;) {
-		int rc = message_recv(w->child.sock, ret, NULL, call->deadline_ns);
+	call->phase = phase;
+	call->got = 0;
+}
 
-		if (rc)
-			return rc;
-		if (ret->nr_fds)
+static void call_over(struct call *call, enum worker_answer answer, int error)
+{
+	call_let_go(call);
+	call->phase = CALL_OVER;
+	call->answer = answer;
+	call->error = error;
+}
+
+/* @fds  that go with the first byte */
+static int send_some(struct worker *w, const int *fds)
+{
+	struct call *call = &w->call;
+	int rc = message_send_some(w->child.sock, &call->out, call->request, fds,
+				   &call->sent);
+
+	if (rc || call->sent < sizeof(call->out) + call->out.len)
+		return rc;
+	cleanup_closep(&call->need_fd);
+	call->need_fd = -1;
+	receive_next(call, CALL_HEADER);
+	return 0;
+}
+
+static int take_header(struct worker *w)
+{
+	struct call *call = &w->call;
+	const struct message *in = &call->in;
+
+	if (in->nr_fds)
+		return -EBADMSG;
+	switch (in->type) {
+	case MESSAGE_NEED:
+		if (in->len > WORKER_MAX_NEED_BYTES)
 			return -EBADMSG;
-		if (ret->type != MESSAGE_NEED)
-			return 0;
-		/* A child that never stops asking never lets the socket run dry. */
-		if (message_clock_ns() >= call->deadline_ns)
-			return -ETIMEDOUT;
-		rc = answer_need(w, call, ret);
-		if (rc)
-			return rc;
+		call->what = malloc(in->len + 1);
+		receive_next(call, CALL_NEED);
+		return call->what ? 0 : -EBADMSG;
+	case MESSAGE_FAILED:
+		if (in->len || !in->value || in->value > 4095)
+			return -EBADMSG;
+		call_over(call, WORKER_FAILED, -(int)in->value);
+		return 0;
+	case MESSAGE_REPLY:
+		if (in->len > WORKER_MAX_REPLY_BYTES)
+			return -EBADMSG;
+		receive_next(call, CALL_REPLY);
+		return reserve_reply(w, in->len);
+	default:
+		return -EBADMSG;
 	}
 }
 
-static int take_answer(struct worker *w, struct call *call, struct message *ret)
+/* The child waits for a descriptor, or "none". */
+static void answer_need(struct call *call)
 {
-	int rc = serve_needs(w, call, ret);
-
-	if (rc)
-		return rc;
-	if (ret->type == MESSAGE_FAILED)
-		return ret->len || !ret->value || ret->value > 4095 ? -EBADMSG : 0;
-	if (ret->type != MESSAGE_REPLY || ret->len > WORKER_MAX_REPLY_BYTES)
-		return -EBADMSG;
-	rc = reserve_reply(w, ret->len);
-	if (rc)
-		return rc;
-	return message_recv_payload(w->child.sock, w->reply, ret->len, call->deadline_ns);
+	if (call->need && call->nr_needs < MAX_NEEDS_PER_CALL) {
+		call->nr_needs++;
+		call->need_fd = call->need(call->need_ctx, call->what, call->in.len);
+	}
+	free(take_ptr(call->what));
+	call->out = (struct message){.type = MESSAGE_NEED_ANSWER,
+				     .nr_fds = call->need_fd >= 0};
+	call->sent = 0;
+	call->phase = CALL_SENDING;
 }
 
-static enum worker_answer give_up(struct worker *w, enum worker_answer answer)
+/* Receives some of what the phase is for, and goes to the next one behind all of it. */
+static int receive_some(struct worker *w)
+{
+	struct call *call = &w->call;
+	bool is_header = call->phase == CALL_HEADER, is_need = call->phase == CALL_NEED;
+	size_t len = is_header ? sizeof(call->in) : call->in.len;
+	void *buf = is_header ? (void *)&call->in : is_need ? call->what : w->reply;
+	int rc = 0;
+
+	if (call->got < len)
+		rc = message_recv_some(w->child.sock, buf, len, &call->got);
+	if (rc || call->got < len)
+		return rc;
+	if (is_header)
+		return take_header(w);
+	if (is_need)
+		answer_need(call);
+	else
+		call_over(call, WORKER_OK, 0);
+	return 0;
+}
+
+/*
+ * Does what can be done now, for a while. Return: 0: the call is over, -EAGAIN, or why it
+ * has to be given up.
+ */
+static int go_on(struct worker *w)
+{
+	struct call *call = &w->call;
+	int64_t begin_ns = message_clock_ns();
+
+	call->can_go_on = false;
+	while (call->phase != CALL_OVER) {
+		int rc = call->phase == CALL_SENDING ? send_some(w, &call->need_fd)
+						     : receive_some(w);
+		int64_t now_ns = message_clock_ns();
+
+		if (rc && rc != -EAGAIN)
+			return rc;
+		/* A child that never stops asking never lets the socket run dry. */
+		if (now_ns >= call->deadline_ns && call->phase != CALL_OVER)
+			return -ETIMEDOUT;
+		if (rc)
+			return rc;
+		if (now_ns - begin_ns >= STEP_NS) {
+			call->can_go_on = true;
+			return -EAGAIN;
+		}
+	}
+	return 0;
+}
+
+static void give_up(struct worker *w, enum worker_answer answer)
 {
 	if (answer == WORKER_DIED)
 		w->stats.nr_died++;
@@ -267,7 +369,101 @@ static enum worker_answer give_up(struct worker *w, enum worker_answer answer)
 	else
 		w->stats.nr_bad_reply++;
 	child_kill(&w->child, &w->undead);
-	return answer;
+	call_over(&w->call, answer, 0);
+}
+
+void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
+		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,
+		 unsigned int deadline_ms)
+{
+	struct call *call = &w->call;
+	int rc;
+
+	assert(call->phase == CALL_NONE);
+	*call = (struct call){
+		.phase = CALL_SENDING,
+		.need = need,
+		.need_ctx = need_ctx,
+		.out = {.type = MESSAGE_REQUEST,
+			.value = op,
+			.len = (uint32_t)len,
+			.nr_fds = (uint32_t)nr_fds},
+		.request = request,
+		.need_fd = -1,
+	};
+	w->stats.nr_calls++;
+	if (w->reply_cap > KEEP_BUFFER_BYTES) {
+		free(take_ptr(w->reply));
+		w->reply_cap = 0;
+	}
+	if (len > WORKER_MAX_REQUEST_BYTES || nr_fds > WORKER_MAX_FDS) {
+		call_over(call, WORKER_FAILED, -E2BIG);
+		return;
+	}
+	if (ensure_child(w, deadline_ms)) {
+		call_over(call, WORKER_CANNOT_START, 0);
+		return;
+	}
+	w->nr_child_calls++;
+	call->deadline_ns = message_clock_ns() + deadline_ms * NS_PER_MS;
+	do
+		rc = send_some(w, fds);
+	while (!rc && !call->sent);
+	/* No room for one byte: the child has not read all of the call before. */
+	if (rc)
+		give_up(w, answer_of(rc));
+}
+
+enum worker_answer worker_receive(struct worker *w, struct wire_reader *ret,
+				  int *ret_error)
+{
+	struct call *call = &w->call;
+	int rc;
+
+	assert(call->phase != CALL_NONE);
+	rc = go_on(w);
+	if (rc == -EAGAIN)
+		return WORKER_PENDING;
+	if (rc)
+		give_up(w, answer_of(rc));
+	call->phase = CALL_NONE;
+	if (call->answer == WORKER_FAILED && ret_error)
+		*ret_error = call->error;
+	if (call->answer == WORKER_OK)
+		*ret = (struct wire_reader){.data = w->reply, .len = call->in.len};
+	return call->answer;
+}
+
+bool worker_waits(const struct worker *w, struct worker_wait *ret)
+{
+	const struct call *call = &w->call;
+
+	if (call->phase == CALL_NONE || call->phase == CALL_OVER || call->can_go_on)
+		return false;
+	*ret = (struct worker_wait){
+		.fd = w->child.sock,
+		.events = call->phase == CALL_SENDING ? POLLOUT : POLLIN,
+		.deadline_ns = call->deadline_ns,
+	};
+	return true;
+}
+
+void worker_wait(const struct worker *w)
+{
+	struct worker_wait wait;
+
+	if (worker_waits(w, &wait))
+		message_wait(wait.fd, wait.events, wait.deadline_ns);
+}
+
+void worker_cancel(struct worker *w)
+{
+	struct call *call = &w->call;
+
+	if (call->phase != CALL_NONE && call->phase != CALL_OVER)
+		child_kill(&w->child, &w->undead);
+	call_let_go(call);
+	call->phase = CALL_NONE;
 }
 
 enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
@@ -276,37 +472,10 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 			       unsigned int deadline_ms, struct wire_reader *ret,
 			       int *ret_error)
 {
-	struct message m = {.type = MESSAGE_REQUEST, .value = op};
-	struct call call = {.need = need, .need_ctx = need_ctx};
-	int rc;
+	enum worker_answer answer;
 
-	w->stats.nr_calls++;
-	if (len > WORKER_MAX_REQUEST_BYTES || nr_fds > WORKER_MAX_FDS) {
-		if (ret_error)
-			*ret_error = -E2BIG;
-		return WORKER_FAILED;
-	}
-	if (w->reply_cap > KEEP_BUFFER_BYTES) {
-		free(take_ptr(w->reply));
-		w->reply_cap = 0;
-	}
-	if (ensure_child(w, deadline_ms))
-		return WORKER_CANNOT_START;
-
-	w->nr_child_calls++;
-	call.deadline_ns = message_clock_ns() + deadline_ms * NS_PER_MS;
-	m.len = (uint32_t)len;
-	m.nr_fds = (uint32_t)nr_fds;
-	rc = message_send(w->child.sock, &m, request, fds, call.deadline_ns);
-	if (!rc)
-		rc = take_answer(w, &call, &m);
-	if (rc)
-		return give_up(w, answer_of(rc));
-	if (m.type == MESSAGE_FAILED) {
-		if (ret_error)
-			*ret_error = -(int)m.value;
-		return WORKER_FAILED;
-	}
-	*ret = (struct wire_reader){.data = w->reply, .len = m.len};
-	return WORKER_OK;
+	worker_send(w, op, request, len, fds, nr_fds, need, need_ctx, deadline_ms);
+	while ((answer = worker_receive(w, ret, ret_error)) == WORKER_PENDING)
+		worker_wait(w);
+	return answer;
 }

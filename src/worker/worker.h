@@ -13,6 +13,7 @@
 #ifndef LB_WORKER_WORKER_H
 #define LB_WORKER_WORKER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -72,6 +73,7 @@ enum worker_answer {
 	WORKER_DEADLINE, /* did not answer in time and was killed */
 	WORKER_BAD_REPLY, /* sent no valid reply, or too much; was killed */
 	WORKER_CANNOT_START, /* no child could be started and locked down */
+	WORKER_PENDING, /* worker_receive() only: not yet */
 };
 
 struct worker_stats {
@@ -98,15 +100,49 @@ DEFINE_CLEANUP(struct worker, worker_free);
 typedef int (*worker_need_fn)(void *ctx, const void *what, size_t len);
 
 /**
- * Sends one request and waits for its answer.
+ * Begins a call, of which a worker has one at a time: the answer is that of
+ * worker_receive(). Waits for nothing but the start of a fresh child.
  *
- * @fds        borrowed; sent along
- * @need       may be NULL: every need is answered "none"; at most 4096 per call
+ * @request    len bytes, borrowed until worker_receive() has an answer
+ * @fds        borrowed until return; sent along
+ * @need       may be NULL: every need is answered "none"; at most 4096 per call. Called
+ *             by worker_receive()
  * @deadline_ms  wall time for the whole call, needs included; the start of a
  *             fresh child is not charged to the object (it has 10 s of its own)
+ */
+void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
+		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,
+		 unsigned int deadline_ms);
+
+/**
+ * Goes on with the call, for some milliseconds at most: sends the rest of the request,
+ * answers needs, receives. Never waits, but for the death of a child that it kills
+ * (CHILD_KILL_WAIT_MS).
+ *
  * @ret        on WORKER_OK a reader over the reply, valid until the next call
  * @ret_error  on WORKER_FAILED the op's negative errno; may be NULL
+ * Return: WORKER_PENDING, or the answer, which ends the call.
  */
+enum worker_answer worker_receive(struct worker *w, struct wire_reader *ret,
+				  int *ret_error);
+
+/* When worker_receive() can go on: this descriptor is ready, or the deadline is over. */
+struct worker_wait {
+	int fd;
+	short events; /* POLLIN, POLLOUT */
+	int64_t deadline_ns; /* CLOCK_MONOTONIC */
+};
+
+/** Return: false: nothing to wait for: there is no call, or it can go on at once. */
+bool worker_waits(const struct worker *w, struct worker_wait *ret);
+
+/** Waits until worker_receive() can go on. */
+void worker_wait(const struct worker *w);
+
+/** Ends the call under way, if there is one, and its child. */
+void worker_cancel(struct worker *w);
+
+/** Does a whole call, and waits for its answer. Arguments as above, all borrowed. */
 enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
 			       size_t len, const int *fds, size_t nr_fds,
 			       worker_need_fn need, void *need_ctx,

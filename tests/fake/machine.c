@@ -616,6 +616,14 @@ int wakeups_watch(struct wakeups *w, int fd, enum wakeup kind, struct error *err
 	return 0;
 }
 
+void wakeups_watch_once(struct wakeups *w, int fd, short events, enum wakeup kind)
+{
+	(void)w;
+	(void)fd;
+	(void)events;
+	(void)kind;
+}
+
 static unsigned int ready(void)
 {
 	unsigned int kinds = 0;
@@ -626,6 +634,8 @@ static unsigned int ready(void)
 		kinds |= WAKEUP_SAMPLER;
 	if (the_writer && the_writer->work && fake.now_ns >= the_writer->done_ns)
 		kinds |= WAKEUP_WRITER;
+	if (fake.answer_ns && fake.now_ns >= fake.answer_ns)
+		kinds |= WAKEUP_DECODER;
 	return kinds;
 }
 
@@ -640,6 +650,8 @@ static unsigned int wait_for(unsigned int kinds, uint64_t timeout_ns)
 		if (the_writer && the_writer->work && the_writer->done_ns < to_ns &&
 		    the_writer->done_ns > fake.now_ns)
 			to_ns = the_writer->done_ns;
+		if (fake.answer_ns > fake.now_ns && fake.answer_ns < to_ns)
+			to_ns = fake.answer_ns;
 		fake_pass(to_ns > fake.now_ns ? to_ns - fake.now_ns : 0);
 	}
 	return ready() & kinds;

@@ -53,6 +53,7 @@ struct fake_machine {
 	uint32_t longest_answer_ms; /* to one of them */
 	size_t nr_requests; /* to the decoder */
 	uint32_t last_request_ms;
+	uint64_t answer_ns; /* when the decoder has done its request; 0: it has none */
 	size_t nr_writes; /* begun */
 	uint32_t writes_ms[FAKE_MAX_LOG]; /* begun */
 	bool is_stopped;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Parts of the machine that the scripts leave alone, and the decoder, which takes its time. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/private_rss.h"
@@ -35,11 +36,9 @@ void worker_free(struct worker *w)
 	free(w);
 }
 
-enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
-			       size_t len, const int *fds, size_t nr_fds,
-			       worker_need_fn need, void *need_ctx,
-			       unsigned int deadline_ms, struct wire_reader *ret,
-			       int *ret_error)
+void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
+		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,
+		 unsigned int deadline_ms)
 {
 	(void)op;
 	(void)request;
@@ -49,13 +48,55 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 	(void)need;
 	(void)need_ctx;
 	(void)deadline_ms;
-	(void)ret;
-	(void)ret_error;
+	assert(!fake.answer_ns);
 	w->stats.nr_deadline++;
 	fake.nr_requests++;
-	fake_pass(fake.name_ms * FAKE_MS);
+	fake.answer_ns = fake.now_ns + fake.name_ms * FAKE_MS;
+}
+
+enum worker_answer worker_receive(struct worker *w, struct wire_reader *ret,
+				  int *ret_error)
+{
+	(void)w;
+	(void)ret;
+	(void)ret_error;
+	assert(fake.answer_ns);
+	if (fake.now_ns < fake.answer_ns)
+		return WORKER_PENDING;
+	fake.answer_ns = 0;
 	fake.last_request_ms = fake_now_ms();
 	return WORKER_DEADLINE;
+}
+
+bool worker_waits(const struct worker *w, struct worker_wait *ret)
+{
+	(void)w;
+	*ret = (struct worker_wait){.deadline_ns = INT64_MAX};
+	return fake.answer_ns != 0;
+}
+
+void worker_wait(const struct worker *w)
+{
+	(void)w;
+	if (fake.now_ns < fake.answer_ns)
+		fake_pass(fake.answer_ns - fake.now_ns);
+}
+
+void worker_cancel(struct worker *w)
+{
+	(void)w;
+	fake.answer_ns = 0;
+}
+
+enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
+			       size_t len, const int *fds, size_t nr_fds,
+			       worker_need_fn need, void *need_ctx,
+			       unsigned int deadline_ms, struct wire_reader *ret,
+			       int *ret_error)
+{
+	worker_send(w, op, request, len, fds, nr_fds, need, need_ctx, deadline_ms);
+	worker_wait(w);
+	return worker_receive(w, ret, ret_error);
 }
 
 void worker_stats(const struct worker *w, struct worker_stats *ret)

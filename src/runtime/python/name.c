@@ -6,7 +6,6 @@
 
 #include "base/strpool.h"
 #include "decode/answer.h"
-#include "decode/requests.h"
 #include "lineburn.h"
 #include "process/process.h"
 #include "runtime/python/frozen.h"
@@ -26,8 +25,8 @@ static bool begins_code(const struct runtime_frame *frames, size_t i)
 	return !i || frames[i].code != frames[i - 1].code;
 }
 
-static void put_request(struct wire_writer *w, const struct runtime_frame *frames,
-			size_t nr)
+void python_put_frames(struct wire_writer *w, const struct runtime_frame *frames,
+		       size_t nr)
 {
 	uint32_t code = 0, nr_codes = 0;
 
@@ -94,20 +93,13 @@ static void make_absolute(const struct runtime_naming *with, struct answers *ans
 int python_name_frames(const struct runtime_naming *with,
 		       const struct runtime_frame *frames, size_t nr, struct answers *ret)
 {
-	struct wire_writer w = {.max = WORKER_MAX_REQUEST_BYTES};
 	struct answers answers = {0};
-	struct wire_reader r;
-	enum worker_answer answer = WORKER_FAILED;
 	int err;
 
-	put_request(&w, frames, nr);
-	if (!w.failed)
-		answer = worker_call(with->decoder, DECODER_PYTHON_CODE, w.data, w.len,
-				     NULL, 0, NULL, NULL, with->deadline_ms, &r, NULL);
-	wire_writer_deinit(&w);
-	if (answer != WORKER_OK || wire_get_u32(&r) != MISS_NONE)
+	(void)frames;
+	if (wire_get_u32(with->reply) != MISS_NONE)
 		return -ENODATA;
-	err = answers_read(&r, nr, with->pool, &answers);
+	err = answers_read(with->reply, nr, with->pool, &answers);
 	if (err)
 		return err == -EBADMSG ? -ENODATA : err;
 	make_absolute(with, &answers);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names frames of Python: sends the copied code objects to a decoder. */
+/* Names frames of Python by a decoder, which gets the copied code objects. */
 #ifndef LB_RUNTIME_PYTHON_NAME_H
 #define LB_RUNTIME_PYTHON_NAME_H
 
 #include "runtime/runtime.h"
 
+/** Implements runtime.put_frames() for DECODER_PYTHON_CODE. */
+void python_put_frames(struct wire_writer *request, const struct runtime_frame *frames,
+		       size_t nr);
 /** Implements runtime.name_frames(). */
 int python_name_frames(const struct runtime_naming *with,
 		       const struct runtime_frame *frames, size_t nr,

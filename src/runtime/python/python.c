@@ -99,5 +99,7 @@ const struct runtime python_runtime = {
 	.facts_are_sane = build_is_sane,
 	.locate = locate,
 	.read_cut = python_read_cut,
+	.put_frames = python_put_frames,
+	.naming_op = DECODER_PYTHON_CODE,
 	.name_frames = python_name_frames,
 };

@@ -12,7 +12,9 @@
 
 #define MAX_DIRS       16
 #define MAX_PATH_BYTES 4096
-#define DEADLINE_MS    1000
+#define DEADLINE_MS    1000 /* of one file */
+#define FUNCTION_NS    INT64_C(1000000000) /* no file is opened for it after that */
+#define STEP_NS        INT64_C(20000000) /* no function is begun after that */
 #define MAX_PARTS      16 /* of a function's dotted name: a.b.c.f */
 
 /* Directories to search for modules; strings are not terminated. */
@@ -230,20 +232,27 @@ static void find_one(const struct module_search *s, struct python_function *f)
 			return;
 }
 
-void python_source_find(const struct process *proc, struct worker *decoder,
-			struct strpool *pool, struct python_function *functions,
-			size_t nr, int64_t *budget_ns)
+size_t python_source_find(const struct process *proc, struct worker *decoder,
+			  struct strpool *pool, struct python_function *functions,
+			  size_t nr, int64_t *budget_ns)
 {
 	struct module_search s = {.proc = proc, .decoder = decoder, .pool = pool};
-	int64_t begin_ns = (int64_t)clock_now_ns();
+	int64_t begin_ns = (int64_t)clock_now_ns(), now_ns = begin_ns;
+	size_t done = 0;
 
-	s.end_ns = begin_ns + *budget_ns;
 	add_main(&s);
 	add_packages_dirs(&s);
-	for (size_t i = 0; i < nr; i++) {
-		functions[i].file = NULL;
-		functions[i].line = 0;
-		find_one(&s, &functions[i]);
+	while (done < nr && now_ns - begin_ns < STEP_NS) {
+		struct python_function *f = &functions[done++];
+
+		s.end_ns = begin_ns + *budget_ns;
+		if (s.end_ns > now_ns + FUNCTION_NS)
+			s.end_ns = now_ns + FUNCTION_NS;
+		f->file = NULL;
+		f->line = 0;
+		find_one(&s, f);
+		now_ns = (int64_t)clock_now_ns();
 	}
-	*budget_ns -= (int64_t)clock_now_ns() - begin_ns;
+	*budget_ns -= now_ns - begin_ns;
+	return done;
 }

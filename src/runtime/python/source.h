@@ -21,15 +21,18 @@ struct python_function {
 };
 
 /**
- * Sets file and line of each function; none if it is missing or defined several times.
+ * Sets file and line of the first functions; none if one is missing or defined several
+ * times. Searches for 20 ms, and for at least one function: some milliseconds mostly, and
+ * never longer than 2 s.
  * Cost: a few openat2(2) and one call of @decoder per function.
  *
  * @budget_ns  time for this and later calls; when it is used up, the rest is not
  *             searched. The target chooses the names, so their number is unlimited.
+ * Return: how many functions are done; call it again for the others.
  */
-void python_source_find(const struct process *proc, struct worker *decoder,
-			struct strpool *pool, struct python_function *functions,
-			size_t nr, int64_t *budget_ns);
+size_t python_source_find(const struct process *proc, struct worker *decoder,
+			  struct strpool *pool, struct python_function *functions,
+			  size_t nr, int64_t *budget_ns);
 
 /**
  * Finds the path of __main__ in the arguments ('\n' after each): "app.py" of "python -u

@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
@@ -50,6 +52,26 @@ static void descriptors_and_time(void **state)
 	assert_int_equal(wakeups_wait_but(w, WAKEUP_SAMPLER, LONG_NS), WAKEUP_WRITER);
 	close(sampler);
 	close(writer);
+}
+
+/* It tells once, also of a new descriptor with the number of one that was closed. */
+static void a_descriptor_that_is_watched_once(void **state)
+{
+	struct wakeups *w = *state;
+	int fd = eventfd(1, EFD_CLOEXEC), other = eventfd(1, EFD_CLOEXEC);
+
+	wakeups_watch_once(w, fd, POLLOUT, WAKEUP_DECODER);
+	assert_int_equal(wakeups_wait(w, LONG_NS), WAKEUP_DECODER);
+	assert_int_equal(wakeups_wait(w, 0), 0);
+	wakeups_watch_once(w, fd, POLLIN, WAKEUP_DECODER);
+	assert_int_equal(wakeups_wait_but(w, WAKEUP_SAMPLER, 1000000), 0);
+	assert_int_equal(wakeups_wait(w, LONG_NS), WAKEUP_DECODER);
+	assert_int_equal(dup3(other, fd, O_CLOEXEC), fd);
+	assert_int_equal(wakeups_wait(w, 0), 0);
+	wakeups_watch_once(w, fd, POLLIN, WAKEUP_DECODER);
+	assert_int_equal(wakeups_wait(w, LONG_NS), WAKEUP_DECODER);
+	close(fd);
+	close(other);
 }
 
 static void signals(void **state)
@@ -106,6 +128,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(descriptors_and_time, open_wakeups,
 						close_wakeups),
+		cmocka_unit_test_setup_teardown(a_descriptor_that_is_watched_once,
+						open_wakeups, close_wakeups),
 		cmocka_unit_test_setup_teardown(signals, open_wakeups, close_wakeups),
 		cmocka_unit_test_setup_teardown(a_child_ends, open_wakeups,
 						close_wakeups),

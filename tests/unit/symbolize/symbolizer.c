@@ -273,6 +273,58 @@ static void test_debug_file_of_who_is_known(void **state)
 	close(known.root_fd);
 }
 
+/* Goes on until a request was sent and is not answered. */
+static void begin_to_resolve(void)
+{
+	struct worker_wait wait;
+
+	do
+		assert_int_equal(symbolizer_resolve_step(sym, NULL), 1);
+	while (!worker_waits(worker, &wait));
+}
+
+/* A process loses its root while the decoder works, which then needs a file there. */
+static void test_root_goes_while_it_resolves(void **state)
+{
+	struct process proc = new_process(0);
+	struct target_file *file = open_file("sleeper", "/sleeper");
+	uint64_t off =
+		fixture_file_off("sleeper", fixture_vaddr("sleeper.debug", "main"));
+	uint32_t id;
+
+	(void)state;
+	proc.root_fd = open(fixture_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	proc.uid = geteuid();
+	proc.gid = getegid();
+	map_at(&proc, MAPPING_FILE, file, BASE, 0);
+	id = symbolizer_want(sym, &proc, BASE + off, FRAME_LEAF, 1, 2);
+	begin_to_resolve();
+	cleanup_closep(&proc.root_fd);
+	proc.root_fd = -1;
+	assert_miss(resolve_one(id), MISS_NO_SYMBOLS);
+	maps_deinit(&proc.maps);
+}
+
+/* The decoder goes on with others, with a fresh child. */
+static void test_end_while_it_resolves(void **state)
+{
+	struct process proc = new_process(0);
+	struct target_file *file = open_file("prog", "/opt/prog");
+	uint64_t ip = ip_of(BASE, fixture_vaddr("prog", "fn"));
+	struct symbolizer_config config = {.kallsyms_path = "kallsyms"};
+	uint32_t id;
+
+	(void)state;
+	map_at(&proc, MAPPING_FILE, file, BASE, 0);
+	symbolizer_want(sym, &proc, ip, FRAME_LEAF, 1, 2);
+	begin_to_resolve();
+	symbolizer_free(take_ptr(sym));
+	assert_int_equal(symbolizer_new(&config, pool, worker, NULL, &sym, NULL), 0);
+	id = symbolizer_want(sym, &proc, ip, FRAME_LEAF, 1, 2);
+	assert_string_equal(function_of(resolve_one(id)), "fn");
+	maps_deinit(&proc.maps);
+}
+
 static void test_lines_of_a_file(void **state)
 {
 	struct process proc = new_process(0);
@@ -904,6 +956,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_debug_file_of_who_is_known),
+		TEST(test_root_goes_while_it_resolves),
+		TEST(test_end_while_it_resolves),
 		TEST(test_lines_of_a_file),
 		TEST(test_return_addresses),
 		TEST(test_one_entry_whatever_the_process),

@@ -14,6 +14,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,12 +45,14 @@ enum test_op {
 	OP_FILL_REPLY, /* puts into the reply until the writer fails */
 	OP_SAY, /* sends the request's bytes raw, then waits for ever */
 	OP_SAY_AND_LEAVE, /* the same, then leaves */
+	OP_SAY_SLOWLY, /* a good reply with the request's bytes, a byte each 5 ms */
 	OP_REPLY_AND_SAY, /* a good reply followed by the request's bytes */
 	OP_REPLY_AND_LEAVE, /* a good reply, then leaves */
 	OP_SEND_FDS, /* a good reply with descriptors attached */
 	OP_NEED, /* asks with the request's bytes; replies what the file holds */
 	OP_NEED_MANY, /* asks u32 times; replies how many were answered with a file */
 	OP_NEED_FOREVER,
+	OP_NEED_DEAF, /* asks for ever, and reads no answer */
 	OP_LEAK_FD, /* duplicates fds[0] and keeps it; replies the duplicate */
 	OP_PID, /* replies getpid() */
 	NR_TEST_OPS,
@@ -178,6 +181,21 @@ OP(op_say_and_leave)
 	_exit(0);
 }
 
+OP(op_say_slowly)
+{
+	const struct message m = {.type = MESSAGE_REPLY, .len = (uint32_t)request->len};
+	char byte;
+
+	UNUSED;
+	for (size_t i = 0; i < sizeof(m) + request->len; i++) {
+		say(i < sizeof(m) ? (const uint8_t *)&m + i
+				  : request->data + (i - sizeof(m)),
+		    1);
+		usleep(5000);
+	}
+	return (int)recv(WORKER_SOCKET_FD, &byte, 1, 0);
+}
+
 static void say_reply(void)
 {
 	const struct message m = {.type = MESSAGE_REPLY};
@@ -274,6 +292,16 @@ OP(op_need_forever)
 	return 0;
 }
 
+OP(op_need_deaf)
+{
+	const struct message m = {.type = MESSAGE_NEED};
+
+	UNUSED;
+	for (volatile bool on = true; on;)
+		say(&m, sizeof(m));
+	return 0;
+}
+
 OP(op_leak_fd)
 {
 	UNUSED;
@@ -300,12 +328,14 @@ static const worker_op test_ops[NR_TEST_OPS] = {
 	[OP_FILL_REPLY] = op_fill_reply,
 	[OP_SAY] = op_say,
 	[OP_SAY_AND_LEAVE] = op_say_and_leave,
+	[OP_SAY_SLOWLY] = op_say_slowly,
 	[OP_REPLY_AND_SAY] = op_reply_and_say,
 	[OP_REPLY_AND_LEAVE] = op_reply_and_leave,
 	[OP_SEND_FDS] = op_send_fds,
 	[OP_NEED] = op_need,
 	[OP_NEED_MANY] = op_need_many,
 	[OP_NEED_FOREVER] = op_need_forever,
+	[OP_NEED_DEAF] = op_need_deaf,
 	[OP_LEAK_FD] = op_leak_fd,
 	[OP_PID] = op_pid,
 };
@@ -751,6 +781,191 @@ static void endless_needs_meet_the_deadline(void **state)
 	assert_echo_works(c.f);
 }
 
+/* ---- calls that are under way while their caller does something else ---- */
+
+static void send_op(struct fixture *f, enum test_op op, const void *request, size_t len,
+		    unsigned int deadline_ms)
+{
+	worker_send(f->w, op, request, len, &f->file, 1, give_file, f, deadline_ms);
+}
+
+/* Takes what is there, waits, and so on. @ret_pieces  how often it was not all */
+static enum worker_answer receive(struct fixture *f, struct wire_reader *ret,
+				  unsigned int *ret_pieces)
+{
+	enum worker_answer answer;
+	struct worker_wait wait;
+
+	*ret_pieces = 0;
+	while ((answer = worker_receive(f->w, ret, NULL)) == WORKER_PENDING) {
+		if (worker_waits(f->w, &wait)) {
+			assert_true(wait.fd >= 0);
+			assert_true(wait.deadline_ns > 0);
+		}
+		worker_wait(f->w);
+		++*ret_pieces;
+	}
+	assert_false(worker_waits(f->w, &wait));
+	return answer;
+}
+
+static void an_answer_comes_in_pieces(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	unsigned int pieces;
+
+	send_op(f, OP_SAY_SLOWLY, "twenty bytes of text", 20, LONG_MS);
+	assert_int_equal(receive(f, &reply, &pieces), WORKER_OK);
+	assert_int_equal(reply.len, 20);
+	assert_memory_equal(reply.data, "twenty bytes of text", 20);
+	assert_true(pieces >= 2);
+}
+
+static void large_messages_are_moved_in_pieces(void **state)
+{
+	const size_t size = 32 << 20;
+	struct fixture *f = *state;
+	uint8_t *sent = malloc(size);
+	struct worker_wait wait;
+	struct wire_reader reply;
+	unsigned int pieces;
+	const uint8_t *got;
+	size_t len;
+
+	assert_non_null(sent);
+	for (size_t i = 0; i < size; i++)
+		sent[i] = (uint8_t)(i * 2654435761u >> 13);
+	send_op(f, OP_ECHO, sent, size, LONG_MS);
+	assert_true(worker_waits(f->w, &wait));
+	assert_int_equal(wait.events, POLLOUT);
+	assert_int_equal(receive(f, &reply, &pieces), WORKER_OK);
+	assert_true(pieces > 2);
+	got = wire_get_bytes(&reply, &len);
+	assert_int_equal(len, size);
+	assert_memory_equal(got, sent, size);
+	free(sent);
+}
+
+/* A child that works says nothing, and nobody waits for it. */
+static void a_busy_child_is_not_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	struct worker_wait wait;
+	struct wire_reader reply;
+	uint32_t ms = 300;
+
+	assert_false(worker_waits(f->w, &wait));
+	worker_wait(f->w);
+	send_op(f, OP_BURN, &ms, sizeof(ms), LONG_MS);
+	assert_int_equal(worker_receive(f->w, &reply, NULL), WORKER_PENDING);
+	assert_true(worker_waits(f->w, &wait));
+	assert_int_equal(wait.events, POLLIN);
+	assert_in_range(wait.deadline_ns, message_clock_ns(),
+			message_clock_ns() + LONG_MS * INT64_C(1000000));
+	while (worker_receive(f->w, &reply, NULL) == WORKER_PENDING)
+		worker_wait(f->w);
+	assert_int_equal(reply.len, 0);
+	assert_echo_works(f);
+	assert_int_equal(stats_of(f).nr_starts, 1);
+}
+
+static void death_under_way(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	unsigned int pieces;
+	uint32_t pid = pid_of_child(f);
+
+	send_op(f, OP_SPIN, NULL, 0, LONG_MS);
+	assert_int_equal(worker_receive(f->w, &reply, NULL), WORKER_PENDING);
+	kill((pid_t)pid, SIGKILL);
+	assert_int_equal(receive(f, &reply, &pieces), WORKER_DIED);
+	assert_echo_works(f);
+	assert_int_equal(stats_of(f).nr_died, 1);
+	assert_int_equal(stats_of(f).nr_starts, 2);
+}
+
+static void the_deadline_under_way(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	unsigned int pieces;
+	int64_t start;
+
+	assert_echo_works(f);
+	start = message_clock_ns();
+	send_op(f, OP_SPIN, NULL, 0, 200);
+	assert_int_equal(worker_receive(f->w, &reply, NULL), WORKER_PENDING);
+	assert_int_equal(receive(f, &reply, &pieces), WORKER_DEADLINE);
+	assert_true(ms_since(start) >= 200);
+	assert_echo_works(f);
+	assert_int_equal(stats_of(f).nr_deadline, 1);
+	/* Looked at long after it: the same. */
+	send_op(f, OP_SPIN, NULL, 0, 20);
+	usleep(100000);
+	assert_int_equal(worker_receive(f->w, &reply, NULL), WORKER_DEADLINE);
+	/* An answer in time counts, however late it is looked at. */
+	send_op(f, OP_ECHO, "ping", 4, LONG_MS);
+	usleep(200000);
+	assert_int_equal(receive(f, &reply, &pieces), WORKER_OK);
+}
+
+static void a_need_under_way_is_answered(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	unsigned int pieces;
+	size_t len;
+
+	send_op(f, OP_NEED, "file", 4, LONG_MS);
+	assert_int_equal(receive(f, &reply, &pieces), WORKER_OK);
+	assert_int_equal(wire_get_u32(&reply), 0);
+	assert_memory_equal(wire_get_bytes(&reply, &len), "file-bytes", 10);
+}
+
+/* An answer that the child does not read waits for its deadline, not the caller. */
+static void a_deaf_child_blocks_nobody(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	unsigned int pieces;
+
+	send_op(f, OP_NEED_DEAF, NULL, 0, 500);
+	assert_int_equal(receive(f, &reply, &pieces), WORKER_DEADLINE);
+	assert_echo_works(f);
+}
+
+static void a_call_can_be_cancelled(void **state)
+{
+	struct fixture *f = *state;
+	struct worker_wait wait;
+
+	worker_cancel(f->w); /* there is none */
+	assert_echo_works(f);
+	worker_cancel(f->w);
+	assert_echo_works(f);
+	assert_int_equal(stats_of(f).nr_starts, 1);
+	send_op(f, OP_SPIN, NULL, 0, LONG_MS);
+	worker_cancel(f->w);
+	assert_false(worker_waits(f->w, &wait));
+	assert_echo_works(f);
+	assert_int_equal(stats_of(f).nr_starts, 2);
+	assert_int_equal(stats_of(f).nr_died + stats_of(f).nr_deadline, 0);
+}
+
+/* tear_down() sees that nothing is left of it: no descriptor, no child, no memory. */
+static void a_worker_ends_under_way(void **state)
+{
+	static const struct message need = {.type = MESSAGE_NEED, .len = 100};
+	struct fixture *f = *state;
+	struct wire_reader reply;
+
+	send_op(f, OP_SAY, &need, sizeof(need), LONG_MS);
+	usleep(100000);
+	assert_int_equal(worker_receive(f->w, &reply, NULL), WORKER_PENDING);
+}
+
 /* Descriptors that a worker sends never enter this process. */
 static void descriptors_from_a_worker_are_dropped(void **state)
 {
@@ -939,6 +1154,15 @@ int main(int argc, char **argv)
 		TEST(a_need_is_answered),
 		TEST(needs_are_counted),
 		TEST(endless_needs_meet_the_deadline),
+		TEST(an_answer_comes_in_pieces),
+		TEST(large_messages_are_moved_in_pieces),
+		TEST(a_busy_child_is_not_waited_for),
+		TEST(death_under_way),
+		TEST(the_deadline_under_way),
+		TEST(a_need_under_way_is_answered),
+		TEST(a_deaf_child_blocks_nobody),
+		TEST(a_call_can_be_cancelled),
+		TEST(a_worker_ends_under_way),
 		TEST(descriptors_from_a_worker_are_dropped),
 		TEST(a_leaking_child_is_replaced),
 		TEST(a_child_serves_512_calls),
