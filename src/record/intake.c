@@ -215,7 +215,6 @@ static int open_watches(struct intake *in, struct error *err)
 		.whole_machine = !target_follows_processes(&in->config->target)};
 	struct launch_user user;
 	struct unwind_kmaps maps;
-	struct unwind_feeder_config unwind = {.max_row_bytes = in->config->unwind_bytes};
 	int rc = worker_new(&reader, &in->reader, err);
 
 	launch_user_find(&user);
@@ -225,8 +224,8 @@ static int open_watches(struct intake *in, struct error *err)
 				   in->reader, &in->jit, err);
 	sampler_unwind_kmaps(in->sampler, &maps);
 	if (!rc)
-		rc = unwind_feeder_new(&unwind, &maps, in->processes, in->worker,
-				       in->reader, &in->unwind, err);
+		rc = unwind_feeder_new(in->config->unwind_bytes, &maps, in->processes,
+				       in->worker, in->reader, &in->unwind, err);
 	return rc;
 }
 

@@ -27,6 +27,14 @@ void row_pages_deinit(struct row_pages *p)
 	*p = (struct row_pages){0};
 }
 
+bool page_is_asked(const uint64_t *pages, size_t nr, uint64_t page)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (pages[i] == page)
+			return true;
+	return false;
+}
+
 /* ---- replies ---- */
 
 /* Can @nr things of @size bytes each follow? Checks a count before use. */
@@ -140,14 +148,6 @@ static enum worker_answer answer_of(int err)
 
 /* ---- files ---- */
 
-static bool is_asked(const uint64_t *pages, size_t nr, uint64_t page)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (pages[i] == page)
-			return true;
-	return false;
-}
-
 static int read_file_reply(struct wire_reader *r, const uint64_t *asked, size_t nr_asked,
 			   struct row_pages *ret)
 {
@@ -161,7 +161,7 @@ static int read_file_reply(struct wire_reader *r, const uint64_t *asked, size_t 
 		return -EBADMSG;
 	p.whole = whole;
 	for (size_t i = 0; i < p.nr_pages && !whole; i++)
-		if (!is_asked(asked, nr_asked, p.pages[i].page))
+		if (!page_is_asked(asked, nr_asked, p.pages[i].page))
 			return -EBADMSG;
 	*ret = p;
 	p = (struct row_pages){0};

@@ -76,7 +76,7 @@ struct unwind_files {
 	size_t nr_wants, cap_wants;
 	uint32_t *early; /* files to read in idle time; heap */
 	size_t nr_early, cap_early;
-	struct unwind_files_totals totals;
+	struct unwind_totals *totals; /* borrowed */
 };
 
 static void warm_up(const struct unwind_files *f)
@@ -89,7 +89,8 @@ static void warm_up(const struct unwind_files *f)
 }
 
 int unwind_files_new(struct unwind_tables *tables, struct process_table *processes,
-		     struct worker *decoder, struct unwind_files **ret, struct error *err)
+		     struct worker *decoder, struct unwind_totals *totals,
+		     struct unwind_files **ret, struct error *err)
 {
 	_cleanup_(unwind_files_freep) struct unwind_files *f = calloc(1, sizeof(*f));
 
@@ -98,6 +99,7 @@ int unwind_files_new(struct unwind_tables *tables, struct process_table *process
 	f->tables = tables;
 	f->processes = processes;
 	f->decoder = decoder;
+	f->totals = totals;
 	f->vdso_fd = vdso_open(&f->vdso_bytes);
 	/* The first call starts the decoder: now, not when a request waits. */
 	warm_up(f);
@@ -267,7 +269,7 @@ void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t
 		return;
 	if (vec_grow(&f->wants, &f->cap_wants, f->nr_wants + 1, sizeof(*f->wants),
 		     MAX_WANTS)) {
-		f->totals.nr_wants_dropped++;
+		f->totals->nr_requests_dropped++;
 		return;
 	}
 	f->wants[f->nr_wants++] = (struct page_want){id, offset_of(m, ip) >> PAGE_SHIFT};
@@ -280,14 +282,6 @@ static int compare_wants(const void *a, const void *b)
 	if (x->file != y->file)
 		return x->file < y->file ? -1 : 1;
 	return (x->page > y->page) - (x->page < y->page);
-}
-
-static bool is_asked(const uint64_t *pages, size_t nr, uint64_t page)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (pages[i] == page)
-			return true;
-	return false;
 }
 
 /*
@@ -314,7 +308,7 @@ static int fill_object(struct unwind_files *f, struct file_object *o,
 		const struct row_page *p = &rows->pages[i];
 
 		if (p->page - o->first >= o->nr ||
-		    (o->is_filled && !is_asked(asked, nr_asked, p->page)))
+		    (o->is_filled && !page_is_asked(asked, nr_asked, p->page)))
 			continue;
 		pages[part.nr_pages] = *p;
 		pages[part.nr_pages++].page -= o->first;
@@ -354,8 +348,8 @@ static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages
 	answer = rows_of_file(f->decoder, target ? target->fd : f->vdso_fd, pages, nr,
 			      &rows);
 	end_ns = clock_now_ns();
-	f->totals.nr_asked++;
-	f->totals.ask_ns += end_ns - begin_ns;
+	f->totals->nr_asked++;
+	f->totals->ask_ns += end_ns - begin_ns;
 	log_debug("unwind rows of %s: %zu pages asked, %zu pages and %zu rows answered, "
 		  "%.1f ms%s",
 		  target ? target->path : "[vdso]", nr, rows.nr_pages, rows.nr_rows,
@@ -366,7 +360,7 @@ static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages
 		return;
 	}
 	if (answer != WORKER_OK) {
-		f->totals.nr_failed++;
+		f->totals->nr_failed++;
 		file->is_dead = true; /* and all its pages are empty */
 	}
 	fill(f, file, &rows, pages, nr);
@@ -388,10 +382,10 @@ static bool is_missing(const struct unwind_files *f, uint32_t id, uint64_t page)
 
 static bool has_much_room(const struct unwind_files *f)
 {
-	struct unwind_tables_stats stats;
+	struct unwind_totals totals = {0};
 
-	unwind_tables_stats(f->tables, &stats);
-	return stats.nr_rows < EARLY_MAX_ROWS && !stats.nr_evicted;
+	unwind_tables_totals(f->tables, &totals);
+	return totals.nr_rows < EARLY_MAX_ROWS && !totals.nr_pages_evicted;
 }
 
 /* Pages to request, ascending and deduplicated. */
@@ -487,9 +481,4 @@ void unwind_files_read(struct unwind_files *f, const struct mapping *m,
 			read_file(f, id, pages.items, pages.nr);
 		free(pages.items);
 	}
-}
-
-void unwind_files_totals(const struct unwind_files *f, struct unwind_files_totals *ret)
-{
-	*ret = f->totals;
 }

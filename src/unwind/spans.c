@@ -59,18 +59,12 @@ uint32_t spans_take(struct spans *s, uint32_t nr)
 void spans_rest(struct spans *s, uint32_t start, uint32_t nr)
 {
 	s->resting[s->nr_resting_spans++] = (struct span){start, nr};
-	s->nr_resting += nr;
-}
-
-/* Return: index of the first free span above @start. */
-static size_t free_above(const struct spans *s, uint32_t start)
-{
-	return SEARCH_FIRST(i, s->nr_free_spans, s->free[i].start > start);
 }
 
 static void give_back(struct spans *s, const struct span *span)
 {
-	size_t at = free_above(s, span->start);
+	/* The first free span above. */
+	size_t at = SEARCH_FIRST(i, s->nr_free_spans, s->free[i].start > span->start);
 	struct span *below = at ? &s->free[at - 1] : NULL;
 	struct span *above = at < s->nr_free_spans ? &s->free[at] : NULL;
 
@@ -100,5 +94,4 @@ void spans_wake(struct spans *s)
 	for (size_t i = 0; i < s->nr_resting_spans; i++)
 		give_back(s, &s->resting[i]);
 	s->nr_resting_spans = 0;
-	s->nr_resting = 0;
 }

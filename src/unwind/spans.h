@@ -19,7 +19,7 @@ struct spans {
 	size_t nr_free_spans, cap_free;
 	size_t nr_resting_spans, cap_resting;
 	size_t nr_taken; /* spans, including resting ones */
-	uint64_t nr_free, nr_resting; /* items */
+	uint64_t nr_free; /* items */
 };
 
 #define SPANS_NONE UINT32_MAX

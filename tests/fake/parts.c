@@ -216,12 +216,12 @@ struct unwind_feeder {
 	char unused;
 };
 
-int unwind_feeder_new(const struct unwind_feeder_config *config,
-		      const struct unwind_kmaps *maps, struct process_table *processes,
-		      struct worker *decoder, struct worker *reader,
-		      struct unwind_feeder **ret, struct error *err)
+int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
+		      struct process_table *processes, struct worker *decoder,
+		      struct worker *reader, struct unwind_feeder **ret,
+		      struct error *err)
 {
-	(void)config;
+	(void)max_row_bytes;
 	(void)maps;
 	(void)processes;
 	(void)decoder;
@@ -303,8 +303,8 @@ void unwind_feeder_drain(struct unwind_feeder *w)
 	(void)w;
 }
 
-void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_feeder_totals *ret)
+void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_totals *ret)
 {
 	(void)w;
-	*ret = (struct unwind_feeder_totals){0};
+	*ret = (struct unwind_totals){0};
 }
