@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "collect/perf_event.h"
+#include "collect/sample_source.h"
 
 #define ALL_TURNS ((1u << CPU_CLOCK_NR_PERIODS) - 1)
 /*
@@ -245,3 +246,63 @@ int cpu_clock_set_level(struct cpu_clock *c, unsigned int level, uint64_t idle_n
 	c->then = add_up(c);
 	return 0;
 }
+
+/* ---- the sample source ---- */
+
+static int clock_open(struct sample_source *s, uint32_t cpu, const char *times, void *ret)
+{
+	/* For good: what is due cannot be known without the idle time of its start. */
+	s->gone.is_unknown |= !times;
+	return cpu_clock_start(ret, cpu, s->prog_fd, s->period, s->level,
+			       cpu_clock_random(&s->random), cpu_idle_ns(times, cpu));
+}
+
+static void clock_pause(void *item)
+{
+	cpu_clock_pause(item);
+}
+
+static void clock_close(void *item)
+{
+	cpu_clock_stop(item);
+}
+
+static bool clock_tick(void *item, uint64_t now_ns, uint32_t nr_cpus)
+{
+	return cpu_clock_change(item, now_ns, nr_cpus);
+}
+
+static int clock_set_level(void *item, unsigned int level, const char *times)
+{
+	struct cpu_clock *clock = item;
+
+	return cpu_clock_set_level(clock, level, cpu_idle_ns(times, clock->cpu));
+}
+
+static void clock_account(const struct sample_source *s, const void *item,
+			  const char *times, struct sample_source_account *sum)
+{
+	const struct cpu_clock *clock = item;
+	struct cpu_clock_time time;
+
+	(void)s;
+	cpu_clock_time(clock, cpu_idle_ns(times, clock->cpu), &time);
+	sum->enabled_ns += time.enabled_ns;
+	sum->due += time.due;
+	sum->is_unknown |= !times;
+}
+
+_Static_assert(offsetof(struct cpu_clock, cpu) == 0, "an item begins with its CPU");
+const struct sample_source_kind cpu_clock_source = {
+	.id = LB_SOURCE_CPU_CLOCK,
+	.name = "cpu-clock",
+	.values = {{"cpu", "nanoseconds"}},
+	.is_clock = true,
+	.item_bytes = sizeof(struct cpu_clock),
+	.open = clock_open,
+	.pause = clock_pause,
+	.close = clock_close,
+	.tick = clock_tick,
+	.set_level = clock_set_level,
+	.account = clock_account,
+};

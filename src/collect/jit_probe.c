@@ -13,8 +13,10 @@
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/jit_assembly.h"
-#include "collect/sampler_internal.h"
+#include "collect/sampler.h"
 #include "jit.skel.h"
+#include "lineburn_filter.h"
+#include "sampler.skel.h"
 
 #define DEFAULT_RING_BYTES (8u << 20)
 #define MIN_RING_BYTES     (64u << 10) /* a chunk of the largest size has to fit */
@@ -117,6 +119,7 @@ int jit_probe_try(void)
 
 static int load(struct jit_probe *p)
 {
+	const struct sampler_bpf *sampler = sampler_skel(p->sampler);
 	int rc;
 
 	p->skel = jit_bpf__open();
@@ -128,10 +131,10 @@ static int load(struct jit_probe *p)
 				      (uint32_t)p->config.ring_bytes);
 	if (!rc)
 		rc = bpf_map__reuse_fd(p->skel->maps.targets,
-				       sampler_targets_fd(p->sampler));
+				       bpf_map__fd(sampler->maps.targets));
 	if (!rc)
 		rc = bpf_map__reuse_fd(p->skel->maps.code_gens,
-				       sampler_code_gens_fd(p->sampler));
+				       bpf_map__fd(sampler->maps.code_gens));
 	if (!rc)
 		rc = jit_bpf__load(p->skel);
 	if (rc)
@@ -152,7 +155,9 @@ static int load_once(struct jit_probe *p)
 		jit_bpf__destroy(p->skel);
 		p->skel = NULL;
 	} else {
-		sampler_use_code_gens(p->sampler);
+		/* Samples carry their process's code generation from now on; before, 0. */
+		__atomic_store_n(&sampler_skel(p->sampler)->bss->code_gens_used, 1,
+				 __ATOMIC_SEQ_CST);
 	}
 	return p->load_failure;
 }

@@ -73,18 +73,12 @@ DEFINE_CLEANUP(struct sampler, sampler_free);
 /** Makes @tgid a target, with its threads and the children that it will have. */
 int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err);
 
-/*
- * Kernel maps shared with other programs: targets (tgid -> start_boottime_ns) and
- * code generations (struct lb_code_key -> u32). Descriptors, borrowed.
- */
-int sampler_targets_fd(const struct sampler *s);
-int sampler_code_gens_fd(const struct sampler *s);
+/* For collect/ only: its maps and variables. Borrowed. */
+struct sampler_bpf;
+struct sampler_bpf *sampler_skel(const struct sampler *s);
 
 /* Returns the maps of the unwinder, which other stages fill. Borrowed. */
 void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret);
-
-/** Makes samples carry their process's code generation from now on; before, 0. */
-void sampler_use_code_gens(struct sampler *s);
 
 /** Attaches an event on every online CPU and starts them. */
 int sampler_start(struct sampler *s, struct error *err);
