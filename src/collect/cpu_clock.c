@@ -80,7 +80,7 @@ static int provide(struct cpu_clock *c, unsigned int level, unsigned int which)
 
 	if (event->fd >= 0)
 		return 0;
-	fd = perf_event_open_clock((int)c->cpu, event->period_ns);
+	fd = perf_event_open(PERF_COUNT_SW_CPU_CLOCK, (int)c->cpu, event->period_ns);
 	if (fd < 0)
 		return fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, c->prog_fd))

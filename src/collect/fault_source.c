@@ -22,7 +22,8 @@ struct fault_event {
 static int faults_open(struct sample_source *s, uint32_t cpu, const char *times,
 		       void *ret)
 {
-	_cleanup_close_ int fd = perf_event_open_faults((int)cpu, s->period);
+	_cleanup_close_ int fd =
+		perf_event_open(PERF_COUNT_SW_PAGE_FAULTS, (int)cpu, s->period);
 	struct fault_event *event = ret;
 	int rc;
 

@@ -13,7 +13,7 @@ static void has_changed(struct sampler *s)
 	__atomic_add_fetch(&sampler_skel(s)->bss->filter.generation, 1, __ATOMIC_SEQ_CST);
 }
 
-static int choose_target(struct sampler *s, uint32_t id, uint32_t mask, struct error *err)
+int sampler_filter_task(struct sampler *s, uint32_t id, uint32_t mask, struct error *err)
 {
 	int map_fd = bpf_map__fd(sampler_skel(s)->maps.targets);
 	struct lb_target target = {0};
@@ -33,32 +33,15 @@ static int choose_target(struct sampler *s, uint32_t id, uint32_t mask, struct e
 	return error_set(err, -errno, "cannot follow %u: %m", id & ~LB_TARGET_THREAD);
 }
 
-int sampler_filter_process(struct sampler *s, uint32_t tgid, uint32_t mask,
-			   struct error *err)
-{
-	return choose_target(s, tgid, mask, err);
-}
-
 int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err)
 {
-	return sampler_filter_process(s, tgid, LB_FILTER_IN(LB_FILTER_PROCESS), err);
+	return sampler_filter_task(s, tgid, LB_FILTER_IN(LB_FILTER_PROCESS), err);
 }
 
-int sampler_filter_thread(struct sampler *s, uint32_t tid, uint32_t mask,
-			  struct error *err)
+void sampler_forget_task(struct sampler *s, uint32_t id)
 {
-	return choose_target(s, tid | LB_TARGET_THREAD, mask, err);
-}
-
-void sampler_forget_process(struct sampler *s, uint32_t tgid)
-{
-	bpf_map_delete_elem(bpf_map__fd(sampler_skel(s)->maps.targets), &tgid);
+	bpf_map_delete_elem(bpf_map__fd(sampler_skel(s)->maps.targets), &id);
 	has_changed(s);
-}
-
-void sampler_forget_thread(struct sampler *s, uint32_t tid)
-{
-	sampler_forget_process(s, tid | LB_TARGET_THREAD);
 }
 
 int sampler_filter_user(struct sampler *s, uint32_t uid, uint32_t mask, struct error *err)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/kernel_quirks.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 /*
  * copy_from_user_nofault() checked whether the copy touches vmalloc memory, and took
@@ -160,22 +159,17 @@ const struct kernel_quirk *kernel_quirk_find(const char *release, const char *ve
 	return NULL;
 }
 
-/* Return: bytes read into @buf, which is terminated; 0 when it cannot be read. */
-static size_t read_text(const char *root, const char *path, char *buf, size_t size)
+/* Reads a file into @buf, cut and terminated; "" when it cannot be read. */
+static void read_text(const char *root, const char *path, char *buf, size_t size)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = NULL;
 	char full[PATH_MAX];
-	ssize_t n;
+	size_t len;
 
 	buf[0] = '\0';
-	if (snprintf(full, sizeof(full), "%s%s", root, path) >= (int)sizeof(full))
-		return 0;
-	fd = open(full, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, buf, size - 1); /* these files come whole in one read */
-	buf[n > 0 ? n : 0] = '\0';
-	return strlen(buf);
+	if (snprintf(full, sizeof(full), "%s%s", root, path) < (int)sizeof(full) &&
+	    !io_read_file(full, 64 * 1024, &text, &len))
+		snprintf(buf, size, "%s", text);
 }
 
 /* Same by uname(2), where /proc has processes only (subset=pid). */
@@ -199,7 +193,8 @@ void kernel_texts_read(const char *root, char release[KERNEL_RELEASE_BYTES],
 
 	read_text(root, "/proc/sys/kernel/osrelease", release, KERNEL_RELEASE_BYTES);
 	release[strcspn(release, "\n")] = '\0';
-	len = read_text(root, "/proc/version", version, KERNEL_VERSION_BYTES / 2);
+	read_text(root, "/proc/version", version, KERNEL_VERSION_BYTES / 2);
+	len = strlen(version);
 	read_text(root, "/proc/version_signature", version + len,
 		  KERNEL_VERSION_BYTES - len);
 	if (!root[0])

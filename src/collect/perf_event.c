@@ -32,7 +32,7 @@ static int open_event(struct perf_event_attr *attr, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_software(uint64_t event, int cpu, uint64_t period)
+int perf_event_open(uint64_t event, int cpu, uint64_t period)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -44,21 +44,6 @@ static int open_software(uint64_t event, int cpu, uint64_t period)
 	};
 
 	return open_event(&attr, cpu);
-}
-
-int perf_event_open_clock(int cpu, uint64_t period_ns)
-{
-	return open_software(PERF_COUNT_SW_CPU_CLOCK, cpu, period_ns);
-}
-
-int perf_event_open_faults(int cpu, uint64_t period)
-{
-	return open_software(PERF_COUNT_SW_PAGE_FAULTS, cpu, period);
-}
-
-int perf_event_open_clock_of_caller(uint64_t period_ns)
-{
-	return perf_event_open_clock(-1, period_ns);
 }
 
 int perf_event_open_tasks(int cpu, uint32_t watermark_bytes)

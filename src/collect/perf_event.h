@@ -9,14 +9,15 @@
 
 #include "base/error.h"
 
-/** Opens a disabled cpu-clock event. Return: descriptor, or -errno (-ENODEV: offline). */
-int perf_event_open_clock(int cpu, uint64_t period_ns);
-
-/** Same, for each @period-th page fault on @cpu. */
-int perf_event_open_faults(int cpu, uint64_t period);
-
-/** As perf_event_open_clock(), for the calling thread on any CPU. */
-int perf_event_open_clock_of_caller(uint64_t period_ns);
+/**
+ * Opens a disabled software event.
+ *
+ * @event   enum perf_sw_ids
+ * @cpu     -1: of the calling thread, on any CPU
+ * @period  ns of a clock, else events per sample
+ * Return: descriptor, or -errno (-ENODEV: offline).
+ */
+int perf_event_open(uint64_t event, int cpu, uint64_t period);
 
 /**
  * Opens a disabled dummy event on @cpu that reports task life and executable mappings,

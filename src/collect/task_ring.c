@@ -322,11 +322,8 @@ static void drop_dead(struct task_ring *r, const struct cpu_set_list *online)
 
 	for (size_t k = r->nr_rings; k-- > 0;) {
 		const struct cpu_ring *ring = &r->rings[k];
-		size_t i = 0;
 
-		while (i < online->nr && online->cpus[i] != ring->cpu)
-			i++;
-		if (i < online->nr &&
+		if (cpu_list_has(online, ring->cpu) &&
 		    (!looks || !perf_event_is_dead(ring->fd, &ring->life)))
 			continue;
 		ring_close(r, ring);

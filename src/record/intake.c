@@ -113,7 +113,7 @@ static int follow(struct intake *in, uint32_t tgid, uint64_t *ret_start,
 		return rc;
 	/* The pid may have been reused before the kernel side got it. */
 	if (!read_start(tgid, &start) || start != *ret_start) {
-		sampler_forget_process(in->sampler, tgid);
+		sampler_forget_task(in->sampler, tgid);
 		return -ESRCH;
 	}
 	return 0;

@@ -128,10 +128,10 @@ const char *target_describe(const struct target_request *r, struct strpool *pool
 
 /* ---- collect/filter.h ---- */
 
-void sampler_forget_process(struct sampler *s, uint32_t tgid)
+void sampler_forget_task(struct sampler *s, uint32_t id)
 {
 	(void)s;
-	(void)tgid;
+	(void)id;
 }
 
 /* ---- runtime/jit/watch.h: there is no JIT ---- */
