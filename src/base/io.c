@@ -282,57 +282,6 @@ static int fill(int fd, const void *data, size_t len)
 	return rc;
 }
 
-/* Fills @fd, which is @temp in @dir, and gives it its name. */
-static int complete(int dir, int fd, const char *temp, const char *name, const void *data,
-		    size_t len, bool keep_old, uid_t uid, gid_t gid)
-{
-	int rc = uid != (uid_t)-1 && fchown(fd, uid, gid) ? -errno : 0;
-
-	if (!rc)
-		rc = fill(fd, data, len);
-	if (!rc && keep_old)
-		rc = keep_as_old(dir, name);
-	if (!rc && renameat(dir, temp, dir, name))
-		rc = -errno;
-	return rc;
-}
-
-int io_write_file_atomic(const char *path, const void *data, size_t len, bool keep_old,
-			 uid_t uid, gid_t gid, struct error *err)
-{
-	_cleanup_free_ char *copy = NULL;
-	_cleanup_close_ int dir = -1, fd = -1;
-	enum target target;
-	const char *name;
-	char temp[64];
-	int rc;
-
-	dir = open_directory(path, &copy, &name);
-	if (dir < 0)
-		return cannot_write(err, dir, path);
-	target = look_at(dir, name);
-	if (target == TARGET_DEVICE) {
-		rc = write_device(dir, name, data, len);
-		return rc ? cannot_write(err, rc, path) : 0;
-	}
-	rc = refuse(target, err, path);
-	if (rc)
-		return rc;
-	fd = open_temporary(dir, temp, sizeof(temp));
-	if (fd < 0)
-		return cannot_write(err, fd, path);
-	rc = complete(dir, fd, temp, name, data, len, keep_old, uid, gid);
-	if (rc) {
-		unlinkat(dir, temp, 0);
-		errno = -rc;
-		return error_set(err, rc,
-				 "cannot write %s: %m; nothing was left behind, "
-				 "choose another place with -o",
-				 path);
-	}
-	return 0;
-}
-
 /*
  * Nobody's file is replaced. Not all file systems know that kind of rename, and not all
  * of the others know links: what is left then is a moment between the look and the act.
@@ -354,8 +303,14 @@ static int rename_new(int dir, const char *temp, const char *name)
 	return renameat(dir, temp, dir, name) ? -errno : 0;
 }
 
-int io_write_file_at(int dir, const char *name, const void *data, size_t len,
-		     bool may_replace, int *ret_fd)
+enum existing {
+	REPLACE,
+	KEEP, /* as "NAME.old" */
+	REFUSE,
+};
+
+static int write_new(int dir, const char *name, const void *data, size_t len,
+		     enum existing existing, int *ret_fd)
 {
 	_cleanup_close_ int fd = -1;
 	char temp[64];
@@ -368,13 +323,44 @@ int io_write_file_at(int dir, const char *name, const void *data, size_t len,
 	/* Where there are no locks nobody will ask for them. */
 	if (!rc && ret_fd)
 		flock(fd, LOCK_EX | LOCK_NB);
-	if (!rc && may_replace)
-		rc = renameat(dir, temp, dir, name) ? -errno : 0;
-	else if (!rc)
+	if (!rc && existing == KEEP)
+		rc = keep_as_old(dir, name);
+	if (!rc && existing == REFUSE)
 		rc = rename_new(dir, temp, name);
+	else if (!rc)
+		rc = renameat(dir, temp, dir, name) ? -errno : 0;
 	if (rc)
 		unlinkat(dir, temp, 0);
 	else if (ret_fd)
 		*ret_fd = take_fd(&fd);
 	return rc;
+}
+
+int io_write_file_atomic(const char *path, const void *data, size_t len, bool keep_old,
+			 struct error *err)
+{
+	_cleanup_free_ char *copy = NULL;
+	_cleanup_close_ int dir = -1;
+	enum target target;
+	const char *name;
+	int rc;
+
+	dir = open_directory(path, &copy, &name);
+	if (dir < 0)
+		return cannot_write(err, dir, path);
+	target = look_at(dir, name);
+	rc = refuse(target, err, path);
+	if (rc)
+		return rc;
+	if (target == TARGET_DEVICE)
+		rc = write_device(dir, name, data, len);
+	else
+		rc = write_new(dir, name, data, len, keep_old ? KEEP : REPLACE, NULL);
+	return rc ? cannot_write(err, rc, path) : 0;
+}
+
+int io_write_file_at(int dir, const char *name, const void *data, size_t len,
+		     bool may_replace, int *ret_fd)
+{
+	return write_new(dir, name, data, len, may_replace ? REPLACE : REFUSE, ret_fd);
 }

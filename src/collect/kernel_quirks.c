@@ -29,16 +29,15 @@ static const struct {
 	unsigned int last_patch; /* this one and all before it */
 	struct kernel_quirk quirk;
 } table[] = {
-	{5, 19, UINT_MAX, {"5.19", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
-	{6, 0, UINT_MAX, {"6.0", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
-	{6, 1, 35, {"6.1 to 6.1.35", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
-	{6, 2, UINT_MAX, {"6.2", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
-	{6, 3, 9, {"6.3 to 6.3.9", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{5, 19, UINT_MAX, {"5.19", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 0, UINT_MAX, {"6.0", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 1, 35, {"6.1 to 6.1.35", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 2, UINT_MAX, {"6.2", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 3, 9, {"6.3 to 6.3.9", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
 };
 
 static const struct kernel_quirk unreadable = {
 	.versions = "unknown",
-	.choice = KERNEL_LEAF_ONLY,
 	.reason = "the version of this kernel cannot be read, and on some reading user "
 		  "memory in a timer interrupt freezes the machine; user stacks are cut "
 		  "to their innermost address",

@@ -180,7 +180,7 @@ static bool may_walk_user(struct intake *in)
 
 	if (quirk)
 		in->user_walk_note = quirk->reason;
-	return !quirk || quirk->choice == KERNEL_WALK_USER;
+	return !quirk;
 }
 
 static int open_sampler(struct intake *in, struct error *err)
