@@ -10,8 +10,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "collect/perf_event.h"
-#include "collect/sample_source.h"
 
 #define ALL_TURNS ((1u << CPU_CLOCK_NR_PERIODS) - 1)
 /*
@@ -202,32 +200,32 @@ static struct cpu_clock_sum add_up(const struct cpu_clock *c)
 	return sum;
 }
 
-void cpu_clock_time(const struct cpu_clock *c, uint64_t idle_ns,
-		    struct cpu_clock_time *ret)
+void cpu_clock_account(const struct cpu_clock *c, uint64_t idle_ns,
+		       struct sample_source_account *sum)
 {
-	struct cpu_clock_sum sum = add_up(c);
+	struct cpu_clock_sum all = add_up(c);
 	double busy = 1;
 
 	if (idle_ns == CPU_IDLE_UNKNOWN || c->idle_ns == CPU_IDLE_UNKNOWN)
 		busy = 0;
 	/* iowait is known to step back now and then (proc(5)). */
-	else if (idle_ns > c->idle_ns && sum.enabled_ns > c->then.enabled_ns)
+	else if (idle_ns > c->idle_ns && all.enabled_ns > c->then.enabled_ns)
 		busy -= (double)(idle_ns - c->idle_ns) /
-			(double)(sum.enabled_ns - c->then.enabled_ns);
-	ret->enabled_ns = sum.enabled_ns;
-	ret->due = c->due + (busy > 0 ? busy * (sum.ticks - c->then.ticks) : 0);
+			(double)(all.enabled_ns - c->then.enabled_ns);
+	sum->enabled_ns += all.enabled_ns;
+	sum->due += c->due + (busy > 0 ? busy * (all.ticks - c->then.ticks) : 0);
 }
 
 int cpu_clock_set_level(struct cpu_clock *c, unsigned int level, uint64_t idle_ns)
 {
 	unsigned int old = c->level;
-	struct cpu_clock_time time;
+	struct sample_source_account sum = {0};
 	int rc;
 
 	if (level == old)
 		return 0;
 	/* Idle time is known for a whole interval only, so settle each level. */
-	cpu_clock_time(c, idle_ns, &time);
+	cpu_clock_account(c, idle_ns, &sum);
 	rc = switch_to(c, level, c->which);
 	if (rc)
 		return rc;
@@ -241,7 +239,7 @@ int cpu_clock_set_level(struct cpu_clock *c, unsigned int level, uint64_t idle_n
 		close_level(c, c->before);
 	}
 	c->before = old;
-	c->due = time.due;
+	c->due = sum.due;
 	c->idle_ns = idle_ns;
 	c->then = add_up(c);
 	return 0;
@@ -283,12 +281,9 @@ static void clock_account(const struct sample_source *s, const void *item,
 			  const char *times, struct sample_source_account *sum)
 {
 	const struct cpu_clock *clock = item;
-	struct cpu_clock_time time;
 
 	(void)s;
-	cpu_clock_time(clock, cpu_idle_ns(times, clock->cpu), &time);
-	sum->enabled_ns += time.enabled_ns;
-	sum->due += time.due;
+	cpu_clock_account(clock, cpu_idle_ns(times, clock->cpu), sum);
 	sum->is_unknown |= !times;
 }
 

@@ -226,6 +226,14 @@ static void wait_ns(uint64_t ns)
 		;
 }
 
+static struct sample_source_account account_of(const struct cpu_clock *c)
+{
+	struct sample_source_account sum = {0};
+
+	cpu_clock_account(c, 0, &sum);
+	return sum;
+}
+
 /* Events of a level and of the one before are open; what others counted is kept. */
 static void levels_come_and_go(void **state)
 {
@@ -235,7 +243,7 @@ static void levels_come_and_go(void **state)
 	};
 	_cleanup_close_ int prog = bpf_prog_load(BPF_PROG_TYPE_PERF_EVENT, NULL, "GPL",
 						 none, ARRAY_SIZE(none), NULL);
-	struct cpu_clock_time before = {0}, after;
+	struct sample_source_account before = {0}, after = {0};
 	int nr = count_descriptors(), fd;
 	struct cpu_clock c;
 	uint64_t start_ns;
@@ -254,11 +262,11 @@ static void levels_come_and_go(void **state)
 		}
 		assert_in_range(count_descriptors(), nr + 1,
 				nr + 2 * CPU_CLOCK_NR_PERIODS);
-		cpu_clock_time(&c, 0, &before);
+		before = account_of(&c);
 		assert_int_equal(cpu_clock_set_level(&c, i % 3, 0), 0);
 		assert_in_range(count_descriptors(), nr + 2,
 				nr + 1 + CPU_CLOCK_NR_PERIODS);
-		cpu_clock_time(&c, 0, &after);
+		after = account_of(&c);
 		assert_in_range(after.enabled_ns, before.enabled_ns,
 				clock_now_ns() - start_ns + 2 * MS_NS);
 		assert_true(after.due >= before.due);
@@ -272,7 +280,7 @@ static void levels_come_and_go(void **state)
 	assert_int_equal(cpu_clock_set_level(&c, 1, 0), 0);
 	assert_int_equal(c.events[1][c.which].fd, fd);
 	cpu_clock_pause(&c);
-	cpu_clock_time(&c, 0, &after);
+	after = account_of(&c);
 	/* 120 ms at three levels alike, but for the time that switching took. */
 	assert_true(after.enabled_ns >= 115 * MS_NS);
 	assert_true(after.due > 24 && after.due < (double)after.enabled_ns / (2e6 * 0.8));
