@@ -341,26 +341,9 @@ static int add_mapping(struct segment_list *l, const struct mapping *m, bool is_
 	return rc;
 }
 
-/* Selects mappings: all larger ones, and a number of equal size. */
-struct size_limit {
-	uint64_t bytes;
-	size_t nr_equal;
-};
-
-static bool is_chosen(const struct mapping *m, struct size_limit *c)
-{
-	uint64_t bytes = m->end - m->start;
-
-	if (m->kind == MAPPING_VSYSCALL || bytes < c->bytes)
-		return false;
-	if (bytes > c->bytes)
-		return true;
-	return c->nr_equal && c->nr_equal--;
-}
-
 static int try_segments(struct segment_list *l, const struct process *p,
 			struct unwind_files *files, const struct text_set *texts,
-			struct size_limit choice)
+			bool only_files)
 {
 	static const struct text_set none;
 	size_t next = 0;
@@ -369,57 +352,28 @@ static int try_segments(struct segment_list *l, const struct process *p,
 	l->nr = 0;
 	for (size_t i = 0; !rc && i < p->maps.nr_live; i++) {
 		const struct mapping *m = &p->maps.items[p->maps.live[i]];
+		bool may_be_jit = mapping_may_be_jit(m);
 
-		if (is_chosen(m, &choice))
+		if (m->kind != MAPPING_VSYSCALL && !(only_files && may_be_jit))
 			rc = add_mapping(l, m, p->jit_code.is_unprobed, files,
-					 mapping_may_be_jit(m) ? texts : &none, &next);
+					 may_be_jit && texts ? texts : &none, &next);
 	}
 	return rc;
-}
-
-static int largest_first(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x < y) - (x > y);
-}
-
-/* Chooses the largest ones that fit: libraries rather than single pages of code. */
-static struct size_limit choose(const struct maps *maps)
-{
-	_cleanup_free_ uint64_t *bytes = calloc(maps->nr_live + 1, sizeof(*bytes));
-	struct size_limit c = {.nr_equal = SEGMENTS_OF_IMAGE};
-	size_t nr = 0;
-
-	if (!bytes || maps->nr_live <= SEGMENTS_OF_IMAGE)
-		return c;
-	for (; nr < maps->nr_live; nr++) {
-		const struct mapping *m = &maps->items[maps->live[nr]];
-
-		bytes[nr] = m->end - m->start;
-	}
-	qsort(bytes, nr, sizeof(*bytes), largest_first);
-	c.bytes = bytes[SEGMENTS_OF_IMAGE - 1];
-	for (size_t i = 0; i < SEGMENTS_OF_IMAGE && bytes[i] > c.bytes; i++)
-		c.nr_equal--;
-	return c;
 }
 
 /*
  * Replaces @l by the current mappings of @p: files and the vdso with their tables, JIT
  * memory without, except for the texts in it. If there are too many, omits texts, then
- * the smallest mappings. Return: 0, or -ENOSPC if some were omitted or memory is short.
+ * JIT memory, then what is mapped highest. Return: 0, or -ENOSPC if some were omitted or
+ * memory is short.
  */
 static int make_segments(struct segment_list *l, const struct process *p,
 			 struct unwind_files *files, const struct text_set *texts)
 {
-	static const struct text_set none;
-	const struct size_limit all = {0};
-
-	if (!try_segments(l, p, files, texts, all))
+	if (!try_segments(l, p, files, texts, false))
 		return 0;
-	if (!texts->nr || try_segments(l, p, files, &none, all))
-		try_segments(l, p, files, &none, choose(&p->maps));
+	if (!texts->nr || try_segments(l, p, files, NULL, false))
+		try_segments(l, p, files, NULL, true);
 	return -ENOSPC;
 }
 
