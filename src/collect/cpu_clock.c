@@ -182,7 +182,7 @@ static void add_level(const struct cpu_clock *c, unsigned int level,
 {
 	for (unsigned int i = 0; i < CPU_CLOCK_NR_PERIODS; i++) {
 		const struct cpu_clock_event *e = &c->events[level][i];
-		uint64_t ns = e->fd >= 0 ? perf_event_enabled_ns(e->fd) : 0;
+		uint64_t ns = e->fd >= 0 ? perf_event_read(e->fd).enabled_ns : 0;
 
 		sum->enabled_ns += ns;
 		sum->ticks += (double)ns / (double)e->period_ns;

@@ -54,12 +54,12 @@ static void faults_account(const struct sample_source *s, const void *item,
 			   const char *times, struct sample_source_account *sum)
 {
 	const struct fault_event *event = item;
-	/* Whole periods: what is left of one is not due. */
-	uint64_t due = perf_event_value(event->fd) / s->period;
+	struct perf_event_times now = perf_event_read(event->fd);
 
 	(void)times;
-	sum->enabled_ns += perf_event_enabled_ns(event->fd);
-	sum->due += (double)due;
+	sum->enabled_ns += now.enabled_ns;
+	/* Whole periods: what is left of one is not due. */
+	sum->due += (double)(now.count / s->period);
 }
 
 static bool faults_tick(void *item, uint64_t now_ns, uint32_t nr_cpus)

@@ -19,8 +19,6 @@
 #include "sampler.skel.h"
 
 #define DEFAULT_RING_BYTES (8u << 20)
-#define MIN_RING_BYTES     (64u << 10) /* a chunk of the largest size has to fit */
-#define MAX_RING_BYTES     (1u << 30)
 
 /* A perf uprobe: it disappears with its descriptor, however we end. */
 #define UPROBE_PMU "/sys/bus/event_source/devices/uprobe/type"
@@ -62,13 +60,6 @@ int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler
 	p->config = *config;
 	if (!p->config.ring_bytes)
 		p->config.ring_bytes = DEFAULT_RING_BYTES;
-	if (p->config.ring_bytes < MIN_RING_BYTES ||
-	    p->config.ring_bytes > MAX_RING_BYTES ||
-	    p->config.ring_bytes & (p->config.ring_bytes - 1))
-		return error_set(err, -EINVAL,
-				 "the ring of JIT objects cannot have %zu bytes: a power "
-				 "of two from %u to %u",
-				 p->config.ring_bytes, MIN_RING_BYTES, MAX_RING_BYTES);
 	if (!p->config.max_files || p->config.max_files > JIT_PROBE_MAX_FILES)
 		p->config.max_files = JIT_PROBE_MAX_FILES;
 	p->sampler = sampler;
@@ -162,11 +153,11 @@ static int load_once(struct jit_probe *p)
 	return p->load_failure;
 }
 
-static const struct probed_file *find_file(const struct jit_probe *p,
-					   const struct stat *st, uint64_t register_off)
+static struct probed_file *find_file(const struct jit_probe *p, dev_t dev, ino_t ino,
+				     uint64_t register_off)
 {
 	for (size_t i = 0; i < p->nr_files; i++)
-		if (p->files[i].dev == st->st_dev && p->files[i].ino == st->st_ino &&
+		if (p->files[i].dev == dev && p->files[i].ino == ino &&
 		    p->files[i].register_off == register_off)
 			return &p->files[i];
 	return NULL;
@@ -213,7 +204,7 @@ int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 		rc = -errno;
 	else if (!descriptor_delta)
 		rc = -EINVAL; /* a function is no variable, and 0 is no cookie */
-	else if (!find_file(p, &st, register_off))
+	else if (!find_file(p, st.st_dev, st.st_ino, register_off))
 		rc = attach(p, fd, &st, register_off, descriptor_delta);
 	if (rc)
 		p->nr_refused++;
@@ -223,16 +214,12 @@ int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 void jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
 		      uint64_t register_off)
 {
-	for (size_t i = 0; i < p->nr_files; i++) {
-		struct probed_file *file = &p->files[i];
+	struct probed_file *file = find_file(p, dev, inode, register_off);
 
-		if (file->dev != dev || file->ino != inode ||
-		    file->register_off != register_off)
-			continue;
-		bpf_link__destroy(file->link);
-		*file = p->files[--p->nr_files];
+	if (!file)
 		return;
-	}
+	bpf_link__destroy(file->link);
+	*file = p->files[--p->nr_files];
 }
 
 int jit_probe_poll_fd(const struct jit_probe *p)

@@ -129,11 +129,16 @@ static void forget_file(struct unwind_files *f, uint32_t id, uint32_t use)
 	*file = (struct unwind_file){.use = use};
 }
 
+/* NULL: it is the vdso. */
+static const struct target_file *target_of(const struct unwind_files *f, uint32_t id)
+{
+	return id == VDSO ? NULL : process_table_file(f->processes, id);
+}
+
 /* Resets the entry of an id that was reused for another file. */
 static void follow_use(struct unwind_files *f, uint32_t id)
 {
-	const struct target_file *target =
-		id == VDSO ? NULL : process_table_file(f->processes, id);
+	const struct target_file *target = target_of(f, id);
 
 	if (target && target->use != f->files[id].use)
 		forget_file(f, id, target->use);
@@ -194,8 +199,7 @@ static uint64_t offset_of(const struct mapping *m, uint64_t ip)
 
 static uint64_t file_pages(const struct unwind_files *f, uint32_t id)
 {
-	const struct target_file *target =
-		id == VDSO ? NULL : process_table_file(f->processes, id);
+	const struct target_file *target = target_of(f, id);
 	uint64_t bytes = id == VDSO ? f->vdso_bytes : target ? target->size_bytes : 0;
 
 	return bytes ? ((bytes - 1) >> PAGE_SHIFT) + 1 : 0;
@@ -332,8 +336,7 @@ static void fill(struct unwind_files *f, struct unwind_file *file,
 static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages,
 		      size_t nr)
 {
-	const struct target_file *target =
-		id == VDSO ? NULL : process_table_file(f->processes, id);
+	const struct target_file *target = target_of(f, id);
 	struct unwind_file *file = &f->files[id];
 	struct row_pages rows = {.whole = true};
 	uint64_t begin_ns = clock_now_ns(), end_ns;

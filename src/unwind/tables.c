@@ -17,7 +17,120 @@
 #include "base/vec.h"
 #include "collect/kmap.h"
 #include "lineburn_unwind.h"
-#include "unwind/spans.h"
+
+/* ---- parts of an array ---- */
+
+struct span {
+	uint32_t start, nr;
+};
+
+/*
+ * Allocates parts of an array. Freed parts rest first: all who may still read them must
+ * have finished before reuse.
+ */
+struct spans {
+	struct span *free; /* in order of start, none touches another; heap */
+	struct span *resting; /* freed, not yet reusable; heap */
+	size_t nr_free_spans, cap_free;
+	size_t nr_resting_spans, cap_resting;
+	size_t nr_taken; /* spans, including resting ones */
+	uint64_t nr_free; /* items */
+};
+
+#define SPANS_NONE UINT32_MAX
+
+/* Makes all of [0, @nr) free. Return: 0 or -ENOMEM. */
+static int spans_init(struct spans *s, uint32_t nr)
+{
+	if (vec_grow(&s->free, &s->cap_free, 1, sizeof(*s->free), 0))
+		return -ENOMEM;
+	s->free[0] = (struct span){0, nr};
+	s->nr_free_spans = nr > 0;
+	s->nr_free = nr;
+	return 0;
+}
+
+static void spans_deinit(struct spans *s)
+{
+	free(s->free);
+	free(s->resting);
+}
+
+static void remove_free(struct spans *s, size_t at)
+{
+	s->nr_free_spans--;
+	memmove(s->free + at, s->free + at + 1,
+		(s->nr_free_spans - at) * sizeof(*s->free));
+}
+
+/*
+ * Allocates @nr (1 or more) consecutive items, first fit. Return: their start;
+ * SPANS_NONE: no room.
+ */
+static uint32_t spans_take(struct spans *s, uint32_t nr)
+{
+	uint32_t start;
+	size_t at = 0;
+
+	while (at < s->nr_free_spans && s->free[at].nr < nr)
+		at++;
+	/* Among n spans in use there are at most n + 1 free ones: freeing cannot fail. */
+	if (at == s->nr_free_spans ||
+	    vec_grow(&s->free, &s->cap_free, s->nr_taken + 2, sizeof(*s->free), 0) ||
+	    vec_grow(&s->resting, &s->cap_resting, s->nr_taken + 1, sizeof(*s->resting),
+		     0))
+		return SPANS_NONE;
+	start = s->free[at].start;
+	s->free[at].start += nr;
+	s->free[at].nr -= nr;
+	if (!s->free[at].nr)
+		remove_free(s, at);
+	s->nr_taken++;
+	s->nr_free -= nr;
+	return start;
+}
+
+/* Frees all items of a spans_take(@nr); cannot fail. */
+static void spans_rest(struct spans *s, uint32_t start, uint32_t nr)
+{
+	s->resting[s->nr_resting_spans++] = (struct span){start, nr};
+}
+
+static void give_back(struct spans *s, const struct span *span)
+{
+	/* The first free span above. */
+	size_t at = SEARCH_FIRST(i, s->nr_free_spans, s->free[i].start > span->start);
+	struct span *below = at ? &s->free[at - 1] : NULL;
+	struct span *above = at < s->nr_free_spans ? &s->free[at] : NULL;
+
+	s->nr_free += span->nr;
+	s->nr_taken--;
+	if (below && below->start + below->nr == span->start) {
+		below->nr += span->nr;
+		if (above && below->start + below->nr == above->start) {
+			below->nr += above->nr;
+			remove_free(s, at);
+		}
+		return;
+	}
+	if (above && span->start + span->nr == above->start) {
+		above->start = span->start;
+		above->nr += span->nr;
+		return;
+	}
+	memmove(s->free + at + 1, s->free + at,
+		(s->nr_free_spans - at) * sizeof(*s->free));
+	s->free[at] = *span;
+	s->nr_free_spans++;
+}
+
+/* Makes resting items free. */
+static void spans_wake(struct spans *s)
+{
+	for (size_t i = 0; i < s->nr_resting_spans; i++)
+		give_back(s, &s->resting[i]);
+	s->nr_resting_spans = 0;
+}
 
 /* ---- rules ---- */
 
@@ -126,6 +239,7 @@ static void slabs_deinit(struct row_slabs *s)
 static int slabs_grow(struct row_slabs *s)
 {
 	struct row_slab slab = {.fd = -1};
+	uint32_t number = (uint32_t)s->nr;
 	int rc;
 
 	if (s->is_refused || s->nr == s->max ||
@@ -140,7 +254,7 @@ static int slabs_grow(struct row_slabs *s)
 	if (!rc)
 		rc = spans_init(&slab.pieces, LB_SLAB_ROWS / PIECE_ROWS);
 	if (!rc)
-		rc = kmap_set_slab(s->slabs_fd, (uint32_t)s->nr, slab.fd);
+		rc = kmap_update(s->slabs_fd, &number, &slab.fd);
 	if (rc) {
 		slab_deinit(&slab);
 		s->is_refused = true;

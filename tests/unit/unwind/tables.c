@@ -49,16 +49,6 @@ int kmap_new_slab(void)
 	return new_file(LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
 }
 
-int kmap_set_slab(int slabs_fd, uint32_t index, int slab_fd)
-{
-	assert_int_equal(slabs_fd, kernel.maps.slabs_fd);
-	assert_true(index < LB_MAX_SLABS);
-	kernel.slabs[index] =
-		kmap_map(slab_fd, LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
-	kernel.nr_slabs++;
-	return 0;
-}
-
 void *kmap_map(int fd, size_t bytes)
 {
 	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -83,11 +73,18 @@ static int entry_of(const struct lb_image *image)
 
 int kmap_update(int fd, const void *key, const void *value)
 {
+	uint32_t index = *(const uint32_t *)key;
 	int i;
 
+	if (fd == kernel.maps.slabs_fd) {
+		assert_true(index < LB_MAX_SLABS);
+		kernel.slabs[index] = kmap_map(
+			*(const int *)value, LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
+		kernel.nr_slabs++;
+		return 0;
+	}
 	if (fd == kernel.maps.interps_fd) {
-		memcpy(&kernel.interps[*(const uint32_t *)key], value,
-		       sizeof(struct lb_interp));
+		memcpy(&kernel.interps[index], value, sizeof(struct lb_interp));
 		return 0;
 	}
 	assert_int_equal(fd, kernel.maps.processes_fd);
@@ -114,7 +111,7 @@ int kmap_delete(int fd, const void *key)
 	return 0;
 }
 
-int kmap_lookup(int fd, const void *key, void *value)
+static int lookup(int fd, const void *key, void *value)
 {
 	int i = entry_of(key);
 
@@ -132,7 +129,7 @@ static const struct lb_unwind_segment *walk_segments(const struct lb_image *imag
 {
 	const struct lb_unwind_segment *stamp;
 
-	if (kmap_lookup(kernel.maps.processes_fd, image, ret))
+	if (lookup(kernel.maps.processes_fd, image, ret))
 		return NULL;
 	stamp = &kernel.segments[ret->stamp];
 	return ret->generation && stamp->start == ret->generation && !stamp->end
@@ -479,7 +476,7 @@ static void a_copy_that_is_out_of_date_is_seen(void **state)
 	uint32_t of_parent = 0, of_other = 0;
 
 	unwind_process_set(t, &parent, &of_parent, two_segments, 2, 0, 0, 0);
-	kmap_lookup(kernel.maps.processes_fd, &parent, &entry);
+	lookup(kernel.maps.processes_fd, &parent, &entry);
 	kmap_update(kernel.maps.processes_fd, &child, &entry);
 	assert_non_null(walk_segments(&child, &now));
 	unwind_process_set(t, &parent, &of_parent, two_segments + 1, 1, 0, 0, 0);
