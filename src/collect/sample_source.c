@@ -72,7 +72,7 @@ static bool has_cpu(const struct sample_source *s, uint32_t cpu)
 
 int sample_source_start(struct sample_source *s, const char *times, struct error *err)
 {
-	struct cpu_set_list online = {0};
+	_cleanup_(cpu_list_deinit) struct cpu_set_list online = {0};
 	int rc = cpu_list_online(&online);
 
 	for (size_t i = 0; !rc && i < online.nr; i++) {
@@ -82,7 +82,6 @@ int sample_source_start(struct sample_source *s, const char *times, struct error
 		else if (rc)
 			perf_event_explain(rc, err);
 	}
-	cpu_list_deinit(&online);
 	s->running = !rc;
 	return rc;
 }
@@ -90,7 +89,7 @@ int sample_source_start(struct sample_source *s, const char *times, struct error
 void sample_source_follow_cpus(struct sample_source *s)
 {
 	_cleanup_free_ char *times = NULL;
-	struct cpu_set_list online = {0};
+	_cleanup_(cpu_list_deinit) struct cpu_set_list online = {0};
 	size_t nr_here = 0;
 
 	if (!s->running || cpu_list_online(&online))
@@ -105,7 +104,6 @@ void sample_source_follow_cpus(struct sample_source *s)
 	for (size_t i = 0; i < online.nr; i++)
 		if (!has_cpu(s, online.cpus[i]) && add_cpu(s, online.cpus[i], times))
 			log_debug("no event on CPU %u: %m, skipping", online.cpus[i]);
-	cpu_list_deinit(&online);
 }
 
 /*

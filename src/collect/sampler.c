@@ -325,7 +325,7 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 		struct error *err)
 {
 	_cleanup_(sampler_freep) struct sampler *s = calloc(1, sizeof(*s));
-	struct cpu_set_list online = {0};
+	_cleanup_(cpu_list_deinit) struct cpu_set_list online = {0};
 	int rc;
 
 	if (!s)
@@ -346,7 +346,6 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 			"cannot read the list of CPUs below /sys; mount sysfs");
 	s->nr_possible_cpus = (uint32_t)rc;
 	s->nr_online_cpus = (uint32_t)online.nr;
-	cpu_list_deinit(&online);
 
 	s->percpu = calloc(s->nr_possible_cpus, sizeof(*s->percpu));
 	s->batch_keys = calloc(BATCH, sizeof(*s->batch_keys));

@@ -263,7 +263,7 @@ static uint32_t bytes_per_ring(size_t nr_cpus)
 int task_ring_new(struct task_ring **ret, struct error *err)
 {
 	_cleanup_(task_ring_freep) struct task_ring *r = calloc(1, sizeof(*r));
-	struct cpu_set_list online = {0};
+	_cleanup_(cpu_list_deinit) struct cpu_set_list online = {0};
 	int rc;
 
 	if (!r)
@@ -283,7 +283,6 @@ int task_ring_new(struct task_ring **ret, struct error *err)
 		if (rc == -ENODEV)
 			rc = 0; /* it went offline just now */
 	}
-	cpu_list_deinit(&online);
 	if (rc)
 		return perf_event_explain(rc, err);
 	*ret = take_ptr(r);
@@ -333,7 +332,7 @@ static void drop_dead(struct task_ring *r, const struct cpu_set_list *online)
 
 void task_ring_follow_cpus(struct task_ring *r)
 {
-	struct cpu_set_list online = {0};
+	_cleanup_(cpu_list_deinit) struct cpu_set_list online = {0};
 
 	if (cpu_list_online(&online))
 		return;
@@ -350,7 +349,6 @@ void task_ring_follow_cpus(struct task_ring *r)
 				  online.cpus[i]);
 		r->has_missed = true;
 	}
-	cpu_list_deinit(&online);
 }
 
 int task_ring_poll_fd(const struct task_ring *r)

@@ -291,15 +291,13 @@ static int add_rows(struct row_slabs *s, const struct lb_unwind_row *rows, uint3
 #define PAGES_BYTES (LB_UNWIND_MAX_PAGES * sizeof(struct lb_unwind_page))
 
 /*
- * Pages of all objects in the kernel's array: each object has a run of pages. Tracks when
- * the kernel last used a page, so that the least recently used ones can be evicted.
+ * Pages of all objects in the kernel's array: each object has a run of pages.
  */
 struct page_runs {
 	struct lb_unwind_page *pages; /* LB_UNWIND_MAX_PAGES of them, mapped */
 	struct spans spans;
 	uint32_t *run_pages; /* length of the run that begins here; 0: none; heap */
-	uint8_t *idle; /* ages since a page was used; heap */
-	uint32_t hand; /* where the last eviction ended */
+	uint32_t hand; /* of the clock: where the last eviction ended */
 	uint32_t top; /* pages from here on were never used */
 	uint64_t nr_runs, nr_pages; /* held */
 	uint64_t nr_rows; /* held by pages */
@@ -312,8 +310,7 @@ static int pages_init(struct page_runs *r, int fd)
 	if (!r->pages)
 		return -errno;
 	r->run_pages = calloc(LB_UNWIND_MAX_PAGES, sizeof(*r->run_pages));
-	r->idle = calloc(LB_UNWIND_MAX_PAGES, sizeof(*r->idle));
-	if (!r->run_pages || !r->idle)
+	if (!r->run_pages)
 		return -ENOMEM;
 	return spans_init(&r->spans, LB_UNWIND_MAX_PAGES);
 }
@@ -323,7 +320,6 @@ static void pages_deinit(struct page_runs *r)
 	kmap_unmap(r->pages, PAGES_BYTES);
 	spans_deinit(&r->spans);
 	free(r->run_pages);
-	free(r->idle);
 }
 
 static bool page_is_absent(const struct page_runs *r, uint32_t page)
@@ -345,39 +341,6 @@ static void set_page(struct page_runs *r, uint32_t page, struct lb_unwind_page v
 static void set_empty(struct page_runs *r, uint32_t page)
 {
 	set_page(r, page, (struct lb_unwind_page){.state = LB_PAGE_EMPTY});
-}
-
-/* Ages all pages: a page not used since the last call becomes idler. */
-static void age_pages(struct page_runs *r)
-{
-	for (uint32_t page = 0; page < r->top; page++) {
-		struct lb_unwind_page *p = &r->pages[page];
-
-		if (p->state != LB_PAGE_ROWS)
-			continue;
-		if (p->used) {
-			__atomic_store_n(&p->used, 0, __ATOMIC_RELAXED);
-			r->idle[page] = 0;
-		} else if (r->idle[page] < UINT8_MAX) {
-			r->idle[page]++;
-		}
-	}
-}
-
-/* Returns the idle age at which all pages at least as idle have @nr_rows together. */
-static uint8_t idle_for(const struct page_runs *r, uint64_t nr_rows)
-{
-	uint64_t rows[UINT8_MAX + 1] = {0}, sum = 0;
-	unsigned int idle = UINT8_MAX;
-
-	for (uint32_t page = 0; page < r->top; page++)
-		if (r->pages[page].state == LB_PAGE_ROWS)
-			rows[r->idle[page]] += r->pages[page].last_row + 1u;
-	for (;; idle--) {
-		sum += rows[idle];
-		if (sum >= nr_rows || !idle)
-			return (uint8_t)idle;
-	}
 }
 
 /* ---- segments ---- */
@@ -535,8 +498,6 @@ static void put_run(struct segment_runs *r, uint32_t number)
 #define DEFAULT_ROW_BYTES (64ull << 20)
 /* Part kept free by evicting ahead: evicted room is reusable one grace period later. */
 #define RESERVE_PART 16
-/* Pages age only from this fill level on; below it, no eviction is near. */
-#define AGE_PART 2
 
 struct unwind_tables {
 	struct unwind_kmaps maps;
@@ -644,19 +605,25 @@ void unwind_object_remove(struct unwind_tables *t, uint32_t object)
 	t->is_object_removed = true;
 }
 
-/* Frees @nr_rows: no page that is evicted was used more recently than one that stays. */
+/*
+ * Frees @nr_rows by the clock algorithm: a page stays for a round of the hand after it was
+ * used.
+ */
 static void evict(struct unwind_tables *t, uint64_t nr_rows)
 {
 	struct page_runs *r = &t->pages;
-	uint8_t idle = idle_for(r, nr_rows);
 	uint64_t freed = 0;
 
-	for (uint32_t nr_seen = 0; freed < nr_rows && nr_seen < r->top; nr_seen++) {
+	for (uint32_t nr_seen = 0; freed < nr_rows && nr_seen < 2 * r->top; nr_seen++) {
 		uint32_t page = r->hand < r->top ? r->hand : 0;
 
 		r->hand = page + 1;
-		if (r->pages[page].state != LB_PAGE_ROWS || r->idle[page] < idle)
+		if (r->pages[page].state != LB_PAGE_ROWS)
 			continue;
+		if (r->pages[page].used) {
+			__atomic_store_n(&r->pages[page].used, 0, __ATOMIC_RELAXED);
+			continue;
+		}
 		freed += clear_page(t, page);
 		t->nr_evicted++;
 	}
@@ -685,7 +652,6 @@ static int fill_page(struct unwind_tables *t, uint32_t page, const struct row_pa
 		t->nr_refused_pages++;
 		return -ENOSPC;
 	}
-	t->pages.idle[page] = 0;
 	t->pages.nr_rows += p->nr_rows;
 	set_page(&t->pages, page,
 		 (struct lb_unwind_page){.first_row = first,
@@ -806,19 +772,14 @@ uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *inte
 static void keep_reserve(struct unwind_tables *t)
 {
 	const struct row_slabs *s = &t->slabs;
-	uint64_t max = (uint64_t)s->max * LB_SLAB_ROWS, reserve = max / RESERVE_PART;
-	uint64_t nr_free = 0, left;
+	uint64_t reserve = (uint64_t)s->max * LB_SLAB_ROWS / RESERVE_PART;
+	uint64_t nr_free = 0, left; /* none rests just after a grace */
 
 	for (size_t i = 0; i < s->nr; i++)
 		nr_free += s->items[i].pieces.nr_free * PIECE_ROWS;
-	/* None rests just after a grace. What can still be created is left, too. */
-	if (s->is_refused)
-		max = (uint64_t)s->nr * LB_SLAB_ROWS;
-	left = nr_free + max - (uint64_t)s->nr * LB_SLAB_ROWS;
+	left = nr_free + (s->is_refused ? 0 : (s->max - s->nr) * LB_SLAB_ROWS);
 	if (nr_free < LB_SLAB_ROWS / 2)
 		slabs_grow(&t->slabs);
-	if (left < max - max / AGE_PART)
-		age_pages(&t->pages);
 	if (left < reserve)
 		evict(t, reserve - left);
 }

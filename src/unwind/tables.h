@@ -46,8 +46,8 @@ void unwind_object_remove(struct unwind_tables *t, uint32_t object);
 
 /**
  * Fills pages of @object. Pages missing in @pages become empty: with @pages->whole all of
- * the object, else those in @asked (page numbers). Makes room by evicting the least
- * recently used pages, which become absent.
+ * the object, else those in @asked (page numbers). Makes room by evicting pages that
+ * were not used lately, which become absent.
  * Return: 0, or -ENOSPC (counted) with a part filled.
  */
 int unwind_object_fill(struct unwind_tables *t, uint32_t object,
