@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "collect/sample.h"
+#include "lineburn.h"
 
 /* Expected samples since the start, on all CPUs. */
 struct sample_source_account {
