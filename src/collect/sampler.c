@@ -60,7 +60,6 @@ struct sampler {
 
 	struct sample_source source;
 	uint32_t rate_hz; /* samples of a CPU per second that the maps are sized for */
-	bool running;
 	bool stolen_is_known;
 	uint64_t stolen_before_ns; /* cpus_stolen_ns() at the start */
 
@@ -402,7 +401,6 @@ int sampler_start(struct sampler *s, struct error *err)
 
 	s->stolen_is_known = times;
 	s->stolen_before_ns = cpus_stolen_ns(times);
-	s->running = !rc;
 	return rc;
 }
 
@@ -436,10 +434,9 @@ void sampler_stop(struct sampler *s)
 	_cleanup_free_ char *times = cpu_times_read();
 
 	s->totals.nr_cpus = (uint32_t)s->source.nr;
-	if (s->running)
+	if (s->source.running)
 		s->totals.stolen_ns = stolen_since_start(s, times);
 	sample_source_stop(&s->source, times);
-	s->running = false;
 }
 
 void sampler_cost(const struct sampler *s, struct sampler_cost *ret)
@@ -462,7 +459,7 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 	sample_source_account(&s->source, times, &account);
 	*ret = s->totals;
 	ret->enabled_ns = account.enabled_ns;
-	if (s->running) {
+	if (s->source.running) {
 		ret->nr_cpus = (uint32_t)s->source.nr;
 		ret->stolen_ns = stolen_since_start(s, times);
 	}

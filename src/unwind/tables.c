@@ -149,11 +149,6 @@ enum {
 	RULE_UNSUPPORTED
 };
 
-static uint64_t hash_of(const struct lb_unwind_rule *rule)
-{
-	return hash_bytes(0, rule, sizeof(*rule));
-}
-
 static bool rule_eq(uint32_t item, const void *key, const void *ctx)
 {
 	return !memcmp(&((const struct rules *)ctx)->items[item], key,
@@ -165,7 +160,7 @@ static bool rule_eq(uint32_t item, const void *key, const void *ctx)
  */
 static uint16_t rules_add(struct rules *r, const struct lb_unwind_rule *rule)
 {
-	uint64_t hash = hash_of(rule);
+	uint64_t hash = hash_bytes(0, rule, sizeof(*rule));
 	uint32_t known = hashmap_find(&r->index, hash, rule_eq, rule, r);
 
 	if (known != HASHMAP_NONE)
