@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
@@ -47,16 +48,13 @@ static const struct kernel_quirk unreadable = {
 /* Reads decimal digits at *@s, at most six. Return: false when there is none. */
 static bool get_number(const char **s, unsigned int *ret)
 {
-	unsigned int v = 0;
-	int nr = 0;
+	size_t len = strspn(*s, "0123456789");
 
-	for (; **s >= '0' && **s <= '9'; (*s)++) {
-		if (++nr > 6)
-			return false;
-		v = v * 10 + (unsigned int)(**s - '0');
-	}
-	*ret = v;
-	return nr > 0;
+	bool is_number = len && len <= 6;
+
+	*ret = is_number ? (unsigned int)strtoul(*s, NULL, 10) : 0;
+	*s += len;
+	return is_number;
 }
 
 /* "6.1.192-1": leaves *@s after the last number. A patch level is optional. */

@@ -69,26 +69,18 @@ struct lost_record {
 	uint64_t id, lost;
 };
 
+/* The record of an exit has the same layout. */
 static int decode_fork(const struct fork_record *r, uint32_t size, struct task_event *ret)
 {
-	if (size < sizeof(*r))
-		return -EBADMSG;
-	if (r->pid == r->ppid)
-		return 0; /* a thread */
-	ret->kind = TASK_EVENT_FORK;
-	ret->pid = r->pid;
-	ret->ppid = r->ppid;
-	return 1;
-}
+	bool is_exit = r->header.type == PERF_RECORD_EXIT;
 
-static int decode_exit(const struct fork_record *r, uint32_t size, struct task_event *ret)
-{
 	if (size < sizeof(*r))
 		return -EBADMSG;
-	if (r->pid != r->tid)
+	if (is_exit ? r->pid != r->tid : r->pid == r->ppid)
 		return 0; /* a thread */
-	ret->kind = TASK_EVENT_EXIT;
+	ret->kind = is_exit ? TASK_EVENT_EXIT : TASK_EVENT_FORK;
 	ret->pid = r->pid;
+	ret->ppid = is_exit ? 0 : r->ppid;
 	return 1;
 }
 
@@ -153,10 +145,8 @@ int task_record_decode(const void *record, uint32_t size, struct task_event *ret
 	ev.time_ns = id.time_ns;
 	switch (header->type) {
 	case PERF_RECORD_FORK:
-		rc = decode_fork(record, size, &ev);
-		break;
 	case PERF_RECORD_EXIT:
-		rc = decode_exit(record, size, &ev);
+		rc = decode_fork(record, size, &ev);
 		break;
 	case PERF_RECORD_COMM:
 		rc = decode_comm(record, size, &ev);

@@ -529,15 +529,11 @@ bool intake_targets_are_gone(const struct intake *in)
 	return in->config->target.nr_pids;
 }
 
-static int look_interval_ms(const struct intake *in)
-{
-	if (!in->launch)
-		return LOOK_RECORD_MS;
-	return intake_elapsed_s(in) < LAUNCH_S ? LOOK_LAUNCH_MS : LOOK_RUN_MS;
-}
-
 uint64_t intake_look_interval_ns(const struct intake *in)
 {
-	return (uint64_t)unwind_feeder_wait_ms(in->unwind, look_interval_ms(in)) *
-	       CLOCK_MS_NS;
+	int ms = LOOK_RECORD_MS;
+
+	if (in->launch)
+		ms = intake_elapsed_s(in) < LAUNCH_S ? LOOK_LAUNCH_MS : LOOK_RUN_MS;
+	return (uint64_t)unwind_feeder_wait_ms(in->unwind, ms) * CLOCK_MS_NS;
 }

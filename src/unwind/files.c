@@ -79,20 +79,12 @@ struct unwind_files {
 	struct unwind_totals *totals; /* borrowed */
 };
 
-static void warm_up(const struct unwind_files *f)
-{
-	struct row_pages rows = {0};
-
-	if (f->vdso_fd >= 0 &&
-	    rows_of_file(f->decoder, f->vdso_fd, NULL, 0, &rows) == WORKER_OK)
-		row_pages_deinit(&rows);
-}
-
 int unwind_files_new(struct unwind_tables *tables, struct process_table *processes,
 		     struct worker *decoder, struct unwind_totals *totals,
 		     struct unwind_files **ret, struct error *err)
 {
 	_cleanup_(unwind_files_freep) struct unwind_files *f = calloc(1, sizeof(*f));
+	struct row_pages rows = {0};
 
 	if (!f)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -102,7 +94,9 @@ int unwind_files_new(struct unwind_tables *tables, struct process_table *process
 	f->totals = totals;
 	f->vdso_fd = vdso_open(&f->vdso_bytes);
 	/* The first call starts the decoder: now, not when a request waits. */
-	warm_up(f);
+	if (f->vdso_fd >= 0 &&
+	    rows_of_file(decoder, f->vdso_fd, NULL, 0, &rows) == WORKER_OK)
+		row_pages_deinit(&rows);
 	*ret = take_ptr(f);
 	return 0;
 }
