@@ -349,7 +349,7 @@ static void on_interp_code(void *ctx, const struct lb_interp_code *code,
 		return;
 	process_add_interp_code(in->processes, p, code, size_bytes);
 	if (p->interp_codes.nr_cut)
-		unwind_feeder_code_is_cut(in->unwind);
+		unwind_feeder_expect(in->unwind);
 }
 
 /*

@@ -101,7 +101,7 @@ struct unwind_feeder {
 	size_t nr_dirty; /* images that may be dirty, an upper limit */
 	bool has_new_mappings; /* not yet searched for an interpreter */
 	size_t nr_waiting; /* images whose interpreter must be queried */
-	bool has_cut_codes; /* some image has code objects to read again */
+	bool has_cut_codes; /* some image may have code objects to read again */
 	size_t next_from; /* index in used at which a look begins, round robin */
 
 	struct lb_unwind_request *requests; /* heap */
@@ -238,14 +238,9 @@ void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 		img->interp = interp;
 }
 
-void unwind_feeder_code_is_cut(struct unwind_feeder *w)
-{
-	w->has_cut_codes = true;
-}
-
 void unwind_feeder_expect(struct unwind_feeder *w)
 {
-	w->is_expecting = true;
+	w->is_expecting = w->has_cut_codes = true;
 }
 
 /* Returns the image of an entry, if it is still the same. */

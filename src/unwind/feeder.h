@@ -46,9 +46,10 @@ void unwind_feeder_request(struct unwind_feeder *w,
 /** Reports that @parent forked @child; each may be NULL. */
 void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 			  const struct process *child);
-/** Reports that a process has code objects to read again (its interp_codes.nr_cut). */
-void unwind_feeder_code_is_cut(struct unwind_feeder *w);
-/** Reports that sampled images mapped something new, so that the next look checks it. */
+/**
+ * Reports that sampled images mapped something new, or have code objects to read again
+ * (interp_codes.nr_cut): the next look checks them.
+ */
 void unwind_feeder_expect(struct unwind_feeder *w);
 
 /**

@@ -267,11 +267,6 @@ void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 	(void)child;
 }
 
-void unwind_feeder_code_is_cut(struct unwind_feeder *w)
-{
-	(void)w;
-}
-
 void unwind_feeder_expect(struct unwind_feeder *w)
 {
 	(void)w;
