@@ -55,11 +55,12 @@ static void faults_account(const struct sample_source *s, const void *item,
 {
 	const struct fault_event *event = item;
 	struct perf_event_times now = perf_event_read(event->fd);
+	/* Whole periods: what is left of one is not due. */
+	uint64_t due = now.count / s->period;
 
 	(void)times;
 	sum->enabled_ns += now.enabled_ns;
-	/* Whole periods: what is left of one is not due. */
-	sum->due += (double)(now.count / s->period);
+	sum->due += (double)due;
 }
 
 static bool faults_tick(void *item, uint64_t now_ns, uint32_t nr_cpus)
