@@ -24,10 +24,9 @@ struct error {
  * Composes the sentence in @err and returns @code, so that a caller can write
  * "return error_set(err, -EINVAL, ...)". %m prints errno. @err may be NULL.
  */
-__attribute__((format(printf, 3, 4))) int error_set(struct error *err, int code,
-						    const char *fmt, ...);
+#define error_set(err, code, ...) error_set_exit(err, EXIT_FAILED, code, __VA_ARGS__)
 
-/** The same, and sets the exit code for main.c. */
+/** The same, with another exit code for main.c. */
 __attribute__((format(printf, 4, 5))) int error_set_exit(struct error *err,
 							 enum exit_code exit_code,
 							 int code, const char *fmt, ...);

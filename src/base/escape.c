@@ -85,7 +85,9 @@ size_t escape_terminal(FILE *out, const char *s)
 	return columns;
 }
 
-char *escape_terminal_buf(char *buf, size_t size, const char *s)
+/* Copies what @next makes of each code point, whole pieces only; see escape_one(). */
+static char *copy_escaped(char *buf, size_t size, const char *s,
+			  size_t (*next)(const unsigned char *s, char out[16]))
 {
 	const unsigned char *p = (const unsigned char *)s;
 	size_t used = 0;
@@ -94,7 +96,7 @@ char *escape_terminal_buf(char *buf, size_t size, const char *s)
 	while (*p) {
 		size_t len;
 
-		p += escape_one(p, one);
+		p += next(p, one);
 		len = strlen(one);
 		if (used + len + 1 > size)
 			break;
@@ -106,26 +108,24 @@ char *escape_terminal_buf(char *buf, size_t size, const char *s)
 	return buf;
 }
 
+char *escape_terminal_buf(char *buf, size_t size, const char *s)
+{
+	return copy_escaped(buf, size, s, escape_one);
+}
+
+static size_t utf8_one(const unsigned char *s, char out[16])
+{
+	uint32_t cp;
+	size_t len = utf8_decode(s, &cp);
+
+	snprintf(out, 16, "%.*s", len ? (int)len : 3,
+		 len ? (const char *)s : "\xef\xbf\xbd");
+	return len ? len : 1;
+}
+
 char *escape_utf8_buf(char *buf, size_t size, const char *s)
 {
-	const unsigned char *p = (const unsigned char *)s;
-	size_t used = 0;
-
-	while (*p) {
-		uint32_t cp;
-		size_t len = utf8_decode(p, &cp);
-		const void *from = len ? (const void *)p : "\xef\xbf\xbd";
-		size_t out_len = len ? len : 3;
-
-		if (used + out_len + 1 > size)
-			break;
-		memcpy(buf + used, from, out_len);
-		used += out_len;
-		p += len ? len : 1;
-	}
-	if (size)
-		buf[used] = '\0';
-	return buf;
+	return copy_escaped(buf, size, s, utf8_one);
 }
 
 bool text_append(char *buf, size_t size, const char *fmt, ...)

@@ -4,11 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <limits.h>
 #include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -158,83 +156,72 @@ static int cannot_write(struct error *err, int rc, const char *path)
 			 path);
 }
 
-/* The directory of @path, and the name in it (points into *@copy, which is freed by the caller). */
-static int open_directory(const char *path, char **copy, const char **ret_name)
-{
-	_cleanup_free_ char *dir_copy = strdup(path);
-	int dir;
-
-	*copy = strdup(path);
-	if (!dir_copy || !*copy)
-		return -ENOMEM;
-	*ret_name = basename(*copy);
-	dir = open(dirname(dir_copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return dir < 0 ? -errno : dir;
-}
-
-enum target {
-	TARGET_FREE, /* nothing, a file or a symlink: replaced */
-	TARGET_DEVICE, /* such as /dev/null: written to */
-	TARGET_DIRECTORY,
-	TARGET_PIPE,
-	TARGET_LINK_TO_OPEN, /* such as /dev/stdout */
+/* Where a file is to be written. */
+struct place {
+	int dir; /* -1: not open */
+	char *copy; /* of the path; heap */
+	const char *name; /* in the directory; points into the copy */
+	bool is_device; /* such as /dev/null: written to; a file or a link is replaced */
 };
+
+static void place_deinit(struct place *p)
+{
+	cleanup_closep(&p->dir);
+	free(p->copy);
+}
 
 /*
  * Renaming replaces whatever has the name: as root also /dev/null, or the link
- * /dev/stdout.
+ * /dev/stdout. Return: what it is, if it must stay; else NULL.
  */
-static enum target look_at(int dir, const char *name)
+static const char *look_at(struct place *p)
 {
 	static const char descriptors[] = "/proc/";
 	char to[sizeof(descriptors)] = "";
 	struct stat st;
 
-	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || S_ISREG(st.st_mode))
-		return TARGET_FREE;
+	if (fstatat(p->dir, p->name, &st, AT_SYMLINK_NOFOLLOW) || S_ISREG(st.st_mode))
+		return NULL;
 	if (S_ISDIR(st.st_mode))
-		return TARGET_DIRECTORY;
-	if (S_ISCHR(st.st_mode))
-		return TARGET_DEVICE;
-	if (!S_ISLNK(st.st_mode))
-		return TARGET_PIPE;
-	if (readlinkat(dir, name, to, sizeof(to) - 1) > 0 && !strcmp(to, descriptors))
-		return TARGET_LINK_TO_OPEN;
-	return TARGET_FREE;
+		return "a directory";
+	if (S_ISLNK(st.st_mode))
+		return readlinkat(p->dir, p->name, to, sizeof(to) - 1) > 0 &&
+				       !strcmp(to, descriptors)
+			       ? "a link to an open file"
+			       : NULL;
+	p->is_device = S_ISCHR(st.st_mode);
+	return p->is_device ? NULL : "a pipe, socket or disk";
 }
 
-static int refuse(enum target target, struct error *err, const char *path)
+static int find_place(const char *path, struct place *ret, struct error *err)
 {
-	static const char *const what[] = {
-		[TARGET_DIRECTORY] = "a directory",
-		[TARGET_PIPE] = "a pipe, socket or disk",
-		[TARGET_LINK_TO_OPEN] = "a link to an open file",
-	};
+	_cleanup_free_ char *dir_copy = strdup(path);
+	const char *what;
 
-	if (target < TARGET_DIRECTORY)
+	*ret = (struct place){.dir = -1, .copy = strdup(path)};
+	if (!dir_copy || !ret->copy)
+		return cannot_write(err, -ENOMEM, path);
+	ret->name = basename(ret->copy);
+	ret->dir = open(dirname(dir_copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ret->dir < 0)
+		return cannot_write(err, -errno, path);
+	what = look_at(ret);
+	if (!what)
 		return 0;
 	return error_set(err, -EEXIST,
 			 "cannot write %s: it is %s; choose another place with -o", path,
-			 what[target]);
+			 what);
 }
 
 int io_check_output(const char *path, struct error *err)
 {
-	_cleanup_free_ char *copy = NULL;
-	_cleanup_close_ int dir = -1;
-	enum target target;
-	const char *name;
-	int rc;
+	_cleanup_(place_deinit) struct place p;
+	int rc = find_place(path, &p, err);
 
-	dir = open_directory(path, &copy, &name);
-	if (dir < 0)
-		return cannot_write(err, dir, path);
-	target = look_at(dir, name);
-	rc = refuse(target, err, path);
 	if (rc)
 		return rc;
-	if (target == TARGET_DEVICE ? faccessat(dir, name, W_OK, AT_EACCESS)
-				    : faccessat(dir, ".", W_OK | X_OK, AT_EACCESS))
+	if (p.is_device ? faccessat(p.dir, p.name, W_OK, AT_EACCESS)
+			: faccessat(p.dir, ".", W_OK | X_OK, AT_EACCESS))
 		return cannot_write(err, -errno, path);
 	return 0;
 }
@@ -282,57 +269,6 @@ static int fill(int fd, const void *data, size_t len)
 	return rc;
 }
 
-/* Fills @fd, which is @temp in @dir, and gives it its name. */
-static int complete(int dir, int fd, const char *temp, const char *name, const void *data,
-		    size_t len, bool keep_old, uid_t uid, gid_t gid)
-{
-	int rc = uid != (uid_t)-1 && fchown(fd, uid, gid) ? -errno : 0;
-
-	if (!rc)
-		rc = fill(fd, data, len);
-	if (!rc && keep_old)
-		rc = keep_as_old(dir, name);
-	if (!rc && renameat(dir, temp, dir, name))
-		rc = -errno;
-	return rc;
-}
-
-int io_write_file_atomic(const char *path, const void *data, size_t len, bool keep_old,
-			 uid_t uid, gid_t gid, struct error *err)
-{
-	_cleanup_free_ char *copy = NULL;
-	_cleanup_close_ int dir = -1, fd = -1;
-	enum target target;
-	const char *name;
-	char temp[64];
-	int rc;
-
-	dir = open_directory(path, &copy, &name);
-	if (dir < 0)
-		return cannot_write(err, dir, path);
-	target = look_at(dir, name);
-	if (target == TARGET_DEVICE) {
-		rc = write_device(dir, name, data, len);
-		return rc ? cannot_write(err, rc, path) : 0;
-	}
-	rc = refuse(target, err, path);
-	if (rc)
-		return rc;
-	fd = open_temporary(dir, temp, sizeof(temp));
-	if (fd < 0)
-		return cannot_write(err, fd, path);
-	rc = complete(dir, fd, temp, name, data, len, keep_old, uid, gid);
-	if (rc) {
-		unlinkat(dir, temp, 0);
-		errno = -rc;
-		return error_set(err, rc,
-				 "cannot write %s: %m; nothing was left behind, "
-				 "choose another place with -o",
-				 path);
-	}
-	return 0;
-}
-
 /*
  * Nobody's file is replaced. Not all file systems know that kind of rename, and not all
  * of the others know links: what is left then is a moment between the look and the act.
@@ -354,8 +290,14 @@ static int rename_new(int dir, const char *temp, const char *name)
 	return renameat(dir, temp, dir, name) ? -errno : 0;
 }
 
-int io_write_file_at(int dir, const char *name, const void *data, size_t len,
-		     bool may_replace, int *ret_fd)
+enum existing {
+	REPLACE,
+	KEEP, /* as "NAME.old" */
+	REFUSE,
+};
+
+static int write_new(int dir, const char *name, const void *data, size_t len,
+		     enum existing existing, int *ret_fd)
 {
 	_cleanup_close_ int fd = -1;
 	char temp[64];
@@ -368,13 +310,36 @@ int io_write_file_at(int dir, const char *name, const void *data, size_t len,
 	/* Where there are no locks nobody will ask for them. */
 	if (!rc && ret_fd)
 		flock(fd, LOCK_EX | LOCK_NB);
-	if (!rc && may_replace)
-		rc = renameat(dir, temp, dir, name) ? -errno : 0;
-	else if (!rc)
+	if (!rc && existing == KEEP)
+		rc = keep_as_old(dir, name);
+	if (!rc && existing == REFUSE)
 		rc = rename_new(dir, temp, name);
+	else if (!rc)
+		rc = renameat(dir, temp, dir, name) ? -errno : 0;
 	if (rc)
 		unlinkat(dir, temp, 0);
 	else if (ret_fd)
 		*ret_fd = take_fd(&fd);
 	return rc;
+}
+
+int io_write_file_atomic(const char *path, const void *data, size_t len, bool keep_old,
+			 struct error *err)
+{
+	_cleanup_(place_deinit) struct place p;
+	int rc = find_place(path, &p, err);
+
+	if (rc)
+		return rc;
+	if (p.is_device)
+		rc = write_device(p.dir, p.name, data, len);
+	else
+		rc = write_new(p.dir, p.name, data, len, keep_old ? KEEP : REPLACE, NULL);
+	return rc ? cannot_write(err, rc, path) : 0;
+}
+
+int io_write_file_at(int dir, const char *name, const void *data, size_t len,
+		     bool may_replace, int *ret_fd)
+{
+	return write_new(dir, name, data, len, may_replace ? REPLACE : REFUSE, ret_fd);
 }

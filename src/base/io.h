@@ -62,13 +62,11 @@ int io_map_file(int fd, uint64_t max, void **ret, uint64_t *ret_len);
  * symlink is replaced. A character device (/dev/null) is written to. A directory,
  * a pipe or a link into /proc (/dev/stdout) is refused with -EEXIST.
  *
- * @uid, @gid  owner of the file; (uid_t)-1 leaves it as created
- *
  * On failure nothing is left behind and @err is a sentence for the user.
  * Return: 0 or a negative errno.
  */
 int io_write_file_atomic(const char *path, const void *data, size_t len, bool keep_old,
-			 uid_t uid, gid_t gid, struct error *err);
+			 struct error *err);
 
 /**
  * Same, for @name in the open folder @dir. An existing file is replaced only when

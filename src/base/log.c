@@ -19,46 +19,20 @@ int log_level(void)
 }
 
 /* Escapes the message: names in it are untrusted. */
-static void print(const char *fmt, va_list args)
+void log_at(int level, const char *fmt, ...)
 {
 	char line[2048];
+	va_list args;
 
+	if (current_level < level)
+		return;
+	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
 	/* Files are written by a thread of its own (record/file_writer.h). */
 	flockfile(stderr);
 	fputs("lineburn: ", stderr);
 	escape_terminal(stderr, line);
 	fputc('\n', stderr);
 	funlockfile(stderr);
-}
-
-void log_info(const char *fmt, ...)
-{
-	va_list args;
-
-	if (current_level < 1)
-		return;
-	va_start(args, fmt);
-	print(fmt, args);
-	va_end(args);
-}
-
-void log_debug(const char *fmt, ...)
-{
-	va_list args;
-
-	if (current_level < 2)
-		return;
-	va_start(args, fmt);
-	print(fmt, args);
-	va_end(args);
-}
-
-void log_warning(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	print(fmt, args);
-	va_end(args);
 }

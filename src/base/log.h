@@ -3,17 +3,17 @@
 #ifndef LB_BASE_LOG_H
 #define LB_BASE_LOG_H
 
-#include <stdbool.h>
-
 /* @level  0 quiet, 1 = -v (what was done), 2 = -vv (every path tried) */
 void log_set_level(int level);
 int log_level(void);
 
-/* Printed from -v on. A message about something survivable ends in ", skipping". */
-__attribute__((format(printf, 1, 2))) void log_info(const char *fmt, ...);
-/* Printed from -vv on. */
-__attribute__((format(printf, 1, 2))) void log_debug(const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void log_at(int level, const char *fmt, ...);
+
 /* Always printed, as "lineburn: ...". For main.c and cli/commands.c. */
-__attribute__((format(printf, 1, 2))) void log_warning(const char *fmt, ...);
+#define log_warning(...) log_at(0, __VA_ARGS__)
+/* Printed from -v on. A message about something survivable ends in ", skipping". */
+#define log_info(...) log_at(1, __VA_ARGS__)
+/* Printed from -vv on. */
+#define log_debug(...) log_at(2, __VA_ARGS__)
 
 #endif

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Fewer hex digits may be a word by chance. */
+#define MIN_ID_LEN 4
+
 static bool is_like(const char *pattern, const char *text)
 {
 	return !fnmatch(pattern, text, FNM_NOESCAPE);
@@ -16,11 +19,11 @@ static bool is_hex_start(const char *value)
 	const char *slash = strchr(value, '/'); /* after the uid of its user */
 	const char *digits = slash ? slash + 1 : value;
 
-	return strlen(digits) >= MATCH_MIN_ID_LEN &&
+	return strlen(digits) >= MIN_ID_LEN &&
 	       !digits[strspn(digits, "0123456789abcdef")];
 }
 
-enum match match_id_start(const char *value, const char *id)
+static enum match match_id_start(const char *value, const char *id)
 {
 	if (!strcmp(value, id))
 		return MATCH_EXACT;

@@ -19,12 +19,9 @@ enum match {
 /* Which prefixes of an id match. */
 enum match_start {
 	MATCH_START_NONE, /* none: nspawn and LXC use names as ids */
-	MATCH_START_HEX, /* MATCH_MIN_ID_LEN or more hex digits of it */
+	MATCH_START_HEX, /* four or more hex digits of it */
 	MATCH_START_ANY,
 };
-
-/* Fewer hex digits may be a word by chance. */
-#define MATCH_MIN_ID_LEN 4
 
 /**
  * Matches a container by name, id, or a prefix of the id.
@@ -37,9 +34,6 @@ enum match match_container(const char *value, const char *id, const char *name,
 
 /** Matches a unit as systemctl(1) does: ".service" may be left out. @unit  "": none */
 enum match match_unit(const char *value, const char *unit);
-
-/** Matches @id or a prefix of it. */
-enum match match_id_start(const char *value, const char *id);
 
 /** Is @path equal to @below or an ancestor of it? Both begin with '/'. */
 bool match_path_above(const char *path, const char *below);

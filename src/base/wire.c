@@ -71,33 +71,35 @@ static const void *get(struct wire_reader *r, size_t len)
 	return at;
 }
 
-uint8_t wire_get_u8(struct wire_reader *r)
+static void get_number(struct wire_reader *r, void *ret, size_t len)
 {
-	const void *at = get(r, 1);
-	uint8_t v = 0;
+	const void *at = get(r, len);
 
 	if (at)
-		memcpy(&v, at, sizeof(v));
+		memcpy(ret, at, len);
+}
+
+uint8_t wire_get_u8(struct wire_reader *r)
+{
+	uint8_t v = 0;
+
+	get_number(r, &v, sizeof(v));
 	return v;
 }
 
 uint32_t wire_get_u32(struct wire_reader *r)
 {
-	const void *at = get(r, 4);
 	uint32_t v = 0;
 
-	if (at)
-		memcpy(&v, at, sizeof(v));
+	get_number(r, &v, sizeof(v));
 	return le32toh(v);
 }
 
 uint64_t wire_get_u64(struct wire_reader *r)
 {
-	const void *at = get(r, 8);
 	uint64_t v = 0;
 
-	if (at)
-		memcpy(&v, at, sizeof(v));
+	get_number(r, &v, sizeof(v));
 	return le64toh(v);
 }
 

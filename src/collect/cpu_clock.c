@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "collect/perf_event.h"
 
 #define ALL_TURNS ((1u << CPU_CLOCK_NR_PERIODS) - 1)
 /*
@@ -79,7 +78,7 @@ static int provide(struct cpu_clock *c, unsigned int level, unsigned int which)
 
 	if (event->fd >= 0)
 		return 0;
-	fd = perf_event_open_clock((int)c->cpu, event->period_ns);
+	fd = perf_event_open(PERF_COUNT_SW_CPU_CLOCK, (int)c->cpu, event->period_ns);
 	if (fd < 0)
 		return fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, c->prog_fd))
@@ -183,7 +182,7 @@ static void add_level(const struct cpu_clock *c, unsigned int level,
 {
 	for (unsigned int i = 0; i < CPU_CLOCK_NR_PERIODS; i++) {
 		const struct cpu_clock_event *e = &c->events[level][i];
-		uint64_t ns = e->fd >= 0 ? perf_event_enabled_ns(e->fd) : 0;
+		uint64_t ns = e->fd >= 0 ? perf_event_read(e->fd).enabled_ns : 0;
 
 		sum->enabled_ns += ns;
 		sum->ticks += (double)ns / (double)e->period_ns;
@@ -201,32 +200,32 @@ static struct cpu_clock_sum add_up(const struct cpu_clock *c)
 	return sum;
 }
 
-void cpu_clock_time(const struct cpu_clock *c, uint64_t idle_ns,
-		    struct cpu_clock_time *ret)
+void cpu_clock_account(const struct cpu_clock *c, uint64_t idle_ns,
+		       struct sample_source_account *sum)
 {
-	struct cpu_clock_sum sum = add_up(c);
+	struct cpu_clock_sum all = add_up(c);
 	double busy = 1;
 
 	if (idle_ns == CPU_IDLE_UNKNOWN || c->idle_ns == CPU_IDLE_UNKNOWN)
 		busy = 0;
 	/* iowait is known to step back now and then (proc(5)). */
-	else if (idle_ns > c->idle_ns && sum.enabled_ns > c->then.enabled_ns)
+	else if (idle_ns > c->idle_ns && all.enabled_ns > c->then.enabled_ns)
 		busy -= (double)(idle_ns - c->idle_ns) /
-			(double)(sum.enabled_ns - c->then.enabled_ns);
-	ret->enabled_ns = sum.enabled_ns;
-	ret->due = c->due + (busy > 0 ? busy * (sum.ticks - c->then.ticks) : 0);
+			(double)(all.enabled_ns - c->then.enabled_ns);
+	sum->enabled_ns += all.enabled_ns;
+	sum->due += c->due + (busy > 0 ? busy * (all.ticks - c->then.ticks) : 0);
 }
 
 int cpu_clock_set_level(struct cpu_clock *c, unsigned int level, uint64_t idle_ns)
 {
 	unsigned int old = c->level;
-	struct cpu_clock_time time;
+	struct sample_source_account sum = {0};
 	int rc;
 
 	if (level == old)
 		return 0;
 	/* Idle time is known for a whole interval only, so settle each level. */
-	cpu_clock_time(c, idle_ns, &time);
+	cpu_clock_account(c, idle_ns, &sum);
 	rc = switch_to(c, level, c->which);
 	if (rc)
 		return rc;
@@ -240,8 +239,65 @@ int cpu_clock_set_level(struct cpu_clock *c, unsigned int level, uint64_t idle_n
 		close_level(c, c->before);
 	}
 	c->before = old;
-	c->due = time.due;
+	c->due = sum.due;
 	c->idle_ns = idle_ns;
 	c->then = add_up(c);
 	return 0;
 }
+
+/* ---- the sample source ---- */
+
+static int clock_open(struct sample_source *s, uint32_t cpu, const char *times, void *ret)
+{
+	/* For good: what is due cannot be known without the idle time of its start. */
+	s->gone.is_unknown |= !times;
+	return cpu_clock_start(ret, cpu, s->prog_fd, s->period, s->level,
+			       cpu_clock_random(&s->random), cpu_idle_ns(times, cpu));
+}
+
+static void clock_pause(void *item)
+{
+	cpu_clock_pause(item);
+}
+
+static void clock_close(void *item)
+{
+	cpu_clock_stop(item);
+}
+
+static bool clock_tick(void *item, uint64_t now_ns, uint32_t nr_cpus)
+{
+	return cpu_clock_change(item, now_ns, nr_cpus);
+}
+
+static int clock_set_level(void *item, unsigned int level, const char *times)
+{
+	struct cpu_clock *clock = item;
+
+	return cpu_clock_set_level(clock, level, cpu_idle_ns(times, clock->cpu));
+}
+
+static void clock_account(const struct sample_source *s, const void *item,
+			  const char *times, struct sample_source_account *sum)
+{
+	const struct cpu_clock *clock = item;
+
+	(void)s;
+	cpu_clock_account(clock, cpu_idle_ns(times, clock->cpu), sum);
+	sum->is_unknown |= !times;
+}
+
+_Static_assert(offsetof(struct cpu_clock, cpu) == 0, "an item begins with its CPU");
+const struct sample_source_kind cpu_clock_source = {
+	.id = LB_SOURCE_CPU_CLOCK,
+	.name = "cpu-clock",
+	.values = {{"cpu", "nanoseconds"}},
+	.is_clock = true,
+	.item_bytes = sizeof(struct cpu_clock),
+	.open = clock_open,
+	.pause = clock_pause,
+	.close = clock_close,
+	.tick = clock_tick,
+	.set_level = clock_set_level,
+	.account = clock_account,
+};

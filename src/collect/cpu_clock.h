@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "collect/perf_event.h"
+#include "collect/sample_source.h"
 
 #define CPU_CLOCK_NR_PERIODS 4 /* two shorter, two longer than the nominal one */
 #define CPU_CLOCK_NR_LEVELS  14 /* the last is 10000 Hz / 2^13, about 1 Hz */
@@ -46,13 +47,6 @@ struct cpu_clock {
 	double due;
 	struct cpu_clock_sum then; /* of all events, at that time */
 	uint64_t idle_ns; /* at that time */
-};
-
-struct cpu_clock_time {
-	uint64_t enabled_ns;
-	/* Ticks expected while the CPU was not idle. Idle time comes in
-	 * steps of 10 ms, which limits the precision. */
-	double due;
 };
 
 /**
@@ -89,8 +83,9 @@ bool cpu_clock_change(struct cpu_clock *c, uint64_t now_ns, uint32_t nr_cpus);
 /** Sets the level. Return: 0, or -errno with nothing changed. */
 int cpu_clock_set_level(struct cpu_clock *c, unsigned int level, uint64_t idle_ns);
 
-void cpu_clock_time(const struct cpu_clock *c, uint64_t idle_ns,
-		    struct cpu_clock_time *ret);
+/** Adds its time to @sum. Idle time comes in steps of 10 ms: so precise is what is due. */
+void cpu_clock_account(const struct cpu_clock *c, uint64_t idle_ns,
+		       struct sample_source_account *sum);
 
 /*
  * The pure parts.

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "collect/cpu_source.h"
 #include "collect/perf_event.h"
+#include "collect/sample_source.h"
 
 struct fault_event {
 	uint32_t cpu;
@@ -19,16 +19,18 @@ struct fault_event {
 	struct perf_event_life life;
 };
 
-static int faults_open(struct cpu_source *s, uint32_t cpu, const char *times, void *ret)
+static int faults_open(struct sample_source *s, uint32_t cpu, const char *times,
+		       void *ret)
 {
-	_cleanup_close_ int fd = perf_event_open_faults((int)cpu, s->config.period);
+	_cleanup_close_ int fd =
+		perf_event_open(PERF_COUNT_SW_PAGE_FAULTS, (int)cpu, s->period);
 	struct fault_event *event = ret;
 	int rc;
 
 	(void)times;
 	if (fd < 0)
 		return fd;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, s->config.prog_fd))
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, s->prog_fd))
 		return -errno;
 	event->cpu = cpu;
 	rc = perf_event_enable(fd, &event->life);
@@ -48,57 +50,37 @@ static void faults_close(void *item)
 	close(((struct fault_event *)item)->fd);
 }
 
-static void faults_account(const struct cpu_source *s, const void *item,
+static void faults_account(const struct sample_source *s, const void *item,
 			   const char *times, struct sample_source_account *sum)
 {
 	const struct fault_event *event = item;
+	struct perf_event_times now = perf_event_read(event->fd);
 	/* Whole periods: what is left of one is not due. */
-	uint64_t due = perf_event_value(event->fd) / s->config.period;
+	uint64_t due = now.count / s->period;
 
 	(void)times;
-	sum->enabled_ns += perf_event_enabled_ns(event->fd);
+	sum->enabled_ns += now.enabled_ns;
 	sum->due += (double)due;
 }
 
-_Static_assert(offsetof(struct fault_event, cpu) == 0, "an item begins with its CPU");
-static const struct cpu_source_ops ops = {.item_bytes = sizeof(struct fault_event),
-					  .open = faults_open,
-					  .pause = faults_pause,
-					  .close = faults_close,
-					  .account = faults_account};
-
-static struct sample_source *faults_new(const struct sample_source_config *config)
+static bool faults_tick(void *item, uint64_t now_ns, uint32_t nr_cpus)
 {
-	struct cpu_source *s = cpu_source_new(sizeof(*s), &ops, config);
-
-	return s ? &s->source : NULL;
-}
-
-/* Restarts CPUs that were offline too briefly for cpu_source_follow_cpus() to notice. */
-static void faults_tick(struct sample_source *source, uint64_t now_ns)
-{
-	struct cpu_source *s = (struct cpu_source *)source;
+	const struct fault_event *event = item;
 
 	(void)now_ns;
-	/* Downwards: a renewed event moves to the end. */
-	for (size_t i = s->nr; i-- > 0;) {
-		const struct fault_event *event = cpu_source_at(s, i);
-
-		if (perf_event_is_dead(event->fd, &event->life))
-			cpu_source_renew(s, i);
-	}
+	(void)nr_cpus;
+	return !perf_event_is_dead(event->fd, &event->life);
 }
 
+_Static_assert(offsetof(struct fault_event, cpu) == 0, "an item begins with its CPU");
 const struct sample_source_kind page_fault_source = {
 	.id = LB_SOURCE_PAGE_FAULTS,
 	.name = "page-faults",
 	.values = {{"page-faults", "count"}},
-	.new = faults_new,
-	.free = cpu_source_free,
-	.start = cpu_source_start,
-	.follow_cpus = cpu_source_follow_cpus,
+	.item_bytes = sizeof(struct fault_event),
+	.open = faults_open,
+	.pause = faults_pause,
+	.close = faults_close,
 	.tick = faults_tick,
-	.stop = cpu_source_stop,
-	.nr_cpus = cpu_source_nr_cpus,
-	.account = cpu_source_account,
+	.account = faults_account,
 };

@@ -5,18 +5,17 @@
 #include <errno.h>
 
 #include "collect/sampler.h"
-#include "collect/sampler_internal.h"
 #include "sampler.skel.h"
 
 /* Invalidates verdicts cached under the old rules. */
 static void has_changed(struct sampler *s)
 {
-	__atomic_add_fetch(&s->skel->bss->filter.generation, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&sampler_skel(s)->bss->filter.generation, 1, __ATOMIC_SEQ_CST);
 }
 
-static int choose_target(struct sampler *s, uint32_t id, uint32_t mask, struct error *err)
+int sampler_filter_task(struct sampler *s, uint32_t id, uint32_t mask, struct error *err)
 {
-	int map_fd = bpf_map__fd(s->skel->maps.targets);
+	int map_fd = bpf_map__fd(sampler_skel(s)->maps.targets);
 	struct lb_target target = {0};
 
 	/* Keep the start time, which its first tick may have filled in. */
@@ -34,37 +33,20 @@ static int choose_target(struct sampler *s, uint32_t id, uint32_t mask, struct e
 	return error_set(err, -errno, "cannot follow %u: %m", id & ~LB_TARGET_THREAD);
 }
 
-int sampler_filter_process(struct sampler *s, uint32_t tgid, uint32_t mask,
-			   struct error *err)
-{
-	return choose_target(s, tgid, mask, err);
-}
-
 int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err)
 {
-	return sampler_filter_process(s, tgid, LB_FILTER_IN(LB_FILTER_PROCESS), err);
+	return sampler_filter_task(s, tgid, LB_FILTER_IN(LB_FILTER_PROCESS), err);
 }
 
-int sampler_filter_thread(struct sampler *s, uint32_t tid, uint32_t mask,
-			  struct error *err)
+void sampler_forget_task(struct sampler *s, uint32_t id)
 {
-	return choose_target(s, tid | LB_TARGET_THREAD, mask, err);
-}
-
-void sampler_forget_process(struct sampler *s, uint32_t tgid)
-{
-	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.targets), &tgid);
+	bpf_map_delete_elem(bpf_map__fd(sampler_skel(s)->maps.targets), &id);
 	has_changed(s);
-}
-
-void sampler_forget_thread(struct sampler *s, uint32_t tid)
-{
-	sampler_forget_process(s, tid | LB_TARGET_THREAD);
 }
 
 int sampler_filter_user(struct sampler *s, uint32_t uid, uint32_t mask, struct error *err)
 {
-	int fd = bpf_map__fd(s->skel->maps.users);
+	int fd = bpf_map__fd(sampler_skel(s)->maps.users);
 	uint32_t before = 0;
 
 	if (bpf_map_lookup_elem(fd, &uid, &before))
@@ -80,7 +62,7 @@ int sampler_filter_user(struct sampler *s, uint32_t uid, uint32_t mask, struct e
 int sampler_filter_cgroup(struct sampler *s, const struct lb_cgroup_key *key,
 			  uint32_t mask)
 {
-	int fd = bpf_map__fd(s->skel->maps.cgroups);
+	int fd = bpf_map__fd(sampler_skel(s)->maps.cgroups);
 	uint32_t before = 0;
 	int rc;
 
@@ -96,12 +78,13 @@ int sampler_filter_cgroup(struct sampler *s, const struct lb_cgroup_key *key,
 
 int sampler_filter_comms(struct sampler *s, const struct lb_comm_table *table)
 {
-	uint32_t index = !s->skel->bss->filter.comm_table;
+	uint32_t index = !sampler_skel(s)->bss->filter.comm_table;
 
-	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.comm_tables), &index, table,
-				BPF_ANY))
+	if (bpf_map_update_elem(bpf_map__fd(sampler_skel(s)->maps.comm_tables), &index,
+				table, BPF_ANY))
 		return -errno;
-	__atomic_store_n(&s->skel->bss->filter.comm_table, index, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&sampler_skel(s)->bss->filter.comm_table, index,
+			 __ATOMIC_SEQ_CST);
 	has_changed(s);
 	return 0;
 }
@@ -109,8 +92,8 @@ int sampler_filter_comms(struct sampler *s, const struct lb_comm_table *table)
 void sampler_use_hierarchies(struct sampler *s, const uint32_t *hierarchies, size_t nr)
 {
 	for (size_t i = 0; i < nr && i < LB_FILTER_HIERARCHIES; i++)
-		s->skel->bss->filter.hierarchies[i] = hierarchies[i];
-	__atomic_store_n(&s->skel->bss->filter.nr_hierarchies, (uint32_t)nr,
+		sampler_skel(s)->bss->filter.hierarchies[i] = hierarchies[i];
+	__atomic_store_n(&sampler_skel(s)->bss->filter.nr_hierarchies, (uint32_t)nr,
 			 __ATOMIC_SEQ_CST);
 	has_changed(s);
 }
@@ -118,8 +101,8 @@ void sampler_use_hierarchies(struct sampler *s, const uint32_t *hierarchies, siz
 void sampler_use_filter(struct sampler *s, uint32_t uses, uint32_t wanted,
 			bool no_children)
 {
-	s->skel->bss->filter.no_children = no_children;
-	__atomic_store_n(&s->skel->bss->filter.wanted, wanted, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&s->skel->bss->filter.uses, uses, __ATOMIC_SEQ_CST);
+	sampler_skel(s)->bss->filter.no_children = no_children;
+	__atomic_store_n(&sampler_skel(s)->bss->filter.wanted, wanted, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&sampler_skel(s)->bss->filter.uses, uses, __ATOMIC_SEQ_CST);
 	has_changed(s);
 }

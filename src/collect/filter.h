@@ -16,23 +16,20 @@
 struct sampler;
 
 /*
- * Add a mask to the rule of a process and its future children, of a thread, or of an
- * effective uid. Return: 0, or -errno with a sentence: -E2BIG when the map is full.
+ * Add a mask to the rule of a process and its future children, of a thread (@id is its tid
+ * | LB_TARGET_THREAD), or of an effective uid. Return: 0, or -errno with a sentence:
+ * -E2BIG when the map is full.
  */
-int sampler_filter_process(struct sampler *s, uint32_t tgid, uint32_t mask,
-			   struct error *err);
-int sampler_filter_thread(struct sampler *s, uint32_t tid, uint32_t mask,
-			  struct error *err);
+int sampler_filter_task(struct sampler *s, uint32_t id, uint32_t mask, struct error *err);
 int sampler_filter_user(struct sampler *s, uint32_t uid, uint32_t mask,
 			struct error *err);
 
 /*
- * Remove a rule. Until its first tick the kernel side knows a process or thread by its
- * number only. Call these when it turns out to be gone: another one may have the number
- * by now.
+ * Removes the rule of a process or thread. Until its first tick the kernel side knows it
+ * by its number only. Call this when it turns out to be gone: another one may have the
+ * number by now.
  */
-void sampler_forget_process(struct sampler *s, uint32_t tgid);
-void sampler_forget_thread(struct sampler *s, uint32_t tid);
+void sampler_forget_task(struct sampler *s, uint32_t id);
 
 /**
  * Sets the rule of a cgroup and all below it, replacing the one before.

@@ -5,20 +5,18 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/jit_assembly.h"
-#include "collect/sampler_internal.h"
+#include "collect/sampler.h"
 #include "jit.skel.h"
+#include "lineburn_filter.h"
+#include "sampler.skel.h"
 
 #define DEFAULT_RING_BYTES (8u << 20)
-#define MIN_RING_BYTES     (64u << 10) /* a chunk of the largest size has to fit */
-#define MAX_RING_BYTES     (1u << 30)
 
 /* A perf uprobe: it disappears with its descriptor, however we end. */
 #define UPROBE_PMU "/sys/bus/event_source/devices/uprobe/type"
@@ -60,13 +58,6 @@ int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler
 	p->config = *config;
 	if (!p->config.ring_bytes)
 		p->config.ring_bytes = DEFAULT_RING_BYTES;
-	if (p->config.ring_bytes < MIN_RING_BYTES ||
-	    p->config.ring_bytes > MAX_RING_BYTES ||
-	    p->config.ring_bytes & (p->config.ring_bytes - 1))
-		return error_set(err, -EINVAL,
-				 "the ring of JIT objects cannot have %zu bytes: a power "
-				 "of two from %u to %u",
-				 p->config.ring_bytes, MIN_RING_BYTES, MAX_RING_BYTES);
 	if (!p->config.max_files || p->config.max_files > JIT_PROBE_MAX_FILES)
 		p->config.max_files = JIT_PROBE_MAX_FILES;
 	p->sampler = sampler;
@@ -117,6 +108,7 @@ int jit_probe_try(void)
 
 static int load(struct jit_probe *p)
 {
+	const struct sampler_bpf *sampler = sampler_skel(p->sampler);
 	int rc;
 
 	p->skel = jit_bpf__open();
@@ -128,10 +120,10 @@ static int load(struct jit_probe *p)
 				      (uint32_t)p->config.ring_bytes);
 	if (!rc)
 		rc = bpf_map__reuse_fd(p->skel->maps.targets,
-				       sampler_targets_fd(p->sampler));
+				       bpf_map__fd(sampler->maps.targets));
 	if (!rc)
 		rc = bpf_map__reuse_fd(p->skel->maps.code_gens,
-				       sampler_code_gens_fd(p->sampler));
+				       bpf_map__fd(sampler->maps.code_gens));
 	if (!rc)
 		rc = jit_bpf__load(p->skel);
 	if (rc)
@@ -152,16 +144,18 @@ static int load_once(struct jit_probe *p)
 		jit_bpf__destroy(p->skel);
 		p->skel = NULL;
 	} else {
-		sampler_use_code_gens(p->sampler);
+		/* Samples carry their process's code generation from now on; before, 0. */
+		__atomic_store_n(&sampler_skel(p->sampler)->bss->code_gens_used, 1,
+				 __ATOMIC_SEQ_CST);
 	}
 	return p->load_failure;
 }
 
-static const struct probed_file *find_file(const struct jit_probe *p,
-					   const struct stat *st, uint64_t register_off)
+static struct probed_file *find_file(const struct jit_probe *p, dev_t dev, ino_t ino,
+				     uint64_t register_off)
 {
 	for (size_t i = 0; i < p->nr_files; i++)
-		if (p->files[i].dev == st->st_dev && p->files[i].ino == st->st_ino &&
+		if (p->files[i].dev == dev && p->files[i].ino == ino &&
 		    p->files[i].register_off == register_off)
 			return &p->files[i];
 	return NULL;
@@ -208,7 +202,7 @@ int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 		rc = -errno;
 	else if (!descriptor_delta)
 		rc = -EINVAL; /* a function is no variable, and 0 is no cookie */
-	else if (!find_file(p, &st, register_off))
+	else if (!find_file(p, st.st_dev, st.st_ino, register_off))
 		rc = attach(p, fd, &st, register_off, descriptor_delta);
 	if (rc)
 		p->nr_refused++;
@@ -218,16 +212,12 @@ int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 void jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
 		      uint64_t register_off)
 {
-	for (size_t i = 0; i < p->nr_files; i++) {
-		struct probed_file *file = &p->files[i];
+	struct probed_file *file = find_file(p, dev, inode, register_off);
 
-		if (file->dev != dev || file->ino != inode ||
-		    file->register_off != register_off)
-			continue;
-		bpf_link__destroy(file->link);
-		*file = p->files[--p->nr_files];
+	if (!file)
 		return;
-	}
+	bpf_link__destroy(file->link);
+	*file = p->files[--p->nr_files];
 }
 
 int jit_probe_poll_fd(const struct jit_probe *p)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "collect/kernel_quirks.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 
 /*
  * copy_from_user_nofault() checked whether the copy touches vmalloc memory, and took
@@ -30,16 +30,15 @@ static const struct {
 	unsigned int last_patch; /* this one and all before it */
 	struct kernel_quirk quirk;
 } table[] = {
-	{5, 19, UINT_MAX, {"5.19", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
-	{6, 0, UINT_MAX, {"6.0", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
-	{6, 1, 35, {"6.1 to 6.1.35", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
-	{6, 2, UINT_MAX, {"6.2", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
-	{6, 3, 9, {"6.3 to 6.3.9", KERNEL_LEAF_ONLY, USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{5, 19, UINT_MAX, {"5.19", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 0, UINT_MAX, {"6.0", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 1, 35, {"6.1 to 6.1.35", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 2, UINT_MAX, {"6.2", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
+	{6, 3, 9, {"6.3 to 6.3.9", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
 };
 
 static const struct kernel_quirk unreadable = {
 	.versions = "unknown",
-	.choice = KERNEL_LEAF_ONLY,
 	.reason = "the version of this kernel cannot be read, and on some reading user "
 		  "memory in a timer interrupt freezes the machine; user stacks are cut "
 		  "to their innermost address",
@@ -49,16 +48,13 @@ static const struct kernel_quirk unreadable = {
 /* Reads decimal digits at *@s, at most six. Return: false when there is none. */
 static bool get_number(const char **s, unsigned int *ret)
 {
-	unsigned int v = 0;
-	int nr = 0;
+	size_t len = strspn(*s, "0123456789");
 
-	for (; **s >= '0' && **s <= '9'; (*s)++) {
-		if (++nr > 6)
-			return false;
-		v = v * 10 + (unsigned int)(**s - '0');
-	}
-	*ret = v;
-	return nr > 0;
+	bool is_number = len && len <= 6;
+
+	*ret = is_number ? (unsigned int)strtoul(*s, NULL, 10) : 0;
+	*s += len;
+	return is_number;
 }
 
 /* "6.1.192-1": leaves *@s after the last number. A patch level is optional. */
@@ -160,22 +156,17 @@ const struct kernel_quirk *kernel_quirk_find(const char *release, const char *ve
 	return NULL;
 }
 
-/* Return: bytes read into @buf, which is terminated; 0 when it cannot be read. */
-static size_t read_text(const char *root, const char *path, char *buf, size_t size)
+/* Reads a file into @buf, cut and terminated; "" when it cannot be read. */
+static void read_text(const char *root, const char *path, char *buf, size_t size)
 {
-	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *text = NULL;
 	char full[PATH_MAX];
-	ssize_t n;
+	size_t len;
 
 	buf[0] = '\0';
-	if (snprintf(full, sizeof(full), "%s%s", root, path) >= (int)sizeof(full))
-		return 0;
-	fd = open(full, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, buf, size - 1); /* these files come whole in one read */
-	buf[n > 0 ? n : 0] = '\0';
-	return strlen(buf);
+	if (snprintf(full, sizeof(full), "%s%s", root, path) < (int)sizeof(full) &&
+	    !io_read_file(full, 64 * 1024, &text, &len))
+		snprintf(buf, size, "%s", text);
 }
 
 /* Same by uname(2), where /proc has processes only (subset=pid). */
@@ -199,7 +190,8 @@ void kernel_texts_read(const char *root, char release[KERNEL_RELEASE_BYTES],
 
 	read_text(root, "/proc/sys/kernel/osrelease", release, KERNEL_RELEASE_BYTES);
 	release[strcspn(release, "\n")] = '\0';
-	len = read_text(root, "/proc/version", version, KERNEL_VERSION_BYTES / 2);
+	read_text(root, "/proc/version", version, KERNEL_VERSION_BYTES / 2);
+	len = strlen(version);
 	read_text(root, "/proc/version_signature", version + len,
 		  KERNEL_VERSION_BYTES - len);
 	if (!root[0])

@@ -9,15 +9,9 @@
 
 #include <stdbool.h>
 
-/* What the sampler may do on this kernel. */
-enum kernel_choice {
-	KERNEL_WALK_USER, /* no known bug */
-	KERNEL_LEAF_ONLY, /* never read user memory in the interrupt: leaf only */
-};
-
+/* On such a kernel the sampler never reads user memory in the interrupt: leaf only. */
 struct kernel_quirk {
 	const char *versions; /* as people write them: "5.19 to 6.1.35" */
-	enum kernel_choice choice;
 	const char *reason; /* a sentence: what is wrong, what lineburn does about it */
 	const char *remedy; /* a sentence */
 };

@@ -21,11 +21,6 @@ int kmap_delete(int fd, const void *key)
 	return bpf_map_delete_elem(fd, key) ? -errno : 0;
 }
 
-int kmap_lookup(int fd, const void *key, void *value)
-{
-	return bpf_map_lookup_elem(fd, key, value) ? -errno : 0;
-}
-
 int kmap_new_slab(void)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -34,11 +29,6 @@ int kmap_new_slab(void)
 				sizeof(struct lb_unwind_rows), LB_SLAB_VALUES, &opts);
 
 	return fd < 0 ? -errno : fd;
-}
-
-int kmap_set_slab(int slabs_fd, uint32_t index, int slab_fd)
-{
-	return kmap_update(slabs_fd, &index, &slab_fd);
 }
 
 void *kmap_map(int fd, size_t bytes)

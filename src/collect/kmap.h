@@ -16,16 +16,16 @@ struct unwind_kmaps {
 	volatile uint32_t *pages_generation;
 };
 
-/** Adds or replaces an entry, by bpf(2). Return: 0 or -errno. */
+/**
+ * Adds or replaces an entry, by bpf(2). That of slabs, whose values are descriptors, waits
+ * for running programs. Return: 0 or -errno.
+ */
 int kmap_update(int fd, const void *key, const void *value);
 /** Deletes an entry. Return: 0, -ENOENT or another -errno. */
 int kmap_delete(int fd, const void *key);
-int kmap_lookup(int fd, const void *key, void *value);
 
 /** Creates a slab of rows for the sampler's map. Return: descriptor or -errno. */
 int kmap_new_slab(void);
-/** Puts a slab at @index; @slab_fd is borrowed. Waits for running programs. */
-int kmap_set_slab(int slabs_fd, uint32_t index, int slab_fd);
 
 /** Maps the values of a mappable array. Return: NULL with errno set on failure. */
 void *kmap_map(int fd, size_t bytes);

@@ -32,7 +32,7 @@ static int open_event(struct perf_event_attr *attr, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_software(uint64_t event, int cpu, uint64_t period)
+int perf_event_open(uint64_t event, int cpu, uint64_t period)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -44,21 +44,6 @@ static int open_software(uint64_t event, int cpu, uint64_t period)
 	};
 
 	return open_event(&attr, cpu);
-}
-
-int perf_event_open_clock(int cpu, uint64_t period_ns)
-{
-	return open_software(PERF_COUNT_SW_CPU_CLOCK, cpu, period_ns);
-}
-
-int perf_event_open_faults(int cpu, uint64_t period)
-{
-	return open_software(PERF_COUNT_SW_PAGE_FAULTS, cpu, period);
-}
-
-int perf_event_open_clock_of_caller(uint64_t period_ns)
-{
-	return perf_event_open_clock(-1, period_ns);
 }
 
 int perf_event_open_tasks(int cpu, uint32_t watermark_bytes)
@@ -118,33 +103,19 @@ int perf_event_explain(int code, struct error *err)
 	}
 }
 
-struct times {
-	uint64_t value, enabled_ns, ran_ns; /* as READ_FORMAT has them */
-};
-
-static struct times read_times(int fd)
+struct perf_event_times perf_event_read(int fd)
 {
-	struct times times;
+	struct perf_event_times times;
 
 	if (read(fd, &times, sizeof(times)) != sizeof(times))
-		return (struct times){0};
+		return (struct perf_event_times){0};
 	return times;
-}
-
-uint64_t perf_event_value(int fd)
-{
-	return read_times(fd).value;
-}
-
-uint64_t perf_event_enabled_ns(int fd)
-{
-	return read_times(fd).enabled_ns;
 }
 
 /* Reads the clock while the event runs, so that a live event never seems to lag. */
 int perf_event_enable(int fd, struct perf_event_life *ret)
 {
-	ret->ran_ns = read_times(fd).ran_ns;
+	ret->ran_ns = perf_event_read(fd).ran_ns;
 	if (ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return -errno;
 	ret->since_ns = clock_now_ns();
@@ -154,7 +125,7 @@ int perf_event_enable(int fd, struct perf_event_life *ret)
 bool perf_event_is_dead(int fd, const struct perf_event_life *life)
 {
 	uint64_t passed_ns = clock_now_ns() - life->since_ns;
-	uint64_t ran_ns = read_times(fd).ran_ns - life->ran_ns;
+	uint64_t ran_ns = perf_event_read(fd).ran_ns - life->ran_ns;
 
 	return passed_ns > ran_ns + DEAD_NS + passed_ns / DRIFT_OF_ALL;
 }

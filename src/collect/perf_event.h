@@ -9,14 +9,15 @@
 
 #include "base/error.h"
 
-/** Opens a disabled cpu-clock event. Return: descriptor, or -errno (-ENODEV: offline). */
-int perf_event_open_clock(int cpu, uint64_t period_ns);
-
-/** Same, for each @period-th page fault on @cpu. */
-int perf_event_open_faults(int cpu, uint64_t period);
-
-/** As perf_event_open_clock(), for the calling thread on any CPU. */
-int perf_event_open_clock_of_caller(uint64_t period_ns);
+/**
+ * Opens a disabled software event.
+ *
+ * @event   enum perf_sw_ids
+ * @cpu     -1: of the calling thread, on any CPU
+ * @period  ns of a clock, else events per sample
+ * Return: descriptor, or -errno (-ENODEV: offline).
+ */
+int perf_event_open(uint64_t event, int cpu, uint64_t period);
 
 /**
  * Opens a disabled dummy event on @cpu that reports task life and executable mappings,
@@ -27,11 +28,15 @@ int perf_event_open_tasks(int cpu, uint32_t watermark_bytes);
 /** Turns a refusal into a sentence with its remedy. Returns @code. */
 int perf_event_explain(int code, struct error *err);
 
-/** Returns the event's count; 0 when it cannot be read. */
-uint64_t perf_event_value(int fd);
+/* In the order of read_format of perf_event_open(2). */
+struct perf_event_times {
+	uint64_t count;
+	uint64_t enabled_ns; /* how long the event was enabled */
+	uint64_t ran_ns;
+};
 
-/** Returns the time that the event was enabled, ns; 0 when it cannot be read. */
-uint64_t perf_event_enabled_ns(int fd);
+/** Reads an event; zeroes when it cannot be read. */
+struct perf_event_times perf_event_read(int fd);
 
 /*
  * Events of a CPU that goes offline are dead for good (perf_event_exit_cpu() of

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A sample source: a kernel event that runs the sampling program on every CPU. Each
+ * A sample source: a kernel event on each CPU that runs the sampling program. Each
  * sample names its source and has a weight in that source's unit.
  * A new source is an id (enum lb_source), a file with its operations, and a row of the
  * table.
@@ -13,18 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "collect/sample.h"
-
-/* The beginning of each source's own struct. */
-struct sample_source {
-	const struct sample_source_kind *kind;
-};
-
-struct sample_source_config {
-	int prog_fd; /* of the program to run for each sample; borrowed */
-	uint64_t period; /* > 0: amount of the first value per sample */
-	uint64_t seed; /* a random number */
-};
+#include "lineburn.h"
 
 /* Expected samples since the start, on all CPUs. */
 struct sample_source_account {
@@ -33,6 +22,22 @@ struct sample_source_account {
 	bool is_unknown; /* the kernel did not provide what due needs */
 };
 
+struct sample_source {
+	const struct sample_source_kind *kind;
+	int prog_fd; /* of the program to run for each sample; borrowed */
+	uint64_t period; /* > 0: amount of the first value per sample */
+	uint64_t random; /* state, never 0 */
+	unsigned int level; /* one sample per 2^level periods */
+	void *items; /* of kind->item_bytes each; heap */
+	size_t nr, cap; /* CPUs with an event now */
+	struct sample_source_account gone; /* of CPUs that went offline */
+	bool running;
+};
+
+/*
+ * Operations on the item of one CPU. @times is what cpu_times_read() returned just now, or
+ * NULL if that failed.
+ */
 struct sample_source_kind {
 	enum lb_source id;
 	const char *name; /* as -e takes it */
@@ -42,31 +47,42 @@ struct sample_source_kind {
 	} values[LB_NR_VALUES];
 	bool is_clock; /* samples come at a rate, and the period is in nanoseconds */
 
-	/** Opens nothing yet. Return: heap, NULL when out of memory. */
-	struct sample_source *(*new)(const struct sample_source_config *config);
-	void (*free)(struct sample_source *source);
+	size_t item_bytes; /* an item begins with its CPU, a uint32_t */
+	/** Opens and starts an event on @cpu. Return: 0 or -errno (-ENODEV: offline). */
+	int (*open)(struct sample_source *s, uint32_t cpu, const char *times, void *ret);
+	/** Stops the event; account() still works. */
+	void (*pause)(void *item);
+	void (*close)(void *item);
 	/**
-	 * Opens and starts an event on every online CPU.
-	 * @times  here and below: what cpu_times_read() returned just now; may be NULL
+	 * Called a few times a second: changes what depends on time. Return: false when
+	 * the CPU was offline meanwhile: the item must be opened again.
 	 */
-	int (*start)(struct sample_source *source, const char *times, struct error *err);
-	/** Picks up CPUs that came online and drops those that went. Cheap when nothing changed. */
-	void (*follow_cpus)(struct sample_source *source);
-	/** Called a few times a second: changes what depends on time. */
-	void (*tick)(struct sample_source *source, uint64_t now_ns);
-	/** Sets one sample per 2^@level periods; NULL: the source has one rate only. */
-	void (*set_level)(struct sample_source *source, unsigned int level);
-	/** Stops the samples. */
-	void (*stop)(struct sample_source *source, const char *times);
-	/** Returns the number of CPUs with an event now. */
-	uint32_t (*nr_cpus)(const struct sample_source *source);
-	void (*account)(struct sample_source *source, const char *times,
-			struct sample_source_account *ret);
+	bool (*tick)(void *item, uint64_t now_ns, uint32_t nr_cpus);
+	/** Sets the level. Return: 0 or -errno. NULL: the source has one rate only. */
+	int (*set_level)(void *item, unsigned int level, const char *times);
+	/** Adds what was expected of the item to @sum. */
+	void (*account)(const struct sample_source *s, const void *item,
+			const char *times, struct sample_source_account *sum);
 };
 
 extern const struct sample_source_kind cpu_clock_source, page_fault_source;
 
 /** Finds a source by name. Return: NULL: there is none. */
 const struct sample_source_kind *sample_source_named(const char *name);
+
+/** Closes the events. */
+void sample_source_deinit(struct sample_source *s);
+
+/** Opens and starts an event on every online CPU. */
+int sample_source_start(struct sample_source *s, const char *times, struct error *err);
+/** Picks up CPUs that came online and drops those that went. Cheap when nothing changed. */
+void sample_source_follow_cpus(struct sample_source *s);
+void sample_source_tick(struct sample_source *s, uint64_t now_ns);
+/** Does nothing if the source has one rate only. */
+void sample_source_set_level(struct sample_source *s, unsigned int level);
+/** Stops the samples. */
+void sample_source_stop(struct sample_source *s, const char *times);
+void sample_source_account(struct sample_source *s, const char *times,
+			   struct sample_source_account *ret);
 
 #endif

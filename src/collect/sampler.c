@@ -2,6 +2,7 @@
 #include "collect/sampler.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,10 +10,11 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/hashmap.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/perf_event.h"
-#include "collect/sampler_internal.h"
+#include "lineburn_filter.h" /* the skeleton has it in .bss */
 #include "sampler.skel.h"
 
 #define BATCH           4096
@@ -31,6 +33,42 @@
 /* Rate per CPU that the maps are sized for if the source has no rate. */
 #define EVENT_RATE_HZ SAMPLER_MAX_HZ
 #define SECOND_NS     1000000000ULL
+
+/* One of the two slots: its maps as descriptors. */
+struct slot {
+	int counts_fd;
+	struct ring_buffer *bodies;
+};
+
+/* Bodies of the slot that is being drained, back to back; reused at each drain. */
+struct body_store {
+	uint64_t *words;
+	size_t nr_words, cap_words;
+	struct hashmap by_hash; /* -> offset in words */
+};
+
+struct sampler {
+	struct sampler_config config;
+	struct sampler_bpf *skel;
+	struct ring_buffer *notices;
+	struct slot slots[LB_NR_SLOTS];
+	struct body_store bodies;
+	const struct sampler_handlers *handlers; /* during a call only */
+	bool drain_wanted;
+	uint32_t nr_possible_cpus;
+	uint32_t nr_online_cpus;
+
+	struct sample_source source;
+	uint32_t rate_hz; /* samples of a CPU per second that the maps are sized for */
+	bool stolen_is_known;
+	uint64_t stolen_before_ns; /* cpus_stolen_ns() at the start */
+
+	/* Buffers of one batch, and the per-CPU counters; allocated once. */
+	struct lb_stack_key *batch_keys;
+	struct lb_stack_count *batch_counts;
+	struct lb_counters *percpu;
+	struct sampler_totals totals;
+};
 
 /* The end of a verifier's log has the refused instruction and the state. */
 #define LOG_LINES 40
@@ -162,22 +200,73 @@ static void set_rodata(struct sampler *s)
 	s->skel->rodata->max_frames = s->config.max_frames;
 }
 
-static int open_source(struct sampler *s, struct error *err)
+static void init_source(struct sampler *s)
 {
 	const struct sample_source_kind *kind = s->config.source;
-	struct sample_source_config config = {
+	uint64_t seed = 0;
+
+	/* Not the seed of the hashes: the ticks must not reveal that. */
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		log_debug("getrandom: %m, the turns of periods are known");
+	s->source = (struct sample_source){
+		.kind = kind,
 		.prog_fd = bpf_program__fd(s->skel->progs.lb_sample),
 		.period = kind->is_clock ? SECOND_NS / s->config.freq_hz
 					 : s->config.period,
+		.random = seed ? seed : 1,
 	};
+}
 
-	/* Not the seed of the hashes: the ticks must not reveal that. */
-	if (getrandom(&config.seed, sizeof(config.seed), 0) != sizeof(config.seed))
-		log_debug("getrandom: %m, the turns of periods are known");
-	s->source = kind->new (&config);
-	if (!s->source)
-		return error_set(err, -ENOMEM, "out of memory");
-	s->source->kind = kind;
+/* Called by libbpf for each body in the ring. Out of memory: the body is missing. */
+static int keep_body(void *ctx, void *data, size_t size)
+{
+	struct body_store *store = ctx;
+	const struct lb_body *body = data;
+	size_t words = (size + 7) / 8;
+
+	if (size < offsetof(struct lb_body, ips) ||
+	    size < offsetof(struct lb_body, ips) + body->nr_frames * sizeof(body->ips[0]))
+		return 0;
+	if (hashmap_find(&store->by_hash, body->hash, NULL, NULL, NULL) != HASHMAP_NONE)
+		return 0;
+	if (vec_grow(&store->words, &store->cap_words, store->nr_words + words, 8,
+		     HASHMAP_NONE - 1) ||
+	    hashmap_add(&store->by_hash, body->hash, (uint32_t)store->nr_words))
+		return 0;
+	memcpy(store->words + store->nr_words, data, size);
+	store->nr_words += words;
+	return 0;
+}
+
+static int first_sample(void *ctx, void *data, size_t size)
+{
+	struct sampler *s = ctx;
+	const struct lb_first_sample *first = data;
+
+	if (size < sizeof(*first))
+		return 0;
+	if (!first->tgid)
+		s->drain_wanted = true;
+	else if (s->handlers->first_sample)
+		s->handlers->first_sample(s->handlers->ctx, first);
+	return 0;
+}
+
+static int unwind_request(void *ctx, void *data, size_t size)
+{
+	struct sampler *s = ctx;
+
+	if (size >= sizeof(struct lb_unwind_request) && s->handlers->unwind_request)
+		s->handlers->unwind_request(s->handlers->ctx, data);
+	return 0;
+}
+
+static int interp_code(void *ctx, void *data, size_t size)
+{
+	struct sampler *s = ctx;
+
+	if (size >= offsetof(struct lb_interp_code, table) && s->handlers->interp_code)
+		s->handlers->interp_code(s->handlers->ctx, data, size);
 	return 0;
 }
 
@@ -188,12 +277,21 @@ static int open_rings(struct sampler *s)
 
 	for (size_t i = 0; i < LB_NR_SLOTS; i++) {
 		s->slots[i].counts_fd = bpf_map__fd(counts[i]);
-		s->slots[i].bodies = ring_buffer__new(
-			bpf_map__fd(bodies[i]), body_store_handler, &s->bodies, NULL);
+		s->slots[i].bodies = ring_buffer__new(bpf_map__fd(bodies[i]), keep_body,
+						      &s->bodies, NULL);
 		if (!s->slots[i].bodies)
 			return -errno;
 	}
-	return notices_open(s);
+	/* All in one set of rings, which has one poll descriptor. */
+	s->notices = ring_buffer__new(bpf_map__fd(s->skel->maps.first_samples),
+				      first_sample, s, NULL);
+	if (!s->notices ||
+	    ring_buffer__add(s->notices, bpf_map__fd(s->skel->maps.requests),
+			     unwind_request, s) ||
+	    ring_buffer__add(s->notices, bpf_map__fd(s->skel->maps.interp_codes),
+			     interp_code, s))
+		return -errno;
+	return 0;
 }
 
 static int load(struct sampler *s, struct error *err)
@@ -226,7 +324,7 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 		struct error *err)
 {
 	_cleanup_(sampler_freep) struct sampler *s = calloc(1, sizeof(*s));
-	struct cpu_set_list online = {0};
+	_cleanup_(cpu_list_deinit) struct cpu_set_list online = {0};
 	int rc;
 
 	if (!s)
@@ -247,7 +345,6 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 			"cannot read the list of CPUs below /sys; mount sysfs");
 	s->nr_possible_cpus = (uint32_t)rc;
 	s->nr_online_cpus = (uint32_t)online.nr;
-	cpu_list_deinit(&online);
 
 	s->percpu = calloc(s->nr_possible_cpus, sizeof(*s->percpu));
 	s->batch_keys = calloc(BATCH, sizeof(*s->batch_keys));
@@ -255,10 +352,9 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 	if (!s->percpu || !s->batch_keys || !s->batch_counts)
 		return error_set(err, -ENOMEM, "out of memory");
 	rc = load(s, err);
-	if (!rc)
-		rc = open_source(s, err);
 	if (rc)
 		return rc;
+	init_source(s);
 	*ret = take_ptr(s);
 	return 0;
 }
@@ -267,27 +363,22 @@ void sampler_free(struct sampler *s)
 {
 	if (!s)
 		return;
-	if (s->source)
-		s->source->kind->free(s->source);
+	sample_source_deinit(&s->source);
 	for (size_t i = 0; i < LB_NR_SLOTS; i++)
 		ring_buffer__free(s->slots[i].bodies);
 	ring_buffer__free(s->notices);
 	sampler_bpf__destroy(s->skel);
-	body_store_deinit(&s->bodies);
+	hashmap_deinit(&s->bodies.by_hash);
+	free(s->bodies.words);
 	free(s->percpu);
 	free(s->batch_keys);
 	free(s->batch_counts);
 	free(s);
 }
 
-int sampler_targets_fd(const struct sampler *s)
+struct sampler_bpf *sampler_skel(const struct sampler *s)
 {
-	return bpf_map__fd(s->skel->maps.targets);
-}
-
-int sampler_code_gens_fd(const struct sampler *s)
-{
-	return bpf_map__fd(s->skel->maps.code_gens);
+	return s->skel;
 }
 
 void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret)
@@ -303,36 +394,29 @@ void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret)
 	};
 }
 
-void sampler_use_code_gens(struct sampler *s)
-{
-	__atomic_store_n(&s->skel->bss->code_gens_used, 1, __ATOMIC_SEQ_CST);
-}
-
 int sampler_start(struct sampler *s, struct error *err)
 {
 	_cleanup_free_ char *times = cpu_times_read();
-	int rc = s->source->kind->start(s->source, times, err);
+	int rc = sample_source_start(&s->source, times, err);
 
 	s->stolen_is_known = times;
 	s->stolen_before_ns = cpus_stolen_ns(times);
-	s->running = !rc;
 	return rc;
 }
 
 void sampler_follow_cpus(struct sampler *s)
 {
-	s->source->kind->follow_cpus(s->source);
+	sample_source_follow_cpus(&s->source);
 }
 
 void sampler_tick(struct sampler *s, uint64_t now_ns)
 {
-	s->source->kind->tick(s->source, now_ns);
+	sample_source_tick(&s->source, now_ns);
 }
 
 void sampler_set_level(struct sampler *s, unsigned int level)
 {
-	if (s->source->kind->set_level)
-		s->source->kind->set_level(s->source, level);
+	sample_source_set_level(&s->source, level);
 }
 
 static uint64_t stolen_since_start(const struct sampler *s, const char *times)
@@ -349,18 +433,17 @@ void sampler_stop(struct sampler *s)
 {
 	_cleanup_free_ char *times = cpu_times_read();
 
-	s->totals.nr_cpus = s->source->kind->nr_cpus(s->source);
-	if (s->running)
+	s->totals.nr_cpus = (uint32_t)s->source.nr;
+	if (s->source.running)
 		s->totals.stolen_ns = stolen_since_start(s, times);
-	s->source->kind->stop(s->source, times);
-	s->running = false;
+	sample_source_stop(&s->source, times);
 }
 
 void sampler_cost(const struct sampler *s, struct sampler_cost *ret)
 {
 	const __u64 *n = s->totals.ctr.n;
 
-	*ret = (struct sampler_cost){.nr_cpus = s->source->kind->nr_cpus(s->source),
+	*ret = (struct sampler_cost){.nr_cpus = (uint32_t)s->source.nr,
 				     .nr_ticks = n[LB_CTR_TICKS],
 				     .program_ns = n[LB_CTR_RUN_NS] +
 						   n[LB_CTR_CHOICE_NS]};
@@ -373,11 +456,11 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 	_cleanup_free_ char *times = cpu_times_read();
 	struct sample_source_account account;
 
-	s->source->kind->account(s->source, times, &account);
+	sample_source_account(&s->source, times, &account);
 	*ret = s->totals;
 	ret->enabled_ns = account.enabled_ns;
-	if (s->running) {
-		ret->nr_cpus = s->source->kind->nr_cpus(s->source);
+	if (s->source.running) {
+		ret->nr_cpus = (uint32_t)s->source.nr;
 		ret->stolen_ns = stolen_since_start(s, times);
 	}
 	/* Idle time comes in steps of 10 ms: never less than ran. */
@@ -412,4 +495,172 @@ uint32_t sampler_verified_insns(const struct sampler *s)
 			sum += info.verified_insns;
 	}
 	return sum;
+}
+
+/* ---- records of the kernel side between drains ---- */
+
+int sampler_poll_fd(const struct sampler *s)
+{
+	return ring_buffer__epoll_fd(s->notices);
+}
+
+bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
+{
+	bool is_wanted;
+
+	s->handlers = handlers;
+	ring_buffer__consume(s->notices);
+	s->handlers = NULL;
+	/* Includes a request during a drain: it may be from before or after the flip. */
+	is_wanted = s->drain_wanted;
+	s->drain_wanted = false;
+	return is_wanted;
+}
+
+/*
+ * ---- draining ----
+ *
+ * Empties one slot. Order matters: flip, wait, bodies, counts, counters. After
+ * the wait no program run uses the old slot, so its contents are final and
+ * counted + lost = sampled holds exactly.
+ */
+
+static const struct lb_body *find_body(const struct body_store *store, uint64_t hash)
+{
+	uint32_t at = hashmap_find(&store->by_hash, hash, NULL, NULL, NULL);
+
+	return at == HASHMAP_NONE ? NULL : (const struct lb_body *)(store->words + at);
+}
+
+/* Makes later program runs use the other slot; on return none uses the old one. */
+static int flip(struct sampler *s, uint32_t *ret_old)
+{
+	uint32_t round = s->skel->bss->drain_round, old = round & 1;
+
+	__atomic_store_n(&s->skel->bss->drain_round, round + 1, __ATOMIC_SEQ_CST);
+	/* Putting the same inner map again changes nothing, but waits for all runs. */
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.counts), &old,
+				&s->slots[old].counts_fd, BPF_ANY))
+		return -errno;
+	__atomic_store_n(&s->skel->bss->drain_wanted, 0, __ATOMIC_SEQ_CST);
+	*ret_old = old;
+	return 0;
+}
+
+static void emit(struct sampler *s, const struct lb_stack_key *key,
+		 const struct lb_stack_count *count)
+{
+	struct sample sample = {
+		.start_boottime_ns = key->start_boottime_ns,
+		.tgid = key->tgid,
+		.exec_id = key->exec_id,
+		.code_gen = key->code_gen,
+		.status = key->status < LB_NR_STACK_STATUS ? key->status
+							   : LB_STACK_NO_BODY,
+		.count = count->count,
+		.source = key->source,
+		.first_ns = count->first_ns,
+		.last_ns = count->last_ns < count->first_ns ? count->first_ns
+							    : count->last_ns,
+		.user_hash = key->user_hash,
+		.kern_hash = key->kern_hash,
+	};
+	char comm[LB_COMM_LEN + 1] = "";
+
+	memcpy(sample.values, count->values, sizeof(sample.values));
+	if (sample.status == LB_STACK_NO_BODY) {
+		/* The hashes are the leaves themselves. */
+		sample.user_ips = &key->user_hash;
+		sample.kern_ips = &key->kern_hash;
+		sample.nr_user = key->user_hash != 0;
+		sample.nr_kern = key->kern_hash != 0;
+	} else {
+		const struct lb_body *user = find_body(&s->bodies, key->user_hash);
+		const struct lb_body *kern = find_body(&s->bodies, key->kern_hash);
+
+		if (user) {
+			memcpy(comm, user->comm, LB_COMM_LEN);
+			sample.comm = comm;
+			sample.tid = user->tid;
+			sample.cgroup_id = user->cgroup_id;
+			sample.user_ips = user->ips;
+			sample.nr_user = user->nr_frames;
+			sample.nr_guessed = user->nr_guessed;
+			sample.user_leaf_is_return = user->kind == LB_BODY_USER_SYSCALL;
+		}
+		if (kern) {
+			sample.kern_ips = kern->ips;
+			sample.nr_kern = kern->nr_frames;
+		}
+		if (!user || (!kern && key->kern_hash)) {
+			s->totals.bodies_missing += count->count;
+			sample.status = LB_STACK_NO_BODY;
+		}
+	}
+	s->totals.rows_counted += count->count;
+	s->handlers->sample(s->handlers->ctx, &sample);
+}
+
+/* Hands out and removes every row of the slot. */
+static int drain_counts(struct sampler *s, const struct slot *slot)
+{
+	uint32_t position = 0, count;
+	void *in = NULL;
+	int rc;
+
+	do {
+		count = BATCH;
+		rc = bpf_map_lookup_and_delete_batch(slot->counts_fd, in, &position,
+						     s->batch_keys, s->batch_counts,
+						     &count, NULL);
+		if (rc && errno != ENOENT)
+			return -errno;
+		for (uint32_t i = 0; i < count; i++)
+			emit(s, &s->batch_keys[i], &s->batch_counts[i]);
+		in = &position;
+	} while (!rc);
+	return 0;
+}
+
+/* Adds up the slot's counters of all CPUs and sets them to zero. */
+static int take_counters(struct sampler *s, uint32_t slot)
+{
+	int fd = bpf_map__fd(s->skel->maps.counters);
+	size_t bytes = s->nr_possible_cpus * sizeof(*s->percpu);
+
+	if (bpf_map_lookup_elem(fd, &slot, s->percpu))
+		return -errno;
+	for (uint32_t cpu = 0; cpu < s->nr_possible_cpus; cpu++)
+		for (size_t i = 0; i < LB_NR_COUNTERS; i++)
+			s->totals.ctr.n[i] += s->percpu[cpu].n[i];
+	memset(s->percpu, 0, bytes);
+	return bpf_map_update_elem(fd, &slot, s->percpu, BPF_ANY) ? -errno : 0;
+}
+
+int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
+{
+	uint32_t old = 0;
+	int rc = flip(s, &old);
+	int counters_rc;
+
+	if (rc)
+		return rc;
+	if (handlers->flipped)
+		handlers->flipped(handlers->ctx);
+	s->handlers = handlers;
+	/* The code objects of the slot's samples come before the samples. */
+	ring_buffer__consume(s->notices);
+	ring_buffer__consume(s->slots[old].bodies);
+	rc = drain_counts(s, &s->slots[old]);
+	hashmap_deinit(&s->bodies.by_hash);
+	s->bodies.nr_words = 0;
+	counters_rc = take_counters(s, old);
+	s->handlers = NULL;
+
+	s->totals.lost_drain = s->totals.ctr.n[LB_CTR_COUNTED] - s->totals.rows_counted;
+	s->totals.targets_dropped = s->skel->bss->targets_dropped;
+	s->totals.cgroups_too_deep = s->skel->bss->cgroups_too_deep;
+	if (rc)
+		log_debug("draining slot %u: %s", old, strerror(-rc));
+	return rc ? rc : counters_rc;
 }

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "collect/cpu_clock.h"
 #include "collect/kmap.h"
-#include "collect/sample.h"
 #include "collect/sample_source.h"
 #include "lineburn_unwind.h"
 
@@ -73,18 +72,12 @@ DEFINE_CLEANUP(struct sampler, sampler_free);
 /** Makes @tgid a target, with its threads and the children that it will have. */
 int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err);
 
-/*
- * Kernel maps shared with other programs: targets (tgid -> start_boottime_ns) and
- * code generations (struct lb_code_key -> u32). Descriptors, borrowed.
- */
-int sampler_targets_fd(const struct sampler *s);
-int sampler_code_gens_fd(const struct sampler *s);
+/* For collect/ only: its maps and variables. Borrowed. */
+struct sampler_bpf;
+struct sampler_bpf *sampler_skel(const struct sampler *s);
 
 /* Returns the maps of the unwinder, which other stages fill. Borrowed. */
 void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret);
-
-/** Makes samples carry their process's code generation from now on; before, 0. */
-void sampler_use_code_gens(struct sampler *s);
 
 /** Attaches an event on every online CPU and starts them. */
 int sampler_start(struct sampler *s, struct error *err);
@@ -106,6 +99,33 @@ void sampler_stop(struct sampler *s);
 
 /** Becomes readable (poll) when sampler_notices() has something to deliver. */
 int sampler_poll_fd(const struct sampler *s);
+
+/* One row of a drained slot, as plain data. Pointers are valid during the callback only. */
+struct sample {
+	uint64_t start_boottime_ns; /* of the thread group's leader */
+	uint32_t tgid; /* initial pid namespace */
+	uint32_t exec_id;
+	uint32_t code_gen;
+	enum lb_stack_status status;
+	uint64_t count; /* > 0 */
+	enum lb_source source;
+	/* What the samples stand for, by source: [0] is the sum of their periods. */
+	uint64_t values[LB_NR_VALUES];
+	uint64_t first_ns; /* CLOCK_MONOTONIC, first_ns <= last_ns */
+	uint64_t last_ns;
+	const char *comm; /* of the thread, terminated; NULL: not known */
+	uint32_t tid; /* 0: threads are not kept apart, or not known */
+	uint64_t cgroup_id; /* 0: not known */
+	uint64_t user_hash; /* identifies comm, cgroup, tid and user_ips together */
+	uint64_t kern_hash; /* 0: no kernel stack */
+	/* Leaf first: an instruction, or a return address after a system call. */
+	const __u64 *user_ips;
+	const __u64 *kern_ips; /* leaf first: an instruction, then return addresses */
+	bool user_leaf_is_return; /* the thread is in a system call */
+	uint32_t nr_user;
+	uint32_t nr_guessed; /* user frames found by frame pointers; 255: or more */
+	uint32_t nr_kern;
+};
 
 struct sampler_handlers {
 	void *ctx;

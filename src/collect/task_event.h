@@ -7,7 +7,6 @@
 #ifndef LB_COLLECT_TASK_EVENT_H
 #define LB_COLLECT_TASK_EVENT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum task_event_kind {

@@ -69,26 +69,18 @@ struct lost_record {
 	uint64_t id, lost;
 };
 
+/* The record of an exit has the same layout. */
 static int decode_fork(const struct fork_record *r, uint32_t size, struct task_event *ret)
 {
-	if (size < sizeof(*r))
-		return -EBADMSG;
-	if (r->pid == r->ppid)
-		return 0; /* a thread */
-	ret->kind = TASK_EVENT_FORK;
-	ret->pid = r->pid;
-	ret->ppid = r->ppid;
-	return 1;
-}
+	bool is_exit = r->header.type == PERF_RECORD_EXIT;
 
-static int decode_exit(const struct fork_record *r, uint32_t size, struct task_event *ret)
-{
 	if (size < sizeof(*r))
 		return -EBADMSG;
-	if (r->pid != r->tid)
+	if (is_exit ? r->pid != r->tid : r->pid == r->ppid)
 		return 0; /* a thread */
-	ret->kind = TASK_EVENT_EXIT;
+	ret->kind = is_exit ? TASK_EVENT_EXIT : TASK_EVENT_FORK;
 	ret->pid = r->pid;
+	ret->ppid = is_exit ? 0 : r->ppid;
 	return 1;
 }
 
@@ -153,10 +145,8 @@ int task_record_decode(const void *record, uint32_t size, struct task_event *ret
 	ev.time_ns = id.time_ns;
 	switch (header->type) {
 	case PERF_RECORD_FORK:
-		rc = decode_fork(record, size, &ev);
-		break;
 	case PERF_RECORD_EXIT:
-		rc = decode_exit(record, size, &ev);
+		rc = decode_fork(record, size, &ev);
 		break;
 	case PERF_RECORD_COMM:
 		rc = decode_comm(record, size, &ev);
@@ -263,7 +253,7 @@ static uint32_t bytes_per_ring(size_t nr_cpus)
 int task_ring_new(struct task_ring **ret, struct error *err)
 {
 	_cleanup_(task_ring_freep) struct task_ring *r = calloc(1, sizeof(*r));
-	struct cpu_set_list online = {0};
+	_cleanup_(cpu_list_deinit) struct cpu_set_list online = {0};
 	int rc;
 
 	if (!r)
@@ -283,7 +273,6 @@ int task_ring_new(struct task_ring **ret, struct error *err)
 		if (rc == -ENODEV)
 			rc = 0; /* it went offline just now */
 	}
-	cpu_list_deinit(&online);
 	if (rc)
 		return perf_event_explain(rc, err);
 	*ret = take_ptr(r);
@@ -322,11 +311,8 @@ static void drop_dead(struct task_ring *r, const struct cpu_set_list *online)
 
 	for (size_t k = r->nr_rings; k-- > 0;) {
 		const struct cpu_ring *ring = &r->rings[k];
-		size_t i = 0;
 
-		while (i < online->nr && online->cpus[i] != ring->cpu)
-			i++;
-		if (i < online->nr &&
+		if (cpu_list_has(online, ring->cpu) &&
 		    (!looks || !perf_event_is_dead(ring->fd, &ring->life)))
 			continue;
 		ring_close(r, ring);
@@ -336,7 +322,7 @@ static void drop_dead(struct task_ring *r, const struct cpu_set_list *online)
 
 void task_ring_follow_cpus(struct task_ring *r)
 {
-	struct cpu_set_list online = {0};
+	_cleanup_(cpu_list_deinit) struct cpu_set_list online = {0};
 
 	if (cpu_list_online(&online))
 		return;
@@ -353,7 +339,6 @@ void task_ring_follow_cpus(struct task_ring *r)
 				  online.cpus[i]);
 		r->has_missed = true;
 	}
-	cpu_list_deinit(&online);
 }
 
 int task_ring_poll_fd(const struct task_ring *r)

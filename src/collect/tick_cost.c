@@ -39,11 +39,6 @@ uint64_t tick_cost_longest(uint64_t *values, size_t nr, size_t most)
 	return nr_asked ? values[nr - nr_asked + nr_asked / 2] : 0;
 }
 
-uint64_t tick_cost_median(uint64_t *values, size_t nr)
-{
-	return tick_cost_longest(values, nr, nr);
-}
-
 /* Measures the time of one reading, ns. */
 static uint64_t measure_reading(uint64_t (*clock)(void))
 {
@@ -55,13 +50,13 @@ static uint64_t measure_reading(uint64_t (*clock)(void))
 		steps[i] = now_ns - before_ns;
 		before_ns = now_ns;
 	}
-	return tick_cost_median(steps, NR_BARE);
+	return tick_cost_longest(steps, NR_BARE, NR_BARE);
 }
 
 /* Returns our share of the CPU: the event ticks only while we run. */
 static double share_of_cpu(int fd, uint64_t begin_ns)
 {
-	double share = (double)perf_event_enabled_ns(fd) /
+	double share = (double)perf_event_read(fd).enabled_ns /
 		       (double)(clock_now_ns() - begin_ns + 1);
 
 	return share < 1 ? share : 1;
@@ -69,7 +64,7 @@ static double share_of_cpu(int fd, uint64_t begin_ns)
 
 uint64_t tick_cost_by(uint64_t (*clock)(void))
 {
-	_cleanup_close_ int fd = perf_event_open_clock_of_caller(PERIOD_NS);
+	_cleanup_close_ int fd = perf_event_open(PERF_COUNT_SW_CPU_CLOCK, -1, PERIOD_NS);
 	uint64_t bare_ns = measure_reading(clock);
 	uint64_t gaps[2 * NR_TICKS], start_ns = clock(), before_ns = start_ns;
 	uint64_t begin_ns = clock_now_ns();

@@ -17,10 +17,7 @@ uint64_t tick_cost_ns(void);
 /* Cost on the slowest machines: keeps the budget, if at a lower rate than possible. */
 #define TICK_COST_UNKNOWN_NS 15000
 
-/** Returns the median of @nr values, which it sorts; 0 if there is none. */
-uint64_t tick_cost_median(uint64_t *values, size_t nr);
-
-/** Returns the median of the @most longest. */
+/** Returns the median of the @most longest of @nr values, which it sorts; 0: of none. */
 uint64_t tick_cost_longest(uint64_t *values, size_t nr, size_t most);
 
 /** tick_cost_ns() with @clock, ns, whose readings may take as long as interrupts. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/account.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -52,8 +51,7 @@ void cost_add(struct profile_cost *told, const struct profile_cost *window)
 
 static void log_tables(const struct profile_losses *l,
 		       const struct process_table_stats *p,
-		       const struct jit_watch_totals *j,
-		       const struct unwind_feeder_totals *u)
+		       const struct jit_watch_totals *j, const struct unwind_totals *u)
 {
 	log_debug(
 		"JIT objects: %llu held (%llu bytes), %llu lost, %llu of another format; "
@@ -82,7 +80,7 @@ static void fill_losses(const struct account *a, const struct window *w,
 	struct process_table_stats processes;
 	struct symbolizer_stats symbols;
 	struct worker_stats namer, other;
-	struct unwind_feeder_totals unwind;
+	struct unwind_totals unwind;
 	struct jit_watch_totals jit;
 	const struct sampler_totals *t = &w->totals;
 	const __u64 *ctr = t->ctr.n;
@@ -151,7 +149,7 @@ static void fill_cost(const struct account *a, const struct sampler_totals *t,
 		      struct intake *in, struct naming *n)
 {
 	struct profile_cost now;
-	struct unwind_feeder_totals unwind;
+	struct unwind_totals unwind;
 	struct jit_watch_totals jit;
 	struct worker_stats namer, other, reader;
 	const struct sample_rate *rate = &in->rate;

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "collect/sample.h"
+#include "collect/sampler.h"
 #include "process/process.h"
 #include "symbolize/symbolizer.h"
 

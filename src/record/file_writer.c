@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 struct file_writer {
 	int (*work)(void *ctx); /* NULL: nothing was started */

@@ -2,10 +2,8 @@
 #include "record/intake.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -113,7 +111,7 @@ static int follow(struct intake *in, uint32_t tgid, uint64_t *ret_start,
 		return rc;
 	/* The pid may have been reused before the kernel side got it. */
 	if (!read_start(tgid, &start) || start != *ret_start) {
-		sampler_forget_process(in->sampler, tgid);
+		sampler_forget_task(in->sampler, tgid);
 		return -ESRCH;
 	}
 	return 0;
@@ -180,7 +178,7 @@ static bool may_walk_user(struct intake *in)
 
 	if (quirk)
 		in->user_walk_note = quirk->reason;
-	return !quirk || quirk->choice == KERNEL_WALK_USER;
+	return !quirk;
 }
 
 static int open_sampler(struct intake *in, struct error *err)
@@ -215,7 +213,6 @@ static int open_watches(struct intake *in, struct error *err)
 		.whole_machine = !target_follows_processes(&in->config->target)};
 	struct launch_user user;
 	struct unwind_kmaps maps;
-	struct unwind_feeder_config unwind = {.max_row_bytes = in->config->unwind_bytes};
 	int rc = worker_new(&reader, &in->reader, err);
 
 	launch_user_find(&user);
@@ -225,8 +222,8 @@ static int open_watches(struct intake *in, struct error *err)
 				   in->reader, &in->jit, err);
 	sampler_unwind_kmaps(in->sampler, &maps);
 	if (!rc)
-		rc = unwind_feeder_new(&unwind, &maps, in->processes, in->worker,
-				       in->reader, &in->unwind, err);
+		rc = unwind_feeder_new(in->config->unwind_bytes, &maps, in->processes,
+				       in->worker, in->reader, &in->unwind, err);
 	return rc;
 }
 
@@ -346,7 +343,7 @@ static void on_interp_code(void *ctx, const struct lb_interp_code *code,
 		return;
 	process_add_interp_code(in->processes, p, code, size_bytes);
 	if (p->interp_codes.nr_cut)
-		unwind_feeder_code_is_cut(in->unwind);
+		unwind_feeder_expect(in->unwind);
 }
 
 /*
@@ -526,15 +523,11 @@ bool intake_targets_are_gone(const struct intake *in)
 	return in->config->target.nr_pids;
 }
 
-static int look_interval_ms(const struct intake *in)
-{
-	if (!in->launch)
-		return LOOK_RECORD_MS;
-	return intake_elapsed_s(in) < LAUNCH_S ? LOOK_LAUNCH_MS : LOOK_RUN_MS;
-}
-
 uint64_t intake_look_interval_ns(const struct intake *in)
 {
-	return (uint64_t)unwind_feeder_wait_ms(in->unwind, look_interval_ms(in)) *
-	       CLOCK_MS_NS;
+	int ms = LOOK_RECORD_MS;
+
+	if (in->launch)
+		ms = intake_elapsed_s(in) < LAUNCH_S ? LOOK_LAUNCH_MS : LOOK_RUN_MS;
+	return (uint64_t)unwind_feeder_wait_ms(in->unwind, ms) * CLOCK_MS_NS;
 }

@@ -89,7 +89,7 @@ static int write_own(struct output *out, const void *data, size_t len, struct er
 		return rc;
 	/* A file that we wrote is not an older result to keep. */
 	rc = io_write_file_atomic(o->output, data, len, !o->output_given && !out->has_own,
-				  (uid_t)-1, (gid_t)-1, err);
+				  err);
 	stop_being_owner(&user, &creds);
 	out->has_own |= !rc;
 	return rc;

@@ -147,11 +147,10 @@ struct stack_table stack_table_take(struct stack_table *rows)
 
 void stack_table_clear(struct stack_table *rows)
 {
-	uint64_t nr_samples = rows->nr_samples, nr_dropped = rows->nr_dropped;
+	struct stack_table taken = stack_table_take(rows);
 
-	free(rows->items);
-	free(rows->stacks);
-	hashmap_deinit(&rows->index);
-	hashmap_deinit(&rows->stack_index);
-	*rows = (struct stack_table){.nr_samples = nr_samples, .nr_dropped = nr_dropped};
+	free(taken.items);
+	free(taken.stacks);
+	hashmap_deinit(&taken.index);
+	hashmap_deinit(&taken.stack_index);
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/hashmap.h"
-#include "collect/sample.h"
+#include "collect/sampler.h"
 #include "process/table.h"
 
 #define STACK_TABLE_MAX_ROWS (512u * 1024) /* when full, rows move to the profile */

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/search.h"
 #include "base/vec.h"
 
 #define LAST_SECOND INT64_C(253402300799) /* of the year 9999, the last of four digits */
@@ -129,17 +130,7 @@ size_t window_surplus(const uint64_t *sizes_bytes, size_t nr, size_t keep,
 /* Returns the index of the first turn that is not before @id. */
 static size_t find_turn(const struct window_files *w, const struct window_id *id)
 {
-	size_t low = 0, high = w->nr_turns;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (window_compare(&w->turns[middle].id, id) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SEARCH_FIRST(i, w->nr_turns, window_compare(&w->turns[i].id, id) >= 0);
 }
 
 static bool is_known(const struct window_files *w, size_t at, const struct window_id *id)
@@ -195,54 +186,24 @@ static int by_id(const void *a, const void *b)
 
 /* ---- what is in the folder ---- */
 
-struct found_window {
-	struct window_id id;
-	uint64_t turn; /* 0: of a former run */
-	uint64_t bytes;
-	bool is_known;
-};
-
-struct folder_listing {
-	struct found_window *items; /* heap */
-	size_t nr, cap;
-};
-
-static int add_found(const struct window_files *w, int dir, const char *name,
-		     struct folder_listing *l)
+/* Calls @fn for each window's file in the folder, until it fails. */
+static int list(struct window_files *w,
+		int (*fn)(struct window_files *w, const struct window_id *id,
+			  uint64_t bytes))
 {
-	struct window_id id;
-	struct stat st;
-	size_t at;
-
-	if (!window_of_name(w->output, name, &id) ||
-	    fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
-		return 0;
-	if (vec_grow(&l->items, &l->cap, l->nr + 1, sizeof(*l->items), MAX_FILES))
-		return -ENOMEM;
-	at = find_turn(w, &id);
-	l->items[l->nr++] = (struct found_window){
-		.id = id,
-		.is_known = is_known(w, at, &id),
-		.turn = is_known(w, at, &id) ? w->turns[at].turn : 0,
-		.bytes = (uint64_t)st.st_size,
-	};
-	return 0;
-}
-
-/* @ret unsorted; the caller frees its items on failure too */
-static int list(const struct window_files *w, struct folder_listing *ret)
-{
-	int fd = openat(w->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	_cleanup_closedir_ DIR *dir = io_open_dir(w->dir_fd, ".");
 	const struct dirent *entry;
 	int rc = dir ? 0 : -errno;
 
-	while (!rc && (entry = readdir(dir)))
-		rc = add_found(w, w->dir_fd, entry->d_name, ret);
-	if (dir)
-		closedir(dir);
-	else if (fd >= 0)
-		close(fd);
+	while (!rc && (entry = readdir(dir))) {
+		struct window_id id;
+		struct stat st;
+
+		if (window_of_name(w->output, entry->d_name, &id) &&
+		    !fstatat(w->dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode))
+			rc = fn(w, &id, (uint64_t)st.st_size);
+	}
 	return rc;
 }
 
@@ -250,10 +211,9 @@ static int name_of(const struct window_files *w, const struct window_id *id, cha
 		   const char **ret_name)
 {
 	int rc = window_path(w->output, id, path, PATH_MAX);
-	const char *slash = strrchr(path, '/');
 
 	if (!rc)
-		*ret_name = slash ? slash + 1 : path;
+		*ret_name = last_component(path);
 	return rc;
 }
 
@@ -272,26 +232,32 @@ static bool has_writer(const struct window_files *w, const struct window_id *id)
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 }
 
+static int add_former(struct window_files *w, const struct window_id *id, uint64_t bytes)
+{
+	(void)bytes;
+	if (vec_grow(&w->turns, &w->cap_turns, w->nr_turns + 1, sizeof(*w->turns),
+		     MAX_FILES))
+		return -ENOMEM;
+	w->turns[w->nr_turns++] = (struct window_turn){.id = *id};
+	return 0;
+}
+
 /* Adds the files of former runs, unless another recording still writes them. */
 static int note_former(struct window_files *w)
 {
-	struct folder_listing l = {0};
-	int rc = list(w, &l);
+	int rc = list(w, add_former);
 	bool is_shared = false;
 
-	for (size_t i = 0; !rc && i < l.nr && !is_shared; i++)
-		is_shared = has_writer(w, &l.items[i].id);
+	for (size_t i = 0; !rc && i < w->nr_turns && !is_shared; i++)
+		is_shared = has_writer(w, &w->turns[i].id);
 	if (is_shared)
 		log_warning("another recording writes %s, too: what is there now is "
 			    "left to it",
 			    w->output);
-	else if (!rc && l.nr)
-		rc = vec_grow(&w->turns, &w->cap_turns, l.nr, sizeof(*w->turns), 0);
-	for (size_t i = 0; !rc && !is_shared && i < l.nr; i++)
-		w->turns[w->nr_turns++] = (struct window_turn){.id = l.items[i].id};
+	if (rc || is_shared)
+		w->nr_turns = 0;
 	if (w->nr_turns)
 		qsort(w->turns, w->nr_turns, sizeof(*w->turns), by_id);
-	free(l.items);
 	return rc;
 }
 
@@ -361,74 +327,82 @@ static int use_folder(struct window_files *w)
 
 static int by_age(const void *a, const void *b)
 {
-	const struct found_window *x = a, *y = b;
+	const struct window_turn *x = a, *y = b;
 
 	if (x->turn != y->turn)
 		return x->turn < y->turn ? -1 : 1;
 	return window_compare(&x->id, &y->id);
 }
 
-/* Keeps only files that may be removed; forgets those that others have removed. */
-static void keep_known(struct window_files *w, struct folder_listing *l)
+static int note_size(struct window_files *w, const struct window_id *id, uint64_t bytes)
 {
-	size_t nr = 0;
+	size_t at = find_turn(w, id);
 
-	for (size_t i = 0; i < l->nr; i++)
-		if (l->items[i].is_known)
-			l->items[nr++] = l->items[i];
-	l->nr = nr;
-	for (size_t i = 0; i < nr; i++) /* never grows */
-		w->turns[i] = (struct window_turn){.id = l->items[i].id,
-						   .turn = l->items[i].turn};
-	w->nr_turns = nr;
-	if (nr) {
-		qsort(w->turns, nr, sizeof(*w->turns), by_id);
-		qsort(l->items, nr, sizeof(*l->items), by_age);
+	if (is_known(w, at, id)) {
+		w->turns[at].is_there = true;
+		w->turns[at].bytes = bytes;
 	}
+	return 0;
 }
 
-static int remove_oldest(struct window_files *w, const struct folder_listing *l,
-			 size_t nr)
+/* Looks which files there are; forgets those that others have removed. */
+static int look_what_is_there(struct window_files *w)
 {
-	int ret = 0;
+	size_t nr = 0;
+	int rc;
 
-	for (size_t i = 0; i < nr; i++) {
-		const struct window_id *id = &l->items[i].id;
-		char path[PATH_MAX];
-		const char *name;
+	for (size_t i = 0; i < w->nr_turns; i++)
+		w->turns[i].is_there = false;
+	rc = list(w, note_size);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < w->nr_turns; i++)
+		if (w->turns[i].is_there)
+			w->turns[nr++] = w->turns[i];
+	w->nr_turns = nr;
+	return 0;
+}
 
-		if (name_of(w, id, path, &name))
-			continue;
-		if (unlinkat(w->dir_fd, name, 0) && errno != ENOENT)
-			ret = -errno;
-		else
-			remove_turn(w, find_turn(w, id));
-	}
-	return ret;
+static int remove_file(struct window_files *w, const struct window_id *id)
+{
+	char path[PATH_MAX];
+	const char *name;
+
+	if (name_of(w, id, path, &name))
+		return 0;
+	if (unlinkat(w->dir_fd, name, 0) && errno != ENOENT)
+		return -errno;
+	remove_turn(w, find_turn(w, id));
+	return 0;
 }
 
 /* Removes the oldest files: at least @at_least, and those over the limits. */
 static int prune(struct window_files *w, size_t at_least)
 {
+	_cleanup_free_ struct window_turn *files = NULL;
 	_cleanup_free_ uint64_t *sizes = NULL;
-	struct folder_listing l = {0};
-	int rc = list(w, &l);
+	int rc = look_what_is_there(w);
+	size_t nr = w->nr_turns, nr_over;
 
-	sizes = calloc(l.nr + 1, sizeof(*sizes));
-	if (!sizes)
-		rc = -ENOMEM;
-	if (!rc) {
-		size_t nr;
+	if (rc || !nr)
+		return rc;
+	files = calloc(nr, sizeof(*files));
+	sizes = calloc(nr, sizeof(*sizes));
+	if (!files || !sizes)
+		return -ENOMEM;
+	memcpy(files, w->turns, nr * sizeof(*files));
+	qsort(files, nr, sizeof(*files), by_age);
+	for (size_t i = 0; i < nr; i++)
+		sizes[i] = files[i].bytes;
+	nr_over = window_surplus(sizes, nr, w->keep, w->max_bytes);
+	if (nr_over < at_least)
+		nr_over = at_least < nr ? at_least : nr;
+	for (size_t i = 0; i < nr_over; i++) {
+		int failed = remove_file(w, &files[i].id);
 
-		keep_known(w, &l);
-		for (size_t i = 0; i < l.nr; i++)
-			sizes[i] = l.items[i].bytes;
-		nr = window_surplus(sizes, l.nr, w->keep, w->max_bytes);
-		if (nr < at_least)
-			nr = at_least < l.nr ? at_least : l.nr;
-		rc = remove_oldest(w, &l, nr);
+		if (failed)
+			rc = failed;
 	}
-	free(l.items);
 	return rc;
 }
 

@@ -10,10 +10,6 @@
 #include "base/error.h"
 
 /*
- * File names of a recording with windows, and which files to keep. Pure: touches no file.
- */
-
-/*
  * Identifies a window: its file is named after the UTC second in which the window began,
  * plus a number if several began in it (short windows, a clock that was set back).
  */
@@ -63,6 +59,8 @@ struct window_files {
 	struct window_turn {
 		struct window_id id;
 		uint64_t turn; /* 0; 1, 2, ... */
+		uint64_t bytes; /* when the folder was last listed */
+		bool is_there; /* then */
 	} * turns;
 	size_t nr_turns, cap_turns;
 	uint64_t nr_written;

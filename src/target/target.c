@@ -44,13 +44,13 @@ static uint32_t mask_of(const struct target_value *v)
 static int say(struct sampler *s, const struct proc_tree_item *m, uint32_t mask,
 	       struct error *err)
 {
-	int rc = sampler_filter_process(s, m->tgid, mask, err);
+	int rc = sampler_filter_task(s, m->tgid, mask, err);
 	_cleanup_close_ int dir = proc_dir_open_here(m->tgid);
 	struct proc_stat stat;
 
 	if (!rc &&
 	    (dir < 0 || proc_dir_stat(dir, &stat) || stat.start_ticks != m->start_ticks))
-		sampler_forget_process(s, m->tgid);
+		sampler_forget_task(s, m->tgid);
 	return rc;
 }
 
@@ -178,12 +178,13 @@ static int add_thread(struct target *c, const struct target_value *v, struct err
 
 	if (!read_thread(thread.tid, &thread.start_ticks, &tgid))
 		return no_thread(thread.tid, err);
-	rc = sampler_filter_thread(c->sampler, thread.tid, mask_of(v), err);
+	rc = sampler_filter_task(c->sampler, thread.tid | LB_TARGET_THREAD, mask_of(v),
+				 err);
 	if (rc)
 		return rc;
 	/* The tid may have been reused before the kernel side got it. */
 	if (!is_there(&thread)) {
-		sampler_forget_thread(c->sampler, thread.tid);
+		sampler_forget_task(c->sampler, thread.tid | LB_TARGET_THREAD);
 		return no_thread(thread.tid, err);
 	}
 	if (v->excludes)

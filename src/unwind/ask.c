@@ -27,6 +27,14 @@ void row_pages_deinit(struct row_pages *p)
 	*p = (struct row_pages){0};
 }
 
+bool page_is_asked(const uint64_t *pages, size_t nr, uint64_t page)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (pages[i] == page)
+			return true;
+	return false;
+}
+
 /* ---- replies ---- */
 
 /* Can @nr things of @size bytes each follow? Checks a count before use. */
@@ -41,7 +49,7 @@ static int read_rules(struct wire_reader *r, struct row_pages *p)
 
 	if (!can_follow(r, nr, RULE_BYTES) || nr > MAX_RULES)
 		return -EBADMSG;
-	p->rules = calloc(nr ? nr : 1, sizeof(*p->rules));
+	p->rules = calloc(nr + 1, sizeof(*p->rules));
 	if (!p->rules)
 		return -ENOMEM;
 	for (; p->nr_rules < nr; p->nr_rules++) {
@@ -87,39 +95,22 @@ static int read_page(struct wire_reader *r, struct row_pages *p)
 	return 0;
 }
 
-/* Counts the rows of all following pages, which are not validated yet. */
-static size_t count_rows(struct wire_reader r, size_t nr_pages)
-{
-	size_t nr_rows = 0;
-
-	for (size_t i = 0; i < nr_pages; i++) {
-		size_t nr;
-
-		wire_get_u64(&r);
-		nr = wire_get_u32(&r);
-		if (!can_follow(&r, nr, ROW_BYTES))
-			break;
-		r.pos += nr * ROW_BYTES;
-		nr_rows += nr;
-	}
-	return nr_rows;
-}
-
 /* Return: 0, -EBADMSG, -ENOMEM; @ret is set only on success. */
 static int read_pages(struct wire_reader *r, struct row_pages *ret)
 {
 	_cleanup_(row_pages_deinit) struct row_pages p = {0};
 	int err = read_rules(r, &p);
-	size_t nr, nr_rows;
+	size_t nr, most_rows;
 
 	if (err)
 		return err;
 	nr = wire_get_u32(r);
 	if (!can_follow(r, nr, PAGE_BYTES) || nr > LB_UNWIND_MAX_PAGES)
 		return -EBADMSG;
-	nr_rows = count_rows(*r, nr);
-	p.pages = calloc(nr ? nr : 1, sizeof(*p.pages));
-	p.rows = calloc(nr_rows ? nr_rows : 1, sizeof(*p.rows));
+	/* Pages refer to their rows, so these must not move. */
+	most_rows = (r->len - r->pos) / ROW_BYTES;
+	p.pages = calloc(nr + 1, sizeof(*p.pages));
+	p.rows = calloc(most_rows + 1, sizeof(*p.rows));
 	if (!p.pages || !p.rows)
 		return -ENOMEM;
 	while (!err && p.nr_pages < nr)
@@ -140,14 +131,6 @@ static enum worker_answer answer_of(int err)
 
 /* ---- files ---- */
 
-static bool is_asked(const uint64_t *pages, size_t nr, uint64_t page)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (pages[i] == page)
-			return true;
-	return false;
-}
-
 static int read_file_reply(struct wire_reader *r, const uint64_t *asked, size_t nr_asked,
 			   struct row_pages *ret)
 {
@@ -161,7 +144,7 @@ static int read_file_reply(struct wire_reader *r, const uint64_t *asked, size_t 
 		return -EBADMSG;
 	p.whole = whole;
 	for (size_t i = 0; i < p.nr_pages && !whole; i++)
-		if (!is_asked(asked, nr_asked, p.pages[i].page))
+		if (!page_is_asked(asked, nr_asked, p.pages[i].page))
 			return -EBADMSG;
 	*ret = p;
 	p = (struct row_pages){0};

@@ -39,6 +39,9 @@ void row_pages_deinit(struct row_pages *p);
 enum worker_answer rows_of_file(struct worker *decoder, int fd, const uint64_t *pages,
 				size_t nr_pages, struct row_pages *ret);
 
+/** Is @page one of @pages? */
+bool page_is_asked(const uint64_t *pages, size_t nr, uint64_t page);
+
 /* One text section of a JIT's object. */
 struct jit_text {
 	uint64_t start, end; /* run-time addresses */

@@ -3,16 +3,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/vec.h"
+#include "process/file.h"
 #include "process/table.h"
+#include "runtime/runtime.h"
 #include "unwind/files.h"
-#include "unwind/interps.h"
-#include "unwind/segments.h"
-#include "unwind/tables.h"
 #include "unwind/texts.h"
 
 /*
@@ -34,13 +32,43 @@
 #define NO_ROOM_REST_NS 1000000000ULL
 /* After a program starts, the loader maps its first libraries in about this time. */
 #define LOADING_NS 1000000ULL
+/*
+ * Delay before a process is queried again for its interpreter; each further delay is a
+ * quarter longer. So at most a quarter of its start-up time is missed in addition.
+ */
+#define FIRST_WAIT_NS   5000000ULL
+#define LONGEST_WAIT_NS 1000000000ULL
+/* Queries of all processes: a separate process reads their memory, some 0.2 ms each. */
+#define ASKS_PER_SECOND   200
+#define ASKS_AT_ONCE      50
+#define SEGMENTS_OF_IMAGE 32768 /* most of one image */
+/* A smaller gap between two texts is padding without code. */
+#define MIN_GAP_BYTES 64
+
+/* Interpreter of one image (runtime/runtime.h). Zeroed: not searched yet. */
+struct image_interp {
+	enum {
+		IMAGE_INTERP_NONE, /* none of its files so far is an interpreter */
+		IMAGE_INTERP_WAITS, /* query the process at ask_ns */
+		IMAGE_INTERP_FOUND,
+		IMAGE_INTERP_REFUSED, /* do not query again */
+	} state;
+	enum runtime_number runtime; /* like the next members: set unless NONE */
+	struct runtime_facts facts; /* of the interpreter's file */
+	uint64_t text_bias; /* start of its text's mapping - file offset */
+	uint64_t ask_ns; /* CLOCK_MONOTONIC: earliest next query */
+	uint64_t wait_ns; /* delay after the next "not yet" */
+	uint32_t number; /* as in struct lb_unwind_process; 0 unless found */
+	int32_t tls_off;
+	bool is_banned; /* reading its memory timed out */
+};
 
 /* What the kernel knows of an image; indexed by id like the process table. */
 struct watched_image {
 	struct lb_image key; /* start_boottime_ns 0: forked, not sampled yet */
 	bool in_use;
 	bool is_dirty; /* its segments must be rebuilt */
-	bool is_told; /* the kernel has our entry of it */
+	uint32_t run; /* of segments, in the kernel's entry of it; 0: there is no entry */
 	uint64_t maps_changes, jit_changes; /* of the process, when they were built */
 	uint64_t interp_changes; /* of its maps, at the last search for an interpreter */
 	uint64_t rest_until_ns;
@@ -48,13 +76,22 @@ struct watched_image {
 	struct image_interp interp;
 };
 
+/* In order of start, disjoint. */
+struct segment_list {
+	struct lb_unwind_segment *items; /* heap */
+	size_t nr, cap;
+};
+
 struct unwind_feeder {
 	struct process_table *processes; /* borrowed */
+	struct worker *decoder, *reader; /* borrowed */
 	struct unwind_tables *tables;
 	struct unwind_files *files;
 	struct unwind_texts *texts;
-	struct unwind_interps *interps;
 	struct segment_list segments; /* work space */
+	struct lb_interp layouts[LB_MAX_INTERPS]; /* by number - 1 */
+	uint64_t asks_since_ns; /* when the remaining queries were last computed */
+	uint64_t asks_left;
 
 	struct watched_image *images; /* by id; heap */
 	size_t nr_images, cap_images;
@@ -63,7 +100,7 @@ struct unwind_feeder {
 	size_t nr_dirty; /* images that may be dirty, an upper limit */
 	bool has_new_mappings; /* not yet searched for an interpreter */
 	size_t nr_waiting; /* images whose interpreter must be queried */
-	bool has_cut_codes; /* some image has code objects to read again */
+	bool has_cut_codes; /* some image may have code objects to read again */
 	size_t next_from; /* index in used at which a look begins, round robin */
 
 	struct lb_unwind_request *requests; /* heap */
@@ -72,30 +109,31 @@ struct unwind_feeder {
 	bool is_expecting; /* some images may have changed */
 	bool is_behind; /* the last look ran out of time */
 	uint64_t look_again_ns; /* new programs' libraries are mapped then; 0: none */
-	struct unwind_feeder_totals totals;
+	struct unwind_totals totals;
 };
 
-int unwind_feeder_new(const struct unwind_feeder_config *config,
-		      const struct unwind_kmaps *maps, struct process_table *processes,
-		      struct worker *decoder, struct worker *reader,
-		      struct unwind_feeder **ret, struct error *err)
+int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
+		      struct process_table *processes, struct worker *decoder,
+		      struct worker *reader, struct unwind_feeder **ret,
+		      struct error *err)
 {
 	_cleanup_(unwind_feeder_freep) struct unwind_feeder *w = calloc(1, sizeof(*w));
-	struct unwind_tables_config tables = {.max_row_bytes = config->max_row_bytes};
 	int rc;
 
 	if (!w)
 		return error_set(err, -ENOMEM, "out of memory");
 	w->processes = processes;
-	rc = unwind_tables_new(&tables, maps, &w->tables, err);
+	w->decoder = decoder;
+	w->reader = reader;
+	w->asks_left = ASKS_AT_ONCE;
+	w->asks_since_ns = clock_now_ns();
+	rc = unwind_tables_new(max_row_bytes, maps, &w->tables, err);
 	if (!rc)
-		rc = unwind_files_new(w->tables, processes, decoder, &w->files, err);
+		rc = unwind_files_new(w->tables, processes, decoder, &w->totals,
+				      &w->files, err);
 	if (!rc)
 		rc = unwind_texts_new(w->tables, process_table_jit_store(processes),
-				      decoder, &w->texts, err);
-	if (!rc)
-		rc = unwind_interps_new(w->tables, processes, decoder, reader,
-					&w->interps, err);
+				      decoder, &w->totals, &w->texts, err);
 	if (rc)
 		return rc;
 	*ret = take_ptr(w);
@@ -111,44 +149,18 @@ void unwind_feeder_free(struct unwind_feeder *w)
 	free(w->images);
 	free(w->used);
 	free(w->requests);
-	segment_list_deinit(&w->segments);
-	unwind_interps_free(w->interps);
+	free(w->segments.items);
 	unwind_texts_free(w->texts);
 	unwind_files_free(w->files);
 	unwind_tables_free(w->tables);
 	free(w);
 }
 
-void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
-			   bool (*is_wanted)(const struct mapping *m),
-			   uint64_t deadline_ns)
-{
-	struct image_interp interp = {0};
-
-	for (size_t i = 0; i < p->maps.nr_live; i++) {
-		const struct mapping *m = &p->maps.items[p->maps.live[i]];
-		struct lb_unwind_segment not_told;
-
-		if (!is_wanted || is_wanted(m))
-			unwind_files_segment(w->files, m, &not_told);
-	}
-	unwind_files_serve_early(w->files, deadline_ns);
-	if (clock_now_ns() < deadline_ns)
-		unwind_interps_look(w->interps, p, &interp);
-	for (size_t i = 0; is_wanted && i < p->maps.nr_live; i++) {
-		const struct mapping *m = &p->maps.items[p->maps.live[i]];
-
-		if (is_wanted(m))
-			unwind_files_read(w->files, m, deadline_ns);
-	}
-}
-
 /* ---- images ---- */
 
 static void forget_image(struct unwind_feeder *w, struct watched_image *img)
 {
-	if (img->is_told)
-		unwind_process_remove(w->tables, &img->key);
+	unwind_process_remove(w->tables, &img->key, &img->run);
 	unwind_texts_put(w->texts, &img->texts);
 	*img = (struct watched_image){0};
 }
@@ -192,18 +204,19 @@ static void mark(struct unwind_feeder *w, struct watched_image *img)
 	img->is_dirty = true;
 }
 
-static void want_segments(struct unwind_feeder *w, const struct process *p)
+/* Finds or adds the entry of a process that was sampled. NULL: it has no stacks. */
+static struct watched_image *sampled_image(struct unwind_feeder *w,
+					   const struct process *p)
 {
-	struct watched_image *img =
-		p && !p->is_kernel_thread && p->identified ? image_of(w, p) : NULL;
-
-	if (img)
-		mark(w, img);
+	return p && p->identified && !p->is_kernel_thread ? image_of(w, p) : NULL;
 }
 
 void unwind_feeder_sampled(struct unwind_feeder *w, const struct process *p)
 {
-	want_segments(w, p);
+	struct watched_image *img = sampled_image(w, p);
+
+	if (img)
+		mark(w, img);
 }
 
 void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
@@ -224,14 +237,9 @@ void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 		img->interp = interp;
 }
 
-void unwind_feeder_code_is_cut(struct unwind_feeder *w)
-{
-	w->has_cut_codes = true;
-}
-
 void unwind_feeder_expect(struct unwind_feeder *w)
 {
-	w->is_expecting = true;
+	w->is_expecting = w->has_cut_codes = true;
 }
 
 /* Returns the image of an entry, if it is still the same. */
@@ -253,7 +261,7 @@ static void find_changed(struct unwind_feeder *w)
 	for (size_t i = 0; i < w->nr_used; i++) {
 		uint32_t id = w->used[i];
 		struct watched_image *img = &w->images[id];
-		const struct process *p = img->is_told ? process_of(w, id) : NULL;
+		const struct process *p = img->run ? process_of(w, id) : NULL;
 
 		if (p && (p->maps.nr_changes != img->maps_changes ||
 			  p->jit_code.nr_changes != img->jit_changes))
@@ -262,6 +270,105 @@ static void find_changed(struct unwind_feeder *w)
 }
 
 /* ---- segments ---- */
+
+static int add_segment(struct segment_list *l, const struct lb_unwind_segment *segment)
+{
+	struct lb_unwind_segment *last = l->nr ? &l->items[l->nr - 1] : NULL;
+
+	if (last && last->flags == segment->flags &&
+	    segment->flags & LB_SEGMENT_NO_ROWS && last->end == segment->start) {
+		last->end = segment->end;
+		return 0;
+	}
+	if (vec_grow(&l->items, &l->cap, l->nr + 1, sizeof(*l->items), SEGMENTS_OF_IMAGE))
+		return -ENOSPC;
+	l->items[l->nr++] = *segment;
+	return 0;
+}
+
+/*
+ * Adds [start, end) of @m, which has no text.
+ *
+ * @is_listed  only walks of its JIT's list tell of code there
+ */
+static int add_part(struct segment_list *l, const struct mapping *m, bool is_listed,
+		    struct unwind_files *files, uint64_t start, uint64_t end)
+{
+	struct lb_unwind_segment segment = {.flags = LB_SEGMENT_NO_ROWS};
+
+	if (m->kind == MAPPING_FILE || m->kind == MAPPING_MEMFD ||
+	    m->kind == MAPPING_VDSO)
+		unwind_files_segment(files, m, &segment);
+	if (is_listed && mapping_may_be_jit(m) && segment.flags & LB_SEGMENT_NO_ROWS)
+		segment.flags |= LB_SEGMENT_LISTED;
+	segment.start = start;
+	segment.end = end;
+	return add_segment(l, &segment);
+}
+
+/* @next index of the first text in or after @m; advanced */
+static int add_mapping(struct segment_list *l, const struct mapping *m, bool is_listed,
+		       struct unwind_files *files, const struct text_set *texts,
+		       size_t *next)
+{
+	uint64_t at = m->start;
+	int rc = 0;
+
+	while (*next < texts->nr && texts->items[*next].start < m->start)
+		++*next;
+	for (; !rc && *next < texts->nr && texts->items[*next].end <= m->end; ++*next) {
+		const struct unwind_text *text = &texts->items[*next];
+		struct lb_unwind_segment segment = {.start = text->start,
+						    .end = text->end,
+						    .bias = text->start,
+						    .first_page = text->object};
+
+		if (text->start - at >= MIN_GAP_BYTES)
+			rc = add_part(l, m, is_listed, files, at, text->start);
+		if (!rc)
+			rc = add_segment(l, &segment);
+		at = text->end;
+	}
+	if (!rc && (at == m->start || m->end - at >= MIN_GAP_BYTES))
+		rc = add_part(l, m, is_listed, files, at, m->end);
+	return rc;
+}
+
+static int try_segments(struct segment_list *l, const struct process *p,
+			struct unwind_files *files, const struct text_set *texts,
+			bool only_files)
+{
+	static const struct text_set none;
+	size_t next = 0;
+	int rc = 0;
+
+	l->nr = 0;
+	for (size_t i = 0; !rc && i < p->maps.nr_live; i++) {
+		const struct mapping *m = &p->maps.items[p->maps.live[i]];
+		bool may_be_jit = mapping_may_be_jit(m);
+
+		if (m->kind != MAPPING_VSYSCALL && !(only_files && may_be_jit))
+			rc = add_mapping(l, m, p->jit_code.is_unprobed, files,
+					 may_be_jit && texts ? texts : &none, &next);
+	}
+	return rc;
+}
+
+/*
+ * Replaces @l by the current mappings of @p: files and the vdso with their tables, JIT
+ * memory without, except for the texts in it. If there are too many, omits texts, then
+ * JIT memory, then what is mapped highest. Return: 0, or -ENOSPC if some were omitted or
+ * memory is short.
+ */
+static int make_segments(struct segment_list *l, const struct process *p,
+			 struct unwind_files *files, const struct text_set *texts)
+{
+	if (!try_segments(l, p, files, texts, false))
+		return 0;
+	if (!texts->nr || try_segments(l, p, files, NULL, false))
+		try_segments(l, p, files, NULL, true);
+	return -ENOSPC;
+}
 
 static void rest(struct watched_image *img, uint64_t begin_ns, size_t nr_segments)
 {
@@ -281,10 +388,10 @@ static bool tell_kernel(struct unwind_feeder *w, const struct process *p,
 	int rc = unwind_texts_get(w->texts, p, deadline_ns, &texts);
 	bool is_whole = !rc;
 
-	if (segment_list_make(&w->segments, p, w->files, &texts))
+	if (make_segments(&w->segments, p, w->files, &texts))
 		w->totals.nr_segments_refused++;
-	rc = unwind_process_set(w->tables, &img->key, w->segments.items, w->segments.nr,
-				img->interp.number, img->interp.tls_off,
+	rc = unwind_process_set(w->tables, &img->key, &img->run, w->segments.items,
+				w->segments.nr, img->interp.number, img->interp.tls_off,
 				img->interp.text_bias);
 	if (rc) {
 		/* The kernel's previous entry still refers to the previous texts. */
@@ -294,7 +401,6 @@ static bool tell_kernel(struct unwind_feeder *w, const struct process *p,
 	}
 	unwind_texts_put(w->texts, &img->texts);
 	img->texts = texts;
-	img->is_told = true;
 	img->maps_changes = p->maps.nr_changes;
 	img->jit_changes = p->jit_code.nr_changes;
 	rest(img, begin_ns, w->segments.nr);
@@ -342,6 +448,161 @@ static void update_dirty(struct unwind_feeder *w, uint64_t deadline_ns)
 	}
 }
 
+/* ---- interpreters ---- */
+
+/* Returns a file's facts; NULL: no interpreter. The name rules out most files. */
+static const void *facts_of(struct unwind_feeder *w, struct target_file *file,
+			    enum runtime_number number)
+{
+	const struct runtime *runtime = runtimes[number];
+	const void *facts;
+
+	if (!runtime->locate || !runtime->recognise(file->path))
+		return NULL;
+	facts = file_facts_of(file_facts_get(file, w->decoder), number);
+	return facts && runtime->facts_are_sane(facts) ? facts : NULL;
+}
+
+/* Does @m map an interpreter's file? */
+static bool look_at(struct unwind_feeder *w, const struct mapping *m,
+		    struct image_interp *ret)
+{
+	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++) {
+		const void *facts = facts_of(w, m->file, i);
+
+		if (!facts)
+			continue;
+		*ret = (struct image_interp){.state = IMAGE_INTERP_WAITS,
+					     .runtime = i,
+					     .facts = m->file->facts->runtimes[i],
+					     .text_bias = m->start - m->file_off,
+					     .wait_ns = FIRST_WAIT_NS};
+		return true;
+	}
+	return false;
+}
+
+/* Searches the mappings of @p if no interpreter was found yet. Decodes each file once. */
+static void look_for_interp(struct unwind_feeder *w, const struct process *p,
+			    struct image_interp *interp)
+{
+	if (interp->state != IMAGE_INTERP_NONE)
+		return;
+	for (size_t i = 0; i < p->maps.nr_live; i++) {
+		const struct mapping *m = &p->maps.items[p->maps.live[i]];
+
+		if (m->kind == MAPPING_FILE && m->file && m->file->id &&
+		    m->file->fd >= 0 && !m->file->verify_build_id &&
+		    look_at(w, m, interp))
+			return;
+	}
+}
+
+static bool may_ask(struct unwind_feeder *w, uint64_t now)
+{
+	uint64_t more = (now - w->asks_since_ns) * ASKS_PER_SECOND / 1000000000ULL;
+
+	if (more) {
+		w->asks_since_ns = now;
+		w->asks_left += more;
+		if (w->asks_left > ASKS_AT_ONCE)
+			w->asks_left = ASKS_AT_ONCE;
+	}
+	if (!w->asks_left)
+		return false;
+	w->asks_left--;
+	return true;
+}
+
+static bool found(struct unwind_feeder *w, struct image_interp *interp,
+		  struct runtime_place *place)
+{
+	place->layout.kind = (uint16_t)interp->runtime;
+	interp->number = unwind_interp_add(w->tables, &place->layout);
+	if (interp->number)
+		w->layouts[interp->number - 1] = place->layout;
+	interp->tls_off = place->tls_off;
+	interp->state = interp->number ? IMAGE_INTERP_FOUND : IMAGE_INTERP_REFUSED;
+	w->totals.nr_interps_found += interp->number != 0;
+	w->totals.nr_interps_refused += !interp->number;
+	return interp->number != 0;
+}
+
+/* Queries the process, if it is time. Return: whether its interpreter was found now. */
+static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
+			   struct image_interp *interp)
+{
+	const struct runtime *runtime = runtimes[interp->runtime];
+	uint64_t now = clock_now_ns();
+	struct runtime_place place;
+	enum locate_result state;
+
+	if (interp->state != IMAGE_INTERP_WAITS || now < interp->ask_ns ||
+	    !may_ask(w, now))
+		return false;
+	state = runtime->locate(w->reader, (pid_t)p->tgid, interp->facts.words,
+				interp->text_bias, &place);
+	/* Its pid may have been reused while it was read. */
+	if (state == LOCATE_FOUND && process_is_alive(w->processes, p))
+		return found(w, interp, &place);
+	if (state == LOCATE_NOT_YET || state == LOCATE_FOUND) {
+		interp->ask_ns = clock_now_ns() + interp->wait_ns;
+		interp->wait_ns += interp->wait_ns / 4;
+		if (interp->wait_ns > LONGEST_WAIT_NS)
+			interp->wait_ns = LONGEST_WAIT_NS;
+		return false;
+	}
+	log_debug("the interpreter of process %u (%s) is not understood (%d)", p->tgid,
+		  runtime->name, (int)state);
+	interp->state = IMAGE_INTERP_REFUSED;
+	interp->is_banned = state == LOCATE_NO_ANSWER;
+	w->totals.nr_interps_refused++;
+	return false;
+}
+
+/*
+ * Reads from the memory of @p what the kernel could not copy of its code objects, a part
+ * in each call.
+ */
+static void read_codes(struct unwind_feeder *w, struct process *p,
+		       struct image_interp *interp)
+{
+	const struct runtime *runtime = runtimes[interp->runtime];
+
+	if (!p->interp_codes.nr_cut || !interp->number || interp->is_banned)
+		return;
+	if (!runtime->read_cut)
+		interp_codes_give_up_all(&p->interp_codes);
+	else
+		interp->is_banned = runtime->read_cut(w->reader, w->processes, p,
+						      &w->layouts[interp->number - 1]) ==
+				    WORKER_DEADLINE;
+}
+
+void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
+			   bool (*is_wanted)(const struct mapping *m),
+			   uint64_t deadline_ns)
+{
+	struct image_interp interp = {0};
+
+	for (size_t i = 0; i < p->maps.nr_live; i++) {
+		const struct mapping *m = &p->maps.items[p->maps.live[i]];
+		struct lb_unwind_segment not_told;
+
+		if (!is_wanted || is_wanted(m))
+			unwind_files_segment(w->files, m, &not_told);
+	}
+	unwind_files_serve_early(w->files, deadline_ns);
+	if (clock_now_ns() < deadline_ns)
+		look_for_interp(w, p, &interp);
+	for (size_t i = 0; is_wanted && i < p->maps.nr_live; i++) {
+		const struct mapping *m = &p->maps.items[p->maps.live[i]];
+
+		if (is_wanted(m))
+			unwind_files_read(w->files, m, deadline_ns);
+	}
+}
+
 /* After the segments: the kernel finds both by them. */
 static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 {
@@ -354,7 +615,7 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 		struct watched_image *img = &w->images[id];
 		const struct process *p;
 
-		if (!img->is_told || img->interp.state == IMAGE_INTERP_FOUND ||
+		if (!img->run || img->interp.state == IMAGE_INTERP_FOUND ||
 		    img->interp.state == IMAGE_INTERP_REFUSED)
 			continue;
 		p = process_of(w, id);
@@ -366,9 +627,9 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 		}
 		if (img->interp_changes != p->maps.nr_changes) {
 			img->interp_changes = p->maps.nr_changes;
-			unwind_interps_look(w->interps, p, &img->interp);
+			look_for_interp(w, p, &img->interp);
 		}
-		if (unwind_interps_ask(w->interps, p, &img->interp)) {
+		if (ask_for_interp(w, p, &img->interp)) {
 			img->rest_until_ns = 0;
 			mark(w, img);
 		}
@@ -388,7 +649,7 @@ static void read_cut_codes(struct unwind_feeder *w, uint64_t deadline_ns)
 		struct process *p = process_of(w, id);
 
 		if (p && clock_now_ns() < deadline_ns)
-			unwind_interps_read_codes(w->interps, p, &img->interp);
+			read_codes(w, p, &img->interp);
 		w->has_cut_codes |= p && img->interp.number && !img->interp.is_banned &&
 				    p->interp_codes.nr_cut;
 	}
@@ -429,12 +690,11 @@ static void take_request(struct unwind_feeder *w, const struct lb_unwind_request
 		r->ip ? process_table_first_sample(w->processes, &r->image,
 						   clock_now_ns())
 		      : process_table_expect(w->processes, &r->image, clock_now_ns());
-	struct watched_image *img =
-		p && p->identified && !p->is_kernel_thread ? image_of(w, p) : NULL;
+	struct watched_image *img = sampled_image(w, p);
 
 	if (!img)
 		return;
-	if (r->kind == LB_REQUEST_PROCESS || !img->is_told ||
+	if (r->kind == LB_REQUEST_PROCESS || !img->run ||
 	    p->maps.nr_changes != img->maps_changes)
 		mark(w, img);
 	if (r->ip)
@@ -526,32 +786,8 @@ void unwind_feeder_drain(struct unwind_feeder *w)
 	w->is_expecting = true; /* files were opened, or can be now */
 }
 
-void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_feeder_totals *ret)
+void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_totals *ret)
 {
-	struct unwind_tables_stats tables;
-	struct unwind_files_totals files;
-	struct unwind_texts_totals texts;
-	struct unwind_interps_totals interps;
-
-	unwind_tables_stats(w->tables, &tables);
-	unwind_files_totals(w->files, &files);
-	unwind_texts_totals(w->texts, &texts);
-	unwind_interps_totals(w->interps, &interps);
 	*ret = w->totals;
-	ret->nr_requests_dropped += files.nr_wants_dropped;
-	ret->nr_rows = tables.nr_rows;
-	ret->nr_rules = tables.nr_rules;
-	ret->nr_objects = tables.nr_objects;
-	ret->nr_processes = tables.nr_processes;
-	ret->nr_segments = tables.nr_segments;
-	ret->nr_pages_evicted = tables.nr_evicted;
-	ret->nr_pages_refused = tables.nr_refused_pages;
-	ret->nr_rules_refused = tables.nr_refused_rules;
-	ret->nr_processes_refused = tables.nr_refused_processes;
-	ret->nr_interps_found = interps.nr_found;
-	ret->nr_interps_refused = interps.nr_refused;
-	ret->nr_asked = files.nr_asked;
-	ret->nr_failed = files.nr_failed + texts.nr_failed;
-	ret->ask_ns = files.ask_ns + texts.ask_ns;
-	ret->row_bytes = tables.row_bytes;
+	unwind_tables_totals(w->tables, ret);
 }

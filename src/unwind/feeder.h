@@ -12,25 +12,19 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "lineburn_unwind.h"
+#include "unwind/tables.h"
 
 struct mapping;
 struct process_table;
 struct process;
 struct unwind_feeder;
-struct unwind_kmaps;
 struct worker;
 
-struct unwind_feeder_config {
-	uint64_t max_row_bytes; /* of kernel memory for rows; 0: 64 MiB */
-};
-
-/**
- * @maps is copied; its descriptors and all pointers are borrowed and must outlive @ret.
- */
-int unwind_feeder_new(const struct unwind_feeder_config *config,
-		      const struct unwind_kmaps *maps, struct process_table *processes,
-		      struct worker *decoder, struct worker *reader,
-		      struct unwind_feeder **ret, struct error *err);
+/** As unwind_tables_new(). All pointers are borrowed and must outlive @ret. */
+int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
+		      struct process_table *processes, struct worker *decoder,
+		      struct worker *reader, struct unwind_feeder **ret,
+		      struct error *err);
 void unwind_feeder_free(struct unwind_feeder *w);
 DEFINE_CLEANUP(struct unwind_feeder, unwind_feeder_free);
 
@@ -52,9 +46,10 @@ void unwind_feeder_request(struct unwind_feeder *w,
 /** Reports that @parent forked @child; each may be NULL. */
 void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 			  const struct process *child);
-/** Reports that a process has code objects to read again (its interp_codes.nr_cut). */
-void unwind_feeder_code_is_cut(struct unwind_feeder *w);
-/** Reports that sampled images mapped something new, so that the next look checks it. */
+/**
+ * Reports that sampled images mapped something new, or have code objects to read again
+ * (interp_codes.nr_cut): the next look checks them.
+ */
 void unwind_feeder_expect(struct unwind_feeder *w);
 
 /**
@@ -78,19 +73,6 @@ void unwind_feeder_grace(struct unwind_feeder *w);
 /** After each drain: drops what belongs to processes that have exited. */
 void unwind_feeder_drain(struct unwind_feeder *w);
 
-struct unwind_feeder_totals {
-	uint64_t nr_requests, nr_requests_dropped; /* too many at once */
-	uint64_t nr_rows, nr_rules, nr_objects; /* held */
-	uint64_t nr_processes, nr_segments; /* same */
-	uint64_t nr_pages_evicted, nr_pages_refused;
-	uint64_t nr_rules_refused, nr_processes_refused, nr_segments_refused;
-	uint64_t nr_interps_found, nr_interps_refused;
-	uint64_t nr_asked,
-		nr_failed; /* files and JIT objects without rows because of a failure */
-	uint64_t ask_ns; /* time spent waiting for the decoder */
-	uint64_t row_bytes; /* kernel memory of rows; the sampler owns the other tables */
-};
-void unwind_feeder_totals(const struct unwind_feeder *w,
-			  struct unwind_feeder_totals *ret);
+void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_totals *ret);
 
 #endif

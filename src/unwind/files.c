@@ -76,31 +76,27 @@ struct unwind_files {
 	size_t nr_wants, cap_wants;
 	uint32_t *early; /* files to read in idle time; heap */
 	size_t nr_early, cap_early;
-	struct unwind_files_totals totals;
+	struct unwind_totals *totals; /* borrowed */
 };
 
-static void warm_up(const struct unwind_files *f)
-{
-	struct row_pages rows = {0};
-
-	if (f->vdso_fd >= 0 &&
-	    rows_of_file(f->decoder, f->vdso_fd, NULL, 0, &rows) == WORKER_OK)
-		row_pages_deinit(&rows);
-}
-
 int unwind_files_new(struct unwind_tables *tables, struct process_table *processes,
-		     struct worker *decoder, struct unwind_files **ret, struct error *err)
+		     struct worker *decoder, struct unwind_totals *totals,
+		     struct unwind_files **ret, struct error *err)
 {
 	_cleanup_(unwind_files_freep) struct unwind_files *f = calloc(1, sizeof(*f));
+	struct row_pages rows = {0};
 
 	if (!f)
 		return error_set(err, -ENOMEM, "out of memory");
 	f->tables = tables;
 	f->processes = processes;
 	f->decoder = decoder;
+	f->totals = totals;
 	f->vdso_fd = vdso_open(&f->vdso_bytes);
 	/* The first call starts the decoder: now, not when a request waits. */
-	warm_up(f);
+	if (f->vdso_fd >= 0 &&
+	    rows_of_file(decoder, f->vdso_fd, NULL, 0, &rows) == WORKER_OK)
+		row_pages_deinit(&rows);
 	*ret = take_ptr(f);
 	return 0;
 }
@@ -127,11 +123,16 @@ static void forget_file(struct unwind_files *f, uint32_t id, uint32_t use)
 	*file = (struct unwind_file){.use = use};
 }
 
+/* NULL: it is the vdso. */
+static const struct target_file *target_of(const struct unwind_files *f, uint32_t id)
+{
+	return id == VDSO ? NULL : process_table_file(f->processes, id);
+}
+
 /* Resets the entry of an id that was reused for another file. */
 static void follow_use(struct unwind_files *f, uint32_t id)
 {
-	const struct target_file *target =
-		id == VDSO ? NULL : process_table_file(f->processes, id);
+	const struct target_file *target = target_of(f, id);
 
 	if (target && target->use != f->files[id].use)
 		forget_file(f, id, target->use);
@@ -192,8 +193,7 @@ static uint64_t offset_of(const struct mapping *m, uint64_t ip)
 
 static uint64_t file_pages(const struct unwind_files *f, uint32_t id)
 {
-	const struct target_file *target =
-		id == VDSO ? NULL : process_table_file(f->processes, id);
+	const struct target_file *target = target_of(f, id);
 	uint64_t bytes = id == VDSO ? f->vdso_bytes : target ? target->size_bytes : 0;
 
 	return bytes ? ((bytes - 1) >> PAGE_SHIFT) + 1 : 0;
@@ -267,7 +267,7 @@ void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t
 		return;
 	if (vec_grow(&f->wants, &f->cap_wants, f->nr_wants + 1, sizeof(*f->wants),
 		     MAX_WANTS)) {
-		f->totals.nr_wants_dropped++;
+		f->totals->nr_requests_dropped++;
 		return;
 	}
 	f->wants[f->nr_wants++] = (struct page_want){id, offset_of(m, ip) >> PAGE_SHIFT};
@@ -280,14 +280,6 @@ static int compare_wants(const void *a, const void *b)
 	if (x->file != y->file)
 		return x->file < y->file ? -1 : 1;
 	return (x->page > y->page) - (x->page < y->page);
-}
-
-static bool is_asked(const uint64_t *pages, size_t nr, uint64_t page)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (pages[i] == page)
-			return true;
-	return false;
 }
 
 /*
@@ -314,7 +306,7 @@ static int fill_object(struct unwind_files *f, struct file_object *o,
 		const struct row_page *p = &rows->pages[i];
 
 		if (p->page - o->first >= o->nr ||
-		    (o->is_filled && !is_asked(asked, nr_asked, p->page)))
+		    (o->is_filled && !page_is_asked(asked, nr_asked, p->page)))
 			continue;
 		pages[part.nr_pages] = *p;
 		pages[part.nr_pages++].page -= o->first;
@@ -338,8 +330,7 @@ static void fill(struct unwind_files *f, struct unwind_file *file,
 static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages,
 		      size_t nr)
 {
-	const struct target_file *target =
-		id == VDSO ? NULL : process_table_file(f->processes, id);
+	const struct target_file *target = target_of(f, id);
 	struct unwind_file *file = &f->files[id];
 	struct row_pages rows = {.whole = true};
 	uint64_t begin_ns = clock_now_ns(), end_ns;
@@ -354,8 +345,8 @@ static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages
 	answer = rows_of_file(f->decoder, target ? target->fd : f->vdso_fd, pages, nr,
 			      &rows);
 	end_ns = clock_now_ns();
-	f->totals.nr_asked++;
-	f->totals.ask_ns += end_ns - begin_ns;
+	f->totals->nr_asked++;
+	f->totals->ask_ns += end_ns - begin_ns;
 	log_debug("unwind rows of %s: %zu pages asked, %zu pages and %zu rows answered, "
 		  "%.1f ms%s",
 		  target ? target->path : "[vdso]", nr, rows.nr_pages, rows.nr_rows,
@@ -366,7 +357,7 @@ static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages
 		return;
 	}
 	if (answer != WORKER_OK) {
-		f->totals.nr_failed++;
+		f->totals->nr_failed++;
 		file->is_dead = true; /* and all its pages are empty */
 	}
 	fill(f, file, &rows, pages, nr);
@@ -388,10 +379,10 @@ static bool is_missing(const struct unwind_files *f, uint32_t id, uint64_t page)
 
 static bool has_much_room(const struct unwind_files *f)
 {
-	struct unwind_tables_stats stats;
+	struct unwind_totals totals = {0};
 
-	unwind_tables_stats(f->tables, &stats);
-	return stats.nr_rows < EARLY_MAX_ROWS && !stats.nr_evicted;
+	unwind_tables_totals(f->tables, &totals);
+	return totals.nr_rows < EARLY_MAX_ROWS && !totals.nr_pages_evicted;
 }
 
 /* Pages to request, ascending and deduplicated. */
@@ -487,9 +478,4 @@ void unwind_files_read(struct unwind_files *f, const struct mapping *m,
 			read_file(f, id, pages.items, pages.nr);
 		free(pages.items);
 	}
-}
-
-void unwind_files_totals(const struct unwind_files *f, struct unwind_files_totals *ret)
-{
-	*ret = f->totals;
 }

@@ -17,12 +17,13 @@ struct mapping;
 struct process_table;
 struct unwind_files;
 struct unwind_tables;
+struct unwind_totals;
 struct worker;
 
 /** All arguments are borrowed and must outlive *ret. */
 int unwind_files_new(struct unwind_tables *tables, struct process_table *processes,
-		     struct worker *decoder, struct unwind_files **ret,
-		     struct error *err);
+		     struct worker *decoder, struct unwind_totals *totals,
+		     struct unwind_files **ret, struct error *err);
 void unwind_files_free(struct unwind_files *f);
 DEFINE_CLEANUP(struct unwind_files, unwind_files_free);
 
@@ -58,12 +59,5 @@ void unwind_files_read(struct unwind_files *f, const struct mapping *m,
  * have no segment of these files.
  */
 void unwind_files_forget(struct unwind_files *f);
-
-struct unwind_files_totals {
-	uint64_t nr_asked, nr_failed; /* calls of the decoder; those without an answer */
-	uint64_t ask_ns; /* time spent waiting for answers */
-	uint64_t nr_wants_dropped; /* too many at once: the kernel asks again */
-};
-void unwind_files_totals(const struct unwind_files *f, struct unwind_files_totals *ret);
 
 #endif

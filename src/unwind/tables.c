@@ -17,9 +17,120 @@
 #include "base/vec.h"
 #include "collect/kmap.h"
 #include "lineburn_unwind.h"
-#include "unwind/page_runs.h"
-#include "unwind/row_slabs.h"
-#include "unwind/segment_runs.h"
+
+/* ---- parts of an array ---- */
+
+struct span {
+	uint32_t start, nr;
+};
+
+/*
+ * Allocates parts of an array. Freed parts rest first: all who may still read them must
+ * have finished before reuse.
+ */
+struct spans {
+	struct span *free; /* in order of start, none touches another; heap */
+	struct span *resting; /* freed, not yet reusable; heap */
+	size_t nr_free_spans, cap_free;
+	size_t nr_resting_spans, cap_resting;
+	size_t nr_taken; /* spans, including resting ones */
+	uint64_t nr_free; /* items */
+};
+
+#define SPANS_NONE UINT32_MAX
+
+/* Makes all of [0, @nr) free. Return: 0 or -ENOMEM. */
+static int spans_init(struct spans *s, uint32_t nr)
+{
+	if (vec_grow(&s->free, &s->cap_free, 1, sizeof(*s->free), 0))
+		return -ENOMEM;
+	s->free[0] = (struct span){0, nr};
+	s->nr_free_spans = nr > 0;
+	s->nr_free = nr;
+	return 0;
+}
+
+static void spans_deinit(struct spans *s)
+{
+	free(s->free);
+	free(s->resting);
+}
+
+static void remove_free(struct spans *s, size_t at)
+{
+	s->nr_free_spans--;
+	memmove(s->free + at, s->free + at + 1,
+		(s->nr_free_spans - at) * sizeof(*s->free));
+}
+
+/*
+ * Allocates @nr (1 or more) consecutive items, first fit. Return: their start;
+ * SPANS_NONE: no room.
+ */
+static uint32_t spans_take(struct spans *s, uint32_t nr)
+{
+	uint32_t start;
+	size_t at = 0;
+
+	while (at < s->nr_free_spans && s->free[at].nr < nr)
+		at++;
+	/* Among n spans in use there are at most n + 1 free ones: freeing cannot fail. */
+	if (at == s->nr_free_spans ||
+	    vec_grow(&s->free, &s->cap_free, s->nr_taken + 2, sizeof(*s->free), 0) ||
+	    vec_grow(&s->resting, &s->cap_resting, s->nr_taken + 1, sizeof(*s->resting),
+		     0))
+		return SPANS_NONE;
+	start = s->free[at].start;
+	s->free[at].start += nr;
+	s->free[at].nr -= nr;
+	if (!s->free[at].nr)
+		remove_free(s, at);
+	s->nr_taken++;
+	s->nr_free -= nr;
+	return start;
+}
+
+/* Frees all items of a spans_take(@nr); cannot fail. */
+static void spans_rest(struct spans *s, uint32_t start, uint32_t nr)
+{
+	s->resting[s->nr_resting_spans++] = (struct span){start, nr};
+}
+
+static void give_back(struct spans *s, const struct span *span)
+{
+	/* The first free span above. */
+	size_t at = SEARCH_FIRST(i, s->nr_free_spans, s->free[i].start > span->start);
+	struct span *below = at ? &s->free[at - 1] : NULL;
+	struct span *above = at < s->nr_free_spans ? &s->free[at] : NULL;
+
+	s->nr_free += span->nr;
+	s->nr_taken--;
+	if (below && below->start + below->nr == span->start) {
+		below->nr += span->nr;
+		if (above && below->start + below->nr == above->start) {
+			below->nr += above->nr;
+			remove_free(s, at);
+		}
+		return;
+	}
+	if (above && span->start + span->nr == above->start) {
+		above->start = span->start;
+		above->nr += span->nr;
+		return;
+	}
+	memmove(s->free + at + 1, s->free + at,
+		(s->nr_free_spans - at) * sizeof(*s->free));
+	s->free[at] = *span;
+	s->nr_free_spans++;
+}
+
+/* Makes resting items free. */
+static void spans_wake(struct spans *s)
+{
+	for (size_t i = 0; i < s->nr_resting_spans; i++)
+		give_back(s, &s->resting[i]);
+	s->nr_resting_spans = 0;
+}
 
 /* ---- rules ---- */
 
@@ -38,23 +149,18 @@ enum {
 	RULE_UNSUPPORTED
 };
 
-static uint64_t hash_of(const struct lb_unwind_rule *rule)
-{
-	return hash_bytes(0, rule, sizeof(*rule));
-}
-
 static bool rule_eq(uint32_t item, const void *key, const void *ctx)
 {
 	return !memcmp(&((const struct rules *)ctx)->items[item], key,
 		       sizeof(struct lb_unwind_rule));
 }
 
-/**
+/*
  * Finds or adds @rule. Return: its number; {LB_CFA_UNSUPPORTED}'s (counted) without room.
  */
 static uint16_t rules_add(struct rules *r, const struct lb_unwind_rule *rule)
 {
-	uint64_t hash = hash_of(rule);
+	uint64_t hash = hash_bytes(0, rule, sizeof(*rule));
 	uint32_t known = hashmap_find(&r->index, hash, rule_eq, rule, r);
 
 	if (known != HASHMAP_NONE)
@@ -67,13 +173,13 @@ static uint16_t rules_add(struct rules *r, const struct lb_unwind_rule *rule)
 	return (uint16_t)r->nr++;
 }
 
-/** @fd  the kernel's array; borrowed. Return: 0 or -errno. */
+/* @fd  the kernel's array; borrowed. Return: 0 or -errno. */
 static int rules_init(struct rules *r, int fd)
 {
 	struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
 	struct lb_unwind_rule unsupported = {.cfa = LB_CFA_UNSUPPORTED};
 
-	*r = (struct rules){.items = kmap_map(fd, RULES_BYTES)};
+	r->items = kmap_map(fd, RULES_BYTES);
 	if (!r->items)
 		return -errno;
 	if (rules_add(r, &none) != RULE_NONE ||
@@ -82,26 +188,311 @@ static int rules_init(struct rules *r, int fd)
 	return 0;
 }
 
-static void rules_deinit(struct rules *r)
+/* ---- rows ---- */
+
+#define SLAB_BYTES ((uint64_t)LB_SLAB_ROWS * sizeof(struct lb_unwind_row))
+/* Rows per allocated piece: gives fewer, larger gaps. */
+#define PIECE_ROWS 16
+
+struct row_slab {
+	int fd;
+	struct lb_unwind_row *rows; /* LB_SLAB_ROWS of them, mapped */
+	struct spans pieces;
+};
+
+/*
+ * The kernel's memory for rows: slabs of 256 KiB, created on demand, which we write
+ * through a mapping. A run of rows never crosses a slab.
+ */
+struct row_slabs {
+	int slabs_fd; /* the kernel's array of slabs; borrowed */
+	struct row_slab *items; /* heap */
+	size_t nr, cap, max;
+	bool is_refused; /* the kernel refused another slab: no more are created */
+};
+
+static uint32_t nr_pieces(uint32_t nr_rows)
 {
-	kmap_unmap(r->items, RULES_BYTES);
-	hashmap_deinit(&r->index);
-	*r = (struct rules){0};
+	return (nr_rows + PIECE_ROWS - 1) / PIECE_ROWS;
 }
+
+static void slab_deinit(struct row_slab *slab)
+{
+	kmap_unmap(slab->rows, SLAB_BYTES);
+	cleanup_closep(&slab->fd);
+	spans_deinit(&slab->pieces);
+}
+
+static void slabs_deinit(struct row_slabs *s)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		slab_deinit(&s->items[i]);
+	free(s->items);
+}
+
+/* Creates one more slab, within the limit. Return: 0, -ENOSPC or -errno. */
+static int slabs_grow(struct row_slabs *s)
+{
+	struct row_slab slab = {.fd = -1};
+	uint32_t number = (uint32_t)s->nr;
+	int rc;
+
+	if (s->is_refused || s->nr == s->max ||
+	    vec_grow(&s->items, &s->cap, s->nr + 1, sizeof(*s->items), s->max))
+		return -ENOSPC;
+	slab.fd = kmap_new_slab();
+	rc = slab.fd < 0 ? slab.fd : 0;
+	if (!rc) {
+		slab.rows = kmap_map(slab.fd, SLAB_BYTES);
+		rc = slab.rows ? 0 : -errno;
+	}
+	if (!rc)
+		rc = spans_init(&slab.pieces, LB_SLAB_ROWS / PIECE_ROWS);
+	if (!rc)
+		rc = kmap_update(s->slabs_fd, &number, &slab.fd);
+	if (rc) {
+		slab_deinit(&slab);
+		s->is_refused = true;
+		return rc;
+	}
+	s->items[s->nr++] = slab;
+	return 0;
+}
+
+/*
+ * Copies @nr rows (1..LB_SLAB_ROWS). @ret_first: as in struct lb_unwind_page.
+ * Return: 0, or -ENOSPC. A new slab waits for running programs (milliseconds).
+ */
+static int add_rows(struct row_slabs *s, const struct lb_unwind_row *rows, uint32_t nr,
+		    uint32_t *ret_first)
+{
+	for (size_t i = 0; i < s->nr || !slabs_grow(s); i++) {
+		struct row_slab *slab = &s->items[i];
+		uint32_t at = SPANS_NONE;
+
+		if (slab->pieces.nr_free >= nr_pieces(nr))
+			at = spans_take(&slab->pieces, nr_pieces(nr));
+		if (at == SPANS_NONE)
+			continue;
+		memcpy(slab->rows + (size_t)at * PIECE_ROWS, rows, nr * sizeof(*rows));
+		*ret_first = (uint32_t)i * LB_SLAB_ROWS + at * PIECE_ROWS;
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+/* ---- pages ---- */
+
+#define PAGES_BYTES (LB_UNWIND_MAX_PAGES * sizeof(struct lb_unwind_page))
+
+/*
+ * Pages of all objects in the kernel's array: each object has a run of pages.
+ */
+struct page_runs {
+	struct lb_unwind_page *pages; /* LB_UNWIND_MAX_PAGES of them, mapped */
+	struct spans spans;
+	uint32_t *run_pages; /* length of the run that begins here; 0: none; heap */
+	uint32_t hand; /* of the clock: where the last eviction ended */
+	uint32_t top; /* pages from here on were never used */
+	uint64_t nr_runs, nr_pages; /* held */
+	uint64_t nr_rows; /* held by pages */
+};
+
+/* @fd  the kernel's array; borrowed. Return: 0 or -errno. */
+static int pages_init(struct page_runs *r, int fd)
+{
+	r->pages = kmap_map(fd, PAGES_BYTES);
+	if (!r->pages)
+		return -errno;
+	r->run_pages = calloc(LB_UNWIND_MAX_PAGES, sizeof(*r->run_pages));
+	if (!r->run_pages)
+		return -ENOMEM;
+	return spans_init(&r->spans, LB_UNWIND_MAX_PAGES);
+}
+
+static void pages_deinit(struct page_runs *r)
+{
+	kmap_unmap(r->pages, PAGES_BYTES);
+	spans_deinit(&r->spans);
+	free(r->run_pages);
+}
+
+static bool page_is_absent(const struct page_runs *r, uint32_t page)
+{
+	return r->pages[page].state == LB_PAGE_ABSENT;
+}
+
+/* Stores a page as one word, which the walk reads atomically. */
+static void set_page(struct page_runs *r, uint32_t page, struct lb_unwind_page value)
+{
+	union {
+		struct lb_unwind_page page;
+		uint64_t word;
+	} u = {.page = value};
+
+	__atomic_store_n((uint64_t *)&r->pages[page], u.word, __ATOMIC_RELEASE);
+}
+
+static void set_empty(struct page_runs *r, uint32_t page)
+{
+	set_page(r, page, (struct lb_unwind_page){.state = LB_PAGE_EMPTY});
+}
+
+/* ---- segments ---- */
+
+#define SEGMENTS_BYTES (LB_UNWIND_MAX_SEGMENTS * sizeof(struct lb_unwind_segment))
+
+struct segment_run {
+	uint64_t hash;
+	uint64_t generation; /* never 0, never reused */
+	uint32_t stamp; /* its index; the segments follow */
+	uint32_t nr;
+	uint32_t nr_refs; /* 0: this entry is free */
+	uint32_t next_free; /* of a free entry: another one, or 0 */
+};
+
+/*
+ * Runs of segments in the kernel's array (lineburn_unwind.h), deduplicated: processes
+ * forked by one server share a run.
+ */
+struct segment_runs {
+	struct lb_unwind_segment *segments; /* LB_UNWIND_MAX_SEGMENTS of them, mapped */
+	struct spans spans;
+	struct segment_run *items; /* heap; [0] is none */
+	size_t nr, cap;
+	uint32_t first_free; /* entry; 0: none */
+	struct hashmap index;
+	uint64_t last_generation;
+	uint64_t nr_segments; /* held, stamps included */
+};
+
+/* @fd  the kernel's array; borrowed. Return: 0 or -errno. */
+static int runs_init(struct segment_runs *r, int fd)
+{
+	r->segments = kmap_map(fd, SEGMENTS_BYTES);
+	if (!r->segments)
+		return -errno;
+	r->nr = 1;
+	if (vec_grow(&r->items, &r->cap, r->nr, sizeof(*r->items), 0))
+		return -ENOMEM;
+	return spans_init(&r->spans, LB_UNWIND_MAX_SEGMENTS);
+}
+
+static void runs_deinit(struct segment_runs *r)
+{
+	kmap_unmap(r->segments, SEGMENTS_BYTES);
+	spans_deinit(&r->spans);
+	hashmap_deinit(&r->index);
+	free(r->items);
+}
+
+struct wanted_run {
+	const struct lb_unwind_segment *segments;
+	size_t nr;
+};
+
+static bool run_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct segment_runs *r = ctx;
+	const struct segment_run *run = &r->items[item];
+	const struct wanted_run *wanted = key;
+
+	return run->nr == wanted->nr &&
+	       (!run->nr || !memcmp(r->segments + run->stamp + 1, wanted->segments,
+				    run->nr * sizeof(*r->segments)));
+}
+
+static void free_entry(struct segment_runs *r, uint32_t number)
+{
+	r->items[number] = (struct segment_run){.next_free = r->first_free};
+	r->first_free = number;
+}
+
+/* Makes @nr segments of the kernel's array a run. Return: 0 or -ENOSPC. */
+static int add_run(struct segment_runs *r, uint64_t hash, size_t nr, uint32_t *ret)
+{
+	uint32_t number = r->first_free ? r->first_free : (uint32_t)r->nr, at;
+
+	if (nr >= LB_UNWIND_MAX_SEGMENTS ||
+	    vec_grow(&r->items, &r->cap, number + 1, sizeof(*r->items), 0))
+		return -ENOSPC;
+	at = spans_take(&r->spans, (uint32_t)nr + 1);
+	if (at == SPANS_NONE)
+		return -ENOSPC;
+	if (hashmap_add(&r->index, hash, number)) {
+		spans_rest(&r->spans, at, (uint32_t)nr + 1);
+		return -ENOSPC;
+	}
+	if (number == r->nr)
+		r->nr++;
+	else
+		r->first_free = r->items[number].next_free;
+	r->items[number] = (struct segment_run){.hash = hash,
+						.generation = ++r->last_generation,
+						.stamp = at,
+						.nr = (uint32_t)nr};
+	r->nr_segments += nr + 1;
+	*ret = number;
+	return 0;
+}
+
+/*
+ * Writes the stamp last: a process forked with a reference to the previous run must not
+ * find half of this one.
+ */
+static void write_run(struct segment_runs *r, const struct segment_run *run,
+		      const struct lb_unwind_segment *segments)
+{
+	struct lb_unwind_segment *stamp = r->segments + run->stamp;
+
+	__atomic_store_n(&stamp->start, 0, __ATOMIC_RELEASE);
+	stamp->end = stamp->bias = 0;
+	stamp->first_page = stamp->flags = 0;
+	if (run->nr)
+		memcpy(stamp + 1, segments, run->nr * sizeof(*segments));
+	__atomic_store_n(&stamp->start, run->generation, __ATOMIC_RELEASE);
+}
+
+/*
+ * Takes a reference to the run equal to @segments; creates it if needed.
+ * Return: 0 with its number in @ret, or -ENOSPC.
+ */
+static int get_run(struct segment_runs *r, const struct lb_unwind_segment *segments,
+		   size_t nr, uint32_t *ret)
+{
+	struct wanted_run wanted = {segments, nr};
+	uint64_t hash = hash_bytes(0, segments, nr * sizeof(*segments));
+
+	*ret = hashmap_find(&r->index, hash, run_eq, &wanted, r);
+	if (*ret == HASHMAP_NONE) {
+		if (add_run(r, hash, nr, ret))
+			return -ENOSPC;
+		write_run(r, &r->items[*ret], segments);
+	}
+	r->items[*ret].nr_refs++;
+	return 0;
+}
+
+/* @number  0: nothing to do */
+static void put_run(struct segment_runs *r, uint32_t number)
+{
+	struct segment_run *run = &r->items[number];
+
+	if (!number || --run->nr_refs)
+		return;
+	/* This invalidates entries that the kernel copied at a fork. */
+	__atomic_store_n(&r->segments[run->stamp].start, 0, __ATOMIC_RELEASE);
+	hashmap_remove(&r->index, run->hash, number);
+	spans_rest(&r->spans, run->stamp, run->nr + 1);
+	r->nr_segments -= run->nr + 1;
+	free_entry(r, number);
+}
+
+/* ---- all of them ---- */
 
 #define DEFAULT_ROW_BYTES (64ull << 20)
 /* Part kept free by evicting ahead: evicted room is reusable one grace period later. */
 #define RESERVE_PART 16
-/* Pages age only from this fill level on; below it, no eviction is near. */
-#define AGE_PART 2
-
-struct known_process {
-	struct lb_image image;
-	uint32_t run; /* of segments */
-	uint32_t interp;
-	int32_t interp_tls_off;
-	uint64_t interp_bias;
-};
 
 struct unwind_tables {
 	struct unwind_kmaps maps;
@@ -109,44 +500,36 @@ struct unwind_tables {
 	struct page_runs pages;
 	struct rules rules;
 	struct segment_runs runs;
-	uint64_t max_rows;
 	bool is_object_removed; /* since the last grace */
-
-	struct known_process
-		*processes; /* heap; entries of free_processes are not in use */
-	size_t nr_processes, cap_processes;
-	uint32_t *free_processes; /* heap */
-	size_t nr_free, cap_free;
-	struct hashmap by_image;
-
 	struct lb_interp interps[LB_MAX_INTERPS];
 	uint32_t nr_interps;
-
+	uint64_t nr_processes; /* held */
 	uint64_t nr_evicted, nr_refused_pages, nr_refused_processes;
 };
 
-int unwind_tables_new(const struct unwind_tables_config *config,
-		      const struct unwind_kmaps *maps, struct unwind_tables **ret,
-		      struct error *err)
+int unwind_tables_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
+		      struct unwind_tables **ret, struct error *err)
 {
 	_cleanup_(unwind_tables_freep) struct unwind_tables *t = calloc(1, sizeof(*t));
-	uint64_t max_bytes = config->max_row_bytes ? config->max_row_bytes
-						   : DEFAULT_ROW_BYTES;
+	uint64_t max_slabs = (max_row_bytes ? max_row_bytes : DEFAULT_ROW_BYTES) /
+			     SLAB_BYTES;
 	int rc;
 
 	if (!t)
 		return error_set(err, -ENOMEM, "out of memory");
 	t->maps = *maps;
-	row_slabs_init(&t->slabs, maps->slabs_fd, max_bytes);
-	t->max_rows = (uint64_t)t->slabs.max * LB_SLAB_ROWS;
-	rc = page_runs_init(&t->pages, maps->pages_fd);
+	t->slabs.slabs_fd = maps->slabs_fd;
+	t->slabs.max = max_slabs > LB_MAX_SLABS ? LB_MAX_SLABS
+		       : max_slabs              ? max_slabs
+						: 1;
+	rc = pages_init(&t->pages, maps->pages_fd);
 	if (!rc)
 		rc = rules_init(&t->rules, maps->rules_fd);
 	if (!rc)
-		rc = segment_runs_init(&t->runs, maps->segments_fd);
+		rc = runs_init(&t->runs, maps->segments_fd);
 	/* Create the first slab now: that waits for running programs. */
 	if (!rc)
-		rc = row_slabs_grow(&t->slabs);
+		rc = slabs_grow(&t->slabs);
 	if (rc) {
 		errno = -rc;
 		return error_set(err, rc, "cannot make the unwind tables: %m");
@@ -159,13 +542,11 @@ void unwind_tables_free(struct unwind_tables *t)
 {
 	if (!t)
 		return;
-	row_slabs_deinit(&t->slabs);
-	page_runs_deinit(&t->pages);
-	rules_deinit(&t->rules);
-	segment_runs_deinit(&t->runs);
-	hashmap_deinit(&t->by_image);
-	free(t->processes);
-	free(t->free_processes);
+	slabs_deinit(&t->slabs);
+	pages_deinit(&t->pages);
+	kmap_unmap(t->rules.items, RULES_BYTES);
+	hashmap_deinit(&t->rules.index);
+	runs_deinit(&t->runs);
 	free(t);
 }
 
@@ -173,43 +554,71 @@ void unwind_tables_free(struct unwind_tables *t)
 
 uint32_t unwind_object_add(struct unwind_tables *t, uint64_t nr_pages)
 {
-	uint32_t object = page_runs_add(&t->pages, nr_pages);
+	struct page_runs *r = &t->pages;
+	uint32_t object = UNWIND_NO_OBJECT;
 
-	if (object == SPANS_NONE) {
+	if (nr_pages && nr_pages <= LB_UNWIND_MAX_PAGES)
+		object = spans_take(&r->spans, (uint32_t)nr_pages);
+	if (object == UNWIND_NO_OBJECT) {
 		t->nr_refused_pages += nr_pages;
-		return UNWIND_NO_OBJECT;
+		return object;
 	}
+	r->run_pages[object] = (uint32_t)nr_pages;
+	r->nr_runs++;
+	r->nr_pages += nr_pages;
+	if (r->top < object + nr_pages)
+		r->top = object + (uint32_t)nr_pages;
 	return object;
 }
 
-/* Return: rows that will be free after the next grace. */
+/* Makes @page absent. Return: its rows, which will be free after the next grace. */
 static uint32_t clear_page(struct unwind_tables *t, uint32_t page)
 {
-	uint32_t first, nr_rows = page_runs_clear(&t->pages, page, &first);
+	struct lb_unwind_page old = t->pages.pages[page];
+	uint32_t nr_rows = old.last_row + 1u;
 
-	if (nr_rows)
-		row_slabs_remove(&t->slabs, first, nr_rows);
+	set_page(&t->pages, page, (struct lb_unwind_page){.state = LB_PAGE_ABSENT});
+	if (old.state != LB_PAGE_ROWS)
+		return 0;
+	t->pages.nr_rows -= nr_rows;
+	spans_rest(&t->slabs.items[old.first_row / LB_SLAB_ROWS].pieces,
+		   old.first_row % LB_SLAB_ROWS / PIECE_ROWS, nr_pieces(nr_rows));
 	return nr_rows;
 }
 
 void unwind_object_remove(struct unwind_tables *t, uint32_t object)
 {
-	for (uint32_t i = 0; i < t->pages.run_pages[object]; i++)
+	struct page_runs *r = &t->pages;
+	uint32_t nr = r->run_pages[object];
+
+	for (uint32_t i = 0; i < nr; i++)
 		clear_page(t, object + i);
-	page_runs_remove(&t->pages, object);
+	r->run_pages[object] = 0;
+	r->nr_runs--;
+	r->nr_pages -= nr;
+	spans_rest(&r->spans, object, nr);
 	t->is_object_removed = true;
 }
 
+/*
+ * Frees @nr_rows by the clock algorithm: a page stays for a round of the hand after it was
+ * used.
+ */
 static void evict(struct unwind_tables *t, uint64_t nr_rows)
 {
-	struct page_cursor cursor = {0};
+	struct page_runs *r = &t->pages;
 	uint64_t freed = 0;
 
-	while (freed < nr_rows) {
-		uint32_t page = page_runs_idlest(&t->pages, nr_rows, &cursor);
+	for (uint32_t nr_seen = 0; freed < nr_rows && nr_seen < 2 * r->top; nr_seen++) {
+		uint32_t page = r->hand < r->top ? r->hand : 0;
 
-		if (page == SPANS_NONE)
-			return;
+		r->hand = page + 1;
+		if (r->pages[page].state != LB_PAGE_ROWS)
+			continue;
+		if (r->pages[page].used) {
+			__atomic_store_n(&r->pages[page].used, 0, __ATOMIC_RELAXED);
+			continue;
+		}
 		freed += clear_page(t, page);
 		t->nr_evicted++;
 	}
@@ -234,11 +643,16 @@ static int fill_page(struct unwind_tables *t, uint32_t page, const struct row_pa
 	for (uint32_t i = 0; i < p->nr_rows; i++)
 		rows[i] =
 			(struct lb_unwind_row){p->rows[i].pc_low, rules[p->rows[i].rule]};
-	if (row_slabs_add(&t->slabs, rows, p->nr_rows, &first)) {
+	if (add_rows(&t->slabs, rows, p->nr_rows, &first)) {
 		t->nr_refused_pages++;
 		return -ENOSPC;
 	}
-	page_runs_set(&t->pages, page, first, p->nr_rows);
+	t->pages.nr_rows += p->nr_rows;
+	set_page(&t->pages, page,
+		 (struct lb_unwind_page){.first_row = first,
+					 .last_row = (uint16_t)(p->nr_rows - 1),
+					 .state = LB_PAGE_ROWS,
+					 .used = 1});
 	return 0;
 }
 
@@ -256,7 +670,7 @@ int unwind_object_fill(struct unwind_tables *t, uint32_t object,
 {
 	uint32_t nr = t->pages.run_pages[object];
 	_cleanup_free_ uint16_t *rules = translate_rules(t, pages);
-	_cleanup_free_ struct lb_unwind_row *rows = malloc(ROW_SLAB_BYTES);
+	_cleanup_free_ struct lb_unwind_row *rows = malloc(SLAB_BYTES);
 	uint64_t nr_wanting = 0;
 
 	if (!rules || !rows)
@@ -271,12 +685,12 @@ int unwind_object_fill(struct unwind_tables *t, uint32_t object,
 	}
 	for (uint32_t i = 0; pages->whole && i < nr; i++)
 		if (page_is_absent(&t->pages, object + i) && !find_page(pages, i))
-			page_runs_set_empty(&t->pages, object + i);
+			set_empty(&t->pages, object + i);
 	for (size_t i = 0; !pages->whole && i < nr_asked; i++)
 		if (asked[i] < nr &&
 		    page_is_absent(&t->pages, object + (uint32_t)asked[i]) &&
 		    !find_page(pages, asked[i]))
-			page_runs_set_empty(&t->pages, object + (uint32_t)asked[i]);
+			set_empty(&t->pages, object + (uint32_t)asked[i]);
 	if (nr_wanting)
 		evict(t, nr_wanting);
 	return nr_wanting ? -ENOSPC : 0;
@@ -290,112 +704,45 @@ bool unwind_page_is_absent(const struct unwind_tables *t, uint32_t object, uint6
 
 /* ---- processes ---- */
 
-static uint64_t hash_image(const struct lb_image *image)
-{
-	return hash_bytes(0, image, sizeof(*image));
-}
-
-static bool image_eq(uint32_t item, const void *key, const void *ctx)
-{
-	const struct unwind_tables *t = ctx;
-
-	return !memcmp(&t->processes[item].image, key, sizeof(struct lb_image));
-}
-
-static struct known_process *find_process(const struct unwind_tables *t,
-					  const struct lb_image *image)
-{
-	uint32_t i = hashmap_find(&t->by_image, hash_image(image), image_eq, image, t);
-
-	return i == HASHMAP_NONE ? NULL : &t->processes[i];
-}
-
-static struct known_process *add_process(struct unwind_tables *t,
-					 const struct lb_image *image)
-{
-	uint32_t i = (uint32_t)t->nr_processes;
-
-	if (t->nr_free)
-		i = t->free_processes[t->nr_free - 1];
-	else if (vec_grow(&t->free_processes, &t->cap_free, t->nr_processes + 1,
-			  sizeof(*t->free_processes), LB_UNWIND_MAX_PROCESSES) ||
-		 vec_grow(&t->processes, &t->cap_processes, t->nr_processes + 1,
-			  sizeof(*t->processes), LB_UNWIND_MAX_PROCESSES))
-		return NULL;
-	if (hashmap_add(&t->by_image, hash_image(image), i))
-		return NULL;
-	if (t->nr_free)
-		t->nr_free--;
-	else
-		t->nr_processes++;
-	t->processes[i] = (struct known_process){.image = *image};
-	return &t->processes[i];
-}
-
-static void forget_process(struct unwind_tables *t, const struct known_process *p)
-{
-	uint32_t i = (uint32_t)(p - t->processes);
-
-	hashmap_remove(&t->by_image, hash_image(&p->image), i);
-	t->free_processes[t->nr_free++] = i;
-}
-
-static int tell_kernel(struct unwind_tables *t, const struct known_process *p)
-{
-	const struct segment_run *run = &t->runs.items[p->run];
-	struct lb_unwind_process value = {.generation = run->generation,
-					  .stamp = run->stamp,
-					  .nr_segments = run->nr,
-					  .interp = p->interp,
-					  .interp_tls_off = p->interp_tls_off,
-					  .interp_bias = p->interp_bias};
-
-	return kmap_update(t->maps.processes_fd, &p->image, &value);
-}
-
 int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
-		       const struct lb_unwind_segment *segments, size_t nr,
+		       uint32_t *run, const struct lb_unwind_segment *segments, size_t nr,
 		       uint32_t interp, int32_t interp_tls_off, uint64_t interp_bias)
 {
-	struct known_process *known = find_process(t, image);
-	struct known_process next = {.image = *image,
-				     .interp = interp,
-				     .interp_tls_off = interp_tls_off,
-				     .interp_bias = interp_bias};
-	uint32_t replaced = HASHMAP_NONE;
-	int rc = segment_runs_get(&t->runs, segments, nr, &next.run);
+	uint32_t next;
+	int rc = get_run(&t->runs, segments, nr, &next);
 
-	if (rc) {
-		t->nr_refused_processes++;
-		return rc;
+	if (!rc) {
+		const struct segment_run *r = &t->runs.items[next];
+		struct lb_unwind_process value = {.generation = r->generation,
+						  .stamp = r->stamp,
+						  .nr_segments = r->nr,
+						  .interp = interp,
+						  .interp_tls_off = interp_tls_off,
+						  .interp_bias = interp_bias};
+
+		rc = kmap_update(t->maps.processes_fd, image, &value);
+		if (rc)
+			put_run(&t->runs, next);
 	}
-	if (!known)
-		known = add_process(t, image);
-	else
-		replaced = known->run;
-	rc = known ? tell_kernel(t, &next) : -ENOSPC;
 	if (rc) {
-		segment_runs_put(&t->runs, next.run);
-		if (known && replaced == HASHMAP_NONE)
-			forget_process(t, known);
 		t->nr_refused_processes++;
 		return rc == -E2BIG ? -ENOSPC : rc;
 	}
-	*known = next;
-	if (replaced != HASHMAP_NONE)
-		segment_runs_put(&t->runs, replaced);
+	t->nr_processes += !*run;
+	put_run(&t->runs, *run);
+	*run = next;
 	return 0;
 }
 
-void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image)
+void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image,
+			   uint32_t *run)
 {
-	const struct known_process *known = find_process(t, image);
-
-	kmap_delete(t->maps.processes_fd, image);
-	if (!known)
+	if (!*run)
 		return;
-	segment_runs_put(&t->runs, known->run);
-	forget_process(t, known);
+	kmap_delete(t->maps.processes_fd, image);
+	put_run(&t->runs, *run);
+	*run = 0;
+	t->nr_processes--;
 }
 
 uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *interp)
@@ -419,15 +766,15 @@ uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *inte
 /* Evicts ahead, so that the next page does not wait for a slab or an eviction. */
 static void keep_reserve(struct unwind_tables *t)
 {
-	uint64_t left = row_slabs_nr_left(&t->slabs), max = t->max_rows;
-	uint64_t reserve = max / RESERVE_PART;
+	const struct row_slabs *s = &t->slabs;
+	uint64_t reserve = (uint64_t)s->max * LB_SLAB_ROWS / RESERVE_PART;
+	uint64_t nr_free = 0, left; /* none rests just after a grace */
 
-	if (t->slabs.is_refused)
-		max = (uint64_t)t->slabs.nr * LB_SLAB_ROWS;
-	if (row_slabs_nr_free(&t->slabs) < LB_SLAB_ROWS / 2)
-		row_slabs_grow(&t->slabs);
-	if (left < max - max / AGE_PART)
-		page_runs_age(&t->pages);
+	for (size_t i = 0; i < s->nr; i++)
+		nr_free += s->items[i].pieces.nr_free * PIECE_ROWS;
+	left = nr_free + (s->is_refused ? 0 : (s->max - s->nr) * LB_SLAB_ROWS);
+	if (nr_free < LB_SLAB_ROWS / 2)
+		slabs_grow(&t->slabs);
 	if (left < reserve)
 		evict(t, reserve - left);
 }
@@ -438,25 +785,24 @@ void unwind_tables_grace(struct unwind_tables *t)
 	if (t->is_object_removed)
 		++*t->maps.pages_generation;
 	t->is_object_removed = false;
-	row_slabs_grace(&t->slabs);
-	page_runs_grace(&t->pages);
-	segment_runs_grace(&t->runs);
+	for (size_t i = 0; i < t->slabs.nr; i++)
+		spans_wake(&t->slabs.items[i].pieces);
+	spans_wake(&t->pages.spans);
+	spans_wake(&t->runs.spans);
 	keep_reserve(t);
 }
 
-void unwind_tables_stats(const struct unwind_tables *t, struct unwind_tables_stats *ret)
+void unwind_tables_totals(const struct unwind_tables *t, struct unwind_totals *ret)
 {
-	*ret = (struct unwind_tables_stats){
-		.nr_objects = t->pages.nr_runs,
-		.nr_pages = t->pages.nr_pages,
-		.nr_rows = t->pages.nr_rows,
-		.nr_rules = t->rules.nr,
-		.nr_processes = t->nr_processes - t->nr_free,
-		.nr_segments = t->runs.nr_segments,
-		.nr_evicted = t->nr_evicted,
-		.nr_refused_rules = t->rules.nr_refused,
-		.nr_refused_pages = t->nr_refused_pages,
-		.nr_refused_processes = t->nr_refused_processes,
-		.row_bytes = t->slabs.nr * ROW_SLAB_BYTES,
-	};
+	ret->nr_objects = t->pages.nr_runs;
+	ret->nr_pages = t->pages.nr_pages;
+	ret->nr_rows = t->pages.nr_rows;
+	ret->nr_rules = t->rules.nr;
+	ret->nr_processes = t->nr_processes;
+	ret->nr_segments = t->runs.nr_segments;
+	ret->nr_pages_evicted = t->nr_evicted;
+	ret->nr_rules_refused = t->rules.nr_refused;
+	ret->nr_pages_refused = t->nr_refused_pages;
+	ret->nr_processes_refused = t->nr_refused_processes;
+	ret->row_bytes = t->slabs.nr * SLAB_BYTES;
 }

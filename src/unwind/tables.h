@@ -22,14 +22,13 @@
 
 struct unwind_tables;
 
-struct unwind_tables_config {
-	uint64_t max_row_bytes; /* of kernel memory for rows, >= 1 slab; 0: 64 MiB */
-};
-
-/** @maps is copied; its descriptors are borrowed. Return: 0, -ENOMEM or -errno. */
-int unwind_tables_new(const struct unwind_tables_config *config,
-		      const struct unwind_kmaps *maps, struct unwind_tables **ret,
-		      struct error *err);
+/**
+ * @max_row_bytes  of kernel memory for rows, one slab at the least; 0: 64 MiB
+ * @maps           copied; its descriptors are borrowed
+ * Return: 0, -ENOMEM or -errno.
+ */
+int unwind_tables_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
+		      struct unwind_tables **ret, struct error *err);
 void unwind_tables_free(struct unwind_tables *t);
 DEFINE_CLEANUP(struct unwind_tables, unwind_tables_free);
 
@@ -47,8 +46,8 @@ void unwind_object_remove(struct unwind_tables *t, uint32_t object);
 
 /**
  * Fills pages of @object. Pages missing in @pages become empty: with @pages->whole all of
- * the object, else those in @asked (page numbers). Makes room by evicting the least
- * recently used pages, which become absent.
+ * the object, else those in @asked (page numbers). Makes room by evicting pages that
+ * were not used lately, which become absent.
  * Return: 0, or -ENOSPC (counted) with a part filled.
  */
 int unwind_object_fill(struct unwind_tables *t, uint32_t object,
@@ -61,14 +60,18 @@ bool unwind_page_is_absent(const struct unwind_tables *t, uint32_t object, uint6
 /* ---- processes ---- */
 
 /**
- * Replaces the entry of @image. @segments is copied; must be sorted and disjoint. Equal
- * runs of different images are stored once. Return: 0, -ENOSPC (counted) or -errno.
+ * Replaces the entry of @image. Equal runs of different images are stored once.
+ *
+ * @run       what identifies its segments; 0: the image has no entry yet; updated
+ * @segments  copied; must be sorted and disjoint
+ * Return: 0, -ENOSPC (counted) or -errno; on failure nothing changed.
  */
 int unwind_process_set(struct unwind_tables *t, const struct lb_image *image,
-		       const struct lb_unwind_segment *segments, size_t nr,
+		       uint32_t *run, const struct lb_unwind_segment *segments, size_t nr,
 		       uint32_t interp, int32_t interp_tls_off, uint64_t interp_bias);
-/** Removes the entry of an image that has exited or changed. */
-void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image);
+/** Removes the entry of an image that has exited or changed, if it has one. */
+void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image,
+			   uint32_t *run);
 /** Adds a layout to the kernel's table. Return: its number + 1; 0: no room. */
 uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *interp);
 
@@ -77,16 +80,24 @@ uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *inte
 /** Reports that no BPF program from before still runs: freed space may be reused. */
 void unwind_tables_grace(struct unwind_tables *t);
 
-struct unwind_tables_stats {
-	uint64_t nr_objects, nr_pages, nr_rows, nr_rules; /* held now */
-	uint64_t nr_processes, nr_segments;
-	uint64_t nr_evicted; /* pages, so far */
-	uint64_t
-		nr_refused_rules; /* rules over the maximum: their rows are unsupported */
-	uint64_t nr_refused_pages; /* over a maximum */
-	uint64_t nr_refused_processes;
-	uint64_t row_bytes; /* kernel memory of the slabs of rows */
+/* What the unwinder holds now, and what happened so far. */
+struct unwind_totals {
+	uint64_t nr_objects, nr_pages, nr_rows, nr_rules; /* held */
+	uint64_t nr_processes, nr_segments; /* same */
+	uint64_t row_bytes; /* kernel memory of rows; the sampler owns the other tables */
+	uint64_t nr_pages_evicted;
+	uint64_t nr_pages_refused; /* over a maximum, as the others */
+	uint64_t nr_rules_refused; /* their rows are unsupported */
+	uint64_t nr_processes_refused, nr_segments_refused;
+	uint64_t nr_requests, nr_requests_dropped; /* too many at once */
+	uint64_t nr_interps_found;
+	uint64_t nr_interps_refused; /* images with an unknown layout or no answer */
+	uint64_t nr_asked; /* calls of the decoder for files */
+	uint64_t nr_failed; /* files and JIT objects without rows because of a failure */
+	uint64_t ask_ns; /* time spent waiting for the decoder */
 };
-void unwind_tables_stats(const struct unwind_tables *t, struct unwind_tables_stats *ret);
+
+/** Sets what the tables count themselves. */
+void unwind_tables_totals(const struct unwind_tables *t, struct unwind_totals *ret);
 
 #endif

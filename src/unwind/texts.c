@@ -37,11 +37,13 @@ struct unwind_texts {
 	uint32_t *free_bodies; /* heap */
 	size_t nr_free, cap_free;
 	struct hashmap by_serial;
-	struct unwind_texts_totals totals;
+	size_t nr_texts; /* held */
+	struct unwind_totals *totals; /* borrowed */
 };
 
 int unwind_texts_new(struct unwind_tables *tables, const struct jit_store *store,
-		     struct worker *decoder, struct unwind_texts **ret, struct error *err)
+		     struct worker *decoder, struct unwind_totals *totals,
+		     struct unwind_texts **ret, struct error *err)
 {
 	struct unwind_texts *t = calloc(1, sizeof(*t));
 
@@ -50,6 +52,7 @@ int unwind_texts_new(struct unwind_tables *tables, const struct jit_store *store
 	t->tables = tables;
 	t->store = store;
 	t->decoder = decoder;
+	t->totals = totals;
 	*ret = t;
 	return 0;
 }
@@ -106,7 +109,7 @@ static void put_body(struct unwind_texts *t, uint32_t number)
 	for (size_t i = 0; i < b->nr_texts; i++)
 		if (b->texts[i].object != UNWIND_NO_OBJECT)
 			unwind_object_remove(t->tables, b->texts[i].object);
-	t->totals.nr_texts -= b->nr_texts;
+	t->nr_texts -= b->nr_texts;
 	hashmap_remove(&t->by_serial, hash_u64(0, b->serial), number);
 	free(b->texts);
 	*b = (struct registered_object){0};
@@ -137,6 +140,7 @@ struct batch {
 	uint32_t bodies[BATCH];
 	struct jit_piece pieces[BATCH];
 	size_t nr;
+	size_t first; /* of the objects in the present call of the decoder */
 	size_t piece, nth; /* of the next text */
 };
 
@@ -147,19 +151,20 @@ static void add_text(struct unwind_texts *t, struct registered_object *b,
 				  (uint32_t)(b - t->bodies)};
 	uint64_t last_page = (text->end - text->start - 1) >> PAGE_SHIFT;
 
-	if (t->totals.nr_texts == MAX_TEXTS ||
+	if (t->nr_texts == MAX_TEXTS ||
 	    vec_grow(&b->texts, &b->cap_texts, b->nr_texts + 1, sizeof(*b->texts),
 		     TEXTS_AT_ONE))
 		return;
 	new.object = unwind_object_add(t->tables, last_page + 1);
 	b->texts[b->nr_texts++] = new;
-	t->totals.nr_texts++;
+	t->nr_texts++;
 }
 
 static void on_text(void *ctx, size_t piece, struct jit_text *text)
 {
 	struct batch *batch = ctx;
-	struct registered_object *b = &batch->t->bodies[batch->bodies[piece]];
+	struct registered_object *b =
+		&batch->t->bodies[batch->bodies[batch->first + piece]];
 	const struct unwind_text *known;
 	size_t nth;
 
@@ -177,20 +182,17 @@ static void on_text(void *ctx, size_t piece, struct jit_text *text)
 				   0);
 }
 
-/* Decodes a batch; if that fails, its objects one by one. */
+/* Decodes @nr objects of a batch; if that fails, one by one. */
 static void decode(struct unwind_texts *t, struct batch *batch, size_t first, size_t nr)
 {
-	struct batch part = {.t = t, .nr = nr};
 	enum worker_answer answer;
 
-	for (size_t i = 0; i < nr; i++) {
-		part.bodies[i] = batch->bodies[first + i];
-		part.pieces[i] = batch->pieces[first + i];
-	}
-	answer = rows_of_jit(t->decoder, t->store->read_fd, part.pieces, nr, on_text,
-			     &part);
+	batch->first = first;
+	batch->piece = batch->nth = 0;
+	answer = rows_of_jit(t->decoder, t->store->read_fd, batch->pieces + first,
+			     nr, on_text, batch);
 	if (answer == WORKER_OK || answer == WORKER_DEADLINE || nr == 1)
-		t->totals.nr_failed += answer == WORKER_OK ? 0 : nr;
+		t->totals->nr_failed += answer == WORKER_OK ? 0 : nr;
 	else
 		for (size_t i = 0; i < nr; i++)
 			decode(t, batch, first + i, 1);
@@ -201,7 +203,7 @@ static void decode_batch(struct unwind_texts *t, struct batch *batch)
 	uint64_t begin_ns = clock_now_ns();
 
 	decode(t, batch, 0, batch->nr);
-	t->totals.ask_ns += clock_now_ns() - begin_ns;
+	t->totals->ask_ns += clock_now_ns() - begin_ns;
 	for (size_t i = 0; i < batch->nr; i++) {
 		struct registered_object *b = &t->bodies[batch->bodies[i]];
 
@@ -269,7 +271,8 @@ int unwind_texts_get(struct unwind_texts *t, const struct process *p,
 		return 0;
 	batch = calloc(1, sizeof(*batch));
 	rc = batch ? 0 : -ENOMEM;
-
+	if (batch)
+		batch->t = t;
 	for (size_t i = 0; rc != -ENOMEM && i < c->nr; i++) {
 		const struct jit_object *o = &c->items[i];
 		struct registered_object *b;
@@ -316,9 +319,4 @@ bool unwind_texts_want(struct unwind_texts *t, const struct text_set *set, uint6
 		return false;
 	t->bodies[set->items[lo].body].is_wanted = true;
 	return true;
-}
-
-void unwind_texts_totals(const struct unwind_texts *t, struct unwind_texts_totals *ret)
-{
-	*ret = t->totals;
 }

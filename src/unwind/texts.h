@@ -17,12 +17,13 @@ struct jit_store;
 struct process;
 struct unwind_tables;
 struct unwind_texts;
+struct unwind_totals;
 struct worker;
 
 /** All arguments are borrowed and must outlive *ret. */
 int unwind_texts_new(struct unwind_tables *tables, const struct jit_store *store,
-		     struct worker *decoder, struct unwind_texts **ret,
-		     struct error *err);
+		     struct worker *decoder, struct unwind_totals *totals,
+		     struct unwind_texts **ret, struct error *err);
 void unwind_texts_free(struct unwind_texts *t);
 DEFINE_CLEANUP(struct unwind_texts, unwind_texts_free);
 
@@ -45,8 +46,9 @@ struct text_set {
  *
  * @deadline_ns  CLOCK_MONOTONIC: starts no call of the decoder after it
  * @ret          zeroed; free it by unwind_texts_put() when nothing in the kernel refers
- *               to it any more Return: 0, -EAGAIN when some are left for the next call,
- *               or -ENOMEM; @ret is valid in any case.
+ *               to it any more
+ * Return: 0, -EAGAIN when some are left for the next call, or -ENOMEM; @ret is valid in
+ * any case.
  */
 int unwind_texts_get(struct unwind_texts *t, const struct process *p,
 		     uint64_t deadline_ns, struct text_set *ret);
@@ -57,12 +59,5 @@ void unwind_texts_put(struct unwind_texts *t, struct text_set *set);
  * whether @ip is in @set.
  */
 bool unwind_texts_want(struct unwind_texts *t, const struct text_set *set, uint64_t ip);
-
-struct unwind_texts_totals {
-	uint64_t nr_texts; /* held */
-	uint64_t nr_failed; /* objects that could not be decoded */
-	uint64_t ask_ns; /* time spent waiting for the decoder */
-};
-void unwind_texts_totals(const struct unwind_texts *t, struct unwind_texts_totals *ret);
 
 #endif

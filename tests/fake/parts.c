@@ -169,10 +169,10 @@ const char *target_describe(const struct target_request *r, struct strpool *pool
 
 /* ---- collect/filter.h ---- */
 
-void sampler_forget_process(struct sampler *s, uint32_t tgid)
+void sampler_forget_task(struct sampler *s, uint32_t id)
 {
 	(void)s;
-	(void)tgid;
+	(void)id;
 }
 
 /* ---- runtime/jit/watch.h: there is no JIT ---- */
@@ -257,12 +257,12 @@ struct unwind_feeder {
 	char unused;
 };
 
-int unwind_feeder_new(const struct unwind_feeder_config *config,
-		      const struct unwind_kmaps *maps, struct process_table *processes,
-		      struct worker *decoder, struct worker *reader,
-		      struct unwind_feeder **ret, struct error *err)
+int unwind_feeder_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
+		      struct process_table *processes, struct worker *decoder,
+		      struct worker *reader, struct unwind_feeder **ret,
+		      struct error *err)
 {
-	(void)config;
+	(void)max_row_bytes;
 	(void)maps;
 	(void)processes;
 	(void)decoder;
@@ -308,11 +308,6 @@ void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 	(void)child;
 }
 
-void unwind_feeder_code_is_cut(struct unwind_feeder *w)
-{
-	(void)w;
-}
-
 void unwind_feeder_expect(struct unwind_feeder *w)
 {
 	(void)w;
@@ -344,8 +339,8 @@ void unwind_feeder_drain(struct unwind_feeder *w)
 	(void)w;
 }
 
-void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_feeder_totals *ret)
+void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_totals *ret)
 {
 	(void)w;
-	*ret = (struct unwind_feeder_totals){0};
+	*ret = (struct unwind_totals){0};
 }

@@ -112,10 +112,10 @@ MUTANTS = [
      "\t    add(map, key, now, period))\n\t\tctr->n[LB_CTR_COUNTED]++;\n",
      "\t    add(map, key, now, period))\n\t\t;\n"),
     ("rows-by-half", "a row's count is what one of two CPUs had",
-     "src/collect/drain.c", "unit collect/sampler",
+     "src/collect/sampler.c", "unit collect/sampler",
      "\ts->totals.rows_counted += count->count;\n", "\ts->totals.rows_counted += 1;\n"),
     ("slot-not-waited-for", "a slot is emptied while programs may be in it",
-     "src/collect/drain.c", "unit collect/sampler",
+     "src/collect/sampler.c", "unit collect/sampler",
      "\tif (bpf_map_update_elem(bpf_map__fd(s->skel->maps.counts), &old,\n"
      "\t\t\t\t&s->slots[old].counts_fd, BPF_ANY))\n\t\treturn -errno;\n", ""),
     ("kernel-filter-inverted", "the processes that were chosen are those that are not sampled",

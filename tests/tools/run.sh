@@ -84,7 +84,7 @@ verdict "lint finds a folder that is in no table" $?
 rm -r "$tree/src/misc"
 echo '#include <bpf/libbpf.h>' | finds libraries src/process/maps.c
 echo '#include <libelf.h>' | finds libraries src/render/annotate.c
-echo '#include <zlib.h>' | finds libraries src/collect/drain.c
+echo '#include <zlib.h>' | finds libraries src/collect/sampler.c
 echo 'size_t needs_a_header(uint64_t x);' | tree=$small finds headers src/base/alone.h
 head -c 50000 /dev/zero | tr '\0' '/' | finds sizes src/base/io.c
 if clang-format-14 --version >/dev/null 2>&1; then

@@ -43,9 +43,7 @@ static const char *write_source(const char *name, const void *text, size_t len)
 	static char path[128];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	assert_int_equal(
-		io_write_file_atomic(path, text, len, false, (uid_t)-1, (gid_t)-1, NULL),
-		0);
+	assert_int_equal(io_write_file_atomic(path, text, len, false, NULL), 0);
 	return path;
 }
 

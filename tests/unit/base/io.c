@@ -21,8 +21,6 @@
 #include "base/cleanup.h"
 #include "lib/scratch.h"
 
-#define SAME_OWNER (uid_t) - 1, (gid_t)-1
-
 static char dir[64];
 
 static int make_dir(void **state)
@@ -52,7 +50,7 @@ static const char *in_dir(const char *name)
 static int write_text(const char *path, const char *text, bool keep_old,
 		      struct error *err)
 {
-	return io_write_file_atomic(path, text, strlen(text), keep_old, SAME_OWNER, err);
+	return io_write_file_atomic(path, text, strlen(text), keep_old, err);
 }
 
 static void assert_contents(const char *path, const char *wanted)
@@ -87,9 +85,8 @@ static void test_read_limits(void **state)
 
 	(void)state;
 	memset(data, 'd', sizeof(data));
-	assert_int_equal(io_write_file_atomic(in_dir("read"), data, sizeof(data), false,
-					      SAME_OWNER, &err),
-			 0);
+	assert_int_equal(
+		io_write_file_atomic(in_dir("read"), data, sizeof(data), false, &err), 0);
 	assert_int_equal(io_read_file(in_dir("read"), 9999, &text, &len), -EFBIG);
 	assert_null(text);
 	assert_int_equal(len, 77);
@@ -289,25 +286,6 @@ static void test_relative_path(void **state)
 	assert_int_equal(chdir("/"), 0);
 }
 
-static void test_owner(void **state)
-{
-	struct error err;
-	struct stat st;
-
-	(void)state;
-	if (geteuid()) {
-		print_message("only root gives files away\n");
-		skip();
-	}
-	assert_int_equal(
-		io_write_file_atomic(in_dir("given"), "x", 1, false, 65534, 65533, &err),
-		0);
-	assert_int_equal(stat(in_dir("given"), &st), 0);
-	assert_int_equal(st.st_uid, 65534);
-	assert_int_equal(st.st_gid, 65533);
-	assert_int_equal(st.st_mode & 07777, 0600);
-}
-
 static void test_disk_full(void **state)
 {
 	static char data[1 << 20];
@@ -327,7 +305,7 @@ static void test_disk_full(void **state)
 	}
 	assert_int_equal(write_text(in_dir("disk/profile"), "earlier", true, &err), 0);
 	assert_int_equal(io_write_file_atomic(in_dir("disk/profile"), data, sizeof(data),
-					      true, SAME_OWNER, &err),
+					      true, &err),
 			 -ENOSPC);
 	assert_non_null(strstr(err.text, "No space left on device"));
 	assert_non_null(strstr(err.text, "disk/profile"));
@@ -375,7 +353,6 @@ int main(void)
 		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_check_output),
 		cmocka_unit_test(test_relative_path),
-		cmocka_unit_test(test_owner),
 		cmocka_unit_test(test_disk_full),
 	};
 

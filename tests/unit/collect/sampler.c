@@ -388,8 +388,9 @@ static void filters(void **state)
 		rc = kind == LB_FILTER_USER
 			     ? sampler_filter_user(f->sampler, who, mask, &err)
 		     : kind == LB_FILTER_THREAD
-			     ? sampler_filter_thread(f->sampler, who, mask, &err)
-			     : sampler_filter_process(f->sampler, who, mask, &err);
+			     ? sampler_filter_task(f->sampler, who | LB_TARGET_THREAD,
+						   mask, &err)
+			     : sampler_filter_task(f->sampler, who, mask, &err);
 		assert_int_equal(rc, 0);
 		sampler_use_filter(f->sampler, LB_FILTER_IN(kind),
 				   cases[i].excludes ? 0 : LB_FILTER_IN(kind),

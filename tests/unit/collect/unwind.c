@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include <asm/prctl.h>
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -162,6 +163,11 @@ struct fixture {
 	size_t nr_codes;
 	struct sampler_handlers handlers;
 };
+
+static int lookup(int fd, const void *key, void *value)
+{
+	return bpf_map_lookup_elem(fd, key, value) ? -errno : 0;
+}
 
 static void note_request(void *ctx, const struct lb_unwind_request *request)
 {
@@ -334,6 +340,7 @@ static void write_page(struct fixture *f, const struct lb_unwind_row *rows, size
 					    .last_row = (uint16_t)(nr - 1),
 					    .state = LB_PAGE_ROWS};
 	const uint32_t index = PAGE;
+	const uint32_t slab_number = 1;
 	_cleanup_close_ int fd = kmap_new_slab();
 	struct lb_unwind_row *slab;
 
@@ -342,7 +349,7 @@ static void write_page(struct fixture *f, const struct lb_unwind_row *rows, size
 	assert_non_null(slab);
 	memcpy(slab + FIRST_ROW, rows, nr * sizeof(*rows));
 	kmap_unmap(slab, LB_SLAB_VALUES * sizeof(struct lb_unwind_rows));
-	assert_int_equal(kmap_set_slab(f->maps.slabs_fd, 1, fd), 0);
+	assert_int_equal(kmap_update(f->maps.slabs_fd, &slab_number, &fd), 0);
 	assert_int_equal(kmap_update(f->maps.pages_fd, &index, &page), 0);
 	/* It is another object's: what is at hand of the one before is not true of it. */
 	++*f->maps.pages_generation;
@@ -436,7 +443,7 @@ static void rows_lead_to_the_outermost_frame(void **state)
 	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
 	assert_int_equal(f->seen.sample.nr_guessed, 0);
 	assert_int_equal(f->seen.nr_requests, 0);
-	assert_int_equal(kmap_lookup(f->maps.pages_fd, &index, &page), 0);
+	assert_int_equal(lookup(f->maps.pages_fd, &index, &page), 0);
 	assert_int_equal(page.used, 1);
 	sampler_totals(f->sampler, &totals);
 	assert_true(totals.ctr.n[LB_CTR_USER_FRAMES] >= 4 * f->seen.nr_samples);
@@ -488,7 +495,7 @@ static void what_is_missing_is_asked_for(void **state)
 	assert_memory_equal(&request->image, &f->image, sizeof(f->image));
 	/* The leaf's code is known, its caller's is not. */
 	write_tables(f);
-	assert_int_equal(kmap_lookup(f->maps.segments_fd, &index, &segment), 0);
+	assert_int_equal(lookup(f->maps.segments_fd, &index, &segment), 0);
 	segment.end = IP(middle);
 	assert_int_equal(kmap_update(f->maps.segments_fd, &index, &segment), 0);
 	look(f);
@@ -669,13 +676,13 @@ static void children_are_known_from_their_first_sample(void **state)
 	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
 	assert_true(f->seen.nr_of_other > 0);
 	assert_null(find_request(f, LB_REQUEST_PROCESS));
-	assert_int_equal(kmap_lookup(f->maps.processes_fd, &f->seen.other, &known), 0);
+	assert_int_equal(lookup(f->maps.processes_fd, &f->seen.other, &known), 0);
 	assert_int_equal(known.generation, 99);
 	/* With its last thread goes what was known of it. */
 	kill((pid_t)f->seen.other.tgid, SIGKILL);
 	for (int i = 0; i < 100 && !rc; i++) {
 		wait_ms(10);
-		rc = kmap_lookup(f->maps.processes_fd, &f->seen.other, &known);
+		rc = lookup(f->maps.processes_fd, &f->seen.other, &known);
 	}
 	assert_int_equal(rc, -ENOENT);
 	munmap(go, 4096);

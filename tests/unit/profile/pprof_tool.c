@@ -117,9 +117,7 @@ static void write_profile(struct strpool *pool, bool with_extra)
 	assert_int_equal(profile_set_command(p, argv), 0);
 	assert_int_equal(profile_add_summary(p), 0);
 	assert_int_equal(pprof_write(p, with_extra, &data, &len), 0);
-	assert_int_equal(
-		io_write_file_atomic(path, data, len, false, (uid_t)-1, (gid_t)-1, NULL),
-		0);
+	assert_int_equal(io_write_file_atomic(path, data, len, false, NULL), 0);
 	free(data);
 	profile_free(p);
 }
@@ -215,7 +213,7 @@ static void gos_own_profile_is_read(void **state)
 	NEED_GO();
 	snprintf(source, sizeof(source), "%s/burn.go", dir);
 	assert_int_equal(io_write_file_atomic(source, go_program, sizeof(go_program) - 1,
-					      false, (uid_t)-1, (gid_t)-1, NULL),
+					      false, NULL),
 			 0);
 	snprintf(command, sizeof(command),
 		 "cd %s && GO111MODULE=off GOTOOLCHAIN=local go run %s %s", dir, source,

@@ -49,16 +49,6 @@ int kmap_new_slab(void)
 	return new_file(LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
 }
 
-int kmap_set_slab(int slabs_fd, uint32_t index, int slab_fd)
-{
-	assert_int_equal(slabs_fd, kernel.maps.slabs_fd);
-	assert_true(index < LB_MAX_SLABS);
-	kernel.slabs[index] =
-		kmap_map(slab_fd, LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
-	kernel.nr_slabs++;
-	return 0;
-}
-
 void *kmap_map(int fd, size_t bytes)
 {
 	void *mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -83,11 +73,18 @@ static int entry_of(const struct lb_image *image)
 
 int kmap_update(int fd, const void *key, const void *value)
 {
+	uint32_t index = *(const uint32_t *)key;
 	int i;
 
+	if (fd == kernel.maps.slabs_fd) {
+		assert_true(index < LB_MAX_SLABS);
+		kernel.slabs[index] = kmap_map(
+			*(const int *)value, LB_SLAB_ROWS * sizeof(struct lb_unwind_row));
+		kernel.nr_slabs++;
+		return 0;
+	}
 	if (fd == kernel.maps.interps_fd) {
-		memcpy(&kernel.interps[*(const uint32_t *)key], value,
-		       sizeof(struct lb_interp));
+		memcpy(&kernel.interps[index], value, sizeof(struct lb_interp));
 		return 0;
 	}
 	assert_int_equal(fd, kernel.maps.processes_fd);
@@ -114,7 +111,7 @@ int kmap_delete(int fd, const void *key)
 	return 0;
 }
 
-int kmap_lookup(int fd, const void *key, void *value)
+static int lookup(int fd, const void *key, void *value)
 {
 	int i = entry_of(key);
 
@@ -132,7 +129,7 @@ static const struct lb_unwind_segment *walk_segments(const struct lb_image *imag
 {
 	const struct lb_unwind_segment *stamp;
 
-	if (kmap_lookup(kernel.maps.processes_fd, image, ret))
+	if (lookup(kernel.maps.processes_fd, image, ret))
 		return NULL;
 	stamp = &kernel.segments[ret->stamp];
 	return ret->generation && stamp->start == ret->generation && !stamp->end
@@ -176,7 +173,6 @@ static void assert_state(uint32_t object, uint64_t page, int state)
 
 static int setup_with(void **state, uint64_t max_row_bytes)
 {
-	struct unwind_tables_config config = {.max_row_bytes = max_row_bytes};
 	struct unwind_tables *t = NULL;
 	struct error err;
 
@@ -191,7 +187,7 @@ static int setup_with(void **state, uint64_t max_row_bytes)
 	kernel.pages = kmap_map(kernel.maps.pages_fd, LB_UNWIND_MAX_PAGES * 8);
 	kernel.rules = kmap_map(kernel.maps.rules_fd, LB_UNWIND_MAX_RULES * 8);
 	kernel.segments = kmap_map(kernel.maps.segments_fd, LB_UNWIND_MAX_SEGMENTS * 32);
-	assert_int_equal(unwind_tables_new(&config, &kernel.maps, &t, &err), 0);
+	assert_int_equal(unwind_tables_new(max_row_bytes, &kernel.maps, &t, &err), 0);
 	*state = t;
 	return 0;
 }
@@ -278,7 +274,7 @@ static void rows_are_found(void **state)
 				  .nr_rows = 5};
 	uint64_t asked[] = {0, 1, 3};
 	uint32_t before = unwind_object_add(t, 3), object = unwind_object_add(t, 5);
-	struct unwind_tables_stats stats;
+	struct unwind_totals totals;
 
 	assert_int_equal(unwind_object_fill(t, object, &pages, asked, 3), 0);
 	assert_rule(object, 0x10000, LB_CFA_NONE, 0);
@@ -298,11 +294,11 @@ static void rows_are_found(void **state)
 	assert_rule(object, 0x30003, LB_CFA_FP, 32); /* what was there stays */
 	for (uint64_t i = 0; i < 3; i++)
 		assert_state(before, i, LB_PAGE_ABSENT);
-	unwind_tables_stats(t, &stats);
-	assert_int_equal(stats.nr_objects, 2);
-	assert_int_equal(stats.nr_pages, 8);
-	assert_int_equal(stats.nr_rows, 5);
-	assert_int_equal(stats.nr_rules, 4); /* unsupported is always there */
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.nr_objects, 2);
+	assert_int_equal(totals.nr_pages, 8);
+	assert_int_equal(totals.nr_rows, 5);
+	assert_int_equal(totals.nr_rules, 4); /* unsupported is always there */
 }
 
 static void pages_beyond_the_object_are_no_ones(void **state)
@@ -345,14 +341,14 @@ static void the_idlest_are_evicted(void **state)
 {
 	struct unwind_tables *t = *state;
 	uint32_t object = unwind_object_add(t, 8);
-	struct unwind_tables_stats stats;
+	struct unwind_totals totals;
 
 	/* Two slabs of 64 Ki rows, full. */
 	for (uint64_t page = 0; page < 4; page++)
 		assert_int_equal(fill(t, object, page, 32768), 0);
 	unwind_tables_grace(t); /* all were used; evicts one for the reserve */
-	unwind_tables_stats(t, &stats);
-	assert_int_equal(stats.nr_evicted, 1);
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.nr_pages_evicted, 1);
 	unwind_tables_grace(t); /* what was evicted is free */
 	for (uint64_t page = 0; page < 4; page++)
 		if (kernel.pages[object + page].state == LB_PAGE_ABSENT)
@@ -368,9 +364,9 @@ static void the_idlest_are_evicted(void **state)
 	assert_state(object, 3, LB_PAGE_ROWS);
 	unwind_tables_grace(t);
 	assert_int_equal(fill(t, object, 5, 32768), 0);
-	unwind_tables_stats(t, &stats);
-	assert_int_equal(stats.nr_refused_pages, 0);
-	assert_int_equal(stats.row_bytes, 2 * 256 * 1024);
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.nr_pages_refused, 0);
+	assert_int_equal(totals.row_bytes, 2 * 256 * 1024);
 	assert_int_equal(kernel.nr_slabs, 2);
 }
 
@@ -379,14 +375,14 @@ static void a_refused_page_comes_later(void **state)
 {
 	struct unwind_tables *t = *state;
 	uint32_t object = unwind_object_add(t, 8);
-	struct unwind_tables_stats stats;
+	struct unwind_totals totals;
 
 	assert_int_equal(fill(t, object, 0, 65536), 0);
 	assert_int_equal(fill(t, object, 1, 65536), 0);
 	assert_int_equal(fill(t, object, 2, 65536), -ENOSPC);
-	unwind_tables_stats(t, &stats);
-	assert_int_equal(stats.nr_refused_pages, 1);
-	assert_int_equal(stats.nr_evicted, 1);
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.nr_pages_refused, 1);
+	assert_int_equal(totals.nr_pages_evicted, 1);
 	unwind_tables_grace(t);
 	assert_int_equal(fill(t, object, 2, 65536), 0);
 	assert_rule(object, 0x20001, LB_CFA_SP, 8);
@@ -405,7 +401,7 @@ static void rules_have_a_maximum(void **state)
 				  .rows = rows,
 				  .nr_rows = 2};
 	uint32_t object = unwind_object_add(t, 1);
-	struct unwind_tables_stats stats;
+	struct unwind_totals totals;
 
 	for (int i = 0; i <= LB_UNWIND_MAX_RULES; i++)
 		rules[i] = (struct lb_unwind_rule){.cfa = LB_CFA_SP, .cfa_off = 8 + i};
@@ -413,16 +409,16 @@ static void rules_have_a_maximum(void **state)
 	assert_int_equal(unwind_object_fill(t, object, &pages, NULL, 0), 0);
 	assert_rule(object, 0, LB_CFA_SP, 8);
 	assert_rule(object, 1, LB_CFA_UNSUPPORTED, 0);
-	unwind_tables_stats(t, &stats);
-	assert_int_equal(stats.nr_refused_rules, 3);
-	assert_int_equal(stats.nr_rules, LB_UNWIND_MAX_RULES);
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.nr_rules_refused, 3);
+	assert_int_equal(totals.nr_rules, LB_UNWIND_MAX_RULES);
 	free(rules);
 }
 
 static void pages_have_a_maximum(void **state)
 {
 	struct unwind_tables *t = *state;
-	struct unwind_tables_stats stats;
+	struct unwind_totals totals;
 
 	assert_int_equal(unwind_object_add(t, LB_UNWIND_MAX_PAGES + 1ull),
 			 UNWIND_NO_OBJECT);
@@ -431,21 +427,22 @@ static void pages_have_a_maximum(void **state)
 	assert_int_equal(unwind_object_add(t, 2), UNWIND_NO_OBJECT);
 	assert_int_equal(unwind_object_add(t, 0), UNWIND_NO_OBJECT);
 	assert_int_equal(unwind_object_add(t, 1), LB_UNWIND_MAX_PAGES - 1);
-	unwind_tables_stats(t, &stats);
-	assert_int_equal(stats.nr_refused_pages, LB_UNWIND_MAX_PAGES + 3);
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.nr_pages_refused, LB_UNWIND_MAX_PAGES + 3);
 }
 
 static void segments_are_shared(void **state)
 {
 	struct unwind_tables *t = *state;
 	struct lb_image a = image_nr(1), b = image_nr(2), c = image_nr(3);
+	uint32_t ra = 0, rb = 0, rc = 0;
 	struct lb_unwind_process pa, pb, pc;
 	const struct lb_unwind_segment *s;
-	struct unwind_tables_stats stats;
+	struct unwind_totals totals;
 
-	assert_int_equal(unwind_process_set(t, &a, two_segments, 2, 0, 0, 0), 0);
-	assert_int_equal(unwind_process_set(t, &b, two_segments, 2, 1, -40, 0), 0);
-	assert_int_equal(unwind_process_set(t, &c, two_segments, 1, 0, 0, 0), 0);
+	assert_int_equal(unwind_process_set(t, &a, &ra, two_segments, 2, 0, 0, 0), 0);
+	assert_int_equal(unwind_process_set(t, &b, &rb, two_segments, 2, 1, -40, 0), 0);
+	assert_int_equal(unwind_process_set(t, &c, &rc, two_segments, 1, 0, 0, 0), 0);
 	s = walk_segments(&a, &pa);
 	assert_memory_equal(s, two_segments, sizeof(two_segments));
 	assert_int_equal(pa.nr_segments, 2);
@@ -454,20 +451,20 @@ static void segments_are_shared(void **state)
 	assert_int_equal(pb.interp_tls_off, -40);
 	assert_ptr_not_equal(walk_segments(&c, &pc), s);
 	assert_int_equal(pc.nr_segments, 1);
-	unwind_tables_stats(t, &stats);
-	assert_int_equal(stats.nr_segments, 3 + 2);
-	assert_int_equal(stats.nr_processes, 3);
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.nr_segments, 3 + 2);
+	assert_int_equal(totals.nr_processes, 3);
 
 	/* One of two goes: the other one's stay. */
-	unwind_process_remove(t, &a);
+	unwind_process_remove(t, &a, &ra);
 	unwind_tables_grace(t);
 	assert_null(walk_segments(&a, &pa));
 	assert_ptr_equal(walk_segments(&b, &pb), s);
-	unwind_process_remove(t, &b);
-	unwind_process_remove(t, &b);
-	unwind_tables_stats(t, &stats);
-	assert_int_equal(stats.nr_segments, 2);
-	assert_int_equal(stats.nr_processes, 1);
+	unwind_process_remove(t, &b, &rb);
+	unwind_process_remove(t, &b, &rb);
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.nr_segments, 2);
+	assert_int_equal(totals.nr_processes, 1);
 }
 
 /* The kernel copied the entry at a fork; then the parent's segments went. */
@@ -476,16 +473,18 @@ static void a_copy_that_is_out_of_date_is_seen(void **state)
 	struct unwind_tables *t = *state;
 	struct lb_image parent = image_nr(1), child = image_nr(2), other = image_nr(3);
 	struct lb_unwind_process entry, now;
+	uint32_t of_parent = 0, of_other = 0;
 
-	unwind_process_set(t, &parent, two_segments, 2, 0, 0, 0);
-	kmap_lookup(kernel.maps.processes_fd, &parent, &entry);
+	unwind_process_set(t, &parent, &of_parent, two_segments, 2, 0, 0, 0);
+	lookup(kernel.maps.processes_fd, &parent, &entry);
 	kmap_update(kernel.maps.processes_fd, &child, &entry);
 	assert_non_null(walk_segments(&child, &now));
-	unwind_process_set(t, &parent, two_segments + 1, 1, 0, 0, 0);
+	unwind_process_set(t, &parent, &of_parent, two_segments + 1, 1, 0, 0, 0);
 	assert_null(walk_segments(&child, &now));
 	assert_non_null(walk_segments(&parent, &now));
 	unwind_tables_grace(t);
-	unwind_process_set(t, &other, two_segments, 2, 0, 0, 0); /* in the same place */
+	unwind_process_set(t, &other, &of_other, two_segments, 2, 0, 0,
+			   0); /* in the same place */
 	walk_segments(&other, &now);
 	assert_int_equal(now.stamp, entry.stamp);
 	assert_null(walk_segments(&child, &now));
@@ -494,26 +493,30 @@ static void a_copy_that_is_out_of_date_is_seen(void **state)
 static void processes_have_a_maximum(void **state)
 {
 	struct unwind_tables *t = *state;
-	struct unwind_tables_stats stats;
+	struct unwind_totals totals;
+	uint32_t runs[MAX_ENTRIES] = {0}, refused = 0;
 	struct lb_unwind_process now;
 	struct lb_image image;
 
 	for (uint32_t i = 0; i < MAX_ENTRIES; i++) {
 		image = image_nr(i);
-		assert_int_equal(unwind_process_set(t, &image, two_segments, 2, 0, 0, 0),
-				 0);
+		assert_int_equal(
+			unwind_process_set(t, &image, &runs[i], two_segments, 2, 0, 0, 0),
+			0);
 	}
 	image = image_nr(99);
-	assert_int_equal(unwind_process_set(t, &image, two_segments, 1, 0, 0, 0),
-			 -ENOSPC);
-	unwind_tables_stats(t, &stats);
-	assert_int_equal(stats.nr_refused_processes, 1);
-	assert_int_equal(stats.nr_processes, MAX_ENTRIES);
-	assert_int_equal(stats.nr_segments, 3); /* nothing is left of it */
+	assert_int_equal(
+		unwind_process_set(t, &image, &refused, two_segments, 1, 0, 0, 0),
+		-ENOSPC);
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.nr_processes_refused, 1);
+	assert_int_equal(totals.nr_processes, MAX_ENTRIES);
+	assert_int_equal(totals.nr_segments, 3); /* nothing is left of it */
 	image = image_nr(0);
-	unwind_process_remove(t, &image);
+	unwind_process_remove(t, &image, &runs[0]);
 	image = image_nr(99);
-	assert_int_equal(unwind_process_set(t, &image, two_segments, 1, 0, 0, 0), 0);
+	assert_int_equal(
+		unwind_process_set(t, &image, &refused, two_segments, 1, 0, 0, 0), 0);
 	assert_non_null(walk_segments(&image, &now));
 }
 
@@ -524,15 +527,18 @@ static void segments_have_a_maximum(void **state)
 	struct lb_unwind_segment *many = calloc(nr, sizeof(*many));
 	struct lb_image a = image_nr(1), b = image_nr(2);
 	struct lb_unwind_process now;
+	uint32_t ra = 0, rb = 0;
 
 	for (size_t i = 0; i < nr; i++)
 		many[i] = (struct lb_unwind_segment){.start = 16 * i, .end = 16 * i + 8};
-	assert_int_equal(unwind_process_set(t, &a, many, nr, 0, 0, 0), 0);
-	assert_int_equal(unwind_process_set(t, &b, two_segments, 2, 0, 0, 0), -ENOSPC);
+	assert_int_equal(unwind_process_set(t, &a, &ra, many, nr, 0, 0, 0), 0);
+	assert_int_equal(unwind_process_set(t, &b, &rb, two_segments, 2, 0, 0, 0),
+			 -ENOSPC);
 	assert_null(walk_segments(&b, &now));
-	assert_int_equal(unwind_process_set(t, &b, two_segments, 1, 0, 0, 0), 0);
+	assert_int_equal(unwind_process_set(t, &b, &rb, two_segments, 1, 0, 0, 0), 0);
 	/* What a process had stays when what it should have does not fit. */
-	assert_int_equal(unwind_process_set(t, &b, two_segments, 2, 0, 0, 0), -ENOSPC);
+	assert_int_equal(unwind_process_set(t, &b, &rb, two_segments, 2, 0, 0, 0),
+			 -ENOSPC);
 	assert_non_null(walk_segments(&b, &now));
 	assert_int_equal(now.nr_segments, 1);
 	free(many);
@@ -565,7 +571,7 @@ static void churn(void **state)
 	};
 	struct unwind_tables *t = *state;
 	uint32_t objects[NR];
-	struct unwind_tables_stats stats;
+	struct unwind_totals totals;
 
 	for (int i = 0; i < NR; i++)
 		objects[i] = UNWIND_NO_OBJECT;
@@ -602,10 +608,10 @@ static void churn(void **state)
 		if (objects[i] != UNWIND_NO_OBJECT)
 			unwind_object_remove(t, objects[i]);
 	unwind_tables_grace(t);
-	unwind_tables_stats(t, &stats);
-	assert_int_equal(stats.nr_rows, 0);
-	assert_int_equal(stats.nr_objects, 0);
-	assert_int_equal(stats.nr_pages, 0);
+	unwind_tables_totals(t, &totals);
+	assert_int_equal(totals.nr_rows, 0);
+	assert_int_equal(totals.nr_objects, 0);
+	assert_int_equal(totals.nr_pages, 0);
 	assert_int_equal(unwind_object_add(t, LB_UNWIND_MAX_PAGES), 0);
 	assert_int_equal(fill(t, 0, 0, 65536), 0);
 	assert_int_equal(fill(t, 0, 1, 65536), 0);
