@@ -341,7 +341,7 @@ static int read_rows(const struct profile *p, const struct lookup *files,
 		const struct profile_code *code = &p->extra.codes[i];
 
 		for (size_t k = 0; k < code->nr_rows; k++) {
-			const struct profile_code_row *row = &code->rows[k];
+			const struct profile_line *row = &code->rows[k].at;
 			struct mark mark = {.line = row->line};
 			struct code_span *span;
 

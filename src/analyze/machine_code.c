@@ -121,9 +121,9 @@ static bool match_code(struct code_samples *s, size_t index, const char *what,
 		return found;
 	}
 	for (size_t i = 0; i < code->nr_rows; i++) {
-		uint32_t function = code->rows[i].function;
+		uint32_t function = code->rows[i].at.function;
 
-		if (i && function == code->rows[i - 1].function)
+		if (i && function == code->rows[i - 1].at.function)
 			continue;
 		if (!function_matches(s->p, function, what, step))
 			continue;
@@ -184,10 +184,10 @@ static int choose_function(struct code_samples *s, const char *what, struct erro
 /* ---- FILE:LINE ---- */
 
 static bool is_at(const struct profile *p, const struct code_place *place,
-		  uint32_t function, uint32_t line)
+		  struct profile_line at)
 {
-	return line == place->line && function != PROFILE_NONE &&
-	       code_place_is_in(place, p->functions[function].filename);
+	return at.line == place->line && at.function != PROFILE_NONE &&
+	       code_place_is_in(place, p->functions[at.function].filename);
 }
 
 /*
@@ -204,8 +204,7 @@ static void weigh_place(struct code_samples *s, const struct code_place *place)
 		bool found = false;
 
 		for (uint32_t k = 0; k < at->nr_lines && !found; k++)
-			found = is_at(p, place, p->lines[at->first_line + k].function,
-				      p->lines[at->first_line + k].line);
+			found = is_at(p, place, p->lines[at->first_line + k]);
 		if (found) {
 			weight_add(&s->codes[hit->code].at_line, hit->self);
 			s->codes[hit->code].is_chosen = true;
@@ -224,13 +223,12 @@ static int choose_place(struct code_samples *s, const struct code_place *place,
 		const struct profile_code *code = &p->extra.codes[i];
 
 		for (size_t k = 0; k < code->nr_rows; k++) {
-			uint32_t function = code->rows[k].function;
+			struct profile_line at = code->rows[k].at;
 
-			s->codes[i].is_chosen |=
-				is_at(p, place, function, code->rows[k].line);
-			has_file |=
-				function != PROFILE_NONE &&
-				code_place_is_in(place, p->functions[function].filename);
+			s->codes[i].is_chosen |= is_at(p, place, at);
+			has_file |= at.function != PROFILE_NONE &&
+				    code_place_is_in(place,
+						     p->functions[at.function].filename);
 		}
 		found |= s->codes[i].is_chosen;
 	}
@@ -345,18 +343,18 @@ static bool agrees(const struct locator *l, const struct profile_code *code,
 		   const struct profile_location *location)
 {
 	const struct profile *p = l->p;
-	const struct profile_code_row *row;
+	uint32_t own;
 
 	if (l->kinds[location->mapping] != CODE_JIT)
 		return true;
-	row = machine_code_row(code, location->address);
-	if (!row || row->function == PROFILE_NONE)
+	own = machine_code_row(code, location->address)->at.function;
+	if (own == PROFILE_NONE)
 		return true;
 	for (uint32_t i = 0; i < location->nr_lines; i++) {
 		uint32_t function = p->lines[location->first_line + i].function;
 
 		if (function != PROFILE_NONE &&
-		    p->functions[function].name == p->functions[row->function].name)
+		    p->functions[function].name == p->functions[own].name)
 			return true;
 	}
 	return false;
@@ -504,8 +502,8 @@ static void tally_code(const struct code_samples *s, size_t index)
 static uint32_t first_function(const struct profile_code *code)
 {
 	for (size_t i = 0; i < code->nr_rows; i++)
-		if (code->rows[i].function != PROFILE_NONE)
-			return code->rows[i].function;
+		if (code->rows[i].at.function != PROFILE_NONE)
+			return code->rows[i].at.function;
 	return PROFILE_NONE;
 }
 
@@ -539,9 +537,10 @@ static void code_samples_deinit(struct code_samples *s)
 const struct profile_code_row *machine_code_row(const struct profile_code *code,
 						uint64_t address)
 {
+	static const struct profile_code_row none = {.at = {.function = PROFILE_NONE}};
 	size_t above = SEARCH_FIRST(i, code->nr_rows, code->rows[i].address > address);
 
-	return above ? &code->rows[above - 1] : NULL;
+	return above ? &code->rows[above - 1] : &none;
 }
 
 /* ---- choosing ---- */
@@ -627,6 +626,7 @@ void machine_code_free(struct machine_code *m)
 		return;
 	for (size_t i = 0; i < m->nr; i++) {
 		free(m->pieces[i].instructions);
+		free(m->pieces[i].placed);
 		free(m->pieces[i].bytes);
 		free(m->pieces[i].texts);
 	}
@@ -636,13 +636,13 @@ void machine_code_free(struct machine_code *m)
 
 /* ---- placing ---- */
 
-static struct instruction *find_instruction(const struct machine_piece *piece,
-					    uint64_t address)
+static struct placed_instruction *find_instruction(const struct machine_piece *piece,
+						   uint64_t address)
 {
 	size_t above =
 		SEARCH_FIRST(i, piece->nr, piece->instructions[i].address > address);
 
-	return above ? &piece->instructions[above - 1] : NULL;
+	return above ? &piece->placed[above - 1] : NULL;
 }
 
 static bool is_own(const struct profile *p, const struct machine_piece *piece,
@@ -667,20 +667,21 @@ static struct profile_line own_line(const struct profile *p,
 	return (struct profile_line){.function = PROFILE_NONE};
 }
 
-static void place_rows(const struct profile *p, struct machine_piece *piece)
+static int place_rows(const struct profile *p, struct machine_piece *piece)
 {
+	piece->placed = calloc(piece->nr + 1, sizeof(*piece->placed));
+	if (!piece->placed)
+		return -ENOMEM;
 	for (size_t i = 0; i < piece->nr; i++) {
-		struct instruction *in = &piece->instructions[i];
-		const struct profile_code_row *row =
-			machine_code_row(piece->code, in->address);
+		struct placed_instruction *placed = &piece->placed[i];
 
-		in->innermost = in->own = (struct profile_line){.function = PROFILE_NONE};
-		if (!row)
-			continue;
-		in->innermost = (struct profile_line){row->function, row->line};
-		if (row->line && is_own(p, piece, row->function))
-			in->own = in->innermost;
+		placed->decoded = &piece->instructions[i];
+		placed->row = machine_code_row(piece->code, placed->decoded->address);
+		placed->own = (struct profile_line){.function = PROFILE_NONE};
+		if (placed->row->at.line && is_own(p, piece, placed->row->at.function))
+			placed->own = placed->row->at;
 	}
+	return 0;
 }
 
 static void place_hits(const struct profile *p, struct machine_piece *piece)
@@ -689,9 +690,9 @@ static void place_hits(const struct profile *p, struct machine_piece *piece)
 		const struct machine_hit *hit = &piece->hits[i];
 		uint64_t address = p->locations[hit->location].address;
 		bool is_leaf = hit->self.samples || hit->self.cpu_ns;
-		struct instruction *in = find_instruction(piece, address);
+		struct placed_instruction *in = find_instruction(piece, address);
 		/* A return address is the instruction after the call. */
-		struct instruction *call = find_instruction(piece, address - 1);
+		struct placed_instruction *call = find_instruction(piece, address - 1);
 
 		if (in && is_leaf) {
 			weight_add(&in->self, hit->self);
@@ -699,7 +700,7 @@ static void place_hits(const struct profile *p, struct machine_piece *piece)
 			if (!in->own.line)
 				in->own = own_line(p, piece, hit->location);
 		}
-		if (call && call->flow == INSTRUCTION_CALL &&
+		if (call && call->decoded->flow == INSTRUCTION_CALL &&
 		    address != piece->code->address) {
 			weight_add(&call->below, hit->below);
 			if (!is_leaf && !call->own.line)
@@ -719,17 +720,15 @@ static void spread_own_lines(struct machine_piece *piece, bool backwards)
 	struct profile_line last = {.function = PROFILE_NONE};
 
 	for (size_t k = 0; k < piece->nr; k++) {
-		struct instruction *in =
-			&piece->instructions[backwards ? piece->nr - 1 - k : k];
-		const struct profile_code_row *row =
-			machine_code_row(piece->code, in->address);
+		struct placed_instruction *in =
+			&piece->placed[backwards ? piece->nr - 1 - k : k];
 
-		if (row != last_row)
+		if (in->row != last_row)
 			last = (struct profile_line){.function = PROFILE_NONE};
-		last_row = row;
+		last_row = in->row;
 		if (in->own.line)
 			last = in->own;
-		else if (row)
+		else
 			in->own = last;
 	}
 }
@@ -746,14 +745,14 @@ static void take_call_rows(const struct profile *p, struct machine_piece *piece)
 	size_t row = 0;
 
 	for (size_t i = 0; i < piece->nr; i++) {
-		struct instruction *in = &piece->instructions[i];
+		struct placed_instruction *in = &piece->placed[i];
 
-		for (; row < code->nr_rows && code->rows[row].address <= in->address;
+		for (; row < code->nr_rows &&
+		       code->rows[row].address <= in->decoded->address;
 		     row++)
-			if (is_own(p, piece, code->rows[row].function))
-				call = (struct profile_line){code->rows[row].function,
-							     code->rows[row].line};
-		if (is_own(p, piece, in->innermost.function))
+			if (is_own(p, piece, code->rows[row].at.function))
+				call = code->rows[row].at;
+		if (is_own(p, piece, in->row->at.function))
 			call = (struct profile_line){.function = PROFILE_NONE};
 		else if (!in->own.line && call.line)
 			in->own = call;
@@ -771,21 +770,21 @@ static bool is_same_line(struct profile_line a, struct profile_line b)
 static int note_callers(struct tally *callers, const struct machine_piece *piece)
 {
 	for (size_t i = 0; i < piece->nr && i < TWO_CALLS - 1; i++) {
-		const struct instruction *in = &piece->instructions[i];
+		const struct placed_instruction *in = &piece->placed[i];
+		const struct profile_line *at = &in->row->at;
 		struct tally_item *item;
 		uint32_t number;
 
-		if (!in->own.line || is_same_line(in->own, in->innermost))
+		if (!in->own.line || is_same_line(in->own, *at))
 			continue;
-		number =
-			tally_number(callers, in->innermost.function, in->innermost.line);
+		number = tally_number(callers, at->function, at->line);
 		if (number == PROFILE_NONE)
 			return -ENOMEM;
 		item = &callers->items[number];
 		if (!item->tag)
 			item->tag = (uint32_t)i + 1;
 		else if (item->tag != TWO_CALLS &&
-			 !is_same_line(piece->instructions[item->tag - 1].own, in->own))
+			 !is_same_line(piece->placed[item->tag - 1].own, in->own))
 			item->tag = TWO_CALLS;
 	}
 	return 0;
@@ -797,18 +796,18 @@ static int share_own_lines(struct machine_piece *piece)
 	int err = note_callers(&callers, piece);
 
 	for (size_t i = 0; i < piece->nr && !err; i++) {
-		struct instruction *in = &piece->instructions[i];
+		struct placed_instruction *in = &piece->placed[i];
+		const struct profile_line *at = &in->row->at;
 		uint32_t number;
 
-		if (in->own.line || !in->innermost.line)
+		if (in->own.line || !at->line)
 			continue;
-		number = tally_number(&callers, in->innermost.function,
-				      in->innermost.line);
+		number = tally_number(&callers, at->function, at->line);
 		if (number == PROFILE_NONE)
 			err = -ENOMEM;
 		else if (callers.items[number].tag &&
 			 callers.items[number].tag != TWO_CALLS)
-			in->own = piece->instructions[callers.items[number].tag - 1].own;
+			in->own = piece->placed[callers.items[number].tag - 1].own;
 	}
 	tally_deinit(&callers);
 	return err;
@@ -819,7 +818,9 @@ int machine_code_place(struct machine_code *m, const struct profile *p)
 	int err = 0;
 
 	for (size_t i = 0; i < m->nr && !err; i++) {
-		place_rows(p, &m->pieces[i]);
+		err = place_rows(p, &m->pieces[i]);
+		if (err)
+			break;
 		place_hits(p, &m->pieces[i]);
 		spread_own_lines(&m->pieces[i], false);
 		spread_own_lines(&m->pieces[i], true);

@@ -97,46 +97,6 @@ static const char *status_text(enum instructions_status status)
 	return texts[status];
 }
 
-/* ---- taking the answer ---- */
-
-static enum instruction_flow flow_of(enum disassembled_flow flow)
-{
-	switch (flow) {
-	case FLOW_JUMP:
-		return INSTRUCTION_JUMP;
-	case FLOW_CALL:
-		return INSTRUCTION_CALL;
-	default:
-		return INSTRUCTION_ON;
-	}
-}
-
-/* Takes what @list owns. Return: 0 or -ENOMEM. */
-static int take_list(struct machine_piece *piece, struct instruction_list *list)
-{
-	struct instruction *instructions = calloc(list->nr + 1, sizeof(*instructions));
-
-	if (!instructions)
-		return -ENOMEM;
-	for (size_t i = 0; i < list->nr; i++) {
-		const struct instruction_row *row = &list->rows[i];
-
-		instructions[i] = (struct instruction){
-			.address = row->address,
-			.size_bytes = (uint32_t)row->size_bytes,
-			.flow = flow_of(row->flow),
-			.has_target = row->has_target,
-			.target = row->target,
-			.text = row->text,
-		};
-	}
-	piece->instructions = instructions;
-	piece->nr = list->nr;
-	piece->bytes = take_ptr(list->bytes);
-	piece->texts = take_ptr(list->texts);
-	return 0;
-}
-
 static int ask(struct disassembly *d, struct machine_piece *piece,
 	       const struct instructions_question *question, const char *where)
 {
@@ -145,10 +105,13 @@ static int ask(struct disassembly *d, struct machine_piece *piece,
 
 	if (err)
 		return err;
-	if (list.status == INSTRUCTIONS_OK)
-		return take_list(piece, &list);
-	set_note(d, piece, "no instructions: looked in %s: %s", where,
-		 status_text(list.status));
+	piece->instructions = take_ptr(list.items);
+	piece->nr = list.nr;
+	piece->bytes = take_ptr(list.bytes);
+	piece->texts = take_ptr(list.texts);
+	if (list.status != INSTRUCTIONS_OK)
+		set_note(d, piece, "no instructions: looked in %s: %s", where,
+			 status_text(list.status));
 	return 0;
 }
 

@@ -341,6 +341,18 @@ static uint32_t chain_add(struct answer_writer *a, const struct flat_frame *fram
 	return (uint32_t)a->nr_chains++;
 }
 
+static struct flat_frame flatten(struct answer_writer *a, const struct frame *f)
+{
+	return (struct flat_frame){
+		.function = answer_texts_add(&a->texts, f->function),
+		.system_name = answer_texts_add(&a->texts, f->system_name),
+		.file = answer_texts_add(&a->texts, f->file),
+		.line = f->line,
+		.start_line = f->start_line,
+		.inlined = f->inlined,
+	};
+}
+
 void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss miss,
 		const struct frame *frames, size_t nr)
 {
@@ -356,15 +368,8 @@ void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss mis
 	for (size_t k = 0; k < kept; k++) {
 		/* Too deep: the innermost and the outermost half are kept. */
 		size_t from = k < FRAMES_MAX_INLINE / 2 ? k : nr - kept + k;
-		const struct frame *f = &frames[from];
 
-		flat[k] = (struct flat_frame){
-			.function = answer_texts_add(&a->texts, f->function),
-			.system_name = answer_texts_add(&a->texts, f->system_name),
-			.file = answer_texts_add(&a->texts, f->file),
-			.line = f->line,
-			.start_line = f->start_line,
-			.inlined = f->inlined};
+		flat[k] = flatten(a, &frames[from]);
 	}
 	a->slots[i] =
 		(struct chain_slot){.vaddr = vaddr,
@@ -380,13 +385,7 @@ void answer_add_code(struct answer_writer *a, const struct code *code)
 		return;
 	for (size_t i = 0; i < code->nr_rows; i++) {
 		const struct code_row *row = &code->rows[i];
-		struct flat_frame flat = {
-			.function = answer_texts_add(&a->texts, row->function),
-			.system_name = answer_texts_add(&a->texts, row->system_name),
-			.file = answer_texts_add(&a->texts, row->file),
-			.line = row->line,
-			.start_line = row->start_line,
-		};
+		struct flat_frame flat = flatten(a, &row->frame);
 
 		c->rows[c->nr_rows++] = (struct answer_row){
 			.offset = (uint32_t)(row->address - code->address),
@@ -612,18 +611,12 @@ static bool read_rows(struct wire_reader *r, const struct answers *a,
 
 	for (size_t i = 0; i < code->nr_rows; i++) {
 		uint32_t offset = wire_get_u32(r), chain = wire_get_u32(r);
-		const struct frame *f;
 
 		if (r->failed || chain >= chains->nr || offset < before ||
 		    offset > code->size_bytes)
 			return false;
-		f = &a->frames[chains->items[chain].first];
 		rows[i] = (struct code_row){code->address + offset,
-					    f->function,
-					    f->system_name,
-					    f->file,
-					    f->line,
-					    f->start_line};
+					    a->frames[chains->items[chain].first]};
 		before = offset;
 	}
 	return true;

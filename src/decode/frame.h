@@ -83,11 +83,7 @@ struct frame {
  */
 struct code_row {
 	uint64_t address; /* vaddr in the file; of a JIT: run-time address */
-	const char *function; /* as in struct frame */
-	const char *system_name;
-	const char *file; /* "" when there is none */
-	uint32_t line; /* 0: no line */
-	uint32_t start_line; /* of the function; 0 not known */
+	struct frame frame;
 };
 
 /* One contiguous piece of code; a function split in hot and cold parts is two. */
@@ -101,5 +97,23 @@ struct code {
 
 #define CODE_MAX_BYTES (1u << 20) /* of one piece; larger ones are left out */
 #define CODE_MAX_ROWS  65536 /* same */
+
+enum instruction_flow {
+	INSTRUCTION_ON, /* to the next instruction, or nowhere (a return, a trap) */
+	INSTRUCTION_JUMP, /* conditional or not */
+	INSTRUCTION_CALL,
+	NR_INSTRUCTION_FLOWS,
+};
+
+/* One instruction of a piece of code. */
+struct instruction {
+	uint64_t address;
+	uint32_t size_bytes; /* at least 1 */
+	enum instruction_flow flow;
+	bool has_target; /* where a jump or call goes is in the instruction */
+	uint64_t target; /* 0 without one */
+	/* Hostile. "mov eax, dword ptr [rdi]"; ".byte 0x06" for what is no instruction */
+	const char *text;
+};
 
 #endif

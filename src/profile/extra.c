@@ -46,8 +46,8 @@ static int pack_one(struct arena *arena, const struct profile_code *from,
 	to->n_row_offset = to->n_row_function_id = to->n_row_line = from->nr_rows;
 	for (size_t i = 0; i < from->nr_rows; i++) {
 		to->row_offset[i] = from->rows[i].address - from->address;
-		to->row_function_id[i] = id_of(from->rows[i].function);
-		to->row_line[i] = from->rows[i].line;
+		to->row_function_id[i] = id_of(from->rows[i].at.function);
+		to->row_line[i] = from->rows[i].at.line;
 	}
 	to->machine_code.data = from->bytes;
 	to->machine_code.len = from->bytes ? from->size_bytes : 0;
@@ -101,10 +101,10 @@ static int unpack_one(struct profile *p, const Lineburn__Code *from,
 	for (size_t i = 0; i < code.nr_rows; i++) {
 		if (from->row_offset[i] > code.size_bytes)
 			return -EBADMSG;
-		rows[i].address = code.address + from->row_offset[i];
-		rows[i].function =
-			index_of(from->row_function_id[i], ids->function, ids->ctx);
-		rows[i].line = from->row_line[i];
+		rows[i] = (struct profile_code_row){
+			code.address + from->row_offset[i],
+			{index_of(from->row_function_id[i], ids->function, ids->ctx),
+			 from->row_line[i]}};
 	}
 	code.rows = rows;
 	if (from->machine_code.len)

@@ -1064,9 +1064,12 @@ static bool find_used(const struct profile *p, uint8_t *used)
 {
 	memset(used, 1, p->nr_functions);
 	for (size_t i = 0; i < p->extra.nr_codes; i++)
-		for (size_t k = 0; k < p->extra.codes[i].nr_rows; k++)
-			if (p->extra.codes[i].rows[k].function < p->nr_functions)
-				used[p->extra.codes[i].rows[k].function] = 0;
+		for (size_t k = 0; k < p->extra.codes[i].nr_rows; k++) {
+			uint32_t function = p->extra.codes[i].rows[k].at.function;
+
+			if (function < p->nr_functions)
+				used[function] = 0;
+		}
 	for (size_t i = 0; i < p->nr_lines; i++)
 		if (p->lines[i].function < p->nr_functions)
 			used[p->lines[i].function] = 1;

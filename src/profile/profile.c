@@ -179,6 +179,19 @@ uint32_t profile_add_function(struct profile *p, const struct profile_function *
 	return (uint32_t)p->nr_functions++;
 }
 
+struct profile_line profile_add_frame(struct profile *p, const struct frame *frame,
+				      const char *filename)
+{
+	const struct profile_function function = {
+		.name = frame->function,
+		.system_name = frame->system_name,
+		.filename = filename,
+		.start_line = frame->start_line,
+	};
+
+	return (struct profile_line){profile_add_function(p, &function), frame->line};
+}
+
 struct location_key {
 	struct profile_location location;
 	const struct profile_line *lines;
@@ -464,8 +477,8 @@ static bool is_sound(const struct profile *p, const struct profile_code *code)
 	for (size_t i = 0; i < code->nr_rows; i++) {
 		const struct profile_code_row *row = &code->rows[i];
 
-		if (row->address < at ||
-		    (row->function >= p->nr_functions && row->function != PROFILE_NONE))
+		if (row->address < at || (row->at.function >= p->nr_functions &&
+					  row->at.function != PROFILE_NONE))
 			return false;
 		at = row->address;
 	}

@@ -45,20 +45,20 @@ static json_t *bytes_value(const uint8_t *bytes, size_t nr)
 
 static json_t *instruction_value(struct json_builder *b, const struct profile *p,
 				 const struct machine_piece *piece,
-				 const struct instruction *in)
+				 const struct placed_instruction *in)
 {
 	json_t *value = json_object();
 
-	json_set(b, value, "address", json_count(in->address));
+	json_set(b, value, "address", json_count(in->decoded->address));
 	json_set(b, value, "bytes",
-		 bytes_value(piece->bytes + (in->address - piece->code->address),
-			     in->size_bytes));
-	json_set(b, value, "text", json_text(in->text));
+		 bytes_value(piece->bytes + (in->decoded->address - piece->code->address),
+			     in->decoded->size_bytes));
+	json_set(b, value, "text", json_text(in->decoded->text));
 	json_set(b, value, "target",
-		 in->has_target ? json_count(in->target) : json_null());
-	json_set(b, value, "line", json_count(in->innermost.line));
-	json_set(b, value, "file", json_text(asm_place_file(p, in->innermost)));
-	json_set(b, value, "function", place_value(p, in->innermost));
+		 in->decoded->has_target ? json_count(in->decoded->target) : json_null());
+	json_set(b, value, "line", json_count(in->row->at.line));
+	json_set(b, value, "file", json_text(asm_place_file(p, in->row->at)));
+	json_set(b, value, "function", place_value(p, in->row->at));
 	json_set(b, value, "own_line", json_count(in->own.line));
 	json_set_weight(b, value, "samples", &in->self);
 	json_set_weight(b, value, "kernel", &in->kernel);
@@ -89,7 +89,7 @@ static json_t *piece_value(struct json_builder *b, const struct profile *p,
 	json_set(b, value, "note", json_text(piece->note));
 	for (size_t i = 0; i < piece->nr; i++)
 		json_add(b, instructions,
-			 instruction_value(b, p, piece, &piece->instructions[i]));
+			 instruction_value(b, p, piece, &piece->placed[i]));
 	json_set(b, value, "instructions", instructions);
 	return value;
 }
@@ -172,10 +172,10 @@ static const char *base_name(const char *path)
 
 /* Appends the origin of inlined code: "diffuse dither.h:6". */
 static void comment_inlined(const struct asm_listing *l, struct comment *c,
-			    const struct instruction *in)
+			    const struct placed_instruction *in)
 {
 	const struct profile *p = l->in->profile;
-	const struct profile_line *at = &in->innermost;
+	const struct profile_line *at = &in->row->at;
 
 	if (!at->line || at->function == PROFILE_NONE || at->function == in->own.function)
 		return;
@@ -185,28 +185,28 @@ static void comment_inlined(const struct asm_listing *l, struct comment *c,
 
 static void comment_target(const struct asm_listing *l, struct comment *c,
 			   const struct machine_piece *piece,
-			   const struct instruction *in)
+			   const struct placed_instruction *in)
 {
 	const struct profile *p = l->in->profile;
 	const struct profile_line own = {.function = piece->function};
 	struct profile_line place;
-	const char *back = in->target <= in->address ? " (back)" : "";
+	const char *back = in->decoded->target <= in->decoded->address ? " (back)" : "";
 
-	if (!in->has_target || in->flow != INSTRUCTION_JUMP)
+	if (!in->decoded->has_target || in->decoded->flow != INSTRUCTION_JUMP)
 		return;
-	place = asm_place_at(piece, in->target);
+	place = asm_place_at(piece, in->decoded->target);
 	if (place.line && strcmp(asm_place_file(p, place), asm_place_file(p, own)))
 		comment_add(c, "-> %.200s:%" PRIu32 "%s",
 			    base_name(asm_place_file(p, place)), place.line, back);
 	else if (place.line)
 		comment_add(c, "-> line %" PRIu32 "%s", place.line, back);
-	else if (in->target - piece->code->address >= piece->code->size_bytes)
+	else if (in->decoded->target - piece->code->address >= piece->code->size_bytes)
 		comment_add(c, "leaves the function");
 }
 
 static void compose_comment(const struct asm_listing *l, struct comment *c,
 			    const struct machine_piece *piece,
-			    const struct instruction *in)
+			    const struct placed_instruction *in)
 {
 	double kernel = share(l, &in->kernel), below = share(l, &in->below);
 
@@ -227,12 +227,13 @@ static size_t instruction_column(const struct asm_listing *l)
 }
 
 /* Pads the mnemonic, so that operands form a column. */
-static void compose_text(char *buf, size_t size, const struct instruction *in)
+static void compose_text(char *buf, size_t size, const struct placed_instruction *in)
 {
-	size_t mnemonic = strcspn(in->text, " ");
+	size_t mnemonic = strcspn(in->decoded->text, " ");
 
-	snprintf(buf, size, "%-*.*s%s", in->text[mnemonic] ? MNEMONIC_COLUMNS : 0,
-		 (int)mnemonic, in->text, in->text + mnemonic);
+	snprintf(buf, size, "%-*.*s%s",
+		 in->decoded->text[mnemonic] ? MNEMONIC_COLUMNS : 0, (int)mnemonic,
+		 in->decoded->text, in->decoded->text + mnemonic);
 }
 
 static size_t widest_instruction(const struct machine_piece *piece)
@@ -243,7 +244,7 @@ static size_t widest_instruction(const struct machine_piece *piece)
 		char text[256];
 		size_t columns;
 
-		compose_text(text, sizeof(text), &piece->instructions[i]);
+		compose_text(text, sizeof(text), &piece->placed[i]);
 		columns = text_columns(text, MAX_INSTRUCTION_COLUMNS);
 		widest = columns > widest ? columns : widest;
 	}
@@ -251,7 +252,7 @@ static size_t widest_instruction(const struct machine_piece *piece)
 }
 
 static void print_text(struct asm_listing *l, const struct machine_piece *piece,
-		       const struct instruction *in)
+		       const struct placed_instruction *in)
 {
 	size_t column = instruction_column(l);
 	struct comment comment = {0};
@@ -259,7 +260,7 @@ static void print_text(struct asm_listing *l, const struct machine_piece *piece,
 	size_t used;
 
 	compose_text(text, sizeof(text), in);
-	l->has_hidden |= piece->not_linked && strchr(in->text, '?');
+	l->has_hidden |= piece->not_linked && strchr(in->decoded->text, '?');
 	used = text_cell(l->out, text, room_from(l, column));
 	compose_comment(l, &comment, piece, in);
 	if (!comment.used)
@@ -276,7 +277,7 @@ static void print_text(struct asm_listing *l, const struct machine_piece *piece,
 }
 
 static void print_instruction(struct asm_listing *l, const struct machine_piece *piece,
-			      const struct instruction *in)
+			      const struct placed_instruction *in)
 {
 	double self = share(l, &in->self);
 	enum paint heat = paint_heat(self, l->hottest);
@@ -290,7 +291,7 @@ static void print_instruction(struct asm_listing *l, const struct machine_piece 
 	else
 		text_spaces(l->out, 11);
 	paint(l, style);
-	fprintf(l->out, "%*" PRIx64 "  ", l->digits, in->address);
+	fprintf(l->out, "%*" PRIx64 "  ", l->digits, in->decoded->address);
 	print_text(l, piece, in);
 	unpaint(l, style);
 	fputc('\n', l->out);
@@ -376,7 +377,7 @@ static void print_rows(struct asm_listing *l, const struct asm_lines *lines,
 		       const struct asm_line *line)
 {
 	struct asm_rows rows = {lines, line, l->opts->context, 0};
-	const struct instruction *last = NULL;
+	const struct placed_instruction *last = NULL;
 	struct asm_row row;
 
 	while (asm_rows_next(&rows, &row)) {
@@ -481,7 +482,7 @@ static void print_piece_heading(const struct asm_listing *l,
 static int print_piece(struct asm_listing *l, const struct machine_piece *piece)
 {
 	_cleanup_(asm_lines_deinit) struct asm_lines lines = {0};
-	uint64_t last = piece->nr ? piece->instructions[piece->nr - 1].address : 0;
+	uint64_t last = piece->nr ? piece->placed[piece->nr - 1].decoded->address : 0;
 
 	print_piece_heading(l, piece);
 	if (!piece->nr)
@@ -548,7 +549,7 @@ int render_asm(const struct render_input *in, const struct render_options *opts,
 
 	for (size_t i = 0; i < m->nr; i++)
 		for (size_t k = 0; k < m->pieces[i].nr; k++) {
-			double self = share(&l, &m->pieces[i].instructions[k].self);
+			double self = share(&l, &m->pieces[i].placed[k].self);
 
 			l.hottest = self > l.hottest ? self : l.hottest;
 		}
@@ -570,17 +571,18 @@ const char *asm_place_file(const struct profile *p, struct profile_line place)
 					      : p->functions[place.function].filename;
 }
 
-static struct profile_line place_of(const struct instruction *in)
+static struct profile_line place_of(const struct placed_instruction *in)
 {
-	return in->own.line ? in->own : in->innermost;
+	return in->own.line ? in->own : in->row->at;
 }
 
 struct profile_line asm_place_at(const struct machine_piece *piece, uint64_t address)
 {
-	size_t at = SEARCH_FIRST(i, piece->nr, piece->instructions[i].address >= address);
+	size_t at =
+		SEARCH_FIRST(i, piece->nr, piece->placed[i].decoded->address >= address);
 
-	if (at < piece->nr && piece->instructions[at].address == address)
-		return place_of(&piece->instructions[at]);
+	if (at < piece->nr && piece->placed[at].decoded->address == address)
+		return place_of(&piece->placed[at]);
 	return (struct profile_line){.function = PROFILE_NONE};
 }
 
@@ -606,8 +608,8 @@ static int compare_instructions(const void *va, const void *vb, void *ctx)
 {
 	const struct asm_lines *l = ctx;
 	uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
-	int order = compare_places(l, place_of(&l->piece->instructions[a]),
-				   place_of(&l->piece->instructions[b]));
+	int order = compare_places(l, place_of(&l->piece->placed[a]),
+				   place_of(&l->piece->placed[b]));
 
 	return order ? order : (a > b) - (a < b);
 }
@@ -628,7 +630,7 @@ int asm_lines_init(struct asm_lines *lines, const struct profile *p,
 		lines->order[i] = (uint32_t)i;
 	qsort_r(lines->order, nr, sizeof(*lines->order), compare_instructions, lines);
 	for (size_t i = 0; i < nr; i++) {
-		const struct instruction *in = &piece->instructions[lines->order[i]];
+		const struct placed_instruction *in = &piece->placed[lines->order[i]];
 		struct asm_line *line = lines->nr ? &lines->items[lines->nr - 1] : NULL;
 
 		if (!line || compare_places(lines, line->place, place_of(in))) {
@@ -648,11 +650,11 @@ void asm_lines_deinit(struct asm_lines *lines)
 	free(lines->items);
 }
 
-static const struct instruction *member(const struct asm_rows *rows, size_t i)
+static const struct placed_instruction *member(const struct asm_rows *rows, size_t i)
 {
 	const struct asm_lines *l = rows->lines;
 
-	return &l->piece->instructions[l->order[rows->line->first + i]];
+	return &l->piece->placed[l->order[rows->line->first + i]];
 }
 
 /* Does member @i directly follow member @i - 1 in memory? */

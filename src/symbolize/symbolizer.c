@@ -40,9 +40,11 @@ static void symbolizer_codes_deinit(struct symbolizer *s)
 /* Strings are interned: equal if and only if their pointers are. */
 static bool same_row(const struct code_row *a, const struct code_row *b)
 {
-	return a->address == b->address && a->function == b->function &&
-	       a->system_name == b->system_name && a->file == b->file &&
-	       a->line == b->line && a->start_line == b->start_line;
+	const struct frame *x = &a->frame, *y = &b->frame;
+
+	return a->address == b->address && x->function == y->function &&
+	       x->system_name == y->system_name && x->file == y->file &&
+	       x->line == y->line && x->start_line == y->start_line;
 }
 
 static bool same_code(const struct code *a, const struct code *b)

@@ -93,7 +93,8 @@ static void found_code(void *ctx, size_t i, const struct frame *function,
 	       code->size_bytes);
 	for (size_t k = 0; k < code->nr_rows; k++)
 		printf("\t0x%" PRIx64 " %s %s:%" PRIu32 "\n", code->rows[k].address,
-		       code->rows[k].function, code->rows[k].file, code->rows[k].line);
+		       code->rows[k].frame.function, code->rows[k].frame.file,
+		       code->rows[k].frame.line);
 }
 
 static long anonymous_kb(const char *field)

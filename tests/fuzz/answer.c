@@ -14,8 +14,8 @@ static void check_code(const struct code *code)
 	if (end <= at || !code->nr_rows)
 		abort();
 	for (size_t i = 0; i < code->nr_rows; i++) {
-		if (code->rows[i].address < at || !code->rows[i].function ||
-		    !code->rows[i].system_name || !code->rows[i].file)
+		if (code->rows[i].address < at || !code->rows[i].frame.function ||
+		    !code->rows[i].frame.system_name || !code->rows[i].frame.file)
 			abort();
 		at = code->rows[i].address;
 	}

@@ -68,8 +68,8 @@ static void found_code(void *ctx, size_t i, const struct frame *function,
 		if (row->address < at || row->address > end)
 			abort();
 		at = row->address;
-		sink += strlen(row->function) + strlen(row->system_name) +
-			strlen(row->file);
+		sink += strlen(row->frame.function) + strlen(row->frame.system_name) +
+			strlen(row->frame.file);
 	}
 }
 

@@ -22,23 +22,18 @@ struct unfinished_piece {
 
 static bool same_row(const struct code_row *a, const struct code_row *b)
 {
-	return a->line == b->line && a->start_line == b->start_line &&
-	       !strcmp(a->function, b->function) && !strcmp(a->file, b->file) &&
-	       !strcmp(a->system_name, b->system_name);
+	const struct frame *x = &a->frame, *y = &b->frame;
+
+	return x->line == y->line && x->start_line == y->start_line &&
+	       !strcmp(x->function, y->function) && !strcmp(x->file, y->file) &&
+	       !strcmp(x->system_name, y->system_name);
 }
 
 static void add_row(struct unfinished_piece *p, uint64_t vaddr, struct frame_place place)
 {
-	struct code_row row;
-	struct frame frame;
+	struct code_row row = {.address = vaddr};
 
-	decoded_frame(p->d, place, &frame);
-	row = (struct code_row){.address = vaddr,
-				.function = frame.function,
-				.system_name = frame.system_name,
-				.file = frame.file,
-				.line = frame.line,
-				.start_line = frame.start_line};
+	decoded_frame(p->d, place, &row.frame);
 	if (p->nr && same_row(&p->rows[p->nr - 1], &row))
 		return;
 	if (vec_grow(&p->rows, &p->cap_rows, p->nr + 1, sizeof(*p->rows),

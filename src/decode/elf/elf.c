@@ -46,17 +46,19 @@ static void naming_deinit(struct elf_naming *n)
 static bool named_eq(uint32_t item, const void *key, const void *ctx)
 {
 	const struct named *named = &((const struct elf_naming *)ctx)->items[item];
-	const struct code_row *row = key;
+	const struct frame *frame = key;
 
-	return named->dwarf_function == row->function &&
-	       named->dwarf_system_name == row->system_name;
+	return named->dwarf_function == frame->function &&
+	       named->dwarf_system_name == frame->system_name;
 }
 
-static const struct named *name(struct elf_naming *n, const struct code_row *row)
+static const struct named *name(struct elf_naming *n, const struct frame *dwarf)
 {
-	uint64_t hash = hash_pointer(hash_pointer(0, row->function), row->system_name);
-	uint32_t item = hashmap_find(&n->index, hash, named_eq, row, n);
-	struct frame frame = {.function = row->function, .system_name = row->system_name};
+	uint64_t hash =
+		hash_pointer(hash_pointer(0, dwarf->function), dwarf->system_name);
+	uint32_t item = hashmap_find(&n->index, hash, named_eq, dwarf, n);
+	struct frame frame = {.function = dwarf->function,
+			      .system_name = dwarf->system_name};
 	const struct frame *readable;
 	struct named *named;
 	size_t nr = 1;
@@ -67,8 +69,8 @@ static const struct named *name(struct elf_naming *n, const struct code_row *row
 		return NULL;
 	readable = elf_names_chain(n->names, &frame, &nr);
 	named = &n->items[n->nr];
-	named->dwarf_function = row->function;
-	named->dwarf_system_name = row->system_name;
+	named->dwarf_function = dwarf->function;
+	named->dwarf_system_name = dwarf->system_name;
 	named->function = strdup(readable->function);
 	named->system_name = strdup(readable->system_name);
 	n->nr++;
@@ -78,10 +80,10 @@ static const struct named *name(struct elf_naming *n, const struct code_row *row
 	return named;
 }
 
-static bool is_of(const struct code_row *row, const struct frame *function)
+static bool is_of(const struct frame *frame, const struct frame *function)
 {
-	return !strcmp(row->function, function->function) &&
-	       !strcmp(row->system_name, function->system_name);
+	return !strcmp(frame->function, function->function) &&
+	       !strcmp(frame->system_name, function->system_name);
 }
 
 /**
@@ -106,15 +108,15 @@ static void elf_codes_add(struct answer_writer *answers, struct elf_names *names
 		for (size_t i = 0; i < code->nr_rows && complete; i++) {
 			const struct named *named;
 
-			if (is_of(&code->rows[i], function) == others)
+			if (is_of(&code->rows[i].frame, function) == others)
 				continue;
-			named = name(&naming, &code->rows[i]);
+			named = name(&naming, &code->rows[i].frame);
 			complete = named;
 			if (!named)
 				break;
 			rows[i] = code->rows[i];
-			rows[i].function = named->function;
-			rows[i].system_name = named->system_name;
+			rows[i].frame.function = named->function;
+			rows[i].frame.system_name = named->system_name;
 		}
 	}
 	if (!complete)

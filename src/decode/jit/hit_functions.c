@@ -416,16 +416,6 @@ static const uint8_t *bytes_of(const struct jit_image *m, uint64_t start_ip,
 	return NULL;
 }
 
-static struct code_row make_row(uint64_t address, const struct frame *f)
-{
-	return (struct code_row){.address = address,
-				 .function = f->function,
-				 .system_name = f->system_name,
-				 .file = f->file,
-				 .line = f->line,
-				 .start_line = f->start_line};
-}
-
 static bool same_frames(const struct line_store *s, const struct function_row *a,
 			const struct function_row *b)
 {
@@ -456,8 +446,8 @@ static size_t rows_at(const struct line_store *s, const struct function_row *row
 
 	for (uint32_t k = row->nr_frames; k > 1; k--)
 		if (frames[k - 1].line)
-			ret[nr++] = make_row(row->ip, &frames[k - 1]);
-	ret[nr++] = make_row(row->ip, &frames[0]);
+			ret[nr++] = (struct code_row){row->ip, frames[k - 1]};
+	ret[nr++] = (struct code_row){row->ip, frames[0]};
 	return nr;
 }
 
@@ -508,8 +498,8 @@ static size_t claim_all_lines(const struct line_store *s, const struct function_
 	if (low > high || high - low > room)
 		return 0;
 	for (uint32_t line = low; line < high; line++) {
-		ret[nr] = make_row(f->end_ip, first);
-		ret[nr++].line = line;
+		ret[nr] = (struct code_row){f->end_ip, *first};
+		ret[nr++].frame.line = line;
 	}
 	return nr;
 }

@@ -837,8 +837,8 @@ static void add_code(uint32_t mapping, uint64_t address, const char *const *fram
 
 		snprintf(copy, sizeof(copy), "%s", frames[code.nr_rows]);
 		line = parse_frame(p, copy);
-		rows[code.nr_rows] = (struct profile_code_row){address + 4 * code.nr_rows,
-							       line.function, line.line};
+		rows[code.nr_rows] =
+			(struct profile_code_row){address + 4 * code.nr_rows, line};
 	}
 	code.size_bytes = 4 * code.nr_rows;
 	assert_int_equal(profile_add_code(p, &code), 0);
@@ -953,8 +953,8 @@ static void add_two_lines(uint32_t start_line, uint32_t first, uint32_t last)
 	struct profile_function f = {
 		.name = "f", .filename = "/a.c", .start_line = start_line};
 	struct profile_line line = {profile_add_function(p, &f), first};
-	struct profile_code_row rows[] = {{0x1000, line.function, first},
-					  {0x1004, line.function, last}};
+	struct profile_code_row rows[] = {{0x1000, line},
+					  {0x1004, {line.function, last}}};
 	struct profile_code code = {app, 0x1000, 8, rows, 2, NULL};
 	uint32_t location = profile_add_location(p, app, 0x10, MISS_NONE, &line, 1);
 

@@ -283,17 +283,19 @@ static void flipped_bits_never_harm(void **state)
 
 static const uint8_t machine_code[] = {0x55, 0xc3, 0x90, 0xcc};
 static const struct code_row jit_rows[] = {
-	{0x7f0000001000, "dither", "_ZN6ditherE", "/src/dither.py", 17, 9},
-	{0x7f0000001000, "round_", "", "/np/round.py", 3, 1}, /* inlined into 17 */
-	{0x7f0000001002, "dither", "_ZN6ditherE", "/src/dither.py", 0, 9},
-	{0x7f0000001004, "dither", "_ZN6ditherE", "/src/dither.py", 12, 9},
+	{0x7f0000001000, {"dither", "_ZN6ditherE", "/src/dither.py", 17, 9, false}},
+	{0x7f0000001000,
+	 {"round_", "", "/np/round.py", 3, 1, true}}, /* inlined into 17 */
+	{0x7f0000001002, {"dither", "_ZN6ditherE", "/src/dither.py", 0, 9, false}},
+	{0x7f0000001004, {"dither", "_ZN6ditherE", "/src/dither.py", 12, 9, false}},
 };
 static const struct code jit_code = {.address = 0x7f0000001000,
 				     .size_bytes = sizeof(machine_code),
 				     .rows = jit_rows,
 				     .nr_rows = 4,
 				     .bytes = machine_code};
-static const struct code_row elf_rows[] = {{0x1010, "main", NULL, "/src/main.c", 99, 80}};
+static const struct code_row elf_rows[] = {
+	{0x1010, {"main", NULL, "/src/main.c", 99, 80, false}}};
 static const struct code elf_code = {
 	.address = 0x1000, .size_bytes = 0x40, .rows = elf_rows, .nr_rows = 1};
 
@@ -306,11 +308,12 @@ static void assert_code(const struct code *got, const struct code *want)
 		const struct code_row *g = &got->rows[i], *w = &want->rows[i];
 
 		assert_int_equal(g->address, w->address);
-		assert_string_equal(g->function, w->function);
-		assert_string_equal(g->system_name, w->system_name ? w->system_name : "");
-		assert_string_equal(g->file, w->file);
-		assert_int_equal(g->line, w->line);
-		assert_int_equal(g->start_line, w->start_line);
+		assert_string_equal(g->frame.function, w->frame.function);
+		assert_string_equal(g->frame.system_name,
+				    w->frame.system_name ? w->frame.system_name : "");
+		assert_string_equal(g->frame.file, w->frame.file);
+		assert_int_equal(g->frame.line, w->frame.line);
+		assert_int_equal(g->frame.start_line, w->frame.start_line);
 	}
 	assert_int_equal(!got->bytes, !want->bytes);
 	if (want->bytes)
@@ -341,7 +344,8 @@ static void codes_make_the_round_trip(void **state)
 	assert_code(&got.codes[0], &jit_code);
 	assert_code(&got.codes[1], &elf_code);
 	/* The same names as those of frames, by pointer. */
-	assert_ptr_equal(got.codes[1].rows[0].function, got.items[0].frames[2].function);
+	assert_ptr_equal(got.codes[1].rows[0].frame.function,
+			 got.items[0].frames[2].function);
 	assert_string_equal(got.items[0].frames[2].function, "main");
 }
 
@@ -367,7 +371,7 @@ static void codes_that_make_no_sense_are_left_out(void **state)
 	struct code code;
 
 	for (size_t i = 0; i <= CODE_MAX_ROWS; i++)
-		many[i] = (struct code_row){.address = 0x1000 + i, .line = 1};
+		many[i] = (struct code_row){.address = 0x1000 + i, .frame.line = 1};
 #define WITH(...)                                                                 \
 	(memcpy(rows, jit_rows, sizeof(rows)), code = jit_code, code.rows = rows, \
 	 __VA_ARGS__, nr_codes_after(f, &code))
@@ -443,9 +447,9 @@ static void check_sane_codes(const struct answers *a)
 		for (size_t k = 0; k < code->nr_rows; k++) {
 			assert_true(code->rows[k].address >= at);
 			at = code->rows[k].address;
-			assert_true(strlen(code->rows[k].function) +
-					    strlen(code->rows[k].system_name) +
-					    strlen(code->rows[k].file) <
+			assert_true(strlen(code->rows[k].frame.function) +
+					    strlen(code->rows[k].frame.system_name) +
+					    strlen(code->rows[k].frame.file) <
 				    1000);
 		}
 		assert_true(at <= end);

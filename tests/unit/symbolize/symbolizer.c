@@ -405,9 +405,9 @@ static void test_code_of_hot_functions(void **state)
 	for (size_t i = 0; i < codes[0].code.nr_rows; i++) {
 		const struct code_row *row = &codes[0].code.rows[i];
 
-		assert_ptr_equal(row->function, strpool_add(pool, "fn"));
-		assert_int_equal(row->start_line, 3);
-		assert_in_range(row->line, 4, 6);
+		assert_ptr_equal(row->frame.function, strpool_add(pool, "fn"));
+		assert_int_equal(row->frame.start_line, 3);
+		assert_in_range(row->frame.line, 4, 6);
 	}
 	/* The same again by another address, then one more; and too late for main. */
 	symbolizer_want_code(sym, want_in_prog(&proc, "fn", 1));
@@ -420,8 +420,8 @@ static void test_code_of_hot_functions(void **state)
 	assert_string_equal(function_of(resolve_one(last)), "fatal");
 	codes = symbolizer_codes(sym, &nr);
 	assert_int_equal(nr, 2);
-	assert_string_equal(codes[0].code.rows[0].function, "fn");
-	assert_string_equal(codes[1].code.rows[0].function, "fatal");
+	assert_string_equal(codes[0].code.rows[0].frame.function, "fn");
+	assert_string_equal(codes[1].code.rows[0].frame.function, "fatal");
 	maps_deinit(&proc.maps);
 }
 

@@ -23,9 +23,9 @@ static void codes_deinit(struct codes *codes, size_t nr_addresses)
 		const struct code *code = &codes->items[i];
 
 		for (size_t k = 0; k < code->nr_rows; k++) {
-			free((char *)code->rows[k].function);
-			free((char *)code->rows[k].system_name);
-			free((char *)code->rows[k].file);
+			free((char *)code->rows[k].frame.function);
+			free((char *)code->rows[k].frame.system_name);
+			free((char *)code->rows[k].frame.file);
 		}
 		free((void *)code->rows);
 		free((char *)codes->functions[i]);
@@ -51,9 +51,9 @@ static void keep_code(void *ctx, size_t i, const struct frame *function,
 	assert_int_equal(function->line, 0);
 	for (size_t k = 0; k < code->nr_rows; k++) {
 		rows[k] = code->rows[k];
-		rows[k].function = strdup(rows[k].function);
-		rows[k].system_name = strdup(rows[k].system_name);
-		rows[k].file = strdup(rows[k].file);
+		rows[k].frame.function = strdup(rows[k].frame.function);
+		rows[k].frame.system_name = strdup(rows[k].frame.system_name);
+		rows[k].frame.file = strdup(rows[k].frame.file);
 	}
 	codes->functions[codes->nr] = strdup(function->function);
 	codes->hits[codes->nr] = i;
@@ -121,9 +121,9 @@ static const struct code_row *row_at(const struct code *code, uint64_t vaddr)
 static bool has_row(const struct code *code, const struct frame *frame)
 {
 	for (size_t i = 0; i < code->nr_rows; i++)
-		if (code->rows[i].line == frame->line &&
-		    !strcmp(code->rows[i].file, frame->file) &&
-		    !strcmp(code->rows[i].function, frame->function))
+		if (code->rows[i].frame.line == frame->line &&
+		    !strcmp(code->rows[i].frame.file, frame->file) &&
+		    !strcmp(code->rows[i].frame.function, frame->function))
 			return true;
 	return false;
 }
@@ -138,11 +138,14 @@ static void check_address(const struct code *code, uint64_t vaddr, const struct 
 		return;
 	if (!row)
 		fail_msg("%#lx: no row", (unsigned long)vaddr);
-	if (row->line != got->frames[0].line || strcmp(row->file, got->frames[0].file))
-		fail_msg("%#lx: row %s:%u, frame %s:%u", (unsigned long)vaddr, row->file,
-			 row->line, got->frames[0].file, got->frames[0].line);
-	*nr_other_function += strcmp(row->function, got->frames[0].function) != 0 ||
-			      strcmp(row->system_name, got->frames[0].system_name) != 0;
+	if (row->frame.line != got->frames[0].line ||
+	    strcmp(row->frame.file, got->frames[0].file))
+		fail_msg("%#lx: row %s:%u, frame %s:%u", (unsigned long)vaddr,
+			 row->frame.file, row->frame.line, got->frames[0].file,
+			 got->frames[0].line);
+	*nr_other_function +=
+		strcmp(row->frame.function, got->frames[0].function) != 0 ||
+		strcmp(row->frame.system_name, got->frames[0].system_name) != 0;
 	for (size_t i = 1; i < got->nr; i++)
 		if (got->frames[i].line && !has_row(code, &got->frames[i]))
 			fail_msg("%#lx: no row for the call on line %u",
@@ -226,7 +229,8 @@ static bool line_has_row(const struct code *code, const char *text)
 	uint32_t line = line_with("bare.c", text);
 
 	for (size_t i = 0; i < code->nr_rows; i++)
-		if (code->rows[i].line == line && ends_with(code->rows[i].file, "bare.c"))
+		if (code->rows[i].frame.line == line &&
+		    ends_with(code->rows[i].frame.file, "bare.c"))
 			return true;
 	return false;
 }
@@ -293,7 +297,8 @@ static void test_split_functions_know_all_their_lines(void **state)
 	/* The cold ones without an instruction here. */
 	end = codes.items[0].address + codes.items[0].size_bytes;
 	for (size_t i = 0; i < codes.items[0].nr_rows; i++)
-		if (codes.items[0].rows[i].line == line_with("bare.c", "CODE colder"))
+		if (codes.items[0].rows[i].frame.line ==
+		    line_with("bare.c", "CODE colder"))
 			assert_int_equal(codes.items[0].rows[i].address, end);
 	codes_deinit(&codes, 1);
 }

@@ -584,12 +584,12 @@ static void expect_code_names(const char *path, const char *symbol)
 			continue;
 		ask(path, ELF_REQUEST_VADDR, NULL, &row->address, 1, &at);
 		frame = at.answers.items[0].frames;
-		assert_string_equal(row->function, frame->function);
-		assert_string_equal(row->system_name, frame->system_name);
-		assert_string_equal(row->file, frame->file);
-		assert_int_equal(row->line, frame->line);
-		assert_int_equal(row->start_line, frame->start_line);
-		nr_names += i && strcmp(row->function, row[-1].function) != 0;
+		assert_string_equal(row->frame.function, frame->function);
+		assert_string_equal(row->frame.system_name, frame->system_name);
+		assert_string_equal(row->frame.file, frame->file);
+		assert_int_equal(row->frame.line, frame->line);
+		assert_int_equal(row->frame.start_line, frame->start_line);
+		nr_names += i && strcmp(row->frame.function, row[-1].frame.function) != 0;
 	}
 	assert_true(nr_names > 0); /* there is something inlined */
 }

@@ -207,8 +207,8 @@ static void a_function_without_lines_has_its_name(void **state)
 static bool has_row(const struct code *code, const char *function, uint32_t line)
 {
 	for (size_t i = 0; i < code->nr_rows; i++)
-		if (code->rows[i].line == line &&
-		    !strcmp(code->rows[i].function, function))
+		if (code->rows[i].frame.line == line &&
+		    !strcmp(code->rows[i].frame.function, function))
 			return true;
 	return false;
 }
@@ -240,12 +240,12 @@ static void code_of_hit_functions_is_sent(void **state)
 	registered_at(&r, 0, 0, &s);
 	assert_int_equal(s.answers.nr_codes, 1);
 	code = &s.answers.codes[0];
-	low = high = code->rows[0].line;
+	low = high = code->rows[0].frame.line;
 	for (size_t i = 0; i < code->nr_rows; i++) {
-		if (strcmp(code->rows[i].function, "app.psum"))
+		if (strcmp(code->rows[i].frame.function, "app.psum"))
 			continue;
-		low = code->rows[i].line < low ? code->rows[i].line : low;
-		high = code->rows[i].line > high ? code->rows[i].line : high;
+		low = code->rows[i].frame.line < low ? code->rows[i].frame.line : low;
+		high = code->rows[i].frame.line > high ? code->rows[i].frame.line : high;
 	}
 	assert_true(high >= low + 4);
 	for (uint32_t line = low; line <= high; line++)
