@@ -21,7 +21,6 @@
 
 #include "analyze/tally.h"
 #include "base/vec.h"
-#include "profile/labels.h"
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
 
@@ -78,15 +77,6 @@ struct work {
 	struct tally sites_at; /* (line, function) */
 	struct tally callees; /* (line, name) */
 	struct tally misses; /* (enum miss, object) */
-	struct tally identities; /* (container, unit) */
-	struct tally processes; /* (pid, identity); tag: first sample, + 1 */
-	struct tally comms; /* (process, comm) */
-	struct tally cgroups; /* (process, cgroup) */
-};
-
-/* Names of the labels, interned in the profile's pool. */
-struct process_keys {
-	const char *pid, *comm, *cgroup, *container, *unit, *empty;
 };
 
 /* ---- Decides once per address what its frames mean ---- */
@@ -631,160 +621,6 @@ static int misses_build(struct work *w, struct attribution *a)
 	return 0;
 }
 
-/* ---- Owners of the samples, by their labels ---- */
-
-static struct process_keys process_keys_of(const struct profile *p)
-{
-	return (struct process_keys){.pid = strpool_add(p->pool, LABEL_PID),
-				     .comm = strpool_add(p->pool, LABEL_COMM),
-				     .cgroup = strpool_add(p->pool, LABEL_CGROUP),
-				     .container = strpool_add(p->pool, LABEL_CONTAINER),
-				     .unit = strpool_add(p->pool, LABEL_UNIT),
-				     .empty = strpool_add(p->pool, "")};
-}
-
-/** Tallies the sample's process, if known. Return: 0 or -ENOMEM. */
-static int process_tally(struct work *w, const struct process_keys *keys,
-			 const struct profile_sample *s, struct weight weight)
-{
-	const char *comm = keys->empty, *container = keys->empty, *unit = keys->empty;
-	const char *cgroup = keys->empty;
-	uint32_t identity, process, comm_item, cgroup_item;
-	uint64_t pid = 0;
-
-	for (uint32_t i = 0; i < s->nr_labels; i++) {
-		const struct profile_label *label = &w->p->labels[s->first_label + i];
-
-		if (label->key == keys->pid && label->num > 0 && label->num <= INT32_MAX)
-			pid = (uint64_t)label->num;
-		else if (label->key == keys->comm)
-			comm = label->str;
-		else if (label->key == keys->cgroup)
-			cgroup = label->str;
-		else if (label->key == keys->container)
-			container = label->str;
-		else if (label->key == keys->unit)
-			unit = label->str;
-	}
-	if (!pid && !*comm && !*container && !*unit)
-		return 0;
-	identity = tally_number(&w->identities, tally_key(container), tally_key(unit));
-	if (identity == PROFILE_NONE)
-		return -ENOMEM;
-	process = tally_number(&w->processes, pid, identity);
-	if (process == PROFILE_NONE)
-		return -ENOMEM;
-	comm_item = tally_number(&w->comms, process, tally_key(comm));
-	cgroup_item = tally_number(&w->cgroups, process, tally_key(cgroup));
-	if (comm_item == PROFILE_NONE || cgroup_item == PROFILE_NONE)
-		return -ENOMEM;
-	if (!w->processes.items[process].tag)
-		w->processes.items[process].tag = (uint32_t)(s - w->p->samples) + 1;
-	weight_add(&w->processes.items[process].self, weight);
-	weight_add(&w->comms.items[comm_item].self, weight);
-	weight_add(&w->cgroups.items[cgroup_item].self, weight);
-	return 0;
-}
-
-static int compare_processes(const void *a, const void *b)
-{
-	const struct attribution_process *x = a, *y = b;
-	int r = weight_compare(x->self, y->self);
-
-	if (r)
-		return r;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	r = strcmp(x->container, y->container);
-	return r ? r : strcmp(x->unit, y->unit);
-}
-
-/* Describes the process by one of its samples. */
-static void describe(const struct profile *p, const struct profile_sample *s,
-		     struct attribution_process *process)
-{
-	const struct {
-		const char *key, **text;
-	} texts[] = {
-		{LABEL_CONTAINER_NAME, &process->container_name},
-		{LABEL_RUNTIME, &process->runtime},
-		{LABEL_POD, &process->pod},
-		{LABEL_USER, &process->user},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		*texts[i].text = "";
-	for (uint32_t i = 0; i < s->nr_labels; i++) {
-		const struct profile_label *label = &p->labels[s->first_label + i];
-
-		if (!strcmp(label->key, LABEL_NS_PID) && label->num > 0 &&
-		    label->num <= INT32_MAX)
-			process->ns_pid = (uint32_t)label->num;
-		for (size_t j = 0; j < ARRAY_SIZE(texts); j++)
-			if (!strcmp(label->key, texts[j].key))
-				*texts[j].text = label->str;
-	}
-}
-
-static const char **comm_of(struct attribution_process *process)
-{
-	return &process->comm;
-}
-
-static const char **cgroup_of(struct attribution_process *process)
-{
-	return &process->cgroup;
-}
-
-/* Takes each process's heaviest text in @tally. Return: 0, -ENOMEM */
-static int take_heaviest(struct attribution *a, size_t nr_processes,
-			 const struct tally *tally,
-			 const char **(*text_of)(struct attribution_process *))
-{
-	_cleanup_free_ struct weight *best = calloc(nr_processes + 1, sizeof(*best));
-
-	if (!best)
-		return -ENOMEM;
-	for (size_t i = 0; i < tally->nr; i++) {
-		const struct tally_item *item = &tally->items[i];
-		const char **text = text_of(&a->processes[item->a]);
-
-		if (!*tally_string(item->b) ||
-		    (**text && weight_compare(item->self, best[item->a]) >= 0))
-			continue;
-		*text = tally_string(item->b);
-		best[item->a] = item->self;
-	}
-	return 0;
-}
-
-static int processes_build(struct work *w, struct attribution *a)
-{
-	a->processes = calloc(w->processes.nr + 1, sizeof(*a->processes));
-	if (!a->processes)
-		return -ENOMEM;
-	for (size_t i = 0; i < w->processes.nr; i++) {
-		const struct tally_item *item = &w->processes.items[i];
-		const struct tally_item *identity = &w->identities.items[item->b];
-
-		a->processes[i] = (struct attribution_process){
-			.pid = (uint32_t)item->a,
-			.comm = "",
-			.cgroup = "",
-			.container = tally_string(identity->a),
-			.unit = tally_string(identity->b),
-			.self = item->self,
-		};
-		describe(w->p, &w->p->samples[item->tag - 1], &a->processes[i]);
-	}
-	if (take_heaviest(a, w->processes.nr, &w->comms, comm_of) ||
-	    take_heaviest(a, w->processes.nr, &w->cgroups, cgroup_of))
-		return -ENOMEM;
-	a->nr_processes = w->processes.nr;
-	qsort(a->processes, a->nr_processes, sizeof(*a->processes), compare_processes);
-	return 0;
-}
-
 /* Builds sorted tables of files, their lines and callees, and functions from tallies. */
 
 #define MAX_CALLEES 8 /* the heaviest of each line */
@@ -1244,7 +1080,6 @@ static int charge_sample(struct work *w, struct attribution *a, uint32_t index,
 static int charge_all(struct work *w, struct attribution *a)
 {
 	struct weigher weigher = weigher_of(w->p);
-	struct process_keys keys = process_keys_of(w->p);
 	int r = 0;
 
 	a->counted = weigher.counted;
@@ -1257,8 +1092,6 @@ static int charge_all(struct work *w, struct attribution *a)
 		if (!weight.samples && !weight.cpu_ns)
 			continue;
 		r = charge_sample(w, a, i, weight);
-		if (!r)
-			r = process_tally(w, &keys, s, weight);
 	}
 	return r;
 }
@@ -1272,10 +1105,6 @@ static void work_deinit(struct work *w)
 	tally_deinit(&w->sites_at);
 	tally_deinit(&w->callees);
 	tally_deinit(&w->misses);
-	tally_deinit(&w->identities);
-	tally_deinit(&w->processes);
-	tally_deinit(&w->comms);
-	tally_deinit(&w->cgroups);
 	free(w->codes);
 	free(w->sites);
 	free(w->places);
@@ -1305,8 +1134,6 @@ int attribution_new(const struct profile *p, const struct attribution_options *o
 		r = code_build(p, a);
 	if (!r)
 		r = misses_build(&w, a);
-	if (!r)
-		r = processes_build(&w, a);
 	work_deinit(&w);
 	if (!r)
 		*ret = take_ptr(a);
@@ -1330,7 +1157,6 @@ void attribution_free(struct attribution *a)
 	free(a->files);
 	free(a->functions);
 	free(a->misses);
-	free(a->processes);
 	free(a->has_line);
 	free(a);
 }

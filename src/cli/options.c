@@ -828,7 +828,7 @@ static const struct option_row option_rows[] = {
 	 .help = "a table by container, unit, pod, process, thread, comm, user or cgroup",
 	 "container, unit, pod, process, thread, comm, user or cgroup",
 	 MEMBER(viewing.group_by), .words = group_by_names, .min = GROUP_BY_NOTHING + 1,
-	 .max = NR_GROUP_BY - 1},
+	 .max = GROUP_BY_CGROUP},
 	{"container", 0, "ID|NAME", ON_VIEW, parse_filter,
 	 .help = "only samples of this container; this and the next seven: may be "
 		 "repeated, "

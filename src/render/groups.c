@@ -30,6 +30,7 @@ static const char *const not_told[] = {
 	[GROUP_BY_COMM] = "(command not told)",
 	[GROUP_BY_USER] = "(user not told)",
 	[GROUP_BY_CGROUP] = "(no cgroup)",
+	[GROUP_BY_OWNER] = "",
 };
 _Static_assert(ARRAY_SIZE(not_told) == NR_GROUP_BY, "one text each");
 
@@ -194,6 +195,33 @@ json_t *groups_value(struct json_builder *b, const struct groups *groups)
 		json_set(b, group, "cpu_ns", json_count(g->self.cpu_ns));
 		json_set_weight(b, group, "with_line", &g->with_line);
 		json_add(b, array, group);
+	}
+	return array;
+}
+
+json_t *processes_value(struct json_builder *b, const struct groups *processes)
+{
+	static const enum owner_text always[] = {OWNER_COMM, OWNER_CONTAINER, OWNER_UNIT};
+	static const enum owner_text if_told[] = {OWNER_CONTAINER_NAME, OWNER_RUNTIME,
+						  OWNER_POD, OWNER_CGROUP, OWNER_USER};
+	json_t *array = json_array();
+
+	for (size_t i = 0; processes && i < processes->nr; i++) {
+		const struct group *g = &processes->items[i];
+		json_t *process = json_object();
+
+		json_set(b, process, "pid", json_count(g->pid));
+		for (size_t k = 0; k < ARRAY_SIZE(always); k++)
+			json_set(b, process, members[always[k]],
+				 json_text(g->text[always[k]]));
+		if (g->ns_pid)
+			json_set(b, process, "ns_pid", json_count(g->ns_pid));
+		for (size_t k = 0; k < ARRAY_SIZE(if_told); k++)
+			if (*g->text[if_told[k]])
+				json_set(b, process, members[if_told[k]],
+					 json_text(g->text[if_told[k]]));
+		json_set_weight(b, process, "samples", &g->self);
+		json_add(b, array, process);
 	}
 	return array;
 }

@@ -13,6 +13,9 @@ void groups_table(const struct render_input *in, const struct render_options *op
 /** The array of groups, all of them. */
 json_t *groups_value(struct json_builder *b, const struct groups *groups);
 
+/** The member "processes"; @processes may be NULL. */
+json_t *processes_value(struct json_builder *b, const struct groups *processes);
+
 /* ---- Names of groups of samples. They come from targets: escape them ---- */
 
 #define SHORT_ID_LENGTH 12 /* of a container, as its runtime prints it */

@@ -209,40 +209,6 @@ static void set_budget(struct json_builder *b, json_t *root, const struct profil
 	json_set(b, root, "budget", budget);
 }
 
-static void set_processes(struct json_builder *b, json_t *root,
-			  const struct attribution *a)
-{
-	json_t *processes = json_array();
-
-	for (size_t i = 0; i < a->nr_processes; i++) {
-		const struct attribution_process *p = &a->processes[i];
-		json_t *process = json_object();
-		const struct {
-			const char *key, *text;
-		} told[] = {
-			{"container_name", p->container_name},
-			{"container_runtime", p->runtime},
-			{"pod", p->pod},
-			{"cgroup", p->cgroup},
-			{"user", p->user},
-		};
-
-		json_set(b, process, "pid", json_count(p->pid));
-		json_set(b, process, "comm", json_text(p->comm));
-		json_set(b, process, "container", json_text(p->container));
-		json_set(b, process, "unit", json_text(p->unit));
-		if (p->ns_pid)
-			json_set(b, process, "ns_pid", json_count(p->ns_pid));
-		for (size_t j = 0; j < ARRAY_SIZE(told); j++)
-			if (told[j].text && *told[j].text)
-				json_set(b, process, told[j].key,
-					 json_text(told[j].text));
-		json_set_weight(b, process, "samples", &p->self);
-		json_add(b, processes, process);
-	}
-	json_set(b, root, "processes", processes);
-}
-
 /** Sets the last members: "functions", "cost", "processes" (for groups only "cost"). */
 static void json_set_rest(struct json_builder *b, json_t *root,
 			  const struct render_input *in)
@@ -257,7 +223,7 @@ static void json_set_rest(struct json_builder *b, json_t *root,
 	if (extra->cost.budget_ppm)
 		set_budget(b, root, &extra->cost);
 	if (!in->groups)
-		set_processes(b, root, in->attribution);
+		json_set(b, root, "processes", processes_value(b, in->processes));
 	for (size_t i = 0; i < extra->nr_warnings; i++)
 		json_add(b, warnings, json_text(extra->warnings[i]));
 	json_set(b, root, "warnings", warnings);

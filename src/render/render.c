@@ -8,11 +8,11 @@
 #include "base/cleanup.h"
 
 #define ANNOTATE_NEEDS (RENDER_SOURCE | RENDER_CODE | RENDER_PHASES)
-#define REPORT_NEEDS   (RENDER_CALL_TREE | RENDER_GROUPS | RENDER_PHASES)
+#define REPORT_NEEDS   (RENDER_CALL_TREE | RENDER_GROUPS | RENDER_PHASES | RENDER_PROCESSES)
 
 const struct render_format render_formats[] = {
 	{"annotate", "text", ANNOTATE_NEEDS, render_annotate},
-	{"annotate", "json", ANNOTATE_NEEDS, render_annotate_json},
+	{"annotate", "json", ANNOTATE_NEEDS | RENDER_PROCESSES, render_annotate_json},
 	{"report", "text", REPORT_NEEDS, render_report},
 	{"report", "json", REPORT_NEEDS, render_report_json},
 	{"report", "csv", 0, render_report_csv},

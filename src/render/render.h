@@ -39,6 +39,7 @@ struct render_input {
 	const struct call_tree *call_tree;
 	/* report --by: shown instead of the functions; else NULL */
 	const struct groups *groups;
+	const struct groups *processes; /* GROUP_BY_OWNER; NULL: not computed */
 };
 
 /** Return: 0, or -errno of writing (-EPIPE is success for the caller). */
@@ -64,6 +65,7 @@ enum render_need {
 	RENDER_CALL_TREE = 1 << 2, /* render_input.call_tree; same */
 	RENDER_GROUPS = 1 << 3, /* render_input.groups; same */
 	RENDER_PHASES = 1 << 4, /* render_input.phases */
+	RENDER_PROCESSES = 1 << 5, /* render_input.processes */
 };
 
 /* One row per format, with all that the command line needs. */

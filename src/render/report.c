@@ -159,32 +159,32 @@ void functions_table(const struct render_input *in, const struct render_options 
 static void print_processes(const struct render_input *in,
 			    const struct render_options *opts, FILE *out)
 {
-	const struct attribution *a = in->attribution;
+	const struct groups *processes = in->processes;
 	size_t nr = 0;
 
-	if (a->nr_processes < 2)
+	if (!processes || processes->nr < 2)
 		return;
 	fputc('\n', out);
 	paint_begin(out, opts->colour, PAINT_DIM);
 	fprintf(out, " self %%      pid  %-16s%s\n", "command", "container or unit");
 	paint_end(out, opts->colour, PAINT_DIM);
-	for (; nr < a->nr_processes && nr < MAX_PROCESSES; nr++) {
-		const struct attribution_process *p = &a->processes[nr];
-		double share = share_of(a, &p->self);
+	for (; nr < processes->nr && nr < MAX_PROCESSES; nr++) {
+		const struct group *p = &processes->items[nr];
+		const char *container = p->text[OWNER_CONTAINER];
+		double share = share_of(in->attribution, &p->self);
 
 		if (nr && share < opts->min_share)
 			break;
 		fprintf(out, "%7s  %7" PRIu32 "  ", figure_percent(share).text, p->pid);
-		text_spaces(out, 16 - text_cell(out, p->comm, 15));
-		text_cell(out, *p->container ? p->container : p->unit,
+		text_spaces(out, 16 - text_cell(out, p->text[OWNER_COMM], 15));
+		text_cell(out, *container ? container : p->text[OWNER_UNIT],
 			  opts->width > 60 ? opts->width - 34 : 0);
 		fputc('\n', out);
 	}
-	if (nr < a->nr_processes) {
+	if (nr < processes->nr) {
 		paint_begin(out, opts->colour, PAINT_DIM);
 		fprintf(out, "                  and %s not shown\n",
-			figure_count(a->nr_processes - nr, "more process",
-				     "more processes")
+			figure_count(processes->nr - nr, "more process", "more processes")
 				.text);
 		paint_end(out, opts->colour, PAINT_DIM);
 	}
