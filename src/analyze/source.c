@@ -80,10 +80,6 @@ void source_line_copy(char *to, const struct source_line *line)
 
 struct collector {
 	struct profile *p;
-	const struct attribution *a;
-	/* Functions whose start is known, by file (address) and name. */
-	const struct attribution_function **functions;
-	size_t nr_functions;
 	size_t budget; /* bytes of text that still fit */
 };
 
@@ -95,57 +91,21 @@ static void source_deinit(struct profile_source *source)
 	*source = (struct profile_source){0};
 }
 
-static int compare_addresses(const char *a, const char *b)
-{
-	return (uintptr_t)a < (uintptr_t)b ? -1 : (uintptr_t)a > (uintptr_t)b;
-}
-
-static int compare_functions(const void *a, const void *b)
-{
-	const struct attribution_function *x =
-		*(const struct attribution_function *const *)a;
-	const struct attribution_function *y =
-		*(const struct attribution_function *const *)b;
-	int r = compare_addresses(x->file, y->file);
-
-	return r ? r : compare_addresses(x->name, y->name);
-}
-
-static int index_functions(struct collector *c)
-{
-	c->functions = calloc(c->a->nr_functions + 1, sizeof(*c->functions));
-	if (!c->functions)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->a->nr_functions; i++)
-		if (c->a->functions[i].start_line)
-			c->functions[c->nr_functions++] = &c->a->functions[i];
-	qsort(c->functions, c->nr_functions, sizeof(*c->functions), compare_functions);
-	return 0;
-}
-
 /* Returns the first line to store for a line with samples. */
-static uint32_t window_start(const struct collector *c,
-			     const struct attribution_file *file,
-			     const struct attribution_line *line)
+static uint32_t window_start(const struct attribution_line *line)
 {
-	const struct attribution_function key = {.file = file->path,
-						 .name = line->function};
-	const struct attribution_function *wanted = &key;
-	const struct attribution_function **found;
 	uint32_t start =
 		line->line > SOURCE_CONTEXT_LINES ? line->line - SOURCE_CONTEXT_LINES : 1;
 
-	found = bsearch(&wanted, c->functions, c->nr_functions, sizeof(*c->functions),
-			compare_functions);
-	if (!found || (*found)->start_line >= start ||
-	    line->line - (*found)->start_line > SOURCE_FUNCTION_LINES)
+	if (!line->function_line || line->function_line >= start ||
+	    line->line - line->function_line > SOURCE_FUNCTION_LINES)
 		return start;
-	return (*found)->start_line;
+	return line->function_line;
 }
 
 /* Marks the lines (by number) to store of a file too large to store whole. */
-static void mark_windows(const struct collector *c, const struct attribution_file *file,
-			 uint8_t *keep, uint32_t nr_lines)
+static void mark_windows(const struct attribution_file *file, uint8_t *keep,
+			 uint32_t nr_lines)
 {
 	for (size_t i = 0; i < file->nr_lines; i++) {
 		const struct attribution_line *line = &file->lines[i];
@@ -158,7 +118,7 @@ static void mark_windows(const struct collector *c, const struct attribution_fil
 			continue;
 		if (end > nr_lines)
 			end = nr_lines;
-		start = window_start(c, file, line);
+		start = window_start(line);
 		memset(keep + start, 1, end - start + 1);
 	}
 }
@@ -223,9 +183,8 @@ static size_t kept_bytes(const struct profile_source *source)
 	return bytes;
 }
 
-static int keep_lines(const struct collector *c, const struct attribution_file *file,
-		      const char *text, size_t len, bool whole,
-		      struct profile_source *source)
+static int keep_lines(const struct attribution_file *file, const char *text, size_t len,
+		      bool whole, struct profile_source *source)
 {
 	_cleanup_free_ uint8_t *keep = calloc((size_t)source->nr_lines + 2, 1);
 
@@ -234,7 +193,7 @@ static int keep_lines(const struct collector *c, const struct attribution_file *
 	if (whole)
 		memset(keep + 1, 1, source->nr_lines);
 	else
-		mark_windows(c, file, keep, source->nr_lines);
+		mark_windows(file, keep, source->nr_lines);
 	return add_runs(source, text, len, keep);
 }
 
@@ -260,7 +219,7 @@ static int add_source(struct collector *c, const struct attribution_file *file,
 			       st->st_mtim.tv_nsec,
 	};
 	bool whole = len <= SOURCE_WHOLE_BYTES && len <= c->budget;
-	int r = keep_lines(c, file, text, len, whole, &source);
+	int r = keep_lines(file, text, len, whole, &source);
 
 	if (!r && (!source.nr_runs || kept_bytes(&source) > c->budget)) {
 		log_debug("%s: no room for its source, skipping", file->path);
@@ -331,8 +290,8 @@ static int add_namesakes(struct profile *p)
 int source_collect(struct profile *p, const struct attribution *a,
 		   source_open_fn open_source, void *ctx)
 {
-	struct collector c = {.p = p, .a = a, .budget = SOURCE_MAX_BYTES};
-	int r = index_functions(&c);
+	struct collector c = {.p = p, .budget = SOURCE_MAX_BYTES};
+	int r = 0;
 
 	for (size_t i = 0; i < a->nr_files && i < SOURCE_MAX_FILES && !r; i++) {
 		const struct attribution_file *file = &a->files[i];
@@ -344,7 +303,6 @@ int source_collect(struct profile *p, const struct attribution *a,
 		if (fd >= 0)
 			r = collect_file(&c, file, fd);
 	}
-	free(c.functions);
 	return r ? r : add_namesakes(p);
 }
 
