@@ -261,56 +261,16 @@ struct code_span {
 	uint32_t first, last; /* 0: none */
 };
 
-/* (pointer, pointer) -> number; names and paths are interned. */
-struct pair {
-	const char *a, *b;
-	uint32_t number;
-};
-
-static int compare_pairs(const void *va, const void *vb)
+static int number_listed(const struct attribution *a, struct tally *files,
+			 struct tally *functions)
 {
-	const struct pair *x = va, *y = vb;
-
-	if (x->a != y->a)
-		return (uintptr_t)x->a > (uintptr_t)y->a ? 1 : -1;
-	return ((uintptr_t)x->b > (uintptr_t)y->b) - ((uintptr_t)x->b < (uintptr_t)y->b);
-}
-
-struct lookup {
-	struct pair *items;
-	size_t nr;
-};
-
-static uint32_t lookup_find(const struct lookup *l, const char *a, const char *b)
-{
-	struct pair key = {a, b, 0};
-	const struct pair *found =
-		l->nr ? bsearch(&key, l->items, l->nr, sizeof(key), compare_pairs) : NULL;
-
-	return found ? found->number : PROFILE_NONE;
-}
-
-static int lookup_files(const struct attribution *a, struct lookup *ret)
-{
-	ret->items = calloc(a->nr_files + 1, sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
 	for (size_t i = 0; i < a->nr_files; i++)
-		ret->items[ret->nr++] =
-			(struct pair){a->files[i].path, NULL, (uint32_t)i};
-	qsort(ret->items, ret->nr, sizeof(*ret->items), compare_pairs);
-	return 0;
-}
-
-static int lookup_functions(const struct attribution *a, struct lookup *ret)
-{
-	ret->items = calloc(a->nr_functions + 1, sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
+		if (tally_number(files, tally_key(a->files[i].path), 0) == PROFILE_NONE)
+			return -ENOMEM;
 	for (size_t i = 0; i < a->nr_functions; i++)
-		ret->items[ret->nr++] = (struct pair){a->functions[i].name,
-						      a->functions[i].file, (uint32_t)i};
-	qsort(ret->items, ret->nr, sizeof(*ret->items), compare_pairs);
+		if (tally_number(functions, tally_key(a->functions[i].name),
+				 tally_key(a->functions[i].file)) == PROFILE_NONE)
+			return -ENOMEM;
 	return 0;
 }
 
@@ -324,7 +284,7 @@ static int add_mark(struct marks *marks, struct mark mark)
 }
 
 /* Reads the rows: each is a line with code; functions' spans also come from them. */
-static int read_rows(const struct profile *p, const struct lookup *files,
+static int read_rows(const struct profile *p, const struct tally *files,
 		     struct code_span *spans, struct marks *marks)
 {
 	for (size_t i = 0; i < p->extra.nr_codes; i++) {
@@ -337,8 +297,9 @@ static int read_rows(const struct profile *p, const struct lookup *files,
 
 			if (row->function == PROFILE_NONE || !row->line)
 				continue;
-			mark.file = lookup_find(
-				files, p->functions[row->function].filename, NULL);
+			mark.file = tally_find(
+				files, tally_key(p->functions[row->function].filename),
+				0);
 			if (mark.file == PROFILE_NONE)
 				continue;
 			span = &spans[row->function];
@@ -354,8 +315,8 @@ static int read_rows(const struct profile *p, const struct lookup *files,
 }
 
 /* Adds all lines of the listed functions; those with code are removed later. */
-static int add_spans(const struct profile *p, const struct lookup *files,
-		     const struct lookup *functions, const struct code_span *spans,
+static int add_spans(const struct profile *p, const struct tally *files,
+		     const struct tally *functions, const struct code_span *spans,
 		     struct marks *marks)
 {
 	size_t max = marks->nr + MAX_BARE_LINES;
@@ -363,17 +324,17 @@ static int add_spans(const struct profile *p, const struct lookup *files,
 	for (size_t i = 0; i < p->nr_functions; i++) {
 		const struct profile_function *f = &p->functions[i];
 		uint32_t first = spans[i].first, last = spans[i].last;
-		uint32_t number = lookup_find(functions, f->name, f->filename);
 		struct mark mark = {.function = f->name};
 
-		if (!first || number == PROFILE_NONE)
+		if (!first || tally_find(functions, tally_key(f->name),
+					 tally_key(f->filename)) == PROFILE_NONE)
 			continue;
 		if (f->start_line && f->start_line < first &&
 		    first - f->start_line <= MAX_HEAD)
 			first = f->start_line;
 		if (last - first >= MAX_SPAN)
 			last = first + MAX_SPAN - 1;
-		mark.file = lookup_find(files, f->filename, NULL);
+		mark.file = tally_find(files, tally_key(f->filename), 0);
 		mark.span = last - first + 1;
 		if (marks->nr + mark.span > max)
 			break;
@@ -461,16 +422,15 @@ static int code_build(const struct profile *p, struct attribution *a)
 {
 	_cleanup_free_ struct code_span *spans =
 		calloc(p->nr_functions + 1, sizeof(*spans));
-	struct lookup files = {0}, functions = {0};
+	/* In the order of the result: the number of a file is its index. */
+	_cleanup_(tally_deinit) struct tally files = {0}, functions = {0};
 	struct marks marks = {0};
 	int r = spans ? 0 : -ENOMEM;
 
 	if (!p->extra.nr_codes)
 		return 0;
 	if (!r)
-		r = lookup_files(a, &files);
-	if (!r)
-		r = lookup_functions(a, &functions);
+		r = number_listed(a, &files, &functions);
 	if (!r)
 		r = read_rows(p, &files, spans, &marks);
 	if (!r)
@@ -479,8 +439,6 @@ static int code_build(const struct profile *p, struct attribution *a)
 		drop_lines_with_code(&marks);
 		r = add_all_lines(a, &marks);
 	}
-	free(files.items);
-	free(functions.items);
 	free(marks.items);
 	return r;
 }
@@ -678,7 +636,7 @@ struct line_slots {
 /* Lines and files on no sampled stack (left over from merging) have no total. */
 static bool is_seen(const struct tally_item *item)
 {
-	return item->total.samples || item->total.cpu_ns;
+	return !weight_is_zero(&item->total);
 }
 
 static int allocate_lines(struct work *w, struct attribution *a)
@@ -1084,15 +1042,12 @@ static int charge_all(struct work *w, struct attribution *a)
 
 	a->counted = weigher.counted;
 	for (uint32_t i = 0; i < w->p->nr_samples && !r; i++) {
-		const struct profile_sample *s = &w->p->samples[i];
-		bool negative = false;
-		struct weight weight = weigher_weigh(&weigher, s, &negative);
+		struct weight weight = weigher_weigh(&weigher, &w->p->samples[i]);
 
-		a->nr_negative += negative;
-		if (!weight.samples && !weight.cpu_ns)
-			continue;
-		r = charge_sample(w, a, i, weight);
+		if (!weight_is_zero(&weight))
+			r = charge_sample(w, a, i, weight);
 	}
+	a->nr_negative = weigher.nr_negative;
 	return r;
 }
 

@@ -719,10 +719,10 @@ static int start_walkers(struct builder *b)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->nr_samples; i++) {
 		struct call_walker *w = &b->walkers[b->nr_walkers];
-		bool negative = false, is_self;
+		bool is_self;
 
-		w->weight = weigher_weigh(&weigher, &p->samples[i], &negative);
-		if ((!w->weight.samples && !w->weight.cpu_ns) ||
+		w->weight = weigher_weigh(&weigher, &p->samples[i]);
+		if (weight_is_zero(&w->weight) ||
 		    !call_walker_start(b->index, w, i, &is_self))
 			continue;
 		weight_add(&b->tree->covered, w->weight);

@@ -151,12 +151,10 @@ static int tally_all(struct group_work *w, const struct attribution *a)
 
 	for (size_t i = 0; i < w->p->nr_samples; i++) {
 		const struct profile_sample *s = &w->p->samples[i];
-		bool negative = false;
-		struct weight weight = weigher_weigh(&weigher, s, &negative);
+		struct weight weight = weigher_weigh(&weigher, s);
 
-		if (!weight.samples && !weight.cpu_ns)
-			continue;
-		if (tally_sample(w, s, weight, a->has_line[i]))
+		if (!weight_is_zero(&weight) &&
+		    tally_sample(w, s, weight, a->has_line[i]))
 			return -ENOMEM;
 	}
 	return 0;

@@ -446,10 +446,9 @@ static void weigh(const struct locator *l, struct code_samples *s)
 	struct weigher weigher = weigher_of(l->p);
 
 	for (size_t i = 0; i < l->p->nr_samples; i++) {
-		bool negative = false;
-		struct weight w = weigher_weigh(&weigher, &l->p->samples[i], &negative);
+		struct weight w = weigher_weigh(&weigher, &l->p->samples[i]);
 
-		if (w.samples || w.cpu_ns)
+		if (!weight_is_zero(&w))
 			weigh_stack(l, s, (uint32_t)i, w);
 	}
 }
@@ -557,11 +556,6 @@ static int compare_chosen(const void *va, const void *vb, void *ctx)
 	return order ? order : (ia > ib) - (ia < ib);
 }
 
-static bool has_samples(const struct code_tally *code)
-{
-	return code->self.samples || code->self.cpu_ns;
-}
-
 static void add_piece(struct machine_code *m, const struct code_samples *s, uint32_t code)
 {
 	const struct code_tally *tally = &s->codes[code];
@@ -596,7 +590,7 @@ static int take_chosen(struct machine_code *m, struct code_samples *s)
 			chosen[nr++] = (uint32_t)i;
 	qsort_r(chosen, nr, sizeof(*chosen), compare_chosen, s);
 	for (size_t i = 0; i < nr; i++)
-		if (!m->nr || has_samples(&s->codes[chosen[i]]))
+		if (!m->nr || !weight_is_zero(&s->codes[chosen[i]].self))
 			add_piece(m, s, chosen[i]);
 	m->hits = take_ptr(s->hits);
 	return 0;
@@ -689,7 +683,7 @@ static void place_hits(const struct profile *p, struct machine_piece *piece)
 	for (size_t i = 0; i < piece->nr_hits; i++) {
 		const struct machine_hit *hit = &piece->hits[i];
 		uint64_t address = p->locations[hit->location].address;
-		bool is_leaf = hit->self.samples || hit->self.cpu_ns;
+		bool is_leaf = !weight_is_zero(&hit->self);
 		struct placed_instruction *in = find_instruction(piece, address);
 		/* A return address is the instruction after the call. */
 		struct placed_instruction *call = find_instruction(piece, address - 1);
