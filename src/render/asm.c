@@ -23,7 +23,7 @@
 
 #include "base/search.h"
 #include "render/figure.h"
-#include "render/paint.h"
+#include "render/listing.h"
 #include "render/render.h"
 #include "render/text.h"
 
@@ -108,36 +108,10 @@ json_t *asm_value(struct json_builder *b, const struct render_input *in)
 #define MAX_INSTRUCTION_COLUMNS 40 /* comments follow */
 
 struct asm_listing {
-	const struct render_input *in;
-	const struct render_options *opts;
-	FILE *out;
-	double hottest; /* self share of the hottest instruction */
-	int digits; /* of addresses */
+	struct listing l;
 	size_t instruction_columns; /* of the piece, up to MAX_INSTRUCTION_COLUMNS */
 	bool has_hidden; /* unknown operands were printed */
 };
-
-static double share(const struct asm_listing *l, const struct weight *w)
-{
-	return share_of(l->in->attribution, w);
-}
-
-static void paint(const struct asm_listing *l, enum paint paint)
-{
-	paint_begin(l->out, l->opts->colour, paint);
-}
-
-static void unpaint(const struct asm_listing *l, enum paint paint)
-{
-	paint_end(l->out, l->opts->colour, paint);
-}
-
-static size_t room_from(const struct asm_listing *l, size_t column)
-{
-	if (!l->opts->width)
-		return 0;
-	return l->opts->width > column + 10 ? l->opts->width - column : 10;
-}
 
 /* ---- comments after an instruction ---- */
 
@@ -171,7 +145,7 @@ static const char *base_name(const char *path)
 }
 
 /* Appends the origin of inlined code: "diffuse dither.h:6". */
-static void comment_inlined(const struct asm_listing *l, struct comment *c,
+static void comment_inlined(const struct listing *l, struct comment *c,
 			    const struct placed_instruction *in)
 {
 	const struct profile *p = l->in->profile;
@@ -183,7 +157,7 @@ static void comment_inlined(const struct asm_listing *l, struct comment *c,
 		    base_name(asm_place_file(p, *at)), at->line);
 }
 
-static void comment_target(const struct asm_listing *l, struct comment *c,
+static void comment_target(const struct listing *l, struct comment *c,
 			   const struct machine_piece *piece,
 			   const struct placed_instruction *in)
 {
@@ -204,11 +178,12 @@ static void comment_target(const struct asm_listing *l, struct comment *c,
 		comment_add(c, "leaves the function");
 }
 
-static void compose_comment(const struct asm_listing *l, struct comment *c,
+static void compose_comment(const struct listing *l, struct comment *c,
 			    const struct machine_piece *piece,
 			    const struct placed_instruction *in)
 {
-	double kernel = share(l, &in->kernel), below = share(l, &in->below);
+	double kernel = listing_share(l, &in->kernel),
+	       below = listing_share(l, &in->below);
 
 	comment_inlined(l, c, in);
 	comment_target(l, c, piece, in);
@@ -221,7 +196,7 @@ static void compose_comment(const struct asm_listing *l, struct comment *c,
 /* ---- rows ---- */
 
 /* Columns left of the instruction: "%7s  %7s  %*x  ". */
-static size_t instruction_column(const struct asm_listing *l)
+static size_t instruction_column(const struct listing *l)
 {
 	return 7 + 2 + 7 + 2 + (size_t)l->digits + 2;
 }
@@ -251,69 +226,66 @@ static size_t widest_instruction(const struct machine_piece *piece)
 	return widest < MAX_INSTRUCTION_COLUMNS ? widest : MAX_INSTRUCTION_COLUMNS;
 }
 
-static void print_text(struct asm_listing *l, const struct machine_piece *piece,
+static void print_text(struct asm_listing *a, const struct machine_piece *piece,
 		       const struct placed_instruction *in)
 {
+	const struct listing *l = &a->l;
 	size_t column = instruction_column(l);
 	struct comment comment = {0};
 	char text[256];
 	size_t used;
 
 	compose_text(text, sizeof(text), in);
-	l->has_hidden |= piece->not_linked && strchr(in->decoded->text, '?');
-	used = text_cell(l->out, text, room_from(l, column));
+	a->has_hidden |= piece->not_linked && strchr(in->decoded->text, '?');
+	used = text_cell(l->out, text, listing_room(l, column));
 	compose_comment(l, &comment, piece, in);
 	if (!comment.used)
 		return;
-	if (used < l->instruction_columns) {
-		text_spaces(l->out, l->instruction_columns - used);
-		used = l->instruction_columns;
+	if (used < a->instruction_columns) {
+		text_spaces(l->out, a->instruction_columns - used);
+		used = a->instruction_columns;
 	}
 	fputs("  ", l->out);
-	paint(l, PAINT_NAME);
+	paint_begin(l, PAINT_NAME);
 	fputs("; ", l->out);
-	text_cell(l->out, comment.text, room_from(l, column + used + 4));
-	unpaint(l, PAINT_NAME);
+	text_cell(l->out, comment.text, listing_room(l, column + used + 4));
+	paint_end(l, PAINT_NAME);
 }
 
-static void print_instruction(struct asm_listing *l, const struct machine_piece *piece,
+static void print_instruction(struct asm_listing *a, const struct machine_piece *piece,
 			      const struct placed_instruction *in)
 {
-	double self = share(l, &in->self);
-	enum paint heat = paint_heat(self, l->hottest);
+	const struct listing *l = &a->l;
+	double self = listing_share(l, &in->self);
+	enum paint heat = paint_heat(l, self);
 	enum paint style = instruction_has_samples(in) ? PAINT_PLAIN : PAINT_DIM;
 
-	paint(l, heat);
-	fprintf(l->out, "%7s", figure_percent(self).text);
-	unpaint(l, heat);
+	paint_print(l, heat, "%7s", figure_percent(self).text);
 	if (in->self.samples)
 		fprintf(l->out, "  %7" PRIu64 "  ", in->self.samples);
 	else
 		text_spaces(l->out, 11);
-	paint(l, style);
+	paint_begin(l, style);
 	fprintf(l->out, "%*" PRIx64 "  ", l->digits, in->decoded->address);
-	print_text(l, piece, in);
-	unpaint(l, style);
+	print_text(a, piece, in);
+	paint_end(l, style);
 	fputc('\n', l->out);
 }
 
 /* Prints the gap for code of other lines. */
-static void print_gap(const struct asm_listing *l)
+static void print_gap(const struct listing *l)
 {
-	paint(l, PAINT_DIM);
-	fprintf(l->out, "%*s\n", (int)instruction_column(l) - 2, "--");
-	unpaint(l, PAINT_DIM);
+	paint_print(l, PAINT_DIM, "%*s\n", (int)instruction_column(l) - 2, "--");
 }
 
-static void print_skipped(const struct asm_listing *l, size_t nr)
+static void print_skipped(const struct listing *l, size_t nr)
 {
-	paint(l, PAINT_DIM);
-	fprintf(l->out, "%*s  %s without samples\n", (int)instruction_column(l) - 2,
-		"...", figure_count(nr, "instruction", "instructions").text);
-	unpaint(l, PAINT_DIM);
+	paint_print(l, PAINT_DIM, "%*s  %s without samples\n",
+		    (int)instruction_column(l) - 2, "...",
+		    figure_count(nr, "instruction", "instructions").text);
 }
 
-static const char *source_text(const struct asm_listing *l, struct profile_line place)
+static const char *source_text(const struct listing *l, struct profile_line place)
 {
 	const struct attribution *a = l->in->attribution;
 	const char *path = asm_place_file(l->in->profile, place);
@@ -331,8 +303,7 @@ static const char *source_text(const struct asm_listing *l, struct profile_line 
 }
 
 /* "line 17   13.7 %   row[x] = new;": no column of figures, for it is a sum. */
-static void print_line_heading(const struct asm_listing *l,
-			       const struct machine_piece *piece,
+static void print_line_heading(const struct listing *l, const struct machine_piece *piece,
 			       const struct asm_line *line)
 {
 	const struct profile *p = l->in->profile;
@@ -340,7 +311,7 @@ static void print_line_heading(const struct asm_listing *l,
 	const char *file = asm_place_file(p, line->place);
 	const char *own =
 		asm_place_file(p, (struct profile_line){.function = piece->function});
-	double self = share(l, &line->self);
+	double self = listing_share(l, &line->self);
 	char place[600];
 
 	if (!line->place.line)
@@ -351,31 +322,29 @@ static void print_line_heading(const struct asm_listing *l,
 	else
 		snprintf(place, sizeof(place), "line %" PRIu32, line->place.line);
 	fputc('\n', l->out);
-	paint(l, PAINT_BOLD);
-	text_cell(l->out, place, room_from(l, 20));
-	unpaint(l, PAINT_BOLD);
+	paint_cell(l, PAINT_BOLD, place, listing_room(l, 20));
 	fprintf(l->out, self > 0 ? "   %s %%" : "%s", figure_percent(self).text);
 	if (text) {
 		fputs("   ", l->out);
 		text += strspn(text, " \t");
-		paint(l, PAINT_BOLD);
-		text_cell(l->out, text, room_from(l, strlen(place) + 14));
-		unpaint(l, PAINT_BOLD);
+		paint_cell(l, PAINT_BOLD, text, listing_room(l, strlen(place) + 14));
 	}
 	fputc('\n', l->out);
 }
 
-static bool line_is_shown(const struct asm_listing *l, const struct asm_line *line)
+static bool line_is_shown(const struct listing *l, const struct asm_line *line)
 {
-	double self = share(l, &line->self), below = share(l, &line->below);
+	double self = listing_share(l, &line->self),
+	       below = listing_share(l, &line->below);
 
 	return (self > 0 && self >= l->opts->min_share) ||
 	       (below > 0 && below >= l->opts->min_share);
 }
 
-static void print_rows(struct asm_listing *l, const struct asm_lines *lines,
+static void print_rows(struct asm_listing *a, const struct asm_lines *lines,
 		       const struct asm_line *line)
 {
+	const struct listing *l = &a->l;
 	struct asm_rows rows = {lines, line, l->opts->context, 0};
 	const struct placed_instruction *last = NULL;
 	struct asm_row row;
@@ -386,13 +355,14 @@ static void print_rows(struct asm_listing *l, const struct asm_lines *lines,
 		else if (last && row.instruction != last + 1)
 			print_gap(l);
 		if (row.instruction)
-			print_instruction(l, lines->piece, row.instruction);
+			print_instruction(a, lines->piece, row.instruction);
 		last = row.instruction;
 	}
 }
 
-static void print_lines(struct asm_listing *l, const struct asm_lines *lines)
+static void print_lines(struct asm_listing *a, const struct asm_lines *lines)
 {
+	const struct listing *l = &a->l;
 	const struct machine_piece *piece = lines->piece;
 	struct weight rest = {0};
 	size_t nr_lines = 0, nr_instructions = 0;
@@ -407,24 +377,21 @@ static void print_lines(struct asm_listing *l, const struct asm_lines *lines)
 			continue;
 		}
 		print_line_heading(l, piece, line);
-		print_rows(l, lines, line);
+		print_rows(a, lines, line);
 	}
 	if (!nr_lines)
 		return;
-	paint(l, PAINT_DIM);
-	fprintf(l->out, "\n%7s           %*s  %s, %s, not shown\n",
-		figure_percent(share(l, &rest)).text, l->digits, "...",
-		figure_count(nr_lines, "more line", "more lines").text,
-		figure_count(nr_instructions, "instruction", "instructions").text);
-	unpaint(l, PAINT_DIM);
+	paint_print(l, PAINT_DIM, "\n%7s           %*s  %s, %s, not shown\n",
+		    figure_percent(listing_share(l, &rest)).text, l->digits, "...",
+		    figure_count(nr_lines, "more line", "more lines").text,
+		    figure_count(nr_instructions, "instruction", "instructions").text);
 }
 
 /* ---- pieces ---- */
 
-static void print_facts(const struct asm_listing *l, const struct machine_piece *piece)
+static void print_facts(const struct listing *l, const struct machine_piece *piece)
 {
 	const struct profile *p = l->in->profile;
-	const struct text_margins margins = {l->opts->width, 2, 2};
 	const char *object =
 		piece->code->mapping < p->nr_mappings
 			? base_name(p->mappings[piece->code->mapping].filename)
@@ -437,21 +404,20 @@ static void print_facts(const struct asm_listing *l, const struct machine_piece 
 	if (piece->nr)
 		snprintf(instructions, sizeof(instructions), "%s, ",
 			 figure_count(piece->nr, "instruction", "instructions").text);
-	paint(l, PAINT_DIM);
-	text_sentence(l->out, &margins,
-		      "%s%s; %s%" PRIu64 " bytes at %" PRIx64 "%s%.200s",
-		      figure_count(piece->self.samples, "sample", "samples").text, kernel,
-		      instructions, piece->code->size_bytes, piece->code->address,
-		      *object ? " in " : "", object);
-	unpaint(l, PAINT_DIM);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(l, 2, 2, "%s%s; %s%" PRIu64 " bytes at %" PRIx64 "%s%.200s",
+			 figure_count(piece->self.samples, "sample", "samples").text,
+			 kernel, instructions, piece->code->size_bytes,
+			 piece->code->address, *object ? " in " : "", object);
+	paint_end(l, PAINT_DIM);
 	if (*piece->note) {
-		paint(l, PAINT_WARNING);
-		text_sentence(l->out, &margins, "%s", piece->note);
-		unpaint(l, PAINT_WARNING);
+		paint_begin(l, PAINT_WARNING);
+		listing_sentence(l, 2, 2, "%s", piece->note);
+		paint_end(l, PAINT_WARNING);
 	}
 }
 
-static void print_piece_heading(const struct asm_listing *l,
+static void print_piece_heading(const struct listing *l,
 				const struct machine_piece *piece)
 {
 	const struct profile *p = l->in->profile;
@@ -461,26 +427,25 @@ static void print_piece_heading(const struct asm_listing *l,
 	size_t columns;
 
 	snprintf(figures, sizeof(figures), "   self %.1f %%",
-		 100 * share(l, &piece->self));
+		 100 * listing_share(l, &piece->self));
 	if (f && *f->filename)
 		snprintf(where, sizeof(where), f->start_line ? "%.4300s:%u" : "%.4300s",
 			 f->filename, f->start_line);
 	fputc('\n', l->out);
-	paint(l, PAINT_BOLD);
-	columns = text_cell(l->out, f && *f->name ? f->name : "[no name]",
-			    room_from(l, strlen(figures)));
-	unpaint(l, PAINT_BOLD);
+	columns = paint_cell(l, PAINT_BOLD, f && *f->name ? f->name : "[no name]",
+			     listing_room(l, strlen(figures)));
 	if (*where) {
 		fputs("  ", l->out);
 		text_cell_tail(l->out, where,
-			       room_from(l, columns + 2 + strlen(figures)));
+			       listing_room(l, columns + 2 + strlen(figures)));
 	}
 	fprintf(l->out, "%s\n", figures);
 	print_facts(l, piece);
 }
 
-static int print_piece(struct asm_listing *l, const struct machine_piece *piece)
+static int print_piece(struct asm_listing *a, const struct machine_piece *piece)
 {
+	struct listing *l = &a->l;
 	_cleanup_(asm_lines_deinit) struct asm_lines lines = {0};
 	uint64_t last = piece->nr ? piece->placed[piece->nr - 1].decoded->address : 0;
 
@@ -489,77 +454,73 @@ static int print_piece(struct asm_listing *l, const struct machine_piece *piece)
 		return 0;
 	if (asm_lines_init(&lines, l->in->profile, piece))
 		return -ENOMEM;
-	l->instruction_columns = widest_instruction(piece);
+	a->instruction_columns = widest_instruction(piece);
 	l->digits = 7;
 	for (last >>= 28; last; last >>= 4)
 		l->digits++;
 	fputc('\n', l->out);
-	paint(l, PAINT_DIM);
-	fprintf(l->out, " self %%  samples  %*s  instruction\n", l->digits, "address");
-	unpaint(l, PAINT_DIM);
-	print_lines(l, &lines);
+	paint_print(l, PAINT_DIM, " self %%  samples  %*s  instruction\n", l->digits,
+		    "address");
+	print_lines(a, &lines);
 	return 0;
 }
 
-static void print_legend(const struct asm_listing *l)
+static void print_legend(const struct listing *l)
 {
-	const struct text_margins margins = {l->opts->width, 0, 7};
-
 	fputc('\n', l->out);
-	paint(l, PAINT_DIM);
-	text_sentence(l->out, &margins,
-		      "self:  %s seen at the instruction, the kernel's on its behalf "
-		      "included",
-		      counted_name(l->in->attribution));
-	unpaint(l, PAINT_DIM);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(l, 0, 7,
+			 "self:  %s seen at the instruction, the kernel's on its behalf "
+			 "included",
+			 counted_name(l->in->attribution));
+	paint_end(l, PAINT_DIM);
 }
 
-static void print_closing(const struct asm_listing *l)
+static void print_closing(const struct asm_listing *a)
 {
+	const struct listing *l = &a->l;
 	const struct machine_code *m = l->in->machine_code;
-	const struct text_margins margins = {l->opts->width, 0, 0};
 
 	if (m->nr_left_out) {
-		paint(l, PAINT_DIM);
-		fprintf(l->out, "\n%s of code not shown, self %.1f %% together\n",
+		paint_print(
+			l, PAINT_DIM, "\n%s of code not shown, self %.1f %% together\n",
 			figure_count(m->nr_left_out, "more piece", "more pieces").text,
-			100 * share(l, &m->left_out));
-		unpaint(l, PAINT_DIM);
+			100 * listing_share(l, &m->left_out));
 	}
 	if (l->hottest <= 0)
 		return;
 	fputc('\n', l->out);
-	paint(l, PAINT_DIM);
-	text_sentence(l->out, &margins,
-		      "The cost sits on the instruction that waits for it: look for the "
-		      "slow load, division or call just before it, or for what computes "
-		      "its operands.");
-	if (l->has_hidden)
-		text_sentence(l->out, &margins,
-			      "\"?\" is an address that the JIT's linker wrote into the "
-			      "code after this copy was made.");
-	unpaint(l, PAINT_DIM);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(
+		l, 0, 0,
+		"The cost sits on the instruction that waits for it: look for the "
+		"slow load, division or call just before it, or for what computes "
+		"its operands.");
+	if (a->has_hidden)
+		listing_sentence(
+			l, 0, 0,
+			"\"?\" is an address that the JIT's linker wrote into the "
+			"code after this copy was made.");
+	paint_end(l, PAINT_DIM);
 }
 
 int render_asm(const struct render_input *in, const struct render_options *opts,
 	       FILE *out)
 {
 	const struct machine_code *m = in->machine_code;
-	struct asm_listing l = {.in = in, .opts = opts, .out = out};
+	struct asm_listing a = {.l = {.in = in, .opts = opts, .out = out}};
+	struct listing *l = &a.l;
 
 	for (size_t i = 0; i < m->nr; i++)
-		for (size_t k = 0; k < m->pieces[i].nr; k++) {
-			double self = share(&l, &m->pieces[i].placed[k].self);
-
-			l.hottest = self > l.hottest ? self : l.hottest;
-		}
-	render_head(in, opts, out);
-	print_legend(&l);
+		for (size_t k = 0; k < m->pieces[i].nr; k++)
+			listing_heat(l, listing_share(l, &m->pieces[i].placed[k].self));
+	render_head(l);
+	print_legend(l);
 	for (size_t i = 0; i < m->nr; i++)
-		if (print_piece(&l, &m->pieces[i]))
+		if (print_piece(&a, &m->pieces[i]))
 			return -ENOMEM;
-	print_closing(&l);
-	render_misses(in, opts, out);
+	print_closing(&a);
+	render_misses(l);
 	return render_finish(out);
 }
 

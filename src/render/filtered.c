@@ -73,10 +73,9 @@ static double share_left(const struct filtered *n)
 	return n->all.samples ? (double)n->left.samples / (double)n->all.samples : 0;
 }
 
-void filtered_print(const struct render_input *in, const struct text_margins *margins,
-		    FILE *out)
+void filtered_print(const struct listing *l, unsigned int margin)
 {
-	const struct filtered *n = in->filtered;
+	const struct filtered *n = l->in->filtered;
 	struct filter_text words = {""};
 	struct figure share;
 
@@ -85,13 +84,11 @@ void filtered_print(const struct render_input *in, const struct text_margins *ma
 	share = figure_percent(share_left(n));
 	say_matches(&words, n, false, "only ", " and ");
 	say_matches(&words, n, true, *words.text ? ", without " : "without ", " and ");
-	if (counts_samples(in->attribution))
-		text_sentence(out, margins, "%s: %s %% of %s", words.text,
-			      *share.text ? share.text : "0.0",
-			      figure_count(n->all.samples, "sample", "samples").text);
-	else
-		text_sentence(out, margins, "%s: %s %% of the profile", words.text,
-			      *share.text ? share.text : "0.0");
+	listing_sentence(l, margin, margin, "%s: %s %% of %s", words.text,
+			 *share.text ? share.text : "0.0",
+			 counts_samples(l->in->attribution)
+				 ? figure_count(n->all.samples, "sample", "samples").text
+				 : "the profile");
 }
 
 json_t *filtered_value(struct json_builder *b, const struct filtered *n)

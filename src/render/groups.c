@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "render/figure.h"
-#include "render/paint.h"
+#include "render/listing.h"
 #include "render/text.h"
 
 #define ID_LENGTH 32 /* hexadecimal digits from which on an id is shortened */
@@ -279,12 +279,11 @@ struct group_widths {
 	size_t last; /* last used column */
 };
 
-static bool is_shown(const struct render_input *in, const struct render_options *opts,
-		     const struct group *g)
+static bool is_shown(const struct listing *l, const struct group *g)
 {
-	double share = share_of(in->attribution, &g->self);
+	double share = listing_share(l, &g->self);
 
-	return share > 0 && share >= opts->min_share;
+	return share > 0 && share >= l->opts->min_share;
 }
 
 /* Shrinks the widest columns to fit a narrow terminal; the last one takes the rest. */
@@ -313,18 +312,17 @@ static void shrink(struct group_widths *w, size_t width)
 					 : MIN_TEXT;
 }
 
-static struct group_widths measure(const struct render_input *in,
-				   const struct render_options *opts)
+static struct group_widths measure(const struct listing *l)
 {
-	const struct groups *groups = in->groups;
+	const struct groups *groups = l->in->groups;
 	struct group_widths w = {.of = {1}};
 
 	for (size_t i = 0; i < groups->nr; i++) {
-		if (!is_shown(in, opts, &groups->items[i]))
+		if (!is_shown(l, &groups->items[i]))
 			continue;
 		for (int c = 0; c < NR_COLUMNS; c++) {
 			struct group_name cell = cell_of(
-				opts, groups->by, &groups->items[i], (enum column)c);
+				l->opts, groups->by, &groups->items[i], (enum column)c);
 			size_t columns = text_columns(cell.text, MAX_TEXT);
 
 			w.of[c] = columns > w.of[c] ? columns : w.of[c];
@@ -339,13 +337,12 @@ static struct group_widths measure(const struct render_input *in,
 		w.of[c] = w.of[c] > MAX_TEXT ? MAX_TEXT : w.of[c];
 		w.last = (size_t)c;
 	}
-	shrink(&w, opts->width);
+	shrink(&w, l->opts->width);
 	return w;
 }
 
-static void print_figures(const struct render_input *in,
-			  const struct render_options *opts, const struct weight *self,
-			  const struct weight *with_line, enum paint heat, FILE *out)
+static void print_figures(const struct listing *l, const struct weight *self,
+			  const struct weight *with_line, enum paint heat)
 {
 	char seconds[32] = "";
 	double of_own = self->cpu_ns ? (double)with_line->cpu_ns / (double)self->cpu_ns
@@ -355,58 +352,54 @@ static void print_figures(const struct render_input *in,
 
 	if (self->cpu_ns)
 		snprintf(seconds, sizeof(seconds), "%.2f", (double)self->cpu_ns / 1e9);
-	paint_begin(out, opts->colour, heat);
-	fprintf(out, "%6s", figure_percent(share_of(in->attribution, self)).text);
-	paint_end(out, opts->colour, heat);
-	fprintf(out, "  %8s  %7" PRIu64 "  %6s  ", seconds, self->samples,
+	paint_print(l, heat, "%6s", figure_percent(listing_share(l, self)).text);
+	fprintf(l->out, "  %8s  %7" PRIu64 "  %6s  ", seconds, self->samples,
 		figure_percent(of_own).text);
 }
 
-static void print_row(const struct render_input *in, const struct render_options *opts,
-		      const struct group_widths *w, const struct group *g, double hottest,
-		      FILE *out)
+static void print_row(const struct listing *l, const struct group_widths *w,
+		      const struct group *g)
 {
-	double share = share_of(in->attribution, &g->self);
+	double share = listing_share(l, &g->self);
 	size_t gap = 0;
 
-	print_figures(in, opts, &g->self, &g->with_line, paint_heat(share, hottest), out);
+	print_figures(l, &g->self, &g->with_line, paint_heat(l, share));
 	for (size_t c = 0; c <= w->last; c++) {
-		struct group_name cell = cell_of(opts, in->groups->by, g, (enum column)c);
+		struct group_name cell =
+			cell_of(l->opts, l->in->groups->by, g, (enum column)c);
 		size_t columns;
 
 		if (c < w->last && !w->of[c])
 			continue;
 		if (*cell.text)
-			text_spaces(out, gap);
-		columns = c == COLUMN_EXE || in->groups->by == GROUP_BY_CGROUP
-				  ? text_cell_tail(out, cell.text, w->of[c])
-				  : text_cell(out, cell.text, w->of[c]);
+			text_spaces(l->out, gap);
+		columns = c == COLUMN_EXE || l->in->groups->by == GROUP_BY_CGROUP
+				  ? text_cell_tail(l->out, cell.text, w->of[c])
+				  : text_cell(l->out, cell.text, w->of[c]);
 		if (*cell.text)
 			gap = 0;
 		if (c < w->last)
 			gap += w->of[c] - columns + 2;
 	}
-	fputc('\n', out);
+	fputc('\n', l->out);
 }
 
-static void print_heading(const struct render_input *in,
-			  const struct render_options *opts, const struct group_widths *w,
-			  FILE *out)
+static void print_heading(const struct listing *l, const struct group_widths *w)
 {
-	paint_begin(out, opts->colour, PAINT_DIM);
-	fprintf(out, "%s     CPU s  samples  line %%  ",
-		counts_samples(in->attribution) ? " CPU %" : "     %");
+	paint_begin(l, PAINT_DIM);
+	fprintf(l->out, "%s     CPU s  samples  line %%  ",
+		counts_samples(l->in->attribution) ? " CPU %" : "     %");
 	for (size_t c = 0; c <= w->last; c++) {
-		const char *heading = heading_of(in->groups->by, (enum column)c);
+		const char *heading = heading_of(l->in->groups->by, (enum column)c);
 
 		if (c < w->last && !w->of[c])
 			continue;
-		fputs(heading, out);
+		fputs(heading, l->out);
 		if (c < w->last)
-			text_spaces(out, w->of[c] - strlen(heading) + 2);
+			text_spaces(l->out, w->of[c] - strlen(heading) + 2);
 	}
-	paint_end(out, opts->colour, PAINT_DIM);
-	fputc('\n', out);
+	paint_end(l, PAINT_DIM);
+	fputc('\n', l->out);
 }
 
 static const char *count_words(enum group_by by, size_t nr)
@@ -426,29 +419,28 @@ static const char *count_words(enum group_by by, size_t nr)
 	return words[by][nr != 1];
 }
 
-void groups_table(const struct render_input *in, const struct render_options *opts,
-		  FILE *out)
+void groups_table(struct listing *l)
 {
-	const struct groups *groups = in->groups;
-	struct group_widths w = measure(in, opts);
+	const struct groups *groups = l->in->groups;
+	struct group_widths w = measure(l);
 	struct weight rest = {0}, rest_with_line = {0};
 	size_t nr_rest = 0;
-	double hottest = groups->nr ? share_of(in->attribution, &groups->items[0].self)
-				    : 0;
 
-	fputc('\n', out);
-	paint_begin(out, opts->colour, PAINT_DIM);
-	text_sentence(out, &(struct text_margins){opts->width, 0, 8},
-		      "line %%: of its own %s, what is charged to a source line",
-		      counted_name(in->attribution));
-	paint_end(out, opts->colour, PAINT_DIM);
-	fputc('\n', out);
-	print_heading(in, opts, &w, out);
+	if (groups->nr)
+		l->hottest = listing_share(l, &groups->items[0].self);
+	fputc('\n', l->out);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(l, 0, 8,
+			 "line %%: of its own %s, what is charged to a source line",
+			 counted_name(l->in->attribution));
+	paint_end(l, PAINT_DIM);
+	fputc('\n', l->out);
+	print_heading(l, &w);
 	for (size_t i = 0; i < groups->nr; i++) {
 		const struct group *g = &groups->items[i];
 
-		if (is_shown(in, opts, g)) {
-			print_row(in, opts, &w, g, hottest, out);
+		if (is_shown(l, g)) {
+			print_row(l, &w, g);
 			continue;
 		}
 		nr_rest++;
@@ -457,8 +449,8 @@ void groups_table(const struct render_input *in, const struct render_options *op
 	}
 	if (!nr_rest)
 		return;
-	paint_begin(out, opts->colour, PAINT_DIM);
-	print_figures(in, opts, &rest, &rest_with_line, PAINT_PLAIN, out);
-	fprintf(out, "and %zu %s\n", nr_rest, count_words(groups->by, nr_rest));
-	paint_end(out, opts->colour, PAINT_DIM);
+	paint_begin(l, PAINT_DIM);
+	print_figures(l, &rest, &rest_with_line, PAINT_PLAIN);
+	fprintf(l->out, "and %zu %s\n", nr_rest, count_words(groups->by, nr_rest));
+	paint_end(l, PAINT_DIM);
 }

@@ -16,7 +16,7 @@
 #include "base/escape.h"
 #include "render/figure.h"
 #include "render/filtered.h"
-#include "render/paint.h"
+#include "render/listing.h"
 #include "render/text.h"
 
 #define TITLE          "lineburn: "
@@ -24,10 +24,8 @@
 
 #define WORTH_SKIPPING 0.8 /* suggest skipping below this share of the program itself */
 
-static struct text_margins margins_of(const struct render_options *opts)
-{
-	return (struct text_margins){opts->width, TITLE_COLUMN, TITLE_COLUMN};
-}
+/* One sentence below the first line. */
+#define SAY(l, ...) listing_sentence(l, TITLE_COLUMN, TITLE_COLUMN, __VA_ARGS__)
 
 static struct weight phases_sum(const struct phases *phases)
 {
@@ -97,12 +95,9 @@ static void describe_time(char *buf, size_t size, const struct render_input *in,
 			 cpu.text, wall.text, cpus);
 }
 
-static void print_first_line(const struct render_input *in,
-			     const struct render_options *opts, const struct summary *s,
-			     FILE *out)
+static void print_first_line(const struct listing *l, const struct summary *s)
 {
-	const struct attribution *a = in->attribution;
-	struct text_margins margins = {opts->width, 0, TITLE_COLUMN};
+	const struct attribution *a = l->in->attribution;
 	char rate[48] = "", time[192];
 
 	if (s->lowest_hz > 0)
@@ -111,29 +106,27 @@ static void print_first_line(const struct render_input *in,
 	else if (s->freq_hz > 0)
 		snprintf(rate, sizeof(rate), " at %.*f Hz", s->freq_hz < 10 ? 1 : 0,
 			 s->freq_hz);
-	describe_time(time, sizeof(time), in, s);
+	describe_time(time, sizeof(time), l->in, s);
 
-	paint_begin(out, opts->colour, PAINT_BOLD);
+	paint_begin(l, PAINT_BOLD);
 	if (!counts_samples(a) && !strcmp(a->counted.unit, "count"))
-		text_sentence(out, &margins, TITLE "%" PRIu64 " %s", a->all.samples,
-			      a->counted.type);
+		listing_sentence(l, 0, TITLE_COLUMN, TITLE "%" PRIu64 " %s",
+				 a->all.samples, a->counted.type);
 	else if (counts_samples(a))
-		text_sentence(out, &margins, TITLE "%s%s: %s",
-			      figure_count(a->all.samples, "sample", "samples").text,
-			      rate, time);
+		listing_sentence(l, 0, TITLE_COLUMN, TITLE "%s%s: %s",
+				 figure_count(a->all.samples, "sample", "samples").text,
+				 rate, time);
 	else
-		text_sentence(out, &margins, TITLE "%" PRIu64 " %s of %s", a->all.samples,
-			      a->counted.unit, a->counted.type);
-	paint_end(out, opts->colour, PAINT_BOLD);
+		listing_sentence(l, 0, TITLE_COLUMN, TITLE "%" PRIu64 " %s of %s",
+				 a->all.samples, a->counted.unit, a->counted.type);
+	paint_end(l, PAINT_BOLD);
 }
 
 /* "94.1 % with a source line, ..." and "0 samples lost, 45 ticks missed (0.9 %)" */
-static void print_shares(const struct render_input *in, const struct render_options *opts,
-			 const struct summary *s, FILE *out)
+static void print_shares(const struct listing *l, const struct summary *s)
 {
-	const struct attribution *a = in->attribution;
-	const struct profile_losses *l = &in->profile->extra.losses;
-	struct text_margins margins = margins_of(opts);
+	const struct attribution *a = l->in->attribution;
+	const struct profile_losses *losses = &l->in->profile->extra.losses;
 	char overlap[96] = "";
 
 	if (a->kernel.samples)
@@ -144,20 +137,20 @@ static void print_shares(const struct render_input *in, const struct render_opti
 			 "%s %.1f %% with an incomplete stack",
 			 a->kernel.samples ? "," : ";",
 			 100 * share_of(a, &a->incomplete_stacks));
-	text_sentence(out, &margins,
-		      "%.1f %% with a source line, %.1f %% function only, %.1f %% "
-		      "unknown%s",
-		      100 * share_of(a, &a->with_line),
-		      100 * share_of(a, &a->function_only),
-		      100 * share_of(a, &a->unknown), overlap);
-	if (!in->profile->extra.present)
-		text_sentence(out, &margins, "losses are not known");
+	SAY(l,
+	    "%.1f %% with a source line, %.1f %% function only, %.1f %% "
+	    "unknown%s",
+	    100 * share_of(a, &a->with_line), 100 * share_of(a, &a->function_only),
+	    100 * share_of(a, &a->unknown), overlap);
+	if (!l->in->profile->extra.present)
+		SAY(l, "losses are not known");
 	else
-		text_sentence(out, &margins, "%s lost, %s missed (%.1f %%)%s",
-			      figure_count(s->lost, "sample", "samples").text,
-			      figure_missed(a, l->missed).text,
-			      l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0,
-			      in->filtered ? ", in the whole recording" : "");
+		SAY(l, "%s lost, %s missed (%.1f %%)%s",
+		    figure_count(s->lost, "sample", "samples").text,
+		    figure_missed(a, losses->missed).text,
+		    losses->due ? 100.0 * (double)losses->missed / (double)losses->due
+				: 0.0,
+		    l->in->filtered ? ", in the whole recording" : "");
 }
 
 /* "import 31.2 %, Numba compilation 40.1 %": describes the phases with samples. */
@@ -179,13 +172,11 @@ static void describe_phases(char *buf, size_t size, const struct phases *phases)
 }
 
 /* Prints what a Python program spends before its own work. */
-static void print_phases(const struct render_input *in, const struct render_options *opts,
-			 FILE *out)
+static void print_phases(const struct listing *l)
 {
-	const struct phases *phases = in->phases;
-	const char *target = in->profile->extra.target;
+	const struct phases *phases = l->in->phases;
+	const char *target = l->in->profile->extra.target;
 	bool is_machine = target && !strcmp(target, "-a");
-	struct text_margins margins = margins_of(opts);
 	char spent[128];
 	double rest;
 
@@ -194,22 +185,18 @@ static void print_phases(const struct render_input *in, const struct render_opti
 	describe_phases(spent, sizeof(spent), phases);
 	rest = phase_share(phases, PHASE_REST);
 	if (phases->left_out)
-		text_sentence(out, &margins, "left out: %s",
-			      *spent ? spent
-				     : "nothing: no import, no compilation by Numba");
+		SAY(l, "left out: %s",
+		    *spent ? spent : "nothing: no import, no compilation by Numba");
 	else
-		text_sentence(
-			out, &margins, "%s, %s %.1f %%%s", spent,
-			is_machine ? "everything else" : "the program itself", 100 * rest,
-			rest < WORTH_SKIPPING ? "; --skip-compile shows that alone" : "");
+		SAY(l, "%s, %s %.1f %%%s", spent,
+		    is_machine ? "everything else" : "the program itself", 100 * rest,
+		    rest < WORTH_SKIPPING ? "; --skip-compile shows that alone" : "");
 }
 
 /* Prints the command or the requested target, and the profile's file. */
-static void print_origin(const struct render_input *in, const struct render_options *opts,
-			 FILE *out)
+static void print_origin(const struct listing *l)
 {
-	const struct profile_extra *extra = &in->profile->extra;
-	struct text_margins margins = margins_of(opts);
+	const struct profile_extra *extra = &l->in->profile->extra;
 	char buf[2048] = "";
 	bool has_room = true;
 
@@ -219,11 +206,11 @@ static void print_origin(const struct render_input *in, const struct render_opti
 		has_room = text_append(buf, sizeof(buf), quote ? " '%s'" : " %s", *arg);
 	}
 	if (*buf)
-		text_sentence(out, &margins, "command:%s", buf);
+		SAY(l, "command:%s", buf);
 	else if (extra->target && *extra->target)
-		text_sentence(out, &margins, "recorded: %s", extra->target);
-	if (in->file_name)
-		text_sentence(out, &margins, "file: %s", in->file_name);
+		SAY(l, "recorded: %s", extra->target);
+	if (l->in->file_name)
+		SAY(l, "file: %s", l->in->file_name);
 }
 
 static const struct attribution_line *hottest_line(const struct attribution *a)
@@ -240,71 +227,61 @@ static const struct attribution_line *hottest_line(const struct attribution *a)
 	return best && best->self.samples ? best : NULL;
 }
 
-static void warn_of_few_samples(const struct render_input *in,
-				const struct render_options *opts, FILE *out)
+static void warn_of_few_samples(const struct listing *l)
 {
-	const struct attribution *a = in->attribution;
+	const struct attribution *a = l->in->attribution;
 	const struct attribution_line *hottest = hottest_line(a);
-	struct text_margins margins = margins_of(opts);
 	const char *remedy = "Record for longer, or with a higher -F.";
 
-	paint_begin(out, opts->colour, PAINT_WARNING);
+	paint_begin(l, PAINT_WARNING);
 	if (hottest)
-		text_sentence(out, &margins,
-			      "Only %s, so shares are rough: the %.1f %% of the hottest "
-			      "line may in truth be anything from %.0f %% to %.0f %%. %s",
-			      figure_count(a->all.samples, "sample", "samples").text,
-			      100 * share_of(a, &hottest->self), 100 * hottest->ci95_low,
-			      100 * hottest->ci95_high, remedy);
+		SAY(l,
+		    "Only %s, so shares are rough: the %.1f %% of the hottest "
+		    "line may in truth be anything from %.0f %% to %.0f %%. %s",
+		    figure_count(a->all.samples, "sample", "samples").text,
+		    100 * share_of(a, &hottest->self), 100 * hottest->ci95_low,
+		    100 * hottest->ci95_high, remedy);
 	else
-		text_sentence(out, &margins, "Only %s, so shares are rough. %s",
-			      figure_count(a->all.samples, "sample", "samples").text,
-			      remedy);
-	paint_end(out, opts->colour, PAINT_WARNING);
+		SAY(l, "Only %s, so shares are rough. %s",
+		    figure_count(a->all.samples, "sample", "samples").text, remedy);
+	paint_end(l, PAINT_WARNING);
 }
 
-static void say_no_samples(const struct render_input *in,
-			   const struct render_options *opts, const struct summary *s,
-			   FILE *out)
+static void say_no_samples(const struct listing *l, const struct summary *s)
 {
-	struct text_margins margins = {opts->width, 0, TITLE_COLUMN};
-	bool left_out = is_left_out(in);
+	bool left_out = is_left_out(l->in);
 
-	paint_begin(out, opts->colour, PAINT_BOLD);
-	text_sentence(out, &margins, TITLE "no samples%s%s%s", s->wall_ns ? " in " : "",
-		      s->wall_ns ? figure_time(s->wall_ns).text : "",
-		      left_out ? " but of what is left out" : "");
-	paint_end(out, opts->colour, PAINT_BOLD);
-	margins.first = TITLE_COLUMN;
-	filtered_print(in, &margins, out);
-	print_phases(in, opts, out);
-	print_origin(in, opts, out);
+	paint_begin(l, PAINT_BOLD);
+	listing_sentence(l, 0, TITLE_COLUMN, TITLE "no samples%s%s%s",
+			 s->wall_ns ? " in " : "",
+			 s->wall_ns ? figure_time(s->wall_ns).text : "",
+			 left_out ? " but of what is left out" : "");
+	paint_end(l, PAINT_BOLD);
+	filtered_print(l, TITLE_COLUMN);
+	print_phases(l);
+	print_origin(l);
 	if (left_out)
-		text_sentence(out, &margins, "Without --skip-compile they are listed.");
+		SAY(l, "Without --skip-compile they are listed.");
 	else
-		text_sentence(
-			out, &margins,
-			"What was recorded used no CPU, or too little to be met by "
-			"a tick: waiting is not sampled. Record for longer, or with "
-			"a higher -F.");
+		SAY(l, "What was recorded used no CPU, or too little to be met by "
+		       "a tick: waiting is not sampled. Record for longer, or with "
+		       "a higher -F.");
 }
 
-void render_head(const struct render_input *in, const struct render_options *opts,
-		 FILE *out)
+void render_head(const struct listing *l)
 {
-	const struct attribution *a = in->attribution;
-	struct summary s = summary_of(in->profile);
-	struct text_margins margins = margins_of(opts);
+	const struct attribution *a = l->in->attribution;
+	struct summary s = summary_of(l->in->profile);
 
 	if (!a->all.samples && !a->all.cpu_ns) {
-		say_no_samples(in, opts, &s, out);
+		say_no_samples(l, &s);
 		return;
 	}
-	print_first_line(in, opts, &s, out);
-	filtered_print(in, &margins, out);
-	print_shares(in, opts, &s, out);
-	print_phases(in, opts, out);
-	print_origin(in, opts, out);
+	print_first_line(l, &s);
+	filtered_print(l, TITLE_COLUMN);
+	print_shares(l, &s);
+	print_phases(l);
+	print_origin(l);
 	if (counts_samples(a) && a->all.samples && a->all.samples < RENDER_FEW_SAMPLES)
-		warn_of_few_samples(in, opts, out);
+		warn_of_few_samples(l);
 }

@@ -2,7 +2,7 @@
 #include "render/legend.h"
 
 #include "render/figure.h"
-#include "render/paint.h"
+#include "render/listing.h"
 #include "render/text.h"
 
 /* Printed after what is counted: "CPU". */
@@ -48,11 +48,9 @@ static void describe_limits(char *buf, size_t size, const struct attribution *a)
 		buf[0] = '\0';
 }
 
-void legend_of_lines(const struct render_input *in, const struct render_options *opts,
-		     bool no_code, FILE *out)
+void legend_of_lines(const struct listing *l, bool no_code)
 {
-	const struct attribution *a = in->attribution;
-	const struct text_margins margins = {opts->width, 0, 7};
+	const struct attribution *a = l->in->attribution;
 	double margin = widest_margin(a);
 	char certainty[64] = "", limits[128];
 
@@ -61,38 +59,34 @@ void legend_of_lines(const struct render_input *in, const struct render_options 
 		snprintf(certainty, sizeof(certainty), "; good to +-%.1f points",
 			 100 * margin);
 	describe_limits(limits, sizeof(limits), a);
-	fputc('\n', out);
-	paint_begin(out, opts->colour, PAINT_DIM);
-	text_sentence(out, &margins, "self:  %s %s%s", counted_name(a),
-		      self_words[a->options.charge], certainty);
-	text_sentence(out, &margins,
-		      "total: %s while the line is anywhere on the stack%s",
-		      counted_name(a), limits);
+	fputc('\n', l->out);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(l, 0, 7, "self:  %s %s%s", counted_name(a),
+			 self_words[a->options.charge], certainty);
+	listing_sentence(l, 0, 7, "total: %s while the line is anywhere on the stack%s",
+			 counted_name(a), limits);
 	if (no_code)
-		text_sentence(
-			out, &margins,
+		listing_sentence(
+			l, 0, 7,
 			"%s      no machine code of its own: a declaration, optimised "
 			"away, or merged into another line; that is not 0 %%",
-			legend_no_code_sign(opts));
-	paint_end(out, opts->colour, PAINT_DIM);
+			legend_no_code_sign(l->opts));
+	paint_end(l, PAINT_DIM);
 }
 
-void legend_of_functions(const struct render_input *in, const struct render_options *opts,
-			 FILE *out)
+void legend_of_functions(const struct listing *l)
 {
-	const struct attribution *a = in->attribution;
-	const struct text_margins margins = {opts->width, 0, 7};
+	const struct attribution *a = l->in->attribution;
 	char limits[128];
 
 	describe_limits(limits, sizeof(limits), a);
-	fputc('\n', out);
-	paint_begin(out, opts->colour, PAINT_DIM);
-	text_sentence(out, &margins, "self:  %s in the function itself%s",
-		      counted_name(a),
-		      a->options.kernel ? "" : " and in the kernel on its behalf");
-	text_sentence(out, &margins,
-		      "total: %s while the function is anywhere on the stack%s",
-		      counted_name(a), limits);
-	paint_end(out, opts->colour, PAINT_DIM);
-	fputc('\n', out);
+	fputc('\n', l->out);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(l, 0, 7, "self:  %s in the function itself%s", counted_name(a),
+			 a->options.kernel ? "" : " and in the kernel on its behalf");
+	listing_sentence(l, 0, 7,
+			 "total: %s while the function is anywhere on the stack%s",
+			 counted_name(a), limits);
+	paint_end(l, PAINT_DIM);
+	fputc('\n', l->out);
 }

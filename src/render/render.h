@@ -83,6 +83,8 @@ const struct render_format *render_format_find(const char *command, const char *
 
 /* Parts that several formats share. */
 
+struct listing;
+
 /**
  * Flushes @out. Return: 0, -EPIPE when the reader has closed, or another -errno; -EIO
  * when an earlier write failed for a reason no longer known.
@@ -93,10 +95,8 @@ int render_finish(FILE *out);
 bool render_has_file(const struct render_options *opts, const char *path);
 
 /** Prints the opening lines: samples, CPU of wall, what is not visible. */
-void render_head(const struct render_input *in, const struct render_options *opts,
-		 FILE *out);
+void render_head(const struct listing *l);
 /** Prints the closing lines: misses, losses, warnings, each with its remedy. */
-void render_misses(const struct render_input *in, const struct render_options *opts,
-		   FILE *out);
+void render_misses(const struct listing *l);
 
 #endif

@@ -3,10 +3,9 @@
 #ifndef LB_RENDER_REPORT_H
 #define LB_RENDER_REPORT_H
 
-#include "render/render.h"
+#include "render/listing.h"
 
 /** Prints at most @max_rows (0: all) functions of at least opts->min_share. */
-void functions_table(const struct render_input *in, const struct render_options *opts,
-		     size_t max_rows, FILE *out);
+void functions_table(struct listing *l, size_t max_rows);
 
 #endif
