@@ -19,9 +19,7 @@
 #include "render/asm.h"
 #include "render/figure.h"
 #include "render/hunk.h"
-#include "render/legend.h"
 #include "render/listing.h"
-#include "render/report.h"
 #include "render/text.h"
 
 #define MAX_FALLBACK_FUNCTIONS 20

@@ -10,12 +10,12 @@
  *    30.3     30.3  |- cblas_dgemm (libopenblas.so)  /app/train.py:12
  *              1.2  `- ... 14 more
  */
-#include "render/call_tree.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "render/figure.h"
+#include "render/json_value.h"
 #include "render/listing.h"
 #include "render/text.h"
 

@@ -5,10 +5,6 @@
 
 #include "analyze/groups.h"
 #include "render/json_value.h"
-#include "render/listing.h"
-
-/** Prints the groups of at least opts->min_share, and the sum of the others. */
-void groups_table(struct listing *l);
 
 /** The array of groups, all of them. */
 json_t *groups_value(struct json_builder *b, const struct groups *groups);

@@ -15,9 +15,8 @@
 
 #include "base/escape.h"
 #include "render/figure.h"
-#include "render/filtered.h"
+#include "render/groups.h"
 #include "render/listing.h"
-#include "render/text.h"
 
 #define TITLE          "lineburn: "
 #define TITLE_COLUMN   (sizeof(TITLE) - 1)
@@ -93,6 +92,91 @@ static void describe_time(char *buf, size_t size, const struct render_input *in,
 	else
 		snprintf(buf, size, "CPU %s in %s wall%s; waiting is not sampled",
 			 cpu.text, wall.text, cpus);
+}
+
+/* ---- which samples were kept ---- */
+
+/* "only container web (3f2a8c9d0e1f): 34.9 % of 12000 samples" */
+struct filter_text {
+	char text[1500];
+};
+
+static void say(struct filter_text *w, const char *text)
+{
+	text_append(w->text, sizeof(w->text), "%s", text);
+}
+
+/* "web (3f2a8c9d0e1f)", "3f2 (2 containers)", "wbe (matches nothing)" */
+static void say_match(struct filter_text *w, const struct filter_match *m)
+{
+	bool is_container = m->filter.kind == FILTER_CONTAINER;
+	bool is_id = is_container || m->filter.kind == FILTER_POD;
+	char what[600];
+
+	snprintf(what, sizeof(what), "%.250s", m->filter.value);
+	if (!strcmp(what, "-"))
+		snprintf(what, sizeof(what), "(none)");
+	else if (m->nr == 1 && is_container)
+		snprintf(what, sizeof(what), "%.250s%s%.250s%s",
+			 *m->name ? m->name : container_short_id(m->id).text,
+			 *m->name ? " (" : "",
+			 *m->name ? container_short_id(m->id).text : "",
+			 *m->name ? ")" : "");
+	say(w, what);
+	if (!m->nr)
+		say(w, " (matches nothing)");
+	if (m->nr < 2 || !is_id)
+		return;
+	snprintf(what, sizeof(what), " (%" PRIu32 " %ss)", m->nr,
+		 filter_kind_names[m->filter.kind]);
+	say(w, what);
+}
+
+/* "only container web or db, comm nginx*": of each kind, one filter or another. */
+static void say_matches(struct filter_text *w, const struct filtered *n, bool exclude,
+			const char *first, const char *next)
+{
+	const struct filter_match *last = NULL;
+
+	for (size_t i = 0; i < n->nr_matches; i++) {
+		const struct filter_match *m = &n->matches[i];
+
+		if (m->filter.exclude != exclude)
+			continue;
+		if (last && last->filter.kind == m->filter.kind) {
+			say(w, " or ");
+		} else {
+			say(w, last ? next : first);
+			say(w, filter_kind_names[m->filter.kind]);
+			say(w, " ");
+		}
+		say_match(w, m);
+		last = m;
+	}
+}
+
+static double share_left(const struct filtered *n)
+{
+	if (n->all.cpu_ns)
+		return (double)n->left.cpu_ns / (double)n->all.cpu_ns;
+	return n->all.samples ? (double)n->left.samples / (double)n->all.samples : 0;
+}
+
+static void print_filters(const struct listing *l)
+{
+	const struct filtered *n = l->in->filtered;
+	struct filter_text words = {""};
+	struct figure share;
+
+	if (!n)
+		return;
+	share = figure_percent(share_left(n));
+	say_matches(&words, n, false, "only ", " and ");
+	say_matches(&words, n, true, *words.text ? ", without " : "without ", " and ");
+	SAY(l, "%s: %s %% of %s", words.text, *share.text ? share.text : "0.0",
+	    counts_samples(l->in->attribution)
+		    ? figure_count(n->all.samples, "sample", "samples").text
+		    : "the profile");
 }
 
 static void print_first_line(const struct listing *l, const struct summary *s)
@@ -257,7 +341,7 @@ static void say_no_samples(const struct listing *l, const struct summary *s)
 			 s->wall_ns ? figure_time(s->wall_ns).text : "",
 			 left_out ? " but of what is left out" : "");
 	paint_end(l, PAINT_BOLD);
-	filtered_print(l, TITLE_COLUMN);
+	print_filters(l);
 	print_phases(l);
 	print_origin(l);
 	if (left_out)
@@ -278,10 +362,98 @@ void render_head(const struct listing *l)
 		return;
 	}
 	print_first_line(l, &s);
-	filtered_print(l, TITLE_COLUMN);
+	print_filters(l);
 	print_shares(l, &s);
 	print_phases(l);
 	print_origin(l);
 	if (counts_samples(a) && a->all.samples && a->all.samples < RENDER_FEW_SAMPLES)
 		warn_of_few_samples(l);
+}
+
+/* ---- the legend below it ---- */
+
+/* Printed after what is counted: "CPU". */
+static const char *const self_words[] = {
+	[CHARGE_LINE] =
+		"on the line itself and in what it calls that has no source lines",
+	[CHARGE_MINE] = "on the line itself and in the libraries that it calls",
+	[CHARGE_LEAF] = "of the line's own instructions, nothing that it calls",
+};
+
+/* Returns half the widest 95 % interval: the largest margin of any share. */
+static double widest_margin(const struct attribution *a)
+{
+	double margin = 0;
+
+	for (size_t i = 0; i < a->nr_files; i++)
+		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
+			const struct attribution_line *line = &a->files[i].lines[j];
+			double half = (line->ci95_high - line->ci95_low) / 2;
+
+			margin = half > margin ? half : margin;
+		}
+	return margin;
+}
+
+const char *legend_no_code_sign(const struct render_options *opts)
+{
+	return opts->utf8 ? "\u00b7" : ".";
+}
+
+/* Describes what totals lack: callers missing in incomplete stacks. */
+static void describe_limits(char *buf, size_t size, const struct attribution *a)
+{
+	struct figure share = figure_percent(share_of(a, &a->incomplete_stacks));
+
+	if (*share.text)
+		snprintf(
+			buf, size,
+			"; %s %% of it has an incomplete stack, so totals of callers may "
+			"be that much too low",
+			share.text);
+	else
+		buf[0] = '\0';
+}
+
+void legend_of_lines(const struct listing *l, bool no_code)
+{
+	const struct attribution *a = l->in->attribution;
+	double margin = widest_margin(a);
+	char certainty[64] = "", limits[128];
+
+	/* With few samples the head has already explained it, and better. */
+	if (counts_samples(a) && a->all.samples >= RENDER_FEW_SAMPLES && margin > 0)
+		snprintf(certainty, sizeof(certainty), "; good to +-%.1f points",
+			 100 * margin);
+	describe_limits(limits, sizeof(limits), a);
+	fputc('\n', l->out);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(l, 0, 7, "self:  %s %s%s", counted_name(a),
+			 self_words[a->options.charge], certainty);
+	listing_sentence(l, 0, 7, "total: %s while the line is anywhere on the stack%s",
+			 counted_name(a), limits);
+	if (no_code)
+		listing_sentence(
+			l, 0, 7,
+			"%s      no machine code of its own: a declaration, optimised "
+			"away, or merged into another line; that is not 0 %%",
+			legend_no_code_sign(l->opts));
+	paint_end(l, PAINT_DIM);
+}
+
+void legend_of_functions(const struct listing *l)
+{
+	const struct attribution *a = l->in->attribution;
+	char limits[128];
+
+	describe_limits(limits, sizeof(limits), a);
+	fputc('\n', l->out);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(l, 0, 7, "self:  %s in the function itself%s", counted_name(a),
+			 a->options.kernel ? "" : " and in the kernel on its behalf");
+	listing_sentence(l, 0, 7,
+			 "total: %s while the function is anywhere on the stack%s",
+			 counted_name(a), limits);
+	paint_end(l, PAINT_DIM);
+	fputc('\n', l->out);
 }

@@ -64,4 +64,34 @@ size_t paint_cell(const struct listing *l, enum paint paint, const char *s, size
 /** Returns the colour of @share. */
 enum paint paint_heat(const struct listing *l, double share);
 
+/* ---- the parts of listings ---- */
+
+/** Prints the opening lines: samples, CPU of wall, what is not visible. */
+void render_head(const struct listing *l);
+
+/**
+ * Explains the columns of annotate: "self: CPU on the line itself ...; good to +-1.3
+ * points".
+ * @no_code  the listing marks lines without code
+ */
+void legend_of_lines(const struct listing *l, bool no_code);
+
+/** Returns the sign shown instead of a figure for a line without code: one column. */
+const char *legend_no_code_sign(const struct render_options *opts);
+
+/** Explains the columns of tables of functions. */
+void legend_of_functions(const struct listing *l);
+
+/** Prints at most @max_rows (0: all) functions of at least opts->min_share. */
+void functions_table(struct listing *l, size_t max_rows);
+
+/** Prints the groups of at least opts->min_share, and the sum of the others. */
+void groups_table(struct listing *l);
+
+/** Prints the tree and what was cut off. in->call_tree is not NULL. */
+void call_tree_print(const struct listing *l);
+
+/** Prints the closing lines: misses, losses, warnings, each with its remedy. */
+void render_misses(const struct listing *l);
+
 #endif

@@ -16,7 +16,6 @@
 #include "base/escape.h"
 #include "render/figure.h"
 #include "render/listing.h"
-#include "render/text.h"
 
 /* A section that prints its heading before its first sentence. */
 struct section {
@@ -54,11 +53,10 @@ static void print_miss(struct section *section, const struct attribution *a,
 	const char *remedy = miss_remedy(m->miss);
 	char objects[1400];
 
-	section_begin(section);
 	append_objects(objects, sizeof(objects), m);
-	listing_sentence(section->l, 0, 11, "  %5s %%  %s%s.%s%s%s",
-			 figure_percent(share).text, miss_text(m->miss), objects,
-			 *remedy ? " Remedy: " : "", remedy, *remedy ? "." : "");
+	SAY(section, "  %5s %%  %s%s.%s%s%s", figure_percent(share).text,
+	    miss_text(m->miss), objects, *remedy ? " Remedy: " : "", remedy,
+	    *remedy ? "." : "");
 }
 
 static void print_share(struct section *section, const struct attribution *a,

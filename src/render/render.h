@@ -83,8 +83,6 @@ const struct render_format *render_format_find(const char *command, const char *
 
 /* Parts that several formats share. */
 
-struct listing;
-
 /**
  * Flushes @out. Return: 0, -EPIPE when the reader has closed, or another -errno; -EIO
  * when an earlier write failed for a reason no longer known.
@@ -93,10 +91,5 @@ int render_finish(FILE *out);
 
 /** Does --file SUFFIX keep this file? True without --file. */
 bool render_has_file(const struct render_options *opts, const char *path);
-
-/** Prints the opening lines: samples, CPU of wall, what is not visible. */
-void render_head(const struct listing *l);
-/** Prints the closing lines: misses, losses, warnings, each with its remedy. */
-void render_misses(const struct listing *l);
 
 #endif

@@ -4,16 +4,13 @@
  *    61.2     98.3     3067  dither_row  dither        /home/me/dither.c:41
  *    30.1     30.1     1508  sgemm_kern  libblas.so.3
  */
-#include "render/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "render/call_tree.h"
 #include "render/figure.h"
 #include "render/groups.h"
-#include "render/legend.h"
 #include "render/listing.h"
 #include "render/text.h"
 
