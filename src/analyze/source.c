@@ -83,14 +83,6 @@ struct collector {
 	size_t budget; /* bytes of text that still fit */
 };
 
-static void source_deinit(struct profile_source *source)
-{
-	for (size_t i = 0; i < source->nr_runs; i++)
-		free((char *)source->runs[i].text);
-	free(source->runs);
-	*source = (struct profile_source){0};
-}
-
 /* Returns the first line to store for a line with samples. */
 static uint32_t window_start(const struct attribution_line *line)
 {
@@ -209,8 +201,7 @@ void source_hash(const char *text, size_t len, uint8_t ret[32])
 static int add_source(struct collector *c, const struct attribution_file *file,
 		      const char *text, const struct stat *st, size_t len)
 {
-	struct profile_extra *extra = &c->p->extra;
-	struct profile_source source = {
+	_cleanup_(profile_source_deinit) struct profile_source source = {
 		.path = file->path,
 		.owner = "",
 		.size_bytes = len,
@@ -223,19 +214,13 @@ static int add_source(struct collector *c, const struct attribution_file *file,
 
 	if (!r && (!source.nr_runs || kept_bytes(&source) > c->budget)) {
 		log_debug("%s: no room for its source, skipping", file->path);
-		source_deinit(&source);
 		return 0;
 	}
-	if (!r)
-		r = vec_grow(&extra->sources, &extra->cap_sources, extra->nr_sources + 1,
-			     sizeof(*extra->sources), 0);
-	if (r) {
-		source_deinit(&source);
-		return -ENOMEM;
-	}
 	source_hash(text, len, source.sha256);
+	if (r || profile_add_source(c->p, &source))
+		return -ENOMEM;
 	c->budget -= kept_bytes(&source);
-	extra->sources[extra->nr_sources++] = source;
+	source = (struct profile_source){0};
 	return 0;
 }
 
@@ -279,10 +264,7 @@ static int add_namesakes(struct profile *p)
 		if (hashmap_find(&known, hash_pointer(0, source.path), NULL, NULL,
 				 NULL) != HASHMAP_NONE)
 			continue;
-		r = vec_grow(&extra->sources, &extra->cap_sources, extra->nr_sources + 1,
-			     sizeof(*extra->sources), 0);
-		if (!r)
-			extra->sources[extra->nr_sources++] = source;
+		r = profile_add_source(p, &source);
 	}
 	return r ? -ENOMEM : 0;
 }

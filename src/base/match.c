@@ -89,3 +89,16 @@ int match_clean_path(const char *path, char *ret, size_t size)
 	ret[used] = '\0';
 	return 0;
 }
+
+bool match_word(const char *word, const char *words)
+{
+	size_t len = strlen(word);
+	const char *at = strchr(word, ' ') ? NULL : words;
+
+	while (len && at && (at = strstr(at, word))) {
+		if (at[-1] == ' ' && at[len] == ' ')
+			return true;
+		at++;
+	}
+	return false;
+}

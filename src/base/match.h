@@ -44,6 +44,9 @@ enum match match_id_start(const char *value, const char *id);
 /** Is @path equal to @below or an ancestor of it? Both begin with '/'. */
 bool match_path_above(const char *path, const char *below);
 
+/** Is @word, which is not "", one of @words? Each of these is between spaces. */
+bool match_word(const char *word, const char *words);
+
 /** Adds a leading '/', removes double and trailing ones. Return: 0 or -ENAMETOOLONG. */
 int match_clean_path(const char *path, char *ret, size_t size);
 

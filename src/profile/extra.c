@@ -467,36 +467,30 @@ static int unpack_functions(struct profile *p, const Lineburn__Source *from,
 static int unpack_source(struct profile *p, const Lineburn__Source *from,
 			 const struct extra_ids *ids)
 {
-	struct profile_extra *extra = &p->extra;
-	struct profile_source *to;
+	_cleanup_(profile_source_deinit) struct profile_source to = {
+		.path = strpool_add(p->pool, from->path),
+		.size_bytes = from->size_bytes,
+		.nr_lines = from->nr_lines,
+		.mtime_nanos = from->mtime_nanos,
+		.newer_than_binary = from->newer_than_binary,
+		.owner = strpool_add(p->pool, from->owner),
+		.runs = from->n_run ? calloc(from->n_run, sizeof(*to.runs)) : NULL};
+	int r = 0;
 
-	if (from->sha256.len != sizeof(to->sha256))
+	if (from->sha256.len != sizeof(to.sha256))
 		return -EBADMSG;
-	if (vec_grow(&extra->sources, &extra->cap_sources, extra->nr_sources + 1,
-		     sizeof(*extra->sources), 0))
-		return -ENOMEM;
-	to = &extra->sources[extra->nr_sources++];
-	*to = (struct profile_source){.path = strpool_add(p->pool, from->path),
-				      .size_bytes = from->size_bytes,
-				      .nr_lines = from->nr_lines,
-				      .mtime_nanos = from->mtime_nanos,
-				      .newer_than_binary = from->newer_than_binary,
-				      .owner = strpool_add(p->pool, from->owner)};
-	memcpy(to->sha256, from->sha256.data, sizeof(to->sha256));
-	if (from->n_function_id && unpack_functions(p, from, ids, to))
+	memcpy(to.sha256, from->sha256.data, sizeof(to.sha256));
+	if (from->n_function_id && unpack_functions(p, from, ids, &to))
 		return -EBADMSG;
-	if (!from->n_run)
-		return 0;
-	to->runs = calloc(from->n_run, sizeof(*to->runs));
-	if (!to->runs)
+	if (from->n_run && !to.runs)
 		return -ENOMEM;
-	for (size_t i = 0; i < from->n_run; i++) {
-		int r = unpack_run(to, from->run[i]);
-
-		if (r)
-			return r;
-	}
-	return 0;
+	for (size_t i = 0; i < from->n_run && !r; i++)
+		r = unpack_run(&to, from->run[i]);
+	if (!r)
+		r = profile_add_source(p, &to);
+	if (!r)
+		to = (struct profile_source){0};
+	return r;
 }
 
 static int unpack_misses(struct profile *p, const Lineburn__Extra *from,

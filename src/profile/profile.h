@@ -324,6 +324,9 @@ uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t
 /* Adds a warning. Return: 0, -ENOMEM, or -ENOSPC when there are PROFILE_MAX_SENTENCES. */
 int profile_add_warning(struct profile *p, const char *sentence);
 int profile_add_comment(struct profile *p, const char *sentence);
+/** Adds @source, and takes its runs. Return: 0, or -ENOMEM with nothing taken. */
+int profile_add_source(struct profile *p, const struct profile_source *source);
+void profile_source_deinit(struct profile_source *source);
 /**
  * Stores a copy of a piece of code, including rows and bytes.
  * Return: 0, -ENOSPC (over PROFILE_MAX_CODE_BYTES in all), -EINVAL (a bad index, rows
