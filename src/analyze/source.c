@@ -310,13 +310,6 @@ __attribute__((format(printf, 2, 3))) static const char *compose(const struct at
 	return strpool_add(t->p->pool, text);
 }
 
-/* A run of lines of one file, from the profile or from disk. */
-struct line_run {
-	uint32_t first_line, nr_lines;
-	const char *text;
-	size_t len;
-};
-
 /* Reads a line; unlike source_line_next(), the last one may be empty. */
 static struct source_line next_line(const char **at, const char *end)
 {
@@ -326,12 +319,12 @@ static struct source_line next_line(const char **at, const char *end)
 	return line;
 }
 
-static size_t piece_size(const struct line_run *piece)
+static size_t copied_size(const struct profile_source_run *run)
 {
-	const char *at = piece->text, *end = at + piece->len;
+	const char *at = run->text, *end = at + strlen(at);
 	size_t size = 0;
 
-	for (uint32_t n = 0; n < piece->nr_lines; n++) {
+	for (uint32_t n = 0; n < run->nr_lines; n++) {
 		struct source_line line = next_line(&at, end);
 
 		size += source_line_copied_len(&line) + 1;
@@ -340,16 +333,16 @@ static size_t piece_size(const struct line_run *piece)
 }
 
 /* Allocates one block: pointers to lines, followed by the lines. */
-static int give_lines(struct attacher *t, const struct line_run *pieces, size_t nr_pieces,
-		      struct attribution_source *source)
+static int give_lines(struct attacher *t, const struct profile_source_run *runs,
+		      size_t nr_runs, struct attribution_source *source)
 {
 	size_t nr_lines = 0, size = 0;
 	char **lines, *text;
 
-	for (size_t i = 0; i < nr_pieces; i++) {
-		size_t last = (size_t)pieces[i].first_line + pieces[i].nr_lines - 1;
+	for (size_t i = 0; i < nr_runs; i++) {
+		size_t last = (size_t)runs[i].first_line + runs[i].nr_lines - 1;
 
-		size += piece_size(&pieces[i]);
+		size += copied_size(&runs[i]);
 		nr_lines = last > nr_lines ? last : nr_lines;
 	}
 	if (nr_lines > t->lines_left) {
@@ -363,14 +356,14 @@ static int give_lines(struct attacher *t, const struct line_run *pieces, size_t 
 		return -ENOMEM;
 	t->lines_left -= nr_lines;
 	text = (char *)(lines + nr_lines);
-	for (size_t i = 0; i < nr_pieces; i++) {
-		const char *at = pieces[i].text, *end = at + pieces[i].len;
+	for (size_t i = 0; i < nr_runs; i++) {
+		const char *at = runs[i].text, *end = at + strlen(at);
 
-		for (uint32_t n = 0; n < pieces[i].nr_lines; n++) {
+		for (uint32_t n = 0; n < runs[i].nr_lines; n++) {
 			struct source_line line = next_line(&at, end);
 
 			source_line_copy(text, &line);
-			lines[pieces[i].first_line - 1 + n] = text;
+			lines[runs[i].first_line - 1 + n] = text;
 			text += source_line_copied_len(&line) + 1;
 		}
 	}
@@ -383,18 +376,8 @@ static int give_lines(struct attacher *t, const struct line_run *pieces, size_t 
 static int attach_recorded(struct attacher *t, const struct profile_source *from,
 			   struct attribution_source *source)
 {
-	_cleanup_free_ struct line_run *pieces =
-		calloc(from->nr_runs + 1, sizeof(*pieces));
-	int r;
+	int r = give_lines(t, from->runs, from->nr_runs, source);
 
-	if (!pieces)
-		return -ENOMEM;
-	for (size_t i = 0; i < from->nr_runs; i++)
-		pieces[i] = (struct line_run){.first_line = from->runs[i].first_line,
-					      .nr_lines = from->runs[i].nr_lines,
-					      .text = from->runs[i].text,
-					      .len = strlen(from->runs[i].text)};
-	r = give_lines(t, pieces, from->nr_runs, source);
 	if (r || !source->found)
 		return r;
 	source->from = strpool_add(t->p->pool, "recorded");
@@ -493,9 +476,10 @@ static int attach_file(struct attacher *t, const char *path,
 	size_t max = t->bytes_left < SOURCE_MAX_FILE_BYTES ? t->bytes_left
 							   : SOURCE_MAX_FILE_BYTES;
 	_cleanup_free_ char *text = NULL;
-	struct line_run piece = {.first_line = 1};
+	struct profile_source_run run = {.first_line = 1};
 	struct stat st;
-	int r = read_source(path, max, &text, &piece.len, &st);
+	size_t len;
+	int r = read_source(path, max, &text, &len, &st);
 
 	if (r == -EFBIG) {
 		source->note = compose(t, "source not shown: %s is too large", path);
@@ -503,14 +487,14 @@ static int attach_file(struct attacher *t, const char *path,
 	}
 	if (r)
 		return r;
-	if (!source_is_text(text, piece.len)) {
+	if (!source_is_text(text, len)) {
 		source->note = compose(t, "source not shown: %s is not text", path);
 		return 0;
 	}
-	t->bytes_left -= piece.len;
-	piece.text = text;
-	piece.nr_lines = source_count_lines(text, piece.len);
-	r = give_lines(t, &piece, 1, source);
+	t->bytes_left -= len;
+	run.text = text;
+	run.nr_lines = source_count_lines(text, len);
+	r = give_lines(t, &run, 1, source);
 	if (r || !source->found)
 		return r;
 	source->from = strpool_add(t->p->pool, path);

@@ -20,7 +20,7 @@
 #define MAX_PIDS         4096
 #define MAX_CHOICES      4096
 #define MAX_SOURCE_PATHS 64
-#define MAX_SECONDS      1e7
+#define MAX_SECONDS      10000000
 #define MIN_WINDOW_S     0.1
 
 enum {
@@ -159,13 +159,22 @@ static int parse_mib(struct options *o, const struct option_row *row, const char
 	return 0;
 }
 
+/* Reads a number of row->min to row->max; it may have a fraction. */
+static bool read_real(const struct option_row *row, const char *arg, double *ret)
+{
+	char *end;
+
+	*ret = strtod(arg, &end);
+	return end != arg && !*end && *ret >= (double)row->min &&
+	       *ret <= (double)row->max;
+}
+
 static int parse_seconds(struct options *o, const struct option_row *row, const char *arg,
 			 struct error *err)
 {
-	char *end;
-	double seconds = strtod(arg, &end);
+	double seconds;
 
-	if (end == arg || *end || !(seconds >= 0 && seconds <= MAX_SECONDS))
+	if (!read_real(row, arg, &seconds))
 		return refuse(row, arg, err);
 	*(double *)member_of(o, row) = seconds;
 	return 0;
@@ -174,10 +183,9 @@ static int parse_seconds(struct options *o, const struct option_row *row, const 
 static int parse_min_percent(struct options *o, const struct option_row *row,
 			     const char *arg, struct error *err)
 {
-	char *end;
-	double percent = strtod(arg, &end);
+	double percent;
 
-	if (end == arg || *end || !(percent >= 0 && percent <= 100))
+	if (!read_real(row, arg, &percent))
 		return refuse(row, arg, err);
 	o->viewing.min_share = percent / 100;
 	return 0;
@@ -701,7 +709,7 @@ static const struct option_row option_rows[] = {
 	 MEMBER(sampling.target.whole_machine)},
 	{"duration", 'd', "SECONDS", ON_RECORD, parse_seconds,
 	 .help = "how long to record (default: until Ctrl-C)",
-	 "seconds from 0 to 10000000", MEMBER(sampling.duration_s)},
+	 "seconds from 0 to 10000000", MEMBER(sampling.duration_s), .max = MAX_SECONDS},
 	{"window", 0, "TIME", ON_RECORD, parse_window,
 	 .help = "a new file so often, with the time in its name: 60s, 5m, 1h",
 	 "a time from 0.1 s on, such as 60s, 5m or 1h"},
@@ -719,7 +727,7 @@ static const struct option_row option_rows[] = {
 	 "MiB from 64 to 65536", MEMBER(sampling.memory_bytes), .min = 64, .max = 65536},
 	{"delay", 0, "SECONDS", ON_SAMPLING, parse_seconds,
 	 .help = "start sampling this much later", "seconds from 0 to 10000000",
-	 MEMBER(sampling.delay_s)},
+	 MEMBER(sampling.delay_s), .max = MAX_SECONDS},
 	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
 	 .help = "where to write the profile (default lineburn.pb.gz)", "a file name"},
 	{"tid", 0, NULL, ON_SAMPLING, parse_flag, .help = "tell threads apart",
@@ -798,7 +806,7 @@ static const struct option_row option_rows[] = {
 	 "a number of lines from 0 to 1000", MEMBER(viewing.context), .max = 1000},
 	{"min-percent", 0, "P", ON_LISTING, parse_min_percent,
 	 .help = "leave out lines and functions below this share (default 0.5)",
-	 "a percentage from 0 to 100"},
+	 "a percentage from 0 to 100", .max = 100},
 	{"file", 0, "SUFFIX", ON_RUN | ON_ANNOTATE, parse_text,
 	 .help = "only source files whose path ends in SUFFIX",
 	 MEMBER(viewing.file_filter)},

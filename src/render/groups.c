@@ -20,19 +20,21 @@
 
 #define ID_LENGTH 32 /* hexadecimal digits from which on an id is shortened */
 
-static const char *const not_told[] = {
-	[GROUP_BY_NOTHING] = "",
-	[GROUP_BY_CONTAINER] = "(no container)",
-	[GROUP_BY_UNIT] = "(no unit)",
-	[GROUP_BY_POD] = "(no pod)",
-	[GROUP_BY_PROCESS] = "(process not told)",
-	[GROUP_BY_THREAD] = "(thread not told)",
-	[GROUP_BY_COMM] = "(command not told)",
-	[GROUP_BY_USER] = "(user not told)",
-	[GROUP_BY_CGROUP] = "(no cgroup)",
-	[GROUP_BY_OWNER] = "",
+static const struct {
+	const char *not_told, *one_more, *more;
+} words_of[] = {
+	[GROUP_BY_NOTHING] = {"", "", ""},
+	[GROUP_BY_CONTAINER] = {"(no container)", "more container", "more containers"},
+	[GROUP_BY_UNIT] = {"(no unit)", "more unit", "more units"},
+	[GROUP_BY_POD] = {"(no pod)", "more pod", "more pods"},
+	[GROUP_BY_PROCESS] = {"(process not told)", "more process", "more processes"},
+	[GROUP_BY_THREAD] = {"(thread not told)", "more thread", "more threads"},
+	[GROUP_BY_COMM] = {"(command not told)", "more command", "more commands"},
+	[GROUP_BY_USER] = {"(user not told)", "more user", "more users"},
+	[GROUP_BY_CGROUP] = {"(no cgroup)", "more cgroup", "more cgroups"},
+	[GROUP_BY_OWNER] = {"", "", ""},
 };
-_Static_assert(ARRAY_SIZE(not_told) == NR_GROUP_BY, "one text each");
+_Static_assert(ARRAY_SIZE(words_of) == NR_GROUP_BY, "words of each");
 
 struct group_name container_short_id(const char *id)
 {
@@ -89,7 +91,7 @@ struct group_name group_name_of(enum group_by by, const struct group *g)
 	struct group_name ret = {0};
 
 	if (!g->is_told) {
-		snprintf(ret.text, sizeof(ret.text), "%s", not_told[by]);
+		snprintf(ret.text, sizeof(ret.text), "%s", words_of[by].not_told);
 		return ret;
 	}
 	switch (by) {
@@ -111,19 +113,9 @@ struct group_name group_name_of(enum group_by by, const struct group *g)
 			snprintf(ret.text, sizeof(ret.text), "%s", g->text[OWNER_CGROUP]);
 		return ret;
 	default:
-		snprintf(ret.text, sizeof(ret.text), "%s",
-			 by == GROUP_BY_UNIT   ? g->text[OWNER_UNIT]
-			 : by == GROUP_BY_POD  ? g->text[OWNER_POD]
-			 : by == GROUP_BY_COMM ? g->text[OWNER_COMM]
-					       : g->text[OWNER_USER]);
+		snprintf(ret.text, sizeof(ret.text), "%s", g->text[group_by_text(by)]);
 		return ret;
 	}
-}
-
-/** Returns the heading of such names: "container", "unit", ... */
-static const char *group_heading(enum group_by by)
-{
-	return by == GROUP_BY_COMM ? "command" : group_by_names[by];
 }
 
 /** Returns where it ran: its container if any, else its unit; "": neither. */
@@ -261,7 +253,7 @@ static const char *heading_of(enum group_by by, enum column column)
 		return "executable";
 	if (column == COLUMN_PLACE)
 		return by == GROUP_BY_UNIT ? "container" : "container or unit";
-	return group_heading(by);
+	return by == GROUP_BY_COMM ? "command" : group_by_names[by];
 }
 
 struct group_widths {
@@ -335,10 +327,7 @@ static void print_figures(const struct listing *l, const struct weight *self,
 			  const struct weight *with_line, enum paint heat)
 {
 	char seconds[32] = "";
-	double of_own = self->cpu_ns ? (double)with_line->cpu_ns / (double)self->cpu_ns
-			: self->samples
-				? (double)with_line->samples / (double)self->samples
-				: 0;
+	double of_own = weight_share(with_line, self);
 
 	if (self->cpu_ns)
 		snprintf(seconds, sizeof(seconds), "%.2f", (double)self->cpu_ns / 1e9);
@@ -392,23 +381,6 @@ static void print_heading(const struct listing *l, const struct group_widths *w)
 	fputc('\n', l->out);
 }
 
-static const char *count_words(enum group_by by, size_t nr)
-{
-	static const char *const words[][2] = {
-		[GROUP_BY_NOTHING] = {"", ""},
-		[GROUP_BY_CONTAINER] = {"more container", "more containers"},
-		[GROUP_BY_UNIT] = {"more unit", "more units"},
-		[GROUP_BY_POD] = {"more pod", "more pods"},
-		[GROUP_BY_PROCESS] = {"more process", "more processes"},
-		[GROUP_BY_THREAD] = {"more thread", "more threads"},
-		[GROUP_BY_COMM] = {"more command", "more commands"},
-		[GROUP_BY_USER] = {"more user", "more users"},
-		[GROUP_BY_CGROUP] = {"more cgroup", "more cgroups"},
-	};
-
-	return words[by][nr != 1];
-}
-
 void groups_table(struct listing *l)
 {
 	const struct groups *groups = l->in->groups;
@@ -441,6 +413,9 @@ void groups_table(struct listing *l)
 		return;
 	paint_begin(l, PAINT_DIM);
 	print_figures(l, &rest, &rest_with_line, PAINT_PLAIN);
-	fprintf(l->out, "and %zu %s\n", nr_rest, count_words(groups->by, nr_rest));
+	fprintf(l->out, "and %s\n",
+		figure_count(nr_rest, words_of[groups->by].one_more,
+			     words_of[groups->by].more)
+			.text);
 	paint_end(l, PAINT_DIM);
 }

@@ -39,11 +39,8 @@ static struct weight phases_sum(const struct phases *phases)
 static double phase_share(const struct phases *phases, enum phase phase)
 {
 	struct weight all = phases_sum(phases);
-	const struct weight *w = &phases->of[phase];
 
-	if (all.cpu_ns)
-		return (double)w->cpu_ns / (double)all.cpu_ns;
-	return all.samples ? (double)w->samples / (double)all.samples : 0;
+	return weight_share(&phases->of[phase], &all);
 }
 
 /* Is something left out? */
@@ -155,13 +152,6 @@ static void say_matches(struct filter_text *w, const struct filtered *n, bool ex
 	}
 }
 
-static double share_left(const struct filtered *n)
-{
-	if (n->all.cpu_ns)
-		return (double)n->left.cpu_ns / (double)n->all.cpu_ns;
-	return n->all.samples ? (double)n->left.samples / (double)n->all.samples : 0;
-}
-
 static void print_filters(const struct listing *l)
 {
 	const struct filtered *n = l->in->filtered;
@@ -170,7 +160,7 @@ static void print_filters(const struct listing *l)
 
 	if (!n)
 		return;
-	share = figure_percent(share_left(n));
+	share = figure_percent(weight_share(&n->left, &n->all));
 	say_matches(&words, n, false, "only ", " and ");
 	say_matches(&words, n, true, *words.text ? ", without " : "without ", " and ");
 	SAY(l, "%s: %s %% of %s", words.text, *share.text ? share.text : "0.0",
