@@ -628,11 +628,6 @@ static int compare_functions(const void *a, const void *b)
 	return r ? r : strcmp(x->file, y->file);
 }
 
-/* Maps lines of the tallies to the result while it is being filled. */
-struct line_slots {
-	struct attribution_line **of; /* by number in work.lines */
-};
-
 /* Lines and files on no sampled stack (left over from merging) have no total. */
 static bool is_seen(const struct tally_item *item)
 {
@@ -656,7 +651,8 @@ static int allocate_lines(struct work *w, struct attribution *a)
 	return 0;
 }
 
-static void fill_lines(struct work *w, struct attribution *a, struct line_slots *slots)
+static void fill_lines(struct work *w, struct attribution *a,
+		       struct attribution_line **slots)
 {
 	bool is_samples = !strcmp(a->counted.type, "samples");
 
@@ -677,12 +673,12 @@ static void fill_lines(struct work *w, struct attribution *a, struct line_slots 
 		/* Bytes and the like are no random samples: 0..1. */
 		wilson_ci95(item->self.samples, is_samples ? a->all.samples : 0,
 			    &line->ci95_low, &line->ci95_high);
-		slots->of[i] = line;
+		slots[i] = line;
 	}
 }
 
 /* Names each line by the function with most of its self; else most of its total. */
-static int name_lines(struct work *w, const struct line_slots *slots)
+static int name_lines(struct work *w, struct attribution_line *const *slots)
 {
 	_cleanup_free_ const struct tally_item **best =
 		calloc(w->lines.nr + 1, sizeof(*best));
@@ -695,26 +691,25 @@ static int name_lines(struct work *w, const struct line_slots *slots)
 		const struct tally_item *function = &w->functions.items[item->b];
 
 		item->total = function->total;
-		if (!slots->of[item->a] ||
+		if (!slots[item->a] ||
 		    (other && compare_weights(item->self, item->total, other->self,
 					      other->total) >= 0))
 			continue;
 		best[item->a] = item;
-		slots->of[item->a]->function =
-			tally_string(w->names.items[function->a].a);
-		slots->of[item->a]->function_line = function->tag;
+		slots[item->a]->function = tally_string(w->names.items[function->a].a);
+		slots[item->a]->function_line = function->tag;
 	}
 	return 0;
 }
 
-static int add_callees(struct work *w, const struct line_slots *slots)
+static int add_callees(struct work *w, struct attribution_line *const *slots)
 {
 	for (size_t i = 0; i < w->callees.nr; i++)
-		slots->of[w->callees.items[i].a]->nr_callees++;
+		slots[w->callees.items[i].a]->nr_callees++;
 	for (size_t i = 0; i < w->callees.nr; i++) {
 		const struct tally_item *item = &w->callees.items[i];
 		const struct tally_item *name = &w->names.items[item->b];
-		struct attribution_line *line = slots->of[item->a];
+		struct attribution_line *line = slots[item->a];
 
 		if (!line->callees) {
 			line->callees = calloc(line->nr_callees, sizeof(*line->callees));
@@ -787,13 +782,13 @@ static int name_languages(struct work *w, struct attribution *a)
 /* Builds the tables of the result from the tallies. Return: 0 or -ENOMEM. */
 static int files_build(struct work *w, struct attribution *a)
 {
-	_cleanup_free_ struct attribution_line **of =
-		calloc(w->lines.nr + 1, sizeof(*of));
-	struct line_slots slots = {.of = of};
+	/* The lines of the result, by number in w->lines. */
+	_cleanup_free_ struct attribution_line **slots =
+		calloc(w->lines.nr + 1, sizeof(*slots));
 	int r;
 
 	a->files = calloc(w->files.nr + 1, sizeof(*a->files));
-	if (!a->files || !of)
+	if (!a->files || !slots)
 		return -ENOMEM;
 	a->nr_files = w->files.nr;
 	for (size_t i = 0; i < w->files.nr; i++) {
@@ -811,10 +806,10 @@ static int files_build(struct work *w, struct attribution *a)
 		r = allocate_lines(w, a);
 	if (r)
 		return r;
-	fill_lines(w, a, &slots);
-	r = name_lines(w, &slots);
+	fill_lines(w, a, slots);
+	r = name_lines(w, slots);
 	if (!r)
-		r = add_callees(w, &slots);
+		r = add_callees(w, slots);
 	if (r)
 		return r;
 	sort_files(a);

@@ -17,7 +17,18 @@
 
 static const char cut_mark[] = "...";
 
-bool source_line_next(const char **at, const char *end, struct source_line *ret)
+/* ---- Lines of a text file. Numbers are 1-based; "\n" or "\r\n" ends a line ---- */
+
+struct source_line {
+	const char *text; /* not terminated */
+	size_t len; /* without the line's end */
+};
+
+/*
+ * Reads the next line from *at. Return: false at the end. Text after the last "\n" is a
+ * line only if it is not empty.
+ */
+static bool line_next(const char **at, const char *end, struct source_line *ret)
 {
 	const char *newline;
 	size_t len;
@@ -33,18 +44,18 @@ bool source_line_next(const char **at, const char *end, struct source_line *ret)
 	return true;
 }
 
-uint32_t source_count_lines(const char *text, size_t len)
+static uint32_t count_lines(const char *text, size_t len)
 {
 	const char *at = text;
 	struct source_line line;
 	uint32_t nr = 0;
 
-	while (source_line_next(&at, text + len, &line))
+	while (line_next(&at, text + len, &line))
 		nr++;
 	return nr;
 }
 
-bool source_is_text(const char *data, size_t len)
+static bool is_text(const char *data, size_t len)
 {
 	return !memchr(data, '\0', len);
 }
@@ -60,13 +71,15 @@ static size_t kept_len(const struct source_line *line)
 	return kept;
 }
 
-size_t source_line_copied_len(const struct source_line *line)
+/* Returns the bytes that line_copy() writes, without the NUL: at most SOURCE_LINE_BYTES. */
+static size_t line_copied_len(const struct source_line *line)
 {
 	return line->len <= SOURCE_LINE_BYTES ? line->len
 					      : kept_len(line) + strlen(cut_mark);
 }
 
-void source_line_copy(char *to, const struct source_line *line)
+/* Copies the line and a NUL; cuts a long line between characters, ending it in "...". */
+static void line_copy(char *to, const struct source_line *line)
 {
 	size_t len = line->len <= SOURCE_LINE_BYTES ? line->len : kept_len(line);
 
@@ -126,8 +139,8 @@ static int add_run(struct profile_source *source, size_t *cap, const char **at,
 	char *text;
 
 	for (uint32_t n = from; n <= source->nr_lines && keep[n]; n++, run.nr_lines++) {
-		source_line_next(&scan, end, &line);
-		size += source_line_copied_len(&line) + 1;
+		line_next(&scan, end, &line);
+		size += line_copied_len(&line) + 1;
 	}
 	if (vec_grow(&source->runs, cap, source->nr_runs + 1, sizeof(*source->runs), 0))
 		return -ENOMEM;
@@ -136,9 +149,9 @@ static int add_run(struct profile_source *source, size_t *cap, const char **at,
 		return -ENOMEM;
 	run.text = text;
 	for (uint32_t n = 0; n < run.nr_lines; n++) {
-		source_line_next(at, end, &line);
-		source_line_copy(text, &line);
-		text += source_line_copied_len(&line) + 1;
+		line_next(at, end, &line);
+		line_copy(text, &line);
+		text += line_copied_len(&line) + 1;
 		text[-1] = n + 1 < run.nr_lines ? '\n' : '\0';
 	}
 	source->runs[source->nr_runs++] = run;
@@ -155,7 +168,7 @@ static int add_runs(struct profile_source *source, const char *text, size_t len,
 
 	while (n <= source->nr_lines) {
 		if (!keep[n]) {
-			source_line_next(&at, end, &line);
+			line_next(&at, end, &line);
 			n++;
 			continue;
 		}
@@ -205,7 +218,7 @@ static int add_source(struct collector *c, const struct attribution_file *file,
 		.path = file->path,
 		.owner = "",
 		.size_bytes = len,
-		.nr_lines = source_count_lines(text, len),
+		.nr_lines = count_lines(text, len),
 		.mtime_nanos = (int64_t)st->st_mtim.tv_sec * 1000000000 +
 			       st->st_mtim.tv_nsec,
 	};
@@ -241,7 +254,7 @@ static int collect_file(struct collector *c, const struct attribution_file *file
 			  strerror(-r));
 		return r == -ENOMEM ? r : 0;
 	}
-	if (!source_is_text(text, len)) {
+	if (!is_text(text, len)) {
 		log_debug("%s: not text, skipping", file->path);
 		return 0;
 	}
@@ -310,12 +323,12 @@ __attribute__((format(printf, 2, 3))) static const char *compose(const struct at
 	return strpool_add(t->p->pool, text);
 }
 
-/* Reads a line; unlike source_line_next(), the last one may be empty. */
+/* Reads a line; unlike line_next(), the last one may be empty. */
 static struct source_line next_line(const char **at, const char *end)
 {
 	struct source_line line = {.text = end, .len = 0};
 
-	source_line_next(at, end, &line);
+	line_next(at, end, &line);
 	return line;
 }
 
@@ -327,7 +340,7 @@ static size_t copied_size(const struct profile_source_run *run)
 	for (uint32_t n = 0; n < run->nr_lines; n++) {
 		struct source_line line = next_line(&at, end);
 
-		size += source_line_copied_len(&line) + 1;
+		size += line_copied_len(&line) + 1;
 	}
 	return size;
 }
@@ -362,9 +375,9 @@ static int give_lines(struct attacher *t, const struct profile_source_run *runs,
 		for (uint32_t n = 0; n < runs[i].nr_lines; n++) {
 			struct source_line line = next_line(&at, end);
 
-			source_line_copy(text, &line);
+			line_copy(text, &line);
 			lines[runs[i].first_line - 1 + n] = text;
-			text += source_line_copied_len(&line) + 1;
+			text += line_copied_len(&line) + 1;
 		}
 	}
 	source->lines = lines;
@@ -487,13 +500,13 @@ static int attach_file(struct attacher *t, const char *path,
 	}
 	if (r)
 		return r;
-	if (!source_is_text(text, len)) {
+	if (!is_text(text, len)) {
 		source->note = compose(t, "source not shown: %s is not text", path);
 		return 0;
 	}
 	t->bytes_left -= len;
 	run.text = text;
-	run.nr_lines = source_count_lines(text, len);
+	run.nr_lines = count_lines(text, len);
 	r = give_lines(t, &run, 1, source);
 	if (r || !source->found)
 		return r;

@@ -27,6 +27,34 @@
 #include "render/render.h"
 #include "render/text.h"
 
+/* Returns the file of a place; "": unknown. */
+static const char *place_file(const struct profile *p, struct profile_line place)
+{
+	return place.function == PROFILE_NONE ? ""
+					      : p->functions[place.function].filename;
+}
+
+static struct profile_line place_of(const struct placed_instruction *in)
+{
+	return in->own.line ? in->own : in->row->at;
+}
+
+/* Returns the line at @address of the piece; line 0: not in the piece, or no line. */
+static struct profile_line place_at(const struct machine_piece *piece, uint64_t address)
+{
+	size_t at =
+		SEARCH_FIRST(i, piece->nr, piece->placed[i].decoded->address >= address);
+
+	if (at < piece->nr && piece->placed[at].decoded->address == address)
+		return place_of(&piece->placed[at]);
+	return (struct profile_line){.function = PROFILE_NONE};
+}
+
+static bool has_samples(const struct placed_instruction *in)
+{
+	return !weight_is_zero(&in->self) || !weight_is_zero(&in->below);
+}
+
 static json_t *place_value(const struct profile *p, struct profile_line place)
 {
 	return json_text(
@@ -57,7 +85,7 @@ static json_t *instruction_value(struct json_builder *b, const struct profile *p
 	json_set(b, value, "target",
 		 in->decoded->has_target ? json_count(in->decoded->target) : json_null());
 	json_set(b, value, "line", json_count(in->row->at.line));
-	json_set(b, value, "file", json_text(asm_place_file(p, in->row->at)));
+	json_set(b, value, "file", json_text(place_file(p, in->row->at)));
 	json_set(b, value, "function", place_value(p, in->row->at));
 	json_set(b, value, "own_line", json_count(in->own.line));
 	json_set_weight(b, value, "samples", &in->self);
@@ -78,7 +106,7 @@ static json_t *piece_value(struct json_builder *b, const struct profile *p,
 		 json_text(own.function == PROFILE_NONE
 				   ? ""
 				   : p->functions[own.function].system_name));
-	json_set(b, value, "file", json_text(asm_place_file(p, own)));
+	json_set(b, value, "file", json_text(place_file(p, own)));
 	json_set(b, value, "mapping",
 		 json_text(code->mapping < p->nr_mappings
 				   ? p->mappings[code->mapping].filename
@@ -154,7 +182,7 @@ static void comment_inlined(const struct listing *l, struct comment *c,
 	if (!at->line || at->function == PROFILE_NONE || at->function == in->own.function)
 		return;
 	comment_add(c, "%.200s %.200s:%" PRIu32, p->functions[at->function].name,
-		    base_name(asm_place_file(p, *at)), at->line);
+		    base_name(place_file(p, *at)), at->line);
 }
 
 static void comment_target(const struct listing *l, struct comment *c,
@@ -168,10 +196,10 @@ static void comment_target(const struct listing *l, struct comment *c,
 
 	if (!in->decoded->has_target || in->decoded->flow != INSTRUCTION_JUMP)
 		return;
-	place = asm_place_at(piece, in->decoded->target);
-	if (place.line && strcmp(asm_place_file(p, place), asm_place_file(p, own)))
-		comment_add(c, "-> %.200s:%" PRIu32 "%s",
-			    base_name(asm_place_file(p, place)), place.line, back);
+	place = place_at(piece, in->decoded->target);
+	if (place.line && strcmp(place_file(p, place), place_file(p, own)))
+		comment_add(c, "-> %.200s:%" PRIu32 "%s", base_name(place_file(p, place)),
+			    place.line, back);
 	else if (place.line)
 		comment_add(c, "-> line %" PRIu32 "%s", place.line, back);
 	else if (in->decoded->target - piece->code->address >= piece->code->size_bytes)
@@ -258,7 +286,7 @@ static void print_instruction(struct asm_listing *a, const struct machine_piece 
 	const struct listing *l = &a->l;
 	double self = listing_share(l, &in->self);
 	enum paint heat = paint_heat(l, self);
-	enum paint style = instruction_has_samples(in) ? PAINT_PLAIN : PAINT_DIM;
+	enum paint style = has_samples(in) ? PAINT_PLAIN : PAINT_DIM;
 
 	paint_print(l, heat, "%7s", figure_percent(self).text);
 	if (in->self.samples)
@@ -288,7 +316,7 @@ static void print_skipped(const struct listing *l, size_t nr)
 static const char *source_text(const struct listing *l, struct profile_line place)
 {
 	const struct attribution *a = l->in->attribution;
-	const char *path = asm_place_file(l->in->profile, place);
+	const char *path = place_file(l->in->profile, place);
 
 	for (size_t i = 0; i < a->nr_files; i++) {
 		const struct attribution_source *source = &a->files[i].source;
@@ -308,9 +336,9 @@ static void print_line_heading(const struct listing *l, const struct machine_pie
 {
 	const struct profile *p = l->in->profile;
 	const char *text = source_text(l, line->place);
-	const char *file = asm_place_file(p, line->place);
+	const char *file = place_file(p, line->place);
 	const char *own =
-		asm_place_file(p, (struct profile_line){.function = piece->function});
+		place_file(p, (struct profile_line){.function = piece->function});
 	double self = listing_share(l, &line->self);
 	char place[600];
 
@@ -526,35 +554,14 @@ int render_asm(const struct render_input *in, const struct render_options *opts,
 
 /* ---- the lines of a listing ---- */
 
-const char *asm_place_file(const struct profile *p, struct profile_line place)
-{
-	return place.function == PROFILE_NONE ? ""
-					      : p->functions[place.function].filename;
-}
-
-static struct profile_line place_of(const struct placed_instruction *in)
-{
-	return in->own.line ? in->own : in->row->at;
-}
-
-struct profile_line asm_place_at(const struct machine_piece *piece, uint64_t address)
-{
-	size_t at =
-		SEARCH_FIRST(i, piece->nr, piece->placed[i].decoded->address >= address);
-
-	if (at < piece->nr && piece->placed[at].decoded->address == address)
-		return place_of(&piece->placed[at]);
-	return (struct profile_line){.function = PROFILE_NONE};
-}
-
 /* Lines of the function's own file come first, code without a line last. */
 static int compare_places(const struct asm_lines *l, struct profile_line a,
 			  struct profile_line b)
 {
 	const struct profile *p = l->p;
-	const char *file_a = asm_place_file(p, a), *file_b = asm_place_file(p, b);
+	const char *file_a = place_file(p, a), *file_b = place_file(p, b);
 	const char *own =
-		asm_place_file(p, (struct profile_line){.function = l->piece->function});
+		place_file(p, (struct profile_line){.function = l->piece->function});
 	int order;
 
 	if (!a.line || !b.line)
@@ -632,14 +639,14 @@ static bool is_contiguous(const struct asm_rows *rows, size_t i)
  */
 static bool is_shown(const struct asm_rows *rows, size_t i)
 {
-	if (instruction_has_samples(member(rows, i)))
+	if (has_samples(member(rows, i)))
 		return true;
 	for (size_t k = i; k && i - k < rows->context && is_contiguous(rows, k); k--)
-		if (instruction_has_samples(member(rows, k - 1)))
+		if (has_samples(member(rows, k - 1)))
 			return true;
 	for (size_t k = i + 1;
 	     k < rows->line->nr && k - i <= rows->context && is_contiguous(rows, k); k++)
-		if (instruction_has_samples(member(rows, k)))
+		if (has_samples(member(rows, k)))
 			return true;
 	return false;
 }

@@ -18,7 +18,8 @@
 #include "render/listing.h"
 #include "render/text.h"
 
-#define ID_LENGTH 32 /* hexadecimal digits from which on an id is shortened */
+#define SHORT_ID_LENGTH 12 /* of a container, as its runtime prints it */
+#define ID_LENGTH       32 /* hexadecimal digits from which on an id is shortened */
 
 static const struct {
 	const char *not_told, *one_more, *more;
@@ -85,7 +86,8 @@ static struct group_name container_name(const struct group *g)
 	return ret;
 }
 
-struct group_name group_name_of(enum group_by by, const struct group *g)
+/* "web (3f2a8c9d0e1f, docker)", "nginx.service", "4711 python3", "(no container)" */
+static struct group_name group_name_of(enum group_by by, const struct group *g)
 {
 	const char *gap = *g->text[OWNER_COMM] ? " " : "";
 	struct group_name ret = {0};
