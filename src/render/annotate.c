@@ -258,17 +258,15 @@ static size_t count_wanted(const struct listing *l)
 
 	for (size_t i = 0; i < a->nr_files; i++)
 		nr += is_wanted(l, &a->files[i]);
-	if (l->opts->max_files && nr > l->opts->max_files)
-		nr = l->opts->max_files;
 	return nr;
 }
 
-/* Will a line of the first @nr_wanted files be marked as one without code? */
-static bool marks_lines(const struct listing *l, size_t nr_wanted)
+/* Will a line be marked as one without code? */
+static bool marks_lines(const struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;
 
-	for (size_t i = 0; i < a->nr_files && nr_wanted; i++) {
+	for (size_t i = 0; i < a->nr_files; i++) {
 		const struct attribution_file *f = &a->files[i];
 		struct hunks hunks = hunks_of(a, f, l->opts);
 		struct hunk hunk;
@@ -276,7 +274,6 @@ static bool marks_lines(const struct listing *l, size_t nr_wanted)
 
 		if (!is_wanted(l, f))
 			continue;
-		nr_wanted--;
 		while (hunks_next(&hunks, &hunk))
 			while (hunk_next_row(&hunk, &row))
 				if (is_marked(row.line, row.text))
@@ -285,18 +282,17 @@ static bool marks_lines(const struct listing *l, size_t nr_wanted)
 	return false;
 }
 
-static void print_contents(const struct listing *l, size_t nr_wanted)
+static void print_contents(const struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;
 
 	fputc('\n', l->out);
 	paint_print(l, PAINT_DIM, " self %%  total %%  file\n");
-	for (size_t i = 0; i < a->nr_files && nr_wanted; i++) {
+	for (size_t i = 0; i < a->nr_files; i++) {
 		const struct attribution_file *f = &a->files[i];
 
 		if (!is_wanted(l, f))
 			continue;
-		nr_wanted--;
 		fprintf(l->out, "%7s  %7s  ",
 			figure_percent(listing_share(l, &f->self)).text,
 			figure_percent(listing_share(l, &f->total)).text);
@@ -305,7 +301,7 @@ static void print_contents(const struct listing *l, size_t nr_wanted)
 	}
 }
 
-static void print_files(struct listing *l, size_t nr_wanted)
+static void print_files(struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;
 	struct weight rest = {0};
@@ -314,8 +310,7 @@ static void print_files(struct listing *l, size_t nr_wanted)
 	for (size_t i = 0; i < a->nr_files; i++) {
 		const struct attribution_file *f = &a->files[i];
 
-		if (nr_wanted && is_wanted(l, f)) {
-			nr_wanted--;
+		if (is_wanted(l, f)) {
 			print_file(l, f);
 			continue;
 		}
@@ -386,10 +381,10 @@ int render_annotate(const struct render_input *in, const struct render_options *
 
 	render_head(&l);
 	if (nr_wanted) {
-		legend_of_lines(&l, marks_lines(&l, nr_wanted));
+		legend_of_lines(&l, marks_lines(&l));
 		if (nr_wanted >= MANY_FILES)
-			print_contents(&l, nr_wanted);
-		print_files(&l, nr_wanted);
+			print_contents(&l);
+		print_files(&l);
 	} else if (a->nr_files) {
 		print_no_such_file(&l);
 	} else if (a->all.samples || a->all.cpu_ns) {

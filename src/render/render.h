@@ -20,8 +20,6 @@ struct render_options {
 	unsigned int width; /* columns of the terminal; 0: no limit */
 	unsigned int context; /* lines shown around a hot line */
 	double min_share; /* omit lines and functions below this share of all (0..1) */
-	unsigned int max_files; /* most files shown; 0: all that pass min_share */
-	unsigned int max_rows; /* most functions shown; 0: all that pass min_share */
 	const char *
 		file_filter; /* annotate: only files whose path ends in this; NULL: all */
 };

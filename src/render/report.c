@@ -185,7 +185,7 @@ int render_report(const struct render_input *in, const struct render_options *op
 		groups_table(&l);
 	} else if (!is_empty) {
 		legend_of_functions(&l);
-		functions_table(&l, opts->max_rows);
+		functions_table(&l, 0);
 		print_processes(&l);
 	}
 	render_misses(&l);
