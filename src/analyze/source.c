@@ -2,9 +2,7 @@
 #include "analyze/source.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <nettle/sha2.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -311,18 +309,6 @@ struct attacher {
 	size_t lines_left, bytes_left;
 };
 
-__attribute__((format(printf, 2, 3))) static const char *compose(const struct attacher *t,
-								 const char *fmt, ...)
-{
-	char text[2 * PATH_MAX + 256];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	return strpool_add(t->p->pool, text);
-}
-
 /* Reads a line; unlike line_next(), the last one may be empty. */
 static struct source_line next_line(const char **at, const char *end)
 {
@@ -395,10 +381,10 @@ static int attach_recorded(struct attacher *t, const struct profile_source *from
 		return r;
 	source->from = strpool_add(t->p->pool, "recorded");
 	if (from->owner && *from->owner)
-		source->note = compose(t,
-				       "as %s has it; others have another file of "
-				       "this path",
-				       from->owner);
+		source->note = strpool_print(t->p->pool,
+					     "as %s has it; others have another file of "
+					     "this path",
+					     from->owner);
 	if (from->newer_than_binary)
 		source->note = strpool_add(t->p->pool,
 					   "modified after the program was built: lines "
@@ -454,8 +440,9 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 			continue;
 		while (*rest == '/')
 			rest++;
-		ret[nr++] = compose(t, "%s%s%s", new_prefix,
-				    len && new_prefix[len - 1] == '/' ? "" : "/", rest);
+		ret[nr++] = strpool_print(t->p->pool, "%s%s%s", new_prefix,
+					  len && new_prefix[len - 1] == '/' ? "" : "/",
+					  rest);
 	}
 	/* The disk may have any of these files. */
 	if (!t->search->is_strangers && (path[0] == '/' || !nr) &&
@@ -495,13 +482,15 @@ static int attach_file(struct attacher *t, const char *path,
 	int r = read_source(path, max, &text, &len, &st);
 
 	if (r == -EFBIG) {
-		source->note = compose(t, "source not shown: %s is too large", path);
+		source->note = strpool_print(t->p->pool,
+					     "source not shown: %s is too large", path);
 		return 0;
 	}
 	if (r)
 		return r;
 	if (!is_text(text, len)) {
-		source->note = compose(t, "source not shown: %s is not text", path);
+		source->note = strpool_print(t->p->pool,
+					     "source not shown: %s is not text", path);
 		return 0;
 	}
 	t->bytes_left -= len;
@@ -542,7 +531,8 @@ static int attach_from_disk(struct attacher *t, const char *path,
 
 	/* "<string>", "node:fs": names without a file */
 	if (path[0] == '<' || !strncmp(path, "node:", 5)) {
-		source->note = compose(t, "no source: %s is not a file", path);
+		source->note =
+			strpool_print(t->p->pool, "no source: %s is not a file", path);
 		return 0;
 	}
 	if (!nr && t->search->is_strangers) {
@@ -554,8 +544,9 @@ static int attach_from_disk(struct attacher *t, const char *path,
 		return 0;
 	}
 	if (!nr) {
-		source->note = compose(
-			t, "source not at hand: several files are called %s", path);
+		source->note = strpool_print(
+			t->p->pool, "source not at hand: several files are called %s",
+			path);
 		return 0;
 	}
 	for (size_t i = 0; i < nr; i++) {
@@ -566,21 +557,24 @@ static int attach_from_disk(struct attacher *t, const char *path,
 		if (r != -ENOENT && r != -ENOTDIR)
 			why = r;
 	}
-	looked = nr == 2 ? compose(t, "%s and %s", candidates[0], candidates[1])
+	looked = nr == 2 ? strpool_print(t->p->pool, "%s and %s", candidates[0],
+					 candidates[1])
 			 : candidates[0];
 	if (why == -ENOENT && is_cell(path))
-		source->note = compose(t, "no source: a notebook keeps its cells in no "
-					  "file; lines are those of the cell");
+		source->note = strpool_print(
+			t->p->pool, "no source: a notebook keeps its cells in no "
+				    "file; lines are those of the cell");
 	else if (why == -ENOENT)
-		source->note = compose(t,
-				       "source not at hand: looked for %s; use "
-				       "--source-path OLD=NEW",
-				       looked);
+		source->note = strpool_print(t->p->pool,
+					     "source not at hand: looked for %s; use "
+					     "--source-path OLD=NEW",
+					     looked);
 	else
-		source->note = compose(t, "source not at hand: looked for %s: %s", looked,
-				       why == -EINVAL  ? "not a regular file"
-				       : why == -EXDEV ? "not a file on a disk"
-						       : strerror(-why));
+		source->note = strpool_print(
+			t->p->pool, "source not at hand: looked for %s: %s", looked,
+			why == -EINVAL  ? "not a regular file"
+			: why == -EXDEV ? "not a file on a disk"
+					: strerror(-why));
 	return 0;
 }
 

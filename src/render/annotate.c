@@ -90,10 +90,9 @@ static void print_callees(const struct listing *l, const struct attribution_line
 {
 	for (size_t i = 0; i < line->nr_callees; i++) {
 		const struct attribution_callee *c = &line->callees[i];
-		double share = listing_share(l, &c->self);
 
-		if (share > 0 && share >= l->opts->min_share)
-			print_callee(l, c, share);
+		if (listing_shows(l, &c->self))
+			print_callee(l, c, listing_share(l, &c->self));
 	}
 }
 
@@ -243,12 +242,11 @@ static void print_file(struct listing *l, const struct attribution_file *f)
 
 static bool is_wanted(const struct listing *l, const struct attribution_file *f)
 {
-	double total = listing_share(l, &f->total), self = listing_share(l, &f->self);
-
 	if (l->opts->file_filter)
-		return render_has_file(l->opts, f->path) && (total > 0 || self > 0);
-	return (total > 0 && total >= l->opts->min_share) ||
-	       (self > 0 && self >= l->opts->min_share);
+		return render_has_file(l->opts, f->path) &&
+		       (listing_share(l, &f->total) > 0 ||
+			listing_share(l, &f->self) > 0);
+	return listing_shows(l, &f->total) || listing_shows(l, &f->self);
 }
 
 static size_t count_wanted(const struct listing *l)

@@ -17,10 +17,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/search.h"
 #include "render/figure.h"
 #include "render/listing.h"
@@ -145,25 +145,11 @@ struct asm_listing {
 
 struct comment {
 	char text[1024];
-	size_t used;
 };
 
-__attribute__((format(printf, 2, 3))) static void comment_add(struct comment *c,
-							      const char *fmt, ...)
-{
-	va_list args;
-	int n;
-
-	if (c->used)
-		c->used += (size_t)snprintf(c->text + c->used, sizeof(c->text) - c->used,
-					    ", ");
-	va_start(args, fmt);
-	n = vsnprintf(c->text + c->used, sizeof(c->text) - c->used, fmt, args);
-	va_end(args);
-	c->used += n > 0 ? (size_t)n : 0;
-	if (c->used > sizeof(c->text) - 3)
-		c->used = sizeof(c->text) - 3;
-}
+#define COMMENT(c, fmt, ...)                                                        \
+	text_append((c)->text, sizeof((c)->text), "%s" fmt, *(c)->text ? ", " : "", \
+		    __VA_ARGS__)
 
 static const char *base_name(const char *path)
 {
@@ -181,8 +167,8 @@ static void comment_inlined(const struct listing *l, struct comment *c,
 
 	if (!at->line || at->function == PROFILE_NONE || at->function == in->own.function)
 		return;
-	comment_add(c, "%.200s %.200s:%" PRIu32, p->functions[at->function].name,
-		    base_name(place_file(p, *at)), at->line);
+	COMMENT(c, "%.200s %.200s:%" PRIu32, p->functions[at->function].name,
+		base_name(place_file(p, *at)), at->line);
 }
 
 static void comment_target(const struct listing *l, struct comment *c,
@@ -198,12 +184,12 @@ static void comment_target(const struct listing *l, struct comment *c,
 		return;
 	place = place_at(piece, in->decoded->target);
 	if (place.line && strcmp(place_file(p, place), place_file(p, own)))
-		comment_add(c, "-> %.200s:%" PRIu32 "%s", base_name(place_file(p, place)),
-			    place.line, back);
+		COMMENT(c, "-> %.200s:%" PRIu32 "%s", base_name(place_file(p, place)),
+			place.line, back);
 	else if (place.line)
-		comment_add(c, "-> line %" PRIu32 "%s", place.line, back);
+		COMMENT(c, "-> line %" PRIu32 "%s", place.line, back);
 	else if (in->decoded->target - piece->code->address >= piece->code->size_bytes)
-		comment_add(c, "leaves the function");
+		COMMENT(c, "%s", "leaves the function");
 }
 
 static void compose_comment(const struct listing *l, struct comment *c,
@@ -216,9 +202,9 @@ static void compose_comment(const struct listing *l, struct comment *c,
 	comment_inlined(l, c, in);
 	comment_target(l, c, piece, in);
 	if (kernel > 0)
-		comment_add(c, "%s %% in the kernel", figure_percent(kernel).text);
+		COMMENT(c, "%s %% in the kernel", figure_percent(kernel).text);
 	if (below > 0)
-		comment_add(c, "%s %% in what it calls", figure_percent(below).text);
+		COMMENT(c, "%s %% in what it calls", figure_percent(below).text);
 }
 
 /* ---- rows ---- */
@@ -259,7 +245,7 @@ static void print_text(struct asm_listing *a, const struct machine_piece *piece,
 {
 	const struct listing *l = &a->l;
 	size_t column = instruction_column(l);
-	struct comment comment = {0};
+	struct comment comment = {""};
 	char text[256];
 	size_t used;
 
@@ -267,7 +253,7 @@ static void print_text(struct asm_listing *a, const struct machine_piece *piece,
 	a->has_hidden |= piece->not_linked && strchr(in->decoded->text, '?');
 	used = text_cell(l->out, text, listing_room(l, column));
 	compose_comment(l, &comment, piece, in);
-	if (!comment.used)
+	if (!*comment.text)
 		return;
 	if (used < a->instruction_columns) {
 		text_spaces(l->out, a->instruction_columns - used);

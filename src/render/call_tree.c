@@ -110,17 +110,10 @@ static size_t figures_columns(const struct drawing *d)
 	return shows_self(d) ? 18 : 9;
 }
 
-/* Is the sum cut off below the node large enough for a row? */
-static bool shows_rest(const struct drawing *d, const struct weight *rest)
-{
-	double s = share(d, rest);
-
-	return s > 0 && s >= d->l.opts->min_share;
-}
-
+/* Is a sum that is cut off below the node large enough for a row? */
 static bool shows_any_rest(const struct drawing *d, const struct call_node *n)
 {
-	return shows_rest(d, &n->cut.weight) || shows_rest(d, &n->deeper);
+	return listing_shows(&d->l, &n->cut.weight) || listing_shows(&d->l, &n->deeper);
 }
 
 /* Does the node have nearly all of its parent's weight? */
@@ -236,10 +229,10 @@ static void print_rest(struct drawing *d, uint32_t level, const struct weight *w
 static void print_rests_of(struct drawing *d, const struct call_node *n)
 {
 	uint32_t level = d->levels[n->depth] + 1;
-	bool deeper = shows_rest(d, &n->deeper);
+	bool deeper = listing_shows(&d->l, &n->deeper);
 	char words[64];
 
-	if (shows_rest(d, &n->cut.weight)) {
+	if (listing_shows(&d->l, &n->cut.weight)) {
 		snprintf(words, sizeof(words), "%" PRIu64 " more", n->cut.nr);
 		print_rest(d, level, &n->cut.weight, deeper ? SIGN_BRANCH : SIGN_LAST,
 			   words);

@@ -263,13 +263,6 @@ struct group_widths {
 	size_t last; /* last used column */
 };
 
-static bool is_shown(const struct listing *l, const struct group *g)
-{
-	double share = listing_share(l, &g->self);
-
-	return share > 0 && share >= l->opts->min_share;
-}
-
 /* Shrinks the widest columns to fit a narrow terminal; the last one takes the rest. */
 static void shrink(struct group_widths *w, size_t width)
 {
@@ -302,7 +295,7 @@ static struct group_widths measure(const struct listing *l)
 	struct group_widths w = {.of = {1}};
 
 	for (size_t i = 0; i < groups->nr; i++) {
-		if (!is_shown(l, &groups->items[i]))
+		if (!listing_shows(l, &groups->items[i].self))
 			continue;
 		for (int c = 0; c < NR_COLUMNS; c++) {
 			struct group_name cell = cell_of(
@@ -403,7 +396,7 @@ void groups_table(struct listing *l)
 	for (size_t i = 0; i < groups->nr; i++) {
 		const struct group *g = &groups->items[i];
 
-		if (is_shown(l, g)) {
+		if (listing_shows(l, &g->self)) {
 			print_row(l, &w, g);
 			continue;
 		}

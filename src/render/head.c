@@ -94,43 +94,30 @@ static void describe_time(char *buf, size_t size, const struct render_input *in,
 /* ---- which samples were kept ---- */
 
 /* "only container web (3f2a8c9d0e1f): 34.9 % of 12000 samples" */
-struct filter_text {
-	char text[1500];
-};
-
-static void say(struct filter_text *w, const char *text)
-{
-	text_append(w->text, sizeof(w->text), "%s", text);
-}
+#define FILTERS_BYTES 1500
 
 /* "web (3f2a8c9d0e1f)", "3f2 (2 containers)", "wbe (matches nothing)" */
-static void say_match(struct filter_text *w, const struct filter_match *m)
+static void say_match(char *words, const struct filter_match *m)
 {
 	bool is_container = m->filter.kind == FILTER_CONTAINER;
-	bool is_id = is_container || m->filter.kind == FILTER_POD;
-	char what[600];
+	struct group_name id = container_short_id(m->id);
 
-	snprintf(what, sizeof(what), "%.250s", m->filter.value);
-	if (!strcmp(what, "-"))
-		snprintf(what, sizeof(what), "(none)");
-	else if (m->nr == 1 && is_container)
-		snprintf(what, sizeof(what), "%.250s%s%.250s%s",
-			 *m->name ? m->name : container_short_id(m->id).text,
-			 *m->name ? " (" : "",
-			 *m->name ? container_short_id(m->id).text : "",
-			 *m->name ? ")" : "");
-	say(w, what);
+	if (!strcmp(m->filter.value, "-"))
+		text_append(words, FILTERS_BYTES, "(none)");
+	else if (m->nr == 1 && is_container && *m->name)
+		text_append(words, FILTERS_BYTES, "%.250s (%.250s)", m->name, id.text);
+	else
+		text_append(words, FILTERS_BYTES, "%.250s",
+			    m->nr == 1 && is_container ? id.text : m->filter.value);
 	if (!m->nr)
-		say(w, " (matches nothing)");
-	if (m->nr < 2 || !is_id)
-		return;
-	snprintf(what, sizeof(what), " (%" PRIu32 " %ss)", m->nr,
-		 filter_kind_names[m->filter.kind]);
-	say(w, what);
+		text_append(words, FILTERS_BYTES, " (matches nothing)");
+	if (m->nr >= 2 && (is_container || m->filter.kind == FILTER_POD))
+		text_append(words, FILTERS_BYTES, " (%" PRIu32 " %ss)", m->nr,
+			    filter_kind_names[m->filter.kind]);
 }
 
 /* "only container web or db, comm nginx*": of each kind, one filter or another. */
-static void say_matches(struct filter_text *w, const struct filtered *n, bool exclude,
+static void say_matches(char *words, const struct filtered *n, bool exclude,
 			const char *first, const char *next)
 {
 	const struct filter_match *last = NULL;
@@ -140,14 +127,12 @@ static void say_matches(struct filter_text *w, const struct filtered *n, bool ex
 
 		if (m->filter.exclude != exclude)
 			continue;
-		if (last && last->filter.kind == m->filter.kind) {
-			say(w, " or ");
-		} else {
-			say(w, last ? next : first);
-			say(w, filter_kind_names[m->filter.kind]);
-			say(w, " ");
-		}
-		say_match(w, m);
+		if (last && last->filter.kind == m->filter.kind)
+			text_append(words, FILTERS_BYTES, " or ");
+		else
+			text_append(words, FILTERS_BYTES, "%s%s ", last ? next : first,
+				    filter_kind_names[m->filter.kind]);
+		say_match(words, m);
 		last = m;
 	}
 }
@@ -155,15 +140,15 @@ static void say_matches(struct filter_text *w, const struct filtered *n, bool ex
 static void print_filters(const struct listing *l)
 {
 	const struct filtered *n = l->in->filtered;
-	struct filter_text words = {""};
+	char words[FILTERS_BYTES] = "";
 	struct figure share;
 
 	if (!n)
 		return;
 	share = figure_percent(weight_share(&n->left, &n->all));
-	say_matches(&words, n, false, "only ", " and ");
-	say_matches(&words, n, true, *words.text ? ", without " : "without ", " and ");
-	SAY(l, "%s: %s %% of %s", words.text, *share.text ? share.text : "0.0",
+	say_matches(words, n, false, "only ", " and ");
+	say_matches(words, n, true, *words ? ", without " : "without ", " and ");
+	SAY(l, "%s: %s %% of %s", words, *share.text ? share.text : "0.0",
 	    counts_samples(l->in->attribution)
 		    ? figure_count(n->all.samples, "sample", "samples").text
 		    : "the profile");

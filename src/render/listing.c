@@ -12,6 +12,13 @@ double listing_share(const struct listing *l, const struct weight *w)
 	return share_of(l->in->attribution, w);
 }
 
+bool listing_shows(const struct listing *l, const struct weight *w)
+{
+	double share = listing_share(l, w);
+
+	return share > 0 && share >= l->opts->min_share;
+}
+
 void listing_heat(struct listing *l, double share)
 {
 	l->hottest = share > l->hottest ? share : l->hottest;

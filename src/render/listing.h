@@ -19,6 +19,9 @@ struct listing {
 /** Returns the share of the whole profile, 0..1. */
 double listing_share(const struct listing *l, const struct weight *w);
 
+/** Is it something, and at least opts->min_share of the whole profile? */
+bool listing_shows(const struct listing *l, const struct weight *w);
+
 /** Makes @share the hottest one, if it is. */
 void listing_heat(struct listing *l, double share);
 
