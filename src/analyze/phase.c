@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/tally.h"
+#include "base/match.h"
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
 
@@ -21,23 +22,11 @@ enum {
 	SAYS_LLVMLITE = NR_PHASES, /* compilation, unless callers say otherwise */
 };
 
-static bool starts_with(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
-
-static bool ends_with(const char *s, const char *suffix)
-{
-	size_t len = strlen(s), n = strlen(suffix);
-
-	return len >= n && !strcmp(s + len - n, suffix);
-}
-
 static bool is_bootstrap(const char *file)
 {
-	return starts_with(file, "<frozen importlib._bootstrap") ||
-	       ends_with(file, "/importlib/_bootstrap.py") ||
-	       ends_with(file, "/importlib/_bootstrap_external.py");
+	return match_starts(file, "<frozen importlib._bootstrap") ||
+	       match_ends(file, "/importlib/_bootstrap.py") ||
+	       match_ends(file, "/importlib/_bootstrap_external.py");
 }
 
 /* Matches "_FunctionCompiler._compile_cached"; before Python 3.11 names have no class. */
@@ -50,14 +39,14 @@ static bool is_compiler_name(const char *name)
 		return true;
 	while (*last == '_')
 		last++;
-	return starts_with(last, "compile") || starts_with(last, "build_");
+	return match_starts(last, "compile") || match_starts(last, "build_");
 }
 
 /* Matches the package wherever it is installed, but no other name that contains it. */
 static bool is_numba(const char *file)
 {
-	return ends_with(file, ".py") &&
-	       (strstr(file, "/numba/") || starts_with(file, "numba/"));
+	return match_ends(file, ".py") &&
+	       (strstr(file, "/numba/") || match_starts(file, "numba/"));
 }
 
 static enum phase function_phase(const struct profile_function *f)
@@ -71,7 +60,7 @@ static enum phase function_phase(const struct profile_function *f)
 
 static bool is_llvmlite(const char *filename)
 {
-	return starts_with(path_basename(filename), "libllvmlite.");
+	return match_starts(path_basename(filename), "libllvmlite.");
 }
 
 struct phase_index {

@@ -6,6 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
+bool match_starts(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+bool match_ends(const char *s, const char *suffix)
+{
+	size_t len = strlen(s), n = strlen(suffix);
+
+	return len >= n && !strcmp(s + len - n, suffix);
+}
+
 static bool is_like(const char *pattern, const char *text)
 {
 	return !fnmatch(pattern, text, FNM_NOESCAPE);

@@ -41,6 +41,9 @@ enum match match_unit(const char *value, const char *unit);
 /** Matches @id or a prefix of it. */
 enum match match_id_start(const char *value, const char *id);
 
+bool match_starts(const char *s, const char *prefix);
+bool match_ends(const char *s, const char *suffix);
+
 /** Is @path equal to @below or an ancestor of it? Both begin with '/'. */
 bool match_path_above(const char *path, const char *below);
 

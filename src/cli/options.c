@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/match.h"
 #include "base/vec.h"
 #include "collect/sampler.h"
 #include "render/render.h"
@@ -550,14 +551,12 @@ static bool is_profile(const char *arg)
 {
 	static const char *const suffixes[] = {".pb.gz", ".pb", ".pprof", ".prof"};
 	unsigned char magic[2];
-	size_t len = strlen(arg);
 	_cleanup_close_ int fd = -1;
 
 	if (!strcmp(arg, "-"))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
-		if (len > strlen(suffixes[i]) &&
-		    !strcmp(arg + len - strlen(suffixes[i]), suffixes[i]))
+		if (match_ends(arg, suffixes[i]) && strcmp(arg, suffixes[i]) != 0)
 			return true;
 	fd = open(arg, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	return fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&

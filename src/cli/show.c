@@ -110,7 +110,7 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 	_cleanup_(machine_code_freep) struct machine_code *m = NULL;
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
-	_cleanup_(groups_freep) struct groups *groups = NULL, *processes = NULL;
+	_cleanup_(groups_freep) struct groups *groups = NULL;
 	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
 	const struct render_format *format = viewing_format(v);
 	struct render_options opts = {
@@ -159,16 +159,12 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
 	say_withheld(a, nr_withheld);
-	if (v->group_by)
-		rc = groups_new(p, a, v->group_by, &groups, err);
+	if (v->group_by || format->needs & RENDER_PROCESSES)
+		rc = groups_new(p, a, v->group_by ? v->group_by : GROUP_BY_OWNER, &groups,
+				err);
 	if (rc)
 		return rc;
-	in.groups = groups;
-	if (format->needs & RENDER_PROCESSES && !groups)
-		rc = groups_new(p, a, GROUP_BY_OWNER, &processes, err);
-	if (rc)
-		return rc;
-	in.processes = processes;
+	*(v->group_by ? &in.groups : &in.processes) = groups;
 	in.machine_code = m;
 	rc = format->write(&in, &opts, stdout);
 	if (!rc && fflush(stdout))

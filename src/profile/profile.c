@@ -33,8 +33,7 @@ struct profile *profile_new(struct strpool *pool)
 	p->period_type = p->value_types[1];
 	p->default_sample_type = p->value_types[1].type;
 	p->drop_frames = p->keep_frames = p->doc_url = strpool_add(pool, "");
-	p->extra.target = p->extra.host = p->doc_url;
-	p->extra.kernel_release = p->extra.version = p->extra.arch = p->doc_url;
+	profile_clear_extra(p);
 	return p;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/match.h"
 
 #define ANNOTATE_NEEDS (RENDER_SOURCE | RENDER_CODE | RENDER_PHASES)
 #define REPORT_NEEDS   (RENDER_CALL_TREE | RENDER_GROUPS | RENDER_PHASES | RENDER_PROCESSES)
@@ -44,9 +45,5 @@ int render_finish(FILE *out)
 
 bool render_has_file(const struct render_options *opts, const char *path)
 {
-	const char *suffix = opts->file_filter;
-	size_t path_len = strlen(path), suffix_len = suffix ? strlen(suffix) : 0;
-
-	return path_len >= suffix_len &&
-	       (!suffix_len || !strcmp(path + path_len - suffix_len, suffix));
+	return !opts->file_filter || match_ends(path, opts->file_filter);
 }

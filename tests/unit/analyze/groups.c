@@ -249,7 +249,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_texts),        TEST(test_processes), TEST(test_owners),
+		TEST(test_texts),        TEST(test_processes),
 		TEST(test_owners),       TEST(test_cgroup_without_path),
 		TEST(test_no_label),     TEST(test_no_samples),
 		TEST(test_ten_thousand), TEST(test_hostile_labels),
