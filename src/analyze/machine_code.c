@@ -26,6 +26,10 @@ struct code_samples {
 	struct code_tally *codes; /* parallel to profile.extra.codes */
 	struct machine_hit *hits; /* by code, then address */
 	size_t nr_hits;
+	/* To find them: */
+	uint32_t *order; /* codes by mapping, then address */
+	enum code_kind *kinds; /* of mappings */
+	uint32_t *hit_of; /* per location; PROFILE_NONE */
 };
 
 /*
@@ -279,14 +283,6 @@ static int machine_code_choose(struct code_samples *s, const char *what,
 /* Pieces of several processes may share an address; no real file has more. */
 #define MAX_OVERLAPS 64
 
-struct locator {
-	const struct profile *p;
-	uint32_t *order; /* codes by mapping, then address */
-	size_t nr;
-	enum code_kind *kinds; /* of mappings */
-	uint32_t *hit_of; /* per location; PROFILE_NONE */
-};
-
 static int compare_codes(const void *va, const void *vb, void *ctx)
 {
 	const struct profile *p = ctx;
@@ -300,52 +296,46 @@ static int compare_codes(const void *va, const void *vb, void *ctx)
 	return (ia > ib) - (ia < ib);
 }
 
-static void locator_deinit(struct locator *l)
+static int order_codes(struct code_samples *s)
 {
-	free(l->order);
-	free(l->kinds);
-	free(l->hit_of);
-}
+	const struct profile *p = s->p;
+	size_t nr = p->extra.nr_codes;
 
-static int locator_init(struct locator *l, const struct profile *p)
-{
-	l->p = p;
-	l->nr = p->extra.nr_codes;
-	l->order = calloc(l->nr + 1, sizeof(*l->order));
-	l->kinds = calloc(p->nr_mappings + 1, sizeof(*l->kinds));
-	l->hit_of = calloc(p->nr_locations + 1, sizeof(*l->hit_of));
-	if (!l->order || !l->kinds || !l->hit_of)
+	s->order = calloc(nr + 1, sizeof(*s->order));
+	s->kinds = calloc(p->nr_mappings + 1, sizeof(*s->kinds));
+	if (!s->order || !s->kinds)
 		return -ENOMEM;
-	for (size_t i = 0; i < l->nr; i++)
-		l->order[i] = (uint32_t)i;
-	qsort_r(l->order, l->nr, sizeof(*l->order), compare_codes, (void *)p);
+	for (size_t i = 0; i < nr; i++)
+		s->order[i] = (uint32_t)i;
+	qsort_r(s->order, nr, sizeof(*s->order), compare_codes, (void *)p);
 	for (size_t i = 0; i < p->nr_mappings; i++)
-		l->kinds[i] = code_kind_of(p->mappings[i].filename);
+		s->kinds[i] = code_kind_of(p->mappings[i].filename);
 	return 0;
 }
 
 /* Returns the number of codes in @order that begin at or before @address of @mapping. */
-static size_t upper_bound(const struct locator *l, uint32_t mapping, uint64_t address)
+static size_t upper_bound(const struct code_samples *s, uint32_t mapping,
+			  uint64_t address)
 {
-	const struct profile_code *codes = l->p->extra.codes;
+	const struct profile_code *codes = s->p->extra.codes;
 
-	return SEARCH_FIRST(i, l->nr,
-			    codes[l->order[i]].mapping > mapping ||
-				    (codes[l->order[i]].mapping == mapping &&
-				     codes[l->order[i]].address > address));
+	return SEARCH_FIRST(i, s->p->extra.nr_codes,
+			    codes[s->order[i]].mapping > mapping ||
+				    (codes[s->order[i]].mapping == mapping &&
+				     codes[s->order[i]].address > address));
 }
 
 /*
  * Do code and location agree? JIT code of all processes is one mapping, so an address may
  * be in another process's function: then no frame has the code's function there.
  */
-static bool agrees(const struct locator *l, const struct profile_code *code,
+static bool agrees(const struct code_samples *s, const struct profile_code *code,
 		   const struct profile_location *location)
 {
-	const struct profile *p = l->p;
+	const struct profile *p = s->p;
 	uint32_t own;
 
-	if (l->kinds[location->mapping] != CODE_JIT)
+	if (s->kinds[location->mapping] != CODE_JIT)
 		return true;
 	own = machine_code_row(code, location->address)->at.function;
 	if (own == PROFILE_NONE)
@@ -360,71 +350,73 @@ static bool agrees(const struct locator *l, const struct profile_code *code,
 	return false;
 }
 
-static uint32_t find_code(const struct locator *l,
+static uint32_t find_code(const struct code_samples *s,
 			  const struct profile_location *location)
 {
 	uint32_t found = PROFILE_NONE;
 	size_t at;
 
-	if (location->mapping >= l->p->nr_mappings)
+	if (location->mapping >= s->p->nr_mappings)
 		return PROFILE_NONE;
-	at = upper_bound(l, location->mapping, location->address);
+	at = upper_bound(s, location->mapping, location->address);
 	for (size_t i = 0; i < MAX_OVERLAPS && at; i++) {
-		uint32_t index = l->order[--at];
-		const struct profile_code *code = &l->p->extra.codes[index];
+		uint32_t index = s->order[--at];
+		const struct profile_code *code = &s->p->extra.codes[index];
 
 		if (code->mapping != location->mapping)
 			break;
 		if (location->address - code->address < code->size_bytes &&
-		    index < found && agrees(l, code, location))
+		    index < found && agrees(s, code, location))
 			found = index;
 	}
 	return found;
 }
 
 /* Finds the locations within some code, each as a hit without weight. */
-static int find_hits(struct locator *l, struct code_samples *s)
+static int find_hits(struct code_samples *s)
 {
-	const struct profile *p = l->p;
+	const struct profile *p = s->p;
 	size_t nr = 0;
 
+	s->hit_of = calloc(p->nr_locations + 1, sizeof(*s->hit_of));
+	if (!s->hit_of)
+		return -ENOMEM;
 	for (size_t i = 0; i < p->nr_locations; i++) {
-		l->hit_of[i] = find_code(l, &p->locations[i]);
-		nr += l->hit_of[i] != PROFILE_NONE;
+		s->hit_of[i] = find_code(s, &p->locations[i]);
+		nr += s->hit_of[i] != PROFILE_NONE;
 	}
 	s->hits = calloc(nr + 1, sizeof(*s->hits));
 	if (!s->hits)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->nr_locations; i++) {
-		uint32_t code = l->hit_of[i];
+		uint32_t code = s->hit_of[i];
 
 		if (code == PROFILE_NONE)
 			continue;
-		l->hit_of[i] = (uint32_t)s->nr_hits;
+		s->hit_of[i] = (uint32_t)s->nr_hits;
 		s->hits[s->nr_hits++] =
 			(struct machine_hit){.location = (uint32_t)i, .code = code};
 	}
 	return 0;
 }
 
-static bool is_kernel(const struct locator *l, uint32_t location)
+static bool is_kernel(const struct code_samples *s, uint32_t location)
 {
-	uint32_t mapping = l->p->locations[location].mapping;
+	uint32_t mapping = s->p->locations[location].mapping;
 
-	return mapping < l->p->nr_mappings && l->kinds[mapping] == CODE_KERNEL;
+	return mapping < s->p->nr_mappings && s->kinds[mapping] == CODE_KERNEL;
 }
 
-static void weigh_stack(const struct locator *l, struct code_samples *s, uint32_t sample,
-			struct weight w)
+static void weigh_stack(struct code_samples *s, uint32_t sample, struct weight w)
 {
-	const struct profile_sample *stack = &l->p->samples[sample];
-	const uint32_t *locations = &l->p->sample_locations[stack->first_location];
+	const struct profile_sample *stack = &s->p->samples[sample];
+	const uint32_t *locations = &s->p->sample_locations[stack->first_location];
 	uint32_t leaf = 0;
 
-	while (leaf < stack->nr_locations && is_kernel(l, locations[leaf]))
+	while (leaf < stack->nr_locations && is_kernel(s, locations[leaf]))
 		leaf++;
 	for (uint32_t i = leaf; i < stack->nr_locations; i++) {
-		uint32_t index = l->hit_of[locations[i]];
+		uint32_t index = s->hit_of[locations[i]];
 		struct machine_hit *hit;
 
 		if (index == PROFILE_NONE)
@@ -441,15 +433,15 @@ static void weigh_stack(const struct locator *l, struct code_samples *s, uint32_
 	}
 }
 
-static void weigh(const struct locator *l, struct code_samples *s)
+static void weigh(struct code_samples *s)
 {
-	struct weigher weigher = weigher_of(l->p);
+	struct weigher weigher = weigher_of(s->p);
 
-	for (size_t i = 0; i < l->p->nr_samples; i++) {
-		struct weight w = weigher_weigh(&weigher, &l->p->samples[i]);
+	for (size_t i = 0; i < s->p->nr_samples; i++) {
+		struct weight w = weigher_weigh(&weigher, &s->p->samples[i]);
 
 		if (!weight_is_zero(&w))
-			weigh_stack(l, s, (uint32_t)i, w);
+			weigh_stack(s, (uint32_t)i, w);
 	}
 }
 
@@ -509,13 +501,11 @@ static uint32_t first_function(const struct profile_code *code)
 /** Assigns the samples to codes. Return: 0 or -ENOMEM. */
 static int code_samples_init(struct code_samples *s, const struct profile *p)
 {
-	_cleanup_(locator_deinit) struct locator l = {0};
-
 	s->p = p;
 	s->codes = calloc(p->extra.nr_codes + 1, sizeof(*s->codes));
-	if (!s->codes || locator_init(&l, p) || find_hits(&l, s))
+	if (!s->codes || order_codes(s) || find_hits(s))
 		return -ENOMEM;
-	weigh(&l, s);
+	weigh(s);
 	qsort_r(s->hits, s->nr_hits, sizeof(*s->hits), compare_hits, (void *)p);
 	for (size_t i = 0; i < p->extra.nr_codes; i++)
 		s->codes[i].function = PROFILE_NONE;
@@ -531,6 +521,9 @@ static void code_samples_deinit(struct code_samples *s)
 {
 	free(s->codes);
 	free(s->hits);
+	free(s->order);
+	free(s->kinds);
+	free(s->hit_of);
 }
 
 const struct profile_code_row *machine_code_row(const struct profile_code *code,
