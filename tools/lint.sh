@@ -54,7 +54,7 @@ check_includes() {
 		"base/|worker/|decode/(operation|runtimes)\.h|process/|collect/kmap\.h|runtime/|unwind/|$abi"
 	may_include src/symbolize "base/|worker/|decode/|process/|runtime/|symbolize/|$abi"
 	may_include src/profile "base/|profile/|decode/frame\.h|$abi|[a-z]+\.pb-c\.h"
-	may_include src/analyze "base/|profile/|analyze/|decode/numba/name\.h|$abi"
+	may_include src/analyze "base/|profile/|analyze/|decode/(frame|numba/name)\.h|$abi"
 	may_include src/render \
 		"base/|render/|profile/profile\.h|analyze/(attribution|machine_code|phase|call_tree|groups|filter)\.h|$abi"
 	may_include src/target "base/|process/|target/|collect/filter\.h|$abi"

@@ -21,7 +21,6 @@
 
 #include "analyze/tally.h"
 #include "base/vec.h"
-#include "profile/labels.h"
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
 
@@ -78,15 +77,6 @@ struct work {
 	struct tally sites_at; /* (line, function) */
 	struct tally callees; /* (line, name) */
 	struct tally misses; /* (enum miss, object) */
-	struct tally identities; /* (container, unit) */
-	struct tally processes; /* (pid, identity); tag: first sample, + 1 */
-	struct tally comms; /* (process, comm) */
-	struct tally cgroups; /* (process, cgroup) */
-};
-
-/* Names of the labels, interned in the profile's pool. */
-struct process_keys {
-	const char *pid, *comm, *cgroup, *container, *unit, *empty;
 };
 
 /* ---- Decides once per address what its frames mean ---- */
@@ -271,56 +261,16 @@ struct code_span {
 	uint32_t first, last; /* 0: none */
 };
 
-/* (pointer, pointer) -> number; names and paths are interned. */
-struct pair {
-	const char *a, *b;
-	uint32_t number;
-};
-
-static int compare_pairs(const void *va, const void *vb)
+static int number_listed(const struct attribution *a, struct tally *files,
+			 struct tally *functions)
 {
-	const struct pair *x = va, *y = vb;
-
-	if (x->a != y->a)
-		return (uintptr_t)x->a > (uintptr_t)y->a ? 1 : -1;
-	return ((uintptr_t)x->b > (uintptr_t)y->b) - ((uintptr_t)x->b < (uintptr_t)y->b);
-}
-
-struct lookup {
-	struct pair *items;
-	size_t nr;
-};
-
-static uint32_t lookup_find(const struct lookup *l, const char *a, const char *b)
-{
-	struct pair key = {a, b, 0};
-	const struct pair *found =
-		l->nr ? bsearch(&key, l->items, l->nr, sizeof(key), compare_pairs) : NULL;
-
-	return found ? found->number : PROFILE_NONE;
-}
-
-static int lookup_files(const struct attribution *a, struct lookup *ret)
-{
-	ret->items = calloc(a->nr_files + 1, sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
 	for (size_t i = 0; i < a->nr_files; i++)
-		ret->items[ret->nr++] =
-			(struct pair){a->files[i].path, NULL, (uint32_t)i};
-	qsort(ret->items, ret->nr, sizeof(*ret->items), compare_pairs);
-	return 0;
-}
-
-static int lookup_functions(const struct attribution *a, struct lookup *ret)
-{
-	ret->items = calloc(a->nr_functions + 1, sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
+		if (tally_number(files, tally_key(a->files[i].path), 0) == PROFILE_NONE)
+			return -ENOMEM;
 	for (size_t i = 0; i < a->nr_functions; i++)
-		ret->items[ret->nr++] = (struct pair){a->functions[i].name,
-						      a->functions[i].file, (uint32_t)i};
-	qsort(ret->items, ret->nr, sizeof(*ret->items), compare_pairs);
+		if (tally_number(functions, tally_key(a->functions[i].name),
+				 tally_key(a->functions[i].file)) == PROFILE_NONE)
+			return -ENOMEM;
 	return 0;
 }
 
@@ -334,21 +284,22 @@ static int add_mark(struct marks *marks, struct mark mark)
 }
 
 /* Reads the rows: each is a line with code; functions' spans also come from them. */
-static int read_rows(const struct profile *p, const struct lookup *files,
+static int read_rows(const struct profile *p, const struct tally *files,
 		     struct code_span *spans, struct marks *marks)
 {
 	for (size_t i = 0; i < p->extra.nr_codes; i++) {
 		const struct profile_code *code = &p->extra.codes[i];
 
 		for (size_t k = 0; k < code->nr_rows; k++) {
-			const struct profile_code_row *row = &code->rows[k];
+			const struct profile_line *row = &code->rows[k].at;
 			struct mark mark = {.line = row->line};
 			struct code_span *span;
 
 			if (row->function == PROFILE_NONE || !row->line)
 				continue;
-			mark.file = lookup_find(
-				files, p->functions[row->function].filename, NULL);
+			mark.file = tally_find(
+				files, tally_key(p->functions[row->function].filename),
+				0);
 			if (mark.file == PROFILE_NONE)
 				continue;
 			span = &spans[row->function];
@@ -364,8 +315,8 @@ static int read_rows(const struct profile *p, const struct lookup *files,
 }
 
 /* Adds all lines of the listed functions; those with code are removed later. */
-static int add_spans(const struct profile *p, const struct lookup *files,
-		     const struct lookup *functions, const struct code_span *spans,
+static int add_spans(const struct profile *p, const struct tally *files,
+		     const struct tally *functions, const struct code_span *spans,
 		     struct marks *marks)
 {
 	size_t max = marks->nr + MAX_BARE_LINES;
@@ -373,17 +324,17 @@ static int add_spans(const struct profile *p, const struct lookup *files,
 	for (size_t i = 0; i < p->nr_functions; i++) {
 		const struct profile_function *f = &p->functions[i];
 		uint32_t first = spans[i].first, last = spans[i].last;
-		uint32_t number = lookup_find(functions, f->name, f->filename);
 		struct mark mark = {.function = f->name};
 
-		if (!first || number == PROFILE_NONE)
+		if (!first || tally_find(functions, tally_key(f->name),
+					 tally_key(f->filename)) == PROFILE_NONE)
 			continue;
 		if (f->start_line && f->start_line < first &&
 		    first - f->start_line <= MAX_HEAD)
 			first = f->start_line;
 		if (last - first >= MAX_SPAN)
 			last = first + MAX_SPAN - 1;
-		mark.file = lookup_find(files, f->filename, NULL);
+		mark.file = tally_find(files, tally_key(f->filename), 0);
 		mark.span = last - first + 1;
 		if (marks->nr + mark.span > max)
 			break;
@@ -471,16 +422,15 @@ static int code_build(const struct profile *p, struct attribution *a)
 {
 	_cleanup_free_ struct code_span *spans =
 		calloc(p->nr_functions + 1, sizeof(*spans));
-	struct lookup files = {0}, functions = {0};
+	/* In the order of the result: the number of a file is its index. */
+	_cleanup_(tally_deinit) struct tally files = {0}, functions = {0};
 	struct marks marks = {0};
 	int r = spans ? 0 : -ENOMEM;
 
 	if (!p->extra.nr_codes)
 		return 0;
 	if (!r)
-		r = lookup_files(a, &files);
-	if (!r)
-		r = lookup_functions(a, &functions);
+		r = number_listed(a, &files, &functions);
 	if (!r)
 		r = read_rows(p, &files, spans, &marks);
 	if (!r)
@@ -489,8 +439,6 @@ static int code_build(const struct profile *p, struct attribution *a)
 		drop_lines_with_code(&marks);
 		r = add_all_lines(a, &marks);
 	}
-	free(files.items);
-	free(functions.items);
 	free(marks.items);
 	return r;
 }
@@ -631,160 +579,6 @@ static int misses_build(struct work *w, struct attribution *a)
 	return 0;
 }
 
-/* ---- Owners of the samples, by their labels ---- */
-
-static struct process_keys process_keys_of(const struct profile *p)
-{
-	return (struct process_keys){.pid = strpool_add(p->pool, LABEL_PID),
-				     .comm = strpool_add(p->pool, LABEL_COMM),
-				     .cgroup = strpool_add(p->pool, LABEL_CGROUP),
-				     .container = strpool_add(p->pool, LABEL_CONTAINER),
-				     .unit = strpool_add(p->pool, LABEL_UNIT),
-				     .empty = strpool_add(p->pool, "")};
-}
-
-/** Tallies the sample's process, if known. Return: 0 or -ENOMEM. */
-static int process_tally(struct work *w, const struct process_keys *keys,
-			 const struct profile_sample *s, struct weight weight)
-{
-	const char *comm = keys->empty, *container = keys->empty, *unit = keys->empty;
-	const char *cgroup = keys->empty;
-	uint32_t identity, process, comm_item, cgroup_item;
-	uint64_t pid = 0;
-
-	for (uint32_t i = 0; i < s->nr_labels; i++) {
-		const struct profile_label *label = &w->p->labels[s->first_label + i];
-
-		if (label->key == keys->pid && label->num > 0 && label->num <= INT32_MAX)
-			pid = (uint64_t)label->num;
-		else if (label->key == keys->comm)
-			comm = label->str;
-		else if (label->key == keys->cgroup)
-			cgroup = label->str;
-		else if (label->key == keys->container)
-			container = label->str;
-		else if (label->key == keys->unit)
-			unit = label->str;
-	}
-	if (!pid && !*comm && !*container && !*unit)
-		return 0;
-	identity = tally_number(&w->identities, tally_key(container), tally_key(unit));
-	if (identity == PROFILE_NONE)
-		return -ENOMEM;
-	process = tally_number(&w->processes, pid, identity);
-	if (process == PROFILE_NONE)
-		return -ENOMEM;
-	comm_item = tally_number(&w->comms, process, tally_key(comm));
-	cgroup_item = tally_number(&w->cgroups, process, tally_key(cgroup));
-	if (comm_item == PROFILE_NONE || cgroup_item == PROFILE_NONE)
-		return -ENOMEM;
-	if (!w->processes.items[process].tag)
-		w->processes.items[process].tag = (uint32_t)(s - w->p->samples) + 1;
-	weight_add(&w->processes.items[process].self, weight);
-	weight_add(&w->comms.items[comm_item].self, weight);
-	weight_add(&w->cgroups.items[cgroup_item].self, weight);
-	return 0;
-}
-
-static int compare_processes(const void *a, const void *b)
-{
-	const struct attribution_process *x = a, *y = b;
-	int r = weight_compare(x->self, y->self);
-
-	if (r)
-		return r;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	r = strcmp(x->container, y->container);
-	return r ? r : strcmp(x->unit, y->unit);
-}
-
-/* Describes the process by one of its samples. */
-static void describe(const struct profile *p, const struct profile_sample *s,
-		     struct attribution_process *process)
-{
-	const struct {
-		const char *key, **text;
-	} texts[] = {
-		{LABEL_CONTAINER_NAME, &process->container_name},
-		{LABEL_RUNTIME, &process->runtime},
-		{LABEL_POD, &process->pod},
-		{LABEL_USER, &process->user},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		*texts[i].text = "";
-	for (uint32_t i = 0; i < s->nr_labels; i++) {
-		const struct profile_label *label = &p->labels[s->first_label + i];
-
-		if (!strcmp(label->key, LABEL_NS_PID) && label->num > 0 &&
-		    label->num <= INT32_MAX)
-			process->ns_pid = (uint32_t)label->num;
-		for (size_t j = 0; j < ARRAY_SIZE(texts); j++)
-			if (!strcmp(label->key, texts[j].key))
-				*texts[j].text = label->str;
-	}
-}
-
-static const char **comm_of(struct attribution_process *process)
-{
-	return &process->comm;
-}
-
-static const char **cgroup_of(struct attribution_process *process)
-{
-	return &process->cgroup;
-}
-
-/* Takes each process's heaviest text in @tally. Return: 0, -ENOMEM */
-static int take_heaviest(struct attribution *a, size_t nr_processes,
-			 const struct tally *tally,
-			 const char **(*text_of)(struct attribution_process *))
-{
-	_cleanup_free_ struct weight *best = calloc(nr_processes + 1, sizeof(*best));
-
-	if (!best)
-		return -ENOMEM;
-	for (size_t i = 0; i < tally->nr; i++) {
-		const struct tally_item *item = &tally->items[i];
-		const char **text = text_of(&a->processes[item->a]);
-
-		if (!*tally_string(item->b) ||
-		    (**text && weight_compare(item->self, best[item->a]) >= 0))
-			continue;
-		*text = tally_string(item->b);
-		best[item->a] = item->self;
-	}
-	return 0;
-}
-
-static int processes_build(struct work *w, struct attribution *a)
-{
-	a->processes = calloc(w->processes.nr + 1, sizeof(*a->processes));
-	if (!a->processes)
-		return -ENOMEM;
-	for (size_t i = 0; i < w->processes.nr; i++) {
-		const struct tally_item *item = &w->processes.items[i];
-		const struct tally_item *identity = &w->identities.items[item->b];
-
-		a->processes[i] = (struct attribution_process){
-			.pid = (uint32_t)item->a,
-			.comm = "",
-			.cgroup = "",
-			.container = tally_string(identity->a),
-			.unit = tally_string(identity->b),
-			.self = item->self,
-		};
-		describe(w->p, &w->p->samples[item->tag - 1], &a->processes[i]);
-	}
-	if (take_heaviest(a, w->processes.nr, &w->comms, comm_of) ||
-	    take_heaviest(a, w->processes.nr, &w->cgroups, cgroup_of))
-		return -ENOMEM;
-	a->nr_processes = w->processes.nr;
-	qsort(a->processes, a->nr_processes, sizeof(*a->processes), compare_processes);
-	return 0;
-}
-
 /* Builds sorted tables of files, their lines and callees, and functions from tallies. */
 
 #define MAX_CALLEES 8 /* the heaviest of each line */
@@ -834,15 +628,10 @@ static int compare_functions(const void *a, const void *b)
 	return r ? r : strcmp(x->file, y->file);
 }
 
-/* Maps lines of the tallies to the result while it is being filled. */
-struct line_slots {
-	struct attribution_line **of; /* by number in work.lines */
-};
-
 /* Lines and files on no sampled stack (left over from merging) have no total. */
 static bool is_seen(const struct tally_item *item)
 {
-	return item->total.samples || item->total.cpu_ns;
+	return !weight_is_zero(&item->total);
 }
 
 static int allocate_lines(struct work *w, struct attribution *a)
@@ -862,7 +651,8 @@ static int allocate_lines(struct work *w, struct attribution *a)
 	return 0;
 }
 
-static void fill_lines(struct work *w, struct attribution *a, struct line_slots *slots)
+static void fill_lines(struct work *w, struct attribution *a,
+		       struct attribution_line **slots)
 {
 	bool is_samples = !strcmp(a->counted.type, "samples");
 
@@ -883,12 +673,12 @@ static void fill_lines(struct work *w, struct attribution *a, struct line_slots 
 		/* Bytes and the like are no random samples: 0..1. */
 		wilson_ci95(item->self.samples, is_samples ? a->all.samples : 0,
 			    &line->ci95_low, &line->ci95_high);
-		slots->of[i] = line;
+		slots[i] = line;
 	}
 }
 
 /* Names each line by the function with most of its self; else most of its total. */
-static int name_lines(struct work *w, const struct line_slots *slots)
+static int name_lines(struct work *w, struct attribution_line *const *slots)
 {
 	_cleanup_free_ const struct tally_item **best =
 		calloc(w->lines.nr + 1, sizeof(*best));
@@ -901,26 +691,25 @@ static int name_lines(struct work *w, const struct line_slots *slots)
 		const struct tally_item *function = &w->functions.items[item->b];
 
 		item->total = function->total;
-		if (!slots->of[item->a] ||
+		if (!slots[item->a] ||
 		    (other && compare_weights(item->self, item->total, other->self,
 					      other->total) >= 0))
 			continue;
 		best[item->a] = item;
-		slots->of[item->a]->function =
-			tally_string(w->names.items[function->a].a);
-		slots->of[item->a]->function_line = function->tag;
+		slots[item->a]->function = tally_string(w->names.items[function->a].a);
+		slots[item->a]->function_line = function->tag;
 	}
 	return 0;
 }
 
-static int add_callees(struct work *w, const struct line_slots *slots)
+static int add_callees(struct work *w, struct attribution_line *const *slots)
 {
 	for (size_t i = 0; i < w->callees.nr; i++)
-		slots->of[w->callees.items[i].a]->nr_callees++;
+		slots[w->callees.items[i].a]->nr_callees++;
 	for (size_t i = 0; i < w->callees.nr; i++) {
 		const struct tally_item *item = &w->callees.items[i];
 		const struct tally_item *name = &w->names.items[item->b];
-		struct attribution_line *line = slots->of[item->a];
+		struct attribution_line *line = slots[item->a];
 
 		if (!line->callees) {
 			line->callees = calloc(line->nr_callees, sizeof(*line->callees));
@@ -993,13 +782,13 @@ static int name_languages(struct work *w, struct attribution *a)
 /* Builds the tables of the result from the tallies. Return: 0 or -ENOMEM. */
 static int files_build(struct work *w, struct attribution *a)
 {
-	_cleanup_free_ struct attribution_line **of =
-		calloc(w->lines.nr + 1, sizeof(*of));
-	struct line_slots slots = {.of = of};
+	/* The lines of the result, by number in w->lines. */
+	_cleanup_free_ struct attribution_line **slots =
+		calloc(w->lines.nr + 1, sizeof(*slots));
 	int r;
 
 	a->files = calloc(w->files.nr + 1, sizeof(*a->files));
-	if (!a->files || !of)
+	if (!a->files || !slots)
 		return -ENOMEM;
 	a->nr_files = w->files.nr;
 	for (size_t i = 0; i < w->files.nr; i++) {
@@ -1017,10 +806,10 @@ static int files_build(struct work *w, struct attribution *a)
 		r = allocate_lines(w, a);
 	if (r)
 		return r;
-	fill_lines(w, a, &slots);
-	r = name_lines(w, &slots);
+	fill_lines(w, a, slots);
+	r = name_lines(w, slots);
 	if (!r)
-		r = add_callees(w, &slots);
+		r = add_callees(w, slots);
 	if (r)
 		return r;
 	sort_files(a);
@@ -1244,22 +1033,16 @@ static int charge_sample(struct work *w, struct attribution *a, uint32_t index,
 static int charge_all(struct work *w, struct attribution *a)
 {
 	struct weigher weigher = weigher_of(w->p);
-	struct process_keys keys = process_keys_of(w->p);
 	int r = 0;
 
 	a->counted = weigher.counted;
 	for (uint32_t i = 0; i < w->p->nr_samples && !r; i++) {
-		const struct profile_sample *s = &w->p->samples[i];
-		bool negative = false;
-		struct weight weight = weigher_weigh(&weigher, s, &negative);
+		struct weight weight = weigher_weigh(&weigher, &w->p->samples[i]);
 
-		a->nr_negative += negative;
-		if (!weight.samples && !weight.cpu_ns)
-			continue;
-		r = charge_sample(w, a, i, weight);
-		if (!r)
-			r = process_tally(w, &keys, s, weight);
+		if (!weight_is_zero(&weight))
+			r = charge_sample(w, a, i, weight);
 	}
+	a->nr_negative = weigher.nr_negative;
 	return r;
 }
 
@@ -1272,10 +1055,6 @@ static void work_deinit(struct work *w)
 	tally_deinit(&w->sites_at);
 	tally_deinit(&w->callees);
 	tally_deinit(&w->misses);
-	tally_deinit(&w->identities);
-	tally_deinit(&w->processes);
-	tally_deinit(&w->comms);
-	tally_deinit(&w->cgroups);
 	free(w->codes);
 	free(w->sites);
 	free(w->places);
@@ -1305,8 +1084,6 @@ int attribution_new(const struct profile *p, const struct attribution_options *o
 		r = code_build(p, a);
 	if (!r)
 		r = misses_build(&w, a);
-	if (!r)
-		r = processes_build(&w, a);
 	work_deinit(&w);
 	if (!r)
 		*ret = take_ptr(a);
@@ -1330,7 +1107,6 @@ void attribution_free(struct attribution *a)
 	free(a->files);
 	free(a->functions);
 	free(a->misses);
-	free(a->processes);
 	free(a->has_line);
 	free(a);
 }

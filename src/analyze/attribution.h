@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Attributes samples to lines, functions, processes and misses (DESIGN C9, C4). Pure:
+ * Attributes samples to lines, functions and misses (DESIGN C9, C4). Pure:
  * profile in, tables out. Every sample is charged to one line (self) or to none; a line's
  * total counts every sample that has it anywhere on its stack, once.
  *
@@ -92,16 +92,6 @@ struct attribution_miss {
 	size_t nr_objects;
 };
 
-/* By pid, container and unit; comm is the one with most samples among its threads. */
-struct attribution_process {
-	uint32_t pid; /* 0 not told */
-	const char *comm, *container, *unit;
-	/* From its first sample; 0 and "" (or NULL) if unknown. */
-	uint32_t ns_pid; /* in its own pid namespace, if another */
-	const char *container_name, *runtime, *pod, *cgroup, *user;
-	struct weight self;
-};
-
 struct attribution {
 	struct attribution_options options;
 	/* What weight.samples counts: samples/count; in files of other tools else the
@@ -126,8 +116,6 @@ struct attribution {
 	size_t nr_functions;
 	struct attribution_miss *misses; /* by samples, descending */
 	size_t nr_misses;
-	struct attribution_process *processes; /* by weight, descending */
-	size_t nr_processes;
 	uint8_t *has_line; /* for each sample of the profile: was it charged to a line? */
 };
 

@@ -319,34 +319,22 @@ enum stage {
 
 /* ---- frames, in the direction of the tree ---- */
 
-static const struct call_site *peek_caller(const struct call_index *index,
-					   struct call_walker *w)
-{
-	for (; w->at < w->nr_locations; w->at++, w->nr_taken = 0) {
-		const struct call_place *place = &index->places[w->locations[w->at]];
-
-		if (w->nr_taken < place->nr)
-			return &index->sites[place->first + w->nr_taken];
-	}
-	return NULL;
-}
-
-static const struct call_site *peek_callee(const struct call_index *index,
-					   struct call_walker *w)
-{
-	for (; w->at; w->at--, w->nr_taken = 0) {
-		const struct call_place *place = &index->places[w->locations[w->at - 1]];
-
-		if (w->nr_taken < place->nr)
-			return &index->sites[place->first + place->nr - 1 - w->nr_taken];
-	}
-	return NULL;
-}
-
 static const struct call_site *peek(const struct call_index *index, struct call_walker *w)
 {
-	return index->options->direction == CALL_CALLERS ? peek_caller(index, w)
-							 : peek_callee(index, w);
+	bool inward = index->options->direction == CALL_CALLEES;
+
+	while (w->at != (inward ? 0 : w->nr_locations)) {
+		const struct call_place *place =
+			&index->places[w->locations[inward ? w->at - 1 : w->at]];
+		uint32_t taken = w->nr_taken;
+
+		if (taken < place->nr)
+			return &index->sites[place->first +
+					     (inward ? place->nr - 1 - taken : taken)];
+		w->at = inward ? w->at - 1 : w->at + 1;
+		w->nr_taken = 0;
+	}
+	return NULL;
 }
 
 /* ---- the start ---- */
@@ -719,10 +707,10 @@ static int start_walkers(struct builder *b)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->nr_samples; i++) {
 		struct call_walker *w = &b->walkers[b->nr_walkers];
-		bool negative = false, is_self;
+		bool is_self;
 
-		w->weight = weigher_weigh(&weigher, &p->samples[i], &negative);
-		if ((!w->weight.samples && !w->weight.cpu_ns) ||
+		w->weight = weigher_weigh(&weigher, &p->samples[i]);
+		if (weight_is_zero(&w->weight) ||
 		    !call_walker_start(b->index, w, i, &is_self))
 			continue;
 		weight_add(&b->tree->covered, w->weight);

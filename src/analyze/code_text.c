@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/match.h"
 
 static const struct syntax {
 	const char *languages; /* each between spaces */
@@ -20,31 +21,18 @@ static const struct syntax {
 	{" pascal ", "//", "{", "}"},
 };
 
-static bool is_one_of(const char *language, const char *languages)
-{
-	size_t len = strlen(language);
-	const char *at = languages;
-
-	while (len && (at = strstr(at, language))) {
-		if (at[-1] == ' ' && at[len] == ' ')
-			return true;
-		at++;
-	}
-	return false;
-}
-
 void code_text_init(struct code_text *t, const char *language)
 {
 	*t = (struct code_text){
 		.line_comment = "//",
 		.block_begin = "/*",
 		.block_end = "*/",
-		.is_python = is_one_of(language, " python numba cython "),
+		.is_python = match_word(language, " python numba cython "),
 		.has_preprocessor =
-			is_one_of(language, " c c++ objective-c objective-c++ cuda "),
+			match_word(language, " c c++ objective-c objective-c++ cuda "),
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(syntaxes); i++) {
-		if (!is_one_of(language, syntaxes[i].languages))
+		if (!match_word(language, syntaxes[i].languages))
 			continue;
 		t->line_comment = syntaxes[i].line_comment;
 		t->block_begin = syntaxes[i].block_begin;

@@ -317,8 +317,7 @@ static int collect(struct filter_work *w, struct filtered *n)
 
 	for (size_t i = 0; i < p->nr_samples; i++) {
 		struct sample_owner o = sample_owner_of(&w->labels, &p->samples[i]);
-		bool negative = false;
-		struct weight weight = weigher_weigh(&weigher, &p->samples[i], &negative);
+		struct weight weight = weigher_weigh(&weigher, &p->samples[i]);
 
 		weight_add(&n->all, weight);
 		for (size_t k = 0; k < NR_FILTER_KINDS; k++) {
@@ -388,11 +387,9 @@ static size_t choose(struct filter_work *w, const struct profile *p, uint32_t *k
 	size_t nr = 0;
 
 	for (size_t i = 0; i < p->nr_samples; i++) {
-		bool negative = false;
-
 		if (!is_kept(w, &p->samples[i]))
 			continue;
-		weight_add(&n->left, weigher_weigh(&weigher, &p->samples[i], &negative));
+		weight_add(&n->left, weigher_weigh(&weigher, &p->samples[i]));
 		kept[nr++] = (uint32_t)i;
 	}
 	return nr;
@@ -438,7 +435,7 @@ static int apply(struct filter_work *w, struct profile *p,
 	for (size_t i = 0; i < n->nr_matches; i++)
 		match(w, &n->matches[i]);
 	nr_kept = choose(w, p, kept, n);
-	if (!n->left.samples && !n->left.cpu_ns && (n->all.samples || n->all.cpu_ns))
+	if (weight_is_zero(&n->left) && !weight_is_zero(&n->all))
 		return filter_explain(w, n, err);
 	for (size_t i = 0; i < nr_kept; i++)
 		p->samples[i] = p->samples[kept[i]];

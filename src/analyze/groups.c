@@ -17,7 +17,7 @@ const char *const group_by_names[] = {
 	[GROUP_BY_UNIT] = "unit",       [GROUP_BY_POD] = "pod",
 	[GROUP_BY_PROCESS] = "process", [GROUP_BY_THREAD] = "thread",
 	[GROUP_BY_COMM] = "comm",       [GROUP_BY_USER] = "user",
-	[GROUP_BY_CGROUP] = "cgroup",
+	[GROUP_BY_CGROUP] = "cgroup",   [GROUP_BY_OWNER] = "",
 };
 _Static_assert(ARRAY_SIZE(group_by_names) == NR_GROUP_BY, "one name each");
 
@@ -31,6 +31,7 @@ static const uint32_t texts_of[] = {
 	[GROUP_BY_COMM] = TEXT(COMM),
 	[GROUP_BY_USER] = TEXT(USER),
 	[GROUP_BY_CGROUP] = CONTAINER | TEXT(POD) | TEXT(UNIT) | TEXT(CGROUP),
+	[GROUP_BY_OWNER] = ALL_TEXTS,
 };
 _Static_assert(ARRAY_SIZE(texts_of) == NR_GROUP_BY, "one set each");
 
@@ -38,8 +39,9 @@ struct group_work {
 	const struct profile *p;
 	enum group_by by;
 	struct owner_labels labels;
-	struct tally images; /* (executable, container): of processes */
-	struct tally groups; /* see key_of(); total: with a line; tag: has the label? */
+	struct tally images; /* (container, executable or unit): of processes */
+	/* See group_of(); total: with a line; tag: has the label? seen: ns_pid */
+	struct tally groups;
 	struct tally texts[NR_OWNER_TEXTS]; /* (group, text) */
 };
 
@@ -66,12 +68,20 @@ enum owner_text group_by_text(enum group_by by)
 	return texts[by];
 }
 
+static bool has_pid(enum group_by by)
+{
+	return by == GROUP_BY_PROCESS || by == GROUP_BY_THREAD || by == GROUP_BY_OWNER;
+}
+
 static bool is_told(enum group_by by, const struct sample_owner *o)
 {
 	if (by == GROUP_BY_PROCESS)
 		return o->pid;
 	if (by == GROUP_BY_THREAD)
 		return o->tid;
+	if (by == GROUP_BY_OWNER)
+		return o->pid || *o->text[OWNER_COMM] || *o->text[OWNER_CONTAINER] ||
+		       *o->text[OWNER_UNIT];
 	return *o->text[group_by_text(by)] || (by == GROUP_BY_CGROUP && o->cgroup_id);
 }
 
@@ -79,50 +89,49 @@ static bool is_told(enum group_by by, const struct sample_owner *o)
 static uint32_t group_of(struct group_work *w, const struct sample_owner *o)
 {
 	const char *const *text = o->text;
-	uint64_t container = tally_key(text[OWNER_CONTAINER]);
-	uint32_t image;
+	uint64_t of = 0;
 
 	if (!is_told(w->by, o))
 		return tally_number(&w->groups, 0, PROFILE_NONE);
-	switch (w->by) {
-	case GROUP_BY_CONTAINER:
-		return tally_number(&w->groups, container,
-				    tally_key(text[OWNER_RUNTIME]));
-	case GROUP_BY_UNIT:
-		return tally_number(&w->groups, tally_key(text[OWNER_UNIT]), container);
-	case GROUP_BY_POD:
-		return tally_number(&w->groups, tally_key(text[OWNER_POD]), 0);
-	case GROUP_BY_COMM:
-		return tally_number(&w->groups, tally_key(text[OWNER_COMM]), 0);
-	case GROUP_BY_USER:
-		return tally_number(&w->groups, tally_key(text[OWNER_USER]), 0);
-	case GROUP_BY_CGROUP:
-		return tally_number(&w->groups, tally_key(text[OWNER_CGROUP]),
-				    *text[OWNER_CGROUP] ? 0 : o->cgroup_id);
-	default:
-		image = tally_number(&w->images, tally_key(text[OWNER_EXE]), container);
-		if (image == PROFILE_NONE)
-			return PROFILE_NONE;
-		return tally_number(&w->groups,
-				    (uint64_t)o->pid << 32 |
-					    (w->by == GROUP_BY_THREAD ? o->tid : 0),
-				    image);
+	if (has_pid(w->by)) {
+		enum owner_text second = w->by == GROUP_BY_OWNER ? OWNER_UNIT : OWNER_EXE;
+		uint32_t tid = w->by == GROUP_BY_THREAD ? o->tid : 0;
+		uint32_t image = tally_number(&w->images,
+					      tally_key(text[OWNER_CONTAINER]),
+					      tally_key(text[second]));
+
+		return image == PROFILE_NONE
+			       ? PROFILE_NONE
+			       : tally_number(&w->groups, (uint64_t)o->pid << 32 | tid,
+					      image);
 	}
+	if (w->by == GROUP_BY_CONTAINER)
+		of = tally_key(text[OWNER_RUNTIME]);
+	else if (w->by == GROUP_BY_UNIT)
+		of = tally_key(text[OWNER_CONTAINER]);
+	else if (w->by == GROUP_BY_CGROUP && !*text[OWNER_CGROUP])
+		of = o->cgroup_id;
+	return tally_number(&w->groups, tally_key(text[group_by_text(w->by)]), of);
 }
 
 static int tally_sample(struct group_work *w, const struct profile_sample *s,
 			struct weight weight, bool has_line)
 {
 	struct sample_owner o = sample_owner_of(&w->labels, s);
-	uint32_t group = group_of(w, &o);
 	bool told = is_told(w->by, &o);
+	uint32_t group;
 
+	if (!told && w->by == GROUP_BY_OWNER)
+		return 0;
+	group = group_of(w, &o);
 	if (group == PROFILE_NONE)
 		return -ENOMEM;
 	weight_add(&w->groups.items[group].self, weight);
 	if (has_line)
 		weight_add(&w->groups.items[group].total, weight);
 	w->groups.items[group].tag = told;
+	if (!w->groups.items[group].seen)
+		w->groups.items[group].seen = o.ns_pid;
 	for (size_t i = 0; i < NR_OWNER_TEXTS && told; i++) {
 		uint32_t item;
 
@@ -142,12 +151,10 @@ static int tally_all(struct group_work *w, const struct attribution *a)
 
 	for (size_t i = 0; i < w->p->nr_samples; i++) {
 		const struct profile_sample *s = &w->p->samples[i];
-		bool negative = false;
-		struct weight weight = weigher_weigh(&weigher, s, &negative);
+		struct weight weight = weigher_weigh(&weigher, s);
 
-		if (!weight.samples && !weight.cpu_ns)
-			continue;
-		if (tally_sample(w, s, weight, a->has_line[i]))
+		if (!weight_is_zero(&weight) &&
+		    tally_sample(w, s, weight, a->has_line[i]))
 			return -ENOMEM;
 	}
 	return 0;
@@ -190,7 +197,6 @@ static void set_texts(const struct group_work *w, struct groups *g, enum owner_t
 static int build(const struct group_work *w, struct groups *g)
 {
 	_cleanup_free_ struct weight *best = calloc(w->groups.nr + 1, sizeof(*best));
-	bool has_pid = w->by == GROUP_BY_PROCESS || w->by == GROUP_BY_THREAD;
 
 	g->items = calloc(w->groups.nr + 1, sizeof(*g->items));
 	if (!g->items || !best)
@@ -202,8 +208,9 @@ static int build(const struct group_work *w, struct groups *g)
 
 		*group = (struct group){
 			.is_told = item->tag,
-			.pid = has_pid ? (uint32_t)(item->a >> 32) : 0,
-			.tid = has_pid ? (uint32_t)item->a : 0,
+			.pid = has_pid(w->by) ? (uint32_t)(item->a >> 32) : 0,
+			.tid = has_pid(w->by) ? (uint32_t)item->a : 0,
+			.ns_pid = w->by == GROUP_BY_OWNER ? item->seen : 0,
 			.cgroup_id = item->tag && w->by == GROUP_BY_CGROUP ? item->b : 0,
 			.self = item->self,
 			.with_line = item->total,
@@ -224,7 +231,7 @@ static int build(const struct group_work *w, struct groups *g)
 static int check_labels(const struct profile *p, const struct groups *g,
 			struct error *err)
 {
-	if (g->nr > 1 || !g->nr || g->items[0].is_told)
+	if (g->nr != 1 || g->items[0].is_told)
 		return 0;
 	if (!p->extra.present)
 		return error_set(

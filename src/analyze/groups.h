@@ -20,15 +20,17 @@ enum group_by {
 	GROUP_BY_COMM,
 	GROUP_BY_USER,
 	GROUP_BY_CGROUP, /* path; if unknown, the id */
+	/* Pid, container and unit: "processes" in JSON. Samples without any are left out. */
+	GROUP_BY_OWNER,
 	NR_GROUP_BY,
 };
 
-/* Names on the command line and in JSON: "container", "unit", ...; "" for NOTHING. */
+/* Names on the command line and in JSON: "container", "unit", ...; "" for the others. */
 extern const char *const group_by_names[NR_GROUP_BY];
 
 /**
- * Returns the label that names a group. @by must have a text: not NOTHING, PROCESS or
- * THREAD.
+ * Returns the label that names a group. @by must have a text: not NOTHING, PROCESS,
+ * THREAD or OWNER.
  */
 enum owner_text group_by_text(enum group_by by);
 
@@ -37,7 +39,8 @@ struct group {
 	/* The most common text of the samples that have one; "" if none has, or if it is
 	 * unrelated to the grouping. */
 	const char *text[NR_OWNER_TEXTS];
-	uint32_t pid, tid; /* when grouped by process or thread; else 0 */
+	uint32_t pid, tid; /* when grouped by process, thread or owner; else 0 */
+	uint32_t ns_pid; /* in its own pid namespace, if another; when grouped by owner */
 	uint64_t cgroup_id; /* when grouped by cgroup without a path; else 0 */
 	struct weight self;
 	struct weight with_line; /* part of self: charged to a source line */

@@ -26,6 +26,10 @@ struct code_samples {
 	struct code_tally *codes; /* parallel to profile.extra.codes */
 	struct machine_hit *hits; /* by code, then address */
 	size_t nr_hits;
+	/* To find them: */
+	uint32_t *order; /* codes by mapping, then address */
+	enum code_kind *kinds; /* of mappings */
+	uint32_t *hit_of; /* per location; PROFILE_NONE */
 };
 
 /*
@@ -121,9 +125,9 @@ static bool match_code(struct code_samples *s, size_t index, const char *what,
 		return found;
 	}
 	for (size_t i = 0; i < code->nr_rows; i++) {
-		uint32_t function = code->rows[i].function;
+		uint32_t function = code->rows[i].at.function;
 
-		if (i && function == code->rows[i - 1].function)
+		if (i && function == code->rows[i - 1].at.function)
 			continue;
 		if (!function_matches(s->p, function, what, step))
 			continue;
@@ -184,10 +188,10 @@ static int choose_function(struct code_samples *s, const char *what, struct erro
 /* ---- FILE:LINE ---- */
 
 static bool is_at(const struct profile *p, const struct code_place *place,
-		  uint32_t function, uint32_t line)
+		  struct profile_line at)
 {
-	return line == place->line && function != PROFILE_NONE &&
-	       code_place_is_in(place, p->functions[function].filename);
+	return at.line == place->line && at.function != PROFILE_NONE &&
+	       code_place_is_in(place, p->functions[at.function].filename);
 }
 
 /*
@@ -204,8 +208,7 @@ static void weigh_place(struct code_samples *s, const struct code_place *place)
 		bool found = false;
 
 		for (uint32_t k = 0; k < at->nr_lines && !found; k++)
-			found = is_at(p, place, p->lines[at->first_line + k].function,
-				      p->lines[at->first_line + k].line);
+			found = is_at(p, place, p->lines[at->first_line + k]);
 		if (found) {
 			weight_add(&s->codes[hit->code].at_line, hit->self);
 			s->codes[hit->code].is_chosen = true;
@@ -224,13 +227,12 @@ static int choose_place(struct code_samples *s, const struct code_place *place,
 		const struct profile_code *code = &p->extra.codes[i];
 
 		for (size_t k = 0; k < code->nr_rows; k++) {
-			uint32_t function = code->rows[k].function;
+			struct profile_line at = code->rows[k].at;
 
-			s->codes[i].is_chosen |=
-				is_at(p, place, function, code->rows[k].line);
-			has_file |=
-				function != PROFILE_NONE &&
-				code_place_is_in(place, p->functions[function].filename);
+			s->codes[i].is_chosen |= is_at(p, place, at);
+			has_file |= at.function != PROFILE_NONE &&
+				    code_place_is_in(place,
+						     p->functions[at.function].filename);
 		}
 		found |= s->codes[i].is_chosen;
 	}
@@ -281,14 +283,6 @@ static int machine_code_choose(struct code_samples *s, const char *what,
 /* Pieces of several processes may share an address; no real file has more. */
 #define MAX_OVERLAPS 64
 
-struct locator {
-	const struct profile *p;
-	uint32_t *order; /* codes by mapping, then address */
-	size_t nr;
-	enum code_kind *kinds; /* of mappings */
-	uint32_t *hit_of; /* per location; PROFILE_NONE */
-};
-
 static int compare_codes(const void *va, const void *vb, void *ctx)
 {
 	const struct profile *p = ctx;
@@ -302,131 +296,127 @@ static int compare_codes(const void *va, const void *vb, void *ctx)
 	return (ia > ib) - (ia < ib);
 }
 
-static void locator_deinit(struct locator *l)
+static int order_codes(struct code_samples *s)
 {
-	free(l->order);
-	free(l->kinds);
-	free(l->hit_of);
-}
+	const struct profile *p = s->p;
+	size_t nr = p->extra.nr_codes;
 
-static int locator_init(struct locator *l, const struct profile *p)
-{
-	l->p = p;
-	l->nr = p->extra.nr_codes;
-	l->order = calloc(l->nr + 1, sizeof(*l->order));
-	l->kinds = calloc(p->nr_mappings + 1, sizeof(*l->kinds));
-	l->hit_of = calloc(p->nr_locations + 1, sizeof(*l->hit_of));
-	if (!l->order || !l->kinds || !l->hit_of)
+	s->order = calloc(nr + 1, sizeof(*s->order));
+	s->kinds = calloc(p->nr_mappings + 1, sizeof(*s->kinds));
+	if (!s->order || !s->kinds)
 		return -ENOMEM;
-	for (size_t i = 0; i < l->nr; i++)
-		l->order[i] = (uint32_t)i;
-	qsort_r(l->order, l->nr, sizeof(*l->order), compare_codes, (void *)p);
+	for (size_t i = 0; i < nr; i++)
+		s->order[i] = (uint32_t)i;
+	qsort_r(s->order, nr, sizeof(*s->order), compare_codes, (void *)p);
 	for (size_t i = 0; i < p->nr_mappings; i++)
-		l->kinds[i] = code_kind_of(p->mappings[i].filename);
+		s->kinds[i] = code_kind_of(p->mappings[i].filename);
 	return 0;
 }
 
 /* Returns the number of codes in @order that begin at or before @address of @mapping. */
-static size_t upper_bound(const struct locator *l, uint32_t mapping, uint64_t address)
+static size_t upper_bound(const struct code_samples *s, uint32_t mapping,
+			  uint64_t address)
 {
-	const struct profile_code *codes = l->p->extra.codes;
+	const struct profile_code *codes = s->p->extra.codes;
 
-	return SEARCH_FIRST(i, l->nr,
-			    codes[l->order[i]].mapping > mapping ||
-				    (codes[l->order[i]].mapping == mapping &&
-				     codes[l->order[i]].address > address));
+	return SEARCH_FIRST(i, s->p->extra.nr_codes,
+			    codes[s->order[i]].mapping > mapping ||
+				    (codes[s->order[i]].mapping == mapping &&
+				     codes[s->order[i]].address > address));
 }
 
 /*
  * Do code and location agree? JIT code of all processes is one mapping, so an address may
  * be in another process's function: then no frame has the code's function there.
  */
-static bool agrees(const struct locator *l, const struct profile_code *code,
+static bool agrees(const struct code_samples *s, const struct profile_code *code,
 		   const struct profile_location *location)
 {
-	const struct profile *p = l->p;
-	const struct profile_code_row *row;
+	const struct profile *p = s->p;
+	uint32_t own;
 
-	if (l->kinds[location->mapping] != CODE_JIT)
+	if (s->kinds[location->mapping] != CODE_JIT)
 		return true;
-	row = machine_code_row(code, location->address);
-	if (!row || row->function == PROFILE_NONE)
+	own = machine_code_row(code, location->address)->at.function;
+	if (own == PROFILE_NONE)
 		return true;
 	for (uint32_t i = 0; i < location->nr_lines; i++) {
 		uint32_t function = p->lines[location->first_line + i].function;
 
 		if (function != PROFILE_NONE &&
-		    p->functions[function].name == p->functions[row->function].name)
+		    p->functions[function].name == p->functions[own].name)
 			return true;
 	}
 	return false;
 }
 
-static uint32_t find_code(const struct locator *l,
+static uint32_t find_code(const struct code_samples *s,
 			  const struct profile_location *location)
 {
 	uint32_t found = PROFILE_NONE;
 	size_t at;
 
-	if (location->mapping >= l->p->nr_mappings)
+	if (location->mapping >= s->p->nr_mappings)
 		return PROFILE_NONE;
-	at = upper_bound(l, location->mapping, location->address);
+	at = upper_bound(s, location->mapping, location->address);
 	for (size_t i = 0; i < MAX_OVERLAPS && at; i++) {
-		uint32_t index = l->order[--at];
-		const struct profile_code *code = &l->p->extra.codes[index];
+		uint32_t index = s->order[--at];
+		const struct profile_code *code = &s->p->extra.codes[index];
 
 		if (code->mapping != location->mapping)
 			break;
 		if (location->address - code->address < code->size_bytes &&
-		    index < found && agrees(l, code, location))
+		    index < found && agrees(s, code, location))
 			found = index;
 	}
 	return found;
 }
 
 /* Finds the locations within some code, each as a hit without weight. */
-static int find_hits(struct locator *l, struct code_samples *s)
+static int find_hits(struct code_samples *s)
 {
-	const struct profile *p = l->p;
+	const struct profile *p = s->p;
 	size_t nr = 0;
 
+	s->hit_of = calloc(p->nr_locations + 1, sizeof(*s->hit_of));
+	if (!s->hit_of)
+		return -ENOMEM;
 	for (size_t i = 0; i < p->nr_locations; i++) {
-		l->hit_of[i] = find_code(l, &p->locations[i]);
-		nr += l->hit_of[i] != PROFILE_NONE;
+		s->hit_of[i] = find_code(s, &p->locations[i]);
+		nr += s->hit_of[i] != PROFILE_NONE;
 	}
 	s->hits = calloc(nr + 1, sizeof(*s->hits));
 	if (!s->hits)
 		return -ENOMEM;
 	for (size_t i = 0; i < p->nr_locations; i++) {
-		uint32_t code = l->hit_of[i];
+		uint32_t code = s->hit_of[i];
 
 		if (code == PROFILE_NONE)
 			continue;
-		l->hit_of[i] = (uint32_t)s->nr_hits;
+		s->hit_of[i] = (uint32_t)s->nr_hits;
 		s->hits[s->nr_hits++] =
 			(struct machine_hit){.location = (uint32_t)i, .code = code};
 	}
 	return 0;
 }
 
-static bool is_kernel(const struct locator *l, uint32_t location)
+static bool is_kernel(const struct code_samples *s, uint32_t location)
 {
-	uint32_t mapping = l->p->locations[location].mapping;
+	uint32_t mapping = s->p->locations[location].mapping;
 
-	return mapping < l->p->nr_mappings && l->kinds[mapping] == CODE_KERNEL;
+	return mapping < s->p->nr_mappings && s->kinds[mapping] == CODE_KERNEL;
 }
 
-static void weigh_stack(const struct locator *l, struct code_samples *s, uint32_t sample,
-			struct weight w)
+static void weigh_stack(struct code_samples *s, uint32_t sample, struct weight w)
 {
-	const struct profile_sample *stack = &l->p->samples[sample];
-	const uint32_t *locations = &l->p->sample_locations[stack->first_location];
+	const struct profile_sample *stack = &s->p->samples[sample];
+	const uint32_t *locations = &s->p->sample_locations[stack->first_location];
 	uint32_t leaf = 0;
 
-	while (leaf < stack->nr_locations && is_kernel(l, locations[leaf]))
+	while (leaf < stack->nr_locations && is_kernel(s, locations[leaf]))
 		leaf++;
 	for (uint32_t i = leaf; i < stack->nr_locations; i++) {
-		uint32_t index = l->hit_of[locations[i]];
+		uint32_t index = s->hit_of[locations[i]];
 		struct machine_hit *hit;
 
 		if (index == PROFILE_NONE)
@@ -443,16 +433,15 @@ static void weigh_stack(const struct locator *l, struct code_samples *s, uint32_
 	}
 }
 
-static void weigh(const struct locator *l, struct code_samples *s)
+static void weigh(struct code_samples *s)
 {
-	struct weigher weigher = weigher_of(l->p);
+	struct weigher weigher = weigher_of(s->p);
 
-	for (size_t i = 0; i < l->p->nr_samples; i++) {
-		bool negative = false;
-		struct weight w = weigher_weigh(&weigher, &l->p->samples[i], &negative);
+	for (size_t i = 0; i < s->p->nr_samples; i++) {
+		struct weight w = weigher_weigh(&weigher, &s->p->samples[i]);
 
-		if (w.samples || w.cpu_ns)
-			weigh_stack(l, s, (uint32_t)i, w);
+		if (!weight_is_zero(&w))
+			weigh_stack(s, (uint32_t)i, w);
 	}
 }
 
@@ -504,21 +493,19 @@ static void tally_code(const struct code_samples *s, size_t index)
 static uint32_t first_function(const struct profile_code *code)
 {
 	for (size_t i = 0; i < code->nr_rows; i++)
-		if (code->rows[i].function != PROFILE_NONE)
-			return code->rows[i].function;
+		if (code->rows[i].at.function != PROFILE_NONE)
+			return code->rows[i].at.function;
 	return PROFILE_NONE;
 }
 
 /** Assigns the samples to codes. Return: 0 or -ENOMEM. */
 static int code_samples_init(struct code_samples *s, const struct profile *p)
 {
-	_cleanup_(locator_deinit) struct locator l = {0};
-
 	s->p = p;
 	s->codes = calloc(p->extra.nr_codes + 1, sizeof(*s->codes));
-	if (!s->codes || locator_init(&l, p) || find_hits(&l, s))
+	if (!s->codes || order_codes(s) || find_hits(s))
 		return -ENOMEM;
-	weigh(&l, s);
+	weigh(s);
 	qsort_r(s->hits, s->nr_hits, sizeof(*s->hits), compare_hits, (void *)p);
 	for (size_t i = 0; i < p->extra.nr_codes; i++)
 		s->codes[i].function = PROFILE_NONE;
@@ -534,14 +521,18 @@ static void code_samples_deinit(struct code_samples *s)
 {
 	free(s->codes);
 	free(s->hits);
+	free(s->order);
+	free(s->kinds);
+	free(s->hit_of);
 }
 
 const struct profile_code_row *machine_code_row(const struct profile_code *code,
 						uint64_t address)
 {
+	static const struct profile_code_row none = {.at = {.function = PROFILE_NONE}};
 	size_t above = SEARCH_FIRST(i, code->nr_rows, code->rows[i].address > address);
 
-	return above ? &code->rows[above - 1] : NULL;
+	return above ? &code->rows[above - 1] : &none;
 }
 
 /* ---- choosing ---- */
@@ -556,11 +547,6 @@ static int compare_chosen(const void *va, const void *vb, void *ctx)
 	if (!order)
 		order = weight_compare(a->self, b->self);
 	return order ? order : (ia > ib) - (ia < ib);
-}
-
-static bool has_samples(const struct code_tally *code)
-{
-	return code->self.samples || code->self.cpu_ns;
 }
 
 static void add_piece(struct machine_code *m, const struct code_samples *s, uint32_t code)
@@ -597,7 +583,7 @@ static int take_chosen(struct machine_code *m, struct code_samples *s)
 			chosen[nr++] = (uint32_t)i;
 	qsort_r(chosen, nr, sizeof(*chosen), compare_chosen, s);
 	for (size_t i = 0; i < nr; i++)
-		if (!m->nr || has_samples(&s->codes[chosen[i]]))
+		if (!m->nr || !weight_is_zero(&s->codes[chosen[i]].self))
 			add_piece(m, s, chosen[i]);
 	m->hits = take_ptr(s->hits);
 	return 0;
@@ -627,6 +613,7 @@ void machine_code_free(struct machine_code *m)
 		return;
 	for (size_t i = 0; i < m->nr; i++) {
 		free(m->pieces[i].instructions);
+		free(m->pieces[i].placed);
 		free(m->pieces[i].bytes);
 		free(m->pieces[i].texts);
 	}
@@ -636,13 +623,13 @@ void machine_code_free(struct machine_code *m)
 
 /* ---- placing ---- */
 
-static struct instruction *find_instruction(const struct machine_piece *piece,
-					    uint64_t address)
+static struct placed_instruction *find_instruction(const struct machine_piece *piece,
+						   uint64_t address)
 {
 	size_t above =
 		SEARCH_FIRST(i, piece->nr, piece->instructions[i].address > address);
 
-	return above ? &piece->instructions[above - 1] : NULL;
+	return above ? &piece->placed[above - 1] : NULL;
 }
 
 static bool is_own(const struct profile *p, const struct machine_piece *piece,
@@ -667,20 +654,21 @@ static struct profile_line own_line(const struct profile *p,
 	return (struct profile_line){.function = PROFILE_NONE};
 }
 
-static void place_rows(const struct profile *p, struct machine_piece *piece)
+static int place_rows(const struct profile *p, struct machine_piece *piece)
 {
+	piece->placed = calloc(piece->nr + 1, sizeof(*piece->placed));
+	if (!piece->placed)
+		return -ENOMEM;
 	for (size_t i = 0; i < piece->nr; i++) {
-		struct instruction *in = &piece->instructions[i];
-		const struct profile_code_row *row =
-			machine_code_row(piece->code, in->address);
+		struct placed_instruction *placed = &piece->placed[i];
 
-		in->innermost = in->own = (struct profile_line){.function = PROFILE_NONE};
-		if (!row)
-			continue;
-		in->innermost = (struct profile_line){row->function, row->line};
-		if (row->line && is_own(p, piece, row->function))
-			in->own = in->innermost;
+		placed->decoded = &piece->instructions[i];
+		placed->row = machine_code_row(piece->code, placed->decoded->address);
+		placed->own = (struct profile_line){.function = PROFILE_NONE};
+		if (placed->row->at.line && is_own(p, piece, placed->row->at.function))
+			placed->own = placed->row->at;
 	}
+	return 0;
 }
 
 static void place_hits(const struct profile *p, struct machine_piece *piece)
@@ -688,10 +676,10 @@ static void place_hits(const struct profile *p, struct machine_piece *piece)
 	for (size_t i = 0; i < piece->nr_hits; i++) {
 		const struct machine_hit *hit = &piece->hits[i];
 		uint64_t address = p->locations[hit->location].address;
-		bool is_leaf = hit->self.samples || hit->self.cpu_ns;
-		struct instruction *in = find_instruction(piece, address);
+		bool is_leaf = !weight_is_zero(&hit->self);
+		struct placed_instruction *in = find_instruction(piece, address);
 		/* A return address is the instruction after the call. */
-		struct instruction *call = find_instruction(piece, address - 1);
+		struct placed_instruction *call = find_instruction(piece, address - 1);
 
 		if (in && is_leaf) {
 			weight_add(&in->self, hit->self);
@@ -699,7 +687,7 @@ static void place_hits(const struct profile *p, struct machine_piece *piece)
 			if (!in->own.line)
 				in->own = own_line(p, piece, hit->location);
 		}
-		if (call && call->flow == INSTRUCTION_CALL &&
+		if (call && call->decoded->flow == INSTRUCTION_CALL &&
 		    address != piece->code->address) {
 			weight_add(&call->below, hit->below);
 			if (!is_leaf && !call->own.line)
@@ -719,17 +707,15 @@ static void spread_own_lines(struct machine_piece *piece, bool backwards)
 	struct profile_line last = {.function = PROFILE_NONE};
 
 	for (size_t k = 0; k < piece->nr; k++) {
-		struct instruction *in =
-			&piece->instructions[backwards ? piece->nr - 1 - k : k];
-		const struct profile_code_row *row =
-			machine_code_row(piece->code, in->address);
+		struct placed_instruction *in =
+			&piece->placed[backwards ? piece->nr - 1 - k : k];
 
-		if (row != last_row)
+		if (in->row != last_row)
 			last = (struct profile_line){.function = PROFILE_NONE};
-		last_row = row;
+		last_row = in->row;
 		if (in->own.line)
 			last = in->own;
-		else if (row)
+		else
 			in->own = last;
 	}
 }
@@ -746,14 +732,14 @@ static void take_call_rows(const struct profile *p, struct machine_piece *piece)
 	size_t row = 0;
 
 	for (size_t i = 0; i < piece->nr; i++) {
-		struct instruction *in = &piece->instructions[i];
+		struct placed_instruction *in = &piece->placed[i];
 
-		for (; row < code->nr_rows && code->rows[row].address <= in->address;
+		for (; row < code->nr_rows &&
+		       code->rows[row].address <= in->decoded->address;
 		     row++)
-			if (is_own(p, piece, code->rows[row].function))
-				call = (struct profile_line){code->rows[row].function,
-							     code->rows[row].line};
-		if (is_own(p, piece, in->innermost.function))
+			if (is_own(p, piece, code->rows[row].at.function))
+				call = code->rows[row].at;
+		if (is_own(p, piece, in->row->at.function))
 			call = (struct profile_line){.function = PROFILE_NONE};
 		else if (!in->own.line && call.line)
 			in->own = call;
@@ -771,21 +757,21 @@ static bool is_same_line(struct profile_line a, struct profile_line b)
 static int note_callers(struct tally *callers, const struct machine_piece *piece)
 {
 	for (size_t i = 0; i < piece->nr && i < TWO_CALLS - 1; i++) {
-		const struct instruction *in = &piece->instructions[i];
+		const struct placed_instruction *in = &piece->placed[i];
+		const struct profile_line *at = &in->row->at;
 		struct tally_item *item;
 		uint32_t number;
 
-		if (!in->own.line || is_same_line(in->own, in->innermost))
+		if (!in->own.line || is_same_line(in->own, *at))
 			continue;
-		number =
-			tally_number(callers, in->innermost.function, in->innermost.line);
+		number = tally_number(callers, at->function, at->line);
 		if (number == PROFILE_NONE)
 			return -ENOMEM;
 		item = &callers->items[number];
 		if (!item->tag)
 			item->tag = (uint32_t)i + 1;
 		else if (item->tag != TWO_CALLS &&
-			 !is_same_line(piece->instructions[item->tag - 1].own, in->own))
+			 !is_same_line(piece->placed[item->tag - 1].own, in->own))
 			item->tag = TWO_CALLS;
 	}
 	return 0;
@@ -797,18 +783,18 @@ static int share_own_lines(struct machine_piece *piece)
 	int err = note_callers(&callers, piece);
 
 	for (size_t i = 0; i < piece->nr && !err; i++) {
-		struct instruction *in = &piece->instructions[i];
+		struct placed_instruction *in = &piece->placed[i];
+		const struct profile_line *at = &in->row->at;
 		uint32_t number;
 
-		if (in->own.line || !in->innermost.line)
+		if (in->own.line || !at->line)
 			continue;
-		number = tally_number(&callers, in->innermost.function,
-				      in->innermost.line);
+		number = tally_number(&callers, at->function, at->line);
 		if (number == PROFILE_NONE)
 			err = -ENOMEM;
 		else if (callers.items[number].tag &&
 			 callers.items[number].tag != TWO_CALLS)
-			in->own = piece->instructions[callers.items[number].tag - 1].own;
+			in->own = piece->placed[callers.items[number].tag - 1].own;
 	}
 	tally_deinit(&callers);
 	return err;
@@ -819,7 +805,9 @@ int machine_code_place(struct machine_code *m, const struct profile *p)
 	int err = 0;
 
 	for (size_t i = 0; i < m->nr && !err; i++) {
-		place_rows(p, &m->pieces[i]);
+		err = place_rows(p, &m->pieces[i]);
+		if (err)
+			break;
 		place_hits(p, &m->pieces[i]);
 		spread_own_lines(&m->pieces[i], false);
 		spread_own_lines(&m->pieces[i], true);

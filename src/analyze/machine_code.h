@@ -9,24 +9,14 @@
 
 #include "analyze/attribution.h"
 #include "base/error.h"
+#include "decode/frame.h"
 
 #define MACHINE_CODE_MAX_PIECES 8 /* shown at once */
 
-enum instruction_flow {
-	INSTRUCTION_ON, /* goes on to the next one, or nowhere (a return, a trap) */
-	INSTRUCTION_JUMP,
-	INSTRUCTION_CALL,
-};
-
-struct instruction {
-	uint64_t address;
-	uint32_t size_bytes;
-	enum instruction_flow flow;
-	bool has_target; /* for a direct jump or call */
-	uint64_t target;
-	const char *text; /* in machine_piece.texts; hostile */
-	/* Set by machine_code_place(): */
-	struct profile_line innermost; /* line 0: none */
+/* An instruction with its lines and samples. */
+struct placed_instruction {
+	const struct instruction *decoded;
+	const struct profile_code_row *row; /* of the code, or one without a line */
 	struct profile_line own; /* its line in the piece's function; line 0: unknown */
 	struct weight self; /* samples at this address, and the kernel's for it */
 	struct weight kernel; /* part of self */
@@ -46,7 +36,9 @@ struct machine_piece {
 	struct weight self, kernel; /* of all its addresses */
 	const struct machine_hit *hits; /* by address */
 	size_t nr_hits;
-	struct instruction *instructions; /* heap, owned; ascending; NULL: see note */
+	/* Set by the decoder. Heap, owned; ascending; NULL: see note */
+	struct instruction *instructions;
+	struct placed_instruction *placed; /* heap, owned; of instructions */
 	size_t nr;
 	uint8_t *bytes; /* heap, owned; of all instructions, in order */
 	char *texts; /* heap, owned */
@@ -75,10 +67,10 @@ int machine_code_new(const struct profile *p, const char *what, struct machine_c
 void machine_code_free(struct machine_code *m);
 DEFINE_CLEANUP(struct machine_code, machine_code_free);
 
-/** Sets lines and samples of the instructions. Return: 0 or -ENOMEM. */
+/** Places the instructions: their lines and samples. Return: 0 or -ENOMEM. */
 int machine_code_place(struct machine_code *m, const struct profile *p);
 
-/** Returns the row that contains @address, never an empty one; NULL: before the first. */
+/** Returns the row that contains @address, never an empty one; before the first: no line. */
 const struct profile_code_row *machine_code_row(const struct profile_code *code,
 						uint64_t address);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/tally.h"
+#include "base/match.h"
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
 
@@ -21,23 +22,11 @@ enum {
 	SAYS_LLVMLITE = NR_PHASES, /* compilation, unless callers say otherwise */
 };
 
-static bool starts_with(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
-
-static bool ends_with(const char *s, const char *suffix)
-{
-	size_t len = strlen(s), n = strlen(suffix);
-
-	return len >= n && !strcmp(s + len - n, suffix);
-}
-
 static bool is_bootstrap(const char *file)
 {
-	return starts_with(file, "<frozen importlib._bootstrap") ||
-	       ends_with(file, "/importlib/_bootstrap.py") ||
-	       ends_with(file, "/importlib/_bootstrap_external.py");
+	return match_starts(file, "<frozen importlib._bootstrap") ||
+	       match_ends(file, "/importlib/_bootstrap.py") ||
+	       match_ends(file, "/importlib/_bootstrap_external.py");
 }
 
 /* Matches "_FunctionCompiler._compile_cached"; before Python 3.11 names have no class. */
@@ -50,14 +39,14 @@ static bool is_compiler_name(const char *name)
 		return true;
 	while (*last == '_')
 		last++;
-	return starts_with(last, "compile") || starts_with(last, "build_");
+	return match_starts(last, "compile") || match_starts(last, "build_");
 }
 
 /* Matches the package wherever it is installed, but no other name that contains it. */
 static bool is_numba(const char *file)
 {
-	return ends_with(file, ".py") &&
-	       (strstr(file, "/numba/") || starts_with(file, "numba/"));
+	return match_ends(file, ".py") &&
+	       (strstr(file, "/numba/") || match_starts(file, "numba/"));
 }
 
 static enum phase function_phase(const struct profile_function *f)
@@ -71,7 +60,7 @@ static enum phase function_phase(const struct profile_function *f)
 
 static bool is_llvmlite(const char *filename)
 {
-	return starts_with(path_basename(filename), "libllvmlite.");
+	return match_starts(path_basename(filename), "libllvmlite.");
 }
 
 struct phase_index {
@@ -134,57 +123,31 @@ static enum phase sample_phase(const struct profile *p, const struct phase_index
 								    : PHASE_REST;
 }
 
-/* @kept set to the index of each sample of the program itself; may be NULL. */
-static int split(const struct profile *p, struct phases *ret, uint32_t *kept,
-		 size_t *nr_kept)
+int phases_of(struct profile *p, bool leave_out, struct phases *ret)
 {
 	struct weigher weigher = weigher_of(p);
 	struct phase_index index = {0};
+	size_t nr_kept = 0;
 	int r = index_init(&index, p);
 
+	if (!r)
+		*ret = (struct phases){.left_out = leave_out};
 	for (size_t i = 0; i < p->nr_samples && !r; i++) {
-		const struct profile_sample *s = &p->samples[i];
-		enum phase phase = sample_phase(p, &index, s);
-		bool negative = false;
+		struct profile_sample s = p->samples[i];
+		enum phase phase = sample_phase(p, &index, &s);
 
-		weight_add(&ret->of[phase], weigher_weigh(&weigher, s, &negative));
-		if (kept && phase == PHASE_REST)
-			kept[(*nr_kept)++] = (uint32_t)i;
+		weight_add(&ret->of[phase], weigher_weigh(&weigher, &s));
+		if (phase == PHASE_REST || !leave_out)
+			p->samples[nr_kept++] = s;
 	}
+	if (!r)
+		p->nr_samples = nr_kept;
 	index_deinit(&index);
 	return r;
 }
 
-int phases_of(const struct profile *p, struct phases *ret)
-{
-	struct phases phases = {0};
-	int r = split(p, &phases, NULL, NULL);
-
-	if (!r)
-		*ret = phases;
-	return r;
-}
-
-int phases_leave_out(struct profile *p, struct phases *ret)
-{
-	_cleanup_free_ uint32_t *kept = calloc(p->nr_samples + 1, sizeof(*kept));
-	struct phases phases = {.left_out = true};
-	size_t nr = 0;
-	int r = kept ? split(p, &phases, kept, &nr) : -ENOMEM;
-
-	if (r)
-		return r;
-	for (size_t i = 0; i < nr; i++)
-		p->samples[i] = p->samples[kept[i]];
-	p->nr_samples = nr;
-	*ret = phases;
-	return 0;
-}
-
 bool phases_are_split(const struct phases *phases)
 {
-	const struct weight *import = &phases->of[PHASE_IMPORT];
-	const struct weight *compile = &phases->of[PHASE_NUMBA_COMPILE];
-
-	return import->samples || import->cpu_ns || compile->samples || compile->cpu_ns;
+	return !weight_is_zero(&phases->of[PHASE_IMPORT]) ||
+	       !weight_is_zero(&phases->of[PHASE_NUMBA_COMPILE]);
 }

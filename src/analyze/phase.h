@@ -38,14 +38,13 @@ struct phases {
 	bool left_out;
 };
 
-/** Splits the samples of @p. Return: 0 or -ENOMEM. */
-int phases_of(const struct profile *p, struct phases *ret);
-
 /**
- * The same, but also drops the samples of import and compilation from @p, which is then
- * read-only. Return: 0, or -ENOMEM with @p unchanged.
+ * Splits the samples of @p.
+ *
+ * @leave_out  drop those of import and compilation; @p is then read-only
+ * Return: 0, or -ENOMEM with @p unchanged.
  */
-int phases_leave_out(struct profile *p, struct phases *ret);
+int phases_of(struct profile *p, bool leave_out, struct phases *ret);
 
 /** Are there samples of import or compilation? */
 bool phases_are_split(const struct phases *phases);

@@ -67,6 +67,7 @@ struct owner_labels owner_labels_of(const struct profile *p)
 		.p = p,
 		.pid = strpool_add(p->pool, LABEL_PID),
 		.tid = strpool_add(p->pool, LABEL_TID),
+		.ns_pid = strpool_add(p->pool, LABEL_NS_PID),
 		.cgroup_id = strpool_add(p->pool, LABEL_CGROUP_ID),
 		.empty = strpool_add(p->pool, ""),
 	};
@@ -96,6 +97,8 @@ static void take_label(const struct owner_labels *labels, struct sample_owner *o
 		take_number(&owner->pid, label->num);
 	else if (label->key == labels->tid)
 		take_number(&owner->tid, label->num);
+	else if (label->key == labels->ns_pid)
+		take_number(&owner->ns_pid, label->num);
 	else if (label->key == labels->cgroup_id && label->num > 0)
 		owner->cgroup_id = (uint64_t)label->num;
 	for (size_t i = 0; i < NR_OWNER_TEXTS; i++)

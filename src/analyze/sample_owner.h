@@ -24,7 +24,7 @@ enum owner_text {
 
 struct sample_owner {
 	const char *text[NR_OWNER_TEXTS]; /* interned; "" not told */
-	uint32_t pid, tid; /* 0 not told */
+	uint32_t pid, tid, ns_pid; /* 0 not told */
 	uint64_t cgroup_id; /* same */
 };
 
@@ -39,7 +39,7 @@ struct owner_name {
 struct owner_labels {
 	const struct profile *p;
 	const char *text[NR_OWNER_TEXTS];
-	const char *pid, *tid, *cgroup_id, *empty;
+	const char *pid, *tid, *ns_pid, *cgroup_id, *empty;
 	struct owner_name *names; /* heap */
 	size_t nr_names, cap_names;
 	struct hashmap by_id; /* -> index in names */

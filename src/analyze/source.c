@@ -2,9 +2,7 @@
 #include "analyze/source.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <nettle/sha2.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +15,18 @@
 
 static const char cut_mark[] = "...";
 
-bool source_line_next(const char **at, const char *end, struct source_line *ret)
+/* ---- Lines of a text file. Numbers are 1-based; "\n" or "\r\n" ends a line ---- */
+
+struct source_line {
+	const char *text; /* not terminated */
+	size_t len; /* without the line's end */
+};
+
+/*
+ * Reads the next line from *at. Return: false at the end. Text after the last "\n" is a
+ * line only if it is not empty.
+ */
+static bool line_next(const char **at, const char *end, struct source_line *ret)
 {
 	const char *newline;
 	size_t len;
@@ -33,18 +42,18 @@ bool source_line_next(const char **at, const char *end, struct source_line *ret)
 	return true;
 }
 
-uint32_t source_count_lines(const char *text, size_t len)
+static uint32_t count_lines(const char *text, size_t len)
 {
 	const char *at = text;
 	struct source_line line;
 	uint32_t nr = 0;
 
-	while (source_line_next(&at, text + len, &line))
+	while (line_next(&at, text + len, &line))
 		nr++;
 	return nr;
 }
 
-bool source_is_text(const char *data, size_t len)
+static bool is_text(const char *data, size_t len)
 {
 	return !memchr(data, '\0', len);
 }
@@ -60,13 +69,15 @@ static size_t kept_len(const struct source_line *line)
 	return kept;
 }
 
-size_t source_line_copied_len(const struct source_line *line)
+/* Returns the bytes that line_copy() writes, without the NUL: at most SOURCE_LINE_BYTES. */
+static size_t line_copied_len(const struct source_line *line)
 {
 	return line->len <= SOURCE_LINE_BYTES ? line->len
 					      : kept_len(line) + strlen(cut_mark);
 }
 
-void source_line_copy(char *to, const struct source_line *line)
+/* Copies the line and a NUL; cuts a long line between characters, ending it in "...". */
+static void line_copy(char *to, const struct source_line *line)
 {
 	size_t len = line->len <= SOURCE_LINE_BYTES ? line->len : kept_len(line);
 
@@ -80,72 +91,24 @@ void source_line_copy(char *to, const struct source_line *line)
 
 struct collector {
 	struct profile *p;
-	const struct attribution *a;
-	/* Functions whose start is known, by file (address) and name. */
-	const struct attribution_function **functions;
-	size_t nr_functions;
 	size_t budget; /* bytes of text that still fit */
 };
 
-static void source_deinit(struct profile_source *source)
-{
-	for (size_t i = 0; i < source->nr_runs; i++)
-		free((char *)source->runs[i].text);
-	free(source->runs);
-	*source = (struct profile_source){0};
-}
-
-static int compare_addresses(const char *a, const char *b)
-{
-	return (uintptr_t)a < (uintptr_t)b ? -1 : (uintptr_t)a > (uintptr_t)b;
-}
-
-static int compare_functions(const void *a, const void *b)
-{
-	const struct attribution_function *x =
-		*(const struct attribution_function *const *)a;
-	const struct attribution_function *y =
-		*(const struct attribution_function *const *)b;
-	int r = compare_addresses(x->file, y->file);
-
-	return r ? r : compare_addresses(x->name, y->name);
-}
-
-static int index_functions(struct collector *c)
-{
-	c->functions = calloc(c->a->nr_functions + 1, sizeof(*c->functions));
-	if (!c->functions)
-		return -ENOMEM;
-	for (size_t i = 0; i < c->a->nr_functions; i++)
-		if (c->a->functions[i].start_line)
-			c->functions[c->nr_functions++] = &c->a->functions[i];
-	qsort(c->functions, c->nr_functions, sizeof(*c->functions), compare_functions);
-	return 0;
-}
-
 /* Returns the first line to store for a line with samples. */
-static uint32_t window_start(const struct collector *c,
-			     const struct attribution_file *file,
-			     const struct attribution_line *line)
+static uint32_t window_start(const struct attribution_line *line)
 {
-	const struct attribution_function key = {.file = file->path,
-						 .name = line->function};
-	const struct attribution_function *wanted = &key;
-	const struct attribution_function **found;
 	uint32_t start =
 		line->line > SOURCE_CONTEXT_LINES ? line->line - SOURCE_CONTEXT_LINES : 1;
 
-	found = bsearch(&wanted, c->functions, c->nr_functions, sizeof(*c->functions),
-			compare_functions);
-	if (!found || (*found)->start_line >= start ||
-	    line->line - (*found)->start_line > SOURCE_FUNCTION_LINES)
+	if (!line->function_line || line->function_line >= start ||
+	    line->line - line->function_line > SOURCE_FUNCTION_LINES)
 		return start;
-	return (*found)->start_line;
+	return line->function_line;
 }
 
 /* Marks the lines (by number) to store of a file too large to store whole. */
-static void mark_windows(const struct collector *c, const struct attribution_file *file,
-			 uint8_t *keep, uint32_t nr_lines)
+static void mark_windows(const struct attribution_file *file, uint8_t *keep,
+			 uint32_t nr_lines)
 {
 	for (size_t i = 0; i < file->nr_lines; i++) {
 		const struct attribution_line *line = &file->lines[i];
@@ -158,7 +121,7 @@ static void mark_windows(const struct collector *c, const struct attribution_fil
 			continue;
 		if (end > nr_lines)
 			end = nr_lines;
-		start = window_start(c, file, line);
+		start = window_start(line);
 		memset(keep + start, 1, end - start + 1);
 	}
 }
@@ -174,8 +137,8 @@ static int add_run(struct profile_source *source, size_t *cap, const char **at,
 	char *text;
 
 	for (uint32_t n = from; n <= source->nr_lines && keep[n]; n++, run.nr_lines++) {
-		source_line_next(&scan, end, &line);
-		size += source_line_copied_len(&line) + 1;
+		line_next(&scan, end, &line);
+		size += line_copied_len(&line) + 1;
 	}
 	if (vec_grow(&source->runs, cap, source->nr_runs + 1, sizeof(*source->runs), 0))
 		return -ENOMEM;
@@ -184,9 +147,9 @@ static int add_run(struct profile_source *source, size_t *cap, const char **at,
 		return -ENOMEM;
 	run.text = text;
 	for (uint32_t n = 0; n < run.nr_lines; n++) {
-		source_line_next(at, end, &line);
-		source_line_copy(text, &line);
-		text += source_line_copied_len(&line) + 1;
+		line_next(at, end, &line);
+		line_copy(text, &line);
+		text += line_copied_len(&line) + 1;
 		text[-1] = n + 1 < run.nr_lines ? '\n' : '\0';
 	}
 	source->runs[source->nr_runs++] = run;
@@ -203,7 +166,7 @@ static int add_runs(struct profile_source *source, const char *text, size_t len,
 
 	while (n <= source->nr_lines) {
 		if (!keep[n]) {
-			source_line_next(&at, end, &line);
+			line_next(&at, end, &line);
 			n++;
 			continue;
 		}
@@ -223,9 +186,8 @@ static size_t kept_bytes(const struct profile_source *source)
 	return bytes;
 }
 
-static int keep_lines(const struct collector *c, const struct attribution_file *file,
-		      const char *text, size_t len, bool whole,
-		      struct profile_source *source)
+static int keep_lines(const struct attribution_file *file, const char *text, size_t len,
+		      bool whole, struct profile_source *source)
 {
 	_cleanup_free_ uint8_t *keep = calloc((size_t)source->nr_lines + 2, 1);
 
@@ -234,7 +196,7 @@ static int keep_lines(const struct collector *c, const struct attribution_file *
 	if (whole)
 		memset(keep + 1, 1, source->nr_lines);
 	else
-		mark_windows(c, file, keep, source->nr_lines);
+		mark_windows(file, keep, source->nr_lines);
 	return add_runs(source, text, len, keep);
 }
 
@@ -250,33 +212,26 @@ void source_hash(const char *text, size_t len, uint8_t ret[32])
 static int add_source(struct collector *c, const struct attribution_file *file,
 		      const char *text, const struct stat *st, size_t len)
 {
-	struct profile_extra *extra = &c->p->extra;
-	struct profile_source source = {
+	_cleanup_(profile_source_deinit) struct profile_source source = {
 		.path = file->path,
 		.owner = "",
 		.size_bytes = len,
-		.nr_lines = source_count_lines(text, len),
+		.nr_lines = count_lines(text, len),
 		.mtime_nanos = (int64_t)st->st_mtim.tv_sec * 1000000000 +
 			       st->st_mtim.tv_nsec,
 	};
 	bool whole = len <= SOURCE_WHOLE_BYTES && len <= c->budget;
-	int r = keep_lines(c, file, text, len, whole, &source);
+	int r = keep_lines(file, text, len, whole, &source);
 
 	if (!r && (!source.nr_runs || kept_bytes(&source) > c->budget)) {
 		log_debug("%s: no room for its source, skipping", file->path);
-		source_deinit(&source);
 		return 0;
 	}
-	if (!r)
-		r = vec_grow(&extra->sources, &extra->cap_sources, extra->nr_sources + 1,
-			     sizeof(*extra->sources), 0);
-	if (r) {
-		source_deinit(&source);
-		return -ENOMEM;
-	}
 	source_hash(text, len, source.sha256);
+	if (r || profile_add_source(c->p, &source))
+		return -ENOMEM;
 	c->budget -= kept_bytes(&source);
-	extra->sources[extra->nr_sources++] = source;
+	source = (struct profile_source){0};
 	return 0;
 }
 
@@ -297,7 +252,7 @@ static int collect_file(struct collector *c, const struct attribution_file *file
 			  strerror(-r));
 		return r == -ENOMEM ? r : 0;
 	}
-	if (!source_is_text(text, len)) {
+	if (!is_text(text, len)) {
 		log_debug("%s: not text, skipping", file->path);
 		return 0;
 	}
@@ -320,10 +275,7 @@ static int add_namesakes(struct profile *p)
 		if (hashmap_find(&known, hash_pointer(0, source.path), NULL, NULL,
 				 NULL) != HASHMAP_NONE)
 			continue;
-		r = vec_grow(&extra->sources, &extra->cap_sources, extra->nr_sources + 1,
-			     sizeof(*extra->sources), 0);
-		if (!r)
-			extra->sources[extra->nr_sources++] = source;
+		r = profile_add_source(p, &source);
 	}
 	return r ? -ENOMEM : 0;
 }
@@ -331,8 +283,8 @@ static int add_namesakes(struct profile *p)
 int source_collect(struct profile *p, const struct attribution *a,
 		   source_open_fn open_source, void *ctx)
 {
-	struct collector c = {.p = p, .a = a, .budget = SOURCE_MAX_BYTES};
-	int r = index_functions(&c);
+	struct collector c = {.p = p, .budget = SOURCE_MAX_BYTES};
+	int r = 0;
 
 	for (size_t i = 0; i < a->nr_files && i < SOURCE_MAX_FILES && !r; i++) {
 		const struct attribution_file *file = &a->files[i];
@@ -344,7 +296,6 @@ int source_collect(struct profile *p, const struct attribution *a,
 		if (fd >= 0)
 			r = collect_file(&c, file, fd);
 	}
-	free(c.functions);
 	return r ? r : add_namesakes(p);
 }
 
@@ -358,58 +309,39 @@ struct attacher {
 	size_t lines_left, bytes_left;
 };
 
-__attribute__((format(printf, 2, 3))) static const char *compose(const struct attacher *t,
-								 const char *fmt, ...)
-{
-	char text[2 * PATH_MAX + 256];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	return strpool_add(t->p->pool, text);
-}
-
-/* A run of lines of one file, from the profile or from disk. */
-struct line_run {
-	uint32_t first_line, nr_lines;
-	const char *text;
-	size_t len;
-};
-
-/* Reads a line; unlike source_line_next(), the last one may be empty. */
+/* Reads a line; unlike line_next(), the last one may be empty. */
 static struct source_line next_line(const char **at, const char *end)
 {
 	struct source_line line = {.text = end, .len = 0};
 
-	source_line_next(at, end, &line);
+	line_next(at, end, &line);
 	return line;
 }
 
-static size_t piece_size(const struct line_run *piece)
+static size_t copied_size(const struct profile_source_run *run)
 {
-	const char *at = piece->text, *end = at + piece->len;
+	const char *at = run->text, *end = at + strlen(at);
 	size_t size = 0;
 
-	for (uint32_t n = 0; n < piece->nr_lines; n++) {
+	for (uint32_t n = 0; n < run->nr_lines; n++) {
 		struct source_line line = next_line(&at, end);
 
-		size += source_line_copied_len(&line) + 1;
+		size += line_copied_len(&line) + 1;
 	}
 	return size;
 }
 
 /* Allocates one block: pointers to lines, followed by the lines. */
-static int give_lines(struct attacher *t, const struct line_run *pieces, size_t nr_pieces,
-		      struct attribution_source *source)
+static int give_lines(struct attacher *t, const struct profile_source_run *runs,
+		      size_t nr_runs, struct attribution_source *source)
 {
 	size_t nr_lines = 0, size = 0;
 	char **lines, *text;
 
-	for (size_t i = 0; i < nr_pieces; i++) {
-		size_t last = (size_t)pieces[i].first_line + pieces[i].nr_lines - 1;
+	for (size_t i = 0; i < nr_runs; i++) {
+		size_t last = (size_t)runs[i].first_line + runs[i].nr_lines - 1;
 
-		size += piece_size(&pieces[i]);
+		size += copied_size(&runs[i]);
 		nr_lines = last > nr_lines ? last : nr_lines;
 	}
 	if (nr_lines > t->lines_left) {
@@ -423,15 +355,15 @@ static int give_lines(struct attacher *t, const struct line_run *pieces, size_t 
 		return -ENOMEM;
 	t->lines_left -= nr_lines;
 	text = (char *)(lines + nr_lines);
-	for (size_t i = 0; i < nr_pieces; i++) {
-		const char *at = pieces[i].text, *end = at + pieces[i].len;
+	for (size_t i = 0; i < nr_runs; i++) {
+		const char *at = runs[i].text, *end = at + strlen(at);
 
-		for (uint32_t n = 0; n < pieces[i].nr_lines; n++) {
+		for (uint32_t n = 0; n < runs[i].nr_lines; n++) {
 			struct source_line line = next_line(&at, end);
 
-			source_line_copy(text, &line);
-			lines[pieces[i].first_line - 1 + n] = text;
-			text += source_line_copied_len(&line) + 1;
+			line_copy(text, &line);
+			lines[runs[i].first_line - 1 + n] = text;
+			text += line_copied_len(&line) + 1;
 		}
 	}
 	source->lines = lines;
@@ -443,26 +375,16 @@ static int give_lines(struct attacher *t, const struct line_run *pieces, size_t 
 static int attach_recorded(struct attacher *t, const struct profile_source *from,
 			   struct attribution_source *source)
 {
-	_cleanup_free_ struct line_run *pieces =
-		calloc(from->nr_runs + 1, sizeof(*pieces));
-	int r;
+	int r = give_lines(t, from->runs, from->nr_runs, source);
 
-	if (!pieces)
-		return -ENOMEM;
-	for (size_t i = 0; i < from->nr_runs; i++)
-		pieces[i] = (struct line_run){.first_line = from->runs[i].first_line,
-					      .nr_lines = from->runs[i].nr_lines,
-					      .text = from->runs[i].text,
-					      .len = strlen(from->runs[i].text)};
-	r = give_lines(t, pieces, from->nr_runs, source);
 	if (r || !source->found)
 		return r;
 	source->from = strpool_add(t->p->pool, "recorded");
 	if (from->owner && *from->owner)
-		source->note = compose(t,
-				       "as %s has it; others have another file of "
-				       "this path",
-				       from->owner);
+		source->note = strpool_print(t->p->pool,
+					     "as %s has it; others have another file of "
+					     "this path",
+					     from->owner);
 	if (from->newer_than_binary)
 		source->note = strpool_add(t->p->pool,
 					   "modified after the program was built: lines "
@@ -518,8 +440,9 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 			continue;
 		while (*rest == '/')
 			rest++;
-		ret[nr++] = compose(t, "%s%s%s", new_prefix,
-				    len && new_prefix[len - 1] == '/' ? "" : "/", rest);
+		ret[nr++] = strpool_print(t->p->pool, "%s%s%s", new_prefix,
+					  len && new_prefix[len - 1] == '/' ? "" : "/",
+					  rest);
 	}
 	/* The disk may have any of these files. */
 	if (!t->search->is_strangers && (path[0] == '/' || !nr) &&
@@ -553,24 +476,27 @@ static int attach_file(struct attacher *t, const char *path,
 	size_t max = t->bytes_left < SOURCE_MAX_FILE_BYTES ? t->bytes_left
 							   : SOURCE_MAX_FILE_BYTES;
 	_cleanup_free_ char *text = NULL;
-	struct line_run piece = {.first_line = 1};
+	struct profile_source_run run = {.first_line = 1};
 	struct stat st;
-	int r = read_source(path, max, &text, &piece.len, &st);
+	size_t len;
+	int r = read_source(path, max, &text, &len, &st);
 
 	if (r == -EFBIG) {
-		source->note = compose(t, "source not shown: %s is too large", path);
+		source->note = strpool_print(t->p->pool,
+					     "source not shown: %s is too large", path);
 		return 0;
 	}
 	if (r)
 		return r;
-	if (!source_is_text(text, piece.len)) {
-		source->note = compose(t, "source not shown: %s is not text", path);
+	if (!is_text(text, len)) {
+		source->note = strpool_print(t->p->pool,
+					     "source not shown: %s is not text", path);
 		return 0;
 	}
-	t->bytes_left -= piece.len;
-	piece.text = text;
-	piece.nr_lines = source_count_lines(text, piece.len);
-	r = give_lines(t, &piece, 1, source);
+	t->bytes_left -= len;
+	run.text = text;
+	run.nr_lines = count_lines(text, len);
+	r = give_lines(t, &run, 1, source);
 	if (r || !source->found)
 		return r;
 	source->from = strpool_add(t->p->pool, path);
@@ -605,7 +531,8 @@ static int attach_from_disk(struct attacher *t, const char *path,
 
 	/* "<string>", "node:fs": names without a file */
 	if (path[0] == '<' || !strncmp(path, "node:", 5)) {
-		source->note = compose(t, "no source: %s is not a file", path);
+		source->note =
+			strpool_print(t->p->pool, "no source: %s is not a file", path);
 		return 0;
 	}
 	if (!nr && t->search->is_strangers) {
@@ -617,8 +544,9 @@ static int attach_from_disk(struct attacher *t, const char *path,
 		return 0;
 	}
 	if (!nr) {
-		source->note = compose(
-			t, "source not at hand: several files are called %s", path);
+		source->note = strpool_print(
+			t->p->pool, "source not at hand: several files are called %s",
+			path);
 		return 0;
 	}
 	for (size_t i = 0; i < nr; i++) {
@@ -629,21 +557,24 @@ static int attach_from_disk(struct attacher *t, const char *path,
 		if (r != -ENOENT && r != -ENOTDIR)
 			why = r;
 	}
-	looked = nr == 2 ? compose(t, "%s and %s", candidates[0], candidates[1])
+	looked = nr == 2 ? strpool_print(t->p->pool, "%s and %s", candidates[0],
+					 candidates[1])
 			 : candidates[0];
 	if (why == -ENOENT && is_cell(path))
-		source->note = compose(t, "no source: a notebook keeps its cells in no "
-					  "file; lines are those of the cell");
+		source->note = strpool_print(
+			t->p->pool, "no source: a notebook keeps its cells in no "
+				    "file; lines are those of the cell");
 	else if (why == -ENOENT)
-		source->note = compose(t,
-				       "source not at hand: looked for %s; use "
-				       "--source-path OLD=NEW",
-				       looked);
+		source->note = strpool_print(t->p->pool,
+					     "source not at hand: looked for %s; use "
+					     "--source-path OLD=NEW",
+					     looked);
 	else
-		source->note = compose(t, "source not at hand: looked for %s: %s", looked,
-				       why == -EINVAL  ? "not a regular file"
-				       : why == -EXDEV ? "not a file on a disk"
-						       : strerror(-why));
+		source->note = strpool_print(
+			t->p->pool, "source not at hand: looked for %s: %s", looked,
+			why == -EINVAL  ? "not a regular file"
+			: why == -EXDEV ? "not a file on a disk"
+					: strerror(-why));
 	return 0;
 }
 

@@ -77,31 +77,4 @@ struct source_search {
 int source_attach(struct attribution *a, const struct profile *p,
 		  const struct source_search *search);
 
-/* ---- Lines of a text file. Numbers are 1-based; "\n" or "\r\n" ends a line ---- */
-
-struct source_line {
-	const char *text; /* not terminated */
-	size_t len; /* without the line's end */
-};
-
-/**
- * Reads the next line from *at. Return: false at the end. Text after the last "\n" is a
- * line only if it is not empty.
- */
-bool source_line_next(const char **at, const char *end, struct source_line *ret);
-
-uint32_t source_count_lines(const char *text, size_t len);
-
-/** Is it text? False if it contains a NUL. */
-bool source_is_text(const char *data, size_t len);
-
-/**
- * Returns the bytes that source_line_copy() writes, without the NUL: at most
- * SOURCE_LINE_BYTES.
- */
-size_t source_line_copied_len(const struct source_line *line);
-
-/** Copies the line and a NUL; cuts a long line between characters, ending it in "...". */
-void source_line_copy(char *to, const struct source_line *line);
-
 #endif

@@ -15,19 +15,30 @@ static bool pair_eq(uint32_t item, const void *key, const void *ctx)
 	return a->a == b->a && a->b == b->b;
 }
 
-uint32_t tally_number(struct tally *t, uint64_t a, uint64_t b)
+static uint64_t pair_hash(uint64_t a, uint64_t b)
+{
+	return hash_u64(hash_u64(0, a), b);
+}
+
+uint32_t tally_find(const struct tally *t, uint64_t a, uint64_t b)
 {
 	const struct tally_item key = {.a = a, .b = b};
-	uint64_t hash = hash_u64(hash_u64(0, a), b);
-	uint32_t item = hashmap_find(&t->index, hash, pair_eq, &key, t);
+	uint32_t item = hashmap_find(&t->index, pair_hash(a, b), pair_eq, &key, t);
 
-	if (item != HASHMAP_NONE)
+	return item == HASHMAP_NONE ? PROFILE_NONE : item;
+}
+
+uint32_t tally_number(struct tally *t, uint64_t a, uint64_t b)
+{
+	uint32_t item = tally_find(t, a, b);
+
+	if (item != PROFILE_NONE)
 		return item;
 	if (vec_grow(&t->items, &t->cap, t->nr + 1, sizeof(*t->items),
 		     PROFILE_NONE - 1) ||
-	    hashmap_add(&t->index, hash, (uint32_t)t->nr))
+	    hashmap_add(&t->index, pair_hash(a, b), (uint32_t)t->nr))
 		return PROFILE_NONE;
-	t->items[t->nr] = key;
+	t->items[t->nr] = (struct tally_item){.a = a, .b = b};
 	return (uint32_t)t->nr++;
 }
 
@@ -102,24 +113,14 @@ struct weigher weigher_of(const struct profile *p)
 	return w;
 }
 
-static uint64_t value_of(const struct weigher *w, const struct profile_sample *s,
-			 uint32_t value, bool *negative)
+struct weight weigher_weigh(struct weigher *w, const struct profile_sample *s)
 {
-	int64_t v = profile_value(w->p, s, value);
+	int64_t samples_value = profile_value(w->p, s, w->samples_value);
+	int64_t cpu_value = profile_value(w->p, s, w->cpu_value);
+	uint64_t samples = samples_value > 0 ? (uint64_t)samples_value : 0;
+	uint64_t cpu_ns = cpu_value > 0 ? (uint64_t)cpu_value : 0;
 
-	if (v >= 0)
-		return (uint64_t)v;
-	*negative = true;
-	return 0;
-}
-
-struct weight weigher_weigh(const struct weigher *w, const struct profile_sample *s,
-			    bool *negative)
-{
-	uint64_t samples = value_of(w, s, w->samples_value, negative);
-	uint64_t cpu_ns = value_of(w, s, w->cpu_value, negative);
-	struct weight weight;
-
+	w->nr_negative += samples_value < 0 || cpu_value < 0;
 	if (w->samples_per > 1) /* rounded, but at least 1 if not 0 */
 		samples = samples ? samples / w->samples_per +
 					    (samples % w->samples_per * 2 >=
@@ -128,7 +129,5 @@ struct weight weigher_weigh(const struct weigher *w, const struct profile_sample
 				  : 0;
 	if (__builtin_mul_overflow(cpu_ns, w->cpu_times, &cpu_ns))
 		cpu_ns = UINT64_MAX;
-	weight.samples = samples;
-	weight.cpu_ns = cpu_ns;
-	return weight;
+	return (struct weight){.samples = samples, .cpu_ns = cpu_ns};
 }

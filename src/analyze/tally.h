@@ -21,13 +21,12 @@ struct weigher {
 	uint32_t cpu_value; /* same */
 	uint64_t cpu_times; /* factor of the value: 1, or the period */
 	struct profile_value_type counted; /* see attribution.counted */
+	uint64_t nr_negative; /* samples with a value below 0, which counts as 0 */
 };
 
 struct weigher weigher_of(const struct profile *p);
 
-/** @negative  set when a value is below 0; it counts as 0. */
-struct weight weigher_weigh(const struct weigher *w, const struct profile_sample *s,
-			    bool *negative);
+struct weight weigher_weigh(struct weigher *w, const struct profile_sample *s);
 
 /* ---- sums ---- */
 
@@ -51,6 +50,8 @@ struct tally {
 
 /** Returns the number of the pair, adding it if new; PROFILE_NONE: out of memory. */
 uint32_t tally_number(struct tally *t, uint64_t a, uint64_t b);
+/** Returns the number of the pair; PROFILE_NONE: it was not added. */
+uint32_t tally_find(const struct tally *t, uint64_t a, uint64_t b);
 void tally_deinit(struct tally *t);
 
 static inline const char *tally_string(uint64_t key)
@@ -70,6 +71,11 @@ static inline void weight_add(struct weight *sum, struct weight w)
 		sum->samples = UINT64_MAX;
 	if (__builtin_add_overflow(sum->cpu_ns, w.cpu_ns, &sum->cpu_ns))
 		sum->cpu_ns = UINT64_MAX;
+}
+
+static inline bool weight_is_zero(const struct weight *w)
+{
+	return !w->samples && !w->cpu_ns;
 }
 
 /* Adds to the total unless @sample (its number + 1) was added already. */

@@ -9,6 +9,18 @@
 /* Fewer hex digits may be a word by chance. */
 #define MIN_ID_LEN 4
 
+bool match_starts(const char *s, const char *prefix)
+{
+	return !strncmp(s, prefix, strlen(prefix));
+}
+
+bool match_ends(const char *s, const char *suffix)
+{
+	size_t len = strlen(s), n = strlen(suffix);
+
+	return len >= n && !strcmp(s + len - n, suffix);
+}
+
 static bool is_like(const char *pattern, const char *text)
 {
 	return !fnmatch(pattern, text, FNM_NOESCAPE);
@@ -91,4 +103,17 @@ int match_clean_path(const char *path, char *ret, size_t size)
 		ret[used++] = '/';
 	ret[used] = '\0';
 	return 0;
+}
+
+bool match_word(const char *word, const char *words)
+{
+	size_t len = strlen(word);
+	const char *at = strchr(word, ' ') ? NULL : words;
+
+	while (len && at && (at = strstr(at, word))) {
+		if (at[-1] == ' ' && at[len] == ' ')
+			return true;
+		at++;
+	}
+	return false;
 }

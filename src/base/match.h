@@ -35,8 +35,14 @@ enum match match_container(const char *value, const char *id, const char *name,
 /** Matches a unit as systemctl(1) does: ".service" may be left out. @unit  "": none */
 enum match match_unit(const char *value, const char *unit);
 
+bool match_starts(const char *s, const char *prefix);
+bool match_ends(const char *s, const char *suffix);
+
 /** Is @path equal to @below or an ancestor of it? Both begin with '/'. */
 bool match_path_above(const char *path, const char *below);
+
+/** Is @word, which is not "", one of @words? Each of these is between spaces. */
+bool match_word(const char *word, const char *words);
 
 /** Adds a leading '/', removes double and trailing ones. Return: 0 or -ENAMETOOLONG. */
 int match_clean_path(const char *path, char *ret, size_t size);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "base/strpool.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -145,4 +147,15 @@ const char *strpool_add_namesake(struct strpool *pool, const char *s)
 uint64_t strpool_nr_dropped(const struct strpool *pool)
 {
 	return pool->nr_dropped;
+}
+
+const char *strpool_print(struct strpool *pool, const char *fmt, ...)
+{
+	char text[8192];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return strpool_add(pool, text);
 }

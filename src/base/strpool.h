@@ -35,6 +35,10 @@ const char *strpool_add_namesake(struct strpool *pool, const char *s);
 /** The same as strpool_add() for @len bytes, cut at the first NUL. */
 const char *strpool_add_n(struct strpool *pool, const char *s, size_t len);
 
+/** The same for a text of a format, cut at 8 KiB. */
+__attribute__((format(printf, 2, 3))) const char *strpool_print(struct strpool *pool,
+								const char *fmt, ...);
+
 /** Returns how many names did not fit. */
 uint64_t strpool_nr_dropped(const struct strpool *pool);
 

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -32,19 +30,6 @@ static void disassembly_deinit(struct disassembly *d)
 	worker_free(d->worker);
 	if (d->root_fd >= 0)
 		close(d->root_fd);
-}
-
-__attribute__((format(printf, 3, 4))) static void set_note(const struct disassembly *d,
-							   struct machine_piece *piece,
-							   const char *fmt, ...)
-{
-	char text[PATH_MAX + 512];
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	piece->note = strpool_add(d->p->pool, text);
 }
 
 /* ---- where the code is ---- */
@@ -97,46 +82,6 @@ static const char *status_text(enum instructions_status status)
 	return texts[status];
 }
 
-/* ---- taking the answer ---- */
-
-static enum instruction_flow flow_of(enum disassembled_flow flow)
-{
-	switch (flow) {
-	case FLOW_JUMP:
-		return INSTRUCTION_JUMP;
-	case FLOW_CALL:
-		return INSTRUCTION_CALL;
-	default:
-		return INSTRUCTION_ON;
-	}
-}
-
-/* Takes what @list owns. Return: 0 or -ENOMEM. */
-static int take_list(struct machine_piece *piece, struct instruction_list *list)
-{
-	struct instruction *instructions = calloc(list->nr + 1, sizeof(*instructions));
-
-	if (!instructions)
-		return -ENOMEM;
-	for (size_t i = 0; i < list->nr; i++) {
-		const struct instruction_row *row = &list->rows[i];
-
-		instructions[i] = (struct instruction){
-			.address = row->address,
-			.size_bytes = (uint32_t)row->size_bytes,
-			.flow = flow_of(row->flow),
-			.has_target = row->has_target,
-			.target = row->target,
-			.text = row->text,
-		};
-	}
-	piece->instructions = instructions;
-	piece->nr = list->nr;
-	piece->bytes = take_ptr(list->bytes);
-	piece->texts = take_ptr(list->texts);
-	return 0;
-}
-
 static int ask(struct disassembly *d, struct machine_piece *piece,
 	       const struct instructions_question *question, const char *where)
 {
@@ -145,10 +90,14 @@ static int ask(struct disassembly *d, struct machine_piece *piece,
 
 	if (err)
 		return err;
-	if (list.status == INSTRUCTIONS_OK)
-		return take_list(piece, &list);
-	set_note(d, piece, "no instructions: looked in %s: %s", where,
-		 status_text(list.status));
+	piece->instructions = take_ptr(list.items);
+	piece->nr = list.nr;
+	piece->bytes = take_ptr(list.bytes);
+	piece->texts = take_ptr(list.texts);
+	if (list.status != INSTRUCTIONS_OK)
+		piece->note = strpool_print(d->p->pool,
+					    "no instructions: looked in %s: %s", where,
+					    status_text(list.status));
 	return 0;
 }
 
@@ -184,38 +133,42 @@ static int fill_from_file(struct disassembly *d, struct machine_piece *piece)
 	int err;
 
 	if (filename[0] != '/') {
-		set_note(d, piece,
-			 "no instructions: its machine code is in no file, and the "
-			 "profile "
-			 "has no copy");
+		piece->note = strpool_print(
+			d->p->pool,
+			"no instructions: its machine code is in no file, and the "
+			"profile "
+			"has no copy");
 		return 0;
 	}
 	if (d->is_strangers) {
 		d->nr_withheld++;
-		set_note(d, piece,
-			 "no instructions: the profile is not a file of yours, so %s is "
-			 "not opened; use --sources",
-			 filename);
+		piece->note = strpool_print(
+			d->p->pool,
+			"no instructions: the profile is not a file of yours, so %s is "
+			"not opened; use --sources",
+			filename);
 		return 0;
 	}
 	fd = open_file(d, filename);
 	if (fd < 0) {
-		set_note(d, piece,
-			 "no instructions: looked for %s: %s; run annotate where that "
-			 "file "
-			 "is",
-			 filename,
-			 fd == -EINVAL || fd == -EXDEV ? "no regular file"
-						       : strerror(-fd));
+		piece->note = strpool_print(
+			d->p->pool,
+			"no instructions: looked for %s: %s; run annotate where that "
+			"file "
+			"is",
+			filename,
+			fd == -EINVAL || fd == -EXDEV ? "no regular file"
+						      : strerror(-fd));
 		return 0;
 	}
 	question.fd = fd;
 	err = ask(d, piece, &question, filename);
 	if (!err && piece->nr && !question.build_id_len)
-		set_note(d, piece,
-			 "whether %s is the file that ran is not known: it had no build "
-			 "id",
-			 filename);
+		piece->note = strpool_print(
+			d->p->pool,
+			"whether %s is the file that ran is not known: it had no build "
+			"id",
+			filename);
 	return err;
 }
 

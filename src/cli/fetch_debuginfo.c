@@ -68,19 +68,9 @@ static void set_lines(struct profile *p, struct profile_location *location,
 	if (vec_grow(&p->lines, &p->cap_lines, p->nr_lines + r->nr_frames,
 		     sizeof(*p->lines), 0))
 		return;
-	for (size_t i = 0; i < r->nr_frames; i++) {
-		const struct frame *frame = &r->frames[i];
-		struct profile_function function = {
-			.name = frame->function,
-			.system_name = frame->system_name,
-			.filename = frame->file,
-			.start_line = frame->start_line,
-		};
-
-		p->lines[first + i] = (struct profile_line){
-			.function = profile_add_function(p, &function),
-			.line = frame->line};
-	}
+	for (size_t i = 0; i < r->nr_frames; i++)
+		p->lines[first + i] =
+			profile_add_frame(p, &r->frames[i], r->frames[i].file);
 	p->nr_lines += r->nr_frames;
 	location->first_line = first;
 	location->nr_lines = (uint32_t)r->nr_frames;

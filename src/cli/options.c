@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/match.h"
 #include "base/vec.h"
 #include "collect/sampler.h"
 #include "render/render.h"
@@ -20,7 +21,7 @@
 #define MAX_PIDS         4096
 #define MAX_CHOICES      4096
 #define MAX_SOURCE_PATHS 64
-#define MAX_SECONDS      1e7
+#define MAX_SECONDS      10000000
 #define MIN_WINDOW_S     0.1
 
 enum {
@@ -69,13 +70,15 @@ static const char *name_of(const struct option_row *row, char ret[32])
 	return ret;
 }
 
+/* Says what is wrong with the command line. */
+#define usage(err, ...) error_set_exit(err, EXIT_USAGE, -EINVAL, __VA_ARGS__)
+
 /* Both return -EINVAL. */
 static int refuse(const struct option_row *row, const char *arg, struct error *err)
 {
 	char name[32];
 
-	return error_set_exit(err, EXIT_USAGE, -EINVAL, "%s takes %s, not \"%s\"",
-			      name_of(row, name), row->takes, arg);
+	return usage(err, "%s takes %s, not \"%s\"", name_of(row, name), row->takes, arg);
 }
 
 static int refuse_more(const struct option_row *row, int max, const char *arg,
@@ -83,9 +86,8 @@ static int refuse_more(const struct option_row *row, int max, const char *arg,
 {
 	char name[32];
 
-	return error_set_exit(err, EXIT_USAGE, -EINVAL,
-			      "%s can be given %d times at most, the next one was \"%s\"",
-			      name_of(row, name), max, arg);
+	return usage(err, "%s can be given %d times at most, the next one was \"%s\"",
+		     name_of(row, name), max, arg);
 }
 
 /* ---- values ---- */
@@ -158,13 +160,22 @@ static int parse_mib(struct options *o, const struct option_row *row, const char
 	return 0;
 }
 
+/* Reads a number of row->min to row->max; it may have a fraction. */
+static bool read_real(const struct option_row *row, const char *arg, double *ret)
+{
+	char *end;
+
+	*ret = strtod(arg, &end);
+	return end != arg && !*end && *ret >= (double)row->min &&
+	       *ret <= (double)row->max;
+}
+
 static int parse_seconds(struct options *o, const struct option_row *row, const char *arg,
 			 struct error *err)
 {
-	char *end;
-	double seconds = strtod(arg, &end);
+	double seconds;
 
-	if (end == arg || *end || !(seconds >= 0 && seconds <= MAX_SECONDS))
+	if (!read_real(row, arg, &seconds))
 		return refuse(row, arg, err);
 	*(double *)member_of(o, row) = seconds;
 	return 0;
@@ -173,10 +184,9 @@ static int parse_seconds(struct options *o, const struct option_row *row, const 
 static int parse_min_percent(struct options *o, const struct option_row *row,
 			     const char *arg, struct error *err)
 {
-	char *end;
-	double percent = strtod(arg, &end);
+	double percent;
 
-	if (end == arg || *end || !(percent >= 0 && percent <= 100))
+	if (!read_real(row, arg, &percent))
 		return refuse(row, arg, err);
 	o->viewing.min_share = percent / 100;
 	return 0;
@@ -274,8 +284,8 @@ static int check_comm(const struct target_request *t, const struct option_row *r
 	int nr = 0;
 
 	if (table && comm_glob_add(table, arg + (*arg == '!'), false) == -E2BIG)
-		return error_set_exit(
-			err, EXIT_USAGE, -EINVAL,
+		return usage(
+			err,
 			"--comm is compared with the 15 bytes that the kernel keeps of a "
 			"name, and \"%s\" asks for more",
 			arg);
@@ -312,10 +322,10 @@ static int parse_target(struct options *o, const struct option_row *row, const c
 		return -EINVAL;
 	if (vec_grow(&t->values, &t->cap_values, t->nr_values + 1, sizeof(*t->values),
 		     MAX_CHOICES))
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "%d choices can be given at most, the next one was "
-				      "%s %s",
-				      MAX_CHOICES, name_of(row, name), arg);
+		return usage(err,
+			     "%d choices can be given at most, the next one was "
+			     "%s %s",
+			     MAX_CHOICES, name_of(row, name), arg);
 	t->values[t->nr_values++] = (struct target_value){
 		.kind = kind, .excludes = excludes, .text = arg + excludes, .number = id};
 	return 0;
@@ -382,18 +392,16 @@ static int check_target(struct target_request *t, struct error *err)
 	bool is_narrow = includes(t, LB_FILTER_PROCESS) || includes(t, LB_FILTER_THREAD);
 
 	if (!t->whole_machine && !is_narrow && !t->nr_values)
-		return error_set_exit(
-			err, EXIT_USAGE, -EINVAL,
+		return usage(
+			err,
 			"record needs to know what: -p PID, -t TID, --container NAME, "
 			"--unit NAME, -G CGROUP, --comm NAME or --user NAME, or -a for "
 			"the whole machine");
 	if (t->whole_machine && is_narrow)
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "-a and %s exclude each other",
-				      t->nr_pids ? "-p" : "-t");
+		return usage(err, "-a and %s exclude each other",
+			     t->nr_pids ? "-p" : "-t");
 	if (t->no_children && !names_process(t))
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "--no-children goes with -p");
+		return usage(err, "--no-children goes with -p");
 	t->whole_machine = !is_narrow;
 	return 0;
 }
@@ -402,15 +410,13 @@ static int check_target(struct target_request *t, struct error *err)
 static int check_source(struct sampling *s, struct error *err)
 {
 	if (s->source->is_clock && s->event_period)
-		return error_set_exit(
-			err, EXIT_USAGE, -EINVAL,
-			"-c goes with -e page-faults; the rate of cpu-clock "
-			"is given with -F");
+		return usage(err, "-c goes with -e page-faults; the rate of cpu-clock "
+				  "is given with -F");
 	if (!s->source->is_clock && (s->freq_hz || s->budget_ppm))
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "%s goes with -e cpu-clock; how many %s a sample "
-				      "stands for is given with -c",
-				      s->freq_hz ? "-F" : "--budget", s->source->name);
+		return usage(err,
+			     "%s goes with -e cpu-clock; how many %s a sample "
+			     "stands for is given with -c",
+			     s->freq_hz ? "-F" : "--budget", s->source->name);
 	if (s->source->is_clock && !s->freq_hz)
 		s->freq_hz = DEFAULT_FREQ_HZ;
 	if (!s->source->is_clock && !s->event_period)
@@ -421,11 +427,10 @@ static int check_source(struct sampling *s, struct error *err)
 static int check_window(const struct sampling *s, struct error *err)
 {
 	if (!s->window_s && (s->keep_files || s->max_size_bytes))
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "--keep and --max-size go with --window");
+		return usage(err, "--keep and --max-size go with --window");
 	if (s->window_s > 0 && !strcmp(s->output, "-"))
-		return error_set_exit(
-			err, EXIT_USAGE, -EINVAL,
+		return usage(
+			err,
 			"--window writes a file for each window: -o takes a file name to "
 			"build theirs from, not -");
 	return 0;
@@ -449,9 +454,8 @@ static int parse_format(struct options *o, const struct option_row *row, const c
 		strncat(names, render_formats[i].name, sizeof(names) - strlen(names) - 3);
 	}
 	if (!format)
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "%s has the formats %s, not \"%s\"", command, names,
-				      arg);
+		return usage(err, "%s has the formats %s, not \"%s\"", command, names,
+			     arg);
 	o->viewing.format = format->name;
 	return 0;
 }
@@ -507,8 +511,7 @@ static int parse_call_tree(struct options *o, const struct option_row *row,
 	if (arg && !*arg)
 		return refuse(row, arg, err);
 	if (o->viewing.call_direction && o->viewing.call_direction != direction)
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "--callers and --callees exclude each other");
+		return usage(err, "--callers and --callees exclude each other");
 	o->viewing.call_direction = direction;
 	o->viewing.call_what = arg;
 	return 0;
@@ -525,16 +528,16 @@ static int parse_filter(struct options *o, const struct option_row *row, const c
 	struct viewing *v = &o->viewing;
 
 	if (!*value || (is_number && strcmp(value, "-") != 0 && !read_id(value)))
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "--%s takes %s, with \"!\" in front all others, "
-				      "not \"%s\"",
-				      row->name, row->takes, arg);
+		return usage(err,
+			     "--%s takes %s, with \"!\" in front all others, "
+			     "not \"%s\"",
+			     row->name, row->takes, arg);
 	if (vec_grow(&v->filters, &v->cap_filters, v->nr_filters + 1, sizeof(*v->filters),
 		     FILTER_MAX_FILTERS))
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "%d of --container, --unit and so on can be given "
-				      "at most, the next one was \"%s\"",
-				      FILTER_MAX_FILTERS, arg);
+		return usage(err,
+			     "%d of --container, --unit and so on can be given "
+			     "at most, the next one was \"%s\"",
+			     FILTER_MAX_FILTERS, arg);
 	v->filters[v->nr_filters++] =
 		(struct profile_filter){.kind = kind, .exclude = exclude, .value = value};
 	return 0;
@@ -548,14 +551,12 @@ static bool is_profile(const char *arg)
 {
 	static const char *const suffixes[] = {".pb.gz", ".pb", ".pprof", ".prof"};
 	unsigned char magic[2];
-	size_t len = strlen(arg);
 	_cleanup_close_ int fd = -1;
 
 	if (!strcmp(arg, "-"))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
-		if (len > strlen(suffixes[i]) &&
-		    !strcmp(arg + len - strlen(suffixes[i]), suffixes[i]))
+		if (match_ends(arg, suffixes[i]) && strcmp(arg, suffixes[i]) != 0)
 			return true;
 	fd = open(arg, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	return fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
@@ -601,22 +602,22 @@ static int check_format(const struct viewing *v, struct error *err)
 
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 		if (parts[i].is_asked && !(format->needs & parts[i].need))
-			return error_set_exit(err, EXIT_USAGE, -EINVAL,
-					      "--format %s does not show %s; take "
-					      "--format text or --format json",
-					      format->name, parts[i].option);
+			return usage(err,
+				     "--format %s does not show %s; take "
+				     "--format text or --format json",
+				     format->name, parts[i].option);
 	return 0;
 }
 
 static int check_view(const struct viewing *v, struct error *err)
 {
 	if (v->group_by && (v->call_direction || v->show_types))
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "--by and %s exclude each other: groups have no "
-				      "functions",
-				      v->call_direction == CALL_CALLERS   ? "--callers"
-				      : v->call_direction == CALL_CALLEES ? "--callees"
-									  : "--types");
+		return usage(err,
+			     "--by and %s exclude each other: groups have no "
+			     "functions",
+			     v->call_direction == CALL_CALLERS   ? "--callers"
+			     : v->call_direction == CALL_CALLEES ? "--callees"
+								 : "--types");
 	return check_format(v, err);
 }
 
@@ -627,9 +628,8 @@ static int parse_python_hook(struct options *o, const struct option_row *row,
 			     const char *arg, struct error *err)
 {
 	if (o->python_hook_action)
-		return error_set_exit(
-			err, EXIT_USAGE, -EINVAL,
-			"python-hook takes one of --install, --remove and --path");
+		return usage(err,
+			     "python-hook takes one of --install, --remove and --path");
 	o->python_hook_action = (enum python_hook_action)row->kind;
 	o->python_prefix = arg;
 	return 0;
@@ -708,7 +708,7 @@ static const struct option_row option_rows[] = {
 	 MEMBER(sampling.target.whole_machine)},
 	{"duration", 'd', "SECONDS", ON_RECORD, parse_seconds,
 	 .help = "how long to record (default: until Ctrl-C)",
-	 "seconds from 0 to 10000000", MEMBER(sampling.duration_s)},
+	 "seconds from 0 to 10000000", MEMBER(sampling.duration_s), .max = MAX_SECONDS},
 	{"window", 0, "TIME", ON_RECORD, parse_window,
 	 .help = "a new file so often, with the time in its name: 60s, 5m, 1h",
 	 "a time from 0.1 s on, such as 60s, 5m or 1h"},
@@ -726,7 +726,7 @@ static const struct option_row option_rows[] = {
 	 "MiB from 64 to 65536", MEMBER(sampling.memory_bytes), .min = 64, .max = 65536},
 	{"delay", 0, "SECONDS", ON_SAMPLING, parse_seconds,
 	 .help = "start sampling this much later", "seconds from 0 to 10000000",
-	 MEMBER(sampling.delay_s)},
+	 MEMBER(sampling.delay_s), .max = MAX_SECONDS},
 	{"output", 'o', "FILE", ON_SAMPLING, parse_output,
 	 .help = "where to write the profile (default lineburn.pb.gz)", "a file name"},
 	{"tid", 0, NULL, ON_SAMPLING, parse_flag, .help = "tell threads apart",
@@ -805,7 +805,7 @@ static const struct option_row option_rows[] = {
 	 "a number of lines from 0 to 1000", MEMBER(viewing.context), .max = 1000},
 	{"min-percent", 0, "P", ON_LISTING, parse_min_percent,
 	 .help = "leave out lines and functions below this share (default 0.5)",
-	 "a percentage from 0 to 100"},
+	 "a percentage from 0 to 100", .max = 100},
 	{"file", 0, "SUFFIX", ON_RUN | ON_ANNOTATE, parse_text,
 	 .help = "only source files whose path ends in SUFFIX",
 	 MEMBER(viewing.file_filter)},
@@ -828,7 +828,7 @@ static const struct option_row option_rows[] = {
 	 .help = "a table by container, unit, pod, process, thread, comm, user or cgroup",
 	 "container, unit, pod, process, thread, comm, user or cgroup",
 	 MEMBER(viewing.group_by), .words = group_by_names, .min = GROUP_BY_NOTHING + 1,
-	 .max = NR_GROUP_BY - 1},
+	 .max = GROUP_BY_CGROUP},
 	{"container", 0, "ID|NAME", ON_VIEW, parse_filter,
 	 .help = "only samples of this container; this and the next seven: may be "
 		 "repeated, "
@@ -990,17 +990,16 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 		int rc;
 
 		if (value == '?')
-			return error_set_exit(
-				err, EXIT_USAGE, -EINVAL,
+			return usage(
+				err,
 				"unknown option \"%s\"; \"lineburn %s --help\" lists "
 				"what there is",
 				argv[optind - 1], command->name);
 		if (value == ':')
-			return error_set_exit(
-				err, EXIT_USAGE, -EINVAL,
-				"option \"%s\" needs an argument; see \"lineburn %s "
-				"--help\"",
-				argv[optind - 1], command->name);
+			return usage(err,
+				     "option \"%s\" needs an argument; see \"lineburn %s "
+				     "--help\"",
+				     argv[optind - 1], command->name);
 		row = row_of(value, 1U << command->command);
 		rc = row->parse(o, row, optarg, err);
 		if (rc)
@@ -1017,9 +1016,8 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 	switch (o->command) {
 	case COMMAND_RUN:
 		if (optind == argc)
-			return error_set_exit(
-				err, EXIT_USAGE, -EINVAL,
-				"run needs a command: lineburn run -- CMD [ARG...]");
+			return usage(err,
+				     "run needs a command: lineburn run -- CMD [ARG...]");
 		o->sampling.argv = argv + optind;
 		return check_source(&o->sampling, err);
 	case COMMAND_RECORD:
@@ -1035,21 +1033,17 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		break;
 	case COMMAND_PYTHON_HOOK:
 		if (!o->python_hook_action)
-			return error_set_exit(err, EXIT_USAGE, -EINVAL,
-					      "python-hook takes one of --install, "
-					      "--remove and --path");
+			return usage(err, "python-hook takes one of --install, "
+					  "--remove and --path");
 		if (o->python_cache_dir && o->python_hook_action != PYTHON_HOOK_INSTALL)
-			return error_set_exit(
-				err, EXIT_USAGE, -EINVAL,
-				"--cache-dir goes with --install; otherwise "
-				"set LINEBURN_NUMBA_CACHE_DIR");
+			return usage(err, "--cache-dir goes with --install; otherwise "
+					  "set LINEBURN_NUMBA_CACHE_DIR");
 		break;
 	default:
 		break;
 	}
 	if (optind < argc)
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "unexpected argument \"%s\"", argv[optind]);
+		return usage(err, "unexpected argument \"%s\"", argv[optind]);
 	return 0;
 }
 
@@ -1070,8 +1064,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 			    .call_depth = 100},
 	};
 	if (argc < 2)
-		return error_set_exit(err, EXIT_USAGE, -EINVAL,
-				      "no command given; \"lineburn --help\" lists them");
+		return usage(err, "no command given; \"lineburn --help\" lists them");
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
 	    !strcmp(argv[1], "help")) {
 		ret->command = COMMAND_HELP;
@@ -1083,10 +1076,9 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 	}
 	command = command_find(argv[1]);
 	if (!command)
-		return error_set_exit(
-			err, EXIT_USAGE, -EINVAL,
-			"unknown command \"%s\"; \"lineburn --help\" lists them",
-			argv[1]);
+		return usage(err,
+			     "unknown command \"%s\"; \"lineburn --help\" lists them",
+			     argv[1]);
 	ret->command = command->command;
 	ret->sampling.target.is_command = command->command == COMMAND_RUN;
 	ret->viewing.is_report = command->command == COMMAND_REPORT;

@@ -134,14 +134,12 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 	if (rc)
 		return rc;
 	in.filtered = filtered;
-	if (v->skip_compile)
-		rc = phases_leave_out(p, &phases);
-	else if (format->needs & RENDER_PHASES)
-		rc = phases_of(p, &phases);
+	if (v->skip_compile || format->needs & RENDER_PHASES) {
+		rc = phases_of(p, v->skip_compile, &phases);
+		in.phases = &phases;
+	}
 	if (rc)
 		return error_set(err, rc, "out of memory");
-	if (v->skip_compile || format->needs & RENDER_PHASES)
-		in.phases = &phases;
 	if (v->show_asm)
 		rc = add_machine_code(v, p, is_strangers, &m, &nr_withheld, err);
 	if (rc)
@@ -161,11 +159,12 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 		return error_set(err, rc, "out of memory");
 	in.attribution = a;
 	say_withheld(a, nr_withheld);
-	if (v->group_by)
-		rc = groups_new(p, a, v->group_by, &groups, err);
+	if (v->group_by || format->needs & RENDER_PROCESSES)
+		rc = groups_new(p, a, v->group_by ? v->group_by : GROUP_BY_OWNER, &groups,
+				err);
 	if (rc)
 		return rc;
-	in.groups = groups;
+	*(v->group_by ? &in.groups : &in.processes) = groups;
 	in.machine_code = m;
 	rc = format->write(&in, &opts, stdout);
 	if (!rc && fflush(stdout))

@@ -98,4 +98,22 @@ struct code {
 #define CODE_MAX_BYTES (1u << 20) /* of one piece; larger ones are left out */
 #define CODE_MAX_ROWS  65536 /* same */
 
+enum instruction_flow {
+	INSTRUCTION_ON, /* to the next instruction, or nowhere (a return, a trap) */
+	INSTRUCTION_JUMP, /* conditional or not */
+	INSTRUCTION_CALL,
+	NR_INSTRUCTION_FLOWS,
+};
+
+/* One instruction of a piece of code. */
+struct instruction {
+	uint64_t address;
+	uint32_t size_bytes; /* at least 1 */
+	enum instruction_flow flow;
+	bool has_target; /* where a jump or call goes is in the instruction */
+	uint64_t target; /* 0 without one */
+	/* Hostile. "mov eax, dword ptr [rdi]"; ".byte 0x06" for what is no instruction */
+	const char *text;
+};
+
 #endif

@@ -73,7 +73,7 @@ enum instructions_status {
  * bytes expected build id (empty: any), bytes machine code (empty: that of the ELF
  * file fds[0], of its machine, at vaddr @address). Reply: u32 enum
  * instructions_status, bytes machine code, then {u8 size_bytes, u8 enum
- * disassembled_flow, u8 has_target, u64 target, str text} until the sizes add up to
+ * instruction_flow, u8 has_target, u64 target, str text} until the sizes add up to
  * that of the code.
  */
 worker_fn instructions_serve;

@@ -30,62 +30,13 @@ static uint64_t id_of(uint32_t index)
 	return index == PROFILE_NONE ? 0 : index + UINT64_C(1);
 }
 
-static int pack_one(struct arena *arena, const struct profile_code *from,
-		    Lineburn__Code *to)
-{
-	lineburn__code__init(to);
-	to->mapping_id = id_of(from->mapping);
-	to->address = from->address;
-	to->size_bytes = from->size_bytes;
-	to->row_offset = arena_alloc(arena, from->nr_rows * sizeof(*to->row_offset));
-	to->row_function_id =
-		arena_alloc(arena, from->nr_rows * sizeof(*to->row_function_id));
-	to->row_line = arena_alloc(arena, from->nr_rows * sizeof(*to->row_line));
-	if (!to->row_offset || !to->row_function_id || !to->row_line)
-		return -ENOMEM;
-	to->n_row_offset = to->n_row_function_id = to->n_row_line = from->nr_rows;
-	for (size_t i = 0; i < from->nr_rows; i++) {
-		to->row_offset[i] = from->rows[i].address - from->address;
-		to->row_function_id[i] = id_of(from->rows[i].function);
-		to->row_line[i] = from->rows[i].line;
-	}
-	to->machine_code.data = from->bytes;
-	to->machine_code.len = from->bytes ? from->size_bytes : 0;
-	return 0;
-}
-
-/** @arena holds what @to will point at. Return: 0 or -ENOMEM. */
-static int code_pack(const struct profile *p, struct arena *arena, Lineburn__Extra *to)
-{
-	size_t nr = p->extra.nr_codes;
-	Lineburn__Code *codes = arena_alloc(arena, nr * sizeof(*codes));
-
-	to->code = arena_alloc(arena, nr * sizeof(*to->code));
-	if (!codes || !to->code)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++) {
-		int r = pack_one(arena, &p->extra.codes[i], &codes[i]);
-
-		if (r)
-			return r;
-		to->code[i] = &codes[i];
-	}
-	to->n_code = nr;
-	return 0;
-}
-
-static uint32_t index_of(uint64_t id, uint32_t (*find)(const void *, uint64_t),
-			 const void *ctx)
-{
-	return id ? find(ctx, id) : PROFILE_NONE;
-}
-
-static int unpack_one(struct profile *p, const Lineburn__Code *from,
-		      const struct extra_ids *ids)
+/* Omits code over PROFILE_MAX_CODE_BYTES. Return: 0, -EBADMSG, -ENOMEM. */
+static int unpack_code(struct profile *p, const Lineburn__Code *from,
+		       const struct extra_ids *ids)
 {
 	_cleanup_free_ struct profile_code_row *rows = NULL;
 	struct profile_code code = {
-		.mapping = index_of(from->mapping_id, ids->mapping, ids->ctx),
+		.mapping = pprof_find_id(ids->mapping, from->mapping_id),
 		.address = from->address,
 		.size_bytes = from->size_bytes,
 		.nr_rows = from->n_row_offset};
@@ -101,10 +52,10 @@ static int unpack_one(struct profile *p, const Lineburn__Code *from,
 	for (size_t i = 0; i < code.nr_rows; i++) {
 		if (from->row_offset[i] > code.size_bytes)
 			return -EBADMSG;
-		rows[i].address = code.address + from->row_offset[i];
-		rows[i].function =
-			index_of(from->row_function_id[i], ids->function, ids->ctx);
-		rows[i].line = from->row_line[i];
+		rows[i] = (struct profile_code_row){
+			code.address + from->row_offset[i],
+			{pprof_find_id(ids->function, from->row_function_id[i]),
+			 from->row_line[i]}};
 	}
 	code.rows = rows;
 	if (from->machine_code.len)
@@ -112,21 +63,7 @@ static int unpack_one(struct profile *p, const Lineburn__Code *from,
 	r = profile_add_code(p, &code);
 	if (r == -EINVAL)
 		return -EBADMSG;
-	return r == -ENOSPC ? 0 : r; /* treated as not stored */
-}
-
-/**
- * Adds code to @p, whose mappings and functions are already read; omits code over
- * PROFILE_MAX_CODE_BYTES. Return: 0, -EBADMSG, -ENOMEM.
- */
-static int code_unpack(struct profile *p, const Lineburn__Extra *from,
-		       const struct extra_ids *ids)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < from->n_code && !r; i++)
-		r = unpack_one(p, from->code[i], ids);
-	return r;
+	return r == -ENOSPC ? 0 : r;
 }
 
 /* Holds all messages of an Extra until it is packed. */
@@ -354,6 +291,43 @@ static void pack_statuses(struct packer *k)
 					       : LB_STACK_COMPLETE;
 }
 
+static void pack_code(struct packer *k, const struct profile_code *from,
+		      Lineburn__Code *to)
+{
+	lineburn__code__init(to);
+	to->mapping_id = id_of(from->mapping);
+	to->address = from->address;
+	to->size_bytes = from->size_bytes;
+	to->row_offset = allocate(k, from->nr_rows, sizeof(*to->row_offset));
+	to->row_function_id = allocate(k, from->nr_rows, sizeof(*to->row_function_id));
+	to->row_line = allocate(k, from->nr_rows, sizeof(*to->row_line));
+	if (k->failed)
+		return;
+	to->n_row_offset = to->n_row_function_id = to->n_row_line = from->nr_rows;
+	for (size_t i = 0; i < from->nr_rows; i++) {
+		to->row_offset[i] = from->rows[i].address - from->address;
+		to->row_function_id[i] = id_of(from->rows[i].at.function);
+		to->row_line[i] = from->rows[i].at.line;
+	}
+	to->machine_code.data = from->bytes;
+	to->machine_code.len = from->bytes ? from->size_bytes : 0;
+}
+
+static void pack_codes(struct packer *k)
+{
+	const struct profile_extra *from = &k->p->extra;
+	Lineburn__Code *codes = allocate(k, from->nr_codes, sizeof(*codes));
+
+	k->extra.code = allocate(k, from->nr_codes, sizeof(*k->extra.code));
+	if (k->failed)
+		return;
+	k->extra.n_code = from->nr_codes;
+	for (size_t i = 0; i < from->nr_codes; i++) {
+		pack_code(k, &from->codes[i], &codes[i]);
+		k->extra.code[i] = &codes[i];
+	}
+}
+
 int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len)
 {
 	struct packer k = {.p = p, .arena = {.max = SIZE_MAX}};
@@ -366,8 +340,7 @@ int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len)
 	pack_sources(&k);
 	pack_misses(&k);
 	pack_statuses(&k);
-	if (code_pack(p, &k.arena, &k.extra))
-		k.failed = true;
+	pack_codes(&k);
 	if (!k.failed)
 		packed = malloc(lineburn__extra__get_packed_size(&k.extra));
 	if (packed) {
@@ -455,7 +428,7 @@ static int unpack_functions(struct profile *p, const Lineburn__Source *from,
 
 	to->path = profile_add_namesake(p, path);
 	for (size_t i = 0; i < from->n_function_id; i++) {
-		uint32_t function = ids->function(ids->ctx, from->function_id[i]);
+		uint32_t function = pprof_find_id(ids->function, from->function_id[i]);
 
 		if (function == PROFILE_NONE || p->functions[function].filename != path)
 			return -EBADMSG;
@@ -467,36 +440,30 @@ static int unpack_functions(struct profile *p, const Lineburn__Source *from,
 static int unpack_source(struct profile *p, const Lineburn__Source *from,
 			 const struct extra_ids *ids)
 {
-	struct profile_extra *extra = &p->extra;
-	struct profile_source *to;
+	_cleanup_(profile_source_deinit) struct profile_source to = {
+		.path = strpool_add(p->pool, from->path),
+		.size_bytes = from->size_bytes,
+		.nr_lines = from->nr_lines,
+		.mtime_nanos = from->mtime_nanos,
+		.newer_than_binary = from->newer_than_binary,
+		.owner = strpool_add(p->pool, from->owner),
+		.runs = from->n_run ? calloc(from->n_run, sizeof(*to.runs)) : NULL};
+	int r = 0;
 
-	if (from->sha256.len != sizeof(to->sha256))
+	if (from->sha256.len != sizeof(to.sha256))
 		return -EBADMSG;
-	if (vec_grow(&extra->sources, &extra->cap_sources, extra->nr_sources + 1,
-		     sizeof(*extra->sources), 0))
-		return -ENOMEM;
-	to = &extra->sources[extra->nr_sources++];
-	*to = (struct profile_source){.path = strpool_add(p->pool, from->path),
-				      .size_bytes = from->size_bytes,
-				      .nr_lines = from->nr_lines,
-				      .mtime_nanos = from->mtime_nanos,
-				      .newer_than_binary = from->newer_than_binary,
-				      .owner = strpool_add(p->pool, from->owner)};
-	memcpy(to->sha256, from->sha256.data, sizeof(to->sha256));
-	if (from->n_function_id && unpack_functions(p, from, ids, to))
+	memcpy(to.sha256, from->sha256.data, sizeof(to.sha256));
+	if (from->n_function_id && unpack_functions(p, from, ids, &to))
 		return -EBADMSG;
-	if (!from->n_run)
-		return 0;
-	to->runs = calloc(from->n_run, sizeof(*to->runs));
-	if (!to->runs)
+	if (from->n_run && !to.runs)
 		return -ENOMEM;
-	for (size_t i = 0; i < from->n_run; i++) {
-		int r = unpack_run(to, from->run[i]);
-
-		if (r)
-			return r;
-	}
-	return 0;
+	for (size_t i = 0; i < from->n_run && !r; i++)
+		r = unpack_run(&to, from->run[i]);
+	if (!r)
+		r = profile_add_source(p, &to);
+	if (!r)
+		to = (struct profile_source){0};
+	return r;
 }
 
 static int unpack_misses(struct profile *p, const Lineburn__Extra *from,
@@ -505,7 +472,7 @@ static int unpack_misses(struct profile *p, const Lineburn__Extra *from,
 	if (from->n_miss != from->n_miss_location)
 		return -EBADMSG;
 	for (size_t i = 0; i < from->n_miss; i++) {
-		uint32_t location = ids->location(ids->ctx, from->miss_location[i]);
+		uint32_t location = pprof_find_id(ids->location, from->miss_location[i]);
 		enum miss miss;
 
 		if (location == PROFILE_NONE || from->miss[i] >= from->n_miss_name)
@@ -546,8 +513,8 @@ static int unpack_message(struct profile *p, const Lineburn__Extra *from,
 		r = unpack_misses(p, from, ids);
 	if (!r)
 		r = unpack_statuses(p, from);
-	if (!r)
-		r = code_unpack(p, from, ids);
+	for (size_t i = 0; !r && i < from->n_code; i++)
+		r = unpack_code(p, from->code[i], ids);
 	p->extra.present = !r;
 	return r;
 }

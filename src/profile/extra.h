@@ -17,13 +17,15 @@
  */
 int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len);
 
-/* Maps ids in the file to indexes; PROFILE_NONE: no such id. */
+struct pprof_ids;
+
+/* The ids in the file of the tables that an Extra refers to. */
 struct extra_ids {
-	const void *ctx;
-	uint32_t (*location)(const void *ctx, uint64_t id);
-	uint32_t (*mapping)(const void *ctx, uint64_t id);
-	uint32_t (*function)(const void *ctx, uint64_t id);
+	const struct pprof_ids *location, *mapping, *function;
 };
+
+/** Returns the index of @id; PROFILE_NONE: there is none, as for 0. In pprof.c. */
+uint32_t pprof_find_id(const struct pprof_ids *ids, uint64_t id);
 
 /**
  * Unpacks the same into @p, whose tables are already read.

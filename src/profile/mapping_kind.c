@@ -6,14 +6,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/match.h"
 #include "profile/profile.h"
 
 static const char deleted[] = " (deleted)";
-
-static bool starts_with(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
 
 static bool ends_with(const char *s, size_t len, const char *suffix)
 {
@@ -55,9 +51,9 @@ static bool is_python(const char *base)
 {
 	const char *rest;
 
-	if (starts_with(base, "libpython"))
-		return starts_with(skip_version(base + strlen("libpython")), ".so");
-	if (!starts_with(base, "python"))
+	if (match_starts(base, "libpython"))
+		return match_starts(skip_version(base + strlen("libpython")), ".so");
+	if (!match_starts(base, "python"))
 		return false;
 	rest = skip_version(base + strlen("python"));
 	return !*rest || !strcmp(rest, ".exe") || !strcmp(rest, "-dbg") ||
@@ -70,9 +66,9 @@ static bool is_kernel(const char *filename, const char *base)
 					       ".ko.debug"};
 	size_t len = name_len(base);
 
-	if (starts_with(filename, "[kernel") || starts_with(filename, "[guest.kernel"))
+	if (match_starts(filename, "[kernel") || match_starts(filename, "[guest.kernel"))
 		return true;
-	if (!strcmp(base, "vmlinux") || starts_with(base, "vmlinux-"))
+	if (!strcmp(base, "vmlinux") || match_starts(base, "vmlinux-"))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
 		if (ends_with(base, len, suffixes[i]))
@@ -82,10 +78,10 @@ static bool is_kernel(const char *filename, const char *base)
 
 static bool is_jit(const char *filename, const char *base)
 {
-	return !strcmp(filename, PROFILE_JIT) || starts_with(filename, "//anon") ||
-	       starts_with(filename, "anon_inode:") || starts_with(filename, "[anon") ||
-	       (starts_with(base, "jitted-") && ends_with(base, strlen(base), ".so")) ||
-	       (starts_with(base, "perf-") && ends_with(base, strlen(base), ".map"));
+	return !strcmp(filename, PROFILE_JIT) || match_starts(filename, "//anon") ||
+	       match_starts(filename, "anon_inode:") || match_starts(filename, "[anon") ||
+	       (match_starts(base, "jitted-") && match_ends(base, ".so")) ||
+	       (match_starts(base, "perf-") && match_ends(base, ".map"));
 }
 
 enum code_kind code_kind_of(const char *filename)
@@ -112,7 +108,7 @@ const char *object_name(const char *filename, struct strpool *pool)
 	case CODE_JIT:
 		return strpool_add(pool, PROFILE_JIT);
 	case CODE_KERNEL:
-		if (starts_with(filename, PROFILE_KERNEL "/")) {
+		if (match_starts(filename, PROFILE_KERNEL "/")) {
 			snprintf(name, sizeof(name), "[%s]", base);
 			return strpool_add(pool, name);
 		}
@@ -128,7 +124,7 @@ const char *object_name(const char *filename, struct strpool *pool)
 static bool has_prefix_of(const char *s, const char *const *prefixes, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		if (starts_with(s, prefixes[i]))
+		if (match_starts(s, prefixes[i]))
 			return true;
 	return false;
 }

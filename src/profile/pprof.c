@@ -124,10 +124,6 @@ struct pprof_reader {
 	struct error *err;
 };
 
-/* Passes over the file, in this order. Each takes one part. Return: 0 or -errno. */
-typedef int (*pprof_pass)(struct pprof_reader *r,
-			  const Perftools__Profiles__Profile *part);
-
 /* Zeroed: an empty table. */
 struct string_table {
 	struct hashmap index;
@@ -304,8 +300,7 @@ static bool is_id(uint32_t item, const void *key, const void *ctx)
 	return ((const struct pprof_ids *)ctx)->items[item] == *(const uint64_t *)key;
 }
 
-/** Returns the index of @id, or PROFILE_NONE. */
-static uint32_t pprof_find_id(const struct pprof_ids *ids, uint64_t id)
+uint32_t pprof_find_id(const struct pprof_ids *ids, uint64_t id)
 {
 	return hashmap_find(&ids->index, hash_u64(0, id), is_id, &id, ids);
 }
@@ -327,8 +322,7 @@ static int pprof_add_id(struct pprof_reader *r, struct pprof_ids *ids, uint64_t 
 	return 0;
 }
 
-static int pprof_read_strings(struct pprof_reader *r,
-			      const Perftools__Profiles__Profile *part)
+static int read_strings(struct pprof_reader *r, const Perftools__Profiles__Profile *part)
 {
 	for (size_t i = 0; i < part->n_string_table; i++) {
 		int code = vec_grow(&r->strings, &r->cap_strings, r->nr_strings + 1,
@@ -385,16 +379,6 @@ static int read_location(struct pprof_reader *r,
 	};
 	for (size_t i = 0; i < from->n_line && !code; i++)
 		code = read_line(r, from->line[i]);
-	return code;
-}
-
-static int pprof_read_locations(struct pprof_reader *r,
-				const Perftools__Profiles__Profile *part)
-{
-	int code = 0;
-
-	for (size_t i = 0; i < part->n_location && !code; i++)
-		code = read_location(r, part->location[i]);
 	return code;
 }
 
@@ -470,42 +454,11 @@ static int read_sample(struct pprof_reader *r, const Perftools__Profiles__Sample
 	return code;
 }
 
-static int pprof_read_samples(struct pprof_reader *r,
-			      const Perftools__Profiles__Profile *part)
-{
-	int code = 0;
-
-	for (size_t i = 0; i < part->n_sample && !code; i++)
-		code = read_sample(r, part->sample[i]);
-	return code;
-}
-
-static uint32_t location_of(const void *ctx, uint64_t id)
-{
-	const struct pprof_reader *r = ctx;
-
-	return pprof_find_id(&r->location_ids, id);
-}
-
-static uint32_t mapping_of(const void *ctx, uint64_t id)
-{
-	const struct pprof_reader *r = ctx;
-
-	return pprof_find_id(&r->mapping_ids, id);
-}
-
-static uint32_t function_of(const void *ctx, uint64_t id)
-{
-	const struct pprof_reader *r = ctx;
-
-	return pprof_find_id(&r->function_ids, id);
-}
-
-static int pprof_read_extra(struct pprof_reader *r,
-			    const Perftools__Profiles__Profile *part)
+static int read_extra(struct pprof_reader *r, const Perftools__Profiles__Profile *part)
 {
 	const ProtobufCBinaryData *extra = &part->lineburn_extra;
-	const struct extra_ids ids = {r, location_of, mapping_of, function_of};
+	const struct extra_ids ids = {&r->location_ids, &r->mapping_ids,
+				      &r->function_ids};
 	int code;
 
 	if (!extra->len)
@@ -638,18 +591,24 @@ static int read_head(struct pprof_reader *r, const Perftools__Profiles__Profile 
 	return code;
 }
 
-static int pprof_read_tables(struct pprof_reader *r,
-			     const Perftools__Profiles__Profile *part)
+/* Reads what the part has: only the fields that walk() wants. */
+static int read_part(struct pprof_reader *r, const Perftools__Profiles__Profile *part)
 {
-	int code = read_head(r, part);
+	int code = read_strings(r, part);
 
+	if (!code)
+		code = read_head(r, part);
 	for (size_t i = 0; i < part->n_sample_type && !code; i++)
 		code = read_sample_type(r, part->sample_type[i]);
 	for (size_t i = 0; i < part->n_mapping && !code; i++)
 		code = read_mapping(r, part->mapping[i]);
 	for (size_t i = 0; i < part->n_function && !code; i++)
 		code = read_function(r, part->function[i]);
-	return code;
+	for (size_t i = 0; i < part->n_location && !code; i++)
+		code = read_location(r, part->location[i]);
+	for (size_t i = 0; i < part->n_sample && !code; i++)
+		code = read_sample(r, part->sample[i]);
+	return code ? code : read_extra(r, part);
 }
 
 static const char remedy[] =
@@ -691,9 +650,8 @@ static int unpack_gzip(struct pprof_reader *r, const void *data, size_t len,
 	}
 }
 
-/* Calls @pass with every part that has one of the @wanted fields. */
-static int walk(struct pprof_reader *r, const uint8_t *data, size_t len, uint32_t wanted,
-		pprof_pass pass)
+/* Reads the @wanted fields. */
+static int walk(struct pprof_reader *r, const uint8_t *data, size_t len, uint32_t wanted)
 {
 	ProtobufCAllocator allocator = arena_allocator(&r->arena);
 	const uint8_t *at = data;
@@ -710,7 +668,7 @@ static int walk(struct pprof_reader *r, const uint8_t *data, size_t len, uint32_
 		else if (!message)
 			code = not_a_profile(r, "its protobuf does not decode");
 		else
-			code = pass(r, message);
+			code = read_part(r, message);
 		arena_reset(&r->arena);
 		if (code)
 			return code;
@@ -755,23 +713,23 @@ static int read_message(struct pprof_reader *r, const uint8_t *data, size_t len)
 	const uint32_t tables =
 		~(PPROF_WANT_EXTRA | PPROF_WANT(2) | PPROF_WANT(4) | PPROF_WANT(6)) &
 		(PPROF_WANT(16) - 1);
-	int code = walk(r, data, len, PPROF_WANT(6), pprof_read_strings);
+	int code = walk(r, data, len, PPROF_WANT(6));
 
 	if (code)
 		return code;
 	if (!r->nr_strings || *r->strings[0])
 		return not_a_profile(r, "it has no table of strings");
-	code = walk(r, data, len, tables, pprof_read_tables);
+	code = walk(r, data, len, tables);
 	if (code)
 		return code;
 	if (!r->p->nr_value_types)
 		return not_a_profile(r, "it does not say what was counted");
 	find_values(r->p);
-	code = walk(r, data, len, PPROF_WANT(4), pprof_read_locations);
+	code = walk(r, data, len, PPROF_WANT(4));
 	if (!code)
-		code = walk(r, data, len, PPROF_WANT(2), pprof_read_samples);
+		code = walk(r, data, len, PPROF_WANT(2));
 	if (!code)
-		code = walk(r, data, len, PPROF_WANT_EXTRA, pprof_read_extra);
+		code = walk(r, data, len, PPROF_WANT_EXTRA);
 	return code;
 }
 
@@ -870,6 +828,17 @@ static void put(struct writer *w, const Part *part)
 	arena_reset(&w->arena);
 }
 
+/* Puts a part with one @item of the repeated @field. */
+#define PUT_ONE(w, field, item)                                 \
+	do {                                                    \
+		Part part = PERFTOOLS__PROFILES__PROFILE__INIT; \
+		__typeof__(*part.field) one = (item);           \
+                                                                \
+		part.n_##field = 1;                             \
+		part.field = &one;                              \
+		put(w, &part);                                  \
+	} while (0)
+
 static Perftools__Profiles__ValueType value_type(struct writer *w,
 						 const struct profile_value_type *from)
 {
@@ -884,12 +853,8 @@ static void put_value_types(struct writer *w)
 {
 	for (size_t i = 0; i < w->p->nr_value_types; i++) {
 		Perftools__Profiles__ValueType to = value_type(w, &w->p->value_types[i]);
-		Perftools__Profiles__ValueType *list = &to;
-		Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
 
-		part.n_sample_type = 1;
-		part.sample_type = &list;
-		put(w, &part);
+		PUT_ONE(w, sample_type, &to);
 	}
 }
 
@@ -918,8 +883,6 @@ static void fill_labels(struct writer *w, const struct profile_sample *from,
 static void put_sample(struct writer *w, const struct profile_sample *from)
 {
 	Perftools__Profiles__Sample to = PERFTOOLS__PROFILES__SAMPLE__INIT;
-	Perftools__Profiles__Sample *list = &to;
-	Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
 
 	to.location_id = allocate(w, from->nr_locations, sizeof(*to.location_id));
 	if (!to.location_id)
@@ -931,17 +894,13 @@ static void put_sample(struct writer *w, const struct profile_sample *from)
 	to.n_value = w->p->nr_value_types;
 	to.value = w->p->values + from->first_value;
 	fill_labels(w, from, &to);
-	part.n_sample = 1;
-	part.sample = &list;
-	put(w, &part);
+	PUT_ONE(w, sample, &to);
 }
 
 static void put_mapping(struct writer *w, uint32_t index)
 {
 	const struct profile_mapping *from = &w->p->mappings[index];
 	Perftools__Profiles__Mapping to = PERFTOOLS__PROFILES__MAPPING__INIT;
-	Perftools__Profiles__Mapping *list = &to;
-	Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
 
 	to.id = index + UINT64_C(1);
 	to.memory_start = from->start;
@@ -953,9 +912,7 @@ static void put_mapping(struct writer *w, uint32_t index)
 	to.has_filenames = from->has_filenames;
 	to.has_line_numbers = from->has_line_numbers;
 	to.has_inline_frames = from->has_inline_frames;
-	part.n_mapping = 1;
-	part.mapping = &list;
-	put(w, &part);
+	PUT_ONE(w, mapping, &to);
 }
 
 static void put_mappings(struct writer *w)
@@ -973,8 +930,6 @@ static void put_location(struct writer *w, uint32_t index)
 {
 	const struct profile_location *from = &w->p->locations[index];
 	Perftools__Profiles__Location to = PERFTOOLS__PROFILES__LOCATION__INIT;
-	Perftools__Profiles__Location *list = &to;
-	Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
 	Perftools__Profiles__Line *lines = allocate(w, from->nr_lines, sizeof(*lines));
 
 	to.line = allocate(w, from->nr_lines, sizeof(*to.line));
@@ -994,17 +949,13 @@ static void put_location(struct writer *w, uint32_t index)
 			lines[i].function_id = line->function + UINT64_C(1);
 		to.line[i] = &lines[i];
 	}
-	part.n_location = 1;
-	part.location = &list;
-	put(w, &part);
+	PUT_ONE(w, location, &to);
 }
 
 static void put_function(struct writer *w, uint32_t index)
 {
 	const struct profile_function *from = &w->p->functions[index];
 	Perftools__Profiles__Function to = PERFTOOLS__PROFILES__FUNCTION__INIT;
-	Perftools__Profiles__Function *list = &to;
-	Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
 
 	to.id = index + UINT64_C(1);
 	to.name = number(w, from->name);
@@ -1013,9 +964,7 @@ static void put_function(struct writer *w, uint32_t index)
 		to.system_name = number(w, from->system_name);
 	to.filename = number(w, from->filename);
 	to.start_line = from->start_line;
-	part.n_function = 1;
-	part.function = &list;
-	put(w, &part);
+	PUT_ONE(w, function, &to);
 }
 
 static void put_head(struct writer *w)
@@ -1045,14 +994,10 @@ static void put_strings(struct writer *w)
 		w->failed = true;
 	for (size_t i = 0; i < w->strings.nr || i == 0; i++) {
 		const char *utf8 = i ? arena_utf8(&w->arena, w->strings.strings[i]) : "";
-		char *list = (char *)utf8;
-		Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
 
 		if (!utf8)
 			w->failed = true;
-		part.n_string_table = 1;
-		part.string_table = &list;
-		put(w, &part);
+		PUT_ONE(w, string_table, (char *)utf8);
 	}
 }
 
@@ -1064,9 +1009,12 @@ static bool find_used(const struct profile *p, uint8_t *used)
 {
 	memset(used, 1, p->nr_functions);
 	for (size_t i = 0; i < p->extra.nr_codes; i++)
-		for (size_t k = 0; k < p->extra.codes[i].nr_rows; k++)
-			if (p->extra.codes[i].rows[k].function < p->nr_functions)
-				used[p->extra.codes[i].rows[k].function] = 0;
+		for (size_t k = 0; k < p->extra.codes[i].nr_rows; k++) {
+			uint32_t function = p->extra.codes[i].rows[k].at.function;
+
+			if (function < p->nr_functions)
+				used[function] = 0;
+		}
 	for (size_t i = 0; i < p->nr_lines; i++)
 		if (p->lines[i].function < p->nr_functions)
 			used[p->lines[i].function] = 1;

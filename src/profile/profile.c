@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/hash.h"
+#include "base/match.h"
 #include "base/vec.h"
 
 struct profile *profile_new(struct strpool *pool)
@@ -32,8 +33,7 @@ struct profile *profile_new(struct strpool *pool)
 	p->period_type = p->value_types[1];
 	p->default_sample_type = p->value_types[1].type;
 	p->drop_frames = p->keep_frames = p->doc_url = strpool_add(pool, "");
-	p->extra.target = p->extra.host = p->doc_url;
-	p->extra.kernel_release = p->extra.version = p->extra.arch = p->doc_url;
+	profile_clear_extra(p);
 	return p;
 }
 
@@ -49,15 +49,29 @@ void profile_set_measure(struct profile *p, const char *type, const char *unit)
 	p->default_sample_type = measure->type;
 }
 
+void profile_source_deinit(struct profile_source *source)
+{
+	for (size_t i = 0; i < source->nr_runs; i++)
+		free((char *)source->runs[i].text);
+	free(source->runs);
+	*source = (struct profile_source){0};
+}
+
+int profile_add_source(struct profile *p, const struct profile_source *source)
+{
+	struct profile_extra *extra = &p->extra;
+	int r = vec_grow(&extra->sources, &extra->cap_sources, extra->nr_sources + 1,
+			 sizeof(*extra->sources), 0);
+
+	if (!r)
+		extra->sources[extra->nr_sources++] = *source;
+	return r;
+}
+
 static void extra_deinit(struct profile_extra *extra)
 {
-	for (size_t i = 0; i < extra->nr_sources; i++) {
-		struct profile_source *source = &extra->sources[i];
-
-		for (size_t k = 0; k < source->nr_runs; k++)
-			free((char *)source->runs[k].text);
-		free(source->runs);
-	}
+	for (size_t i = 0; i < extra->nr_sources; i++)
+		profile_source_deinit(&extra->sources[i]);
 	for (size_t i = 0; i < extra->nr_codes; i++) {
 		free(extra->codes[i].rows);
 		free(extra->codes[i].bytes);
@@ -177,6 +191,19 @@ uint32_t profile_add_function(struct profile *p, const struct profile_function *
 		return PROFILE_NONE;
 	p->functions[p->nr_functions] = added;
 	return (uint32_t)p->nr_functions++;
+}
+
+struct profile_line profile_add_frame(struct profile *p, const struct frame *frame,
+				      const char *filename)
+{
+	const struct profile_function function = {
+		.name = frame->function,
+		.system_name = frame->system_name,
+		.filename = filename,
+		.start_line = frame->start_line,
+	};
+
+	return (struct profile_line){profile_add_function(p, &function), frame->line};
 }
 
 struct location_key {
@@ -464,8 +491,8 @@ static bool is_sound(const struct profile *p, const struct profile_code *code)
 	for (size_t i = 0; i < code->nr_rows; i++) {
 		const struct profile_code_row *row = &code->rows[i];
 
-		if (row->address < at ||
-		    (row->function >= p->nr_functions && row->function != PROFILE_NONE))
+		if (row->address < at || (row->at.function >= p->nr_functions &&
+					  row->at.function != PROFILE_NONE))
 			return false;
 		at = row->address;
 	}
@@ -591,79 +618,46 @@ int profile_add_summary(struct profile *p)
 	return profile_add_comment(p, sentence);
 }
 
-static const struct suffix {
-	const char *suffix, *language;
-} suffixes[] = {
-	{"c", "c"},
-	{"h", "c"},
-	{"cc", "c++"},
-	{"cpp", "c++"},
-	{"cxx", "c++"},
-	{"c++", "c++"},
-	{"C", "c++"},
-	{"hh", "c++"},
-	{"hpp", "c++"},
-	{"hxx", "c++"},
-	{"h++", "c++"},
-	{"ipp", "c++"},
-	{"tcc", "c++"},
-	{"inl", "c++"},
-	{"rs", "rust"},
-	{"go", "go"},
-	{"py", "python"},
-	{"pyw", "python"},
-	{"pyx", "cython"},
-	{"pxd", "cython"},
-	{"js", "javascript"},
-	{"mjs", "javascript"},
-	{"cjs", "javascript"},
-	{"jsx", "javascript"},
-	{"ts", "typescript"},
-	{"tsx", "typescript"},
-	{"mts", "typescript"},
-	{"cts", "typescript"},
-	{"java", "java"},
-	{"kt", "kotlin"},
-	{"scala", "scala"},
-	{"clj", "clojure"},
-	{"cs", "c#"},
-	{"fs", "f#"},
-	{"rb", "ruby"},
-	{"php", "php"},
-	{"lua", "lua"},
-	{"pl", "perl"},
-	{"pm", "perl"},
-	{"s", "assembly"},
-	{"S", "assembly"},
-	{"asm", "assembly"},
-	{"f", "fortran"},
-	{"F", "fortran"},
-	{"f90", "fortran"},
-	{"F90", "fortran"},
-	{"f95", "fortran"},
-	{"f03", "fortran"},
-	{"f08", "fortran"},
-	{"for", "fortran"},
-	{"zig", "zig"},
-	{"d", "d"},
-	{"swift", "swift"},
-	{"m", "objective-c"},
-	{"mm", "objective-c++"},
-	{"jl", "julia"},
-	{"nim", "nim"},
-	{"ml", "ocaml"},
-	{"hs", "haskell"},
-	{"adb", "ada"},
-	{"ads", "ada"},
-	{"cu", "cuda"},
-	{"cuh", "cuda"},
-	{"erl", "erlang"},
-	{"ex", "elixir"},
-	{"exs", "elixir"},
-	{"dart", "dart"},
-	{"v", "v"},
-	{"cr", "crystal"},
-	{"pas", "pascal"},
+static const struct {
+	const char *language, *suffixes; /* each between spaces */
+} languages[] = {
+	{"c", " c h "},
+	{"c++", " cc cpp cxx c++ C hh hpp hxx h++ ipp tcc inl "},
+	{"rust", " rs "},
+	{"go", " go "},
+	{"python", " py pyw "},
+	{"cython", " pyx pxd "},
+	{"javascript", " js mjs cjs jsx "},
+	{"typescript", " ts tsx mts cts "},
+	{"java", " java "},
+	{"kotlin", " kt "},
+	{"scala", " scala "},
+	{"clojure", " clj "},
+	{"c#", " cs "},
+	{"f#", " fs "},
+	{"ruby", " rb "},
+	{"php", " php "},
+	{"lua", " lua "},
+	{"perl", " pl pm "},
+	{"assembly", " s S asm "},
+	{"fortran", " f F f90 F90 f95 f03 f08 for "},
+	{"zig", " zig "},
+	{"d", " d "},
+	{"swift", " swift "},
+	{"objective-c", " m "},
+	{"objective-c++", " mm "},
+	{"julia", " jl "},
+	{"nim", " nim "},
+	{"ocaml", " ml "},
+	{"haskell", " hs "},
+	{"ada", " adb ads "},
+	{"cuda", " cu cuh "},
+	{"erlang", " erl "},
+	{"elixir", " ex exs "},
+	{"dart", " dart "},
+	{"v", " v "},
+	{"crystal", " cr "},
+	{"pascal", " pas "},
 };
 
 const char *language_of(const char *path, bool jit)
@@ -673,13 +667,11 @@ const char *language_of(const char *path, bool jit)
 
 	if (!dot) /* the C++ library's headers have no suffix */
 		return strstr(path, "/c++/") ? "c++" : "";
-	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
-		if (strcmp(dot + 1, suffixes[i].suffix))
-			continue;
-		if (jit && !strcmp(suffixes[i].language, "python"))
-			return "numba";
-		return suffixes[i].language;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(languages); i++)
+		if (match_word(dot + 1, languages[i].suffixes))
+			return jit && !strcmp(languages[i].language, "python")
+				       ? "numba"
+				       : languages[i].language;
 	return "";
 }
 

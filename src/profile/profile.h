@@ -192,13 +192,10 @@ struct profile_source {
 struct profile_code {
 	uint32_t mapping; /* index */
 	uint64_t address, size_bytes; /* [address, +size_bytes), as in locations */
+	/* struct code_row, with its frame numbered as those of locations are. */
 	struct profile_code_row {
-		/* Start of the code, which ends at the next row. Empty (next row at the
-		 * same address, or at the end): the line's own code is elsewhere or
-		 * inlined. */
 		uint64_t address;
-		uint32_t function; /* index; PROFILE_NONE */
-		uint32_t line; /* innermost frame with a line; 0 none */
+		struct profile_line at;
 	} * rows; /* ascending; heap, owned */
 	size_t nr_rows; /* > 0 */
 	uint8_t *bytes; /* heap, owned; NULL: read them from the file of the mapping */
@@ -296,6 +293,12 @@ const char *profile_add_namesake(struct profile *p, const char *path);
 bool profile_is_namesake(const struct profile *p, const char *path);
 /* Returns the existing one when all members are equal. The filename may be a namesake. */
 uint32_t profile_add_function(struct profile *p, const struct profile_function *f);
+/**
+ * Adds the function of a frame, whose file is called @filename in the profile.
+ * Return: the frame's line; function is PROFILE_NONE as above.
+ */
+struct profile_line profile_add_frame(struct profile *p, const struct frame *frame,
+				      const char *filename);
 /* Returns the existing one when mapping, address, miss and lines are equal. */
 uint32_t profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 			      enum miss miss, const struct profile_line *lines,
@@ -321,6 +324,9 @@ uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t
 /* Adds a warning. Return: 0, -ENOMEM, or -ENOSPC when there are PROFILE_MAX_SENTENCES. */
 int profile_add_warning(struct profile *p, const char *sentence);
 int profile_add_comment(struct profile *p, const char *sentence);
+/** Adds @source, and takes its runs. Return: 0, or -ENOMEM with nothing taken. */
+int profile_add_source(struct profile *p, const struct profile_source *source);
+void profile_source_deinit(struct profile_source *source);
 /**
  * Stores a copy of a piece of code, including rows and bytes.
  * Return: 0, -ENOSPC (over PROFILE_MAX_CODE_BYTES in all), -EINVAL (a bad index, rows

@@ -279,6 +279,14 @@ static void heat(const struct profile *p, const struct profile_sample *s,
 	}
 }
 
+static struct profile_line add_frame(struct profile_builder *f,
+				     const struct object *object,
+				     const struct frame *frame)
+{
+	return profile_add_frame(f->profile, frame,
+				 profile_builder_file(f, object, frame->file));
+}
+
 static int add_code(struct profile_builder *f, const struct hot_code *hot)
 {
 	const struct code *from = hot->code;
@@ -298,19 +306,10 @@ static int add_code(struct profile_builder *f, const struct hot_code *hot)
 	    PROFILE_MAX_CODE_BYTES - f->profile->extra.codes_bytes)
 		return -ENOSPC;
 	for (size_t i = 0; i < from->nr_rows; i++) {
-		const struct frame *frame = &from->rows[i].frame;
-		struct profile_function function = {
-			.name = frame->function,
-			.system_name = frame->system_name,
-			.filename = profile_builder_file(f, hot->object, frame->file),
-			.start_line = frame->start_line,
-		};
+		const struct code_row *row = &from->rows[i];
 
 		rows[i] = (struct profile_code_row){
-			.address = from->rows[i].address,
-			.function = profile_add_function(f->profile, &function),
-			.line = frame->line,
-		};
+			row->address, add_frame(f, hot->object, &row->frame)};
 	}
 	return profile_add_code(f->profile, &code);
 }
@@ -449,18 +448,9 @@ static uint32_t add_location(struct profile_builder *f, const struct resolved *r
 	note_user(f, r->object, r->process);
 	for (size_t i = 0; i < r->nr_frames && nr < FRAMES_MAX_INLINE; i++) {
 		const struct frame *frame = &r->frames[i];
-		struct profile_function function = {
-			.name = frame->function,
-			.system_name = frame->system_name,
-			.filename = frame->file,
-			.start_line = frame->start_line,
-		};
 
-		if (!*frame->function && !frame->line)
-			continue;
-		function.filename = profile_builder_file(f, r->object, frame->file);
-		lines[nr].function = profile_add_function(f->profile, &function);
-		lines[nr++].line = frame->line;
+		if (*frame->function || frame->line)
+			lines[nr++] = add_frame(f, r->object, frame);
 	}
 	return profile_add_location(f->profile, profile_builder_mapping(f, r->object),
 				    r->address, r->miss, lines, nr);

@@ -19,51 +19,17 @@
 #include "render/asm.h"
 #include "render/figure.h"
 #include "render/hunk.h"
-#include "render/legend.h"
-#include "render/paint.h"
-#include "render/report.h"
+#include "render/listing.h"
 #include "render/text.h"
 
 #define MAX_FALLBACK_FUNCTIONS 20
 #define MIN_CALLEE             12 /* columns of the name of what a line calls */
 #define MANY_FILES             3 /* from here on print a table of contents */
 
-/* What every row needs to know. */
-struct listing {
-	const struct render_input *in;
-	const struct render_options *opts;
-	FILE *out;
-	double hottest; /* self share of the hottest line of all */
-	int digits; /* of the line numbers */
-};
-
-static void paint(const struct listing *l, enum paint paint)
-{
-	paint_begin(l->out, l->opts->colour, paint);
-}
-
-static void unpaint(const struct listing *l, enum paint paint)
-{
-	paint_end(l->out, l->opts->colour, paint);
-}
-
 /* Columns left of the source text: "%7s  %7s  %*u  ". */
 static size_t source_column(const struct listing *l)
 {
 	return 7 + 2 + 7 + 2 + (size_t)l->digits + 2;
-}
-
-/* Returns the room from @column to the right edge, for text_cell(); 0: no limit. */
-static size_t room_from(const struct listing *l, size_t column)
-{
-	if (!l->opts->width)
-		return 0;
-	return l->opts->width > column + 10 ? l->opts->width - column : 10;
-}
-
-static double line_share(const struct listing *l, const struct weight *w)
-{
-	return share_of(l->in->attribution, w);
 }
 
 static bool is_blank(const char *text)
@@ -75,22 +41,19 @@ static void print_source_cell(const struct listing *l,
 			      const struct attribution_line *line, const char *text)
 {
 	bool has_samples = line && (line->self.samples || line->total.samples);
-	enum paint style = !has_samples                                   ? PAINT_DIM
-			   : line_share(l, &line->self) >= l->hottest / 2 ? PAINT_BOLD
-									  : PAINT_PLAIN;
+	enum paint style = !has_samples ? PAINT_DIM
+			   : listing_share(l, &line->self) >= l->hottest / 2
+				   ? PAINT_BOLD
+				   : PAINT_PLAIN;
 
 	if (text && is_blank(text))
 		return;
 	text_spaces(l->out, 2);
 	if (text) {
-		paint(l, style);
-		text_cell(l->out, text, room_from(l, source_column(l)));
-		unpaint(l, style);
+		paint_cell(l, style, text, listing_room(l, source_column(l)));
 	} else {
-		paint(l, PAINT_NAME);
-		text_cell(l->out, *line->function ? line->function : "[no name]",
-			  room_from(l, source_column(l)));
-		unpaint(l, PAINT_NAME);
+		paint_cell(l, PAINT_NAME, *line->function ? line->function : "[no name]",
+			   listing_room(l, source_column(l)));
 	}
 }
 
@@ -99,7 +62,7 @@ static void print_callee(const struct listing *l, const struct attribution_calle
 			 double share)
 {
 	const char *name = *c->function ? c->function : "code without a name";
-	size_t room = room_from(l, source_column(l) + 2);
+	size_t room = listing_room(l, source_column(l) + 2);
 	char words[64], object[512] = "";
 	size_t fixed;
 
@@ -108,7 +71,7 @@ static void print_callee(const struct listing *l, const struct attribution_calle
 		snprintf(object, sizeof(object), " (%s)", c->object);
 	fixed = strlen(words) + text_columns(object, TEXT_MAX_COLUMNS);
 	text_spaces(l->out, source_column(l) + 2);
-	paint(l, PAINT_NAME);
+	paint_begin(l, PAINT_NAME);
 	if (!room || room >= fixed + MIN_CALLEE) {
 		fputs(words, l->out);
 		text_cell(l->out, name, room ? room - fixed : 0);
@@ -119,7 +82,7 @@ static void print_callee(const struct listing *l, const struct attribution_calle
 		snprintf(all, sizeof(all), "%s%s%s", words, name, object);
 		text_cell(l->out, all, room);
 	}
-	unpaint(l, PAINT_NAME);
+	paint_end(l, PAINT_NAME);
 	fputc('\n', l->out);
 }
 
@@ -127,10 +90,9 @@ static void print_callees(const struct listing *l, const struct attribution_line
 {
 	for (size_t i = 0; i < line->nr_callees; i++) {
 		const struct attribution_callee *c = &line->callees[i];
-		double share = line_share(l, &c->self);
 
-		if (share > 0 && share >= l->opts->min_share)
-			print_callee(l, c, share);
+		if (listing_shows(l, &c->self))
+			print_callee(l, c, listing_share(l, &c->self));
 	}
 }
 
@@ -143,22 +105,20 @@ static bool is_marked(const struct attribution_line *line, const char *text)
 static void print_row(const struct listing *l, uint32_t number,
 		      const struct attribution_line *line, const char *text)
 {
-	double self = line ? line_share(l, &line->self) : 0;
-	double total = line ? line_share(l, &line->total) : 0;
+	double self = line ? listing_share(l, &line->self) : 0;
+	double total = line ? listing_share(l, &line->total) : 0;
 	bool mark = is_marked(line, text);
-	enum paint heat = mark ? PAINT_DIM : paint_heat(self, l->hottest);
+	enum paint heat = mark ? PAINT_DIM : paint_heat(l, self);
 	enum paint number_paint = total > 0 ? PAINT_PLAIN : PAINT_DIM;
 
-	paint(l, heat);
+	paint_begin(l, heat);
 	if (mark)
 		fprintf(l->out, "%6s%s", "", legend_no_code_sign(l->opts));
 	else
 		fprintf(l->out, "%7s", figure_percent(self).text);
-	unpaint(l, heat);
+	paint_end(l, heat);
 	fprintf(l->out, "  %7s  ", figure_percent(total).text);
-	paint(l, number_paint);
-	fprintf(l->out, "%*" PRIu32, l->digits, number);
-	unpaint(l, number_paint);
+	paint_print(l, number_paint, "%*" PRIu32, l->digits, number);
 	print_source_cell(l, line, text);
 	fputc('\n', l->out);
 	if (line)
@@ -168,15 +128,13 @@ static void print_row(const struct listing *l, uint32_t number,
 /* "...  dither_row": lines left out, and the function that follows. */
 static void print_gap(const struct listing *l, const char *function)
 {
-	paint(l, PAINT_DIM);
+	paint_begin(l, PAINT_DIM);
 	text_spaces(l->out, source_column(l) - 2 - strlen("..."));
 	fputs("...", l->out);
-	unpaint(l, PAINT_DIM);
+	paint_end(l, PAINT_DIM);
 	if (*function) {
 		text_spaces(l->out, 2);
-		paint(l, PAINT_NAME);
-		text_cell(l->out, function, room_from(l, source_column(l)));
-		unpaint(l, PAINT_NAME);
+		paint_cell(l, PAINT_NAME, function, listing_room(l, source_column(l)));
 	}
 	fputc('\n', l->out);
 }
@@ -233,24 +191,21 @@ static size_t print_hunks(const struct listing *l, const struct attribution_file
 
 static void print_file_heading(const struct listing *l, const struct attribution_file *f)
 {
-	struct text_margins margins = {l->opts->width, 2, 2};
 	char figures[64];
 
 	snprintf(figures, sizeof(figures), "   self %.1f %%, total %.1f %%",
-		 100 * line_share(l, &f->self), 100 * line_share(l, &f->total));
+		 100 * listing_share(l, &f->self), 100 * listing_share(l, &f->total));
 	fputc('\n', l->out);
-	paint(l, PAINT_BOLD);
-	text_cell_tail(l->out, f->path, room_from(l, strlen(figures)));
-	unpaint(l, PAINT_BOLD);
+	paint_begin(l, PAINT_BOLD);
+	text_cell_tail(l->out, f->path, listing_room(l, strlen(figures)));
+	paint_end(l, PAINT_BOLD);
 	fprintf(l->out, "%s\n", figures);
 	if (*f->source.note) {
-		paint(l, PAINT_WARNING);
-		text_sentence(l->out, &margins, "%s", f->source.note);
-		unpaint(l, PAINT_WARNING);
+		paint_begin(l, PAINT_WARNING);
+		listing_sentence(l, 2, 2, "%s", f->source.note);
+		paint_end(l, PAINT_WARNING);
 	}
-	paint(l, PAINT_DIM);
-	fprintf(l->out, " self %%  total %%  %*s\n", l->digits, "line");
-	unpaint(l, PAINT_DIM);
+	paint_print(l, PAINT_DIM, " self %%  total %%  %*s\n", l->digits, "line");
 }
 
 static struct weight weight_minus(const struct weight *a, const struct weight *b)
@@ -278,23 +233,20 @@ static void print_file(struct listing *l, const struct attribution_file *f)
 	if (nr_printed >= nr_with_samples)
 		return;
 	rest = weight_minus(&f->self, &printed);
-	paint(l, PAINT_DIM);
-	fprintf(l->out, "%7s           %*s  %s below %.3g %%\n",
-		figure_percent(line_share(l, &rest)).text, l->digits, "...",
-		figure_count(nr_with_samples - nr_printed, "more line", "more lines")
-			.text,
-		100 * l->opts->min_share);
-	unpaint(l, PAINT_DIM);
+	paint_print(l, PAINT_DIM, "%7s           %*s  %s below %.3g %%\n",
+		    figure_percent(listing_share(l, &rest)).text, l->digits, "...",
+		    figure_count(nr_with_samples - nr_printed, "more line", "more lines")
+			    .text,
+		    100 * l->opts->min_share);
 }
 
 static bool is_wanted(const struct listing *l, const struct attribution_file *f)
 {
-	double total = line_share(l, &f->total), self = line_share(l, &f->self);
-
 	if (l->opts->file_filter)
-		return render_has_file(l->opts, f->path) && (total > 0 || self > 0);
-	return (total > 0 && total >= l->opts->min_share) ||
-	       (self > 0 && self >= l->opts->min_share);
+		return render_has_file(l->opts, f->path) &&
+		       (listing_share(l, &f->total) > 0 ||
+			listing_share(l, &f->self) > 0);
+	return listing_shows(l, &f->total) || listing_shows(l, &f->self);
 }
 
 static size_t count_wanted(const struct listing *l)
@@ -304,17 +256,15 @@ static size_t count_wanted(const struct listing *l)
 
 	for (size_t i = 0; i < a->nr_files; i++)
 		nr += is_wanted(l, &a->files[i]);
-	if (l->opts->max_files && nr > l->opts->max_files)
-		nr = l->opts->max_files;
 	return nr;
 }
 
-/* Will a line of the first @nr_wanted files be marked as one without code? */
-static bool marks_lines(const struct listing *l, size_t nr_wanted)
+/* Will a line be marked as one without code? */
+static bool marks_lines(const struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;
 
-	for (size_t i = 0; i < a->nr_files && nr_wanted; i++) {
+	for (size_t i = 0; i < a->nr_files; i++) {
 		const struct attribution_file *f = &a->files[i];
 		struct hunks hunks = hunks_of(a, f, l->opts);
 		struct hunk hunk;
@@ -322,7 +272,6 @@ static bool marks_lines(const struct listing *l, size_t nr_wanted)
 
 		if (!is_wanted(l, f))
 			continue;
-		nr_wanted--;
 		while (hunks_next(&hunks, &hunk))
 			while (hunk_next_row(&hunk, &row))
 				if (is_marked(row.line, row.text))
@@ -331,29 +280,26 @@ static bool marks_lines(const struct listing *l, size_t nr_wanted)
 	return false;
 }
 
-static void print_contents(const struct listing *l, size_t nr_wanted)
+static void print_contents(const struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;
 
 	fputc('\n', l->out);
-	paint(l, PAINT_DIM);
-	fputs(" self %  total %  file\n", l->out);
-	unpaint(l, PAINT_DIM);
-	for (size_t i = 0; i < a->nr_files && nr_wanted; i++) {
+	paint_print(l, PAINT_DIM, " self %%  total %%  file\n");
+	for (size_t i = 0; i < a->nr_files; i++) {
 		const struct attribution_file *f = &a->files[i];
 
 		if (!is_wanted(l, f))
 			continue;
-		nr_wanted--;
 		fprintf(l->out, "%7s  %7s  ",
-			figure_percent(line_share(l, &f->self)).text,
-			figure_percent(line_share(l, &f->total)).text);
-		text_cell_tail(l->out, f->path, room_from(l, 18));
+			figure_percent(listing_share(l, &f->self)).text,
+			figure_percent(listing_share(l, &f->total)).text);
+		text_cell_tail(l->out, f->path, listing_room(l, 18));
 		fputc('\n', l->out);
 	}
 }
 
-static void print_files(struct listing *l, size_t nr_wanted)
+static void print_files(struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;
 	struct weight rest = {0};
@@ -362,8 +308,7 @@ static void print_files(struct listing *l, size_t nr_wanted)
 	for (size_t i = 0; i < a->nr_files; i++) {
 		const struct attribution_file *f = &a->files[i];
 
-		if (nr_wanted && is_wanted(l, f)) {
-			nr_wanted--;
+		if (is_wanted(l, f)) {
 			print_file(l, f);
 			continue;
 		}
@@ -372,52 +317,48 @@ static void print_files(struct listing *l, size_t nr_wanted)
 	}
 	if (!nr_rest)
 		return;
-	paint(l, PAINT_DIM);
-	fprintf(l->out, "\n%s not shown, self %.1f %% together\n",
-		figure_count(nr_rest, "more file", "more files").text,
-		100 * line_share(l, &rest));
-	unpaint(l, PAINT_DIM);
+	paint_print(l, PAINT_DIM, "\n%s not shown, self %.1f %% together\n",
+		    figure_count(nr_rest, "more file", "more files").text,
+		    100 * listing_share(l, &rest));
 }
 
 /* Without any line: prints why, a remedy, and the hottest functions instead. */
-static void print_functions_instead(const struct listing *l)
+static void print_functions_instead(struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;
-	struct text_margins margins = {l->opts->width, 0, 0};
 	const struct attribution_miss *m = a->nr_misses ? &a->misses[0] : NULL;
 
 	fputc('\n', l->out);
-	paint(l, PAINT_WARNING);
+	paint_begin(l, PAINT_WARNING);
 	if (m)
-		text_sentence(l->out, &margins,
-			      "No sample has a source line; mostly because: %s.%s%s%s "
-			      "The hottest functions:",
-			      miss_text(m->miss),
-			      *miss_remedy(m->miss) ? " Remedy: " : "",
-			      miss_remedy(m->miss), *miss_remedy(m->miss) ? "." : "");
+		listing_sentence(l, 0, 0,
+				 "No sample has a source line; mostly because: %s.%s%s%s "
+				 "The hottest functions:",
+				 miss_text(m->miss),
+				 *miss_remedy(m->miss) ? " Remedy: " : "",
+				 miss_remedy(m->miss), *miss_remedy(m->miss) ? "." : "");
 	else
-		text_sentence(l->out, &margins,
-			      "No sample has a source line: the profile names none. The "
-			      "hottest functions:");
-	unpaint(l, PAINT_WARNING);
+		listing_sentence(
+			l, 0, 0,
+			"No sample has a source line: the profile names none. The "
+			"hottest functions:");
+	paint_end(l, PAINT_WARNING);
 	fputc('\n', l->out);
-	functions_table(l->in, l->opts, MAX_FALLBACK_FUNCTIONS, l->out);
+	functions_table(l, MAX_FALLBACK_FUNCTIONS);
 }
 
 static void print_no_such_file(const struct listing *l)
 {
-	struct text_margins margins = {l->opts->width, 0, 0};
-
 	fputc('\n', l->out);
 	if (l->opts->file_filter)
-		text_sentence(
-			l->out, &margins,
+		listing_sentence(
+			l, 0, 0,
 			"No file of this profile ends in \"%s\". Without --file the "
 			"hottest files are listed.",
 			l->opts->file_filter);
 	else
-		text_sentence(
-			l->out, &margins,
+		listing_sentence(
+			l, 0, 0,
 			"Every file is below %.3g %%. --min-percent 0 lists them all.",
 			100 * l->opts->min_share);
 }
@@ -432,24 +373,21 @@ int render_annotate(const struct render_input *in, const struct render_options *
 	if (in->machine_code)
 		return render_asm(in, opts, out);
 	for (size_t i = 0; i < a->nr_files; i++)
-		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
-			double self = share_of(a, &a->files[i].lines[j].self);
-
-			l.hottest = self > l.hottest ? self : l.hottest;
-		}
+		for (size_t j = 0; j < a->files[i].nr_lines; j++)
+			listing_heat(&l, share_of(a, &a->files[i].lines[j].self));
 	nr_wanted = count_wanted(&l);
 
-	render_head(in, opts, out);
+	render_head(&l);
 	if (nr_wanted) {
-		legend_of_lines(in, opts, marks_lines(&l, nr_wanted), out);
+		legend_of_lines(&l, marks_lines(&l));
 		if (nr_wanted >= MANY_FILES)
-			print_contents(&l, nr_wanted);
-		print_files(&l, nr_wanted);
+			print_contents(&l);
+		print_files(&l);
 	} else if (a->nr_files) {
 		print_no_such_file(&l);
 	} else if (a->all.samples || a->all.cpu_ns) {
 		print_functions_instead(&l);
 	}
-	render_misses(in, opts, out);
+	render_misses(&l);
 	return render_finish(out);
 }

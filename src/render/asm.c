@@ -17,15 +17,43 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/search.h"
 #include "render/figure.h"
-#include "render/paint.h"
+#include "render/listing.h"
 #include "render/render.h"
 #include "render/text.h"
+
+/* Returns the file of a place; "": unknown. */
+static const char *place_file(const struct profile *p, struct profile_line place)
+{
+	return place.function == PROFILE_NONE ? ""
+					      : p->functions[place.function].filename;
+}
+
+static struct profile_line place_of(const struct placed_instruction *in)
+{
+	return in->own.line ? in->own : in->row->at;
+}
+
+/* Returns the line at @address of the piece; line 0: not in the piece, or no line. */
+static struct profile_line place_at(const struct machine_piece *piece, uint64_t address)
+{
+	size_t at =
+		SEARCH_FIRST(i, piece->nr, piece->placed[i].decoded->address >= address);
+
+	if (at < piece->nr && piece->placed[at].decoded->address == address)
+		return place_of(&piece->placed[at]);
+	return (struct profile_line){.function = PROFILE_NONE};
+}
+
+static bool has_samples(const struct placed_instruction *in)
+{
+	return !weight_is_zero(&in->self) || !weight_is_zero(&in->below);
+}
 
 static json_t *place_value(const struct profile *p, struct profile_line place)
 {
@@ -45,20 +73,20 @@ static json_t *bytes_value(const uint8_t *bytes, size_t nr)
 
 static json_t *instruction_value(struct json_builder *b, const struct profile *p,
 				 const struct machine_piece *piece,
-				 const struct instruction *in)
+				 const struct placed_instruction *in)
 {
 	json_t *value = json_object();
 
-	json_set(b, value, "address", json_count(in->address));
+	json_set(b, value, "address", json_count(in->decoded->address));
 	json_set(b, value, "bytes",
-		 bytes_value(piece->bytes + (in->address - piece->code->address),
-			     in->size_bytes));
-	json_set(b, value, "text", json_text(in->text));
+		 bytes_value(piece->bytes + (in->decoded->address - piece->code->address),
+			     in->decoded->size_bytes));
+	json_set(b, value, "text", json_text(in->decoded->text));
 	json_set(b, value, "target",
-		 in->has_target ? json_count(in->target) : json_null());
-	json_set(b, value, "line", json_count(in->innermost.line));
-	json_set(b, value, "file", json_text(asm_place_file(p, in->innermost)));
-	json_set(b, value, "function", place_value(p, in->innermost));
+		 in->decoded->has_target ? json_count(in->decoded->target) : json_null());
+	json_set(b, value, "line", json_count(in->row->at.line));
+	json_set(b, value, "file", json_text(place_file(p, in->row->at)));
+	json_set(b, value, "function", place_value(p, in->row->at));
 	json_set(b, value, "own_line", json_count(in->own.line));
 	json_set_weight(b, value, "samples", &in->self);
 	json_set_weight(b, value, "kernel", &in->kernel);
@@ -78,7 +106,7 @@ static json_t *piece_value(struct json_builder *b, const struct profile *p,
 		 json_text(own.function == PROFILE_NONE
 				   ? ""
 				   : p->functions[own.function].system_name));
-	json_set(b, value, "file", json_text(asm_place_file(p, own)));
+	json_set(b, value, "file", json_text(place_file(p, own)));
 	json_set(b, value, "mapping",
 		 json_text(code->mapping < p->nr_mappings
 				   ? p->mappings[code->mapping].filename
@@ -89,7 +117,7 @@ static json_t *piece_value(struct json_builder *b, const struct profile *p,
 	json_set(b, value, "note", json_text(piece->note));
 	for (size_t i = 0; i < piece->nr; i++)
 		json_add(b, instructions,
-			 instruction_value(b, p, piece, &piece->instructions[i]));
+			 instruction_value(b, p, piece, &piece->placed[i]));
 	json_set(b, value, "instructions", instructions);
 	return value;
 }
@@ -108,60 +136,20 @@ json_t *asm_value(struct json_builder *b, const struct render_input *in)
 #define MAX_INSTRUCTION_COLUMNS 40 /* comments follow */
 
 struct asm_listing {
-	const struct render_input *in;
-	const struct render_options *opts;
-	FILE *out;
-	double hottest; /* self share of the hottest instruction */
-	int digits; /* of addresses */
+	struct listing l;
 	size_t instruction_columns; /* of the piece, up to MAX_INSTRUCTION_COLUMNS */
 	bool has_hidden; /* unknown operands were printed */
 };
-
-static double share(const struct asm_listing *l, const struct weight *w)
-{
-	return share_of(l->in->attribution, w);
-}
-
-static void paint(const struct asm_listing *l, enum paint paint)
-{
-	paint_begin(l->out, l->opts->colour, paint);
-}
-
-static void unpaint(const struct asm_listing *l, enum paint paint)
-{
-	paint_end(l->out, l->opts->colour, paint);
-}
-
-static size_t room_from(const struct asm_listing *l, size_t column)
-{
-	if (!l->opts->width)
-		return 0;
-	return l->opts->width > column + 10 ? l->opts->width - column : 10;
-}
 
 /* ---- comments after an instruction ---- */
 
 struct comment {
 	char text[1024];
-	size_t used;
 };
 
-__attribute__((format(printf, 2, 3))) static void comment_add(struct comment *c,
-							      const char *fmt, ...)
-{
-	va_list args;
-	int n;
-
-	if (c->used)
-		c->used += (size_t)snprintf(c->text + c->used, sizeof(c->text) - c->used,
-					    ", ");
-	va_start(args, fmt);
-	n = vsnprintf(c->text + c->used, sizeof(c->text) - c->used, fmt, args);
-	va_end(args);
-	c->used += n > 0 ? (size_t)n : 0;
-	if (c->used > sizeof(c->text) - 3)
-		c->used = sizeof(c->text) - 3;
-}
+#define COMMENT(c, fmt, ...)                                                        \
+	text_append((c)->text, sizeof((c)->text), "%s" fmt, *(c)->text ? ", " : "", \
+		    __VA_ARGS__)
 
 static const char *base_name(const char *path)
 {
@@ -171,68 +159,70 @@ static const char *base_name(const char *path)
 }
 
 /* Appends the origin of inlined code: "diffuse dither.h:6". */
-static void comment_inlined(const struct asm_listing *l, struct comment *c,
-			    const struct instruction *in)
+static void comment_inlined(const struct listing *l, struct comment *c,
+			    const struct placed_instruction *in)
 {
 	const struct profile *p = l->in->profile;
-	const struct profile_line *at = &in->innermost;
+	const struct profile_line *at = &in->row->at;
 
 	if (!at->line || at->function == PROFILE_NONE || at->function == in->own.function)
 		return;
-	comment_add(c, "%.200s %.200s:%" PRIu32, p->functions[at->function].name,
-		    base_name(asm_place_file(p, *at)), at->line);
+	COMMENT(c, "%.200s %.200s:%" PRIu32, p->functions[at->function].name,
+		base_name(place_file(p, *at)), at->line);
 }
 
-static void comment_target(const struct asm_listing *l, struct comment *c,
+static void comment_target(const struct listing *l, struct comment *c,
 			   const struct machine_piece *piece,
-			   const struct instruction *in)
+			   const struct placed_instruction *in)
 {
 	const struct profile *p = l->in->profile;
 	const struct profile_line own = {.function = piece->function};
 	struct profile_line place;
-	const char *back = in->target <= in->address ? " (back)" : "";
+	const char *back = in->decoded->target <= in->decoded->address ? " (back)" : "";
 
-	if (!in->has_target || in->flow != INSTRUCTION_JUMP)
+	if (!in->decoded->has_target || in->decoded->flow != INSTRUCTION_JUMP)
 		return;
-	place = asm_place_at(piece, in->target);
-	if (place.line && strcmp(asm_place_file(p, place), asm_place_file(p, own)))
-		comment_add(c, "-> %.200s:%" PRIu32 "%s",
-			    base_name(asm_place_file(p, place)), place.line, back);
+	place = place_at(piece, in->decoded->target);
+	if (place.line && strcmp(place_file(p, place), place_file(p, own)))
+		COMMENT(c, "-> %.200s:%" PRIu32 "%s", base_name(place_file(p, place)),
+			place.line, back);
 	else if (place.line)
-		comment_add(c, "-> line %" PRIu32 "%s", place.line, back);
-	else if (in->target - piece->code->address >= piece->code->size_bytes)
-		comment_add(c, "leaves the function");
+		COMMENT(c, "-> line %" PRIu32 "%s", place.line, back);
+	else if (in->decoded->target - piece->code->address >= piece->code->size_bytes)
+		COMMENT(c, "%s", "leaves the function");
 }
 
-static void compose_comment(const struct asm_listing *l, struct comment *c,
+static void compose_comment(const struct listing *l, struct comment *c,
 			    const struct machine_piece *piece,
-			    const struct instruction *in)
+			    const struct placed_instruction *in)
 {
-	double kernel = share(l, &in->kernel), below = share(l, &in->below);
+	double kernel = listing_share(l, &in->kernel),
+	       below = listing_share(l, &in->below);
 
 	comment_inlined(l, c, in);
 	comment_target(l, c, piece, in);
 	if (kernel > 0)
-		comment_add(c, "%s %% in the kernel", figure_percent(kernel).text);
+		COMMENT(c, "%s %% in the kernel", figure_percent(kernel).text);
 	if (below > 0)
-		comment_add(c, "%s %% in what it calls", figure_percent(below).text);
+		COMMENT(c, "%s %% in what it calls", figure_percent(below).text);
 }
 
 /* ---- rows ---- */
 
 /* Columns left of the instruction: "%7s  %7s  %*x  ". */
-static size_t instruction_column(const struct asm_listing *l)
+static size_t instruction_column(const struct listing *l)
 {
 	return 7 + 2 + 7 + 2 + (size_t)l->digits + 2;
 }
 
 /* Pads the mnemonic, so that operands form a column. */
-static void compose_text(char *buf, size_t size, const struct instruction *in)
+static void compose_text(char *buf, size_t size, const struct placed_instruction *in)
 {
-	size_t mnemonic = strcspn(in->text, " ");
+	size_t mnemonic = strcspn(in->decoded->text, " ");
 
-	snprintf(buf, size, "%-*.*s%s", in->text[mnemonic] ? MNEMONIC_COLUMNS : 0,
-		 (int)mnemonic, in->text, in->text + mnemonic);
+	snprintf(buf, size, "%-*.*s%s",
+		 in->decoded->text[mnemonic] ? MNEMONIC_COLUMNS : 0, (int)mnemonic,
+		 in->decoded->text, in->decoded->text + mnemonic);
 }
 
 static size_t widest_instruction(const struct machine_piece *piece)
@@ -243,79 +233,76 @@ static size_t widest_instruction(const struct machine_piece *piece)
 		char text[256];
 		size_t columns;
 
-		compose_text(text, sizeof(text), &piece->instructions[i]);
+		compose_text(text, sizeof(text), &piece->placed[i]);
 		columns = text_columns(text, MAX_INSTRUCTION_COLUMNS);
 		widest = columns > widest ? columns : widest;
 	}
 	return widest < MAX_INSTRUCTION_COLUMNS ? widest : MAX_INSTRUCTION_COLUMNS;
 }
 
-static void print_text(struct asm_listing *l, const struct machine_piece *piece,
-		       const struct instruction *in)
+static void print_text(struct asm_listing *a, const struct machine_piece *piece,
+		       const struct placed_instruction *in)
 {
+	const struct listing *l = &a->l;
 	size_t column = instruction_column(l);
-	struct comment comment = {0};
+	struct comment comment = {""};
 	char text[256];
 	size_t used;
 
 	compose_text(text, sizeof(text), in);
-	l->has_hidden |= piece->not_linked && strchr(in->text, '?');
-	used = text_cell(l->out, text, room_from(l, column));
+	a->has_hidden |= piece->not_linked && strchr(in->decoded->text, '?');
+	used = text_cell(l->out, text, listing_room(l, column));
 	compose_comment(l, &comment, piece, in);
-	if (!comment.used)
+	if (!*comment.text)
 		return;
-	if (used < l->instruction_columns) {
-		text_spaces(l->out, l->instruction_columns - used);
-		used = l->instruction_columns;
+	if (used < a->instruction_columns) {
+		text_spaces(l->out, a->instruction_columns - used);
+		used = a->instruction_columns;
 	}
 	fputs("  ", l->out);
-	paint(l, PAINT_NAME);
+	paint_begin(l, PAINT_NAME);
 	fputs("; ", l->out);
-	text_cell(l->out, comment.text, room_from(l, column + used + 4));
-	unpaint(l, PAINT_NAME);
+	text_cell(l->out, comment.text, listing_room(l, column + used + 4));
+	paint_end(l, PAINT_NAME);
 }
 
-static void print_instruction(struct asm_listing *l, const struct machine_piece *piece,
-			      const struct instruction *in)
+static void print_instruction(struct asm_listing *a, const struct machine_piece *piece,
+			      const struct placed_instruction *in)
 {
-	double self = share(l, &in->self);
-	enum paint heat = paint_heat(self, l->hottest);
-	enum paint style = instruction_has_samples(in) ? PAINT_PLAIN : PAINT_DIM;
+	const struct listing *l = &a->l;
+	double self = listing_share(l, &in->self);
+	enum paint heat = paint_heat(l, self);
+	enum paint style = has_samples(in) ? PAINT_PLAIN : PAINT_DIM;
 
-	paint(l, heat);
-	fprintf(l->out, "%7s", figure_percent(self).text);
-	unpaint(l, heat);
+	paint_print(l, heat, "%7s", figure_percent(self).text);
 	if (in->self.samples)
 		fprintf(l->out, "  %7" PRIu64 "  ", in->self.samples);
 	else
 		text_spaces(l->out, 11);
-	paint(l, style);
-	fprintf(l->out, "%*" PRIx64 "  ", l->digits, in->address);
-	print_text(l, piece, in);
-	unpaint(l, style);
+	paint_begin(l, style);
+	fprintf(l->out, "%*" PRIx64 "  ", l->digits, in->decoded->address);
+	print_text(a, piece, in);
+	paint_end(l, style);
 	fputc('\n', l->out);
 }
 
 /* Prints the gap for code of other lines. */
-static void print_gap(const struct asm_listing *l)
+static void print_gap(const struct listing *l)
 {
-	paint(l, PAINT_DIM);
-	fprintf(l->out, "%*s\n", (int)instruction_column(l) - 2, "--");
-	unpaint(l, PAINT_DIM);
+	paint_print(l, PAINT_DIM, "%*s\n", (int)instruction_column(l) - 2, "--");
 }
 
-static void print_skipped(const struct asm_listing *l, size_t nr)
+static void print_skipped(const struct listing *l, size_t nr)
 {
-	paint(l, PAINT_DIM);
-	fprintf(l->out, "%*s  %s without samples\n", (int)instruction_column(l) - 2,
-		"...", figure_count(nr, "instruction", "instructions").text);
-	unpaint(l, PAINT_DIM);
+	paint_print(l, PAINT_DIM, "%*s  %s without samples\n",
+		    (int)instruction_column(l) - 2, "...",
+		    figure_count(nr, "instruction", "instructions").text);
 }
 
-static const char *source_text(const struct asm_listing *l, struct profile_line place)
+static const char *source_text(const struct listing *l, struct profile_line place)
 {
 	const struct attribution *a = l->in->attribution;
-	const char *path = asm_place_file(l->in->profile, place);
+	const char *path = place_file(l->in->profile, place);
 
 	for (size_t i = 0; i < a->nr_files; i++) {
 		const struct attribution_source *source = &a->files[i].source;
@@ -330,16 +317,15 @@ static const char *source_text(const struct asm_listing *l, struct profile_line 
 }
 
 /* "line 17   13.7 %   row[x] = new;": no column of figures, for it is a sum. */
-static void print_line_heading(const struct asm_listing *l,
-			       const struct machine_piece *piece,
+static void print_line_heading(const struct listing *l, const struct machine_piece *piece,
 			       const struct asm_line *line)
 {
 	const struct profile *p = l->in->profile;
 	const char *text = source_text(l, line->place);
-	const char *file = asm_place_file(p, line->place);
+	const char *file = place_file(p, line->place);
 	const char *own =
-		asm_place_file(p, (struct profile_line){.function = piece->function});
-	double self = share(l, &line->self);
+		place_file(p, (struct profile_line){.function = piece->function});
+	double self = listing_share(l, &line->self);
 	char place[600];
 
 	if (!line->place.line)
@@ -350,33 +336,31 @@ static void print_line_heading(const struct asm_listing *l,
 	else
 		snprintf(place, sizeof(place), "line %" PRIu32, line->place.line);
 	fputc('\n', l->out);
-	paint(l, PAINT_BOLD);
-	text_cell(l->out, place, room_from(l, 20));
-	unpaint(l, PAINT_BOLD);
+	paint_cell(l, PAINT_BOLD, place, listing_room(l, 20));
 	fprintf(l->out, self > 0 ? "   %s %%" : "%s", figure_percent(self).text);
 	if (text) {
 		fputs("   ", l->out);
 		text += strspn(text, " \t");
-		paint(l, PAINT_BOLD);
-		text_cell(l->out, text, room_from(l, strlen(place) + 14));
-		unpaint(l, PAINT_BOLD);
+		paint_cell(l, PAINT_BOLD, text, listing_room(l, strlen(place) + 14));
 	}
 	fputc('\n', l->out);
 }
 
-static bool line_is_shown(const struct asm_listing *l, const struct asm_line *line)
+static bool line_is_shown(const struct listing *l, const struct asm_line *line)
 {
-	double self = share(l, &line->self), below = share(l, &line->below);
+	double self = listing_share(l, &line->self),
+	       below = listing_share(l, &line->below);
 
 	return (self > 0 && self >= l->opts->min_share) ||
 	       (below > 0 && below >= l->opts->min_share);
 }
 
-static void print_rows(struct asm_listing *l, const struct asm_lines *lines,
+static void print_rows(struct asm_listing *a, const struct asm_lines *lines,
 		       const struct asm_line *line)
 {
+	const struct listing *l = &a->l;
 	struct asm_rows rows = {lines, line, l->opts->context, 0};
-	const struct instruction *last = NULL;
+	const struct placed_instruction *last = NULL;
 	struct asm_row row;
 
 	while (asm_rows_next(&rows, &row)) {
@@ -385,13 +369,14 @@ static void print_rows(struct asm_listing *l, const struct asm_lines *lines,
 		else if (last && row.instruction != last + 1)
 			print_gap(l);
 		if (row.instruction)
-			print_instruction(l, lines->piece, row.instruction);
+			print_instruction(a, lines->piece, row.instruction);
 		last = row.instruction;
 	}
 }
 
-static void print_lines(struct asm_listing *l, const struct asm_lines *lines)
+static void print_lines(struct asm_listing *a, const struct asm_lines *lines)
 {
+	const struct listing *l = &a->l;
 	const struct machine_piece *piece = lines->piece;
 	struct weight rest = {0};
 	size_t nr_lines = 0, nr_instructions = 0;
@@ -406,24 +391,21 @@ static void print_lines(struct asm_listing *l, const struct asm_lines *lines)
 			continue;
 		}
 		print_line_heading(l, piece, line);
-		print_rows(l, lines, line);
+		print_rows(a, lines, line);
 	}
 	if (!nr_lines)
 		return;
-	paint(l, PAINT_DIM);
-	fprintf(l->out, "\n%7s           %*s  %s, %s, not shown\n",
-		figure_percent(share(l, &rest)).text, l->digits, "...",
-		figure_count(nr_lines, "more line", "more lines").text,
-		figure_count(nr_instructions, "instruction", "instructions").text);
-	unpaint(l, PAINT_DIM);
+	paint_print(l, PAINT_DIM, "\n%7s           %*s  %s, %s, not shown\n",
+		    figure_percent(listing_share(l, &rest)).text, l->digits, "...",
+		    figure_count(nr_lines, "more line", "more lines").text,
+		    figure_count(nr_instructions, "instruction", "instructions").text);
 }
 
 /* ---- pieces ---- */
 
-static void print_facts(const struct asm_listing *l, const struct machine_piece *piece)
+static void print_facts(const struct listing *l, const struct machine_piece *piece)
 {
 	const struct profile *p = l->in->profile;
-	const struct text_margins margins = {l->opts->width, 2, 2};
 	const char *object =
 		piece->code->mapping < p->nr_mappings
 			? base_name(p->mappings[piece->code->mapping].filename)
@@ -436,21 +418,20 @@ static void print_facts(const struct asm_listing *l, const struct machine_piece 
 	if (piece->nr)
 		snprintf(instructions, sizeof(instructions), "%s, ",
 			 figure_count(piece->nr, "instruction", "instructions").text);
-	paint(l, PAINT_DIM);
-	text_sentence(l->out, &margins,
-		      "%s%s; %s%" PRIu64 " bytes at %" PRIx64 "%s%.200s",
-		      figure_count(piece->self.samples, "sample", "samples").text, kernel,
-		      instructions, piece->code->size_bytes, piece->code->address,
-		      *object ? " in " : "", object);
-	unpaint(l, PAINT_DIM);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(l, 2, 2, "%s%s; %s%" PRIu64 " bytes at %" PRIx64 "%s%.200s",
+			 figure_count(piece->self.samples, "sample", "samples").text,
+			 kernel, instructions, piece->code->size_bytes,
+			 piece->code->address, *object ? " in " : "", object);
+	paint_end(l, PAINT_DIM);
 	if (*piece->note) {
-		paint(l, PAINT_WARNING);
-		text_sentence(l->out, &margins, "%s", piece->note);
-		unpaint(l, PAINT_WARNING);
+		paint_begin(l, PAINT_WARNING);
+		listing_sentence(l, 2, 2, "%s", piece->note);
+		paint_end(l, PAINT_WARNING);
 	}
 }
 
-static void print_piece_heading(const struct asm_listing *l,
+static void print_piece_heading(const struct listing *l,
 				const struct machine_piece *piece)
 {
 	const struct profile *p = l->in->profile;
@@ -460,138 +441,113 @@ static void print_piece_heading(const struct asm_listing *l,
 	size_t columns;
 
 	snprintf(figures, sizeof(figures), "   self %.1f %%",
-		 100 * share(l, &piece->self));
+		 100 * listing_share(l, &piece->self));
 	if (f && *f->filename)
 		snprintf(where, sizeof(where), f->start_line ? "%.4300s:%u" : "%.4300s",
 			 f->filename, f->start_line);
 	fputc('\n', l->out);
-	paint(l, PAINT_BOLD);
-	columns = text_cell(l->out, f && *f->name ? f->name : "[no name]",
-			    room_from(l, strlen(figures)));
-	unpaint(l, PAINT_BOLD);
+	columns = paint_cell(l, PAINT_BOLD, f && *f->name ? f->name : "[no name]",
+			     listing_room(l, strlen(figures)));
 	if (*where) {
 		fputs("  ", l->out);
 		text_cell_tail(l->out, where,
-			       room_from(l, columns + 2 + strlen(figures)));
+			       listing_room(l, columns + 2 + strlen(figures)));
 	}
 	fprintf(l->out, "%s\n", figures);
 	print_facts(l, piece);
 }
 
-static int print_piece(struct asm_listing *l, const struct machine_piece *piece)
+static int print_piece(struct asm_listing *a, const struct machine_piece *piece)
 {
+	struct listing *l = &a->l;
 	_cleanup_(asm_lines_deinit) struct asm_lines lines = {0};
-	uint64_t last = piece->nr ? piece->instructions[piece->nr - 1].address : 0;
+	uint64_t last = piece->nr ? piece->placed[piece->nr - 1].decoded->address : 0;
 
 	print_piece_heading(l, piece);
 	if (!piece->nr)
 		return 0;
 	if (asm_lines_init(&lines, l->in->profile, piece))
 		return -ENOMEM;
-	l->instruction_columns = widest_instruction(piece);
+	a->instruction_columns = widest_instruction(piece);
 	l->digits = 7;
 	for (last >>= 28; last; last >>= 4)
 		l->digits++;
 	fputc('\n', l->out);
-	paint(l, PAINT_DIM);
-	fprintf(l->out, " self %%  samples  %*s  instruction\n", l->digits, "address");
-	unpaint(l, PAINT_DIM);
-	print_lines(l, &lines);
+	paint_print(l, PAINT_DIM, " self %%  samples  %*s  instruction\n", l->digits,
+		    "address");
+	print_lines(a, &lines);
 	return 0;
 }
 
-static void print_legend(const struct asm_listing *l)
+static void print_legend(const struct listing *l)
 {
-	const struct text_margins margins = {l->opts->width, 0, 7};
-
 	fputc('\n', l->out);
-	paint(l, PAINT_DIM);
-	text_sentence(l->out, &margins,
-		      "self:  %s seen at the instruction, the kernel's on its behalf "
-		      "included",
-		      counted_name(l->in->attribution));
-	unpaint(l, PAINT_DIM);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(l, 0, 7,
+			 "self:  %s seen at the instruction, the kernel's on its behalf "
+			 "included",
+			 counted_name(l->in->attribution));
+	paint_end(l, PAINT_DIM);
 }
 
-static void print_closing(const struct asm_listing *l)
+static void print_closing(const struct asm_listing *a)
 {
+	const struct listing *l = &a->l;
 	const struct machine_code *m = l->in->machine_code;
-	const struct text_margins margins = {l->opts->width, 0, 0};
 
 	if (m->nr_left_out) {
-		paint(l, PAINT_DIM);
-		fprintf(l->out, "\n%s of code not shown, self %.1f %% together\n",
+		paint_print(
+			l, PAINT_DIM, "\n%s of code not shown, self %.1f %% together\n",
 			figure_count(m->nr_left_out, "more piece", "more pieces").text,
-			100 * share(l, &m->left_out));
-		unpaint(l, PAINT_DIM);
+			100 * listing_share(l, &m->left_out));
 	}
 	if (l->hottest <= 0)
 		return;
 	fputc('\n', l->out);
-	paint(l, PAINT_DIM);
-	text_sentence(l->out, &margins,
-		      "The cost sits on the instruction that waits for it: look for the "
-		      "slow load, division or call just before it, or for what computes "
-		      "its operands.");
-	if (l->has_hidden)
-		text_sentence(l->out, &margins,
-			      "\"?\" is an address that the JIT's linker wrote into the "
-			      "code after this copy was made.");
-	unpaint(l, PAINT_DIM);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(
+		l, 0, 0,
+		"The cost sits on the instruction that waits for it: look for the "
+		"slow load, division or call just before it, or for what computes "
+		"its operands.");
+	if (a->has_hidden)
+		listing_sentence(
+			l, 0, 0,
+			"\"?\" is an address that the JIT's linker wrote into the "
+			"code after this copy was made.");
+	paint_end(l, PAINT_DIM);
 }
 
 int render_asm(const struct render_input *in, const struct render_options *opts,
 	       FILE *out)
 {
 	const struct machine_code *m = in->machine_code;
-	struct asm_listing l = {.in = in, .opts = opts, .out = out};
+	struct asm_listing a = {.l = {.in = in, .opts = opts, .out = out}};
+	struct listing *l = &a.l;
 
 	for (size_t i = 0; i < m->nr; i++)
-		for (size_t k = 0; k < m->pieces[i].nr; k++) {
-			double self = share(&l, &m->pieces[i].instructions[k].self);
-
-			l.hottest = self > l.hottest ? self : l.hottest;
-		}
-	render_head(in, opts, out);
-	print_legend(&l);
+		for (size_t k = 0; k < m->pieces[i].nr; k++)
+			listing_heat(l, listing_share(l, &m->pieces[i].placed[k].self));
+	render_head(l);
+	print_legend(l);
 	for (size_t i = 0; i < m->nr; i++)
-		if (print_piece(&l, &m->pieces[i]))
+		if (print_piece(&a, &m->pieces[i]))
 			return -ENOMEM;
-	print_closing(&l);
-	render_misses(in, opts, out);
+	print_closing(&a);
+	render_misses(l);
 	return render_finish(out);
 }
 
 /* ---- the lines of a listing ---- */
-
-const char *asm_place_file(const struct profile *p, struct profile_line place)
-{
-	return place.function == PROFILE_NONE ? ""
-					      : p->functions[place.function].filename;
-}
-
-static struct profile_line place_of(const struct instruction *in)
-{
-	return in->own.line ? in->own : in->innermost;
-}
-
-struct profile_line asm_place_at(const struct machine_piece *piece, uint64_t address)
-{
-	size_t at = SEARCH_FIRST(i, piece->nr, piece->instructions[i].address >= address);
-
-	if (at < piece->nr && piece->instructions[at].address == address)
-		return place_of(&piece->instructions[at]);
-	return (struct profile_line){.function = PROFILE_NONE};
-}
 
 /* Lines of the function's own file come first, code without a line last. */
 static int compare_places(const struct asm_lines *l, struct profile_line a,
 			  struct profile_line b)
 {
 	const struct profile *p = l->p;
-	const char *file_a = asm_place_file(p, a), *file_b = asm_place_file(p, b);
+	const char *file_a = place_file(p, a), *file_b = place_file(p, b);
 	const char *own =
-		asm_place_file(p, (struct profile_line){.function = l->piece->function});
+		place_file(p, (struct profile_line){.function = l->piece->function});
 	int order;
 
 	if (!a.line || !b.line)
@@ -606,8 +562,8 @@ static int compare_instructions(const void *va, const void *vb, void *ctx)
 {
 	const struct asm_lines *l = ctx;
 	uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
-	int order = compare_places(l, place_of(&l->piece->instructions[a]),
-				   place_of(&l->piece->instructions[b]));
+	int order = compare_places(l, place_of(&l->piece->placed[a]),
+				   place_of(&l->piece->placed[b]));
 
 	return order ? order : (a > b) - (a < b);
 }
@@ -628,7 +584,7 @@ int asm_lines_init(struct asm_lines *lines, const struct profile *p,
 		lines->order[i] = (uint32_t)i;
 	qsort_r(lines->order, nr, sizeof(*lines->order), compare_instructions, lines);
 	for (size_t i = 0; i < nr; i++) {
-		const struct instruction *in = &piece->instructions[lines->order[i]];
+		const struct placed_instruction *in = &piece->placed[lines->order[i]];
 		struct asm_line *line = lines->nr ? &lines->items[lines->nr - 1] : NULL;
 
 		if (!line || compare_places(lines, line->place, place_of(in))) {
@@ -648,11 +604,11 @@ void asm_lines_deinit(struct asm_lines *lines)
 	free(lines->items);
 }
 
-static const struct instruction *member(const struct asm_rows *rows, size_t i)
+static const struct placed_instruction *member(const struct asm_rows *rows, size_t i)
 {
 	const struct asm_lines *l = rows->lines;
 
-	return &l->piece->instructions[l->order[rows->line->first + i]];
+	return &l->piece->placed[l->order[rows->line->first + i]];
 }
 
 /* Does member @i directly follow member @i - 1 in memory? */
@@ -669,14 +625,14 @@ static bool is_contiguous(const struct asm_rows *rows, size_t i)
  */
 static bool is_shown(const struct asm_rows *rows, size_t i)
 {
-	if (instruction_has_samples(member(rows, i)))
+	if (has_samples(member(rows, i)))
 		return true;
 	for (size_t k = i; k && i - k < rows->context && is_contiguous(rows, k); k--)
-		if (instruction_has_samples(member(rows, k - 1)))
+		if (has_samples(member(rows, k - 1)))
 			return true;
 	for (size_t k = i + 1;
 	     k < rows->line->nr && k - i <= rows->context && is_contiguous(rows, k); k++)
-		if (instruction_has_samples(member(rows, k)))
+		if (has_samples(member(rows, k)))
 			return true;
 	return false;
 }

@@ -46,7 +46,8 @@ void asm_lines_deinit(struct asm_lines *lines);
 
 /* A row under a line. */
 struct asm_row {
-	const struct instruction *instruction; /* NULL: nr_skipped of them are left out */
+	const struct placed_instruction
+		*instruction; /* NULL: nr_skipped of them are left out */
 	size_t nr_skipped;
 };
 
@@ -60,17 +61,5 @@ struct asm_rows {
 
 /** Return: false at the end. */
 bool asm_rows_next(struct asm_rows *rows, struct asm_row *ret);
-
-/** Returns the file of a place; "": unknown. */
-const char *asm_place_file(const struct profile *p, struct profile_line place);
-
-/** Returns the line at @address of the piece; line 0: not in the piece, or no line. */
-struct profile_line asm_place_at(const struct machine_piece *piece, uint64_t address);
-
-static inline bool instruction_has_samples(const struct instruction *in)
-{
-	return in->self.samples || in->self.cpu_ns || in->below.samples ||
-	       in->below.cpu_ns;
-}
 
 #endif

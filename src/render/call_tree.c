@@ -10,13 +10,13 @@
  *    30.3     30.3  |- cblas_dgemm (libopenblas.so)  /app/train.py:12
  *              1.2  `- ... 14 more
  */
-#include "render/call_tree.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "render/figure.h"
-#include "render/paint.h"
+#include "render/json_value.h"
+#include "render/listing.h"
 #include "render/text.h"
 
 /* "cut": calls that are no nodes of their own. */
@@ -88,11 +88,8 @@ _Static_assert(ARRAY_SIZE(ascii_signs) == NR_SIGNS, "one for each");
 _Static_assert(ARRAY_SIZE(utf8_signs) == NR_SIGNS, "one for each");
 
 struct drawing {
-	const struct render_input *in;
-	const struct render_options *opts;
+	struct listing l;
 	const struct call_tree *tree;
-	FILE *out;
-	double hottest; /* of the shares that are painted */
 	/* Of the path to the current node, by depth. */
 	uint32_t levels[CALL_TREE_MAX_DEPTH + 1]; /* of indentation */
 	uint8_t signs[CALL_TREE_MAX_DEPTH + 1]; /* by level, from 1: enum sign */
@@ -100,7 +97,7 @@ struct drawing {
 
 static double share(const struct drawing *d, const struct weight *w)
 {
-	return share_of(d->in->attribution, w);
+	return listing_share(&d->l, w);
 }
 
 static bool shows_self(const struct drawing *d)
@@ -113,17 +110,10 @@ static size_t figures_columns(const struct drawing *d)
 	return shows_self(d) ? 18 : 9;
 }
 
-/* Is the sum cut off below the node large enough for a row? */
-static bool shows_rest(const struct drawing *d, const struct weight *rest)
-{
-	double s = share(d, rest);
-
-	return s > 0 && s >= d->opts->min_share;
-}
-
+/* Is a sum that is cut off below the node large enough for a row? */
 static bool shows_any_rest(const struct drawing *d, const struct call_node *n)
 {
-	return shows_rest(d, &n->cut.weight) || shows_rest(d, &n->deeper);
+	return listing_shows(&d->l, &n->cut.weight) || listing_shows(&d->l, &n->deeper);
 }
 
 /* Does the node have nearly all of its parent's weight? */
@@ -139,14 +129,12 @@ static void print_figures(const struct drawing *d, const struct weight *self,
 			  const struct weight *total)
 {
 	double heat_of = share(d, shows_self(d) ? self : total);
-	enum paint heat = paint_heat(heat_of, d->hottest);
+	enum paint heat = paint_heat(&d->l, heat_of);
 
-	paint_begin(d->out, d->opts->colour, heat);
-	fprintf(d->out, "%7s", figure_percent(heat_of).text);
-	paint_end(d->out, d->opts->colour, heat);
+	paint_print(&d->l, heat, "%7s", figure_percent(heat_of).text);
 	if (shows_self(d))
-		fprintf(d->out, "  %7s", figure_percent(share(d, total)).text);
-	fputs("  ", d->out);
+		fprintf(d->l.out, "  %7s", figure_percent(share(d, total)).text);
+	fputs("  ", d->l.out);
 }
 
 /*
@@ -155,22 +143,22 @@ static void print_figures(const struct drawing *d, const struct weight *self,
  */
 static size_t print_signs(const struct drawing *d, uint32_t level, enum sign last)
 {
-	const char *const *signs = d->opts->utf8 ? utf8_signs : ascii_signs;
+	const char *const *signs = d->l.opts->utf8 ? utf8_signs : ascii_signs;
 	uint32_t first = 1, most = level;
 
-	if (d->opts->width) {
+	if (d->l.opts->width) {
 		size_t used = figures_columns(d) + MIN_NAME;
 
-		most = d->opts->width > used
-			       ? (uint32_t)((d->opts->width - used) / SIGN_COLUMNS)
+		most = d->l.opts->width > used
+			       ? (uint32_t)((d->l.opts->width - used) / SIGN_COLUMNS)
 			       : 0;
 	}
 	if (level > most)
 		first = level - most + 1;
-	paint_begin(d->out, d->opts->colour, PAINT_DIM);
+	paint_begin(&d->l, PAINT_DIM);
 	for (uint32_t i = first; i <= level; i++)
-		fputs(signs[i == level && last ? last : d->signs[i]], d->out);
-	paint_end(d->out, d->opts->colour, PAINT_DIM);
+		fputs(signs[i == level && last ? last : d->signs[i]], d->l.out);
+	paint_end(&d->l, PAINT_DIM);
 	return SIGN_COLUMNS * (size_t)(level + 1 - first);
 }
 
@@ -209,23 +197,19 @@ static void print_name(const struct drawing *d, const struct call_node *n, size_
 	enum paint paint = n->parent == PROFILE_NONE ? PAINT_BOLD : PAINT_PLAIN;
 	const char *name = *f->name ? f->name : "[no name]";
 	char what[1024], place[4400];
-	size_t room = 0, used;
+	size_t room = listing_room(&d->l, column), used;
 
 	snprintf(what, sizeof(what),
 		 names_object(d, f, n) ? "%.900s%s (%.90s)" : "%.900s%s", name,
 		 n->is_recursive ? " (recursive)" : "", f->object);
 	describe_place(place, sizeof(place), f, n);
-	if (d->opts->width)
-		room = d->opts->width > column + 10 ? d->opts->width - column : 10;
-	paint_begin(d->out, d->opts->colour, paint);
-	used = text_cell(d->out, what, room);
-	paint_end(d->out, d->opts->colour, paint);
+	used = paint_cell(&d->l, paint, what, room);
 	if (!*place || (room && used + 2 + 8 > room))
 		return;
-	text_spaces(d->out, 2);
-	paint_begin(d->out, d->opts->colour, PAINT_DIM);
-	text_cell_tail(d->out, place, room ? room - used - 2 : 0);
-	paint_end(d->out, d->opts->colour, PAINT_DIM);
+	text_spaces(d->l.out, 2);
+	paint_begin(&d->l, PAINT_DIM);
+	text_cell_tail(d->l.out, place, room ? room - used - 2 : 0);
+	paint_end(&d->l, PAINT_DIM);
 }
 
 /* "... 14 more" below the node, in the place of a last child. */
@@ -237,20 +221,18 @@ static void print_rest(struct drawing *d, uint32_t level, const struct weight *w
 	print_figures(d, shows_self(d) ? &none : weight, weight);
 	d->signs[level] = SIGN_PASS;
 	print_signs(d, level, sign);
-	paint_begin(d->out, d->opts->colour, PAINT_DIM);
-	fprintf(d->out, "... %s", words);
-	paint_end(d->out, d->opts->colour, PAINT_DIM);
-	fputc('\n', d->out);
+	paint_print(&d->l, PAINT_DIM, "... %s", words);
+	fputc('\n', d->l.out);
 }
 
 /* Prints what was cut off below @n, after all nodes below it. */
 static void print_rests_of(struct drawing *d, const struct call_node *n)
 {
 	uint32_t level = d->levels[n->depth] + 1;
-	bool deeper = shows_rest(d, &n->deeper);
+	bool deeper = listing_shows(&d->l, &n->deeper);
 	char words[64];
 
-	if (shows_rest(d, &n->cut.weight)) {
+	if (listing_shows(&d->l, &n->cut.weight)) {
 		snprintf(words, sizeof(words), "%" PRIu64 " more", n->cut.nr);
 		print_rest(d, level, &n->cut.weight, deeper ? SIGN_BRANCH : SIGN_LAST,
 			   words);
@@ -280,7 +262,7 @@ static void print_node(struct drawing *d, const struct call_node *n)
 	print_figures(d, &n->ends, &n->total);
 	column = figures_columns(d) + print_signs(d, level, sign);
 	print_name(d, n, column);
-	fputc('\n', d->out);
+	fputc('\n', d->l.out);
 }
 
 /* Prints the nodes, which are in row order; what was cut off follows the last child. */
@@ -296,7 +278,7 @@ static void print_nodes(struct drawing *d)
 		/* A blank line separates trees, but not roots without children. */
 		if (i && n->parent == PROFILE_NONE &&
 		    (n->nr_children || n[-1].parent != PROFILE_NONE))
-			fputc('\n', d->out);
+			fputc('\n', d->l.out);
 		print_node(d, n);
 		for (const struct call_node *done = n; done->depth >= next_depth;
 		     done = &tree->nodes[done->parent]) {
@@ -309,41 +291,40 @@ static void print_nodes(struct drawing *d)
 
 static void print_legend(const struct drawing *d)
 {
-	const struct text_margins margins = {d->opts->width, 0, 0};
 	const struct call_tree *tree = d->tree;
-	const char *of = counted_name(d->in->attribution);
+	const char *of = counted_name(d->l.in->attribution);
 
-	fputc('\n', d->out);
-	paint_begin(d->out, d->opts->colour, PAINT_DIM);
+	fputc('\n', d->l.out);
+	paint_begin(&d->l, PAINT_DIM);
 	if (tree->what)
-		text_sentence(d->out, &margins,
-			      "%s is on the stack for %.1f %% of all %s, and innermost "
-			      "for %.1f %%; %s it:",
-			      tree->what, 100 * share(d, &tree->covered), of,
-			      100 * share(d, &tree->self),
-			      shows_self(d) ? "what is called by" : "who calls");
+		listing_sentence(
+			&d->l, 0, 0,
+			"%s is on the stack for %.1f %% of all %s, and innermost "
+			"for %.1f %%; %s it:",
+			tree->what, 100 * share(d, &tree->covered), of,
+			100 * share(d, &tree->self),
+			shows_self(d) ? "what is called by" : "who calls");
 	else if (shows_self(d))
-		text_sentence(
-			d->out, &margins,
+		listing_sentence(
+			&d->l, 0, 0,
 			"Outermost functions, and what they call. Shares are of all "
 			"%s.",
 			of);
 	else
-		text_sentence(
-			d->out, &margins,
+		listing_sentence(
+			&d->l, 0, 0,
 			"Functions by %s of their own, and who calls them, outwards. "
 			"Shares are of all %s.",
 			of, of);
-	fprintf(d->out, "\n%s\n",
+	fprintf(d->l.out, "\n%s\n",
 		shows_self(d) ? " self %  total %  function, and the line that calls it"
 			      : "total %  function, and its line that makes the call");
-	paint_end(d->out, d->opts->colour, PAINT_DIM);
+	paint_end(&d->l, PAINT_DIM);
 }
 
 /* Prints what the tree does not show, and how to see it. */
 static void print_cuts(const struct drawing *d)
 {
-	const struct text_margins margins = {d->opts->width, 0, 2};
 	const struct call_tree *tree = d->tree;
 	struct weight cut = {0}, deeper = {0};
 
@@ -354,11 +335,11 @@ static void print_cuts(const struct drawing *d)
 	if (!tree->cut.nr && !cut.samples && !cut.cpu_ns && !deeper.samples &&
 	    !deeper.cpu_ns)
 		return;
-	fputc('\n', d->out);
-	paint_begin(d->out, d->opts->colour, PAINT_DIM);
+	fputc('\n', d->l.out);
+	paint_begin(&d->l, PAINT_DIM);
 	if (tree->cut.nr)
-		text_sentence(
-			d->out, &margins, "%s with %.1f %% together not shown%s.",
+		listing_sentence(
+			&d->l, 0, 2, "%s with %.1f %% together not shown%s.",
 			figure_count(tree->cut.nr, "more function", "more functions")
 				.text,
 			100 * share(d, &tree->cut.weight),
@@ -366,35 +347,34 @@ static void print_cuts(const struct drawing *d)
 			: shows_self(d) ? ": --callees=FUNC shows one"
 					: ": --callers=FUNC shows one");
 	if (cut.samples || cut.cpu_ns)
-		text_sentence(d->out, &margins,
-			      "Calls below %.3g %% of %s are cut off, %.1f %% together: "
-			      "--min-percent sets that.",
-			      100 * d->opts->min_share,
-			      tree->what ? "what was asked for" : "the tree",
-			      100 * share(d, &cut));
+		listing_sentence(
+			&d->l, 0, 2,
+			"Calls below %.3g %% of %s are cut off, %.1f %% together: "
+			"--min-percent sets that.",
+			100 * d->l.opts->min_share,
+			tree->what ? "what was asked for" : "the tree",
+			100 * share(d, &cut));
 	if (deeper.samples || deeper.cpu_ns)
-		text_sentence(d->out, &margins,
-			      "%.1f %% goes on deeper: --depth sets how far.",
-			      100 * share(d, &deeper));
+		listing_sentence(&d->l, 0, 2,
+				 "%.1f %% goes on deeper: --depth sets how far.",
+				 100 * share(d, &deeper));
 	if (tree->nr_over_limit)
-		text_sentence(d->out, &margins,
-			      "The tree was too large: %" PRIu64
-			      " calls and all below them were cut off. A higher "
-			      "--min-percent makes it smaller.",
-			      tree->nr_over_limit);
-	paint_end(d->out, d->opts->colour, PAINT_DIM);
+		listing_sentence(&d->l, 0, 2,
+				 "The tree was too large: %" PRIu64
+				 " calls and all below them were cut off. A higher "
+				 "--min-percent makes it smaller.",
+				 tree->nr_over_limit);
+	paint_end(&d->l, PAINT_DIM);
 }
 
-void call_tree_print(const struct render_input *in, const struct render_options *opts,
-		     FILE *out)
+void call_tree_print(const struct listing *l)
 {
-	struct drawing d = {.in = in, .opts = opts, .tree = in->call_tree, .out = out};
+	struct drawing d = {.l = *l, .tree = l->in->call_tree};
 
 	for (size_t i = 0; i < d.tree->nr_nodes; i++) {
 		const struct call_node *n = &d.tree->nodes[i];
-		double heat_of = share(&d, shows_self(&d) ? &n->ends : &n->total);
 
-		d.hottest = heat_of > d.hottest ? heat_of : d.hottest;
+		listing_heat(&d.l, share(&d, shows_self(&d) ? &n->ends : &n->total));
 	}
 	print_legend(&d);
 	print_nodes(&d);

@@ -23,6 +23,9 @@ bool counts_samples(const struct attribution *a);
 /** Returns what is counted: "CPU", "alloc_space". It comes from the file: escape it. */
 const char *counted_name(const struct attribution *a);
 
+/** Returns the share 0..1 of @whole's CPU time; of its samples if that has none. */
+double weight_share(const struct weight *w, const struct weight *whole);
+
 /**
  * Returns the share 0..1 of all CPU time; of all samples if the profile has no CPU time.
  */

@@ -15,23 +15,27 @@
 #include <string.h>
 
 #include "render/figure.h"
-#include "render/paint.h"
+#include "render/listing.h"
 #include "render/text.h"
 
-#define ID_LENGTH 32 /* hexadecimal digits from which on an id is shortened */
+#define SHORT_ID_LENGTH 12 /* of a container, as its runtime prints it */
+#define ID_LENGTH       32 /* hexadecimal digits from which on an id is shortened */
 
-static const char *const not_told[] = {
-	[GROUP_BY_NOTHING] = "",
-	[GROUP_BY_CONTAINER] = "(no container)",
-	[GROUP_BY_UNIT] = "(no unit)",
-	[GROUP_BY_POD] = "(no pod)",
-	[GROUP_BY_PROCESS] = "(process not told)",
-	[GROUP_BY_THREAD] = "(thread not told)",
-	[GROUP_BY_COMM] = "(command not told)",
-	[GROUP_BY_USER] = "(user not told)",
-	[GROUP_BY_CGROUP] = "(no cgroup)",
+static const struct {
+	const char *not_told, *one_more, *more;
+} words_of[] = {
+	[GROUP_BY_NOTHING] = {"", "", ""},
+	[GROUP_BY_CONTAINER] = {"(no container)", "more container", "more containers"},
+	[GROUP_BY_UNIT] = {"(no unit)", "more unit", "more units"},
+	[GROUP_BY_POD] = {"(no pod)", "more pod", "more pods"},
+	[GROUP_BY_PROCESS] = {"(process not told)", "more process", "more processes"},
+	[GROUP_BY_THREAD] = {"(thread not told)", "more thread", "more threads"},
+	[GROUP_BY_COMM] = {"(command not told)", "more command", "more commands"},
+	[GROUP_BY_USER] = {"(user not told)", "more user", "more users"},
+	[GROUP_BY_CGROUP] = {"(no cgroup)", "more cgroup", "more cgroups"},
+	[GROUP_BY_OWNER] = {"", "", ""},
 };
-_Static_assert(ARRAY_SIZE(not_told) == NR_GROUP_BY, "one text each");
+_Static_assert(ARRAY_SIZE(words_of) == NR_GROUP_BY, "words of each");
 
 struct group_name container_short_id(const char *id)
 {
@@ -82,13 +86,14 @@ static struct group_name container_name(const struct group *g)
 	return ret;
 }
 
-struct group_name group_name_of(enum group_by by, const struct group *g)
+/* "web (3f2a8c9d0e1f, docker)", "nginx.service", "4711 python3", "(no container)" */
+static struct group_name group_name_of(enum group_by by, const struct group *g)
 {
 	const char *gap = *g->text[OWNER_COMM] ? " " : "";
 	struct group_name ret = {0};
 
 	if (!g->is_told) {
-		snprintf(ret.text, sizeof(ret.text), "%s", not_told[by]);
+		snprintf(ret.text, sizeof(ret.text), "%s", words_of[by].not_told);
 		return ret;
 	}
 	switch (by) {
@@ -110,19 +115,9 @@ struct group_name group_name_of(enum group_by by, const struct group *g)
 			snprintf(ret.text, sizeof(ret.text), "%s", g->text[OWNER_CGROUP]);
 		return ret;
 	default:
-		snprintf(ret.text, sizeof(ret.text), "%s",
-			 by == GROUP_BY_UNIT   ? g->text[OWNER_UNIT]
-			 : by == GROUP_BY_POD  ? g->text[OWNER_POD]
-			 : by == GROUP_BY_COMM ? g->text[OWNER_COMM]
-					       : g->text[OWNER_USER]);
+		snprintf(ret.text, sizeof(ret.text), "%s", g->text[group_by_text(by)]);
 		return ret;
 	}
-}
-
-/** Returns the heading of such names: "container", "unit", ... */
-static const char *group_heading(enum group_by by)
-{
-	return by == GROUP_BY_COMM ? "command" : group_by_names[by];
 }
 
 /** Returns where it ran: its container if any, else its unit; "": neither. */
@@ -149,16 +144,6 @@ static const char *const members[] = {
 };
 _Static_assert(ARRAY_SIZE(members) == NR_OWNER_TEXTS, "one member per text");
 
-static json_t *text_or_null(const char *s)
-{
-	return *s ? json_text(s) : json_null();
-}
-
-static json_t *number_or_null(uint64_t n)
-{
-	return n ? json_count(n) : json_null();
-}
-
 /* Returns the argument of the option that filters for this group. */
 static json_t *key_value(enum group_by by, const struct group *g)
 {
@@ -167,7 +152,7 @@ static json_t *key_value(enum group_by by, const struct group *g)
 	if (!g->is_told)
 		return json_null();
 	if (by != GROUP_BY_PROCESS && by != GROUP_BY_THREAD)
-		return text_or_null(g->text[group_by_text(by)]);
+		return json_text_or_null(g->text[group_by_text(by)]);
 	snprintf(number, sizeof(number), "%" PRIu32,
 		 by == GROUP_BY_THREAD ? g->tid : g->pid);
 	return json_text(number);
@@ -185,15 +170,42 @@ json_t *groups_value(struct json_builder *b, const struct groups *groups)
 			 g->is_told ? json_text(group_name_of(groups->by, g).text)
 				    : json_null());
 		json_set(b, group, "key", key_value(groups->by, g));
-		json_set(b, group, "pid", number_or_null(g->pid));
-		json_set(b, group, "tid", number_or_null(g->tid));
+		json_set(b, group, "pid", json_count_or_null(g->pid));
+		json_set(b, group, "tid", json_count_or_null(g->tid));
 		for (size_t k = 0; k < NR_OWNER_TEXTS; k++)
-			json_set(b, group, members[k], text_or_null(g->text[k]));
-		json_set(b, group, "cgroup_id", number_or_null(g->cgroup_id));
+			json_set(b, group, members[k], json_text_or_null(g->text[k]));
+		json_set(b, group, "cgroup_id", json_count_or_null(g->cgroup_id));
 		json_set(b, group, "samples", json_count(g->self.samples));
 		json_set(b, group, "cpu_ns", json_count(g->self.cpu_ns));
 		json_set_weight(b, group, "with_line", &g->with_line);
 		json_add(b, array, group);
+	}
+	return array;
+}
+
+json_t *processes_value(struct json_builder *b, const struct groups *processes)
+{
+	static const enum owner_text always[] = {OWNER_COMM, OWNER_CONTAINER, OWNER_UNIT};
+	static const enum owner_text if_told[] = {OWNER_CONTAINER_NAME, OWNER_RUNTIME,
+						  OWNER_POD, OWNER_CGROUP, OWNER_USER};
+	json_t *array = json_array();
+
+	for (size_t i = 0; processes && i < processes->nr; i++) {
+		const struct group *g = &processes->items[i];
+		json_t *process = json_object();
+
+		json_set(b, process, "pid", json_count(g->pid));
+		for (size_t k = 0; k < ARRAY_SIZE(always); k++)
+			json_set(b, process, members[always[k]],
+				 json_text(g->text[always[k]]));
+		if (g->ns_pid)
+			json_set(b, process, "ns_pid", json_count(g->ns_pid));
+		for (size_t k = 0; k < ARRAY_SIZE(if_told); k++)
+			if (*g->text[if_told[k]])
+				json_set(b, process, members[if_told[k]],
+					 json_text(g->text[if_told[k]]));
+		json_set_weight(b, process, "samples", &g->self);
+		json_add(b, array, process);
 	}
 	return array;
 }
@@ -243,21 +255,13 @@ static const char *heading_of(enum group_by by, enum column column)
 		return "executable";
 	if (column == COLUMN_PLACE)
 		return by == GROUP_BY_UNIT ? "container" : "container or unit";
-	return group_heading(by);
+	return by == GROUP_BY_COMM ? "command" : group_by_names[by];
 }
 
 struct group_widths {
 	size_t of[NR_COLUMNS]; /* 0: unused; the last used one: no limit */
 	size_t last; /* last used column */
 };
-
-static bool is_shown(const struct render_input *in, const struct render_options *opts,
-		     const struct group *g)
-{
-	double share = share_of(in->attribution, &g->self);
-
-	return share > 0 && share >= opts->min_share;
-}
 
 /* Shrinks the widest columns to fit a narrow terminal; the last one takes the rest. */
 static void shrink(struct group_widths *w, size_t width)
@@ -285,18 +289,17 @@ static void shrink(struct group_widths *w, size_t width)
 					 : MIN_TEXT;
 }
 
-static struct group_widths measure(const struct render_input *in,
-				   const struct render_options *opts)
+static struct group_widths measure(const struct listing *l)
 {
-	const struct groups *groups = in->groups;
+	const struct groups *groups = l->in->groups;
 	struct group_widths w = {.of = {1}};
 
 	for (size_t i = 0; i < groups->nr; i++) {
-		if (!is_shown(in, opts, &groups->items[i]))
+		if (!listing_shows(l, &groups->items[i].self))
 			continue;
 		for (int c = 0; c < NR_COLUMNS; c++) {
 			struct group_name cell = cell_of(
-				opts, groups->by, &groups->items[i], (enum column)c);
+				l->opts, groups->by, &groups->items[i], (enum column)c);
 			size_t columns = text_columns(cell.text, MAX_TEXT);
 
 			w.of[c] = columns > w.of[c] ? columns : w.of[c];
@@ -311,116 +314,90 @@ static struct group_widths measure(const struct render_input *in,
 		w.of[c] = w.of[c] > MAX_TEXT ? MAX_TEXT : w.of[c];
 		w.last = (size_t)c;
 	}
-	shrink(&w, opts->width);
+	shrink(&w, l->opts->width);
 	return w;
 }
 
-static void print_figures(const struct render_input *in,
-			  const struct render_options *opts, const struct weight *self,
-			  const struct weight *with_line, enum paint heat, FILE *out)
+static void print_figures(const struct listing *l, const struct weight *self,
+			  const struct weight *with_line, enum paint heat)
 {
 	char seconds[32] = "";
-	double of_own = self->cpu_ns ? (double)with_line->cpu_ns / (double)self->cpu_ns
-			: self->samples
-				? (double)with_line->samples / (double)self->samples
-				: 0;
+	double of_own = weight_share(with_line, self);
 
 	if (self->cpu_ns)
 		snprintf(seconds, sizeof(seconds), "%.2f", (double)self->cpu_ns / 1e9);
-	paint_begin(out, opts->colour, heat);
-	fprintf(out, "%6s", figure_percent(share_of(in->attribution, self)).text);
-	paint_end(out, opts->colour, heat);
-	fprintf(out, "  %8s  %7" PRIu64 "  %6s  ", seconds, self->samples,
+	paint_print(l, heat, "%6s", figure_percent(listing_share(l, self)).text);
+	fprintf(l->out, "  %8s  %7" PRIu64 "  %6s  ", seconds, self->samples,
 		figure_percent(of_own).text);
 }
 
-static void print_row(const struct render_input *in, const struct render_options *opts,
-		      const struct group_widths *w, const struct group *g, double hottest,
-		      FILE *out)
+static void print_row(const struct listing *l, const struct group_widths *w,
+		      const struct group *g)
 {
-	double share = share_of(in->attribution, &g->self);
+	double share = listing_share(l, &g->self);
 	size_t gap = 0;
 
-	print_figures(in, opts, &g->self, &g->with_line, paint_heat(share, hottest), out);
+	print_figures(l, &g->self, &g->with_line, paint_heat(l, share));
 	for (size_t c = 0; c <= w->last; c++) {
-		struct group_name cell = cell_of(opts, in->groups->by, g, (enum column)c);
+		struct group_name cell =
+			cell_of(l->opts, l->in->groups->by, g, (enum column)c);
 		size_t columns;
 
 		if (c < w->last && !w->of[c])
 			continue;
 		if (*cell.text)
-			text_spaces(out, gap);
-		columns = c == COLUMN_EXE || in->groups->by == GROUP_BY_CGROUP
-				  ? text_cell_tail(out, cell.text, w->of[c])
-				  : text_cell(out, cell.text, w->of[c]);
+			text_spaces(l->out, gap);
+		columns = c == COLUMN_EXE || l->in->groups->by == GROUP_BY_CGROUP
+				  ? text_cell_tail(l->out, cell.text, w->of[c])
+				  : text_cell(l->out, cell.text, w->of[c]);
 		if (*cell.text)
 			gap = 0;
 		if (c < w->last)
 			gap += w->of[c] - columns + 2;
 	}
-	fputc('\n', out);
+	fputc('\n', l->out);
 }
 
-static void print_heading(const struct render_input *in,
-			  const struct render_options *opts, const struct group_widths *w,
-			  FILE *out)
+static void print_heading(const struct listing *l, const struct group_widths *w)
 {
-	paint_begin(out, opts->colour, PAINT_DIM);
-	fprintf(out, "%s     CPU s  samples  line %%  ",
-		counts_samples(in->attribution) ? " CPU %" : "     %");
+	paint_begin(l, PAINT_DIM);
+	fprintf(l->out, "%s     CPU s  samples  line %%  ",
+		counts_samples(l->in->attribution) ? " CPU %" : "     %");
 	for (size_t c = 0; c <= w->last; c++) {
-		const char *heading = heading_of(in->groups->by, (enum column)c);
+		const char *heading = heading_of(l->in->groups->by, (enum column)c);
 
 		if (c < w->last && !w->of[c])
 			continue;
-		fputs(heading, out);
+		fputs(heading, l->out);
 		if (c < w->last)
-			text_spaces(out, w->of[c] - strlen(heading) + 2);
+			text_spaces(l->out, w->of[c] - strlen(heading) + 2);
 	}
-	paint_end(out, opts->colour, PAINT_DIM);
-	fputc('\n', out);
+	paint_end(l, PAINT_DIM);
+	fputc('\n', l->out);
 }
 
-static const char *count_words(enum group_by by, size_t nr)
+void groups_table(struct listing *l)
 {
-	static const char *const words[][2] = {
-		[GROUP_BY_NOTHING] = {"", ""},
-		[GROUP_BY_CONTAINER] = {"more container", "more containers"},
-		[GROUP_BY_UNIT] = {"more unit", "more units"},
-		[GROUP_BY_POD] = {"more pod", "more pods"},
-		[GROUP_BY_PROCESS] = {"more process", "more processes"},
-		[GROUP_BY_THREAD] = {"more thread", "more threads"},
-		[GROUP_BY_COMM] = {"more command", "more commands"},
-		[GROUP_BY_USER] = {"more user", "more users"},
-		[GROUP_BY_CGROUP] = {"more cgroup", "more cgroups"},
-	};
-
-	return words[by][nr != 1];
-}
-
-void groups_table(const struct render_input *in, const struct render_options *opts,
-		  FILE *out)
-{
-	const struct groups *groups = in->groups;
-	struct group_widths w = measure(in, opts);
+	const struct groups *groups = l->in->groups;
+	struct group_widths w = measure(l);
 	struct weight rest = {0}, rest_with_line = {0};
 	size_t nr_rest = 0;
-	double hottest = groups->nr ? share_of(in->attribution, &groups->items[0].self)
-				    : 0;
 
-	fputc('\n', out);
-	paint_begin(out, opts->colour, PAINT_DIM);
-	text_sentence(out, &(struct text_margins){opts->width, 0, 8},
-		      "line %%: of its own %s, what is charged to a source line",
-		      counted_name(in->attribution));
-	paint_end(out, opts->colour, PAINT_DIM);
-	fputc('\n', out);
-	print_heading(in, opts, &w, out);
+	if (groups->nr)
+		l->hottest = listing_share(l, &groups->items[0].self);
+	fputc('\n', l->out);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(l, 0, 8,
+			 "line %%: of its own %s, what is charged to a source line",
+			 counted_name(l->in->attribution));
+	paint_end(l, PAINT_DIM);
+	fputc('\n', l->out);
+	print_heading(l, &w);
 	for (size_t i = 0; i < groups->nr; i++) {
 		const struct group *g = &groups->items[i];
 
-		if (is_shown(in, opts, g)) {
-			print_row(in, opts, &w, g, hottest, out);
+		if (listing_shows(l, &g->self)) {
+			print_row(l, &w, g);
 			continue;
 		}
 		nr_rest++;
@@ -429,8 +406,11 @@ void groups_table(const struct render_input *in, const struct render_options *op
 	}
 	if (!nr_rest)
 		return;
-	paint_begin(out, opts->colour, PAINT_DIM);
-	print_figures(in, opts, &rest, &rest_with_line, PAINT_PLAIN, out);
-	fprintf(out, "and %zu %s\n", nr_rest, count_words(groups->by, nr_rest));
-	paint_end(out, opts->colour, PAINT_DIM);
+	paint_begin(l, PAINT_DIM);
+	print_figures(l, &rest, &rest_with_line, PAINT_PLAIN);
+	fprintf(l->out, "and %s\n",
+		figure_count(nr_rest, words_of[groups->by].one_more,
+			     words_of[groups->by].more)
+			.text);
+	paint_end(l, PAINT_DIM);
 }

@@ -6,16 +6,13 @@
 #include "analyze/groups.h"
 #include "render/json_value.h"
 
-/** Prints the groups of at least opts->min_share, and the sum of the others. */
-void groups_table(const struct render_input *in, const struct render_options *opts,
-		  FILE *out);
-
 /** The array of groups, all of them. */
 json_t *groups_value(struct json_builder *b, const struct groups *groups);
 
-/* ---- Names of groups of samples. They come from targets: escape them ---- */
+/** The member "processes"; @processes may be NULL. */
+json_t *processes_value(struct json_builder *b, const struct groups *processes);
 
-#define SHORT_ID_LENGTH 12 /* of a container, as its runtime prints it */
+/* ---- Names of groups of samples. They come from targets: escape them ---- */
 
 struct group_name {
 	char text[1024]; /* cut there */
@@ -23,8 +20,5 @@ struct group_name {
 
 /** Shortens a long hexadecimal id; returns other ids whole. */
 struct group_name container_short_id(const char *id);
-
-/** "web (3f2a8c9d0e1f, docker)", "nginx.service", "4711 python3", "(no container)". */
-struct group_name group_name_of(enum group_by by, const struct group *g);
 
 #endif

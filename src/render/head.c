@@ -15,19 +15,16 @@
 
 #include "base/escape.h"
 #include "render/figure.h"
-#include "render/filtered.h"
-#include "render/paint.h"
-#include "render/text.h"
+#include "render/groups.h"
+#include "render/listing.h"
 
 #define TITLE          "lineburn: "
 #define TITLE_COLUMN   (sizeof(TITLE) - 1)
 
 #define WORTH_SKIPPING 0.8 /* suggest skipping below this share of the program itself */
 
-static struct text_margins margins_of(const struct render_options *opts)
-{
-	return (struct text_margins){opts->width, TITLE_COLUMN, TITLE_COLUMN};
-}
+/* One sentence below the first line. */
+#define SAY(l, ...) listing_sentence(l, TITLE_COLUMN, TITLE_COLUMN, __VA_ARGS__)
 
 static struct weight phases_sum(const struct phases *phases)
 {
@@ -42,11 +39,8 @@ static struct weight phases_sum(const struct phases *phases)
 static double phase_share(const struct phases *phases, enum phase phase)
 {
 	struct weight all = phases_sum(phases);
-	const struct weight *w = &phases->of[phase];
 
-	if (all.cpu_ns)
-		return (double)w->cpu_ns / (double)all.cpu_ns;
-	return all.samples ? (double)w->samples / (double)all.samples : 0;
+	return weight_share(&phases->of[phase], &all);
 }
 
 /* Is something left out? */
@@ -97,12 +91,72 @@ static void describe_time(char *buf, size_t size, const struct render_input *in,
 			 cpu.text, wall.text, cpus);
 }
 
-static void print_first_line(const struct render_input *in,
-			     const struct render_options *opts, const struct summary *s,
-			     FILE *out)
+/* ---- which samples were kept ---- */
+
+/* "only container web (3f2a8c9d0e1f): 34.9 % of 12000 samples" */
+#define FILTERS_BYTES 1500
+
+/* "web (3f2a8c9d0e1f)", "3f2 (2 containers)", "wbe (matches nothing)" */
+static void say_match(char *words, const struct filter_match *m)
 {
-	const struct attribution *a = in->attribution;
-	struct text_margins margins = {opts->width, 0, TITLE_COLUMN};
+	bool is_container = m->filter.kind == FILTER_CONTAINER;
+	struct group_name id = container_short_id(m->id);
+
+	if (!strcmp(m->filter.value, "-"))
+		text_append(words, FILTERS_BYTES, "(none)");
+	else if (m->nr == 1 && is_container && *m->name)
+		text_append(words, FILTERS_BYTES, "%.250s (%.250s)", m->name, id.text);
+	else
+		text_append(words, FILTERS_BYTES, "%.250s",
+			    m->nr == 1 && is_container ? id.text : m->filter.value);
+	if (!m->nr)
+		text_append(words, FILTERS_BYTES, " (matches nothing)");
+	if (m->nr >= 2 && (is_container || m->filter.kind == FILTER_POD))
+		text_append(words, FILTERS_BYTES, " (%" PRIu32 " %ss)", m->nr,
+			    filter_kind_names[m->filter.kind]);
+}
+
+/* "only container web or db, comm nginx*": of each kind, one filter or another. */
+static void say_matches(char *words, const struct filtered *n, bool exclude,
+			const char *first, const char *next)
+{
+	const struct filter_match *last = NULL;
+
+	for (size_t i = 0; i < n->nr_matches; i++) {
+		const struct filter_match *m = &n->matches[i];
+
+		if (m->filter.exclude != exclude)
+			continue;
+		if (last && last->filter.kind == m->filter.kind)
+			text_append(words, FILTERS_BYTES, " or ");
+		else
+			text_append(words, FILTERS_BYTES, "%s%s ", last ? next : first,
+				    filter_kind_names[m->filter.kind]);
+		say_match(words, m);
+		last = m;
+	}
+}
+
+static void print_filters(const struct listing *l)
+{
+	const struct filtered *n = l->in->filtered;
+	char words[FILTERS_BYTES] = "";
+	struct figure share;
+
+	if (!n)
+		return;
+	share = figure_percent(weight_share(&n->left, &n->all));
+	say_matches(words, n, false, "only ", " and ");
+	say_matches(words, n, true, *words ? ", without " : "without ", " and ");
+	SAY(l, "%s: %s %% of %s", words, *share.text ? share.text : "0.0",
+	    counts_samples(l->in->attribution)
+		    ? figure_count(n->all.samples, "sample", "samples").text
+		    : "the profile");
+}
+
+static void print_first_line(const struct listing *l, const struct summary *s)
+{
+	const struct attribution *a = l->in->attribution;
 	char rate[48] = "", time[192];
 
 	if (s->lowest_hz > 0)
@@ -111,29 +165,27 @@ static void print_first_line(const struct render_input *in,
 	else if (s->freq_hz > 0)
 		snprintf(rate, sizeof(rate), " at %.*f Hz", s->freq_hz < 10 ? 1 : 0,
 			 s->freq_hz);
-	describe_time(time, sizeof(time), in, s);
+	describe_time(time, sizeof(time), l->in, s);
 
-	paint_begin(out, opts->colour, PAINT_BOLD);
+	paint_begin(l, PAINT_BOLD);
 	if (!counts_samples(a) && !strcmp(a->counted.unit, "count"))
-		text_sentence(out, &margins, TITLE "%" PRIu64 " %s", a->all.samples,
-			      a->counted.type);
+		listing_sentence(l, 0, TITLE_COLUMN, TITLE "%" PRIu64 " %s",
+				 a->all.samples, a->counted.type);
 	else if (counts_samples(a))
-		text_sentence(out, &margins, TITLE "%s%s: %s",
-			      figure_count(a->all.samples, "sample", "samples").text,
-			      rate, time);
+		listing_sentence(l, 0, TITLE_COLUMN, TITLE "%s%s: %s",
+				 figure_count(a->all.samples, "sample", "samples").text,
+				 rate, time);
 	else
-		text_sentence(out, &margins, TITLE "%" PRIu64 " %s of %s", a->all.samples,
-			      a->counted.unit, a->counted.type);
-	paint_end(out, opts->colour, PAINT_BOLD);
+		listing_sentence(l, 0, TITLE_COLUMN, TITLE "%" PRIu64 " %s of %s",
+				 a->all.samples, a->counted.unit, a->counted.type);
+	paint_end(l, PAINT_BOLD);
 }
 
 /* "94.1 % with a source line, ..." and "0 samples lost, 45 ticks missed (0.9 %)" */
-static void print_shares(const struct render_input *in, const struct render_options *opts,
-			 const struct summary *s, FILE *out)
+static void print_shares(const struct listing *l, const struct summary *s)
 {
-	const struct attribution *a = in->attribution;
-	const struct profile_losses *l = &in->profile->extra.losses;
-	struct text_margins margins = margins_of(opts);
+	const struct attribution *a = l->in->attribution;
+	const struct profile_losses *losses = &l->in->profile->extra.losses;
 	char overlap[96] = "";
 
 	if (a->kernel.samples)
@@ -144,20 +196,20 @@ static void print_shares(const struct render_input *in, const struct render_opti
 			 "%s %.1f %% with an incomplete stack",
 			 a->kernel.samples ? "," : ";",
 			 100 * share_of(a, &a->incomplete_stacks));
-	text_sentence(out, &margins,
-		      "%.1f %% with a source line, %.1f %% function only, %.1f %% "
-		      "unknown%s",
-		      100 * share_of(a, &a->with_line),
-		      100 * share_of(a, &a->function_only),
-		      100 * share_of(a, &a->unknown), overlap);
-	if (!in->profile->extra.present)
-		text_sentence(out, &margins, "losses are not known");
+	SAY(l,
+	    "%.1f %% with a source line, %.1f %% function only, %.1f %% "
+	    "unknown%s",
+	    100 * share_of(a, &a->with_line), 100 * share_of(a, &a->function_only),
+	    100 * share_of(a, &a->unknown), overlap);
+	if (!l->in->profile->extra.present)
+		SAY(l, "losses are not known");
 	else
-		text_sentence(out, &margins, "%s lost, %s missed (%.1f %%)%s",
-			      figure_count(s->lost, "sample", "samples").text,
-			      figure_missed(a, l->missed).text,
-			      l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0,
-			      in->filtered ? ", in the whole recording" : "");
+		SAY(l, "%s lost, %s missed (%.1f %%)%s",
+		    figure_count(s->lost, "sample", "samples").text,
+		    figure_missed(a, losses->missed).text,
+		    losses->due ? 100.0 * (double)losses->missed / (double)losses->due
+				: 0.0,
+		    l->in->filtered ? ", in the whole recording" : "");
 }
 
 /* "import 31.2 %, Numba compilation 40.1 %": describes the phases with samples. */
@@ -179,13 +231,11 @@ static void describe_phases(char *buf, size_t size, const struct phases *phases)
 }
 
 /* Prints what a Python program spends before its own work. */
-static void print_phases(const struct render_input *in, const struct render_options *opts,
-			 FILE *out)
+static void print_phases(const struct listing *l)
 {
-	const struct phases *phases = in->phases;
-	const char *target = in->profile->extra.target;
+	const struct phases *phases = l->in->phases;
+	const char *target = l->in->profile->extra.target;
 	bool is_machine = target && !strcmp(target, "-a");
-	struct text_margins margins = margins_of(opts);
 	char spent[128];
 	double rest;
 
@@ -194,22 +244,18 @@ static void print_phases(const struct render_input *in, const struct render_opti
 	describe_phases(spent, sizeof(spent), phases);
 	rest = phase_share(phases, PHASE_REST);
 	if (phases->left_out)
-		text_sentence(out, &margins, "left out: %s",
-			      *spent ? spent
-				     : "nothing: no import, no compilation by Numba");
+		SAY(l, "left out: %s",
+		    *spent ? spent : "nothing: no import, no compilation by Numba");
 	else
-		text_sentence(
-			out, &margins, "%s, %s %.1f %%%s", spent,
-			is_machine ? "everything else" : "the program itself", 100 * rest,
-			rest < WORTH_SKIPPING ? "; --skip-compile shows that alone" : "");
+		SAY(l, "%s, %s %.1f %%%s", spent,
+		    is_machine ? "everything else" : "the program itself", 100 * rest,
+		    rest < WORTH_SKIPPING ? "; --skip-compile shows that alone" : "");
 }
 
 /* Prints the command or the requested target, and the profile's file. */
-static void print_origin(const struct render_input *in, const struct render_options *opts,
-			 FILE *out)
+static void print_origin(const struct listing *l)
 {
-	const struct profile_extra *extra = &in->profile->extra;
-	struct text_margins margins = margins_of(opts);
+	const struct profile_extra *extra = &l->in->profile->extra;
 	char buf[2048] = "";
 	bool has_room = true;
 
@@ -219,11 +265,11 @@ static void print_origin(const struct render_input *in, const struct render_opti
 		has_room = text_append(buf, sizeof(buf), quote ? " '%s'" : " %s", *arg);
 	}
 	if (*buf)
-		text_sentence(out, &margins, "command:%s", buf);
+		SAY(l, "command:%s", buf);
 	else if (extra->target && *extra->target)
-		text_sentence(out, &margins, "recorded: %s", extra->target);
-	if (in->file_name)
-		text_sentence(out, &margins, "file: %s", in->file_name);
+		SAY(l, "recorded: %s", extra->target);
+	if (l->in->file_name)
+		SAY(l, "file: %s", l->in->file_name);
 }
 
 static const struct attribution_line *hottest_line(const struct attribution *a)
@@ -240,71 +286,149 @@ static const struct attribution_line *hottest_line(const struct attribution *a)
 	return best && best->self.samples ? best : NULL;
 }
 
-static void warn_of_few_samples(const struct render_input *in,
-				const struct render_options *opts, FILE *out)
+static void warn_of_few_samples(const struct listing *l)
 {
-	const struct attribution *a = in->attribution;
+	const struct attribution *a = l->in->attribution;
 	const struct attribution_line *hottest = hottest_line(a);
-	struct text_margins margins = margins_of(opts);
 	const char *remedy = "Record for longer, or with a higher -F.";
 
-	paint_begin(out, opts->colour, PAINT_WARNING);
+	paint_begin(l, PAINT_WARNING);
 	if (hottest)
-		text_sentence(out, &margins,
-			      "Only %s, so shares are rough: the %.1f %% of the hottest "
-			      "line may in truth be anything from %.0f %% to %.0f %%. %s",
-			      figure_count(a->all.samples, "sample", "samples").text,
-			      100 * share_of(a, &hottest->self), 100 * hottest->ci95_low,
-			      100 * hottest->ci95_high, remedy);
+		SAY(l,
+		    "Only %s, so shares are rough: the %.1f %% of the hottest "
+		    "line may in truth be anything from %.0f %% to %.0f %%. %s",
+		    figure_count(a->all.samples, "sample", "samples").text,
+		    100 * share_of(a, &hottest->self), 100 * hottest->ci95_low,
+		    100 * hottest->ci95_high, remedy);
 	else
-		text_sentence(out, &margins, "Only %s, so shares are rough. %s",
-			      figure_count(a->all.samples, "sample", "samples").text,
-			      remedy);
-	paint_end(out, opts->colour, PAINT_WARNING);
+		SAY(l, "Only %s, so shares are rough. %s",
+		    figure_count(a->all.samples, "sample", "samples").text, remedy);
+	paint_end(l, PAINT_WARNING);
 }
 
-static void say_no_samples(const struct render_input *in,
-			   const struct render_options *opts, const struct summary *s,
-			   FILE *out)
+static void say_no_samples(const struct listing *l, const struct summary *s)
 {
-	struct text_margins margins = {opts->width, 0, TITLE_COLUMN};
-	bool left_out = is_left_out(in);
+	bool left_out = is_left_out(l->in);
 
-	paint_begin(out, opts->colour, PAINT_BOLD);
-	text_sentence(out, &margins, TITLE "no samples%s%s%s", s->wall_ns ? " in " : "",
-		      s->wall_ns ? figure_time(s->wall_ns).text : "",
-		      left_out ? " but of what is left out" : "");
-	paint_end(out, opts->colour, PAINT_BOLD);
-	margins.first = TITLE_COLUMN;
-	filtered_print(in, &margins, out);
-	print_phases(in, opts, out);
-	print_origin(in, opts, out);
+	paint_begin(l, PAINT_BOLD);
+	listing_sentence(l, 0, TITLE_COLUMN, TITLE "no samples%s%s%s",
+			 s->wall_ns ? " in " : "",
+			 s->wall_ns ? figure_time(s->wall_ns).text : "",
+			 left_out ? " but of what is left out" : "");
+	paint_end(l, PAINT_BOLD);
+	print_filters(l);
+	print_phases(l);
+	print_origin(l);
 	if (left_out)
-		text_sentence(out, &margins, "Without --skip-compile they are listed.");
+		SAY(l, "Without --skip-compile they are listed.");
 	else
-		text_sentence(
-			out, &margins,
-			"What was recorded used no CPU, or too little to be met by "
-			"a tick: waiting is not sampled. Record for longer, or with "
-			"a higher -F.");
+		SAY(l, "What was recorded used no CPU, or too little to be met by "
+		       "a tick: waiting is not sampled. Record for longer, or with "
+		       "a higher -F.");
 }
 
-void render_head(const struct render_input *in, const struct render_options *opts,
-		 FILE *out)
+void render_head(const struct listing *l)
 {
-	const struct attribution *a = in->attribution;
-	struct summary s = summary_of(in->profile);
-	struct text_margins margins = margins_of(opts);
+	const struct attribution *a = l->in->attribution;
+	struct summary s = summary_of(l->in->profile);
 
 	if (!a->all.samples && !a->all.cpu_ns) {
-		say_no_samples(in, opts, &s, out);
+		say_no_samples(l, &s);
 		return;
 	}
-	print_first_line(in, opts, &s, out);
-	filtered_print(in, &margins, out);
-	print_shares(in, opts, &s, out);
-	print_phases(in, opts, out);
-	print_origin(in, opts, out);
+	print_first_line(l, &s);
+	print_filters(l);
+	print_shares(l, &s);
+	print_phases(l);
+	print_origin(l);
 	if (counts_samples(a) && a->all.samples && a->all.samples < RENDER_FEW_SAMPLES)
-		warn_of_few_samples(in, opts, out);
+		warn_of_few_samples(l);
+}
+
+/* ---- the legend below it ---- */
+
+/* Printed after what is counted: "CPU". */
+static const char *const self_words[] = {
+	[CHARGE_LINE] =
+		"on the line itself and in what it calls that has no source lines",
+	[CHARGE_MINE] = "on the line itself and in the libraries that it calls",
+	[CHARGE_LEAF] = "of the line's own instructions, nothing that it calls",
+};
+
+/* Returns half the widest 95 % interval: the largest margin of any share. */
+static double widest_margin(const struct attribution *a)
+{
+	double margin = 0;
+
+	for (size_t i = 0; i < a->nr_files; i++)
+		for (size_t j = 0; j < a->files[i].nr_lines; j++) {
+			const struct attribution_line *line = &a->files[i].lines[j];
+			double half = (line->ci95_high - line->ci95_low) / 2;
+
+			margin = half > margin ? half : margin;
+		}
+	return margin;
+}
+
+const char *legend_no_code_sign(const struct render_options *opts)
+{
+	return opts->utf8 ? "\u00b7" : ".";
+}
+
+/* Describes what totals lack: callers missing in incomplete stacks. */
+static void describe_limits(char *buf, size_t size, const struct attribution *a)
+{
+	struct figure share = figure_percent(share_of(a, &a->incomplete_stacks));
+
+	if (*share.text)
+		snprintf(
+			buf, size,
+			"; %s %% of it has an incomplete stack, so totals of callers may "
+			"be that much too low",
+			share.text);
+	else
+		buf[0] = '\0';
+}
+
+void legend_of_lines(const struct listing *l, bool no_code)
+{
+	const struct attribution *a = l->in->attribution;
+	double margin = widest_margin(a);
+	char certainty[64] = "", limits[128];
+
+	/* With few samples the head has already explained it, and better. */
+	if (counts_samples(a) && a->all.samples >= RENDER_FEW_SAMPLES && margin > 0)
+		snprintf(certainty, sizeof(certainty), "; good to +-%.1f points",
+			 100 * margin);
+	describe_limits(limits, sizeof(limits), a);
+	fputc('\n', l->out);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(l, 0, 7, "self:  %s %s%s", counted_name(a),
+			 self_words[a->options.charge], certainty);
+	listing_sentence(l, 0, 7, "total: %s while the line is anywhere on the stack%s",
+			 counted_name(a), limits);
+	if (no_code)
+		listing_sentence(
+			l, 0, 7,
+			"%s      no machine code of its own: a declaration, optimised "
+			"away, or merged into another line; that is not 0 %%",
+			legend_no_code_sign(l->opts));
+	paint_end(l, PAINT_DIM);
+}
+
+void legend_of_functions(const struct listing *l)
+{
+	const struct attribution *a = l->in->attribution;
+	char limits[128];
+
+	describe_limits(limits, sizeof(limits), a);
+	fputc('\n', l->out);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(l, 0, 7, "self:  %s in the function itself%s", counted_name(a),
+			 a->options.kernel ? "" : " and in the kernel on its behalf");
+	listing_sentence(l, 0, 7,
+			 "total: %s while the function is anywhere on the stack%s",
+			 counted_name(a), limits);
+	paint_end(l, PAINT_DIM);
+	fputc('\n', l->out);
 }

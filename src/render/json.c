@@ -3,9 +3,7 @@
 
 #include "profile/profile.h"
 #include "render/asm.h"
-#include "render/call_tree.h"
 #include "render/figure.h"
-#include "render/filtered.h"
 #include "render/groups.h"
 #include "render/json_value.h"
 #include "render/render.h"
@@ -91,11 +89,6 @@ static void set_misses(struct json_builder *b, json_t *root, const struct attrib
 	json_set(b, root, "misses", misses);
 }
 
-static json_t *text_or_null(const char *s)
-{
-	return s && *s ? json_text(s) : json_null();
-}
-
 static void set_counted(struct json_builder *b, json_t *root,
 			const struct profile_value_type *counted)
 {
@@ -118,20 +111,43 @@ static void set_origin(struct json_builder *b, json_t *root,
 	for (const char **arg = p->extra.command; arg && *arg; arg++)
 		json_add(b, command, json_text(*arg));
 	json_set(b, root, "command", command);
-	json_set(b, root, "target", text_or_null(p->extra.target));
-	json_set(b, root, "host", text_or_null(p->extra.host));
-	json_set(b, root, "kernel_release", text_or_null(p->extra.kernel_release));
-	json_set(b, root, "version", text_or_null(p->extra.version));
+	json_set(b, root, "target", json_text_or_null(p->extra.target));
+	json_set(b, root, "host", json_text_or_null(p->extra.host));
+	json_set(b, root, "kernel_release", json_text_or_null(p->extra.kernel_release));
+	json_set(b, root, "version", json_text_or_null(p->extra.version));
 	json_set(b, root, "time_ns", json_integer(p->time_nanos));
 	json_set(b, root, "duration_ns", json_count(s->wall_ns));
-	json_set(b, root, "period_ns",
-		 s->period_ns ? json_count(s->period_ns) : json_null());
-	json_set(b, root, "nr_cpus",
-		 p->extra.nr_cpus ? json_count(p->extra.nr_cpus) : json_null());
+	json_set(b, root, "period_ns", json_count_or_null(s->period_ns));
+	json_set(b, root, "nr_cpus", json_count_or_null(p->extra.nr_cpus));
 	set_counted(b, root, &in->attribution->counted);
 	json_set(b, root, "charge", json_string(charges[options->charge]));
 	json_set(b, root, "charge_kernel", json_boolean(options->kernel));
 	json_set(b, root, "charge_runtime", json_boolean(options->runtime));
+}
+
+/* The member "narrowed"; null if all are shown. */
+static json_t *filtered_value(struct json_builder *b, const struct filtered *n)
+{
+	json_t *object = n ? json_object() : json_null(), *filters;
+
+	if (!n)
+		return object;
+	filters = json_array();
+	for (size_t i = 0; i < n->nr_matches; i++) {
+		const struct filter_match *m = &n->matches[i];
+		json_t *filter = json_object();
+
+		json_set(b, filter, "kind",
+			 json_string(filter_kind_names[m->filter.kind]));
+		json_set(b, filter, "value", json_text(m->filter.value));
+		json_set(b, filter, "exclude", json_boolean(m->filter.exclude));
+		json_set(b, filter, "matches", json_count(m->nr));
+		json_add(b, filters, filter);
+	}
+	json_set(b, object, "filters", filters);
+	json_set(b, object, "all_samples", json_count(n->all.samples));
+	json_set(b, object, "all_cpu_ns", json_count(n->all.cpu_ns));
+	return object;
 }
 
 /* Members that every kind of document has (docs/formats.md). */
@@ -209,40 +225,6 @@ static void set_budget(struct json_builder *b, json_t *root, const struct profil
 	json_set(b, root, "budget", budget);
 }
 
-static void set_processes(struct json_builder *b, json_t *root,
-			  const struct attribution *a)
-{
-	json_t *processes = json_array();
-
-	for (size_t i = 0; i < a->nr_processes; i++) {
-		const struct attribution_process *p = &a->processes[i];
-		json_t *process = json_object();
-		const struct {
-			const char *key, *text;
-		} told[] = {
-			{"container_name", p->container_name},
-			{"container_runtime", p->runtime},
-			{"pod", p->pod},
-			{"cgroup", p->cgroup},
-			{"user", p->user},
-		};
-
-		json_set(b, process, "pid", json_count(p->pid));
-		json_set(b, process, "comm", json_text(p->comm));
-		json_set(b, process, "container", json_text(p->container));
-		json_set(b, process, "unit", json_text(p->unit));
-		if (p->ns_pid)
-			json_set(b, process, "ns_pid", json_count(p->ns_pid));
-		for (size_t j = 0; j < ARRAY_SIZE(told); j++)
-			if (told[j].text && *told[j].text)
-				json_set(b, process, told[j].key,
-					 json_text(told[j].text));
-		json_set_weight(b, process, "samples", &p->self);
-		json_add(b, processes, process);
-	}
-	json_set(b, root, "processes", processes);
-}
-
 /** Sets the last members: "functions", "cost", "processes" (for groups only "cost"). */
 static void json_set_rest(struct json_builder *b, json_t *root,
 			  const struct render_input *in)
@@ -257,7 +239,7 @@ static void json_set_rest(struct json_builder *b, json_t *root,
 	if (extra->cost.budget_ppm)
 		set_budget(b, root, &extra->cost);
 	if (!in->groups)
-		set_processes(b, root, in->attribution);
+		json_set(b, root, "processes", processes_value(b, in->processes));
 	for (size_t i = 0; i < extra->nr_warnings; i++)
 		json_add(b, warnings, json_text(extra->warnings[i]));
 	json_set(b, root, "warnings", warnings);

@@ -34,6 +34,16 @@ json_t *json_count(uint64_t n)
 	return json_integer(n > INT64_MAX ? INT64_MAX : (json_int_t)n);
 }
 
+json_t *json_text_or_null(const char *s)
+{
+	return s && *s ? json_text(s) : json_null();
+}
+
+json_t *json_count_or_null(uint64_t n)
+{
+	return n ? json_count(n) : json_null();
+}
+
 void json_set_weight(struct json_builder *b, json_t *object, const char *key,
 		     const struct weight *w)
 {

@@ -26,6 +26,9 @@ void json_add(struct json_builder *b, json_t *array, json_t *value);
 json_t *json_text(const char *s);
 /** Caps the count at 2^63 - 1, the limit of most JSON readers. */
 json_t *json_count(uint64_t n);
+/** null for NULL and ""; for 0. */
+json_t *json_text_or_null(const char *s);
+json_t *json_count_or_null(uint64_t n);
 
 /** Sets "<key>" to the samples and "<key>_cpu_ns" to the CPU time. */
 void json_set_weight(struct json_builder *b, json_t *object, const char *key,
@@ -36,5 +39,8 @@ void json_set_weight(struct json_builder *b, json_t *object, const char *key,
  * Return: 0, -ENOMEM, or -errno of writing.
  */
 int json_print(struct json_builder *b, json_t *root, FILE *out);
+
+/** The member "tree" of the JSON (docs/formats.md). */
+json_t *call_tree_value(struct json_builder *b, const struct call_tree *tree);
 
 #endif

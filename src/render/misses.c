@@ -15,14 +15,13 @@
 
 #include "base/escape.h"
 #include "render/figure.h"
-#include "render/paint.h"
-#include "render/text.h"
+#include "render/listing.h"
 
 /* A section that prints its heading before its first sentence. */
 struct section {
-	FILE *out;
-	const struct render_options *opts;
+	const struct listing *l;
 	const char *heading;
+	unsigned int first, next; /* margins */
 	bool begun;
 };
 
@@ -31,12 +30,14 @@ static void section_begin(struct section *s)
 	if (s->begun)
 		return;
 	s->begun = true;
-	fputc('\n', s->out);
-	paint_begin(s->out, s->opts->colour, PAINT_BOLD);
-	fputs(s->heading, s->out);
-	paint_end(s->out, s->opts->colour, PAINT_BOLD);
-	fputc('\n', s->out);
+	fputc('\n', s->l->out);
+	paint_print(s->l, PAINT_BOLD, "%s", s->heading);
+	fputc('\n', s->l->out);
 }
+
+/* One sentence of the section. */
+#define SAY(s, ...) \
+	(section_begin(s), listing_sentence((s)->l, (s)->first, (s)->next, __VA_ARGS__))
 
 static void append_objects(char *buf, size_t size, const struct attribution_miss *m)
 {
@@ -48,29 +49,24 @@ static void append_objects(char *buf, size_t size, const struct attribution_miss
 static void print_miss(struct section *section, const struct attribution *a,
 		       const struct attribution_miss *m)
 {
-	struct text_margins margins = {section->opts->width, 0, 11};
 	double share = a->all.samples ? (double)m->samples / (double)a->all.samples : 0;
 	const char *remedy = miss_remedy(m->miss);
 	char objects[1400];
 
-	section_begin(section);
 	append_objects(objects, sizeof(objects), m);
-	text_sentence(section->out, &margins, "  %5s %%  %s%s.%s%s%s",
-		      figure_percent(share).text, miss_text(m->miss), objects,
-		      *remedy ? " Remedy: " : "", remedy, *remedy ? "." : "");
+	SAY(section, "  %5s %%  %s%s.%s%s%s", figure_percent(share).text,
+	    miss_text(m->miss), objects, *remedy ? " Remedy: " : "", remedy,
+	    *remedy ? "." : "");
 }
 
 static void print_share(struct section *section, const struct attribution *a,
 			const struct weight *weight, const char *lead, const char *text,
 			const char *remedy)
 {
-	struct text_margins margins = {section->opts->width, 0, 11};
-
 	if (!weight->samples)
 		return;
-	section_begin(section);
-	text_sentence(section->out, &margins, "  %5s %%  %s%s. Remedy: %s.",
-		      figure_percent(share_of(a, weight)).text, lead, text, remedy);
+	SAY(section, "  %5s %%  %s%s. Remedy: %s.",
+	    figure_percent(share_of(a, weight)).text, lead, text, remedy);
 }
 
 /* Prints samples whose own line is missing but could be available. */
@@ -182,46 +178,36 @@ static const struct loss_words losses[] = {
 static void print_stolen(struct section *section, const struct summary *s,
 			 const struct profile_extra *extra)
 {
-	struct text_margins margins = {section->opts->width, 2, 4};
 	double of_ns = (double)s->wall_ns * extra->nr_cpus;
 	double share = of_ns > 0 ? (double)extra->losses.stolen_ns / of_ns : 0;
 
 	if (share < 0.01)
 		return;
-	section_begin(section);
-	text_sentence(section->out, &margins,
-		      "%s (%s %% of the CPUs' time) were taken by a hypervisor (steal): "
-		      "of each pause up to one tick is charged to what ran, so CPU time "
-		      "may be above that of top or cpu.stat; the rest are ticks that "
-		      "never ran.",
-		      figure_time(extra->losses.stolen_ns).text,
-		      figure_percent(share).text);
+	SAY(section,
+	    "%s (%s %% of the CPUs' time) were taken by a hypervisor (steal): "
+	    "of each pause up to one tick is charged to what ran, so CPU time "
+	    "may be above that of top or cpu.stat; the rest are ticks that "
+	    "never ran.",
+	    figure_time(extra->losses.stolen_ns).text, figure_percent(share).text);
 }
 
 static void print_losses(struct section *section, const struct attribution *a,
 			 const struct profile_losses *l)
 {
-	static const struct text_margins indent = {0, 2, 4};
-	struct text_margins margins = indent;
-
-	margins.width = section->opts->width;
 	if (l->missed && !counts_samples(a)) {
-		section_begin(section);
-		text_sentence(section->out, &margins,
-			      "%s of %" PRIu64
-			      " due (%.1f %%) could not be sampled: they happened while "
-			      "another sample was taken on their CPU.",
-			      figure_missed(a, l->missed).text, l->due,
-			      l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
+		SAY(section,
+		    "%s of %" PRIu64
+		    " due (%.1f %%) could not be sampled: they happened while "
+		    "another sample was taken on their CPU.",
+		    figure_missed(a, l->missed).text, l->due,
+		    l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
 	} else if (l->missed) {
-		section_begin(section);
-		text_sentence(section->out, &margins,
-			      "%s of %" PRIu64
-			      " due (%.1f %%) never ran: interrupts were "
-			      "off too long, or a hypervisor had the CPU. A lower -F "
-			      "misses fewer.",
-			      figure_count(l->missed, "tick", "ticks").text, l->due,
-			      l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
+		SAY(section,
+		    "%s of %" PRIu64 " due (%.1f %%) never ran: interrupts were "
+		    "off too long, or a hypervisor had the CPU. A lower -F "
+		    "misses fewer.",
+		    figure_count(l->missed, "tick", "ticks").text, l->due,
+		    l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
 		uint64_t n;
@@ -229,10 +215,9 @@ static void print_losses(struct section *section, const struct attribution *a,
 		memcpy(&n, (const char *)l + losses[i].offset, sizeof(n));
 		if (!n)
 			continue;
-		section_begin(section);
-		text_sentence(section->out, &margins, "%s %s.",
-			      figure_count(n, losses[i].singular, losses[i].plural).text,
-			      losses[i].text);
+		SAY(section, "%s %s.",
+		    figure_count(n, losses[i].singular, losses[i].plural).text,
+		    losses[i].text);
 	}
 }
 
@@ -284,7 +269,6 @@ _Static_assert(ARRAY_SIZE(incomplete_words) == LB_NR_STACK_STATUS, "one row per 
 static void print_incomplete(struct section *section, const struct attribution *a,
 			     const struct summary *s)
 {
-	struct text_margins margins = {section->opts->width, 2, 4};
 	/* With other events, a sample may stand for many. */
 	uint64_t nr = counts_samples(a) ? a->all.samples : s->nr_samples;
 
@@ -293,20 +277,17 @@ static void print_incomplete(struct section *section, const struct attribution *
 
 		if (!incomplete_words[i] || !s->by_status[i])
 			continue;
-		section_begin(section);
-		text_sentence(section->out, &margins, "%s (%s %%): %s.",
-			      figure_count(s->by_status[i], "sample", "samples").text,
-			      figure_percent(share).text, incomplete_words[i]);
+		SAY(section, "%s (%s %%): %s.",
+		    figure_count(s->by_status[i], "sample", "samples").text,
+		    figure_percent(share).text, incomplete_words[i]);
 	}
 }
 
 /* "Profiling cost 0.71 us a sample in the kernel (0.1 % of one CPU), 0.21 s ..." */
-static void print_cost(const struct render_input *in, const struct render_options *opts,
-		       const struct summary *s, FILE *out)
+static void print_cost(const struct listing *l, const struct summary *s)
 {
-	const struct profile_cost *cost = &in->profile->extra.cost;
-	uint64_t nr = in->profile->extra.losses.sampled;
-	struct text_margins margins = {opts->width, 0, 2};
+	const struct profile_cost *cost = &l->in->profile->extra.cost;
+	uint64_t nr = l->in->profile->extra.losses.sampled;
 	char kernel[96] = "";
 
 	if (!cost->collector_cpu_ns && !cost->bpf_ns)
@@ -316,25 +297,24 @@ static void print_cost(const struct render_input *in, const struct render_option
 			 "%.2f us a sample in the kernel (%.2f %% of one CPU), ",
 			 (double)cost->bpf_ns / (double)nr / 1e3,
 			 100.0 * (double)cost->bpf_ns / (double)s->wall_ns);
-	fputc('\n', out);
-	paint_begin(out, opts->colour, PAINT_DIM);
-	text_sentence(out, &margins,
-		      "Profiling itself cost %s%s of CPU in the collector, %s of memory "
-		      "and %s of kernel memory.",
-		      kernel, figure_time(cost->collector_cpu_ns).text,
-		      figure_bytes(cost->collector_peak_rss_bytes).text,
-		      figure_bytes(cost->map_bytes).text);
-	paint_end(out, opts->colour, PAINT_DIM);
+	fputc('\n', l->out);
+	paint_begin(l, PAINT_DIM);
+	listing_sentence(
+		l, 0, 2,
+		"Profiling itself cost %s%s of CPU in the collector, %s of memory "
+		"and %s of kernel memory.",
+		kernel, figure_time(cost->collector_cpu_ns).text,
+		figure_bytes(cost->collector_peak_rss_bytes).text,
+		figure_bytes(cost->map_bytes).text);
+	paint_end(l, PAINT_DIM);
 }
 
-void render_misses(const struct render_input *in, const struct render_options *opts,
-		   FILE *out)
+void render_misses(const struct listing *l)
 {
-	const struct attribution *a = in->attribution;
-	const struct profile_extra *extra = &in->profile->extra;
-	struct summary s = summary_of(in->profile);
-	struct text_margins margins = {opts->width, 2, 4};
-	struct section section = {out, opts, "Samples without a source line:", false};
+	const struct attribution *a = l->in->attribution;
+	const struct profile_extra *extra = &l->in->profile->extra;
+	struct summary s = summary_of(l->in->profile);
+	struct section section = {l, "Samples without a source line:", 0, 11, false};
 
 	for (size_t i = 0; i < a->nr_misses; i++)
 		print_miss(&section, a, &a->misses[i]);
@@ -344,28 +324,23 @@ void render_misses(const struct render_input *in, const struct render_options *o
 		    "--charge=line charges those");
 	print_jit(&section, a);
 
-	section = (struct section){out, opts, "Losses and limits:", false};
+	section = (struct section){l, "Losses and limits:", 2, 4, false};
 	if (!extra->present) {
-		section_begin(&section);
-		text_sentence(
-			out, &margins,
-			"Another tool wrote this file: its command line, losses and "
-			"cost are not known.");
+		SAY(&section,
+		    "Another tool wrote this file: its command line, losses and "
+		    "cost are not known.");
 	}
 	print_losses(&section, a, &extra->losses);
 	if (counts_samples(a))
 		print_stolen(&section, &s, extra);
 	print_incomplete(&section, a, &s);
 	if (a->nr_negative) {
-		section_begin(&section);
-		text_sentence(
-			out, &margins,
-			"%s below 0, as in a difference of two profiles: counted as 0.",
-			figure_count(a->nr_negative, "entry", "entries").text);
+		SAY(&section,
+		    "%s below 0, as in a difference of two profiles: counted as 0.",
+		    figure_count(a->nr_negative, "entry", "entries").text);
 	}
 	for (size_t i = 0; i < extra->nr_warnings; i++) {
-		section_begin(&section);
-		text_sentence(out, &margins, "%s", extra->warnings[i]);
+		SAY(&section, "%s", extra->warnings[i]);
 	}
-	print_cost(in, opts, &s, out);
+	print_cost(l, &s);
 }

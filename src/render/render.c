@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/match.h"
 
 #define ANNOTATE_NEEDS (RENDER_SOURCE | RENDER_CODE | RENDER_PHASES)
-#define REPORT_NEEDS   (RENDER_CALL_TREE | RENDER_GROUPS | RENDER_PHASES)
+#define REPORT_NEEDS   (RENDER_CALL_TREE | RENDER_GROUPS | RENDER_PHASES | RENDER_PROCESSES)
 
 const struct render_format render_formats[] = {
 	{"annotate", "text", ANNOTATE_NEEDS, render_annotate},
-	{"annotate", "json", ANNOTATE_NEEDS, render_annotate_json},
+	{"annotate", "json", ANNOTATE_NEEDS | RENDER_PROCESSES, render_annotate_json},
 	{"report", "text", REPORT_NEEDS, render_report},
 	{"report", "json", REPORT_NEEDS, render_report_json},
 	{"report", "csv", 0, render_report_csv},
@@ -44,9 +45,5 @@ int render_finish(FILE *out)
 
 bool render_has_file(const struct render_options *opts, const char *path)
 {
-	const char *suffix = opts->file_filter;
-	size_t path_len = strlen(path), suffix_len = suffix ? strlen(suffix) : 0;
-
-	return path_len >= suffix_len &&
-	       (!suffix_len || !strcmp(path + path_len - suffix_len, suffix));
+	return !opts->file_filter || match_ends(path, opts->file_filter);
 }

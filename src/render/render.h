@@ -20,8 +20,6 @@ struct render_options {
 	unsigned int width; /* columns of the terminal; 0: no limit */
 	unsigned int context; /* lines shown around a hot line */
 	double min_share; /* omit lines and functions below this share of all (0..1) */
-	unsigned int max_files; /* most files shown; 0: all that pass min_share */
-	unsigned int max_rows; /* most functions shown; 0: all that pass min_share */
 	const char *
 		file_filter; /* annotate: only files whose path ends in this; NULL: all */
 };
@@ -39,6 +37,7 @@ struct render_input {
 	const struct call_tree *call_tree;
 	/* report --by: shown instead of the functions; else NULL */
 	const struct groups *groups;
+	const struct groups *processes; /* GROUP_BY_OWNER; NULL: not computed */
 };
 
 /** Return: 0, or -errno of writing (-EPIPE is success for the caller). */
@@ -64,6 +63,7 @@ enum render_need {
 	RENDER_CALL_TREE = 1 << 2, /* render_input.call_tree; same */
 	RENDER_GROUPS = 1 << 3, /* render_input.groups; same */
 	RENDER_PHASES = 1 << 4, /* render_input.phases */
+	RENDER_PROCESSES = 1 << 5, /* render_input.processes */
 };
 
 /* One row per format, with all that the command line needs. */
@@ -89,12 +89,5 @@ int render_finish(FILE *out);
 
 /** Does --file SUFFIX keep this file? True without --file. */
 bool render_has_file(const struct render_options *opts, const char *path);
-
-/** Prints the opening lines: samples, CPU of wall, what is not visible. */
-void render_head(const struct render_input *in, const struct render_options *opts,
-		 FILE *out);
-/** Prints the closing lines: misses, losses, warnings, each with its remedy. */
-void render_misses(const struct render_input *in, const struct render_options *opts,
-		   FILE *out);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "render/text.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -162,19 +161,13 @@ void text_spaces(FILE *out, size_t nr)
 		fputc(' ', out);
 }
 
-void text_sentence(FILE *out, const struct text_margins *margins, const char *fmt, ...)
+void text_sentence(FILE *out, const struct text_margins *margins, char *sentence)
 {
-	char buf[4096];
 	size_t column = margins->first;
 	bool line_is_empty = true;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(buf, sizeof(buf), fmt, ap);
-	va_end(ap);
 
 	text_spaces(out, margins->first);
-	for (char *word = buf; *word;) {
+	for (char *word = sentence; *word;) {
 		size_t len = strcspn(word, " ");
 		bool is_last = !word[len];
 		size_t columns;

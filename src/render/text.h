@@ -36,10 +36,9 @@ struct text_margins {
 };
 
 /**
- * Prints one sentence, wrapped at spaces, and ends the line. Cut at 4095 bytes.
+ * Prints one sentence, wrapped at spaces, and ends the line. Overwrites @sentence.
  * Names inside it need no escaping beforehand: a newline in a name stays harmless.
  */
-__attribute__((format(printf, 3, 4))) void text_sentence(
-	FILE *out, const struct text_margins *margins, const char *fmt, ...);
+void text_sentence(FILE *out, const struct text_margins *margins, char *sentence);
 
 #endif

@@ -13,7 +13,7 @@
 void instruction_list_deinit(struct instruction_list *list)
 {
 	free(list->bytes);
-	free(list->rows);
+	free(list->items);
 	free(list->texts);
 	*list = (struct instruction_list){0};
 }
@@ -32,21 +32,21 @@ uint16_t instructions_machine(const char *name)
 #define MIN_ROW_BYTES (3 + 8 + 4)
 
 static int read_row(struct wire_reader *r, uint64_t address, size_t bytes_left,
-		    char *text_buf, size_t *ret_text_len, struct instruction_row *ret)
+		    char *text_buf, size_t *ret_text_len, struct instruction *ret)
 {
 	const char *text;
 	uint8_t flow;
 
-	*ret = (struct instruction_row){
+	*ret = (struct instruction){
 		.address = address, .size_bytes = wire_get_u8(r), .text = text_buf};
 	flow = wire_get_u8(r);
 	ret->has_target = wire_get_u8(r);
 	ret->target = wire_get_u64(r);
 	text = wire_get_str(r, ret_text_len);
-	if (r->failed || flow >= NR_FLOWS || !ret->size_bytes ||
+	if (r->failed || flow >= NR_INSTRUCTION_FLOWS || !ret->size_bytes ||
 	    ret->size_bytes > bytes_left)
 		return -EBADMSG;
-	ret->flow = (enum disassembled_flow)flow;
+	ret->flow = (enum instruction_flow)flow;
 	memcpy(text_buf, text, *ret_text_len);
 	text_buf[*ret_text_len] = '\0';
 	return 0;
@@ -57,20 +57,20 @@ static int read_rows(struct wire_reader *r, uint64_t address,
 {
 	size_t left = r->len - r->pos, max = left / MIN_ROW_BYTES, texts = 0;
 
-	list->rows = calloc(max + 1, sizeof(*list->rows));
+	list->items = calloc(max + 1, sizeof(*list->items));
 	list->texts = malloc(left + 1); /* a text and its NUL take less than a row */
-	if (!list->rows || !list->texts)
+	if (!list->items || !list->texts)
 		return -ENOMEM;
 	for (size_t at = 0; at < list->nr_bytes;) {
-		struct instruction_row *row = &list->rows[list->nr];
+		struct instruction *one = &list->items[list->nr];
 		size_t len;
 
 		if (list->nr == max || read_row(r, address + at, list->nr_bytes - at,
-						list->texts + texts, &len, row))
+						list->texts + texts, &len, one))
 			return -EBADMSG;
 		list->nr++;
 		texts += len + 1;
-		at += row->size_bytes;
+		at += one->size_bytes;
 	}
 	return 0;
 }

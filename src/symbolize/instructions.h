@@ -7,27 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decode/asm/disassemble.h"
+#include "decode/frame.h"
 #include "decode/requests.h"
 #include "worker/worker.h"
-
-/* One instruction from the decoder; text is hostile. */
-struct instruction_row {
-	uint64_t address;
-	size_t size_bytes;
-	enum disassembled_flow flow;
-	bool has_target;
-	uint64_t target;
-	const char *text; /* in instruction_list.texts */
-};
 
 struct instruction_list {
 	enum instructions_status status; /* not OK: the rest is empty */
 	uint8_t *bytes; /* heap, owned: the machine code */
 	size_t nr_bytes;
-	struct instruction_row *rows; /* heap, owned; ascending, without gaps */
+	struct instruction *items; /* heap, owned; ascending, without gaps */
 	size_t nr;
-	char *texts; /* heap, owned */
+	char *texts; /* heap, owned: of items */
 };
 
 void instruction_list_deinit(struct instruction_list *list);

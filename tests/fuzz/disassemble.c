@@ -11,14 +11,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(const struct disassembled *one, size_t left)
+static void check(const struct instruction *one, size_t left)
 {
-	size_t len = strnlen(one->text, sizeof(one->text));
+	size_t len = strnlen(one->text, DISASSEMBLED_TEXT_BYTES);
 
 	if (!one->size_bytes || one->size_bytes > left || !len ||
-	    len == sizeof(one->text) || one->flow >= NR_FLOWS)
+	    len == DISASSEMBLED_TEXT_BYTES || one->flow >= NR_INSTRUCTION_FLOWS)
 		abort();
-	if (one->has_target ? one->flow == FLOW_ON : one->target != 0)
+	if (one->has_target ? one->flow == INSTRUCTION_ON : one->target != 0)
 		abort();
 	for (size_t i = 0; i < len; i++)
 		if (one->text[i] < ' ' || one->text[i] > '~')
@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const uint16_t machines[] = {EM_X86_64, EM_386, EM_AARCH64, EM_NONE};
 	_cleanup_(disassembler_freep) struct disassembler *d = NULL;
-	struct disassembled one;
+	struct instruction one;
 	uint64_t address;
 	uint8_t *code;
 

@@ -89,10 +89,10 @@ static void check_phases(struct profile *p)
 {
 	struct phases whole, rest;
 
-	check(phases_of(p, &whole) == 0 && phases_leave_out(p, &rest) == 0);
+	check(phases_of(p, false, &whole) == 0 && phases_of(p, true, &rest) == 0);
 	for (size_t i = 0; i < NR_PHASES; i++)
 		check(whole.of[i].samples == rest.of[i].samples);
-	check(phases_of(p, &whole) == 0 && !phases_are_split(&whole));
+	check(phases_of(p, false, &whole) == 0 && !phases_are_split(&whole));
 	check(whole.of[PHASE_REST].samples == rest.of[PHASE_REST].samples);
 	check_attribution(p, CHARGE_LINE);
 }

@@ -25,6 +25,7 @@ struct disassembler {
 	cs_insn *insn; /* scratch */
 	uint16_t machine;
 	bool unrelocated;
+	char text[DISASSEMBLED_TEXT_BYTES]; /* of the last instruction */
 };
 
 static int open_handle(uint16_t machine, csh *ret)
@@ -86,21 +87,21 @@ static bool is_x86(const struct disassembler *d)
 	return d->machine != EM_AARCH64;
 }
 
-static void set_data(const struct disassembler *d, const uint8_t *bytes, size_t len,
-		     struct disassembled *ret)
+static void set_data(struct disassembler *d, const uint8_t *bytes, size_t len,
+		     struct instruction *ret)
 {
 	uint32_t word;
 
 	if (is_x86(d) || len < sizeof(word)) {
 		ret->size_bytes = 1;
-		snprintf(ret->text, sizeof(ret->text), ".byte 0x%02x", bytes[0]);
+		snprintf(d->text, sizeof(d->text), ".byte 0x%02x", bytes[0]);
 		return;
 	}
 	/* Instructions of AArch64 are little-endian whatever its data are. */
 	word = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
 	       (uint32_t)bytes[3] << 24;
 	ret->size_bytes = sizeof(word);
-	snprintf(ret->text, sizeof(ret->text), ".word 0x%08x", word);
+	snprintf(d->text, sizeof(d->text), ".word 0x%08x", word);
 }
 
 /* The immediate operand that a direct jump or call ends in. */
@@ -126,34 +127,35 @@ static bool last_immediate(const struct disassembler *d, uint64_t *ret)
 	return true;
 }
 
-static enum disassembled_flow flow_of(const struct disassembler *d)
+static enum instruction_flow flow_of(const struct disassembler *d)
 {
 	/* Capstone 4 has bl among the jumps. */
 	if (!is_x86(d) && (d->insn->id == ARM64_INS_BL || d->insn->id == ARM64_INS_BLR))
-		return FLOW_CALL;
+		return INSTRUCTION_CALL;
 	if (cs_insn_group(d->handle, d->insn, CS_GRP_CALL))
-		return FLOW_CALL;
-	return cs_insn_group(d->handle, d->insn, CS_GRP_JUMP) ? FLOW_JUMP : FLOW_ON;
+		return INSTRUCTION_CALL;
+	return cs_insn_group(d->handle, d->insn, CS_GRP_JUMP) ? INSTRUCTION_JUMP
+							      : INSTRUCTION_ON;
 }
 
 /* Puts "?" in place of @what, which the text ends in. */
-static void hide_end(struct disassembled *ret, const char *what)
+static void hide_end(struct disassembler *d, const char *what)
 {
-	size_t len = strlen(ret->text), tail = strlen(what);
+	size_t len = strlen(d->text), tail = strlen(what);
 
-	if (len > tail && !strcmp(ret->text + len - tail, what))
-		strcpy(ret->text + len - tail, "?");
+	if (len > tail && !strcmp(d->text + len - tail, what))
+		strcpy(d->text + len - tail, "?");
 }
 
-static void hide_rip_operand(struct disassembled *ret)
+static void hide_rip_operand(struct disassembler *d)
 {
-	char *at = strstr(ret->text, "[rip]");
+	char *at = strstr(d->text, "[rip]");
 	char rest[DISASSEMBLED_TEXT_BYTES];
 
 	if (!at)
 		return;
 	strcpy(rest, at + strlen("[rip]"));
-	snprintf(at, sizeof(ret->text) - (size_t)(at - ret->text), "[rip + ?]%s", rest);
+	snprintf(at, sizeof(d->text) - (size_t)(at - d->text), "[rip + ?]%s", rest);
 }
 
 static bool is_unlinked_page(const struct disassembler *d, uint64_t address)
@@ -170,52 +172,52 @@ static bool is_unlinked_page(const struct disassembler *d, uint64_t address)
  * and loops of one instruction, are inside of the function: no linker fills them in.
  */
 static bool goes_nowhere(const struct disassembler *d, uint64_t address,
-			 const struct disassembled *ret)
+			 const struct instruction *ret)
 {
 	if (!ret->has_target)
 		return false;
 	if (is_x86(d))
 		return ret->target == address + ret->size_bytes && ret->size_bytes >= 5;
 	return ret->target == address &&
-	       (ret->flow == FLOW_CALL || !strcmp(d->insn->mnemonic, "b"));
+	       (ret->flow == INSTRUCTION_CALL || !strcmp(d->insn->mnemonic, "b"));
 }
 
 /* Operands that only a linker would have given their value. */
-static void hide_unlinked(const struct disassembler *d, uint64_t address,
-			  struct disassembled *ret)
+static void hide_unlinked(struct disassembler *d, uint64_t address,
+			  struct instruction *ret)
 {
 	if (goes_nowhere(d, address, ret)) {
 		ret->has_target = false;
 		ret->target = 0;
-		snprintf(ret->text, sizeof(ret->text), "%s ?", d->insn->mnemonic);
+		snprintf(d->text, sizeof(d->text), "%s ?", d->insn->mnemonic);
 	} else if (!is_x86(d) && is_unlinked_page(d, address)) {
-		snprintf(ret->text, sizeof(ret->text), "adrp %s, ?",
+		snprintf(d->text, sizeof(d->text), "adrp %s, ?",
 			 cs_reg_name(d->handle, d->insn->detail->arm64.operands[0].reg));
 	} else if (is_x86(d)) {
 		if (d->insn->id == X86_INS_MOVABS)
-			hide_end(ret, "0");
-		hide_rip_operand(ret);
+			hide_end(d, "0");
+		hide_rip_operand(d);
 	}
 }
 
 void disassembler_next(struct disassembler *d, const uint8_t *bytes, size_t len,
-		       uint64_t address, struct disassembled *ret)
+		       uint64_t address, struct instruction *ret)
 {
 	const uint8_t *code = bytes;
 	size_t left = len;
 	uint64_t next = address;
 
-	*ret = (struct disassembled){.flow = FLOW_ON};
+	*ret = (struct instruction){.address = address, .text = d->text};
 	if (!cs_disasm_iter(d->handle, &code, &left, &next, d->insn) || !d->insn->size ||
 	    d->insn->size > len) {
 		set_data(d, bytes, len, ret);
 		return;
 	}
 	ret->size_bytes = d->insn->size;
-	snprintf(ret->text, sizeof(ret->text), "%s%s%s", d->insn->mnemonic,
+	snprintf(d->text, sizeof(d->text), "%s%s%s", d->insn->mnemonic,
 		 *d->insn->op_str ? " " : "", d->insn->op_str);
 	ret->flow = flow_of(d);
-	ret->has_target = ret->flow != FLOW_ON && last_immediate(d, &ret->target);
+	ret->has_target = ret->flow != INSTRUCTION_ON && last_immediate(d, &ret->target);
 	if (d->unrelocated)
 		hide_unlinked(d, address, ret);
 }
@@ -257,7 +259,7 @@ static int find_code(struct request *q, const struct binary *b)
 static void put_rows(struct disassembler *d, const struct request *q,
 		     struct wire_writer *reply)
 {
-	struct disassembled one;
+	struct instruction one;
 
 	for (size_t at = 0; at < q->size_bytes; at += one.size_bytes) {
 		disassembler_next(d, q->code + at, q->size_bytes - at, q->address + at,

@@ -11,25 +11,10 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-
-enum disassembled_flow {
-	FLOW_ON, /* to the next instruction, or nowhere (a return, a trap) */
-	FLOW_JUMP, /* conditional or not */
-	FLOW_CALL,
-	NR_FLOWS,
-};
+#include "decode/frame.h"
 
 #define DISASSEMBLED_TEXT_BYTES \
 	192 /* capstone's mnemonic and operands at their longest */
-
-struct disassembled {
-	size_t size_bytes; /* at least 1 */
-	enum disassembled_flow flow;
-	bool has_target; /* where a jump or call goes is in the instruction */
-	uint64_t target; /* 0 without one */
-	/* "mov eax, dword ptr [rdi]"; ".byte 0x06" for what is no instruction */
-	char text[DISASSEMBLED_TEXT_BYTES];
-};
 
 struct disassembler;
 
@@ -47,10 +32,11 @@ DEFINE_CLEANUP(struct disassembler, disassembler_free);
  * Decodes the instruction at the start of @bytes, which the program has at @address.
  *
  * @len  at least 1
+ * @ret  its text is valid until the next call
  * What is no instruction, or does not end within @len, is one byte of x86 and up
  * to four of AArch64.
  */
 void disassembler_next(struct disassembler *d, const uint8_t *bytes, size_t len,
-		       uint64_t address, struct disassembled *ret);
+		       uint64_t address, struct instruction *ret);
 
 #endif

@@ -655,48 +655,6 @@ static void most_of_a_file_says_whether_it_is_numba(void **state)
 	attribution_free(a);
 }
 
-static void processes_are_told_by_labels(void **state)
-{
-	struct profile_label labels[] = {{.key = "pid", .num = 12},
-					 {.key = "comm", .str = "app"},
-					 {.key = "container", .str = "abc"},
-					 {.key = "unit", .str = "app.service"},
-					 {.key = "ns_pid", .num = 3},
-					 {.key = "container_name", .str = "web"},
-					 {.key = "container_runtime", .str = "podman"},
-					 {.key = "pod", .str = "0-1"},
-					 {.key = "cgroup", .str = "/app"},
-					 {.key = "user", .str = "www"}};
-	uint32_t l = in_app(1, "f@/a.c:1");
-	struct attribution *a;
-
-	(void)state;
-	profile_add_sample(p, &l, 1, labels, 10, 0, (int64_t[]){3, 3 * PERIOD_NS});
-	labels[1].str = "worker"; /* a thread of it */
-	profile_add_sample(p, &l, 1, labels, 10, 0, (int64_t[]){5, 5 * PERIOD_NS});
-	labels[0].num = 13;
-	profile_add_sample(p, &l, 1, labels, 2, 0, (int64_t[]){4, 4 * PERIOD_NS});
-	add_stack(p, 0, 1, l);
-	a = ATTRIBUTE();
-	assert_int_equal(a->nr_processes, 2);
-	assert_int_equal(a->processes[0].pid, 12);
-	assert_string_equal(a->processes[0].comm, "worker");
-	assert_string_equal(a->processes[0].container, "abc");
-	assert_string_equal(a->processes[0].unit, "app.service");
-	assert_int_equal(a->processes[0].self.samples, 8);
-	assert_int_equal(a->processes[1].pid, 13);
-	assert_int_equal(a->processes[0].ns_pid, 3);
-	assert_string_equal(a->processes[0].container_name, "web");
-	assert_string_equal(a->processes[0].runtime, "podman");
-	assert_string_equal(a->processes[0].pod, "0-1");
-	assert_string_equal(a->processes[0].cgroup, "/app");
-	assert_string_equal(a->processes[0].user, "www");
-	assert_string_equal(a->processes[1].container, "");
-	assert_int_equal(a->processes[1].ns_pid, 0);
-	assert_string_equal(a->processes[1].user, "");
-	attribution_free(a);
-}
-
 /* Makes the profile one of other values: @types, then one sample per pair. */
 static void use_values(const struct profile_value_type *types, size_t nr)
 {
@@ -801,8 +759,7 @@ static void an_empty_profile_has_empty_tables(void **state)
 	struct attribution *a = ATTRIBUTE();
 
 	(void)state;
-	assert_int_equal(a->all.samples + a->nr_files + a->nr_functions + a->nr_misses +
-				 a->nr_processes,
+	assert_int_equal(a->all.samples + a->nr_files + a->nr_functions + a->nr_misses,
 			 0);
 	attribution_free(a);
 }
@@ -837,8 +794,8 @@ static void add_code(uint32_t mapping, uint64_t address, const char *const *fram
 
 		snprintf(copy, sizeof(copy), "%s", frames[code.nr_rows]);
 		line = parse_frame(p, copy);
-		rows[code.nr_rows] = (struct profile_code_row){address + 4 * code.nr_rows,
-							       line.function, line.line};
+		rows[code.nr_rows] =
+			(struct profile_code_row){address + 4 * code.nr_rows, line};
 	}
 	code.size_bytes = 4 * code.nr_rows;
 	assert_int_equal(profile_add_code(p, &code), 0);
@@ -953,8 +910,8 @@ static void add_two_lines(uint32_t start_line, uint32_t first, uint32_t last)
 	struct profile_function f = {
 		.name = "f", .filename = "/a.c", .start_line = start_line};
 	struct profile_line line = {profile_add_function(p, &f), first};
-	struct profile_code_row rows[] = {{0x1000, line.function, first},
-					  {0x1004, line.function, last}};
+	struct profile_code_row rows[] = {{0x1000, line},
+					  {0x1004, {line.function, last}}};
 	struct profile_code code = {app, 0x1000, 8, rows, 2, NULL};
 	uint32_t location = profile_add_location(p, app, 0x10, MISS_NONE, &line, 1);
 
@@ -1008,7 +965,6 @@ int main(void)
 		TEST(a_line_is_called_by_its_heaviest_function),
 		TEST(numba_is_python_in_memory),
 		TEST(most_of_a_file_says_whether_it_is_numba),
-		TEST(processes_are_told_by_labels),
 		TEST(only_counts),
 		TEST(only_cpu_time),
 		TEST(other_events),

@@ -105,6 +105,50 @@ static void test_processes(void **state)
 	      {"kworker/0:1", 0, 100, 0}, {"redis-server", 0, 70, 50});
 }
 
+static void test_owners(void **state)
+{
+	struct profile_label labels[] = {{.key = "pid", .num = 12},
+					 {.key = "comm", .str = "app"},
+					 {.key = "container", .str = "abc"},
+					 {.key = "unit", .str = "app.service"},
+					 {.key = "ns_pid", .num = 3},
+					 {.key = "container_name", .str = "web"},
+					 {.key = "container_runtime", .str = "podman"},
+					 {.key = "pod", .str = "0-1"},
+					 {.key = "cgroup", .str = "/app"},
+					 {.key = "user", .str = "www"}};
+	uint32_t l = add_location(p, add_mapping(p, "/a"), 1, MISS_NONE, "f@/a.c:1");
+	_cleanup_(groups_freep) struct groups *g = NULL;
+	const struct group *first, *second;
+
+	(void)state;
+	profile_add_sample(p, &l, 1, labels, 10, 0, (int64_t[]){3, 3 * PERIOD_NS});
+	labels[1].str = "worker"; /* a thread of it */
+	profile_add_sample(p, &l, 1, labels, 10, 0, (int64_t[]){5, 5 * PERIOD_NS});
+	labels[0].num = 13;
+	profile_add_sample(p, &l, 1, labels, 2, 0, (int64_t[]){4, 4 * PERIOD_NS});
+	add_stack(p, 0, 1, l);
+	assert_int_equal(group(GROUP_BY_OWNER, &g, NULL), 0);
+	assert_int_equal(g->nr, 2); /* the sample that tells nothing is in none */
+	first = &g->items[0];
+	second = &g->items[1];
+	assert_int_equal(first->pid, 12);
+	assert_string_equal(first->text[OWNER_COMM], "worker");
+	assert_string_equal(first->text[OWNER_CONTAINER], "abc");
+	assert_string_equal(first->text[OWNER_UNIT], "app.service");
+	assert_int_equal(first->self.samples, 8);
+	assert_int_equal(second->pid, 13);
+	assert_int_equal(first->ns_pid, 3);
+	assert_string_equal(first->text[OWNER_CONTAINER_NAME], "web");
+	assert_string_equal(first->text[OWNER_RUNTIME], "podman");
+	assert_string_equal(first->text[OWNER_POD], "0-1");
+	assert_string_equal(first->text[OWNER_CGROUP], "/app");
+	assert_string_equal(first->text[OWNER_USER], "www");
+	assert_string_equal(second->text[OWNER_CONTAINER], "");
+	assert_int_equal(second->ns_pid, 0);
+	assert_string_equal(second->text[OWNER_USER], "");
+}
+
 /* Where the path could not be read there is still the id. */
 static void test_cgroup_without_path(void **state)
 {
@@ -205,13 +249,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_texts),
-		TEST(test_processes),
-		TEST(test_cgroup_without_path),
-		TEST(test_no_label),
-		TEST(test_no_samples),
-		TEST(test_ten_thousand),
-		TEST(test_hostile_labels),
+		TEST(test_texts),        TEST(test_processes),
+		TEST(test_owners),       TEST(test_cgroup_without_path),
+		TEST(test_no_label),     TEST(test_no_samples),
+		TEST(test_ten_thousand), TEST(test_hostile_labels),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,9 +40,7 @@ static void add_code(struct profile *p, uint32_t mapping, uint64_t address, uint
 		struct profile_line line = parse_frame(p, f);
 
 		code->rows[code->nr_rows] = (struct profile_code_row){
-			.address = address + 0x10 * code->nr_rows,
-			.function = line.function,
-			.line = line.line};
+			.address = address + 0x10 * code->nr_rows, .at = line};
 		code->nr_rows++;
 	}
 }
@@ -226,9 +224,10 @@ static void give_instructions(struct machine_piece *piece)
 								      : INSTRUCTION_ON};
 }
 
-static const struct instruction *at(const struct machine_piece *piece, uint64_t address)
+static const struct placed_instruction *at(const struct machine_piece *piece,
+					   uint64_t address)
 {
-	return &piece->instructions[(address - piece->code->address) / 4];
+	return &piece->placed[(address - piece->code->address) / 4];
 }
 
 static void samples_are_placed(void **state)
@@ -252,14 +251,14 @@ static void samples_are_placed(void **state)
 	/* 0x123 is within an instruction: counted, not lost */
 	assert_int_equal(at(piece, 0x120)->self.samples, 20);
 	for (size_t i = 0; i < piece->nr; i++)
-		sum += piece->instructions[i].self.samples;
+		sum += piece->placed[i].self.samples;
 	assert_int_equal(sum, 55);
 
 	assert_int_equal(at(piece, 0x10c)->own.line, 10);
 	assert_int_equal(at(piece, 0x110)->own.line, 11);
 	/* Inlined: its own line, and the caller's, which a sample of the row tells. */
 	for (uint64_t address = 0x120; address < 0x130; address += 4) {
-		assert_int_equal(at(piece, address)->innermost.line, 3);
+		assert_int_equal(at(piece, address)->row->at.line, 3);
 		assert_int_equal(at(piece, address)->own.line, 11);
 	}
 	assert_int_equal(at(piece, 0x130)->own.line, 11);
@@ -304,7 +303,7 @@ static void callers_of_inlined_code(void **state)
 		assert_int_equal(machine_code_place(m, s.p), 0);
 		assert_int_equal(at(&m->pieces[0], 0x2004)->own.line, 50);
 		assert_int_equal(at(&m->pieces[0], 0x2020)->own.line, cases[i].line);
-		assert_int_equal(at(&m->pieces[0], 0x2020)->innermost.line, 3);
+		assert_int_equal(at(&m->pieces[0], 0x2020)->row->at.line, 3);
 	}
 }
 
@@ -329,15 +328,15 @@ static void call_rows(void **state)
 	m = choose(&s, "outer");
 	give_instructions(&m->pieces[0]);
 	assert_int_equal(machine_code_place(m, s.p), 0);
-	assert_int_equal(machine_code_row(code, 0x2010)->line, 3);
+	assert_int_equal(machine_code_row(code, 0x2010)->at.line, 3);
 	assert_int_equal(at(&m->pieces[0], 0x200c)->own.line, 9);
 	assert_int_equal(at(&m->pieces[0], 0x2010)->own.line, 50);
-	assert_int_equal(at(&m->pieces[0], 0x2010)->innermost.line, 3);
+	assert_int_equal(at(&m->pieces[0], 0x2010)->row->at.line, 3);
 	assert_int_equal(at(&m->pieces[0], 0x202c)->own.line, 50);
 	assert_int_equal(at(&m->pieces[0], 0x2030)->own.line, 9);
 	/* Nothing says who called this. */
 	assert_int_equal(at(&m->pieces[0], 0x2040)->own.line, 0);
-	assert_int_equal(at(&m->pieces[0], 0x2040)->innermost.line, 5);
+	assert_int_equal(at(&m->pieces[0], 0x2040)->row->at.line, 5);
 }
 
 /* Two processes, one address: each piece has the samples of its own function. */
@@ -366,12 +365,12 @@ static void forged_codes(void **state)
 	add_code(s.p, s.program, 0, UINT64_MAX, "all@/src/w.c:2");
 	add_code(s.p, 77, 0x100, 0x40, "nowhere@/src/w.c:3");
 	add_code(s.p, PROFILE_NONE, 0x100, 0x40, "");
-	s.p->extra.codes[s.p->extra.nr_codes - 2].rows[0].function = PROFILE_NONE;
+	s.p->extra.codes[s.p->extra.nr_codes - 2].rows[0].at.function = PROFILE_NONE;
 	expect(&s, "app.work", "0 3 7"); /* 0x140, which no other piece has */
 	expect(&s, "all", "7");
 	m = choose(&s, "w.c:1");
 	assert_int_equal(machine_code_place(m, s.p), 0);
-	assert_null(machine_code_row(m->pieces[0].code, 0));
+	assert_int_equal(machine_code_row(m->pieces[0].code, 0)->at.line, 0);
 }
 
 int main(void)

@@ -56,7 +56,7 @@ static void check(uint64_t import, uint64_t compile_samples, uint64_t rest)
 {
 	struct phases phases;
 
-	assert_int_equal(phases_of(p, &phases), 0);
+	assert_int_equal(phases_of(p, false, &phases), 0);
 	assert_int_equal(phases.of[PHASE_IMPORT].samples, import);
 	assert_int_equal(phases.of[PHASE_IMPORT].cpu_ns, import * PERIOD_NS);
 	assert_int_equal(phases.of[PHASE_NUMBA_COMPILE].samples, compile_samples);
@@ -150,7 +150,7 @@ static void test_leave_out(void **state)
 	add_stack(p, 0, 5, eval, module);
 	add_stack(p, 0, 3, eval, load, module);
 	add_stack(p, 0, 1, malloc_at, module);
-	assert_int_equal(phases_leave_out(p, &phases), 0);
+	assert_int_equal(phases_of(p, true, &phases), 0);
 	assert_true(phases.left_out);
 	assert_int_equal(phases.of[PHASE_NUMBA_COMPILE].samples, 2);
 	assert_int_equal(phases.of[PHASE_IMPORT].samples, 3);

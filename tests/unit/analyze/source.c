@@ -313,7 +313,7 @@ static void comments_are_not_marked(void **state)
 				   "        return 1\n"
 				   "    return y\n";
 	const char *path = write_source("marks.py", text, sizeof(text) - 1);
-	struct profile_code_row rows[2] = {{0x1000, 0, 3}, {0x1004, 0, 9}};
+	struct profile_code_row rows[2] = {{0x1000, {0, 3}}, {0x1004, {0, 9}}};
 	struct profile_code code = {PROFILE_NONE, 0x1000, 8, rows, 2, NULL};
 	static const uint32_t expected[] = {1, 3, 6};
 

@@ -42,7 +42,7 @@ static void scene_init(struct scene *s, const char *filename, const char *build_
 	code = s->p->extra.codes = calloc(1, sizeof(*code));
 	s->p->extra.nr_codes = s->p->extra.cap_codes = 1;
 	code->rows = calloc(1, sizeof(*code->rows));
-	code->rows[0].line = 1;
+	code->rows[0].at.line = 1;
 	code->nr_rows = 1;
 	if (bytes) {
 		code->address = 0x1000;

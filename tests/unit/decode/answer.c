@@ -283,10 +283,11 @@ static void flipped_bits_never_harm(void **state)
 
 static const uint8_t machine_code[] = {0x55, 0xc3, 0x90, 0xcc};
 static const struct code_row jit_rows[] = {
-	{0x7f0000001000, {"dither", "_ZN6ditherE", "/src/dither.py", 17, 9}},
-	{0x7f0000001000, {"round_", "", "/np/round.py", 3, 1}}, /* inlined into 17 */
-	{0x7f0000001002, {"dither", "_ZN6ditherE", "/src/dither.py", 0, 9}},
-	{0x7f0000001004, {"dither", "_ZN6ditherE", "/src/dither.py", 12, 9}},
+	{0x7f0000001000, {"dither", "_ZN6ditherE", "/src/dither.py", 17, 9, false}},
+	{0x7f0000001000,
+	 {"round_", "", "/np/round.py", 3, 1, true}}, /* inlined into 17 */
+	{0x7f0000001002, {"dither", "_ZN6ditherE", "/src/dither.py", 0, 9, false}},
+	{0x7f0000001004, {"dither", "_ZN6ditherE", "/src/dither.py", 12, 9, false}},
 };
 static const struct code jit_code = {.address = 0x7f0000001000,
 				     .size_bytes = sizeof(machine_code),
@@ -294,7 +295,7 @@ static const struct code jit_code = {.address = 0x7f0000001000,
 				     .nr_rows = 4,
 				     .bytes = machine_code};
 static const struct code_row elf_rows[] = {
-	{0x1010, {"main", NULL, "/src/main.c", 99, 80}}};
+	{0x1010, {"main", NULL, "/src/main.c", 99, 80, false}}};
 static const struct code elf_code = {
 	.address = 0x1000, .size_bytes = 0x40, .rows = elf_rows, .nr_rows = 1};
 

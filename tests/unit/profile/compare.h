@@ -146,8 +146,8 @@ static inline void assert_codes_equal(const struct profile *a, const struct prof
 		assert_int_equal(x->nr_rows, y->nr_rows);
 		for (size_t k = 0; k < x->nr_rows; k++) {
 			assert_int_equal(x->rows[k].address, y->rows[k].address);
-			assert_int_equal(x->rows[k].function, y->rows[k].function);
-			assert_int_equal(x->rows[k].line, y->rows[k].line);
+			assert_int_equal(x->rows[k].at.function, y->rows[k].at.function);
+			assert_int_equal(x->rows[k].at.line, y->rows[k].at.line);
 		}
 		assert_int_equal(!x->bytes, !y->bytes);
 		if (x->bytes)

@@ -71,10 +71,10 @@ static void add_codes(struct profile *p, uint32_t app)
 {
 	uint8_t bytes[] = {0x55, 0x00, 0xc3};
 	struct profile_code_row rows[] = {
-		{0x1200, 1, 40},
-		{0x1200, 0, 7}, /* inlined into line 40 */
-		{0x1234, PROFILE_NONE, 0},
-		{0x12ff, 0, UINT32_MAX},
+		{0x1200, {1, 40}},
+		{0x1200, {0, 7}}, /* inlined into line 40 */
+		{0x1234, {PROFILE_NONE, 0}},
+		{0x12ff, {0, UINT32_MAX}},
 	};
 	struct profile_code code = {.mapping = app,
 				    .address = 0x1200,
@@ -84,7 +84,7 @@ static void add_codes(struct profile *p, uint32_t app)
 
 	assert_int_equal(profile_add_code(p, &code), 0);
 	rows[0].address = 0xfffffffffffffff0;
-	rows[0].function = profile_add_function(
+	rows[0].at.function = profile_add_function(
 		p, &(struct profile_function){.name = "only_in_code",
 					      .filename = "/src/app.c"});
 	code = (struct profile_code){.mapping = PROFILE_NONE,
@@ -200,14 +200,14 @@ static void code_that_makes_no_sense_is_not_kept(void **state)
 	size_t nr = p->extra.nr_codes;
 
 	(void)state;
-#define TRY(...)                                                       \
-	(rows[0] = (struct profile_code_row){0x1000, 0, 1},            \
-	 rows[1] = (struct profile_code_row){0x1008, PROFILE_NONE, 0}, \
-	 code = (struct profile_code){.mapping = 0,                    \
-				      .address = 0x1000,               \
-				      .size_bytes = 16,                \
-				      .rows = rows,                    \
-				      .nr_rows = 2},                   \
+#define TRY(...)                                                         \
+	(rows[0] = (struct profile_code_row){0x1000, {0, 1}},            \
+	 rows[1] = (struct profile_code_row){0x1008, {PROFILE_NONE, 0}}, \
+	 code = (struct profile_code){.mapping = 0,                      \
+				      .address = 0x1000,                 \
+				      .size_bytes = 16,                  \
+				      .rows = rows,                      \
+				      .nr_rows = 2},                     \
 	 __VA_ARGS__, profile_add_code(p, &code))
 	assert_int_equal(TRY(code.mapping = 3), -EINVAL);
 	assert_int_equal(TRY(code.size_bytes = 0), -EINVAL);
@@ -216,7 +216,7 @@ static void code_that_makes_no_sense_is_not_kept(void **state)
 	assert_int_equal(TRY(code.nr_rows = 0), -EINVAL);
 	assert_int_equal(TRY(rows[0].address = 0xfff), -EINVAL);
 	assert_int_equal(TRY(rows[0].address = 0x1009), -EINVAL);
-	assert_int_equal(TRY(rows[1].function = (uint32_t)p->nr_functions), -EINVAL);
+	assert_int_equal(TRY(rows[1].at.function = (uint32_t)p->nr_functions), -EINVAL);
 	assert_int_equal(TRY(code.nr_rows = PROFILE_MAX_CODE_BYTES), -ENOSPC);
 	assert_int_equal(TRY(code.nr_rows = SIZE_MAX), -ENOSPC);
 	assert_int_equal(TRY(code.bytes = (uint8_t *)rows, code.size_bytes = UINT64_MAX),
@@ -231,7 +231,7 @@ static void code_is_bounded(void **state)
 {
 	struct profile *p = make_profile();
 	static uint8_t bytes[1 << 20];
-	struct profile_code_row row = {0x1000, 0, 1};
+	struct profile_code_row row = {0x1000, {0, 1}};
 	struct profile_code code = {.address = 0x1000,
 				    .size_bytes = sizeof(bytes),
 				    .rows = &row,

@@ -77,10 +77,10 @@ static uint32_t add_function(struct profile *p, const char *name, const char *fi
 static void add_code(struct profile *p, uint32_t mapping, uint32_t mean, uint32_t div_of)
 {
 	const struct profile_code_row rows[] = {
-		{0x1139, mean, 6}, {0x113d, mean, 5},   {0x1142, PROFILE_NONE, 0},
-		{0x1143, mean, 7}, {0x1146, div_of, 3}, {0x1149, mean, 7},
-		{0x114c, mean, 6}, {0x1153, mean, 8},   {0x115c, mean, 5},
-		{0x115e, mean, 8},
+		{0x1139, {mean, 6}}, {0x113d, {mean, 5}},   {0x1142, {PROFILE_NONE, 0}},
+		{0x1143, {mean, 7}}, {0x1146, {div_of, 3}}, {0x1149, {mean, 7}},
+		{0x114c, {mean, 6}}, {0x1153, {mean, 8}},   {0x115c, {mean, 5}},
+		{0x115e, {mean, 8}},
 	};
 	struct profile_code *code = calloc(1, sizeof(*code));
 
@@ -316,18 +316,18 @@ static void expect_rows(const char *hot, size_t context, const char *expected)
 	struct profile p = {0};
 	struct machine_piece piece = {.function = PROFILE_NONE, .nr = strlen(hot)};
 	_cleanup_(asm_lines_deinit) struct asm_lines lines = {0};
+	const struct profile_code_row line = {0, {PROFILE_NONE, 1}},
+				      other_line = {1, {PROFILE_NONE, 2}};
 	struct asm_rows rows = {.lines = &lines, .context = context};
 	struct asm_row row;
 	char got[256] = "";
 
-	piece.instructions = calloc(piece.nr, sizeof(*piece.instructions));
+	piece.placed = calloc(piece.nr, sizeof(*piece.placed));
 	for (size_t i = 0; i < piece.nr; i++)
-		piece.instructions[i] = (struct instruction){
-			.address = i,
-			.size_bytes = 1,
+		piece.placed[i] = (struct placed_instruction){
 			.self = {.samples = hot[i] == 'x'},
 			/* '|': of another line, so a gap in this one */
-			.innermost = {PROFILE_NONE, hot[i] == '|' ? 2 : 1},
+			.row = hot[i] == '|' ? &other_line : &line,
 			.own = {PROFILE_NONE, 0},
 		};
 	assert_int_equal(asm_lines_init(&lines, &p, &piece), 0);
@@ -337,12 +337,12 @@ static void expect_rows(const char *hot, size_t context, const char *expected)
 
 		if (row.instruction)
 			snprintf(got + used, sizeof(got) - used, "%d ",
-				 (int)row.instruction->address);
+				 (int)(row.instruction - piece.placed));
 		else
 			snprintf(got + used, sizeof(got) - used, ".%d ",
 				 (int)row.nr_skipped);
 	}
-	free(piece.instructions);
+	free(piece.placed);
 	assert_string_equal(got, expected);
 }
 

@@ -301,9 +301,7 @@ static char *render(struct scene *s, const struct variant *v)
 	how.min_share = v->opts.min_share;
 	if (!how.max_depth)
 		how.max_depth = 100;
-	assert_int_equal(v->skip_compile ? phases_leave_out(s->p, &phases)
-					 : phases_of(s->p, &phases),
-			 0);
+	assert_int_equal(phases_of(s->p, v->skip_compile, &phases), 0);
 	assert_int_equal(attribution_new(s->p, &v->attribution, &a), 0);
 	assert_int_equal(source_attach(a, s->p, &(struct source_search){0}), 0);
 	if (how.direction)

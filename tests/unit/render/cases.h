@@ -23,6 +23,7 @@ struct render_case {
 	const char *name;
 	struct profile profile;
 	struct attribution attribution;
+	struct groups processes;
 	const char *file_name;
 };
 
@@ -221,20 +222,16 @@ static struct attribution_miss dither_misses[] = {
 	{MISS_NO_MAPPING, 10, no_objects, ARRAY_SIZE(no_objects)},
 };
 
-static struct attribution_process dither_processes[] = {
-	{.pid = 4711,
-	 .comm = "dither",
-	 .container = "",
-	 .unit = "session-2.scope",
+/* Texts by enum owner_text: the name of the container first. */
+static struct group dither_processes[] = {
+	{.is_told = true,
+	 .pid = 4711,
+	 .text = {"", "", "", "", "session-2.scope", "dither", "", "", ""},
 	 .self = W(5000)},
-	{.pid = 4712,
-	 .comm = "convert",
-	 .container = "3f2a9c",
-	 .unit = "",
+	{.is_told = true,
+	 .pid = 4712,
 	 .ns_pid = 7,
-	 .container_name = "web",
-	 .runtime = "docker",
-	 .user = "www-data",
+	 .text = {"web", "3f2a9c", "docker", "", "", "convert", "", "www-data", ""},
 	 .self = W(12)},
 };
 
@@ -258,6 +255,8 @@ static const char *dither_warnings[] = {
 		}                                                                        \
 	}
 
+#define PROCESSES(items) ((struct groups){GROUP_BY_OWNER, items, ARRAY_SIZE(items)})
+
 #define DITHER_ATTRIBUTION                                                             \
 	{                                                                              \
 		.counted = {"samples", "count"}, .all = W(5012), .with_line = W(4716), \
@@ -265,8 +264,7 @@ static const char *dither_warnings[] = {
 		.incomplete_stacks = W(0), .files = dither_files,                      \
 		.nr_files = ARRAY_SIZE(dither_files), .functions = dither_functions,   \
 		.nr_functions = ARRAY_SIZE(dither_functions), .misses = dither_misses, \
-		.nr_misses = ARRAY_SIZE(dither_misses), .processes = dither_processes, \
-		.nr_processes = ARRAY_SIZE(dither_processes)                           \
+		.nr_misses = ARRAY_SIZE(dither_misses)                                 \
 	}
 
 /* ---- few samples, and a source that is not at hand ---- */
@@ -399,18 +397,14 @@ static const char *hostile_objects[] = {EVIL_NAME, "ok.so"};
 static struct attribution_miss hostile_misses[] = {
 	{MISS_JIT_UNKNOWN, 5, hostile_objects, 2},
 };
-static struct attribution_process hostile_processes[] = {
-	{.pid = 1,
-	 .comm = "a\033[1m\n\xff",
-	 .container = EVIL_NAME,
-	 .unit = "",
+static struct group hostile_processes[] = {
+	{.is_told = true,
+	 .pid = 1,
+	 .text = {"", EVIL_NAME, "", "", "", "a\033[1m\n\xff", "", "", ""},
 	 .self = W(500)},
-	{.pid = 2,
-	 .comm = "b",
-	 .container = "",
-	 .unit = EVIL_NAME,
-	 .container_name = EVIL_NAME,
-	 .cgroup = EVIL_NAME,
+	{.is_told = true,
+	 .pid = 2,
+	 .text = {EVIL_NAME, "", "", "", EVIL_NAME, "b", "", "", EVIL_NAME},
 	 .self = W(500)},
 };
 static const char *hostile_command[] = {"./x", EVIL_NAME, "", NULL};
@@ -424,6 +418,7 @@ static int64_t loss_values[LB_NR_STACK_STATUS];
 static inline void build_foreign(struct render_case *c)
 {
 	c->attribution = (struct attribution)DITHER_ATTRIBUTION;
+	c->processes = PROCESSES(dither_processes);
 	c->file_name = "go.pb.gz";
 	c->profile.period = 0;
 }
@@ -431,6 +426,7 @@ static inline void build_foreign(struct render_case *c)
 static inline void build_typical(struct render_case *c)
 {
 	c->attribution = (struct attribution)DITHER_ATTRIBUTION;
+	c->processes = PROCESSES(dither_processes);
 	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
 	c->profile.extra.warnings = dither_warnings;
 	c->profile.extra.nr_warnings = 1;
@@ -476,9 +472,8 @@ static inline void build_hostile(struct render_case *c)
 		.nr_functions = 1,
 		.misses = hostile_misses,
 		.nr_misses = 1,
-		.processes = hostile_processes,
-		.nr_processes = 2,
 	};
+	c->processes = PROCESSES(hostile_processes);
 	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
 	c->profile.extra.command = hostile_command;
 	c->profile.extra.warnings = hostile_warnings;
@@ -497,6 +492,7 @@ static inline void build_empty(struct render_case *c)
 static inline void build_heap(struct render_case *c)
 {
 	c->attribution = (struct attribution)DITHER_ATTRIBUTION;
+	c->processes = PROCESSES(dither_processes);
 	c->attribution.counted =
 		(struct profile_value_type){"alloc_space\033[m", "bytes"};
 	c->attribution.all.cpu_ns = 0;
@@ -512,6 +508,7 @@ static inline void build_losses(struct render_case *c)
 	uint64_t *member = (uint64_t *)&c->profile.extra.losses;
 
 	c->attribution = (struct attribution)DITHER_ATTRIBUTION;
+	c->processes = PROCESSES(dither_processes);
 	c->attribution.incomplete_stacks = (struct weight)W(33);
 	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
 	for (; n < sizeof(struct profile_losses) / sizeof(*member); n++)
@@ -564,6 +561,7 @@ static inline struct render_input render_case_input(const struct render_case *c)
 {
 	return (struct render_input){.profile = &c->profile,
 				     .attribution = &c->attribution,
+				     .processes = &c->processes,
 				     .file_name = c->file_name};
 }
 

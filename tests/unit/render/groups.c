@@ -175,7 +175,7 @@ static char *render(struct profile *p, const struct variant *v)
 {
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
-	_cleanup_(groups_freep) struct groups *groups = NULL;
+	_cleanup_(groups_freep) struct groups *groups = NULL, *processes = NULL;
 	struct render_input in = {.profile = p};
 	char *text = NULL;
 	size_t len, nr = 0;
@@ -192,6 +192,8 @@ static char *render(struct profile *p, const struct variant *v)
 	in.attribution = a;
 	in.filtered = filtered;
 	in.groups = groups;
+	assert_int_equal(groups_new(p, a, GROUP_BY_OWNER, &processes, NULL), 0);
+	in.processes = processes;
 	assert_int_equal(v->write(&in, &v->opts, out), 0);
 	fclose(out);
 	return text;

@@ -110,9 +110,11 @@ static char *sentence(struct text_margins margins, const char *s)
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
+	char copy[4096];
 
 	assert_non_null(out);
-	text_sentence(out, &margins, "%s", s);
+	snprintf(copy, sizeof(copy), "%s", s);
+	text_sentence(out, &margins, copy);
 	fclose(out);
 	return text;
 }

@@ -40,7 +40,7 @@ static int serve(const struct instructions_question *q, struct instruction_list 
 struct row {
 	const char *text;
 	size_t size_bytes;
-	enum disassembled_flow flow;
+	enum instruction_flow flow;
 	uint64_t target; /* 0: none */
 };
 
@@ -57,12 +57,12 @@ static void expect_rows(uint16_t machine, const uint8_t *bytes, size_t len,
 	assert_memory_equal(list.bytes, bytes, len);
 	assert_int_equal(list.nr, nr);
 	for (size_t i = 0; i < nr; i++) {
-		assert_string_equal(list.rows[i].text, rows[i].text);
-		assert_int_equal(list.rows[i].address, address);
-		assert_int_equal(list.rows[i].size_bytes, rows[i].size_bytes);
-		assert_int_equal(list.rows[i].flow, rows[i].flow);
-		assert_int_equal(list.rows[i].has_target, rows[i].target != 0);
-		assert_int_equal(list.rows[i].target, rows[i].target);
+		assert_string_equal(list.items[i].text, rows[i].text);
+		assert_int_equal(list.items[i].address, address);
+		assert_int_equal(list.items[i].size_bytes, rows[i].size_bytes);
+		assert_int_equal(list.items[i].flow, rows[i].flow);
+		assert_int_equal(list.items[i].has_target, rows[i].target != 0);
+		assert_int_equal(list.items[i].target, rows[i].target);
 		address += rows[i].size_bytes;
 	}
 }
@@ -82,17 +82,17 @@ static void x86_64(void **state)
 		0x48, 0x8b, /* cut short */
 	};
 	static const struct row rows[] = {
-		{"push rbp", 1, FLOW_ON, 0},
-		{"mov rbp, rsp", 3, FLOW_ON, 0},
-		{"idiv rsi", 3, FLOW_ON, 0},
-		{"jne 0x1000", 2, FLOW_JUMP, 0x1000},
-		{"call 0x101e", 5, FLOW_CALL, 0x101e},
-		{"call rax", 2, FLOW_CALL, 0},
-		{"jmp ?", 5, FLOW_JUMP, 0},
-		{".byte 0x06", 1, FLOW_ON, 0},
-		{"ret", 1, FLOW_ON, 0},
-		{".byte 0x48", 1, FLOW_ON, 0},
-		{".byte 0x8b", 1, FLOW_ON, 0},
+		{"push rbp", 1, INSTRUCTION_ON, 0},
+		{"mov rbp, rsp", 3, INSTRUCTION_ON, 0},
+		{"idiv rsi", 3, INSTRUCTION_ON, 0},
+		{"jne 0x1000", 2, INSTRUCTION_JUMP, 0x1000},
+		{"call 0x101e", 5, INSTRUCTION_CALL, 0x101e},
+		{"call rax", 2, INSTRUCTION_CALL, 0},
+		{"jmp ?", 5, INSTRUCTION_JUMP, 0},
+		{".byte 0x06", 1, INSTRUCTION_ON, 0},
+		{"ret", 1, INSTRUCTION_ON, 0},
+		{".byte 0x48", 1, INSTRUCTION_ON, 0},
+		{".byte 0x8b", 1, INSTRUCTION_ON, 0},
 	};
 
 	(void)state;
@@ -111,12 +111,12 @@ static void not_linked(void **state)
 		0xeb, 0x00, /* jmp short to the next: within the function */
 	};
 	static const struct row rows[] = {
-		{"call ?", 5, FLOW_CALL, 0},
-		{"movabs rax, ?", 10, FLOW_ON, 0},
-		{"movabs rax, 1", 10, FLOW_ON, 0},
-		{"vmovsd xmm0, qword ptr [rip + ?]", 8, FLOW_ON, 0},
-		{"lea rax, [rip + 8]", 7, FLOW_ON, 0},
-		{"jmp 0x102a", 2, FLOW_JUMP, 0x102a},
+		{"call ?", 5, INSTRUCTION_CALL, 0},
+		{"movabs rax, ?", 10, INSTRUCTION_ON, 0},
+		{"movabs rax, 1", 10, INSTRUCTION_ON, 0},
+		{"vmovsd xmm0, qword ptr [rip + ?]", 8, INSTRUCTION_ON, 0},
+		{"lea rax, [rip + 8]", 7, INSTRUCTION_ON, 0},
+		{"jmp 0x102a", 2, INSTRUCTION_JUMP, 0x102a},
 	};
 
 	(void)state;
@@ -139,19 +139,19 @@ static void aarch64(void **state)
 		0x1f, 0x20, 0x03, /* cut short */
 	};
 	static const struct row rows[] = {
-		{"sdiv w0, w1, w2", 4, FLOW_ON, 0},
-		{"cbnz x0, #0xffc", 4, FLOW_JUMP, 0xffc},
-		{"tbz w2, #3, #0x1014", 4, FLOW_JUMP, 0x1014},
-		{"b.ne #0x1014", 4, FLOW_JUMP, 0x1014},
-		{"bl #0x101c", 4, FLOW_CALL, 0x101c},
-		{"blr x0", 4, FLOW_CALL, 0},
-		{"bl ?", 4, FLOW_CALL, 0},
-		{"adrp x8, ?", 4, FLOW_ON, 0},
-		{".word 0x00000000", 4, FLOW_ON, 0},
-		{"ret", 4, FLOW_ON, 0},
-		{".byte 0x1f", 1, FLOW_ON, 0},
-		{".byte 0x20", 1, FLOW_ON, 0},
-		{".byte 0x03", 1, FLOW_ON, 0},
+		{"sdiv w0, w1, w2", 4, INSTRUCTION_ON, 0},
+		{"cbnz x0, #0xffc", 4, INSTRUCTION_JUMP, 0xffc},
+		{"tbz w2, #3, #0x1014", 4, INSTRUCTION_JUMP, 0x1014},
+		{"b.ne #0x1014", 4, INSTRUCTION_JUMP, 0x1014},
+		{"bl #0x101c", 4, INSTRUCTION_CALL, 0x101c},
+		{"blr x0", 4, INSTRUCTION_CALL, 0},
+		{"bl ?", 4, INSTRUCTION_CALL, 0},
+		{"adrp x8, ?", 4, INSTRUCTION_ON, 0},
+		{".word 0x00000000", 4, INSTRUCTION_ON, 0},
+		{"ret", 4, INSTRUCTION_ON, 0},
+		{".byte 0x1f", 1, INSTRUCTION_ON, 0},
+		{".byte 0x20", 1, INSTRUCTION_ON, 0},
+		{".byte 0x03", 1, INSTRUCTION_ON, 0},
 	};
 
 	(void)state;
@@ -241,8 +241,8 @@ static void as_objdump_has_it(void **state)
 
 		assert_non_null(fgets(line, sizeof(line), f));
 		assert_int_equal(sscanf(line, "%lx %63s", &address, mnemonic), 2);
-		assert_int_equal(list.rows[i].address, address);
-		assert_int_equal(strncmp(list.rows[i].text, mnemonic, strlen(mnemonic)),
+		assert_int_equal(list.items[i].address, address);
+		assert_int_equal(strncmp(list.items[i].text, mnemonic, strlen(mnemonic)),
 				 0);
 	}
 	assert_int_equal(list.nr_bytes, q.size_bytes);
@@ -350,24 +350,29 @@ static int read_reply(uint32_t status, size_t nr_bytes, uint8_t size, uint8_t fl
 	err = instructions_read(&r, 0, &list);
 	wire_writer_deinit(&w);
 	if (err)
-		assert_null(list.rows);
+		assert_null(list.items);
 	return err;
 }
 
 static void bad_replies(void **state)
 {
 	(void)state;
-	assert_int_equal(read_reply(INSTRUCTIONS_OK, 4, 2, FLOW_ON, 2, 0), 0);
+	assert_int_equal(read_reply(INSTRUCTIONS_OK, 4, 2, INSTRUCTION_ON, 2, 0), 0);
 	assert_int_equal(read_reply(NR_INSTRUCTIONS_STATUSES, 0, 0, 0, 0, 0), -EBADMSG);
 	assert_int_equal(read_reply(INSTRUCTIONS_OK, 0, 0, 0, 0, 0), -EBADMSG);
 	assert_int_equal(read_reply(INSTRUCTIONS_BAD_FILE, 4, 4, 0, 1, 0), -EBADMSG);
-	assert_int_equal(read_reply(INSTRUCTIONS_OK, 4, 0, FLOW_ON, 4, 0), -EBADMSG);
-	assert_int_equal(read_reply(INSTRUCTIONS_OK, 4, 3, FLOW_ON, 2, 0), -EBADMSG);
-	assert_int_equal(read_reply(INSTRUCTIONS_OK, 4, 2, FLOW_ON, 1, 0), -EBADMSG);
-	assert_int_equal(read_reply(INSTRUCTIONS_OK, 4, 2, NR_FLOWS, 2, 0), -EBADMSG);
+	assert_int_equal(read_reply(INSTRUCTIONS_OK, 4, 0, INSTRUCTION_ON, 4, 0),
+			 -EBADMSG);
+	assert_int_equal(read_reply(INSTRUCTIONS_OK, 4, 3, INSTRUCTION_ON, 2, 0),
+			 -EBADMSG);
+	assert_int_equal(read_reply(INSTRUCTIONS_OK, 4, 2, INSTRUCTION_ON, 1, 0),
+			 -EBADMSG);
+	assert_int_equal(read_reply(INSTRUCTIONS_OK, 4, 2, NR_INSTRUCTION_FLOWS, 2, 0),
+			 -EBADMSG);
 	for (size_t cut = 1; cut < 40; cut++)
-		assert_int_equal(read_reply(INSTRUCTIONS_OK, 4, 2, FLOW_ON, 2, cut),
-				 -EBADMSG);
+		assert_int_equal(
+			read_reply(INSTRUCTIONS_OK, 4, 2, INSTRUCTION_ON, 2, cut),
+			-EBADMSG);
 }
 
 int main(void)

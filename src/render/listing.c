@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "render/listing.h"
+
+#include <stdarg.h>
+
+#include "base/cleanup.h"
+#include "render/figure.h"
+#include "render/text.h"
+
+double listing_share(const struct listing *l, const struct weight *w)
+{
+	return share_of(l->in->attribution, w);
+}
+
+bool listing_shows(const struct listing *l, const struct weight *w)
+{
+	double share = listing_share(l, w);
+
+	return share > 0 && share >= l->opts->min_share;
+}
+
+void listing_heat(struct listing *l, double share)
+{
+	l->hottest = share > l->hottest ? share : l->hottest;
+}
+
+size_t listing_room(const struct listing *l, size_t column)
+{
+	if (!l->opts->width)
+		return 0;
+	return l->opts->width > column + 10 ? l->opts->width - column : 10;
+}
+
+void listing_sentence(const struct listing *l, unsigned int first, unsigned int next,
+		      const char *fmt, ...)
+{
+	const struct text_margins margins = {l->opts->width, first, next};
+	char sentence[4096];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, args);
+	va_end(args);
+	text_sentence(l->out, &margins, sentence);
+}
+
+static const char *const codes[] = {
+	[PAINT_PLAIN] = "",
+	[PAINT_DIM] = "38;5;244",
+	[PAINT_BOLD] = "1",
+	[PAINT_NAME] = "38;5;67",
+	[PAINT_WARNING] = "38;5;172",
+	[PAINT_HEAT_1] = "38;5;101",
+	[PAINT_HEAT_2] = "38;5;136",
+	[PAINT_HEAT_3] = "38;5;172",
+	[PAINT_HEAT_4] = "1;38;5;202",
+	[PAINT_HEAT_5] = "1;38;5;196",
+};
+_Static_assert(ARRAY_SIZE(codes) == NR_PAINTS, "one code per paint");
+
+void paint_begin(const struct listing *l, enum paint paint)
+{
+	if (l->opts->colour && paint != PAINT_PLAIN)
+		fprintf(l->out, "\033[%sm", codes[paint]);
+}
+
+void paint_end(const struct listing *l, enum paint paint)
+{
+	if (l->opts->colour && paint != PAINT_PLAIN)
+		fputs("\033[0m", l->out);
+}
+
+void paint_print(const struct listing *l, enum paint paint, const char *fmt, ...)
+{
+	va_list args;
+
+	paint_begin(l, paint);
+	va_start(args, fmt);
+	vfprintf(l->out, fmt, args);
+	va_end(args);
+	paint_end(l, paint);
+}
+
+size_t paint_cell(const struct listing *l, enum paint paint, const char *s, size_t max)
+{
+	size_t columns;
+
+	paint_begin(l, paint);
+	columns = text_cell(l->out, s, max);
+	paint_end(l, paint);
+	return columns;
+}
+
+/*
+ * Steps grow by about a factor of two: the few hot lines should stand out, and a line of
+ * half the hottest one's share is still hot.
+ */
+enum paint paint_heat(const struct listing *l, double share)
+{
+	static const double steps[] = {0.04, 0.12, 0.30, 0.65};
+	enum paint paint = PAINT_HEAT_1;
+
+	if (share <= 0)
+		return PAINT_PLAIN;
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+		if (share >= steps[i] * l->hottest)
+			paint = (enum paint)(PAINT_HEAT_2 + i);
+	return paint;
+}
