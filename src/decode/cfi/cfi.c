@@ -407,7 +407,7 @@ struct reader {
 };
 
 /* The machine, while it runs. */
-struct machine {
+struct cfi_machine {
 	struct reader *reader;
 	const struct cfi_cie *cie;
 	struct cursor program;
@@ -444,7 +444,7 @@ static int emit(struct reader *r, uint64_t from, uint64_t to,
 }
 
 /* The state is as it is up to @vaddr, clipped to the end of the function. */
-static int go_to(struct machine *m, uint64_t vaddr)
+static int go_to(struct cfi_machine *m, uint64_t vaddr)
 {
 	struct lb_unwind_rule rule;
 	int err = 0;
@@ -462,7 +462,7 @@ static int go_to(struct machine *m, uint64_t vaddr)
 	return err;
 }
 
-static int advance(struct machine *m, uint64_t delta)
+static int advance(struct cfi_machine *m, uint64_t delta)
 {
 	uint64_t bytes, vaddr;
 
@@ -472,7 +472,7 @@ static int advance(struct machine *m, uint64_t delta)
 	return go_to(m, vaddr);
 }
 
-static int set_location(struct machine *m)
+static int set_location(struct cfi_machine *m)
 {
 	uint64_t vaddr = cfi_get_pointer(&m->program, m->cie->pointer_encoding,
 					 &m->reader->bases, NULL);
@@ -497,7 +497,8 @@ static struct cfi_saved *slot_of(const struct cfi_cie *cie, struct cfi_state *st
 	return NULL;
 }
 
-static void save(struct machine *m, uint64_t reg, enum cfi_saved_kind kind, int64_t off)
+static void save(struct cfi_machine *m, uint64_t reg, enum cfi_saved_kind kind,
+		 int64_t off)
 {
 	struct cfi_saved *slot = slot_of(m->cie, &m->state, reg);
 
@@ -506,7 +507,7 @@ static void save(struct machine *m, uint64_t reg, enum cfi_saved_kind kind, int6
 }
 
 /* @factored times the alignment; what that overflows is no offset of a frame. */
-static int64_t data_offset(const struct machine *m, int64_t factored)
+static int64_t data_offset(const struct cfi_machine *m, int64_t factored)
 {
 	int64_t off;
 
@@ -514,7 +515,7 @@ static int64_t data_offset(const struct machine *m, int64_t factored)
 									  : off;
 }
 
-static void restore(struct machine *m, uint64_t reg)
+static void restore(struct cfi_machine *m, uint64_t reg)
 {
 	struct cfi_saved *slot = slot_of(m->cie, &m->state, reg);
 	size_t i = slot ? (size_t)(slot - m->state.saved) : 0;
@@ -523,7 +524,7 @@ static void restore(struct machine *m, uint64_t reg)
 		*slot = m->cie->initial.saved[i];
 }
 
-static void save_expression(struct machine *m, uint64_t reg, bool is_value)
+static void save_expression(struct cfi_machine *m, uint64_t reg, bool is_value)
 {
 	struct cursor block = cursor_block(&m->program, cursor_uleb(&m->program));
 	struct cfi_saved *slot = slot_of(m->cie, &m->state, reg);
@@ -536,7 +537,7 @@ static void save_expression(struct machine *m, uint64_t reg, bool is_value)
 
 /* ---- instructions ---- */
 
-static int run_cfa(struct machine *m, uint8_t op)
+static int run_cfa(struct cfi_machine *m, uint8_t op)
 {
 	struct cursor *b = &m->program;
 	struct cfi_cfa *cfa = &m->state.cfa;
@@ -574,7 +575,7 @@ static int run_cfa(struct machine *m, uint8_t op)
 	return 0;
 }
 
-static int run_register(struct machine *m, uint8_t op)
+static int run_register(struct cfi_machine *m, uint8_t op)
 {
 	struct cursor *b = &m->program;
 	uint64_t reg = cursor_uleb(b);
@@ -618,7 +619,7 @@ static int run_register(struct machine *m, uint8_t op)
 	}
 }
 
-static int run_extended(struct machine *m, uint8_t op)
+static int run_extended(struct cfi_machine *m, uint8_t op)
 {
 	switch (op) {
 	case DW_CFA_nop:
@@ -659,7 +660,7 @@ static int run_extended(struct machine *m, uint8_t op)
 	}
 }
 
-static int run_one(struct machine *m)
+static int run_one(struct cfi_machine *m)
 {
 	uint8_t op = cursor_u8(&m->program), low = op & 0x3f;
 
@@ -679,7 +680,7 @@ static int run_one(struct machine *m)
 }
 
 /* Up to the end of the program, or where rows are not wanted any more. */
-static int run_all(struct machine *m)
+static int run_all(struct cfi_machine *m)
 {
 	while (m->program.p < m->program.end) {
 		int err;
@@ -699,8 +700,8 @@ static int run_all(struct machine *m)
 }
 
 /* The states that may be remembered are not cleared: this runs for each function. */
-static void machine_init(struct machine *m, struct reader *r, const struct cfi_cie *cie,
-			 struct cursor program)
+static void machine_init(struct cfi_machine *m, struct reader *r,
+			 const struct cfi_cie *cie, struct cursor program)
 {
 	m->reader = r;
 	m->cie = cie;
@@ -716,7 +717,7 @@ static void machine_init(struct machine *m, struct reader *r, const struct cfi_c
  */
 static int cfi_cie_run(struct reader *r, struct cfi_cie *cie, struct cursor program)
 {
-	struct machine m;
+	struct cfi_machine m;
 	int err;
 
 	machine_init(&m, r, cie, program);
@@ -737,7 +738,7 @@ static int cfi_fde_run(struct reader *r, const struct cfi_cie *cie, uint64_t sta
 	static const struct lb_unwind_rule unsupported = {.cfa = LB_CFA_UNSUPPORTED};
 	uint64_t last = end < r->hi ? end : r->hi;
 	size_t nr_before = r->rows->nr;
-	struct machine m;
+	struct cfi_machine m;
 	int err;
 
 	machine_init(&m, r, cie, program);
