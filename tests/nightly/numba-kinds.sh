@@ -26,8 +26,7 @@ everybodys() {
 	kill -INT $recorder
 	wait $recorder || { tail -n 1 everybodys.err; return 1; }
 	"$LB" annotate --leaf --json --pid $kinds everybodys.pb.gz >kinds.json
-	python3 "$TOP/tests/root/truth.py" there kinds.json kinds.truth "$programs/kinds.py" helped=helped,square \
-		overloaded=overloaded,blend_overload 'in_cell=<ipython-input-7-0123456789ab>:1:4' in_string=
+	of_kinds there kinds.json kinds.truth
 }
 check numba-whole-machine-kinds everybodys
 
@@ -36,7 +35,6 @@ old() {
 	record_json old -F 999 -- "$PYTHON" "$programs/kinds.py" 0.3 old.truth || { tail -n 1 old.err; return 1; }
 	profile_has old.json "function('in_string') > 0" "sums_close()" "s['lost'] == 0" || return 1
 	"$LB" annotate --json --charge=mine --skip-compile old.pb.gz >old.json
-	python3 "$TOP/tests/root/truth.py" there old.json old.truth "$programs/kinds.py" helped=helped,square \
-		overloaded=overloaded,blend_overload 'in_cell=<ipython-input-7-0123456789ab>:1:4' in_string=
+	of_kinds there old.json old.truth
 }
 check numba-old-kinds old

@@ -30,6 +30,16 @@ with open("spent.used", encoding="ascii") as f:
 END
 }
 statistic accounting 2 spent
+# Long and short ones, threads, system calls, and the machine (accounting.py).
+accounting() {
+	for name in hot threads syscalls periodic shortlived; do
+		build $name.c >/dev/null || return 2
+	done
+	timeout 300 python3 "$TOP/tests/root/accounting.py" "$LB" "$WORK/bin" 2 150 >accounting.txt 2>&1 && return 0
+	grep -e OUTSIDE -e Error accounting.txt | tr '\n' ';'
+	return 1
+}
+narrow accounting-of-all accounting
 
 # Without /proc/stat nobody knows how long CPUs were idle: that is said, and nothing is missed.
 no_stat() {

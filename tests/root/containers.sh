@@ -27,13 +27,18 @@ GAMMA_ID=ca3ab9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f73
 storm=$(cgroup "$v2" "docker-$GAMMA_ID.scope")
 one=$(cgroup "$units" system.slice/one.service)
 two=$(cgroup "$units" system.slice/two.service)
+one_count=$one two_count=$two
+# In a hierarchy of v1 units are told by name only; what they use is counted elsewhere.
+[ "$units" = "$v2" ] || one_count=$(cgroup "$v2" count-one) two_count=$(cgroup "$v2" count-two)
 contain "$alpha" alpha /app/hot
 contain "$beta" beta /app/hot
 in_cgroups "$storm" nice -n -10 sh -c 'while :; do /bin/true; done'
 hot=$(build hot.c)
-in_cgroups "$one" nice -n -10 "$hot" 100000
-in_cgroups "$two" nice -n -10 "$hot" 100000
-timeout 60 nice -n -16 "$LB" record -a -F 999 -d 2.5 -o machine.pb.gz 2>machine.err ||
+in_cgroups "$one $one_count" nice -n -10 "$hot" 100000
+in_cgroups "$two $two_count" nice -n -10 "$hot" 100000
+watched machine.points "$ALPHA_ID=$alpha/cpu.stat" "$BETA_ID=$beta/cpu.stat" "$GAMMA_ID=$storm/cpu.stat" \
+	"one.service=$one_count/cpu.stat" "two.service=$two_count/cpu.stat" -- \
+	timeout 60 nice -n -16 "$LB" record -a -F 999 -d "$(longer 2.5 10)" -o machine.pb.gz 2>machine.err ||
 	fail containers-machine "$(tail -n 1 machine.err)"
 # shellcheck disable=SC2086 # a list of numbers
 kill -9 $containers_pids 2>/dev/null
@@ -46,10 +51,18 @@ kill -9 $containers_pids 2>/dev/null
 "$LB" annotate --json --unit two machine.pb.gz >two.json
 check containers-sums profile_has machine.json "sums_close()" "s['lost'] == 0"
 check containers-alpha lines_there alpha.json alpha 5 15 25 only
+narrow containers-alpha-shares lines_are alpha.json alpha 5 15 25
+narrow containers-alpha-only only_of alpha.json alpha
 check containers-beta lines_there beta.json beta 25 12 5 only
+narrow containers-beta-shares lines_are beta.json beta 25 12 5
+narrow containers-beta-only only_of beta.json beta
 check containers-both-alpha lines_there machine.json alpha 5 15 25
+narrow containers-both-alpha-shares lines_are machine.json alpha 5 15 25
 check containers-both-beta lines_there machine.json beta 25 12 5
+narrow containers-both-beta-shares lines_are machine.json beta 25 12 5
 check containers-service profile_has two.json "file_self('hot.c') > 85" "all(p['unit'] == 'two.service' for p in d['processes'])"
+narrow containers-service-shares profile_has two.json "hottest() == is_at('hot.c five')" \
+	"function('five') + function('three') + function('two') > 97"
 # grouped BY END...: a group whose key ends so, with samples; all groups together have all samples
 grouped() {
 	python3 - "$@" <<'END'
@@ -68,3 +81,20 @@ END
 check containers-by-container grouped container $ALPHA_ID $BETA_ID $GAMMA_ID
 check containers-by-unit grouped unit one.service two.service
 check containers-by-cgroup grouped cgroup docker-$ALPHA_ID.scope docker-$BETA_ID.scope docker-$GAMMA_ID.scope
+# used BY: each container and service has the CPU time that the kernel counted. A container is told by its id, and
+# in the path of its cgroup, a service by its name.
+used() {
+	python3 - "$1" >used.json <<'END'
+import json
+import sys
+d, units = (json.load(open(f"by-{by}.json", encoding="utf-8")) for by in (sys.argv[1], "unit"))
+for g in d["groups"]:
+    g["key"] = (g["key"] or "").rpartition("docker-")[2]
+d["groups"] = [g for g in d["groups"] if g["key"] and "/" not in g["key"]]
+d["groups"] += [g for g in units["groups"] if (g["key"] or "").endswith(".service")]
+print(json.dumps(d))
+END
+	usage_agrees machine.points used.json key
+}
+narrow containers-by-container-shares used container
+narrow containers-by-cgroup-shares used cgroup

@@ -6,6 +6,11 @@ inline=$(build inline.c)
 statistic inline-lines 1 shares_of inline inline inline.c total "75=three 25=one" "$inline" "$(rounds "$inline" 0.3)"
 check inline-names profile_has inline.json "hottest() == is_at('inline.c spin')" "hottest_function() == 'spin'" \
 	"function('both', 'total') >= function('spin')"
+# The program's own share: not what starts it.
+"$LB" annotate --json --comm inline inline.pb.gz >own.json
+narrow inline-shares profile_has own.json "s['count'] >= 5000" "self_('inline.c spin') >= 98" \
+	"near(total('inline.c three'), 75, 2)" "near(total('inline.c one'), 25, 2)" \
+	"function('spin') >= 98" "function('both', 'total') >= 98"
 
 if command -v go >/dev/null; then
 	inlined_frames() {

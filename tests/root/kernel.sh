@@ -2,12 +2,17 @@
 # Time in the kernel is charged to the line that asked for it.
 . "${TOP:?}/tests/root/lib.sh"
 
-record_json kernel -F 999 -- "$(build syscalls.c)" 300 || fail kernel "$(tail -n 1 kernel.err)"
+record_json kernel -F 999 -- "$(build syscalls.c)" "$(longer 300 500)" || fail kernel "$(tail -n 1 kernel.err)"
 check kernel-charged-to-line profile_has kernel.json "hottest() == is_at('syscalls.c read')" "s['kernel'] > 20" "sums_close()"
+narrow kernel-charged-to-line-share profile_has kernel.json "s['count'] >= 300" \
+	"s['kernel'] >= 0.8 * s['count']" "self_('syscalls.c read') >= 85"
 check kernel-below-line profile_has kernel.json \
 	"any(c['object'] == '[kernel]' and c['function'] for f in d['files'] for line in f['lines'] for c in line['callees'])"
 "$LB" report --kernel --json kernel.pb.gz >with.json
 check kernel-frames profile_has with.json \
 	"note('in the kernel', sum(f['self'] for f in d['functions'] if f['object'].startswith('[kernel'))) == s['kernel']"
-record_json flat --no-kernel-stack -F 999 -- "$(build syscalls.c)" 200 || fail no-kernel-stack "$(tail -n 1 flat.err)"
+narrow kernel-frames-share profile_has with.json \
+	"sum(f['self'] for f in d['functions'] if f['object'].startswith('[kernel')) >= 0.8 * s['count']"
+record_json flat --no-kernel-stack -F 999 -- "$(build syscalls.c)" "$(longer 200 300)" || fail no-kernel-stack "$(tail -n 1 flat.err)"
 check no-kernel-stack profile_has flat.json "hottest() == is_at('syscalls.c read')" "s['kernel'] > 20"
+narrow no-kernel-stack-share profile_has flat.json "self_('syscalls.c read') >= 80" "s['kernel'] >= 0.7 * s['count']"

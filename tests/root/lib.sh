@@ -111,20 +111,10 @@ late_whole() {
 }
 
 # promptly_whole NAME [SAMPLES]: at most 0.5 % of the samples of NAME.json, and so many more (default
-# 100, a tenth of a second), are from before there were tables; for tests/stats.
+# 100, a tenth of a second), are from before there were tables; for make stats.
 promptly_whole() {
 	whole "$1" && profile_has "$1.json" "s['count'] >= 100" "sums_close()" \
 		"note('making tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= 0.005 * s['count'] + ${2:-100}"
-}
-
-# steady NAME PID: as promptly_whole, of a process that has been running for a while
-steady() {
-	steady_status=0
-	timeout 60 "$LB" record -F 999 --max-frames 512 -d 1.2 -p "$2" -o "$1.pb.gz" >"$1.out" 2>"$1.err" ||
-		steady_status=$?
-	note_crash "$1" $steady_status
-	[ $steady_status -eq 0 ] || { tail -n 1 "$1.err"; return 2; }
-	"$LB" annotate --json "$1.pb.gz" >"$1.json" && promptly_whole "$1"
 }
 
 # stacks_have NAME EXPRESSION...: see stacks.py; of a member only its own
@@ -139,7 +129,7 @@ stacks_have() {
 }
 
 # Programs that run at once under one recording: a member has a name; MEMBER.pid is its process,
-# MEMBER.said what it printed, MEMBER.json its part of the profile, MEMBER.pb.gz all of it.
+# MEMBER.said what it printed, MEMBER.json its part of the profile, MEMBER.pb.gz the recording.
 members=
 
 # member NAME COMMAND...: one of those that the next "together" or "attached" records
@@ -153,19 +143,54 @@ member() {
 	echo " >$1.said 2>&1" >>"$1.member"
 }
 
+# part_of MEMBER COMMAND...: what that command of lineburn says of its part; of one that was alone, all of it
+part_of() {
+	part_member=$1
+	shift
+	# shellcheck disable=SC2046 # an option and its argument
+	"$LB" "$@" $(longer "--pid $(cat "$part_member.pid")" "") "$part_member.pb.gz"
+}
+
 # take_part NAME: the parts of its members in NAME.pb.gz
 take_part() {
 	for take_member in $members; do
-		ln -sf "$1.pb.gz" "$take_member.pb.gz"
+		[ "$1" = "$take_member" ] || ln -sf "$1.pb.gz" "$take_member.pb.gz"
 		# shellcheck disable=SC2086 # a list of options
-		"$LB" annotate --json $MEMBER_VIEW --pid "$(cat "$take_member.pid")" "$1.pb.gz" >"$take_member.json" || return 1
+		part_of "$take_member" annotate --json $MEMBER_VIEW >"$take_member.json" || return 1
 	done
 	members=
 }
 MEMBER_VIEW= # options of the view that MEMBER.json is
 
-# together NAME RUN_OPTION...: runs the members, each from its start, as NAME.pb.gz and NAME.json
+# at_once HOW NAME OPTION...: records all members as NAME.pb.gz and NAME.json; under "make stats", where
+# they would be in each other's way, each by itself, one after the other
+at_once() {
+	once_how=$1
+	once_parts=$(longer "$2" "$members")
+	echo "$once_parts" >"$2.parts"
+	shift 2
+	once_status=0
+	for once_part in $once_parts; do
+		[ "$SUITE" != stats ] || members=$once_part
+		$once_how "$once_part" "$@" || once_status=1
+	done
+	members=
+	return $once_status
+}
+
+# closes NAME: the sums of what at_once has recorded close, and nothing is lost
+closes() {
+	# shellcheck disable=SC2013 # words
+	for closes_part in $(cat "$1.parts"); do
+		profile_has "$closes_part.json" "sums_close()" "s['lost'] == 0" || return 1
+	done
+}
+
+# together NAME RUN_OPTION...: runs the members, each from its start
 together() {
+	at_once run_members "$@"
+}
+run_members() {
 	together_name=$1
 	shift
 	rm -f "$together_name.failed"
@@ -192,6 +217,9 @@ started() {
 
 # attached NAME RECORD_OPTION...: starts the members, and records them when they have run for a while
 attached() {
+	at_once attach_members "$@"
+}
+attach_members() {
 	attached_name=$1
 	shift
 	for attached_member in $members; do
@@ -216,6 +244,22 @@ attached() {
 	# Of windows the second: tables are made in the first.
 	[ -e "$attached_name.pb.gz" ] || ln -s "$(find . -name "$attached_name.2*" | sort | sed -n 2p)" "$attached_name.pb.gz"
 	"$LB" annotate --json "$attached_name.pb.gz" >"$attached_name.json" && take_part "$attached_name"
+}
+
+# steady MEMBER: as promptly_whole, of a member that runs once more, as MEMBER-steady, when it has run for a while
+steady() {
+	steady=$1-steady
+	sed "s/ '$1' / '$steady' /; s/ >$1\.said / >$steady.said /" "$1.member" >"$steady.member"
+	# shellcheck disable=SC1090 # what "member" wrote
+	. "./$steady.member" &
+	wait_until 60 started "$steady" || { echo "$1 does not run"; return 2; }
+	steady_status=0
+	timeout 60 "$LB" record -F 999 --max-frames 512 -d 1.2 -p "$(cat "$steady.pid")" -o "$steady.pb.gz" \
+		>"$steady.out" 2>"$steady.err" || steady_status=$?
+	kill "$(cat "$steady.pid")"
+	note_crash "$steady" $steady_status
+	[ $steady_status -eq 0 ] || { tail -n 1 "$steady.err"; return 2; }
+	"$LB" annotate --json "$steady.pb.gz" >"$steady.json" && promptly_whole "$steady"
 }
 
 # build WORKLOAD.c [FLAGS]: prints the path of the program, which is built once.
@@ -254,9 +298,9 @@ note_crash() {
 
 # record_json NAME RUN_OPTIONS -- CMD...: "run", then NAME.pb.gz and NAME.json. With FIRST=$BEFORE_OTHERS
 # lineburn gets a CPU when it wants one, also while many programs do; then the command is to begin with
-# $AFTER_IT, and so has the priority that it would have.
-BEFORE_OTHERS="nice -n -15"
-AFTER_IT="nice -n 15"
+# $AFTER_IT, and so has the priority that it would have. Under "make stats" there are no others.
+BEFORE_OTHERS=$(longer "nice -n -15" "")
+AFTER_IT=$(longer "nice -n 15" "")
 FIRST=
 record_json() {
 	record_name=$1
@@ -268,22 +312,6 @@ record_json() {
 	note_crash "$record_name" $record_status
 	"$LB" annotate --json "$record_name.pb.gz" >"$record_name.json" 2>>"$record_name.err"
 	return "$record_status"
-}
-
-# record_enough NAME PROGRAM... : 5,000 samples of it, whatever else the machine does; the
-# last argument of the program is left out, it is the number of rounds. For tests/stats.
-ENOUGH=5000
-record_enough() {
-	enough_name=$1
-	shift
-	enough_rounds=$(rounds "$@" 5.4)
-	record_json "$enough_name" -F 999 -- "$@" "$enough_rounds" || return 1
-	enough_count=$(python3 -c '
-import json, sys
-print(json.load(open(sys.argv[1], encoding="ascii"))["samples"]["count"])' "$enough_name.json")
-	if [ "$enough_count" -lt "$ENOUGH" ]; then
-		record_json "$enough_name" -F 999 -- "$@" $((enough_rounds * ENOUGH * 7 / 5 / (enough_count + 1)))
-	fi
 }
 
 # shares_of NAME COMM SOURCE self|total "PERCENT=MARKER..." PROGRAM... BATCHES: for "statistic", of the
@@ -331,9 +359,13 @@ records() {
 	grep -qE 'ep_poll|epoll_wait' "/proc/$1/wchan"
 }
 
-# also COMMAND...: runs beside what follows, until "also_done"; three at a time
+# also COMMAND...: runs beside what follows, until "also_done"; three at a time. Under "make stats" by itself.
 also_pids=
 also() {
+	[ "$SUITE" != stats ] || {
+		"$@"
+		return
+	}
 	"$@" &
 	also_pids="$also_pids $!"
 	# shellcheck disable=SC2086 # a list of numbers
@@ -376,4 +408,10 @@ has_numba() {
 	[ ! -e "$TOP/build/venv/numba-$1/.whole" ] || return 0
 	skip "$2" "no build/venv/numba-$1 here (tools/venv.sh makes it)"
 	return 1
+}
+
+# of_kinds there|seconds JSON TRUTH: each kind of function of kinds.py has its samples on its own lines (truth.py)
+of_kinds() {
+	python3 "$TOP/tests/root/truth.py" "$@" "$WORKLOADS/python/kinds.py" helped=helped,square \
+		overloaded=overloaded,blend_overload 'in_cell=<ipython-input-7-0123456789ab>:1:4' in_string=
 }

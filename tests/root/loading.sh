@@ -5,9 +5,11 @@
 dl=$(build dlopen.c)
 # shellcheck disable=SC2086 # a list of flags
 gcc $C_FLAGS -shared -fPIC -o plugin.so "$WORKLOADS/plugin.c"
-record_json dlopen -F 999 -- "$dl" ./plugin.so 300 || fail dlopen "$(tail -n 1 dlopen.err)"
+record_json dlopen -F 999 -- "$dl" ./plugin.so "$(longer 300 1000)" || fail dlopen "$(tail -n 1 dlopen.err)"
 check dlopen profile_has dlopen.json "self_('plugin.c plugin') > 0" "self_('dlopen.c before') > 0" \
 	"total('dlopen.c call') > 0" "sums_close()"
+narrow dlopen-shares profile_has dlopen.json "self_('plugin.c plugin') >= 65" \
+	"near(self_('plugin.c plugin') + self_('dlopen.c before'), 100, 2)" "total('dlopen.c call') >= 65"
 
 # What runs, and whose files are removed or replaced, before it is recorded.
 cp "$(build hot.c)" ./deleted
@@ -29,7 +31,7 @@ for name in $members; do
 	. "./$name.member" &
 done
 wait $gate
-timeout 30 "$LB" record -F 999 -d 1 -p "$(cat deleted.pid)" -p "$(cat replaced.pid)" -o gone.pb.gz 2>gone.err ||
+timeout 30 "$LB" record -F 999 -d "$(longer 1 2)" -p "$(cat deleted.pid)" -p "$(cat replaced.pid)" -o gone.pb.gz 2>gone.err ||
 	fail gone "$(tail -n 1 gone.err)"
 kill "$(cat deleted.pid)" "$(cat replaced.pid)"
 "$LB" annotate --json gone.pb.gz >gone.json
@@ -37,4 +39,6 @@ take_part gone
 check gone-sums profile_has gone.json "sums_close()" "s['lost'] == 0"
 for name in deleted replaced; do
 	check $name-binary profile_has $name.json "s['count'] >= 20" "file_self('hot.c') > 85"
+	narrow $name-binary-share profile_has $name.json "s['count'] >= 200" \
+		"s['with_line'] >= 0.98 * s['count']" "near(self_('hot.c five'), 50, 12)"
 done

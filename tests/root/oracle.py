@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compares stacks with those that the program wrote of itself, line by line.
 
-usage: oracle.py FILE.pb.gz RECORD SOURCE [PID]   (of that process; else the shares, too: tests/stats)
+usage: oracle.py FILE.pb.gz RECORD SOURCE [PID]   (of that process; else the shares, too: make stats)
 
 RECORD is what workloads/python/oracle.py writes. A sample with Python frames of SOURCE has
 all lines of a stack that was written, from the innermost to the outermost, or else it is

@@ -58,10 +58,14 @@ running=$members
 attached running -F 999 --max-frames 512 -d 3.2 --window 1.5s >why 2>&1 || fail unwind-running "$(tail -n 1 why)"
 for name in $running; do
 	check "unwind-$name" late_whole "$name"
+	# At least 99.5 % of its samples, after the tenth of a second in which its tables are made.
+	narrow "unwind-$name-promptly" steady "$name"
 done
 [ ! -e go.json ] || check unwind-go-callers stacks_have go "in_order('main.five', 'main.main') == 100"
 [ ! -e rust.json ] || check unwind-rust-callers stacks_have rust \
 	"share('main', lambda stack: any('main' in name for name in names(stack)), lambda stack: any('five' in name for name in names(stack))) == 100"
+[ ! -e rust.json ] || narrow unwind-rust-main stacks_have rust-steady \
+	"share('main', lambda stack: any('main' in name for name in names(stack))) >= 99"
 [ ! -e musl.json ] || check unwind-musl-frames stacks_have musl \
 	"times({'plain': 20, 'with_array': 20, 'realigned': 20, 'below': 20, 'main': 1}, 'burn') == 100"
 
@@ -70,11 +74,19 @@ done
 from_start() {
 	start_name=$1
 	shift
-	record_json "$start_name" -F 999 --max-frames 512 -- "$@" || { tail -n 1 "$start_name.err"; return 1; }
-	whole "$start_name" && profile_has "$start_name.json" "note('no-table', d['stacks']['no-table']) <= 0.1 * s['count']"
+	record_json "$start_name" -F 999 --max-frames 512 -- "$@" || fail "unwind-$start_name" "$(tail -n 1 "$start_name.err")"
+	check "unwind-$start_name-whole" whole "$start_name"
+	check "unwind-$start_name" profile_has "$start_name.json" "note('no-table', d['stacks']['no-table']) <= 0.1 * s['count']"
+	narrow "unwind-$start_name-promptly" promptly_whole "$start_name"
+	narrow "unwind-$start_name-complete" profile_has "$start_name.json" "s['count'] >= 1000" \
+		"d['stacks']['complete'] + d['stacks']['no-mapping'] >= 0.995 * s['count']" \
+		"note('complete', percent(d['stacks']['complete']))"
 }
-[ ! -e node.json ] || check unwind-node-start from_start node-start node "$WORKLOADS/hot.js" 10
-[ ! -e go.json ] || check unwind-go-start from_start go-start "$go" 8
+[ ! -e node.json ] || from_start node-start node "$WORKLOADS/hot.js" "$(longer 10 40)"
+[ ! -e go.json ] || from_start go-start "$go" "$(longer 8 50)"
 # Nobody called what its threads begin with. A short program may have no sample of the scheduler.
+begin="{'runtime.clone', 'runtime.rt0_go'}"
 [ ! -e go-start.json ] || check unwind-go-threads stacks_have go-start "note('goes on', [names(stack) for stack, n in all_stacks
-	if {'runtime.clone', 'runtime.rt0_go'} & set(names(stack)[:-1]) and has('runtime.mstart')(stack)]) == []"
+	if $begin & set(names(stack)[:-1]) and has('runtime.mstart')(stack)]) == []"
+[ ! -e go-start.json ] || narrow unwind-go-threads-there stacks_have go-start \
+	"any($begin & set(names(stack)) and has('runtime.mstart')(stack) for stack, n in all_stacks)"

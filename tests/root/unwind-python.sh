@@ -48,28 +48,44 @@ PYTHON=$(real_python python3)
 
 for version in $versions; do
 	if has $version; then
-		member known-$version "$(program $version)" "$programs/calls.py" 0.5 known-$version.truth
+		member known-$version "$(program $version)" "$programs/calls.py" "$(longer 0.5 1.5)" known-$version.truth
 		case $version in
 		3.15) ;;
-		*) member oracle-$version "$(program $version)" "$programs/oracle.py" 1 record-$version ;;
+		*) member oracle-$version "$(program $version)" "$programs/oracle.py" "$(longer 1 2.5)" record-$version ;;
 		esac
 	fi
 done
 together pythons -F 999 --max-frames 512 >why 2>&1 || fail python-known "$(tail -n 1 why)"
-check python-sums profile_has pythons.json "sums_close()" "s['lost'] == 0"
+check python-sums closes pythons
+# as_measured NAME: what lines have on the stack is what the program measured of them
+as_measured() {
+	python3 "$TOP/tests/root/lines.py" "$1.json" "$1.truth"
+}
 known() {
 	profile_has "$1.json" "in_order('calls.py', 'HOT loop five', 'HOT loop three', 'HOT loop two')" \
 		"total('calls.py call five') > 0" "total('calls.py call two') > 0"
 }
+known_shares() {
+	profile_has "$1.json" "near(total('calls.py loop five'), total('calls.py call five'), 1.5)" \
+		"near(total('calls.py loop two'), total('calls.py call two'), 1.5)" && as_measured "$1"
+}
+# oracle VERSION [PID]: without it their shares, too
 oracle() {
-	python3 "$TOP/tests/root/oracle.py" "oracle-$1.pb.gz" "record-$1" "$programs/oracle.py" "$(cat "oracle-$1.pid")"
+	oracle_version=$1
+	shift
+	python3 "$TOP/tests/root/oracle.py" "oracle-$oracle_version.pb.gz" "record-$oracle_version" "$programs/oracle.py" "$@"
 }
 for version in $versions; do
 	if has $version; then
 		check python-$version-lines known known-$version
+		narrow python-$version-known-answers known_shares known-$version
 		check python-$version-whole whole known-$version
+		narrow python-$version-promptly promptly_whole known-$version
 		check python-$version-order stacks_have known-$version "in_order('five', 'timed', 'main', '<module>') == 100"
-		[ ! -e oracle-$version.json ] || figure python-$version-oracle oracle $version
+		if [ -e oracle-$version.json ]; then
+			figure python-$version-oracle oracle $version "$(cat oracle-$version.pid)"
+			narrow python-$version-oracle-shares oracle $version
+		fi
 		member steady-$version "$(program $version)" "$programs/calls.py" 60 steady-$version.truth
 	fi
 done
@@ -78,6 +94,7 @@ attached steady -F 999 --max-frames 512 -d 1.6 --window 0.7s >why 2>&1 || fail p
 for version in $versions; do
 	if has $version; then
 		check python-$version-steady late_whole steady-$version
+		narrow python-$version-steady-promptly steady steady-$version
 	fi
 done
 
@@ -119,7 +136,7 @@ member relative sh -c 'cd relative && exec "$1" -c "exec(compile(open(\"loop.py\
 
 # ---- deeper than what is kept: the innermost frames stay, and the stack is said to be cut ----
 
-member recursion "$PYTHON" "$programs/recursion.py" 1000 0.6
+member recursion "$PYTHON" "$programs/recursion.py" 1000 "$(longer 0.6 2)"
 together shallow -F 999 >why 2>&1 || fail python-shallow "$(tail -n 1 why)"
 check python-relative profile_has relative.json \
 	"[f['source']['found'] for f in d['files'] if f['path'].endswith('/relative/loop.py')] == [True]"
@@ -129,21 +146,29 @@ deep() {
 		"losses['user_truncated'] >= d['stacks']['truncated'] > 20" "s['incomplete_stacks'] >= d['stacks']['truncated']" &&
 		stacks_have "$1" "share('$2 deep', lambda stack: names(stack).count('down') >= $2, has('spin')) == 100"
 }
+# deep_shares NAME FRAMES: they are nearly all that there is
+deep_shares() {
+	profile_has "$1.json" "total('clocked.py spin') >= 85" "total('recursion.py bottom') >= 85" "total('recursion.py down') >= 85" \
+		"note('incomplete', percent(s['incomplete_stacks'])) >= 85" &&
+		stacks_have "$1" "share('$2 deep', lambda stack: names(stack).count('down') >= $2) >= 85"
+}
+check python-recursion-sums closes shallow
 check python-recursion deep recursion 100
+narrow python-recursion-shares deep_shares recursion 100
 
 # ---- Python that does not run straight down ----
 
 stacks_python=$TOP/build/venv/stacks/bin/python
-member recursion512 "$PYTHON" "$programs/recursion.py" 1000 0.6
+member recursion512 "$PYTHON" "$programs/recursion.py" 1000 "$(longer 0.6 2)"
 for how in threads generators coroutines released; do
-	member $how "$PYTHON" "$programs/flows.py" $how 0.6 $how.truth
+	member $how "$PYTHON" "$programs/flows.py" $how "$(longer 0.6 1.5)" $how.truth
 done
 # The kernels of OpenBLAS are assembly without unwind tables.
-! has_numba new python-blas || member blas "$PYTHON" "$programs/flows.py" blas 0.6 blas.truth
+! has_numba new python-blas || member blas "$PYTHON" "$programs/flows.py" blas "$(longer 0.6 1.5)" blas.truth
 PYTHON=$(real_python python3)
 if [ -e "$TOP/build/venv/stacks/.whole" ]; then
-	member greenlets "$stacks_python" "$programs/flows.py" greenlets 0.6 greenlets.truth
-	member gevent "$stacks_python" "$programs/flows.py" gevent 0.6 gevent.truth
+	member greenlets "$stacks_python" "$programs/flows.py" greenlets "$(longer 0.6 1.5)" greenlets.truth
+	member gevent "$stacks_python" "$programs/flows.py" gevent "$(longer 0.6 1.5)" gevent.truth
 else
 	skip python-greenlets "no build/venv/stacks here (tools/venv.sh makes it)"
 	skip python-gevent "no build/venv/stacks here (tools/venv.sh makes it)"
@@ -151,7 +176,7 @@ fi
 # Several interpreters in one process.
 for version in 3.12 3.13 3.14; do
 	if has $version; then
-		member interpreters-$version "$(program $version)" "$programs/interpreters.py" 0.6 interpreters-$version.truth
+		member interpreters-$version "$(program $version)" "$programs/interpreters.py" "$(longer 0.6 1)" interpreters-$version.truth
 	else
 		skip python-$version-interpreters "no CPython $version here"
 	fi
@@ -170,56 +195,77 @@ if [ ! -e "$TOP/build/venv/stacks/.whole" ]; then
 elif [ ! -e "$headers/Python.h" ]; then
 	skip python-cython "no headers of this Python ($headers/Python.h)"
 elif cython >why 2>&1; then
-	member cython "$stacks_python" cython_program.py 0.6 cython.truth
+	member cython "$stacks_python" cython_program.py "$(longer 0.6 1.5)" cython.truth
 else
 	fail python-cython "$(tail -n 1 why)"
 fi
-# Which is dearer to call? And four libraries of four kinds.
+# Calls of Numba's code and of NumPy's. And four libraries of four kinds.
 if has_numba new python-numba; then
-	member question "$PYTHON" "$programs/question.py" 1000000 question.truth
-	member mixed "$PYTHON" "$programs/mixed.py" 1 mixed.truth
+	member question "$PYTHON" "$programs/question.py" "$(longer 1000000 8000000)" question.truth
+	member mixed "$PYTHON" "$programs/mixed.py" "$(longer 1 12)" mixed.truth
 fi
 together flows -F 999 --max-frames 512 >why 2>&1 || fail python-flows "$(tail -n 1 why)"
-check python-flows-sums profile_has flows.json "sums_close()" "s['lost'] == 0"
+check python-flows-sums closes flows
 check python-recursion-512 deep recursion512 480
+narrow python-recursion-512-shares deep_shares recursion512 480
 
-# flow NAME ORDER...: innermost and its callers
+# flow TEST NAME ORDER...: innermost and its callers; under make stats, what is measured of them
 flow() {
-	flow_name=$1
-	shift
+	check "python-$1" orders "$@"
+	narrow "python-$1-share" stacks_have "$2" "share('$2', has('timed')) > 50"
+	narrow "python-$1-measured" as_measured "$2"
+}
+orders() {
+	orders_name=$2
+	shift 2
 	for order; do
-		stacks_have "$flow_name" "share('$flow_name', has('timed')) > 0" "in_order($order) == 100" || return 1
+		stacks_have "$orders_name" "share('$orders_name', has('timed')) > 0" "in_order($order) == 100" || return 1
 	done
 }
-# whole_flow NAME ORDER...: and machine code is followed to the outermost frame, too
+# whole_flow TEST NAME ORDER...: and machine code is followed to the outermost frame, too
 whole_flow() {
-	whole "$1" && flow "$@"
+	check "python-$1-whole" whole "$2"
+	narrow "python-$1-promptly" promptly_whole "$2"
+	flow "$@"
 }
-check python-threads whole_flow threads "'timed', 'Thread.run'" "'threads.<locals>.three', 'Thread.run'"
-check python-generators whole_flow generators \
+whole_flow threads threads "'timed', 'Thread.run'" "'threads.<locals>.three', 'Thread.run'"
+whole_flow generators generators \
 	"'timed', 'generators.<locals>.doubled', 'generators.<locals>.consume', '<module>'" \
 	"'generators.<locals>.numbers', 'generators.<locals>.doubled', 'generators.<locals>.consume', '<module>'"
-check python-coroutines whole_flow coroutines "'timed', 'BaseEventLoop._run_once', '<module>'" \
+whole_flow coroutines coroutines "'timed', 'BaseEventLoop._run_once', '<module>'" \
 	"'coroutines.<locals>.inner', 'coroutines.<locals>.middle', 'coroutines.<locals>.outer', 'Handle._run', 'run', '<module>'"
-check python-gil-released whole_flow released "'released.<locals>.packed', 'Thread.run'"
-[ ! -e blas.json ] || check python-blas flow blas "'timed', 'blas', '<module>'"
+whole_flow gil-released released "'released.<locals>.packed', 'Thread.run'"
+[ ! -e blas.json ] || flow blas blas "'timed', 'blas', '<module>'"
 if [ -e greenlets.json ]; then
-	check python-greenlets whole_flow greenlets "'greenlets.<locals>.nested', 'greenlets.<locals>.second'"
+	whole_flow greenlets greenlets "'greenlets.<locals>.nested', 'greenlets.<locals>.second'"
 	# The hub's stack is where the greenlets that it started have theirs: nothing is below.
-	check python-gevent flow gevent "'timed', 'gevent.<locals>.job'"
+	flow gevent gevent "'timed', 'gevent.<locals>.job'"
 fi
 for version in 3.12 3.13 3.14; do
-	[ ! -e interpreters-$version.json ] || check python-$version-interpreters profile_has interpreters-$version.json \
+	[ -e interpreters-$version.json ] || continue
+	check python-$version-interpreters profile_has interpreters-$version.json \
 		"total('interpreters.py main') > 0" "self_('clocked.py spin') > total('interpreters.py main')" "s['count'] >= 50"
+	narrow python-$version-interpreters-promptly promptly_whole interpreters-$version
+	# Both spin on the same line; only the first is called from a line of its own.
+	narrow python-$version-interpreters-shares profile_has interpreters-$version.json "self_('clocked.py spin') > 50" \
+		"total('interpreters.py main') > 10"
+	narrow python-$version-interpreters-measured as_measured interpreters-$version
 done
 if [ -e cython.json ]; then
-	check python-cython whole_flow cython "'spin', '__pyx_pw_8spinning_3call_back', 'timed', '<module>'"
+	whole_flow cython cython "'spin', '__pyx_pw_8spinning_3call_back', 'timed', '<module>'"
 	check python-cython-lines profile_has cython.json "self_('spinning.pyx turn') > 0" "total('spinning.pyx work') > 0" \
 		"total('spinning.pyx call back') > 0" "total('cython_program.py there and back') > 0"
+	narrow python-cython-shares profile_has cython.json "self_('spinning.pyx turn') > 10" \
+		"near(total('spinning.pyx work'), file_self('spinning.pyx'), 2)" \
+		"near(total('spinning.pyx call back'), total('cython_program.py there and back'), 2)" "total('spinning.pyx call back') > 10"
 fi
 if [ -e mixed.json ]; then
 	check python-call-of-numba profile_has question.json "total('question.py numba') > 0" "total('question.py normal') > 0"
 	check python-mixed profile_has mixed.json "all(total('mixed.py ' + kind) > 0 for kind in ('blas', 'zlib', 'json', 'numba'))"
+	# Which is dearer to call? The clocks and the profile agree; a tracing profiler does not.
+	narrow python-call-of-numba-measured as_measured question
+	narrow python-mixed-lines profile_has mixed.json "note('with line', percent(s['with_line'])) >= 97"
+	narrow python-mixed-measured as_measured mixed
 fi
 
 # ---- each is over before anybody has looked at it ----
@@ -232,3 +278,5 @@ short() {
 		"s['lost'] == 0" "sums_close()"
 }
 check python-short short
+# Half of each life is the interpreter's start.
+narrow python-short-shares profile_has short.json "self_('short.py short') > 40" "total('short.py call') > 40"

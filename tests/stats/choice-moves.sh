@@ -1,5 +1,6 @@
 #!/bin/sh
-# "record -G": the CPU time of a process that is moved into the chosen cgroup, and out again.
+# "record -G": the CPU time of a process that is moved into the chosen cgroup, and out again. (The check asks
+# whether it is there: tests/root/choice.sh.)
 . "${TOP:?}/tests/root/lib.sh"
 
 cp "$(build hot.c)" ./in-it

@@ -11,31 +11,50 @@
 
 #include "process/interp_code.h"
 
+static struct interp_store *s;
+static struct interp_codes c; /* of one image */
+static struct lb_interp_code r;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&c, 0, sizeof(c));
+	return interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	interp_codes_deinit(&c);
+	interp_store_free(s);
+	return 0;
+}
+
 static const size_t head_bytes = offsetof(struct lb_interp_code, table);
 
 /* As the kernel side sends it: file and name of a char a byte. */
-static size_t make(struct lb_interp_code *r, uint64_t code_id, const char *file,
-		   const char *name, size_t table_bytes)
+static size_t make(uint64_t code_id, const char *file, const char *name,
+		   size_t table_bytes)
 {
 	size_t copied = table_bytes < LB_INTERP_TABLE_BYTES ? table_bytes
 							    : LB_INTERP_TABLE_BYTES;
 
-	memset(r, 0, sizeof(*r));
-	r->code_id = code_id;
-	r->code_addr = 0x7f0000001000 + code_id * 0x100;
-	r->table_addr = 0x7f0000002000;
-	r->version = 0x030b;
-	r->first_line = 7;
-	r->file_chars = (uint32_t)strlen(file);
-	r->name_chars = (uint32_t)strlen(name);
-	r->file_width = r->name_width = 1;
-	memcpy(r->file, file,
+	memset(&r, 0, sizeof(r));
+	r.code_id = code_id;
+	r.code_addr = 0x7f0000001000 + code_id * 0x100;
+	r.table_addr = 0x7f0000002000;
+	r.version = 0x030b;
+	r.first_line = 7;
+	r.file_chars = (uint32_t)strlen(file);
+	r.name_chars = (uint32_t)strlen(name);
+	r.file_width = r.name_width = 1;
+	memcpy(r.file, file,
 	       strlen(file) < LB_INTERP_TEXT_BYTES ? strlen(file) : LB_INTERP_TEXT_BYTES);
-	memcpy(r->name, name,
+	memcpy(r.name, name,
 	       strlen(name) < LB_INTERP_TEXT_BYTES ? strlen(name) : LB_INTERP_TEXT_BYTES);
-	r->table_bytes = (uint32_t)table_bytes;
-	r->table_copied = (uint32_t)copied;
-	memset(r->table, 0x80, copied);
+	r.table_bytes = (uint32_t)table_bytes;
+	r.table_copied = (uint32_t)copied;
+	memset(r.table, 0x80, copied);
 	return head_bytes + copied;
 }
 
@@ -48,20 +67,17 @@ static void assert_text(const struct interp_text *t, const char *expected, bool 
 
 static void test_texts_are_shared(void **state)
 {
-	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
 	struct interp_codes a = {0}, b = {0};
-	struct lb_interp_code r;
 	struct interp_store_stats stats;
 	const struct interp_code *code;
 	size_t len;
 
 	(void)state;
-	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
-	len = make(&r, 1, "/srv/app.py", "f", 10);
+	len = make(1, "/srv/app.py", "f", 10);
 	assert_int_equal(interp_codes_add(&a, s, &r, len), 0);
-	len = make(&r, 2, "/srv/app.py", "g", 10);
+	len = make(2, "/srv/app.py", "g", 10);
 	assert_int_equal(interp_codes_add(&a, s, &r, len), 0);
-	len = make(&r, 1, "/srv/app.py", "f", 10);
+	len = make(1, "/srv/app.py", "f", 10);
 	assert_int_equal(interp_codes_add(&b, s, &r, len), 0);
 
 	stats = s->stats;
@@ -88,63 +104,53 @@ static void test_texts_are_shared(void **state)
 	assert_int_equal(stats.nr_bytes, 0);
 }
 
-static void refuse(struct interp_codes *c, struct interp_store *s,
-		   const struct lb_interp_code *r, size_t len)
+static void refuse(size_t len)
 {
 	/* Of exactly that size, so that a sanitizer sees what is read behind it. */
 	_cleanup_free_ void *copy = malloc(len ? len : 1);
 
 	assert_non_null(copy);
-	memcpy(copy, r, len);
-	assert_int_equal(interp_codes_add(c, s, copy, len), -EINVAL);
-	assert_int_equal(c->nr, 0);
-	assert_int_equal(c->nr_lost, 0);
+	memcpy(copy, &r, len);
+	assert_int_equal(interp_codes_add(&c, s, copy, len), -EINVAL);
+	assert_int_equal(c.nr, 0);
+	assert_int_equal(c.nr_lost, 0);
 }
 
 static void test_malformed(void **state)
 {
-	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
-	struct interp_codes c = {0};
-	struct lb_interp_code r;
 	size_t len;
 
 	(void)state;
-	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
-	len = make(&r, 1, "a.py", "f", 100);
-	refuse(&c, s, &r, len - 1); /* the table is not all there */
-	refuse(&c, s, &r, 0);
-	refuse(&c, s, &r, head_bytes - 1);
+	len = make(1, "a.py", "f", 100);
+	refuse(len - 1); /* the table is not all there */
+	refuse(0);
+	refuse(head_bytes - 1);
 	r.table_bytes = 99; /* more was copied than there is */
-	refuse(&c, s, &r, len);
+	refuse(len);
 	r.table_bytes = r.table_copied = LB_INTERP_TABLE_BYTES + 1;
-	refuse(&c, s, &r, sizeof(r));
+	refuse(sizeof(r));
 	r.table_copied = UINT32_MAX;
-	refuse(&c, s, &r, sizeof(r));
-	len = make(&r, 1ULL << LB_FRAME_ID_BITS, "a.py", "f", 100);
-	refuse(&c, s, &r, len);
-	len = make(&r, 1, "a.py", "f", 100);
+	refuse(sizeof(r));
+	len = make(1ULL << LB_FRAME_ID_BITS, "a.py", "f", 100);
+	refuse(len);
+	len = make(1, "a.py", "f", 100);
 	r.file_width = 3;
-	refuse(&c, s, &r, len);
+	refuse(len);
 	r.file_width = 1;
 	r.name_width = 8;
-	refuse(&c, s, &r, len);
+	refuse(len);
 	/* What lies behind the table is no part of it. */
 	r.name_width = 1;
 	assert_int_equal(interp_codes_add(&c, s, &r, sizeof(r)), 0);
 	assert_int_equal(interp_codes_find(&c, 1)->table.len, 100);
-	interp_codes_deinit(&c);
 }
 
 static void test_wide_names(void **state)
 {
-	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
-	struct interp_codes c = {0};
-	struct lb_interp_code r;
 	const struct interp_code *code;
-	size_t len = make(&r, 1, "", "", 1);
+	size_t len = make(1, "", "", 1);
 
 	(void)state;
-	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
 	r.file_width = 2;
 	r.file_chars = 128;
 	r.name_width = 4;
@@ -158,15 +164,11 @@ static void test_wide_names(void **state)
 	assert_true(code->name.is_cut);
 	assert_true(code->is_cut);
 	assert_int_equal(c.nr_cut, 1);
-	interp_codes_deinit(&c);
 }
 
 /* 300 bytes of name: the first 256 at the first sample, all of them when read again. */
 static void test_cut_is_completed(void **state)
 {
-	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
-	struct interp_codes c = {0};
-	struct lb_interp_code r;
 	struct interp_code whole;
 	char name[301] = "";
 	uint8_t table[5000] = {0x80};
@@ -174,8 +176,7 @@ static void test_cut_is_completed(void **state)
 
 	(void)state;
 	memset(name, 'n', 300);
-	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
-	len = make(&r, 1, "a.py", name, 5000);
+	len = make(1, "a.py", name, 5000);
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	assert_int_equal(c.nr_cut, 1);
 	whole = *interp_codes_find(&c, 1);
@@ -197,20 +198,15 @@ static void test_cut_is_completed(void **state)
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	assert_int_equal(interp_codes_find(&c, 1)->table.len, sizeof(table));
 	assert_int_equal(c.nr, 1);
-	interp_codes_deinit(&c);
 }
 
 static void test_another_one_by_now(void **state)
 {
-	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
-	struct interp_codes c = {0};
-	struct lb_interp_code r;
 	struct interp_code whole;
-	size_t len = make(&r, 1, "a.py", "f", 5000);
+	size_t len = make(1, "a.py", "f", 5000);
 	uint8_t table[5000] = {0};
 
 	(void)state;
-	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	whole = *interp_codes_find(&c, 1);
 	whole.first_line++;
@@ -223,44 +219,36 @@ static void test_another_one_by_now(void **state)
 	interp_codes_complete(&c, &whole); /* nobody knows it */
 	interp_codes_give_up(&c, 3);
 	assert_int_equal(c.nr, 1);
-	interp_codes_deinit(&c);
 }
 
 /* Names that could not be read the first time are there the second time. */
 static void test_unread_is_filled_in(void **state)
 {
-	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
-	struct interp_codes c = {0};
-	struct lb_interp_code r;
-	size_t len = make(&r, 1, "a.py", "f", 0);
+	size_t len = make(1, "a.py", "f", 0);
 
 	(void)state;
-	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
 	r.file_width = r.name_width = 0;
 	r.table_bytes = LB_INTERP_NOT_READ;
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	assert_null(interp_codes_find(&c, 1)->file.bytes);
 	assert_int_equal(c.nr_cut, 1);
-	len = make(&r, 1, "a.py", "f", 8);
+	len = make(1, "a.py", "f", 8);
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	assert_text(&interp_codes_find(&c, 1)->file, "a.py", false);
 	assert_int_equal(interp_codes_find(&c, 1)->table.len, 8);
 	assert_int_equal(c.nr_cut, 0);
-	interp_codes_deinit(&c);
 }
 
 static void test_full(void **state)
 {
-	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
-	struct interp_codes c = {0};
-	struct lb_interp_code r;
 	struct interp_store_stats stats;
 	uint64_t nr_lost = 0;
 
 	(void)state;
+	interp_store_free(s);
 	assert_int_equal(interp_store_new(100000, &s), 0);
 	for (uint64_t id = 0; id < 1000; id++) {
-		size_t len = make(&r, id, "a.py", "f", 2000);
+		size_t len = make(id, "a.py", "f", 2000);
 
 		r.table[0] = (uint8_t)id;
 		r.table[1] = (uint8_t)(id >> 8);
@@ -279,19 +267,16 @@ static void test_full(void **state)
 	assert_int_equal(stats.nr_bytes, 0);
 	/* Numbers and room are there again. */
 	for (uint64_t id = 0; id < 20; id++)
-		assert_int_equal(
-			interp_codes_add(&c, s, &r, make(&r, id, "a.py", "f", 2000)), 0);
-	interp_codes_deinit(&c);
+		assert_int_equal(interp_codes_add(&c, s, &r, make(id, "a.py", "f", 2000)),
+				 0);
 }
 
 static void test_most_of_one_image(void **state)
 {
-	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
-	struct interp_codes c = {0};
-	struct lb_interp_code r;
-	size_t len = make(&r, 0, "a.py", "f", 8);
+	size_t len = make(0, "a.py", "f", 8);
 
 	(void)state;
+	interp_store_free(s);
 	assert_int_equal(interp_store_new(1ULL << 30, &s), 0);
 	for (uint64_t id = 0; id < INTERP_MAX_CODES + 3; id++) {
 		r.code_id = id;
@@ -300,42 +285,38 @@ static void test_most_of_one_image(void **state)
 	}
 	assert_int_equal(c.nr, INTERP_MAX_CODES);
 	assert_int_equal(c.nr_lost, 3);
-	interp_codes_deinit(&c);
 }
 
 /* 3.9 has an empty one where all is one line; what could not be read is another thing. */
 static void test_table_of_no_bytes_is_whole(void **state)
 {
-	_cleanup_(interp_store_freep) struct interp_store *s = NULL;
-	struct interp_codes c = {0};
-	struct lb_interp_code r;
 	size_t len;
 
 	(void)state;
-	assert_int_equal(interp_store_new(INTERP_STORE_DEFAULT_BYTES, &s), 0);
-	len = make(&r, 1, "<string>", "<module>", 0);
+	len = make(1, "<string>", "<module>", 0);
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	assert_false(interp_codes_find(&c, 1)->is_cut);
-	len = make(&r, 2, "<string>", "<module>", 0);
+	len = make(2, "<string>", "<module>", 0);
 	r.table_bytes = LB_INTERP_NOT_READ;
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	assert_true(interp_codes_find(&c, 2)->table.is_cut);
 	assert_int_equal(c.nr_cut, 1);
-	interp_codes_deinit(&c);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_texts_are_shared),
-		cmocka_unit_test(test_table_of_no_bytes_is_whole),
-		cmocka_unit_test(test_malformed),
-		cmocka_unit_test(test_wide_names),
-		cmocka_unit_test(test_cut_is_completed),
-		cmocka_unit_test(test_another_one_by_now),
-		cmocka_unit_test(test_unread_is_filled_in),
-		cmocka_unit_test(test_full),
-		cmocka_unit_test(test_most_of_one_image),
+		cmocka_unit_test_setup_teardown(test_texts_are_shared, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_table_of_no_bytes_is_whole, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wide_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cut_is_completed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_another_one_by_now, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unread_is_filled_in, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_most_of_one_image, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,6 @@
 #include "lib/scratch.h"
 #include "runtime/jit/list_walk.h"
 #include "unwind/ask.h"
-#include "lib/scratch.h"
 
 #define MAX_STEPS 1000000
 

@@ -84,28 +84,9 @@ static void check_probes(const char *program, const char *source,
 /* .text of "dir/@program", at most MAX_ADDRESSES spread over it. */
 static size_t text_addresses(const char *program, uint64_t *vaddrs)
 {
-	uint64_t start = 0, size = 0;
-	char path[PATH_MAX];
-	Elf_Scn *scn = NULL;
-	size_t names, nr = 0;
-	GElf_Shdr sh;
-	Elf *elf;
-	int fd;
+	uint64_t start = 0, size = text_of(program, &start);
+	size_t nr = 0;
 
-	snprintf(path, sizeof(path), "%s/%s", dir, program);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
-	while ((scn = elf_nextscn(elf, scn)))
-		if (gelf_getshdr(scn, &sh) &&
-		    !strcmp(elf_strptr(elf, names, sh.sh_name), ".text")) {
-			start = sh.sh_addr;
-			size = sh.sh_size;
-		}
-	elf_end(elf);
-	close(fd);
-	assert_true(size > 0);
 	for (uint64_t off = 0; off < size; off += 1 + size / MAX_ADDRESSES)
 		vaddrs[nr++] = start + off;
 	return nr;

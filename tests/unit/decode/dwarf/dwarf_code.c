@@ -61,38 +61,6 @@ static void keep_code(void *ctx, size_t i, const struct frame *function,
 	codes->items[codes->nr++].rows = rows;
 }
 
-/* Every byte of .text, as far as it goes. */
-static size_t text_of(const char *program, uint64_t **ret)
-{
-	uint64_t start = 0, size = 0, *vaddrs;
-	Elf_Scn *scn = NULL;
-	char path[PATH_MAX];
-	GElf_Shdr sh;
-	size_t names;
-	Elf *elf;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, program);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
-	while ((scn = elf_nextscn(elf, scn)))
-		if (gelf_getshdr(scn, &sh) &&
-		    !strcmp(elf_strptr(elf, names, sh.sh_name), ".text")) {
-			start = sh.sh_addr;
-			size = sh.sh_size;
-		}
-	elf_end(elf);
-	close(fd);
-	assert_true(size > 0);
-	vaddrs = calloc(size, sizeof(*vaddrs));
-	for (uint64_t i = 0; i < size; i++)
-		vaddrs[i] = start + i;
-	*ret = vaddrs;
-	return size;
-}
-
 static void resolve_codes(const char *program, const uint64_t *vaddrs, size_t nr,
 			  const bool *wanted, struct codes *codes)
 {
@@ -157,9 +125,13 @@ static void check_program(const char *program)
 {
 	struct codes *codes = calloc(1, sizeof(*codes));
 	size_t nr_checked = 0, nr_other_function = 0, nr;
-	uint64_t *vaddrs;
+	uint64_t start = 0, *vaddrs;
 
-	nr = text_of(program, &vaddrs);
+	/* Every byte of it. */
+	nr = text_of(program, &start);
+	vaddrs = calloc(nr, sizeof(*vaddrs));
+	for (size_t i = 0; i < nr; i++)
+		vaddrs[i] = start + i;
 	resolve_codes(program, vaddrs, nr, NULL, codes);
 	assert_true(codes->nr >= 2);
 	for (size_t i = 0; i < codes->nr; i++) {

@@ -149,7 +149,35 @@ static inline uint64_t symbol(const char *file, const char *name)
 	return vaddr;
 }
 
-/* The same; the test fails without it. */
+/* Where .text of "dir/@file" is, and how large. */
+static inline uint64_t text_of(const char *file, uint64_t *start)
+{
+	uint64_t size = 0;
+	char path[PATH_MAX];
+	Elf_Scn *scn = NULL;
+	size_t names;
+	GElf_Shdr sh;
+	Elf *elf;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &sh) &&
+		    !strcmp(elf_strptr(elf, names, sh.sh_name), ".text")) {
+			*start = sh.sh_addr;
+			size = sh.sh_size;
+		}
+	elf_end(elf);
+	close(fd);
+	assert_true(size > 0);
+	return size;
+}
+
+/* As symbol(); the test fails without it. */
 static inline uint64_t probe(const char *file, const char *name)
 {
 	uint64_t vaddr = symbol(file, name);
