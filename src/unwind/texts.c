@@ -189,8 +189,8 @@ static void decode(struct unwind_texts *t, struct batch *batch, size_t first, si
 
 	batch->first = first;
 	batch->piece = batch->nth = 0;
-	answer = rows_of_jit(t->decoder, t->store->read_fd, batch->pieces + first,
-			     nr, on_text, batch);
+	answer = rows_of_jit(t->decoder, t->store->read_fd, batch->pieces + first, nr,
+			     on_text, batch);
 	if (answer == WORKER_OK || answer == WORKER_DEADLINE || nr == 1)
 		t->totals->nr_failed += answer == WORKER_OK ? 0 : nr;
 	else
