@@ -682,14 +682,17 @@ static int run_one(struct cfi_machine *m)
 /* Up to the end of the program, or where rows are not wanted any more. */
 static int run_all(struct cfi_machine *m)
 {
+	uint64_t *steps_left = m->reader->steps_left;
+	uint64_t end = m->end && m->end < m->reader->hi ? m->end : m->reader->hi;
+
 	while (m->program.p < m->program.end) {
 		int err;
 
-		if (m->end && (m->vaddr >= m->end || m->vaddr >= m->reader->hi))
+		if (m->end && m->vaddr >= end)
 			return 0;
-		if (!*m->reader->steps_left)
+		if (!*steps_left)
 			return -EBADMSG;
-		(*m->reader->steps_left)--;
+		(*steps_left)--;
 		err = run_one(m);
 		if (err)
 			return err;

@@ -266,8 +266,8 @@ static int read_header(struct line_table *t, struct cursor *c)
 	len = cursor_uint(c, t->strings.widths.offset_size);
 	if (c->failed || len > cursor_left(c))
 		return -EBADMSG;
-	t->program = (struct cursor){c->p + len, c->end, false};
-	names = (struct cursor){c->p, c->p + len, false};
+	t->program = (struct cursor){.p = c->p + len, .end = c->end};
+	names = (struct cursor){.p = c->p, .end = c->p + len};
 	t->min_inst_len = cursor_u8(&names);
 	t->max_ops = t->version >= 4 ? cursor_u8(&names) : 1;
 	cursor_u8(&names); /* default_is_stmt */
