@@ -92,13 +92,14 @@ static int send_piece(int sock, const struct message *m, const void *payload,
 {
 	size_t skip = *sent < sizeof(*m) ? *sent : sizeof(*m);
 	struct iovec iov[2] = {
-		{.iov_base = (char *)m + skip, .iov_len = sizeof(*m) - skip},
-		{.iov_base = (char *)payload + (*sent - skip),
-		 .iov_len = m->len - (*sent - skip)}};
+		{.iov_base = (char *)m + skip, .iov_len = sizeof(*m) - skip}};
 	struct msghdr msg = {.msg_iov = iov, .msg_iovlen = m->len ? 2 : 1};
 	union control control;
 	ssize_t n;
 
+	if (m->len)
+		iov[1] = (struct iovec){.iov_base = (char *)payload + (*sent - skip),
+					.iov_len = m->len - (*sent - skip)};
 	/* Once: descriptors travel with the first byte. */
 	if (!*sent && m->nr_fds)
 		attach_fds(&msg, &control, fds, m->nr_fds);

@@ -45,7 +45,7 @@ enum test_op {
 	OP_FILL_REPLY, /* puts into the reply until the writer fails */
 	OP_SAY, /* sends the request's bytes raw, then waits for ever */
 	OP_SAY_AND_LEAVE, /* the same, then leaves */
-	OP_SAY_SLOWLY, /* a good reply with the request's bytes, a byte each 5 ms */
+	OP_SAY_SLOWLY, /* a good reply with the request's bytes, one for each of fds[0] */
 	OP_REPLY_AND_SAY, /* a good reply followed by the request's bytes */
 	OP_REPLY_AND_LEAVE, /* a good reply, then leaves */
 	OP_SEND_FDS, /* a good reply with descriptors attached */
@@ -188,10 +188,11 @@ OP(op_say_slowly)
 
 	UNUSED;
 	for (size_t i = 0; i < sizeof(m) + request->len; i++) {
+		if (read(fds[0], &byte, 1) != 1)
+			_exit(9);
 		say(i < sizeof(m) ? (const uint8_t *)&m + i
 				  : request->data + (i - sizeof(m)),
 		    1);
-		usleep(5000);
 	}
 	return (int)recv(WORKER_SOCKET_FD, &byte, 1, 0);
 }
@@ -814,12 +815,21 @@ static void an_answer_comes_in_pieces(void **state)
 	struct fixture *f = *state;
 	struct wire_reader reply;
 	unsigned int pieces;
+	int pipefd[2];
 
-	send_op(f, OP_SAY_SLOWLY, "twenty bytes of text", 20, LONG_MS);
+	assert_int_equal(pipe2(pipefd, O_CLOEXEC), 0);
+	worker_send(f->w, OP_SAY_SLOWLY, "twenty bytes of text", 20, pipefd, 1, NULL,
+		    NULL, LONG_MS);
+	for (size_t i = 0; i < sizeof(struct message) + 20; i++) {
+		assert_int_equal(worker_receive(f->w, &reply, NULL), WORKER_PENDING);
+		assert_int_equal(write(pipefd[1], "x", 1), 1);
+		worker_wait(f->w);
+	}
 	assert_int_equal(receive(f, &reply, &pieces), WORKER_OK);
+	close(pipefd[0]);
+	close(pipefd[1]);
 	assert_int_equal(reply.len, 20);
 	assert_memory_equal(reply.data, "twenty bytes of text", 20);
-	assert_true(pieces >= 2);
 }
 
 static void large_messages_are_moved_in_pieces(void **state)
