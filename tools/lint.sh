@@ -136,7 +136,7 @@ check_headers() {
 # ---- BPF: what this machine does not build, compiles too ----
 
 check_bpf() {
-	clang=$(command -v "${CLANG:-clang-14}" clang-19 clang 2>/dev/null | head -n 1)
+	clang=$(for name in "${CLANG:-clang-14}" clang-19 clang; do command -v "$name"; done | head -n 1)
 	for arch in x86:x86_64 arm64:arm64; do
 		result "BPF compiles for ${arch#*:}" "$(for source in bpf/*.bpf.c; do
 			"$clang" -g -O2 -target bpf -mcpu=v2 "-D__TARGET_ARCH_${arch%:*}" -Iinclude \

@@ -16,6 +16,14 @@ verdict() {
 		sed 's/^/    /' "$work/out"
 	fi
 }
+# holds NAME COMMAND...: the command succeeds
+holds() {
+	holds_name=$1
+	holds_status=0
+	shift
+	"$@" || holds_status=$?
+	verdict "$holds_name" $holds_status
+}
 
 # ends_with NAME STATUS COMMAND...: the command ends with that status
 ends_with() {
@@ -188,8 +196,7 @@ SUITES
 sums "scripts have their seconds" 0 "1 passed, 0 failed, 0 skipped" <<'SUITES'
 suite a printf '   one: 7 s\n   two: 70 s\na: 1 passed, 0 failed\n'
 SUITES
-[ "$(grep -n '^ *70  a/two$' "$work/out" | cut -d : -f 1)" -lt "$(grep -n '^ *7  a/one$' "$work/out" | cut -d : -f 1)" ]
-verdict "check sorts them" $?
+holds "check sorts them" test "$(grep -n '^ *70  a/two$' "$work/out" | cut -d : -f 1)" -lt "$(grep -n '^ *7  a/one$' "$work/out" | cut -d : -f 1)"
 sums "what accepts output is unset" 0 "1 passed, 0 failed, 0 skipped" <<'SUITES'
 suite a sh -c '[ -z "${LB_GOLDEN_UPDATE-}${CLI_UPDATE-}" ] && echo "a: 1 passed, 0 failed"'
 SUITES
@@ -288,8 +295,7 @@ SCRIPT
 done
 sed -i '/^# Runs plain/d' "$work/again/tests/root/plain.sh"
 ends_with "tests/root/run.sh runs scripts beside each other" 0 "$work/again/tests/root/run.sh" /bin/true
-[ "$(tail -n 1 "$work/out")" = "root: 3 passed, 0 failed, 0 skipped" ]
-verdict "tests/root/run.sh adds up what ran beside each other" $?
+holds "tests/root/run.sh adds up what ran beside each other" test "$(tail -n 1 "$work/out")" = "root: 3 passed, 0 failed, 0 skipped"
 rm "$work/again/tests/root/beside.sh" "$work/again/tests/root/plain.sh" "$work/again/tests/root/alone.sh"
 once stats "noise is measured once more" 0 "1 passed, 0 failed, 0 skipped, 1 scripts again" <<'SCRIPT'
 [ -e "$BEFORE" ] && echo "ok b" && exit
@@ -331,8 +337,7 @@ exit 1
 PROGRAM
 chmod +x "$work/program"
 ends_with "tests/run-unit.sh fails at once" 1 "$top/tests/run-unit.sh" "$work/program"
-[ "$(tail -n 1 "$work/out")" = "unit: 0 passed, 1 failed, 0 skipped" ]
-verdict "tests/run-unit.sh adds up" $?
+holds "tests/run-unit.sh adds up" test "$(tail -n 1 "$work/out")" = "unit: 0 passed, 1 failed, 0 skipped"
 printf '#!/bin/sh\nprintf "[ RUN      ] a\\nnot here\\n[  SKIPPED ] a\\n 1 SKIPPED TEST(S)\\n[  SKIPPED ] a\\n"\n' >"$work/program"
 ends_with "tests/run-unit.sh passes what skips" 0 "$top/tests/run-unit.sh" "$work/program"
 grep -qx 'skip program-a: not here' "$work/out"

@@ -448,7 +448,8 @@ static void rows_lead_to_the_outermost_frame(void **state)
 	sampler_totals(f->sampler, &totals);
 	assert_true(totals.ctr.n[LB_CTR_USER_FRAMES] >= 4 * f->seen.nr_samples);
 	print_message("%u instructions verified\n", sampler_verified_insns(f->sampler));
-	assert_true(sampler_verified_insns(f->sampler) < 10000);
+	/* Of clang 14: 9,165; of clang 19: 10,289. */
+	assert_true(sampler_verified_insns(f->sampler) < 11000);
 }
 
 /* Nobody is asked more often than every LB_REQUEST_PAUSE_NS. */

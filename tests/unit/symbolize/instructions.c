@@ -134,7 +134,7 @@ static void aarch64(void **state)
 		0x00, 0x00, 0x3f, 0xd6, /* blr x0 */
 		0x00, 0x00, 0x00, 0x94, /* bl, not linked */
 		0x08, 0x00, 0x00, 0x90, /* adrp x8, not linked */
-		0x00, 0x00, 0x00, 0x00, /* udf in newer manuals, data in older */
+		0xff, 0xff, 0xff, 0xff, /* no instruction */
 		0xc0, 0x03, 0x5f, 0xd6, /* ret */
 		0x1f, 0x20, 0x03, /* cut short */
 	};
@@ -147,7 +147,7 @@ static void aarch64(void **state)
 		{"blr x0", 4, INSTRUCTION_CALL, 0},
 		{"bl ?", 4, INSTRUCTION_CALL, 0},
 		{"adrp x8, ?", 4, INSTRUCTION_ON, 0},
-		{".word 0x00000000", 4, INSTRUCTION_ON, 0},
+		{".word 0xffffffff", 4, INSTRUCTION_ON, 0},
 		{"ret", 4, INSTRUCTION_ON, 0},
 		{".byte 0x1f", 1, INSTRUCTION_ON, 0},
 		{".byte 0x20", 1, INSTRUCTION_ON, 0},
