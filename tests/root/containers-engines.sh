@@ -12,6 +12,9 @@ engines_clean_up() {
 }
 trap engines_clean_up EXIT
 
+# Version 5 says of each machine with cgroup v1 that it will not be supported for ever.
+export PODMAN_IGNORE_CGROUPSV1_WARNING=1
+
 # start NAME OPTION... IMAGE-OR-ROOT COMMAND...: a container that runs until the end; 8 MB of
 # locked memory and such limits are what the machine may be short of.
 start() {

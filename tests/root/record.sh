@@ -134,6 +134,8 @@ check dead-pid exits 1 "$LB" record -d 1 -p $dead
 sleeper=$!
 sleeping() {
 	status=0
+	# What it burns before it sleeps is no sample of it.
+	wait_until 30 grep -q nanosleep "/proc/$sleeper/wchan" || { echo "it does not sleep"; return 1; }
 	timeout 60 "$LB" record -d 1 -p $sleeper >out 2>err || status=$?
 	[ "$status" -eq 4 ] && grep -q 'no samples' err && return 0
 	echo "status $status: $(tail -n 1 err)"

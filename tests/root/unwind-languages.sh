@@ -48,7 +48,9 @@ else
 	skip unwind-java "no javac: $(tail -n 1 javac.err)"
 fi
 # Another C library, which has no tables of its own.
-if musl-gcc -O2 -g -fomit-frame-pointer -fno-builtin -o musl-stacks "$WORKLOADS/unwind/stacks.c" -pthread 2>musl.err; then
+# Static, with the names of all functions: they lead where musl has no call frames, and the library
+# of Debian 13 has neither for the caller of main.
+if musl-gcc -static -O2 -g -fomit-frame-pointer -fno-builtin -o musl-stacks "$WORKLOADS/unwind/stacks.c" -pthread 2>musl.err; then
 	member musl ./musl-stacks deep 100000
 	member musl-fork ./musl-stacks fork 100000
 else

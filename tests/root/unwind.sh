@@ -81,9 +81,9 @@ family fork "$(longer 250 600)"
 check unwind-fork-frames stacks_have fork "times($deep, 'burn') == 100" "in_order('burn', 'fork_here', 'below', 'main') == 100"
 # All start at once, and leave little to the one who makes the tables.
 family threads "$(longer 8 15)" 300
-check unwind-threads-frames stacks_have threads "share('whole', has('start_thread')) > 0" \
-	"times({'realigned': 20, 'deep': 1, 'thread': 1, 'start_thread': 1}, 'burn') == 100"
-narrow unwind-threads-share stacks_have threads "share('whole', has('start_thread')) >= 98"
+check unwind-threads-frames stacks_have threads "share('whole', has('thread')) > 0" \
+	"times({'realigned': 20, 'deep': 1, 'thread': 1}, 'burn') == 100"
+narrow unwind-threads-share stacks_have threads "share('whole', has('thread')) >= 98"
 # Two images of one process, one after the other.
 family exec "$(longer 500 1200)"
 check unwind-exec-frames stacks_have exec "times($deep, 'burn') == 100" "0 < share('executing', has('executing')) < 100"
