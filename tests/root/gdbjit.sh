@@ -1,7 +1,7 @@
 #!/bin/sh
 # Code registered by GDB's interface, by a program that does nothing else: many objects, ends
 # in the middle, lists and objects that were forged. No hang, nothing lost unsaid.
-# Takes 35 s.
+# Takes 25 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 jit=$(build gdbjit.c -rdynamic)
@@ -50,13 +50,6 @@ attached attached -F 999 -d 1.5 >why 2>&1 || fail gdbjit-attached "$(tail -n 1 w
 check gdbjit-attached-sums closes attached
 lists_with -attached
 
-# leaves NAME OPTION... -- COMMAND...: records it; NAME.json has the innermost frames
-leaves() {
-	record_json "$@" || fail "gdbjit-$1" "$(tail -n 1 "$1.err")"
-	"$LB" annotate --leaf --json "$1.pb.gz" >"$1.json"
-	check "gdbjit-$1-sums" profile_has "$1.json" "sums_close()" "s['lost'] == 0"
-}
-
 # swapped NAME SECONDS OPTION...: another function has the entry, the bytes and the address of one
 # that has gone and never ran. That one has no sample, also when the program ends before its
 # list is read again.
@@ -64,7 +57,7 @@ swapped() {
 	swapped=$1
 	seconds=$2
 	shift 2
-	leaves "$swapped" -F 999 "$@" -- "$jit" 40 "$seconds" swap
+	leaves gdbjit "$swapped" -F 999 "$@" -- "$jit" 40 "$seconds" swap
 	check "gdbjit-$swapped" profile_has "$swapped.json" "not function('spin_40')" "function('spin_20') > 0" \
 		"note('ambiguous', miss('ambiguous-time', 'jit-unknown')) + function('spin_41') > 0"
 	narrow "gdbjit-$swapped-share" profile_has "$swapped.json" \
@@ -83,74 +76,12 @@ also_done
 # What follows registers as fast as it can.
 FIRST=$BEFORE_OTHERS
 
-# small NAME BYTES: the collector has no more memory
-small() {
-	figure "gdbjit-$1-memory" profile_has "$1.json" "note('rss', d['cost']['collector_peak_rss_bytes']) < $2"
-}
-# What is lost is counted, and so are the samples of it.
-is_lost="note('lost', losses['jit_objects_lost']) > 0 and miss('jit-lost', 'jit-unknown') > 0"
-
-# many NAME LOST OPTION...: 10,000 objects within the time of a drain: the one that runs is known, what is lost
-# is counted, and memory is bounded. Under make stats no more than LOST: a walk may give up on a list that grows
-# at that moment.
-many() {
-	many=$1
-	most_lost=$2
-	shift 2
-	# shellcheck disable=SC2086 # words
-	leaves "$many" -F 999 "$@" -- $AFTER_IT "$jit" 10000 "$(longer 0.7 1.5)"
-	figure "gdbjit-$many" profile_has "$many.json" "functions_of('spin_') <= {'spin_5000'}" \
-		"hottest_function() == 'spin_5000' or $is_lost"
-	small "$many" 100e6
-	narrow "gdbjit-$many-soon" profile_has "$many.json" "function('spin_5000') > 80" \
-		"note('lost', losses['jit_objects_lost']) <= $most_lost"
-}
-also many many 0
-also many many-by-walk 100 --no-uprobe
-also_done
-
-# More than 65,536 of one process, few of them at a time: the last one is known by its name.
-churn() {
-	# shellcheck disable=SC2086 # words
-	leaves churn -F 999 -- $AFTER_IT "$jit" 10 "$(longer 0.5 1)" churn
-	figure gdbjit-churn profile_has churn.json "functions_of('spin_') == {'spin_0', 'spin_80000'}"
-	small churn 100e6
-	narrow gdbjit-churn-soon profile_has churn.json "function('spin_80000') > 8" \
-		"note('lost', losses['jit_objects_lost']) < 20000"
-}
-also churn
-
-# Forks share what their parent registered: 10,000 objects, of which each child of 150 would have
-# a megabyte; where they lie, 0.3 MB each tell until a drain after their end.
-forks() {
-	# shellcheck disable=SC2086 # words
-	leaves forks -F 499 -- $AFTER_IT "$jit" 10000 "$(longer 0.3 0.5)" forks
-	figure gdbjit-forks profile_has forks.json "functions_of('spin_') <= {'spin_0', 'spin_5000'}" \
-		"'spin_5000' in functions_of('spin_') or $is_lost" "note('processes', len(d['processes'])) > 20"
-	small forks "$(longer 150e6 200e6)"
-	narrow gdbjit-forks-soon profile_has forks.json "function('spin_5000') > 50"
-}
-also forks
-also_done
-
-# One process after another, each with 8 MB (in pages), 320 MB in all of the 256 that there are for
-# them: those that ended made room.
-ended() {
-	# shellcheck disable=SC2016,SC2086 # for the inner shell; words
-	leaves ended -F 499 -- $AFTER_IT sh -c 'for i in $(seq 40); do "$0" 2000 "$1"; done' "$jit" "$(longer 0.03 0.15)"
-	figure gdbjit-ended profile_has ended.json "functions_of('spin_') == {'spin_1000'}" "miss('jit-lost') < 50" \
-		"note('processes', sum(p['comm'] == 'gdbjit' for p in d['processes'])) == 40"
-	narrow gdbjit-ended-soon profile_has ended.json "miss('jit-lost') < 10" "function('spin_1000') > 50"
-}
-also ended
-
 # The program is killed while it registers.
 killed() {
 	record_json killed -F 999 -- timeout -s KILL 0.3 "$jit" 1000000 5
 	profile_has killed.json "s['count'] > 10" "sums_close()"
 }
-also check gdbjit-killed killed
-also_done
+check gdbjit-killed killed
 FIRST=
 
 # inodes TEST NAME PROBES FIRST SECOND: two at a time have the same path and build id, and are made

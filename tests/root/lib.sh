@@ -354,6 +354,15 @@ wait_until() {
 	done
 }
 
+# leaves TEST NAME OPTION... -- COMMAND...: records it; NAME.json has the innermost frames
+leaves() {
+	leaves_test=$1
+	shift
+	record_json "$@" || fail "$leaves_test-$1" "$(tail -n 1 "$1.err")"
+	"$LB" annotate --leaf --json "$1.pb.gz" >"$1.json"
+	check "$leaves_test-$1-sums" profile_has "$1.json" "sums_close()" "s['lost'] == 0"
+}
+
 # records PID: has that lineburn begun? Then it waits for what happens (epoll_wait).
 records() {
 	grep -qE 'ep_poll|epoll_wait' "/proc/$1/wchan"
