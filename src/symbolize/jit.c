@@ -289,7 +289,8 @@ static int set_defs(struct symbolizer *s, const struct source *source)
 	_cleanup_free_ struct frame *frames = calloc(w->nr_todo + 1, sizeof(*frames));
 	struct frame *next = frames;
 
-	if (!frames)
+	/* First: what refers to them must not outlive them. */
+	if (!frames || symbolizer_keep_frames(s, &frames))
 		return -ENOMEM;
 	for (size_t i = 0; i < w->nr_todo; i++) {
 		struct resolved *r =
@@ -307,7 +308,7 @@ static int set_defs(struct symbolizer *s, const struct source *source)
 		next->start_line = f->line;
 		r->frames = next++;
 	}
-	return symbolizer_keep_frames(s, &frames);
+	return 0;
 }
 
 /* Searches the next definitions. Return: 1; 0: all are done; -ENOMEM. */

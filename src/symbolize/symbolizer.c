@@ -486,6 +486,8 @@ static void end_source(struct symbolizer *s, const struct resolver *resolver,
 	if (resolver->end)
 		resolver->end(s, source, is_whole);
 	work_deinit(s);
+	/* What is kept of replies was copied, and the next one may be far away. */
+	worker_trim(s->worker);
 	free(source->pending);
 	source->pending = NULL;
 	source->nr_pending = source->cap_pending = 0;

@@ -338,20 +338,33 @@ static int go_on(struct worker *w)
 {
 	struct call *call = &w->call;
 	int64_t begin_ns = message_clock_ns();
+	bool moved = false;
 
 	call->can_go_on = false;
 	while (call->phase != CALL_OVER) {
+		bool is_need = call->phase == CALL_NEED;
 		int rc = call->phase == CALL_SENDING ? send_some(w, &call->need_fd)
 						     : receive_some(w);
 		int64_t now_ns = message_clock_ns();
 
 		if (rc && rc != -EAGAIN)
 			return rc;
-		/* A child that never stops asking never lets the socket run dry. */
-		if (now_ns >= call->deadline_ns && call->phase != CALL_OVER)
+		/*
+		 * Not while the answer comes: all of it may be here. A child that never
+		 * stops asking never lets the socket run dry.
+		 */
+		if (now_ns >= call->deadline_ns && (rc || is_need))
 			return -ETIMEDOUT;
+		/* One that asks, or takes and sends piece by piece, goes on at once. */
+		if (rc && moved && now_ns - begin_ns < STEP_NS) {
+			message_wait(w->child.sock,
+				     call->phase == CALL_SENDING ? POLLOUT : POLLIN,
+				     now_ns + NS_PER_MS);
+			continue;
+		}
 		if (rc)
 			return rc;
+		moved = true;
 		if (now_ns - begin_ns >= STEP_NS) {
 			call->can_go_on = true;
 			return -EAGAIN;
@@ -380,6 +393,7 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 	int rc;
 
 	assert(call->phase == CALL_NONE);
+	worker_trim(w);
 	*call = (struct call){
 		.phase = CALL_SENDING,
 		.need = need,
@@ -392,10 +406,6 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 		.need_fd = -1,
 	};
 	w->stats.nr_calls++;
-	if (w->reply_cap > KEEP_BUFFER_BYTES) {
-		free(take_ptr(w->reply));
-		w->reply_cap = 0;
-	}
 	if (len > WORKER_MAX_REQUEST_BYTES || nr_fds > WORKER_MAX_FDS) {
 		call_over(call, WORKER_FAILED, -E2BIG);
 		return;
@@ -454,6 +464,14 @@ void worker_wait(const struct worker *w)
 
 	if (worker_waits(w, &wait))
 		message_wait(wait.fd, wait.events, wait.deadline_ns);
+}
+
+void worker_trim(struct worker *w)
+{
+	if (w->call.phase != CALL_NONE || w->reply_cap <= KEEP_BUFFER_BYTES)
+		return;
+	free(take_ptr(w->reply));
+	w->reply_cap = 0;
 }
 
 void worker_cancel(struct worker *w)

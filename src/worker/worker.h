@@ -139,6 +139,9 @@ bool worker_waits(const struct worker *w, struct worker_wait *ret);
 /** Waits until worker_receive() can go on. */
 void worker_wait(const struct worker *w);
 
+/** Frees the last reply, if it is large. Does nothing while a call is under way. */
+void worker_trim(struct worker *w);
+
 /** Ends the call under way, if there is one, and its child. */
 void worker_cancel(struct worker *w);
 

@@ -105,11 +105,12 @@ static size_t find_below(const struct process *proc, const char *dir, const char
 	return 0;
 }
 
-size_t python_frozen_find(const struct process *proc, const char *file, char *buf,
-			  size_t size)
+size_t python_frozen_find(const struct process *proc, const char *file,
+			  unsigned int *folders_left, char *buf, size_t size)
 {
 	static const char *const libs[] = {"lib", "lib64"};
 	char module[MAX_MODULE_BYTES], dir[MAX_DIR_BYTES];
+	const char *before = NULL;
 
 	if (!python_frozen_module(file, module, sizeof(module)))
 		return 0;
@@ -117,13 +118,18 @@ size_t python_frozen_find(const struct process *proc, const char *file, char *bu
 		const struct mapping *m = &proc->maps.items[i];
 
 		/* Another version, with other lines, was installed meanwhile. */
-		if (m->kind != MAPPING_FILE || m->deleted)
+		if (m->kind != MAPPING_FILE || m->deleted || m->path == before)
 			continue;
+		before = m->path;
 		for (size_t j = 0; j < ARRAY_SIZE(libs); j++) {
 			size_t n = 0;
 
-			if (python_frozen_dir(m->path, libs[j], dir, sizeof(dir)))
-				n = find_below(proc, dir, module, buf, size);
+			if (!python_frozen_dir(m->path, libs[j], dir, sizeof(dir)))
+				continue;
+			if (!*folders_left)
+				return 0;
+			--*folders_left;
+			n = find_below(proc, dir, module, buf, size);
 			if (n)
 				return n;
 		}

@@ -28,9 +28,12 @@ size_t python_frozen_module(const char *file, char *buf, size_t size);
 
 /**
  * Finds the target's file from which the frozen @file was compiled.
+ *
+ * @folders_left  how many folders may still be searched, for this file and others: a
+ *                target may map as many interpreters, and name as many files, as it likes
  * Return: length of the path in @buf; 0: none, or its interpreter was replaced.
  */
-size_t python_frozen_find(const struct process *proc, const char *file, char *buf,
-			  size_t size);
+size_t python_frozen_find(const struct process *proc, const char *file,
+			  unsigned int *folders_left, char *buf, size_t size);
 
 #endif

@@ -12,6 +12,8 @@
 
 #define MAX_PATH_BYTES 4096
 #define NR_PATHS_KEPT  16 /* per answer: its frames have few files */
+#define MAX_FOLDERS \
+	512 /* searched for the files of frozen modules, per answer: milliseconds */
 
 static void put_text(struct wire_writer *w, const struct interp_text *t)
 {
@@ -55,13 +57,13 @@ void python_put_frames(struct wire_writer *w, const struct runtime_frame *frames
  * compiled from text has any name. Frozen modules have a file in Python's installation;
  * "<string>" and the like have none.
  */
-static size_t find_path(const struct process *proc, const char *file, char *buf,
-			size_t size)
+static size_t find_path(const struct process *proc, const char *file,
+			unsigned int *folders_left, char *buf, size_t size)
 {
 	int n;
 
 	if (*file == '<')
-		return python_frozen_find(proc, file, buf, size);
+		return python_frozen_find(proc, file, folders_left, buf, size);
 	if (!*file || *file == '/' || !proc->cwd)
 		return 0;
 	n = snprintf(buf, size, "%s/%s", proc->cwd[1] ? proc->cwd : "", file);
@@ -72,6 +74,7 @@ static void make_absolute(const struct runtime_naming *with, struct answers *ans
 {
 	const char *from[NR_PATHS_KEPT] = {0}, *to[NR_PATHS_KEPT];
 	char path[MAX_PATH_BYTES];
+	unsigned int folders_left = MAX_FOLDERS;
 
 	for (size_t i = 0, next = 0; i < answers->nr_frames; i++) {
 		const char *file = answers->frames[i].file;
@@ -82,7 +85,8 @@ static void make_absolute(const struct runtime_naming *with, struct answers *ans
 		if (known == NR_PATHS_KEPT) {
 			known = next++ % NR_PATHS_KEPT;
 			from[known] = file;
-			to[known] = find_path(with->process, file, path, sizeof(path))
+			to[known] = find_path(with->process, file, &folders_left, path,
+					      sizeof(path))
 					    ? strpool_add(with->pool, path)
 					    : file;
 		}

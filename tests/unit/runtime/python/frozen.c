@@ -98,6 +98,7 @@ static void make(const char *root, const char *path)
 static void test_find(void **state)
 {
 	char root[SCRATCH_BYTES], path[256];
+	unsigned int left = 100;
 	struct mapping mappings[] = {
 		{.kind = MAPPING_FILE, .path = "/usr/lib/libc.so.6"},
 		{.kind = MAPPING_FILE, .path = "/of-the-target/bin/python3.11"},
@@ -110,16 +111,22 @@ static void test_find(void **state)
 	make(root, "/of-the-target/lib/python3.11/importlib/_bootstrap.py");
 	make(root, "/of-the-target/lib/python3.11/pkg/__init__.py");
 	proc.root_fd = open(root, O_PATH | O_CLOEXEC);
-	assert_true(python_frozen_find(&proc, "<frozen importlib._bootstrap>", path,
-				       sizeof(path)));
+	assert_true(python_frozen_find(&proc, "<frozen importlib._bootstrap>", &left,
+				       path, sizeof(path)));
 	assert_string_equal(path,
 			    "/of-the-target/lib/python3.11/importlib/_bootstrap.py");
-	assert_true(python_frozen_find(&proc, "<frozen pkg>", path, sizeof(path)));
+	assert_true(python_frozen_find(&proc, "<frozen pkg>", &left, path, sizeof(path)));
 	assert_string_equal(path, "/of-the-target/lib/python3.11/pkg/__init__.py");
-	assert_int_equal(python_frozen_find(&proc, "<frozen getpath>", path, 256), 0);
+	assert_int_equal(python_frozen_find(&proc, "<frozen getpath>", &left, path, 256),
+			 0);
+	/* Both "lib" and "lib64" were searched for the last one. */
+	assert_int_equal(left, 100 - 4);
+	left = 0;
+	assert_int_equal(python_frozen_find(&proc, "<frozen pkg>", &left, path, 256), 0);
+	left = 1;
 	/* Upgraded meanwhile. */
 	mappings[1].deleted = true;
-	assert_int_equal(python_frozen_find(&proc, "<frozen pkg>", path, 256), 0);
+	assert_int_equal(python_frozen_find(&proc, "<frozen pkg>", &left, path, 256), 0);
 	close(proc.root_fd);
 	scratch_remove(root);
 }
