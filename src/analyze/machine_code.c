@@ -715,7 +715,7 @@ static void spread_own_lines(struct machine_piece *piece, bool backwards)
 		last_row = in->row;
 		if (in->own.line)
 			last = in->own;
-		else
+		else if (in->decoded->address >= piece->code->rows[0].address)
 			in->own = last;
 	}
 }

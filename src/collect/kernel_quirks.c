@@ -49,7 +49,6 @@ static const struct kernel_quirk unreadable = {
 static bool get_number(const char **s, unsigned int *ret)
 {
 	size_t len = strspn(*s, "0123456789");
-
 	bool is_number = len && len <= 6;
 
 	*ret = is_number ? (unsigned int)strtoul(*s, NULL, 10) : 0;

@@ -144,7 +144,6 @@ void sample_source_set_level(struct sample_source *s, unsigned int level)
 
 void sample_source_stop(struct sample_source *s, const char *times)
 {
-
 	for (size_t i = 0; i < s->nr; i++)
 		s->kind->pause(item_at(s, i));
 	while (s->nr)
@@ -155,7 +154,6 @@ void sample_source_stop(struct sample_source *s, const char *times)
 void sample_source_account(struct sample_source *s, const char *times,
 			   struct sample_source_account *ret)
 {
-
 	*ret = s->gone;
 	for (size_t i = 0; i < s->nr; i++)
 		s->kind->account(s, item_at(s, i), times, ret);

@@ -893,7 +893,6 @@ struct process *process_table_at(struct process_table *t, uint32_t id)
 
 void process_table_stats(const struct process_table *t, struct process_table_stats *ret)
 {
-
 	*ret = (struct process_table_stats){
 		.nr_processes = t->nr_ids - t->nr_free,
 		.nr_dropped = t->nr_dropped,

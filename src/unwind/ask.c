@@ -107,10 +107,13 @@ static int read_pages(struct wire_reader *r, struct row_pages *ret)
 	nr = wire_get_u32(r);
 	if (!can_follow(r, nr, PAGE_BYTES) || nr > LB_UNWIND_MAX_PAGES)
 		return -EBADMSG;
-	/* Pages refer to their rows, so these must not move. */
+	/*
+	 * Pages refer to their rows, so these must not move. Not zeroed: a reply has many
+	 * texts, and each may have all the rows that follow.
+	 */
 	most_rows = (r->len - r->pos) / ROW_BYTES;
 	p.pages = calloc(nr + 1, sizeof(*p.pages));
-	p.rows = calloc(most_rows + 1, sizeof(*p.rows));
+	p.rows = malloc((most_rows + 1) * sizeof(*p.rows));
 	if (!p.pages || !p.rows)
 		return -ENOMEM;
 	while (!err && p.nr_pages < nr)

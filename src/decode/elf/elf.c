@@ -294,7 +294,7 @@ static bool is_of(const struct frame *frame, const struct frame *function)
 }
 
 /**
- * Adds @code to @answers. What there is no memory for is left out.
+ * Adds @code to @answers. What there is no memory, or no room for names, for is left out.
  *
  * @names     its symbol is that of @function; another one afterwards
  * @function  the function that the code is of, as DWARF names it; rows of other
@@ -308,6 +308,7 @@ static void elf_codes_add(struct answer_writer *answers, struct elf_names *names
 	_cleanup_(naming_deinit) struct elf_naming naming = {.names = names,
 							     .pool = pool};
 	struct code named_code = *code;
+	uint64_t nr_dropped = strpool_nr_dropped(pool);
 	bool complete = rows;
 
 	/* The symbol is that of the function, not of what was inlined: it goes first. */
@@ -328,7 +329,7 @@ static void elf_codes_add(struct answer_writer *answers, struct elf_names *names
 			rows[i].frame.system_name = named->system_name;
 		}
 	}
-	if (!complete)
+	if (!complete || strpool_nr_dropped(pool) != nr_dropped)
 		return;
 	named_code.rows = rows;
 	answer_add_code(answers, &named_code);

@@ -125,7 +125,7 @@ const uint8_t *image_bytes_at(const struct jit_image *m, uint64_t vaddr, uint64_
 		return NULL;
 	at = vaddr - ph.p_vaddr;
 	if (at > ph.p_filesz || len > ph.p_filesz - at || ph.p_offset > m->len ||
-	    !within(m, ph.p_offset + at, len))
+	    at > m->len - ph.p_offset || !within(m, ph.p_offset + at, len))
 		return NULL;
 	return m->bytes + ph.p_offset + at;
 }
