@@ -35,7 +35,7 @@ accounting() {
 	for name in hot threads syscalls periodic shortlived; do
 		build $name.c >/dev/null || return 2
 	done
-	timeout 300 python3 "$TOP/tests/root/accounting.py" "$LB" "$WORK/bin" 2 150 >accounting.txt 2>&1 && return 0
+	timeout 300 python3 -S "$TOP/tests/root/accounting.py" "$LB" "$WORK/bin" 2 150 >accounting.txt 2>&1 && return 0
 	grep -e OUTSIDE -e Error accounting.txt | tr '\n' ';'
 	return 1
 }

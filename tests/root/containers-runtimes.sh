@@ -73,9 +73,9 @@ check runtimes-python-both lines_there all.json beta 5 20 9
 narrow runtimes-python-alpha-shares lines_are alpha.json alpha 5 11 17
 narrow runtimes-python-beta-shares lines_are beta.json beta 5 20 9
 narrow runtimes-python-both-shares lines_are all.json beta 5 20 9
-[ ! -e numba/app/truth ] || check runtimes-numba python3 "$TOP/tests/root/truth.py" there numba.json \
+[ ! -e numba/app/truth ] || check runtimes-numba python3 -S "$TOP/tests/root/truth.py" there numba.json \
 	numba/app/truth "$WORKLOADS/python/known.py" two=two,step
-[ ! -e numba/app/truth ] || narrow runtimes-numba-shares python3 "$TOP/tests/root/truth.py" seconds numba.json \
+[ ! -e numba/app/truth ] || narrow runtimes-numba-shares python3 -S "$TOP/tests/root/truth.py" seconds numba.json \
 	numba/app/truth "$WORKLOADS/python/known.py" two=two,step
 
 # named JSON TRUTH: the functions of hot.js by the perf map of the inner pid, 2 points or so

@@ -6,4 +6,4 @@
 
 pages=$(build pages.c -O1) || exit 1
 v2=$(mount_of cgroup2)
-PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/exact.py" "$LB" "$pages" "$WORKLOADS/pages.c" "$v2"
+PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/exact.py" "$LB" "$pages" "$WORKLOADS/pages.c" "$v2"

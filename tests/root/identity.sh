@@ -154,7 +154,7 @@ check user of as-nobody "p['user'] == 'nobody'"
 check root of in-root "p['user'] == 'root'"
 check other-user-namespace of in-user-ns "p['user'] == '0'"
 exe_is_told() {
-	PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/labels.py" all.pb.gz exe >exe.txt &&
+	PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/labels.py" all.pb.gz exe >exe.txt &&
 		grep -q "^$PWD/in-root " exe.txt && return 0
 	head -n 3 exe.txt | tr '\n' ' '
 	return 1

@@ -219,7 +219,7 @@ watched() {
 	done
 	shift
 	# shellcheck disable=SC2086 # a list of words
-	nice -n -15 env PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/usage.py" watch "$watched_points" \
+	nice -n -15 env PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/usage.py" watch "$watched_points" \
 		$watched_files &
 	watched_pid=$!
 	containers_pids="$containers_pids $watched_pid"
@@ -233,7 +233,7 @@ watched() {
 
 # usage_agrees POINTS JSON MEMBER: see usage.py
 usage_agrees() {
-	PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/usage.py" agree "$@"
+	PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/usage.py" agree "$@"
 }
 
 # keys_behind TEXT JSON: of each group's key only what is behind the last TEXT

@@ -54,7 +54,7 @@ statistic() {
 			return
 		fi
 		statistic_status=0
-		statistic_said=$(python3 "$TOP/tests/root/judge.py" "$statistic_tolerance" <"$statistic_name.batches" 2>&1) ||
+		statistic_said=$(python3 -S "$TOP/tests/root/judge.py" "$statistic_tolerance" <"$statistic_name.batches" 2>&1) ||
 			statistic_status=$?
 		[ $statistic_status -ne 0 ] || break
 	done
@@ -122,9 +122,9 @@ stacks_have() {
 	stacks_name=$1
 	shift
 	if [ -e "$stacks_name.pid" ]; then
-		python3 "$TOP/tests/root/stacks.py" --pid "$(cat "$stacks_name.pid")" "$stacks_name.pb.gz" "$@"
+		python3 -S "$TOP/tests/root/stacks.py" --pid "$(cat "$stacks_name.pid")" "$stacks_name.pb.gz" "$@"
 	else
-		python3 "$TOP/tests/root/stacks.py" "$stacks_name.pb.gz" "$@"
+		python3 -S "$TOP/tests/root/stacks.py" "$stacks_name.pb.gz" "$@"
 	fi
 }
 
@@ -285,7 +285,7 @@ go_cache() {
 
 # profile_has JSON EXPRESSION...: see profile.py
 profile_has() {
-	python3 "$TOP/tests/root/profile.py" "$WORKLOADS" "$@"
+	python3 -S "$TOP/tests/root/profile.py" "$WORKLOADS" "$@"
 }
 
 # note_crash NAME STATUS: a hang, an assertion and a crash fail the script, whatever is said of
@@ -326,7 +326,7 @@ for _ in range(int(sys.argv[-1])):
     subprocess.run(sys.argv[1:-1], check=True, stdout=sys.stderr)' "$@" || { tail -n 1 "$shares_name.err" >&2; return 1; }
 	profile_has "$shares_name.json" "sums_close()" "s['lost'] == 0" >&2 || return 1
 	# shellcheck disable=SC2086 # a list of words
-	python3 "$TOP/tests/root/shares.py" "$shares_name.pb.gz" "$shares_comm" "$WORKLOADS/$shares_source" "$shares_how" $shares_truth
+	python3 -S "$TOP/tests/root/shares.py" "$shares_name.pb.gz" "$shares_comm" "$WORKLOADS/$shares_source" "$shares_how" $shares_truth
 }
 
 # pprof ARGUMENT...: Google's, as Go brings it; built once where Go has no cache.
@@ -421,6 +421,6 @@ has_numba() {
 
 # of_kinds there|seconds JSON TRUTH: each kind of function of kinds.py has its samples on its own lines (truth.py)
 of_kinds() {
-	python3 "$TOP/tests/root/truth.py" "$@" "$WORKLOADS/python/kinds.py" helped=helped,square \
+	python3 -S "$TOP/tests/root/truth.py" "$@" "$WORKLOADS/python/kinds.py" helped=helped,square \
 		overloaded=overloaded,blend_overload 'in_cell=<ipython-input-7-0123456789ab>:1:4' in_string=
 }

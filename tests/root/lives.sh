@@ -14,7 +14,7 @@ number_again() {
 	"$LB" run -F 999 -o again.pb.gz -- "$lives" again "$PWD/one" "$PWD/two" "$(longer 300000 800000)" >again.txt 2>again.err || status=$?
 	[ $status -ne 3 ] || { echo "the number was never free"; return 3; }
 	[ $status -eq 0 ] || { tail -n 1 again.err; return 2; }
-	python3 "$TOP/tests/root/lives.py" both again.pb.gz again.txt "$PWD/one" "$PWD/two"
+	python3 -S "$TOP/tests/root/lives.py" both again.pb.gz again.txt "$PWD/one" "$PWD/two"
 }
 status=0
 number_again >said.txt 2>&1 || status=$?
@@ -24,7 +24,7 @@ number_said() {
 }
 number_told() {
 	"$LB" report --json again.pb.gz >again.json &&
-		python3 "$TOP/tests/root/lives.py" again again.pb.gz again.json again.txt "$PWD/one" "$PWD/two"
+		python3 -S "$TOP/tests/root/lives.py" again again.pb.gz again.json again.txt "$PWD/one" "$PWD/two"
 }
 case $status in
 3) skip number-again "$(tail -n 1 said.txt)" ;;
@@ -37,7 +37,7 @@ esac
 # Before it is another program, and after.
 thread_exec() {
 	record_json thread-exec -F 999 -- "$lives" thread-exec "$(longer 300 800)" "$brief" "$(longer 300000 800000)" || { tail -n 1 thread-exec.err; return 1; }
-	python3 "$TOP/tests/root/lives.py" exec thread-exec.pb.gz "$lives" "$brief" || return 1
+	python3 -S "$TOP/tests/root/lives.py" exec thread-exec.pb.gz "$lives" "$brief" || return 1
 	profile_has thread-exec.json "sums_close()" "s['lost'] == 0" \
 		"self_('lives.c lives') > 0" "self_('brief.c brief') > 0"
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Numba in children, in processes that ran before us, in two environments at once; its cache;
 # lines without the uprobe, names without the hook; addresses that are used again.
-# Takes 25 s.
+# Takes 60 s.
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 has_numba new numba-processes || exit 0
@@ -164,7 +164,7 @@ narrow numba-attach-plain-share profile_has bare.json "jit_without_lines() > 30"
 "$LB" annotate --leaf --json everybodys.pb.gz >everybodys.json
 check numba-whole-machine-sums profile_has everybodys.json "sums_close()" "s['lost'] == 0"
 "$LB" annotate --leaf --json --pid $late everybodys.pb.gz >late.json
-check numba-whole-machine python3 "$TOP/tests/root/truth.py" there late.json late.truth known_late.py two=two,step
+check numba-whole-machine python3 -S "$TOP/tests/root/truth.py" there late.json late.truth known_late.py two=two,step
 if [ -n "$has_old" ]; then
 	check numba-two-environments profile_has everybodys.json "file_self('known_old.py') > 0" "file_self('known_new.py') > 0" \
 		"file_self('known_late.py') > 0"

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Lines of Numba code as "run" shows them: what is hot, how true it is, every kind of function.
-# Takes 35 s.
+# Takes 60 s.
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 
@@ -40,7 +40,7 @@ END
 }
 # known there|shares NAME: what each function of known.py took is on its lines (truth.py)
 known() {
-	python3 "$TOP/tests/root/truth.py" "$1" "$2.json" "$2.truth" "$programs/known.py" two=two,step
+	python3 -S "$TOP/tests/root/truth.py" "$1" "$2.json" "$2.truth" "$programs/known.py" two=two,step
 }
 for which in new old; do
 	[ -e "dither-$which.json" ] || continue
@@ -103,5 +103,5 @@ member at-known "$PYTHON" "$programs/saved.py" objects-known "$programs/known.py
 member at-prange "$PYTHON" "$programs/saved.py" objects-prange "$programs/parallel.py" here 0.8
 together addresses -F 999 >why 2>&1 || fail numba-addresses "$(tail -n 1 why)"
 for name in dither known prange; do
-	figure numba-addresses-$name python3 "$TOP/tests/root/addresses.py" at-$name.pb.gz objects-$name "$(cat at-$name.pid)"
+	figure numba-addresses-$name python3 -S "$TOP/tests/root/addresses.py" at-$name.pb.gz objects-$name "$(cat at-$name.pid)"
 done

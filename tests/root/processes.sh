@@ -46,8 +46,8 @@ record_json threads --tid -F 999 -- "$(build threads.c)" "$(longer 400 1200)" ||
 check threads profile_has threads.json "in_order('threads.c', 'HOT three', 'HOT one')" "sums_close()"
 narrow threads-shares profile_has threads.json "near(self_('threads.c three'), 75, 5)" "near(self_('threads.c one'), 25, 5)"
 thread_labels() {
-	python3 "$TOP/tests/root/labels.py" threads.pb.gz comm >comms && grep -q '^lb-three ' comms && grep -q '^lb-one ' comms &&
-		python3 "$TOP/tests/root/labels.py" threads.pb.gz tid >tids && [ "$(wc -l <tids)" -ge 2 ] && return 0
+	python3 -S "$TOP/tests/root/labels.py" threads.pb.gz comm >comms && grep -q '^lb-three ' comms && grep -q '^lb-one ' comms &&
+		python3 -S "$TOP/tests/root/labels.py" threads.pb.gz tid >tids && [ "$(wc -l <tids)" -ge 2 ] && return 0
 	tr '\n' ' ' <comms
 	return 1
 }

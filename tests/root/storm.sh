@@ -35,7 +35,7 @@ fi
 # Not all of a life can be named: its first part is exec's, before anything is mapped.
 # of_storm HOW ARGUMENT...: see storm.py
 of_storm() {
-	python3 "$TOP/tests/root/storm.py" "$@"
+	python3 -S "$TOP/tests/root/storm.py" "$@"
 }
 figure storm-named of_storm named storm.pb.gz "$brief" 0.5
 narrow storm-named-most of_storm named storm.pb.gz "$brief" 0.9

@@ -17,7 +17,7 @@ chown 0:0 roots.pb.gz
 # view WHO FILE...: annotate's JSON in "json", what it said in "said", what was opened in "opened"
 view() {
 	# shellcheck disable=SC2016 # for the inner shell
-	python3 "$TOP/tests/root/opened.py" secret.c public.c fifo.c -- \
+	python3 -S "$TOP/tests/root/opened.py" secret.c public.c fifo.c -- \
 		sh -c '"$LB" annotate --json "$@" >json 2>said' annotate "$@" 2>opened || {
 		echo "annotate $*: $(cat said opened)"
 		return 1
@@ -49,7 +49,7 @@ check strangers-profile-opens-nothing of_another
 
 from_a_pipe() {
 	# shellcheck disable=SC2016 # for the inner shell
-	python3 "$TOP/tests/root/opened.py" secret.c public.c fifo.c -- \
+	python3 -S "$TOP/tests/root/opened.py" secret.c public.c fifo.c -- \
 		sh -c 'cat roots.pb.gz | "$LB" annotate --json - >json 2>said' 2>opened || return 1
 	is "" "" && tells 5
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Whole stacks of Python: which line called what, on every CPython of this machine.
-# Takes 30 s.
+# Takes 60 s.
 # shellcheck disable=SC2086 # versions have no blanks
 
 . "${TOP:?}/tests/root/lib.sh"
@@ -59,7 +59,7 @@ together pythons -F 999 --max-frames 512 >why 2>&1 || fail python-known "$(tail 
 check python-sums closes pythons
 # as_measured NAME: what lines have on the stack is what the program measured of them
 as_measured() {
-	python3 "$TOP/tests/root/lines.py" "$1.json" "$1.truth"
+	python3 -S "$TOP/tests/root/lines.py" "$1.json" "$1.truth"
 }
 known() {
 	profile_has "$1.json" "in_order('calls.py', 'HOT loop five', 'HOT loop three', 'HOT loop two')" \
@@ -73,7 +73,7 @@ known_shares() {
 oracle() {
 	oracle_version=$1
 	shift
-	python3 "$TOP/tests/root/oracle.py" "oracle-$oracle_version.pb.gz" "record-$oracle_version" "$programs/oracle.py" "$@"
+	python3 -S "$TOP/tests/root/oracle.py" "oracle-$oracle_version.pb.gz" "record-$oracle_version" "$programs/oracle.py" "$@"
 }
 for version in $versions; do
 	if has $version; then

@@ -21,13 +21,13 @@ clean_up() {
 }
 trap 'clean_up 2>/dev/null' EXIT
 trap 'exit 130' INT TERM
-PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/window_files.py" --watch $hot_pid "$watch" &
+PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/window_files.py" --watch $hot_pid "$watch" &
 
 # windows NAME EXPRESSION...: see window_files.py
 windows() {
 	windows_name=$1
 	shift
-	PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/window_files.py" "$windows_name" "$@"
+	PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/window_files.py" "$windows_name" "$@"
 }
 
 no_temporary() {

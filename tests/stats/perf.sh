@@ -12,7 +12,7 @@ n=$(rounds "$hot" 5.6)
 perf record -B -N -q -e cpu-clock -F 999 -o perf.data -- "$hot" "$n" 2>perf.err
 record_json ours -F 999 -- "$hot" "$n" || fail perf-agrees "$(tail -n 1 ours.err)"
 agrees() {
-	python3 "$TOP/tests/root/perf_lines.py" perf.data "$hot" >theirs.json || return 1
+	python3 -S "$TOP/tests/root/perf_lines.py" perf.data "$hot" >theirs.json || return 1
 	python3 - <<'END'
 import json
 import sys
