@@ -47,12 +47,16 @@ echo "$(($(date +%s) - started)) setup-and-build" >>"$logs/times"
 beside=$!
 # The sanitizer's build runs all of them; two say more without its shadow memory.
 suite unit-sanitized make SAN=address,undefined unit
-suite fuzz make fuzz FUZZ_RUNS="${FUZZ_RUNS:-5000}"
-suite unit make DEVELOPER=1 unit UNIT_SRCS="tests/unit/worker/sandbox.c tests/unit/worker/worker.c"
+# Links in the same folder.
 suite replay make SAN=address,undefined replay
+suite fuzz make fuzz FUZZ_RUNS="${FUZZ_RUNS:-5000}" >"$logs/fuzzing" &
+fuzzing=$!
+suite unit make DEVELOPER=1 unit UNIT_SRCS="tests/unit/worker/sandbox.c tests/unit/worker/worker.c"
 suite cli make cli
-wait "$beside" || echo "0 1 0" >>"$logs/counts"
-cat "$logs/beside"
+for lane in "$beside" "$fuzzing"; do
+	wait "$lane" || echo "0 1 0" >>"$logs/counts"
+done
+cat "$logs/beside" "$logs/fuzzing"
 # What is sampled has the machine to itself.
 suite root make check-root
 give_back
