@@ -10,7 +10,9 @@ check rate-9999 profile_has fast.json "s['count'] >= 1000" "s['lost'] == 0" "sum
 narrow rate-9999-shares profile_has fast.json "s['count'] >= 5000" \
 	"near(self_('hot.c five'), 50, 4)" "near(self_('hot.c three'), 30, 4)" "near(self_('hot.c two'), 20, 4)"
 record_json slow -F 1 -- "$hot" 15 || fail rate-1 "$(tail -n 1 slow.err)"
-check rate-1 profile_has slow.json "1 <= s['count'] <= 20" "sums_close()"
+# Its few ticks may all be those of others.
+check rate-1 profile_has slow.json "s['count'] <= 20" "s['count'] + losses['other'] + losses['idle'] > 0" "d['period_ns'] == 1000000000" "sums_close()"
+narrow rate-1-samples profile_has slow.json "s['count'] >= 1"
 
 # A program that works in step with the rate: 30 % of every 10 ms in one function.
 # in_step BATCHES: that many programs, one after the other
