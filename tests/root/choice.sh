@@ -51,9 +51,7 @@ chosen() {
 	chosen_name=$1
 	chosen_expression=$2
 	shift 2
-	timeout 60 "$LB" record -F 999 -d 0.5 -o "$chosen_name.pb.gz" "$@" >"$chosen_name.out" 2>"$chosen_name.err" ||
-		{ tail -n 1 "$chosen_name.err"; return 1; }
-	"$LB" annotate --json "$chosen_name.pb.gz" >"$chosen_name.json"
+	enough 6 "$chosen_name" "0.5 5" "$@" || return 1
 	profile_has "$chosen_name.json" "sums_close()" "s['lost'] == 0" \
 		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $chosen_expression"
 }
@@ -156,7 +154,7 @@ taken_over() {
 	"$LB" record -F 499 -d 60 -o taken.pb.gz -t $leader >/dev/null 2>err &
 	recorder=$!
 	wait_until 60 sh -c "grep -q '^prog_type:.7' /proc/$recorder/fdinfo/*" && touch go &&
-		wait_until 60 grep -q in-it /proc/$leader/comm && sleep 0.5
+		wait_until 60 grep -q in-it /proc/$leader/comm && wait_until 60 records $recorder && works $leader 100
 	kill $leader
 	wait $recorder || { tail -n 1 err; return 1; }
 	"$LB" annotate --json taken.pb.gz >taken.json
@@ -187,9 +185,9 @@ moves() {
 	recorder=$!
 	wait_until 60 records $recorder || { echo "it does not begin"; kill $recorder; return 1; }
 	echo $inside >"$2/$group/cgroup.procs"
-	sleep 0.4
+	works $inside 200
 	echo $inside >"$2/cgroup.procs"
-	sleep 0.2
+	works $inside 100
 	kill -INT $recorder
 	wait $recorder || { tail -n 1 "moves-$1.err"; return 1; }
 	"$LB" annotate --json "moves-$1.pb.gz" >"moves-$1.json"
@@ -305,13 +303,14 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 		"$LB" record -F 499 -d 60 -o later.pb.gz --container 'c401ce0c0*' 2>err &
 		recorder=$!
 		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
-		sleep 0.3
+		works $inside 100
 		mkdir "$root/$group.slice/docker-$id2.scope"
 		echo $other >"$root/$group.slice/docker-$id2.scope/cgroup.procs"
 		echo $inside >"$root/cgroup.procs"
 		rmdir "$root/$group.slice/docker-$id.scope"
 		# A container is looked for each second.
 		sleep 2
+		works $other 100
 		kill -INT $recorder
 		wait $recorder || { tail -n 1 err; return 1; }
 		"$LB" annotate --json later.pb.gz >later.json
@@ -389,8 +388,8 @@ ends_with_thread() {
 		begin=$(date +%s)
 	timeout 150 "$LB" record -F 999 -t $short -d 120 -o with.pb.gz 2>err &
 	recorder=$!
-	wait_until 60 sh -c "grep -q '^prog_type:.7' /proc/\$(cat /proc/$recorder/task/$recorder/children | cut -d ' ' -f 1)/fdinfo/*"
-	sleep 0.3
+	wait_until 60 sh -c "grep -qE 'ep_poll|epoll_wait' /proc/\$(pgrep -P $recorder)/wchan"
+	works $short 100
 	kill $short
 	wait $recorder || { tail -n 1 err; return 1; }
 	[ $(($(date +%s) - begin)) -lt 90 ] || { echo "it went on without its thread"; return 1; }

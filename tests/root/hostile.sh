@@ -120,7 +120,7 @@ kills_no_worker() {
 	fi
 	# They are there before the first sample is.
 	wait_until 20 records "$(pgrep -P "$timeout")"
-	sleep 0.3
+	works $hot 100
 	kill $hot
 	wait $timeout || { echo "record: $(tail -n 1 unkilled.err)"; said=1; }
 	return $said

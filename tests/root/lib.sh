@@ -314,6 +314,30 @@ record_json() {
 	return "$record_status"
 }
 
+# enough SAMPLES NAME SECONDS OPTION...: records as NAME.pb.gz for the first of SECONDS ("0.5 5"), and, where
+# others had the CPU and there are fewer samples or none (status 4), once more for the second; NAME.json
+enough() {
+	enough_samples=$1
+	enough_name=$2
+	enough_seconds=$3
+	shift 3
+	for enough_s in $enough_seconds; do
+		enough_status=0
+		timeout 60 "$LB" record -F 999 -d "$enough_s" -o "$enough_name.pb.gz" "$@" \
+			>"$enough_name.out" 2>"$enough_name.err" || enough_status=$?
+		note_crash "$enough_name" $enough_status
+		case $enough_status in
+		0) ;;
+		4) continue ;;
+		*) break ;;
+		esac
+		"$LB" annotate --json "$enough_name.pb.gz" >"$enough_name.json"
+		! profile_has "$enough_name.json" "s['count'] >= $enough_samples" >/dev/null || return 0
+	done
+	[ $enough_status -eq 0 ] || tail -n 1 "$enough_name.err"
+	return $enough_status
+}
+
 # shares_of NAME COMM SOURCE self|total "PERCENT=MARKER..." PROGRAM... BATCHES: for "statistic", of the
 # lines of a program that runs so many times, of which BATCHES is the last argument (shares.py)
 shares_of() {
@@ -352,6 +376,15 @@ wait_until() {
 		[ "$wait_turns" -gt 0 ] || return 1
 		sleep 0.05
 	done
+}
+
+# works PID MILLISECONDS: waits until the first thread of that process has used so much CPU from now on
+works() {
+	works_ns=$(($(cut -d ' ' -f 1 "/proc/$1/schedstat") + $2 * 1000000))
+	wait_until 60 has_worked "$1" $works_ns
+}
+has_worked() {
+	[ "$(cut -d ' ' -f 1 "/proc/$1/schedstat")" -ge "$2" ]
 }
 
 # leaves TEST NAME OPTION... -- COMMAND...: records it; NAME.json has the innermost frames

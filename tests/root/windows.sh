@@ -48,10 +48,10 @@ start() {
 	recording $!
 }
 
-# samples PID: wait until that recording takes signals, and some more
+# samples PID: wait until that recording has begun and has samples
 samples() {
-	wait_until 60 sh -c "ls -l /proc/$1/fd | grep -q signalfd" || { echo "does not start"; return 1; }
-	sleep 0.5
+	wait_until 60 records "$1" || { echo "does not start"; return 1; }
+	works $hot_pid 100
 }
 
 # stop SIGNAL: it ends with 0
@@ -94,11 +94,11 @@ signals() {
 	wait_until 60 sh -c 'ls signals.2*Z.pb.gz' || { echo "no snapshot"; return 1; }
 	cp signals.2*Z.pb.gz snapshot.20000101T000000Z.pb.gz
 	windows snapshot "w[0].count > 0" "w[0].losses['lost'] == 0" || return 1
-	sleep 0.3
+	works $hot_pid 100
 	kill -s HUP "$recorder"
 	wait_until 60 sh -c 'find . -name "signals.2*" -newer snapshot.20000101T000000Z.pb.gz | grep .' ||
 		{ echo "the window did not end"; return 1; }
-	sleep 0.5
+	works $hot_pid 100
 	stop TERM || return 1
 	no_temporary || return 1
 	cp "$(find . -name 'signals.2*' | sort | head -n 1)" snapshot.20000101T000001Z.pb.gz
@@ -114,7 +114,7 @@ plain() {
 	wait_until 60 test -s plain.pb.gz || { echo "no snapshot"; return 1; }
 	kill -s HUP "$recorder"
 	wait_until 60 sh -c 'ls plain.2*' || { echo "no new file"; return 1; }
-	sleep 0.4
+	works $hot_pid 100
 	stop TERM || return 1
 	mv plain.pb.gz plain.99991231T000000Z.pb.gz
 	windows plain "len(w) == 2" "adjacent(w)" || return 1
@@ -153,7 +153,7 @@ full() {
 	wait_until 60 failed_twice || full_status=1
 	rm disk/filler
 	wait_until 60 sh -c 'ls disk/full.2*' || full_status=1
-	sleep 0.5
+	works $hot_pid 100
 	stop TERM || full_status=1
 	windows disk/full "len(w) >= 2" "adjacent(w)" "w[0].end_s - w[0].begin_s > 1.9" || full_status=1
 	cp disk/full.2* .
