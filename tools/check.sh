@@ -49,6 +49,7 @@ beside=$!
 suite unit-sanitized make SAN=address,undefined unit
 # Links in the same folder.
 suite replay make SAN=address,undefined replay
+# Not beside those: both are built in the sanitizers' folder.
 suite fuzz make fuzz FUZZ_RUNS="${FUZZ_RUNS:-5000}" >"$logs/fuzzing" &
 fuzzing=$!
 suite unit make DEVELOPER=1 unit UNIT_SRCS="tests/unit/worker/sandbox.c tests/unit/worker/worker.c"

@@ -84,13 +84,18 @@ static bool is_in_pass(const struct recorder *r)
 	return r->pass.step != PASS_NONE;
 }
 
-/* Is there a step to do now? The writer needs none, nor does a decoder that is busy. */
+/* The writer of a file works by itself. */
+static bool does_steps(const struct recorder *r)
+{
+	return is_in_pass(r) && r->pass.step != PASS_WRITE;
+}
+
+/* Is there a step to do now? Not while the decoder is busy. */
 static bool has_step(const struct recorder *r)
 {
 	struct worker_wait wait;
 
-	return is_in_pass(r) && r->pass.step != PASS_WRITE &&
-	       !worker_waits(r->naming.worker, &wait);
+	return does_steps(r) && !worker_waits(r->naming.worker, &wait);
 }
 
 /* ---- opening ---- */
@@ -623,8 +628,7 @@ static int turn(struct recorder *r, struct error *err)
 		return 0;
 	rc = take_in(r, ready, err);
 	/* A decoder that is still busy makes it a short step. */
-	if (!rc &&
-	    (ready & WAKEUP_WRITER || (is_in_pass(r) && r->pass.step != PASS_WRITE)))
+	if (!rc && (ready & WAKEUP_WRITER || does_steps(r)))
 		rc = pass_step(r, err);
 	if ((r->intake.launch && launch_has_ended(r->intake.launch)) || time_is_up(r) ||
 	    intake_targets_are_gone(&r->intake))

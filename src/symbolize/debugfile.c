@@ -265,6 +265,14 @@ static void remember_origin(struct debugfile_search *s, const struct candidate *
 	s->origin_is_own = c->root != ROOT_TARGET;
 }
 
+void debugfile_search_again(struct debugfile_search *s)
+{
+	s->last_question = 0;
+	s->next_candidate = 0;
+	s->origin[0] = '\0';
+	s->origin_is_own = false;
+}
+
 int debugfile_open(void *ctx, const void *what, size_t len)
 {
 	struct debugfile_search *s = ctx;

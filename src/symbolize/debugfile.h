@@ -32,6 +32,9 @@ struct debugfile_search {
 	bool origin_is_own; /* origin is in our root */
 };
 
+/** For another request for the same binary: what the last one was given may be right again. */
+void debugfile_search_again(struct debugfile_search *s);
+
 #define DEBUGFILE_MAX_BYTES (64ULL << 30)
 
 /**

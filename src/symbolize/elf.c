@@ -61,11 +61,7 @@ static void put_request(struct symbolizer *s, struct elf_question *question)
 	struct resolve_work *work = &s->work;
 	struct wire_writer *w = &work->request;
 
-	/* What a request before this one was given may be the right file again. */
-	work->search.last_question = 0;
-	work->search.next_candidate = 0;
-	work->search.origin[0] = '\0';
-	work->search.origin_is_own = false;
+	debugfile_search_again(&work->search);
 	if (question->nr_code)
 		question->flags |= ELF_REQUEST_CODE;
 	if (work->is_retry)

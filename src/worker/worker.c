@@ -334,6 +334,11 @@ static int receive_some(struct worker *w)
  * Does what can be done now, for a while. Return: 0: the call is over, -EAGAIN, or why it
  * has to be given up.
  */
+static short events_of(const struct call *call)
+{
+	return call->phase == CALL_SENDING ? POLLOUT : POLLIN;
+}
+
 static int go_on(struct worker *w)
 {
 	struct call *call = &w->call;
@@ -357,9 +362,7 @@ static int go_on(struct worker *w)
 			return -ETIMEDOUT;
 		/* One that asks, or takes and sends piece by piece, goes on at once. */
 		if (rc && moved && now_ns - begin_ns < STEP_NS) {
-			message_wait(w->child.sock,
-				     call->phase == CALL_SENDING ? POLLOUT : POLLIN,
-				     now_ns + NS_PER_MS);
+			message_wait(w->child.sock, events_of(call), begin_ns + STEP_NS);
 			continue;
 		}
 		if (rc)
@@ -452,7 +455,7 @@ bool worker_waits(const struct worker *w, struct worker_wait *ret)
 		return false;
 	*ret = (struct worker_wait){
 		.fd = w->child.sock,
-		.events = call->phase == CALL_SENDING ? POLLOUT : POLLIN,
+		.events = events_of(call),
 		.deadline_ns = call->deadline_ns,
 	};
 	return true;

@@ -116,7 +116,8 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 
 /**
  * Goes on with the call, for some milliseconds at most: sends the rest of the request,
- * answers needs, receives. Never waits, but for the death of a child that it kills
+ * answers needs, receives. Within these milliseconds it waits for a child that has just
+ * taken or sent a piece; beyond them only for the death of one that it kills
  * (CHILD_KILL_WAIT_MS).
  *
  * @ret        on WORKER_OK a reader over the reply, valid until the next call

@@ -119,22 +119,30 @@ static inline int answer_need(void *ctx, const struct need *need)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+/* "dir/@file", of which *@fd is to be closed after elf_end(). */
+static inline Elf *elf_of(const char *file, int *fd)
+{
+	char path[PATH_MAX];
+	Elf *elf;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	elf_version(EV_CURRENT);
+	elf = elf_begin(*fd, ELF_C_READ_MMAP, NULL);
+	assert_non_null(elf);
+	return elf;
+}
+
 /* The vaddr of symbol @name in "dir/@file"; 0: there is none. */
 static inline uint64_t symbol(const char *file, const char *name)
 {
-	char path[PATH_MAX];
 	uint64_t vaddr = 0;
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	GElf_Sym sym;
-	Elf *elf;
 	int fd;
+	Elf *elf = elf_of(file, &fd);
 
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	assert_non_null(elf);
 	while ((scn = elf_nextscn(elf, scn))) {
 		Elf_Data *data = elf_getdata(scn, NULL);
 
@@ -153,17 +161,12 @@ static inline uint64_t symbol(const char *file, const char *name)
 static inline uint64_t text_of(const char *file, uint64_t *start)
 {
 	uint64_t size = 0;
-	char path[PATH_MAX];
 	Elf_Scn *scn = NULL;
 	size_t names;
 	GElf_Shdr sh;
-	Elf *elf;
 	int fd;
+	Elf *elf = elf_of(file, &fd);
 
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
 	while ((scn = elf_nextscn(elf, scn)))
 		if (gelf_getshdr(scn, &sh) &&
