@@ -119,3 +119,8 @@ if [ -n "$venvs" ]; then
 		give_back
 	fi
 fi
+
+# Newer Go compiles its pprof, for a minute, when it is called for the first time.
+case $want in
+test | nightly) ! command -v go >/dev/null || go tool pprof -help >/dev/null 2>&1 || true ;;
+esac
