@@ -92,14 +92,14 @@ if [ -n "$v2" ] && mkdir -p "$v2/$group/web-server.service" "$v2/$group/docker-$
 		recorder=$!
 		ends "$recorder"
 		wait_until 60 is_sampling $recorder || { echo "it did not begin: $(cat err)"; return 1; }
-		works "$first" 100
+		works "$first" 50
 		kill -9 "$first"
 		wait "$first" 2>/dev/null
 		wait_until 20 removed "$3" || { echo "the cgroup is still there"; return 1; }
 		mkdir "$3"
 		start_in "$3"
 		second=$pid
-		works "$second" 100
+		works "$second" 50
 		kill "$(recording $recorder)"
 		wait "$recorder" || { tail -n 1 err; return 1; }
 		kill -9 "$second"

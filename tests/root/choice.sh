@@ -154,7 +154,7 @@ taken_over() {
 	"$LB" record -F 499 -d 60 -o taken.pb.gz -t $leader >/dev/null 2>err &
 	recorder=$!
 	wait_until 60 sh -c "grep -q '^prog_type:.7' /proc/$recorder/fdinfo/*" && touch go &&
-		wait_until 60 grep -q in-it /proc/$leader/comm && wait_until 60 records $recorder && works $leader 100
+		wait_until 60 grep -q in-it /proc/$leader/comm && wait_until 60 records $recorder && works $leader 50
 	kill $leader
 	wait $recorder || { tail -n 1 err; return 1; }
 	"$LB" annotate --json taken.pb.gz >taken.json
@@ -184,16 +184,18 @@ moves() {
 	"$LB" record -F 999 -d 60 -o "moves-$1.pb.gz" -G "$2/$group" >"moves-$1.out" 2>"moves-$1.err" &
 	recorder=$!
 	wait_until 60 records $recorder || { echo "it does not begin"; kill $recorder; return 1; }
+	moves_ms=$(used_ms $inside)
 	echo $inside >"$2/$group/cgroup.procs"
-	works $inside 200
+	works $inside 50
 	echo $inside >"$2/cgroup.procs"
+	moves_ms=$(($(used_ms $inside) - moves_ms))
 	works $inside 100
 	kill -INT $recorder
 	wait $recorder || { tail -n 1 "moves-$1.err"; return 1; }
 	"$LB" annotate --json "moves-$1.pb.gz" >"moves-$1.json"
 	"$LB" report --json --by cgroup "moves-$1.pb.gz" >"moves-$1-by.json"
 	profile_has "moves-$1.json" "sums_close()" "{p['pid'] for p in d['processes']} == {$inside}" \
-		"5 <= note('samples', s['count']) < 0.9e-9 * d['duration_ns'] * 999"
+		"5 <= note('samples', s['count']) <= $moves_ms + 25"
 }
 
 # in_groups KIND MOUNT: a cgroup two levels below the one that is asked for
@@ -303,14 +305,14 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 		"$LB" record -F 499 -d 60 -o later.pb.gz --container 'c401ce0c0*' 2>err &
 		recorder=$!
 		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
-		works $inside 100
+		works $inside 50
 		mkdir "$root/$group.slice/docker-$id2.scope"
 		echo $other >"$root/$group.slice/docker-$id2.scope/cgroup.procs"
 		echo $inside >"$root/cgroup.procs"
 		rmdir "$root/$group.slice/docker-$id.scope"
 		# A container is looked for each second.
 		sleep 2
-		works $other 100
+		works $other 50
 		kill -INT $recorder
 		wait $recorder || { tail -n 1 err; return 1; }
 		"$LB" annotate --json later.pb.gz >later.json
@@ -389,7 +391,7 @@ ends_with_thread() {
 	timeout 150 "$LB" record -F 999 -t $short -d 120 -o with.pb.gz 2>err &
 	recorder=$!
 	wait_until 60 sh -c "grep -qE 'ep_poll|epoll_wait' /proc/\$(pgrep -P $recorder)/wchan"
-	works $short 100
+	works $short 50
 	kill $short
 	wait $recorder || { tail -n 1 err; return 1; }
 	[ $(($(date +%s) - begin)) -lt 90 ] || { echo "it went on without its thread"; return 1; }

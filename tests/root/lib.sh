@@ -378,13 +378,18 @@ wait_until() {
 	done
 }
 
-# works PID MILLISECONDS: waits until the first thread of that process has used so much CPU from now on
-works() {
-	works_ns=$(($(cut -d ' ' -f 1 "/proc/$1/schedstat") + $2 * 1000000))
-	wait_until 60 has_worked "$1" $works_ns
+# used_ms PID: the CPU time of its first thread, in milliseconds
+used_ms() {
+	echo $(($(cut -d ' ' -f 1 "/proc/$1/schedstat") / 1000000))
 }
-has_worked() {
-	[ "$(cut -d ' ' -f 1 "/proc/$1/schedstat")" -ge "$2" ]
+
+# works PID MILLISECONDS: waits until its first thread has used so much CPU from now on
+works() {
+	works_ms=$(($(used_ms "$1") + $2))
+	wait_until 60 has_used "$1" $works_ms
+}
+has_used() {
+	[ "$(used_ms "$1")" -ge "$2" ]
 }
 
 # leaves TEST NAME OPTION... -- COMMAND...: records it; NAME.json has the innermost frames

@@ -42,7 +42,7 @@ ends_by() {
 	"$LB" record -a -F 999 -o end.pb.gz >out 2>err &
 	pid=$!
 	wait_until 60 records $pid || { echo "it does not begin"; kill $pid; return 1; }
-	works $other 100
+	works $other 50
 	kill -s "$1" $pid
 	status=0
 	wait $pid || status=$?
