@@ -107,10 +107,19 @@ class Profile:
         if self.losses["counted"] != self.losses["sampled"]:
             raise AssertionError(f"{self.losses['counted']} counted of {self.losses['sampled']}")
 
+    def must_have_all_but_lost(self, nr):
+        """As must_have() in a recording that has others' faults, too, of which there may be too many."""
+        self.must_close()
+        touched = self.touched()
+        missing = [times * nr - touched[marker] for marker, times in (("one", 1), ("two", 2), ("three", 3))]
+        if min(missing) < 0 or sum(missing) > self.lost():
+            raise AssertionError(f"{touched}, not those of {nr}, and {self.lost()} lost")
+
+    def lost(self):
+        return sum(self.losses[name] for name in ("lost_counts_full", "lost_internal", "lost_drain", "rows_dropped"))
+
     def must_close(self):
-        lost = sum(self.losses[name] for name in ("lost_counts_full", "lost_internal", "lost_drain",
-                                                  "rows_dropped"))
-        if self.losses["sampled"] != self.losses["counted"] + lost:
+        if self.losses["sampled"] != self.losses["counted"] + self.lost():
             raise AssertionError(f"the sums do not close: {self.losses}")
         if self.json["samples"]["count"] != self.losses["counted"]:
             raise AssertionError(f"{self.json['samples']['count']} samples in the profile, "
@@ -174,7 +183,7 @@ def pid():
 
 
 def not_pid():
-    two_at_once("not-pid", "-p", "!{first}").must_have(200)
+    two_at_once("not-pid", "-p", "!{first}").must_have_all_but_lost(200)
 
 
 def thread():
@@ -190,7 +199,7 @@ def comm():
 
 
 def not_comm():
-    two_at_once("not-comm", "--comm", "!chosen").must_have(200)
+    two_at_once("not-comm", "--comm", "!chosen").must_have_all_but_lost(200)
 
 
 def kinds_are_anded():
@@ -198,7 +207,7 @@ def kinds_are_anded():
 
 
 def whole_machine():
-    two_at_once("all", "-a").must_have(220)
+    two_at_once("all", "-a").must_have_all_but_lost(220)
 
 
 def user():
