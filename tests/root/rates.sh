@@ -15,26 +15,29 @@ check rate-1 profile_has slow.json "s['count'] <= 20" "s['count'] + losses['othe
 narrow rate-1-samples profile_has slow.json "s['count'] >= 1"
 
 # A program that works in step with the rate: 30 % of every 10 ms in one function.
-# in_step BATCHES: that many programs, one after the other
+# in_step BATCHES: that many programs, one after the other. One that got next to no CPU may have no samples.
 in_step() {
-	# shellcheck disable=SC2016 # for the inner shell
-	record_json step -F 100 -- sh -c 'for i in $(seq "$1"); do "$0" 10000 30 1 | sed "s/^/$i /"; done' "$(build periodic.c)" "$1" || return 1
+	# shellcheck disable=SC2016 # for the inner shells
+	record_json step -F 100 -- sh -c 'for i in $(seq "$1"); do
+		sh -c "echo pid \$\$; exec \"\$0\" 10000 30 1" "$0"
+	done' "$(build periodic.c)" "$1" || return 1
 	profile_has step.json "d['period_ns'] == 10000000" "'budget' not in d" "sums_close()" >&2 || return 1
-	for pid in $(python3 -c 'import json; print(*sorted(p["pid"] for p in json.load(open("step.json"))["processes"] if p["comm"] == "periodic"))'); do
-		"$LB" report --json --pid "$pid" step.pb.gz
-		echo
-	done >steps.json
-	python3 - steps.json step.txt <<'END'
+	python3 - "$LB" step <<'END'
 import json
+import re
+import subprocess
 import sys
-with open(sys.argv[2], encoding="utf-8") as f:
-    used = [tuple(map(float, line.split()[1:])) for line in f if len(line.split()) == 3 and line.split()[0].isdigit()]
-with open(sys.argv[1], encoding="ascii") as f:
-    text = f.read()
-at, decoder = 0, json.JSONDecoder()
-for one, two in used:
-    d, at = decoder.raw_decode(text, at)
-    at += len(text[at:]) - len(text[at:].lstrip())
+lineburn, step = sys.argv[1:]
+with open(step + ".txt", encoding="utf-8") as f:
+    said = re.findall(r"^pid (\d+)\n(\S+) (\S+)$", f.read(), re.MULTILINE)
+with open(step + ".json", encoding="ascii") as f:
+    sampled = {p["pid"] for p in json.load(f)["processes"] if p["comm"] == "periodic"}
+for pid, one, two in said:
+    one, two = float(one), float(two)
+    if int(pid) not in sampled and one + two < 0.3:
+        continue
+    d = json.loads(subprocess.run([lineburn, "report", "--json", "--pid", pid, step + ".pb.gz"],
+                                  check=True, stdout=subprocess.PIPE).stdout)
     found = {f["name"]: f["total_cpu_ns"] for f in d["functions"]}
     both = found.get("part_one", 0) + found.get("part_two", 0)
     print("part-in-step", 100 * found.get("part_one", 0) / both, 100 * one / (one + two), 0)
