@@ -369,7 +369,7 @@ static void names_of_no_file_are_told(void **state)
 	assert_string_equal(a->files[0].source.note, "no source: <string> is not a file");
 	assert_string_equal(a->files[1].source.note, "no source: node:fs is not a file");
 	assert_string_equal(a->files[2].source.note,
-			    "no source: a notebook keeps its cells in no file; lines are "
+			    "no source: a notebook does not keep its cells in a file; lines are "
 			    "those of the cell");
 	assert_non_null(strstr(a->files[3].source.note, "looked for /nonexistent"));
 }
