@@ -153,7 +153,7 @@ static void files_that_are_not_there(void **state)
 	expect_note(path, "0011223344556677889900112233445566778899",
 		    "a different build from the one that ran");
 	path_of(path, sizeof(path), "prog.c");
-	expect_note(path, "", "no ELF file");
+	expect_note(path, "", "not an ELF file");
 	path_of(path, sizeof(path), "pipe");
 	assert_int_equal(mkfifo(path, 0600), 0);
 	expect_note(path, id, "not a regular file");
