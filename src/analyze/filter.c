@@ -201,9 +201,9 @@ static void say_unmatched(struct sentence *words, const struct filter_work *w,
 	SAY(words, "no sample is of ");
 	say_values(words, n, kind, false);
 	if (!has_any(w, kind)) {
-		SAY(words, "; no sample of this profile tells its %s%s",
+		SAY(words, "; no sample of this profile has a known %s%s",
 		    filter_kind_names[kind],
-		    kind == FILTER_THREAD ? ", which takes --tid when recording" : "");
+		    kind == FILTER_THREAD ? ": record with --tid" : "");
 		return;
 	}
 	if (!nr)

@@ -146,11 +146,10 @@ static int say_ambiguous(const struct names *names, const char *what, struct err
 			    names->items[i]);
 	if (names->nr > MAX_NAMES_SAID)
 		text_append(list, sizeof(list), ", ...");
-	return error_set(
-		err, -EINVAL,
-		"\"%.80s\" is in the names of several functions: %s; say more of "
-		"the name",
-		what, list);
+	return error_set(err, -EINVAL,
+			 "\"%.80s\" is in the names of several functions: %s; give more "
+			 "of the name",
+			 what, list);
 }
 
 static int say_no_function(const struct profile *p, const char *what, struct error *err)
@@ -159,9 +158,8 @@ static int say_no_function(const struct profile *p, const char *what, struct err
 		if (function_matches(p, (uint32_t)i, what, NAME_ANY_PART))
 			return error_set(
 				err, -ENOENT,
-				"there is no machine code of \"%.200s\" in this profile: "
-				"it "
-				"has that of hot functions whose debug info has lines",
+				"this profile has no machine code of \"%.200s\": it has "
+				"the code of hot functions whose debug info has lines",
 				p->functions[i].name);
 	return error_set(err, -ENOENT,
 			 "no function of this profile has \"%.200s\" in its name; "

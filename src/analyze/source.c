@@ -382,8 +382,8 @@ static int attach_recorded(struct attacher *t, const struct profile_source *from
 	source->from = strpool_add(t->p->pool, "recorded");
 	if (from->owner && *from->owner)
 		source->note = strpool_print(t->p->pool,
-					     "as %s has it; others have another file of "
-					     "this path",
+					     "this is the file of %s; others have a "
+					     "different file at this path",
 					     from->owner);
 	if (from->newer_than_binary)
 		source->note = strpool_add(t->p->pool,
@@ -562,7 +562,7 @@ static int attach_from_disk(struct attacher *t, const char *path,
 			 : candidates[0];
 	if (why == -ENOENT && is_cell(path))
 		source->note = strpool_print(
-			t->p->pool, "no source: a notebook keeps its cells in no "
+			t->p->pool, "no source: a notebook does not keep its cells in a "
 				    "file; lines are those of the cell");
 	else if (why == -ENOENT)
 		source->note = strpool_print(t->p->pool,

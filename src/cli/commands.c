@@ -42,10 +42,9 @@ static int show_run(const struct recorder *r, const struct options *o, struct er
 				    "CPU (%u Hz); raise the rate with -F",
 				    o->sampling.freq_hz);
 		else
-			log_warning(
-				"no samples: the command had fewer %s than one sample "
-				"stands for; lower -c",
-				o->sampling.source->name);
+			log_warning("no samples: the command had too few %s for one "
+				    "sample; lower -c",
+				    o->sampling.source->name);
 		return 0;
 	}
 	/* Sources that were not stored are read as the calling user, not as root. */

@@ -68,12 +68,12 @@ static const char *status_text(enum instructions_status status)
 {
 	static const char *const texts[] = {
 		[INSTRUCTIONS_OK] = "",
-		[INSTRUCTIONS_BAD_FILE] = "it is no ELF file, or a broken one",
-		[INSTRUCTIONS_FILE_REPLACED] =
-			"it is another build than the one that ran; put that one there",
+		[INSTRUCTIONS_BAD_FILE] = "it is not an ELF file, or it is damaged",
+		[INSTRUCTIONS_FILE_REPLACED] = "it is a different build from the one "
+					       "that ran; put that build there",
 		[INSTRUCTIONS_NOT_THERE] = "it has no code at these addresses",
 		[INSTRUCTIONS_UNKNOWN_MACHINE] =
-			"its machine is not one that lineburn disassembles",
+			"lineburn does not disassemble code of its machine",
 		[INSTRUCTIONS_TOO_LARGE] = "the function is too large",
 		[INSTRUCTIONS_GAVE_UP] = "the decoder gave up on it",
 	};
@@ -133,11 +133,9 @@ static int fill_from_file(struct disassembly *d, struct machine_piece *piece)
 	int err;
 
 	if (filename[0] != '/') {
-		piece->note = strpool_print(
-			d->p->pool,
-			"no instructions: its machine code is in no file, and the "
-			"profile "
-			"has no copy");
+		piece->note = strpool_print(d->p->pool,
+					    "no instructions: its machine code is not in "
+					    "a file, and the profile has no copy");
 		return 0;
 	}
 	if (d->is_strangers) {
@@ -157,18 +155,17 @@ static int fill_from_file(struct disassembly *d, struct machine_piece *piece)
 			"file "
 			"is",
 			filename,
-			fd == -EINVAL || fd == -EXDEV ? "no regular file"
+			fd == -EINVAL || fd == -EXDEV ? "not a regular file"
 						      : strerror(-fd));
 		return 0;
 	}
 	question.fd = fd;
 	err = ask(d, piece, &question, filename);
 	if (!err && piece->nr && !question.build_id_len)
-		piece->note = strpool_print(
-			d->p->pool,
-			"whether %s is the file that ran is not known: it had no build "
-			"id",
-			filename);
+		piece->note = strpool_print(d->p->pool,
+					    "it is not known whether %s is the file that "
+					    "ran: it had no build id",
+					    filename);
 	return err;
 }
 

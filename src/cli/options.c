@@ -392,11 +392,9 @@ static int check_target(struct target_request *t, struct error *err)
 	bool is_narrow = includes(t, LB_FILTER_PROCESS) || includes(t, LB_FILTER_THREAD);
 
 	if (!t->whole_machine && !is_narrow && !t->nr_values)
-		return usage(
-			err,
-			"record needs to know what: -p PID, -t TID, --container NAME, "
-			"--unit NAME, -G CGROUP, --comm NAME or --user NAME, or -a for "
-			"the whole machine");
+		return usage(err, "record needs a target: -p PID, -t TID, --container "
+				  "NAME, --unit NAME, -G CGROUP, --comm NAME or --user "
+				  "NAME, or -a for the whole machine");
 	if (t->whole_machine && is_narrow)
 		return usage(err, "-a and %s exclude each other",
 			     t->nr_pids ? "-p" : "-t");
@@ -410,12 +408,13 @@ static int check_target(struct target_request *t, struct error *err)
 static int check_source(struct sampling *s, struct error *err)
 {
 	if (s->source->is_clock && s->event_period)
-		return usage(err, "-c goes with -e page-faults; the rate of cpu-clock "
-				  "is given with -F");
+		return usage(
+			err,
+			"-c goes with -e page-faults; -F sets the rate of cpu-clock");
 	if (!s->source->is_clock && (s->freq_hz || s->budget_ppm))
 		return usage(err,
-			     "%s goes with -e cpu-clock; how many %s a sample "
-			     "stands for is given with -c",
+			     "%s goes with -e cpu-clock; -c sets how many %s a sample "
+			     "stands for",
 			     s->freq_hz ? "-F" : "--budget", s->source->name);
 	if (s->source->is_clock && !s->freq_hz)
 		s->freq_hz = DEFAULT_FREQ_HZ;
@@ -429,10 +428,8 @@ static int check_window(const struct sampling *s, struct error *err)
 	if (!s->window_s && (s->keep_files || s->max_size_bytes))
 		return usage(err, "--keep and --max-size go with --window");
 	if (s->window_s > 0 && !strcmp(s->output, "-"))
-		return usage(
-			err,
-			"--window writes a file for each window: -o takes a file name to "
-			"build theirs from, not -");
+		return usage(err, "--window writes a file for each window, and derives "
+				  "their names from -o: give a file name, not -");
 	return 0;
 }
 
@@ -529,8 +526,7 @@ static int parse_filter(struct options *o, const struct option_row *row, const c
 
 	if (!*value || (is_number && strcmp(value, "-") != 0 && !read_id(value)))
 		return usage(err,
-			     "--%s takes %s, with \"!\" in front all others, "
-			     "not \"%s\"",
+			     "--%s takes %s (\"!\" in front excludes it), not \"%s\"",
 			     row->name, row->takes, arg);
 	if (vec_grow(&v->filters, &v->cap_filters, v->nr_filters + 1, sizeof(*v->filters),
 		     FILTER_MAX_FILTERS))
@@ -677,14 +673,15 @@ static const struct option_row option_rows[] = {
 	 "samples a second from 1 to 10000", MEMBER(sampling.freq_hz), .min = 1,
 	 .max = SAMPLER_MAX_HZ},
 	{"budget", 0, "PERCENT", ON_SAMPLING, parse_budget,
-	 .help = "lower the rate while sampling costs more of all CPUs' time, as 0.5%",
+	 .help = "lower the rate while sampling costs more than this share of all CPUs' "
+		 "time, as 0.5%",
 	 "percent of the CPU time from 0.001% to 100%"},
 	{"pid", 'p', "PID", ON_RECORD, parse_target,
 	 .help = "this process with its threads and children; may be repeated, as those "
 		 "below",
 	 "a process id", .kind = LB_FILTER_PROCESS},
 	{"no-children", 0, NULL, ON_SAMPLING, parse_flag,
-	 .help = "leave out what the process, or the command, starts",
+	 .help = "leave out processes that the process, or the command, starts",
 	 MEMBER(sampling.target.no_children)},
 	{"thread", 't', "TID", ON_RECORD, parse_target, .help = "this thread",
 	 "a thread id", .kind = LB_FILTER_THREAD},
@@ -704,25 +701,27 @@ static const struct option_row option_rows[] = {
 	 .help = "processes that run as this user, by name or number",
 	 "a user's name or number", .kind = LB_FILTER_USER},
 	{"all", 'a', NULL, ON_RECORD, parse_flag,
-	 .help = "every process of the machine; '!' before a value above leaves that out",
+	 .help = "every process of the machine; '!' before a value of an option above "
+		 "excludes it",
 	 MEMBER(sampling.target.whole_machine)},
 	{"duration", 'd', "SECONDS", ON_RECORD, parse_seconds,
 	 .help = "how long to record (default: until Ctrl-C)",
 	 "seconds from 0 to 10000000", MEMBER(sampling.duration_s), .max = MAX_SECONDS},
 	{"window", 0, "TIME", ON_RECORD, parse_window,
-	 .help = "a new file so often, with the time in its name: 60s, 5m, 1h",
+	 .help = "begin a new file at this interval, with the time in its name: 60s, 5m, "
+		 "1h",
 	 "a time from 0.1 s on, such as 60s, 5m or 1h"},
 	{"keep", 0, "N", ON_RECORD, parse_number,
-	 .help = "leave only the newest N files of windows",
+	 .help = "keep only the newest N files of windows",
 	 "a number of files from 1 to 1000000", MEMBER(sampling.keep_files), .min = 1,
 	 .max = 1000000},
 	{"max-size", 0, "BYTES", ON_RECORD, parse_max_size,
-	 .help = "leave only the newest files of windows that have this size in all: "
-		 "500M, 2G",
+	 .help = "keep only the newest files of windows, up to this size in all: 500M, "
+		 "2G",
 	 "bytes, such as 500M or 2G"},
 	{"memory", 0, "MIB", ON_RECORD, parse_mib,
-	 .help = "most resident memory (default, without -d: 256); then a new file "
-		 "begins early",
+	 .help = "limit of resident memory (default, without -d: 256); at the limit a "
+		 "new file begins early",
 	 "MiB from 64 to 65536", MEMBER(sampling.memory_bytes), .min = 64, .max = 65536},
 	{"delay", 0, "SECONDS", ON_SAMPLING, parse_seconds,
 	 .help = "start sampling this much later", "seconds from 0 to 10000000",
@@ -732,18 +731,18 @@ static const struct option_row option_rows[] = {
 	{"tid", 0, NULL, ON_SAMPLING, parse_flag, .help = "tell threads apart",
 	 MEMBER(sampling.keep_tid)},
 	{"uprobe", 0, NULL, ON_SAMPLING, parse_value,
-	 .help = "probe JITs of every process: others can then hold up all forks (see "
-		 "the manual)",
+	 .help = "probe JITs of every process: other processes can then hold up all "
+		 "forks (see the manual)",
 	 MEMBER(uprobe), .kind = UPROBE_ALL},
 	{"no-uprobe", 0, NULL, ON_SAMPLING, parse_value,
-	 .help = "probe no JIT: read the lists of what they registered", MEMBER(uprobe),
+	 .help = "do not probe JITs: read their lists of registered code", MEMBER(uprobe),
 	 .kind = UPROBE_NONE},
 	{"max-frames", 0, "N", ON_SAMPLING, parse_number,
 	 .help = "frames of a user stack that are walked, 1 to 512 (default 127)",
 	 "frames of a user stack from 1 to 512", MEMBER(sampling.max_frames), .min = 1,
 	 .max = LB_MAX_FRAMES},
 	{"unwind-memory", 0, "MIB", ON_SAMPLING, parse_mib,
-	 .help = "most kernel memory for unwind tables (default 64)",
+	 .help = "limit of kernel memory for unwind tables (default 64)",
 	 "MiB from 1 to 1024", MEMBER(sampling.unwind_bytes), .min = 1, .max = 1024},
 	{"no-kernel-stack", 0, NULL, ON_SAMPLING, parse_flag,
 	 .help = "keep only the innermost kernel function of a sample",
@@ -760,7 +759,7 @@ static const struct option_row option_rows[] = {
 	{"remove", 0, "VENV", ON_PYTHON_HOOK, parse_python_hook,
 	 .help = "take it out again", .kind = PYTHON_HOOK_REMOVE},
 	{"path", 0, NULL, ON_PYTHON_HOOK, parse_python_hook,
-	 .help = "print the folder that PYTHONPATH has to begin with instead",
+	 .help = "install nothing: print the folder that PYTHONPATH has to begin with",
 	 .kind = PYTHON_HOOK_PATH},
 	{"cache-dir", 0, "DIR", ON_PYTHON_HOOK, parse_text,
 	 .help = "where the installed hook keeps compiled functions (default: beside "
@@ -796,9 +795,8 @@ static const struct option_row option_rows[] = {
 		 "repeated",
 	 "OLD=NEW, two path prefixes"},
 	{"sources", 0, NULL, ON_VIEW, parse_flag,
-	 .help = "open the sources and binaries that a profile names, also one that is "
-		 "not "
-		 "yours",
+	 .help = "open the sources and binaries that a profile names, even if the "
+		 "profile is not yours",
 	 MEMBER(viewing.open_sources)},
 	{"context", 0, "N", ON_RUN | ON_ANNOTATE, parse_number,
 	 .help = "source lines shown around a hot one (default 2)",
@@ -830,9 +828,8 @@ static const struct option_row option_rows[] = {
 	 MEMBER(viewing.group_by), .words = group_by_names, .min = GROUP_BY_NOTHING + 1,
 	 .max = GROUP_BY_CGROUP},
 	{"container", 0, "ID|NAME", ON_VIEW, parse_filter,
-	 .help = "only samples of this container; this and the next seven: may be "
-		 "repeated, "
-		 "\"!\" in front: all but those, \"-\": those of none",
+	 .help = "only samples of this container; this and the next seven options may be "
+		 "repeated; \"!\" in front excludes, \"-\" selects samples without one",
 	 "a container's name or the start of its id", .kind = FILTER_CONTAINER},
 	{"unit", 0, "NAME", ON_VIEW, parse_filter,
 	 .help = "only samples of this systemd service or scope",
@@ -845,7 +842,7 @@ static const struct option_row option_rows[] = {
 	{"thread", 't', "TID", ON_VIEW, parse_filter,
 	 .help = "only samples of this thread", "a thread id", .kind = FILTER_THREAD},
 	{"comm", 0, "GLOB", ON_VIEW, parse_filter,
-	 .help = "only samples of commands that are called so",
+	 .help = "only samples of commands whose name matches",
 	 "a pattern of commands' names", .kind = FILTER_COMM},
 	{"user", 0, "NAME", ON_VIEW, parse_filter, .help = "only samples of this user",
 	 "a user's name or number", .kind = FILTER_USER},

@@ -173,7 +173,7 @@ bool cpu_clock_change(struct cpu_clock *c, uint64_t now_ns, uint32_t nr_cpus)
 		return false;
 	next = cpu_clock_next(c->which, &c->turns, random >> 32);
 	if (switch_to(c, c->level, next))
-		log_debug("no other period on CPU %u: %m, skipping", c->cpu);
+		log_debug("cannot change the period on CPU %u: %m, skipping", c->cpu);
 	return true;
 }
 

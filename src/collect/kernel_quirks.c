@@ -39,10 +39,10 @@ static const struct {
 
 static const struct kernel_quirk unreadable = {
 	.versions = "unknown",
-	.reason = "the version of this kernel cannot be read, and on some reading user "
-		  "memory in a timer interrupt freezes the machine; user stacks are cut "
-		  "to their innermost address",
-	.remedy = "mount /proc, so that /proc/sys/kernel/osrelease tells the version",
+	.reason = "the version of this kernel cannot be read, and on some kernels "
+		  "reading user memory in a timer interrupt freezes the machine; user "
+		  "stacks are cut to their innermost address",
+	.remedy = "mount /proc, so that /proc/sys/kernel/osrelease shows the version",
 };
 
 /* Reads decimal digits at *@s, at most six. Return: false when there is none. */

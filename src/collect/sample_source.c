@@ -103,7 +103,8 @@ void sample_source_follow_cpus(struct sample_source *s)
 			drop_cpu(s, i, times);
 	for (size_t i = 0; i < online.nr; i++)
 		if (!has_cpu(s, online.cpus[i]) && add_cpu(s, online.cpus[i], times))
-			log_debug("no event on CPU %u: %m, skipping", online.cpus[i]);
+			log_debug("cannot open the event of CPU %u: %m, skipping",
+				  online.cpus[i]);
 }
 
 /*
@@ -117,7 +118,7 @@ static void renew(struct sample_source *s, size_t i)
 
 	drop_cpu(s, i, times);
 	if (add_cpu(s, cpu, times))
-		log_debug("no new event on CPU %u: %m, skipping", cpu);
+		log_debug("cannot open the event of CPU %u again: %m, skipping", cpu);
 }
 
 void sample_source_tick(struct sample_source *s, uint64_t now_ns)
@@ -139,7 +140,8 @@ void sample_source_set_level(struct sample_source *s, unsigned int level)
 	s->gone.is_unknown |= !times;
 	for (size_t i = 0; i < s->nr; i++)
 		if (s->kind->set_level(item_at(s, i), level, times))
-			log_debug("no other rate on CPU %u: %m, skipping", cpu_at(s, i));
+			log_debug("cannot change the rate on CPU %u: %m, skipping",
+				  cpu_at(s, i));
 }
 
 void sample_source_stop(struct sample_source *s, const char *times)

@@ -207,7 +207,7 @@ static void init_source(struct sampler *s)
 
 	/* Not the seed of the hashes: the ticks must not reveal that. */
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-		log_debug("getrandom: %m, the turns of periods are known");
+		log_debug("getrandom: %m, the order of periods is predictable");
 	s->source = (struct sample_source){
 		.kind = kind,
 		.prog_fd = bpf_program__fd(s->skel->progs.lb_sample),

@@ -14,15 +14,16 @@ static const struct miss_words {
 			     "record with a higher -F, or start it with lineburn run"},
 	[MISS_NO_MAPPING] = {"no-mapping", "nothing executable was known at the address",
 			     ""},
-	[MISS_AMBIGUOUS_TIME] =
-		{"ambiguous-time", "the address changed its owner while it was sampled",
-		 "record with a higher -F; code that a JIT registers is known "
-		 "to the moment with --uprobe"},
+	[MISS_AMBIGUOUS_TIME] = {"ambiguous-time",
+				 "the address changed its owner while it was sampled",
+				 "record with a higher -F; with --uprobe the kernel "
+				 "reports each change of a JIT's code at once"},
 	[MISS_FILE_GONE] = {"file-gone", "the mapped file could not be opened",
 			    "keep the file until the recording ends"},
-	[MISS_FILE_REPLACED] =
-		{"file-replaced", "the file on disk is not the one that ran",
-		 "record again while the program that runs is the one installed"},
+	[MISS_FILE_REPLACED] = {"file-replaced",
+				"the file on disk is not the one that ran",
+				"restart the program, so that it runs the installed "
+				"file, and record again"},
 	[MISS_TOO_MANY_FILES] = {"too-many-files",
 				 "too many files were mapped to keep all open",
 				 "record fewer processes, with -p"},
@@ -51,8 +52,8 @@ static const struct miss_words {
 		{"jit-unknown", "generated code that no perf map or jitdump describes",
 		 "start the runtime with its perf support, as node --perf-prof"},
 	[MISS_JIT_LOST] = {"jit-lost", "generated code whose description was lost",
-			   "see the losses above; --no-uprobe reads what JITs registered "
-			   "at intervals instead"},
+			   "see the losses above; with --no-uprobe, lineburn reads the "
+			   "registered code at intervals instead"},
 	[MISS_JIT_NO_LINES] =
 		{"jit-no-lines", "the runtime names the function, not the line",
 		 "Numba: start the program with lineburn run, or, for a service, install "

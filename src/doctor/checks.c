@@ -307,8 +307,8 @@ static void check_privileges(const struct machine *m, struct check *c)
 		list(missing, sizeof(missing), "%s (%s)", need->name, need->why);
 	}
 	if (m->user_ns == PLACE_NESTED) {
-		found(c, "in a user namespace, where root and its capabilities count for "
-			 "nothing outside");
+		found(c, "in a user namespace: root and its capabilities have no effect "
+			 "outside of it");
 		trouble(c, CHECK_FAIL,
 			"run it as root of the host, not in a rootless container");
 	} else if (worst != CHECK_OK) {
@@ -367,7 +367,7 @@ static void check_kernel(const struct machine *m, struct check *c)
 		found(c, "%.64s%s: %s", release, level, quirk->reason);
 		trouble(c, CHECK_WARN, "%s", quirk->remedy);
 	} else {
-		found(c, "%.64s%s: nothing is known against it", release, level);
+		found(c, "%.64s%s: no known problem", release, level);
 	}
 }
 
@@ -414,7 +414,7 @@ static void check_jit(const struct machine *m, struct check *c)
 		/*
 		 * Only the initial network namespace has the file, and only root sees it.
 		 */
-		found(c, "not visible here; kernels of distributions have it on");
+		found(c, "not visible here; kernels of distributions enable it");
 	} else if (!enabled) {
 		found(c, "off: the sampler is interpreted, a sample costs several times "
 			 "as much");
@@ -484,11 +484,11 @@ static void check_perf_event(const struct machine *m, struct check *c)
 	static const struct errno_remedy remedies[] = {
 		{ENOSYS, "boot a kernel with CONFIG_PERF_EVENTS=y"},
 		{EMFILE, "ulimit -n 65536: an event needs a descriptor"},
-		{ENODEV, "bring CPU 0 online, or the event has no place"},
+		{ENODEV, "bring CPU 0 online: the event needs it"},
 		{ENOENT,
-		 "this kernel has no cpu-clock event: boot one of a distribution"},
+		 "this kernel has no cpu-clock event: boot a kernel of a distribution"},
 		{EOPNOTSUPP,
-		 "this kernel has no cpu-clock event: boot one of a distribution"},
+		 "this kernel has no cpu-clock event: boot a kernel of a distribution"},
 		{0, "try as root on the host: perf stat -e cpu-clock -a true"},
 	};
 	int error = m->probes->perf_errno;
@@ -566,10 +566,10 @@ static void check_uprobe(const struct machine *m, struct check *c)
 	bool has_uprobes = machine_has(m, "/sys/bus/event_source/devices/uprobe/type");
 
 	if (has_uprobes && !m->probes->cookie_errno && !m->probes->jit_probe_errno) {
-		found(c,
-		      "run, -p, --container and their like copy code of JITs when it is "
-		      "registered, others read lists; --uprobe copies always: then any "
-		      "process that maps a probed file can hold up all forks");
+		found(c, "run, -p, --container and similar options copy the code of JITs "
+			 "when it is registered, other recordings read lists of it; "
+			 "--uprobe always copies, and then any process that maps a "
+			 "probed file can hold up all forks");
 		return;
 	}
 	if (has_uprobes && !m->probes->cookie_errno) {
@@ -706,8 +706,8 @@ static void check_sandbox(const struct machine *m, struct check *c)
 		     sizeof(actions));
 	machine_line(m, "/sys/kernel/security/lsm", modules, sizeof(modules));
 	if (!has_word(actions, "errno")) {
-		found(c, "no seccomp: files of others cannot be decoded safely, and are "
-			 "not");
+		found(c, "no seccomp: files of other users cannot be decoded safely, so "
+			 "lineburn does not decode them");
 		trouble(c, CHECK_FAIL, "boot a kernel with CONFIG_SECCOMP_FILTER=y");
 	} else {
 		found(c, "seccomp%s",
@@ -742,7 +742,7 @@ int doctor_admits(const char *root, struct error *err)
 			list(missing, sizeof(missing), "%s", needed_caps[i].name);
 	if (m.pid_ns == PLACE_NESTED)
 		list(missing, sizeof(missing),
-		     "the host's pid namespace (the kernel tells its pids)");
+		     "the host's pid namespace (the kernel reports its pids)");
 	if (!missing[0])
 		return 0;
 	return error_set_exit(err, EXIT_SYSTEM, -EPERM,

@@ -119,7 +119,7 @@ static size_t count(const struct doctor *d, enum check_status status)
 }
 
 /*
- *  ok    kernel        6.1.192, nothing is known against it
+ *  ok    kernel        6.1.192: no known problem
  *  warn  cgroups       v1 only: samples are told apart by process, not by ...
  *                      remedy: boot with systemd.unified_cgroup_hierarchy=1
  */
@@ -149,7 +149,7 @@ static void print_text(const struct doctor *d, FILE *out)
 			nr_failed, d->nr_checks);
 	else if (nr_warnings)
 		fprintf(out,
-			"lineburn can record here; %zu of %zu checks say what is "
+			"lineburn can record here; %zu of %zu checks found something "
 			"missing\n",
 			nr_warnings, d->nr_checks);
 	else

@@ -231,8 +231,8 @@ static int add_site(struct python_prefix *p, int lib, const char *python,
 static int has_no_site(const struct python_prefix *p, struct error *err)
 {
 	return error_set(err, -ENOENT,
-			 "%s is no virtual environment or prefix of a Python: it "
-			 "has no lib/python3.*/site-packages",
+			 "%s is not a virtual environment or prefix of a Python: it has "
+			 "no lib/python3.*/site-packages",
 			 p->path);
 }
 
@@ -323,9 +323,9 @@ static int python_prefix_open(struct python_prefix *p, struct error *err)
 		p->fd = open_as_root(p->path);
 	if (p->fd == -EPERM)
 		return error_set(err, p->fd,
-				 "%s leads through a link of another user than its "
-				 "owner, which root does not follow; give the path "
-				 "behind the link",
+				 "%s leads through a link that neither root nor the "
+				 "owner of the environment owns, so root does not follow "
+				 "it; give the path that the link points to",
 				 p->path);
 	if (p->fd < 0 || fstat(p->fd, &st)) {
 		errno = p->fd < 0 ? -p->fd : errno;
@@ -474,9 +474,11 @@ static int install(const struct python_folder *site, const struct module_text *t
 	rc = open_package(site, &folder, err);
 	if (rc == -ENOENT)
 		return error_set(err, -ENOTDIR,
-				 "%s/" PACKAGE " is there, and is no folder", site->path);
+				 "%s/" PACKAGE " exists, and is not a folder",
+				 site->path);
 	if (!rc && fchmod(folder.fd, 0755))
-		rc = error_set(err, -errno, "cannot open %s to all: %m", folder.path);
+		rc = error_set(err, -errno, "cannot make %s readable for all users: %m",
+			       folder.path);
 	if (!rc)
 		rc = write_package(&folder, texts, cache_dir, err);
 	if (!rc)

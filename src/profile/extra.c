@@ -531,8 +531,8 @@ int extra_unpack(struct profile *p, const uint8_t *data, size_t len,
 	if (from->version == EXTRA_VERSION)
 		return unpack_message(p, from, ids);
 	snprintf(sentence, sizeof(sentence),
-		 "written by a newer lineburn: what only version %u of lineburn.Extra "
-		 "tells is left out",
+		 "written by a newer lineburn: the data in version %u of lineburn.Extra "
+		 "is left out",
 		 from->version);
 	return profile_add_comment(p, sentence) ? -ENOMEM : 0;
 }

@@ -204,9 +204,9 @@ static void tell_what_is_hidden(const struct window *w, const struct intake *in,
 
 	symbolizer_stats(n->symbolizer, &symbols);
 	if (w->totals.idle_unknown)
-		profile_add_warning(p, "How many ticks were missed, and how much time a "
-				       "hypervisor took, is not known, because "
-				       "/proc/stat cannot be read.");
+		profile_add_warning(
+			p, "The number of missed ticks and the time that a hypervisor "
+			   "took are not known, because /proc/stat cannot be read.");
 	if (proc_hides_others())
 		profile_add_warning(p, "/proc hides the processes of other users "
 				       "(hidepid), so theirs have no names and no lines: "
@@ -241,9 +241,8 @@ static void tell_of_one_path(struct profile *p, const struct profile_builder *f)
 	if (!f->files.nr_not_told)
 		return;
 	snprintf(text, sizeof(text),
-		 "%llu source files were not told from others of their path, of which "
-		 "there "
-		 "are too many: lines of one may be shown as another's.",
+		 "%llu source files share a path with too many others to be "
+		 "distinguished: lines of one may be shown as another's.",
 		 (unsigned long long)f->files.nr_not_told);
 	profile_add_warning(p, text);
 }
@@ -261,7 +260,7 @@ static void tell_hold_up(struct profile *p, struct intake *in)
 		return;
 	snprintf(text, sizeof(text),
 		 "Samples waited in the kernel for up to %.1f s, because lineburn was "
-		 "held up: what it had no room for is among the lost.",
+		 "held up: samples without room there count as lost.",
 		 (double)held_ns / 1e9);
 	profile_add_warning(p, text);
 }

@@ -191,7 +191,7 @@ int naming_renew(struct naming *n, struct intake *in, uint64_t named_ns,
 	if (n->memory_bytes && n->renewed.bytes > n->memory_bytes / 4 * 3 &&
 	    !n->said_too_small) {
 		n->said_too_small = true;
-		log_warning("what runs on this machine takes %llu MiB to follow: more "
+		log_warning("following what runs on this machine takes %llu MiB: more "
 			    "than --memory has room for",
 			    (unsigned long long)n->renewed.bytes >> 20);
 	}

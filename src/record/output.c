@@ -50,8 +50,8 @@ int output_check(const struct sampling *o, struct error *err)
 	    window_path(o->output, &(struct window_id){.number = WINDOW_MAX_NUMBER}, path,
 			sizeof(path)))
 		return error_set(err, -ENAMETOOLONG,
-				 "%s is too long for a name that gets a time: give -o a "
-				 "shorter one",
+				 "%s is too long, since lineburn may add a time to the "
+				 "name; give -o a shorter name",
 				 o->output);
 	rc = be_owner(o, &user, &creds, err);
 	if (rc)
@@ -114,7 +114,7 @@ void output_follow_folder(struct output *out)
 	int rc = window_files_open(&out->files);
 
 	if (rc)
-		log_warning("cannot open the folder of %s: %s; files go on where they "
-			    "were",
+		log_warning("cannot open the folder of %s: %s; new files continue to go "
+			    "to the former folder",
 			    out->config->output, strerror(-rc));
 }

@@ -251,8 +251,8 @@ static int note_former(struct window_files *w)
 	for (size_t i = 0; !rc && i < w->nr_turns && !is_shared; i++)
 		is_shared = has_writer(w, &w->turns[i].id);
 	if (is_shared)
-		log_warning("another recording writes %s, too: what is there now is "
-			    "left to it",
+		log_warning("another recording also writes %s: this one does not remove "
+			    "the files that are there now",
 			    w->output);
 	if (rc || is_shared)
 		w->nr_turns = 0;
@@ -308,7 +308,7 @@ int window_files_open(struct window_files *w)
 	w->is_open = true;
 	rc = has_limits(w) ? note_former(w) : 0;
 	if (rc)
-		log_warning("cannot see which files there are beside %s: %s", w->output,
+		log_warning("cannot list the files beside %s: %s", w->output,
 			    strerror(-rc));
 	return 0;
 }

@@ -483,10 +483,10 @@ static void print_legend(const struct listing *l)
 {
 	fputc('\n', l->out);
 	paint_begin(l, PAINT_DIM);
-	listing_sentence(l, 0, 7,
-			 "self:  %s seen at the instruction, the kernel's on its behalf "
-			 "included",
-			 counted_name(l->in->attribution));
+	listing_sentence(
+		l, 0, 7,
+		"self:  %s at the instruction itself and in the kernel on its behalf",
+		counted_name(l->in->attribution));
 	paint_end(l, PAINT_DIM);
 }
 

@@ -311,11 +311,10 @@ static void print_legend(const struct drawing *d)
 			"%s.",
 			of);
 	else
-		listing_sentence(
-			&d->l, 0, 0,
-			"Functions by %s of their own, and who calls them, outwards. "
-			"Shares are of all %s.",
-			of, of);
+		listing_sentence(&d->l, 0, 0,
+				 "Functions by their own %s, and their callers, "
+				 "outwards. Shares are of all %s.",
+				 of, of);
 	fprintf(d->l.out, "\n%s\n",
 		shows_self(d) ? " self %  total %  function, and the line that calls it"
 			      : "total %  function, and its line that makes the call");

@@ -28,10 +28,10 @@ static const struct {
 	[GROUP_BY_CONTAINER] = {"(no container)", "more container", "more containers"},
 	[GROUP_BY_UNIT] = {"(no unit)", "more unit", "more units"},
 	[GROUP_BY_POD] = {"(no pod)", "more pod", "more pods"},
-	[GROUP_BY_PROCESS] = {"(process not told)", "more process", "more processes"},
-	[GROUP_BY_THREAD] = {"(thread not told)", "more thread", "more threads"},
-	[GROUP_BY_COMM] = {"(command not told)", "more command", "more commands"},
-	[GROUP_BY_USER] = {"(user not told)", "more user", "more users"},
+	[GROUP_BY_PROCESS] = {"(process not known)", "more process", "more processes"},
+	[GROUP_BY_THREAD] = {"(thread not known)", "more thread", "more threads"},
+	[GROUP_BY_COMM] = {"(command not known)", "more command", "more commands"},
+	[GROUP_BY_USER] = {"(user not known)", "more user", "more users"},
 	[GROUP_BY_CGROUP] = {"(no cgroup)", "more cgroup", "more cgroups"},
 	[GROUP_BY_OWNER] = {"", "", ""},
 };
@@ -110,7 +110,7 @@ static struct group_name group_name_of(enum group_by by, const struct group *g)
 	case GROUP_BY_CGROUP:
 		if (!*g->text[OWNER_CGROUP])
 			snprintf(ret.text, sizeof(ret.text),
-				 "(path not told, id %" PRIu64 ")", g->cgroup_id);
+				 "(path not known, id %" PRIu64 ")", g->cgroup_id);
 		else
 			snprintf(ret.text, sizeof(ret.text), "%s", g->text[OWNER_CGROUP]);
 		return ret;
@@ -387,9 +387,10 @@ void groups_table(struct listing *l)
 		l->hottest = listing_share(l, &groups->items[0].self);
 	fputc('\n', l->out);
 	paint_begin(l, PAINT_DIM);
-	listing_sentence(l, 0, 8,
-			 "line %%: of its own %s, what is charged to a source line",
-			 counted_name(l->in->attribution));
+	listing_sentence(
+		l, 0, 8,
+		"line %%: share of the group's own %s that is charged to a source line",
+		counted_name(l->in->attribution));
 	paint_end(l, PAINT_DIM);
 	fputc('\n', l->out);
 	print_heading(l, &w);

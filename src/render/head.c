@@ -314,7 +314,7 @@ static void say_no_samples(const struct listing *l, const struct summary *s)
 	listing_sentence(l, 0, TITLE_COLUMN, TITLE "no samples%s%s%s",
 			 s->wall_ns ? " in " : "",
 			 s->wall_ns ? figure_time(s->wall_ns).text : "",
-			 left_out ? " but of what is left out" : "");
+			 left_out ? " except those left out" : "");
 	paint_end(l, PAINT_BOLD);
 	print_filters(l);
 	print_phases(l);
@@ -322,9 +322,8 @@ static void say_no_samples(const struct listing *l, const struct summary *s)
 	if (left_out)
 		SAY(l, "Without --skip-compile they are listed.");
 	else
-		SAY(l, "What was recorded used no CPU, or too little to be met by "
-		       "a tick: waiting is not sampled. Record for longer, or with "
-		       "a higher -F.");
+		SAY(l, "The target used no CPU, or too little to be sampled by a tick: "
+		       "waiting is not sampled. Record for longer, or with a higher -F.");
 }
 
 void render_head(const struct listing *l)
@@ -349,8 +348,7 @@ void render_head(const struct listing *l)
 
 /* Printed after what is counted: "CPU". */
 static const char *const self_words[] = {
-	[CHARGE_LINE] =
-		"on the line itself and in what it calls that has no source lines",
+	[CHARGE_LINE] = "on the line itself and in called code that has no source lines",
 	[CHARGE_MINE] = "on the line itself and in the libraries that it calls",
 	[CHARGE_LEAF] = "of the line's own instructions, nothing that it calls",
 };

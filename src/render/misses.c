@@ -77,7 +77,7 @@ static void print_jit(struct section *section, const struct attribution *a)
 
 	print_share(section, a, &a->jit_without_lines, lead, miss_text(MISS_JIT_NO_LINES),
 		    miss_remedy(MISS_JIT_NO_LINES));
-	print_share(section, a, &a->jit_unknown, lead, "it is not known what it was",
+	print_share(section, a, &a->jit_unknown, lead, "the function is not known",
 		    "--leaf tells why");
 }
 
@@ -100,7 +100,7 @@ static const struct loss_words losses[] = {
 	LOSS(lost_drain, "sample", "samples",
 	     "lost while the kernel tables were emptied. Record at a lower -F"),
 	LOSS(lost_internal, "sample", "samples",
-	     "lost: a look-up that cannot fail did fail. Please report this"),
+	     "lost: a look-up failed that should never fail. Please report this"),
 	LOSS(kern_truncated, "kernel stack", "kernel stacks",
 	     "longer than 127 frames: their outermost callers are missing"),
 	LOSS(kern_failed, "kernel stack", "kernel stacks",
@@ -138,9 +138,8 @@ static const struct loss_words losses[] = {
 	     "for unwind tables dropped: stacks were cut for longer. Record at a lower "
 	     "-F"),
 	LOSS(unwind_pages_evicted, "page", "pages",
-	     "of unwind tables made room for others, and stacks are cut until they are "
-	     "back. "
-	     "Record with a higher --unwind-memory"),
+	     "of unwind tables evicted to make room for others: stacks are cut until "
+	     "they are back. Record with a higher --unwind-memory"),
 	LOSS(unwind_pages_refused, "page", "pages",
 	     "of unwind tables found no room: stacks are cut there. Record with a higher "
 	     "--unwind-memory, or fewer processes with -p"),
@@ -184,10 +183,9 @@ static void print_stolen(struct section *section, const struct summary *s,
 	if (share < 0.01)
 		return;
 	SAY(section,
-	    "%s (%s %% of the CPUs' time) were taken by a hypervisor (steal): "
-	    "of each pause up to one tick is charged to what ran, so CPU time "
-	    "may be above that of top or cpu.stat; the rest are ticks that "
-	    "never ran.",
+	    "%s (%s %% of the CPUs' time) were taken by a hypervisor (steal): up to one "
+	    "tick of each pause is charged to what ran, so CPU time may be above that of "
+	    "top or cpu.stat; the rest are ticks that never ran.",
 	    figure_time(extra->losses.stolen_ns).text, figure_percent(share).text);
 }
 

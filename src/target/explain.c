@@ -62,11 +62,11 @@ int explain_no_process(uint32_t pid, struct error *err)
 				"%u for all of its threads",
 				pid, status.tgid, pid, status.tgid);
 		if (stat.state == 'Z')
-			return error_set(
-				err, -ESRCH,
-				"process %u has ended, and only waits for its "
-				"parent %u to notice; see \"ps -e\" for what runs",
-				pid, stat.ppid);
+			return error_set(err, -ESRCH,
+					 "process %u has ended, and its parent %u has "
+					 "not collected its exit status yet; see \"ps "
+					 "-e\" for what runs",
+					 pid, stat.ppid);
 	} else if (!kill((pid_t)pid, 0) || errno == EPERM) {
 		return error_set_exit(
 			err, EXIT_SYSTEM, -EACCES,
@@ -77,8 +77,8 @@ int explain_no_process(uint32_t pid, struct error *err)
 	proc_dir_each(AT_FDCWD, list_inside, &inside);
 	if (inside.nr)
 		return error_set(err, -ESRCH,
-				 "there is no process %u; in a pid namespace of its own "
-				 "that is %s",
+				 "there is no process %u; processes with this pid in a "
+				 "pid namespace of their own: %s",
 				 pid, inside.text);
 	return error_set(err, -ESRCH,
 			 "there is no process %u; see \"ps -e\" for what runs", pid);
@@ -214,8 +214,8 @@ int explain_no_samples(const struct target_request *r, bool is_clock, struct err
 				      nothing);
 	return error_set_exit(
 		err, EXIT_NO_SAMPLES, -ENODATA,
-		is_clock ? "no samples: nothing of what was asked for used CPU; record "
-			   "for longer, or with a higher -F"
-			 : "no samples: what is sampled did not happen in what was asked "
-			   "for; record for longer, or with a lower -c");
+		is_clock ? "no samples: the target used no CPU; record for longer, or "
+			   "with a higher -F"
+			 : "no samples: the sampled event did not happen in the target; "
+			   "record for longer, or with a lower -c");
 }

@@ -230,7 +230,7 @@ def refused_to_root():
     link = os.path.join(WORK, "link-of-stranger")
     os.symlink(where, link)
     os.lchown(link, STRANGER, STRANGER)
-    says("refuses-link-of-stranger", link, "a link of another user")
+    says("refuses-link-of-stranger", link, "a link that neither root nor the owner")
     where, _, site = venv_of(OWNER, "venv-linked")
     os.rename(site, where + "/packages")
     replace_by_link(site, where + "/packages")

@@ -54,7 +54,7 @@ inner() {
 	ends "$!"
 	wait_until 20 test -s second
 	[ "$(cat second)" = $number ] || { echo "it is $(cat second)"; return 1; }
-	says 1 "there is no process $number; in a pid namespace of its own that is" -p $number &&
+	says 1 "there is no process $number; processes with this pid in a pid namespace of their own: " -p $number &&
 		grep -q '(sleep)' err
 }
 inner_status=0

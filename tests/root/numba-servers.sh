@@ -41,7 +41,7 @@ notebook() {
 	record_json notebook -F 999 -- "$PYTHON" "$programs/notebook.py" "$(longer 0.8 2)" || { tail -n 1 notebook.err; return 1; }
 	cell=$(cell_of) || { echo "no cell: $(tail -n 1 notebook.txt)"; return 1; }
 	profile_has notebook.json "self_('$(basename "$cell"):9') > 0.8 * file_self('$(basename "$cell")') > 0" \
-		"any(f['path'] == '$cell' and 'cells in no file' in (f['source']['note'] or '') for f in d['files'])" "sums_close()"
+		"any(f['path'] == '$cell' and 'does not keep its cells in a file' in (f['source']['note'] or '') for f in d['files'])" "sums_close()"
 }
 check numba-notebook notebook
 narrow numba-notebook-share profile_has notebook.json "file_self('$(basename "$(cell_of)")') > 10"

@@ -231,7 +231,7 @@ static void test_no_label_at_all(void **state)
 	assert_int_equal(filter_profile(p, &thread, 1, &n, &err), -ENODATA);
 	assert_string_equal(err.text,
 			    "no sample is of thread \"4\"; no sample of this profile "
-			    "tells its thread, which takes --tid when recording");
+			    "has a known thread: record with --tid");
 }
 
 /* Names of any length and bytes stay within the sentence. */

@@ -368,9 +368,10 @@ static void names_of_no_file_are_told(void **state)
 	attach(NULL, 0);
 	assert_string_equal(a->files[0].source.note, "no source: <string> is not a file");
 	assert_string_equal(a->files[1].source.note, "no source: node:fs is not a file");
-	assert_string_equal(a->files[2].source.note,
-			    "no source: a notebook keeps its cells in no file; lines are "
-			    "those of the cell");
+	assert_string_equal(
+		a->files[2].source.note,
+		"no source: a notebook does not keep its cells in a file; lines are "
+		"those of the cell");
 	assert_non_null(strstr(a->files[3].source.note, "looked for /nonexistent"));
 }
 
@@ -444,7 +445,8 @@ static void files_of_one_path_stay_apart(void **state)
 	assert_string_equal(file_with(10)->source.lines[0], "a one");
 	assert_string_equal(file_with(10)->source.note, "");
 	assert_string_equal(file_with(11)->source.lines[1], "b two");
-	assert_non_null(strstr(file_with(11)->source.note, "as container b has it"));
+	assert_non_null(
+		strstr(file_with(11)->source.note, "this is the file of container b"));
 	assert_false(file_with(12)->source.found);
 }
 

@@ -151,18 +151,18 @@ static void files_that_are_not_there(void **state)
 	expect_note(path, id, "No such file or directory; run annotate where");
 	path_of(path, sizeof(path), "prog");
 	expect_note(path, "0011223344556677889900112233445566778899",
-		    "another build than the one that ran");
+		    "a different build from the one that ran");
 	path_of(path, sizeof(path), "prog.c");
-	expect_note(path, "", "no ELF file");
+	expect_note(path, "", "not an ELF file");
 	path_of(path, sizeof(path), "pipe");
 	assert_int_equal(mkfifo(path, 0600), 0);
-	expect_note(path, id, "no regular file");
-	expect_note(fixture_dir, id, "no regular file");
+	expect_note(path, id, "not a regular file");
+	expect_note(fixture_dir, id, "not a regular file");
 	expect_note("/proc/self/exe", id, "looked for");
-	expect_note("/dev/null", id, "no regular file");
-	expect_note("prog", id, "in no file");
-	expect_note("[vdso]", id, "in no file");
-	expect_note("", "", "in no file");
+	expect_note("/dev/null", id, "not a regular file");
+	expect_note("prog", id, "not in a file");
+	expect_note("[vdso]", id, "not in a file");
+	expect_note("", "", "not in a file");
 }
 
 /* A stranger who chooses the file would have it printed: what is in the profile is shown. */

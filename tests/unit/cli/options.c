@@ -220,7 +220,7 @@ static void bad_lines_are_one_sentence(void **state)
 		{"lineburn record -a --budget %", "\"%\""},
 		{"lineburn run -p 3 ls", "unknown option"},
 		{"lineburn record", "-p PID, -t TID, --container"},
-		{"lineburn record --no-children", "record needs to know what"},
+		{"lineburn record --no-children", "record needs a target"},
 		{"lineburn record -a --no-children", "goes with -p"},
 		{"lineburn record -a -t 5", "-t exclude each other"},
 		{"lineburn record -t x", "thread id"},

@@ -212,7 +212,7 @@ static const struct {
 	{"cgroup-namespace", "cgroups", CHECK_WARN, "namespace", "--cgroupns=host"},
 	{"kernel-old", "kernel", CHECK_FAIL, "too old", "5.10"},
 	{"kernel-old", "memlock", CHECK_OK, "may be raised", ""},
-	{"kernel-5.10", "kernel", CHECK_OK, "nothing is known", ""},
+	{"kernel-5.10", "kernel", CHECK_OK, "no known problem", ""},
 	{"kernel-quirk", "kernel", CHECK_WARN, "(6.1.27): reading user memory", "6.1.36"},
 	{"kernel-ubuntu", "kernel", CHECK_OK, "(6.1.57)", ""},
 	{"jit-off", "bpf_jit", CHECK_WARN, "interpreted", "bpf_jit_enable=1"},
