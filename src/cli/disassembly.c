@@ -69,8 +69,8 @@ static const char *status_text(enum instructions_status status)
 	static const char *const texts[] = {
 		[INSTRUCTIONS_OK] = "",
 		[INSTRUCTIONS_BAD_FILE] = "it is not an ELF file, or it is damaged",
-		[INSTRUCTIONS_FILE_REPLACED] = "it is a different build from the one "
-					       "that ran; put that build there",
+		[INSTRUCTIONS_FILE_REPLACED] =
+			"it is not the build that ran; put that build there",
 		[INSTRUCTIONS_NOT_THERE] = "it has no code at these addresses",
 		[INSTRUCTIONS_UNKNOWN_MACHINE] =
 			"lineburn does not disassemble code of its machine",

@@ -325,7 +325,7 @@ enough() {
 		enough_status=0
 		timeout 60 "$LB" record -F 999 -d "$enough_s" -o "$enough_name.pb.gz" "$@" \
 			>"$enough_name.out" 2>"$enough_name.err" || enough_status=$?
-		note_crash "$enough_name" $enough_status
+		note_crash "$enough_name" "$enough_status"
 		case $enough_status in
 		0) ;;
 		4) continue ;;
@@ -334,8 +334,8 @@ enough() {
 		"$LB" annotate --json "$enough_name.pb.gz" >"$enough_name.json"
 		! profile_has "$enough_name.json" "s['count'] >= $enough_samples" >/dev/null || return 0
 	done
-	[ $enough_status -eq 0 ] || tail -n 1 "$enough_name.err"
-	return $enough_status
+	[ "$enough_status" -eq 0 ] || tail -n 1 "$enough_name.err"
+	return "$enough_status"
 }
 
 # shares_of NAME COMM SOURCE self|total "PERCENT=MARKER..." PROGRAM... BATCHES: for "statistic", of the

@@ -151,7 +151,7 @@ static void files_that_are_not_there(void **state)
 	expect_note(path, id, "No such file or directory; run annotate where");
 	path_of(path, sizeof(path), "prog");
 	expect_note(path, "0011223344556677889900112233445566778899",
-		    "a different build from the one that ran");
+		    "it is not the build that ran");
 	path_of(path, sizeof(path), "prog.c");
 	expect_note(path, "", "not an ELF file");
 	path_of(path, sizeof(path), "pipe");
