@@ -108,20 +108,28 @@ check_libraries() {
 
 # Behind the table of operations nothing of decode/*/ is called, but for pure functions of
 # plain data. What lies in decode/ itself are the messages between the two sides.
+objects_in() { # FOLDER: a list of the objects of src, and which of them defines and uses what
+	git ls-files 'src/*.c' | sed 's/\.c$/.o/; s|^|build/|' >"$1/objects"
+	xargs nm -A -g <"$1/objects" 2>/dev/null |
+		sed 's|^build/src/\([^:]*\)\.o:.* \([A-Z]\) \(.*\)$|\2 \3 \1|' >"$1/symbols"
+	grep '^[^UVWw] ' "$1/symbols" | cut -d ' ' -f 2- | sort >"$1/defined"
+	grep '^U ' "$1/symbols" | cut -d ' ' -f 2- | sort >"$1/used"
+}
+
 check_decoders() {
-	decoders=$(mktemp -d)
-	git ls-files 'src/*.c' | sed 's/\.c$/.o/; s|^|build/|' >"$decoders/objects"
-	grep '^build/src/decode/.*/' "$decoders/objects" | xargs nm -g --defined-only 2>/dev/null |
-		awk 'NF == 3 { print $3 }' | sort -u >"$decoders/defined"
-	grep -v '^build/src/decode/' "$decoders/objects" | while read -r object; do
-		nm -u "$object" 2>&1 | awk -v object="$object" '{ print $NF, object }'
-	done | sort >"$decoders/used"
+	linked=$(mktemp -d)
+	objects_in "$linked"
 	result "only workers decode" "$(
-		[ -s "$decoders/defined" ] || echo "build it first: make"
-		join "$decoders/defined" "$decoders/used" |
+		[ -s "$linked/defined" ] || echo "build it first: make"
+		join "$linked/defined" "$linked/used" | awk '$2 ~ "^decode/.*/" && $3 !~ "^decode/"' |
 			grep -vE '^(numba_name_types|python_layout_is_sane|python_recognise) '
 	)"
-	rm -r "$decoders"
+	# Headers do not tell of a function that another file of the same header has.
+	result "no circles of calls" "$(
+		[ -s "$linked/defined" ] || echo "build it first: make"
+		join "$linked/defined" "$linked/used" | awk '{ print $3, $2 }' | sort -u | tsort 2>&1 >/dev/null
+	)"
+	rm -r "$linked"
 }
 
 # ---- every header compiles alone ----
@@ -267,8 +275,8 @@ for file in sys.stdin.read().split("\n")[:-1]:
 # ---- loose ends ----
 
 check_loose() {
-	result "every struct tag is unique" "$(git ls-files 'src/*.[ch]' | xargs grep -hE \
-		'^[[:space:]]*struct [a-z0-9_]+ \{' | sed 's/^[[:space:]]*//' | sort | uniq -d)"
+	result "every tag is unique" "$(git ls-files 'src/*.[ch]' | xargs grep -hoE \
+		'^[[:space:]]*(struct|union|enum) [a-z0-9_]+ \{' | awk '{ print $2 }' | sort | uniq -d)"
 	# Not in itself: this line has the words.
 	result "no loose ends" "$(git grep -nE 'TODO|FIXME|\bXXX\b|for now\b|^#if 0' -- \
 		src bpf include python tests tools ':!tools/lint.sh' ':!tests/tools' ':!tests/fuzz/corpus')"

@@ -443,7 +443,7 @@ static int code_build(const struct profile *p, struct attribution *a)
 	return r;
 }
 
-/* ---- Why a sample was charged to no line (DESIGN C4) ---- */
+/* ---- Why a sample was charged to no line ---- */
 
 /* At most this many objects are named with a miss. */
 #define MAX_OBJECTS 5

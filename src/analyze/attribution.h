@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Attributes samples to lines, functions and misses (DESIGN C9, C4). Pure:
+ * Attributes samples to lines, functions and misses. Pure:
  * profile in, tables out. Every sample is charged to one line (self) or to none; a line's
  * total counts every sample that has it anywhere on its stack, once.
  *

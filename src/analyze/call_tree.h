@@ -4,8 +4,8 @@
  * functions (or a requested one) inwards to their callees. Pure: profile in, nodes out.
  *
  * Inlined functions are frames like others. Samples in an interpreter's C code, the
- * kernel and start code of programs and threads belong to the node that entered it
- * (DESIGN C9): their frames are no nodes unless requested, but the kernel as a whole is
+ * kernel and start code of programs and threads belong to the node that entered it:
+ * their frames are no nodes unless requested, but the kernel as a whole is
  * one ("[kernel]") below its caller. A function that calls itself directly is one marked
  * node. A node's total counts a sample once, because a sample has a path from a root
  * once.

@@ -12,7 +12,7 @@
 
 #include "analyze/attribution.h"
 
-#define SOURCE_MAX_BYTES      (4u << 20) /* of text in one profile (DESIGN C1) */
+#define SOURCE_MAX_BYTES      (4u << 20) /* of text in one profile */
 #define SOURCE_MAX_FILE_BYTES (32u << 20)
 #define SOURCE_WHOLE_BYTES    (64u << 10) /* files up to this size are stored whole */
 #define SOURCE_CONTEXT_LINES  20 /* else stored around each line with samples */
@@ -25,8 +25,8 @@
 #define SOURCE_MAX_ATTACHED_LINES (1u << 24)
 
 /**
- * Opens a source file for reading at record time, by the rules of DESIGN C6 and
- * with the rights of the target's user. Return: a descriptor, or -errno.
+ * Opens a source file for reading at record time, with the rights of the
+ * target's user. Return: a descriptor, or -errno.
  */
 typedef int (*source_open_fn)(void *ctx, const char *path);
 

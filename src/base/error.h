@@ -3,7 +3,7 @@
 #ifndef LB_BASE_ERROR_H
 #define LB_BASE_ERROR_H
 
-/* What the process exits with (DESIGN C8); 0 is success. */
+/* What the process exits with; 0 is success. */
 enum exit_code {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1, /* anything without a more exact code */

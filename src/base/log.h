@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages on stderr. Libraries below main.c use log_debug() only. */
+/* Messages on stderr. */
 #ifndef LB_BASE_LOG_H
 #define LB_BASE_LOG_H
 
@@ -9,7 +9,7 @@ int log_level(void);
 
 __attribute__((format(printf, 2, 3))) void log_at(int level, const char *fmt, ...);
 
-/* Always printed, as "lineburn: ...". For main.c and cli/commands.c. */
+/* Always printed, as "lineburn: ...": what a user has to know without asking. */
 #define log_warning(...) log_at(0, __VA_ARGS__)
 /* Printed from -v on. A message about something survivable ends in ", skipping". */
 #define log_info(...) log_at(1, __VA_ARGS__)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Kernels with bugs by which the sampler could stop the host, and the safe choice for
- * each (DESIGN C3). The only place that checks version numbers; everything else tests
+ * each. The only place that checks version numbers; everything else tests
  * for features.
  */
 #ifndef LB_COLLECT_KERNEL_QUIRKS_H

@@ -9,7 +9,7 @@
 
 /*
  * Why an address has no source line. A miss is data: it travels with the
- * address into the profile and is counted under every report (DESIGN C4).
+ * address into the profile and is counted under every report.
  * Stored in files by its name, never by its number.
  */
 enum miss {

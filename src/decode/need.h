@@ -28,12 +28,6 @@ struct need {
 	char comp_dir[4096]; /* same */
 };
 
-/**
- * @name, @comp_dir  may be NULL
- * Return: heap; NULL when out of memory, or when one of them does not fit.
- */
-struct need *need_new(enum need_kind kind, const void *build_id, size_t build_id_len,
-		      const char *name, const char *comp_dir);
 void need_put(struct wire_writer *w, const struct need *need);
 /** Return: 0, or -EBADMSG when malformed. */
 int need_get(struct wire_reader *r, struct need *ret);

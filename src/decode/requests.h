@@ -130,7 +130,7 @@ worker_fn cfi_jit_serve;
 /*
  * READER_PYTHON_STATE. Request: u32 pid, u32 version, u64 run-time address of
  * _PyRuntime. Reply: u32 enum locate_result, the struct lb_interp as bytes (eval_lo and
- * eval_hi are 0), u64 interp_tls_off. Callers use runtime/python/python.h.
+ * eval_hi are 0), u64 interp_tls_off.
  */
 worker_fn python_state_serve;
 

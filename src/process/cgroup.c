@@ -121,7 +121,7 @@ enum id_kind {
 	ID_MACHINE, /* same, escaped by systemd; may be libvirt's */
 };
 
-enum place {
+enum cgroup_place {
 	ANYWHERE,
 	BELOW, /* the component @above */
 	BELOW_TOP, /* the same, and that is the first one */
@@ -131,7 +131,7 @@ enum place {
 
 /* Of one component: prefix, id, suffix. The first one that fits holds. */
 static const struct shape {
-	enum place place;
+	enum cgroup_place place;
 	const char *above;
 	const char *prefix; /* ":x:": it ends so */
 	const char *suffix; /* "?.scope": with or without ".scope" */

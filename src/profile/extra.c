@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "lineburn.pb-c.h"
 #include "profile/arena.h"
+#include "profile/id_table.h"
 #include "profile/profile.h"
 
 /* struct profile_cost and Lineburn__Cost; all uint64_t */
@@ -36,7 +37,7 @@ static int unpack_code(struct profile *p, const Lineburn__Code *from,
 {
 	_cleanup_free_ struct profile_code_row *rows = NULL;
 	struct profile_code code = {
-		.mapping = pprof_find_id(ids->mapping, from->mapping_id),
+		.mapping = id_table_find(ids->mapping, from->mapping_id),
 		.address = from->address,
 		.size_bytes = from->size_bytes,
 		.nr_rows = from->n_row_offset};
@@ -54,7 +55,7 @@ static int unpack_code(struct profile *p, const Lineburn__Code *from,
 			return -EBADMSG;
 		rows[i] = (struct profile_code_row){
 			code.address + from->row_offset[i],
-			{pprof_find_id(ids->function, from->row_function_id[i]),
+			{id_table_find(ids->function, from->row_function_id[i]),
 			 from->row_line[i]}};
 	}
 	code.rows = rows;
@@ -428,7 +429,7 @@ static int unpack_functions(struct profile *p, const Lineburn__Source *from,
 
 	to->path = profile_add_namesake(p, path);
 	for (size_t i = 0; i < from->n_function_id; i++) {
-		uint32_t function = pprof_find_id(ids->function, from->function_id[i]);
+		uint32_t function = id_table_find(ids->function, from->function_id[i]);
 
 		if (function == PROFILE_NONE || p->functions[function].filename != path)
 			return -EBADMSG;
@@ -472,7 +473,7 @@ static int unpack_misses(struct profile *p, const Lineburn__Extra *from,
 	if (from->n_miss != from->n_miss_location)
 		return -EBADMSG;
 	for (size_t i = 0; i < from->n_miss; i++) {
-		uint32_t location = pprof_find_id(ids->location, from->miss_location[i]);
+		uint32_t location = id_table_find(ids->location, from->miss_location[i]);
 		enum miss miss;
 
 		if (location == PROFILE_NONE || from->miss[i] >= from->n_miss_name)

@@ -17,15 +17,12 @@
  */
 int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len);
 
-struct pprof_ids;
+struct id_table;
 
 /* The ids in the file of the tables that an Extra refers to. */
 struct extra_ids {
-	const struct pprof_ids *location, *mapping, *function;
+	const struct id_table *location, *mapping, *function;
 };
-
-/** Returns the index of @id; PROFILE_NONE: there is none, as for 0. In pprof.c. */
-uint32_t pprof_find_id(const struct pprof_ids *ids, uint64_t id);
 
 /**
  * Unpacks the same into @p, whose tables are already read.

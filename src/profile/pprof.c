@@ -16,12 +16,12 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/hashmap.h"
 #include "base/vec.h"
 #include "profile.pb-c.h"
 #include "profile/arena.h"
 #include "profile/extra.h"
 #include "profile/gzip.h"
+#include "profile/id_table.h"
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
 
@@ -107,19 +107,12 @@ struct pprof_part {
 #define PPROF_MAX_STRINGS    (1u << 26)
 #define PPROF_MAX_PART_BYTES (512u << 20) /* one part, unpacked */
 
-/* The untrusted ids of one table by index, and the reverse map. */
-struct pprof_ids {
-	uint64_t *items; /* heap */
-	size_t nr, cap;
-	struct hashmap index;
-};
-
 struct pprof_reader {
 	const char *name; /* of the file, for sentences */
 	struct profile *p;
 	const char **strings; /* the string table, interned; heap */
 	size_t nr_strings, cap_strings;
-	struct pprof_ids mapping_ids, function_ids, location_ids;
+	struct id_table mapping_ids, function_ids, location_ids;
 	struct arena arena; /* of one part */
 	struct error *err;
 };
@@ -295,31 +288,18 @@ static int pprof_string(struct pprof_reader *r, int64_t i, const char **ret)
 	return 0;
 }
 
-static bool is_id(uint32_t item, const void *key, const void *ctx)
-{
-	return ((const struct pprof_ids *)ctx)->items[item] == *(const uint64_t *)key;
-}
-
-uint32_t pprof_find_id(const struct pprof_ids *ids, uint64_t id)
-{
-	return hashmap_find(&ids->index, hash_u64(0, id), is_id, &id, ids);
-}
-
 /** Adds the next item of a table under @id. Return: 0, -EBADMSG (0 or used), -ENOMEM. */
-static int pprof_add_id(struct pprof_reader *r, struct pprof_ids *ids, uint64_t id,
+static int pprof_add_id(struct pprof_reader *r, struct id_table *ids, uint64_t id,
 			const char *what)
 {
-	if (!id)
+	int code = id ? id_table_add(ids, id) : -EINVAL;
+
+	if (code == -EINVAL)
 		return pprof_malformed(r, "a %s has the id 0", what);
-	if (pprof_find_id(ids, id) != HASHMAP_NONE)
+	if (code == -EEXIST)
 		return pprof_malformed(r, "two %ss have the id %llu", what,
 				       (unsigned long long)id);
-	if (vec_grow(&ids->items, &ids->cap, ids->nr + 1, sizeof(*ids->items),
-		     HASHMAP_NONE) ||
-	    hashmap_add(&ids->index, hash_u64(0, id), (uint32_t)ids->nr))
-		return pprof_no_room(r, -ENOMEM, what);
-	ids->items[ids->nr++] = id;
-	return 0;
+	return code ? pprof_no_room(r, -ENOMEM, what) : 0;
 }
 
 static int read_strings(struct pprof_reader *r, const Perftools__Profiles__Profile *part)
@@ -351,7 +331,7 @@ static int read_line(struct pprof_reader *r, const Perftools__Profiles__Line *fr
 	if (code)
 		return pprof_no_room(r, code, "lines");
 	p->lines[p->nr_lines++] = (struct profile_line){
-		.function = pprof_find_id(&r->function_ids, from->function_id),
+		.function = id_table_find(&r->function_ids, from->function_id),
 		.line = line_number(from->line),
 	};
 	return 0;
@@ -370,7 +350,7 @@ static int read_location(struct pprof_reader *r,
 	if (code)
 		return code;
 	p->locations[p->nr_locations++] = (struct profile_location){
-		.mapping = pprof_find_id(&r->mapping_ids, from->mapping_id),
+		.mapping = id_table_find(&r->mapping_ids, from->mapping_id),
 		.address = from->address,
 		.first_line = (uint32_t)p->nr_lines,
 		.nr_lines = (uint32_t)from->n_line,
@@ -409,7 +389,7 @@ static int read_stack(struct pprof_reader *r, const Perftools__Profiles__Sample 
 	if (code)
 		return pprof_no_room(r, code, "stack frames");
 	for (size_t i = 0; i < from->n_location_id; i++) {
-		uint32_t location = pprof_find_id(&r->location_ids, from->location_id[i]);
+		uint32_t location = id_table_find(&r->location_ids, from->location_id[i]);
 
 		if (location == PROFILE_NONE)
 			return pprof_malformed(r, "sample %zu has no location %llu",
@@ -755,12 +735,6 @@ static int read_bytes(struct pprof_reader *r, const void *data, size_t len)
 	return code ? code : read_message(r, unpacked, unpacked_len);
 }
 
-static void deinit_ids(struct pprof_ids *ids)
-{
-	free(ids->items);
-	hashmap_deinit(&ids->index);
-}
-
 int pprof_read(const void *data, size_t len, const char *name, struct strpool *pool,
 	       struct profile **ret, struct error *err)
 {
@@ -774,9 +748,9 @@ int pprof_read(const void *data, size_t len, const char *name, struct strpool *p
 	forget_defaults(p);
 	code = read_bytes(&r, data, len);
 	free(r.strings);
-	deinit_ids(&r.mapping_ids);
-	deinit_ids(&r.function_ids);
-	deinit_ids(&r.location_ids);
+	id_table_deinit(&r.mapping_ids);
+	id_table_deinit(&r.function_ids);
+	id_table_deinit(&r.location_ids);
 	arena_deinit(&r.arena);
 	if (code)
 		return code;

@@ -2,7 +2,7 @@
 /*
  * The result model: plain arrays with the meaning of pprof's profile.proto
  * (github.com/google/pprof, proto/profile.proto), plus lineburn.Extra for what pprof has
- * no room for (DESIGN C1). It has no handles: a renderer needs nothing else.
+ * no room for. It has no handles: a renderer needs nothing else.
  *
  * Indices are 0-based; PROFILE_NONE stands for "none". Strings are interned in the
  * profile's pool, never NULL, and made valid UTF-8 only when written. Functions that add
@@ -24,7 +24,7 @@
 
 #define PROFILE_NONE UINT32_MAX
 
-/* Maximum items of each table; more are refused (DESIGN C7). */
+/* Maximum items of each table; more are refused. */
 #define PROFILE_MAX_MAPPINGS         (1u << 20)
 #define PROFILE_MAX_FUNCTIONS        (1u << 24)
 #define PROFILE_MAX_LOCATIONS        (1u << 24)

@@ -171,7 +171,7 @@ static int fork_command(struct intake *in, struct error *err)
 
 /* ---- opening ---- */
 
-/* Returns false with a note if walking user stacks could stop the host (DESIGN C3). */
+/* Returns false with a note if walking user stacks could stop the host. */
 static bool may_walk_user(struct intake *in)
 {
 	const struct kernel_quirk *quirk = kernel_quirk_find_running("");

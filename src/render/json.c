@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* annotate --json and report --json (DESIGN C10, docs/formats.md). */
+/* annotate --json and report --json (docs/formats.md). */
 
 #include "profile/profile.h"
 #include "render/asm.h"

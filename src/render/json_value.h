@@ -12,7 +12,7 @@
 
 /*
  * A NULL value means "out of memory": the setters accept it, free their arguments and
- * note it, and json_value_print() then fails.
+ * note it, and json_print() then fails.
  */
 struct json_builder {
 	bool failed;

@@ -3,31 +3,8 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 
-#include "base/cleanup.h"
 #include "base/match.h"
-
-#define ANNOTATE_NEEDS (RENDER_SOURCE | RENDER_CODE | RENDER_PHASES)
-#define REPORT_NEEDS   (RENDER_CALL_TREE | RENDER_GROUPS | RENDER_PHASES | RENDER_PROCESSES)
-
-const struct render_format render_formats[] = {
-	{"annotate", "text", ANNOTATE_NEEDS, render_annotate},
-	{"annotate", "json", ANNOTATE_NEEDS | RENDER_PROCESSES, render_annotate_json},
-	{"report", "text", REPORT_NEEDS, render_report},
-	{"report", "json", REPORT_NEEDS, render_report_json},
-	{"report", "csv", 0, render_report_csv},
-};
-const size_t nr_render_formats = ARRAY_SIZE(render_formats);
-
-const struct render_format *render_format_find(const char *command, const char *name)
-{
-	for (size_t i = 0; i < nr_render_formats; i++)
-		if (!strcmp(render_formats[i].command, command) &&
-		    !strcmp(render_formats[i].name, name))
-			return &render_formats[i];
-	return NULL;
-}
 
 int render_finish(FILE *out)
 {

@@ -10,20 +10,20 @@
 #include "base/log.h"
 #include "process/file.h"
 
-enum root {
+enum search_root {
 	ROOT_TARGET,
 	ROOT_OWN, /* our "/": for paths made of debug_dir, build ids and base names */
 	ROOT_DEBUG_DIR, /* debug_dir is "/": ".." does not lead out of it */
 };
 
 struct candidate {
-	enum root root;
+	enum search_root root;
 	char path[PATH_MAX]; /* "": skip this one */
 };
 
 /* Writes a path; "" if it is too long. */
 __attribute__((format(printf, 3, 4))) static void candidate_set(struct candidate *c,
-								enum root root,
+								enum search_root root,
 								const char *fmt, ...)
 {
 	va_list args;
@@ -66,7 +66,7 @@ static const char *below_debug_dir(const struct debugfile_search *s, const char 
 }
 
 static void by_build_id(const struct debugfile_search *s, const struct need *need,
-			enum root root, struct candidate *ret)
+			enum search_root root, struct candidate *ret)
 {
 	char hex[2 * sizeof(need->build_id) + 1];
 

@@ -135,6 +135,8 @@ int symbolizer_keep_frames(struct symbolizer *s, struct frame **frames);
 int symbolizer_keep_codes(struct symbolizer *s, const struct object *object,
 			  struct answers *answers);
 
+void symbolizer_codes_deinit(struct symbolizer *s);
+
 /** Writes @answer, whose frames were stored, into @resolved. */
 void symbolizer_apply(struct resolved *resolved, const struct answer *answer);
 

@@ -84,6 +84,17 @@ echo '#include "base/io.h"' >>"$tree/src/base/vec.h"
 grep -q 'base/vec$' "$work/out" && grep -q ' 1 failed' "$work/out"
 verdict "lint finds a circle" $?
 cp "$work/vec.h" "$tree/src/base/vec.h"
+for name in one:two two:one; do
+	echo "void ${name#*:}(void); void ${name%:*}(void); void ${name%:*}(void) { ${name#*:}(); }" >"$small/src/base/${name%:*}.c"
+	mkdir -p "$small/build/src/base"
+	gcc -c -o "$small/build/src/base/${name%:*}.o" "$small/src/base/${name%:*}.c"
+done
+git -C "$small" add src
+"$small/tools/lint.sh" decoders >"$work/out" 2>&1
+grep -q 'base/one$' "$work/out" && grep -q ' 1 failed' "$work/out"
+verdict "lint finds a circle of calls" $?
+rm -r "$small/build" "$small/src/base/one.c" "$small/src/base/two.c"
+git -C "$small" add -A
 mkdir "$tree/src/misc"
 echo '#include "base/io.h"' >"$tree/src/misc/x.c"
 "$tree/tools/lint.sh" includes >"$work/out" 2>&1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* DESIGN C9 and C4, rule by rule, on profiles built by hand. */
+/* Rule by rule, on profiles built by hand. */
 #include "unit/profile/fixture.h"
 
 #include "analyze/attribution.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* The members that scripts rely on (DESIGN C10), one by one. */
+/* The members that scripts rely on, one by one. */
 #include <jansson.h>
 
 #include "base/cleanup.h"
@@ -198,7 +198,7 @@ static void test_hostile_names_survive_as_data(void **state)
 	json_decref(root);
 }
 
-/* Sums close: with_line + function_only + unknown = count (DESIGN C4). */
+/* Sums close: with_line + function_only + unknown = count. */
 static void test_lost_is_the_sum_of_its_parts(void **state)
 {
 	json_t *root = load("losses", "annotate");

@@ -206,7 +206,7 @@ static void test_report(void **state)
 	machine_deinit(&m);
 }
 
-/* Sums close: all self of lines + samples without a line = count (DESIGN C9). */
+/* Sums close: all self of lines + samples without a line = count. */
 static void test_json_sums_close(void **state)
 {
 	struct machine m;

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What every kind of source does with the decoder: sends requests, keeps answers. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/vec.h"
+#include "symbolize/symbolizer_internal.h"
+
+int symbolizer_send(struct symbolizer *s, uint32_t op, const int *fds, size_t nr_fds,
+		    worker_need_fn need, unsigned int deadline_ms)
+{
+	struct resolve_work *w = &s->work;
+
+	if (w->request.failed)
+		return -ENOMEM;
+	worker_send(s->worker, op, w->request.data, w->request.len, fds, nr_fds, need, s,
+		    deadline_ms);
+	w->is_sent = true;
+	return 1;
+}
+
+int symbolizer_keep_frames(struct symbolizer *s, struct frame **frames)
+{
+	int err = vec_grow(&s->frames, &s->cap_frames, s->nr_frames + 1,
+			   sizeof(struct frame *), 0);
+
+	if (err)
+		return err;
+	s->frames[s->nr_frames++] = take_ptr(*frames);
+	return 0;
+}
+
+void symbolizer_apply(struct resolved *resolved, const struct answer *answer)
+{
+	resolved->frames = answer->frames;
+	resolved->nr_frames = answer->nr_frames;
+	resolved->miss = answer->miss;
+}
+
+/* ---- Code of functions from the answers, deduplicated by function ---- */
+
+void symbolizer_codes_deinit(struct symbolizer *s)
+{
+	for (size_t i = 0; i < s->codes.nr_blocks; i++) {
+		free(s->codes.blocks[i].rows);
+		free(s->codes.blocks[i].bytes);
+	}
+	free(s->codes.blocks);
+	free(s->codes.items);
+	hashmap_deinit(&s->codes.index);
+}
+
+/* Strings are interned: equal if and only if their pointers are. */
+static bool same_row(const struct code_row *a, const struct code_row *b)
+{
+	const struct frame *x = &a->frame, *y = &b->frame;
+
+	return a->address == b->address && x->function == y->function &&
+	       x->system_name == y->system_name && x->file == y->file &&
+	       x->line == y->line && x->start_line == y->start_line;
+}
+
+static bool same_code(const struct code *a, const struct code *b)
+{
+	if (a->address != b->address || a->size_bytes != b->size_bytes ||
+	    a->nr_rows != b->nr_rows || !a->bytes != !b->bytes)
+		return false;
+	for (size_t i = 0; i < a->nr_rows; i++)
+		if (!same_row(&a->rows[i], &b->rows[i]))
+			return false;
+	return !a->bytes || !memcmp(a->bytes, b->bytes, a->size_bytes);
+}
+
+static bool code_eq(uint32_t item, const void *key, const void *ctx)
+{
+	const struct symbolizer_codes *codes = ctx;
+	const struct resolved_code *want = key;
+
+	return codes->items[item].object == want->object &&
+	       same_code(&codes->items[item].code, &want->code);
+}
+
+/* Return: 1 added, 0 was there, or -ENOMEM. */
+static int add(struct symbolizer_codes *codes, const struct resolved_code *code)
+{
+	uint64_t hash = hash_u64((uintptr_t)code->object, code->code.address);
+
+	if (hashmap_find(&codes->index, hash, code_eq, code, codes) != HASHMAP_NONE)
+		return 0;
+	if (vec_grow(&codes->items, &codes->cap, codes->nr + 1, sizeof(*codes->items),
+		     HASHMAP_NONE - 1) ||
+	    hashmap_add(&codes->index, hash, (uint32_t)codes->nr))
+		return -ENOMEM;
+	codes->items[codes->nr++] = *code;
+	return 1;
+}
+
+/* Returns the memory size in bytes. */
+static size_t code_size(const struct code *code)
+{
+	return code->nr_rows * sizeof(*code->rows) + (code->bytes ? code->size_bytes : 0);
+}
+
+int symbolizer_keep_codes(struct symbolizer *s, const struct object *object,
+			  struct answers *answers)
+{
+	struct symbolizer_codes *codes = &s->codes;
+	size_t size = 0, nr_added = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < answers->nr_codes; i++)
+		size += code_size(&answers->codes[i]);
+	if (!answers->nr_codes || codes->nr_bytes + size > SYMBOLIZER_MAX_CODE_BYTES)
+		return 0;
+	if (vec_grow(&codes->blocks, &codes->cap_blocks, codes->nr_blocks + 1,
+		     sizeof(*codes->blocks), 0))
+		return -ENOMEM;
+	for (size_t i = 0; i < answers->nr_codes && rc >= 0; i++) {
+		rc = add(codes, &(struct resolved_code){object, answers->codes[i]});
+		nr_added += rc > 0;
+	}
+	if (!nr_added)
+		return rc < 0 ? rc : 0;
+	codes->nr_bytes += size;
+	codes->blocks[codes->nr_blocks].rows = take_ptr(answers->code_rows);
+	codes->blocks[codes->nr_blocks++].bytes = take_ptr(answers->code_bytes);
+	return rc < 0 ? rc : 0;
+}
+
+const struct resolved_code *symbolizer_codes(const struct symbolizer *s, size_t *ret_nr)
+{
+	*ret_nr = s->codes.nr;
+	return s->codes.items;
+}
