@@ -42,28 +42,27 @@ may_include() {
 }
 
 check_includes() {
-	abi='lineburn(_unwind|_filter)?\.h'
 	may_include bpf 'vmlinux\.h|lineburn(_unwind|_filter)?\.h|(arch/)?[a-z0-9_]+\.h"'
 	may_include src/base 'base/'
 	may_include src/worker 'base/|worker/'
-	may_include src/decode "base/|worker/|decode/|$abi"
-	may_include src/collect "base/|collect/|$abi|[a-z]+\.skel\.h"
-	may_include src/process "base/|worker/|process/|decode/(requests|runtimes)\.h|collect/task_event\.h|$abi"
-	may_include src/runtime "base/|worker/|decode/|process/|collect/jit_probe\.h|runtime/|$abi"
+	may_include src/decode 'base/|worker/|decode/|lineburn_unwind\.h'
+	may_include src/collect 'base/|collect/|lineburn(_unwind|_filter)?\.h|[a-z]+\.skel\.h'
+	may_include src/process 'base/|worker/|process/|decode/(requests|runtimes)\.h|collect/task_event\.h|lineburn_unwind\.h'
+	may_include src/runtime 'base/|worker/|decode/|process/|collect/jit_probe\.h|runtime/|lineburn(_unwind)?\.h'
 	may_include src/unwind \
-		"base/|worker/|decode/(operation|runtimes)\.h|process/|collect/kmap\.h|runtime/|unwind/|$abi"
-	may_include src/symbolize "base/|worker/|decode/|process/|runtime/|symbolize/|$abi"
-	may_include src/profile "base/|profile/|decode/frame\.h|$abi|[a-z]+\.pb-c\.h"
-	may_include src/analyze "base/|profile/|analyze/|decode/(frame|numba/name)\.h|$abi"
+		'base/|worker/|decode/operation\.h|process/|collect/kmap\.h|runtime/|unwind/|lineburn_unwind\.h'
+	may_include src/symbolize 'base/|worker/|decode/|process/|runtime/|symbolize/|lineburn\.h'
+	may_include src/profile 'base/|profile/|decode/frame\.h|lineburn\.h|[a-z]+\.pb-c\.h'
+	may_include src/analyze 'base/|profile/|analyze/|decode/(frame|numba/name)\.h'
 	may_include src/render \
-		"base/|render/|profile/profile\.h|analyze/(attribution|machine_code|phase|call_tree|groups|filter)\.h|$abi"
-	may_include src/target "base/|process/|target/|collect/filter\.h|$abi"
+		'base/|render/|profile/profile\.h|analyze/(attribution|machine_code|phase|call_tree|groups|filter)\.h|lineburn\.h'
+	may_include src/target 'base/|process/|target/|collect/filter\.h|lineburn_filter\.h'
 	may_include src/launch 'base/|process/proc_dir\.h|launch/'
 	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks)\.h'
 	may_include src/record \
-		"(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/|$abi"
+		'(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/'
 	may_include src/cli \
-		"(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|render|target|launch|record|doctor|cli)/|$abi"
+		'(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|render|target|launch|record|doctor|cli)/'
 	# A folder that nobody has thought about yet is in no table.
 	unknown=$(find src -mindepth 1 -maxdepth 1 -type d | grep -vE \
 		'^src/(analyze|base|cli|collect|decode|doctor|launch|process|profile|record|render|runtime|symbolize|target|unwind|worker)$')
