@@ -453,7 +453,7 @@ static __always_inline bool is_chosen(struct task_struct *task, __u32 tid, __u32
 	if (filter.uses)
 		said = lb_is_chosen(task, tid,
 				    lb_filter_is_timed(ctr->n[LB_CTR_TICKS], in_round));
-	ctr->n[LB_CTR_CHOICE_NS] += (said >> 1) * LB_FILTER_MEASURED;
+	ctr->n[LB_CTR_FILTER_NS] += (said >> 1) * LB_FILTER_MEASURED;
 	return said & 1;
 }
 

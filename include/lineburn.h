@@ -156,7 +156,7 @@ enum lb_counter {
 	LB_CTR_OTHER, /* not one of the targets */
 	/* Nanoseconds spent in the filter: one tick of LB_FILTER_MEASURED is measured
 	 * and stands for all. */
-	LB_CTR_CHOICE_NS,
+	LB_CTR_FILTER_NS,
 	LB_CTR_SAMPLED, /* ticks of the targets */
 	LB_CTR_COUNTED, /* ... that are in the counts map */
 	LB_CTR_LOST_COUNTS_FULL, /* ... lost: the counts map is full */

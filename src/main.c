@@ -18,10 +18,10 @@ static int run(const struct options *o, int *status, struct error *err)
 	switch (o->command) {
 	case COMMAND_RUN:
 	case COMMAND_RECORD:
-		return pipeline_record(o, status, err);
+		return command_record(o, status, err);
 	case COMMAND_ANNOTATE:
 	case COMMAND_REPORT:
-		return pipeline_view(o, err);
+		return command_view(o, err);
 	case COMMAND_DOCTOR:
 		*status = doctor_run(!strcmp(o->viewing.format, "json"), stdout);
 		return 0;

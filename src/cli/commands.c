@@ -86,7 +86,7 @@ static int record(struct recorder *r, const struct options *options, int *ret_st
 		       : explain_no_samples(&o->target, o->source->is_clock, err);
 }
 
-int pipeline_record(const struct options *options, int *ret_status, struct error *err)
+int command_record(const struct options *options, int *ret_status, struct error *err)
 {
 	const struct sampling *o = &options->sampling;
 	_cleanup_(recorder_freep) struct recorder *r = NULL;
@@ -105,7 +105,7 @@ int pipeline_record(const struct options *options, int *ret_status, struct error
 	if (rc && command && command->executed)
 		err->exit_code = EXIT_OWN_FAILURE;
 	else if (!rc && command)
-		launch_die_alike(command);
+		launch_die_by_same_signal(command);
 	return rc;
 }
 
@@ -180,7 +180,7 @@ static int read_input(const char *path, struct strpool *pool, struct profile **r
 	return pprof_read(data, len, is_stdin ? "stdin" : path, pool, ret, err);
 }
 
-int pipeline_view(const struct options *options, struct error *err)
+int command_view(const struct options *options, struct error *err)
 {
 	const struct viewing *v = &options->viewing;
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);

@@ -12,9 +12,9 @@
  * @ret_status  exit status of the process, on success Return: 0 or a negative errno with
  * a sentence and exit code in @err.
  */
-int pipeline_record(const struct options *o, int *ret_status, struct error *err);
+int command_record(const struct options *o, int *ret_status, struct error *err);
 
 /** annotate and report: read a profile, attribute, render. */
-int pipeline_view(const struct options *o, struct error *err);
+int command_view(const struct options *o, struct error *err);
 
 #endif

@@ -18,11 +18,11 @@
 #include "render/render.h"
 #include "target/comm_glob.h"
 
-#define MAX_PIDS         4096
-#define MAX_CHOICES      4096
-#define MAX_SOURCE_PATHS 64
-#define MAX_SECONDS      10000000
-#define MIN_WINDOW_S     0.1
+#define MAX_PIDS          4096
+#define MAX_TARGET_VALUES 4096
+#define MAX_SOURCE_PATHS  64
+#define MAX_SECONDS       10000000
+#define MIN_WINDOW_S      0.1
 
 enum {
 	ON_RUN = 1 << COMMAND_RUN,
@@ -321,11 +321,11 @@ static int parse_target(struct options *o, const struct option_row *row, const c
 	if (kind == LB_FILTER_COMM && check_comm(t, row, arg, err))
 		return -EINVAL;
 	if (vec_grow(&t->values, &t->cap_values, t->nr_values + 1, sizeof(*t->values),
-		     MAX_CHOICES))
+		     MAX_TARGET_VALUES))
 		return usage(err,
 			     "%d choices can be given at most, the next one was "
 			     "%s %s",
-			     MAX_CHOICES, name_of(row, name), arg);
+			     MAX_TARGET_VALUES, name_of(row, name), arg);
 	t->values[t->nr_values++] = (struct target_value){
 		.kind = kind, .excludes = excludes, .text = arg + excludes, .number = id};
 	return 0;

@@ -56,7 +56,7 @@ int sampler_filter_user(struct sampler *s, uint32_t uid, uint32_t mask, struct e
 		has_changed(s);
 		return 0;
 	}
-	return error_set(err, -errno, "cannot choose user %u: %m", uid);
+	return error_set(err, -errno, "cannot sample by user %u: %m", uid);
 }
 
 int sampler_filter_cgroup(struct sampler *s, const struct lb_cgroup_key *key,

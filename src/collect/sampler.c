@@ -446,7 +446,7 @@ void sampler_cost(const struct sampler *s, struct sampler_cost *ret)
 	*ret = (struct sampler_cost){.nr_cpus = (uint32_t)s->source.nr,
 				     .nr_ticks = n[LB_CTR_TICKS],
 				     .program_ns = n[LB_CTR_RUN_NS] +
-						   n[LB_CTR_CHOICE_NS]};
+						   n[LB_CTR_FILTER_NS]};
 }
 
 void sampler_totals(struct sampler *s, struct sampler_totals *ret)

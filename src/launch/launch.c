@@ -287,7 +287,7 @@ int launch_exit_status(const struct launch *l)
 	return WEXITSTATUS(l->wait_status);
 }
 
-void launch_die_alike(const struct launch *l)
+void launch_die_by_same_signal(const struct launch *l)
 {
 	struct rlimit no_core = {0, 0};
 	sigset_t one;

@@ -66,7 +66,7 @@ void launch_signal(const struct launch *l, int sig);
 int launch_exit_status(const struct launch *l);
 
 /** Dies by the signal that killed the command; returns if none did. */
-void launch_die_alike(const struct launch *l);
+void launch_die_by_same_signal(const struct launch *l);
 
 /* ---- the file that a command executes ---- */
 

@@ -66,8 +66,9 @@ struct runtime {
 
 	/**
 	 * Reads from a running process what the kernel side could not copy of its code
-	 * objects (p->interp_codes). NULL: cut ones stay cut. Return: as
-	 * python_read_cut().
+	 * objects (p->interp_codes). NULL: cut ones stay cut. Return: WORKER_OK, also when
+	 * there was nothing to do; WORKER_DEADLINE: reading the target's memory hangs,
+	 * never read it again; else no answer this time.
 	 */
 	enum worker_answer (*read_cut)(struct worker *reader, struct process_table *t,
 				       struct process *p, const struct lb_interp *layout);

@@ -653,7 +653,7 @@ static int add_comms(struct target *c, struct error *err)
 	if (!rc && table->nr_words)
 		rc = sampler_filter_comms(c->sampler, table);
 	errno = -rc;
-	return rc ? error_set(err, rc, "cannot choose by name: %m") : 0;
+	return rc ? error_set(err, rc, "cannot sample by thread name: %m") : 0;
 }
 
 static int add_value(struct target *c, const struct target_value *v, struct error *err)

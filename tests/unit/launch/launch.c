@@ -97,7 +97,7 @@ static void test_exit_status(void **state)
 		snprintf(script, sizeof(script), "exit %d", statuses[i]);
 		l = run(script);
 		assert_int_equal(launch_exit_status(l), statuses[i]);
-		launch_die_alike(l); /* returns: no signal */
+		launch_die_by_same_signal(l); /* returns: no signal */
 	}
 }
 
@@ -115,7 +115,7 @@ static void test_death_by_signal(void **state)
 
 		sigfillset(&all);
 		sigprocmask(SIG_BLOCK, &all, NULL);
-		launch_die_alike(l);
+		launch_die_by_same_signal(l);
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
