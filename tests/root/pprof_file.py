@@ -16,16 +16,22 @@ def varint(data, at):
 
 def fields(data):
     """Number and value of each field of one message."""
-    at = 0
-    while at < len(data):
-        tag, at = varint(data, at)
-        if tag & 7 == 0:
-            value, at = varint(data, at)
-        elif tag & 7 == 2:
-            length, at = varint(data, at)
-            value, at = data[at : at + length], at + length
+    at, end = 0, len(data)
+    while at < end:
+        tag = data[at]  # most numbers are of one byte
+        at += 1
+        if tag >= 0x80:
+            tag, at = varint(data, at - 1)
+        kind = tag & 7
+        if kind in (0, 2):
+            value = data[at]
+            at += 1
+            if value >= 0x80:
+                value, at = varint(data, at - 1)
+            if kind == 2:
+                value, at = data[at : at + value], at + value
         else:
-            width = 8 if tag & 7 == 1 else 4
+            width = 8 if kind == 1 else 4
             value, at = data[at : at + width], at + width
         yield tag >> 3, value
 
@@ -39,10 +45,14 @@ def numbers(data, wanted):
         if isinstance(value, int):
             found.append(value)
             continue
-        at = 0
-        while at < len(value):
-            one, at = varint(value, at)
-            found.append(one)
+        one = shift = 0
+        for byte in value:
+            if byte < 0x80:
+                found.append(one | byte << shift)
+                one = shift = 0
+            else:
+                one |= (byte & 0x7F) << shift
+                shift += 7
     return found
 
 
