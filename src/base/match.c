@@ -9,6 +9,13 @@
 /* Fewer hex digits may be a word by chance. */
 #define MIN_ID_LEN 4
 
+const char *path_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 bool match_starts(const char *s, const char *prefix)
 {
 	return !strncmp(s, prefix, strlen(prefix));

@@ -35,6 +35,9 @@ enum match match_container(const char *value, const char *id, const char *name,
 /** Matches a unit as systemctl(1) does: ".service" may be left out. @unit  "": none */
 enum match match_unit(const char *value, const char *unit);
 
+/** Returns the last component of a path; @path itself when it has no "/". Borrowed. */
+const char *path_basename(const char *path);
+
 bool match_starts(const char *s, const char *prefix);
 bool match_ends(const char *s, const char *suffix);
 

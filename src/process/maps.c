@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
+#include "base/match.h"
 #include "base/search.h"
 #include "base/vec.h"
 
@@ -35,11 +36,6 @@
  */
 
 static const char deleted_suffix[] = " (deleted)";
-
-static bool starts_with(const char *s, const char *prefix)
-{
-	return !strncmp(s, prefix, strlen(prefix));
-}
 
 size_t maps_text_without_deleted(const char *name, size_t len)
 {
@@ -66,22 +62,22 @@ static enum mapping_kind kind_of(const char *name, size_t len)
 {
 	size_t stem = maps_text_without_deleted(name, len);
 
-	if (!*name || starts_with(name, "//anon") || starts_with(name, "[anon"))
+	if (!*name || match_starts(name, "//anon") || match_starts(name, "[anon"))
 		return MAPPING_ANON;
-	if (starts_with(name, "[heap"))
+	if (match_starts(name, "[heap"))
 		return MAPPING_HEAP;
-	if (starts_with(name, "[stack"))
+	if (match_starts(name, "[stack"))
 		return MAPPING_STACK;
-	if (starts_with(name, "[vdso"))
+	if (match_starts(name, "[vdso"))
 		return MAPPING_VDSO;
 	if (name[0] == '[')
 		return MAPPING_VSYSCALL;
 	/* MAP_ANONYMOUS | MAP_HUGETLB; and a private map of /dev/zero is anonymous. */
 	if (!strcmp(name, "/anon_hugepage (deleted)") || !strcmp(name, "/dev/zero"))
 		return MAPPING_ANON;
-	if (starts_with(name, "/memfd:") || !strcmp(name, "/dev/zero (deleted)"))
+	if (match_starts(name, "/memfd:") || !strcmp(name, "/dev/zero (deleted)"))
 		return MAPPING_MEMFD;
-	if (starts_with(name, "/SYSV") && stem < len && stem == strlen("/SYSV00000000"))
+	if (match_starts(name, "/SYSV") && stem < len && stem == strlen("/SYSV00000000"))
 		return MAPPING_MEMFD;
 	return is_jitdump_name(name, stem) ? MAPPING_JITDUMP : MAPPING_FILE;
 }
@@ -99,7 +95,7 @@ void mapping_set_path(struct mapping *m, struct strpool *pool, const char *name)
 
 	m->kind = kind_of(name, len);
 	m->deleted = stem < len;
-	if (starts_with(name, "//anon"))
+	if (match_starts(name, "//anon"))
 		stem = 0;
 	m->path = stem < PATH_MAX ? strpool_add_n(pool, name, stem) : "//toolong";
 }

@@ -27,9 +27,6 @@ enum code_kind {
 
 enum code_kind code_kind_of(const char *filename);
 
-/** Returns the last component of a path; @path itself when it has no "/". Borrowed. */
-const char *path_basename(const char *path);
-
 /**
  * Returns the mapping's display name: the basename without " (deleted)", "[kernel]",
  * "[ext4]" for a kernel module, "[jit]", "" for a mapping without a name. Interned in

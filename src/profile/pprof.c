@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/match.h"
 #include "base/vec.h"
 #include "profile.pb-c.h"
 #include "profile/arena.h"

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/match.h"
 #include "collect/filter.h"
 #include "collect/kernel_quirks.h"
 #include "collect/tick_cost.h"
@@ -73,10 +74,10 @@ static void prepare(struct intake *in, uint32_t tgid,
 static bool is_for_command(const struct mapping *m)
 {
 	static const char *const libraries[] = {"libc.", "libm.", "libz."};
-	const char *slash = strrchr(m->path, '/'), *name = slash ? slash + 1 : m->path;
+	const char *name = path_basename(m->path);
 
 	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
-		if (!strncmp(name, libraries[i], strlen(libraries[i])))
+		if (match_starts(name, libraries[i]))
 			return true;
 	return strncmp(name, "lib", 3) != 0;
 }

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/match.h"
 #include "base/strpool.h"
 #include "base/vec.h"
 #include "profile/labels.h"
@@ -509,11 +510,10 @@ static bool is_entry(const char *function)
 
 static bool is_in_libc(const struct resolved *r)
 {
-	const char *slash = strrchr(r->object->name, '/');
-	const char *base = slash ? slash + 1 : r->object->name;
+	const char *base = path_basename(r->object->name);
 
-	return !strncmp(base, "libc.so", 7) || !strncmp(base, "libc-", 5) ||
-	       !strncmp(base, "ld-musl", 7);
+	return match_starts(base, "libc.so") || match_starts(base, "libc-") ||
+	       match_starts(base, "ld-musl");
 }
 
 /*

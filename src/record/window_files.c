@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "base/match.h"
 #include "base/search.h"
 #include "base/vec.h"
 
@@ -36,13 +37,6 @@ static size_t stem_len(const char *output)
 	return len;
 }
 
-static const char *last_component(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 int window_path(const char *output, const struct window_id *id, char *ret, size_t size)
 {
 	time_t begin = (time_t)(id->begin_s < 0             ? 0
@@ -58,7 +52,7 @@ int window_path(const char *output, const struct window_id *id, char *ret, size_
 		snprintf(number, sizeof(number), "_%02u", id->number);
 	len = snprintf(ret, size, "%.*s.%s%s%s", (int)stem_len(output), output, stamp,
 		       number, suffix);
-	if (len < 0 || (size_t)len >= size || strlen(last_component(ret)) > NAME_MAX)
+	if (len < 0 || (size_t)len >= size || strlen(path_basename(ret)) > NAME_MAX)
 		return -ENAMETOOLONG;
 	return 0;
 }
@@ -80,7 +74,7 @@ static bool read_stamp(const char *text, struct window_id *ret)
 
 bool window_of_name(const char *output, const char *name, struct window_id *ret)
 {
-	const char *base = last_component(output);
+	const char *base = path_basename(output);
 	size_t stem = stem_len(base);
 	char again[NAME_MAX + 1];
 	struct window_id id;
@@ -213,7 +207,7 @@ static int name_of(const struct window_files *w, const struct window_id *id, cha
 	int rc = window_path(w->output, id, path, PATH_MAX);
 
 	if (!rc)
-		*ret_name = last_component(path);
+		*ret_name = path_basename(path);
 	return rc;
 }
 

@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/match.h"
 #include "base/search.h"
 #include "render/figure.h"
 #include "render/listing.h"
@@ -151,13 +152,6 @@ struct comment {
 	text_append((c)->text, sizeof((c)->text), "%s" fmt, *(c)->text ? ", " : "", \
 		    __VA_ARGS__)
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* Appends the origin of inlined code: "diffuse dither.h:6". */
 static void comment_inlined(const struct listing *l, struct comment *c,
 			    const struct placed_instruction *in)
@@ -168,7 +162,7 @@ static void comment_inlined(const struct listing *l, struct comment *c,
 	if (!at->line || at->function == PROFILE_NONE || at->function == in->own.function)
 		return;
 	COMMENT(c, "%.200s %.200s:%" PRIu32, p->functions[at->function].name,
-		base_name(place_file(p, *at)), at->line);
+		path_basename(place_file(p, *at)), at->line);
 }
 
 static void comment_target(const struct listing *l, struct comment *c,
@@ -184,7 +178,7 @@ static void comment_target(const struct listing *l, struct comment *c,
 		return;
 	place = place_at(piece, in->decoded->target);
 	if (place.line && strcmp(place_file(p, place), place_file(p, own)))
-		COMMENT(c, "-> %.200s:%" PRIu32 "%s", base_name(place_file(p, place)),
+		COMMENT(c, "-> %.200s:%" PRIu32 "%s", path_basename(place_file(p, place)),
 			place.line, back);
 	else if (place.line)
 		COMMENT(c, "-> line %" PRIu32 "%s", place.line, back);
@@ -331,7 +325,7 @@ static void print_line_heading(const struct listing *l, const struct machine_pie
 	if (!line->place.line)
 		snprintf(place, sizeof(place), "no source line");
 	else if (strcmp(file, own))
-		snprintf(place, sizeof(place), "%.500s:%" PRIu32, base_name(file),
+		snprintf(place, sizeof(place), "%.500s:%" PRIu32, path_basename(file),
 			 line->place.line);
 	else
 		snprintf(place, sizeof(place), "line %" PRIu32, line->place.line);
@@ -408,7 +402,7 @@ static void print_facts(const struct listing *l, const struct machine_piece *pie
 	const struct profile *p = l->in->profile;
 	const char *object =
 		piece->code->mapping < p->nr_mappings
-			? base_name(p->mappings[piece->code->mapping].filename)
+			? path_basename(p->mappings[piece->code->mapping].filename)
 			: "";
 	char kernel[64] = "", instructions[64] = "";
 

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/match.h"
 #include "process/file.h"
 
 enum search_root {
@@ -40,13 +41,6 @@ __attribute__((format(printf, 3, 4))) static void candidate_set(struct candidate
 static bool is_basename(const char *name)
 {
 	return name[0] && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
-}
-
-static const char *basename_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 /* Returns the length of an absolute path's directory, without the last '/'. */
@@ -145,7 +139,7 @@ static void dwz_by_name(const struct debugfile_search *s, const char *name,
 static bool dwz_candidate(const struct debugfile_search *s, const struct need *need,
 			  unsigned int n, struct candidate *ret)
 {
-	const char *base = basename_of(need->name);
+	const char *base = path_basename(need->name);
 
 	if (!need->name[0])
 		return false;
@@ -173,7 +167,7 @@ static bool dwz_candidate(const struct debugfile_search *s, const struct need *n
 static bool dwo_candidate(const struct debugfile_search *s, const struct need *need,
 			  unsigned int n, struct candidate *ret)
 {
-	const char *base = basename_of(need->name);
+	const char *base = path_basename(need->name);
 
 	if (!need->name[0])
 		return false;

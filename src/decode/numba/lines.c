@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/match.h"
 #include "decode/numba/name.h"
 
 /* Lines between two that are known to belong together: comments, unused code. */
@@ -29,8 +30,7 @@
 /** Is @path a text that was compiled, "<string>" or "<dynamic>", in any folder? */
 static bool numba_lines_is_text(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = path_basename(path);
 
 	return !strcmp(name, "<string>") || !strcmp(name, "<dynamic>");
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/match.h"
 #include "decode/jit/image.h"
 #include "decode/python/layout.h"
 #include "decode/runtimes.h"
@@ -43,17 +44,10 @@ struct python_elf {
 	} symbols[NR_SYMBOLS];
 };
 
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* "python", "python3", "python3.13t", "python3.14-nopie", "libpython3.11.so.1.0" */
 bool python_recognise(const char *path)
 {
-	const char *name = name_of(path);
+	const char *name = path_basename(path);
 	bool is_library = !strncmp(name, "lib", 3);
 
 	if (is_library)
@@ -135,7 +129,7 @@ static uint32_t read_version(const struct python_elf *f)
 static uint32_t version_of_name(const char *path)
 {
 	static const char before[] = "python3.";
-	const char *at = strstr(name_of(path), before);
+	const char *at = strstr(path_basename(path), before);
 	uint32_t minor = 0;
 
 	if (!at)
