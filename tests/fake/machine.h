@@ -14,6 +14,10 @@
 
 #include "collect/sampler.h"
 #include "collect/task_event.h"
+#include "runtime/jit/watch.h"
+#include "unwind/feeder.h"
+#include "unwind/tables.h"
+#include "worker/worker.h"
 
 #define FAKE_HZ        1000
 #define FAKE_BEGIN_NS  1000000000000ULL /* CLOCK_MONOTONIC of 0 ms */
@@ -43,6 +47,12 @@ struct fake_machine {
 	/* Of the active slot, added to the totals when it is drained, and of the totals. */
 	struct lb_counters slot;
 	struct sampler_totals totals;
+	/* Of the parts that do nothing here. */
+	struct worker_stats naming_worker;
+	size_t nr_workers;
+	struct jit_watch_totals jit;
+	struct unwind_totals unwind;
+	uint64_t targets_refused;
 
 	/* What happened. */
 	uint64_t flips_ms[FAKE_MAX_LOG];

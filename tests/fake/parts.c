@@ -21,6 +21,7 @@ uint64_t private_rss_bytes(void)
 
 struct worker {
 	struct worker_stats stats;
+	bool names; /* else it is the one that the kernel side waits for */
 };
 
 int worker_new(const struct worker_config *config, struct worker **ret, struct error *err)
@@ -28,6 +29,7 @@ int worker_new(const struct worker_config *config, struct worker **ret, struct e
 	(void)config;
 	(void)err;
 	*ret = calloc(1, sizeof(**ret));
+	(*ret)->names = !fake.nr_workers++; /* the recorder opens it first */
 	return 0;
 }
 
@@ -107,6 +109,10 @@ enum worker_answer worker_call(struct worker *w, uint32_t op, const void *reques
 void worker_stats(const struct worker *w, struct worker_stats *ret)
 {
 	*ret = w->stats;
+	if (!w->names)
+		return;
+	ret->nr_died += fake.naming_worker.nr_died;
+	ret->nr_bad_reply += fake.naming_worker.nr_bad_reply;
 }
 
 /* ---- target/target.h: the whole machine ---- */
@@ -163,7 +169,7 @@ bool target_threads_are_gone(struct target *t)
 uint64_t target_nr_refused(const struct target *t)
 {
 	(void)t;
-	return 0;
+	return fake.targets_refused;
 }
 
 const char *target_describe(const struct target_request *r, struct strpool *pool)
@@ -253,7 +259,7 @@ void jit_watch_drain(struct jit_watch *w)
 void jit_watch_totals(const struct jit_watch *w, struct jit_watch_totals *ret)
 {
 	(void)w;
-	*ret = (struct jit_watch_totals){0};
+	*ret = fake.jit;
 }
 
 /* ---- unwind/feeder.h: the kernel side misses nothing ---- */
@@ -347,5 +353,5 @@ void unwind_feeder_drain(struct unwind_feeder *w)
 void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_totals *ret)
 {
 	(void)w;
-	*ret = (struct unwind_totals){0};
+	*ret = fake.unwind;
 }

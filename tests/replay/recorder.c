@@ -344,30 +344,42 @@ static void sampling_begins_behind_the_delay(void **state)
 static const struct loss {
 	size_t offset; /* of the member of struct profile_losses */
 	enum lb_counter counter; /* of the kernel side */
-	size_t total; /* else of the member of struct sampler_totals; 0: none */
+	uint64_t *total; /* else of a part; NULL: none */
 } all_losses[] = {
-#define BY_COUNTER(name, ctr)                                 \
-	{                                                     \
-		offsetof(struct profile_losses, name), ctr, 0 \
+#define BY_COUNTER(name, ctr)                                    \
+	{                                                        \
+		offsetof(struct profile_losses, name), ctr, NULL \
 	}
-#define BY_TOTAL(name, total)                                  \
-	{                                                      \
-		offsetof(struct profile_losses, name), 0,      \
-			offsetof(struct sampler_totals, total) \
+#define BY_TOTAL(name, total)                                         \
+	{                                                             \
+		offsetof(struct profile_losses, name), 0, &fake.total \
 	}
 	BY_COUNTER(lost_counts_full, LB_CTR_LOST_COUNTS_FULL),
 	BY_COUNTER(lost_internal, LB_CTR_LOST_INTERNAL),
 	BY_COUNTER(lost_drain, LB_CTR_COUNTED), /* more than the rows have */
 	BY_COUNTER(no_body, LB_CTR_NO_BODY),
-	BY_TOTAL(no_body, bodies_missing),
+	BY_TOTAL(no_body, totals.bodies_missing),
 	BY_COUNTER(user_truncated, LB_CTR_USER_TRUNCATED),
 	BY_COUNTER(kern_truncated, LB_CTR_KERN_TRUNCATED),
 	BY_COUNTER(kern_failed, LB_CTR_KERN_FAILED),
 	BY_COUNTER(idle, LB_CTR_IDLE),
 	BY_COUNTER(other, LB_CTR_OTHER),
 	BY_COUNTER(first_dropped, LB_CTR_FIRST_DROPPED),
-	BY_TOTAL(processes_dropped, targets_dropped),
-	BY_TOTAL(processes_dropped, cgroups_too_deep),
+	BY_TOTAL(processes_dropped, totals.targets_dropped),
+	BY_TOTAL(processes_dropped, totals.cgroups_too_deep),
+	BY_TOTAL(processes_dropped, targets_refused),
+	BY_TOTAL(decoder_deaths, naming_worker.nr_died),
+	BY_TOTAL(decoder_deaths, naming_worker.nr_bad_reply),
+	BY_TOTAL(jit_objects_lost, jit.nr_lost),
+	BY_TOTAL(jit_objects_foreign, jit.nr_foreign),
+	BY_TOTAL(unwind_requests_dropped, unwind.nr_requests_dropped),
+	BY_TOTAL(unwind_pages_evicted, unwind.nr_pages_evicted),
+	BY_TOTAL(unwind_pages_refused, unwind.nr_pages_refused),
+	BY_TOTAL(unwind_rules_refused, unwind.nr_rules_refused),
+	BY_TOTAL(unwind_segments_refused, unwind.nr_segments_refused),
+	BY_TOTAL(unwind_processes_refused, unwind.nr_processes_refused),
+	BY_TOTAL(unwind_files_failed, unwind.nr_failed),
+	BY_TOTAL(pythons_unknown, unwind.nr_interps_refused),
 	BY_COUNTER(unwind_requests_dropped, LB_CTR_REQUEST_DROPPED),
 	BY_COUNTER(guessed_frames, LB_CTR_GUESSED_FRAMES),
 	BY_COUNTER(python_stale, LB_CTR_PYTHON_STALE),
@@ -396,7 +408,7 @@ static void lose(void *ctx)
 		uint64_t nr = nr_lost(i, window);
 
 		if (loss->total) {
-			*(uint64_t *)((char *)&fake.totals + loss->total) += nr;
+			*loss->total += nr;
 			continue;
 		}
 		fake.slot.n[loss->counter] += nr;
