@@ -46,7 +46,7 @@ lists_with -by-walk
 for how in plain $forged; do
 	member "$how-attached" "$jit" 100 100 "$how"
 done
-attached attached -F 999 -d 1.5 >why 2>&1 || fail gdbjit-attached "$(tail -n 1 why)"
+attached attached 50 "0.7 5" -F 999 >why 2>&1 || fail gdbjit-attached "$(tail -n 1 why)"
 check gdbjit-attached-sums closes attached
 lists_with -attached
 

@@ -57,7 +57,7 @@ else
 	skip unwind-musl "no musl-gcc: $(tail -n 1 musl.err)"
 fi
 running=$members
-attached running -F 999 --max-frames 512 -d 3.2 --window 1.5s >why 2>&1 || fail unwind-running "$(tail -n 1 why)"
+attached running 150 "1.5 8" -F 999 --max-frames 512 >why 2>&1 || fail unwind-running "$(tail -n 1 why)"
 for name in $running; do
 	check "unwind-$name" late_whole "$name"
 	# At least 99.5 % of its samples, after the tenth of a second in which its tables are made.

@@ -90,7 +90,7 @@ for version in $versions; do
 	fi
 done
 # Recorded when they have started.
-attached steady -F 999 --max-frames 512 -d 1.6 --window 0.7s >why 2>&1 || fail python-steady "$(tail -n 1 why)"
+attached steady 50 "0.7 5" -F 999 --max-frames 512 >why 2>&1 || fail python-steady "$(tail -n 1 why)"
 for version in $versions; do
 	if has $version; then
 		check python-$version-steady late_whole steady-$version

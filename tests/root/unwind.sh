@@ -110,7 +110,7 @@ narrow unwind-max-frames-shares profile_has shallow.json "note('incomplete', per
 # ---- all is there before we are ----
 
 member running "$stacks" deep 100000
-attached attached -F 999 --max-frames 512 -d 1.6 --window 0.7s >why 2>&1 || fail unwind-attached "$(tail -n 1 why)"
+attached attached 50 "0.7 5" -F 999 --max-frames 512 >why 2>&1 || fail unwind-attached "$(tail -n 1 why)"
 check unwind-attached late_whole running
 check unwind-attached-frames stacks_have running "times($deep, 'burn') == 100"
 narrow unwind-attached-promptly steady running
