@@ -95,10 +95,10 @@ narrow() {
 }
 
 # whole NAME: no stack of NAME.json ends early, but for those that were met before there were tables
-# for their code, and one in 200 where tables cannot say it (the loader's start) or the stack is
-# going (the end); nothing is lost.
+# for their code, which are at most half, and one in 200 where tables cannot say it (the loader's
+# start) or the stack is going (the end); nothing is lost.
 whole() {
-	profile_has "$1.json" "note('complete', d['stacks']['complete']) >= 5" \
+	profile_has "$1.json" "note('complete', d['stacks']['complete']) >= max(20, 0.5 * note('of', s['count']))" \
 		"note('ended early', {k for k, n in d['stacks'].items() if n}) <= {'complete', 'no-mapping', 'no-table', 'no-user', 'unsupported', 'fault', 'bad-fp'}" \
 		"note('at either end', sum(d['stacks'][of] for of in ('unsupported', 'fault', 'bad-fp'))) <= 0.005 * s['count'] + 1" "s['lost'] == 0"
 }

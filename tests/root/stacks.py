@@ -12,6 +12,7 @@ import sys
 
 import pprof_file
 
+LEAST = 10  # samples, of which "all" says something
 seen = []
 only_pid = None
 if sys.argv[1] == "--pid":
@@ -34,14 +35,15 @@ def names(stack):
 
 
 def share(what, fits, of=lambda stack: True):
-    """Percent of the samples, or of those that are meant, whose stack fits."""
+    """Percent of the samples, or of those that are meant, whose stack fits. Of few it says nothing."""
     count = sum(n for stack, n in all_stacks if of(stack))
     good = sum(n for stack, n in all_stacks if of(stack) and fits(stack))
     for stack, n in all_stacks:
         if of(stack) and not fits(stack):
             note("does not fit", f"{n} {status_of[id(stack)]} {' '.join(names(stack))[:500]}")
             break
-    return note(what, 100 * good / count if count else 0.0)
+    note("of", count)
+    return note(what, 100 * good / count if count >= LEAST else 0.0)
 
 
 def has(name):
