@@ -5,10 +5,10 @@ usage: judge.py TOLERANCE <BATCHES
 
 Each line of BATCHES is "WHAT MEASURED TRUE STOLEN": what one batch has, what it should have,
 and which part of its time a hypervisor took (0 to 1). Batches of one WHAT are independent, so
-the spread of their errors is the noise. The mean error of each WHAT is to be within six standard
-errors of 0, or within TOLERANCE.
-Exit status: 0 it is; 1 it is not; 2 there are too few batches; 3 nobody can tell: it is, but six
-standard errors are more than four times TOLERANCE, or more than 3 % of the time was stolen.
+the spread of their errors is the noise. The mean error of each WHAT is to be within TOLERANCE.
+Exit status: 0 it is; 1 it is not, and no noise either (six standard errors); 2 there are too few
+batches; 3 nobody can tell: it is outside by no more than the noise, or the noise is more than four
+times TOLERANCE, or more than 3 % of the time was stolen.
 """
 import collections
 import math
@@ -30,7 +30,7 @@ def judge(batches, tolerance):
             f" good to {max(noise, tolerance):.2g}, {len(errors)} batches")
     if abs(mean) > max(noise, tolerance) and stolen <= MOST_STOLEN:
         return 1, said
-    if noise > 4 * tolerance or stolen > MOST_STOLEN:
+    if noise > 4 * tolerance or abs(mean) > tolerance or stolen > MOST_STOLEN:
         return 3, said + f", {100 * stolen:.0f} % stolen"
     return 0, said
 

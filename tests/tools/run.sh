@@ -277,6 +277,7 @@ judged() {
 }
 judged "right" 0 0 -3 4 -2 5 -4 1 2 -1
 judged "wrong" 1 0 27 34 28 35 26 31 32 29
+judged "wrong by less than its noise" 3 0 -10 40 -20 50 0 30 -5 45
 judged "noisy" 3 0 -90 80 -70 95 -60 50 -85 77
 judged "stolen from" 3 0.1 27 34 28 35 26 31 32 29
 judged "of no batches" 2 0
