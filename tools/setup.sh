@@ -45,6 +45,7 @@ add_python() {
 # What only tools/nightly.sh tries.
 add_nightly() {
 	packages="$packages python3-dev"
+	venvs="$venvs old"
 	add_command javac default-jdk-headless
 	ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || packages="$packages postgresql"
 	add_command luajit luajit
@@ -67,7 +68,7 @@ demo)
 test | nightly)
 	packages="$packages $test"
 	add_python
-	venvs="new old stacks servers"
+	venvs="new stacks servers"
 	add_command node nodejs
 	add_command go golang-go
 	add_command php php-cli
