@@ -80,7 +80,7 @@ sys.path.insert(0, f"{os.environ['TOP']}/tests/root")
 import pprof_file
 d = json.load(open("deep.json", encoding="ascii"))
 count = d["samples"]["count"]
-frames = sum(len(stack) * n for stack, n, _ in pprof_file.stacks(pprof_file.read("deep.pb.gz"))) / count
+frames = sum(len(stack) * n for stack, n, _ in pprof_file.stacks("deep.pb.gz")) / count
 ns, nothing, by_fp = sys.argv[2].split()
 print(f"| {sys.argv[1]} | {frames:.1f} | {d['cost']['bpf_ns_per_sample']} | {by_fp} | {ns} | {nothing} |")
 END

@@ -68,7 +68,7 @@ sys.path.insert(0, f"{__import__('os').environ['TOP']}/tests/root")
 import pprof_file
 d = json.load(open("row.json", encoding="ascii"))
 count, stacks = d["samples"]["count"], d["stacks"]
-frames = sum(len(stack) * n for stack, n, _ in pprof_file.stacks(pprof_file.read("row.pb.gz"))) / count
+frames = sum(len(stack) * n for stack, n, _ in pprof_file.stacks("row.pb.gz")) / count
 ns = d["cost"]["bpf_ns_per_sample"]
 print(f"{100 * stacks['complete'] / count:.1f} % | {frames:.0f} | {ns} | {ns / frames:.0f}")
 END

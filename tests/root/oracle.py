@@ -25,7 +25,7 @@ with open(record_path, encoding="ascii") as f:
     for line in f:
         spent, _, lines = line.partition(" ")
         seconds[tuple(map(int, lines.split()))] += float(spent)
-for stack, count, _ in pprof_file.stacks(pprof_file.read(profile_path), only_pid):
+for stack, count, _ in pprof_file.stacks(profile_path, only_pid):
     lines = tuple(stacks.lines_of(base, stack))
     if lines and lines[0] == work:
         seen[lines] += count

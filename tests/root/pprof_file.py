@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Reads a pprof file by its own format (profile.proto), for what no view prints."""
+import array
 import gzip
+import marshal
+import os
 
 
 def varint(data, at):
@@ -113,11 +116,35 @@ def labels(sample, strings):
     return found
 
 
-def stacks(profile, pid=None):
-    """Each sample (of one process) as a list of frames (places()), innermost first, the number of
-    times it was seen, and its status."""
-    locations, strings = places(profile), string_table(profile)
-    for (sample, count), status in zip(samples(profile), statuses(profile)):
-        if pid is not None and labels(sample, strings).get("pid") != pid:
-            continue
-        yield [frame for at in numbers(sample, 1) for frame in locations[at][1]], count, status
+def decoded(path):
+    """The frames of each location (places()), and all samples of a file: process, numbers of the
+    locations as an array's bytes, the number of times that it was seen, and its status."""
+    profile = read(path)
+    strings = string_table(profile)
+    frames = {number: frames for number, (_, frames) in places(profile).items()}
+    return frames, [
+        (labels(sample, strings).get("pid"), array.array("Q", numbers(sample, 1)).tobytes(), count, status)
+        for (sample, count), status in zip(samples(profile), statuses(profile))
+    ]
+
+
+def stacks(path, pid=None):
+    """Each sample (of one process) as a list of frames, innermost first, the number of times that it
+    was seen, and its status.
+
+    Many tests ask one recording: what the first has decoded stays beside it.
+    """
+    path = os.path.realpath(path)
+    kept = path + ".stacks"
+    if os.path.exists(kept) and os.stat(kept).st_mtime_ns > os.stat(path).st_mtime_ns:
+        with open(kept, "rb") as f:
+            frames, found = marshal.load(f)
+    else:
+        frames, found = decoded(path)
+        with open(f"{kept}.{os.getpid()}", "wb") as f:
+            marshal.dump((frames, found), f)
+        os.replace(f.name, kept)
+    for owner, locations, count, status in found:
+        if pid is None or owner == pid:
+            at = array.array("Q", locations)
+            yield [frame for number in at for frame in frames[number]], count, status

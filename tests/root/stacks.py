@@ -18,7 +18,7 @@ only_pid = None
 if sys.argv[1] == "--pid":
     only_pid = int(sys.argv[2])
     del sys.argv[1:3]
-met = list(pprof_file.stacks(pprof_file.read(sys.argv[1]), only_pid))
+met = list(pprof_file.stacks(sys.argv[1], only_pid))
 all_stacks = [
     (stack, count) for stack, count, status in met if status not in ("no-mapping", "no-table")
 ]
