@@ -103,7 +103,7 @@ $(LIB): $(LIB_OBJS)
 
 # Sanitized code is compiled four times faster unoptimized; what tests run a million times is not.
 ifneq ($(SAN),)
-$(foreach room,base analyze process record symbolize,$(BUILD)/src/$(room)/%.o): LIB_CFLAGS += -O1
+$(foreach room,base analyze decode/cfi decode/elf decode/python process record symbolize,$(BUILD)/src/$(room)/%.o): LIB_CFLAGS += -O1
 endif
 $(BUILD)/%.o: %.c | $(SKELS) $(PROTO_C)
 	@mkdir -p $(@D)

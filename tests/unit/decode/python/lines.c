@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Known tables of each format, and every line table of the standard library of each
- * CPython on this machine, compared with what that CPython says.
+ * Known tables of each format, and line tables of the standard library of each CPython on
+ * this machine, compared with what that CPython says.
  */
 #include <glob.h>
 #include <setjmp.h>
@@ -180,14 +180,15 @@ static void compare(struct oracle *o, uint32_t first_line)
 	o->nr_codes++;
 }
 
-static void ask(const char *python, uint32_t version)
+/* @nth  of every Nth file of its library */
+static void ask(const char *python, uint32_t version, int nth)
 {
 	struct oracle o = {0};
 	char command[4096];
 	uint32_t first_line;
 
 	snprintf(command, sizeof(command),
-		 "%s -I -W ignore tests/fixtures/python/line_tables.py", python);
+		 "%s -I -W ignore tests/fixtures/python/line_tables.py %d", python, nth);
 	o.pipe = popen(command, "r");
 	assert_non_null(o.pipe);
 	o.version = get_u32(o.pipe);
@@ -203,7 +204,7 @@ static void ask(const char *python, uint32_t version)
 	assert_int_equal(o.nr_wrong, 0);
 }
 
-/* The Pythons 3.@minor of this machine. */
+/* The Pythons 3.@minor of this machine; of those of pyenv a sixth: there may be many. */
 static void test_standard_library(void **state)
 {
 	const unsigned int minor = *(const unsigned int *)*state;
@@ -222,7 +223,8 @@ static void test_standard_library(void **state)
 		skip();
 	}
 	for (size_t i = 0; i < found.gl_pathc; i++)
-		ask(found.gl_pathv[i], 0x0300 + minor);
+		ask(found.gl_pathv[i], 0x0300 + minor,
+		    strncmp(found.gl_pathv[i], "/usr/bin/", 9) ? 6 : 1);
 	globfree(&found);
 }
 
