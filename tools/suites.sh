@@ -32,7 +32,8 @@ suite() {
 	sed -n "s/^skip /$name /p" "$logs/$name" >"$logs/$name.skips"
 	echo "$seconds $name" >>"$logs/times"
 	sed -n "s/^   \([^ ]*\): \([0-9]*\) s\$/\2 $name\/\1/p" "$logs/$name" >>"$logs/times"
-	echo "${p:-0} ${f:-0} ${s:-0} $name" >>"$logs/counts"
+	i=$(grep -c '^inconclusive ' "$logs/$name" || true)
+	echo "${p:-0} ${f:-0} ${s:-0} $name $i" >>"$logs/counts"
 	echo "   ${last:-no result} (exit status $status, $seconds s)"
 }
 
@@ -43,6 +44,9 @@ suites_end() {
 	sort -rn "$logs/times" | awk '{ printf "%6d  %s\n", $1, $2 }'
 	# Again, next to the sum: what was said above is far away by now.
 	grep -hE '^(not ok |FAILED|\[  FAILED  \])' "$logs"/* | sort -u || true
-	awk '{ p += $1; f += $2; s += $3 }
-		END { print p " passed, " f " failed, " s " skipped"; exit (f > 0) }' "$logs/counts"
+	awk '{ p += $1; f += $2; s += $3; i += $5 }
+		END {
+			print p " passed, " f " failed, " s " skipped" (i ? ", " i " inconclusive" : "")
+			exit (f > 0)
+		}' "$logs/counts"
 }
