@@ -17,13 +17,17 @@ count() {
 printf '%s\n' "$@" | xargs -P $(($(nproc) + 1)) -I PROGRAM sh -c '
 	start=$(date +%s)
 	status=0
+	rm -f "$1.log" "$1.ended"
 	"$1" >"$1.log" 2>&1 || status=$?
 	echo "$status $(($(date +%s) - start))" >"$1.ended"
 ' sh PROGRAM
 
 for t in "$@"; do
 	log=$t.log
+	[ -e "$t.ended" ] || echo "137 0" >"$t.ended"
 	read -r status seconds <"$t.ended"
+	# A program that ends in the middle of a test has not passed.
+	grep -qE '^\[=+\] .*\<[1-9][0-9]* test\(s\) run' "$log" || [ "$status" -ne 0 ] || status=99
 	passed=$((passed + $(grep -c '^\[       OK \]' "$log")))
 	n=$(count "$log" SKIPPED)
 	if [ "$n" -gt 0 ]; then

@@ -21,6 +21,7 @@ skip() {
 check() {
 	check_name=$1
 	shift
+	echo "$check_name" >>"${BEGUN:-/dev/null}"
 	if check_said=$("$@" 2>&1); then
 		pass "$check_name"
 	else
@@ -32,6 +33,7 @@ check() {
 figure() {
 	figure_name=$1
 	shift
+	echo "$figure_name" >>"${BEGUN:-/dev/null}"
 	if figure_said=$("$@" 2>&1); then
 		pass "$figure_name: $(printf '%s' "$figure_said" | tail -n 1 | cut -c1-900)"
 	else
@@ -180,6 +182,7 @@ at_once() {
 
 # closes NAME: the sums of what at_once has recorded close, and nothing is lost
 closes() {
+	[ -s "$1.parts" ] || { echo "nothing is recorded as $1"; return 1; }
 	# shellcheck disable=SC2013 # words
 	for closes_part in $(cat "$1.parts"); do
 		profile_has "$closes_part.json" "sums_close()" "s['lost'] == 0" || return 1

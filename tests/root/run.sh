@@ -93,8 +93,10 @@ run() {
 	rm -rf "${WORK:?}/$1"
 	mkdir "$WORK/$1"
 	CRASHES=$WORK/$1.crashes
-	export CRASHES
+	BEGUN=$WORK/$1.begun
+	export CRASHES BEGUN
 	: >"$CRASHES"
+	: >"$BEGUN"
 	log=$WORK/$1.log
 	said=$WORK/$1.said
 	path=$(path_of "$1")
@@ -111,7 +113,18 @@ run() {
 	elif [ ! -s "$said" ]; then
 		echo "not ok $1: the script tested nothing" >>"$said"
 	fi
-	cat "$CRASHES" >>"$said"
+	# Also what ran in the background, and died there.
+	: >"$said.missing"
+	[ ! -s "$said" ] || awk '
+		NR == FNR {
+			sub(/^(ok|not ok|skip|noise|inconclusive) /, "")
+			results[$0]
+			results[substr($0, 1, index($0, ": ") - 1)]
+			next
+		}
+		!($0 in results) { print "not ok " $0 ": it was begun, and has no result" }' \
+		"$said" "$BEGUN" >"$said.missing"
+	cat "$CRASHES" "$said.missing" >>"$said"
 }
 
 # told NAME SINCE: what came of it
@@ -190,6 +203,9 @@ done
 wait
 for name in $alone; do
 	run_one "$name"
+done
+for name; do
+	[ -e "$WORK/$name.said" ] || echo "not ok $name: it did not run" | tee -a "$results"
 done
 for name in $again; do
 	start=$(date +%s)

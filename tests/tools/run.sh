@@ -190,10 +190,29 @@ verdict "check names the skip that nobody expects" $?
 sums "so is one of another suite" 1 "1 passed, 1 failed, 1 skipped" <<'SUITES'
 suite z printf 'skip b: not here\nz: 1 passed, 0 failed, 1 skipped\n'
 SUITES
-# There is no environment, so nobody knows of an index.
+sums "what nobody can tell is counted" 0 "1 passed, 0 failed, 0 skipped, 1 inconclusive" <<'SUITES'
+suite a printf 'inconclusive b: much noise\na: 1 passed, 0 failed, 0 skipped, 1 inconclusive\n'
+SUITES
+printf 'a ((: x\n' >>"$work/sum/tests/skips.expected"
+sums "a line that is no expression expects nothing" 1 "1 passed, 1 failed, 1 skipped" <<'SUITES'
+suite a printf 'skip e: not here\na: 1 passed, 0 failed, 1 skipped\n'
+SUITES
+sed -i '$d' "$work/sum/tests/skips.expected"
+# There is no environment; the one that is made reaches no index.
+mkdir "$work/no-index"
+cat >"$work/no-index/python3" <<'PYTHON'
+#!/bin/sh
+mkdir -p "$3/bin"
+printf '#!/bin/sh\nexit 1\n' >"$3/bin/pip"
+chmod +x "$3/bin/pip"
+PYTHON
+chmod +x "$work/no-index/python3"
+path=$PATH
+PATH=$work/no-index:$PATH
 sums "without a package index its packages may be missing" 0 "1 passed, 0 failed, 1 skipped" <<'SUITES'
 suite a printf 'skip d: no build/venv/x here\na: 1 passed, 0 failed, 1 skipped\n'
 SUITES
+PATH=$path
 mkdir -p "$work/sum/build/venv/x/bin"
 cat >"$work/sum/build/venv/x/bin/pip" <<'PIP'
 #!/bin/sh
@@ -208,9 +227,11 @@ sums "scripts have their seconds" 0 "1 passed, 0 failed, 0 skipped" <<'SUITES'
 suite a printf '   one: 7 s\n   two: 70 s\na: 1 passed, 0 failed\n'
 SUITES
 holds "check sorts them" test "$(grep -n '^ *70  a/two$' "$work/out" | cut -d : -f 1)" -lt "$(grep -n '^ *7  a/one$' "$work/out" | cut -d : -f 1)"
+export LB_GOLDEN_UPDATE=1 CLI_UPDATE=1
 sums "what accepts output is unset" 0 "1 passed, 0 failed, 0 skipped" <<'SUITES'
 suite a sh -c '[ -z "${LB_GOLDEN_UPDATE-}${CLI_UPDATE-}" ] && echo "a: 1 passed, 0 failed"'
 SUITES
+unset LB_GOLDEN_UPDATE CLI_UPDATE
 
 # A script of tests/root that fails has failed; of statistics, noise is measured once more.
 mkdir -p "$work/again/tests/root" "$work/again/tests/stats"
@@ -245,6 +266,11 @@ SCRIPT
 once root "what crashed has failed, whatever is said" 1 "1 passed, 1 failed, 0 skipped" <<'SCRIPT'
 echo "ok a"
 echo "not ok x: ended with status 139" >"$CRASHES"
+SCRIPT
+once root "a test that has no result has failed" 1 "2 passed, 1 failed, 0 skipped" <<'SCRIPT'
+printf 'a\nb\nc d\n' >"$BEGUN"
+echo "ok a"
+echo "ok c d: 5 of 5"
 SCRIPT
 once root "what nobody can tell is counted" 0 "1 passed, 0 failed, 0 skipped, 1 inconclusive" <<'SCRIPT'
 echo "ok a"
@@ -350,10 +376,12 @@ PROGRAM
 chmod +x "$work/program"
 ends_with "tests/run-unit.sh fails at once" 1 "$top/tests/run-unit.sh" "$work/program"
 holds "tests/run-unit.sh adds up" test "$(tail -n 1 "$work/out")" = "unit: 0 passed, 1 failed, 0 skipped"
-printf '#!/bin/sh\nprintf "[ RUN      ] a\\nnot here\\n[  SKIPPED ] a\\n 1 SKIPPED TEST(S)\\n[  SKIPPED ] a\\n"\n' >"$work/program"
+printf '#!/bin/sh\nprintf "[ RUN      ] a\\nnot here\\n[  SKIPPED ] a\\n[==========] 1 test(s) run.\\n 1 SKIPPED TEST(S)\\n[  SKIPPED ] a\\n"\n' >"$work/program"
 ends_with "tests/run-unit.sh passes what skips" 0 "$top/tests/run-unit.sh" "$work/program"
 grep -qx 'skip program-a: not here' "$work/out"
 verdict "tests/run-unit.sh says what is skipped, and why" $?
+printf '#!/bin/sh\nprintf "[ RUN      ] a\\n[       OK ] a\\n[ RUN      ] b\\n"\n' >"$work/program"
+ends_with "tests/run-unit.sh fails what ends within a test" 1 "$top/tests/run-unit.sh" "$work/program"
 
 failed=$(grep -c '^not ok' "$work/results")
 echo "tools: $(grep -c '^ok' "$work/results") passed, $failed failed"
