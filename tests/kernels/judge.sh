@@ -26,6 +26,7 @@ profiled() {
 
 # calm: the kernel has nothing to complain about; what it was started with is none of that.
 calm() {
+	[ -s kernel.log ] || { echo "it has no log"; return 1; }
 	! grep -v 'ommand line:' kernel.log | grep -E 'BUG:|Oops|WARNING:|Call Trace|lockup|rcu.*stall'
 }
 
@@ -38,8 +39,8 @@ unit() {
 	while read -r unit_reason; do
 		skip "$kernel $unit_name" "$unit_reason"
 	done <"$unit_name.skipped"
-	# If all were, and none failed, there is nothing more to tell.
-	if [ ! -s "$unit_name.skipped" ] || grep -qE '^\[ +(OK|FAILED) +\]' "$unit_name.txt"; then
+	# If all were, and it ended well, there is nothing more to tell.
+	if [ ! -s "$unit_name.skipped" ] || [ "$(cat "$unit_name.status" 2>/dev/null)" != 0 ] || grep -qE '^\[ +(OK|FAILED) +\]' "$unit_name.txt"; then
 		figure "$kernel $unit_name" unit_ended "$unit_name"
 	fi
 }

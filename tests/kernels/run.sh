@@ -86,7 +86,8 @@ try() {
 		result "not ok $kernel boot: $(tr -d '\r' <"$folder/console" | grep . | tail -n 1 | cut -c1-300)"
 		return
 	fi
-	(cd "$folder/out" && "$here/judge.sh" "$kernel") >"$WORK/said" 2>"$WORK/said.err"
+	(cd "$folder/out" && "$here/judge.sh" "$kernel") >"$WORK/said" 2>"$WORK/said.err" ||
+		echo "not ok $kernel judge: it ended with status $?: $(tail -n 1 "$WORK/said.err")" >>"$WORK/said"
 	grep -E '^(ok|not ok|skip) ' "$WORK/said" | tee -a "$results"
 	if grep -qE '^(ok|not ok) ' "$WORK/said"; then
 		nr_judged=$((nr_judged + 1))

@@ -23,7 +23,10 @@ together maps -F 999 >why 2>&1 || fail perf-maps "$(tail -n 1 why)"
 MEMBER_VIEW=
 check perf-maps-sums profile_has maps.json "sums_close()" "s['lost'] == 0"
 secret_unread() {
-	gzip -dc maps.pb.gz >maps.raw
+	if ! gzip -dc maps.pb.gz >maps.raw || [ ! -s maps.raw ]; then
+		echo "the profile cannot be read"
+		return 1
+	fi
 	! grep -a -l lb_secret maps.raw maps.txt maps.err ./*.json || { echo "the secret was read"; return 1; }
 }
 check perf-map-secret secret_unread
@@ -96,7 +99,8 @@ escapes() {
 	name=$(printf 'evil\033[2J\nname')
 	cp "$(build hot.c)" "$name"
 	record_json escapes -F 999 -- "./$name" 2 || { tail -n 1 escapes.err; return 1; }
-	"$LB" report escapes.pb.gz >>escapes.txt
+	"$LB" report escapes.pb.gz >>escapes.txt || return 1
+	grep -qF 'evil\x1b[2J' escapes.txt || { echo "the name is not there"; return 1; }
 	! grep -q "$(printf '\033')" escapes.txt escapes.err || { echo "an escape was printed"; return 1; }
 	profile_has escapes.json "s['count'] > 50"
 }
@@ -106,20 +110,26 @@ check names-escaped escapes
 kills_no_worker() {
 	"$(build hot.c)" 100000 >/dev/null &
 	hot=$!
+	# Nobody may kill what is nobody's.
+	setpriv --reuid=65534 --regid=65534 --clear-groups sleep 600 &
+	nobodys=$!
+	wait_until 60 setpriv --reuid=65534 --regid=65534 --clear-groups kill -9 $nobodys ||
+		{ echo "nobody cannot kill at all"; return 1; }
 	timeout 60 "$LB" record -F 999 -p $hot -o unkilled.pb.gz >unkilled.txt 2>unkilled.err &
 	timeout=$!
 	said=0
-	if wait_until 20 has_workers; then
+	if wait_until 60 has_workers; then
 		for worker in $workers; do
 			! setpriv --reuid=65534 --regid=65534 --clear-groups kill -9 "$worker" 2>/dev/null ||
 				{ echo "nobody may kill a worker"; said=1; }
+			kill -0 "$worker" || said=1
 		done
 	else
 		echo "there is no worker"
 		said=1
 	fi
 	# They are there before the first sample is.
-	wait_until 20 records "$(pgrep -P "$timeout")"
+	wait_until 60 records "$(pgrep -P "$timeout")"
 	works $hot 100
 	kill $hot
 	wait $timeout || { echo "record: $(tail -n 1 unkilled.err)"; said=1; }

@@ -46,9 +46,9 @@ if command -v go >/dev/null; then
 	pprof_reads() {
 		pprof -raw c.pb.gz >raw.txt 2>&1 || return 1
 		grep -q 'samples/count cpu/nanoseconds' raw.txt || { head -n 5 raw.txt | tail -n 1; return 1; }
-		pprof -top -lines c.pb.gz >top.txt 2>&1
+		pprof -top -lines c.pb.gz >top.txt 2>&1 || { tail -n 1 top.txt; return 1; }
 		# The hottest is the first.
-		awk '/flat%/ { getline; exit !/five .*hot\.c:15$/ }' top.txt && return 0
+		awk 'BEGIN { status = 1 } /flat%/ { getline; status = !/five .*hot\.c:15$/; exit } END { exit status }' top.txt && return 0
 		head -n 8 top.txt | tr '\n' '|'
 		return 1
 	}

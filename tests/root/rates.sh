@@ -40,6 +40,9 @@ for pid, one, two in said:
                                   check=True, stdout=subprocess.PIPE).stdout)
     found = {f["name"]: f["total_cpu_ns"] for f in d["functions"]}
     both = found.get("part_one", 0) + found.get("part_two", 0)
+    # Of a few samples there is no share.
+    if d["samples"]["count"] < 20 or not both:
+        continue
     print("part-in-step", 100 * found.get("part_one", 0) / both, 100 * one / (one + two), 0)
     # What samples count for is a fifth off at most; on average it is the nominal period.
     print("period", 100 * d["samples"]["cpu_ns"] / d["samples"]["count"] / 10e6, 100, 0)

@@ -47,6 +47,9 @@ def named(path, program, share):
     total = sum(count.values())
     print(f"{count['it']} of {total} samples, of {len(set().union(*pids.values()))} processes; "
           f"another name {count['another']}, none {count['nothing']}")
+    # Until its exec is done a process of the storm has the storm's own program.
+    if count["another"] > 0.05 * total:
+        return False
     # Three standard deviations less, of as many as there are.
     return total >= 50 and count["it"] >= total * float(share) - 3 * (total * 0.09) ** 0.5
 
