@@ -312,17 +312,15 @@ static bool is_named(const struct mapping *m)
 	return m->build_id_len || m->inode;
 }
 
-/* A new entry, instead of @known (may be NULL), which is another file by now. */
+/* A new entry, instead of @known (may be NULL), which is another file by now. NULL: no room. */
 static struct cached_file *add_entry(struct file_cache *c,
 				     const struct cached_file *known,
 				     const struct mapping *m)
 {
 	struct cached_file *e = append(c, m);
 
-	if (!e) {
-		c->budget->nr_refused++;
+	if (!e)
 		return NULL;
-	}
 	if (known)
 		hashmap_remove(&c->by_mapping, mapping_hash(m), known->file.id);
 	/* Without memory for the index it is only found by identity. */
@@ -336,6 +334,9 @@ static struct target_file *fail(struct file_cache *c, struct cached_file *known,
 {
 	struct cached_file *e = known ? known : add_entry(c, NULL, m);
 
+	/* What the budget has no descriptor for it has counted. */
+	if (!e && why != EMFILE)
+		c->budget->nr_refused++;
 	if (!e || e->file.fd >= 0)
 		return &c->items[OVER_LIMIT]->file;
 	e->file.open_errno = why;
@@ -361,6 +362,7 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 		e = add_entry(c, known, m);
 	if (!e || hashmap_add(&c->by_identity, identity_hash(&f->identity), e->file.id)) {
 		fd_budget_give(c->budget);
+		c->budget->nr_refused++;
 		return &c->items[OVER_LIMIT]->file;
 	}
 	e->file.fd = take_fd(&fd);
