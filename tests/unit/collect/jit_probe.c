@@ -570,9 +570,11 @@ static void strangers_are_left_alone(void **state)
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	assert_true(WIFSTOPPED(status));
 	target_self(f);
-	kill(pid, SIGCONT); /* nor is a child from before */
+	assert_int_equal(kill(pid, SIGCONT), 0); /* nor is a child from before */
 	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 	churn(1, 7 * KIB);
 	drain(f);
 	assert_int_equal(f->seen.nr, 2);

@@ -595,7 +595,7 @@ static void a_request_to_a_dying_child_raises_no_sigpipe(void **state)
 	for (int i = 0; i < 20; i++) {
 		uint32_t pid = pid_of_child(f);
 
-		kill((pid_t)pid, SIGKILL);
+		assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
 		/* Before or after the death is noticed: never a signal, never a hang. */
 		switch (call_op(f, OP_ECHO, big, size, LONG_MS, NULL)) {
 		case WORKER_OK:
