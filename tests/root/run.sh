@@ -4,7 +4,7 @@
 # Each test prints "ok NAME", "not ok NAME: reason", "skip NAME: reason" or, if it is a statistic
 # that the machine is too noisy to judge, "inconclusive NAME: reason".
 # SUITE=root (the default) has the scripts of tests/root, SUITE=nightly those of tests/nightly:
-# two more scripts at a time than there are CPUs; those with the line "# Takes N s." first, those
+# one more script at a time than there are CPUs; those with the line "# Takes N s." first, those
 # with "# Runs alone." at the end, alone. All of SUITE=stats (tests/stats/run.sh) run alone.
 # In SUITE=stats, and only there, a test may print "noise NAME: reason" (lib.sh: narrow): its
 # script then runs once more, and what is noise again has failed.
@@ -197,7 +197,7 @@ for name in $(sorted "$@"); do
 		echo "$name" >>"$WORK/queue"
 	fi
 done
-for _ in $(seq $(($(nproc) + 2))); do
+for _ in $(seq $(($(nproc) + 1))); do
 	work &
 done
 wait
