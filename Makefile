@@ -41,7 +41,7 @@ CFLAGS    += -std=gnu11 -g $(if $(DEBUG),-O0,-O2) -Wall -Wextra -Wshadow -Wstric
 # clang warns about what gcc rightly does not: cleanup functions that nobody uses yet, defaults.
 ifneq ($(SAN),)
 CC        := $(CLANG)
-CFLAGS    += -O0 -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined -Wno-unused-function \
+CFLAGS    += -O0 -gline-tables-only -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined -Wno-unused-function \
 	     -Wno-missing-field-initializers -Wno-string-concatenation -Wno-string-plus-int
 endif
 LIB_CFLAGS := $(CFLAGS) $(if $(SAN),-fsanitize=fuzzer-no-link)

@@ -43,7 +43,7 @@ python() {
 
 # Scripts that try what is installed, with more of it than tools/setup.sh test brings.
 runtimes() {
-	tests/root/run.sh ./lineburn unwind-languages unwind-python other-jits numba numba-processes
+	LB_ALL_PYTHONS=1 tests/root/run.sh ./lineburn unwind-languages unwind-python other-jits numba numba-processes
 }
 
 # Scripts of tests/nightly.

@@ -4,12 +4,18 @@
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 
-# programs_of WHICH: its members
+# programs_of WHICH: its members. In the check they also save what Numba compiles.
 programs_of() {
 	if has_numba "$1" "numba-$1"; then
-		member "dither-$1" "$PYTHON" "$programs/dither.py" slow "$(longer 0.7 3)"
-		member "known-$1" "$PYTHON" "$programs/known.py" "$(longer 0.7 5.6)" "known-$1.truth"
-		member "prange-$1" "$PYTHON" "$programs/parallel.py" here "$(longer 0.7 2.5)"
+		for name in dither known prange; do
+			saves="$(longer "$programs/saved.py objects-$name-$1" "")"
+			# shellcheck disable=SC2086 # words
+			case $name in
+			dither) member "dither-$1" "$PYTHON" $saves "$programs/dither.py" slow "$(longer 0.7 3)" ;;
+			known) member "known-$1" "$PYTHON" $saves "$programs/known.py" "$(longer 0.7 5.6)" "known-$1.truth" ;;
+			prange) member "prange-$1" "$PYTHON" $saves "$programs/parallel.py" here "$(longer 0.7 2.5)" ;;
+			esac
+		done
 		# Each kind with the older Numba: in the check not, but in tests/nightly.
 		[ "$SUITE-$1" = root-old ] || member "kinds-$1" "$PYTHON" "$programs/kinds.py" "$(longer 0.1 0.3)" "kinds-$1.truth"
 	fi
@@ -97,11 +103,7 @@ if [ -e conv.json ]; then
 fi
 
 # The line of each sampled address is what addr2line has for it.
-has_numba new numba-addresses || exit 0
-member at-dither "$PYTHON" "$programs/saved.py" objects-dither "$programs/dither.py" slow 0.8
-member at-known "$PYTHON" "$programs/saved.py" objects-known "$programs/known.py" 0.8 addresses.truth
-member at-prange "$PYTHON" "$programs/saved.py" objects-prange "$programs/parallel.py" here 0.8
-together addresses -F 999 >why 2>&1 || fail numba-addresses "$(tail -n 1 why)"
+[ -e dither-new.pid ] && [ "$SUITE" = root ] || exit 0
 for name in dither known prange; do
-	figure numba-addresses-$name python3 -S "$TOP/tests/root/addresses.py" at-$name.pb.gz objects-$name "$(cat at-$name.pid)"
+	figure numba-addresses-$name python3 -S "$TOP/tests/root/addresses.py" $name-new.pb.gz objects-$name-new "$(cat $name-new.pid)"
 done

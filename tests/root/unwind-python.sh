@@ -1,5 +1,6 @@
 #!/bin/sh
-# Whole stacks of Python: which line called what, on every CPython of this machine.
+# Whole stacks of Python: which line called what, on CPythons of this machine: in the check on four,
+# with LB_ALL_PYTHONS on all.
 # Takes 60 s.
 # shellcheck disable=SC2086 # versions have no blanks
 
@@ -28,7 +29,8 @@ python_of() {
 has() {
 	[ -e "python-$1" ]
 }
-versions="3.9 3.10 3.11 3.12 3.13 3.14 3.15 system"
+versions="3.9 3.12 3.13 system"
+[ -z "${LB_ALL_PYTHONS:-}" ] || versions="3.9 3.10 3.11 3.12 3.13 3.14 3.15 system"
 for version in $versions; do
 	if [ $version = system ]; then
 		[ ! -x /usr/bin/python3 ] || ln -s /usr/bin/python3 python-system
@@ -174,7 +176,7 @@ else
 	skip python-gevent "no build/venv/stacks here (tools/venv.sh makes it)"
 fi
 # Several interpreters in one process.
-for version in 3.12 3.13 3.14; do
+for version in 3.12 3.13${LB_ALL_PYTHONS:+ 3.14}; do
 	if has $version; then
 		member interpreters-$version "$(program $version)" "$programs/interpreters.py" "$(longer 0.6 1)" interpreters-$version.truth
 	else
