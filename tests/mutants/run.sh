@@ -2,7 +2,7 @@
 # Are the tests worth anything? Each mutant is lineburn with one mistake (tests/mutants/table).
 # It is built in a copy of the tree, and the suite that should catch it must fail there.
 # usage: tests/mutants/run.sh [NAME...]   (default: all; those of root suites need root)
-# SUITES="unit cli fuzz": only mutants that one of these catches.
+# SUITES="unit replay cli fuzz": only mutants that one of these catches.
 # Each suite has to pass without a mistake first. After the table of what was caught by what:
 # "mutants: N passed, N failed, N skipped". A mutant that does not build, or whose text is not
 # there exactly once, has failed.
@@ -47,8 +47,14 @@ suite() {
 		make -s -j"$(nproc)" SAN=address,undefined \
 			$(printf 'build-address-undefined/tests/fuzz/%s ' "$@") || return 77
 		# shellcheck disable=SC2046
-		FUZZ_RUNS=20000 timeout 600 tests/fuzz/run.sh \
+		FUZZ_RUNS=5000 timeout 600 tests/fuzz/run.sh \
 			$(printf 'build-address-undefined/tests/fuzz/%s ' "$@")
+		;;
+	replay)
+		# shellcheck disable=SC2046 # a list
+		set -- $(printf 'build-address-undefined/tests/replay/%s ' "$@")
+		make -s -j"$(nproc)" SAN=address,undefined "$@" || return 77
+		SUITE=replay timeout 600 tests/run-unit.sh "$@"
 		;;
 	cli)
 		make -s -j"$(nproc)" || return 77
@@ -105,7 +111,11 @@ for name; do
 			case $status in
 			0) result="not ok nothing caught it" ;;
 			77) result="not ok it does not build" ;;
-			*) result="ok $(failure "$log")" ;;
+			124 | 137) result="not ok it never ended" ;;
+			*)
+				result="ok $(failure "$log")"
+				[ "$result" != "ok " ] || result="not ok it failed by no test"
+				;;
 			esac
 		fi
 		"$table" revert "$name" || exit 1

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The mistakes of tests/mutants/run.sh.
 
-usage: table.py names [SUITE...] | suite NAME | apply NAME | revert NAME   (apply, revert: here)
+usage: table.py names [SUITE...] | verify | suite NAME | apply NAME | revert NAME   (but for the first: here)
+   verify: is each text there, exactly once?
 """
 
 import os
@@ -128,6 +129,16 @@ MUTANTS = [
     ("generation-not-in-the-key", "JIT code is named by what came to its address later",
      "bpf/sampler.bpf.c", "unit collect/jit_probe",
      "\treturn gen ? *gen : 0;\n", "\treturn gen ? 1 : 0;\n"),
+    # ---- losses ----
+    ("loss-not-told", "a counter of the unwinder does not reach the profile",
+     "src/record/account.c", "replay recorder",
+     "\t\t.unwind_segments_refused = unwind.nr_segments_refused,\n", ""),
+    ("losses-told-again", "what one window has lost the next one has lost, too",
+     "src/record/account.c", "replay recorder",
+     "\treturn now > told ? now - told : 0;\n", "\treturn now;\n"),
+    ("codes-lost-not-told", "code objects over the maximum are lost in silence",
+     "src/process/table.c", "replay recorder",
+     "\t\tret->nr_interp_codes_lost += img->proc.interp_codes.nr_lost;\n", ""),
     ("hash-without-a-frame", "stacks of other frames have the same hash",
      "bpf/walk.h", "root unwind known-answers",
      "\tw->body.hash = lb_mix(w->body.hash, ip);\n", "\tw->body.hash = lb_mix(w->body.hash, 0);\n"),
@@ -141,14 +152,21 @@ def find(name):
     sys.exit("there is no mutant %s" % name)
 
 
-def apply(mutant):
+def with_mistake(mutant):
+    """The file as it is, and with the mistake."""
     path, texts = mutant[2], mutant[4:]
     with open(path, encoding="utf-8") as f:
         before = text = f.read()
     for old, new in zip(texts[::2], texts[1::2]):
         if text.count(old) != 1:
-            sys.exit("%s: its text is there %d times, not once" % (path, text.count(old)))
+            sys.exit("%s: its text is in %s %d times, not once" % (mutant[0], path, text.count(old)))
         text = text.replace(old, new)
+    return before, text
+
+
+def apply(mutant):
+    path = mutant[2]
+    before, text = with_mistake(mutant)
     with open(path + ".before", "w", encoding="utf-8") as f:
         f.write(before)
     with open(path, "w", encoding="utf-8") as f:
@@ -171,6 +189,9 @@ def main():
         for mutant in MUTANTS:
             if not sys.argv[2:] or mutant[3].split()[0] in sys.argv[2:]:
                 print(mutant[0])
+    elif sys.argv[1:] == ["verify"]:
+        for mutant in MUTANTS:
+            with_mistake(mutant)
     elif len(sys.argv) == 3 and sys.argv[1] == "suite":
         print(find(sys.argv[2])[3])
     elif len(sys.argv) == 3 and sys.argv[1] in ("apply", "revert"):

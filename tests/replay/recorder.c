@@ -22,6 +22,7 @@
 #include "base/vec.h"
 #include "fake/machine.h"
 #include "decode/runtimes.h"
+#include "process/interp_code.h"
 #include "profile/pprof.h"
 #include "record/recorder.h"
 
@@ -450,6 +451,21 @@ static void losses_are_told_in_their_window(void **state)
 		assert_int_equal(losses(window)->counted, 1000);
 	}
 	check_sums();
+}
+
+/* At their source: what the process table has no room for. */
+static void codes_beyond_the_maximum_are_told(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/python");
+	for (uint32_t id = 1; id <= INTERP_MAX_CODES + 3; id++)
+		fake_python_code(2, &program, id);
+	fake_samples(1, 1501, &program, IP);
+	fake_signal(1500, SIGINT);
+	record((struct sampling){.window_s = 1});
+	assert_int_equal(files.nr, 2);
+	assert_int_equal(losses(0)->python_codes_lost, 3);
+	assert_int_equal(losses(1)->python_codes_lost, 0);
 }
 
 /* ---- whose samples ---- */
@@ -908,6 +924,7 @@ int main(void)
 		REPLAY(a_late_drain_ends_its_window_only),
 		REPLAY(sampling_begins_behind_the_delay),
 		REPLAY(losses_are_told_in_their_window),
+		REPLAY(codes_beyond_the_maximum_are_told),
 		REPLAY(samples_go_to_their_image),
 		REPLAY(an_exec_is_told_late),
 		REPLAY(an_address_changes_its_owner),

@@ -383,6 +383,10 @@ verdict "tests/run-unit.sh says what is skipped, and why" $?
 printf '#!/bin/sh\nprintf "[ RUN      ] a\\n[       OK ] a\\n[ RUN      ] b\\n"\n' >"$work/program"
 ends_with "tests/run-unit.sh fails what ends within a test" 1 "$top/tests/run-unit.sh" "$work/program"
 
+# Texts of mistakes that the sources no longer have would test nothing.
+(cd "$top" && tests/mutants/table.py verify) >"$work/out" 2>&1
+verdict "tests/mutants/table.py has texts that are there once" $?
+
 failed=$(grep -c '^not ok' "$work/results")
 echo "tools: $(grep -c '^ok' "$work/results") passed, $failed failed"
 [ "$failed" -eq 0 ]
