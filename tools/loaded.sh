@@ -40,8 +40,9 @@ passed=0
 for run in $(seq "$runs"); do
 	start=$(date +%s)
 	if (
-		sh -c 'echo $PPID' >"$group/cgroup.procs"
-		make -s DEVELOPER=1 unit UNIT_SRCS=tests/unit/collect/sampler.c && tests/root/run.sh ./lineburn
+		# Else it would not be loaded.
+		sh -c 'echo $PPID' >"$group/cgroup.procs" && grep -q /lineburn-loaded /proc/self/cgroup && kill -0 "$load" &&
+			make -s DEVELOPER=1 unit UNIT_SRCS=tests/unit/collect/sampler.c && tests/root/run.sh ./lineburn
 	); then
 		passed=$((passed + 1))
 	fi
