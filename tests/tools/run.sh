@@ -383,6 +383,11 @@ verdict "tests/run-unit.sh says what is skipped, and why" $?
 printf '#!/bin/sh\nprintf "[ RUN      ] a\\n[       OK ] a\\n[ RUN      ] b\\n"\n' >"$work/program"
 ends_with "tests/run-unit.sh fails what ends within a test" 1 "$top/tests/run-unit.sh" "$work/program"
 
+# Names of unit tests in the list of skips are those of files.
+for name in $(sed -nE 's/^(no-index: )?unit(-sanitized|\(-sanitized\)\?)? \(?([a-z_|0-9]+)\)?-.*/\3/p' "$top/tests/skips.expected" | tr '|' ' '); do
+	[ -n "$(find "$top/tests/unit" -name "$name.c")" ] || echo "$name"
+done >"$work/out"
+holds "tests/skips.expected names unit tests that there are" test ! -s "$work/out"
 # Texts of mistakes that the sources no longer have would test nothing.
 (cd "$top" && tests/mutants/table.py verify) >"$work/out" 2>&1
 verdict "tests/mutants/table.py has texts that are there once" $?
