@@ -24,7 +24,7 @@ struct header {
 	uint16_t change_every;
 	uint16_t change_from, change_to, change_bytes;
 	uint16_t out_of_time_at; /* 0: never */
-	uint16_t known_off; /* three numbers each */
+	uint16_t known_off; /* struct list_object each */
 	uint8_t nr_known;
 	uint8_t pad;
 };

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "base/io.h"
+
 static const struct frame inlined_chain[] = {
 	{"std::min<int>", "_ZSt3minIiET_S0_S0_",
 	 "/usr/include/c++/12/bits/stl_algobase.h", 235, 230, true},
@@ -675,6 +677,43 @@ static void too_long_a_name_is_refused(void **state)
 	assert_int_equal(read_by_hand(h, f->pool), -EBADMSG);
 }
 
+/* Those of tests/fuzz/corpus/answer are what is written now, behind the number of addresses. */
+static void assert_seed(const char *name, uint8_t nr_addresses,
+			const struct wire_writer *out)
+{
+	char path[64];
+	_cleanup_free_ char *seed = NULL;
+	size_t len;
+
+	snprintf(path, sizeof(path), "tests/fuzz/corpus/answer/%s", name);
+	if (getenv("LB_GOLDEN_UPDATE")) {
+		FILE *f = fopen(path, "w");
+
+		assert_non_null(f);
+		fputc(nr_addresses, f);
+		fwrite(out->data, 1, out->len, f);
+		assert_int_equal(fclose(f), 0);
+	}
+	assert_int_equal(io_read_file(path, 1 << 20, &seed, &len), 0);
+	assert_int_equal(len, out->len + 1);
+	assert_int_equal(seed[0], nr_addresses);
+	assert_memory_equal(seed + 1, out->data, out->len);
+}
+
+static void seeds_of_the_fuzz_target_are_answers(void **state)
+{
+	struct fixture *f = *state;
+	_cleanup_(wire_writer_deinit) struct wire_writer codes = {0}, none = {0};
+	_cleanup_(answer_writer_freep) struct answer_writer *a = answer_writer_new(0);
+
+	write_sample(&f->out);
+	assert_seed("chain", 4, &f->out);
+	write_codes(&codes);
+	assert_seed("code", 1, &codes);
+	answer_write(a, &none);
+	assert_seed("empty", 0, &none);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -698,6 +737,7 @@ int main(void)
 		T(cut_codes_are_refused),
 		T(flipped_bits_of_codes_never_harm),
 		T(lies_about_code_are_refused),
+		T(seeds_of_the_fuzz_target_are_answers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
