@@ -94,7 +94,7 @@ chosen() {
 		"$LB" annotate --json "$chosen_name.pb.gz" >"$chosen_name.json" || return 1
 		! profile_has "$chosen_name.json" "s['count'] >= 20" >/dev/null || break
 	done
-	[ $chosen_status -eq 0 ] || { tail -n 1 "$chosen_name.err"; return 1; }
+	[ "$chosen_status" -eq 0 ] || { tail -n 1 "$chosen_name.err"; return 1; }
 	profile_has "$chosen_name.json" "sums_close()" "s['lost'] == 0" \
 		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $chosen_expression"
 }
