@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs unit test programs, one more at a time than there are CPUs, as some wait; cmocka prints each
-# test. A skip is counted, and its test prints the reason before it. None is run again.
+# Runs unit test programs, as many at a time as there are CPUs; cmocka prints each test. A skip is
+# counted, and its test prints the reason before it. None is run again.
 # After each program that takes two seconds or more: how long it took.
 # Last line: "SUITE: N passed, N failed, N skipped", where SUITE is unit unless it is given.
 passed=0
@@ -14,7 +14,7 @@ count() {
 }
 
 # shellcheck disable=SC2016 # another shell expands it
-printf '%s\n' "$@" | xargs -P $(($(nproc) + 1)) -I PROGRAM sh -c '
+printf '%s\n' "$@" | xargs -P "$(nproc)" -I PROGRAM sh -c '
 	start=$(date +%s)
 	status=0
 	rm -f "$1.log" "$1.ended"
