@@ -39,6 +39,7 @@ CFLAGS    += -std=gnu11 -g $(if $(DEBUG),-O0,-O2) -Wall -Wextra -Wshadow -Wstric
 	     -Wmissing-prototypes -Wvla -fno-strict-aliasing $(if $(DEVELOPER),-Werror) \
 	     $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
 # clang warns about what gcc rightly does not: cleanup functions that nobody uses yet, defaults.
+# A sanitizer's report needs lines and no more.
 ifneq ($(SAN),)
 CC        := $(CLANG)
 CFLAGS    += -O0 -gline-tables-only -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined -Wno-unused-function \

@@ -26,8 +26,11 @@ for t in "$@"; do
 	log=$t.log
 	[ -e "$t.ended" ] || echo "137 0" >"$t.ended"
 	read -r status seconds <"$t.ended"
-	# A program that ends in the middle of a test has not passed.
-	grep -qE '^\[=+\] .*\<[1-9][0-9]* test\(s\) run' "$log" || [ "$status" -ne 0 ] || status=99
+	ended="with status $status"
+	if [ "$status" -eq 0 ] && ! grep -qE '^\[=+\] .*\<[1-9][0-9]* test\(s\) run' "$log"; then
+		ended="within a test"
+		status=1
+	fi
 	passed=$((passed + $(grep -c '^\[       OK \]' "$log")))
 	n=$(count "$log" SKIPPED)
 	if [ "$n" -gt 0 ]; then
@@ -41,7 +44,7 @@ for t in "$@"; do
 		n=$(count "$log" FAILED)
 		[ "$n" -gt 0 ] || n=1
 		failed=$((failed + n))
-		echo "FAILED: $t: ended with status $status"
+		echo "FAILED: $t: ended $ended"
 	fi
 	[ "$seconds" -lt 2 ] || echo "   $(basename "$t"): $seconds s"
 done

@@ -6,7 +6,7 @@ trap 'rm -rf "$logs"' EXIT
 : >"$logs/counts"
 started=$(date +%s)
 
-# suite NAME COMMAND...: its last line is "NAME: N passed, N failed[, N skipped]". Counts go to a
+# suite NAME COMMAND...: its last line is "NAME: N passed, N failed[, N skipped][, N inconclusive]". Counts go to a
 # file: suites may run in a subshell. A line "   SCRIPT: N s" says how long a script took.
 suite() {
 	name=$1
@@ -20,6 +20,7 @@ suite() {
 	p=$(echo "$last" | sed -n 's/.*: \([0-9]*\) passed.*/\1/p')
 	f=$(echo "$last" | sed -n 's/.* \([0-9]*\) failed.*/\1/p')
 	s=$(echo "$last" | sed -n 's/.* \([0-9]*\) skipped.*/\1/p')
+	i=$(echo "$last" | sed -n 's/.* \([0-9]*\) inconclusive.*/\1/p')
 	# A suite that says nothing, tests nothing, or fails without saying what, has failed.
 	if [ "${f:-0}" -eq 0 ] && { [ "$status" -ne 0 ] || [ "${p:-0}" -eq 0 ]; }; then
 		f=1
@@ -32,8 +33,7 @@ suite() {
 	sed -n "s/^skip /$name /p" "$logs/$name" >"$logs/$name.skips"
 	echo "$seconds $name" >>"$logs/times"
 	sed -n "s/^   \([^ ]*\): \([0-9]*\) s\$/\2 $name\/\1/p" "$logs/$name" >>"$logs/times"
-	i=$(grep -c '^inconclusive ' "$logs/$name" || true)
-	echo "${p:-0} ${f:-0} ${s:-0} $name $i" >>"$logs/counts"
+	echo "${p:-0} ${f:-0} ${s:-0} $name ${i:-0}" >>"$logs/counts"
 	echo "   ${last:-no result} (exit status $status, $seconds s)"
 }
 

@@ -46,15 +46,6 @@ inside=$pid
 start elsewhere
 other=$pid
 
-# chosen NAME EXPRESSION OPTION...: about the processes by pid and by name
-chosen() {
-	chosen_name=$1
-	chosen_expression=$2
-	shift 2
-	enough 6 "$chosen_name" "0.5 5" "$@" || return 1
-	profile_has "$chosen_name.json" "sums_close()" "s['lost'] == 0" \
-		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $chosen_expression"
-}
 only_inside="{p['pid'] for p in d['processes']} == {$inside} and s['count'] >= 5"
 not_inside="$inside not in {p['pid'] for p in d['processes']} and $other in {p['pid'] for p in d['processes']}"
 

@@ -32,9 +32,9 @@ for name in alpha beta; do
 	waited="$waited $pid"
 done
 
-has_numba=
+numba=
 if has_numba new runtimes-numba; then
-	has_numba=yes
+	numba=yes
 	begin numba
 	cp "$WORKLOADS/python/known.py" numba/app/
 	venv=$(realpath "$(dirname "$PYTHON")/..")
@@ -44,9 +44,9 @@ if has_numba new runtimes-numba; then
 		"$venv/bin/python" /app/known.py "$(longer 0.8 2.5)" /app/truth
 	waited="$waited $pid"
 fi
-has_node=
+node=
 if node -e 0 2>/dev/null; then
-	has_node=yes
+	node=yes
 	begin node
 	cp "$WORKLOADS/hot.js" node/app/
 	contain_system "$group" node "$(dirname "$(dirname "$(realpath "$(command -v node)")")")" \
@@ -77,9 +77,9 @@ check runtimes-python-both lines_there all.json beta 5 20 9
 narrow runtimes-python-alpha-shares lines_are alpha.json alpha 5 11 17
 narrow runtimes-python-beta-shares lines_are beta.json beta 5 20 9
 narrow runtimes-python-both-shares lines_are all.json beta 5 20 9
-[ -z "$has_numba" ] || check runtimes-numba python3 -S "$TOP/tests/root/truth.py" there numba.json \
+[ -z "$numba" ] || check runtimes-numba python3 -S "$TOP/tests/root/truth.py" there numba.json \
 	numba/app/truth "$WORKLOADS/python/known.py" two=two,step
-[ -z "$has_numba" ] || narrow runtimes-numba-shares python3 -S "$TOP/tests/root/truth.py" seconds numba.json \
+[ -z "$numba" ] || narrow runtimes-numba-shares python3 -S "$TOP/tests/root/truth.py" seconds numba.json \
 	numba/app/truth "$WORKLOADS/python/known.py" two=two,step
 
 # named JSON TRUTH: the functions of hot.js by the perf map of the inner pid, 2 points or so
@@ -98,7 +98,7 @@ for name, n in of.items():
         sys.exit(f"{name} has {100 * n / count:.1f} %, it took {truth[name]:.1f} %")
 PYTHON
 }
-if [ -n "$has_node" ]; then
+if [ -n "$node" ]; then
 	check runtimes-node profile_has node.json "all(function(name) > 0 for name in ('five', 'three', 'two'))"
 	narrow runtimes-node-shares named node.json node/app/truth
 else

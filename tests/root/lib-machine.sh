@@ -53,7 +53,7 @@ inside=$pid
 start outside
 outside=$pid
 
-# In MACHINE, what the other functions run is prepared by these commands.
+# In MACHINE, what the other functions run, also "enough" and "chosen", is prepared by these commands.
 MACHINE=
 # shellcheck disable=SC2016 # for the inner shell
 lineburn() {
@@ -79,25 +79,6 @@ is_sampling() {
 	find "/proc/$(recording "$1")/fd" -lname '*perf_event*' | grep -q .
 }
 
-# chosen NAME EXPRESSION OPTION...: about the processes by pid and by name; where others had the CPU,
-# recorded once more, for longer
-chosen() {
-	chosen_name=$1
-	chosen_expression=$2
-	shift 2
-	for chosen_s in 0.4 5; do
-		chosen_status=0
-		lineburn record -F 999 -d $chosen_s -o "$chosen_name.pb.gz" "$@" >"$chosen_name.out" 2>"$chosen_name.err" ||
-			chosen_status=$?
-		[ $chosen_status -ne 4 ] || continue
-		[ $chosen_status -eq 0 ] || break
-		"$LB" annotate --json "$chosen_name.pb.gz" >"$chosen_name.json" || return 1
-		! profile_has "$chosen_name.json" "s['count'] >= 20" >/dev/null || break
-	done
-	[ "$chosen_status" -eq 0 ] || { tail -n 1 "$chosen_name.err"; return 1; }
-	profile_has "$chosen_name.json" "sums_close()" "s['lost'] == 0" \
-		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $chosen_expression"
-}
 pids="{p['pid'] for p in d['processes']}"
 only_inside="$pids == {$inside} and s['count'] >= 3"
 both="{$inside, $outside} <= $pids"

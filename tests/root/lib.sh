@@ -334,6 +334,11 @@ record_json() {
 	return "$record_status"
 }
 
+# lineburn ARGUMENT...: as "enough" calls it; lib-machine.sh has one of its own
+lineburn() {
+	timeout 60 "$LB" "$@"
+}
+
 # enough SAMPLES NAME SECONDS OPTION...: records as NAME.pb.gz for the first of SECONDS ("0.5 5"), and, where
 # others had the CPU and there are fewer samples or none (status 4), once more for the second; NAME.json
 enough() {
@@ -343,7 +348,7 @@ enough() {
 	shift 3
 	for enough_s in $enough_seconds; do
 		enough_status=0
-		timeout 60 "$LB" record -F 999 -d "$enough_s" -o "$enough_name.pb.gz" "$@" \
+		lineburn record -F 999 -d "$enough_s" -o "$enough_name.pb.gz" "$@" \
 			>"$enough_name.out" 2>"$enough_name.err" || enough_status=$?
 		note_crash "$enough_name" "$enough_status"
 		case $enough_status in
@@ -356,6 +361,16 @@ enough() {
 	done
 	[ "$enough_status" -eq 0 ] || tail -n 1 "$enough_name.err"
 	return "$enough_status"
+}
+
+# chosen NAME EXPRESSION OPTION...: about the processes by pid and by name
+chosen() {
+	chosen_name=$1
+	chosen_expression=$2
+	shift 2
+	enough 20 "$chosen_name" "0.5 5" "$@" || return 1
+	profile_has "$chosen_name.json" "sums_close()" "s['lost'] == 0" \
+		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $chosen_expression"
 }
 
 # shares_of NAME COMM SOURCE self|total "PERCENT=MARKER..." PROGRAM... BATCHES: for "statistic", of the

@@ -4,18 +4,19 @@
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 
-# programs_of WHICH: its members. In the check they also save what Numba compiles.
+# saving NAME PROGRAM...: a member; in the check it also saves what Numba compiles
+saving() {
+	saving_name=$1
+	shift
+	# shellcheck disable=SC2046 # words
+	member "$saving_name" "$PYTHON" $(longer "$programs/saved.py objects-$saving_name" "") "$@"
+}
+# programs_of WHICH: its members
 programs_of() {
 	if has_numba "$1" "numba-$1"; then
-		for name in dither known prange; do
-			saves="$(longer "$programs/saved.py objects-$name-$1" "")"
-			# shellcheck disable=SC2086 # words
-			case $name in
-			dither) member "dither-$1" "$PYTHON" $saves "$programs/dither.py" slow "$(longer 0.7 3)" ;;
-			known) member "known-$1" "$PYTHON" $saves "$programs/known.py" "$(longer 0.7 5.6)" "known-$1.truth" ;;
-			prange) member "prange-$1" "$PYTHON" $saves "$programs/parallel.py" here "$(longer 0.7 2.5)" ;;
-			esac
-		done
+		saving "dither-$1" "$programs/dither.py" slow "$(longer 0.7 3)"
+		saving "known-$1" "$programs/known.py" "$(longer 0.7 5.6)" "known-$1.truth"
+		saving "prange-$1" "$programs/parallel.py" here "$(longer 0.7 2.5)"
 		# Each kind with the older Numba: in the check not, but in tests/nightly.
 		[ "$SUITE-$1" = root-old ] || member "kinds-$1" "$PYTHON" "$programs/kinds.py" "$(longer 0.1 0.3)" "kinds-$1.truth"
 	fi
@@ -104,6 +105,6 @@ fi
 
 # The line of each sampled address is what addr2line has for it.
 [ -e dither-new.pid ] && [ "$SUITE" = root ] || exit 0
-for name in dither known prange; do
-	figure numba-addresses-$name python3 -S "$TOP/tests/root/addresses.py" $name-new.pb.gz objects-$name-new "$(cat $name-new.pid)"
+for name in dither-new known-new prange-new; do
+	figure numba-addresses-${name%-new} python3 -S "$TOP/tests/root/addresses.py" $name.pb.gz objects-$name "$(cat $name.pid)"
 done

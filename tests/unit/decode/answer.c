@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "base/io.h"
+#include "lib/golden.h"
 
 static const struct frame inlined_chain[] = {
 	{"std::min<int>", "_ZSt3minIiET_S0_S0_",
@@ -677,27 +677,14 @@ static void too_long_a_name_is_refused(void **state)
 	assert_int_equal(read_by_hand(h, f->pool), -EBADMSG);
 }
 
-/* Those of tests/fuzz/corpus/answer are what is written now, behind the number of addresses. */
-static void assert_seed(const char *name, uint8_t nr_addresses,
-			const struct wire_writer *out)
+/* A seed of the fuzz target is the number of addresses, then what is written now. */
+static void assert_seed(const char *path, const struct wire_writer *seed)
 {
-	char path[64];
-	_cleanup_free_ char *seed = NULL;
 	size_t len;
+	_cleanup_free_ char *got = golden_read(path, seed->data, seed->len, &len);
 
-	snprintf(path, sizeof(path), "tests/fuzz/corpus/answer/%s", name);
-	if (getenv("LB_GOLDEN_UPDATE")) {
-		FILE *f = fopen(path, "w");
-
-		assert_non_null(f);
-		fputc(nr_addresses, f);
-		fwrite(out->data, 1, out->len, f);
-		assert_int_equal(fclose(f), 0);
-	}
-	assert_int_equal(io_read_file(path, 1 << 20, &seed, &len), 0);
-	assert_int_equal(len, out->len + 1);
-	assert_int_equal(seed[0], nr_addresses);
-	assert_memory_equal(seed + 1, out->data, out->len);
+	assert_int_equal(len, seed->len);
+	assert_memory_equal(got, seed->data, len);
 }
 
 static void seeds_of_the_fuzz_target_are_answers(void **state)
@@ -706,12 +693,15 @@ static void seeds_of_the_fuzz_target_are_answers(void **state)
 	_cleanup_(wire_writer_deinit) struct wire_writer codes = {0}, none = {0};
 	_cleanup_(answer_writer_freep) struct answer_writer *a = answer_writer_new(0);
 
+	wire_put_u8(&f->out, 4);
 	write_sample(&f->out);
-	assert_seed("chain", 4, &f->out);
+	assert_seed("tests/fuzz/corpus/answer/chain", &f->out);
+	wire_put_u8(&codes, 1);
 	write_codes(&codes);
-	assert_seed("code", 1, &codes);
+	assert_seed("tests/fuzz/corpus/answer/code", &codes);
+	wire_put_u8(&none, 0);
 	answer_write(a, &none);
-	assert_seed("empty", 0, &none);
+	assert_seed("tests/fuzz/corpus/answer/empty", &none);
 }
 
 int main(void)

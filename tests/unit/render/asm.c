@@ -5,7 +5,7 @@
  * LB_GOLDEN_UPDATE=1 (make golden-update) accepts the output as it is now.
  */
 #include "unit/profile/fixture.h"
-#include "unit/render/golden.h"
+#include "lib/golden.h"
 
 #include <jansson.h>
 #include <stdio.h>

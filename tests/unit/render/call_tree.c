@@ -5,7 +5,7 @@
  * among them. Compared with tests/golden/stacks.<variant>.
  */
 #include "unit/profile/fixture.h"
-#include "unit/render/golden.h"
+#include "lib/golden.h"
 
 #include "analyze/source.h"
 #include "render/render.h"

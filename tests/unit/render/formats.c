@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Every format of every case, compared with tests/golden/<case>.<format>. */
-#include "golden.h"
+#include "lib/golden.h"
 
 #include <jansson.h>
 

@@ -4,7 +4,7 @@
  * tests/golden/groups.<variant>.
  */
 #include "unit/profile/owners.h"
-#include "unit/render/golden.h"
+#include "lib/golden.h"
 
 #include <jansson.h>
 

@@ -74,6 +74,7 @@ static int all_tried(struct wire_writer *reply)
 {
 	wire_put_str(reply, "");
 	wire_put_u32(reply, nr_tried);
+	nr_tried = 0;
 	return 0;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Output compared with a file of tests/golden. LB_GOLDEN_UPDATE=1 (make
- * golden-update) accepts the output as it is now.
+ * Output compared with a file of the tests. LB_GOLDEN_UPDATE=1 (make golden-update) accepts
+ * the output as it is now.
  */
-#ifndef LB_TESTS_UNIT_RENDER_GOLDEN_H
-#define LB_TESTS_UNIT_RENDER_GOLDEN_H
+#ifndef LB_TESTS_LIB_GOLDEN_H
+#define LB_TESTS_LIB_GOLDEN_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +18,25 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 
+/* The file at @path, NUL-terminated, heap; first with @data in it if that is accepted. */
+static inline char *golden_read(const char *path, const void *data, size_t len,
+				size_t *ret_len)
+{
+	char *expected = NULL;
+
+	if (getenv("LB_GOLDEN_UPDATE")) {
+		FILE *out = fopen(path, "w");
+
+		assert_non_null(out);
+		assert_int_equal(fwrite(data, 1, len, out), len);
+		assert_int_equal(fclose(out), 0);
+	}
+	if (io_read_file(path, 1 << 20, &expected, ret_len))
+		fail_msg("%s is missing: make golden-update, then look at it", path);
+	return expected;
+}
+
+/* @name  below tests/golden */
 static inline void golden_compare(const char *name, const char *text)
 {
 	_cleanup_free_ char *expected = NULL;
@@ -25,16 +44,7 @@ static inline void golden_compare(const char *name, const char *text)
 	size_t len;
 
 	snprintf(path, sizeof(path), "tests/golden/%s", name);
-	if (getenv("LB_GOLDEN_UPDATE")) {
-		FILE *out = fopen(path, "w");
-
-		assert_non_null(out);
-		fputs(text, out);
-		assert_int_equal(fclose(out), 0);
-		return;
-	}
-	if (io_read_file(path, 1 << 20, &expected, &len))
-		fail_msg("%s is missing: make golden-update, then look at it", path);
+	expected = golden_read(path, text, strlen(text), &len);
 	if (strcmp(text, expected))
 		fail_msg("differs from %s; the output now is\n%s", path, text);
 }
