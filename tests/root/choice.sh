@@ -322,15 +322,14 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 			"{p['pid'] for p in note('processes', d['processes'])} == {$inside, $other}"
 	}
 	check choice-later later
-	# Containers that come and go leave nothing behind.
+	# Containers that come and go leave nothing behind. Others come and go meanwhile, of other scripts.
+	# watches: of the directories whose inodes are in the file
 	watches() {
-		cat "/proc/$recorder/fdinfo"/* 2>/dev/null | grep -c '^inotify wd:'
+		cat "/proc/$recorder/fdinfo"/* 2>/dev/null | sed -n 's/^inotify wd:[^ ]* ino:\([0-9a-f]*\) .*/\1/p' |
+			grep -cxF -f inodes
 	}
-	has_watches() { # at least
-		[ "$(watches)" -ge "$1" ]
-	}
-	has_as_before() {
-		[ "$(watches)" -eq "$before" ]
+	has_watches() {
+		[ "$(watches)" -eq "$1" ]
 	}
 	come_and_go() {
 		mkdir "$root/$group.slice/docker-$id.scope"
@@ -338,22 +337,22 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 		"$LB" record -F 499 -d 600 -o gone.pb.gz --container 'c401ce0c0*' 2>err &
 		recorder=$!
 		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
-		before=$(watches)
 		tail=$(echo "$id" | cut -c 13-)
 		for i in $(seq 100 399); do
 			mkdir "$root/$group.slice/docker-c401ce0c0$i$tail.scope"
-		done
-		wait_until 60 has_watches $((before + 300))
+			printf '%x\n' "$(stat -c %i "$root/$group.slice/docker-c401ce0c0$i$tail.scope")"
+		done >inodes
+		wait_until 60 has_watches 300
 		between=$(watches)
 		rmdir "$root/$group.slice/docker-c401ce0c0"[1-3][0-9][0-9]*.scope 2>/dev/null
-		wait_until 60 has_as_before
+		wait_until 60 has_watches 0
 		after=$(watches)
 		kill $recorder
 		wait $recorder || { tail -n 1 err; return 1; }
 		echo $inside >"$root/cgroup.procs"
 		rmdir "$root/$group.slice/docker-$id.scope" 2>/dev/null
-		if [ "$before" -eq 0 ] || [ "$between" -lt $((before + 300)) ] || [ "$after" -ne "$before" ]; then
-			echo "watches: $before, $between, $after"
+		if [ "$between" -ne 300 ] || [ "$after" -ne 0 ]; then
+			echo "watches: $between, $after"
 			return 1
 		fi
 	}
