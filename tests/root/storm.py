@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Asks a recording of a storm of processes.
 
-usage: storm.py named FILE PROGRAM SHARE   at least SHARE of its samples say which program
-       storm.py told FILE PROGRAM TEXT     those that do not are told of
-       storm.py losses JSON TEXT           each loss is in the report that people read
+usage: storm.py named FILE STORM PROGRAM SHARE   at least SHARE of its samples say which program
+       storm.py told FILE STORM PROGRAM TEXT     those that do not are told of
+       storm.py losses JSON TEXT                 each loss is in the report that people read
 """
 import collections
 import json
@@ -21,10 +21,10 @@ def labels_of(sample, strings):
             yield strings[words[1]], strings[words[2]] if words.get(2) else words.get(3, 0)
 
 
-def count_named(path, program):
+def count_named(path, storm, program):
     """Samples and processes of the program that say so, that say another, and nothing.
 
-    While exec is at work the name is the new one, and the rest is not yet.
+    While exec is at work the name is the new one, and the rest is not yet: it is the storm's.
     """
     profile = pprof_file.read(path)
     strings = pprof_file.string_table(profile)
@@ -37,27 +37,26 @@ def count_named(path, program):
             continue
         exe = labels.get("exe")
         kind = "nothing" if not exe else "it" if exe == program else "another"
+        if kind == "another" and exe != storm:
+            sys.exit(f"a process of the storm is said to be {exe}")
         count[kind] += nr
         pids[kind].add(labels["pid"])
     return count, pids
 
 
-def named(path, program, share):
-    count, pids = count_named(path, program)
+def named(path, storm, program, share):
+    count, pids = count_named(path, storm, program)
     total = sum(count.values())
     print(f"{count['it']} of {total} samples, of {len(set().union(*pids.values()))} processes; "
           f"another name {count['another']}, none {count['nothing']}")
-    # Until its exec is done a process of the storm has the storm's own program.
-    if count["another"] > 0.05 * total:
-        return False
     # Three standard deviations less, of as many as there are.
     return total >= 50 and count["it"] >= total * float(share) - 3 * (total * 0.09) ** 0.5
 
 
-def told(path, program, text_path):
+def told(path, storm, program, text_path):
     with open(text_path, encoding="utf-8") as f:
         found = re.search(r"(\d+) process(es)? lived too briefly to be named", f.read())
-    nr_told, nr = int(found.group(1)) if found else 0, len(count_named(path, program)[1]["nothing"])
+    nr_told, nr = int(found.group(1)) if found else 0, len(count_named(path, storm, program)[1]["nothing"])
     print(f"{nr_told} are told of, {nr} of the storm have no name")
     return nr_told >= nr
 

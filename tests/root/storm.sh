@@ -37,9 +37,9 @@ fi
 of_storm() {
 	python3 -S "$TOP/tests/root/storm.py" "$@"
 }
-figure storm-named of_storm named storm.pb.gz "$brief" 0.5
-narrow storm-named-most of_storm named storm.pb.gz "$brief" 0.9
-figure storm-unnamed of_storm told storm.pb.gz "$brief" storm.out
+figure storm-named of_storm named storm.pb.gz "$storm" "$brief" 0.5
+narrow storm-named-most of_storm named storm.pb.gz "$storm" "$brief" 0.9
+figure storm-unnamed of_storm told storm.pb.gz "$storm" "$brief" storm.out
 # Nothing can be told of losses where there were none: their sum is.
 figure storm-losses of_storm losses storm.json storm.out
 check storm-sums profile_has storm.json "sums_close()"
