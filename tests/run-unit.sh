@@ -13,23 +13,33 @@ count() {
 	echo "${n:-0}"
 }
 
+# ran LOG: the tests that began are those that ended, and there are some.
+ran() {
+	begun=$(grep -c '^\[ RUN  ' "$1")
+	ended=$(grep -cE '^\[ +(OK|SKIPPED|FAILED) +\] [^ ]+$' "$1")
+	listed=$(($(count "$1" SKIPPED) + $(count "$1" FAILED)))
+	[ "$begun" -gt 0 ] && [ "$begun" -eq $((ended - listed)) ]
+}
+
+for t in "$@"; do
+	rm -f "$t.ended" "$t.log"
+done
 # shellcheck disable=SC2016 # another shell expands it
 printf '%s\n' "$@" | xargs -P "$(nproc)" -I PROGRAM sh -c '
 	start=$(date +%s)
 	status=0
-	rm -f "$1.log" "$1.ended"
 	"$1" >"$1.log" 2>&1 || status=$?
 	echo "$status $(($(date +%s) - start))" >"$1.ended"
 ' sh PROGRAM
 
 for t in "$@"; do
 	log=$t.log
-	[ -e "$t.ended" ] || echo "137 0" >"$t.ended"
+	# Killed with the shell that started it.
+	[ -e "$t.ended" ] || echo "none 0" >"$t.ended"
 	read -r status seconds <"$t.ended"
-	ended="with status $status"
-	if [ "$status" -eq 0 ] && ! grep -qE '^\[=+\] .*\<[1-9][0-9]* test\(s\) run' "$log"; then
-		ended="within a test"
-		status=1
+	[ -e "$log" ] || : >"$log"
+	if [ "$status" = 0 ] && ! ran "$log"; then
+		status="0 before all tests had run"
 	fi
 	passed=$((passed + $(grep -c '^\[       OK \]' "$log")))
 	n=$(count "$log" SKIPPED)
@@ -39,12 +49,12 @@ for t in "$@"; do
 		awk -v program="$(basename "$t")" '/^\[ RUN / { said = "" } !/^\[/ { said = $0 }
 			/^\[  SKIPPED \]/ { print "skip " program "-" $NF ": " said }' "$log" | head -n "$n"
 	fi
-	if [ "$status" -ne 0 ]; then
+	if [ "$status" != 0 ]; then
 		cat "$log"
 		n=$(count "$log" FAILED)
 		[ "$n" -gt 0 ] || n=1
 		failed=$((failed + n))
-		echo "FAILED: $t: ended $ended"
+		echo "FAILED: $t: ended with status $status"
 	fi
 	[ "$seconds" -lt 2 ] || echo "   $(basename "$t"): $seconds s"
 done

@@ -56,7 +56,8 @@ suite replay make SAN=address,undefined replay
 # Not beside those: both are built in the sanitizers' folder.
 suite fuzz make fuzz FUZZ_RUNS="${FUZZ_RUNS:-5000}" >"$logs/fuzzing" &
 fuzzing=$!
-suite unit make DEVELOPER=1 unit UNIT_SRCS="tests/unit/worker/sandbox.c tests/unit/worker/worker.c"
+suite unit env LB_UNIT_FILTER=worker:memory_is_limited make DEVELOPER=1 unit \
+	UNIT_SRCS="tests/unit/worker/sandbox.c tests/unit/worker/worker.c"
 suite cli make cli
 for lane in "$beside" "$fuzzing"; do
 	wait "$lane" || echo "0 1 0" >>"$logs/counts"

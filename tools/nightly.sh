@@ -2,7 +2,7 @@
 # What takes too long, or needs too much, for tools/check.sh: statistics, a soak, kernels, clang-tidy of
 # the whole tree, long fuzzing, older Numba, other runtimes and CPythons. Root; a machine with nothing
 # else to do; some hours.
-# usage: tools/nightly.sh [SUITE...]   (stats soak kernels tidy fuzz python runtimes nightly; default: all)
+# usage: tools/nightly.sh [SUITE...]   (stats soak kernels tidy fuzz python thorough runtimes nightly; default: all)
 # SOAK_WINDOWS (default 1800): seconds of the soak. FUZZ_SECONDS (default 300): of each fuzz target.
 # Last: what ran, with seconds and results, and "N passed, N failed, N skipped".
 set -eu
@@ -11,12 +11,12 @@ cd "$(dirname "$0")/.."
 unset LB_GOLDEN_UPDATE CLI_UPDATE
 . tools/suites.sh
 
-[ $# -gt 0 ] || set -- stats soak kernels tidy fuzz python runtimes nightly
+[ $# -gt 0 ] || set -- stats soak kernels tidy fuzz python thorough runtimes nightly
 for name; do
 	case $name in
-	stats | soak | kernels | tidy | fuzz | python | runtimes | nightly) ;;
+	stats | soak | kernels | tidy | fuzz | python | thorough | runtimes | nightly) ;;
 	*)
-		echo "usage: tools/nightly.sh [stats|soak|kernels|tidy|fuzz|python|runtimes|nightly]..." >&2
+		echo "usage: tools/nightly.sh [stats|soak|kernels|tidy|fuzz|python|thorough|runtimes|nightly]..." >&2
 		exit 2
 		;;
 	esac
@@ -39,6 +39,11 @@ tidy() {
 # The hook with the older Numba, and its races tried for longer.
 python() {
 	LB_NUMBA_OLD=$PWD/build/venv/numba-old SWAP_SECONDS=5 make check-python
+}
+
+# Tests that try a part of what there is, with all of it.
+thorough() {
+	LB_THOROUGH=1 make unit UNIT_SRCS=tests/unit/decode/python/lines.c
 }
 
 # Scripts that try what is installed, with more of it than tools/setup.sh test brings.

@@ -22,7 +22,9 @@ try annotate short.pb.gz
 try annotate trailing.pb.gz
 mkdir folder
 try annotate folder
-head -c 1500m /dev/zero | gzip -1 >bomb.pb.gz
+# Members of 64 MB, one behind the other: 1.5 GB.
+head -c 64m /dev/zero | gzip -1 >member.gz
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do cat member.gz; done >bomb.pb.gz
 try annotate bomb.pb.gz
 printf '\037\213' >magic
 try annotate magic

@@ -1,5 +1,9 @@
 #!/bin/sh
-# Piped, and with NO_COLOR, no escape is printed.
-lineburn annotate hot.pb.gz | grep -c "$(printf '\033')"
-NO_COLOR=1 lineburn report hot.pb.gz | grep -c "$(printf '\033')"
+# Not on a terminal, and with NO_COLOR, no escape is printed.
+lineburn annotate hot.pb.gz >out
+echo "status $?, $([ -s out ] && echo text)"
+grep -c "$(printf '\033')" out
+NO_COLOR=1 lineburn report hot.pb.gz >out
+echo "status $?, $([ -s out ] && echo text)"
+grep -c "$(printf '\033')" out
 true

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #include "decode/requests.h"
 #include "lib/program.h"
@@ -25,6 +32,16 @@ static const struct program_test *program_test_find(const char *path)
 	return found;
 }
 
+/* LB_UNIT_FILTER="NAME:PATTERN": of the test program NAME only the tests of that pattern run. */
+static void filter_tests(const struct program_test *t)
+{
+	const char *filter = getenv("LB_UNIT_FILTER"), *name = t->name + 1;
+	size_t len = strlen(name);
+
+	if (filter && !strncmp(filter, name, len) && filter[len] == ':')
+		cmocka_set_test_filter(filter + len + 1);
+}
+
 int main(int argc, char **argv)
 {
 	char path[4096] = "";
@@ -39,6 +56,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s: no test has this name\n", path);
 		return 127;
 	}
+	filter_tests(t);
 	if (t->run_with)
 		return t->run_with(argc, argv);
 	if (argc > 0 && !strcmp(argv[0], WORKER_ARGV0))

@@ -26,6 +26,8 @@ printf '%s\n' "$@" | xargs -P "$(nproc)" -I SCRIPT sh -c '
 	start=$(date +%s)
 	timeout 900 python3 -B "$1" >"$TMPDIR/$name.out" 2>"$TMPDIR/$name.err" ||
 		echo "not ok $name.py: ended with status $?: $(tail -n 1 "$TMPDIR/$name.err")" >>"$TMPDIR/$name.out"
+	grep -qE "^(ok|not ok|skip) " "$TMPDIR/$name.out" ||
+		echo "not ok $name.py: it has no result" >>"$TMPDIR/$name.out"
 	echo "   $name: $(($(date +%s) - start)) s" >>"$TMPDIR/$name.out"
 ' sh SCRIPT
 for script in "$@"; do

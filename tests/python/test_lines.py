@@ -92,11 +92,11 @@ def kinds(name, python, exactly):
     report(name + "-kinds-results", unlike(hooked[0], plain[0]) or hooked[0][2] or
            ("" if plain[0][0] == 0 else plain[0][2]))
     # Addresses are part of some code before LLVM 15, and jit classes are named by theirs.
-    if exactly and len(plain[1]) == len(hooked[1]):
+    if exactly:
         different = [i for i, (a, b) in enumerate(zip(plain[1], hooked[1])) if
                      [len(t) for _, t in machine_code.code(a)] !=
                      [len(t) for _, t in machine_code.code(b)]]
-        report(name + "-kinds-same-size", unlike(different, []))
+        report(name + "-kinds-same-size", unlike(len(hooked[1]), len(plain[1])) or unlike(different, []))
     found = machine_code.all_lines(hooked[2])
     for kind, line in marked_lines():
         report("%s-lines-%s" % (name, kind),

@@ -227,6 +227,7 @@ sums "scripts have their seconds" 0 "1 passed, 0 failed, 0 skipped" <<'SUITES'
 suite a printf '   one: 7 s\n   two: 70 s\na: 1 passed, 0 failed\n'
 SUITES
 holds "check sorts them" test "$(grep -n '^ *70  a/two$' "$work/out" | cut -d : -f 1)" -lt "$(grep -n '^ *7  a/one$' "$work/out" | cut -d : -f 1)"
+# Set: check.sh must unset it.
 export LB_GOLDEN_UPDATE=1 CLI_UPDATE=1
 sums "what accepts output is unset" 0 "1 passed, 0 failed, 0 skipped" <<'SUITES'
 suite a sh -c '[ -z "${LB_GOLDEN_UPDATE-}${CLI_UPDATE-}" ] && echo "a: 1 passed, 0 failed"'
@@ -368,7 +369,7 @@ SCRIPT
 # Nor is a unit test program run again.
 cat >"$work/program" <<'PROGRAM'
 #!/bin/sh
-[ -e "$0.before" ] && echo "[       OK ] a" && exit
+[ -e "$0.before" ] && printf "[ RUN      ] a\n[       OK ] a\n" && exit
 : >"$0.before"
 echo "a.c:1: error: disturbed"
 exit 1
@@ -381,7 +382,13 @@ ends_with "tests/run-unit.sh passes what skips" 0 "$top/tests/run-unit.sh" "$wor
 grep -qx 'skip program-a: not here' "$work/out"
 verdict "tests/run-unit.sh says what is skipped, and why" $?
 printf '#!/bin/sh\nprintf "[ RUN      ] a\\n[       OK ] a\\n[ RUN      ] b\\n"\n' >"$work/program"
-ends_with "tests/run-unit.sh fails what ends within a test" 1 "$top/tests/run-unit.sh" "$work/program"
+ends_with "tests/run-unit.sh fails where a test ends its program" 1 "$top/tests/run-unit.sh" "$work/program"
+printf '#!/bin/sh\n' >"$work/program"
+ends_with "tests/run-unit.sh fails where nothing ran" 1 "$top/tests/run-unit.sh" "$work/program"
+# shellcheck disable=SC2016 # the program expands it
+printf '#!/bin/sh\nkill -9 $PPID\n' >"$work/program"
+echo "0 0" >"$work/program.ended"
+ends_with "tests/run-unit.sh fails where nobody saw the end" 1 "$top/tests/run-unit.sh" "$work/program"
 
 # Names of unit tests in the list of skips are those of files.
 for name in $(sed -nE 's/^(no-index: )?unit(-sanitized|\(-sanitized\)\?)? \(?([a-z_|0-9]+)\)?-.*/\3/p' "$top/tests/skips.expected" | tr '|' ' '); do

@@ -310,7 +310,7 @@ static void test_not_there(void **state)
 	assert_null(tree);
 }
 
-/* 20,000 stacks of 127 frames: all different, or with one chain in common. */
+/* 10,000 stacks of 127 frames: all different, or with one chain in common. */
 static void measure(const char *what, uint32_t nr_functions, uint32_t nr_common)
 {
 	struct call_tree_options o = {.max_depth = 200, .min_share = 0.005};
@@ -322,7 +322,7 @@ static void measure(const char *what, uint32_t nr_functions, uint32_t nr_common)
 		snprintf(name, sizeof(name), "function_%u@big.c:%u", i, i + 1);
 		locations[i] = at(app, name);
 	}
-	for (uint32_t i = 0; i < 20000; i++) {
+	for (uint32_t i = 0; i < 10000; i++) {
 		uint32_t stack[127];
 
 		for (uint32_t k = 0; k < ARRAY_SIZE(stack); k++) {
@@ -348,7 +348,7 @@ static void measure(const char *what, uint32_t nr_functions, uint32_t nr_common)
 		print_message("%s, %s: %.3f s, %zu nodes\n", what,
 			      o.direction == CALL_CALLERS ? "callers" : "callees",
 			      seconds, tree->nr_nodes);
-		assert_int_equal(tree->covered.samples, 20000);
+		assert_int_equal(tree->covered.samples, 10000);
 		/* Far above what it takes: a machine of tests is a busy one. */
 		assert_true(seconds < 60);
 	}

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 
 #define NR_KEYS  2000
-#define NR_STEPS 120000
+#define NR_STEPS 60000
 
 /* xorshift64*: the same numbers in every run. */
 static uint64_t next_random(uint64_t *state)
@@ -59,7 +59,7 @@ static void against_model(uint64_t distinct, uint64_t multiplier)
 		hashes[i] = i % distinct * multiplier;
 	for (int step = 0; step < NR_STEPS; step++) {
 		uint32_t key = (uint32_t)(next_random(&seed) % NR_KEYS);
-		bool filling = step / 20000 % 2 == 0;
+		bool filling = step / 10000 % 2 == 0;
 
 		/* Keys come and go, most come in one phase and go in the next. */
 		if (next_random(&seed) % 8 == 0)
@@ -71,7 +71,7 @@ static void against_model(uint64_t distinct, uint64_t multiplier)
 			hashmap_remove(&map, hashes[key], key);
 			present[key] = false;
 		}
-		if (step % 12000 == 0)
+		if (step % 6000 == 0)
 			check_all(&map, hashes, present);
 	}
 	check_all(&map, hashes, present);

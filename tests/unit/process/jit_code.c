@@ -321,7 +321,7 @@ static void test_churn(void **state)
 	struct fixture *f = *state;
 	unsigned int nr_cleaned = 0;
 
-	for (uint64_t i = 1; i <= 3 * JIT_CODE_MAX_OBJECTS; i++) {
+	for (uint64_t i = 1; i <= JIT_CODE_MAX_OBJECTS * 5 / 4; i++) {
 		assert_int_equal(add(f, i % 20, NULL, i), 0);
 		jit_code_unregister(&f->code, f->store, (i + 1) % 20, i);
 		if (!jit_store_is_filling(f->store))
@@ -436,9 +436,9 @@ static void test_compaction(void **state)
 	memset(big, 'x', 300 << 10);
 	big[300 << 10] = '\0';
 	assert_int_equal(add(f, 1, "stays at the beginning", 1), 0);
-	for (uint64_t i = 2; i < 2000; i++) {
-		add(f, i, i == 1000 ? "stays in the middle" : big, i);
-		if (i != 1000)
+	for (uint64_t i = 2; i < 600; i++) {
+		add(f, i, i == 300 ? "stays in the middle" : big, i);
+		if (i != 300)
 			jit_code_unregister(&f->code, f->store, i, i);
 		jit_code_forget(&f->code, f->store, i);
 		if (jit_store_is_filling(f->store) || i % 100 == 0)
@@ -447,7 +447,7 @@ static void test_compaction(void **state)
 	}
 	assert_int_equal(f->code.nr, 2);
 	assert_object(f, &f->code.items[0], "stays at the beginning", 1, UINT64_MAX);
-	assert_object(f, &f->code.items[1], "stays in the middle", 1000, UINT64_MAX);
+	assert_object(f, &f->code.items[1], "stays in the middle", 300, UINT64_MAX);
 	assert_int_equal(fstat(f->store->read_fd, &st), 0);
 	assert_in_range(st.st_size, 2 * 4096, 128 << 20);
 	assert_in_range(st.st_blocks * 512, 1, 2 * 4096);

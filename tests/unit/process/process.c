@@ -184,13 +184,13 @@ static void a_long_history_is_thinned(void **state)
 
 	(void)state;
 	put("/tmp/perf-100.map", "");
-	for (int i = 1; i <= 20000; i++) {
+	for (int i = 1; i <= 9000; i++) {
 		assert_int_equal(truncate(in_root("/tmp/perf-100.map"), i), 0);
 		process_table_refresh(table, now + (uint64_t)i);
 	}
 	assert_true(f->nr_sizes <= 4096 && f->nr_sizes >= 2048);
 	assert_int_equal(f->sizes[0].size_bytes, 1);
-	assert_int_equal(f->sizes[f->nr_sizes - 1].size_bytes, 20000);
+	assert_int_equal(f->sizes[f->nr_sizes - 1].size_bytes, 9000);
 	for (size_t i = 1; i < f->nr_sizes; i++) {
 		assert_true(f->sizes[i - 1].time_ns < f->sizes[i].time_ns);
 		assert_int_equal(f->sizes[i].time_ns - now, f->sizes[i].size_bytes);

@@ -392,7 +392,7 @@ static int set_up_small(void **state)
 
 static int set_up_short(void **state)
 {
-	return set_up_with(state, 0, 2);
+	return set_up_with(state, 0, 1);
 }
 
 /* Whatever the worker did, the collector keeps no descriptor and no zombie. */
@@ -607,6 +607,7 @@ static void a_request_to_a_dying_child_raises_no_sigpipe(void **state)
 	}
 	free(big);
 	assert_echo_works(f);
+	assert_int_equal(stats_of(f).nr_starts, 21);
 }
 
 static void death_between_calls_is_not_charged_to_the_next(void **state)
@@ -691,7 +692,7 @@ static void what_is_no_reply_is_refused(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		enum worker_answer answer =
 			call_op(f, cases[i].op, &cases[i].m, sizeof(cases[i].m),
-				cases[i].answer == WORKER_DEADLINE ? 200 : LONG_MS, NULL);
+				cases[i].answer == WORKER_DEADLINE ? 50 : LONG_MS, NULL);
 
 		if (answer != cases[i].answer)
 			fail_msg("case %zu: answer %d", i, answer);
@@ -705,7 +706,7 @@ static void half_a_header_is_death_or_deadline(void **state)
 	struct fixture *f = *state;
 
 	assert_int_equal(call_op(f, OP_SAY_AND_LEAVE, &m, 7, LONG_MS, NULL), WORKER_DIED);
-	assert_int_equal(call_op(f, OP_SAY, &m, 7, 200, NULL), WORKER_DEADLINE);
+	assert_int_equal(call_op(f, OP_SAY, &m, 7, 50, NULL), WORKER_DEADLINE);
 	assert_echo_works(f);
 }
 
@@ -889,7 +890,7 @@ static void death_under_way(void **state)
 
 	send_op(f, OP_SPIN, NULL, 0, LONG_MS);
 	assert_int_equal(worker_receive(f->w, &reply, NULL), WORKER_PENDING);
-	kill((pid_t)pid, SIGKILL);
+	assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
 	assert_int_equal(receive(f, &reply, &pieces), WORKER_DIED);
 	assert_echo_works(f);
 	assert_int_equal(stats_of(f).nr_died, 1);
@@ -948,6 +949,8 @@ static void a_deaf_child_blocks_nobody(void **state)
 
 	send_op(f, OP_NEED_DEAF, NULL, 0, 500);
 	assert_int_equal(receive(f, &reply, &pieces), WORKER_DEADLINE);
+	/* Its need, and what it does not take: each was waited for, not met within a call. */
+	assert_true(pieces > 1);
 	assert_echo_works(f);
 }
 
@@ -1032,17 +1035,17 @@ static void a_child_serves_512_calls(void **state)
 	assert_int_equal(stats_of(f).nr_died, 0);
 }
 
-/* 2 s of CPU a life: what two calls burn together does not end the second. */
+/* A second of CPU a life: what two calls burn together does not end the second. */
 static void the_cpu_limit_never_surprises(void **state)
 {
 	struct fixture *f = *state;
-	uint32_t ms = 1200;
+	uint32_t ms = 600;
 
 	assert_int_equal(call_op(f, OP_BURN, &ms, sizeof(ms), LONG_MS, NULL), WORKER_OK);
 	assert_int_equal(call_op(f, OP_BURN, &ms, sizeof(ms), LONG_MS, NULL), WORKER_OK);
 	assert_int_equal(stats_of(f).nr_starts, 2);
 	assert_int_equal(stats_of(f).nr_died, 0);
-	assert_true(stats_of(f).cpu_ns >= 2400 * UINT64_C(1000000));
+	assert_true(stats_of(f).cpu_ns >= 1200 * UINT64_C(1000000));
 }
 
 static void the_cpu_limit_ends_a_call_that_reaches_it(void **state)
