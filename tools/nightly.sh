@@ -2,7 +2,7 @@
 # What takes too long, or needs too much, for tools/check.sh: statistics, a soak, kernels, clang-tidy of
 # the whole tree, long fuzzing, older Numba, other runtimes and CPythons. Root; a machine with nothing
 # else to do; some hours.
-# usage: tools/nightly.sh [SUITE...]   (stats soak kernels tidy fuzz python thorough runtimes nightly; default: all)
+# usage: tools/nightly.sh [SUITE...]   (stats soak kernels tidy fuzz python thorough runtimes nightly mutants; default: all)
 # SOAK_WINDOWS (default 1800): seconds of the soak. FUZZ_SECONDS (default 300): of each fuzz target.
 # Last: what ran, with seconds and results, and "N passed, N failed, N skipped".
 set -eu
@@ -11,12 +11,12 @@ cd "$(dirname "$0")/.."
 unset LB_GOLDEN_UPDATE CLI_UPDATE
 . tools/suites.sh
 
-[ $# -gt 0 ] || set -- stats soak kernels tidy fuzz python thorough runtimes nightly
+[ $# -gt 0 ] || set -- stats soak kernels tidy fuzz python thorough runtimes nightly mutants
 for name; do
 	case $name in
-	stats | soak | kernels | tidy | fuzz | python | thorough | runtimes | nightly) ;;
+	stats | soak | kernels | tidy | fuzz | python | thorough | runtimes | nightly | mutants) ;;
 	*)
-		echo "usage: tools/nightly.sh [stats|soak|kernels|tidy|fuzz|python|thorough|runtimes|nightly]..." >&2
+		echo "usage: tools/nightly.sh [stats|soak|kernels|tidy|fuzz|python|thorough|runtimes|nightly|mutants]..." >&2
 		exit 2
 		;;
 	esac
@@ -66,6 +66,7 @@ for name; do
 	case $name in
 	stats) suite stats make stats ;;
 	kernels) suite kernels make check-kernels ;;
+	mutants) suite mutants make mutants ;;
 	fuzz) suite fuzz make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-300}" ;;
 	nightly)
 		if [ -n "$(ls tests/nightly/*.sh 2>/dev/null)" ]; then

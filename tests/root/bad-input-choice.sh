@@ -32,9 +32,9 @@ gcc -o threads threads.c -pthread
 ./threads >tid &
 threads=$!
 ends "$threads"
-wait_until 20 test -s tid
+wait_until 60 test -s tid
 tid=$(cat tid)
-wait_until 20 children $threads
+wait_until 60 children $threads
 zombie=$(children $threads | tr -d ' ')
 sh -c 'exit 0' &
 dead=$!
@@ -52,7 +52,7 @@ inner() {
 	unshare -p -f --kill-child sh -c 'echo $(($1 - 1)) >/proc/sys/kernel/ns_last_pid
 		sleep 1000 & echo $! >second; wait' sh $number >/dev/null &
 	ends "$!"
-	wait_until 20 test -s second
+	wait_until 60 test -s second
 	[ "$(cat second)" = $number ] || { echo "it is $(cat second)"; return 1; }
 	says 1 "there is no process $number; processes with this pid in a pid namespace of their own: " -p $number &&
 		grep -q '(sleep)' err
@@ -96,7 +96,7 @@ if [ -n "$v2" ] && mkdir -p "$v2/$group/web-server.service" "$v2/$group/docker-$
 		works "$first" 50
 		kill -9 "$first"
 		wait "$first" 2>/dev/null
-		wait_until 20 removed "$3" || { echo "the cgroup is still there"; return 1; }
+		wait_until 60 removed "$3" || { echo "the cgroup is still there"; return 1; }
 		mkdir "$3"
 		start_in "$3"
 		second=$pid

@@ -44,7 +44,7 @@ pstree_length() {
 	done
 	echo $length
 }
-wait_until 20 descend
+wait_until 60 descend
 names_expected='["a\nb\x1b[2Jc", ") R 1 1 1", "x) S 1 2", "\ufffd\ufffd;\ufffdx", "a;b c 12", "\"<b>&\x27", "%s%n\\012", "u\u202e\x9bv"]'
 names() {
 	lineburn record -F 999 -d 2 -o names.pb.gz -p $first >out 2>err || { tail -n 1 err; return 1; }

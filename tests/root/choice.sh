@@ -300,6 +300,18 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	rmdir "$root/$group.slice/docker-$id3.scope/docker-$id.scope" "$root/$group.slice/docker-$id3.scope" \
 		"$root/$group.slice/user.service/docker-$id.scope" "$root/$group.slice/user.service" \
 		"$root/$group.slice/docker-$id.scope/docker-$id.scope"
+	# watches: of the directories whose inodes are in the file; others come and go, of other scripts
+	watches() {
+		cat "/proc/$recorder/fdinfo"/* 2>/dev/null | sed -n 's/^inotify wd:[^ ]* ino:\([0-9a-f]*\) .*/\1/p' |
+			grep -cxF -f inodes
+	}
+	has_watches() {
+		[ "$(watches)" -eq "$1" ]
+	}
+	# inode DIRECTORY: as fdinfo has it
+	inode() {
+		printf '%x\n' "$(stat -c %i "$1")"
+	}
 	# A container that is made while it runs, and one that goes.
 	later() {
 		id2=c401ce0c0badc401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c40c0ff
@@ -309,12 +321,12 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 		wait_until 60 records $recorder || { echo "it does not begin"; return 1; }
 		works $inside 50
 		mkdir "$root/$group.slice/docker-$id2.scope"
+		inode "$root/$group.slice/docker-$id2.scope" >inodes
+		wait_until 60 has_watches 1 || { echo "the new one is not seen"; kill $recorder; return 1; }
 		echo $other >"$root/$group.slice/docker-$id2.scope/cgroup.procs"
 		echo $inside >"$root/cgroup.procs"
 		rmdir "$root/$group.slice/docker-$id.scope"
-		# A container is looked for each second.
-		sleep 2
-		works $other 50
+		works $other 100
 		kill -INT $recorder
 		wait $recorder || { tail -n 1 err; return 1; }
 		"$LB" annotate --json later.pb.gz >later.json
@@ -322,15 +334,7 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 			"{p['pid'] for p in note('processes', d['processes'])} == {$inside, $other}"
 	}
 	check choice-later later
-	# Containers that come and go leave nothing behind. Others come and go meanwhile, of other scripts.
-	# watches: of the directories whose inodes are in the file
-	watches() {
-		cat "/proc/$recorder/fdinfo"/* 2>/dev/null | sed -n 's/^inotify wd:[^ ]* ino:\([0-9a-f]*\) .*/\1/p' |
-			grep -cxF -f inodes
-	}
-	has_watches() {
-		[ "$(watches)" -eq "$1" ]
-	}
+	# Containers that come and go leave nothing behind.
 	come_and_go() {
 		mkdir "$root/$group.slice/docker-$id.scope"
 		echo $inside >"$root/$group.slice/docker-$id.scope/cgroup.procs"
@@ -340,7 +344,7 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 		tail=$(echo "$id" | cut -c 13-)
 		for i in $(seq 100 399); do
 			mkdir "$root/$group.slice/docker-c401ce0c0$i$tail.scope"
-			printf '%x\n' "$(stat -c %i "$root/$group.slice/docker-c401ce0c0$i$tail.scope")"
+			inode "$root/$group.slice/docker-c401ce0c0$i$tail.scope"
 		done >inodes
 		wait_until 60 has_watches 300
 		between=$(watches)
@@ -377,13 +381,15 @@ check choice-no-samples says 4 "no samples" --comm lineburn-none
 ends_with_thread() {
 	"./in-it" 300 &
 	short=$!
-		begin=$(date +%s)
+	begin=$(date +%s)
 	timeout 150 "$LB" record -F 999 -t $short -d 120 -o with.pb.gz 2>err &
 	recorder=$!
-	wait_until 60 sh -c "grep -qE 'ep_poll|epoll_wait' /proc/\$(pgrep -P $recorder)/wchan"
-	works $short 50
+	wait_until 60 sh -c "grep -qE 'ep_poll|epoll_wait' /proc/\$(pgrep -P $recorder)/wchan" ||
+		{ echo "it does not begin"; kill $short; return 1; }
+	works $short 50 || { echo "it gets no CPU"; kill $short; return 1; }
 	kill $short
 	wait $recorder || { tail -n 1 err; return 1; }
 	[ $(($(date +%s) - begin)) -lt 90 ] || { echo "it went on without its thread"; return 1; }
+	"$LB" annotate --json with.pb.gz >with.json && profile_has with.json "s['count'] > 0" "sums_close()"
 }
 check choice-ends-with-thread ends_with_thread

@@ -44,7 +44,7 @@ fi
 # Google's pprof reads the file.
 if command -v go >/dev/null; then
 	pprof_reads() {
-		pprof -raw c.pb.gz >raw.txt 2>&1 || return 1
+		pprof -raw c.pb.gz >raw.txt 2>&1 || { tail -n 1 raw.txt; return 1; }
 		grep -q 'samples/count cpu/nanoseconds' raw.txt || { head -n 5 raw.txt | tail -n 1; return 1; }
 		pprof -top -lines c.pb.gz >top.txt 2>&1 || { tail -n 1 top.txt; return 1; }
 		# The hottest is the first.

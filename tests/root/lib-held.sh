@@ -36,7 +36,7 @@ frozen() {
 	wait_until 30 records $recorder || { echo "it does not begin"; return 1; }
 	"$held" "$file" 8 >held.out 2>held.err &
 	holder=$!
-	wait_until 5 grep -q held held.out || { cat held.err; kill $holder $recorder; return 1; }
+	wait_until 60 grep -q held held.out || { cat held.err; kill $holder $recorder; return 1; }
 	forks stop >longest &
 	forker=$!
 	wait_until 30 grep -q begun longest

@@ -99,7 +99,7 @@ else
 	is_compiled() {
 		jcmd "$java" Compiler.perfmap >jcmd.out 2>&1 && grep -q 'Hot.*spin' "/tmp/perf-$java.map"
 	}
-	wait_until 10 jcmd "$java" help
+	wait_until 60 jcmd "$java" help
 	! jcmd "$java" help | grep -q Compiler.perfmap || wait_until 30 is_compiled
 	timeout 60 "$LB" record -F 999 -d "$(longer 1 2)" -p $java -o java.pb.gz >out 2>java.err || fail other-jits-openjdk "$(tail -n 1 java.err)"
 	"$LB" annotate --leaf --json java.pb.gz >java.json

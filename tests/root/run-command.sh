@@ -116,11 +116,11 @@ pipe_unopened() {
 	timeout 120 sh -c 'exec 3>pipe' &
 	timeout=$!
 	writer=
-	wait_until 20 finds_writer || { kill $timeout; echo "the writer does not wait"; return 1; }
+	wait_until 60 finds_writer || { kill $timeout; echo "the writer does not wait"; return 1; }
 	said=0
 	status_is 126 env "$@" "$LB" run -o pipe.pb.gz -- ./pipe || said=1
 	# It waits as before, or is going to end.
-	[ $said -ne 0 ] || wait_until 20 rests || { echo "the writer is busy"; said=1; }
+	[ $said -ne 0 ] || wait_until 60 rests || { echo "the writer is busy"; said=1; }
 	[ $said -ne 0 ] || waits "$writer" || { echo "the pipe was opened"; said=1; }
 	kill $timeout 2>/dev/null
 	return $said

@@ -24,6 +24,7 @@ trap 'exit 130' INT TERM
 PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/window_files.py" --watch $hot_pid "$watch" &
 
 # windows NAME EXPRESSION...: see window_files.py
+nothing_lost="all(x.losses['lost'] == 0 for x in w)"
 windows() {
 	windows_name=$1
 	shift
@@ -79,8 +80,7 @@ ten() {
 	sleep 0.2
 	stop TERM || return 1
 	no_temporary || return 1
-	windows ten "len(w) >= 10" "adjacent(w)" \
-		"all(x.losses['lost'] == 0 for x in w)" \
+	windows ten "len(w) >= 10" "adjacent(w)" "$nothing_lost" \
 		"all(x.losses['count'] == x.count for x in w)" \
 		"all(x.json['cost']['bpf_runs'] == x.count for x in w)" || return 1
 	grep -q "samples in [0-9]* files, the last is ten.2" ten.err || { cat ten.err; return 1; }
@@ -103,7 +103,7 @@ signals() {
 	no_temporary || return 1
 	cp "$(find . -name 'signals.2*' | sort | head -n 1)" snapshot.20000101T000001Z.pb.gz
 	windows snapshot "w[0].begin_s == w[1].begin_s" "w[1].count > w[0].count" || return 1
-	windows signals "len(w) == 2" "adjacent(w)"
+	windows signals "len(w) == 2" "adjacent(w)" "$nothing_lost"
 }
 
 # Without --window: SIGUSR1 writes the file so far, SIGHUP begins a new one.
@@ -117,7 +117,7 @@ plain() {
 	works $hot_pid 100
 	stop TERM || return 1
 	mv plain.pb.gz plain.99991231T000000Z.pb.gz
-	windows plain "len(w) == 2" "adjacent(w)" || return 1
+	windows plain "len(w) == 2" "adjacent(w)" "$nothing_lost" || return 1
 	grep -q 'a new file begins$' plain.err || { cat plain.err; return 1; }
 }
 
@@ -155,7 +155,8 @@ full() {
 	wait_until 60 sh -c 'ls disk/full.2*' || full_status=1
 	works $hot_pid 100
 	stop TERM || full_status=1
-	windows disk/full "len(w) >= 2" "adjacent(w)" "w[0].end_s - w[0].begin_s > 1.9" || full_status=1
+	windows disk/full "len(w) >= 2" "adjacent(w)" "w[0].end_s - w[0].begin_s > 1.9" \
+		"w[0].count > 0" "$nothing_lost" || full_status=1
 	cp disk/full.2* .
 	ls -A disk >left
 	umount disk
@@ -181,8 +182,7 @@ slow() {
 	wait $thaw || slow_status=1
 	sleep 2
 	stop TERM || slow_status=1
-	windows disk/slow "len(w) >= 3" "adjacent(w)" \
-		"all(x.losses['lost'] == 0 for x in w)" \
+	windows disk/slow "len(w) >= 3" "adjacent(w)" "$nothing_lost" \
 		"max(x.end_s - x.begin_s for x in w) > 6" || slow_status=1
 	cp disk/slow.2* .
 	umount disk

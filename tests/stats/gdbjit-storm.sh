@@ -10,7 +10,7 @@ FIRST=$BEFORE_OTHERS
 
 # small NAME BYTES: the collector has no more memory
 small() {
-	figure "gdbjit-$1-memory" profile_has "$1.json" "note('rss', d['cost']['collector_peak_rss_bytes']) < $2"
+	figure "gdbjit-$1-memory" profile_has "$1.json" "1e6 < note('rss', d['cost']['collector_peak_rss_bytes']) < $2"
 }
 # What is lost is counted, and so are the samples of it.
 is_lost="note('lost', losses['jit_objects_lost']) > 0 and miss('jit-lost', 'jit-unknown') > 0"
