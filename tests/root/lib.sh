@@ -97,12 +97,12 @@ narrow() {
 }
 
 # whole NAME: no stack of NAME.json ends early, but for those that were met before there were tables
-# for their code, which are at most half, and one in 200 where tables cannot say it (the loader's
-# start) or the stack is going (the end); nothing is lost.
+# for their code, which are at most half, and those where tables cannot say it (stacks.py), and one in
+# 200; nothing is lost.
 whole() {
 	profile_has "$1.json" "note('complete', d['stacks']['complete']) >= max(20, 0.5 * note('of', s['count']))" \
 		"note('ended early', {k for k, n in d['stacks'].items() if n}) <= {'complete', 'no-mapping', 'no-table', 'no-user', 'unsupported', 'fault', 'bad-fp'}" \
-		"note('at either end', sum(d['stacks'][of] for of in ('unsupported', 'fault', 'bad-fp'))) <= 0.005 * s['count'] + 1" "s['lost'] == 0"
+		"s['lost'] == 0" && stacks_have "$1" "few_end_early()"
 }
 
 # late_whole NAME: as whole, of a time when there are tables for all that ran before: what is met for the

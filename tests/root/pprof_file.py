@@ -106,6 +106,20 @@ def places(profile):
     return found
 
 
+def mapped_files(profile):
+    """The file that each location, by its number, is mapped from; of what is none a name in brackets."""
+    strings = string_table(profile)
+    files = {}
+    for number, message in fields(profile):
+        if number == 3:
+            words = dict(fields(message))
+            files[words.get(1, 0)] = strings[words.get(5, 0)]
+    return {
+        words[1]: files.get(words.get(2, 0), "[]")
+        for words in (dict(fields(message)) for number, message in fields(profile) if number == 4)
+    }
+
+
 def labels(sample, strings):
     """Names and values of a sample's labels."""
     found = {}
@@ -117,34 +131,45 @@ def labels(sample, strings):
 
 
 def decoded(path):
-    """The frames of each location (places()), and all samples of a file: process, numbers of the
+    """The frames of each location (places()), its file, and all samples: process, numbers of the
     locations as an array's bytes, the number of times that it was seen, and its status."""
     profile = read(path)
     strings = string_table(profile)
     frames = {number: frames for number, (_, frames) in places(profile).items()}
-    return frames, [
+    return frames, mapped_files(profile), [
         (labels(sample, strings).get("pid"), array.array("Q", numbers(sample, 1)).tobytes(), count, status)
         for (sample, count), status in zip(samples(profile), statuses(profile))
     ]
 
 
-def stacks(path, pid=None):
-    """Each sample (of one process) as a list of frames, innermost first, the number of times that it
-    was seen, and its status.
-
-    Many tests ask one recording: what the first has decoded stays beside it.
-    """
+def decoded_once(path):
+    """As decoded(). Many tests ask one recording: what the first has decoded stays beside it."""
     path = os.path.realpath(path)
     kept = path + ".stacks"
     if os.path.exists(kept) and os.stat(kept).st_mtime_ns > os.stat(path).st_mtime_ns:
         with open(kept, "rb") as f:
-            frames, found = marshal.load(f)
-    else:
-        frames, found = decoded(path)
-        with open(f"{kept}.{os.getpid()}", "wb") as f:
-            marshal.dump((frames, found), f)
-        os.replace(f.name, kept)
+            return marshal.load(f)
+    found = decoded(path)
+    with open(f"{kept}.{os.getpid()}", "wb") as f:
+        marshal.dump(found, f)
+    os.replace(f.name, kept)
+    return found
+
+
+def stacks(path, pid=None):
+    """Each sample (of one process) as a list of frames, innermost first, the number of times that it
+    was seen, and its status."""
+    frames, _, found = decoded_once(path)
     for owner, locations, count, status in found:
         if pid is None or owner == pid:
             at = array.array("Q", locations)
             yield [frame for number in at for frame in frames[number]], count, status
+
+
+def native_ends(path, pid=None):
+    """As stacks(), with the file of the outermost frame that is mapped from one ("": there is none)."""
+    _, files, found = decoded_once(path)
+    numbered = [locations for owner, locations, _, _ in found if pid is None or owner == pid]
+    for (stack, count, status), locations in zip(stacks(path, pid), numbered):
+        native = [files[number] for number in array.array("Q", locations)]
+        yield next((file for file in reversed(native) if not file.startswith("[")), ""), stack, count, status

@@ -56,6 +56,24 @@ def statuses(name):
                 sorted({status for stack, _, status in met if name in names(stack)}))
 
 
+# Whose frames no table can tell: what returns by another way than it came, and what has made or
+# left the process's memory.
+UNTOLD = re.compile(r"(__)?vfork|_*(long|set)jmp.*|_*clone3?|begin_new_exec|do_exit|exit_mmap")
+
+
+def few_end_early():
+    """At most one walk in 200, and one more, ended before the outermost frame where it could have gone
+    on. The loader has no tables for its start and for its calls on behalf of others."""
+    count = 0
+    for file, stack, n, status in pprof_file.native_ends(sys.argv[1], only_pid):
+        if status in ("unsupported", "fault", "bad-fp"):
+            loader = os.path.basename(file).startswith("ld")
+            if not loader and not any(UNTOLD.fullmatch(name) for name in names(stack)):
+                note("ended early", f"{n} {status} {' '.join(names(stack))[:500]}")
+                count += n
+    return note("end early", count) <= 0.005 * note("of", sum(n for _, n, _ in met)) + 1
+
+
 def without_inlined(name):
     """A function's name as the compiler's copies of it have it."""
     return re.sub(r"\.(constprop|part|isra|cold).*", "", name)
