@@ -232,6 +232,7 @@ static int open_processes(struct intake *in, struct strpool *names, struct error
 {
 	_cleanup_(cgroup_mounts_deinit) struct cgroup_mounts mounts = {0};
 	struct process_table_config config = {.proc_path = "/proc",
+					      .max_files = in->config->limits.files,
 					      .cgroup_mounts = &mounts};
 	int rc = cgroup_mounts_read(&mounts);
 

@@ -23,14 +23,22 @@ static uint64_t memory_limit(const struct sampling *o)
 	return (uint64_t)DEFAULT_MEMORY_MIB << 20;
 }
 
+static struct strpool *new_names(const struct naming *n)
+{
+	size_t bytes = n->config->limits.name_bytes;
+
+	return strpool_new(bytes ? bytes : POOL_MAX_BYTES);
+}
+
 int naming_init(struct naming *n, const struct sampling *o, struct error *err)
 {
+	n->config = o;
 	n->memory_bytes = memory_limit(o);
 	n->builder = (struct profile_builder){
 		.keep_tid = o->keep_tid,
 		.dump = o->dump == DUMP_FRAMES,
 	};
-	n->names = strpool_new(POOL_MAX_BYTES);
+	n->names = new_names(n);
 	if (!n->names)
 		return error_set(err, -ENOMEM, "out of memory");
 	return worker_new(NULL, &n->worker, err);
@@ -50,7 +58,8 @@ static int symbolizer_begin(struct naming *n, struct process_table *processes,
 			    struct error *err)
 {
 	struct symbolizer_config config = {.kallsyms_path = "/proc/kallsyms",
-					   .debug_dir = "/usr/lib/debug"};
+					   .debug_dir = "/usr/lib/debug",
+					   .max_addresses = n->config->limits.addresses};
 
 	return symbolizer_new(&config, n->names, n->worker, processes, &n->symbolizer,
 			      err);
@@ -58,7 +67,7 @@ static int symbolizer_begin(struct naming *n, struct process_table *processes,
 
 int naming_begin_profile(struct naming *n, struct error *err)
 {
-	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
+	_cleanup_(strpool_freep) struct strpool *pool = new_names(n);
 	struct profile *profile = pool ? profile_new(pool) : NULL;
 
 	if (!profile)
@@ -122,7 +131,7 @@ bool naming_is_full(const struct naming *n)
 static int renew(struct naming *n, struct intake *in, uint64_t named_ns,
 		 struct error *err)
 {
-	struct strpool *names = strpool_new(POOL_MAX_BYTES);
+	struct strpool *names = new_names(n);
 	struct symbolizer_stats symbols;
 
 	if (!names)

@@ -20,6 +20,7 @@
 #include "worker/worker.h"
 
 struct naming {
+	const struct sampling *config; /* borrowed */
 	const struct sample_value *measure; /* what a sample measures; borrowed */
 	struct strpool *names; /* names of processes and of addresses */
 	struct strpool *pool; /* of the profile */
@@ -38,7 +39,7 @@ struct naming {
 	bool said_too_small;
 };
 
-/** Creates the names and the decoder. @n is zeroed; deinitialise it on failure too. */
+/** Creates the names and the decoder. @n is zeroed, @o is borrowed; deinitialise it on failure too. */
 int naming_init(struct naming *n, const struct sampling *o, struct error *err);
 void naming_deinit(struct naming *n);
 

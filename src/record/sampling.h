@@ -40,6 +40,11 @@ struct sampling {
 	enum jit_probing probing;
 	uint32_t max_frames; /* of a user stack */
 	uint64_t unwind_bytes; /* of kernel memory for unwind rows */
+	struct {
+		size_t files; /* descriptors of targets' files */
+		size_t addresses;
+		size_t name_bytes;
+	} limits; /* of tables; 0: their defaults. Smaller ones are for tests. */
 	bool dry_run;
 	bool no_python_hook;
 	enum dump dump;

@@ -468,6 +468,71 @@ static void codes_beyond_the_maximum_are_told(void **state)
 	assert_int_equal(losses(1)->python_codes_lost, 0);
 }
 
+/* Files that cannot be opened have an entry each: four times as many as there are descriptors. */
+static void files_beyond_the_maximum_are_told(void **state)
+{
+	char paths[40][16];
+
+	(void)state;
+	begin_program(&program, "/bin/program");
+	for (uint64_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		uint64_t at = UINT64_C(0x10000000) + (i << 20);
+
+		snprintf(paths[i], sizeof(paths[i]), "/lib/%u", (unsigned int)i);
+		fake_map(1, program.tgid, at, paths[i]);
+		fake_sample(10, &program, at + 0x100, 1);
+	}
+	fake_samples(1000, 1501, &program, IP);
+	fake_signal(1500, SIGINT);
+	record((struct sampling){.window_s = 1, .limits.files = 8});
+	assert_int_equal(files.nr, 2);
+	assert_int_equal(losses(0)->files_dropped, 1 + ARRAY_SIZE(paths) - 4 * 8);
+	assert_int_equal(losses(1)->files_dropped, 0);
+	check_sums();
+}
+
+static void addresses_beyond_the_maximum_are_told(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	for (uint32_t at_ms = 1; at_ms <= 30; at_ms++)
+		fake_sample(at_ms, &program, IP + at_ms, 1);
+	fake_samples(1000, 1501, &program, IP + 1);
+	fake_signal(1500, SIGINT);
+	record((struct sampling){.window_s = 1, .limits.addresses = 20});
+	assert_int_equal(files.nr, 2);
+	assert_int_equal(losses(0)->addresses_dropped, 10);
+	assert_int_equal(losses(1)->addresses_dropped, 0);
+	check_sums();
+}
+
+/*
+ * Their samples are there, under a name that says it. How many names have room depends on what
+ * runs on this machine: the processes of the beginning are its own.
+ */
+static void names_beyond_the_maximum_are_told(void **state)
+{
+	char paths[100][128];
+	uint64_t nr;
+
+	(void)state;
+	begin_program(&program, "/bin/program");
+	for (uint64_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		uint64_t at = UINT64_C(0x10000000) + (i << 20);
+
+		snprintf(paths[i], sizeof(paths[i]), "/lib/%0100u", (unsigned int)i);
+		fake_map(1, program.tgid, at, paths[i]);
+		fake_sample(10, &program, at + 0x100, 1);
+	}
+	fake_signal(500, SIGINT);
+	record((struct sampling){.limits.name_bytes = 10000});
+	assert_int_equal(files.nr, 1);
+	nr = samples_of(files.profiles[0], "[too many names]");
+	assert_in_range(nr, 10, losses(0)->counted);
+	assert_true(losses(0)->names_dropped >= nr);
+	check_sums();
+}
+
 /* ---- whose samples ---- */
 
 /* One number and one address, three programs: an exec, then another process. */
@@ -925,6 +990,9 @@ int main(void)
 		REPLAY(sampling_begins_behind_the_delay),
 		REPLAY(losses_are_told_in_their_window),
 		REPLAY(codes_beyond_the_maximum_are_told),
+		REPLAY(files_beyond_the_maximum_are_told),
+		REPLAY(addresses_beyond_the_maximum_are_told),
+		REPLAY(names_beyond_the_maximum_are_told),
 		REPLAY(samples_go_to_their_image),
 		REPLAY(an_exec_is_told_late),
 		REPLAY(an_address_changes_its_owner),

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What a window has of losses and cost that are counted since the recording began. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "record/account.h"
+
+static void each_loss_is_told_once(void **state)
+{
+	struct profile_losses told = {0}, now = {0}, window;
+	uint64_t nr = 1;
+
+	(void)state;
+#define GROW(name) now.name += 3 + nr++;
+	PROFILE_LOSS_COUNTERS(GROW)
+	losses_since(&told, &now, &window);
+	losses_add(&told, &window);
+	nr = 100;
+	PROFILE_LOSS_COUNTERS(GROW)
+	losses_since(&told, &now, &window);
+	nr = 100;
+#define CHECK(name) assert_int_equal(window.name, 3 + nr++);
+	PROFILE_LOSS_COUNTERS(CHECK)
+	losses_add(&told, &window);
+#define CHECK_TOLD(name) assert_int_equal(told.name, now.name);
+	PROFILE_LOSS_COUNTERS(CHECK_TOLD)
+}
+
+/* Missed ticks are an estimate, which may go down: there is none of them then, and none is due. */
+static void an_estimate_that_goes_down_is_none(void **state)
+{
+	const struct profile_losses told = {.due = 110, .sampled = 100, .missed = 10},
+				    now = {.due = 154, .sampled = 150, .missed = 4};
+	struct profile_losses window;
+
+	(void)state;
+	losses_since(&told, &now, &window);
+	assert_int_equal(window.missed, 0);
+	assert_int_equal(window.sampled, 50);
+	assert_int_equal(window.due, 50);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_loss_is_told_once),
+		cmocka_unit_test(an_estimate_that_goes_down_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
