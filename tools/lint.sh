@@ -1,7 +1,8 @@
 #!/bin/sh
 # Include table, libraries, headers, sizes, format, clang-tidy, shellcheck, loose ends.
 # usage: tools/lint.sh [CHECK...]   (includes libraries decoders headers bpf sizes format tidy shell
-# python loose; default: all of these). tidy, shell: what changed lately; tidy-all, shell-all: the whole tree.
+# python loose; default: all of these). format, tidy, shell: what changed lately; format-all, tidy-all,
+# shell-all: the whole tree.
 # After each: how long it took. Last line: "lint: N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -166,17 +167,6 @@ is_version_14() {
 	"$1" --version 2>/dev/null | grep -q 'version 14\.'
 }
 
-check_format() {
-	clang_format=${CLANG_FORMAT:-clang-format-14}
-	if is_version_14 "$clang_format"; then
-		result "clang-format" "$(git ls-files '*.c' '*.h' ':!vmlinux' \
-			':!tests/workloads' ':!tests/fixtures' |
-			xargs "$clang_format" --dry-run -Werror 2>&1 || echo "see above")"
-	else
-		skip clang-format "$clang_format is not version 14"
-	fi
-}
-
 # changed_lately PATTERN...: the files that differ from five commits ago (a merge is one), or from the
 # last release, if that is later. All files where there is no such commit.
 changed_lately() {
@@ -189,6 +179,29 @@ changed_lately() {
 		lately=$release
 	fi
 	git diff --name-only --diff-filter=d "$lately" -- "$@"
+}
+
+# formatted COMMAND...: of the files that clang-format has laid out
+formatted() {
+	"$@" '*.c' '*.h' ':!vmlinux' ':!tests/workloads' ':!tests/fixtures'
+}
+
+check_format() {
+	format "$(formatted changed_lately)"
+}
+
+check_format_all() {
+	format "$(formatted git ls-files)"
+}
+
+# format FILES: a list, with lines
+format() {
+	clang_format=${CLANG_FORMAT:-clang-format-14}
+	if is_version_14 "$clang_format"; then
+		result "clang-format" "$(echo "$1" | xargs -r "$clang_format" --dry-run -Werror 2>&1 || echo "see above")"
+	else
+		skip clang-format "$clang_format is not version 14"
+	fi
 }
 
 check_tidy() {
@@ -242,12 +255,7 @@ fi
 # ---- shell ----
 
 check_shell() {
-	# What others read is checked with all of them.
-	if [ -n "$(changed_lately 'tests/root/lib*.sh')" ]; then
-		check_shell_all
-	else
-		judge_shell "$(changed_lately '*.sh' '.ci/run')"
-	fi
+	judge_shell "$(changed_lately '*.sh' '.ci/run')"
 }
 
 check_shell_all() {
@@ -284,13 +292,13 @@ check_loose() {
 [ $# -gt 0 ] || set -- includes libraries decoders headers bpf sizes format tidy shell python loose
 for check in "$@"; do
 	case $check in
-	includes | libraries | decoders | headers | bpf | sizes | format | tidy | tidy-all | shell | shell-all | python | loose)
+	includes | libraries | decoders | headers | bpf | sizes | format | format-all | tidy | tidy-all | shell | shell-all | python | loose)
 		start=$(date +%s)
 		"check_$(echo "$check" | tr - _)"
 		echo "   $check: $(($(date +%s) - start)) s"
 		;;
 	*)
-		echo "usage: tools/lint.sh [includes|libraries|decoders|headers|bpf|sizes|format|tidy|tidy-all|shell|shell-all|python|loose]..." >&2
+		echo "usage: tools/lint.sh [includes|libraries|decoders|headers|bpf|sizes|format|format-all|tidy|tidy-all|shell|shell-all|python|loose]..." >&2
 		exit 2
 		;;
 	esac

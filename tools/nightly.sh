@@ -33,7 +33,7 @@ soak() {
 }
 
 tidy() {
-	make compile_commands.json && tools/lint.sh tidy-all shell-all
+	make compile_commands.json && tools/lint.sh format-all tidy-all shell-all
 }
 
 # The hook with the older Numba, and its races tried for longer.
