@@ -43,7 +43,7 @@ suites_end() {
 	echo "$(($(date +%s) - started)) all" >>"$logs/times"
 	sort -rn "$logs/times" | awk '{ printf "%6d  %s\n", $1, $2 }'
 	# Again, next to the sum: what was said above is far away by now.
-	grep -hE '^(not ok |FAILED|\[  FAILED  \])' "$logs"/* | sort -u || true
+	grep -hE -d skip '^(not ok |FAILED|\[  FAILED  \])' "$logs"/* | sort -u || true
 	awk '{ p += $1; f += $2; s += $3; i += $5 }
 		END {
 			print p " passed, " f " failed, " s " skipped" (i ? ", " i " inconclusive" : "")

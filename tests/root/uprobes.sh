@@ -31,7 +31,7 @@ probed() {
 	expected=$1
 	file=$2
 	shift 2
-	"$file" 100 60 &
+	"$file" 100 60 nap &
 	pid=$!
 	for option; do
 		shift
@@ -89,7 +89,7 @@ unset SUDO_UID SUDO_GID
 
 # The command's file, too.
 command_probed() {
-	"$LB" run -vv -F 999 -o "$1.pb.gz" -- "./$1" 100 60 >"$1.out" 2>"$1.err" &
+	"$LB" run -vv -F 999 -o "$1.pb.gz" -- "./$1" 100 60 nap >"$1.out" 2>"$1.err" &
 	recorder=$!
 	wait_until 60 met "$1.err" || { echo "the file was not looked at"; kill $recorder; return 1; }
 	found=$(uprobes_of $recorder)

@@ -16,6 +16,7 @@
  *   swap      same: spin_OBJECTS comes, which never runs, and another one, which goes after a
  *             second; after a second more spin_OBJECTS+1 has the first one's entry, bytes
  *             and address, and runs
+ *   nap       no forgery: it sleeps for most of the time
  *   forks     no forgery: 150 children are forked first, each runs it for a moment
  *   moving    a thread takes entries out and puts them in again nearly all the time
  */
@@ -283,6 +284,13 @@ int main(int argc, char **argv)
 		return 0;
 	} else if (argc > 3 && !strcmp(argv[3], "swap")) {
 		run_swapped(nr, code + (size_t)(nr / 2) * 64, strtod(argv[2], NULL));
+		return 0;
+	} else if (argc > 3 && !strcmp(argv[3], "nap")) {
+		/* Much else can run beside it. */
+		for (double left = strtod(argv[2], NULL); left > 0; left -= 0.01) {
+			jit_run(code + (size_t)(nr / 2) * 64, 0.01);
+			usleep(40000);
+		}
 		return 0;
 	} else if (argc > 3) {
 		forge(argv[3]);
