@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Exact end-to-end tests on page faults.
 
-usage: exact.py LINEBURN PAGES PAGES.C [CGROUP2]
+usage: exact.py LINEBURN PAGES PYTHON PAGES.C [CGROUP2]
 
-PAGES touches fresh pages when it is told (tests/workloads/pages.c). CGROUP2 is where the hierarchy is mounted.
+PAGES touches fresh pages when it is told (tests/workloads/pages.c); PYTHON does the same, and seems to
+be a CPython (not-python.c). CGROUP2 is where the hierarchy is mounted.
 Prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason" for each test.
 """
 import contextlib
@@ -17,8 +18,8 @@ import time
 
 from records import records
 
-LB, PAGES, SOURCE = sys.argv[1:4]
-CGROUP2 = sys.argv[4] if len(sys.argv) > 4 else ""
+LB, PAGES, PYTHON, SOURCE = sys.argv[1:5]
+CGROUP2 = sys.argv[5] if len(sys.argv) > 5 else ""
 
 with open(SOURCE, encoding="utf-8") as text:
     LINES = {line.rsplit("HOT ", 1)[1].split()[0]: number
@@ -28,8 +29,8 @@ with open(SOURCE, encoding="utf-8") as text:
 class Target:
     """A running PAGES."""
 
-    def __init__(self, **how):
-        self.process = subprocess.Popen([PAGES], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, program=PAGES, **how):
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, bufsize=1, **how)
         self.pid = self.process.pid
         self.do("touch 1")  # its libraries' pages are there
@@ -79,14 +80,14 @@ class Recording:
             raise RuntimeError(f"lineburn ended with {self.process.returncode}: {said}")
         return said
 
-    def profile(self):
+    def profile(self, *options):
         self.end()
-        return Profile(self.path)
+        return Profile(self.path, *options)
 
 
 class Profile:
-    def __init__(self, path):
-        self.json = json.loads(subprocess.run([LB, "annotate", "--json", path], check=True,
+    def __init__(self, path, *options):
+        self.json = json.loads(subprocess.run([LB, "annotate", "--json", *options, path], check=True,
                                               stdout=subprocess.PIPE).stdout)
         self.losses = self.json["losses"]
 
@@ -382,10 +383,39 @@ def losses():
         raise AssertionError("the report does not say how many samples are lost")
 
 
+# One image may have 32,768 segments in the kernel's tables.
+MAPPINGS = 33000
+
+
+def loses(counter, name, pages):
+    """The counter is above zero when the process has been sampled for a while, and no sample is lost."""
+    recording = Recording(name, "-p", str(pages.pid))
+    for _ in range(20):
+        pages.do("touch 1")
+        time.sleep(0.02)
+    profile = recording.profile("--runtime")  # lines of the C code of a Python, too
+    profile.must_have(20)
+    if not profile.losses[counter]:
+        raise AssertionError(f"{counter} is 0: {profile.losses}")
+    return profile
+
+
+def segments_refused():
+    with target() as pages:
+        pages.do(f"map {MAPPINGS}")
+        loses("unwind_segments_refused", "segments", pages)
+
+
+def python_refused():
+    """It is told once, and the samples have their lines."""
+    with target(program=PYTHON) as pages:
+        equal("pythons", loses("pythons_unknown", "python", pages).losses["pythons_unknown"], 1)
+
+
 def main():
     for test in (run, callers, period, pid, not_pid, thread, not_thread, comm, not_comm, kinds_are_anded,
                  whole_machine, user, children, no_children, exec_goes_on, threads_are_told_apart, cgroup,
-                 windows, snapshot, losses):
+                 windows, snapshot, losses, segments_refused, python_refused):
         name = "exact-" + test.__name__.replace("_", "-")
         try:
             skipped = test()

@@ -5,5 +5,7 @@
 . "${TOP:?}/tests/root/lib.sh"
 
 pages=$(build pages.c -O1) || exit 1
+# shellcheck disable=SC2086 # a list of flags
+gcc $C_FLAGS -O1 -rdynamic -o python3.13 "$WORKLOADS/pages.c" "$WORKLOADS/not-python.c" -pthread || exit 1
 v2=$(mount_of cgroup2)
-PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/exact.py" "$LB" "$pages" "$WORKLOADS/pages.c" "$v2"
+PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/exact.py" "$LB" "$pages" "$PWD/python3.13" "$WORKLOADS/pages.c" "$v2"

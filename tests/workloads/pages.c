@@ -9,6 +9,7 @@
  *   exec N     the same in this program executed anew, which goes on reading
  *   name NAME  of this thread
  *   user UID   effective
+ *   map N      N executable mappings of a page each
  *
  * After each it prints "done PID TID".
  */
@@ -64,6 +65,19 @@ __attribute__((noinline)) static void touch(unsigned long nr)
 	munmap(p, 6 * nr * PAGE_BYTES);
 }
 
+/* With a gap between any two, as they would be one. */
+static void map_code(unsigned long nr)
+{
+	char *p = mmap(NULL, 2 * nr * PAGE_BYTES, PROT_READ | PROT_EXEC,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		exit(6);
+	for (unsigned long i = 0; i < nr; i++)
+		if (munmap(p + (2 * i + 1) * PAGE_BYTES, PAGE_BYTES))
+			exit(6);
+}
+
 static void *in_thread(void *nr)
 {
 	prctl(PR_SET_NAME, "toucher");
@@ -109,6 +123,8 @@ static void obey(char *order)
 	} else if (!strcmp(word, "user")) {
 		if (seteuid(0) || seteuid((uid_t)nr))
 			exit(5);
+	} else if (!strcmp(word, "map")) {
+		map_code(nr);
 	} else {
 		exit(2);
 	}
