@@ -151,7 +151,7 @@ verdict "setup elsewhere names the packages in one sentence" $?
 # check.sh adds up suites, and a suite that dies in silence is a failure.
 mkdir -p "$work/sum/tools" "$work/sum/tests"
 # The suites are those of a file, where its own stand.
-sed -e '/^tools\/setup.sh/d' -e '/^make /d' -e '/as-root/d' -e '/^give_back/d' -e '/MAKEFLAGS/d' \
+sed -e '/^tools\/setup.sh/d' -e '/^make /d' -e '/^setup=/d' -e '/^wait ..setup/d' -e '/as-root/d' -e '/^give_back/d' -e '/MAKEFLAGS/d' \
 	-e '/^# Two at a time/,/^suite root/c\
 . ./suites' "$top/tools/check.sh" >"$work/sum/tools/check.sh"
 cp "$top/tools/suites.sh" "$work/sum/tools/"
