@@ -1,6 +1,6 @@
 #!/bin/sh
 # Who is asked for and is not there, and what goes while it is sampled.
-# Takes 15 s.
+# Takes 10 s.
 . "${TOP:?}/tests/root/lib-machine.sh"
 
 # ---- nobody is meant ----

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Machines whose /proc or cgroups are not as they should be. What is mounted otherwise is so
 # in a mount namespace that ends with the test.
-# Takes 30 s.
+# Takes 35 s.
 . "${TOP:?}/tests/root/lib-machine.sh"
 
 # ---- /proc ----

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Names of threads and cgroups that are not meant to be printed, nor to be read.
-# Takes 10 s.
+# Takes 25 s.
 . "${TOP:?}/tests/root/lib-machine.sh"
 
 cat >named.c <<'END'

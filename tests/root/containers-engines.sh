@@ -1,7 +1,7 @@
 #!/bin/sh
 # Containers of podman with runc: names by the files of the engine, containers that end and
 # begin meanwhile, files of images (overlayfs), and lineburn in a container itself.
-# Takes 20 s.
+# Takes 25 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-containers.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Containers where cgroups are of v1 alone (crun) and of v2 alone (runc), as podman and
 # lineburn see it in a mount namespace of theirs, and one of systemd-nspawn.
+# Takes 10 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-containers.sh"
 

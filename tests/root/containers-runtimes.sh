@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runtimes in containers with a pid namespace and a /tmp of their own: Python, Numba, Node and
 # the perf map of a JIT, all of them begun after the recording.
+# Takes 15 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-containers.sh"
 

@@ -2,6 +2,7 @@
 # "-e page-faults", end to end: N pages that are touched are N samples on the line that touches
 # them, whoever is asked for and however the recording is cut into files. No figure here has a
 # tolerance.
+# Takes 30 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 pages=$(build pages.c -O1) || exit 1

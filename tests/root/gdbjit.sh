@@ -1,7 +1,7 @@
 #!/bin/sh
 # Code registered by GDB's interface, by a program that does nothing else: many objects, ends
 # in the middle, lists and objects that were forged. No hang, nothing lost unsaid.
-# Takes 45 s.
+# Takes 55 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 jit=$(build gdbjit.c -rdynamic)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # What strangers left for a reader that is root: a counted miss, no hang, no leak.
-# Takes 25 s.
+# Takes 30 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 perfmap=$(build perfmap.c)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Who a process belongs to: cgroups made as runtimes and systemd make them, names from
 # files like theirs, users, pid namespaces, and processes that live 10 ms.
-# Takes 15 s.
+# Takes 30 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 ID=3f4b9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f7a8

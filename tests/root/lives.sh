@@ -1,5 +1,6 @@
 #!/bin/sh
 # A number that is used again, exec by a thread, a leader that is gone, zombies.
+# Takes 10 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 if ! { lives=$(build lives.c) && brief=$(build brief.c -static); }; then

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Numba where Pythons are started by others: workers of gunicorn, the kernel of a notebook.
-# Takes 10 s.
+# Takes 20 s.
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 has_numba servers numba-servers || exit 0

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Lines of Numba code as "run" shows them: what is hot, how true it is, every kind of function.
-# Takes 60 s.
+# Takes 45 s.
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # "record": who is sampled, how it ends, what it says.
-# Takes 15 s.
+# Takes 25 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)

@@ -1,5 +1,6 @@
 #!/bin/sh
 # A runtime that lineburn does not ship: its folder and its row suffice for its frames and lines.
+# Takes 15 s.
 . "${TOP:?}/tests/root/lib.sh"
 toy=$TOP/tests/toy-runtime
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Whole stacks of Python: which line called what, on CPythons of this machine: in the check on four,
 # with LB_ALL_PYTHONS on all.
-# Takes 60 s.
+# Takes 75 s.
 # shellcheck disable=SC2086 # versions have no blanks
 
 . "${TOP:?}/tests/root/lib.sh"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Whole stacks of code without frame pointers: C and C++ in every way that a stack is left
 # or begun, and what comes, goes and changes while it is recorded.
-# Takes 30 s.
+# Takes 40 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 NO_FP="-fomit-frame-pointer -fno-builtin -fplt -Wl,-z,lazy"

@@ -2,7 +2,7 @@
 # Which files get a uprobe: only where the caller named the target, and only what root or the
 # caller owns. Attaching takes a lock of every process that maps the file, and all forks of the
 # machine wait meanwhile: a stranger must not be able to make us do it.
-# Takes 30 s.
+# Takes 40 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-held.sh"
 
