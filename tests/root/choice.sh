@@ -49,18 +49,6 @@ other=$pid
 only_inside="{p['pid'] for p in d['processes']} == {$inside} and s['count'] >= 5"
 not_inside="$inside not in {p['pid'] for p in d['processes']} and $other in {p['pid'] for p in d['processes']}"
 
-# says STATUS TEXT OPTION...: one sentence, and that is in it
-says() {
-	says_status=$1
-	says_text=$2
-	shift 2
-	status=0
-	timeout 60 "$LB" record -d 0.2 -o none.pb.gz "$@" >out 2>err || status=$?
-	[ $status -eq "$says_status" ] || { echo "status $status: $(tail -n 1 err)"; return 1; }
-	grep -q -- "$says_text" err || { echo "it said: $(tail -n 1 err)"; return 1; }
-	[ $status -eq 4 ] || one_sentence err
-}
-
 # A process that has children all the time.
 sh -c 'while :; do ./in-it 20; done' &
 parent=$!
@@ -373,7 +361,7 @@ check choice-no-thread says 1 "no thread $dead" -t $dead
 check choice-no-thread-to-leave-out says 1 "no thread $dead" -t "!$dead"
 check choice-no-process says 1 "no process $dead" -p "!$dead"
 check choice-no-user says 1 "similar: root" --user roott
-check choice-no-cgroup says 1 'no cgroup "no\\x1bsuch' -G "no$(printf '\033')such"
+check choice-no-cgroup says 1 'no cgroup "no\x1bsuch' -G "no$(printf '\033')such"
 check choice-no-container says 1 "no container is called" --container lineburn-none
 check choice-no-unit says 1 "no unit" --unit lineburn-none
 check choice-no-samples says 4 "no samples" --comm lineburn-none

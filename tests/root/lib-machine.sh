@@ -82,19 +82,3 @@ is_sampling() {
 pids="{p['pid'] for p in d['processes']}"
 only_inside="$pids == {$inside} and s['count'] >= 3"
 both="{$inside, $outside} <= $pids"
-
-# says STATUS TEXT OPTION...: one sentence with that in it, and no file
-says() {
-	says_status=$1
-	says_text=$2
-	shift 2
-	rm -f none.pb.gz
-	status=0
-	lineburn record -d 0.1 -o none.pb.gz "$@" >out 2>err || status=$?
-	[ $status -eq "$says_status" ] || { echo "status $status: $(tail -n 1 err)"; return 1; }
-	grep -qF -- "$says_text" err || { echo "it said: $(tail -n 1 err)"; return 1; }
-	[ "$says_status" -ne 4 ] || return 0
-	[ ! -e none.pb.gz ] || { echo "there is a file"; return 1; }
-	one_sentence err
-}
-

@@ -334,7 +334,7 @@ record_json() {
 	return "$record_status"
 }
 
-# lineburn ARGUMENT...: as "enough" calls it; lib-machine.sh has one of its own
+# lineburn ARGUMENT...: as "enough" and "says" call it; lib-machine.sh has one of its own
 lineburn() {
 	timeout 60 "$LB" "$@"
 }
@@ -371,6 +371,21 @@ chosen() {
 	enough 20 "$chosen_name" "0.5 5" "$@" || return 1
 	profile_has "$chosen_name.json" "sums_close()" "s['lost'] == 0" \
 		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $chosen_expression"
+}
+
+# says STATUS TEXT OPTION...: one sentence with that in it, and no file
+says() {
+	says_status=$1
+	says_text=$2
+	shift 2
+	rm -f none.pb.gz
+	status=0
+	lineburn record -d 0.1 -o none.pb.gz "$@" >out 2>err || status=$?
+	[ $status -eq "$says_status" ] || { echo "status $status: $(tail -n 1 err)"; return 1; }
+	grep -qF -- "$says_text" err || { echo "it said: $(tail -n 1 err)"; return 1; }
+	[ "$says_status" -ne 4 ] || return 0
+	[ ! -e none.pb.gz ] || { echo "there is a file"; return 1; }
+	one_sentence err
 }
 
 # shares_of NAME COMM SOURCE self|total "PERCENT=MARKER..." PROGRAM... BATCHES: for "statistic", of the
