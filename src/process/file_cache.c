@@ -334,9 +334,6 @@ static struct target_file *fail(struct file_cache *c, struct cached_file *known,
 {
 	struct cached_file *e = known ? known : add_entry(c, NULL, m);
 
-	/* What the budget has no descriptor for it has counted. */
-	if (!e && why != EMFILE)
-		c->budget->nr_refused++;
 	if (!e || e->file.fd >= 0)
 		return &c->items[OVER_LIMIT]->file;
 	e->file.open_errno = why;
@@ -356,13 +353,13 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 	fd = io_reopen(f->fd);
 	if (fd < 0) {
 		fd_budget_give(c->budget);
+		c->budget->nr_refused += fd == -EMFILE || fd == -ENFILE;
 		return fail(c, known, m, -fd);
 	}
 	if (!e || e->file.fd >= 0)
 		e = add_entry(c, known, m);
 	if (!e || hashmap_add(&c->by_identity, identity_hash(&f->identity), e->file.id)) {
 		fd_budget_give(c->budget);
-		c->budget->nr_refused++;
 		return &c->items[OVER_LIMIT]->file;
 	}
 	e->file.fd = take_fd(&fd);
@@ -431,8 +428,8 @@ struct target_file *file_cache_find(const struct file_cache *c, const struct map
 									    : NULL;
 }
 
-struct target_file *file_cache_open(struct file_cache *c, const struct mapping *m,
-				    const struct file_source *source)
+static struct target_file *find_or_open(struct file_cache *c, const struct mapping *m,
+					const struct file_source *source)
 {
 	struct found_file f = {.fd = -1};
 	struct cached_file *known, *same;
@@ -456,6 +453,18 @@ struct target_file *file_cache_open(struct file_cache *c, const struct mapping *
 	file = same ? recognise(c, same, known, m, f.by_path)
 		    : keep(c, known, m, source->root, &f);
 	close(f.fd);
+	return file;
+}
+
+struct target_file *file_cache_open(struct file_cache *c, const struct mapping *m,
+				    const struct file_source *source)
+{
+	uint64_t nr_refused = c->budget->nr_refused;
+	struct target_file *file = find_or_open(c, m, source);
+
+	/* Once: the budget counts what it has no descriptor for. */
+	if (file == &c->items[OVER_LIMIT]->file && c->budget->nr_refused == nr_refused)
+		c->budget->nr_refused++;
 	return file;
 }
 
