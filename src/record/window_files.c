@@ -236,22 +236,45 @@ static int add_former(struct window_files *w, const struct window_id *id, uint64
 	return 0;
 }
 
-/* Adds the files of former runs, unless another recording still writes them. */
+static bool is_any_written(const struct window_files *w)
+{
+	for (size_t i = 0; i < w->nr_turns; i++)
+		if (has_writer(w, &w->turns[i].id))
+			return true;
+	return false;
+}
+
+/*
+ * Adds the files of former runs, unless another recording still writes them. That one may begin
+ * its next file, and let go of the one before, between our listing and our look at it: so until
+ * there is none newer than those that were looked at.
+ */
 static int note_former(struct window_files *w)
 {
-	int rc = list(w, add_former);
+	struct window_id newest = {.number = 0};
 	bool is_shared = false;
+	int rc = 0;
 
-	for (size_t i = 0; !rc && i < w->nr_turns && !is_shared; i++)
-		is_shared = has_writer(w, &w->turns[i].id);
+	while (!rc && !is_shared) {
+		const struct window_id *last;
+
+		w->nr_turns = 0;
+		rc = list(w, add_former);
+		if (rc || !w->nr_turns)
+			break;
+		qsort(w->turns, w->nr_turns, sizeof(*w->turns), by_id);
+		last = &w->turns[w->nr_turns - 1].id;
+		if (!window_compare(last, &newest))
+			break;
+		newest = *last;
+		is_shared = is_any_written(w);
+	}
 	if (is_shared)
 		log_warning("another recording also writes %s: this one does not remove "
 			    "the files that are there now",
 			    w->output);
 	if (rc || is_shared)
 		w->nr_turns = 0;
-	if (w->nr_turns)
-		qsort(w->turns, w->nr_turns, sizeof(*w->turns), by_id);
 	return rc;
 }
 

@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "record/window_files.h"
@@ -329,6 +332,39 @@ static void two_recordings_of_one_name(void **state)
 	remove_all(dir);
 }
 
+/* While we look, it begins its next file and lets go of the one that we look at. */
+static void a_recording_is_seen_between_its_files(void **state)
+{
+	char dir[SCRATCH_BYTES], output[64];
+	struct window_files a = {.output = output, .keep = 3}, b;
+	int status;
+	pid_t writer;
+
+	(void)state;
+	scratch_make(dir, 0700);
+	snprintf(output, sizeof(output), "%s/p.pb.gz", dir);
+	write_one(&a, BEGIN_S, "a");
+	writer = fork();
+	assert_true(writer >= 0);
+	if (!writer) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 1;; i++)
+			write_one(&a, BEGIN_S + i, "a");
+	}
+	/* Its own file is the writer's alone. */
+	window_files_deinit(&a);
+	for (int i = 0; i < 500; i++) {
+		b = (struct window_files){.output = output, .keep = 2};
+		assert_int_equal(window_files_open(&b), 0);
+		assert_int_equal(b.nr_turns, 0);
+		window_files_deinit(&b);
+	}
+	assert_int_equal(kill(writer, SIGKILL), 0);
+	assert_int_equal(waitpid(writer, &status, 0), writer);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	remove_all(dir);
+}
+
 /* However long it runs, and however its files are taken away. */
 static void what_is_remembered_is_bounded(void **state)
 {
@@ -372,6 +408,7 @@ int main(void)
 		cmocka_unit_test(failures_are_said),
 		cmocka_unit_test(the_folder_is_not_what_has_its_name),
 		cmocka_unit_test(two_recordings_of_one_name),
+		cmocka_unit_test(a_recording_is_seen_between_its_files),
 		cmocka_unit_test(what_is_remembered_is_bounded),
 	};
 
