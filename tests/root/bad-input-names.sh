@@ -19,9 +19,9 @@ int main(int argc, char **argv)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	}
 	for (;;) {
-		for (volatile int i = 0; i < 1000000; i++)
+		for (volatile int i = 0; i < 500000; i++)
 			;
-		usleep(4000);
+		usleep(9000);
 	}
 }
 END

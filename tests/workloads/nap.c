@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Works for a millisecond and sleeps for four, so that much else can run beside it.
+ * Works for a millisecond and sleeps for nine, so that much else can run beside it.
  * usage: nap ROUNDS
  */
 #include <stdlib.h>
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 		do
 			work();
 		while (cpu_us() < end);
-		usleep(4000);
+		usleep(9000);
 	}
 	return 0;
 }
