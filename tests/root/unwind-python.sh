@@ -53,7 +53,7 @@ for version in $versions; do
 		member known-$version "$(program $version)" "$programs/calls.py" "$(longer 0.5 1.5)" known-$version.truth
 		case $version in
 		3.15) ;;
-		*) member oracle-$version "$(program $version)" "$programs/oracle.py" "$(longer 1 2.5)" record-$version ;;
+		*) member oracle-$version "$(program $version)" "$programs/oracle.py" "$(longer 0.7 2.5)" record-$version ;;
 		esac
 	fi
 done
@@ -163,14 +163,14 @@ narrow python-recursion-shares deep_shares recursion 100
 stacks_python=$TOP/build/venv/stacks/bin/python
 member recursion512 "$PYTHON" "$programs/recursion.py" 1000 "$(longer 0.6 2)"
 for how in threads generators coroutines released; do
-	member $how "$PYTHON" "$programs/flows.py" $how "$(longer 0.6 1.5)" $how.truth
+	member $how "$PYTHON" "$programs/flows.py" $how "$(longer 0.4 1.5)" $how.truth
 done
 # The kernels of OpenBLAS are assembly without unwind tables.
-! has_numba new python-blas || member blas "$PYTHON" "$programs/flows.py" blas "$(longer 0.6 1.5)" blas.truth
+! has_numba new python-blas || member blas "$PYTHON" "$programs/flows.py" blas "$(longer 0.4 1.5)" blas.truth
 PYTHON=$(real_python python3)
 if [ -e "$TOP/build/venv/stacks/.whole" ]; then
-	member greenlets "$stacks_python" "$programs/flows.py" greenlets "$(longer 0.6 1.5)" greenlets.truth
-	member gevent "$stacks_python" "$programs/flows.py" gevent "$(longer 0.6 1.5)" gevent.truth
+	member greenlets "$stacks_python" "$programs/flows.py" greenlets "$(longer 0.4 1.5)" greenlets.truth
+	member gevent "$stacks_python" "$programs/flows.py" gevent "$(longer 0.4 1.5)" gevent.truth
 else
 	skip python-greenlets "no build/venv/stacks here (tools/venv.sh makes it)"
 	skip python-gevent "no build/venv/stacks here (tools/venv.sh makes it)"
@@ -178,7 +178,7 @@ fi
 # Several interpreters in one process.
 for version in 3.12 3.13${LB_ALL_PYTHONS:+ 3.14}; do
 	if has $version; then
-		member interpreters-$version "$(program $version)" "$programs/interpreters.py" "$(longer 0.6 1)" interpreters-$version.truth
+		member interpreters-$version "$(program $version)" "$programs/interpreters.py" "$(longer 0.4 1)" interpreters-$version.truth
 	else
 		skip python-$version-interpreters "no CPython $version here"
 	fi
@@ -197,7 +197,7 @@ if [ ! -e "$TOP/build/venv/stacks/.whole" ]; then
 elif [ ! -e "$headers/Python.h" ]; then
 	skip python-cython "no headers of this Python ($headers/Python.h)"
 elif cython >why 2>&1; then
-	member cython "$stacks_python" cython_program.py "$(longer 0.6 1.5)" cython.truth
+	member cython "$stacks_python" cython_program.py "$(longer 0.4 1.5)" cython.truth
 else
 	fail python-cython "$(tail -n 1 why)"
 fi
