@@ -156,20 +156,18 @@ def decoded_once(path):
     return found
 
 
-def stacks(path, pid=None):
+def walks(path, pid=None):
     """Each sample (of one process) as a list of frames, innermost first, the number of times that it
-    was seen, and its status."""
-    frames, _, found = decoded_once(path)
+    was seen, its status, and the file of the outermost frame that is mapped from one ("": none is)."""
+    frames, files, found = decoded_once(path)
     for owner, locations, count, status in found:
         if pid is None or owner == pid:
             at = array.array("Q", locations)
-            yield [frame for number in at for frame in frames[number]], count, status
+            file = next((files[number] for number in reversed(at) if not files[number].startswith("[")), "")
+            yield [frame for number in at for frame in frames[number]], count, status, file
 
 
-def native_ends(path, pid=None):
-    """As stacks(), with the file of the outermost frame that is mapped from one ("": there is none)."""
-    _, files, found = decoded_once(path)
-    numbered = [locations for owner, locations, _, _ in found if pid is None or owner == pid]
-    for (stack, count, status), locations in zip(stacks(path, pid), numbered):
-        native = [files[number] for number in array.array("Q", locations)]
-        yield next((file for file in reversed(native) if not file.startswith("[")), ""), stack, count, status
+def stacks(path, pid=None):
+    """As walks(), without the file."""
+    for stack, count, status, _ in walks(path, pid):
+        yield stack, count, status

@@ -18,11 +18,11 @@ only_pid = None
 if sys.argv[1] == "--pid":
     only_pid = int(sys.argv[2])
     del sys.argv[1:3]
-met = list(pprof_file.stacks(sys.argv[1], only_pid))
+met = list(pprof_file.walks(sys.argv[1], only_pid))
 all_stacks = [
-    (stack, count) for stack, count, status in met if status not in ("no-mapping", "no-table")
+    (stack, count) for stack, count, status, _ in met if status not in ("no-mapping", "no-table")
 ]
-status_of = {id(stack): status for stack, _, status in met}
+status_of = {id(stack): status for stack, _, status, _ in met}
 
 
 def note(what, value):
@@ -53,7 +53,7 @@ def has(name):
 def statuses(name):
     """How far the walks of all stacks with the function came, those without tables too."""
     return note(f"statuses({name})",
-                sorted({status for stack, _, status in met if name in names(stack)}))
+                sorted({status for stack, _, status, _ in met if name in names(stack)}))
 
 
 # Whose frames no table can tell: what returns by another way than it came, and what has made or
@@ -65,13 +65,13 @@ def few_end_early():
     """At most one walk in 200, and one more, ended before the outermost frame where it could have gone
     on. The loader has no tables for its start and for its calls on behalf of others."""
     count = 0
-    for file, stack, n, status in pprof_file.native_ends(sys.argv[1], only_pid):
+    for stack, n, status, file in met:
         if status in ("unsupported", "fault", "bad-fp"):
             loader = os.path.basename(file).startswith("ld")
             if not loader and not any(UNTOLD.fullmatch(name) for name in names(stack)):
                 note("ended early", f"{n} {status} {' '.join(names(stack))[:500]}")
                 count += n
-    return note("end early", count) <= 0.005 * note("of", sum(n for _, n, _ in met)) + 1
+    return note("end early", count) <= 0.005 * note("of", sum(n for _, n, _, _ in met)) + 1
 
 
 def without_inlined(name):
