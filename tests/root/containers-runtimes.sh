@@ -16,8 +16,6 @@ recorder=$!
 containers_pids=$recorder
 wait_until 60 records $recorder || fail runtimes-record "it does not begin"
 waited=
-numba=
-node=
 
 # begin NAME: its cgroup is $group, of a container of that name as LXC would have it
 begin() {
