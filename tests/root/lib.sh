@@ -223,7 +223,8 @@ started() {
 
 # attached NAME SAMPLES "SECONDS LONGER" OPTION...: starts the members, and records them when they have
 # run for a while, for two windows of so many seconds; tables are made in the first, and the second is
-# kept. Where others had the CPU, and a member has fewer samples, once more with the longer ones.
+# kept. Where others had the CPU, and a member has fewer samples, or the first window was as long as
+# both, once more with the longer ones.
 attached() {
 	at_once attach_members "$@"
 }
@@ -252,7 +253,9 @@ attach_members() {
 			attached_status=$?
 		note_crash "$attached_name" $attached_status
 		[ $attached_status -eq 0 ] || { tail -n 1 "$attached_name.err"; break; }
-		ln -sf "$(find . -name "$attached_name.2*" | sort | sed -n 2p)" "$attached_name.pb.gz"
+		attached_window=$(find . -name "$attached_name.2*" | sort | sed -n 2p)
+		[ -n "$attached_window" ] || continue
+		ln -sf "$attached_window" "$attached_name.pb.gz"
 		members=$attached_members
 		"$LB" annotate --json "$attached_name.pb.gz" >"$attached_name.json" && take_part "$attached_name" ||
 			attached_status=$?
@@ -261,6 +264,7 @@ attach_members() {
 	for attached_member in $attached_members; do
 		kill "$(cat "$attached_member.pid")"
 	done
+	[ $attached_status -ne 0 ] || [ -n "$attached_window" ] || { echo "there is no second window"; return 1; }
 	return $attached_status
 }
 have_samples() {
