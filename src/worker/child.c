@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -190,4 +193,41 @@ uint64_t child_cpu_ns(const struct child *child)
 	    clock_gettime(clock, &used))
 		return 0;
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
+/* Reads the start of a file of the child in /proc, as a string. */
+static bool read_proc(const struct child *child, const char *name, char *buf, size_t size)
+{
+	_cleanup_close_ int fd = -1;
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)child->pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, size - 1);
+	if (n <= 0)
+		return false;
+	buf[n] = '\0';
+	return true;
+}
+
+bool child_schedule(const struct child *child, struct child_schedule *ret)
+{
+	struct child_schedule s;
+	char text[512], *state;
+
+	if (!child->pid || !read_proc(child, "schedstat", text, sizeof(text)) ||
+	    sscanf(text, "%" SCNu64 " %" SCNu64, &s.ran_ns, &s.waited_ns) != 2)
+		return false;
+	/* The state comes after the name, which may contain anything. */
+	if (!read_proc(child, "stat", text, sizeof(text)))
+		return false;
+	state = strrchr(text, ')');
+	if (!state || state[1] != ' ')
+		return false;
+	s.is_runnable = state[2] == 'R';
+	*ret = s;
+	return true;
 }

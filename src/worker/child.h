@@ -55,4 +55,17 @@ void undead_deinit(struct undead *undead);
 /** Returns the CPU time that the process used, ns; 0 when unknown. */
 uint64_t child_cpu_ns(const struct child *child);
 
+/* What a child got of the CPUs since it was started. */
+struct child_schedule {
+	uint64_t ran_ns;
+	uint64_t waited_ns; /* was runnable, without a CPU; not the wait that goes on */
+	bool is_runnable; /* now: it runs, or waits for a CPU */
+};
+
+/**
+ * Reads /proc/PID/schedstat and /proc/PID/stat of the child.
+ * Return: false where they cannot be read, or the kernel has none (CONFIG_SCHED_INFO).
+ */
+bool child_schedule(const struct child *child, struct child_schedule *ret);
+
 #endif

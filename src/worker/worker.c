@@ -23,6 +23,8 @@
 #define MAX_CALLS_PER_CHILD 512 /* bounds what a leak or a fragmented heap can cost */
 #define MAX_NEEDS_PER_CALL  4096
 #define START_MS            10000
+#define NO_CPU_NS           INT64_C(10000000000) /* longest extension of a call */
+#define MISSED_PART         20 /* a child that missed less of its time has had it */
 #define KEEP_BUFFER_BYTES   (1u << 20) /* a larger reply is freed at the next call */
 
 #define STEP_NS             INT64_C(5000000) /* of worker_receive() */
@@ -45,7 +47,9 @@ struct call {
 	bool can_go_on; /* it stopped for its caller's sake, not for the child's */
 	worker_need_fn need;
 	void *need_ctx;
-	int64_t deadline_ns;
+	int64_t begin_ns, limit_ns, deadline_ns; /* limit_ns: how long it may take */
+	struct child_schedule schedule; /* when it began */
+	bool has_schedule;
 	unsigned int nr_needs;
 
 	struct message out;
@@ -330,15 +334,43 @@ static int receive_some(struct worker *w)
 	return 0;
 }
 
-/*
- * Does what can be done now, for a while. Return: 0: the call is over, -EAGAIN, or why it
- * has to be given up.
- */
 static short events_of(const struct call *call)
 {
 	return call->phase == CALL_SENDING ? POLLOUT : POLLIN;
 }
 
+/*
+ * At the deadline: has the child had its time? One that waited for a CPU hangs nowhere.
+ * It gets the time that it missed. Of a child that is runnable only the time counts that
+ * it ran, because the kernel does not tell how long it has waited until now.
+ */
+static bool is_time_over(struct worker *w, int64_t now_ns)
+{
+	struct call *call = &w->call;
+	int64_t last_ns = call->begin_ns + call->limit_ns + NO_CPU_NS;
+	struct child_schedule s;
+	int64_t used_ns, missed_ns;
+
+	if (now_ns < call->deadline_ns)
+		return false;
+	if (!call->has_schedule || now_ns >= last_ns || !child_schedule(&w->child, &s))
+		return true;
+	if (s.is_runnable)
+		used_ns = (int64_t)(s.ran_ns - call->schedule.ran_ns);
+	else
+		used_ns = now_ns - call->begin_ns -
+			  (int64_t)(s.waited_ns - call->schedule.waited_ns);
+	missed_ns = call->limit_ns - used_ns;
+	if (missed_ns < call->limit_ns / MISSED_PART)
+		return true;
+	call->deadline_ns = now_ns + missed_ns < last_ns ? now_ns + missed_ns : last_ns;
+	return false;
+}
+
+/*
+ * Does what can be done now, for a while. Return: 0: the call is over, -EAGAIN, or why it
+ * has to be given up.
+ */
 static int go_on(struct worker *w)
 {
 	struct call *call = &w->call;
@@ -358,7 +390,7 @@ static int go_on(struct worker *w)
 		 * Not while the answer comes: all of it may be here. A child that never
 		 * stops asking never lets the socket run dry.
 		 */
-		if (now_ns >= call->deadline_ns && (rc || is_need))
+		if ((rc || is_need) && is_time_over(w, now_ns))
 			return -ETIMEDOUT;
 		/* One that asks, or takes and sends piece by piece, goes on at once. */
 		if (rc && moved && now_ns - begin_ns < STEP_NS) {
@@ -418,7 +450,10 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 		return;
 	}
 	w->nr_child_calls++;
-	call->deadline_ns = message_clock_ns() + deadline_ms * NS_PER_MS;
+	call->has_schedule = child_schedule(&w->child, &call->schedule);
+	call->begin_ns = message_clock_ns();
+	call->limit_ns = deadline_ms * NS_PER_MS;
+	call->deadline_ns = call->begin_ns + call->limit_ns;
 	do
 		rc = send_some(w, fds);
 	while (!rc && !call->sent);

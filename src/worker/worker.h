@@ -107,8 +107,9 @@ typedef int (*worker_need_fn)(void *ctx, const void *what, size_t len);
  * @fds        borrowed until return; sent along
  * @need       may be NULL: every need is answered "none"; at most 4096 per call. Called
  *             by worker_receive()
- * @deadline_ms  wall time for the whole call, needs included; the start of a
- *             fresh child is not charged to the object (it has 10 s of its own)
+ * @deadline_ms  wall time for the whole call, needs included. Two things are not charged
+ *             to the object: the start of a fresh child (it has 10 s of its own), and
+ *             time in which the child was runnable and got no CPU (10 s at most)
  */
 void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,

@@ -15,11 +15,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -584,6 +586,50 @@ static void the_deadline_ends_what_does_not_end(void **state)
 	close(pipefd[1]);
 }
 
+/* Lets @pid and the returned process, which spins, run on one CPU only. */
+static pid_t share_a_cpu(pid_t pid)
+{
+	cpu_set_t ours, one;
+	pid_t spinner;
+	int cpu = 0;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(ours), &ours), 0);
+	while (!CPU_ISSET(cpu, &ours))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	spinner = fork();
+	assert_true(spinner >= 0);
+	if (!spinner) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (volatile bool on = true; on;)
+			;
+	}
+	assert_int_equal(sched_setaffinity(spinner, sizeof(one), &one), 0);
+	assert_int_equal(sched_setaffinity(pid, sizeof(one), &one), 0);
+	return spinner;
+}
+
+/* At nice 10 beside a spinning process a child gets a tenth of the CPU. */
+static void time_without_a_cpu_is_not_charged(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_reader reply;
+	pid_t pid = (pid_t)pid_of_child(f), spinner = share_a_cpu(pid);
+	uint32_t ms = (uint32_t)(stats_of(f).cpu_ns / 1000000) + 40;
+	int64_t start = message_clock_ns();
+
+	assert_int_equal(setpriority(PRIO_PROCESS, (id_t)pid, 10), 0);
+	assert_int_equal(call_op(f, OP_BURN, &ms, sizeof(ms), 80, &reply), WORKER_OK);
+	assert_true(ms_since(start) > 80);
+	/* Its own time is up after a while all the same. */
+	assert_int_equal(call_op(f, OP_SPIN, NULL, 0, 20, NULL), WORKER_DEADLINE);
+	assert_int_equal(stats_of(f).nr_deadline, 1);
+	assert_int_equal(stats_of(f).nr_starts, 1);
+	kill(spinner, SIGKILL);
+	assert_int_equal(waitpid(spinner, NULL, 0), spinner);
+}
+
 /* With the default action, an unprotected write to a dead child would end us. */
 static void a_request_to_a_dying_child_raises_no_sigpipe(void **state)
 {
@@ -916,7 +962,7 @@ static void the_deadline_under_way(void **state)
 	/* Looked at long after it: the same. */
 	send_op(f, OP_SPIN, NULL, 0, 20);
 	usleep(100000);
-	assert_int_equal(worker_receive(f->w, &reply, NULL), WORKER_DEADLINE);
+	assert_int_equal(receive(f, &reply, &pieces), WORKER_DEADLINE);
 	/* An answer that is here counts, however late it is looked at. */
 	assert_echo_works(f);
 	send_op(f, OP_ECHO, "ping", 4, 20);
@@ -1164,6 +1210,7 @@ int main(int argc, char **argv)
 		TEST(an_error_of_the_operation_keeps_the_child),
 		TEST(death_is_an_answer),
 		TEST(the_deadline_ends_what_does_not_end),
+		TEST(time_without_a_cpu_is_not_charged),
 		TEST(a_request_to_a_dying_child_raises_no_sigpipe),
 		TEST(death_between_calls_is_not_charged_to_the_next),
 		TEST_WITH(memory_is_limited, set_up_small),
