@@ -26,11 +26,14 @@ end_load() {
 mkdir -p "$group"
 trap end_load EXIT
 trap 'exit 130' INT TERM
+# The quota is to be what limits it, not its share beside "stress".
 if [ -n "$v1" ]; then
 	echo 100000 >"$group/cpu.cfs_period_us"
 	echo 150000 >"$group/cpu.cfs_quota_us"
+	echo 8192 >"$group/cpu.shares"
 else
 	echo "150000 100000" >"$group/cpu.max"
+	echo 800 >"$group/cpu.weight"
 fi
 setsid stress --quiet --cpu "$(nproc)" --io 1 --vm 1 --vm-bytes 64M --vm-hang 1 &
 load=$!
