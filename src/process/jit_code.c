@@ -377,14 +377,14 @@ int jit_code_copy(struct jit_code *dst, struct jit_code *src, struct jit_store *
 
 	dst->changed_ns = src->changed_ns < time_ns ? src->changed_ns : time_ns;
 	dst->is_lossy = rc || src->nr_lost || src->is_lossy;
-	dst->is_banned = src->is_banned;
+	dst->walks.is_banned = src->walks.is_banned;
 	memcpy(dst->descriptor_ips, src->descriptor_ips, sizeof(dst->descriptor_ips));
 	memcpy(dst->probes, src->probes, sizeof(dst->probes));
 	dst->is_unprobed = src->is_unprobed;
 	dst->is_unloading = src->is_unloading;
 	dst->walked_ns = src->walked_ns < time_ns ? src->walked_ns : time_ns;
 	dst->nr_descriptors = src->nr_descriptors;
-	dst->nr_maps_checked = src->nr_maps_checked;
+	dst->walks.nr_maps_checked = src->walks.nr_maps_checked;
 	dst->walk_wanted = src->walk_wanted;
 	return rc;
 }
@@ -542,6 +542,6 @@ void jit_code_forget(struct jit_code *c, struct jit_store *s, uint64_t before_ns
 	/* What was refused may be on the list still, and now there is room. */
 	c->walk_wanted |= c->is_refused;
 	if (c->is_refused)
-		c->walk_after_ns = 0;
+		c->walks.walk_after_ns = 0;
 	c->is_refused = false;
 }

@@ -79,6 +79,23 @@ struct jit_object {
 #define JIT_STORE_MAX_REGISTRATIONS (1u << 20) /* of all images: same */
 #define JIT_CODE_MAX_DESCRIPTORS    4 /* objects with the interface in one image */
 
+/*
+ * When the lists of one image are walked next: the state of runtime/jit/watch.c. It is
+ * here because a fork inherits a part of it, and room for objects ends a pause.
+ */
+struct jit_walks {
+	size_t nr_maps_checked; /* mappings that were searched for the interface */
+	size_t nr_compared; /* live objects compared so far, in this turn */
+	unsigned int nr_partial; /* walks since all lists were read whole */
+	bool is_part_unknown; /* one of jit_code.nr_lost is all that follows a bad link */
+	bool is_banned; /* the process's memory did not answer in time */
+	uint64_t walk_after_ns; /* no walk before: it took long, or there was no room */
+	uint64_t prompt_after_ns; /* same, for walks that samples of unknown code want */
+	bool is_prompted; /* the requested walk is such a one */
+	unsigned int nr_vain_prompts; /* such walks in a row that found nothing */
+	size_t nr_maps_prompted; /* maps_nr_ever() at the last such walk */
+};
+
 /* Registrations of one image; embedded in struct process. All zeroes: none. */
 struct jit_code {
 	/*
@@ -92,8 +109,6 @@ struct jit_code {
 	uint64_t nr_lost; /* registrations without their bytes */
 	uint64_t nr_foreign; /* on its lists, in a runtime-specific format */
 	bool is_refused; /* a registration was refused since room was last made */
-	bool is_part_unknown; /* one of nr_lost is all that follows a bad link */
-	unsigned int nr_partial; /* walks since all lists were read whole */
 	bool is_lossy; /* the process that it was forked from had losses */
 	uint64_t changed_ns; /* time of the last reported change */
 	uint64_t nr_changes; /* of what is registered here */
@@ -101,20 +116,13 @@ struct jit_code {
 	uint64_t descriptor_ips[JIT_CODE_MAX_DESCRIPTORS];
 	uint64_t probes[JIT_CODE_MAX_DESCRIPTORS]; /* for each: jit_inode.number; 0 */
 	size_t nr_descriptors;
-	size_t nr_maps_checked; /* mappings that were searched for the interface */
-	size_t nr_compared; /* live objects compared so far by walks, in this turn */
 	bool was_walked; /* whole, as this image, not as its parent */
 	uint64_t walked_ns; /* the lists were last read whole; 0: never */
-	uint64_t walk_after_ns; /* no walk before: it took long, or there was no room */
-	uint64_t prompt_after_ns; /* same, for walks that samples of unknown code want */
-	unsigned int nr_vain_prompts; /* such walks in a row that found nothing */
-	size_t nr_maps_prompted; /* maps_nr_ever() at the last such walk */
-	bool is_prompted; /* the requested walk is such a one */
 	bool walk_wanted; /* objects may be registered without an event */
 	/* A list may change without events: walked at drains and on request. */
 	bool is_unprobed;
 	bool is_unloading; /* same, and objects are removed from it */
-	bool is_banned; /* its memory did not answer in time */
+	struct jit_walks walks;
 };
 
 void jit_code_deinit(struct jit_code *c, struct jit_store *s);

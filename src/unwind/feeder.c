@@ -370,7 +370,7 @@ static int make_segments(struct segment_list *l, const struct process *p,
 	return -ENOSPC;
 }
 
-static void rest(struct watched_image *img, uint64_t begin_ns, size_t nr_segments)
+static void pause_image(struct watched_image *img, uint64_t begin_ns, size_t nr_segments)
 {
 	uint64_t end_ns = clock_now_ns(), rest_ns = REST_TIMES * (end_ns - begin_ns);
 
@@ -403,7 +403,7 @@ static bool tell_kernel(struct unwind_feeder *w, const struct process *p,
 	img->texts = texts;
 	img->maps_changes = p->maps.nr_changes;
 	img->jit_changes = p->jit_code.nr_changes;
-	rest(img, begin_ns, w->segments.nr);
+	pause_image(img, begin_ns, w->segments.nr);
 	return is_whole;
 }
 

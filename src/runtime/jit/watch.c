@@ -272,7 +272,7 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 	struct jit_code *c = &p->jit_code;
 	bool all_open = true;
 
-	if (c->nr_maps_checked == maps_nr_ever(&p->maps))
+	if (c->walks.nr_maps_checked == maps_nr_ever(&p->maps))
 		return;
 	for (size_t i = 0; i < p->maps.nr; i++) {
 		const struct mapping *m = &p->maps.items[i];
@@ -288,7 +288,7 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 	if (c->nr_descriptors)
 		process_read_command(w->processes, p);
 	if (all_open)
-		c->nr_maps_checked = maps_nr_ever(&p->maps);
+		c->walks.nr_maps_checked = maps_nr_ever(&p->maps);
 }
 
 /* ---- lists ---- */
@@ -387,7 +387,7 @@ static enum worker_answer walk_list(struct list_look *walk, uint64_t descriptor_
 			.size_bytes = o->size_bytes,
 		};
 		/* If events report each change, the queued ones are more exact. */
-		if (c->is_unprobed && nr - c->nr_compared < COMPARED_PER_WALK)
+		if (c->is_unprobed && nr - c->walks.nr_compared < COMPARED_PER_WALK)
 			known[nr].ends = jit_store_ends(store, o);
 		nr++;
 	}
@@ -396,28 +396,28 @@ static enum worker_answer walk_list(struct list_look *walk, uint64_t descriptor_
 }
 
 /* Delays prompts, as code that no list describes is sampled again and again. */
-static void rest_of_prompts(struct jit_code *c, bool has_news, uint64_t now_ns)
+static void pause_prompts(struct jit_code *c, bool has_news, uint64_t now_ns)
 {
-	if (!c->is_prompted)
+	if (!c->walks.is_prompted)
 		return;
-	c->is_prompted = false;
+	c->walks.is_prompted = false;
 	if (has_news)
-		c->nr_vain_prompts = 0;
-	else if (c->nr_vain_prompts < PROMPT_DOUBLINGS)
-		c->nr_vain_prompts++;
-	c->prompt_after_ns = now_ns + (PROMPT_PAUSE_NS << c->nr_vain_prompts);
+		c->walks.nr_vain_prompts = 0;
+	else if (c->walks.nr_vain_prompts < PROMPT_DOUBLINGS)
+		c->walks.nr_vain_prompts++;
+	c->walks.prompt_after_ns = now_ns + (PROMPT_PAUSE_NS << c->walks.nr_vain_prompts);
 }
 
 /* Pauses walks: a list that always changes must not take all of our time. */
-static void rest(const struct list_look *walk, uint64_t begin_ns)
+static void pause_walks(const struct list_look *walk, uint64_t begin_ns)
 {
 	uint64_t end_ns = clock_now_ns(), took_ns = end_ns - begin_ns;
 	uint64_t pause_ns = walk->has_news ? took_ns : WALK_PAUSE * took_ns;
 
 	walk->w->walks_ns += took_ns;
-	walk->p->jit_code.walk_after_ns = end_ns +
-					  (walk->no_room ? FULL_PAUSE_NS : pause_ns);
-	rest_of_prompts(&walk->p->jit_code, walk->has_news, end_ns);
+	walk->p->jit_code.walks.walk_after_ns =
+		end_ns + (walk->no_room ? FULL_PAUSE_NS : pause_ns);
+	pause_prompts(&walk->p->jit_code, walk->has_news, end_ns);
 }
 
 /* A part of a list is unknown: at least one object. */
@@ -426,7 +426,7 @@ static void note_unknown_part(struct jit_code *c)
 	if (c->nr_lost)
 		return;
 	c->nr_lost = 1;
-	c->is_part_unknown = true;
+	c->walks.is_part_unknown = true;
 }
 
 /*
@@ -436,19 +436,19 @@ static void note_unknown_part(struct jit_code *c)
  */
 static void walk_again_soon(struct jit_watch *w, struct jit_code *c)
 {
-	if (c->nr_partial == PARTIAL_WALKS)
+	if (c->walks.nr_partial == PARTIAL_WALKS)
 		return;
-	c->nr_partial++;
+	c->walks.nr_partial++;
 	c->walk_wanted = true;
 	w->look_wanted = true;
 }
 
 static void walk_was_whole(struct jit_code *c, uint64_t begin_ns)
 {
-	if (c->is_part_unknown && c->nr_lost)
+	if (c->walks.is_part_unknown && c->nr_lost)
 		c->nr_lost--;
-	c->is_part_unknown = false;
-	c->nr_partial = 0;
+	c->walks.is_part_unknown = false;
+	c->walks.nr_partial = 0;
 	c->walked_ns = begin_ns;
 	c->was_walked = true;
 }
@@ -461,7 +461,7 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 	bool whole = true;
 
 	c->walk_wanted = false;
-	if (c->is_banned || !process_is_alive(w->processes, p))
+	if (c->walks.is_banned || !process_is_alive(w->processes, p))
 		return;
 	for (size_t i = 0; i < c->nr_descriptors; i++) {
 		struct jit_list_stats stats;
@@ -479,15 +479,15 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 		if (stats.result == LIST_CHANGED || stats.result == LIST_DAMAGED)
 			walk_again_soon(w, c);
 		if (answer == WORKER_DEADLINE) {
-			c->is_banned = true;
+			c->walks.is_banned = true;
 			c->nr_lost++; /* the real number is unknown */
 			w->totals.nr_banned++;
 			break;
 		}
 	}
-	c->nr_compared += COMPARED_PER_WALK;
-	if (c->nr_compared >= c->live.nr_items)
-		c->nr_compared = 0;
+	c->walks.nr_compared += COMPARED_PER_WALK;
+	if (c->walks.nr_compared >= c->live.nr_items)
+		c->walks.nr_compared = 0;
 	w->totals.nr_walks_failed += !whole;
 	c->nr_foreign = nr_foreign;
 	/* Its pid may have been reused while it was read. */
@@ -495,7 +495,7 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 		end_unseen(&walk, begin_ns);
 		walk_was_whole(c, begin_ns);
 	}
-	rest(&walk, begin_ns);
+	pause_walks(&walk, begin_ns);
 	free(walk.seen);
 }
 
@@ -518,9 +518,10 @@ static bool look_at(struct jit_watch *w, struct process *p)
 		search_mappings(w, p);
 	if (!c->walk_wanted)
 		return false;
-	if (w->walks_ns > WALKS_MAX_NS || clock_now_ns() < c->walk_after_ns) {
+	if (w->walks_ns > WALKS_MAX_NS || clock_now_ns() < c->walks.walk_after_ns) {
 		/* As soon as allowed: by the next drain the process may have exited. */
-		w->look_wanted |= c->nr_partial && c->nr_partial < PARTIAL_WALKS;
+		w->look_wanted |= c->walks.nr_partial &&
+				  c->walks.nr_partial < PARTIAL_WALKS;
 		return false;
 	}
 	walk_lists(w, p);
@@ -566,13 +567,13 @@ void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *r)
 		return;
 	c = &p->jit_code;
 	/* New memory may hold new code, even if the last prompts found none. */
-	if (c->nr_maps_prompted != maps_nr_ever(&p->maps)) {
-		c->nr_maps_prompted = maps_nr_ever(&p->maps);
-		c->prompt_after_ns = c->nr_vain_prompts = 0;
+	if (c->walks.nr_maps_prompted != maps_nr_ever(&p->maps)) {
+		c->walks.nr_maps_prompted = maps_nr_ever(&p->maps);
+		c->walks.prompt_after_ns = c->walks.nr_vain_prompts = 0;
 	}
-	if (clock_now_ns() < c->prompt_after_ns)
+	if (clock_now_ns() < c->walks.prompt_after_ns)
 		return;
-	c->is_prompted = c->walk_wanted = true;
+	c->walks.is_prompted = c->walk_wanted = true;
 	w->look_wanted = true;
 }
 

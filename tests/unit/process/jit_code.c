@@ -346,10 +346,10 @@ static void test_refused_ones_are_looked_for(void **state)
 	}
 	assert_int_equal(add(f, 2, NULL, JIT_CODE_MAX_OBJECTS + 1), -ENOSPC);
 	f->code.walk_wanted = false; /* it was walked, in vain, and rests */
-	f->code.walk_after_ns = UINT64_MAX;
+	f->code.walks.walk_after_ns = UINT64_MAX;
 	jit_code_forget(&f->code, f->store, JIT_CODE_MAX_OBJECTS);
 	assert_true(f->code.walk_wanted);
-	assert_int_equal(f->code.walk_after_ns, 0);
+	assert_int_equal(f->code.walks.walk_after_ns, 0);
 	assert_int_equal(add(f, 2, NULL, JIT_CODE_MAX_OBJECTS + 1), 0);
 	f->code.walk_wanted = false;
 	jit_code_forget(&f->code, f->store, JIT_CODE_MAX_OBJECTS + 2);
