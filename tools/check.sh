@@ -11,31 +11,6 @@ unset LB_GOLDEN_UPDATE CLI_UPDATE
 
 . tools/suites.sh
 
-# Is there a package index, so that what could not be installed from it is a failure? An
-# environment that was begun, and has no packages, has pip; if none was, one is made.
-has_index() {
-	[ -n "$(ls build/venv/*/bin/pip 2>/dev/null)" ] || python3 -m venv "$logs/venv" >/dev/null 2>&1 || return 0
-	for pip in build/venv/*/bin/pip "$logs/venv/bin/pip"; do
-		[ ! -x "$pip" ] || "$pip" download -q --disable-pip-version-check --no-deps -d "$logs/index" pip \
-			>/dev/null 2>&1 </dev/null || continue
-		[ ! -d "$logs/index" ] || return 0
-	done
-	return 1
-}
-
-# Skips that are not expected on any machine of this kind: "SUITE NAME: reason"
-unexpected_skips() {
-	cat "$logs"/*.skips >"$logs/skips"
-	sed -n '/^#/d; /^no-index: /d; /./p' tests/skips.expected >"$logs/expected"
-	if grep -q build/venv/ "$logs/skips" && ! has_index; then
-		sed -n 's/^no-index: //p' tests/skips.expected >>"$logs/expected"
-	fi
-	status=0
-	grep -vxE -f "$logs/expected" "$logs/skips" >"$logs/unexpected" || status=$?
-	[ $status -le 1 ] || echo "tests/skips.expected: a line of it is no regular expression" >"$logs/unexpected"
-	cat "$logs/unexpected"
-}
-
 MAKEFLAGS="-s -j$(nproc)"
 export MAKEFLAGS
 # While packages are fetched, what needs none of these is compiled.
@@ -72,8 +47,5 @@ cat "$logs/beside" "$logs/fuzzing"
 suite root make check-root
 give_back
 
-unexpected_skips | while read -r skip; do
-	echo "not ok $skip: this skip is not in tests/skips.expected"
-	echo "0 1 0" >>"$logs/counts"
-done >"$logs/skips-unexpected"
+suites_judge_skips check
 suites_end

@@ -77,6 +77,7 @@ for name; do
 	esac
 done
 give_back
+suites_judge_skips nightly
 
 echo "== suite, seconds, passed, failed, skipped"
 awk 'FILENAME ~ /times$/ { seconds[$2] = $1; next }

@@ -1,5 +1,6 @@
 # shellcheck shell=sh
-# Sourced by what runs suites: suite, and in the end suites_end. $logs is a folder of theirs.
+# Sourced by what runs suites: suite, and in the end suites_judge_skips and suites_end. $logs is a
+# folder of theirs.
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 : >"$logs/times"
@@ -35,6 +36,41 @@ suite() {
 	sed -n "s/^   \([^ ]*\): \([0-9]*\) s\$/\2 $name\/\1/p" "$logs/$name" >>"$logs/times"
 	echo "${p:-0} ${f:-0} ${s:-0} $name ${i:-0}" >>"$logs/counts"
 	echo "   ${last:-no result} (exit status $status, $seconds s)"
+}
+
+# Is there a package index, so that what could not be installed from it is a failure? An
+# environment that was begun, and has no packages, has pip; if none was, one is made.
+has_index() {
+	[ -n "$(ls build/venv/*/bin/pip 2>/dev/null)" ] || python3 -m venv "$logs/venv" >/dev/null 2>&1 || return 0
+	for pip in build/venv/*/bin/pip "$logs/venv/bin/pip"; do
+		[ ! -x "$pip" ] || "$pip" download -q --disable-pip-version-check --no-deps -d "$logs/index" pip \
+			>/dev/null 2>&1 </dev/null || continue
+		[ ! -d "$logs/index" ] || return 0
+	done
+	return 1
+}
+
+# unexpected_skips KIND: skips that tests/skips.expected does not have for this KIND of run ("check" or
+# "nightly"): "SUITE NAME: reason"
+unexpected_skips() {
+	# The same scripts and programs run in suites of other names at night.
+	cat "$logs"/*.skips | sed -E 's/^(stats|runtimes|nightly) /root /; s/^thorough /unit-sanitized /' >"$logs/skips"
+	sed -n "/^#/d; s/^$1: //; /^[a-z-]*: /d; /./p" tests/skips.expected >"$logs/expected"
+	if grep -q build/venv/ "$logs/skips" && ! has_index; then
+		sed -n 's/^no-index: //p' tests/skips.expected >>"$logs/expected"
+	fi
+	status=0
+	grep -vxE -f "$logs/expected" "$logs/skips" >"$logs/unexpected" || status=$?
+	[ $status -le 1 ] || echo "tests/skips.expected: a line of it is no regular expression" >"$logs/unexpected"
+	cat "$logs/unexpected"
+}
+
+# suites_judge_skips KIND: a skip that is not expected has failed.
+suites_judge_skips() {
+	unexpected_skips "$1" | while read -r skip; do
+		echo "not ok $skip: this skip is not in tests/skips.expected"
+		echo "0 1 0" >>"$logs/counts"
+	done >"$logs/skips-unexpected"
 }
 
 # What took how long, what failed, and the sums. Return: did nothing fail?
