@@ -135,7 +135,7 @@ $(BUILD)/tests/unit/%.o: tests/unit/%.c | $(SKELS) $(PROTO_C)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -Dmain=unit_$(subst /,_,$*) \
 		-Wno-missing-prototypes -MMD -MP -c -o $@ $<
 
-$(BUILD)/tests/lib/%.o: tests/lib/%.c
+$(BUILD)/tests/lib/%.o: tests/lib/%.c | $(PROTO_C)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -c -o $@ $<
 
@@ -160,6 +160,11 @@ $(BUILD)/tests/replay/%: tests/replay/%.c $(FAKE_OBJS) $(LIB)
 $(BUILD)/tests/bench/%: tests/bench/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDLIBS)
+
+# What tests/root/run.sh asks of each profile that its scripts write.
+$(BUILD)/tests/root/%: tests/root/%.c $(BUILD)/tests/lib/pprof_rules.o $(LIB)
+	@mkdir -p $(@D)
+	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(BUILD)/tests/lib/pprof_rules.o $(LIB) $(LDLIBS)
 
 $(BUILD)/tests/fuzz/%: tests/fuzz/%.c $(LIB)
 	@mkdir -p $(@D)

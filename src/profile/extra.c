@@ -293,10 +293,10 @@ static void pack_statuses(struct packer *k)
 }
 
 static void pack_code(struct packer *k, const struct profile_code *from,
-		      Lineburn__Code *to)
+		      uint32_t first_mapping, Lineburn__Code *to)
 {
 	lineburn__code__init(to);
-	to->mapping_id = id_of(from->mapping);
+	to->mapping_id = mapping_id_of(first_mapping, from->mapping);
 	to->address = from->address;
 	to->size_bytes = from->size_bytes;
 	to->row_offset = allocate(k, from->nr_rows, sizeof(*to->row_offset));
@@ -314,7 +314,7 @@ static void pack_code(struct packer *k, const struct profile_code *from,
 	to->machine_code.len = from->bytes ? from->size_bytes : 0;
 }
 
-static void pack_codes(struct packer *k)
+static void pack_codes(struct packer *k, uint32_t first_mapping)
 {
 	const struct profile_extra *from = &k->p->extra;
 	Lineburn__Code *codes = allocate(k, from->nr_codes, sizeof(*codes));
@@ -324,12 +324,13 @@ static void pack_codes(struct packer *k)
 		return;
 	k->extra.n_code = from->nr_codes;
 	for (size_t i = 0; i < from->nr_codes; i++) {
-		pack_code(k, &from->codes[i], &codes[i]);
+		pack_code(k, &from->codes[i], first_mapping, &codes[i]);
 		k->extra.code[i] = &codes[i];
 	}
 }
 
-int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len)
+int extra_pack(const struct profile *p, const struct extra_file *file, uint8_t **ret,
+	       size_t *ret_len)
 {
 	struct packer k = {.p = p, .arena = {.max = SIZE_MAX}};
 	uint8_t *packed = NULL;
@@ -341,7 +342,8 @@ int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len)
 	pack_sources(&k);
 	pack_misses(&k);
 	pack_statuses(&k);
-	pack_codes(&k);
+	pack_codes(&k, file->first_mapping);
+	k.extra.nr_stand_ins = file->nr_stand_ins;
 	if (!k.failed)
 		packed = malloc(lineburn__extra__get_packed_size(&k.extra));
 	if (packed) {
@@ -503,11 +505,45 @@ static int unpack_statuses(struct profile *p, const Lineburn__Extra *from)
 	return 0;
 }
 
+/* Takes the last @nr functions out, and the lines of code that they stand for. */
+static int drop_stand_ins(struct profile *p, uint32_t nr)
+{
+	size_t nr_lines = 0;
+
+	if (nr > p->nr_functions)
+		return -EBADMSG;
+	p->nr_functions -= nr;
+	for (size_t i = 0; nr && i < p->nr_locations; i++) {
+		struct profile_location *l = &p->locations[i];
+		const struct profile_line *from;
+		uint32_t first = l->first_line;
+
+		l->first_line = (uint32_t)nr_lines;
+		if (!l->nr_lines)
+			continue;
+		from = &p->lines[first];
+		if (l->nr_lines == 1 && from->function != PROFILE_NONE &&
+		    from->function >= p->nr_functions)
+			l->nr_lines = 0;
+		for (uint32_t k = 0; k < l->nr_lines; k++) {
+			if (from[k].function != PROFILE_NONE &&
+			    from[k].function >= p->nr_functions)
+				return -EBADMSG;
+			p->lines[nr_lines++] = from[k];
+		}
+	}
+	if (nr)
+		p->nr_lines = nr_lines;
+	return 0;
+}
+
 static int unpack_message(struct profile *p, const Lineburn__Extra *from,
 			  const struct extra_ids *ids)
 {
-	int r = unpack_recording(p, from);
+	int r = drop_stand_ins(p, from->nr_stand_ins);
 
+	if (!r)
+		r = unpack_recording(p, from);
 	for (size_t i = 0; !r && i < from->n_source; i++)
 		r = unpack_source(p, from->source[i], ids);
 	if (!r)

@@ -11,11 +11,18 @@
 
 #define EXTRA_VERSION 1
 
+/* How the file differs from the tables of the model. */
+struct extra_file {
+	uint32_t first_mapping; /* as in mapping_id_of() */
+	uint32_t nr_stand_ins; /* the last functions: they stand for code without one */
+};
+
 /**
- * Packs p->extra, the misses of locations (id: index + 1) and the statuses of
- * samples. Return: 0 and a heap buffer, or -ENOMEM.
+ * Packs p->extra, the misses of locations (id: index + 1) and the statuses of samples.
+ * Return: 0 and a heap buffer, or -ENOMEM.
  */
-int extra_pack(const struct profile *p, uint8_t **ret, size_t *ret_len);
+int extra_pack(const struct profile *p, const struct extra_file *file, uint8_t **ret,
+	       size_t *ret_len);
 
 struct id_table;
 

@@ -8,6 +8,19 @@
 
 #include "base/hashmap.h"
 
+/**
+ * Returns the id of mapping @index in a file that we write. Ids are 1 to N in the order of
+ * the file, which has mapping @first (none: UINT32_MAX) before the others. 0: @index is
+ * UINT32_MAX.
+ */
+static inline uint64_t mapping_id_of(uint32_t first, uint32_t index)
+{
+	if (index == UINT32_MAX || index == first)
+		return index == first && index != UINT32_MAX;
+	return index < first && first != UINT32_MAX ? index + UINT64_C(2)
+						    : index + UINT64_C(1);
+}
+
 /* All zeroes: empty. */
 struct id_table {
 	uint64_t *items; /* by index; heap */

@@ -114,6 +114,19 @@ const char *object_name(const char *filename, struct strpool *pool)
 	return strpool_add_n(pool, base, name_len(base));
 }
 
+const char *object_stand_in(const char *filename, struct strpool *pool)
+{
+	const char *object = object_name(filename, pool);
+	char name[256];
+
+	if (!*object)
+		object = PROFILE_NO_OBJECT;
+	if (object[0] == '[')
+		return object;
+	snprintf(name, sizeof(name), "[%.250s]", object);
+	return strpool_add(pool, name);
+}
+
 static bool has_prefix_of(const char *s, const char *const *prefixes, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)

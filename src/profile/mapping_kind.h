@@ -34,6 +34,12 @@ enum code_kind code_kind_of(const char *filename);
  */
 const char *object_name(const char *filename, struct strpool *pool);
 
+/**
+ * Returns the name that a pprof file gives code of the mapping that has no function:
+ * "[libz.so.1.2.13]", "[jit]", "[unknown]". Interned in @pool.
+ */
+const char *object_stand_in(const char *filename, struct strpool *pool);
+
 /** Does the mapped file belong to the system: under /usr, /lib, /nix/store, ...? */
 bool object_is_system(const char *filename);
 

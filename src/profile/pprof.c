@@ -772,6 +772,15 @@ struct writer {
 	struct gzip_writer *gzip;
 	struct string_table strings;
 	struct arena arena; /* of one part */
+	uint32_t first_mapping; /* PROFILE_NONE: there is none */
+	/* Ids of the functions, by index; 0: not written. Heap. */
+	uint64_t *function_ids;
+	/*
+	 * Ids of the functions that stand for code without a function, by mapping, the last
+	 * one for code without a mapping; 0: there is no such code. Heap.
+	 */
+	uint64_t *stand_in_ids;
+	uint32_t nr_stand_ins;
 	bool failed;
 };
 
@@ -877,7 +886,7 @@ static void put_mapping(struct writer *w, uint32_t index)
 	const struct profile_mapping *from = &w->p->mappings[index];
 	Perftools__Profiles__Mapping to = PERFTOOLS__PROFILES__MAPPING__INIT;
 
-	to.id = index + UINT64_C(1);
+	to.id = mapping_id_of(w->first_mapping, index);
 	to.memory_start = from->start;
 	to.memory_limit = from->limit;
 	to.file_offset = from->file_off;
@@ -892,36 +901,47 @@ static void put_mapping(struct writer *w, uint32_t index)
 
 static void put_mappings(struct writer *w)
 {
-	uint32_t first = main_mapping_find(w->p);
-
-	if (first != PROFILE_NONE)
-		put_mapping(w, first);
+	if (w->first_mapping != PROFILE_NONE)
+		put_mapping(w, w->first_mapping);
 	for (uint32_t i = 0; i < w->p->nr_mappings; i++)
-		if (i != first)
+		if (i != w->first_mapping)
 			put_mapping(w, i);
+}
+
+/* Returns the number of the function that stands for @location's. */
+static size_t stand_in_of(const struct profile *p,
+			  const struct profile_location *location)
+{
+	return location->mapping == PROFILE_NONE ? p->nr_mappings : location->mapping;
 }
 
 static void put_location(struct writer *w, uint32_t index)
 {
 	const struct profile_location *from = &w->p->locations[index];
 	Perftools__Profiles__Location to = PERFTOOLS__PROFILES__LOCATION__INIT;
-	Perftools__Profiles__Line *lines = allocate(w, from->nr_lines, sizeof(*lines));
+	size_t nr_lines = from->nr_lines ? from->nr_lines : 1;
+	Perftools__Profiles__Line *lines = allocate(w, nr_lines, sizeof(*lines));
 
-	to.line = allocate(w, from->nr_lines, sizeof(*to.line));
+	to.line = allocate(w, nr_lines, sizeof(*to.line));
 	if (!lines || !to.line)
 		return;
 	to.id = index + UINT64_C(1);
-	to.mapping_id = from->mapping == PROFILE_NONE ? 0 : from->mapping + UINT64_C(1);
+	to.mapping_id = mapping_id_of(w->first_mapping, from->mapping);
 	to.address = from->address;
 	to.is_folded = from->is_folded;
-	to.n_line = from->nr_lines;
+	to.n_line = nr_lines;
+	if (!from->nr_lines) {
+		perftools__profiles__line__init(&lines[0]);
+		lines[0].function_id = w->stand_in_ids[stand_in_of(w->p, from)];
+		to.line[0] = &lines[0];
+	}
 	for (size_t i = 0; i < from->nr_lines; i++) {
 		const struct profile_line *line = &w->p->lines[from->first_line + i];
 
 		perftools__profiles__line__init(&lines[i]);
 		lines[i].line = line->line;
 		if (line->function != PROFILE_NONE)
-			lines[i].function_id = line->function + UINT64_C(1);
+			lines[i].function_id = w->function_ids[line->function];
 		to.line[i] = &lines[i];
 	}
 	PUT_ONE(w, location, &to);
@@ -932,7 +952,7 @@ static void put_function(struct writer *w, uint32_t index)
 	const struct profile_function *from = &w->p->functions[index];
 	Perftools__Profiles__Function to = PERFTOOLS__PROFILES__FUNCTION__INIT;
 
-	to.id = index + UINT64_C(1);
+	to.id = w->function_ids[index];
 	to.name = number(w, from->name);
 	/* pprof would demangle an equal system name, but not an empty one. */
 	if (from->system_name != from->name)
@@ -996,22 +1016,61 @@ static bool find_used(const struct profile *p, uint8_t *used)
 	return p->extra.nr_codes;
 }
 
-static void put_functions(struct writer *w, bool with_extra)
+/* Numbers what is written: 1 to N, in the order of the file. Servers ask for that. */
+static int number_functions(struct writer *w, bool with_extra)
 {
-	_cleanup_free_ uint8_t *used = malloc(w->p->nr_functions + 1);
+	const struct profile *p = w->p;
+	_cleanup_free_ uint8_t *used = malloc(p->nr_functions + 1);
+	uint64_t last = 0;
 	bool some;
 
-	if (!used) {
-		w->failed = true;
-		return;
-	}
-	some = !with_extra && find_used(w->p, used);
-	for (uint32_t i = 0; i < w->p->nr_functions; i++)
+	w->function_ids = calloc(p->nr_functions + 1, sizeof(*w->function_ids));
+	w->stand_in_ids = calloc(p->nr_mappings + 1, sizeof(*w->stand_in_ids));
+	if (!used || !w->function_ids || !w->stand_in_ids)
+		return -ENOMEM;
+	some = !with_extra && find_used(p, used);
+	for (uint32_t i = 0; i < p->nr_functions; i++)
 		if (!some || used[i])
-			put_function(w, i);
+			w->function_ids[i] = ++last;
+	for (size_t i = 0; i < p->nr_locations; i++)
+		if (!p->locations[i].nr_lines)
+			w->stand_in_ids[stand_in_of(p, &p->locations[i])] = 1;
+	for (size_t i = 0; i <= p->nr_mappings; i++)
+		if (w->stand_in_ids[i]) {
+			w->stand_in_ids[i] = ++last;
+			w->nr_stand_ins++;
+		}
+	return 0;
 }
 
-static void put_profile(struct writer *w, bool with_extra)
+/*
+ * A location without a function is a frame that servers lose when they merge profiles, so
+ * one that is named after its object stands for it. They come last, and extra_unpack() takes
+ * them out again.
+ */
+static void put_stand_in(struct writer *w, size_t i)
+{
+	const struct profile *p = w->p;
+	Perftools__Profiles__Function to = PERFTOOLS__PROFILES__FUNCTION__INIT;
+
+	to.id = w->stand_in_ids[i];
+	to.name = number(
+		w, object_stand_in(i < p->nr_mappings ? p->mappings[i].filename : "",
+				   p->pool));
+	PUT_ONE(w, function, &to);
+}
+
+static void put_functions(struct writer *w)
+{
+	for (uint32_t i = 0; i < w->p->nr_functions; i++)
+		if (w->function_ids[i])
+			put_function(w, i);
+	for (size_t i = 0; i <= w->p->nr_mappings; i++)
+		if (w->stand_in_ids[i])
+			put_stand_in(w, i);
+}
+
+static void put_profile(struct writer *w)
 {
 	put_value_types(w);
 	for (size_t i = 0; i < w->p->nr_samples; i++)
@@ -1019,18 +1078,20 @@ static void put_profile(struct writer *w, bool with_extra)
 	put_mappings(w);
 	for (uint32_t i = 0; i < w->p->nr_locations; i++)
 		put_location(w, i);
-	put_functions(w, with_extra);
+	put_functions(w);
 	put_head(w);
 	put_strings(w);
 }
 
 static void put_extra(struct writer *w)
 {
+	const struct extra_file file = {.first_mapping = w->first_mapping,
+					.nr_stand_ins = w->nr_stand_ins};
 	_cleanup_free_ uint8_t *packed = NULL;
 	Part part = PERFTOOLS__PROFILES__PROFILE__INIT;
 
 	gzip_end_member(w->gzip);
-	if (extra_pack(w->p, &packed, &part.lineburn_extra.len))
+	if (extra_pack(w->p, &file, &packed, &part.lineburn_extra.len))
 		w->failed = true;
 	part.lineburn_extra.data = packed;
 	put(w, &part);
@@ -1042,12 +1103,16 @@ int pprof_write(const struct profile *p, bool with_extra, void **ret, size_t *re
 	struct writer w = {.sink = {.append = append_to_gzip},
 			   .p = p,
 			   .gzip = gzip,
-			   .arena = {.max = SIZE_MAX}};
+			   .arena = {.max = SIZE_MAX},
+			   .first_mapping = main_mapping_find(p)};
 	int r = -ENOMEM;
 
 	if (!gzip)
 		return -ENOMEM;
-	put_profile(&w, with_extra);
+	if (number_functions(&w, with_extra))
+		w.failed = true;
+	else
+		put_profile(&w);
 	if (with_extra && p->extra.present)
 		put_extra(&w);
 	if (!w.failed)
@@ -1055,5 +1120,7 @@ int pprof_write(const struct profile *p, bool with_extra, void **ret, size_t *re
 	gzip_writer_deinit(gzip);
 	string_table_deinit(&w.strings);
 	arena_deinit(&w.arena);
+	free(w.function_ids);
+	free(w.stand_in_ids);
 	return r;
 }

@@ -19,18 +19,18 @@ check unknown-option refuses 2 record --no-such-option
 "$LB" run -F 999 -- "$(build hot.c)" 4 >/dev/null 2>err
 size=$(stat -c %s lineburn.pb.gz)
 : >empty
-head -c $((size / 2)) lineburn.pb.gz >half.pb.gz
-head -c 20 lineburn.pb.gz >head.pb.gz
+head -c $((size / 2)) lineburn.pb.gz >half.made.gz
+head -c 20 lineburn.pb.gz >head.made.gz
 echo "this is text" >text
 head -c 100000 /dev/urandom >noise
-head -c 4096 /dev/zero | gzip >zeros.pb.gz
+head -c 4096 /dev/zero | gzip >zeros.made.gz
 # 3 GB: members of a gzip file are one after the other.
 head -c 64m /dev/zero | gzip -1 >member
 for _ in $(seq 48); do
 	cat member
-done >bomb.pb.gz
+done >bomb.made.gz
 mkdir folder
-for bad in empty half.pb.gz head.pb.gz text noise zeros.pb.gz bomb.pb.gz folder missing; do
+for bad in empty half.made.gz head.made.gz text noise zeros.made.gz bomb.made.gz folder missing; do
 	check "file-$bad" refuses 1 annotate "$bad"
 done
 bounded() {
@@ -38,7 +38,7 @@ bounded() {
 import resource
 import subprocess
 import sys
-p = subprocess.run([sys.argv[1], "annotate", "bomb.pb.gz"], stderr=subprocess.DEVNULL, check=False)
+p = subprocess.run([sys.argv[1], "annotate", "bomb.made.gz"], stderr=subprocess.DEVNULL, check=False)
 if p.returncode != 1:
     sys.exit(f"status {p.returncode}")
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
@@ -47,4 +47,4 @@ if peak > 1200:
 END
 }
 check gzip-bomb-bounded bounded
-rm -f bomb.pb.gz
+rm -f bomb.made.gz

@@ -63,6 +63,9 @@ if [ $# -eq 0 ]; then
 	done
 fi
 
+RULES=$TOP/build/tests/root/pprof-rules
+make -s -C "$TOP" build/tests/root/pprof-rules >&2 || exit 1
+
 results=$WORK/results
 : >"$results"
 : >"$WORK/statistics"
@@ -125,6 +128,14 @@ run() {
 		!($0 in results) { print "not ok " $0 ": it was begun, and has no result" }' \
 		"$said" "$BEGUN" >"$said.missing"
 	cat "$CRASHES" "$said.missing" >>"$said"
+	judge_profiles "$1" >>"$said"
+}
+
+# judge_profiles SCRIPT: would others read each profile that lineburn wrote? What scripts make
+# themselves, and damage, has other names than *.pb.gz.
+judge_profiles() {
+	find "$WORK/$1" -type f -name '*.pb.gz' -print0 | xargs -0 -r "$RULES" |
+		sed "s|^$WORK/\(.*\)|not ok $1: profile that others refuse: \1|" | head -n 3
 }
 
 # told NAME SINCE: what came of it

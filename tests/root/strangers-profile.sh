@@ -8,11 +8,11 @@ chmod 600 secret.c
 printf 'int everybody_may_read_this;\n' >public.c
 chmod 644 public.c
 mkfifo -m 666 fifo.c
-python3 "$TOP/tests/cli/data/naming.py" names.pb.gz \
+python3 "$TOP/tests/cli/data/naming.py" names.made.gz \
 	"$here/secret.c" "$here/public.c" "$here/fifo.c" /proc/kmsg /proc/version
-chown 65534:65534 names.pb.gz
-cp names.pb.gz roots.pb.gz
-chown 0:0 roots.pb.gz
+chown 65534:65534 names.made.gz
+cp names.made.gz roots.made.gz
+chown 0:0 roots.made.gz
 
 # view WHO FILE...: annotate's JSON in "json", what it said in "said", what was opened in "opened"
 view() {
@@ -43,31 +43,31 @@ public="int everybody_may_read_this;"
 secret="int only_root_may_read_this;"
 
 of_another() {
-	view names.pb.gz && is "" "" && tells 5
+	view names.made.gz && is "" "" && tells 5
 }
 check strangers-profile-opens-nothing of_another
 
 from_a_pipe() {
 	# shellcheck disable=SC2016 # for the inner shell
 	python3 -S "$TOP/tests/root/opened.py" secret.c public.c fifo.c -- \
-		sh -c 'cat roots.pb.gz | "$LB" annotate --json - >json 2>said' 2>opened || return 1
+		sh -c 'cat roots.made.gz | "$LB" annotate --json - >json 2>said' 2>opened || return 1
 	is "" "" && tells 5
 }
 check profile-from-a-pipe-opens-nothing from_a_pipe
 
 asked_for() {
-	view --sources names.pb.gz && is "$public,$secret" "public.c secret.c "
+	view --sources names.made.gz && is "$public,$secret" "public.c secret.c "
 }
 check sources-when-asked-for asked_for
 
 of_root() {
-	view roots.pb.gz && is "$public,$secret" "public.c secret.c "
+	view roots.made.gz && is "$public,$secret" "public.c secret.c "
 }
 check own-profile-shows-sources of_root
 
 # Of the user who called sudo: with the rights of that user.
 of_sudos_user() {
-	SUDO_UID=65534 SUDO_GID=65534 view names.pb.gz && is "$public" "public.c " || return 1
-	SUDO_UID=65533 SUDO_GID=65533 view names.pb.gz && is "" ""
+	SUDO_UID=65534 SUDO_GID=65534 view names.made.gz && is "$public" "public.c " || return 1
+	SUDO_UID=65533 SUDO_GID=65533 view names.made.gz && is "" ""
 }
 check sudo-reads-sources-as-the-user of_sudos_user

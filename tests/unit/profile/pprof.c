@@ -6,6 +6,7 @@
 #include "fixture.h"
 
 #include "compare.h"
+#include "lib/pprof_rules.h"
 #include "lineburn.pb-c.h"
 #include "profile.pb-c.h"
 #include "profile/gzip.h"
@@ -150,9 +151,12 @@ static struct profile *round_trip(const struct profile *p, bool with_extra)
 {
 	struct profile *back;
 	void *data = NULL;
+	char broken[256];
 	size_t len;
 
 	assert_int_equal(pprof_write(p, with_extra, &data, &len), 0);
+	if (!pprof_rules_hold(data, len, broken, sizeof(broken)))
+		fail_msg("%s", broken);
 	back = read_back(data, len);
 	free(data);
 	return back;
@@ -174,6 +178,15 @@ static void what_is_written_is_read(void **state)
 	profile_free(p);
 }
 
+static const char *name_of(const struct profile *p, size_t location)
+{
+	const struct profile_location *l = &p->locations[location];
+
+	assert_int_equal(l->nr_lines, 1);
+	assert_int_equal(p->lines[l->first_line].line, 0);
+	return p->functions[p->lines[l->first_line].function].name;
+}
+
 static void extra_may_stay_out(void **state)
 {
 	struct profile *p = make_profile();
@@ -185,9 +198,12 @@ static void extra_may_stay_out(void **state)
 	assert_int_equal(back->locations[2].miss, MISS_NONE);
 	assert_int_equal(back->nr_samples, p->nr_samples);
 	/* Nor does what only Extra refers to. */
-	assert_int_equal(back->nr_functions, p->nr_functions - 1);
+	assert_int_equal(back->nr_functions, p->nr_functions - 1 + 2);
 	for (size_t i = 0; i < back->nr_functions; i++)
 		assert_string_not_equal(back->functions[i].name, "only_in_code");
+	/* Code without a function has one that is named after its object. */
+	assert_string_equal(name_of(back, 2), "[libc.so.6]");
+	assert_string_equal(name_of(back, 5), "[unknown]");
 	profile_free(back);
 	profile_free(p);
 }
@@ -722,7 +738,7 @@ static void two_recordings_in_a_file_are_refused(void **state)
 	twice = malloc(2 * len);
 	memcpy(twice, data, len);
 	memcpy(twice + len, data, len);
-	assert_refused(twice, 2 * len, -EBADMSG, "have the id 2");
+	assert_refused(twice, 2 * len, -EBADMSG, "have the id 1");
 	free(twice);
 	free(data);
 	profile_free(p);

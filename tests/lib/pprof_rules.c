@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "lib/pprof_rules.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "profile.pb-c.h"
+#include "profile/gzip.h"
+
+#define MAX_BYTES (1u << 30)
+
+struct rules {
+	const Perftools__Profiles__Profile *p;
+	char *text; /* "": all hold so far */
+	size_t text_size;
+};
+
+__attribute__((format(printf, 3, 4))) static bool rule(struct rules *r, bool holds,
+						       const char *broken, ...)
+{
+	va_list args;
+
+	if (!holds && !*r->text) {
+		va_start(args, broken);
+		vsnprintf(r->text, r->text_size, broken, args);
+		va_end(args);
+	}
+	return holds;
+}
+
+/* Length of the code point at @s (RFC 3629); 0: it is none. */
+static size_t code_point(const uint8_t *s)
+{
+	size_t len = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4;
+
+	if (*s > 0xf4)
+		return 0;
+	for (size_t i = 1; i < len; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	/* Neither longer than needed, nor a surrogate, nor above U+10FFFF. */
+	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
+	    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return len;
+}
+
+static bool is_utf8(const char *s)
+{
+	while (*s) {
+		size_t len = code_point((const uint8_t *)s);
+
+		if (!len)
+			return false;
+		s += len;
+	}
+	return true;
+}
+
+/* Is @i the number of a string? Of one that is not empty, if it @must be one. */
+static void string(struct rules *r, int64_t i, bool must, const char *what, size_t at)
+{
+	rule(r, i >= 0 && (uint64_t)i < r->p->n_string_table, "%s %zu: no string %lld",
+	     what, at, (long long)i);
+	rule(r, !must || i > 0, "%s %zu: it has no name", what, at);
+}
+
+static void strings(struct rules *r)
+{
+	rule(r, r->p->n_string_table && !*r->p->string_table[0],
+	     "the first string is not empty");
+	for (size_t i = 0; i < r->p->n_string_table; i++)
+		rule(r, is_utf8(r->p->string_table[i]), "string %zu is not UTF-8", i);
+}
+
+static void types(struct rules *r)
+{
+	const Perftools__Profiles__ValueType *period = r->p->period_type;
+
+	rule(r, r->p->n_sample_type, "no sample type");
+	for (size_t i = 0; i < r->p->n_sample_type; i++) {
+		string(r, r->p->sample_type[i]->type, true, "sample type", i);
+		string(r, r->p->sample_type[i]->unit, true, "sample type", i);
+		for (size_t k = 0; k < i; k++)
+			rule(r, r->p->sample_type[k]->type != r->p->sample_type[i]->type,
+			     "sample type %zu is there twice", i);
+	}
+	if (rule(r, period, "no period type")) {
+		string(r, period->type, true, "period type", 0);
+		string(r, period->unit, true, "period type", 0);
+	}
+}
+
+static void mappings(struct rules *r)
+{
+	for (size_t i = 0; i < r->p->n_mapping; i++) {
+		const Perftools__Profiles__Mapping *m = r->p->mapping[i];
+
+		rule(r, m->id == i + 1, "mapping %zu has the id %llu", i,
+		     (unsigned long long)m->id);
+		rule(r, m->memory_start <= m->memory_limit, "mapping %zu ends too early",
+		     i);
+		string(r, m->filename, true, "mapping", i);
+		string(r, m->build_id, false, "mapping", i);
+	}
+}
+
+static void functions(struct rules *r)
+{
+	for (size_t i = 0; i < r->p->n_function; i++) {
+		const Perftools__Profiles__Function *f = r->p->function[i];
+
+		rule(r, f->id == i + 1, "function %zu has the id %llu", i,
+		     (unsigned long long)f->id);
+		rule(r, f->start_line >= 0, "function %zu begins before its file", i);
+		string(r, f->name, true, "function", i);
+		string(r, f->system_name, false, "function", i);
+		string(r, f->filename, false, "function", i);
+	}
+}
+
+static void locations(struct rules *r)
+{
+	for (size_t i = 0; i < r->p->n_location; i++) {
+		const Perftools__Profiles__Location *l = r->p->location[i];
+
+		rule(r, l->id == i + 1, "location %zu has the id %llu", i,
+		     (unsigned long long)l->id);
+		rule(r, l->mapping_id <= r->p->n_mapping, "location %zu: no mapping %llu",
+		     i, (unsigned long long)l->mapping_id);
+		rule(r, l->n_line, "location %zu has no function", i);
+		for (size_t k = 0; k < l->n_line; k++) {
+			const Perftools__Profiles__Line *line = l->line[k];
+
+			rule(r,
+			     line->function_id && line->function_id <= r->p->n_function,
+			     "location %zu: no function %llu", i,
+			     (unsigned long long)line->function_id);
+			rule(r, line->line >= 0, "location %zu: line %lld", i,
+			     (long long)line->line);
+		}
+	}
+}
+
+static void labels(struct rules *r, const Perftools__Profiles__Sample *s, size_t i)
+{
+	for (size_t k = 0; k < s->n_label; k++) {
+		const Perftools__Profiles__Label *label = s->label[k];
+
+		string(r, label->key, true, "label of sample", i);
+		string(r, label->str, false, "label of sample", i);
+		string(r, label->num_unit, false, "label of sample", i);
+		rule(r, !label->str || !label->num,
+		     "sample %zu: a label is a string and a number", i);
+	}
+}
+
+static void samples(struct rules *r)
+{
+	for (size_t i = 0; i < r->p->n_sample; i++) {
+		const Perftools__Profiles__Sample *s = r->p->sample[i];
+
+		rule(r, s->n_value == r->p->n_sample_type,
+		     "sample %zu has %zu values of %zu types", i, s->n_value,
+		     r->p->n_sample_type);
+		for (size_t k = 0; k < s->n_value; k++)
+			rule(r, s->value[k] >= 0, "sample %zu has the value %lld", i,
+			     (long long)s->value[k]);
+		for (size_t k = 0; k < s->n_location_id; k++)
+			rule(r,
+			     s->location_id[k] && s->location_id[k] <= r->p->n_location,
+			     "sample %zu: no location %llu", i,
+			     (unsigned long long)s->location_id[k]);
+		labels(r, s, i);
+	}
+}
+
+bool pprof_rules_hold(const void *data, size_t len, char *text, size_t text_size)
+{
+	struct rules r = {.text = text, .text_size = text_size};
+	_cleanup_free_ uint8_t *unpacked = NULL;
+	Perftools__Profiles__Profile *p;
+	size_t unpacked_len;
+	bool hold;
+
+	*text = '\0';
+	if (!rule(&r, !gzip_inflate(data, len, MAX_BYTES, &unpacked, &unpacked_len),
+		  "it is not gzipped, or damaged"))
+		return false;
+	p = perftools__profiles__profile__unpack(NULL, unpacked_len, unpacked);
+	if (!rule(&r, p, "it is no profile.proto"))
+		return false;
+	r.p = p;
+	strings(&r);
+	types(&r);
+	mappings(&r);
+	functions(&r);
+	locations(&r);
+	samples(&r);
+	hold = !*text;
+	perftools__profiles__profile__free_unpacked(p, NULL);
+	return hold;
+}

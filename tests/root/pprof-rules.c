@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * usage: pprof-rules FILE...
+ * Prints "FILE: what is wrong" for each profile that a reader of pprof files could refuse
+ * (tests/lib/pprof_rules.h). Exit status: 1 if there is one.
+ */
+#include "lib/pprof_rules.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/io.h"
+
+#define MAX_BYTES (1u << 30)
+
+int main(int argc, char **argv)
+{
+	int status = 0;
+
+	for (int i = 1; i < argc; i++) {
+		_cleanup_close_ int fd = open(argv[i], O_RDONLY | O_CLOEXEC);
+		_cleanup_free_ char *data = NULL;
+		char text[256] = "it cannot be read";
+		size_t len;
+
+		if (fd >= 0 && !io_read_all(fd, MAX_BYTES, &data, &len) &&
+		    pprof_rules_hold(data, len, text, sizeof(text)))
+			continue;
+		printf("%s: %s\n", argv[i], text);
+		status = 1;
+	}
+	return status;
+}
