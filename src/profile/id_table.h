@@ -15,10 +15,11 @@
  */
 static inline uint64_t mapping_id_of(uint32_t first, uint32_t index)
 {
-	if (index == UINT32_MAX || index == first)
-		return index == first && index != UINT32_MAX;
-	return index < first && first != UINT32_MAX ? index + UINT64_C(2)
-						    : index + UINT64_C(1);
+	if (index == UINT32_MAX)
+		return 0;
+	if (index == first)
+		return 1;
+	return index + UINT64_C(1) + (first != UINT32_MAX && index < first);
 }
 
 /* All zeroes: empty. */

@@ -81,7 +81,7 @@ MUTANTS = [
      "return cp < 0x20 || (cp >= 0x7f", "return (cp < 0x20 && cp != 0x1b) || (cp >= 0x7f"),
     ("mapping-ids-not-in-order", "the program is the first mapping, but keeps its number",
      "src/profile/id_table.h", "unit profile/pprof",
-     "\treturn index < first && first != UINT32_MAX ? index + UINT64_C(2)\n", "\treturn index > UINT32_MAX - 1 ? index + UINT64_C(2)\n"),
+     "UINT64_C(1) + (first != UINT32_MAX && index < first);", "UINT64_C(1);"),
     ("csv-quotes-not-doubled", "a quote in a name ends the field",
      "src/render/csv.c", "unit render/formats",
      "\t\tif (*c == '\"')\n\t\t\tfputc('\"', out);\n", ""),
