@@ -528,6 +528,9 @@ static int read_function(struct pprof_reader *r,
 		return code;
 	if (!*to->name)
 		to->name = to->system_name;
+	if (to->name[0] == '[' && *to->filename &&
+	    to->name == object_stand_in(to->filename, p->pool))
+		to->name = strpool_add(p->pool, "");
 	if (to->system_name == to->name)
 		to->system_name = strpool_add(p->pool, "");
 	if (from->start_line > 0 && from->start_line < UINT32_MAX)
@@ -953,7 +956,9 @@ static void put_function(struct writer *w, uint32_t index)
 	Perftools__Profiles__Function to = PERFTOOLS__PROFILES__FUNCTION__INIT;
 
 	to.id = w->function_ids[index];
-	to.name = number(w, from->name);
+	/* Assembly may have lines and no function: "[clone.S]". read_function() drops it. */
+	to.name = number(w, *from->name ? from->name
+					: object_stand_in(from->filename, w->p->pool));
 	/* pprof would demangle an equal system name, but not an empty one. */
 	if (from->system_name != from->name)
 		to.system_name = number(w, from->system_name);

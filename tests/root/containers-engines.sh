@@ -125,9 +125,7 @@ if tar -C beta -c . | podman import -q - $image >import.out 2>&1 &&
 		# shellcheck disable=SC2046 # no blanks
 		grep -q ' / / .*- overlay ' /proc/$(podman inspect -f '{{.State.Pid}}' lb-image-$$)/mountinfo ||
 			{ echo "it is no overlay"; return 1; }
-		timeout 60 "$LB" record --container lb-image-$$ -F 999 -d "$(longer 1 3)" -o image.pb.gz 2>image.err ||
-			{ tail -n 1 image.err; return 1; }
-		"$LB" annotate --json image.pb.gz >image.json
+		enough 200 image "$(longer 1 3) 10" --container lb-image-$$ || return 1
 		lines_there image.json beta 25 12 5 only
 	}
 	check engines-overlay of_image
@@ -166,14 +164,18 @@ check engines-own-pid-namespace own_pids
 # It names processes of the host, and a container by files that it is given.
 from_container() {
 	in_cgroups "" nice -n -10 "$PWD/beta/app/hot"
-	in_container --privileged --pid=host -v "$PWD/out:/out" -v /sys/fs/cgroup:/sys/fs/cgroup:ro \
-		-v /var/lib/containers:/var/lib/containers:ro -v /run/containers:/run/containers:ro \
-		--rootfs "$PWD/self" /bin/lineburn record -a -F 999 -d "$(longer 1.2 3)" -o /out/host.pb.gz 2>host.err ||
-		{ tail -n 1 host.err; return 1; }
+	for seconds in "$(longer 1.2 3)" 10; do
+		in_container --privileged --pid=host -v "$PWD/out:/out" -v /sys/fs/cgroup:/sys/fs/cgroup:ro \
+			-v /var/lib/containers:/var/lib/containers:ro -v /run/containers:/run/containers:ro \
+			--rootfs "$PWD/self" /bin/lineburn record -a -F 999 -d "$seconds" -o /out/host.pb.gz 2>host.err ||
+			{ tail -n 1 host.err; return 1; }
+		"$LB" annotate --json --container $web out/host.pb.gz >host-web.json
+		"$LB" annotate --json --pid "$pid" out/host.pb.gz >host-pid.json
+		# Others may have had the CPU.
+		! { profile_has host-web.json "s['count'] >= 200" && profile_has host-pid.json "s['count'] >= 100"; } >/dev/null || break
+	done
 	kill "$pid"
 	"$LB" annotate --json out/host.pb.gz >host.json
-	"$LB" annotate --json --container $web out/host.pb.gz >host-web.json
-	"$LB" annotate --json --pid "$pid" out/host.pb.gz >host-pid.json
 	profile_has host.json "sums_close()" "s['lost'] == 0" && lines_there host-web.json alpha 5 15 25 only && functions_there host-pid.json beta
 }
 check engines-from-container from_container

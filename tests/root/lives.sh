@@ -63,12 +63,11 @@ found() {
 	# Its leader has ended, or its children have.
 	wait_until 30 sh -c "grep -qs '^State:.*Z' /proc/$pid/status || grep -ls '^PPid:.$pid\$' /proc/[0-9]*/status | grep -q ." ||
 		{ echo "it does not begin"; kill $pid; return 1; }
-	timeout 60 "$LB" record -p $pid -F 999 -d "$(longer 0.7 2)" -o "$1-found.pb.gz" >"$1-found.out" 2>"$1-found.err"
-	status=$?
+	status=0
+	enough 100 "$1-found" "$(longer 0.7 2) 10" -p $pid || status=$?
 	kill $pid
 	wait $pid
-	[ $status -eq 0 ] || { tail -n 1 "$1-found.err"; return 1; }
-	"$LB" annotate --json "$1-found.pb.gz" >"$1-found.json" &&
+	[ $status -eq 0 ] &&
 		profile_has "$1-found.json" "hottest() == is_at('lives.c lives')" "s['count'] >= 20" "sums_close()"
 }
 for found in zombies leader-gone; do

@@ -112,6 +112,7 @@ static struct profile *make_profile(void)
 	uint32_t sys =
 		add_location(p, kernel, 0xffffffff81000000, MISS_KERNEL, "vfs_read");
 	uint32_t lost = add_location(p, PROFILE_NONE, 0x1, MISS_NO_MAPPING, "");
+	uint32_t assembly = add_location(p, libc, 0x79, MISS_NONE, "@/src/clone.S:7");
 	struct profile_label labels[] = {{.key = "pid", .num = 4711},
 					 {.key = "comm", .str = "w\xc3\xb6rker"},
 					 {.key = "latency", .num = -5, .unit = "ms"}};
@@ -124,6 +125,7 @@ static struct profile *make_profile(void)
 	add_stack(p, LB_STACK_NO_USER, 2, sys);
 	add_stack(p, LB_STACK_COMPLETE, 9, sys, named, inlined, outer);
 	add_stack(p, LB_STACK_NO_BODY, 1, lost);
+	add_stack(p, LB_STACK_COMPLETE, 2, assembly);
 	profile_add_sample(p, &named, 1, labels, 3, LB_STACK_FAULT, (int64_t[]){4, 40});
 	profile_add_sample(p, NULL, 0, labels, 1, LB_STACK_NO_REGS, (int64_t[]){1, 10});
 	p->time_nanos = 1700000000000000001;
