@@ -125,8 +125,9 @@ struct profile_sample {
 	X(other) /* ticks of what is no target */                                    \
 	X(first_dropped) /* wake-ups that did not fit their ring */                  \
 	X(lost_events) /* task events that the kernel dropped */                     \
-	X(processes_dropped) /* over a maximum; next four too */                     \
+	X(processes_dropped) /* over a maximum; next five too */                     \
 	X(files_dropped) /* not opened */                                            \
+	X(mappings_dropped) /* not kept */                                           \
 	X(names_dropped) /* not kept */                                              \
 	X(addresses_dropped) /* not named */                                         \
 	X(rows_dropped) /* samples dropped for lack of memory */                     \

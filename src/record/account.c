@@ -111,6 +111,7 @@ static void fill_losses(const struct account *a, const struct window *w,
 		.processes_dropped = processes.nr_dropped + t->targets_dropped +
 				     t->cgroups_too_deep + target_nr_refused(in->target),
 		.files_dropped = processes.nr_files_dropped,
+		.mappings_dropped = processes.nr_mappings_dropped,
 		.names_dropped = n->names_dropped + strpool_nr_dropped(n->names) +
 				 strpool_nr_dropped(n->pool),
 		.addresses_dropped = n->addresses_dropped + symbols.nr_over_limit,

@@ -117,6 +117,9 @@ static const struct loss_words losses[] = {
 	LOSS(files_dropped, "file", "files",
 	     "not opened, because too many were open: their code has no names. Record "
 	     "fewer processes with -p"),
+	LOSS(mappings_dropped, "mapping", "mappings",
+	     "over the limit of a process or of all processes: code there has no names. "
+	     "Record fewer processes with -p"),
 	LOSS(names_dropped, "name", "names",
 	     "over the memory limit for names, shown as [too many names]. Record for a "
 	     "shorter time"),

@@ -23,6 +23,7 @@
 #include "fake/machine.h"
 #include "decode/runtimes.h"
 #include "process/interp_code.h"
+#include "process/maps.h"
 #include "profile/pprof.h"
 #include "record/recorder.h"
 
@@ -488,6 +489,22 @@ static void files_beyond_the_maximum_are_told(void **state)
 	assert_int_equal(files.nr, 2);
 	assert_int_equal(losses(0)->files_dropped, 1 + ARRAY_SIZE(paths) - 4 * 8);
 	assert_int_equal(losses(1)->files_dropped, 0);
+	check_sums();
+}
+
+/* A program may map what it likes. The mappings over the limit have no names. */
+static void mappings_beyond_the_maximum_are_told(void **state)
+{
+	(void)state;
+	begin_program(&program, "/bin/program");
+	for (uint64_t i = 0; i < MAPS_MAX + 5; i++)
+		fake_map(1, program.tgid, UINT64_C(0x10000000) + (i << 21), "/lib/x");
+	fake_samples(10, 1501, &program, IP);
+	fake_signal(1500, SIGINT);
+	record((struct sampling){.window_s = 1});
+	assert_int_equal(files.nr, 2);
+	assert_in_range(losses(0)->mappings_dropped, 5, 8);
+	assert_int_equal(losses(1)->mappings_dropped, 0);
 	check_sums();
 }
 
@@ -991,6 +1008,7 @@ int main(void)
 		REPLAY(losses_are_told_in_their_window),
 		REPLAY(codes_beyond_the_maximum_are_told),
 		REPLAY(files_beyond_the_maximum_are_told),
+		REPLAY(mappings_beyond_the_maximum_are_told),
 		REPLAY(addresses_beyond_the_maximum_are_told),
 		REPLAY(names_beyond_the_maximum_are_told),
 		REPLAY(samples_go_to_their_image),
