@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Floyd-Steinberg dithering of an image, in Numba, as one writes it first and faster.
+"""Floyd-Steinberg dithering of an image in Numba: a straightforward and a faster version.
 
 usage: dither.py [slow|fast] [SECONDS]
 """
@@ -40,7 +40,7 @@ def dither_slow(image):
 def dither_fast(image):
     height, width = image.shape
     result = np.empty((height, width), np.uint8)
-    # The errors that a row hands on, with a column to spare on each side.
+    # The errors that a row passes to the next, with a spare column on each side.
     here = np.zeros(width + 2, np.int16)
     below = np.zeros(width + 2, np.int16)
     for y in range(height):
@@ -62,7 +62,7 @@ def dither_fast(image):
 def main():
     dither = {"slow": dither_slow, "fast": dither_fast}[sys.argv[1] if len(sys.argv) > 1 else "slow"]
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 5.0
-    # Every grey there is, in no order.
+    # All grey values, at random.
     image = np.random.default_rng(1).integers(0, 256, (600, 600)).astype(np.uint8)
     dither(image)
     calls = 0
