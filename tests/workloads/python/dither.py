@@ -62,7 +62,7 @@ def dither_fast(image):
 def main():
     dither = {"slow": dither_slow, "fast": dither_fast}[sys.argv[1] if len(sys.argv) > 1 else "slow"]
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 5.0
-    # All grey values, at random.
+    # Every grey there is, in no order.
     image = np.random.default_rng(1).integers(0, 256, (600, 600)).astype(np.uint8)
     dither(image)
     calls = 0
