@@ -4,14 +4,14 @@
 #   CC CLANG BPFTOOL PREFIX DESTDIR ARCH   as usual; ARCH: x86_64 or arm64
 #   DEBUG=1       no optimisation, assertions
 #   DEVELOPER=1   warnings are errors
-#   SAN=address,undefined   sanitizers, in a build folder of their own, by clang: fuzz targets
+#   SAN=address,undefined   sanitizers, with clang, in a separate build folder; fuzz targets
 #                 link the same library
-#   RUNTIMES=DIR  with the runtimes of DIR (DIR/rows.h for src/decode/runtimes.h, DIR/*.c), in a
-#                 build folder of their own
+#   RUNTIMES=DIR  adds the runtimes of DIR (DIR/rows.h for src/decode/runtimes.h, DIR/*.c), in a
+#                 separate build folder
 #   V=1           print the commands
 # Targets: make help
 
-# The first of several programs that there is.
+# The first of several programs that is installed.
 first_of   = $(firstword $(foreach p,$(1),$(shell command -v $(p) 2>/dev/null)) $(lastword $(1)))
 
 CC        ?= gcc
@@ -25,7 +25,7 @@ ARCH      ?= $(patsubst aarch64,arm64,$(shell uname -m))
 VERSION   := 0.1.0
 
 comma     := ,
-# A build of other runtimes has its own BPF objects.
+# A build with RUNTIMES has its own generated files.
 BUILD     := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))$(if $(DEBUG),-debug)$(if $(RUNTIMES),-$(notdir $(RUNTIMES)))
 GEN       := build$(if $(RUNTIMES),-$(notdir $(RUNTIMES)))/gen
 
@@ -38,8 +38,8 @@ CPPFLAGS  += $(if $(RUNTIMES),-I$(RUNTIMES) -DMORE_RUNTIMES='"rows.h"')
 CFLAGS    += -std=gnu11 -g $(if $(DEBUG),-O0,-O2) -Wall -Wextra -Wshadow -Wstrict-prototypes \
 	     -Wmissing-prototypes -Wvla -fno-strict-aliasing $(if $(DEVELOPER),-Werror) \
 	     $(shell pkg-config --cflags $(PKGS) 2>/dev/null)
-# clang warns about what gcc rightly does not: cleanup functions that nobody uses yet, defaults.
-# A sanitizer's report needs lines and no more.
+# Some warnings of clang are unwanted: unused cleanup functions, missing initializers.
+# The reports of sanitizers need line tables only.
 ifneq ($(SAN),)
 CC        := $(CLANG)
 CFLAGS    += -O0 -gline-tables-only -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined -Wno-unused-function \
@@ -65,7 +65,7 @@ BIN       := $(if $(SAN)$(DEBUG)$(RUNTIMES),$(BUILD)/,)lineburn
 UNIT_SRCS := $(sort $(wildcard tests/unit/*/*.c tests/unit/*/*/*.c))
 UNIT_BINS := $(UNIT_SRCS:%.c=$(BUILD)/%)
 UNIT_LIB_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/lib/*.c)))
-# The recorder, driven by scripts: tests/fake/ stands in for the kernel and the clock.
+# The recorder, driven by scripts; tests/fake/ replaces the kernel and the clock.
 REPLAY_SRCS := $(sort $(wildcard tests/replay/*.c))
 REPLAY_BINS := $(REPLAY_SRCS:%.c=$(BUILD)/%)
 FAKE_OBJS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard tests/fake/*.c)))
@@ -102,7 +102,7 @@ $(BIN): $(BUILD)/src/main.o $(LIB)
 $(LIB): $(LIB_OBJS)
 	$(call say,AR,$@)rm -f $@ && ar rcs $@ $^
 
-# Sanitized code is compiled four times faster unoptimized; what tests run a million times is not.
+# Sanitized code compiles four times faster without optimization. Optimize only what tests run often.
 ifneq ($(SAN),)
 $(foreach room,base analyze decode/cfi decode/elf decode/python process record symbolize,$(BUILD)/src/$(room)/%.o): LIB_CFLAGS += -O1
 endif
@@ -110,7 +110,7 @@ $(BUILD)/%.o: %.c | $(SKELS) $(PROTO_C)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(LIB_CFLAGS) -MMD -MP -c -o $@ $<
 
-# Generated code is not held to our warnings.
+# Generated code is compiled without our warnings.
 $(BUILD)/gen/%.pb-c.o: $(GEN)/%.pb-c.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@)$(CC) $(CPPFLAGS) $(LIB_CFLAGS) -w -c -o $@ $<
@@ -128,8 +128,8 @@ $(GEN)/%.skel.h: build/bpf/%.bpf.o
 	@mkdir -p $(@D)
 	$(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
-# The unit tests of a folder are one program, with a name for each of them, by which it knows
-# what to run: linking it once saves most of the time, and each test is a process all the same.
+# The unit tests of a folder are linked once, into one program, which saves most of the time. Each
+# test is a hard link to it, and the name of the link selects the test: each is still a process.
 $(BUILD)/tests/unit/%.o: tests/unit/%.c | $(SKELS) $(PROTO_C)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -Dmain=unit_$(subst /,_,$*) \
@@ -161,7 +161,7 @@ $(BUILD)/tests/bench/%: tests/bench/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,BENCH,$@)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(LIB) $(LDLIBS)
 
-# What tests/root/run.sh asks of each profile that its scripts write.
+# pprof-rules: tests/root/run.sh checks each profile that its scripts write with it.
 $(BUILD)/tests/root/%: tests/root/%.c $(BUILD)/tests/lib/pprof_rules.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(BUILD)/tests/lib/pprof_rules.o $(LIB) $(LDLIBS)
@@ -228,8 +228,8 @@ install: $(BIN)
 		$(DESTDIR)$(PREFIX)/share/lineburn/python/lineburn_hook
 	install -D -m 644 docs/lineburn.1 $(DESTDIR)$(PREFIX)/share/man/man1/lineburn.1
 
-# Not the Python environments of tools/venv.sh, and the kernels of tests/kernels, which come
-# over the network.
+# Keeps the Python environments of tools/venv.sh and the kernels of tests/kernels, which are
+# downloaded.
 clean:
 	rm -rf build-* lineburn compile_commands.json
 	find build -mindepth 1 -maxdepth 1 ! -name venv ! -name kernels -exec rm -rf {} + 2>/dev/null || true

@@ -1,19 +1,18 @@
 #!/bin/sh
-# Runs unit test programs, as many at a time as there are CPUs; cmocka prints each test. A skip is
-# counted, and its test prints the reason before it. None is run again.
-# After each program that takes two seconds or more: how long it took.
-# Last line: "SUITE: N passed, N failed, N skipped", where SUITE is unit unless it is given.
+# Runs unit test programs, one per CPU at a time; cmocka prints each test. The line before a skip
+# is its reason. No test is run again. Prints how long a program took, if that is two seconds or more.
+# Last line: "SUITE: N passed, N failed, N skipped" (SUITE: unit by default).
 passed=0
 failed=0
 skipped=0
 
-# count LOG WORD: the number in cmocka's line " N WORD TEST(S)", 0 without one.
+# count LOG WORD: the number in cmocka's line " N WORD TEST(S)", or 0
 count() {
 	n=$(sed -n "s/^ *\([0-9]*\) $2 TEST(S).*/\1/p" "$1" | tail -n 1)
 	echo "${n:-0}"
 }
 
-# ran LOG: cmocka came to its end, and there were tests.
+# ran LOG: cmocka reached its end, and there were tests
 ran() {
 	grep -qE '^\[=+\] .*\<[1-9][0-9]* test\(s\) run' "$1"
 }
@@ -31,7 +30,7 @@ printf '%s\n' "$@" | xargs -P "$(nproc)" -I PROGRAM sh -c '
 
 for t in "$@"; do
 	log=$t.log
-	# Killed with the shell that started it.
+	# The test killed the shell that started it.
 	[ -e "$t.ended" ] || echo "none 0" >"$t.ended"
 	read -r status seconds <"$t.ended"
 	[ -e "$log" ] || : >"$log"
@@ -42,7 +41,7 @@ for t in "$@"; do
 	n=$(count "$log" SKIPPED)
 	if [ "$n" -gt 0 ]; then
 		skipped=$((skipped + n))
-		# cmocka lists them once more at the end.
+		# cmocka lists skips once more at the end; ignore that list.
 		awk -v program="$(basename "$t")" '/^\[ RUN / { said = "" } !/^\[/ { said = $0 }
 			/^\[  SKIPPED \]/ { print "skip " program "-" $NF ": " said }' "$log" | head -n "$n"
 	fi

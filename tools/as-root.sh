@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# Sourced from the top of the tree, with $0 and "$@" of a script in tools/: runs
-# that script again as root, through sudo, or says how.
+# Scripts in tools/ source this file from the top of the tree, with their "$@". Without root it runs
+# the script again through sudo, or says how to run it.
 if [ "$(id -u)" -ne 0 ]; then
 	if command -v sudo >/dev/null 2>&1; then
 		echo "$0: needs root to install packages and to sample, going through sudo" >&2
@@ -10,8 +10,8 @@ if [ "$(id -u)" -ne 0 ]; then
 	exit 3
 fi
 
-# What root built in the clone of the user who called sudo becomes that user's:
-# a plain "make" afterwards must work.
+# give_back: gives files that root built to the user who called sudo and owns the clone, so that a
+# plain "make" works afterwards.
 give_back() {
 	if [ -n "${SUDO_UID:-}" ] && [ "$(stat -c %u .)" = "$SUDO_UID" ]; then
 		chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" build* lineburn compile_commands.json \

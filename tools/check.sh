@@ -1,19 +1,19 @@
 #!/bin/sh
-# Sets up, builds and passes every test. Prints how long each suite and each of its scripts took.
-# Last line: "N passed, N failed, N skipped[, N inconclusive]". Nothing that fails is run again. A
-# skip that tests/skips.expected does not have is a failure. Statistics: "make stats".
-# FUZZ_RUNS (default 5000) is how many inputs each fuzz target gets, the same ones each time.
+# Sets up, builds and runs every test. Prints how long each suite and each of its scripts took.
+# Last line: "N passed, N failed, N skipped[, N inconclusive]". A failed test is not run again. A
+# skip that tests/skips.expected does not list is a failure. Statistics: "make stats".
+# FUZZ_RUNS (default 5000): number of inputs for each fuzz target, the same ones each time.
 set -eu
 cd "$(dirname "$0")/.."
 . tools/as-root.sh
-# What accepts output instead of judging it.
+# These would accept output instead of comparing it.
 unset LB_GOLDEN_UPDATE CLI_UPDATE
 
 . tools/suites.sh
 
 MAKEFLAGS="-s -j$(nproc)"
 export MAKEFLAGS
-# While packages are fetched, what needs none of these is compiled.
+# Compile the code that needs no test packages while these are downloaded.
 tools/setup.sh build
 tools/setup.sh test &
 setup=$!
@@ -22,18 +22,18 @@ make SAN=address,undefined build-address-undefined/liblineburn.a
 wait "$setup"
 echo "$(($(date +%s) - started)) setup-and-build" >>"$logs/times"
 
-# Two at a time: most of them keep one CPU busy.
+# Two at a time: most suites keep one CPU busy.
 {
 	suite lint make lint
 	suite tools tests/tools/run.sh
 	suite python make check-python
 } >"$logs/beside" &
 beside=$!
-# The sanitizer's build runs all of them; two say more without its shadow memory.
+# All unit tests run with sanitizers. Two of them test more without their shadow memory.
 suite unit-sanitized make SAN=address,undefined unit
-# Links in the same folder.
+# Not at the same time: both link in the same folder.
 suite replay make SAN=address,undefined replay
-# Not beside those: both are built in the sanitizers' folder.
+# After those, for the same reason.
 suite fuzz make fuzz FUZZ_RUNS="${FUZZ_RUNS:-5000}" >"$logs/fuzzing" &
 fuzzing=$!
 suite unit env LB_UNIT_FILTER=worker:memory_is_limited make DEVELOPER=1 unit \
@@ -43,7 +43,7 @@ for lane in "$beside" "$fuzzing"; do
 	wait "$lane" || echo "0 1 0" >>"$logs/counts"
 done
 cat "$logs/beside" "$logs/fuzzing"
-# What is sampled has the machine to itself.
+# Tests that sample run while no other suite does.
 suite root make check-root
 give_back
 

@@ -17,7 +17,7 @@ PATH=$PWD:$PATH
 gcc -O2 -g -fno-omit-frame-pointer -o "$dir/hot" "$workloads/hot.c"
 cp "$workloads/python/dither.py" "$workloads/hot.js" "$dir/"
 ln -s "$PWD/build/venv/numba-new" "$dir/venv"
-# "run" starts the command as the user who called sudo: it is that user's folder.
+# "run" starts the command as the user who called sudo, who must own the folder.
 [ -z "${SUDO_UID:-}" ] || chown -hR "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$dir"
 cd "$dir"
 

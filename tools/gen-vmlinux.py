@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Writes vmlinux/<arch>/vmlinux.h: the kernel types that bpf/ reaches, no more.
+"""Writes vmlinux/<arch>/vmlinux.h: only the kernel types that bpf/ uses.
 
 usage: gen-vmlinux.py BTF > vmlinux.h
 
-BTF is /sys/kernel/btf/vmlinux, or an uncompressed kernel image (as arm64 has),
-in which the BTF is found by its header. Structs keep only the members listed
-here: CO-RE finds them by name on the running kernel, so the offsets of this
-header never matter.
+BTF is /sys/kernel/btf/vmlinux, or an uncompressed kernel image (as on arm64), in which
+the BTF is found by its header. Structs have only the members listed here: CO-RE finds
+them by name on the running kernel, so the offsets in this header do not matter.
 """
 import json
 import struct
@@ -14,9 +13,9 @@ import subprocess
 import sys
 import tempfile
 
-# struct -> members that bpf/ reads. Members' own structs must be listed too, and those that
-# are not behind a pointer first. "a.b" is b of a, whose struct has no name; "a?" may be
-# absent, as what only one architecture has.
+# struct -> members that bpf/ reads. The structs of members must be listed, too; those that are
+# not behind a pointer come first. "a.b" is member b of a, whose struct has no name. "a?" may be
+# absent: only one architecture has it.
 STRUCTS = {
     "thread_struct": ["fsbase?", "uw.tp_value?"],
     "task_struct": ["flags", "pid", "tgid", "group_leader", "start_boottime",
@@ -60,7 +59,7 @@ class Btf:
         raise SystemExit(f"gen-vmlinux: cannot spell a {kind}")
 
     def members(self, t):
-        """Members, those of anonymous structs and unions inside included."""
+        """Members, including those of anonymous structs and unions inside."""
         for m in t["members"]:
             if m["name"] == "(anon)":
                 yield from self.members(self.types[m["type_id"]])

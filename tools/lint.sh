@@ -1,23 +1,23 @@
 #!/bin/sh
-# Include table, libraries, headers, sizes, format, clang-tidy, shellcheck, loose ends.
+# Checks the sources: include table, libraries, headers, sizes, format, clang-tidy, shellcheck, loose ends.
 # usage: tools/lint.sh [CHECK...]   (includes libraries decoders headers bpf sizes format tidy shell
-# python loose; default: all of these). format, tidy, shell: what changed lately; format-all, tidy-all,
-# shell-all: the whole tree.
-# After each: how long it took. Last line: "lint: N passed, N failed, N skipped".
+# python loose; default: all of these). format, tidy, shell: files that changed lately; format-all,
+# tidy-all, shell-all: the whole tree.
+# Prints how long each check took. Last line: "lint: N passed, N failed, N skipped".
 set -u
 cd "$(dirname "$0")/.." || exit 1
 passed=0
 failed=0
 skipped=0
 
-# A clone that belongs to somebody else is still the one to check.
+# Let git work in a clone that belongs to another user.
 export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0="$PWD"
 [ -n "$(git ls-files src)" ] || {
 	echo "lint: this is no git clone with sources in it" >&2
 	exit 1
 }
 
-# result NAME FINDINGS: counts one check; it passes without findings.
+# result NAME FINDINGS: counts one check, which passes if there are no findings
 result() {
 	if [ -z "$2" ]; then
 		passed=$((passed + 1))
@@ -33,9 +33,9 @@ skip() {
 	echo "skip $1: $2"
 }
 
-# ---- who may include whom (CONTRIBUTING.md has the table) ----
+# ---- which folder may include which headers (CONTRIBUTING.md has the table) ----
 
-# may_include FOLDER REGEX: headers of ours that the files of FOLDER may include.
+# may_include FOLDER REGEX: our headers that the files of FOLDER may include
 may_include() {
 	[ -d "$1" ] || return 0
 	result "include table: $1" "$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' \
@@ -64,12 +64,12 @@ check_includes() {
 		'(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/'
 	may_include src/cli \
 		'(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|render|target|launch|record|doctor|cli)/'
-	# A folder that nobody has thought about yet is in no table.
+	# A new folder must be added to the table.
 	unknown=$(find src -mindepth 1 -maxdepth 1 -type d | grep -vE \
 		'^src/(analyze|base|cli|collect|decode|doctor|launch|process|profile|record|render|runtime|symbolize|target|unwind|worker)$')
 	result "only main.c is loose in src" "$(git ls-files 'src/*' | grep -E '^src/[^/]*$' | grep -v '^src/main\.c$')"
 	result "every folder is in the include table" "$unknown"
-	# A .c file and its header are one node, and so is what X_internal.h shares with X.
+	# A .c file, its header and X_internal.h are one node of the graph.
 	# shellcheck disable=SC2016 # awk's own
 	result "no circles" "$(git ls-files 'src/*.[ch]' | xargs awk '
 		match($0, /^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+\.h"/) {
@@ -88,7 +88,7 @@ check_includes() {
 		src bpf --include='*.[ch]')"
 }
 
-# only_in LIBRARY-REGEX PATH-REGEX: headers of a library, and who alone may know it.
+# only_in LIBRARY-REGEX PATH-REGEX: only these paths may include the headers of a library
 only_in() {
 	result "library $1" "$(grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*<($1)" \
 		src --include='*.[ch]' | grep -vE "^src/($2)")"
@@ -104,11 +104,11 @@ check_libraries() {
 	only_in 'jansson' 'render/|doctor/doctor\.|process/container_name\.c'
 }
 
-# ---- what strangers wrote is decoded in workers only ----
+# ---- untrusted input is decoded in workers only ----
 
-# Behind the table of operations nothing of decode/*/ is called, but for pure functions of
-# plain data. What lies in decode/ itself are the messages between the two sides.
-objects_in() { # FOLDER: a list of the objects of src, and which of them defines and uses what
+# Code outside of decode/ may call functions of decode/*/ only through the table of operations,
+# except for some pure functions. The files directly in decode/ are the messages between the sides.
+objects_in() { # FOLDER: writes lists of src's objects, and of the symbols that they define and use
 	git ls-files 'src/*.c' | sed 's/\.c$/.o/; s|^|build/|' >"$1/objects"
 	xargs nm -A -g <"$1/objects" 2>/dev/null |
 		sed 's|^build/src/\([^:]*\)\.o:.* \([A-Z]\) \(.*\)$|\2 \3 \1|' >"$1/symbols"
@@ -124,7 +124,7 @@ check_decoders() {
 		join "$linked/defined" "$linked/used" | awk '$2 ~ "^decode/.*/" && $3 !~ "^decode/"' |
 			grep -vE '^(numba_name_types|python_layout_is_sane|python_recognise) '
 	)"
-	# Headers do not tell of a function that another file of the same header has.
+	# The include graph does not show calls between files that share a header.
 	result "no circles of calls" "$(
 		[ -s "$linked/defined" ] || echo "build it first: make"
 		join "$linked/defined" "$linked/used" | awk '{ print $3, $2 }' | sort -u | tsort 2>&1 >/dev/null
@@ -141,7 +141,7 @@ check_headers() {
 		xargs -P "$(nproc)" -I HEADER gcc $cflags -fsyntax-only -x c HEADER 2>&1 || echo "see above")"
 }
 
-# ---- BPF: what this machine does not build, compiles too ----
+# ---- BPF compiles for the other architecture, too ----
 
 check_bpf() {
 	clang=$(for name in "${CLANG:-clang-14}" clang-19 clang; do command -v "$name"; done | head -n 1)
@@ -154,21 +154,21 @@ check_bpf() {
 	done
 }
 
-# ---- sizes: a file is a noun; one that grows without end is two (functions: .clang-tidy) ----
+# ---- sizes: a file that grows too large should be split (functions: .clang-tidy) ----
 
 check_sizes() {
 	result "no source above 48 KB" "$(git ls-files 'src/*.[ch]' 'bpf/*.[ch]' |
 		xargs wc -c | awk '$1 > 49152 && $2 != "total" { print $2 ": " $1 " bytes" }')"
 }
 
-# ---- format, clang-tidy: each version differs a little, and ours is Debian 12's ----
+# ---- format, clang-tidy: versions differ a little; we use Debian 12's ----
 
 is_version_14() {
 	"$1" --version 2>/dev/null | grep -q 'version 14\.'
 }
 
-# changed_lately PATTERN...: the files that differ from five commits ago (a merge is one), or from the
-# last release, if that is later. All files where there is no such commit.
+# changed_lately PATTERN...: the files that changed in the last five commits (a merge is one), or since
+# the last release, if that is later. All files if there are not that many commits.
 changed_lately() {
 	if ! lately=$(git rev-parse -q --verify 'HEAD~5'); then
 		git ls-files "$@"
@@ -181,7 +181,7 @@ changed_lately() {
 	git diff --name-only --diff-filter=d "$lately" -- "$@"
 }
 
-# formatted COMMAND...: of the files that clang-format has laid out
+# formatted COMMAND...: runs it with the patterns of the files that clang-format formats
 formatted() {
 	"$@" '*.c' '*.h' ':!vmlinux' ':!tests/workloads' ':!tests/fixtures'
 }
@@ -194,7 +194,7 @@ check_format_all() {
 	format "$(formatted git ls-files)"
 }
 
-# format FILES: a list, with lines
+# format FILES: one file per line
 format() {
 	clang_format=${CLANG_FORMAT:-clang-format-14}
 	if is_version_14 "$clang_format"; then
@@ -212,7 +212,7 @@ check_tidy_all() {
 	tidy "$(git ls-files 'src/*.c')"
 }
 
-# tidy FILES: a list, with lines
+# tidy FILES: one file per line
 tidy() {
 	clang_tidy=${CLANG_TIDY:-clang-tidy-14}
 	if is_version_14 "$clang_tidy"; then
@@ -224,8 +224,9 @@ tidy() {
 	fi
 }
 
-# tidy_files FILE...: those that have not passed just so before. What passed is known by all that
-# the judgement depends on: the tool, its rules, the flags, the preprocessed text with comments.
+# tidy_files FILE...: checks files, except those that passed before. The key of a pass is a hash of
+# everything that the result depends on: the tool, its rules, the flags, the preprocessed text with
+# comments.
 tidy_files() {
 	mkdir -p build/tidy
 	find build/tidy -mtime +30 -delete
@@ -262,12 +263,12 @@ check_shell_all() {
 	judge_shell "$(git ls-files '*.sh' '.ci/run')"
 }
 
-# FILES: a list, with lines
+# judge_shell FILES: one file per line
 judge_shell() {
 	result "shellcheck" "$(echo "$1" | xargs -r -P "$(nproc)" -n 8 shellcheck -x || echo "see above")"
 }
 
-# ---- Python: what it compiles to is kept out of the tree ----
+# ---- Python compiles; no .pyc file is written ----
 
 check_python() {
 	result "python compiles" "$(git ls-files '*.py' | python3 -c '
@@ -284,7 +285,7 @@ for file in sys.stdin.read().split("\n")[:-1]:
 check_loose() {
 	result "every tag is unique" "$(git ls-files 'src/*.[ch]' | xargs grep -hoE \
 		'^[[:space:]]*(struct|union|enum) [a-z0-9_]+ \{' | awk '{ print $2 }' | sort | uniq -d)"
-	# Not in itself: this line has the words.
+	# Not in this file: the line below has the words.
 	result "no loose ends" "$(git grep -nE 'TODO|FIXME|\bXXX\b|for now\b|^#if 0' -- \
 		src bpf include python tests tools ':!tools/lint.sh' ':!tests/tools' ':!tests/fuzz/corpus')"
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The root layers on a machine that has too much to do: tests/unit/collect/sampler.c and tests/root
-# with one and a half CPUs' time (cgroup cpu.max), beside "stress". Root; a run takes up to 15 minutes.
+# Tests on an overloaded machine: tests/unit/collect/sampler.c and tests/root run beside "stress", with
+# the time of one and a half CPUs (cgroup cpu.max). Root; a run takes up to 15 minutes.
 # usage: tools/loaded.sh [RUNS]   (default 1)
-# Last line: "loaded: N passed, N failed", in runs.
+# Last line: "loaded: N passed, N failed" (runs).
 set -eu
 cd "$(dirname "$0")/.."
 . tools/as-root.sh
@@ -12,12 +12,12 @@ command -v stress >/dev/null || {
 	exit 2
 }
 
-# A group of the controller "cpu": of version 1 where it is mounted, else of version 2.
+# A cgroup with the cpu controller: v1 if it is mounted, otherwise v2.
 v1=$(awk '$3 == "cgroup" && ("," $4 ",") ~ /,cpu,/ { print $2; exit }' /proc/mounts)
 group=${v1:-/sys/fs/cgroup}/lineburn-loaded
 end_load() {
 	[ -z "${load:-}" ] || kill -- "-$load"
-	# Whoever is still there goes back to the group that this shell is in.
+	# Move the remaining processes to the parent group.
 	while read -r pid; do
 		echo "$pid" >"$(dirname "$group")/cgroup.procs" || true
 	done <"$group/cgroup.procs" 2>/dev/null
@@ -26,7 +26,7 @@ end_load() {
 mkdir -p "$group"
 trap end_load EXIT
 trap 'exit 130' INT TERM
-# The quota is to be what limits it, not its share beside "stress".
+# The quota must limit the tests, not their share beside "stress".
 if [ -n "$v1" ]; then
 	echo 100000 >"$group/cpu.cfs_period_us"
 	echo 150000 >"$group/cpu.cfs_quota_us"
@@ -43,7 +43,7 @@ passed=0
 for run in $(seq "$runs"); do
 	start=$(date +%s)
 	if (
-		# Else it would not be loaded.
+		# Make sure that this shell is in the group, and that "stress" runs.
 		sh -c 'echo $PPID' >"$group/cgroup.procs" && grep -q /lineburn-loaded /proc/self/cgroup && kill -0 "$load" &&
 			make -s DEVELOPER=1 unit UNIT_SRCS=tests/unit/collect/sampler.c && tests/root/run.sh ./lineburn
 	); then

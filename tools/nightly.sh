@@ -1,10 +1,10 @@
 #!/bin/sh
-# What takes too long, or needs too much, for tools/check.sh: statistics, a soak, kernels, clang-tidy of
-# the whole tree, long fuzzing, older Numba, other runtimes and CPythons. Root; a machine with nothing
-# else to do; some hours.
+# Tests that take too long, or need too many packages, for tools/check.sh: statistics, a soak, kernels,
+# clang-tidy of the whole tree, long fuzzing, older Numba, other runtimes and CPythons. Root, a quiet
+# machine, some hours.
 # usage: tools/nightly.sh [SUITE...]   (stats soak kernels tidy fuzz python thorough runtimes nightly mutants; default: all)
 # SOAK_WINDOWS (default 1800): seconds of the soak. FUZZ_SECONDS (default 300): of each fuzz target.
-# Last: what ran, with seconds and results, and "N passed, N failed, N skipped".
+# Prints at the end each suite's seconds and results, then "N passed, N failed, N skipped".
 set -eu
 cd "$(dirname "$0")/.."
 . tools/as-root.sh
@@ -22,7 +22,7 @@ for name; do
 	esac
 done
 
-# What has no result of its own, as one test.
+# The soak counts as one test.
 soak() {
 	if make soak WINDOWS="${SOAK_WINDOWS:-1800}"; then
 		echo "soak: 1 passed, 0 failed"
@@ -36,17 +36,17 @@ tidy() {
 	make compile_commands.json && tools/lint.sh format-all tidy-all shell-all
 }
 
-# The hook with the older Numba, and its races tried for longer.
+# The hook with the older Numba; the installer's races are tested for longer.
 python() {
 	LB_NUMBA_OLD=$PWD/build/venv/numba-old SWAP_SECONDS=5 make check-python
 }
 
-# Tests that try a part of what there is, with all of it.
+# Tests that check a part of all cases in tools/check.sh, with all cases.
 thorough() {
 	LB_THOROUGH=1 make unit UNIT_SRCS=tests/unit/decode/python/lines.c
 }
 
-# Scripts that try what is installed, with more of it than tools/setup.sh test brings.
+# Scripts that test the installed runtimes, of which "tools/setup.sh nightly" installs more.
 runtimes() {
 	LB_ALL_PYTHONS=1 tests/root/run.sh ./lineburn unwind-languages unwind-python other-jits numba numba-processes
 }

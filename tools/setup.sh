@@ -1,16 +1,16 @@
 #!/bin/sh
-# Installs what lineburn needs on Debian 12 or 13; for the demo and the tests also
-# Numba and others, in Python environments below build/venv (tools/venv.sh). Does nothing, quickly
-# and without root, when all of it is there.
-# usage: tools/setup.sh [build|demo|test|nightly]   (default: test, which includes those before it;
-# nightly: also runtimes and kernels that only tools/nightly.sh tries)
+# Installs the packages that lineburn needs on Debian 12 or 13; for the demo and the tests also Numba
+# and others, in Python environments below build/venv (tools/venv.sh). If everything is installed it
+# ends quickly and needs no root.
+# usage: tools/setup.sh [build|demo|test|nightly]   (default: test, which includes build and demo;
+# nightly: also runtimes and tools that only tools/nightly.sh uses)
 set -eu
 cd "$(dirname "$0")/.."
 
 want=${1:-test}
 distro=$(sed -n 's/^ID=//p' /etc/os-release 2>/dev/null || true)
 release=$(sed -n 's/^VERSION_ID="\{0,1\}\([0-9]*\).*/\1/p' /etc/os-release 2>/dev/null || true)
-# Names differ by release; elsewhere than on Debian these are told, without versions.
+# Package names differ by release. On other systems the script prints them without versions.
 llvm=
 debuginfod=libdebuginfod1
 case "$distro-$release" in
@@ -26,23 +26,23 @@ esac
 build="make gcc libc6-dev pkg-config clang$llvm llvm$llvm bpftool libbpf-dev libelf-dev
 	libdw-dev zlib1g-dev liblzma-dev libprotobuf-c-dev protobuf-c-compiler libiberty-dev
 	libjansson-dev nettle-dev libcapstone-dev"
-# What the tests compile, run and compare with.
+# Packages that the tests need.
 test="libcmocka-dev clang-format$llvm clang-tidy$llvm libclang-rt$llvm-dev shellcheck git g++
 	llvm binutils elfutils dwz xz-utils python3 sudo procps util-linux man-db $debuginfod
 	linux-perf musl-tools podman runc crun e2fsprogs"
 
-# Adds package $2 unless command $1 is there: a runtime of any origin does.
+# Adds package $2 unless command $1 exists, whatever its origin.
 add_command() {
 	command -v "$1" >/dev/null 2>&1 || packages="$packages $2"
 }
 
-# Debian's Python comes without what makes environments; others bring it.
+# Debian's Python lacks ensurepip, which virtual environments need; other Pythons have it.
 add_python() {
 	add_command python3 python3
 	python3 -c 'import ensurepip' >/dev/null 2>&1 || packages="$packages python3-venv"
 }
 
-# What only tools/nightly.sh tries.
+# Packages that only tools/nightly.sh needs.
 add_nightly() {
 	packages="$packages python3-dev"
 	venvs="$venvs old"
@@ -121,7 +121,7 @@ if [ -n "$venvs" ]; then
 	fi
 fi
 
-# Newer Go compiles its pprof, for a minute, when it is called for the first time.
+# Call pprof once: newer Go compiles it at the first call, which takes a minute.
 case $want in
 test | nightly) ! command -v go >/dev/null || go tool pprof -help >/dev/null 2>&1 || true ;;
 esac

@@ -1,14 +1,15 @@
 # shellcheck shell=sh
-# Sourced by what runs suites: suite, and in the end suites_judge_skips and suites_end. $logs is a
-# folder of theirs.
+# For scripts that run suites: they call suite, and at the end suites_judge_skips and suites_end. $logs
+# is their temporary folder.
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 : >"$logs/times"
 : >"$logs/counts"
 started=$(date +%s)
 
-# suite NAME COMMAND...: its last line is "NAME: N passed, N failed[, N skipped][, N inconclusive]". Counts go to a
-# file: suites may run in a subshell. A line "   SCRIPT: N s" says how long a script took.
+# suite NAME COMMAND...: runs a suite, whose last line is "NAME: N passed, N failed[, N skipped][, N
+# inconclusive]". Counts go to a file, as suites may run in a subshell. A line "   SCRIPT: N s" says how
+# long a script took.
 suite() {
 	name=$1
 	shift
@@ -22,7 +23,7 @@ suite() {
 	f=$(echo "$last" | sed -n 's/.* \([0-9]*\) failed.*/\1/p')
 	s=$(echo "$last" | sed -n 's/.* \([0-9]*\) skipped.*/\1/p')
 	i=$(echo "$last" | sed -n 's/.* \([0-9]*\) inconclusive.*/\1/p')
-	# A suite that says nothing, tests nothing, or fails without saying what, has failed.
+	# A suite fails if it has no result, no passed test, or an error status without a failed test.
 	if [ "${f:-0}" -eq 0 ] && { [ "$status" -ne 0 ] || [ "${p:-0}" -eq 0 ]; }; then
 		f=1
 	fi
@@ -38,8 +39,8 @@ suite() {
 	echo "   ${last:-no result} (exit status $status, $seconds s)"
 }
 
-# Is there a package index, so that what could not be installed from it is a failure? An
-# environment that was begun, and has no packages, has pip; if none was, one is made.
+# Returns whether pip reaches a package index; if it does, missing packages are a failure. Uses the pip
+# of an environment, even an incomplete one, or makes an environment.
 has_index() {
 	[ -n "$(ls build/venv/*/bin/pip 2>/dev/null)" ] || python3 -m venv "$logs/venv" >/dev/null 2>&1 || return 0
 	for pip in build/venv/*/bin/pip "$logs/venv/bin/pip"; do
@@ -50,10 +51,10 @@ has_index() {
 	return 1
 }
 
-# unexpected_skips KIND: skips that tests/skips.expected does not have for this KIND of run ("check" or
-# "nightly"): "SUITE NAME: reason"
+# unexpected_skips KIND: prints the skips ("SUITE NAME: reason") that tests/skips.expected does not list for
+# this KIND of run ("check" or "nightly")
 unexpected_skips() {
-	# The same scripts and programs run in suites of other names at night.
+	# At night the same scripts and programs run in suites with other names.
 	cat "$logs"/*.skips | sed -E 's/^(stats|runtimes|nightly) /root /; s/^thorough /unit-sanitized /' >"$logs/skips"
 	sed -n "/^#/d; s/^$1: //; /^[a-z-]*: /d; /./p" tests/skips.expected >"$logs/expected"
 	if grep -q build/venv/ "$logs/skips" && ! has_index; then
@@ -65,7 +66,7 @@ unexpected_skips() {
 	cat "$logs/unexpected"
 }
 
-# suites_judge_skips KIND: a skip that is not expected has failed.
+# suites_judge_skips KIND: counts each unexpected skip as a failure
 suites_judge_skips() {
 	unexpected_skips "$1" | while read -r skip; do
 		echo "not ok $skip: this skip is not in tests/skips.expected"
@@ -73,12 +74,12 @@ suites_judge_skips() {
 	done >"$logs/skips-unexpected"
 }
 
-# What took how long, what failed, and the sums. Return: did nothing fail?
+# Prints the times, the failures and the sums. Returns whether nothing failed.
 suites_end() {
 	echo "== seconds of suites, and of scripts in them"
 	echo "$(($(date +%s) - started)) all" >>"$logs/times"
 	sort -rn "$logs/times" | awk '{ printf "%6d  %s\n", $1, $2 }'
-	# Again, next to the sum: what was said above is far away by now.
+	# Repeat the failures next to the sums: they were printed far above.
 	grep -hE -d skip '^(not ok |FAILED|\[  FAILED  \])' "$logs"/* | sort -u || true
 	awk '{ p += $1; f += $2; s += $3; i += $5 }
 		END {

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tries the committed tree on a bare Debian: a new minimal system in a folder of
-# its own, on this kernel, with real sampling. Takes minutes and 3 GB in /var/tmp.
+# Tests the committed tree on a new minimal Debian in a folder of its own, on this
+# kernel, with real sampling. Takes minutes and 3 GB in /var/tmp.
 # usage: tools/try-debian.sh bookworm|trixie [COMMAND...]   (default: tools/check.sh)
 set -eu
 cd "$(dirname "$0")/.."
@@ -31,9 +31,9 @@ mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' | he
 }
 
 dir=$(mktemp -d /var/tmp/lineburn-"$suite".XXXXXX)
-# It becomes "/", which every user must be able to enter.
+# This folder becomes "/", which every user must be able to enter.
 chmod 755 "$dir"
-# The system's mounts are in a namespace of their own, so none is below $dir here.
+# The system's mounts are in another mount namespace, so none is below $dir here.
 trap 'rm -rf --one-file-system "$dir"' EXIT
 trap 'exit 130' INT TERM
 echo "== debootstrap $suite" >&2
@@ -43,10 +43,10 @@ debootstrap --variant=minbase "$suite" "$dir" "$mirror" >"$dir.log" 2>&1 || {
 	exit 1
 }
 rm -f "$dir.log"
-# How to reach the mirror is a matter of this machine, not of the release.
+# Settings that this machine needs to reach the mirror.
 apt-config dump | grep -E '^Acquire::(Check-|Retries|http|ForceIPv)' \
 	>"$dir/etc/apt/apt.conf.d/99machine" || true
-# So is whom pip trusts.
+# The certificates that pip needs on this machine.
 if [ -n "${PIP_CERT:-}" ]; then
 	cp "$PIP_CERT" "$dir/etc/pip-cert.pem"
 	PIP_CERT=/etc/pip-cert.pem
@@ -55,7 +55,7 @@ git clone -q . "$dir/lineburn"
 chown -R 0:0 "$dir/lineburn"
 
 export TRY_DIR="$dir"
-# Its root is a mount, as that of a machine is: what makes mount namespaces asks for that.
+# The root must be a mount, as on a real machine: tests that make mount namespaces need that.
 # shellcheck disable=SC2016 # for the inner shell
 unshare --mount --propagation private sh -euc '
 	mount --bind "$TRY_DIR" "$TRY_DIR"

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes the Python environments in which the demo, the tests and the bench run:
-#   build/venv/numba-new   the newest Numba, with python3 (PYTHON=... chooses another)
-#   build/venv/numba-old   numba 0.56, where there is a CPython 3.9 or 3.10, also pyenv's
-#   build/venv/stacks      what has stacks of its own or makes C: gevent, Cython
-#   build/venv/numba-servers  gunicorn and Jupyter, which start Pythons of their own, with Numba
-# Quick when they are there. "make clean" keeps them, "make distclean" does not.
+# Makes the Python environments of the demo, the tests and the bench:
+#   build/venv/numba-new   the newest Numba, with python3 (or PYTHON=...)
+#   build/venv/numba-old   numba 0.56, if there is a CPython 3.9 or 3.10, also pyenv's
+#   build/venv/stacks      gevent, which has its own stacks, and Cython, which makes C
+#   build/venv/numba-servers  Numba with gunicorn and Jupyter, which start other Pythons
+# Ends quickly if they exist. "make clean" keeps them, "make distclean" does not.
 # usage: tools/venv.sh [new|old|stacks|servers]...   (default: all)
 set -eu
 cd "$(dirname "$0")/.."
@@ -14,10 +14,9 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 trap 'exit 130' INT TERM
 
-# venv NAME PYTHON MODULE REQUIREMENT...: 1 when it could not be made, or has no MODULE; the
-# log says why.
-# What a stopped run left is begun anew, and so is what was made of something else: a whole
-# one says in .whole of what.
+# venv NAME PYTHON MODULE REQUIREMENT...: makes an environment. Returns 1 if that fails or it has no
+# MODULE; the log says why. A complete environment has its requirements in .whole; an incomplete one,
+# or one with other requirements, is made again.
 venv() {
 	dir=build/venv/$1
 	python=$2
@@ -28,21 +27,21 @@ venv() {
 	rm -rf "$dir"
 	mkdir -p build/venv
 	"$python" -m venv "$dir" >"$log" 2>&1 || return 1
-	# Wheels only: nobody is asked for a compiler.
+	# Wheels only, so that no compiler is needed.
 	"$dir/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: "$@" \
 		>>"$log" 2>&1 </dev/null || return 1
 	"$dir/bin/python" -c "import $module" >>"$log" 2>&1 || return 1
 	echo "$*" >"$dir/.whole"
 }
 
-# suits PYTHON: it is a CPython for which numba 0.56 was made
+# suits PYTHON: whether it is a CPython that numba 0.56 supports
 suits() {
 	"$1" -c 'import ensurepip, sys
 sys.exit(sys.implementation.name != "cpython" or not (3, 9) <= sys.version_info[:2] <= (3, 10))' \
 		>/dev/null 2>&1
 }
 
-# Prints a CPython for numba 0.56. sudo hides pyenv of the user who called it.
+# Prints a CPython for numba 0.56. Under sudo, also searches the calling user's pyenv.
 old_python() {
 	caller=
 	[ -z "${SUDO_USER:-}" ] || caller=$(getent passwd "$SUDO_USER" | cut -d : -f 6)
@@ -72,7 +71,7 @@ make_new() {
 	fi
 }
 
-# Not every machine has a Python of that age: the tests then skip it, and say so.
+# Some machines have no such Python; the tests then skip it.
 make_old() {
 	if ! python=$(old_python); then
 		echo "tools/venv.sh: no CPython 3.9 or 3.10 here, so none of numba 0.56," \
@@ -82,7 +81,7 @@ make_old() {
 	fi
 }
 
-# Only some tests need it.
+# Only some tests need this environment, so a failure is not an error.
 make_stacks() {
 	if ! venv stacks "${PYTHON:-python3}" gevent gevent cython; then
 		echo "tools/venv.sh: could not make build/venv/stacks ($(reason)), skipping" >&2

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Gives the code that Numba compiles line tables, and changes nothing else about it.
+"""Adds line tables to the code that Numba compiles, and changes nothing else about it.
 
-start() costs one entry in sys.meta_path; the rest is loaded when the program imports
-numba. Whatever goes wrong in here is said in one line on stderr, once, and the program
-runs as it would have run without.
+start() adds one entry to sys.meta_path; the rest is loaded when the program imports
+numba. If the hook fails, it prints one line on stderr, once, and the program runs as
+it would without the hook.
 
-Environment: LINEBURN_PYTHON_HOOK is "run" below "lineburn run", "off" turns the hook off;
-LINEBURN_NUMBA_CACHE_DIR says where compiled functions are kept (numba_cache.py).
+Environment: LINEBURN_PYTHON_HOOK is "run" below "lineburn run"; "off" turns the hook off.
+LINEBURN_NUMBA_CACHE_DIR is the folder for compiled functions (numba_cache.py).
 """
 
 import os
 import sys
 
-# Part of the private cache's name: to be raised when what is compiled changes.
+# Part of the private cache's name. Raise it when the hook changes the compiled code.
 CACHE_FORMAT = 1
 
 _said = False
 
 
 def say(text: str) -> None:
-    """One line on stderr, once in a process."""
+    """Prints one line on stderr; only the first call in a process prints."""
     global _said
     if _said:
         return
@@ -27,17 +27,17 @@ def say(text: str) -> None:
     try:
         sys.stderr.write("lineburn: %s\n" % " ".join(text.split()))
     except Exception:
-        pass  # stderr is None or closed: nobody to tell
+        pass  # stderr is None or closed
 
 
 def mode() -> str:
-    """run, off or service (neither: the hook was installed, or put on PYTHONPATH by hand)."""
+    """Returns run, off or service (service: the hook was installed, or put on PYTHONPATH by hand)."""
     value = os.environ.get("LINEBURN_PYTHON_HOOK")
     return value if value in ("run", "off") else "service"
 
 
 class _Finder:
-    """Sees numba being imported, lets the others find it, and acts when it is loaded."""
+    """Lets the other finders find numba, and starts the hook once numba is loaded."""
 
     def find_spec(self, name, path=None, target=None):
         if name != "numba":
@@ -54,7 +54,7 @@ class _Finder:
 
 
 def _call_after_load(spec, finder) -> None:
-    # On the instance: the loader stays of the type that others expect.
+    # Replace the method of the instance only: the loader keeps the type that others expect.
     loader = spec.loader
     load = getattr(loader, "exec_module", None)
     if load is None:
@@ -79,20 +79,20 @@ def _call_after_load(spec, finder) -> None:
 def _numba_is_loaded(numba) -> None:
     from numba.core import config
 
-    # Whoever asks Numba for debug info gets Numba's, in Numba's cache.
+    # A program that asks Numba for debug info gets Numba's own, in Numba's cache.
     if config.DEBUGINFO_DEFAULT:
         return
     from . import numba_cache, numba_lines
 
     numba_lines.check(numba)
     numba_cache.check()
-    # Without a cache of its own, code with lines would end in the user's.
+    # Install the private cache first: otherwise code with lines would go to the user's cache.
     numba_cache.install(numba)
     numba_lines.install()
 
 
 def start() -> None:
-    """Idempotent: a service's hook and that of "lineburn run" may meet in one process."""
+    """Idempotent: one process may have a service's hook and that of "lineburn run"."""
     if mode() == "off" or any(type(f).__name__ == _Finder.__name__ and
                               type(f).__module__ == __name__ for f in sys.meta_path):
         return

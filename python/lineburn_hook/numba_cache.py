@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compiled functions with lines are kept apart from those of the user's own runs.
+"""Keeps compiled functions with lines apart from those of the user's own runs.
 
-Numba's index does not say whether code has debug info: with one cache for both, a hooked
-run would load code without lines, and a production run would load ours. So for each
-function Numba decides where, and whether, it caches; then that place is exchanged for one
-of ours, which is kept between runs:
+Numba's index does not say whether code has debug info: with one cache for both, a run
+with the hook would load code without lines, and a production run would load ours. So
+Numba decides whether and where it caches a function, and the hook then replaces that
+folder by a private one, which is kept between runs:
 
-1. LINEBURN_NUMBA_CACHE_DIR, or what "python-hook --install --cache-dir" was given;
-2. the program's NUMBA_CACHE_DIR with ".lineburn" behind it;
+1. LINEBURN_NUMBA_CACHE_DIR, or the folder given to "python-hook --install --cache-dir";
+2. the program's NUMBA_CACHE_DIR with ".lineburn" appended;
 3. below "lineburn run": lineburn/numba in XDG_CACHE_HOME (~/.cache);
-   else in a folder "lineburn" within the place that Numba chose.
+   otherwise: a folder "lineburn" within the folder that Numba chose.
 
-Where none of them can be written, the program's own cache is read, never written.
+If none of them can be written, the program's own cache is read, never written.
 """
 
 import functools
@@ -23,7 +23,7 @@ from . import CACHE_FORMAT, mode, numba_lines, say
 
 
 def _home():
-    """The home of who we run as: HOME may be left from somebody else (sudo -E)."""
+    """The home of the effective user: HOME may still be another user's (sudo -E)."""
     home = os.path.expanduser("~")
     try:
         if os.stat(home).st_uid == os.geteuid():
@@ -52,7 +52,7 @@ def _installed_dir():
 
 
 def _candidates(numba_cache_dir, numba_path):
-    """(folder, whether it was chosen for us by name), best first."""
+    """(folder, whether the user chose it explicitly), best first."""
     explicit = os.environ.get("LINEBURN_NUMBA_CACHE_DIR") or _installed_dir()
     if explicit:
         yield os.path.abspath(explicit), True
@@ -68,7 +68,7 @@ def _candidates(numba_cache_dir, numba_path):
 
 
 def _is_safe(folder, chosen) -> bool:
-    """Code is loaded from there: nobody else may be able to put some in."""
+    """Code is loaded from @folder: other users must not be able to write to it."""
     st = os.lstat(folder)
     if not stat.S_ISDIR(st.st_mode) and not chosen:
         return False
@@ -78,7 +78,7 @@ def _is_safe(folder, chosen) -> bool:
 
 
 def _make(base, chosen, leaf):
-    """Return: the folder for one source folder's functions below @base, or None."""
+    """Return: the folder below @base for the functions of one source folder, or None."""
     try:
         os.makedirs(base, mode=0o700, exist_ok=True)
         if not _is_safe(base, chosen):
@@ -91,7 +91,7 @@ def _make(base, chosen, leaf):
 
 
 def _leaf(version: str, numba_path: str) -> str:
-    """Unlike versions of Numba and of the hook, and unlike source folders, do not meet."""
+    """A name that differs by version of Numba and of the hook, and by source folder."""
     numba_path = os.path.abspath(numba_path)
     digest = hashlib.sha1(os.fsencode(numba_path)).hexdigest()
     name = os.path.basename(numba_path)
@@ -115,7 +115,7 @@ def _private_path(version: str, numba_path: str):
 
 
 def _move(locator, version: str) -> bool:
-    """Return: did a private place take the place of the one that Numba chose?"""
+    """Return: whether a private folder replaced the one that Numba chose."""
     private = _private_path(version, locator.get_cache_path())
     if private:
         locator.get_cache_path = lambda: private
@@ -128,7 +128,7 @@ def _wrap_place(caching, version: str) -> None:
 
     @functools.wraps(init)
     def __init__(self, *args, **kwargs):
-        init(self, *args, **kwargs)  # its refusals are the program's to see
+        init(self, *args, **kwargs)  # the program must see its exceptions
         self.lineburn_may_save = False
         try:
             self.lineburn_may_save = _move(self.locator, version)
@@ -139,7 +139,7 @@ def _wrap_place(caching, version: str) -> None:
 
 
 def _remember(cache, loaded) -> None:
-    """What comes from our cache has lines; wrappers are built around it at each start."""
+    """Remembers a function of our cache: Numba compiles its wrappers anew at each start."""
     name = getattr(getattr(loaded, "fndesc", None), "llvm_func_name", None)
     if name and getattr(cache._impl, "lineburn_may_save", False):
         numba_lines.remember(name, cache._py_func.__code__)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Line tables in Numba's code, and not one instruction changed.
+"""Adds line tables to Numba's code without changing an instruction.
 
-Numba's own debug info (NUMBA_DEBUGINFO=1, debug=True) is a flag that lowering, inlining
-and its optimisations look at: the code becomes another one, up to three times slower.
-Here that flag stays as the program has it. A lowering that would use the builder that
-emits no debug info gets one that emits locations only: a compile unit of the kind
+Numba's own debug info (NUMBA_DEBUGINFO=1, debug=True) is a flag that also changes lowering,
+inlining and optimisations: the code differs and is up to three times slower. The hook
+leaves that flag as the program sets it. It replaces the builder that emits no debug info
+by one that emits locations only: a compile unit of the kind
 LineTablesOnly, a subprogram for each function, a location for each instruction. To LLVM
 these are annotations that may not influence the code (llvm.org/docs/SourceLevelDebugging).
 
-Known to fit Numba 0.56 to 0.68; check() tells whether it does.
+Known to work with Numba 0.56 to 0.68; check() checks the installed version.
 """
 
 import dis
@@ -18,27 +18,27 @@ import os
 
 from . import say
 
-# Functions that Numba writes for a statement of the user's: their own lines mean nothing.
+# Functions that Numba generates for a statement of the user: their own line numbers mean nothing.
 _WRITTEN_FOR_CALLER = ("__numba_parfor_gufunc", "__numba_array_expr")
 
-# As Numba's own debug info has it: modules of both kinds are linked together.
+# The same versions as in Numba's own debug info: modules of both kinds are linked together.
 _DWARF_VERSION = 4
 _DEBUG_INFO_VERSION = 3
 _WARN_IF_DIFFERENT = 2
 
-# co_filename of a script is as it was given, so it means this directory.
+# co_filename of a script is the path given on the command line, relative to this directory.
 try:
     _start_dir = os.getcwd()
 except OSError:
     _start_dir = "/"
 
 _lowering_now = []  # lowerers, outermost first; Numba's compiler lock guards it
-_functions = {}  # name in the object file -> (file, line, name), of all that has lines
+_functions = {}  # name in the object file -> (file, line, name), of all functions with lines
 _failed = False
 
 
 class UnknownNumba(Exception):
-    """Its internals are not as known."""
+    """The internals of this Numba differ from the known ones."""
 
 
 def _fail(e: Exception) -> None:
@@ -50,7 +50,7 @@ def _fail(e: Exception) -> None:
 def first_body_line(code) -> int:
     """The first line of a function's body that has code.
 
-    Numba looks for it in the syntax tree of the whole file, at each compilation.
+    Numba itself searches the syntax tree of the whole file, at each compilation.
     """
     first = code.co_firstlineno
     lines = [line for _, line in dis.findlinestarts(code) if line is not None and line > first]
@@ -74,7 +74,7 @@ class _Metadata:
         self.unit = module.add_debug_info("DICompileUnit", {
             "language": _ir().DIToken("DW_LANG_C_plus_plus"),
             "file": self.file,
-            "producer": "clang (Numba)",  # as Numba says; gdb reads prologues by it
+            "producer": "clang (Numba)",  # the same as Numba's; gdb skips prologues by it
             "runtimeVersion": 0,
             "isOptimized": True,
             "emissionKind": _ir().DIToken("LineTablesOnly"),
@@ -143,7 +143,7 @@ def _ir():
 
 
 def _written_for(func_ir):
-    """For a function that Numba wrote: the user's (file, line) that it stands for, or None."""
+    """For a function that Numba generated: the (file, line) of the user's statement, or None."""
     path = func_ir.loc.filename
     if func_ir.func_id.func_name.startswith(_WRITTEN_FOR_CALLER) and _lowering_now:
         caller = _lowering_now[-1]
@@ -151,7 +151,7 @@ def _written_for(func_ir):
         return resolve(caller.loc) if resolve else (caller.loc.filename, caller.loc.line)
     if not path.startswith("<"):
         return None
-    # A stencil's loops: written as text, the user's statements put inside.
+    # The loops of a stencil: generated text that contains the user's statements.
     users = [inst.loc for block in func_ir.blocks.values() for inst in block.body
              if not inst.loc.filename.startswith("<")]
     first = min(users, key=lambda loc: loc.line, default=None)
@@ -160,7 +160,7 @@ def _written_for(func_ir):
 
 def _make_builder_class(dummy):
     class LineTableBuilder(dummy):
-        """What lowering calls to say where it is; new calls do nothing (see dummy)."""
+        """Lowering reports its current line here. Calls unknown to us do nothing (see dummy)."""
 
         def __init__(self, lowerer):
             func_ir = lowerer.func_ir
@@ -205,14 +205,14 @@ def _make_builder_class(dummy):
                         self._subprogram, *(at or (path, line)))
                     self._known[path, line] = location
                 builder.debug_metadata = location
-            except Exception as e:  # the last location stays: LLVM wants one
+            except Exception as e:  # keep the last location: LLVM needs one
                 _fail(e)
 
     return LineTableBuilder
 
 
 def remember(name: str, code) -> None:
-    """A function with lines that came from the cache, for what will be built around it."""
+    """Adds a cached function with lines, so that its wrappers get lines too."""
     _functions[name] = (code.co_filename, first_body_line(code) - 1, code.co_name)
 
 
@@ -228,9 +228,9 @@ def _inlinable_callee(function, call_type):
 
 
 def _mark_wrappers(module) -> None:
-    """The loops that @vectorize, @guvectorize and prange put around a function.
+    """Gives lines to the loops that @vectorize, @guvectorize and prange put around a function.
 
-    LLVM inlines the function there, and drops lines that come into code without any.
+    LLVM inlines the function into them, and drops the lines of code inlined into a function without lines.
     """
     call_type = _ir().CallInstr
     for function in list(module.functions):
@@ -251,7 +251,7 @@ def _mark_wrappers(module) -> None:
 
 
 def _strip(module) -> bool:
-    """Takes our debug info out of a module again. Return: was there any?"""
+    """Removes our debug info from a module. Return: whether there was any."""
     if not getattr(module, "has_lineburn_lines", False):
         return False
     module.namedmetadata.pop("llvm.dbg.cu", None)
@@ -261,13 +261,13 @@ def _strip(module) -> bool:
             for instr in block.instructions:
                 instr.metadata.pop("dbg", None)
                 instr._clear_string_cache()
-    # Nodes are printed by number: those that stay keep theirs.
+    # Nodes refer to each other by number, so the remaining ones keep their numbers.
     module.metadata[:] = [n for n in module.metadata if not isinstance(n, _ir().DIValue)]
     return True
 
 
 def _is_for_this_cpu(lowerer, codegen) -> bool:
-    """Not for a GPU, and not ahead of time into a file that is kept."""
+    """Excludes code for a GPU, and code compiled ahead of time into a file."""
     return isinstance(lowerer.library.codegen, codegen.JITCPUCodegen)
 
 
@@ -280,7 +280,7 @@ def _wrap_lowering(lowering, debuginfo, codegen) -> None:
     def __init__(self, *args, **kwargs):
         init(self, *args, **kwargs)
         try:
-            # Another type: the program asked for Numba's own debug info.
+            # With another type of builder, the program has asked for Numba's own debug info.
             if (not _failed and type(self.debuginfo) is debuginfo.DummyDIBuilder and
                     _is_for_this_cpu(self, codegen)):
                 builder = builder_class(self)
@@ -302,7 +302,7 @@ def _wrap_lowering(lowering, debuginfo, codegen) -> None:
 
 
 def _wrap_object_mode(pylowering) -> None:
-    """Numba says nowhere in object mode which line it is at."""
+    """In object mode Numba never reports the current line."""
     lowerer = pylowering.PyLower
     lower_inst = lowerer.lower_inst
 
@@ -329,7 +329,7 @@ def _wrap_library(codegen) -> None:
         try:
             return add(self, ir_module)
         except RuntimeError as e:
-            # LLVM refuses it: because of us? Nothing was added yet, so try without.
+            # LLVM refused the module and added nothing. Try again without our debug info.
             if not _strip(ir_module):
                 raise
             added = add(self, ir_module)

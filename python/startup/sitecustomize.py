@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs at the start of each Python that "lineburn run" starts, by way of PYTHONPATH.
+"""Runs, through PYTHONPATH, at the start of each Python that "lineburn run" starts.
 
-Starts the hook, takes its own folder off sys.path, and hands over to the sitecustomize
-that this one hides (the distribution's, the user's), if there is one. The environment
-keeps the folder: children shall have the hook too. Python 2.7 must be able to read this
-file and gets no more than the handing over.
+Starts the hook, removes its own folder from sys.path, and imports the sitecustomize
+that this one hides (the distribution's or the user's), if there is one. PYTHONPATH
+keeps the folder, so that children have the hook too. Python 2.7 must be able to parse
+this file; there it only imports the hidden sitecustomize.
 """
 
 import os
 import sys
 
-# While we are replaced in sys.modules, Python 2 would clear our globals without this.
+# A reference to this module: without it Python 2 clears our globals when it leaves sys.modules.
 _hidden_by_successor = sys.modules.get("sitecustomize")
 
 
 def _leave_path(folder):
-    # As a relative entry it may be spelled otherwise than __file__ says.
+    # Compare absolute paths: a relative entry of sys.path differs from __file__.
     sys.path[:] = [p for p in sys.path if os.path.abspath(p or ".") != folder]
     sys.path_importer_cache.pop(folder, None)
 
 
 def _start(folder):
-    # -E and -I never come here; other interpreters have no Numba.
+    # With -E and -I this file is not run. Other interpreters have no Numba.
     if sys.version_info < (3, 9) or sys.implementation.name != "cpython":
         return
     home = os.path.dirname(folder)
@@ -30,7 +30,7 @@ def _start(folder):
         import lineburn_hook
 
         lineburn_hook.start()
-    except Exception as e:  # never in the way of the program
+    except Exception as e:  # never stop the program
         sys.stderr.write("lineburn: the Python hook cannot start: %s\n" % e)
     finally:
         _leave_path(home)
@@ -40,6 +40,6 @@ _folder = os.path.dirname(os.path.abspath(__file__))
 _leave_path(_folder)
 _start(_folder)
 
-# What site would have done without us: an ImportError of this name is not reported.
+# If there is no other sitecustomize, site ignores this ImportError, as it does without us.
 sys.modules.pop("sitecustomize", None)
 import sitecustomize  # noqa: E402,F401  (the next one on sys.path)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# CPU time of the profile beside that of the kernel's own clocks, at 999 Hz.
+# Compares the CPU time in the profile with the kernel's own clocks, at 999 Hz.
 . "${TOP:?}/tests/root/lib.sh"
 
 echo "## Accounting"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Known answers: shares of lines of programs that do work of 5:3:2 and 3:1.
+# Known answers: shares of lines of programs whose lines do work in the ratios 5:3:2 and 3:1.
 . "${TOP:?}/tests/root/lib.sh"
 
 echo "## Known answers"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Does sampling keep to --budget? Both CPUs walk deep stacks at the highest rate there is.
+# Does sampling keep to --budget? All CPUs walk deep stacks at the highest rate.
 # BUDGET_SECONDS: length of each run (30).
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -24,7 +24,7 @@ busy = [subprocess.Popen([deep, "deep", "100000000"], stdout=subprocess.DEVNULL)
 
 
 def run_ns(pid):
-    """What the kernel's statistics say of the sampling program."""
+    """(run time in ns, number of runs) of the sampling program, by the kernel's statistics."""
     for entry in os.scandir(f"/proc/{pid}/fdinfo"):
         try:
             with open(entry.path, encoding="ascii") as f:

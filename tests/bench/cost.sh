@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a sample costs in the kernel: as the profile says, and by the kernel's own statistics.
+# The cost of a sample in the kernel, by the profile and by the kernel's own statistics.
 . "${TOP:?}/tests/root/lib.sh"
 
 echo "## Cost of a sample"
@@ -11,7 +11,7 @@ program_ids() {
 	bpftool prog show --json | python3 -c 'import json, sys; print(*[p["id"] for p in json.load(sys.stdin)])'
 }
 
-# kernel_statistics "ID...": runs and nanoseconds of the busiest program that is not one of them
+# kernel_statistics "ID...": runs and nanoseconds of the busiest BPF program that is not listed
 kernel_statistics() {
 	bpftool prog show --json | python3 -c '
 import json, sys

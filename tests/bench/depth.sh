@@ -1,7 +1,7 @@
 #!/bin/sh
-# BPF time a sample by depth of the user stack: the same loop below 1, 25 and 100 frames,
-# without frame pointers and with. Beside it, on ticks of the same process in the same
-# seconds, the kernel's own walk by frame pointers and a program that does nothing.
+# BPF time per sample by depth of the user stack: the same loop below 1, 25 and 100 frames,
+# without and with frame pointers. For comparison, in the same process and seconds: the
+# kernel's own walk by frame pointers, and a BPF program that does nothing.
 . "${TOP:?}/tests/root/lib.sh"
 RATE=999
 
@@ -36,7 +36,7 @@ def work(end):
         for i in range(1000):
             total += i * i % 7
 END
-# Each frame has a code object of its own: nothing is known from the frame before.
+# Each frame has its own code object, so nothing is cached from the frame before.
 python3 - >>deep.py <<'END'
 names = ["work"] + [f"at{i}" for i in range(30)]
 for below, name in zip(names, names[1:]):

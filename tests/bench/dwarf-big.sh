@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes a shared object with at least MB megabytes of uncompressed DWARF, the same
-# one each time on the same compilers: four C++ translation units, heavy in
-# templates and inlining, by g++ (DWARF 5 and 4) and clang++ (5 and 4), then as many
-# copies of each as needed, with other symbol names. It links with nothing and is
-# never run. Takes about a minute.
+# Makes a shared object with at least MB megabytes of uncompressed DWARF. The same
+# compilers always give the same object: one C++ source with many templates and much
+# inlining, compiled by g++ (DWARF 5 and 4) and clang++ (5 and 4), then as many copies
+# of each object as needed, with other symbol names. It is linked without libraries
+# and never run. Takes about a minute.
 #
 # usage: dwarf-big.sh OUT [MB]    (default 160)
 set -eu
@@ -64,7 +64,7 @@ g++ -O2 -fPIC -gdwarf-4 -ffunction-sections -c "$dir/unit.cc" -o "$dir/1.o"
 "$CLANGXX" -O2 -fPIC -gdwarf-5 -c "$dir/unit.cc" -o "$dir/2.o"
 "$CLANGXX" -O2 -fPIC -gdwarf-4 -ffunction-sections -c "$dir/unit.cc" -o "$dir/3.o"
 
-# What the linked file will hold of each object's .debug_* (without relocations).
+# Bytes of an object's .debug_* sections, without relocations.
 debug_size() {
 	readelf -SW "$1" | sed -n 's/^.*\] \.debug_[a-z_]* *PROGBITS *[0-9a-f]* *[0-9a-f]* *\([0-9a-f]*\).*/\1/p' |
 		while read -r hex; do echo $((0x$hex)); done | awk '{ n += $1 } END { print n }'
@@ -76,7 +76,7 @@ while [ "$total" -lt "$want" ]; do
 	object=$dir/$((n % 4)).o
 	objcopy --prefix-symbols="copy${n}_" "$object" "$dir/copy$n.o"
 	echo "$dir/copy$n.o" >>"$dir/list"
-	# Strings are merged by the linker: count the rest, which is about three quarters.
+	# The linker merges strings; the rest is about three quarters.
 	total=$((total + $(debug_size "$object") * 3 / 4))
 	n=$((n + 1))
 done

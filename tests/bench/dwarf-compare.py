@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
-"""Compares what dwarf-resolve, llvm-symbolizer and eu-addr2line say of the same
-addresses, frame by frame (function, file, line), and sorts the differences into
-classes; those of class "other" are printed.
+"""Compares the answers of dwarf-resolve, llvm-symbolizer and eu-addr2line for the same
+addresses, frame by frame (function, file, line), and counts the differences by class.
 
 usage: dwarf-compare.py RESOLVE FILE [NR [SEED]]   NR 0: every address of .text
 
-SHOW=N prints N examples of each class (2), ONLY=llvm-symbolizer looks at that one
-only. Known classes, and why:
+SHOW=N prints N examples of each class (2), ONLY=llvm-symbolizer compares with that
+tool only. Known classes, and their reasons:
   line 0: charged to the call, only ours has a line (llvm-symbolizer): the line table
-    says 0 for code the compiler merged or moved; we take the call that it was
-    inlined by, else the line before it.
+    has line 0 for code that the compiler merged or moved; we take the line of the
+    call that it was inlined by, else the line before it.
   equal places; another name: llvm-symbolizer names the outermost frame by the symbol
     table (".cold", ".isra.0", ".abi0", aliases).
-  only ours has a line (eu-addr2line): elfutils 0.188 finds units by .debug_aranges
-    only, which Go and clang do not write.
-  only the other has a line (eu-addr2line): padding behind the end of a sequence.
+  only ours has a line (eu-addr2line): elfutils 0.188 finds units only by
+    .debug_aranges, which Go and clang do not write.
+  only the other has a line (eu-addr2line): padding after the end of a sequence.
   chain of another length, other callers (eu-addr2line): 8 and 0 of 2,000 addresses,
-    where llvm-symbolizer says what we say.
+    for which llvm-symbolizer agrees with us.
 """
 import collections
 import os

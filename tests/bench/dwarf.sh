@@ -1,5 +1,5 @@
 #!/bin/sh
-# 2,000 random addresses of a file with more than 100 MB of DWARF, beside other tools.
+# Names 2,000 random addresses of a file with more than 100 MB of DWARF, and so do other tools.
 set -eu
 : "${TOP:?}" "${WORK:?}"
 make -s -C "$TOP" build/tests/bench/dwarf-resolve >&2

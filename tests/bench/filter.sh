@@ -1,6 +1,6 @@
 #!/bin/sh
-# What a tick costs that is not sampled: BPF time by the kernel's statistics, while all CPUs
-# are busy with what was not chosen. Beside it a program that does nothing.
+# The cost of a tick that the filter drops: BPF time by the kernel's statistics, while all
+# CPUs run programs that are not chosen. For comparison: a BPF program that does nothing.
 . "${TOP:?}/tests/root/lib.sh"
 seconds=${CHOICE_SECONDS:-5}
 
@@ -42,7 +42,7 @@ sleep 3600 &
 sleeper=$!
 trap cleanup EXIT
 
-# program_of PID: the number of the program that it has on its perf events
+# program_of PID: the id of the BPF program on the process's perf events
 program_of() {
 	awk '/^prog_type:/ { is_ours = $2 == 7 } /^prog_id:/ && is_ours { print $2; exit }' "/proc/$1/fdinfo"/* 2>/dev/null
 }
@@ -68,7 +68,7 @@ echo "## Cost of a tick that is not sampled"
 echo
 echo "| all CPUs are in | option | ns a tick | ns of nothing | difference | ticks |"
 echo "|---|---|---|---|---|---|"
-# At the higher rate what the program needs is still in the caches, whatever else runs.
+# At the higher rate the program's data stays in the CPU caches, whatever else runs.
 for load in "999 a loop" "9999 a loop" "999 64 MB of memory"; do
 	rate=${load%% *}
 	hog=${load#* }

@@ -1,4 +1,4 @@
-"""Numba with the hook, without, and with its own debug info: pairs of processes, medians.
+"""Numba with the hook, without it, and with its own debug info: medians of paired runs.
 
 usage: hook.py PYTHON...   (each with a Numba; ROUNDS=5). Prints Markdown.
 """
@@ -56,7 +56,7 @@ def once(python, way):
 
 
 def compare(python):
-    """Each round is one process of each way, one after the other; ratios are within a round."""
+    """Each round runs one process of each way, one after the other; ratios are within a round."""
     rounds = [{way: once(python, way) for way in WAYS} for _ in range(ROUNDS)]
     print("\n%s, %d rounds:\n" % (rounds[0]["plain"]["version"], ROUNDS))
     print("| | plain | hook | hook / plain | NUMBA_DEBUGINFO=1 / plain |")
@@ -72,7 +72,7 @@ def compare(python):
 
 
 def startup(python):
-    """Milliseconds that the start of a Python takes longer, its .pyc files written."""
+    """Milliseconds that the hook adds to the start of a Python whose .pyc files exist."""
     def start(way):
         begin = time.perf_counter()
         subprocess.run([python, "-c", "pass"], env=environment(way), check=True)

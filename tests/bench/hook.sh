@@ -1,5 +1,5 @@
 #!/bin/sh
-# Numba's code with line tables, beside the same without: see hook.py.
+# Compares Numba's code with and without line tables: see hook.py.
 set -- "$TOP"/build/venv/numba-new/bin/python "$TOP"/build/venv/numba-old/bin/python
 for python in "$@"; do
 	shift

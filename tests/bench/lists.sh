@@ -1,13 +1,13 @@
 #!/bin/sh
-# Uprobes on JITs against walks of their lists: what is known of Numba's code while the whole
-# machine is recorded, and how long a stranger can hold up the forks of others.
+# Compares uprobes on JITs with walks of their lists: how much of Numba's code gets lines while
+# the whole machine is recorded, and how long one user's process can delay another's fork().
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-held.sh"
 programs=$WORKLOADS/python
 has_numba new lists || exit 0
 jit=$(build gdbjit.c -rdynamic)
 
-# The programs of tests/root that run Numba's code, as an environment with the hook has it.
+# The Numba programs of tests/root, with the hook in the environment.
 programs_of_tests() {
 	PYTHONPATH=$("$LB" python-hook --path)
 	export PYTHONPATH

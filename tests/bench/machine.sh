@@ -14,11 +14,11 @@ while [ $i -lt "$(nproc)" ]; do
 	busy="$busy $!"
 	i=$((i + 1))
 done
-# And processes that come and go.
+# Short processes, too.
 (while :; do "$short"; sleep 0.05; done) &
 busy="$busy $!"
 
-# cpu_ticks PID: user and system time with that of its children
+# cpu_ticks PID: user and system time of the process and its children
 cpu_ticks() {
 	{ echo "$1"; tr ' ' '\n' <"/proc/$1/task/$1/children"; } | sed '/^$/d; s|.*|/proc/&/stat|' | xargs cat |
 		awk '{ sub(/.*\) /, ""); sum += $12 + $13 + $14 + $15 } END { print sum }'

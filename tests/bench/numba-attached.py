@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Speed of Numba code while it is sampled, by the very process that is not, as Markdown.
+"""Speed of a Numba process while it is sampled and while it is not, as Markdown.
 
 usage: numba-attached.py LINEBURN PYTHON PROGRAMS SECONDS
 
-One process runs throughout, and "lineburn record -p" comes and goes: so memory lies where
-it lies, and the code is the same, in both halves of the comparison. What is left is what
-sampling itself costs. (That the code under "run" is the same is tested byte by byte.)
+One process runs all the time, and "lineburn record -p" samples it in every other window:
+so code and memory layout are the same in both halves of the comparison, and the difference
+is the cost of sampling. (Other tests compare the code under "run" byte by byte.)
 """
 import json
 import statistics
@@ -19,7 +19,7 @@ QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 def sampled_windows(pid, hz, until):
-    """Samples every other window. Returns [begin, end) of those, and of the others."""
+    """Samples every other window. Returns {sampled: [(begin, end)...]}."""
     windows = {True: [], False: []}
     while time.monotonic() < until:
         begin = time.monotonic()

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Profila and "lineburn run -F 999" on the same programs, as Markdown.
+"""Runs Profila and "lineburn run -F 999" on the same programs; prints Markdown.
 
 usage: numba-profila.py LINEBURN PYTHON PROGRAMS PROFILA SECONDS
 
-Usable samples are those on a line of the program. Memory is the highest sum of what the
-profiler's own processes hold (proportional set size), the program left out.
+Usable samples are those on a line of the program. Memory is the highest sum of the
+proportional set sizes of the profiler's processes, without the program.
 """
 import json
 import os
@@ -38,7 +38,7 @@ def memory_bytes(pid):
 
 
 def watched(command, environment=None):
-    """Its output and its highest memory."""
+    """Runs a command. Returns its output and its peak memory."""
     peak = 0
     with open("watched.txt", "w+", encoding="utf-8") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Profila (https://github.com/pythonspeed/profila) on the same programs: it comes from PyPI,
-# its debugger from the distribution. Called by numba.sh.
+# Runs Profila (https://github.com/pythonspeed/profila) on the same programs. Profila comes
+# from PyPI, its debugger from the distribution. Called by numba.sh.
 . "${TOP:?}/tests/root/lib.sh"
 
 echo "## Beside Profila"
@@ -15,7 +15,7 @@ if ! "$PYTHON" -m pip install -q --disable-pip-version-check --no-deps --target 
 	echo "(Profila could not be had: $(tail -n 1 pip.log))"
 	exit 0
 fi
-# Where it looks for the debugger that it would download otherwise.
+# Profila looks here for its debugger, and would download it otherwise.
 mkdir -p home/.profila-gdb/bin
 ln -sf "$(command -v gdb)" home/.profila-gdb/bin/gdb
 exec "$PYTHON" "$TOP/tests/bench/numba-profila.py" "$LB" "$PYTHON" "$WORKLOADS/python" \

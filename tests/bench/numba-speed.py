@@ -4,11 +4,11 @@
 usage: numba-speed.py LINEBURN PYTHON PROGRAMS ROUNDS SECONDS
 
 Each round measures each way once, one after the other, so that a change of the machine's
-load meets all of them; the figures are medians of the ratios to the bare run of the same
-round. Where memory comes to lie makes two speeds of one program, some percent apart (the
-array expression here), so the ratio of the fastest runs stands beside. The floor is the
-sampler itself on a target that does not run: it takes every interrupt and drops every
-sample, as an empty BPF program would.
+load affects all of them. The figures are medians of the ratios to the bare run of the same
+round. The memory layout gives one program two speeds, some percent apart (the array
+expression here), so the ratio of the fastest runs is printed too. The floor is the sampler
+on a target that does not run: it takes every interrupt and drops every sample, as an empty
+BPF program would.
 """
 import json
 import os
@@ -24,7 +24,7 @@ QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 class Floor:
-    """A sampler at a rate, for whose samples nobody has a use."""
+    """A sampler at a rate, all of whose samples are dropped."""
 
     def __init__(self, hz):
         self.hz = str(hz)
@@ -126,10 +126,10 @@ REGISTERING = {
     "bare, again": compile_many,
 }
 registering = {way: [] for way in REGISTERING}
-compile_many()  # the first one finds the files cold
+compile_many()  # fills the page cache
 for i in range(rounds):
     bare = compile_many()
-    # There and back: the machine's load changes slowly.
+    # Alternate the order, against a slow change of the machine's load.
     for way in list(REGISTERING) if i % 2 else reversed(REGISTERING):
         registering[way].append(REGISTERING[way]() / bare)
 print("\n## Numba: a program that compiles 100 functions, its CPU time, bare = 1"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Numba under "run": its speed, its compile time, known answers; beside Profila.
+# Numba under "run": speed, compile time, known answers, and a comparison with Profila.
 # NUMBA_ROUNDS (7): paired rounds; NUMBA_SECONDS (2): of each measurement.
 . "${TOP:?}/tests/root/lib.sh"
 

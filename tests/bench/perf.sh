@@ -1,5 +1,5 @@
 #!/bin/sh
-# The same program recorded by perf record.
+# Records one program with perf record and with lineburn, and compares the shares of its lines.
 . "${TOP:?}/tests/root/lib.sh"
 
 echo "## Beside perf record"

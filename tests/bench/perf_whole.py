@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How many samples of a perf.data have the frame where their thread begins, in percent.
+"""Percentage of the samples of a perf.data whose outermost frame is the start of the thread.
 
 usage: perf_whole.py PERF_DATA
 
-Asked of "perf report": "perf script" 6.1 aborts on newer kernels.
+Uses "perf report": "perf script" 6.1 aborts on newer kernels.
 """
 import re
 import subprocess
 import sys
 
-# Of each kind of thread the names that its outermost frame may have; a stack has several.
+# For each kind of thread, the names of its outermost frames; one stack may have several of them.
 ENTRIES = (
     ("_start", "__libc_start_main", "__libc_start_main_impl", "__libc_start_main@@GLIBC_2.34",
      "__libc_start_call_main", "runtime.rt0_go.abi0", "_rt0_amd64_linux"),

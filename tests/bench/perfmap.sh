@@ -1,5 +1,5 @@
 #!/bin/sh
-# A perf map of a million lines: what it adds to the collector's time and memory.
+# Time and memory that a perf map of a million lines costs the collector.
 . "${TOP:?}/tests/root/lib.sh"
 
 echo "## A perf map of a million lines"

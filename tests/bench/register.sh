@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a registration of JIT code costs the program that makes it, with the probe and without.
+# The cost of a registration of JIT code for the program, with and without the probe.
 set -eu
 : "${TOP:?}"
 make -s -C "$TOP" build/tests/bench/register >&2

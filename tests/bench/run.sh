@@ -1,5 +1,5 @@
 #!/bin/sh
-# Figures for docs/benchmarks.md, as Markdown. Needs root and a quiet machine; minutes.
+# Measures the figures of docs/benchmarks.md, as Markdown. Needs root, a quiet machine, and minutes.
 # usage: tests/bench/run.sh BIN [SECTION...]
 # Sections: accounting budget cost filter depth unwind unwind-tables answers perf slowdown machine storm perfmap dwarf register lists numba hook; BENCH_SECONDS: length of "machine" (60), STORM_SECONDS of "storm" (60).
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,32 +1,33 @@
 #!/bin/sh
-# What many processes cost: a thousand forks and execs a second, and ten thousand that idle.
-# STORM_SECONDS: length of the first (60); STORM_PAIRS: pairs of runs of 5 s, with and without (7).
+# The cost of many processes: a thousand forks and execs a second, and ten thousand idle processes.
+# STORM_SECONDS: length of the first part (60).
+# STORM_PAIRS: number of pairs of 5 s each, without and with a recording (7).
 . "${TOP:?}/tests/root/lib.sh"
 
 seconds=${STORM_SECONDS:-60}
 storm=$(build storm.c) && brief=$(build brief.c -static) && idle=$(build idle.c) || exit 1
 
-# everybody PID: it and its workers
+# everybody PID: the pids of the recorder and its workers
 everybody() {
 	echo "$1"
 	cat "/proc/$1/task/$1/children"
 }
 
-# cpu_ns PID: CPU of all of them so far
+# cpu_ns PID: CPU time of the recorder and its workers so far
 cpu_ns() {
 	for one in $(everybody "$1"); do
 		cat "/proc/$one/schedstat"
 	done | awk '{ sum += $1 } END { printf "%.0f\n", sum }'
 }
 
-# memory_kb PID FIELD: of all of them
+# memory_kb PID FIELD: the sum of this field for the recorder and its workers
 memory_kb() {
 	for one in $(everybody "$1"); do
 		sed -n "s/^$2:[^0-9]*\([0-9]*\) kB/\1/p" "/proc/$one/status"
 	done | awk '{ sum += $1 } END { print sum }'
 }
 
-# start_recording NAME: and time for it to begin
+# start_recording NAME: gives the recording 3 s to begin
 start_recording() {
 	"$LB" record -a -F 99 -o "$1.pb.gz" >"$1.out" 2>"$1.err" &
 	recording=$!
@@ -38,7 +39,7 @@ stop_recording() {
 	wait $recording
 }
 
-# rate SECONDS: processes a second, as fast as they come
+# rate SECONDS: processes started per second, without a limit
 rate() {
 	"$storm" 0 "$1" "$brief" 50 | awk '{ print $1 / $2 }'
 }
@@ -54,7 +55,7 @@ stop_recording
 "$LB" report --json storm.pb.gz >storm.json
 named=$(PYTHONDONTWRITEBYTECODE=1 python3 "$TOP/tests/root/storm.py" named storm.pb.gz "$brief" 0)
 
-# In turns, so that what else the machine does is shared fairly.
+# Alternate, so that other load of the machine affects both alike.
 pair=0
 : >pairs.txt
 while [ $pair -lt "${STORM_PAIRS:-7}" ]; do
@@ -87,7 +88,7 @@ print(f"| resident memory at most, all processes of ours | {peak / 1024:.0f} MB,
 print(f"| fork rate with us / without, as fast as it goes | {statistics.median(ratios):.3f}, median of {len(ratios)} pairs ({min(ratios):.3f} to {max(ratios):.3f}); {statistics.median(p[0] for p in pairs):.0f} a second without |")
 END
 
-# BPF: what each fork, exec and exit costs, by the kernel's own statistics.
+# BPF cost of each fork, exec and exit, by the kernel's own statistics.
 if command -v bpftool >/dev/null && [ "$(cat /proc/sys/kernel/bpf_stats_enabled)" = 0 ]; then
 	bpftool prog show -j >before.json
 	echo 1 >/proc/sys/kernel/bpf_stats_enabled
@@ -103,7 +104,7 @@ with open("before.json", encoding="utf-8") as f:
     known = {prog["id"] for prog in json.load(f)}
 with open("after.json", encoding="utf-8") as f:
     for prog in json.load(f):
-        # Where bpftool knows whose they are, somebody else's are left out.
+        # If bpftool knows the owners of programs, leave out those of other processes.
         if sys.argv[1] not in [str(p["pid"]) for p in prog.get("pids", [])] and "pids" in prog:
             continue
         if prog["id"] not in known and prog.get("name", "").startswith("lb_") and prog.get("run_cnt"):

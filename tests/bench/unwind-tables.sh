@@ -1,5 +1,5 @@
 #!/bin/sh
-# What unwind tables take where much runs: 200 processes that work and sleep in turn.
+# The cost of unwind tables for many programs: 200 processes that work and sleep in turn.
 . "${TOP:?}/tests/root/lib.sh"
 
 echo "## Unwind tables of 200 processes"

@@ -1,7 +1,6 @@
 #!/bin/sh
-# Whole stacks: how many, and what they cost, beside what perf record does by frame
-# pointers and by copies of the stack (DWARF). 999 Hz; each program does the same work
-# each time.
+# Complete stacks: their share and their cost, compared with perf record by frame pointers
+# and by copies of the stack (DWARF). 999 Hz; a program does the same work in each run.
 . "${TOP:?}/tests/root/lib.sh"
 RATE=999
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$WORKLOADS/python"
@@ -29,11 +28,11 @@ END
 # A script that writes the CPU seconds of a command to the file "seconds".
 cat >within <<'END'
 "$@" >/dev/null 2>&1
-times >times # not in a pipe: a subshell has no children of ours
+times >times # not in a pipe: a subshell does not have our children
 awk -F '[ms ]+' 'NR == 2 { print $1 * 60 + $2 + $3 * 60 + $4 }' times >seconds
 END
 
-# by_perf HOW COMMAND...: "whole | written | slower" columns; $plain: seconds without
+# by_perf HOW COMMAND...: "whole | written | slower" columns; $plain: seconds without a profiler
 by_perf() {
 	by=$1
 	shift

@@ -1,11 +1,11 @@
 #!/bin/sh
-# A long run in short: many windows of 1 s beside programs that come and go: storms of short
-# processes, programs that are new files each time and are removed, Python (and Numba, where
-# build/venv has it), Node with a perf map, cgroups. Memory and descriptors of the recorder
-# and its workers over time, by kind, and what is lost.
+# Soak test: records many windows of 1 s while programs come and go: storms of short processes,
+# programs in new files that are then removed, Python (and Numba, if build/venv has it), Node
+# with a perf map, cgroups. Prints memory and descriptors of the recorder and its workers over
+# time, by kind, and the losses.
 # usage: tests/bench/windows.sh BIN [WINDOWS]   (default 600)
-# Fails when the last fifth has more of either than the second fifth, by 10 % and 8 MB, or
-# by 10 % and 40 descriptors.
+# Fails if the peak of the last fifth exceeds that of the second fifth by more than 10 % + 8 MB
+# of memory, or 10 % + 40 descriptors.
 set -eu
 LB=$(realpath "${1:?usage: windows.sh BIN [WINDOWS]}")
 windows=${2:-600}
@@ -19,7 +19,7 @@ storm() {
 	while [ -e running ]; do sh -c "sleep 0.005; :"; done
 }
 
-# A second of things that nobody has seen before; $1 counts them.
+# Runs new files, processes and cgroups for about a second; $1: number of the turn.
 turn() {
 	for k in 1 2 3 4 5; do
 		cp hot "hot.$1.$k" && "./hot.$1.$k" 3 >out
@@ -50,7 +50,7 @@ change() {
 	done
 }
 
-# Kilobytes or a count of the recorder and its workers together.
+# Sum over the recorder and its workers: a count of descriptors, or kilobytes of a field.
 all() {
 	for pid in $recorder $(cat "/proc/$recorder/task/$recorder/children"); do
 		case $1 in
@@ -85,7 +85,7 @@ while [ "$window" -lt "$windows" ]; do
 	step=$((windows / 30 > 0 ? windows / 30 : 1))
 	[ "$window" -gt 0 ] || step=10
 	sleep "$step"
-	window=$(($(date +%s) - begin)) # reading all this takes its time, too
+	window=$(($(date +%s) - begin)) # reading these files takes time, too
 	printf '%6d %9d %11d %7d %15d %12d %16d %6d\n' "$window" "$(all VmRSS)" "$(all RssAnon)" "$(all Pss)" \
 		"$(map_kilobytes)" "$(all fds)" "$(all maps)" "$(all files)" | tee -a table
 done
@@ -98,7 +98,7 @@ print({k: v for k, v in json.load(sys.stdin)["samples"].items() if k in ("count"
 awk '
 	{ at[NR] = $1; anon[NR] = $3; maps[NR] = $5; fds[NR] = $6 }
 	function most(of, first, last,   i, m) { for (i = first; i <= last; i++) m = of[i] > m ? of[i] : m; return m }
-	# Of a line through the second half, per 100 windows.
+	# Slope of the regression line, per 100 windows.
 	function slope(of, first, last,   i, n, x, y, xy, xx) {
 		for (i = first; i <= last; i++) { n++; x += at[i]; y += of[i]; xy += at[i] * of[i]; xx += at[i] * at[i] }
 		return n * xx == x * x ? 0 : 100 * (n * xy - x * y) / (n * xx - x * x)

@@ -1,3 +1,3 @@
 #!/bin/sh
-# A recorded profile, whose source travels with it.
+# A recorded profile that contains its source text.
 lineburn annotate hot.pb.gz

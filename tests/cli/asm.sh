@@ -1,5 +1,5 @@
 #!/bin/sh
-# A profile without machine code, and arguments that are none.
+# --asm for a profile without machine code, and with invalid arguments.
 lineburn annotate --asm hot.pb.gz
 lineburn annotate --asm=main --json go.pb.gz
 lineburn annotate --asm= hot.pb.gz

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is no profile: one sentence, status 1, nothing on stdout.
+# Files that are not profiles: one sentence, status 1, nothing on stdout.
 try() {
 	status=0
 	lineburn "$@" >out || status=$?
@@ -22,7 +22,7 @@ try annotate short.pb.gz
 try annotate trailing.pb.gz
 mkdir folder
 try annotate folder
-# Members of 64 MB, one behind the other: 1.5 GB.
+# 24 gzip members of 64 MB each: 1.5 GB.
 head -c 64m /dev/zero | gzip -1 >member.gz
 for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24; do cat member.gz; done >bomb.pb.gz
 try annotate bomb.pb.gz

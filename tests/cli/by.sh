@@ -1,5 +1,5 @@
 #!/bin/sh
-# Who it was, and only that; profiles that do not tell.
+# Groups (--by) and filters; also for profiles without these labels.
 lineburn report --by process hot.pb.gz
 lineburn annotate --comm 'h*' --pid '!1' --context 0 hot.pb.gz
 lineburn report --by thread hot.pb.gz && echo threads

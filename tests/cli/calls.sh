@@ -1,5 +1,5 @@
 #!/bin/sh
-# Trees of callers and callees, of what is there and of what is not.
+# Trees of callers and callees, of functions in the profile and of others.
 lineburn report --callers hot.pb.gz
 lineburn report --callers main go.pb.gz
 lineburn report go.pb.gz --callees

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A reader that went away is no failure of ours: SIGPIPE ends us, and where it is ignored the
-# status is 0, without a word.
+# A closed pipe is not a failure: SIGPIPE ends lineburn; if SIGPIPE is ignored, the status is 0
+# and nothing is printed.
 for command in "annotate hot.pb.gz" "report hot.pb.gz" "annotate --json hot.pb.gz" help; do
 	# shellcheck disable=SC2086 # words
 	python3 -c '

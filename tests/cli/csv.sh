@@ -1,5 +1,5 @@
 #!/bin/sh
-# --format: the default, JSON by both names, CSV, and what a format does not show.
+# --format: the default, JSON by both names, CSV, and combinations that CSV does not support.
 lineburn report --format csv hot.pb.gz
 lineburn report --format=json hot.pb.gz >format.json
 lineburn report --json hot.pb.gz | cmp - format.json && echo "--json is --format json"

@@ -1,3 +1,3 @@
 #!/bin/sh
-# The help of annotate: every option, one a line.
+# The help of annotate: every option on its own line.
 lineburn annotate --help

@@ -1,3 +1,3 @@
 #!/bin/sh
-# The help of doctor: every option, one a line.
+# The help of doctor: every option on its own line.
 lineburn doctor --help

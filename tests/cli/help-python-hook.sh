@@ -1,3 +1,3 @@
 #!/bin/sh
-# The help of python-hook: every option, one a line.
+# The help of python-hook: every option on its own line.
 lineburn python-hook --help

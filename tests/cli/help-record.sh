@@ -1,3 +1,3 @@
 #!/bin/sh
-# The help of record: every option, one a line.
+# The help of record: every option on its own line.
 lineburn record --help

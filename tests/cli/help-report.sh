@@ -1,3 +1,3 @@
 #!/bin/sh
-# The help of report: every option, one a line.
+# The help of report: every option on its own line.
 lineburn report --help

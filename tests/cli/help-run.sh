@@ -1,3 +1,3 @@
 #!/bin/sh
-# The help of run: every option, one a line.
+# The help of run: every option on its own line.
 lineburn run --help

@@ -1,3 +1,3 @@
 #!/bin/sh
-# What commands there are.
+# The list of commands.
 lineburn --help

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sums of the JSON close, and both commands agree.
+# The sums of the JSON output add up, and both commands agree.
 lineburn annotate --json hot.pb.gz >annotate.json
 lineburn report --json hot.pb.gz >report.json
 python3 - <<'END'

@@ -1,3 +1,3 @@
 #!/bin/sh
-# A file name with control characters does not reach the terminal as it is.
+# Control characters of a file name are escaped before they reach the terminal.
 lineburn annotate "$(printf 'evil\033[2Jname')"

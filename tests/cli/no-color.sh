@@ -1,5 +1,5 @@
 #!/bin/sh
-# Not on a terminal, and with NO_COLOR, no escape is printed.
+# Without a terminal, and with NO_COLOR, no escape sequence is printed.
 lineburn annotate hot.pb.gz >out
 echo "status $?, $([ -s out ] && echo text)"
 grep -c "$(printf '\033')" out

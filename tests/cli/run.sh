@@ -1,8 +1,8 @@
 #!/bin/sh
-# Command lines and their exact outcome; needs no root.
+# Runs command lines and compares their exact output; needs no root.
 # usage: tests/cli/run.sh BIN [NAME...]   (default: all)
-# NAME.sh is run by sh in a folder with a copy of data/, lineburn in PATH; NAME.expected is what
-# it prints (both streams), then a line "exit N". CLI_UPDATE=1 accepts the output as it is.
+# NAME.sh is run by sh in a copy of data/, with lineburn in PATH. NAME.expected holds its output
+# (both streams), then a line "exit N". CLI_UPDATE=1 writes the present output to NAME.expected.
 # Last line: "cli: N passed, N failed".
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(realpath "${1:?usage: run.sh BIN [NAME...]}")

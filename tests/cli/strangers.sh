@@ -1,5 +1,6 @@
 #!/bin/sh
-# A profile that is not known to be ours: nothing that it names is opened, until that is asked for.
+# If another user may have written a profile, lineburn opens no source file that it names, unless the
+# command line asks for it.
 printf 'int secret;\n' >secret.c
 mkfifo fifo.c
 mkdir -p sub/deep
@@ -7,7 +8,7 @@ printf 'int below;\n' >sub/deep/below.c
 here=$(pwd)
 python3 naming.py names.pb.gz "$here/secret.c" "$here/fifo.c" /proc/self/status /b/deep/below.c /b/../secret.c
 
-# shown FILE...: what is seen of each file
+# shown FILE...: the source text that is shown of each file
 shown() {
 	lineburn annotate --json "$@" 2>err | HERE="$here" python3 -c '
 import json, os, sys
@@ -16,7 +17,7 @@ for f in sorted(json.load(sys.stdin)["files"], key=lambda f: f["path"]):
     print(" ", f["path"].replace(os.environ["HERE"], "HERE"), text, f["source"]["note"].replace(os.environ["HERE"], "HERE"))'
 	cat err
 }
-# piped COMMAND...: with the profile from a pipe
+# piped COMMAND...: runs a command with the profile from a pipe
 piped() {
 	# shellcheck disable=SC2002 # that is what is tested
 	cat names.pb.gz | "$@"

@@ -1,3 +1,3 @@
 #!/bin/sh
-# One line with the version.
+# --version prints one line.
 lineburn --version

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Makes tests/fuzz/corpus/cfi/: small files whose first byte says what they are (cfi.c).
+# Makes tests/fuzz/corpus/cfi/: small files whose first byte is their kind (cfi.c).
 # Needs gcc and objcopy.
 set -eu
 cd "$(dirname "$0")/corpus"
@@ -58,7 +58,7 @@ for kind in eh debug; do
 		"$dir/s.o" "$dir/frame"
 	seed "$number" "$kind-assembly" "$dir/frame"
 done
-# As a JIT leaves them: with addresses, not relocated.
+# Objects as a JIT leaves them: sections have addresses, but nothing is relocated.
 for model in small large; do
 	gcc -O2 -c -mcmodel=$model -o "$dir/f.o" "$dir/f.c"
 	objcopy --change-section-address .text=0x7f0000001000 \
@@ -68,7 +68,7 @@ done
 gcc -O2 -shared -fPIC -nostdlib -Wl,-z,noseparate-code -o "$dir/f.so" "$dir/f.c" "$dir/s.s"
 strip "$dir/f.so"
 seed 2 library "$dir/f.so"
-# As Go leaves them: symbols, and where its threads begin.
+# An object as Go leaves it: with symbols of the functions that threads begin in.
 cat >"$dir/go.s" <<'END'
 .cfi_sections .debug_frame
 .section .gopclntab,"a"
@@ -88,7 +88,7 @@ function runtime.rt0_go
 END
 gcc -shared -nostdlib -Wl,-z,noseparate-code -Wl,--build-id=none -o "$dir/go.so" "$dir/go.s"
 seed 2 go "$dir/go.so"
-# A reply: whole, one rule, one page (number 0) of two rows.
+# A complete reply: one rule, one page (number 0) with two rows.
 printf '\001\000\000\000\001\000\000\000\001\000\000\000\000\000\010\000\000\000' >"$dir/reply"
 printf '\001\000\000\000\000\000\000\000\000\000\000\000\002\000\000\000' >>"$dir/reply"
 printf '\000\000\000\000\010\000\000\000' >>"$dir/reply"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the seeds of the DWARF fuzz target again: small programs by gcc and clang, of
-# each version and form of DWARF, in tests/fuzz/corpus/dwarf/.
+# Makes the seeds of the DWARF fuzz target in tests/fuzz/corpus/dwarf/: small programs
+# compiled by gcc and clang, with each version and form of DWARF.
 set -eu
 cd "$(dirname "$0")"
 out=$PWD/corpus/dwarf

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the seeds of the ELF fuzz target again: small files with each kind of symbol
-# table, link and note, in tests/fuzz/corpus/elf/. Needs gcc, g++, binutils, xz.
+# Makes the seeds of the ELF fuzz target in tests/fuzz/corpus/elf/: small files with each
+# kind of symbol table, link and note. Needs gcc, g++, binutils, xz.
 set -eu
 cd "$(dirname "$0")"
 out=$PWD/corpus/elf

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Runs fuzz targets: each over its corpus tests/fuzz/corpus/NAME/, then on new input: FUZZ_RUNS
-# inputs, the same ones each time; or, without that, other ones each time, for FUZZ_SECONDS
-# (default 10). What it finds interesting goes to a temporary
-# folder; what crashes it is kept as NAME-crash-* in the current one.
+# Runs each fuzz target over its corpus tests/fuzz/corpus/NAME/, then on new input. With
+# FUZZ_RUNS=N these are the same N inputs each time; otherwise random inputs for FUZZ_SECONDS
+# (default 10). New interesting inputs go to a temporary folder; an input that crashes the
+# target is kept as NAME-crash-* in the current folder.
 # Last line: fuzz: N passed, N failed.
 seconds=${FUZZ_SECONDS:-10}
 if [ -n "${FUZZ_RUNS:-}" ]; then

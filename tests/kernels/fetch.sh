@@ -1,10 +1,10 @@
 #!/bin/sh
-# Gets a Debian suite's kernel from the mirror of this machine's apt, whose state is not
-# touched: the one that the file pinned names, with its checksum, else the suite's newest.
+# Downloads the kernel of a Debian suite from the mirror of this machine's apt, without changing
+# apt's state: the version and checksum in the file "pinned", else the suite's newest kernel.
 # usage: tests/kernels/fetch.sh FOLDER SUITE [SERIES]   (SERIES: 5.10; default: any)
-# KERNELS_NEWEST=1: the newest, whatever is pinned.
-# Leaves FOLDER/vmlinuz and FOLDER/version; a newest one that is there is kept for a week.
-# Exit status 1: there is none, and the last line says why.
+# KERNELS_NEWEST=1: always the newest.
+# Writes FOLDER/vmlinuz and FOLDER/version. A newest kernel that is there already is used for a week.
+# Exit status 1: no kernel; the last line says why.
 set -eu
 folder=${1:?usage: fetch.sh FOLDER SUITE [SERIES]}
 suite=${2:?}
@@ -18,7 +18,7 @@ if [ -z "${KERNELS_NEWEST:-}" ]; then
 	checksum=$(sed -n "s/^$suite $pinned //p" "$(dirname "$0")/pinned")
 fi
 
-# is_pinned: is what is there what is pinned?
+# is_pinned: whether FOLDER has the pinned kernel
 is_pinned() {
 	[ "$(cat "$folder/version" 2>/dev/null)" = "$pinned" ] &&
 		[ "$(sha256sum <"$folder/vmlinuz" 2>/dev/null)" = "$checksum  -" ]
@@ -32,7 +32,7 @@ elif [ -s "$folder/version" ] && [ -n "$(find "$folder/vmlinuz" -mtime -7 2>/dev
 	exit 0
 fi
 
-# mirror LABEL: where apt gets Debian, or its security updates.
+# mirror LABEL: the URL from which apt gets Debian, or its security updates
 mirror() {
 	# shellcheck disable=SC2016 # apt's own variables
 	apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
@@ -71,8 +71,8 @@ if ! private apt-get update >"$folder/apt/log" 2>&1; then
 	exit 1
 fi
 
-# of_series: those of a list of packages, the newest first. A suite may have kernels of newer
-# suites, too (0.deb11, and +deb12 for what is not its own): only SERIES tells them apart.
+# of_series: filters a list of packages, the newest first. A suite may also have kernels of newer
+# suites (0.deb11, +deb12); only SERIES distinguishes them.
 of_series() {
 	if [ -n "$pinned" ]; then
 		grep -xF "linux-image-$pinned"
@@ -83,7 +83,7 @@ of_series() {
 	grep -E "^linux-image-$of_series_numbers([-+~].*)?-cloud-amd64\$" | sort -rV
 }
 
-# unpack PACKAGE: its kernel, if it has one, becomes FOLDER/vmlinuz.
+# unpack PACKAGE: extracts its kernel, if it has one, to FOLDER/vmlinuz
 unpack() {
 	(cd "$folder/apt" && rm -f ./*.deb && private apt-get download "$1" >>log 2>&1) || return 1
 	dpkg-deb --fsys-tarfile "$folder"/apt/*.deb >"$folder/apt/files.tar"
@@ -95,7 +95,7 @@ unpack() {
 tried=0
 for package in $(private apt-cache pkgnames linux-image- | of_series); do
 	tried=$((tried + 1))
-	# An index may name what the mirror has no more; newer kernels are in packages of their own.
+	# The index may list packages that the mirror no longer has. Newer kernels are in linux-binary-*.
 	if unpack "$package" || unpack "linux-binary-${package#linux-image-}"; then
 		echo "${package#linux-image-}" >"$folder/version"
 		if [ -n "$pinned" ] && ! is_pinned; then

@@ -1,7 +1,7 @@
 #!/bin/busybox sh
 # shellcheck shell=sh
-# Init of the guest that run.sh boots: runs lineburn, and hands what came of it to the host
-# through the second serial line, as a compressed tar.
+# Init of the guest that run.sh boots: runs lineburn, and sends the results to the host through
+# the second serial line, as a compressed tar.
 export PATH=/bin LC_ALL=C HOME=/tmp
 /bin/busybox --install -s /bin
 mount -t proc proc /proc
@@ -14,7 +14,7 @@ cd /tmp/out || exit 1
 uname -r >release
 echo "guest: $(uname -r) after $(cut -d ' ' -f 1 /proc/uptime) s"
 
-# told NAME COMMAND...: its output is NAME.txt and NAME.err, its status NAME.status
+# told NAME COMMAND...: writes its output to NAME.txt and NAME.err, its status to NAME.status
 told() {
 	told_name=$1
 	shift
@@ -25,8 +25,8 @@ told() {
 	return "$told_status"
 }
 
-# profiled NAME LINEBURN_ARGUMENT...: NAME.pb.gz, and NAME.json of it; or what it says about
-# each step, with the verifier's log.
+# profiled NAME LINEBURN_ARGUMENT...: records NAME.pb.gz and makes NAME.json. If that fails,
+# runs it again with -vv, which prints the verifier's log.
 profiled() {
 	profiled_name=$1
 	profiled_command=$2
@@ -39,7 +39,7 @@ profiled() {
 	fi
 }
 
-# part NAME: is it to be tried? All are, unless the kernel was told of some.
+# part NAME: whether to run this part: all are run, unless the kernel's command line lists some
 part() {
 	case $(cat /proc/cmdline) in
 	*lineburn.only=*) grep -q "lineburn.only=[a-z,]*\b$1\b" /proc/cmdline ;;
@@ -54,7 +54,7 @@ stacks() {
 	profiled python run -F 199 --max-frames 512 -- /bin/python3 -S -E /test/recursion.py 30 10
 }
 
-# All of the machine: processes that come and go, and one that has been there.
+# Records the whole machine: short processes, and one that runs when the recording begins.
 machine() {
 	/test/stacks deep 100000 &
 	there=$!
@@ -66,7 +66,7 @@ machine() {
 	kill "$churn" "$there"
 }
 
-# in_cgroup CGROUP NAME COMMAND...: a loop called NAME there, whose pid NAME.pid tells
+# in_cgroup CGROUP NAME COMMAND...: starts a loop called NAME in CGROUP; its pid goes to NAME.pid
 in_cgroup() {
 	in_cgroup_path=/sys/fs/cgroup/$1
 	in_cgroup_name=$2
@@ -80,7 +80,8 @@ in_cgroup() {
 	echo $! >"$in_cgroup_name.pid"
 }
 
-# Of two that are busy, one, in each way to say so: far down in a cgroup, and another user's.
+# Each option that chooses one of two busy processes: "inside" runs deep in a cgroup, "outside"
+# as another user.
 choices() {
 	mount -t cgroup2 cgroup2 /sys/fs/cgroup || return
 	id=5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5
@@ -105,7 +106,7 @@ os.execv(sys.argv[1], sys.argv[1:])'
 	kill "$(cat inside.pid)" "$(cat outside.pid)" "$(cat parent.pid)"
 }
 
-# windows_end NAME RECORDER BUSY...: ends them; of each window there is JSON then
+# windows_end NAME RECORDER BUSY...: ends these processes and makes JSON of each window
 windows_end() {
 	windows_name=$1
 	windows_recorder=$2
@@ -119,14 +120,14 @@ windows_end() {
 	done
 }
 
-# asleep SECONDS: suspended to RAM, the second CPU taken away and brought back
+# asleep SECONDS: suspends to RAM, which takes the second CPU offline and brings it back
 asleep() {
 	echo 0 >/sys/class/rtc/rtc0/wakealarm
 	echo "+$1" >/sys/class/rtc/rtc0/wakealarm
 	echo mem >/sys/power/state
 }
 
-# Two sleeps within one recording of windows; by uptime, which goes on, they are told.
+# Suspends twice within one recording of windows; uptime, which includes sleep, measures the sleeps.
 suspend() {
 	grep -qw mem /sys/power/state && [ -e /sys/class/rtc/rtc0/wakealarm ] || return
 	/test/stacks deep 1000000 &
@@ -146,7 +147,7 @@ suspend() {
 	windows_end suspend $suspend_recorder $suspend_busy
 }
 
-# The clock is set back, to a time that has windows already, and on by an hour.
+# Sets the clock back, into the time of an earlier window, and then forward by an hour.
 clock() {
 	/test/stacks deep 1000000 &
 	clock_busy=$!
@@ -162,7 +163,7 @@ clock() {
 	windows_end clock $clock_recorder $clock_busy
 }
 
-# What the verifier has to say to all that the sampler has, with the log of what it refuses.
+# Loads all programs of the sampler, with the verifier's log of those it refuses.
 loading() {
 	told loading lineburn record --dry-run -vv -a
 }
@@ -176,4 +177,4 @@ dmesg >kernel.log
 stty -F /dev/ttyS1 raw
 tar -c . | gzip >/dev/ttyS1
 echo "guest: all told after $(cut -d ' ' -f 1 /proc/uptime) s"
-reboot -f # after a sleep the machine would not power off
+reboot -f # after a suspend the machine does not power off

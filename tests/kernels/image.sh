@@ -15,7 +15,7 @@ trap 'exit 130' INT TERM
 chmod 755 "$root"
 mkdir -p "$root/bin" "$root/proc" "$root/sys" "$root/dev" "$root/tmp" "$root/test"
 
-# as_it_is PATH...: files at the same paths as here
+# as_it_is PATH...: copies files to the same paths
 as_it_is() {
 	for as_it_is_path; do
 		mkdir -p "$root/$(dirname "$as_it_is_path")"
@@ -23,7 +23,7 @@ as_it_is() {
 	done
 }
 
-# libraries PROGRAM: what the dynamic linker will look for
+# libraries PROGRAM: copies the libraries that the dynamic linker needs
 libraries() {
 	# shellcheck disable=SC2046 # paths of libraries have no blanks
 	as_it_is $(ldd "$1" | grep -oE '/[^ ]+')
@@ -40,7 +40,7 @@ done
 gcc -O2 -g -fomit-frame-pointer -fno-builtin -pthread -o "$root/test/stacks" \
 	"$workloads/unwind/stacks.c"
 
-# Of Python what the program imports, with its byte code: compiling it there takes long.
+# Only the Python modules that the program imports, with byte code: compiling takes long in the guest.
 python=$(realpath /usr/bin/python3)
 as_it_is "$python"
 libraries "$python"

@@ -1,22 +1,22 @@
 #!/bin/sh
-# Judges what a guest handed over; run.sh starts it in the folder with that.
-# usage: tests/kernels/judge.sh KERNEL   (tests are named after it)
+# Judges the results of a guest; run.sh starts it in the folder with these.
+# usage: tests/kernels/judge.sh KERNEL   (the first word of each test's name)
 . "${TOP:?}/tests/root/lib.sh"
 kernel=${1:?usage: judge.sh KERNEL}
 
-# Unwind tables are made while the first samples are taken, by a slow machine.
+# The emulated machine is slow, and unwind tables are made while the first samples are taken.
 whole_stacks="note('incomplete', percent(s['incomplete_stacks'])) <= 5"
 turns="{'plain': 20, 'with_array': 20, 'realigned': 20, 'below': 20, 'main': 1}"
 interrupted="{'plain': 20, 'with_array': 20, 'realigned': 20, 'handler': 1, 'main': 1}"
 
-# ended NAME: did lineburn end well? What the verifier refused is in NAME.verbose.err.
+# ended NAME: whether lineburn ended with status 0. The verifier's log is in NAME.verbose.err.
 ended() {
 	[ "$(cat "$1.status" 2>/dev/null)" = 0 ] && return 0
 	echo "status $(cat "$1.status" 2>/dev/null || echo unknown): $(tail -n 1 "$1.err" 2>/dev/null)"
 	return 1
 }
 
-# profiled NAME EXPRESSION...: as profile_has; each profile is to have enough samples, none lost
+# profiled NAME EXPRESSION...: as profile_has; also checks for enough samples and no loss
 profiled() {
 	profiled_name=$1
 	shift
@@ -24,13 +24,13 @@ profiled() {
 		"note('lost', s['lost']) == 0" "sums_close()" "$@"
 }
 
-# calm: the kernel has nothing to complain about; what it was started with is none of that.
+# calm: the kernel's log has no warnings; the line with its command line does not count
 calm() {
 	[ -s kernel.log ] || { echo "it has no log"; return 1; }
 	! grep -v 'ommand line:' kernel.log | grep -E 'BUG:|Oops|WARNING:|Call Trace|lockup|rcu.*stall'
 }
 
-# unit NAME: the tests of a unit, and those that were skipped, by what they said before.
+# unit NAME: results of a unit test, and its skips; the line before "SKIPPED" is the reason
 unit() {
 	unit_name=$1
 	awk '/^\[  SKIPPED \] / { skipped[said]++ } { said = $0 }
@@ -39,7 +39,7 @@ unit() {
 	while read -r unit_reason; do
 		skip "$kernel $unit_name" "$unit_reason"
 	done <"$unit_name.skipped"
-	# If all were, and it ended well, there is nothing more to tell.
+	# If all tests were skipped and the program ended with status 0, there is no further result.
 	if [ ! -s "$unit_name.skipped" ] || [ "$(cat "$unit_name.status" 2>/dev/null)" != 0 ] || grep -qE '^\[ +(OK|FAILED) +\]' "$unit_name.txt"; then
 		figure "$kernel $unit_name" unit_ended "$unit_name"
 	fi
@@ -67,15 +67,15 @@ stacks() {
 }
 
 machine() {
-	# Few of the others live long enough for tables.
+	# Few of the other processes live long enough to get unwind tables.
 	figure "$kernel machine" profiled machine "len(d['processes']) > 10" \
 		"hottest() == is_at('stacks.c burn')" \
 		"note('kernel', any(f['object'] == '[kernel]' for f in d['functions']))"
-	# It runs when recording begins: until its tables are made, nobody knows its frames.
+		# The program runs when recording begins: until its tables are made, its frames are unknown.
 	figure "$kernel machine-frames" stacks_have machine "times($turns, 'burn') >= 85"
 }
 
-# chosen NAME EXPRESSION: of the processes, by number and by name
+# chosen NAME EXPRESSION: a condition about the processes that were sampled
 chosen() {
 	figure "$kernel choice-$1" profiled "$1" \
 		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $2"
@@ -89,22 +89,22 @@ choices() {
 	chosen not-cgroup "$inside not in $pids and $outside in $pids"
 	chosen container "$pids == {$inside} and d['processes'][0]['container_runtime'] == 'docker'"
 	chosen unit "$pids == {$outside} and d['processes'][0]['unit'] == 'other.service'"
-	# More than the answer to one question lasts, on each CPU.
+	# 520 samples: the cached answer to --comm must be renewed on each CPU.
 	chosen comm "$pids == {$inside} and s['count'] > 520 and d['processes'][0]['container'].startswith('5f0c0ffee5f0')"
 	chosen not-comm "$inside not in $pids and $outside in $pids"
 	chosen user "$pids == {$outside} and d['processes'][0]['user'] == '54321'"
 	chosen thread "$pids == {$inside}"
 	chosen children "{p['comm'] for p in d['processes']} <= {'stacks', 'sh'} and len($pids) > 1"
-	# It is forgotten when it begins to exit: what is left of that may be sampled.
+		# The exclusion of a process ends when it begins to exit; the rest of its exit may be sampled.
 	chosen not-children "{$inside, $outside} <= $pids and sum(p['samples'] for p in d['processes'] if p['comm'] == 'stacks') <= 2"
 }
 
-# judged NAME: a script about the windows of NAME; lineburn has ended well
+# judged NAME: runs a script about the windows of NAME, if lineburn ended with status 0
 judged() {
 	[ "$(cat "$1.status")" = 0 ] && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$TOP/tests/kernels python3 -
 }
 
-# Windows follow each other through sleeps, in which nothing is sampled; afterwards both CPUs are again.
+# Windows are adjacent also across sleeps, in which nothing is sampled; afterwards both CPUs are sampled.
 suspended() {
 	judged suspend <<'END'
 import sys
@@ -134,7 +134,7 @@ suspend() {
 	fi
 }
 
-# No window is lost or longer than it should be, whatever the time of day does.
+# A change of the clock loses no window and makes none longer.
 stepped() {
 	judged clock <<'END'
 import sys

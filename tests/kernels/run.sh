@@ -1,13 +1,14 @@
 #!/bin/sh
-# Boots kernels of Debian, old and new, in qemu without KVM, and lets lineburn sample there.
+# Boots old and new kernels of Debian in qemu without KVM, and runs lineburn there.
 # usage: tests/kernels/run.sh BIN UNIT_TESTS [SUITE...]   (default: all of the table below)
 # Each test prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason".
-# Last line: "kernels: N passed, N failed, N skipped". What a guest said stays in
-# build/kernels/SUITE: console, and in out/ what lineburn printed.
-# Kernels are those of the file pinned, and the newest of other suites. Fewer than three judged,
-# where no SUITE is named, is a failure, and so is one of that file that cannot be had.
-# KERNELS_NEWEST=1: the newest of each, and the lines for that file.
-# ONLY=loading,choices: of loading, stacks, machine, choices, suspend and clock only these.
+# Last line: "kernels: N passed, N failed, N skipped". build/kernels/SUITE keeps the guest's
+# console, and lineburn's output in out/.
+# The kernels are those of the file "pinned", and the newest of suites that are not in it. The
+# run fails if no SUITE is given and fewer than three kernels were judged, or if a pinned kernel
+# cannot be downloaded.
+# KERNELS_NEWEST=1: the newest of each suite; also prints the lines for the file "pinned".
+# ONLY=loading,choices: only these parts of loading, stacks, machine, choices, suspend, clock.
 here=$(cd "$(dirname "$0")" && pwd)
 TOP=$(cd "$here/../.." && pwd)
 LB=$(realpath "${1:?usage: run.sh BIN UNIT_TESTS [SUITE...]}")
@@ -19,7 +20,7 @@ trap 'exit 130' INT TERM
 export LB TOP WORK
 cache=$TOP/build/kernels
 
-# Of each suite the newest kernel of a series.
+# The kernel series of each suite.
 series_of() {
 	case $1 in
 	bullseye) echo 5.10 ;;
@@ -40,23 +41,23 @@ result() {
 	echo "$1" | tee -a "$results"
 }
 
-# missing: what is not here, and how to get it
+# missing: the missing packages, and how to install them
 missing() {
 	[ "$(uname -m)" = x86_64 ] || { echo "only kernels of x86_64 are booted"; return; }
 	missing_packages=
 	for pair in qemu-system-x86_64:qemu-system-x86 cpio:cpio apt-get:apt gcc:gcc python3:python3; do
 		command -v "${pair%%:*}" >/dev/null 2>&1 || missing_packages="$missing_packages ${pair#*:}"
 	done
-	# A static program has nothing for ldd to tell.
+	# ldd fails for a static program.
 	if [ ! -x /bin/busybox ] || ldd /bin/busybox >/dev/null 2>&1; then
 		missing_packages="$missing_packages busybox-static"
 	fi
 	[ -z "$missing_packages" ] || echo "not here: apt-get install$missing_packages"
 }
 
-# boot FOLDER: the guest's words go to FOLDER/console, what it hands over to FOLDER/out.
-# Threads of qemu's own, one for each CPU, let a rare guest crash while it patches its code.
-# A host that is busy lets no timer tick while the kernel looks whether they do.
+# boot FOLDER: writes the guest's console to FOLDER/console, and its results to FOLDER/out.
+# thread=single: with a qemu thread per CPU, guests rarely crash while they patch their code.
+# no_timer_check: on a busy host no timer may tick while the kernel checks that timers do.
 boot() {
 	rm -rf "$1/out" "$1/results"
 	mkdir "$1/out"
@@ -71,7 +72,7 @@ boot() {
 try() {
 	folder=$cache/$1
 	if ! reason=$("$here/fetch.sh" "$folder" "$1" "$(series_of "$1")" 2>&1); then
-		# What is pinned must be had; what sid has just now need not.
+		# A pinned kernel is required; the newest one of sid is not.
 		how=skip
 		! grep -q "^$1 " "$here/pinned" || how="not ok"
 		result "$how $1: $(printf '%s' "$reason" | tail -n 1 | cut -c1-300)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Windows that a guest recorded, as JSON, and what lineburn said of them."""
+"""Reads the windows that a guest recorded, as JSON, and lineburn's messages about them."""
 import glob
 import json
 import re
@@ -7,7 +7,7 @@ import sys
 
 
 def windows(name):
-    """Those of NAME, in order of their files' names: all that lineburn says it wrote, and nothing lost."""
+    """Windows of NAME, by file name. Exits if a written file is missing or samples were lost."""
     found = []
     for path in sorted(glob.glob(f"{name}.2*.json")):
         with open(path, encoding="ascii") as f:

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the table of the tests that share a program (program.h), of which the Makefile
-# renames main() of tests/unit/FOLDER/NAME.c to unit_FOLDER_NAME().
+# Prints the table of the tests that share a program (program.h). The Makefile renames main()
+# of tests/unit/FOLDER/NAME.c to unit_FOLDER_NAME().
 # usage: tests/lib/program.sh tests/unit/FOLDER/NAME.c...
 set -eu
 table=

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Are the tests worth anything? Each mutant is lineburn with one mistake (tests/mutants/table).
-# It is built in a copy of the tree, and the suite that should catch it must fail there.
+# Checks that the tests find mistakes. Each mutant is lineburn with one mistake
+# (tests/mutants/table.py), built in a copy of the tree, where the named suite must fail.
 # usage: tests/mutants/run.sh [NAME...]   (default: all; those of root suites need root)
-# SUITES="unit replay cli fuzz": only mutants that one of these catches.
-# Each suite has to pass without a mistake first. After the table of what was caught by what:
-# "mutants: N passed, N failed, N skipped". A mutant that does not build, or whose text is not
-# there exactly once, has failed.
+# SUITES="unit replay cli fuzz": only the mutants of these suites.
+# Each suite must first pass without a mistake. At the end a table lists which test caught each
+# mutant, then "mutants: N passed, N failed, N skipped". A mutant fails if it does not build, or
+# if its text is not in the file exactly once.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
 table=$top/tests/mutants/table.py
@@ -15,7 +15,7 @@ trap 'exit 130' INT TERM
 tree=$work/tree
 unset LB_GOLDEN_UPDATE CLI_UPDATE
 
-# What is built already is taken along with its times, so that a mutant costs one file.
+# Copy what is built, with its times, so that a mutant recompiles one file only.
 mkdir -p "$tree/build"
 (cd "$top" && git ls-files -z | xargs -0 cp -pP --parents -t "$tree")
 for built in "$top"/build/* "$top"/build-address-undefined; do
@@ -28,7 +28,7 @@ done
 [ ! -e "$top/lineburn" ] || cp -p "$top/lineburn" "$tree/"
 cd "$tree" || exit 1
 
-# suite KIND NAME...: builds what it takes and runs it; 77: it does not build, 78: not as who we are
+# suite KIND NAME...: builds and runs a suite. Status 77: it does not build; 78: it needs root.
 suite() {
 	kind=$1
 	shift
@@ -88,7 +88,7 @@ for name; do
 	log=$work/$name.log
 	suite=$("$table" suite "$name") || exit 2
 	result=
-	# The suite as it is, once.
+	# Run each suite once without a mistake.
 	if ! grep -qxF "$suite" "$work/baselines"; then
 		status=0
 		# shellcheck disable=SC2086 # its words

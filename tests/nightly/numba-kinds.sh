@@ -1,6 +1,6 @@
 #!/bin/sh
-# Numba by joblib; each kind of function in a recording of the whole machine, where no uprobe tells of
-# it, and with an older Numba.
+# Numba in joblib's workers; each kind of function in a recording of the whole machine, without
+# uprobes, and with an older Numba.
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 has_numba new numba-kinds || exit 0

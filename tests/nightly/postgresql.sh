@@ -1,8 +1,8 @@
 #!/bin/sh
-# PostgreSQL: whole stacks of four clients that read, all processes of the server.
+# PostgreSQL: complete stacks of all server processes while four clients read.
 . "${TOP:?}/tests/root/lib.sh"
 
-# as_postgres COMMAND: in a shell of the user that owns the server
+# as_postgres COMMAND: runs it in a shell of the user that owns the server
 as_postgres() {
 	setpriv --reuid=postgres --regid=postgres --clear-groups sh -c "$1"
 }
@@ -30,7 +30,7 @@ for folder in /usr/lib/postgresql/*/bin; do
 done
 if [ -n "$pg_bin" ] && id postgres >/dev/null 2>&1; then
 	check unwind-postgresql postgres
-	# Five processes at once, none of which has tables yet.
+	# Five processes start at once, and none has tables yet.
 	narrow unwind-postgresql-promptly promptly_whole postgres
 else
 	skip unwind-postgresql "no PostgreSQL below /usr/lib/postgresql (package postgresql)"

@@ -1,4 +1,4 @@
-"""What two compilations of the same program have to have in common, and may differ in."""
+"""Compares the machine code and line tables of two compilations of the same program."""
 
 import collections
 import os
@@ -7,7 +7,7 @@ import struct
 import subprocess
 
 SHT_NOBITS = 8
-# Text that Numba puts addresses of this process into (the repr of a context).
+# Only code is compared: other sections have texts with addresses of the process (repr of a context).
 CODE = (".text", ".ltext")
 
 
@@ -37,10 +37,10 @@ def has_lines(data):
 
 
 def instructions(path):
-    """Instructions without padding, jumps by the number of their target.
+    """Instructions without padding; a jump's target is the number of an instruction.
 
-    LLVM 11 (Numba up to 0.56) pads with longer jumps where no label of a line table is in
-    the way, with nops where one is: the same code at the same alignments.
+    LLVM 11 (Numba up to 0.56) aligns code with longer jumps, or, where a label of a line
+    table is in the way, with nops: the same code at the same alignments.
     """
     out = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], stdout=subprocess.PIPE,
                          check=True).stdout.decode()
@@ -54,7 +54,7 @@ def instructions(path):
         jump = re.match(r"(j\w+)\s+([0-9a-f]+)$", text)
         if jump:
             target = int(jump[2], 16)
-            # Into padding before the next instruction: that one.
+            # A jump into padding leads to the instruction after it.
             while target not in number and target < 1 << 20:
                 target += 1
             text = "%s %s" % (jump[1], number.get(target))
@@ -63,7 +63,7 @@ def instructions(path):
 
 
 def rows(path):
-    """(base name of the source file, line, address), as the line table has them."""
+    """(base name of the source file, line, address) of each row of the line table."""
     out = subprocess.run(["objdump", "--dwarf=decodedline", path], stdout=subprocess.PIPE,
                          check=True).stdout.decode()
     return [(os.path.basename(name), line, at) for name, line, at in
@@ -71,7 +71,7 @@ def rows(path):
 
 
 def lines(path):
-    """{base name of a source file: set of lines} of one object; no line 0."""
+    """{base name of a source file: set of lines} of one object, without line 0."""
     result = collections.defaultdict(set)
     for name, line, _ in rows(path):
         if int(line):

@@ -1,12 +1,10 @@
 #!/bin/sh
-# The hook in Pythons, with and without Numba; needs no root.
+# Tests the hook in Pythons with and without Numba; needs no root.
 # usage: tests/python/run.sh BIN [SCRIPT...]   (test_*.py; default: all)
-# LB_NUMBA_NEW: a Python that has a Numba (default: build/venv/numba-new); LB_NUMBA_OLD: another
-# one, with an older Numba, that is tried too. SWAP_SECONDS: how long a race of the installer is
-# tried (default 1).
-# Each test prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason". As many scripts at a
-# time as there are CPUs.
-# After each script: how long it took.
+# LB_NUMBA_NEW: a Python with Numba (default: build/venv/numba-new). LB_NUMBA_OLD: a second one,
+# with an older Numba. SWAP_SECONDS: how long the installer's race is tested (default 1).
+# Each test prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason"; each script its time.
+# One script per CPU runs at a time.
 # Last line: "python: N passed, N failed, N skipped".
 here=$(cd "$(dirname "$0")" && pwd)
 LB=$(realpath "${1:?usage: run.sh BIN [SCRIPT...]}")

@@ -1,4 +1,4 @@
-"""Results, and Pythons with and without the hook."""
+"""Helpers: prints results, and runs Pythons with and without the hook."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ WORK = tempfile.mkdtemp(prefix="lineburn-python-")
 
 
 def report(name, problem):
-    """@problem: what is wrong, "" if nothing."""
+    """@problem: what is wrong, or "" if the test passed."""
     if problem:
         print("not ok %s: %s" % (name, str(problem).replace("\n", " ")[-400:]), flush=True)
     else:
@@ -60,7 +60,7 @@ def write(path, text):
 
 
 def pythons():
-    """(name, path) of the Python with a Numba that the set-up has made, and of the older one."""
+    """(name, path) of the Python with Numba, and of that with an older Numba; path None: missing."""
     new = os.environ.get("LB_NUMBA_NEW") or os.path.join(TOP, "build", "venv", "numba-new")
     for name, path in ("NEW", new), ("OLD", os.environ.get("LB_NUMBA_OLD")):
         if not path:

@@ -1,4 +1,4 @@
-"""The program's cache is neither read nor written; ours is kept between runs."""
+"""The hook neither reads nor writes the program's cache; its own cache is kept between runs."""
 
 import hashlib
 import os
@@ -7,12 +7,12 @@ import shutil
 from suite import WORK, WORKLOADS, environment, folder, pythons, report, run, skip, unlike
 
 EXPECTED = "7 100.0 295.0 55.0\nhits %d %d\n"
-# Of its one function, where the kind does not matter.
+# The output of "cached.py one", for tests in which the kind of function does not matter.
 ONE = "7\nhits %d\n"
 
 
 def contents(where):
-    """{path below it: hash} of each file."""
+    """{path below @where: hash of the content} of each file."""
     result = {}
     for base, _, names in os.walk(where):
         for name in names:
@@ -94,7 +94,7 @@ def service(name, python):
 
 
 def nowhere(name, python):
-    """Also a folder that others can write to: code is loaded from it."""
+    """No usable folder for the cache: not a folder, or one that others can write code to."""
     clean_home()
     where = project(name + "-nowhere")
     script = os.path.join(where, "cached.py")
@@ -112,7 +112,7 @@ def nowhere(name, python):
 
 
 def lines_of_loaded(name, python):
-    """The loop around a ufunc is built anew around a kernel from the cache."""
+    """Numba builds the loop of a ufunc anew around a kernel from the cache: it has lines."""
     clean_home()
     where = project(name + "-loaded")
     program = ("import llvmlite.binding as b, cached, sys\n"

@@ -1,4 +1,4 @@
-"""Processes that a hooked Python starts have the hook too."""
+"""Processes that a Python with the hook starts have the hook too."""
 
 import os
 

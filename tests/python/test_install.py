@@ -1,4 +1,4 @@
-"""lineburn python-hook: a virtual environment gets the hook, and is as before without."""
+"""lineburn python-hook: --install adds the hook to a virtual environment, --remove undoes it."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def lineburn(*arguments, cwd=None):
 
 
 def tree(where):
-    """Every file below it with its content; folders too."""
+    """{path: content, or None for a folder or link} of everything below @where."""
     result = {}
     for base, folders, names in os.walk(where):
         for name in names + folders:
@@ -103,7 +103,7 @@ def refused():
 
 
 def names_are_names():
-    """A path is neither a pattern nor a command to the terminal."""
+    """A path is not used as a glob pattern, and its control characters are escaped."""
     where, _, site = make_venv("venv[*]")
     report("install-no-pattern", unlike(lineburn("--install", where)[0], 0) or
            unlike(os.path.isdir(os.path.join(site, "lineburn_hook")), True))
@@ -119,13 +119,13 @@ def names_are_names():
     report("escapes-all", unlike((os.listdir(other), os.listdir(site)), ([], [])))
 
 
-# ---- as root, for somebody ----
+# ---- as root, in an environment of another user ----
 
 OWNER, STRANGER = 54321, 54322
 
 
 def own(where, uid):
-    """Gives it to them, with all that is in it; links too."""
+    """Gives @where and everything below it, also links, to this user."""
     os.lchown(where, uid, uid)
     for base, folders, names in os.walk(where):
         for name in folders + names:
@@ -139,7 +139,7 @@ def venv_of(uid, name):
 
 
 def state(where):
-    """All that an intruder could have changed: types, modes, owners, contents, links."""
+    """Everything that an intruder could change: types, modes, owners, contents, links."""
     result = {}
     for base, folders, names in os.walk(where):
         for name in [""] + folders + names:
@@ -152,7 +152,7 @@ def state(where):
 
 
 def roots_own(name):
-    """What root has elsewhere: a prefix with the hook in it, and with a secret in each place."""
+    """Root's own prefix with the hook, and a secret in each folder: it must never change."""
     where = folder(name)
     site = folder(name + "/lib/python%d.%d/site-packages" % sys.version_info[:2])
     lineburn("--install", where)
@@ -167,7 +167,7 @@ def roots_own(name):
 
 
 def replace_by_link(path, to):
-    """As the owner would."""
+    """Replaces @path by a link to @to, as the owner of the environment could."""
     if os.path.isdir(path):
         shutil.rmtree(path)
     elif os.path.exists(path):
@@ -177,7 +177,7 @@ def replace_by_link(path, to):
 
 
 def owners_rights():
-    """What the owner could have put there leads root nowhere, wherever it stands."""
+    """Root follows no link that the owner put into the environment, at any place."""
     python = "lib/python%d.%d" % sys.version_info[:2]
     package = python + "/site-packages/lineburn_hook"
     places = {"prefix": "", "lib": "lib", "python": python, "site": python + "/site-packages",
@@ -196,7 +196,7 @@ def owners_rights():
             status, out, err = lineburn(action, where)
             inside = place.startswith(package) or name == "pth"
             expected = 1 if not inside or (name, action) == ("package", "--install") else 0
-            # The owner's folder of what is compiled is no folder: theirs, and left.
+            # __pycache__ is the owner's link instead of a folder, so --remove leaves it.
             if (name, action) == ("compiled", "--remove"):
                 expected = 1
             now = state(elsewhere)
@@ -211,7 +211,7 @@ def owners_rights():
 
 
 def says(name, where, *words):
-    """Refused, by one sentence with these words, and nothing was changed."""
+    """lineburn refuses with one sentence that has these words, and changes nothing."""
     for action in "--install", "--remove":
         before = state(where)
         status, out, err = lineburn(action, where)
@@ -235,7 +235,7 @@ def refused_to_root():
     os.rename(site, where + "/packages")
     replace_by_link(site, where + "/packages")
     says("refuses-link-within", where, site, "reached through a link", "uid %d" % OWNER)
-    # An environment of root, of which a folder is somebody's.
+    # An environment of root with a folder replaced by another user's link.
     elsewhere, _ = roots_own("roots-other")
     where, _, site = make_venv("venv-of-root")
     replace_by_link(os.path.dirname(site), os.path.join(elsewhere, "lib", "python%d.%d" %
@@ -270,7 +270,7 @@ def accepted_from_root():
     os.symlink(os.path.join(WORK, "data", ".", "..", "data", "home", "app", "venv"), link)
     os.lchown(link, OWNER, OWNER)
     works_for("behind-link-of-owner", link + "//", site, OWNER)
-    # As into a container: no text tells where that link leads.
+    # A magic link of procfs, as into a container: readlink() does not tell where it leads.
     works_for("behind-link-of-kernel", "/proc/self/root" + where, site, OWNER)
     os.symlink("loop", os.path.join(WORK, "loop"))
     status, _, err = lineburn("--install", os.path.join(WORK, "loop"))
@@ -292,7 +292,7 @@ while os.getppid() == int(os.environ["PARENT"]):
 
 
 def swapped(name, path, other, where, elsewhere):
-    """The owner exchanges two names as fast as they can, while root installs and removes."""
+    """Race: the owner swaps two names as fast as possible, while root installs and removes."""
     before = state(elsewhere)
     swapper = subprocess.Popen([sys.executable, "-c", SWAPS % (OWNER, OWNER), path, other],
                                env={"PARENT": str(os.getpid())}, stdout=subprocess.PIPE)

@@ -1,4 +1,4 @@
-"""The machine code is that of a run without the hook, and it has the right lines."""
+"""The hook does not change the machine code, and gives it the right lines."""
 
 import os
 import re
@@ -10,7 +10,7 @@ OBJECTS = os.path.join(WORKLOADS, "objects.py")
 
 
 def compile_all(label, python, script, hook=True, **more):
-    """Return: (what the script said, objects, their paths)."""
+    """Return: (result of the script, objects, their paths)."""
     where = folder(label)
     result = run(python, OBJECTS, where, os.path.join(WORKLOADS, script), hook=hook,
                  PYTHONHASHSEED="0", **more)
@@ -34,7 +34,7 @@ def same_code(name, plain, hooked, exactly):
 
 
 def is_exact(python):
-    """LLVM 11 encodes padding otherwise: see machine_code.instructions()."""
+    """False for LLVM 11, whose padding differs: see machine_code.instructions()."""
     out = run(python, "-c", "import llvmlite.binding as b; print(b.llvm_version_info[0])")[1]
     return int(out) > 11
 
@@ -54,13 +54,13 @@ def rows_of_files(path):
 
 
 def same_rows(name, numbas, hooked):
-    """Where the code is the same, so are the lines of each address; else the set of lines.
+    """Objects with the same code have the same line at each address, others the same set of lines.
 
-    (Numba's builder also keeps some arguments in memory.)
+    (Numba's own builder keeps some arguments in memory, so its code may differ.)
     """
     same, problem = 0, ""
     for i, (theirs, ours) in enumerate(zip(numbas[2], hooked[2])):
-        # There ours are better: Numba calls everything line 1.
+        # Skip: Numba puts everything here at line 1; our lines are better.
         if b"__numba_array_expr" in hooked[1][i]:
             continue
         if machine_code.code(numbas[1][i]) == machine_code.code(hooked[1][i]):
@@ -81,7 +81,7 @@ def marked_lines():
                 yield mark[1], number
 
 
-# Kinds whose function is inlined into a loop that Numba writes: the lines must be there.
+# Kinds whose function is inlined into a generated loop, which must have the lines.
 WRAPPERS = {"vectorize": "__ufunc__", "vectorize-parallel": "__ufunc__",
             "guvectorize": "__gufunc__", "prange": "__gufunc__"}
 
@@ -91,7 +91,7 @@ def kinds(name, python, exactly):
     hooked = compile_all(name + "-kinds", python, "kinds.py")
     report(name + "-kinds-results", unlike(hooked[0], plain[0]) or hooked[0][2] or
            ("" if plain[0][0] == 0 else plain[0][2]))
-    # Addresses are part of some code before LLVM 15, and jit classes are named by theirs.
+    # Before LLVM 15 some code contains addresses, and names of jit classes do: compare sizes only.
     if exactly:
         different = [i for i, (a, b) in enumerate(zip(plain[1], hooked[1])) if
                      [len(t) for _, t in machine_code.code(a)] !=
@@ -158,7 +158,7 @@ def failures(name, python):
 
 
 def moved_directory(name, python):
-    """A script that was named by a relative path, and changes directory."""
+    """A script that was started by a relative path and changes its directory."""
     where = folder(name + "-moved")
     write(os.path.join(where, "app.py"),
           "import os\nfrom numba import njit\n@njit\ndef f(x):\n    return x + 1\n"

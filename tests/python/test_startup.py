@@ -1,4 +1,4 @@
-"""The start of any Python: nothing of ours is seen, nothing of others is lost."""
+"""The start of any Python: the hook leaves no trace, and hides no other sitecustomize."""
 
 import ast
 import glob
@@ -20,7 +20,7 @@ def nothing_is_seen():
     program = ("import os, sys; print([p for p in sys.path if 'lineburn' in p or %r in p],"
                " 'sitecustomize' in sys.modules, os.environ['PYTHONPATH'] == %r)")
     result = run(this_python(), "-c", program % (STARTUP, STARTUP))
-    # Debian has a sitecustomize of its own, which must be the one that is loaded.
+    # Debian's own sitecustomize must be the one that is loaded.
     has = run(this_python(), "-c", "import sys; print('sitecustomize' in sys.modules)",
               hook=False)[1].strip()
     report("startup-leaves-nothing", unlike(last_line(result), "[] %s True" % has))
@@ -72,7 +72,7 @@ def old_pythons():
     other = folder("old-site")
     write(os.path.join(other, "sitecustomize.py"), "import sys\nsys.theirs = True\n")
     found = [p for name in ("python2.7", "python3.4", "python3.6")
-             for p in [shutil.which(name)] + glob.glob(  # a shim is none
+             for p in [shutil.which(name)] + glob.glob(  # pyenv's shims do not count
                  os.path.expanduser("~/.pyenv/versions/%s.*/bin/python" % name[6:]))[:1] if p and "shims" not in p]
     if not found:
         skip("old-pythons", "there is no Python 2.7, 3.4 or 3.6 here")

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CPU time by the profile beside CPU time by the kernel's own clocks, as a table.
+"""Compares CPU time in the profile with the kernel's own clocks, as a table.
 
 usage: accounting.py LINEBURN BIN SECONDS NR_SHORT
 
 Records the whole machine at 999 Hz while programs of BIN use SECONDS of CPU each and
-NR_SHORT processes live for some 8 ms. A long process and the machine are to agree within
-2 % or 3 sigma, whichever is more, all the short ones together within 3 % or 3 sigma, and
-of their samples 99 % are in a named binary, 95 % have a line. Sigma is that of so many
-independent samples. What a hypervisor took while a program ran (steal) is in none of the
-kernel's clocks, and may have been taken from it: so much more may be found. Fails if
-anything is outside.
+NR_SHORT processes live for some 8 ms. Fails if a bound is exceeded:
+- each long process, and the machine: 2 % or 3 sigma, whichever is more;
+- all short processes together: 3 % or 3 sigma; at least 99 % of their samples are in a
+  named binary, and 95 % have a line.
+Sigma is the standard deviation of that number of independent samples. The kernel's clocks
+leave out the time that a hypervisor took (steal), so the profile may have that much more.
 """
 import json
 import math
@@ -37,7 +37,7 @@ def start(*argv):
 
 
 def finish(pid):
-    """CPU seconds of a process, user and system, with those of its children."""
+    """CPU seconds (user and system) of a process and its children."""
     usage = os.wait4(pid, 0)[2]
     return usage.ru_utime + usage.ru_stime
 
@@ -47,13 +47,13 @@ def program(name):
 
 
 def calibrate(argv, unit):
-    """So many units of its last argument are SECONDS of CPU."""
+    """Returns the command with the last argument for which it uses SECONDS of CPU."""
     used = finish(start(*argv, str(unit)))
     return *argv, str(max(1, math.ceil(SECONDS * unit / used)))
 
 
 class Busy(threading.Thread):
-    """Busy and stolen seconds of all CPUs (/proc/stat), by wall clock."""
+    """Records busy and stolen seconds of all CPUs (/proc/stat) over time."""
 
     def __init__(self):
         super().__init__(daemon=True)
@@ -93,7 +93,7 @@ def share(what, part, all_, least):
 
 
 def short_samples(pids):
-    """Samples of the processes: all, with a named binary, with a line."""
+    """Numbers of samples of the processes: all, with a named binary, with a line."""
     profile = pprof_file.read(PROFILE)
     strings = pprof_file.string_table(profile)
     pid_key = strings.index("pid")
@@ -117,7 +117,7 @@ def short_samples(pids):
             continue
         locations = pprof_file.numbers(sample, 1)
         sums[0] += count
-        # The innermost frame: it is what a sample is of.
+        # The innermost frame decides.
         sums[1] += count if locations and locations[0] in named else 0
         sums[2] += count if lined.intersection(locations) else 0
     return sums

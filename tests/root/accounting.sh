@@ -1,9 +1,9 @@
 #!/bin/sh
-# CPU time of the profile is CPU time of the kernel; and what is told where that is not known.
+# The profile's CPU time agrees with the kernel's; and the warning if /proc/stat cannot be read.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)
-# spent BATCHES: so many processes, one after the other, each with the kernel's own count of its CPU time
+# spent BATCHES: runs that many processes; compares each one's CPU time with the kernel's count
 spent() {
 	"$LB" record -a -F 999 -o spent.pb.gz 2>spent.err &
 	recorder=$!
@@ -30,7 +30,7 @@ with open("spent.used", encoding="ascii") as f:
 END
 }
 statistic accounting 2 spent
-# Long and short ones, threads, system calls, and the machine (accounting.py).
+# Long and short processes, threads, system calls, and the whole machine (accounting.py).
 accounting() {
 	for name in hot threads syscalls periodic shortlived; do
 		build $name.c >/dev/null || return 2
@@ -41,7 +41,7 @@ accounting() {
 }
 narrow accounting-of-all accounting
 
-# Without /proc/stat nobody knows how long CPUs were idle: that is said, and nothing is missed.
+# Without /proc/stat idle time is unknown: lineburn warns, and counts no missed ticks.
 no_stat() {
 	# shellcheck disable=SC2016 # for the inner shell
 	unshare -m sh -c 'mount -t proc -o subset=pid proc /proc && [ ! -e /proc/stat ] &&

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The line of each sampled address of JIT code, beside that of binutils' addr2line.
+"""Compares the line of each sampled address of JIT code with that of binutils' addr2line.
 
-usage: addresses.py PROFILE DIR PID     DIR: the objects as they lay in memory of PID, *.o (saved.py)
+usage: addresses.py PROFILE DIR PID     DIR: *.o, the objects in the memory of PID (saved.py)
 
-addr2line is asked for the addresses as they are: the sections of an object in memory have
-them. Where it has line 0 or none, the instruction has no line of its own, and nothing is
-compared; there may be few of those.
+The sections of these objects have their runtime addresses, so addr2line takes the sampled
+addresses unchanged. If addr2line has line 0 or none, the instruction has no line of its own
+and is not compared; at most a tenth of the samples may be on such instructions.
 """
 import collections
 import glob
@@ -43,7 +43,7 @@ def leaves(path, pid):
 
 
 def told(path, addresses):
-    """addr2line's file and line of each; None: it has none."""
+    """(address, (file, line) by addr2line, or None) for each address."""
     said = subprocess.run(["addr2line", "-e", path], input="".join("%#x\n" % a for a in addresses),
                           stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
     for address, line in zip(addresses, said):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Instructions of a program with one slow one, and where they come from.
+# annotate --asm of a program with one slow instruction.
 . "${TOP:?}/tests/root/lib.sh"
 
 program=$PWD/divide
@@ -14,7 +14,7 @@ asm_json() {
 	}
 }
 
-# asm_has JSON EXPRESSION...: of the first piece and its instructions
+# asm_has JSON EXPRESSION...: conditions about the first function and its instructions
 asm_has() {
 	python3 - "$@" <<-'PY'
 	import json, subprocess, sys
@@ -24,7 +24,7 @@ asm_has() {
 	samples = sum(row["samples"] for row in rows)
 
 	def around_division():
-	    """Samples at a division and at the three instructions behind it."""
+	    """Samples at a division and at the three instructions after it."""
 	    near = set()
 	    for i, row in enumerate(rows):
 	        if "div" in row["text"].split()[0]:
@@ -32,7 +32,7 @@ asm_has() {
 	    return sum(rows[i]["samples"] for i in near if i < len(rows))
 
 	def as_objdump():
-	    """Does binutils find the same instructions at the same addresses?"""
+	    """Whether binutils finds the same instructions at the same addresses."""
 	    text = subprocess.run(["objdump", "-d", "-M", "intel", "--no-show-raw-insn",
 	                           "--start-address=%d" % piece["address"],
 	                           "--stop-address=%d" % (piece["address"] + piece["size"]),
@@ -40,7 +40,7 @@ asm_has() {
 	                          capture_output=True, text=True, check=True).stdout
 	    theirs = [line.split(":\t") for line in text.splitlines() if ":\t" in line]
 	    theirs = [(int(at, 16), said) for at, said in theirs]
-	    # Fillers have prefixes that each tool spells its own way.
+	    # The tools print the prefixes of nops differently.
 	    return len(theirs) == len(rows) and all(
 	        at == row["address"] and ("nop" in said or said.split()[0] == row["text"].split()[0])
 	        for (at, said), row in zip(theirs, rows))
@@ -55,11 +55,11 @@ asm_has() {
 check asm-reads asm_json divide-asm
 check asm-sums asm_has divide-asm.json "samples > 200" "samples == piece['samples']" \
 	"len(document['asm']) == 1" "piece['function'] == 'divide'" "piece['note'] == ''"
-# Whatever the processor charges to its neighbours: most of it is there.
+# The processor charges some samples to later instructions; most are near the division.
 check asm-waits asm_has divide-asm.json "around_division() > 0.5 * samples"
 check asm-as-objdump asm_has divide-asm.json "as_objdump()" \
 	"sum(len(row['bytes']) for row in rows) == 2 * piece['size']"
-# The inlined division has its own line, and that of the call.
+# The inlined division has its own line and that of the call.
 call=$(grep -n 'HOT call' "$WORKLOADS/divide.c" | cut -d: -f1)
 quotient=$(grep -n 'HOT quotient' "$WORKLOADS/divide.c" | cut -d: -f1)
 check asm-lines asm_has divide-asm.json \

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Who is asked for and is not there, and what goes while it is sampled.
+# Targets that do not exist, and targets that disappear while they are sampled.
 # Takes 10 s.
 . "${TOP:?}/tests/root/lib-machine.sh"
 
-# ---- nobody is meant ----
+# ---- targets that do not exist ----
 
 cat >threads.c <<'END'
 #include <pthread.h>
@@ -22,7 +22,7 @@ int main(void)
 {
 	pthread_t thread;
 	if (!fork())
-		return 0; /* nobody waits for it */
+		return 0; /* becomes a zombie */
 	pthread_create(&thread, NULL, idle, NULL);
 	pause();
 	return 0;
@@ -44,7 +44,7 @@ check nothing-not-thread-as-process says 1 "$tid is a thread of process $threads
 check nothing-zombie says 1 "process $zombie has ended" -p "$zombie"
 check nothing-process says 1 "no process $dead" -p $dead
 check nothing-thread says 1 "no thread $dead" -t $dead
-# What the number is in a pid namespace, where it is nobody's here.
+# A pid that exists only in another pid namespace. Status 77: it exists here, too.
 inner() {
 	number=$(($(cat /proc/sys/kernel/pid_max) - 7))
 	[ ! -e "/proc/$number" ] || return 77
@@ -75,16 +75,16 @@ if [ -n "$v2" ] && mkdir -p "$v2/$group/web-server.service" "$v2/$group/docker-$
 	check nothing-unit says 1 'similar: web-server.service' --unit web-servre.service
 	check nothing-container says 1 "; similar: $id" --container "${id%fee5}efe5"
 
-	# ---- what goes while it is sampled ----
+	# ---- targets that disappear while they are sampled ----
 
-	# start_in DIRECTORY: as runtimes do, which execute what they have moved. Between the two
-	# it has the new cgroup's samples, but the old one's label; the name is the new one's from within
-	# exec on, a tick or two before the label is.
+		# start_in DIRECTORY: moves a process to the cgroup, then executes the program, as runtimes
+		# do. Samples between the move and the exec may still have the old cgroup's label, and so may
+		# one or two samples during the exec, which have the new name already.
 	start_in() {
 		# shellcheck disable=SC2016 # for the inner shell
 		start inside sh -c 'echo 0 >"$1/cgroup.procs" && shift && exec "$@"' sh "$1"
 	}
-	# replaced OPTION VALUE DIRECTORY: its process is killed, it is removed and made again
+	# replaced OPTION VALUE DIRECTORY: kills its process, removes the cgroup and makes it again
 	replaced() {
 		mkdir -p "$3"
 		start_in "$3"
@@ -117,7 +117,7 @@ else
 	skip nothing-cgroup "no cgroup of v2 can be made"
 fi
 
-# It is there when it is asked for, and gone when sampling would begin.
+# The process exists when lineburn starts, and has ended when sampling would begin.
 exits_before_the_start() {
 	start inside
 	gone=$pid
@@ -125,7 +125,7 @@ exits_before_the_start() {
 	lineburn record -vv -p "$gone" --delay 600 -d 600 -o gone.pb.gz >out 2>err &
 	recorder=$!
 	ends "$recorder"
-	# Which is read of the files that it found mapped.
+	# lineburn logs this after it has read the process's mapped files.
 	wait_until 60 grep -q 'unwind rows of /' err || { echo "it did not begin: $(cat err)"; return 1; }
 	kill -9 "$gone"
 	wait "$recorder" || status=$?

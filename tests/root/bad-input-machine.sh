@@ -1,6 +1,6 @@
 #!/bin/sh
-# Machines whose /proc or cgroups are not as they should be. What is mounted otherwise is so
-# in a mount namespace that ends with the test.
+# Machines with an unusual /proc or unusual cgroups. Each test mounts them in a mount namespace
+# of its own.
 # Takes 35 s.
 . "${TOP:?}/tests/root/lib-machine.sh"
 
@@ -10,7 +10,7 @@ MACHINE='mount -t proc -o hidepid=2 proc /proc || exit 99;'
 also check hidepid chosen hidepid "$only_inside" -p "$inside"
 also check hidepid-all chosen hidepid-all "$both" -a
 
-# as_user CAPABILITIES: lineburn as somebody else with these
+# as_user ARGUMENT...: lineburn as another user with the capabilities $as_user_caps
 user_dir=$WORK/bad-input-user
 mkdir -p "$user_dir" && chmod 777 "$user_dir"
 as_user() {
@@ -40,7 +40,7 @@ seen_with_ptrace() {
 	"$LB" annotate --json "$user_dir/ptrace.pb.gz" >ptrace.json
 	profile_has ptrace.json "sums_close()" "$only_inside" "s['with_line'] >= 0.9 * s['count']"
 }
-# Of the kernel's functions it is told no addresses (kptr_restrict, which is left as it is).
+# kptr_restrict hides the addresses of the kernel's functions. The test does not change it.
 kernel_is_hidden() {
 	[ "$(cat /proc/sys/kernel/kptr_restrict)" != 0 ] || return 77
 	as_user_caps=+bpf,+perfmon,+sys_ptrace
@@ -67,7 +67,7 @@ else
 	skip hidepid-other-user "no setpriv"
 fi
 
-# kernel_without_names NAME: a process in the kernel, sampled where nothing tells its names
+# kernel_without_names NAME: samples a process in the kernel when kernel functions have no names
 kernel_without_names() {
 	dd if=/dev/zero of=/dev/null bs=1 >/dev/null 2>&1 &
 	dd=$!
@@ -81,7 +81,7 @@ kernel_without_names() {
 }
 MACHINE='mount --bind /dev/null /proc/kallsyms || exit 99;'
 check no-kallsyms kernel_without_names no-kallsyms
-# As kptr_restrict=2 has it.
+# The content of kallsyms with kptr_restrict=2.
 sed 's/^[0-9a-f]*/0000000000000000/' /proc/kallsyms >kallsyms
 MACHINE="mount --bind '$PWD/kallsyms' /proc/kallsyms || exit 99;"
 check hidden-kallsyms kernel_without_names hidden-kallsyms
@@ -91,7 +91,7 @@ MACHINE='mount -t proc -o subset=pid proc /proc || exit 99;'
 subset_of_proc() {
 	chosen subset "$only_inside and s['with_line'] >= 0.9 * s['count'] and s['incomplete_stacks'] <= 0.1 * s['count'] + 5" -p "$inside" ||
 		return 1
-	# What cannot be known there is said, and nothing is guessed.
+	# The report says what cannot be known.
 	"$LB" report subset.pb.gz >subset.txt && grep -q '/proc/stat cannot be read' subset.txt
 }
 check subset-pid subset_of_proc
@@ -126,12 +126,12 @@ fi
 also_done
 MACHINE=
 
-# in_namespace DIRECTORY COMMANDS: lineburn's cgroup is this one, which is "/" to it
+# in_namespace DIRECTORY COMMANDS: runs lineburn in this cgroup and a cgroup namespace, where it is "/"
 in_namespace() {
 	MACHINE="echo 0 >'$1/cgroup.procs' || exit 99; $2
 		set -- unshare -C \"\$@\";"
 }
-# Mounted anew inside, over what was there.
+# Mounts cgroup2 again inside the namespace, over the former mount.
 own_mount='
 	exec unshare -C sh -c "mount -t cgroup2 none /sys/fs/cgroup || exit 99; exec \"\$@\"" sh "$@";'
 if [ -n "$v2" ] && mkdir "$v2/$group"; then
@@ -162,7 +162,7 @@ if [ -n "$v2" ] && mkdir "$v2/$group"; then
 	also check namespace-own-mount-container chosen ns-own-container "$only_inside and $told" --container "$id12"
 
 	also_done
-	# Of processes that are beside the namespace, the path begins with "/..".
+	# The cgroup path of a process outside the namespace begins with "/..".
 	in_namespace "$top/ns/1/2" ''
 	also check namespace-outside chosen ns-outside "$only_inside and $told and d['processes'][0]['cgroup'] == '/../../$scope'" -G "/../../$scope"
 	also_done

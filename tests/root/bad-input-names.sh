@@ -1,5 +1,5 @@
 #!/bin/sh
-# Names of threads and cgroups that are not meant to be printed, nor to be read.
+# Names of threads and cgroups that need escaping, or that break a naive parser of /proc.
 # Takes 25 s.
 . "${TOP:?}/tests/root/lib-machine.sh"
 
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 }
 END
 gcc -O0 -g -o named named.c
-# Each is the parent of the next: what /proc/PID/stat says behind the name is needed.
+# Each process is the parent of the next, so lineburn must parse the fields after the name in stat.
 newline=$(printf 'a\nb\033[2Jc')
 invalid=$(printf '\377\376;\200x')
 bidi=$(printf 'u\342\200\256\302\233v')
@@ -53,7 +53,7 @@ names() {
 		"note('names', sorted(p['comm'] for p in d['processes'])) == sorted($names_expected)"
 }
 check names names
-# clean FILE...: no byte in it moves the cursor, and all is UTF-8.
+# clean FILE...: the files are UTF-8 without control or bidirectional characters
 clean() {
 	python3 - "$@" <<'END'
 import sys
@@ -68,7 +68,7 @@ names_in_text() {
 	"$LB" report --by comm names.pb.gz >by-comm.txt && "$LB" report --by process names.pb.gz >by-process.txt &&
 		"$LB" report names.pb.gz >report.txt && "$LB" annotate names.pb.gz >annotate.txt || return 1
 	clean by-comm.txt by-process.txt report.txt annotate.txt names.json || return 1
-	# Labels of pprof are UTF-8: what is none has been replaced.
+	# Labels of pprof are UTF-8: invalid bytes have been replaced.
 	grep -qF 'a\x0ab\x1b[2Jc' by-comm.txt && grep -qF ') R 1 1 1' by-comm.txt &&
 		grep -qF 'a;b c 12' by-comm.txt && grep -qF 'u\u{202e}\x9bv' by-comm.txt && return 0
 	tr '\n' '|' <by-comm.txt
@@ -97,7 +97,7 @@ else
 fi
 kill -9 $first
 
-# A cgroup's name has all but newlines, which the kernel refuses.
+# A cgroup name with all kinds of bytes but a newline, which the kernel refuses.
 odd_name=$(printf 'x;y) \033[31m\\012\377 (deleted)')
 odd_cgroup() {
 	mkdir -p "$v2/$group/$odd_name/deep" && echo "$inside" >"$v2/$group/$odd_name/deep/cgroup.procs" || return 1
@@ -107,7 +107,7 @@ odd_cgroup() {
 	"$LB" report --by cgroup odd.pb.gz >odd.txt && clean odd.txt odd.json || return 1
 	grep -qF 'x;y) \x1b[31m\012' odd.txt || { tr '\n' '|' <odd.txt; return 1; }
 }
-# Where that is mounted at a path that mountinfo has to escape.
+# The hierarchy is mounted at a path that mountinfo escapes.
 odd_mount() {
 	odd_mount_path=$(printf '%s/m t\t\\040\n#;)' "$PWD")
 	mkdir -p "$odd_mount_path"

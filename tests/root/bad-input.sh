@@ -1,5 +1,5 @@
 #!/bin/sh
-# Files that are no profiles, and options out of range: one sentence, the right status.
+# Files that are not profiles, and options out of range: one sentence and the right status.
 . "${TOP:?}/tests/root/lib.sh"
 
 # refuses STATUS ARGUMENT...
@@ -24,7 +24,7 @@ head -c 20 lineburn.pb.gz >head.made.gz
 echo "this is text" >text
 head -c 100000 /dev/urandom >noise
 head -c 4096 /dev/zero | gzip >zeros.made.gz
-# 3 GB: members of a gzip file are one after the other.
+# 48 gzip members of 64 MB each: 3 GB.
 head -c 64m /dev/zero | gzip -1 >member
 for _ in $(seq 48); do
 	cat member

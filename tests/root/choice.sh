@@ -1,6 +1,6 @@
 #!/bin/sh
-# "record": each way to say who is sampled. What is left out has no sample at all. Several ask at
-# once, where nothing changes between them.
+# "record": each option that chooses targets. Processes that are not chosen have no sample. Tests that
+# need the same state run at the same time ("also").
 # Takes 70 s.
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -8,7 +8,7 @@ cp "$(build nap.c)" ./in-it
 cp in-it ./elsewhere
 chmod 755 . in-it elsewhere
 
-# Elsewhere than in the way of the machine's own: a mount of ours where there is none.
+# If the machine has no cgroup2 mount, mount one in this folder.
 v2=$(mount_of cgroup2)
 if [ -z "$v2" ]; then
 	v2=$PWD/v2
@@ -34,7 +34,7 @@ trap cleanup EXIT
 is_called() {
 	[ "$(cat "/proc/$1/comm")" = "$2" ]
 }
-# start PROGRAM: pid in $pid, which is killed at the end
+# start PROGRAM: starts it, sets $pid; it is killed at the end
 start() {
 	"./$1" 100000 &
 	pid=$!
@@ -49,7 +49,7 @@ other=$pid
 only_inside="{p['pid'] for p in d['processes']} == {$inside} and s['count'] >= 5"
 not_inside="$inside not in {p['pid'] for p in d['processes']} and $other in {p['pid'] for p in d['processes']}"
 
-# A process that has children all the time.
+# A process that always has a child.
 sh -c 'while :; do ./in-it 20; done' &
 parent=$!
 started="$started $parent"
@@ -61,7 +61,7 @@ also check choice-not-children chosen not-children \
 	"sum(p['samples'] for p in d['processes'] if p['pid'] != $inside) == 0 and s['count'] > 5" --comm in-it -p "!$parent"
 also_done
 kill $parent
-# Its last child, which may live on for a moment.
+# Wait for its last child to end.
 only_one() {
 	[ "$(find /proc/[0-9]*/exe -maxdepth 0 -lname "$PWD/in-it" 2>/dev/null | wc -l)" -eq 1 ]
 }
@@ -73,7 +73,7 @@ also check choice-two-comms chosen comms "{p['pid'] for p in d['processes']} == 
 also check choice-not-pid chosen not-pid "$not_inside" -p "!$inside"
 also check choice-pid-and-comm chosen pid-comm "$only_inside" -p $inside -p $other --comm 'in*'
 
-# Of two threads that are busy, one.
+# Chooses one of two busy threads.
 cat >threads.c <<'END'
 #include <pthread.h>
 #include <stdio.h>
@@ -115,10 +115,10 @@ also check choice-thread chosen thread \
 also check choice-not-thread chosen not-thread \
 	"{f['name'] for f in d['functions']} & {'one', 'two'} == {'two'}" --comm threads -t "!$tid"
 also_done
-# It uses both CPUs.
+# End it: it would use both CPUs.
 kill $threads
 
-# A program that is executed by another thread than the leader, who was asked for.
+# -t LEADER: another thread of the process calls exec, and so gets the leader's tid.
 cat >taken-over.c <<'END'
 #include <pthread.h>
 #include <unistd.h>
@@ -169,8 +169,8 @@ else
 	skip choice-user "no setpriv"
 fi
 
-# A process that is moved into the chosen cgroup, and out again, while it is recorded: it has samples
-# of there, and none of elsewhere. (What they are worth: tests/stats/choice-moves.sh.)
+# A process is moved into the chosen cgroup and out again during the recording: it has samples only
+# from the time in the cgroup. (tests/stats/choice-moves.sh compares the CPU time.)
 moves() {
 	"$LB" record -F 999 -d 60 -o "moves-$1.pb.gz" -G "$2/$group" >"moves-$1.out" 2>"moves-$1.err" &
 	recorder=$!
@@ -189,7 +189,7 @@ moves() {
 		"5 <= note('samples', s['count']) <= $moves_ms + 25"
 }
 
-# in_groups KIND MOUNT: a cgroup two levels below the one that is asked for
+# in_groups KIND MOUNT: the process is in a cgroup two levels below the chosen one
 in_groups() {
 	dir=$2/$group/deep/er
 	if ! mkdir -p "$dir" 2>/dev/null; then
@@ -222,7 +222,7 @@ in_hierarchy v2 "$v2"
 in_hierarchy memory "$memory"
 in_hierarchy named "$named"
 
-# One name in two hierarchies, and a process in the later of them only.
+# The name exists in two hierarchies; the process is in the second one only.
 if [ -n "$v2" ] && [ -n "$memory" ] && mkdir "$v2/$group" "$memory/$group" 2>/dev/null; then
 	made="$made $v2/$group $memory/$group"
 	echo $inside >"$memory/$group/cgroup.procs"
@@ -235,7 +235,7 @@ else
 	skip choice-two-hierarchies "there are no two hierarchies"
 fi
 
-# Far below the cgroup that is asked for.
+# A cgroup far below the chosen one.
 deep=
 for _ in 1 2 3 4 5 6; do
 	deep=$deep/1/2/3/4/5/6/7/8/9/0
@@ -252,7 +252,7 @@ else
 	skip choice-deep "no cgroup can be made"
 fi
 
-# Containers and units are told by the paths of their cgroups, whoever made these.
+# Containers and units are recognized by the paths of their cgroups.
 id=c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c05
 root=${v2:-$named}
 if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$group.slice/lineburn-test.service"; then
@@ -263,7 +263,7 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	also check choice-not-container chosen not-container "$not_inside" --container '!c401ce0c0c40'
 	also check choice-unit chosen unit "{p['pid'] for p in d['processes']} == {$other}" --unit lineburn-test
 	also_done
-	# The same name, in a cgroup that is a user's: nobody takes one for the other.
+	# A user's cgroup with the same container id is another container, "UID/ID".
 	mkdir -p "$root/$group.slice/user.service" "$root/$group.slice/docker-$id.scope/docker-$id.scope"
 	chown 65534:65534 "$root/$group.slice/user.service"
 	setpriv --reuid 65534 --regid 65534 --clear-groups mkdir "$root/$group.slice/user.service/docker-$id.scope"
@@ -276,7 +276,7 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	both="{($inside, '$id'), ($other, '65534/$id')} <= {(p['pid'], p['container']) for p in d['processes']}"
 	also check choice-container-labels chosen container-labels "$both" -p $inside -p $other
 	also_done
-	# And inside of a container: what is named there is its own affair.
+	# A cgroup with a container id inside another container: the outermost one counts.
 	id3=0f0c0ffeec401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c05
 	mkdir -p "$root/$group.slice/docker-$id3.scope/docker-$id.scope"
 	echo $other >"$root/$group.slice/docker-$id3.scope/docker-$id.scope/cgroup.procs"
@@ -288,7 +288,7 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	rmdir "$root/$group.slice/docker-$id3.scope/docker-$id.scope" "$root/$group.slice/docker-$id3.scope" \
 		"$root/$group.slice/user.service/docker-$id.scope" "$root/$group.slice/user.service" \
 		"$root/$group.slice/docker-$id.scope/docker-$id.scope"
-	# watches: of the directories whose inodes are in the file; others come and go, of other scripts
+	# watches: number of lineburn's inotify watches on the directories whose inodes are in the file
 	watches() {
 		cat "/proc/$recorder/fdinfo"/* 2>/dev/null | sed -n 's/^inotify wd:[^ ]* ino:\([0-9a-f]*\) .*/\1/p' |
 			grep -cxF -f inodes
@@ -296,11 +296,11 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 	has_watches() {
 		[ "$(watches)" -eq "$1" ]
 	}
-	# inode DIRECTORY: as fdinfo has it
+	# inode DIRECTORY: its inode number, in the format of fdinfo
 	inode() {
 		printf '%x\n' "$(stat -c %i "$1")"
 	}
-	# A container that is made while it runs, and one that goes.
+	# During the recording one container is created and another removed.
 	later() {
 		id2=c401ce0c0badc401ce0c0c401ce0c0c401ce0c0c401ce0c0c401ce0c0c40c0ff
 		says 1 'no container is called' --container 'c401ce0c0*' --container lineburn-no || return 1
@@ -322,7 +322,7 @@ if [ -n "$root" ] && mkdir -p "$root/$group.slice/docker-$id.scope" "$root/$grou
 			"{p['pid'] for p in note('processes', d['processes'])} == {$inside, $other}"
 	}
 	check choice-later later
-	# Containers that come and go leave nothing behind.
+	# Containers that are created and removed leave no watches behind.
 	come_and_go() {
 		mkdir "$root/$group.slice/docker-$id.scope"
 		echo $inside >"$root/$group.slice/docker-$id.scope/cgroup.procs"

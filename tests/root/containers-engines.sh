@@ -1,6 +1,6 @@
 #!/bin/sh
-# Containers of podman with runc: names by the files of the engine, containers that end and
-# begin meanwhile, files of images (overlayfs), and lineburn in a container itself.
+# Containers of podman with runc: names from the engine's files, containers that end and begin
+# during the recording, files of images (overlayfs), and lineburn in a container.
 # Takes 25 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-containers.sh"
@@ -12,11 +12,11 @@ engines_clean_up() {
 }
 trap engines_clean_up EXIT
 
-# Version 5 says of each machine with cgroup v1 that it will not be supported for ever.
+# Disables podman 5's warning that cgroup v1 is deprecated.
 export PODMAN_IGNORE_CGROUPSV1_WARNING=1
 
-# start NAME OPTION... IMAGE-OR-ROOT COMMAND...: a container that runs until the end; 8 MB of
-# locked memory and such limits are what the machine may be short of.
+# start NAME OPTION... IMAGE-OR-ROOT COMMAND...: starts a container that runs until the end. The
+# limits are low, because the machine may not allow podman's defaults.
 start() {
 	start_name=$1
 	shift
@@ -24,18 +24,18 @@ start() {
 	nice -n -10 podman --runtime runc --cgroup-manager cgroupfs run -d --name "$start_name" \
 		--ulimit nofile=1024:1024 --ulimit nproc=1024:1024 --network none "$@" >"$start_name.id" 2>"$start_name.err"
 }
-# in_container OPTION... ROOT COMMAND...: one that is waited for
+# in_container OPTION... ROOT COMMAND...: runs a container and waits for it
 in_container() {
 	podman --runtime runc --cgroup-manager cgroupfs run --rm --name "lb-self-$$" \
 		--ulimit nofile=8192:8192 --ulimit nproc=1024:1024 --network none "$@"
 }
 containers_podman="lb-self-$$"
-# stat_of NAME: what the kernel counts of it
+# stat_of NAME: prints the path of the container's cpu.stat
 stat_of() {
 	stat_pid=$(podman inspect -f '{{.State.Pid}}' "$1") &&
 		echo "$v2$(sed -n 's/^0:://p' "/proc/$stat_pid/cgroup")/cpu.stat"
 }
-# used FILE SECONDS: has so much CPU been used?
+# used FILE SECONDS: whether this cpu.stat has reached that CPU time
 used() {
 	[ "$(sed -n 's/^usage_usec //p' "$1")" -ge $(($2 * 1000000)) ]
 }
@@ -57,7 +57,7 @@ if [ -z "$v2" ] || ! start $web --rootfs "$PWD/alpha" /app/hot || ! stat_of $web
 	exit 0
 fi
 
-# ---- three containers; one ends, one begins ----
+# ---- three containers: one ends and one begins during the recording ----
 
 start $db --rootfs "$PWD/beta" /app/hot || fail engines-start "$(tail -n 1 $db.err)"
 db_id=$(cat $db.id)
@@ -98,7 +98,7 @@ narrow engines-shares-of-late lines_are late.json beta 25 12 5
 narrow engines-only only_of web.json alpha
 narrow engines-shares usage_agrees all.points by.json key
 
-# Who is sampled: by name, by the beginning of its id, and by what is not there.
+# --container: by name, by the beginning of the id, and with a name that does not exist.
 chosen() {
 	timeout 60 "$LB" record --container "$1" -F 999 -d 0.4 -o one.pb.gz 2>one.err || { tail -n 1 one.err; return 1; }
 	"$LB" annotate --json one.pb.gz >one.json
@@ -161,7 +161,7 @@ own_pids() {
 		grep -q "container without the host's pid namespace" lacks.err && ! grep -q CAP_BPF lacks.err
 }
 check engines-own-pid-namespace own_pids
-# It names processes of the host, and a container by files that it is given.
+# lineburn in a container names processes of the host, and containers if it can read the engine's files.
 from_container() {
 	in_cgroups "" nice -n -10 "$PWD/beta/app/hot"
 	for seconds in "$(longer 1.2 3)" 10; do

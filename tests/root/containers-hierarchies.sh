@@ -1,13 +1,13 @@
 #!/bin/sh
-# Containers where cgroups are of v1 alone (crun) and of v2 alone (runc), as podman and
-# lineburn see it in a mount namespace of theirs, and one of systemd-nspawn.
+# Containers on machines with cgroup v1 only (crun) and v2 only (runc), which a mount namespace
+# imitates for podman and lineburn, and a container of systemd-nspawn.
 # Takes 10 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-containers.sh"
 
 payload=
 hierarchies_clean_up() {
-	# What systemd-nspawn runs outlives it.
+	# The program in the container outlives systemd-nspawn.
 	[ -z "$payload" ] || xargs -r kill -9 <"$payload" 2>/dev/null
 	containers_clean_up
 }
@@ -18,9 +18,10 @@ if ! root alpha 5 15 25; then
 	fail hierarchies "cannot build the programs"
 	exit 0
 fi
-mkdir -p alpha/usr # nspawn takes no root without it
+mkdir -p alpha/usr # nspawn refuses a root without it
 
-# Status 77: podman starts nothing here. What it made goes while it sees it.
+# Status 77: podman cannot start a container here. The trap removes the container inside the namespace,
+# where podman sees it.
 cat >alone.sh <<'END'
 trap 'podman rm -f --ignore -t 0 "$3" >/dev/null 2>&1' EXIT
 case $1 in
@@ -44,7 +45,7 @@ for seconds in $4 10; do
 done
 END
 
-# by_name VERSION NAME: chosen and told
+# by_name VERSION NAME: --container chose it, and the profile of the whole machine has its name
 by_name() {
 	"$LB" annotate --json "$1.pb.gz" >"$1.json"
 	"$LB" annotate --json --container "$2" "$1-all.pb.gz" >"$1-all.json"
@@ -77,7 +78,7 @@ alone() {
 if [ -n "$v1" ]; then alone v1 crun; else skip hierarchies-v1 "no cgroup v1 here"; fi
 if [ -n "$v2" ]; then alone v2 runc; else skip hierarchies-v2 "no cgroup2 is mounted"; fi
 
-# In the scope that systemd-machined would make for it.
+# In the scope that systemd-machined would make for the container.
 machine=lbspawn$$
 if [ -z "$v2" ] || ! command -v systemd-nspawn >/dev/null; then
 	skip hierarchies-nspawn "no systemd-nspawn, or no cgroup2"

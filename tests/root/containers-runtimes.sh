@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runtimes in containers with a pid namespace and a /tmp of their own: Python, Numba, Node and
-# the perf map of a JIT, all of them begun after the recording.
+# Runtimes in containers with their own pid namespace and /tmp: Python, Numba, Node and the perf
+# map of a JIT, all started after the recording has begun.
 # Takes 15 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-containers.sh"
@@ -17,13 +17,13 @@ containers_pids=$recorder
 wait_until 60 records $recorder || fail runtimes-record "it does not begin"
 waited=
 
-# begin NAME: its cgroup is $group, of a container of that name as LXC would have it
+# begin NAME: makes the folders and cgroup ($group) of an LXC container with this name
 begin() {
 	mkdir -p "$1/app" "$1/tmp"
 	group=$(cgroup "$v2" "lxc.payload.$1")
 }
 
-# The same path, Python and another text.
+# Two containers: the same path with different Python programs.
 mkdir -p alpha/app beta/app
 weigh "$PWD/alpha/app/hot.py" 5 11 17
 weigh "$PWD/beta/app/hot.py" 5 20 9
@@ -55,14 +55,14 @@ if node -e 0 2>/dev/null; then
 	waited="$waited $pid"
 fi
 
-# Two pid namespaces, one in the other: the innermost pid is neither 1 nor that of the outer one.
+# Nested pid namespaces: the innermost pid is neither 1 nor the pid in the outer namespace.
 begin nested
 cp "$perfmap" nested/app/perfmap
 # shellcheck disable=SC2016 # for the inner shell
 contain_system "$group" nested "" unshare -p --fork --kill-child sh -c '/bin/true; /bin/true; /app/perfmap 1 good; exit'
 waited="$waited $pid"
 
-# A program that crashes in its container has no truth, or no samples; here is why.
+# Report programs that crashed: without them the checks below would fail for no visible reason.
 for pid in $waited; do
 	wait "$pid" || fail runtimes-programs "one of $waited ended with status $?: $pid"
 done
@@ -85,7 +85,8 @@ narrow runtimes-python-both-shares lines_are all.json beta 5 20 9
 [ -z "$numba" ] || narrow runtimes-numba-shares python3 -S "$TOP/tests/root/truth.py" seconds numba.json \
 	numba/app/truth "$WORKLOADS/python/known.py" two=two,step
 
-# named JSON TRUTH: the functions of hot.js by the perf map of the inner pid, 2 points or so
+# named JSON TRUTH: the shares of hot.js's functions, which the perf map of the inner pid names, are
+# right within 2 points or 3.5 sigma
 named() {
 	python3 - "$@" <<'PYTHON'
 import json

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Containers made by hand, with nothing that a distribution would have to bring: the same path
-# is another program in each, and the kernel counts what each used.
+# Containers made without an engine. The same path is a different program in each, and the kernel
+# counts the CPU time of each.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-containers.sh"
 
@@ -20,15 +20,15 @@ if ! { root alpha 5 15 25 && root beta 25 12 5; }; then
 fi
 alpha=$(cgroup "$v2" "docker-$ALPHA_ID.scope")
 beta=$(cgroup "$v2" "docker-$BETA_ID.scope")
-# Beside a storm of forks in a third one, and two services. How a service is called depends on where
-# systemd would keep it.
+# At the same time: a storm of forks in a third container, and two services. Units are recognized in
+# the hierarchy that systemd uses.
 units=${v1:-$v2}
 GAMMA_ID=ca3ab9d2c5a6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f73
 storm=$(cgroup "$v2" "docker-$GAMMA_ID.scope")
 one=$(cgroup "$units" system.slice/one.service)
 two=$(cgroup "$units" system.slice/two.service)
 one_count=$one two_count=$two
-# In a hierarchy of v1 units are told by name only; what they use is counted elsewhere.
+# Systemd's v1 hierarchy counts no CPU time, so the services are in a counting cgroup of v2, too.
 [ "$units" = "$v2" ] || one_count=$(cgroup "$v2" count-one) two_count=$(cgroup "$v2" count-two)
 contain "$alpha" alpha /app/hot
 contain "$beta" beta /app/hot
@@ -63,7 +63,7 @@ narrow containers-both-beta-shares lines_are machine.json beta 25 12 5
 check containers-service profile_has two.json "file_self('hot.c') > 85" "all(p['unit'] == 'two.service' for p in d['processes'])"
 narrow containers-service-shares profile_has two.json "hottest() == is_at('hot.c five')" \
 	"function('five') + function('three') + function('two') > 97"
-# grouped BY END...: a group whose key ends so, with samples; all groups together have all samples
+# grouped BY END...: each END ends the key of a group with samples; all groups add up to all samples
 grouped() {
 	python3 - "$@" <<'END'
 import json
@@ -81,8 +81,8 @@ END
 check containers-by-container grouped container $ALPHA_ID $BETA_ID $GAMMA_ID
 check containers-by-unit grouped unit one.service two.service
 check containers-by-cgroup grouped cgroup docker-$ALPHA_ID.scope docker-$BETA_ID.scope docker-$GAMMA_ID.scope
-# used BY: each container and service has the CPU time that the kernel counted. A container is told by its id, and
-# in the path of its cgroup, a service by its name.
+# used BY: each container and service has the CPU time that the kernel counted. The key of a container is
+# its id (or ends with it: its cgroup's path), that of a service its name.
 used() {
 	python3 - "$1" >used.json <<'END'
 import json

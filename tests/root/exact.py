@@ -3,8 +3,8 @@
 
 usage: exact.py LINEBURN PAGES PYTHON PAGES.C [CGROUP2]
 
-PAGES touches fresh pages when it is told (tests/workloads/pages.c); PYTHON does the same, and seems to
-be a CPython (not-python.c). CGROUP2 is where the hierarchy is mounted.
+PAGES touches fresh pages on command (tests/workloads/pages.c). PYTHON does the same, and looks like a
+CPython (not-python.c). CGROUP2 is the mount point of cgroup v2.
 Prints "ok NAME", "not ok NAME: reason" or "skip NAME: reason" for each test.
 """
 import contextlib
@@ -33,7 +33,7 @@ class Target:
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         text=True, bufsize=1, **how)
         self.pid = self.process.pid
-        self.do("touch 1")  # its libraries' pages are there
+        self.do("touch 1")  # load the pages of its libraries
 
     def do(self, order):
         self.process.stdin.write(order + "\n")
@@ -96,11 +96,11 @@ class Profile:
                    for line in file["lines"] if line["line"] == LINES[marker])
 
     def touched(self):
-        """What each line has."""
+        """The samples of each line."""
         return {marker: self.line(marker) for marker in ("one", "two", "three")}
 
     def must_have(self, nr):
-        """The lines of "touch NR", and nothing was lost on the way."""
+        """The lines have exactly the samples of "touch NR", and nothing was lost."""
         want = {"one": nr, "two": 2 * nr, "three": 3 * nr}
         if self.touched() != want:
             raise AssertionError(f"{self.touched()}, not {want}")
@@ -109,7 +109,7 @@ class Profile:
             raise AssertionError(f"{self.losses['counted']} counted of {self.losses['sampled']}")
 
     def must_have_all_but_lost(self, nr):
-        """As must_have() in a recording that has others' faults, too, of which there may be too many."""
+        """As must_have(), but counted losses are allowed: the recording has faults of others, too."""
         self.must_close()
         touched = self.touched()
         missing = [times * nr - touched[marker] for marker, times in (("one", 1), ("two", 2), ("three", 3))]
@@ -135,14 +135,14 @@ def equal(what, is_, wanted):
 # ---- the tests ----
 
 def run():
-    """Of a command nothing is missing, from its first instruction on."""
+    """"run" misses no fault of a command, from its first instruction on."""
     subprocess.run([LB, "run", "-e", "page-faults", "-o", "run.pb.gz", "--", PAGES, "touch 100", "child 20",
                     "thread 3"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     Profile("run.pb.gz").must_have(123)
 
 
 def callers():
-    """Whole stacks: each line of a caller has what its callee touched."""
+    """Complete stacks: the line of each call has the total of its callee."""
     with target() as pages:
         recording = Recording("callers", "-p", str(pages.pid))
         pages.do("touch 1000")
@@ -154,7 +154,7 @@ def callers():
 
 
 def period():
-    """One sample for ten faults stands for ten."""
+    """With -c 10, a sample counts as ten faults."""
     with target() as pages:
         recording = Recording("period", "-c", "10", "-p", str(pages.pid))
         pages.do("touch 1000")
@@ -167,7 +167,7 @@ def period():
 
 
 def two_at_once(name, *options):
-    """Two targets do the same; a recording with these options has one of them."""
+    """Two targets touch pages, and only the first is called "chosen"; records with @options."""
     with target() as first, target() as second:
         chosen = [option.format(first=first.pid, second=second.pid) for option in options]
         first.do("name chosen")
@@ -212,7 +212,7 @@ def whole_machine():
 
 
 def user():
-    """Only while it is that user."""
+    """--user samples a process only while it runs as that user."""
     with target() as pages:
         recording = Recording("user", "--user", "54321")
         pages.do("touch 10")
@@ -257,7 +257,7 @@ def threads_are_told_apart():
     said = json.loads(subprocess.run([LB, "report", "--json", "--by", "thread", "tid.pb.gz"], check=True,
                                      stdout=subprocess.PIPE).stdout)
     of = {group["comm"]: group["samples"] for group in said["groups"]}
-    # Beside what is counted here: pages of the stack, and of the C library.
+    # More than 54 and 30, the pages that "touch" counts: pages of the stack and the C library.
     if not 54 <= of["toucher"] < 64 or not 30 <= of["pages"] < 50:
         raise AssertionError(f"{of}")
 
@@ -287,7 +287,7 @@ def cgroup():
 
 
 def windows():
-    """Nothing falls between two files: ends by time, by SIGHUP, and what SIGUSR1 shows."""
+    """No sample is lost between two files: windows end by time or SIGHUP; SIGUSR1 writes a snapshot."""
     with target() as pages:
         recording = Recording("windows", "-p", str(pages.pid), "--window", "1s")
         touched = 0
@@ -311,7 +311,7 @@ def windows():
 
 
 def snapshot():
-    """SIGUSR1 writes what there is; the recording goes on, and its own file has all."""
+    """SIGUSR1 writes the samples so far; the recording goes on, and its own file has all samples."""
     with target() as pages:
         recording = Recording("snapshot", "-p", str(pages.pid))
         pages.do("touch 20")
@@ -346,14 +346,13 @@ for line in sys.stdin:
 """
 
 
-# Each asks for its tables at its first sample; the ring has room for 3,276 requests (128 KiB of 40 bytes).
+# Each program requests its tables at its first sample; the ring holds 3,276 requests (40 bytes in 128 KiB).
 PROGRAMS = 4200
 
 
 def losses():
-    """A collector that stands still while 12,000 functions are sampled, each for the first time,
-    and 4,200 programs come and go: every store of the kernel side overflows, and each loss is
-    counted."""
+    """The collector is stopped while 12,000 functions are sampled, each for the first time, and
+    4,200 programs run: every buffer on the kernel's side overflows, and each loss is counted."""
     python = subprocess.Popen([sys.executable, "-c", CODE], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True, bufsize=1)
 
@@ -363,7 +362,7 @@ def losses():
 
     python.stdout.readline()
     recording = Recording("losses", "-p", str(python.pid))
-    for i in range(50):  # its interpreter becomes known
+    for i in range(50):  # lineburn recognizes the interpreter
         do(f"{i} {i + 1} 0")
         time.sleep(0.02)
     recording.signal(signal.SIGSTOP)
@@ -388,12 +387,12 @@ MAPPINGS = 33000
 
 
 def loses(counter, name, pages):
-    """The counter is above zero when the process has been sampled for a while, and no sample is lost."""
+    """The loss counter is above zero after the process was sampled for a while; no sample is lost."""
     recording = Recording(name, "-p", str(pages.pid))
     for _ in range(20):
         pages.do("touch 1")
         time.sleep(0.02)
-    profile = recording.profile("--runtime")  # lines of the C code of a Python, too
+    profile = recording.profile("--runtime")  # shows the C code of a Python
     profile.must_have(20)
     if not profile.losses[counter]:
         raise AssertionError(f"{counter} is 0: {profile.losses}")
@@ -407,7 +406,7 @@ def segments_refused():
 
 
 def python_refused():
-    """It is told once, and the samples have their lines."""
+    """An unknown Python is counted once, and the samples have their lines."""
     with target(program=PYTHON) as pages:
         equal("pythons", loses("pythons_unknown", "python", pages).losses["pythons_unknown"], 1)
 

@@ -1,7 +1,6 @@
 #!/bin/sh
-# "-e page-faults", end to end: N pages that are touched are N samples on the line that touches
-# them, whoever is asked for and however the recording is cut into files. No figure here has a
-# tolerance.
+# "-e page-faults", end to end: N touched pages are exactly N samples on the line that touches
+# them, for every kind of target and however the recording is divided into files.
 # Takes 30 s.
 . "${TOP:?}/tests/root/lib.sh"
 

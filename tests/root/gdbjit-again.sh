@@ -1,6 +1,6 @@
 #!/bin/sh
-# A JIT that runs again long after it has ended, from a copy of its file: the same path and build id,
-# as in the next container of an image, and another inode. That is probed, too.
+# A JIT runs again long after it has ended, from a copy of its file with the same path and build id but
+# another inode, as in the next container of an image. The copy is probed, too.
 # Takes 25 s.
 . "${TOP:?}/tests/root/lib.sh"
 

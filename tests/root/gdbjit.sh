@@ -1,6 +1,6 @@
 #!/bin/sh
-# Code registered by GDB's interface, by a program that does nothing else: many objects, ends
-# in the middle, lists and objects that were forged. No hang, nothing lost unsaid.
+# Code registered through GDB's JIT interface: many objects, a program killed while it registers,
+# forged lists and objects. lineburn must not hang, and must count each loss.
 # Takes 55 s.
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -8,16 +8,16 @@ jit=$(build gdbjit.c -rdynamic)
 MEMBER_VIEW=--leaf
 forged="cycle huge unmapped text broken moving"
 
-# known NAME: the function that runs is the hottest, whatever the list looks like; no other has samples
+# known NAME: the running function is the hottest, even with a forged list, and no other has samples
 known() {
 	profile_has "$1.json" "functions_of('spin_') == {'spin_50'}" "miss('jit-no-lines') > 0" "s['count'] >= 20" || return 1
 	case $1 in
-	moving*) ;; # has a second thread, of which nothing is asked
+	moving*) ;; # has a second thread, which may be hotter
 	*) profile_has "$1.json" "hottest_function() == 'spin_50'" ;;
 	esac
 }
-# lists_with SUFFIX: what is asked of each list, of the members with such names; it is known for so much of the time
-# that it was known soon
+# lists_with SUFFIX: checks the members with this suffix, one for each list; the narrow bound is a share that
+# is only reached if the function is known early
 lists_with() {
 	for how in plain $forged; do
 		check "gdbjit-$how$1" known "$how$1"
@@ -25,7 +25,7 @@ lists_with() {
 	done
 }
 
-# Each list beside all others, which it must not disturb: with the uprobe, and by walking the lists.
+# All lists at once, because no list may disturb another: with the uprobe, then by walking the lists.
 for how in plain $forged; do
 	member "$how" "$jit" 100 "$(longer 0.4 1)" "$how"
 done
@@ -42,7 +42,7 @@ together walks -F 999 --no-uprobe >why 2>&1 || fail gdbjit-walks "$(tail -n 1 wh
 check gdbjit-walks-sums closes walks
 narrow gdbjit-walks-seconds test $(($(date +%s) - begin)) -lt 60
 lists_with -by-walk
-# Attached: the lists of processes that had registered all before.
+# Attached: all code was registered before the recording began.
 for how in plain $forged; do
 	member "$how-attached" "$jit" 100 100 "$how"
 done
@@ -50,9 +50,9 @@ attached attached 50 "0.7 5" -F 999 >why 2>&1 || fail gdbjit-attached "$(tail -n
 check gdbjit-attached-sums closes attached
 lists_with -attached
 
-# swapped NAME SECONDS OPTION...: another function has the entry, the bytes and the address of one
-# that has gone and never ran. That one has no sample, also when the program ends before its
-# list is read again.
+# swapped NAME SECONDS OPTION...: a new function takes the list entry, bytes and address of an
+# unregistered one that never ran. The old one has no sample, even if the program ends before
+# lineburn reads the list again.
 swapped() {
 	swapped=$1
 	seconds=$2
@@ -73,10 +73,10 @@ also swapped swapped-at-the-end 0.3 --no-uprobe
 [ "$SUITE" != stats ] || swapped swapped-by-walk 2 --no-uprobe
 also_done
 
-# What follows registers as fast as it can.
+# The next program registers code as fast as it can.
 FIRST=$BEFORE_OTHERS
 
-# The program is killed while it registers.
+# The program is killed while it registers code.
 killed() {
 	# shellcheck disable=SC2016 # for the inner shell
 	record_json killed -F 999 -- python3 -c '
@@ -94,8 +94,8 @@ sys.exit(128 - p.returncode)' "$jit" 1000000 5
 check gdbjit-killed killed
 FIRST=
 
-# inodes TEST NAME PROBES FIRST SECOND: two at a time have the same path and build id, and are made
-# so by a command each. What the second one registers is known when it comes, and once.
+# inodes TEST NAME PROBES FIRST SECOND: two programs with the same path and build id run at the same
+# time; FIRST and SECOND are the commands that mount them. Objects of both are known, once each.
 inodes() {
 	inodes_test=$1
 	shift
@@ -122,8 +122,8 @@ mkdir first second upper1 upper2 upper3 work1 work2 work3
 cp "$jit" first/gdbjit && cp "$jit" second/gdbjit
 also inodes inodes inodes 2 "mount --bind first at-inodes" "mount --bind second at-inodes"
 
-# Two containers of one image: one inode, under two device numbers. And one that has made it
-# its own: another inode, under the same number.
+# Two containers of one image: one inode under two device numbers. And a container with a copy
+# of the file (copy-up): another inode under the same device number.
 # overlay NUMBER NAME
 overlay() {
 	echo "mount -t overlay none -o lowerdir=first,upperdir=upper$1,workdir=work$1 at-$2"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What strangers left for a reader that is root: a counted miss, no hang, no leak.
+# Hostile files that root reads: each is a counted miss, without a hang or a leak.
 # Takes 30 s.
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -7,13 +7,13 @@ perfmap=$(build perfmap.c)
 echo "lb_secret 0x1 lb_secret" >secret
 i=0
 while [ $i -lt 4000 ]; do
-	# A page of a JIT is somewhere in here, if it were read as a map.
+	# Read as a perf map, these lines would name any address of JIT code.
 	printf '%x000000000 fffffffff lb_secret_%d\n' $i $i
 	i=$((i + 1))
 done >>secret
 
-# The JIT's code has no name, for one of the reasons. Each runs long enough for a drain, as it
-# removes its map in the end.
+# The JIT's code has no name, each time for another reason. A program removes its map at its end,
+# so each runs long enough for a drain.
 hows="good 0x fifo symlink directory sparse foreign writable garbage"
 for how in $hows; do
 	member "$how" "$perfmap" 1.3 "$how" "$PWD/secret"
@@ -43,7 +43,7 @@ done
 
 # ---- a program with damaged debug info ----
 
-# damage SECTION HOW: a copy of hot, HOW is zeros, random or ff
+# damage SECTION HOW: makes a copy of hot whose SECTION is filled with zeros, random bytes or ff
 damage() {
 	python3 - "$(build hot.c)" damaged "$@" <<'END'
 import random
@@ -71,7 +71,7 @@ for section in .debug_info .debug_line .debug_abbrev .debug_str .symtab; do
 done
 together damages -F 999 >why 2>&1 || fail damaged "$(tail -n 1 why)"
 check damaged-sums profile_has damages.json "sums_close()" "s['lost'] == 0"
-# damaged NAME SECTION: it goes on: the samples are there, and the function where its name is whole
+# damaged NAME SECTION: the samples are there, and have the function if names are not damaged
 damaged() {
 	profile_has "run$1.json" "s['count'] >= 30" || return 1
 	[ "$2" = .debug_str ] || [ "$2" = .symtab ] || profile_has "run$1.json" \
@@ -83,7 +83,7 @@ for section in .debug_info .debug_line .debug_abbrev .debug_str .symtab; do
 	done
 done
 
-# Cut off after what is loaded: no section headers, no debug info.
+# Truncated after the loaded segments: no section headers, no debug info.
 truncated() {
 	end=$(readelf -SW "$(build hot.c)" | sed -n 's/.* \.comment *PROGBITS *[0-9a-f]* \([0-9a-f]*\) .*/\1/p')
 	whole=$(build hot.c)
@@ -106,11 +106,11 @@ escapes() {
 }
 check names-escaped escapes
 
-# A process of nobody, as daemons and containers have them, ends no worker.
+# A process of the user nobody, as daemons and containers have them, cannot kill a worker.
 kills_no_worker() {
 	"$(build hot.c)" 100000 >/dev/null &
 	hot=$!
-	# Nobody may kill what is nobody's.
+	# Check that this way to kill works: the user nobody may kill its own process.
 	setpriv --reuid=65534 --regid=65534 --clear-groups sleep 600 &
 	nobodys=$!
 	wait_until 60 setpriv --reuid=65534 --regid=65534 --clear-groups kill -9 $nobodys ||
@@ -118,7 +118,7 @@ kills_no_worker() {
 	timeout 60 "$LB" record -F 999 -p $hot -o unkilled.pb.gz >unkilled.txt 2>unkilled.err &
 	timeout=$!
 	said=0
-	# This is a way to kill at all.
+	# The same check again while lineburn records.
 	setpriv --reuid=65534 --regid=65534 --clear-groups sleep 60 &
 	sleeper=$!
 	wait_until 60 is_nobodys $sleeper
@@ -134,7 +134,7 @@ kills_no_worker() {
 		echo "there is no worker"
 		said=1
 	fi
-	# They are there before the first sample is.
+	# Workers start before the first sample.
 	wait_until 60 records "$(pgrep -P "$timeout")"
 	works $hot 100
 	kill $hot

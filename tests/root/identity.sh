@@ -1,6 +1,6 @@
 #!/bin/sh
-# Who a process belongs to: cgroups made as runtimes and systemd make them, names from
-# files like theirs, users, pid namespaces, and processes that live 10 ms.
+# Owners of processes: cgroups like those of container runtimes and systemd, names from files like
+# theirs, users, pid namespaces, and processes that live 10 ms.
 # Takes 30 s.
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -12,7 +12,7 @@ TOP_NAME=lineburn-test-$$
 tops=
 pids=
 
-# The processes first: a cgroup goes when nobody is in it.
+# Kill the processes first: a cgroup can be removed only when it is empty.
 clean_up() {
 	# shellcheck disable=SC2086 # a list of numbers
 	[ -z "$pids" ] || kill -9 $pids 2>/dev/null
@@ -24,7 +24,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
-# spin COMM CGROUP COMMAND...: a loop called COMM, begun by COMMAND... in CGROUP ("": ours)
+# spin COMM CGROUP COMMAND...: starts a loop called COMM through COMMAND... in CGROUP ("": ours)
 spin() {
 	spin_comm=$1
 	spin_cgroup=$2
@@ -39,7 +39,7 @@ spin() {
 	pids="$pids $!"
 }
 
-# of COMM EXPRESSION...: each is true of the process p of this name
+# of COMM EXPRESSION...: each is true for the process p with this name
 of() {
 	python3 - "$@" <<'END'
 import json
@@ -78,7 +78,7 @@ spin in-user-ns "" unshare -U -r
 spin in-root ""
 last=${pids##* }
 
-# Files of runtimes, which only this lineburn sees. What lives 10 ms comes from the container.
+# Files of container runtimes, in a mount namespace that only lineburn sees.
 cat >record.sh <<'END'
 mount -t tmpfs none /var/lib && mount -t tmpfs none /var/log || exit 1
 mkdir -p "/var/lib/docker/containers/$1" /var/log/containers
@@ -86,7 +86,7 @@ echo '{"ID":"x","Name":"/sad_tesla"}' >"/var/lib/docker/containers/$1/config.v2.
 ln -s /var/log/pods/x "/var/log/containers/web-0_shop_nginx-$2.log"
 exec nice -n -16 "$LB" record -a -F 999 -d "$3" -o all.pb.gz
 END
-# Under a name of its own: others may run it, too.
+# A name that no other script uses.
 cp "$(build shortlived.c)" ./in-short
 if [ -n "$v2" ]; then
 	# shellcheck disable=SC2016 # for the inner shell
@@ -96,7 +96,7 @@ if [ -n "$v2" ]; then
 fi
 timeout 60 unshare -m sh record.sh $ID $ID2 "$(longer 2 3)" >record.out 2>record.err ||
 	fail record "$(tail -n 1 record.err)"
-# The listing has room for few processes.
+# The report lists only few processes, so record two of them separately.
 timeout 60 "$LB" record -p "${odd:-$last}" -p "$last" -F 499 -d 1 -o odd.pb.gz 2>>record.err
 # shellcheck disable=SC2086 # a list of numbers
 kill -9 $pids 2>/dev/null
@@ -120,7 +120,7 @@ if [ -n "$v2" ]; then
 		grep -qF 'x\x1b[31m;)' report.txt
 	}
 	check odd-name-in-text odd_is_escaped
-	# short_have_container LEAST: of so many; at most 5 % of so many were gone before they were known
+	# short_have_container LEAST: of at least LEAST processes 95 % have their container (0: no bounds)
 	short_have_container() {
 		python3 - "$1" <<'END'
 import json
@@ -128,7 +128,7 @@ import sys
 d = json.load(open("all.json", encoding="ascii"))
 short = [p for p in d["processes"] if p["comm"] == "in-short"]
 inside = [p for p in short if p.get("container_name") == "sad_tesla"]
-# One that was gone before it was known at all is nobody's; none is somebody else's.
+# A process that ended before it was known has no owner; none may have a wrong one.
 nobodys = [p for p in short if "user" not in p]
 least = int(sys.argv[1])
 if not inside or len(inside) + len(nobodys) < len(short) or least and (
@@ -161,8 +161,8 @@ exe_is_told() {
 }
 check executable exe_is_told
 
-# Where v2 is the only hierarchy each sample tells its cgroup: of one that moves while it is
-# sampled, and of many that are gone before anybody can ask.
+# If v2 is the only hierarchy, each sample has its cgroup. So a process that moves during the
+# recording has both cgroups, and processes that end before /proc is read have theirs.
 if [ -n "$v2" ]; then
 	pids=
 	spin moves "$top/machine.slice/libpod-$ID.scope"
@@ -187,7 +187,7 @@ END
 	kill -INT $recording
 	wait $recording
 	"$LB" report --by cgroup --comm moves --json moved.pb.gz >moved.json
-	# moved_is_told [NS]: it used so much afterwards, within 5 %
+	# moved_is_told [NS]: both cgroups have samples; after the move NS of CPU time, within 5 %
 	moved_is_told() {
 		python3 - "/$TOP_NAME" "$@" <<'END'
 import json

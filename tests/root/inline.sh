@@ -1,12 +1,12 @@
 #!/bin/sh
-# A callee that was inlined into two lines, which do work of 3:1 in it.
+# A callee that is inlined into two lines, which use it in the ratio 3:1.
 . "${TOP:?}/tests/root/lib.sh"
 
 inline=$(build inline.c)
 statistic inline-lines 1 shares_of inline inline inline.c total "75=three 25=one" "$inline" "$(rounds "$inline" 0.3)"
 check inline-names profile_has inline.json "hottest() == is_at('inline.c spin')" "hottest_function() == 'spin'" \
 	"function('both', 'total') >= function('spin')"
-# The program's own share: not what starts it.
+# Only the program itself, without the process that starts it.
 "$LB" annotate --json --comm inline inline.pb.gz >own.json
 narrow inline-shares profile_has own.json "s['count'] >= 5000" "self_('inline.c spin') >= 98" \
 	"near(total('inline.c three'), 75, 2)" "near(total('inline.c one'), 25, 2)" \
@@ -15,7 +15,7 @@ narrow inline-shares profile_has own.json "s['count'] >= 5000" "self_('inline.c 
 if command -v go >/dev/null; then
 	inlined_frames() {
 		pprof -raw inline.pb.gz >raw.txt 2>&1 || return 1
-		# One location with two lines: the callee, then who called it.
+		# One location with two lines: the callee, then its caller.
 		awk '/^ *[0-9]+: 0x.* spin / { getline; if ($0 ~ /^ +both /) found = 1 }
 		     END { exit !found }' raw.txt && return 0
 		grep -A1 spin raw.txt | head -n 2 | tr '\n' '|'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One address, two functions, one after the other; damaged jitdumps.
+# Two functions at one address, one after the other; damaged jitdumps.
 . "${TOP:?}/tests/root/lib.sh"
 
 reuse=$(build jit-reuse.c)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# An idle daemon of root starts short jobs of others: mostly they are gone before /proc is read,
-# and nothing is done in the daemon's name for them. Their debug info names a file that only
-# root may read.
+# An idle daemon of root starts short jobs of another user. Most jobs end before lineburn reads
+# /proc, and lineburn must not open files for them with the daemon's rights: their debug info names
+# a file that only root may read.
 . "${TOP:?}/tests/root/lib.sh"
 
 NR_JOBS=100
@@ -24,8 +24,8 @@ if ! { jobs=$(build jobs.c) &&
 	exit
 fi
 
-# Each job is a program of its own, with a secret of its own: what is known of one says nothing
-# about another.
+# Each job is a different program with a different secret, so that nothing cached for one job
+# applies to another.
 python3 - "$job" "$PWD" "$NR_JOBS" <<'END' || exit
 import os
 import re
@@ -47,7 +47,7 @@ for i in range(int(number)):
     os.chmod(f.name, 0o600)
 END
 
-# record NAME ROOT JOB...: the whole machine, while the daemon starts the jobs
+# record NAME ROOT JOB...: records the whole machine while the daemon starts the jobs
 record() {
 	record_name=$1
 	shift
@@ -66,7 +66,7 @@ record() {
 	recording=
 }
 
-# told NAME: nothing of a secret, nothing of root's, and the jobs have their lines
+# told NAME USER: the profile has no secret, no job of a wrong user, and lines for the jobs
 told() {
 	PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$TOP/tests/root" python3 - "$1.pb.gz" "$2" <<'END'
 import collections

@@ -3,12 +3,15 @@
 
 usage: judge.py TOLERANCE <BATCHES
 
-Each line of BATCHES is "WHAT MEASURED TRUE STOLEN": what one batch has, what it should have,
-and which part of its time a hypervisor took (0 to 1). Batches of one WHAT are independent, so
-the spread of their errors is the noise. The mean error of each WHAT is to be within TOLERANCE.
-Exit status: 0 it is; 1 it is not, and no noise either (six standard errors); 2 there are too few
-batches; 3 nobody can tell: it is outside by no more than the noise, or the noise is more than four
-times TOLERANCE, or more than 3 % of the time was stolen.
+Each line of BATCHES is "WHAT MEASURED TRUE STOLEN": the measured and the true value of a batch,
+and the part of its time that a hypervisor took (0 to 1). The batches of a WHAT are independent,
+so the spread of their errors gives the noise (six standard errors).
+Exit status:
+0  the mean error of each WHAT is within TOLERANCE
+1  a mean error is larger than both TOLERANCE and the noise
+2  too few batches
+3  inconclusive: the error is larger than TOLERANCE but within the noise, or the noise is more than
+   four times TOLERANCE, or more than 3 % of the time was stolen
 """
 import collections
 import math

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Time in the kernel is charged to the line that asked for it.
+# Time in the kernel is charged to the line that made the system call.
 . "${TOP:?}/tests/root/lib.sh"
 
 record_json kernel -F 999 -- "$(build syscalls.c)" "$(longer 300 500)" || fail kernel "$(tail -n 1 kernel.err)"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Loops of 5:3:2 work, in each compiled language; sums; the tools beside us.
+# Loops that work in the ratio 5:3:2, in each compiled language; sums; Google's pprof.
 # Takes 25 s.
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -8,8 +8,7 @@ language() {
 	statistic "known-answers-$1" 1 shares_of "$1" "$2" "$3" "$4" "50=five 30=three 20=two" "$5" 3
 	narrow "known-answers-$1-shares" answers "$1" "$2" "$3" "$4"
 }
-# answers NAME COMM SOURCE self|total: all together, within 2 points; the rounds are of 0.1 s, so that none is in
-# step with the sampling
+# answers NAME COMM SOURCE self|total: the shares of all batches together are within 2 points
 answers() {
 	case $4 in
 	self) answers_of=self_ ;;
@@ -28,7 +27,7 @@ else
 	skip known-answers-c++ "g++ does not work here"
 fi
 if rustc -O -g -C force-frame-pointers=yes -o hotrs "$WORKLOADS/hot.rs" 2>rustc.err; then
-	# The line's own multiplication is a function of the library, inlined.
+	# The multiplication is an inlined library function, so the line has it in its total.
 	language rust hotrs hot.rs total ./hotrs
 	check demangled-rust profile_has rust.json "function('hot::five', 'total') > function('hot::three', 'total') > 0"
 	narrow demangled-rust-share profile_has rust-own.json "function('hot::five', 'total') > 45"
@@ -47,7 +46,7 @@ if command -v go >/dev/null; then
 		pprof -raw c.pb.gz >raw.txt 2>&1 || { tail -n 1 raw.txt; return 1; }
 		grep -q 'samples/count cpu/nanoseconds' raw.txt || { head -n 5 raw.txt | tail -n 1; return 1; }
 		pprof -top -lines c.pb.gz >top.txt 2>&1 || { tail -n 1 top.txt; return 1; }
-		# The hottest is the first.
+		# The hottest line comes first.
 		awk 'BEGIN { status = 1 } /flat%/ { getline; status = !/five .*hot\.c:15$/; exit } END { exit status }' top.txt && return 0
 		head -n 8 top.txt | tr '\n' '|'
 		return 1

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Prints what a label of a pprof file has: a number or text and its samples on each line,
-most first.
+"""Prints each value of a label in a pprof file, and its samples, the most frequent first.
 
 usage: labels.py FILE LABEL
 """

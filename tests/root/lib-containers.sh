@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# For the scripts that make containers: each has a root, cgroups and namespaces of its own.
-# What they make is gone when they end, however that is.
+# For scripts that make containers, each with its own root, cgroups and namespaces. Everything is
+# removed when the script ends.
 containers_top=lineburn-containers-$$
 containers_pids=
 containers_cgroups=
@@ -11,7 +11,7 @@ podman_parents() {
 }
 containers_podman_parents=$(podman_parents)
 
-# The processes first: a cgroup goes when nobody is in it.
+# Kill the processes first: a cgroup can be removed only when it is empty.
 containers_clean_up() {
 	# shellcheck disable=SC2086 # a list of names
 	[ -z "$containers_podman" ] || podman rm -f --ignore -t 0 $containers_podman >/dev/null 2>&1
@@ -28,7 +28,7 @@ containers_clean_up() {
 			clean_turns=$((clean_turns - 1))
 		done
 	done
-	# podman leaves it; it is removed when we made it, and nobody uses it.
+	# podman leaves this cgroup behind. Remove it if it did not exist before.
 	[ -n "$containers_podman_parents" ] || for clean_cgroup in $(podman_parents); do
 		find "$clean_cgroup" -depth -type d -exec rmdir {} + 2>/dev/null
 	done
@@ -36,22 +36,22 @@ containers_clean_up() {
 trap containers_clean_up EXIT
 trap 'exit 130' INT TERM
 
-# Hierarchies: of v2, and of v1 those that name and that count.
+# Hierarchies: v2; of v1 the one of systemd, and the one that counts CPU time.
 v2=$(mount_of cgroup2)
 v1=$(mount_of cgroup name=systemd)
 cpuacct=$(mount_of cgroup cpuacct)
 
-# cgroup HIERARCHY NAME: prints its directory, which is there then
+# cgroup HIERARCHY NAME: makes a cgroup and prints its directory
 cgroup() {
 	mkdir -p "$1/$containers_top/$2" && echo "$1/$containers_top/$2"
 }
 
-# cgroups: those of ours, of all hierarchies, are removed at the end
+# Our cgroups of all hierarchies are removed at the end.
 for containers_mount in $v2 $v1 $cpuacct; do
 	containers_cgroups="$containers_cgroups $containers_mount/$containers_top"
 done
 
-# in_cgroups "DIR..." COMMAND...: which it becomes; its pid is in $pid, and it ends with us
+# in_cgroups "DIR..." COMMAND...: starts it in these cgroups; sets $pid; it is killed at the end
 in_cgroups() {
 	# shellcheck disable=SC2016 # for the inner shell
 	sh -c 'for dir in $1; do echo 0 >"$dir/cgroup.procs" || exit 1; done; shift; exec "$@"' sh "$@" &
@@ -59,7 +59,7 @@ in_cgroups() {
 	containers_pids="$containers_pids $pid"
 }
 
-# contain "DIR..." ROOT COMMAND...: as in_cgroups, with namespaces of its own, in ROOT
+# contain "DIR..." ROOT COMMAND...: as in_cgroups, in new namespaces, with ROOT as its root
 contain() {
 	contain_groups=$1
 	contain_root=$2
@@ -67,8 +67,8 @@ contain() {
 	in_cgroups "$contain_groups" nice -n -10 unshare -m -p -u -i -C --fork --kill-child chroot "$contain_root" "$@"
 }
 
-# contain_system "DIR..." ROOT "PATH..." COMMAND...: as contain, with these folders of ours (/usr
-# is one of them), /proc, and a /tmp of its own
+# contain_system "DIR..." ROOT "PATH..." COMMAND...: as contain; ROOT also has /usr and these folders
+# of the host, /proc, and its own /tmp
 contain_system() {
 	system_groups=$1
 	system_root=$PWD/$2
@@ -89,8 +89,8 @@ contain_system() {
 		exec chroot "$root" "$@"' sh "$system_root" "$system_paths" "$@"
 }
 
-# weigh FILE ONE TWO FOUR: a program in C, or Python (*.py), with loops of 1:2:4 on the lines of these numbers,
-# whose text says what they are; it runs until it is stopped, and as long as its argument says.
+# weigh FILE ONE TWO FOUR: writes a program in C, or Python (*.py), with loops that work 1:2:4, on the
+# lines with these numbers. Its argument is the number of rounds; the C program has no limit without it.
 weigh() {
 	PYTHONDONTWRITEBYTECODE=1 python3 - "$@" <<'PYTHON'
 import sys
@@ -122,15 +122,15 @@ with open(path, "w", encoding="ascii") as f:
 PYTHON
 }
 
-# root NAME ONE TWO FOUR [FLAGS]: a root folder NAME whose /app/hot is such a program, with its source
+# root NAME ONE TWO FOUR: makes a root folder NAME with such a program as /app/hot, and its source
 root() {
 	mkdir -p "$1/app" "$1/tmp" "$1/proc" "$1/dev" "$1/sys" "$1/etc" "$1/run" && chmod 1777 "$1/tmp" &&
 		weigh "$1/app/hot.c" "$2" "$3" "$4" &&
 		gcc -O2 -g -static "-fdebug-prefix-map=$PWD/$1=" -o "$1/app/hot" "$PWD/$1/app/hot.c"
 }
 
-# lines_are JSON NAME ONE TWO FOUR: of all samples with a line of /app/hot.c or .py whose text says
-# NAME, shares are 1:2:4 on these lines, within 3.5 standard deviations or 2 points
+# lines_are JSON NAME ONE TWO FOUR: the samples on these lines of /app/hot.c or .py, with NAME in the
+# text, are 1:2:4, within 3.5 standard deviations or 2 points
 lines_are() {
 	python3 - "$@" <<'PYTHON'
 import json
@@ -156,8 +156,8 @@ print(f"{name}: {is_}")
 PYTHON
 }
 
-# only_of JSON NAME: all samples are of functions of that program, but for 2 % (its start, the
-# kernel)
+# only_of JSON NAME: at least 98 % of the samples are in functions of this program (the rest: its
+# start, the kernel)
 only_of() {
 	python3 - "$@" <<'PYTHON'
 import json
@@ -171,8 +171,8 @@ if count < 100 or mine < 0.98 * count:
 PYTHON
 }
 
-# lines_there JSON NAME ONE TWO FOUR: as lines_are, of which only the order is asked; and with "only"
-# behind it no function of another such program is there
+# lines_there JSON NAME ONE TWO FOUR [only]: as lines_are, but checks only that all lines have samples
+# and their order; with "only": no functions of other such programs
 lines_there() {
 	python3 - "$@" <<'PYTHON'
 import json
@@ -195,7 +195,7 @@ print(f"{name}: {is_}")
 PYTHON
 }
 
-# functions_there JSON NAME: as lines_there, of functions, where nobody has the source
+# functions_there JSON NAME: as lines_there with "only", for functions: the source is not available
 functions_there() {
 	python3 - "$@" <<'PYTHON'
 import json
@@ -208,7 +208,7 @@ if found != {f"{sys.argv[2]}_{weight}" for weight in (1, 2, 4)}:
 PYTHON
 }
 
-# watched POINTS NAME=FILE... -- COMMAND...: runs it while the files are watched (usage.py)
+# watched POINTS NAME=FILE... -- COMMAND...: runs it while usage.py records the counters in the files
 watched() {
 	watched_points=$1
 	shift
@@ -236,7 +236,7 @@ usage_agrees() {
 	PYTHONDONTWRITEBYTECODE=1 python3 -S "$TOP/tests/root/usage.py" agree "$@"
 }
 
-# keys_behind TEXT JSON: of each group's key only what is behind the last TEXT
+# keys_behind TEXT JSON: reduces each group's key to the part after the last TEXT
 keys_behind() {
 	python3 - "$@" <<'END'
 import json

@@ -1,11 +1,11 @@
 # shellcheck shell=sh
-# A stranger who holds the lock of his mappings of a file, and what that does to others.
+# A user's process holds the lock of its mappings of a file: how long does that delay other processes?
 : "${TOP:?started by run.sh}"
 
 held=$(build held.c)
 
-# Longest fork() of a program that has nothing to do with it, in seconds: forks FILE, until it
-# is there. Says "begun" first.
+# forks FILE: forks until FILE exists, and prints the seconds of the longest fork(). Prints "begun"
+# first.
 forks() {
 	python3 - "$1" <<'END'
 import os
@@ -25,8 +25,8 @@ print(f"{longest:.3f}")
 END
 }
 
-# frozen FILE OPTION...: the whole machine is recorded while nobody (65534), whose FILE it is, holds
-# that lock for 8 s and has a program run from the file. Prints the seconds of the longest fork().
+# frozen FILE OPTION...: records the whole machine while the user nobody (65534), who owns FILE, holds
+# that lock for 8 s and runs FILE. Prints the seconds of the longest fork() of another program.
 frozen() {
 	file=$1
 	shift

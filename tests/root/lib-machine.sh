@@ -1,20 +1,20 @@
 # shellcheck shell=sh
 # shellcheck disable=SC2034 # for the scripts
-# For bad-input-*.sh: two programs that are busy, lineburn on a machine that is prepared in
-# a mount namespace of its own, and what it is to say. Beside lib.sh, whose caller it is.
+# For bad-input-*.sh: starts two busy programs, and runs lineburn in a mount namespace that
+# imitates an unusual machine. Includes lib.sh.
 . "${TOP:?}/tests/root/lib.sh"
 
 cp "$(build nap.c)" ./inside
 cp inside ./outside
 chmod 755 . inside outside
 group=lineburn-bad-$$
-# A container of this script alone: 64 digits, told by the first 12.
+# A container id that only this script has: 64 digits, of which the first 12 are unique.
 id=$(printf '%08x' $$)fee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0ffee5f0c0fee5
 id=$(echo "${id}00000000" | cut -c 1-60)fee5
 id12=$(echo "$id" | cut -c 1-12)
 made=
 : >started
-# ends PID: with this script. Also of a subshell, as those of "check" are.
+# ends PID: kills the process when this script ends. A file, because "check" runs commands in a subshell.
 ends() {
 	echo "$1" >>started
 }
@@ -36,7 +36,7 @@ trap 'exit 130' INT TERM
 v2=$(mount_of cgroup2)
 memory=$(mount_of cgroup memory)
 
-# start PROGRAM [COMMAND...]: begins it by the command; pid in $pid, killed in the end
+# start PROGRAM [COMMAND...]: starts it through COMMAND; sets $pid; it is killed at the end
 start() {
 	start_program=$1
 	shift
@@ -53,7 +53,7 @@ inside=$pid
 start outside
 outside=$pid
 
-# In MACHINE, what the other functions run, also "enough" and "chosen", is prepared by these commands.
+# MACHINE: shell commands that prepare the namespace; also for "enough", "chosen" and "says".
 MACHINE=
 # shellcheck disable=SC2016 # for the inner shell
 lineburn() {
@@ -61,7 +61,7 @@ lineburn() {
 		exec "$@"' sh "$LB" "$@"
 }
 
-# recording PID: the pid of lineburn that descends from it, once it is that
+# recording PID: prints the pid of the lineburn that PID, or a descendant, has executed
 recording() {
 	recording_pid=$1
 	while ! is_called "$recording_pid" "$(basename "$LB" | cut -c 1-15)"; do
@@ -70,11 +70,11 @@ recording() {
 	done
 	echo "$recording_pid"
 }
-# children PID: and it has any
+# children PID: prints its children; fails if it has none
 children() {
 	grep . "/proc/$1/task/$1/children" 2>/dev/null
 }
-# is_sampling PID: its events are open
+# is_sampling PID: whether its lineburn has opened perf events
 is_sampling() {
 	find "/proc/$(recording "$1")/fd" -lname '*perf_event*' | grep -q .
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# For the scripts of tests/root, which run.sh starts in a folder of their own.
-# LB: the program under test; TOP: the source tree; WORK: for all scripts.
+# Functions for the scripts of tests/root. run.sh starts each script in its own folder.
+# LB: the program under test; TOP: the source tree; WORK: a folder that all scripts share.
 : "${LB:?started by run.sh}" "${TOP:?}" "${WORK:?}"
 WORKLOADS=$TOP/tests/workloads
 C_FLAGS="-O2 -g -fno-omit-frame-pointer"
@@ -17,7 +17,7 @@ skip() {
 	echo "skip $1: $2"
 }
 
-# check NAME COMMAND...: passes if the command does; else its last line is the reason.
+# check NAME COMMAND...: passes if the command does; otherwise its last line is the reason
 check() {
 	check_name=$1
 	shift
@@ -29,7 +29,7 @@ check() {
 	fi
 }
 
-# figure NAME COMMAND...: as check; what the command said last is told when it passes, too.
+# figure NAME COMMAND...: as check; also prints the command's last line when it passes
 figure() {
 	figure_name=$1
 	shift
@@ -41,9 +41,9 @@ figure() {
 	fi
 }
 
-# statistic NAME TOLERANCE COMMAND...: the command, with a number of batches behind it, prints what
-# that many independent batches measured, in the lines that judge.py takes. What fails, or cannot be
-# told, is decided by five times as many. The check has at most 20 of these (run.sh).
+# statistic NAME TOLERANCE COMMAND...: runs COMMAND NUMBER, which measures that many independent batches
+# and prints the lines that judge.py reads. If the result is not a pass, measures four times as many
+# batches more and judges all. The check has at most 20 statistics (run.sh).
 statistic() {
 	statistic_name=$1
 	statistic_tolerance=$2
@@ -68,7 +68,7 @@ statistic() {
 	esac
 }
 
-# longer CHECK STATS: prints the first; under "make stats" the second
+# longer CHECK STATS: prints CHECK, under "make stats" STATS
 longer() {
 	if [ "$SUITE" = stats ]; then
 		echo "$2"
@@ -77,9 +77,9 @@ longer() {
 	fi
 }
 
-# narrow NAME COMMAND...: as figure, of what the noise of the machine can break; in the check it does
-# nothing. A failure is noise: its script runs once more (run.sh). Status 2: it could not be
-# measured at all, which is no noise.
+# narrow NAME COMMAND...: as figure, for bounds that the machine's noise can break. Does nothing in the
+# check. A failure is reported as noise, and the script runs once more (run.sh). Status 2: the
+# measurement itself failed, which is not noise.
 narrow() {
 	[ "$SUITE" != root ] || return 0
 	narrow_name=$1
@@ -96,33 +96,33 @@ narrow() {
 	fi
 }
 
-# whole NAME: no stack of NAME.json ends early, but for those that were met before there were tables
-# for their code, which are at most half, and those where tables cannot say it (stacks.py), and one in
-# 200; nothing is lost.
+# whole NAME: at least half of the stacks of NAME.json are complete. The others were sampled before the
+# tables of their code existed, or are in code whose tables cannot describe it (stacks.py); of the rest
+# at most one in 200 is incomplete. No sample is lost.
 whole() {
 	profile_has "$1.json" "note('complete', d['stacks']['complete']) >= max(20, 0.5 * note('of', s['count']))" \
 		"note('ended early', {k for k, n in d['stacks'].items() if n}) <= {'complete', 'no-mapping', 'no-table', 'no-user', 'unsupported', 'fault', 'bad-fp'}" \
 		"s['lost'] == 0" || return 1
-	# Where they lie is asked if they are more than that anyhow.
+	# If there are more, few_end_early() leaves out those in such code.
 	profile_has "$1.json" "sum(d['stacks'][of] for of in ('unsupported', 'fault', 'bad-fp')) <= 0.005 * s['count'] + 1" \
 		>/dev/null 2>&1 || stacks_have "$1" "few_end_early()"
 }
 
-# late_whole NAME: as whole, of a time when there are tables for all that ran before: what is met for the
-# first time is 2 % at most, and five samples
+# late_whole NAME: as whole, for a recording whose programs have their tables: at most 2 % and five
+# samples are in code that has none yet
 late_whole() {
 	whole "$1" && profile_has "$1.json" \
 		"note('without tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= 0.02 * s['count'] + 5"
 }
 
-# promptly_whole NAME [SAMPLES]: at most 0.5 % of the samples of NAME.json, and so many more (default
-# 100, a tenth of a second), are from before there were tables; for make stats.
+# promptly_whole NAME [SAMPLES]: at most 0.5 % of the samples of NAME.json, plus SAMPLES (default 100, a
+# tenth of a second), are from before the tables existed; for make stats
 promptly_whole() {
 	whole "$1" && profile_has "$1.json" "s['count'] >= 100" "sums_close()" \
 		"note('making tables', d['stacks']['no-mapping'] + d['stacks']['no-table']) <= 0.005 * s['count'] + ${2:-100}"
 }
 
-# stacks_have NAME EXPRESSION...: see stacks.py; of a member only its own
+# stacks_have NAME EXPRESSION...: see stacks.py; for a member, only the stacks of its process
 stacks_have() {
 	stacks_name=$1
 	shift
@@ -133,11 +133,11 @@ stacks_have() {
 	fi
 }
 
-# Programs that run at once under one recording: a member has a name; MEMBER.pid is its process,
-# MEMBER.said what it printed, MEMBER.json its part of the profile, MEMBER.pb.gz the recording.
+# Members are programs that run at once under one recording. MEMBER.pid has the pid, MEMBER.said the
+# output, MEMBER.json the member's part of the profile; MEMBER.pb.gz is the recording.
 members=
 
-# member NAME COMMAND...: one of those that the next "together" or "attached" records
+# member NAME COMMAND...: adds a program to the next "together" or "attached"
 member() {
 	members="$members $1"
 	# shellcheck disable=SC2016 # for the inner shell
@@ -148,7 +148,7 @@ member() {
 	echo " >$1.said 2>&1" >>"$1.member"
 }
 
-# part_of MEMBER COMMAND...: what that command of lineburn says of its part; of one that was alone, all of it
+# part_of MEMBER COMMAND...: runs this command of lineburn on the member's part of the recording
 part_of() {
 	part_member=$1
 	shift
@@ -156,7 +156,7 @@ part_of() {
 	"$LB" "$@" $(longer "--pid $(cat "$part_member.pid")" "") "$part_member.pb.gz"
 }
 
-# take_part NAME: the parts of its members in NAME.pb.gz
+# take_part NAME: makes MEMBER.json of each member from NAME.pb.gz
 take_part() {
 	for take_member in $members; do
 		[ "$1" = "$take_member" ] || ln -sf "$1.pb.gz" "$take_member.pb.gz"
@@ -165,10 +165,10 @@ take_part() {
 	done
 	members=
 }
-MEMBER_VIEW= # options of the view that MEMBER.json is
+MEMBER_VIEW= # options of "annotate" for MEMBER.json
 
-# at_once HOW NAME OPTION...: records all members as NAME.pb.gz and NAME.json; under "make stats", where
-# they would be in each other's way, each by itself, one after the other
+# at_once HOW NAME OPTION...: records all members as NAME.pb.gz and NAME.json; under "make stats" each
+# member alone, one after the other, because they would disturb each other's shares
 at_once() {
 	once_how=$1
 	once_parts=$(longer "$2" "$members")
@@ -183,7 +183,7 @@ at_once() {
 	return $once_status
 }
 
-# closes NAME: the sums of what at_once has recorded close, and nothing is lost
+# closes NAME: the sums of the recordings that at_once made add up, and nothing is lost
 closes() {
 	[ -s "$1.parts" ] || { echo "nothing is recorded as $1"; return 1; }
 	# shellcheck disable=SC2013 # words
@@ -214,17 +214,17 @@ run_members() {
 	[ ! -e "$together_name.failed" ] || { tr '\n' ' ' <"$together_name.failed"; return 1; }
 }
 
-# started MEMBER: has it got its CPU for a while? Of one that has it done by a child, the child is meant.
+# started MEMBER: whether it has used 0.3 s of CPU. If it has a child, the child becomes the member's process.
 started() {
 	started_child=$(cut -d ' ' -f 1 "/proc/$(cat "$1.pid")/task/$(cat "$1.pid")/children") || return 1
 	[ -z "$started_child" ] || echo "$started_child" >"$1.pid"
 	awk '{ sub(/.*\) /, ""); exit $12 + $13 < 30 }' "/proc/$(cat "$1.pid")/stat"
 }
 
-# attached NAME SAMPLES "SECONDS LONGER" OPTION...: starts the members, and records them when they have
-# run for a while, for two windows of so many seconds; tables are made in the first, and the second is
-# kept. Where others had the CPU, and a member has fewer samples, or the first window was as long as
-# both, once more with the longer ones.
+# attached NAME SAMPLES "SECONDS LONGER" OPTION...: starts the members, lets them run for a while, and
+# records two windows of SECONDS; tables are made in the first, and the second is kept. If a member then
+# has fewer than SAMPLES, or there is no second window, because other programs had the CPU, records
+# again with windows of LONGER.
 attached() {
 	at_once attach_members "$@"
 }
@@ -246,7 +246,7 @@ attach_members() {
 	for attached_s in $attached_seconds; do
 		[ $attached_status -eq 0 ] || break
 		rm -f "$attached_name".2*
-		# Before all others: tables are to be there in time.
+		# With a high priority, so that tables are made in time.
 		# shellcheck disable=SC2086 # words
 		timeout 300 $BEFORE_OTHERS "$LB" record -o "$attached_name.pb.gz" --window "${attached_s}s" \
 			-d "$(awk "BEGIN { print 2 * $attached_s + 0.2 }")" "$@" >"$attached_name.out" 2>"$attached_name.err" ||
@@ -273,7 +273,7 @@ have_samples() {
 	done
 }
 
-# steady MEMBER: as promptly_whole, of a member that runs once more, as MEMBER-steady, when it has run for a while
+# steady MEMBER: starts the member again, as MEMBER-steady, records it later, and checks promptly_whole
 steady() {
 	steady=$1-steady
 	sed "s/ '$1' / '$steady' /; s/ >$1\.said / >$steady.said /" "$1.member" >"$steady.member"
@@ -289,18 +289,18 @@ steady() {
 	"$LB" annotate --json "$steady.pb.gz" >"$steady.json" && promptly_whole "$steady"
 }
 
-# build WORKLOAD.c [FLAGS]: prints the path of the program, which is built once.
+# build WORKLOAD.c [FLAGS]: builds the program once and prints its path
 build() {
 	built=$WORK/bin/$(basename "$1" .c)
 	if [ ! -e "$built" ]; then
-		# Whole at once: another script may want it now.
+		# Renamed when complete: another script may build or use it at the same time.
 		# shellcheck disable=SC2086 # a list of flags
 		gcc $C_FLAGS -o "$built.$$" "$WORKLOADS/$1" ${2:-} -pthread -ldl && mv "$built.$$" "$built" || return 1
 	fi
 	echo "$built"
 }
 
-# build_go WORKLOAD.go: as build; where Go has no cache, it is made once
+# build_go WORKLOAD.go: as build, for Go
 build_go() {
 	built=$WORK/bin/$(basename "$1" .go)-go
 	[ -e "$built" ] || HOME=${HOME:-$WORK} GOTOOLCHAIN=local GOCACHE=$(go_cache) go build -o "$built" "$WORKLOADS/$1" || return 1
@@ -315,17 +315,17 @@ profile_has() {
 	python3 -S "$TOP/tests/root/profile.py" "$WORKLOADS" "$@"
 }
 
-# note_crash NAME STATUS: a hang, an assertion and a crash fail the script, whatever is said of
-# the test, and are never run again (run.sh).
+# note_crash NAME STATUS: a hang, a failed assertion or a crash fails the script, even if the test
+# passes, and is never run again (run.sh)
 note_crash() {
 	case $2 in
 	124 | 132 | 134 | 135 | 136 | 139) echo "not ok $1: ended with status $2: $(tail -n 1 "$1.err")" >>"$CRASHES" ;;
 	esac
 }
 
-# record_json NAME RUN_OPTIONS -- CMD...: "run", then NAME.pb.gz and NAME.json. With FIRST=$BEFORE_OTHERS
-# lineburn gets a CPU when it wants one, also while many programs do; then the command is to begin with
-# $AFTER_IT, and so has the priority that it would have. Under "make stats" there are no others.
+# record_json NAME RUN_OPTIONS -- CMD...: "lineburn run", which writes NAME.pb.gz, then NAME.json. With
+# FIRST=$BEFORE_OTHERS lineburn has a higher priority than the programs; then CMD begins with $AFTER_IT,
+# which restores the normal priority. Under "make stats" both are empty: no other programs run.
 BEFORE_OTHERS=$(longer "nice -n -15" "")
 AFTER_IT=$(longer "nice -n 15" "")
 FIRST=
@@ -341,13 +341,13 @@ record_json() {
 	return "$record_status"
 }
 
-# lineburn ARGUMENT...: as "enough" and "says" call it; lib-machine.sh has one of its own
+# lineburn ARGUMENT...: used by "enough" and "says"; lib-machine.sh replaces it
 lineburn() {
 	timeout 60 "$LB" "$@"
 }
 
-# enough SAMPLES NAME SECONDS OPTION...: records as NAME.pb.gz for the first of SECONDS ("0.5 5"), and, where
-# others had the CPU and there are fewer samples or none (status 4), once more for the second; NAME.json
+# enough SAMPLES NAME "SECONDS LONGER" OPTION...: records NAME.pb.gz and NAME.json for SECONDS; if there are
+# fewer than SAMPLES or none (status 4), because other programs had the CPU, again for LONGER
 enough() {
 	enough_samples=$1
 	enough_name=$2
@@ -370,7 +370,7 @@ enough() {
 	return "$enough_status"
 }
 
-# chosen NAME EXPRESSION OPTION...: about the processes by pid and by name
+# chosen NAME EXPRESSION OPTION...: records with the options; EXPRESSION is true for the processes
 chosen() {
 	chosen_name=$1
 	chosen_expression=$2
@@ -380,7 +380,7 @@ chosen() {
 		"note('processes', [(p['pid'], p['comm']) for p in d['processes']]) and $chosen_expression"
 }
 
-# says STATUS TEXT OPTION...: one sentence with that in it, and no file
+# says STATUS TEXT OPTION...: record fails with one sentence that contains TEXT, and writes no file
 says() {
 	says_status=$1
 	says_text=$2
@@ -395,8 +395,8 @@ says() {
 	one_sentence err
 }
 
-# shares_of NAME COMM SOURCE self|total "PERCENT=MARKER..." PROGRAM... BATCHES: for "statistic", of the
-# lines of a program that runs so many times, of which BATCHES is the last argument (shares.py)
+# shares_of NAME COMM SOURCE self|total "PERCENT=MARKER..." PROGRAM... BATCHES: for "statistic": runs the
+# program BATCHES times, and prints the shares of its lines (shares.py)
 shares_of() {
 	shares_name=$1 shares_comm=$2 shares_source=$3 shares_how=$4 shares_truth=$5
 	shift 5
@@ -410,12 +410,12 @@ for _ in range(int(sys.argv[-1])):
 	python3 -S "$TOP/tests/root/shares.py" "$shares_name.pb.gz" "$shares_comm" "$WORKLOADS/$shares_source" "$shares_how" $shares_truth
 }
 
-# pprof ARGUMENT...: Google's, as Go brings it; built once where Go has no cache.
+# pprof ARGUMENT...: Google's pprof, which is part of Go
 pprof() {
 	GOCACHE=$(go_cache) HOME=${HOME:-$WORK} go tool pprof "$@"
 }
 
-# one_sentence FILE: it holds one line of ours, and no more.
+# one_sentence FILE: it has exactly one line, which lineburn printed
 one_sentence() {
 	if [ "$(wc -l <"$1")" -eq 1 ] && grep -q '^lineburn: .' "$1"; then
 		return 0
@@ -424,7 +424,7 @@ one_sentence() {
 	return 1
 }
 
-# wait_until SECONDS COMMAND...: until it passes
+# wait_until SECONDS COMMAND...: waits until the command passes; fails after SECONDS
 wait_until() {
 	wait_turns=$(($1 * 20))
 	shift
@@ -440,7 +440,7 @@ used_ms() {
 	echo $(($(cut -d ' ' -f 1 "/proc/$1/schedstat") / 1000000))
 }
 
-# works PID MILLISECONDS: waits until its first thread has used so much CPU from now on
+# works PID MILLISECONDS: waits until its first thread has used that much more CPU time
 works() {
 	works_ms=$(($(used_ms "$1") + $2))
 	wait_until 60 has_used "$1" $works_ms
@@ -449,7 +449,7 @@ has_used() {
 	[ "$(used_ms "$1")" -ge "$2" ]
 }
 
-# leaves TEST NAME OPTION... -- COMMAND...: records it; NAME.json has the innermost frames
+# leaves TEST NAME OPTION... -- COMMAND...: records the command; NAME.json has the innermost frames
 leaves() {
 	leaves_test=$1
 	shift
@@ -458,12 +458,12 @@ leaves() {
 	check "$leaves_test-$1-sums" profile_has "$1.json" "sums_close()" "s['lost'] == 0"
 }
 
-# records PID: has that lineburn begun? Then it waits for what happens (epoll_wait).
+# records PID: whether this lineburn has begun to record: then it waits in epoll_wait()
 records() {
 	grep -qE 'ep_poll|epoll_wait' "/proc/$1/wchan"
 }
 
-# also COMMAND...: runs beside what follows, until "also_done"; three at a time. Under "make stats" by itself.
+# also COMMAND...: runs it in the background until "also_done", at most three at a time; not in make stats
 also_pids=
 also() {
 	[ "$SUITE" != stats ] || {
@@ -486,13 +486,13 @@ also_done() {
 	also_pids=
 }
 
-# mount_of TYPE [OPTION]: where such a hierarchy of cgroups is mounted
+# mount_of TYPE [OPTION]: prints where such a cgroup hierarchy is mounted
 mount_of() {
 	awk -v type="$1" -v option="${2:-}" '$3 == type && (option == "" ||
 		index("," $4 ",", "," option ",")) { print $2; exit }' /proc/self/mounts
 }
 
-# rounds PROGRAM... SECONDS: the last argument with which the program takes that much CPU here.
+# rounds PROGRAM... SECONDS: prints the last argument with which the program uses that much CPU time here
 rounds() {
 	python3 -c '
 import resource, subprocess, sys
@@ -501,9 +501,8 @@ used = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 print(max(1, round(3 * float(sys.argv[-1]) / max(used, 0.01) + 0.5)))' "$@"
 }
 
-# has_numba WHICH NAME: PYTHON is the python of tools/venv.sh's environment WHICH (new, old, servers);
-# else test NAME is skipped. Nothing of the caller's Python is in the way, and
-# the cache is this script's own.
+# has_numba WHICH NAME: sets PYTHON to the python of tools/venv.sh's environment WHICH (new, old, servers),
+# or skips test NAME. Clears the caller's Python settings, and uses a cache in the script's folder.
 has_numba() {
 	unset PYTHONPATH PYTHONHOME PYTHONSTARTUP NUMBA_CACHE_DIR NUMBA_DEBUGINFO NUMBA_OPT \
 		NUMBA_NUM_THREADS NUMBA_DISABLE_JIT
@@ -514,7 +513,7 @@ has_numba() {
 	return 1
 }
 
-# of_kinds there|seconds JSON TRUTH: each kind of function of kinds.py has its samples on its own lines (truth.py)
+# of_kinds there|seconds JSON TRUTH: each kind of function in kinds.py has samples on its own lines (truth.py)
 of_kinds() {
 	python3 -S "$TOP/tests/root/truth.py" "$@" "$WORKLOADS/python/kinds.py" helped=helped,square \
 		overloaded=overloaded,blend_overload 'in_cell=<ipython-input-7-0123456789ab>:1:4' in_string=

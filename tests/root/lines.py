@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares what lines have on the stack (total) with what the program measured of them.
+"""Compares the totals of lines with the CPU time that the program measured for them.
 
 usage: lines.py JSON TRUTH [POINTS]
 
-TRUTH: {"file.py:number": CPU seconds}. The total of each line is within POINTS percent
-points (default 2.5) of its seconds, or 3.5 standard deviations of so many samples, with or
-without its part of the ticks that never ran, and of what a hypervisor took meanwhile (steal),
-which the program's own clock leaves out.
+TRUTH: {"file.py:number": CPU seconds}. The total of each line is within POINTS percentage
+points (default 2.5) of its seconds, or 3.5 standard deviations of that number of samples. It
+may be lower by the line's part of the missed ticks, and higher by the time that a hypervisor
+took (steal), which the program's own clock leaves out.
 """
 import json
 import os
@@ -18,7 +18,7 @@ with open(sys.argv[2], encoding="ascii") as f:
     truth = json.load(f)
 points = (float(sys.argv[3]) if len(sys.argv) > 3 else 2.5)
 count, cpu_s = d["samples"]["count"], d["samples"]["cpu_ns"] / 1e9
-due_s = cpu_s + d["samples"]["missed"] * cpu_s / max(count, 1)  # ticks that never ran are nobody's
+due_s = cpu_s + d["samples"]["missed"] * cpu_s / max(count, 1)  # missed ticks belong to no line
 stolen = d["losses"]["stolen_ns"] / 1e9
 totals = {f"{os.path.basename(file['path'])}:{line['line']}": line["total_cpu_ns"] / 1e9
           for file in d["files"] for line in file["lines"]}

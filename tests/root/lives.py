@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Asks profiles of unusual lives which program each sample is charged to.
+"""Checks which program the samples of unusual processes are charged to.
 
-usage: lives.py again FILE JSON TEXT ONE TWO   programs of one number, with the CPU time that TEXT tells
-       lives.py both FILE TEXT ONE TWO         programs of one number, which TEXT tells: both are there
-       lives.py exec FILE BEFORE AFTER         programs of one number, as much of each
+usage: lives.py again FILE JSON TEXT ONE TWO   both programs have the pid and the CPU times in TEXT
+       lives.py both FILE TEXT ONE TWO         both programs have samples under the pid in TEXT
+       lives.py exec FILE BEFORE AFTER         both programs have samples under the same pid
 
-JSON is that of a report of FILE: what a hypervisor took meanwhile is in no CPU time that is told.
+JSON is the report of FILE; it has the time that a hypervisor took, which TEXT leaves out.
 """
 import collections
 import json
@@ -15,7 +15,7 @@ import pprof_file
 
 
 def seconds(path):
-    """CPU seconds by (number, program)."""
+    """CPU seconds by (pid, program)."""
     profile = pprof_file.read(path)
     strings = pprof_file.string_table(profile)
     found = collections.Counter()
@@ -32,7 +32,7 @@ def seconds(path):
 
 
 def is_near(found, should, stolen, period=1 / 999):
-    """Three and a half standard deviations of so many samples, and what is not ticked."""
+    """Within 5 % or 3.5 standard deviations, and 20 ms; more by the stolen time."""
     bound = max(0.05 * should, 3.5 * (should * period) ** 0.5) + 0.02
     return should - bound <= found <= should + bound + stolen
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A number that is used again, exec by a thread, a leader that is gone, zombies.
+# A pid that is used again, exec by a thread, a process whose leader has ended, zombies.
 # Takes 10 s.
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -8,7 +8,7 @@ if ! { lives=$(build lives.c) && brief=$(build brief.c -static); }; then
 	exit
 fi
 
-# One program under two names: the same addresses, so that only the process tells whose.
+# One program under two names has the same addresses: only the process distinguishes the samples.
 cp "$brief" one && cp "$brief" two
 number_again() {
 	status=0
@@ -35,7 +35,7 @@ case $status in
 	;;
 esac
 
-# Before it is another program, and after.
+# Samples before and after the exec.
 thread_exec() {
 	record_json thread-exec -F 999 -- "$lives" thread-exec "$(longer 300 800)" "$brief" "$(longer 300000 800000)" || { tail -n 1 thread-exec.err; return 1; }
 	python3 -S "$TOP/tests/root/lives.py" exec thread-exec.pb.gz "$lives" "$brief" || return 1
@@ -56,11 +56,11 @@ record_json zombies -F 999 -- "$lives" zombies "$(longer 500 1600)" || fail zomb
 check zombies profile_has zombies.json "hottest() == is_at('lives.c lives')" "s['count'] >= 50" "sums_close()"
 narrow zombies-share profile_has zombies.json "self_('lives.c lives') >= 95" "s['count'] >= 200"
 
-# Found in /proc, when all has happened already.
+# The leader, or the children, have ended before lineburn finds the process in /proc.
 found() {
 	"$lives" "$1" 100000 >/dev/null &
 	pid=$!
-	# Its leader has ended, or its children have.
+		# Wait until its leader or its children have ended.
 	wait_until 30 sh -c "grep -qs '^State:.*Z' /proc/$pid/status || grep -ls '^PPid:.$pid\$' /proc/[0-9]*/status | grep -q ." ||
 		{ echo "it does not begin"; kill $pid; return 1; }
 	status=0

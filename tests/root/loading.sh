@@ -1,5 +1,5 @@
 #!/bin/sh
-# Code that is loaded after the start, and files that are not there any more.
+# Code that is loaded after the start, and files that were removed or replaced.
 . "${TOP:?}/tests/root/lib.sh"
 
 dl=$(build dlopen.c)
@@ -11,7 +11,7 @@ check dlopen profile_has dlopen.json "self_('plugin.c plugin') > 0" "self_('dlop
 narrow dlopen-shares profile_has dlopen.json "self_('plugin.c plugin') >= 65" \
 	"near(self_('plugin.c plugin') + self_('dlopen.c before'), 100, 2)" "total('dlopen.c call') >= 65"
 
-# What runs, and whose files are removed or replaced, before it is recorded.
+# Programs whose files are removed or replaced before the recording begins.
 cp "$(build hot.c)" ./deleted
 cp deleted ./replaced
 member deleted ./deleted 200

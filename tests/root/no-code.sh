@@ -1,5 +1,5 @@
 #!/bin/sh
-# Lines that the compiler left without machine code, and those that it did not.
+# Lines for which the compiler made no machine code, and lines for which it did.
 . "${TOP:?}/tests/root/lib.sh"
 
 bare=$(build bare.c)
@@ -13,12 +13,12 @@ all_are() {
 }
 check no-code all_are "is True" unused dead merged store never
 check has-code all_are "is not True" helper same call macro write
-# Neither have code nor could have: not listed at all.
+# Lines that cannot have code are not marked.
 check no-wonder all_are "is None" definition comment bracket
 check no-code-sums profile_has bare.json "sums_close()" \
 	"all(self_('bare.c ' + line) > 0 for line in ('helper', 'call', 'macro', 'write'))"
 
-# listed LOCALE SIGN: a line is marked with the sign, which is explained once.
+# listed LOCALE SIGN: a line without code is marked with the sign, which is explained once
 listed() {
 	LC_ALL=$1 "$LB" annotate bare.pb.gz >listing.txt 2>&1 || return 1
 	grep -q "^ *$2  *[0-9]*  *sum += 1000;" listing.txt &&

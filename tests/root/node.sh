@@ -1,5 +1,5 @@
 #!/bin/sh
-# V8's own words: lines by jitdump, functions by perf map.
+# Code of V8 (Node): lines by jitdump, functions by perf map.
 . "${TOP:?}/tests/root/lib.sh"
 
 if ! node -e 0 2>/dev/null; then
@@ -11,8 +11,8 @@ member lines node --perf-prof "$WORKLOADS/hot.js" "$n" lines.truth
 member functions node --perf-basic-prof "$WORKLOADS/hot.js" "$n" functions.truth
 together nodes -F 999 >why 2>&1 || fail node "$(tail -n 1 why)"
 rm -f jit-*.dump "/tmp/perf-$(cat functions.pid).map" "/tmp/perf-$(cat lines.pid).map"
-# agrees JSON TRUTH BY: shares of the three are within 2 points of what it took, by itself: V8 does not
-# compile the three equally well each time
+# agrees JSON TRUTH BY: the shares of the three functions are within 2 points of the program's own
+# measurement, because V8 does not compile them equally well each time
 agrees() {
 	python3 - "$@" <<'END'
 import json
@@ -32,7 +32,7 @@ else:
         if f["name"] in self_of:
             self_of[f["name"]] += f["self"]
 count, all_three = d["samples"]["count"], sum(self_of.values())
-# The rest is what node does to start.
+# The rest is the start of node.
 if all_three < 0.8 * count:
     sys.exit(f"{all_three} of {count} samples are of the three: {[f['name'] for f in d['functions'][:5]]}")
 for name, n in self_of.items():

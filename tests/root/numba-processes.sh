@@ -1,6 +1,6 @@
 #!/bin/sh
-# Numba in children, in processes that ran before us, in two environments at once; its cache;
-# lines without the uprobe, names without the hook; addresses that are used again.
+# Numba in child processes, in processes older than the recording, and in two environments at once;
+# its cache; lines without the uprobe, names without the hook; addresses that are used again.
 # Takes 60 s.
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
@@ -10,7 +10,7 @@ has_old=
 
 # ---- children, after exec, and with a cache ----
 
-# The user's cache stays as it is, byte by byte; ours is kept, so the second run compiles nothing.
+# The user's cache stays unchanged; our cache is kept between runs, so the second run compiles nothing.
 sums_of() {
 	find "$1" -type f -exec sha256sum {} + | sort
 }
@@ -19,20 +19,20 @@ cp "$programs/cached.py" user/
 env -u PYTHONDONTWRITEBYTECODE "$PYTHON" user/cached.py 0.1 >user.out
 sums_of user >before
 
-# By joblib: in the check not, but in tests/nightly; spawned ones are executed, as "first" below.
+# The check leaves out joblib (tests/nightly has it) and spawn, which is an exec, as "first" below.
 hows="fork $(longer "" "spawn joblib")"
 for how in $hows; do
 	member "$how" "$PYTHON" "$programs/parallel.py" "$how" "$(longer 0.4 1.5)"
 done
-# Which comes after exec, by way of a shell.
+# A shell executes this program.
 # shellcheck disable=SC2016 # for the inner shell
 member first sh -c 'true; exec "$@"' sh env -u PYTHONDONTWRITEBYTECODE "$PYTHON" user/cached.py 0.4
-# The same address for two functions, of which one is never called: it has no sample.
+# Two functions at the same address, one of which is never called and must have no sample.
 member reuse "$PYTHON" "$programs/reuse.py" "$(longer 1 3)" reuse.truth
 together children -F 999 >why 2>&1 || fail numba-children "$(tail -n 1 why)"
 check numba-sums closes children
 
-# children HOW SAMPLES: two workers, each with its lines and so many samples; what is printed first: their ids
+# children HOW SAMPLES: the two workers have their lines and more than SAMPLES samples
 children() {
 	sed -n 's/^\([0-9][0-9]*\) [0-9][0-9]*$/\1/p' "$1.said" | head -n 2 >"$1.workers"
 	[ "$(wc -l <"$1.workers")" -eq 2 ] || { echo "workers: $(tr '\n' ' ' <"$1.workers")"; return 1; }
@@ -56,8 +56,8 @@ after_exec() {
 	profile_has exec.json "file_self('known.py') > 20" "sums_close()"
 }
 narrow numba-exec-share after_exec
-# reused NAME [PART]: nothing is charged to the one that never ran; that PART of the samples that are due to
-# the other is known, and 80 % of them are or are told to be unknown
+# reused NAME [PART]: the function that never ran has no sample. At least PART of the samples expected for
+# the other function are known, and at least 80 % of them are either known or counted as unknown.
 reused() {
 	python3 - "$1.json" "$1.truth" ${2:+"$2"} <<'END'
 import json
@@ -81,7 +81,7 @@ figure numba-reuse reused reuse
 narrow numba-reuse-share reused reuse 0.8
 check numba-reuse-known profile_has reuse.json "function('runs') > 0"
 
-# ---- by walking the lists, without the uprobe; then most of what is reused is not known ----
+# ---- without the uprobe, by walking the lists: most samples at reused addresses are unknown ----
 
 member reuse-walk "$PYTHON" "$programs/reuse.py" "$(longer 1 3)" reuse-walk.truth
 [ "$SUITE" != stats ] || member walked "$PYTHON" "$programs/known.py" 2 walked.truth
@@ -115,7 +115,7 @@ check numba-no-hook-sums closes no-hook
 check numba-no-hook names_only plain
 narrow numba-no-hook-share profile_has plain.json "jit_without_lines() > 30"
 
-# ---- processes that ran before us: with the hook in their environment, and without ----
+# ---- processes older than the recording, with and without the hook in their environment ----
 
 hook=$("$LB" python-hook --path 2>hook.err) || fail numba-hook-path "$(tail -n 1 hook.err)"
 for name in known_new known_old known_late; do
@@ -124,7 +124,7 @@ done
 member hooked env PYTHONPATH="$hook" "$PYTHON" known_new.py 300 new.truth
 member bare "$PYTHON" "$programs/known.py" 300 bare.truth
 [ -z "$has_old" ] || member old env PYTHONPATH="$hook" "$TOP/build/venv/numba-old/bin/python" known_old.py 300 old.truth
-# have_compiled NAME...: have they used a second and more? Then they have long compiled all.
+# have_compiled NAME...: whether each has used 3.5 s of CPU, and so has compiled everything
 have_compiled() {
 	for name; do
 		awk '{ sub(/.*\) /, ""); exit $12 + $13 < 350 }' "/proc/$(cat "$name.pid")/stat" || return 1
@@ -138,8 +138,8 @@ done
 wait_until 100 have_compiled $members || fail numba-attach "they do not run"
 "$LB" record -F 999 -d 2 -p "$(cat hooked.pid)" -p "$(cat bare.pid)" -o attached.pb.gz >out 2>attached.err &
 recorder=$!
-# The whole machine, while one more program starts, of whose functions each runs for a moment only. Of
-# it there is no uprobe: a function is known from its first samples on.
+# Records the whole machine while one more program starts, whose functions run for a moment each. It has
+# no uprobe: the walk finds a function when it is first sampled.
 "$LB" record -a -F 999 -o everybodys.pb.gz >everybodys.out 2>everybodys.err &
 everybodys=$!
 wait_until 30 records $everybodys || fail numba-whole-machine "it does not begin"
@@ -174,7 +174,7 @@ else
 	skip numba-two-environments "no second environment here"
 fi
 
-# A function that runs for a moment only; without the kernel's word for what it meets a tenth is not known.
+# Functions that run for a moment only. Without the BPF program's requests a tenth would be unknown.
 moments() {
 	"$LB" record -a -F 999 -o moments.pb.gz >moments.out 2>moments.err &
 	recorder=$!

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Numba where Pythons are started by others: workers of gunicorn, the kernel of a notebook.
+# Numba in Pythons that servers start: workers of gunicorn, the kernel of a notebook.
 # Takes 20 s.
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 has_numba servers numba-servers || exit 0
-# Both look for settings of their user.
+# Ignore the user's settings of both.
 export HOME="$PWD" JUPYTER_PREFER_ENV_PATH=1
 unset XDG_RUNTIME_DIR JUPYTER_PATH JUPYTER_DATA_DIR JUPYTER_RUNTIME_DIR JUPYTER_CONFIG_DIR IPYTHONDIR IPYKERNEL_CELL_NAME
 
@@ -33,7 +33,7 @@ END
 }
 narrow numba-gunicorn-workers workers_share
 
-# A line of a cell is counted from the cell's first one; its file is no file.
+# Lines count from the start of the cell, whose path names no file.
 cell_of() {
 	grep -x '/.*/ipykernel_[0-9]*/[0-9]*\.py' notebook.txt
 }

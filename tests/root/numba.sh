@@ -1,23 +1,23 @@
 #!/bin/sh
-# Lines of Numba code as "run" shows them: what is hot, how true it is, every kind of function.
+# Lines of Numba code under "run": hottest line, known answers, every kind of function.
 # Takes 45 s.
 . "${TOP:?}/tests/root/lib.sh"
 programs=$WORKLOADS/python
 
-# saving NAME PROGRAM...: a member; in the check it also saves what Numba compiles
+# saving NAME PROGRAM...: adds a member; in the check it also saves the objects that Numba compiles
 saving() {
 	saving_name=$1
 	shift
 	# shellcheck disable=SC2046 # words
 	member "$saving_name" "$PYTHON" $(longer "$programs/saved.py objects-$saving_name" "") "$@"
 }
-# programs_of WHICH: its members
+# programs_of WHICH: adds the members of this Numba
 programs_of() {
 	if has_numba "$1" "numba-$1"; then
 		saving "dither-$1" "$programs/dither.py" slow "$(longer 0.7 3)"
 		saving "known-$1" "$programs/known.py" "$(longer 0.7 5.6)" "known-$1.truth"
 		saving "prange-$1" "$programs/parallel.py" here "$(longer 0.7 2.5)"
-		# Each kind with the older Numba: in the check not, but in tests/nightly.
+		# The check leaves out kinds with the older Numba; tests/nightly has them.
 		[ "$SUITE-$1" = root-old ] || member "kinds-$1" "$PYTHON" "$programs/kinds.py" "$(longer 0.1 0.3)" "kinds-$1.truth"
 	fi
 }
@@ -31,8 +31,8 @@ programs_of old
 together programs -F 999 --tid >why 2>&1 || fail numba-programs "$(tail -n 1 why)"
 check numba-sums closes programs
 
-# within NAME [FEW]: nothing that ran in the JIT's code is anywhere but on lines of the program's text: but for what
-# Numba itself brings, which has none, and FEW samples of each
+# within NAME [FEW]: all samples in JIT code are on lines of .py files, except Numba's own runtime
+# functions, each with at most FEW samples
 within() {
 	python3 - "$1.json" "${2:-inf}" <<'END'
 import json
@@ -45,7 +45,7 @@ if not jit or wrong:
     sys.exit(f"functions that are in no .py file: {wrong or 'none at all'}")
 END
 }
-# known there|shares NAME: what each function of known.py took is on its lines (truth.py)
+# known there|shares NAME: each function of known.py has its samples on its lines (truth.py)
 known() {
 	python3 -S "$TOP/tests/root/truth.py" "$1" "$2.json" "$2.truth" "$programs/known.py" two=two,step
 }
@@ -65,10 +65,10 @@ for which in new old; do
 	narrow numba-$which-prange-share profile_has prange-$which.json \
 		"self_('parallel.py grow') + self_('parallel.py square') > 0.8 * file_self('parallel.py') > 25"
 	[ -e kinds-$which.json ] || continue
-	# Nobody has the text of a string, so it has no lines either; but its name.
+	# A function compiled from a string has a name, but no lines: there is no source file.
 	check numba-$which-text-unknown profile_has kinds-$which.json "function('in_string') > 0"
 	narrow numba-$which-text-unknown-share profile_has kinds-$which.json "function('in_string') > 2"
-	# Compilation belongs to the line of the decorator.
+	# Leave out compilation, which is charged to the line of the decorator.
 	part_of kinds-$which annotate --json --charge=mine --skip-compile >kinds-$which.json
 	check numba-$which-kinds of_kinds there kinds-$which.json kinds-$which.truth
 	narrow numba-$which-kinds-seconds of_kinds seconds kinds-$which.json kinds-$which.truth
@@ -78,7 +78,7 @@ if [ -e fast-new.json ]; then
 		"any(name.endswith('dither_fast') for name in jit_functions())"
 	narrow numba-lines-are-of-python-but-few within dither-new 5
 fi
-# threads SAMPLES: on two CPUs at least two threads have that part of it
+# threads SAMPLES: at least two threads have that many samples
 threads() {
 	part_of prange-new report --json --by thread >threads.json
 	python3 -c '
@@ -94,7 +94,7 @@ elif [ "$(nproc)" -ge 2 ]; then
 else
 	skip numba-prange-threads "one CPU"
 fi
-# All the work is in NumPy calls: the table says at which line, and which library line.
+# All the work is in NumPy calls: samples are on the calling line, and on lines of the library.
 if [ -e conv.json ]; then
 	check numba-conv profile_has conv.json "total('conv.py sum') >= self_('conv.py sum') > 0" "file_self('arraymath.py') > 0"
 	narrow numba-conv-share profile_has conv.json "total('conv.py sum') > 15" \
@@ -103,7 +103,7 @@ if [ -e conv.json ]; then
 	check numba-conv-mine profile_has conv-mine.json "in_order('conv.py', 'HOT sum')" "self_('conv.py sum') > 0"
 fi
 
-# The line of each sampled address is what addr2line has for it.
+# Each sampled address has the line that addr2line finds.
 [ -e dither-new.pid ] && [ "$SUITE" = root ] || exit 0
 for name in dither-new known-new prange-new; do
 	figure numba-addresses-${name%-new} python3 -S "$TOP/tests/root/addresses.py" $name.pb.gz objects-$name "$(cat $name.pid)"

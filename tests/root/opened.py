@@ -1,6 +1,6 @@
-"""Runs a command and tells which of the given files were opened meanwhile, by anyone.
+"""Runs a command and prints which of the given files any process opened meanwhile.
 
-usage: opened.py FILE... -- COMMAND ARG...   (a line for each that was; status of the command)
+usage: opened.py FILE... -- COMMAND ARG...   (one line per opened file; exits with COMMAND's status)
 """
 import ctypes
 import os

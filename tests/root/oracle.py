@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares stacks with those that the program wrote of itself, line by line.
+"""Compares sampled stacks with those that the program recorded itself, line by line.
 
-usage: oracle.py FILE.pb.gz RECORD SOURCE [PID]   (of that process; else the shares, too: make stats)
+usage: oracle.py FILE.pb.gz RECORD SOURCE [PID]   (PID: only this process, and without the shares)
 
-RECORD is what workloads/python/oracle.py writes. A sample with Python frames of SOURCE has
-all lines of a stack that was written, from the innermost to the outermost, or else it is
-wrong. The shares of the stacks are within 2 points of those of the seconds that were measured.
+workloads/python/oracle.py writes RECORD. The lines of each sample's Python frames of SOURCE, from
+the innermost to the outermost, must equal one of its stacks. Without PID, the shares of the
+stacks must also be within 2 points of the shares of the measured seconds.
 """
 import collections
 import os
@@ -18,7 +18,7 @@ profile_path, record_path, source = sys.argv[1:4]
 only_pid = int(sys.argv[4]) if len(sys.argv) > 4 else None
 base = os.path.basename(source)
 with open(source, encoding="ascii") as f:
-    # Innermost on a stack that was written: everything else is the recording's own.
+    # The innermost line of each stack in RECORD. Samples elsewhere are the program's own overhead.
     work = next(n for n, text in enumerate(f, 1) if "sys._getframe(); lines" in text)
 seconds, seen = collections.Counter(), collections.Counter()
 with open(record_path, encoding="ascii") as f:

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Other runtimes that come in by the same door (GDB's interface), or by a map on request.
+# Other runtimes that use GDB's JIT interface, or that write a perf map on request.
 # Takes 15 s.
 . "${TOP:?}/tests/root/lib.sh"
 
-# functions_like JSON REGEX [PERCENT]: the hottest function of JIT code has such a name, and those that do
-# have so many percent of the samples
+# functions_like JSON REGEX [PERCENT]: the name of the hottest JIT function matches, and all functions that
+# match have at least PERCENT of the samples
 functions_like() {
 	python3 - "$@" <<'END'
 import json
@@ -18,7 +18,7 @@ if not found or not re.search(sys.argv[2], found[0][1]) or any(share < float(lea
 END
 }
 
-# PHP: its main program has the symbol; names of traces, no real lines.
+# PHP: the main program has the interface's symbol; traces have names, but no real lines.
 php_jit="-d opcache.enable_cli=1 -d opcache.jit_buffer_size=64M -d opcache.jit=tracing -d opcache.jit_debug=256"
 # shellcheck disable=SC2086 # a list of options
 if ! command -v php >/dev/null; then
@@ -33,7 +33,7 @@ else
 	check other-jits-php-sums profile_has php.json "sums_close()" "s['lost'] == 0"
 fi
 
-# Erlang: 100 objects in a format of its own, passed over and counted.
+# Erlang: 100 objects in its own format, which lineburn skips and counts.
 if ! command -v erlc >/dev/null; then
 	skip other-jits-erlang "no erlang"
 elif [ "$(erl -noshell -eval 'io:format("~s", [erlang:system_info(emu_flavor)])' -s init stop)" != jit ]; then
@@ -46,7 +46,7 @@ else
 		"losses['jit_objects_foreign'] > 0" "losses['jit_objects_lost'] == 0"
 fi
 
-# LuaJIT: most are built without it.
+# LuaJIT: most builds lack the interface.
 lua=${LUAJIT:-luajit}
 if ! command -v "$lua" >/dev/null; then
 	skip other-jits-luajit "no luajit (LUAJIT=... names one)"
@@ -58,7 +58,7 @@ else
 	narrow other-jits-luajit-share profile_has lua.json "file_self('hot.lua') > 90"
 fi
 
-# Julia: likewise, and only when asked (ENABLE_GDBLISTENER=1).
+# Julia uses the interface only with ENABLE_GDBLISTENER=1.
 if ! command -v julia >/dev/null; then
 	skip other-jits-julia "no julia"
 else
@@ -80,7 +80,7 @@ END
 	narrow other-jits-julia-share profile_has julia.json "file_self('hot.jl') > 30"
 fi
 
-# LLVM's newer engine (ORC), by llvmlite: it registers as the older one does.
+# LLVM's newer engine (ORC), through llvmlite, registers code as the older one does.
 if has_numba new other-jits-lljit; then
 	record_json lljit -F 999 -- "$PYTHON" "$WORKLOADS/python/lljit.py" "$(longer 0.7 1.5)" ||
 		fail other-jits-lljit "$(tail -n 1 lljit.err)"
@@ -88,14 +88,14 @@ if has_numba new other-jits-lljit; then
 	narrow other-jits-lljit-share profile_has lljit.json "self_('runs.src:10') > 60"
 fi
 
-# OpenJDK: a map of what is compiled at that moment, on request.
+# OpenJDK writes a map of the code compiled so far, on request.
 if ! command -v jcmd >/dev/null || ! java -version 2>/dev/null; then
 	skip other-jits-openjdk "no jcmd"
 else
-	# It is compiled once: code of a second compiler would not be in the map.
+	# Use one compiler only: code that a second one makes later would not be in the map.
 	java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UseOnStackReplacement "$WORKLOADS/Hot.java" 60 &
 	java=$!
-	# The compiler of the source comes first, then the hot loop is compiled.
+	# Wait: java first compiles the source file, then the hot loop.
 	is_compiled() {
 		jcmd "$java" Compiler.perfmap >jcmd.out 2>&1 && grep -q 'Hot.*spin' "/tmp/perf-$java.map"
 	}

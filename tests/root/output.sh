@@ -1,5 +1,5 @@
 #!/bin/sh
-# The file: made safely, kept, owned, or not made at all.
+# The output file: written safely, the old one kept, with the right owner, or not written.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)
@@ -12,8 +12,8 @@ kept() {
 }
 check old-output-kept kept
 
-# The link is replaced by the file; what it leads to stays.
-# replaces FILE: recorded into it
+# The output file replaces a link; the link's target stays unchanged.
+# replaces FILE: records to FILE, which is a link
 replaces() {
 	"$LB" run -F 999 -o "$1" -- "$hot" 3 >/dev/null 2>err || { echo "status $?: $(tail -n 1 err)"; return 1; }
 	[ ! -L "$1" ] || { echo "the link is still there"; return 1; }
@@ -33,7 +33,7 @@ dangling() {
 }
 check output-symlink-dangling dangling
 
-# A disk that is full.
+# A full disk.
 mkdir disk
 if mount -t tmpfs -o size=64k tmpfs disk 2>mount.err; then
 	full() {
@@ -104,7 +104,7 @@ sudo_annotate() {
 	profile_has sudo.json "s['count'] > 50" "sums_close()"
 }
 check sudo-user-reads-it sudo_annotate
-# Not by way of sudo where that user could not write; said before the command starts.
+# Under sudo, lineburn refuses a folder that the user cannot write to, before it starts the command.
 sudo_no_escape() {
 	mkdir -p closed
 	chmod 700 closed

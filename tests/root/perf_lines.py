@@ -3,7 +3,7 @@
 
 usage: perf_lines.py PERF_DATA PROGRAM > JSON   {"samples": N, "lines": {"hot.c:15": N}}
 
-Read here, as "perf script" 6.1 aborts over the kernel's build id on newer kernels.
+This parses the file itself: on newer kernels "perf script" 6.1 aborts at the kernel's build id.
 Layout: linux/perf_event.h and tools/perf/Documentation/perf.data-file-format.txt.
 """
 import collections
@@ -26,7 +26,7 @@ if magic != b"PERFILE2":
 (sample_type,) = struct.unpack_from("<Q", data, attrs_at + 24)
 ip_offset = 16 if sample_type & SAMPLE_IDENTIFIER else 8
 
-# Each CPU has a buffer of its own, so a mapping may stand behind its samples.
+# Each CPU has its own buffer, so a mapping may come after its samples.
 maps = []
 ips = []
 end = at + length

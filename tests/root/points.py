@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What was counted at a moment between those at which it was noted."""
+"""Interpolates a counter that was read at some points in time."""
 
 
 def at(points, when, column=1):
-    """Of rows in order of their first column, the time; before the first and after the last as there."""
+    """The column's value at time @when. Points are sorted by time; outside them the nearest counts."""
     before = max((p for p in points if p[0] <= when), default=points[0])
     after = min((p for p in points if p[0] > when), default=points[-1])
     part = (when - before[0]) / (after[0] - before[0]) if after[0] > before[0] else 0

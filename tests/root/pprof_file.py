@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads a pprof file by its own format (profile.proto), for what no view prints."""
+"""Reads a pprof file directly (profile.proto), for data that no view of lineburn prints."""
 import array
 import gzip
 import marshal
@@ -21,7 +21,7 @@ def fields(data):
     """Number and value of each field of one message."""
     at, end = 0, len(data)
     while at < end:
-        tag = data[at]  # most numbers are of one byte
+        tag = data[at]  # most numbers have one byte
         at += 1
         if tag >= 0x80:
             tag, at = varint(data, at - 1)
@@ -60,7 +60,7 @@ def numbers(data, wanted):
 
 
 def read(path):
-    """All of it: what any tool can read, and lineburn.Extra as field 20001."""
+    """The uncompressed profile, with lineburn.Extra as field 20001."""
     with open(path, "rb") as f:
         return gzip.decompress(f.read())
 
@@ -70,25 +70,25 @@ def string_table(profile):
 
 
 def samples(profile):
-    """Each sample's message and the number of times it was seen."""
+    """(message, count) of each sample."""
     for number, sample in fields(profile):
         if number == 2:
             yield sample, (numbers(sample, 2) or [0])[0]
 
 
 def statuses(profile):
-    """How far the walk of each sample's stack came."""
+    """The walk status of each sample's stack."""
     for number, extra in fields(profile):
         if number == 20001:
             names = [name.decode() for part, name in fields(extra) if part == 17]
             yield from (names[status] for status in numbers(extra, 18))
-    while True:  # all are, where nothing is said
+    while True:  # the default without lineburn.Extra
         yield "complete"
 
 
 def places(profile):
-    """Address and frames of each location, by its number. A frame is (function, file, line),
-    the innermost first: what was inlined is a frame, too."""
+    """{id of a location: (address, frames)}. A frame is (function, file, line), the innermost
+    first; inlined functions are frames, too."""
     strings = string_table(profile)
     functions, found = {}, {}
     for number, message in fields(profile):
@@ -107,7 +107,7 @@ def places(profile):
 
 
 def mapped_files(profile):
-    """The file that each location, by its number, is mapped from; of what is none a name in brackets."""
+    """{id of a location: its mapped file, or a name in brackets if there is no file}."""
     strings = string_table(profile)
     files = {}
     for number, message in fields(profile):
@@ -121,7 +121,7 @@ def mapped_files(profile):
 
 
 def labels(sample, strings):
-    """Names and values of a sample's labels."""
+    """{name: value} of a sample's labels."""
     found = {}
     for part, label in fields(sample):
         if part == 3:
@@ -131,8 +131,8 @@ def labels(sample, strings):
 
 
 def decoded(path):
-    """The frames of each location (places()), its file, and all samples: process, numbers of the
-    locations as an array's bytes, the number of times that it was seen, and its status."""
+    """(frames of each location, as in places(); its file; all samples). A sample is (pid, ids of the
+    locations as an array's bytes, count, walk status)."""
     profile = read(path)
     strings = string_table(profile)
     frames = {number: frames for number, (_, frames) in places(profile).items()}
@@ -143,7 +143,7 @@ def decoded(path):
 
 
 def decoded_once(path):
-    """As decoded(). Many tests ask one recording: what the first has decoded stays beside it."""
+    """As decoded(), cached in a file beside the recording, because many tests read one recording."""
     path = os.path.realpath(path)
     kept = path + ".stacks"
     if os.path.exists(kept) and os.stat(kept).st_mtime_ns > os.stat(path).st_mtime_ns:
@@ -157,8 +157,8 @@ def decoded_once(path):
 
 
 def walks(path, pid=None):
-    """Each sample (of one process) as a list of frames, innermost first, the number of times that it
-    was seen, its status, and the file of the outermost frame that is mapped from one ("": none is)."""
+    """Each sample (of one process): a list of frames, innermost first; its count; its walk status; the
+    file of the outermost frame that has one ("": none has)."""
     frames, files, found = decoded_once(path)
     for owner, locations, count, status in found:
         if pid is None or owner == pid:

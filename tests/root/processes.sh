@@ -1,11 +1,11 @@
 #!/bin/sh
-# Processes that end before the drain, fork without exec, and threads.
+# Processes that end before a drain, forks without exec, and threads.
 . "${TOP:?}/tests/root/lib.sh"
 
 # shellcheck disable=SC2016 # for the inner shell
 record_json short -F 999 -- sh -c 'i=0; while [ $i -lt 60 ]; do "$0"; i=$((i + 1)); done' "$(build shortlived.c)" ||
 	fail short-lived "$(tail -n 1 short.err)"
-# Nearly all of a short life is on one line; the rest is exec, loader and page faults.
+# A short process spends nearly all its time on one line; the rest is exec, loader and page faults.
 short_has_lines() {
 	python3 - short.json <<'END'
 import json

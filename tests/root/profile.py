@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Asks a profile's JSON.
+"""Checks conditions about the JSON of a profile.
 
 usage: profile.py WORKLOADS JSON EXPRESSION...
 
-Each expression must be true; the first thing that each looked at is printed. Lines are named by the marker in their source:
-"hot.c five" is the line of hot.c with "HOT five", "hot.py =x + 1" the first with "x + 1".
+Each expression must be true; prints the first values that each one used. Lines are named by the marker
+in their source: "hot.c five" is the line of hot.c with "HOT five", "hot.py =x + 1" the first line of
+hot.py with "x + 1".
 """
 import json
 import os
@@ -28,7 +29,7 @@ def percent(n):
 
 
 def find_line(marker):
-    """The file's name and line number."""
+    """(file name, line number) of the marked line."""
     name, _, word = marker.partition(" ")
     if ":" in name:
         name, _, number = name.partition(":")
@@ -50,7 +51,7 @@ def counts(marker, member):
 
 
 def share(marker, member):
-    """Percent of all CPU time: each sample has its own weight."""
+    """Percent of all CPU time; samples are weighted by their period."""
     ns = counts(marker, member + "_cpu_ns")
     return 100 * ns / s["cpu_ns"] if s["cpu_ns"] else 0.0
 
@@ -65,7 +66,7 @@ def total(marker):
 
 
 def no_code(marker):
-    """Is the line marked as one without machine code? None: it is not listed."""
+    """Whether the line is marked as one without machine code; None: it is not listed."""
     name, number = find_line(marker)
     listed = [line["no_code"] for file in d["files"] if os.path.basename(file["path"]) == name
               for line in file["lines"] if line["line"] == number]
@@ -96,7 +97,7 @@ def hottest_function():
 
 
 def functions_of(start):
-    """Names of functions that have samples of their own and begin so."""
+    """Names of functions that begin with @start and have samples of their own."""
     return note(f"functions_of({start})", {f["name"] for f in d["functions"] if f["name"].startswith(start) and f["self"]})
 
 
@@ -105,7 +106,7 @@ def is_at(marker):
 
 
 def in_order(base, *words):
-    """Are the lines of the file with these words in their text the file's hottest ones, in that order?"""
+    """Whether the file's hottest lines contain these words, in this order."""
     lines = sorted(((line["self"], line["text"] or "") for file in d["files"] if os.path.basename(file["path"]) == base
                     for line in file["lines"]), reverse=True)
     note("lines", lines[:len(words)])
@@ -127,7 +128,7 @@ def near(value, expected, tolerance):
 
 
 def miss(*reasons):
-    """Percent of all samples that have no line for one of the reasons."""
+    """Percent of all samples that have no line, for one of these reasons."""
     return note(f"miss{reasons}",
                 percent(sum(m["samples"] for m in d["misses"] if m["reason"] in reasons)))
 
@@ -138,12 +139,12 @@ def jit_without_lines():
 
 
 def jit_unknown():
-    """Percent of all samples charged to a line that calls JIT code of which nothing is known."""
+    """Percent of all samples charged to a line that calls unknown JIT code."""
     return note("jit_unknown", percent(s["jit_unknown"]))
 
 
 def sums_close():
-    """Nothing is counted twice, nothing is dropped unsaid, no worker died."""
+    """No sample is counted twice or dropped without being counted, and no worker died."""
     parts = s["with_line"] + s["function_only"] + s["unknown"]
     lines = sum(line["self"] for file in d["files"] for line in file["lines"])
     # "functions" may be cut short; "files" is not.

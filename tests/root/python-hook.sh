@@ -1,11 +1,11 @@
 #!/bin/sh
-# What "run" does to the environment of its command, also for the user who called sudo.
+# The environment that "run" gives to its command, also for the user who called sudo.
 . "${TOP:?}/tests/root/lib.sh"
 # shellcheck disable=SC2016 # for the command's shell
 show='echo "$PYTHONPATH|$LINEBURN_PYTHON_HOOK"'
 hook=$("$LB" python-hook --path) || fail python-hook-path "no path"
 
-# shows EXPECTED COMMAND...: what the command prints first
+# shows EXPECTED COMMAND...: the first line that the command prints
 shows() {
 	expected=$1
 	shift
@@ -20,7 +20,7 @@ check hook-turned-off shows "/a|off" env PYTHONPATH=/a "$LB" run --no-python-hoo
 check hook-starts shows "True True" "$LB" run -- python3 -c \
 	'import sys; print("lineburn_hook" in sys.modules, not any("startup" in p for p in sys.path))'
 
-# Installed, as "nobody" by sudo: found beside the prefix's bin, and readable.
+# An installed lineburn, called by the user nobody with sudo, finds the hook beside the prefix's bin.
 make -s -C "$TOP" install PREFIX="$WORK/prefix" >make.out 2>&1 || tail -n 1 make.out
 chmod 777 .
 installed=$WORK/prefix/share/lineburn/python/startup
@@ -32,7 +32,7 @@ as_nobody() {
 		'import os, sys; print("lineburn_hook" in sys.modules and os.getuid() == 65534)'
 }
 check hook-under-sudo as_nobody
-# A folder that the user cannot look into costs one line, and nothing else.
+# If the user cannot read the hook's folder, one line says so, and the command runs.
 mkdir -m 700 closed
 cp -r "$WORK/prefix" closed/
 unreadable() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Rates of samples, and the budget that lowers them: sums still close, nothing is lost.
+# Sampling rates, and the budget that lowers them: sums add up, nothing is lost.
 # Takes 25 s.
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -10,12 +10,12 @@ check rate-9999 profile_has fast.json "s['count'] >= 1000" "s['lost'] == 0" "sum
 narrow rate-9999-shares profile_has fast.json "s['count'] >= 5000" \
 	"near(self_('hot.c five'), 50, 4)" "near(self_('hot.c three'), 30, 4)" "near(self_('hot.c two'), 20, 4)"
 record_json slow -F 1 -- "$hot" 15 || fail rate-1 "$(tail -n 1 slow.err)"
-# Its few ticks may all be those of others.
+# All of the few ticks may hit other programs.
 check rate-1 profile_has slow.json "s['count'] <= 20" "s['count'] + losses['other'] + losses['idle'] > 0" "d['period_ns'] == 1000000000" "sums_close()"
 narrow rate-1-samples profile_has slow.json "s['count'] >= 1"
 
-# A program that works in step with the rate: 30 % of every 10 ms in one function.
-# in_step BATCHES: that many programs, one after the other. One that got next to no CPU may have no samples.
+# A program that works in step with the sampling rate: 30 % of every 10 ms in one function.
+# in_step BATCHES: that many programs, one after the other. One that got almost no CPU may have no samples.
 in_step() {
 	# shellcheck disable=SC2016 # for the inner shells
 	record_json step -F 100 -- sh -c 'for i in $(seq "$1"); do
@@ -40,16 +40,16 @@ for pid, one, two in said:
                                   check=True, stdout=subprocess.PIPE).stdout)
     found = {f["name"]: f["total_cpu_ns"] for f in d["functions"]}
     both = found.get("part_one", 0) + found.get("part_two", 0)
-    # Of a few samples there is no share.
+    # Too few samples for a share.
     if d["samples"]["count"] < 20 or not both:
         continue
     print("part-in-step", 100 * found.get("part_one", 0) / both, 100 * one / (one + two), 0)
-    # What samples count for is a fifth off at most; on average it is the nominal period.
+    # The periods of samples vary by a fifth; their mean is the nominal period.
     print("period", 100 * d["samples"]["cpu_ns"] / d["samples"]["count"] / 10e6, 100, 0)
 END
 }
 statistic not-in-step 5 in_step
-# Not all of ten seconds in a row are its own on a busy machine.
+# Ten seconds in a row: only on a quiet machine.
 step_share() {
 	record_json step -F 100 -- "$(build periodic.c)" 10000 30 10 || { tail -n 1 step.err; return 2; }
 	python3 - step.json step.txt <<'END'
@@ -66,13 +66,12 @@ sys.exit(abs(is_ - should) > max(3, 3 * (is_ * (100 - is_) / d["samples"]["count
 END
 }
 narrow not-in-step-for-long step_share
-# Samples count for the periods they were taken with, which are at most a fifth off; on average
-# that is the nominal one.
+# The periods of samples vary by a fifth; their mean is the nominal period.
 narrow mean-rate profile_has step.json "9.5e6 < note('mean period', s['cpu_ns'] / s['count']) < 10.5e6" \
 	"d['period_ns'] == 10000000" "'budget' not in d" "sums_close()"
 
-# One that keeps a CPU busy, with a budget that has no room for the rate. The CPU time does not depend on the
-# rate: what the program says it used.
+# A busy program, with a budget too small for the rate. The sampled CPU time must equal the time that the
+# program used, whatever the rate.
 record_json budget -F 2999 --budget 0.1% -- python3 -c '
 import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
@@ -94,8 +93,8 @@ with open(sys.argv[2], encoding="utf-8") as f:
 found = sum(p["samples_cpu_ns"] for p in d["processes"] if p["comm"] == "hot") / 1e9
 lowest = d["budget"]["lowest_hz"]
 print(f"{found:.2f} s, it took {used:.2f} s, {lowest:.0f} Hz at the least")
-# Samples of the lowest rate weigh most: as if all were of that. What a hypervisor took may have
-# been taken from it, and it does not know.
+# The bound is that of the lowest rate, as its samples weigh most. Stolen time may be in the
+# profile, but not in the program's own measurement.
 bound, stolen = max(float(sys.argv[3]), 3.5 / (lowest * used) ** 0.5), d["losses"]["stolen_ns"] / 1e9
 sys.exit(not -bound <= found / used - 1 <= bound + stolen / used)
 END

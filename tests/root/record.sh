@@ -1,11 +1,11 @@
 #!/bin/sh
-# "record": who is sampled, how it ends, what it says.
+# "record": which processes are sampled, how a recording ends, exit statuses and messages.
 # Takes 25 s.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)
 
-# A running process with children: all of them, and no other.
+# -p PID: the process and all its children are sampled, and no other process.
 "$(build nap.c)" 100000 &
 other=$!
 "$(build forks.c)" 400 40 &
@@ -36,7 +36,7 @@ two_pids() {
 }
 check record-two-pids two_pids
 
-# ends_by SIGNAL: it writes what it has, and exits with 0
+# ends_by SIGNAL: after the signal lineburn writes the profile and exits with 0
 ends_by() {
 	rm -f end.pb.gz
 	"$LB" record -a -F 999 -o end.pb.gz >out 2>err &
@@ -49,7 +49,7 @@ ends_by() {
 	[ "$status" -eq 0 ] || { echo "status $status: $(tail -n 1 err)"; return 1; }
 	"$LB" annotate --json end.pb.gz >end.json && profile_has end.json "s['count'] > 10" "sums_close()"
 }
-# A background job of sh ignores SIGINT; python starts it as a terminal would.
+# A background job of sh ignores SIGINT, so python starts lineburn with the default handler.
 interrupts() {
 	rm -f int.pb.gz
 	PYTHONPATH=$TOP/tests/root python3 - "$LB" <<'END'
@@ -74,7 +74,7 @@ END
 check ends-by-INT interrupts
 check ends-by-TERM ends_by TERM
 
-# A second Ctrl-C: dies at once by it, and leaves nothing half-written.
+# A second Ctrl-C ends lineburn at once, and leaves no incomplete file.
 aborts() {
 	mkdir -p abort
 	PYTHONPATH=$TOP/tests/root python3 - "$LB" <<'END'
@@ -101,11 +101,11 @@ for pause in (0.0, 0.01, 0.03, 0.1, 0.3):
     if left not in ([], ["p.pb.gz"]):
         sys.exit(f"left behind: {left}")
     for name in left:
-        # Whole, or not there.
+        # The file is complete, or does not exist.
         subprocess.run([sys.argv[1], "report", "abort/" + name], check=True, stdout=subprocess.DEVNULL)
         os.unlink("abort/" + name)
     died += p.returncode == -2
-# The first signal may be all that it needs to end; not each time.
+# Sometimes lineburn ends before the second signal, but not every time.
 if not died:
     sys.exit("it never died by the second signal")
 END
@@ -115,7 +115,7 @@ check second-INT-aborts aborts
 kill $parent $other 2>/dev/null
 wait 2>/dev/null
 
-# exits STATUS COMMAND...: with that status, one sentence, nothing on stdout
+# exits STATUS COMMAND...: it exits with that status, one sentence, and nothing on stdout
 exits() {
 	expected=$1
 	shift
@@ -134,7 +134,7 @@ check dead-pid exits 1 "$LB" record -d 1 -p $dead
 sleeper=$!
 sleeping() {
 	status=0
-	# What it burns before it sleeps is no sample of it.
+	# Wait until it sleeps: its start uses CPU.
 	wait_until 30 grep -q nanosleep "/proc/$sleeper/wchan" || { echo "it does not sleep"; return 1; }
 	timeout 60 "$LB" record -d 1 -p $sleeper >out 2>err || status=$?
 	[ "$status" -eq 4 ] && grep -q 'no samples' err && return 0

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Has a recording begun? Then lineburn waits for what happens."""
+"""Whether a recording has begun: then lineburn waits for events."""
 import time
 
 
 def records(pid):
-    """As "records" of lib.sh. Other functions of the kernel, too, have "ep" in their names."""
+    """As "records" of lib.sh. Matches whole names: other kernel functions contain "ep", too."""
     try:
         with open(f"/proc/{pid}/wchan", encoding="ascii") as f:
             waits_in = f.read()

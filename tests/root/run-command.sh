@@ -1,5 +1,5 @@
 #!/bin/sh
-# What "run" leaves alone: streams, exit status, signals.
+# "run" does not change the command's streams, exit status and signals.
 # Takes 15 s.
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -19,7 +19,7 @@ check exit-not-found status_is 127 "$LB" run -- ./no-such-command
 touch not-executable
 check exit-not-executable status_is 126 "$LB" run -- ./not-executable
 check exit-zero-without-samples status_is 0 "$LB" run -- true
-# A command that a signal kills: the same wait status, as nothing was between.
+# A command that a signal kills: lineburn ends with the same wait status.
 wait_status() {
 	python3 - "$LB" <<'END'
 import subprocess
@@ -41,7 +41,7 @@ check streams streams
 
 # shellcheck disable=SC2016 # for the inner shell
 closed_stdout() {
-	# Nobody reads what is printed; when that shows, the profile is written.
+	# lineburn's stdout is a closed pipe. The profile is written before lineburn notices that.
 	python3 - "$LB" run -F 999 -o piped.pb.gz -- sh -c '"$0" 5 >/dev/null' "$(build hot.c)" 2>err <<'END' || return 1
 import os
 import subprocess
@@ -75,8 +75,7 @@ check forwards-TERM forwards TERM
 check forwards-HUP forwards HUP
 check forwards-USR1 forwards USR1
 
-# The first second is not sampled, and the rest is: the profile begins a second after the
-# start at least, and before the command ends.
+# --delay 1: the profile begins at least a second after the start, and before the command ends.
 delay() {
 	date +%s.%N >before
 	# shellcheck disable=SC2016 # for the inner shell
@@ -102,12 +101,12 @@ dry_run() {
 }
 check dry-run dry_run
 
-# ---- what is no command is not opened; under sudo nothing is, as root ----
+# ---- lineburn opens no file that is not a command; under sudo, none with root's rights ----
 
 chmod 777 .
 nobody="SUDO_UID=65534 SUDO_GID=65534 SUDO_USER=nobody"
 
-# Whoever opens the pipe for reading, however briefly, lets its writer go on for good.
+# A writer waits on the pipe. If any process opens it for reading, however briefly, the writer continues.
 waits() {
 	grep -qs 'State:.S' "/proc/$1/status" && grep -qsE 'fifo|pipe|partner' "/proc/$1/wchan"
 }
@@ -120,7 +119,7 @@ pipe_unopened() {
 	wait_until 60 finds_writer || { kill $timeout; echo "the writer does not wait"; return 1; }
 	said=0
 	status_is 126 env "$@" "$LB" run -o pipe.pb.gz -- ./pipe || said=1
-	# It waits as before, or is going to end.
+	# Wait until it waits again, or has ended.
 	[ $said -ne 0 ] || wait_until 60 rests || { echo "the writer is busy"; said=1; }
 	[ $said -ne 0 ] || waits "$writer" || { echo "the pipe was opened"; said=1; }
 	kill $timeout 2>/dev/null
@@ -136,7 +135,7 @@ check pipe-unopened pipe_unopened
 # shellcheck disable=SC2086 # a list of variables
 check pipe-unopened-under-sudo pipe_unopened $nobody
 
-# The other end of a terminal knows whether it was ever opened.
+# The master of a pseudo terminal shows whether the terminal was ever opened.
 device_unopened() {
 	timeout 60 python3 - "$LB" "$@" <<'END'
 import fcntl
@@ -147,7 +146,7 @@ import subprocess
 import sys
 lineburn, *variables = sys.argv[1:]
 master = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)
-fcntl.ioctl(master, 0x40045431, struct.pack("i", 0))  # TIOCSPTLCK: it may be opened
+fcntl.ioctl(master, 0x40045431, struct.pack("i", 0))  # TIOCSPTLCK: unlock it
 number = struct.unpack("I", fcntl.ioctl(master, 0x80045430, bytes(4)))[0]  # TIOCGPTN
 device = f"/dev/pts/{number}"
 os.chmod(device, 0o777)
@@ -171,7 +170,7 @@ check device-unopened device_unopened
 # shellcheck disable=SC2086 # a list of variables
 check device-unopened-under-sudo device_unopened $nobody
 
-# What the user may execute, but not read, is executed.
+# A file that the user may execute but not read is executed.
 unreadable() {
 	cp /bin/true unreadable
 	chmod 711 unreadable
@@ -180,7 +179,7 @@ unreadable() {
 # shellcheck disable=SC2086 # a list of variables
 check unreadable-under-sudo unreadable $nobody
 
-# A file that root alone may read is not read for somebody else: its time of access stays.
+# A file that only root may read is not read for another user: its access time does not change.
 # shellcheck disable=SC2016 # for the inner shell
 secret_unread() {
 	mkdir -p accessed
@@ -199,7 +198,7 @@ secret_unread() {
 check secret-unread-under-sudo secret_unread 700 "126 "
 check script-read-under-sudo secret_unread 755 "0 read"
 
-# What looks groups up is root, with the environment that sudo made: the caller's comes after it.
+# NSS modules that look up groups run as root, so they must not see the caller's environment.
 # shellcheck disable=SC2016 # for the inner shells
 looked_up_as_root() {
 	cp "$(build nss_tell.c "-shared -fPIC")" libnss_tell.so.2 || return 1

@@ -1,21 +1,21 @@
 #!/bin/sh
-# End to end, as root: samples programs with known answers.
+# End-to-end tests, as root: sample programs with known answers.
 # usage: tests/root/run.sh BIN [SCRIPT...]   (names of scripts without .sh; default: all)
 # Each test prints "ok NAME", "not ok NAME: reason", "skip NAME: reason" or, if it is a statistic
 # that the machine is too noisy to judge, "inconclusive NAME: reason".
-# SUITE=root (the default) has the scripts of tests/root, SUITE=nightly those of tests/nightly:
-# one more script at a time than there are CPUs; those with the line "# Takes N s." first, those
-# with "# Runs alone." at the end, alone. All of SUITE=stats (tests/stats/run.sh) run alone.
-# In SUITE=stats, and only there, a test may print "noise NAME: reason" (lib.sh: narrow): its
-# script then runs once more, and what is noise again has failed.
-# At the end the kernel's log is asked for warnings.
+# SUITE=root (the default) has the scripts of tests/root, SUITE=nightly those of tests/nightly. One
+# script per CPU, and one more, run at a time: the longest first (a line "# Takes N s."), those with
+# the line "# Runs alone." last and alone. All scripts of SUITE=stats (tests/stats/run.sh) run alone.
+# Only in SUITE=stats a test may print "noise NAME: reason" (lib.sh: narrow): its script then runs
+# once more, and noise in the second run is a failure.
+# At the end the kernel's log is searched for warnings.
 # Last line: "SUITE: N passed, N failed, N skipped[, N inconclusive][, N scripts again]".
 here=$(cd "$(dirname "$0")" && pwd)
 LB=$(realpath "${1:?usage: run.sh BIN [SCRIPT...]}")
 shift
 TOP=$(cd "$here/../.." && pwd)
 SUITE=${SUITE:-root}
-# How many batches a statistic is made of at first.
+# Number of batches in the first measurement of a statistic.
 case $SUITE in
 root | nightly) BATCHES=8 ;;
 stats) BATCHES=32 ;;
@@ -36,10 +36,10 @@ clean_up() {
 }
 trap clean_up EXIT
 trap 'exit 130' INT TERM
-# A python3 that pyenv only stands in for takes 0.1 s longer, each time.
+# Use the real python3: pyenv's wrapper takes 0.1 s longer, each time.
 PATH=$(python3 -c 'import os, sys; print(os.path.dirname(sys.executable))'):$PATH
 export SUITE LB TOP WORK BATCHES PATH PYTHONDONTWRITEBYTECODE=1
-# What the caller has set must not change what is tested.
+# The caller's settings must not change the tests.
 unset SUDO_UID SUDO_GID SUDO_USER SUDO_COMMAND DEBUGINFOD_URLS NO_COLOR
 
 if [ "$(id -u)" -ne 0 ]; then
@@ -54,7 +54,7 @@ if [ $# -eq 0 ]; then
 		*) set -- "$@" "$(basename "$script" .sh)" ;;
 		esac
 	done
-	# Scripts of the check that ask for more here.
+	# Scripts of tests/root that have narrow bounds.
 	[ "$SUITE" != stats ] || for script in "$here"/*.sh; do
 		case $(basename "$script" .sh) in
 		run | lib | lib-*) ;;
@@ -79,7 +79,7 @@ path_of() {
 	fi
 }
 
-# sorted SCRIPT...: those that take longest first
+# sorted SCRIPT...: the longest first
 sorted() {
 	for name; do
 		echo "$(sed -n 's/^# Takes \([0-9]*\) s\.$/\1/p' "$(path_of "$name")" | grep . || echo 0) $name"
@@ -91,7 +91,7 @@ runs_alone() {
 	[ "$SUITE" = stats ] || grep -q '^# Runs alone\.$' "$(path_of "$1")"
 }
 
-# run SCRIPT: what it said of its tests is in $WORK/SCRIPT.said.
+# run SCRIPT: writes the results of its tests to $WORK/SCRIPT.said
 run() {
 	rm -rf "${WORK:?}/$1"
 	mkdir "$WORK/$1"
@@ -108,7 +108,7 @@ run() {
 	session=$!
 	echo $session >>"$WORK/sessions"
 	wait $session || status=$?
-	# What a script that failed has left behind.
+	# Processes that a failed script has left.
 	pkill -KILL -s $session
 	grep -E '^(ok|not ok|skip|noise|inconclusive) ' "$log" >"$said"
 	if [ "$status" -ne 0 ]; then
@@ -116,7 +116,7 @@ run() {
 	elif [ ! -s "$said" ]; then
 		echo "not ok $1: the script tested nothing" >>"$said"
 	fi
-	# Also what ran in the background, and died there.
+	# Tests without a result, such as background jobs that died.
 	: >"$said.missing"
 	[ ! -s "$said" ] || awk '
 		NR == FNR {
@@ -131,26 +131,26 @@ run() {
 	judge_profiles "$1" >>"$said"
 }
 
-# judge_profiles SCRIPT: would others read each profile that lineburn wrote? What scripts make
-# themselves, and damage, has other names than *.pb.gz.
+# judge_profiles SCRIPT: whether other tools can read each profile that lineburn wrote. Files that
+# scripts make or damage themselves are not called *.pb.gz.
 judge_profiles() {
 	find "$WORK/$1" -type f -name '*.pb.gz' -print0 | xargs -0 -r "$RULES" |
 		sed "s|^$WORK/\(.*\)|not ok $1: profile that others refuse: \1|" | head -n 3
 }
 
-# told NAME SINCE: what came of it
+# told NAME SINCE: prints the results of a script, and how long it took
 told() {
 	{
 		sed 's/^noise /not ok /' "$WORK/$1.said"
 		echo "   $1: $(($(date +%s) - $2)) s"
 	} >"$WORK/$1.told"
-	# In one piece: others tell, too.
+	# Under a lock: other scripts print their results, too.
 	flock "$WORK/lock" cat "$WORK/$1.told"
 	cat "$WORK/$1.told" >>"$results"
 	[ -n "${KEEP:-}" ] || rm -rf "${WORK:?}/$1"
 }
 
-# is_noise SCRIPT: nothing but noise failed, and this is the suite for it
+# is_noise SCRIPT: only narrow bounds failed, and the suite is stats
 is_noise() {
 	[ "$SUITE" = stats ] && grep -q '^noise ' "$WORK/$1.said" && ! grep -q '^not ok ' "$WORK/$1.said"
 }
@@ -160,10 +160,10 @@ nr_tested() {
 	grep -cE '^(ok|not ok|noise|inconclusive) ' "$1"
 }
 
-# kernel_warnings SINCE: what the kernel's log has had since then (seconds since it booted)
-# Crashes of lineburn are in there, too; in unit tests, which may run beside us, workers crash on purpose.
-# Known: Linux 6.18 attaches a uprobe to a file whose page is not in memory, and reads the page
-# without a lock that its own ext4 then misses, once after each boot (ext4_check_map_extents_env).
+# kernel_warnings SINCE: prints the warnings in the kernel's log since then (seconds since boot), and
+# crashes of lineburn. Unit tests, which may run at the same time, let workers crash on purpose.
+# Ignored: when Linux 6.18 attaches a uprobe to a file whose page is not in memory, it reads the page
+# without a lock, and ext4 warns once after each boot (ext4_check_map_extents_env).
 kernel_warnings() {
 	dmesg 2>/dev/null | awk -F '[][]' -v since="$1" '$2 + 0 >= since' |
 		grep -v ' ext4_check_map_extents_env+' |
@@ -187,7 +187,7 @@ run_one() {
 	echo "   $name: $(($(date +%s) - start)) s"
 }
 
-# next: takes the first name out of the queue
+# next: removes the first name from the queue and prints it
 next() {
 	# shellcheck disable=SC2016 # for the inner shell
 	flock "$WORK/lock" sh -c 'head -n 1 "$0/queue" && sed -i 1d "$0/queue"' "$WORK"

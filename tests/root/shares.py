@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Shares of a program's lines, of each process that ran it: batches for judge.py.
+"""Prints the shares of a program's lines in each of its processes: batches for judge.py.
 
 usage: shares.py FILE.pb.gz COMM SOURCE self|total PERCENT=MARKER...
 
-The lines of SOURCE are named by the word behind "HOT " in its text; PERCENT is what each is to have
-of the CPU time of all of them together. A process with less than 100 samples of them is no batch.
+MARKER is the word after "HOT " in a line of SOURCE; PERCENT is the line's true share of the CPU time of
+all these lines. Processes with fewer than 100 samples on these lines are left out.
 """
 import collections
 import os

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Asks a profile's stacks.
+"""Checks conditions about the stacks of a profile.
 
 usage: stacks.py [--pid PID] FILE.pb.gz EXPRESSION...
 
-Each expression must be true; what it looked at is printed. Stacks that were met before
-there were tables for them are not asked: how many they are is judged by "promptly_whole" (lib.sh).
+Each expression must be true; prints the values that it used. Stacks that were sampled before their
+unwind tables existed are left out; "promptly_whole" (lib.sh) limits their number.
 """
 import os
 import re
@@ -12,7 +12,7 @@ import sys
 
 import pprof_file
 
-LEAST = 10  # samples, of which "all" says something
+LEAST = 10  # samples needed for a share
 seen = []
 only_pid = None
 if sys.argv[1] == "--pid":
@@ -35,7 +35,7 @@ def names(stack):
 
 
 def share(what, fits, of=lambda stack: True):
-    """Percent of the samples, or of those that are meant, whose stack fits. Of few it says nothing."""
+    """Percent of the samples (that @of selects) whose stack fits; 0 if there are too few samples."""
     count = sum(n for stack, n in all_stacks if of(stack))
     good = sum(n for stack, n in all_stacks if of(stack) and fits(stack))
     for stack, n in all_stacks:
@@ -51,19 +51,19 @@ def has(name):
 
 
 def statuses(name):
-    """How far the walks of all stacks with the function came, those without tables too."""
+    """The walk statuses of all stacks with this function, also of those without tables."""
     return note(f"statuses({name})",
                 sorted({status for stack, _, status, _ in met if name in names(stack)}))
 
 
-# Whose frames no table can tell: what returns by another way than it came, and what has made or
-# left the process's memory.
+# Functions whose frames tables cannot describe: they return in an unusual way, or run while the
+# process's memory is created or released.
 UNTOLD = re.compile(r"(__)?vfork|_*(long|set)jmp.*|_*clone3?|begin_new_exec|do_exit|exit_mmap")
 
 
 def few_end_early():
-    """At most one walk in 200, and one more, ended before the outermost frame where it could have gone
-    on. The loader has no tables for its start and for its calls on behalf of others."""
+    """At most one walk in 200, plus one, ended early although tables could have described the frame.
+    Leaves out UNTOLD, and the loader, which has no tables for its start and for some calls."""
     count = 0
     for stack, n, status, file in met:
         if status in ("unsupported", "fault", "bad-fp"):
@@ -75,12 +75,12 @@ def few_end_early():
 
 
 def without_inlined(name):
-    """A function's name as the compiler's copies of it have it."""
+    """A function's name without the suffixes of the compiler's copies."""
     return re.sub(r"\.(constprop|part|isra|cold).*", "", name)
 
 
 def times(wanted, of):
-    """Percent of the samples with OF on their stack that have the functions so many times."""
+    """Percent of the stacks with @of that have each function exactly @wanted[name] times."""
     def fits(stack):
         found = [without_inlined(name) for name in names(stack)]
         return all(found.count(name) == number for name, number in wanted.items())
@@ -88,8 +88,8 @@ def times(wanted, of):
 
 
 def in_order(*wanted):
-    """Percent of the samples with the first (innermost) of them that have the others
-    above it, in that order; others may be in between."""
+    """Percent of the stacks with the first (innermost) function that have the others as its
+    callers, in this order; other functions may be in between."""
     def fits(stack):
         rest = iter(names(stack))
         return all(name in rest for name in wanted)
@@ -97,7 +97,7 @@ def in_order(*wanted):
 
 
 def at_most(frames):
-    """Is any stack longer?"""
+    """Whether no stack is longer."""
     return note("longest", max(len(stack) for stack, _ in all_stacks)) <= frames
 
 

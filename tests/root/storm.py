@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Asks a recording of a storm of processes.
+"""Checks a recording of a storm of short processes.
 
-usage: storm.py named FILE STORM PROGRAM SHARE   at least SHARE of its samples say which program
-       storm.py told FILE STORM PROGRAM TEXT     those that do not are told of
-       storm.py losses JSON TEXT                 each loss is in the report that people read
+usage: storm.py named FILE STORM PROGRAM SHARE   at least SHARE of its samples have the program's name
+       storm.py told FILE STORM PROGRAM TEXT     the report TEXT counts the processes without a name
+       storm.py losses JSON TEXT                 each loss is in the report TEXT
 """
 import collections
 import json
@@ -22,9 +22,9 @@ def labels_of(sample, strings):
 
 
 def count_named(path, storm, program):
-    """Samples and processes of the program that say so, that say another, and nothing.
+    """Samples and processes of the program with its own path as label, with another, and with none.
 
-    While exec is at work the name is the new one, and the rest is not yet: it is the storm's.
+    During an exec the comm is already the new one, but the path may still be the storm's.
     """
     profile = pprof_file.read(path)
     strings = pprof_file.string_table(profile)
@@ -49,7 +49,7 @@ def named(path, storm, program, share):
     total = sum(count.values())
     print(f"{count['it']} of {total} samples, of {len(set().union(*pids.values()))} processes; "
           f"another name {count['another']}, none {count['nothing']}")
-    # Three standard deviations less, of as many as there are.
+    # Allow three standard deviations less.
     return total >= 50 and count["it"] >= total * float(share) - 3 * (total * 0.09) ** 0.5
 
 

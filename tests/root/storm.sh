@@ -1,7 +1,7 @@
 #!/bin/sh
-# A thousand processes a second, each gone within a millisecond: nothing is lost in silence,
-# memory is bounded, and what can be named is: half of it at least; under make stats, where it
-# blows longer, nine of ten.
+# A thousand processes a second, each of which lives for less than a millisecond: each loss is
+# counted, memory is bounded, and at least half of the samples have a name (nine of ten in the
+# longer storm of make stats).
 # Runs alone.
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -17,7 +17,7 @@ fi
 recording=$!
 storm_ran=0
 "$storm" 1000 "$(longer 4 30)" "$brief" 50 >storm.txt 2>storm.err || storm_ran=1
-# As long as they live: the recording and its workers.
+# Peak memory of the recorder and its workers, while they run.
 for pid in $recording $(cat "/proc/$recording/task/$recording/children"); do
 	sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$pid/status"
 done >peak.txt
@@ -32,15 +32,14 @@ fi
 "$LB" annotate --json storm.pb.gz >storm.json
 "$LB" report storm.pb.gz >storm.out
 
-# Not all of a life can be named: its first part is exec's, before anything is mapped.
-# of_storm HOW ARGUMENT...: see storm.py
+# of_storm HOW ARGUMENT...: see storm.py. Samples from the exec, before the program is mapped, have no name.
 of_storm() {
 	python3 -S "$TOP/tests/root/storm.py" "$@"
 }
 figure storm-named of_storm named storm.pb.gz "$storm" "$brief" 0.5
 narrow storm-named-most of_storm named storm.pb.gz "$storm" "$brief" 0.9
 figure storm-unnamed of_storm told storm.pb.gz "$storm" "$brief" storm.out
-# Nothing can be told of losses where there were none: their sum is.
+# Also without losses: the report then has the number 0.
 figure storm-losses of_storm losses storm.json storm.out
 check storm-sums profile_has storm.json "sums_close()"
 storm_memory() {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Profiles that others made, read by root: nothing that they name is opened, unless root asks.
+# Root reads other users' profiles: lineburn opens no file that they name, except with --sources.
 . "${TOP:?}/tests/root/lib.sh"
 
 here=$(pwd)
@@ -14,7 +14,7 @@ chown 65534:65534 names.made.gz
 cp names.made.gz roots.made.gz
 chown 0:0 roots.made.gz
 
-# view WHO FILE...: annotate's JSON in "json", what it said in "said", what was opened in "opened"
+# view ARGUMENT...: annotate's JSON goes to "json", its messages to "said", opened files to "opened"
 view() {
 	# shellcheck disable=SC2016 # for the inner shell
 	python3 -S "$TOP/tests/root/opened.py" secret.c public.c fifo.c -- \
@@ -24,7 +24,7 @@ view() {
 	}
 }
 
-# is SHOWN OPENED: texts of the lines that are shown, and which of the files were opened
+# is SHOWN OPENED: the texts of the lines that are shown, and the files that were opened
 is() {
 	shown=$(python3 -c '
 import json
@@ -34,7 +34,7 @@ print(*sorted(line["text"] for f in json.load(open("json"))["files"] for line in
 	[ "$(sort -u opened | tr '\n' ' ')" = "$2" ] || { echo "opened: $(cat opened), not $2"; return 1; }
 }
 
-# tells NR: how many files were not opened, and what to do about it
+# tells NR: the message that NR files were not opened, and what to do about it
 tells() {
 	[ "$(cat said)" = "lineburn: $1 files that the profile names were not opened, since the profile is not a file of yours; --sources opens what it names" ] ||
 		{ echo "said: $(cat said)"; return 1; }
@@ -65,7 +65,7 @@ of_root() {
 }
 check own-profile-shows-sources of_root
 
-# Of the user who called sudo: with the rights of that user.
+# A profile of the user who called sudo: sources are read with that user's rights.
 of_sudos_user() {
 	SUDO_UID=65534 SUDO_GID=65534 view names.made.gz && is "$public" "public.c " || return 1
 	SUDO_UID=65533 SUDO_GID=65533 view names.made.gz && is "" ""

@@ -1,11 +1,11 @@
 #!/bin/sh
-# A runtime that lineburn does not ship: its folder and its row suffice for its frames and lines.
+# A runtime that lineburn does not ship: its folder and its table row are enough for frames and lines.
 # Takes 15 s.
 . "${TOP:?}/tests/root/lib.sh"
 toy=$TOP/tests/toy-runtime
 
-# The build with it is another than the one under test; it is made sooner without optimisation, and
-# with the objects of the other where the table of runtimes is not read.
+# This needs a second build. To save time it is not optimised, and takes the objects of the first build
+# that do not include the table of runtimes.
 toy_build=build-debug-toy-runtime
 take_objects() {
 	find build/src -name '*.d' | while read -r rules; do
@@ -25,19 +25,19 @@ check toy-builds built
 shipped=$LB
 LB=$TOP/$toy_build/lineburn
 
-# -g is not given: no line of C code takes the time.
+# The program has no debug info, so that no line of C code gets the samples.
 record_json toy -F 999 -- ./toy-program 1500 || fail toy-records "$(tail -n 1 toy.err)"
 check toy-order stacks_have toy "in_order('five', 'outer', 'outer', 'start') >= 99" \
 	"in_order('two', 'outer', 'outer', 'start') >= 99" \
 	"times({'start': 1, 'outer': 2}, 'five') >= 99"
-# Each function of the program is behind the C call that evaluates it.
+# Each function of the toy program has the C function that evaluates it beside it.
 check toy-places stacks_have toy \
 	"share('beside evaluate', lambda stack: names(stack).count('evaluate') == sum(names(stack).count(f) for f in ('start', 'outer', 'five', 'two')), has('five')) >= 99"
 check toy-lines profile_has toy.json "near(self_('program.toy:21'), 5 / 7 * 100, 15)" \
 	"near(self_('program.toy:31'), 2 / 7 * 100, 15)" \
 	"total('program.toy:12') >= self_('program.toy:21')" "total('program.toy:2') >= 95" \
 	"self_('program.toy:12') <= 2" "s['lost'] == 0" "sums_close()"
-# reports WORDS OPTION...: what is printed has them
+# reports WORDS OPTION...: the output contains WORDS
 reports() {
 	words=$1
 	shift
@@ -50,7 +50,7 @@ check toy-report reports 'five  *\[toy\]  */toy/program\.toy:20$' report
 check toy-annotate reports '/toy/program\.toy' annotate
 check toy-callers reports 'outer' report --callers=five
 
-# What is shipped does not know it.
+# The shipped lineburn does not know this runtime.
 LB=$shipped
 record_json unknown -F 499 -- ./toy-program 500 || fail toy-unknown "$(tail -n 1 unknown.err)"
 check toy-is-not-shipped profile_has unknown.json "total('program.toy:21') == 0" "s['count'] >= 20"

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Compares a profile with what the program under it measured of itself.
+"""Compares a profile with the CPU times that the program measured itself.
 
 usage: truth.py shares|seconds|there JSON TRUTH SOURCE.py [KIND=FUNCTION,...]...
 
-TRUTH has the CPU seconds of each kind of work; its samples are those on the lines of the
-function of that name in SOURCE.py, or of the FUNCTIONs given for it.
-there    each kind has samples, all together no more than twice their seconds
-shares   each kind's part of all kinds' samples is within 2 points of its part of the
-         seconds; all kinds have the samples that their seconds are worth, but for 5 % (the
-         loop that calls and reads the clock) and ticks that never ran; 5,000 samples or more, none lost
+TRUTH has the CPU seconds of each kind of work. The samples of a kind are those on the lines of
+the function of that name in SOURCE.py, or of the FUNCTIONs given for it.
+there    each kind has samples; all together have at most twice their seconds
+shares   each kind's share of the samples is within 2 points of its share of the seconds; all
+         together have at least 95 % of their seconds (the rest: the loop that calls them and reads
+         the clock), less the missed ticks; at least 5,000 samples, none lost
 seconds  each kind has 80 to 115 % of its seconds
 
-What a hypervisor took meanwhile (steal) is not in the seconds. It may be any kind's, but for
-shares, and all of it once; for one kind half its seconds at most.
+The time that a hypervisor took (steal) is not in the seconds, but may be in the profile: in
+all kinds together once, in one kind at most half its seconds. Shares are compared without it.
 """
 import ast
 import json
@@ -31,7 +31,7 @@ with open(source, encoding="utf-8") as f:
 
 
 def seconds_of(function):
-    """CPU time on the lines of a function, or of a "file:first:last"; each sample has its own weight."""
+    """CPU seconds on the lines of a function, or of "file:first:last"."""
     if ":" in function:
         base, first, last = function.rsplit(":", 2)
         span = base, int(first), int(last)
@@ -54,7 +54,7 @@ elif how == "shares":
     if count < 5000 or lost:
         sys.exit(f"{count} samples, {lost} lost")
     all_found, all_seconds = sum(found.values()), sum(truth.values())
-    # Not of all samples: what it takes to start depends on the machine and its load.
+    # Leave out the start of the program, which depends on the machine and its load.
     if not 0.95 * all_seconds - missed <= all_found <= 1.02 * all_seconds + stolen:
         sys.exit(f"{all_found:.2f} s are of {list(truth)}, which took {all_seconds:.2f} s;"
                  f" {missed:.2f} s of all were missed, {stolen:.2f} s were stolen")

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Whole stacks of other languages and libraries: of programs that run already, once there are
-# tables, and from their start.
+# Complete stacks of other languages and libraries: of programs that run already, once their
+# tables exist, and of programs from their start.
 # Takes 45 s.
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -41,15 +41,14 @@ if rustc -O -g -C force-frame-pointers=no -o hotrs "$WORKLOADS/hot.rs" 2>rust.er
 else
 	skip unwind-rust "no rustc: $(tail -n 1 rust.err)"
 fi
-# Whoever wants callers of Java asks Java for frame pointers.
+# Java code needs frame pointers to be walked.
 if javac -d . "$WORKLOADS/Hot.java" 2>javac.err; then
 	member java java -XX:+PreserveFramePointer -XX:+UseSerialGC Hot 60
 else
 	skip unwind-java "no javac: $(tail -n 1 javac.err)"
 fi
-# Another C library, which has no tables of its own.
-# Static, with the names of all functions: they lead where musl has no call frames, and the library
-# of Debian 13 has neither for the caller of main.
+# musl, a C library without unwind tables. Linked statically, so that lineburn has the symbols of all its
+# functions, which it uses instead; Debian 13's shared musl has neither for the caller of main.
 if musl-gcc -static -O2 -g -fomit-frame-pointer -fno-builtin -o musl-stacks "$WORKLOADS/unwind/stacks.c" -pthread 2>musl.err; then
 	member musl ./musl-stacks deep 100000
 	member musl-fork ./musl-stacks fork 100000
@@ -60,7 +59,7 @@ running=$members
 attached running 150 "1.5 8" -F 999 --max-frames 512 >why 2>&1 || fail unwind-running "$(tail -n 1 why)"
 for name in $running; do
 	check "unwind-$name" late_whole "$name"
-	# At least 99.5 % of its samples, after the tenth of a second in which its tables are made.
+	# 99.5 % of the samples are complete, after the tenth of a second in which tables are made.
 	narrow "unwind-$name-promptly" steady "$name"
 done
 [ ! -e go.json ] || check unwind-go-callers stacks_have go "in_order('main.five', 'main.main') == 100"
@@ -71,8 +70,8 @@ done
 [ ! -e musl.json ] || check unwind-musl-frames stacks_have musl \
 	"times({'plain': 20, 'with_array': 20, 'realigned': 20, 'below': 20, 'main': 1}, 'burn') == 100"
 
-# from_start NAME PROGRAM...: its tables were made before its first instruction, however many they are.
-# When its libraries are mapped somebody else may have the CPU.
+# from_start NAME PROGRAM...: tables of the program were made before its first instruction. For its
+# libraries they may come later, if another process has the CPU when they are mapped.
 from_start() {
 	start_name=$1
 	shift
@@ -86,7 +85,7 @@ from_start() {
 }
 [ ! -e node.json ] || from_start node-start node "$WORKLOADS/hot.js" "$(longer 10 40)"
 [ ! -e go.json ] || from_start go-start "$go" "$(longer 8 50)"
-# Nobody called what its threads begin with. A short program may have no sample of the scheduler.
+# The first function of a Go thread has no caller. A short program may have no sample of the scheduler.
 begin="{'runtime.clone', 'runtime.rt0_go'}"
 [ ! -e go-start.json ] || check unwind-go-threads stacks_have go-start "note('goes on', [names(stack) for stack, n in all_stacks
 	if $begin & set(names(stack)[:-1]) and has('runtime.mstart')(stack)]) == []"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Whole stacks of Python: which line called what, on CPythons of this machine: in the check on four,
-# with LB_ALL_PYTHONS on all.
+# Complete stacks of Python, with the calling lines, on the CPythons of this machine: four in the check,
+# all with LB_ALL_PYTHONS.
 # Takes 75 s.
 # shellcheck disable=SC2086 # versions have no blanks
 
@@ -9,12 +9,12 @@ programs=$WORKLOADS/python
 export OPENBLAS_NUM_THREADS=1
 unset PYTHONPATH PYTHONHOME PYTHONSTARTUP
 
-# Not pyenv's script of that name, which takes as long to run as what it starts.
+# real_python PROGRAM [CONDITION]: prints the real program, not pyenv's wrapper, which is slow to start
 real_python() {
 	"$1" -c "import sys; print(sys.executable); sys.exit(not (${2:-True}))" 2>/dev/null
 }
 
-# python_of VERSION: one of that version, of the system or of pyenv
+# python_of VERSION: prints a CPython of that version, of the system or of pyenv
 python_of() {
 	for candidate in "python$1" "${PYENV_ROOT:-${HOME:-/root}/.pyenv}/versions/$1".*/bin/python3; do
 		if found=$(real_python "$candidate" "sys.version_info[:2] == ($(echo "$1" | tr . ,))"); then
@@ -25,7 +25,7 @@ python_of() {
 	return 1
 }
 
-# has VERSION: python-VERSION is one
+# has VERSION: whether there is such a CPython
 has() {
 	[ -e "python-$1" ]
 }
@@ -40,13 +40,13 @@ for version in $versions; do
 		skip python-$version "no CPython $version here"
 	fi
 done
-# program VERSION: its path
+# program VERSION: prints its path
 program() {
 	if [ "$1" = system ]; then echo /usr/bin/python3; else cat "python-$1"; fi
 }
 PYTHON=$(real_python python3)
 
-# ---- work of 5:3:2, by the lines that do it and by those that call; stacks as the program wrote them ----
+# ---- work of 5:3:2, by working and by calling lines; stacks compared with the program's own record ----
 
 for version in $versions; do
 	if has $version; then
@@ -59,7 +59,7 @@ for version in $versions; do
 done
 together pythons -F 999 --max-frames 512 >why 2>&1 || fail python-known "$(tail -n 1 why)"
 check python-sums closes pythons
-# as_measured NAME: what lines have on the stack is what the program measured of them
+# as_measured NAME: the totals of lines agree with the program's own measurement
 as_measured() {
 	python3 -S "$TOP/tests/root/lines.py" "$1.json" "$1.truth"
 }
@@ -71,7 +71,7 @@ known_shares() {
 	profile_has "$1.json" "near(total('calls.py loop five'), total('calls.py call five'), 1.5)" \
 		"near(total('calls.py loop two'), total('calls.py call two'), 1.5)" && as_measured "$1"
 }
-# oracle VERSION [PID]: without it their shares, too
+# oracle VERSION [PID]: see oracle.py; without PID also the shares
 oracle() {
 	oracle_version=$1
 	shift
@@ -91,7 +91,7 @@ for version in $versions; do
 		member steady-$version "$(program $version)" "$programs/calls.py" 60 steady-$version.truth
 	fi
 done
-# Recorded when they have started.
+# Record programs that run already.
 attached steady 50 "0.7 5" -F 999 --max-frames 512 >why 2>&1 || fail python-steady "$(tail -n 1 why)"
 for version in $versions; do
 	if has $version; then
@@ -102,9 +102,9 @@ done
 
 # ---- threads that the kernel makes for a process ----
 
-# They have no user stack, and so no line of Python: not that of the thread that asked for them,
-# which sleeps.
-# made_by_kernel NAME FUNCTION: threads called NAME-PID; FUNCTION is their outermost but one
+# They have no user stack, and so no line of Python; in particular not the line of the sleeping
+# thread that made them.
+# made_by_kernel NAME FUNCTION: checks threads called NAME-PID, whose second outermost frame is FUNCTION
 made_by_kernel() {
 	"$LB" annotate --json --comm="$1-*" uring.pb.gz >"$1.json" || return 1
 	profile_has "$1.json" "note('samples', s['count']) >= 20" \
@@ -129,26 +129,26 @@ else
 	check python-io_uring-threads grep -q 'iou-sqp-' by-thread.txt
 fi
 
-# ---- code that names its file by the working folder: it is found there ----
+# ---- a source file with a relative path is found in the program's working folder ----
 
 mkdir relative
 printf 'x = 0\nwhile x < 5_000_000:\n    x += 1\n' >relative/loop.py
 # shellcheck disable=SC2016 # for the shell that is started
 member relative sh -c 'cd relative && exec "$1" -c "exec(compile(open(\"loop.py\").read(), \"loop.py\", \"exec\"))"' sh "$PYTHON"
 
-# ---- deeper than what is kept: the innermost frames stay, and the stack is said to be cut ----
+# ---- stacks deeper than --max-frames: the innermost frames are kept, and the stack counts as truncated ----
 
 member recursion "$PYTHON" "$programs/recursion.py" 1000 "$(longer 0.6 2)"
 together shallow -F 999 >why 2>&1 || fail python-shallow "$(tail -n 1 why)"
 check python-relative profile_has relative.json \
 	"[f['source']['found'] for f in d['files'] if f['path'].endswith('/relative/loop.py')] == [True]"
-# deep NAME FRAMES: all that work at the bottom have so many frames, and those that are missing are told
+# deep NAME FRAMES: all stacks at the bottom have at least FRAMES frames, and truncated stacks are counted
 deep() {
 	profile_has "$1.json" "total('clocked.py spin') > 0" "total('recursion.py bottom') > 0" "total('recursion.py down') > 0" \
 		"losses['user_truncated'] >= d['stacks']['truncated'] > 20" "s['incomplete_stacks'] >= d['stacks']['truncated']" &&
 		stacks_have "$1" "share('$2 deep', lambda stack: names(stack).count('down') >= $2, has('spin')) == 100"
 }
-# deep_shares NAME FRAMES: they are nearly all that there is
+# deep_shares NAME FRAMES: nearly all stacks are such stacks
 deep_shares() {
 	profile_has "$1.json" "total('clocked.py spin') >= 85" "total('recursion.py bottom') >= 85" "total('recursion.py down') >= 85" \
 		"note('incomplete', percent(s['incomplete_stacks'])) >= 85" &&
@@ -158,7 +158,7 @@ check python-recursion-sums closes shallow
 check python-recursion deep recursion 100
 narrow python-recursion-shares deep_shares recursion 100
 
-# ---- Python that does not run straight down ----
+# ---- Python with threads, generators, coroutines, C extensions and several stacks ----
 
 stacks_python=$TOP/build/venv/stacks/bin/python
 member recursion512 "$PYTHON" "$programs/recursion.py" 1000 "$(longer 0.6 2)"
@@ -201,7 +201,7 @@ elif cython >why 2>&1; then
 else
 	fail python-cython "$(tail -n 1 why)"
 fi
-# Calls of Numba's code and of NumPy's. And four libraries of four kinds.
+# Calls of Numba's code; and four libraries of different kinds.
 if has_numba new python-numba; then
 	member question "$PYTHON" "$programs/question.py" "$(longer 1000000 8000000)" question.truth
 	member mixed "$PYTHON" "$programs/mixed.py" "$(longer 1 12)" mixed.truth
@@ -211,7 +211,7 @@ check python-flows-sums closes flows
 check python-recursion-512 deep recursion512 480
 narrow python-recursion-512-shares deep_shares recursion512 480
 
-# flow TEST NAME ORDER...: innermost and its callers; under make stats, what is measured of them
+# flow TEST NAME ORDER...: functions and their callers; under make stats, also their CPU time
 flow() {
 	check "python-$1" orders "$@"
 	narrow "python-$1-share" stacks_have "$2" "share('$2', has('timed')) > 50"
@@ -224,7 +224,7 @@ orders() {
 		stacks_have "$orders_name" "share('$orders_name', has('timed')) > 0" "in_order($order) == 100" || return 1
 	done
 }
-# whole_flow TEST NAME ORDER...: and machine code is followed to the outermost frame, too
+# whole_flow TEST NAME ORDER...: also checks that machine code is walked to the outermost frame
 whole_flow() {
 	check "python-$1-whole" whole "$2"
 	narrow "python-$1-promptly" promptly_whole "$2"
@@ -240,7 +240,7 @@ whole_flow gil-released released "'released.<locals>.packed', 'Thread.run'"
 [ ! -e blas.json ] || flow blas blas "'timed', 'blas', '<module>'"
 if [ -e greenlets.json ]; then
 	whole_flow greenlets greenlets "'greenlets.<locals>.nested', 'greenlets.<locals>.second'"
-	# The hub's stack is where the greenlets that it started have theirs: nothing is below.
+	# A greenlet of gevent's hub has no callers below its first function.
 	flow gevent gevent "'timed', 'gevent.<locals>.job'"
 fi
 for version in 3.12 3.13 3.14; do
@@ -248,7 +248,7 @@ for version in 3.12 3.13 3.14; do
 	check python-$version-interpreters profile_has interpreters-$version.json \
 		"total('interpreters.py main') > 0" "self_('clocked.py spin') > total('interpreters.py main')" "s['count'] >= 50"
 	narrow python-$version-interpreters-promptly promptly_whole interpreters-$version
-	# Both spin on the same line; only the first is called from a line of its own.
+	# Both interpreters spin on the same line; only the first one is called from a line of this program.
 	narrow python-$version-interpreters-shares profile_has interpreters-$version.json "self_('clocked.py spin') > 50" \
 		"total('interpreters.py main') > 10"
 	narrow python-$version-interpreters-measured as_measured interpreters-$version
@@ -264,13 +264,13 @@ fi
 if [ -e mixed.json ]; then
 	check python-call-of-numba profile_has question.json "total('question.py numba') > 0" "total('question.py normal') > 0"
 	check python-mixed profile_has mixed.json "all(total('mixed.py ' + kind) > 0 for kind in ('blas', 'zlib', 'json', 'numba'))"
-	# Which is dearer to call? The clocks and the profile agree; a tracing profiler does not.
+	# Is Numba's or Python's function dearer to call? The profile must agree with the clocks.
 	narrow python-call-of-numba-measured as_measured question
 	narrow python-mixed-lines profile_has mixed.json "note('with line', percent(s['with_line'])) >= 97"
 	narrow python-mixed-measured as_measured mixed
 fi
 
-# ---- each is over before anybody has looked at it ----
+# ---- short processes ----
 
 short() {
 	# shellcheck disable=SC2016 # for the inner shell
@@ -280,5 +280,5 @@ short() {
 		"s['lost'] == 0" "sums_close()"
 }
 check python-short short
-# Half of each life is the interpreter's start.
+# The start of the interpreter takes half of the time.
 narrow python-short-shares profile_has short.json "self_('short.py short') > 40" "total('short.py call') > 40"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Whole stacks of code without frame pointers: C and C++ in every way that a stack is left
-# or begun, and what comes, goes and changes while it is recorded.
+# Complete stacks of C and C++ without frame pointers: signals, longjmp, contexts, exceptions, and
+# code that is loaded, replaced or ends during the recording.
 # Takes 40 s.
 . "${TOP:?}/tests/root/lib.sh"
 
@@ -9,7 +9,7 @@ stacks=$(build unwind/stacks.c "$NO_FP") || { fail unwind-build "no program"; ex
 has_cc=yes
 g++ -O2 -g -fomit-frame-pointer -fno-inline -o stackscc "$WORKLOADS/unwind/stacks.cc" 2>gxx.err || has_cc=
 
-# ---- from their start ----
+# ---- programs from their start ----
 
 for way in deep signal longjmp context plt; do
 	member $way "$stacks" $way "$(longer 250 600)"
@@ -19,25 +19,25 @@ if [ -n "$has_cc" ]; then
 	member cc ./stackscc deep "$(longer 250 600)"
 	member exceptions ./stackscc exceptions "$(longer 800 2500)"
 fi
-# A library that is loaded while it is recorded.
+# A library that is loaded during the recording.
 gcc -O2 -g -fomit-frame-pointer -shared -fPIC -o plugin.so "$WORKLOADS/plugin.c"
 gcc -O2 -g -fomit-frame-pointer -o dl "$WORKLOADS/dlopen.c" -ldl
 member plugin ./dl ./plugin.so "$(longer 600 1500)"
 together ways -F 999 >why 2>&1 || fail unwind-ways "$(tail -n 1 why)"
 check unwind-ways-sums closes ways
 
-# whole_and NAME MEMBER [SAMPLES]: whole; under make stats, how soon
+# whole_and NAME MEMBER [SAMPLES]: checks "whole"; under make stats also "promptly_whole"
 whole_and() {
 	check "unwind-$1" whole "$2"
 	narrow "unwind-$1-promptly" promptly_whole "$2" ${3:+"$3"}
 }
-# line NAME MEMBER MARKER POINTS: more than half the time is on a line or below it; under make stats, so many points
+# line NAME MEMBER MARKER PERCENT: the line has more than half of the time; under make stats, PERCENT of it
 line() {
 	check "unwind-$1-line" profile_has "$2.json" "total('$3') > 50"
 	narrow "unwind-$1-share" profile_has "$2.json" "total('$3') >= $4"
 }
 
-# What is called on a way so many times below the work, and the line of the first call.
+# The number of frames of each function on a stack of "deep" and "signal".
 deep="{'plain': 20, 'with_array': 20, 'realigned': 20, 'below': 20, 'main': 1}"
 half="{'plain': 20, 'with_array': 20, 'realigned': 20, 'handler': 1, 'main': 1}"
 whole_and deep deep
@@ -48,7 +48,7 @@ check unwind-signal-frames stacks_have signal "times($half, 'burn') == 100" \
 	"in_order('burn', 'realigned', 'handler', 'raise', 'realigned', 'main') == 100"
 whole_and longjmp longjmp
 check unwind-longjmp-frames stacks_have longjmp "times($deep, 'burn') == 100"
-# Its outermost frame is the coroutine's first: main is on another stack.
+# The outermost frame is the coroutine's first function: main is on another stack.
 whole_and swapcontext context
 check unwind-swapcontext-frames stacks_have context "times({'realigned': 20, 'coroutine': 1, 'main': 0}, 'burn') == 100"
 whole_and plt plt
@@ -79,7 +79,7 @@ family() {
 }
 family fork "$(longer 250 600)"
 check unwind-fork-frames stacks_have fork "times($deep, 'burn') == 100" "in_order('burn', 'fork_here', 'below', 'main') == 100"
-# All start at once, and leave little to the one who makes the tables.
+# All threads start at once, and leave little CPU time for making tables.
 family threads "$(longer 8 15)" 300
 check unwind-threads-frames stacks_have threads "share('whole', has('thread')) > 0" \
 	"times({'realigned': 20, 'deep': 1, 'thread': 1}, 'burn') == 100"
@@ -88,14 +88,14 @@ narrow unwind-threads-share stacks_have threads "share('whole', has('thread')) >
 family exec "$(longer 500 1200)"
 check unwind-exec-frames stacks_have exec "times($deep, 'burn') == 100" "0 < share('executing', has('executing')) < 100"
 narrow unwind-exec-share stacks_have exec "share('executing', has('executing')) > 35"
-# Processes that come and go: each lives for a tenth of a second.
+# Short processes: each lives for a tenth of a second.
 # shellcheck disable=SC2016 # for the inner shell
 record_json churn -F 999 -- sh -c 'for i in $(seq 40); do "$0" deep "$1"; done' "$stacks" "$(longer 20 50)" ||
 	fail unwind-churn "$(tail -n 1 churn.err)"
 whole_and churn churn
 check unwind-churn-frames stacks_have churn "times($deep, 'burn') == 100"
 
-# Frames beyond what was asked for are left out at the outer end, and said to be.
+# --max-frames drops the outermost frames, and such stacks are counted as truncated.
 truncated() {
 	record_json shallow -F 999 --max-frames 40 -- "$stacks" deep "$(longer 250 1000)" || { tail -n 1 shallow.err; return 1; }
 	profile_has shallow.json "losses['user_truncated'] == note('truncated', d['stacks']['truncated']) > 0" \
@@ -107,7 +107,7 @@ check unwind-max-frames truncated
 narrow unwind-max-frames-shares profile_has shallow.json "note('incomplete', percent(s['incomplete_stacks'])) >= 99" \
 	"total('stacks.c burn') >= 99"
 
-# ---- all is there before we are ----
+# ---- a program that runs already ----
 
 member running "$stacks" deep 100000
 attached attached 50 "0.7 5" -F 999 --max-frames 512 >why 2>&1 || fail unwind-attached "$(tail -n 1 why)"
@@ -116,7 +116,7 @@ check unwind-attached-frames stacks_have running "times($deep, 'burn') == 100"
 narrow unwind-attached-promptly steady running
 narrow unwind-attached-frames-promptly stacks_have running-steady "times($deep, 'burn') >= 99.5"
 
-# ---- code of 32 bits: its stack is not walked, and that is said ----
+# ---- 32-bit code: its stack is not walked, and the report says so ----
 
 # shellcheck disable=SC2086 # a list of flags
 if ! gcc -m32 $C_FLAGS -nostdlib -static -ffreestanding -fno-stack-protector -fno-pic -no-pie \

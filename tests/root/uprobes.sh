@@ -1,7 +1,7 @@
 #!/bin/sh
-# Which files get a uprobe: only where the caller named the target, and only what root or the
-# caller owns. Attaching takes a lock of every process that maps the file, and all forks of the
-# machine wait meanwhile: a stranger must not be able to make us do it.
+# Which files get a uprobe: only if the caller named the target, and only files that root or the
+# caller owns. Attaching a uprobe takes a lock of every process that maps the file, and all forks of
+# the machine wait for it. Another user must not be able to delay them by holding that lock.
 # Takes 40 s.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-held.sh"
@@ -9,24 +9,24 @@
 jit=$(build gdbjit.c -rdynamic)
 bpftool=$(command -v bpftool || command -v /usr/sbin/bpftool)
 
-# uprobes_of PID: how many it has, as the kernel tells
+# uprobes_of PID: prints the number of its uprobes, by the kernel
 uprobes_of() {
 	"$bpftool" perf show | grep -c "^pid $1 .* uprobe "
 }
 
-# met ERR: has the recorder looked at a file with the interface? It says so with -vv.
+# met ERR: whether the recorder has read a file with the interface; it logs that with -vv
 met() {
 	grep -q 'has the GDB JIT interface, ' "$1"
 }
 
-# names_it NAME: a snapshot has the function that the program runs; the next one is asked for
+# names_it NAME: requests a snapshot; whether the last one has the program's function
 names_it() {
 	kill -USR1 "$recorder" && "$LB" annotate --leaf --json "$1.pb.gz" >"$1.json" && profile_has "$1.json" "function('spin_50') > 0"
 }
 
-# probed UPROBES FILE RECORD_OPTION...: so many there are while a program runs from FILE, which
-# has a name for its code in either case; of the whole machine so many at least. An option TARGET
-# is its pid.
+# probed UPROBES FILE RECORD_OPTION...: records while a program runs from FILE. The recorder has UPROBES
+# uprobes (with -a at least that many, if not 0), and names the program's code in any case. The option
+# TARGET is replaced by the program's pid.
 probed() {
 	expected=$1
 	file=$2
@@ -42,7 +42,7 @@ probed() {
 	"$LB" record -vv -F 999 -d 60 -o "$probed.pb.gz" "$@" >"$probed.out" 2>"$probed.err" &
 	recorder=$!
 	wait_until 60 met "$probed.err" || { echo "the file was not looked at"; kill $recorder $pid; return 1; }
-	# Its list is read by now.
+	# Wait until the list has been read.
 	wait_until 30 names_it "$probed" || { echo "spin_50 is not known"; kill $recorder $pid; return 1; }
 	found=$(uprobes_of $recorder)
 	kill -INT $recorder
@@ -87,7 +87,7 @@ also check uprobes-callers-group probed 1 ./nobodys-group -p TARGET
 also_done
 unset SUDO_UID SUDO_GID
 
-# The command's file, too.
+# "run": the file of the command.
 command_probed() {
 	"$LB" run -vv -F 999 -o "$1.pb.gz" -- "./$1" 100 60 nap >"$1.out" 2>"$1.err" &
 	recorder=$!
@@ -96,7 +96,7 @@ command_probed() {
 	kill $recorder
 	probed_status=0
 	wait $recorder || probed_status=$?
-	# The command ends by the signal, too.
+	# The signal ends the command, too.
 	[ $probed_status -eq 143 ] || { echo "status $probed_status: $(tail -n 1 "$1.err")"; return 1; }
 	[ "$found" -eq "$2" ] || { echo "$found uprobes"; return 1; }
 }
@@ -104,11 +104,11 @@ also check uprobes-run command_probed roots 1
 also check uprobes-run-stranger command_probed nobodys 0
 
 also_done
-# He has a lock for 8 s that every uprobe on his file needs.
+# The user nobody holds, for 8 s, a lock that every uprobe on its file needs.
 not_frozen() {
 	longest=$(frozen ./nobodys) || { echo "$longest"; return 1; }
 	echo "longest fork: $longest s"
-	# What is held up waits for nearly all of the 8 s; on a busy machine it is tenths.
+	# A delayed fork waits for nearly all of the 8 s; on a busy machine others take tenths of a second.
 	[ "${longest%.*}" -lt 6 ]
 }
 if [ -c /dev/fuse ]; then

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""CPU time of groups by the kernel's own accounts, beside that of a profile.
+"""Compares the CPU time of groups in a profile with the kernel's own accounts.
 
-usage: usage.py watch POINTS NAME=FILE...     until it is stopped by SIGTERM
+usage: usage.py watch POINTS NAME=FILE...     records counters until SIGTERM
        usage.py agree POINTS JSON MEMBER      JSON: of "report --json --by ..."
 
-FILE is cpu.stat of cgroup v2, cpuacct.usage of v1, or /proc/PID/stat: what it counts is
-noted every 20 ms, so that what it counted within the recording is known afterwards. Each
-NAME is what MEMBER of a group is to begin with. Its CPU time is within 2 % or 3.5 standard
-deviations of so many samples, with or without its part of the ticks that never ran, and
-0.2 s: on a machine that has much else to do, so long may pass between the clock that is
-written down and the first tick or the last. Its share of all names' has no such slack.
-What a hypervisor took meanwhile (steal) is in none of the kernel's accounts, and is charged
-by the profile to whom it was taken from, which nothing tells: any of it may be any name's, but
-once. The profile is to say how much it was.
+FILE is cpu.stat of cgroup v2, cpuacct.usage of v1, or /proc/PID/stat. It is read every 20 ms,
+so that the CPU time within the recording is known afterwards. NAME is the beginning of a group's
+MEMBER. The CPU time of each NAME in the profile is within 2 % or 3.5 standard deviations of that
+number of samples, less its part of the missed ticks, and within 0.2 s: on a busy machine that much
+time may pass between the recorded start and the first tick, and at the end. Its share of the CPU
+time of all names must agree without the 0.2 s.
+The time that a hypervisor took (steal) is not in the kernel's accounts, but in the profile, at an
+unknown name: so each name, and all together, may have that much more. The profile must report it.
 """
 import json
 import math
@@ -48,7 +47,7 @@ def watch(points_path, files):
             before = time.time_ns()
             try:
                 points[name].append(((before + time.time_ns()) // 2, seconds(path)))
-            except OSError:  # it is not there yet, or no more
+            except OSError:  # the file does not exist yet, or no longer
                 pass
         time.sleep(0.02)
     with open(points_path, "w", encoding="ascii") as f:
@@ -56,7 +55,7 @@ def watch(points_path, files):
 
 
 def spent_at(noted, when):
-    """Nothing before the first point: what is counted was not there yet."""
+    """The counter at time @when; 0 before the first point, when its file did not exist."""
     return at(noted, when) if noted and noted[0][0] <= when else 0.0
 
 
@@ -73,7 +72,7 @@ def agree(points_path, json_path, member):
         print("the watch began after the recording")
         return True
     said = [f"lost {d['samples']['lost']}, missed {100 * missed:.1f} %, stolen {stolen:.2f} s"]
-    # It is told from before the first tick on, when much else is done.
+    # The profile counts steal from before the first tick, so it may have more.
     told = d["losses"]["stolen_ns"] / 1e9
     wrong = d["samples"]["lost"] > 0
     if not stolen / 2 - 0.05 <= told <= 2 * stolen + 0.3:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Asks the files of a recording's windows.
+"""Checks conditions about the window files of a recording.
 
 usage: window_files.py PREFIX EXPRESSION...
 
-Each expression must be true of `w`, the files PREFIX.*.pb.gz in order of their names:
-each has path, count (samples), losses (a dict), begin_s and end_s (wall clock).
-cpu_between(LOG, A, B): CPU seconds of the program that `watch` wrote LOG about.
+Each expression must be true. `w` are the files PREFIX.*.pb.gz, sorted by name: each has path,
+count (samples), losses (a dict), begin_s and end_s (wall clock).
+cpu_between(LOG, A, B): CPU seconds of the program whose LOG --watch wrote.
 usage: window_files.py --watch PID LOG: writes "wall-clock CPU-seconds stolen-seconds" lines until
-PID ends. Stolen: what a hypervisor took from all CPUs, which is in no CPU-seconds.
+PID ends. Stolen: the time that a hypervisor took from all CPUs; CPU-seconds do not include it.
 """
 import glob
 import json
@@ -27,7 +27,7 @@ def watch(pid, log):
     with open(log, "w", encoding="ascii") as f:
         while True:
             try:
-                # Nanoseconds on a CPU: finer than the ticks of stat.
+                # schedstat has nanoseconds; stat has only clock ticks.
                 with open(f"/proc/{pid}/schedstat", encoding="ascii") as stat, \
                         open("/proc/stat", encoding="ascii") as times:
                     f.write(f"{time.time()} {int(stat.read().split()[0]) / 1e9}"
@@ -63,13 +63,13 @@ class Window:
 
 
 def accounted(w, log, hz, cpus=1):
-    """Samples of all files / hz is the CPU time by the kernel's own clock."""
+    """All samples / hz equal the program's CPU time by the kernel's own clock."""
     cpu = cpu_between(log, w[0].begin_s, w[-1].end_s) / cpus
     got, want = sum(x.count + x.losses["lost"] for x in w), cpu * hz
-    # Clocks are read apart: 20 ms at either end. Whose the missed ticks were nobody knows.
+    # The clocks are read up to 20 ms apart, at either end. Missed ticks may be the program's or others'.
     missed = sum(x.losses["missed"] for x in w)
     allowed = max(0.02 * want, 3.5 * math.sqrt(want)) + 0.04 * hz + missed
-    # Taken from the program, for all that is known; each window is to tell of its own part.
+    # All stolen time may have been taken from the program. Each window must report its part.
     stolen = between(log, w[0].begin_s, w[-1].end_s, 2)
     told = sum(x.json["losses"]["stolen_ns"] for x in w) / 1e9
     print(f"{got} samples, {want:.0f} by the kernel's clock, {allowed:.0f} allowed; {stolen:.2f} s stolen, told {told:.2f}")

@@ -1,14 +1,14 @@
 #!/bin/sh
-# "record --window": files one after the other, nothing lost or twice in between; signals;
-# what is kept; memory and descriptors that do not grow. Each in a folder of its own, at once.
+# "record --window": adjacent files without lost or repeated samples; signals; --keep; memory and
+# descriptors that do not grow. The tests run at once, each in its own folder.
 # Takes 25 s.
 . "${TOP:?}/tests/root/lib.sh"
 
-# Always busy only where its CPU time is compared.
+# The program is always busy only in make stats, which compares its CPU time.
 hot=$(build "$(longer nap.c hot.c)")
 "$hot" 100000000 &
 hot_pid=$!
-# What a test that failed has left, too; the recordings are told by their program.
+# Recordings to end, also of failed tests. clean_up checks that a pid still runs lineburn.
 started=$PWD/started
 watch=$PWD/watch.log
 : >"$started"
@@ -36,13 +36,13 @@ no_temporary() {
 	[ -z "$(find . -name '.lineburn-*' -print)" ] || { echo "left: $(ls -A)"; return 1; }
 }
 
-# recording PID: it is in $recorder, and ends with us
+# recording PID: sets $recorder; the recording is killed at the end
 recording() {
 	recorder=$1
 	echo "$1" >>"$started"
 }
 
-# start NAME OPTIONS: a recording of the program; its pid is in $recorder
+# start NAME OPTIONS: starts a recording of the program; sets $recorder
 start() {
 	start_name=$1
 	shift
@@ -50,13 +50,13 @@ start() {
 	recording $!
 }
 
-# samples PID: wait until that recording has begun and has samples
+# samples PID: waits until that recording has begun and has samples
 samples() {
 	wait_until 60 records "$1" || { echo "does not start"; return 1; }
 	works $hot_pid 100
 }
 
-# stop SIGNAL: it ends with 0
+# stop SIGNAL: ends the recording, whose exit status must be 0
 stop() {
 	kill -s "$1" "$recorder"
 	stop_status=0
@@ -64,7 +64,7 @@ stop() {
 	[ "$stop_status" -eq 0 ] || { echo "status $stop_status: $(cat ./*.err)"; return 1; }
 }
 
-# of PID FIELD: a figure of /proc/PID/status, kB
+# of PID FIELD: prints a figure of /proc/PID/status, kB
 of() {
 	awk -v field="$2:" '$1 == field {print $2}' "/proc/$1/status"
 }
@@ -73,7 +73,7 @@ count_fds() {
 	find "/proc/$1/fd" -mindepth 1 | wc -l
 }
 
-# Ten windows and the tail, which SIGTERM ends in its middle.
+# Ten windows, and one that SIGTERM ends early.
 ten() {
 	start ten --window 0.4s
 	# shellcheck disable=SC2016 # for the inner shell
@@ -87,7 +87,7 @@ ten() {
 	grep -q "samples in [0-9]* files, the last is ten.2" ten.err || { cat ten.err; return 1; }
 }
 
-# A snapshot is a part of its window's file; a hang-up ends the window.
+# SIGUSR1 writes a snapshot, whose samples are also in the window's file; SIGHUP ends the window.
 signals() {
 	start signals --window 1h
 	samples "$recorder" || return 1
@@ -129,7 +129,7 @@ keep() {
 	wait_until 60 test ! -e "$keep_first" || { echo "nothing is removed"; return 1; }
 	stop INT || stop TERM || return 1
 	[ "$(find . -name 'keep.2*' | wc -l)" -eq 3 ] || { ls; return 1; }
-	# A second run in the same place: what there is counts.
+	# A second run in the same folder: --max-size counts the files that are there.
 	start keep --window 0.3 --max-size 1K
 	# shellcheck disable=SC2016 # for the inner shell
 	wait_until 60 sh -c '[ "$(ls keep.2* | wc -l)" -eq 1 ]' || { ls; return 1; }
@@ -142,7 +142,7 @@ failed_twice() {
 	[ "$(grep -c 'kept for the next file' full.err)" -ge 2 ]
 }
 
-# A full disk: one sentence each, the samples come with the next file, the run goes on.
+# A full disk: one sentence per window, the samples go to the next file, and the recording goes on.
 full() {
 	mkdir -p disk
 	mount -t tmpfs -o size=64k none disk || { echo "no tmpfs"; return 1; }
@@ -150,7 +150,7 @@ full() {
 	"$LB" record -p $hot_pid -F 499 --window 1s -o disk/full.pb.gz >full.out 2>full.err &
 	recording $!
 	full_status=0
-	# Two windows that find no room.
+	# Two windows that cannot be written.
 	wait_until 60 failed_twice || full_status=1
 	rm disk/filler
 	wait_until 60 sh -c 'ls disk/full.2*' || full_status=1
@@ -167,7 +167,7 @@ full() {
 		{ cat full.err; return 1; }
 }
 
-# A disk that answers nobody for 8 s: the drains go on meanwhile, nothing is lost.
+# A disk that blocks for 8 s: the drains go on meanwhile, nothing is lost.
 slow() {
 	mkdir -p disk
 	truncate -s 32M slow.img
@@ -188,7 +188,7 @@ slow() {
 	cp disk/slow.2* .
 	umount disk
 	[ $slow_status -eq 0 ] || return 1
-	# A drain that waits for the disk waits at least 7 of its 8 s: a window ends each second.
+	# A drain that waited for the disk would take at least 7 of the 8 s: a window ends each second.
 	held_below 6000 slow.err
 }
 held_below() {
@@ -197,17 +197,17 @@ held_below() {
 	[ "${held:-8000}" -lt "$1" ]
 }
 
-# newest PID: the file of a window that this recording wrote last; it keeps it open
+# newest PID: prints the newest window file of this recording, which keeps it open
 newest() {
 	find "/proc/$1/fd" -lname '*.2*Z*.pb.gz' -printf '%l\n' 2>/dev/null
 }
-# has_newest PID [BUT]: and it is another than BUT
+# has_newest PID [BUT]: sets $has_newest to it; fails if there is none, or if it is BUT
 has_newest() {
 	has_newest=$(newest "$1")
 	[ -n "$has_newest" ] && [ "$has_newest" != "${2:-}" ]
 }
 
-# Two recordings of one name, and a folder that gets another name meanwhile.
+# Two recordings to the same name, and a folder that is renamed during the recording.
 shared() {
 	mkdir -p logs other
 	"$LB" record -p $hot_pid -F 499 --window 0.5s --keep 2 -o logs/s.pb.gz >a.out 2>a.err &
@@ -217,11 +217,11 @@ shared() {
 	"$LB" record -p $hot_pid -F 499 --window 0.5s --keep 2 -o logs/s.pb.gz >b.out 2>b.err &
 	recording $!
 	wait_until 60 grep -q 'another recording' b.err || { echo "not seen: $(cat b.err)"; return 1; }
-	# It has its two, too.
+	# Wait until the second recording has written two files, too.
 	wait_until 60 has_newest "$recorder" || { echo "no file"; return 1; }
 	wait_until 60 has_newest "$recorder" "$has_newest" || { echo "no second file"; return 1; }
 	stop TERM || return 1
-	# The first one goes on: a file more until it has removed its oldest.
+	# The first recording goes on; it has one file more until it removes its oldest.
 	# shellcheck disable=SC2016 # for the inner shell
 	wait_until 60 sh -c '[ "$(find logs -name "s.2*" | wc -l)" -eq 4 ]' || { echo "of two: $(ls logs)"; return 1; }
 	mv logs moved && ln -s other logs
@@ -229,7 +229,7 @@ shared() {
 	sleep 0.1
 	wait_until 60 sh -c 'find moved -name "s.2*" -newer moved_at | grep .' || { echo "nothing is written any more"; return 1; }
 	[ -z "$(ls -A other)" ] || { echo "diverted: $(ls other)"; return 1; }
-	# Log rotation: what has the name now is meant.
+	# Log rotation: after SIGHUP, files go to the folder that has the name now.
 	kill -s HUP "$recorder_a"
 	wait_until 60 sh -c 'ls other/s.2*' || { echo "not followed"; return 1; }
 	recorder=$recorder_a
@@ -247,8 +247,8 @@ refused() {
 	one_sentence err
 }
 
-# memory_until COMMAND...: the least and the most anonymous memory until it passes, kB in $least and $most.
-# Between two windows it goes up and down by what is written, so two looks tell little.
+# memory_until COMMAND...: sets $least and $most to the lowest and highest anonymous memory, in kB, until
+# the command passes. Memory goes up and down within a window, so single values mean little.
 memory_until() {
 	least=$(of "$recorder" RssAnon) most=$least
 	turns=1200
@@ -261,7 +261,7 @@ memory_until() {
 		sleep 0.05
 	done
 }
-# five_of NUMBER FILE...: five windows have files, none of them is one of these, and so many processes ran
+# five_of NUMBER FILE...: NUMBER processes have run, and there are five window files, none of these FILEs
 five_of() {
 	[ "$(wc -l <ran)" -ge "$1" ] || return 1
 	shift
@@ -272,16 +272,16 @@ five_of() {
 	[ $# -ge 5 ]
 }
 
-# Windows of 0.5 s of processes that come and go, in the least memory there is: what they
-# leave is renewed, not piled up. (Soaked by tests/bench/windows.sh.) Directories of those
-# that run are kept open between drains, so descriptors go up and down. Between the two looks
-# are 500 processes and 5 windows, however long they take.
+# Windows of 0.5 s with short processes, with the smallest --memory: memory does not grow with the
+# number of processes. (tests/bench/windows.sh is the soak test.) Descriptors go up and down, because
+# directories of running processes stay open between drains. Between the two measurements 500
+# processes run and 5 windows end, however long that takes.
 flat() {
 	timeout 300 sh -c 'while :; do sh -c "sleep 0.005; :"; echo; done' >ran &
 	storm=$!
 	"$LB" record -p $storm -v -F 999 --window 0.5s --keep 5 --memory 64 -o flat.pb.gz >flat.out 2>flat.err &
 	recording $!
-	# What begins is small: of the first windows nothing is judged.
+	# Memory is lower at first, so skip the first windows.
 	memory_until five_of 300 || return 1
 	memory_until five_of 500 flat.2* || return 1
 	early=$least early_fds=$(count_fds "$recorder") early_ran=$(wc -l <ran)
@@ -294,7 +294,7 @@ flat() {
 		[ "$late_fds" -le $((early_fds + 100)) ]
 }
 
-# in_folder NAME COMMAND...: in a new folder, beside all others
+# in_folder NAME COMMAND...: runs it in a new folder, in the background
 in_folder() {
 	mkdir "$1"
 	(cd "$1" && shift && "$@") &
@@ -317,7 +317,7 @@ fi
 # shellcheck disable=SC2086 # a list of numbers
 wait $folders
 
-# Their samples are worth the CPU time of the program by the kernel's own clock.
+# The samples of all windows equal the program's CPU time by the kernel's own clock.
 accounted() {
 	(cd "$1" && windows "${2:-$1}" "accounted(w${3:-}, '$watch', 499)")
 }

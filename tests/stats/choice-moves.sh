@@ -1,6 +1,6 @@
 #!/bin/sh
-# "record -G": the CPU time of a process that is moved into the chosen cgroup, and out again. (The check asks
-# whether it is there: tests/root/choice.sh.)
+# "record -G": CPU time of a process that is moved into the chosen cgroup and out again. (The check only
+# tests that the process has samples: tests/root/choice.sh.)
 . "${TOP:?}/tests/root/lib.sh"
 
 cp "$(build hot.c)" ./in-it
@@ -18,8 +18,8 @@ v2=$(mount_of cgroup2)
 memory=$(mount_of cgroup memory)
 trap 'clean_up 2>/dev/null' EXIT
 
-# A process that is moved into the chosen cgroup, and out again: what it used between, by the
-# kernel's own clock. It stands still while it is moved.
+# Moves the process into the chosen cgroup and out again, and prints the CPU time between, by the
+# kernel's own clock. The process is stopped while it is moved.
 cat >moves.py <<'END'
 import os, signal, subprocess, sys, time
 lb, group, root, pid = sys.argv[1:4] + [int(sys.argv[4])]

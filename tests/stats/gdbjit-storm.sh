@@ -1,6 +1,6 @@
 #!/bin/sh
-# Code registered by GDB's interface as fast as a program can: many objects at once, many one after
-# the other, shared by forks, of programs that end. What is lost is counted, and memory is bounded.
+# Code registered through GDB's JIT interface as fast as possible: many objects at once, many one after
+# another, shared by forks, of programs that end. Losses are counted, and memory is bounded.
 . "${TOP:?}/tests/root/lib.sh"
 
 jit=$(build gdbjit.c -rdynamic)
@@ -8,16 +8,15 @@ jit=$(build gdbjit.c -rdynamic)
 # shellcheck disable=SC2034 # of lib.sh
 FIRST=$BEFORE_OTHERS
 
-# small NAME BYTES: the collector has no more memory
+# small NAME BYTES: the collector's peak memory is below BYTES
 small() {
 	figure "gdbjit-$1-memory" profile_has "$1.json" "1e6 < note('rss', d['cost']['collector_peak_rss_bytes']) < $2"
 }
-# What is lost is counted, and so are the samples of it.
+# Objects were lost: they are counted, and so are the samples in them.
 is_lost="note('lost', losses['jit_objects_lost']) > 0 and miss('jit-lost', 'jit-unknown') > 0"
 
-# many NAME LOST OPTION...: 10,000 objects within the time of a drain: the one that runs is known, what is lost
-# is counted, and memory is bounded. Under make stats no more than LOST: a walk may give up on a list that grows
-# at that moment.
+# many NAME LOST OPTION...: 10,000 objects between two drains: the running function is known or counted as
+# lost, and memory is bounded. At most LOST objects are lost: a walk may give up on a list that grows.
 many() {
 	many=$1
 	most_lost=$2
@@ -34,7 +33,7 @@ also many many 0
 also many many-by-walk 100 --no-uprobe
 also_done
 
-# More than 65,536 of one process, few of them at a time: the last one is known by its name.
+# One process registers more than 65,536 objects, few at a time: the last one is known.
 churn() {
 	# shellcheck disable=SC2086 # words
 	leaves gdbjit churn -F 999 -- $AFTER_IT "$jit" 10 "$(longer 0.5 1)" churn
@@ -45,8 +44,8 @@ churn() {
 }
 also churn
 
-# Forks share what their parent registered: 10,000 objects, of which each child of 150 would have
-# a megabyte; where they lie, 0.3 MB each tell until a drain after their end.
+# Forks share the 10,000 objects that their parent registered. Copies would take a megabyte for each of
+# 150 children; the addresses of the objects take 0.3 MB each, until a drain after the child's end.
 forks() {
 	# shellcheck disable=SC2086 # words
 	leaves gdbjit forks -F 499 -- $AFTER_IT "$jit" 10000 "$(longer 0.3 0.5)" forks
@@ -58,8 +57,8 @@ forks() {
 also forks
 also_done
 
-# One process after another, each with 8 MB (in pages), 320 MB in all of the 256 that there are for
-# them: those that ended made room.
+# One process after another, each with 8 MB of objects (in pages): 320 MB in all, although the limit is
+# 256 MB, so lineburn must free the objects of ended processes.
 ended() {
 	# shellcheck disable=SC2016,SC2086 # for the inner shell; words
 	leaves gdbjit ended -F 499 -- $AFTER_IT sh -c 'for i in $(seq 40); do "$0" 2000 "$1"; done' "$jit" "$(longer 0.03 0.15)"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The same program recorded by perf: shares of lines agree within 2 points. The check has nothing of the kind.
+# Records a program with perf, too: the shares of lines agree within 2 points. Not in the check.
 . "${TOP:?}/tests/root/lib.sh"
 
 hot=$(build hot.c)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A storm of processes that has to share its CPU, while all others are busy, too. The check has no such storm.
+# A storm of processes shares one CPU with a steady program, while all other CPUs are busy. Not in the check.
 . "${TOP:?}/tests/root/lib.sh"
 . "$TOP/tests/root/lib-containers.sh"
 
@@ -9,8 +9,8 @@ if [ -z "$v2" ]; then
 fi
 hot=$(build hot.c)
 
-# lineburn is woken by ticks, of the storm's processes most: neither its own work nor who
-# runs beside it may be in step with them.
+# Ticks wake lineburn, mostly those of the storm's processes. The other programs keep lineburn's
+# own work from running in step with these ticks.
 cpus='import os; cpus = sorted(os.sched_getaffinity(0))'
 cpu=$(python3 -c "$cpus; print(cpus[-1])")
 others=$(python3 -c "$cpus; print(*cpus[:-1], sep=',')")

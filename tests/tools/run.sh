@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tools themselves: lint finds what it is there to find, set-up refuses in words.
+# Tests the tools: lint finds mistakes, set-up explains refusals, check.sh and run.sh add up results.
 # Last line: "tools: N passed, N failed".
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 
-# verdict NAME STATUS: into a file, as callers are often at the end of a pipe
+# verdict NAME STATUS: records a result, in a file because callers often run in a subshell of a pipe
 verdict() {
 	if [ "$2" -eq 0 ]; then
 		echo "ok $1" >>"$work/results"
@@ -45,7 +45,7 @@ cp "$top/compile_commands.json" "$tree/" 2>/dev/null
 git -C "$tree" init -q
 git -C "$tree" add -A >/dev/null 2>&1
 
-# finds CHECK FILE: the text on stdin, as FILE, makes that check fail and name it.
+# finds CHECK FILE: appends stdin to FILE; lint's CHECK must fail and name the file
 finds() {
 	if [ -e "$tree/$2" ]; then
 		cp "$tree/$2" "$work/before"
@@ -67,7 +67,7 @@ finds() {
 ends_with "lint passes the tree as it is" 0 \
 	"$tree/tools/lint.sh" includes libraries sizes loose
 
-# A few files, where a check of all of them takes long.
+# A small tree, for checks that take long.
 small=$work/small
 mkdir "$small"
 (cd "$tree" && cp --parents tools/lint.sh src/base/*.h "$small")
@@ -115,7 +115,7 @@ if clang-tidy-14 --version >/dev/null 2>&1; then
 		awk 'BEGIN { for (i = 0; i < 80; i++) print "\tx += x;" }'
 		printf '\treturn x;\n}\n'
 	} >"$work/long"
-	# Only what changed lately is looked at, which is quick.
+	# Six commits: only files that changed lately are checked, which is quick.
 	git -C "$tree" add -A
 	for _ in 1 2 3 4 5 6; do
 		git -C "$tree" -c user.name=x -c user.email=x commit -q --allow-empty -m "the tree as it is"
@@ -137,7 +137,7 @@ ends_with "lint refuses an unknown check" 2 "$top/tools/lint.sh" nonsense
 ends_with "setup refuses an unknown list" 2 "$top/tools/setup.sh" nonsense
 ends_with "try-debian refuses an unknown release" 2 "$top/tools/try-debian.sh" potato
 
-# Elsewhere than on Debian 12 and 13: one sentence that names the packages, and exit 3.
+# On other systems than Debian 12 and 13: one sentence that names the packages, and exit status 3.
 mkdir -p "$work/else/tools"
 cp "$top/tools/as-root.sh" "$work/else/tools/"
 sed "s#/etc/os-release#$work/os-release#" "$top/tools/setup.sh" >"$work/else/tools/setup.sh"
@@ -148,15 +148,15 @@ ends_with "setup elsewhere ends with 3" 3 "$work/else/tools/setup.sh"
 	grep -q 'libcmocka-dev' "$work/out"
 verdict "setup elsewhere names the packages in one sentence" $?
 
-# check.sh adds up suites, and a suite that dies in silence is a failure.
+# check.sh adds up suites; a suite that dies without a message is a failure.
 mkdir -p "$work/sum/tools" "$work/sum/tests"
-# The suites are those of a file, where its own stand.
+# Replaces the suites of check.sh by those of a file.
 sed -e '/^tools\/setup.sh/d' -e '/^make /d' -e '/^setup=/d' -e '/^wait ..setup/d' -e '/as-root/d' -e '/^give_back/d' -e '/MAKEFLAGS/d' \
 	-e '/^# Two at a time/,/^suite root/c\
 . ./suites' "$top/tools/check.sh" >"$work/sum/tools/check.sh"
 cp "$top/tools/suites.sh" "$work/sum/tools/"
 printf '# of two machines\na (b|c): not here.*\nno-index: a d: no build/venv/x here\n' >"$work/sum/tests/skips.expected"
-# sums NAME STATUS LAST-LINE: with the suites on stdin
+# sums NAME STATUS LAST-LINE: runs check.sh with the suites on stdin
 sums() {
 	cat >"$work/sum/suites"
 	ends_with "check ends rightly: $1" "$2" sh "$work/sum/tools/check.sh"
@@ -198,7 +198,7 @@ sums "a line that is no expression expects nothing" 1 "1 passed, 1 failed, 1 ski
 suite a printf 'skip e: not here\na: 1 passed, 0 failed, 1 skipped\n'
 SUITES
 sed -i '$d' "$work/sum/tests/skips.expected"
-# There is no environment; the one that is made reaches no index.
+# No environment exists, and the pip of a new one reaches no package index.
 mkdir "$work/no-index"
 cat >"$work/no-index/python3" <<'PYTHON'
 #!/bin/sh
@@ -227,19 +227,19 @@ sums "scripts have their seconds" 0 "1 passed, 0 failed, 0 skipped" <<'SUITES'
 suite a printf '   one: 7 s\n   two: 70 s\na: 1 passed, 0 failed\n'
 SUITES
 holds "check sorts them" test "$(grep -n '^ *70  a/two$' "$work/out" | cut -d : -f 1)" -lt "$(grep -n '^ *7  a/one$' "$work/out" | cut -d : -f 1)"
-# Set: check.sh must unset it.
+# check.sh must unset these.
 export LB_GOLDEN_UPDATE=1 CLI_UPDATE=1
 sums "what accepts output is unset" 0 "1 passed, 0 failed, 0 skipped" <<'SUITES'
 suite a sh -c '[ -z "${LB_GOLDEN_UPDATE-}${CLI_UPDATE-}" ] && echo "a: 1 passed, 0 failed"'
 SUITES
 unset LB_GOLDEN_UPDATE CLI_UPDATE
 
-# A script of tests/root that fails has failed; of statistics, noise is measured once more.
+# A failed script of tests/root is not run again; in statistics, noise is measured once more.
 mkdir -p "$work/again/tests/root" "$work/again/tests/stats"
 sed '/id -u/,/^fi/d' "$top/tests/root/run.sh" >"$work/again/tests/root/run.sh"
 cp "$top/tests/stats/run.sh" "$work/again/tests/stats/"
 chmod +x "$work/again/tests/root/run.sh"
-# once SUITE NAME STATUS LAST-LINE: with the body of a script on stdin
+# once SUITE NAME STATUS LAST-LINE: runs a suite of one script, whose body is on stdin
 once() {
 	rm -f "$work/before"
 	{ echo '#!/bin/sh' && cat; } >"$work/again/tests/$1/one.sh"
@@ -288,8 +288,7 @@ echo "not ok a"
 SCRIPT
 ! readlink "/proc/$(cat "$work/before")/exe" >"$work/out"
 verdict "tests/root/run.sh ends what a script has left" $?
-# Batches of five statistics: right, wrong, noisy, stolen, none.
-# judged NAME STATUS STOLEN ERROR...
+# judged NAME STATUS STOLEN ERROR...: the exit status of judge.py for batches with these errors
 judged() {
 	judged_name=$1
 	judged_status=$2
@@ -309,7 +308,7 @@ judged "noisy" 3 0 -90 80 -70 95 -60 50 -85 77
 judged "stolen from" 3 0.1 27 34 28 35 26 31 32 29
 judged "of no batches" 2 0
 
-# Beside each other, and alone behind them. The first two wait for each other.
+# Two scripts run at the same time (each waits for the other), then one runs alone.
 for how in "beside others" plain alone; do
 	name=$(echo "$how" | cut -d ' ' -f 1)
 	cat >"$work/again/tests/root/$name.sh" <<SCRIPT
@@ -366,7 +365,7 @@ echo "ok a"
 echo "noise b: disturbed"
 SCRIPT
 
-# Nor is a unit test program run again.
+# A failed unit test program is not run again.
 cat >"$work/program" <<'PROGRAM'
 #!/bin/sh
 [ -e "$0.before" ] && printf "[ RUN      ] a\n[       OK ] a\n" && exit
@@ -390,12 +389,12 @@ printf '#!/bin/sh\nkill -9 $PPID\n' >"$work/program"
 echo "0 0" >"$work/program.ended"
 ends_with "tests/run-unit.sh fails where nobody saw the end" 1 "$top/tests/run-unit.sh" "$work/program"
 
-# Names of unit tests in the list of skips are those of files.
+# The names of unit tests in tests/skips.expected are names of files.
 for name in $(sed -nE 's/^(no-index: )?unit(-sanitized|\(-sanitized\)\?)? \(?([a-z_|0-9]+)\)?-.*/\3/p' "$top/tests/skips.expected" | tr '|' ' '); do
 	[ -n "$(find "$top/tests/unit" -name "$name.c")" ] || echo "$name"
 done >"$work/out"
 holds "tests/skips.expected names unit tests that there are" test ! -s "$work/out"
-# Texts of mistakes that the sources no longer have would test nothing.
+# A mutant whose text is no longer in the sources would test nothing.
 (cd "$top" && tests/mutants/table.py verify) >"$work/out" 2>&1
 verdict "tests/mutants/table.py has texts that are there once" $?
 

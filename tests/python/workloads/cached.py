@@ -1,6 +1,6 @@
-"""Prints which of its functions came from a cache, and which have lines.
+"""Prints results of cached functions, and how many of them were loaded from the cache.
 
-usage: cached.py [one]   (one function only, which is compiled sooner)
+usage: cached.py [one]   (one function only, which compiles faster)
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Seven kernels whose machine code and lines are compared; each is compiled, none is timed."""
+"""Seven kernels whose machine code and lines the tests compare."""
 
 import numpy as np
 from numba import njit

@@ -1,4 +1,4 @@
-"""Each way that Numba makes code of a function. a comment "line" and a kind marks lines that must be there."""
+"""Each way in which Numba compiles a function. A comment "line KIND" marks a line that the test expects."""
 
 import ctypes
 import warnings
@@ -163,7 +163,7 @@ def decorated(
     a,
     b,
 ):
-    """Its first line is not that of the decorator, nor this one."""
+    """The first line of this function is neither the decorator's nor this one."""
     return a + b  # line decorated
 
 

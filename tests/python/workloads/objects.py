@@ -1,7 +1,7 @@
-"""usage: objects.py FOLDER SCRIPT: runs SCRIPT, keeps each object that Numba compiles.
+"""usage: objects.py FOLDER SCRIPT: runs SCRIPT and keeps each object that Numba compiles.
 
-NUMBAS_LINES=1: with Numba's own debug info, less what makes it another program (noinline,
-variables in memory), so that its line tables are about the same code as ours.
+NUMBAS_LINES=1: with Numba's own debug info, but without its changes to the code (noinline,
+variables in memory), so that its line tables can be compared with ours.
 """
 
 import itertools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A function whose code Numba keeps on disk.
+"""A function whose code Numba caches on disk.
 
 usage: cached.py SECONDS   (prints whether it was compiled or loaded)
 """

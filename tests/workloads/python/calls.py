@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Work of 5 : 3 : 2 in three functions, called from three lines. For CPython 3.3 and later.
+"""Work of 5 : 3 : 2 in three functions, called from three lines. Runs on CPython 3.3 and later.
 
 usage: calls.py SECONDS TRUTH.json
 """
@@ -32,7 +32,7 @@ def main():
     while time.process_time() < end:
         timed(five, 50000)  # HOT call five
         timed(
-            three,  # the line of a call of several lines is its first
+            three,  # a call that spans several lines has the line of its start
             30000)
         x = [timed(two, n) for n in (20000,)]  # HOT call two
     write_truth(sys.argv[2])

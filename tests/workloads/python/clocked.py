@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""For programs that measure what each of their lines takes.
+"""For programs that measure the CPU time of each of their lines.
 
-timed(f, *arguments) is f(*arguments); the CPU time of it belongs to the line that calls it.
-write_truth(FILE): {"file.py:number": CPU seconds}
+timed(f, *arguments) calls f(*arguments) and adds its CPU time to the line that called timed().
+write_truth(FILE) writes {"file.py:number": CPU seconds}.
 """
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A convolution out of NumPy calls in a loop: all of its work is in library code.
+"""A convolution that calls NumPy in a loop: all of its work is in library code.
 
 usage: conv.py SECONDS
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Floyd-Steinberg dithering of an image, in Numba, as one writes it first and faster.
+"""Floyd-Steinberg dithering of an image in Numba: a straightforward and a faster version.
 
 usage: dither.py [slow|fast] [SECONDS]
 """
@@ -40,7 +40,7 @@ def dither_slow(image):
 def dither_fast(image):
     height, width = image.shape
     result = np.empty((height, width), np.uint8)
-    # The errors that a row hands on, with a column to spare on each side.
+    # The errors that a row passes to the next, with a spare column on each side.
     here = np.zeros(width + 2, np.int16)
     below = np.zeros(width + 2, np.int16)
     for y in range(height):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Python that does not run straight down: what every line takes is measured.
+"""Threads, generators, coroutines, released GILs, greenlets; measures the CPU time of each line.
 
 usage: flows.py HOW SECONDS TRUTH.json
 HOW: threads generators coroutines released blas greenlets gevent

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Interpreters beside the first one, each in a thread of its own. CPython 3.12 and later.
+"""A second interpreter in a thread of its own. CPython 3.12 and later.
 
 usage: interpreters.py SECONDS TRUTH.json
 """
@@ -39,6 +39,6 @@ thread.start()
 while time.process_time() < end:
     timed(spin, 30000)  # HOT main
 thread.join()
-# All of it is on one line, whoever called.
+# Both interpreters spend their time on this line.
 used[f"clocked.py:{spin.__code__.co_firstlineno + 2}"] = sum(used.values()) + float(os.read(spent_out, 64))
 write_truth(sys.argv[2])

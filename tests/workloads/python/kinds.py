@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Every kind of function that Numba compiles, each clocked by the thread's own CPU clock.
+"""Every kind of function that Numba compiles; measures each with the thread's CPU clock.
 
-usage: kinds.py SECONDS TRUTH.json   (SECONDS: of each kind; the file has what each took)
+usage: kinds.py SECONDS TRUTH.json   (SECONDS: of each kind; the file has each kind's CPU seconds)
 """
 import ctypes
 import json
@@ -180,7 +180,7 @@ def run_outer():
 
 
 def exec_with_source():
-    """As a notebook does it: the text is in linecache, under the name of no file."""
+    """As in a notebook: linecache has the text, under a name that is not a file."""
     import linecache
 
     text = "def in_cell(x, n):\n    for i in range(n):\n        x = (x * 69069 + i) & 0x7FFFFFFF\n    return x\n"

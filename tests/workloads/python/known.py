@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Three functions of 5 : 3 : 2 work, each clocked by the thread's own CPU clock.
+"""Three functions that work 5 : 3 : 2; measures each with the thread's CPU clock.
 
-usage: known.py SECONDS TRUTH.json   (the seconds that each took; SECONDS in all)
+usage: known.py SECONDS TRUTH.json   (SECONDS: of all; the file has each function's CPU seconds)
 
-A function each: loops of one function are no reference, as LLVM moves work between them.
+The loops are in different functions, because LLVM moves work between loops of one function.
 """
 import json
 import sys
@@ -46,7 +46,7 @@ def main():
     for f in (five, three, two):
         f(x, 1)
     while sum(used.values()) < seconds:
-        # Batches of some 25, 15 and 10 ms: in step with no sampling rate.
+        # Batches of some 25, 15 and 10 ms: not in step with any sampling rate.
         for f, batch_seconds in ((five, 0.0253), (three, 0.0151), (two, 0.0101)):
             begin = now = time.thread_time()
             while now - begin < batch_seconds:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The same loop as reuse.py's, by LLVM's newer engine (LLJIT).
+"""The loop of reuse.py, compiled by LLVM's newer engine (LLJIT).
 
 usage: lljit.py SECONDS
 """

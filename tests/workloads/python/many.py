@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Compiles many functions and runs none of them for long.
 
-usage: many.py FUNCTIONS [RESULT]   (prints, or writes, the CPU seconds that it took)
+usage: many.py FUNCTIONS [RESULT]   (prints the CPU seconds used, or writes them to RESULT)
 """
 import sys
 import time

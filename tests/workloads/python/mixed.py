@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Four libraries of four kinds, from a line each: BLAS, zlib, json, Numba.
+"""Calls four libraries, each from a line of its own: BLAS, zlib, json, Numba.
 
 usage: mixed.py SECONDS TRUTH.json
 """

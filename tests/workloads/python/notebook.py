@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""A notebook: its cells run in a kernel that Jupyter starts.
+"""Runs the cells of a notebook in a kernel that Jupyter starts.
 
 usage: notebook.py SECONDS
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Goes down ways that differ each time, and writes where it is before it works there.
+"""Calls random chains of functions, and records its own stack before it works at the end.
 
 usage: oracle.py SECONDS RECORD
-RECORD is a mapped file of lines: the CPU seconds of a piece of work, then the lines of
-sys._getframe() and of all that called it, innermost first.
+RECORD is a mapped file of lines: the CPU seconds of a piece of work, then the line numbers of
+the current frame and of all its callers, innermost first.
 """
 import mmap
 import random
@@ -15,7 +15,7 @@ random.seed(5)
 
 
 class Ways:
-    """Calls from lines of all kinds."""
+    """Calls from all kinds of lines."""
 
     def __init__(self, record):
         self.record = record
@@ -80,7 +80,7 @@ class Ways:
             left += 0
             return self.down(left)
 
-        # Far enough for a longer step in the table of lines.
+        # The blank lines need a longer step in the line table.
 
 
 
@@ -103,7 +103,7 @@ class Ways:
         ]
 
     def in_sort(self, left):
-        # From C: the key function is called by the sort.
+        # C code (the sort) calls the key function.
         return sorted([1], key=lambda _: self.down(left) or 1)
 
 

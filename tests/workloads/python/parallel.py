@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""prange on all threads, in this process or in children of it.
+"""prange on all threads, in this process or in child processes.
 
 usage: parallel.py HOW SECONDS   (HOW: here, fork, spawn, joblib)
 """
@@ -46,9 +46,9 @@ def main():
         for pid, calls in Parallel(n_jobs=2)(delayed(spin)(seconds) for _ in range(2)):
             print(pid, calls)
         return
-    # The only threads of Numba's that live through a fork.
+    # Of Numba's threading layers only this one works after a fork.
     config.THREADING_LAYER = "workqueue"
-    # What was compiled before the fork is the children's too.
+    # Children inherit the code that was compiled before the fork.
     psum(np.ones(4))
     with multiprocessing.get_context(how).Pool(2) as pool:
         for pid, calls in pool.map(spin, [seconds] * 2, chunksize=1):

@@ -1,10 +1,10 @@
-"""Threads that stand still, and what their stacks are, as Python sees them.
+"""Starts threads that stand still, and writes their stacks as Python sees them.
 
 usage: parked.py FILE [alone]
-Writes to FILE: "thread IDENT KIND" and, innermost first, "frame FIRST_LINE INDEX NAME"
-for each of its frames; "end" when that is all. INDEX is f_lasti / 2, or -1 where it is
-not that of the frame as it stands. Then it waits until its standard input is closed; alone: it has no
-other thread, and never waits.
+Writes to FILE, for each thread, "thread IDENT KIND" and, innermost first, "frame FIRST_LINE INDEX
+NAME" for each frame; at the end "end". INDEX is f_lasti / 2, or -1 if the frame still moves. Then
+it waits until its standard input is closed. With "alone" it has no other thread and loops
+instead of waiting.
 """
 import hashlib
 import os
@@ -118,12 +118,12 @@ def thread():
     parked()
 thread()
 """
-# What is seen of a thread that runs that: before 3.12 a thread keeps its first state.
+# The stack of a thread that runs SUB. Before 3.12 a thread keeps its first state, without these frames.
 SUB_FRAMES = "frame 3 -1 parked\nframe 6 -1 thread\nframe 1 -1 <module>\n"
 
 
 def run_subinterpreter(file):
-    """A thread whose state is one of another interpreter."""
+    """A thread whose state belongs to another interpreter."""
     reader, writer = os.pipe()
     interp = interpreters.create()
     thread = threading.Thread(target=interpreters.run_string, daemon=True,
@@ -156,7 +156,7 @@ def is_settled(ident, frame):
 
 
 def settle(idents):
-    """Waits until every thread is where it stays."""
+    """Waits until every thread has reached its final function."""
     while True:
         for _ in range(3):
             os.sched_yield()
@@ -185,7 +185,7 @@ def main():
         for thread in threads:
             write(file, thread.ident, frames[thread.ident], KINDS[thread.ident])
         write(file, threading.get_ident(), sys._getframe(), "main")
-        # Last: frames of another interpreter are not to be touched from here.
+        # Last, because frames of another interpreter must not be touched from here.
         if interpreters:
             run_subinterpreter(file)
         file.write("end\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Which is dearer to call: an empty function of Numba's or one of Python?
+"""Which costs more to call: an empty function of Numba or one of Python?
 
 usage: question.py CALLS TRUTH.json
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Registers and unregisters code all the time, by llvmlite directly: the same addresses
-again and again for two functions, of which only one is ever called.
+"""Registers and unregisters code all the time, with llvmlite: two functions alternate at the
+same addresses, and only one of them is ever called.
 
-usage: reuse.py SECONDS TRUTH.json [TURNS]   (TURNS: of the loop, for each object)
-Function "runs" (runs.src:10) does all the work; "rests" (rests.src:20) none. The file has the
+usage: reuse.py SECONDS TRUTH.json [TURNS]   (TURNS: rounds of the loop for each object)
+Function "runs" (runs.src:10) does all the work; "rests" (rests.src:20) none. TRUTH.json has the
 CPU seconds of the work, the number of objects, and how many addresses both had.
 """
 import ctypes
@@ -13,7 +13,7 @@ import time
 
 import llvmlite.binding as llvm
 
-# A counted loop with a line of its own, in LLVM's language.
+# A counted loop with its own line, in LLVM IR.
 TEXT = """
 define i64 @{name}(i64 %n) !dbg !4 {{
 begin:
@@ -46,7 +46,7 @@ def prepare():
     try:
         llvm.initialize()
     except RuntimeError:
-        pass  # newer ones do it by themselves
+        pass  # newer versions need no call
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Runs a program, then saves the objects that its JIT has told debuggers of.
+"""Runs a program, then saves the objects that its JIT has registered for debuggers.
 
 usage: saved.py DIR PROGRAM [ARGUMENT...]
 """
@@ -9,7 +9,7 @@ import sys
 
 def main():
     folder, program = sys.argv[1:3]
-    # In this module's place, whose functions, and so their code, live on to the end.
+    # Run it in this module's namespace, so that its functions, and their code, live to the end.
     space = sys.modules["__main__"].__dict__
     sys.argv[:] = sys.argv[2:]
     sys.path[0] = os.path.dirname(program)

@@ -3,7 +3,7 @@
 
 usage: served.py SECONDS
 
-Asks over a socket of its folder until each worker has burned SECONDS of CPU.
+Sends requests through a socket in its folder until each worker has used SECONDS of CPU.
 """
 import http.client
 import os
@@ -26,7 +26,7 @@ def smooth(values, rounds):
 
 
 def app(environ, start_response):
-    """What gunicorn calls: says how much CPU this worker has used."""
+    """The WSGI application: works, and replies with this worker's pid and CPU time."""
     before = time.process_time()
     while time.process_time() - before < 0.05:
         smooth(np.ones(1000), 50)

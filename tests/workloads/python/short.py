@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Is over before anybody has looked at it.
+"""A short process.
 
 usage: short.py SECONDS
 """

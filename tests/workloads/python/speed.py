@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""How fast Numba code is.
+"""Measures the speed of Numba code.
 
 usage: speed.py dither|helper|expression SECONDS [RESULT.json]
-Prints, or writes, what one call takes (microseconds; the median of batches of 50 ms) and
-what it took to compile (seconds, until the end of the first call), and each batch: when
-it began (CLOCK_MONOTONIC, seconds) and what a call took in it.
+Prints, or writes to RESULT.json, the time of one call (microseconds; the median of batches of
+50 ms), the time to compile (seconds, until the end of the first call), and for each batch its
+start (CLOCK_MONOTONIC, seconds) and the time of one call.
 """
 import json
 import statistics

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Sleeps, while threads that the kernel made for it work: iou-sqp-PID polls a ring of
-io_uring, iou-wrk-PID read a file. Exit status 77: the system does not allow it.
+"""Sleeps while threads work that the kernel made for it: iou-sqp-PID polls a ring of
+io_uring, iou-wrk-PID read a file. Exit status 77: the system does not allow io_uring.
 
 usage: uring.py SECONDS
 """
@@ -11,7 +11,7 @@ import struct
 import sys
 import time
 
-# System calls have these numbers on each architecture; the rest is linux/io_uring.h.
+# The numbers of the system calls are the same on all architectures; the rest is from linux/io_uring.h.
 IO_URING_SETUP, IO_URING_ENTER = 425, 426
 SETUP_SQPOLL = 2
 FEAT_NATIVE_WORKERS = 1 << 9
@@ -29,10 +29,10 @@ def refuse(reason):
 
 
 def setup(flags):
-    """Descriptor of a new ring, and its struct io_uring_params as 30 words."""
+    """(descriptor of a new ring, its struct io_uring_params as 30 words)."""
     params = (ctypes.c_uint32 * 30)()
     params[2] = flags
-    params[4] = 60_000  # sq_thread_idle: milliseconds that it polls for nothing
+    params[4] = 60_000  # sq_thread_idle: milliseconds of polling without work
     ring = libc.syscall(IO_URING_SETUP, ENTRIES, params)
     if ring < 0:
         refuse(os.strerror(ctypes.get_errno()))
@@ -42,8 +42,8 @@ def setup(flags):
 
 
 def is_polling():
-    """Has this process a thread iou-sqp-* that ran for 20 ms? One that only starts, or only looks
-    once and sleeps, does not."""
+    """Whether this process has a thread iou-sqp-* that ran for 20 ms. A thread that just starts, or
+    polls once and sleeps, runs for less."""
     for thread in os.listdir("/proc/self/task"):
         with open(f"/proc/self/task/{thread}/stat", encoding="utf-8") as f:
             comm, _, rest = f.read().rpartition(")")
@@ -53,7 +53,7 @@ def is_polling():
 
 
 def poll():
-    """Begins asleep, with nothing to do: wakes it."""
+    """Makes a polling thread, which begins asleep, and wakes it."""
     ring, _ = setup(SETUP_SQPOLL)
     while not is_polling():
         libc.syscall(IO_URING_ENTER, ring, 0, 0, ENTER_SQ_WAKEUP, None, 0)
@@ -61,7 +61,7 @@ def poll():
 
 
 def read_all(path, buffer):
-    """Has workers fill the buffer with a file, several times."""
+    """Makes kernel workers read the file into the buffer, several times."""
     ring, params = setup(0)
     tail_off, array_off = params[11], params[16]
     sq = mmap.mmap(ring, array_off + 4 * ENTRIES, offset=OFF_SQ_RING)
