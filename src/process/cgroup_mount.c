@@ -55,7 +55,7 @@ static bool find_hierarchy(const char *cgroup, const char *options,
 
 		path = name + strcspn(name, ":\n");
 		line = end;
-		if (*path != ':' || (options ? !id || id > UINT32_MAX || !n : id || n) ||
+		if (*path != ':' || path[1] != '/' || (options ? !id || id > UINT32_MAX || !n : id || n) ||
 		    n >= sizeof(ret->name) || (n && !lists(options, name, n)))
 			continue;
 		ret->hierarchy = (uint32_t)id;
@@ -98,7 +98,7 @@ static bool parse_line(char *line, const char *cgroup, struct cgroup_mount *ret)
 	if (!tail ||
 	    sscanf(line, "%u %*u %u:%u %4095s %4095s", &id, &major, &minor, root, path) !=
 		    5 ||
-	    sscanf(tail, " - %15s", type) != 1)
+	    sscanf(tail, " - %15s", type) != 1 || *root != '/' || *path != '/')
 		return false;
 	*ret = (struct cgroup_mount){.id = id,
 				     .dev = makedev(major, minor),

@@ -58,7 +58,7 @@ def statuses(name):
 
 # Functions whose frames tables cannot describe: they return in an unusual way, or run while the
 # process's memory is created or released.
-UNTOLD = re.compile(r"(__)?vfork|_*(long|set)jmp.*|_*clone3?|begin_new_exec|do_exit|exit_mmap")
+UNTOLD = re.compile(r"(__)?vfork|_*(long|set)jmp.*|_*clone3?|_Unwind_.*|begin_new_exec|do_exit|exit_mmap")
 
 
 def few_end_early():
@@ -66,7 +66,7 @@ def few_end_early():
     Leaves out UNTOLD, and the loader, which has no tables for its start and for some calls."""
     count = 0
     for stack, n, status, file in met:
-        if status in ("unsupported", "fault", "bad-fp"):
+        if status in ("unsupported", "fault", "bad-fp", "bad-cfa"):
             loader = os.path.basename(file).startswith("ld")
             if not loader and not any(UNTOLD.fullmatch(name) for name in names(stack)):
                 note("ended early", f"{n} {status} {' '.join(names(stack))[:500]}")

@@ -183,6 +183,8 @@ static void append(const char *text, size_t len, void *opaque)
 	struct demangler_output *out = opaque;
 	size_t room = out->size - 1 - out->len;
 
+	if (!len)
+		return; /* @text may be NULL */
 	memcpy(out->buf + out->len, text, len < room ? len : room);
 	out->len += len < room ? len : room;
 	out->buf[out->len] = '\0';
