@@ -24,7 +24,7 @@ done
 printf '%s\n' "$@" | xargs -P "$(nproc)" -I PROGRAM sh -c '
 	start=$(date +%s)
 	status=0
-	"$1" >"$1.log" 2>&1 || status=$?
+	timeout -k 10 900 "$1" >"$1.log" 2>&1 || status=$?
 	echo "$status $(($(date +%s) - start))" >"$1.ended"
 ' sh PROGRAM
 

@@ -23,7 +23,7 @@ for target in "$@"; do
 	corpus=$here/corpus/$name
 	mkdir -p "$fresh/$name"
 	start=$(date +%s)
-	set -- -max_len=65536 -timeout=10 -rss_limit_mb=1024 -artifact_prefix="$name-"
+	set -- -max_len=65536 -timeout=60 -rss_limit_mb=1024 -artifact_prefix="$name-"
 	# shellcheck disable=SC2086 # options
 	if [ -z "$(ls -A "$corpus" 2>/dev/null)" ]; then
 		echo "FAILED: $name has no corpus in $corpus"

@@ -54,7 +54,7 @@ static struct launch *start(char **argv)
 
 static void wait_for_end(struct launch *l)
 {
-	for (int i = 0; i < 10000 && !launch_has_ended(l); i++)
+	for (int i = 0; i < 60000 && !launch_has_ended(l); i++)
 		poll(NULL, 0, 1);
 	assert_true(launch_has_ended(l));
 }
@@ -448,7 +448,7 @@ static void test_other_user(void **state)
 	assert_non_null(realpath("/bin/sh", shell));
 	assert_int_equal(launch_new(argv, &user, false, &l, &err), 0);
 	/* It is that user while it waits, and has mapped what it will execute. */
-	for (int i = 0; i < 10000 && !has_text(l->pid, "maps", shell); i++)
+	for (int i = 0; i < 60000 && !has_text(l->pid, "maps", shell); i++)
 		poll(NULL, 0, 1);
 	assert_true(has_text(l->pid, "maps", shell));
 	assert_true(has_text(l->pid, "status", "Uid:\t65534\t65534\t65534\t65534"));

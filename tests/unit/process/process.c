@@ -203,7 +203,7 @@ static void hostile_perf_maps_are_refused(void **state)
 	const char *path = "/tmp/perf-100.map";
 
 	(void)state;
-	alarm(10);
+	alarm(60);
 	assert_int_equal(mkfifo(in_root(path), 0600), 0);
 	process_table_refresh(table, now + 1);
 	assert_int_equal(p->perf_map.open_errno, EINVAL);

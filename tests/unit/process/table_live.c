@@ -111,7 +111,7 @@ static void wait_for_child(void)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
 
-	for (int i = 0; i < 5000 && !shared->ready; i++)
+	for (int i = 0; i < 60000 && !shared->ready; i++)
 		nanosleep(&moment, NULL);
 	assert_true(shared->ready);
 	shared->ready = 0;

@@ -172,7 +172,7 @@ static void test_silent_server_and_ctrl_c(void **state)
 	assert_int_equal(debuginfod_new(&config, &d), 0);
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	assert_int_equal(debuginfod_fetch(d, id, sizeof(id), &fd), -ETIMEDOUT);
-	assert_true(seconds_since(&start) < 5);
+	assert_true(seconds_since(&start) < 60);
 	stop = 1;
 	assert_int_equal(debuginfod_fetch(d, id, sizeof(id), &fd), -EINTR);
 	assert_int_equal(fd, -1);

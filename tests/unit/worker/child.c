@@ -45,7 +45,7 @@ static int tear_down(void **state)
 {
 	if (*state) {
 		write_text("freezer.state", "THAWED");
-		for (int i = 0; i < 100 && rmdir(cgroup) && errno == EBUSY; i++)
+		for (int i = 0; i < 6000 && rmdir(cgroup) && errno == EBUSY; i++)
 			usleep(10000);
 	}
 	return 0;
@@ -91,13 +91,13 @@ static void what_does_not_die_is_put_aside(void **state)
 	freeze(pid);
 	start = message_clock_ns();
 	child_kill(&child, &undead);
-	assert_in_range(ms_since(start), CHILD_KILL_WAIT_MS - 1, 3000);
+	assert_in_range(ms_since(start), CHILD_KILL_WAIT_MS - 1, 60000);
 	assert_int_equal(child.pid, 0);
 	assert_int_equal(undead.nr, 1);
 	assert_true(undead_reap(&undead)); /* there is room */
 	assert_int_equal(undead.nr, 1);
 	thaw();
-	for (int i = 0; i < 200 && undead.nr; i++) {
+	for (int i = 0; i < 6000 && undead.nr; i++) {
 		usleep(10000);
 		undead_reap(&undead);
 	}

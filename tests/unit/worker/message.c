@@ -94,10 +94,10 @@ static void header_payload_and_descriptors_arrive(void **state)
 	struct message got;
 	char payload[5];
 
-	assert_int_equal(message_send(p->a, &sent, "hello", fds, in_ms(1000)), 0);
-	assert_int_equal(message_recv(p->b, &got, &got_fds, in_ms(1000)), 0);
+	assert_int_equal(message_send(p->a, &sent, "hello", fds, in_ms(60000)), 0);
+	assert_int_equal(message_recv(p->b, &got, &got_fds, in_ms(60000)), 0);
 	assert_memory_equal(&got, &sent, sizeof(sent));
-	assert_int_equal(message_recv_payload(p->b, payload, 5, in_ms(1000)), 0);
+	assert_int_equal(message_recv_payload(p->b, payload, 5, in_ms(60000)), 0);
 	assert_memory_equal(payload, "hello", 5);
 	assert_int_equal(got_fds.nr, 2);
 	assert_int_equal(fcntl(got_fds.fd[0], F_GETFD), FD_CLOEXEC);
@@ -114,7 +114,7 @@ static void a_header_in_pieces_is_put_together(void **state)
 
 	for (size_t i = 0; i < sizeof(sent); i++)
 		assert_int_equal(send(p->a, (const char *)&sent + i, 1, 0), 1);
-	assert_int_equal(message_recv(p->b, &got, NULL, in_ms(1000)), 0);
+	assert_int_equal(message_recv(p->b, &got, NULL, in_ms(60000)), 0);
 	assert_memory_equal(&got, &sent, sizeof(sent));
 }
 
@@ -126,13 +126,13 @@ static void surplus_descriptors_are_closed(void **state)
 	struct message got;
 
 	send_raw(p->a, &m, WORKER_MAX_FDS + 1);
-	assert_int_equal(message_recv(p->b, &got, &fds, in_ms(1000)), 0);
+	assert_int_equal(message_recv(p->b, &got, &fds, in_ms(60000)), 0);
 	assert_int_equal(fds.nr, WORKER_MAX_FDS);
 	message_fds_close(&fds);
 	assert_int_equal(nr_open_fds(), p->nr_open);
 	/* More than there is room for: the kernel cuts (MSG_CTRUNC). */
 	send_raw(p->a, &m, 64);
-	assert_int_equal(message_recv(p->b, &got, &fds, in_ms(1000)), 0);
+	assert_int_equal(message_recv(p->b, &got, &fds, in_ms(60000)), 0);
 	assert_int_equal(fds.nr, WORKER_MAX_FDS);
 	message_fds_close(&fds);
 }
@@ -144,7 +144,7 @@ static void unwanted_descriptors_never_enter(void **state)
 	struct message got;
 
 	send_raw(p->a, &m, 64);
-	assert_int_equal(message_recv(p->b, &got, NULL, in_ms(1000)), 0);
+	assert_int_equal(message_recv(p->b, &got, NULL, in_ms(60000)), 0);
 	assert_int_equal(nr_open_fds(), p->nr_open);
 }
 
@@ -164,7 +164,7 @@ static void descriptors_that_do_not_fit_are_missing(void **state)
 	low.rlim_cur = (rlim_t)lowest + 1;
 	send_raw(p->a, &m, 3);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
-	assert_int_equal(message_recv(p->b, &got, &fds, in_ms(1000)), 0);
+	assert_int_equal(message_recv(p->b, &got, &fds, in_ms(60000)), 0);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_int_equal(got.nr_fds, 3);
 	assert_int_equal(fds.nr, 1);
@@ -179,11 +179,11 @@ static void more_than_allowed_is_malformed(void **state)
 	struct message got = {.type = 1};
 
 	send_raw(p->a, &m, 1);
-	assert_int_equal(message_recv(p->b, &got, &fds, in_ms(1000)), -EBADMSG);
+	assert_int_equal(message_recv(p->b, &got, &fds, in_ms(60000)), -EBADMSG);
 	assert_int_equal(got.type, 1); /* written on success only */
 	assert_int_equal(fds.nr, 1);
 	message_fds_close(&fds);
-	assert_int_equal(message_send(p->a, &m, NULL, NULL, in_ms(1000)), -EINVAL);
+	assert_int_equal(message_send(p->a, &m, NULL, NULL, in_ms(60000)), -EINVAL);
 }
 
 static void the_end_is_told_apart(void **state)
@@ -198,14 +198,14 @@ static void the_end_is_told_apart(void **state)
 	assert_int_equal(send(p->b, "x", 1, 0), 1);
 	assert_int_equal(recv(p->a, buf, 1, 0), 1);
 	assert_int_equal(shutdown(p->a, SHUT_WR), 0);
-	assert_int_equal(message_recv(p->b, &got, NULL, in_ms(1000)), 0);
-	assert_int_equal(message_recv_payload(p->b, buf, 4, in_ms(1000)), -EPIPE);
-	assert_int_equal(message_recv(p->b, &got, NULL, in_ms(1000)), -ENODATA);
-	assert_int_equal(message_recv_payload(p->b, buf, 4, in_ms(1000)), -EPIPE);
-	assert_int_equal(message_recv_payload(p->b, buf, 0, in_ms(1000)), 0);
+	assert_int_equal(message_recv(p->b, &got, NULL, in_ms(60000)), 0);
+	assert_int_equal(message_recv_payload(p->b, buf, 4, in_ms(60000)), -EPIPE);
+	assert_int_equal(message_recv(p->b, &got, NULL, in_ms(60000)), -ENODATA);
+	assert_int_equal(message_recv_payload(p->b, buf, 4, in_ms(60000)), -EPIPE);
+	assert_int_equal(message_recv_payload(p->b, buf, 0, in_ms(60000)), 0);
 	/* The default action of SIGPIPE would end this program. */
 	assert_int_equal(shutdown(p->b, SHUT_WR), 0);
-	assert_int_equal(message_send(p->b, &m, "abcd", NULL, in_ms(1000)), -EPIPE);
+	assert_int_equal(message_send(p->b, &m, "abcd", NULL, in_ms(60000)), -EPIPE);
 }
 
 static void deadlines_are_kept(void **state)

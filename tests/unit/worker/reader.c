@@ -28,7 +28,7 @@
 #include "worker/worker.h"
 
 #define PAGE    4096u
-#define LONG_MS 20000
+#define LONG_MS 60000 /* sanitizers on a busy machine */
 
 /* ---- the worker's side ---- */
 

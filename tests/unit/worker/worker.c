@@ -345,7 +345,7 @@ static const worker_op test_ops[NR_TEST_OPS] = {
 
 /* ---- the collector's side ---- */
 
-#define LONG_MS 20000 /* sanitizers on a busy machine */
+#define LONG_MS 60000 /* sanitizers on a busy machine */
 
 struct fixture {
 	struct worker *w;

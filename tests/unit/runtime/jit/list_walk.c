@@ -386,7 +386,7 @@ static void a_restless_list_gives_whole_objects(void **state)
 	start_target(f, be_restless);
 	/* On a busy machine few walks meet a list at rest. */
 	while (now_ms() < begin_ms + 1500 ||
-	       (nr_new <= 100 && now_ms() < begin_ms + 20000)) {
+	       (nr_new <= 100 && now_ms() < begin_ms + 60000)) {
 		assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, NULL, 0,
 					       note, &found, &stats),
 				 WORKER_OK);
@@ -423,7 +423,7 @@ static void memory_that_does_not_answer_is_told_apart(void **state)
 	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor, NULL,
 				       0, note, &(struct found){0}, &stats),
 			 WORKER_DEADLINE);
-	assert_in_range(now_ms() - start, JIT_LIST_CALL_MS - 1, 5000);
+	assert_in_range(now_ms() - start, JIT_LIST_CALL_MS - 1, 60000);
 	assert_int_equal(stats.result, LIST_NONE);
 	/* The next one gets a fresh reader. */
 	drop(&stuck);
