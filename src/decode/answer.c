@@ -8,8 +8,8 @@
  *   u32 nr_addresses { u32 chain, u8 miss, u64 vaddr }
  *   codes            see below
  *
- * 2000 addresses in a handful of functions are a few distinct chains, so what an
- * address costs is 13 bytes.
+ * 2000 addresses in a handful of functions share a few distinct chains, so each
+ * address costs 13 bytes.
  */
 #include "decode/answer.h"
 
@@ -23,7 +23,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 
-/* ---- The strings of one answer, each of which is sent once and referred to by number ---- */
+/* ---- The deduplicated strings of one answer ---- */
 
 struct answer_texts {
 	struct answer_text {
@@ -38,7 +38,7 @@ struct answer_texts {
 };
 
 /*
- * The part of an answer that says which lines have machine code. On the wire:
+ * The code of an answer: which lines have machine code. On the wire:
  *
  *   u32 nr_rows       of all codes together
  *   u32 nr_bytes      same
@@ -48,7 +48,7 @@ struct answer_texts {
  * A row's offset is from the code's address, its chain has one frame.
  */
 
-/* Most rows of one answer: they count with what they take in the collector. */
+/* Maximum rows of one answer; they are counted with their size in the collector. */
 #define ANSWER_MAX_CODE_ROWS (ANSWER_MAX_CODE_BYTES / sizeof(struct code_row))
 
 struct answer_codes {
@@ -92,7 +92,7 @@ static bool text_eq(uint32_t item, const void *key, const void *ctx)
 	       !memcmp(t->bytes + text->offset, want->s, want->len);
 }
 
-/* The number of @s, cut at 64 KiB; NULL counts as "". 0 when out of memory. */
+/* Returns the number of @s, cut at 64 KiB; NULL counts as "". 0 when out of memory. */
 static uint32_t answer_texts_add(struct answer_texts *t, const char *s)
 {
 	struct text_key key = {.s = s ? s : "",
@@ -102,7 +102,7 @@ static uint32_t answer_texts_add(struct answer_texts *t, const char *s)
 
 	if (item != HASHMAP_NONE)
 		return item;
-	/* One byte more, so that even "" has memory to point at. */
+	/* + 1, so that there is an array even if all texts are "". */
 	if (vec_grow(&t->bytes, &t->cap_bytes, t->nr_bytes + key.len + 1, 1, 0) ||
 	    vec_grow(&t->items, &t->cap, t->nr + 1, sizeof(*t->items),
 		     HASHMAP_NONE - 1) ||
@@ -117,9 +117,9 @@ static uint32_t answer_texts_add(struct answer_texts *t, const char *s)
 }
 
 /**
- * Sends those that are used, numbered in this order.
+ * Writes the used texts, numbered in array order.
  *
- * @numbers  per text: not 0 if it is used; becomes its number on the wire plus one
+ * @numbers  per text: nonzero if used; set to its number on the wire plus one
  */
 static void answer_texts_put(const struct answer_texts *t, uint32_t *numbers,
 			     struct wire_writer *out)
@@ -146,7 +146,7 @@ static void answer_codes_deinit(struct answer_codes *c)
 	*c = (struct answer_codes){0};
 }
 
-/* What the reader insists on, so that one bad table does not cost the whole answer. */
+/* Checks what answers_read() requires, so that a bad table does not lose the answer. */
 static bool is_sane(const struct code *code)
 {
 	uint64_t at = code->address;
@@ -182,7 +182,7 @@ static bool make_room(struct answer_codes *c, const struct code *code)
 
 #define NO_CHAIN UINT32_MAX
 
-/* Least bytes of one item on the wire: bounds a count before it is believed. */
+/* Minimum size of one item on the wire; limits a count before memory is allocated. */
 #define WIRE_FRAME_BYTES  21
 #define WIRE_CHAIN_BYTES  (1 + WIRE_FRAME_BYTES) /* chains are never empty */
 #define WIRE_ANSWER_BYTES 13
@@ -315,7 +315,7 @@ void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss mis
 	else if (miss == MISS_NONE)
 		miss = nr ? MISS_NO_LINE : MISS_NO_SYMBOLS;
 	for (size_t k = 0; k < kept; k++) {
-		/* Too deep: the innermost and the outermost half are kept. */
+		/* Too deep: keep the innermost and the outermost half. */
 		size_t from = k < FRAMES_MAX_INLINE / 2 ? k : nr - kept + k;
 
 		flat[k] = flatten(a, &frames[from]);
@@ -352,8 +352,8 @@ void answer_add_code(struct answer_writer *a, const struct code *code)
 }
 
 /*
- * Texts and chains are numbered anew when they are sent, without what overwritten
- * answers left behind. Per item: its number on the wire plus one; 0: not sent.
+ * Texts and chains get new numbers when written, because those of replaced answers are
+ * not sent. Per item: its number on the wire plus one; 0: not sent.
  */
 struct numbering {
 	uint32_t *texts, *chains;
@@ -462,14 +462,14 @@ void answer_write(const struct answer_writer *a, struct wire_writer *out)
 
 /* ---- collector's side ---- */
 
-/* What is known while an answer is read. */
+/* State of reading one answer. */
 struct reading {
 	struct wire_reader *r;
 	const char **strings; /* interned; the array is heap */
 	size_t nr_strings;
 	struct chain *chains; /* heap */
 	size_t nr_chains;
-	/* What is left of the arrays that all codes share. */
+	/* Unused rest of the arrays that all codes share. */
 	struct code_row *rows;
 	size_t nr_rows;
 	uint8_t *bytes;
@@ -482,7 +482,7 @@ static void reading_deinit(struct reading *rd)
 	free(rd->chains);
 }
 
-/* @max  of them */
+/* Reads at most @max strings. */
 static int read_strings(struct reading *rd, size_t max, struct strpool *pool)
 {
 	size_t nr = answer_get_count(rd->r, WIRE_TEXT_BYTES, max);
@@ -501,7 +501,7 @@ static int read_strings(struct reading *rd, size_t max, struct strpool *pool)
 	return rd->r->failed ? -EBADMSG : 0;
 }
 
-/* One by its number; "" and the error set when there is none. */
+/* Reads the number of a string. Returns the string, or "" with the error set. */
 static const char *get_string(struct reading *rd)
 {
 	uint32_t i = wire_get_u32(rd->r);
@@ -527,7 +527,7 @@ static void get_frame(struct reading *rd, struct frame *f)
 		rd->r->failed = true;
 }
 
-/* Fills a->frames too. */
+/* Fills rd->chains and a->frames. @max: number of addresses. */
 static int read_chains(struct reading *rd, size_t max, struct answers *a)
 {
 	struct wire_reader *r = rd->r;
@@ -571,7 +571,7 @@ static int read_items(struct reading *rd, struct answers *a)
 			item->nr_frames = rd->chains[chain].nr;
 			has_line = item->frames[0].line;
 		}
-		/* Every sum in the reports rests on this. */
+		/* The sums of all reports depend on this. */
 		if (has_line != (item->miss == MISS_NONE))
 			return -EBADMSG;
 	}
@@ -626,7 +626,7 @@ static bool read_code(struct reading *rd, const struct answers *a, struct code *
 	return true;
 }
 
-/** Fills the members of @ret about code. Return: 0, -EBADMSG, -ENOMEM; then free them. */
+/** Fills the code members of @ret; the caller frees. Return: 0, -EBADMSG, -ENOMEM. */
 static int read_codes(struct reading *rd, struct answers *ret)
 {
 	size_t nr_codes;
@@ -656,7 +656,7 @@ int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *poo
 	_cleanup_(reading_deinit) struct reading rd = {.r = r};
 	int rc;
 
-	/* A writer sends at most a chain an address or row, and three strings a frame. */
+	/* At most one chain per address or row, and three strings per frame. */
 	rc = read_strings(
 		&rd, (nr_addresses * FRAMES_MAX_INLINE + ANSWER_MAX_CODE_ROWS) * 3, pool);
 	if (!rc)

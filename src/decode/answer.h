@@ -26,21 +26,22 @@ void answer_writer_free(struct answer_writer *a);
 DEFINE_CLEANUP(struct answer_writer, answer_writer_free);
 
 /**
- * Answers address @i (any order, once each; the last one wins). @frames are
- * innermost first and copied; @nr may be 0. Unanswered addresses read as
- * {no frames, MISS_NO_SYMBOLS}. @vaddr is the address in the file, 0 if none.
+ * Sets the answer for address @i, in any order; a later call for the same @i replaces
+ * it. @frames are innermost first and copied; @nr may be 0. Addresses without an answer
+ * read as {no frames, MISS_NO_SYMBOLS}. @vaddr is the address in the file, 0 if none.
  *
  * @miss is made to agree with @frames: MISS_NONE exactly if frames[0] has a line
- * (MISS_NONE without one becomes MISS_NO_LINE, or MISS_NO_SYMBOLS if @nr is 0).
- * Strings may be NULL and are cut at 64 KiB; of more than FRAMES_MAX_INLINE
- * frames the innermost and the outermost half are kept.
+ * (MISS_NONE without one becomes MISS_NO_LINE, or MISS_NO_SYMBOLS if @nr is 0). Strings
+ * may be NULL and are cut at 64 KiB. Of more than FRAMES_MAX_INLINE frames the middle
+ * ones are dropped.
  */
 void answer_set(struct answer_writer *a, size_t i, uint64_t vaddr, enum miss miss,
 		const struct frame *frames, size_t nr);
 
 /**
- * Adds a function that was hit. Copied; strings may be NULL. Over ANSWER_MAX_CODE_BYTES
- * in all, or over the limits of frame.h, it is left out.
+ * Adds the code of a sampled function. Copied; strings may be NULL. Left out if it
+ * exceeds the limits of frame.h, or ANSWER_MAX_CODE_BYTES together with the code added
+ * before.
  */
 void answer_add_code(struct answer_writer *a, const struct code *code);
 
@@ -70,11 +71,11 @@ struct answers {
 };
 
 /**
- * Reads what answer_write() wrote, and nothing after it in @r. Strings
- * are interned in @pool (also those of a message found malformed later).
- * Memory: no count is believed beyond what the bytes of @r can hold.
- * Return: 0, -EBADMSG when malformed or not for @nr_addresses, -ENOMEM; then
- * @ret is unchanged. Each answer read has MISS_NONE exactly if it has a line.
+ * Reads what answer_write() wrote, and nothing after it in @r. Strings are interned in
+ * @pool, even if the message later turns out to be malformed. Counts are checked
+ * against the bytes left in @r before memory is allocated.
+ * Return: 0, -EBADMSG when malformed or not for @nr_addresses, -ENOMEM; then @ret is
+ * unchanged. Each answer read has MISS_NONE exactly if it has a line.
  */
 int answers_read(struct wire_reader *r, size_t nr_addresses, struct strpool *pool,
 		 struct answers *ret);

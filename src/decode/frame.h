@@ -14,7 +14,7 @@
  */
 enum miss {
 	MISS_NONE, /* it has a line */
-	MISS_NO_PROCESS, /* the process was gone before it was known */
+	MISS_NO_PROCESS, /* the process ended before it was identified */
 	MISS_NO_MAPPING, /* nothing executable was known at this address */
 	MISS_AMBIGUOUS_TIME, /* the address changed its owner while it was sampled */
 	MISS_FILE_GONE, /* the mapped file could not be opened */
@@ -30,13 +30,13 @@ enum miss {
 	MISS_NO_DWO, /* the split part of the debug info (.dwo) was not found */
 	MISS_DWP_UNSUPPORTED, /* .dwp needs a newer libdw than this build has */
 	MISS_JIT_UNKNOWN, /* anonymous code without any description */
-	MISS_JIT_LOST, /* same, and some of what the process registered was lost */
+	MISS_JIT_LOST, /* same, and some registrations of the process were lost */
 	MISS_JIT_NO_LINES, /* the runtime names the function, not the line */
 	MISS_JIT_FILE_REFUSED, /* perf map or jitdump was unsafe to read, or garbage */
 	MISS_KERNEL, /* kernel code: function only */
 	MISS_KERNEL_HIDDEN, /* kernel addresses are hidden (kptr_restrict) */
-	MISS_PYTHON_LOST, /* a Python function: nothing was copied in time */
-	MISS_PYTHON_CUT, /* its line table is too long to be copied, and the process is gone */
+	MISS_PYTHON_LOST, /* a Python function: its code object was not copied */
+	MISS_PYTHON_CUT, /* line table too long to copy, and the process is gone */
 	MISS_INTERPRETER, /* C code of an interpreter, with no interpreter frame near */
 	MISS_NO_STACK, /* the sample carries no address to look up */
 	MISS_LIMIT, /* a table of the profiler was full */
@@ -61,10 +61,8 @@ enum frame_kind {
 /* One source frame; several at one address when code was inlined. */
 struct frame {
 	const char *function; /* readable; "" not known */
-	const char *
-		system_name; /* mangled, or as the runtime wrote it; "" same or not known */
-	const char
-		*file; /* path as the compiler wrote it, joined with its directory; "" */
+	const char *system_name; /* mangled, or the runtime's; "" same or not known */
+	const char *file; /* the compiler's path, joined with its directory; "" */
 	uint32_t line; /* 1-based; 0: none */
 	uint32_t start_line; /* of the function's declaration; 0: not known */
 	bool inlined; /* this frame was inlined into the next one */
@@ -73,13 +71,15 @@ struct frame {
 #define FRAMES_MAX_INLINE 64 /* frames at one address; deeper chains lose the middle */
 
 /*
- * The machine code of a sampled function, with the line of each part. Used to find lines
- * without code, and for the instruction view.
+ * The machine code of a sampled function, with the line of each part. Used to find
+ * lines without code, and for the instruction view.
  *
- * From here to the next row (or the end): the innermost frame with a line. A row of
- * no length (the next one, or the end, is at the same address) only says that its
- * line has code: the line of a call that was inlined from here on, which is in the
- * code of the callee; at the end, a line that has code elsewhere.
+ * One row of a function's line table. @frame is the innermost frame with a line of the
+ * code from @address to the next row, or to the end of the code.
+ *
+ * A row of length 0 (the next row or the end has the same address) only marks its line
+ * as having code elsewhere: a call that was inlined from here on, whose code has the
+ * lines of the callee; at the end of the code, a line whose code is in another piece.
  */
 struct code_row {
 	uint64_t address; /* vaddr in the file; of a JIT: run-time address */
@@ -89,10 +89,10 @@ struct code_row {
 /* One contiguous piece of code; a function split in hot and cold parts is two. */
 struct code {
 	uint64_t address, size_bytes; /* [address, address + size_bytes) */
-	/* Ascending, some equal: see above. rows[0].address >= address. */
+	/* Ascending, possibly equal (rows of length 0). rows[0].address >= address. */
 	const struct code_row *rows;
 	size_t nr_rows; /* > 0 */
-	const uint8_t *bytes; /* size_bytes of machine code; NULL: they are in the file */
+	const uint8_t *bytes; /* size_bytes of machine code; NULL: it is in the file */
 };
 
 #define CODE_MAX_BYTES (1u << 20) /* of one piece; larger ones are left out */
@@ -110,9 +110,9 @@ struct instruction {
 	uint64_t address;
 	uint32_t size_bytes; /* at least 1 */
 	enum instruction_flow flow;
-	bool has_target; /* where a jump or call goes is in the instruction */
+	bool has_target; /* the instruction contains the target of the jump or call */
 	uint64_t target; /* 0 without one */
-	/* Hostile. "mov eax, dword ptr [rdi]"; ".byte 0x06" for what is no instruction */
+	/* Hostile. "mov eax, dword ptr [rdi]", or ".byte 0x06": no instruction */
 	const char *text;
 };
 

@@ -55,7 +55,7 @@ int inspect_serve(struct worker_call *call, struct wire_reader *request, const i
 		file.image = &image;
 	wire_put_u32(reply, elf);
 	for (size_t i = 0; i < NR_RUNTIMES; i++) {
-		/* Whatever plain struct it is, it is aligned. */
+		/* uint64_t, so that any struct of facts is aligned. */
 		uint64_t facts[RUNTIME_FACTS_BYTES / sizeof(uint64_t)] = {0};
 		bool is_one = elf && inspectors[i].recognise(path) &&
 			      inspectors[i].inspect(&file, facts);

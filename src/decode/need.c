@@ -12,7 +12,7 @@ void need_put(struct wire_writer *w, const struct need *need)
 	wire_put_str(w, need->comp_dir);
 }
 
-/* Copies a string that must fit with its NUL, which wire_get_str() excludes inside. */
+/* Copies a string that must fit with its NUL; wire_get_str() rejects embedded NULs. */
 static int get_text(struct wire_reader *r, char *buf, size_t size)
 {
 	size_t len;

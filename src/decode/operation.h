@@ -17,9 +17,9 @@ enum operation {
 	DECODER_CFI, /* unwind rows of a file */
 	DECODER_CFI_JIT, /* unwind rows of an object that a JIT registered */
 	DECODER_PYTHON_CODE, /* function, file and line of frames of Python */
-	READER_JIT_LIST, /* what is registered now (WORKER_READER only, as are the next) */
+	READER_JIT_LIST, /* registered objects (WORKER_READER only, as are the next) */
 	READER_PYTHON_STATE, /* offsets of a running interpreter, and of its thread states */
-	READER_PYTHON_CODE, /* a code object, whole */
+	READER_PYTHON_CODE, /* a complete code object */
 	NR_OPERATIONS,
 };
 

@@ -7,8 +7,8 @@
 #include "worker/worker.h"
 
 /*
- * DECODER_ELF. Request: u32 flags, bytes expected build id (empty: any), with
- * ELF_REQUEST_CODE u32 nr_code, u32 nr, nr * u64 address. fds[0]: the file.
+ * DECODER_ELF. Request: u32 flags, bytes expected build id (empty: any), u32 nr_code
+ * (only with ELF_REQUEST_CODE), u32 nr, nr * u64 address. fds[0]: the file.
  * Reply: u32 object miss (enum miss: MISS_NONE, or why nothing could be read),
  * bytes build id, u64 vaddr of the executable segment that holds the first
  * address, u64 its file offset, u64 its size, then an answer (answer.h).
@@ -37,17 +37,17 @@ worker_fn jitdump_serve;
 /*
  * DECODER_GDBJIT. Request: u32 nr_objects, nr_objects * {u64 offset, u64 size_bytes,
  * u64 from_ns, u64 until_ns, u64 seen_ns}, u32 nr, nr * {u64 ip, u64 first_ns, u64
- * last_ns}. fds[0]: the objects, one behind the other. Reply: u32 object miss, u64
- * nr_bad_objects, an answer. An address that no object has is MISS_JIT_UNKNOWN; one whose
+ * last_ns}. fds[0]: the objects, concatenated. Reply: u32 object miss, u64
+ * nr_bad_objects, an answer. An address in no object is MISS_JIT_UNKNOWN; one whose
  * owner changed in [first_ns, last_ns] is MISS_AMBIGUOUS_TIME; one in an object without
  * lines has its function, and MISS_JIT_NO_LINES.
  */
 worker_fn gdbjit_serve;
 
 /*
- * DECODER_INSPECT. Request: bytes path, as the target sees it. fds[0]: a file. Reply: u32
- * is it an ELF file (0 or 1), then for each row of decode/runtimes.h bytes: what its
- * inspector filled in, or nothing. Callers use process/file.h.
+ * DECODER_INSPECT. Request: bytes path, as the target sees it. fds[0]: a file. Reply:
+ * u32 is_elf (0 or 1), then for each row of decode/runtimes.h bytes: the facts that its
+ * inspector found, or empty. Callers use process/file.h.
  */
 worker_fn inspect_serve;
 
@@ -92,38 +92,40 @@ worker_fn list_serve;
 /*
  * DECODER_PYTHON_CODE. Request: u32 nr, nr * {u32 version, u32 first line, and file,
  * name and line table, each u8 bytes a char, u8 is cut, bytes}, then u32 nr_frames,
- * nr_frames * {u32 code, u32 index (LB_FRAME_INDEX)}.
- * Reply: u32 object miss, an answer. A line that the table does not give is 0, and
- * the frame MISS_NO_LINE; an index after the end of a cut table is MISS_PYTHON_CUT; a
- * code object of which neither file nor name is known is MISS_PYTHON_LOST.
+ * nr_frames * {u32 code, u32 index (LB_FRAME_INDEX)}. Reply: u32 object miss, an
+ * answer. If the table has no line for a frame, its line is 0 and its miss
+ * MISS_NO_LINE, or MISS_PYTHON_CUT if the index is after the end of a cut table. A code
+ * object without a file is MISS_PYTHON_LOST.
  */
 worker_fn python_code_serve;
 
-#define INTERP_MAX_TEXT_BYTES  4096 /* of a name that was read again */
+#define INTERP_MAX_TEXT_BYTES  4096 /* of a name read by READER_PYTHON_CODE */
 #define INTERP_MAX_TABLE_BYTES (1u << 20) /* of a line table, same */
 /*
- * READER_PYTHON_CODE. Request: u32 pid, the struct lb_interp as bytes, u32 nr, nr * {u64
- * address of the code object, u64 of its line table, u32 first line}. Reply: nr * {u8
- * found, and file, name and line table, each u8 bytes a char, u8 is cut, bytes}. found
- * is 0 when the code object there is another by now. Callers use runtime/python/read.h.
+ * READER_PYTHON_CODE. Request: u32 pid, the struct lb_interp as bytes, u32 nr, nr *
+ * {u64 address of the code object, u64 of its line table, u32 first line}. Reply: nr *
+ * {u8 found, and file, name and line table, each u8 bytes a char, u8 is cut, bytes}.
+ * found is 0 if that address no longer holds this code object. Callers use
+ * runtime/python/read.h.
  */
 worker_fn python_code_read_serve;
 
 /*
  * DECODER_CFI. Request: u32 nr, nr * u64 page (file offset >> 16). fds[0]: an ELF file,
- * or a memory image of the vdso. Reply: u32 whole, then cfi pages (cfi_pages_write()):
- * those asked for, or, with whole 1, every page of text that has a row, because that is
- * cheap; pages that are not in the reply are empty. What cannot be read is empty too.
- * Callers use unwind/ask.h.
+ * or a memory image of the vdso. Reply: u32 whole, then cfi pages (cfi_pages_write()).
+ * If whole is 0, these are the requested pages; if it is 1, all pages of text that have
+ * rows, sent where that is cheap. Pages that are not in the reply, or cannot be read,
+ * are empty. Callers use unwind/ask.h.
  */
 worker_fn cfi_serve;
 
 /*
  * DECODER_CFI_JIT. Request: u32 nr, nr * {u64 offset, u64 size_bytes}. fds[0]: objects
- * as registered, concatenated (process/jit_code.h). Reply: for each u32 nr of
- * text sections, nr * {u64 start, u64 end (run-time addresses), cfi pages}. Its .eh_frame
- * is relocated here, by its own relocations, as the JIT did. Functions that it leaves out
- * (LLVM: where nothing can throw) have rows made from their machine code.
+ * as registered, concatenated (process/jit_code.h). Reply: for each u32 nr of text
+ * sections, nr * {u64 start, u64 end (run-time addresses), cfi pages}. The worker
+ * relocates .eh_frame by the object's relocations, as the JIT did. Functions that are
+ * not in .eh_frame (LLVM omits those that cannot throw) get rows from their machine
+ * code.
  */
 worker_fn cfi_jit_serve;
 
@@ -134,7 +136,7 @@ worker_fn cfi_jit_serve;
  */
 worker_fn python_state_serve;
 
-/* What workers serve: the table for worker_main(). */
+/* The operations that workers serve: the table for worker_main(). */
 extern const worker_op operations[NR_OPERATIONS];
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * The runtimes: interpreters and JITs that lineburn supports beyond their machine code.
  * One row each, X(NUMBER, name):
- *   RUNTIME_NUMBER    its number, and its kind in frames of the kernel's stacks
+ *   RUNTIME_NUMBER    its number; also the kind of its frames in stacks from the kernel
  *   name_recognise()  whether a file may be one
  *   name_inspect()    reads the facts from a file; runs in a worker
  *   name_runtime      the collector's part: runtime/runtime.h
@@ -38,21 +38,21 @@ enum locate_result {
 	LOCATE_NO_ANSWER, /* its memory did not answer in time: do not retry */
 };
 
-/* Most bytes of the struct of facts that a runtime has about a file. */
+/* Maximum size of a runtime's struct of facts about a file. */
 #define RUNTIME_FACTS_BYTES 64
 
 struct jit_image; /* decode/jit/image.h */
 
 struct inspected_file {
 	int fd; /* an ELF file */
-	const struct jit_image *image; /* all of it; NULL: not 64-bit, little-endian */
+	const struct jit_image *image; /* all of it; NULL: not 64-bit little-endian */
 	const char *path; /* as the target sees it; only its last part matters */
 };
 
 /*
- * name_recognise(): pure, for both sides; a check of the path that saves inspecting most
- * files. name_inspect(): returns whether the file is one, and if so fills in @ret, zeroed
- * before.
+ * name_recognise(): checks only the path, so that most files need no inspection. Pure;
+ * called by workers and the collector. name_inspect(): returns whether the file is one;
+ * if so, fills in @ret, which the caller has zeroed.
  */
 #define RUNTIME_INSPECTOR(number, name)          \
 	bool name##_recognise(const char *path); \

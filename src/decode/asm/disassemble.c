@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A JIT registers its object before the addresses in it are known, so in the copy
- * of "call f" the operand is 0: a call of the instruction behind it. Compilers
- * write no such thing, nor load an immediate 0 of eight bytes, so:
+ * A JIT registers its object before the addresses in it are known, so the operand of
+ * "call f" is 0 in the copy: a call of the next instruction. Compilers generate neither
+ * such calls nor 8-byte immediates of 0, so these operands are shown as unknown:
  *
  *	e8 00 00 00 00			call ?
  *	48 b8 00 00 00 00 00 00 00 00	movabs rax, ?
@@ -97,14 +97,14 @@ static void set_data(struct disassembler *d, const uint8_t *bytes, size_t len,
 		snprintf(d->text, sizeof(d->text), ".byte 0x%02x", bytes[0]);
 		return;
 	}
-	/* Instructions of AArch64 are little-endian whatever its data are. */
+	/* AArch64 instructions are little-endian even if its data are big-endian. */
 	word = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
 	       (uint32_t)bytes[3] << 24;
 	ret->size_bytes = sizeof(word);
 	snprintf(d->text, sizeof(d->text), ".word 0x%08x", word);
 }
 
-/* The immediate operand that a direct jump or call ends in. */
+/* Gets the target of a direct jump or call: its last operand, an immediate. */
 static bool last_immediate(const struct disassembler *d, uint64_t *ret)
 {
 	const cs_detail *detail = d->insn->detail;
@@ -129,7 +129,7 @@ static bool last_immediate(const struct disassembler *d, uint64_t *ret)
 
 static enum instruction_flow flow_of(const struct disassembler *d)
 {
-	/* Capstone 4 has bl among the jumps. */
+	/* Capstone 4 counts bl as a jump. */
 	if (!is_x86(d) && (d->insn->id == ARM64_INS_BL || d->insn->id == ARM64_INS_BLR))
 		return INSTRUCTION_CALL;
 	if (cs_insn_group(d->handle, d->insn, CS_GRP_CALL))
@@ -138,7 +138,7 @@ static enum instruction_flow flow_of(const struct disassembler *d)
 							      : INSTRUCTION_ON;
 }
 
-/* Puts "?" in place of @what, which the text ends in. */
+/* Replaces @what at the end of the text by "?". */
 static void hide_end(struct disassembler *d, const char *what)
 {
 	size_t len = strlen(d->text), tail = strlen(what);
@@ -168,8 +168,9 @@ static bool is_unlinked_page(const struct disassembler *d, uint64_t address)
 }
 
 /*
- * Relative to the next instruction on x86, to this one on AArch64. Short jumps,
- * and loops of one instruction, are inside of the function: no linker fills them in.
+ * Is the operand of a jump or call 0, as before linking? It is relative to the next
+ * instruction on x86, to this one on AArch64. Short jumps and one-instruction loops
+ * stay within the function, so no linker fills them in.
  */
 static bool goes_nowhere(const struct disassembler *d, uint64_t address,
 			 const struct instruction *ret)
@@ -182,7 +183,7 @@ static bool goes_nowhere(const struct disassembler *d, uint64_t address,
 	       (ret->flow == INSTRUCTION_CALL || !strcmp(d->insn->mnemonic, "b"));
 }
 
-/* Operands that only a linker would have given their value. */
+/* Shows operands that no linker has filled in as "?". */
 static void hide_unlinked(struct disassembler *d, uint64_t address,
 			  struct instruction *ret)
 {

@@ -29,12 +29,13 @@ void disassembler_free(struct disassembler *d);
 DEFINE_CLEANUP(struct disassembler, disassembler_free);
 
 /**
- * Decodes the instruction at the start of @bytes, which the program has at @address.
+ * Decodes the instruction at the start of @bytes, which are at @address in the program.
  *
  * @len  at least 1
  * @ret  its text is valid until the next call
- * What is no instruction, or does not end within @len, is one byte of x86 and up
- * to four of AArch64.
+ *
+ * Bytes that are no complete instruction become data: one byte on x86; on AArch64 four
+ * bytes, or one if fewer than four are left.
  */
 void disassembler_next(struct disassembler *d, const uint8_t *bytes, size_t len,
 		       uint64_t address, struct instruction *ret);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Call frame information: the pointers in it, its index, the instructions that say how a
- * frame changes, and the entries that these are in. Common entries (CIE) say how the
- * frames of a compiler begin, one for each function (FDE) goes on from there. Of the
- * state only that is kept which the walk needs.
+ * Call frame information: encoded pointers, the index, the instructions that describe
+ * how a frame changes, and the entries that contain them. A common entry (CIE)
+ * describes how the frames of a compiler begin; the entry of a function (FDE) continues
+ * from there. Only the state that the walk needs is kept.
  */
 #include "decode/cfi/cfi.h"
 
@@ -18,9 +18,9 @@
 
 /* ---- pointers ---- */
 
-/* What an encoded pointer (LSB 5.0, 10.5.1) is relative to. */
+/* The bases of encoded pointers (LSB 5.0, 10.5.1). */
 struct cfi_bases {
-	const uint8_t *bytes; /* of which vaddr is the address */
+	const uint8_t *bytes; /* at address vaddr */
 	uint64_t vaddr;
 	uint64_t text_vaddr, data_vaddr, function_vaddr;
 };
@@ -52,7 +52,8 @@ static uint64_t get_value(struct cursor *b, uint8_t format)
 }
 
 /**
- * @encoding  DW_EH_PE_*. One that needs memory of the running process (indirect) fails.
+ * Reads an encoded pointer.
+ * @encoding  DW_EH_PE_*. Indirect ones, which need the target's memory, fail.
  * @ret_is_null  the bytes are zero: no address, whatever it is relative to; may be NULL
  */
 static uint64_t cfi_get_pointer(struct cursor *b, uint8_t encoding,
@@ -103,7 +104,7 @@ bool cfi_index_open(const uint8_t *bytes, size_t len, uint64_t vaddr,
 	index.frames_vaddr = cfi_get_pointer(&b, frames_encoding, &bases, NULL);
 	if (b.failed)
 		return false;
-	/* Entries of another form cannot be searched; nobody writes them. */
+	/* Entries of variable size cannot be searched; no linker writes them. */
 	if (nr_encoding != DW_EH_PE_omit && table_encoding == TABLE_ENCODING) {
 		nr = cfi_get_pointer(&b, nr_encoding, &bases, NULL);
 		if (!b.failed && nr <= (size_t)(b.end - b.p) / ENTRY_BYTES) {
@@ -140,7 +141,7 @@ size_t cfi_index_find(const struct cfi_index *index, uint64_t vaddr)
 	return above ? above - 1 : 0;
 }
 
-/* ---- state -> what the walk does ---- */
+/* ---- state to rule ---- */
 
 /* DWARF numbers (System V ABI, AMD64 supplement, 3.6.2). */
 enum cfi_x86_register {
@@ -153,7 +154,7 @@ enum cfi_cfa_kind {
 	CFI_CFA_UNKNOWN, /* an expression of another form, or not given */
 	CFI_CFA_REGISTER, /* reg + off */
 	CFI_CFA_DEREF, /* *(reg + off) + add */
-	CFI_CFA_PLT, /* struct lb_unwind_rule; off: from which byte on */
+	CFI_CFA_PLT, /* LB_CFA_PLT; off: byte of a stub after its push */
 };
 
 struct cfi_cfa {
@@ -204,12 +205,12 @@ struct cfi_cie {
 };
 
 /*
- * Where rsp is in the ucontext that the kernel leaves on top of the stack of a signal
- * handler's return (struct rt_sigframe; uc_mcontext.gregs[REG_RSP]).
+ * Offset of rsp in the ucontext that is on top of the stack when a signal handler
+ * returns (struct rt_sigframe; uc_mcontext.gregs[REG_RSP]).
  */
 #define UCONTEXT_RSP_OFF 160
 
-#define RA_AT_CFA_OFF    (-8) /* the call pushed it: what lies behind it is the CFA */
+#define RA_AT_CFA_OFF    (-8) /* the call pushed it, just below the CFA */
 
 static bool is_signal_frame(const struct cfi_cfa *cfa)
 {
@@ -252,14 +253,14 @@ static unsigned int cfa_kind(const struct cfi_cfa *cfa)
 	return LB_CFA_UNSUPPORTED;
 }
 
-/* In @rule: its cfa is set. */
+/* Sets the FP part of @rule, whose cfa is set. */
 static void set_fp(const struct cfi_saved *fp, struct lb_unwind_rule *rule)
 {
 	int64_t off = fp->off;
 
 	rule->fp = LB_FP_UNSUPPORTED;
 	switch (fp->kind) {
-	case CFI_SAVED_UNSPECIFIED: /* a callee keeps it */
+	case CFI_SAVED_UNSPECIFIED: /* FP is callee-saved */
 	case CFI_SAVED_SAME:
 		rule->fp = LB_FP_SAME;
 		return;
@@ -288,7 +289,7 @@ static void set_fp(const struct cfi_saved *fp, struct lb_unwind_rule *rule)
 		rule->fp_off = (int16_t)off;
 }
 
-/** What the walk does with @state. */
+/** Returns the rule for @state. */
 static struct lb_unwind_rule cfi_rule(const struct cfi_cie *cie,
 				      const struct cfi_state *state)
 {
@@ -302,7 +303,7 @@ static struct lb_unwind_rule cfi_rule(const struct cfi_cie *cie,
 		return (struct lb_unwind_rule){.cfa = LB_CFA_SIGNAL};
 	if (ra->kind != CFI_SAVED_AT_CFA || ra->off != RA_AT_CFA_OFF)
 		return rule;
-	/* The walk takes the CFA for the caller's SP. */
+	/* The walk uses the CFA as the caller's SP. */
 	if (sp->kind != CFI_SAVED_UNSPECIFIED &&
 	    (sp->kind != CFI_SAVED_IS_CFA || sp->off))
 		return rule;
@@ -315,8 +316,8 @@ static struct lb_unwind_rule cfi_rule(const struct cfi_cie *cie,
 }
 
 /*
- * What linkers write for a PLT whose stubs are of 16 bytes: after the push at byte n of a
- * stub there is a word more on the stack.
+ * Is it the expression that linkers write for a PLT with stubs of 16 bytes? After the
+ * push at byte n of a stub, one more word is on the stack.
  *	breg7(rsp) 8; breg16(rip) 0; lit15; and; lit<n>; ge; lit3; shl; plus
  */
 static bool is_plt(const struct cursor *b, int64_t *ret_first_byte)
@@ -336,9 +337,9 @@ static bool is_plt(const struct cursor *b, int64_t *ret_first_byte)
 	return true;
 }
 
-#define MAX_OPS 8 /* of an expression that is looked at */
+#define MAX_OPS 8 /* of an expression; more are not read */
 
-/* breg<n> off, then additions, and one deref between them at most: else _UNKNOWN. */
+/* Reads breg<n> off, then additions and at most one deref; else CFI_CFA_UNKNOWN. */
 static struct cfi_cfa based_on_register(struct cursor b)
 {
 	struct cfi_cfa cfa = {.kind = CFI_CFA_REGISTER};
@@ -363,7 +364,7 @@ static struct cfi_cfa based_on_register(struct cursor b)
 	return b.failed ? (struct cfi_cfa){0} : cfa;
 }
 
-/** Of DW_CFA_def_cfa_expression. */
+/** Reads the operand of DW_CFA_def_cfa_expression. */
 static struct cfi_cfa cfi_cfa_expression(struct cursor expression)
 {
 	int64_t first_byte;
@@ -373,7 +374,7 @@ static struct cfi_cfa cfi_cfa_expression(struct cursor expression)
 	return based_on_register(expression);
 }
 
-/** Of DW_CFA_expression: where a register was saved. */
+/** Reads the operand of DW_CFA_expression: where a register was saved. */
 static struct cfi_saved cfi_saved_expression(struct cursor expression)
 {
 	struct cfi_cfa where = based_on_register(expression);
@@ -398,15 +399,15 @@ struct kept_cie {
 /* Reads the entries of one section. */
 struct reader {
 	const struct cfi_section *section;
-	struct cfi_bases bases; /* function_vaddr: of the FDE at hand */
+	struct cfi_bases bases; /* function_vaddr: of the current FDE */
 	uint64_t lo, hi; /* rows are made of [lo, hi) only */
 	uint64_t *steps_left; /* one is taken by each instruction and entry */
-	struct cfi_rows
-		*rows; /* of each function in order of vaddr, ended by {LB_CFA_NONE} */
+	/* Of each function in order of vaddr, ended by {LB_CFA_NONE}. */
+	struct cfi_rows *rows;
 	struct kept_cie cies[NR_KEPT_CIES]; /* by a hash of their offset */
 };
 
-/* The machine, while it runs. */
+/* Interpreter of the instructions. */
 struct cfi_machine {
 	struct reader *reader;
 	const struct cfi_cie *cie;
@@ -414,13 +415,13 @@ struct cfi_machine {
 	struct cfi_state state;
 	struct cfi_state remembered[MAX_REMEMBERED];
 	size_t nr_remembered;
-	uint64_t vaddr; /* from which on the state holds */
+	uint64_t vaddr; /* the state holds from here on */
 	uint64_t end; /* of the function; 0: initial instructions, at no address */
 };
 
 /* ---- instructions: rows ---- */
 
-/* The rule holds in [from, to). Room is kept for the row that ends a function. */
+/* Adds a row for [from, to). Keeps room for the row that ends the function. */
 static int emit(struct reader *r, uint64_t from, uint64_t to,
 		const struct lb_unwind_rule *rule)
 {
@@ -443,7 +444,7 @@ static int emit(struct reader *r, uint64_t from, uint64_t to,
 	return 0;
 }
 
-/* The state is as it is up to @vaddr, clipped to the end of the function. */
+/* Adds the row of the state up to @vaddr, or the function's end, and moves there. */
 static int go_to(struct cfi_machine *m, uint64_t vaddr)
 {
 	struct lb_unwind_rule rule;
@@ -484,7 +485,7 @@ static int set_location(struct cfi_machine *m)
 
 /* ---- instructions: registers ---- */
 
-/* NULL: not one that is followed. */
+/* Returns the slot of a register; NULL: it is not tracked. */
 static struct cfi_saved *slot_of(const struct cfi_cie *cie, struct cfi_state *state,
 				 uint64_t reg)
 {
@@ -506,7 +507,7 @@ static void save(struct cfi_machine *m, uint64_t reg, enum cfi_saved_kind kind,
 		*slot = (struct cfi_saved){.kind = kind, .off = off};
 }
 
-/* @factored times the alignment; what that overflows is no offset of a frame. */
+/* @factored times the alignment; INT64_MAX, which no frame has, on overflow. */
 static int64_t data_offset(const struct cfi_machine *m, int64_t factored)
 {
 	int64_t off;
@@ -567,7 +568,7 @@ static int run_cfa(struct cfi_machine *m, uint8_t op)
 	default:
 		return -EBADMSG;
 	}
-	/* These two change a register and an offset: there have to be such. */
+	/* Changing only the register or only the offset requires a CFA of that form. */
 	if ((op != DW_CFA_def_cfa && op != DW_CFA_def_cfa_sf) &&
 	    cfa->kind != CFI_CFA_REGISTER)
 		set.kind = CFI_CFA_UNKNOWN;
@@ -679,7 +680,7 @@ static int run_one(struct cfi_machine *m)
 	}
 }
 
-/* Up to the end of the program, or where rows are not wanted any more. */
+/* Runs to the end of the program, or to the end of the wanted range. */
 static int run_all(struct cfi_machine *m)
 {
 	uint64_t *steps_left = m->reader->steps_left;
@@ -702,7 +703,7 @@ static int run_all(struct cfi_machine *m)
 	return 0;
 }
 
-/* The states that may be remembered are not cleared: this runs for each function. */
+/* Does not clear the remembered states, because it runs for each function. */
 static void machine_init(struct cfi_machine *m, struct reader *r,
 			 const struct cfi_cie *cie, struct cursor program)
 {
@@ -757,7 +758,7 @@ static int cfi_fde_run(struct reader *r, const struct cfi_cie *cie, uint64_t sta
 	}
 	if (err == -ENOSPC)
 		last = m.vaddr;
-	/* There is room for it: emit() saw to that. */
+	/* emit() has kept room for this row. */
 	if (r->rows->nr > nr_before)
 		r->rows->items[r->rows->nr++] = (struct cfi_row){.vaddr = last};
 	return err;
@@ -792,15 +793,15 @@ static bool take_step(struct reader *r)
 }
 
 struct cfi_entry {
-	struct cursor body; /* behind its id */
+	struct cursor body; /* after its id */
 	size_t next_offset;
 	bool is_cie;
-	size_t cie_offset; /* of an FDE; may lie anywhere */
+	size_t cie_offset; /* of an FDE; not checked */
 };
 
 /*
- * A length of 0 is an entry without a body: it ends the section, or the part that one
- * object file brought to it.
+ * Return: 0; -EBADMSG; -ENODATA: length 0, an entry without a body, which ends the
+ * section or the part of it that one object file contributed.
  */
 static int entry_read(const struct cfi_section *section, size_t offset,
 		      struct cfi_entry *ret)
@@ -810,7 +811,7 @@ static int entry_read(const struct cfi_section *section, size_t offset,
 	uint64_t len = cursor_uint(&b, 4), id, cie_id = 0;
 	size_t id_bytes = 4, id_offset;
 
-	if (len == UINT32_MAX) { /* the 64-bit format; an id of .eh_frame is of 4 bytes */
+	if (len == UINT32_MAX) { /* 64-bit format; ids in .eh_frame keep 4 bytes */
 		len = cursor_uint(&b, 8);
 		id_bytes = section->is_debug_frame ? 8 : 4;
 	}
@@ -834,7 +835,7 @@ static int entry_read(const struct cfi_section *section, size_t offset,
 
 /* ---- common entries ---- */
 
-/* What the letters of an augmentation promise (LSB 5.0, 10.6.1.1.1). */
+/* Reads what belongs to a letter of the augmentation (LSB 5.0, 10.6.1.1.1). */
 static bool read_letter(char letter, struct cursor *data, const struct cfi_bases *bases,
 			struct cfi_cie *cie)
 {
@@ -842,7 +843,7 @@ static bool read_letter(char letter, struct cursor *data, const struct cfi_bases
 	case 'R':
 		cie->pointer_encoding = cursor_u8(data);
 		return true;
-	case 'P': { /* the personality; often it lies where only a running process says */
+	case 'P': { /* the personality; its pointer is often indirect, and not used */
 		uint8_t encoding = cursor_u8(data);
 
 		cfi_get_pointer(data, encoding & (uint8_t)~DW_EH_PE_indirect, bases,
@@ -905,7 +906,7 @@ static bool read_cie(struct reader *r, size_t offset, struct cfi_cie *ret)
 		return false;
 	if (!strcmp(letters, "eh")) /* of old compilers: an address */
 		cursor_uint(b, 8);
-	/* Size of an address, and of a segment's number before each: nobody has those. */
+	/* Address size and segment selector size: compilers write only 8 and 0. */
 	if (version == 4 && (cursor_u8(b) != 8 || cursor_u8(b)))
 		return false;
 	ret->code_align = cursor_uleb(b);
@@ -933,7 +934,7 @@ static const struct cfi_cie *find_cie(struct reader *r, size_t offset)
 
 /* ---- functions ---- */
 
-/* As a function's length: the formats that are signed have no meaning there. */
+/* Reads the length of a function: unsigned, even if the pointers' format is signed. */
 static uint64_t get_length(struct cursor *b, uint8_t encoding,
 			   const struct cfi_bases *bases)
 {
@@ -945,8 +946,8 @@ static uint64_t get_length(struct cursor *b, uint8_t encoding,
 }
 
 /*
- * Linkers leave the FDE of a function that they dropped, with an address of zero. One
- * that is relative to the text may have it, when it is the first there.
+ * Did the linker drop the function? Then its FDE has an address of zero. A
+ * text-relative zero is valid: the first function of the text.
  */
 static bool is_dropped(uint8_t encoding, bool is_null)
 {
@@ -979,7 +980,7 @@ static int read_fde(struct reader *r, struct cfi_entry *entry)
 	return cfi_fde_run(r, cie, start, end, *b);
 }
 
-/* Return: 0; -ENODATA when nothing more is to be read; -ENOMEM. */
+/* Return: 0; -ENODATA: over CFI_MAX_ROWS, stop; -ENOMEM. */
 static int read_entry(struct reader *r, struct cfi_entry *entry)
 {
 	int err = entry->is_cie ? 0 : read_fde(r, entry);
@@ -1005,7 +1006,7 @@ int cfi_read(const struct cfi_section *section, uint64_t lo, uint64_t hi,
 	reader_init(&r, section, lo, hi, steps_left, rows);
 	for (size_t offset = 0; section->len - offset >= 4 && take_step(&r);) {
 		err = entry_read(section, offset, &entry);
-		if (err == -EBADMSG) { /* where the next one is cannot be known */
+		if (err == -EBADMSG) { /* the start of the next entry is unknown */
 			rows->stats.nr_malformed++;
 			return 0;
 		}

@@ -33,12 +33,12 @@ struct cfi_section {
 int cfi_read(const struct cfi_section *section, uint64_t lo, uint64_t hi,
 	     uint64_t *steps_left, struct cfi_rows *rows);
 
-/* ---- the table of .eh_frame_hdr (LSB 5.0, 10.6.2): hostile, and only points to entries ---- */
+/* ---- The index of FDEs in .eh_frame_hdr (LSB 5.0, 10.6.2). Hostile. ---- */
 
 /* All zeroes: there is no table. */
 struct cfi_index {
-	const uint8_t
-		*entries; /* borrowed; nr * {s32 function, s32 FDE}, both from vaddr on */
+	/* Borrowed; nr * {s32 function, s32 FDE}, both relative to vaddr. */
+	const uint8_t *entries;
 	size_t nr;
 	uint64_t vaddr; /* of the .eh_frame_hdr */
 	uint64_t frames_vaddr; /* of the .eh_frame */
@@ -59,8 +59,8 @@ uint64_t cfi_index_function(const struct cfi_index *index, size_t i);
 uint64_t cfi_index_fde(const struct cfi_index *index, size_t i);
 
 /**
- * cfi_read() of the FDEs that @index finds: the cost depends on the functions in [lo,
- * hi), not on the section. Misses a function inside another one.
+ * Like cfi_read(), but finds the FDEs by @index: the cost depends on the functions in
+ * [lo, hi), not on the section. Misses a function inside another one.
  */
 int cfi_read_indexed(const struct cfi_section *section, const struct cfi_index *index,
 		     uint64_t lo, uint64_t hi, uint64_t *steps_left,

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 
 #define MAX_PROGRAM_HEADERS   512
-#define MAX_DEBUG_FRAME_BYTES (128u << 20) /* when it is unpacked */
+#define MAX_DEBUG_FRAME_BYTES (128u << 20) /* decompressed */
 
 /* ---- segments ---- */
 
@@ -104,7 +104,7 @@ static void find_index(struct cfi_file *f)
 	}
 }
 
-/* Up to the entry of length 0 that ends it, or as far as lengths make sense. */
+/* Returns the length up to the terminating entry (length 0) or an invalid length. */
 static size_t frames_len(const uint8_t *bytes, size_t len)
 {
 	size_t at = 0;
@@ -120,7 +120,7 @@ static size_t frames_len(const uint8_t *bytes, size_t len)
 	return at;
 }
 
-/* Section headers may have been stripped: then .eh_frame_hdr says where it is. */
+/* If section headers were stripped, .eh_frame_hdr gives the address. */
 static bool find_eh_frame(struct cfi_file *f)
 {
 	struct cfi_section *section = &f->section;

@@ -14,7 +14,7 @@
 
 #define CFI_FILE_MAX_SEGMENTS 64 /* executable ones; real files have 1 to 3 */
 
-/* An executable segment, as far as its bytes are in the file. */
+/* The part of an executable segment that is in the file. */
 struct cfi_segment {
 	uint64_t file_off, vaddr;
 	uint64_t size_bytes; /* > 0; neither end wraps */

@@ -11,26 +11,26 @@
 #include "decode/cfi/file.h"
 
 /*
- * A function is entered with the return address on top of the stack, and each instruction
- * does to SP what it always does. So what is on the stack is followed from the entry
- * along all jumps; each instruction is gone over once, because compilers come to a place
- * with the same stack by all ways. Code that only a table of jumps leads to begins with
- * the stack of the jump through it.
+ * A function is entered with the return address on top of the stack, and each
+ * instruction changes SP in a known way. So we follow the stack from the entry along
+ * all jumps. Each instruction is visited once, because compilers reach a place with the
+ * same stack on all paths. Code that is reached by a jump table only begins with the
+ * stack at the jump.
  */
 
 #define NO_INSTRUCTION UINT32_MAX
 
-/* How the frame is before an instruction. */
+/* State of the frame before an instruction. */
 struct stack {
 	bool is_known;
 	bool has_fp; /* CFA = FP + fp_off */
 	bool has_sp; /* CFA = SP + sp_off */
-	uint8_t kept; /* CFA = this register + kept_off: a DWARF number; 0: in none */
+	uint8_t kept; /* CFA = this register (DWARF number) + kept_off; 0: none */
 	int32_t sp_off, fp_off, kept_off;
-	int32_t fp_saved_off; /* the caller's FP is at CFA + this; 0: it is in FP still */
+	int32_t fp_saved_off; /* caller's FP is at CFA + this; 0: it is still in FP */
 };
 
-/* What it does to it. */
+/* Effect of an instruction on the frame. */
 enum effect {
 	EFFECT_NONE,
 	EFFECT_PUSH,
@@ -43,14 +43,14 @@ enum effect {
 	EFFECT_LEAVE,
 	EFFECT_KEEP_SP, /* reg = SP */
 	EFFECT_SP_FROM_KEPT, /* SP = reg */
-	EFFECT_LOSE_SP, /* by an amount that is not in the code */
+	EFFECT_LOSE_SP, /* SP changes by an unknown amount */
 };
 
 enum flow {
 	FLOW_ON,
 	FLOW_BRANCH, /* or to target */
 	FLOW_JUMP, /* to target */
-	FLOW_TABLE, /* to somewhere in the function, or out of it */
+	FLOW_TABLE, /* indirect, within the function or out of it */
 	FLOW_END,
 };
 
@@ -60,7 +60,7 @@ struct decoded_instruction {
 	int32_t amount;
 	uint8_t effect, flow; /* enums above */
 	uint8_t reg; /* of KEEP_SP and SP_FROM_KEPT: DWARF number */
-	uint8_t writes; /* a register that SP may be kept in; 0: none */
+	uint8_t writes; /* callee-saved register that it changes; 0: none */
 	struct stack stack;
 };
 
@@ -68,7 +68,7 @@ struct function_code {
 	struct decoded_instruction *items;
 	size_t nr, cap;
 	uint32_t *at_byte; /* of each byte: the instruction that begins there */
-	uint32_t *todo; /* instructions whose stack is known, and what follows not yet */
+	uint32_t *todo; /* known stack, but successors not yet visited */
 	size_t nr_todo;
 };
 
@@ -79,7 +79,7 @@ static void function_deinit(struct function_code *f)
 	free(f->todo);
 }
 
-/* ---- what instructions do ---- */
+/* ---- effects of instructions ---- */
 
 static bool is_reg(const cs_x86_op *op, x86_reg reg)
 {
@@ -100,8 +100,8 @@ static bool is_imm32(const cs_x86_op *op)
 }
 
 /*
- * The DWARF number of a register that a function gives back as it was, so that its own
- * calls do; or of a part of it. 0: it is none.
+ * Returns the DWARF number of a callee-saved register, also if @op is a part of it; 0:
+ * not a callee-saved register.
  */
 static uint8_t kept_register(const cs_x86_op *op)
 {
@@ -125,7 +125,7 @@ static uint8_t kept_register(const cs_x86_op *op)
 	return 0;
 }
 
-/* Of one whose first operand is SP. */
+/* Effect of an instruction whose first operand is SP. */
 static enum effect effect_on_sp(unsigned int id, const cs_x86 *x, int32_t *amount)
 {
 	const cs_x86_op *from = &x->operands[1];
@@ -229,7 +229,7 @@ static void set_flow(const cs_insn *insn, size_t len, struct decoded_instruction
 	is_direct = detail->x86.op_count == 1 && to->type == X86_OP_IMM;
 	ret->target = is_direct && (uint64_t)to->imm < len ? (uint32_t)to->imm
 							   : NO_INSTRUCTION;
-	/* To the next one: it was not relocated, and leads to another function. */
+	/* A jump to the next instruction is unrelocated, to another function. */
 	if (is_direct && (uint64_t)to->imm == insn->address + insn->size)
 		ret->target = NO_INSTRUCTION;
 	if (insn->id != X86_INS_JMP)
@@ -274,7 +274,7 @@ static int decode(struct function_code *f, const uint8_t *code, size_t len,
 	return err;
 }
 
-/* ---- the stack, from the entry on ---- */
+/* ---- the stack along the control flow ---- */
 
 static void take_from_fp(struct stack *s, int32_t amount)
 {
@@ -294,8 +294,8 @@ static void give_fp_back(struct stack *s)
 	move_sp(s, 8);
 }
 
-/* The stack behind @i. */
-static struct stack behind(const struct decoded_instruction *i)
+/* The stack after @i. */
+static struct stack stack_after(const struct decoded_instruction *i)
 {
 	struct stack s = i->stack;
 
@@ -355,13 +355,13 @@ static void reach(struct function_code *f, uint32_t i, const struct stack *stack
 	f->todo[f->nr_todo++] = i;
 }
 
-/* @ret_table  set when there is a jump through a table */
+/* @ret_table  set to the stack at a jump through a table, if there is one */
 static void follow(struct function_code *f, struct stack *ret_table)
 {
 	while (f->nr_todo) {
 		uint32_t i = f->todo[--f->nr_todo];
 		const struct decoded_instruction *insn = &f->items[i];
-		struct stack next = behind(insn);
+		struct stack next = stack_after(insn);
 
 		if ((insn->flow == FLOW_JUMP || insn->flow == FLOW_BRANCH) &&
 		    insn->target != NO_INSTRUCTION)
@@ -401,7 +401,7 @@ static struct lb_unwind_rule rule_of(const struct stack *s)
 	} else if (s->has_fp) {
 		rule.cfa = LB_CFA_FP;
 		rule.cfa_off = s->fp_off;
-	} else { /* the walk knows it at the leaf, which such code is */
+	} else { /* the walk knows it in a leaf frame, as this is */
 		rule.cfa = (uint8_t)(LB_CFA_REG + s->kept);
 		rule.cfa_off = s->kept_off;
 	}
@@ -463,9 +463,9 @@ int code_frames_read(const uint8_t *code, size_t len, uint64_t vaddr,
 }
 
 /*
- * V8's own code: one piece of it enters another by a jump, with the frame that its caller
- * made, so its first instruction does not have a return address on top of the stack. It
- * keeps frame pointers.
+ * Is it a builtin of V8? These enter each other by jumps, with the frame that their
+ * caller made, so that the top of the stack at their first instruction is not a return
+ * address. They keep frame pointers.
  */
 static bool is_of_v8(const struct image_table *symbols, const Elf64_Sym *sym)
 {
@@ -475,7 +475,7 @@ static bool is_of_v8(const struct image_table *symbols, const Elf64_Sym *sym)
 	return !strncmp(name, prefix, sizeof(prefix) - 1);
 }
 
-/* Frame pointers may lead on where the code does not tell. */
+/* Drops rules that are not known, so that the walk tries frame pointers instead. */
 static void drop_unsupported(struct cfi_rows *rows)
 {
 	for (size_t i = 0; i < rows->nr; i++)
@@ -496,7 +496,7 @@ static bool is_wanted(const struct cfi_range *wanted, size_t nr, const Elf64_Sym
 {
 	size_t low;
 
-	/* Most of a large file are not. */
+	/* Shortcut: most symbols of a large file are not wanted. */
 	if (!nr || sym->st_value >= wanted[nr - 1].hi ||
 	    sym->st_value + sym->st_size <= wanted[0].lo)
 		return false;
@@ -534,7 +534,7 @@ int cfi_functions_read(const struct cfi_file *f, const struct cfi_range *wanted,
 #define MAX_START_BYTES 4096 /* real ones have some 500 */
 #define MAX_STARTS      16 /* two, in files that Go made */
 
-/* Go names what is written in assembly so since 1.17, and without the end before. */
+/* Go appends ".abi0" to names of assembly functions since 1.17. */
 static bool is_named(const char *name, const char *wanted)
 {
 	size_t len = strlen(wanted);
@@ -544,8 +544,9 @@ static bool is_named(const char *name, const char *wanted)
 }
 
 /*
- * In runtime.clone the new thread is where its stack pointer has been set, by "mov %rsi,
- * %rsp"; before that runs the thread that makes it, which was called.
+ * Finds the start of the new thread in runtime.clone: after "mov %rsi, %rsp" has set
+ * its stack pointer. The code before that runs in the creating thread, which has a
+ * caller.
  */
 static uint64_t thread_offset(const uint8_t *code, uint64_t len)
 {

@@ -12,17 +12,17 @@
 #include "decode/cfi/cfi.h"
 #include "decode/cfi/file.h"
 
-/* Of the file's addresses: [lo, hi). */
+/* A range of vaddrs, [lo, hi). */
 struct cfi_range {
 	uint64_t lo, hi;
 };
 
 /**
- * Adds rows of functions in @wanted that begin where the finished @rows have none, and
- * finishes @rows again. Where the code does not show the frame there is no row: the walk
- * uses frame pointers.
+ * Adds rows, made from machine code, of functions in @wanted whose start has no rule in
+ * the finished @rows; finishes @rows again. Code whose frame cannot be determined gets
+ * no row, so that the walk uses frame pointers.
  *
- * @wanted  ascending, disjoint; @rows must be complete for all functions that touch them
+ * @wanted  ascending, disjoint; @rows must be complete for all functions that touch it
  *
  * Return: 0 or -ENOMEM. Cost: a pass over all symbols.
  */
@@ -65,11 +65,11 @@ int cfi_go_add_starts(const struct cfi_file *f, uint64_t *steps_left,
 		      struct cfi_rows *rows);
 
 /**
- * Keeps only the rows of those starts, and of places where a function's frame is not set
- * up (yet, or any more): there frame pointers skip the caller. Elsewhere frame pointers
- * are better, see struct cfi_file. Of 1,938 samples of a program that sorts and
- * allocates, half had one frame more than with frame pointers alone; with all rows a
- * third did not leave the stack of systemstack().
+ * Keeps only the rows of those starts, and of places where a function's frame is not
+ * set up (yet, or any more), because frame pointers would skip the caller there.
+ * Elsewhere frame pointers are better, see struct cfi_file. Measured with 1,938 samples
+ * of a program that sorts and allocates: half had one frame more than with frame
+ * pointers alone; with all rows, a third ended on the stack of systemstack().
  */
 void cfi_go_keep(struct cfi_rows *rows);
 

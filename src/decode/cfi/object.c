@@ -14,7 +14,7 @@
 #include "decode/jit/image.h"
 #include "decode/requests.h"
 
-#define MAX_FRAMES_SECTIONS 64 /* of one object; there is one */
+#define MAX_FRAMES_SECTIONS 64 /* of one object; real ones have one */
 
 static bool open_image(const void *bytes, size_t len, struct jit_image *ret)
 {
@@ -23,7 +23,7 @@ static bool open_image(const void *bytes, size_t len, struct jit_image *ret)
 
 /* ---- frames ---- */
 
-/* Return: number of the section, 0: there is none. */
+/* Returns the number of the @nth .eh_frame section; 0: there is none. */
 static size_t find_frames(const struct jit_image *m, size_t nth)
 {
 	for (size_t i = 1; i < m->nr_sections; i++) {
@@ -36,7 +36,7 @@ static size_t find_frames(const struct jit_image *m, size_t nth)
 	return 0;
 }
 
-/* A section as the JIT relocated it. */
+/* A section, relocated as the JIT did. */
 struct cfi_frames {
 	uint8_t *bytes; /* heap */
 	size_t len;
@@ -49,7 +49,7 @@ static void cfi_frames_deinit(struct cfi_frames *f)
 	*f = (struct cfi_frames){0};
 }
 
-/* Return: 0; -ENODATA when there are no more; -EBADMSG when they cannot be relocated; -ENOMEM. */
+/* Return: 0; -ENODATA: no more sections; -EBADMSG: it cannot be relocated; -ENOMEM. */
 static int read_frames(const struct jit_image *m, size_t nth, uint64_t *steps_left,
 		       struct cfi_frames *ret)
 {
@@ -81,7 +81,7 @@ static int read_frames(const struct jit_image *m, size_t nth, uint64_t *steps_le
 static int read_rows(const struct cfi_frames *f, uint64_t *steps_left,
 		     struct cfi_object *o)
 {
-	/* LuaJIT's addresses are from the text on. */
+	/* LuaJIT's addresses are relative to the text. */
 	const struct cfi_section section = {.bytes = f->bytes,
 					    .len = f->len,
 					    .vaddr = f->vaddr,
@@ -96,7 +96,7 @@ static int read_rows(const struct cfi_frames *f, uint64_t *steps_left,
 
 /* ---- functions without frames ---- */
 
-/* Adds rows of the functions that have none yet. */
+/* Adds rows, made from machine code, of the functions that have none yet. */
 static int read_code(const struct image_symbols *symbols, const uint8_t *code,
 		     uint64_t *steps_left, struct cfi_text *text)
 {
@@ -150,7 +150,7 @@ int cfi_object_read(const void *bytes, size_t len, uint64_t *steps_left,
 			err = read_rows(&frames, steps_left, &o);
 	}
 	if (err != -ENOMEM)
-		err = 0; /* no more of them, or one that makes no sense */
+		err = 0; /* no more sections, or a malformed one */
 	for (size_t i = 0; i < o.nr_texts && !err; i++)
 		err = cfi_rows_finish(&o.texts[i].rows);
 	if (!err && o.nr_texts)
@@ -169,11 +169,11 @@ void cfi_object_deinit(struct cfi_object *o)
 	o->nr_texts = 0;
 }
 
-/* Serves DECODER_CFI_JIT: rows of objects that a JIT registered, by their own addresses. */
+/* ---- Serves DECODER_CFI_JIT: rows of registered objects, by run-time address ---- */
 
 #define MAX_STEPS (32u << 20) /* of one request: some 0.5 s */
 
-/* The file of objects: the collector's own, which is not cut short meanwhile. */
+/* The file of objects; the collector's own, so it does not shrink while mapped. */
 struct object_file {
 	void *bytes; /* NULL: it is empty */
 	uint64_t len;

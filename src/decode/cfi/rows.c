@@ -18,10 +18,10 @@ void cfi_rows_deinit(struct cfi_rows *rows)
 }
 
 /*
- * cfi_rows_finish(): what cfi_read() added is one run of rows a function, each ended by
- * {LB_CFA_NONE}. Functions may come in any order and lie over each other (hostile files
- * can nest all of them), so they are swept from the lowest address to the highest; of
- * those that cover a place the one that was read last is taken.
+ * cfi_rows_finish(): cfi_read() adds one run of rows per function, ended by
+ * {LB_CFA_NONE}. Functions may come in any order and overlap (hostile files can nest
+ * all of them), so we sweep them by address; where several cover an address, the one
+ * that was read last wins.
  */
 
 struct row_run {
@@ -34,7 +34,7 @@ struct sweep {
 	const struct cfi_rows *in;
 	struct row_run *runs; /* in order of start */
 	size_t nr_runs, cap_runs;
-	struct row_run *heap; /* those that began: the one that was read last on top */
+	struct row_run *heap; /* runs that have begun; the one read last is on top */
 	size_t nr_heap;
 	struct cfi_row *out;
 	size_t nr_out;
@@ -90,7 +90,7 @@ static void sort_runs(struct sweep *s)
 		}
 }
 
-/* ---- those that cover a place ---- */
+/* ---- heap of the runs at an address ---- */
 
 static void heap_push(struct sweep *s, const struct row_run *run)
 {
@@ -120,7 +120,7 @@ static void heap_pop(struct sweep *s)
 
 /* ---- rows ---- */
 
-/* Room for it was made: where a run begins or ends, and before it, is a row at most. */
+/* There is room: at most one row for the start of a run, its end, and before it. */
 static void add(struct sweep *s, uint64_t vaddr, const struct lb_unwind_rule *rule)
 {
 	const struct cfi_row *last = s->nr_out ? &s->out[s->nr_out - 1] : NULL;
@@ -129,7 +129,7 @@ static void add(struct sweep *s, uint64_t vaddr, const struct lb_unwind_rule *ru
 		s->out[s->nr_out++] = (struct cfi_row){.vaddr = vaddr, .rule = *rule};
 }
 
-/* Those of @run that hold in [from, to), which is a part of it. */
+/* Adds the rows of @run in [from, to), which is a part of it. */
 static void add_part(struct sweep *s, const struct row_run *run, uint64_t from,
 		     uint64_t to)
 {
@@ -235,16 +235,16 @@ int cfi_rows_add_below(struct cfi_rows *rows, struct cfi_rows *below)
 	return cfi_rows_finish(rows);
 }
 
-/* cfi_pages_write(): rows cut into pages, in which a row names its rule by a number. */
+/* cfi_pages_write(): splits rows by page, and replaces their rules by numbers. */
 
 #define PAGE_SHIFT 16
 #define PAGE_MASK  0xffffu
-#define MAX_RULES  65536 /* what the number of a rule can say */
+#define MAX_RULES  65536 /* numbers have 16 bits */
 
 /* ---- rules ---- */
 
 struct rule_numbers {
-	struct lb_unwind_rule *items; /* [0]: what those over the maximum become */
+	struct lb_unwind_rule *items; /* [0] replaces rules over the maximum */
 	size_t nr, cap;
 	struct hashmap by_hash;
 	bool failed; /* out of memory */
@@ -296,17 +296,17 @@ static void write_rules(const struct rule_numbers *r, struct wire_writer *w)
 
 struct page_part {
 	uint64_t number;
-	const struct lb_unwind_rule *at_start; /* what holds where it begins */
-	size_t first, nr; /* rows behind its beginning */
+	const struct lb_unwind_rule *at_start; /* rule at the start of the page */
+	size_t first, nr; /* rows after the start of the page */
 };
 
-/* Goes over the pages that have a row. */
+/* Iterates over the pages that have a row. */
 struct page_walk {
 	const struct cfi_rows *rows;
 	uint64_t bias, hi;
-	uint64_t number; /* of the page that is looked at next */
-	size_t row; /* the first one that is not below its beginning */
-	const struct lb_unwind_rule *rule; /* that holds there unless that row is */
+	uint64_t number; /* of the next page */
+	size_t row; /* first row at or above its start */
+	const struct lb_unwind_rule *rule; /* rule at its start, unless @row is there */
 	size_t nr_pages; /* so far */
 };
 
@@ -328,7 +328,7 @@ static struct page_walk walk_begin(const struct cfi_rows *rows, uint64_t bias,
 		walk.row = rows->nr;
 		return walk;
 	}
-	/* What lies below takes no page, but may reach into one. */
+	/* Rows below @lo get no page, but the last may extend into the first page. */
 	begin = bias + (walk.number << PAGE_SHIFT);
 	walk.row = begin ? cfi_rows_up_to(rows, begin - 1) : 0;
 	if (walk.row)
@@ -342,7 +342,7 @@ static bool walk_next(struct page_walk *w, struct page_part *ret)
 	while (w->row < w->rows->nr && w->nr_pages < CFI_MAX_PAGES) {
 		bool is_used;
 
-		if (w->rule->cfa == LB_CFA_NONE) /* nothing before the next row */
+		if (w->rule->cfa == LB_CFA_NONE) /* skip to the page of the next row */
 			w->number = address(w, w->row) >> PAGE_SHIFT;
 		if (w->bias + (w->number << PAGE_SHIFT) >= w->hi)
 			return false;

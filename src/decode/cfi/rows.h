@@ -10,7 +10,7 @@
 #include "base/wire.h"
 #include "lineburn_unwind.h"
 
-/* From @vaddr up to the next one. {LB_CFA_NONE}: no function is there. */
+/* The rule from @vaddr up to the next row. {LB_CFA_NONE}: no function is there. */
 struct cfi_row {
 	uint64_t vaddr;
 	struct lb_unwind_rule rule;
@@ -19,11 +19,11 @@ struct cfi_row {
 struct cfi_stats {
 	uint64_t nr_fdes; /* used */
 	uint64_t nr_malformed; /* FDEs and CIEs that were skipped */
-	bool is_cut; /* the budget ended it */
+	bool is_cut; /* the budget ran out */
 };
 
 struct cfi_rows {
-	struct cfi_row *items; /* in order of vaddr, no two equal in a row; heap */
+	struct cfi_row *items; /* by vaddr, no two adjacent rules equal; heap */
 	size_t nr, cap;
 	struct cfi_stats stats;
 };
@@ -32,9 +32,9 @@ void cfi_rows_deinit(struct cfi_rows *rows);
 #define CFI_MAX_ROWS (8u << 20) /* of one call; libLLVM has 1.5 M */
 
 /**
- * Appends a row to the others, which need not be finished.
+ * Appends a row; @rows need not be finished.
  *
- * @max  most rows; 0: any number
+ * @max  maximum number of rows; 0: no limit
  * Return: as vec_grow()
  */
 int cfi_rows_add(struct cfi_rows *rows, uint64_t vaddr, const struct lb_unwind_rule *rule,
@@ -45,10 +45,10 @@ int cfi_rows_finish(struct cfi_rows *rows);
 
 #define CFI_MAX_PAGES LB_UNWIND_MAX_PAGES /* of one reply; more are left out */
 
-/** Returns how many of sorted rows are at or below @vaddr. */
+/** Returns the number of rows at or below @vaddr; @rows must be sorted. */
 size_t cfi_rows_up_to(const struct cfi_rows *rows, uint64_t vaddr);
 
-/** Returns whether one of finished rows has a rule at @vaddr. */
+/** Returns whether the finished @rows have a rule at @vaddr. */
 bool cfi_rows_cover(const struct cfi_rows *rows, uint64_t vaddr);
 
 /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Serves DECODER_CFI: pages of an ELF file, by file offset, of its call frame information. */
+/* Serves DECODER_CFI: unwind rows of an ELF file, by pages of its file offsets. */
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -11,21 +11,21 @@
 
 #define PAGE_SHIFT 16
 
-/* Up to here all pages are answered: 1 MiB makes some 60,000 rows in 6 ms. */
+/* Smaller sections are read whole: 1 MiB makes some 60,000 rows in 6 ms. */
 #define WHOLE_MAX_BYTES (1u << 20)
-/* Without a table of its functions, all of it is read for each page. */
+/* Same without an index: the whole section would be read for each page. */
 #define WHOLE_MAX_BYTES_UNSORTED (8u << 20)
 
-/* Of one request: some 0.5 s. libLLVM takes 5 M when it is read whole. */
+/* Budget of one request, some 0.5 s. Reading all of libLLVM takes 5 M. */
 #define MAX_STEPS (32u << 20)
 
-/* A piece of an executable segment that is answered. */
+/* A piece of an executable segment, to be sent. */
 struct segment_piece {
 	uint64_t file_off, vaddr, size_bytes;
 };
 
 struct cfi_job {
-	uint64_t *pages; /* asked; ascending, each once */
+	uint64_t *pages; /* requested; ascending, deduplicated */
 	size_t nr_pages;
 	struct cfi_file file;
 	bool whole;
@@ -72,9 +72,9 @@ static int read_request(struct cfi_job *job, struct wire_reader *r)
 	return r->failed ? -EBADMSG : 0;
 }
 
-/* ---- what is answered ---- */
+/* ---- pieces to be sent ---- */
 
-/* [from, to) of @segment, file offsets. */
+/* Adds [from, to) of @segment, file offsets. */
 static int add_piece(struct cfi_job *job, const struct cfi_segment *segment,
 		     uint64_t from, uint64_t to)
 {
@@ -82,7 +82,7 @@ static int add_piece(struct cfi_job *job, const struct cfi_segment *segment,
 						    : NULL;
 	uint64_t vaddr = segment->vaddr + (from - segment->file_off);
 
-	/* Pages in a row are read at once. */
+	/* Merge adjacent pages, to read them at once. */
 	if (last && last->file_off + last->size_bytes == from &&
 	    last->vaddr + last->size_bytes == vaddr) {
 		last->size_bytes += to - from;
@@ -161,7 +161,10 @@ static int by_lo(const void *va, const void *vb)
 	return (a->lo > b->lo) - (a->lo < b->lo);
 }
 
-/* Of the pieces only: what lies between them has no rows yet, but may have frames. */
+/*
+ * Reads functions in the pieces only: code between them has no rows yet, but may have
+ * call frame information.
+ */
 static int read_functions(struct cfi_job *job, uint64_t *steps_left)
 {
 	_cleanup_free_ struct cfi_range *wanted =
@@ -209,7 +212,7 @@ static int read_rows(struct cfi_job *job)
 	return err;
 }
 
-/* Rows of a piece, from its first byte to the byte behind it, by file offset. */
+/* Adds the rows of a piece, by file offset, and the row that ends it. */
 static int move_piece(struct cfi_job *job, const struct segment_piece *p)
 {
 	static const struct lb_unwind_rule none = {.cfa = LB_CFA_NONE};
@@ -226,7 +229,7 @@ static int move_piece(struct cfi_job *job, const struct segment_piece *p)
 		   : cfi_rows_add(&job->by_offset, p->file_off + p->size_bytes, &none, 0);
 }
 
-/* Where a piece begins as another ends, the latter's last row is of no use. */
+/* Drops the row that ends a piece where the next piece begins. */
 static void drop_repeated(struct cfi_rows *rows)
 {
 	size_t nr = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads untrusted little-endian bytes. Past the end every read
- * gives zero and the error sticks, so a caller checks once, after the last read.
+ * Reads untrusted little-endian bytes. Reads past the end give zero and set a sticky
+ * error, so a caller checks once, after the last read.
  */
 #ifndef LB_DECODE_DWARF_CURSOR_H
 #define LB_DECODE_DWARF_CURSOR_H
@@ -18,8 +18,9 @@ struct bytes {
 };
 
 /*
- * The order matters: of p and end side by side gcc 12 loads one vector, right after p was
- * stored. That stalls; call frame information took a quarter longer.
+ * The order of the members matters: if p and end were adjacent, gcc 12 would load both
+ * as one vector right after p was stored. That stalls; reading call frame information
+ * took a quarter longer.
  */
 struct cursor {
 	const uint8_t *p;
@@ -30,7 +31,7 @@ struct cursor {
 /* Returns a cursor at @off of @b; failed if @off is beyond the end. */
 static inline struct cursor cursor_at(struct bytes b, uint64_t off)
 {
-	static const uint8_t nothing; /* NULL could not be added to */
+	static const uint8_t nothing; /* adding to NULL is undefined */
 
 	if (off > b.len || !b.data)
 		return (struct cursor){
@@ -98,7 +99,7 @@ static inline uint64_t cursor_u64(struct cursor *c)
 
 /*
  * Reads a LEB128 (DWARF 5, 7.6). Fails on padding beyond what 64 bits need, which no
- * compiler writes: so one number costs ten bytes at most.
+ * compiler writes, so a number has at most ten bytes.
  */
 static inline uint64_t cursor_leb(struct cursor *c, bool is_signed)
 {
@@ -128,7 +129,7 @@ static inline int64_t cursor_sleb(struct cursor *c)
 	return (int64_t)cursor_leb(c, true);
 }
 
-/* Returns a cursor over the next @len bytes; over nothing, and failed, if there are fewer. */
+/* Returns a cursor over the next @len bytes; if there are fewer, empty and failed. */
 static inline struct cursor cursor_block(struct cursor *c, uint64_t len)
 {
 	const uint8_t *start = c->p;
@@ -143,7 +144,7 @@ static inline struct cursor cursor_block(struct cursor *c, uint64_t len)
 
 #define CURSOR_MAX_STRING (1u << 20) /* longer names are malformed */
 
-/* Reads a terminated text, borrowed from the bytes; "" when not terminated. */
+/* Reads a terminated string, borrowed from the bytes; "" when not terminated. */
 static inline const char *cursor_str(struct cursor *c)
 {
 	uint64_t left = cursor_left(c);
@@ -158,7 +159,7 @@ static inline const char *cursor_str(struct cursor *c)
 	return (const char *)start;
 }
 
-/* Same, at @off of a string section. */
+/* Like cursor_str(), at @off of a string section. */
 static inline const char *bytes_str(struct bytes b, uint64_t off)
 {
 	struct cursor c = cursor_at(b, off);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Addresses -> frames. The addresses are sorted; one pass over the roots of all
- * units tells for each address the unit that holds it (the narrowest one, if
- * several claim it); then the units that are hit are decoded one after another,
- * each for all of its addresses at once, and forgotten.
+ * Addresses -> frames. The addresses are sorted. One pass over the roots of all units
+ * finds the unit of each address (the narrowest one, if several claim it). Then the
+ * units that are hit are decoded one after another, each for all of its addresses at
+ * once, and freed.
  *
- * .debug_aranges is not used: Go and clang do not write it, gcc leaves units out,
- * and the roots have the same knowledge. A unit whose root names no addresses at
- * all is tried last, for the addresses that nobody claimed.
+ * .debug_aranges is not used: Go and clang do not write it, gcc leaves units out, and
+ * the roots have the same information. A unit whose root has no addresses is tried
+ * last, for the addresses that no other unit has claimed.
  */
 #include "decode/dwarf/dwarf.h"
 
@@ -22,7 +22,7 @@
 #include "decode/dwarf/line.h"
 #include "decode/dwarf/scope.h"
 
-/* Work an address may cost in following names, beyond what files allow. */
+/* Additional budget of work per address, for following names. */
 #define WORK_PER_ADDRESS 8192
 
 struct dwarf_source {
@@ -74,10 +74,10 @@ void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool
 
 struct decoded {
 	struct unit unit;
-	struct unit split; /* holds the DIEs when has_split */
+	struct unit split; /* has the DIEs, if has_split */
 	bool has_split, split_missing;
 	bool malformed; /* in part; the readable part is used */
-	struct debug_file *dwo; /* of split; NULL when there is none to free */
+	struct debug_file *dwo; /* of split; NULL: nothing to free */
 	struct line_table *lines; /* NULL: none */
 	struct scopes scopes;
 	struct line_rows rows; /* of the functions that were hit */
@@ -85,7 +85,7 @@ struct decoded {
 	struct abbrev_cache *abbrevs; /* borrowed */
 };
 
-/* Split DWARF: the DIEs are elsewhere, the line table is here. */
+/* Finds the unit's split unit, which has its DIEs, but not its line table. */
 static int find_split(struct decoded *d)
 {
 	int r;
@@ -102,16 +102,13 @@ static int find_split(struct decoded *d)
 	return r;
 }
 
-/* Without its .dwo a skeleton may still hold the inlined calls; it is looked at too. */
+/* Returns the unit with the DIEs: without .dwo the skeleton, which may have some. */
 static const struct unit *unit_of_scopes(const struct decoded *d)
 {
 	return d->has_split ? &d->split : &d->unit;
 }
 
-/*
- * Of all addresses at which a row of the functions begins: the DIEs of these functions
- * are walked once more, for them.
- */
+/* Finds the scopes of all rows, by another walk over the DIEs of their functions. */
 static int find_row_scopes(struct decoded *d)
 {
 	struct line_rows *rows = &d->rows;
@@ -145,7 +142,7 @@ static int find_pieces(struct decoded *d)
 	return r;
 }
 
-/* Rows and scopes. What breaks off is noted; only -ENOMEM ends it. */
+/* Finds rows and scopes. Malformed parts set d->malformed; only -ENOMEM is an error. */
 static int find_all(struct decoded *d, struct address_hit *hits, size_t nr)
 {
 	int no_lines = line_table_open(&d->unit, &d->lines), r;
@@ -179,8 +176,8 @@ static void decoded_deinit(struct decoded *d)
 /**
  * Finds the row and the scope of each hit in @unit.
  *
- * @hits  ascending vaddr; wants_code: finds all rows of its function too (frame.h);
- *        otherwise zero
+ * @hits  ascending vaddr; with wants_code, also finds all rows of its function
+ *        (frame.h); other members are zero
  * @ret   must not move; pass it to decoded_deinit() after success
  * Return: 0 or -ENOMEM.
  */
@@ -205,7 +202,7 @@ static int decoded_init(struct decoded *d, const struct unit *unit,
 
 /* ---- frames of a decoded unit ---- */
 
-/* Which line a frame is on, as numbers of the line table and of the scopes. */
+/* The line of a frame, as numbers of the line table and of the scopes. */
 struct frame_place {
 	uint32_t scope, file, line;
 };
@@ -226,7 +223,7 @@ static bool decoded_is_inlined(const struct decoded *d, uint32_t scope)
 	return scope && d->scopes.items[scope].parent;
 }
 
-/* The innermost frame at @hit, by the rules of decoded_frames(). */
+/* Returns the innermost frame at @hit, by the rules of decoded_frames(). */
 static struct frame_place decoded_innermost(const struct decoded *d,
 					    const struct address_hit *hit)
 {
@@ -272,11 +269,11 @@ static enum miss why_no_line(const struct decoded *d)
 
 /**
  * Returns the frames at one hit, innermost first, at most FRAMES_MAX_INLINE. Code
- * without a line (line 0: merged or moved) is attributed to the call that inlined
- * it, else to the line before it.
+ * without a line (line 0: merged or moved) gets the line of the call at which it was
+ * inlined, else the line before it.
  *
  * @ret_miss  MISS_NONE exactly if frames[0] has a line
- * Return: how many; 0: the unit does not cover this address. Strings are valid
+ * Return: their number; 0: the unit does not cover this address. Strings are valid
  * until decoded_deinit().
  */
 static size_t decoded_frames(struct decoded *d, const struct address_hit *hit,
@@ -292,7 +289,7 @@ static size_t decoded_frames(struct decoded *d, const struct address_hit *hit,
 	     p = decoded_caller(d, p))
 		depth++;
 	for (size_t i = 0; i < depth; i++, place = decoded_caller(d, place)) {
-		/* Of a deeper chain the middle is lost. */
+		/* A deeper chain loses its middle. */
 		if (i >= FRAMES_MAX_INLINE / 2 && depth - i > FRAMES_MAX_INLINE / 2)
 			continue;
 		decoded_frame(d, place, &frames[nr++]);
@@ -304,10 +301,10 @@ static size_t decoded_frames(struct decoded *d, const struct address_hit *hit,
 
 /* ---- pieces of code of a decoded unit: the line of each part of a function ---- */
 
-/* A declaration farther above the first line of code must be of another file. */
+/* A declaration farther above the first line of code must be in another file. */
 #define CODE_MAX_HEAD_LINES 100
 
-/* One piece in the making. */
+/* A piece under construction. */
 struct unfinished_piece {
 	struct decoded *d;
 	struct code_row *rows;
@@ -344,7 +341,7 @@ static void add_row(struct unfinished_piece *p, uint64_t vaddr, struct frame_pla
 	p->rows[p->nr++] = (struct code_row){vaddr, frame};
 }
 
-/* The lines of the calls that were inlined here, each once in a piece. */
+/* Adds the lines of the calls that were inlined here, each once per piece. */
 static void add_calls(struct unfinished_piece *p, const struct address_hit *hit)
 {
 	struct frame_place place = {.scope = hit->scope};
@@ -358,7 +355,7 @@ static void add_calls(struct unfinished_piece *p, const struct address_hit *hit)
 	}
 }
 
-/* By function as it was written, and line. */
+/* By function in the source, then by line. */
 static int compare_places(const void *va, const void *vb, void *ctx)
 {
 	const struct frame_place *a = va, *b = vb;
@@ -382,7 +379,7 @@ static bool same_function(const struct decoded *d, struct frame_place a,
 	return !compare_places(&a, &b, (void *)d);
 }
 
-/* Lines of [first, end) that have code in other parts of the unit. */
+/* Adds the lines of [first, end) that have code in other parts of the unit. */
 static void add_elsewhere(struct unfinished_piece *p, uint64_t vaddr,
 			  struct frame_place place, uint32_t first, uint32_t end)
 {
@@ -398,8 +395,8 @@ static void add_elsewhere(struct unfinished_piece *p, uint64_t vaddr,
 }
 
 /*
- * A line within a function that has no row here can have its code in a part that was
- * split off, in another place where the function was inlined, in a lambda.
+ * Adds the lines of the piece's functions that have no row here, but code elsewhere: in
+ * a part that was split off, in another copy of the inlined function, in a lambda.
  */
 static void add_all_elsewhere(struct unfinished_piece *p, uint64_t vaddr)
 {
@@ -447,7 +444,7 @@ static void make_piece(struct unfinished_piece *p, const struct line_piece *piec
 #define UNIT_NONE     UINT32_MAX
 #define UNIT_ANSWERED (UINT32_MAX - 1)
 
-/* One address asked for. */
+/* One requested address. */
 struct address_want {
 	uint64_t vaddr;
 	uint32_t index; /* in the caller's array */
@@ -460,7 +457,7 @@ struct resolve_call {
 	struct address_want *wants;
 	size_t nr;
 	uint64_t *widths; /* of the range that claimed wants[i] */
-	uint32_t *rangeless; /* units whose roots name no addresses */
+	uint32_t *rangeless; /* units whose roots have no addresses */
 	size_t nr_rangeless, cap_rangeless;
 	dwarf_found_fn found;
 	void *ctx;
@@ -525,9 +522,9 @@ static int claim_unit(struct resolve_call *s, uint32_t number, const struct unit
 	struct pc_ranges it;
 	int r;
 
-	/* low_pc alone is what range lists start from, not a range. */
+	/* low_pc alone is the base of range lists, not a range. */
 	if (!u->ranges.form && !(has_low && has_high)) {
-		if (u->dwo_name.form) /* a skeleton with code would say so */
+		if (u->dwo_name.form) /* a skeleton with code has ranges */
 			return 0;
 		r = vec_grow(&s->rangeless, &s->cap_rangeless, s->nr_rangeless + 1,
 			     sizeof(*s->rangeless), DEBUG_MAX_UNITS);
@@ -557,9 +554,7 @@ static int find_units(struct resolve_call *s)
 	return r;
 }
 
-/*
- * Answers what the decoded unit knows of, and what it claims but does not know.
- */
+/* Answers the addresses that the unit covers; if @claimed, the others, too. */
 static void answer(struct resolve_call *s, struct decoded *decoded,
 		   const struct address_hit *hits, struct address_want *wants, size_t nr,
 		   bool claimed)
@@ -617,7 +612,7 @@ static bool wants_code(const struct dwarf_source *d, uint32_t index)
 }
 
 /*
- * Decodes one unit for @wants, which it claimed, or might know of. Those that it
+ * Decodes one unit for @wants, which it has @claimed or may cover. Those that it
  * answers get UNIT_ANSWERED, others UNIT_NONE.
  */
 static int decode(struct resolve_call *s, uint32_t number, struct address_want *wants,
@@ -648,7 +643,7 @@ static int decode(struct resolve_call *s, uint32_t number, struct address_want *
 	return 0;
 }
 
-/* Moves what has no answer yet to the front, sorted by address. */
+/* Keeps only the addresses without an answer, sorted. */
 static void keep_unanswered(struct resolve_call *s)
 {
 	size_t nr = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decoder side (runs in the worker): source lines and inlined chains of many
- * addresses of one file, from DWARF 2-5. It has its own reader (the other files here) on
- * libelf's sections: libdw keeps every unit that it touched until the end, opens
- * split files by itself, and knows .dwp only since 0.191.
+ * Decoder side (runs in the worker): source lines and inlined chains of many addresses
+ * of one file, from DWARF 2-5. It has its own reader (the other files here) on libelf's
+ * sections: libdw keeps every unit that it touched until the end, opens split files by
+ * itself, and supports .dwp only since 0.191.
  */
 #ifndef LB_DECODE_DWARF_DWARF_H
 #define LB_DECODE_DWARF_DWARF_H
@@ -20,7 +20,8 @@
 struct dwarf_source;
 
 /**
- * Addresses are those of the file: for code of a JIT, where it runs.
+ * Opens the debug information of @binary. Addresses are vaddrs of the file; of JIT
+ * code, run-time addresses.
  *
  * @binary  the file that holds .debug_info; borrowed until dwarf_source_free(), its
  *          sections are decompressed in place
@@ -44,41 +45,42 @@ typedef void (*dwarf_found_fn)(void *ctx, size_t i, enum miss miss,
 			       const struct frame *frames, size_t nr);
 
 /**
- * Called for each contiguous part of a function (one with code of its own, not an
- * inlined one) that holds at least one of the addresses: @i is one of these. Called
- * when that address has been found. Strings are valid during the call, names as in
- * dwarf_found_fn.
+ * Called for each contiguous part of a function that holds at least one of the
+ * addresses; not for inlined functions. @i is one of these addresses; it was reported
+ * before. Strings are valid during the call, names as in dwarf_found_fn.
  *
- * Where code has no line, the rule of frames holds (the call that it was inlined by,
- * else the line before). Rows of no length at the end are lines of these functions
- * that other parts of the same unit have code for. What is over the limits of
- * frame.h is left out.
+ * Code without a line gets one as in frames: that of the call at which it was inlined,
+ * else the line before. Rows of length 0 at the end are lines of these functions whose
+ * code is in other parts of the unit. Pieces over the limits of frame.h are left out.
  * @function  the frame of the function, without a line
  */
 typedef void (*dwarf_code_fn)(void *ctx, size_t i, const struct frame *function,
 			      const struct code *code);
 
 /**
- * Makes dwarf_source_resolve() report code to @fn too, with its ctx; NULL: stops it.
+ * Makes dwarf_source_resolve() report code to @fn too, with its ctx. NULL: no longer.
  * @wanted  per address: whether to report its function; NULL: all
  */
 void dwarf_source_want_code(struct dwarf_source *d, dwarf_code_fn fn, const bool *wanted);
 
 /**
+ * Finds the frames of all @vaddrs.
+ *
  * @vaddrs  addresses as in the ELF file; any order, duplicates allowed
- * Cost: one pass over the unit headers of the file, then each unit that is hit
- * is decoded once and its memory given back. Memory: 24 bytes an address, and
- * what one unit needs; compressed sections that are used are held decompressed
- * until dwarf_source_free(), at most DEBUG_MAX_INFLATED_BYTES (beyond:
- * MISS_DECODER_GAVE_UP).
+ *
+ * Cost: one pass over the unit headers of the file, then each unit that is hit is
+ * decoded once, and freed. Memory: 24 bytes an address, and what one unit needs.
+ * Compressed sections that are used stay decompressed until dwarf_source_free(), at
+ * most DEBUG_MAX_INFLATED_BYTES (beyond: MISS_DECODER_GAVE_UP).
  * Return: 0, -EBADMSG (malformed beyond use), -ENOMEM.
  */
 int dwarf_source_resolve(struct dwarf_source *d, const uint64_t *vaddrs, size_t nr,
 			 dwarf_found_fn found, void *ctx);
 
 /**
- * Calls @row for each row of all line tables, as they are written: unit by unit,
- * within a sequence by ascending address. Budgeted as dwarf_source_resolve() is.
+ * Calls @row for each row of all line tables, in the order of the file: unit by unit,
+ * within a sequence by ascending address. Has the same budget as
+ * dwarf_source_resolve().
  * Return: 0 (also when some are malformed), -ENOMEM.
  */
 int dwarf_source_rows(struct dwarf_source *d, dwarf_row_fn row, void *ctx);

@@ -10,7 +10,7 @@
 #include "base/search.h"
 #include "base/vec.h"
 
-#define MAX_SECTIONS 1000000 /* looked at; -ffunction-sections makes many */
+#define MAX_SECTIONS 1000000 /* that are read; -ffunction-sections makes many */
 
 /* Without the leading ".debug_" or ".zdebug_". */
 static const char *const section_names[] = {
@@ -22,7 +22,10 @@ static const char *const section_names[] = {
 };
 _Static_assert(ARRAY_SIZE(section_names) == NR_DEBUG_SECTIONS, "one name per section");
 
-/* The section called @name, or -1. Only a .dwp has indexes, and without ".dwo". */
+/*
+ * Returns the section called @name, or -1. Only a .dwp has indexes; their names do not
+ * end in ".dwo".
+ */
 static int section_from_name(const char *name, bool split)
 {
 	size_t len;
@@ -64,7 +67,7 @@ static int range_compare(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Sorts and merges; forgets them all when there were too many to be complete. */
+/* Sorts and merges; drops all if there are too many, because some are missing. */
 static void sort_exec(struct debug_file *f)
 {
 	size_t n = 0;
@@ -210,7 +213,7 @@ bool debug_file_is_code(const struct debug_file *f, uint64_t vaddr)
 	size_t low;
 
 	if (!f->nr_exec)
-		return vaddr < UINT64_MAX - 1; /* -1 and -2 mark what was thrown away */
+		return vaddr < UINT64_MAX - 1; /* -1 and -2 mark dropped code */
 	low = SEARCH_FIRST(i, f->nr_exec, f->exec[i].end > vaddr);
 	return low < f->nr_exec && f->exec[low].start <= vaddr;
 }

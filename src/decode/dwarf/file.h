@@ -31,30 +31,30 @@ enum debug_section {
 	NR_DEBUG_SECTIONS,
 };
 
-/* Most bytes that decompressed sections of all open files may take. */
+/* Maximum bytes of decompressed sections of all open files. */
 #define DEBUG_MAX_INFLATED_BYTES (384ULL << 20)
 #define DEBUG_MAX_UNITS          (4u << 20) /* in one file; more are not read */
-#define DEBUG_WORK_PER_BYTE      64 /* work that each byte of a file allows */
-#define DEBUG_MAX_EXEC_RANGES    4096 /* more: the gaps between them are not known */
+#define DEBUG_WORK_PER_BYTE      64 /* budget of work per byte of a file */
+#define DEBUG_MAX_EXEC_RANGES    4096 /* more: ranges of code count as unknown */
 
-/* What a file is opened as. */
+/* Role of a file. */
 enum debug_file_kind {
-	DEBUG_FILE_PROGRAM, /* linked, with its debug information or only that */
-	DEBUG_FILE_DWZ, /* what dwz moved out; it calls itself relocatable */
+	DEBUG_FILE_PROGRAM, /* a linked file, or its separate debug file */
+	DEBUG_FILE_DWZ, /* written by dwz; its type is ET_REL */
 	DEBUG_FILE_SPLIT, /* .dwo or .dwp: names of sections end in ".dwo" */
 };
 
-/* Opens another file by name: a descriptor that dwarf_source closes, or -1. */
+/* Requests another file. Return: a descriptor, which dwarf_source closes, or -1. */
 typedef int (*dwarf_need_fn)(void *ctx, const struct need *need);
 
-/* What was not found or not read, since dwarf_source_open(). */
+/* Parts that were not found or not read since dwarf_source_open(). */
 struct dwarf_stats {
-	uint64_t nr_dwo_missing; /* units whose .dwo was not found or did not fit */
+	uint64_t nr_dwo_missing; /* units whose .dwo was not found or did not match */
 	uint64_t nr_dwz_missing; /* names that are in a dwz file that was not found */
 	uint64_t nr_bad_units; /* units that are malformed or of an unknown version */
 };
 
-/* @line  of the row that begins at @vaddr; 0: the compiler names none */
+/* @line  of the row that begins at @vaddr; 0: the compiler gave none */
 typedef void (*dwarf_row_fn)(void *ctx, uint64_t vaddr, uint32_t line);
 
 /* Shared by all files of one dwarf_source. */
@@ -62,8 +62,8 @@ struct debug_context {
 	dwarf_need_fn need; /* may be NULL */
 	void *need_ctx;
 	uint64_t inflated_left; /* bytes */
-	uint64_t work_left; /* bytes and entries still to be read in this call */
-	bool over_inflated; /* a section was not read: it would take too much memory */
+	uint64_t work_left; /* budget left for this call, in bytes and entries */
+	bool over_inflated; /* a section was not read, because of its size */
 	bool corrupt_section; /* a section could not be decompressed */
 	struct dwarf_stats stats;
 };
@@ -75,8 +75,8 @@ struct addr_range {
 struct debug_file {
 	struct debug_context *context;
 	struct binary *binary;
-	uint64_t work_allowed; /* by this file's size; see debug_spend() */
-	int fd; /* of the binary, which is the file's own then; -1: it is borrowed */
+	uint64_t work_allowed; /* budget from this file's size; see debug_spend() */
+	int fd; /* of the binary, both owned; -1: the binary is borrowed */
 	enum debug_file_kind kind;
 	struct {
 		Elf_Scn *scn; /* NULL: there is none */
@@ -84,7 +84,7 @@ struct debug_file {
 		bool loaded;
 		uint64_t inflated_bytes; /* heap taken by its decompressed form */
 	} sections[NR_DEBUG_SECTIONS];
-	struct addr_range *exec; /* sorted, disjoint; where code can be */
+	struct addr_range *exec; /* ranges that can have code; sorted, disjoint */
 	size_t nr_exec, cap_exec; /* nr 0: not known */
 	uint64_t *units; /* offsets in DEBUG_INFO, ascending; see unit_index() */
 	size_t nr_units, cap_units;
@@ -103,26 +103,26 @@ struct debug_file {
  */
 int debug_file_open(struct binary *binary, enum debug_file_kind kind,
 		    struct debug_context *context, struct debug_file **ret);
-/* Its companions too. */
+/* Also frees its alt and dwp. */
 void debug_file_free(struct debug_file *f);
 DEFINE_CLEANUP(struct debug_file, debug_file_free);
 
 /** The section's bytes; empty when there is none or it cannot be decompressed. */
 struct bytes debug_file_section(struct debug_file *f, enum debug_section section);
 
-/** Can code be at @vaddr? False for what the linker threw away (address 0, -1). */
+/** Can code be at @vaddr? Not that of functions the linker dropped (address 0, -1). */
 bool debug_file_is_code(const struct debug_file *f, uint64_t vaddr);
 
 /**
- * .gnu_debugaltlink: the file's name as written, and its build id; both borrowed.
+ * Reads .gnu_debugaltlink: the file's name as written, and its build id; both borrowed.
  * Return: false when there is none.
  */
 bool debug_file_altlink(struct debug_file *f, const char **ret_name,
 			const uint8_t **ret_id, size_t *ret_id_len);
 
 /*
- * Takes @n from the work that this call may do: a few bytes can refer to the same
- * large table again and again. False: there is none left.
+ * Takes @n from this call's budget of work, because a few bytes can refer to the same
+ * large table many times. Return: false: the budget is used up.
  */
 static inline bool debug_spend(struct debug_file *f, uint64_t n)
 {

@@ -45,7 +45,7 @@ void line_rows_start(struct line_rows *r)
 {
 	size_t nr = 0;
 
-	if (r->nr_pieces) /* NULL is not to be sorted */
+	if (r->nr_pieces) /* qsort() must not get NULL */
 		qsort(r->pieces, r->nr_pieces, sizeof(*r->pieces), compare_pieces);
 	for (size_t i = 0; i < r->nr_pieces; i++)
 		if (!nr || r->pieces[nr - 1].end <= r->pieces[i].start)
@@ -99,7 +99,7 @@ static void keep(struct line_rows *r, struct address_hit row, size_t i)
 	piece->nr_rows++;
 }
 
-/** A row of the table that covers [row->vaddr, end); piece and order are set here. */
+/** Adds a row that covers [row->vaddr, end) to its pieces; sets its piece and order. */
 static void line_rows_add(struct line_rows *r, const struct address_hit *row,
 			  uint64_t end)
 {
@@ -110,7 +110,7 @@ static void line_rows_add(struct line_rows *r, const struct address_hit *row,
 	if (row->line && row->line < LINE_SEEN_MAX_LINE &&
 	    row->file < LINE_SEEN_MAX_FILE && !see(r, row->file, row->line))
 		r->failed = true;
-	/* Rows ascend nearly always: most are at the same place as the one before. */
+	/* Rows are mostly ascending, and in the same piece as the row before. */
 	if ((i && r->pieces[i - 1].end > row->vaddr) ||
 	    (i < r->nr_pieces && r->pieces[i].end <= row->vaddr))
 		i = r->next =
@@ -143,9 +143,9 @@ void line_rows_finish(struct line_rows *r)
 }
 
 struct line_file {
-	struct form_value name; /* a text is looked up when it is asked for */
+	struct form_value name; /* strings are looked up when needed */
 	uint64_t dir;
-	char *path; /* joined when first asked for */
+	char *path; /* joined on first use */
 };
 
 struct line_table {
@@ -184,7 +184,7 @@ static int add_file(struct line_table *t, const struct form_value *name, uint64_
 	return 0;
 }
 
-/* Reads a text that stands in the table itself. Return: false when it is empty. */
+/* Reads a string in the table itself. Return: false when it is empty. */
 static bool read_text(struct cursor *c, struct form_value *ret)
 {
 	*ret = (struct form_value){.form = DW_FORM_string,
@@ -192,7 +192,7 @@ static bool read_text(struct cursor *c, struct form_value *ret)
 	return *ret->block != 0;
 }
 
-/* Directories and files as DWARF 2 to 4 have them: texts, ended by an empty one. */
+/* Reads directories and files of DWARF 2 to 4: strings, ended by an empty one. */
 static int read_names_2(struct line_table *t, struct cursor *c)
 {
 	struct form_value name = {0};
@@ -212,7 +212,7 @@ static int read_names_2(struct line_table *t, struct cursor *c)
 	return r;
 }
 
-/* One list of DWARF 5: a description of its entries, their number, the entries. */
+/* Reads one list of DWARF 5: description of the entries, their number, the entries. */
 static int read_list_5(struct line_table *t, struct cursor *c, bool is_files)
 {
 	struct abbrev_attr formats[UINT8_MAX];
@@ -230,7 +230,7 @@ static int read_list_5(struct line_table *t, struct cursor *c, bool is_files)
 		formats[i].size = form_fixed_size(formats[i].form, t->strings.widths);
 	}
 	count = cursor_uleb(c);
-	if (c->failed || count > cursor_left(c)) /* every entry takes a byte at least */
+	if (c->failed || count > cursor_left(c)) /* an entry has at least one byte */
 		return -EBADMSG;
 	for (uint64_t n = 0; n < count && r == 0 && !c->failed; n++) {
 		struct form_value path = {0}, v;
@@ -319,7 +319,7 @@ void line_table_free(struct line_table *t)
 	free(t);
 }
 
-/* The registers of the state machine that matter here. */
+/* The registers of the state machine that are needed. */
 struct line_state {
 	uint64_t vaddr;
 	uint64_t file;
@@ -328,15 +328,15 @@ struct line_state {
 	bool end_sequence;
 };
 
-/* How far the sequence at hand has come through the hits. */
+/* Progress of the current sequence through the hits. */
 struct line_walk {
 	struct address_hit *hits;
-	size_t nr, next; /* hits[next] is the first one at or behind the last row */
+	size_t nr, next; /* hits[next]: the first at or above the last row */
 	struct line_state last; /* the last row */
 	uint32_t near_file, near_line;
 	bool in_sequence, is_code;
 	struct line_rows *rows; /* NULL: only the hits are wanted */
-	dwarf_row_fn row; /* NULL: nobody asks for all rows */
+	dwarf_row_fn row; /* NULL: not called */
 	void *row_ctx;
 };
 
@@ -351,8 +351,8 @@ static uint32_t small_file(const struct line_state *s)
 }
 
 /*
- * The last row was the one of @hit. Of two sequences that hold an address (code
- * that was folded or thrown away) the row nearest to it is taken.
+ * Gives the last row to @hit. If two sequences cover an address (of folded or dropped
+ * code), the nearest row is taken.
  */
 static void take_row(const struct line_walk *w, struct address_hit *hit)
 {
@@ -366,7 +366,7 @@ static void take_row(const struct line_walk *w, struct address_hit *hit)
 	hit->near_line = w->near_line;
 }
 
-/* The last row ended before @end. */
+/* Collects the last row, which covers the code up to @end. */
 static void gather_row(const struct line_walk *w, uint64_t end)
 {
 	struct address_hit row = {.vaddr = w->last.vaddr};
@@ -511,7 +511,7 @@ int line_table_rows(struct line_table *t, dwarf_row_fn row, void *ctx)
 	return run(t, &(struct line_walk){.row = row, .row_ctx = ctx});
 }
 
-/* Joins what is not empty with '/'; an absolute part forgets what stands before. */
+/* Joins parts that are not empty by '/'; an absolute part replaces those before it. */
 static char *join(const char *const parts[], size_t nr)
 {
 	size_t first = 0, len = 1;
@@ -535,7 +535,7 @@ static char *join(const char *const parts[], size_t nr)
 	return path;
 }
 
-/* The text of a name in this table; "" when it is not to be had. */
+/* Returns a name in this table; "" if it cannot be read. */
 static const char *text(const struct line_table *t, const struct form_value *name)
 {
 	const char *s = form_string(&t->strings, name);

@@ -10,7 +10,7 @@
 #include "base/vec.h"
 #include "decode/dwarf/unit.h"
 
-/* The text, unless one is known already; the DIE with the code comes first. */
+/* Sets a name, unless it is known: the DIE with the code is read first and wins. */
 static void take_name(const struct unit *unit, const struct form_value *v,
 		      const char **ret)
 {
@@ -50,7 +50,7 @@ static void take_attr(const struct unit *unit, uint16_t attr, const struct form_
 	}
 }
 
-/* Return: 0 (@next.form 0: this was the last one), -EBADMSG, -ENOMEM. */
+/* Reads one DIE. Return: 0 (@next.form 0: it was the last one), -EBADMSG, -ENOMEM. */
 static int read_one(const struct unit *unit, uint64_t off, struct abbrev_cache *abbrevs,
 		    struct function *ret, struct form_value *next)
 {
@@ -77,7 +77,7 @@ static int read_one(const struct unit *unit, uint64_t off, struct abbrev_cache *
 	return c.failed ? -EBADMSG : 0;
 }
 
-/* Finds the DIE that @ref names. @unit becomes its unit, @off its place. */
+/* Finds the DIE to which @ref refers. Sets @unit to its unit, @off to its offset. */
 static int follow(struct unit *unit, const struct form_value *ref, uint64_t *off)
 {
 	struct debug_file *file = unit->file;
@@ -110,8 +110,8 @@ static int follow(struct unit *unit, const struct form_value *ref, uint64_t *off
 }
 
 /**
- * Follows the DIE at @off of @unit. What cannot be read stays "" or 0, and names
- * in a dwz file that is not there are counted.
+ * Reads the function whose DIE is at @off, and the DIEs to which it refers. What cannot
+ * be read stays "" or 0; names in a dwz file that was not found are counted.
  * Return: 0 or -ENOMEM.
  */
 static int function_read(const struct unit *unit, uint64_t off,
@@ -150,7 +150,7 @@ struct qualify_walk {
 
 static int compare_items(const void *a, const void *b)
 {
-	const struct unqualified *x = a, *y = b;
+	const struct unqualified_name *x = a, *y = b;
 
 	if (x->file != y->file)
 		return (uintptr_t)x->file > (uintptr_t)y->file ? 1 : -1;
@@ -174,9 +174,9 @@ static bool is_qualifier(uint16_t tag)
 	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
 }
 
-/* What DIE number @i around the item contributes; NULL: nothing. */
+/* Returns the part of the item's name from DIE number @i around it; NULL: none. */
 static const char *part_around(const struct qualify_walk *w, size_t i,
-			       const struct unqualified *item)
+			       const struct unqualified_name *item)
 {
 	const char *name;
 
@@ -190,8 +190,8 @@ static const char *part_around(const struct qualify_walk *w, size_t i,
 	return strcmp(item->name, "operator()") ? "(anonymous)" : "{lambda}";
 }
 
-/* The walk stands before the item's DIE: names what is around it. */
-static int qualify(const struct qualify_walk *w, const struct unqualified *item)
+/* Sets the item's full name, from the DIEs around it, when the walk is at its DIE. */
+static int qualify(const struct qualify_walk *w, const struct unqualified_name *item)
 {
 	char name[QUALIFY_MAX_BYTES];
 	size_t len = 0, part_len;
@@ -217,7 +217,8 @@ static int qualify(const struct qualify_walk *w, const struct unqualified *item)
 }
 
 /* Walks the unit until all of its items, in ascending order, were passed. */
-static int walk_unit(struct qualify_walk *w, const struct unqualified *items, size_t nr)
+static int walk_unit(struct qualify_walk *w, const struct unqualified_name *items,
+		     size_t nr)
 {
 	struct cursor c = cursor_at(w->bytes, w->unit->root_off);
 	size_t next = 0, level = 0;
@@ -256,7 +257,7 @@ static int walk_unit(struct qualify_walk *w, const struct unqualified *items, si
 	return 0;
 }
 
-static int qualify_unit(struct qualify_walk *w, const struct unqualified *items,
+static int qualify_unit(struct qualify_walk *w, const struct unqualified_name *items,
 			size_t nr, const struct unit *home)
 {
 	struct unit other;
@@ -281,12 +282,14 @@ static int qualify_unit(struct qualify_walk *w, const struct unqualified *items,
 }
 
 /**
+ * Sets the full names of @items.
+ *
  * @items  sorted in place
- * @home   the unit that most of them are in; it need not be readable by its offset
+ * @home   the unit of most of them; it need not be readable by its offset
  * Return: 0 or -ENOMEM.
  */
-static int names_qualify(struct unqualified *items, size_t nr, const struct unit *home,
-			 struct abbrev_cache *abbrevs)
+static int names_qualify(struct unqualified_name *items, size_t nr,
+			 const struct unit *home, struct abbrev_cache *abbrevs)
 {
 	_cleanup_free_ struct qualify_walk *w = calloc(1, sizeof(*w));
 	int r = 0;
@@ -305,7 +308,7 @@ static int names_qualify(struct unqualified *items, size_t nr, const struct unit
 	return r;
 }
 
-/* Where the list with number @index begins: an array of offsets precedes the lists. */
+/* Finds the start of list number @index, in the array of offsets before the lists. */
 static bool indexed_list(const struct unit *u, struct bytes lists, uint64_t index,
 			 uint64_t *ret)
 {
@@ -367,7 +370,7 @@ void pc_ranges_start(struct pc_ranges *it, const struct unit *unit,
 	it->single = (struct addr_range){low, high};
 }
 
-/* One pair of .debug_ranges. Return: false at the end of the list. */
+/* Reads one pair of .debug_ranges. Return: false at the end of the list. */
 static bool next_v3(struct pc_ranges *it, struct addr_range *ret)
 {
 	uint8_t size = it->unit->widths.addr_size;
@@ -394,7 +397,7 @@ static uint64_t indexed(struct pc_ranges *it)
 	return address;
 }
 
-/* One entry of .debug_rnglists; it may be empty. Return: false at the end. */
+/* Reads one entry of .debug_rnglists; it may be empty. Return: false at the end. */
 static bool next_v5(struct pc_ranges *it, struct addr_range *ret)
 {
 	uint8_t size = it->unit->widths.addr_size;
@@ -461,7 +464,7 @@ static bool next_any(struct pc_ranges *it, struct addr_range *ret)
 bool pc_ranges_next(struct pc_ranges *it, struct addr_range *ret)
 {
 	const struct unit *u = it->unit;
-	/* What is code is known from the program's own file, not from a split one. */
+	/* Ranges of code are in the program's own file, not in a split one. */
 	const struct debug_file *program = u->skeleton ? u->skeleton->file : u->file;
 
 	while (next_any(it, ret)) {
@@ -493,7 +496,7 @@ void scopes_deinit(struct scopes *s)
 	*s = (struct scopes){0};
 }
 
-/* What a function or an inlined call says about itself. */
+/* Attributes of a function or an inlined call. */
 struct scope_die {
 	struct form_value low_pc, high_pc, ranges;
 	uint32_t call_file, call_line;
@@ -561,9 +564,10 @@ static int keep_range(struct scopes *s, const struct addr_range *range, uint32_t
 }
 
 /*
- * Gives the hits in the DIE's ranges to it. An inlined call takes them from the
- * scope around it only, so that a chain is always one path of the tree; of two
- * functions at one address (folded code) the first one has it.
+ * Gives the hits in the DIE's ranges to its scope. An inlined call takes them only from
+ * the scope around it, so that a chain is always one path of the tree. Of two functions
+ * at one address (folded code), the first gets the hits.
+ * Return: the number of the scope, 0 if it has no hits, or -ENOMEM.
  */
 static int64_t claim(struct scope_walk *w, const struct scope_die *die,
 		     const struct scope *scope, uint32_t around)
@@ -630,7 +634,7 @@ static int visit(struct scope_walk *w, const struct abbrev *abbrev, uint64_t off
 
 static int walk(struct scope_walk *w, const uint8_t *info)
 {
-	size_t beyond = 0; /* levels below those that fit */
+	size_t beyond = 0; /* levels deeper than SCOPE_MAX_DEPTH */
 	int r;
 
 	do {
@@ -664,7 +668,7 @@ static int walk(struct scope_walk *w, const uint8_t *info)
 
 /*
  * Walks the DIE at @off and those in it.
- * @ret_left  bytes of the unit behind where the walk ended
+ * @ret_left  bytes of the unit after the end of the walk
  */
 static int find(const struct unit *unit, struct abbrev_cache *abbrevs, uint64_t off,
 		struct address_hit *hits, size_t nr, struct scopes *scopes,
@@ -720,7 +724,7 @@ int scopes_find_in(const struct unit *unit, struct abbrev_cache *abbrevs,
 
 int scopes_name(struct scopes *s, const struct unit *unit, struct abbrev_cache *abbrevs)
 {
-	_cleanup_free_ struct unqualified *items = calloc(s->nr + 1, sizeof(*items));
+	_cleanup_free_ struct unqualified_name *items = calloc(s->nr + 1, sizeof(*items));
 	size_t nr = 0;
 	int r;
 
@@ -733,9 +737,9 @@ int scopes_name(struct scopes *s, const struct unit *unit, struct abbrev_cache *
 		if (r < 0)
 			return r;
 		if (*f->name && !*f->linkage_name)
-			items[nr++] = (struct unqualified){f->file, f->unit_off,
-							   f->die_off, f->name,
-							   &s->items[i].full_name};
+			items[nr++] = (struct unqualified_name){f->file, f->unit_off,
+								f->die_off, f->name,
+								&s->items[i].full_name};
 	}
 	return nr ? names_qualify(items, nr, unit, abbrevs) : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the function, and the calls inlined into it, that hold an address: one walk over
- * the DIEs of a unit for all addresses at once. Only DIEs that hold one of them
- * are kept.
+ * Finds the function, and the calls inlined into it, that hold an address. One walk
+ * over the DIEs of a unit serves all addresses; only DIEs that hold one of them are
+ * kept.
  */
 #ifndef LB_DECODE_DWARF_SCOPE_H
 #define LB_DECODE_DWARF_SCOPE_H
@@ -16,40 +16,39 @@
 #include "decode/dwarf/unit.h"
 
 /*
- * Names of functions: the DIE with the code often only points to the one
- * with the name (abstract origin, specification), in this unit, in another one,
- * or in the file that dwz made.
+ * Names of functions: the DIE with the code often only refers to the DIE with the name
+ * (abstract origin, specification), in this unit, in another one, or in a dwz file.
  */
 
-#define FUNCTION_MAX_HOPS 16 /* from DIE to DIE; more is a cycle */
+#define FUNCTION_MAX_HOPS 16 /* references followed; more are a cycle */
 
 struct function {
 	const char *name, *linkage_name; /* "" not known; borrowed from sections */
 	uint32_t decl_line; /* 0: not known */
-	struct debug_file *file; /* where the last DIE is: the declaration */
+	struct debug_file *file; /* of the declaration, the last DIE */
 	uint64_t unit_off, die_off;
 };
 
 /*
- * Names as people write them, "ns::Class::method": gcc gives no linkage name to
- * what other files cannot call, and DW_AT_name is the last part only. The other
- * parts are the names of the DIEs around the declaration, which only a walk from
- * the start of its unit finds; so all names of a unit are looked up together.
+ * Qualified names, "ns::Class::method": gcc gives no linkage name to functions that
+ * other files cannot call, and DW_AT_name is the last part only. The other parts are
+ * the names of the DIEs around the declaration. Only a walk from the start of its unit
+ * finds these, so all names of a unit are looked up together.
  */
 
-#define QUALIFY_MAX_DEPTH 256 /* of DIEs around a declaration; deeper: name as it is */
-#define QUALIFY_MAX_BYTES 4096 /* of a name; a longer one stays as it is */
+#define QUALIFY_MAX_DEPTH 256 /* of DIEs around a declaration; deeper: not qualified */
+#define QUALIFY_MAX_BYTES 4096 /* of a name; longer: not qualified */
 
-struct unqualified {
+struct unqualified_name {
 	struct debug_file *file; /* with unit_off: the unit of the declaration */
 	uint64_t unit_off, die_off;
 	const char *name; /* borrowed */
-	char **ret; /* heap: the full name; left alone when it is the same */
+	char **ret; /* set to the full name (heap), unless it is the same */
 };
 
 /*
- * The addresses that a DIE covers: low_pc and high_pc, or a list in
- * .debug_ranges (DWARF 3-4) or .debug_rnglists (DWARF 5, 7.25), one by one.
+ * Iterates over the ranges of addresses that a DIE covers: low_pc and high_pc, or a
+ * list in .debug_ranges (DWARF 3-4) or .debug_rnglists (DWARF 5, 7.25).
  */
 
 struct pc_ranges {
@@ -63,7 +62,7 @@ struct pc_ranges {
 		PC_RANGES_V3,
 		PC_RANGES_V5
 	} kind;
-	bool failed; /* the list is malformed: what came before it was good */
+	bool failed; /* the list is malformed; the ranges before that are valid */
 };
 
 /** Any of the values may be absent (form 0). */
@@ -71,27 +70,25 @@ void pc_ranges_start(struct pc_ranges *it, const struct unit *unit,
 		     const struct form_value *low_pc, const struct form_value *high_pc,
 		     const struct form_value *ranges);
 
-/**
- * The next range that is not empty and that lies in code. Return: false at the end.
- */
+/** Finds the next range that is not empty and is in code. Return: false at the end. */
 bool pc_ranges_next(struct pc_ranges *it, struct addr_range *ret);
 
-#define SCOPE_MAX       (1u << 20) /* kept in one unit; addresses in more keep outer ones */
-#define SCOPE_MAX_DEPTH 1024 /* nesting of DIEs; deeper ones are not looked into */
+#define SCOPE_MAX       (1u << 20) /* per unit; beyond, addresses keep outer scopes */
+#define SCOPE_MAX_DEPTH 1024 /* nesting of DIEs; deeper ones are ignored */
 
 struct scope {
 	uint64_t die_off; /* in DEBUG_INFO of the unit */
-	uint32_t parent; /* the scope this one was inlined into; 0: it is a function */
+	uint32_t parent; /* the scope it was inlined into; 0: it is a function */
 	uint32_t call_file, call_line; /* of an inlined one; line 0: not known */
 	struct function function;
-	char *full_name; /* heap; NULL: function.name is all there is */
+	char *full_name; /* heap; NULL: same as function.name */
 };
 
 /* Item 0 stands for "none". */
 struct scopes {
 	struct scope *items;
 	size_t nr, cap;
-	/* Of functions, those that hold a hit with wants_code. */
+	/* Ranges of functions that hold a hit with wants_code. */
 	struct scope_range {
 		uint64_t start, end;
 		uint32_t scope;
@@ -105,19 +102,19 @@ void scopes_deinit(struct scopes *s);
 int scopes_name(struct scopes *s, const struct unit *unit, struct abbrev_cache *abbrevs);
 
 /**
- * Sets hit.scope of every hit that lies in a function of @unit.
+ * Sets hit.scope of every hit that is in a function of @unit.
  *
  * @hits  ascending vaddr; scope 0
  * @ret   all zeroes before the first call; replaced
- * Return: 0, -EBADMSG (the DIEs break off; what was found before counts), -ENOMEM.
+ * Return: 0, -EBADMSG (malformed DIEs; what was found before them counts), -ENOMEM.
  */
 int scopes_find(const struct unit *unit, struct abbrev_cache *abbrevs,
 		struct address_hit *hits, size_t nr, struct scopes *ret);
 
 /**
- * The same for hits in the function whose DIE is at @die_off, which scopes_find()
- * found: only the DIEs in it are walked. Its scopes are added to @scopes, a second
- * time if need be, without names and ranges.
+ * Like scopes_find(), for hits in one function, whose DIE at @die_off scopes_find() has
+ * found: walks only the DIEs in it. Adds its scopes to @scopes, even if they are there
+ * already, without names and ranges.
  */
 int scopes_find_in(const struct unit *unit, struct abbrev_cache *abbrevs,
 		   uint64_t die_off, struct address_hit *hits, size_t nr,

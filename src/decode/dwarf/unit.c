@@ -39,7 +39,7 @@ static bool read_attr(struct cursor *c, struct form_widths widths,
 	ret->implicit_const = form == DW_FORM_implicit_const ? cursor_sleb(c) : 0;
 	if (c->failed || (!name && !form))
 		return false;
-	/* What does not fit is unknown, and an unknown form fails when it is met. */
+	/* Larger numbers are unknown; reading an unknown form fails. */
 	ret->name = name > UINT16_MAX ? 0 : (uint16_t)name;
 	ret->form = form > UINT16_MAX ? 0 : (uint16_t)form;
 	ret->size = form_fixed_size(ret->form, widths);
@@ -57,7 +57,7 @@ static void note_attr(struct abbrev *a, const struct abbrev_attr *attr)
 	a->nr_attrs++;
 }
 
-/* Reads what stands before the attributes. Return: false at the end of the table. */
+/* Reads a description up to its attributes. Return: false at the end of the table. */
 static bool read_head(struct cursor *c, struct abbrev *ret)
 {
 	uint64_t tag;
@@ -168,8 +168,8 @@ const struct abbrev *abbrev_find(const struct abbrev_table *t, uint64_t code)
 }
 
 /**
- * Only the description of @code, without keeping anything: for the root of each
- * unit. At most @max attributes are stored in @attrs.
+ * Reads only the description of @code, not into the cache: for the root of each unit.
+ * At most @max attributes are stored in @attrs.
  * Return: 0, -EBADMSG.
  */
 static int abbrev_read_one(struct debug_file *file, uint64_t off,
@@ -295,7 +295,7 @@ void form_read(struct cursor *c, const struct abbrev_attr *attr, struct form_wid
 	if (form == DW_FORM_indirect) {
 		uint64_t real = cursor_uleb(c);
 
-		/* Indirect twice, or with the value in the abbreviation: nobody means it. */
+		/* No compiler writes an indirect form of these. */
 		if (real > UINT16_MAX || real == DW_FORM_indirect ||
 		    real == DW_FORM_implicit_const)
 			cursor_fail(c);
@@ -425,7 +425,7 @@ uint64_t form_number(const struct form_value *v)
 	}
 }
 
-/* The rest of a DWARF 5 header: what stands behind depends on the type of unit. */
+/* Reads the rest of a DWARF 5 header, which depends on the type of unit. */
 static void read_header_5(struct cursor *c, struct unit *u)
 {
 	u->type = cursor_u8(c);
@@ -439,7 +439,7 @@ static void read_header_5(struct cursor *c, struct unit *u)
 	}
 }
 
-/* Where the tables begin when the root does not say: behind a header of their own. */
+/* If the root has no base of a table, the table begins after its header. */
 static void default_bases(struct unit *u)
 {
 	bool wide = u->widths.offset_size == 8;
@@ -628,7 +628,7 @@ uint64_t unit_base_address(const struct unit *unit)
 	return form_address(owner, &owner->low_pc, &base) ? base : 0;
 }
 
-/* Asks for a file and opens it. Return: 0, -ENOENT, -ENOMEM. */
+/* Requests a file and opens it. Return: 0, -ENOENT, -ENOMEM. */
 static int ask(struct debug_context *context, const struct need *need,
 	       enum debug_file_kind kind, struct debug_file **ret)
 {
@@ -683,7 +683,7 @@ struct debug_file *companion_alt(struct debug_file *f)
 	return f->alt;
 }
 
-/* Where the parts of one split unit begin within the sections of a .dwp. */
+/* Offsets of the parts of one split unit in the sections of a .dwp. */
 struct contribution {
 	uint64_t info, abbrev, str_offsets, rnglists;
 };
@@ -691,7 +691,7 @@ struct contribution {
 static void note_column(struct contribution *ret, uint32_t version, uint32_t id,
 			uint32_t off)
 {
-	/* DWARF 5, table 7.1; GNU's version 2 differs in what is not used here. */
+	/* DWARF 5, table 7.1; GNU's version 2 differs only in unused sections. */
 	if (id == DW_SECT_INFO)
 		ret->info = off;
 	else if (id == DW_SECT_ABBREV)
@@ -702,7 +702,10 @@ static void note_column(struct contribution *ret, uint32_t version, uint32_t id,
 		ret->rnglists = off;
 }
 
-/* The row of @dwo_id in the open-addressed hash table (DWARF 5, 7.3.5.3), from 1. */
+/*
+ * Returns the row, from 1, of @dwo_id in the open-addressed hash table (DWARF 5,
+ * 7.3.5.3); 0: it is not there.
+ */
 static uint32_t index_row(struct bytes index, uint32_t slots, uint64_t dwo_id)
 {
 	uint64_t mask = slots - 1, slot = dwo_id & mask;
@@ -781,7 +784,7 @@ static bool split_from_dwp(const struct unit *skeleton, struct unit *ret)
 	       read_split(file->dwp, &at, skeleton, ret);
 }
 
-/* A .dwo holds one compile unit, and type units before or behind it. */
+/* A .dwo has one compile unit, and type units before or after it. */
 static bool split_from_dwo(struct debug_file *dwo, const struct unit *skeleton,
 			   struct unit *ret)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Units: the header and the root DIE, which say where everything else of the
- * unit is (DWARF 5, 7.5.1). Reading one allocates nothing, so a file of any size
- * can be searched for the units that hold some addresses.
+ * Units: the header and the root DIE, which tell where everything else of the unit is
+ * (DWARF 5, 7.5.1). Reading one allocates nothing, so a file of any size can be
+ * searched for the units that hold some addresses.
  */
 #ifndef LB_DECODE_DWARF_UNIT_H
 #define LB_DECODE_DWARF_UNIT_H
@@ -15,8 +15,9 @@
 #include "decode/dwarf/file.h"
 
 /*
- * Abbreviation tables (DWARF 5, 7.5.3): what a DIE with a given code consists
- * of. Prepared so that an irrelevant DIE is skipped by adding its size.
+ * Abbreviation tables (DWARF 5, 7.5.3): the attributes of DIEs with a given code. The
+ * size of a DIE is precomputed, so that an irrelevant DIE is skipped by adding its
+ * size.
  */
 
 #define ABBREV_MAX_CODES (1u << 18) /* in one table; more is malformed */
@@ -40,13 +41,13 @@ struct abbrev {
 	bool has_pc; /* DW_AT_low_pc or DW_AT_ranges */
 };
 
-/* How wide the values of a unit are. */
+/* Widths of the values of a unit. */
 struct form_widths {
 	uint8_t version, addr_size, offset_size;
 };
 
 struct abbrev_table {
-	struct debug_file *file; /* the key, with off and widths */
+	struct debug_file *file; /* with off and widths, the key */
 	uint64_t off;
 	struct form_widths widths;
 	struct abbrev *items; /* ascending codes */
@@ -57,7 +58,7 @@ struct abbrev_table {
 	uint64_t last_used;
 };
 
-/* Tables kept: units of one file often share theirs. */
+/* Tables in the cache; units of one file often share theirs. */
 #define ABBREV_CACHE_TABLES 16
 
 struct abbrev_cache {
@@ -66,62 +67,63 @@ struct abbrev_cache {
 };
 
 void abbrev_cache_deinit(struct abbrev_cache *cache);
-/** Forgets the tables of @file, which is about to be freed. */
+/** Drops the tables of @file, which is about to be freed. */
 void abbrev_cache_drop(struct abbrev_cache *cache, const struct debug_file *file);
 
 /**
- * The table at @off of the file's DEBUG_ABBREV. Valid until two more tables of
- * other units were requested (the least recently used one is evicted).
+ * Finds or reads the table at @off of the file's DEBUG_ABBREV. Valid until two more
+ * tables of other units are requested (the least recently used one is evicted).
  * Return: 0, -EBADMSG, -ENOMEM.
  */
 int abbrev_cache_get(struct abbrev_cache *cache, struct debug_file *file, uint64_t off,
 		     struct form_widths widths, const struct abbrev_table **ret);
 
-/** NULL when no DIE has this code. */
+/** Returns the description of @code; NULL: there is none. */
 const struct abbrev *abbrev_find(const struct abbrev_table *table, uint64_t code);
 
 /*
- * Attribute values (DWARF 5, 7.5.5 and 7.5.6): read as raw values, and given a
- * meaning when used, as the bases of a unit may come after their use.
+ * Attribute values (DWARF 5, 7.5.5 and 7.5.6). They are read as raw values, and
+ * interpreted when used, because the bases of a unit may follow attributes that need
+ * them.
  */
 
 struct unit;
 
-/* As it stands in the DIE. form 0: the attribute is not there. */
+/* A raw value of a DIE. form 0: the attribute is absent. */
 struct form_value {
 	uint16_t form;
 	uint64_t u; /* number, offset, index, or length of a block */
 	const uint8_t *block; /* block or text; borrowed */
 };
 
-/** Bytes that a value of @form takes, or ABBREV_VARIABLE. */
+/** Returns the size of a value of @form, or ABBREV_VARIABLE. */
 uint8_t form_fixed_size(uint16_t form, struct form_widths widths);
 
 /** Reads one value; unknown forms fail the cursor. */
 void form_read(struct cursor *c, const struct abbrev_attr *attr,
 	       struct form_widths widths, struct form_value *ret);
 
-/** Reads past one value. */
+/** Skips one value. */
 void form_skip(struct cursor *c, const struct abbrev_attr *attr,
 	       struct form_widths widths);
 
-/** Reads past the values of a whole DIE. */
+/** Skips the values of a whole DIE. */
 void form_skip_all(struct cursor *c, const struct abbrev_attr *attrs,
 		   const struct abbrev *abbrev, struct form_widths widths);
 
-/** Is it an address (else a high_pc is a distance)? */
+/** Is @form an address? Otherwise, a high_pc of it is a length. */
 bool form_is_address(uint16_t form);
 
-/** Return: false when the address table does not have it. */
+/** Gets an address. Return: false: not an address, or not in the address table. */
 bool form_address(const struct unit *unit, const struct form_value *v, uint64_t *ret);
 
 /**
- * Borrowed from a section; "" when it is no text or lies outside. NULL when it
- * is in the file that dwz made, and that file is not there.
+ * Returns a string, borrowed from a section; "" if it is no string or is outside of the
+ * section; NULL if it is in a dwz file that was not found.
  */
 const char *form_string(const struct unit *unit, const struct form_value *v);
 
-/** A plain number; negative ones and others are UINT64_MAX. */
+/** Returns a number; UINT64_MAX if it is negative or @v is not a number. */
 uint64_t form_number(const struct form_value *v);
 
 #define UNIT_MAX_ROOT_ATTRS 64
@@ -135,7 +137,7 @@ struct unit {
 	struct form_widths widths;
 	uint8_t type; /* DW_UT_* */
 	uint16_t tag; /* of the root */
-	bool known; /* its version is one that can be read */
+	bool known; /* its version is supported */
 	bool has_dwo_id, has_stmt_list;
 	uint64_t dwo_id;
 	uint64_t stmt_list; /* in DEBUG_LINE */
@@ -143,7 +145,7 @@ struct unit {
 	struct form_value low_pc, high_pc, ranges, comp_dir, dwo_name;
 };
 
-/** Header and root of the unit at @off; unknown versions are -EBADMSG. */
+/** Reads header and root of the unit at @off; unknown versions are -EBADMSG. */
 int unit_read(struct debug_file *file, uint64_t off, struct unit *ret);
 
 /** Fills file->units. Return: 0 (see units_damaged) or -ENOMEM. */
@@ -155,25 +157,24 @@ int unit_index(struct debug_file *file);
  */
 int unit_find(struct debug_file *file, uint64_t off, struct unit *ret);
 
-/** Entry @index of the address table. Return: false when there is none. */
+/** Gets entry @index of the address table. Return: false when there is none. */
 bool unit_indexed_address(const struct unit *unit, uint64_t index, uint64_t *ret);
 
-/** The root's low_pc, which range lists start from; 0 if it has none. */
+/** Returns the root's low_pc, the base of range lists; 0 if it has none. */
 uint64_t unit_base_address(const struct unit *unit);
 
 /*
- * The other files that hold a part of a file's debug information: what dwz moved
- * out because several programs share it, and split DWARF (.dwo, or many of them
- * in one .dwp). They are requested by name and verified: a build id or a
- * dwo id has to match.
+ * Other files that hold a part of a file's debug information: dwz files, with parts
+ * that several programs share, and split DWARF (.dwo, or many of them in one .dwp).
+ * They are requested by name and verified: a build id or a dwo id has to match.
  */
 
 /** Returns the dwz file, requested once; owned by @file. NULL: none, or not found. */
 struct debug_file *companion_alt(struct debug_file *file);
 
 /**
- * The split unit of @skeleton, which must outlive it. @ret_file is what the
- * caller frees after use (a .dwo), or NULL (a .dwp, which @skeleton->file keeps).
+ * Finds the split unit of @skeleton, which must outlive it. The caller frees @ret_file
+ * (a .dwo) after use; NULL: the unit is in a .dwp, which @skeleton->file keeps.
  *
  * Return: 0, -ENOENT (not found, or of another build), -ENOMEM.
  */

@@ -18,7 +18,7 @@ static void read_loads(struct binary *b)
 			return;
 		if (phdr.p_type != PT_LOAD || !phdr.p_memsz)
 			continue;
-		/* A range that wraps around would hold every address. */
+		/* A range that wraps around would contain every address. */
 		if (phdr.p_vaddr + phdr.p_memsz < phdr.p_vaddr ||
 		    phdr.p_offset + phdr.p_filesz < phdr.p_offset)
 			continue;
@@ -32,7 +32,7 @@ static void read_loads(struct binary *b)
 	}
 }
 
-/* Takes the id from @data if one of its notes is NT_GNU_BUILD_ID of "GNU". */
+/* Reads the build id from @data, if one of its notes is NT_GNU_BUILD_ID of "GNU". */
 static bool take_build_id(struct binary *b, Elf_Data *data)
 {
 	size_t off = 0, name_off, desc_off;
@@ -54,8 +54,9 @@ static bool take_build_id(struct binary *b, Elf_Data *data)
 }
 
 /*
- * A debug-only file keeps its note sections but not the bytes that its program
- * headers point to; a file without section headers has only the latter.
+ * Reads note sections and note segments. A debug-only file keeps its note sections, but
+ * not the bytes that its program headers point to; a file without section headers has
+ * only the latter.
  */
 static void read_build_id(struct binary *b)
 {
@@ -75,7 +76,7 @@ static void read_build_id(struct binary *b)
 			return;
 		if (phdr.p_type != PT_NOTE)
 			continue;
-		/* 8 is the alignment that tells libelf to pad notes to 8 bytes. */
+		/* Alignment 8 tells libelf that notes are padded to 8 bytes. */
 		if (take_build_id(b,
 				  elf_getdata_rawchunk(
 					  b->elf, (int64_t)phdr.p_offset, phdr.p_filesz,
@@ -84,7 +85,7 @@ static void read_build_id(struct binary *b)
 	}
 }
 
-/* Takes @elf, also on failure. */
+/* Takes ownership of @elf, also on failure. */
 static int binary_new(Elf *elf, uint64_t size_bytes, struct binary **ret)
 {
 	_cleanup_(binary_freep) struct binary *b = calloc(1, sizeof(*b));
@@ -136,7 +137,7 @@ void binary_free(struct binary *b)
 	free(b);
 }
 
-/* The segment that holds @at, a file offset or an address; executable ones first. */
+/* Finds the segment that holds @at, a file offset or vaddr; executable ones first. */
 static const struct binary_load *find_load(const struct binary *b, uint64_t at,
 					   bool is_file_off)
 {

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 
 #define BINARY_MAX_BUILD_ID 64
-#define BINARY_MAX_LOADS    256 /* PT_LOAD headers looked at; real files have 2 to 16 */
+#define BINARY_MAX_LOADS    256 /* PT_LOAD headers read; real files have 2 to 16 */
 
 struct binary_load {
 	uint64_t vaddr, file_off;
@@ -39,44 +39,44 @@ struct binary {
  * Return: 0, -EBADMSG when it is not a usable ELF file, -ENOMEM.
  */
 int binary_open(int fd, struct binary **ret);
-/** The same for @data, borrowed until binary_free(). */
+/** Like binary_open(), for @data, borrowed until binary_free(). */
 int binary_open_memory(void *data, size_t len, struct binary **ret);
 void binary_free(struct binary *b);
 DEFINE_CLEANUP(struct binary, binary_free);
 
 /**
- * The only place where a file offset becomes an address of the file. Executable
- * segments win where the bytes of two segments share a page of the file.
+ * Converts a file offset to a vaddr; nothing else does. Where the bytes of two segments
+ * share a page of the file, the executable segment wins.
  * Return: false when no segment holds @file_off.
  */
 bool binary_file_off_to_vaddr(const struct binary *b, uint64_t file_off,
 			      uint64_t *ret_vaddr);
 
 /**
- * The bytes of the program from @vaddr up to the end of its segment, as they are in the
- * file: borrowed. NULL when there are none.
+ * Returns the bytes from @vaddr up to the end of its segment, as they are in the file;
+ * borrowed. NULL: none are in the file.
  */
 const uint8_t *binary_bytes_from(const struct binary *b, uint64_t vaddr, size_t *ret_len);
 
-/** The first @len of them. NULL when they are not all there. */
+/** Returns @len bytes at @vaddr, as they are in the file. NULL: not all are. */
 const uint8_t *binary_bytes_at(const struct binary *b, uint64_t vaddr, size_t len);
 
-/** The segment that holds @vaddr, executable ones first, or NULL. */
+/** Returns the segment that holds @vaddr, executable ones first, or NULL. */
 const struct binary_load *binary_load_of(const struct binary *b, uint64_t vaddr);
 
-/** The first section of that name that has bytes in this file, or NULL. */
+/** Returns the first section of that name with bytes in this file, or NULL. */
 Elf_Scn *binary_section(const struct binary *b, const char *name, GElf_Shdr *ret_shdr);
 
-/** The bytes of a section, as they are in the file. NULL when there are none. */
+/** Returns the bytes of a section, as they are in the file; NULL: none. */
 const Elf_Data *binary_section_bytes(Elf_Scn *scn);
 
-/** How many bytes a section holds when it is decompressed; 0: it is not compressed. */
+/** Returns the decompressed size of a section; 0: it is not compressed. */
 uint64_t binary_inflated_size(Elf_Scn *scn, const GElf_Shdr *shdr);
 
-/** Decompresses it: elf_getdata(3) has its bytes then. Return: could that be done? */
+/** Decompresses a section, for elf_getdata(3). Return: false: that failed. */
 bool binary_inflate(Elf_Scn *scn, const GElf_Shdr *shdr);
 
-/** Does it hold DWARF of its own, compressed or not? */
+/** Does the file itself have DWARF, compressed or not? */
 bool binary_has_debug_info(const struct binary *b);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Serves DECODER_ELF: addresses of one file -> chains of source frames. Names come
- * from symbol tables, lines from DWARF, and the symbol fills in what DWARF does
- * not say.
+ * Serves DECODER_ELF: addresses of one file -> chains of source frames. Names come from
+ * symbol tables, lines from DWARF; the symbol supplies names that DWARF lacks.
  */
 
 #include <endian.h>
@@ -26,14 +25,16 @@
 /*
  * ---- the separate debug file of a stripped binary ----
  *
- * The collector opens candidates, the next one each time the same request is repeated
- * (debugfile.h); a file is used only when its build id or its checksum matches.
+ * The collector opens candidates: each repetition of the same request gives the next
+ * one (debugfile.h). A file is used only if its build id or its checksum matches.
  */
 
-#define MAX_CANDIDATES 8 /* looked at for one question */
+#define MAX_CANDIDATES 8 /* tried for one request */
 
-/* .gnu_debuglink: a base name, NUL, padding to 4 bytes, CRC-32 of the file
- * ("Debugging Information in Separate Files", GDB manual). */
+/*
+ * .gnu_debuglink: a base name, NUL, padding to 4 bytes, CRC-32 of the file ("Debugging
+ * Information in Separate Files", GDB manual).
+ */
 struct debug_link {
 	char name[256];
 	uint32_t crc;
@@ -44,7 +45,7 @@ struct elf_debug {
 	struct binary *binary; /* owned */
 };
 
-/* Asks for one file. Return: a descriptor to close, or a negative errno. */
+/* Requests one file. Return: a descriptor to close, or a negative errno. */
 static int elf_debug_ask(struct worker_call *call, const struct need *need)
 {
 	struct wire_writer w = {0};
@@ -101,7 +102,7 @@ static bool crc_fits(const struct binary *b, uint32_t crc)
 	return bytes && crc32_z(0, (const Bytef *)bytes, len) == crc;
 }
 
-/* @link  NULL when the build id alone must do */
+/* @link  NULL: only a build id can match */
 static bool belongs_to(const struct binary *candidate, const struct binary *stripped,
 		       const struct debug_link *link)
 {
@@ -112,13 +113,13 @@ static bool belongs_to(const struct binary *candidate, const struct binary *stri
 	return link && crc_fits(candidate, link->crc);
 }
 
-/* Is there anything in it that the stripped file lacks? */
+/* Does it have anything that the stripped file lacks? */
 static bool is_useful(const struct binary *b)
 {
 	return binary_has_debug_info(b) || binary_section(b, ".symtab", NULL);
 }
 
-/* Tries candidates until one fits or there are no more. */
+/* Tries candidates until one matches or there are no more. */
 static int find_by(struct worker_call *call, const struct need *need,
 		   const struct binary *stripped, const struct debug_link *link,
 		   struct elf_debug *ret)
@@ -167,7 +168,7 @@ static int elf_debug_find(struct worker_call *call, const struct binary *strippe
  * in section .gnu_debugdata ("MiniDebugInfo", GDB manual).
  */
 
-#define MINIDEBUG_MAX_BYTES (64u << 20) /* unpacked, and memory of the unpacker */
+#define MINIDEBUG_MAX_BYTES (64u << 20) /* decompressed; same for lzma's memory */
 
 struct unpacker {
 	lzma_stream lzma;
@@ -189,7 +190,7 @@ static int unpack(struct unpacker *u)
 		size_t used = u->lzma.total_out;
 		int err;
 
-		/* One byte more than may come out, to tell "all" from "too much". */
+		/* Allow more output than the maximum, to tell "all" from "too much". */
 		if (used == u->cap) {
 			if (used > MINIDEBUG_MAX_BYTES)
 				return -EFBIG;
@@ -207,9 +208,9 @@ static int unpack(struct unpacker *u)
 }
 
 /*
- * Unpacks it. The caller frees *ret.
- * Return: 0, -ENODATA (there is none), -EBADMSG, -EFBIG (unpacks to more than
- * the maximum), -ENOMEM.
+ * Decompresses .gnu_debugdata. The caller frees *ret.
+ * Return: 0, -ENODATA (there is none), -EBADMSG, -EFBIG (more than
+ * MINIDEBUG_MAX_BYTES), -ENOMEM.
  */
 static int elf_minidebug_read(const struct binary *b, void **ret, size_t *ret_len)
 {
@@ -232,11 +233,11 @@ static int elf_minidebug_read(const struct binary *b, void **ret, size_t *ret_le
 	return 0;
 }
 
-/* ---- names of rows of code ---- */
+/* ---- names in the code of functions ---- */
 
 #define MAX_POOL_BYTES (64u << 20)
 
-/* Names of one function: a piece of code has few, and thousands of rows. */
+/* Cached names of a function: a piece of code has few functions, thousands of rows. */
 struct named {
 	const char *dwarf_function, *dwarf_system_name; /* compared by pointer */
 	const char *function, *system_name; /* interned */
@@ -294,11 +295,11 @@ static bool is_of(const struct frame *frame, const struct frame *function)
 }
 
 /**
- * Adds @code to @answers. What there is no memory, or no room for names, for is left out.
+ * Adds @code to @answers; leaves it out if memory, or room for names, runs out.
  *
  * @names     its symbol is that of @function; another one afterwards
- * @function  the function that the code is of, as DWARF names it; rows of other
- *            names are inlined into it
+ * @function  the function of the code, as DWARF names it; rows with other names are
+ *            inlined into it
  */
 static void elf_codes_add(struct answer_writer *answers, struct elf_names *names,
 			  struct strpool *pool, const struct frame *function,
@@ -311,7 +312,7 @@ static void elf_codes_add(struct answer_writer *answers, struct elf_names *names
 	uint64_t nr_dropped = strpool_nr_dropped(pool);
 	bool complete = rows;
 
-	/* The symbol is that of the function, not of what was inlined: it goes first. */
+	/* The function's rows come first: inlined functions have another symbol. */
 	for (int others = 0; others < 2; others++) {
 		if (others)
 			elf_names_symbol(names, NULL, false);
@@ -335,9 +336,9 @@ static void elf_codes_add(struct answer_writer *answers, struct elf_names *names
 	answer_add_code(answers, &named_code);
 }
 
-/* ---- the request ---- */
+/* ---- request ---- */
 
-/* One address: sorted by vaddr, which all the readers want. */
+/* One address. Sorted by vaddr, as all readers require. */
 struct elf_query {
 	uint64_t vaddr;
 	size_t asked_as; /* position in the request */
@@ -355,8 +356,8 @@ struct elf_job {
 	struct binary *mini;
 
 	uint64_t *asked; /* as in the request */
-	size_t nr_asked, nr_code; /* the first nr_code want code too */
-	struct elf_query *queries; /* those that a segment holds, ascending */
+	size_t nr_asked, nr_code; /* of the first nr_code, code is wanted too */
+	struct elf_query *queries; /* those in a segment, ascending */
 	uint64_t *vaddrs; /* of queries */
 	bool *wants_code; /* per query */
 	size_t nr;
@@ -364,9 +365,9 @@ struct elf_job {
 	struct elf_symbols symbols;
 	const char **plt; /* per query; NULL: not in a stub */
 	bool *answered; /* per query */
-	enum miss no_line; /* why an address has a symbol at most */
+	enum miss no_line; /* why addresses have no line */
 	struct elf_names *names;
-	struct strpool *pool; /* of names of rows of code */
+	struct strpool *pool; /* names in the code of functions */
 	struct answer_writer *answers;
 };
 
@@ -468,7 +469,7 @@ static int read_minidebug(struct elf_job *job)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* All tables that there are, unless one has everything. */
+/* Reads all symbol tables, unless the binary has a .symtab, which has everything. */
 static int read_symbols(struct elf_job *job)
 {
 	int err = elf_symbols_init(&job->symbols, job->vaddrs, job->nr);
@@ -502,7 +503,7 @@ static void name_symbol(struct elf_job *job, size_t k)
 		elf_names_symbol(job->names, NULL, false);
 }
 
-/* The answer from symbols alone; also fills what @chain lacks at its outer end. */
+/* Answers from @chain and the symbol, which completes the outermost frame. */
 static void answer(struct elf_job *job, size_t k, enum miss miss,
 		   const struct frame *chain, size_t nr)
 {
@@ -515,12 +516,12 @@ static void answer(struct elf_job *job, size_t k, enum miss miss,
 	job->answered[k] = true;
 }
 
-/* Why an address that no unit of the debug info covers has no line. */
+/* Returns why an address that no unit of the debug info covers has no line. */
 static enum miss symbol_miss(const struct elf_job *job, size_t k)
 {
 	if (elf_symbols_at(&job->symbols, k))
 		return job->no_line;
-	if (job->plt[k]) /* a linker's stub: nobody wrote it */
+	if (job->plt[k]) /* a linker's stub: it has no source */
 		return job->no_line == MISS_NO_DEBUG_INFO ? MISS_NO_LINE : job->no_line;
 	if (job->symbols.gave_up)
 		return MISS_DECODER_GAVE_UP;
@@ -534,7 +535,7 @@ static void found_lines(void *ctx, size_t k, enum miss miss, const struct frame 
 
 	if (k >= job->nr)
 		return;
-	/* Code of an object that was built without -g, linked among others. */
+	/* No unit has this code: its object file was built without -g. */
 	if (!nr && miss == MISS_NO_LINE)
 		miss = symbol_miss(job, k);
 	answer(job, k, miss, frames, nr);
@@ -559,7 +560,7 @@ static int ask_for_dwarf(void *ctx, const struct need *need)
 	return fd < 0 ? -1 : fd;
 }
 
-/* Return: why addresses that it did not answer have no line. */
+/* Return: why the addresses that it did not answer have no line. */
 static enum miss read_lines(struct elf_job *job)
 {
 	_cleanup_(dwarf_source_freep) struct dwarf_source *dwarf = NULL;
@@ -609,7 +610,7 @@ static int resolve(struct elf_job *job)
 	return 0;
 }
 
-/* The segment of the first address that lies in one; all 0 when none does. */
+/* Returns the segment of the first address that is in one; all 0 if none is. */
 static struct binary_load first_segment(const struct elf_job *job)
 {
 	const struct elf_query *first = NULL;

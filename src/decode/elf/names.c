@@ -46,7 +46,7 @@ static const char *known(const char *s)
 	return s ? s : "";
 }
 
-/* Ends what fills @buf, but for its NUL, in "...": at a whole character of UTF-8. */
+/* Replaces the end of @buf, which is full, by "...", at a whole UTF-8 character. */
 static const char *end_in_dots(char *buf, size_t size)
 {
 	size_t at = size - sizeof("...");
@@ -81,7 +81,7 @@ static void name_frame(struct frame *frame, char *buf)
 
 	frame->file = known(frame->file);
 	if (system_name[0]) {
-		/* What DWARF calls it is the last part of the name only. */
+		/* DWARF's name is only the last part of the full name. */
 		if (!read_mangled(buf, ELF_NAMES_MAX_FUNCTION, system_name) &&
 		    function[0])
 			copy_cut(buf, ELF_NAMES_MAX_FUNCTION, function);
@@ -96,9 +96,9 @@ static void name_frame(struct frame *frame, char *buf)
 }
 
 /*
- * Does the symbol say more than the name in DWARF? With line tables only, DWARF has
- * "work" for what the linker knows as _ZN2ns4workEv. Where the two disagree
- * (identical functions folded into one), DWARF is right.
+ * Is the symbol's name more complete than DWARF's? With line tables only, DWARF has
+ * "work" where the symbol is _ZN2ns4workEv. Where the two disagree (identical functions
+ * folded into one), DWARF is right.
  */
 static bool symbol_says_more(const struct elf_names *n, const struct frame *outer)
 {
@@ -154,19 +154,19 @@ struct frame *elf_names_chain(struct elf_names *n, const struct frame *chain, si
 	return n->frames;
 }
 
-/* ---- C++, Rust legacy and v0, by libiberty, bounded ---- */
+/* ---- Demangling of C++, Rust legacy and v0: libiberty's, with limits ---- */
 
 /*
  * The readable name has no parameter list and no clone suffix:
  *
  *   _ZN12_GLOBAL__N_14workERKSt6vectorIiSaIiEE.isra.0 -> (anonymous namespace)::work
  *
- * Overloads keep apart by their mangled name, which travels beside it.
+ * Overloads still differ by their mangled name, which is kept beside it.
  *
  * libiberty's callbacks are used instead of its strings: a short hostile name can
  * expand without end, and a callback can stop it when the buffer is full.
  */
-#define MAX_MANGLED 4096 /* longer names are shown as they are */
+#define MAX_MANGLED 4096 /* longer names are not demangled */
 #define OPTIONS     (DMGL_ANSI | DMGL_AUTO)
 
 struct demangler_output {
@@ -176,8 +176,10 @@ struct demangler_output {
 	jmp_buf full;
 };
 
-/* Returns to demangle() when full. libiberty keeps its state on the stack then,
- * but for a decoded Punycode identifier of a few hundred bytes. */
+/*
+ * Jumps back to run() when the buffer is full. libiberty then leaks nothing, as its
+ * state is on the stack, except a decoded Punycode identifier of a few hundred bytes.
+ */
 static void append(const char *text, size_t len, void *opaque)
 {
 	struct demangler_output *out = opaque;
@@ -200,12 +202,12 @@ static bool is_mangled(const char *name)
 	       !strncmp(name, "__Z", 3) || !strncmp(name, "_GLOBAL_", 8);
 }
 
-/* Is it mangled? A name that overflowed the buffer is. */
+/* Return: is @name mangled? One that overflows the buffer is. */
 static bool run(struct demangler_output *out, const char *name)
 {
 	if (setjmp(out->full))
 		return true;
-	/* Rust first: its older names are C++ names with a hash at the end. */
+	/* Rust first: its legacy names are C++ names with a hash at the end. */
 	if (rust_demangle_callback(name, OPTIONS, append, out))
 		return true;
 	out->len = 0;

@@ -61,8 +61,10 @@ static size_t leading_underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* Is @a the better name? Never equal for different names: the answer must not
- * depend on the order of a table. */
+/*
+ * Is @a the better name? Different names are never equal, so that the result does not
+ * depend on the order of a table.
+ */
 static bool symbol_better(const struct elf_symbol *a, const struct elf_symbol *b)
 {
 	if (!b->name)
@@ -108,15 +110,14 @@ static void take_label(struct elf_symbols *s, const struct elf_symbol *sym)
 {
 	size_t i = first_at_or_above(s, sym->start);
 
-	/* Labels are few; those further right get it in elf_symbols_finish(). */
+	/* elf_symbols_finish() extends the label to the addresses above. */
 	if (i < s->nr && symbol_better(sym, &s->slots[i].label))
 		s->slots[i].label = *sym;
 }
 
 /*
- * Not names of functions: what assemblers and annobin leave in the table. Mapping
- * symbols are $a, $d, $t, $x and the same with a suffix (ELF for the Arm
- * Architecture, 5.5.5).
+ * Is it a symbol of assemblers or annobin, not the name of a function? Mapping symbols
+ * are $a, $d, $t, $x and the same with a suffix (ELF for the Arm Architecture, 5.5.5).
  */
 static bool name_is_marker(const char *name)
 {
@@ -140,7 +141,7 @@ static unsigned int symbol_rank(const GElf_Sym *sym)
 	}
 }
 
-/* The name at @off of a string table, or NULL when it does not end inside it. */
+/* Returns the name at @off of a string table; NULL: it does not end in the table. */
 static const char *name_at(const Elf_Data *names, uint32_t off)
 {
 	const char *text = names->d_buf;
@@ -163,11 +164,11 @@ static void take_symbol(struct elf_symbols *s, const struct binary *b,
 	if (shndx == SHN_UNDEF || shndx >= code->nr)
 		return;
 	if (b->machine == EM_ARM && type == STT_FUNC)
-		sym.start &= ~1ULL; /* bit 0 says "Thumb" */
+		sym.start &= ~1ULL; /* bit 0 marks Thumb code */
 	scn = &code->items[shndx];
 	if (sym.start < scn->start || sym.start >= scn->end)
 		return;
-	/* What reaches beyond its section is cut there. */
+	/* Cut a symbol at the end of its section. */
 	if (sym.size > scn->end - sym.start)
 		sym.size = scn->end - sym.start;
 	sym.limit = scn->end;
@@ -183,7 +184,7 @@ static void take_symbol(struct elf_symbols *s, const struct binary *b,
 		take_label(s, &sym);
 }
 
-/* The table of section numbers above 65279 that belongs to symbol table @index. */
+/* Finds the table of section numbers above 65279 of symbol table @index. */
 static Elf_Data *find_xndx(const struct binary *b, size_t index)
 {
 	Elf_Scn *scn = NULL;
@@ -230,8 +231,10 @@ int elf_symbols_read(struct elf_symbols *s, const struct binary *b, uint32_t typ
 
 	if (read_code_sections(b, &code))
 		return -ENOMEM;
-	/* There is one of a kind; a file that lists the same bytes again and again
-	 * would take for ever. */
+	/*
+	 * Read one table only: valid files have no more, and a hostile file could list
+	 * the same bytes any number of times.
+	 */
 	while (err && (scn = elf_nextscn(b->elf, scn))) {
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != type || !shdr.sh_size)
 			continue;
@@ -283,10 +286,10 @@ const struct elf_symbol *elf_symbols_at(const struct elf_symbols *s, size_t i)
 
 struct jump {
 	uint64_t slot; /* vaddr in the GOT */
-	size_t i; /* of the address asked for */
+	size_t i; /* index of the address */
 };
 
-/* Return: the slot that the stub at @bytes jumps through; 0: it is no stub. */
+/* Return: the GOT slot through which the stub at @bytes jumps; 0: not a stub. */
 static uint64_t stub_slot(const uint8_t *bytes, size_t len, uint64_t stub_vaddr)
 {
 	for (size_t at = 0; at + JMP_LEN <= len; at++) {
@@ -301,7 +304,7 @@ static uint64_t stub_slot(const uint8_t *bytes, size_t len, uint64_t stub_vaddr)
 	return 0;
 }
 
-/* Adds a jump for each address that lies in the stubs of section @name. */
+/* Adds a jump for each address in a stub of section @name. */
 static size_t find_jumps(const struct binary *b, const char *name, const uint64_t *vaddrs,
 			 size_t nr, struct jump *jumps, size_t nr_jumps)
 {
@@ -370,7 +373,7 @@ static void name_jumps(const struct binary *b, Elf_Scn *rela, const GElf_Shdr *s
 		name = symbol_name(b, symtab, GELF_R_SYM(rel.r_info));
 		for (; name && *name && j < nr_jumps && jumps[j].slot == rel.r_offset;
 		     j++) {
-			/* Hostile tables name one slot again and again. */
+			/* Hostile tables can name one slot many times. */
 			if (names[jumps[j].i])
 				break;
 			names[jumps[j].i] = name;

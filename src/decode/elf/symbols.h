@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decoder side: which function symbol names each of many addresses. The tables
- * are read once, in file order, and only what names a wanted address is kept, so
- * memory depends on the addresses and not on the file.
+ * Decoder side: finds the function symbols of many addresses. The tables are read once,
+ * in file order, and only symbols of wanted addresses are kept, so memory depends on
+ * the addresses and not on the file.
  */
 #ifndef LB_DECODE_ELF_SYMBOLS_H
 #define LB_DECODE_ELF_SYMBOLS_H
@@ -31,7 +31,7 @@ struct elf_symbols {
 	const uint64_t *vaddrs; /* ascending; borrowed */
 	size_t nr;
 	struct elf_symbol_slot *slots; /* one per address */
-	uint64_t budget; /* comparisons left; hostile tables overlap without end */
+	uint64_t budget; /* comparisons left: symbols of hostile tables overlap */
 	bool gave_up; /* the budget ran out */
 };
 
@@ -42,27 +42,27 @@ int elf_symbols_init(struct elf_symbols *s, const uint64_t *vaddrs, size_t nr);
 void elf_symbols_deinit(struct elf_symbols *s);
 
 /**
- * Takes in the first table of @type of @b, which must stay open as long as names
- * are used.
+ * Reads the first table of @type of @b, which must stay open as long as names are used.
  * @type  SHT_SYMTAB or SHT_DYNSYM
  * Return: 0, -ENODATA (no such table), -ENOMEM.
  */
 int elf_symbols_read(struct elf_symbols *s, const struct binary *b, uint32_t type);
 
-/** After the last table, before the first elf_symbols_at(). */
+/** Call it after the last table, before the first elf_symbols_at(). */
 void elf_symbols_finish(struct elf_symbols *s);
 
 /**
- * The symbol for vaddrs[@i]: the innermost sized one that covers it, else a
- * sizeless label below it that nothing lies between; NULL when there is none.
+ * Returns the symbol for vaddrs[@i]: the innermost sized one that covers it, else the
+ * nearest label below it, if no sized symbol lies in between; NULL: none.
  */
 const struct elf_symbol *elf_symbols_at(const struct elf_symbols *s, size_t i);
 
-/* ---- Decoder side: which function a stub of the procedure linkage table jumps to ---- */
+/* ---- Decoder side: targets of stubs in the procedure linkage table (PLT) ---- */
 
 /**
- * Sets names[i] to the target's symbol name, without "@plt", where vaddrs[i] is
- * in a stub; leaves the others. Knows x86-64 only; elsewhere nothing is set.
+ * If vaddrs[i] is in a stub, sets names[i] to the name of the function that the stub
+ * jumps to, without "@plt"; leaves the others. x86-64 only; on other machines sets
+ * nothing.
  *
  * @names  @nr entries; strings are borrowed from @b
  * Return: 0 or -ENOMEM.

@@ -14,11 +14,11 @@
 #include "decode/elf/names.h"
 #include "decode/numba/name.h"
 
-/* A place whose frames are asked for. */
+/* An address whose frames are resolved. */
 struct point {
 	uint64_t ip;
-	uint32_t order; /* as they came: of several rows at one address the last counts */
-	bool is_row; /* of the line table; else only asked for */
+	uint32_t order; /* insertion order: the last row at one address counts */
+	bool is_row; /* a row of the line table; else an address of the request */
 	bool unlined;
 };
 
@@ -28,7 +28,7 @@ struct line_reading {
 	size_t nr_functions;
 	struct point *points;
 	size_t nr_points, cap_points;
-	size_t first_row; /* of the store: row of points[0] */
+	size_t first_row; /* row of points[0] in the store */
 	int error;
 };
 
@@ -70,7 +70,7 @@ static void add_row(void *ctx, uint64_t vaddr, uint32_t line)
 	add_point(ctx, vaddr, true, !line);
 }
 
-/* Ascending; of one address the rows of the table first, the last of them first. */
+/* Ascending; at one address rows of the line table come first, the last one first. */
 static int compare_points(const void *a, const void *b)
 {
 	const struct point *x = a, *y = b;
@@ -82,7 +82,7 @@ static int compare_points(const void *a, const void *b)
 	return x->order > y->order ? -1 : x->order < y->order;
 }
 
-/* One point for each address; one that is no row is like the row that covers it. */
+/* Keeps one point per address. If it is no row, `unlined` is that of the row before. */
 static void merge_points(struct line_reading *rd)
 {
 	size_t nr = 0;
@@ -147,7 +147,7 @@ static int resolve_points(struct line_reading *rd, struct dwarf_source *dwarf)
 	return r ? r : rd->error;
 }
 
-/* Points are ascending, as the functions are. */
+/* Points are ascending, like the functions. */
 static void assign_rows(const struct line_reading *rd, struct function_lines *functions)
 {
 	size_t i = 0;
@@ -186,7 +186,7 @@ int function_lines_read(struct line_store *s, const struct jit_image *m,
 			struct function_lines *functions, size_t nr_functions,
 			const uint64_t *ips, size_t nr_ips)
 {
-	_cleanup_free_ uint8_t *copy = NULL; /* outlives its readers */
+	_cleanup_free_ uint8_t *copy = NULL; /* outlives its readers, below */
 	_cleanup_(binary_freep) struct binary *binary = NULL;
 	_cleanup_(dwarf_source_freep) struct dwarf_source *dwarf = NULL;
 	struct line_reading rd = {
@@ -217,7 +217,7 @@ struct function_row *function_lines_at(const struct line_store *s,
 
 #define MAX_MODULES (1u << 20)
 
-/* The module that a file is; both interned. */
+/* The module of a file; both interned. */
 struct file_module {
 	const char *file, *module;
 };
@@ -255,8 +255,8 @@ static int module_add(struct function_names *n, const char *file, const char *mo
 }
 
 /*
- * The module of a file that was installed: /x/site-packages/numba/np/arraymath.py is
- * numba.np.arraymath. "" when it is not in such a folder.
+ * Returns the module of an installed file: /x/site-packages/numba/np/arraymath.py is
+ * numba.np.arraymath. "" if the file is not in such a folder.
  */
 static const char *installed_module(struct strpool *pool, const char *file)
 {
@@ -314,7 +314,7 @@ const char *function_names_last_part(const char *symbol, char *buf, size_t size)
 	return buf;
 }
 
-/* Of a mangled name; @plain is what DWARF calls it ("" nothing). */
+/* The readable form of a mangled name; @plain is the name in DWARF ("" none). */
 static const char *readable(const struct function_names *n, const char *system,
 			    const char *plain, bool numba)
 {
@@ -328,7 +328,7 @@ static const char *readable(const struct function_names *n, const char *system,
 	return *plain ? plain : strpool_add(n->pool, system);
 }
 
-/* Of an inlined function of which only the last part of its name is known. */
+/* Adds the module to the name of an inlined function: DWARF has only the last part. */
 static const char *with_module(const struct function_names *n, const struct frame *f)
 {
 	char buf[NUMBA_NAME_MAX];
@@ -340,7 +340,7 @@ static const char *with_module(const struct function_names *n, const struct fram
 	return strpool_add(n->pool, buf);
 }
 
-/* What Numba wrote itself has names with addresses in them, others in each process. */
+/* Numba's names of generated functions contain addresses, which differ by process. */
 static const char *readable_generated(const struct function_names *n, const char *raw,
 				      const struct function_name *name)
 {
@@ -355,7 +355,7 @@ static bool is_prange(const char *function)
 	return !strncmp(function, "prange in ", strlen("prange in "));
 }
 
-/* The readable name of a frame; @outer: it is the function that has the symbol. */
+/* The readable name of a frame; @outer: it is of the function with the symbol. */
 static const char *name_of(const struct function_names *n, const struct frame *f,
 			   const struct function_name *name, bool outer)
 {
@@ -372,7 +372,7 @@ static const char *name_of(const struct function_names *n, const struct frame *f
 	return name->numba ? with_module(n, f) : f->function;
 }
 
-/* "/home/u/<ipython-input-3-abc>" has no folder. */
+/* Drops the folder of "/home/u/<ipython-input-3-abc>": it is none. */
 static const char *file_of(const struct function_names *n, const char *file)
 {
 	const char *slash = strrchr(file, '/');
@@ -400,7 +400,7 @@ int function_names_learn(struct function_names *n, const struct line_store *s,
 			continue;
 		function = name_of(n, outer, name, true);
 		len = strlen(function);
-		/* "__main__.Bag.fill", called "Bag.fill": the rest is the module. */
+		/* "__main__.Bag.fill", in DWARF "Bag.fill": the rest is the module. */
 		if (len <= tail + 1 || function[len - tail - 1] != '.' ||
 		    strcmp(function + len - tail, outer->function) != 0)
 			return 0;
@@ -417,7 +417,7 @@ static void apply_one(const struct function_names *n, struct frame *f,
 
 	if (outer && !*f->system_name)
 		f->system_name = name->symbol;
-	/* Where a text starts that nobody sees. */
+	/* Generated functions have no visible source, so drop their start line. */
 	if (numba_name_is_generated(f->function))
 		f->start_line = 0;
 	f->function = function;

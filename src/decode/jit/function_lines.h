@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads the lines of whole functions of one image from its DWARF: a chain of frames for
- * each place where the line may change. An address alone does not always determine its
- * line (numba/lines.h).
+ * each place where the line may change. Whole functions, because an address alone does
+ * not always determine its line (numba/lines.h).
  */
 #ifndef LB_DECODE_JIT_FUNCTION_LINES_H
 #define LB_DECODE_JIT_FUNCTION_LINES_H
@@ -16,12 +16,12 @@
 #include "decode/frame.h"
 #include "decode/jit/image.h"
 
-/* From here to the next row of the function, or to its end. */
+/* A row holds up to the next row of the function, or to its end. */
 struct function_row {
 	uint64_t ip;
 	uint32_t first_frame, nr_frames; /* in line_store.frames; innermost first */
 	enum miss miss; /* why frames[0] has no line */
-	bool unlined; /* the line table has line 0 here: the line is inferred */
+	bool unlined; /* line 0 in the line table: the line is inferred */
 };
 
 /* Rows and frames of all functions of a request. Strings are interned. */
@@ -58,19 +58,18 @@ struct function_row *function_lines_at(const struct line_store *s,
 				       const struct function_lines *f, uint64_t ip);
 
 /*
- * Readable names for the functions of JIT images, the same ones for the same
- * function wherever it is met: as code of its own, inlined, copied into another
- * image, with other types. A compiler's full debug info has the mangled name of
- * each function; line tables alone have only the last part of what was inlined
- * ("sq"). Other functions of the request with the same file supply the rest
- * ("__main__.sq").
+ * Readable names for the functions of JIT images. A function has the same name wherever
+ * it occurs: as code of its own, inlined, copied into another image, with other types.
+ * Full debug info has the mangled name of each function. Line tables alone have only
+ * the last part of the names of inlined functions ("sq"); other functions of the
+ * request with the same file supply the rest ("__main__.sq").
  */
 
 /* Inputs for the name of one function. */
 struct function_name {
 	const char *symbol; /* of the image's symbol table; "" none */
 	bool numba; /* its image is Numba's */
-	const char *prange; /* "prange in psum", when it is a body; NULL: not known */
+	const char *prange; /* of a prange body: "prange in psum"; NULL: unknown */
 };
 
 /* Facts collected so far. */
@@ -83,12 +82,15 @@ struct function_names {
 
 void function_names_deinit(struct function_names *n);
 
-/** Before all function_names_apply(), after the rules of numba/lines.h. 0 or -ENOMEM. */
+/**
+ * Learns modules. Call it for all functions, after the rules of numba/lines.h and
+ * before the first function_names_apply(). Return: 0 or -ENOMEM.
+ */
 int function_names_learn(struct function_names *n, const struct line_store *s,
 			 const struct function_lines *f,
 			 const struct function_name *name);
 
-/** Rewrites the frames of all rows. Once for each function. */
+/** Renames the frames of all rows. Call it once per function. */
 void function_names_apply(const struct function_names *n, struct line_store *s,
 			  const struct function_lines *f,
 			  const struct function_name *name);
@@ -97,10 +99,13 @@ void function_names_apply(const struct function_names *n, struct line_store *s,
 struct frame function_names_bare(const struct function_names *n,
 				 const struct function_name *name);
 
-/** Is @symbol of a kind that only Numba writes? */
+/** Is @symbol of a kind that only Numba generates? */
 bool function_names_is_numba(const char *symbol);
 
-/** The last part of Numba's name in @symbol, "psum" of "__main__.psum"; returns @buf. */
+/**
+ * Writes the last part of Numba's name in @symbol, "psum" of "__main__.psum"; returns
+ * @buf.
+ */
 const char *function_names_last_part(const char *symbol, char *buf, size_t size);
 
 #endif

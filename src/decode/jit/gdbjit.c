@@ -3,13 +3,13 @@
  * Serves DECODER_GDBJIT: addresses in objects that a JIT registered by the GDB JIT
  * interface -> chains of source frames.
  *
- *   which object had the address when     owners.h
- *   what is in the object                 image.h
+ *   owner of an address at a time         owners.h
+ *   contents of an object                 image.h
  *   lines of the functions that were hit  function_lines.h, numba/lines.h
- *   what they are called                  function_lines.h, numba/name.h
+ *   names of the functions                function_lines.h, numba/name.h
  *
- * All objects' section headers are read, and of those that have an address the rest,
- * once.
+ * Of all objects the section headers are read; the rest is read, once, of those that
+ * own an address.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,28 +34,27 @@
 /*
  * ---- the functions that a request hits ----
  *
- * Finds them by their symbols, adds functions that have missing facts (the one that
- * contains a prange, perhaps of another object), reads each once and names it.
+ * Finds them by their symbols, adds the functions they depend on (the one that contains
+ * a prange, perhaps of another object), reads each once and names it.
  */
 
 /* One registration. */
 struct hit_object {
-	struct jit_image image; /* when good */
+	struct jit_image image; /* valid if good */
 	bool good; /* an ELF file that can be read */
 	bool symbols_read, numba;
-	bool has_pranges; /* some of its symbols belong to one */
-	struct image_symbols symbols; /* when symbols_read */
+	bool has_pranges; /* some of its symbols belong to a prange */
+	struct image_symbols symbols; /* valid if symbols_read */
 };
 
 #define HIT_NONE UINT32_MAX
 
 struct hit_function {
 	uint32_t object;
-	uint32_t parent_object; /* of the body of a prange: what it is in; HIT_NONE */
+	uint32_t parent_object; /* of a prange body: its parent's object; HIT_NONE */
 	uint64_t parent_ip; /* same */
 	const char *symbol; /* into the image; "": none covers the address */
-	const char *
-		prange; /* interned; NULL: no body of a prange, or of which is not known */
+	const char *prange; /* interned; NULL: no prange body, or unknown */
 	struct function_lines lines;
 	int error; /* why it has no rows: -errno of function_lines_read(), or 0 */
 };
@@ -86,7 +85,7 @@ static void hit_functions_init(struct hit_functions *h, struct hit_object *objec
 				    .names = {.pool = pool}};
 }
 
-/* The symbols of the objects too. */
+/* Also frees the symbols of the objects. */
 static void hit_functions_deinit(struct hit_functions *h)
 {
 	for (size_t i = 0; i < h->nr_objects; i++)
@@ -97,9 +96,9 @@ static void hit_functions_deinit(struct hit_functions *h)
 	*h = (struct hit_functions){0};
 }
 
-/* ---- which functions ---- */
+/* ---- finding functions ---- */
 
-/* When memory is out it has no symbols. */
+/* Out of memory leaves the object without symbols. */
 static void read_symbols(struct hit_object *o)
 {
 	if (o->symbols_read)
@@ -114,7 +113,7 @@ static void read_symbols(struct hit_object *o)
 	}
 }
 
-/* The function's symbol at @ip in @object, or NULL. Reads symbols when first asked. */
+/* Returns the function symbol at @ip, or NULL. Reads the symbols on first use. */
 static const struct image_symbol *hit_functions_symbol(struct hit_functions *h,
 						       uint32_t object, uint64_t ip)
 {
@@ -140,7 +139,7 @@ static int hit_functions_add(struct hit_functions *h, uint32_t object, uint64_t 
 
 	f.lines.start_ip = symbol ? symbol->start_ip : ip;
 	f.lines.end_ip = symbol ? symbol->end_ip : ip + 1;
-	/* Addresses come sorted: mostly it is the one before. */
+	/* Addresses are sorted: mostly the function has just been added. */
 	if (h->nr && h->items[h->nr - 1].object == object &&
 	    h->items[h->nr - 1].lines.start_ip == f.lines.start_ip)
 		return 0;
@@ -162,7 +161,7 @@ static int by_function(const void *a, const void *b)
 		       : x->lines.start_ip > y->lines.start_ip;
 }
 
-/* The function that holds @ip; after hit_functions_read(). NULL: none was added. */
+/* Returns the function that holds @ip, once lines are read. NULL: none was added. */
 static const struct hit_function *hit_functions_find(const struct hit_functions *h,
 						     uint32_t object, uint64_t ip)
 {
@@ -190,11 +189,11 @@ static void sort_functions(struct hit_functions *h)
 	h->nr = nr;
 }
 
-/* ---- the functions that have the pranges ---- */
+/* ---- parents: the functions that contain pranges ---- */
 
-#define MAX_NAME (64u << 10) /* of a body; longer ones are not looked for */
+#define MAX_NAME (64u << 10) /* of a body; longer ones are not searched */
 
-/* A body whose parent is still looked for. */
+/* A prange body whose parent is searched. */
 struct orphan {
 	const char *name; /* numba_name_parfor() of its symbol */
 	size_t len;
@@ -211,14 +210,16 @@ struct parent_search {
 	struct hashmap index; /* orphans by name; several may have the same */
 };
 
-/* The one function of the object that is no copy and no wrapper. NULL: there is none. */
+/*
+ * Returns the object's only function that is no copy or wrapper. NULL: none, several.
+ */
 static const struct image_symbol *home_of(struct hit_functions *h, uint32_t object)
 {
 	const struct image_symbols *symbols = &h->objects[object].symbols;
 	const struct image_symbol *home = NULL;
 	struct numba_name name;
 
-	/* Reads them, if that has not been done. */
+	/* Reads the symbols, if not done yet. */
 	hit_functions_symbol(h, object, 0);
 	for (size_t i = 0; i < symbols->nr; i++) {
 		const struct image_symbol *s = &symbols->items[i];
@@ -227,7 +228,7 @@ static const struct image_symbol *home_of(struct hit_functions *h, uint32_t obje
 		    !numba_name_parse(s->name, &name) || !name.certain ||
 		    name.role != NUMBA_FUNCTION)
 			continue;
-		if (home) /* which of them cannot be told */
+		if (home) /* ambiguous */
 			return NULL;
 		home = s;
 	}
@@ -243,7 +244,7 @@ static bool orphan_eq(uint32_t item, const void *key, const void *ctx)
 	       !memcmp(have->name, want->name, have->len);
 }
 
-/* All orphans of that name have their parent in @object, if it has a home function. */
+/* Makes @object's home function, if any, the parent of all orphans of that name. */
 static void adopt(struct parent_search *s, const struct orphan *key, uint32_t object)
 {
 	uint64_t hash = hash_bytes(0, key->name, key->len);
@@ -262,7 +263,7 @@ static void adopt(struct parent_search *s, const struct orphan *key, uint32_t ob
 	}
 }
 
-/* Looks for names of bodies in all bytes of one object: symbols need not be sorted. */
+/* Searches an object's bytes for names of bodies: faster than sorting its symbols. */
 static void search_object(struct parent_search *s, uint32_t object)
 {
 	const struct jit_image *m = &s->h->objects[object].image;
@@ -301,7 +302,7 @@ static int collect(struct parent_search *s)
 	return 0;
 }
 
-/* First where the bodies are themselves: there it is nearly always. */
+/* Searches the body's own object first: the parent is nearly always there. */
 static void search_all(struct parent_search *s)
 {
 	for (size_t i = 0; i < s->nr && s->nr_left; i++)
@@ -313,7 +314,7 @@ static void search_all(struct parent_search *s)
 			search_object(s, (uint32_t)(i - 1));
 }
 
-/* Parents are functions like others. */
+/* Adds the parents to the functions to be read. */
 static int add_parents(struct parent_search *s)
 {
 	struct hit_functions *h = s->h;
@@ -332,8 +333,8 @@ static int add_parents(struct parent_search *s)
 }
 
 /**
- * Adds the parents of all bodies in @h, behind what is there, and sets parent_object
- * and parent_ip of the bodies. Return: 0 or -ENOMEM.
+ * Appends the parents of all bodies in @h, and sets parent_object and parent_ip of the
+ * bodies. Return: 0 or -ENOMEM.
  */
 static int prange_parents_find(struct hit_functions *h)
 {
@@ -350,9 +351,9 @@ static int prange_parents_find(struct hit_functions *h)
 	return r;
 }
 
-/* ---- their lines ---- */
+/* ---- lines of the functions ---- */
 
-/* Reads the object that h->items[first] is of. Return: how many functions it has. */
+/* Reads all functions of the object of h->items[first]. Return: their number. */
 static size_t read_object(struct hit_functions *h, size_t first, const struct hit *hits,
 			  size_t nr_hits, int *ret_error)
 {
@@ -453,7 +454,7 @@ static int attribute(struct hit_functions *h)
 /*
  * Reads the lines of all functions added, by the rules of numba/lines.h.
  * @hits  all addresses, by object, then address
- * Return: 0 or -ENOMEM. An object that cannot be read is its functions' error.
+ * Return: 0 or -ENOMEM. If an object cannot be read, its functions get an error.
  */
 static int hit_functions_read(struct hit_functions *h, const struct hit *hits, size_t nr)
 {
@@ -461,13 +462,13 @@ static int hit_functions_read(struct hit_functions *h, const struct hit *hits, s
 
 	sort_functions(h);
 	r = prange_parents_find(h);
-	sort_functions(h); /* parents are at the end */
+	sort_functions(h); /* parents were appended */
 	if (!r)
 		r = read_lines(h, hits, nr);
 	return r ? r : attribute(h);
 }
 
-/* Its frame when nothing is known of lines; "" when not even a name. */
+/* Returns the frame of a function without lines; its name is "" if unknown. */
 static struct frame hit_functions_bare(const struct hit_functions *h,
 				       const struct hit_function *f)
 {
@@ -476,11 +477,11 @@ static struct frame hit_functions_bare(const struct hit_functions *h,
 	return function_names_bare(&h->names, &name);
 }
 
-/* ---- their machine code, and which line each part is ---- */
+/* ---- machine code of the functions, with lines ---- */
 
 #define MAX_PRANGE_LINES 4096 /* of one function; a longer one is left out */
 
-/* The bytes of [start, end) in the image; NULL: it has none. */
+/* The bytes of [start, end) in the image; NULL: not in the image. */
 static const uint8_t *bytes_of(const struct jit_image *m, uint64_t start_ip,
 			       uint64_t end_ip)
 {
@@ -511,8 +512,9 @@ static bool same_frames(const struct line_store *s, const struct function_row *a
 }
 
 /*
- * Rows of one place: first those of the calls that it was inlined by, of no length,
- * then its own. Return: how many; @ret has room for one a frame, or for one.
+ * Writes the code rows of one row: first those, of length 0, of the calls at which it
+ * was inlined, then its own. Return: their number; @ret has room for one per frame, at
+ * least 1.
  */
 static size_t rows_at(const struct line_store *s, const struct function_row *row,
 		      struct code_row *ret)
@@ -529,7 +531,7 @@ static size_t rows_at(const struct line_store *s, const struct function_row *row
 	return nr;
 }
 
-/* Room that rows_at() may need for all of @f. */
+/* Maximum number of rows that rows_at() writes for all of @f. */
 static size_t max_rows(const struct line_store *s, const struct function_lines *f)
 {
 	size_t nr = 0;
@@ -539,7 +541,7 @@ static size_t max_rows(const struct line_store *s, const struct function_lines *
 	return nr;
 }
 
-/* The frame of the function itself at its @i-th row; NULL: it has no line there. */
+/* Returns the function's own frame at its @i-th row; NULL: it has no line there. */
 static const struct frame *own_frame(const struct line_store *s,
 				     const struct function_lines *f, uint32_t i)
 {
@@ -553,9 +555,9 @@ static const struct frame *own_frame(const struct line_store *s,
 }
 
 /*
- * The lines of a prange have their code in another function, which need not have been
- * hit. So of no line between the function's first and last is it said that it has none.
- * Return: how many rows of no length were added at the end; none if there is no room.
+ * Marks all lines between the function's first and last as having code: the lines of a
+ * prange have theirs in another function, which may not have been hit.
+ * Return: the number of rows of length 0 that were added; 0 also if there is no room.
  */
 static size_t claim_all_lines(const struct line_store *s, const struct function_lines *f,
 			      struct code_row *ret, size_t room)
@@ -583,12 +585,12 @@ static size_t claim_all_lines(const struct line_store *s, const struct function_
 }
 
 /*
- * Adds the code of @f, if it has lines. Its bytes are those of the image: where they
- * refer to something else (calls, constants) they are not relocated, as they are in
- * the target's memory.
+ * Adds the code of @f, if it has lines. Its bytes are those of the image: references to
+ * other code and data (calls, constants) are not relocated, unlike in the target's
+ * memory.
  *
- * Of a function with a prange in it no line is said to have no code: lines of the
- * prange have theirs in another function, which need not have been hit.
+ * In a function that contains a prange, all lines count as having code, see
+ * claim_all_lines().
  * Return: 0 or -ENOMEM.
  */
 static int hit_functions_add_code(struct answer_writer *answers,
@@ -648,17 +650,17 @@ struct registration {
 
 struct gdbjit_job {
 	struct registration *registrations;
-	struct hit_object *objects; /* the same ones */
+	struct hit_object *objects; /* same order */
 	size_t nr_objects;
 	struct queries queries;
 	struct owners owners;
 	struct answer_writer *answers;
 	struct strpool *pool;
 	struct hit_functions functions;
-	struct hit *hits; /* by object, then address */
-	uint32_t *hit_query; /* the query of each of them, before they are sorted */
+	struct hit *hits; /* in order of queries */
+	uint32_t *hit_query; /* query of each hit */
 	size_t nr_hits;
-	/* Of the file; NULL: empty. It is the collector's own: not cut short meanwhile. */
+	/* The file; NULL: empty. The collector's own: it does not shrink meanwhile. */
 	void *bytes;
 	uint64_t len;
 	uint64_t nr_bad;
@@ -745,7 +747,7 @@ static bool open_object(const struct gdbjit_job *job, size_t i)
 			  &job->objects[i].image);
 }
 
-/* Return: 0, or -E2BIG when the objects lie over each other too often. */
+/* Return: 0, or -E2BIG if too many objects overlap. */
 static int claim_all(struct gdbjit_job *job)
 {
 	struct image_code code[IMAGE_MAX_CODE];
@@ -756,7 +758,7 @@ static int claim_all(struct gdbjit_job *job)
 		size_t nr;
 
 		job->objects[i].good = open_object(job, i);
-		/* No bytes: it was registered, and could not be read. */
+		/* Objects without bytes were registered, but could not be read. */
 		job->nr_bad += !job->objects[i].good && reg->size_bytes;
 		if (!job->objects[i].good)
 			continue;
@@ -773,7 +775,7 @@ static void answer_miss(struct gdbjit_job *job, size_t query, enum miss miss)
 	answer_set(job->answers, job->queries.items[query].index, 0, miss, NULL, 0);
 }
 
-/* Answers what no object had, and collects the rest. */
+/* Answers addresses without a certain owner, and collects the others as hits. */
 static void decide(struct gdbjit_job *job)
 {
 	for (size_t i = 0; i < job->queries.nr; i++) {

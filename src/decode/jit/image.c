@@ -36,8 +36,8 @@ const char *image_section_name(const struct jit_image *m, const Elf64_Shdr *sh)
 }
 
 /*
- * A table of texts. It has to end in a NUL, as ELF demands: then every text in it
- * is terminated, and none has to be measured.
+ * Returns a string table; NULL unless it ends with a NUL, as ELF requires. Then all
+ * strings in it are terminated.
  */
 static const char *texts(const struct jit_image *m, const Elf64_Shdr *sh, size_t *ret_len)
 {
@@ -49,7 +49,7 @@ static const char *texts(const struct jit_image *m, const Elf64_Shdr *sh, size_t
 	return bytes;
 }
 
-/* Section headers, when they are all there. */
+/* Finds the section headers, if all of them are in the image. */
 static void find_sections(struct jit_image *m)
 {
 	const Elf64_Ehdr *h = &m->header;
@@ -214,7 +214,7 @@ const char *image_table_name(const struct image_table *t, const Elf64_Sym *sym)
 	return sym->st_name < t->names_len ? t->names + sym->st_name : "";
 }
 
-/* Where a symbol is when it runs. Return: false when it is nowhere. */
+/* Finds the run-time address of a symbol. Return: false if it is not in this image. */
 static bool symbol_address(const struct jit_image *m, const Elf64_Sym *sym, uint64_t *ret)
 {
 	*ret = sym->st_value;
@@ -233,9 +233,9 @@ static int by_address(const void *a, const void *b)
 
 	if (x->start_ip != y->start_ip)
 		return x->start_ip < y->start_ip ? -1 : 1;
-	if (x->end_ip != y->end_ip) /* the narrowest one last: it is the one found */
+	if (x->end_ip != y->end_ip) /* the narrowest last: the last is found */
 		return x->end_ip > y->end_ip ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name; /* all in one table */
+	return x->name < y->name ? -1 : x->name > y->name; /* all in one string table */
 }
 
 static int read_table(const struct jit_image *m, const struct image_table *t,
@@ -298,17 +298,17 @@ const struct image_symbol *image_symbols_at(const struct image_symbols *s, uint6
 /* ---- relocations ---- */
 
 /*
- * Everything is read from the image and written to the copy: tables of a hostile
- * image may overlap what is written.
+ * Reads only from the image and writes only to the copy: tables of a hostile image may
+ * overlap the section that is written.
  */
 struct relocation {
 	const struct jit_image *image;
-	Elf64_Shdr section; /* that is written to */
-	uint8_t *copy; /* of its bytes */
+	Elf64_Shdr section; /* to be relocated */
+	uint8_t *copy; /* copy of its bytes */
 	struct image_table symbols;
 };
 
-/* Bytes that a relocation of this type writes (System V ABIs); 0: unknown here. */
+/* Bytes that a relocation of this type writes (System V ABIs); 0: unsupported. */
 static unsigned int relocation_width(uint16_t machine, uint32_t type,
 				     bool *ret_is_relative)
 {
@@ -335,7 +335,7 @@ static unsigned int relocation_width(uint16_t machine, uint32_t type,
 	}
 }
 
-/* @explicit_addend  false: it is what stands in the target (SHT_REL) */
+/* @explicit_addend  false: the addend is in the bytes to be relocated (SHT_REL) */
 static bool relocate_one(const struct relocation *rel, const Elf64_Rela *r,
 			 bool explicit_addend)
 {
@@ -348,14 +348,14 @@ static bool relocate_one(const struct relocation *rel, const Elf64_Rela *r,
 
 	if (!type) /* R_*_NONE */
 		return true;
-	/* What is nowhere has no distance from anything. */
+	/* PC-relative relocations need the section's address. */
 	if (is_relative && !rel->section.sh_addr)
 		return false;
 	if (!width || r->r_offset > rel->section.sh_size ||
 	    width > rel->section.sh_size - r->r_offset || i >= rel->symbols.nr)
 		return false;
 	sym = image_table_symbol(&rel->symbols, i);
-	/* Of something that is not in this image: nothing of ours refers to it. */
+	/* Skip symbols of other images; what we read does not refer to them. */
 	if (!symbol_address(rel->image, &sym, &value))
 		return true;
 	if (explicit_addend)
@@ -374,7 +374,7 @@ static bool is_relocations(const Elf64_Shdr *sh)
 	return sh->sh_type == SHT_RELA || sh->sh_type == SHT_REL;
 }
 
-/* Those of table @sh. Return: false when they cannot all be done. */
+/* Applies the relocations of table @sh. Return: false if one cannot be applied. */
 static bool relocate_by(const struct jit_image *m, const Elf64_Shdr *sh, uint8_t *copy,
 			uint64_t *budget)
 {
@@ -415,7 +415,7 @@ bool image_relocate(const struct jit_image *m, size_t section, uint8_t *copy,
 	return true;
 }
 
-/* By table @sh, if it is for debug info. */
+/* Applies the relocations of table @sh, if they are for debug info. */
 static bool relocate_debug(const struct jit_image *m, const Elf64_Shdr *sh, uint8_t *copy,
 			   uint64_t *budget)
 {
@@ -428,7 +428,7 @@ static bool relocate_debug(const struct jit_image *m, const Elf64_Shdr *sh, uint
 	target = image_section(m, sh->sh_info);
 	if (strncmp(image_section_name(m, &target), ".debug_", 7) != 0)
 		return true;
-	/* What is compressed cannot be written to. */
+	/* Compressed sections cannot be relocated. */
 	if ((target.sh_flags & SHF_COMPRESSED) || !image_section_bytes(m, &target))
 		return false;
 	return relocate_by(m, sh, copy + target.sh_offset, budget);
@@ -448,7 +448,7 @@ static bool has_section(const struct jit_image *m, const char *name)
 int image_linked_copy(const struct jit_image *m, uint8_t **ret)
 {
 	_cleanup_free_ uint8_t *copy = NULL;
-	/* Entries that there can be unless their tables overlap. */
+	/* Maximum number of entries, unless their tables overlap. */
 	uint64_t budget = m->len / sizeof(Elf64_Rel);
 	const uint16_t type = ET_EXEC;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Nearly every file that is mapped executable is asked about, and nearly none has
- * the interface. So the names are searched first, as text: only a string table
- * that has them is worth a look at its symbols (170,000 in LLVM).
+ * Nearly every file that is mapped executable is inspected, and nearly none has the
+ * interface. So the names are searched in the string tables first; symbols (170,000 in
+ * LLVM) are read only if a string table has both names.
  */
 #include "decode/jit/interface.h"
 
@@ -24,11 +24,11 @@
 
 #define REGISTER_NAME    "__jit_debug_register_code"
 #define DESCRIPTOR_NAME  "__jit_debug_descriptor"
-#define DESCRIPTOR_BYTES 24 /* what of it is read, see jit/list.c */
+#define DESCRIPTOR_BYTES 24 /* bytes that are read, see jit/list.c */
 
-#define MAX_NAMES_BYTES  (256u << 20) /* LLVM has 15 MB; a sparse file is no trap */
+#define MAX_NAMES_BYTES  (256u << 20) /* LLVM has 15 MB; limits sparse files */
 
-/* Places where a name may begin; linkers leave one, or one per table they merged. */
+/* Occurrences of a name; linkers leave one, or one per table they merged. */
 #define MAX_NAME_OFFS 8
 
 struct name_offs {
@@ -39,7 +39,7 @@ struct name_offs {
 /* ---- names ---- */
 
 /*
- * Where @name ends at a NUL, or at the version that linkers append in .symtab
+ * Finds @name followed by a NUL, or by the version that linkers append in .symtab
  * ("name@@LLVM_14"). It may be the tail of a longer name: linkers merge those.
  */
 static void find_name(const struct image_table *table, const char *name,
@@ -75,7 +75,7 @@ static bool is_defined(const Elf64_Sym *sym, unsigned int type)
 	       (is == type || is == STT_NOTYPE);
 }
 
-/* Both symbols of one table. @ret's vaddrs are set, if they are there. */
+/* Finds both symbols in one table and sets @ret's vaddrs. */
 static bool find_symbols(const struct jit_image *elf, uint32_t type,
 			 struct jit_interface *ret)
 {
@@ -107,7 +107,7 @@ static bool find_symbols(const struct jit_image *elf, uint32_t type,
 
 /* ---- where they are loaded ---- */
 
-/* Fills in the file offset. Return: can both be where the symbols say? */
+/* Sets the file offset. Return: are both symbols in segments of the right kind? */
 static bool locate(const struct jit_image *elf, struct jit_interface *h)
 {
 	const uint8_t *at = image_bytes_at(elf, h->register_vaddr, 1, PF_X);

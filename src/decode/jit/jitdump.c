@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A jitdump, version 1, as in tools/perf/Documentation/jitdump-specification.txt of
- * Linux, and as runtimes really write it. Bytes in host order; the other order is refused
- * by the magic. All of it is pure and reads within [bytes, bytes + len) only, also when
- * the bytes change meanwhile.
+ * Linux, and as runtimes really write it. Bytes are in host order; the other order is
+ * refused by the magic. All of it is pure and reads within [bytes, bytes + len) only,
+ * also when the bytes change meanwhile.
  *
- * Two passes, so that memory is O(queries) for a dump of any size. The first goes
- * from record to record and lets LOADs and MOVEs claim the queries in their ranges
- * (owners.h); a record's code bytes are never touched, so a large part of the file
- * is never read. The second reads the DEBUG_INFO of those LOADs that won a query.
+ * Two passes, so that memory is O(queries) for a dump of any size. The first goes from
+ * record to record; LOADs and MOVEs claim the queries in their ranges (owners.h). It
+ * never reads a record's code bytes, so a large part of the file is never read. The
+ * second pass reads the DEBUG_INFO of those LOADs that own a query.
  *
- * There is no record for code that is freed: a newer LOAD at the address wins.
- * Times of a CPU's counter cannot be compared with those of samples, so with them
- * all of a dump's code counts as there at any time, and two functions at one
- * address are ambiguous.
+ * There is no record for freed code: a newer LOAD at the address wins. Times of a CPU's
+ * counter cannot be compared with those of samples. In such a dump all code counts as
+ * present at any time, and two functions at one address are ambiguous.
  */
 #include "decode/jit/jitdump.h"
 
@@ -41,7 +40,7 @@ struct debug_entry {
 	uint32_t column; /* V8 only; elsewhere a discriminator */
 	const char *file; /* into the bytes, not terminated */
 	size_t file_len;
-	bool damaged; /* the first 16 bytes of the name (or all) are not the name's */
+	bool damaged; /* the first 16 bytes of the name (or all) are overwritten */
 };
 
 /* Walks the entries of one DEBUG_INFO. */
@@ -49,12 +48,12 @@ struct debug_iter {
 	const struct jitdump *jd;
 	uint64_t pos, end;
 	uint64_t nr_left;
-	uint64_t low_ip, high_ip; /* where entries of this code can be: [low, high] */
-	size_t own_file_len; /* of the file that the code's own name tells; 0 unknown */
+	uint64_t low_ip, high_ip; /* entries of this code can be in [low, high] */
+	size_t own_file_len; /* of the file in the code's own name; 0 unknown */
 	const char *file; /* of the entry before */
 	size_t file_len;
 	bool damaged;
-	bool broken; /* it ended early: nothing behind can be believed */
+	bool broken; /* it ended early; the rest is not valid */
 };
 
 #define SCRIPTS_MAX           65536 /* files; more are not recovered */
@@ -66,32 +65,31 @@ static void scripts_free(struct scripts *s);
 DEFINE_CLEANUP(struct scripts, scripts_free);
 
 struct line_hit {
-	uint64_t ip; /* where it would be had the code never moved */
+	uint64_t ip; /* address before any MOVE of the code */
 	size_t index; /* for the caller */
 	/* The answer. */
 	uint32_t line; /* 0: none */
-	const char
-		*file; /* as the runtime wrote it, interned; set when there is a line */
-	/* The entry that covers it, while the record is read. */
+	const char *file; /* as the runtime wrote it; interned; set if line is */
+	/* The entry that covers the address, while the record is read. */
 	struct debug_entry entry;
 	bool has_entry;
 };
 
-/* What serves all records of one dump. */
+/* State that all records of one dump share. */
 struct line_source {
 	const struct jitdump *jd; /* borrowed */
 	struct strpool *pool; /* borrowed */
-	struct scripts *scripts; /* made when the first damaged name is met */
+	struct scripts *scripts; /* created at the first damaged name */
 	uint64_t nr_bad; /* records with malformed or unrecoverable entries */
 };
 
 /*
- * V8's damaged file names. V8 (seen in 11.3, Node 20) writes the name of a script
- * that is not a flat one-byte string from memory it has freed: the allocator has
- * put two words of its own over the first 16 bytes. Every file of a user's own is
- * hit, in every entry. The length is right, though: what is damaged is as long as
- * the name. So a name that "ends" too early is told from what follows: the next
- * entry would have an address outside of this code. Real input, hot.js in /tmp/d:
+ * V8's damaged file names. V8 (seen in 11.3, Node 20) writes the name of a script that
+ * is not a flat one-byte string from freed memory: the allocator has overwritten the
+ * first 16 bytes with two words of its own. Every file of a user is affected, in every
+ * entry. But the length is right: the damaged bytes are as long as the name. A name
+ * that "ends" too early is recognised by what follows: the next entry would have an
+ * address outside of this code. Real input, hot.js in /tmp/d:
  *
  *   40 63 fc 31 b8 7f 00 00  05 00 00 00  0b 00 00 00   ip, line 5, column 11
  *   be a4 01 00 00 00 00 00  70 9e 33 0f 2f 88 b4 f4    was "/tmp/tmp.DeSGfbI"
@@ -108,11 +106,13 @@ struct line_source {
 #define MOVE_BYTES     (PREFIX_BYTES + 48)
 #define DEBUG_BYTES    (PREFIX_BYTES + 16) /* without entries */
 #define ENTRY_BYTES    16 /* without the name */
-#define FREED_BYTES    16 /* what an allocator writes over freed memory */
+#define FREED_BYTES    16 /* overwritten by an allocator in freed memory */
 #define MAX_LINE       (1u << 24)
 
-/* How far entries may lie outside of their code: Erlang's first one is in the
- * header before it, V8 adds the size of an ELF header to each. */
+/*
+ * How far entries may lie outside of their code: Erlang's first one is in the header
+ * before it, V8 adds the size of an ELF header to each.
+ */
 #define ENTRY_SLACK_LOW  256
 #define ENTRY_SLACK_HIGH 64
 
@@ -236,7 +236,7 @@ static bool debug_iter_init(struct debug_iter *it, const struct jitdump *jd,
 	return true;
 }
 
-/* May what follows a name that ends before @pos be what has to follow it? */
+/* Can a name end before @pos? Is a valid entry, or the end of the record, at @pos? */
 static bool fits_behind(const struct debug_iter *it, uint64_t pos)
 {
 	uint64_t ip;
@@ -245,7 +245,7 @@ static bool fits_behind(const struct debug_iter *it, uint64_t pos)
 	if (pos > it->end)
 		return false;
 	if (!it->nr_left) {
-		/* Nothing but padding to a multiple of eight. */
+		/* Only padding to a multiple of eight may follow. */
 		for (uint64_t i = pos; i < it->end; i++)
 			if (it->jd->bytes[i] || it->end - pos > 7)
 				return false;
@@ -267,7 +267,7 @@ static bool take_name(struct debug_iter *it, uint64_t len, bool damaged)
 	return true;
 }
 
-/* A damaged name of @len bytes at it->pos? */
+/* Takes a damaged name of @len bytes at it->pos, if one can be there. */
 static bool try_damaged(struct debug_iter *it, uint64_t len)
 {
 	if (!len || len >= it->end - it->pos || it->jd->bytes[it->pos + len] ||
@@ -300,7 +300,7 @@ static bool next_name(struct debug_iter *it)
 	if (!nul)
 		return false;
 	if (nul - name == 1 && name[0] == 0xff) {
-		it->pos += 2; /* the same as before */
+		it->pos += 2; /* same file as the entry before */
 		return true;
 	}
 	if (!it->jd->is_v8 || fits_behind(it, it->pos + (uint64_t)(nul - name) + 1))
@@ -308,7 +308,7 @@ static bool next_name(struct debug_iter *it)
 	return next_damaged(it);
 }
 
-/** Return: false at the end; then it->broken tells whether all was well. */
+/** Return: false at the end; it->broken is set if the record is malformed. */
 static bool debug_iter_next(struct debug_iter *it, struct debug_entry *ret)
 {
 	if (!it->nr_left || it->broken)
@@ -333,23 +333,24 @@ static bool debug_iter_next(struct debug_iter *it, struct debug_entry *ret)
 }
 
 /*
- * The full names are in the names of the code: "JS:*hot /app/server.js:4:13". What
- * is left of a damaged one is its length and what follows its 16th byte.
+ * The full names of files are in the names of the code: "JS:*hot /app/server.js:4:13".
+ * Of a damaged name, only its length and what follows its 16th byte (the rest) are
+ * left.
  *
- * If that rest holds the whole base name, and one known file has that length and
- * that rest, it is that file. Short names ("/app/server.js" has no rest at all)
- * need more: the entry's line and column must be a place that exists in exactly
- * one of the possible files. Such places are where functions start (in their
- * names), and all positions of baseline code, whose DEBUG_INFO never has inlined
- * entries, so that they belong to the file in the code's own name.
+ * If the rest has the whole base name, and only one known file has that length and
+ * rest, it is that file. Short names ("/app/server.js" has no rest at all) need more:
+ * the entry's line and column must be a position that exists in only one of the
+ * possible files. Known positions are the starts of functions (in their names), and all
+ * positions of baseline code: its DEBUG_INFO never has inlined entries, so they belong
+ * to the file in the code's own name.
  */
 
-#define LOST_BYTES 16 /* of a damaged name */
+#define LOST_BYTES 16 /* overwritten bytes of a damaged name */
 #define NONE       UINT32_MAX
 
 struct script {
 	const char *path; /* interned */
-	uint32_t next; /* with the same length and rest; NONE: last */
+	uint32_t next; /* next with the same length and rest; NONE: last */
 };
 
 struct scripts {
@@ -357,7 +358,7 @@ struct scripts {
 	struct script *items;
 	size_t nr, cap;
 	struct hashmap by_path; /* by pointer */
-	struct hashmap by_rest; /* the newest of a list */
+	struct hashmap by_rest; /* first of the list with that length and rest */
 	struct hashmap positions; /* hash of (path, line, column); items unused */
 };
 
@@ -372,7 +373,7 @@ static void scripts_free(struct scripts *s)
 	free(s);
 }
 
-/* Does what is left of a damaged name hold the base name? */
+/* Does the rest of a damaged name have the whole base name? */
 static bool is_telling(const char *path, size_t len)
 {
 	return len > LOST_BYTES && memchr(path + LOST_BYTES, '/', len - LOST_BYTES);
@@ -411,7 +412,7 @@ static bool same_path(uint32_t item, const void *key, const void *ctx)
 	return ((const struct scripts *)ctx)->items[item].path == key;
 }
 
-/* A miss of memory or room is a file that is not recovered. */
+/* Without memory or room, the file is not recovered. */
 static void add_path(struct scripts *s, const char *path, size_t len)
 {
 	struct rest_key key = {.name = path, .len = len};
@@ -497,7 +498,7 @@ static struct scripts *scripts_new(const struct jitdump *jd, struct strpool *poo
 	return s;
 }
 
-/** The file (as V8 wrote it, interned) that a damaged entry means, or NULL. */
+/** Returns the file (as V8 wrote it, interned) of a damaged entry, or NULL. */
 static const char *scripts_find(const struct scripts *s, const struct debug_entry *entry)
 {
 	struct rest_key key = {.name = entry->file, .len = entry->file_len};
@@ -522,22 +523,21 @@ static const char *scripts_find(const struct scripts *s, const struct debug_entr
 }
 
 /*
- * An address has the line of the entry with the greatest address at or below it.
- * Before the first entry there is no line: a prologue has no entry in some
- * runtimes, and the function's start line is said anyway.
+ * An address has the line of the entry with the greatest address at or below it. Before
+ * the first entry there is no line: in some runtimes a prologue has no entry, and the
+ * function's start line is known anyway.
  *
- * - V8 adds 0x40, the size of an ELF header, to each entry's address, for the sake
- *   of "perf inject", which puts one before the code (its constant is
- *   kElfHeaderSize; seen in all 25 records of Node 20: the first entry of
- *   optimised code, the function's own start, is at 0x40). Nobody else does: the
- *   shift is taken off when every entry is at 0x40 or above, in V8's dumps always,
- *   elsewhere only when the entries do not fit the code without it.
- * - V8's baseline code (names "JS:^f") has a DEBUG_INFO whose "addresses" are
- *   offsets in the bytecode: for hot.js exactly those that --print-bytecode lists
- *   (0, 2, 4, 6, 11, 14 ...) where the machine code is six times as long. Taken as
- *   addresses they would charge wrong lines, so this code has none.
- * - Entries of inlined functions carry the inlined line and file. The frame has
- *   them, under the name of the outer function: a jitdump does not name others.
+ * - V8 adds 0x40, the size of an ELF header, to each entry's address, because "perf
+ *   inject" puts one before the code (its constant is kElfHeaderSize; seen in all 25
+ *   records of Node 20: the first entry of optimised code, the function's own start, is
+ *   at 0x40). No other runtime does. The shift is subtracted if all entries are at 0x40
+ *   or above; outside of V8's dumps only if the entries do not fit the code without it.
+ * - V8's baseline code (names "JS:^f") has a DEBUG_INFO whose "addresses" are offsets
+ *   in the bytecode: for hot.js exactly those that --print-bytecode lists (0, 2, 4, 6,
+ *   11, 14 ...), where the machine code is six times as long. As addresses they would
+ *   give wrong lines, so this code has no lines.
+ * - Entries of inlined functions have the line and file of the inlined code. The frame
+ *   gets them, with the name of the outer function: a jitdump names no other.
  */
 
 #define V8_SHIFT       0x40 /* sizeof(Elf64_Ehdr) */
@@ -550,8 +550,8 @@ static void line_source_deinit(struct line_source *s)
 }
 
 /*
- * By how much the entries are too high, from a first reading of the record.
- * Return: false when the record is malformed.
+ * Finds by how much the entries' addresses are too high. Reads the record.
+ * Return: false when it is malformed.
  */
 static bool entry_shift(struct debug_iter it, const struct record_load *load,
 			uint64_t *ret)
@@ -577,8 +577,9 @@ static bool entry_shift(struct debug_iter it, const struct record_load *load,
 }
 
 /*
- * Each entry is left with the first hit that it covers, the highest one stays;
- * then it holds for the hits above as well, up to one with a better entry.
+ * Finds, for each hit, the entry with the greatest address at or below it: stores each
+ * entry at the first hit that it covers, then extends it to the hits above, up to one
+ * with a better entry.
  */
 static void find_entries(struct debug_iter *it, uint64_t shift, struct line_hit *hits,
 			 size_t nr)
@@ -604,7 +605,7 @@ static void find_entries(struct debug_iter *it, uint64_t shift, struct line_hit 
 	}
 }
 
-/* Return: 1 if the file of a damaged entry could not be told, 0, or -ENOMEM. */
+/* Return: 1 if the file of a damaged entry is not known, 0, or -ENOMEM. */
 static int name_line(struct line_source *s, struct line_hit *hit)
 {
 	const struct debug_entry *e = &hit->entry;
@@ -669,9 +670,9 @@ static int line_source_resolve(struct line_source *s, const struct record *debug
 #define MAX_MOVABLE    (1u << 20) /* functions, in dumps that have MOVEs */
 #define NO_DEBUG       UINT64_MAX
 
-/* ---- first pass: who owned which address when ---- */
+/* ---- first pass: claims ---- */
 
-/* Code by its index in the dump: only kept when the dump has MOVEs. */
+/* Code by its index in the dump; kept only if the dump has MOVEs. */
 struct movable {
 	uint64_t code_index, start_ip, size_bytes, record_off;
 };
@@ -727,7 +728,7 @@ static int movable_note(struct claiming *c, const struct movable *m)
 	return 0;
 }
 
-/* The LOAD at @record_off, or the one behind the DEBUG_INFO there (*ret_debug). */
+/* Finds the LOAD at @record_off, or the one after the DEBUG_INFO there (*ret_debug). */
 static bool load_at(const struct jitdump *jd, uint64_t record_off,
 		    struct record_load *ret, struct record *ret_debug)
 {
@@ -750,7 +751,7 @@ static bool is_hit(const struct claiming *c, uint64_t start_ip, uint64_t size_by
 	return i < c->queries->nr && c->queries->items[i].ip - start_ip < size_bytes;
 }
 
-/* @name NULL: the code left. */
+/* @name  NULL: the code left the address */
 static int claim(struct claiming *c, const struct record *rec, uint64_t start_ip,
 		 uint64_t size_bytes, const char *name, uint64_t record_off)
 {
@@ -806,7 +807,7 @@ static int claim_move(struct claiming *c, const struct record *rec)
 		return 0;
 	}
 	m->start_ip = move.new_ip;
-	/* First the leaving: where both ranges overlap, the newer one wins. */
+	/* The old range first: where both ranges overlap, the later claim wins. */
 	rc = claim(c, rec, move.old_ip, move.size_bytes, NULL, 0);
 	if (rc || !is_hit(c, move.new_ip, move.size_bytes))
 		return rc;
@@ -854,17 +855,17 @@ static int claim_all(struct claiming *c)
 /* ---- second pass: lines ---- */
 
 /* A query that has an owner. */
-struct won {
+struct owned_query {
 	uint64_t record_off;
 	uint64_t code_off; /* offset of the address in its code */
 	const char *name; /* of the code, interned */
 	size_t index; /* of the query */
-	bool ambiguous_line; /* code of that name was replaced meanwhile */
+	bool ambiguous_line; /* the code was replaced by code of the same name */
 };
 
 static int by_record(const void *a, const void *b)
 {
-	const struct won *wa = a, *wb = b;
+	const struct owned_query *wa = a, *wb = b;
 
 	if (wa->record_off != wb->record_off)
 		return wa->record_off < wb->record_off ? -1 : 1;
@@ -872,7 +873,7 @@ static int by_record(const void *a, const void *b)
 }
 
 static size_t decide(const struct queries *queries, struct answer_writer *a,
-		     struct won *won)
+		     struct owned_query *owned)
 {
 	size_t nr = 0;
 
@@ -886,54 +887,55 @@ static size_t decide(const struct queries *queries, struct answer_writer *a,
 		else if (who == OWNER_AMBIGUOUS)
 			answer_set(a, q->index, 0, MISS_AMBIGUOUS_TIME, NULL, 0);
 		else
-			won[nr++] =
-				(struct won){.record_off = owner.record_off,
-					     .code_off = q->ip - owner.start_ip,
-					     .name = owner.name,
-					     .index = q->index,
-					     .ambiguous_line = who == OWNER_SAME_NAME};
+			owned[nr++] = (struct owned_query){
+				.record_off = owner.record_off,
+				.code_off = q->ip - owner.start_ip,
+				.name = owner.name,
+				.index = q->index,
+				.ambiguous_line = who == OWNER_SAME_NAME};
 	}
 	return nr;
 }
 
 static void answer_hit(struct line_source *s, struct answer_writer *a,
-		       const struct won *won, const struct line_hit *hit)
+		       const struct owned_query *owned, const struct line_hit *hit)
 {
-	struct frame frame = jit_name_frame(won->name, s->pool);
+	struct frame frame = jit_name_frame(owned->name, s->pool);
 	enum miss miss = MISS_JIT_NO_LINES;
 
-	if (won->ambiguous_line) {
+	if (owned->ambiguous_line) {
 		miss = MISS_AMBIGUOUS_TIME;
 	} else if (hit->line) {
 		const char *file = jit_path(s->pool, hit->file, strlen(hit->file));
 
-		/* An inlined function of another file: the start is not in it. */
+		/* Inlined code of another file: the start is not in that. */
 		if (file != frame.file && *frame.file)
 			frame.start_line = 0;
 		frame.file = file;
 		frame.line = hit->line;
 		miss = MISS_NONE;
 	}
-	answer_set(a, won->index, 0, miss, &frame, 1);
+	answer_set(a, owned->index, 0, miss, &frame, 1);
 }
 
-/* @won  all of one record */
+/* @owned  all of one record */
 static int answer_record(struct line_source *s, struct answer_writer *a,
-			 const struct won *won, struct line_hit *hits, size_t nr)
+			 const struct owned_query *owned, struct line_hit *hits,
+			 size_t nr)
 {
 	struct record_load load;
 	struct record debug;
 	int rc = 0;
 
 	for (size_t i = 0; i < nr; i++)
-		hits[i] = (struct line_hit){.index = won[i].index};
-	if (load_at(s->jd, won[0].record_off, &load, &debug) && debug.off != NO_DEBUG) {
+		hits[i] = (struct line_hit){.index = owned[i].index};
+	if (load_at(s->jd, owned[0].record_off, &load, &debug) && debug.off != NO_DEBUG) {
 		for (size_t i = 0; i < nr; i++)
-			hits[i].ip = load.start_ip + won[i].code_off;
+			hits[i].ip = load.start_ip + owned[i].code_off;
 		rc = line_source_resolve(s, &debug, &load, hits, nr);
 	}
 	for (size_t i = 0; i < nr && !rc; i++)
-		answer_hit(s, a, &won[i], &hits[i]);
+		answer_hit(s, a, &owned[i], &hits[i]);
 	return rc;
 }
 
@@ -943,23 +945,24 @@ int jitdump_resolve(const struct jitdump *jd, struct queries *queries,
 	_cleanup_(claiming_deinit) struct claiming c = {
 		.jd = jd, .queries = queries, .pool = pool};
 	_cleanup_(line_source_deinit) struct line_source s = {.jd = jd, .pool = pool};
-	_cleanup_free_ struct won *won = calloc(queries->nr + 1, sizeof(*won));
+	_cleanup_free_ struct owned_query *owned =
+		calloc(queries->nr + 1, sizeof(*owned));
 	_cleanup_free_ struct line_hit *hits = calloc(queries->nr + 1, sizeof(*hits));
 	size_t nr;
 	int rc;
 
-	if (!won || !hits)
+	if (!owned || !hits)
 		return -ENOMEM;
 	rc = claim_all(&c);
 	if (rc)
 		return rc;
-	nr = decide(queries, a, won);
-	qsort(won, nr, sizeof(*won), by_record);
+	nr = decide(queries, a, owned);
+	qsort(owned, nr, sizeof(*owned), by_record);
 	for (size_t i = 0, end; i < nr; i = end) {
-		for (end = i + 1; end < nr && won[end].record_off == won[i].record_off;
-		     end++)
+		for (end = i + 1;
+		     end < nr && owned[end].record_off == owned[i].record_off; end++)
 			;
-		rc = answer_record(&s, a, &won[i], hits, end - i);
+		rc = answer_record(&s, a, &owned[i], hits, end - i);
 		if (rc)
 			return rc;
 	}
@@ -967,7 +970,7 @@ int jitdump_resolve(const struct jitdump *jd, struct queries *queries,
 	return 0;
 }
 
-/* ---- request ---- */
+/* ---- Serves DECODER_JITDUMP ---- */
 
 static void answer_all(struct answer_writer *a, size_t nr, enum miss miss)
 {
@@ -996,7 +999,7 @@ int jitdump_serve(struct worker_call *call, struct wire_reader *request, const i
 	a = answer_writer_new(queries.nr);
 	if (!pool || !a)
 		return -ENOMEM;
-	/* Its owner can cut it short: that is the worker's death, a counted miss. */
+	/* If the file's owner truncates it, the worker dies: a counted miss. */
 	rc = io_map_file(fds[0], MAX_FILE_BYTES, &bytes, &len);
 	if (!rc && !len)
 		answer_all(a, queries.nr, MISS_JIT_UNKNOWN); /* nothing written yet */

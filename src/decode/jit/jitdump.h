@@ -16,34 +16,34 @@ struct jitdump {
 	uint64_t first_off; /* of the first record */
 	/* Times are of a CPU's counter (flag bit 0): not comparable with samples. */
 	bool arch_time;
-	/* V8 marks the header's pad with 0xdeadbeef; others leave 0 or garbage. */
+	/* V8 writes 0xdeadbeef into the header's pad; others leave 0 or garbage. */
 	bool is_v8;
 };
 
-/** Return: false when these bytes are no jitdump of this machine. */
+/** Return: false if the bytes are not a jitdump of this machine. */
 bool jitdump_open(const void *bytes, uint64_t len, struct jitdump *ret);
 
 enum record_id {
-	RECORD_LOAD = 0, /* code came */
-	RECORD_MOVE = 1, /* code moved, its description with it */
+	RECORD_LOAD = 0, /* new code */
+	RECORD_MOVE = 1, /* code moved, and keeps its description */
 	RECORD_DEBUG_INFO = 2, /* lines of the LOAD that follows */
-	RECORD_CLOSE = 3, /* the writer was done; others may follow */
+	RECORD_CLOSE = 3, /* the writer ended; more records may follow */
 	RECORD_UNWINDING = 4, /* .eh_frame of the LOAD that follows */
 };
 
 struct record {
-	uint32_t id; /* enum record_id or one we do not know */
-	uint64_t off, size; /* in the file, header included; all of it is there */
+	uint32_t id; /* enum record_id, or unknown */
+	uint64_t off, size; /* in the file, with header; all of it is in the file */
 	uint64_t time_ns; /* CLOCK_MONOTONIC unless arch_time */
 };
 
 enum record_next {
 	RECORD_OK,
 	RECORD_END, /* the file ends where a record ends */
-	RECORD_CUT, /* it ends within a record, or the record's size is a lie */
+	RECORD_CUT, /* the file ends within a record, or a size is invalid */
 };
 
-/** Reads the record at *off and moves *off past it. Unknown ids are returned too. */
+/** Reads the record at *off and moves *off after it. Unknown ids are returned too. */
 enum record_next jitdump_next(const struct jitdump *jd, uint64_t *off,
 			      struct record *ret);
 
@@ -68,7 +68,7 @@ bool record_move(const struct jitdump *jd, const struct record *rec,
  * Answers every query, by its index, in @a. Pure.
  *
  * @pool        gets the names that queries hit
- * @ret_nr_bad  records that were malformed or cut, lines that could not be used
+ * @ret_nr_bad  number of records that are malformed or cut, or have unusable lines
  * Return: 0, -E2BIG (too many claims, or too many moved functions) or -ENOMEM.
  */
 int jitdump_resolve(const struct jitdump *jd, struct queries *queries,

@@ -34,7 +34,7 @@ static bool cut_number(const char *s, size_t *len, char separator, uint32_t *ret
 	return true;
 }
 
-/* Where a path starts behind the space at s[i]? */
+/* Does a path start here? */
 static bool is_path_start(const char *s, size_t len)
 {
 	return starts_with(s, len, "/") || starts_with(s, len, "node:") ||
@@ -42,9 +42,9 @@ static bool is_path_start(const char *s, size_t len)
 }
 
 /*
- * The space between V8's function and file. Both may hold spaces ("get size",
+ * Finds the space between V8's function and file. Both may contain spaces ("get size",
  * "/My Files/x.js"): it must be the only one, or the only one before a path.
- * Return: its offset, or @len when that is not certain.
+ * Return: its offset, or @len if it is not certain.
  */
 static size_t v8_separator(const char *s, size_t len)
 {
@@ -65,7 +65,7 @@ static size_t v8_separator(const char *s, size_t len)
 	return nr_spaces == 1 ? space : len;
 }
 
-/* @s is behind the tag: "*foo /app/x.js:12:5" */
+/* @s follows the tag: "*foo /app/x.js:12:5" */
 static bool split_v8(const char *s, size_t len, struct jit_name *ret)
 {
 	uint32_t last = 0, line = 0, column = 0;
@@ -96,7 +96,7 @@ static bool split_v8(const char *s, size_t len, struct jit_name *ret)
 	return true;
 }
 
-/* @s is behind "py::": qualified names hold no colon, paths may. */
+/* @s follows "py::". Qualified names contain no colon, paths may. */
 static bool split_python(const char *s, size_t len, struct jit_name *ret)
 {
 	const char *colon = memchr(s, ':', len);
@@ -129,7 +129,7 @@ static bool split_luajit(const char *s, size_t len, struct jit_name *ret)
 	return true;
 }
 
-/* "TRACE-1$inner$4": the line where the trace starts, its file is not told. */
+/* "TRACE-1$inner$4": has the line where the trace starts, but no file. */
 static bool split_php(const char *s, size_t len, struct jit_name *ret)
 {
 	const char *dollar = memchr(s, '$', len);
@@ -161,7 +161,7 @@ static bool split_erlang(const char *s, size_t len, struct jit_name *ret)
 
 static const struct pattern {
 	const char *prefix;
-	bool keep_prefix; /* handed to @split as well */
+	bool keep_prefix; /* passed to @split, too */
 	bool (*split)(const char *s, size_t len, struct jit_name *ret);
 } patterns[] = {
 	{"JS:", false, split_v8},       {"LazyCompile:", false, split_v8},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What runtimes call their code, in perf maps and jitdumps, taken apart where the
+ * Splits the names that runtimes give their code in perf maps and jitdumps, where the
  * pattern is certain:
  *
  *   JS:*foo /app/x.js:12:5       V8 (also LazyCompile: Function: Eval: Script:)
@@ -23,7 +23,7 @@
 
 #define JIT_NAME_MAX_BYTES 4096 /* longer names are cut */
 
-/* Pieces point into the name that was split, or at constants; not terminated. */
+/* The parts point into the name that was split, or at constants; not terminated. */
 struct jit_name {
 	const char *function;
 	size_t function_len;
@@ -32,8 +32,8 @@ struct jit_name {
 	uint32_t start_line; /* where the function starts; 0: not in the name */
 	uint32_t start_column; /* same */
 	/*
-	 * V8's baseline (^) and interpreted (~) code: what a jitdump gives as its
-	 * addresses are offsets in the bytecode, not in the machine code.
+	 * V8's baseline (^) and interpreted (~) code: the addresses in its jitdump are
+	 * offsets in the bytecode, not in the machine code.
 	 */
 	bool bytecode_positions;
 };
@@ -42,12 +42,12 @@ struct jit_name {
 void jit_name_split(const char *raw, size_t len, struct jit_name *ret);
 
 /**
- * The path that a runtime means: "file:///a%20b.mjs" (ES modules of Node) is
- * "/a b.mjs"; anything else is itself. Interned in @pool.
+ * Converts a runtime's name of a file to a path: "file:///a%20b.mjs" (ES modules of
+ * Node) is "/a b.mjs"; anything else stays. Interned in @pool.
  */
 const char *jit_path(struct strpool *pool, const char *file, size_t len);
 
-/** The frame of a function that is only known by name: no line. */
+/** The frame, without a line, of a function of which only the name is known. */
 struct frame jit_name_frame(const char *raw, struct strpool *pool);
 
 #endif

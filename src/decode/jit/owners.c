@@ -82,7 +82,7 @@ int queries_claim(struct queries *q, const struct claim *c, uint64_t size_bytes)
 
 enum owner query_owner(const struct query *q, struct claim *ret)
 {
-	/* Something older that has left the address is no owner. */
+	/* A claim without a name ends the older code: no owner. */
 	bool has_before = q->has_before && q->before.name;
 
 	if (q->has_during) {
@@ -124,13 +124,13 @@ void owners_deinit(struct owners *o)
 	*o = (struct owners){0};
 }
 
-/* When it was there for certain. */
+/* Returns the time from which on the object was certainly there. */
 static uint64_t seen_ns(const struct owner_time *time)
 {
 	return time->seen_ns > time->from_ns ? time->seen_ns : time->from_ns;
 }
 
-/* Two had it when the first sample was taken: it is the one that came last. */
+/* Two objects had the address at the first sample: the newer one owns it. */
 static void share(struct address_history *t, uint32_t object,
 		  const struct owner_time *time)
 {
@@ -140,12 +140,16 @@ static void share(struct address_history *t, uint32_t object,
 	const struct owner_time *newer = is_newer ? time : had;
 
 	/*
-	 * One that never ends was left behind. One that ended after the other had come
-	 * did not: when it gave way is only known to lie between two walks of the list.
+	 * If the older object has no end time, the newer one replaced it. If it ended
+	 * after the newer one was registered, the time of the replacement is only known
+	 * to be between two walks of the list.
 	 */
 	if (older->until_ns != UINT64_MAX && older->until_ns > newer->from_ns)
 		t->many_arrived = true;
-	/* Of two that one walk met the list tells; that one was met first tells nothing. */
+	/*
+	 * Two objects seen by one walk are ordered by the list. Being seen by an
+	 * earlier walk does not give an order.
+	 */
 	if (seen_ns(older) > newer->from_ns &&
 	    (older->from_ns != newer->from_ns || seen_ns(older) != seen_ns(newer)))
 		t->is_unordered = true;
@@ -174,7 +178,7 @@ static void claim_one(const struct query *q, struct address_history *t, uint32_t
 	}
 }
 
-/* When some were met by walks. */
+/* Notes what matters if walks have seen some of the objects. */
 static void compare_one(const struct owners *o, const struct query *q,
 			struct address_history *t, uint32_t object,
 			const struct owner_time *time)
@@ -223,8 +227,8 @@ enum ownership owners_of(const struct owners *o, size_t query, uint32_t *ret_obj
 	*ret_next = t->arrived;
 	if (t->at_first == OWNERS_NONE)
 		/*
-		 * Nothing was registered when the first sample was taken: what came
-		 * meanwhile was there before it was registered, or before it was seen.
+		 * Nothing was registered at the first sample: the object that came
+		 * later was there before it was registered, or before a walk saw it.
 		 */
 		*ret_object = t->arrived;
 	else if (t->arrived != OWNERS_NONE)

@@ -26,20 +26,20 @@
 #include "base/wire.h"
 
 /*
- * The addresses of a request, and the claims on each of them over time. Perf maps
- * and jitdumps record when code came, never when it went, and addresses are
- * reused: so each description of code is a claim, and after one pass over the
- * file every query decides between its claims.
+ * The addresses of a request, and the claims on each of them over time. Perf maps and
+ * jitdumps record when code came, never when it went, and addresses are reused. So each
+ * description of code is a claim, and after one pass over the file the owner of each
+ * address is chosen among its claims.
  *
  * Memory is O(queries), independent of the file.
  */
 
-/* Claims on queries that one file may make: bounds the time of hostile ones. */
+/* Maximum number of claims of one file: limits the time for hostile files. */
 #define QUERY_MAX_CLAIMS (64u << 20)
 
 struct claim {
-	const char
-		*name; /* interned, equal by pointer; NULL: the code left this address */
+	/* Interned, compared by pointer; NULL: the code left this address. */
+	const char *name;
 	uint64_t start_ip; /* where the claimed code begins now */
 	uint64_t record_off; /* for the caller: where in the file it is described */
 	uint64_t after_ns, by_ns; /* it came in (after_ns, by_ns]; CLOCK_MONOTONIC */
@@ -49,10 +49,10 @@ struct query {
 	uint64_t ip;
 	uint64_t first_ns, last_ns; /* first and last sample there */
 	size_t index; /* in the request */
-	/* What is known so far; order of arrival does not matter. */
-	struct claim before; /* the last one that came by first_ns */
-	struct claim during; /* the last one that may have come in between */
-	struct claim after; /* the first one that came after last_ns */
+	/* Claims so far; the order of the calls does not matter. */
+	struct claim before; /* the last claim that came by first_ns */
+	struct claim during; /* the last claim that may have come in between */
+	struct claim after; /* the first claim that came after last_ns */
 	bool has_before, has_during, has_after;
 	bool during_differ; /* several names came in between */
 	bool during_many; /* several claims came in between */
@@ -72,25 +72,25 @@ void queries_deinit(struct queries *q);
 size_t queries_lower_bound(const struct queries *q, uint64_t ip);
 
 /**
- * Notes the claim of code of @size_bytes at c->start_ip on every query in it.
+ * Adds a claim to all queries in [c->start_ip, c->start_ip + @size_bytes).
  * Return: 0, or -E2BIG when the file makes too many claims.
  */
 int queries_claim(struct queries *q, const struct claim *c, uint64_t size_bytes);
 
 enum owner {
-	OWNER_NONE, /* nobody described this address */
+	OWNER_NONE, /* no claim describes this address */
 	OWNER_ONE,
-	OWNER_SAME_NAME, /* code of that name was replaced by code of that name meanwhile */
+	OWNER_SAME_NAME, /* the code was replaced by code of the same name */
 	OWNER_AMBIGUOUS, /* the name changed between first and last sample */
 };
 
 /**
- * Who owned the address during [first_ns, last_ns]? *ret is written for
+ * Finds the owner of the address during [first_ns, last_ns]. *ret is written for
  * OWNER_ONE and OWNER_SAME_NAME (then it is one of them).
  *
- * Code whose first description came later than all samples is still taken when
- * nothing older was there: runtimes describe code when they make it, but buffers
- * delay the line, and agents that are loaded late describe what exists already.
+ * Code that was first described after all samples is accepted if nothing older was
+ * there: buffers delay what a runtime writes, and agents that are loaded late describe
+ * existing code.
  */
 enum owner query_owner(const struct query *q, struct claim *ret);
 
@@ -104,27 +104,26 @@ struct owner_time {
 
 /* What is known about one query; order of claims matters only between equal times. */
 struct address_history {
-	uint32_t at_first; /* object that had it when the first sample was taken */
+	uint32_t at_first; /* object that had the address at the first sample */
 	struct owner_time at_first_time;
-	uint32_t
-		arrived; /* the last object that came after that and by the last sample */
+	uint32_t arrived; /* last object that came between first and last sample */
 	uint64_t arrived_from_ns;
 	bool many_arrived;
-	/* Of all objects that had it at any time, when some were met by walks: */
-	uint32_t any; /* the first that was claimed */
-	bool differ; /* they have not the same code */
+	/* About all objects that ever had it, if walks have seen some of them: */
+	uint32_t any; /* first object */
+	bool differ; /* their code differs */
 	bool has_walked, has_gone;
-	bool is_early; /* sampled before one of them was met */
-	bool is_unordered; /* which of two came last is not known */
+	bool is_early; /* sampled before a walk saw one of them */
+	bool is_unordered; /* the order of two arrivals is not known */
 };
 
-/* Is what both objects have at @ip the same code? Then it does not matter which one ran. */
+/* Do both objects have the same code at @ip? Then it does not matter which one ran. */
 typedef bool (*owners_same_fn)(void *ctx, uint32_t a, uint32_t b, uint64_t ip);
 
 struct owners {
 	const struct queries *queries; /* borrowed */
 	struct address_history *items; /* one per query */
-	owners_same_fn same; /* NULL: no object was met by walks only */
+	owners_same_fn same; /* NULL: no object was seen by walks only */
 	void *ctx;
 	uint64_t nr_claims;
 };
@@ -134,8 +133,10 @@ int owners_init(struct owners *o, const struct queries *queries);
 void owners_deinit(struct owners *o);
 
 /**
- * @object  its number; of two with the same times the one claimed earlier wins: they
- *          are of one walk of the list, which has the newest first
+ * Adds an object's claim to all queries in [@start_ip, @end_ip).
+ *
+ * @object  number of the object. Of two with the same times the one claimed earlier
+ *          wins: one walk saw both, and the list has the newest first
  * @time    when it was registered
  * Return: 0, or -E2BIG over OWNERS_MAX_CLAIMS.
  */

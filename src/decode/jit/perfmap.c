@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A Node server's map has 5,000 to a million lines, of which the samples hit some
- * hundred. So nothing is stored: each line is looked up among the sorted queries
- * (most fall between two of them) and only those that are hit leave a claim.
- * A line costs a binary search, memory is O(queries); docs/benchmarks.md has the
- * figures of both ways.
+ * hundred. So lines are not stored: each is looked up among the sorted queries (most
+ * fall between two of them), and only lines that are hit add a claim. A line costs a
+ * binary search; memory is O(queries). docs/benchmarks.md compares this with storing
+ * the lines.
  */
 #include "decode/jit/perfmap.h"
 
@@ -27,7 +27,7 @@
 
 /* ---- lines ---- */
 
-/* Lookup instead of branches: two numbers on each of a million lines. */
+/* A table instead of branches, because each of a million lines has two numbers. */
 static const int8_t hex_value[256] = {
 	['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
 	['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
@@ -35,7 +35,7 @@ static const int8_t hex_value[256] = {
 	['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
-/* One number and the blanks behind it. Return: what follows, NULL if malformed. */
+/* Parses a number and the blanks after it. Return: what follows, NULL if malformed. */
 static const char *parse_hex(const char *p, const char *end, uint64_t *ret)
 {
 	uint64_t value = 0;
@@ -85,7 +85,7 @@ void perfmap_scan_init(struct perfmap_scan *s, const struct perfmap_look *looks,
 {
 	*s = (struct perfmap_scan){
 		.looks = looks, .nr_looks = nr_looks, .queries = queries, .pool = pool};
-	/* Only ever compared from here on: start at the last rewriting. */
+	/* Start after the last rewriting of the file: earlier looks do not apply. */
 	for (size_t i = 1; i < nr_looks; i++)
 		if (looks[i].size_bytes < looks[i - 1].size_bytes)
 			s->look = i;
@@ -97,11 +97,11 @@ void perfmap_scan_deinit(struct perfmap_scan *s)
 	s->tail = NULL;
 }
 
-/* When did the line that ends at @end_off come? */
+/* Sets the time at which the line that ends at @end_off was written. */
 static void line_time(struct perfmap_scan *s, uint64_t end_off, struct claim *c)
 {
 	if (!s->nr_looks) {
-		/* Nobody looked: all are as old as the file, the last one wins. */
+		/* No looks: all lines are as old as the file, so the last one wins. */
 		c->after_ns = c->by_ns = 0;
 		return;
 	}
@@ -206,7 +206,7 @@ static int read_looks(struct wire_reader *r, struct perfmap_look **ret, size_t *
 	return 0;
 }
 
-/* Reads what the file holds now: it may grow for ever. */
+/* Reads up to the current size: the file may keep growing. */
 static int scan_file(struct perfmap_scan *s, int fd)
 {
 	_cleanup_free_ char *piece = malloc(PIECE_BYTES);
@@ -285,7 +285,7 @@ int perfmap_serve(struct worker_call *call, struct wire_reader *request, const i
 	rc = scan_file(&scan, fds[0]);
 	if (rc == -ENOMEM)
 		return rc;
-	/* Garbage: there are lines, and not one of them is a map's. */
+	/* Garbage: the file has lines, but none is a valid one. */
 	refused = rc || (!scan.nr_lines && scan.nr_bad);
 	for (size_t i = 0; i < queries.nr; i++) {
 		if (refused)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Perf maps: "START SIZE NAME\n" in hex, as tools/perf/Documentation/
- * jit-interface.txt of Linux describes it and as runtimes really write it (with
- * 0x: OpenJDK, Erlang). Lines are never removed, so a later line wins.
+ * Perf maps: "START SIZE NAME\n" in hex, as tools/perf/Documentation/jit-interface.txt
+ * of Linux describes them and as runtimes really write them (with 0x: OpenJDK, Erlang).
+ * Lines are never removed, so a later line wins.
  */
 #ifndef LB_DECODE_JIT_PERFMAP_H
 #define LB_DECODE_JIT_PERFMAP_H
@@ -23,7 +23,7 @@ struct perfmap_line {
 /** @len without the newline. Pure. Return: false when it is not such a line. */
 bool perfmap_parse_line(const char *text, size_t len, struct perfmap_line *ret);
 
-/* The file's size at one look. */
+/* The size of the file when the collector looked at it. */
 struct perfmap_look {
 	uint64_t time_ns, size_bytes;
 };
@@ -43,15 +43,15 @@ struct perfmap_scan {
 };
 
 /**
- * A line that is complete at a look and was not at the one before came between
- * the two. A look with a smaller file than the one before says that the file was
- * written anew since; what looks said before that is forgotten.
+ * A line was written between the last look at which it was not complete and the first
+ * one at which it was. If a look saw a smaller file than the look before, the file was
+ * rewritten in between, and the earlier looks are ignored.
  */
 void perfmap_scan_init(struct perfmap_scan *s, const struct perfmap_look *looks,
 		       size_t nr_looks, struct queries *queries, struct strpool *pool);
 void perfmap_scan_deinit(struct perfmap_scan *s);
 
-/** Return: 0, -E2BIG (too many claims) or -ENOMEM. A last line without an end waits. */
+/** Return: 0, -E2BIG (too many claims) or -ENOMEM. An incomplete last line is kept. */
 int perfmap_scan_bytes(struct perfmap_scan *s, const char *text, size_t len);
 
 #endif

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A real body of a prange (par.py; psum() begins at line 28, the loop is line 30),
- * as numba 0.68 writes it; rows at one place are one below the other:
+ * Rows of a real prange body (par.py; psum() begins at line 28, its loop is line 30),
+ * as numba 0.68 generates them, in order of address:
  *
- *   <string>:2     the text's own: which thread am I
- *   <string>:3     the text's own: the thread's part of a reduction
- *   <string>:4     the text's own: for i in range(...)
+ *   <string>:2     generated: gets the thread's number
+ *   <string>:3     generated: the thread's part of a reduction
+ *   <string>:4     generated: for i in range(...)
  *   <string>:31    value = ((7 * ts[i]) + 1) / 9
  *   <string>:33      value = value * 1.0001 + 0.1
  *   <string>:0       ...
- *   <string>:4     the loop again
- *   <string>:6     the text's own: hands the reduction over
+ *   <string>:4     generated: the loop again
+ *   <string>:6     generated: passes the result of the reduction on
  *
- * and of psum() itself: 28, 30, 36.
+ * psum() itself has rows for lines 28, 30 and 36.
  */
 #include "decode/numba/lines.h"
 
@@ -24,10 +24,10 @@
 #include "base/match.h"
 #include "decode/numba/name.h"
 
-/* Lines between two that are known to belong together: comments, unused code. */
+/* Maximum number of lines without code (comments, unused code) within one function. */
 #define MAX_GAP 50
 
-/** Is @path a text that was compiled, "<string>" or "<dynamic>", in any folder? */
+/** Is @path compiled text, "<string>" or "<dynamic>", in any directory? */
 static bool numba_lines_is_text(const char *path)
 {
 	const char *name = path_basename(path);
@@ -41,7 +41,7 @@ static struct function_row *row_at(const struct line_store *s,
 	return &s->rows[f->first_row + i];
 }
 
-/* The frame of the function itself, that others were inlined into; NULL: none. */
+/* Returns the outermost frame, that of the function itself; NULL: none. */
 static struct frame *outer_of(const struct line_store *s, const struct function_row *row)
 {
 	return row->nr_frames ? &s->frames[row->first_frame + row->nr_frames - 1] : NULL;
@@ -53,8 +53,8 @@ static struct frame *inner_of(const struct line_store *s, const struct function_
 }
 
 /*
- * The file that the function is in: what was inlined says where it was called; if
- * nothing was, it is the file of the first row.
+ * Returns the file of the function: where something was inlined, the caller's file is
+ * certain; if nothing was, the file of the first row with a line.
  */
 static const char *file_of(const struct line_store *s, const struct function_lines *f)
 {
@@ -72,12 +72,13 @@ static const char *file_of(const struct line_store *s, const struct function_lin
 	return first;
 }
 
-/* ---- rule 1 ---- */
+/* ---- Rule 1: code with line 0 ---- */
 
 /*
- * Is the line of the function itself not its own? For line 0 the reader gives the row
- * before, whatever function that is of, or the call where line 0 was inlined: the
- * latter is right. And the last bytes of what was inlined may be outside of its range.
+ * Is the line of the row one of another function? For code with line 0 the reader gives
+ * the line of the row before, which may be of another function, or the line of the call
+ * at which it was inlined, which is right. Also, the last bytes of inlined code may lie
+ * outside of its range.
  */
 static bool is_borrowed(const struct function_row *row, const struct frame *outer,
 			const struct frame *before, const char *file, bool numba)
@@ -93,8 +94,8 @@ static bool is_borrowed(const struct function_row *row, const struct frame *oute
 void numba_lines_settle(struct line_store *s, const struct function_lines *f, bool numba)
 {
 	const char *file = file_of(s, f);
-	const struct frame *before = NULL; /* what the last row with a line says */
-	uint32_t line = 0; /* that the function itself was at */
+	const struct frame *before = NULL; /* innermost, of the last own line */
+	uint32_t line = 0; /* last line of the function itself */
 
 	for (uint32_t i = 0; i < f->nr_rows; i++) {
 		struct function_row *row = row_at(s, f, i);
@@ -116,15 +117,15 @@ void numba_lines_settle(struct line_store *s, const struct function_lines *f, bo
 	}
 }
 
-/* ---- rule 3 ---- */
+/* ---- Rule 3: bodies of prange ---- */
 
 struct prange {
 	const char *file; /* the user's */
-	uint32_t decl_line; /* of the parent's def; 0: the debug info does not say */
-	uint32_t start; /* the same, or a line that may be behind it */
-	uint32_t last; /* last line that may be of the parent */
+	uint32_t decl_line; /* of the parent's def; 0: not in the debug info */
+	uint32_t start; /* decl_line, or the parent's lowest line with code */
+	uint32_t last; /* last line that may belong to the parent */
 	uint32_t header; /* line of the prange; 0: not certain */
-	uint32_t own_last; /* last line that the loop of the text may have */
+	uint32_t own_last; /* last line that the generated loop may have */
 };
 
 static int compare_lines(const void *a, const void *b)
@@ -134,7 +135,7 @@ static int compare_lines(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Sorts, and keeps one of each. Return: how many are left. */
+/* Sorts and deduplicates. Returns the number left. */
 static size_t sort_lines(uint32_t *lines, size_t nr)
 {
 	size_t kept = 0;
@@ -146,7 +147,7 @@ static size_t sort_lines(uint32_t *lines, size_t nr)
 	return kept;
 }
 
-/* The lines, in @file, at which the function itself is. @ret has room for all rows. */
+/* Collects the function's own lines in @file. @ret has room for one per row. */
 static size_t lines_of(const struct line_store *s, const struct function_lines *f,
 		       const char *file, uint32_t *ret)
 {
@@ -161,14 +162,14 @@ static size_t lines_of(const struct line_store *s, const struct function_lines *
 	return sort_lines(ret, nr);
 }
 
-/* Is it the body of a prange? It may have been inlined into the loop that calls it. */
+/* Is it a frame of a prange body? That may be inlined into the loop that calls it. */
 static bool is_body(const struct frame *f)
 {
 	return numba_name_parfor(f->function) ||
 	       (!*f->function && numba_lines_is_text(f->file));
 }
 
-/* The same for a body, whatever file its lines seem to be of. */
+/* Like lines_of(), for a prange body and whatever file its lines have. */
 static size_t lines_of_body(const struct line_store *s, const struct function_lines *f,
 			    uint32_t *ret)
 {
@@ -201,11 +202,12 @@ static uint32_t decl_line_of(const struct line_store *s, const struct function_l
 }
 
 /*
- * @at_parent, @at_body  lines of both, ascending
+ * Finds the line of the prange.
+ * @at_parent, @at_body  their lines, ascending
  *
- * The loop's line has code in the parent, which calls the body there. If it is not
- * the line before the first one of the body, or that line itself, a statement that
- * lies between, and left no code, may be the loop as well.
+ * The parent calls the body in that line, so the line has code in the parent. It is
+ * certain only if it is the body's first line or the line before: otherwise a statement
+ * between them that left no code could be the loop as well.
  */
 static void find_header(struct prange *p, const uint32_t *at_parent, size_t nr_parent,
 			const uint32_t *at_body, size_t nr_body)
@@ -232,18 +234,19 @@ static void find_last(struct prange *p, const uint32_t *at_parent, size_t nr_par
 			p->last = at_body[i];
 }
 
-/* Return: false when the parent does not say where the user's lines are. */
+/* Return: false if the parent has no lines in the user's file. */
 static bool find_prange(struct prange *p, const uint32_t *at_parent, size_t nr_parent,
 			const uint32_t *at_body, size_t nr_body, int nr_args)
 {
 	if (!nr_parent || numba_lines_is_text(p->file))
 		return false;
-	/* Line tables alone: the lowest line is mostly the def, and never before it. */
+	/* Without debug info: the lowest line is mostly the def, and never above it. */
 	p->start = p->decl_line ? p->decl_line : at_parent[0];
 	/*
-	 * The text: def; a line for each tuple that its arguments make up; with
-	 * reductions which thread it is, and a line for each; then the loop, rarely
-	 * of more than one dimension. The first argument is the range.
+	 * The generated text is the def, one line for each tuple made of arguments,
+	 * with reductions one line for the thread's number and one for each reduction,
+	 * then the loop, rarely of more than one dimension. The first argument is the
+	 * range.
 	 */
 	p->own_last = nr_args < 0 ? MAX_GAP : (uint32_t)nr_args + 3;
 	find_last(p, at_parent, nr_parent, at_body, nr_body);
@@ -261,10 +264,10 @@ static uint32_t users_line(const struct prange *p, uint32_t line, uint32_t befor
 		return 0;
 	if (line <= p->start)
 		return p->header; /* the loop around the body */
-	if (line > p->last) /* of Numba's files: it is a part of the line before */
+	if (line > p->last) /* of Numba's files: part of the line before */
 		return before ? before : p->header;
 	if (line <= p->own_last && line > p->header)
-		return 0; /* the user's line, or the same number in the text */
+		return 0; /* the user's line, or one of the generated text */
 	return line;
 }
 
@@ -279,7 +282,7 @@ static void rewrite_row(struct line_store *s, struct function_row *row,
 			continue;
 		f->function = function;
 		f->start_line = p->decl_line;
-		if (!text) /* the user's file is there already */
+		if (!text) /* it already has the user's file */
 			continue;
 		f->line = users_line(p, f->line, *before);
 		f->file = p->file;
@@ -312,14 +315,14 @@ int numba_lines_prange(struct line_store *s, const struct function_lines *body,
 	return 0;
 }
 
-/* ---- rule 2 ---- */
+/* ---- Rule 2: generated functions ---- */
 
 /*
- * Lines of text that Numba wrote are nobody's. Its own debug info gives the body of a
- * prange no file, and an array expression line 1 of the user's file; where they have
- * the user's line, lineburn's hook has put it there.
+ * Lines of code that Numba generated have no user source line. Numba's own debug info
+ * gives the body of a prange no file, and an array expression line 1 of the user's
+ * file; a line of the user comes from lineburn's hook.
  */
-static bool is_nobodys(const struct frame *f, const char *name)
+static bool is_generated_line(const struct frame *f, const char *name)
 {
 	if (numba_lines_is_text(f->file))
 		return true;
@@ -338,11 +341,11 @@ static void drop_in_row(struct line_store *s, struct function_row *row,
 		const char *name = outermost && !*frame.function ? symbol
 								 : frame.function;
 
-		if (is_nobodys(&frame, name)) {
+		if (is_generated_line(&frame, name)) {
 			frame.line = 0;
 			frame.file = "";
 		}
-		/* What has no line, and nothing inlined into it, says nothing. */
+		/* Drop frames without a line unless something was inlined into them. */
 		if (frame.line || outermost || (nr && *frame.file))
 			frames[nr++] = frame;
 	}

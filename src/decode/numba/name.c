@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MAX_DEPTH  32 /* types within types; deeper ones are not read */
-#define MAX_TYPES  256 /* arguments; more are not read */
-#define MAX_SYMBOL (64u << 10) /* bytes; types of classes make long ones */
-#define DYNAMIC    "<dynamic>" /* module of what has no file */
+#define MAX_DEPTH  32 /* nested types; deeper ones are not parsed */
+#define MAX_TYPES  256 /* arguments; more are not parsed */
+#define MAX_SYMBOL (64u << 10) /* bytes; class types make long symbols */
+#define DYNAMIC    "<dynamic>" /* module of functions without a file */
 #define ARRAY_EXPR "__numba_array_expr_"
 #define JIT_WRAPS  "jit_wrapper__"
 
@@ -16,7 +16,7 @@
 
 struct name_text {
 	char *buf;
-	size_t size, len; /* len < size; what does not fit is dropped */
+	size_t size, len; /* len < size; the rest is dropped */
 };
 
 static void text_add_n(struct name_text *t, const char *s, size_t len)
@@ -25,7 +25,7 @@ static void text_add_n(struct name_text *t, const char *s, size_t len)
 
 	if (len > room) {
 		len = room;
-		/* Never a part of a character of UTF-8. */
+		/* Do not split a UTF-8 character. */
 		while (len && ((unsigned char)s[len] & 0xc0) == 0x80)
 			len--;
 	}
@@ -54,7 +54,7 @@ static int escaped_byte(const char *s, size_t len)
 	return 16 * hex_digit(s[1]) + hex_digit(s[2]);
 }
 
-/* Bytes of UTF-8 that a character with this first byte has; 0: it cannot be first. */
+/* Length of the UTF-8 character with this first byte; 0: not a first byte. */
 static size_t utf8_len(int first)
 {
 	if (first >= 0xc2 && first < 0xe0)
@@ -64,7 +64,7 @@ static size_t utf8_len(int first)
 	return first >= 0xf0 && first < 0xf5 ? 4 : 0;
 }
 
-/* An escaped character beyond ASCII at @s. Return: bytes of @s read, 0: there is none. */
+/* Adds the escaped non-ASCII character at @s. Return: bytes of @s read, 0: none. */
 static size_t add_utf8(struct name_text *t, const char *s, size_t len)
 {
 	char bytes[4];
@@ -82,8 +82,10 @@ static size_t add_utf8(struct name_text *t, const char *s, size_t len)
 }
 
 /*
- * @type  the name of a type: any character can be in it. In names of functions only
- * "<locals>" and its like, and letters beyond ASCII: "_24h" is more often itself.
+ * Adds @s with its escapes decoded.
+ * @type  the name of a type, in which any character may be escaped. In function names,
+ * only "<locals>" and the like, and non-ASCII letters, are decoded: "_24h" is more
+ * often part of the name.
  */
 static void add_unescaped(struct name_text *t, const char *s, size_t len, bool type)
 {
@@ -122,7 +124,7 @@ static bool read_ident(const char **p, const char **ret, size_t *ret_len)
 		len = 10 * len + (size_t)(*s - '0');
 		if (len > 65536)
 			return false;
-		if (!len) /* an empty one: digits behind it are the next one's */
+		if (!len) /* empty: the digits after it belong to the next identifier */
 			break;
 	}
 	if (!len && *s == '0')
@@ -151,7 +153,7 @@ static bool skip_template(const char **p, unsigned int depth)
 	return true;
 }
 
-/* "B<length><text>", any number. Return: is one of them a uid, as "v12"? */
+/* Skips any number of "B<length><text>". Return: is one of them a uid, as "v12"? */
 static bool skip_tags(const char **p)
 {
 	bool uid = false;
@@ -195,7 +197,7 @@ static const char *builtin_type(const char **p)
 	return NULL;
 }
 
-/* "Li2E": a number. */
+/* Reads a number: "Li2E". */
 static bool read_literal(const char **p, struct name_text *t)
 {
 	const char *s = *p + 2;
@@ -212,7 +214,7 @@ static bool read_literal(const char **p, struct name_text *t)
 	return true;
 }
 
-/* What stands between I and E, with commas. */
+/* Reads the types up to the E; adds them separated by commas. */
 static bool read_params(const char **p, struct name_text *t, unsigned int depth)
 {
 	for (bool first = true; **p != 'E'; first = false) {
@@ -225,7 +227,10 @@ static bool read_params(const char **p, struct name_text *t, unsigned int depth)
 	return true;
 }
 
-/* "5ArrayIhLi2E1C7mutable7alignedE", behind the I: "array(uint8, 2d, C)". */
+/*
+ * Reads the part of "5ArrayIhLi2E1C7mutable7alignedE" after the I: "array(uint8, 2d,
+ * C)".
+ */
 static bool read_array(const char **p, struct name_text *t, unsigned int depth)
 {
 	char rest[64];
@@ -311,12 +316,12 @@ static bool skip(const char **p, const char *prefix)
 	return true;
 }
 
-/* What stands before the mangled name. */
+/* Skips the prefix of the mangled name, which tells the role. */
 static enum numba_role read_role(const char **p)
 {
 	enum numba_role role = NUMBA_FUNCTION;
 
-	if (skip(p, ".kernel.")) { /* the address of something, and "_" */
+	if (skip(p, ".kernel.")) { /* an address, and "_" */
 		*p += strspn(*p, "0123456789");
 		*p += **p == '_';
 	}
@@ -337,7 +342,7 @@ static bool is_generator_next(const char *ident, size_t len, const char *types)
 	       strstr(types, "generator_28func_3d");
 }
 
-/* The identifiers of a nested name, up to its tags. */
+/* Reads the identifiers of a name, up to its tags. */
 static bool read_path(const char **p, bool nested, struct numba_name *ret)
 {
 	struct name_text t = {ret->path, sizeof(ret->path), 0};
@@ -380,7 +385,7 @@ bool numba_name_parse(const char *symbol, struct numba_name *ret)
 		return false;
 	ret->certain |= skip_tags(&p); /* a wrapper of a function without module */
 	ret->types = p;
-	/* What has no module is called <dynamic>.f: f says it. */
+	/* Functions without a module are named "<dynamic>.f"; keep only "f". */
 	if (!strncmp(ret->path, DYNAMIC ".", sizeof(DYNAMIC)))
 		memmove(ret->path, ret->path + sizeof(DYNAMIC),
 			strlen(ret->path + sizeof(DYNAMIC)) + 1);
@@ -405,7 +410,7 @@ const char *numba_name_text(const struct numba_name *name, char *buf, size_t siz
 	return buf;
 }
 
-/* The types of the arguments, with commas. Return: how many; -1: they cannot be read. */
+/* Adds the types of the arguments. Return: their number; -1: they cannot be parsed. */
 static int read_args(const char *symbol, struct name_text *t)
 {
 	struct numba_name name;

@@ -6,8 +6,8 @@
  *   _ZN8__main__6ditherB2v4B54c8tJTC...E5ArrayIhLi2E1C7mutable7alignedE
  *        module, name    uid flags       types of the arguments
  *
- * Characters other than [A-Za-z0-9_] are "_" and two hex digits each, of UTF-8; "_"
- * itself is not escaped, so a name is taken as it stands where that could be meant.
+ * Characters other than [A-Za-z0-9_] are written as "_" and two hex digits for each
+ * byte of UTF-8. "_" itself is not escaped, so an ambiguous "_xx" is left as it is.
  */
 #ifndef LB_DECODE_NUMBA_NAME_H
 #define LB_DECODE_NUMBA_NAME_H
@@ -15,16 +15,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* In the names of all that is generated for the body of a prange; a number follows. */
+/* Part of the names of all functions generated for a prange; a number follows. */
 #define NUMBA_PARFOR   "__numba_parfor_gufunc_"
 
-#define NUMBA_NAME_MAX 1024 /* bytes of a readable name, with its NUL; longer are cut */
+#define NUMBA_NAME_MAX 1024 /* bytes of a readable name, with NUL; longer: cut */
 
 /* Role of a symbol, relative to the function that it is named after. */
 enum numba_role {
 	NUMBA_FUNCTION,
-	NUMBA_FROM_PYTHON, /* takes Python's arguments apart, then calls it */
-	NUMBA_FROM_C, /* the same for C's convention: @cfunc */
+	NUMBA_FROM_PYTHON, /* wrapper: unpacks Python arguments, calls the function */
+	NUMBA_FROM_C, /* wrapper with C's calling convention: @cfunc */
 	NUMBA_UFUNC, /* loop of @vectorize */
 	NUMBA_GUFUNC, /* loop of @guvectorize, and of a prange */
 	NUMBA_FINALIZER, /* of a generator */
@@ -32,40 +32,40 @@ enum numba_role {
 
 struct numba_name {
 	enum numba_role role;
-	bool certain; /* only Numba writes such a symbol */
-	/* What is in the angle brackets of the example: module and name with dots. */
+	bool certain; /* only Numba generates such symbols */
+	/* Module and name with dots: "__main__.dither". */
 	char path[NUMBA_NAME_MAX];
-	const char *types; /* into the symbol: the types of the arguments */
+	const char *types; /* the types of the arguments; points into the symbol */
 };
 
-/** Return: false when @symbol cannot be one of Numba's; then @ret is undefined. */
+/** Return: false if @symbol is not a symbol of Numba; then @ret is undefined. */
 bool numba_name_parse(const char *symbol, struct numba_name *ret);
 
 /** "__main__.dither", "__main__.dither (call from Python)"; cut at @size. Returns @buf. */
 const char *numba_name_text(const struct numba_name *name, char *buf, size_t size);
 
 /**
- * "(array(uint8, 2d, C))": the types of the specialisation, as Numba prints them
- * where that is known. Returns @buf; "" when they cannot be read off @symbol.
+ * "(array(uint8, 2d, C))": the types of the specialisation, spelled as Numba prints
+ * them where possible. Returns @buf; "" if the types in @symbol cannot be parsed.
  */
 const char *numba_name_types(const char *symbol, char *buf, size_t size);
 
-/** How many arguments @symbol takes; -1 when that cannot be read off. */
+/** Number of arguments of @symbol; -1 if their types cannot be parsed. */
 int numba_name_nr_args(const char *symbol);
 
 /**
- * The part of @symbol that names the body of a prange, for all that was generated
- * for it (the function, its wrappers, its loop); NULL when it is none. Two objects
- * belong together when these texts are equal.
+ * Returns the part of @symbol that identifies a prange; NULL if it belongs to none. It
+ * is the same for all functions generated for one prange (body, wrappers, loop), so
+ * objects with equal parts belong together.
  */
 const char *numba_name_parfor(const char *symbol);
 
-/** Returns whether Numba generated the function, so that its lines are in no source. */
+/** Returns whether Numba generated the function: its lines are in no source file. */
 bool numba_name_is_generated(const char *function);
 
 /**
- * Writes the name of such a function: @prange, "array expression", "wrapper of round".
- * Returns @buf.
+ * Writes a readable name of a generated function: @prange, "array expression", "wrapper
+ * of round". Returns @buf.
  */
 const char *numba_name_generated(const char *function, const char *prange, char *buf,
 				 size_t size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which CPython an ELF file is: by the data at Py_Version (3.11 on); before, by what it
- * exports (every build that can load extension modules exports the C API); a file
- * without symbols by its name.
+ * Finds the CPython version of an ELF file: since 3.11 from the data at Py_Version;
+ * before, from the exported symbols (every build that can load extension modules
+ * exports the C API); without symbols, from the file name.
  */
 #include "decode/python/build.h"
 
@@ -57,7 +57,7 @@ bool python_recognise(const char *path)
 	name += 6;
 	if (is_library)
 		return strstr(name, ".so") != NULL;
-	/* " (deleted)": it was upgraded meanwhile. */
+	/* The space is of " (deleted)": the file was upgraded meanwhile. */
 	return !*name || strchr("0123456789-. ", *name);
 }
 
@@ -96,7 +96,7 @@ static void read_symbols(struct python_elf *f)
 			Elf64_Sym sym = image_table_symbol(&t, i);
 			const char *name = image_table_name(&t, &sym);
 
-			/* All of ours, and few others. */
+			/* A cheap filter: passes all of our symbols and few others. */
 			if ((name[0] == '_' || name[0] == 'P') && strstr(name, "Py"))
 				note_symbol(f, name, &sym);
 		}
@@ -112,7 +112,7 @@ static void read_symbols(struct python_elf *f)
 
 /* ---- version ---- */
 
-/* The data at Py_Version: const unsigned long. 0: it cannot be read. */
+/* Reads the data at Py_Version, a const unsigned long. 0: it cannot be read. */
 static uint32_t read_version(const struct python_elf *f)
 {
 	uint64_t hex;
@@ -125,7 +125,7 @@ static uint32_t read_version(const struct python_elf *f)
 	return hex <= UINT32_MAX ? (uint32_t)hex >> 16 : 0;
 }
 
-/* "python3.9", "libpython3.10.so.1.0": of the last part of @path. 0: none. */
+/* Parses the version in a file name, "python3.9", "libpython3.10.so.1.0". 0: none. */
 static uint32_t version_of_name(const char *path)
 {
 	static const char before[] = "python3.";

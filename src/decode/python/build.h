@@ -5,12 +5,13 @@
 
 #include <stdint.h>
 
-/* The executable, or libpython. */
+/* Facts about an executable or a libpython. */
 struct python_build {
 	uint32_t version; /* PY_VERSION_HEX >> 16, 0x0309 and later */
 	/*
-	 * A vaddr - (vaddr of the file's first executable segment - its file offset):
-	 * added to the bias of that segment's mapping they are run-time addresses.
+	 * Each is a vaddr - (vaddr of the file's first executable segment - its file
+	 * offset). Adding the bias of that segment's mapping gives the run-time
+	 * address.
 	 */
 	uint64_t runtime_off; /* of _PyRuntime */
 	uint64_t eval_off, eval_bytes; /* of _PyEval_EvalFrameDefault; 0: not known */

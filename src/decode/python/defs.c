@@ -44,7 +44,7 @@ static bool starts_with(const struct scan *s, const char *text)
 	return (size_t)(s->end - s->p) >= len && !memcmp(s->p, text, len);
 }
 
-/* At an opening quote: moves behind the closing one (or the end of an open line). */
+/* At an opening quote: moves after the closing one, or to the end of an open line. */
 static void skip_string(struct scan *s)
 {
 	char quote = *s->p;
@@ -148,7 +148,7 @@ static void note_def(struct scan *s, size_t len)
 	}
 }
 
-/* Behind "def " or "class ": takes the name into the qualified name. */
+/* After "def " or "class ": appends the name to the qualified name. */
 static void enter(struct scan *s, size_t indent, bool is_def)
 {
 	size_t base = s->depth ? s->scopes[s->depth - 1].name_end : 0, len = base;

@@ -10,14 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PYTHON_DEFS_MAX_BYTES \
-	(4u << 20) /* of source; files that are larger are not read */
+#define PYTHON_DEFS_MAX_BYTES (4u << 20) /* of source; larger files are not read */
 #define PYTHON_DEFS_MAX_DEPTH 64 /* of nested definitions; deeper ones are not found */
 
 struct python_def {
 	const char
 		*qualname; /* "Class.method"; ".<locals>" after a function is left out */
-	uint32_t line; /* of its "def"; 0: there is none of that name, or several */
+	uint32_t line; /* of its "def"; 0: no function has that name, or several have */
 };
 
 /** Fills in the lines of @defs. Pure; cost: one pass over the text. */

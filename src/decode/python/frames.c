@@ -11,8 +11,8 @@
 #include "decode/requests.h"
 #include "lineburn_unwind.h"
 
-#define UNIT_BYTES 2 /* of code, which an index counts */
-/* On the wire, at least. */
+#define UNIT_BYTES 2 /* of code per index */
+/* Minimum sizes on the wire. */
 #define WIRE_CODE_BYTES     26
 #define WIRE_QUESTION_BYTES 8
 
@@ -30,8 +30,8 @@ struct table_walk {
 	const struct python_function_code *code;
 	struct python_lines lines;
 	struct python_range at;
-	bool is_behind; /* of all that the table says */
-	bool has_begun; /* an instruction with a line was met */
+	bool is_behind; /* the walk has passed the end of the table */
+	bool has_begun; /* an instruction with a line was seen */
 };
 
 static void walk_begin(struct table_walk *w, const struct python_function_code *code)
@@ -61,7 +61,7 @@ static uint32_t line_at(struct table_walk *w, uint32_t index, enum miss *ret_mis
 	return w->has_begun ? w->at.line : w->code->first_line;
 }
 
-/* All questions about one code object. */
+/* Answers all questions about one code object. */
 static int answer_code(const struct python_function_code *code,
 		       const struct python_question *questions, size_t nr,
 		       struct answer_writer *ret)
@@ -81,7 +81,7 @@ static int answer_code(const struct python_function_code *code,
 
 		frame.line = line_at(&walk, questions[i].index, &miss);
 		frame.start_line = code->first_line;
-		if (!*file) { /* a line of no file is none */
+		if (!*file) { /* without a file, the line is useless */
 			frame.line = frame.start_line = 0;
 			miss = MISS_PYTHON_LOST;
 		}
@@ -92,7 +92,7 @@ static int answer_code(const struct python_function_code *code,
 }
 
 /**
- * Answers @questions, which are sorted on the way. Cost: each table is walked once.
+ * Sorts and answers @questions. Cost: each table is walked once.
  * Return: 0 or -ENOMEM.
  */
 static int python_answer(const struct python_function_code *codes,
@@ -111,7 +111,7 @@ static int python_answer(const struct python_function_code *codes,
 	return err;
 }
 
-/* ---- the request ---- */
+/* ---- Serves DECODER_PYTHON_CODE ---- */
 
 static void get_bytes(struct wire_reader *r, struct python_bytes *ret)
 {
@@ -167,7 +167,7 @@ int python_code_serve(struct worker_call *call, struct wire_reader *request,
 	return 0;
 }
 
-/* ---- texts of Python ---- */
+/* ---- Python strings to UTF-8 ---- */
 
 #define REPLACEMENT    0xfffd
 #define MAX_CHAR_BYTES 4 /* of UTF-8 */
@@ -184,7 +184,7 @@ static uint32_t char_at(const uint8_t *bytes, unsigned int width)
 	return c;
 }
 
-/* Surrogates that stand for a byte each, which is the low one (PEP 383). */
+/* Is it a surrogate that stands for its low byte (PEP 383)? */
 static bool is_byte(uint32_t c)
 {
 	return c >= 0xdc80 && c <= 0xdcff;
@@ -197,7 +197,7 @@ static uint32_t known_char(uint32_t c)
 	return !c || (is_surrogate && !is_byte(c)) || c > 0x10ffff ? REPLACEMENT : c;
 }
 
-/* Return: behind it. */
+/* Writes @c at @at. Return: the end of it. */
 static char *put_char(char *at, uint32_t c)
 {
 	if (c < 0x80 || is_byte(c)) {

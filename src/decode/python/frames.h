@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Frames of Python: maps a code object and an instruction in it to function, file, line.
- * Decoder side; a pure function of the request.
+ * Frames of Python: maps a code object and an instruction in it to function, file and
+ * line. Decoder side; a pure function of the request.
  *
- * The line of an instruction without one from the compiler:
- *  - before the first one with a line, where a frame is being set up: that of the def,
+ * Instructions to which the compiler gave no line get:
+ *  - before the first one with a line (the frame is being set up): the line of the def,
  *    as for a frame that has not begun (LB_FRAME_INDEX_UNKNOWN);
- *  - later ones, mostly the clean-up of "with" and "except": none (MISS_NO_LINE), as in
+ *  - later, mostly in the clean-up of "with" and "except": none (MISS_NO_LINE), as in
  *    a traceback of CPython. They can be reached from anywhere.
  */
 #ifndef LB_DECODE_PYTHON_FRAMES_H
@@ -18,7 +18,7 @@
 
 #include "decode/answer.h"
 
-/* Bytes of the request. */
+/* A string or a table in the request. */
 struct python_bytes {
 	const uint8_t *bytes;
 	size_t len;
@@ -33,21 +33,21 @@ struct python_function_code {
 };
 
 struct python_question {
-	uint32_t code; /* into the codes */
+	uint32_t code; /* index of the code object */
 	uint32_t index; /* LB_FRAME_INDEX */
-	uint32_t number; /* of its answer */
+	uint32_t number; /* number of its answer */
 };
 
 /**
- * Names as CPython keeps them (PEP 393: 1, 2 or 4 bytes a char), as C strings.
+ * Converts a string of CPython (PEP 393: 1, 2 or 4 bytes a char) to a C string.
  *
- * The bytes of a file name that is no UTF-8 are surrogates in a str (PEP 383); here they
- * are what they were, so the result need not be UTF-8. What is no character becomes
- * U+FFFD: other surrogates, NUL, and what is above U+10FFFF.
+ * In a file name that is not UTF-8, a str has a surrogate for each bad byte (PEP 383).
+ * These become bytes again, so the result need not be UTF-8. Other surrogates, NUL, and
+ * values above U+10FFFF become U+FFFD.
  *
  * @len     in bytes
  * @width   bytes a char: 1 (Latin-1), 2 or 4, little-endian; any other gives ""
- * @is_cut  there was more of it: "..." is appended
+ * @is_cut  the string was cut: "..." is appended
  * Return: heap; NULL when out of memory.
  */
 char *python_text_utf8(const void *bytes, size_t len, unsigned int width, bool is_cut);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Offsets are those that a compiler gives on a 64-bit machine for the headers of
- * CPython 3.9.18, 3.10.13, 3.11.7 and 3.12.1: Include/cpython/{code,pystate,
+ * Offsets are from a compiler for a 64-bit machine, with the headers of CPython 3.9.18,
+ * 3.10.13, 3.11.7 and 3.12.1: Include/cpython/{code,pystate,
  * unicodeobject,bytesobject}.h, frameobject.h (3.9, 3.10), and
  * Include/internal/pycore_{frame,interp,runtime}.h.
  *
- * Words of identity are those that a code object has from its creation to its end:
- * no counts of references, warm-ups, caches, weak references, or monitoring.
+ * Words of identity do not change during the life of a code object: no reference
+ * counts, warm-up counters, caches, weak references, or monitoring.
  */
 #include "decode/python/layout.h"
 
@@ -15,11 +15,11 @@
 #include "base/cleanup.h"
 
 /* struct PyCodeObject, PyASCIIObject and PyBytesObject of 3.9 and 3.10. */
-#define OLD_OBJECTS                                                               \
-	.code_filename = 104, .code_qualname = 112 /* co_name: no other there */, \
-	.code_linetable = 120, .code_firstlineno = 40,                            \
-	.code_identity = {40, 48, 56, 64, 72, 104, 112, 120}, .str_length = 16,   \
-	.str_state = 32, .str_ascii = 48, .str_wide = 72, .bytes_size = 16,       \
+#define OLD_OBJECTS                                                             \
+	.code_filename = 104, .code_qualname = 112 /* co_name: no qualname */,  \
+	.code_linetable = 120, .code_firstlineno = 40,                          \
+	.code_identity = {40, 48, 56, 64, 72, 104, 112, 120}, .str_length = 16, \
+	.str_state = 32, .str_ascii = 48, .str_wide = 72, .bytes_size = 16,     \
 	.bytes_data = 32, .code_bytes = 128
 
 /* _PyRuntimeState, PyInterpreterState and PyThreadState of 3.9 and 3.10. */
@@ -160,12 +160,12 @@ bool python_layout_is_sane(const struct lb_interp *l)
 }
 
 /*
- * From 3.13 on _PyRuntime begins with a struct _Py_DebugOffsets (pycore_runtime.h, 3.14:
- * pycore_debug_offsets.h): u64 words, most of them offsets. Its own form is another in
- * each version; those below are of 3.13.0, 3.13.18, 3.14.10 and 3.15.2.
+ * From 3.13 on _PyRuntime begins with a struct _Py_DebugOffsets (pycore_runtime.h,
+ * 3.14: pycore_debug_offsets.h): u64 words, most of them offsets. Its layout differs in
+ * each version; the numbers below are of 3.13.0, 3.13.18, 3.14.10 and 3.15.2.
  */
 
-/* The first words, the same in all. */
+/* The first words are the same in all versions. */
 enum {
 	WORD_COOKIE,
 	WORD_VERSION,
@@ -204,13 +204,13 @@ enum member {
 #define FIRST_WITH_DEBUG 0x030d
 
 struct form {
-	uint16_t bytes; /* of the whole */
+	uint16_t bytes; /* size of _Py_DebugOffsets */
 	uint8_t code_tag_mask; /* of _PyInterpreterFrame.f_executable (pycore_stackref.h) */
 };
 
 static const struct form forms[] = {{584, 0}, {760, 7}, {888, 7}};
 
-/* Which word says where a member is, in 3.13, 3.14 and 3.15. */
+/* Number of the word that has a member's offset, in 3.13, 3.14 and 3.15. */
 static const uint8_t words_of[NR_MEMBERS][ARRAY_SIZE(forms)] = {
 	[RUNTIME_INTERPRETERS] = {5, 5, 5}, [INTERPRETER_NEXT] = {8, 8, 8},
 	[INTERPRETER_THREADS] = {9, 9, 9},  [THREAD_PREV] = {20, 23, 23},
@@ -230,7 +230,7 @@ static const uint8_t words_of[NR_MEMBERS][ARRAY_SIZE(forms)] = {
 static const char cookie[8] = "xdebugpy";
 
 #define FIRST_WITH_THREAD_BYTECODE 0x030e
-#define RELEASE_CANDIDATE          0xc /* PY_RELEASE_LEVEL: earlier ones still changed */
+#define RELEASE_CANDIDATE          0xc /* PY_RELEASE_LEVEL: not stable before it */
 #define OWNED_BY_C                 3 /* enum _frameowner: FRAME_OWNED_BY_CSTACK, 3.14: _INTERPRETER */
 #define WIDE_EXTRA                 16 /* PyCompactUnicodeObject: utf8_length, utf8 */
 
@@ -254,7 +254,7 @@ static bool is_release(uint32_t version, const uint64_t *words)
 	       !(words[WORD_FREE_THREADED] && version >= FIRST_WITH_THREAD_BYTECODE);
 }
 
-/* Return: do all fit, with room for what is added to them? */
+/* Return: do all fit into 16 bits, also with WIDE_EXTRA added? */
 static bool read_offsets(uint32_t version, const uint64_t *words, uint16_t *off)
 {
 	for (size_t i = 0; i < NR_MEMBERS; i++) {
@@ -290,7 +290,7 @@ static void set_frames(struct lb_interp *p, const uint16_t *off)
 static void set_code(struct lb_interp *p, const uint16_t *off)
 {
 	const uint16_t identity[LB_INTERP_IDENTITY_WORDS] = {
-		off[BYTES_SIZE], /* ob_size: of every object with one */
+		off[BYTES_SIZE], /* ob_size, the same in all variable-size objects */
 		off[CODE_FIRSTLINENO] & ~7, /* co_stacksize, co_firstlineno */
 		off[CODE_FILENAME],
 		off[CODE_NAME],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Offsets in each CPython: a table, and from 3.13 on its own _Py_DebugOffsets. */
+/* Offsets in each CPython: from a table, since 3.13 from its own _Py_DebugOffsets. */
 #ifndef LB_DECODE_PYTHON_LAYOUT_H
 #define LB_DECODE_PYTHON_LAYOUT_H
 
@@ -16,7 +16,7 @@
 struct python_lists {
 	uint16_t runtime_interpreters; /* the first interpreter */
 	uint16_t interpreter_next,
-		interpreter_threads; /* the next, its first thread state */
+		interpreter_threads; /* next interpreter, first thread state */
 	uint16_t thread_prev, thread_next, thread_interpreter;
 	uint16_t thread_id; /* pthread_self() */
 };
@@ -26,26 +26,29 @@ struct python_layout {
 	struct python_lists lists;
 };
 
-/** Of a version that has no _Py_DebugOffsets. NULL: not known, or it has them. */
+/** Returns the layout of a version without _Py_DebugOffsets; NULL: not in the table. */
 const struct python_layout *python_layout_find(uint32_t version);
 
 /**
- * Bytes of _Py_DebugOffsets at _PyRuntime, from 3.13 on. 0: this version has none, or of
- * a form that is not known.
+ * Size of the _Py_DebugOffsets at _PyRuntime, from 3.13 on. 0: the version has none, or
+ * one of unknown layout.
  */
 size_t python_debug_bytes(uint32_t version);
 
 #define PYTHON_MAX_DEBUG_BYTES 1024
 
 /**
+ * Reads a _Py_DebugOffsets.
+ *
  * @bytes  python_debug_bytes() of them, hostile
- * Return: is this a final release of @version, with offsets that can be? @ret is set
- * only then. Builds without the GIL are not known from 3.14 on: each thread has a copy of
- * the instructions there, and the kind of a str is in another byte.
+ * @ret    set only on success
+ * Return: is this a release of @version, with plausible offsets? Free-threaded builds
+ * are refused from 3.14 on: each thread has its own copy of the instructions there, and
+ * the kind of a str is in another byte.
  */
 bool python_layout_read(uint32_t version, const void *bytes, struct python_layout *ret);
 
-/** Do all offsets lie within what the kernel side reads? For replies, too. */
+/** Are all offsets within what the kernel side reads? Also used to check replies. */
 bool python_layout_is_sane(const struct lb_interp *l);
 
 #endif

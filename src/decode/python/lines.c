@@ -17,7 +17,7 @@ void python_lines_init(struct python_lines *l, uint32_t version, uint32_t first_
 				   .line = first_line};
 }
 
-/* A table that lies can lead anywhere: what is no line number is no line. */
+/* A corrupt table can give any number: reject line numbers out of range. */
 static uint32_t line_of(int64_t line)
 {
 	return line > 0 && line <= INT32_MAX ? (uint32_t)line : 0;
@@ -26,8 +26,9 @@ static uint32_t line_of(int64_t line)
 /* ---- 3.9 ---- */
 
 /*
- * A pair says that so many bytes on, the line is another: what holds up to there is the
- * sum of the pairs before it. Behind the last pair it holds to the end.
+ * A pair gives the length of a range and the change of the line after it; the line of a
+ * range is the sum of the changes before it. The last line holds to the end of the
+ * code.
  */
 static bool next_lnotab(struct python_lines *l, struct python_range *ret)
 {
@@ -39,7 +40,7 @@ static bool next_lnotab(struct python_lines *l, struct python_range *ret)
 	}
 	*ret = (struct python_range){.start = l->end, .line = line_of(l->line)};
 	if (l->len - l->pos < 2) {
-		/* The next pair of a table that is cut could begin here at once. */
+		/* If the table is cut, the missing pair could begin right here. */
 		ret->end = l->end = UINT64_MAX;
 		return l->is_whole;
 	}
@@ -72,7 +73,7 @@ static bool next_linetable(struct python_lines *l, struct python_range *ret)
 
 /* ---- 3.11 and later ---- */
 
-/* Kinds of entries; below these are the ones within the same line. */
+/* Kinds of entries; lower kinds stay on the same line. */
 enum location_kind {
 	LOCATION_ONE_LINE_0 = 10, /* + lines, 0..2 */
 	LOCATION_ONE_LINE_2 = 12,
@@ -81,11 +82,11 @@ enum location_kind {
 	LOCATION_NONE = 15,
 };
 
-#define HEAD_BIT  0x80 /* only a head has it: what is behind one is skipped by that */
+#define HEAD_BIT  0x80 /* only in head bytes: the rest of an entry is skipped by it */
 #define MORE_BIT  0x40
-#define MAX_SHIFT 30 /* six bits a byte: more than 36 are no number of lines */
+#define MAX_SHIFT 30 /* six bits a byte; longer numbers are malformed */
 
-/* The signed number at l->pos. Return: false: malformed, or cut. */
+/* Reads the signed number at l->pos. Return: false: malformed, or cut. */
 static bool get_svarint(struct python_lines *l, int64_t *ret)
 {
 	uint64_t value = 0;

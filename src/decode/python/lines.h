@@ -26,18 +26,18 @@ struct python_lines {
 	uint32_t version; /* PY_VERSION_HEX >> 16 */
 	const uint8_t *table; /* borrowed */
 	size_t len, pos;
-	bool is_whole; /* no more bytes than these */
+	bool is_whole; /* the table was not cut */
 	uint64_t end; /* of the last range */
 	int64_t line;
 };
 
-/** @first_line  of the code object: what the lines count from */
+/** @first_line  of the code object; lines are relative to it */
 void python_lines_init(struct python_lines *l, uint32_t version, uint32_t first_line,
 		       const void *table, size_t len, bool is_whole);
 
 /**
- * The next range, in order of code. Return: false at the end of the table, and where
- * it is malformed or cut: nothing is known about what follows.
+ * Reads the next range, in order of code. Return: false at the end of the table, and
+ * where it is malformed or cut, so that nothing is known about the code after it.
  */
 bool python_lines_next(struct python_lines *l, struct python_range *ret);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reader's side: code objects of a running CPython, read from outside. It is not
- * stopped, so what is read may be of two times: a code object counts when it was the
- * one that was asked for before its texts were read, and after.
+ * Reader's side: reads code objects from a running CPython. It is not stopped, so its
+ * memory can change meanwhile: a result counts only if the address held the requested
+ * code object both before and after its texts were read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,10 +14,10 @@
 #include "lineburn_unwind.h"
 #include "worker/reader.h"
 
-#define STR_BYTES       128 /* of a str's fixed part that are read */
+#define STR_BYTES       128 /* most that is read of a str's header */
 #define WIRE_CODE_BYTES 20
 
-/* One code object that is asked for. */
+/* One requested code object. */
 struct wanted_code {
 	uint64_t addr, table_addr;
 	uint32_t first_line;
@@ -26,8 +26,9 @@ struct wanted_code {
 struct read_target {
 	pid_t pid;
 	struct lb_interp layout;
-	size_t code_bytes; /* of a code object that are read: it may lie at the end of memory */
-	uint8_t *bytes; /* of one text */
+	/* To read of a code object. Not more: it may be at the end of mapped memory. */
+	size_t code_bytes;
+	uint8_t *bytes; /* buffer for one text */
 };
 
 static bool read_exact(const struct read_target *t, uint64_t addr, void *buf, size_t len)
@@ -58,7 +59,7 @@ static void put_nothing(struct wire_writer *w)
 	wire_put_bytes(w, NULL, 0);
 }
 
-/* So many chars at @addr, as far as they are wanted. */
+/* Reads @chars characters at @addr, cut at @max bytes, into @w. */
 static void put_read(const struct read_target *t, uint64_t addr, uint64_t chars,
 		     unsigned int width, size_t max, struct wire_writer *w)
 {
@@ -75,9 +76,9 @@ static void put_read(const struct read_target *t, uint64_t addr, uint64_t chars,
 }
 
 /*
- * Where a str's state has its kind (Include/cpython/unicodeobject.h): behind "interned",
- * which is 2 bits, 16 from 3.14 on, and 8 in the free-threaded 3.13, whose objects have
- * longer heads.
+ * Position of the kind in a str's state (Include/cpython/unicodeobject.h). It follows
+ * "interned", which has 2 bits, from 3.14 on 16, in the free-threaded 3.13 8. The
+ * latter is recognised by its longer object header.
  */
 static unsigned int kind_shift(const struct lb_interp *layout)
 {
@@ -99,7 +100,7 @@ static void put_str(const struct read_target *t, uint64_t addr, struct wire_writ
 	}
 	state = u32_at(head, l->str_state) >> kind_shift(l);
 	kind = state & 7;
-	/* Bit 3: the chars are right behind it; bit 4: ASCII. */
+	/* Bit 3: compact, the characters follow the header; bit 4: ASCII. */
 	if ((kind != 1 && kind != 2 && kind != 4) || !(state & 8)) {
 		put_nothing(w);
 		return;
@@ -119,7 +120,7 @@ static void put_table(const struct read_target *t, uint64_t addr, struct wire_wr
 		put_nothing(w);
 }
 
-/* Is it there, and the one that was sampled? */
+/* Reads a code object. Return: could it be read, and is it the one that was sampled? */
 static bool read_code(const struct read_target *t, const struct wanted_code *wanted,
 		      uint8_t *ret)
 {
@@ -151,7 +152,7 @@ static void put_code(const struct read_target *t, const struct wanted_code *want
 	put_nothing(reply);
 }
 
-/* Return: bytes of a code object that have all its members; 0: no layout to be used. */
+/* Return: bytes of a code object up to the last member used; 0: unusable layout. */
 static size_t check_layout(const struct lb_interp *l)
 {
 	const size_t offsets[] = {l->code_filename, l->code_qualname, l->code_linetable,

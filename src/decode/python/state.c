@@ -2,20 +2,22 @@
 /*
  * CPython keeps the current thread state in one or two places of each thread:
  *
- * - where PyThread_tss_get() has it, for PyGILState_GetThisThreadState(), which stays set
- *   while the GIL is released. Up to 3.14. In glibc's struct pthread are the slots of the
- *   first 32 keys (at fs + 0x310 + 16 * key + 8 in glibc 2.36), and pointers to tables
- *   of the other ones; in musl's there is a pointer to one table.
- * - since 3.12 in _Py_tss_tstate, a thread-local variable, below fs, which is NULL while
- *   the thread has no GIL; 3.15 has _Py_tss_gilstate there instead of a slot.
+ * - up to 3.14 in the thread-specific data (PyThread_tss_get()) of
+ *   PyGILState_GetThisThreadState(). It stays set while the GIL is released. glibc's
+ *   struct pthread has slots for the first 32 keys (at fs + 0x310 + 16 * key + 8 in
+ *   glibc 2.36), and pointers to tables of the other keys; musl's has a pointer to one
+ *   table.
+ * - since 3.12 in the thread-local variable _Py_tss_tstate, below fs. It is NULL while
+ *   the thread does not hold the GIL. 3.15 also has _Py_tss_gilstate there, which
+ *   replaces the slot.
  *
- * Neither is exported, and where the C library's part is nowhere promised. But thread
- * states themselves say whose they are: thread_id is pthread_self(), which is the thread
- * pointer on x86-64. So the words around each thread pointer are searched for the
- * addresses of that thread's states, and a distance that all threads have is it. (A
- * thread may run with a state that was made in another one: 3.12's interpreters.)
- * By chance, the same words are at the same distances only in the stacks of threads that
- * began alike; those lie below the variables, so what is nearest is taken.
+ * None of these is exported, and the C library does not document its part. But a thread
+ * state contains its thread: thread_id is pthread_self(), which on x86-64 is the thread
+ * pointer. So we search the words around each thread pointer for the addresses of that
+ * thread's states, and take an offset at which all threads have one. (A thread may run
+ * with a state that was made in another one: 3.12's interpreters.) By chance, threads
+ * that began alike may have states at equal offsets in their stacks. Stacks lie below
+ * the variables, so the offset nearest to the thread pointer is taken.
  */
 #include "decode/python/state.h"
 
@@ -36,13 +38,13 @@
 
 #define FIRST_WITH_VARIABLE 0x030f /* _Py_tss_gilstate */
 
-/* Lists and words change while they are read: looked at again when nothing fits. */
+/* Lists and words change while they are read, so retry when nothing fits. */
 #define MAX_ATTEMPTS 8
 
-/* Of a part of a list, which has no main thread perhaps, so many are believed. */
+/* A partly read list may lack the main thread; trust it only with so many threads. */
 #define MIN_TORN_THREADS 4
 
-/* Of a thread state, what is read at once: up to thread_id and the next one. */
+/* Maximum that is read of a thread state: up to thread_id and the list's pointers. */
 #define MAX_STATE_BYTES 512
 
 struct thread_state {
@@ -51,28 +53,28 @@ struct thread_state {
 
 struct thread_walk {
 	const struct python_search *search;
-	struct thread_state states[PYTHON_MAX_THREAD_STATES]; /* as the lists have them */
+	struct thread_state states[PYTHON_MAX_THREAD_STATES]; /* in list order */
 	struct thread_state by_addr[PYTHON_MAX_THREAD_STATES];
 	size_t nr_states;
 	uint64_t interpreters[PYTHON_MAX_INTERPRETERS];
 	size_t nr_interpreters;
-	bool is_torn; /* a list was changed meanwhile: only a part of it is here */
-	bool is_late; /* a read came too late */
+	bool is_torn; /* a list changed during the walk: only a part of it was read */
+	bool is_late; /* a read missed the deadline */
 };
 
 /* Words around one thread pointer, which is at words[WORDS_BELOW]. */
-struct surroundings {
+struct thread_words {
 	uint64_t words[NR_WORDS];
-	size_t start, end; /* of those that could be read */
+	size_t start, end; /* range of the words that could be read */
 };
 
-/* Over threads, of each distance. */
+/* Counts of threads, for each offset from the thread pointer. */
 struct distance_tally {
-	uint16_t nr_own[NR_WORDS]; /* threads that have a state of theirs there */
+	uint16_t nr_own[NR_WORDS]; /* threads that have a state of their own there */
 	uint16_t nr_other[NR_WORDS]; /* that have one of another thread there */
 	uint16_t nr_null[NR_WORDS];
 	uint16_t nr_interpreter[NR_WORDS]; /* that have an interpreter there */
-	uint64_t threads[PYTHON_MAX_THREADS]; /* their thread pointers */
+	uint64_t threads[PYTHON_MAX_THREADS]; /* thread pointers */
 	size_t nr_threads;
 };
 
@@ -105,7 +107,10 @@ static size_t max_size(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* Freed memory, and what has it now, points neither back nor at its interpreter. */
+/*
+ * Is the state linked into the list? Memory that was freed or reused points neither to
+ * the state before it nor to its interpreter.
+ */
 static bool is_linked(const struct python_lists *l, const uint8_t *state, uint64_t before,
 		      uint64_t interpreter)
 {
@@ -113,7 +118,7 @@ static bool is_linked(const struct python_lists *l, const uint8_t *state, uint64
 	       (!before || word_at(state, l->thread_prev) == before);
 }
 
-/* From a thread state on. */
+/* Walks the list from the thread state at @addr on. */
 static void walk_threads(struct thread_walk *w, const struct python_lists *l,
 			 uint64_t addr, uint64_t interpreter)
 {
@@ -159,10 +164,10 @@ static bool walk_interpreters(struct thread_walk *w, const struct python_lists *
 	return true;
 }
 
-/* ---- what is around a thread pointer ---- */
+/* ---- words around a thread pointer ---- */
 
-/* Page by page, because below the variables of a main thread may be nothing. */
-static void read_below(struct thread_walk *w, uint64_t pointer, struct surroundings *ret)
+/* Reads by page: the memory below a main thread's variables may be unmapped. */
+static void read_below(struct thread_walk *w, uint64_t pointer, struct thread_words *ret)
 {
 	uint64_t addr = pointer;
 
@@ -178,9 +183,9 @@ static void read_below(struct thread_walk *w, uint64_t pointer, struct surroundi
 	}
 }
 
-/* Return: is it the thread pointer of a live thread? There it points at itself. */
-static bool read_surroundings(struct thread_walk *w, uint64_t pointer,
-			      struct surroundings *ret)
+/* Return: is it the thread pointer of a live thread? It then points to itself. */
+static bool read_thread_words(struct thread_walk *w, uint64_t pointer,
+			      struct thread_words *ret)
 {
 	ssize_t n;
 
@@ -200,7 +205,7 @@ static bool read_surroundings(struct thread_walk *w, uint64_t pointer,
 	return ret->end > WORDS_BELOW && ret->words[WORDS_BELOW] == pointer;
 }
 
-/* ---- which distance ---- */
+/* ---- offset that all threads share ---- */
 
 static int compare_addrs(const void *a, const void *b)
 {
@@ -225,7 +230,7 @@ static bool is_interpreter(const struct thread_walk *w, uint64_t addr)
 }
 
 static void count_thread(const struct thread_walk *w, uint64_t thread_id,
-			 const struct surroundings *around, struct distance_tally *t)
+			 const struct thread_words *around, struct distance_tally *t)
 {
 	for (size_t i = around->start; i < around->end; i++) {
 		const struct thread_state *state;
@@ -252,28 +257,28 @@ static bool is_earlier_id(const struct thread_walk *w, size_t i)
 	return false;
 }
 
-/* Newest come first in the lists: from the end, so that main threads are among them. */
+/* The lists begin with the newest thread. Count from the end, to have main threads. */
 static void count_threads(struct thread_walk *w, struct distance_tally *t)
 {
-	struct surroundings around;
+	struct thread_words around;
 
 	*t = (struct distance_tally){.nr_threads = 0};
 	for (size_t i = w->nr_states; i-- && t->nr_threads < PYTHON_MAX_THREADS;) {
 		uint64_t id = w->states[i].thread_id;
 
-		if (id && !is_earlier_id(w, i) && read_surroundings(w, id, &around))
+		if (id && !is_earlier_id(w, i) && read_thread_words(w, id, &around))
 			count_thread(w, id, &around, t);
 	}
 }
 
-/* Every thread has a state there, most their own. */
+/* Every thread has a state there, at least half of them their own. */
 static bool is_of_all(const struct distance_tally *t, size_t i)
 {
 	return t->nr_own[i] + t->nr_other[i] == (int)t->nr_threads &&
 	       t->nr_own[i] >= t->nr_other[i];
 }
 
-/* Those that are no thread of Python any more, or not yet, may have nothing there. */
+/* Like is_of_all(), but threads that do not run Python (yet) may have NULL. */
 static bool is_of_most(const struct distance_tally *t, size_t i)
 {
 	return t->nr_own[i] > t->nr_threads / 2 &&
@@ -282,7 +287,7 @@ static bool is_of_most(const struct distance_tally *t, size_t i)
 
 typedef bool (*fits_fn)(const struct distance_tally *t, size_t i);
 
-/* Return: a distance in words, or 0: none. */
+/* Return: an offset in words, or 0: none. */
 static int nearest_above(const struct distance_tally *t, fits_fn fits)
 {
 	for (int i = 1; i < WORDS_ABOVE; i++)
@@ -298,8 +303,9 @@ static bool is_beside_interpreter(const struct distance_tally *t, size_t i)
 }
 
 /*
- * While all threads have their GIL (one does) _Py_tss_tstate is the same as
- * _Py_tss_gilstate, which lasts. The former is beside _Py_tss_interp.
+ * If all threads hold their GIL (as a single one may), _Py_tss_tstate has the same
+ * value as _Py_tss_gilstate; only the latter stays set when the GIL is released. The
+ * former is recognised by its neighbour _Py_tss_interp.
  */
 static int nearest_variable(const struct distance_tally *t)
 {
@@ -315,11 +321,11 @@ static int nearest_variable(const struct distance_tally *t)
 	return 0;
 }
 
-/* ---- tables ---- */
+/* ---- tables of thread-specific data ---- */
 
 #define TABLE_BYTES     1024 /* PTHREAD_KEYS_MAX pointers of musl; glibc's have 512 */
 #define MAX_ADDR        (UINT64_C(1) << 47)
-#define MAX_TABLE_READS 64 /* words of a struct pthread that can be pointers */
+#define MAX_TABLE_READS 64 /* pointer-like words of a struct pthread */
 
 struct tls_place {
 	int32_t tls_off;
@@ -363,20 +369,20 @@ static bool find_in_table(struct thread_walk *w, const struct distance_tally *t,
 	return false;
 }
 
-/* Follows what a struct pthread points at. */
+/* Searches the tables to which a struct pthread points. */
 static bool search_tables(struct thread_walk *w, const struct distance_tally *t,
 			  struct tls_place *ret)
 {
-	struct surroundings around;
+	struct thread_words around;
 	int nr_reads = 0;
 
-	if (!t->nr_threads || !read_surroundings(w, t->threads[0], &around))
+	if (!t->nr_threads || !read_thread_words(w, t->threads[0], &around))
 		return false;
 	for (size_t i = WORDS_BELOW + 1; i < around.end && nr_reads < MAX_TABLE_READS;
 	     i++) {
 		uint64_t word = around.words[i];
 
-		/* One that points into its own struct leads to the same slots. */
+		/* A pointer into its own struct leads to the same slots. */
 		if (word % 8 || word < PAGE_BYTES || word >= MAX_ADDR ||
 		    word - t->threads[0] < PYTHON_BYTES_ABOVE)
 			continue;
@@ -389,9 +395,9 @@ static bool search_tables(struct thread_walk *w, const struct distance_tally *t,
 	return false;
 }
 
-/* ---- the place ---- */
+/* ---- place of the thread state ---- */
 
-/* What every thread has. */
+/* Finds an offset at which every thread has a state. */
 static bool find_place(const struct thread_walk *w, const struct distance_tally *t,
 		       struct tls_place *ret)
 {
@@ -400,14 +406,14 @@ static bool find_place(const struct thread_walk *w, const struct distance_tally 
 	if (!t->nr_threads || (w->is_torn && t->nr_threads < MIN_TORN_THREADS))
 		return false;
 	words = nearest_above(t, is_of_all);
-	/* The stacks of a part of the threads, which began alike, are no proof. */
+	/* With a partly read list, stacks of threads that began alike could match. */
 	if (!words && !w->is_torn && w->search->version >= FIRST_WITH_VARIABLE)
 		words = nearest_variable(t);
 	*ret = (struct tls_place){.tls_off = words * 8};
 	return words;
 }
 
-/* When that stays without a result. */
+/* Fallback: searches thread-specific data, then allows NULL in some threads. */
 static bool find_other_place(struct thread_walk *w, const struct distance_tally *t,
 			     struct tls_place *ret)
 {
@@ -426,7 +432,7 @@ static uint32_t count_candidates(const struct distance_tally *t)
 	return nr;
 }
 
-/* ---- all of it ---- */
+/* ---- search ---- */
 
 static bool read_layout(struct thread_walk *w, struct python_layout *ret)
 {
@@ -486,11 +492,11 @@ enum locate_result python_state_search(const struct python_search *s,
 #if defined(__x86_64__)
 #define THREAD_ID_IS_POINTER true
 #else
-/* pthread_self() and the thread pointer are apart by a size that is nowhere said. */
+/* The distance between pthread_self() and the thread pointer is not documented. */
 #define THREAD_ID_IS_POINTER false
 #endif
 
-#define CALL_NS UINT64_C(100000000) /* half of what the caller gives */
+#define CALL_NS UINT64_C(100000000) /* half of the caller's timeout */
 
 static ssize_t read_memory(void *ctx, uint64_t addr, void *buf, size_t len)
 {

@@ -15,17 +15,17 @@
 #include "decode/runtimes.h"
 
 #define PYTHON_MAX_INTERPRETERS  256
-#define PYTHON_MAX_THREAD_STATES 1024 /* that the lists are followed for */
+#define PYTHON_MAX_THREAD_STATES 1024 /* read from the lists */
 #define PYTHON_MAX_THREADS       64 /* whose memory is searched */
 
-/* What is searched around a thread pointer. */
+/* Bytes searched around a thread pointer. */
 #define PYTHON_BYTES_BELOW 8192 /* thread-local variables */
 #define PYTHON_BYTES_ABOVE 2048 /* struct pthread */
 
 struct python_search {
 	uint32_t version; /* PY_VERSION_HEX >> 16 */
 	uint64_t runtime_addr; /* of _PyRuntime */
-	/* Return: bytes read, less than @len when what follows is not there, or -errno. */
+	/* Return: bytes read, less than @len if the rest is unmapped, or -errno. */
 	ssize_t (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
 	void *ctx;
 };
@@ -35,7 +35,7 @@ struct python_state_found {
 	int32_t tls_off;
 	/* For tests and figures. */
 	uint32_t nr_threads; /* with a thread state, whose memory was searched */
-	uint32_t nr_candidates; /* places that had one at each thread */
+	uint32_t nr_candidates; /* offsets at which every thread has a state */
 };
 
 /** Return: LOCATE_FOUND with @ret set, LOCATE_NOT_YET, or LOCATE_UNKNOWN. */
