@@ -666,7 +666,6 @@ static int build_nodes(struct builder *b, uint32_t parent, struct runs *runs)
 		tree->nodes[last].is_last = true;
 	if (parent == PROFILE_NONE) {
 		tree->cut = rest;
-		tree->nr_roots = nr;
 		return 0;
 	}
 	tree->nodes[parent].cut = rest;

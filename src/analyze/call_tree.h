@@ -88,7 +88,6 @@ struct call_tree {
 	struct call_node
 		*nodes; /* each before its children, these by total, descending */
 	size_t nr_nodes;
-	size_t nr_roots;
 	struct call_rest cut; /* roots below min_share, or beyond max_roots */
 	uint64_t nr_over_limit; /* nodes over CALL_TREE_MAX_NODES, part of cut */
 };

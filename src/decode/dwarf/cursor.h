@@ -87,6 +87,14 @@ static inline uint16_t cursor_u16(struct cursor *c)
 	return (uint16_t)cursor_uint(c, 2);
 }
 
+/* The version of a header. 0, which is none: it does not fit a byte. */
+static inline uint8_t cursor_version(struct cursor *c)
+{
+	uint16_t version = cursor_u16(c);
+
+	return version <= UINT8_MAX ? (uint8_t)version : 0;
+}
+
 static inline uint32_t cursor_u32(struct cursor *c)
 {
 	return (uint32_t)cursor_uint(c, 4);

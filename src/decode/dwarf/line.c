@@ -255,7 +255,7 @@ static int read_header(struct line_table *t, struct cursor *c)
 	int r;
 
 	c->end = c->p + len;
-	t->version = (uint8_t)cursor_u16(c);
+	t->version = cursor_version(c);
 	t->addr_size = t->unit->widths.addr_size;
 	if (t->version < 2 || t->version > 5)
 		return -EBADMSG;

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decode/dwarf/unit.h"
 #include "decode/dwarf/line.h"
 #include "decode/dwarf/unit.h"
 

@@ -468,7 +468,7 @@ static int unit_read_header(struct debug_file *file, uint64_t off, struct unit *
 		return -EBADMSG;
 	u->end = (uint64_t)(c.p - info.data) + len;
 	c.end = c.p + len;
-	u->widths.version = (uint8_t)cursor_u16(&c);
+	u->widths.version = cursor_version(&c);
 	if (u->widths.version >= 2 && u->widths.version <= 4) {
 		u->type = DW_UT_compile;
 		u->abbrev_off = cursor_uint(&c, u->widths.offset_size);

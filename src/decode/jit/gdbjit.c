@@ -557,10 +557,12 @@ static const struct frame *own_frame(const struct line_store *s,
 /*
  * Marks all lines between the function's first and last as having code: the lines of a
  * prange have theirs in another function, which may not have been hit.
- * Return: the number of rows of length 0 that were added; 0 also if there is no room.
+ *
+ * @ret_nr  number of rows of length 0 that were added to @ret
+ * Return: false when no line is known, or there is no room.
  */
-static size_t claim_all_lines(const struct line_store *s, const struct function_lines *f,
-			      struct code_row *ret, size_t room)
+static bool claim_all_lines(const struct line_store *s, const struct function_lines *f,
+			    struct code_row *ret, size_t room, size_t *ret_nr)
 {
 	const struct frame *first = NULL;
 	uint32_t low = UINT32_MAX, high = 0;
@@ -576,12 +578,13 @@ static size_t claim_all_lines(const struct line_store *s, const struct function_
 		high = own->line > high ? own->line : high;
 	}
 	if (low > high || high - low > room)
-		return 0;
+		return false;
 	for (uint32_t line = low; line < high; line++) {
 		ret[nr] = (struct code_row){f->end_ip, *first};
 		ret[nr++].frame.line = line;
 	}
-	return nr;
+	*ret_nr = nr;
+	return true;
 }
 
 /*
@@ -623,10 +626,10 @@ static int hit_functions_add_code(struct answer_writer *answers,
 	if (!any)
 		return 0;
 	if (has_prange) {
-		size_t nr = claim_all_lines(&h->store, &f->lines, &rows[code.nr_rows],
-					    MAX_PRANGE_LINES);
+		size_t nr;
 
-		if (!nr)
+		if (!claim_all_lines(&h->store, &f->lines, &rows[code.nr_rows],
+				     MAX_PRANGE_LINES, &nr))
 			return 0;
 		code.nr_rows += nr;
 	}

@@ -330,6 +330,9 @@ static void test_bad_headers(void **state)
 	memcpy(bytes, good, len);
 	bytes[4] = 6; /* version */
 	assert_int_equal(line_table_open(&f.unit, &t), -EBADMSG);
+	bytes[4] = 4;
+	bytes[5] = 1; /* 0x104 is not 4 */
+	assert_int_equal(line_table_open(&f.unit, &t), -EBADMSG);
 	f.unit.stmt_list = len + 1;
 	assert_int_equal(line_table_open(&f.unit, &t), -EBADMSG);
 	f.unit.has_stmt_list = false;
