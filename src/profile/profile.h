@@ -65,9 +65,8 @@ struct profile_mapping {
 
 struct profile_function {
 	const char *name; /* readable */
-	const char
-		/* mangled or raw; "": same as name (pprof would demangle it) */
-		*system_name;
+	/* Mangled or raw; "": same as name (pprof would demangle it). */
+	const char *system_name;
 	/*
 	 * The file of its lines; "": unknown. pprof stores files only here, so code of
 	 * one function from two files (an #include'd body, a macro) is two functions.

@@ -22,9 +22,8 @@ struct render_options {
 	unsigned int width; /* columns of the terminal; 0: no limit */
 	unsigned int context; /* lines shown around a hot line */
 	double min_share; /* omit lines and functions below this share of all (0..1) */
-	const char *
-		/* annotate: only files whose path ends in this; NULL: all */
-		file_filter;
+	/* annotate: only files whose path ends in this; NULL: all */
+	const char *file_filter;
 };
 
 struct render_input {
