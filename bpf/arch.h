@@ -83,10 +83,7 @@ static __always_inline bool lb_read_stack(struct lb_stack *s, __u64 addr, __u64 
 			bytes = LB_WINDOW_BYTES;
 		s->window_addr = addr;
 		s->window_bytes = bytes;
-		/*
-		 * The window is too small for the word, which may cross pages: read
-		 * only the word.
-		 */
+		/* An unaligned word may cross pages: read only the word. */
 		if (bytes < 8 || bpf_probe_read_user(s->window, bytes, (void *)addr)) {
 			s->window_bytes = 0;
 			return !bpf_probe_read_user(ret, 8, (void *)addr);
