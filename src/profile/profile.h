@@ -87,7 +87,7 @@ struct profile_location {
 	uint32_t mapping; /* index; PROFILE_NONE */
 	uint64_t address;
 	uint32_t first_line, nr_lines; /* into profile.lines */
-	enum miss miss; /* why it has no line; also MISS_NONE if unknown (other tools) */
+	enum miss miss; /* why it has no line; MISS_NONE also if unknown */
 	bool is_folded;
 };
 
