@@ -11,14 +11,12 @@
  *   CRI-O           crio-ID[.scope], crio-conmon-ID[.scope] (internal/config/cgmgr)
  *   podman          libpod-ID[.scope], libpod-payload-ID, libpod-conmon-ID.scope
  *                   (libpod/container_internal_linux.go)
- *   kubelet         kubepods/QOS/podUID or kubepods-QOS-podUID.slice; the latter has
- *   "_"
+ *   kubelet         kubepods/QOS/podUID or kubepods-QOS-podUID.slice, which has "_"
  *                   for "-" in the UID (pkg/kubelet/cm/cgroup_manager_linux.go)
  *   ECS             /ecs/TASK/ID; Fargate: /ecs/TASK/TASK-NUMBER
  *   LXC             lxc.payload.NAME; before 4.0 lxc.payload/NAME, before 3.1 lxc/NAME
  *   systemd         machine-NAME.scope, systemd-nspawn@NAME.service
- *   (systemd-nspawn(1)),
- *                   names escaped as by systemd-escape(1) and by cg_escape() of
+ *                   (systemd-nspawn(1)), escaped as by systemd-escape(1) and cg_escape() of
  *                   src/basic/cgroup-util.c
  *   libvirt         machine-qemu\x2dNUMBER\x2dNAME.scope is a virtual machine,
  *                   machine-lxc\x2d... a container (libvirt.org/cgroups.html)
