@@ -16,8 +16,8 @@
  *   ECS             /ecs/TASK/ID; Fargate: /ecs/TASK/TASK-NUMBER
  *   LXC             lxc.payload.NAME; before 4.0 lxc.payload/NAME, before 3.1 lxc/NAME
  *   systemd         machine-NAME.scope, systemd-nspawn@NAME.service
- *                   (systemd-nspawn(1)), escaped as by systemd-escape(1) and cg_escape() of
- *                   src/basic/cgroup-util.c
+ *                   (systemd-nspawn(1)), escaped as by systemd-escape(1) and by
+ *                   cg_escape() of src/basic/cgroup-util.c
  *   libvirt         machine-qemu\x2dNUMBER\x2dNAME.scope is a virtual machine,
  *                   machine-lxc\x2d... a container (libvirt.org/cgroups.html)
  */
