@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The architecture's part is in arch/: the saved registers of a task, its instruction,
- * stack, frame and thread pointers, and the layout of a call frame. The register layouts
- * are UAPI: vmlinux.h of newer kernels declares some of them narrower, which turns
- * context reads into loads that the verifier refuses.
+ * Architecture-specific code is in arch/: the saved registers of a task, its
+ * instruction, stack, frame and thread pointers, and the layout of a call frame. The
+ * register layouts are UAPI: vmlinux.h of newer kernels declares some registers
+ * narrower, which turns context reads into loads that the verifier rejects.
  *
- * Each has: struct lb_regs, LB_THREAD_SIZE, lb_regs_user(), lb_regs_64_bit(),
+ * Each file defines: struct lb_regs, LB_THREAD_SIZE, lb_regs_user(), lb_regs_64_bit(),
  * lb_regs_in_syscall(), lb_regs_ip(), _sp() and _fp(), LB_NR_DWARF_REGS and
  * lb_regs_dwarf(), lb_thread_pointer(), and the steps of a walk: lb_plt_cfa(),
  * lb_signal_frame(), lb_caller(), lb_code_address().
@@ -16,7 +16,7 @@
 #include "lineburn_unwind.h"
 
 /*
- * Reads fields of the current task: directly where its pointer has a type (5.11), else by
+ * Reads fields of the current task: directly if its pointer has a type (5.11), else by
  * a helper, which costs as much as ten direct reads.
  */
 #define LB_TASK_HAS_TYPE() \
@@ -38,7 +38,7 @@ static __always_inline __u64 lb_pid_tgid(struct task_struct *task)
 	return bpf_get_current_pid_tgid();
 }
 
-/* Returns the start time of its process, CLOCK_BOOTTIME ns. */
+/* Returns the start time of the task's process, CLOCK_BOOTTIME ns. */
 static __always_inline __u64 lb_task_start(struct task_struct *task)
 {
 	if (LB_TASK_HAS_TYPE())
@@ -46,30 +46,34 @@ static __always_inline __u64 lb_task_start(struct task_struct *task)
 	return BPF_CORE_READ(task, group_leader, start_boottime);
 }
 
-#define LB_USER_ADDRESS_LIMIT (1ULL << 56) /* above all user addresses, on any machine */
+/* above all user addresses, on any machine */
+#define LB_USER_ADDRESS_LIMIT (1ULL << 56)
 
 /*
- * A read of user memory costs the same, 20 to 90 ns, for 8 bytes and for a few hundred:
- * so memory is read in windows of this size, which hold a few frames each. A window never
- * crosses a boundary of the smallest page size: the next page may be unmapped, and a
- * fault costs more than that saves.
+ * A read of user memory costs the same, 20 to 90 ns, for 8 bytes and for a few hundred.
+ * So memory is read in windows of this size, which contain a few frames each. A window
+ * never crosses a boundary of the smallest page size, because the next page may be
+ * unmapped, and a fault costs more than a larger window saves.
  */
 #define LB_WINDOW_BYTES   1024
 #define LB_PAGE_BYTES     4096
 
 #define LB_MAX_DWARF_REGS 32
 
-/* Registers of the current frame: the leaf's, then those at each call. */
+/* Registers of the current frame: first the leaf's, then those at each call. */
 struct lb_stack {
 	__u64 ip, sp, fp;
-	bool is_live; /* all registers are known: a leaf, or what a signal interrupted */
+	bool is_live; /* all registers are known: a leaf, or interrupted by a signal */
 	__u64 regs[LB_MAX_DWARF_REGS]; /* if is_live; by DWARF number, LB_NR_DWARF_REGS */
 	__u64 window_addr; /* of the bytes in window */
-	__u64 window_bytes; /* valid ones; 0: none */
+	__u64 window_bytes; /* valid bytes; 0: none */
 	__u8 window[LB_WINDOW_BYTES] __attribute__((aligned(8)));
 };
 
-/* Reads a word of the stack. A window begins at it: callers' words are above. */
+/*
+ * Reads a word of the stack. A window begins at the word, because callers' words are
+ * above.
+ */
 static __always_inline bool lb_read_stack(struct lb_stack *s, __u64 addr, __u64 *ret)
 {
 	__u64 off = addr - s->window_addr, bytes = LB_PAGE_BYTES - addr % LB_PAGE_BYTES;
@@ -79,7 +83,7 @@ static __always_inline bool lb_read_stack(struct lb_stack *s, __u64 addr, __u64 
 			bytes = LB_WINDOW_BYTES;
 		s->window_addr = addr;
 		s->window_bytes = bytes;
-		/* An unaligned word may cross pages. */
+		/* An unaligned word may cross pages: read only the word. */
 		if (bytes < 8 || bpf_probe_read_user(s->window, bytes, (void *)addr)) {
 			s->window_bytes = 0;
 			return !bpf_probe_read_user(ret, 8, (void *)addr);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Decides whether the current task is sampled. Runs at every tick of every task. So cheap
- * kinds are checked first, and verdicts are cached, per thread and per cgroup with its
- * ancestors.
+ * Decides whether the current task is sampled. Runs at every tick of every task. So
+ * cheap kinds are checked first, and verdicts are cached, per thread and per cgroup
+ * including its ancestors.
  */
 #ifndef LB_BPF_FILTER_H
 #define LB_BPF_FILTER_H
@@ -12,8 +12,8 @@
 #include "target.h"
 
 /*
- * The fields of kernel types that are read here; CO-RE finds them by name. Nesting is as
- * in the kernel, offsets are not.
+ * Fields of kernel types that are read here; CO-RE finds them by name. Nesting is as in
+ * the kernel, offsets are not.
  */
 struct cgroup_root___lb {
 	int hierarchy_id;
@@ -66,8 +66,8 @@ struct task_struct___choice {
 } __attribute__((preserve_access_index));
 
 /*
- * Set by src/collect/filter.c, before and while the programs run. Each tick reads it: it
- * has a cache line of its own.
+ * Set by src/collect/filter.c, before and while the programs run. Has its own cache
+ * line, because each tick reads it.
  */
 volatile struct lb_filter filter __attribute__((aligned(64)));
 
@@ -94,7 +94,7 @@ struct {
 	__type(value, struct lb_comm_table);
 } comm_tables SEC(".maps");
 
-/* Cache of the masks of cgroups, ancestors included; a collision replaces the entry. */
+/* Cache of the masks of cgroups including ancestors; a collision replaces the entry. */
 #define LB_CGROUPS_AT_HAND 256
 struct cgroup_at_hand {
 	__u64 id; /* 0: none */
@@ -111,7 +111,7 @@ struct {
 	__type(value, struct cgroup_at_hand);
 } cgroups_at_hand SEC(".maps");
 
-/* A walk over cgroups, one step at a time. */
+/* State of a walk over cgroups, one step at a time. */
 struct cgroup_walk {
 	struct cgroup___lb *cgroup; /* NULL: none */
 	struct list_head___lb *link; /* next in the task's list */
@@ -126,7 +126,7 @@ struct {
 	__type(value, struct cgroup_walk);
 } cgroup_walks SEC(".maps");
 
-/* Hidden from the compiler, so that the verifier sees the register bounded. */
+/* Hides the bound from the compiler, so that the verifier sees it. */
 #define LB_BOUND(index, power_of_two) \
 	asm volatile("%0 &= %1" : "+r"(index) : "i"((power_of_two)-1))
 
@@ -136,8 +136,8 @@ static __always_inline struct task_struct___choice *lb_filter_task(void)
 }
 
 /*
- * Reads the current thread's name, zeroed after its end: some kernels (Debian's 6.1)
- * leave old data of the buffer there.
+ * Reads the current thread's name and zeroes the bytes after it, because some kernels
+ * (Debian's 6.1) leave old data there.
  */
 static __always_inline void lb_current_comm(void *ret)
 {
@@ -167,7 +167,7 @@ static __always_inline __u32 lb_filter_uid(struct task_struct___choice *task)
 {
 	const struct cred___lb *cred = LB_TASK(task, cred);
 
-	/* The verifier takes a pointer that was read directly for one that may be NULL. */
+	/* To the verifier a pointer that was read directly may be NULL. */
 	return cred ? LB_TASK(cred, euid.val) : ~0u;
 }
 
@@ -183,17 +183,17 @@ __noinline __u64 lb_user_mask(void)
 }
 
 /*
- * Limits of cgroup levels and hierarchies of a task. Beyond, the lowest levels and the
- * first hierarchies decide; both cases are counted.
+ * Limits for cgroup levels and hierarchies of a task. If exceeded, only the lowest
+ * levels and the first hierarchies are checked; both cases are counted.
  */
 #define LB_CGROUP_PARTS    16
 #define LB_CGROUPS_A_PART  16
 #define LB_MAX_HIERARCHIES 20 /* searched for a task */
 
-__u64 cgroups_too_deep; /* counted again after its cache entry was replaced */
+__u64 cgroups_too_deep; /* counted again after the cache entry was replaced */
 
 /*
- * Adds the mask of the current cgroup and steps to its parent. A function of its own, so
+ * Adds the mask of the current cgroup and steps to its parent. A separate function, so
  * that the verifier checks it once. Return: whether there is a parent.
  */
 __noinline __u64 lb_cgroup_up(void)
@@ -219,7 +219,7 @@ __noinline __u64 lb_cgroup_up(void)
 }
 
 /*
- * Steps to the next cgroup of the task. The list may change while it is read, when the
+ * Steps to the next cgroup of the task. The list may change while it is read, if the
  * task is moved: then one tick is judged by the old cgroup, or by none.
  * Return: whether there is another.
  */
@@ -245,8 +245,8 @@ __noinline __u64 lb_cgroup_next(void)
 }
 
 /*
- * Climbs a few levels. Steps at the top do nothing: that leaves the verifier few exits to
- * check. Return: whether there are more levels.
+ * Climbs a few levels. Steps beyond the root do nothing, so the verifier has few exits
+ * to check. Return: whether there are more levels.
  */
 __noinline __u64 lb_cgroup_climb_part(void)
 {
@@ -276,12 +276,15 @@ __noinline __u64 lb_cgroup_listed(void)
 	for (int i = 0; i < LB_MAX_HIERARCHIES; i++)
 		if (!lb_cgroup_next())
 			return 1;
-	/* A task has one cgroup per hierarchy: there are more hierarchies. */
+	/*
+	 * A task has one cgroup per hierarchy: there are more hierarchies than the
+	 * limit.
+	 */
 	__sync_fetch_and_add(&cgroups_too_deep, 1);
 	return 0;
 }
 
-/* A match of one name with one word of patterns. */
+/* State of matching one name with one word of patterns. */
 struct comm_walk {
 	__u64 bits;
 	__u64 word;
@@ -341,7 +344,10 @@ __noinline __u64 lb_cgroup_mask(__u64 index)
 	return known->mask;
 }
 
-/* Matches four bytes of the name. A function of its own: the verifier checks it once. */
+/*
+ * Matches four bytes of the name. A separate function, so that the verifier checks it
+ * once.
+ */
 __noinline __u64 lb_comm_part(__u64 at)
 {
 	__u32 index = filter.comm_table & 1, zero = 0;
@@ -357,7 +363,7 @@ __noinline __u64 lb_comm_part(__u64 at)
 	return 0;
 }
 
-/* Returns the mask of the current task's name by the active pattern table. */
+/* Returns the mask of the current task's name, from the active pattern table. */
 __noinline __u64 lb_comm_mask(__u64 index)
 {
 	__u32 table_index = filter.comm_table & 1, zero = 0;
@@ -375,16 +381,18 @@ __noinline __u64 lb_comm_mask(__u64 index)
 	return lb_comm_end(&table->words[index], walk->bits);
 }
 
-/* Returns whether the task is rejected, whatever other kinds say. @kinds were checked. */
+/*
+ * Returns whether the task is rejected by the checked @kinds, regardless of the others.
+ */
 static __always_inline bool lb_is_out(__u64 mask, __u64 kinds)
 {
 	return (mask & LB_FILTER_ANY_OUT) | (filter.wanted & kinds & ~mask);
 }
 
-/* Checks all kinds in turn. */
+/* Checks all kinds in order of cost. */
 __noinline __u64 lb_judge(void)
 {
-	/* A value that the verifier does not know, so that it merges paths. */
+	/* Unknown to the verifier, so that it merges paths. */
 	__u64 uses = filter.uses, mask = filter.nothing;
 
 	mask |= lb_task_mask(LB_FILTER_THREAD);
@@ -409,21 +417,22 @@ __noinline __u64 lb_judge(void)
 
 /*
  * The cached verdict of a task, with all inputs that it depends on. Each entry is one
- * cache line, and checking it touches few others: a task's start time is next to its
- * switch counters. The start time tells a task from earlier ones with its tid or its
- * memory. Cgroups are compared by the address of the css_set, which may be freed and
- * reused, so a verdict expires: at 19 Hz after 13 s of the task's own time on this CPU.
+ * cache line, and checking it uses few others: a task's start time is next to its
+ * switch counters. The start time distinguishes a task from earlier ones with the same
+ * tid or at the same address. Cgroups are compared by the address of the css_set, which
+ * may be freed and reused, so a verdict expires: at 19 Hz after 13 s of the task's own
+ * time on this CPU.
  */
 #define LB_VERDICTS      256
 #define LB_VERDICT_TICKS 256
 struct lb_verdict {
 	__u64 start_boottime_ns; /* of the thread */
 	__u64 css_set; /* address */
-	__u64 comm[LB_COMM_LEN / 8]; /* if names are in use */
+	__u64 comm[LB_COMM_LEN / 8]; /* if there are rules for names */
 	__u32 tid;
-	__u32 uid; /* if users are in use */
+	__u32 uid; /* if there are rules for users */
 	__u32 generation; /* lb_filter.generation */
-	__u16 nr_left; /* ticks until it expires; 0: an empty entry */
+	__u16 nr_left; /* ticks until it expires; 0: empty entry */
 	__u16 is_chosen;
 	__u64 pad[2]; /* not used */
 };
@@ -433,7 +442,7 @@ struct lb_verdicts {
 	struct lb_verdict at[LB_VERDICTS];
 };
 
-/* One element: array elements would be found through a table of their addresses. */
+/* One element, because array elements would need a look-up of their address. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -454,7 +463,7 @@ static __always_inline void lb_filter_comm(struct task_struct___choice *task, __
 	ret[1] = *(const volatile __u64 *)(comm + 8);
 }
 
-/* Returns the cache entry of a thread. @all  of this CPU */
+/* Returns the cache entry of a thread. @all  entries of this CPU */
 static __always_inline struct lb_verdict *lb_verdict_of(struct lb_verdicts *all,
 							__u64 tid)
 {
@@ -466,7 +475,7 @@ static __always_inline struct lb_verdict *lb_verdict_of(struct lb_verdicts *all,
 __noinline __u64 lb_judge_anew(__u64 tid)
 {
 	struct task_struct___choice *task = lb_filter_task();
-	/* Read first: a later change has a higher generation. */
+	/* Read before the rules: a later change increments it. */
 	__u32 generation = filter.generation, zero = 0;
 	__u64 uses = filter.uses, is_chosen;
 	struct lb_verdicts *all;
@@ -474,7 +483,7 @@ __noinline __u64 lb_judge_anew(__u64 tid)
 
 	all = bpf_map_lookup_elem(&verdicts, &zero);
 	if (!all)
-		return 0; /* cannot be: the index is in range */
+		return 0; /* impossible: the index is in range */
 	now = lb_verdict_of(all, tid);
 	now->nr_left = 0;
 	now->tid = tid;
@@ -505,7 +514,7 @@ static __always_inline bool lb_is_as_before(const struct lb_verdict *before,
 		lb_filter_comm(task, comm);
 		differs |= (before->comm[0] ^ comm[0]) | (before->comm[1] ^ comm[1]);
 	}
-	/* The verifier allows nothing but comparing the address. */
+	/* The verifier allows only a comparison of the address. */
 	return !differs && before->css_set == (__u64)LB_TASK(task, cgroups);
 }
 
@@ -517,7 +526,7 @@ static __always_inline __u64 lb_remember(struct task_struct___choice *task, __u6
 
 	all = bpf_map_lookup_elem(&verdicts, &zero);
 	if (!all)
-		return 0; /* cannot be: the index is in range */
+		return 0; /* impossible: the index is in range */
 	before = lb_verdict_of(all, tid);
 	if (before->nr_left && lb_is_as_before(before, task, tid)) {
 		before->nr_left--;
@@ -527,8 +536,8 @@ static __always_inline __u64 lb_remember(struct task_struct___choice *task, __u6
 }
 
 /*
- * As lb_is_chosen(), with the nanoseconds that it took in the bits above the lowest. A
- * function of its own so that the verifier follows fewer paths through lb_sample().
+ * Like lb_is_chosen(), with the time it took in ns in the bits above the lowest. A
+ * separate function, so that the verifier follows fewer paths through lb_sample().
  */
 __noinline __u64 lb_is_chosen_timed(__u64 tid)
 {
@@ -540,15 +549,15 @@ __noinline __u64 lb_is_chosen_timed(__u64 tid)
 
 /*
  * Inline, so that most ticks need no call: on machines with mitigations each return is
- * mispredicted. From lb_sample() through lb_is_chosen_timed() and lb_judge_anew() to
- * lb_cgroup_up() the chain of calls has 480 of 512 bytes of stack, counted as in
+ * mispredicted. The call chain from lb_sample() through lb_is_chosen_timed() and
+ * lb_judge_anew() to lb_cgroup_up() uses 480 of 512 bytes of stack, counted as in
  * unwind.h.
  *
  * @task  the current one
  * @tid  of it; not 0
  * @is_timed  lb_filter_is_timed()
- * Return: bit 0: whether it is chosen. Bits above: nanoseconds that this took; 0 at most
- * ticks, since reading the clock takes as long as everything else
+ * Return: bit 0: whether it is chosen. Other bits: nanoseconds that this took; 0 at
+ * most ticks, because reading the clock takes as long as everything else
  */
 static __always_inline __u64 lb_is_chosen(struct task_struct *task, __u64 tid,
 					  __u64 is_timed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads the ids and root of the current process in the kernel: by the time /proc is read,
- * a short-lived process has exited or executed another program.
+ * Reads the ids and root of the current process in the kernel, because a short-lived
+ * process may have exited or executed another program before /proc is read.
  */
 #ifndef LB_BPF_IDS_H
 #define LB_BPF_IDS_H
@@ -48,9 +48,11 @@ struct fs_struct___ids {
 
 struct task_struct___ids {
 	struct task_struct___ids *group_leader;
-	/* Not cred, which the kernel overrides while it works for the task (overlayfs). */
+	/*
+	 * Not cred, which the kernel overrides while it works for the task (overlayfs).
+	 */
 	const struct cred___ids *real_cred;
-	struct fs_struct___ids *fs; /* NULL: it exits */
+	struct fs_struct___ids *fs; /* NULL: the task is exiting */
 } __attribute__((preserve_access_index));
 
 static __always_inline struct task_struct___ids *lb_leader(void)
@@ -66,7 +68,7 @@ static __always_inline __u64 lb_user_and_group(void)
 	struct task_struct___ids *leader = lb_leader();
 	const struct cred___ids *cred = LB_TASK(leader, real_cred);
 
-	/* The verifier takes a pointer that was read directly for one that may be NULL. */
+	/* To the verifier a pointer that was read directly may be NULL. */
 	if (!cred)
 		return ~0ULL;
 	return (__u64)LB_TASK(cred, egid.val) << 32 | LB_TASK(cred, euid.val);
@@ -80,7 +82,7 @@ static __always_inline __u32 lb_user_ns(void)
 	return cred ? BPF_CORE_READ(cred, user_ns, ns.inum) : 0;
 }
 
-/* Returns the id of the mount whose root is the process's root; 0: none or not known. */
+/* Returns the id of the mount whose root is the process's root; 0: none, or unknown. */
 static __always_inline __u32 lb_root_mount(void)
 {
 	struct task_struct___ids *leader = lb_leader();

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Inserts an interpreter's frames between the native ones. The interpreter keeps a list
- * of its frames; calls between its functions extend it without using the C stack. A run
- * of frames that one C call of the interpreter evaluates has an anchor: a part of it is
- * in the C frame of that call. So a run is staged, native frames are walked, and the run
- * is put after the frame that has the anchor between its stack pointer and its CFA. That
- * needs no symbols of the interpreter, and is correct in the middle of a prologue.
+ * of its frames; calls between its functions extend the list without using the C stack.
+ * A run is the sequence of frames that one C call of the interpreter evaluates. It has
+ * an anchor, which is an address inside the C frame of that call. So a run is staged,
+ * native frames are walked, and the run is inserted after the frame that has the anchor
+ * between its stack pointer and its CFA. That needs no symbols of the interpreter, and
+ * is correct in the middle of a prologue.
  *
- * Where the native walk ends early the remaining runs follow its last frame. They are its
- * callers; only native frames between them are missing: the totals of the program's lines
- * are correct even without unwind tables.
+ * If the native walk ends early, the remaining runs follow its last frame. They are its
+ * callers; only native frames between them are missing. So the totals of the program's
+ * lines are correct even without unwind tables.
  *
- * Layouts: Include/internal/pycore_frame.h and Include/cpython/pystate.h of each CPython,
- * given by user space as struct lb_interp.
+ * Layouts: Include/internal/pycore_frame.h and Include/cpython/pystate.h of each
+ * CPython, provided by user space as struct lb_interp.
  */
 #ifndef LB_BPF_INTERP_H
 #define LB_BPF_INTERP_H
@@ -21,7 +22,7 @@
 
 #define MAX_INTERP_FOLLOWED 2048 /* most frames followed in one stack */
 
-/* Starts the interpreter's part of a walk. */
+/* Begins the interpreter's part of a walk. */
 static __always_inline void lb_interp_begin(struct lb_walk *w,
 					    const struct lb_unwind_process *process,
 					    struct task_struct *task)
@@ -46,7 +47,7 @@ static __always_inline bool lb_read_word(__u64 addr, __u64 *ret)
 	return !bpf_probe_read_user(ret, 8, (void *)addr);
 }
 
-/* Ends the list at unreadable or invalid memory: its rest is missing. */
+/* Ends the list at unreadable or invalid memory: the rest is missing. */
 static __always_inline void lb_interp_cut(struct lb_walk *w)
 {
 	w->interp.frame = w->interp.cframe = 0;
@@ -54,7 +55,10 @@ static __always_inline void lb_interp_cut(struct lb_walk *w)
 	w->nr_faults++;
 }
 
-/* Finds the first frame by the thread state. A thread without Python code has none. */
+/*
+ * Finds the first frame through the thread state. A thread without Python code has
+ * none.
+ */
 static __always_inline void lb_interp_start(struct lb_walk *w,
 					    const struct lb_interp *layout)
 {
@@ -84,7 +88,7 @@ static __always_inline void lb_interp_start(struct lb_walk *w,
 		lb_interp_cut(w);
 }
 
-/* Selects the word at byte @off. BPF forbids variable indexes into the stack. */
+/* Selects the word at byte @off, because BPF forbids variable stack indexes. */
 static __always_inline __u64 lb_one_of(const __u64 *words, __u32 off)
 {
 	if (off < 8)
@@ -94,7 +98,7 @@ static __always_inline __u64 lb_one_of(const __u64 *words, __u32 off)
 	return off < 24 ? words[2] : words[3];
 }
 
-/* Starts a run by the thread's list of CFrames. */
+/* Begins a run from the thread's list of CFrames. */
 static __always_inline void lb_interp_begin_run(struct lb_walk *w,
 						const struct lb_interp *layout)
 {
@@ -112,14 +116,14 @@ static __always_inline void lb_interp_begin_run(struct lb_walk *w,
 	interp->cframe = lb_one_of(words, layout->cframe_previous);
 	if (interp->link == LB_LINK_CFRAME)
 		interp->frame = lb_one_of(words, layout->cframe_frame);
-	/* The thread's own CFrame has no frame, and is not in the C stack. */
+	/* The thread's own CFrame has no frame and is not on the C stack. */
 	if (!interp->frame)
 		interp->cframe = interp->anchor = 0;
 }
 
 /*
- * Reads the frame. From 3.11 on frames of a thread are contiguous, callers below, so the
- * window includes as many bytes before it.
+ * Reads the frame. Since 3.11 the frames of a thread are contiguous, with callers at
+ * lower addresses, so the window also includes as many bytes before it as fit.
  */
 static __always_inline bool lb_read_frame(struct lb_interp_walk *interp, __u8 *window,
 					  const struct lb_interp *layout)
@@ -153,7 +157,7 @@ static __always_inline __u64 lb_frame_word(const struct lb_walk *w, __u32 off)
 	return *(__u64 *)(w->frame_bytes + (w->interp.frame_off + off) % LB_WINDOW_BYTES);
 }
 
-/* Stages one frame. Return: whether the run continues after it. */
+/* Stages one frame. Return: whether the run continues. */
 static __always_inline bool lb_interp_follow(struct lb_walk *w,
 					     const struct lb_interp *layout)
 {
@@ -183,7 +187,7 @@ static __always_inline bool lb_interp_follow(struct lb_walk *w,
 		interp->anchor = at;
 	}
 	previous = lb_frame_word(w, layout->frame_previous);
-	/* A CFrame says where the next run begins. */
+	/* A CFrame determines where the next run begins. */
 	interp->frame = is_entry && interp->link == LB_LINK_CFRAME ? 0 : previous;
 
 	code = lb_frame_word(w, layout->frame_code) & ~(__u64)layout->code_tag_mask;
@@ -196,7 +200,10 @@ static __always_inline bool lb_interp_follow(struct lb_walk *w,
 	return !is_entry && previous;
 }
 
-/* Goes on after the staged run was put or dropped. Return: whether the walk is over. */
+/*
+ * Continues after the staged run was emitted or dropped. Return: whether the walk is
+ * over.
+ */
 static __always_inline bool lb_interp_next(struct lb_walk *w)
 {
 	w->interp.nr_staged = 0;
@@ -213,7 +220,7 @@ static __always_inline bool lb_interp_stage(struct lb_walk *w)
 	struct lb_interp *layout = bpf_map_lookup_elem(&interps, &index);
 
 	if (!layout)
-		return lb_interp_next(w); /* cannot be: the index is in range */
+		return lb_interp_next(w); /* impossible: the index is in range */
 	if (!interp->is_started)
 		lb_interp_start(w, layout);
 	if (!interp->is_in_run)
@@ -247,10 +254,10 @@ static __always_inline bool lb_interp_emit(struct lb_walk *w)
 }
 
 /*
- * Puts the staged run after the native frame just walked, if its anchor is there.
+ * Emits the staged run after the native frame just walked, if its anchor is there.
  *
- * @below   its stack pointer; the CFA is the stack pointer now
- * @lookup  its place in the code
+ * @below   the frame's stack pointer; its CFA is the current stack pointer
+ * @lookup  its code address
  */
 static __always_inline void lb_interp_place(struct lb_walk *w, __u64 below, __u64 lookup)
 {
@@ -258,8 +265,8 @@ static __always_inline void lb_interp_place(struct lb_walk *w, __u64 below, __u6
 
 	if (w->stack.is_live) {
 		/*
-		 * A signal frame: the stack may be another one from here on, and an
-		 * anchor that was not on the handler's stack may be here.
+		 * A signal frame: the walk may now be on another stack, and an anchor
+		 * that was not on the handler's stack may be there.
 		 */
 		if (w->nr_stale && !w->nr_interp) {
 			w->nr_stale = 0;
@@ -286,7 +293,7 @@ static __always_inline bool lb_interp_rest(struct lb_walk *w)
 {
 	if (!w->interp.nr_staged)
 		return lb_interp_next(w);
-	/* The stack is complete, but the place was not found. */
+	/* The native stack is complete, but the run's place was not found. */
 	w->nr_stale += w->status == LB_STACK_COMPLETE;
 	w->mode = LB_WALK_EMIT;
 	return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Identifies code objects of interpreters, and copies their names and line table at their
- * first sample. The script may have ended before user space reads them.
+ * Identifies code objects of interpreters, and copies their names and line table at
+ * their first sample, because the script may end before user space can read them.
  */
 #ifndef LB_BPF_INTERP_CODE_H
 #define LB_BPF_INTERP_CODE_H
@@ -21,7 +21,7 @@ struct {
 	__uint(max_entries, INTERP_CODES_BYTES);
 } interp_codes SEC(".maps");
 
-/* Ids already sent to user space, by their low bits: a cache that has most. */
+/* Cache of ids that were sent to user space, by their low bits. */
 #define CODES_AT_HAND 16384
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -30,7 +30,7 @@ struct {
 	__type(value, __u64);
 } codes_at_hand SEC(".maps");
 
-/* More sent ids. An evicted one costs a second record. */
+/* Further sent ids. An evicted id causes a second record. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 32768);
@@ -38,7 +38,7 @@ struct {
 	__type(value, __u8);
 } codes_told SEC(".maps");
 
-/* Buffer for the record; too big for the stack. */
+/* Buffer for a record, which is too big for the stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -46,18 +46,18 @@ struct {
 	__type(value, struct lb_interp_code);
 } code_records SEC(".maps");
 
-/* @off  of a word in the code object's fixed part, whose length the layout has */
+/* @off  of a word in the code object's fixed part, whose size is in the layout */
 static __always_inline __u64 lb_code_word(const struct lb_walk *w, __u32 off)
 {
 	return *(__u64 *)(w->code_bytes + off % LB_INTERP_CODE_BYTES);
 }
 
 /*
- * Width of a str's characters (PEP 393; Include/cpython/unicodeobject.h). Its state has
- * "kind", the width, in 3 bits, then "compact" and "ascii"; before them is how it is
- * interned, in 2 bits, 8 bits without the GIL, 16 bits in 3.14. "kind" is never 0, which
- * shows where it is.
- * Return: 0 if it is no compact str.
+ * Returns the width of a str's characters (PEP 393; Include/cpython/unicodeobject.h).
+ * Its state has "kind", the width, in 3 bits, then "compact" and "ascii". Before "kind"
+ * is the interned state, in 2 bits, 8 bits without the GIL, 16 bits in 3.14. "kind" is
+ * never 0, which shows its position.
+ * Return: 0 if it is not a compact str.
  */
 static __always_inline __u32 lb_str_width(__u32 state, bool *is_ascii)
 {
@@ -79,7 +79,7 @@ static __always_inline __u32 lb_clamp(__u64 n)
 	return n > 0xffffffffULL ? 0xffffffffU : n;
 }
 
-/* As lb_copy_str(). A string that fills the buffer may be longer. */
+/* Like lb_copy_str(). A string that fills the buffer may be longer. */
 static __always_inline __u8 lb_copy_c_string(__u64 addr, __u8 *to, __u32 *ret_chars)
 {
 	long bytes = bpf_probe_read_user_str(to, LB_INTERP_TEXT_BYTES, (void *)addr);
@@ -109,7 +109,7 @@ static __always_inline __u8 lb_copy_str(const struct lb_interp *layout, __u64 ad
 	if (!width || !chars)
 		return 0;
 	addr += is_ascii ? layout->str_ascii : layout->str_wide;
-	/* Whole characters: LB_INTERP_TEXT_BYTES is a multiple of four. */
+	/* Only whole characters: LB_INTERP_TEXT_BYTES is a multiple of four. */
 	bytes = chars > LB_INTERP_TEXT_BYTES ? LB_INTERP_TEXT_BYTES : chars * width;
 	if (bytes > LB_INTERP_TEXT_BYTES)
 		bytes = LB_INTERP_TEXT_BYTES;
@@ -138,7 +138,7 @@ static __always_inline __u32 lb_copy_table(const struct lb_interp *layout,
 	return copied;
 }
 
-/* Sends the walk's code object to user space. Return: 0, or not 0 without room. */
+/* Sends the walk's code object to user space. Return: 0; nonzero: no room. */
 __noinline int lb_send_code(void)
 {
 	struct lb_walk *w = lb_walk_here();
@@ -167,7 +167,10 @@ __noinline int lb_send_code(void)
 	code->table_copied = copied;
 	if (copied > LB_INTERP_TABLE_BYTES)
 		return 1;
-	/* User space reads them at each drain: wake it earlier only if there are many. */
+	/*
+	 * User space reads the ring at each drain: wake it earlier only if the ring
+	 * fills up.
+	 */
 	if (bpf_ringbuf_query(&interp_codes, BPF_RB_AVAIL_DATA) > INTERP_CODES_BYTES / 4)
 		flags = BPF_RB_FORCE_WAKEUP;
 	return bpf_ringbuf_output(&interp_codes, code,
@@ -177,8 +180,8 @@ __noinline int lb_send_code(void)
 }
 
 /*
- * Reads the code object and computes its id. Another one may be at the address later,
- * with other names, so these and the first line are in the id.
+ * Reads the code object and computes its id. The id includes names and first line,
+ * because another code object may be at the address later.
  * Return: whether it could be read.
  */
 static __always_inline bool lb_identify_code(struct lb_walk *w,
@@ -190,12 +193,12 @@ static __always_inline bool lb_identify_code(struct lb_walk *w,
 
 	if (bytes > LB_INTERP_CODE_BYTES)
 		bytes = LB_INTERP_CODE_BYTES;
-	/* Zeroes on failure. */
+	/* The helper zeroes the buffer on failure. */
 	is_read = !bpf_probe_read_user(w->code_bytes, bytes, (void *)w->interp.code_addr);
 #pragma unroll
 	for (int i = 0; i < LB_INTERP_IDENTITY_WORDS; i++) {
 		__u64 off = layout->code_identity[i];
-		__u64 is_any = (__s64)-off >> 63; /* all ones unless off is 0 */
+		__u64 is_any = (__s64)-off >> 63; /* all ones if off is not 0 */
 
 		hash = lb_mix(hash, lb_code_word(w, off) & is_any);
 	}
@@ -204,7 +207,7 @@ static __always_inline bool lb_identify_code(struct lb_walk *w,
 	return is_read;
 }
 
-/* Sends it to user space once. */
+/* Sends the code object to user space, once. */
 static __always_inline void lb_tell_code(struct lb_walk *w)
 {
 	__u64 id = w->interp.code_id;
@@ -237,9 +240,10 @@ static __always_inline __u32 lb_code_index(const struct lb_walk *w,
 	} else {
 		index = (__s64)(ip - w->interp.code_addr - layout->code_bytecode) >> 1;
 		/*
-		 * The size of a code object counts its instructions, and has the offset
-		 * of a bytes object's size (PyVarObject). Outside is a thread's own copy
-		 * of them.
+		 * The size of a code object (PyVarObject) is its number of
+		 * instructions, and is at the same offset as the size of a bytes
+		 * object. An index outside of it is in a thread's own copy of the
+		 * instructions.
 		 */
 		if (index >= (__s64)lb_code_word(w, layout->bytes_size))
 			return LB_FRAME_INDEX_UNKNOWN;
@@ -248,18 +252,18 @@ static __always_inline __u32 lb_code_index(const struct lb_walk *w,
 							    : index;
 }
 
-/* Encodes the frame that runs @code_addr at @ip, for the stack. */
+/* Encodes the frame that runs @code_addr at @ip as a stack entry. */
 static __always_inline __u64 lb_interp_frame(struct lb_walk *w,
 					     const struct lb_interp *layout,
 					     __u64 code_addr, __u64 ip)
 {
-	/* A recursive call: the code object is cached. */
+	/* For a recursive call the code object is cached. */
 	if (code_addr != w->interp.code_addr) {
 		w->interp.code_addr = code_addr;
 		if (lb_identify_code(w, layout))
 			lb_tell_code(w);
 		else
-			w->nr_faults++; /* the frame stays, without a name */
+			w->nr_faults++; /* the frame is kept without a name */
 	}
 	return LB_FRAME_OF(layout->kind, w->interp.code_id, lb_code_index(w, layout, ip));
 }

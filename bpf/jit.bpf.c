@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Copies code that a JIT registers for debuggers at the moment of registration, by
- * a uprobe on __jit_debug_register_code. The registering thread is in the probe, so
- * its object does not change, and no other thread is stopped. Layouts: "JIT Compilation
+ * Copies code that a JIT registers for debuggers, at the moment of registration, by a
+ * uprobe on __jit_debug_register_code. The registering thread is in the probe, so its
+ * object does not change, and no other thread is stopped. Layouts: "JIT Compilation
  * Interface" in GDB's manual, version 1, of 64-bit programs.
  *
  * Since 6.0 (kernel commit 8c7dcb84e3b7) a uprobe's program may be preempted, and
- * another thread may run it on the same CPU meanwhile: no scratch memory per CPU
- * here, and counters are added to atomically.
+ * another thread may run it on the same CPU meanwhile. So it uses no per-CPU scratch
+ * memory, and increments counters atomically.
  */
 #include "vmlinux.h"
 
@@ -23,20 +23,20 @@ char LICENSE[] SEC("license")
 
 /* Set by jit_probe.c between open and load. */
 /*
- * Copies only for the tgids that the map "targets" includes. Other kinds of rules are not
- * checked here: a registration is rare, and costs the process only once.
+ * Copies only for tgids that the map "targets" includes. Other kinds of rules are not
+ * checked here, because registrations are rare and cost the process only once.
  */
 const volatile bool filter_targets;
 const volatile __u64 ring_bytes;
 
-/* Set when user space was woken up, so that it is woken once; user space clears it. */
+/* Set after waking user space, which clears it; prevents further wake-ups. */
 volatile __u32 woken;
 
-/* Both maps belong to the sampler. */
+/* The sampler owns both maps. */
 struct lb_targets_map targets SEC(".maps");
 struct lb_code_gens_map code_gens SEC(".maps");
 
-/* The size is for the verifier; jit_probe.c sets the real one. */
+/* The size satisfies the verifier; jit_probe.c sets the real one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
@@ -54,7 +54,10 @@ struct {
 #define MAX_SPANS       (LB_JIT_MAX_CHUNKS / CHUNKS_PER_SPAN)
 _Static_assert(MAX_SPANS *CHUNKS_PER_SPAN == LB_JIT_MAX_CHUNKS, "spans are whole");
 
-/* Wakes user space when this share of the ring is used: a full ring drops records. */
+/*
+ * Wakes user space when the ring is filled to 1 / WAKE_SHARE, because a full ring drops
+ * records.
+ */
 #define WAKE_SHARE 8
 
 enum action {
@@ -77,7 +80,7 @@ struct code_entry {
 
 /*
  * Returns the flags for the last record of a call. A wake-up per call would cost the
- * target an interrupt; records in the ring can wait for the next drain.
+ * target an interrupt, so records wait in the ring for the next drain.
  */
 static __always_inline __u64 wake_flags(bool urgent)
 {
@@ -88,7 +91,7 @@ static __always_inline __u64 wake_flags(bool urgent)
 	return BPF_RB_FORCE_WAKEUP;
 }
 
-/* Sends a chunk. A record's size has to be constant, so there are a few sizes. */
+/* Sends a chunk. A record's size must be constant, so there are a few sizes. */
 static __always_inline int put_chunk(const __u32 room, __u64 cookie, __u64 object,
 				     __u64 bytes, __u64 offset)
 {
@@ -116,8 +119,8 @@ static __always_inline int put_chunk(const __u32 room, __u64 cookie, __u64 objec
 }
 
 /*
- * Functions that are not static are verified once, by themselves, for any
- * arguments: two short loops instead of one of LB_JIT_MAX_CHUNKS rounds.
+ * Functions that are not static are verified once, independently, for any arguments:
+ * two short loops instead of one with LB_JIT_MAX_CHUNKS iterations.
  * Return: enum lb_jit_failure.
  */
 __noinline int lb_jit_chunk(__u64 cookie, __u64 object, __u64 bytes, __u64 offset)
@@ -168,7 +171,10 @@ static __always_inline int copy_object(const struct lb_jit_record *rec)
 	return LB_JIT_OK;
 }
 
-/* Checks whether the object can be copied. Without room for all it is refused whole. */
+/*
+ * Checks whether the object can be copied. It is refused if the ring has no room for
+ * all of it.
+ */
 static __always_inline int check_object(const struct lb_jit_record *rec)
 {
 	__u64 bytes = rec->symfile_bytes, used;
@@ -182,14 +188,14 @@ static __always_inline int check_object(const struct lb_jit_record *rec)
 		return LB_JIT_NOT_ELF;
 	if (bytes > (__u64)LB_JIT_MAX_CHUNKS * LB_JIT_CHUNK_BYTES)
 		return LB_JIT_TOO_BIG;
-	/* Chunks have 88 bytes of headers; the last one may be half empty. */
+	/* Chunks have 88 bytes of headers; the last chunk may be half empty. */
 	used = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA);
 	if (used + bytes + bytes / 128 + 2 * LB_JIT_CHUNK_BYTES > ring_bytes)
 		return LB_JIT_NO_ROOM;
 	return LB_JIT_OK;
 }
 
-/* Reads the call from the target. Return: false when there is nothing to report. */
+/* Reads the call from the target. Return: false if there is nothing to report. */
 static __always_inline bool read_call(__u64 descriptor_addr, struct lb_jit_record *rec)
 {
 	struct descriptor desc = {};
@@ -204,7 +210,7 @@ static __always_inline bool read_call(__u64 descriptor_addr, struct lb_jit_recor
 	rec->entry_addr = desc.relevant_entry;
 	if (desc.action_flag != ACTION_REGISTER && desc.action_flag != ACTION_UNREGISTER)
 		return false;
-	/* The entry's address is enough to unregister it. */
+	/* To unregister, the entry's address is enough. */
 	if (desc.action_flag == ACTION_UNREGISTER)
 		rec->kind = LB_JIT_UNREGISTER;
 	if (bpf_probe_read_user(&entry, sizeof(entry), (void *)desc.relevant_entry)) {
@@ -219,7 +225,10 @@ static __always_inline bool read_call(__u64 descriptor_addr, struct lb_jit_recor
 	return true;
 }
 
-/* Bumps the generation. Returns it, or a later one if others bumped it too. */
+/*
+ * Increments the generation. Return: the new one, or a later one after concurrent
+ * increments.
+ */
 static __always_inline __u32 bump(const struct lb_jit_record *rec)
 {
 	struct lb_code_key key = {
@@ -233,7 +242,7 @@ static __always_inline __u32 bump(const struct lb_jit_record *rec)
 			return first;
 		gen = bpf_map_lookup_elem(&code_gens, &key);
 		if (!gen)
-			return 0; /* no memory for it: its samples stay at 0 */
+			return 0; /* no memory: samples of this process stay at 0 */
 	}
 	__sync_fetch_and_add(gen, 1);
 	return *(volatile __u32 *)gen;
@@ -253,7 +262,7 @@ static __always_inline int send(struct lb_jit_record *rec)
 		return rec->failed;
 	failure = copy_object(rec);
 	if (failure == LB_JIT_NO_ROOM) {
-		/* Others filled the ring meanwhile. Report it, if that fits. */
+		/* Other threads filled the ring meanwhile. Report that, if it fits. */
 		struct lb_jit_record end = {
 			.kind = LB_JIT_CHUNK,
 			.cookie = rec->cookie,
@@ -276,13 +285,15 @@ int lb_jit_register(struct lb_regs *ctx)
 	__u32 zero = 0;
 	__s64 delta;
 
-	/* 5.15. On older kernels this program is never attached, but it has to load. */
+	/*
+	 * 5.15. Older kernels never attach this program, but must be able to load it.
+	 */
 	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_attach_cookie))
 		return 0;
 	delta = bpf_get_attach_cookie(ctx);
 	ctr = bpf_map_lookup_elem(&counters, &zero);
 	if (!ctr)
-		return 0; /* cannot be: an array, and the index is in range */
+		return 0; /* impossible: an array, and the index is in range */
 
 	rec.start_boottime_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	if (filter_targets && lb_target_mask(&targets, rec.tgid, rec.start_boottime_ns) !=
@@ -293,14 +304,15 @@ int lb_jit_register(struct lb_regs *ctx)
 		return 0;
 	__sync_fetch_and_add(&ctr->n[LB_JIT_CTR_CALLS], 1);
 
-	/* In this order: see code_gen() in sampler.bpf.c. */
+	/* The order matters: see code_gen() in sampler.bpf.c. */
 	rec.code_gen = bump(&rec);
 	rec.time_ns = bpf_ktime_get_ns();
 	rec.cookie = LB_JIT_COOKIE((__u32)pid_tgid, rec.time_ns);
 	failure = send(&rec);
 	/*
-	 * Verifiers up to 6.12 at least follow no bounds through a copy that was widened
-	 * or counted down: this very register is compared, and with one number at a time.
+	 * Verifiers up to at least 6.12 lose the bounds of a register that is copied,
+	 * widened or counted down. So this very register is compared, with one number
+	 * at a time.
 	 */
 	barrier_var(failure);
 	if (failure < LB_NR_JIT_FAILURES) {

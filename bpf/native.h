@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Walks native frames: finds the caller of one. */
+/* Walks native frames: finds the caller of a frame. */
 #ifndef LB_BPF_NATIVE_H
 #define LB_BPF_NATIVE_H
 
 #include "tables.h"
 
-#define LB_STACK_GOES_ON LB_NR_STACK_STATUS /* no end of the walk */
+#define LB_STACK_GOES_ON LB_NR_STACK_STATUS /* the walk continues */
 
 /* Steps by frame pointers. Each caller's frame must be above its callee's. */
 static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)
@@ -32,7 +32,7 @@ static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)
 	return LB_STACK_GOES_ON;
 }
 
-/* Reads the CFA from @at, and adds @off. */
+/* Reads the CFA from @at and adds @off. */
 static __always_inline __u32 lb_cfa_at(struct lb_stack *s, __u64 at, __u32 off,
 				       __u64 *cfa)
 {
@@ -42,7 +42,7 @@ static __always_inline __u32 lb_cfa_at(struct lb_stack *s, __u64 at, __u32 off,
 	return LB_STACK_COMPLETE;
 }
 
-/* @lookup  place in the code. Return: LB_STACK_COMPLETE with *cfa set, or why not. */
+/* @lookup  code address. Return: LB_STACK_COMPLETE with *cfa set, or why not. */
 static __always_inline __u32 lb_find_cfa(struct lb_walk *w,
 					 const struct lb_unwind_rule *rule, __u64 lookup,
 					 __u64 *cfa)
@@ -83,7 +83,10 @@ static __always_inline __u32 lb_by_rule(struct lb_walk *w,
 	if (rule->cfa == LB_CFA_END)
 		return LB_STACK_COMPLETE;
 	if (rule->cfa == LB_CFA_SIGNAL) {
-		/* The stack may be another one: its position cannot be checked. */
+		/*
+		 * The next frame may be on another stack, so its position cannot be
+		 * checked.
+		 */
 		status = lb_signal_frame(&w->stack);
 		if (status)
 			return status;
@@ -92,7 +95,7 @@ static __always_inline __u32 lb_by_rule(struct lb_walk *w,
 		status = lb_find_cfa(w, rule, lookup, &cfa);
 		if (status)
 			return status;
-		/* It must grow, or a damaged stack would make the walk loop. */
+		/* Must increase, or a damaged stack could make the walk loop. */
 		if (cfa < w->stack.sp + (w->stack.is_live ? LB_LEAF_MIN_BYTES : 8) ||
 		    cfa & 7 || cfa >= LB_USER_ADDRESS_LIMIT)
 			return LB_STACK_BAD_CFA;
@@ -103,13 +106,13 @@ static __always_inline __u32 lb_by_rule(struct lb_walk *w,
 	}
 	if (!w->stack.ip)
 		return LB_STACK_COMPLETE;
-	/* An address may not have LB_FRAME_TAG. */
+	/* An address must not have LB_FRAME_TAG set. */
 	return w->stack.ip < LB_USER_ADDRESS_LIMIT ? LB_STACK_GOES_ON : LB_STACK_BAD_CFA;
 }
 
 /*
- * Returns the address to look up: for a caller the call, before the return address; for a
- * running frame or one interrupted by a signal, its instruction.
+ * Returns the address to look up: for a caller the call, before the return address; for
+ * a running frame or one interrupted by a signal, its instruction.
  */
 static __always_inline __u64 lb_lookup_ip(const struct lb_walk *w)
 {
@@ -128,8 +131,8 @@ static __always_inline __u32 lb_native_step(struct lb_walk *w, __u64 lookup)
 			return status;
 	}
 	/*
-	 * A return address at the start of a function, with no code before it, was put
-	 * where a stack begins (makecontext). It has no caller.
+	 * A return address at the start of a function, with no code before it, was
+	 * stored there as the begin of a stack (makecontext). It has no caller.
 	 */
 	if (w->is_second_look) {
 		w->is_second_look = false;

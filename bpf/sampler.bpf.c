@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * filter (who) -> kernel stack -> user stack -> count.
+ * filter (target?) -> kernel stack -> user stack -> count.
  *
  * Counts and stack bodies are in two slots. A program run reads drain_round once and
- * stays in its slot. User space switches to the other slot, waits until no run uses the
- * old one (a map-in-map update waits for that, kernel commit 1ae80cf31938, 5.0) and
- * drains it. A stack's body is written to the slot's ring before the stack is counted, so
- * every drained count has its body.
+ * uses that slot until it ends. User space switches to the other slot, waits until no
+ * run uses the old one (a map-in-map update waits for that, kernel commit 1ae80cf31938,
+ * 5.0) and drains it. A stack's body is written to the slot's ring before the stack is
+ * counted, so every drained count has its body.
  */
 #include "vmlinux.h"
 
@@ -26,28 +26,30 @@ char LICENSE[] SEC("license")
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
-/* Set by sampler.c between open and load, as those of walk.h. */
-const volatile __u16 source; /* enum lb_source: whose events run lb_sample */
+/* Set by sampler.c between open and load, like those of walk.h. */
+const volatile __u16 source; /* enum lb_source of the events that run lb_sample */
 const volatile bool keep_tid; /* samples keep their thread id */
 const volatile __u32 launched_tgid; /* announced before its first sample; 0: none */
-/* Least time between two programs that are announced before their first sample. */
+/* Minimum time between two programs that are announced before their first sample. */
 const volatile __u64 exec_pause_ns;
 const volatile bool kernel_stacks;
 const volatile bool walk_user; /* false on kernels where reading user memory is unsafe */
 const volatile __u32 body_ring_bytes;
 
-/* Incremented by user space: its last bit is the slot that program runs use. */
+/* Incremented by user space; its lowest bit is the slot that program runs use. */
 volatile __u32 drain_round;
-/* Set when a slot is half full, to wake user space once; user space clears it. */
+/* Set when a slot is half full, after waking user space, which clears it. */
 volatile __u32 drain_wanted;
-/* Set by sampler.c once something is probed that bumps code generations. */
+/* Set by sampler.c when a probe that increments code generations is attached. */
 volatile __u32 code_gens_used;
-/* Time of the last announced exec; a race costs one announcement more. */
+/* Time of the last announced exec; a race causes one more announcement. */
 __u64 exec_told_ns;
 /* Children of targets that did not fit the map. */
 __u64 targets_dropped;
 
-/* The sizes below are for the verifier; sampler.c sets the real ones by rate and CPUs. */
+/*
+ * The sizes below satisfy the verifier; sampler.c sets the real ones by rate and CPUs.
+ */
 struct counts_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
@@ -101,8 +103,8 @@ struct {
 struct lb_code_gens_map code_gens SEC(".maps");
 
 /*
- * Program images announced to user space, with their lb_user_and_group() at that time. An
- * evicted one costs a second wake-up.
+ * Program images announced to user space, with their lb_user_and_group() at that time.
+ * An evicted image causes a second wake-up.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -117,7 +119,7 @@ struct {
 } first_samples SEC(".maps");
 
 struct scratch {
-	/* In a map, where the verifier does not track its contents. */
+	/* In a map, so that the verifier does not track the contents. */
 	struct lb_stack_key key;
 	struct lb_regs regs;
 	struct lb_body kern;
@@ -131,8 +133,8 @@ struct {
 } scratches SEC(".maps");
 
 /*
- * Wakes user space: for the current image, or for an early drain. A function of its own,
- * as lb_hash_frames(). Return: 0, or not 0 without room.
+ * Wakes user space: for the current image, or for an early drain. A separate function,
+ * like lb_hash_frames(). Return: 0; nonzero: no room.
  */
 __noinline int lb_wake(__u64 now, __u64 user, __u64 for_drain)
 {
@@ -156,7 +158,7 @@ __noinline int lb_wake(__u64 now, __u64 user, __u64 for_drain)
 	return 0;
 }
 
-/* Announces an image once. Return: 1: there was no room. */
+/* Announces an image once. Return: 1: no room. */
 static __always_inline __u32 announce(const struct lb_image *image, __u64 now)
 {
 	__u64 user = lb_user_and_group(), *told = bpf_map_lookup_elem(&images, image);
@@ -164,20 +166,26 @@ static __always_inline __u32 announce(const struct lb_image *image, __u64 now)
 	if (told) {
 		if (*told == user)
 			return 0;
-		/* A full ring must not let a process keep ids that it gave up. */
+		/*
+		 * If the ring is full, retry: user space must not keep ids that the
+		 * process gave up.
+		 */
 		if (lb_wake(now, user, false))
 			return 1;
 		*told = user;
 		return 0;
 	}
-	/* A concurrent insert announced it; a failed one announces it again next time. */
+	/*
+	 * A concurrent insert has announced it. If the insert failed, the next sample
+	 * announces it.
+	 */
 	return !bpf_map_update_elem(&images, image, &user, BPF_NOEXIST) &&
 	       lb_wake(now, user, false);
 }
 
 /*
- * Adds the words after body.hash to the hash; the frames are in it already. In kernel
- * bodies only the last word is not constant.
+ * Adds the words after body.hash to the hash, which already includes the frames. In
+ * kernel bodies only the last word is not constant.
  */
 static __always_inline void seal(struct lb_body *body, const __u64 *from)
 {
@@ -189,7 +197,7 @@ static __always_inline void seal(struct lb_body *body, const __u64 *from)
 	body->hash = hash ? hash : 1;
 }
 
-/* Puts the body into the slot's ring unless it is there. Return: 0, or not 0: full. */
+/* Writes the body to the slot's ring unless it is there. Return: 0; nonzero: full. */
 static __always_inline int store(void *ring, __u32 in_round, const struct lb_body *body)
 {
 	__u64 tag = lb_mix(body->hash, in_round);
@@ -261,7 +269,7 @@ static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
 			return;
 		}
 	}
-	/* The other CPU may have added it since; then it is there to be counted. */
+	/* Another CPU may have added it meanwhile; then add to its entry. */
 	if (!bpf_map_update_elem(map, key, &fresh, BPF_NOEXIST) ||
 	    add(map, key, now, period))
 		ctr->n[LB_CTR_COUNTED]++;
@@ -281,13 +289,19 @@ static __always_inline __u32 user_regs(struct lb_perf_event_ctx *ctx,
 	void *saved;
 
 	if (lb_regs_user(&ctx->regs)) {
-		/* A context is read word by word: the verifier rewrites each load. */
+		/*
+		 * Read the context word by word, because the verifier rewrites each
+		 * load.
+		 */
 #pragma unroll
 		for (__u32 i = 0; i < sizeof(*regs) / 8; i++)
 			to[i] = from[i];
 		return LB_STACK_COMPLETE;
 	}
-	/* bpf_task_pt_regs: 5.15. Before it the layout of the stack's top is known. */
+	/*
+	 * bpf_task_pt_regs: 5.15. On older kernels the registers are at the top of the
+	 * stack.
+	 */
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		saved = (void *)bpf_task_pt_regs(task);
 	else
@@ -295,16 +309,16 @@ static __always_inline __u32 user_regs(struct lb_perf_event_ctx *ctx,
 	if (bpf_probe_read_kernel(regs, sizeof(*regs), saved))
 		return LB_STACK_NO_REGS;
 	/*
-	 * A thread that the kernel created for a process (io_uring: 5.12, vhost: 6.4) was
-	 * never in user space. copy_thread() clears its user ip and sp; on x86 the other
-	 * registers, and the thread pointer, are those of the creating thread.
+	 * A thread that the kernel created for a process (io_uring: 5.12, vhost: 6.4)
+	 * was never in user space. copy_thread() clears its user ip and sp; on x86 the
+	 * other registers, and the thread pointer, are those of the creating thread.
 	 */
 	if (!lb_regs_ip(regs) && !lb_regs_sp(regs))
 		return LB_STACK_NO_USER;
 	return lb_regs_user(regs) ? LB_STACK_COMPLETE : LB_STACK_NO_REGS;
 }
 
-/* Walks the user stack. Returns enum lb_stack_status. */
+/* Walks the user stack. Return: enum lb_stack_status. */
 static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 					struct task_struct *task, struct lb_regs *regs,
 					struct lb_walk *w)
@@ -319,7 +333,7 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 	if (!lb_regs_user(&ctx->regs) && lb_regs_in_syscall(regs))
 		w->body.kind = LB_BODY_USER_SYSCALL;
 	lb_regs_dwarf(regs, w->stack.regs);
-	/* The page of vsyscalls has bit 63 set; no other address of user code does. */
+	/* The vsyscall page has bit 63 set; no other user code address has. */
 	w->stack.ip = lb_regs_ip(regs) & ~LB_FRAME_TAG;
 	w->stack.sp = lb_regs_sp(regs);
 	w->stack.fp = lb_regs_fp(regs);
@@ -328,7 +342,7 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 		return walk_user ? LB_STACK_32_BIT : LB_STACK_LEAF_ONLY;
 	}
 	lb_walk_begin(w, task);
-	/* The steps ran out, or frames of the interpreter are missing. */
+	/* The steps were used up, or interpreter frames are missing. */
 	if (!lb_walk() && w->status == LB_STACK_COMPLETE)
 		return LB_STACK_TRUNCATED;
 	if (w->interp.is_cut && w->status == LB_STACK_COMPLETE)
@@ -371,8 +385,8 @@ static __always_inline void take_user(struct lb_perf_event_ctx *ctx,
 #define HASHED_AT_ONCE 8
 
 /*
- * Adds the kernel frames from @from on to their hash. A function of its own, so that the
- * verifier checks it once, not for each iteration of a loop.
+ * Adds the kernel frames from @from on to their hash. A separate function, so that the
+ * verifier checks it once and not for each iteration of a loop.
  */
 __noinline int lb_hash_frames(__u64 from)
 {
@@ -387,7 +401,7 @@ __noinline int lb_hash_frames(__u64 from)
 	return 0;
 }
 
-/* Hashes the kernel frames; zeroes fill the last part. */
+/* Hashes the kernel frames; the last part is padded with zeroes. */
 static __always_inline void hash_frames(struct lb_body *body)
 {
 	/* Read again, so that the verifier has the same bounds on all paths. */
@@ -428,10 +442,11 @@ static __always_inline void take_kernel(struct lb_perf_event_ctx *ctx,
 }
 
 /*
- * Looks up the code generation. The sampler takes the sample's time first, the JIT probe
- * bumps first and takes its event's time after that: so a sample with a generation from
- * before an event always has an earlier time. One with the new generation may be older
- * than the event by at most the run time of both programs.
+ * Looks up the code generation. The sampler takes the sample's time first; the JIT
+ * probe increments the generation first and takes its event's time after that. So a
+ * sample with a generation from before an event always has an earlier time. A sample
+ * with the new generation may be older than the event by at most the run time of both
+ * programs.
  */
 static __always_inline __u32 code_gen(const struct lb_stack_key *key)
 {
@@ -447,7 +462,7 @@ static __always_inline __u32 code_gen(const struct lb_stack_key *key)
 static __always_inline bool is_chosen(struct task_struct *task, __u32 tid, __u32 in_round,
 				      struct lb_counters *ctr)
 {
-	/* A value that the verifier does not know, so that it merges paths. */
+	/* Unknown to the verifier, so that it merges paths. */
 	__u64 said = filter.nothing + 1;
 
 	if (filter.uses)
@@ -469,7 +484,7 @@ int lb_sample(struct lb_perf_event_ctx *ctx)
 	struct lb_walk *w;
 
 	if (!ctr)
-		return 0; /* cannot be: it is an array and the index is in range */
+		return 0; /* impossible: an array, and the index is in range */
 	ctr->n[LB_CTR_TICKS]++;
 	if (!(__u32)pid_tgid) {
 		ctr->n[LB_CTR_IDLE]++;
@@ -526,13 +541,13 @@ static __always_inline void add_child(const struct lb_image *parent,
 	if (!target.mask)
 		return;
 	target.start_boottime_ns = child->start_boottime;
-	/* Full: the child's ticks count as others'; sampler.c reports it. */
+	/* Map full: the child's ticks count as other tasks'; sampler.c reports it. */
 	if (bpf_map_update_elem(&targets, &tgid, &target, BPF_ANY))
 		__sync_fetch_and_add(&targets_dropped, 1);
 }
 
 /*
- * Makes a target's child a target from its first instruction on. The child has its
+ * Makes a target's child a target before its first instruction. The child has its
  * parent's mappings, so it gets a copy of the parent's process entry.
  */
 SEC("tp_btf/sched_process_fork")
@@ -548,15 +563,15 @@ int BPF_PROG(lb_fork, struct task_struct *parent, struct task_struct *child)
 	known = bpf_map_lookup_elem(&processes, &from);
 	if (known) {
 		copy = *known;
-		/* Full: the child sends a request, like any unknown process. */
+		/* Map full: the child sends a request, like any unknown process. */
 		bpf_map_update_elem(&processes, &to, &copy, BPF_ANY);
 	}
 	return 0;
 }
 
 /*
- * Announces a program at its exec. Short-lived programs have few samples: for a complete
- * first one, the mappings have to be known before it.
+ * Announces a program at its exec. Short-lived programs have few samples; the first one
+ * is complete only if the mappings are known before it.
  */
 static __always_inline void announce_exec(const struct lb_image *image)
 {
@@ -574,8 +589,8 @@ static __always_inline void announce_exec(const struct lb_image *image)
 }
 
 /*
- * Deletes the entry of the program before an exec: a process that forks and executes a
- * thousand times a second must not fill the map before user space cleans it.
+ * Deletes the entry of the program before an exec, because a process that forks and
+ * executes a thousand times a second must not fill the map before user space cleans it.
  */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(lb_exec, struct task_struct *task)
@@ -583,12 +598,13 @@ int BPF_PROG(lb_exec, struct task_struct *task)
 	struct lb_image image = image_of(task);
 
 	announce_exec(&image);
-	image.exec_id--; /* incremented already (begin_new_exec() of fs/exec.c) */
+	/* it was incremented already (begin_new_exec() of fs/exec.c) */
+	image.exec_id--;
 	bpf_map_delete_elem(&processes, &image);
 	return 0;
 }
 
-/* The last thread is gone. */
+/* Deletes the process entry with the last thread. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(lb_exit, struct task_struct *task)
 {
@@ -612,10 +628,10 @@ __noinline __u64 lb_forget(__u64 number, __u64 start_boottime_ns)
 }
 
 /*
- * Deletes the rule of a thread whose exit is complete: its number may be reused. A leader
- * goes last, except when another thread's exec took over the process. The two have
- * exchanged their numbers by then (exchange_tids() of kernel/pid.c), and the leader's
- * rule applies to that thread.
+ * Deletes the rule of a thread after its exit, because its number may be reused. A
+ * leader is freed last, except after another thread's exec. By then both have exchanged
+ * their numbers (exchange_tids() of kernel/pid.c), and the leader's rule applies to the
+ * other thread.
  */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(lb_free, struct task_struct *task)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lookups in the unwind tables, which user space fills (lineburn_unwind.h). */
+/* Look-ups in the unwind tables, which user space fills (lineburn_unwind.h). */
 #ifndef LB_BPF_TABLES_H
 #define LB_BPF_TABLES_H
 
 #include "walk.h"
 
-/* Sizes, not types: clang does not follow a type from here. */
+/* Sizes instead of types, because clang does not emit a type that is used only here. */
 struct slab_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -46,9 +46,9 @@ struct {
 } segments SEC(".maps");
 
 /*
- * Cache of recent rules, so that most rows need no search. The key is hashed to 64 bits,
- * one to one: the low bits are the index, the others are stored in the entry above the
- * rule's number. So an entry is one word, and a hit is always exact.
+ * Cache of recent rules, so that most rows need no search. The key is hashed to 64
+ * bits, one to one: the low bits are the index, the others are stored in the entry
+ * above the rule's number. So an entry is one word, and a hit is always exact.
  */
 #define RULES_AT_HAND LB_UNWIND_MAX_RULES
 struct {
@@ -59,12 +59,12 @@ struct {
 } rules_at_hand SEC(".maps");
 
 /*
- * Incremented by user space after pages were given to another object and all programs
- * that began before have ended.
+ * Incremented by user space after pages were reassigned to another object and all
+ * programs that ran before have ended.
  */
 volatile __u32 pages_generation;
 
-/* Preallocated: perf event programs may use no other maps before Linux 6.1. */
+/* Preallocated, because perf event programs may use no other maps before Linux 6.1. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, LB_UNWIND_MAX_PROCESSES);
@@ -78,8 +78,8 @@ struct {
 } requests SEC(".maps");
 
 /*
- * Time of the last request, by the hash of its contents. Requests that share a slot share
- * its rate limit, so the total rate is bounded in any case.
+ * Time of the last request, by the hash of its contents. Requests with the same slot
+ * share its rate limit, so the total rate is limited in any case.
  */
 #define REQUEST_TIMES 8192
 struct {
@@ -96,7 +96,7 @@ static __always_inline void lb_request_process(const struct lb_image *image)
 		bpf_ringbuf_reserve(&requests, sizeof(*request), 0);
 
 	if (!request)
-		return; /* its first sample requests it again */
+		return; /* its first sample will request it again */
 	request->image = *image;
 	request->ip = 0;
 	request->kind = LB_REQUEST_PROCESS;
@@ -126,7 +126,9 @@ static __always_inline void lb_request(struct lb_walk *w, __u32 kind, __u64 ip)
 	bpf_ringbuf_submit(request, 0);
 }
 
-/* Finds the image's process entry and its run of segments, if still its own. */
+/*
+ * Finds the image's process entry and its run of segments, unless that was reassigned.
+ */
 static __always_inline bool lb_find_process(struct lb_walk *w,
 					    struct lb_unwind_process *ret)
 {
@@ -141,11 +143,12 @@ static __always_inline bool lb_find_process(struct lb_walk *w,
 }
 
 /*
- * Searches, as functions that the verifier checks separately, once.
+ * Searches, in functions that the verifier checks separately, once.
  *
- * To the verifier lo and hi are unknown numbers: with known bounds each iteration would
- * have its own, and it would follow all paths through the loop. For the same reason an
- * iteration has one path; that also leaves no branch to mispredict.
+ * lo and hi are unknown numbers to the verifier: if it knew their bounds, each
+ * iteration would have its own bounds, and it would follow all paths through the loop.
+ * For the same reason an iteration has one path, which also avoids mispredicted
+ * branches.
  */
 
 /* Returns all ones if a <= b, else 0; both below 2^63. */
@@ -171,7 +174,7 @@ __noinline int lb_search_segment(__u64 ip)
 		return 0;
 	lo = w->first_segment;
 	hi = lo + w->nr_segments;
-	/* [lo, hi): where the first one that starts above ip may be. */
+	/* [lo, hi): possible positions of the first segment that starts above ip. */
 	for (int i = 0; i < LB_UNWIND_SEARCH_STEPS && lo < hi; i++) {
 		__u64 mid = (lo + hi) >> 1;
 
@@ -183,7 +186,7 @@ __noinline int lb_search_segment(__u64 ip)
 		lo = lb_either(below, mid + 1, lo);
 		hi = lb_either(below, hi, mid);
 	}
-	/* If this is the stamp: it ends at 0, before any ip. */
+	/* May be the stamp, which ends at 0, so no ip is in it. */
 	at = lo - 1;
 	s = bpf_map_lookup_elem(&segments, &at);
 	if (!s || ip < s->start || ip >= s->end)
@@ -192,11 +195,11 @@ __noinline int lb_search_segment(__u64 ip)
 	return 1;
 }
 
-/* Steps for 2^16 rows: the first, which is below every key, then halvings. */
+/* Steps for 2^16 rows: the first row, which is below every key, then halvings. */
 #define LB_HALVINGS         17
 #define LB_HALVINGS_AT_ONCE 6
 
-/* Does some halvings of the walk's search. Return: not 0 when it is over. */
+/* Does some halvings of the walk's search. Return: nonzero when it is over. */
 __noinline int lb_halve_rows(void)
 {
 	struct lb_walk *w = lb_walk_here();
@@ -245,7 +248,7 @@ static __always_inline __u32 lb_search_row(struct lb_walk *w,
 	return w->rows.rule;
 }
 
-/* As lb_search_row(), for page number @nr. */
+/* Like lb_search_row(), with a cache, for page number @nr. */
 static __always_inline __u32 lb_rule_number(struct lb_walk *w, __u32 nr,
 					    const struct lb_unwind_page *page, __u32 low)
 {
@@ -256,7 +259,7 @@ static __always_inline __u32 lb_rule_number(struct lb_walk *w, __u32 nr,
 	_Static_assert(LB_UNWIND_MAX_PAGES <= 1 << 17, "the parts do not overlap");
 	at_hand = bpf_map_lookup_elem(&rules_at_hand, &place);
 	if (!at_hand)
-		return 0; /* cannot be: the index is in range */
+		return 0; /* impossible: the index is in range */
 	hash -= place;
 	rule = *at_hand ^ hash;
 	if ((*at_hand ^ hash) < RULES_AT_HAND)
@@ -271,7 +274,7 @@ static __always_inline __u32 lb_find_rule(struct lb_walk *w, __u64 ip,
 					  struct lb_unwind_rule *ret)
 {
 	union {
-		__u64 word; /* user space writes it as one */
+		__u64 word; /* user space writes it as one word */
 		struct lb_unwind_page page;
 	} u;
 	struct lb_unwind_page *page;

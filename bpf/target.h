@@ -7,8 +7,8 @@
 
 /*
  * tgid, or tid | LB_TARGET_THREAD, -> its mask and start time, so that a reused id does
- * not match. User space does not know the start time to the nanosecond and writes 0: the
- * first tick fills it in.
+ * not match. User space does not know the start time to the nanosecond and writes 0;
+ * the first tick fills it in.
  */
 struct lb_targets_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -18,8 +18,8 @@ struct lb_targets_map {
 };
 
 /*
- * Code generations of processes, written by the JIT probe. An evicted process
- * starts at 1 again; until then its samples have generation 0.
+ * Code generations of processes, written by the JIT probe. An evicted process starts at
+ * 1 again; until then its samples have generation 0.
  */
 struct lb_code_gens_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

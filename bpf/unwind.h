@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Walks a user stack into walks[].body: native frames by unwind tables, or frame pointers
- * where there are none, and an interpreter's frames in their places between them.
+ * Walks a user stack into walks[].body: native frames by unwind tables, or by frame
+ * pointers where there are none, with an interpreter's frames in their places between
+ * them.
  *
  * A walk is a state machine. Its step is a global function, which the verifier checks
- * once however often it is called; so are the loops around it. That avoids tail calls and
- * bpf_loop, and works on Linux 5.10: there all functions of a call chain share 512 bytes
- * of stack, each rounded up to 32, and this chain has 480.
+ * once regardless of the number of calls, and so are the loops around it. That avoids
+ * tail calls and bpf_loop, and works on Linux 5.10. There all functions of a call chain
+ * share 512 bytes of stack, each rounded up to 32, and this chain uses 480.
  */
 #ifndef LB_BPF_UNWIND_H
 #define LB_BPF_UNWIND_H
@@ -14,13 +15,16 @@
 #include "native.h"
 #include "interp.h"
 
-/* Cubed, 4096: three for each of 512 frames, and more for corrupt lists. */
+/* Cubed, 4096 steps: three for each of 512 frames, and a reserve for corrupt lists. */
 #define STEPS_AT_ONCE 16
 
 /* Ends the native part. Return: whether the walk is over. */
 static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 {
-	/* Frame pointers tell little of unknown processes, nothing of a leaf without. */
+	/*
+	 * For an unknown process frame pointers are unreliable, and a lone leaf is no
+	 * evidence that the stack is complete.
+	 */
 	if (w->is_blind && status != LB_STACK_TRUNCATED &&
 	    (status != LB_STACK_COMPLETE || w->nr_native == 1))
 		status = LB_STACK_NO_MAPPING;
@@ -29,7 +33,7 @@ static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 	return status == LB_STACK_TRUNCATED || lb_interp_rest(w);
 }
 
-/* Does one step. Return: not 0 when the walk is over. */
+/* Does one step. Return: nonzero when the walk is over. */
 __noinline int lb_step(void)
 {
 	struct lb_walk *w = lb_walk_here();
@@ -72,7 +76,7 @@ __noinline int lb_more_steps(void)
 	return 0;
 }
 
-/* Walks the stack. Return: not 0 when it is over; 0: out of steps. */
+/* Walks the stack. Return: nonzero when it is over; 0: steps used up. */
 __noinline int lb_walk(void)
 {
 	for (int i = 0; i < STEPS_AT_ONCE; i++)
@@ -90,7 +94,7 @@ static __always_inline void lb_walk_reset(struct lb_walk *w)
 	w->nr_requests_dropped = w->nr_stale = w->nr_faults = w->nr_codes_dropped = 0;
 }
 
-/* Begins a walk. Call after lb_walk_reset(), with stack, image and now set. */
+/* Begins a walk. Call it after lb_walk_reset(), with stack, image and now set. */
 static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct *task)
 {
 	struct lb_unwind_process process = {};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The state of one walk of a user stack, one per CPU: programs on a CPU's events do not
- * interrupt each other. Frames are added directly to the stored body and to its hash,
- * which saves a second loop.
+ * The state of one walk of a user stack, one per CPU, because programs on a CPU's
+ * events do not interrupt each other. Frames are added directly to the stored body and
+ * to its hash, which saves a second loop.
  */
 #ifndef LB_BPF_WALK_H
 #define LB_BPF_WALK_H
@@ -18,14 +18,15 @@ const volatile __u32 max_frames = 127; /* of a user stack, 1..LB_MAX_FRAMES */
 enum lb_walk_mode {
 	LB_WALK_NATIVE, /* one native frame a step */
 	LB_WALK_STAGE, /* one interpreter frame a step, up to the end of the run */
-	LB_WALK_EMIT, /* one staged frame a step goes into the stack */
+	LB_WALK_EMIT, /* one staged frame a step is added to the stack */
 };
 
 /* The walk over the thread's interpreter frames (interp.h). */
 struct lb_interp_walk {
 	__u64 frame; /* to be staged next; 0: none */
 	__u64 cframe; /* of the run after the staged one; 0: none */
-	__u64 anchor; /* address in the C stack above which the staged run goes; 0: not known */
+	/* address in the C frame that the staged run follows; 0: not known */
+	__u64 anchor;
 	__u64 bias; /* lb_unwind_process.interp_bias */
 	__u64 eval_lo, eval_hi; /* LB_LINK_EVAL */
 	__u32 number; /* index + 1; 0: no interpreter */
@@ -36,19 +37,19 @@ struct lb_interp_walk {
 	bool is_in_run; /* the run's first frame is known already */
 	bool is_cut; /* frames are missing */
 	__u64 window_addr; /* of the bytes in frame_bytes */
-	__u32 window_bytes; /* in frame_bytes; 0: nothing */
+	__u32 window_bytes; /* valid bytes in frame_bytes; 0: none */
 	__u32 frame_off; /* of the current frame, in the window */
 	__u64 state_addr; /* where the thread keeps its thread state */
 	__u64 code_id; /* of the current code object */
 	__u64 code_addr;
 };
 
-/* A search among the rows of a page. */
+/* A search in the rows of a page. */
 struct lb_row_search {
 	__u64 lo, hi; /* the row is one of [lo, hi] */
-	__u64 mid; /* to compare next */
+	__u64 mid; /* to be compared next */
 	__u64 low; /* the key: address & 0xffff */
-	__u64 rule; /* of the last row that is not above the key */
+	__u64 rule; /* of the last row at or below the key */
 };
 
 struct lb_walk {
@@ -64,8 +65,8 @@ struct lb_walk {
 
 	__u32 mode; /* enum lb_walk_mode */
 	__u32 status; /* enum lb_stack_status, once is_ended */
-	bool is_ended; /* the native part ended; the interpreter's is still to come */
-	bool is_blind; /* nothing is known of the process: frame pointers only */
+	bool is_ended; /* the native part has ended; the interpreter's part follows */
+	bool is_blind; /* the process is unknown: only frame pointers */
 	bool is_second_look; /* no rule at the call: try the return address */
 
 	__u32 nr_native, nr_interp, nr_guessed;
@@ -73,7 +74,10 @@ struct lb_walk {
 
 	struct lb_interp_walk interp;
 	__u64 staged[LB_MAX_FRAMES];
-	/* Bytes of the interpreter's memory; a word at any offset is inside. */
+	/*
+	 * Bytes of the interpreter's memory; padded, so that a word at any offset is
+	 * inside.
+	 */
 	__u8 frame_bytes[LB_WINDOW_BYTES + 8];
 	__u8 code_bytes[LB_INTERP_CODE_BYTES + 8];
 	struct lb_body body;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the kernel and user space exchange: map keys, values,
- * records, limits and loss counters. Nothing else belongs here.
+ * Data that the kernel and user space exchange: map keys, values, records, limits and
+ * loss counters. Nothing else belongs here.
  */
 #ifndef LB_LINEBURN_H
 #define LB_LINEBURN_H
@@ -15,26 +15,26 @@
 #define LB_COMM_LEN        16 /* TASK_COMM_LEN */
 #define LB_NR_SLOTS        2 /* the kernel writes one while user space drains the other */
 
-/* What made the kernel take a sample (collect/sample_source.h). */
+/* Event that made the kernel take a sample (collect/sample_source.h). */
 enum lb_source {
 	LB_SOURCE_CPU_CLOCK, /* values[0]: CPU time, ns */
 	LB_SOURCE_PAGE_FAULTS, /* values[0]: page faults */
 	LB_NR_SOURCES,
 };
-#define LB_NR_VALUES 1 /* most values a sample has */
+#define LB_NR_VALUES 1 /* most values of a sample */
 
-/* Why the walk of the user stack ended. Kept with every sample. */
+/* Why the walk of the user stack ended. Stored with every sample. */
 enum lb_stack_status {
 	LB_STACK_COMPLETE, /* the outermost frame was reached */
 	LB_STACK_NO_USER, /* a kernel thread: it has no user stack */
 	LB_STACK_TRUNCATED, /* more frames than the limit: outermost ones are missing */
-	LB_STACK_BAD_FP, /* the frame pointer leads nowhere: callers are missing */
+	LB_STACK_BAD_FP, /* the frame pointer is invalid: callers are missing */
 	LB_STACK_FAULT, /* a stack page could not be read: callers are missing */
-	LB_STACK_NO_REGS, /* user registers were not available: no user frame at all */
-	LB_STACK_LEAF_ONLY, /* walking is switched off on this kernel: leaf only */
+	LB_STACK_NO_REGS, /* user registers were not available: no user frames at all */
+	LB_STACK_LEAF_ONLY, /* walking is disabled on this kernel: leaf only */
 	LB_STACK_NO_BODY, /* body store full: the hashes are the two leaf addresses */
 	/* The walk by unwind tables ended early: callers are missing. */
-	LB_STACK_NO_MAPPING, /* no executable mapping is known at a return address */
+	LB_STACK_NO_MAPPING, /* the return address is in no known executable mapping */
 	LB_STACK_NO_TABLE, /* the unwind rows of that code are not in the kernel yet */
 	LB_STACK_UNSUPPORTED, /* the walk does not support the rule */
 	LB_STACK_BAD_CFA, /* a frame is not above its callee's: the stack is damaged */
@@ -43,9 +43,9 @@ enum lb_stack_status {
 };
 
 /*
- * Key of the counts map: one entry per distinct pair of stacks of one program
- * image. The hashes are seeded at load and cover the whole struct lb_body
- * after its hash, so thread name and cgroup distinguish samples too.
+ * Key of the counts map: one entry per distinct pair of stacks of one program image.
+ * The hashes are seeded at load and cover all of struct lb_body after its hash, so
+ * samples with different thread names or cgroups differ, too.
  */
 struct lb_stack_key {
 	__u64 start_boottime_ns; /* of the thread group's leader */
@@ -53,7 +53,7 @@ struct lb_stack_key {
 	__u64 kern_hash; /* of the kernel body; 0: no kernel stack */
 	__u32 tgid; /* initial pid namespace */
 	__u32 exec_id; /* task->self_exec_id: exec keeps tgid and start time */
-	__u32 code_gen; /* bumped at each JIT (un)registration; 0: none seen */
+	__u32 code_gen; /* incremented at each JIT (un)registration; 0: none seen */
 	__u16 status; /* enum lb_stack_status */
 	__u16 source; /* enum lb_source */
 };
@@ -61,8 +61,7 @@ _Static_assert(sizeof(struct lb_stack_key) == 40, "no padding in map keys");
 
 struct lb_stack_count {
 	__u64 count;
-	__u64 values
-		[LB_NR_VALUES]; /* [0]: sum of the periods of the events that ticked */
+	__u64 values[LB_NR_VALUES]; /* [0]: sum of the events' periods */
 	__u64 first_ns; /* CLOCK_MONOTONIC of the first and last sample in this slot */
 	__u64 last_ns;
 };
@@ -76,10 +75,10 @@ enum lb_body_kind {
 };
 
 /*
- * A user frame with bit 63 set is not an address but an interpreter frame. It holds the
+ * A user frame with bit 63 set is not an address but an interpreter frame. It has the
  * kind (enum runtime_number of decode/runtimes.h), the code object and the place in it.
- * No address of user code has that bit, except in the vsyscall page; so the leaf's bit is
- * cleared.
+ * No address of user code has that bit, except in the vsyscall page, so the leaf's bit
+ * is cleared.
  */
 #define LB_FRAME_TAG           (1ULL << 63)
 #define LB_FRAME_KIND_BITS     3
@@ -113,12 +112,13 @@ _Static_assert(sizeof(struct lb_image) == 16, "no padding in map keys");
 
 /* A stack, written once per slot into the slot's ring before it is counted. */
 struct lb_body {
-	__u64 hash; /* what the key refers to */
+	__u64 hash; /* the key refers to it */
 	__u64 cgroup_id; /* cgroup v2 directory inode; kernel bodies: 0 */
 	char comm[LB_COMM_LEN]; /* of the thread; kernel bodies: zeroes */
-	__u32 tid; /* 0 unless threads are kept apart */
+	__u32 tid; /* 0 unless threads are distinguished */
 	__u8 kind; /* enum lb_body_kind */
-	__u8 nr_guessed; /* frames found by frame pointers: no unwind row; 255: or more */
+	/* frames found by frame pointers, without unwind rows; 255: or more */
+	__u8 nr_guessed;
 	__u16 nr_frames; /* 0..LB_MAX_FRAMES */
 	__u64 ips[LB_MAX_FRAMES]; /* leaf first; the record ends after nr_frames */
 };
@@ -128,13 +128,16 @@ _Static_assert(sizeof(struct lb_body) == 40 + 8 * LB_MAX_FRAMES, "no padding");
 struct lb_ids {
 	__u32 uid, gid; /* effective, initial user namespace; LB_NO_ID: not read */
 	__u32 user_ns; /* inode number of its user namespace; 0: not read */
-	/* Id of the mount whose root is its root directory; 0: it is no mount's root. */
+	/*
+	 * Id of the mount whose root is its root directory; 0: its root is not a
+	 * mount's root.
+	 */
 	__u32 root_mount;
 };
 #define LB_NO_ID 0xffffffffU
 
 /*
- * Wakes the collector: at the first sample of a program image, and at the first one with
+ * Wakes the collector at the first sample of a program image, and at the first one with
  * another user or group. With tgid 0: a slot is half full and should be drained early.
  */
 struct lb_first_sample {
@@ -151,27 +154,30 @@ _Static_assert(sizeof(struct lb_first_sample) == 40, "no padding in records");
  * sampled = counted + lost_counts_full + lost_internal, exactly, at every flip.
  */
 enum lb_counter {
-	LB_CTR_TICKS, /* program runs, of whatever source */
+	LB_CTR_TICKS, /* program runs, for any source */
 	LB_CTR_IDLE, /* pid 0: neither expected nor sampled */
 	LB_CTR_OTHER, /* not one of the targets */
-	/* Nanoseconds spent in the filter: one tick of LB_FILTER_MEASURED is measured
-	 * and stands for all. */
+	/*
+	 * Nanoseconds spent in the filter: one of LB_FILTER_MEASURED ticks is measured
+	 * and counts for all.
+	 */
 	LB_CTR_FILTER_NS,
 	LB_CTR_SAMPLED, /* ticks of the targets */
 	LB_CTR_COUNTED, /* ... that are in the counts map */
 	LB_CTR_LOST_COUNTS_FULL, /* ... lost: the counts map is full */
-	LB_CTR_LOST_INTERNAL, /* ... lost: a map look-up failed that cannot fail */
-	LB_CTR_NO_BODY, /* counted under the leaf: the body store is full */
+	LB_CTR_LOST_INTERNAL, /* ... lost: a map look-up failed unexpectedly */
+	LB_CTR_NO_BODY, /* counted under the leaf, because the body store is full */
 	LB_CTR_USER_TRUNCATED, /* user stacks cut at the configured number of frames */
 	LB_CTR_KERN_TRUNCATED, /* kernel stacks that filled LB_MAX_KERN_FRAMES */
-	LB_CTR_KERN_FAILED, /* a kernel stack was wanted but not available */
+	LB_CTR_KERN_FAILED, /* the kernel stack was requested but not available */
 	LB_CTR_RUN_NS, /* nanoseconds spent on sampled ticks, after the filter */
 	LB_CTR_FIRST_DROPPED, /* struct lb_first_sample did not fit its ring */
 	LB_CTR_REQUEST_DROPPED, /* struct lb_unwind_request did not fit its ring */
 	LB_CTR_USER_FRAMES, /* native user frames, of all sampled stacks */
 	LB_CTR_PYTHON_FRAMES, /* frames of interpreters, same */
 	LB_CTR_GUESSED_FRAMES, /* native user frames found by frame pointers */
-	LB_CTR_PYTHON_STALE, /* runs of them without a known place in the C stack */
+	/* runs of interpreter frames without a known place in the C stack */
+	LB_CTR_PYTHON_STALE,
 	LB_CTR_PYTHON_FAULT, /* an interpreter's memory was unreadable or invalid */
 	LB_CTR_CODE_DROPPED, /* struct lb_interp_code did not fit its ring */
 	LB_NR_COUNTERS,
@@ -187,7 +193,7 @@ struct lb_counters {
 
 #define LB_JIT_CHUNK_BYTES 16384 /* of an object, in one record */
 #define LB_JIT_MAX_CHUNKS \
-	1024 /* of one object: 16 MiB; larger ones are fetched by a list walk */
+	1024 /* of one object: 16 MiB; larger ones are read by a list walk */
 
 /* Key of the code generations: a process, across its execs. */
 struct lb_code_key {
@@ -204,13 +210,13 @@ enum lb_jit_kind {
 };
 
 /*
- * One call of __jit_debug_register_code. Records of one call come in order; those
- * of other threads may be interleaved. Times are CLOCK_MONOTONIC, taken after
- * the code generation was bumped and before the first record is sent.
+ * One call of __jit_debug_register_code. Records of one call are in order; those of
+ * other threads may be interleaved. Times are CLOCK_MONOTONIC, taken after the code
+ * generation was incremented and before the first record is sent.
  */
 struct lb_jit_record {
 	__u32 kind; /* enum lb_jit_kind */
-	__u32 len; /* CHUNK: bytes of data that are valid; else 0 */
+	__u32 len; /* CHUNK: valid bytes of data; else 0 */
 	__u64 cookie; /* of the call: LB_JIT_COOKIE() of its thread and time */
 	/* The next seven are 0 in a CHUNK. */
 	__u64 time_ns;
@@ -219,9 +225,9 @@ struct lb_jit_record {
 	__u32 exec_id;
 	__u64 entry_addr; /* of struct jit_code_entry, in the target; 0: not known */
 	__u64 symfile_addr; /* of the object, in the target */
-	__u64 symfile_bytes; /* from the target: hostile */
+	__u64 symfile_bytes; /* from the target: untrusted */
 	__u64 offset; /* CHUNK: of data in the object */
-	__u32 failed; /* enum lb_jit_failure; not 0: no further chunk follows */
+	__u32 failed; /* enum lb_jit_failure; nonzero: no further chunk follows */
 	__u32 code_gen; /* of the process, after this call or a later one; CHUNK: 0 */
 	__u8 data[]; /* CHUNK only; the record may be longer than len */
 };

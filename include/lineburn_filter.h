@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Selects the tasks to sample. User space writes the rules and may change them while the
- * programs run. Each kind of rule has a bit that includes a task and one that excludes
- * it. A task is sampled if no kind excludes it, and every kind that has include rules
- * includes it.
+ * Selects the tasks to sample. User space writes the rules and may change them while
+ * the programs run. Each kind of rule has a bit that includes a task and one that
+ * excludes it. A task is sampled if no kind excludes it, and every kind with include
+ * rules includes it.
  */
 #ifndef LB_LINEBURN_FILTER_H
 #define LB_LINEBURN_FILTER_H
@@ -47,10 +47,10 @@ enum lb_filter_kind {
 struct lb_filter {
 	__u32 uses; /* LB_FILTER_IN() of kinds that have rules */
 	__u32 wanted; /* LB_FILTER_IN() of kinds that have include rules */
-	__u32 no_children; /* children do not inherit the rules of a process */
-	__u32 generation; /* incremented when any rule has changed */
+	__u32 no_children; /* children do not inherit the rules of their parent */
+	__u32 generation; /* incremented when any rule was changed */
 	__u32 nr_hierarchies;
-	__u32 comm_table; /* index of the one in use */
+	__u32 comm_table; /* index of the active table */
 	__u32 nothing; /* 0 */
 	__u32 pad; /* 0 */
 	/* First numbers of lines of /proc/PID/cgroup; v2: 0. */
@@ -58,10 +58,11 @@ struct lb_filter {
 };
 
 /*
- * Returns whether this tick measures how long the filter takes. @tick: of this CPU, since
- * the slot was emptied. @round: incremented at each measurement. Where slots are emptied
- * after a few ticks each tick still gets its turn: an odd step visits all
- * LB_FILTER_MEASURED rounds, and one near the golden section of that number spreads them.
+ * Returns whether this tick measures how long the filter takes. @tick: of this CPU,
+ * since the slot was emptied. @round: incremented at each measurement. Even if slots
+ * are emptied after a few ticks, each tick is measured in some round: an odd step
+ * visits all LB_FILTER_MEASURED rounds, and one near the golden section of that number
+ * spreads them.
  */
 static inline __attribute__((always_inline)) int lb_filter_is_timed(__u64 tick,
 								    __u32 round)
@@ -74,14 +75,14 @@ static inline __attribute__((always_inline)) int lb_filter_is_timed(__u64 tick,
 
 /* The rule of a process or a thread. */
 struct lb_target {
-	__u64 start_boottime_ns; /* of the leader, or the thread; 0: filled in at the
-				  * first tick */
+	/* of the leader, or the thread; 0: set at the first tick */
+	__u64 start_boottime_ns;
 	__u32 mask; /* LB_FILTER_IN() and _OUT() */
 	__u32 pad; /* 0 */
 };
 _Static_assert(sizeof(struct lb_target) == 16, "no padding in map values");
 
-/* kernfs ids are unique for ever within one hierarchy: inode and its generation. */
+/* kernfs ids are never reused within one hierarchy: inode and its generation. */
 struct lb_cgroup_key {
 	__u64 id; /* inode of the directory */
 	__u32 hierarchy; /* first number of its line in /proc/PID/cgroup; v2: 0 */
@@ -91,9 +92,10 @@ _Static_assert(sizeof(struct lb_cgroup_key) == 16, "no padding in map keys");
 
 /*
  * Compiled name patterns. All are matched at once, with a bit for each element (the
- * bit-parallel matching of R. Baeza-Yates and G. Gonnet, 1992). A pattern has 16 bits of
- * a word. Bit i is set when the bytes so far match the first i elements. A '*' is not an
- * element: it keeps its bit set. An element that matches the byte shifts its bit up.
+ * bit-parallel matching of R. Baeza-Yates and G. Gonnet, 1992). A pattern has 16 bits
+ * of a word. Bit i is set when the bytes so far match the first i elements. A '*' is
+ * not an element: it keeps its bit set. An element that matches the byte shifts its bit
+ * up.
  */
 #define LB_COMM_PATTERN_BITS 16
 #define LB_COMM_PER_WORD     4
@@ -102,7 +104,7 @@ _Static_assert(sizeof(struct lb_cgroup_key) == 16, "no padding in map keys");
 #define LB_COMM_MAX_ELEMENTS (LB_COMM_PATTERN_BITS - 1)
 
 struct lb_comm_byte {
-	__u64 match; /* bits whose next element this byte is */
+	__u64 match; /* bits whose next element matches this byte */
 	__u64 stay; /* bits before a '*'; for the byte 0, which ends a name: all */
 };
 
@@ -120,7 +122,9 @@ struct lb_comm_table {
 
 #define LB_COMM_AT_ONCE 4
 
-/** @bytes  the next LB_COMM_AT_ONCE of a name, padded by zeroes. Return: the new bits. */
+/**
+ * @bytes  the next LB_COMM_AT_ONCE of a name, padded with zeroes. Return: the new bits.
+ */
 static inline __attribute__((always_inline)) __u64 lb_comm_step(
 	const struct lb_comm_word *word, __u64 bits, const __u8 *bytes)
 {

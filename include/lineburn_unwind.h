@@ -5,8 +5,8 @@
  *
  * ip -> segment of its process -> page of the object's text -> row -> rule.
  *
- * An address in an object is the file offset for a mapped file, and for a JIT's object
- * the distance from the start of its text. Rows are built per 64 KiB of addresses (a
+ * An address in an object is the file offset for a mapped file, and the distance from
+ * the start of the text for a JIT's object. Rows are built per 64 KiB of addresses (a
  * page).
  */
 #ifndef LB_LINEBURN_UNWIND_H
@@ -16,15 +16,16 @@
 
 /* ---- rules and rows ---- */
 
-/* How the canonical frame address (DWARF 5, 6.4) is found. SP and FP: rsp and rbp. */
+/* How to compute the canonical frame address (DWARF 5, 6.4). SP and FP: rsp and rbp. */
 enum lb_cfa_kind {
-	LB_CFA_NONE, /* nothing is known here (between functions): frame pointers */
+	LB_CFA_NONE, /* no information (between functions): frame pointers */
 	LB_CFA_SP, /* SP + cfa_off */
 	LB_CFA_FP, /* FP + cfa_off */
-	LB_CFA_PLT, /* x86 PLT stub: SP + 8, + 8 more from byte cfa_off of 16 on */
+	LB_CFA_PLT, /* x86 PLT stub: SP + 8, from byte cfa_off of 16 on SP + 16 */
 	LB_CFA_DEREF_FP, /* *(FP + cfa_off) */
 	LB_CFA_DEREF_SP, /* *(SP + cfa_off) */
-	LB_CFA_DEREF_FP_8, /* *(FP + cfa_off) + 8: the SP at entry was kept (OpenSSL) */
+	/* *(FP + cfa_off) + 8: the SP at entry was saved (OpenSSL) */
+	LB_CFA_DEREF_FP_8,
 	LB_CFA_DEREF_SP_8, /* *(SP + cfa_off) + 8 */
 	LB_CFA_SIGNAL, /* a signal frame: the ucontext on the stack has the registers */
 	LB_CFA_END, /* the outermost frame: return address undefined */
@@ -32,7 +33,7 @@ enum lb_cfa_kind {
 	LB_CFA_REG, /* LB_CFA_REG + DWARF number (0..15 on x86): only at the leaf */
 };
 
-/* Where the caller's FP is. */
+/* How to compute the caller's FP. */
 enum lb_fp_kind {
 	LB_FP_SAME,
 	LB_FP_AT_CFA, /* *(CFA + fp_off) */
@@ -58,7 +59,7 @@ struct lb_unwind_row {
 	__u16 rule;
 };
 
-#define LB_ROWS_PER_VALUE 64 /* array maps round small values up to 8 bytes */
+#define LB_ROWS_PER_VALUE 64 /* because array maps round small values up to 8 bytes */
 struct lb_unwind_rows {
 	struct lb_unwind_row row[LB_ROWS_PER_VALUE];
 };
@@ -89,13 +90,14 @@ _Static_assert(sizeof(struct lb_unwind_page) == 8, "no padding in map values");
 
 enum lb_segment_flag {
 	LB_SEGMENT_NO_ROWS = 1 << 0, /* a JIT's memory: frame pointers, no page */
-	LB_SEGMENT_LISTED = 1 << 1, /* also set: only its JIT's list knows the code */
+	/* also set: code is known only from the JIT's list */
+	LB_SEGMENT_LISTED = 1 << 1,
 };
 
 /*
- * A run of segments begins with its stamp, {.start = generation, .end = 0}. nr_segments
- * in order of start follow. If the generation of a process differs from its stamp, the
- * run was reassigned to another process.
+ * A run of segments begins with its stamp, {.start = generation, .end = 0}; nr_segments
+ * segments in order of start follow. If the generation of a process differs from that
+ * of its stamp, the run was reassigned to another process.
  */
 struct lb_unwind_segment {
 	__u64 start, end; /* [start, end), run-time addresses */
@@ -113,15 +115,16 @@ struct lb_unwind_process {
 	__u64 generation; /* of the run; 0: no run yet */
 	__u32 stamp; /* index of the run's stamp */
 	__u32 nr_segments;
-	__u32 interp; /* index of its struct lb_interp + 1; 0: no interpreter is known */
-	__s32 interp_tls_off; /* thread state: *(thread pointer + this), or ts_is_in_table */
+	__u32 interp; /* index of its struct lb_interp + 1; 0: no known interpreter */
+	/* thread state: *(thread pointer + interp_tls_off), or ts_is_in_table */
+	__s32 interp_tls_off;
 	__u64 interp_bias; /* added to lb_interp.eval_lo and eval_hi */
 };
 _Static_assert(sizeof(struct lb_unwind_process) == 32, "no padding in map values");
 
 #define LB_UNWIND_MAX_PROCESSES 16384
 
-/* ---- what the walk asks for ---- */
+/* ---- requests of the walk ---- */
 
 enum lb_request_kind {
 	LB_REQUEST_PROCESS, /* the image has no (valid) run of segments */
@@ -143,10 +146,10 @@ _Static_assert(sizeof(struct lb_unwind_request) == 32, "no padding in records");
 
 /* ---- interpreters ---- */
 
-#define LB_INTERP_FRAME_BYTES 112 /* most that are read of an interpreter frame */
+#define LB_INTERP_FRAME_BYTES 112 /* most bytes read of an interpreter frame */
 #define LB_INTERP_CODE_BYTES  256 /* same, of a code object's fixed part */
 #define LB_INTERP_IDENTITY_WORDS \
-	8 /* words that tell a code object from a later one at its address */
+	8 /* words that distinguish a code object from a later one at its address */
 #define LB_MAX_INTERPS 64 /* distinct layouts */
 
 /* How names are stored. */
@@ -165,14 +168,15 @@ enum lb_interp_link {
 	LB_LINK_CFRAME,
 	/* 3.13 on: thread state -> frames; entry frames lie in the C stack. */
 	LB_LINK_SHIM,
-	/* Not of CPython: state -> frames; each lies in the C frame that evaluates it. */
+	/* Not CPython: state -> frames; each lies in the C frame that evaluates it. */
 	LB_LINK_LIST,
 };
 
 /*
- * Layout of one build of an interpreter: a list of frames, each of which refers to a code
- * object. The names are those of CPython. Offsets are in bytes; the reader checks bounds:
- * frame offsets + 8 <= LB_INTERP_FRAME_BYTES, code offsets + 8 <= LB_INTERP_CODE_BYTES.
+ * Layout of one build of an interpreter: a list of frames, each of which refers to a
+ * code object. The names are those of CPython. Offsets are in bytes; the reader checks
+ * bounds: frame offsets + 8 <= LB_INTERP_FRAME_BYTES, code offsets + 8 <=
+ * LB_INTERP_CODE_BYTES.
  */
 struct lb_interp {
 	__u32 version; /* PY_VERSION_HEX >> 16: 0x030b */
@@ -185,30 +189,32 @@ struct lb_interp {
 	__u16 owner_entry; /* LB_LINK_CFRAME: value of owner at an entry frame */
 	__u16 owner_shim; /* LB_LINK_SHIM: owners >= this are entry frames */
 	__u8 entry_has_code; /* LB_LINK_CFRAME: the entry frame is a frame of Python (3.11) */
-	__u8 code_tag_mask; /* low bits of frame_code that are no address */
+	/* low bits of frame_code that are not part of the address */
+	__u8 code_tag_mask;
 	__u8 ip_is_index; /* 1: frame_ip is an int, in code units; 2: in bytes; 0: an address */
-	__u8 frame_bytes; /* of a frame, for all of the above; more may be unmapped */
-	__u16 code_bytecode; /* of the code object: where instructions begin */
+	/* of a frame, for all of the above; memory after them may be unmapped */
+	__u8 frame_bytes;
+	__u16 code_bytecode; /* of the code object: start of the instructions */
 	__u16 code_filename, code_qualname, code_linetable, code_firstlineno;
 	__u16 code_identity
 		[LB_INTERP_IDENTITY_WORDS]; /* offsets of u64 words; 0: none (the type is at 8) */
 	__u16 str_length, str_state, str_ascii,
 		str_wide; /* of a str; data of ASCII and of other strs */
 	__u16 bytes_size, bytes_data; /* of a bytes object */
-	__u16 code_bytes; /* of a code object, enough for all of the above */
-	/* 1: *(thread pointer + interp_tls_off) is a table that has it (musl). */
+	__u16 code_bytes; /* of a code object, large enough for all of the above */
+	/* 1: *(thread pointer + interp_tls_off) is a table that contains it (musl). */
 	__u16 ts_is_in_table;
 	__u16 ts_table_off; /* in that table */
 	__u16 kind; /* of its frames: LB_FRAME_KIND() */
 	__u16 text; /* enum lb_interp_text */
-	/* + interp_bias: the one state of all threads; 0: see interp_tls_off. */
+	/* + interp_bias: the single state of all threads; 0: see interp_tls_off. */
 	__u64 state_off;
 };
 _Static_assert(sizeof(struct lb_interp) == 104, "no padding in map values");
 
 #define LB_INTERP_TEXT_BYTES  256 /* copied of a name */
 #define LB_INTERP_TABLE_BYTES 4096 /* copied of a line table */
-#define LB_INTERP_NOT_READ    0xffffffffU /* or longer than anything */
+#define LB_INTERP_NOT_READ    0xffffffffU /* or the length exceeds any limit */
 
 /*
  * A code object at its first sample in an image. Texts that do not fit are cut; user
@@ -222,7 +228,9 @@ struct lb_interp_code {
 	__u32 version; /* of struct lb_interp */
 	__u32 first_line;
 	__u32 file_chars, name_chars; /* whole length; 0: could not be read */
-	/* same, or LB_INTERP_NOT_READ. 0 is a whole table: 3.9, code of one line. */
+	/*
+	 * Same, or LB_INTERP_NOT_READ. 0 is a complete table: 3.9, code with one line.
+	 */
 	__u32 table_bytes;
 	__u32 table_copied; /* bytes in table[] */
 	__u8 file_width,

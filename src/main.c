@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Parse, run, print the error if any, exit code. Nothing else. */
+/* Parses, runs, prints the error if any, and sets the exit code. Nothing else. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -60,8 +60,10 @@ int main(int argc, char **argv)
 		log_set_level(o.verbose);
 		rc = run(&o, &status, &err);
 	}
-	/* A full disk shows when the last text leaves the buffer. That a reader went away is no
-	 * failure, where SIGPIPE does not end us. */
+	/*
+	 * Flush to detect a full disk. EPIPE is not a failure: the reader closed the
+	 * pipe.
+	 */
 	if (!rc && (fflush(stdout) || ferror(stdout)) && errno != EPIPE)
 		rc = error_set(&err, -errno, "cannot write to stdout: %m");
 	options_deinit(&o);

@@ -14,13 +14,15 @@ static __always_inline bool lb_regs_user(const volatile struct lb_regs *regs)
 	return (regs->pstate & 0xf) == 0; /* EL0 */
 }
 
-/* Returns whether it runs 64-bit code. Else PSR_MODE32_BIT is set (asm/ptrace.h). */
+/*
+ * Returns whether it runs 64-bit code. Otherwise PSR_MODE32_BIT is set (asm/ptrace.h).
+ */
 static __always_inline bool lb_regs_64_bit(const struct lb_regs *regs)
 {
 	return !(regs->pstate & 0x10);
 }
 
-/* Not known: user_pt_regs lacks the number of the system call. */
+/* Unknown: user_pt_regs lacks the number of the system call. */
 static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
 {
 	return false;
@@ -47,15 +49,15 @@ static __always_inline __u64 lb_thread_pointer(struct task_struct *task)
 }
 
 /*
- * Strips the signature that a saved return address may have (FEAT_PAuth), above the bits
- * of an address. Addresses have 48 bits unless user space requests more.
+ * Removes the signature (FEAT_PAuth) that a saved return address may have above the
+ * bits of the address. Addresses have 48 bits unless user space requests more.
  */
 static __always_inline __u64 lb_code_address(__u64 saved)
 {
 	return saved & ((1ULL << 48) - 1);
 }
 
-/* A stub jumps without touching the stack, so its rows are ordinary. */
+/* A stub jumps without using the stack, so it has ordinary rows. */
 static __always_inline __u32 lb_plt_cfa(const struct lb_stack *s, __u64 lookup,
 					__s32 push_end, __u64 *cfa)
 {
@@ -63,10 +65,10 @@ static __always_inline __u32 lb_plt_cfa(const struct lb_stack *s, __u64 lookup,
 }
 
 /*
- * The stack pointer is at a struct rt_sigframe (arch/arm64/kernel/signal.c): siginfo of
- * 128 bytes, then a ucontext whose uc_mcontext is 176 bytes into it (asm/ucontext.h, the
- * signal mask padded to 1024 bits), which begins with fault_address, x0..x30, sp, pc
- * (struct sigcontext).
+ * The stack pointer points to a struct rt_sigframe (arch/arm64/kernel/signal.c):
+ * siginfo of 128 bytes, then a ucontext. Its uc_mcontext is at byte 176
+ * (asm/ucontext.h, the signal mask padded to 1024 bits), and begins with fault_address,
+ * x0..x30, sp, pc (struct sigcontext).
  */
 static __always_inline __u32 lb_signal_frame(struct lb_stack *s)
 {
@@ -81,13 +83,14 @@ static __always_inline __u32 lb_signal_frame(struct lb_stack *s)
 	return LB_STACK_COMPLETE;
 }
 
-/* A leaf may have put nothing on the stack at all. */
+/* A leaf may use no stack at all. */
 #define LB_LEAF_MIN_BYTES 0
 
 /*
- * Sets the caller's registers by @rule and @cfa. A function that saves the frame pointer
- * saves the link register above it: stp x29, x30 (AAPCS64, 6.4.6). One that does not is a
- * leaf: its return address is in the link register, known only with all registers.
+ * Sets the caller's registers by @rule and @cfa. A function that saves the frame
+ * pointer saves the link register above it: stp x29, x30 (AAPCS64, 6.4.6). A function
+ * that does not is a leaf: its return address is in the link register, which is known
+ * only with all registers.
  * Return: LB_STACK_COMPLETE, or why not.
  */
 static __always_inline __u32 lb_caller(struct lb_stack *s,

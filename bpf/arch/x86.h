@@ -27,7 +27,10 @@ static __always_inline bool lb_regs_64_bit(const struct lb_regs *regs)
 	return cs == 0x33 || cs == 0xe033;
 }
 
-/* Returns whether a system call saved them (arch/x86/entry: orig_ax is its number). */
+/*
+ * Returns whether a system call saved the registers (arch/x86/entry: orig_ax is its
+ * number).
+ */
 static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
 {
 	return (__s64)regs->orig_ax >= 0;
@@ -37,7 +40,7 @@ static __always_inline bool lb_regs_in_syscall(const struct lb_regs *regs)
 #define lb_regs_sp(r) ((r)->sp)
 #define lb_regs_fp(r) ((r)->bp)
 
-/* By DWARF number (psABI, figure 3.36): the registers that can be the base of a CFA. */
+/* By DWARF number (psABI, figure 3.36): the registers that a CFA can be based on. */
 #define LB_NR_DWARF_REGS 16
 
 static __always_inline void lb_regs_dwarf(const struct lb_regs *regs, __u64 *to)
@@ -65,13 +68,13 @@ static __always_inline __u64 lb_thread_pointer(struct task_struct *task)
 	return LB_TASK(task, thread.fsbase);
 }
 
-/* Converts a return address in memory to an address of code. */
+/* Converts a return address in memory to a code address. */
 static __always_inline __u64 lb_code_address(__u64 saved)
 {
 	return saved;
 }
 
-/* A stub of 16 bytes pushes the number of its relocation before it jumps. */
+/* A stub has 16 bytes and pushes its relocation number before it jumps. */
 static __always_inline __u32 lb_plt_cfa(const struct lb_stack *s, __u64 lookup,
 					__s32 push_end, __u64 *cfa)
 {
@@ -80,13 +83,15 @@ static __always_inline __u32 lb_plt_cfa(const struct lb_stack *s, __u64 lookup,
 }
 
 /*
- * The stack pointer is at the ucontext of a struct rt_sigframe (asm/sigframe.h); its
- * uc_mcontext is 40 bytes into it (asm/ucontext.h) and begins with r8 (struct sigcontext
+ * The stack pointer points to the ucontext of a struct rt_sigframe (asm/sigframe.h).
+ * Its uc_mcontext is at byte 40 (asm/ucontext.h) and begins with r8 (struct sigcontext
  * of asm/sigcontext.h).
  */
 static __always_inline __u32 lb_signal_frame(struct lb_stack *s)
 {
-	/* Reads into the window, which is unused here: the BPF stack is small. */
+	/*
+	 * Reads into the window, which is unused now, because the BPF stack is small.
+	 */
 	const struct {
 		__u64 r8_to_r15[8];
 		__u64 di, si, bp, bx, dx, ax, cx, sp, ip;
@@ -111,7 +116,9 @@ static __always_inline __u32 lb_signal_frame(struct lb_stack *s)
 	return LB_STACK_COMPLETE;
 }
 
-/* Least distance of a CFA above the stack pointer: the return address is between. */
+/*
+ * Minimum distance of a CFA above the stack pointer: the return address is in between.
+ */
 #define LB_LEAF_MIN_BYTES 8
 
 /*

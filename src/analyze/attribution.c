@@ -2,15 +2,16 @@
 /*
  * One walk over each stack, leaf first, decides everything about the sample:
  *
- * 	vfs_read      [kernel]      no charge: the kernel never takes it
+ * 	vfs_read      [kernel]      no charge: kernel frames are never charged
  * 	read          libc.so.6     no line                 <- function self
  * 	fill_buffer   app  io.c:40  (inlined)               <- line self, callee vfs_read
  * 	next_record   app  io.c:71                          <- total
  * 	main          app  main.c:9                         <- total
  *
- * An interpreter's C frames execute its Python frame: they are no callee of a Python
- * line, but what they call is. A thread's start code is not charged for its callees: else
- * the start of an interpreter would be charged to the C library's line.
+ * An interpreter's C frames execute its Python frame: they are not a callee of a Python
+ * line, but functions that they call are. A thread's start code is not charged for its
+ * callees; otherwise the start of an interpreter would be charged to the C library's
+ * line.
  */
 #include "analyze/attribution.h"
 
@@ -28,32 +29,34 @@
 struct mapping_code {
 	enum code_kind kind;
 	const char *object; /* display name; interned */
-	bool may_charge; /* not the kernel or an interpreter, or requested */
+	bool may_charge; /* not kernel or interpreter, unless requested */
 	bool is_system;
 };
 
 /* Facts of one source frame: parallel to profile.lines. */
 struct site {
-	uint32_t line; /* into work.lines; PROFILE_NONE: no line, or it may not count */
+	/* into work.lines; PROFILE_NONE: no line, or not to be charged */
+	uint32_t line;
 	uint32_t file; /* into work.files; valid with line */
 	uint32_t function; /* into work.functions; PROFILE_NONE: no name */
 	uint32_t name; /* into work.names */
 	uint32_t at; /* (line, function): into work.sites_at; valid with both */
 	bool is_mine; /* has a line outside libraries */
-	bool has_line; /* whether or not it may count */
+	bool has_line; /* even if it is not to be charged */
 	bool is_start; /* function_is_start_code(): charged only as the leaf */
 };
 
 /* Facts of one location; all that the walk over a stack needs. */
 struct location_sites {
 	uint32_t first_site, nr_sites; /* as its first_line, nr_lines */
-	uint32_t code; /* into work.codes; the last one: no mapping */
-	uint32_t name; /* into work.names: an unknown function of this object */
+	uint32_t code; /* into work.codes; the last item stands for no mapping */
+	/* into work.names: stands for an unknown function of this object */
+	uint32_t name;
 };
 
 /* Flags of a file. */
 enum file_tag {
-	FILE_KNOWN = 1 << 0, /* the next flag is valid */
+	FILE_KNOWN = 1 << 0, /* FILE_LIBRARY is valid */
 	FILE_LIBRARY = 1 << 1, /* source_is_library() */
 	FILE_JIT = 1 << 2, /* has lines compiled in memory */
 };
@@ -66,7 +69,7 @@ enum line_tag {
 struct work {
 	const struct profile *p;
 	struct attribution_options options;
-	struct mapping_code *codes; /* one per mapping, and one for none */
+	struct mapping_code *codes; /* one per mapping, and a last one for no mapping */
 	struct site *sites;
 	struct location_sites *places;
 
@@ -79,7 +82,7 @@ struct work {
 	struct tally misses; /* (enum miss, object) */
 };
 
-/* ---- Decides once per address what its frames mean ---- */
+/* ---- facts about each address, computed once ---- */
 
 static void fill_code(const struct work *w, struct mapping_code *code,
 		      const char *filename)
@@ -102,7 +105,7 @@ static bool file_is_library(struct work *w, uint32_t file)
 	return item->tag & FILE_LIBRARY;
 }
 
-/* Finds a line's file: its function's, as pprof stores it. */
+/* Finds the file of a line, which pprof stores with the function. */
 static int fill_line(struct work *w, const struct mapping_code *code,
 		     const struct profile_function *f, uint32_t line, struct site *site)
 {
@@ -191,7 +194,7 @@ static int fill_places(struct work *w)
 	return 0;
 }
 
-/* Marks files with lines compiled in memory, which decides their language. */
+/* Marks files with lines compiled in memory, because that decides their language. */
 static void mark_jit_files(struct work *w)
 {
 	const struct profile *p = w->p;
@@ -233,17 +236,17 @@ static int frame_index_build(struct work *w)
 }
 
 /*
- * Lines without machine code. The code of hot functions (profile_extra.codes) tells which
- * lines have code; a line between a function's first and last one without a row or a
- * sample has no code of its own.
+ * Lines without machine code. The code of hot functions (profile_extra.codes) has a row
+ * for each line with code. A line between a function's first and last one that has
+ * neither a row nor a sample has no code.
  */
 
 #define MAX_BARE_LINES (1u << 18) /* of all files; more are not listed */
 #define MAX_SPAN       (1u << 14) /* lines of one function; later ones are ignored */
-/* A declaration farther above the first line of code is from another file. */
+/* A declaration more than this above the first line of code is in another file. */
 #define MAX_HEAD 100
 
-/* A line of a file: one that has code, or (with a function) one that may lack it. */
+/* A line of a file: with code, or (with a function) maybe without. */
 struct mark {
 	uint32_t file; /* in attribution.files */
 	uint32_t line;
@@ -256,7 +259,7 @@ struct marks {
 	size_t nr, cap;
 };
 
-/* Lines of one function, in any of its copies. */
+/* Lines of one function, over all its copies. */
 struct code_span {
 	uint32_t first, last; /* 0: none */
 };
@@ -283,7 +286,7 @@ static int add_mark(struct marks *marks, struct mark mark)
 	return r;
 }
 
-/* Reads the rows: each is a line with code; functions' spans also come from them. */
+/* Reads the rows: each is a line with code, and extends the function's span. */
 static int read_rows(const struct profile *p, const struct tally *files,
 		     struct code_span *spans, struct marks *marks)
 {
@@ -314,7 +317,7 @@ static int read_rows(const struct profile *p, const struct tally *files,
 	return 0;
 }
 
-/* Adds all lines of the listed functions; those with code are removed later. */
+/* Adds all lines of the listed functions. Lines with code are removed later. */
 static int add_spans(const struct profile *p, const struct tally *files,
 		     const struct tally *functions, const struct code_span *spans,
 		     struct marks *marks)
@@ -347,7 +350,7 @@ static int add_spans(const struct profile *p, const struct tally *files,
 	return 0;
 }
 
-/* Orders by place; a mark with code comes first, then the innermost function. */
+/* Sorts by place; a mark with code comes first, then that of the innermost function. */
 static int compare_marks(const void *va, const void *vb)
 {
 	const struct mark *x = va, *y = vb;
@@ -422,7 +425,7 @@ static int code_build(const struct profile *p, struct attribution *a)
 {
 	_cleanup_free_ struct code_span *spans =
 		calloc(p->nr_functions + 1, sizeof(*spans));
-	/* In the order of the result: the number of a file is its index. */
+	/* Numbered in the order of the result: the number of a file is its index. */
 	_cleanup_(tally_deinit) struct tally files = {0}, functions = {0};
 	struct marks marks = {0};
 	int r = spans ? 0 : -ENOMEM;
@@ -443,12 +446,12 @@ static int code_build(const struct profile *p, struct attribution *a)
 	return r;
 }
 
-/* ---- Why a sample was charged to no line ---- */
+/* ---- why a sample was charged to no line ---- */
 
 /* At most this many objects are named with a miss. */
 #define MAX_OBJECTS 5
 
-/* Derives a location's miss if the file does not contain it. */
+/* Derives the miss reason of a location for which the profile has none. */
 static enum miss derived_miss(const struct work *w, const struct profile_location *l,
 			      enum code_kind kind)
 {
@@ -458,7 +461,7 @@ static enum miss derived_miss(const struct work *w, const struct profile_locatio
 		const struct site *site = &w->sites[l->first_line + i];
 
 		if (site->has_line)
-			return MISS_NO_LINE; /* of the inlined frame inside it */
+			return MISS_NO_LINE; /* the inlined frame inside it has none */
 		has_function = has_function || site->function != PROFILE_NONE;
 	}
 	switch (kind) {
@@ -473,7 +476,9 @@ static enum miss derived_miss(const struct work *w, const struct profile_locatio
 	}
 }
 
-/* Returns the location to blame: the innermost in user space; else the leaf. */
+/*
+ * Returns the location that is responsible: the innermost in user space; else the leaf.
+ */
 static const struct profile_location *blamed(const struct work *w,
 					     const struct profile_sample *s,
 					     const struct mapping_code **ret_code)
@@ -505,7 +510,7 @@ static enum miss miss_of(const struct work *w, const struct profile_sample *s,
 	l = blamed(w, s, &code);
 	*object = code->object;
 	if (code->kind == CODE_INTERPRETER && !w->options.runtime)
-		return MISS_INTERPRETER; /* more debug info would change nothing */
+		return MISS_INTERPRETER; /* debug info would not help */
 	if (l->miss != MISS_NONE)
 		return l->miss;
 	if (code->kind == CODE_KERNEL)
@@ -513,7 +518,9 @@ static enum miss miss_of(const struct work *w, const struct profile_sample *s,
 	return derived_miss(w, l, code->kind);
 }
 
-/** Why no line was charged: tallies the reason and the object. Return: 0 or -ENOMEM. */
+/**
+ * Tallies the reason and the object of a sample without a line. Return: 0 or -ENOMEM.
+ */
 static int miss_tally(struct work *w, const struct profile_sample *s,
 		      struct weight weight)
 {
@@ -554,7 +561,7 @@ static int misses_build(struct work *w, struct attribution *a)
 		return -ENOMEM;
 	for (size_t i = 0; i < NR_MISSES; i++)
 		row_of[i] = PROFILE_NONE;
-	/* Nothing refers to these items by number, so sort the heaviest objects first. */
+	/* No item is referred to by number, so sorting by weight is allowed. */
 	if (w->misses.nr)
 		qsort(w->misses.items, w->misses.nr, sizeof(*w->misses.items),
 		      compare_items);
@@ -579,7 +586,9 @@ static int misses_build(struct work *w, struct attribution *a)
 	return 0;
 }
 
-/* Builds sorted tables of files, their lines and callees, and functions from tallies. */
+/*
+ * Builds sorted tables of files, their lines and callees, and functions from tallies.
+ */
 
 #define MAX_CALLEES 8 /* the heaviest of each line */
 
@@ -628,7 +637,7 @@ static int compare_functions(const void *a, const void *b)
 	return r ? r : strcmp(x->file, y->file);
 }
 
-/* Lines and files on no sampled stack (left over from merging) have no total. */
+/* Lines and files that merging left without samples have no total. */
 static bool is_seen(const struct tally_item *item)
 {
 	return !weight_is_zero(&item->total);
@@ -670,14 +679,14 @@ static void fill_lines(struct work *w, struct attribution *a,
 						  .function = "",
 						  .self = item->self,
 						  .total = item->total};
-		/* Bytes and the like are no random samples: 0..1. */
+		/* Weights that are not sample counts (bytes) have no interval: 0..1. */
 		wilson_ci95(item->self.samples, is_samples ? a->all.samples : 0,
 			    &line->ci95_low, &line->ci95_high);
 		slots[i] = line;
 	}
 }
 
-/* Names each line by the function with most of its self; else most of its total. */
+/* Names each line after the function with most of its self; else most of its total. */
 static int name_lines(struct work *w, struct attribution_line *const *slots)
 {
 	_cleanup_free_ const struct tally_item **best =
@@ -745,7 +754,7 @@ static void sort_files(struct attribution *a)
 	qsort(a->files, a->nr_files, sizeof(*a->files), compare_files);
 }
 
-/* Drops files of weightless samples only: they are last, without a total. */
+/* Drops files that have only samples without weight: they sort last, with no total. */
 static void drop_unseen_files(struct attribution *a)
 {
 	while (a->nr_files && !a->files[a->nr_files - 1].nr_lines)
@@ -754,7 +763,7 @@ static void drop_unseen_files(struct attribution *a)
 
 /*
  * Sets the languages. A Python file with compiled functions also has interpreted lines,
- * at least their callers: the kind charged with most samples decides.
+ * at least their callers: the kind with more samples charged decides.
  */
 static int name_languages(struct work *w, struct attribution *a)
 {
@@ -782,7 +791,7 @@ static int name_languages(struct work *w, struct attribution *a)
 /* Builds the tables of the result from the tallies. Return: 0 or -ENOMEM. */
 static int files_build(struct work *w, struct attribution *a)
 {
-	/* The lines of the result, by number in w->lines. */
+	/* Lines of the result, by number in w->lines. */
 	_cleanup_free_ struct attribution_line **slots =
 		calloc(w->lines.nr + 1, sizeof(*slots));
 	int r;
@@ -844,16 +853,17 @@ static int functions_build(struct work *w, struct attribution *a)
 	return 0;
 }
 
-/* What the walk over one stack has found. */
+/* Results of the walk over one stack. */
 struct findings {
-	const struct site *charged; /* NULL: no line takes the charge */
+	const struct site *charged; /* NULL: no line is charged */
 	uint32_t leaf_name; /* of the innermost frame; PROFILE_NONE: no frame */
-	uint32_t callee; /* same, no frame of an interpreter; PROFILE_NONE: none yet */
-	uint32_t function; /* innermost that may take the charge */
+	uint32_t callee; /* same, without interpreter frames; PROFILE_NONE: none yet */
+	uint32_t function; /* innermost that may be charged */
 	uint32_t any_function; /* innermost of all */
-	uint32_t charged_callee; /* below the charged line; PROFILE_NONE: itself */
-	bool has_line; /* some line could have been charged under CHARGE_LINE */
-	/* JIT code with only names, or without names, is below the charged frame. */
+	/* called by the charged line; PROFILE_NONE: the line itself */
+	uint32_t charged_callee;
+	bool has_line; /* under CHARGE_LINE a line would be charged */
+	/* The charged frame calls JIT code with names only, or without names. */
 	bool passed_jit, passed_unknown_jit;
 };
 
@@ -872,7 +882,7 @@ static bool takes_charge(const struct work *w, const struct site *site, bool is_
 	return true;
 }
 
-/* Passes a frame, which may be the callee of an outer line. */
+/* Records a frame, which may be the callee of an outer line. */
 static void pass(const struct mapping_code *code, struct findings *f, uint32_t name)
 {
 	if (f->leaf_name == PROFILE_NONE)
@@ -912,7 +922,7 @@ static void visit(struct work *w, struct findings *f, const struct site *site,
 	}
 }
 
-/* Prefetches what comes soon, as tables are larger than caches. */
+/* Prefetches entries needed soon, because the tables are larger than caches. */
 static void look_ahead(const struct work *w, const uint32_t *locations, uint32_t nr)
 {
 	if (nr > 4)
@@ -1112,8 +1122,8 @@ void attribution_free(struct attribution *a)
 }
 
 /*
- * Interval of shares that give @k of @n with a score within 1.96 standard deviations (E.
- * B. Wilson, 1927). Valid near 0 and 1, where the normal approximation gives shares below
+ * Interval of shares for which @k of @n is within 1.96 standard deviations (E. B.
+ * Wilson, 1927). Valid near 0 and 1, where the normal approximation gives shares below
  * 0.
  */
 void wilson_ci95(uint64_t k, uint64_t n, double *low, double *high)

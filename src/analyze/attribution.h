@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Attributes samples to lines, functions and misses. Pure:
- * profile in, tables out. Every sample is charged to one line (self) or to none; a line's
- * total counts every sample that has it anywhere on its stack, once.
+ * Attributes samples to lines, functions and misses. Pure: profile in, tables out.
+ * Every sample is charged to one line (self) or to none. A line's total counts every
+ * sample that has it anywhere on its stack, once.
  *
- * The filename of the mapping (mapping_kind.h) tells kernel and interpreter code: its
- * lines have neither self nor total unless requested, so that a listing does not depend
- * on the installed debug packages.
+ * The filename of the mapping (mapping_kind.h) identifies kernel and interpreter code.
+ * Its lines have neither self nor total unless requested, so that a listing does not
+ * depend on installed debug packages.
  */
 #ifndef LB_ANALYZE_ATTRIBUTION_H
 #define LB_ANALYZE_ATTRIBUTION_H
@@ -18,18 +18,20 @@ enum charge {
 	CHARGE_LINE, /* innermost frame with a line; never kernel or interpreter frames */
 	/* Innermost frame with a line outside libraries (site-packages, /usr, ...). */
 	CHARGE_MINE,
-	/* Only the innermost frame: without a line there, no charge. The two rules about
-	 * kernel and interpreter apply, too. */
+	/*
+	 * Only the innermost frame: if it has no line, no charge. The rules for kernel
+	 * and interpreter frames apply, too.
+	 */
 	CHARGE_LEAF,
 };
 
 struct attribution_options {
 	enum charge charge;
-	bool kernel; /* kernel frames may take the charge */
-	bool runtime; /* C frames of interpreters may take the charge */
+	bool kernel; /* kernel frames may be charged */
+	bool runtime; /* C frames of interpreters may be charged */
 };
 
-/* Innermost function that ran below a charged line, one per sample. */
+/* Innermost function below a charged line; a sample has one. */
 struct attribution_callee {
 	const char *function; /* "" not known */
 	const char *object; /* as attribution_function.object */
@@ -38,12 +40,15 @@ struct attribution_callee {
 
 struct attribution_line {
 	uint32_t line; /* > 0 */
-	const char *function; /* with most self at this line; no_code: that encloses it */
+	/* with most self at this line; no_code: the enclosing one */
+	const char *function;
 	uint32_t function_line; /* where function begins; 0: unknown, or no_code */
 	struct weight self, total;
-	double ci95_low, ci95_high; /* share 0..1 of all samples (Wilson), of self */
-	/* The line is in a listed function, but has no machine code in any function whose
-	 * code the profile stores; all figures are 0. */
+	double ci95_low, ci95_high; /* share 0..1 of all samples (Wilson), for self */
+	/*
+	 * The line is in a listed function, but has no machine code in any function
+	 * whose code the profile stores. All figures are 0.
+	 */
 	bool no_code;
 	struct attribution_callee *callees; /* by weight, descending; at most 8 */
 	size_t nr_callees;
@@ -52,16 +57,16 @@ struct attribution_line {
 struct attribution_source {
 	bool found;
 	const char *from; /* origin of the text: "recorded" or the path read; "" */
-	const char *note; /* a sentence: where it was searched, or "changed since"; "" */
+	const char *note; /* a message: where it was searched, or "changed since"; "" */
 	/* Line n is lines[n - 1]; NULL: not available. One heap block of pointers
 	 * followed by text, owned by the attribution: free(lines) frees all. */
 	char **lines;
 	size_t nr_lines;
-	bool is_withheld; /* not searched, as an untrusted profile names it */
+	bool is_withheld; /* not searched, because an untrusted profile names it */
 };
 
 struct attribution_file {
-	const char *path; /* as the debug info has it */
+	const char *path; /* as in the debug info */
 	/* "c", "c++", "rust", "go", "python", "numba", "javascript", ... by suffix; "" */
 	const char *language;
 	struct weight self, total;
@@ -71,31 +76,33 @@ struct attribution_file {
 };
 
 /*
- * By (name, file, object). Self needs no line: it goes to the innermost named function
- * that may take the charge (to one of the kernel or an interpreter only if there is no
- * other), so the self of all functions adds up to with_line + function_only. With
+ * By (name, file, object). Self needs no line: it is that of the innermost named
+ * function that may be charged (of the kernel or an interpreter only if there is no
+ * other). So the self of all functions adds up to with_line + function_only. With
  * CHARGE_MINE, it goes to the charged line's function, if any.
  */
 struct attribution_function {
 	const char *name, *file;
-	/* Basename of the mapping, "[jit]", "[kernel]", "[ext4]" for a module. */
+	/* Basename of the mapping, "[jit]", "[kernel]", or "[ext4]" for a module. */
 	const char *object;
 	uint32_t start_line; /* 0 not known */
-	bool is_runtime; /* C code of an interpreter that may not take the charge */
+	bool is_runtime; /* C code of an interpreter that may not be charged */
 	struct weight self, total;
 };
 
 struct attribution_miss {
 	enum miss miss;
-	uint64_t samples; /* not charged to a line because of it */
+	uint64_t samples; /* not charged to a line for this reason */
 	const char **objects; /* basenames of mappings, most samples first; at most 5 */
 	size_t nr_objects;
 };
 
 struct attribution {
 	struct attribution_options options;
-	/* What weight.samples counts: samples/count; in files of other tools else the
-	 * profile's default, e.g. alloc_space/bytes. */
+	/*
+	 * Unit of weight.samples: samples/count; in files of other tools without it,
+	 * the profile's default type, e.g. alloc_space/bytes.
+	 */
 	struct profile_value_type counted;
 	uint64_t
 		nr_negative; /* values below 0 (a difference of profiles): counted as 0 */
@@ -106,17 +113,20 @@ struct attribution {
 	struct weight not_mine;
 	struct weight kernel; /* leaf in the kernel; overlaps the three above */
 	struct weight incomplete_stacks; /* same */
-	/* Charged to a line that calls JIT code with names but no lines: part of
-	 * with_line. */
+	/*
+	 * Charged to a line that calls JIT code with names but no lines: part of
+	 * with_line.
+	 */
 	struct weight jit_without_lines;
-	struct weight jit_unknown; /* same, calls JIT code that is unknown */
+	struct weight jit_unknown; /* same, the line calls unknown JIT code */
 	struct attribution_file *files; /* by self, descending */
 	size_t nr_files;
 	struct attribution_function *functions; /* by self, descending */
 	size_t nr_functions;
 	struct attribution_miss *misses; /* by samples, descending */
 	size_t nr_misses;
-	uint8_t *has_line; /* for each sample of the profile: was it charged to a line? */
+	/* for each sample of the profile: whether it was charged to a line */
+	uint8_t *has_line;
 };
 
 /** Attributes all samples. Return: 0 or -ENOMEM. Strings belong to the profile's pool. */

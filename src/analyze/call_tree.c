@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads all stacks in parallel, one element at a time. Stacks with equal elements so far
- * are a node; they are sorted by the next element, and each run of equal ones is a child.
- * Runs below the minimum share are not read further, so work and memory go to hot paths,
- * and a node does not depend on the order of the samples.
+ * Reads all stacks in parallel, one element at a time. Stacks whose elements so far are
+ * equal form a node. They are sorted by the next element, and each run of equal ones is
+ * a child. Runs below the minimum share are not read further, so work and memory are
+ * spent on hot paths only. A node does not depend on the order of the samples.
  */
 #include "analyze/call_tree.h"
 
@@ -27,24 +27,25 @@ struct call_site {
 /* One location. */
 struct call_place {
 	uint32_t first, nr; /* into call_index.sites, innermost first; nr 0: hidden */
-	uint32_t hidden; /* the function that stands for a stack of hidden frames only */
-	bool is_kernel; /* and hidden */
+	uint32_t hidden; /* the function to show if a stack has only hidden frames */
+	bool is_kernel; /* and is hidden */
 };
 
 struct call_index {
 	const struct profile *p;
 	const struct call_tree_options *options;
 	struct tally names; /* (name, object) */
-	struct tally functions; /* (name, file); tag: start line; seen: 1: has a site */
+	/* (name, file); tag: start line; seen: 1: has a call site */
+	struct tally functions;
 	struct call_site *sites;
 	uint32_t nr_sites;
 	struct call_place *places; /* parallel to profile.locations */
-	uint32_t kernel, incomplete, nothing; /* functions: pseudo ones */
-	bool wants_place; /* what is FILE:LINE */
+	uint32_t kernel, incomplete, nothing; /* numbers of pseudo functions */
+	bool wants_place; /* the request is FILE:LINE */
 	bool wants_kernel;
 };
 
-/* Key of an element: 1 + its function, and the line of the call; 0: none. */
+/* Key of an element: 1 + its function, and the line of the call; 0: no element. */
 typedef uint64_t call_key;
 
 static inline call_key call_key_of(uint32_t function, uint32_t line)
@@ -63,20 +64,22 @@ struct call_walker {
 	struct weight weight;
 	const uint32_t *locations; /* profile_stack() of the sample */
 	uint32_t nr_locations, sample;
-	uint32_t at; /* CALLERS: next location; CALLEES: number of those left */
+	uint32_t at; /* CALLERS: next location; CALLEES: number of remaining ones */
 	uint32_t nr_taken; /* sites already read of that location */
-	uint32_t line; /* CALLEES: line where the last frame read makes its call */
+	uint32_t line; /* CALLEES: line at which the last frame makes its call */
 	uint32_t lead, tail; /* functions: pseudo elements; PROFILE_NONE */
 	uint8_t stage;
 	bool is_recursive; /* the element stands for several frames */
 };
 
-/* Decides once per address which frames are nodes, and which match the request. */
+/*
+ * ---- facts about each address, computed once: nodes, and matches of the request ----
+ */
 
-/* Of one mapping. */
+/* One mapping. */
 struct tree_object {
 	enum code_kind kind;
-	const char *name; /* what people call it; interned */
+	const char *name; /* display name; interned */
 };
 
 static bool is_hidden(const struct call_index *index, const struct profile_location *l,
@@ -112,7 +115,7 @@ static uint32_t add_function(struct call_index *index, const char *name,
 	return function;
 }
 
-/* Adds a pseudo function; @name is not interned. */
+/* Adds a pseudo function; @name need not be interned. */
 static uint32_t add_pseudo(struct call_index *index, const char *name)
 {
 	struct strpool *pool = index->p->pool;
@@ -281,7 +284,7 @@ static int want(struct call_index *index, const char *what, struct error *err)
 				  : want_function(index, what, err);
 }
 
-/** Return: 0; -ENOENT with a sentence when nothing has that name; -ENOMEM. */
+/** Return: 0; -ENOENT with a message if no function or line matches; -ENOMEM. */
 static int call_index_init(struct call_index *index, const struct profile *p,
 			   const struct call_tree_options *options, struct error *err)
 {
@@ -317,7 +320,7 @@ enum stage {
 	STAGE_DONE,
 };
 
-/* ---- frames, in the direction of the tree ---- */
+/* ---- frames, in the tree's direction ---- */
 
 static const struct call_site *peek(const struct call_index *index, struct call_walker *w)
 {
@@ -337,9 +340,9 @@ static const struct call_site *peek(const struct call_index *index, struct call_
 	return NULL;
 }
 
-/* ---- the start ---- */
+/* ---- the first element ---- */
 
-/* Moves to the first requested frame. Return: false when there is none. */
+/* Advances to the first requested frame. Return: false if there is none. */
 static bool seek_wanted(const struct call_index *index, struct call_walker *w)
 {
 	const struct call_site *site;
@@ -350,7 +353,7 @@ static bool seek_wanted(const struct call_index *index, struct call_walker *w)
 	return false;
 }
 
-/* Returns the function for a stack of hidden frames only: the innermost. */
+/* Returns the innermost function if all frames are hidden. */
 static uint32_t stand_in(const struct call_index *index, const struct call_walker *w)
 {
 	for (uint32_t i = 0; i < w->nr_locations; i++)
@@ -364,7 +367,7 @@ static bool leaf_is_kernel(const struct call_index *index, const struct call_wal
 	return w->nr_locations && index->places[w->locations[0]].is_kernel;
 }
 
-/* Does the innermost frame that is a node match the request? */
+/* Does the innermost visible frame match the request? */
 static bool innermost_is_wanted(const struct call_index *index,
 				const struct call_walker *w)
 {
@@ -392,9 +395,10 @@ static bool start_at_wanted(const struct call_index *index, struct call_walker *
 }
 
 /**
- * Begins with a sample's stack; its weight is set already.
- * @is_self  set when the requested code is the innermost frame Return: false when the
- * stack does not contain the requested code.
+ * Begins with a sample's stack; its weight is already set.
+ *
+ * @is_self  set if the requested code is the innermost frame
+ * Return: false if the stack does not contain the requested code.
  */
 static bool call_walker_start(const struct call_index *index, struct call_walker *w,
 			      uint32_t sample, bool *is_self)
@@ -432,9 +436,9 @@ static bool call_walker_start(const struct call_index *index, struct call_walker
 	return true;
 }
 
-/* ---- one element after the other ---- */
+/* ---- the next element ---- */
 
-/* Takes a frame and directly following ones of the same function. */
+/* Takes a frame, and directly following ones of the same function. */
 static bool take_frames(const struct call_index *index, struct call_walker *w)
 {
 	const struct call_site *site = peek(index, w);
@@ -446,7 +450,10 @@ static bool take_frames(const struct call_index *index, struct call_walker *w)
 	function = site->function;
 	first = last = site->line;
 	w->nr_taken++;
-	/* A requested line is one frame: its callees are below it. */
+	/*
+	 * A requested line is one frame; frames of the same function below it are
+	 * callees.
+	 */
 	while (!(is_root && index->wants_place) && (site = peek(index, w)) &&
 	       site->function == function) {
 		last = site->line;
@@ -500,12 +507,12 @@ struct builder {
 	const struct call_index *index;
 	struct call_walker *walkers;
 	size_t nr_walkers;
-	struct weight least; /* least weight of a node */
+	struct weight least; /* minimum weight of a node */
 	struct call_tree *tree;
 	size_t cap_nodes;
 };
 
-/* Walkers [first, end) whose next element is equal. */
+/* Walkers [first, end) with an equal next element. */
 struct frame_run {
 	call_key key;
 	size_t first, end;
@@ -528,7 +535,7 @@ static int compare_walkers(const void *va, const void *vb)
 	return a->sample < b->sample ? -1 : a->sample > b->sample;
 }
 
-/* Prefetches stacks, which do not fit the caches. */
+/* Prefetches stacks, because they are larger than caches. */
 static void look_ahead(const struct builder *b, size_t i, size_t end)
 {
 	const struct call_walker *w;
@@ -541,7 +548,7 @@ static void look_ahead(const struct builder *b, size_t i, size_t end)
 	__builtin_prefetch(&w->locations[at]);
 }
 
-/* Reads the next element of each and sorts them by it. */
+/* Reads the next element of each walker and sorts the walkers by it. */
 static void read_elements(struct builder *b, size_t first, size_t end)
 {
 	bool all_equal = true;
@@ -586,7 +593,7 @@ static int compare_runs(const void *va, const void *vb, void *ctx)
 
 	if (r || a->key == b->key)
 		return r;
-	/* Independent of the profile's order. */
+	/* For a result that does not depend on the profile's order. */
 	x = &index->functions.items[call_key_function(a->key)];
 	y = &index->functions.items[call_key_function(b->key)];
 	r = strcmp(tally_string(index->names.items[x->a].a),
@@ -631,7 +638,7 @@ static uint32_t add_node(struct builder *b, const struct frame_run *run, uint32_
 
 static int build_children(struct builder *b, uint32_t parent, size_t first, size_t end);
 
-/* Turns the heaviest runs into nodes and sums up the others. */
+/* Makes nodes of the heaviest runs and sums up the others. */
 static int build_nodes(struct builder *b, uint32_t parent, struct runs *runs)
 {
 	struct call_tree *tree = b->tree;

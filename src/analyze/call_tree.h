@@ -4,11 +4,10 @@
  * functions (or a requested one) inwards to their callees. Pure: profile in, nodes out.
  *
  * Inlined functions are frames like others. Samples in an interpreter's C code, the
- * kernel and start code of programs and threads belong to the node that entered it:
- * their frames are no nodes unless requested, but the kernel as a whole is
- * one ("[kernel]") below its caller. A function that calls itself directly is one marked
- * node. A node's total counts a sample once, because a sample has a path from a root
- * once.
+ * kernel and start code of programs and threads belong to the node that called it.
+ * Their frames are not nodes unless requested, but the kernel as a whole is one
+ * ("[kernel]") below its caller. A function that calls itself directly is one marked
+ * node. A node's total counts a sample once, because a sample has one path from a root.
  */
 #ifndef LB_ANALYZE_CALL_TREE_H
 #define LB_ANALYZE_CALL_TREE_H
@@ -16,7 +15,7 @@
 #include "analyze/attribution.h"
 #include "base/error.h"
 
-#define CALL_TREE_MAX_NODES (1u << 18) /* more calls are counted as cut off */
+#define CALL_TREE_MAX_NODES (1u << 18) /* further calls are counted as cut off */
 #define CALL_TREE_MAX_DEPTH 1000
 
 /* Names of nodes that are not functions. */
@@ -37,8 +36,8 @@ struct call_tree_options {
 	 * functions of the stacks.
 	 */
 	const char *what;
-	bool kernel, runtime; /* show the kernel's; interpreters' and start code */
-	double min_share; /* 0..1, of the tree: cut off smaller calls */
+	bool kernel, runtime; /* show kernel frames; interpreter and start code */
+	double min_share; /* 0..1, of the tree: smaller calls are cut off */
 	unsigned int max_depth; /* 1..CALL_TREE_MAX_DEPTH */
 	unsigned int max_roots; /* 0: all */
 };
@@ -50,7 +49,7 @@ struct call_function {
 	uint32_t start_line; /* 0 not known */
 };
 
-/* Calls without a node of their own. */
+/* Calls without a node. */
 struct call_rest {
 	uint64_t nr;
 	struct weight weight;
@@ -61,9 +60,9 @@ struct call_node {
 	uint32_t parent; /* into nodes; PROFILE_NONE: a root */
 	uint32_t depth; /* a root: 0 */
 	/*
-	 * Where the call is. CALLERS: where this function calls the parent node's;
-	 * CALLEES: where the parent node's function calls this one. A root: the requested
-	 * line.
+	 * Place of the call. CALLERS: where this function calls the parent node's;
+	 * CALLEES: where the parent node's function calls this one. A root: the
+	 * requested line.
 	 */
 	const char *call_file; /* ""  not known */
 	uint32_t call_line; /* 0 not known */
@@ -71,7 +70,7 @@ struct call_node {
 	bool is_last; /* last of its siblings */
 	uint32_t nr_children;
 	struct weight total;
-	/* Samples whose stack ends here, in the direction of the tree. */
+	/* Samples whose stack ends here, in the tree's direction. */
 	struct weight ends;
 	struct call_rest
 		cut; /* children below min_share, or beyond CALL_TREE_MAX_NODES */
@@ -81,7 +80,7 @@ struct call_node {
 struct call_tree {
 	enum call_direction direction;
 	const char *what; /* borrowed from the options; NULL */
-	struct weight covered; /* samples that have a path in the tree */
+	struct weight covered; /* samples with a path in the tree */
 	struct weight self; /* part of covered: the requested code is innermost */
 	struct call_function *functions;
 	size_t nr_functions;
@@ -93,7 +92,7 @@ struct call_tree {
 };
 
 /**
- * Builds the tree. Return: 0; -ENOENT with a sentence when there is no such function or
+ * Builds the tree. Return: 0; -ENOENT with a message if there is no such function or
  * line; -ENOMEM. Strings belong to the profile's pool.
  */
 int call_tree_new(const struct profile *p, const struct call_tree_options *options,

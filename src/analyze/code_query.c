@@ -43,7 +43,7 @@ bool code_place_parse(const char *what, struct code_place *ret)
 	return true;
 }
 
-/* Does @path end in these whole components? */
+/* Does @path end in these whole path components? */
 static bool path_ends_in(const char *path, const char *end, size_t end_len)
 {
 	size_t len = strlen(path);
@@ -59,7 +59,10 @@ bool code_place_is_in(const struct code_place *place, const char *path)
 
 /* ---- names of specialisations ---- */
 
-/* Names that differ only after this become one; such names have hundreds of bytes. */
+/*
+ * Longest text: names that differ only after it count as one. Such names have hundreds
+ * of bytes.
+ */
 #define MAX_TYPES_BYTES 200
 
 /* "__main__.dither(array(uint8, 2d, C))"; "work [_Z4workRK5Image]" without types. */
@@ -70,7 +73,7 @@ static void describe(const struct profile_function *f, char *buf, size_t size)
 
 	if (*numba_name_types(f->system_name, types, sizeof(types)))
 		snprintf(buf, size, "%.500s%s", f->name, types);
-	else /* printing escapes a character that was cut */
+	else /* a cut character is escaped when printed */
 		snprintf(buf, size, "%.700s [%.*s%s]", f->name, max, f->system_name,
 			 strlen(f->system_name) > MAX_TYPES_BYTES ? "..." : "");
 }

@@ -29,10 +29,10 @@ struct code_place {
 	uint32_t line; /* > 0 */
 };
 
-/** Parses FILE:LINE. Return: false when @what is a function's name instead. */
+/** Parses FILE:LINE. Return: false if @what is a function's name. */
 bool code_place_parse(const char *what, struct code_place *ret);
 
-/** Is @path the file of the place? The place may name only the last components. */
+/** Is @path the file of the place? The place may have only its last components. */
 bool code_place_is_in(const struct code_place *place, const char *path);
 
 /* ---- names of specialisations ---- */

@@ -58,7 +58,7 @@ static bool is_triple(const char *s, char quote)
 	return s[0] == quote && s[1] == quote && s[2] == quote;
 }
 
-/* Skips the quoted string at @s; one character if it does not end on this line. */
+/* Skips the quoted string at @s; only the quote if it does not end on this line. */
 static const char *skip_quoted(const char *s)
 {
 	const char *at = s + 1;
@@ -85,20 +85,20 @@ static const char *skip_inside(struct code_text *t, const char *s)
 	return s;
 }
 
-/* The rest of a line without parts that never have code. */
-struct first_words {
+/* The start of a line, without parts that never have code. */
+struct line_start {
 	char text[16]; /* first characters, without spaces */
-	size_t len; /* at most what fits */
+	size_t len; /* of text; the rest of a long line is dropped */
 };
 
-static void add(struct first_words *words, char c)
+static void add(struct line_start *words, char c)
 {
 	if (words->len < sizeof(words->text) - 1)
 		words->text[words->len++] = c;
 }
 
-/* Do the words only begin or end a block? */
-static bool is_only_structure(const struct first_words *words)
+/* Does the line only begin or end a block? */
+static bool is_only_structure(const struct line_start *words)
 {
 	static const char *const structure[] = {
 		"",         "else",  "else:", "try",   "try:",   "finally",
@@ -112,7 +112,7 @@ static bool is_only_structure(const struct first_words *words)
 	return false;
 }
 
-static const char *scan_one(struct code_text *t, const char *s, struct first_words *words)
+static const char *scan_one(struct code_text *t, const char *s, struct line_start *words)
 {
 	if (t->in_block || t->triple) {
 		if (t->triple && !t->triple_is_doc)
@@ -145,7 +145,10 @@ static const char *scan_one(struct code_text *t, const char *s, struct first_wor
 	return s + 1;
 }
 
-/* "def name(", "async def name(", "class name:": where the name begins, or NULL. */
+/*
+ * Returns where the name begins in "def name(", "async def name(", "class name:"; NULL:
+ * no definition.
+ */
 static const char *definition(const char *s)
 {
 	static const char *const words[] = {"async ", "def ", "class ", "cdef ",
@@ -161,7 +164,7 @@ static const char *definition(const char *s)
 	return found ? s : NULL;
 }
 
-/* Finds the functions around a line that begins a statement. */
+/* Updates the enclosing functions at a line that begins a statement. */
 static void enter_statement(struct code_text *t, const char *line)
 {
 	const char *s = line + strspn(line, " \t\f"), *name = definition(s);
@@ -180,7 +183,7 @@ bool code_text_next(struct code_text *t, const char *line)
 {
 	const char *s = line + strspn(line, " \t\r\f\v");
 	bool is_inside = t->in_block || t->triple || t->depth;
-	struct first_words words = {0};
+	struct line_start words = {0};
 
 	if (t->is_python && !is_inside && *s && *s != '#')
 		enter_statement(t, line);

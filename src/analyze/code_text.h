@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Tells which lines of a source text can have machine code: not blank lines, comments,
- * lone brackets and the like. Uses lexical rules, line by line; unknown text counts as
- * code.
+ * lone brackets and the like. Uses lexical rules, line by line; text in unknown
+ * languages counts as code.
  */
 #ifndef LB_ANALYZE_CODE_TEXT_H
 #define LB_ANALYZE_CODE_TEXT_H
@@ -20,28 +20,28 @@ struct code_text {
 
 	/* State at the end of the last line. */
 	bool in_block;
-	char triple; /* inside a string quoted by three of these; 0: not */
+	char triple; /* inside a string delimited by three of these; 0: not */
 	bool triple_is_doc; /* the string is a statement of its own */
 	size_t depth; /* open brackets, Python only */
 	struct code_text_def {
 		size_t indent; /* columns */
 		const char *name; /* borrowed from the text */
 		size_t name_len;
-	} defs[CODE_TEXT_MAX_DEFS]; /* around the line, outermost first; Python only */
+	} defs[CODE_TEXT_MAX_DEFS]; /* enclosing ones, outermost first; Python only */
 	size_t nr_defs;
 };
 
 /** @language  as in struct attribution_file */
 void code_text_init(struct code_text *t, const char *language);
 
-/** Reads the next line of the text, in order. Return: whether it can have code. */
+/** Reads the next line of the text. Return: whether it can have code. */
 bool code_text_next(struct code_text *t, const char *line);
 
-/** Resets the state where lines are missing from the text. */
+/** Resets the state. Call it where lines are missing from the text. */
 void code_text_skip(struct code_text *t);
 
 /**
- * Does the last line belong to @function itself? False when it belongs to a nested or
+ * Does the last line belong to @function itself? False if it belongs to a nested or
  * another function (Python; else true). @function may have modules before its name and
  * types after it.
  */

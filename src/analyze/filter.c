@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two passes: the subjects of each kind are collected first, because matching depends on
- * them (the start of an id matches only if no name does), and because there are far fewer
- * containers than samples.
+ * Two passes. The first collects the subjects of each kind, because matching depends on
+ * all of them (the start of an id matches only if no name does), and because there are
+ * far fewer containers than samples.
  */
 #include "analyze/filter.h"
 
@@ -21,15 +21,18 @@
 
 /* Flags of a subject. */
 enum subject_tag {
-	SUBJECT_INCLUDED = 1 << 0, /* some filter matches it */
+	SUBJECT_INCLUDED = 1 << 0, /* a filter matches it */
 	SUBJECT_EXCLUDED = 1 << 1,
 };
 
 struct filter_work {
 	struct owner_labels labels;
 	bool has_includes[NR_FILTER_KINDS], has_excludes[NR_FILTER_KINDS];
-	/* The samples' values of each filter kind: (text, 0), (number, 0), and (id, name)
-	 * for containers. (text "", ...) and (0, 0): none. */
+	/*
+	 * The samples' values of each filter kind: (text, 0), (number, 0), or (id,
+	 * name) for containers. (text "", ...) and (0, 0) stand for samples without a
+	 * value.
+	 */
 	struct tally subjects[NR_FILTER_KINDS]; /* tag: enum subject_tag */
 };
 
@@ -38,15 +41,15 @@ static inline bool filter_kind_is_number(enum filter_kind kind)
 	return kind == FILTER_PID || kind == FILTER_THREAD;
 }
 
-/** Is it the subject of samples without the kind? */
+/** Does it stand for samples without a value of the kind? */
 static inline bool subject_is_none(enum filter_kind kind, const struct tally_item *item)
 {
 	return filter_kind_is_number(kind) ? !item->a : !*tally_string(item->a);
 }
 
-/* ---- Does a filter match this container, unit, process...? ---- */
+/* ---- does a filter match this container, unit, process...? ---- */
 
-/* systemd's cgroup paths have no dashes in uids, as dashes separate slices there. */
+/* Pod uids in systemd's cgroup paths have "_", because "-" separates slices there. */
 static enum match match_pod(const char *value, const char *uid)
 {
 	size_t i = 0;
@@ -57,7 +60,7 @@ static enum match match_pod(const char *value, const char *uid)
 	return uid[i] ? MATCH_WEAK : MATCH_EXACT;
 }
 
-/* "/sys/fs/cgroup/a/b/", "a/b" and "/a/b" are the same cgroup. */
+/* "/sys/fs/cgroup/a/b/", "a/b" and "/a/b" name the same cgroup. */
 static bool is_cgroup_above(const char *value, const char *path)
 {
 	static const char mount[] = "/sys/fs/cgroup";
@@ -93,7 +96,7 @@ static enum match filter_strength(const struct profile_filter *f,
 		return match_unit(value, text);
 	case FILTER_POD:
 		return match_pod(value, text);
-	case FILTER_COMM: /* a thread's name may be "[x]" */
+	case FILTER_COMM: /* a pattern, but a thread's name may be "[x]" */
 		return exact(!strcmp(value, text) || !fnmatch(value, text, FNM_NOESCAPE));
 	case FILTER_CGROUP:
 		return exact(is_cgroup_above(value, text));
@@ -103,7 +106,7 @@ static enum match filter_strength(const struct profile_filter *f,
 }
 
 /*
- * The sentence when nothing is left:
+ * The message if no sample is left:
  *
  * no sample is of container "wb"; there is "web" (3f2a8c9d0e1f)
  */
@@ -119,7 +122,7 @@ static unsigned int item_likeness(const struct profile_filter *f,
 {
 	unsigned int best, by_name;
 
-	if (!strcmp(f->value, "-")) /* matches samples without a name */
+	if (!strcmp(f->value, "-")) /* selects samples without a name */
 		return LIKENESS_NONE;
 	best = likeness(f->value, tally_string(item->a));
 	if (f->kind != FILTER_CONTAINER)
@@ -191,7 +194,7 @@ static bool has_any(const struct filter_work *w, enum filter_kind kind)
 	return false;
 }
 
-/* Says that no filter of this kind matches anything. */
+/* Adds that no filter of this kind matches anything. */
 static void say_unmatched(struct sentence *words, const struct filter_work *w,
 			  const struct filtered *n, enum filter_kind kind)
 {
@@ -227,7 +230,7 @@ static bool matches_nothing(const struct filter_work *w, const struct filtered *
 	return w->has_includes[kind];
 }
 
-/* Says that each filter matches something, but no sample matches all. */
+/* Adds that each filter matches something, but no sample matches all. */
 static void say_nothing_left(struct sentence *words, const struct filter_work *w,
 			     const struct filtered *n)
 {
@@ -255,7 +258,9 @@ static void say_nothing_left(struct sentence *words, const struct filter_work *w
 	SAY(words, ", which is excluded");
 }
 
-/** Says in @err that nothing is left, why, and suggests similar names. */
+/**
+ * Sets @err to a message that says why no sample is left and suggests similar names.
+ */
 static int filter_explain(const struct filter_work *w, const struct filtered *n,
 			  struct error *err)
 {
@@ -379,7 +384,7 @@ static bool is_kept(struct filter_work *w, const struct profile_sample *s)
 	return true;
 }
 
-/* @kept set to the index of each sample left. Return: their number */
+/* @kept  set to the index of each remaining sample. Return: their number */
 static size_t choose(struct filter_work *w, const struct profile *p, uint32_t *kept,
 		     struct filtered *n)
 {

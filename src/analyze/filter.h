@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Keeps only the samples of some containers, services, processes...: by labels, so that
+ * Keeps only the samples of some containers, services, processes... by their labels, so
  * it works on files, too. Filters of one kind are or-ed, kinds are and-ed, and an
  * exclusion removes its samples even if another filter matches them.
  *
  * The value "-" matches samples without a label of the kind. Otherwise:
  *
- * container name or id; if no container has it, the start of an id, or an fnmatch(3)
- *            pattern of either unit name, or if no unit has it, a pattern; ".service" may
- *            be omitted pod uid, or if no pod has it, its start; "_" equals "-" pid in
- *            the initial pid namespace, like all recorded pids thread the same; only in
- *            profiles with thread labels comm fnmatch(3) pattern user name, or number if
- *            the recording machine had no name for it cgroup path below the root of its
- *            hierarchy, or below /sys/fs/cgroup; includes all cgroups below it
+ *   container  name or id; if no container has it, the start of an id, or an
+ *              fnmatch(3) pattern of either
+ *   unit       name, or if no unit has it, a pattern; ".service" may be omitted
+ *   pod        uid, or if no pod has it, its start; "_" equals "-"
+ *   pid        in the initial pid namespace, like all recorded pids
+ *   thread     the same; only in profiles with thread labels
+ *   comm       fnmatch(3) pattern
+ *   user       name, or number if the recording machine had no name for it
+ *   cgroup     path below the root of its hierarchy, or below /sys/fs/cgroup; includes
+ *              all cgroups below it
  */
 #ifndef LB_ANALYZE_FILTER_H
 #define LB_ANALYZE_FILTER_H
@@ -43,11 +46,13 @@ struct profile_filter {
 	const char *value; /* not "" */
 };
 
-/* What one filter matched. */
+/* Matches of one filter. */
 struct filter_match {
-	struct profile_filter filter; /* value: as given */
+	struct profile_filter filter; /* as given */
 	uint32_t nr; /* containers, units, ... of the profile that it matches */
-	/* container: name ("": unknown) and id of the heaviest match; other kinds: "". */
+	/*
+	 * container: name ("": unknown) and id of the heaviest match; other kinds: "".
+	 */
 	const char *name, *id;
 };
 
@@ -60,9 +65,9 @@ struct filtered {
 /**
  * Drops the samples of @p that do not match; afterwards @p is read-only.
  *
- * @nr  1 to FILTER_MAX_FILTERS Return: 0; -ENOMEM; -ENODATA with EXIT_NO_SAMPLES when @p
- * has samples and none is left: the sentence says why and suggests similar names. After
- * an error @p is unchanged.
+ * @nr  1 to FILTER_MAX_FILTERS
+ * Return: 0; -ENOMEM; -ENODATA with EXIT_NO_SAMPLES if @p has samples and none is left:
+ * the message says why and suggests similar names. After an error @p is unchanged.
  */
 int filter_profile(struct profile *p, const struct profile_filter *filters, size_t nr,
 		   struct filtered **ret, struct error *err);

@@ -21,7 +21,7 @@ const char *const group_by_names[] = {
 };
 _Static_assert(ARRAY_SIZE(group_by_names) == NR_GROUP_BY, "one name each");
 
-/* Texts that depend on the grouping. */
+/* Texts that are the same for all samples of a group. */
 static const uint32_t texts_of[] = {
 	[GROUP_BY_CONTAINER] = CONTAINER | TEXT(POD),
 	[GROUP_BY_UNIT] = CONTAINER | TEXT(UNIT),
@@ -40,7 +40,7 @@ struct group_work {
 	enum group_by by;
 	struct owner_labels labels;
 	struct tally images; /* (container, executable or unit): of processes */
-	/* See group_of(); total: with a line; tag: has the label? seen: ns_pid */
+	/* See group_of(). total: charged to a line; tag: has the label; seen: ns_pid */
 	struct tally groups;
 	struct tally texts[NR_OWNER_TEXTS]; /* (group, text) */
 };

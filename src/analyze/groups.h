@@ -12,20 +12,25 @@
 enum group_by {
 	GROUP_BY_NOTHING,
 	GROUP_BY_CONTAINER, /* id and runtime */
-	GROUP_BY_UNIT, /* per container: each may have an nginx.service */
+	GROUP_BY_UNIT, /* per container, because each may have an nginx.service */
 	GROUP_BY_POD,
-	/* Pid, executable and container: pid reuse or exec gives another process. */
+	/*
+	 * Pid, executable and container: after pid reuse or exec it is another process.
+	 */
 	GROUP_BY_PROCESS,
 	GROUP_BY_THREAD, /* the same and tid */
 	GROUP_BY_COMM,
 	GROUP_BY_USER,
 	GROUP_BY_CGROUP, /* path; if unknown, the id */
-	/* Pid, container and unit: "processes" in JSON. Samples without any are left out. */
+	/*
+	 * Pid, container and unit: "processes" in JSON. Omits samples without any of
+	 * these.
+	 */
 	GROUP_BY_OWNER,
 	NR_GROUP_BY,
 };
 
-/* Names on the command line and in JSON: "container", "unit", ...; "" for the others. */
+/* Names on the command line and in JSON: "container", "unit", ...; otherwise "". */
 extern const char *const group_by_names[NR_GROUP_BY];
 
 /**
@@ -35,12 +40,15 @@ extern const char *const group_by_names[NR_GROUP_BY];
 enum owner_text group_by_text(enum group_by by);
 
 struct group {
-	bool is_told; /* false: the samples without the label */
-	/* The most common text of the samples that have one; "" if none has, or if it is
-	 * unrelated to the grouping. */
+	bool is_told; /* false: the group of samples without the label */
+	/*
+	 * The most common text of the samples that have one; "" if none has, or if the
+	 * grouping does not determine it.
+	 */
 	const char *text[NR_OWNER_TEXTS];
 	uint32_t pid, tid; /* when grouped by process, thread or owner; else 0 */
-	uint32_t ns_pid; /* in its own pid namespace, if another; when grouped by owner */
+	/* in its own pid namespace, if different; when grouped by owner */
+	uint32_t ns_pid;
 	uint64_t cgroup_id; /* when grouped by cgroup without a path; else 0 */
 	struct weight self;
 	struct weight with_line; /* part of self: charged to a source line */
@@ -54,8 +62,9 @@ struct groups {
 
 /**
  * @a   of @p
- * @by  not GROUP_BY_NOTHING Return: 0; -ENOMEM; -ENODATA with a sentence when the profile
- * lacks the label: another tool wrote it, or threads were not sampled separately.
+ * @by  not GROUP_BY_NOTHING
+ * Return: 0; -ENOMEM; -ENODATA with a message if the profile lacks the label: another
+ * tool wrote it, or threads were not sampled separately.
  */
 int groups_new(const struct profile *p, const struct attribution *a, enum group_by by,
 	       struct groups **ret, struct error *err);

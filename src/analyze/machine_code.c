@@ -11,7 +11,7 @@
 #include "analyze/tally.h"
 #include "profile/mapping_kind.h"
 
-/* One of profile.extra.codes. */
+/* The samples of one of profile.extra.codes. */
 struct code_tally {
 	uint32_t function; /* that owns the code; PROFILE_NONE */
 	struct weight self, kernel;
@@ -26,25 +26,25 @@ struct code_samples {
 	struct code_tally *codes; /* parallel to profile.extra.codes */
 	struct machine_hit *hits; /* by code, then address */
 	size_t nr_hits;
-	/* To find them: */
+	/* Look-up tables: */
 	uint32_t *order; /* codes by mapping, then address */
 	enum code_kind *kinds; /* of mappings */
 	uint32_t *hit_of; /* per location; PROFILE_NONE */
 };
 
 /*
- * Resolves --asm=WHAT. At each step of comparing a name, functions with code of their own
- * take precedence over those that are only inlined.
+ * Resolves --asm=WHAT. At each step of comparing a name, functions with code of their
+ * own take precedence over functions that are only inlined.
  */
 
-#define MAX_NAMES_SAID 6 /* of an ambiguous one */
+#define MAX_NAMES_SAID 6 /* names shown if ambiguous */
 
 static const char *function_name(const struct profile *p, uint32_t function)
 {
 	return function == PROFILE_NONE ? "" : p->functions[function].name;
 }
 
-/* ---- no name ---- */
+/* ---- no WHAT ---- */
 
 static int choose_hottest(struct code_samples *s)
 {
@@ -68,7 +68,7 @@ static int choose_hottest(struct code_samples *s)
 		if (weight_compare(functions.items[number].self,
 				   functions.items[best].self) < 0)
 			best = number;
-		functions.items[number].tag = (uint32_t)i; /* one of its pieces */
+		functions.items[number].tag = (uint32_t)i; /* any of its pieces */
 	}
 	for (size_t i = 0; i < p->extra.nr_codes && !err; i++) {
 		uint32_t one = s->codes[functions.items[best].tag].function;
@@ -99,7 +99,7 @@ static bool function_matches(const struct profile *p, uint32_t function, const c
 /* Names that matched, deduplicated. */
 struct names {
 	const char *items[MAX_NAMES_SAID];
-	size_t nr; /* total; items has those that fit */
+	size_t nr; /* total; items has only those that fit */
 };
 
 static void names_add(struct names *names, const char *name)
@@ -193,8 +193,8 @@ static bool is_at(const struct profile *p, const struct code_place *place,
 }
 
 /*
- * Weighs the samples at a place by their frames: a line that only calls inlined functions
- * has no row.
+ * Weighs the samples at a place by their frames, because a line that only calls inlined
+ * functions has no row.
  */
 static void weigh_place(struct code_samples *s, const struct code_place *place)
 {
@@ -278,7 +278,7 @@ static int machine_code_choose(struct code_samples *s, const char *what,
  * shown at the load that caused it. Its callers count as "below" at their calls.
  */
 
-/* Pieces of several processes may share an address; no real file has more. */
+/* Most pieces checked at one address; pieces of several processes may overlap. */
 #define MAX_OVERLAPS 64
 
 static int compare_codes(const void *va, const void *vb, void *ctx)
@@ -324,8 +324,9 @@ static size_t upper_bound(const struct code_samples *s, uint32_t mapping,
 }
 
 /*
- * Do code and location agree? JIT code of all processes is one mapping, so an address may
- * be in another process's function: then no frame has the code's function there.
+ * Do code and location match? JIT code of all processes is one mapping, so an address
+ * may be in another process's function. Then the code's function is in none of the
+ * frames.
  */
 static bool agrees(const struct code_samples *s, const struct profile_code *code,
 		   const struct profile_location *location)
@@ -370,7 +371,7 @@ static uint32_t find_code(const struct code_samples *s,
 	return found;
 }
 
-/* Finds the locations within some code, each as a hit without weight. */
+/* Adds a hit without weight for each location inside a piece of code. */
 static int find_hits(struct code_samples *s)
 {
 	const struct profile *p = s->p;
@@ -487,7 +488,7 @@ static void tally_code(const struct code_samples *s, size_t index)
 	code->heaviest = w;
 }
 
-/* Without samples: returns the first function in its rows. */
+/* For code without samples: returns the first function in its rows. */
 static uint32_t first_function(const struct profile_code *code)
 {
 	for (size_t i = 0; i < code->nr_rows; i++)
@@ -533,7 +534,7 @@ const struct profile_code_row *machine_code_row(const struct profile_code *code,
 	return above ? &code->rows[above - 1] : &none;
 }
 
-/* ---- choosing ---- */
+/* ---- choosing pieces ---- */
 
 static int compare_chosen(const void *va, const void *vb, void *ctx)
 {
@@ -567,7 +568,10 @@ static void add_piece(struct machine_code *m, const struct code_samples *s, uint
 	};
 }
 
-/* Takes the hottest first; those without samples only if there are no others. */
+/*
+ * Takes the hottest ones first. Takes pieces without samples only if there are no
+ * others.
+ */
 static int take_chosen(struct machine_code *m, struct code_samples *s)
 {
 	_cleanup_free_ uint32_t *chosen =
@@ -619,7 +623,7 @@ void machine_code_free(struct machine_code *m)
 	free(m);
 }
 
-/* ---- placing ---- */
+/* ---- placing instructions ---- */
 
 static struct placed_instruction *find_instruction(const struct machine_piece *piece,
 						   uint64_t address)
@@ -637,7 +641,7 @@ static bool is_own(const struct profile *p, const struct machine_piece *piece,
 	       p->functions[function].name == p->functions[piece->function].name;
 }
 
-/* Returns the line of the piece's own function among the frames of a location. */
+/* Returns the frame of the piece's own function at a location. */
 static struct profile_line own_line(const struct profile *p,
 				    const struct machine_piece *piece, uint32_t location)
 {
@@ -676,7 +680,7 @@ static void place_hits(const struct profile *p, struct machine_piece *piece)
 		uint64_t address = p->locations[hit->location].address;
 		bool is_leaf = !weight_is_zero(&hit->self);
 		struct placed_instruction *in = find_instruction(piece, address);
-		/* A return address is the instruction after the call. */
+		/* A return address is that of the instruction after the call. */
 		struct placed_instruction *call = find_instruction(piece, address - 1);
 
 		if (in && is_leaf) {
@@ -695,9 +699,9 @@ static void place_hits(const struct profile *p, struct machine_piece *piece)
 }
 
 /*
- * Rows have only the innermost frame. The call of an inlined instruction is known if it
- * has samples; the rest of its row is assumed to have the same call, then code of the
- * same inlined line, unless samples have it at two calls.
+ * Rows have only the innermost frame. For an inlined instruction with samples, the call
+ * in the piece's own function is known. The rest of its row is assumed to have the same
+ * call, and so is other code of the same inlined line, unless samples show two calls.
  */
 static void spread_own_lines(struct machine_piece *piece, bool backwards)
 {
@@ -719,8 +723,8 @@ static void spread_own_lines(struct machine_piece *piece, bool backwards)
 }
 
 /*
- * Takes calls from debug info: an empty row of the piece's own function where inlined
- * code begins is the line of the call. It applies until the function's own code
+ * Takes calls from debug info: where inlined code begins, an empty row of the piece's
+ * own function has the line of the call. It applies until the function's own code
  * continues.
  */
 static void take_call_rows(const struct profile *p, struct machine_piece *piece)
@@ -751,7 +755,7 @@ static bool is_same_line(struct profile_line a, struct profile_line b)
 	return a.function == b.function && a.line == b.line;
 }
 
-/* Notes for each inlined line the instruction, + 1, whose call is known. */
+/* Records for each inlined line the instruction, + 1, whose call is known. */
 static int note_callers(struct tally *callers, const struct machine_piece *piece)
 {
 	for (size_t i = 0; i < piece->nr && i < TWO_CALLS - 1; i++) {

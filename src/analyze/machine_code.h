@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Data of an instruction view: pieces of the profile's machine code, and the samples of
- * each instruction. Pure: the caller has a decoder fill in the instructions between
- * machine_code_new() and machine_code_place().
+ * each instruction. Pure: between machine_code_new() and machine_code_place() the
+ * caller fills in the instructions with a decoder.
  */
 #ifndef LB_ANALYZE_MACHINE_CODE_H
 #define LB_ANALYZE_MACHINE_CODE_H
@@ -18,9 +18,10 @@ struct placed_instruction {
 	const struct instruction *decoded;
 	const struct profile_code_row *row; /* of the code, or one without a line */
 	struct profile_line own; /* its line in the piece's function; line 0: unknown */
-	struct weight self; /* samples at this address, and the kernel's for it */
+	/* samples at this address, including kernel code that it caused */
+	struct weight self;
 	struct weight kernel; /* part of self */
-	struct weight below; /* a call: samples in what it called */
+	struct weight below; /* of a call: samples in called functions */
 };
 
 /* Samples at one location within a piece. */
@@ -36,20 +37,20 @@ struct machine_piece {
 	struct weight self, kernel; /* of all its addresses */
 	const struct machine_hit *hits; /* by address */
 	size_t nr_hits;
-	/* Set by the decoder. Heap, owned; ascending; NULL: see note */
+	/* Set by the caller. Heap, owned; ascending; NULL: see note */
 	struct instruction *instructions;
 	struct placed_instruction *placed; /* heap, owned; of instructions */
 	size_t nr;
 	uint8_t *bytes; /* heap, owned; of all instructions, in order */
 	char *texts; /* heap, owned */
-	const char *note; /* a sentence: why instructions are missing or doubtful; "" */
+	const char *note; /* a message: why instructions are missing or doubtful; "" */
 	bool not_linked; /* copied before relocation filled in its addresses */
 };
 
 struct machine_code {
 	struct machine_piece pieces[MACHINE_CODE_MAX_PIECES]; /* hottest first */
 	size_t nr;
-	size_t nr_left_out; /* requested pieces over the maximum */
+	size_t nr_left_out; /* requested pieces beyond the maximum */
 	struct weight left_out; /* self of the pieces left out */
 	struct machine_hit *hits;
 };
@@ -58,19 +59,22 @@ struct machine_code {
  * Chooses the pieces to show.
  *
  * @what  FUNC: a function's name, its last part, or a part unique to it; FILE:LINE: all
- *        code of that line; NULL: the function with most self Return: 0; with a sentence
- *        -ENOENT when there is no such code, -EINVAL when several functions match;
- *        -ENOMEM.
+ *        code of that line; NULL: the function with most self
+ * Return: 0; with a message -ENOENT if there is no such code, -EINVAL if several
+ * functions match; -ENOMEM.
  */
 int machine_code_new(const struct profile *p, const char *what, struct machine_code **ret,
 		     struct error *err);
 void machine_code_free(struct machine_code *m);
 DEFINE_CLEANUP(struct machine_code, machine_code_free);
 
-/** Places the instructions: their lines and samples. Return: 0 or -ENOMEM. */
+/** Sets lines and samples of the instructions. Return: 0 or -ENOMEM. */
 int machine_code_place(struct machine_code *m, const struct profile *p);
 
-/** Returns the row that contains @address, never an empty one; before the first: no line. */
+/**
+ * Returns the row that contains @address, never an empty one; before the first: a row
+ * without a line.
+ */
 const struct profile_code_row *machine_code_row(const struct profile_code *code,
 						uint64_t address);
 

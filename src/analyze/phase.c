@@ -17,9 +17,10 @@ const char *const phase_names[] = {
 };
 _Static_assert(ARRAY_SIZE(phase_names) == NR_PHASES, "one name per phase");
 
-/* Phase of one address; in addition to enum phase: */
+/* Phase of one address, in addition to enum phase: */
 enum {
-	SAYS_LLVMLITE = NR_PHASES, /* compilation, unless callers say otherwise */
+	/* compilation, unless its callers show another phase */
+	SAYS_LLVMLITE = NR_PHASES,
 };
 
 static bool is_bootstrap(const char *file)
@@ -29,7 +30,9 @@ static bool is_bootstrap(const char *file)
 	       match_ends(file, "/importlib/_bootstrap_external.py");
 }
 
-/* Matches "_FunctionCompiler._compile_cached"; before Python 3.11 names have no class. */
+/*
+ * Matches "_FunctionCompiler._compile_cached"; before Python 3.11 names have no class.
+ */
 static bool is_compiler_name(const char *name)
 {
 	const char *dot = strrchr(name, '.');
@@ -42,7 +45,9 @@ static bool is_compiler_name(const char *name)
 	return match_starts(last, "compile") || match_starts(last, "build_");
 }
 
-/* Matches the package wherever it is installed, but no other name that contains it. */
+/*
+ * Matches files of the package at any place, but no other name that contains "numba".
+ */
 static bool is_numba(const char *file)
 {
 	return match_ends(file, ".py") &&
@@ -74,13 +79,13 @@ static void index_deinit(struct phase_index *index)
 	free(index->locations);
 }
 
-static uint8_t location_says(const struct profile *p, const struct phase_index *index,
-			     const struct profile_location *l)
+static uint8_t phase_of_location(const struct profile *p, const struct phase_index *index,
+				 const struct profile_location *l)
 {
 	const char *object =
 		l->mapping == PROFILE_NONE ? "" : p->mappings[l->mapping].filename;
 
-	/* Numba's own library, when compiled by Numba, is part of the program. */
+	/* Numba's own functions that Numba compiled are part of the program. */
 	if (code_kind_of(object) == CODE_JIT)
 		return PHASE_REST;
 	for (uint32_t i = 0; i < l->nr_lines; i++) {
@@ -101,7 +106,7 @@ static int index_init(struct phase_index *index, const struct profile *p)
 	for (size_t i = 0; i < p->nr_functions; i++)
 		index->functions[i] = (uint8_t)function_phase(&p->functions[i]);
 	for (size_t i = 0; i < p->nr_locations; i++)
-		index->locations[i] = location_says(p, index, &p->locations[i]);
+		index->locations[i] = phase_of_location(p, index, &p->locations[i]);
 	return 0;
 }
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Splits off what a Python program does before its own work: importing modules and
+ * Separates what a Python program does before its own work: importing modules and
  * compiling by Numba. Uses only each sample's stack, so it works on any profile file,
- * other tools' included.
+ * including those of other tools.
  *
  * The innermost frame of either phase decides: compiling a function during an import is
  * compilation; an import by the compiler is import.
  *
  * Import: a frame of importlib's bootstrap (CPython: Lib/importlib/_bootstrap.py and
  * _bootstrap_external.py, frozen into the interpreter), which is on the stack during
- * every import and all that an imported module does meanwhile.
+ * every import, and while the imported module's code runs.
  *
- * Compilation: a frame of Python in a file of the package numba whose function is called
+ * Compilation: a Python frame in a file of the package numba whose function is called
  * compile..., _compile... or build_..., or that holds the compiler's lock
- * (numba/core/compiler_lock.py): below it run LLVM and the loading of cached code. Calls
- * of compiled functions bypass these frames: they are C (numba/_dispatcher.cpp). If the
- * walk ended before any Python frame, code of llvmlite's library is compilation.
+ * (numba/core/compiler_lock.py). LLVM and the loading of cached code run below it.
+ * Calls of compiled functions bypass these frames: they are C (numba/_dispatcher.cpp).
+ * If the walk ended before any Python frame, code of llvmlite's library is compilation.
  */
 #ifndef LB_ANALYZE_PHASE_H
 #define LB_ANALYZE_PHASE_H
@@ -34,19 +34,21 @@ extern const char *const phase_names[NR_PHASES];
 
 struct phases {
 	struct weight of[NR_PHASES];
-	/* The profile has only samples of PHASE_REST; the others were dropped. */
+	/*
+	 * The profile has only samples of PHASE_REST, because the others were dropped.
+	 */
 	bool left_out;
 };
 
 /**
  * Splits the samples of @p.
  *
- * @leave_out  drop those of import and compilation; @p is then read-only
+ * @leave_out  drops those of import and compilation; @p is then read-only
  * Return: 0, or -ENOMEM with @p unchanged.
  */
 int phases_of(struct profile *p, bool leave_out, struct phases *ret);
 
-/** Are there samples of import or compilation? */
+/** Are there any samples of import or compilation? */
 bool phases_are_split(const struct phases *phases);
 
 #endif

@@ -23,8 +23,8 @@ enum owner_text {
 };
 
 struct sample_owner {
-	const char *text[NR_OWNER_TEXTS]; /* interned; "" not told */
-	uint32_t pid, tid, ns_pid; /* 0 not told */
+	const char *text[NR_OWNER_TEXTS]; /* interned; ""  unknown */
+	uint32_t pid, tid, ns_pid; /* 0 unknown */
 	uint64_t cgroup_id; /* same */
 };
 
@@ -35,7 +35,7 @@ struct owner_name {
 
 #define OWNER_NAMES_MAX 65536
 
-/* Names of the labels, interned in the profile's pool. */
+/* Keys of the labels, interned in the profile's pool. */
 struct owner_labels {
 	const struct profile *p;
 	const char *text[NR_OWNER_TEXTS];
@@ -46,15 +46,15 @@ struct owner_labels {
 };
 
 /**
- * Collects containers' names. With too many containers or out of memory, some get their
- * names in only a part of their samples.
+ * Collects containers' names. With too many containers or out of memory, some samples
+ * lack their container's name.
  */
 struct owner_labels owner_labels_of(const struct profile *p);
 void owner_labels_deinit(struct owner_labels *labels);
 
 /**
- * Reads a sample's labels; of several labels with one name the last counts. A container's
- * name may be learned late: a name in any sample applies to all samples of the id.
+ * Reads a sample's labels; if a label is repeated, the last one counts. A container's
+ * name may be recorded late: a name in any sample applies to all samples of the id.
  */
 struct sample_owner sample_owner_of(const struct owner_labels *labels,
 				    const struct profile_sample *s);

@@ -15,7 +15,7 @@
 
 static const char cut_mark[] = "...";
 
-/* ---- Lines of a text file. Numbers are 1-based; "\n" or "\r\n" ends a line ---- */
+/* ---- lines of a text file: numbers are 1-based; "\n" or "\r\n" ends a line ---- */
 
 struct source_line {
 	const char *text; /* not terminated */
@@ -24,7 +24,7 @@ struct source_line {
 
 /*
  * Reads the next line from *at. Return: false at the end. Text after the last "\n" is a
- * line only if it is not empty.
+ * line unless empty.
  */
 static bool line_next(const char **at, const char *end, struct source_line *ret)
 {
@@ -58,7 +58,7 @@ static bool is_text(const char *data, size_t len)
 	return !memchr(data, '\0', len);
 }
 
-/* Returns the bytes kept before the mark: never half a UTF-8 character. */
+/* Returns the bytes kept before the "...": never part of a UTF-8 character. */
 static size_t kept_len(const struct source_line *line)
 {
 	size_t kept = SOURCE_LINE_BYTES - strlen(cut_mark);
@@ -69,14 +69,17 @@ static size_t kept_len(const struct source_line *line)
 	return kept;
 }
 
-/* Returns the bytes that line_copy() writes, without the NUL: at most SOURCE_LINE_BYTES. */
+/*
+ * Returns the bytes that line_copy() writes, without the NUL: at most
+ * SOURCE_LINE_BYTES.
+ */
 static size_t line_copied_len(const struct source_line *line)
 {
 	return line->len <= SOURCE_LINE_BYTES ? line->len
 					      : kept_len(line) + strlen(cut_mark);
 }
 
-/* Copies the line and a NUL; cuts a long line between characters, ending it in "...". */
+/* Copies the line and a NUL. Cuts a long line between characters, and adds "...". */
 static void line_copy(char *to, const struct source_line *line)
 {
 	size_t len = line->len <= SOURCE_LINE_BYTES ? line->len : kept_len(line);
@@ -87,7 +90,10 @@ static void line_copy(char *to, const struct source_line *line)
 		memcpy(to + len, cut_mark, sizeof(cut_mark));
 }
 
-/* Stores source text in the profile: the container may be gone when it is viewed. */
+/*
+ * Stores source text in the profile, because the container may be gone when it is
+ * viewed.
+ */
 
 struct collector {
 	struct profile *p;
@@ -106,7 +112,7 @@ static uint32_t window_start(const struct attribution_line *line)
 	return line->function_line;
 }
 
-/* Marks the lines (by number) to store of a file too large to store whole. */
+/* Marks the lines to store of a file that is too large to store whole. */
 static void mark_windows(const struct attribution_file *file, uint8_t *keep,
 			 uint32_t nr_lines)
 {
@@ -126,7 +132,7 @@ static void mark_windows(const struct attribution_file *file, uint8_t *keep,
 	}
 }
 
-/* Adds a run of the marked lines from @from on; advances *at past them. */
+/* Adds a run of marked lines, beginning at line @from; advances *at past it. */
 static int add_run(struct profile_source *source, size_t *cap, const char **at,
 		   const char *end, uint32_t from, const uint8_t *keep)
 {
@@ -259,7 +265,7 @@ static int collect_file(struct collector *c, const struct attribution_file *file
 	return add_source(c, file, text, &st, len);
 }
 
-/* Adds entries for files that share a path with another one, even without text. */
+/* Adds entries, even without text, for files whose path another file has, too. */
 static int add_namesakes(struct profile *p)
 {
 	_cleanup_(hashmap_deinit) struct hashmap known = {0};
@@ -299,7 +305,10 @@ int source_collect(struct profile *p, const struct attribution *a,
 	return r ? r : add_namesakes(p);
 }
 
-/* Finds the text of files: in the profile, else on disk, else notes where it searched. */
+/*
+ * Finds the text of files: in the profile, else on disk. If missing, sets a note with
+ * the places searched.
+ */
 
 struct attacher {
 	const struct profile *p;
@@ -309,7 +318,7 @@ struct attacher {
 	size_t lines_left, bytes_left;
 };
 
-/* Reads a line; unlike line_next(), the last one may be empty. */
+/* Reads a line; unlike with line_next(), the last one may be empty. */
 static struct source_line next_line(const char **at, const char *end)
 {
 	struct source_line line = {.text = end, .len = 0};
@@ -392,7 +401,7 @@ static int attach_recorded(struct attacher *t, const struct profile_source *from
 	return 0;
 }
 
-/* Does the rule match whole components of @path? Then *rest is what follows OLD. */
+/* Does the rule match whole components of @path? If so, *rest is what follows OLD. */
 static bool rule_matches(const struct source_path_rule *rule, const char *path,
 			 const char **rest)
 {
@@ -414,7 +423,7 @@ static bool is_path_shared(const struct attacher *t, const char *path)
 			    NULL) != HASHMAP_NONE;
 }
 
-/* Does it contain "..", which leads out of its folder? */
+/* Does it contain a ".." component, which could leave its folder? */
 static bool has_parent(const char *path)
 {
 	for (const char *at = path; (at = strstr(at, "..")); at += 2)
@@ -444,7 +453,7 @@ static size_t candidates_of(const struct attacher *t, const char *path,
 					  len && new_prefix[len - 1] == '/' ? "" : "/",
 					  rest);
 	}
-	/* The disk may have any of these files. */
+	/* On disk any of the files with this path may be found. */
 	if (!t->search->is_strangers && (path[0] == '/' || !nr) &&
 	    !is_path_shared(t, path))
 		ret[nr++] = path;
@@ -469,7 +478,10 @@ static bool is_newer(const struct profile *p, const struct stat *st)
 		st->st_mtim.tv_nsec > p->time_nanos % 1000000000);
 }
 
-/* Attaches a file. Return: 0 if it was the file (shown or not), -ENOMEM, or why not. */
+/*
+ * Attaches a file. Return: 0 if it was that file (shown or not), -ENOMEM, or another
+ * error.
+ */
 static int attach_file(struct attacher *t, const char *path,
 		       struct attribution_source *source)
 {
@@ -508,8 +520,8 @@ static int attach_file(struct attacher *t, const char *path,
 }
 
 /*
- * Is it a notebook cell, named by ipykernel: DIR/ipykernel_PID/HASH.py? The file exists
- * only if a debugger requested it.
+ * Is it a notebook cell, named by ipykernel: DIR/ipykernel_PID/HASH.py? Such a file
+ * exists only if a debugger requested it.
  */
 static bool is_cell(const char *path)
 {
@@ -578,7 +590,7 @@ static int attach_from_disk(struct attacher *t, const char *path,
 	return 0;
 }
 
-/* Drops no_code lines, such as comments, whose text cannot have code. */
+/* Drops no_code lines whose text cannot have code, such as comments. */
 static void drop_plain_lines(struct attribution_file *file)
 {
 	const struct attribution_source *source = &file->source;
@@ -608,7 +620,10 @@ static void drop_plain_lines(struct attribution_file *file)
 	file->nr_lines = nr;
 }
 
-/* Adds a path; the first of several entries counts, as a hostile file may repeat them. */
+/*
+ * Adds a path unless it is known. A hostile file may repeat paths: the first entry
+ * counts.
+ */
 static int index_path(struct hashmap *map, const char *path, size_t i)
 {
 	uint64_t hash = hash_pointer(0, path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Source text around hot lines: a recording stores it in the profile, a viewer attaches
+ * Source text around hot lines. A recording stores it in the profile, a viewer attaches
  * it.
  */
 #ifndef LB_ANALYZE_SOURCE_H
@@ -15,7 +15,7 @@
 #define SOURCE_MAX_BYTES      (4u << 20) /* of text in one profile */
 #define SOURCE_MAX_FILE_BYTES (32u << 20)
 #define SOURCE_WHOLE_BYTES    (64u << 10) /* files up to this size are stored whole */
-#define SOURCE_CONTEXT_LINES  20 /* else stored around each line with samples */
+#define SOURCE_CONTEXT_LINES  20 /* else this many around each line with samples */
 #define SOURCE_FUNCTION_LINES 2000 /* most lines of one function, from its start */
 #define SOURCE_MAX_FILES      4096 /* most files opened when recording */
 #define SOURCE_LINE_BYTES     500 /* longer lines end in "..." */
@@ -25,17 +25,17 @@
 #define SOURCE_MAX_ATTACHED_LINES (1u << 24)
 
 /**
- * Opens a source file for reading at record time, with the rights of the
- * target's user. Return: a descriptor, or -errno.
+ * Opens a source file at record time, with the privileges of the target's user. Return:
+ * a descriptor, or -errno.
  */
 typedef int (*source_open_fn)(void *ctx, const char *path);
 
 /**
  * Stores the text of @a's files, hottest first, in p->extra.sources: small files whole,
- * else a window around every line with samples, from the start of its function if known.
- * Skips a file that cannot be opened, is not text, is too large or no longer fits, and
- * names that are not absolute paths. Leaves newer_than_binary false: the caller knows the
- * binary's age.
+ * else a window around every line with samples, from the start of its function if
+ * known. Skips a file that cannot be opened, is not text, is too large or does not fit,
+ * and names that are not absolute paths. Leaves newer_than_binary false, because only
+ * the caller knows the binary's age.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -46,33 +46,33 @@ int source_collect(struct profile *p, const struct attribution *a,
 void source_hash(const char *text, size_t len, uint8_t ret[32]);
 
 /*
- * "--source-path OLD=NEW": a path that starts with OLD (whole components) is searched at
- * NEW. OLD may be "" for paths that do not start with "/".
+ * "--source-path OLD=NEW": a path that starts with OLD (whole components) is searched
+ * at NEW. OLD may be "" for paths that do not start with "/".
  */
 struct source_path_rule {
 	const char *old_prefix, *new_prefix;
 };
 
-/* Where to search source that the profile does not contain. */
+/* Where to search source that is not in the profile. */
 struct source_search {
 	const struct source_path_rule *rules;
 	size_t nr_rules;
 	/*
-	 * The profile is untrusted: opens nothing that it names except below the NEW of a
-	 * rule, and there no path with a ".." after NEW.
+	 * The profile is untrusted: opens only files that it names below the NEW of a
+	 * rule, and only if the path has no ".." after NEW.
 	 */
 	bool is_strangers;
 };
 
 /**
  * Attaches text to every file of @a: from the profile, else from disk (by the first
- * matching rule, then the path itself), else a note that says where it was searched.
+ * matching rule, then the path itself), else sets a note with the places searched.
  * Opens only regular files, and none in /proc and the like. Removes no_code lines whose
- * text cannot have code: blank lines, comments, lone brackets, bodies of nested functions
- * (Python). Opens files with the thread's rights: root that reads for another user wraps
- * the call in creds_become().
+ * text cannot have code: blank lines, comments, lone brackets, bodies of nested
+ * functions (Python). Opens files with the thread's privileges: root that reads for
+ * another user must wrap the call in creds_become().
  *
- * Return: 0 or -ENOMEM; no text is no failure.
+ * Return: 0 or -ENOMEM; missing text is not a failure.
  */
 int source_attach(struct attribution *a, const struct profile *p,
 		  const struct source_search *search);

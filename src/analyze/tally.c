@@ -58,12 +58,13 @@ int weight_compare(struct weight a, struct weight b)
 	return 0;
 }
 
-/* ---- the values of a sample, whatever their types, as one weight ---- */
+/* ---- the values of a sample as one weight ---- */
 
 /*
- * Our profiles have samples/count and cpu/nanoseconds. Others may omit one of them, which
- * is then computed from the other by the period. Heap profiles have neither: then the
- * default type is counted, and also for events that are not CPU time.
+ * Our profiles have samples/count and cpu/nanoseconds. Other profiles may omit one of
+ * them, which is then computed from the other by the period. Heap profiles have
+ * neither: then the default type is counted. It is also counted for events that are not
+ * CPU time.
  */
 static bool type_is(const struct profile_value_type *v, const char *type,
 		    const char *unit)
@@ -71,7 +72,7 @@ static bool type_is(const struct profile_value_type *v, const char *type,
 	return !strcmp(v->type, type) && !strcmp(v->unit, unit);
 }
 
-/* pprof's rule: the default type; else the last. */
+/* Rule of pprof: the default type; else the last one. */
 static uint32_t default_value(const struct profile *p)
 {
 	for (size_t i = 0; i < p->nr_value_types; i++)
@@ -97,7 +98,10 @@ struct weigher weigher_of(const struct profile *p)
 			w.cpu_value = w.samples_value;
 			w.cpu_times = (uint64_t)p->period;
 		}
-		/* Recordings of other events, such as our page faults. */
+		/*
+		 * Recordings of other events, such as our page faults: count the
+		 * default type.
+		 */
 		if (w.cpu_value == PROFILE_NONE && *p->default_sample_type) {
 			w.samples_value = default_value(p);
 			w.counted = p->value_types[w.samples_value];
@@ -121,7 +125,7 @@ struct weight weigher_weigh(struct weigher *w, const struct profile_sample *s)
 	uint64_t cpu_ns = cpu_value > 0 ? (uint64_t)cpu_value : 0;
 
 	w->nr_negative += samples_value < 0 || cpu_value < 0;
-	if (w->samples_per > 1) /* rounded, but at least 1 if not 0 */
+	if (w->samples_per > 1) /* rounded, but at least 1 unless 0 */
 		samples = samples ? samples / w->samples_per +
 					    (samples % w->samples_per * 2 >=
 						     w->samples_per ||

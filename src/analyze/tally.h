@@ -13,7 +13,7 @@ struct weight {
 	uint64_t cpu_ns;
 };
 
-/* Which value becomes weight.samples and weight.cpu_ns. */
+/* Which values become weight.samples and weight.cpu_ns. */
 struct weigher {
 	const struct profile *p;
 	uint32_t samples_value; /* index of the value; PROFILE_NONE: none */
@@ -31,7 +31,8 @@ struct weight weigher_weigh(struct weigher *w, const struct profile_sample *s);
 /* ---- sums ---- */
 
 struct tally_item {
-	struct weight total; /* first: fields that each frame touches are adjacent */
+	/* first, so that fields used for each frame are adjacent */
+	struct weight total;
 	uint32_t seen; /* last sample added to total, + 1 */
 	uint32_t tag; /* for the table's owner; initially 0 */
 	struct weight self;
@@ -40,7 +41,7 @@ struct tally_item {
 
 /*
  * A table from a pair (numbers, or interned strings by address) to weights. Items are
- * numbered in the order they are added and never move. All zeroes is an empty table.
+ * numbered in the order they are added. Zero-initialised: empty.
  */
 struct tally {
 	struct hashmap index;
@@ -64,7 +65,7 @@ static inline uint64_t tally_key(const char *interned)
 	return (uintptr_t)interned;
 }
 
-/* Adds weights; sums saturate, as a hostile file could make them wrap. */
+/* Adds weights. Sums saturate, because a hostile file could make them overflow. */
 static inline void weight_add(struct weight *sum, struct weight w)
 {
 	if (__builtin_add_overflow(sum->samples, w.samples, &sum->samples))
@@ -78,7 +79,7 @@ static inline bool weight_is_zero(const struct weight *w)
 	return !w->samples && !w->cpu_ns;
 }
 
-/* Adds to the total unless @sample (its number + 1) was added already. */
+/* Adds to the total, unless @sample (its number + 1) was just added. */
 static inline bool tally_add_total(struct tally_item *item, uint32_t sample,
 				   struct weight w)
 {
@@ -89,7 +90,9 @@ static inline bool tally_add_total(struct tally_item *item, uint32_t sample,
 	return true;
 }
 
-/** Compares by CPU time, then samples. <0, 0, >0 like strcmp(3), the heavier first. */
+/**
+ * Compares by CPU time, then samples: <0, 0, >0 like strcmp(3); heavier comes first.
+ */
 int weight_compare(struct weight a, struct weight b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Locals that free what they own, and macros that hand ownership over. */
+/* Locals that free what they own, and macros that transfer ownership. */
 #ifndef LB_BASE_CLEANUP_H
 #define LB_BASE_CLEANUP_H
 
@@ -47,7 +47,7 @@ static inline void cleanup_closedirp(DIR **d)
 	}                                  \
 	struct cleanup_##fn##_needs_semicolon
 
-/* Hands a pointer over: the variable is NULL afterwards. */
+/* Transfers ownership of a pointer: the variable is NULL afterwards. */
 #define take_ptr(p)                                \
 	({                                         \
 		__typeof__(p) *take_pp_ = &(p);    \
@@ -56,7 +56,7 @@ static inline void cleanup_closedirp(DIR **d)
 		take_p_;                           \
 	})
 
-/* Hands a descriptor over: the variable is -1 afterwards. */
+/* Transfers ownership of a descriptor: the variable is -1 afterwards. */
 static inline int take_fd(int *fd)
 {
 	int taken = *fd;

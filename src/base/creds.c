@@ -10,13 +10,13 @@
 
 #include "base/cleanup.h"
 
-/* Capabilities that are lost when the file-system id stops being 0: capabilities(7). */
+/* Capabilities that a file-system uid other than 0 loses: capabilities(7). */
 #define FILE_CAPS                                                               \
 	(1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | \
 	 1u << CAP_FOWNER | 1u << CAP_FSETID | 1u << CAP_LINUX_IMMUTABLE |      \
 	 1u << CAP_MKNOD)
 
-/* glibc's wrappers of setgroups would change all threads: these change this one. */
+/* Uses the system call, because glibc's setgroups() changes all threads. */
 static int drop_groups(struct creds *creds)
 {
 	creds->nr_groups = getgroups(ARRAY_SIZE(creds->groups), creds->groups);
@@ -29,8 +29,8 @@ static int drop_groups(struct creds *creds)
 }
 
 /*
- * The kernel does this itself where the id changes from 0; a collector that is
- * not root but has these capabilities must not lend them either.
+ * The kernel drops these when the id changes from 0. A collector that is not root but
+ * has these capabilities must drop them itself.
  */
 static int drop_caps(struct creds *creds)
 {
@@ -63,7 +63,7 @@ int creds_become(struct creds *creds, uid_t uid, gid_t gid)
 
 	*creds = (struct creds){.saved_uid = (uid_t)setfsuid((uid_t)-1),
 				.saved_gid = (gid_t)setfsgid((gid_t)-1)};
-	/* Without the right to drop them, our own groups may only serve ourselves. */
+	/* If we may not drop our groups, we may only open files as ourselves. */
 	if (drop_groups(creds) && !ours)
 		goto refused;
 	setfsgid(gid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Opens files on behalf of another user: a path that an untrusted user named is opened
- * with that user's file-system rights, never with root's.
+ * with that user's file-system privileges, never with root's.
  */
 #ifndef LB_BASE_CREDS_H
 #define LB_BASE_CREDS_H
@@ -18,12 +18,12 @@ struct creds {
 };
 
 /**
- * Makes this thread open files as @uid and @gid, without supplementary groups
- * or capabilities for files (unless @uid is 0). Only for a thread that calls
- * creds_restore() with the same @creds soon after.
+ * Makes this thread open files as @uid and @gid, without supplementary groups or
+ * capabilities for files (unless @uid is 0). The thread must soon call creds_restore()
+ * with the same @creds.
  *
- * Return: 0, or -EPERM when the kernel refused or we have more than 1,024 groups;
- * then nothing changed.
+ * Return: 0, or -EPERM if the kernel refused or we have more than 1,024 groups; then
+ * nothing changed.
  */
 int creds_become(struct creds *creds, uid_t uid, gid_t gid);
 void creds_restore(const struct creds *creds);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 /*
- * Decodes one code point. Returns the number of bytes used; 0 when the bytes
- * at @s are not well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates).
+ * Decodes one code point. Return: the number of bytes used; 0 if the bytes at @s are
+ * not well-formed UTF-8 (RFC 3629: no overlong forms, no surrogates).
  */
 static size_t utf8_decode(const unsigned char *s, uint32_t *cp)
 {
@@ -85,7 +85,10 @@ size_t escape_terminal(FILE *out, const char *s)
 	return columns;
 }
 
-/* Copies what @next makes of each code point, whole pieces only; see escape_one(). */
+/*
+ * Copies the result of @next for each code point, but no partial result; see
+ * escape_one().
+ */
 static char *copy_escaped(char *buf, size_t size, const char *s,
 			  size_t (*next)(const unsigned char *s, char out[16]))
 {

@@ -8,24 +8,26 @@
 #include <stdio.h>
 
 /**
- * Prints @s so that it cannot move the cursor, change colours or end a line:
- * control characters (C0, DEL, C1, also as UTF-8), U+2028/2029 and the
- * bidirectional overrides become \xNN or \u{NNNN}, invalid UTF-8 becomes \xNN.
- * A tab stays a tab.
+ * Prints @s so that it cannot move the cursor, change colours or end a line: control
+ * characters (C0, DEL, C1, also as UTF-8), U+2028/2029 and the bidirectional overrides
+ * become \xNN or \u{NNNN}, invalid UTF-8 becomes \xNN. Tabs are kept.
  * Return: display columns printed, one per code point (a tab counts 1).
  */
 size_t escape_terminal(FILE *out, const char *s);
 
-/** The same into @buf (always terminated, escapes kept whole); returns @buf. */
+/** The same into @buf (always terminated, no partial escapes). Returns @buf. */
 char *escape_terminal_buf(char *buf, size_t size, const char *s);
 
 /**
- * Copies @s into @buf as valid UTF-8, each bad byte as U+FFFD, for JSON and
- * protobuf, which carry UTF-8 only. Always terminated. Returns @buf.
+ * Copies @s into @buf as valid UTF-8, each bad byte as U+FFFD, for JSON and protobuf,
+ * which allow only UTF-8. Always terminated. Returns @buf.
  */
 char *escape_utf8_buf(char *buf, size_t size, const char *s);
 
-/** Appends to the text in @buf, truncated when full. Return: false when truncated. */
+/**
+ * Appends to the text in @buf, truncated if it does not fit. Return: false if
+ * truncated.
+ */
 __attribute__((format(printf, 3, 4))) bool text_append(char *buf, size_t size,
 						       const char *fmt, ...);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * SipHash (Aumasson, Bernstein: SipHash: a fast short-input PRF, INDOCRYPT 2012) with one
- * round a word and three at the end, which is what CPython, Rust and Ruby have for
- * tables.
+ * SipHash (Aumasson, Bernstein: SipHash: a fast short-input PRF, INDOCRYPT 2012) with
+ * one round per word and three at the end, as CPython, Rust and Ruby use it for tables.
  */
 #include "base/hash.h"
 
@@ -15,12 +14,15 @@ struct sip {
 
 static struct hash_key secret;
 
-/* Runs before main(): the first hash needs it, and it never changes. */
+/* Runs before main(), because the first hash needs the secret. */
 __attribute__((constructor)) static void choose_secret(void)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);
 
-	/* Early at boot: the 16 random bytes that each program gets (getauxval(3)). */
+	/*
+	 * If the kernel has no random bytes yet: the 16 bytes that it gives each
+	 * program (getauxval(3)).
+	 */
 	if (getrandom(&secret, sizeof(secret), GRND_NONBLOCK) != sizeof(secret) && random)
 		memcpy(&secret, random, sizeof(secret));
 }
@@ -61,7 +63,7 @@ static inline void take(struct sip *s, uint64_t word)
 	s->v[0] ^= word;
 }
 
-/* @word  the rest that did not fill a word, with the length in its highest byte */
+/* @word  the remaining bytes, with the length in its highest byte */
 static inline uint64_t end(struct sip *s, uint64_t word)
 {
 	take(s, word);
@@ -72,7 +74,7 @@ static inline uint64_t end(struct sip *s, uint64_t word)
 	return s->v[0] ^ s->v[1] ^ s->v[2] ^ s->v[3];
 }
 
-/* Reads words in host order: every machine we build for is little-endian. */
+/* Reads words in host order, because all supported machines are little-endian. */
 static inline uint64_t take_bytes(struct sip *s, const unsigned char *p, size_t len,
 				  uint64_t len_in_all)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * 64-bit hashes for tables. Most keys are untrusted: file names, addresses, code. So
- * hash_u64() and hash_bytes() are keyed with a secret of this process: nobody without it
- * can construct keys that share a hash or a table slot. A hash is meaningless in another
- * process or run.
+ * hash_u64() and hash_bytes() are keyed with a secret of this process: without it
+ * nobody can construct keys that share a hash or a table slot. A hash is meaningless in
+ * another process or run.
  */
 #ifndef LB_BASE_HASH_H
 #define LB_BASE_HASH_H
@@ -12,13 +12,13 @@
 #include <stdint.h>
 #include <string.h>
 
-/** Appends @value to @hash; 0 to begin with. */
+/** Appends @value to @hash; begin with 0. */
 uint64_t hash_u64(uint64_t hash, uint64_t value);
 uint64_t hash_bytes(uint64_t hash, const void *data, size_t len);
 
 /*
- * One to one, without a secret: for numbers that nobody else can choose. The finaliser of
- * MurmurHash3 (public domain constants).
+ * One to one, without a secret: only for numbers that others cannot choose. The
+ * finaliser of MurmurHash3 (public domain constants).
  */
 static inline uint64_t hash_number(uint64_t number)
 {
@@ -31,8 +31,8 @@ static inline uint64_t hash_number(uint64_t number)
 }
 
 /*
- * One to one: with the same @hash no two addresses collide. For our own addresses only,
- * which are as random as the kernel makes them.
+ * One to one: no two addresses collide with the same @hash. Only for our own addresses,
+ * which the kernel randomises.
  */
 static inline uint64_t hash_pointer(uint64_t hash, const void *p)
 {
@@ -47,9 +47,10 @@ struct hash_key {
 uint64_t hash_sip13(const struct hash_key *key, const void *data, size_t len);
 
 /*
- * Hashes the first and the last HASH_END_BYTES of something long (all of it if shorter),
- * for callers that would have to fetch the rest. @first and @last may overlap. Unkeyed,
- * the same in every process: whoever wrote the bytes can construct collisions.
+ * Hashes the first and the last HASH_END_BYTES of long data (all of it if shorter), for
+ * callers that would have to read the rest from another process. @first and @last may
+ * overlap. Unkeyed, the same in every process: the author of the data can construct
+ * collisions.
  */
 #define HASH_END_BYTES 4096u
 

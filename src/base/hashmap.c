@@ -59,7 +59,9 @@ static int grow(struct hashmap *map)
 
 int hashmap_add(struct hashmap *map, uint64_t hash, uint32_t item)
 {
-	/* Linear probing stays short below three quarters. */
+	/*
+	 * Probe sequences are short while at most three quarters of the slots are used.
+	 */
 	if ((map->nr_items + 1) * 4 > map->nr_slots * 3 && grow(map))
 		return -ENOMEM;
 	place(map, hash, item);
@@ -80,7 +82,7 @@ void hashmap_remove(struct hashmap *map, uint64_t hash, uint32_t item)
 		if (map->slots[i].hash == hash && map->slots[i].item == item)
 			break;
 	}
-	/* Close the gap: pull back every later entry whose home is not behind it. */
+	/* Close the gap: move back each later entry that may be in an earlier slot. */
 	for (next = (i + 1) & mask; map->slots[next].item != HASHMAP_NONE;
 	     next = (next + 1) & mask) {
 		size_t distance = (next - home(map, map->slots[next].hash)) & mask;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An index over the caller's array: 64-bit hash -> item number. The items,
- * their equality and their memory stay with the caller, so one implementation
- * serves every table (strings, processes, frames, samples).
+ * An index over the caller's array: 64-bit hash -> item number. The items, their
+ * comparison and their memory belong to the caller, so one implementation serves every
+ * table (strings, processes, frames, samples).
  */
 #ifndef LB_BASE_HASHMAP_H
 #define LB_BASE_HASHMAP_H
@@ -18,7 +18,7 @@ struct hashmap_slot {
 	uint32_t item; /* HASHMAP_NONE: free */
 };
 
-/* All zeroes is an empty map. */
+/* Zero-initialised: an empty map. */
 struct hashmap {
 	struct hashmap_slot *slots;
 	size_t nr_slots; /* 0 or a power of two */
@@ -38,7 +38,9 @@ uint32_t hashmap_find(const struct hashmap *map, uint64_t hash, hashmap_eq eq,
 /** Adds @item, which must not be in the map yet. Return: 0 or -ENOMEM. */
 int hashmap_add(struct hashmap *map, uint64_t hash, uint32_t item);
 
-/** Removes the entry with exactly this @hash and @item; nothing if not there. */
+/**
+ * Removes the entry with exactly this @hash and @item; does nothing if it is missing.
+ */
 void hashmap_remove(struct hashmap *map, uint64_t hash, uint32_t item);
 
 #endif

@@ -66,7 +66,7 @@ bool io_is_made_up(int fd)
 	}
 }
 
-/* /proc/self/fd is ours and leads to exactly the file that was looked at. */
+/* A link in our own /proc/self/fd leads to exactly the file that was checked. */
 int io_reopen(int path_fd)
 {
 	char path[64];
@@ -156,12 +156,13 @@ static int cannot_write(struct error *err, int rc, const char *path)
 			 path);
 }
 
-/* Where a file is to be written. */
+/* Where to write a file. */
 struct place {
 	int dir; /* -1: not open */
 	char *copy; /* of the path; heap */
 	const char *name; /* in the directory; points into the copy */
-	bool is_device; /* such as /dev/null: written to; a file or a link is replaced */
+	/* such as /dev/null: written to; files and links are replaced */
+	bool is_device;
 };
 
 static void place_deinit(struct place *p)
@@ -171,10 +172,10 @@ static void place_deinit(struct place *p)
 }
 
 /*
- * Renaming replaces whatever has the name: as root also /dev/null, or the link
- * /dev/stdout. Return: what it is, if it must stay; else NULL.
+ * A rename would replace anything at the path; as root even /dev/null, or the link
+ * /dev/stdout. Return: what kind of file it is, if it must not be replaced; else NULL.
  */
-static const char *look_at(struct place *p)
+static const char *reason_to_keep(struct place *p)
 {
 	static const char descriptors[] = "/proc/";
 	char to[sizeof(descriptors)] = "";
@@ -205,7 +206,7 @@ static int find_place(const char *path, struct place *ret, struct error *err)
 	ret->dir = open(dirname(dir_copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (ret->dir < 0)
 		return cannot_write(err, -errno, path);
-	what = look_at(ret);
+	what = reason_to_keep(ret);
 	if (!what)
 		return 0;
 	return error_set(err, -EEXIST,
@@ -246,7 +247,9 @@ static int keep_as_old(int dir, const char *name)
 	return renameat(dir, name, dir, old) ? -errno : 0;
 }
 
-/* Creates a file in @dir with an unpredictable name. Return: its descriptor or -errno. */
+/*
+ * Creates a file in @dir with an unpredictable name. Return: its descriptor or -errno.
+ */
 static int open_temporary(int dir, char *temp, size_t size)
 {
 	uint64_t salt = 0;
@@ -270,8 +273,8 @@ static int fill(int fd, const void *data, size_t len)
 }
 
 /*
- * Nobody's file is replaced. Not all file systems know that kind of rename, and not all
- * of the others know links: what is left then is a moment between the look and the act.
+ * Renames without replacing an existing file. Falls back to link(2), then to a check
+ * followed by a rename, which can race with another process.
  */
 static int rename_new(int dir, const char *temp, const char *name)
 {
@@ -307,7 +310,7 @@ static int write_new(int dir, const char *name, const void *data, size_t len,
 	if (fd < 0)
 		return fd;
 	rc = fill(fd, data, len);
-	/* Where there are no locks nobody will ask for them. */
+	/* Ignore a failed lock: a file system without locks has no other lock users. */
 	if (!rc && ret_fd)
 		flock(fd, LOCK_EX | LOCK_NB);
 	if (!rc && existing == KEEP)

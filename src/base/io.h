@@ -23,7 +23,7 @@ int io_read_all(int fd, size_t max, char **ret, size_t *ret_len);
 
 /**
  * Returns whether @fd is on a pseudo file system (procfs, sysfs and the like), which
- * generates its files at each read. True when unknown. @fd may be O_PATH.
+ * generates a file's content at each read. True if unknown. @fd may be O_PATH.
  */
 bool io_is_made_up(int fd);
 
@@ -37,7 +37,10 @@ int io_reopen(int path_fd);
  */
 int io_open_regular(const char *path, struct stat *ret_st);
 
-/** Opens the folder @name in @dir for reading, no link. Return: NULL with errno set. */
+/**
+ * Opens the folder @name in @dir for reading; refuses links. Return: NULL with errno
+ * set.
+ */
 DIR *io_open_dir(int dir, const char *name);
 
 /** io_read_all() of the file at @path (NULL: -EINVAL). */
@@ -47,41 +50,42 @@ int io_read_file(const char *path, size_t max, char **ret, size_t *ret_len);
 int io_write_all(int fd, const void *data, size_t len);
 
 /**
- * Maps a whole regular file for reading. The caller must make sure that nobody truncates
- * it meanwhile: access to the missing part raises SIGBUS.
+ * Maps a whole regular file for reading. The file must not be truncated while it is
+ * mapped: access to the missing part raises SIGBUS.
  *
- * Return: 0 (*ret NULL: the file is empty; else munmap(2) it), -EINVAL when it is not
- * regular, -EFBIG when it has more than @max bytes, or a negative errno.
+ * Return: 0 (*ret NULL: the file is empty; else munmap(2) it), -EINVAL if it is not
+ * regular, -EFBIG if it has more than @max bytes, or a negative errno.
  */
 int io_map_file(int fd, uint64_t max, void **ret, uint64_t *ret_len);
 
 /**
- * Writes a file that others never see half-written and that cannot be diverted:
- * a new file (O_EXCL, O_NOFOLLOW, mode 0600) in the same folder, renamed to @path.
- * An existing regular file at @path is kept as "<path>.old" when @keep_old, a
- * symlink is replaced. A character device (/dev/null) is written to. A directory,
- * a pipe or a link into /proc (/dev/stdout) is refused with -EEXIST.
+ * Writes a file atomically: other processes never see it half-written, and links cannot
+ * redirect it. Creates a new file (O_EXCL, O_NOFOLLOW, mode 0600) in the same folder
+ * and renames it to @path. With @keep_old an existing regular file at @path is kept as
+ * "<path>.old". A symlink is replaced. A character device (/dev/null) is written to. A
+ * directory, a pipe or a link into /proc (/dev/stdout) is refused with -EEXIST.
  *
- * On failure nothing is left behind and @err is a sentence for the user.
+ * On failure no file remains and @err has a message for the user.
  * Return: 0 or a negative errno.
  */
 int io_write_file_atomic(const char *path, const void *data, size_t len, bool keep_old,
 			 struct error *err);
 
 /**
- * Same, for @name in the open folder @dir. An existing file is replaced only when
+ * The same for @name in the open folder @dir. An existing file is replaced only with
  * @may_replace, else -EEXIST, without a race.
  *
- * @ret_fd  the file, locked (flock(2), exclusive) before it has its name: as long as
- *          the caller has it open, others can see that its writer lives. May be NULL.
- * Return: 0 or a negative errno; nothing is left behind then.
+ * @ret_fd  the file, locked (flock(2), exclusive) before it gets its name: while the
+ *          caller keeps it open, others can see that its writer is running. May be
+ *          NULL.
+ * Return: 0 or a negative errno; then no file remains.
  */
 int io_write_file_at(int dir, const char *name, const void *data, size_t len,
 		     bool may_replace, int *ret_fd);
 
 /**
  * Checks that the directory of io_write_file_atomic() exists and is writable. Call it
- * before an hour of recording, not after. Return: 0 or -errno with a sentence.
+ * before a long recording. Return: 0 or -errno with a message.
  */
 int io_check_output(const char *path, struct error *err);
 

@@ -18,7 +18,7 @@ int log_level(void)
 	return current_level;
 }
 
-/* Escapes the message: names in it are untrusted. */
+/* Escapes the message, because names in it are untrusted. */
 void log_at(int level, const char *fmt, ...)
 {
 	char line[2048];
@@ -29,7 +29,7 @@ void log_at(int level, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(line, sizeof(line), fmt, args);
 	va_end(args);
-	/* Files are written by a thread of its own (record/file_writer.h). */
+	/* Lock, because the thread of record/file_writer.h also writes messages. */
 	flockfile(stderr);
 	fputs("lineburn: ", stderr);
 	escape_terminal(stderr, line);

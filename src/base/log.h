@@ -9,11 +9,11 @@ int log_level(void);
 
 __attribute__((format(printf, 2, 3))) void log_at(int level, const char *fmt, ...);
 
-/* Always printed, as "lineburn: ...": what a user has to know without asking. */
+/* Always printed, as "lineburn: ...", for anything the user must know. */
 #define log_warning(...) log_at(0, __VA_ARGS__)
-/* Printed from -v on. A message about something survivable ends in ", skipping". */
+/* Printed with -v. A message about a survivable problem ends in ", skipping". */
 #define log_info(...) log_at(1, __VA_ARGS__)
-/* Printed from -vv on. */
+/* Printed with -vv. */
 #define log_debug(...) log_at(2, __VA_ARGS__)
 
 #endif

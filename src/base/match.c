@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Fewer hex digits may be a word by chance. */
+/* Shorter ids could be words by chance. */
 #define MIN_ID_LEN 4
 
 const char *path_basename(const char *path)
@@ -35,7 +35,8 @@ static bool is_like(const char *pattern, const char *text)
 
 static bool is_hex_start(const char *value)
 {
-	const char *slash = strchr(value, '/'); /* after the uid of its user */
+	/* after the uid of the user who chose the name */
+	const char *slash = strchr(value, '/');
 	const char *digits = slash ? slash + 1 : value;
 
 	return strlen(digits) >= MIN_ID_LEN &&
@@ -56,7 +57,10 @@ enum match match_container(const char *value, const char *id, const char *name,
 		return MATCH_NONE;
 	if (!strcmp(value, name) || !strcmp(value, id))
 		return MATCH_EXACT;
-	/* No pattern reaches over the slash: what a user named is only chosen as such. */
+	/*
+	 * FNM_PATHNAME: a pattern does not match "/", so ids with a user's uid match
+	 * only if the pattern has it, too.
+	 */
 	if (!fnmatch(value, id, FNM_NOESCAPE | FNM_PATHNAME) ||
 	    (*name && is_like(value, name)))
 		return MATCH_WEAK;

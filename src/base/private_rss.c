@@ -13,7 +13,9 @@ uint64_t private_rss_bytes(void)
 	unsigned long long size, resident, shared;
 	size_t len;
 
-	/* proc_pid_statm(5): pages; shared ones are files and rings of the kernel. */
+	/*
+	 * proc_pid_statm(5), in pages; shared ones are files and rings of the kernel.
+	 */
 	if (io_read_file("/proc/self/statm", 4096, &text, &len) ||
 	    sscanf(text, "%llu %llu %llu", &size, &resident, &shared) != 3 ||
 	    shared > resident)

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/** Returns bytes of anonymous memory, by /proc/self/statm; 0 when unknown. */
+/** Returns bytes of anonymous memory, from /proc/self/statm; 0 if unknown. */
 uint64_t private_rss_bytes(void);
 
 #endif

@@ -7,7 +7,7 @@
 
 /**
  * Finds the first @i in [0, @nr) for which @is_past is true, or @nr. @is_past is an
- * expression of @i that is false up to some index, and true from there on.
+ * expression of @i that is false up to some index, and true after it.
  */
 #define SEARCH_FIRST(i, nr, is_past)                                            \
 	({                                                                      \

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 
 #define CHUNK_BYTES (64 * 1024)
-/* The pointer to a string, and its slots in an index that is half full. */
+/* Bytes of a string's pointer, and its slots in an index that is half full. */
 #define INDEX_BYTES (sizeof(char *) + 2 * sizeof(struct hashmap_slot))
 
 struct chunk {
@@ -70,7 +70,10 @@ static bool text_eq(uint32_t item, const void *key, const void *ctx)
 	       !pool->strings[item][text->len];
 }
 
-/* Adds a chunk with @room; one for a single long string goes after the current one. */
+/*
+ * Adds a chunk with @room. A chunk for one long string is inserted after the current
+ * one.
+ */
 static struct chunk *add_chunk(struct strpool *pool, size_t room)
 {
 	struct chunk *chunk = malloc(sizeof(*chunk) + room);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Every name and path is interned once: valid for the whole run, equal by pointer. */
+/*
+ * Every name and path is interned once: valid for the whole run, compared by pointer.
+ */
 #ifndef LB_BASE_STRPOOL_H
 #define LB_BASE_STRPOOL_H
 
@@ -10,10 +12,10 @@
 
 struct strpool;
 
-#define POOL_MAX_BYTES (512u << 20) /* of a profile's names, or a recording's */
+#define POOL_MAX_BYTES (512u << 20) /* of a profile's names, or of a recording's */
 
 /**
- * @max_bytes  most bytes held, text and index (40 a string); > 0
+ * @max_bytes  most bytes of text and index (40 a string); > 0
  * Return: NULL when out of memory.
  */
 struct strpool *strpool_new(size_t max_bytes);
@@ -21,21 +23,21 @@ void strpool_free(struct strpool *pool);
 DEFINE_CLEANUP(struct strpool, strpool_free);
 
 /**
- * The interned copy of @s. Never NULL: when the pool is full or memory is gone,
- * it is the text "[too many names]" and the loss is counted. NULL gives "".
+ * Returns the interned copy of @s. Never NULL: if the pool is full or out of memory, it
+ * is the text "[too many names]" and the loss is counted. NULL gives "".
  */
 const char *strpool_add(struct strpool *pool, const char *s);
 
 /**
- * Adds a second string of the same text, with a pointer of its own. Without room for it:
- * as strpool_add().
+ * Adds another string with the same text, at an address of its own. If there is no
+ * room: like strpool_add().
  */
 const char *strpool_add_namesake(struct strpool *pool, const char *s);
 
-/** The same as strpool_add() for @len bytes, cut at the first NUL. */
+/** Like strpool_add() for @len bytes, cut at the first NUL. */
 const char *strpool_add_n(struct strpool *pool, const char *s, size_t len);
 
-/** The same for a text of a format, cut at 8 KiB. */
+/** The same for formatted text, cut at 8 KiB. */
 __attribute__((format(printf, 2, 3))) const char *strpool_print(struct strpool *pool,
 								const char *fmt, ...);
 

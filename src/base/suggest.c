@@ -11,9 +11,9 @@
 #include "base/escape.h"
 #include "base/vec.h"
 
-/* Characters of a name that letters are compared in: a container's id has 64. */
+/* Characters of a name that are compared; a container's id has 64. */
 #define MAX_COMPARED 79
-#define FIRST_LETTER 3 /* likeness is this and the letters that differ */
+#define FIRST_LETTER 3 /* likeness is this plus the number of letters that differ */
 
 static unsigned int smallest(unsigned int a, unsigned int b, unsigned int c)
 {
@@ -28,8 +28,8 @@ static bool same_letter(char a, char b)
 }
 
 /*
- * Letters to add, take away, replace or swap with the next one (the optimal string
- * alignment distance), whatever their case.
+ * Number of letters to add, remove, replace or swap with the next one (the optimal
+ * string alignment distance), ignoring case.
  */
 static unsigned int letters_apart(const char *a, const char *b)
 {
@@ -128,7 +128,7 @@ void suggestions_deinit(struct suggestions *s)
 	*s = (struct suggestions){0};
 }
 
-/* Finds the best ones; equals stay in order of addition. Return: how many. */
+/* Finds the best ones; equal ones keep their order. Return: how many. */
 static size_t find_best(const struct suggestions *s, const char *asked,
 			struct likely best[SUGGESTIONS_SHOWN])
 {

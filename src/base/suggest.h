@@ -10,24 +10,24 @@
 #define SUGGESTIONS_SHOWN     3
 
 struct suggestions {
-	char **names; /* heap, each too */
+	char **names; /* heap, each name too */
 	size_t nr, cap;
 	size_t nr_dropped; /* over SUGGESTIONS_MAX_NAMES */
 };
 
-/** Adds a name; ignores "" and duplicates. All zeroes is empty. */
+/** Adds a name; ignores "" and duplicates. Zero-initialised: empty. */
 void suggestions_add(struct suggestions *s, const char *name);
 void suggestions_deinit(struct suggestions *s);
 
 /**
- * Writes what follows "there is no X; ": "similar: a, b", or "there are a, b and 5 more",
- * or "there is none". Names are escaped and cut.
+ * Writes the text after "there is no X; ": "similar: a, b", or "there are a, b and 5
+ * more", or "there is none". Names are escaped and cut.
  * Return: @buf.
  */
 const char *suggestions_say(const struct suggestions *s, const char *asked, char *buf,
 			    size_t size);
 
-/* ---- Similar names ---- */
+/* ---- similar names ---- */
 
 #define LIKENESS_NONE 1000
 
@@ -41,12 +41,12 @@ unsigned int likeness(const char *asked, const char *name);
 struct likely {
 	const void *item;
 	unsigned int likeness;
-	uint64_t weight; /* among equally similar ones the heavier is better */
+	uint64_t weight; /* of equally similar ones the heavier is better */
 };
 
 /**
- * Inserts @one into the best so far, best first; of equals the earlier one is first.
- * Ignores duplicates and items that are not similar.
+ * Inserts @one into the best items so far, best first; of equal ones the earlier is
+ * first. Ignores duplicates and items that are not similar.
  * Return: the new number of items.
  */
 size_t likely_keep(struct likely best[SUGGESTIONS_SHOWN], size_t nr, struct likely one);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Growing arrays with a stated maximum. */
+/* Growing arrays with a maximum. */
 #ifndef LB_BASE_VEC_H
 #define LB_BASE_VEC_H
 
 #include <stddef.h>
 
 /**
- * Makes room for @need items in the heap array at @items (a pointer to the
- * array's pointer), doubling; new items are zeroed.
+ * Makes room for @need items in the heap array at @items (a pointer to the array's
+ * pointer), doubling its capacity; new items are zeroed.
  *
  * @cap   capacity in items, updated
- * @max   most items ever; 0 for no limit
+ * @max   most items; 0 for no limit
  *
  * Return: 0, -ENOMEM, or -ENOSPC when @need > @max; on failure nothing changed.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * record, run: check -> record (record/recorder.h) -> show, or say where it is.
+ * record, run: check -> record (record/recorder.h) -> show, or print the file's name.
  * annotate, report: read -> (fetch debug info) -> show.
  */
 #include "cli/commands.h"
@@ -47,7 +47,7 @@ static int show_run(const struct recorder *r, const struct options *o, struct er
 				    o->sampling.source->name);
 		return 0;
 	}
-	/* Sources that were not stored are read as the calling user, not as root. */
+	/* Read sources that were not stored as the calling user, not as root. */
 	launch_user_find(&user);
 	if (user.is_other && creds_become(&creds, user.uid, user.gid))
 		return error_set(err, -EPERM, "cannot read sources as %s", user.name);
@@ -131,13 +131,13 @@ static int explain_open(const char *path, struct error *err)
 }
 
 /*
- * A profile's writer chooses the files that it names, so they are opened with no more
- * rights than the writer has: with ours if the profile is our own or root's, with those
- * of the user who called sudo if it belongs to that user, else not at all.
+ * A profile's writer chooses the files that it names. So they are opened with at most
+ * the writer's privileges: with ours if the profile belongs to us or to root, with
+ * those of the user who called sudo if it belongs to that user, else not at all.
  */
 struct profile_reading {
 	bool is_strangers;
-	struct launch_user user; /* whose rights to use, if is_other */
+	struct launch_user user; /* user to become, if is_other */
 };
 
 static void find_writer(int fd, struct profile_reading *ret)
@@ -196,7 +196,7 @@ int command_view(const struct options *options, struct error *err)
 	if (rc)
 		return rc;
 	fetch_debug_info(p);
-	/* --sources opens files with our own rights. */
+	/* --sources opens files with our own privileges. */
 	becomes = reading.user.is_other && !v->open_sources;
 	if (becomes && creds_become(&creds, reading.user.uid, reading.user.gid))
 		return error_set(err, -EPERM, "cannot read sources as %s",

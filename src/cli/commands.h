@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The commands run, record, annotate and report. Only this file sees all stages. */
+/* The commands run, record, annotate and report. Only this file uses all stages. */
 #ifndef LB_CLI_COMMANDS_H
 #define LB_CLI_COMMANDS_H
 
@@ -9,8 +9,8 @@
 /**
  * record and run: collect, name, aggregate, write; run then shows the listing.
  *
- * @ret_status  exit status of the process, on success Return: 0 or a negative errno with
- * a sentence and exit code in @err.
+ * @ret_status  exit status of the process, on success
+ * Return: 0 or a negative errno with a message and exit code in @err.
  */
 int command_record(const struct options *o, int *ret_status, struct error *err);
 

@@ -21,7 +21,7 @@ struct disassembly {
 	const struct profile *p;
 	struct worker *worker;
 	int root_fd;
-	bool is_strangers; /* the profile */
+	bool is_strangers; /* the profile is untrusted */
 	size_t nr_withheld;
 };
 
@@ -32,9 +32,12 @@ static void disassembly_deinit(struct disassembly *d)
 		close(d->root_fd);
 }
 
-/* ---- where the code is ---- */
+/* ---- sources of the code ---- */
 
-/* Returns the machine of code stored in the profile: the recording one, else this one. */
+/*
+ * Returns the architecture of the stored code: the recording machine's, else this
+ * one's.
+ */
 static uint16_t machine_of(const struct profile *p)
 {
 	struct utsname name;
@@ -45,8 +48,9 @@ static uint16_t machine_of(const struct profile *p)
 }
 
 /*
- * Opens an untrusted path: only a regular file, identified by its build id. " (deleted)"
- * is the kernel's mark of a removed file; a new one may have the same content.
+ * Opens an untrusted path: only a regular file, whose build id is checked later.
+ * Ignores " (deleted)", the kernel's mark of a removed file, because a new file may
+ * have the same content.
  */
 static int open_file(const struct disassembly *d, const char *filename)
 {

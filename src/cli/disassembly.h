@@ -6,11 +6,11 @@
 #include "analyze/machine_code.h"
 
 /**
- * Adds the instructions of each piece of @m: from the bytes in the profile, else from the
- * file of its mapping, opened with the thread's rights. If there are none, the piece's
- * note says why.
+ * Adds the instructions of each piece of @m: from the bytes in the profile, else from
+ * the file of its mapping, opened with the thread's privileges. If there are none, the
+ * piece's note says why.
  *
- * @is_strangers     an untrusted profile: opens no file that it names
+ * @is_strangers     the profile is untrusted: opens no file that it names
  * @ret_nr_withheld  incremented for each piece without instructions for that reason
  * Return: 0 or -ENOMEM.
  */

@@ -11,7 +11,7 @@
 #include "symbolize/debuginfod.h"
 #include "symbolize/symbolizer.h"
 
-#define MAX_FETCHES 64 /* files in one run; the hottest come first in a profile */
+#define MAX_FETCHES 64 /* files per run; the hottest come first in a profile */
 
 struct fetch {
 	struct profile *profile;
@@ -19,7 +19,7 @@ struct fetch {
 	struct symbolizer *symbolizer;
 	struct debuginfod *server;
 	uint32_t *locations; /* of one mapping, without a line */
-	uint64_t *vaddrs; /* of them */
+	uint64_t *vaddrs; /* of the locations */
 	size_t nr, cap_locations, cap_vaddrs;
 };
 
@@ -59,7 +59,7 @@ static void gather(struct fetch *f, uint32_t mapping)
 	}
 }
 
-/* Sets a location's frames to those found; leaves it unchanged when out of memory. */
+/* Sets a location's frames to those found; unchanged when out of memory. */
 static void set_lines(struct profile *p, struct profile_location *location,
 		      const struct resolved *r)
 {

@@ -33,7 +33,7 @@ enum {
 	ON_PYTHON_HOOK = 1 << COMMAND_PYTHON_HOOK,
 	ON_SAMPLING = ON_RUN | ON_RECORD,
 	ON_VIEW = ON_ANNOTATE | ON_REPORT,
-	/* run shows its result, so it takes options of the listing, too. */
+	/* run shows its result, so it accepts options of the listing, too. */
 	ON_LISTING = ON_RUN | ON_VIEW,
 	ON_ALL = ON_SAMPLING | ON_VIEW | ON_DOCTOR | ON_PYTHON_HOOK,
 };
@@ -41,18 +41,17 @@ enum {
 struct option_row {
 	const char *name; /* long; NULL ends the table */
 	char letter; /* 0: long only */
-	const char
-		*arg; /* name of the argument; NULL: none; "[=NAME]": may be left out */
+	const char *arg; /* name of the argument; NULL: none; "[=NAME]": optional */
 	unsigned int on; /* ON_* */
-	/* Return: 0, or -EINVAL with a sentence and EXIT_USAGE in @err. */
+	/* Return: 0, or -EINVAL with a message and EXIT_USAGE in @err. */
 	int (*parse)(struct options *o, const struct option_row *row, const char *arg,
 		     struct error *err);
 	const char *help;
 	const char *takes; /* for the message about an invalid argument */
-	size_t at; /* of the member of struct options that it sets */
-	int kind; /* selects what parse() does; or the member's value */
+	size_t at; /* offset of the member of struct options that it sets */
+	int kind; /* selects the variant of parse(); or the member's value */
 	unsigned long min, max; /* of a number; of the member's values with words */
-	const char *const *words; /* by value of the member */
+	const char *const *words; /* by the member's value */
 };
 
 static void *member_of(struct options *o, const struct option_row *row)
@@ -70,7 +69,7 @@ static const char *name_of(const struct option_row *row, char ret[32])
 	return ret;
 }
 
-/* Says what is wrong with the command line. */
+/* Reports an error of the command line. */
 #define usage(err, ...) error_set_exit(err, EXIT_USAGE, -EINVAL, __VA_ARGS__)
 
 /* Both return -EINVAL. */
@@ -90,7 +89,7 @@ static int refuse_more(const struct option_row *row, int max, const char *arg,
 		     name_of(row, name), max, arg);
 }
 
-/* ---- values ---- */
+/* ---- parsers of values ---- */
 
 static int parse_flag(struct options *o, const struct option_row *row, const char *arg,
 		      struct error *err)
@@ -160,7 +159,7 @@ static int parse_mib(struct options *o, const struct option_row *row, const char
 	return 0;
 }
 
-/* Reads a number of row->min to row->max; it may have a fraction. */
+/* Reads a number from row->min to row->max, with an optional fraction. */
 static bool read_real(const struct option_row *row, const char *arg, double *ret)
 {
 	char *end;
@@ -213,7 +212,10 @@ static int parse_budget(struct options *o, const struct option_row *row, const c
 	return 0;
 }
 
-/* Reads digits, at most one point, and at most one letter of @suffixes, the unit. */
+/*
+ * Reads digits, at most one point, and optionally a unit, which is one letter of
+ * @suffixes.
+ */
 static bool read_scaled(const char *text, const char *suffixes, const double *scales,
 			double *ret)
 {
@@ -265,7 +267,7 @@ static int parse_output(struct options *o, const struct option_row *row, const c
 	return 0;
 }
 
-/* ---- who is sampled ---- */
+/* ---- targets ---- */
 
 /* Reads the id of a process or thread; 0: invalid. */
 static uint32_t read_id(const char *text)
@@ -331,7 +333,7 @@ static int parse_target(struct options *o, const struct option_row *row, const c
 	return 0;
 }
 
-/* Does any option include by @kind? */
+/* Does any option include targets by @kind? */
 static bool includes(const struct target_request *t, enum lb_filter_kind kind)
 {
 	if (kind == LB_FILTER_PROCESS && t->nr_pids)
@@ -342,7 +344,7 @@ static bool includes(const struct target_request *t, enum lb_filter_kind kind)
 	return false;
 }
 
-/* The root of a hierarchy has every process. */
+/* The root of a hierarchy contains every process. */
 static bool is_root_cgroup(const char *path)
 {
 	return !path[strspn(path, "/.")];
@@ -364,9 +366,9 @@ static bool names_targets(const struct target_request *t)
 }
 
 /*
- * Which files may get a uprobe. Without --uprobe only those of targets that the user
- * named: the command, processes, threads, containers, units or cgroups; not --comm and
- * --user, which any process may match.
+ * Returns which files may get a uprobe. Without --uprobe only those of targets that the
+ * user named: the command, processes, threads, containers, units or cgroups. --comm and
+ * --user do not count, because any process may match them.
  */
 static enum jit_probing probing_of(const struct options *o)
 {
@@ -404,7 +406,7 @@ static int check_target(struct target_request *t, struct error *err)
 	return 0;
 }
 
-/* A clock has a rate, other sources have a period. */
+/* -F is for a clock, -c for other sources. */
 static int check_source(struct sampling *s, struct error *err)
 {
 	if (s->source->is_clock && s->event_period)
@@ -433,7 +435,7 @@ static int check_window(const struct sampling *s, struct error *err)
 	return 0;
 }
 
-/* ---- what is shown ---- */
+/* ---- viewing ---- */
 
 static int parse_format(struct options *o, const struct option_row *row, const char *arg,
 			struct error *err)
@@ -540,8 +542,8 @@ static int parse_filter(struct options *o, const struct option_row *row, const c
 }
 
 /*
- * "annotate --asm dither": a profile or what to show? A profile is gzipped or has a
- * profile's file name; "./main" may be a program with a function main.
+ * "annotate --asm dither": is the argument a profile or what to show? A profile is
+ * gzipped or has a profile's file name; "./main" may be a program with a function main.
  */
 static bool is_profile(const char *arg)
 {
@@ -559,7 +561,10 @@ static bool is_profile(const char *arg)
 	       magic[0] == 0x1f && magic[1] == 0x8b;
 }
 
-/* Takes the profile and, after a bare --asm or --callers, what to show, in any order. */
+/*
+ * Takes the profile and, after --asm or --callers without argument, what to show, in
+ * any order.
+ */
 static void take_view_arguments(int argc, char **argv, struct viewing *v)
 {
 	const char **what = v->show_asm ? &v->asm_what : &v->call_what;
@@ -924,7 +929,7 @@ void options_print_help(enum command command)
 	}
 }
 
-/* Tables for getopt_long; each long option returns 1000 + its row. */
+/* Tables for getopt_long(); a long option returns 1000 + its row. */
 struct getopt_tables {
 	char letters[2 * ARRAY_SIZE(option_rows) + 3];
 	struct option longs[ARRAY_SIZE(option_rows)];
@@ -979,7 +984,7 @@ static int parse_rows(int argc, char **argv, const struct command_row *command,
 
 	make_getopt_tables(1U << command->command, command->command == COMMAND_RUN,
 			   &tables);
-	optind = 0; /* resets getopt, including argument order */
+	optind = 0; /* resets getopt */
 	opterr = 0;
 	while ((value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) !=
 	       -1) {

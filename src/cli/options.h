@@ -26,7 +26,7 @@ enum command {
 	COMMAND_REPORT,
 	COMMAND_DOCTOR,
 	COMMAND_PYTHON_HOOK,
-	COMMAND_HELP, /* --help, or a command's --help: already in help_for */
+	COMMAND_HELP, /* --help, also of a command; sets help_for */
 	COMMAND_VERSION,
 };
 
@@ -51,7 +51,7 @@ struct options {
 	const char *python_cache_dir; /* NULL: not given */
 };
 
-/** Parses argv. Return: 0, or -EINVAL with a sentence and EXIT_USAGE in @err. */
+/** Parses argv. Return: 0, or -EINVAL with a message and EXIT_USAGE in @err. */
 int options_parse(int argc, char **argv, struct options *ret, struct error *err);
 void options_deinit(struct options *o);
 

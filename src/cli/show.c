@@ -28,7 +28,7 @@ static bool wants_colour(const struct viewing *v)
 	       !(term && !strcmp(term, "dumb"));
 }
 
-/* Does the locale use UTF-8? Does not load it. */
+/* Does the locale use UTF-8? Does not load the locale. */
 static bool speaks_utf8(void)
 {
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -51,7 +51,7 @@ static unsigned int terminal_width(void)
 	return size.ws_col;
 }
 
-/* Reports what is not shown because an untrusted profile names it. */
+/* Reports how many files were not opened because an untrusted profile names them. */
 static void say_withheld(const struct attribution *a, size_t nr)
 {
 	for (size_t i = 0; i < a->nr_files; i++)
@@ -144,7 +144,10 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 		rc = add_machine_code(v, p, is_strangers, &m, &nr_withheld, err);
 	if (rc)
 		return rc;
-	/* Only now: a requested function is matched without its types. */
+	/*
+	 * After choosing the code, because a requested function is matched without its
+	 * types.
+	 */
 	if (v->show_types)
 		type_names_apply(p);
 	if (v->call_direction)

@@ -20,17 +20,17 @@ enum colour_mode {
 	COLOUR_NEVER,
 };
 
-/* What is shown of a profile. Strings are borrowed. */
+/* Which part of a profile is shown, and how. Strings are borrowed. */
 struct viewing {
-	bool is_report; /* else annotate's listing */
+	bool is_report; /* false: annotate's listing */
 	const char *input; /* "-": stdin */
 	bool input_given;
 	const char *format; /* one of render_formats; "text" */
 	struct attribution_options attribution;
-	bool skip_compile; /* leaves out Python's imports and Numba's compiler */
+	bool skip_compile; /* drops samples of Python's imports and Numba's compiler */
 	struct source_path_rule *source_paths; /* heap */
 	size_t nr_source_paths, cap_source_paths;
-	bool open_sources; /* open what a profile names, even an untrusted one */
+	bool open_sources; /* open files that the profile names, even if untrusted */
 	unsigned int context;
 	double min_share; /* 0..1 */
 	const char *file_filter;
@@ -41,7 +41,7 @@ struct viewing {
 	unsigned int call_depth; /* longest path, in calls */
 	bool show_types; /* of specialisations */
 	enum group_by group_by; /* report: groups instead of functions */
-	struct profile_filter *filters; /* heap: which samples */
+	struct profile_filter *filters; /* heap: select samples */
 	size_t nr_filters, cap_filters;
 	enum colour_mode colour;
 };
@@ -50,12 +50,12 @@ struct viewing {
 const struct render_format *viewing_format(const struct viewing *v);
 
 /**
- * Renders @p to stdout as @v says (run shows annotate's listing). Modifies @p: --types
- * renames functions; --skip-compile and filters drop samples.
+ * Renders @p to stdout according to @v (run shows annotate's listing). Modifies @p:
+ * --types renames functions; --skip-compile and filters drop samples.
  * @file_name     name of the profile's file, for the listing's head; NULL: not from a
- *                file
- * @is_strangers  the profile's writer is not trusted: opens no file that it names, and
- *                reports how many were not opened
+ *             file
+ * @is_strangers  the profile is untrusted: opens no file that it names, and reports how
+ *                many were not opened
  */
 int show_profile(const struct viewing *v, struct profile *p, const char *file_name,
 		 bool is_strangers, struct error *err);

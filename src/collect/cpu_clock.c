@@ -13,12 +13,12 @@
 
 #define ALL_TURNS ((1u << CPU_CLOCK_NR_PERIODS) - 1)
 /*
- * A change costs 18 us, most of it on the sampled CPU: 0.01 % of each CPU, and for all of
- * them at most 1 % of the collector's.
+ * A change costs 18 us, most of it on the sampled CPU: 0.01 % of each CPU. For all CPUs
+ * together it costs at most 1 % of the collector's CPU.
  */
 #define TURN_NS         250000000ULL
 #define TURN_PER_CPU_NS 2000000ULL
-#define TURN_TICKS      8 /* at low rates: least ticks of a turn */
+#define TURN_TICKS      8 /* at low rates: minimum ticks of a turn */
 #define RATE_UNIT       100000 /* the nominal rate */
 
 uint64_t cpu_clock_random(uint64_t *state)
@@ -87,7 +87,10 @@ static int provide(struct cpu_clock *c, unsigned int level, unsigned int which)
 	return 0;
 }
 
-/* Disables the old event first: no time counts twice. Return: 0, or -errno unchanged. */
+/*
+ * Disables the old event first, so that no time counts twice. Return: 0, or -errno with
+ * nothing changed.
+ */
 static int switch_to(struct cpu_clock *c, unsigned int level, unsigned int which)
 {
 	int rc = provide(c, level, which), before = event_on(c)->fd;
@@ -147,7 +150,7 @@ static void close_level(struct cpu_clock *c, unsigned int level)
 
 void cpu_clock_stop(struct cpu_clock *c)
 {
-	/* Another level may have an open event that could not be enabled. */
+	/* Another level may have an event that was opened and could not be enabled. */
 	for (unsigned int i = 0; i < CPU_CLOCK_NR_LEVELS; i++)
 		close_level(c, i);
 }
@@ -189,7 +192,7 @@ static void add_level(const struct cpu_clock *c, unsigned int level,
 	}
 }
 
-/* Adds up all events since the start. */
+/* Sums all events since the start. */
 static struct cpu_clock_sum add_up(const struct cpu_clock *c)
 {
 	struct cpu_clock_sum sum = c->closed;
@@ -208,7 +211,7 @@ void cpu_clock_account(const struct cpu_clock *c, uint64_t idle_ns,
 
 	if (idle_ns == CPU_IDLE_UNKNOWN || c->idle_ns == CPU_IDLE_UNKNOWN)
 		busy = 0;
-	/* iowait is known to step back now and then (proc(5)). */
+	/* iowait may decrease now and then (proc(5)). */
 	else if (idle_ns > c->idle_ns && all.enabled_ns > c->then.enabled_ns)
 		busy -= (double)(idle_ns - c->idle_ns) /
 			(double)(all.enabled_ns - c->then.enabled_ns);
@@ -224,15 +227,18 @@ int cpu_clock_set_level(struct cpu_clock *c, unsigned int level, uint64_t idle_n
 
 	if (level == old)
 		return 0;
-	/* Idle time is known for a whole interval only, so settle each level. */
+	/*
+	 * Idle time is known only for a whole interval, so finish the account of each
+	 * level.
+	 */
 	cpu_clock_account(c, idle_ns, &sum);
 	rc = switch_to(c, level, c->which);
 	if (rc)
 		return rc;
 	/*
-	 * Keep the previous level open: it is most likely the next one, and a closed
-	 * event loses the elapsed part of its period. Older ones are disabled: their
-	 * counts are final.
+	 * Keep the previous level open: it is most likely the next one, and closing an
+	 * event loses the elapsed part of its period. Older levels are disabled, so
+	 * their counts are final.
 	 */
 	if (c->before != old && c->before != level) {
 		add_level(c, c->before, &c->closed);
@@ -249,7 +255,9 @@ int cpu_clock_set_level(struct cpu_clock *c, unsigned int level, uint64_t idle_n
 
 static int clock_open(struct sample_source *s, uint32_t cpu, const char *times, void *ret)
 {
-	/* For good: what is due cannot be known without the idle time of its start. */
+	/*
+	 * Permanent: what is due cannot be computed without the idle time at the start.
+	 */
 	s->gone.is_unknown |= !times;
 	return cpu_clock_start(ret, cpu, s->prog_fd, s->period, s->level,
 			       cpu_clock_random(&s->random), cpu_idle_ns(times, cpu));

@@ -55,7 +55,7 @@ static void faults_account(const struct sample_source *s, const void *item,
 {
 	const struct fault_event *event = item;
 	struct perf_event_times now = perf_event_read(event->fd);
-	/* Whole periods: what is left of one is not due. */
+	/* Only whole periods: an incomplete one is not due. */
 	uint64_t due = now.count / s->period;
 
 	(void)times;

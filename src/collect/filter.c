@@ -7,8 +7,8 @@
 #include "collect/sampler.h"
 #include "sampler.skel.h"
 
-/* Invalidates verdicts cached under the old rules. */
-static void has_changed(struct sampler *s)
+/* Invalidates verdicts that the kernel side cached under the old rules. */
+static void invalidate_verdicts(struct sampler *s)
 {
 	__atomic_add_fetch(&sampler_skel(s)->bss->filter.generation, 1, __ATOMIC_SEQ_CST);
 }
@@ -23,7 +23,7 @@ int sampler_filter_task(struct sampler *s, uint32_t id, uint32_t mask, struct er
 		target = (struct lb_target){0};
 	target.mask |= mask;
 	if (!bpf_map_update_elem(map_fd, &id, &target, BPF_ANY)) {
-		has_changed(s);
+		invalidate_verdicts(s);
 		return 0;
 	}
 	if (errno == E2BIG)
@@ -41,7 +41,7 @@ int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err)
 void sampler_forget_task(struct sampler *s, uint32_t id)
 {
 	bpf_map_delete_elem(bpf_map__fd(sampler_skel(s)->maps.targets), &id);
-	has_changed(s);
+	invalidate_verdicts(s);
 }
 
 int sampler_filter_user(struct sampler *s, uint32_t uid, uint32_t mask, struct error *err)
@@ -53,7 +53,7 @@ int sampler_filter_user(struct sampler *s, uint32_t uid, uint32_t mask, struct e
 		before = 0;
 	mask |= before;
 	if (!bpf_map_update_elem(fd, &uid, &mask, BPF_ANY)) {
-		has_changed(s);
+		invalidate_verdicts(s);
 		return 0;
 	}
 	return error_set(err, -errno, "cannot sample by user %u: %m", uid);
@@ -72,7 +72,7 @@ int sampler_filter_cgroup(struct sampler *s, const struct lb_cgroup_key *key,
 		  : bpf_map_delete_elem(fd, key);
 	if (rc)
 		return errno == ENOENT ? 0 : -errno;
-	has_changed(s);
+	invalidate_verdicts(s);
 	return 0;
 }
 
@@ -85,7 +85,7 @@ int sampler_filter_comms(struct sampler *s, const struct lb_comm_table *table)
 		return -errno;
 	__atomic_store_n(&sampler_skel(s)->bss->filter.comm_table, index,
 			 __ATOMIC_SEQ_CST);
-	has_changed(s);
+	invalidate_verdicts(s);
 	return 0;
 }
 
@@ -95,7 +95,7 @@ void sampler_use_hierarchies(struct sampler *s, const uint32_t *hierarchies, siz
 		sampler_skel(s)->bss->filter.hierarchies[i] = hierarchies[i];
 	__atomic_store_n(&sampler_skel(s)->bss->filter.nr_hierarchies, (uint32_t)nr,
 			 __ATOMIC_SEQ_CST);
-	has_changed(s);
+	invalidate_verdicts(s);
 }
 
 void sampler_use_filter(struct sampler *s, uint32_t uses, uint32_t wanted,
@@ -104,5 +104,5 @@ void sampler_use_filter(struct sampler *s, uint32_t uses, uint32_t wanted,
 	sampler_skel(s)->bss->filter.no_children = no_children;
 	__atomic_store_n(&sampler_skel(s)->bss->filter.wanted, wanted, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&sampler_skel(s)->bss->filter.uses, uses, __ATOMIC_SEQ_CST);
-	has_changed(s);
+	invalidate_verdicts(s);
 }

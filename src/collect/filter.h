@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tells the kernel side which tasks to sample. Each call takes effect at the next tick,
- * also while sampling. Masks are those of lineburn_filter.h.
+ * Sets on the kernel side which tasks to sample. Each call takes effect at the next
+ * tick, also while sampling. Masks are those of lineburn_filter.h.
  */
 #ifndef LB_COLLECT_FILTER_H
 #define LB_COLLECT_FILTER_H
@@ -16,25 +16,24 @@
 struct sampler;
 
 /*
- * Add a mask to the rule of a process and its future children, of a thread (@id is its tid
- * | LB_TARGET_THREAD), or of an effective uid. Return: 0, or -errno with a sentence:
- * -E2BIG when the map is full.
+ * Adds a mask to the rule of a process and its future children, of a thread (@id is its
+ * tid | LB_TARGET_THREAD), or of an effective uid. Return: 0, or -errno with a message:
+ * -E2BIG if the map is full.
  */
 int sampler_filter_task(struct sampler *s, uint32_t id, uint32_t mask, struct error *err);
 int sampler_filter_user(struct sampler *s, uint32_t uid, uint32_t mask,
 			struct error *err);
 
 /*
- * Removes the rule of a process or thread. Until its first tick the kernel side knows it
- * by its number only. Call this when it turns out to be gone: another one may have the
- * number by now.
+ * Removes the rule of a process or thread. Until its first tick the kernel side knows
+ * it only by its number. Call this if it has exited, because its number may be reused.
  */
 void sampler_forget_task(struct sampler *s, uint32_t id);
 
 /**
- * Sets the rule of a cgroup and all below it, replacing the one before.
+ * Sets the rule of a cgroup and all below it, replacing the previous rule.
  * @mask  0: removes the rule
- * Return: 0 or -errno: -E2BIG when the map is full.
+ * Return: 0 or -errno: -E2BIG if the map is full.
  */
 int sampler_filter_cgroup(struct sampler *s, const struct lb_cgroup_key *key,
 			  uint32_t mask);

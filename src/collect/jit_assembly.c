@@ -15,10 +15,10 @@ struct unfinished {
 };
 
 struct jit_assembly {
-	/* In order of arrival: stalled ones at the front, active ones at the end. */
+	/* Least recently active first. */
 	struct unfinished *items;
 	size_t nr, cap;
-	uint64_t nr_bytes; /* allocated for all of them */
+	uint64_t nr_bytes; /* of all items */
 	uint64_t nr_broken;
 };
 
@@ -42,7 +42,7 @@ uint64_t jit_assembly_broken(const struct jit_assembly *a)
 	return a->nr_broken;
 }
 
-/* Removes an item and hands it over; @object may lie in its bytes. */
+/* Removes an item and delivers it; @object may be in its buffer. */
 static void finish(struct jit_assembly *a, size_t i, const void *object,
 		   enum lb_jit_failure failure, jit_event_fn fn, void *ctx)
 {
@@ -106,7 +106,10 @@ static void begin(struct jit_assembly *a, const struct lb_jit_record *rec,
 	a->items[a->nr++] = (struct unfinished){.ev = ev, .cookie = rec->cookie};
 }
 
-/* Makes room for the bytes of item @i: the oldest others go first. Return: its index now. */
+/*
+ * Makes room for the bytes of item @i by delivering the oldest others. Return: its new
+ * index.
+ */
 static size_t make_room(struct jit_assembly *a, size_t i, jit_event_fn fn, void *ctx)
 {
 	uint64_t cookie = a->items[i].cookie, need = a->items[i].ev.size_bytes;
@@ -155,7 +158,8 @@ static void chunk(struct jit_assembly *a, const struct lb_jit_record *rec, size_
 	    rec->len > item->ev.size_bytes - item->nr_bytes)
 		finish(a, i, NULL, rec->failed, fn, ctx);
 	else if (rec->len == item->ev.size_bytes)
-		finish(a, i, rec->data, LB_JIT_OK, fn, ctx); /* nearly all: no copy */
+		/* complete in one record, as usual: no copy */
+		finish(a, i, rec->data, LB_JIT_OK, fn, ctx);
 	else
 		add(a, i, rec, fn, ctx);
 }

@@ -18,12 +18,14 @@
 
 #define DEFAULT_RING_BYTES (8u << 20)
 
-/* A perf uprobe: it disappears with its descriptor, however we end. */
+/*
+ * A perf uprobe: the kernel removes it with its descriptor, even if lineburn is killed.
+ */
 #define UPROBE_PMU "/sys/bus/event_source/devices/uprobe/type"
 
 struct probed_file {
 	dev_t dev;
-	ino_t ino; /* not given to another file while it is probed: the kernel holds it */
+	ino_t ino; /* not reused while probed: the probe holds the inode */
 	uint64_t register_off;
 	struct bpf_link *link;
 };
@@ -42,7 +44,7 @@ struct jit_probe {
 	size_t nr_files, cap_files;
 	uint64_t nr_refused;
 
-	/* During a read only. */
+	/* Only during a read. */
 	jit_event_fn fn;
 	void *ctx;
 	uint64_t nr_bytes_read;
@@ -91,7 +93,7 @@ static int take_record(void *ctx, void *data, size_t size)
 
 	jit_assembly_take(p->assembly, data, size, p->fn, p->ctx);
 	p->nr_bytes_read += size;
-	/* A target that registers all the time must not keep us here for ever. */
+	/* End the read: a target may register code without pause. */
 	return p->nr_bytes_read < p->config.ring_bytes ? 0 : -EAGAIN;
 }
 
@@ -144,7 +146,10 @@ static int load_once(struct jit_probe *p)
 		jit_bpf__destroy(p->skel);
 		p->skel = NULL;
 	} else {
-		/* Samples carry their process's code generation from now on; before, 0. */
+		/*
+		 * From now on samples have their process's code generation; before it
+		 * is 0.
+		 */
 		__atomic_store_n(&sampler_skel(p->sampler)->bss->code_gens_used, 1,
 				 __ATOMIC_SEQ_CST);
 	}
@@ -172,7 +177,9 @@ static int attach(struct jit_probe *p, int fd, const struct stat *st,
 
 	if (rc)
 		return rc;
-	/* Without it libbpf would write to tracefs, and leave that behind when killed. */
+	/*
+	 * Without the PMU, libbpf would write to tracefs, which persists after a kill.
+	 */
 	if (access(UPROBE_PMU, F_OK))
 		return -EOPNOTSUPP;
 	rc = load_once(p);
@@ -201,7 +208,7 @@ int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 	if (fstat(fd, &st))
 		rc = -errno;
 	else if (!descriptor_delta)
-		rc = -EINVAL; /* a function is no variable, and 0 is no cookie */
+		rc = -EINVAL; /* not a variable; and 0 is not a valid cookie */
 	else if (!find_file(p, st.st_dev, st.st_ino, register_off))
 		rc = attach(p, fd, &st, register_off, descriptor_delta);
 	if (rc)
@@ -226,8 +233,8 @@ int jit_probe_poll_fd(const struct jit_probe *p)
 }
 
 /*
- * Reads the ring. The program does not wake us while "woken" is set, so it must never
- * stay set while we sleep: epoll drops a wake-up for records that were read already.
+ * Reads the ring. While "woken" is set, the program does not wake us, so it must not
+ * stay set while we sleep: epoll drops a wake-up for records that were already read.
  */
 static void consume(struct jit_probe *p)
 {
@@ -278,7 +285,7 @@ uint64_t jit_probe_map_bytes(const struct jit_probe *p)
 
 	if (!p->skel)
 		return 0;
-	/* The sampler counts its own. */
+	/* The sampler counts the maps that it lends. */
 	bpf_object__for_each_map(map, p->skel->obj) if (map != p->skel->maps.targets &&
 							map != p->skel->maps.code_gens)
 		sum += kmap_bytes(bpf_map__fd(map));

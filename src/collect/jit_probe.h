@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A uprobe on __jit_debug_register_code (the GDB JIT interface, "JIT Compilation
- * Interface" in GDB's manual): copies each in-memory object at the moment that
- * its program registers it. The program is loaded when the first file is probed,
- * so a machine without JITs pays nothing.
+ * Interface" in GDB's manual): copies each in-memory object when its program registers
+ * it. The BPF program is loaded when the first file is probed, so there is no cost on a
+ * machine without JITs.
  */
 #ifndef LB_COLLECT_JIT_PROBE_H
 #define LB_COLLECT_JIT_PROBE_H
@@ -23,10 +23,10 @@ struct jit_probe;
 #define JIT_PROBE_MAX_FILES 256 /* more are refused, counted */
 
 struct jit_probe_config {
-	bool whole_machine; /* else only the targets of @sampler */
+	bool whole_machine; /* false: only the targets of @sampler */
 	/*
-	 * Power of two, 64 KiB to 1 GiB; 0: 8 MiB. An object for which the ring has
-	 * no room is refused at once (LB_JIT_NO_ROOM): 16 MiB need a ring of 32.
+	 * Power of two, 64 KiB to 1 GiB; 0: 8 MiB. An object that does not fit the ring
+	 * is refused at once (LB_JIT_NO_ROOM): 16 MiB need a ring of 32.
 	 */
 	size_t ring_bytes;
 	size_t max_files; /* probed at once; 0: JIT_PROBE_MAX_FILES, the maximum */
@@ -35,7 +35,7 @@ struct jit_probe_config {
 /** Tests whether this kernel loads the program. Attaches nothing. Return: 0 or -errno. */
 int jit_probe_try(void);
 
-/** @sampler  lends its maps of targets and code generations; must outlive this */
+/** @sampler  provides maps of targets and code generations; must outlive *ret */
 int jit_probe_new(const struct jit_probe_config *config, struct sampler *sampler,
 		  struct jit_probe **ret, struct error *err);
 void jit_probe_free(struct jit_probe *p);
@@ -44,39 +44,40 @@ DEFINE_CLEANUP(struct jit_probe, jit_probe_free);
 /**
  * Probes one file, for all processes that map it.
  *
- * @fd               an open descriptor of the file, borrowed; deleted files and
- *                   files of other mount namespaces work too
+ * @fd               an open descriptor of the file, borrowed; deleted files and files
+ *      of other mount namespaces work too
  * @register_off     file offset of __jit_debug_register_code
  * @descriptor_delta vaddr of __jit_debug_descriptor - vaddr of
- *                   __jit_debug_register_code: the same in memory
- * Takes milliseconds; detaching in jit_probe_free() takes the kernel about 0.1 s.
- * Does nothing if the file is probed there already. Its inode stays in use
- * until jit_probe_detach(), so a deleted file keeps its blocks.
- * Return: 0; -EOPNOTSUPP when this kernel has no uprobes or no cookies for them
- * (before 5.15: walk lists instead); -ENOSPC over max_files; else
- * another negative errno of the attachment.
+ * __jit_debug_register_code; the same in memory
+ * Takes milliseconds; detaching in jit_probe_free() takes the kernel about 0.1 s. Does
+ * nothing if the file is already probed at that offset. Its inode stays in use until
+ * jit_probe_detach(), so a deleted file keeps its blocks.
+ * Return: 0; -EOPNOTSUPP if this kernel has no uprobes or no cookies for them (before
+ * 5.15: walk lists instead); -ENOSPC over max_files; else another negative errno of the
+ * attachment.
  */
 int jit_probe_attach(struct jit_probe *p, int fd, uint64_t register_off,
 		     int64_t descriptor_delta);
 
 /**
- * Removes the probe at @register_off from the file that fstat(2) identifies by @dev and
- * @inode. Takes the kernel about 0.1 s. Does nothing when it is not probed.
+ * Removes the probe at @register_off from the file with @dev and @inode as in fstat(2).
+ * Takes the kernel about 0.1 s. Does nothing if the file is not probed.
  */
 void jit_probe_detach(struct jit_probe *p, uint64_t dev, uint64_t inode,
 		      uint64_t register_off);
 
 /**
- * Becomes readable (epoll) when an eighth of the ring is used, or an object could not be
- * copied and should be fetched soon; a wake-up per object would cost its process an
- * interrupt. Read at each drain too. -1 until the first file is probed.
+ * Becomes readable (epoll) when an eighth of the ring is used, or an object could not
+ * be copied and should be read soon; a wake-up per object would cost its process an
+ * interrupt. Call jit_probe_read() at each drain, too. -1 until the first file is
+ * probed.
  */
 int jit_probe_poll_fd(const struct jit_probe *p);
 
 /**
- * Hands over the objects that arrived, in order of completion; at most about as much as
- * the ring holds, the rest with the next read. An object with a lost part comes when the
- * loss is known: up to 2 s later.
+ * Delivers the objects that arrived, in order of completion; at most about as much as
+ * the ring holds, the rest at the next read. An object with a lost part is delivered
+ * when the loss is detected: up to 2 s later.
  */
 void jit_probe_read(struct jit_probe *p, jit_event_fn fn, void *ctx);
 

@@ -12,10 +12,10 @@
 
 /*
  * copy_from_user_nofault() checked whether the copy touches vmalloc memory, and took
- * vmap_area_lock for it. In a timer interrupt that hits the holder of this lock the
- * CPU spins for ever, and soon all others too. Introduced in 5.19, fixed by
- * commit d319f344561d ("mm: Fix copy_from_user_nofault()") in 6.4, 6.3.10 and
- * 6.1.36; 6.0 and 6.2 ended without it.
+ * vmap_area_lock for it. A timer interrupt that does this on the CPU holding the lock
+ * spins forever, and soon all other CPUs spin, too. Introduced in 5.19, fixed by commit
+ * d319f344561d ("mm: Fix copy_from_user_nofault()") in 6.4, 6.3.10 and 6.1.36; 6.0 and
+ * 6.2 were never fixed.
  */
 #define USERCOPY_LOCK_TEXT                                                          \
 	"reading user memory in a timer interrupt can freeze the whole machine on " \
@@ -27,7 +27,7 @@
 
 static const struct {
 	unsigned int major, minor;
-	unsigned int last_patch; /* this one and all before it */
+	unsigned int last_patch; /* this patch level and all before it */
 	struct kernel_quirk quirk;
 } table[] = {
 	{5, 19, UINT_MAX, {"5.19", USERCOPY_LOCK_TEXT, UPDATE_TEXT}},
@@ -45,7 +45,7 @@ static const struct kernel_quirk unreadable = {
 	.remedy = "mount /proc, so that /proc/sys/kernel/osrelease shows the version",
 };
 
-/* Reads decimal digits at *@s, at most six. Return: false when there is none. */
+/* Reads up to six decimal digits at *@s. Return: false if there are none. */
 static bool get_number(const char **s, unsigned int *ret)
 {
 	size_t len = strspn(*s, "0123456789");
@@ -56,7 +56,7 @@ static bool get_number(const char **s, unsigned int *ret)
 	return is_number;
 }
 
-/* "6.1.192-1": leaves *@s after the last number. A patch level is optional. */
+/* Parses "6.1.192-1" up to the last number. The patch level is optional. */
 static bool get_level(const char **s, struct kernel_level *ret)
 {
 	struct kernel_level level = {0};
@@ -77,8 +77,8 @@ static bool get_level(const char **s, struct kernel_level *ret)
 }
 
 /* Returns whether @word, @len bytes, is a version of the series with a patch level. */
-static bool word_tells(const char *word, size_t len, const struct kernel_level *series,
-		       struct kernel_level *ret)
+static bool word_has_level(const char *word, size_t len,
+			   const struct kernel_level *series, struct kernel_level *ret)
 {
 	struct kernel_level level;
 	const char *s = word;
@@ -87,7 +87,10 @@ static bool word_tells(const char *word, size_t len, const struct kernel_level *
 		return false;
 	if (level.major != series->major || level.minor != series->minor)
 		return false;
-	/* "6.1.21.2" is 6.1.21, but "6.1.x" of anything else is not ours. */
+	/*
+	 * "6.1.21.2" counts as 6.1.21, but "6.1.x" followed by anything else is not a
+	 * version.
+	 */
 	if (s < word + len && !strchr("-~+.", *s))
 		return false;
 	*ret = level;
@@ -95,8 +98,8 @@ static bool word_tells(const char *word, size_t len, const struct kernel_level *
 }
 
 /*
- * Finds the last word with the level. In /proc/version it searches only after the '#':
- * before it are the versions of compiler and linker, and the release itself.
+ * Finds the last word with the level. In /proc/version it searches only after the '#',
+ * because the text before it has the versions of compiler and linker, and the release.
  */
 static bool find_in_text(const char *text, const char *release,
 			 const struct kernel_level *series, struct kernel_level *ret)
@@ -117,7 +120,7 @@ static bool find_in_text(const char *text, const char *release,
 			size_t len = strcspn(word, blanks);
 
 			if ((len != release_len || strncmp(word, release, len)) &&
-			    word_tells(word, len, series, ret))
+			    word_has_level(word, len, series, ret))
 				found = true;
 			word += len ? len : 1;
 		}
@@ -147,7 +150,7 @@ const struct kernel_quirk *kernel_quirk_find(const char *release, const char *ve
 
 	if (!kernel_level_find(release, version, &level))
 		return &unreadable;
-	/* An unknown level is 0: the worst of its series. */
+	/* An unknown patch level is 0, which counts as affected. */
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		if (table[i].major == level.major && table[i].minor == level.minor &&
 		    level.patch <= table[i].last_patch)
@@ -168,8 +171,8 @@ static void read_text(const char *root, const char *path, char *buf, size_t size
 		snprintf(buf, size, "%s", text);
 }
 
-/* Same by uname(2), where /proc has processes only (subset=pid). */
-static void ask_kernel(char release[KERNEL_RELEASE_BYTES],
+/* Uses uname(2) if /proc shows only processes (subset=pid). */
+static void read_uname(char release[KERNEL_RELEASE_BYTES],
 		       char version[KERNEL_VERSION_BYTES])
 {
 	struct utsname names;
@@ -194,7 +197,7 @@ void kernel_texts_read(const char *root, char release[KERNEL_RELEASE_BYTES],
 	read_text(root, "/proc/version_signature", version + len,
 		  KERNEL_VERSION_BYTES - len);
 	if (!root[0])
-		ask_kernel(release, version);
+		read_uname(release, version);
 }
 
 const struct kernel_quirk *kernel_quirk_find_running(const char *root)

@@ -24,7 +24,7 @@ int kmap_delete(int fd, const void *key)
 int kmap_new_slab(void)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	/* Type, sizes, flags: those of the inner map that the sampler was loaded with. */
+	/* Type, sizes and flags must equal those of the sampler's inner map. */
 	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "slab", sizeof(uint32_t),
 				sizeof(struct lb_unwind_rows), LB_SLAB_VALUES, &opts);
 
@@ -44,7 +44,7 @@ void kmap_unmap(void *mem, size_t bytes)
 		munmap(mem, bytes);
 }
 
-/* The number in a line "KEY:\tNUMBER"; @otherwise if it is another line. */
+/* Returns the number in a line "KEY:\tNUMBER"; @otherwise if it has another key. */
 static uint64_t number_of(const char *line, const char *key, uint64_t otherwise)
 {
 	size_t len = strlen(key);
@@ -65,7 +65,10 @@ uint64_t kmap_bytes(int fd)
 		nr = number_of(line, "max_entries:", nr);
 		bytes = number_of(line, "memlock:", bytes);
 	}
-	/* 5.11 to 6.3 multiply max_entries by the size of a value, which a ring has not. */
+	/*
+	 * Kernels 5.11 to 6.3 multiply max_entries by the value size, which is 0 for a
+	 * ring.
+	 */
 	if (type == BPF_MAP_TYPE_RINGBUF && bytes < nr)
 		bytes = nr;
 	return bytes;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lets other stages write kernel maps without seeing libbpf's types. */
+/* Lets other stages write kernel maps without libbpf's types. */
 #ifndef LB_COLLECT_KMAP_H
 #define LB_COLLECT_KMAP_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of the unwinder (lineburn_unwind.h); descriptors, borrowed from the sampler. */
+/* Maps of the unwinder (lineburn_unwind.h); descriptors, borrowed from the sampler. */
 struct unwind_kmaps {
 	int slabs_fd; /* array of maps; each made by kmap_new_slab() */
 	int pages_fd, rules_fd, segments_fd,
@@ -17,8 +17,8 @@ struct unwind_kmaps {
 };
 
 /**
- * Adds or replaces an entry, by bpf(2). That of slabs, whose values are descriptors, waits
- * for running programs. Return: 0 or -errno.
+ * Adds or replaces an entry, by bpf(2). For slabs, whose values are descriptors, this
+ * waits for running programs. Return: 0 or -errno.
  */
 int kmap_update(int fd, const void *key, const void *value);
 /** Deletes an entry. Return: 0, -ENOENT or another -errno. */

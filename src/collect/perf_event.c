@@ -17,15 +17,15 @@
 #include "base/vec.h"
 
 #define ONLINE_PATH "/sys/devices/system/cpu/online"
-#define MAX_CPUS    8192 /* CONFIG_NR_CPUS never is larger */
+#define MAX_CPUS    8192 /* CONFIG_NR_CPUS is at most this */
 #define READ_FORMAT (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING)
-/* The two clocks differ by less, and a dead event stays dead. */
+/* More than the two clocks differ; a dead event stays dead, so its lag exceeds this. */
 #define DEAD_NS      50000000ULL
 #define DRIFT_OF_ALL 100 /* a hundredth */
 
 static int open_event(struct perf_event_attr *attr, int cpu)
 {
-	/* No CPU: of the caller, wherever it runs. */
+	/* No CPU: follows the calling thread on any CPU. */
 	int fd = (int)syscall(SYS_perf_event_open, attr, cpu < 0 ? 0 : -1, cpu, -1,
 			      PERF_FLAG_FD_CLOEXEC);
 
@@ -112,7 +112,7 @@ struct perf_event_times perf_event_read(int fd)
 	return times;
 }
 
-/* Reads the clock while the event runs, so that a live event never seems to lag. */
+/* Reads the clock after enabling, so that a live event never seems to lag. */
 int perf_event_enable(int fd, struct perf_event_life *ret)
 {
 	ret->ran_ns = perf_event_read(fd).ran_ns;

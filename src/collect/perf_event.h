@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Opens perf events (perf_event_open(2)), one per online CPU, and explains refusals. */
+/* Opens perf events (perf_event_open(2)), one per online CPU, and explains errors. */
 #ifndef LB_COLLECT_PERF_EVENT_H
 #define LB_COLLECT_PERF_EVENT_H
 
@@ -13,7 +13,7 @@
  * Opens a disabled software event.
  *
  * @event   enum perf_sw_ids
- * @cpu     -1: of the calling thread, on any CPU
+ * @cpu     -1: follows the calling thread on any CPU
  * @period  ns of a clock, else events per sample
  * Return: descriptor, or -errno (-ENODEV: offline).
  */
@@ -25,7 +25,7 @@ int perf_event_open(uint64_t event, int cpu, uint64_t period);
  */
 int perf_event_open_tasks(int cpu, uint32_t watermark_bytes);
 
-/** Turns a refusal into a sentence with its remedy. Returns @code. */
+/** Turns an error into a message with its remedy. Returns @code. */
 int perf_event_explain(int code, struct error *err);
 
 /* In the order of read_format of perf_event_open(2). */
@@ -39,10 +39,10 @@ struct perf_event_times {
 struct perf_event_times perf_event_read(int fd);
 
 /*
- * Events of a CPU that goes offline are dead for good (perf_event_exit_cpu() of
- * kernel/events/core.c): when the CPU is back, they can be enabled and read, but never
- * run. It may be offline for an instant, and is while the machine sleeps; so a dead event
- * is detected by not having run while time passed.
+ * An event of a CPU that goes offline is dead (perf_event_exit_cpu() of
+ * kernel/events/core.c): when the CPU is back, the event can be enabled and read, but
+ * never runs. A CPU can be offline for just an instant, for example while the machine
+ * sleeps. So a dead event is detected by not having run while time passed.
  */
 struct perf_event_life {
 	uint64_t ran_ns; /* of the event, when it was enabled */
@@ -56,25 +56,26 @@ int perf_event_enable(int fd, struct perf_event_life *ret);
 bool perf_event_is_dead(int fd, const struct perf_event_life *life);
 
 /**
- * Reads the times of all CPUs; heap, NULL when unreadable (a procfs that is mounted with
+ * Reads the times of all CPUs; heap, NULL if unreadable (a procfs mounted with
  * subset=pid has no /proc/stat).
  */
 char *cpu_times_read(void);
 
 /**
- * Returns the time that @cpu was idle since boot (idle and iowait of /proc/stat, in steps
- * of 10 ms), from @times, which may be NULL; CPU_IDLE_UNKNOWN when @times lacks the CPU,
- * as it does for offline ones. The kernel stops timers on idle CPUs, so ticks do not show
- * idle time.
+ * Returns the time that @cpu was idle since boot (idle and iowait of /proc/stat, in
+ * steps of 10 ms), from @times, which may be NULL; CPU_IDLE_UNKNOWN if @times lacks the
+ * CPU, as it does for offline ones. Needed because the kernel stops timers on idle
+ * CPUs, so ticks do not show idle time.
  */
 #define CPU_IDLE_UNKNOWN UINT64_MAX
 uint64_t cpu_idle_ns(const char *times, uint32_t cpu);
 
 /**
  * Returns the time that a hypervisor stole since boot, summed over all CPUs (steal of
- * /proc/stat, in steps of 10 ms); 0 when @times lacks it. With
- * CONFIG_PARAVIRT_TIME_ACCOUNTING the kernel's clocks of tasks and cgroups exclude stolen
- * time (update_rq_clock_task() of kernel/sched/core.c); a cpu-clock event includes it.
+ * /proc/stat, in steps of 10 ms); 0 if @times lacks it. With
+ * CONFIG_PARAVIRT_TIME_ACCOUNTING the kernel's clocks of tasks and cgroups exclude
+ * stolen time (update_rq_clock_task() of kernel/sched/core.c); a cpu-clock event
+ * includes it.
  */
 uint64_t cpus_stolen_ns(const char *times);
 

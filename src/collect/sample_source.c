@@ -51,7 +51,7 @@ static int add_cpu(struct sample_source *s, uint32_t cpu, const char *times)
 	return rc;
 }
 
-/* Keeps the account. The last item takes its place. */
+/* Removes an item, but keeps its account. The last item takes its place. */
 static void drop_cpu(struct sample_source *s, size_t i, const char *times)
 {
 	void *item = item_at(s, i);
@@ -78,7 +78,7 @@ int sample_source_start(struct sample_source *s, const char *times, struct error
 	for (size_t i = 0; !rc && i < online.nr; i++) {
 		rc = add_cpu(s, online.cpus[i], times);
 		if (rc == -ENODEV)
-			rc = 0; /* it went offline just now */
+			rc = 0; /* it has just gone offline */
 		else if (rc)
 			perf_event_explain(rc, err);
 	}
@@ -108,8 +108,9 @@ void sample_source_follow_cpus(struct sample_source *s)
 }
 
 /*
- * Opens the event of a CPU again that was offline, too briefly for
- * sample_source_follow_cpus() to notice. If it still is, that adds it later.
+ * Reopens the event of a CPU that was offline too briefly for
+ * sample_source_follow_cpus() to notice. If it is offline now, that function adds it
+ * later.
  */
 static void renew(struct sample_source *s, size_t i)
 {
@@ -123,7 +124,7 @@ static void renew(struct sample_source *s, size_t i)
 
 void sample_source_tick(struct sample_source *s, uint64_t now_ns)
 {
-	/* Downwards: a renewed event moves to the end. */
+	/* Backwards, because a reopened event moves to the end. */
 	for (size_t i = s->nr; i-- > 0;)
 		if (!s->kind->tick(item_at(s, i), now_ns, (uint32_t)s->nr))
 			renew(s, i);
@@ -159,6 +160,9 @@ void sample_source_account(struct sample_source *s, const char *times,
 	*ret = s->gone;
 	for (size_t i = 0; i < s->nr; i++)
 		s->kind->account(s, item_at(s, i), times, ret);
-	/* For good: who asked once without the times cannot trust a later sum. */
+	/*
+	 * Permanent: once the times were unreadable, later sums are not complete
+	 * either.
+	 */
 	s->gone.is_unknown = ret->is_unknown;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A sample source: a kernel event on each CPU that runs the sampling program. Each
- * sample names its source and has a weight in that source's unit.
- * A new source is an id (enum lb_source), a file with its operations, and a row of the
- * table.
+ * sample names its source and has a weight in that source's unit. To add a source, add
+ * an id (enum lb_source), a file with its operations, and a row of the table.
  */
 #ifndef LB_COLLECT_SAMPLE_SOURCE_H
 #define LB_COLLECT_SAMPLE_SOURCE_H
@@ -19,7 +18,7 @@
 struct sample_source_account {
 	uint64_t enabled_ns; /* sum over CPUs of the time that events were enabled */
 	double due; /* samples expected while CPUs were not idle */
-	bool is_unknown; /* the kernel did not provide what due needs */
+	bool is_unknown; /* the kernel did not report what due is computed from */
 };
 
 struct sample_source {
@@ -35,13 +34,16 @@ struct sample_source {
 };
 
 /*
- * Operations on the item of one CPU. @times is what cpu_times_read() returned just now, or
- * NULL if that failed.
+ * Operations on the item of one CPU. @times is what cpu_times_read() has just returned,
+ * or NULL if that failed.
  */
 struct sample_source_kind {
 	enum lb_source id;
-	const char *name; /* as -e takes it */
-	/* Units of a sample's values. The kernel side sums the periods in the first. */
+	const char *name; /* value of option -e */
+	/*
+	 * Units of a sample's values. The kernel side adds up the periods in the first
+	 * one.
+	 */
 	struct sample_value {
 		const char *type, *unit; /* as pprof names them */
 	} values[LB_NR_VALUES];
@@ -54,13 +56,13 @@ struct sample_source_kind {
 	void (*pause)(void *item);
 	void (*close)(void *item);
 	/**
-	 * Called a few times a second: changes what depends on time. Return: false when
-	 * the CPU was offline meanwhile: the item must be opened again.
+	 * Called a few times a second: changes what depends on time. Return: false if
+	 * the CPU was offline meanwhile; then the item must be reopened.
 	 */
 	bool (*tick)(void *item, uint64_t now_ns, uint32_t nr_cpus);
-	/** Sets the level. Return: 0 or -errno. NULL: the source has one rate only. */
+	/** Sets the level. Return: 0 or -errno. NULL: the source has only one rate. */
 	int (*set_level)(void *item, unsigned int level, const char *times);
-	/** Adds what was expected of the item to @sum. */
+	/** Adds the samples expected of the item to @sum. */
 	void (*account)(const struct sample_source *s, const void *item,
 			const char *times, struct sample_source_account *sum);
 };
@@ -75,12 +77,14 @@ void sample_source_deinit(struct sample_source *s);
 
 /** Opens and starts an event on every online CPU. */
 int sample_source_start(struct sample_source *s, const char *times, struct error *err);
-/** Picks up CPUs that came online and drops those that went. Cheap when nothing changed. */
+/**
+ * Adds CPUs that came online and drops those that went offline. Cheap if none changed.
+ */
 void sample_source_follow_cpus(struct sample_source *s);
 void sample_source_tick(struct sample_source *s, uint64_t now_ns);
-/** Does nothing if the source has one rate only. */
+/** Does nothing if the source has only one rate. */
 void sample_source_set_level(struct sample_source *s, unsigned int level);
-/** Stops the samples. */
+/** Stops sampling. */
 void sample_source_stop(struct sample_source *s, const char *times);
 void sample_source_account(struct sample_source *s, const char *times,
 			   struct sample_source_account *ret);

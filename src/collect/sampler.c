@@ -21,14 +21,14 @@
 #define ROWS_PER_DRAIN  4000 /* most rows a drain should find; sets the interval */
 #define USER_FRAMES     127 /* of a stack, by default */
 #define MIN_INTERVAL_MS 100
-#define ROOM_INTERVALS  4 /* by which a drain may be late */
+#define ROOM_INTERVALS  4 /* drain intervals of room, in case a drain is late */
 #define MAX_INTERVAL_MS 1000
 #define MIN_ROWS        4096
 #define MAX_ROWS        (1u << 20)
-#define BYTES_PER_BODY  512 /* 55 frames; a Python stack has about 30 */
+#define BYTES_PER_BODY  512 /* on average; 55 frames, a Python stack has about 30 */
 #define MIN_BODY_BYTES  (1u << 20)
 #define MAX_BODY_BYTES  (64u << 20)
-/* Announced programs: no more than first samples could announce. */
+/* Minimum pause between announced execs: at most as many as first samples. */
 #define MIN_EXEC_PAUSE_NS 2000000ULL
 /* Rate per CPU that the maps are sized for if the source has no rate. */
 #define EVENT_RATE_HZ SAMPLER_MAX_HZ
@@ -40,7 +40,7 @@ struct slot {
 	struct ring_buffer *bodies;
 };
 
-/* Bodies of the slot that is being drained, back to back; reused at each drain. */
+/* Bodies of the slot that is being drained, contiguous; reused at each drain. */
 struct body_store {
 	uint64_t *words;
 	size_t nr_words, cap_words;
@@ -70,7 +70,7 @@ struct sampler {
 	struct sampler_totals totals;
 };
 
-/* The end of a verifier's log has the refused instruction and the state. */
+/* The end of a verifier's log has the refused instruction and its state. */
 #define LOG_LINES 40
 
 static char *last_lines(char *text)
@@ -121,7 +121,7 @@ static uint64_t power_of_two_between(uint64_t want, uint64_t min, uint64_t max)
 	return n;
 }
 
-/* Sizes the maps for some intervals of samples that all differ. */
+/* Sizes the maps for some intervals in which all samples differ. */
 static int size_maps(struct sampler *s)
 {
 	uint64_t per_drain = (uint64_t)s->rate_hz * s->nr_online_cpus *
@@ -205,7 +205,7 @@ static void init_source(struct sampler *s)
 	const struct sample_source_kind *kind = s->config.source;
 	uint64_t seed = 0;
 
-	/* Not the seed of the hashes: the ticks must not reveal that. */
+	/* Not the hashes' seed, because the ticks must not reveal that. */
 	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
 		log_debug("getrandom: %m, the order of periods is predictable");
 	s->source = (struct sample_source){
@@ -217,7 +217,10 @@ static void init_source(struct sampler *s)
 	};
 }
 
-/* Called by libbpf for each body in the ring. Out of memory: the body is missing. */
+/*
+ * Called by libbpf for each body in the ring. Out of memory: the body counts as
+ * missing.
+ */
 static int keep_body(void *ctx, void *data, size_t size)
 {
 	struct body_store *store = ctx;
@@ -282,7 +285,7 @@ static int open_rings(struct sampler *s)
 		if (!s->slots[i].bodies)
 			return -errno;
 	}
-	/* All in one set of rings, which has one poll descriptor. */
+	/* In one ring set, which has a single poll descriptor. */
 	s->notices = ring_buffer__new(bpf_map__fd(s->skel->maps.first_samples),
 				      first_sample, s, NULL);
 	if (!s->notices ||
@@ -308,7 +311,7 @@ static int load(struct sampler *s, struct error *err)
 	rc = sampler_bpf__load(s->skel);
 	if (rc)
 		return explain_load(rc, err);
-	/* Fork and exit are followed before there is a target. */
+	/* Attach fork and exit programs before there is a target. */
 	rc = sampler_bpf__attach(s->skel);
 	if (rc)
 		return explain_load(rc, err);
@@ -423,7 +426,7 @@ static uint64_t stolen_since_start(const struct sampler *s, const char *times)
 {
 	uint64_t now_ns = cpus_stolen_ns(times);
 
-	/* Not known if the start value is not known. */
+	/* Unknown if the value at the start is unknown. */
 	return now_ns > s->stolen_before_ns && s->stolen_is_known
 		       ? now_ns - s->stolen_before_ns
 		       : 0;
@@ -463,7 +466,7 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 		ret->nr_cpus = (uint32_t)s->source.nr;
 		ret->stolen_ns = stolen_since_start(s, times);
 	}
-	/* Idle time comes in steps of 10 ms: never less than ran. */
+	/* Idle time comes in steps of 10 ms, so due may be slightly less than ran. */
 	ret->idle_unknown = account.is_unknown;
 	ret->missed = !account.is_unknown && account.due > (double)ran
 			      ? (uint64_t)account.due - ran
@@ -511,7 +514,7 @@ bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
 	s->handlers = handlers;
 	ring_buffer__consume(s->notices);
 	s->handlers = NULL;
-	/* Includes a request during a drain: it may be from before or after the flip. */
+	/* A request during a drain counts, too: it may be for the slot flipped to. */
 	is_wanted = s->drain_wanted;
 	s->drain_wanted = false;
 	return is_wanted;
@@ -520,9 +523,9 @@ bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers)
 /*
  * ---- draining ----
  *
- * Empties one slot. Order matters: flip, wait, bodies, counts, counters. After
- * the wait no program run uses the old slot, so its contents are final and
- * counted + lost = sampled holds exactly.
+ * Empties one slot. The order matters: flip, wait, bodies, counts, counters. After the
+ * wait no program run uses the old slot, so its contents are final and counted + lost =
+ * sampled holds exactly.
  */
 
 static const struct lb_body *find_body(const struct body_store *store, uint64_t hash)
@@ -532,13 +535,16 @@ static const struct lb_body *find_body(const struct body_store *store, uint64_t 
 	return at == HASHMAP_NONE ? NULL : (const struct lb_body *)(store->words + at);
 }
 
-/* Makes later program runs use the other slot; on return none uses the old one. */
+/* Makes later program runs use the other slot. On return no run uses the old one. */
 static int flip(struct sampler *s, uint32_t *ret_old)
 {
 	uint32_t round = s->skel->bss->drain_round, old = round & 1;
 
 	__atomic_store_n(&s->skel->bss->drain_round, round + 1, __ATOMIC_SEQ_CST);
-	/* Putting the same inner map again changes nothing, but waits for all runs. */
+	/*
+	 * Writing the same inner map again changes nothing, but waits for all running
+	 * programs.
+	 */
 	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.counts), &old,
 				&s->slots[old].counts_fd, BPF_ANY))
 		return -errno;
@@ -569,7 +575,7 @@ static void emit(struct sampler *s, const struct lb_stack_key *key,
 
 	memcpy(sample.values, count->values, sizeof(sample.values));
 	if (sample.status == LB_STACK_NO_BODY) {
-		/* The hashes are the leaves themselves. */
+		/* Without a body the hashes are the leaf addresses. */
 		sample.user_ips = &key->user_hash;
 		sample.kern_ips = &key->kern_hash;
 		sample.nr_user = key->user_hash != 0;
@@ -601,7 +607,7 @@ static void emit(struct sampler *s, const struct lb_stack_key *key,
 	s->handlers->sample(s->handlers->ctx, &sample);
 }
 
-/* Hands out and removes every row of the slot. */
+/* Delivers and removes every row of the slot. */
 static int drain_counts(struct sampler *s, const struct slot *slot)
 {
 	uint32_t position = 0, count;
@@ -622,7 +628,7 @@ static int drain_counts(struct sampler *s, const struct slot *slot)
 	return 0;
 }
 
-/* Adds up the slot's counters of all CPUs and sets them to zero. */
+/* Sums the slot's counters over all CPUs and resets them. */
 static int take_counters(struct sampler *s, uint32_t slot)
 {
 	int fd = bpf_map__fd(s->skel->maps.counters);
@@ -648,7 +654,7 @@ int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers)
 	if (handlers->flipped)
 		handlers->flipped(handlers->ctx);
 	s->handlers = handlers;
-	/* The code objects of the slot's samples come before the samples. */
+	/* Code objects before the samples that refer to them. */
 	ring_buffer__consume(s->notices);
 	ring_buffer__consume(s->slots[old].bodies);
 	rc = drain_counts(s, &s->slots[old]);

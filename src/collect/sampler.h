@@ -20,7 +20,7 @@ struct sampler_config {
 	const struct sample_source_kind *source; /* NULL: cpu_clock_source */
 	uint32_t freq_hz; /* of a clock: 1..SAMPLER_MAX_HZ */
 	uint64_t period; /* of another source: > 0, events per sample */
-	bool whole_machine; /* else only the targets */
+	bool whole_machine; /* false: only the targets */
 	bool keep_tid; /* samples keep their thread id */
 	uint32_t launched_tgid; /* its execs are announced as requests before their first
 				 * samples; 0: none */
@@ -32,7 +32,7 @@ struct sampler_config {
 };
 
 /*
- * What happened since the start, up to the last drain. At every drain
+ * Totals from the start to the last drain. At every drain
  * sampled = counted + lost_counts_full + lost_internal + lost_drain, exactly.
  */
 struct sampler_totals {
@@ -42,34 +42,37 @@ struct sampler_totals {
 	uint64_t lost_drain; /* counted in the kernel, but the row could not be read */
 	uint64_t
 		bodies_missing; /* rows whose body was not found: counted without frames */
-	uint64_t targets_dropped; /* children of targets that did not fit */
+	uint64_t targets_dropped; /* children of targets that did not fit the map */
 	uint64_t cgroups_too_deep; /* filter checks that had to skip cgroups */
-	uint64_t due; /* ticks expected while not idle and not others' */
-	uint64_t missed; /* due - sampled: ticks that never ran */
+	uint64_t due; /* expected ticks, without idle time and other processes */
+	uint64_t missed; /* due - sampled: ticks that did not run */
 	uint64_t stolen_ns; /* stolen by a hypervisor: cpus_stolen_ns() */
 	uint64_t enabled_ns; /* sum over CPUs of the time that events were enabled */
 	uint32_t nr_cpus; /* CPUs with an event now */
-	bool idle_unknown; /* idle time is not known: neither is missed, which is 0 */
+	/* idle time is unknown; then missed is unknown, too, and 0 */
+	bool idle_unknown;
 };
 
-/* Since the start, up to the last drain. */
+/* From the start to the last drain. */
 struct sampler_cost {
 	uint32_t nr_cpus; /* sampled now */
-	uint64_t nr_ticks; /* idle CPUs' too */
-	/* Time in the program at ticks that were not idle, sampled or others'. An idle
-	 * tick costs almost nothing compared to its interrupt. */
+	uint64_t nr_ticks; /* including those of idle CPUs */
+	/*
+	 * Time in the program at ticks that were not idle, of targets or others. An
+	 * idle tick costs almost nothing compared to its interrupt.
+	 */
 	uint64_t program_ns;
 };
 
 struct sampler;
 
-/** Opens, sizes and loads the BPF object; nothing runs yet. */
+/** Opens, sizes and loads the BPF object. Nothing is sampled yet. */
 int sampler_new(const struct sampler_config *config, struct sampler **ret,
 		struct error *err);
 void sampler_free(struct sampler *s);
 DEFINE_CLEANUP(struct sampler, sampler_free);
 
-/** Makes @tgid a target, with its threads and the children that it will have. */
+/** Makes @tgid a target, with its threads and future children. */
 int sampler_add_target(struct sampler *s, uint32_t tgid, struct error *err);
 
 /* For collect/ only: its maps and variables. Borrowed. */
@@ -82,10 +85,12 @@ void sampler_unwind_kmaps(const struct sampler *s, struct unwind_kmaps *ret);
 /** Attaches an event on every online CPU and starts them. */
 int sampler_start(struct sampler *s, struct error *err);
 
-/** Picks up CPUs that came online and drops those that went. Cheap when nothing changed. */
+/**
+ * Adds CPUs that came online and drops those that went offline. Cheap if none changed.
+ */
 void sampler_follow_cpus(struct sampler *s);
 
-/** Changes what depends on time in the source. Call a few times a second. */
+/** Changes what depends on time in the source. Call it a few times a second. */
 void sampler_tick(struct sampler *s, uint64_t now_ns);
 
 /**
@@ -94,7 +99,7 @@ void sampler_tick(struct sampler *s, uint64_t now_ns);
  */
 void sampler_set_level(struct sampler *s, unsigned int level);
 
-/** Stops the events; what was sampled can still be drained. */
+/** Stops the events. Samples already taken can still be drained. */
 void sampler_stop(struct sampler *s);
 
 /** Becomes readable (poll) when sampler_notices() has something to deliver. */
@@ -109,14 +114,14 @@ struct sample {
 	enum lb_stack_status status;
 	uint64_t count; /* > 0 */
 	enum lb_source source;
-	/* What the samples stand for, by source: [0] is the sum of their periods. */
+	/* Sums of the samples' values, by source; [0] is the sum of their periods. */
 	uint64_t values[LB_NR_VALUES];
 	uint64_t first_ns; /* CLOCK_MONOTONIC, first_ns <= last_ns */
 	uint64_t last_ns;
 	const char *comm; /* of the thread, terminated; NULL: not known */
-	uint32_t tid; /* 0: threads are not kept apart, or not known */
+	uint32_t tid; /* 0: threads are not distinguished, or unknown */
 	uint64_t cgroup_id; /* 0: not known */
-	uint64_t user_hash; /* identifies comm, cgroup, tid and user_ips together */
+	uint64_t user_hash; /* covers comm, cgroup, tid and user_ips */
 	uint64_t kern_hash; /* 0: no kernel stack */
 	/* Leaf first: an instruction, or a return address after a system call. */
 	const __u64 *user_ips;
@@ -129,12 +134,12 @@ struct sample {
 
 struct sampler_handlers {
 	void *ctx;
-	/* In a drain, before the others: all programs that ran before it have ended. */
+	/* First in a drain: all programs that ran before have ended. */
 	void (*flipped)(void *ctx);
 	void (*first_sample)(void *ctx, const struct lb_first_sample *first);
-	/* The walk of a user stack lacks a table. */
+	/* A walk of a user stack needs a table that is missing. */
 	void (*unwind_request)(void *ctx, const struct lb_unwind_request *request);
-	/* A code object of an interpreter at its first sample; @size_bytes of it are there. */
+	/* A code object of an interpreter at its first sample; has @size_bytes. */
 	void (*interp_code)(void *ctx, const struct lb_interp_code *code,
 			    size_t size_bytes);
 	void (*sample)(void *ctx, const struct sample *sample);
@@ -147,13 +152,13 @@ struct sampler_handlers {
 bool sampler_notices(struct sampler *s, const struct sampler_handlers *handlers);
 
 /**
- * Flips the slots, waits until the kernel has left the old one, hands each of
- * its rows to handlers->sample and empties it. Takes ~10 ms of waiting.
+ * Flips the slots, waits until the kernel has left the old one, delivers its rows to
+ * handlers->sample and empties it. Takes ~10 ms of waiting.
  * Return: 0 or a negative errno of a map operation (then rows may be lost, counted).
  */
 int sampler_drain(struct sampler *s, const struct sampler_handlers *handlers);
 
-/** Returns a part of the totals that is cheap to read. */
+/** Returns those totals that are cheap to read. */
 void sampler_cost(const struct sampler *s, struct sampler_cost *ret);
 
 void sampler_totals(struct sampler *s, struct sampler_totals *ret);
@@ -166,7 +171,7 @@ unsigned int sampler_room_ms(const struct sampler *s);
 /** Returns the kernel memory of all maps, bytes. */
 uint64_t sampler_map_bytes(const struct sampler *s);
 
-/** Returns verified instructions, summed over the loaded programs; 0: not known. */
+/** Returns the number of verified instructions of all loaded programs; 0: not known. */
 uint32_t sampler_verified_insns(const struct sampler *s);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Life of tasks and their mappings from the kernel's perf events
- * (PERF_RECORD_MMAP2, COMM, FORK, EXIT; include/uapi/linux/perf_event.h), as
- * plain data: collect/ makes them, process/ consumes them.
+ * Fork, exec, exit and mappings of tasks from the kernel's perf events
+ * (PERF_RECORD_MMAP2, COMM, FORK, EXIT; include/uapi/linux/perf_event.h), as plain
+ * data: collect/ produces them, process/ consumes them.
  */
 #ifndef LB_COLLECT_TASK_EVENT_H
 #define LB_COLLECT_TASK_EVENT_H
@@ -13,7 +13,7 @@ enum task_event_kind {
 	TASK_EVENT_FORK, /* a new process (threads are not reported) */
 	TASK_EVENT_EXEC, /* the process is a new program image; comm is the new name */
 	TASK_EVENT_COMM, /* a thread group leader renamed itself */
-	TASK_EVENT_EXIT, /* the thread group leader exited; its threads may live on */
+	TASK_EVENT_EXIT, /* the leader exited; its other threads may live on */
 	TASK_EVENT_MMAP, /* a new executable mapping */
 	TASK_EVENT_LOST, /* the kernel dropped nr_lost events: mappings must be read again */
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One ring per CPU. Records of one ring are in order of time, records of
- * different rings are not. So a read takes all records up to one moment, sorts
- * them, and leaves later ones in the rings.
+ * One ring per CPU. Records of one ring are in order of time, records of different
+ * rings are not. So a read takes all records up to one moment, sorts them, and leaves
+ * later ones in the rings.
  */
 #include "collect/task_ring.h"
 
@@ -69,7 +69,7 @@ struct lost_record {
 	uint64_t id, lost;
 };
 
-/* The record of an exit has the same layout. */
+/* An exit record has the same layout. */
 static int decode_fork(const struct fork_record *r, uint32_t size, struct task_event *ret)
 {
 	bool is_exit = r->header.type == PERF_RECORD_EXIT;
@@ -91,7 +91,7 @@ static int decode_comm(const struct comm_record *r, uint32_t size, struct task_e
 	if (size < sizeof(*r) + sizeof(struct sample_id))
 		return -EBADMSG;
 	if (r->pid != r->tid)
-		return 0; /* a thread: its name travels with its samples */
+		return 0; /* a thread: its samples have its name */
 	room = size - sizeof(*r) - sizeof(struct sample_id);
 	if (room > sizeof(ret->comm) - 1)
 		room = sizeof(ret->comm) - 1;
@@ -172,7 +172,7 @@ int task_record_decode(const void *record, uint32_t size, struct task_event *ret
 #define RING_BYTES       (512u * 1024) /* on a machine with few CPUs */
 #define RING_BYTES_TOTAL (32u << 20) /* over all CPUs, but at least RING_BYTES_MIN each */
 #define RING_BYTES_MIN   (64u * 1024)
-/* Interval of checks for dead events, which interrupt their CPUs. */
+/* Interval of checks for dead events; a check interrupts the event's CPU. */
 #define LOOK_NS         250000000ULL
 #define LOOK_PER_CPU_NS 2000000ULL
 
@@ -183,11 +183,11 @@ struct cpu_ring {
 	struct perf_event_mmap_page *page; /* followed by the data */
 };
 
-/* A decoded event and where its path lies in task_ring.paths. */
+/* A decoded event, and the offset of its path in task_ring.paths. */
 struct pending {
 	struct task_event ev;
 	size_t path_at; /* SIZE_MAX: no path */
-	size_t seq; /* keeps the order of equal times */
+	size_t seq; /* keeps the order of events with equal times */
 };
 
 struct task_ring {
@@ -196,7 +196,7 @@ struct task_ring {
 	uint32_t ring_bytes;
 	int epoll_fd;
 	uint64_t look_ns; /* CLOCK_MONOTONIC: time of the next check */
-	bool has_missed; /* a CPU ran without a ring; not reported yet */
+	bool has_missed; /* a CPU ran without a ring, which is not reported yet */
 	uint8_t *record; /* one record that wraps around a ring's end; 64 KB */
 
 	struct pending *pending;
@@ -271,7 +271,7 @@ int task_ring_new(struct task_ring **ret, struct error *err)
 	for (size_t i = 0; i < online.nr && !rc; i++) {
 		rc = ring_add(r, online.cpus[i]);
 		if (rc == -ENODEV)
-			rc = 0; /* it went offline just now */
+			rc = 0; /* it has just gone offline */
 	}
 	if (rc)
 		return perf_event_explain(rc, err);
@@ -304,7 +304,7 @@ static bool is_time_to_look(struct task_ring *r)
 	return true;
 }
 
-/* An event of a CPU that went away stays dead when the CPU comes back. */
+/* Closes dead events: they stay dead when their CPU comes back. */
 static void drop_dead(struct task_ring *r, const struct cpu_set_list *online)
 {
 	bool looks = is_time_to_look(r);
@@ -351,7 +351,7 @@ uint64_t task_ring_bytes(const struct task_ring *r)
 	return (uint64_t)r->ring_bytes * r->nr_rings;
 }
 
-/* Keeps an event for sorting. Return: 0 or -ENOMEM. */
+/* Stores an event for sorting. Return: 0 or -ENOMEM. */
 static int keep(struct task_ring *r, const struct task_event *ev)
 {
 	struct pending *p;
@@ -372,7 +372,7 @@ static int keep(struct task_ring *r, const struct task_event *ev)
 	return 0;
 }
 
-/* The record at @at; copied when it wraps around the end of the ring. */
+/* Returns the record at @at, copied if it wraps around the end of the ring. */
 static const void *record_at(struct task_ring *r, const uint8_t *data, uint64_t at,
 			     uint16_t size)
 {
@@ -393,14 +393,14 @@ static void ring_read(struct task_ring *r, struct cpu_ring *ring, uint64_t horiz
 	uint64_t tail = ring->page->data_tail;
 
 	while (tail < head) {
-		/* A header is 8-aligned and 8 bytes: it never wraps. */
+		/* A header is 8-aligned and has 8 bytes: it never wraps. */
 		const struct perf_event_header *header =
 			(const void *)(data + (tail & (r->ring_bytes - 1)));
 		uint16_t size = header->size;
 		struct task_event ev;
 
 		if (size < sizeof(*header) || size > head - tail)
-			break; /* cannot be; without a size there is no next record */
+			break; /* corrupt: without a size the next record is unknown */
 		if (task_record_decode(record_at(r, data, tail, size), size, &ev) == 1) {
 			if (ev.time_ns > horizon_ns || keep(r, &ev))
 				break;

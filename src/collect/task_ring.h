@@ -17,7 +17,7 @@ void task_ring_free(struct task_ring *r);
 DEFINE_CLEANUP(struct task_ring, task_ring_free);
 
 /**
- * Adds CPUs that came online since. Events there were missed until now: the next read
+ * Adds CPUs that came online. Events on them were missed until now: the next read
  * reports a TASK_EVENT_LOST.
  */
 void task_ring_follow_cpus(struct task_ring *r);
@@ -26,13 +26,13 @@ void task_ring_follow_cpus(struct task_ring *r);
 int task_ring_poll_fd(const struct task_ring *r);
 
 /**
- * Hands every event so far to @handler, in order of time over all CPUs. An event
- * that is being written while this runs comes with the next call.
+ * Delivers all events so far to @handler, in order of time over all CPUs. An event that
+ * is being written meanwhile is delivered by the next call.
  */
 void task_ring_read(struct task_ring *r,
 		    void (*handler)(void *ctx, const struct task_event *ev), void *ctx);
 
-/** Bytes of all rings. */
+/** Returns the bytes of all rings. */
 uint64_t task_ring_bytes(const struct task_ring *r);
 
 /**

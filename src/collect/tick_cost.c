@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads the clock in a loop while an event of our own ticks: a gap longer than a reading
- * is an interrupt. Of all gaps it takes the longest ones, as many as our event had ticks:
- * a hypervisor's own gaps are often shorter. Other interrupts and context switches do not
- * move the median of these. A reading takes 20 to 100 ns, but 1000 to 5000 where the
- * clock is a device (acpi_pm, hpet) or in a hypervisor: so the time of a reading is
+ * Reads the clock in a loop while an event of our own ticks: a gap longer than a
+ * reading is an interrupt. Uses only the longest gaps, as many as our event had ticks,
+ * because a hypervisor's own gaps are often shorter. Other interrupts and context
+ * switches do not change the median of these. A reading takes 20 to 100 ns, but 1000 to
+ * 5000 if the clock is a device (acpi_pm, hpet) or emulated by a hypervisor, so it is
  * measured first.
  */
 #include "collect/tick_cost.h"
@@ -21,7 +21,7 @@
 #define MEASURE_NS 20000000ULL
 #define NR_TICKS   (MEASURE_NS / PERIOD_NS)
 #define NR_BARE    256
-/* An interrupt takes 1000 or more. */
+/* Longer than a reading; an interrupt takes 1000 or more. */
 #define GAP_NS 400
 
 static int compare(const void *a, const void *b)
@@ -53,7 +53,7 @@ static uint64_t measure_reading(uint64_t (*clock)(void))
 	return tick_cost_longest(steps, NR_BARE, NR_BARE);
 }
 
-/* Returns our share of the CPU: the event ticks only while we run. */
+/* Returns our share of the CPU, because the event ticks only while we run. */
 static double share_of_cpu(int fd, uint64_t begin_ns)
 {
 	double share = (double)perf_event_read(fd).enabled_ns /
@@ -80,8 +80,10 @@ uint64_t tick_cost_by(uint64_t (*clock)(void))
 			gaps[nr++] = step_ns - bare_ns;
 		before_ns = now_ns;
 	}
-	/* On a busy CPU too few ticks are ours; and if more than half of the readings
-	 * became slower, gaps are not interrupts. */
+	/*
+	 * Unreliable if the CPU is busy and too few ticks are ours, or if more than
+	 * half of the readings became slower, because then gaps are not interrupts.
+	 */
 	nr_ours = (size_t)((double)(before_ns - start_ns) * share_of_cpu(fd, begin_ns) /
 			   PERIOD_NS);
 	if (nr < NR_TICKS / 4 || nr_ours < NR_TICKS / 4 || nr > nr_readings / 2)

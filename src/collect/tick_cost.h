@@ -8,19 +8,25 @@
 
 /**
  * Measures the cost of a tick on the caller's CPU by spinning for 20 ms: 1 to 2 us on
- * most machines, 15 us where a hypervisor is involved.
+ * most machines, 15 us with a hypervisor.
  *
- * Return: ns; TICK_COST_UNKNOWN_NS when it could not be measured.
+ * Return: ns; TICK_COST_UNKNOWN_NS if it could not be measured.
  */
 uint64_t tick_cost_ns(void);
 
-/* Cost on the slowest machines: keeps the budget, if at a lower rate than possible. */
+/*
+ * Cost on the slowest machines. It keeps the budget, but may lower the rate needlessly.
+ */
 #define TICK_COST_UNKNOWN_NS 15000
 
-/** Returns the median of the @most longest of @nr values, which it sorts; 0: of none. */
+/**
+ * Returns the median of the @most longest of @nr values, and sorts these; 0: no values.
+ */
 uint64_t tick_cost_longest(uint64_t *values, size_t nr, size_t most);
 
-/** tick_cost_ns() with @clock, ns, whose readings may take as long as interrupts. */
+/**
+ * Like tick_cost_ns(), with @clock in ns. Its readings may take as long as interrupts.
+ */
 uint64_t tick_cost_by(uint64_t (*clock)(void));
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One function per check, each reading only its own facts. A check always reports what it
- * found, and gives a remedy for every problem.
+ * One function per check, which reads only its own facts. A check always reports what
+ * it found, and has a remedy for every problem.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,40 +20,42 @@
 #define MIN_MAJOR 5
 #define MIN_MINOR 10
 
-/* Before 5.11 BPF maps count as locked memory. */
+/* Before 5.11 BPF maps counted as locked memory. */
 #define MEMLOCK_MAJOR     5
 #define MEMLOCK_MINOR     11
 #define MEMLOCK_MIN_BYTES (UINT64_C(512) << 20)
 
-/* From this value on, Debian's and Ubuntu's kernels require CAP_SYS_ADMIN. */
+/*
+ * With this value or a higher one, Debian's and Ubuntu's kernels require CAP_SYS_ADMIN.
+ */
 #define PARANOID_DISTRIBUTION 3
 
 /* The highest rate that -F accepts. */
 #define MAX_FREQ_HZ 10000
 
-/* Hidden addresses are all zero: as many zeroes as this are no accident. */
+/* Lines to read: if the addresses in all of them are 0, the kernel hides addresses. */
 #define KALLSYMS_MAX_LINES 4096
 
-/* ---- facts that several checks need, read once ---- */
+/* ---- facts for several checks, read once ---- */
 
-/* Inode numbers of the initial namespaces, equal on every kernel (linux/proc_ns.h). */
+/* Inode numbers of the initial namespaces, equal on all kernels (linux/proc_ns.h). */
 #define INITIAL_CGROUP_NS 0xeffffffbu
 #define INITIAL_PID_NS    0xeffffffcu
 #define INITIAL_USER_NS   0xeffffffdu
 
 /* Is this process in the initial namespace of a kind? */
 enum placement {
-	PLACE_UNKNOWN, /* /proc does not tell */
+	PLACE_UNKNOWN, /* /proc does not show it */
 	PLACE_INITIAL,
 	PLACE_NESTED,
 };
 
 struct machine {
-	const char *root; /* put before every path */
+	const char *root; /* prefix of every path */
 	uint64_t caps; /* effective, one bit each; 0 when not known */
 	uint32_t uid; /* effective; UINT32_MAX when not known */
 	enum placement user_ns, pid_ns, cgroup_ns;
-	const char *container; /* "Docker", ...; NULL: none recognised */
+	const char *container; /* "Docker", ...; NULL: none detected */
 	char release[KERNEL_RELEASE_BYTES]; /* "" when it cannot be read */
 	char version[KERNEL_VERSION_BYTES];
 	struct kernel_level level;
@@ -61,7 +63,7 @@ struct machine {
 	const struct doctor_probes *probes; /* borrowed; NULL before a recording */
 };
 
-/* Prepends the root to @path. Return: @buf; "" when it does not fit. */
+/* Prepends the root to @path. Return: @buf; "" if it does not fit. */
 static const char *machine_path(const struct machine *m, const char *path, char *buf,
 				size_t size)
 {
@@ -70,7 +72,7 @@ static const char *machine_path(const struct machine *m, const char *path, char 
 	return buf;
 }
 
-/* NULL: it cannot be read. */
+/* Return: NULL if it cannot be read. */
 static FILE *machine_open(const struct machine *m, const char *path)
 {
 	char full[PATH_MAX];
@@ -80,7 +82,7 @@ static FILE *machine_open(const struct machine *m, const char *path)
 
 /*
  * Reads the beginning of a file as one line: terminated, cut at the first newline.
- * Return: its length, or a negative errno (and then @buf is "").
+ * Return: its length, or a negative errno with "" in @buf.
  */
 static ssize_t machine_line(const struct machine *m, const char *path, char *buf,
 			    size_t size)
@@ -101,7 +103,10 @@ static ssize_t machine_line(const struct machine *m, const char *path, char *buf
 	return (ssize_t)strlen(buf);
 }
 
-/* Reads a decimal number. Return: 0, -EINVAL when it is none, or a negative errno. */
+/*
+ * Reads a decimal number. Return: 0, -EINVAL if it is not a number, or a negative
+ * errno.
+ */
 static int machine_number(const struct machine *m, const char *path, long *ret)
 {
 	char buf[64], *end;
@@ -117,7 +122,7 @@ static int machine_number(const struct machine *m, const char *path, long *ret)
 	return 0;
 }
 
-/* Is there anything at @path? */
+/* Does @path exist? */
 static bool machine_has(const struct machine *m, const char *path)
 {
 	char full[PATH_MAX];
@@ -146,7 +151,7 @@ static void read_status(struct machine *m)
 	}
 }
 
-/* "pid:[4026531836]": compared with the initial namespace's number. */
+/* Compares "pid:[4026531836]" with the initial namespace's number. */
 static enum placement read_placement(const struct machine *m, const char *kind,
 				     unsigned int initial)
 {
@@ -162,7 +167,7 @@ static enum placement read_placement(const struct machine *m, const char *kind,
 	return strcmp(link, expected) ? PLACE_NESTED : PLACE_INITIAL;
 }
 
-/* Parts of container managers' cgroup paths, and files that they create. */
+/* Container managers, by parts of their cgroup paths and files that they create. */
 static const struct {
 	const char *name, *file, *cgroup;
 } containers[] = {
@@ -177,7 +182,7 @@ static const struct {
 
 /*
  * Checks the cgroup first. In its own cgroup namespace a container sees only "/", and
- * then the file decides. Otherwise a file proves nothing, because virtual machine images
+ * then the file decides. Otherwise a file is no proof, because virtual machine images
  * are made from container images.
  */
 static const char *read_container(const struct machine *m)
@@ -210,7 +215,7 @@ static void machine_read(const char *root, struct machine *ret)
 	ret->level_known = kernel_level_find(ret->release, ret->version, &ret->level);
 }
 
-/* ---- what a check says ---- */
+/* ---- results of a check ---- */
 
 __attribute__((format(printf, 2, 3))) static void found(struct check *c, const char *fmt,
 							...)
@@ -235,7 +240,7 @@ __attribute__((format(printf, 3, 4))) static void trouble(struct check *c,
 	va_end(args);
 }
 
-/* Adds to "CAP_BPF, CAP_PERFMON"; cut where @words is full. */
+/* Appends to a list like "CAP_BPF, CAP_PERFMON", cut if @words is full. */
 __attribute__((format(printf, 3, 4))) static void list(char *words, size_t size,
 						       const char *fmt, ...)
 {
@@ -265,7 +270,7 @@ static const char *privileged_start(const struct machine *m)
 	       "namespace";
 }
 
-/* ---- our rights ---- */
+/* ---- our privileges ---- */
 
 struct needed_cap {
 	int cap;
@@ -373,7 +378,7 @@ static void check_kernel(const struct machine *m, struct check *c)
 
 static void check_btf(const struct machine *m, struct check *c)
 {
-	/* A header's first bytes: 0xeb9f in the byte order of the machine. */
+	/* The first bytes of a BTF header: 0xeb9f in the machine's byte order. */
 	char head[4];
 	ssize_t n = machine_line(m, "/sys/kernel/btf/vmlinux", head, sizeof(head));
 
@@ -394,7 +399,7 @@ static void check_lockdown(const struct machine *m, struct check *c)
 {
 	char line[128];
 
-	/* "none [integrity] confidentiality" */
+	/* For example "none [integrity] confidentiality". */
 	machine_line(m, "/sys/kernel/security/lockdown", line, sizeof(line));
 	if (strstr(line, "[confidentiality]")) {
 		found(c, "confidentiality: BPF programs may not read kernel memory");
@@ -412,7 +417,8 @@ static void check_jit(const struct machine *m, struct check *c)
 
 	if (machine_number(m, "/proc/sys/net/core/bpf_jit_enable", &enabled)) {
 		/*
-		 * Only the initial network namespace has the file, and only root sees it.
+		 * The file exists only in the initial network namespace, and only root
+		 * can read it.
 		 */
 		found(c, "not visible here; kernels of distributions enable it");
 	} else if (!enabled) {
@@ -466,7 +472,7 @@ static void check_paranoid(const struct machine *m, struct check *c)
 	}
 }
 
-/* What to do when a system call failed with an error; the last row has error 0: any. */
+/* Remedies by the error of a system call; error 0 in the last row matches any. */
 struct errno_remedy {
 	int error;
 	const char *remedy;
@@ -599,14 +605,14 @@ static void check_uprobe(const struct machine *m, struct check *c)
 
 /* ---- naming ---- */
 
-/* Does kallsyms show addresses? Hidden ones are all zero. */
+/* Does kallsyms show addresses? Hidden ones are 0. */
 static bool kallsyms_visible(const struct machine *m, bool *ret_exists)
 {
 	_cleanup_fclose_ FILE *f = machine_open(m, "/proc/kallsyms");
 	char line[1024];
 
 	*ret_exists = f;
-	/* Not the first line only: on x86 the first symbol really is at 0. */
+	/* The first line is not enough: on x86 the first symbol really is at 0. */
 	for (int i = 0; f && i < KALLSYMS_MAX_LINES && fgets(line, sizeof(line), f); i++)
 		if (strtoull(line, NULL, 16))
 			return true;
@@ -637,10 +643,10 @@ static void check_kallsyms(const struct machine *m, struct check *c)
 
 struct cgroup_versions {
 	bool v1;
-	char v2[128]; /* first mount point; "" when there is none */
+	char v2[128]; /* first mount point; "": none */
 };
 
-/* "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw" */
+/* Parses "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:4 - cgroup2 cgroup2 rw". */
 static void read_cgroup_mounts(const struct machine *m, struct cgroup_versions *ret)
 {
 	_cleanup_fclose_ FILE *f = machine_open(m, "/proc/self/mountinfo");
@@ -687,7 +693,7 @@ static void check_cgroups(const struct machine *m, struct check *c)
 	}
 }
 
-/* Does a list contain a word? "capability,landlock,lockdown" */
+/* Does a list like "capability,landlock,lockdown" contain a word? */
 static bool has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -752,7 +758,7 @@ int doctor_admits(const char *root, struct error *err)
 			      privileged_start(&m));
 }
 
-/* ---- all ---- */
+/* ---- all checks ---- */
 
 void doctor_examine(const char *root, const struct doctor_probes *probes,
 		    struct doctor *ret)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tries the two system calls that matter, and prints. The checks: checks.c. */
+/* Tries the system calls that matter, and prints. The checks are in checks.c. */
 #include "doctor/doctor.h"
 
 #include <errno.h>
@@ -24,9 +24,9 @@ static const char *const status_names[] = {
 };
 _Static_assert(ARRAY_SIZE(status_names) == NR_CHECK_STATUS, "a name for each status");
 
-/* ---- trying ---- */
+/* ---- trying system calls ---- */
 
-/* Opens the sampler's event at its slowest rate; it counts nothing here. */
+/* Opens the sampler's event at its slowest rate, disabled. */
 static int try_perf_event(void)
 {
 	struct perf_event_attr attr = {
@@ -49,7 +49,7 @@ static int try_program(enum bpf_prog_type type, const struct bpf_insn *insns,
 	union bpf_attr attr;
 	_cleanup_close_ int fd = -1;
 
-	memset(&attr, 0, sizeof(attr)); /* the kernel refuses what is not zero */
+	memset(&attr, 0, sizeof(attr)); /* the kernel rejects unknown nonzero fields */
 	attr.prog_type = type;
 	attr.insns = (uint64_t)(uintptr_t)insns;
 	attr.insn_cnt = (uint32_t)nr_insns;
@@ -60,8 +60,8 @@ static int try_program(enum bpf_prog_type type, const struct bpf_insn *insns,
 
 /*
  * Loads a program of the sampler's type that reads kernel memory, because lockdown
- * forbids that; a socket filter would load even if the sampler does not. r1 = r10 - 8; r2
- * = 8; r3 = 0; call bpf_probe_read_kernel; r0 = 0; exit
+ * forbids that. A socket filter would load even if the sampler does not.
+ * r1 = r10 - 8; r2 = 8; r3 = 0; call bpf_probe_read_kernel; r0 = 0; exit
  */
 static int try_bpf(void)
 {
@@ -79,8 +79,8 @@ static int try_bpf(void)
 }
 
 /*
- * Loads a program of the JIT probe's type. Helper and cookies exist since 5.15. call
- *   bpf_get_attach_cookie; r0 = 0; exit
+ * Loads a program of the JIT probe's type. Helper and cookies exist since 5.15.
+ * call bpf_get_attach_cookie; r0 = 0; exit
  */
 static int try_cookie(void)
 {
@@ -166,7 +166,7 @@ static json_t *check_value(const struct check *c)
 			 escape_utf8_buf(remedy, sizeof(remedy), c->remedy));
 }
 
-/* Return: 0 or -ENOMEM. The setters treat NULL as a failure. */
+/* Return: 0 or -ENOMEM. Jansson's setters fail if the value is NULL. */
 static int print_json(const struct doctor *d, FILE *out)
 {
 	json_t *checks = json_array(), *root;

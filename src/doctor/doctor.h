@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Checks what lineburn needs of a system, and names remedies. */
+/* Checks what lineburn needs from a system, and suggests remedies. */
 #ifndef LB_DOCTOR_DOCTOR_H
 #define LB_DOCTOR_DOCTOR_H
 
@@ -11,25 +11,25 @@
 #include "base/error.h"
 
 /**
- * Examines this system and prints what it found.
+ * Examines this system and prints the results.
  *
  * @json  one object: {"lineburn": 1, "kind": "doctor", "ok": bool, "checks":
  *        [{"name", "status": "ok"|"warn"|"fail", "found", "remedy"}]}
- * Return: EXIT_OK, or EXIT_SYSTEM when something keeps lineburn from recording.
+ * Return: EXIT_OK, or EXIT_SYSTEM if lineburn cannot record.
  */
 int doctor_run(bool json, FILE *out);
 
 /**
- * Before a recording: fails in a container that cannot record with any rights, because it
- * has its own pid namespace, or its root is not the real one. The recording itself finds
- * all other problems.
+ * Call before a recording: fails in a container that cannot record with any privileges,
+ * because it has its own pid namespace, or its root is not the real one. The recording
+ * itself detects all other problems.
  *
- * @root  put before every path: "" for this system, a folder for tests Return: 0, or
- * -EPERM with the problem and the remedy in @err.
+ * @root  prefix of every path: "" for this system, a folder for tests
+ * Return: 0, or -EPERM with the problem and the remedy in @err.
  */
 int doctor_admits(const char *root, struct error *err);
 
-/* ---- its parts, for tests ---- */
+/* ---- parts, for tests ---- */
 
 enum check_status {
 	CHECK_OK,
@@ -41,8 +41,8 @@ enum check_status {
 struct check {
 	const char *name; /* stable, for scripts */
 	enum check_status status;
-	char found[320]; /* may hold untrusted names */
-	char remedy[480]; /* "" if and only if @status is CHECK_OK */
+	char found[320]; /* may contain untrusted names */
+	char remedy[480]; /* "" if @status is CHECK_OK */
 };
 
 #define DOCTOR_MAX_CHECKS 24
@@ -52,7 +52,7 @@ struct doctor {
 	size_t nr_checks;
 };
 
-/* Results of system calls, which files do not tell. */
+/* Results of system calls, which no file shows. */
 struct doctor_probes {
 	int perf_errno; /* of perf_event_open(2) for cpu-clock on CPU 0; 0: it works */
 	int bpf_errno; /* of loading a small tracing program; 0: it works */
@@ -66,9 +66,9 @@ struct doctor_probes {
 void doctor_probe(struct doctor_probes *ret);
 
 /**
- * Makes all checks.
+ * Runs all checks.
  *
- * @root  put before every path: "" for this system, a folder for tests
+ * @root  prefix of every path: "" for this system, a folder for tests
  */
 void doctor_examine(const char *root, const struct doctor_probes *probes,
 		    struct doctor *ret);

@@ -28,7 +28,7 @@
 
 #define ENVIRON_MAX_BYTES (4u << 20)
 #define MAX_ANCESTORS     16
-#define MAPPED_MS         100 /* at most; a file system may be slow */
+#define MAPPED_MS         100 /* most time to wait; a file system may be slow */
 
 extern char **environ;
 
@@ -58,7 +58,7 @@ void launch_user_find(struct launch_user *ret)
 	snprintf(ret->name, sizeof(ret->name), "%s", pw ? pw->pw_name : "");
 }
 
-/* Returns our outermost sudo ancestor, which has the caller's environment. */
+/* Returns our outermost sudo ancestor, which has the calling user's environment. */
 static pid_t find_sudo(void)
 {
 	pid_t pid = getppid(), found = 0;
@@ -95,7 +95,10 @@ static char **split_environ(char *text, size_t len)
 	return env;
 }
 
-/* Reads the environment that sudo scrubbed; NULL: unavailable. Only root may read it. */
+/*
+ * Reads the environment from before sudo cleaned it; NULL: unavailable. Only root may
+ * read it.
+ */
 static char **read_environ(void)
 {
 	char path[64];
@@ -122,8 +125,8 @@ static void set_environ(char **env)
 }
 
 /*
- * In the child only, so nothing is freed. Group lookup modules (nsswitch.conf(5)) run as
- * root, so the user's environment is set after them and after dropping root.
+ * Runs only in the child, so nothing is freed. Group look-up modules (nsswitch.conf(5))
+ * run as root, so the user's environment is set after calling them and dropping root.
  */
 static int become(const struct launch_user *user)
 {
@@ -138,12 +141,12 @@ static int become(const struct launch_user *user)
 	return 0;
 }
 
-/* For code beyond this size, tables are built when it is hit. */
+/* For larger files, tables are built when the code is hit. */
 #define MAP_MAX_BYTES (256 << 20)
 
 /*
- * Maps the file before it is executed, so that the tables for its code can be built while
- * the command waits.
+ * Maps the file before it is executed, so that the tables for its code can be built
+ * while the command waits.
  */
 static void map_command(const char *name)
 {
@@ -164,7 +167,7 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 	ssize_t n;
 	int rc = user->is_other ? become(user) : 0;
 
-	/* As the user, by the user's PATH: exec will find the same file. */
+	/* With the user's id and PATH, so that exec finds the same file. */
 	if (!rc)
 		map_command(argv[0]);
 	send(go_fd, "", 1, MSG_NOSIGNAL);
@@ -172,7 +175,8 @@ _Noreturn static void child(char **argv, const struct launch_user *user, bool py
 		n = read(go_fd, &byte, 1);
 	while (n < 0 && errno == EINTR);
 	if (n != 1)
-		_exit(EXIT_OWN_FAILURE); /* never started, or lineburn died */
+		/* launch_go() was not called, or lineburn died */
+		_exit(EXIT_OWN_FAILURE);
 	if (!rc) {
 		python_hook_set_environ(python_hook, argv[0]);
 		execvp(argv[0], argv);
@@ -215,7 +219,7 @@ int launch_new(char **argv, const struct launch_user *user, bool python_hook,
 	close(failed[1]);
 	if (l->pid < 0)
 		return -EAGAIN;
-	/* Our parent may have set it to ignored; then no exit status would be kept. */
+	/* If our parent set it to ignored, the exit status would be lost. */
 	signal(SIGCHLD, SIG_DFL);
 	*ret = take_ptr(l);
 	return 0;
@@ -246,7 +250,7 @@ int launch_go(struct launch *l, struct error *err)
 	int code = 0;
 	ssize_t n;
 
-	/* Not write(2): if a signal ended it meanwhile, that would raise SIGPIPE. */
+	/* Not write(2), which raises SIGPIPE if a signal has killed the child. */
 	if (send(l->go_fd, "", 1, MSG_NOSIGNAL) != 1)
 		return error_set(err, -errno,
 				 "%s was killed before it could be started; try again",
@@ -260,7 +264,7 @@ int launch_go(struct launch *l, struct error *err)
 		l->executed = true;
 		return 0;
 	}
-	waitpid(l->pid, &l->wait_status, 0); /* no handlers: nothing interrupts it */
+	waitpid(l->pid, &l->wait_status, 0); /* no handlers, so no EINTR */
 	l->ended = true;
 	errno = code;
 	return error_set_exit(err, code == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE,
@@ -306,10 +310,13 @@ void launch_die_by_same_signal(const struct launch *l)
 
 /* ---- the file that a command executes ---- */
 
-#define MAX_SCRIPTS 4 /* nested interpreters, as many as the kernel allows */
+#define MAX_SCRIPTS 4 /* nested interpreters, the kernel's limit */
 #define LINE_BYTES  256 /* of "#!": BINPRM_BUF_SIZE of linux/binfmts.h */
 
-/* Opens an executable file, never a pipe or a device, as opening one may have effects. */
+/*
+ * Opens an executable file. Refuses pipes and devices, because opening one may have
+ * effects.
+ */
 static int open_file(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_PATH | O_CLOEXEC);
@@ -338,7 +345,7 @@ static int search(const char *name)
 		char file[PATH_MAX];
 		int fd;
 
-		/* An empty component is the working directory. */
+		/* An empty component means the working directory. */
 		snprintf(file, sizeof(file), "%.*s%s%s", (int)(len < PATH_MAX ? len : 0),
 			 path, len ? "/" : "./", name);
 		fd = open_file(file);
@@ -359,7 +366,7 @@ static bool is_env(const char *path)
 	return !strcmp(slash ? slash + 1 : path, "env");
 }
 
-/* @line has LINE_BYTES; set to the interpreter. Return: false: not a script. */
+/* @line has LINE_BYTES; set to the interpreter. Return: false if it is not a script. */
 static bool read_interpreter(int fd, char *line)
 {
 	static const char blank[] = " \t";
@@ -373,7 +380,7 @@ static bool read_interpreter(int fd, char *line)
 	rest = line + 2;
 	word = strtok_r(rest, blank, &rest);
 	if (word && is_env(word))
-		do /* skips its options and variables */
+		do /* skips env's options and variables */
 			word = strtok_r(NULL, blank, &rest);
 		while (word && (*word == '-' || strchr(word, '=')));
 	if (!word)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The command of "lineburn run": held until sampling begins, run as its user. */
+/*
+ * The command of "lineburn run": forked early, started when sampling begins, run as its
+ * user.
+ */
 #ifndef LB_LAUNCH_LAUNCH_H
 #define LB_LAUNCH_LAUNCH_H
 
@@ -9,50 +12,50 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* The user to run the command as: the one who called sudo, else our own. */
+/* The user to run the command as: the user who called sudo, else our own. */
 struct launch_user {
-	bool is_other; /* the command runs as another user than we do */
+	bool is_other; /* the command runs as another user than lineburn */
 	uid_t uid;
 	gid_t gid;
 	char name[64]; /* "" unless is_other */
 };
 
-/** Reads SUDO_UID and SUDO_GID when we are root, else uses our own ids. */
+/** Reads SUDO_UID and SUDO_GID if we are root, else uses our own ids. */
 void launch_user_find(struct launch_user *ret);
 
 struct launch {
 	pid_t pid;
-	int go_fd; /* one byte lets the command start; closing it ends it */
-	int failed_fd; /* carries errno when exec failed; closed by a good exec */
+	int go_fd; /* a byte starts the command; closing it ends the command */
+	int failed_fd; /* receives errno if exec failed; closed by a successful exec */
 	const char *command;
 	bool started;
 	bool ended;
 	int wait_status;
-	bool executed; /* then our own failures are EXIT_OWN_FAILURE */
+	bool executed; /* if so, our own failures are EXIT_OWN_FAILURE */
 };
 
 /**
  * Forks the command, which waits until launch_go(). It inherits our current standard
- * streams, signal mask, ignored signals and limits, so call this before changing them. As
- * another user it has that user's id and groups, also while it waits, and the environment
- * that sudo was called with.
+ * streams, signal mask, ignored signals and limits, so call this before changing them.
+ * If it runs as another user, it has that user's ids and groups, also while it waits,
+ * and the environment from before sudo.
  *
  * @argv         NULL-terminated, borrowed until launch_go()
  * @python_hook  make Pythons give Numba's code line tables (python_hook.h)
  */
 int launch_new(char **argv, const struct launch_user *user, bool python_hook,
 	       struct launch **ret, struct error *err);
-/** Kills a command that was never started; else leaves it running. */
+/** Kills a command that was not started; leaves a started one running. */
 void launch_free(struct launch *l);
 DEFINE_CLEANUP(struct launch, launch_free);
 
-/** Waits, 100 ms at most, until the waiting process maps the command's file. */
+/** Waits, at most 100 ms, until the waiting process has mapped the command's file. */
 void launch_wait_mapped(const struct launch *l);
 
 /**
  * Starts the command and waits until it is executed.
- * Return: 0; or, when that failed, -errno with a sentence and the exit code of env(1),
- * 126 or 127.
+ * Return: 0; or, if that failed, -errno with a message and the exit code of env(1), 126
+ * or 127.
  */
 int launch_go(struct launch *l, struct error *err);
 
@@ -71,9 +74,10 @@ void launch_die_by_same_signal(const struct launch *l);
 /* ---- the file that a command executes ---- */
 
 /**
- * Opens the file that execvp(3) would execute for @name with the PATH of this process;
- * for a script (execve(2), "Interpreter scripts") its interpreter, even one found by
- * env(1). The result is valid until the file is replaced. Opens only regular files.
+ * Opens the file that execvp(3) would execute for @name with the PATH of this process.
+ * For a script (execve(2), "Interpreter scripts") it opens the interpreter, even one
+ * found by env(1). Opens only regular files. The file may be replaced before it is
+ * executed.
  *
  * Return: a descriptor for reading, or -errno: -ENOENT no such command, -EACCES not
  * executable or not readable, -ELOOP too many interpreters that are scripts themselves.

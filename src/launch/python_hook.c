@@ -35,15 +35,15 @@ struct python_prefix {
 	int fd; /* O_PATH */
 	uid_t uid; /* its owner */
 	gid_t gid;
-	bool is_other; /* we run with its owner's rights instead of root's */
+	bool is_other; /* we have its owner's privileges instead of root's */
 	struct creds creds;
 	struct python_folder *sites; /* site-packages of each CPython >= 3.9 */
 	size_t nr_sites; /* at least one */
 };
 
-#define MAX_LINKS 40 /* as the kernel allows */
+#define MAX_LINKS 40 /* the kernel's limit */
 
-/* Opens with O_PATH. Return: -ENOTDIR also for a link. */
+/* Opens with O_PATH. Return: -ENOTDIR also if it is a link. */
 static int open_no_link(int dir, const char *name)
 {
 	int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -60,16 +60,15 @@ static int open_following(int dir, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* ---- the way to the prefix ---- */
+/* ---- path of the prefix ---- */
 
 /*
- * State of a path walk: current folder, rest of the path, and owner of the links
- * followed.
+ * State of a path walk: current folder, rest of the path, and owner of followed links.
  */
 struct path_walk {
 	int fd;
 	char rest[PATH_MAX];
-	uid_t linker; /* owner of followed links; 0: only root */
+	uid_t linker; /* owner of followed links; 0: only root's */
 	int nr_links;
 };
 
@@ -115,7 +114,7 @@ static int walk_link(struct path_walk *w, const char *name)
 		return -EPERM;
 	if (st.st_uid)
 		w->linker = st.st_uid;
-	/* The text of such a link is not its target: /proc/PID/root. */
+	/* The text of links in /proc, such as /proc/PID/root, is not their target. */
 	if (fs.f_type == PROC_SUPER_MAGIC)
 		return walk_to(w, open_following(w->fd, name));
 	return walk_text(w, link);
@@ -140,8 +139,9 @@ static int walk_step(struct path_walk *w)
 }
 
 /*
- * Opens @path as root. A link's owner could lead root to where only root may write, so a
- * link of another user is followed only to what that user owns.
+ * Opens @path as root. The owner of a link could redirect root to a folder that only
+ * root may write. So another user's link is followed only if that user owns the target,
+ * too.
  */
 static int open_as_root(const char *path)
 {
@@ -164,9 +164,9 @@ static int open_as_root(const char *path)
 	return rc;
 }
 
-/* ---- its folders of packages ---- */
+/* ---- site-packages of the prefix ---- */
 
-/* Return: the folder; -ENOENT without a sentence when it does not exist. */
+/* Return: the folder; -ENOENT without a message if it does not exist. */
 static int open_part(const struct python_prefix *p, int dir, const char *name,
 		     const char *path, struct error *err)
 {
@@ -204,7 +204,7 @@ static int check_owner(const struct python_prefix *p, int site, const char *path
 		p->path, p->uid, path, st.st_uid);
 }
 
-/* Return: -ENOENT without a sentence when there is no folder of packages. */
+/* Return: -ENOENT without a message if there is no site-packages folder. */
 static int add_site(struct python_prefix *p, int lib, const char *python,
 		    struct error *err)
 {
@@ -309,9 +309,9 @@ static void python_prefix_deinit(struct python_prefix *p)
 }
 
 /*
- * Opens the prefix; until python_prefix_deinit() root has its owner's file rights. Root
- * follows links to the prefix if root or the owner owns them, and none in it; it changes
- * only files of this owner. Other users just keep their own rights.
+ * Opens the prefix. Until python_prefix_deinit() root has its owner's file privileges.
+ * Root follows links to the prefix if root or the owner owns them, and no links in it;
+ * it changes only files of this owner. Other users keep their own privileges.
  */
 static int python_prefix_open(struct python_prefix *p, struct error *err)
 {
@@ -333,7 +333,7 @@ static int python_prefix_open(struct python_prefix *p, struct error *err)
 	}
 	p->uid = st.st_uid;
 	p->gid = st.st_gid;
-	/* Only as root: the prefix's owner could divert root's actions in it. */
+	/* Only as root: the prefix's owner could redirect root's actions in it. */
 	p->is_other = !geteuid() && p->uid;
 	if (p->is_other && creds_become(&p->creds, p->uid, p->gid)) {
 		p->is_other = false;
@@ -347,13 +347,16 @@ static int python_prefix_open(struct python_prefix *p, struct error *err)
 #define PTH              "lineburn-hook.pth"
 #define MODULE_MAX_BYTES (1u << 20)
 
-/* One line, as the module site requires; a removed package must not cause a traceback. */
+/*
+ * One line, as the module site requires. Must not cause a traceback if the package was
+ * removed.
+ */
 static const char pth_text[] = "import sys; exec(\"try:\\n import " PACKAGE "\\n " PACKAGE
 			       ".start()\\nexcept Exception:\\n pass\")\n";
 
-/* Modules of the package; their compiled files have the same names before the dot. */
+/* Modules of the package. Their compiled files have the same names up to the dot. */
 static const char *const modules[] = {"__init__.py", "numba_lines.py", "numba_cache.py"};
-/* Further files of an installed package. */
+/* Other files of an installed package. */
 #define VERSION   "version"
 #define CACHE_DIR "cache-dir"
 
@@ -362,7 +365,7 @@ struct module_text {
 	size_t len;
 };
 
-/* ---- one folder ---- */
+/* ---- files of one folder ---- */
 
 static int cannot(struct error *err, int rc, const char *what,
 		  const struct python_folder *folder, const char *name)
@@ -371,7 +374,7 @@ static int cannot(struct error *err, int rc, const char *what,
 	return error_set(err, rc, "cannot %s %s/%s: %m", what, folder->path, name);
 }
 
-/* Readable for all: the service runs as another user. */
+/* Readable by all users, because the service runs as another user. */
 static int write_file(const struct python_folder *folder, const char *name,
 		      const char *text, size_t len, struct error *err)
 {
@@ -400,7 +403,7 @@ static void close_folder(struct python_folder *folder)
 	free(folder->path);
 }
 
-/* Return: -ENOENT without a sentence: it does not exist, or is not a folder. */
+/* Return: -ENOENT without a message: it does not exist, or is not a folder. */
 static int open_package(const struct python_folder *site, struct python_folder *ret,
 			struct error *err)
 {
@@ -462,7 +465,7 @@ static int write_package(const struct python_folder *folder,
 	return write_file(folder, CACHE_DIR, cache, strlen(cache), err);
 }
 
-/* The .pth file comes last: an interrupted installation starts nothing. */
+/* Writes the .pth file last, so that an interrupted installation has no effect. */
 static int install(const struct python_folder *site, const struct module_text *texts,
 		   const char *cache_dir, struct error *err)
 {
@@ -490,7 +493,7 @@ static int install(const struct python_folder *site, const struct module_text *t
 	return rc;
 }
 
-/* Makes the path absolute, as the service has another working directory. */
+/* Makes the path absolute, because the service has another working directory. */
 static int make_absolute(const char *path, char ret[PATH_MAX], struct error *err)
 {
 	char cwd[PATH_MAX] = "";
@@ -549,8 +552,8 @@ static int remove_package(const struct python_folder *site, bool *removed,
 }
 
 /*
- * Removes our files and those that Python compiled from them, nothing else. The .pth file
- * first: afterwards no Python loads what is being removed.
+ * Removes only our files and those that Python compiled from them. Removes the .pth
+ * file first, so that no Python loads a partly removed package.
  */
 static int uninstall(const struct python_folder *site, struct error *err)
 {
@@ -615,14 +618,17 @@ static bool runs_python(const char *command)
 	return !strncmp(slash ? slash + 1 : command, "python", strlen("python"));
 }
 
-/* An empty entry means the current directory, so add no colon to an empty PYTHONPATH. */
+/*
+ * Adds no colon to an empty PYTHONPATH, because an empty entry means the current
+ * directory.
+ */
 static int prepend_to_pythonpath(const char *folder)
 {
 	const char *old = getenv("PYTHONPATH");
 	size_t len = strlen(folder);
 	_cleanup_free_ char *all = NULL;
 
-	/* lineburn run -- lineburn run -- python */
+	/* It is there already: lineburn run -- lineburn run -- python */
 	if (old && !strncmp(old, folder, len) && (!old[len] || old[len] == ':'))
 		return 0;
 	if (!old || !*old)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the Python code that gives Numba's functions line tables (python/), passes it to
- * started commands, and installs it in virtual environments.
+ * Finds the Python code that gives Numba's functions line tables (python/), passes it
+ * to started commands, and installs it in virtual environments.
  */
 #ifndef LB_LAUNCH_PYTHON_HOOK_H
 #define LB_LAUNCH_PYTHON_HOOK_H
@@ -19,11 +19,11 @@ enum python_hook_action {
 };
 
 /**
- * Finds the folder python/: next to the executable (where it was built), above it (built
- * with SAN or DEBUG), or in ../share/lineburn (installed).
+ * Finds the folder python/: next to the executable (in the build folder), above it
+ * (built with SAN or DEBUG), or in ../share/lineburn (installed).
  *
  * @ret  absolute, set on success
- * Return: 0, or -ENOENT with a sentence.
+ * Return: 0, or -ENOENT with a message.
  */
 int python_hook_find(char ret[PATH_MAX], struct error *err);
 
@@ -33,18 +33,18 @@ int python_hook_find(char ret[PATH_MAX], struct error *err);
  * the hook is missing or unreadable, keeps PYTHONPATH and warns once if @command is a
  * Python (else only with -v).
  *
- * @on  false: sets LINEBURN_PYTHON_HOOK to "off", which also disables installed hooks. An
- *      "off" from the caller always stays.
+ * @on  false: sets LINEBURN_PYTHON_HOOK to "off", which also disables installed hooks.
+ *      If it is "off" already, it stays so.
  */
 void python_hook_set_environ(bool on, const char *command);
 
 /**
- * Runs "lineburn python-hook": prints the result of PATH to stdout, and what was done to
- * stderr. Writes files in a prefix with the rights of its owner.
+ * Runs "lineburn python-hook": prints the result of PATH to stdout, and a report of its
+ * actions to stderr. Writes files in a prefix with the privileges of its owner.
  *
  * @prefix     a virtual environment, or another prefix of a Python; NULL for PATH
  * @cache_dir  for INSTALL: where compiled functions are cached; NULL: next to Numba's
- * Return: 0, or a negative errno with a sentence.
+ * Return: 0, or a negative errno with a message.
  */
 int python_hook_run(enum python_hook_action action, const char *prefix,
 		    const char *cache_dir, struct error *err);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The shapes of cgroup paths, from how their makers name them:
+ * Naming schemes of cgroups, and where the software that uses them defines them:
  *
  *   runc, crun      a cgroupsPath "SLICE:PREFIX:ID" becomes PREFIX-ID.scope below SLICE
- *                   where systemd makes the cgroup, else it is a path as it stands
+ *                   if systemd makes the cgroup; other paths are used unchanged
  *                   (runc: docs/systemd.md)
  *   docker          /docker/ID or docker-ID.scope (moby: daemon/oci_linux.go)
  *   buildkit        PARENT/buildkit/ID (executor/oci/spec_linux.go), ID: 25 of [0-9a-z]
@@ -11,13 +11,13 @@
  *   CRI-O           crio-ID[.scope], crio-conmon-ID[.scope] (internal/config/cgmgr)
  *   podman          libpod-ID[.scope], libpod-payload-ID, libpod-conmon-ID.scope
  *                   (libpod/container_internal_linux.go)
- *   kubelet         kubepods/QOS/podUID or kubepods-QOS-podUID.slice, where systemd has
- *                   it with "_" for "-" (pkg/kubelet/cm/cgroup_manager_linux.go)
+ *   kubelet         kubepods/QOS/podUID or kubepods-QOS-podUID.slice, which has "_"
+ *                   for "-" in the UID (pkg/kubelet/cm/cgroup_manager_linux.go)
  *   ECS             /ecs/TASK/ID; Fargate: /ecs/TASK/TASK-NUMBER
  *   LXC             lxc.payload.NAME; before 4.0 lxc.payload/NAME, before 3.1 lxc/NAME
- *   systemd         machine-NAME.scope, systemd-nspawn@NAME.service (systemd-nspawn(1)),
- *                   names escaped as by systemd-escape(1) and by cg_escape() of
- *                   src/basic/cgroup-util.c
+ *   systemd         machine-NAME.scope, systemd-nspawn@NAME.service
+ *                   (systemd-nspawn(1)), escaped as by systemd-escape(1) and by
+ *                   cg_escape() of src/basic/cgroup-util.c
  *   libvirt         machine-qemu\x2dNUMBER\x2dNAME.scope is a virtual machine,
  *                   machine-lxc\x2d... a container (libvirt.org/cgroups.html)
  */
@@ -36,7 +36,7 @@
 #define TASK_ID_LEN  32
 #define BUILD_ID_LEN 25
 
-/* A part of a borrowed text. */
+/* A part of a borrowed text, not terminated. */
 struct text_part {
 	const char *at;
 	size_t len;
@@ -66,7 +66,7 @@ static struct text_part text_skip(struct text_part t, size_t n)
 	return (struct text_part){t.at + n, t.len - n};
 }
 
-/* Without @suffix, where it has that. */
+/* Returns @t without @suffix; unchanged if it does not end in it. */
 static struct text_part text_without(struct text_part t, const char *suffix)
 {
 	if (text_ends(t, suffix))
@@ -77,7 +77,7 @@ static struct text_part text_without(struct text_part t, const char *suffix)
 #define DIGITS     "0123456789"
 #define HEX_DIGITS DIGITS "abcdefABCDEF"
 
-/* How many characters of @set it begins with. */
+/* Returns the number of leading characters that are in @set. */
 static size_t text_span(struct text_part t, const char *set)
 {
 	size_t n = 0;
@@ -87,7 +87,7 @@ static size_t text_span(struct text_part t, const char *set)
 	return n;
 }
 
-/* Return: can it be a string of this size? If not, @ret is "". */
+/* Return: false, with "" in @ret, if empty, too long, or if it has a 0 byte. */
 static bool text_copy(struct text_part t, char *ret, size_t size)
 {
 	size_t len = t.len < size && !memchr(t.at, '\0', t.len) ? t.len : 0;
@@ -97,7 +97,7 @@ static bool text_copy(struct text_part t, char *ret, size_t size)
 	return len;
 }
 
-/* The last component before @end, which is left at the slash in front of it. */
+/* Finds the last component before @end and moves @end to the slash in front of it. */
 static bool previous_component(const char *path, size_t *end, struct text_part *ret)
 {
 	size_t to = *end, from;
@@ -115,29 +115,29 @@ static bool previous_component(const char *path, size_t *end, struct text_part *
 
 enum id_kind {
 	ID_HEX, /* 64 hex digits */
-	ID_TASK, /* 32 of them, and a number */
+	ID_TASK, /* 32 hex digits, "-", a number */
 	ID_BUILD,
-	ID_NAME, /* what follows the prefix */
-	ID_MACHINE, /* same, escaped by systemd; may be libvirt's */
+	ID_NAME, /* any text after the prefix */
+	ID_MACHINE, /* same, escaped by systemd; libvirt may have named it */
 };
 
 enum cgroup_place {
 	ANYWHERE,
-	BELOW, /* the component @above */
-	BELOW_TOP, /* the same, and that is the first one */
-	UNDER_TOP, /* somewhere below the first one, @above */
+	BELOW, /* its parent is @above */
+	BELOW_TOP, /* its parent is @above, the first component of the path */
+	UNDER_TOP, /* somewhere below @above, the first component of the path */
 	BELOW_POD,
 };
 
-/* Of one component: prefix, id, suffix. The first one that fits holds. */
-static const struct shape {
+/* Patterns of one path component: prefix, id, suffix. The first match wins. */
+static const struct name_pattern {
 	enum cgroup_place place;
 	const char *above;
-	const char *prefix; /* ":x:": it ends so */
+	const char *prefix; /* ":x:": anything that ends in ":x:"; NULL: anything */
 	const char *suffix; /* "?.scope": with or without ".scope" */
 	enum id_kind id;
-	enum container_runtime runtime; /* CONTAINER_NONE: what serves a container */
-} shapes[] = {
+	enum container_runtime runtime; /* CONTAINER_NONE: a helper of a container */
+} name_patterns[] = {
 	{ANYWHERE, NULL, "docker-", ".scope", ID_HEX, CONTAINER_DOCKER},
 	{ANYWHERE, NULL, "docker-", ".scope", ID_BUILD, CONTAINER_DOCKER},
 	{ANYWHERE, NULL, ":docker:", "", ID_HEX, CONTAINER_DOCKER},
@@ -219,7 +219,7 @@ bool cgroup_unescape(const char *text, char *ret, size_t size)
 	return unescape((struct text_part){text, strlen(text)}, ret, size);
 }
 
-/* "lxc-12-NAME": NAME. NULL: libvirt has not named it so. */
+/* Returns NAME of "lxc-12-NAME"; NULL if it is not one of libvirt's names. */
 static const char *name_by_libvirt(const char *machine, const char *driver)
 {
 	struct text_part t = {machine, strlen(machine)};
@@ -249,11 +249,11 @@ static bool take_machine(struct text_part id, enum container_runtime runtime,
 	return true;
 }
 
-/* What is left of @component between what @shape has around an id. */
-static bool cut_id(const struct shape *shape, struct text_part component,
+/* Removes the prefix and the suffix. Return: false if @component lacks them. */
+static bool cut_id(const struct name_pattern *pattern, struct text_part component,
 		   struct text_part *ret)
 {
-	const char *suffix = shape->suffix, *prefix = shape->prefix;
+	const char *suffix = pattern->suffix, *prefix = pattern->prefix;
 	struct text_part id = component;
 
 	if (*suffix == '?')
@@ -268,7 +268,7 @@ static bool cut_id(const struct shape *shape, struct text_part component,
 		*ret = text_skip(id, strlen(prefix));
 		return true;
 	}
-	/* The id is its end, after a separator. */
+	/* Any prefix: the id is the end of it, after a separator. */
 	if (id.len < HEX_ID_LEN)
 		return false;
 	*ret = text_skip(id, id.len - HEX_ID_LEN);
@@ -280,51 +280,51 @@ static bool cut_id(const struct shape *shape, struct text_part component,
 
 static bool pod_of(const char *path, struct text_part component, char *ret);
 
-static bool is_in_place(const struct shape *shape, const char *path,
+static bool is_in_place(const struct name_pattern *pattern, const char *path,
 			struct text_part component)
 {
 	size_t end = (size_t)(component.at - path);
 	struct text_part outside = {path, end}, above;
 	char pod[POD_UID_BYTES];
 
-	if (shape->place == ANYWHERE)
+	if (pattern->place == ANYWHERE)
 		return true;
 	outside = text_skip(outside, text_span(outside, "/"));
-	if (shape->place == UNDER_TOP)
-		return text_begins(outside, shape->above) &&
-		       outside.at[strlen(shape->above)] == '/';
+	if (pattern->place == UNDER_TOP)
+		return text_begins(outside, pattern->above) &&
+		       outside.at[strlen(pattern->above)] == '/';
 	if (!previous_component(path, &end, &above))
 		return false;
-	if (shape->place == BELOW_POD)
+	if (pattern->place == BELOW_POD)
 		return pod_of(path, above, pod);
-	return text_is(above, shape->above) &&
-	       (shape->place == BELOW || above.at == outside.at);
+	return text_is(above, pattern->above) &&
+	       (pattern->place == BELOW || above.at == outside.at);
 }
 
-static bool take_id(const struct shape *shape, struct text_part id,
+static bool take_id(const struct name_pattern *pattern, struct text_part id,
 		    struct cgroup_owner *ret)
 {
-	if (shape->id == ID_MACHINE)
-		return take_machine(id, shape->runtime, ret);
-	if (!is_id(id, shape->id) || !text_copy(id, ret->container, CONTAINER_ID_BYTES))
+	if (pattern->id == ID_MACHINE)
+		return take_machine(id, pattern->runtime, ret);
+	if (!is_id(id, pattern->id) || !text_copy(id, ret->container, CONTAINER_ID_BYTES))
 		return false;
-	ret->runtime = shape->runtime;
+	ret->runtime = pattern->runtime;
 	return true;
 }
 
-/* @below  the component inside of this one, if any */
+/* @below  the next inner component of the path, if any */
 static void container_of(const char *path, struct text_part component,
 			 struct text_part below, struct cgroup_owner *ret)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
-		const struct shape *shape = &shapes[i];
+	for (size_t i = 0; i < ARRAY_SIZE(name_patterns); i++) {
+		const struct name_pattern *pattern = &name_patterns[i];
 		struct text_part id;
 
-		/* systemd-nspawn itself, next to its payload. */
-		if (shape->id == ID_MACHINE && text_is(below, "supervisor"))
+		/* systemd-nspawn's own cgroup, beside that of the container. */
+		if (pattern->id == ID_MACHINE && text_is(below, "supervisor"))
 			continue;
-		if (!cut_id(shape, component, &id) ||
-		    !is_in_place(shape, path, component) || !take_id(shape, id, ret))
+		if (!cut_id(pattern, component, &id) ||
+		    !is_in_place(pattern, path, component) || !take_id(pattern, id, ret))
 			continue;
 		if (ret->runtime == CONTAINER_NONE)
 			ret->container[0] = '\0';
@@ -334,7 +334,7 @@ static void container_of(const char *path, struct text_part component,
 
 /* ---- pods and units ---- */
 
-/* A UUID with either kind of dash; or a hash of 32 digits, of a pod from a file. */
+/* Returns the length of a UUID, with "-" or "_", or of a static pod's 32-digit hash. */
 static size_t pod_uid_len(struct text_part t)
 {
 	static const char uuid[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
@@ -392,7 +392,9 @@ static bool pod_of(const char *path, struct text_part component, char *ret)
 
 static void unit_of(struct text_part component, struct cgroup_owner *ret)
 {
-	/* cg_escape(): in front of what could be taken for a file of the kernel's. */
+	/*
+	 * cg_escape() adds "_" to names that could clash with the kernel's own files.
+	 */
 	if (text_begins(component, "_"))
 		component = text_skip(component, 1);
 	if ((text_ends(component, ".service") && component.len > strlen(".service")) ||
@@ -400,9 +402,9 @@ static void unit_of(struct text_part component, struct cgroup_owner *ret)
 		unescape(component, ret->unit, sizeof(ret->unit));
 }
 
-/* ---- who named them ---- */
+/* ---- names chosen by other users than root ---- */
 
-/* Names at or after @from of a path were chosen by @uid. */
+/* @uid chose the names in the path from offset @from on. */
 struct name_claim {
 	size_t from;
 	uint32_t uid;
@@ -414,7 +416,7 @@ static bool claim_by_path(const char *path, size_t len, struct name_claim *ret)
 	struct text_part t = {path, len}, uid;
 	char slice[64];
 
-	/* Above the root of our cgroup namespace. */
+	/* Parents of the root of our cgroup namespace. */
 	while (text_begins(t, "/.."))
 		t = text_skip(t, 3);
 	if (!text_begins(t, "/user.slice/user-"))
@@ -437,7 +439,10 @@ static bool claim_by_folder(int dir, const char *path, size_t len, struct name_c
 
 	if (dir < 0 || len >= sizeof(folder) || memchr(path, '\0', len))
 		return false;
-	/* Above the root of our cgroup namespace: not below the folder. */
+	/*
+	 * Folders above the root of our cgroup namespace cannot be reached through
+	 * @dir.
+	 */
 	if (text_begins((struct text_part){path, len}, "/.."))
 		return false;
 	for (size_t i = 0; i < len; i++) {
@@ -459,7 +464,7 @@ static bool claim_by_folder(int dir, const char *path, size_t len, struct name_c
 	return false;
 }
 
-static void tell_claim(uint32_t uid, char *text)
+static void add_claim_prefix(uint32_t uid, char *text)
 {
 	char claimed[CLAIM_BYTES + CONTAINER_ID_BYTES];
 	int len = snprintf(claimed, sizeof(claimed), "%u/%s", uid, text);
@@ -475,7 +480,9 @@ static bool owner_with(const char *path, size_t len, const struct name_claim *cl
 	bool pod_is_claimed = false;
 	size_t end = len;
 
-	/* From the innermost one outwards: outer containers, named first, win. */
+	/*
+	 * From the innermost outwards: the outermost container overwrites inner ones.
+	 */
 	while (previous_component(path, &end, &component)) {
 		bool is_claimed = claim && end >= claim->from;
 		struct cgroup_owner here = {.runtime = CONTAINER_NONE};
@@ -494,9 +501,9 @@ static bool owner_with(const char *path, size_t len, const struct name_claim *cl
 		below = component;
 	}
 	if (owner.is_claimed)
-		tell_claim(claim->uid, owner.container);
+		add_claim_prefix(claim->uid, owner.container);
 	if (pod_is_claimed && *owner.pod)
-		tell_claim(claim->uid, owner.pod);
+		add_claim_prefix(claim->uid, owner.pod);
 	*ret = owner;
 	return owner.runtime != CONTAINER_NONE || *owner.pod || *owner.unit;
 }
@@ -504,13 +511,13 @@ static bool owner_with(const char *path, size_t len, const struct name_claim *cl
 bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner *ret)
 {
 	struct name_claim claim;
-	bool tells = owner_with(path, len,
-				claim_by_path(path, len, &claim) ? &claim : NULL, ret);
+	bool has_owner = owner_with(
+		path, len, claim_by_path(path, len, &claim) ? &claim : NULL, ret);
 
-	/* Most paths name neither: no need to check folders. */
+	/* Most paths name no container and no pod: no need to check folders. */
 	if ((ret->runtime == CONTAINER_NONE && !*ret->pod) || ret->is_claimed ||
 	    !claim_by_folder(dir, path, len, &claim))
-		return tells;
+		return has_owner;
 	return owner_with(path, len, &claim, ret);
 }
 
@@ -531,7 +538,7 @@ const char *container_runtime_name(enum container_runtime runtime)
 
 /* ---- the text of /proc/PID/cgroup ---- */
 
-/* "4:memory:/a/b": what hierarchy, and what path; names of neither hold a newline. */
+/* Splits "4:memory:/a/b". Newlines in names are escaped. */
 static bool split_line(struct text_part line, struct text_part *hierarchy,
 		       struct text_part *path)
 {
@@ -545,12 +552,14 @@ static bool split_line(struct text_part line, struct text_part *hierarchy,
 		return false;
 	*path = text_skip(*hierarchy, (size_t)(second + 1 - hierarchy->at));
 	hierarchy->len = (size_t)(second - hierarchy->at);
-	/* cgroup v2: the process is still in a removed cgroup. */
+	/*
+	 * cgroup v2 appends this if the cgroup was removed while the process is in it.
+	 */
 	*path = text_without(*path, " (deleted)");
 	return text_begins(*path, "/");
 }
 
-/* Ranks a path by what it names; among equals by hierarchy, v2 first. */
+/* Ranks a path by the owners it names, then by hierarchy, v2 first. */
 static unsigned int path_worth(struct text_part hierarchy, struct text_part path)
 {
 	struct cgroup_owner owner;

@@ -31,33 +31,35 @@ enum container_runtime {
 #define UNIT_BYTES         256
 #define CLAIM_BYTES        11 /* in front of an id: "4294967294/" */
 
-/* Each text is "" where the path lacks it. */
+/* Texts are "" if the path does not have them. */
 struct cgroup_owner {
 	enum container_runtime runtime;
 	/* Id of the outermost container; nspawn and LXC: its name. */
 	char container[CLAIM_BYTES + CONTAINER_ID_BYTES];
-	/* Another user than root named it: the uid is its prefix. */
+	/* A user other than root chose the name; it begins with that uid. */
 	bool is_claimed;
-	char pod[CLAIM_BYTES + POD_UID_BYTES]; /* Kubernetes pod uid, with dashes; same */
+	/* Kubernetes pod uid, with dashes; same prefix */
+	char pod[CLAIM_BYTES + POD_UID_BYTES];
 	char unit
 		[UNIT_BYTES]; /* innermost systemd service or scope, unescaped; no slice */
 };
 
 /**
- * Finds the owner by the path, and who named it: below
- * /user.slice/user-UID.slice/user@UID.service systemd lets users choose names, elsewhere
- * the owners of the folders are asked.
+ * Finds the owner from the path, and which user chose its name. systemd lets users
+ * choose names below /user.slice/user-UID.slice/user@UID.service; elsewhere the owners
+ * of the folders decide.
  *
- * @dir   where the path begins, O_PATH; -1: no folder is asked. A missing folder has no
- *        owner
+ * @dir   where the path begins, O_PATH; -1: do not check folders. A missing folder has
+ *       no owner
  * @path  of a cgroup below the root of its hierarchy, "/a/b"; need not be terminated
  * Return: whether the path names any owner.
  */
 bool cgroup_owner_at(int dir, const char *path, size_t len, struct cgroup_owner *ret);
 
 /**
- * Undoes systemd's escapes ("\x2d"), except those of control characters, which no honest
- * name has. Return: false, with "" in @ret, when it is empty or does not fit.
+ * Undoes systemd's escapes ("\x2d"), except those of control characters, which
+ * legitimate names do not have. Return: false, with "" in @ret, when it is empty or
+ * does not fit.
  */
 bool cgroup_unescape(const char *text, char *ret, size_t size);
 

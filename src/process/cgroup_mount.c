@@ -27,8 +27,8 @@ static void mount_deinit(struct cgroup_mount *m)
 	free(m->base);
 }
 
-/* Is @word one of the comma-separated @list? */
-static bool lists(const char *list, const char *word, size_t len)
+/* Is @word in the comma-separated @list? */
+static bool list_contains(const char *list, const char *word, size_t len)
 {
 	for (;;) {
 		size_t n = strcspn(list, ",");
@@ -42,8 +42,8 @@ static bool lists(const char *list, const char *word, size_t len)
 }
 
 /*
- * Finds the hierarchy of a mount and our path in it: of v1 by its first name, which @options
- * has; v2: @options is NULL. Return: false: there is none.
+ * Finds a mount's hierarchy and our path in it. @options names the v1 controllers; NULL
+ * means v2. Return: false if /proc/self/cgroup does not list the hierarchy.
  */
 static bool find_hierarchy(const char *cgroup, const char *options,
 			   struct cgroup_mount *ret)
@@ -55,8 +55,9 @@ static bool find_hierarchy(const char *cgroup, const char *options,
 
 		path = name + strcspn(name, ":\n");
 		line = end;
-		if (*path != ':' || path[1] != '/' || (options ? !id || id > UINT32_MAX || !n : id || n) ||
-		    n >= sizeof(ret->name) || (n && !lists(options, name, n)))
+		if (*path != ':' || path[1] != '/' ||
+		    (options ? !id || id > UINT32_MAX || !n : id || n) ||
+		    n >= sizeof(ret->name) || (n && !list_contains(options, name, n)))
 			continue;
 		ret->hierarchy = (uint32_t)id;
 		memcpy(ret->name, name, n);
@@ -72,7 +73,7 @@ static bool is_octal(char c)
 	return c >= '0' && c <= '7';
 }
 
-/* Blanks and backslashes are written as three octal digits. */
+/* Decodes blanks and backslashes, which are escaped as three octal digits. */
 static void unescape(char *path)
 {
 	char *to = path;
@@ -129,7 +130,7 @@ static int rank(const struct cgroup_mount *m)
 	return i;
 }
 
-/* Does @a show more of its hierarchy? What is mounted below the root has a root of its own. */
+/* Does @a show more of its hierarchy than @b? */
 static bool shows_more(const struct cgroup_mount *a, const struct cgroup_mount *b)
 {
 	_cleanup_free_ char *above = cgroup_namespace_to_mount(a->root, NULL, b->root);
@@ -139,7 +140,7 @@ static bool shows_more(const struct cgroup_mount *a, const struct cgroup_mount *
 	return !strncmp(a->root, "/..", 3) && strncmp(b->root, "/..", 3) != 0;
 }
 
-/* Takes what @m holds. */
+/* Takes ownership of @m's strings. */
 static void add(struct cgroup_mounts *mounts, struct cgroup_mount *m)
 {
 	size_t at = mounts->nr;
@@ -149,7 +150,7 @@ static void add(struct cgroup_mounts *mounts, struct cgroup_mount *m)
 
 		if (known->hierarchy != m->hierarchy)
 			continue;
-		/* At one place the later one is on top. */
+		/* A later mount at the same path hides the earlier one. */
 		if (!strcmp(known->path, m->path) || shows_more(m, known)) {
 			mount_deinit(known);
 			*known = *m;
@@ -198,8 +199,10 @@ int cgroup_mounts_parse(const char *mountinfo, const char *cgroup,
 	return parse(mountinfo, cgroup, NULL, ret);
 }
 
-/* Returns whether its path leads to it, not to a mount over it or above it. */
-static bool is_in_sight(const struct cgroup_mount *m)
+/*
+ * Returns whether its path leads to this mount, not to one mounted over it or above it.
+ */
+static bool is_visible(const struct cgroup_mount *m)
 {
 	struct statx stx;
 
@@ -218,7 +221,7 @@ int cgroup_mounts_read(struct cgroup_mounts *ret)
 	if (!rc)
 		rc = io_read_file("/proc/self/cgroup", CGROUP_MAX_BYTES, &cgroup, &len);
 	if (!rc)
-		rc = parse(mountinfo, cgroup, is_in_sight, ret);
+		rc = parse(mountinfo, cgroup, is_visible, ret);
 	for (size_t i = 0; i < ret->nr; i++) {
 		struct cgroup_mount *m = &ret->at[i];
 
@@ -247,7 +250,7 @@ void cgroup_mounts_deinit(struct cgroup_mounts *mounts)
 
 #define MAX_LOOKED_AT 4096 /* directories */
 
-/* Levels that @path begins above the root. @ret: what is behind them, "" or "/a/b". */
+/* Returns the number of leading "/.."; @ret is set to the rest, "" or "/a/b". */
 static unsigned int count_up(const char *path, const char **ret)
 {
 	unsigned int nr = 0;
@@ -260,7 +263,7 @@ static unsigned int count_up(const char *path, const char **ret)
 	return nr;
 }
 
-/* Is @path at or below @above? @ret: the rest, "" or "/a/b". */
+/* Is @path @above or below it? @ret: the rest, "" or "/a/b". */
 static bool is_below(const char *path, const char *above, const char **ret)
 {
 	size_t len = strlen(above);
@@ -312,7 +315,7 @@ static bool is_here(const char *dir, const char *own)
 	return false;
 }
 
-/* @path: of a directory @depth levels above those that are asked; changed meanwhile. */
+/* Searches the directories @depth levels below @path for our cgroup. Changes @path. */
 static bool find_below(char path[PATH_MAX], unsigned int depth, const char *own,
 		       unsigned int *nr_looked_at)
 {

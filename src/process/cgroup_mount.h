@@ -31,8 +31,9 @@ struct cgroup_mounts {
 };
 
 /**
- * Finds one mount per hierarchy: v2 first, then v1 by usefulness: systemd's own, memory,
- * the others. Of several mounts of a hierarchy it takes the one that shows most of it.
+ * Finds one mount per hierarchy: v2 first, then v1 by usefulness: systemd's own,
+ * memory, the others. If a hierarchy is mounted several times, picks the mount that
+ * shows most of it.
  *
  * @mountinfo, @cgroup  texts of /proc/self/mountinfo and /proc/self/cgroup, terminated
  * Return: 0, or -ENOMEM with @ret empty. Malformed lines are skipped.
@@ -41,7 +42,10 @@ int cgroup_mounts_parse(const char *mountinfo, const char *cgroup,
 			struct cgroup_mounts *ret);
 /** Finds our own mounts that no other mount hides. Return: as above, or -errno. */
 int cgroup_mounts_read(struct cgroup_mounts *ret);
-/** Returns the mount of a whole v2, the only hierarchy: borrowed; else NULL. */
+/**
+ * Returns the mount path of v2 if it is whole and the only hierarchy, borrowed; else
+ * NULL.
+ */
 const char *cgroup_mounts_only_v2(const struct cgroup_mounts *mounts);
 void cgroup_mounts_deinit(struct cgroup_mounts *mounts);
 
@@ -64,12 +68,13 @@ void cgroup_mounts_deinit(struct cgroup_mounts *mounts);
 char *cgroup_namespace_to_mount(const char *root, const char *base, const char *path);
 
 /**
- * Finds @base by the place of the calling process.
+ * Finds @base for cgroup_namespace_to_mount() by searching for the cgroup of the
+ * calling process.
  *
  * @mount  path of the mount
  * @own    our path in its hierarchy, from /proc/self/cgroup
- * Return: heap; NULL: @root is not above the namespace, or it was not found among the
- * first 4096 directories.
+ * Return: heap; NULL: @root is not above the namespace, or the search found nothing in
+ * the first 4096 directories.
  */
 char *cgroup_namespace_find(const char *mount, const char *root, const char *own);
 

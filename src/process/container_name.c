@@ -23,7 +23,10 @@
 #define LOOK_EVERY_NS    1000000000ull
 #define MAX_LOOKS        4
 
-/* Lists of containers/storage: of each storage driver, and those that do not last. */
+/*
+ * Container lists of containers/storage: for each storage driver, persistent and
+ * volatile ones.
+ */
 static const char *const lists[] = {
 	"/var/lib/containers/storage/overlay-containers/containers.json",
 	"/var/lib/containers/storage/overlay-containers/volatile-containers.json",
@@ -43,11 +46,11 @@ static const char *const lists[] = {
 struct named_container {
 	char id[CONTAINER_HEX_ID_LEN + 1];
 	char *name; /* NULL: not found */
-	unsigned int nr_looks; /* while it is not found; MAX_LOOKS: no more */
+	unsigned int nr_looks; /* failed look-ups so far; MAX_LOOKS: no more */
 	uint64_t next_ns;
 };
 
-/* What a file or folder was like when it was read. */
+/* Detects whether a file or folder changed since it was last read. */
 struct stamp {
 	dev_t dev;
 	ino_t inode;
@@ -65,9 +68,9 @@ struct container_names {
 	size_t nr_places;
 	struct named_container *items;
 	size_t nr, cap;
-	bool found_late; /* a name that was missing at first was found; not reported yet */
+	bool found_late; /* a retry found a name, not reported yet */
 	struct hashmap index;
-	uint64_t looked_ns; /* at lists; 0: never */
+	uint64_t looked_ns; /* time of the last check of lists and logs; 0: never */
 };
 
 struct container_names *container_names_new(const int *root_fds, size_t nr_roots)
@@ -109,7 +112,7 @@ void container_names_free(struct container_names *names)
 	free(names);
 }
 
-/* ---- what is known ---- */
+/* ---- cache of names ---- */
 
 static uint64_t id_hash(const char *id)
 {
@@ -128,7 +131,7 @@ static struct named_container *find_entry(struct container_names *names, const c
 	return item == HASHMAP_NONE ? NULL : &names->items[item];
 }
 
-/* NULL: no memory, or no room, which the caller makes. */
+/* Return: NULL: no memory, or the cache is full (the caller empties it). */
 static struct named_container *add_entry(struct container_names *names, const char *id)
 {
 	struct named_container *entry;
@@ -161,7 +164,7 @@ static void add_name(void *ctx, const char *id, const char *name)
 
 /* ---- files ---- */
 
-/* Return: is it another one than when it was read last? Then it is noted as read. */
+/* Returns whether the file changed since the last call, and updates @stamp. */
 static bool has_changed(struct stamp *stamp, const struct stat *st)
 {
 	struct stamp now = {st->st_dev, st->st_ino, st->st_size, st->st_mtim};
@@ -213,7 +216,7 @@ static void look_in_list(struct container_names *names, struct name_place *place
 		container_names_in_storage(text, len, add_name, names);
 }
 
-/* Only the names of the links count: nothing is opened by them. */
+/* Log file names contain container names; the log files are not opened. */
 static void look_in_logs(struct container_names *names, struct name_place *place)
 {
 	struct safe_open how = how_of(place->root_fd, LOGS, 0);
@@ -250,7 +253,7 @@ static void look(struct container_names *names, const char *id, uint64_t now_ns)
 		names->looked_ns = now_ns ? now_ns : 1;
 }
 
-/* ---- questions ---- */
+/* ---- look-ups ---- */
 
 const char *container_names_find(struct container_names *names, const char *id,
 				 uint64_t now_ns)
@@ -261,7 +264,7 @@ const char *container_names_find(struct container_names *names, const char *id,
 		return "";
 	entry = find_entry(names, id);
 	if (!entry) {
-		/* What does not fit a second time does not matter to anybody. */
+		/* Cache full: empty it; names are looked up again. */
 		if (names->nr == CONTAINER_NAMES_MAX)
 			forget_all(names);
 		look(names, id, now_ns);
@@ -289,7 +292,7 @@ bool container_names_retry(struct container_names *names, uint64_t now_ns)
 			continue;
 		memcpy(id, entry->id, sizeof(id));
 		look(names, id, now_ns);
-		entry = &names->items[i]; /* there may be more now */
+		entry = &names->items[i]; /* look() may have moved the array */
 		entry->next_ns = now_ns + LOOK_EVERY_NS;
 		entry->nr_looks += entry->nr_looks < MAX_LOOKS;
 	}
@@ -298,7 +301,7 @@ bool container_names_retry(struct container_names *names, uint64_t now_ns)
 	return found;
 }
 
-/* ---- what runtimes and the kubelet keep about containers: pure functions of text ---- */
+/* ---- parsers of the files of runtimes and the kubelet: pure functions ---- */
 
 static void json_freep(json_t **json)
 {
@@ -320,12 +323,12 @@ static bool put_kubernetes(const char *ns, const char *pod, const char *containe
 	return true;
 }
 
-#define PART       "%511[^_]_" /* of a name of CONTAINER_NAME_BYTES */
+#define PART       "%511[^_]_" /* one part of a name of CONTAINER_NAME_BYTES */
 #define PART_BYTES CONTAINER_NAME_BYTES
 
 /*
- * cri-dockerd and CRI-O name those of Kubernetes k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT
- * (cri-dockerd: core/naming.go).
+ * cri-dockerd and CRI-O name Kubernetes containers
+ * k8s_CONTAINER_POD_NAMESPACE_UID_ATTEMPT (cri-dockerd: core/naming.go).
  */
 static bool put_name(const char *name, char *ret)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the names of containers by id in files of docker, podman, CRI-O and the kubelet.
- * It searches our own root, and that of pid 1, for the case that lineburn is in a
+ * Finds the names of containers by id in files of docker, podman, CRI-O and the
+ * kubelet. It searches our own root and that of pid 1, because lineburn may run in a
  * container that sees the host's processes. It reads only files that belong to root. A
- * runtime writes some of them shortly after it starts the container, so a missing name is
- * looked up again.
+ * runtime writes some of them shortly after it starts the container, so missing names
+ * are retried.
  */
 #ifndef LB_PROCESS_CONTAINER_NAME_H
 #define LB_PROCESS_CONTAINER_NAME_H
@@ -17,7 +17,7 @@
 
 struct container_names;
 
-/* Most ids cached; with one more the cache is emptied. */
+/* Most ids cached. The cache is emptied when one more is added. */
 #define CONTAINER_NAMES_MAX 16384
 
 /**
@@ -29,16 +29,16 @@ void container_names_free(struct container_names *names);
 DEFINE_CLEANUP(struct container_names, container_names_free);
 
 /**
- * Returns the name of @id, any text; searches the files at the first call for an id.
- * Files with many names are checked once a second at most, and read when they changed.
+ * Returns the name of @id, any text. The first call for an id searches the files. Files
+ * with many names are checked at most once a second, and read only if they changed.
  * Return: "" when it is not known; valid until the next call.
  */
 const char *container_names_find(struct container_names *names, const char *id,
 				 uint64_t now_ns);
 
 /**
- * Retries missing names, if it is time. Return: whether a name that was missing was found
- * by this or since the last call.
+ * Retries missing names that are due. Return: whether a retry or a search for another
+ * id found one since the last call.
  */
 bool container_names_retry(struct container_names *names, uint64_t now_ns);
 

@@ -31,7 +31,7 @@
 #define FUSE_SUPER_MAGIC 0x65735546
 #endif
 
-/* A rename or mount at the same time makes the kernel ask for another try. */
+/* A concurrent rename or mount makes openat2() fail with EAGAIN: retry. */
 #define MAX_RETRIES 32
 
 int safe_open_resolve(const struct safe_open *how)
@@ -56,8 +56,8 @@ int safe_open_resolve(const struct safe_open *how)
 }
 
 /*
- * Refuses pseudo files, where root would read more than the target may, and FUSE files,
- * whose server is the untrusted user.
+ * Refuses pseudo files, which root may read and the target may not, and FUSE files,
+ * whose server may be the untrusted user.
  */
 static bool is_refused_fs(int fd)
 {
@@ -82,7 +82,10 @@ int safe_open_check(int fd, const struct safe_open *how)
 	if (how->flags & SAFE_OPEN_OWNED) {
 		if (st.st_uid != how->uid && st.st_uid != how->root_uid)
 			return -EPERM;
-		/* With a second name it may be a hard link to somebody's secret. */
+		/*
+		 * A file with a second name may be a hard link to another user's
+		 * secret.
+		 */
 		if (st.st_mode & S_IWOTH || st.st_nlink > 1)
 			return -EPERM;
 	}
@@ -119,7 +122,7 @@ int safe_open(const struct safe_open *how)
 
 #define VDSO_MAX_BYTES (1u << 20) /* the vdso of any kernel has 1 to 4 pages */
 
-/* Return: where the mapping that begins at @start ends; 0: there is none. */
+/* Returns the end of the mapping that begins at @start; 0: there is none. */
 static uint64_t mapping_end(uint64_t start)
 {
 	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
@@ -155,7 +158,7 @@ int vdso_open(uint64_t *ret_size)
 
 /* ---- facts about a file ---- */
 
-#define FACTS_DEADLINE_MS 2000 /* a file on a slow disk; its names are looked through */
+#define FACTS_DEADLINE_MS 2000 /* the symbol names may have to come from a slow disk */
 
 static int read_facts(struct wire_reader *r, struct file_facts *ret)
 {
@@ -197,7 +200,7 @@ const struct file_facts *file_facts_get(struct target_file *file, struct worker 
 {
 	if (!file->facts && file->fd >= 0) {
 		file->facts = calloc(1, sizeof(*file->facts));
-		/* Nothing of what could not be told is filled in. */
+		/* After a failure all facts stay zero. */
 		if (file->facts)
 			file_facts_read(decoder, file->fd, file->path, file->facts);
 	}

@@ -16,18 +16,18 @@
 
 struct worker;
 
-/* Facts about a file, of a decoder. Hostile: each runtime validates its own. */
+/* Facts about a file, from a decoder. Untrusted: each runtime validates its own. */
 struct file_facts {
 	bool is_elf;
 	struct runtime_facts {
-		bool is_known; /* it is one; else zeroes follow */
+		bool is_known; /* the file is such a runtime; else words are 0 */
 		uint64_t words[RUNTIME_FACTS_BYTES / sizeof(uint64_t)];
 	} runtimes[NR_RUNTIMES];
 };
 
 /*
- * One file, shared by all processes that map it. Owned by the cache; never moves. An
- * entry that nobody maps any more is reused for another file in time; `use` then changes.
+ * One file, shared by all processes that map it. Owned by the cache; its address never
+ * changes. The cache reuses an unmapped entry for another file and increments `use`.
  */
 struct target_file {
 	int fd; /* O_RDONLY, regular file; -1: could not be opened */
@@ -42,7 +42,7 @@ struct target_file {
 	uint8_t build_id_len;
 	bool verify_build_id; /* opened by path: accept it only if the build id matches */
 	uint32_t id; /* 0, 1, 2 ...: index for other tables */
-	uint32_t use; /* files that had this id before: table entries are of one use */
+	uint32_t use; /* files that had this id before: pairs (id, use) are unique */
 	struct file_facts *facts; /* heap; NULL: it was not inspected */
 };
 
@@ -67,17 +67,17 @@ struct safe_open {
 
 /**
  * Opens a regular file inside a target's root: openat2(RESOLVE_IN_ROOT |
- * RESOLVE_NO_MAGICLINKS), non-blocking, never a FIFO, device, directory, FUSE
- * file, or file of procfs, sysfs and their like.
- * Return: a descriptor, or -errno: -ENOENT, -ELOOP (symlink), -EPERM (owner, mode
- * or hard link), -EINVAL (not a regular file), -EFBIG, -EXDEV (procfs, FUSE ...),
- * -EACCES (SAFE_OPEN_AS_OWNER), -ENOSYS (before Linux 5.6).
+ * RESOLVE_NO_MAGICLINKS), non-blocking. Refuses FIFOs, devices, directories, files on
+ * FUSE, procfs, sysfs and other pseudo file systems.
+ * Return: a descriptor, or -errno: -ENOENT, -ELOOP (symlink), -EPERM (owner, mode or
+ * hard link), -EINVAL (not a regular file), -EFBIG, -EXDEV (procfs, FUSE ...), -EACCES
+ * (SAFE_OPEN_AS_OWNER), -ENOSYS (before Linux 5.6).
  */
 int safe_open(const struct safe_open *how);
 
 /*
- * The steps of safe_open(), for callers that check before they open; io_reopen() is the
- * last one. Of @how, resolve uses root_fd, path and NOFOLLOW, check uses the rest. Each
+ * The steps of safe_open(), for callers that check before they open. io_reopen() is the
+ * last step. Resolve uses root_fd, path and NOFOLLOW of @how, check uses the rest. Each
  * returns 0 or a descriptor, or -errno as above.
  */
 int safe_open_resolve(const struct safe_open *how); /* O_PATH: opens nothing */
@@ -98,9 +98,9 @@ int vdso_open(uint64_t *ret_size);
  * Inspects a file that is not in the cache.
  *
  * @path  as its target sees it
- * Cost: 0.04 ms for most programs, 4 ms where there are 15 MB of names (LLVM linked
- * statically), 35 ms when those come from a disk.
- * Return: 0, or -ENODATA: the decoder failed (deadline, death), or does not start.
+ * Cost: 0.04 ms for most programs, 4 ms with 15 MB of symbol names (LLVM linked
+ * statically), 35 ms if they must be read from disk.
+ * Return: 0, or -ENODATA: the decoder failed (deadline, crash) or did not start.
  */
 int file_facts_read(struct worker *decoder, int fd, const char *path,
 		    struct file_facts *ret);
@@ -119,7 +119,7 @@ static inline const void *file_facts_of(const struct file_facts *facts,
 							  : NULL;
 }
 
-/* ---- descriptors that are open for targets ---- */
+/* ---- limit of open descriptors ---- */
 
 struct fd_budget {
 	size_t nr_open;
@@ -127,7 +127,7 @@ struct fd_budget {
 	uint64_t nr_refused; /* not opened, or not kept, because of the limit */
 };
 
-/* Call before opening. Return: false, counted, when no more may be opened. */
+/* Call before opening. Return: false, counted, if the limit is reached. */
 static inline bool fd_budget_take(struct fd_budget *budget)
 {
 	if (budget->nr_open >= budget->max) {
@@ -138,7 +138,7 @@ static inline bool fd_budget_take(struct fd_budget *budget)
 	return true;
 }
 
-/* The descriptor was closed, or could not be opened after all. */
+/* Call after closing a descriptor, or if opening it failed. */
 static inline void fd_budget_give(struct fd_budget *budget)
 {
 	budget->nr_open--;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two indexes over the files. By mapping: the kernel's data about a mapping
- * (path, build id, or else device and inode), which needs no system call. By
- * identity: what fstat says about the opened file, so that one file under two
- * names, or seen through two mounts, is one entry. The device in the text of maps
- * is not what fstat says on overlayfs and btrfs of older kernels, so the first is
- * never taken for the second.
+ * Two indexes over the files. By mapping: the kernel's data about a mapping (path,
+ * build id, or else device and inode), which needs no system call. By identity: the
+ * fstat() data of the opened file, so that a file with two names, or seen through two
+ * mounts, is one entry. On overlayfs and on btrfs of older kernels /proc/PID/maps shows
+ * another device than fstat(), so the two indexes are never compared.
  */
 #include "process/file_cache.h"
 
@@ -23,15 +22,15 @@
 #include "base/vec.h"
 #include "process/proc_dir.h"
 
-/* Entries are more than descriptors: files that could not be opened have one too. */
+/* More entries than descriptors: files that could not be opened have an entry, too. */
 #define ENTRIES_PER_FD 4
-/* Foreign roots that a path is tried in. */
+/* Most roots of other processes in which a path is tried. */
 #define MAX_OTHER_ROOTS 8
 
 /* An entry and its keys. The public part comes first. */
 struct cached_file {
 	struct target_file file;
-	uint32_t major, minor; /* as the mapping said */
+	uint32_t major, minor; /* from the mapping */
 	uint64_t inode;
 	struct root *root; /* referenced */
 	bool is_free; /* given back: its id is in file_cache.free_ids */
@@ -47,19 +46,19 @@ struct file_cache {
 	struct fd_budget *budget;
 };
 
-/* Entry 0 stands for all files that there was no room for. */
+/* Entry 0 stands for all files that did not fit the limit. */
 #define OVER_LIMIT 0
 
-/* Which file it is, and whether it is one. */
+/* fstat() data that identifies a file. */
 struct file_identity {
 	uint64_t dev, inode, size_bytes;
 	int64_t mtime_ns;
 };
 
-/* What a search found. */
+/* Result of a search. */
 struct found_file {
 	int fd; /* O_PATH, owned; -1 */
-	bool by_path; /* not through map_files: only the build id can tell */
+	bool by_path; /* not found through map_files: the build id must be verified */
 	struct file_identity identity;
 };
 
@@ -131,8 +130,8 @@ struct identity_key {
 };
 
 /*
- * A file that is only believed to be the mapped one (verify) stands for exactly the
- * build id that was believed; one that was really mapped has no other.
+ * A file found by path (verify) is accepted only for the build id that the mapping had.
+ * A file that was really mapped matches unless both build ids are known and differ.
  */
 static bool identity_eq(uint32_t item, const void *key, const void *ctx)
 {
@@ -160,9 +159,9 @@ static struct cached_file *find_identity(const struct file_cache *c,
 }
 
 /*
- * Who is @fd? Answered from what the kernel has cached: a server of a network file system
- * that is down would hold us up.
- * Return: 0, or a positive errno; EINVAL for what is not a regular file.
+ * Reads the identity of @fd from the kernel's cache only, because a dead server of a
+ * network file system would block us.
+ * Return: 0, or a positive errno; EINVAL if it is not a regular file.
  */
 static int read_identity(int fd, struct file_identity *ret)
 {
@@ -256,7 +255,7 @@ int file_source_find(const struct file_source *source, const struct mapping *m,
 	return why ? -why : f.fd;
 }
 
-/* One with an id of its own, to be filled in. NULL: no room. */
+/* Returns an unused entry with an id, to be filled in. NULL: no room. */
 static struct cached_file *take_entry(struct file_cache *c)
 {
 	struct cached_file *e;
@@ -306,13 +305,13 @@ struct file_cache *file_cache_new(struct roots *roots, struct fd_budget *budget)
 	return append(c, &nothing) ? take_ptr(c) : NULL;
 }
 
-/* Without build id or inode the kernel said nothing that tells files apart. */
+/* Without build id and inode a mapping does not identify its file. */
 static bool is_named(const struct mapping *m)
 {
 	return m->build_id_len || m->inode;
 }
 
-/* A new entry, instead of @known (may be NULL), which is another file by now. NULL: no room. */
+/* Adds an entry; it replaces @known (may be NULL) in the index. NULL: no room. */
 static struct cached_file *add_entry(struct file_cache *c,
 				     const struct cached_file *known,
 				     const struct mapping *m)
@@ -323,7 +322,7 @@ static struct cached_file *add_entry(struct file_cache *c,
 		return NULL;
 	if (known)
 		hashmap_remove(&c->by_mapping, mapping_hash(m), known->file.id);
-	/* Without memory for the index it is only found by identity. */
+	/* Out of memory for the index: the file is still found by identity. */
 	if (is_named(m))
 		hashmap_add(&c->by_mapping, mapping_hash(m), e->file.id);
 	return e;
@@ -340,7 +339,9 @@ static struct target_file *fail(struct file_cache *c, struct cached_file *known,
 	return &e->file;
 }
 
-/* @e (or, when it has a file already, a new entry) becomes the file in @f. */
+/*
+ * Stores the opened file of @f in @known, or in a new entry if that has a file already.
+ */
 static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 				const struct mapping *m, struct root *root,
 				const struct found_file *f)
@@ -373,7 +374,7 @@ static struct target_file *keep(struct file_cache *c, struct cached_file *known,
 	return &e->file;
 }
 
-/* @e was opened for another mapping, and @m turned out to be the same file. */
+/* @m maps a file that @e has already opened for another mapping. */
 static struct target_file *recognise(struct file_cache *c, struct cached_file *e,
 				     const struct cached_file *known,
 				     const struct mapping *m, bool by_path)
@@ -388,7 +389,7 @@ static struct target_file *recognise(struct file_cache *c, struct cached_file *e
 		e->minor = m->minor;
 		e->inode = m->inode;
 	}
-	/* Next time it is found at once. */
+	/* Index it, so that the next look-up needs no system call. */
 	if (e != known && is_named(m) && mapping_eq(e->file.id, m, c)) {
 		if (known)
 			hashmap_remove(&c->by_mapping, mapping_hash(m), known->file.id);
@@ -462,13 +463,13 @@ struct target_file *file_cache_open(struct file_cache *c, const struct mapping *
 	uint64_t nr_refused = c->budget->nr_refused;
 	struct target_file *file = find_or_open(c, m, source);
 
-	/* Once: the budget counts what it has no descriptor for. */
+	/* Count a refusal once: the budget may have counted this one already. */
 	if (file == &c->items[OVER_LIMIT]->file && c->budget->nr_refused == nr_refused)
 		c->budget->nr_refused++;
 	return file;
 }
 
-/* By its build id and, from when that was not known yet, by its inode. */
+/* Removes the entry from the index by mapping: both its build-id and its inode key. */
 static void forget_mappings(struct file_cache *c, const struct cached_file *e)
 {
 	struct mapping m = {.path = e->file.path,
@@ -493,7 +494,7 @@ static void close_entry(struct file_cache *c, struct cached_file *e)
 	};
 
 	hashmap_remove(&c->by_identity, identity_hash(&identity), e->file.id);
-	/* Without it a later file at the path cannot be verified. */
+	/* Without a build id a later file at this path cannot be verified. */
 	if (!e->file.build_id_len)
 		forget_mappings(c, e);
 	close(e->file.fd);
@@ -521,7 +522,7 @@ void file_cache_forget_unused(struct file_cache *c, const bool *is_used)
 		forget_mappings(c, e);
 		e->is_free = true;
 		e->file.use++;
-		e->file.path = ""; /* of a pool that may go */
+		e->file.path = ""; /* the old path's pool may be freed */
 		free(e->file.facts);
 		e->file.facts = NULL;
 		c->free_ids[c->nr_free++] = e->file.id; /* take_entry() made room */

@@ -15,15 +15,15 @@ struct file_cache;
 
 /* Where the mapped files of one image can be found now. */
 struct file_source {
-	int proc_dir; /* its directory in /proc; -1: it is gone */
+	int proc_dir; /* its /proc directory; -1: the process is gone */
 	struct root *root; /* its root, or that of an ancestor; NULL: not known */
-	bool no_path; /* only the mapped file itself: NULL when it is not found */
+	bool no_path; /* only through map_files, never by path */
 };
 
 /**
- * Finds the file of @m among several of one path and build id, which share one entry of
- * the cache. Looks at the mapping itself, else at its path in @source's root (sets
- * by_path: it may be another file by now). Return: a descriptor (O_PATH) of a regular
+ * Finds the exact file that @m maps, when several files with the same path and build id
+ * share a cache entry. Tries the mapping itself, then its path in @source's root (sets
+ * by_path: the file may have been replaced). Return: a descriptor (O_PATH) of a regular
  * file, or -errno.
  */
 int file_source_find(const struct file_source *source, const struct mapping *m,
@@ -37,14 +37,15 @@ DEFINE_CLEANUP(struct file_cache, file_cache_free);
 /**
  * Returns the file of @m (MAPPING_FILE or MAPPING_MEMFD; others have none).
  *
- * While the process lives it is /proc/PID/map_files/START-END, which is the same
- * file even if deleted, replaced or without a name. Else its path in the root of the
- * image, then in other known roots: accepted when device and inode are those of
- * the mapping, or marked verify_build_id when the kernel gave a build id. A path
- * and build id seen before are the same file without opening anything.
+ * While the process lives it opens /proc/PID/map_files/START-END, which is the mapped
+ * file even if it was deleted, replaced or never had a name. Otherwise it tries the
+ * path in the root of the image, then in other known roots: the file is accepted if
+ * device and inode match the mapping, or marked verify_build_id if the kernel gave a
+ * build id. A path and build id seen before are answered from the cache without opening
+ * anything.
  *
- * Return: never NULL for those kinds; fd -1 and open_errno when there is no such
- * file. A failure is cached too, and replaced when a later target can open the file.
+ * Return: never NULL for those kinds; fd -1 and open_errno when there is no such file.
+ * A failure is cached too, and replaced when a later target can open the file.
  */
 struct target_file *file_cache_open(struct file_cache *c, const struct mapping *m,
 				    const struct file_source *source);
@@ -63,7 +64,7 @@ void file_cache_close_unused(struct file_cache *c, const bool *is_used);
 
 /**
  * Frees entries without a descriptor that are not in @is_used. Other files reuse their
- * ids, with another `use`. Nobody may hold their addresses or paths.
+ * ids, with another `use`. Callers must not keep their addresses or paths.
  */
 void file_cache_forget_unused(struct file_cache *c, const bool *is_used);
 

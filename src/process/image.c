@@ -12,13 +12,13 @@
 #include "base/hash.h"
 #include "base/vec.h"
 
-/* A fork's event comes within this time of the start time that the kernel noted. */
+/* The kernel reports a fork at most this long after the child's start time. */
 #define FORK_EVENT_SLACK_NS 1000000000ull
 
 uint64_t boottime_to_monotonic(uint64_t boottime_ns)
 {
 	uint64_t monotonic_ns = clock_now_ns();
-	/* Read later, so never less. */
+	/* Read after monotonic_ns, so the difference is never too small. */
 	uint64_t offset_ns = clock_boot_ns() - monotonic_ns;
 
 	return boottime_ns > offset_ns ? boottime_ns - offset_ns : 0;
@@ -86,7 +86,7 @@ struct image *image_new(struct process_table *t, uint32_t tgid, uint64_t from_ns
 	if (older)
 		hashmap_remove(&t->by_tgid, hash_u64(0, tgid), older->proc.id);
 	if (hashmap_add(&t->by_tgid, hash_u64(0, tgid), id)) {
-		/* Only possible without @older: a removal makes room. */
+		/* Fails only without @older: removing that freed a slot. */
 		t->free_ids[t->nr_free++] = id;
 		free(img);
 		t->nr_dropped++;
@@ -179,7 +179,7 @@ void image_identify(struct process_table *t, struct image *img, const struct lb_
 	img->proc.start_boottime_ns = id->start_boottime_ns;
 	img->start_known = true;
 	img->proc.exec_id = id->exec_id;
-	/* Without memory for the index it goes on being found by time. */
+	/* Out of memory for the index: it is still found by time. */
 	img->proc.identified =
 		!hashmap_add(&t->by_identity, identity_hash(id), img->proc.id);
 }
@@ -270,15 +270,15 @@ void image_copy_maps(struct process_table *t, struct image *img, const struct im
  * gone by the time that /proc is read.
  */
 
-/* Uses the root from the kernel, when its own could not be read. */
-static void use_told_root(struct process_table *t, struct image *img)
+/* Uses the root that the kernel reported, if the image's own could not be read. */
+static void use_reported_root(struct process_table *t, struct image *img)
 {
 	if (!img->root && img->told_ns)
 		set_root(t, img,
 			 roots_find_mount(t->roots, img->told.root_mount, img->told_ns));
 }
 
-static void use_told_ids(const struct process_table *t, struct image *img)
+static void use_reported_ids(const struct process_table *t, struct image *img)
 {
 	struct process *p = &img->proc;
 	bool was_ours = p->in_our_user_ns;
@@ -302,30 +302,30 @@ void image_forget_ids(struct process_table *t, struct image *img)
 	img->ids_from_ns = img->ids_ns = 0;
 	set_root(t, img, NULL);
 	if (img->told_ns)
-		use_told_ids(t, img);
-	use_told_root(t, img);
+		use_reported_ids(t, img);
+	use_reported_root(t, img);
 }
 
 /*
- * In our own user namespace 0 is 0, but its uid_map would show another id where that
- * is not the initial one: a reader inside sees the ids outside.
+ * In our own user namespace root is uid 0. uid_map cannot tell that: if our namespace
+ * is not the initial one, the file shows other ids to a reader inside.
  */
 static bool is_in_our_user_ns(const struct process_table *t, const struct image *img,
 			      int proc_dir)
 {
 	struct stat ns;
 
-	/* It is exiting: the kernel's data stays valid. */
+	/* The process is exiting: keep what the kernel reported. */
 	if (fstatat(proc_dir, "ns/user", &ns, 0))
 		return img->proc.in_our_user_ns;
 	return t->user_ns && ns.st_ino == t->user_ns;
 }
 
 /*
- * Copies ns_tgid, which exec preserves, to older images that could not be read, or seemed
- * to be in their parent's namespace (unshare -p).
+ * Copies ns_tgid, which exec preserves, to older images of the same process. They may
+ * lack it, or have the pid of their parent's namespace (unshare -p).
  */
-static void tell_older(struct process_table *t, const struct image *img)
+static void copy_ns_tgid_to_older(struct process_table *t, const struct image *img)
 {
 	struct image *older = image_of(t, img->older);
 
@@ -336,8 +336,8 @@ static void tell_older(struct process_table *t, const struct image *img)
 }
 
 /*
- * Reads user, group and inner pid from /proc. After the root: a process that leaves our
- * user namespace can mount anything, but only below a later root.
+ * Reads user, group and inner pid from /proc. Call it after reading the root: a process
+ * that leaves our user namespace can mount anything, but then it has another root.
  */
 static void read_identity(struct process_table *t, struct image *img, int proc_dir)
 {
@@ -350,8 +350,8 @@ static void read_identity(struct process_table *t, struct image *img, int proc_d
 		img->proc.gid = status.gid;
 	}
 	img->proc.ns_tgid = status.ns_tgid;
-	tell_older(t, img);
-	/* Without a 0 in its namespace nobody but the target itself is its root. */
+	copy_ns_tgid_to_older(t, img);
+	/* If the namespace maps no uid 0, the process's own uid counts as its root. */
 	img->proc.in_our_user_ns = is_in_our_user_ns(t, img, proc_dir);
 	img->proc.root_uid = img->proc.in_our_user_ns ? 0 : (uid_t)-1;
 	if (!img->proc.in_our_user_ns &&
@@ -366,12 +366,14 @@ static bool read_root(struct process_table *t, struct image *img, int proc_dir)
 	uint64_t from_ns = clock_now_ns();
 	struct root *root = roots_get(t->roots, proc_dir);
 
-	/* What is known from before may still be right: /proc may be half gone. */
+	/* Keep the known root: /proc is incomplete while a process exits. */
 	if (!root || root == img->root) {
 		roots_put(t->roots, root);
 		return false;
 	}
-	/* Below another root than it was told with that is another user's file. */
+	/*
+	 * If the root changed since the kernel reported the ids, do not trust the ids.
+	 */
 	if ((root->is_mount_root ? root->key.mount_id : 0) != img->told.root_mount) {
 		img->proc.in_our_user_ns = false;
 		img->proc.root_uid = (uid_t)-1;
@@ -389,13 +391,13 @@ void image_tell_ids(struct process_table *t, struct image *img, const struct lb_
 		return;
 	img->told = *ids;
 	img->told_ns = time_ns;
-	use_told_ids(t, img);
-	/* Else it is read while it lives. */
+	use_reported_ids(t, img);
+	/* Otherwise the root is read from /proc while the process lives. */
 	if (img->was_read)
-		use_told_root(t, img);
+		use_reported_root(t, img);
 }
 
-/* ---- what /proc has ---- */
+/* ---- reading /proc ---- */
 
 static bool is_zombie(const struct proc_stat *stat)
 {
@@ -403,8 +405,8 @@ static bool is_zombie(const struct proc_stat *stat)
 }
 
 /*
- * Opens the directory of @tgid and reads its stat; when the leader is a zombie, the
- * directory is that of a thread that lives.
+ * Opens the directory of @tgid and reads its stat; if the leader is a zombie, opens the
+ * directory of a live thread.
  */
 static int open_process(struct process_table *t, uint32_t tgid, struct proc_stat *stat)
 {
@@ -458,7 +460,7 @@ static int add_read_mapping(void *ctx, const struct mapping *m)
 	const struct mapping *known;
 	struct mapping add = *m;
 
-	/* maps_add() moves it to the time of the newest entry. */
+	/* maps_add() sets from_ns to at least that of the newest entry. */
 	if (maps_find(&img->proc.maps, m->start, UINT64_MAX - 1, UINT64_MAX - 1,
 		      &known) == MAPS_NONE)
 		add.from_ns = 0;
@@ -467,8 +469,9 @@ static int add_read_mapping(void *ctx, const struct mapping *m)
 }
 
 /*
- * Reads its mappings. Those at unknown addresses begin at the time of the last known
- * state, others now. Return: false when it has none any more.
+ * Reads its mappings. A mapping at an address without a known owner begins at the time
+ * of the last known state, others begin now. Return: false when it has no mappings any
+ * more.
  */
 static bool read_maps(struct process_table *t, struct image *img, int proc_dir)
 {
@@ -484,7 +487,7 @@ static bool read_maps(struct process_table *t, struct image *img, int proc_dir)
 	return true;
 }
 
-/* The image of a process as /proc shows it now: known, or new. */
+/* Returns the image of a process that /proc shows now: a known one, or a new one. */
 static struct image *image_for(struct process_table *t, uint32_t tgid,
 			       const struct proc_stat *stat)
 {
@@ -506,13 +509,18 @@ static struct image *image_for(struct process_table *t, uint32_t tgid,
 		img->proc.start_boottime_ns = start_ns;
 		img->start_known = true;
 	}
-	/* An orphan's parent is its reaper, mostly 1, not the process that forked it. */
+	/*
+	 * An orphan's parent is its reaper (usually pid 1), not the process that forked
+	 * it.
+	 */
 	if (!img->ppid && stat->ppid > 1)
 		img->ppid = stat->ppid;
 	memcpy(img->proc.comm, stat->comm, sizeof(img->proc.comm));
 	img->proc.is_kernel_thread = stat->is_kernel_thread;
 	if (is_zombie(stat)) {
-		/* Its exit event will not come again, so it must end here. */
+		/*
+		 * Its exit event was before this scan and is not repeated: end it here.
+		 */
 		img->proc.exited = true;
 		image_end(img, clock_now_ns());
 	}
@@ -529,7 +537,7 @@ struct image *image_from_proc(struct process_table *t, const struct lb_image *id
 	if (dir < 0 || stat.start_ticks != id->start_boottime_ns / PROC_TICK_NS)
 		return NULL;
 	img = image_newest(t, id->tgid);
-	/* This process is known, but as later images of itself. */
+	/* The process is known, but only with images that began after the sample. */
 	if (img && is_ticks_of(img, &stat))
 		return NULL;
 	img = image_for(t, id->tgid, &stat);
@@ -562,12 +570,12 @@ void image_scan(struct process_table *t, uint32_t tgid)
 /* ---- files ---- */
 
 /*
- * Opens the files of a sampled image while it lives. The first sample of a command
- * that lives 10 ms races with its exit, so files that need the live process are
- * opened first.
+ * Opens the files of a sampled image while it lives. A command that lives 10 ms may
+ * exit right after its first sample, so files that need the live process are opened
+ * first.
  */
 
-/* A target with very many mappings is opened a part at each refresh. */
+/* Most files opened in one refresh; the rest waits for the next one. */
 #define MAX_OPENS_AT_ONCE 1024
 
 static bool wants_file(const struct mapping *m)
@@ -579,10 +587,10 @@ struct opening {
 	struct process_table *t;
 	struct image *img;
 	struct file_source source;
-	unsigned int nr_left; /* that may be opened this time */
+	unsigned int nr_left; /* files that may still be opened this time */
 };
 
-/* Return: how many have no file after this. */
+/* Return: number of mappings that still have no file. */
 static size_t open_all(struct opening *o)
 {
 	struct maps *maps = &o->img->proc.maps;
@@ -603,7 +611,10 @@ static size_t open_all(struct opening *o)
 	return nr_without;
 }
 
-/* @now is what is there now; the log may know it as a part of something larger. */
+/*
+ * Opens the file of one mapping as it is now, which may be a part of a mapping in the
+ * log.
+ */
 static int open_part(void *ctx, const struct mapping *now)
 {
 	struct opening *o = ctx;
@@ -625,9 +636,9 @@ static int open_part(void *ctx, const struct mapping *now)
 }
 
 /*
- * map_files has a name for each mapping as it is now. Since the kernel told of it,
- * a mapping may have been cut (Node takes the right to execute from a page of its
- * code): then the names come from the text of maps.
+ * map_files has an entry for each mapping as it is now. A mapping may have been split
+ * since the kernel reported it (Node removes the execute right from a page of its
+ * code); then the entries are found through the text of maps.
  * Return: false when some are left for the next time.
  */
 static bool open_mapped_files(struct process_table *t, struct image *img, int proc_dir)
@@ -650,8 +661,8 @@ static bool open_mapped_files(struct process_table *t, struct image *img, int pr
 }
 
 /*
- * Checks the JIT's files. After exec the pid, and so their names, belong to the next
- * image: this one keeps its open files, but gets no new ones.
+ * Checks the JIT's files. After exec the pid, and so the names of these files, belong
+ * to the next image: this image keeps its open files, but gets no new ones.
  */
 static void look_at_jit_files(struct process_table *t, struct image *img, int proc_dir,
 			      uint64_t now_ns)
@@ -665,8 +676,9 @@ static void look_at_jit_files(struct process_table *t, struct image *img, int pr
 }
 
 /*
- * Opens the files without /proc, as most processes end before a sample: while the image
- * has no sample and all its mapped files are known. Return: false if that does not hold.
+ * Opens the files without reading /proc, which saves time for the many processes that
+ * end before a sample. Works while the image has no sample and all its files are in the
+ * cache. Return: false if it did not work.
  */
 static bool open_unread(struct process_table *t, struct image *img)
 {
@@ -693,7 +705,7 @@ static void read_while_alive(struct process_table *t, struct image *img, int pro
 {
 	bool stale = image_is_stale(t, img);
 
-	/* After an exec no mapping is known until its events arrive. */
+	/* After an exec no mapping is known until its events arrive: read them now. */
 	if (!img->maps_known || !img->proc.maps.nr_live || stale) {
 		read_maps(t, img, proc_dir);
 		t->nr_rereads += stale;
@@ -701,14 +713,15 @@ static void read_while_alive(struct process_table *t, struct image *img, int pro
 }
 
 /*
- * Opens its directory in /proc and keeps it open until image_forget_dir(): a new process
- * is checked repeatedly while it loads its libraries. Return: borrowed; -1: it is gone.
+ * Opens its directory in /proc and keeps it open until image_forget_dir(), because a
+ * new process is checked repeatedly while it loads its libraries. Return: borrowed; -1:
+ * it is gone.
  */
 static int keep_dir(struct process_table *t, struct image *img)
 {
 	/*
-	 * Threads may live on when the leader has ended: one of them is to be found. And
-	 * its end may have been lost.
+	 * Search again: threads may outlive the leader, and a lost event may have been
+	 * its exit.
 	 */
 	if (image_is_ended(img) || image_is_stale(t, img))
 		image_forget_dir(t, img);
@@ -741,7 +754,7 @@ void image_open_files(struct process_table *t, struct image *img, uint64_t now_n
 	if (img->is_newest && wants_dir)
 		dir = keep_dir(t, img);
 	img->was_read = true;
-	use_told_root(t, img);
+	use_reported_root(t, img);
 	if (dir >= 0)
 		read_while_alive(t, img, dir);
 	if (img->unopened && open_mapped_files(t, img, dir))
@@ -751,7 +764,7 @@ void image_open_files(struct process_table *t, struct image *img, uint64_t now_n
 	look_at_jit_files(t, img, dir, now_ns);
 	if (dir >= 0 || (img->is_newest && !wants_dir))
 		return;
-	/* Its exit event may come later, or was lost. */
+	/* The process is gone, but its exit event is late or was lost. */
 	image_end(img, now_ns);
 	if (!img->gone_ns)
 		img->gone_ns = now_ns;

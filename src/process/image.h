@@ -19,19 +19,20 @@ struct image {
 	struct process proc;
 	struct root *root; /* referenced; proc.root_fd is its descriptor */
 	uint32_t older; /* the image that had this tgid before; IMAGE_NONE */
-	bool by_exec; /* began by an exec event */
+	bool by_exec; /* began with an exec event */
 	bool is_newest; /* the one in by_tgid */
 	bool start_known; /* proc.start_boottime_ns is right to 10 ms */
-	bool maps_known; /* by scan, or by fork or exec and the events since */
-	bool is_expected; /* by process_table_expect(): its exec id is right */
+	/* complete: from /proc, or from its fork or exec and later events */
+	bool maps_known;
+	bool is_expected; /* by process_table_expect(): its exec id is final */
 	bool unopened; /* new mappings since its files were opened */
-	bool was_read; /* its owner was read, as far as possible; waits for a sample */
+	bool was_read; /* its owner was read, if possible; waits for a sample */
 	bool may_have_jit_code; /* it has, or had, a mapping that a JIT may have made */
 	bool has_jitdump; /* ... or the marker page of a jitdump */
 	bool done; /* ended, and no more files will be opened */
 	uint64_t gone_ns; /* first found without any running thread; 0: never */
 	bool is_active; /* its id is in process_table.active */
-	int proc_dir; /* its directory in /proc, checked; until the next drain; -1 */
+	int proc_dir; /* its directory in /proc, verified; until the next drain; -1 */
 	uint64_t fork_ns; /* time of its process's fork event; 0: not known */
 	uint32_t ppid; /* parent, by its fork event or /proc; 0: not known */
 	uint64_t read_ns; /* just before its maps were read from /proc; 0: never */
@@ -42,7 +43,7 @@ struct image {
 	uint64_t sampled_ns; /* first sample; 0: never */
 	uint64_t last_sample_ns; /* last drained sample */
 	uint64_t lost_seq; /* of the table, when its mappings were last complete */
-	uint64_t checked_seq; /* same, when it was last seen alive */
+	uint64_t checked_seq; /* same, when /proc last showed that it runs */
 	uint64_t nr_maps_dropped; /* mappings refused because of the total limit */
 };
 
@@ -55,8 +56,9 @@ struct process_table {
 	uint32_t *free_ids;
 	size_t nr_free, cap_free;
 	/*
-	 * Ids of the images whose files are tracked: opened or sampled, not done. It has
-	 * no other images, however many come and go.
+	 * Ids of the images whose files are tracked: opened or sampled, not done.
+	 * Short-lived images never enter it, so its size does not depend on their
+	 * number.
 	 */
 	uint32_t *active;
 	size_t nr_active, cap_active;
@@ -71,7 +73,7 @@ struct process_table {
 	uint64_t nr_jit_lost, nr_jit_foreign; /* of images that are forgotten by now */
 	struct interp_store *interp_store;
 	uint64_t nr_interp_codes_lost; /* same */
-	bool has_unopened; /* a sampled image mapped something new */
+	bool has_unopened; /* a sampled image has new mappings */
 	size_t max_images, max_mappings;
 	size_t nr_mappings;
 	uint64_t nr_dropped, nr_lost_events, nr_rereads;
@@ -86,7 +88,9 @@ static inline struct image *image_of(struct process_table *t, uint32_t id)
 	return id == IMAGE_NONE ? NULL : t->images[id];
 }
 
-/* Returns whether events were lost since its mappings were complete: read them again. */
+/*
+ * Returns whether events were lost since its mappings were complete: read them again.
+ */
 static inline bool image_is_stale(const struct process_table *t, const struct image *img)
 {
 	return img->lost_seq != t->lost_seq;
@@ -97,7 +101,9 @@ static inline bool image_is_ended(const struct image *img)
 	return img->proc.until_ns != UINT64_MAX;
 }
 
-/* Boot time includes suspends: a time before the last one is off by that one. */
+/*
+ * Boot time includes suspends: a time before the last suspend is off by its duration.
+ */
 uint64_t boottime_to_monotonic(uint64_t boottime_ns);
 
 /* ---- entries ---- */
@@ -120,8 +126,8 @@ struct image *image_at(struct process_table *t, uint32_t tgid, uint64_t time_ns)
 struct image *image_identified(struct process_table *t, const struct lb_image *id);
 
 /**
- * Returns whether this may be the process that started at @start_boottime_ns: compared
- * exactly when identified; else to a tick, as the time may come from /proc.
+ * Returns whether this may be the process that started at @start_boottime_ns. The
+ * comparison is exact when identified; else to a tick, as the time may come from /proc.
  */
 bool image_start_fits(const struct image *img, uint64_t start_boottime_ns);
 
@@ -135,8 +141,8 @@ void image_forget_identity(struct process_table *t, struct image *img);
 void image_end(struct image *img, uint64_t time_ns);
 
 /**
- * Copies what fork or exec preserve. Not the mappings, nor ids and root: a process
- * changes those between fork and exec.
+ * Copies what fork and exec preserve, except mappings, ids and root: a process may
+ * change those between fork and exec.
  */
 void image_inherit(struct image *img, const struct image *from);
 
@@ -148,8 +154,8 @@ void image_copy_maps(struct process_table *t, struct image *img,
 
 /**
  * Sets its ids and root from the kernel's sample at @time_ns. The newest ids win, also
- * over /proc, which may show a program executed since. The root is found only if another
- * process had the same one when the sample was taken.
+ * over those of /proc, which may belong to a program executed later. The root is found
+ * only if another process had the same one when the sample was taken.
  */
 void image_tell_ids(struct process_table *t, struct image *img, const struct lb_ids *ids,
 		    uint64_t time_ns);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A service of 50 workers runs the same modules 50 times, with the same file names,
- * qualified names and line tables. So these are deduplicated and reference-counted. A
- * code object of one image then takes a few hundred bytes.
+ * 50 workers of a service run the same modules, with the same file names, qualified
+ * names and line tables. So these are deduplicated and reference-counted. A code object
+ * of one image then takes a few hundred bytes.
  */
 #include "process/interp_code.h"
 
@@ -52,7 +52,7 @@ void interp_store_free(struct interp_store *s)
 	free(s);
 }
 
-/* Return: is there room? Then it is taken. */
+/* Reserves @bytes. Return: false, counted, if there is no room. */
 static bool take_room(struct interp_store *s, uint64_t bytes)
 {
 	if (bytes > s->max_bytes - s->stats.nr_bytes) {
@@ -76,7 +76,7 @@ static bool content_eq(uint32_t item, const void *key, const void *ctx)
 	return text->len == want->len && !memcmp(text->bytes, want->bytes, want->len);
 }
 
-/* Without a reference. NULL: no memory. */
+/* Adds a text without a reference. NULL: no memory. */
 static struct stored_text *add_text(struct interp_store *s,
 				    const struct text_content *content, uint64_t hash)
 {
@@ -95,8 +95,8 @@ static struct stored_text *add_text(struct interp_store *s,
 }
 
 /*
- * The store's copy of @from, with a reference for the caller. Nothing is the copy of
- * nothing. Return: 0, -ENOSPC or -ENOMEM; then @ret has no bytes.
+ * Sets @ret to the store's copy of @from and takes a reference. An empty text needs
+ * none. Return: 0, -ENOSPC or -ENOMEM; then @ret has no bytes.
  */
 static int hold_text(struct interp_store *s, const struct interp_text *from,
 		     struct interp_text *ret)
@@ -203,7 +203,9 @@ static bool has_cut_text(const struct interp_code *code)
 	return code->file.is_cut || code->name.is_cut || code->table.is_cut;
 }
 
-/* The longer of two answers about the same text; a whole one is never replaced. */
+/*
+ * Replaces a cut text with a longer version of it. A complete text is never replaced.
+ */
 static void improve_text(struct interp_store *s, struct interp_text *known,
 			 const struct interp_text *other)
 {
@@ -267,14 +269,17 @@ static bool is_width(uint8_t width)
 	return width == 1 || width == 2 || width == 4;
 }
 
-/* A name of @chars, of which so many were copied as fit. Return: false: malformed. */
+/*
+ * Reads a name of @chars characters, which is cut if it did not fit. Return: false:
+ * malformed.
+ */
 static bool take_name(const uint8_t *bytes, uint32_t chars, uint8_t width,
 		      struct interp_text *ret)
 {
 	uint32_t max;
 
 	*ret = (struct interp_text){.is_cut = true};
-	if (!width) /* could not be read: another time perhaps */
+	if (!width) /* the kernel could not read it; a later sample may */
 		return true;
 	if (!is_width(width))
 		return false;

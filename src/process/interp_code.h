@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Sampled code objects of interpreters, copied by the kernel side (struct
- * lb_interp_code), for all images: they name frames after the process is gone.
+ * lb_interp_code), for all images. They name frames after the process is gone.
  */
 #ifndef LB_PROCESS_INTERP_CODE_H
 #define LB_PROCESS_INTERP_CODE_H
@@ -40,7 +40,7 @@ struct interp_text {
 	const uint8_t *bytes; /* owned by the store; NULL: none */
 	uint32_t len; /* in bytes: a multiple of width */
 	uint8_t width; /* bytes a char: 1 (Latin-1), 2, 4; tables: 1; 0: none */
-	bool is_cut; /* there was more of it */
+	bool is_cut; /* the text is longer than what was copied */
 };
 
 struct interp_code {
@@ -52,9 +52,9 @@ struct interp_code {
 	bool is_cut; /* a text is cut: read it again while the process lives */
 };
 
-/* Of one image; embedded in struct process. All zeroes: nothing. */
+/* Code objects of one image; embedded in struct process. Zero-initialised: empty. */
 struct interp_codes {
-	struct interp_store *store; /* holds all that was added; NULL: nothing was */
+	struct interp_store *store; /* holds all that was added; NULL: empty */
 	struct interp_code *items;
 	size_t nr, cap;
 	struct hashmap by_id;
@@ -65,20 +65,20 @@ struct interp_codes {
 void interp_codes_deinit(struct interp_codes *c);
 
 /**
- * Adds a code object; a known one only gets its cut texts completed. Checks @record,
- * which has @size_bytes. Call it with the same store always.
+ * Adds a code object, or completes the cut texts of a known one. Validates @record,
+ * which has @size_bytes. Always pass the same store.
  * Return: 0, -EINVAL (malformed), or -ENOSPC or -ENOMEM, counted as lost.
  */
 int interp_codes_add(struct interp_codes *c, struct interp_store *s,
 		     const struct lb_interp_code *record, size_t size_bytes);
 
 /**
- * Replaces shorter texts of the code object with @whole's code_id by copies of @whole's,
- * unless it is another one by now (addresses, first line). It is not read again after
- * that, even if still cut.
+ * Replaces cut texts of the code object with @whole's code_id by copies of @whole's,
+ * unless addresses or first line differ (another code object has the id now).
+ * Afterwards it is not read again, even if still cut.
  */
 void interp_codes_complete(struct interp_codes *c, const struct interp_code *whole);
-/** Marks it as not readable again. */
+/** Do not read its cut texts again. */
 void interp_codes_give_up(struct interp_codes *c, uint64_t code_id);
 void interp_codes_give_up_all(struct interp_codes *c);
 

@@ -14,12 +14,15 @@
 #include "base/vec.h"
 
 #define MAX_BODIES (1u << 20)
-/* With this many ended objects in one image, naming all samples pays off. */
+/*
+ * With more ended objects than this in one image, all samples should be named to free
+ * them.
+ */
 #define MANY_GONE (JIT_CODE_MAX_OBJECTS / 4)
 
 /*
- * The file grows at its end and has holes. Long before it has more bytes than a
- * decoder maps (64 GB), what is left moves to its beginning.
+ * The file grows at its end and has holes. Long before it exceeds what a decoder maps
+ * (64 GB), the remaining objects are moved to its beginning.
  */
 #define SPREAD 64 /* times the maximum of bytes */
 
@@ -65,7 +68,7 @@ bool jit_store_is_filling(const struct jit_store *s)
 	       s->stats.nr_registrations > s->clean_registrations_above;
 }
 
-/* Whole pages, so that each can be given back alone. */
+/* Objects take whole pages, so that the pages of one can be freed alone. */
 static uint64_t room_of(uint64_t size_bytes)
 {
 	return (size_bytes + 4095) & ~4095ULL;
@@ -82,7 +85,7 @@ static int take_body(struct jit_store *s, uint32_t *ret)
 		*ret = s->free_bodies[--s->nr_free];
 		return 0;
 	}
-	/* Room to give back every one comes first: letting go cannot fail. */
+	/* Reserve room in the free list now, so that freeing cannot fail. */
 	if (vec_grow(&s->free_bodies, &s->cap_free, s->nr_bodies + 1,
 		     sizeof(*s->free_bodies), MAX_BODIES) ||
 	    vec_grow(&s->bodies, &s->cap_bodies, s->nr_bodies + 1, sizeof(*s->bodies),
@@ -123,7 +126,7 @@ static int by_offset(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Without memory for it all stays where it is, until the next time. */
+/* Moves the objects to the beginning. Out of memory: tries again the next time. */
 static void compact(struct jit_store *s)
 {
 	_cleanup_free_ struct kept_object **live =
@@ -140,7 +143,7 @@ static void compact(struct jit_store *s)
 	for (size_t i = 0; i < nr; i++) {
 		struct kept_object *b = live[i];
 
-		/* Never onto itself: a copy that fails must leave the original. */
+		/* Never overlapping: a failed copy must leave the original intact. */
 		if (end + room_of(b->size_bytes) <= b->offset) {
 			if (!copy_bytes(s, b->offset, end, b->size_bytes)) {
 				punch(s, end, b->size_bytes);
@@ -224,7 +227,7 @@ static void put_body(struct jit_store *s, uint32_t number)
 	s->free_bodies[s->nr_free++] = number;
 }
 
-/* ---- who has registered what ---- */
+/* ---- registrations ---- */
 
 static void put_object(struct jit_store *s, const struct jit_object *o)
 {
@@ -278,11 +281,14 @@ static void end_object(struct jit_code *c, struct jit_object *o, uint64_t time_n
 {
 	hashmap_remove(&c->live, hash_entry(o->entry_addr), (uint32_t)(o - c->items));
 	o->until_ns = time_ns;
-	/* What a fork's first walk does not meet may never have been in the child. */
+	/*
+	 * The first walk of a forked child may miss objects that only the parent had;
+	 * that is not an unload.
+	 */
 	c->is_unloading |= c->is_unprobed && c->was_walked;
 }
 
-/* Room for one more is there. */
+/* The caller has reserved room for one more. */
 static int append(struct jit_code *c, struct jit_store *s, const struct jit_object *o)
 {
 	if (s->stats.nr_registrations >= JIT_STORE_MAX_REGISTRATIONS)
@@ -295,7 +301,7 @@ static int append(struct jit_code *c, struct jit_store *s, const struct jit_obje
 	return 0;
 }
 
-/* Appends one that another image has, too. Room for it is there. */
+/* Appends an object of another image. The caller has reserved room for it. */
 static int append_copy(struct jit_code *c, struct jit_store *s,
 		       const struct jit_object *o)
 {
@@ -306,7 +312,7 @@ static int append_copy(struct jit_code *c, struct jit_store *s,
 	return rc;
 }
 
-/* Before a change: makes the table its own. Return: 0, -ENOMEM or -ENOSPC. */
+/* Call before a change: copies a shared table. Return: 0, -ENOMEM or -ENOSPC. */
 static int unshare(struct jit_code *c, struct jit_store *s)
 {
 	struct jit_code own = {0};
@@ -396,7 +402,7 @@ static bool is_same(const struct jit_store *s, const struct jit_object *o,
 
 	if (o->symfile_addr != r->symfile_addr)
 		return false;
-	if (!r->object) /* seen again by a walk that did not read it again */
+	if (!r->object) /* seen again by a walk that did not read the bytes again */
 		return !o->size_bytes || o->size_bytes == r->size_bytes;
 	if (!o->size_bytes)
 		return false;
@@ -413,7 +419,7 @@ static int refuse(struct jit_code *c, struct jit_store *s)
 	return -ENOSPC;
 }
 
-/* What the probe could not copy, a walk has read. */
+/* Adds the bytes, read by a walk, of an object that the probe could not copy. */
 static int complete(struct jit_code *c, struct jit_store *s,
 		    const struct jit_registration *r)
 {
@@ -424,10 +430,13 @@ static int complete(struct jit_code *c, struct jit_store *s,
 		return -ENOSPC;
 	}
 	o->size_bytes = r->size_bytes;
-	/* A walk that could not read it may have met another one. */
+	/*
+	 * An earlier walk that could not read the bytes may have seen another object
+	 * here.
+	 */
 	if (o->seen_ns)
 		o->seen_ns = r->seen_ns;
-	if (c->nr_lost) /* a fork's: counted with its parent */
+	if (c->nr_lost) /* a fork's missing object is counted in its parent */
 		c->nr_lost--;
 	return 0;
 }
@@ -441,7 +450,10 @@ static void note_change(struct jit_code *c, struct jit_store *s, uint64_t time_n
 	s->has_many_gone |= c->nr - c->live.nr_items > MANY_GONE;
 }
 
-/* One that is not known; what had its entry has gone. Return: 0 or -ENOSPC. */
+/*
+ * Adds a new registration. The caller has ended the one with the same entry. Return: 0
+ * or -ENOSPC.
+ */
 static int add_new(struct jit_code *c, struct jit_store *s,
 		   const struct jit_registration *r)
 {
@@ -496,7 +508,10 @@ void jit_code_unregister(struct jit_code *c, struct jit_store *s, uint64_t entry
 {
 	if (!find_live(c, entry_addr))
 		return;
-	/* Left behind as if it were still there: what comes to its place is newer. */
+	/*
+	 * Out of memory: it stays registered. A newer object at its address takes
+	 * precedence.
+	 */
 	if (unshare(c, s)) {
 		c->is_lossy = true;
 		return;
@@ -518,7 +533,7 @@ void jit_code_forget(struct jit_code *c, struct jit_store *s, uint64_t before_ns
 {
 	size_t gone = count_gone(c, before_ns), kept = 0;
 
-	/* A copy of a table only to forget a little of it would cost more than it frees. */
+	/* Copying a shared table must free more than it costs. */
 	if (!gone || (c->nr_sharers && *c->nr_sharers > 1 && gone <= c->nr / 2) ||
 	    unshare(c, s))
 		return;
@@ -533,13 +548,13 @@ void jit_code_forget(struct jit_code *c, struct jit_store *s, uint64_t before_ns
 			uint64_t hash = hash_entry(o->entry_addr);
 
 			hashmap_remove(&c->live, hash, (uint32_t)i);
-			hashmap_add(&c->live, hash, (uint32_t)kept); /* made room */
+			hashmap_add(&c->live, hash, (uint32_t)kept); /* has room */
 		}
 		c->items[kept++] = *o;
 	}
 	s->stats.nr_registrations -= c->nr - kept;
 	c->nr = kept;
-	/* What was refused may be on the list still, and now there is room. */
+	/* Refused objects may still be on the list, and now there is room for them. */
 	c->walk_wanted |= c->is_refused;
 	if (c->is_refused)
 		c->walks.walk_after_ns = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Objects that JITs registered (GDB JIT interface), for all program images, each
- * with the time for which it was registered: addresses are reused.
+ * Objects that JITs registered (GDB JIT interface), for all program images, each with
+ * the time for which it was registered, because addresses are reused.
  */
 #ifndef LB_PROCESS_JIT_CODE_H
 #define LB_PROCESS_JIT_CODE_H
@@ -15,7 +15,7 @@
 
 /* Bytes of one object, which several images may refer to after a fork. */
 struct kept_object {
-	uint64_t offset; /* in the file, until it is cleaned */
+	uint64_t offset; /* in the file; jit_store_was_cleaned() may move it */
 	uint64_t size_bytes, hash;
 	uint64_t serial; /* unique to these bytes, for the life of the store */
 	uint32_t nr_refs; /* 0: free */
@@ -27,9 +27,9 @@ struct jit_store {
 	int read_fd; /* the same, read-only: what decoders get */
 	uint64_t max_bytes;
 	uint64_t clean_above; /* bytes held at which it counts as filling */
-	uint64_t clean_registrations_above; /* same */
-	bool has_many_gone; /* so has an image */
-	uint64_t end_bytes; /* where the next one goes; the file has holes */
+	uint64_t clean_registrations_above; /* same for registrations */
+	bool has_many_gone; /* an image has very many ended objects */
+	uint64_t end_bytes; /* where the next object goes; the file has holes */
 	uint64_t last_serial;
 	struct kept_object *bodies;
 	size_t nr_bodies, cap_bodies;
@@ -54,10 +54,10 @@ DEFINE_CLEANUP(struct jit_store, jit_store_free);
 
 /**
  * Returns true when half of the room left by the last jit_code_forget() is used, or one
- * image has very many ended objects: name the samples, then forget them.
+ * image has very many ended objects. Then name the samples and call jit_code_forget().
  */
 bool jit_store_is_filling(const struct jit_store *s);
-/** Call after all ended objects were forgotten. The others may move in the file. */
+/** Call after all ended objects were forgotten. May move the others in the file. */
 void jit_store_was_cleaned(struct jit_store *s);
 
 struct jit_object;
@@ -69,7 +69,7 @@ struct jit_object {
 	uint64_t entry_addr; /* identifies it while it is registered */
 	uint64_t symfile_addr;
 	uint64_t size_bytes; /* 0: registered, but its bytes are missing */
-	uint64_t from_ns; /* CLOCK_MONOTONIC; 0: since before we looked */
+	uint64_t from_ns; /* CLOCK_MONOTONIC; 0: before lineburn started */
 	uint64_t seen_ns; /* first seen by a walk; 0: reported by an event */
 	uint64_t until_ns; /* unregistered; UINT64_MAX: still there */
 	uint32_t body; /* in jit_store.bodies if size_bytes is not 0; shared over forks */
@@ -81,25 +81,27 @@ struct jit_object {
 
 /*
  * When the lists of one image are walked next: the state of runtime/jit/watch.c. It is
- * here because a fork inherits a part of it, and room for objects ends a pause.
+ * stored here because a fork inherits a part of it, and jit_code_forget() ends a pause.
  */
 struct jit_walks {
 	size_t nr_maps_checked; /* mappings that were searched for the interface */
 	size_t nr_compared; /* live objects compared so far, in this turn */
 	unsigned int nr_partial; /* walks since all lists were read whole */
-	bool is_part_unknown; /* one of jit_code.nr_lost is all that follows a bad link */
-	bool is_banned; /* the process's memory did not answer in time */
-	uint64_t walk_after_ns; /* no walk before: it took long, or there was no room */
-	uint64_t prompt_after_ns; /* same, for walks that samples of unknown code want */
-	bool is_prompted; /* the requested walk is such a one */
-	unsigned int nr_vain_prompts; /* such walks in a row that found nothing */
-	size_t nr_maps_prompted; /* maps_nr_ever() at the last such walk */
+	/* one of jit_code.nr_lost is all that follows a bad link */
+	bool is_part_unknown;
+	bool is_banned; /* reading its memory took too long: not walked again */
+	uint64_t walk_after_ns; /* no walk before: the last one took long, or no room */
+	/* same, for walks because of samples of unknown code */
+	uint64_t prompt_after_ns;
+	bool is_prompted; /* the requested walk is one of those */
+	unsigned int nr_vain_prompts; /* consecutive ones that found nothing */
+	size_t nr_maps_prompted; /* maps_nr_ever() at the last walk of that kind */
 };
 
-/* Registrations of one image; embedded in struct process. All zeroes: none. */
+/* Registrations of one image; embedded in struct process. Zero-initialised: none. */
 struct jit_code {
 	/*
-	 * Of the images that share items and live, with the references to bodies: parent
+	 * Number of images that share items, live and the references to bodies: parent
 	 * and forked children, until one changes. Heap; NULL: not shared.
 	 */
 	size_t *nr_sharers;
@@ -107,7 +109,7 @@ struct jit_code {
 	size_t nr, cap;
 	struct hashmap live; /* entry_addr -> item that is still registered */
 	uint64_t nr_lost; /* registrations without their bytes */
-	uint64_t nr_foreign; /* on its lists, in a runtime-specific format */
+	uint64_t nr_foreign; /* entries in a runtime-specific format on its lists */
 	bool is_refused; /* a registration was refused since room was last made */
 	bool is_lossy; /* the process that it was forked from had losses */
 	uint64_t changed_ns; /* time of the last reported change */
@@ -116,12 +118,12 @@ struct jit_code {
 	uint64_t descriptor_ips[JIT_CODE_MAX_DESCRIPTORS];
 	uint64_t probes[JIT_CODE_MAX_DESCRIPTORS]; /* for each: jit_inode.number; 0 */
 	size_t nr_descriptors;
-	bool was_walked; /* whole, as this image, not as its parent */
-	uint64_t walked_ns; /* the lists were last read whole; 0: never */
+	bool was_walked; /* completely, since the fork */
+	uint64_t walked_ns; /* time of the last complete walk; 0: never */
 	bool walk_wanted; /* objects may be registered without an event */
-	/* A list may change without events: walked at drains and on request. */
+	/* Its list changes without events: it is walked at drains and on request. */
 	bool is_unprobed;
-	bool is_unloading; /* same, and objects are removed from it */
+	bool is_unloading; /* same, and objects were seen to disappear from it */
 	struct jit_walks walks;
 };
 
@@ -132,8 +134,8 @@ void jit_code_drop(struct jit_code *c, struct jit_store *s);
 
 /**
  * For fork: copies the registrations of @src at @time_ns to @dst (empty), without later
- * ones. Of a thousand forks of a process with 10,000 objects only the first costs
- * anything, as long as nobody registers.
+ * ones. Parent and children share one table until one of them changes, so that a
+ * thousand forks of a process with 10,000 objects cost as much as one.
  * Return: 0, or -ENOMEM, -ENOSPC with a part of it missing (@dst is lossy).
  */
 int jit_code_copy(struct jit_code *dst, struct jit_code *src, struct jit_store *s,
@@ -150,9 +152,9 @@ struct jit_registration {
 
 /**
  * Adds a registration. A live one with the same entry_addr ends at r->seen_ns, unless a
- * walk saw the same object again. Its exact end is not known, so both have the time in
- * between. With walks only, it ends at r->time_ns, the last walk of the whole list: later
- * states are not known.
+ * walk saw the same object again. Its exact end is not known, so both objects cover the
+ * time in between. In a process with walks only, it ends at r->time_ns, the last
+ * complete walk: the list's state after that is not known.
  *
  * Return: 0, or -ENOSPC (a maximum, or no memory; counted in nr_lost).
  */

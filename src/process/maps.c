@@ -2,11 +2,10 @@
 /*
  * The log of an image's executable mappings.
  *
- * Seen as rectangles (address x time) its entries are disjoint: at any time an
- * address has one owner. Two indexes make look-ups quick without a tree: what is
- * mapped now, by address (one binary search answers nearly every sample), and
- * what has ended, by the time it ended (a sample only cares about what ended
- * after the sample's first moment, which is the tail).
+ * Its entries are disjoint rectangles of address x time: at any time an address has one
+ * owner. Two indexes make look-ups fast without a tree: live mappings by address (one
+ * binary search answers nearly every sample), and ended mappings by end time (a sample
+ * needs only those that ended after its first moment, which is the tail).
  */
 #include "process/maps.h"
 
@@ -24,15 +23,15 @@
 #include "base/vec.h"
 
 /*
- * The text of /proc/PID/maps (proc(5); fs/proc/task_mmu.c, show_map_vma), a line
- * a mapping:
+ * The text of /proc/PID/maps (proc(5); fs/proc/task_mmu.c, show_map_vma), one mapping a
+ * line:
  *
  *   55d0c8a00000-55d0c8a9c000 r-xp 00022000 fe:01 393449    /usr/bin/node
  *   7f8a1c000000-7f8a1c021000 r-xp 00000000 00:00 0
  *   7f8a2c000000-7f8a2c001000 r-xp 00000000 00:01 2048      /memfd:code (deleted)
  *
- * The name goes to the end of the line, blanks included; a newline in it is
- * written \012. Whoever owns the process chose the names.
+ * The name extends to the end of the line, including blanks; a newline in it is written
+ * \012. Names are untrusted: the owner of the process chose them.
  */
 
 static const char deleted_suffix[] = " (deleted)";
@@ -72,7 +71,10 @@ static enum mapping_kind kind_of(const char *name, size_t len)
 		return MAPPING_VDSO;
 	if (name[0] == '[')
 		return MAPPING_VSYSCALL;
-	/* MAP_ANONYMOUS | MAP_HUGETLB; and a private map of /dev/zero is anonymous. */
+	/*
+	 * The kernel's names of MAP_ANONYMOUS | MAP_HUGETLB and of a private map of
+	 * /dev/zero.
+	 */
 	if (!strcmp(name, "/anon_hugepage (deleted)") || !strcmp(name, "/dev/zero"))
 		return MAPPING_ANON;
 	if (match_starts(name, "/memfd:") || !strcmp(name, "/dev/zero (deleted)"))
@@ -100,7 +102,7 @@ void mapping_set_path(struct mapping *m, struct strpool *pool, const char *name)
 	m->path = stem < PATH_MAX ? strpool_add_n(pool, name, stem) : "//toolong";
 }
 
-/* What is left of a line. */
+/* The rest of a line. */
 struct maps_cursor {
 	const char *at, *end;
 };
@@ -129,7 +131,7 @@ static bool take_number(struct maps_cursor *c, unsigned int base, char stop,
 	}
 	if (c->at == first)
 		return false;
-	/* The inode ends the line where there is no name. */
+	/* Without a name the inode ends the line. */
 	if (c->at < c->end && *c->at++ != stop)
 		return false;
 	*ret = value;
@@ -154,7 +156,7 @@ static int take_prot(struct maps_cursor *c)
 	return prot;
 }
 
-/* A name that is cut here is too long in any case. */
+/* A name that is cut here exceeds PATH_MAX in any case. */
 static void take_name(struct maps_cursor *c, struct strpool *pool, struct mapping *m)
 {
 	char name[PATH_MAX + sizeof(deleted_suffix)];
@@ -228,7 +230,10 @@ size_t maps_parse(const char *text, size_t len, uint64_t time_ns, struct strpool
 	return nr_malformed;
 }
 
-/* What one maps_add() can append: the mapping and the two ends of what it cuts. */
+/*
+ * Most entries one maps_add() appends: the mapping and both remainders of one it
+ * splits.
+ */
 #define ADD_MAX 3
 
 void maps_deinit(struct maps *maps)
@@ -254,7 +259,7 @@ static int reserve(struct maps *maps, size_t need)
 {
 	int rc = vec_grow(&maps->items, &maps->cap, need, sizeof(*maps->items), MAPS_MAX);
 
-	/* An item is in exactly one index: each must be able to hold all of them. */
+	/* Every item is in one of the two indexes, and may move to the other. */
 	if (!rc)
 		rc = vec_grow(&maps->live, &maps->cap_live, need, sizeof(*maps->live), 0);
 	if (!rc)
@@ -289,7 +294,7 @@ int maps_copy(struct maps *dst, const struct maps *src)
 	return 0;
 }
 
-/* Forgets the @nr_gone of what has ended that ended first. */
+/* Drops the @nr_gone mappings that ended first. */
 static void forget_past(struct maps *maps, size_t nr_gone)
 {
 	_cleanup_free_ uint32_t *number = malloc((maps->nr + 1) * sizeof(*number));
@@ -325,8 +330,8 @@ void maps_forget(struct maps *maps, uint64_t before_ns)
 }
 
 /*
- * Would the same question get the same answer from both? Events know a build id,
- * the text of maps knows an inode: what one side does not know is no difference.
+ * Do both name the same owner? Events have a build id, the text of maps has an inode: a
+ * value that one side lacks is not a difference.
  */
 static bool same_owner(const struct mapping *a, const struct mapping *b)
 {
@@ -391,9 +396,9 @@ static void end_live(struct maps *maps, size_t pos, uint64_t now_ns)
 }
 
 /*
- * Ends what @m overlaps; ends that stick out go on as entries of their own.
- * Anonymous memory that @m touches is taken into @m, which grows.
- * Return: where @m belongs among the live ones.
+ * Ends the mappings that @m overlaps; their parts outside of @m continue as entries of
+ * their own. Merges adjacent anonymous memory into @m, which grows.
+ * Return: the position of @m among the live ones.
  */
 static size_t make_room(struct maps *maps, struct mapping *m)
 {

@@ -41,8 +41,8 @@ struct mapping {
 };
 
 /*
- * A time-ordered log, so that look-ups in the past work: a replaced mapping stays, with
- * its end time. When more than MAPS_PAST_MAX have ended, the oldest ended ones are
+ * A time-ordered log that can answer look-ups in the past: a replaced mapping is kept,
+ * with its end time. When more than MAPS_PAST_MAX have ended, the oldest ended ones are
  * dropped.
  */
 struct maps {
@@ -52,7 +52,7 @@ struct maps {
 	uint64_t nr_forgotten; /* ended ones: over MAPS_PAST_MAX, or by maps_forget() */
 	uint64_t nr_changes; /* of live mappings, or of their files */
 
-	/* Index, kept by maps.c: numbers of items. */
+	/* Indexes, maintained by maps.c: numbers of items. */
 	uint32_t *live; /* still there: disjoint, in order of start */
 	uint32_t *past; /* ended: in order of until_ns */
 	size_t nr_live, cap_live, nr_past, cap_past;
@@ -70,13 +70,13 @@ int maps_copy(struct maps *dst, const struct maps *src);
 void maps_deinit(struct maps *maps);
 
 /**
- * Adds a mapping; older ones end at m->from_ns where it overlaps them (and keep the parts
- * outside of it). One inside a known mapping of the same owner only adds details to that
- * (a JIT that flips page rights all day must not fill the log). Adjacent anonymous
- * mappings are merged, as in the kernel.
+ * Adds a mapping. Older ones that it overlaps end at m->from_ns; their parts outside of
+ * it remain. If a known mapping of the same owner contains it, it only adds details to
+ * that (a JIT that keeps changing page rights must not fill the log). Adjacent
+ * anonymous mappings are merged, as in the kernel.
  *
- * @m  copied; until_ns is ignored. A from_ns before that of the newest entry
- *     counts as that: the log is in order.
+ * @m  copied; until_ns is ignored. A from_ns before that of the newest entry is
+ *     replaced by that: the log is in order.
  * Return: 0, -EINVAL (empty range), or -ENOMEM or -ENOSPC (in nr_dropped).
  * Pointers into @maps are invalid afterwards.
  */
@@ -97,9 +97,9 @@ size_t maps_parse(const char *text, size_t len, uint64_t time_ns, struct strpool
 size_t maps_text_without_deleted(const char *name, size_t len);
 
 /**
- * Sets kind, path and deleted of @m from a name as the kernel writes it, in the
- * text of maps (after unescaping) or in an event. Names of 4096 bytes and more
- * become "//toolong", which is what the kernel's own events say.
+ * Sets kind, path and deleted of @m from a name as the kernel writes it, in the text of
+ * maps (after unescaping) or in an event. Names of 4096 bytes and more become
+ * "//toolong", as in the kernel's events.
  */
 void mapping_set_path(struct mapping *m, struct strpool *pool, const char *name);
 
@@ -109,7 +109,7 @@ bool mapping_may_be_jit(const struct mapping *m);
 /** Drops mappings that ended by @before_ns. Invalidates pointers into @maps. */
 void maps_forget(struct maps *maps, uint64_t before_ns);
 
-/* Returns how many mappings were ever added: a change means a new one. */
+/* Returns how many mappings were ever added. An increase means a new mapping. */
 static inline size_t maps_nr_ever(const struct maps *maps)
 {
 	return maps->nr + (size_t)maps->nr_forgotten;
@@ -122,8 +122,8 @@ enum maps_answer {
 };
 
 /**
- * Finds the owner of @ip in [first_ns, last_ns]. Ambiguous only if one known owner gave
- * way to a different one in that time; from "nothing known" to an owner is not.
+ * Finds the owner of @ip in [first_ns, last_ns]. Ambiguous if one known owner replaced
+ * another in that time. A change from unknown to a known owner is not ambiguous.
  * @ret  written when found: the last owner; valid until the next maps_add()
  * Cost: a binary search, and a walk over mappings that ended after @first_ns.
  */

@@ -20,7 +20,7 @@
 #define MAX_ANCESTORS 8
 #define MAX_CGROUPS   65536
 
-/* The cgroup of samples. */
+/* A cgroup that samples were in. */
 struct sampled_cgroup {
 	uint64_t id;
 	uint64_t used_ns; /* time of the last sample with this id */
@@ -29,16 +29,16 @@ struct sampled_cgroup {
 
 struct process_owners {
 	struct container_names *containers;
-	/* Mount of each hierarchy, to check who owns its folders. */
+	/* Mount of each hierarchy, to check the owners of its folders. */
 	struct {
 		uint32_t hierarchy;
 		int fd; /* O_PATH; -1 */
 	} places[CGROUP_MOUNTS_MAX];
 	size_t nr_places;
 	char *v2; /* path of its mount; heap */
-	int v2_fd; /* -1: ids of cgroups are not usable */
+	int v2_fd; /* -1: cgroup ids cannot be resolved */
 	int handle_type;
-	struct sampled_cgroup **cgroups; /* that rows point at */
+	struct sampled_cgroup **cgroups; /* separate allocations: rows point at them */
 	size_t nr_cgroups, cap_cgroups;
 	struct hashmap by_id;
 };
@@ -58,7 +58,7 @@ struct container_names *owner_container_names(int proc_fd)
 	return container_names_new(roots, ARRAY_SIZE(roots));
 }
 
-/* The number is all that a handle has (kernel: fs/kernfs/mount.c, since 5.5). */
+/* A kernfs handle is the 64-bit inode number (kernel: fs/kernfs/mount.c, since 5.5). */
 union handle {
 	struct file_handle head;
 	char bytes[sizeof(struct file_handle) + sizeof(uint64_t)];
@@ -69,7 +69,10 @@ static char *number_of(union handle *h)
 	return h->bytes + sizeof(struct file_handle);
 }
 
-/* Return: does the kernel make handles as they are taken for here? */
+/*
+ * Return: whether kernfs file handles hold the 64-bit inode number, as this file
+ * assumes.
+ */
 static bool learn_handle_type(struct process_owners *o)
 {
 	union handle h = {.head.handle_bytes = sizeof(uint64_t)};
@@ -146,7 +149,7 @@ static int place_of(const struct process_owners *o, uint32_t hierarchy)
 	return -1;
 }
 
-/* LXC and nspawn have names only, no ids. */
+/* LXC and nspawn have names, not ids: no look-up needed. */
 static const char *container_name(struct process_table *t,
 				  const struct cgroup_owner *found)
 {
@@ -159,7 +162,10 @@ static const char *container_name(struct process_table *t,
 								   clock_now_ns()));
 }
 
-/* Fills all of @owner but exe. @path  below the root of the hierarchy; v2: 0 */
+/*
+ * Fills all of @owner but exe. @path  below the root of the hierarchy, which is 0 for
+ * v2
+ */
 static void fill_by_cgroup(struct process_table *t, uint32_t hierarchy, const char *path,
 			   size_t len, struct process_owner *owner)
 {
@@ -192,8 +198,9 @@ static bool read_cgroup(struct process_table *t, struct image *img, int proc_dir
 }
 
 /*
- * Strips the root from a path. The kernel shows paths relative to our root: with the root
- * as a prefix for a process in a chroot, without for one in its own mount namespace.
+ * Returns the length of the prefix to remove from a path. The kernel shows paths
+ * relative to our root: for a process in a chroot they begin with its root, for one in
+ * its own mount namespace they do not.
  */
 static size_t without_root(int proc_dir, const char *path, size_t len)
 {
@@ -219,7 +226,10 @@ static void read_exe(struct process_table *t, struct image *img, int proc_dir)
 	img->proc.owner.exe = strpool_add_n(t->pool, path + skip, len - skip);
 }
 
-/* Exec maps the executable first, and it lies below what it loads. */
+/*
+ * Returns the first mapped file: exec maps the executable before its libraries, at a
+ * lower address.
+ */
 static const char *exe_by_maps(const struct maps *maps)
 {
 	for (size_t i = 0; i < maps->nr; i++)
@@ -240,9 +250,10 @@ static const char *exe_by_exec(const struct process_table *t, const struct image
 }
 
 /*
- * Finds the nearest with a known owner: the process, its parent, and so on. The parent's
- * present owner takes precedence over the one inherited at the fork, which may be from
- * before the parent moved to another cgroup; more distant ancestors do not.
+ * Finds the nearest known owner: of the process, its parent, and so on. The parent's
+ * present owner takes precedence over the owner inherited at the fork, because the
+ * parent may have moved to another cgroup before the fork; owners of more distant
+ * ancestors do not.
  */
 static const struct image *nearest_known(struct process_table *t, struct image *img)
 {
@@ -289,9 +300,12 @@ void owner_fill(struct process_table *t, struct image *img, int proc_dir)
 			owner->runtime = owner->pod = owner->unit = none;
 }
 
-/* ---- owners by the numbers of cgroups ---- */
+/* ---- owners by cgroup id ---- */
 
-/* Below the mount, "/a/b" or "/". Return: its length; 0: it is gone, or not to be had. */
+/*
+ * Finds the path below the mount, "/a/b" or "/". Return: its length; 0: the cgroup is
+ * gone or not accessible.
+ */
 static size_t find_path(const struct process_owners *o, uint64_t id, char *path,
 			size_t size)
 {
@@ -380,7 +394,10 @@ void process_owners_forget(struct process_owners *o, uint64_t before_ns)
 			free(known);
 			continue;
 		}
-		/* Without memory it is looked for anew; this one may be in use. */
+		/*
+		 * Out of memory: the id is looked up again; this entry stays, as rows
+		 * may point at it.
+		 */
 		hashmap_add(&o->by_id, hash, (uint32_t)nr);
 		o->cgroups[nr++] = known;
 	}

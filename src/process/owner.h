@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fills struct process_owner: from /proc while the process lives, else from its
- * ancestors. A process that lives 5 ms is in the cgroup of its parent. Those that a
- * container runtime or systemd starts are not: they are moved before their exec, but live
- * long enough to be read.
+ * ancestors. A process that lives 5 ms is in its parent's cgroup. A process that a
+ * container runtime or systemd moves to a new cgroup before its exec lives long enough
+ * to be read.
  *
- * Also finds the owner of a sample's cgroup id: the cgroup of the process at that moment,
- * even if it is gone or the process moved since. Only where cgroup v2 is the only
- * hierarchy mounted: with v1 the id is often that of the v2 root.
+ * Also finds the owner of a sample's cgroup id: the cgroup of the process at that
+ * moment, even if it is gone or moved since. Works only if cgroup v2 is the only
+ * mounted hierarchy: with v1 the id is often that of the v2 root.
  */
 #ifndef LB_PROCESS_OWNER_H
 #define LB_PROCESS_OWNER_H
@@ -25,10 +25,10 @@ struct process_owners *process_owners_new(int proc_fd, const struct cgroup_mount
 					  const char *v2);
 void process_owners_free(struct process_owners *o);
 
-/** @proc_dir  of this same image; -1: it is gone, or has become another image */
+/** @proc_dir  of this image; -1: the process is gone, or runs another image now */
 void owner_fill(struct process_table *t, struct image *img, int proc_dir);
 
-/** As process_table_cgroup(). */
+/** See process_table_cgroup(). */
 const struct process_owner *process_owners_find(struct process_table *t,
 						uint64_t cgroup_id, uint64_t time_ns);
 /** Forgets cgroup ids that no sample has had since @before_ns. */

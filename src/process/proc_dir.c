@@ -17,13 +17,13 @@
 
 #define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
 
-/* Threads tried for one that is alive, and text read of one process. */
+/* Most threads tried to find a live one, and most text read of one process. */
 #define MAX_THREADS    64
 #define MAX_MAPS_BYTES ((size_t)64 << 20)
 
 /*
- * 4242 (comm) S 1 4242 ... : the name is raw and may hold ") S 1", so what counts
- * is the last parenthesis. Field numbers as in proc(5).
+ * 4242 (comm) S 1 4242 ... : the name is not escaped and may contain ") S 1", so the
+ * last parenthesis ends it. Field numbers as in proc(5).
  */
 int proc_stat_parse(const char *text, struct proc_stat *ret)
 {
@@ -50,8 +50,10 @@ int proc_stat_parse(const char *text, struct proc_stat *ret)
 	return 0;
 }
 
-/* Numbers of the line "<name>\t<n> <n> ..."; the name line cannot fake one: a
- * newline in it is escaped. Return: how many, at most @max. */
+/*
+ * Reads the numbers of the line "<name>\t<n> <n> ...". The process's name cannot fake
+ * such a line: a newline in it is escaped. Return: how many, at most @max.
+ */
 static size_t line_numbers(const char *text, const char *name, unsigned long *ret,
 			   size_t max)
 {
@@ -105,7 +107,7 @@ int proc_uid_map_parse(const char *text, uid_t *ret)
 	return -ENOENT;
 }
 
-/* The first process is always there, and mostly another user's where that matters. */
+/* Process 1 always exists and belongs to another user if lineburn runs unprivileged. */
 bool proc_hides_others(void)
 {
 	return access("/proc/1/stat", R_OK) && !access("/proc/self/stat", R_OK);
@@ -210,7 +212,7 @@ void proc_tree_mark_descendants(struct proc_tree *tree)
 {
 	bool is_changed = true;
 
-	while (is_changed) { /* a generation at a time, at the worst */
+	while (is_changed) { /* each pass marks at least one more generation */
 		is_changed = false;
 		for (size_t i = 0; i < tree->nr; i++) {
 			struct proc_tree_item *item = &tree->items[i];
@@ -228,9 +230,9 @@ void proc_tree_mark_descendants(struct proc_tree *tree)
 /* ---- the files of one process ---- */
 
 /*
- * Reads, terminated, as much as fits of a file that the kernel writes in one piece: what is
- * less than asked for is all of it (seq_read(), fs/seq_file.c; of uid_map a page, which
- * begins with id 0). Return: bytes, or -errno.
+ * Reads, and terminates, as much as fits of a file that the kernel writes in one piece.
+ * A read shorter than asked for is the whole file (seq_read(), fs/seq_file.c; of
+ * uid_map at most a page, which begins with id 0). Return: bytes, or -errno.
  */
 static ssize_t read_record(int dir, const char *name, char *buf, size_t size)
 {
@@ -258,7 +260,7 @@ int proc_dir_stat(int proc_dir, struct proc_stat *ret)
 
 int proc_dir_status(int proc_dir, struct proc_status *ret)
 {
-	char buf[16384]; /* a user may be in many groups, which come before NStgid */
+	char buf[16384]; /* a user may be in many groups, which precede NStgid */
 	ssize_t n = read_record(proc_dir, "status", buf, sizeof(buf));
 
 	return n < 0 ? (int)n : proc_status_parse(buf, ret);
@@ -279,12 +281,12 @@ ssize_t proc_dir_cgroup(int proc_dir, char *buf, size_t size)
 
 	if (n <= 0)
 		return n;
-	/* A path that is cut would be another one. */
+	/* Drop a cut line: its path would name another cgroup. */
 	newline = memrchr(buf, '\n', (size_t)n);
 	return newline ? newline + 1 - buf : 0;
 }
 
-/* The thread's own directory, which has map_files; where there is none, task/TID. */
+/* Opens the thread's own /proc directory, which has map_files; else task/TID. */
 static int open_tid(int proc_fd, int proc_dir, const char *tid, uint32_t tgid)
 {
 	char name[64];
@@ -360,7 +362,10 @@ ssize_t proc_dir_maps(int proc_dir, char *buf, size_t size, uint64_t time_ns,
 		total += (size_t)n;
 		held += (size_t)n;
 		newline = memrchr(buf, '\n', held);
-		/* A line that fills the buffer is given up: its parts are malformed. */
+		/*
+		 * Give up on a line that fills the buffer; its parts count as
+		 * malformed.
+		 */
 		whole = newline ? (size_t)(newline + 1 - buf) : held == size ? held : 0;
 		maps_parse(buf, whole, time_ns, pool, add, ctx);
 		held -= whole;

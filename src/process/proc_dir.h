@@ -2,9 +2,9 @@
 /*
  * Reads what /proc knows about one process (proc(5)).
  *
- * A descriptor on /proc/PID belongs to one process for ever: after its exit look-ups in
- * the directory fail, even if the pid is reused. So the start time is compared once,
- * after the directory was opened.
+ * A descriptor on /proc/PID always refers to the same process: after its exit look-ups
+ * in the directory fail, even if the pid is reused. So it is enough to compare the
+ * start time once, after opening the directory.
  */
 #ifndef LB_PROCESS_PROC_DIR_H
 #define LB_PROCESS_PROC_DIR_H
@@ -41,8 +41,8 @@ int proc_stat_parse(const char *text, struct proc_stat *ret);
 int proc_status_parse(const char *text, struct proc_status *ret);
 
 /**
- * Finds the uid, in our user namespace, that is 0 in the one of this uid_map.
- * Return: 0, or -ENOENT when it has no 0 (or the text is not a uid_map).
+ * Finds the uid, in our user namespace, that this uid_map maps to 0.
+ * Return: 0, or -ENOENT if it maps no 0 (or the text is not a uid_map).
  */
 int proc_uid_map_parse(const char *text, uid_t *ret);
 

@@ -40,12 +40,12 @@ int process_open_in_root(const struct process *proc, const char *path,
 	return process_may_open(proc) ? safe_open(&how) : -ESRCH;
 }
 
-/* ---- the files in which a JIT describes its code ---- */
+/* ---- files in which a JIT describes its code ---- */
 
 #define JIT_FILE_RULES     (SAFE_OPEN_OWNED | SAFE_OPEN_NOFOLLOW)
 #define PERF_MAP_MAX_BYTES (256ull << 20)
 #define JITDUMP_MAX_BYTES  (4ull << 30)
-#define JIT_FILE_MAX_SIZES 4096 /* looks kept; at more, every second one is forgotten */
+#define JIT_FILE_MAX_SIZES 4096 /* sizes kept; then every second one is dropped */
 
 void jit_file_init(struct jit_file *f)
 {
@@ -70,8 +70,8 @@ static void set_refusal(struct jit_file *f, const struct process *p, int why)
 	f->open_errno = why;
 }
 
-/* Every second look is enough to tell ages half as exactly. */
-static void thin(struct jit_file *f)
+/* Drops every second size: ages become half as exact. */
+static void drop_every_second_size(struct jit_file *f)
 {
 	size_t nr = 0;
 
@@ -81,8 +81,8 @@ static void thin(struct jit_file *f)
 }
 
 /*
- * Of looks that saw the same size the first and the last are kept: the next bytes
- * came after the last, these bytes came before the first.
+ * Keeps the first and the last observation of each size: these bytes were written
+ * before the first, the next bytes after the last.
  */
 static void note_size(struct jit_file *f, uint64_t now_ns, uint64_t size_bytes)
 {
@@ -96,8 +96,8 @@ static void note_size(struct jit_file *f, uint64_t now_ns, uint64_t size_bytes)
 		return;
 	}
 	if (nr >= JIT_FILE_MAX_SIZES)
-		thin(f);
-	/* Without memory this look is not noted: ages are known less exactly. */
+		drop_every_second_size(f);
+	/* Out of memory: this size is not recorded, ages are less exact. */
 	if (vec_grow(&f->sizes, &f->cap_sizes, f->nr_sizes + 1, sizeof(*f->sizes),
 		     JIT_FILE_MAX_SIZES))
 		return;
@@ -113,7 +113,7 @@ static bool is_same_file(int a, int b)
 	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Takes @fd, whose place in the budget was taken. */
+/* Takes @fd; the caller has taken its place in the budget. */
 static void adopt(struct jit_file *f, int fd, struct fd_budget *budget)
 {
 	if (f->fd >= 0) {
@@ -149,7 +149,7 @@ void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *bu
 		adopt(f, fd, budget);
 	} else if (f->fd < 0 &&
 		   (fd != -ENOENT || f->open_errno == ENOENT || f->open_errno == ESRCH)) {
-		/* One that was refused, and removed since, stays refused. */
+		/* A refused file that was removed since stays refused. */
 		set_refusal(f, p, -fd);
 	}
 	if (f->fd >= 0 && !fstat(f->fd, &st))
@@ -167,7 +167,7 @@ static bool is_dump_of(const struct mapping *m, const struct process *p)
 	return pid == p->tgid || (p->ns_tgid && pid == p->ns_tgid);
 }
 
-/* The newest one: after exec or a restart of the JIT it is another. */
+/* Returns the newest one: after exec or a restart of the JIT there is another. */
 static const struct mapping *find_dump(const struct process *p)
 {
 	for (size_t i = p->maps.nr; i-- > 0;)

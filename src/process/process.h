@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Program images: one entry per (tgid, start_boottime, exec id). Fed by task
- * events and by /proc; an entry outlives the process until it is released.
+ * Program images: one entry per (tgid, start_boottime, exec id), fed by task events and
+ * /proc. An entry outlives the process until it is released.
  * Single-threaded.
  */
 #ifndef LB_PROCESS_PROCESS_H
@@ -21,17 +21,17 @@
 #include "process/maps.h"
 #include "process/interp_code.h"
 
-/* A side file that a JIT writes: opened when first seen, read after the drain. */
+/* A file that a JIT writes: opened when first seen, read after the drain. */
 struct jit_file {
 	int fd; /* -1: none, or refused */
 	int open_errno; /* ENOENT: there is none; else why it was refused */
-	const char *path; /* where it was looked for, as the target sees it; interned */
+	const char *path; /* where it was searched, as the target sees it; interned */
 	/*
-	 * Its size at each look, which gives the age of a line (perf maps). In
-	 * order of time; of the looks that saw the same size only the first and the
-	 * last. A byte at offset o was written after the last look with
-	 * size_bytes <= o and before the first one with more. Starts anew when the
-	 * file was replaced or shrank.
+	 * Its size at each check, in order of time, which gives the age of a line (perf
+	 * maps). Of the checks that saw the same size only the first and the last are
+	 * kept. The byte at offset o was written after the last check with size_bytes
+	 * <= o and before the first one with more. Starts anew when the file was
+	 * replaced or shrank.
 	 */
 	struct jit_file_size {
 		uint64_t time_ns; /* CLOCK_MONOTONIC */
@@ -40,7 +40,7 @@ struct jit_file {
 	size_t nr_sizes, cap_sizes;
 };
 
-/* The owner of a process. Interned; "" where it is not known. */
+/* The owner of a process. Interned; "" if not known. */
 struct process_owner {
 	const char *cgroup; /* path below the root of its hierarchy */
 	const char *container; /* id */
@@ -63,8 +63,8 @@ struct process {
 	uint64_t until_ns; /* exec'd away or exited; UINT64_MAX: runs */
 	char comm[16];
 	/*
-	 * Ids and root are set only when read from this same image, or taken from a
-	 * sample of it: whether a fork or an exec preserved them is not known.
+	 * Ids and root are set only if read from this image, or taken from a sample of
+	 * it, because it is not known whether a fork or an exec preserved them.
 	 */
 	uid_t uid; /* effective ids in our user namespace; (uid_t)-1: not known */
 	gid_t gid;
@@ -73,7 +73,7 @@ struct process {
 	uint32_t ns_tgid; /* pid in its own (innermost) pid namespace; 0: not known */
 	struct process_owner owner; /* all NULL before it was read */
 	int root_fd; /* O_PATH on its root; -1: not known; shared, owned by the table */
-	uint64_t root_id; /* unique among roots of the table for ever; 0: not known */
+	uint64_t root_id; /* unique among all roots the table ever had; 0: not known */
 	struct maps maps;
 	struct jit_file perf_map;
 	struct jit_file jitdump;
@@ -82,12 +82,14 @@ struct process {
 	const char
 		*command; /* its arguments, a '\n' after each; interned; NULL: not read */
 	const char *cwd; /* same; as it was when the arguments were read */
-	bool opened; /* its files were opened, as far as possible */
-	bool is_over; /* nothing of it runs, all samples are named: process_table_trim() */
+	bool opened; /* its files were opened, if possible */
+	bool is_over; /* no thread runs, all samples are named: process_table_trim() */
 	uint32_t id; /* 0, 1, 2 ...: index for other tables */
 };
 
-/** Returns whether its ids and root are known. Else nothing is opened on its behalf. */
+/**
+ * Returns whether its ids and root are known. Otherwise none of its files is opened.
+ */
 bool process_may_open(const struct process *proc);
 
 /**
@@ -105,7 +107,7 @@ void jit_file_init(struct jit_file *f);
 void jit_file_deinit(struct jit_file *f, struct fd_budget *budget);
 
 /**
- * Looks for /tmp/perf-<ns_tgid>.map in the root of @p: opens it if it exists and is safe,
+ * Checks /tmp/perf-<ns_tgid>.map in the root of @p: opens it if it exists and is safe,
  * records its size if it is open. If the file was replaced or shrank, the list of sizes
  * starts again.
  */
@@ -113,11 +115,11 @@ void perf_map_look(struct process *p, struct strpool *pool, struct fd_budget *bu
 		   uint64_t now_ns);
 
 /**
- * Looks for a mapped jit-<pid>.dump (a JIT maps a page of its jitdump to be
- * found), where pid is that of @p inside or outside of its namespace. It must
- * belong to the target like a perf map.
+ * Opens the mapped jit-<pid>.dump (a JIT maps a page of its jitdump so that tools find
+ * it), where pid is that of @p inside or outside of its namespace. Like a perf map it
+ * must belong to the target.
  *
- * @proc_dir  its directory in /proc; -1, when it is gone: looks by path
+ * @proc_dir  its directory in /proc; -1 if it is gone: searches by path
  */
 void jitdump_look(struct process *p, int proc_dir, struct fd_budget *budget);
 

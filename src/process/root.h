@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Root directories of targets. Ten thousand processes of one container share one
- * root, hence one descriptor. It is O_PATH: it keeps the mount reachable after
- * the last process of a container is gone, and is closed when nobody needs it.
+ * Root directories of targets. Ten thousand processes of one container share one root,
+ * hence one descriptor. It is O_PATH: it keeps the mount reachable after the last
+ * process of a container is gone, and is closed with the last reference.
  */
 #ifndef LB_PROCESS_ROOT_H
 #define LB_PROCESS_ROOT_H
@@ -12,8 +12,8 @@
 #include "process/file.h"
 
 /*
- * Identity of a root: the directory, and its mount, which is in one mount namespace only.
- * The open descriptor keeps the mount alive, so its id is not reused.
+ * Identity of a root: the directory and its mount. A mount belongs to one mount
+ * namespace, and the open descriptor keeps it alive, so its id is not reused.
  */
 struct root_key {
 	uint64_t dev, inode, mount_id;
@@ -21,15 +21,15 @@ struct root_key {
 
 struct root {
 	struct root_key key;
-	uint64_t id; /* unlike its descriptor never reused; not 0 */
-	uint64_t since_ns; /* CLOCK_MONOTONIC: open by then */
-	bool is_mount_root; /* it is the whole mount that is seen */
+	uint64_t id; /* never reused, unlike the descriptor; not 0 */
+	uint64_t since_ns; /* CLOCK_MONOTONIC: opened at this time */
+	bool is_mount_root; /* it is the root directory of its mount */
 	int fd; /* O_PATH */
 	size_t nr_refs;
 	uint32_t slot; /* in roots.items */
 };
 
-/* All of them, in no order. */
+/* All roots, in no order. */
 struct roots {
 	struct root **items;
 	size_t nr, cap;
@@ -55,8 +55,8 @@ DEFINE_CLEANUP(struct roots, roots_free);
 struct root *roots_get(struct roots *roots, int proc_dir);
 
 /**
- * Finds the root of the mount with this id, if known since before @time_ns: then the
- * mount had the id at that time. With a reference for the caller; NULL: none.
+ * Finds the root of the mount with this id, if it was known before @time_ns: then the
+ * mount had the id at that time. Takes a reference for the caller; NULL: none.
  */
 struct root *roots_find_mount(const struct roots *roots, uint64_t mount_id,
 			      uint64_t time_ns);

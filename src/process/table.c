@@ -7,8 +7,8 @@
  * chain, newest first, which is searched by time. The first sample of an image finds it
  * there and sets its exact identity; later samples find it by that identity alone.
  *
- * An image's time ends where the next one begins, not at the exit of its leader:
- * threads may live on, and are sampled.
+ * An image ends where the next one begins, not at the exit of its leader: other threads
+ * may live on and be sampled.
  */
 #include "process/table.h"
 
@@ -52,16 +52,19 @@ void process_read_command(struct process_table *t, struct process *p)
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
 	if (n <= 0)
 		return;
-	/* One string: an argument that holds the separator is cut there, which no path is. */
+	/*
+	 * The arguments become one string. One with a newline is cut there; paths
+	 * rarely have any.
+	 */
 	for (ssize_t i = 0; i < n; i++)
 		if (!text[i])
 			text[i] = '\n';
 	p->command = strpool_add_n(t->pool, text, (size_t)n);
 }
 
-/* ---- Which pool the names of a process table are in ---- */
+/* ---- the pool of names ---- */
 
-static void move(struct strpool *pool, const char **name)
+static void move_name(struct strpool *pool, const char **name)
 {
 	if (*name)
 		*name = strpool_add(pool, *name);
@@ -70,12 +73,12 @@ static void move(struct strpool *pool, const char **name)
 static void move_image(struct strpool *pool, struct process *p)
 {
 	owner_set_pool(&p->owner, pool);
-	move(pool, &p->perf_map.path);
-	move(pool, &p->jitdump.path);
-	move(pool, &p->command);
-	move(pool, &p->cwd);
+	move_name(pool, &p->perf_map.path);
+	move_name(pool, &p->jitdump.path);
+	move_name(pool, &p->command);
+	move_name(pool, &p->cwd);
 	for (size_t i = 0; i < p->maps.nr; i++)
-		move(pool, &p->maps.items[i].path);
+		move_name(pool, &p->maps.items[i].path);
 }
 
 void process_table_set_pool(struct process_table *t, struct strpool *pool)
@@ -85,19 +88,19 @@ void process_table_set_pool(struct process_table *t, struct strpool *pool)
 			move_image(pool, &t->images[i]->proc);
 	process_owners_set_pool(t->owners, pool);
 	for (size_t i = 0; i < file_cache_count(t->files); i++)
-		move(pool, &file_cache_at(t->files, i)->path);
+		move_name(pool, &file_cache_at(t->files, i)->path);
 	t->pool = pool;
 }
 
 /*
- * Applies task events to the table. They were opened before /proc was scanned, so changes
- * in between are reported twice: an event that is not younger than the reading of a
- * process (read_ns, taken just before) is included in what was read. It only adds what
+ * Applies task events to the table. They were opened before /proc was scanned, so
+ * changes in between are reported twice. An event that is not newer than read_ns (the
+ * time just before /proc was read) is included in what was read. It only adds what
  * /proc lacks: the start of the image, and build ids.
  */
 
-/* A process is listed in /proc a moment before its fork is reported. */
-static bool is_told_already(const struct image *img, const struct task_event *ev)
+/* Is this fork already known? /proc lists a process a moment before its fork event. */
+static bool is_known_fork(const struct image *img, const struct task_event *ev)
 {
 	uint64_t start_ns;
 
@@ -116,10 +119,13 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	struct image *parent = image_newest(t, ev->ppid);
 	struct image *img;
 
-	if (known && is_told_already(known, ev)) {
+	if (known && is_known_fork(known, ev)) {
 		known->fork_ns = known->proc.from_ns = ev->time_ns;
 		known->ppid = ev->ppid;
-		/* /proc lacks inherited JIT code; it may have executed another file. */
+		/*
+		 * /proc does not show inherited JIT code. By now the process may run
+		 * another file.
+		 */
 		known->proc.jit_code.walk_wanted |= parent && parent->proc.jit_code.nr;
 		return;
 	}
@@ -141,14 +147,16 @@ static void apply_fork(struct process_table *t, const struct task_event *ev)
 	if (jit_code_copy(&img->proc.jit_code, &parent->proc.jit_code, t->jit_store,
 			  ev->time_ns) == -ENOMEM)
 		img->proc.jit_code.walk_wanted = true;
-	/* In the initial pid namespace both numbers are equal; elsewhere read /proc. */
+	/*
+	 * In the initial pid namespace both numbers are equal; otherwise /proc has it.
+	 */
 	if (parent->proc.ns_tgid == parent->proc.tgid)
 		img->proc.ns_tgid = ev->pid;
 }
 
 /*
- * /proc was read for the first sample of the old image, but by then the process had
- * become the new one: the mappings are the new one's.
+ * /proc was read for the first sample of the old image, but after the exec: the
+ * mappings are those of the new image.
  */
 static void hand_over_maps(struct image *img, struct image *next)
 {
@@ -188,7 +196,10 @@ static void apply_exec(struct process_table *t, const struct task_event *ev)
 	next->by_exec = true;
 	next->maps_known = true;
 	if (img) {
-		/* After the leader's exit: a thread of it, or a fork went unseen. */
+		/*
+		 * An exec after the leader's exit is by another thread, or a fork event
+		 * was lost.
+		 */
 		if (!img->proc.exited) {
 			next->proc.start_boottime_ns = img->proc.start_boottime_ns;
 			next->start_known = img->start_known;
@@ -216,7 +227,7 @@ static void apply_exit(struct process_table *t, const struct task_event *ev)
 {
 	struct image *img = image_newest(t, ev->pid);
 
-	/* Read later, it was alive later: that exit was of an earlier process. */
+	/* An exit before /proc was read is that of an earlier process with this pid. */
 	if (!img || ev->time_ns <= img->read_ns)
 		return;
 	img->proc.exited = true;
@@ -286,25 +297,26 @@ void process_table_event(struct process_table *t, const struct task_event *ev)
 }
 
 /*
- * Frees entries of a live table, so that a run of months takes no more than a run of
- * minutes. Descriptors are closed first, when a window's samples are named; ids and
- * memory are freed when other tables indexed by these ids start again.
+ * Frees entries of a live table, so that a run of months needs no more memory than a
+ * run of minutes. Descriptors are closed first, when a window's samples are named. Ids
+ * and memory are freed when other tables indexed by these ids are reset.
  */
 
-/* After this time no event of an exited process is pending. */
+/* No event of a process is pending this long after its exit. */
 #define OVER_AFTER_NS 10000000000ull
 
 /**
- * Returns whether no thread of it ran at @time_ns. Its end is not enough: threads may
- * outlive the leader, and with it the image, unless exec or another process with this pid
- * followed. Reads /proc; the first check shows only the present.
+ * Returns whether no thread of it ran at @time_ns. An image ends with its leader, but
+ * threads may outlive the leader, unless exec or another process with this pid
+ * followed. Reads /proc, which shows only the present: the first check cannot tell
+ * about @time_ns.
  */
 static bool image_is_gone(struct process_table *t, struct image *img, uint64_t time_ns)
 {
 	if (!img->is_newest)
 		return true;
 	if (process_is_alive(t, &img->proc)) {
-		img->gone_ns = 0; /* it seemed to be: no descriptor was left */
+		img->gone_ns = 0; /* only seemed gone: no descriptor was free */
 		return false;
 	}
 	if (!img->gone_ns)
@@ -319,7 +331,7 @@ static bool is_over_now(struct process_table *t, struct image *img, uint64_t now
 	       image_is_gone(t, img, now_ns);
 }
 
-/* Marks files that it maps, or mapped at @since_ns or later. */
+/* Marks the files of mappings that have not ended before @since_ns. */
 static void mark_mapped(const struct process *p, uint64_t since_ns, bool *is_used)
 {
 	for (size_t i = 0; i < p->maps.nr; i++) {
@@ -330,7 +342,7 @@ static void mark_mapped(const struct process *p, uint64_t since_ns, bool *is_use
 	}
 }
 
-/* What ended before has no samples without a name. */
+/* Returns the time before which all samples of ended mappings have been named. */
 static uint64_t over_before(uint64_t now_ns)
 {
 	return now_ns > OVER_AFTER_NS ? now_ns - OVER_AFTER_NS : 0;
@@ -388,19 +400,22 @@ void process_table_forget_ended(struct process_table *t, uint64_t now_ns)
 #define DEFAULT_MAX_IMAGES   65536
 #define DEFAULT_MAX_FILES    8192
 #define DEFAULT_MAX_MAPPINGS (2u << 20)
-/* Descriptors left for everything else: maps, output; and perf events, 10 per CPU. */
+/*
+ * Descriptors reserved for everything else: maps, output; and perf events, 10 per CPU.
+ */
 #define RESERVED_FDS         1024
 #define RESERVED_FDS_PER_CPU 12
 /*
- * Directories of what began since the last drain are some of those: of few a quarter.
- * Where none is left, a process that lives cannot be told from one that is gone.
+ * Most /proc directories kept open between drains; a quarter of the descriptors where
+ * few are allowed. Some descriptors must stay free, because without one a live process
+ * looks like an ended one.
  */
 #define MAX_KEPT_DIRS 256
-/* All of its samples were drained long ago; but a child that is gone may ask whose it was. */
+/* Keep an ended image this long: an ended child may still need its parent's owner. */
 #define EXPIRE_AFTER_NS       3000000000ull
 #define MAX_CHECKS_PER_EXPIRE 256
 
-/* Return: how many descriptors may be used for targets. @ret_rest  for everything else */
+/* Return: how many descriptors targets may use. @ret_rest  left for everything else */
 static size_t raise_fd_limit(size_t wanted, size_t *ret_rest)
 {
 	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -489,7 +504,7 @@ void process_table_free(struct process_table *t)
 
 /* ---- reading /proc ---- */
 
-/* Opens what is not open yet; the first time it also finds the owner. */
+/* Opens files that are not open yet; the first time it also finds the owner. */
 static void open_files(struct process_table *t, struct image *img, uint64_t now_ns)
 {
 	bool is_first = !img->was_read;
@@ -505,7 +520,7 @@ struct process *process_table_prepare(struct process_table *t, uint32_t tgid)
 {
 	struct image *img = image_newest(t, tgid);
 
-	/* A scan of the targets has read it already. */
+	/* Skip this if the scan of the targets has read it already. */
 	if (!img || !img->maps_known) {
 		image_scan(t, tgid);
 		img = image_newest(t, tgid);
@@ -561,10 +576,10 @@ int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr
 /* ---- samples ---- */
 
 /*
- * A sample of an exec id that is not the image's, though the time fits. The kernel
- * reports exec a moment before it counts it up, so a tick in between has already
- * given the new image the old number, which is one less; else an exec event was lost
- * or is late.
+ * Handles a sample whose exec id differs from that of @img, though the time fits. The
+ * kernel reports an exec a moment before it increments the exec id, so a tick in
+ * between has given the new image the old id, which is one less. Otherwise an exec
+ * event was lost or is late.
  * Return: the image of this exec id, or NULL.
  */
 static struct image *resolve_exec_id(struct process_table *t, struct image *img,
@@ -590,14 +605,17 @@ static struct image *resolve_exec_id(struct process_table *t, struct image *img,
 	if (!next)
 		return NULL;
 	image_inherit(next, img);
-	/* The time of the exec is not known: ids may be those of the new program. */
+	/*
+	 * The time of the exec is not known: the ids read may be those of the new
+	 * program.
+	 */
 	image_forget_ids(t, img);
 	next->fork_ns = img->fork_ns;
 	image_end(img, time_ns);
 	return next;
 }
 
-/* Finds the image by time, or reads it, and gives it its exact name. */
+/* Finds the image by time, or reads it from /proc, and sets its exact identity. */
 static struct image *identify(struct process_table *t, const struct lb_image *id,
 			      uint64_t time_ns)
 {
@@ -695,9 +713,12 @@ struct process *process_table_first_told(struct process_table *t,
 	return process_table_first_sample(t, &id, first->time_ns);
 }
 
-/* ---- upkeep ---- */
+/* ---- maintenance ---- */
 
-/* Keeps tracking an image that ended without a sample, in case one comes late. */
+/*
+ * An image without samples is no longer tracked after its end. A late sample activates
+ * it again.
+ */
 static bool stays_active(const struct image *img)
 {
 	return !img->done && (img->sampled_ns || !image_is_ended(img));
@@ -710,7 +731,10 @@ void process_table_refresh(struct process_table *t, uint64_t now_ns)
 	for (size_t i = 0; i < t->nr_active; i++) {
 		struct image *img = t->images[t->active[i]];
 
-		/* Asked anew whether it lives. */
+		/*
+		 * Reopened at the next use, which checks again whether the process
+		 * lives.
+		 */
 		image_forget_dir(t, img);
 		if (img->sampled_ns && !img->done)
 			open_files(t, img, now_ns);
@@ -833,7 +857,7 @@ static bool has_expired(struct process_table *t, const struct image *newest,
 	return img;
 }
 
-/* One pass over the chain of a tgid, from its newest image. */
+/* Frees the expired images of a tgid; @newest begins its chain. */
 static void expire_chain(struct process_table *t, struct image *newest, uint64_t now_ns)
 {
 	uint64_t hash = hash_u64(0, newest->proc.tgid);
@@ -848,7 +872,7 @@ static void expire_chain(struct process_table *t, struct image *newest, uint64_t
 		} else {
 			if (kept)
 				kept->older = img->proc.id;
-			else /* takes the place just freed: cannot fail */
+			else /* cannot fail: a slot was just freed */
 				hashmap_add(&t->by_tgid, hash, img->proc.id);
 			img->is_newest = !kept;
 			kept = img;
@@ -872,7 +896,7 @@ void process_table_expire(struct process_table *t, uint64_t now_ns)
 		    img->checked_seq != t->lost_seq &&
 		    nr_checks++ < MAX_CHECKS_PER_EXPIRE) {
 			img->checked_seq = t->lost_seq;
-			/* Its exit may have been among the events that were lost. */
+			/* Its exit event may have been lost. */
 			if (!process_is_alive(t, &img->proc))
 				image_end(img, clock_now_ns());
 		}

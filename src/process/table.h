@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The table of program images. Events and /proc fill it. Finds the image of a sample. */
+/*
+ * The table of program images, filled from events and /proc. Finds the image of a
+ * sample.
+ */
 #ifndef LB_PROCESS_TABLE_H
 #define LB_PROCESS_TABLE_H
 
@@ -56,10 +59,10 @@ void process_table_free(struct process_table *t);
 DEFINE_CLEANUP(struct process_table, process_table_free);
 
 /**
- * Reads every process (or, with @tgids, only those and their descendants) from
- * /proc: identity, executable mappings. Call after the task events were opened
- * and before they are consumed: later events take precedence. With @tgids, events
- * about processes that do not descend from known ones are ignored from then on.
+ * Reads every process (or, with @tgids, only those and their descendants) from /proc:
+ * identity, executable mappings. Call it after the task events were opened and before
+ * they are consumed: later events take precedence. With @tgids, later events of
+ * processes that do not descend from known ones are ignored.
  * Return: 0, -ESRCH when one of @tgids does not exist, or -errno.
  */
 int process_table_scan(struct process_table *t, const uint32_t *tgids, size_t nr_tgids,
@@ -75,61 +78,60 @@ struct process *process_table_prepare(struct process_table *t, uint32_t tgid);
 void process_table_event(struct process_table *t, const struct task_event *ev);
 
 /**
- * Handles the first sample of an image: identifies the entry exactly and opens its
- * files while it lives: mapped files through /proc/PID/map_files or its root,
- * perf map and jitdump if it maps anonymous code. An unknown process is read
- * from /proc if its start time fits. Later samples need not call this. Consume the
- * task events up to @time_ns first.
+ * Handles the first sample of an image: sets its exact identity and opens its files
+ * while it lives: mapped files through /proc/PID/map_files or its root, perf map and
+ * jitdump if it maps anonymous code. An unknown process is read from /proc if its start
+ * time fits. Later samples need not call this. Consume the task events up to @time_ns
+ * first.
  *
  * Return: the entry, or NULL when nothing is known (a counted miss).
  */
 struct process *process_table_first_sample(struct process_table *t,
 					   const struct lb_image *id, uint64_t time_ns);
 
-/** As process_table_first_sample(), and first takes the ids and root of the record. */
+/** Like process_table_first_sample(), but first applies the record's ids and root. */
 struct process *process_table_first_told(struct process_table *t,
 					 const struct lb_first_sample *first);
 
 /**
- * As process_table_first_sample(), for an image that may never be sampled: its files are
- * opened and tracked from now on, but it expires like others without samples. The exec is
- * complete: its exec id is final.
+ * Like process_table_first_sample(), for an image that may never be sampled: its files
+ * are opened and tracked from now on, but it expires like others without samples. Its
+ * exec must be complete: its exec id is final.
  */
 struct process *process_table_expect(struct process_table *t, const struct lb_image *id,
 				     uint64_t time_ns);
 
 /**
- * Returns whether an image of exactly this identity is known. If not, pending task events
- * may announce it: read them before looking it up by time.
+ * Returns whether an image of exactly this identity is known. If not, pending task
+ * events may announce it: read them before a look-up by time.
  */
 bool process_table_is_identified(struct process_table *t, const struct lb_image *id);
 
 /**
  * Finds the image of this identity that ran at @time_ns, or reads it from /proc; NULL
- * when nothing is known. For JIT events, which are no samples: opens nothing.
+ * when nothing is known. For JIT events: unlike a sample, it opens no files.
  */
 struct process *process_table_identify(struct process_table *t, const struct lb_image *id,
 				       uint64_t time_ns);
 
 /**
- * Finds the image of a sample, or NULL. Matches (start_boottime, exec_id)
- * exactly where identified, else by time (and then counts as identified).
+ * Finds the image of a sample, or NULL. Matches (start_boottime, exec_id) exactly where
+ * identified, else by time (which then sets the identity).
  */
 struct process *process_table_find(struct process_table *t, const struct lb_image *id,
 				   uint64_t first_ns, uint64_t last_ns);
 
 /**
  * Finds the owner of cgroup @id of a sample at @time_ns. process_table_forget_ended()
- * with a later time may drop the id.
+ * with a later time may drop it.
  * Return: exe is NULL; NULL: not known, use the process's own.
  */
 const struct process_owner *process_table_cgroup(struct process_table *t, uint64_t id,
 						 uint64_t time_ns);
 
 /**
- * After a drain: opens files of new mappings (dlopen) in images that
- * were sampled, records the sizes of growing perf maps, looks for perf maps and
- * jitdumps that appeared.
+ * Call after a drain: opens files of new mappings (dlopen) in images that were sampled,
+ * records the sizes of growing perf maps, finds new perf maps and jitdumps.
  * @now_ns  CLOCK_MONOTONIC of the drain
  */
 void process_table_refresh(struct process_table *t, uint64_t now_ns);
@@ -140,7 +142,7 @@ void process_table_refresh(struct process_table *t, uint64_t now_ns);
  */
 bool process_table_open_new(struct process_table *t, uint64_t now_ns);
 
-/** Returns whether it was sampled. Else only its start is known. */
+/** Returns whether it was sampled. Otherwise only its start is known. */
 bool process_is_sampled(const struct process_table *t, const struct process *p);
 
 /** Returns whether this same process still exists. Reads /proc. */
@@ -149,9 +151,9 @@ bool process_is_alive(struct process_table *t, const struct process *p);
 /**
  * Opens the exact file that @m of @p maps: m->file may be another inode with the same
  * path and build id.
- * @ret_by_path  found by its path only: it may be another file by now
- * Return: a descriptor (O_PATH) of a regular file; -ESRCH: the process or the mapping is
- * gone; another negative errno.
+ * @ret_by_path  found by its path only: the file may have been replaced
+ * Return: a descriptor (O_PATH) of a regular file; -ESRCH: the process or the mapping
+ * is gone; another negative errno.
  */
 int process_find_mapped(struct process_table *t, const struct process *p,
 			const struct mapping *m, bool *ret_by_path);
@@ -163,8 +165,8 @@ struct process *process_table_newest(struct process_table *t, uint32_t tgid);
 void process_read_command(struct process_table *t, struct process *p);
 
 /**
- * Adds a code object of one of its frames: interp_codes_add(). The first call reads its
- * command, too: file names of code objects can be relative.
+ * Adds a code object of one of its frames with interp_codes_add(). The first call also
+ * reads its command, because file names of code objects can be relative.
  */
 int process_add_interp_code(struct process_table *t, struct process *p,
 			    const struct lb_interp_code *record, size_t size_bytes);
@@ -186,26 +188,26 @@ void process_table_expire(struct process_table *t, uint64_t now_ns);
 
 /**
  * Closes files that are mapped only by images that are over: those ended more than 10 s
- * before @now_ns, and all samples up to then were named. Also closes files that nobody
- * has mapped for as long. Names stay.
+ * before @now_ns, and their samples are named. Also closes files that were unmapped as
+ * long ago. Names stay.
  */
 void process_table_trim(struct process_table *t, uint64_t now_ns);
 
 /**
- * As process_table_trim(), and drops those images, mappings that ended as long ago, and
- * unused files. Callers may not hold pointers to images, mappings or files across it,
- * only ids and (id, target_file.use).
+ * Like process_table_trim(), and drops those images, mappings that ended as long ago,
+ * and unused files. Callers must not keep pointers to images, mappings or files across
+ * it, only ids and (id, target_file.use).
  */
 void process_table_forget_ended(struct process_table *t, uint64_t now_ns);
 
 /**
- * Moves all names to @pool, borrowed, for present and future entries: the previous pool
- * may be freed when nobody else uses its names.
+ * Moves all names to @pool, borrowed, for present and future entries. The previous pool
+ * may be freed if no other table uses its names.
  */
 void process_table_set_pool(struct process_table *t, struct strpool *pool);
 
 /**
- * Lists the images whose files are, or will be, opened and that may still run: [0, nr),
+ * Lists the images that may still run and whose files are, or will be, opened: [0, nr),
  * in no order. Some ended ones stay listed until the next drain.
  */
 size_t process_table_nr_active(const struct process_table *t);

@@ -60,13 +60,14 @@ const char *arena_utf8(struct arena *a, const char *s)
 		ascii = ascii && (unsigned char)s[len] < 0x80;
 	if (ascii)
 		return s;
-	copy = arena_alloc(a, len * 3 + 1); /* U+FFFD takes three bytes */
+	/* each byte may become U+FFFD, three bytes */
+	copy = arena_alloc(a, len * 3 + 1);
 	return copy ? escape_utf8_buf(copy, len * 3 + 1, s) : NULL;
 }
 
 void arena_reset(struct arena *a)
 {
-	/* Keep one chunk of the usual size for the next step. */
+	/* Keep one chunk of the usual size for reuse. */
 	while (a->chunks && (a->chunks->next || a->chunks->size > CHUNK_BYTES)) {
 		struct arena_chunk *next = a->chunks->next;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory for one decoding step, freed all at once. Its maximum bounds what a hostile
- * message makes protobuf-c allocate.
+ * Memory for one decoding step, freed all at once. Its maximum limits the memory that
+ * protobuf-c allocates for a hostile message.
  */
 #ifndef LB_PROFILE_ARENA_H
 #define LB_PROFILE_ARENA_H
@@ -12,7 +12,7 @@
 
 struct arena_chunk;
 
-/* All zeroes but max is an empty arena. */
+/* Zero-initialised, except max: an empty arena. */
 struct arena {
 	struct arena_chunk *chunks; /* newest first */
 	size_t used; /* bytes allocated since the last reset */
@@ -36,7 +36,9 @@ const char *arena_utf8(struct arena *a, const char *s);
 void arena_reset(struct arena *a);
 void arena_deinit(struct arena *a);
 
-/** Returns an allocator that lets protobuf-c unpack into @a: nothing needs freeing. */
+/**
+ * Returns an allocator with which protobuf-c unpacks into @a; nothing needs freeing.
+ */
 ProtobufCAllocator arena_allocator(struct arena *a);
 
 #endif

@@ -25,13 +25,13 @@
 	X(lowered_ns)               \
 	X(longest_period_ns)
 
-/* Returns an id in the file: ids count from 1; 0: none. */
+/* Returns an id in the file: they count from 1; 0: none. */
 static uint64_t id_of(uint32_t index)
 {
 	return index == PROFILE_NONE ? 0 : index + UINT64_C(1);
 }
 
-/* Omits code over PROFILE_MAX_CODE_BYTES. Return: 0, -EBADMSG, -ENOMEM. */
+/* Skips code that exceeds PROFILE_MAX_CODE_BYTES. Return: 0, -EBADMSG, -ENOMEM. */
 static int unpack_code(struct profile *p, const Lineburn__Code *from,
 		       const struct extra_ids *ids)
 {
@@ -67,7 +67,7 @@ static int unpack_code(struct profile *p, const Lineburn__Code *from,
 	return r == -ENOSPC ? 0 : r;
 }
 
-/* Holds all messages of an Extra until it is packed. */
+/* Has all messages of an Extra until it is packed. */
 struct packer {
 	const struct profile *p;
 	struct arena arena;
@@ -86,7 +86,7 @@ static void *allocate(struct packer *k, size_t nr, size_t size)
 	return given;
 }
 
-/* protobuf-c's messages hold char *, and packing only reads. */
+/* The cast is safe: protobuf-c's messages have char *, but packing only reads. */
 static char *text(struct packer *k, const char *s)
 {
 	const char *utf8 = arena_utf8(&k->arena, s);
@@ -157,48 +157,49 @@ static void pack_runs(struct packer *k, const struct profile_source *from,
 	}
 }
 
-/* A function of a file that shares its path with another one. */
-struct told_apart {
+/* A function of a file whose path another file has, too. */
+struct namesake_function {
 	const char *file;
 	uint32_t function;
 };
 
-struct functions_told_apart {
-	struct told_apart *items; /* by file, then by function */
+struct namesake_functions {
+	struct namesake_function *items; /* by file, then by function */
 	size_t nr;
 };
 
-static int compare_told_apart(const void *a, const void *b)
+static int compare_namesake_functions(const void *a, const void *b)
 {
-	const struct told_apart *x = a, *y = b;
+	const struct namesake_function *x = a, *y = b;
 
 	if (x->file != y->file)
 		return (uintptr_t)x->file < (uintptr_t)y->file ? -1 : 1;
 	return (x->function > y->function) - (x->function < y->function);
 }
 
-static void find_told_apart(struct packer *k, struct functions_told_apart *ret)
+static void find_namesake_functions(struct packer *k, struct namesake_functions *ret)
 {
 	const struct profile *p = k->p;
 
-	*ret = (struct functions_told_apart){0};
+	*ret = (struct namesake_functions){0};
 	if (!p->nr_namesakes)
 		return;
 	ret->items = allocate(k, p->nr_functions, sizeof(*ret->items));
 	for (size_t i = 0; ret->items && i < p->nr_functions; i++)
 		if (profile_is_namesake(p, p->functions[i].filename))
-			ret->items[ret->nr++] = (struct told_apart){
+			ret->items[ret->nr++] = (struct namesake_function){
 				p->functions[i].filename, (uint32_t)i};
 	if (ret->nr)
-		qsort(ret->items, ret->nr, sizeof(*ret->items), compare_told_apart);
+		qsort(ret->items, ret->nr, sizeof(*ret->items),
+		      compare_namesake_functions);
 }
 
-static void pack_functions(struct packer *k, const struct functions_told_apart *all,
+static void pack_functions(struct packer *k, const struct namesake_functions *all,
 			   const struct profile_source *from, Lineburn__Source *to)
 {
-	struct told_apart key = {.file = from->path};
-	size_t first =
-		SEARCH_FIRST(i, all->nr, compare_told_apart(&all->items[i], &key) >= 0);
+	struct namesake_function key = {.file = from->path};
+	size_t first = SEARCH_FIRST(
+		i, all->nr, compare_namesake_functions(&all->items[i], &key) >= 0);
 	size_t end = first, nr;
 
 	while (end < all->nr && all->items[end].file == from->path)
@@ -215,13 +216,13 @@ static void pack_sources(struct packer *k)
 	const struct profile_extra *from = &k->p->extra;
 	Lineburn__Extra *to = &k->extra;
 	Lineburn__Source *sources = allocate(k, from->nr_sources, sizeof(*sources));
-	struct functions_told_apart told_apart;
+	struct namesake_functions namesake_function;
 
 	to->source = allocate(k, from->nr_sources, sizeof(*to->source));
 	if (!to->source || !sources)
 		return;
 	to->n_source = from->nr_sources;
-	find_told_apart(k, &told_apart);
+	find_namesake_functions(k, &namesake_function);
 	for (size_t i = 0; i < from->nr_sources; i++) {
 		const struct profile_source *source = &from->sources[i];
 
@@ -235,7 +236,7 @@ static void pack_sources(struct packer *k)
 		sources[i].mtime_nanos = source->mtime_nanos;
 		sources[i].owner = text(k, source->owner ? source->owner : "");
 		pack_runs(k, source, &sources[i]);
-		pack_functions(k, &told_apart, source, &sources[i]);
+		pack_functions(k, &namesake_function, source, &sources[i]);
 		to->source[i] = &sources[i];
 	}
 }
@@ -423,7 +424,10 @@ static int unpack_run(struct profile_source *to, const Lineburn__SourceRun *from
 	return 0;
 }
 
-/* Sets a namesake as filename of the functions of a file that shares its path. */
+/*
+ * Sets the filename of the functions of a file to a new name with the same text
+ * (profile_add_namesake()), because another file has the same path.
+ */
 static int unpack_functions(struct profile *p, const Lineburn__Source *from,
 			    const struct extra_ids *ids, struct profile_source *to)
 {
@@ -505,7 +509,7 @@ static int unpack_statuses(struct profile *p, const Lineburn__Extra *from)
 	return 0;
 }
 
-/* Takes the last @nr functions out, and the lines of code that they stand for. */
+/* Removes the last @nr functions, and the lines of locations that refer to them. */
 static int drop_stand_ins(struct profile *p, uint32_t nr)
 {
 	size_t nr_lines = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Converts lineburn.Extra (lineburn.proto), the data without a field in pprof, from and
- * to the model.
+ * Converts lineburn.Extra (lineburn.proto), which has the data that pprof cannot store,
+ * to and from the model.
  */
 #ifndef LB_PROFILE_EXTRA_H
 #define LB_PROFILE_EXTRA_H
@@ -14,7 +14,8 @@
 /* How the file differs from the tables of the model. */
 struct extra_file {
 	uint32_t first_mapping; /* as in mapping_id_of() */
-	uint32_t nr_stand_ins; /* the last functions: they stand for code without one */
+	/* number of placeholder functions, which are the last ones */
+	uint32_t nr_stand_ins;
 };
 
 /**
@@ -26,7 +27,7 @@ int extra_pack(const struct profile *p, const struct extra_file *file, uint8_t *
 
 struct id_table;
 
-/* The ids in the file of the tables that an Extra refers to. */
+/* Ids in the file of the tables that an Extra refers to. */
 struct extra_ids {
 	const struct id_table *location, *mapping, *function;
 };
@@ -36,8 +37,8 @@ struct extra_ids {
  *
  * @arena        for the unpacked message; reset by the caller
  *
- * Unknown names (of a newer lineburn) are ignored. An unknown version leaves
- * extra.present false and adds a comment.
+ * Ignores unknown names (of a newer lineburn). An unknown version leaves extra.present
+ * false and adds a comment.
  * Return: 0, -EBADMSG (malformed), -EFBIG (over the arena), -ENOMEM.
  */
 int extra_unpack(struct profile *p, const uint8_t *data, size_t len,

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/vec.h"
 
-#define WINDOW_BITS (15 + 16) /* the largest window; + 16: a gzip header around it */
+#define WINDOW_BITS (15 + 16) /* the largest window; + 16 adds a gzip header */
 #define STEP_BYTES  65536u /* growth of the output */
 
 static void deflate_step(struct gzip_writer *w, const uint8_t *data, size_t len,
@@ -98,7 +98,7 @@ static void inflate_endp(z_stream **stream)
 	inflateEnd(*stream);
 }
 
-/* Grows the output, unless it exceeds the allowed ratio to the input. */
+/* Grows the output, unless its ratio to the input becomes too large. */
 static int make_room(uint8_t **out, size_t *cap, size_t len, size_t in_len, size_t max)
 {
 	size_t ratio_max = in_len > (SIZE_MAX - GZIP_RATIO_SLACK) / GZIP_MAX_RATIO
@@ -116,7 +116,9 @@ static int make_room(uint8_t **out, size_t *cap, size_t len, size_t in_len, size
 	return 0;
 }
 
-/* Runs inflate() once over the rest; sets *done when all members are read. */
+/*
+ * Calls inflate() once for the remaining input; sets *done when all members are read.
+ */
 static int inflate_step(z_stream *z, const uint8_t *end, uint8_t *room, size_t room_len,
 			size_t *produced, bool *done)
 {
@@ -136,7 +138,7 @@ static int inflate_step(z_stream *z, const uint8_t *end, uint8_t *room, size_t r
 		return *done || inflateReset(z) == Z_OK ? 0 : -EBADMSG;
 	case Z_OK:
 		return 0;
-	case Z_BUF_ERROR: /* no progress despite room: the input has ended */
+	case Z_BUF_ERROR: /* no progress despite room: the input is incomplete */
 		return z->next_in == end ? -ENODATA : -EBADMSG;
 	case Z_MEM_ERROR:
 		return -ENOMEM;

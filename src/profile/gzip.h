@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* gzip (RFC 1952), several members in a row. */
+/* gzip (RFC 1952) with several members. */
 #ifndef LB_PROFILE_GZIP_H
 #define LB_PROFILE_GZIP_H
 
@@ -8,21 +8,21 @@
 #include <stdint.h>
 #include <zlib.h>
 
-/* Zeroed: a writer without output. Failures stick: gzip_take() returns them. */
+/* Zero-initialised: a writer without output. gzip_take() returns earlier failures. */
 struct gzip_writer {
 	z_stream stream;
 	bool in_member;
 	bool failed; /* out of memory */
 	uint8_t *out; /* heap */
 	size_t len, cap;
-	uint8_t pending[16384]; /* not compressed yet: small puts are common */
+	uint8_t pending[16384]; /* not compressed yet, because small puts are common */
 	size_t nr_pending;
 };
 
-/** Appends to the current member; opens one if there is none. */
+/** Appends to the current member; begins one if there is none. */
 void gzip_put(struct gzip_writer *w, const void *data, size_t len);
 void gzip_end_member(struct gzip_writer *w);
-/** Ends the member and gives the bytes to the caller. Return: 0 or -ENOMEM. */
+/** Ends the member and moves the output to the caller. Return: 0 or -ENOMEM. */
 int gzip_take(struct gzip_writer *w, void **ret, size_t *ret_len);
 void gzip_writer_deinit(struct gzip_writer *w);
 
@@ -34,7 +34,7 @@ static inline bool gzip_is(const uint8_t *data, size_t len)
 
 /*
  * Input that unpacks to more than this many times its size (and more than the slack) is
- * refused early: profiles reach 5 to 20, deflate's limit is 1032.
+ * refused early: profiles reach 5 to 20, deflate allows 1032.
  */
 #define GZIP_MAX_RATIO   200
 #define GZIP_RATIO_SLACK (16u << 20)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The ids that a pprof file gives the items of one table: any numbers but 0, each once. */
+/*
+ * The ids that a pprof file gives the items of one table: any nonzero numbers, each
+ * once.
+ */
 #ifndef LB_PROFILE_ID_TABLE_H
 #define LB_PROFILE_ID_TABLE_H
 
@@ -9,9 +12,9 @@
 #include "base/hashmap.h"
 
 /**
- * Returns the id of mapping @index in a file that we write. Ids are 1 to N in the order of
- * the file, which has mapping @first (none: UINT32_MAX) before the others. 0: @index is
- * UINT32_MAX.
+ * Returns the id of mapping @index in a file that we write. Ids are 1 to N in file
+ * order, and the file has mapping @first (none: UINT32_MAX) before the others. 0:
+ * @index is UINT32_MAX.
  */
 static inline uint64_t mapping_id_of(uint32_t first, uint32_t index)
 {
@@ -22,17 +25,17 @@ static inline uint64_t mapping_id_of(uint32_t first, uint32_t index)
 	return index + UINT64_C(1) + (first != UINT32_MAX && index < first);
 }
 
-/* All zeroes: empty. */
+/* Zero-initialised: empty. */
 struct id_table {
 	uint64_t *items; /* by index; heap */
 	size_t nr, cap;
 	struct hashmap index;
 };
 
-/** Returns the index of @id; HASHMAP_NONE: there is none, as for 0. */
+/** Returns the index of @id; HASHMAP_NONE: not found, or 0. */
 uint32_t id_table_find(const struct id_table *ids, uint64_t id);
 
-/** Gives the next index to @id, which is not 0. Return: 0, -EEXIST, -ENOMEM. */
+/** Assigns the next index to @id, which must not be 0. Return: 0, -EEXIST, -ENOMEM. */
 int id_table_add(struct id_table *ids, uint64_t id);
 void id_table_deinit(struct id_table *ids);
 

@@ -18,7 +18,7 @@ static bool ends_with(const char *s, size_t len, const char *suffix)
 	return len >= n && !memcmp(s + len - n, suffix, n);
 }
 
-/* Returns the length of the name without the mark of a deleted file. */
+/* Returns the length of the name without " (deleted)". */
 static size_t name_len(const char *name)
 {
 	size_t len = strlen(name);
@@ -26,7 +26,9 @@ static size_t name_len(const char *name)
 	return ends_with(name, len, deleted) ? len - strlen(deleted) : len;
 }
 
-/* "3", "3.11", "2.7"; then what a build may append: t (free-threaded), d (debug), m. */
+/*
+ * Skips "3", "3.11", "2.7", and the suffix of a build: t (free-threaded), d (debug), m.
+ */
 static const char *skip_version(const char *s)
 {
 	if (*s != '2' && *s != '3')
@@ -144,7 +146,7 @@ bool object_is_system(const char *filename)
 	return has_prefix_of(filename, roots, ARRAY_SIZE(roots));
 }
 
-/* ".../lib/python3.11/json/decoder.py", for any Python installation. */
+/* Matches ".../lib/python3.11/json/decoder.py" of any Python installation. */
 static bool in_python_library(const char *path)
 {
 	const char *at = path;
@@ -170,7 +172,7 @@ bool source_is_library(const char *path)
 		"/.cargo/",        "/.rustup/toolchains/", "/pkg/mod/",
 	};
 
-	/* Code that a user typed has such names, too. */
+	/* Code that the user typed: not a library. */
 	static const char *const typed[] = {"<ipython-input-", "<stdin>"};
 
 	if (has_prefix_of(path, typed, ARRAY_SIZE(typed)))

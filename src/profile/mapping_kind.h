@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Classifies code by the names of mappings, source files and functions. A profile, ours
- * or another tool's, has nothing else, so all such rules are here.
+ * or another tool's, has no other information, so all such rules are here.
  */
 #ifndef LB_PROFILE_MAPPING_KIND_H
 #define LB_PROFILE_MAPPING_KIND_H
@@ -35,8 +35,8 @@ enum code_kind code_kind_of(const char *filename);
 const char *object_name(const char *filename, struct strpool *pool);
 
 /**
- * Returns the name that a pprof file gives code of the mapping that has no function:
- * "[libz.so.1.2.13]", "[jit]", "[unknown]". Interned in @pool.
+ * Returns the name of a placeholder function in a pprof file, for code of the mapping
+ * without a function: "[libz.so.1.2.13]", "[jit]", "[unknown]". Interned in @pool.
  */
 const char *object_stand_in(const char *filename, struct strpool *pool);
 
@@ -44,16 +44,17 @@ const char *object_stand_in(const char *filename, struct strpool *pool);
 bool object_is_system(const char *filename);
 
 /**
- * Does a source file belong to a library rather than to the user's own program: system
- * headers, site-packages, the standard library of Python, Go, Rust, Node, downloaded
- * dependencies? False for "".
+ * Does a source file belong to a library rather than to the user's own program? That
+ * is: system headers, site-packages, the standard library of Python, Go, Rust, Node,
+ * downloaded dependencies. False for "".
  */
 bool source_is_library(const char *path);
 
 /**
  * Is this a function that calls main() or a thread's function in glibc or musl
  * (csu/libc-start.c, nptl/pthread_create.c, sysdeps/.../clone.S; musl:
- * env/__libc_start_main.c)? Such functions call everything, so their totals say nothing.
+ * env/__libc_start_main.c)? Everything is called from such functions, so their totals
+ * are not informative.
  */
 bool function_is_start_code(const char *function);
 

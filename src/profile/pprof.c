@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads any tool's profile into the model. The file is hostile: it is unpacked up to a
- * limit, split into parts that are decoded one at a time in an arena, and walked in
- * passes, so that all that a pass refers to is already read.
+ * Reads any tool's profile into the model. The file is untrusted: it is unpacked up to
+ * a limit, split into parts that are decoded one at a time in an arena, and walked in
+ * passes, so that everything a pass refers to was read before.
  */
 #include "profile/pprof.h"
 
@@ -34,7 +34,7 @@ enum rank {
 
 struct presence {
 	uint64_t weight;
-	size_t last_sample; /* + 1: each sample counts once */
+	size_t last_sample; /* + 1; counts each sample once */
 };
 
 static enum rank rank_of(const struct profile_mapping *m)
@@ -69,7 +69,7 @@ static void count_presence(const struct profile *p, struct presence *presence)
 }
 
 /**
- * Finds the program with most samples in its stacks; without one a library, then anything
+ * Finds the program that is in most samples' stacks; else a library, then anything
  * else. PROFILE_NONE: no mappings, or out of memory.
  */
 static uint32_t main_mapping_find(const struct profile *p)
@@ -95,7 +95,8 @@ static uint32_t main_mapping_find(const struct profile *p)
 	return best;
 }
 
-#define PPROF_PART_BYTES  (64u << 10) /* a run ends here; one field alone may be longer */
+/* a run ends at this size; a single field may exceed it */
+#define PPROF_PART_BYTES  (64u << 10)
 #define PPROF_EXTRA_FIELD 20001
 #define PPROF_WANT(field) (UINT32_C(1) << (field)) /* fields 1 to 31 */
 #define PPROF_WANT_EXTRA  UINT32_C(1)
@@ -109,7 +110,7 @@ struct pprof_part {
 #define PPROF_MAX_PART_BYTES (512u << 20) /* one part, unpacked */
 
 struct pprof_reader {
-	const char *name; /* of the file, for sentences */
+	const char *name; /* of the file, for messages */
 	struct profile *p;
 	const char **strings; /* the string table, interned; heap */
 	size_t nr_strings, cap_strings;
@@ -118,7 +119,7 @@ struct pprof_reader {
 	struct error *err;
 };
 
-/* Zeroed: an empty table. */
+/* Zero-initialised: an empty table. */
 struct string_table {
 	struct hashmap index;
 	const char **strings; /* heap array; [0] is unused */
@@ -126,7 +127,7 @@ struct string_table {
 	bool failed; /* out of memory; later numbers are 0 */
 };
 
-/** @s is borrowed, interned (told apart by its address), not NULL. */
+/** @s is borrowed, not NULL, interned (compared by address). */
 static int64_t string_table_number(struct string_table *t, const char *s)
 {
 	uint64_t hash = hash_pointer(0, s);
@@ -197,7 +198,7 @@ static bool skip_value(const uint8_t **at, const uint8_t *end, uint64_t type)
 		if (!varint(at, end, &len))
 			return false;
 		break;
-	default: /* this format never had groups */
+	default: /* groups do not occur in this format */
 		return false;
 	}
 	if (len > (uint64_t)(end - *at))
@@ -226,7 +227,7 @@ static bool is_wanted(uint64_t number, uint32_t wanted)
 
 /**
  * Finds the next run of wanted fields from *at, and advances *at past it.
- * Return: 1, 0 when there is none, -EBADMSG when these are no protobuf fields.
+ * Return: 1, 0 if there is none, -EBADMSG if the data has no valid fields.
  */
 static int pprof_part_next(const uint8_t **at, const uint8_t *end, uint32_t wanted,
 			   struct pprof_part *ret)
@@ -252,7 +253,7 @@ static int pprof_part_next(const uint8_t **at, const uint8_t *end, uint32_t want
 	return len > 0;
 }
 
-/** "NAME is malformed: ...; ..." Return: -EBADMSG. */
+/** Sets the message "NAME is malformed: ...; ..." Return: -EBADMSG. */
 __attribute__((format(printf, 2, 3))) static int pprof_malformed(struct pprof_reader *r,
 								 const char *fmt, ...)
 {
@@ -268,7 +269,7 @@ __attribute__((format(printf, 2, 3))) static int pprof_malformed(struct pprof_re
 			 r->name, what);
 }
 
-/** Reports -ENOMEM or -ENOSPC of vec_grow() for a table of @what with a sentence. */
+/** Sets a message for -ENOMEM or -ENOSPC of vec_grow() of a table of @what. */
 static int pprof_no_room(struct pprof_reader *r, int code, const char *what)
 {
 	if (code == -ENOSPC)
@@ -289,7 +290,10 @@ static int pprof_string(struct pprof_reader *r, int64_t i, const char **ret)
 	return 0;
 }
 
-/** Adds the next item of a table under @id. Return: 0, -EBADMSG (0 or used), -ENOMEM. */
+/**
+ * Adds the next item of a table under @id. Return: 0, -EBADMSG (@id is 0 or used),
+ * -ENOMEM.
+ */
 static int pprof_add_id(struct pprof_reader *r, struct id_table *ids, uint64_t id,
 			const char *what)
 {
@@ -458,7 +462,7 @@ static int read_extra(struct pprof_reader *r, const Perftools__Profiles__Profile
 	}
 }
 
-/* The tables that need only strings: types, mappings, functions, the head. */
+/* Tables that refer only to strings: types, mappings, functions, the head. */
 
 static int read_value_type(struct pprof_reader *r,
 			   const Perftools__Profiles__ValueType *from,
@@ -538,7 +542,7 @@ static int read_function(struct pprof_reader *r,
 	return 0;
 }
 
-/* A scalar that is 0 was either written as 0 or is in another part. */
+/* A scalar of 0 was written as 0, or is in another part. */
 static int read_head_string(struct pprof_reader *r, int64_t number, const char **ret)
 {
 	return number ? pprof_string(r, number, ret) : 0;
@@ -568,14 +572,14 @@ static int read_head(struct pprof_reader *r, const Perftools__Profiles__Profile 
 		const char *comment = "";
 
 		code = pprof_string(r, part->comment[i], &comment);
-		/* Omits comments over the maximum, which carry no data. */
+		/* Skip comments over the maximum: they have no data. */
 		if (!code && profile_add_comment(p, comment) == -ENOMEM)
 			code = pprof_no_room(r, -ENOMEM, "comments");
 	}
 	return code;
 }
 
-/* Reads what the part has: only the fields that walk() wants. */
+/* Reads all of a part; it has only the fields that walk() wants. */
 static int read_part(struct pprof_reader *r, const Perftools__Profiles__Profile *part)
 {
 	int code = read_strings(r, part);
@@ -663,7 +667,7 @@ static int walk(struct pprof_reader *r, const uint8_t *data, size_t len, uint32_
 	return 0;
 }
 
-/* Finds the values of samples and of CPU time by their names. */
+/* Finds the values samples/count and cpu/nanoseconds. */
 static void find_values(struct profile *p)
 {
 	const char *samples = strpool_add(p->pool, "samples");
@@ -682,7 +686,7 @@ static void find_values(struct profile *p)
 	}
 }
 
-/* Clears the defaults that profile_new() sets for our profiles. */
+/* Clears the defaults that profile_new() sets for our own profiles. */
 static void forget_defaults(struct profile *p)
 {
 	const char *empty = strpool_add(p->pool, "");
@@ -763,24 +767,24 @@ int pprof_read(const void *data, size_t len, const char *name, struct strpool *p
 }
 
 /*
- * The model -> gzipped profile.proto. Two messages one after the other are one message
- * whose repeated fields are joined, so the file is written in parts of one item each,
- * straight into the compressor: no second copy of the profile. Strings come last, when
- * all are numbered.
+ * Writes the model as gzipped profile.proto. Concatenated messages are one message
+ * whose repeated fields are joined. So the file is written in parts of one item each,
+ * straight into the compressor, without a second copy of the profile. Strings come
+ * last, when all are numbered.
  */
 
 struct writer {
-	ProtobufCBuffer sink; /* first: protobuf-c hands it back to us */
+	ProtobufCBuffer sink; /* first: protobuf-c passes it back to us */
 	const struct profile *p;
 	struct gzip_writer *gzip;
 	struct string_table strings;
 	struct arena arena; /* of one part */
-	uint32_t first_mapping; /* PROFILE_NONE: there is none */
-	/* Ids of the functions, by index; 0: not written. Heap. */
+	uint32_t first_mapping; /* PROFILE_NONE: none */
+	/* Ids of functions, by index; 0: not written. Heap. */
 	uint64_t *function_ids;
 	/*
-	 * Ids of the functions that stand for code without a function, by mapping, the last
-	 * one for code without a mapping; 0: there is no such code. Heap.
+	 * Ids of the placeholder functions for code without a function, by mapping; the
+	 * last one is for code without a mapping. 0: there is no such code. Heap.
 	 */
 	uint64_t *stand_in_ids;
 	uint32_t nr_stand_ins;
@@ -815,7 +819,7 @@ static void put(struct writer *w, const Part *part)
 	arena_reset(&w->arena);
 }
 
-/* Puts a part with one @item of the repeated @field. */
+/* Writes a part with one @item of the repeated @field. */
 #define PUT_ONE(w, field, item)                                 \
 	do {                                                    \
 		Part part = PERFTOOLS__PROFILES__PROFILE__INIT; \
@@ -911,7 +915,7 @@ static void put_mappings(struct writer *w)
 			put_mapping(w, i);
 }
 
-/* Returns the number of the function that stands for @location's. */
+/* Returns the number of the placeholder for @location's function. */
 static size_t stand_in_of(const struct profile *p,
 			  const struct profile_location *location)
 {
@@ -959,7 +963,10 @@ static void put_function(struct writer *w, uint32_t index)
 	/* Assembly may have lines and no function: "[clone.S]". read_function() drops it. */
 	to.name = number(w, *from->name ? from->name
 					: object_stand_in(from->filename, w->p->pool));
-	/* pprof would demangle an equal system name, but not an empty one. */
+	/*
+	 * pprof would demangle a system name that equals the name, but not an empty
+	 * one.
+	 */
 	if (from->system_name != from->name)
 		to.system_name = number(w, from->system_name);
 	to.filename = number(w, from->filename);
@@ -1002,8 +1009,8 @@ static void put_strings(struct writer *w)
 }
 
 /*
- * Finds functions to write: those only named by code are not part of plain pprof. @used
- * has one byte a function; returns false when all are to be written.
+ * Finds the functions to write: plain pprof omits those that only code refers to. @used
+ * has one byte a function; returns false if all must be written.
  */
 static bool find_used(const struct profile *p, uint8_t *used)
 {
@@ -1021,7 +1028,7 @@ static bool find_used(const struct profile *p, uint8_t *used)
 	return p->extra.nr_codes;
 }
 
-/* Numbers what is written: 1 to N, in the order of the file. Servers ask for that. */
+/* Numbers the written functions: 1 to N in file order. Servers require that. */
 static int number_functions(struct writer *w, bool with_extra)
 {
 	const struct profile *p = w->p;
@@ -1049,9 +1056,9 @@ static int number_functions(struct writer *w, bool with_extra)
 }
 
 /*
- * A location without a function is a frame that servers lose when they merge profiles, so
- * one that is named after its object stands for it. They come last, and extra_unpack() takes
- * them out again.
+ * A location without a function is a frame that servers lose when they merge profiles.
+ * So it gets a placeholder function named after its object. Placeholders come last, and
+ * extra_unpack() removes them.
  */
 static void put_stand_in(struct writer *w, size_t i)
 {

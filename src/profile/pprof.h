@@ -8,24 +8,24 @@
 
 #include "profile/profile.h"
 
-#define PPROF_MAX_BYTES (1u << 30) /* after unpacking: a gzip bomb ends here */
+#define PPROF_MAX_BYTES (1u << 30) /* after unpacking: stops a gzip bomb */
 
 /**
  * Writes the main program as the first mapping and strings as valid UTF-8; changes
- * nothing else. Call profile_add_summary() before, for a recording of ours.
+ * nothing else. For our own recording call profile_add_summary() before.
  *
  * @with_extra  false: plain pprof, for other tools; also if extra.present is false
- *              Return: 0 and a heap buffer, or -ENOMEM.
+ * Return: 0 and a heap buffer, or -ENOMEM.
  */
 int pprof_write(const struct profile *p, bool with_extra, void **ret, size_t *ret_len);
 
 /**
- * Reads any tool's profile, gzipped or not, with or without Extra. Hostile input: every
- * index is checked, sizes are bounded. A reference to a missing mapping or function
- * becomes none; one to a missing location is an error.
+ * Reads any tool's profile, gzipped or not, with or without Extra. The input is
+ * untrusted: every index is checked, sizes are limited. A reference to a missing
+ * mapping or function becomes PROFILE_NONE; one to a missing location is an error.
  *
- * @name  file name as the user gave it, for the sentence in @err Return: 0, -EBADMSG (not
- * a profile, truncated, or malformed), -EFBIG, -ENOMEM.
+ * @name  file name as the user gave it, for the message in @err
+ * Return: 0, -EBADMSG (not a profile, truncated, or malformed), -EFBIG, -ENOMEM.
  */
 int pprof_read(const void *data, size_t len, const char *name, struct strpool *pool,
 	       struct profile **ret, struct error *err);

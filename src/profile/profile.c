@@ -375,7 +375,7 @@ uint32_t profile_share_labels(struct profile *p, uint32_t first)
 	uint32_t item;
 
 	if (first == p->nr_labels)
-		return first; /* there may be no array at all */
+		return first; /* the array may be NULL */
 	labels = &p->labels[first];
 	hash = labels_hash(labels, p->nr_labels - first);
 	item = hashmap_find(&p->label_index, hash, labels_eq, labels, p);
@@ -437,7 +437,7 @@ static uint32_t insert(struct profile *p, const struct sample_key *key, uint64_t
 	return (uint32_t)p->nr_samples++;
 }
 
-/* Adds values; sums saturate, as a hostile file could make them wrap. */
+/* Adds values. Sums saturate, because a hostile file could make them overflow. */
 static void add_value(struct profile *p, const struct profile_sample *s, uint32_t value,
 		      int64_t amount)
 {
@@ -473,7 +473,7 @@ uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t
 	return item;
 }
 
-/* Machine code that a profile keeps (profile.h), bounded wherever it comes from. */
+/* Machine code that a profile stores (profile.h), with a size limit for any source. */
 
 static size_t code_bytes(const struct profile_code *code)
 {
@@ -530,7 +530,7 @@ int profile_add_code(struct profile *p, const struct profile_code *code)
 	return 0;
 }
 
-/* What a profile says about itself: the command, warnings, comments, a summary. */
+/* Texts of a profile: the command, warnings, comments, a summary. */
 
 static int add_sentence(struct profile *p, const char ***list, size_t *nr, size_t *cap,
 			const char *sentence)

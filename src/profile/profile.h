@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The result model: plain arrays with the meaning of pprof's profile.proto
- * (github.com/google/pprof, proto/profile.proto), plus lineburn.Extra for what pprof has
- * no room for. It has no handles: a renderer needs nothing else.
+ * (github.com/google/pprof, proto/profile.proto), plus lineburn.Extra for what pprof
+ * cannot store. It has no handles: a renderer needs nothing else.
  *
  * Indices are 0-based; PROFILE_NONE stands for "none". Strings are interned in the
- * profile's pool, never NULL, and made valid UTF-8 only when written. Functions that add
- * take any string; NULL means "".
+ * profile's pool, never NULL, and made valid UTF-8 only when written. Functions that
+ * add items take any string; NULL means "".
  */
 #ifndef LB_PROFILE_PROFILE_H
 #define LB_PROFILE_PROFILE_H
@@ -24,7 +24,7 @@
 
 #define PROFILE_NONE UINT32_MAX
 
-/* Maximum items of each table; more are refused. */
+/* Most items of each table; further ones are refused. */
 #define PROFILE_MAX_MAPPINGS         (1u << 20)
 #define PROFILE_MAX_FUNCTIONS        (1u << 24)
 #define PROFILE_MAX_LOCATIONS        (1u << 24)
@@ -38,8 +38,8 @@
 #define PROFILE_MAX_SENTENCES        1024 /* comments; warnings */
 
 /*
- * Filenames of mappings without a file. Kernel modules are "[kernel.kallsyms]/ext4". See
- * mapping_kind.h for the names that other tools' files may use.
+ * Filenames of mappings without a file. Kernel modules are "[kernel.kallsyms]/ext4".
+ * See mapping_kind.h for names in other tools' files.
  */
 #define PROFILE_KERNEL    "[kernel.kallsyms]"
 #define PROFILE_JIT       "[jit]" /* code that a runtime generated in memory */
@@ -55,19 +55,24 @@ struct profile_mapping {
 	uint64_t file_off;
 	const char *filename; /* path, or one of the names above, "[vdso]", ...; "" */
 	const char *build_id; /* lower-case hex; "" */
-	/* All four are true for everything the symbolizer tried, found or not: else
-	 * Google's pprof symbolizes it again and drops our inlined frames. */
+	/*
+	 * All four are true if the symbolizer tried, even if it found nothing.
+	 * Otherwise Google's pprof symbolizes the mapping again and drops our inlined
+	 * frames.
+	 */
 	bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
 };
 
 struct profile_function {
 	const char *name; /* readable */
-	const char
-		*system_name; /* mangled or raw; "": is name (pprof would demangle it) */
-	/* The file of its lines; "": unknown. pprof stores files only here, so code of
-	 * one function from two files (an #include'd body, a macro) is two functions. Two
-	 * files with the same path, e.g. in two containers, have filenames of the same
-	 * text that differ by pointer, see profile_add_namesake(). */
+	/* Mangled or raw; "": same as name (pprof would demangle it). */
+	const char *system_name;
+	/*
+	 * The file of its lines; "": unknown. pprof stores files only here, so code of
+	 * one function from two files (an #include'd body, a macro) is two functions.
+	 * Two files with the same path, e.g. in two containers, have filenames with the
+	 * same text at different addresses, see profile_add_namesake().
+	 */
 	const char *filename;
 	uint32_t start_line; /* 0 not known */
 };
@@ -82,8 +87,7 @@ struct profile_location {
 	uint32_t mapping; /* index; PROFILE_NONE */
 	uint64_t address;
 	uint32_t first_line, nr_lines; /* into profile.lines */
-	enum miss
-		miss; /* why there is no line; MISS_NONE also if unknown (other tools) */
+	enum miss miss; /* why it has no line; MISS_NONE also if unknown */
 	bool is_folded;
 };
 
@@ -103,15 +107,15 @@ struct profile_sample {
 };
 
 /*
- * The counters of a recording. A row is a member of struct profile_losses, of "losses" in
- * JSON and of a window's sums. lineburn.proto has its field and docs/formats.md its
+ * The counters of a recording. A row is a member of struct profile_losses, of "losses"
+ * in JSON and of a window's sums. lineburn.proto has its field and docs/formats.md its
  * meaning; a test checks both.
  */
 #define PROFILE_TICKS(X)                                       \
 	X(due) /* sampled + missed */                          \
 	X(sampled) /* ticks of the targets */                  \
 	X(counted) /* sampled ticks that are in the profile */ \
-	X(missed) /* ticks that never ran */                   \
+	X(missed) /* ticks that did not run */                 \
 	X(stolen_ns) /* time a hypervisor took from all CPUs (steal) */
 #define PROFILE_LOSS_COUNTERS(X)                                                     \
 	X(lost_counts_full) /* lost: the counts map is full */                       \
@@ -120,12 +124,12 @@ struct profile_sample {
 	X(no_body) /* frames lost: the body store is full */                         \
 	X(user_truncated) /* same: user stacks over the frame limit */               \
 	X(kern_truncated) /* same: kernel stacks */                                  \
-	X(kern_failed) /* kernel stacks that were not got */                         \
+	X(kern_failed) /* kernel stacks that failed */                               \
 	X(idle) /* ticks of idle CPUs */                                             \
-	X(other) /* ticks of what is no target */                                    \
+	X(other) /* ticks of other tasks */                                          \
 	X(first_dropped) /* wake-ups that did not fit their ring */                  \
 	X(lost_events) /* task events that the kernel dropped */                     \
-	X(processes_dropped) /* over a maximum; next five too */                     \
+	X(processes_dropped) /* over a maximum; next five, too */                    \
 	X(files_dropped) /* not opened */                                            \
 	X(mappings_dropped) /* not kept */                                           \
 	X(names_dropped) /* not kept */                                              \
@@ -134,8 +138,8 @@ struct profile_sample {
 	X(decoder_deaths) /* workers that died */                                    \
 	X(decoder_deadlines) /* workers that took too long */                        \
 	X(jit_objects_lost) /* registered by a JIT, but not copied */                \
-	X(jit_objects_foreign) /* in a format of the runtime's own */                \
-	X(unwind_requests_dropped) /* the kernel asks again */                       \
+	X(jit_objects_foreign) /* in a runtime-specific format */                    \
+	X(unwind_requests_dropped) /* the kernel repeats them */                     \
 	X(unwind_pages_evicted) /* 64 KiB of code each; rebuilt when missed */       \
 	X(unwind_pages_refused) /* no room */                                        \
 	X(unwind_rules_refused) /* no room */                                        \
@@ -160,7 +164,10 @@ struct profile_cost {
 	uint64_t collector_cpu_ns; /* user + system, workers included */
 	uint64_t collector_peak_rss_bytes;
 	uint64_t map_bytes; /* kernel memory of the BPF maps */
-	/* Limit of sampling's cost, of all CPUs' time. 0: none; then these are 0, too: */
+	/*
+	 * Limit of sampling's cost, of all CPUs' time. 0: none; then the following are
+	 * 0, too:
+	 */
 	uint64_t budget_ppm;
 	uint64_t tick_ns; /* of an interrupt, without the BPF program */
 	uint64_t lowered_ns; /* wall time below the requested rate */
@@ -173,27 +180,32 @@ struct profile_source {
 	uint64_t size_bytes;
 	uint8_t sha256[32]; /* of the whole file */
 	uint32_t nr_lines; /* of the whole file */
-	/* Stored runs of lines: text without the final newline, "\n" between lines. No
-	 * run: the entry only tells the path apart from another one of the same text. */
+	/*
+	 * Stored runs of lines: text without the final newline, "\n" between lines. No
+	 * runs: the entry only marks the path as shared with another file.
+	 */
 	struct profile_source_run {
 		uint32_t first_line, nr_lines;
 		const char *text; /* heap, owned by the profile */
 	} * runs;
 	size_t nr_runs;
 	int64_t mtime_nanos; /* wall clock; 0 not known */
-	/* Owner of this file in words: a container, a service; "" or NULL: everybody. */
+	/*
+	 * Owner of this file as text: a container, a service; "" or NULL: all
+	 * processes.
+	 */
 	const char *owner;
-	bool newer_than_binary; /* modified after the program that ran was built */
+	bool newer_than_binary; /* modified after the running program was built */
 };
 
 /*
- * A piece of machine code of a hot function, with the line of each part. A line of a
- * function in `rows` that has no row itself has no code of its own.
+ * A piece of machine code of a hot function, with the line of each part. If a function
+ * is in `rows`, its lines without a row have no code.
  */
 struct profile_code {
 	uint32_t mapping; /* index */
 	uint64_t address, size_bytes; /* [address, +size_bytes), as in locations */
-	/* struct code_row, with its frame numbered as those of locations are. */
+	/* Like struct code_row, with its frame as a line of the profile. */
 	struct profile_code_row {
 		uint64_t address;
 		struct profile_line at;
@@ -218,10 +230,10 @@ struct profile_extra {
 	struct profile_cost cost;
 	struct profile_source *sources;
 	size_t nr_sources, cap_sources;
-	struct profile_code *codes; /* hottest first, as far as they fit */
+	struct profile_code *codes; /* hottest first, as many as fit */
 	size_t nr_codes, cap_codes;
 	size_t codes_bytes; /* their size, at most PROFILE_MAX_CODE_BYTES */
-	const char **warnings; /* sentences for the reader */
+	const char **warnings; /* messages for the user */
 	size_t nr_warnings, cap_warnings;
 };
 
@@ -261,10 +273,12 @@ struct profile {
 
 	struct profile_extra extra;
 
-	/* Paths of files other than the first one with that path. */
+	/*
+	 * Second and further names with the text of a path, see profile_add_namesake().
+	 */
 	const char **namesakes;
 	size_t nr_namesakes, cap_namesakes;
-	struct hashmap namesake_index; /* address -> of namesakes */
+	struct hashmap namesake_index; /* address -> index in namesakes */
 
 	/* For deduplication while building; empty after pprof_read(). */
 	struct hashmap function_index, location_index, sample_index;
@@ -277,52 +291,52 @@ struct profile {
  */
 struct profile *profile_new(struct strpool *pool);
 void profile_free(struct profile *p);
-/** Clears extra and comments: samples may be added, and both filled in again. */
+/** Clears extra and comments. Then samples can be added, and both filled in again. */
 void profile_clear_extra(struct profile *p);
 DEFINE_CLEANUP(struct profile, profile_free);
 
 /*
- * Building. Each returns an index, or PROFILE_NONE when out of memory, when the table is
- * full, or when a given index does not exist; then nothing was added.
+ * Building. Each function returns an index, or PROFILE_NONE if out of memory, if the
+ * table is full, or if a given index does not exist; then nothing was added.
  */
 uint32_t profile_add_mapping(struct profile *p, const struct profile_mapping *m);
 /**
  * Returns a name for another file with the path @path (interned), for functions and
- * sources: the same text at another pointer. Returns @path when there is no room.
+ * sources: the same text at another address. Returns @path if there is no room.
  */
 const char *profile_add_namesake(struct profile *p, const char *path);
 bool profile_is_namesake(const struct profile *p, const char *path);
-/* Returns the existing one when all members are equal. The filename may be a namesake. */
+/* Returns the existing one if all members are equal. The filename may be a namesake. */
 uint32_t profile_add_function(struct profile *p, const struct profile_function *f);
 /**
- * Adds the function of a frame, whose file is called @filename in the profile.
- * Return: the frame's line; function is PROFILE_NONE as above.
+ * Adds the function of a frame whose file has the name @filename in the profile.
+ * Return: the frame's line; its function is PROFILE_NONE on failure.
  */
 struct profile_line profile_add_frame(struct profile *p, const struct frame *frame,
 				      const char *filename);
-/* Returns the existing one when mapping, address, miss and lines are equal. */
+/* Returns the existing one if mapping, address, miss and lines are equal. */
 uint32_t profile_add_location(struct profile *p, uint32_t mapping, uint64_t address,
 			      enum miss miss, const struct profile_line *lines,
 			      size_t nr);
 /**
- * Deduplicates the labels from @first on, which were added for a sample: removes them if
- * another sample has the same. Their texts are interned.
+ * Deduplicates the labels from @first on, which were added for a sample: removes them
+ * if another sample has the same ones. Their texts must be interned.
  * Return: the first label of the run to use.
  */
 uint32_t profile_share_labels(struct profile *p, uint32_t first);
 /**
- * Sets @type and @unit of the samples' second value and of the period, if that is not CPU
- * time. Call it before adding samples.
+ * Sets @type and @unit of the samples' second value and of the period, for samples that
+ * do not measure CPU time. Call it before adding samples.
  */
 void profile_set_measure(struct profile *p, const char *type, const char *unit);
 /**
- * Adds @values, one of each value type, to the sample with these locations (leaf first),
- * labels and status, which is created if new.
+ * Adds @values, one of each value type, to the sample with these locations (leaf
+ * first), labels and status. Creates the sample if new.
  */
 uint32_t profile_add_sample(struct profile *p, const uint32_t *locations, size_t nr,
 			    const struct profile_label *labels, size_t nr_labels,
 			    uint32_t status, const int64_t *values);
-/* Adds a warning. Return: 0, -ENOMEM, or -ENOSPC when there are PROFILE_MAX_SENTENCES. */
+/* Adds a warning. Return: 0, -ENOMEM, or -ENOSPC if there are PROFILE_MAX_SENTENCES. */
 int profile_add_warning(struct profile *p, const char *sentence);
 int profile_add_comment(struct profile *p, const char *sentence);
 /** Adds @source, and takes its runs. Return: 0, or -ENOMEM with nothing taken. */
@@ -330,7 +344,7 @@ int profile_add_source(struct profile *p, const struct profile_source *source);
 void profile_source_deinit(struct profile_source *source);
 /**
  * Stores a copy of a piece of code, including rows and bytes.
- * Return: 0, -ENOSPC (over PROFILE_MAX_CODE_BYTES in all), -EINVAL (a bad index, rows
+ * Return: 0, -ENOSPC (PROFILE_MAX_CODE_BYTES is used up), -EINVAL (a bad index, or rows
  * that do not ascend within the code), -ENOMEM.
  */
 int profile_add_code(struct profile *p, const struct profile_code *code);
@@ -339,7 +353,9 @@ int profile_set_command(struct profile *p, char *const *argv);
 /** Adds the one-line summary of the recording as a comment, which every tool shows. */
 int profile_add_summary(struct profile *p);
 
-/* Returns a sample's value by profile.count_value / cpu_value; 0 for PROFILE_NONE. */
+/*
+ * Returns a sample's value number profile.count_value or cpu_value; 0 for PROFILE_NONE.
+ */
 static inline int64_t profile_value(const struct profile *p,
 				    const struct profile_sample *s, uint32_t value)
 {
@@ -353,17 +369,19 @@ static inline const uint32_t *profile_stack(const struct profile *p,
 	return s->nr_locations ? &p->sample_locations[s->first_location] : NULL;
 }
 
-/* ---- The language of a source file, from its name ---- */
+/* ---- language of a source file, from its name ---- */
 
 /**
- * @jit  its hot lines were compiled in memory: Python is then "numba" Return: "c", "c++",
- *       "rust", "go", "python", "numba", "javascript", ... or "".
+ * @jit  its hot lines were compiled in memory: Python is then "numba"
+ * Return: "c", "c++", "rust", "go", "python", "numba", "javascript", ... or "".
  */
 const char *language_of(const char *path, bool jit);
 
-/* ---- How far a user stack's walk came: names of enum lb_stack_status ---- */
+/* ---- how complete a user stack is: names of enum lb_stack_status ---- */
 
-/** Returns the stable name ("bad-fp"), for files; "complete" for numbers out of range. */
+/**
+ * Returns the stable name ("bad-fp"), for files; "complete" for numbers out of range.
+ */
 const char *stack_status_name(uint32_t status);
 /** Returns the status of that name, or LB_NR_STACK_STATUS. */
 uint32_t stack_status_from_name(const char *name);
@@ -375,8 +393,8 @@ bool stack_status_is_incomplete(uint32_t status);
 #define BUILD_ID_MAX_BYTES 32
 
 /**
- * Parses @hex. Return: its length in bytes; 0 when it is no build id (other tools store
- * other texts).
+ * Parses @hex. Return: its length in bytes; 0 if it is not a build id (other tools
+ * store other texts).
  */
 size_t build_id_parse(const char *hex, uint8_t ret[BUILD_ID_MAX_BYTES]);
 

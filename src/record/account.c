@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "process/proc_dir.h"
 
-/* Returns the increase; 0 when an estimate (missed ticks) has gone down. */
-static uint64_t more(uint64_t now, uint64_t told)
+/* Returns the increase; 0 if an estimate (missed ticks) has decreased. */
+static uint64_t increase(uint64_t now, uint64_t told)
 {
 	return now > told ? now - told : 0;
 }
@@ -18,7 +18,7 @@ static uint64_t more(uint64_t now, uint64_t told)
 void losses_since(const struct profile_losses *told, const struct profile_losses *now,
 		  struct profile_losses *ret)
 {
-#define SINCE(name) ret->name = more(now->name, told->name);
+#define SINCE(name) ret->name = increase(now->name, told->name);
 	PROFILE_LOSSES(SINCE)
 #undef SINCE
 	ret->due = ret->sampled + ret->missed;
@@ -35,10 +35,10 @@ void cost_since(const struct profile_cost *told, const struct profile_cost *now,
 		struct profile_cost *ret)
 {
 	*ret = *now;
-	ret->bpf_runs = more(now->bpf_runs, told->bpf_runs);
-	ret->bpf_ns = more(now->bpf_ns, told->bpf_ns);
-	ret->collector_cpu_ns = more(now->collector_cpu_ns, told->collector_cpu_ns);
-	ret->lowered_ns = more(now->lowered_ns, told->lowered_ns);
+	ret->bpf_runs = increase(now->bpf_runs, told->bpf_runs);
+	ret->bpf_ns = increase(now->bpf_ns, told->bpf_ns);
+	ret->collector_cpu_ns = increase(now->collector_cpu_ns, told->collector_cpu_ns);
+	ret->lowered_ns = increase(now->lowered_ns, told->lowered_ns);
 }
 
 void cost_add(struct profile_cost *told, const struct profile_cost *window)
@@ -136,7 +136,7 @@ static void fill_losses(const struct account *a, const struct window *w,
 				     processes.nr_interp_codes_lost,
 	};
 	log_tables(l, &processes, &jit, &unwind);
-	/* counted + lost = sampled: rows dropped on the way are lost too. */
+	/* counted + lost = sampled: rows dropped later count as lost, too. */
 	l->counted = t->rows_counted - l->rows_dropped;
 	losses_since(&a->told_losses, l, &n->profile->extra.losses);
 }
@@ -181,7 +181,7 @@ static void fill_cost(const struct account *a, const struct sampler_totals *t,
 	cost_since(&a->told_cost, &now, &n->profile->extra.cost);
 }
 
-static void tell_budget(struct profile *p)
+static void warn_budget(struct profile *p)
 {
 	const struct profile_cost *cost = &p->extra.cost;
 	char text[160];
@@ -196,9 +196,9 @@ static void tell_budget(struct profile *p)
 	profile_add_warning(p, text);
 }
 
-/* Adds warnings about what this system hides from us. */
-static void tell_what_is_hidden(const struct window *w, const struct intake *in,
-				struct naming *n)
+/* Adds warnings about data that this system hides from lineburn. */
+static void warn_hidden_data(const struct window *w, const struct intake *in,
+			     struct naming *n)
 {
 	struct profile *p = n->profile;
 	struct symbolizer_stats symbols;
@@ -222,7 +222,7 @@ static void tell_what_is_hidden(const struct window *w, const struct intake *in,
 				       "root, or set kernel.kptr_restrict to 0 or 1.");
 }
 
-static void tell_unnamed(struct profile *p, const struct profile_builder *f)
+static void warn_unnamed(struct profile *p, const struct profile_builder *f)
 {
 	char text[128];
 
@@ -235,7 +235,7 @@ static void tell_unnamed(struct profile *p, const struct profile_builder *f)
 	profile_add_warning(p, text);
 }
 
-static void tell_of_one_path(struct profile *p, const struct profile_builder *f)
+static void warn_same_path(struct profile *p, const struct profile_builder *f)
 {
 	char text[160];
 
@@ -248,8 +248,8 @@ static void tell_of_one_path(struct profile *p, const struct profile_builder *f)
 	profile_add_warning(p, text);
 }
 
-/* Warns of late drains: the kernel has room for this long if all stacks differ. */
-static void tell_hold_up(struct profile *p, struct intake *in)
+/* Warns of late drains: the kernel's tables may fill up between two drains. */
+static void warn_late_drains(struct profile *p, struct intake *in)
 {
 	uint64_t held_ns = in->flip.longest_ns;
 	char text[160];
@@ -289,10 +289,10 @@ void account_fill(const struct account *a, const struct window *w, struct intake
 		profile_set_command(p, o->argv);
 	fill_losses(a, w, in, n);
 	fill_cost(a, &w->totals, in, n);
-	tell_budget(p);
-	tell_unnamed(p, &n->builder);
-	tell_of_one_path(p, &n->builder);
-	/* The mean of all samples' periods: each sample has its own (cpu_clock.h). */
+	warn_budget(p);
+	warn_unnamed(p, &n->builder);
+	warn_same_path(p, &n->builder);
+	/* The mean period of all samples: each sample has its own (cpu_clock.h). */
 	if (!o->source->is_clock)
 		p->period = o->event_period;
 	else
@@ -301,8 +301,8 @@ void account_fill(const struct account *a, const struct window *w, struct intake
 				    : (int64_t)sample_rate_period_ns(&in->rate, 0);
 	p->time_nanos = w->begin_wall_ns;
 	p->duration_nanos = (int64_t)extra->wall_ns;
-	tell_what_is_hidden(w, in, n);
-	tell_hold_up(p, in);
+	warn_hidden_data(w, in, n);
+	warn_late_drains(p, in);
 	profile_add_summary(p);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a profile holds in addition to its samples: target, machine, losses, cost,
- * warnings.
+ * Fills in what a profile has in addition to its samples: target, machine, losses,
+ * cost, warnings.
  */
 #ifndef LB_RECORD_ACCOUNT_H
 #define LB_RECORD_ACCOUNT_H
@@ -15,41 +15,42 @@
 
 /* The part of a recording that one profile covers. */
 struct window {
-	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; begin 0: sampling's start */
+	/* CLOCK_MONOTONIC; begin 0: since sampling started */
+	uint64_t begin_ns, end_ns;
 	/*
-	 * Same clock: all samples up to then are named. Earlier than end_ns, which is
-	 * noted when the kernel has waited for all BPF programs: some samples before
-	 * end_ns belong to the next window.
+	 * Same clock: all samples up to this time are named. It is earlier than end_ns,
+	 * which is taken after the kernel has waited for all BPF programs: some samples
+	 * before end_ns belong to the next window.
 	 */
 	uint64_t named_ns;
 	int64_t begin_wall_ns, end_wall_ns; /* CLOCK_REALTIME */
 	struct sampler_totals totals; /* at the window's end */
-	uint64_t rows_dropped; /* same; samples of the whole recording */
+	uint64_t rows_dropped; /* same; counts samples since the recording began */
 	struct window_id id; /* of its file; number 0: not written yet */
-	char note[256]; /* what happened to earlier windows; "": nothing */
+	char note[256]; /* what happened to earlier windows; "": nothing to report */
 };
 
-/* Sums of the counts that earlier windows have reported. */
+/* Sums of what earlier windows have reported. */
 struct account {
 	struct profile_losses told_losses; /* of all earlier windows */
 	struct profile_cost told_cost;
 };
 
 /**
- * Fills in the extra and the times of the profile that @n builds, for the window @w that
- * has ended; w->totals and rows_dropped were read at its end. Losses and costs count from the previous
- * window's end.
+ * Fills in the extra and the times of the profile that @n builds, for the window @w,
+ * which has ended; w->totals and rows_dropped were read at its end. Losses and costs
+ * count from the end of the previous window.
  */
 void account_fill(const struct account *a, const struct window *w, struct intake *in,
 		  struct naming *n);
 
 /**
- * Ends the window of @p, which was written or is lost: the next window counts from here.
+ * Ends the window of @p, which was written or lost: the next window counts from here.
  */
 void account_end_window(struct account *a, const struct profile *p);
 
 /**
- * Subtracts @told, the sum of what earlier windows reported, from @now: no result is
+ * Subtracts @told, the sum of what earlier windows reported, from @now. No result is
  * below 0; due = sampled + missed. Pure.
  */
 void losses_since(const struct profile_losses *told, const struct profile_losses *now,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --dump: what passes between the stages, as text for people. */
+/* --dump: prints the data that passes between the stages, as text. */
 #ifndef LB_RECORD_DUMP_H
 #define LB_RECORD_DUMP_H
 

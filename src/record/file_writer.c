@@ -62,8 +62,8 @@ void file_writer_start(struct file_writer *w, int (*work)(void *ctx), void *ctx)
 	w->work = work;
 	w->ctx = ctx;
 	/*
-	 * One malloc arena for both threads: a second one would hold memory the first
-	 * could use.
+	 * One malloc arena for both threads: a second one would keep memory that the
+	 * first could use.
 	 */
 	mallopt(M_ARENA_MAX, 1);
 	sigfillset(&all);

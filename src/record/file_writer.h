@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Runs slow work (packing and writing a file) in a thread while the recorder keeps
- * draining. One piece of work at a time.
+ * draining. One job at a time.
  */
 #ifndef LB_RECORD_FILE_WRITER_H
 #define LB_RECORD_FILE_WRITER_H
@@ -16,17 +16,17 @@ int file_writer_new(struct file_writer **ret, struct error *err);
 void file_writer_free(struct file_writer *w);
 DEFINE_CLEANUP(struct file_writer, file_writer_free);
 
-/** Readable (poll) from when the work is done until file_writer_finish(). */
+/** Readable (poll) after the work is done, until file_writer_finish(). */
 int file_writer_poll_fd(const struct file_writer *w);
 
 /**
  * Calls @work in a new thread with all signals blocked. Until file_writer_finish(), it
- * may touch nothing that the calling thread touches. If no thread can be created, the
+ * must not use anything that the calling thread uses. If no thread can be created, the
  * calling thread runs @work.
  */
 void file_writer_start(struct file_writer *w, int (*work)(void *ctx), void *ctx);
 
-/** Waits until the work is done. Return: its result. */
+/** Waits until the work is done. Return: result of @work. */
 int file_writer_finish(struct file_writer *w);
 
 #endif

@@ -18,20 +18,23 @@
 #include "target/explain.h"
 
 /*
- * Events are read this often between drains: a JIT must be probed before it discards the
+ * Interval of reading events between drains: a JIT must be probed before it frees the
  * first code that it generated.
  */
 #define LOOK_RUN_MS    20
 #define LOOK_RECORD_MS 200
-/* At the beginning, while the command maps its libraries: their stacks must be whole. */
+/*
+ * Shorter at first, while the command maps its libraries, so that its stacks are
+ * complete.
+ */
 #define LOOK_LAUNCH_MS 2
 #define LAUNCH_S       0.3
 /* Time to build the targets' unwind tables before sampling. */
 #define PREPARE_NS 300000000ULL
 
-/* ---- who ---- */
+/* ---- targets ---- */
 
-/* Reads a process's start in ticks since boot, which tells reused pids apart. */
+/* Reads a process's start in ticks since boot, to detect a reused pid. */
 static bool read_start(uint32_t pid, uint64_t *ret_ticks)
 {
 	_cleanup_close_ int dir = proc_dir_open_here(pid);
@@ -40,11 +43,11 @@ static bool read_start(uint32_t pid, uint64_t *ret_ticks)
 	if (dir < 0 || proc_dir_stat(dir, &stat))
 		return false;
 	*ret_ticks = stat.start_ticks;
-	/* A dead leader with live threads is not a zombie to us. */
+	/* A process with a dead leader and live threads still runs. */
 	return stat.state != 'Z' || stat.nr_threads > 1;
 }
 
-/* /proc also has directories of threads, but does not list them. */
+/* Threads have directories in /proc, too, but are not listed. */
 static bool is_thread(uint32_t id)
 {
 	_cleanup_close_ int dir = proc_dir_open_here(id);
@@ -53,9 +56,7 @@ static bool is_thread(uint32_t id)
 	return dir >= 0 && !proc_dir_status(dir, &status) && status.tgid != id;
 }
 
-/*
- * Builds unwind tables until the time is up, so that the first samples have whole stacks.
- */
+/* Builds unwind tables until the time is up, so that the first stacks are complete. */
 static void prepare(struct intake *in, uint32_t tgid,
 		    bool (*is_wanted)(const struct mapping *m))
 {
@@ -70,7 +71,7 @@ static void prepare(struct intake *in, uint32_t tgid,
 		unwind_feeder_prepare(in->unwind, p, is_wanted, in->prepared_by_ns);
 }
 
-/* The waiting command still maps our libraries; most programs use these of them. */
+/* Libraries that most programs use. The waiting command still maps lineburn's own. */
 static bool is_for_command(const struct mapping *m)
 {
 	static const char *const libraries[] = {"libc.", "libm.", "libz."};
@@ -97,7 +98,7 @@ static int follow_command(struct intake *in, struct error *err)
 
 /*
  * @ret_start  see read_start()
- * Return: -ESRCH without a sentence: the process has exited
+ * Return: -ESRCH without a message: the process has exited
  */
 static int follow(struct intake *in, uint32_t tgid, uint64_t *ret_start,
 		  struct error *err)
@@ -110,7 +111,7 @@ static int follow(struct intake *in, uint32_t tgid, uint64_t *ret_start,
 	rc = sampler_add_target(in->sampler, tgid, err);
 	if (rc)
 		return rc;
-	/* The pid may have been reused before the kernel side got it. */
+	/* The pid may have been reused before the kernel side took it. */
 	if (!read_start(tgid, &start) || start != *ret_start) {
 		sampler_forget_task(in->sampler, tgid);
 		return -ESRCH;
@@ -119,13 +120,12 @@ static int follow(struct intake *in, uint32_t tgid, uint64_t *ret_start,
 }
 
 /*
- * Follows the targets and their descendants: the scan finds those that run, BPF later
- * ones.
+ * Follows the targets and their descendants: the scan finds existing processes, the
+ * kernel side finds later ones.
  */
 static int follow_targets(struct intake *in, struct error *err)
 {
 	const struct sampling *o = in->config;
-	struct process_table_stats stats;
 	const uint32_t *tgids;
 	size_t nr_tgids;
 	uint64_t start;
@@ -146,15 +146,15 @@ static int follow_targets(struct intake *in, struct error *err)
 	}
 	rc = process_table_scan(in->processes, o->target.whole_machine ? NULL : tgids,
 				nr_tgids, err);
-	process_table_stats(in->processes, &stats);
-	for (uint32_t id = 0; !rc && o->target.nr_pids && id < stats.nr_processes; id++) {
+	for (uint32_t id = 0;
+	     !rc && o->target.nr_pids && id < process_table_nr_ids(in->processes); id++) {
 		const struct process *p = process_table_at(in->processes, id);
 
 		if (!p || p->exited)
 			continue;
 		if (!o->target.no_children)
 			rc = follow(in, p->tgid, &start, err);
-		if (rc == -ESRCH) /* it was in /proc and has exited */
+		if (rc == -ESRCH) /* it exited after the scan */
 			rc = 0;
 		prepare(in, p->tgid, NULL);
 	}
@@ -172,7 +172,7 @@ static int fork_command(struct intake *in, struct error *err)
 
 /* ---- opening ---- */
 
-/* Returns false with a note if walking user stacks could stop the host. */
+/* Returns false and sets a note if walking user stacks could hang the host. */
 static bool may_walk_user(struct intake *in)
 {
 	const struct kernel_quirk *quirk = kernel_quirk_find_running("");
@@ -249,8 +249,8 @@ int intake_init(struct intake *in, const struct sampling *config, struct strpool
 
 	in->config = config;
 	/*
-	 * First: the command must not inherit the blocked signals and raised limits
-	 * below.
+	 * First, because the command must not inherit the blocked signals and raised
+	 * limits that follow.
 	 */
 	if (!rc && config->target.is_command && !config->dry_run)
 		rc = fork_command(in, err);
@@ -265,7 +265,7 @@ int intake_init(struct intake *in, const struct sampling *config, struct strpool
 
 int intake_follow(struct intake *in, struct error *err)
 {
-	/* Events are kept since intake_init(), so the scan misses nothing. */
+	/* Events are recorded since intake_init(), so the scan misses no process. */
 	if (in->launch)
 		return follow_command(in, err);
 	return in->config->target.is_command ? 0 : follow_targets(in, err);
@@ -292,7 +292,9 @@ static void on_task_event(void *ctx, const struct task_event *ev)
 {
 	struct intake *in = ctx;
 
-	/* A fork inherits what was registered; an exec loses it. */
+	/*
+	 * A fork inherits registrations, an exec drops them: apply earlier ones first.
+	 */
 	if (ev->kind == TASK_EVENT_FORK || ev->kind == TASK_EVENT_EXEC)
 		jit_watch_apply(in->jit, ev->time_ns);
 	process_table_event(in->processes, ev);
@@ -303,10 +305,10 @@ static void on_task_event(void *ctx, const struct task_event *ev)
 }
 
 /*
- * Reads events when a sample has an unknown image: its exec may have arrived after the
- * last read, and without it the previous image would be taken for this one.
+ * Reads events if the image of a sample is unknown. Its exec event may have arrived
+ * after the last read; without it the sample would be charged to the previous image.
  */
-static void catch_up(struct intake *in, const struct lb_image *id)
+static void read_missing_events(struct intake *in, const struct lb_image *id)
 {
 	if (!process_table_is_identified(in->processes, id))
 		task_ring_read(in->tasks, on_task_event, in);
@@ -318,7 +320,7 @@ static void on_first_sample(void *ctx, const struct lb_first_sample *first)
 	struct lb_image id = {first->start_boottime_ns, first->tgid, first->exec_id};
 	const struct process *p;
 
-	catch_up(in, &id);
+	read_missing_events(in, &id);
 	p = process_table_first_told(in->processes, first);
 	jit_watch_expect(in->jit);
 	unwind_feeder_sampled(in->unwind, p);
@@ -328,7 +330,7 @@ static void on_unwind_request(void *ctx, const struct lb_unwind_request *request
 {
 	struct intake *in = ctx;
 
-	catch_up(in, &request->image);
+	read_missing_events(in, &request->image);
 	jit_watch_request(in->jit, request);
 	unwind_feeder_request(in->unwind, request);
 }
@@ -339,7 +341,7 @@ static void on_interp_code(void *ctx, const struct lb_interp_code *code,
 	struct intake *in = ctx;
 	struct process *p;
 
-	catch_up(in, &code->image);
+	read_missing_events(in, &code->image);
 	p = process_table_identify(in->processes, &code->image, clock_now_ns());
 	if (!p)
 		return;
@@ -349,9 +351,9 @@ static void on_interp_code(void *ctx, const struct lb_interp_code *code,
 }
 
 /*
- * Rows merge over drains while an address keeps its meaning: until the image maps
- * something new or a JIT registers code. If JITs write files, or registrations are not
- * reported, each drain has its own epoch.
+ * Rows of several drains are merged while an address keeps its meaning, that is, until
+ * the image maps something new or a JIT registers code. If JITs write files, or
+ * registrations are not reported, each drain has its own epoch.
  */
 static uint64_t epoch_of(const struct intake *in, const struct process *p,
 			 uint32_t code_gen)
@@ -386,7 +388,10 @@ double intake_elapsed_s(const struct intake *in)
 	return (double)(clock_now_ns() - in->start_ns) / 1e9;
 }
 
-/* BPF programs that already run may still read what is freed from here on. */
+/*
+ * Called when no earlier BPF program still runs, so what was freed before may be
+ * reused.
+ */
 static void on_flip(void *ctx)
 {
 	struct intake *in = ctx;
@@ -401,7 +406,7 @@ static void on_flip(void *ctx)
 	flip->time_ns = now_ns;
 	flip->wall_ns = clock_wall_ns();
 	flip->ends_window = in->sampling && now_ns >= flip->window_end_ns;
-	/* Reads every CPU, so not at each drain. */
+	/* Only then, because it reads every CPU. */
 	if (flip->ends_window)
 		sampler_totals(in->sampler, &flip->totals);
 }
@@ -418,7 +423,7 @@ static const struct sampler_handlers *handlers(struct intake *in,
 	return h;
 }
 
-/* Task events first: they define the images of the samples. */
+/* Reads task events first, because samples refer to their images. */
 bool intake_look(struct intake *in)
 {
 	struct sampler_handlers h;
@@ -429,13 +434,13 @@ bool intake_look(struct intake *in)
 	task_ring_read(in->tasks, on_task_event, in);
 	jit_watch_apply(in->jit, UINT64_MAX);
 	is_half_full = sampler_notices(in->sampler, handlers(in, &h));
-	/* Events of a program may have arrived after the read above. */
+	/* More task events may have arrived, of programs that notices refer to. */
 	task_ring_read(in->tasks, on_task_event, in);
 	if (process_table_open_new(in->processes, clock_now_ns())) {
 		unwind_feeder_expect(in->unwind);
 		jit_watch_expect(in->jit);
 	}
-	/* First: stacks are cut until the unwinder has answered. */
+	/* The unwinder comes first, because stacks are cut until it has answered. */
 	unwind_feeder_look(in->unwind);
 	jit_watch_look(in->jit);
 	return is_half_full;
@@ -445,7 +450,7 @@ bool intake_look(struct intake *in)
 static void adapt_rate(struct intake *in)
 {
 	struct sampler_cost cost;
-	/* The last drains follow the last sample. */
+	/* The last drains come after the last sample. */
 	uint64_t now = in->sampling ? clock_now_ns() : in->stop_ns;
 	unsigned int level, before = in->rate.level;
 
@@ -485,7 +490,8 @@ int intake_drain(struct intake *in, uint64_t window_end_ns, struct error *err)
 	process_table_refresh(in->processes, clock_now_ns());
 	process_table_expire(in->processes, begin_ns);
 	jit_watch_drain(in->jit);
-	task_ring_follow_cpus(in->tasks); /* first: what is sampled there has mappings */
+	/* first, so that mappings on a new CPU are known before its samples */
+	task_ring_follow_cpus(in->tasks);
 	sampler_follow_cpus(in->sampler);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The input of a recording: opens the sampler and the trackers of processes, reads their
- * events, and drains samples into rows. It names nothing and never waits.
+ * The input of a recording: opens the sampler and the trackers of processes, reads
+ * their events, and drains samples into rows. It names nothing and never blocks.
  */
 #ifndef LB_RECORD_INTAKE_H
 #define LB_RECORD_INTAKE_H
@@ -22,12 +22,12 @@
 #include "target/target.h"
 #include "unwind/feeder.h"
 
-/* For intake_drain(): no drain ends a window. */
+/* For intake_drain(): the drain does not end a window. */
 #define INTAKE_NO_WINDOW_END UINT64_MAX
 
 struct intake {
 	const struct sampling *config; /* borrowed */
-	struct worker *worker; /* decoder: of what the kernel side waits for */
+	struct worker *worker; /* decoder for requests of the kernel side */
 	struct worker *reader; /* reads targets' memory */
 	struct process_table *processes;
 	struct sampler *sampler;
@@ -38,7 +38,7 @@ struct intake {
 	struct launch *launch; /* NULL for record */
 	/* record -p: start times in ticks since boot, parallel to config->target.pids; heap. */
 	uint64_t *target_starts;
-	uint64_t prepared_by_ns; /* CLOCK_MONOTONIC; 0: nothing was prepared yet */
+	uint64_t prepared_by_ns; /* deadline of prepare(); 0: not begun */
 	struct stack_table rows;
 
 	bool sampling;
@@ -46,25 +46,29 @@ struct intake {
 	int64_t start_wall_ns; /* CLOCK_REALTIME */
 	uint64_t nr_drains;
 	struct sample_rate rate;
-	struct sampler_cost cost; /* when the rate was last checked, ... */
-	uint64_t cost_ns; /* ... and that time; CLOCK_MONOTONIC */
+	struct sampler_cost cost; /* at the last rate check, ... */
+	uint64_t cost_ns; /* ... and the time of that check; CLOCK_MONOTONIC */
 
-	/* The last drain: later samples all belong to the next one. */
+	/* The last drain. Later samples belong to the next drain. */
 	struct intake_flip {
-		uint64_t begin_ns; /* CLOCK_MONOTONIC: what had exited by then is in no
-				    * later sample */
+		/*
+		 * CLOCK_MONOTONIC: processes that exited before have no later samples
+		 */
+		uint64_t begin_ns;
 		uint64_t time_ns; /* CLOCK_MONOTONIC */
 		int64_t wall_ns; /* CLOCK_REALTIME */
 		uint64_t window_end_ns; /* argument of intake_drain() */
-		bool ends_window; /* then: */
+		bool ends_window; /* if so: */
 		struct sampler_totals totals; /* right after the flip */
 		uint64_t longest_ns; /* between two drains; callers reset it */
 	} flip;
-	const char *user_walk_note; /* why user stacks are not walked; NULL: they are */
+	/* why user stacks are not walked; NULL: they are walked */
+	const char *user_walk_note;
 };
 
 /**
- * Forks the command of run, loads and opens the sampler. Events are kept from then on.
+ * Forks the command of run, loads and opens the sampler. Events are recorded from then
+ * on.
  *
  * @in      zeroed; deinitialise it on failure too
  * @names   borrowed until process_table_set_pool()
@@ -73,7 +77,7 @@ int intake_init(struct intake *in, const struct sampling *config, struct strpool
 		struct error *err);
 void intake_deinit(struct intake *in);
 
-/** After intake_init(): finds the targets and sends them to the kernel side. */
+/** Call after intake_init(): finds the targets and sends them to the kernel side. */
 int intake_follow(struct intake *in, struct error *err);
 
 int intake_start(struct intake *in, struct error *err);
@@ -85,20 +89,22 @@ void intake_stop(struct intake *in);
  * Return: whether a slot needs a drain now.
  */
 bool intake_look(struct intake *in);
-/** Returns the time until the next intake_look() if no event comes. 0: work is left. */
+/**
+ * Returns the time until the next intake_look() if no event arrives. 0: work is left.
+ */
 uint64_t intake_look_interval_ns(const struct intake *in);
 
 /**
  * Moves all samples taken so far into the rows.
  *
- * @window_end_ns  a flip at or after this time ends a window and notes the totals; or
+ * @window_end_ns  a flip at or after this time ends a window and records the totals; or
  *                 INTAKE_NO_WINDOW_END
  */
 int intake_drain(struct intake *in, uint64_t window_end_ns, struct error *err);
 
 double intake_elapsed_s(const struct intake *in);
 
-/** Have all requested processes or threads exited? */
+/** Returns whether all requested processes or threads have exited. */
 bool intake_targets_are_gone(const struct intake *in);
 
 #endif

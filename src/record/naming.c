@@ -8,12 +8,12 @@
 #include "base/log.h"
 #include "base/private_rss.h"
 
-/* Growth since the last renewal that causes another one at the end of a window. */
+/* Growth since the last renewal that triggers another one at the end of a window. */
 #define RENEW_IMAGES 8192
 #define RENEW_FILES  4096
 #define RENEW_OPEN   128 /* roots; files are closed at each window's end */
 
-/* Returns the limit of resident memory; 0: none. */
+/* Returns the limit of resident memory; 0: no limit. */
 static uint64_t memory_limit(const struct sampling *o)
 {
 	if (o->memory_bytes || o->target.is_command)
@@ -91,7 +91,10 @@ int naming_begin(struct naming *n, struct intake *in, struct error *err)
 	return rc ? rc : naming_begin_profile(n, err);
 }
 
-/* Opens a source in the root, and with the rights, of a process that ran it. */
+/*
+ * Opens a source file in the root, and with the privileges, of a process that ran its
+ * code.
+ */
 static int open_source(void *ctx, const char *path)
 {
 	const struct naming *n = ctx;
@@ -125,8 +128,8 @@ bool naming_is_full(const struct naming *n)
 }
 
 /*
- * Recreates what grows with every process that ever ran: names, addresses, and the images
- * of processes that have exited.
+ * Frees and recreates data that grows with every process that ever ran: names,
+ * addresses, and the images of processes that have exited.
  */
 static int renew(struct naming *n, struct intake *in, uint64_t named_ns,
 		 struct error *err)
@@ -141,7 +144,7 @@ static int renew(struct naming *n, struct intake *in, uint64_t named_ns,
 	n->names_dropped += strpool_nr_dropped(n->names);
 	symbolizer_free(n->symbolizer);
 	n->symbolizer = NULL;
-	/* Keeps those that rows of the next window refer to. */
+	/* Keeps images that rows of the next window refer to. */
 	process_table_forget_ended(in->processes, named_ns);
 	unwind_feeder_forget_files(in->unwind);
 	jit_watch_forget_files(in->jit);
@@ -162,7 +165,10 @@ static struct naming_size size_of(const struct intake *in)
 				    .nr_open = stats.nr_files_open};
 }
 
-/* One part of the memory is for what outlives windows, another for a window's samples. */
+/*
+ * A part of the memory limit is for data that outlives windows, the rest for a window's
+ * samples.
+ */
 static bool is_to_be_renewed(const struct naming *n, const struct naming_size *now)
 {
 	uint64_t limit = n->memory_bytes / 4;

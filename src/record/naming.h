@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Turns rows into a profile: owns the names, the decoder, the symbolizer, the profile and
- * its builder. All but the profile outlive a window, and are recreated when they have
- * grown.
+ * Turns rows into a profile: owns the names, the decoder, the symbolizer, the profile
+ * and its builder. All but the profile are kept over several windows, and recreated
+ * when they have grown.
  */
 #ifndef LB_RECORD_NAMING_H
 #define LB_RECORD_NAMING_H
@@ -24,7 +24,7 @@ struct naming {
 	const struct sample_value *measure; /* what a sample measures; borrowed */
 	struct strpool *names; /* names of processes and of addresses */
 	struct strpool *pool; /* of the profile */
-	struct worker *worker; /* decoder: drains do not wait for it */
+	struct worker *worker; /* decoder for naming; drains do not wait for it */
 	struct symbolizer *symbolizer;
 	struct profile *profile;
 	struct profile_builder builder;
@@ -39,7 +39,10 @@ struct naming {
 	bool said_too_small;
 };
 
-/** Creates the names and the decoder. @n is zeroed, @o is borrowed; deinitialise it on failure too. */
+/**
+ * Creates the names and the decoder. @n is zeroed, @o is borrowed; deinitialise it on
+ * failure too.
+ */
 int naming_init(struct naming *n, const struct sampling *o, struct error *err);
 void naming_deinit(struct naming *n);
 
@@ -49,18 +52,21 @@ int naming_begin(struct naming *n, struct intake *in, struct error *err);
 /** Replaces the profile by an empty one. Return: 0 or -ENOMEM. */
 int naming_begin_profile(struct naming *n, struct error *err);
 
-/** Does it use so much memory that the profile must be written and a new one begun? */
+/**
+ * Returns whether memory is so full that the profile must be written and a new one
+ * begun.
+ */
 bool naming_is_full(const struct naming *n);
 
 /** Stores the text of hot source files in the profile. Return: 0 or -ENOMEM. */
 int naming_collect_sources(struct naming *n, const struct attribution_options *options);
 
 /**
- * Recreates what grows with every process that ever ran (names, addresses, images of
- * processes that have exited), if it has grown enough. Call it between two profiles, when
- * all samples of the window that ended are named.
+ * Frees and recreates data that grows with every process that ever ran (names,
+ * addresses, images of processes that have exited), if it has grown enough. Call it
+ * between two profiles, when all samples of the window that ended are named.
  *
- * @named_ns  all samples up to then are named
+ * @named_ns  all samples up to this time are named
  */
 int naming_renew(struct naming *n, struct intake *in, uint64_t named_ns,
 		 struct error *err);

@@ -14,8 +14,9 @@
 #include "profile/pprof.h"
 
 /*
- * Under sudo, run writes with the rights of the calling user, so that this user owns the
- * file and it goes only where they may write. Ends with stop_being_owner().
+ * Under sudo, run writes with the privileges of the calling user, so that this user
+ * owns the file, and it can only be written where this user may write.
+ * stop_being_owner() ends it.
  */
 static int be_owner(const struct sampling *o, struct launch_user *user,
 		    struct creds *creds, struct error *err)
@@ -45,7 +46,7 @@ int output_check(const struct sampling *o, struct error *err)
 
 	if (o->dry_run)
 		return 0;
-	/* A signal or full memory can make any recording write a window's file. */
+	/* A signal or full memory makes any recording write a window's file. */
 	if (!o->target.is_command &&
 	    window_path(o->output, &(struct window_id){.number = WINDOW_MAX_NUMBER}, path,
 			sizeof(path)))
@@ -67,7 +68,9 @@ void output_init(struct output *out, const struct sampling *o)
 			       .files = {.output = o->output,
 					 .keep = o->keep_files,
 					 .max_bytes = o->max_size_bytes}};
-	/* output_check() opened it; errors here are reported with a file. */
+	/*
+	 * output_check() opened it before; errors are reported when a file is written.
+	 */
 	if (o->window_s > 0 && !o->dry_run)
 		window_files_open(&out->files);
 }
@@ -77,7 +80,7 @@ void output_deinit(struct output *out)
 	window_files_deinit(&out->files);
 }
 
-/* Writes the output's own file, which run and some recordings have. */
+/* Writes the file named by -o itself, which run and some recordings have. */
 static int write_own(struct output *out, const void *data, size_t len, struct error *err)
 {
 	const struct sampling *o = out->config;
@@ -87,7 +90,7 @@ static int write_own(struct output *out, const void *data, size_t len, struct er
 
 	if (rc)
 		return rc;
-	/* A file that we wrote is not an older result to keep. */
+	/* Our own earlier file is not an older result that must be kept. */
 	rc = io_write_file_atomic(o->output, data, len, !o->output_given && !out->has_own,
 				  err);
 	stop_being_owner(&user, &creds);

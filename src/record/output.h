@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a recording writes its profiles: the file name and the user whose rights it uses.
+ * Where a recording writes its profiles: the file name, and the user whose privileges
+ * are used.
  */
 #ifndef LB_RECORD_OUTPUT_H
 #define LB_RECORD_OUTPUT_H
@@ -16,25 +17,30 @@
 struct output {
 	const struct sampling *config; /* borrowed */
 	struct window_files files;
-	bool has_own; /* the output's own file was written by us */
+	bool has_own; /* we have written the file named by -o itself */
 };
 
-/** Checks the output before sampling: an hour must not end with "no such directory". */
+/**
+ * Checks the output before sampling, so that a long recording does not fail at its end.
+ */
 int output_check(const struct sampling *o, struct error *err);
 
 void output_init(struct output *out, const struct sampling *o);
 void output_deinit(struct output *out);
 
 /**
- * Packs @p and writes it. Any thread may call it: it touches only the output and @p.
+ * Packs @p and writes it. Any thread may call it: it uses only the output and @p.
  *
  * @begin_wall_ns, @id  of its window, see window_files_write(); @id NULL: writes the
- *                      output's own file
+ * file named by -o itself
  */
 int output_write(struct output *out, const struct profile *p, int64_t begin_wall_ns,
 		 struct window_id *id, struct error *err);
 
-/** Resolves the output's name again; later files go to the folder it now leads to. */
+/**
+ * Resolves the output's path again; later files are written to the folder that it now
+ * names.
+ */
 void output_follow_folder(struct output *out);
 
 #endif

@@ -39,7 +39,7 @@ static bool user_eq(uint32_t item, const void *key, const void *ctx)
 	return ((const struct user_names *)ctx)->items[item].uid == *(const uid_t *)key;
 }
 
-/* In another user namespace the uid means another user, or none. */
+/* In another user namespace the uid may belong to another user, or to none. */
 static const char *ask_name(struct strpool *pool, uid_t uid, bool is_ours)
 {
 	char entry[MAX_ENTRY_BYTES], number[16];
@@ -93,8 +93,8 @@ static void add_number(struct profile_label *labels, size_t *nr, const char *key
 }
 
 /*
- * Returns the cgroup's owner at the time of the sample, if known, unless a v1 hierarchy,
- * which may be hidden from us, says more about the process.
+ * Returns the owner of the sample's cgroup, if known. Prefers the process's owner if
+ * that comes from a v1 hierarchy, which says more.
  */
 static const struct process_owner *owner_of(const struct row *row)
 {
@@ -107,7 +107,7 @@ static const struct process_owner *owner_of(const struct row *row)
 
 /**
  * @labels  room for SAMPLE_LABELS_MAX; texts belong to @row or @pool, or are constants
- * Return: how many
+ * Return: number of labels
  */
 static size_t sample_labels(struct user_names *users, struct strpool *pool,
 			    const struct row *row, const struct row_stack *stack,
@@ -121,7 +121,7 @@ static size_t sample_labels(struct user_names *users, struct strpool *pool,
 	add_text(labels, &nr, LABEL_COMM,
 		 *stack->comm || !process ? stack->comm : process->comm);
 	add_number(labels, &nr, LABEL_TID, keep_tid ? stack->tid : 0);
-	/* 1 is the root cgroup, which says nothing. */
+	/* 1 is the root cgroup: no information. */
 	add_number(labels, &nr, LABEL_CGROUP_ID,
 		   stack->cgroup_id > 1 ? stack->cgroup_id : 0);
 	if (owner) {
@@ -142,9 +142,9 @@ static size_t sample_labels(struct user_names *users, struct strpool *pool,
 	return nr;
 }
 
-/* User frames of a sample, from the leaf on, that may make a function hot. */
+/* User frames of a sample, from the leaf on, whose functions may be hot. */
 #define HOT_CODE_FRAMES 3
-/* Most addresses per resolve whose code is requested: the hottest. */
+/* Most addresses whose code is requested per resolve: the hottest ones. */
 #define HOT_CODE_MAX_ADDRESSES 2000
 
 struct hot_id {
@@ -168,7 +168,7 @@ static int by_count(const void *a, const void *b)
 	return by_id(a, b);
 }
 
-/* Merges items of the same id. Return: how many are left. */
+/* Merges items of the same id. Return: number of remaining items. */
 static size_t merge(struct hot_id *hot, size_t nr)
 {
 	size_t kept = 0;
@@ -184,7 +184,7 @@ static size_t merge(struct hot_id *hot, size_t nr)
 
 /**
  * Requests the code around the hottest addresses of rows [first, last), before they are
- * resolved. Requests none when out of memory.
+ * resolved. Requests nothing when out of memory.
  *
  * @ids  address ids, row by row: kernel, then user
  */
@@ -211,7 +211,7 @@ static void hot_code_want(struct symbolizer *s, const struct stack_table *rows,
 		symbolizer_want_code(s, hot[i].id);
 }
 
-/* ---- from the symbolizer to the profile ---- */
+/* ---- copying code from the symbolizer to the profile ---- */
 
 struct hot_code {
 	const struct code *code;
@@ -260,7 +260,9 @@ static struct hot_code *find(struct hot_code *codes, size_t nr, uint32_t mapping
 	return &codes[low - 1];
 }
 
-/* Charges a sample to the code of the innermost frame with a line, outside the kernel. */
+/*
+ * Adds a sample to the code of its innermost frame that has a line, outside the kernel.
+ */
 static void heat(const struct profile *p, const struct profile_sample *s,
 		 struct hot_code *codes, size_t nr)
 {
@@ -272,7 +274,7 @@ static void heat(const struct profile *p, const struct profile_sample *s,
 		if (l->miss != MISS_NONE || l->mapping == PROFILE_NONE ||
 		    code_kind_of(p->mappings[l->mapping].filename) == CODE_KERNEL)
 			continue;
-		/* All but the leaf are return addresses. */
+		/* Callers have return addresses. */
 		code = find(codes, nr, l->mapping, l->address - (i > 0));
 		if (code)
 			code->count += (uint64_t)profile_value(p, s, p->count_value);
@@ -302,7 +304,7 @@ static int add_code(struct profile_builder *f, const struct hot_code *hot)
 
 	if (!rows)
 		return -ENOMEM;
-	/* Checked before functions are added for it. */
+	/* Check before adding its functions. */
 	if (from->nr_rows * sizeof(*rows) + (from->bytes ? from->size_bytes : 0) >
 	    PROFILE_MAX_CODE_BYTES - f->profile->extra.codes_bytes)
 		return -ENOSPC;
@@ -411,8 +413,8 @@ static uint32_t profile_builder_mapping(struct profile_builder *f,
 		.file_off = object->file_off,
 		.filename = object->name,
 		/*
-		 * Already symbolized: other tools must not redo it and lose inlined
-		 * frames.
+		 * Tells other tools that the names are complete: symbolizing again
+		 * would lose inlined frames.
 		 */
 		.has_functions = true,
 		.has_filenames = true,
@@ -469,7 +471,7 @@ static uint32_t location_of(struct profile_builder *f, uint32_t id)
 	return f->location_of[id] - 1;
 }
 
-/* Requests every address of the row, kernel first, leaf first. Returns their number. */
+/* Requests every address of the row, kernel first, leaf first. Return: their number. */
 static size_t want(const struct profile_builder *f, const struct row *row,
 		   const struct row_stack *stack, uint32_t *ids)
 {
@@ -490,8 +492,8 @@ static size_t want(const struct profile_builder *f, const struct row *row,
 }
 
 /*
- * Is this where a thread's stack begins? The C library's entry code keeps no frame
- * pointer, so a walk that gets here ends in a bad one and is still complete.
+ * Is this the entry code of a thread? The C library's entry code has no frame pointer:
+ * a walk that fails there has the complete stack.
  */
 static bool is_entry(const char *function)
 {
@@ -517,8 +519,8 @@ static bool is_in_libc(const struct resolved *r)
 }
 
 /*
- * Returns the walk's status, corrected by the frames' names. A stripped C library does
- * not name its entry code: then the entry is the caller of main().
+ * Returns the walk's status, corrected by the frames' names. If the C library is
+ * stripped, its entry code has no name: then the caller of main() is the entry.
  *
  * @ids  of the stack, leaf first; @nr > 0
  */
@@ -542,12 +544,12 @@ static uint32_t status_of(const struct profile_builder *f, const struct row *row
 }
 
 /*
- * A greenlet has no stack of its own: it begins somewhere on its thread's stack. What
- * lies beyond its first frame belongs to another greenlet and is swapped as they take
- * turns; it is no caller. (greenlet: TUserGreenlet.cpp)
+ * A greenlet has no stack of its own: it begins somewhere on its thread's stack. The
+ * frames above its first one belong to another greenlet and are swapped when greenlets
+ * switch, so they are not its callers. (greenlet: TUserGreenlet.cpp)
  *
- * @ids  of the stack. Return: the number of frames up to its first one; 0: not a
- *       greenlet.
+ * @ids  of the stack. Return: the number of frames up to the greenlet's first one; 0:
+ *       not a greenlet.
  */
 static size_t frames_of_greenlet(struct profile_builder *f, const uint32_t *ids,
 				 size_t nr)
@@ -566,7 +568,7 @@ static size_t frames_of_greenlet(struct profile_builder *f, const uint32_t *ids,
 	return 0;
 }
 
-/* Notes a process that exited before it was identified; ignores kernel threads. */
+/* Counts a process that exited before it was identified; ignores kernel threads. */
 static void note_unnamed(struct profile_builder *f, const struct row *row)
 {
 	const struct process *p = row->process;
@@ -613,7 +615,7 @@ static int add_row(struct profile_builder *f, const struct stack_table *rows,
 		       : 0;
 }
 
-/* ---- piece by piece ---- */
+/* ---- work in steps ---- */
 
 void profile_builder_give(struct profile_builder *f, struct stack_table *rows)
 {
@@ -624,7 +626,8 @@ void profile_builder_give(struct profile_builder *f, struct stack_table *rows)
 }
 
 /*
- * Begins the next group of rows, which are named together. Ids are valid within a group.
+ * Begins the next group of rows, which are named together. Ids are valid within a
+ * group.
  */
 static void begin_group(struct builder_work *w)
 {
@@ -636,7 +639,7 @@ static void begin_group(struct builder_work *w)
 	w->step = w->first < w->last ? BUILDER_WANT : BUILDER_DONE;
 }
 
-/* Returns the end of the group's piece that begins at @w->next. */
+/* Returns the end of the piece that begins at row @w->next. */
 static size_t piece_end(const struct builder_work *w)
 {
 	return w->last - w->next > ROWS_OF_A_STEP ? w->next + ROWS_OF_A_STEP : w->last;

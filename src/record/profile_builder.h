@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Builds the profile from rows: names every address once, and adds the samples. */
+/* Builds the profile from rows: names each address once and adds the samples. */
 #ifndef LB_RECORD_PROFILE_BUILDER_H
 #define LB_RECORD_PROFILE_BUILDER_H
 
@@ -10,7 +10,7 @@
 #include "record/stack_table.h"
 #include "symbolize/symbolizer.h"
 
-/* Cached names of users: the system may ask the network for them. */
+/* Cached names of users, because a look-up may need the network. */
 struct user_names {
 	struct user_name {
 		uid_t uid;
@@ -22,10 +22,10 @@ struct user_names {
 
 enum builder_step {
 	BUILDER_DONE, /* no rows are left */
-	BUILDER_GROUP, /* takes the next ROWS_AT_ONCE rows */
-	BUILDER_WANT, /* notes their addresses */
-	BUILDER_RESOLVE, /* names them */
-	BUILDER_ADD, /* adds the rows' samples */
+	BUILDER_GROUP, /* take the next ROWS_AT_ONCE rows */
+	BUILDER_WANT, /* request names of their addresses */
+	BUILDER_RESOLVE, /* resolve them */
+	BUILDER_ADD, /* add the rows' samples */
 };
 
 struct profile_builder {
@@ -54,7 +54,7 @@ struct profile_builder {
 		enum builder_step step;
 		struct stack_table rows;
 		size_t first, last; /* [first, last): the group */
-		size_t next; /* row of the group */
+		size_t next; /* next row of the group */
 		uint32_t *ids; /* of the group's addresses: kernel, then user; heap */
 		size_t nr_ids, cap_ids, next_id;
 	} work;
@@ -63,32 +63,33 @@ struct profile_builder {
 void profile_builder_deinit(struct profile_builder *f);
 
 /**
- * Begins a profile: samples go to @profile, named by @symbolizer, whose names are in
- * @names; all borrowed. Forgets the previous profile's tables; keeps nr_dropped.
+ * Begins a profile: samples are added to @profile, named by @symbolizer, whose names
+ * are in @names; all borrowed. Resets the tables of the previous profile; keeps
+ * nr_dropped.
  */
 void profile_builder_begin(struct profile_builder *f, struct profile *profile,
 			   struct symbolizer *symbolizer, struct strpool *names);
 
-/** Takes all of @rows. The rows given before must be done. */
+/** Takes all of @rows. Earlier rows must be done. */
 void profile_builder_give(struct profile_builder *f, struct stack_table *rows);
 
 /**
  * Does one step of the work on the given rows: names their addresses and adds their
- * samples to the profile. A step is a few milliseconds, or one request to the decoder.
+ * samples to the profile. A step takes a few milliseconds, or sends one request to the
+ * decoder.
  *
  * Return: 1: call again; 0: all rows are done; or -errno: the rows are lost.
  */
 int profile_builder_step(struct profile_builder *f, struct error *err);
 
 /**
- * After the last rows: stores the code of the functions that samples were charged to,
- * hottest first, as far as it fits. Return: 0 or -ENOMEM.
+ * Call after the last rows: stores the code of functions with samples, hottest first,
+ * as far as it fits. Return: 0 or -ENOMEM.
  */
 int profile_builder_add_code(struct profile_builder *f);
 
 /**
- * Returns the mapping of @object, or PROFILE_NONE when no sample of the profile was in
- * it.
+ * Returns the mapping of @object, or PROFILE_NONE if the profile has no sample in it.
  */
 uint32_t profile_builder_known_mapping(const struct profile_builder *f,
 				       const struct object *object);

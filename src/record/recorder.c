@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The loop: turn() waits, reads events, drains when it is time, and does one step of the
+ * The loop: turn() waits, reads events, drains when due, and does one step of the
  * current pass. A pass begins after a drain: it names the drained rows and may write a
- * file. Rows drained meanwhile wait in the intake for the next pass. So steps are
- * independent, and a drain is late by one step at most. While the pass waits for its
- * decoder or its writer, the loop goes on.
+ * file. Rows drained meanwhile wait in the intake for the next pass. So steps are short
+ * and independent, and a drain is late by one step at most. The loop continues while
+ * the pass waits for its decoder or its writer.
  */
 #include "record/recorder.h"
 
@@ -54,13 +54,13 @@ struct recorder {
 	struct wakeups *wakeups;
 	struct wakeup_limit wakeup_limit;
 	bool watches_jit;
-	bool has_terminal; /* a controlling one; its hang-up ends the recording */
+	bool has_terminal; /* controlling terminal; its hang-up ends the recording */
 	bool is_over; /* sampling has ended */
 
 	/* CLOCK_MONOTONIC. */
 	uint64_t begin_ns; /* when sampling begins */
 	uint64_t drain_ns; /* the next drain */
-	uint64_t look_ns; /* the next check of events, if none wakes us */
+	uint64_t look_ns; /* next check of events if no wakeup comes before */
 
 	struct window window;
 	uint64_t window_end_ns; /* CLOCK_MONOTONIC; 0: never */
@@ -70,11 +70,11 @@ struct recorder {
 	struct pass {
 		enum pass_step step;
 		enum pass_kind kind;
-		uint64_t begin_ns; /* of the previous drain; CLOCK_MONOTONIC */
-		bool is_full; /* because memory is full */
-		bool follows_folder; /* because of SIGHUP */
-		bool is_windows_file; /* else the output's own file */
-		int rc; /* result of writing its file */
+		uint64_t begin_ns; /* of the drain before it; CLOCK_MONOTONIC */
+		bool is_full; /* it was begun because memory is full */
+		bool follows_folder; /* it was begun by SIGHUP */
+		bool is_windows_file; /* otherwise the file named by -o itself */
+		int rc; /* result of writing the file */
 		struct error why;
 	} pass;
 };
@@ -84,13 +84,13 @@ static bool is_in_pass(const struct recorder *r)
 	return r->pass.step != PASS_NONE;
 }
 
-/* The writer of a file works by itself. */
+/* While a file is written, its thread does the work. */
 static bool does_steps(const struct recorder *r)
 {
 	return is_in_pass(r) && r->pass.step != PASS_WRITE;
 }
 
-/* Is there a step to do now? Not while the decoder is busy. */
+/* Can a step be done now? Not while the decoder is busy. */
 static bool has_step(const struct recorder *r)
 {
 	struct worker_wait wait;
@@ -100,20 +100,20 @@ static bool has_step(const struct recorder *r)
 
 /* ---- opening ---- */
 
-/* Is there a controlling terminal, whose hang-up sends SIGHUP? */
-static bool terminal_is_there(void)
+/* Is there a controlling terminal, which sends SIGHUP when it hangs up? */
+static bool has_controlling_terminal(void)
 {
 	_cleanup_close_ int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
 
 	return fd >= 0;
 }
 
-/* Not under nohup(1). */
+/* Returns false under nohup(1), which ignores SIGHUP. */
 static bool ends_with_terminal(void)
 {
 	struct sigaction hup;
 
-	return terminal_is_there() && !sigaction(SIGHUP, NULL, &hup) &&
+	return has_controlling_terminal() && !sigaction(SIGHUP, NULL, &hup) &&
 	       hup.sa_handler != SIG_IGN;
 }
 
@@ -179,7 +179,10 @@ void recorder_free(struct recorder *r)
 
 /* ---- windows ---- */
 
-/* Notes the window's end. Ticks after the flip belong to the next window. */
+/*
+ * Records the totals at the window's end. Ticks after the flip belong to the next
+ * window.
+ */
 static void window_note_end(struct recorder *r)
 {
 	const struct intake *in = &r->intake;
@@ -201,7 +204,7 @@ static void window_note_end(struct recorder *r)
 	totals->stolen_ns = flip->totals.stolen_ns;
 }
 
-/* Sets the next end in the future: a late end does not delay later ones. */
+/* Sets the next end in the future: a late end does not delay the following ones. */
 static void window_set_end(struct recorder *r)
 {
 	uint64_t length_ns = (uint64_t)(r->config->window_s * 1e9), late_ns;
@@ -212,7 +215,7 @@ static void window_set_end(struct recorder *r)
 	r->window_end_ns += (late_ns / length_ns + 1) * length_ns;
 }
 
-/* Begins a window where the last one, written or given up, ended. */
+/* Begins a window at the end of the last one, which was written or given up. */
 static int window_begin(struct recorder *r, struct error *err)
 {
 	struct window *w = &r->window;
@@ -228,7 +231,7 @@ static int window_begin(struct recorder *r, struct error *err)
 	return rc ? rc : naming_renew(&r->naming, &r->intake, w->named_ns, err);
 }
 
-static void window_said(struct recorder *r)
+static void report_written_window(struct recorder *r)
 {
 	unsigned long long nr = r->naming.profile->extra.losses.counted;
 	char path[PATH_MAX];
@@ -244,10 +247,10 @@ static void window_said(struct recorder *r)
 }
 
 /*
- * A window whose file cannot be written continues, so that its samples go to the next
- * file. They are lost only when they take too much memory.
+ * A window whose file cannot be written continues: its samples are written with the
+ * next file. They are dropped only if they take too much memory.
  *
- * Return: whether a new one may begin.
+ * Return: whether a new window may begin.
  */
 static bool window_may_end(struct recorder *r)
 {
@@ -255,7 +258,7 @@ static bool window_may_end(struct recorder *r)
 	const char *why = r->pass.why.text;
 
 	if (!r->pass.rc) {
-		window_said(r);
+		report_written_window(r);
 		return true;
 	}
 	if (!r->pass.is_full) {
@@ -275,7 +278,10 @@ static bool time_is_up(const struct recorder *r)
 	       intake_elapsed_s(&r->intake) >= r->config->duration_s;
 }
 
-/* Returns when a drain ends the window or takes a snapshot; never during a pass. */
+/*
+ * Returns the time at which a drain must end the window or take a snapshot; never
+ * during a pass.
+ */
 static uint64_t window_due_ns(const struct recorder *r)
 {
 	const struct intake *in = &r->intake;
@@ -285,7 +291,9 @@ static uint64_t window_due_ns(const struct recorder *r)
 		return INTAKE_NO_WINDOW_END;
 	if (r->wants_window || r->wants_snapshot)
 		return 0;
-	/* The last window ends with the recording: no extra file for a few ms. */
+	/*
+	 * The last window ends with the recording, to avoid an extra file for a few ms.
+	 */
 	if (!r->window_end_ns || time_is_up(r) ||
 	    (end_s > 0 && (double)(r->window_end_ns - in->start_ns) >= end_s * 1e9))
 		return INTAKE_NO_WINDOW_END;
@@ -309,11 +317,13 @@ static void pass_begin(struct recorder *r, enum pass_kind kind)
 		.step = PASS_NAME, .kind = kind, .begin_ns = r->intake.flip.begin_ns};
 	window_note_end(r);
 	profile_builder_give(&r->naming.builder, &r->intake.rows);
-	/* Rows drained meanwhile need memory in addition to those of the pass. */
+	/* Reduce the limit: the pass holds rows, too, while new ones are drained. */
 	r->intake.rows.max_bytes = r->naming.memory_bytes / 2;
 }
 
-/* After a drain: begins a pass if rows must be named now or the window has ended. */
+/*
+ * Call after a drain: begins a pass if rows must be named now or the window has ended.
+ */
 static void pass_begin_if_due(struct recorder *r)
 {
 	const struct intake_flip *flip = &r->intake.flip;
@@ -335,14 +345,15 @@ static void pass_begin_if_due(struct recorder *r)
 	window_set_end(r);
 }
 
-/* All rows are named: decides what happens to the profile. */
+/* All rows are named: decides whether the profile is written. */
 static void pass_named(struct recorder *r)
 {
 	struct pass *p = &r->pass;
 
 	if (p->kind != PASS_LAST) {
 		process_table_forget_jit(r->intake.processes, p->begin_ns);
-		jit_watch_expect(r->intake.jit); /* retries what was refused before */
+		/* retries registrations that were refused before */
+		jit_watch_expect(r->intake.jit);
 	}
 	if (p->is_full) {
 		malloc_trim(0);
@@ -350,7 +361,7 @@ static void pass_named(struct recorder *r)
 	}
 	if (p->is_full)
 		p->kind = PASS_WINDOW;
-	/* The last file follows at once. */
+	/* No snapshot after sampling: the last file is written next. */
 	if (!r->intake.sampling && p->kind == PASS_SNAPSHOT)
 		p->kind = PASS_KEEP;
 	if (p->kind == PASS_KEEP) {
@@ -363,7 +374,7 @@ static void pass_named(struct recorder *r)
 	p->step = PASS_CODE;
 }
 
-/* Reports whether the file was written, and begins what follows. */
+/* Reports whether the file was written, and begins the next window if it ended. */
 static int pass_end(struct recorder *r, struct error *err)
 {
 	struct pass *p = &r->pass;
@@ -431,7 +442,7 @@ static int pass_step(struct recorder *r, struct error *err)
 	return 0;
 }
 
-/* After the last drain: does all remaining steps. */
+/* Call after the last drain: does all remaining steps. */
 static int pass_finish(struct recorder *r, struct error *err)
 {
 	int rc = 0;
@@ -446,18 +457,19 @@ static int pass_finish(struct recorder *r, struct error *err)
 /* ---- the loop ---- */
 
 /*
- * Handles signals that do not end the recording. The kernel and then shells send SIGHUP
- * when the terminal hangs up: a vanished terminal tells it from a user's request.
+ * Handles signals that do not end the recording. When the terminal hangs up, the kernel
+ * and the shell send SIGHUP. If the terminal is gone, that was the reason, not a user's
+ * request.
  */
-static bool take_wish(struct recorder *r, int signal)
+static bool take_request(struct recorder *r, int signal)
 {
-	bool *wish = signal == SIGUSR1 ? &r->wants_snapshot : &r->wants_window;
+	bool *request = signal == SIGUSR1 ? &r->wants_snapshot : &r->wants_window;
 
 	if (signal != SIGUSR1 && signal != SIGHUP)
 		return false;
-	if (signal == SIGHUP && r->has_terminal && !terminal_is_there())
+	if (signal == SIGHUP && r->has_terminal && !has_controlling_terminal())
 		return false;
-	*wish = r->intake.sampling;
+	*request = r->intake.sampling;
 	return true;
 }
 
@@ -468,10 +480,11 @@ static void take_signals(struct recorder *r)
 
 	while (!r->is_over && wakeups_take_signal(r->wakeups, &signal)) {
 		if (signal.number == SIGCHLD)
-			continue; /* queried at the end of the turn */
+			continue; /* checked at the end of the turn */
 		if (!command)
-			r->is_over = !take_wish(r, signal.number);
-		else if (signal.is_from_somebody) /* the terminal signals it itself */
+			r->is_over = !take_request(r, signal.number);
+		/* the terminal sends its signals to the command, too */
+		else if (signal.is_from_somebody)
 			launch_signal(command, signal.number);
 	}
 }
@@ -495,12 +508,12 @@ static uint64_t drain_interval_ns(const struct recorder *r)
 	return sampler_drain_interval_ms(r->intake.sampler) * CLOCK_MS_NS;
 }
 
-static void looked(struct recorder *r)
+static void after_look(struct recorder *r)
 {
 	int jit_fd = jit_watch_poll_fd(r->intake.jit);
 
 	r->look_ns = clock_now_ns() + intake_look_interval_ns(&r->intake);
-	/* The ring exists from the first probe on. */
+	/* The JIT ring exists after the first probe. */
 	if (r->watches_jit || jit_fd < 0)
 		return;
 	r->watches_jit = !wakeups_watch(r->wakeups, jit_fd, WAKEUP_EVENTS, NULL);
@@ -518,7 +531,7 @@ static int start(struct recorder *r, struct error *err)
 	if (r->config->window_s > 0)
 		r->window_end_ns = in->start_ns + (uint64_t)(r->config->window_s * 1e9);
 	r->drain_ns = in->start_ns + drain_interval_ns(r);
-	looked(r);
+	after_look(r);
 	return 0;
 }
 
@@ -526,13 +539,13 @@ static int drain(struct recorder *r, struct error *err)
 {
 	int rc = intake_drain(&r->intake, window_due_ns(r), err);
 
-	looked(r);
+	after_look(r);
 	if (!rc && r->intake.sampling && !is_in_pass(r))
 		pass_begin_if_due(r);
 	return rc;
 }
 
-/* Drains on schedule, however long the previous drain took. */
+/* Drains on schedule: a slow drain does not shift later ones. */
 static int drain_in_time(struct recorder *r, struct error *err)
 {
 	uint64_t interval_ns = drain_interval_ns(r), now_ns;
@@ -571,8 +584,8 @@ static uint64_t wait_ns(const struct recorder *r)
 
 /*
  * Delays some answers to the kernel side (wakeup_limit.h) until their time or another
- * wakeup comes. Does not delay while other work is left: that is not in step with any
- * program.
+ * wakeup comes. Does not delay if scheduled work is due anyway, because that is not in
+ * step with any program. Steps of a pass are done during the delay.
  *
  * Return: the pending wakeups.
  */
@@ -596,8 +609,8 @@ static unsigned int wait_for_work(struct recorder *r)
 	return ready | wakeups_wait_but(r->wakeups, WAKEUP_SAMPLER, rest_ns);
 }
 
-/* Reads events, and drains if it is time. */
-static int take_in(struct recorder *r, unsigned int ready, struct error *err)
+/* Reads events, and drains if due. */
+static int read_and_drain(struct recorder *r, unsigned int ready, struct error *err)
 {
 	struct intake *in = &r->intake;
 	bool is_half_full = false;
@@ -608,7 +621,7 @@ static int take_in(struct recorder *r, unsigned int ready, struct error *err)
 		return start(r, err);
 	if (ready & (WAKEUP_SAMPLER | WAKEUP_EVENTS) || clock_now_ns() >= r->look_ns) {
 		is_half_full = intake_look(in);
-		looked(r);
+		after_look(r);
 	}
 	if (in->sampling && clock_now_ns() >= r->drain_ns)
 		return drain_in_time(r, err);
@@ -626,8 +639,8 @@ static int turn(struct recorder *r, struct error *err)
 		take_signals(r);
 	if (r->is_over)
 		return 0;
-	rc = take_in(r, ready, err);
-	/* A decoder that is still busy makes it a short step. */
+	rc = read_and_drain(r, ready, err);
+	/* If the decoder is still busy, the step ends quickly. */
 	if (!rc && (ready & WAKEUP_WRITER || does_steps(r)))
 		rc = pass_step(r, err);
 	if ((r->intake.launch && launch_has_ended(r->intake.launch)) || time_is_up(r) ||
@@ -641,7 +654,7 @@ static int sample(struct recorder *r, struct error *err)
 	int rc = 0;
 
 	r->begin_ns = clock_now_ns() + (uint64_t)(r->config->delay_s * 1e9);
-	looked(r);
+	after_look(r);
 	if (r->config->delay_s <= 0)
 		rc = start(r, err);
 	if (!rc && r->intake.launch)
@@ -651,7 +664,7 @@ static int sample(struct recorder *r, struct error *err)
 		rc = turn(r, err);
 	clear_progress(r);
 	intake_stop(&r->intake);
-	/* Both slots may hold samples. */
+	/* Drain twice, because both slots may have samples. */
 	for (int i = 0; !rc && i < LB_NR_SLOTS; i++)
 		rc = drain(r, err);
 	return rc;
@@ -666,7 +679,7 @@ int recorder_run(struct recorder *r, struct error *err)
 	wakeups_let_signals_kill(r->wakeups);
 	if (r->config->dry_run)
 		return 0;
-	/* First the window that ended, then what was sampled since. */
+	/* First finish the window that ended, then write the samples taken since. */
 	rc = pass_finish(r, err);
 	if (rc)
 		return rc;
@@ -676,7 +689,7 @@ int recorder_run(struct recorder *r, struct error *err)
 	return pass_finish(r, err);
 }
 
-/* ---- what became of it ---- */
+/* ---- results ---- */
 
 struct profile *recorder_profile(const struct recorder *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One recording, from the first tick to the last file. One event loop runs all of it in
- * bounded steps: events, drains, naming, writing.
+ * One recording, from the first tick to the last file. A single event loop does
+ * everything in bounded steps: events, drains, naming, writing.
  */
 #ifndef LB_RECORD_RECORDER_H
 #define LB_RECORD_RECORDER_H
@@ -25,22 +25,22 @@ void recorder_free(struct recorder *r);
 DEFINE_CLEANUP(struct recorder, recorder_free);
 
 /**
- * Samples until the time is up, the command or the last target exits, or a signal comes,
- * and writes the result. A command that could not be executed is a failure with the exit
- * status of launch. dry_run writes nothing.
+ * Samples until the time is up, the command or the last target exits, or a signal
+ * arrives, and writes the result. A command that could not be executed is a failure
+ * with the exit status of launch. dry_run writes nothing.
  */
 int recorder_run(struct recorder *r, struct error *err);
 
-/** Returns the profile since the last window that has its own file. Borrowed. */
+/** Returns the profile since the last window with a file of its own. Borrowed. */
 struct profile *recorder_profile(const struct recorder *r);
 
 /** Returns the number of samples in all files. */
 uint64_t recorder_nr_counted(const struct recorder *r);
 
-/** Returns the command of run; NULL: none was forked, or this is no run. Borrowed. */
+/** Returns the command of run; NULL: not run, or not forked. Borrowed. */
 struct launch *recorder_launch(const struct recorder *r);
 
-/** Returns how many instructions the kernel's verifier walked. */
+/** Returns how many instructions the kernel's verifier processed. */
 uint32_t recorder_verified_insns(const struct recorder *r);
 
 /** Prints on stderr which files were written. */

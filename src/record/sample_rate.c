@@ -27,7 +27,7 @@ static void change(struct sample_rate *r, unsigned int level)
 		r->lowest_level = level;
 }
 
-/* Evaluates a second or more at one level. */
+/* Adapts the level to a measurement of a second or more at one level. */
 static void look(struct sample_rate *r)
 {
 	double cost = (double)r->cost_ns;
@@ -54,7 +54,7 @@ unsigned int sample_rate_measured(struct sample_rate *r,
 		return 0;
 	if (r->level)
 		r->lowered_ns += m->time_ns;
-	/* The cost that the last drains find belongs to time already counted. */
+	/* The last drains add cost, but no time: that was counted already. */
 	if (!m->nr_cpus)
 		return r->level;
 	r->time_ns += m->time_ns;

@@ -44,7 +44,7 @@ struct sampling {
 		size_t files; /* descriptors of targets' files */
 		size_t addresses;
 		size_t name_bytes;
-	} limits; /* of tables; 0: their defaults. Smaller ones are for tests. */
+	} limits; /* of tables; 0: default. Tests set smaller ones. */
 	bool dry_run;
 	bool no_python_hook;
 	enum dump dump;

@@ -29,11 +29,11 @@ struct file_content {
 
 struct source_name {
 	const char *path; /* interned */
-	const char *name; /* path, or a namesake of it */
+	const char *name; /* path, or an alias of it */
 	const struct object *object; /* the first object with its code */
-	const struct process *user; /* a process that can open it, if any */
+	const struct process *user; /* a process that can open it; NULL: none */
 	struct file_content content;
-	uint32_t next; /* another one of this path; HASHMAP_NONE */
+	uint32_t next; /* next file with this path; HASHMAP_NONE */
 };
 
 void source_names_init(struct source_names *files, struct profile *profile)
@@ -68,14 +68,14 @@ static uint32_t find(const struct source_names *files, uint64_t key)
 	return hashmap_find(&files->index, key, NULL, NULL, NULL);
 }
 
-/* Out of memory: it is determined again the next time. */
+/* Out of memory: the file is determined again the next time. */
 static void remember(struct source_names *files, uint64_t key, uint32_t item)
 {
 	if (find(files, key) == HASHMAP_NONE)
 		hashmap_add(&files->index, key, item);
 }
 
-/* ---- what is there ---- */
+/* ---- comparing files ---- */
 
 static int open_file(const char *path, const struct process *user)
 {
@@ -127,7 +127,7 @@ static bool read_hash(struct source_names *files, const char *path,
 	return true;
 }
 
-/* Are these two ELF files that may be different builds of one program? */
+/* May these be different builds of one program? */
 static bool is_other_build(const struct object *a, const struct object *b)
 {
 	if (a == b || a->kind != OBJECT_FILE || b->kind != OBJECT_FILE)
@@ -144,8 +144,10 @@ static bool is_same(struct source_names *files, struct source_name *known,
 
 	look(files, known->path, known->user, a);
 	look(files, known->path, user, b);
-	/* Never show one file's text for code built from another. Without any text it
-	 * only matters if two builds ran as one program. */
+	/*
+	 * Must not show one file's text for code built from another. If neither file
+	 * exists, this matters only for two builds of one program.
+	 */
 	if (a->state == CONTENT_ABSENT && b->state == CONTENT_ABSENT)
 		return strcmp(known->object->name, object->name) ||
 		       !is_other_build(known->object, object);
@@ -167,18 +169,19 @@ static uint32_t add(struct source_names *files, const struct source_name *file)
 {
 	if (vec_grow(&files->items, &files->cap, files->nr + 1, sizeof(*files->items),
 		     HASHMAP_NONE - 1))
-		return HASHMAP_NONE; /* the listing will lack this source and report it */
+		/* the listing reports that this source is missing */
+		return HASHMAP_NONE;
 	files->items[files->nr] = *file;
 	return (uint32_t)files->nr++;
 }
 
-static uint32_t not_told(struct source_names *files, uint32_t first)
+static uint32_t count_indistinct(struct source_names *files, uint32_t first)
 {
 	files->nr_not_told++;
 	return first;
 }
 
-/* Decides which file a path means that is new in this root. */
+/* Decides which file a path means in a root where it is seen for the first time. */
 static uint32_t decide(struct source_names *files, const char *path,
 		       const struct object *object, const struct process *user)
 {
@@ -203,12 +206,12 @@ static uint32_t decide(struct source_names *files, const char *path,
 		}
 		last = item;
 		if (++nr_known == SOURCE_NAMES_MAX_OF_A_PATH)
-			return not_told(files, first);
+			return count_indistinct(files, first);
 	}
 	if (first != HASHMAP_NONE) {
 		added.name = profile_add_namesake(files->profile, path);
 		if (added.name == path)
-			return not_told(files, first);
+			return count_indistinct(files, first);
 	}
 	item = add(files, &added);
 	if (item != HASHMAP_NONE && last != HASHMAP_NONE)
@@ -261,10 +264,10 @@ const struct process *source_names_user(const struct source_names *files,
 	return file ? file->user : NULL;
 }
 
-/* ---- whose it is ---- */
+/* ---- owners ---- */
 
-static const char *owner_in_words(const struct source_names *files,
-				  const struct process *user)
+static const char *owner_text(const struct source_names *files,
+			      const struct process *user)
 {
 	const struct process_owner *o = &user->owner;
 	char words[512];
@@ -291,6 +294,6 @@ void source_names_tell_owners(const struct source_names *files)
 		const struct source_name *file = find_name(files, extra->sources[i].path);
 
 		if (file && files->items[first].next != HASHMAP_NONE)
-			extra->sources[i].owner = owner_in_words(files, file->user);
+			extra->sources[i].owner = owner_text(files, file->user);
 	}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Source files of a profile. A path is one file among processes with the same root; in
- * another root, such as a container's, it may be another file. The inode tells them
- * apart, else the content. If the file exists in neither root, two different binaries of
- * one path are taken to be built from different sources.
+ * Source files of a profile. Among processes with the same root a path is one file; in
+ * another root, such as a container's, it may be another file. Files are compared by
+ * inode, then by content. If the file exists in neither root, two different binaries of
+ * one path are assumed to be built from different sources.
  */
 #ifndef LB_RECORD_SOURCE_NAMES_H
 #define LB_RECORD_SOURCE_NAMES_H
@@ -13,10 +13,11 @@
 #include "symbolize/symbolizer.h"
 
 /*
- * Most files opened to compare one path in several roots; after that a path is one file.
+ * Most files opened to compare one path in several roots. After that a path counts as
+ * one file.
  */
 #define SOURCE_NAMES_MAX_LOOKS 8192
-/* Most different files of one path. */
+/* Most different files with one path. */
 #define SOURCE_NAMES_MAX_OF_A_PATH 256
 /* Most bytes read to compare files; after that size and mtime decide. */
 #define SOURCE_NAMES_MAX_BYTES ((uint64_t)64 << 20)
@@ -25,11 +26,13 @@ struct source_names {
 	struct profile *profile; /* borrowed */
 	struct source_name *items; /* heap */
 	size_t nr, cap;
-	/* By (path, object) and (path, root): the file; by path: its first file. */
+	/* (path, object) and (path, root) lead to the file; path to its first file. */
 	struct hashmap index;
 	size_t looks_left;
 	uint64_t bytes_left;
-	/* Files taken for the first one of their path because a maximum was reached. */
+	/*
+	 * Files treated as the first one of their path, because a maximum was reached.
+	 */
 	uint64_t nr_not_told;
 };
 
@@ -38,17 +41,19 @@ void source_names_init(struct source_names *files, struct profile *profile);
 void source_names_deinit(struct source_names *files);
 
 /**
- * Returns the profile's name for the file @file of @object's debug info: interned, or a
- * namesake. @user is the first process that ran it; NULL: the kernel.
+ * Returns the profile's name for the file @file of @object's debug info: interned, or
+ * an alias. @user is the first process that ran it; NULL: the kernel.
  */
 const char *source_names_find(struct source_names *files, const char *file,
 			      const struct object *object, const struct process *user);
 
-/** Returns the process in whose root to open the file of such a name, or NULL. */
+/** Returns the process in whose root the file of such a name can be opened, or NULL. */
 const struct process *source_names_user(const struct source_names *files,
 					const char *name);
 
-/** Sets the owner of each of the profile's sources whose path names several files. */
+/**
+ * Sets the owner of each of the profile's sources whose path stands for several files.
+ */
 void source_names_tell_owners(const struct source_names *files);
 
 #endif

@@ -27,7 +27,10 @@ static bool row_eq(uint32_t item, const void *key, const void *ctx)
 	       row->source == k->sample->source;
 }
 
-/* The kernel's hashes cover the frames; a row without body has only its two leaves. */
+/*
+ * The kernel's hashes cover the frames. A row without body has only the two leaf
+ * frames.
+ */
 static uint64_t stack_hash(const struct sample *s)
 {
 	uint64_t hash = hash_u64(s->status == LB_STACK_NO_BODY, s->user_hash);
@@ -35,7 +38,7 @@ static uint64_t stack_hash(const struct sample *s)
 	return hash_u64(hash, s->kern_hash);
 }
 
-/* Copies both stacks, once for each distinct pair. Return: 0 or -ENOMEM, -ENOSPC. */
+/* Stores both stacks, each distinct pair once. Return: 0 or -ENOMEM, -ENOSPC. */
 static int add_stack(struct stack_table *rows, const struct sample *s, uint32_t *ret)
 {
 	uint64_t hash = stack_hash(s);
@@ -73,7 +76,7 @@ static int add_stack(struct stack_table *rows, const struct sample *s, uint32_t 
 
 static bool has_room(const struct stack_table *rows)
 {
-	/* Counts the indexes of rows and of stacks; each is half full. */
+	/* Includes the indexes of rows and stacks, which are half full. */
 	size_t row_bytes = sizeof(struct row) + 2 * 2 * sizeof(struct hashmap_slot);
 
 	return !rows->max_bytes ||

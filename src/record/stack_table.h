@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Drained samples, merged over the drains: one row per source, program image, pair of
- * stacks and state of the image's mappings. Holds raw addresses; nothing is named yet.
+ * Drained samples, merged over several drains: one row per source, program image, pair
+ * of stacks and state of the image's mappings. Has raw addresses without names.
  */
 #ifndef LB_RECORD_STACK_TABLE_H
 #define LB_RECORD_STACK_TABLE_H
@@ -16,7 +16,7 @@
 #define STACK_TABLE_MAX_ROWS (512u * 1024) /* when full, rows move to the profile */
 
 struct row {
-	struct process *process; /* NULL: nothing is known */
+	struct process *process; /* NULL: unknown */
 	const struct process_owner *cgroup; /* of the sample; NULL: use the process's */
 	uint64_t user_hash, kern_hash;
 	uint64_t epoch; /* rows of different epochs are never merged */
@@ -48,7 +48,7 @@ struct stack_table {
 	uint64_t nr_samples; /* sum of all counts so far */
 	uint64_t nr_dropped; /* samples dropped for lack of memory */
 	/*
-	 * Approximate limit of the rows' memory until they are taken out; 0: none. At the
+	 * Approximate limit of the rows' memory until they are taken; 0: none. At the
 	 * limit, samples of existing rows are still counted.
 	 */
 	uint64_t max_bytes;
@@ -56,14 +56,14 @@ struct stack_table {
 
 /**
  * @process  that was sampled, or NULL
- * @cgroup   process_table_cgroup() of it
+ * @cgroup   its process_table_cgroup()
  * @epoch    changes when an address may have got another meaning
  */
 void stack_table_add(struct stack_table *rows, const struct sample *sample,
 		     struct process *process, const struct process_owner *cgroup,
 		     uint64_t epoch);
 
-/** Has the table reached its maximum? Then take its rows out. */
+/** Has the table reached its maximum? Then its rows must be taken. */
 bool stack_table_is_full(const struct stack_table *rows);
 
 static inline const struct row_stack *stack_table_stack(const struct stack_table *rows,
@@ -72,7 +72,7 @@ static inline const struct row_stack *stack_table_stack(const struct stack_table
 	return (const struct row_stack *)(rows->stacks + row->stack);
 }
 
-/** Takes all rows out. The table is then empty and keeps nr_samples and nr_dropped. */
+/** Moves all rows out. The table is then empty and keeps nr_samples and nr_dropped. */
 struct stack_table stack_table_take(struct stack_table *rows);
 
 /** Empties the table; keeps nr_samples and nr_dropped. */

@@ -1,28 +1,30 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * When to answer a wake-up that a tick caused. If each answer were immediate, the work
- * would end before the next tick: it would never be sampled, its CPU time would be
+ * would end before the next tick. It would never be sampled, its CPU time would be
  * charged to the interrupted program, and programs in step with it would be sampled too
- * often or too seldom (docs/benchmarks.md, Accounting). So only some answers are prompt,
- * such as those for a program that starts; under a steady stream of new processes, work
- * begins at a random time.
+ * often or too rarely (docs/benchmarks.md, Accounting). So only some answers are
+ * prompt, such as those for a program that starts. Under a steady stream of new
+ * processes, work begins at a random time.
  */
 #ifndef LB_RECORD_WAKEUP_LIMIT_H
 #define LB_RECORD_WAKEUP_LIMIT_H
 
 #include <stdint.h>
 
-/* Prompt answers: this many in a row, then one per 10 ms. An answer is some 0.12 ms of
+/*
+ * Prompt answers: this many in a row, then one per 10 ms. An answer is some 0.12 ms of
  * work, so at most 1.2 % of a CPU stays in step. If ticks are rare, most answers are
- * prompt. */
+ * prompt.
+ */
 #define WAKEUP_LIMIT_PROMPT_BURST 100
 #define WAKEUP_LIMIT_PROMPT_NS    10000000ULL
-/* Longest wait: several sampling periods at the rates where being in step matters. */
+/* Longest delay: several sampling periods at rates where being in step matters. */
 #define WAKEUP_LIMIT_REST_NS 10000000ULL
 
-/* Zeroed: the whole burst is available. */
+/* Zero-initialised: the whole burst is available. */
 struct wakeup_limit {
-	uint64_t spent_ns; /* prompt answers are used up until then */
+	uint64_t spent_ns; /* prompt answers are used up until this time */
 	uint64_t random;
 };
 

@@ -74,7 +74,7 @@ void wakeups_watch_once(struct wakeups *w, int fd, short events, enum wakeup kin
 	struct epoll_event interest = {.events = EPOLLONESHOT, .data.u32 = kind};
 
 	interest.events |= events & POLLOUT ? EPOLLOUT : EPOLLIN;
-	/* One that was closed and opened again is not watched any more. */
+	/* A descriptor that was closed and opened again is not registered: add it. */
 	if (epoll_ctl(w->epoll_fd, EPOLL_CTL_MOD, fd, &interest))
 		epoll_ctl(w->epoll_fd, EPOLL_CTL_ADD, fd, &interest);
 }
@@ -130,7 +130,10 @@ void wakeups_let_signals_kill(struct wakeups *w)
 	struct wakeup_signal signal;
 	sigset_t set;
 
-	/* A signal that came while the recording ended is not a second request to end. */
+	/*
+	 * Drop signals that arrived while the recording ended: they must not kill
+	 * lineburn.
+	 */
 	while (wakeups_take_signal(w, &signal))
 		;
 	sigemptyset(&set);

@@ -17,7 +17,7 @@ enum wakeup {
 	WAKEUP_SAMPLER = 1 << 1, /* first samples, requests of the kernel side */
 	WAKEUP_EVENTS = 1 << 2, /* of tasks, targets, JITs */
 	WAKEUP_WRITER = 1 << 3, /* the file writer is done */
-	WAKEUP_DECODER = 1 << 4, /* the naming of addresses can go on */
+	WAKEUP_DECODER = 1 << 4, /* naming can continue */
 };
 
 /**
@@ -34,8 +34,8 @@ DEFINE_CLEANUP(struct wakeups, wakeups_free);
 int wakeups_watch(struct wakeups *w, int fd, enum wakeup kind, struct error *err);
 
 /**
- * Watches a descriptor for @events (POLLIN, POLLOUT) until its next wakeup, or until it is
- * closed. wakeups_wait_but() ignores it.
+ * Watches a descriptor for @events (POLLIN, POLLOUT) until its next wakeup, or until it
+ * is closed. wakeups_wait_but() ignores it.
  */
 void wakeups_watch_once(struct wakeups *w, int fd, short events, enum wakeup kind);
 

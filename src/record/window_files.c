@@ -30,7 +30,7 @@ static size_t stem_len(const char *output)
 {
 	size_t len = strlen(output), tail = sizeof(suffix) - 1;
 
-	/* A name that is only the suffix is a hidden file. */
+	/* A name that is only ".pb.gz" is a hidden file: keep it. */
 	if (len > tail && !strcmp(output + len - tail, suffix) &&
 	    output[len - tail - 1] != '/')
 		return len - tail;
@@ -57,7 +57,7 @@ int window_path(const char *output, const struct window_id *id, char *ret, size_
 	return 0;
 }
 
-/* @text is what follows the stem's dot: "20261121T160000Z" and more. */
+/* @text is what follows "STEM.": "20261121T160000Z" and more. */
 static bool read_stamp(const char *text, struct window_id *ret)
 {
 	struct tm utc = {0};
@@ -82,7 +82,7 @@ bool window_of_name(const char *output, const char *name, struct window_id *ret)
 	if (strncmp(name, base, stem) != 0 || name[stem] != '.' ||
 	    !read_stamp(name + stem + 1, &id))
 		return false;
-	/* Exactly as we write it, so that no other file is taken for ours. */
+	/* Accept only names exactly as window_path() makes them. */
 	if (window_path(base, &id, again, sizeof(again)) || strcmp(name, again) != 0)
 		return false;
 	*ret = id;
@@ -110,18 +110,18 @@ size_t window_surplus(const uint64_t *sizes_bytes, size_t nr, size_t keep,
 		sum += size;
 		stay++;
 		if (max_bytes && sum > max_bytes)
-			break; /* the newest alone is too large */
+			break; /* even the newest file alone is too large */
 	}
 	return nr - stay;
 }
 
 #define MAX_FILES (1u << 20) /* read in one folder */
-/* Most names remembered if no file is ever removed. */
+/* Most names remembered when there are no limits. */
 #define MAX_NAMES (1u << 16)
 
-/* ---- files that may be removed ---- */
+/* ---- files of this output that may be removed ---- */
 
-/* Returns the index of the first turn that is not before @id. */
+/* Returns the index of the first turn at or after @id. */
 static size_t find_turn(const struct window_files *w, const struct window_id *id)
 {
 	return SEARCH_FIRST(i, w->nr_turns, window_compare(&w->turns[i].id, id) >= 0);
@@ -154,7 +154,7 @@ static void forget_oldest_name(struct window_files *w)
 	remove_turn(w, oldest);
 }
 
-/* Out of memory: the file is never removed. */
+/* Out of memory: the file will not be removed. */
 static void add_turn(struct window_files *w, const struct window_id *id)
 {
 	size_t at;
@@ -178,9 +178,9 @@ static int by_id(const void *a, const void *b)
 	return window_compare(&x->id, &y->id);
 }
 
-/* ---- what is in the folder ---- */
+/* ---- listing the folder ---- */
 
-/* Calls @fn for each window's file in the folder, until it fails. */
+/* Calls @fn for each window's file in the folder, until it returns an error. */
 static int list(struct window_files *w,
 		int (*fn)(struct window_files *w, const struct window_id *id,
 			  uint64_t bytes))
@@ -211,7 +211,7 @@ static int name_of(const struct window_files *w, const struct window_id *id, cha
 	return rc;
 }
 
-/* Is the recording that wrote it still running? */
+/* Is the recording that wrote the file still running? */
 static bool has_writer(const struct window_files *w, const struct window_id *id)
 {
 	_cleanup_close_ int fd = -1;
@@ -222,7 +222,10 @@ static bool has_writer(const struct window_files *w, const struct window_id *id)
 		return false;
 	fd = openat(w->dir_fd, name,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	/* Shared: two checks at the same time are not taken for writers. */
+	/*
+	 * A shared lock, so that two checks at the same time do not see each other as
+	 * writers.
+	 */
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 }
 
@@ -245,11 +248,11 @@ static bool is_any_written(const struct window_files *w)
 }
 
 /*
- * Adds the files of former runs, unless another recording still writes them. That one may begin
- * its next file, and let go of the one before, between our listing and our look at it: so until
- * there is none newer than those that were looked at.
+ * Adds the files of earlier runs, unless another recording still writes to this output.
+ * That one may begin its next file and unlock the previous one between our listing and
+ * our check, so repeats until no newer file appears.
  */
-static int note_former(struct window_files *w)
+static int add_former_files(struct window_files *w)
 {
 	struct window_id newest = {.number = 0};
 	bool is_shared = false;
@@ -323,7 +326,7 @@ int window_files_open(struct window_files *w)
 	w->dir_fd = take_fd(&dir);
 	w->newest_fd = -1;
 	w->is_open = true;
-	rc = has_limits(w) ? note_former(w) : 0;
+	rc = has_limits(w) ? add_former_files(w) : 0;
 	if (rc)
 		log_warning("cannot list the files beside %s: %s", w->output,
 			    strerror(-rc));
@@ -340,7 +343,7 @@ static int use_folder(struct window_files *w)
 	return window_files_open(w);
 }
 
-/* ---- what may stay ---- */
+/* ---- pruning ---- */
 
 static int by_age(const void *a, const void *b)
 {
@@ -362,8 +365,8 @@ static int note_size(struct window_files *w, const struct window_id *id, uint64_
 	return 0;
 }
 
-/* Looks which files there are; forgets those that others have removed. */
-static int look_what_is_there(struct window_files *w)
+/* Lists the existing files; forgets files that others have removed. */
+static int list_existing(struct window_files *w)
 {
 	size_t nr = 0;
 	int rc;
@@ -398,7 +401,7 @@ static int prune(struct window_files *w, size_t at_least)
 {
 	_cleanup_free_ struct window_turn *files = NULL;
 	_cleanup_free_ uint64_t *sizes = NULL;
-	int rc = look_what_is_there(w);
+	int rc = list_existing(w);
 	size_t nr = w->nr_turns, nr_over;
 
 	if (rc || !nr)
@@ -453,7 +456,9 @@ static int write_window(struct window_files *w, struct window_id *id, bool may_r
 {
 	int fd = -1, rc = write_named(w, id, may_replace, data, len, &fd);
 
-	/* The oldest file is the next to go, and may be what has filled the disk. */
+	/*
+	 * The disk is full: remove the oldest file, which goes next anyway, and retry.
+	 */
 	if ((rc == -ENOSPC || rc == -EDQUOT) && has_limits(w) && !prune(w, 1))
 		rc = write_named(w, id, may_replace, data, len, &fd);
 	if (rc)

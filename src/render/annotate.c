@@ -23,8 +23,8 @@
 #include "render/text.h"
 
 #define MAX_FALLBACK_FUNCTIONS 20
-#define MIN_CALLEE             12 /* columns of the name of what a line calls */
-#define MANY_FILES             3 /* from here on print a table of contents */
+#define MIN_CALLEE             12 /* columns of a callee's name */
+#define MANY_FILES             3 /* print a table of contents from this number on */
 
 /* Columns left of the source text: "%7s  %7s  %*u  ". */
 static size_t source_column(const struct listing *l)
@@ -57,7 +57,7 @@ static void print_source_cell(const struct listing *l,
 	}
 }
 
-/* "\_ 30.1 of it in sgemm_kernel (libblas.so)"; where it can, the name is cut. */
+/* "\_ 30.1 of it in sgemm_kernel (libblas.so)"; cuts the name if necessary. */
 static void print_callee(const struct listing *l, const struct attribution_callee *c,
 			 double share)
 {
@@ -125,7 +125,7 @@ static void print_row(const struct listing *l, uint32_t number,
 		print_callees(l, line);
 }
 
-/* "...  dither_row": lines left out, and the function that follows. */
+/* "...  dither_row": omitted lines, and the function that follows. */
 static void print_gap(const struct listing *l, const char *function)
 {
 	paint_begin(l, PAINT_DIM);
@@ -140,14 +140,14 @@ static void print_gap(const struct listing *l, const char *function)
 }
 
 /*
- * What stands between the rows above, which end with line @above (0: there are
- * none), and the hunk: the line that declares its function, or at least its name.
+ * Prints what belongs between the rows above, which end with line @above (0: none), and
+ * the hunk: the line that declares its function, or at least the function's name.
  */
 static void print_lead(const struct listing *l, const struct hunk *hunk, uint64_t above,
 		       const char *function_above)
 {
 	const struct attribution_source *source = &hunk->file->source;
-	/* Skip names that were just printed, or that the code shows. */
+	/* Skip a name that was just printed, or that the code shows. */
 	bool is_known = hunk->function == function_above || hunk_shows_function(hunk);
 	uint32_t declaration = is_known ? 0 : hunk_declaration(hunk);
 
@@ -162,7 +162,7 @@ static void print_lead(const struct listing *l, const struct hunk *hunk, uint64_
 		print_gap(l, "");
 }
 
-/* Returns how many lines with samples were printed; adds their self to @printed. */
+/* Returns the number of printed lines with samples; adds their self to @printed. */
 static size_t print_hunks(const struct listing *l, const struct attribution_file *f,
 			  struct weight *printed)
 {
@@ -259,7 +259,7 @@ static size_t count_wanted(const struct listing *l)
 	return nr;
 }
 
-/* Will a line be marked as one without code? */
+/* Will any line be marked as one without code? */
 static bool marks_lines(const struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;
@@ -322,7 +322,7 @@ static void print_files(struct listing *l)
 		    100 * listing_share(l, &rest));
 }
 
-/* Without any line: prints why, a remedy, and the hottest functions instead. */
+/* If there are no lines: prints why, a remedy, and the hottest functions instead. */
 static void print_functions_instead(struct listing *l)
 {
 	const struct attribution *a = l->in->attribution;

@@ -62,7 +62,7 @@ static json_t *place_value(const struct profile *p, struct profile_line place)
 		place.function == PROFILE_NONE ? "" : p->functions[place.function].name);
 }
 
-/* "f30f2ac0", as they are in memory. */
+/* Bytes in memory order: "f30f2ac0". */
 static json_t *bytes_value(const uint8_t *bytes, size_t nr)
 {
 	char text[2 * 255 + 1];
@@ -134,11 +134,12 @@ json_t *asm_value(struct json_builder *b, const struct render_input *in)
 }
 
 #define MNEMONIC_COLUMNS        7
-#define MAX_INSTRUCTION_COLUMNS 40 /* comments follow */
+#define MAX_INSTRUCTION_COLUMNS 40 /* longer ones are followed by their comment */
 
 struct asm_listing {
 	struct listing l;
-	size_t instruction_columns; /* of the piece, up to MAX_INSTRUCTION_COLUMNS */
+	/* width of the column in this piece, up to MAX_INSTRUCTION_COLUMNS */
+	size_t instruction_columns;
 	bool has_hidden; /* unknown operands were printed */
 };
 
@@ -280,7 +281,7 @@ static void print_instruction(struct asm_listing *a, const struct machine_piece 
 	fputc('\n', l->out);
 }
 
-/* Prints the gap for code of other lines. */
+/* Separates code of different lines. */
 static void print_gap(const struct listing *l)
 {
 	paint_print(l, PAINT_DIM, "%*s\n", (int)instruction_column(l) - 2, "--");
@@ -310,7 +311,7 @@ static const char *source_text(const struct listing *l, struct profile_line plac
 	return NULL;
 }
 
-/* "line 17   13.7 %   row[x] = new;": no column of figures, for it is a sum. */
+/* "line 17   13.7 %   row[x] = new;": the figure is a sum, so it is not in a column. */
 static void print_line_heading(const struct listing *l, const struct machine_piece *piece,
 			       const struct asm_line *line)
 {
@@ -532,7 +533,7 @@ int render_asm(const struct render_input *in, const struct render_options *opts,
 	return render_finish(out);
 }
 
-/* ---- the lines of a listing ---- */
+/* ---- lines of a listing ---- */
 
 /* Lines of the function's own file come first, code without a line last. */
 static int compare_places(const struct asm_lines *l, struct profile_line a,
@@ -614,9 +615,7 @@ static bool is_contiguous(const struct asm_rows *rows, size_t i)
 	return order[i] == order[i - 1] + 1;
 }
 
-/*
- * Does it have samples, or is it in the context of one with samples, in the same block?
- */
+/* Does it have samples, or is it near an instruction of the same block that has? */
 static bool is_shown(const struct asm_rows *rows, size_t i)
 {
 	if (has_samples(member(rows, i)))
@@ -639,7 +638,7 @@ bool asm_rows_next(struct asm_rows *rows, struct asm_row *ret)
 		return false;
 	while (i < rows->line->nr && !is_shown(rows, i))
 		i++;
-	/* A note about one omitted row would take as much room. */
+	/* Print a single omitted row, because a note about it takes as much room. */
 	if (i - rows->next > 1) {
 		*ret = (struct asm_row){.nr_skipped = i - rows->next};
 		rows->next = i;

@@ -11,20 +11,21 @@
 #include "render/json_value.h"
 #include "render/render.h"
 
-/** in->machine_code is not NULL. Return: as render_fn, or -ENOMEM. */
+/** in->machine_code must not be NULL. Return: as render_fn, or -ENOMEM. */
 int render_asm(const struct render_input *in, const struct render_options *opts,
 	       FILE *out);
 
-/** The member "asm" of the JSON (docs/formats.md). */
+/** Returns the member "asm" of the JSON (docs/formats.md). */
 json_t *asm_value(struct json_builder *b, const struct render_input *in);
 
-/* ---- the lines of a listing ---- */
+/* ---- lines of a listing ---- */
 
 /* One source line and its instructions. */
 struct asm_line {
 	/*
-	 * In the function that the code belongs to; if the caller of an inlined function
-	 * is unknown, in the inlined one. line 0: these instructions have no line.
+	 * In the function that the code belongs to; if the caller of an inlined
+	 * function is unknown, in the inlined one. line 0: these instructions have no
+	 * line.
 	 */
 	struct profile_line place;
 	struct weight self, below;
@@ -35,7 +36,8 @@ struct asm_lines {
 	const struct profile *p;
 	const struct machine_piece *piece;
 	uint32_t *order; /* indices of instructions by line, then address */
-	struct asm_line *items; /* of the function's own file first, by line number */
+	/* those of the function's own file first, by line number */
+	struct asm_line *items;
 	size_t nr;
 };
 
@@ -47,11 +49,11 @@ void asm_lines_deinit(struct asm_lines *lines);
 /* A row under a line. */
 struct asm_row {
 	const struct placed_instruction
-		*instruction; /* NULL: nr_skipped of them are left out */
+		*instruction; /* NULL: nr_skipped instructions are omitted */
 	size_t nr_skipped;
 };
 
-/* To start, set the first three and zero the rest. */
+/* To begin, set the first three members and zero the rest. */
 struct asm_rows {
 	const struct asm_lines *lines;
 	const struct asm_line *line;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Indented where paths part; a chain of single calls stays in its column:
+ * Indented where paths branch; a chain of single calls stays in its column:
  *
  *  self %  total %  function, and the line that calls it
  *             99.0  <module>  /app/train.py:1
@@ -19,7 +19,7 @@
 #include "render/listing.h"
 #include "render/text.h"
 
-/* "cut": calls that are no nodes of their own. */
+/* Member "cut": calls without a node. */
 static json_t *rest_value(struct json_builder *b, const struct call_rest *rest)
 {
 	json_t *object = json_object();
@@ -68,14 +68,15 @@ json_t *call_tree_value(struct json_builder *b, const struct call_tree *tree)
 	return root;
 }
 
-#define SIGN_COLUMNS 3 /* of one level of indentation */
-#define MIN_NAME     24 /* least columns for a name: outer levels are dropped */
-#define CHAIN_SHARE  0.95 /* a child with this share of its parent is its chain */
+#define SIGN_COLUMNS 3 /* columns of one level of indentation */
+#define MIN_NAME     24 /* minimum columns for a name: outer levels are dropped */
+/* a child with this share of its parent continues its chain */
+#define CHAIN_SHARE 0.95
 
-/* Signs before a row, by level. */
+/* Signs in front of a row, by level. */
 enum sign {
 	SIGN_NONE, /* no sibling follows */
-	SIGN_PASS, /* a sibling of that level follows further below */
+	SIGN_PASS, /* a sibling of that level follows later */
 	SIGN_BRANCH,
 	SIGN_LAST,
 	NR_SIGNS,
@@ -90,7 +91,7 @@ _Static_assert(ARRAY_SIZE(utf8_signs) == NR_SIGNS, "one for each");
 struct drawing {
 	struct listing l;
 	const struct call_tree *tree;
-	/* Of the path to the current node, by depth. */
+	/* State of the path to the current node, by depth. */
 	uint32_t levels[CALL_TREE_MAX_DEPTH + 1]; /* of indentation */
 	uint8_t signs[CALL_TREE_MAX_DEPTH + 1]; /* by level, from 1: enum sign */
 };
@@ -110,7 +111,7 @@ static size_t figures_columns(const struct drawing *d)
 	return shows_self(d) ? 18 : 9;
 }
 
-/* Is a sum that is cut off below the node large enough for a row? */
+/* Are calls that were cut off below the node large enough for a row? */
 static bool shows_any_rest(const struct drawing *d, const struct call_node *n)
 {
 	return listing_shows(&d->l, &n->cut.weight) || listing_shows(&d->l, &n->deeper);
@@ -138,8 +139,8 @@ static void print_figures(const struct drawing *d, const struct weight *self,
 }
 
 /*
- * Prints the signs; drops the outermost levels if there is no room. Return: columns
- * printed.
+ * Prints the signs; drops the outermost levels if there is no room. Return: number of
+ * columns printed.
  */
 static size_t print_signs(const struct drawing *d, uint32_t level, enum sign last)
 {
@@ -162,7 +163,7 @@ static size_t print_signs(const struct drawing *d, uint32_t level, enum sign las
 	return SIGN_COLUMNS * (size_t)(level + 1 - first);
 }
 
-/* Describes the place of the function or the call, printed after its name. */
+/* Describes the place of the function or the call, which follows its name. */
 static void describe_place(char *buf, size_t size, const struct call_function *f,
 			   const struct call_node *n)
 {
@@ -176,7 +177,8 @@ static void describe_place(char *buf, size_t size, const struct call_function *f
 }
 
 /*
- * Should the object be printed? Yes if it differs from the parent's, or without a file.
+ * Should the object be printed? Yes if it differs from the parent's, or if there is no
+ * file.
  */
 static bool names_object(const struct drawing *d, const struct call_function *f,
 			 const struct call_node *n)
@@ -212,7 +214,7 @@ static void print_name(const struct drawing *d, const struct call_node *n, size_
 	paint_end(&d->l, PAINT_DIM);
 }
 
-/* "... 14 more" below the node, in the place of a last child. */
+/* Prints "... 14 more" below the node, in place of a last child. */
 static void print_rest(struct drawing *d, uint32_t level, const struct weight *weight,
 		       enum sign sign, const char *words)
 {
@@ -225,7 +227,7 @@ static void print_rest(struct drawing *d, uint32_t level, const struct weight *w
 	fputc('\n', d->l.out);
 }
 
-/* Prints what was cut off below @n, after all nodes below it. */
+/* Prints calls that were cut off below @n, after all nodes below it. */
 static void print_rests_of(struct drawing *d, const struct call_node *n)
 {
 	uint32_t level = d->levels[n->depth] + 1;
@@ -265,7 +267,7 @@ static void print_node(struct drawing *d, const struct call_node *n)
 	fputc('\n', d->l.out);
 }
 
-/* Prints the nodes, which are in row order; what was cut off follows the last child. */
+/* Prints the nodes, which are in row order. Cut-off calls follow the last child. */
 static void print_nodes(struct drawing *d)
 {
 	const struct call_tree *tree = d->tree;
@@ -321,7 +323,7 @@ static void print_legend(const struct drawing *d)
 	paint_end(&d->l, PAINT_DIM);
 }
 
-/* Prints what the tree does not show, and how to see it. */
+/* Prints what the tree omits, and how to see it. */
 static void print_cuts(const struct drawing *d)
 {
 	const struct call_tree *tree = d->tree;

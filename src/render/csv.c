@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * report --format csv (RFC 4180, but lines end as in a text file of this system):
+ * report --format csv (RFC 4180, but with the line ends of this system's text files):
  *
  *  function,object,file,start_line,self_samples,self_cpu_ns,total_samples,total_cpu_ns
  *  dither_row,dither,/home/me/dither.c,41,3067,30982323232,4927,49772727270
  *
- * Texts are always in quotes, and escaped as for a terminal: names are untrusted.
+ * Texts are always quoted, and escaped as for a terminal, because names are untrusted.
  */
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Numbers as people read them. Every rounding of the text formats is here. */
+/* Formats numbers for people. All rounding of the text formats is here. */
 #ifndef LB_RENDER_FIGURE_H
 #define LB_RENDER_FIGURE_H
 
@@ -10,20 +10,22 @@
 #include "lineburn.h"
 #include "profile/profile.h"
 
-/* Below this many samples, shares are called rough. */
+/* With fewer samples, shares are called rough. */
 #define RENDER_FEW_SAMPLES 100
 
 struct figure {
 	char text[32];
 };
 
-/** Does the profile count samples of CPU, rather than, say, bytes allocated? */
+/** Does the profile count CPU samples, rather than, for example, allocated bytes? */
 bool counts_samples(const struct attribution *a);
 
 /** Returns what is counted: "CPU", "alloc_space". It comes from the file: escape it. */
 const char *counted_name(const struct attribution *a);
 
-/** Returns the share 0..1 of @whole's CPU time; of its samples if that has none. */
+/**
+ * Returns the share 0..1 of @whole's CPU time; of its samples if it has no CPU time.
+ */
 double weight_share(const struct weight *w, const struct weight *whole);
 
 /**
@@ -31,7 +33,7 @@ double weight_share(const struct weight *w, const struct weight *whole);
  */
 double share_of(const struct attribution *a, const struct weight *w);
 
-/** "34.9" for 0.349; "<0.1" for what would round to 0.0; "" for 0. */
+/** "34.9" for 0.349; "<0.1" if it would round to 0.0; "" for 0. */
 struct figure figure_percent(double share);
 
 /** "5.02 s", "60.4 s", "312 s", "41 ms". */
@@ -43,19 +45,19 @@ struct figure figure_bytes(uint64_t bytes);
 /** "1 sample", "2 samples", "1 process", "2 processes"... */
 struct figure figure_count(uint64_t nr, const char *singular, const char *plural);
 
-/** "1 tick", "2 ticks"; "1 event", "2 events" where the samples are not of CPU time. */
+/** "1 tick", "2 ticks"; "1 event", "2 events" if samples do not measure CPU time. */
 struct figure figure_missed(const struct attribution *a, uint64_t nr);
 
 /* ---- sums over a whole profile ---- */
 
 struct summary {
-	uint64_t lost; /* samples taken but not kept, for any reason */
+	uint64_t lost; /* samples taken but not stored, for any reason */
 	uint64_t nr_samples;
-	uint64_t by_status[LB_NR_STACK_STATUS]; /* samples, by the end of their walk */
+	/* samples, by the status of their walk */
+	uint64_t by_status[LB_NR_STACK_STATUS];
 	uint64_t wall_ns; /* 0: not known */
-	uint64_t
-		period_ns; /* CPU time that one sample stands for; 0: unknown or varied */
-	double lowest_hz; /* if the rate was lowered, else 0; 0 also if unknown */
+	uint64_t period_ns; /* CPU time per sample; 0: unknown or varied */
+	double lowest_hz; /* if the rate was lowered; else 0, also if unknown */
 	double freq_hz; /* as requested, else from the period; 0: unknown */
 };
 

@@ -18,8 +18,9 @@
 #include "render/listing.h"
 #include "render/text.h"
 
-#define SHORT_ID_LENGTH 12 /* of a container, as its runtime prints it */
-#define ID_LENGTH       32 /* hexadecimal digits from which on an id is shortened */
+#define SHORT_ID_LENGTH 12 /* of a container, as runtimes print it */
+/* ids with at least this many hexadecimal digits are shortened */
+#define ID_LENGTH 32
 
 static const struct {
 	const char *not_told, *one_more, *more;
@@ -49,8 +50,8 @@ struct group_name container_short_id(const char *id)
 }
 
 /**
- * Shortens ids of containers within a name ("docker-3f2a8c9d0e1f....scope"), so that the
- * text around them fits.
+ * Shortens ids of containers within a name ("docker-3f2a8c9d0e1f....scope"), to make
+ * room for the text around them.
  */
 static void group_name_shorten_ids(struct group_name *name)
 {
@@ -120,7 +121,7 @@ static struct group_name group_name_of(enum group_by by, const struct group *g)
 	}
 }
 
-/** Returns where it ran: its container if any, else its unit; "": neither. */
+/** Returns the group's container if any, else its unit; "": neither. */
 static struct group_name group_place(const struct group *g)
 {
 	struct group_name ret;
@@ -144,7 +145,7 @@ static const char *const members[] = {
 };
 _Static_assert(ARRAY_SIZE(members) == NR_OWNER_TEXTS, "one member per text");
 
-/* Returns the argument of the option that filters for this group. */
+/* Returns the option argument that selects this group. */
 static json_t *key_value(enum group_by by, const struct group *g)
 {
 	char number[16];
@@ -210,10 +211,10 @@ json_t *processes_value(struct json_builder *b, const struct groups *processes)
 	return array;
 }
 
-#define FIGURES_COLUMNS 36 /* of the four figures and the gaps around them */
-#define MAX_TEXT        60 /* columns of a cell that another one follows */
+#define FIGURES_COLUMNS 36 /* columns of the four figures and their gaps */
+#define MAX_TEXT        60 /* columns of a cell before another one */
 #define MIN_TEXT        16
-#define WIDTH_FOR_EXE   100 /* least terminal width to show executables */
+#define WIDTH_FOR_EXE   100 /* minimum terminal width to show executables */
 
 enum column {
 	COLUMN_NAME,
@@ -263,7 +264,9 @@ struct group_widths {
 	size_t last; /* last used column */
 };
 
-/* Shrinks the widest columns to fit a narrow terminal; the last one takes the rest. */
+/*
+ * Shrinks the widest columns to fit a narrow terminal; the last column gets the rest.
+ */
 static void shrink(struct group_widths *w, size_t width)
 {
 	size_t used = 0, room = MIN_TEXT;

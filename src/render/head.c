@@ -18,12 +18,13 @@
 #include "render/groups.h"
 #include "render/listing.h"
 
-#define TITLE          "lineburn: "
-#define TITLE_COLUMN   (sizeof(TITLE) - 1)
+#define TITLE        "lineburn: "
+#define TITLE_COLUMN (sizeof(TITLE) - 1)
 
-#define WORTH_SKIPPING 0.8 /* suggest skipping below this share of the program itself */
+/* suggest --skip-compile if the program itself has a smaller share */
+#define WORTH_SKIPPING 0.8
 
-/* One sentence below the first line. */
+/* Prints one sentence below the first line. */
 #define SAY(l, ...) listing_sentence(l, TITLE_COLUMN, TITLE_COLUMN, __VA_ARGS__)
 
 static struct weight phases_sum(const struct phases *phases)
@@ -43,15 +44,15 @@ static double phase_share(const struct phases *phases, enum phase phase)
 	return weight_share(&phases->of[phase], &all);
 }
 
-/* Is something left out? */
+/* Were samples of phases dropped? */
 static bool is_left_out(const struct render_input *in)
 {
 	return in->phases && in->phases->left_out && phases_are_split(in->phases);
 }
 
 /*
- * "CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is waiting": describes what is not
- * visible.
+ * "CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is waiting": describes what the
+ * profile cannot show.
  */
 static void describe_time(char *buf, size_t size, const struct render_input *in,
 			  const struct summary *s)
@@ -91,7 +92,7 @@ static void describe_time(char *buf, size_t size, const struct render_input *in,
 			 cpu.text, wall.text, cpus);
 }
 
-/* ---- which samples were kept ---- */
+/* ---- the filters ---- */
 
 /* "only container web (3f2a8c9d0e1f): 34.9 % of 12000 samples" */
 #define FILTERS_BYTES 1500
@@ -116,7 +117,7 @@ static void say_match(char *words, const struct filter_match *m)
 			    filter_kind_names[m->filter.kind]);
 }
 
-/* "only container web or db, comm nginx*": of each kind, one filter or another. */
+/* "only container web or db, comm nginx*": filters of one kind are joined by "or". */
 static void say_matches(char *words, const struct filtered *n, bool exclude,
 			const char *first, const char *next)
 {
@@ -230,7 +231,7 @@ static void describe_phases(char *buf, size_t size, const struct phases *phases)
 	}
 }
 
-/* Prints what a Python program spends before its own work. */
+/* Prints the time that a Python program needs before its own work. */
 static void print_phases(const struct listing *l)
 {
 	const struct phases *phases = l->in->phases;
@@ -344,10 +345,10 @@ void render_head(const struct listing *l)
 		warn_of_few_samples(l);
 }
 
-/* ---- the legend below it ---- */
+/* ---- the legend ---- */
 
-/* Printed after what is counted: "CPU". */
-static const char *const self_words[] = {
+/* Printed after the unit: "CPU". */
+static const char *const self_texts[] = {
 	[CHARGE_LINE] = "on the line itself and in called code that has no source lines",
 	[CHARGE_MINE] = "on the line itself and in the libraries that it calls",
 	[CHARGE_LEAF] = "of the line's own instructions, nothing that it calls",
@@ -373,7 +374,7 @@ const char *legend_no_code_sign(const struct render_options *opts)
 	return opts->utf8 ? "\u00b7" : ".";
 }
 
-/* Describes what totals lack: callers missing in incomplete stacks. */
+/* Describes why totals are too low: incomplete stacks lack callers. */
 static void describe_limits(char *buf, size_t size, const struct attribution *a)
 {
 	struct figure share = figure_percent(share_of(a, &a->incomplete_stacks));
@@ -394,7 +395,7 @@ void legend_of_lines(const struct listing *l, bool no_code)
 	double margin = widest_margin(a);
 	char certainty[64] = "", limits[128];
 
-	/* With few samples the head has already explained it, and better. */
+	/* With few samples the head has explained it in more detail. */
 	if (counts_samples(a) && a->all.samples >= RENDER_FEW_SAMPLES && margin > 0)
 		snprintf(certainty, sizeof(certainty), "; good to +-%.1f points",
 			 100 * margin);
@@ -402,7 +403,7 @@ void legend_of_lines(const struct listing *l, bool no_code)
 	fputc('\n', l->out);
 	paint_begin(l, PAINT_DIM);
 	listing_sentence(l, 0, 7, "self:  %s %s%s", counted_name(a),
-			 self_words[a->options.charge], certainty);
+			 self_texts[a->options.charge], certainty);
 	listing_sentence(l, 0, 7, "total: %s while the line is anywhere on the stack%s",
 			 counted_name(a), limits);
 	if (no_code)

@@ -6,7 +6,7 @@
 
 #include "render/figure.h"
 
-#define MAX_DECORATOR_LINES 20 /* between where a function begins and its name */
+#define MAX_DECORATOR_LINES 20 /* between the first line of a function and its name */
 
 struct hunks hunks_of(const struct attribution *a, const struct attribution_file *f,
 		      const struct render_options *opts)
@@ -51,7 +51,7 @@ bool hunks_next(struct hunks *h, struct hunk *ret)
 		.function = f->lines[i].function,
 		.function_line = f->lines[i].function_line,
 	};
-	/* A gap of one line would cost a row as well: show the line instead. */
+	/* A gap of one line would also take a row: show the line instead. */
 	do {
 		last = line + h->context;
 		i = next_hot(h, i + 1);
@@ -77,7 +77,10 @@ bool hunk_next_row(struct hunk *h, struct hunk_row *ret)
 		const char *text = NULL;
 		uint64_t number = h->next_number;
 
-		/* Past the text only lines with figures are left: jump to them. */
+		/*
+		 * After the text there are only lines with figures: skip to the next
+		 * one.
+		 */
 		if (number > f->source.nr_lines) {
 			if (!line)
 				return false;
@@ -99,13 +102,13 @@ bool hunk_next_row(struct hunk *h, struct hunk_row *ret)
 	}
 }
 
-/* "ns::List<int>::push<4>(int const&)" -> "push"; an odd name may come out as "". */
+/* "ns::List<int>::push<4>(int const&)" -> "push"; may be "" for an unusual name. */
 static void bare_name(char *buf, size_t size, const char *function)
 {
 	size_t end = strcspn(function, "("), start;
 	size_t depth = 0;
 
-	for (; end; end--) { /* template arguments at the end */
+	for (; end; end--) { /* skips template arguments at the end */
 		if (function[end - 1] == '>')
 			depth++;
 		else if (function[end - 1] == '<' && depth)
@@ -136,7 +139,9 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* Returns the first line of [first, last] with the function's bare name; 0: none. */
+/*
+ * Returns the first line of [first, last] that has the function's bare name; 0: none.
+ */
 static uint64_t find_name(const struct hunk *h, uint64_t first, uint64_t last)
 {
 	const struct attribution_source *source = &h->file->source;

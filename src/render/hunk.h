@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Chooses which lines of a file to show: the hot ones with context around them, as runs
- * without gaps ("hunks"). Pure; prints nothing.
+ * Selects the lines of a file to show: hot lines with context, as runs without gaps
+ * ("hunks"). Pure; prints nothing.
  */
 #ifndef LB_RENDER_HUNK_H
 #define LB_RENDER_HUNK_H
@@ -33,24 +33,24 @@ struct hunk {
 
 struct hunk_row {
 	uint32_t number;
-	const struct attribution_line *line; /* NULL: no figures for it */
-	const char *text; /* NULL: not available; never both NULL */
+	const struct attribution_line *line; /* NULL: it has no figures */
+	const char *text; /* NULL: not available; at least one of both is set */
 };
 
 struct hunks hunks_of(const struct attribution *a, const struct attribution_file *f,
 		      const struct render_options *opts);
 
-/** Returns the next hunk in order of line numbers. Return: false when there is none. */
+/** Returns the next hunk in order of line numbers. Return: false if there is none. */
 bool hunks_next(struct hunks *hunks, struct hunk *ret);
 
 /**
- * Returns the hunk's next row; skips lines without figures and text. Return: false at the
- * end.
+ * Returns the hunk's next row; skips lines with neither figures nor text. Return: false
+ * at the end.
  */
 bool hunk_next_row(struct hunk *hunk, struct hunk_row *ret);
 
 /**
- * Does the text up to the first hot line hold the function's bare name, so that its
+ * Does the text up to the first hot line contain the function's bare name, so that its
  * declaration is most likely shown?
  */
 bool hunk_shows_function(const struct hunk *hunk);

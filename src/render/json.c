@@ -8,7 +8,7 @@
 #include "render/json_value.h"
 #include "render/render.h"
 
-/* Members of "losses", by the names of struct profile_losses. */
+/* Members of "losses", with the names of struct profile_losses. */
 static void set_losses(struct json_builder *b, json_t *root, const struct profile *p,
 		       const struct summary *s)
 {
@@ -125,7 +125,7 @@ static void set_origin(struct json_builder *b, json_t *root,
 	json_set(b, root, "charge_runtime", json_boolean(options->runtime));
 }
 
-/* The member "narrowed"; null if all are shown. */
+/* Returns the member "narrowed"; null if there are no filters. */
 static json_t *filtered_value(struct json_builder *b, const struct filtered *n)
 {
 	json_t *object = n ? json_object() : json_null(), *filters;
@@ -150,7 +150,7 @@ static json_t *filtered_value(struct json_builder *b, const struct filtered *n)
 	return object;
 }
 
-/* Members that every kind of document has (docs/formats.md). */
+/* Creates the members that every kind of document has (docs/formats.md). */
 static json_t *json_document(struct json_builder *b, const struct render_input *in,
 			     const char *kind)
 {
@@ -211,7 +211,7 @@ static void set_cost(struct json_builder *b, json_t *root, const struct render_i
 	json_set(b, root, "cost", cost);
 }
 
-/* With --budget only. */
+/* Only with --budget. */
 static void set_budget(struct json_builder *b, json_t *root, const struct profile_cost *c)
 {
 	json_t *budget = json_object();
@@ -232,7 +232,7 @@ static void json_set_rest(struct json_builder *b, json_t *root,
 	const struct profile_extra *extra = &in->profile->extra;
 	json_t *warnings = json_array();
 
-	/* There may be thousands of groups: then omit what follows. */
+	/* There may be thousands of groups: then omit functions and processes. */
 	if (!in->groups)
 		set_functions(b, root, in->attribution);
 	set_cost(b, root, in);

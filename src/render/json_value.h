@@ -12,7 +12,7 @@
 
 /*
  * A NULL value means "out of memory": the setters accept it, free their arguments and
- * note it, and json_print() then fails.
+ * set `failed`; then json_print() fails.
  */
 struct json_builder {
 	bool failed;
@@ -26,7 +26,7 @@ void json_add(struct json_builder *b, json_t *array, json_t *value);
 json_t *json_text(const char *s);
 /** Caps the count at 2^63 - 1, the limit of most JSON readers. */
 json_t *json_count(uint64_t n);
-/** null for NULL and ""; for 0. */
+/** null for NULL or ""; null for 0. */
 json_t *json_text_or_null(const char *s);
 json_t *json_count_or_null(uint64_t n);
 
@@ -40,7 +40,7 @@ void json_set_weight(struct json_builder *b, json_t *object, const char *key,
  */
 int json_print(struct json_builder *b, json_t *root, FILE *out);
 
-/** The member "tree" of the JSON (docs/formats.md). */
+/** Returns the member "tree" of the JSON (docs/formats.md). */
 json_t *call_tree_value(struct json_builder *b, const struct call_tree *tree);
 
 #endif

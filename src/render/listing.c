@@ -92,8 +92,8 @@ size_t paint_cell(const struct listing *l, enum paint paint, const char *s, size
 }
 
 /*
- * Steps grow by about a factor of two: the few hot lines should stand out, and a line of
- * half the hottest one's share is still hot.
+ * Each step is about twice the previous one: the few hot lines should stand out, and a
+ * line with half the hottest one's share is still hot.
  */
 enum paint paint_heat(const struct listing *l, double share)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Where a listing of text goes, and what its rows have in common. */
+/* Output, options and common layout of a text listing. */
 #ifndef LB_RENDER_LISTING_H
 #define LB_RENDER_LISTING_H
 
@@ -12,20 +12,20 @@ struct listing {
 	const struct render_input *in;
 	const struct render_options *opts;
 	FILE *out;
-	double hottest; /* the share that is painted hottest, 0..1 */
+	double hottest; /* the share that gets the hottest colour, 0..1 */
 	int digits; /* of line numbers or addresses */
 };
 
 /** Returns the share of the whole profile, 0..1. */
 double listing_share(const struct listing *l, const struct weight *w);
 
-/** Is it something, and at least opts->min_share of the whole profile? */
+/** Is it nonzero and at least opts->min_share of the whole profile? */
 bool listing_shows(const struct listing *l, const struct weight *w);
 
-/** Makes @share the hottest one, if it is. */
+/** Updates the hottest share. */
 void listing_heat(struct listing *l, double share);
 
-/** Returns the room from @column to the right edge, for text_cell(); 0: no limit. */
+/** Returns the columns from @column to the right edge, for text_cell(); 0: no limit. */
 size_t listing_room(const struct listing *l, size_t column);
 
 /** text_sentence() with margins of @first and @next columns, cut at 4095 bytes. */
@@ -35,8 +35,8 @@ __attribute__((format(printf, 4, 5))) void listing_sentence(const struct listing
 							    const char *fmt, ...);
 
 /*
- * Colours of a 256-colour terminal, of middle brightness so that they read on dark and
- * light backgrounds. They only repeat the figures.
+ * Colours of a 256-colour terminal, of medium brightness for dark and light
+ * backgrounds. They only repeat the figures.
  */
 enum paint {
 	PAINT_PLAIN,
@@ -52,7 +52,7 @@ enum paint {
 	NR_PAINTS,
 };
 
-/** Both print nothing without colours; PAINT_PLAIN never prints anything. */
+/** Both print nothing if colours are off or for PAINT_PLAIN. */
 void paint_begin(const struct listing *l, enum paint paint);
 void paint_end(const struct listing *l, enum paint paint);
 
@@ -67,9 +67,9 @@ size_t paint_cell(const struct listing *l, enum paint paint, const char *s, size
 /** Returns the colour of @share. */
 enum paint paint_heat(const struct listing *l, double share);
 
-/* ---- the parts of listings ---- */
+/* ---- parts of listings ---- */
 
-/** Prints the opening lines: samples, CPU of wall, what is not visible. */
+/** Prints the opening lines: samples, CPU time of wall time, what is not visible. */
 void render_head(const struct listing *l);
 
 /**
@@ -79,19 +79,19 @@ void render_head(const struct listing *l);
  */
 void legend_of_lines(const struct listing *l, bool no_code);
 
-/** Returns the sign shown instead of a figure for a line without code: one column. */
+/** Returns the sign that replaces the figure of a line without code: one column. */
 const char *legend_no_code_sign(const struct render_options *opts);
 
 /** Explains the columns of tables of functions. */
 void legend_of_functions(const struct listing *l);
 
-/** Prints at most @max_rows (0: all) functions of at least opts->min_share. */
+/** Prints at most @max_rows (0: all) functions with at least opts->min_share. */
 void functions_table(struct listing *l, size_t max_rows);
 
-/** Prints the groups of at least opts->min_share, and the sum of the others. */
+/** Prints the groups with at least opts->min_share, and the sum of the others. */
 void groups_table(struct listing *l);
 
-/** Prints the tree and what was cut off. in->call_tree is not NULL. */
+/** Prints the tree and what was cut off. in->call_tree must not be NULL. */
 void call_tree_print(const struct listing *l);
 
 /** Prints the closing lines: misses, losses, warnings, each with its remedy. */

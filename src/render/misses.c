@@ -35,7 +35,7 @@ static void section_begin(struct section *s)
 	fputc('\n', s->l->out);
 }
 
-/* One sentence of the section. */
+/* Prints one sentence of the section. */
 #define SAY(s, ...) \
 	(section_begin(s), listing_sentence((s)->l, (s)->first, (s)->next, __VA_ARGS__))
 
@@ -69,7 +69,7 @@ static void print_share(struct section *section, const struct attribution *a,
 	    figure_percent(share_of(a, weight)).text, lead, text, remedy);
 }
 
-/* Prints samples whose own line is missing but could be available. */
+/* Prints samples whose own line is missing, but could be made available. */
 static void print_jit(struct section *section, const struct attribution *a)
 {
 	static const char lead[] =
@@ -81,10 +81,10 @@ static void print_jit(struct section *section, const struct attribution *a)
 		    "--leaf tells why");
 }
 
-/* A loss that is a plain count: what happened, and the remedy. */
-struct loss_words {
+/* A loss that is a plain counter: what happened, and the remedy. */
+struct loss_text {
 	size_t offset; /* of its uint64_t in struct profile_losses */
-	const char *singular, *plural; /* of what is counted */
+	const char *singular, *plural; /* of the counted things */
 	const char *text;
 };
 
@@ -93,7 +93,7 @@ struct loss_words {
 		offsetof(struct profile_losses, member), one, many, words \
 	}
 
-static const struct loss_words losses[] = {
+static const struct loss_text losses[] = {
 	LOSS(lost_counts_full, "sample", "samples",
 	     "lost: the kernel table of distinct stacks was full. Record at a lower -F, "
 	     "or fewer processes with -p"),
@@ -176,7 +176,10 @@ static const struct loss_words losses[] = {
 	     "and report the file"),
 };
 
-/* Prints stolen time if it may have shifted shares: the kernel's CPU times exclude it. */
+/*
+ * Prints stolen time if it may have shifted shares, because the kernel's CPU times
+ * exclude it.
+ */
 static void print_stolen(struct section *section, const struct summary *s,
 			 const struct profile_extra *extra)
 {
@@ -222,8 +225,8 @@ static void print_losses(struct section *section, const struct attribution *a,
 	}
 }
 
-/* By enum lb_stack_status; NULL: nothing is missing. */
-static const char *const incomplete_words[] = {
+/* By enum lb_stack_status; NULL: the stack is complete. */
+static const char *const incomplete_texts[] = {
 	[LB_STACK_COMPLETE] = NULL,
 	[LB_STACK_NO_USER] = NULL,
 	[LB_STACK_TRUNCATED] =
@@ -265,22 +268,22 @@ static const char *const incomplete_words[] = {
 			    "known: totals of callers are too low, self is right. Build "
 			    "the program for 64 bits to see them",
 };
-_Static_assert(ARRAY_SIZE(incomplete_words) == LB_NR_STACK_STATUS, "one row per status");
+_Static_assert(ARRAY_SIZE(incomplete_texts) == LB_NR_STACK_STATUS, "one row per status");
 
 static void print_incomplete(struct section *section, const struct attribution *a,
 			     const struct summary *s)
 {
-	/* With other events, a sample may stand for many. */
+	/* If another event is counted, a sample may stand for many. */
 	uint64_t nr = counts_samples(a) ? a->all.samples : s->nr_samples;
 
 	for (size_t i = 0; i < LB_NR_STACK_STATUS; i++) {
 		double share = nr ? (double)s->by_status[i] / (double)nr : 0;
 
-		if (!incomplete_words[i] || !s->by_status[i])
+		if (!incomplete_texts[i] || !s->by_status[i])
 			continue;
 		SAY(section, "%s (%s %%): %s.",
 		    figure_count(s->by_status[i], "sample", "samples").text,
-		    figure_percent(share).text, incomplete_words[i]);
+		    figure_percent(share).text, incomplete_texts[i]);
 	}
 }
 

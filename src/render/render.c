@@ -14,7 +14,10 @@ int render_finish(FILE *out)
 		return -errno;
 	if (!ferror(out))
 		return 0;
-	/* stdio loses the errno of an earlier write; poll() on a pipe still tells. */
+	/*
+	 * stdio loses the errno of an earlier write, but poll() still shows a closed
+	 * pipe.
+	 */
 	if (pipe_end.fd >= 0 && poll(&pipe_end, 1, 0) == 1 && pipe_end.revents & POLLERR)
 		return -EPIPE;
 	return -EIO;

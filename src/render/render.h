@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Renders a profile. A renderer looks nothing up: all it prints is in its input. */
+/*
+ * Renders a profile. A renderer looks nothing up: its input has everything it prints.
+ */
 #ifndef LB_RENDER_RENDER_H
 #define LB_RENDER_RENDER_H
 
@@ -16,19 +18,19 @@
 
 struct render_options {
 	bool colour;
-	bool utf8; /* the terminal takes UTF-8; else our own signs are ASCII */
+	bool utf8; /* the terminal shows UTF-8; otherwise our own signs are ASCII */
 	unsigned int width; /* columns of the terminal; 0: no limit */
 	unsigned int context; /* lines shown around a hot line */
 	double min_share; /* omit lines and functions below this share of all (0..1) */
-	const char *
-		file_filter; /* annotate: only files whose path ends in this; NULL: all */
+	/* annotate: only files whose path ends in this; NULL: all */
+	const char *file_filter;
 };
 
 struct render_input {
 	const struct profile *profile;
 	const struct attribution *attribution; /* source attached */
 	const char *file_name; /* of the profile; NULL: just recorded */
-	/* Which samples were kept; NULL: all */
+	/* Filters that were applied; NULL: none */
 	const struct filtered *filtered;
 	const struct phases *phases; /* of the profile; NULL: not computed */
 	/* annotate --asm: shown instead of the source listing; else NULL */
@@ -40,7 +42,7 @@ struct render_input {
 	const struct groups *processes; /* GROUP_BY_OWNER; NULL: not computed */
 };
 
-/** Return: 0, or -errno of writing (-EPIPE is success for the caller). */
+/** Return: 0, or -errno of writing (the caller treats -EPIPE as success). */
 typedef int (*render_fn)(const struct render_input *in, const struct render_options *opts,
 			 FILE *out);
 
@@ -56,9 +58,11 @@ int render_report_json(const struct render_input *in, const struct render_option
 int render_report_csv(const struct render_input *in, const struct render_options *opts,
 		      FILE *out);
 
-/* What a format shows in addition to functions. Nothing else is computed for it. */
+/*
+ * Data that a format shows in addition to functions. Other data is not computed for it.
+ */
 enum render_need {
-	RENDER_SOURCE = 1 << 0, /* texts of the files with lines */
+	RENDER_SOURCE = 1 << 0, /* texts of files with lines */
 	RENDER_CODE = 1 << 1, /* render_input.machine_code, if requested */
 	RENDER_CALL_TREE = 1 << 2, /* render_input.call_tree; same */
 	RENDER_GROUPS = 1 << 3, /* render_input.groups; same */
@@ -66,7 +70,7 @@ enum render_need {
 	RENDER_PROCESSES = 1 << 5, /* render_input.processes */
 };
 
-/* One row per format, with all that the command line needs. */
+/* One row per format, with everything that the command line needs. */
 struct render_format {
 	const char *command; /* "annotate", "report" */
 	const char *name; /* "text", "json", ... */
@@ -76,18 +80,18 @@ struct render_format {
 extern const struct render_format render_formats[];
 extern const size_t nr_render_formats;
 
-/** Finds a format. NULL: @command has no format of that name. */
+/** Finds a format. NULL: @command has no format with that name. */
 const struct render_format *render_format_find(const char *command, const char *name);
 
-/* Parts that several formats share. */
+/* ---- parts of several formats ---- */
 
 /**
- * Flushes @out. Return: 0, -EPIPE when the reader has closed, or another -errno; -EIO
- * when an earlier write failed for a reason no longer known.
+ * Flushes @out. Return: 0, -EPIPE if the reader has closed it, or another -errno; -EIO
+ * if an earlier write failed and its errno is lost.
  */
 int render_finish(FILE *out);
 
-/** Does --file SUFFIX keep this file? True without --file. */
+/** Does --file SUFFIX include this file? True without --file. */
 bool render_has_file(const struct render_options *opts, const char *path);
 
 #endif

@@ -14,7 +14,7 @@
 #include "render/listing.h"
 #include "render/text.h"
 
-#define FIGURES_COLUMNS 28 /* of the three figures and the gaps around them */
+#define FIGURES_COLUMNS 28 /* columns of the three figures and their gaps */
 #define MIN_WHERE       16
 
 static const char *function_name(const struct attribution_function *f)
@@ -27,7 +27,7 @@ static bool is_shown(const struct listing *l, const struct attribution_function 
 	double self = listing_share(l, &f->self);
 	double total = listing_share(l, &f->total);
 
-	/* The interpreter is on every Python stack, which says nothing. */
+	/* Omit the interpreter, because it is on every Python stack. */
 	if (f->is_runtime && self <= 0)
 		return false;
 	return total > 0 && (self >= l->opts->min_share || total >= l->opts->min_share);

@@ -22,7 +22,7 @@ static const struct range wide[] = {
 	{0x1f680, 0x1f6ff}, {0x1f7e0, 0x1f7eb}, {0x1f900, 0x1faff}, {0x20000, 0x3fffd},
 };
 
-/* General categories Mn, Me and the zero-width characters that code really holds. */
+/* General categories Mn, Me and the zero-width characters that occur in code. */
 static const struct range zero_width[] = {
 	{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd},   {0x064b, 0x065f},
 	{0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200d},   {0x20d0, 0x20ff},
@@ -53,7 +53,7 @@ static size_t piece_columns(const char *piece)
 	return in_ranges(cp, wide, ARRAY_SIZE(wide)) ? 2 : 1;
 }
 
-/* Returns the length of the UTF-8 sequence at @s; 1 when it is cut short. */
+/* Returns the length of the UTF-8 sequence at @s; 1 if it is incomplete. */
 static size_t sequence_len(const char *s)
 {
 	const unsigned char *p = (const unsigned char *)s;
@@ -66,12 +66,12 @@ static size_t sequence_len(const char *s)
 }
 
 struct text_piece {
-	char text[32]; /* escaped; a sequence of 4 bad bytes becomes 16 characters */
+	char text[32]; /* escaped; a sequence of 4 bad bytes needs 16 characters */
 	size_t nr_bytes; /* of the input */
 	size_t columns;
 };
 
-/* Reads the next piece of @s, to print at @column of its cell. */
+/* Reads the next piece of @s, which is printed at @column of its cell. */
 static void piece_next(const char *s, size_t column, struct text_piece *ret)
 {
 	char one[5] = "";
@@ -83,7 +83,7 @@ static void piece_next(const char *s, size_t column, struct text_piece *ret)
 		ret->text[ret->columns] = '\0';
 		return;
 	}
-	if (*s >= ' ' && *s <= '~') { /* nearly all characters */
+	if (*s >= ' ' && *s <= '~') { /* shortcut for nearly all characters */
 		*ret = (struct text_piece){.text = {*s}, .nr_bytes = 1, .columns = 1};
 		return;
 	}
@@ -145,7 +145,7 @@ size_t text_cell_tail(FILE *out, const char *s, size_t max)
 	if (max <= strlen(mark) || text_columns(s, max) <= max)
 		return text_cell(out, s, max);
 
-	/* Tabs make columns depend on the position; in a path one is 4 at most. */
+	/* The width of a tab depends on its position; in a path it counts at most 4. */
 	excess = text_columns(s, SIZE_MAX - 1) - (max - strlen(mark));
 	for (size_t skipped = 0; *s && skipped < excess; s += piece.nr_bytes) {
 		piece_next(s, 0, &piece);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Operations of a runtime: an interpreter, or a JIT. A row of decode/runtimes.h names
- * one. All but RUNTIME_JIT, whose code has addresses (runtime/jit/watch.h), keep a list
- * of frames that the kernel side walks. Operations are listed in the order in which a
- * sample needs them.
+ * it. Every runtime but RUNTIME_JIT, whose code has addresses (runtime/jit/watch.h),
+ * keeps a list of frames that the kernel side walks. Operations are listed in the order
+ * in which a sample needs them.
  */
 #ifndef LB_RUNTIME_RUNTIME_H
 #define LB_RUNTIME_RUNTIME_H
@@ -27,7 +27,9 @@ struct strpool;
 /* Where a process keeps its interpreter's frames. */
 struct runtime_place {
 	struct lb_interp layout; /* the caller fills in its kind */
-	/* Thread state of each thread: *(thread pointer + this); see ts_is_in_table. */
+	/*
+	 * Thread state of each thread: *(thread pointer + tls_off); see ts_is_in_table.
+	 */
 	int32_t tls_off;
 };
 
@@ -39,7 +41,8 @@ struct runtime_frame {
 
 /* Context of name_frames(). */
 struct runtime_naming {
-	struct wire_reader *reply; /* to what put_frames() wrote; NULL without it */
+	/* reply to the request of put_frames(); NULL without put_frames() */
+	struct wire_reader *reply;
 	struct strpool *pool; /* for strings of the result */
 	const struct process *process;
 };
@@ -65,16 +68,16 @@ struct runtime {
 				     uint64_t text_bias, struct runtime_place *ret);
 
 	/**
-	 * Reads from a running process what the kernel side could not copy of its code
-	 * objects (p->interp_codes). NULL: cut ones stay cut. Return: WORKER_OK, also when
-	 * there was nothing to do; WORKER_DEADLINE: reading the target's memory hangs,
-	 * never read it again; else no answer this time.
+	 * Reads the parts of code objects (p->interp_codes) that the kernel side could
+	 * not copy from a running process. NULL: cut ones stay cut. Return: WORKER_OK,
+	 * also when there was nothing to do; WORKER_DEADLINE: reading the target's
+	 * memory hangs, never read it again; otherwise no answer this time.
 	 */
 	enum worker_answer (*read_cut)(struct worker *reader, struct process_table *t,
 				       struct process *p, const struct lb_interp *layout);
 
 	/**
-	 * Writes the request of the decoder's operation @naming_op for frames of one
+	 * Writes the request for operation @naming_op of the decoder, for frames of one
 	 * process, sorted by code object and index. NULL: name_frames() needs none.
 	 */
 	void (*put_frames)(struct wire_writer *request,
@@ -82,7 +85,7 @@ struct runtime {
 	uint32_t naming_op; /* decode/operation.h */
 
 	/**
-	 * Names these frames. With a reply, @frames is NULL.
+	 * Names these frames. @frames is NULL if there is a reply.
 	 * Return: 0 with @ret->items as @frames; -ENODATA: no answer; -ENOMEM.
 	 */
 	int (*name_frames)(const struct runtime_naming *with,

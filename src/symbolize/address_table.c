@@ -21,7 +21,7 @@ int table_init(struct address_table *t, struct strpool *pool, size_t max_entries
 	if (!over.resolved.object)
 		return -ENOMEM;
 	t->sources[source].object = t->objects[0];
-	/* Equals no other entry, as other entries of NONE have times 0. */
+	/* Unique: all other entries of NONE have times 0. */
 	over.first_ns = UINT64_MAX;
 	t->max_entries++;
 	table_want(t, &over);
@@ -105,7 +105,10 @@ static bool entry_eq(uint32_t item, const void *key, const void *ctx)
 	const struct address_table *t = ctx;
 	const struct entry *want = key, *have = table_entry(t, item);
 
-	/* Entries without a source also differ by their miss, which never changes. */
+	/*
+	 * Entries without a source also differ by their miss, which is never changed
+	 * later.
+	 */
 	return have->lookup == want->lookup && have->source == want->source &&
 	       have->is_return == want->is_return && have->first_ns == want->first_ns &&
 	       have->last_ns == want->last_ns &&

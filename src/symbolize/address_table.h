@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Tables of the symbolizer: each unique address once (an entry), grouped by the source
- * that can name it, and the object it belongs to.
+ * Tables of the symbolizer: each unique address is one entry. Entries are grouped by
+ * the source that can name them, and by object.
  */
 #ifndef LB_SYMBOLIZE_ADDRESS_TABLE_H
 #define LB_SYMBOLIZE_ADDRESS_TABLE_H
@@ -15,7 +15,7 @@
 #include "symbolize/resolved.h"
 
 enum source_kind {
-	SOURCE_NONE, /* nothing can name it: entries have their miss from the start */
+	SOURCE_NONE, /* no source can name it: its entries have a miss from the start */
 	SOURCE_FILE,
 	SOURCE_VDSO,
 	SOURCE_JIT,
@@ -29,9 +29,10 @@ struct source {
 			  * process */
 	struct object *object;
 	const struct target_file *file; /* FILE only */
-	const struct process *process; /* first process that had it; NULL: unknown */
+	/* first process with this source; NULL: unknown */
+	const struct process *process;
 	const struct runtime *runtime; /* INTERP only */
-	bool in_memory; /* FILE: a memfd, which has no neighbour files */
+	bool in_memory; /* FILE: a memfd: no files in the same directory */
 	uint32_t *pending; /* entries to resolve */
 	size_t nr_pending, cap_pending;
 };
@@ -68,7 +69,7 @@ struct address_table {
 	uint64_t nr_over_limit;
 };
 
-/* Entry 0 always exists: addresses over the limit. */
+/* Entry 0 always exists. It stands for all addresses over the limit. */
 #define TABLE_OVER_LIMIT 0
 
 /** @pool is borrowed. Return: 0 or -ENOMEM; call deinit on failure too. */

@@ -13,8 +13,9 @@
 
 enum search_root {
 	ROOT_TARGET,
-	ROOT_OWN, /* our "/": for paths made of debug_dir, build ids and base names */
-	ROOT_DEBUG_DIR, /* debug_dir is "/": ".." does not lead out of it */
+	/* our "/": only for paths made of debug_dir, build ids and base names */
+	ROOT_OWN,
+	ROOT_DEBUG_DIR, /* debug_dir as "/", so that ".." cannot leave it */
 };
 
 struct candidate {
@@ -74,8 +75,8 @@ static void by_build_id(const struct debugfile_search *s, const struct need *nee
 }
 
 /*
- * Each function below writes candidate number @n for its kind of request.
- * Return: false when there are only @n.
+ * Each of the following functions writes candidate number @n for its kind of request.
+ * Return: false if there are at most @n candidates.
  */
 static bool build_id_candidate(const struct debugfile_search *s, const struct need *need,
 			       unsigned int n, struct candidate *ret)
@@ -86,7 +87,7 @@ static bool build_id_candidate(const struct debugfile_search *s, const struct ne
 	return true;
 }
 
-/* Order as in GDB's manual, "Separate Debug Files". */
+/* Same order as in GDB's manual, "Separate Debug Files". */
 static bool link_candidate(const struct debugfile_search *s, const struct need *need,
 			   unsigned int n, struct candidate *ret)
 {
@@ -113,7 +114,7 @@ static bool link_candidate(const struct debugfile_search *s, const struct need *
 	}
 }
 
-/* Follows a link in a debug file of our root only inside debug_dir. */
+/* A debug file from our root may only name files inside debug_dir. */
 static void dwz_by_name(const struct debugfile_search *s, const char *name,
 			struct candidate *ret)
 {
@@ -227,7 +228,10 @@ static int try_candidate(const struct debugfile_search *s, const struct candidat
 
 	switch (c->root) {
 	case ROOT_TARGET:
-		/* Never with root's rights if the target's user is unknown. */
+		/*
+		 * If the target's user is unknown, do not open the file with root's
+		 * privileges.
+		 */
 		if (s->uid == (uid_t)-1)
 			return -EPERM;
 		how.root_fd = s->target_root_fd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Collector side: opens files that the ELF decoder requests (need.h). The request is
- * hostile. Paths are opened only in the target's root, with the target's rights; in our
- * root only build ids and base names are used, under debug_dir.
+ * untrusted. Paths are opened only in the target's root, with the target's privileges.
+ * In our root only build ids and base names are used, under debug_dir.
  */
 #ifndef LB_SYMBOLIZE_DEBUGFILE_H
 #define LB_SYMBOLIZE_DEBUGFILE_H
@@ -25,14 +25,17 @@ struct debugfile_search {
 	gid_t gid;
 	const char *binary_path; /* absolute in the target's root; "" if it has none */
 
-	/* State of the last request, for requests that continue it. Initially zeroed. */
+	/* State of the last request, for repeated requests. Initially zeroed. */
 	uint64_t last_question; /* hash */
 	unsigned int next_candidate;
 	char origin[PATH_MAX]; /* path of the debug file; "": the binary itself */
 	bool origin_is_own; /* origin is in our root */
 };
 
-/** For another request for the same binary: what the last one was given may be right again. */
+/**
+ * Call before another request for the same binary: starts again with the first
+ * candidate.
+ */
 void debugfile_search_again(struct debugfile_search *s);
 
 #define DEBUGFILE_MAX_BYTES (64ULL << 30)

@@ -56,7 +56,7 @@ static int load(struct debuginfod *d)
 		{"debuginfod_set_user_data", &d->calls.set_user_data},
 	};
 
-	/* Global, so that on_progress() can look up the one call that it needs. */
+	/* RTLD_GLOBAL, so that on_progress() can look up the function it needs. */
 	d->library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_GLOBAL);
 	if (!d->library) {
 		log_info("DEBUGINFOD_URLS is set, but libdebuginfod.so.1 is not "
@@ -77,8 +77,8 @@ static int load(struct debuginfod *d)
 }
 
 /*
- * libdebuginfod 0.192 (not 0.188) continues with its own time-outs, 90 s and two retries,
- * after on_progress() gave up. Keeps the user's settings.
+ * libdebuginfod 0.192 (not 0.188) waits for its own time-outs, 90 s and two retries,
+ * even after on_progress() gave up. Sets shorter ones, unless the user has set them.
  */
 static void limit_library(struct debuginfod *d)
 {
@@ -129,7 +129,7 @@ void debuginfod_free(struct debuginfod *d)
 	free(d);
 }
 
-/* The library calls it while it waits and downloads. Return: nonzero to give up. */
+/* Called by the library while it waits and downloads. Return: nonzero to give up. */
 static int on_progress(client *c, long done, long total)
 {
 	void *(*get_user_data)(client *);
@@ -163,7 +163,8 @@ int debuginfod_fetch(struct debuginfod *d, const uint8_t *build_id, size_t len,
 	d->calls.set_progressfn(d->client, on_progress);
 	fd = d->calls.find_debuginfo(d->client, build_id, (int)len, NULL);
 	if (fd >= 0) {
-		lseek(fd, 0, SEEK_SET); /* a fresh download leaves it at the end */
+		/* a fresh download leaves the offset at the end */
+		lseek(fd, 0, SEEK_SET);
 		*ret_fd = fd;
 		return 0;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Gets debug files from the servers in DEBUGINFOD_URLS by libdebuginfod, which is loaded
- * if installed (as libdw does). For report and annotate, run as the caller: never while
- * recording, never in the collector.
+ * Gets debug files from the servers in DEBUGINFOD_URLS with libdebuginfod, which is
+ * loaded if installed (like libdw does). Only for report and annotate, with the user's
+ * privileges: never while recording, never in the collector.
  */
 #ifndef LB_SYMBOLIZE_DEBUGINFOD_H
 #define LB_SYMBOLIZE_DEBUGINFOD_H
@@ -16,7 +16,7 @@
 struct debuginfod;
 
 struct debuginfod_config {
-	unsigned int timeout_ms; /* for one file in all; 0: 60000 */
+	unsigned int timeout_ms; /* for one file in total; 0: 60000 */
 	const volatile sig_atomic_t *stop; /* nonzero: give up at once; may be NULL */
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Resolves addresses of ELF files by the decoder, once per file. */
+/* Names addresses of ELF files with the decoder, which opens each file once. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "symbolize/debugfile.h"
 #include "symbolize/symbolizer_internal.h"
 
-/* Deadline of the retry without lines after a decoder died. */
+/* Deadline of the retry without lines, after the decoder died. */
 #define RETRY_DEADLINE_MS 5000
 
 static void search_init(struct debugfile_search *search, const struct symbolizer *s)
@@ -23,7 +23,7 @@ static void search_init(struct debugfile_search *search, const struct symbolizer
 	};
 }
 
-/* Each time anew: the process may have another root by now, or none. */
+/* Set anew for each request: the process may have another root now, or none. */
 static void search_in_target(struct debugfile_search *search, const struct source *source)
 {
 	const struct process *proc = source->process;
@@ -55,7 +55,7 @@ struct elf_question {
 	size_t nr_code; /* the first nr_code addresses request code */
 };
 
-/* Begins a request; the caller puts the addresses, u64, behind it. */
+/* Begins a request; the caller appends the addresses, u64. */
 static void put_request(struct symbolizer *s, struct elf_question *question)
 {
 	struct resolve_work *work = &s->work;
@@ -122,12 +122,12 @@ static bool worker_gave_up(enum worker_answer answer)
 }
 
 /*
- * Takes the answer to a request. If the decoder gave up, it is to be asked once more, for
- * symbols without lines.
+ * Takes the answer to a request. If the decoder gave up, the request must be repeated
+ * once, for symbols without lines.
  *
  * @object  gets build id and segment; may be NULL
  * @ret     set on MISS_NONE: one answer per address
- * Return: the enum miss of the whole file, -EAGAIN: ask again, or -ENOMEM.
+ * Return: the enum miss of the whole file, -EAGAIN: repeat the request, or -ENOMEM.
  */
 static int take_answer(struct symbolizer *s, enum worker_answer answer,
 		       struct wire_reader *r, struct object *object, struct answers *ret)
@@ -145,13 +145,15 @@ static int take_answer(struct symbolizer *s, enum worker_answer answer,
 	if (answer != WORKER_OK)
 		return MISS_DECODER_GAVE_UP;
 	miss = read_reply(s, r, w->nr, object, ret);
-	/* These names lack lines, but not because of the file. */
+	/*
+	 * These names lack lines because the decoder gave up, not because of the file.
+	 */
 	for (size_t i = 0; was_retry && miss == MISS_NONE && i < ret->nr; i++)
 		ret->items[i].miss = MISS_DECODER_GAVE_UP;
 	return miss;
 }
 
-/* Sets the same answer for all entries of @ids: @miss, at their address in the file. */
+/* Sets @miss, and the address in the file, for all entries of @ids. */
 static void set_miss(const struct symbolizer *s, const uint32_t *ids, size_t nr,
 		     enum miss miss)
 {
@@ -163,7 +165,7 @@ static void set_miss(const struct symbolizer *s, const uint32_t *ids, size_t nr,
 	}
 }
 
-/* Moves the entries that request code to the front. Return: their number. */
+/* Moves the entries that request code to the front. Return: number of them. */
 static size_t code_first(const struct symbolizer *s, uint32_t *ids, size_t nr)
 {
 	size_t nr_code = 0;
@@ -193,7 +195,7 @@ static int begin(struct symbolizer *s, struct source *source)
 	return 0;
 }
 
-/* Returns how many addresses of the batch request code: the first ones. */
+/* Returns how many addresses of the batch, at its start, request code. */
 static size_t nr_code_of_batch(const struct resolve_work *w)
 {
 	return w->nr_code < w->nr ? w->nr_code : w->nr;
@@ -271,7 +273,7 @@ static void end(struct symbolizer *s, struct source *source, bool is_whole)
 const struct resolver symbolizer_elf = {
 	.begin = begin, .step = ask, .take = take, .end = end};
 
-/* Names one batch, and waits. Return: the enum miss of all, or -ENOMEM. */
+/* Names one batch and waits for it. Return: the enum miss of all, or -ENOMEM. */
 static int ask_vaddrs(struct symbolizer *s, int fd, const uint64_t *vaddrs, size_t nr,
 		      struct answers *ret)
 {

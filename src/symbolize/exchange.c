@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What every kind of source does with the decoder: sends requests, keeps answers. */
+/*
+ * Functions for all kinds of sources: send requests to the decoder, store its answers.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +54,7 @@ void symbolizer_codes_deinit(struct symbolizer *s)
 	hashmap_deinit(&s->codes.index);
 }
 
-/* Strings are interned: equal if and only if their pointers are. */
+/* Strings are interned, so comparing pointers is enough. */
 static bool same_row(const struct code_row *a, const struct code_row *b)
 {
 	const struct frame *x = &a->frame, *y = &b->frame;
@@ -82,7 +84,7 @@ static bool code_eq(uint32_t item, const void *key, const void *ctx)
 	       same_code(&codes->items[item].code, &want->code);
 }
 
-/* Return: 1 added, 0 was there, or -ENOMEM. */
+/* Return: 1: added, 0: already stored, or -ENOMEM. */
 static int add(struct symbolizer_codes *codes, const struct resolved_code *code)
 {
 	uint64_t hash = hash_u64((uintptr_t)code->object, code->code.address);

@@ -58,7 +58,7 @@ static int read_rows(struct wire_reader *r, uint64_t address,
 	size_t left = r->len - r->pos, max = left / MIN_ROW_BYTES, texts = 0;
 
 	list->items = calloc(max + 1, sizeof(*list->items));
-	list->texts = malloc(left + 1); /* a text and its NUL take less than a row */
+	list->texts = malloc(left + 1); /* no longer than the rows in the reply */
 	if (!list->items || !list->texts)
 		return -ENOMEM;
 	for (size_t at = 0; at < list->nr_bytes;) {

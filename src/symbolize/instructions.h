@@ -27,20 +27,24 @@ struct instructions_question {
 	uint64_t size_bytes;
 	const uint8_t *bytes; /* size_bytes of code; NULL: read them from fd */
 	uint16_t machine; /* EM_* of @bytes */
-	int fd; /* an ELF file, of which @address is a vaddr; -1 with @bytes */
+	int fd; /* an ELF file; @address is a vaddr in it; -1 with @bytes */
 	const uint8_t *build_id; /* the file's expected one */
-	size_t build_id_len; /* 0: any */
+	size_t build_id_len; /* 0: do not check */
 };
 
-/** @ret zeroed. Return: 0 (also without instructions: see ret->status), -ENOMEM. */
+/**
+ * @ret must be zeroed. Return: 0 (also without instructions: see ret->status), -ENOMEM.
+ */
 int instructions_ask(struct worker *w, const struct instructions_question *question,
 		     struct instruction_list *ret);
 
-/** Parses the reply: checks bounds first. Return: 0, -EBADMSG, -ENOMEM; @ret as above. */
+/**
+ * Parses the reply and checks its bounds. Return: 0, -EBADMSG, -ENOMEM; @ret as above.
+ */
 int instructions_read(struct wire_reader *r, uint64_t address,
 		      struct instruction_list *ret);
 
-/** Returns the machine of uname(2)'s name ("x86_64"); EM_NONE if unknown. */
+/** Returns the EM_* machine of uname(2)'s name ("x86_64"); EM_NONE if unknown. */
 uint16_t instructions_machine(const char *name);
 
 #endif

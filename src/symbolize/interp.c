@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names interpreters' frames: passes their copied code objects to the runtime. */
+/*
+ * Names interpreters' frames: sends their copied code objects to the runtime's decoder.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -8,7 +10,7 @@
 #include "runtime/runtime.h"
 #include "symbolize/symbolizer_internal.h"
 
-/* Texts and tables per request, unless a single code object has more. */
+/* Most texts and tables in a request; a single code object may exceed it. */
 #define BATCH_BYTES (8u << 20)
 
 /* By code object, then by index. */
@@ -29,7 +31,7 @@ static const struct interp_code *code_of(const struct source *source, uint64_t f
 	return interp_codes_find(&source->process->interp_codes, LB_FRAME_ID(frame));
 }
 
-/* Returns how many items fit one request; never splits a code object's items. */
+/* Returns how many items fit one request; the items of a code object stay together. */
 static size_t batch_of(const struct source *source, const struct frame_item *items,
 		       size_t nr)
 {
@@ -50,7 +52,7 @@ static size_t batch_of(const struct source *source, const struct frame_item *ite
 	return i;
 }
 
-/* Names the batch: by the reply to its request, or by the copies alone. */
+/* Names the batch, from the reply if the runtime sent a request. */
 static int name_batch(struct symbolizer *s, const struct source *source,
 		      const struct runtime_frame *frames, struct wire_reader *reply)
 {
@@ -68,7 +70,7 @@ static int name_batch(struct symbolizer *s, const struct source *source,
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Return: 1: sent, or done without a request; 0: there is no further batch; -ENOMEM. */
+/* Return: 1: sent, or done without a request; 0: no batch is left; -ENOMEM. */
 static int step(struct symbolizer *s, struct source *source)
 {
 	struct resolve_work *w = &s->work;
@@ -106,7 +108,10 @@ static int take(struct symbolizer *s, struct source *source, enum worker_answer 
 	return 0;
 }
 
-/* Returns its address in the target, unique because code objects are not machine code. */
+/*
+ * Returns an address in the target. It cannot clash with that of machine code, because
+ * it lies inside the code object.
+ */
 static uint64_t address_of(const struct runtime *runtime, const struct interp_code *code,
 			   uint64_t frame)
 {

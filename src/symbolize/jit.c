@@ -9,10 +9,10 @@
 #include "runtime/python/source.h"
 #include "symbolize/symbolizer_internal.h"
 
-/* A provider of names, and what its request has in addition to addresses. */
+/* A provider of names, and the data its request needs in addition to addresses. */
 struct jit_provider {
 	enum operation op;
-	/* Returns a descriptor to read; -1: none, *@ret_errno says why. */
+	/* Returns a descriptor to read; -1: none, with the reason in *@ret_errno. */
 	int (*fd)(const struct symbolizer *s, const struct process *proc, int *ret_errno);
 	/* Writes the start of the request; may be NULL. */
 	void (*put)(struct wire_writer *w, const struct symbolizer *s,
@@ -39,7 +39,7 @@ static int perf_map_fd(const struct symbolizer *s, const struct process *proc,
 	return file_fd(&proc->perf_map, ret_errno);
 }
 
-/* Writes how the file grew, which tells the age of each line. */
+/* Writes when the file had which size, which gives the age of each line. */
 static void put_sizes(struct wire_writer *w, const struct symbolizer *s,
 		      const struct process *proc)
 {
@@ -63,9 +63,9 @@ static int objects_fd(const struct symbolizer *s, const struct process *proc,
 }
 
 /*
- * An object seen by a walk appeared after the walk before; one not seen was gone before.
- * Addresses may be reused before and after, so an object is only sure to exist between
- * two walks that saw it.
+ * An object that a walk saw first was registered after the previous walk; one that a
+ * walk missed was gone before it. Other code may have had its address before and after,
+ * so an object is only certain to exist between two walks that saw it.
  */
 static void put_times(struct wire_writer *w, const struct jit_code *code,
 		      const struct jit_object *o)
@@ -102,7 +102,7 @@ static void put_objects(struct wire_writer *w, const struct symbolizer *s,
 
 /*
  * The first provider that knows an address wins: registered objects have lines, inlined
- * calls and times, a jitdump has lines and times, a perf map only names.
+ * calls and times; a jitdump has lines and times; a perf map has only names.
  */
 static const struct jit_provider order[] = {
 	{DECODER_GDBJIT, objects_fd, put_objects},
@@ -111,8 +111,8 @@ static const struct jit_provider order[] = {
 };
 
 /*
- * Takes the name from the first provider that knows it, the line from the first that has
- * one.
+ * Takes the name from the first provider that knows it, and the line from the first
+ * that has one.
  * Return: true when no other provider is needed.
  */
 static bool take_answer(struct resolved *known, const struct answer *answer)
@@ -152,7 +152,7 @@ static void note_why(struct resolve_work *w, int open_errno)
 		w->refused = true;
 }
 
-/* Keeps the batch for the next provider, but for addresses that @answers describe. */
+/* Removes the addresses that @answers describe from the list for the next provider. */
 static void finish_batch(struct symbolizer *s, uint32_t *ids,
 			 const struct answers *answers)
 {
@@ -168,7 +168,9 @@ static void finish_batch(struct symbolizer *s, uint32_t *ids,
 	w->from += w->nr;
 }
 
-/* Asks the providers, one behind the other. Return: 1 sent; 0: all were asked. */
+/*
+ * Sends the next request, to one provider after another. Return: 1: sent; 0: all done.
+ */
 static int ask_next(struct symbolizer *s, struct source *source)
 {
 	struct resolve_work *w = &s->work;
@@ -195,7 +197,7 @@ static int ask_next(struct symbolizer *s, struct source *source)
 	return 0;
 }
 
-/* Return: 0 with @ret set, -ENODATA without answers (noted), -ENOMEM. */
+/* Return: 0 with @ret set, -ENODATA if there are no answers (noted), -ENOMEM. */
 static int read_reply(struct symbolizer *s, enum worker_answer answer,
 		      struct wire_reader *r, struct answers *ret)
 {
@@ -235,7 +237,7 @@ static int take(struct symbolizer *s, struct source *source, enum worker_answer 
 	return 0;
 }
 
-/* ---- functions without lines: where they begin ---- */
+/* ---- definitions of Python functions that have no lines ---- */
 
 static bool has_name_only(const struct resolved *r)
 {
@@ -246,7 +248,7 @@ static int by_name(const void *a, const void *b)
 {
 	const struct python_function *x = a, *y = b;
 
-	/* Interned: any order of pointers suffices. */
+	/* The strings are interned, so any order of pointers will do. */
 	return ((uintptr_t)x->name > (uintptr_t)y->name) -
 	       ((uintptr_t)x->name < (uintptr_t)y->name);
 }
@@ -262,7 +264,7 @@ static size_t unique_names(struct python_function *functions, size_t nr)
 	return kept;
 }
 
-/* Collects Python functions that an object names without a line. */
+/* Collects Python functions for which JIT code has a name but no line. */
 static int collect_functions(struct symbolizer *s, const struct source *source)
 {
 	struct resolve_work *w = &s->work;
@@ -282,14 +284,14 @@ static int collect_functions(struct symbolizer *s, const struct source *source)
 	return 0;
 }
 
-/* Writes the definitions that were found into the frames. */
+/* Writes the found definitions into the frames. */
 static int set_defs(struct symbolizer *s, const struct source *source)
 {
 	struct resolve_work *w = &s->work;
 	_cleanup_free_ struct frame *frames = calloc(w->nr_todo + 1, sizeof(*frames));
 	struct frame *next = frames;
 
-	/* First: what refers to them must not outlive them. */
+	/* Store the array first: entries that point into it must not outlive it. */
 	if (!frames || symbolizer_keep_frames(s, &frames))
 		return -ENOMEM;
 	for (size_t i = 0; i < w->nr_todo; i++) {
@@ -311,7 +313,7 @@ static int set_defs(struct symbolizer *s, const struct source *source)
 	return 0;
 }
 
-/* Searches the next definitions. Return: 1; 0: all are done; -ENOMEM. */
+/* Searches some definitions. Return: 1: call again; 0: all are done; -ENOMEM. */
 static int find_defs(struct symbolizer *s, struct source *source)
 {
 	struct resolve_work *w = &s->work;
@@ -332,7 +334,7 @@ static int find_defs(struct symbolizer *s, struct source *source)
 	return w->nr_functions ? set_defs(s, source) : 0;
 }
 
-/* May there be registered code that we missed? */
+/* May the process have registered code that lineburn missed? */
 static bool has_lost(const struct jit_code *c)
 {
 	return c->nr_lost || c->is_lossy || (c->nr_descriptors && c->walk_wanted);
@@ -357,7 +359,7 @@ static int step(struct symbolizer *s, struct source *source)
 	return rc || !source->process->command ? rc : find_defs(s, source);
 }
 
-/* Says of the addresses that nobody named why. */
+/* Sets the miss reason of all addresses that no provider named. */
 static void end(struct symbolizer *s, struct source *source, bool is_whole)
 {
 	const struct resolve_work *w = &s->work;

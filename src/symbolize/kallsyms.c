@@ -6,8 +6,8 @@
  *   ffffffffc0a4e000 t nf_hook_slow\t[nf_tables]
  *   ffffffffc03f1a40 t bpf_prog_6deef7357e7b4530_sd_devices\t[bpf]
  *
- * There are some 120,000 to 250,000 lines: the text is kept as read, an array of places
- * in it is sorted, and only names that are looked up are interned.
+ * There are 120,000 to 250,000 lines. So the text is kept as read, only an array of
+ * offsets in it is sorted, and only names that are looked up are interned.
  */
 #include "symbolize/kallsyms.h"
 
@@ -20,7 +20,7 @@
 
 #define MAX_BYTES     (512u << 20)
 #define MAX_SYMBOLS   (8u << 20)
-#define MAX_FUNCTION  (1u << 20) /* code farther from a symbol is not part of it */
+#define MAX_FUNCTION  (1u << 20) /* code farther above a symbol does not belong to it */
 #define KERNEL_OFFSET UINT32_MAX
 
 struct symbol_place {
@@ -36,7 +36,7 @@ struct kallsyms {
 	struct strpool *pool;
 };
 
-/* In order of preference among names of one address, as in ELF. */
+/* Preference among symbols of one address, as for ELF. */
 static const char types[] = "TtWw";
 
 static size_t rank(const struct kallsyms *k, const struct symbol_place *p)
@@ -72,7 +72,7 @@ static int hex_digit(char c)
 	return -1;
 }
 
-/* Takes one line if it is a text symbol; ends its strings with NUL. */
+/* Adds one line if it is a text symbol; terminates its strings in place. */
 static int take_line(struct kallsyms *k, char *line, char *end)
 {
 	struct symbol_place place = {.module = KERNEL_OFFSET};
@@ -170,7 +170,7 @@ void kallsyms_free(struct kallsyms *k)
 	free(k);
 }
 
-/* Does the name mark an end of code? Addresses after it have no symbol. */
+/* Does the symbol mark the end of code? Addresses after it have no symbol. */
 static bool is_end_marker(const char *name)
 {
 	return !strcmp(name, "_etext") || !strcmp(name, "_einittext");

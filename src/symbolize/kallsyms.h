@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Symbols of the kernel and its modules from kallsyms. The kernel wrote them, so they are
- * trusted.
+ * Symbols of the kernel and its modules from kallsyms. They are trusted, because the
+ * kernel wrote them.
  */
 #ifndef LB_SYMBOLIZE_KALLSYMS_H
 #define LB_SYMBOLIZE_KALLSYMS_H

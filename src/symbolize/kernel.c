@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Kernel addresses: functions by kallsyms, one object per module. */
+/* Names kernel addresses: functions from kallsyms, one object per module. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -20,7 +20,9 @@ static void load_kallsyms(struct symbolizer *s)
 			  s->config.kallsyms_path, -err);
 }
 
-/* The object named "[@module]"; modules are few enough for a list. */
+/*
+ * Finds or adds the object named "[@module]". There are few modules: a list is enough.
+ */
 static struct object *module_object(struct symbolizer *s, const char *module)
 {
 	char name[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The name of an address: object, function, file and line, or why there is none. */
+/* The name of an address: object, function, file and line, or why it is missing. */
 #ifndef LB_SYMBOLIZE_RESOLVED_H
 #define LB_SYMBOLIZE_RESOLVED_H
 
@@ -16,10 +16,13 @@ enum object_kind {
 	OBJECT_VDSO,
 	OBJECT_JIT, /* anonymous code of one process */
 	OBJECT_INTERP, /* code objects of one process */
-	OBJECT_UNKNOWN, /* no known mapping */
+	OBJECT_UNKNOWN, /* not in a known mapping */
 };
 
-/* The object of addresses; becomes a Mapping of pprof. Interned, never moves. */
+/*
+ * The object that addresses belong to; becomes a Mapping of pprof. Interned, never
+ * moves.
+ */
 struct object {
 	enum object_kind kind;
 	/* Path, "[kernel.kallsyms]", "[module]", "[vdso]", "[jit]", "[python]", ... */
@@ -35,9 +38,9 @@ struct object {
 struct resolved {
 	const struct object *object;
 	/*
-	 * ELF: vaddr in the file; else the run-time address. Leaf or return address - 1
-	 * + 1 as sampled. Python: address of the code object + bytes of code before the
-	 * instruction.
+	 * ELF: vaddr in the file. JIT, kernel: run-time address. Both as sampled: that
+	 * of a caller is the return address. Python: address of the code object + bytes
+	 * of code before the instruction.
 	 */
 	uint64_t address;
 	const struct frame *frames; /* innermost first; nr_frames 0: unknown */
@@ -47,7 +50,7 @@ struct resolved {
 		*process; /* first that had it: its root has the source; NULL: kernel */
 };
 
-/* A function that was hit, from debug info with lines. */
+/* A function that was hit, with its machine code, from debug info with lines. */
 struct resolved_code {
 	const struct object *object; /* code.address is one of its addresses */
 	struct code code;

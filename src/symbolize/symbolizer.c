@@ -3,9 +3,9 @@
  * Maps an address of a process to a source that can name it. elf.c, jit.c, interp.c and
  * kernel.c write the sources' answers into the entries.
  *
- * Only want() subtracts 1 from return addresses: entries hold the address to
- * look up. resolved.address is again that of the instruction after the call, as pprof and
- * disassemblers expect.
+ * Only want() subtracts 1 from return addresses, so entries hold the address to look
+ * up. resolved.address is again the address of the instruction after the call, as pprof
+ * and disassemblers expect.
  */
 #include "symbolize/symbolizer.h"
 
@@ -23,7 +23,7 @@
 #include "runtime/runtime.h"
 #include "symbolize/symbolizer_internal.h"
 
-/* For a whole recording; 10,000 functions need less. */
+/* Total time for a recording; 10,000 functions need less. */
 #define DEFS_BUDGET_NS        INT64_C(10000000000)
 #define DEFAULT_DEADLINE_MS   20000
 #define DEFAULT_MAX_ADDRESSES (4u << 20)
@@ -88,9 +88,9 @@ void symbolizer_free(struct symbolizer *s)
 	free(s);
 }
 
-/* ---- from an address to its source ---- */
+/* ---- finding the source of an address ---- */
 
-/* Returns the number of the source; adds a new one's object. */
+/* Returns the number of the source; sets the object of a new one. */
 static uint32_t source_of(struct symbolizer *s, enum source_kind kind, const void *key,
 			  enum object_kind object_kind, const char *name)
 {
@@ -117,14 +117,17 @@ static uint32_t want(struct symbolizer *s, uint32_t source, struct entry *entry)
 	return table_want(&s->table, entry);
 }
 
-/* Adds an entry without a source: @entry->lookup is a run-time address. */
+/* Adds an entry that no source can name. @entry->lookup is a run-time address. */
 static uint32_t want_unknown(struct symbolizer *s, struct entry *entry, enum miss miss)
 {
 	entry->resolved.miss = miss;
 	return want(s, table_source(&s->table, SOURCE_NONE, NULL), entry);
 }
 
-/* Adds an entry of a file that could not be opened: only path and offset are known. */
+/*
+ * Adds an entry of a file that could not be opened: only its path and the offset are
+ * known.
+ */
 static uint32_t want_lost_file(struct symbolizer *s, const struct mapping *m,
 			       struct entry *entry, enum miss miss)
 {
@@ -158,7 +161,7 @@ static uint32_t want_jit(struct symbolizer *s, const struct process *proc,
 	return want(s, source, entry);
 }
 
-/* Returns the file's source number; fills in a new one. */
+/* Returns the number of the file's source; initialises a new one. */
 static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 			    const struct mapping *m)
 {
@@ -176,7 +179,7 @@ static uint32_t file_source(struct symbolizer *s, const struct process *proc,
 		       m->file->build_id_len);
 		source->object->build_id_len = m->file->build_id_len;
 	} else if (!process_may_open(source->process) && process_may_open(proc)) {
-		source->process = proc; /* can open its related files */
+		source->process = proc; /* this process has access to related files */
 	}
 	return i;
 }
@@ -235,8 +238,8 @@ static uint32_t want_memfd(struct symbolizer *s, const struct process *proc,
 }
 
 /*
- * Adds an interpreter's frame. It is no address: 1 is never subtracted, and no mapping
- * has it.
+ * Adds an interpreter's frame. It is not an address: 1 is never subtracted, and it is
+ * in no mapping.
  */
 static uint32_t want_interp(struct symbolizer *s, const struct process *proc,
 			    uint64_t frame)
@@ -297,7 +300,7 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 			    &entry);
 	case MAPPING_MEMFD:
 		return want_memfd(s, proc, m, &entry, first_ns, last_ns);
-	default: /* anonymous, heap, stack: code there is a JIT's */
+	default: /* anonymous, heap, stack: code there is JIT code */
 		return want_jit(s, proc, &entry, first_ns, last_ns);
 	}
 }
@@ -319,7 +322,7 @@ void symbolizer_want_code(struct symbolizer *s, uint32_t id)
 	table_entry(&s->table, id)->wants_code = true;
 }
 
-/* ---- from a source to names ---- */
+/* ---- resolving sources ---- */
 
 static const struct resolver *const resolvers[] = {
 	[SOURCE_FILE] = &symbolizer_elf,      [SOURCE_VDSO] = &symbolizer_elf,
@@ -327,7 +330,7 @@ static const struct resolver *const resolvers[] = {
 	[SOURCE_KERNEL] = &symbolizer_kernel,
 };
 
-/* Goes on with a source. Return: 1: not finished, 0, or -ENOMEM. */
+/* Continues with a source. Return: 1: not finished, 0, or -ENOMEM. */
 static int resolve_some(struct symbolizer *s, const struct resolver *resolver,
 			struct source *source)
 {
@@ -359,7 +362,7 @@ static void end_source(struct symbolizer *s, const struct resolver *resolver,
 	if (resolver->end)
 		resolver->end(s, source, is_whole);
 	work_deinit(s);
-	/* What is kept of replies was copied, and the next one may be far away. */
+	/* Free the reply: its data was copied, and the next call may be much later. */
 	worker_trim(s->worker);
 	free(source->pending);
 	source->pending = NULL;
@@ -380,9 +383,7 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err)
 		rc = resolve_some(s, resolver, source);
 		if (rc > 0)
 			return 1;
-		/*
-		 * One file that needs too much memory must not prevent naming the others.
-		 */
+		/* Continue with other files if one needs too much memory. */
 		if (rc)
 			s->no_memory = true;
 		end_source(s, resolver, source, !rc);
@@ -413,7 +414,8 @@ const struct resolved *symbolizer_get(const struct symbolizer *s, uint32_t id)
 void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret)
 {
 	*ret = (struct symbolizer_stats){
-		.nr_addresses = s->table.nr_entries - 1, /* not "over the limit" */
+		/* without the "over the limit" entry */
+		.nr_addresses = s->table.nr_entries - 1,
 		.nr_files = s->nr_files,
 		.nr_over_limit = s->table.nr_over_limit,
 		.nr_bad_jit_records = s->nr_bad_jit_records,

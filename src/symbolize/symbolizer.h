@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Names addresses in two steps, so that each unique address is resolved once and each
- * file is opened once: symbolizer_want() notes an address (cheap), then
+ * file is opened once: symbolizer_want() records an address (cheap), then
  * symbolizer_resolve() sends the decoder all addresses of a file at once.
  */
 #ifndef LB_SYMBOLIZE_SYMBOLIZER_H
@@ -35,10 +35,10 @@ void symbolizer_free(struct symbolizer *s);
 DEFINE_CLEANUP(struct symbolizer, symbolizer_free);
 
 /**
- * Notes a user address of @proc (NULL: not known) seen during [first_ns, last_ns]. An
+ * Records a user address of @proc (NULL: not known) seen during [first_ns, last_ns]. An
  * address of a file is one entry for all processes; an address of JIT code is one entry
- * per process and time range. For an interpreter's frame (LB_FRAME_TAG), which is no
- * address, @kind and the times are ignored.
+ * per process and time range. An interpreter's frame (LB_FRAME_TAG) is not an address:
+ * @kind and the times are ignored.
  *
  * Return: an id for symbolizer_get(). Never fails: unknown addresses get a miss.
  */
@@ -46,14 +46,16 @@ uint32_t symbolizer_want(struct symbolizer *s, const struct process *proc, uint6
 			 enum frame_kind kind, uint64_t first_ns, uint64_t last_ns);
 uint32_t symbolizer_want_kernel(struct symbolizer *s, uint64_t ip, enum frame_kind kind);
 
-/** Resolves all addresses noted since the last call, and waits. Return: 0 or -ENOMEM. */
+/**
+ * Resolves all addresses recorded since the last call, and waits. Return: 0 or -ENOMEM.
+ */
 int symbolizer_resolve(struct symbolizer *s, struct error *err);
 
 /**
- * Does one short step of symbolizer_resolve(), mostly of a request to the decoder: after
- * it, worker_waits() of the symbolizer's worker says what for. Never waits. Call
- * symbolizer_want() only after the last step. Return: 1: call again; 0: all resolved;
- * -ENOMEM: the same, with losses.
+ * Does one short step of symbolizer_resolve(), usually sending a request or taking a
+ * reply. Afterwards worker_waits() of the symbolizer's worker tells what it waits for.
+ * Never blocks. Call symbolizer_want() only after the last step. Return: 1: call again;
+ * 0: all resolved; -ENOMEM: the same, with losses.
  */
 int symbolizer_resolve_step(struct symbolizer *s, struct error *err);
 
@@ -64,9 +66,9 @@ int symbolizer_resolve_step(struct symbolizer *s, struct error *err);
 const struct resolved *symbolizer_get(const struct symbolizer *s, uint32_t id);
 
 /**
- * Requests the code of the function that contains this address, too: for the hottest
- * ones, before symbolizer_resolve(). Does nothing if the address is already resolved or
- * its source cannot tell. Code of a JIT is always returned.
+ * Also requests the code of the function that contains this address. Meant for the
+ * hottest addresses, before symbolizer_resolve(). Does nothing if the address is
+ * already resolved or its source has no code. Code of a JIT is always returned.
  */
 void symbolizer_want_code(struct symbolizer *s, uint32_t id);
 
@@ -74,15 +76,16 @@ void symbolizer_want_code(struct symbolizer *s, uint32_t id);
 const struct resolved_code *symbolizer_codes(const struct symbolizer *s, size_t *ret_nr);
 
 /**
- * For report and annotate: names @nr vaddrs by a debug file from debuginfod or the user.
- * Writes @ret[i] for each. Return: 0 or a negative errno.
+ * For report and annotate: names @nr vaddrs with a debug file from debuginfod or the
+ * user. Writes @ret[i] for each. Return: 0 or a negative errno.
  */
 int symbolizer_resolve_vaddrs(struct symbolizer *s, int fd, const uint64_t *vaddrs,
 			      size_t nr, struct resolved *ret);
 
 struct symbolizer_stats {
 	uint64_t nr_addresses, nr_files, nr_over_limit, nr_bad_jit_records;
-	bool kernel_is_hidden; /* kernel addresses were noted, but names are hidden */
+	/* kernel addresses were recorded, but kallsyms is hidden */
+	bool kernel_is_hidden;
 };
 void symbolizer_stats(const struct symbolizer *s, struct symbolizer_stats *ret);
 

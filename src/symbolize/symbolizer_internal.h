@@ -16,25 +16,25 @@ struct frame_item {
 };
 
 /*
- * Work on one source, which asks the decoder for its pending entries batch by batch. All
- * zeroes: not begun. Drains come between the request and its answer: what they may change
- * (descriptors, arrays of a process) is looked up again.
+ * Work on one source, which sends its pending entries to the decoder in batches.
+ * Zero-initialised: not begun. A drain may come between a request and its answer, so
+ * anything it may change (descriptors, arrays of a process) is looked up again.
  */
 struct resolve_work {
 	bool is_begun, is_sent;
-	struct wire_writer request; /* is sent */
+	struct wire_writer request; /* the request, while it is being sent */
 	size_t from, nr; /* the batch: pending[from, from + nr), or items */
 
 	/* FILE, VDSO */
-	size_t nr_code; /* entries from pending[from] on that request code */
+	size_t nr_code; /* entries, from pending[from] on, that request code */
 	bool is_retry; /* without lines, because the decoder gave up */
-	const struct source *source; /* NULL: of symbolizer_resolve_vaddrs() */
+	const struct source *source; /* NULL: symbolizer_resolve_vaddrs() */
 	struct debugfile_search search;
 
-	/* JIT: addresses that no provider has described yet are moved to the front */
-	size_t provider; /* that is being asked */
-	size_t kept, nr_todo; /* for the next provider; for this one */
-	bool refused, gave_up, too_many, unknown; /* why a provider could not tell */
+	/* JIT: addresses without a name yet are moved to the front */
+	size_t provider; /* the current one */
+	size_t kept, nr_todo; /* addresses for the next provider; for this one */
+	bool refused, gave_up, too_many, unknown; /* why a provider failed */
 	struct python_function
 		*functions; /* whose definitions are searched; NULL: none */
 	size_t nr_functions, nr_searched;
@@ -90,28 +90,31 @@ struct symbolizer {
 #define SYMBOLIZER_MAX_BATCH (512u << 10)
 
 /*
- * How sources of one kind get their names. The pending entries of a source all have an
- * answer when end() was called. Functions that may fail return -ENOMEM.
+ * How sources of one kind are resolved. After end() all pending entries of a source
+ * must have an answer. Functions that can fail return -ENOMEM.
  */
 struct resolver {
 	/* May be NULL. Return: 0. */
 	int (*begin)(struct symbolizer *s, struct source *source);
 	/*
-	 * Sends the next request by symbolizer_send(), or does a short step without.
+	 * Sends the next request with symbolizer_send(), or does a short step without
+	 * one.
 	 * Return: 1; 0: all is done.
 	 */
 	int (*step)(struct symbolizer *s, struct source *source);
-	/* Takes the answer to the request. @r is for WORKER_OK. Return: 0. */
+	/* Takes the answer to the request. @r is valid for WORKER_OK. Return: 0. */
 	int (*take)(struct symbolizer *s, struct source *source,
 		    enum worker_answer answer, struct wire_reader *r);
-	/* May be NULL. @is_whole: nothing failed. */
+	/* May be NULL. @is_whole: no function failed. */
 	void (*end)(struct symbolizer *s, struct source *source, bool is_whole);
 };
 
 extern const struct resolver symbolizer_elf, symbolizer_jit, symbolizer_interp,
 	symbolizer_kernel;
 
-/** Sends s->work.request. Return: 1, or -ENOMEM if the request could not be written. */
+/**
+ * Sends s->work.request. Return: 1, or -ENOMEM if there was no memory for the request.
+ */
 int symbolizer_send(struct symbolizer *s, uint32_t op, const int *fds, size_t nr_fds,
 		    worker_need_fn need, unsigned int deadline_ms);
 
@@ -122,14 +125,14 @@ static inline size_t symbolizer_batch(size_t left)
 }
 
 /**
- * Takes an array of frames until the symbolizer is freed and sets *@frames to NULL.
- * Return: 0, or -ENOMEM with *@frames still the caller's.
+ * Keeps an array of frames until the symbolizer is freed, and sets *@frames to NULL.
+ * Return: 0, or -ENOMEM; the caller still owns *@frames then.
  */
 int symbolizer_keep_frames(struct symbolizer *s, struct frame **frames);
 
 /**
- * Stores the new code in @answers, which is for addresses of @object; strings belong to
- * the symbolizer's pool. @answers still owns its arrays, which may become NULL.
+ * Stores the new code of @answers, for addresses of @object; strings belong to the
+ * symbolizer's pool. @answers still owns its arrays, some of which become NULL.
  * Return: 0 or -ENOMEM.
  */
 int symbolizer_keep_codes(struct symbolizer *s, const struct object *object,
@@ -137,7 +140,7 @@ int symbolizer_keep_codes(struct symbolizer *s, const struct object *object,
 
 void symbolizer_codes_deinit(struct symbolizer *s);
 
-/** Writes @answer, whose frames were stored, into @resolved. */
+/** Copies @answer into @resolved. Its frames must be stored already. */
 void symbolizer_apply(struct resolved *resolved, const struct answer *answer);
 
 #endif

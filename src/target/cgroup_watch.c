@@ -20,14 +20,14 @@
 /* Walks take at most 1/WALK_SHARE of the time. */
 #define WALK_SHARE 20
 
-/* A directory that is watched, or reported, or both. */
+/* A directory that is watched, reported, or both. */
 struct known {
 	int wd; /* -1: not watched */
 	const struct cgroup_mount *mount;
 	char *path; /* below the mount; heap */
 	uint64_t id;
-	uint32_t mask; /* was told */
-	uint32_t above; /* mask reported of its ancestors */
+	uint32_t mask; /* mask last reported */
+	uint32_t above; /* mask reported for its ancestors */
 	uint32_t walk; /* number of the last full walk that saw it */
 };
 
@@ -40,11 +40,11 @@ struct cgroup_watch {
 	size_t nr_dirs, cap_dirs, nr_watched;
 	struct hashmap by_wd, by_path;
 	bool is_incomplete; /* some are not watched or reported, or events were lost */
-	bool is_asked; /* a full walk is requested, as soon as allowed */
+	bool is_asked; /* a full walk is requested; done as soon as allowed */
 	bool is_cut; /* the current walk missed something */
 	uint32_t walk;
 	uint64_t walked_ns, walk_took_ns;
-	uint64_t nr_missed_now, nr_missed; /* in the last walk; in the worst */
+	uint64_t nr_missed_now, nr_missed; /* in the last walk; in the worst walk */
 	char path[PATH_MAX]; /* current directory, below its mount */
 };
 
@@ -79,7 +79,7 @@ void cgroup_watch_free(struct cgroup_watch *set)
 	free(set);
 }
 
-/* ---- what is known ---- */
+/* ---- known directories ---- */
 
 static uint64_t hash_wd(int wd)
 {
@@ -117,8 +117,8 @@ static struct known *find_here(struct cgroup_watch *set, const struct cgroup_mou
 }
 
 /* Adds the current directory. Return: NULL: out of memory, or too many. */
-static struct known *know(struct cgroup_watch *set, const struct cgroup_mount *mount,
-			  uint64_t id)
+static struct known *add_entry(struct cgroup_watch *set, const struct cgroup_mount *mount,
+			       uint64_t id)
 {
 	struct known *dir;
 
@@ -146,7 +146,7 @@ static void leave_index(struct cgroup_watch *set, const struct known *dir)
 		hashmap_remove(&set->by_wd, hash_wd(dir->wd), i);
 }
 
-/* Removes an entry; the last one takes its place. */
+/* Removes an entry. The last entry takes its place. */
 static void forget(struct cgroup_watch *set, struct known *dir)
 {
 	struct known *last = &set->dirs[set->nr_dirs - 1];
@@ -155,7 +155,7 @@ static void forget(struct cgroup_watch *set, struct known *dir)
 		set->handlers.change(set->handlers.ctx, dir->mount, dir->id, 0);
 	leave_index(set, dir);
 	if (dir->wd >= 0) {
-		/* A removed cgroup directory keeps its watch. */
+		/* Removing a cgroup does not remove its watch (kernfs). */
 		inotify_rm_watch(set->inotify_fd, dir->wd);
 		set->nr_watched--;
 	}
@@ -165,7 +165,7 @@ static void forget(struct cgroup_watch *set, struct known *dir)
 
 		leave_index(set, last);
 		*dir = *last;
-		/* There is room: the entries were just removed. */
+		/* Cannot fail: the removals freed slots. */
 		if (hashmap_add(&set->by_path, hash_path(dir->mount, dir->path), i) ||
 		    (dir->wd >= 0 && hashmap_add(&set->by_wd, hash_wd(dir->wd), i)))
 			set->is_incomplete = true;
@@ -173,7 +173,9 @@ static void forget(struct cgroup_watch *set, struct known *dir)
 	set->nr_dirs--;
 }
 
-/* Removes the current directory and all below it, maybe one the caller holds. */
+/*
+ * Removes the current directory and all below it; pointers to entries become invalid.
+ */
 static void forget_tree(struct cgroup_watch *set, const struct cgroup_mount *mount)
 {
 	size_t len = strlen(set->path);
@@ -220,19 +222,20 @@ static int watch(struct cgroup_watch *set, int fd)
 	before = wd < 0 ? NULL : find_wd(set, wd);
 	if (!before)
 		return wd;
-	/* It was renamed, and the event was lost. */
+	/* The directory was renamed, and the event was lost. */
 	forget(set, before);
 	return inotify_add_watch(set->inotify_fd, link, mask);
 }
 
-static struct known *know_watched(struct cgroup_watch *set,
-				  const struct cgroup_mount *mount, int fd, uint64_t id)
+static struct known *add_watched_entry(struct cgroup_watch *set,
+				       const struct cgroup_mount *mount, int fd,
+				       uint64_t id)
 {
 	int wd = watch(set, fd);
 	struct known *dir = find_here(set, mount);
 
 	if (!dir)
-		dir = know(set, mount, id);
+		dir = add_entry(set, mount, id);
 	if (wd < 0)
 		return dir;
 	if (!dir || hashmap_add(&set->by_wd, hash_wd(wd), (uint32_t)(dir - set->dirs))) {
@@ -266,7 +269,8 @@ static void walk_children(struct cgroup_watch *set, const struct cgroup_mount *m
 		fd = openat(dirfd(dir), entry->d_name,
 			    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0) {
-			set->is_cut |= errno != ENOENT; /* it has vanished */
+			/* ENOENT: it was just removed */
+			set->is_cut |= errno != ENOENT;
 			continue;
 		}
 		set->path[len] = '/';
@@ -279,32 +283,34 @@ static void walk_children(struct cgroup_watch *set, const struct cgroup_mount *m
 }
 
 /* Matches the current directory, open as @fd. Return: its mask. */
-static uint32_t look_at(struct cgroup_watch *set, const struct cgroup_mount *mount,
-			int fd, uint64_t id, uint32_t above, bool *ret_descend)
+static uint32_t match_current(struct cgroup_watch *set, const struct cgroup_mount *mount,
+			      int fd, uint64_t id, uint32_t above, bool *ret_descend)
 {
 	struct known *dir = find_here(set, mount);
 	uint32_t mask;
 
 	mask = set->handlers.match(set->handlers.ctx, mount, set->path, ret_descend) &
 	       ~above;
-	/* Another cgroup of that name, or it no longer matches. */
+	/* Another cgroup has this name now, or it no longer matches. */
 	if (dir && (dir->id != id || (!*ret_descend && !mask))) {
 		forget_tree(set, mount);
 		dir = NULL;
 	}
-	/* First: then events report what is created while it is read. */
+	/*
+	 * Watch it before reading it, so that events report children created meanwhile.
+	 */
 	if (*ret_descend && (!dir || dir->wd < 0)) {
-		dir = know_watched(set, mount, fd, id);
+		dir = add_watched_entry(set, mount, fd, id);
 		if (!dir || dir->wd < 0)
 			miss(set);
 	} else if (!dir && mask) {
-		dir = know(set, mount, id);
+		dir = add_entry(set, mount, id);
 		if (!dir)
 			miss(set);
 	}
 	/*
-	 * Without an entry its removal could not be reported, so skip it; those below may
-	 * do.
+	 * Without an entry its removal could not be reported, so do not report it;
+	 * cgroups below it may still be reported.
 	 */
 	if (!dir)
 		return 0;
@@ -317,7 +323,7 @@ static uint32_t look_at(struct cgroup_watch *set, const struct cgroup_mount *mou
 	return mask;
 }
 
-/* Takes @fd, the directory of set->path. */
+/* Takes @fd, which is open on the directory of set->path. */
 static void walk(struct cgroup_watch *set, const struct cgroup_mount *mount, int fd,
 		 uint32_t above, unsigned int depth)
 {
@@ -331,7 +337,7 @@ static void walk(struct cgroup_watch *set, const struct cgroup_mount *mount, int
 		set->is_cut = true;
 		return;
 	}
-	mask = look_at(set, mount, fd, st.st_ino, above, &descend);
+	mask = match_current(set, mount, fd, st.st_ino, above, &descend);
 	if (!descend)
 		return;
 	if (depth >= CGROUP_SET_MAX_DEPTH) {
@@ -423,8 +429,8 @@ static void appeared(struct cgroup_watch *set, const struct known *parent,
 }
 
 /*
- * A removed cgroup directory causes no event itself (kernfs), only one in its parent. Its
- * children are already removed, and were reported one by one.
+ * Removing a cgroup directory causes an event only in its parent (kernfs). Its children
+ * were removed before, and reported one by one.
  */
 static void vanished(struct cgroup_watch *set, const struct known *parent,
 		     const char *name, bool with_all_below)
@@ -471,7 +477,7 @@ void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns)
 	char buf[16384] __attribute__((aligned(__alignof__(struct inotify_event))));
 	ssize_t len;
 
-	/* One buffer at a time: endless creation of cgroups must not keep us here. */
+	/* One buffer per call: endless creation of cgroups must not block us here. */
 	len = read(set->inotify_fd, buf, sizeof(buf));
 	for (ssize_t at = 0; at < len;) {
 		const struct inotify_event *ev = (const void *)(buf + at);

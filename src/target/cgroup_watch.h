@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds matching cgroups, now and later: walks the hierarchies once and watches them
- * (inotify(7)), so that a new cgroup is matched when it appears. The kernel side checks
- * all ancestors of a task's cgroup, so cgroups below a reported one need not be reported.
+ * Finds matching cgroups, present and future: walks the hierarchies once and watches
+ * them (inotify(7)), so that a new cgroup is matched when it appears. The kernel side
+ * checks all ancestors of a task's cgroup, so cgroups below a reported one need not be
+ * reported.
  */
 #ifndef LB_TARGET_CGROUP_WATCH_H
 #define LB_TARGET_CGROUP_WATCH_H
@@ -14,7 +15,10 @@
 #include "base/cleanup.h"
 #include "process/cgroup_mount.h"
 
-/* Most watched directories; a walk every two seconds, or less often, finds others. */
+/*
+ * Most watched directories. Others are found by a walk every two seconds, or less
+ * often.
+ */
 #define CGROUP_SET_MAX_WATCHES 32768
 /* Most directories watched or reported. */
 #define CGROUP_SET_MAX_KNOWN 65536
@@ -26,13 +30,14 @@ struct cgroup_watch_handlers {
 	/**
 	 * Matches a cgroup.
 	 * @path  below the mount, "/" or "/a/b"; any bytes
-	 * @ret_descend  whether cgroups below it may match; true before the call Return:
-	 * a mask; 0: nothing.
+	 * @ret_descend  whether cgroups below it may match; true before the call
+	 * Return: a mask; 0: no match.
 	 */
 	uint32_t (*match)(void *ctx, const struct cgroup_mount *mount, const char *path,
 			  bool *ret_descend);
 	/*
-	 * Reports a cgroup (again), or, with a mask of 0, its removal. Return: success.
+	 * Reports a cgroup (maybe again), or, with a mask of 0, its removal. Return:
+	 * success.
 	 */
 	bool (*change)(void *ctx, const struct cgroup_mount *mount, uint64_t id,
 		       uint32_t mask);
@@ -53,12 +58,12 @@ void cgroup_watch_add(struct cgroup_watch *set, const struct cgroup_mount *mount
 /** Readable when cgroup_watch_look() has something to do. */
 int cgroup_watch_poll_fd(const struct cgroup_watch *set);
 
-/** Handles cgroups that appeared or vanished. Cheap when none did. */
+/** Handles cgroups that appeared or were removed. Cheap if there are none. */
 void cgroup_watch_look(struct cgroup_watch *set, uint64_t now_ns);
 
 /**
  * Reports that match() may return new results: the next look matches all cgroups again,
- * unless a slow walk was just done.
+ * unless a slow walk has just ended.
  */
 void cgroup_watch_walk_again(struct cgroup_watch *set);
 

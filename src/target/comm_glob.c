@@ -6,21 +6,24 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Longest "[...]"; useful ones are shorter. */
+/* Most bytes of a "[...]"; useful ones are shorter. */
 #define MAX_ELEMENT_BYTES 63
 
-/* A parsed pattern: which bytes each element matches, and which have a '*' before. */
+/*
+ * A parsed pattern: which bytes each element matches, and which elements follow a '*'.
+ */
 struct elements {
 	unsigned int nr;
 	unsigned int
 		stars; /* bit i: before element i, or, for the last bit, at the end */
 	struct {
-		const char *text; /* of the pattern; fnmatch(3) matches it to one byte */
+		/* part of the pattern; fnmatch(3) matches it with one byte */
+		const char *text;
 		size_t len;
 	} at[LB_COMM_MAX_ELEMENTS];
 };
 
-/* Returns the length of "[...]" in @text, which begins with '['; 0: not closed. */
+/* Returns the length of the "[...]" at the start of @text; 0: not closed. */
 static size_t bracket_len(const char *text)
 {
 	size_t i = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Patterns of thread names, compiled for the kernel side (struct lb_comm_table). Syntax
- * as in fnmatch(3): '*', '?', "[a-z]", '\'. Names have 15 bytes at most.
+ * as in fnmatch(3): '*', '?', "[a-z]", '\'. Names have at most 15 bytes.
  */
 #ifndef LB_TARGET_COMM_GLOB_H
 #define LB_TARGET_COMM_GLOB_H
@@ -11,12 +11,13 @@
 #include "lineburn_filter.h"
 
 /**
- * Adds a pattern to @table, which must be zeroed before the first. A pattern without
- * special characters that is too long for a name is cut, as the kernel cuts names.
+ * Adds a pattern to @table, which must be zeroed before the first one. A pattern
+ * without special characters that is too long for a name is cut, like the kernel cuts
+ * names.
  *
- * Return: 0; -E2BIG: it needs more than 15 bytes, so nothing can match it, or a "[...]"
- * in it has more than 63; -ENOSPC: @table has LB_COMM_PATTERNS. On failure @table is
- * unchanged.
+ * Return: 0; -E2BIG: it needs more than 15 bytes, so no name can match, or it has a
+ * "[...]" of more than 63; -ENOSPC: @table already has LB_COMM_PATTERNS. On failure
+ * @table is unchanged.
  */
 int comm_glob_add(struct lb_comm_table *table, const char *pattern, bool excludes);
 

@@ -24,14 +24,14 @@
 
 /* ---- -p ---- */
 
-/* Processes with this pid in a pid namespace: "4711 (nginx), 4812 (sh)". */
+/* Processes that have this pid in another pid namespace: "4711 (nginx), 4812 (sh)". */
 struct inside {
 	uint32_t pid;
 	char text[512];
 	size_t nr;
 };
 
-static int list_inside(void *ctx, uint32_t tgid, int dir)
+static int list_in_namespace(void *ctx, uint32_t tgid, int dir)
 {
 	struct inside *inside = ctx;
 	struct proc_status status;
@@ -74,7 +74,7 @@ int explain_no_process(uint32_t pid, struct error *err)
 			"root, or add CAP_SYS_PTRACE",
 			pid);
 	}
-	proc_dir_each(AT_FDCWD, list_inside, &inside);
+	proc_dir_each(AT_FDCWD, list_in_namespace, &inside);
 	if (inside.nr)
 		return error_set(err, -ESRCH,
 				 "there is no process %u; processes with this pid in a "
@@ -86,7 +86,7 @@ int explain_no_process(uint32_t pid, struct error *err)
 
 /* ---- --comm and --user ---- */
 
-/* A search for threads, and the names found. */
+/* A search for threads, and the names it found. */
 struct thread_search {
 	struct lb_comm_table *comms; /* one pattern; NULL: searches a user */
 	uint32_t uid;
@@ -154,11 +154,11 @@ static void look_at_all(struct thread_search *s)
 {
 	int rc = proc_dir_each(AT_FDCWD, look_at_process, s);
 
-	/* Unread threads may match. */
+	/* Threads that were not read may match. */
 	s->is_found |= rc < 0 || s->nr_threads == MAX_THREADS;
 }
 
-static bool find_nothing(const struct target_value *v, char *ret, size_t size)
+static bool matches_nothing(const struct target_value *v, char *ret, size_t size)
 {
 	bool is_comm = v->kind == LB_FILTER_COMM;
 	_cleanup_free_ struct lb_comm_table *table = calloc(1, sizeof(*table));
@@ -182,7 +182,7 @@ static bool find_nothing(const struct target_value *v, char *ret, size_t size)
 
 /*
  * Finds the first --comm or --user that matches no thread: @ret is an escaped sentence
- * without its end. Return: false, with @ret unchanged, if there is none.
+ * without its end. Return: false, with @ret unchanged, if all match.
  */
 static bool find_first(const struct target_request *r, char *ret, size_t size)
 {
@@ -191,7 +191,7 @@ static bool find_first(const struct target_request *r, char *ret, size_t size)
 
 		if (!v->excludes &&
 		    (v->kind == LB_FILTER_COMM || v->kind == LB_FILTER_USER) &&
-		    find_nothing(v, ret, size))
+		    matches_nothing(v, ret, size))
 			return true;
 	}
 	return false;

@@ -9,15 +9,15 @@
 #include "target/request.h"
 
 /**
- * Explains why @pid cannot be followed: it is a thread's id, a pid in a container, it has
- * exited, or /proc hides it.
+ * Explains why @pid cannot be followed: it is a thread's id, it is a pid in a
+ * container, it has exited, or /proc hides it.
  * Return: -ESRCH, or -EACCES if hidden.
  */
 int explain_no_process(uint32_t pid, struct error *err);
 
 /**
- * Warns of the first --comm or --user that matches no thread now; one may still start.
- * Reads all of /proc if any was given.
+ * Warns of the first --comm or --user that matches no thread now; one may start later.
+ * Reads all of /proc if one of them was given.
  */
 void explain_empty_target(const struct target_request *r);
 

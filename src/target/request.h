@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The target of a recording, as the user names it. */
+/* The target of a recording, as requested by the user. */
 #ifndef LB_TARGET_REQUEST_H
 #define LB_TARGET_REQUEST_H
 
@@ -21,10 +21,10 @@ struct target_request {
 	bool is_command; /* run: the command and its descendants */
 	uint32_t *pids; /* heap */
 	size_t nr_pids, cap_pids;
-	bool whole_machine; /* no process or thread is given: all are checked */
+	bool whole_machine; /* no process or thread is given: all tasks are checked */
 	struct target_value *values; /* heap; in addition to pids */
 	size_t nr_values, cap_values;
-	bool no_children; /* without children of pids or of the command */
+	bool no_children; /* do not follow children of pids or of the command */
 };
 
 #endif

@@ -35,14 +35,11 @@ static uint32_t mask_of(const struct target_value *v)
 	return v->excludes ? LB_FILTER_OUT(v->kind) : LB_FILTER_IN(v->kind);
 }
 
-#define MAX_READS 16 /* a tree that grows faster than we read it is cut */
+#define MAX_READS 16 /* limit for a process tree that grows while it is read */
 
-/*
- * Sets the mask of a process. If its pid was reused since it was read, it has exited:
- * sets nothing.
- */
-static int say(struct sampler *s, const struct proc_tree_item *m, uint32_t mask,
-	       struct error *err)
+/* Sets the mask of a process, unless it has exited and its pid was reused. */
+static int set_mask(struct sampler *s, const struct proc_tree_item *m, uint32_t mask,
+		    struct error *err)
 {
 	int rc = sampler_filter_task(s, m->tgid, mask, err);
 	_cleanup_close_ int dir = proc_dir_open_here(m->tgid);
@@ -55,9 +52,9 @@ static int say(struct sampler *s, const struct proc_tree_item *m, uint32_t mask,
 }
 
 /**
- * Sets @mask of @tgid and, with @children, of its descendants: reads /proc until there is
- * no new one, since a process without the mask does not pass it to its children.
- * Return: 0, -ESRCH when there is no such process, or -errno; with a sentence.
+ * Sets @mask of @tgid and, with @children, of its descendants. Reads /proc until there
+ * is no new one, because a process without the mask does not pass it to its children.
+ * Return: 0, -ESRCH if there is no such process, or -errno; with a message.
  */
 static int target_add_family(struct sampler *s, uint32_t tgid, uint32_t mask,
 			     bool children, struct error *err)
@@ -77,7 +74,7 @@ static int target_add_family(struct sampler *s, uint32_t tgid, uint32_t mask,
 		nr = 0;
 		for (size_t i = 0; i < tree.nr && !rc; i++)
 			if (tree.items[i].is_marked) {
-				rc = say(s, &tree.items[i], mask, err);
+				rc = set_mask(s, &tree.items[i], mask, err);
 				nr++;
 			}
 		if (rc || nr <= nr_before)
@@ -94,13 +91,15 @@ struct thread {
 	uint64_t start_ticks; /* since boot */
 };
 
-/* Containers and units are searched in this many v1 hierarchies, the first ones. */
+/* Containers and units are searched only in the first v1 hierarchies, this many. */
 #define V1_LOOKED_AT 2
 
-/* A value, and where to search it. */
+/* A value, and where to search its cgroup. */
 struct wanted_cgroup {
 	const struct target_value *value;
-	/* For -G: path below each mount, by its number; heap; NULL: not there. */
+	/*
+	 * For -G: path below each mount, by its number; heap; NULL: not in that mount.
+	 */
 	char *paths[CGROUP_MOUNTS_MAX];
 	bool is_found;
 };
@@ -117,7 +116,8 @@ struct target_cgroups {
 	size_t nr_walked;
 	uint32_t hierarchies[LB_FILTER_HIERARCHIES]; /* hierarchies with matches */
 	size_t nr_hierarchies;
-	uint64_t nr_refused; /* directories whose path is unknown here */
+	/* directories whose path below the walked mount is unknown */
+	uint64_t nr_refused;
 	struct suggestions containers,
 		units; /* existing ones, until the first walk ends */
 	bool is_started;
@@ -126,10 +126,10 @@ struct target_cgroups {
 struct target {
 	const struct target_request *request; /* borrowed */
 	struct sampler *sampler;
-	struct target_cgroups cgroups; /* all zeroes: none requested */
+	struct target_cgroups cgroups; /* zero-initialised: none requested */
 	struct thread *threads; /* included threads; heap */
 	size_t nr_threads, cap_threads;
-	bool are_gone; /* all had exited at the last look */
+	bool are_gone; /* all had exited at the last check */
 	uint32_t *tgids; /* of the threads, parallel; heap */
 	size_t cap_tgids;
 };
@@ -141,7 +141,7 @@ bool target_follows_processes(const struct target_request *r)
 
 /* ---- threads ---- */
 
-/* Reads /proc/TID, which exists for each thread. Return: false: it has exited. */
+/* Reads /proc/TID, which exists for each thread. Return: false if it has exited. */
 static bool read_thread(uint32_t tid, uint64_t *ret_start, uint32_t *ret_tgid)
 {
 	_cleanup_close_ int dir = proc_dir_open_here(tid);
@@ -182,7 +182,7 @@ static int add_thread(struct target *c, const struct target_value *v, struct err
 				 err);
 	if (rc)
 		return rc;
-	/* The tid may have been reused before the kernel side got it. */
+	/* The tid may have been reused before the kernel side took it. */
 	if (!is_there(&thread)) {
 		sampler_forget_task(c->sampler, thread.tid | LB_TARGET_THREAD);
 		return no_thread(thread.tid, err);
@@ -200,8 +200,9 @@ static int add_thread(struct target *c, const struct target_value *v, struct err
 }
 
 /*
- * When another thread calls exec, the leader briefly seems to have exited: that thread
- * takes its tid and stays a target.
+ * When another thread calls exec, the leader seems to have exited for a moment. That
+ * thread takes over the leader's tid and stays a target. So two checks in a row must
+ * agree.
  */
 bool target_threads_are_gone(struct target *c)
 {
@@ -313,7 +314,7 @@ static uint32_t match_owner(struct target_cgroups *c, const struct cgroup_mount 
 	return mask;
 }
 
-/* Checks each hierarchy: one path may hold different processes in each. */
+/* Checks each hierarchy, because a path may have different processes in each. */
 static uint32_t on_match(void *ctx, const struct cgroup_mount *mount, const char *path,
 			 bool *ret_descend)
 {
@@ -401,7 +402,9 @@ static void walk_in(struct target_cgroups *c, const struct cgroup_mount *mount)
 	*is_walked = true;
 }
 
-/* Resolves a directory of the file system: "/sys/fs/cgroup/a". Return: 0, or -ENOENT. */
+/*
+ * Resolves a directory of the file system: "/sys/fs/cgroup/a". Return: 0, or -ENOENT.
+ */
 static int find_directory(struct target_cgroups *c, struct wanted_cgroup *w)
 {
 	_cleanup_close_ int fd = open(w->value->text, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -423,7 +426,10 @@ static int find_directory(struct target_cgroups *c, struct wanted_cgroup *w)
 		if (!match_clean_path(path + strlen(mount->path), clean, sizeof(clean)))
 			*ret = strdup(clean);
 	}
-	/* Mounted elsewhere, too: its path below the walked mount is unknown. */
+	/*
+	 * It is below another mount of the hierarchy: its path below the walked mount
+	 * is unknown.
+	 */
 	if (!*ret) {
 		w->is_found = true;
 		if (!on_change(c, mount, st.st_ino, mask_of(w->value)))
@@ -442,8 +448,8 @@ static bool mount_has(const struct cgroup_mount *mount, const char *path)
 }
 
 /*
- * Converts a path of /proc/PID/cgroup to one below the mount. In a cgroup namespace these
- * differ; a path below the mount is accepted, too. NULL: not below it.
+ * Converts a path of /proc/PID/cgroup to a path below the mount; they differ in a
+ * cgroup namespace. Also accepts a path below the mount. NULL: not below it.
  */
 static char *path_below(const struct cgroup_mount *mount, const char *clean)
 {
@@ -457,7 +463,8 @@ static char *path_below(const struct cgroup_mount *mount, const char *clean)
 }
 
 /*
- * Resolves a path below the root of a hierarchy; of one only if it begins with its mount.
+ * Resolves a path below the root of all hierarchies, or of one if it begins with its
+ * mount.
  */
 static int find_path(struct target_cgroups *c, struct wanted_cgroup *w)
 {
@@ -478,9 +485,10 @@ static int find_path(struct target_cgroups *c, struct wanted_cgroup *w)
 }
 
 /*
- * Walks the hierarchies for paths that name none: all that have the path, in order of
- * use, while there is room. v1 may have more, but the first ones hold the same processes.
- * @now: hierarchies that have them; else those where they may appear
+ * For paths that name no hierarchy: walks all hierarchies that have the path, in order
+ * of use, while there is room. v1 may have more, but the first ones have the same
+ * processes.
+ * @now  walks hierarchies that have the path now; else those where it may appear
  */
 static void walk_for_paths(struct target_cgroups *c, bool now)
 {
@@ -549,8 +557,8 @@ static void list_beside(const struct target_cgroups *c, const struct wanted_cgro
 	}
 }
 
-static int not_there(struct target_cgroups *c, const struct wanted_cgroup *w,
-		     struct error *err)
+static int explain_missing(struct target_cgroups *c, const struct wanted_cgroup *w,
+			   struct error *err)
 {
 	char asked[256], others[512];
 	struct suggestions beside = {0};
@@ -603,14 +611,14 @@ static int find_cgroups(struct target_cgroups *c, const struct target_request *r
 			cgroup_watch_add(c->set, &c->mounts.at[i]);
 	for (size_t i = 0; i < c->nr_wanted; i++)
 		if (!c->wanted[i].is_found && !c->wanted[i].value->excludes)
-			return not_there(c, &c->wanted[i], err);
+			return explain_missing(c, &c->wanted[i], err);
 	c->is_started = true;
 	suggestions_deinit(&c->containers);
 	suggestions_deinit(&c->units);
 	return 0;
 }
 
-/* Without such an option @c stays all zeroes. Return: 0, or -errno with a sentence. */
+/* @c stays zeroed if no option needs it. Return: 0, or -errno with a message. */
 static int target_cgroups_init(struct target_cgroups *c, const struct target_request *r,
 			       struct sampler *s, struct error *err)
 {
@@ -637,7 +645,7 @@ static int target_cgroups_init(struct target_cgroups *c, const struct target_req
 		  : find_cgroups(c, r, err);
 }
 
-/* ---- all ---- */
+/* ---- all values ---- */
 
 static int add_comms(struct target *c, struct error *err)
 {
@@ -699,7 +707,7 @@ int target_new(const struct target_request *r, struct sampler *s, struct target 
 		return error_set(err, -ENOMEM, "out of memory");
 	c->request = r;
 	c->sampler = s;
-	/* First: the kernel side follows forks from here on. */
+	/* First, so that the kernel side follows forks from now on. */
 	use(c);
 	for (size_t i = 0; i < r->nr_values && !rc; i++)
 		rc = add_value(c, &r->values[i], err);
@@ -739,7 +747,7 @@ void target_look(struct target *c)
 
 	if (!cgroups->set)
 		return;
-	/* A runtime writes a container's name after it has made its cgroup. */
+	/* A runtime writes a container's name after creating its cgroup. */
 	if (container_names_retry(cgroups->names, clock_now_ns()))
 		cgroup_watch_walk_again(cgroups->set);
 	cgroup_watch_look(cgroups->set, clock_now_ns());

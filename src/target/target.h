@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tells the kernel side which processes to sample, and updates that. */
+/* Sets on the kernel side which processes to sample, and updates that. */
 #ifndef LB_TARGET_TARGET_H
 #define LB_TARGET_TARGET_H
 
@@ -15,17 +15,17 @@ struct sampler;
 struct target;
 
 /**
- * Sets up all but request->pids, which record/intake.c adds later as it knows their
- * descendants. Call it before the first target is added and before sampling. @r and @s
- * are borrowed and must outlive *ret.
- * Return: 0, or -errno with a sentence: -ESRCH, -ENOENT: a target does not exist.
+ * Sets up everything but request->pids, which record/intake.c adds later, because it
+ * knows their descendants. Call it before the first target is added and before
+ * sampling. @r and @s are borrowed and must outlive *ret.
+ * Return: 0, or -errno with a message: -ESRCH, -ENOENT: a target does not exist.
  */
 int target_new(const struct target_request *r, struct sampler *s, struct target **ret,
 	       struct error *err);
 void target_free(struct target *c);
 DEFINE_CLEANUP(struct target, target_free);
 
-/** Are only given processes and their descendants sampled? */
+/** Returns whether only given processes and their descendants are sampled. */
 bool target_follows_processes(const struct target_request *r);
 
 /** Returns the only processes that must be tracked; NULL: all. Borrowed. */
@@ -35,7 +35,7 @@ const uint32_t *target_tgids(const struct target *c, size_t *ret_nr);
 int target_poll_fd(const struct target *c);
 void target_look(struct target *c);
 
-/** Are threads given, and have all of them ended? */
+/** Returns whether threads were given and all of them have ended. */
 bool target_threads_are_gone(struct target *c);
 
 /** Returns how many matching cgroups are not sampled because a map was full. */

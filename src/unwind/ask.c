@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "decode/operation.h"
 
-#define MAX_RULES         65536 /* of a reply: limit of a rule's number */
+#define MAX_RULES         65536 /* most rules in a reply */
 #define MAX_ROWS_PER_PAGE 65536
 #define MAX_TEXTS         4096 /* of one object; LLVM makes one or two */
 
@@ -37,7 +37,7 @@ bool page_is_asked(const uint64_t *pages, size_t nr, uint64_t page)
 
 /* ---- replies ---- */
 
-/* Can @nr things of @size bytes each follow? Checks a count before use. */
+/* Can @nr items of @size bytes each follow? Checks an untrusted count before use. */
 static bool can_follow(const struct wire_reader *r, uint64_t nr, size_t size)
 {
 	return !r->failed && nr <= (r->len - r->pos) / size;
@@ -68,7 +68,7 @@ static int read_rules(struct wire_reader *r, struct row_pages *p)
 	return 0;
 }
 
-/* Reads a page; there must be room for its rows. */
+/* Reads a page; the caller has allocated room for its rows. */
 static int read_page(struct wire_reader *r, struct row_pages *p)
 {
 	struct row_page *page = &p->pages[p->nr_pages];
@@ -108,8 +108,9 @@ static int read_pages(struct wire_reader *r, struct row_pages *ret)
 	if (!can_follow(r, nr, PAGE_BYTES) || nr > LB_UNWIND_MAX_PAGES)
 		return -EBADMSG;
 	/*
-	 * Pages refer to their rows, so these must not move. Not zeroed: a reply has many
-	 * texts, and each may have all the rows that follow.
+	 * Pages point to their rows, so the array must not move: it gets the maximum
+	 * size. It is not zeroed, because a reply has many texts, and each could have
+	 * all rows that follow.
 	 */
 	most_rows = (r->len - r->pos) / ROW_BYTES;
 	p.pages = calloc(nr + 1, sizeof(*p.pages));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Requests unwind rows from a worker, and checks its reply, which is hostile. */
+/* Requests unwind rows from a worker, and validates its reply, which is untrusted. */
 #ifndef LB_UNWIND_ASK_H
 #define LB_UNWIND_ASK_H
 
@@ -26,7 +26,7 @@ struct row_pages {
 	size_t nr_pages;
 	struct lb_unwind_row *rows; /* rule: index in rules */
 	size_t nr_rows;
-	bool whole; /* pages not listed are empty */
+	bool whole; /* the object's other pages are empty */
 };
 void row_pages_deinit(struct row_pages *p);
 
@@ -48,7 +48,7 @@ struct jit_text {
 	struct row_pages pages; /* addresses: distance from start; always whole */
 };
 
-/* A piece of the file that holds the objects. */
+/* Where an object lies in the store's file. */
 struct jit_piece {
 	uint64_t offset, size_bytes;
 };

@@ -14,17 +14,17 @@
 #include "unwind/texts.h"
 
 /*
- * Limit of one look: requests that arrive meanwhile wait, above all those of new
+ * Limit of one look: new requests wait meanwhile, most importantly those of new
  * programs.
  */
 #define LOOK_NS      10000000ULL
-#define EARLY_NS     2000000ULL /* part of it for files not requested yet */
+#define EARLY_NS     2000000ULL /* part of it for files that were not requested yet */
 #define MAX_REQUESTS 4096
 /*
- * Pause of an image after its segments were built, so that one that always maps or
- * registers code takes neither all our time nor all room for segments between two grace
- * periods: a multiple of the time taken, plus a time per segment. The time taken is
- * capped, as other programs may have had the CPU.
+ * Pause of an image after its segments were built. Otherwise an image that keeps
+ * mapping or registering code would use all our time, or all free segments between two
+ * grace periods. It is a multiple of the time taken, plus a time per segment. The time
+ * taken is capped, because other programs may have had the CPU.
  */
 #define REST_TIMES      16
 #define REST_MAX_NS     100000000ULL /* cap for the time taken */
@@ -33,16 +33,16 @@
 /* After a program starts, the loader maps its first libraries in about this time. */
 #define LOADING_NS 1000000ULL
 /*
- * Delay before a process is queried again for its interpreter; each further delay is a
- * quarter longer. So at most a quarter of its start-up time is missed in addition.
+ * Delay before a process is queried again for its interpreter; each delay is a quarter
+ * longer than the last. So at most a quarter of its start-up time is missed.
  */
 #define FIRST_WAIT_NS   5000000ULL
 #define LONGEST_WAIT_NS 1000000000ULL
-/* Queries of all processes: a separate process reads their memory, some 0.2 ms each. */
+/* Limit for queries of all processes: the reader needs some 0.2 ms for each. */
 #define ASKS_PER_SECOND   200
 #define ASKS_AT_ONCE      50
 #define SEGMENTS_OF_IMAGE 32768 /* most of one image */
-/* A smaller gap between two texts is padding without code. */
+/* A smaller gap between two texts is padding, not code. */
 #define MIN_GAP_BYTES 64
 
 /* Interpreter of one image (runtime/runtime.h). Zeroed: not searched yet. */
@@ -63,12 +63,14 @@ struct image_interp {
 	bool is_banned; /* reading its memory timed out */
 };
 
-/* What the kernel knows of an image; indexed by id like the process table. */
+/*
+ * The state of an image in the kernel's tables; indexed by id like the process table.
+ */
 struct watched_image {
 	struct lb_image key; /* start_boottime_ns 0: forked, not sampled yet */
 	bool in_use;
 	bool is_dirty; /* its segments must be rebuilt */
-	uint32_t run; /* of segments, in the kernel's entry of it; 0: there is no entry */
+	uint32_t run; /* its segments in the kernel's entry; 0: no entry */
 	uint64_t maps_changes, jit_changes; /* of the process, when they were built */
 	uint64_t interp_changes; /* of its maps, at the last search for an interpreter */
 	uint64_t rest_until_ns;
@@ -97,18 +99,18 @@ struct unwind_feeder {
 	size_t nr_images, cap_images;
 	uint32_t *used; /* ids in use; heap */
 	size_t nr_used, cap_used;
-	size_t nr_dirty; /* images that may be dirty, an upper limit */
+	size_t nr_dirty; /* upper limit of dirty images */
 	bool has_new_mappings; /* not yet searched for an interpreter */
 	size_t nr_waiting; /* images whose interpreter must be queried */
 	bool has_cut_codes; /* some image may have code objects to read again */
-	size_t next_from; /* index in used at which a look begins, round robin */
+	size_t next_from; /* index in used where the next look begins, round robin */
 
 	struct lb_unwind_request *requests; /* heap */
 	size_t nr_requests, cap_requests;
 	uint64_t jit_changes; /* of all images, at the last comparison */
 	bool is_expecting; /* some images may have changed */
 	bool is_behind; /* the last look ran out of time */
-	uint64_t look_again_ns; /* new programs' libraries are mapped then; 0: none */
+	uint64_t look_again_ns; /* when to look for new programs' libraries; 0: never */
 	struct unwind_totals totals;
 };
 
@@ -204,7 +206,7 @@ static void mark(struct unwind_feeder *w, struct watched_image *img)
 	img->is_dirty = true;
 }
 
-/* Finds or adds the entry of a process that was sampled. NULL: it has no stacks. */
+/* Finds or adds the entry of a sampled process. NULL: kernel thread or unknown. */
 static struct watched_image *sampled_image(struct unwind_feeder *w,
 					   const struct process *p)
 {
@@ -231,7 +233,7 @@ void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 	interp = w->images[parent->id].interp;
 	if (interp.state == IMAGE_INTERP_NONE)
 		return;
-	/* It is at the same place as in the parent. */
+	/* A fork has its interpreter at the same address as its parent. */
 	img = image_of(w, child);
 	if (img)
 		img->interp = interp;
@@ -287,9 +289,9 @@ static int add_segment(struct segment_list *l, const struct lb_unwind_segment *s
 }
 
 /*
- * Adds [start, end) of @m, which has no text.
+ * Adds [start, end) of @m, which contains no text.
  *
- * @is_listed  only walks of its JIT's list tell of code there
+ * @is_listed  code there is known only from walks of the JIT's list
  */
 static int add_part(struct segment_list *l, const struct mapping *m, bool is_listed,
 		    struct unwind_files *files, uint64_t start, uint64_t end)
@@ -357,7 +359,7 @@ static int try_segments(struct segment_list *l, const struct process *p,
 /*
  * Replaces @l by the current mappings of @p: files and the vdso with their tables, JIT
  * memory without, except for the texts in it. If there are too many, omits texts, then
- * JIT memory, then what is mapped highest. Return: 0, or -ENOSPC if some were omitted or
+ * JIT memory, then the highest mappings. Return: 0, or -ENOSPC if some were omitted or
  * memory is short.
  */
 static int make_segments(struct segment_list *l, const struct process *p,
@@ -380,8 +382,8 @@ static void pause_image(struct watched_image *img, uint64_t begin_ns, size_t nr_
 }
 
 /* Return: false when work is left. */
-static bool tell_kernel(struct unwind_feeder *w, const struct process *p,
-			struct watched_image *img, uint64_t deadline_ns)
+static bool update_kernel_entry(struct unwind_feeder *w, const struct process *p,
+				struct watched_image *img, uint64_t deadline_ns)
 {
 	uint64_t begin_ns = clock_now_ns();
 	struct text_set texts = {0};
@@ -420,7 +422,7 @@ static void update(struct unwind_feeder *w, uint32_t id, uint64_t deadline_ns)
 		w->nr_dirty++;
 		return;
 	}
-	img->is_dirty = !tell_kernel(w, p, img, deadline_ns);
+	img->is_dirty = !update_kernel_entry(w, p, img, deadline_ns);
 	w->nr_dirty += img->is_dirty;
 	w->has_new_mappings |= img->interp.state == IMAGE_INTERP_NONE;
 }
@@ -450,7 +452,9 @@ static void update_dirty(struct unwind_feeder *w, uint64_t deadline_ns)
 
 /* ---- interpreters ---- */
 
-/* Returns a file's facts; NULL: no interpreter. The name rules out most files. */
+/*
+ * Returns a file's facts; NULL: not an interpreter. Most files are ruled out by name.
+ */
 static const void *facts_of(struct unwind_feeder *w, struct target_file *file,
 			    enum runtime_number number)
 {
@@ -464,8 +468,8 @@ static const void *facts_of(struct unwind_feeder *w, struct target_file *file,
 }
 
 /* Does @m map an interpreter's file? */
-static bool look_at(struct unwind_feeder *w, const struct mapping *m,
-		    struct image_interp *ret)
+static bool maps_interpreter(struct unwind_feeder *w, const struct mapping *m,
+			     struct image_interp *ret)
 {
 	for (enum runtime_number i = 0; i < NR_RUNTIMES; i++) {
 		const void *facts = facts_of(w, m->file, i);
@@ -482,7 +486,10 @@ static bool look_at(struct unwind_feeder *w, const struct mapping *m,
 	return false;
 }
 
-/* Searches the mappings of @p if no interpreter was found yet. Decodes each file once. */
+/*
+ * Searches the mappings of @p if no interpreter was found yet. Each file is decoded
+ * once.
+ */
 static void look_for_interp(struct unwind_feeder *w, const struct process *p,
 			    struct image_interp *interp)
 {
@@ -493,7 +500,7 @@ static void look_for_interp(struct unwind_feeder *w, const struct process *p,
 
 		if (m->kind == MAPPING_FILE && m->file && m->file->id &&
 		    m->file->fd >= 0 && !m->file->verify_build_id &&
-		    look_at(w, m, interp))
+		    maps_interpreter(w, m, interp))
 			return;
 	}
 }
@@ -528,7 +535,9 @@ static bool found(struct unwind_feeder *w, struct image_interp *interp,
 	return interp->number != 0;
 }
 
-/* Queries the process, if it is time. Return: whether its interpreter was found now. */
+/*
+ * Queries the process, if due. Return: whether its interpreter was found by this query.
+ */
 static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 			   struct image_interp *interp)
 {
@@ -542,7 +551,7 @@ static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 		return false;
 	state = runtime->locate(w->reader, (pid_t)p->tgid, interp->facts.words,
 				interp->text_bias, &place);
-	/* Its pid may have been reused while it was read. */
+	/* Discard the answer if the pid was reused during the query. */
 	if (state == LOCATE_FOUND && process_is_alive(w->processes, p))
 		return found(w, interp, &place);
 	if (state == LOCATE_NOT_YET || state == LOCATE_FOUND) {
@@ -561,8 +570,8 @@ static bool ask_for_interp(struct unwind_feeder *w, const struct process *p,
 }
 
 /*
- * Reads from the memory of @p what the kernel could not copy of its code objects, a part
- * in each call.
+ * Reads parts of code objects that the kernel could not copy from the memory of @p,
+ * some in each call.
  */
 static void read_codes(struct unwind_feeder *w, struct process *p,
 		       struct image_interp *interp)
@@ -603,7 +612,9 @@ void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
 	}
 }
 
-/* After the segments: the kernel finds both by them. */
+/*
+ * Call it after the segments are written: the kernel finds an interpreter through them.
+ */
 static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 {
 	if (!w->nr_waiting && !w->has_new_mappings)
@@ -637,7 +648,7 @@ static void find_interps(struct unwind_feeder *w, uint64_t deadline_ns)
 	}
 }
 
-/* Soon: the rest of long line tables is lost when the process exits. */
+/* Call it soon: the rest of long line tables is lost when the process exits. */
 static void read_cut_codes(struct unwind_feeder *w, uint64_t deadline_ns)
 {
 	if (!w->has_cut_codes)
@@ -723,19 +734,20 @@ void unwind_feeder_look(struct unwind_feeder *w)
 	update_dirty(w, deadline_ns);
 	/*
 	 * Before the rows, which take longer: interpreted lines need no rows, and a
-	 * script may end soon.
+	 * script may exit soon.
 	 */
 	find_interps(w, deadline_ns);
 	update_dirty(w, deadline_ns);
 	read_cut_codes(w, deadline_ns);
 	w->is_behind |= unwind_files_serve(w->files, deadline_ns);
-	/* New requests come first, so this is done in small parts. */
+	/* In small parts, because new requests have priority. */
 	w->is_behind |= unwind_files_serve_early(w->files, clock_now_ns() + EARLY_NS);
 }
 
 int unwind_feeder_wait_ms(const struct unwind_feeder *w, int max_ms)
 {
-	static const int retry_ms = 5; /* for paused images, or those to query again */
+	/* for images that are paused or must be queried again */
+	static const int retry_ms = 5;
 	static const int loading_ms = LOADING_NS / 1000000;
 
 	if (w->is_behind)
@@ -745,7 +757,7 @@ int unwind_feeder_wait_ms(const struct unwind_feeder *w, int max_ms)
 	return (w->nr_dirty || w->nr_waiting) && retry_ms < max_ms ? retry_ms : max_ms;
 }
 
-/* Has the image ended? Threads may outlive the leader and its image. */
+/* Has the image ended? Threads may outlive the leader, and so the image. */
 static bool is_over(struct unwind_feeder *w, uint32_t id)
 {
 	const struct process *p = process_of(w, id);
@@ -776,14 +788,14 @@ static void forget_over(struct unwind_feeder *w)
 
 void unwind_feeder_forget_files(struct unwind_feeder *w)
 {
-	forget_over(w); /* first: segments refer to the objects of files */
+	forget_over(w); /* first: segments refer to objects of files */
 	unwind_files_forget(w->files);
 }
 
 void unwind_feeder_drain(struct unwind_feeder *w)
 {
 	forget_over(w);
-	w->is_expecting = true; /* files were opened, or can be now */
+	w->is_expecting = true; /* files were opened, or can be opened now */
 }
 
 void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_totals *ret)

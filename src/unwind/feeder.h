@@ -29,16 +29,16 @@ void unwind_feeder_free(struct unwind_feeder *w);
 DEFINE_CLEANUP(struct unwind_feeder, unwind_feeder_free);
 
 /**
- * Before sampling @p: builds the tables of files it maps, and searches them for an
+ * Call before sampling @p: builds the tables of files it maps, and searches them for an
  * interpreter.
  *
- * @is_wanted    selects mappings, served smaller files first; NULL: all smaller files
+ * @is_wanted    selects mappings; smaller files come first; NULL: all smaller files
  * @deadline_ns  CLOCK_MONOTONIC: starts nothing after it
  */
 void unwind_feeder_prepare(struct unwind_feeder *w, const struct process *p,
 			   bool (*is_wanted)(const struct mapping *m),
 			   uint64_t deadline_ns);
-/** Reports that @p was sampled for the first time; NULL: it is unknown. */
+/** Reports that @p was sampled for the first time. @p may be NULL if it is unknown. */
 void unwind_feeder_sampled(struct unwind_feeder *w, const struct process *p);
 /** Queues a request of the kernel side; the next look answers it. */
 void unwind_feeder_request(struct unwind_feeder *w,
@@ -47,30 +47,28 @@ void unwind_feeder_request(struct unwind_feeder *w,
 void unwind_feeder_forked(struct unwind_feeder *w, const struct process *parent,
 			  const struct process *child);
 /**
- * Reports that sampled images mapped something new, or have code objects to read again
+ * Reports that sampled images have new mappings, or code objects to read again
  * (interp_codes.nr_cut): the next look checks them.
  */
 void unwind_feeder_expect(struct unwind_feeder *w);
 
 /**
- * Answers requests, for 10 ms at most; one file may take longer. Cheap when nothing is
+ * Answers requests, for 10 ms at most; one file may take longer. Cheap if nothing is
  * new.
  */
 void unwind_feeder_look(struct unwind_feeder *w);
 /**
- * After process_table_trim() or process_table_forget_ended(): drops the tables of files
- * that were released, or closed long ago.
+ * Call after process_table_trim() or process_table_forget_ended(): drops the tables of
+ * files that were released, or closed long ago.
  */
 void unwind_feeder_forget_files(struct unwind_feeder *w);
 
 /** Returns the milliseconds until the next work, at most @max_ms. */
 int unwind_feeder_wait_ms(const struct unwind_feeder *w, int max_ms);
 
-/**
- * Reports that no BPF program from before still runs: freed table space may be reused.
- */
+/** Reports that no earlier BPF program still runs: freed table space may be reused. */
 void unwind_feeder_grace(struct unwind_feeder *w);
-/** After each drain: drops what belongs to processes that have exited. */
+/** Call after each drain: drops entries of processes that have exited. */
 void unwind_feeder_drain(struct unwind_feeder *w);
 
 void unwind_feeder_totals(const struct unwind_feeder *w, struct unwind_totals *ret);

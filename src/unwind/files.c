@@ -15,27 +15,33 @@
 
 #define PAGE_SHIFT 16
 #define MAX_WANTS  4096
-/* Most objects of a file: a file has one executable mapping, a JIT's memory many. */
+/*
+ * Most objects of a file. A file usually has one executable mapping, but JIT memory has
+ * many.
+ */
 #define MAX_OBJECTS 8
 /*
- * Up to this size (64 MiB) one object covers the whole file: a program that maps pieces
- * of a library must not use up the library's objects, which all programs share.
+ * Up to this size (64 MiB) one object covers the whole file: all programs share a
+ * file's objects, so one that maps small pieces of a library must not use them up.
  */
 #define WHOLE_FILE_PAGES 1024
-/* Pause when there was no room for rows, or no decoder. */
+/* Pause if there was no room for rows, or no decoder. */
 #define PAUSE_NS 1000000000ULL
-/* Retention of an unmapped file's tables: its program may run again. */
+/* Retention of an unmapped file's tables: the program may run again. */
 #define UNUSED_NS 60000000000ULL
 /* Largest text of a file that is read before it is requested: takes 10 ms. */
 #define EARLY_MAX_PAGES 128
 /* Pages of a request before sampling, when no other request waits. */
 #define COMMAND_PAGES_AT_ONCE 256
-/* Read early only while the tables have much room: the rows may never be needed. */
+/*
+ * Files are read early only while the tables have fewer rows than this, because the
+ * rows may never be needed.
+ */
 #define EARLY_MAX_ROWS (4u << 20)
 
 /*
- * In a large file, pages around a missed one are read with it: each miss cuts a stack.
- * But other requests wait meanwhile.
+ * In a large file, pages around a missing one are read with it, because each miss cuts
+ * a stack. But other requests wait meanwhile.
  */
 #define AROUND_PAGES  16 /* some 10,000 rows */
 #define PAGES_AT_ONCE 32 /* per request, about */
@@ -46,14 +52,14 @@
 struct file_object {
 	uint64_t first, nr;
 	uint32_t object;
-	bool is_filled; /* all of it was filled once: absent pages were evicted */
+	bool is_filled; /* all of it was filled once: absent pages were evicted since */
 };
 
 struct unwind_file {
 	struct file_object objects[MAX_OBJECTS];
 	unsigned int nr_objects;
-	bool is_dead; /* no ELF file, or the decoder fails: no rows */
-	bool was_read; /* once at least */
+	bool is_dead; /* not an ELF file, or the decoder failed: no rows */
+	bool was_read; /* at least once */
 	uint32_t use; /* of the id (process/file.h) */
 	uint64_t unused_ns; /* when it was first seen closed; 0: open */
 	uint64_t pause_until_ns;
@@ -93,7 +99,7 @@ int unwind_files_new(struct unwind_tables *tables, struct process_table *process
 	f->decoder = decoder;
 	f->totals = totals;
 	f->vdso_fd = vdso_open(&f->vdso_bytes);
-	/* The first call starts the decoder: now, not when a request waits. */
+	/* Start the decoder now, so that no request waits for it. */
 	if (f->vdso_fd >= 0 &&
 	    rows_of_file(decoder, f->vdso_fd, NULL, 0, &rows) == WORKER_OK)
 		row_pages_deinit(&rows);
@@ -123,7 +129,7 @@ static void forget_file(struct unwind_files *f, uint32_t id, uint32_t use)
 	*file = (struct unwind_file){.use = use};
 }
 
-/* NULL: it is the vdso. */
+/* NULL: @id is the vdso. */
 static const struct target_file *target_of(const struct unwind_files *f, uint32_t id)
 {
 	return id == VDSO ? NULL : process_table_file(f->processes, id);
@@ -138,7 +144,10 @@ static void follow_use(struct unwind_files *f, uint32_t id)
 		forget_file(f, id, target->use);
 }
 
-/* Drops the tables of a closed file. Unmapped files get closed (process/file_cache.h). */
+/*
+ * Drops the tables of a file that is closed long enough. Unmapped files get closed
+ * (process/file_cache.h).
+ */
 static void forget_closed(struct unwind_files *f, uint32_t id, uint64_t now_ns)
 {
 	const struct target_file *target = process_table_file(f->processes, id);
@@ -171,7 +180,7 @@ static bool file_of(struct unwind_files *f, const struct mapping *m, uint32_t *r
 		if (f->vdso_fd < 0 || m->end - m->start != f->vdso_bytes)
 			return false;
 	} else {
-		/* A file opened by its name may be another one by now. */
+		/* A file opened by its path may have been replaced. */
 		if (!m->file || m->file->fd < 0 || m->file->verify_build_id ||
 		    m->file->id == VDSO)
 			return false;
@@ -201,7 +210,9 @@ static uint64_t file_pages(const struct unwind_files *f, uint32_t id)
 
 static void expect(struct unwind_files *f, uint32_t id, uint64_t nr_pages)
 {
-	/* For a large file the decoder returns only requested pages: here, none. */
+	/*
+	 * For larger files the decoder returns only requested pages, and here are none.
+	 */
 	if (f->files[id].was_read || nr_pages > EARLY_MAX_PAGES ||
 	    file_pages(f, id) > WHOLE_FILE_PAGES ||
 	    vec_grow(&f->early, &f->cap_early, f->nr_early + 1, sizeof(*f->early), 0))
@@ -284,7 +295,7 @@ static int compare_wants(const void *a, const void *b)
 
 /*
  * Fills pages of one object from those of the file. If it was filled before, adds only
- * requested pages: the rest was evicted as unused.
+ * requested pages: the others were evicted as unused.
  */
 static int fill_object(struct unwind_files *f, struct file_object *o,
 		       const struct row_pages *rows, const uint64_t *asked,
@@ -358,13 +369,13 @@ static void read_file(struct unwind_files *f, uint32_t id, const uint64_t *pages
 	}
 	if (answer != WORKER_OK) {
 		f->totals->nr_failed++;
-		file->is_dead = true; /* and all its pages are empty */
+		file->is_dead = true; /* all its pages become empty */
 	}
 	fill(f, file, &rows, pages, nr);
 	row_pages_deinit(&rows);
 }
 
-/* Is the page still absent? Another request may have brought it. */
+/* Is the page still absent? An earlier request may have filled it. */
 static bool is_missing(const struct unwind_files *f, uint32_t id, uint64_t page)
 {
 	const struct unwind_file *file = &f->files[id];
@@ -410,7 +421,9 @@ static void add_around(const struct unwind_files *f, uint32_t id, uint64_t page,
 		add_missing(f, id, i, pages);
 }
 
-/* Serves the requests [first, next) of one file. Return: next. */
+/*
+ * Serves the requests for one file, from index @first on. Return: index after the last.
+ */
 static size_t serve_file(struct unwind_files *f, size_t first)
 {
 	uint64_t around = has_much_room(f) ? AROUND_PAGES : 1;

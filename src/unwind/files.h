@@ -44,12 +44,13 @@ void unwind_files_want(struct unwind_files *f, const struct mapping *m, uint64_t
  * Return: whether work is left.
  */
 bool unwind_files_serve(struct unwind_files *f, uint64_t deadline_ns);
-/** Same, for small mapped files whose rows will soon be requested. */
+/** Same, for small mapped files whose rows will probably be requested soon. */
 bool unwind_files_serve_early(struct unwind_files *f, uint64_t deadline_ns);
 
 /**
- * Builds rows of all pages of @m in advance; call unwind_files_segment() before. @m is
- * one of ours (launch/launch.c), so its size is limited. @deadline_ns as above.
+ * Builds rows of all pages of @m in advance; call unwind_files_segment() first. @m is
+ * one of lineburn's own files (launch/launch.c), so its size is limited. @deadline_ns
+ * as above.
  */
 void unwind_files_read(struct unwind_files *f, const struct mapping *m,
 		       uint64_t deadline_ns);

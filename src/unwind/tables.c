@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Order of writes: the walk reads while we write. Rows come before the page that refers
- * to them, segments before their stamp, the stamp before the process. Removal has the
- * opposite order, and freed space rests until a grace period ends.
+ * Order of writes, because the kernel's walk reads the tables meanwhile: rows before
+ * the page that refers to them, segments before their stamp, the stamp before the
+ * process. Removal has the opposite order, and freed space is not reused before a grace
+ * period ends.
  */
 #include "unwind/tables.h"
 
@@ -25,8 +26,8 @@ struct span {
 };
 
 /*
- * Allocates parts of an array. Freed parts rest first: all who may still read them must
- * have finished before reuse.
+ * Allocates parts of an array. Freed parts rest until no reader of them can still run,
+ * and are reused then.
  */
 struct spans {
 	struct span *free; /* in order of start, none touches another; heap */
@@ -74,7 +75,10 @@ static uint32_t spans_take(struct spans *s, uint32_t nr)
 
 	while (at < s->nr_free_spans && s->free[at].nr < nr)
 		at++;
-	/* Among n spans in use there are at most n + 1 free ones: freeing cannot fail. */
+	/*
+	 * n allocated spans have at most n + 1 free ones between them: reserve room, so
+	 * that freeing cannot fail.
+	 */
 	if (at == s->nr_free_spans ||
 	    vec_grow(&s->free, &s->cap_free, s->nr_taken + 2, sizeof(*s->free), 0) ||
 	    vec_grow(&s->resting, &s->cap_resting, s->nr_taken + 1, sizeof(*s->resting),
@@ -90,15 +94,15 @@ static uint32_t spans_take(struct spans *s, uint32_t nr)
 	return start;
 }
 
-/* Frees all items of a spans_take(@nr); cannot fail. */
+/* Frees all items of a spans_take(@nr) after a rest; cannot fail. */
 static void spans_rest(struct spans *s, uint32_t start, uint32_t nr)
 {
 	s->resting[s->nr_resting_spans++] = (struct span){start, nr};
 }
 
-static void give_back(struct spans *s, const struct span *span)
+static void add_free_span(struct spans *s, const struct span *span)
 {
-	/* The first free span above. */
+	/* Index of the first free span above. */
 	size_t at = SEARCH_FIRST(i, s->nr_free_spans, s->free[i].start > span->start);
 	struct span *below = at ? &s->free[at - 1] : NULL;
 	struct span *above = at < s->nr_free_spans ? &s->free[at] : NULL;
@@ -124,11 +128,11 @@ static void give_back(struct spans *s, const struct span *span)
 	s->nr_free_spans++;
 }
 
-/* Makes resting items free. */
+/* Makes resting items free. Call it after a grace period. */
 static void spans_wake(struct spans *s)
 {
 	for (size_t i = 0; i < s->nr_resting_spans; i++)
-		give_back(s, &s->resting[i]);
+		add_free_span(s, &s->resting[i]);
 	s->nr_resting_spans = 0;
 }
 
@@ -156,7 +160,8 @@ static bool rule_eq(uint32_t item, const void *key, const void *ctx)
 }
 
 /*
- * Finds or adds @rule. Return: its number; {LB_CFA_UNSUPPORTED}'s (counted) without room.
+ * Finds or adds @rule. Return: its number; without room that of {LB_CFA_UNSUPPORTED}
+ * (counted).
  */
 static uint16_t rules_add(struct rules *r, const struct lb_unwind_rule *rule)
 {
@@ -191,7 +196,7 @@ static int rules_init(struct rules *r, int fd)
 /* ---- rows ---- */
 
 #define SLAB_BYTES ((uint64_t)LB_SLAB_ROWS * sizeof(struct lb_unwind_row))
-/* Rows per allocated piece: gives fewer, larger gaps. */
+/* Rows per allocated piece; larger pieces cause less fragmentation. */
 #define PIECE_ROWS 16
 
 struct row_slab {
@@ -201,8 +206,8 @@ struct row_slab {
 };
 
 /*
- * The kernel's memory for rows: slabs of 256 KiB, created on demand, which we write
- * through a mapping. A run of rows never crosses a slab.
+ * The kernel's memory for rows: slabs of 256 KiB, created on demand and written through
+ * a mapping. A run of rows never crosses a slab.
  */
 struct row_slabs {
 	int slabs_fd; /* the kernel's array of slabs; borrowed */
@@ -261,7 +266,7 @@ static int slabs_grow(struct row_slabs *s)
 
 /*
  * Copies @nr rows (1..LB_SLAB_ROWS). @ret_first: as in struct lb_unwind_page.
- * Return: 0, or -ENOSPC. A new slab waits for running programs (milliseconds).
+ * Return: 0, or -ENOSPC. A new slab waits for running BPF programs (milliseconds).
  */
 static int add_rows(struct row_slabs *s, const struct lb_unwind_row *rows, uint32_t nr,
 		    uint32_t *ret_first)
@@ -285,14 +290,13 @@ static int add_rows(struct row_slabs *s, const struct lb_unwind_row *rows, uint3
 
 #define PAGES_BYTES (LB_UNWIND_MAX_PAGES * sizeof(struct lb_unwind_page))
 
-/*
- * Pages of all objects in the kernel's array: each object has a run of pages.
- */
+/* Pages of all objects in the kernel's array: each object has a run of pages. */
 struct page_runs {
 	struct lb_unwind_page *pages; /* LB_UNWIND_MAX_PAGES of them, mapped */
 	struct spans spans;
-	uint32_t *run_pages; /* length of the run that begins here; 0: none; heap */
-	uint32_t hand; /* of the clock: where the last eviction ended */
+	/* length of the run that begins at this page; 0: none; heap */
+	uint32_t *run_pages;
+	uint32_t hand; /* of the clock algorithm: where the last eviction ended */
 	uint32_t top; /* pages from here on were never used */
 	uint64_t nr_runs, nr_pages; /* held */
 	uint64_t nr_rows; /* held by pages */
@@ -358,7 +362,7 @@ struct segment_run {
 struct segment_runs {
 	struct lb_unwind_segment *segments; /* LB_UNWIND_MAX_SEGMENTS of them, mapped */
 	struct spans spans;
-	struct segment_run *items; /* heap; [0] is none */
+	struct segment_run *items; /* heap; [0] is unused */
 	size_t nr, cap;
 	uint32_t first_free; /* entry; 0: none */
 	struct hashmap index;
@@ -408,7 +412,7 @@ static void free_entry(struct segment_runs *r, uint32_t number)
 	r->first_free = number;
 }
 
-/* Makes @nr segments of the kernel's array a run. Return: 0 or -ENOSPC. */
+/* Allocates a run of @nr segments in the kernel's array. Return: 0 or -ENOSPC. */
 static int add_run(struct segment_runs *r, uint64_t hash, size_t nr, uint32_t *ret)
 {
 	uint32_t number = r->first_free ? r->first_free : (uint32_t)r->nr, at;
@@ -437,8 +441,8 @@ static int add_run(struct segment_runs *r, uint64_t hash, size_t nr, uint32_t *r
 }
 
 /*
- * Writes the stamp last: a process forked with a reference to the previous run must not
- * find half of this one.
+ * Writes the stamp last: the kernel must not use a partly written run for a forked
+ * process that still refers to the previous run.
  */
 static void write_run(struct segment_runs *r, const struct segment_run *run,
 		      const struct lb_unwind_segment *segments)
@@ -473,14 +477,14 @@ static int get_run(struct segment_runs *r, const struct lb_unwind_segment *segme
 	return 0;
 }
 
-/* @number  0: nothing to do */
+/* Drops a reference. @number  0: none */
 static void put_run(struct segment_runs *r, uint32_t number)
 {
 	struct segment_run *run = &r->items[number];
 
 	if (!number || --run->nr_refs)
 		return;
-	/* This invalidates entries that the kernel copied at a fork. */
+	/* Invalidate entries of forked processes that the kernel copied. */
 	__atomic_store_n(&r->segments[run->stamp].start, 0, __ATOMIC_RELEASE);
 	hashmap_remove(&r->index, run->hash, number);
 	spans_rest(&r->spans, run->stamp, run->nr + 1);
@@ -488,10 +492,13 @@ static void put_run(struct segment_runs *r, uint32_t number)
 	free_entry(r, number);
 }
 
-/* ---- all of them ---- */
+/* ---- the tables ---- */
 
 #define DEFAULT_ROW_BYTES (64ull << 20)
-/* Part kept free by evicting ahead: evicted room is reusable one grace period later. */
+/*
+ * Fraction of rows kept free by evicting early, because evicted room is reusable only
+ * after a grace period.
+ */
 #define RESERVE_PART 16
 
 struct unwind_tables {
@@ -500,7 +507,7 @@ struct unwind_tables {
 	struct page_runs pages;
 	struct rules rules;
 	struct segment_runs runs;
-	bool is_object_removed; /* since the last grace */
+	bool is_object_removed; /* since the last grace period */
 	struct lb_interp interps[LB_MAX_INTERPS];
 	uint32_t nr_interps;
 	uint64_t nr_processes; /* held */
@@ -527,7 +534,7 @@ int unwind_tables_new(uint64_t max_row_bytes, const struct unwind_kmaps *maps,
 		rc = rules_init(&t->rules, maps->rules_fd);
 	if (!rc)
 		rc = runs_init(&t->runs, maps->segments_fd);
-	/* Create the first slab now: that waits for running programs. */
+	/* Create the first slab now, because that waits for running BPF programs. */
 	if (!rc)
 		rc = slabs_grow(&t->slabs);
 	if (rc) {
@@ -571,7 +578,10 @@ uint32_t unwind_object_add(struct unwind_tables *t, uint64_t nr_pages)
 	return object;
 }
 
-/* Makes @page absent. Return: its rows, which will be free after the next grace. */
+/*
+ * Makes @page absent. Return: number of its rows, which are free after the next grace
+ * period.
+ */
 static uint32_t clear_page(struct unwind_tables *t, uint32_t page)
 {
 	struct lb_unwind_page old = t->pages.pages[page];
@@ -601,8 +611,8 @@ void unwind_object_remove(struct unwind_tables *t, uint32_t object)
 }
 
 /*
- * Frees @nr_rows by the clock algorithm: a page stays for a round of the hand after it was
- * used.
+ * Frees @nr_rows by the clock algorithm: a page that was used since the hand last
+ * passed it is kept.
  */
 static void evict(struct unwind_tables *t, uint64_t nr_rows)
 {
@@ -634,7 +644,7 @@ static uint16_t *translate_rules(struct unwind_tables *t, const struct row_pages
 	return numbers;
 }
 
-/* @rows  room for LB_SLAB_ROWS */
+/* @rows  buffer for LB_SLAB_ROWS */
 static int fill_page(struct unwind_tables *t, uint32_t page, const struct row_page *p,
 		     const uint16_t *rules, struct lb_unwind_row *rows)
 {
@@ -761,14 +771,14 @@ uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *inte
 	return i + 1;
 }
 
-/* ---- upkeep ---- */
+/* ---- maintenance ---- */
 
-/* Evicts ahead, so that the next page does not wait for a slab or an eviction. */
+/* Evicts early, so that the next page does not wait for a slab or an eviction. */
 static void keep_reserve(struct unwind_tables *t)
 {
 	const struct row_slabs *s = &t->slabs;
 	uint64_t reserve = (uint64_t)s->max * LB_SLAB_ROWS / RESERVE_PART;
-	uint64_t nr_free = 0, left; /* none rests just after a grace */
+	uint64_t nr_free = 0, left; /* called just after a grace period: no rows rest */
 
 	for (size_t i = 0; i < s->nr; i++)
 		nr_free += s->items[i].pieces.nr_free * PIECE_ROWS;
@@ -781,7 +791,9 @@ static void keep_reserve(struct unwind_tables *t)
 
 void unwind_tables_grace(struct unwind_tables *t)
 {
-	/* The walk's cache of removed objects must not be used for new ones. */
+	/*
+	 * The walk caches pages: it must not use those of removed objects for new ones.
+	 */
 	if (t->is_object_removed)
 		++*t->maps.pages_generation;
 	t->is_object_removed = false;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The unwind tables in kernel maps (lineburn_unwind.h): rows, pages, rules, segments and
- * processes. Independent of files: the caller decides the contents.
+ * The unwind tables in kernel maps (lineburn_unwind.h): rows, pages, rules, segments
+ * and processes. They know nothing of files: the caller supplies the contents.
  *
  * Space that a running BPF program may still read is not reused before
- * unwind_tables_grace(): the caller calls it in each drain, after waiting for all running
- * programs.
+ * unwind_tables_grace(), which the caller calls in each drain after waiting for all
+ * running programs.
  */
 #ifndef LB_UNWIND_TABLES_H
 #define LB_UNWIND_TABLES_H
@@ -23,7 +23,7 @@
 struct unwind_tables;
 
 /**
- * @max_row_bytes  of kernel memory for rows, one slab at the least; 0: 64 MiB
+ * @max_row_bytes  of kernel memory for rows, at least one slab; 0: 64 MiB
  * @maps           copied; its descriptors are borrowed
  * Return: 0, -ENOMEM or -errno.
  */
@@ -41,13 +41,13 @@ DEFINE_CLEANUP(struct unwind_tables, unwind_tables_free);
  * it, or UNWIND_NO_OBJECT (counted): no room.
  */
 uint32_t unwind_object_add(struct unwind_tables *t, uint64_t nr_pages);
-/** Frees its pages and rows. No segment may refer to it any more. */
+/** Frees its pages and rows. No segment may refer to it. */
 void unwind_object_remove(struct unwind_tables *t, uint32_t object);
 
 /**
- * Fills pages of @object. Pages missing in @pages become empty: with @pages->whole all of
- * the object, else those in @asked (page numbers). Makes room by evicting pages that
- * were not used lately, which become absent.
+ * Fills pages of @object. Pages missing in @pages become empty: with @pages->whole all
+ * of the object, else those in @asked (page numbers). Makes room by evicting pages that
+ * were not used recently, which become absent.
  * Return: 0, or -ENOSPC (counted) with a part filled.
  */
 int unwind_object_fill(struct unwind_tables *t, uint32_t object,
@@ -62,7 +62,7 @@ bool unwind_page_is_absent(const struct unwind_tables *t, uint32_t object, uint6
 /**
  * Replaces the entry of @image. Equal runs of different images are stored once.
  *
- * @run       what identifies its segments; 0: the image has no entry yet; updated
+ * @run       number of its segment run; 0: the image has no entry yet; updated
  * @segments  copied; must be sorted and disjoint
  * Return: 0, -ENOSPC (counted) or -errno; on failure nothing changed.
  */
@@ -75,18 +75,18 @@ void unwind_process_remove(struct unwind_tables *t, const struct lb_image *image
 /** Adds a layout to the kernel's table. Return: its number + 1; 0: no room. */
 uint32_t unwind_interp_add(struct unwind_tables *t, const struct lb_interp *interp);
 
-/* ---- upkeep ---- */
+/* ---- maintenance ---- */
 
-/** Reports that no BPF program from before still runs: freed space may be reused. */
+/** Reports that no earlier BPF program still runs: freed space may be reused. */
 void unwind_tables_grace(struct unwind_tables *t);
 
-/* What the unwinder holds now, and what happened so far. */
+/* Current contents of the unwinder, and counters of what happened so far. */
 struct unwind_totals {
 	uint64_t nr_objects, nr_pages, nr_rows, nr_rules; /* held */
 	uint64_t nr_processes, nr_segments; /* same */
 	uint64_t row_bytes; /* kernel memory of rows; the sampler owns the other tables */
 	uint64_t nr_pages_evicted;
-	uint64_t nr_pages_refused; /* over a maximum, as the others */
+	uint64_t nr_pages_refused; /* over a maximum, like the following ones */
 	uint64_t nr_rules_refused; /* their rows are unsupported */
 	uint64_t nr_processes_refused, nr_segments_refused;
 	uint64_t nr_requests, nr_requests_dropped; /* too many at once */
@@ -97,7 +97,7 @@ struct unwind_totals {
 	uint64_t ask_ns; /* time spent waiting for the decoder */
 };
 
-/** Sets what the tables count themselves. */
+/** Sets the members that the tables count themselves. */
 void unwind_tables_totals(const struct unwind_tables *t, struct unwind_totals *ret);
 
 #endif

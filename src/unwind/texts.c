@@ -21,10 +21,11 @@
 /* A JIT object that some process has registered. */
 struct registered_object {
 	uint64_t serial; /* of its bytes in the store */
-	struct unwind_text *texts; /* heap; object UNWIND_NO_OBJECT: no room */
+	/* heap; object is UNWIND_NO_OBJECT if there was no room */
+	struct unwind_text *texts;
 	size_t nr_texts, cap_texts;
 	uint32_t nr_refs; /* 0: free */
-	bool is_decoded; /* as far as possible */
+	bool is_decoded; /* if the decoder could */
 	bool is_wanted; /* evicted rows were requested again */
 };
 
@@ -140,7 +141,7 @@ struct batch {
 	uint32_t bodies[BATCH];
 	struct jit_piece pieces[BATCH];
 	size_t nr;
-	size_t first; /* of the objects in the present call of the decoder */
+	size_t first; /* first object in the current call of the decoder */
 	size_t piece, nth; /* of the next text */
 };
 
@@ -182,7 +183,7 @@ static void on_text(void *ctx, size_t piece, struct jit_text *text)
 				   0);
 }
 
-/* Decodes @nr objects of a batch; if that fails, one by one. */
+/* Decodes @nr objects of a batch; if that fails, decodes them one by one. */
 static void decode(struct unwind_texts *t, struct batch *batch, size_t first, size_t nr)
 {
 	enum worker_answer answer;
@@ -213,7 +214,7 @@ static void decode_batch(struct unwind_texts *t, struct batch *batch)
 	batch->nr = 0;
 }
 
-/* ---- of one image ---- */
+/* ---- texts of one image ---- */
 
 static int by_start(const void *a, const void *b)
 {
@@ -223,8 +224,8 @@ static int by_start(const void *a, const void *b)
 }
 
 /*
- * If two overlap, one was freed without notice: keeps the later one, by its body's
- * serial.
+ * If two texts overlap, the older one was freed without an event: keeps the newer one,
+ * by its body's serial.
  */
 static void drop_overlapped(const struct unwind_texts *t, struct text_set *set)
 {

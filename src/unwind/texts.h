@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Unwind tables of code that JITs registered (process/jit_code.h): the texts of each
- * object, decoded once for all images forked with it.
+ * object are decoded once for all images that share it by fork.
  */
 #ifndef LB_UNWIND_TEXTS_H
 #define LB_UNWIND_TEXTS_H
@@ -33,7 +33,7 @@ struct unwind_text {
 	uint32_t body; /* number of its JIT object's body */
 };
 
-/* Texts of one image. Zeroed: none. */
+/* Texts of one image. Zero-initialised: none. */
 struct text_set {
 	struct unwind_text *items; /* in order of start, disjoint; heap */
 	size_t nr, cap;
@@ -42,11 +42,12 @@ struct text_set {
 };
 
 /**
- * Gets the texts that @p has registered now. Decodes new ones and waits for the decoder.
+ * Gets the texts that @p has registered now. Decodes new ones and waits for the
+ * decoder.
  *
  * @deadline_ns  CLOCK_MONOTONIC: starts no call of the decoder after it
- * @ret          zeroed; free it by unwind_texts_put() when nothing in the kernel refers
- *               to it any more
+ * @ret          zeroed; free it with unwind_texts_put() when the kernel's tables do not
+ *       refer to it any more
  * Return: 0, -EAGAIN when some are left for the next call, or -ENOMEM; @ret is valid in
  * any case.
  */
@@ -55,8 +56,8 @@ int unwind_texts_get(struct unwind_texts *t, const struct process *p,
 void unwind_texts_put(struct unwind_texts *t, struct text_set *set);
 
 /**
- * Requests to decode the text at @ip again, as the kernel has no rows there. Return:
- * whether @ip is in @set.
+ * Requests to decode the text at @ip again, because the kernel has no rows there.
+ * Return: whether @ip is in @set.
  */
 bool unwind_texts_want(struct unwind_texts *t, const struct text_set *set, uint64_t ip);
 

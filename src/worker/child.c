@@ -20,12 +20,12 @@
 #include "worker/message.h"
 
 /*
- * Above what dup2() lands on in the child, and above the standard streams: where
- * those are closed, a message to stderr must not be written into our socket.
+ * Above the descriptors that dup2() uses in the child, and above the standard streams:
+ * if stderr is closed, a message to it must not be written into our socket.
  */
 #define FIRST_SAFE_FD 10
 
-/* Return: 0, or a negative errno, and then *fd is closed and -1. */
+/* Return: 0, or a negative errno with *fd closed and -1. */
 static int move_up(int *fd)
 {
 	int low = *fd;
@@ -44,10 +44,9 @@ static int move_up(int *fd)
 }
 
 /*
- * Not execve("/proc/self/exe") by hand: posix_spawn() does not copy the page
- * tables of a collector that may hold hundreds of megabytes, and it reports a
- * failed execution. /proc/self/exe is the running file also when its name was
- * replaced by a newer version.
+ * posix_spawn() instead of fork() and execve(): it does not copy the page tables of a
+ * collector that may have hundreds of megabytes, and it reports a failed execution.
+ * /proc/self/exe is the running file even if a newer version replaced its name.
  */
 static int spawn(int sock, int null, pid_t *ret)
 {
@@ -141,7 +140,7 @@ static bool reap(struct child *child, int timeout_ms, uint64_t *cpu_ns)
 
 	if (poll(&pfd, 1, timeout_ms) <= 0)
 		return false;
-	/* ECHILD, where the kernel has reaped it: its CPU time is lost with it. */
+	/* ECHILD if the kernel has reaped it: its CPU time is lost. */
 	if (wait4(child->pid, NULL, WNOHANG, &usage) == child->pid)
 		*cpu_ns += (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) *
 				   1000000000 +
@@ -221,7 +220,7 @@ bool child_schedule(const struct child *child, struct child_schedule *ret)
 	if (!child->pid || !read_proc(child, "schedstat", text, sizeof(text)) ||
 	    sscanf(text, "%" SCNu64 " %" SCNu64, &s.ran_ns, &s.waited_ns) != 2)
 		return false;
-	/* The state comes after the name, which may contain anything. */
+	/* The state follows the name, which may contain any character. */
 	if (!read_proc(child, "stat", text, sizeof(text)))
 		return false;
 	state = strrchr(text, ')');

@@ -11,7 +11,7 @@
 
 #define NS_PER_MS 1000000
 
-/* Room for one descriptor more than allowed, so that a surplus is seen and closed. */
+/* Room for one descriptor too many, so that a surplus is seen and closed. */
 union control {
 	struct cmsghdr align;
 	char bytes[CMSG_SPACE((WORKER_MAX_FDS + 1) * sizeof(int))];
@@ -32,7 +32,7 @@ void message_fds_close(struct message_fds *fds)
 	fds->nr = 0;
 }
 
-/* Only with a deadline: a worker may not poll. */
+/* Call it only with a deadline: a worker may not poll. */
 int message_wait(int sock, short events, int64_t deadline_ns)
 {
 	struct pollfd pfd = {.fd = sock, .events = events};
@@ -43,7 +43,10 @@ int message_wait(int sock, short events, int64_t deadline_ns)
 
 		if (left_ms < 0)
 			return -ETIMEDOUT;
-		/* Rounded up, or the last millisecond would be spent spinning. */
+		/*
+		 * Round up: with a timeout of 0 the last millisecond would be a busy
+		 * loop.
+		 */
 		rc = poll(&pfd, 1, left_ms < 3600000 ? (int)left_ms + 1 : 3600000);
 		if (rc > 0)
 			return 0;
@@ -52,7 +55,9 @@ int message_wait(int sock, short events, int64_t deadline_ns)
 	}
 }
 
-/* Returns an error of sendmsg(2) or recvmsg(2) for the caller; 0: just try again. */
+/*
+ * Maps an error of sendmsg(2) or recvmsg(2) to a result for the caller; 0: try again.
+ */
 static int failure(int rc)
 {
 	if (rc == -EINTR)
@@ -60,7 +65,7 @@ static int failure(int rc)
 	return rc == -ECONNRESET ? -EPIPE : rc;
 }
 
-/* After an error @rc of sendmsg(2) or recvmsg(2). Return: 0: try it again. */
+/* Handles error @rc of sendmsg(2) or recvmsg(2). Return: 0: try again. */
 static int retry(int rc, int sock, short events, int64_t deadline_ns)
 {
 	return rc == -EAGAIN ? message_wait(sock, events, deadline_ns) : failure(rc);
@@ -86,7 +91,7 @@ static void attach_fds(struct msghdr *msg, union control *control, const int *fd
 	memcpy(CMSG_DATA(c), fds, nr * sizeof(int));
 }
 
-/* One sendmsg(2) of what is left. */
+/* One sendmsg(2) of the rest of the message. */
 static int send_piece(int sock, const struct message *m, const void *payload,
 		      const int *fds, int flags, size_t *sent)
 {
@@ -100,7 +105,7 @@ static int send_piece(int sock, const struct message *m, const void *payload,
 	if (m->len)
 		iov[1] = (struct iovec){.iov_base = (char *)payload + (*sent - skip),
 					.iov_len = m->len - (*sent - skip)};
-	/* Once: descriptors travel with the first byte. */
+	/* Only once: descriptors travel with the first byte. */
 	if (!*sent && m->nr_fds)
 		attach_fds(&msg, &control, fds, m->nr_fds);
 	n = sendmsg(sock, &msg, MSG_NOSIGNAL | flags);
@@ -135,7 +140,7 @@ int message_send_some(int sock, const struct message *m, const void *payload,
 	return failure(send_piece(sock, m, payload, fds, MSG_DONTWAIT, sent));
 }
 
-/* Keeps the wanted descriptors in @msg and closes the rest. */
+/* Keeps as many descriptors as fit @fds and closes the rest. */
 static void collect_fds(struct msghdr *msg, struct message_fds *fds)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
@@ -157,8 +162,8 @@ static void collect_fds(struct msghdr *msg, struct message_fds *fds)
 }
 
 /*
- * One recvmsg(2) of what is missing. Without @fds no room for control data is given, and
- * the kernel drops descriptors that were sent instead of installing them.
+ * One recvmsg(2) of the missing bytes. Without @fds there is no room for control data,
+ * so the kernel drops descriptors instead of installing them.
  */
 static int recv_piece(int sock, void *buf, size_t len, struct message_fds *fds, int flags,
 		      size_t *got)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The frames between collector and worker: a header, its payload, descriptors by
- * SCM_RIGHTS on the header's first byte. Both ends are the same executable, so
- * the header goes in host byte order; neither end trusts the other's lengths.
+ * The messages between collector and worker: a header, its payload, descriptors by
+ * SCM_RIGHTS on the header's first byte. Both ends are the same executable, so the
+ * header is in host byte order; neither end trusts the other's lengths.
  *
  *   collector            worker
  *   START         ->                 limits; the worker locks itself down
@@ -22,8 +22,10 @@
 /* The worker's end of the socket; 0, 1 and 2 are /dev/null, nothing else is open. */
 #define WORKER_SOCKET_FD 3
 
-/* argv[0] of a worker. main() (also of a test program) hands over at once:
- *   if (!strcmp(argv[0], WORKER_ARGV0)) return worker_main(ops, nr_ops); */
+/*
+ * argv[0] of a worker. main() (also that of a test program) must start with:
+ *   if (!strcmp(argv[0], WORKER_ARGV0)) return worker_main(ops, nr_ops);
+ */
 #define WORKER_ARGV0          "lineburn-worker"
 #define WORKER_MAX_FDS        8 /* descriptors with one message */
 #define WORKER_MAX_NEED_BYTES (64u << 10)
@@ -71,8 +73,8 @@ int64_t message_clock_ns(void);
  * @payload      m->len bytes
  * @fds          m->nr_fds descriptors, borrowed
  * @deadline_ns  MESSAGE_NO_DEADLINE blocks (and calls nothing but sendmsg(2))
- * Return: 0, -EPIPE (the other end is gone), -ETIMEDOUT, or a negative errno;
- * after any of these the stream is of no use.
+ * Return: 0, -EPIPE (the other end is closed), -ETIMEDOUT, or a negative errno. After
+ * an error the stream is unusable.
  */
 int message_send(int sock, const struct message *m, const void *payload, const int *fds,
 		 int64_t deadline_ns);
@@ -80,12 +82,11 @@ int message_send(int sock, const struct message *m, const void *payload, const i
 /**
  * Receives a header and its descriptors.
  *
- * @fds  NULL: descriptors are not wanted and never enter this process. Else
- *       written always, also on failure; surplus ones are closed at once, so
- *       fds->nr may be less than m->nr_fds (this process is out of descriptors)
+ * @fds  NULL: the kernel drops descriptors instead of installing them. Else always
+ *       written, also on failure; surplus ones are closed at once. fds->nr may be less
+ *       than m->nr_fds (this process is out of descriptors)
  * Return: 0, -ENODATA (closed before the first byte), -EPIPE (closed within),
- * -ETIMEDOUT, -EBADMSG (more descriptors announced than allowed), or a negative
- * errno.
+ * -ETIMEDOUT, -EBADMSG (more descriptors announced than allowed), or a negative errno.
  */
 int message_recv(int sock, struct message *ret, struct message_fds *fds,
 		 int64_t deadline_ns);
@@ -94,19 +95,21 @@ int message_recv(int sock, struct message *ret, struct message_fds *fds,
 int message_recv_payload(int sock, void *buf, size_t len, int64_t deadline_ns);
 
 /*
- * The same in pieces, without waiting: each call moves what fits at once, and adds it to
- * *@sent or *@got. Return: 0: call it again while bytes are missing; -EAGAIN: none could be
- * moved; or an error as above.
+ * Non-blocking variants: each call sends or receives as much as possible at once, and
+ * adds it to *@sent or *@got. Return: 0: call it again while bytes are missing;
+ * -EAGAIN: nothing was moved; or an error as above.
  */
 
-/** @sent  of header and payload; 0 at first. The descriptors go with the first byte. */
+/**
+ * @sent  bytes of header and payload; 0 at first. Descriptors go with the first byte.
+ */
 int message_send_some(int sock, const struct message *m, const void *payload,
 		      const int *fds, size_t *sent);
 
 /** Waits for @events: POLLIN or POLLOUT. Return: 0, -ETIMEDOUT, or a negative errno. */
 int message_wait(int sock, short events, int64_t deadline_ns);
 
-/** Takes bytes of a header or a payload, of which @got < @len are there. */
+/** Receives more of the @len bytes of a header or payload; @got < @len are there. */
 int message_recv_some(int sock, void *buf, size_t len, size_t *got);
 
 #endif

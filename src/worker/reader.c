@@ -8,9 +8,12 @@
 #include "base/clock.h"
 
 #define SMALLEST_PAGE 4096u
-#define PIECE_BYTES   (256u << 10) /* pages of one call are looked up together */
+#define PIECE_BYTES   (256u << 10) /* one system call reads at most this much */
 
-/* Up to the next multiple of @step, a power of two: pages are never cut in two. */
+/*
+ * Returns how much to read: up to the next multiple of @step, a power of two. So a page
+ * is never split.
+ */
 static size_t piece_of(uint64_t addr, size_t left, size_t step)
 {
 	size_t piece = step - (size_t)(addr & (step - 1));
@@ -35,8 +38,8 @@ ssize_t reader_read(pid_t pid, uint64_t addr, void *buf, size_t len)
 			continue;
 		}
 		/*
-		 * A piece may come whole or not at all, although today's kernels return
-		 * its first pages: so retry page by page.
+		 * A piece may be read whole or not at all, although current kernels
+		 * return its first pages: retry page by page.
 		 */
 		if (n < 0 && errno == EFAULT && step > SMALLEST_PAGE) {
 			step = SMALLEST_PAGE;

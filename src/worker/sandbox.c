@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The order matters: limits while we may still write files, landlock and seccomp
- * after no_new_privs, the parent-death signal and "not dumpable" after the change
- * of the uid (which resets both, see commit_creds() in the kernel), and seccomp
- * last, because it forbids everything above.
+ * The order matters. Limits come first, while we may still write files. landlock and
+ * seccomp need no_new_privs. The parent-death signal and "not dumpable" follow the
+ * change of the uid, which resets both (commit_creds() in the kernel). seccomp comes
+ * last, because it forbids all of the above.
  */
 #include "worker/sandbox.h"
 
@@ -31,20 +31,20 @@
 #include "worker/worker.h"
 
 /*
- * A filter program of classic BPF, built once:
+ * The seccomp filter (classic BPF), built once:
  *
  *   architecture is ours?                         no: kill
  *   number is one of `basic` or of this kind's?   yes: allow
  *   mprotect: no PROT_EXEC?                       yes: allow
  *   decoder:
  *     mmap: no PROT_EXEC, and memory that RLIMIT_DATA counts?   yes: allow
- *     fcntl: a command that only asks?            yes: allow
+ *     fcntl: a command that only reads?           yes: allow
  *     newfstatat: of a descriptor?                yes: allow
  *   reader:
  *     mmap: no PROT_EXEC, private and anonymous?  yes: allow
  *   otherwise                                     EPERM
  *
- * The x32 convention of x86-64 sets bit 30 of the number, so it is never listed.
+ * The x32 ABI of x86-64 sets bit 30 of the number, so its calls are never in a list.
  */
 
 #if defined(__x86_64__)
@@ -61,7 +61,7 @@
 #define LOAD(k) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (k))
 #define AND(k)  BPF_STMT(BPF_ALU | BPF_AND | BPF_K, (k))
 #define RET(k)  BPF_STMT(BPF_RET | BPF_K, (k))
-/* Go @yes or @no instructions further. */
+/* Skip @yes or @no instructions. */
 #define IS(k, yes, no)  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (k), (yes), (no))
 #define HAS(k, yes, no) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (k), (yes), (no))
 
@@ -71,8 +71,8 @@
 #define NR_PROGRAM_MAX  128
 
 /*
- * To receive, allocate, answer and die. Most frequent first. None of them reaches
- * beyond this process and what it holds.
+ * System calls to receive, allocate, answer and exit; most frequent first. None affects
+ * anything outside of this process and its descriptors.
  */
 static const uint32_t basic[] = {
 	SYS_munmap,
@@ -88,7 +88,7 @@ static const uint32_t basic[] = {
 	SYS_write, /* to /dev/null and the socket: nothing else is writable */
 	SYS_sched_yield,
 	SYS_restart_syscall,
-	/* abort(3), sanitizers and their last words */
+	/* for abort(3) and reports of sanitizers */
 	SYS_rt_sigprocmask,
 	SYS_rt_sigaction,
 	SYS_rt_sigreturn,
@@ -99,7 +99,7 @@ static const uint32_t basic[] = {
 	SYS_exit_group,
 };
 
-/* Libraries that decode use the files they hold in many ways. */
+/* Libraries that decode read files by many different calls. */
 static const uint32_t of_decoder[] = {
 	SYS_pread64, SYS_fstat,    SYS_lseek,  SYS_read,      SYS_readv,
 	SYS_preadv,  SYS_recvfrom, SYS_sendto, SYS_getrusage, SYS_gettimeofday,
@@ -109,15 +109,15 @@ static const uint32_t of_reader[] = {
 	SYS_process_vm_readv,
 };
 
-/* Blocks entered with the call's number loaded; each first checks for its own number. */
+/* Each block starts with the call's number loaded, and first checks it. */
 static const struct sock_filter mprotect_block[] = {
 	IS(SYS_mprotect, 0, 4), LOAD(ARG(2)), HAS(PROT_EXEC, 1, 0), ALLOW, REFUSE,
 };
 
 static const struct sock_filter decoder_blocks[] = {
 	/*
-	 * mmap: shared anonymous and growing mappings are not counted as data, so
-	 * they would be a way around RLIMIT_DATA.
+	 * mmap: shared anonymous and growing mappings would evade RLIMIT_DATA, because
+	 * the kernel does not count them as data.
 	 */
 	IS(SYS_mmap, 0, 8),
 	LOAD(ARG(2)),
@@ -137,7 +137,7 @@ static const struct sock_filter decoder_blocks[] = {
 	REFUSE,
 	ALLOW,
 
-	/* fstat(3) of glibc: by descriptor, with an empty path. */
+	/* glibc's fstat(3): by descriptor, with an empty path. */
 	IS(SYS_newfstatat, 0, 4),
 	LOAD(ARG(3)),
 	IS(AT_EMPTY_PATH, 0, 1),
@@ -179,8 +179,8 @@ static void allow(struct program *p, const uint32_t *numbers, size_t nr)
 }
 
 /**
- * Irreversible. Needs no_new_privs. Calls that are not on the list answer EPERM;
- * calls by the convention of another architecture kill.
+ * Irreversible. Needs no_new_privs. Calls that are not listed return EPERM; calls of
+ * another architecture's ABI kill the process.
  * Return: 0 or a negative errno.
  */
 static int syscall_filter_install(enum worker_kind kind)
@@ -208,7 +208,7 @@ static int syscall_filter_install(enum worker_kind kind)
 	append(&p, end, ARRAY_SIZE(end));
 	fprog.len = (unsigned short)p.nr;
 	/*
-	 * Without this flag kernels before 5.16 switch speculation off for the whole
+	 * Without this flag kernels before 5.16 disable speculation for the whole
 	 * worker, which makes decoding slower; its memory holds no secrets.
 	 */
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
@@ -220,17 +220,18 @@ static int syscall_filter_install(enum worker_kind kind)
 #define NOBODY 65534
 
 /*
- * Any process with a worker's uid may kill it, and NOBODY is shared by many. Users,
+ * Any process with a worker's uid may kill it, and many processes use NOBODY. Users,
  * services, containers and subordinate ids have uids below 1,879,048,192 (login.defs(5)
- * and systemd's docs/UIDS-GIDS.md), FreeIPA's and SSSD's users below 2,000,200,000, files
- * of other machines from 2,147,352,576 on. Each worker takes a random uid between them.
+ * and systemd's docs/UIDS-GIDS.md), FreeIPA's and SSSD's users below 2,000,200,000,
+ * files of other machines from 2,147,352,576 on. Each worker takes a random uid from
+ * the unused range.
  */
 #define FIRST_OWN_ID 2013265920u
 #define NR_OWN_IDS   (1u << 26)
 
 /*
- * Kept small: the stack is not part of RLIMIT_DATA, and deep recursion on hostile
- * names (demangling) shall end in a fault.
+ * Kept small: RLIMIT_DATA does not count the stack, and deep recursion on hostile names
+ * (demangling) shall end in a fault.
  */
 #define MAX_STACK_BYTES (8u << 20)
 
@@ -243,8 +244,8 @@ static int syscall_filter_install(enum worker_kind kind)
 #endif
 
 /*
- * Landlock by its numbers (linux/landlock.h): build machines have headers of any
- * age. Every kernel that has a call of landlock has this number for it.
+ * Landlock's numbers (linux/landlock.h), because the headers of a build machine may be
+ * older. They are the same on every kernel.
  */
 #define SYS_LANDLOCK_CREATE_RULESET    444
 #define SYS_LANDLOCK_RESTRICT_SELF     446
@@ -263,15 +264,15 @@ struct landlock_ruleset {
 };
 
 /* Makes this child the first victim of the OOM killer, before profiler and targets. */
-static void volunteer_for_oom(void)
+static void become_first_oom_victim(void)
 {
 	_cleanup_close_ int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 	ssize_t n;
 
 	if (fd < 0)
-		return; /* no /proc: the worker works without */
+		return; /* no /proc: continue without */
 	n = write(fd, "1000", 4);
-	(void)n; /* raising it needs no right; if refused, the default is as before */
+	(void)n; /* raising it needs no privilege; if refused, the default stays */
 }
 
 static int set_limit(__rlimit_resource_t resource, uint64_t value)
@@ -280,7 +281,7 @@ static int set_limit(__rlimit_resource_t resource, uint64_t value)
 
 	if (getrlimit(resource, &limit))
 		return -errno;
-	/* Hard limits cannot be raised without a right; lower ones are kept. */
+	/* Raising a hard limit needs a privilege; lower ones are kept. */
 	if (limit.rlim_max > value)
 		limit.rlim_max = value;
 	limit.rlim_cur = limit.rlim_max;
@@ -298,13 +299,16 @@ static int set_limits(const struct sandbox_config *config)
 		{RLIMIT_NPROC, 0},
 		{RLIMIT_MEMLOCK, 0},
 		{RLIMIT_STACK, MAX_STACK_BYTES},
-		/* Soft is hard: the kernel sends SIGKILL, not the blocked SIGXCPU. */
+		/*
+		 * Soft limit = hard limit: the kernel sends SIGKILL, not the blocked
+		 * SIGXCPU.
+		 */
 		{RLIMIT_CPU, config->cpu_seconds},
 #ifndef HAS_ADDRESS_SANITIZER
 		/*
-		 * AddressSanitizer reserves terabytes of private writable shadow,
-		 * which count as data although never touched: with any limit the
-		 * next mmap(2) would fail.
+		 * AddressSanitizer reserves terabytes of private writable shadow
+		 * memory, which counts as data although never touched: with any limit
+		 * the next mmap(2) would fail.
 		 */
 		{RLIMIT_DATA, config->max_data_bytes},
 #endif
@@ -319,7 +323,9 @@ static int set_limits(const struct sandbox_config *config)
 	return 0;
 }
 
-/* Denies every path. Kernels before 5.13, or with landlock off, have seccomp only. */
+/*
+ * Denies every path. Kernels before 5.13, or without landlock, rely on seccomp alone.
+ */
 static int deny_paths(void)
 {
 	struct landlock_ruleset rules = {.handled_access_fs = LANDLOCK_ABI_1_FS};
@@ -338,7 +344,10 @@ static int deny_paths(void)
 		rules.handled_access_fs |= LANDLOCK_ABI_5_IOCTL_DEV;
 	if (abi >= 6)
 		rules.scoped = LANDLOCK_ABI_6_SOCKET_AND_KILL;
-	/* An older kernel takes the larger structure: what it lacks is zero. */
+	/*
+	 * An older kernel accepts the larger structure if the fields unknown to it are
+	 * zero.
+	 */
 	fd = (int)syscall(SYS_LANDLOCK_CREATE_RULESET, &rules, sizeof(rules), 0);
 	if (fd < 0)
 		return -errno;
@@ -349,16 +358,16 @@ static int deny_paths(void)
 }
 
 /*
- * A root that may not change its uid is one in a container without CAP_SETUID, or
- * one whose user namespace has no such uid. It loses its capabilities below, and
- * the system call filter keeps the rest from it.
+ * Root cannot change its uid in a container without CAP_SETUID, or if its user
+ * namespace lacks the uid. It loses its capabilities below, and seccomp denies the
+ * rest.
  */
 static bool is_powerless_root(int error)
 {
 	return error == EPERM || error == EINVAL;
 }
 
-/* Returns which of the present capabilities @kind keeps. */
+/* Returns the capabilities that @kind keeps, of those present. */
 static int capabilities_to_keep(enum worker_kind kind,
 				struct __user_cap_data_struct ret[static 2])
 {
@@ -390,7 +399,7 @@ static int set_own_id(int (*set)(unsigned int, unsigned int, unsigned int),
 {
 	if (!set(own, own, own))
 		return 0;
-	/* In a container's user namespace there are fewer ids, this one mostly. */
+	/* A container's user namespace has fewer ids, usually including this one. */
 	if (errno == EINVAL && !set(NOBODY, NOBODY, NOBODY))
 		return 0;
 	return is_powerless_root(errno) ? 0 : -errno;
@@ -415,7 +424,9 @@ static int drop_identity(enum worker_kind kind)
 
 	if (rc)
 		return rc;
-	/* Without it the change of the uid would take the permitted ones too. */
+	/*
+	 * Without it the change of the uid would clear the permitted capabilities, too.
+	 */
 	if (kept->permitted && prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0))
 		return -errno;
 	if (!geteuid())
@@ -431,7 +442,7 @@ int sandbox_enter(const struct sandbox_config *config)
 {
 	int rc;
 
-	volunteer_for_oom();
+	become_first_oom_victim();
 	rc = set_limits(config);
 	if (rc)
 		return rc;

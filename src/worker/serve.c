@@ -10,7 +10,7 @@
 #include "worker/sandbox.h"
 #include "worker/worker.h"
 
-/* Exit statuses of a worker, for debugging with strace only. */
+/* Exit statuses of a worker; only strace shows them. */
 enum leave {
 	LEAVE_CLOSED = 0,
 	LEAVE_NOT_STARTED = 1,
@@ -19,12 +19,12 @@ enum leave {
 };
 
 struct worker_call {
-	struct message_fds fds; /* that came with the request */
+	struct message_fds fds; /* received with the request */
 };
 
 /*
- * Not exit(): handlers (of sanitizers, say) would start threads and open files,
- * which the sandbox refuses, and nothing here is worth flushing.
+ * Not exit(): handlers (of sanitizers, for example) would start threads and open files,
+ * which the sandbox denies, and there is nothing to flush.
  */
 static _Noreturn void leave(enum leave status)
 {
@@ -65,7 +65,7 @@ static int run_op(struct worker_call *call, worker_op op, const void *request, s
 	struct wire_writer reply = {.max = WORKER_MAX_REPLY_BYTES};
 	int rc = op(call, &reader, call->fds.fd, call->fds.nr, &reply);
 
-	/* A writer that failed is over the maximum, or memory is gone. */
+	/* The writer fails if the reply exceeds the maximum, or memory is exhausted. */
 	if (rc >= 0 && reply.failed)
 		rc = -ENOMEM;
 	if (rc < 0) {
@@ -98,7 +98,8 @@ static void serve_one(const worker_op *ops, size_t nr_ops)
 	if (message_recv_payload(WORKER_SOCKET_FD, request, m.len, MESSAGE_NO_DEADLINE))
 		leave(LEAVE_BAD_MESSAGE);
 	if (call.fds.nr != m.nr_fds)
-		send_failed(-EMFILE); /* the kernel dropped what did not fit */
+		/* the kernel dropped descriptors that did not fit */
+		send_failed(-EMFILE);
 	else if (m.value >= nr_ops || !ops[m.value])
 		send_failed(-ENOSYS);
 	else
@@ -106,7 +107,7 @@ static void serve_one(const worker_op *ops, size_t nr_ops)
 	message_fds_close(&call.fds);
 }
 
-/* Return: 0, or why this process must not serve. */
+/* Return: 0, or an error after which this process must not serve. */
 static int lock_down(void)
 {
 	struct worker_limits limits;
@@ -123,11 +124,11 @@ static int lock_down(void)
 	config = (struct sandbox_config){.kind = (enum worker_kind)limits.kind,
 					 .max_data_bytes = limits.max_data_bytes,
 					 .cpu_seconds = limits.cpu_seconds};
-	/* Executed through /proc/self/exe it would be called "exe" in ps(1). */
+	/* Otherwise ps(1) would show "exe", because /proc/self/exe was executed. */
 	prctl(PR_SET_NAME, WORKER_ARGV0, 0, 0, 0);
 	/*
-	 * Asked for after the start and not before: a change of the uid takes it
-	 * back, so sandbox_enter() sets it. The parent may be gone already.
+	 * The parent-death signal is set by sandbox_enter(), because changing the uid
+	 * clears it. So the parent may have died before.
 	 */
 	if ((uint32_t)getppid() != limits.parent_pid)
 		return -ESRCH;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The collector's side: keeps one child, sends it one request at a time, and
- * validates all that it returns. Any other answer than a reply or an error of the
- * operation ends the child, because its stream cannot be trusted any more.
+ * The collector's side: keeps one child, sends it one request at a time, and validates
+ * everything it returns. The child is killed after any answer other than a reply or an
+ * error of the operation, because its stream cannot be trusted any more.
  */
 #include "worker/worker.h"
 
@@ -20,17 +20,18 @@
 
 #define DEFAULT_DATA_BYTES  (UINT64_C(512) << 20)
 #define DEFAULT_CPU_SECONDS 600
-#define MAX_CALLS_PER_CHILD 512 /* bounds what a leak or a fragmented heap can cost */
+#define MAX_CALLS_PER_CHILD 512 /* limits the cost of leaks and of a fragmented heap */
 #define MAX_NEEDS_PER_CALL  4096
 #define START_MS            10000
 #define NO_CPU_NS           INT64_C(10000000000) /* longest extension of a call */
-#define MISSED_PART         20 /* a child that missed less of its time has had it */
-#define KEEP_BUFFER_BYTES   (1u << 20) /* a larger reply is freed at the next call */
+/* 1/20: a child that missed less of its time gets no extension */
+#define MISSED_PART       20
+#define KEEP_BUFFER_BYTES (1u << 20) /* a larger reply is freed at the next call */
 
-#define STEP_NS             INT64_C(5000000) /* of worker_receive() */
+#define STEP_NS           INT64_C(5000000) /* of worker_receive() */
 
-#define NS_PER_MS           INT64_C(1000000)
-#define NS_PER_S            UINT64_C(1000000000)
+#define NS_PER_MS         INT64_C(1000000)
+#define NS_PER_S          UINT64_C(1000000000)
 
 enum call_phase {
 	CALL_NONE,
@@ -41,13 +42,14 @@ enum call_phase {
 	CALL_OVER, /* the answer waits to be taken */
 };
 
-/* One call under way; all zeroes: none. */
+/* One call under way; zero-initialised: none. */
 struct call {
 	enum call_phase phase;
-	bool can_go_on; /* it stopped for its caller's sake, not for the child's */
+	bool can_go_on; /* it paused to return to its caller; the child has more */
 	worker_need_fn need;
 	void *need_ctx;
-	int64_t begin_ns, limit_ns, deadline_ns; /* limit_ns: how long it may take */
+	/* limit_ns: time that the call may take */
+	int64_t begin_ns, limit_ns, deadline_ns;
 	struct child_schedule schedule; /* when it began */
 	bool has_schedule;
 	unsigned int nr_needs;
@@ -55,13 +57,13 @@ struct call {
 	struct message out;
 	const void *request; /* borrowed: the payload of the first message */
 	size_t sent;
-	int need_fd; /* goes with the answer to a need; -1: none */
+	int need_fd; /* sent with the answer to a need; -1: none */
 
 	struct message in;
 	uint8_t *what; /* payload of a need; heap */
-	size_t got; /* of the header or payload that is being received */
+	size_t got; /* bytes of the header or payload received so far */
 
-	enum worker_answer answer; /* if it is over */
+	enum worker_answer answer; /* valid in CALL_OVER */
 	int error;
 };
 
@@ -76,8 +78,8 @@ struct worker {
 	struct worker_stats stats;
 };
 
-/* Frees what only a call under way needs. */
-static void call_let_go(struct call *call)
+/* Frees what is needed only during a call. */
+static void call_free_parts(struct call *call)
 {
 	free(take_ptr(call->what));
 	cleanup_closep(&call->need_fd);
@@ -109,7 +111,7 @@ void worker_free(struct worker *w)
 	if (undead_reap(&w->undead))
 		child_kill(&w->child, &w->undead);
 	undead_deinit(&w->undead);
-	call_let_go(&w->call);
+	call_free_parts(&w->call);
 	free(w->reply);
 	free(w);
 }
@@ -122,8 +124,8 @@ void worker_stats(const struct worker *w, struct worker_stats *ret)
 
 /* ---- starting ---- */
 
-/* Tells a fresh child its limits and waits until it has locked itself down. */
-static int introduce(struct worker *w)
+/* Sends the limits to a new child and waits until it has locked itself down. */
+static int send_limits(struct worker *w)
 {
 	const struct worker_limits limits = {
 		.max_data_bytes = w->config.max_data_bytes,
@@ -151,7 +153,7 @@ static int start(struct worker *w)
 {
 	int rc;
 
-	/* One place is kept for the child that is about to be born. */
+	/* The child that is started now must have a place there, too. */
 	if (!undead_reap(&w->undead))
 		return -EAGAIN;
 	rc = child_spawn(&w->child);
@@ -159,17 +161,17 @@ static int start(struct worker *w)
 		return rc;
 	w->stats.nr_starts++;
 	w->nr_child_calls = 0;
-	rc = introduce(w);
+	rc = send_limits(w);
 	if (rc)
 		child_kill(&w->child, &w->undead);
 	return rc;
 }
 
 /*
- * A child that died or spoke since its last answer is replaced here, so that the
- * object of the next call is not charged with it.
+ * Replaces a child that died or wrote anything since its last answer, so that the next
+ * call's object is not blamed for it.
  */
-static void drop_astray(struct worker *w)
+static void drop_stray_child(struct worker *w)
 {
 	char byte;
 	ssize_t n = recv(w->child.sock, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -183,7 +185,7 @@ static void drop_astray(struct worker *w)
 	child_kill(&w->child, &w->undead);
 }
 
-/* Returns whether this call could hit the CPU limit because of earlier calls. */
+/* Returns whether earlier calls may make this call hit the CPU limit. */
 static bool is_worn_out(const struct worker *w, unsigned int deadline_ms)
 {
 	uint64_t limit_ns = w->config.cpu_seconds * NS_PER_S;
@@ -197,7 +199,7 @@ static int ensure_child(struct worker *w, unsigned int deadline_ms)
 	int rc;
 
 	if (w->child.pid)
-		drop_astray(w);
+		drop_stray_child(w);
 	if (w->child.pid && w->nr_child_calls && is_worn_out(w, deadline_ms))
 		child_kill(&w->child, &w->undead);
 	if (w->child.pid)
@@ -224,7 +226,7 @@ static enum worker_answer answer_of(int rc)
 	}
 }
 
-/* The buffer is not zeroed: pages that never arrive are never touched. */
+/* The buffer is not zeroed, so that unused pages are never touched. */
 static int reserve_reply(struct worker *w, size_t len)
 {
 	uint8_t *bigger;
@@ -248,13 +250,13 @@ static void receive_next(struct call *call, enum call_phase phase)
 
 static void call_over(struct call *call, enum worker_answer answer, int error)
 {
-	call_let_go(call);
+	call_free_parts(call);
 	call->phase = CALL_OVER;
 	call->answer = answer;
 	call->error = error;
 }
 
-/* @fds  that go with the first byte */
+/* @fds  sent with the first byte */
 static int send_some(struct worker *w, const int *fds)
 {
 	struct call *call = &w->call;
@@ -298,7 +300,7 @@ static int take_header(struct worker *w)
 	}
 }
 
-/* The child waits for a descriptor, or "none". */
+/* Answers a need of the child with a descriptor, or with "none". */
 static void answer_need(struct call *call)
 {
 	if (call->need && call->nr_needs < MAX_NEEDS_PER_CALL) {
@@ -312,7 +314,9 @@ static void answer_need(struct call *call)
 	call->phase = CALL_SENDING;
 }
 
-/* Receives some of what the phase is for, and goes to the next one behind all of it. */
+/*
+ * Receives as much as possible in this phase; enters the next phase when all is there.
+ */
 static int receive_some(struct worker *w)
 {
 	struct call *call = &w->call;
@@ -340,9 +344,9 @@ static short events_of(const struct call *call)
 }
 
 /*
- * At the deadline: has the child had its time? One that waited for a CPU hangs nowhere.
- * It gets the time that it missed. Of a child that is runnable only the time counts that
- * it ran, because the kernel does not tell how long it has waited until now.
+ * At the deadline: has the child used its time? Time in which it was runnable but had
+ * no CPU is added to the deadline. While the child is runnable, its time is what it
+ * ran, because the kernel does not report the wait that is not over yet.
  */
 static bool is_time_over(struct worker *w, int64_t now_ns)
 {
@@ -368,10 +372,10 @@ static bool is_time_over(struct worker *w, int64_t now_ns)
 }
 
 /*
- * Does what can be done now, for a while. Return: 0: the call is over, -EAGAIN, or why it
- * has to be given up.
+ * Sends and receives what is possible now, for a while. Return: 0: the call is over,
+ * -EAGAIN, or the error for which it must be given up.
  */
-static int go_on(struct worker *w)
+static int make_progress(struct worker *w)
 {
 	struct call *call = &w->call;
 	int64_t begin_ns = message_clock_ns();
@@ -387,12 +391,16 @@ static int go_on(struct worker *w)
 		if (rc && rc != -EAGAIN)
 			return rc;
 		/*
-		 * Not while the answer comes: all of it may be here. A child that never
-		 * stops asking never lets the socket run dry.
+		 * Do not check while the reply arrives: all of it may be here already.
+		 * Needs are checked, because a child that keeps asking would never make
+		 * rc -EAGAIN.
 		 */
 		if ((rc || is_need) && is_time_over(w, now_ns))
 			return -ETIMEDOUT;
-		/* One that asks, or takes and sends piece by piece, goes on at once. */
+		/*
+		 * Wait for a child that is just sending or receiving: it continues
+		 * soon.
+		 */
 		if (rc && moved && now_ns - begin_ns < STEP_NS) {
 			message_wait(w->child.sock, events_of(call), begin_ns + STEP_NS);
 			continue;
@@ -457,7 +465,10 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 	do
 		rc = send_some(w, fds);
 	while (!rc && !call->sent);
-	/* No room for one byte: the child has not read all of the call before. */
+	/*
+	 * No room for a single byte: the child has not read the previous call
+	 * completely.
+	 */
 	if (rc)
 		give_up(w, answer_of(rc));
 }
@@ -469,7 +480,7 @@ enum worker_answer worker_receive(struct worker *w, struct wire_reader *ret,
 	int rc;
 
 	assert(call->phase != CALL_NONE);
-	rc = go_on(w);
+	rc = make_progress(w);
 	if (rc == -EAGAIN)
 		return WORKER_PENDING;
 	if (rc)
@@ -518,7 +529,7 @@ void worker_cancel(struct worker *w)
 
 	if (call->phase != CALL_NONE && call->phase != CALL_OVER)
 		child_kill(&w->child, &w->undead);
-	call_let_go(call);
+	call_free_parts(call);
 	call->phase = CALL_NONE;
 }
 

@@ -3,12 +3,12 @@
  * Decodes untrusted data in an unprivileged process. A worker is a disposable child: it
  * takes descriptors and bytes, returns plain data, and may do nothing else (seccomp,
  * landlock, RLIMIT_DATA, a uid of its own). It executes this program again
- * (/proc/self/exe), so it has nothing of the collector's memory or descriptors.
- * A reader is a worker with one right: it reads other processes' memory (reader.h),
+ * (/proc/self/exe), so it inherits neither the collector's memory nor its descriptors.
+ * A reader is a worker with one privilege: it reads other processes' memory (reader.h),
  * interprets as little of it as possible, and opens or decodes no files.
  *
- * A worker's death, deadline and memory limit are results, not errors: the
- * caller counts a miss for that one object and the next call starts a fresh child.
+ * A worker's death, deadline and memory limit are results, not errors: the caller
+ * counts a miss for that one object and the next call starts a fresh child.
  */
 #ifndef LB_WORKER_WORKER_H
 #define LB_WORKER_WORKER_H
@@ -42,8 +42,8 @@ typedef int worker_fn(struct worker_call *call, struct wire_reader *request,
 typedef worker_fn *worker_op;
 
 /**
- * Asks the collector for another file while serving. @what is agreed between op
- * and caller (it may describe a build id, a debuglink name, a .dwo path).
+ * Asks the collector for another file while serving. Operation and caller agree on
+ * @what (a build id, a debuglink name, a .dwo path).
  * Return: a descriptor the op must close, or -ENOENT when there is none.
  */
 int worker_need(struct worker_call *call, const void *what, size_t len);
@@ -56,7 +56,7 @@ int worker_main(const worker_op *ops, size_t nr_ops);
 struct worker;
 
 enum worker_kind {
-	WORKER_DECODER, /* no rights at all */
+	WORKER_DECODER, /* no privileges at all */
 	WORKER_READER, /* keeps CAP_SYS_PTRACE and process_vm_readv(2), and nothing else */
 };
 
@@ -73,7 +73,7 @@ enum worker_answer {
 	WORKER_DEADLINE, /* did not answer in time and was killed */
 	WORKER_BAD_REPLY, /* sent no valid reply, or too much; was killed */
 	WORKER_CANNOT_START, /* no child could be started and locked down */
-	WORKER_PENDING, /* worker_receive() only: not yet */
+	WORKER_PENDING, /* worker_receive() only: no answer yet */
 };
 
 struct worker_stats {
@@ -82,9 +82,9 @@ struct worker_stats {
 };
 
 /**
- * No child is started before the first call. A child is replaced after 512 calls,
- * and before a call whose deadline could reach its CPU limit, so RLIMIT_CPU ends
- * only a child that really ran for @cpu_seconds within calls that allowed it.
+ * No child is started before the first call. A child is replaced after 512 calls, and
+ * before a call whose deadline could reach its CPU limit. So RLIMIT_CPU kills only a
+ * child that really ran for @cpu_seconds in calls that allowed it.
  *
  * Make all calls from one thread: children die with the thread that started them.
  */
@@ -94,32 +94,31 @@ void worker_free(struct worker *w);
 DEFINE_CLEANUP(struct worker, worker_free);
 
 /**
- * Answers the child's worker_need(): @what is hostile. Return: a descriptor that
- * is passed on and then closed, or -1 for "none".
+ * Answers the child's worker_need(). @what is untrusted. Return: a descriptor that is
+ * passed on and then closed, or -1 for "none".
  */
 typedef int (*worker_need_fn)(void *ctx, const void *what, size_t len);
 
 /**
- * Begins a call, of which a worker has one at a time: the answer is that of
- * worker_receive(). Waits for nothing but the start of a fresh child.
+ * Begins a call; get its answer from worker_receive(). A worker has one call at a time.
+ * Blocks only to start a fresh child.
  *
  * @request    len bytes, borrowed until worker_receive() has an answer
  * @fds        borrowed until return; sent along
- * @need       may be NULL: every need is answered "none"; at most 4096 per call. Called
- *             by worker_receive()
- * @deadline_ms  wall time for the whole call, needs included. Two things are not charged
- *             to the object: the start of a fresh child (it has 10 s of its own), and
- *             time in which the child was runnable and got no CPU (10 s at most)
+ * @need       may be NULL: every need is answered "none"; at most 4096 per call.
+ *        worker_receive() calls it
+ * @deadline_ms  wall time for the whole call, needs included. Two things do not count:
+ *               the start of a fresh child (which has 10 s of its own), and time in
+ *               which the child was runnable and got no CPU (10 s at most)
  */
 void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 		 const int *fds, size_t nr_fds, worker_need_fn need, void *need_ctx,
 		 unsigned int deadline_ms);
 
 /**
- * Goes on with the call, for some milliseconds at most: sends the rest of the request,
- * answers needs, receives. Within these milliseconds it waits for a child that has just
- * taken or sent a piece; beyond them only for the death of one that it kills
- * (CHILD_KILL_WAIT_MS).
+ * Continues the call, for some milliseconds at most: sends the rest of the request,
+ * answers needs, receives. Within this time it waits for a child that is sending or
+ * receiving. Killing a child may take up to CHILD_KILL_WAIT_MS longer.
  *
  * @ret        on WORKER_OK a reader over the reply, valid until the next call
  * @ret_error  on WORKER_FAILED the op's negative errno; may be NULL
@@ -128,26 +127,28 @@ void worker_send(struct worker *w, uint32_t op, const void *request, size_t len,
 enum worker_answer worker_receive(struct worker *w, struct wire_reader *ret,
 				  int *ret_error);
 
-/* When worker_receive() can go on: this descriptor is ready, or the deadline is over. */
+/*
+ * worker_receive() can continue when this descriptor is ready, or the deadline is over.
+ */
 struct worker_wait {
 	int fd;
 	short events; /* POLLIN, POLLOUT */
 	int64_t deadline_ns; /* CLOCK_MONOTONIC */
 };
 
-/** Return: false: nothing to wait for: there is no call, or it can go on at once. */
+/** Return: false if there is no call, or it can continue now. */
 bool worker_waits(const struct worker *w, struct worker_wait *ret);
 
-/** Waits until worker_receive() can go on. */
+/** Waits until worker_receive() can continue. */
 void worker_wait(const struct worker *w);
 
-/** Frees the last reply, if it is large. Does nothing while a call is under way. */
+/** Frees the last reply, if it is large. Does nothing during a call. */
 void worker_trim(struct worker *w);
 
-/** Ends the call under way, if there is one, and its child. */
+/** Ends the current call, if any, and kills its child. */
 void worker_cancel(struct worker *w);
 
-/** Does a whole call, and waits for its answer. Arguments as above, all borrowed. */
+/** Makes a whole call and waits for its answer. Arguments as above, all borrowed. */
 enum worker_answer worker_call(struct worker *w, uint32_t op, const void *request,
 			       size_t len, const int *fds, size_t nr_fds,
 			       worker_need_fn need, void *need_ctx,

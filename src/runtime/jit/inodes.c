@@ -17,9 +17,9 @@
 #include "process/file.h"
 
 /*
- * On overlayfs the device number belongs to one mount (or one of its layers), but inode
- * number and change time to the inode below. A copy in the upper layer keeps the number,
- * but has its own change time.
+ * On overlayfs the device number is that of the mount (or of one of its layers), but
+ * inode number and change time are those of the underlying inode. A copy in the upper
+ * layer keeps the number, but has its own change time.
  */
 struct inode_identity {
 	uint64_t dev, inode;
@@ -99,8 +99,8 @@ static const struct inode *find(const struct jit_inodes *inodes,
 }
 
 /*
- * May other users write it? A group with its user's number is private by distributions'
- * convention.
+ * May other users write it? A group whose id equals the owner's uid counts as private,
+ * by convention of Linux distributions.
  */
 static bool others_may_write(int fd, const struct stat *st)
 {
@@ -108,14 +108,17 @@ static bool others_may_write(int fd, const struct stat *st)
 		return true;
 	if (!(st->st_mode & S_IWGRP))
 		return false;
-	/* With an ACL, the group's bits are the limit of all its entries. */
+	/*
+	 * With an ACL the group bits are the mask of all its entries, so other users
+	 * may write.
+	 */
 	return st->st_gid != st->st_uid ||
 	       fgetxattr(fd, "system.posix_acl_access", NULL, 0) > 0;
 }
 
 static const struct safe_open any_file = {.root_fd = -1};
 
-/* Trusts a file's owner only if the kernel, not a file system's server, determines it. */
+/* Trusts the owner only if the kernel knows it, not a file system's server. */
 static bool is_trusted(int fd, uid_t user)
 {
 	struct stat st;
@@ -134,8 +137,8 @@ static int attach(struct jit_inodes *inodes, int fd, const struct jit_interface 
 }
 
 /*
- * Probes after checking the file itself, as the target may fake a build id. Return: 0 or
- * -errno.
+ * Checks the file itself before probing, as the target may fake a build id. Return: 0
+ * or -errno.
  */
 static int probe_unknown(struct jit_inodes *inodes, int path_fd, const char *path,
 			 const struct jit_interface *point)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The inodes probed for the JIT interface. A file in two containers with equal path and
- * build id is one file to the file cache, but a uprobe is on an inode.
+ * The inodes probed for the JIT interface. The file cache has one entry for files in
+ * two containers with equal path and build id, but a uprobe is attached to an inode.
  */
 #ifndef LB_RUNTIME_JIT_INODES_H
 #define LB_RUNTIME_JIT_INODES_H
@@ -21,10 +21,10 @@ struct worker;
 /**
  * Pointers are borrowed.
  *
- * @user  probe only files that this user or root owns and no other user may write; NULL:
- *        all. Attaching takes machine-wide dup_mmap_sem and the mmap_lock of every
- *        process that maps the file (kernel/events/uprobes.c), and waits for their
- *        holders.
+ * @user  probe only files that this user or root owns and no other user may write;
+ *        NULL: all. Attaching takes machine-wide dup_mmap_sem and the mmap_lock of
+ *        every process that maps the file (kernel/events/uprobes.c), and so waits for
+ *        anyone who holds them.
  * Return: NULL when out of memory.
  */
 struct jit_inodes *jit_inodes_new(struct jit_probe *probe, struct worker *decoder,
@@ -33,16 +33,16 @@ void jit_inodes_free(struct jit_inodes *inodes);
 DEFINE_CLEANUP(struct jit_inodes, jit_inodes_free);
 
 struct jit_inode {
-	uint64_t number; /* never reused; 0: none, there are too many */
+	uint64_t number; /* never reused; 0: none, the limit is reached */
 	uint64_t probed_ns; /* 0: not probed */
 };
 
 /**
- * Probes the inode of @fd, if not tried before. fstat(2) alone does not identify it: an
- * inode has many device numbers on overlayfs, but is probed once.
+ * Probes the inode of @fd, if not tried before. fstat(2) alone does not identify it: on
+ * overlayfs one inode has many device numbers, but must be probed once.
  *
- * @fd      borrowed, may be O_PATH; the target chose the file. It is probed only if its
- *          interface is exactly at @point: a breakpoint elsewhere would break it.
+ * @fd      borrowed, may be O_PATH. The target chose the file, so it is probed only if
+ *      its interface is exactly at @point: a breakpoint elsewhere would corrupt it.
  * @target  file in which @point was found
  */
 struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
@@ -50,8 +50,8 @@ struct jit_inode jit_inodes_probe(struct jit_inodes *inodes, int fd,
 				  const struct jit_interface *point);
 
 /**
- * Between begin and end, jit_inodes_keep() marks inodes in use; the end releases the
- * others.
+ * Between begin and end, jit_inodes_keep() marks inodes in use. The end detaches from
+ * all others.
  */
 void jit_inodes_begin_sweep(struct jit_inodes *inodes);
 void jit_inodes_keep(struct jit_inodes *inodes, uint64_t number);

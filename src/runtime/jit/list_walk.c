@@ -17,7 +17,7 @@ struct list_call {
 	uint64_t descriptor_addr;
 	list_found_fn found;
 	void *ctx;
-	struct list_object *known; /* the caller's, then those found */
+	struct list_object *known; /* the caller's, then those found by this walk */
 	size_t nr_known, cap_known;
 	struct jit_list_stats stats;
 };
@@ -84,7 +84,7 @@ static void count(struct jit_list_stats *s, enum list_state state, size_t len)
 	}
 }
 
-/* Checks a reply by the reader's own rules, as a compromised reader may send anything. */
+/* Checks a reply: a compromised reader may send anything. */
 static bool is_sane(const struct list_object *o, uint32_t state, size_t len)
 {
 	if (state >= NR_LIST_STATES)
@@ -138,8 +138,8 @@ static int take_reply(struct list_call *w, struct wire_reader *r)
 	return 0;
 }
 
-/* Calls the reader while there is more and each call makes progress. */
-static enum worker_answer walk_on(struct list_call *w)
+/* Calls the reader until the list is complete or a call makes no progress. */
+static enum worker_answer walk_in_calls(struct list_call *w)
 {
 	int64_t end_ms = clock_ms() + JIT_LIST_WALK_MS;
 	size_t nr_before;
@@ -151,7 +151,7 @@ static enum worker_answer walk_on(struct list_call *w)
 
 		if (answer != WORKER_OK)
 			return answer;
-		/* Objects compared in this walk; a changed one is in here twice. */
+		/* Already compared in this walk; a changed one has a second entry. */
 		for (size_t i = 0; i < w->nr_known; i++)
 			w->known[i].ends = 0;
 		nr_before = w->nr_known;
@@ -184,7 +184,7 @@ enum worker_answer jit_list_walk(struct worker *reader, pid_t pid,
 	if (nr_known > LIST_MAX_ENTRIES)
 		nr_known = LIST_MAX_ENTRIES;
 	if (!add_known(&w, known, nr_known))
-		answer = walk_on(&w);
+		answer = walk_in_calls(&w);
 	if (answer != WORKER_OK)
 		w.stats.result = LIST_NONE;
 	free(w.known);

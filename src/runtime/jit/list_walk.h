@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Has a worker read the list of objects that a process registered for debuggers. Does not
- * stop the process.
+ * Makes a worker read the list of objects that a process registered for debuggers. Does
+ * not stop the process.
  */
 #ifndef LB_RUNTIME_JIT_LIST_WALK_H
 #define LB_RUNTIME_JIT_LIST_WALK_H
@@ -13,15 +13,17 @@
 #include "decode/jit/list.h"
 #include "worker/worker.h"
 
-#define JIT_LIST_CALL_MS   200 /* one call of the reader; most take less than 10 */
-#define JIT_LIST_WALK_MS   1000 /* all calls of one walk: no new call after that */
-#define JIT_LIST_MAX_BYTES (192ull << 20) /* of new objects in one walk: same */
+#define JIT_LIST_CALL_MS 200 /* one call of the reader; most take less than 10 */
+#define JIT_LIST_WALK_MS 1000 /* all calls of one walk: no new call after that */
+/* of new objects in one walk: no new call after that */
+#define JIT_LIST_MAX_BYTES (192ull << 20)
 
 struct jit_list_stats {
 	enum list_walk result; /* see jit/list.h; LIST_NONE unless WORKER_OK */
 	uint64_t nr_new, nr_bytes; /* objects passed to @found */
-	uint64_t nr_known; /* of @known and earlier calls, listed in the last call */
-	uint64_t nr_foreign; /* no ELF */
+	/* objects of @known and earlier calls that the last call saw listed */
+	uint64_t nr_known;
+	uint64_t nr_foreign; /* not ELF */
 	uint64_t nr_unreadable;
 	uint64_t nr_calls; /* of the reader */
 };
@@ -29,19 +31,20 @@ struct jit_list_stats {
 /**
  * Walks the list once, in as many calls as its new objects need.
  *
- * @pid    not stopped and may have exited: check its identity (start time) afterwards,
- *         before using any result
- * @known  objects not to read again; those over LIST_MAX_ENTRIES count as unknown. With
- *         list_object.ends 0, a new object with the same addresses and size is taken for
- *         the old one.
- * @found  called for each listed registration; one of an earlier call is LIST_KNOWN in
- *         later ones. Never called with LIST_LATER. After LIST_OK, an object of @known
- *         without a call is not listed any more.
+ * @pid    not stopped, may exit: check its identity (start time) afterwards, before
+ *       using any result
+ * @known  objects not to read again; those beyond LIST_MAX_ENTRIES count as unknown. If
+ *         list_object.ends is 0, a new object with the same addresses and size is taken
+ *         for the old one.
+ * @found  called for each listed registration; in later calls it gets those of earlier
+ *         calls as LIST_KNOWN. Never called with LIST_LATER. After LIST_OK, an object
+ *         of @known for which it was not called is not listed any more.
  * @ret    may be NULL; always written
  *
- * LIST_MORE and LIST_CHANGED: walk again, but later: the target may cause this forever.
- * Return: WORKER_OK; WORKER_DEADLINE: reading the target's memory hangs, never read it
- * again; else no answer this time (objects of earlier calls were passed to @found).
+ * LIST_MORE and LIST_CHANGED: walk again, but with a pause, as the target may cause
+ * this forever. Return: WORKER_OK; WORKER_DEADLINE: reading the target's memory hangs,
+ * never read it again; otherwise no answer this time (objects of earlier calls were
+ * passed to @found).
  */
 enum worker_answer jit_list_walk(struct worker *reader, pid_t pid,
 				 uint64_t descriptor_addr,

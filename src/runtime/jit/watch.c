@@ -18,23 +18,27 @@
 #include "runtime/runtime.h"
 #include "worker/worker.h"
 
-#define MAX_QUEUED_BYTES (64u << 20) /* of events queued until their task events */
+#define MAX_QUEUED_BYTES (64u << 20) /* of events that wait for their task events */
 /*
- * Limit of one look for the lists of all processes: samples and signals wait meanwhile.
+ * Most time for walks of all processes in one look: samples and signals wait meanwhile.
  */
 #define WALKS_MAX_NS 500000000ULL
 /*
- * Known objects compared per walk, in turn: 8 us each (two reads of 4 KB on each side).
+ * Known objects compared per walk, round robin: 8 us each (two reads of 4 KB on each
+ * side).
  */
 #define COMPARED_PER_WALK 64
-#define PARTIAL_WALKS     16 /* in a row, one a look: then at drains, or no more */
-#define WALK_PAUSE        4 /* pause after a fruitless walk, in walk times */
+/* in a row, one per look; after that only at drains, or none */
+#define PARTIAL_WALKS 16
+#define WALK_PAUSE    4 /* pause after a fruitless walk, in walk times */
 /*
- * Pause, doubled by each fruitless walk for a sample of unknown code, at most so often.
+ * Pause after a fruitless walk for a sample of unknown code. Each further one doubles
+ * it, up to PROMPT_DOUBLINGS times.
  */
 #define PROMPT_PAUSE_NS  5000000ULL
 #define PROMPT_DOUBLINGS 8
-#define FULL_PAUSE_NS    10000000000ULL /* pause when there was no room for it */
+/* pause when there was no room for its objects */
+#define FULL_PAUSE_NS 10000000000ULL
 
 /* A queued jit_event, followed by the object's bytes. */
 struct queued {
@@ -55,7 +59,8 @@ struct jit_watch {
 	uint64_t read_ns; /* when the probe was read last */
 	uint64_t nr_no_room; /* the probe's count at the last walk of all lists */
 	bool look_wanted;
-	uint64_t walks_ns; /* taken by this look; the rest waits for the next drain */
+	/* time spent in this look; later walks wait for the next drain */
+	uint64_t walks_ns;
 	size_t next_from; /* active image at which a look begins, round robin */
 	struct jit_watch_totals totals;
 };
@@ -103,7 +108,7 @@ int jit_watch_poll_fd(const struct jit_watch *w)
 	return jit_probe_poll_fd(w->probe);
 }
 
-/* ---- events, in order ---- */
+/* ---- the queue of events ---- */
 
 static void keep(void *ctx, const struct jit_event *ev)
 {
@@ -125,7 +130,9 @@ static void keep(void *ctx, const struct jit_event *ev)
 		q->ev.object = q->object;
 	}
 	w->queued_bytes += bytes;
-	/* Objects arrive when complete: a small one may overtake a large one. */
+	/*
+	 * Insert by time: large objects arrive later than small ones of the same time.
+	 */
 	for (i = w->nr_queue++; i > w->first && w->queue[i - 1]->ev.time_ns > ev->time_ns;
 	     i--)
 		w->queue[i] = w->queue[i - 1];
@@ -160,7 +167,7 @@ static void apply(struct jit_watch *w, const struct jit_event *ev)
 		return;
 	}
 	if (ev->failure == LB_JIT_NOT_ELF)
-		return; /* counted by the probe */
+		return; /* the probe counts these */
 	if (jit_code_register(&p->jit_code, store, &r) || !ev->object) {
 		p->jit_code.walk_wanted = true;
 		w->look_wanted = true;
@@ -182,9 +189,9 @@ void jit_watch_apply(struct jit_watch *w, uint64_t time_ns)
 		w->first = w->nr_queue = 0;
 }
 
-/* ---- files that have the interface ---- */
+/* ---- files with the JIT interface ---- */
 
-/* A probe pins its inode and blocks, so it is removed when no longer needed. */
+/* Removes unused probes: a probe pins its inode and file system. */
 void jit_watch_forget_files(struct jit_watch *w)
 {
 	jit_inodes_begin_sweep(w->inodes);
@@ -222,7 +229,7 @@ static struct jit_inode probe_known(struct jit_watch *w, const struct target_fil
 			    : jit_inodes_probe(w->inodes, file->fd, file, point);
 }
 
-/* @ret_is_probed events will report all registrations */
+/* Probes the mapped file. @ret_is_probed: events will report all registrations */
 static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *p,
 				     const struct mapping *m,
 				     const struct jit_interface *point,
@@ -234,9 +241,10 @@ static struct jit_inode probe_mapped(struct jit_watch *w, const struct process *
 
 	if (fd >= 0)
 		inode = jit_inodes_probe(w->inodes, fd, m->file, point);
-	else if (fd == -ESRCH) /* the next mapping may have the same file */
+	/* the process is gone; its file may be mapped elsewhere */
+	else if (fd == -ESRCH)
 		inode = probe_known(w, m->file, point);
-	/* The file at the path is taken for the mapped one if it is the known file. */
+	/* A file found by path is the mapped one only if it is the known file. */
 	if (fd >= 0 && by_path)
 		by_path = inode.number != probe_known(w, m->file, point).number;
 	*ret_is_probed = inode.probed_ns && !by_path;
@@ -296,8 +304,8 @@ static void search_mappings(struct jit_watch *w, struct process *p)
 struct list_look {
 	struct jit_watch *w;
 	struct process *p;
-	uint64_t from_ns; /* new entries were registered after this */
-	uint64_t seen_ns; /* and before this; 0: nothing seen so far */
+	uint64_t from_ns; /* new entries were registered after this time */
+	uint64_t seen_ns; /* and before this time; 0: nothing seen so far */
 	uint64_t *seen; /* entries on the list */
 	size_t nr_seen, cap_seen;
 	bool no_memory, no_room;
@@ -317,10 +325,13 @@ static void found(void *ctx, const struct list_object *object, enum list_state s
 		.seen_ns = clock_now_ns(),
 	};
 
-	/* The entry's previous object is not registered any more. */
+	/* Not ELF: the entry's previous object is not registered any more. */
 	if (state == LIST_FOREIGN)
 		return;
-	/* Seen by one walk: only the list tells which of two came later. */
+	/*
+	 * One walk gives all objects the same time: only the list's order tells which
+	 * came later.
+	 */
 	if (!walk->seen_ns)
 		walk->seen_ns = r.seen_ns;
 	if (walk->p->jit_code.is_unprobed)
@@ -358,7 +369,7 @@ static void end_unseen(struct list_look *walk, uint64_t begin_ns)
 		if (o->until_ns == UINT64_MAX && o->from_ns < begin_ns &&
 		    !(walk->nr_seen && bsearch(&o->entry_addr, walk->seen, walk->nr_seen,
 					       sizeof(*walk->seen), compare_u64)))
-			/* It ended between the last walk, which saw it, and now. */
+			/* It ended between the last walk that saw it and now. */
 			jit_code_unregister(c, store, o->entry_addr,
 					    c->is_unprobed && o->seen_ns ? walk->from_ns
 									 : now_ns);
@@ -386,7 +397,9 @@ static enum worker_answer walk_list(struct list_look *walk, uint64_t descriptor_
 			.symfile_addr = o->symfile_addr,
 			.size_bytes = o->size_bytes,
 		};
-		/* If events report each change, the queued ones are more exact. */
+		/*
+		 * With a probe, events report changes more exactly than a comparison.
+		 */
 		if (c->is_unprobed && nr - c->walks.nr_compared < COMPARED_PER_WALK)
 			known[nr].ends = jit_store_ends(store, o);
 		nr++;
@@ -395,7 +408,10 @@ static enum worker_answer walk_list(struct list_look *walk, uint64_t descriptor_
 			     nr, found, walk, ret);
 }
 
-/* Delays prompts, as code that no list describes is sampled again and again. */
+/*
+ * Delays prompted walks, because code that no list describes is sampled again and
+ * again.
+ */
 static void pause_prompts(struct jit_code *c, bool has_news, uint64_t now_ns)
 {
 	if (!c->walks.is_prompted)
@@ -408,7 +424,7 @@ static void pause_prompts(struct jit_code *c, bool has_news, uint64_t now_ns)
 	c->walks.prompt_after_ns = now_ns + (PROMPT_PAUSE_NS << c->walks.nr_vain_prompts);
 }
 
-/* Pauses walks: a list that always changes must not take all of our time. */
+/* Delays walks: a list that changes all the time must not use all of our time. */
 static void pause_walks(const struct list_look *walk, uint64_t begin_ns)
 {
 	uint64_t end_ns = clock_now_ns(), took_ns = end_ns - begin_ns;
@@ -420,7 +436,7 @@ static void pause_walks(const struct list_look *walk, uint64_t begin_ns)
 	pause_prompts(&walk->p->jit_code, walk->has_news, end_ns);
 }
 
-/* A part of a list is unknown: at least one object. */
+/* Part of a list is unknown: count one lost object, if none is counted yet. */
 static void note_unknown_part(struct jit_code *c)
 {
 	if (c->nr_lost)
@@ -430,8 +446,8 @@ static void note_unknown_part(struct jit_code *c)
 }
 
 /*
- * Schedules another walk: a changing list may be stable at the next look. A thread
- * stopped while linking an entry looks like damage, so that is retried, too, but not
+ * Schedules another walk: a changing list may be stable the next time. A list also
+ * looks damaged while a thread is linking an entry, so that is retried, too, but not
  * forever.
  */
 static void walk_again_soon(struct jit_watch *w, struct jit_code *c)
@@ -471,7 +487,7 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 		w->totals.nr_walks++;
 		nr_foreign += stats.nr_foreign;
 		whole &= answer == WORKER_OK && stats.result == LIST_OK;
-		/* At the next drain at the latest. */
+		/* Retried at the next drain at the latest. */
 		c->walk_wanted |= stats.result == LIST_MORE ||
 				  stats.result == LIST_CHANGED;
 		if (stats.result == LIST_LIMIT || stats.result == LIST_DAMAGED)
@@ -500,8 +516,8 @@ static void walk_lists(struct jit_watch *w, struct process *p)
 }
 
 /*
- * Is this process a target? All that are followed by pid are. Others are known to be
- * targets only once they are sampled.
+ * Is this process a target? Processes selected by pid are. When following the whole
+ * machine, a process becomes one with its first sample.
  */
 static bool is_wanted(const struct jit_watch *w, const struct process *p)
 {
@@ -509,7 +525,7 @@ static bool is_wanted(const struct jit_watch *w, const struct process *p)
 	       process_is_sampled(w->processes, p);
 }
 
-/* Return: were its lists walked? */
+/* Return: whether its lists were walked. */
 static bool look_at(struct jit_watch *w, struct process *p)
 {
 	const struct jit_code *c = &p->jit_code;
@@ -519,7 +535,10 @@ static bool look_at(struct jit_watch *w, struct process *p)
 	if (!c->walk_wanted)
 		return false;
 	if (w->walks_ns > WALKS_MAX_NS || clock_now_ns() < c->walks.walk_after_ns) {
-		/* As soon as allowed: by the next drain the process may have exited. */
+		/*
+		 * Retry as soon as allowed: by the next drain the process may have
+		 * exited.
+		 */
 		w->look_wanted |= c->walks.nr_partial &&
 				  c->walks.nr_partial < PARTIAL_WALKS;
 		return false;
@@ -588,7 +607,10 @@ void jit_watch_look(struct jit_watch *w)
 	look_at_all(w);
 }
 
-/* Were records lost? The process of a lost record is unknown. Reads every CPU. */
+/*
+ * Were records lost? It is not known of which process, so all are walked. Reads every
+ * CPU.
+ */
 static bool has_lost_records(struct jit_watch *w)
 {
 	struct jit_probe_totals probe;
@@ -619,5 +641,5 @@ void jit_watch_totals(const struct jit_watch *w, struct jit_watch_totals *ret)
 	ret->map_bytes = jit_probe_map_bytes(w->probe);
 }
 
-/* Its code has addresses: no frame in a stack is its own. */
+/* JIT code has addresses, so no frame in a stack is the runtime's own. */
 const struct runtime jit_runtime = {.name = "jit"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * JITs that describe their code by the GDB interface: finds files with that interface,
- * probes them, walks the lists of processes that ran before, and passes registrations to
- * the process table, in order with forks and execs.
+ * probes them, walks the lists of processes that started before the probe, and passes
+ * registrations to the process table, in order with forks and execs.
  */
 #ifndef LB_RUNTIME_JIT_WATCH_H
 #define LB_RUNTIME_JIT_WATCH_H
@@ -20,7 +20,7 @@ struct process_table;
 struct sampler;
 struct worker;
 
-/* Which files get a uprobe. For processes that map other files, lists are walked. */
+/* Which files get a uprobe. For other files lists are walked. */
 enum jit_probing {
 	JIT_PROBING_NONE,
 	JIT_PROBING_TRUSTED, /* files that only root and @user may write */
@@ -58,8 +58,8 @@ void jit_watch_apply(struct jit_watch *w, uint64_t time_ns);
 void jit_watch_expect(struct jit_watch *w);
 
 /**
- * Handles a request of the kernel side for unknown code. If code is known only from its
- * JIT's list, the next look walks the list, unless the last walks found nothing.
+ * Handles a request of the kernel side for unknown code. If the process has no probe,
+ * the next look walks its lists, unless the last walks found nothing.
  */
 void jit_watch_request(struct jit_watch *w, const struct lb_unwind_request *request);
 
@@ -75,7 +75,7 @@ void jit_watch_forget_files(struct jit_watch *w);
 void jit_watch_drain(struct jit_watch *w);
 
 struct jit_watch_totals {
-	uint64_t nr_foreign; /* seen by the probe in a runtime-specific format */
+	uint64_t nr_foreign; /* in a runtime-specific format, seen by the probe */
 	uint64_t nr_lost; /* registrations without any data */
 	uint64_t nr_walks, nr_walks_failed; /* failed: list damaged, or always changing */
 	uint64_t nr_banned; /* processes whose memory could not be read in time */

@@ -38,7 +38,7 @@ size_t python_frozen_module(const char *file, char *buf, size_t size)
 	return nr;
 }
 
-/* "python3.11" of "libpython3.11.so.1.0". Return: its length; 0: no version. */
+/* Finds "python3.11" in "libpython3.11.so.1.0". Return: its length; 0: no version. */
 static size_t versioned_name(const char *file_name, const char **ret)
 {
 	const char *end;
@@ -52,11 +52,11 @@ static size_t versioned_name(const char *file_name, const char **ret)
 		;
 	if (end == *ret + 8)
 		return 0;
-	/* Free-threaded Python has its own library. */
+	/* The library of free-threaded Python ends in "t". */
 	return (size_t)(end - *ret) + (*end == 't');
 }
 
-/* Returns where "/bin/" or the last "/lib/" begins. NULL: nowhere. */
+/* Returns the start of "/bin/" or of the last "/lib/". NULL: none. */
 static const char *end_of_prefix(const char *path)
 {
 	static const char *const parts[] = {"/bin/", "/lib/", "/lib64/"};
@@ -117,7 +117,10 @@ size_t python_frozen_find(const struct process *proc, const char *file,
 	for (size_t i = 0; i < proc->maps.nr; i++) {
 		const struct mapping *m = &proc->maps.items[i];
 
-		/* Another version, with other lines, was installed meanwhile. */
+		/*
+		 * A deleted file was replaced by another version, whose lines may
+		 * differ.
+		 */
 		if (m->kind != MAPPING_FILE || m->deleted || m->path == before)
 			continue;
 		before = m->path;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Source files of modules frozen into CPython ("<frozen posixpath>", 20 of them since
- * 3.11): the same files, line by line, are installed with it.
+ * Finds the sources of modules that are frozen into CPython ("<frozen posixpath>", 20
+ * of them since 3.11): CPython installs the same files with equal lines.
  */
 #ifndef LB_RUNTIME_PYTHON_FROZEN_H
 #define LB_RUNTIME_PYTHON_FROZEN_H
@@ -15,8 +15,8 @@ struct process;
  * "/usr/bin/python3.11" and "/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0" give
  * "/usr/lib/python3.11".
  *
- * @lib  "lib" or "lib64" Return: length of the text in @buf; 0: not an interpreter's
- * path, or it does not fit.
+ * @lib  "lib" or "lib64"
+ * Return: length of the text in @buf; 0: not an interpreter's path, or it does not fit.
  */
 size_t python_frozen_dir(const char *mapped, const char *lib, char *buf, size_t size);
 
@@ -30,7 +30,7 @@ size_t python_frozen_module(const char *file, char *buf, size_t size);
  * Finds the target's file from which the frozen @file was compiled.
  *
  * @folders_left  how many folders may still be searched, for this file and others: a
- *                target may map as many interpreters, and name as many files, as it likes
+ *                target can map any number of interpreters and name any number of files
  * Return: length of the path in @buf; 0: none, or its interpreter was replaced.
  */
 size_t python_frozen_find(const struct process *proc, const char *file,

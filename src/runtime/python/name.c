@@ -11,7 +11,7 @@
 #include "runtime/python/frozen.h"
 
 #define MAX_PATH_BYTES 4096
-#define NR_PATHS_KEPT  16 /* per answer: its frames have few files */
+#define NR_PATHS_KEPT  16 /* paths cached per answer: its frames have few files */
 #define MAX_FOLDERS \
 	512 /* searched for the files of frozen modules, per answer: milliseconds */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Names frames of Python by a decoder, which gets the copied code objects. */
+/* Names Python frames by a decoder, which gets the copied code objects. */
 #ifndef LB_RUNTIME_PYTHON_NAME_H
 #define LB_RUNTIME_PYTHON_NAME_H
 

@@ -11,7 +11,7 @@
 #include "runtime/runtime.h"
 
 #define FIND_MS    200
-#define UNIT_BYTES 2 /* bytes of bytecode per index */
+#define UNIT_BYTES 2 /* bytes of bytecode per step of a frame's index */
 
 static bool build_is_sane(const void *facts)
 {
@@ -38,7 +38,7 @@ static enum worker_answer ask(struct worker *reader, pid_t pid, uint32_t version
 	return answer;
 }
 
-/* Checks a reply, as a compromised reader may send anything. */
+/* Checks a reply: a compromised reader may send anything. */
 static bool reply_is_sane(const struct lb_interp *l, int64_t tls_off,
 			  const struct python_build *build)
 {
@@ -56,7 +56,7 @@ static bool set_eval(struct lb_interp *l, const struct python_build *build)
 	return build->eval_off && l->eval_lo < l->eval_hi;
 }
 
-/* Sends one request to the reader; below a millisecond for 64 threads. */
+/* Sends one request to the reader. Takes less than a millisecond for 64 threads. */
 static enum locate_result locate(struct worker *reader, pid_t pid, const void *facts,
 				 uint64_t text_bias, struct runtime_place *ret)
 {

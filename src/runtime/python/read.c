@@ -5,7 +5,10 @@
 #include "decode/requests.h"
 #include "process/table.h"
 
-/* Code objects of one call: copies without texts, as items move when others are added. */
+/*
+ * Code objects of one call. Copies without texts, because adding items moves the
+ * originals.
+ */
 struct asked {
 	struct interp_code codes[PYTHON_READ_MAX_CODES];
 	size_t nr;
@@ -57,7 +60,7 @@ static void get_text(struct wire_reader *r, struct interp_text *ret)
 	ret->len = (uint32_t)len;
 }
 
-/* Takes all of the reply or nothing: parses it whole before using any of it. */
+/* Parses the whole reply before using any of it: takes all or nothing. */
 static enum worker_answer take_reply(struct wire_reader *r, struct asked *asked,
 				     bool *ret_found)
 {
@@ -85,7 +88,7 @@ enum worker_answer python_read_cut(struct worker *reader, struct process_table *
 	answer = call_reader(reader, p, layout, &asked, &reply);
 	if (answer == WORKER_OK)
 		answer = take_reply(&reply, &asked, found);
-	/* The pid may have been reused: then this was read from the other process. */
+	/* Discard the reply if the pid was reused: it may come from another process. */
 	is_its_own = answer == WORKER_OK && process_is_alive(t, p);
 	for (size_t i = 0; i < asked.nr; i++) {
 		if (is_its_own && found[i])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Reads code objects of Python from a running process, if the kernel side could not copy
- * them whole.
+ * Reads Python code objects from a running process that the kernel side could not copy
+ * completely.
  */
 #ifndef LB_RUNTIME_PYTHON_READ_H
 #define LB_RUNTIME_PYTHON_READ_H
@@ -16,14 +16,14 @@
 struct process_table;
 
 /**
- * Reads cut objects of p->interp_codes again, at most PYTHON_READ_MAX_CODES per call and
- * each once: unreadable or replaced ones stay cut. Reads names up to
+ * Reads cut objects of p->interp_codes again, at most PYTHON_READ_MAX_CODES per call
+ * and each once: unreadable or replaced ones stay cut. Reads names up to
  * INTERP_MAX_TEXT_BYTES, line tables up to INTERP_MAX_TABLE_BYTES.
  *
- * @layout  of its interpreter, from the kernel side's table Call it soon, while
- * p->interp_codes.nr_cut is not 0; cheap when it is.
+ * @layout  of its interpreter, from the kernel side's table
+ * Call it soon after p->interp_codes.nr_cut becomes nonzero; cheap when it is 0.
  * Return: WORKER_OK, also when there was nothing to do; WORKER_DEADLINE: reading the
- * target's memory hangs, never read it again; else no answer this time.
+ * target's memory hangs, never read it again; otherwise no answer this time.
  */
 enum worker_answer python_read_cut(struct worker *reader, struct process_table *t,
 				   struct process *p, const struct lb_interp *layout);

@@ -13,8 +13,8 @@
 #define MAX_DIRS       16
 #define MAX_PATH_BYTES 4096
 #define DEADLINE_MS    1000 /* of one file */
-#define FUNCTION_NS    INT64_C(1000000000) /* no file is opened for it after that */
-#define STEP_NS        INT64_C(20000000) /* no function is begun after that */
+#define FUNCTION_NS    INT64_C(1000000000) /* per function: opens no file after that */
+#define STEP_NS        INT64_C(20000000) /* per call: begins no function after that */
 #define MAX_PARTS      16 /* of a function's dotted name: a.b.c.f */
 
 /* Directories to search for modules; strings are not terminated. */
@@ -31,7 +31,7 @@ struct module_search {
 	int64_t end_ns; /* CLOCK_MONOTONIC: opens nothing after it */
 };
 
-/* Does the option (without '-') take the next argument? */
+/* Does the option (without '-') take the next argument as its value? */
 static bool takes_argument(const char *option, size_t len)
 {
 	static const char with_value[] = "WXQ";
@@ -87,7 +87,10 @@ static void add_dir(struct module_search *s, const char *path, size_t len)
 	s->dirs[s->nr_dirs++].len = len;
 }
 
-/* ".../site-packages/numpy/core/x.so": adds the directory of the modules. */
+/*
+ * Adds the directories that contain packages: of ".../site-packages/numpy/core/x.so"
+ * the part up to "site-packages".
+ */
 static void add_packages_dirs(struct module_search *s)
 {
 	static const char *const names[] = {"/site-packages/", "/dist-packages/"};
@@ -126,7 +129,10 @@ static void add_main(struct module_search *s)
 				(size_t)(strrchr(s->main_path, '/') - s->main_path));
 		}
 	}
-	/* Python searches there only when it runs no script file. */
+	/*
+	 * Python searches the working directory only when it does not run a script
+	 * file.
+	 */
 	if (!len || is_module)
 		add_dir(s, cwd, strlen(cwd));
 }
@@ -196,7 +202,7 @@ static bool try_module(const struct module_search *s, const char *module, size_t
 	return false;
 }
 
-/* Removes ".<locals>": "f.<locals>.g" is g in f; definitions are named without it. */
+/* Removes "<locals>.": the decoder names "g" in "f" just "f.g". */
 static void drop_locals(char *qualname)
 {
 	static const char locals[] = "<locals>.";
@@ -225,7 +231,7 @@ static void find_one(const struct module_search *s, struct python_function *f)
 		nr_parts += *c == '.';
 	if (nr_parts >= MAX_PARTS)
 		return;
-	/* The longest module that exists wins: a.b.c.f is f of a/b/c.py. */
+	/* The longest existing module wins: a.b.c.f is f of a/b/c.py. */
 	for (char *dot = strrchr(name, '.'); dot;
 	     dot = memrchr(name, '.', (size_t)(dot - name)))
 		if (try_module(s, name, (size_t)(dot - name), dot + 1, f))
