@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What to compare a walk with: the kernel's own by frame pointers, and nothing at all. */
+/*
+ * What to compare a stack walk with: the kernel's frame pointer walk, an empty program.
+ */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>

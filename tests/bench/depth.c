@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs the programs of depth.bpf.c on a process's ticks, beside whatever else samples it,
- * and prints what the kernel says a run of each takes.
+ * Runs the programs of depth.bpf.c on the clock ticks of one process, while a profiler
+ * may sample it too. Prints the mean run time of each as the kernel measured it.
  * usage: depth OBJECT PID HZ SECONDS
- * prints: nanoseconds by frame pointers, of nothing, and frames of a stack
+ * prints: nanoseconds of the frame pointer walk, nanoseconds of the empty program, mean
+ * number of frames
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

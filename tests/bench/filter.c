@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a run of a loaded program takes, by the kernel's own statistics, and beside it one
- * that does nothing, on an event of its own on each CPU: a part of both is the statistics'.
- * usage: choice OBJECT PROGRAM_ID HZ SECONDS
- * prints: nanoseconds of the program, of nothing, and runs of the program; the middle one of
- * each second's means
+ * Measures the run time of a loaded BPF program with the kernel's statistics. An empty
+ * program runs beside it on its own event on each CPU: its run time is the cost of the
+ * statistics themselves.
+ * usage: filter OBJECT PROGRAM_ID HZ SECONDS
+ * prints: nanoseconds of the program, nanoseconds of the empty program, and runs of the
+ * program; the times are medians of the means of each second
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

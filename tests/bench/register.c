@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the probe costs a thread that registers code: microseconds of each call of
- * __jit_debug_register_code, by the caller's own clock. A child registers objects of
- * 5 KB; this process probes it or not, round by round, and reads what came as lineburn
- * does: when woken, and every 100 ms.
+ * Measures what the probe costs a thread that registers code: microseconds of each call
+ * of __jit_debug_register_code, by the caller's own clock. A child registers objects of
+ * 5 KB. This process probes it in some rounds and not in others, and reads the events
+ * as lineburn does: when woken, and every 100 ms.
  *
  * usage: register RATE ROUNDS CALLS     (RATE: calls a second; 0: as fast as possible)
  */
@@ -60,7 +60,7 @@ static const char *const way_names[NR_WAYS] = {
 	"probed, object copied",
 };
 
-/* Seen by both processes. */
+/* In memory that both processes share. */
 struct shared {
 	uint64_t call_ns[MAX_CALLS];
 };
@@ -81,7 +81,7 @@ static void sleep_until(uint64_t ns)
 	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
 }
 
-/* The child: a round for each byte on @in, answered by one on @out. */
+/* The child: runs a round for each byte read from @in, then writes a byte to @out. */
 static void register_rounds(struct shared *shared, int in, int out, unsigned long rate,
 			    unsigned long calls)
 {
@@ -133,7 +133,7 @@ static void count_whole(void *ctx, const struct jit_event *ev)
 }
 
 struct result {
-	uint64_t medians[64], p99[64]; /* one each round */
+	uint64_t medians[64], p99[64]; /* one value a round */
 	size_t nr_rounds;
 	uint64_t calls, whole, probe_ns;
 };
@@ -151,7 +151,7 @@ static uint64_t median(uint64_t *values, size_t nr)
 	return values[nr / 2];
 }
 
-/* Return: a probe on this program, whose child is a target or not. */
+/* Return: a probe on this program. The child is a target only if @sampler has it. */
 static struct jit_probe *probe_self(struct sampler *sampler)
 {
 	struct jit_probe_config config = {.whole_machine = false};

@@ -19,7 +19,7 @@
 
 struct fake_machine fake;
 
-/* ---- the script, and what has come of it ---- */
+/* ---- the script, and its events that have happened ---- */
 
 enum fake_kind {
 	FAKE_SAMPLE,
@@ -34,10 +34,10 @@ enum fake_kind {
 struct fake_item {
 	enum fake_kind kind;
 	uint32_t at_ms;
-	size_t order; /* of those of one time: as they were written down */
+	size_t order; /* position in the script: orders items of the same time */
 	struct fake_image image;
 	uint64_t ip, count;
-	uint32_t id; /* of a code object */
+	uint32_t id; /* of the code object */
 	struct task_event task;
 	int signal;
 	void (*call)(void *ctx);
@@ -50,12 +50,12 @@ struct fake_items {
 };
 
 static struct fake_items script, slot, notices, tasks, signals;
-static size_t next; /* of the script */
+static size_t next; /* index into the script */
 static bool is_sorted;
 static bool is_running;
-static uint64_t start_ns, stop_ns; /* of the sampling */
-static unsigned int level; /* of the rate: samples stand for fewer of its own */
-static uint64_t program_ns; /* that they took in the kernel */
+static uint64_t start_ns, stop_ns; /* when the sampling started and stopped */
+static unsigned int level; /* of the rate: a tick costs 1/2^level of the full cost */
+static uint64_t program_ns; /* time that the sampling program took in the kernel */
 
 static void add(struct fake_items *to, const struct fake_item *item)
 {
@@ -541,7 +541,7 @@ uint64_t task_ring_bytes(const struct task_ring *r)
 	return 0;
 }
 
-/* ---- record/file_writer.h: the work is done when its time is over ---- */
+/* ---- record/file_writer.h: the work is done when the write time is over ---- */
 
 struct file_writer {
 	int (*work)(void *ctx);
@@ -589,7 +589,7 @@ int file_writer_finish(struct file_writer *w)
 
 /* ---- record/wakeups.h ---- */
 
-#define LONGEST_MS 3600000u /* a recording that does not end */
+#define LONGEST_MS 3600000u /* a recording that lasts longer never ends */
 
 struct wakeups {
 	char unused;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Parts of the machine that the scripts leave alone, and the decoder, which takes its time. */
+/* Parts of the machine that scripts do not use, and the decoder, which takes time. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -17,11 +17,11 @@ uint64_t private_rss_bytes(void)
 	return fake.rss_bytes;
 }
 
-/* ---- worker/worker.h: it never answers ---- */
+/* ---- worker/worker.h: a decoder that misses each deadline ---- */
 
 struct worker {
 	struct worker_stats stats;
-	bool names; /* else it is the one that the kernel side waits for */
+	bool names; /* decoder for names; false: for unwind tables */
 };
 
 int worker_new(const struct worker_config *config, struct worker **ret, struct error *err)
@@ -29,7 +29,7 @@ int worker_new(const struct worker_config *config, struct worker **ret, struct e
 	(void)config;
 	(void)err;
 	*ret = calloc(1, sizeof(**ret));
-	(*ret)->names = !fake.nr_workers++; /* the recorder opens it first */
+	(*ret)->names = !fake.nr_workers++; /* the recorder creates it first */
 	return 0;
 }
 
@@ -262,7 +262,7 @@ void jit_watch_totals(const struct jit_watch *w, struct jit_watch_totals *ret)
 	*ret = fake.jit;
 }
 
-/* ---- unwind/feeder.h: the kernel side misses nothing ---- */
+/* ---- unwind/feeder.h: no unwind tables are requested ---- */
 
 struct unwind_feeder {
 	char unused;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* First byte: how many addresses were asked. The rest: what a decoder sent back. */
+/* First byte: number of addresses in the request. Rest: the decoder's answer. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static void check_code(const struct code *code)
 	}
 	if (at > end)
 		abort();
-	/* All of them are there. */
+	/* All bytes must be readable. */
 	for (uint64_t i = 0; code->bytes && i < code->size_bytes; i++)
 		touched += code->bytes[i];
 }

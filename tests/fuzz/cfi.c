@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Call frame information: the input as an .eh_frame and as a .debug_frame, as an ELF
- * file, as an object of a JIT; and as what a decoder answers. The first byte says which.
+ * Call frame information. The first byte says what the input is: an .eh_frame and a
+ * .debug_frame, an ELF file, an object of a JIT, or the answer of a decoder.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* ---- a decoder without a worker around it ---- */
 
-static const uint8_t *said; /* its answer; NULL: it is asked */
+static const uint8_t *said; /* the decoder's answer; NULL: run the decoder */
 static size_t said_len;
 static struct wire_writer reply;
 
@@ -69,7 +69,7 @@ static void read_section(const uint8_t *data, size_t size, bool is_debug_frame)
 					    .text_vaddr = 0x10000,
 					    .data_vaddr = 0x600000,
 					    .is_debug_frame = is_debug_frame};
-	/* The input is its own index, too. */
+	/* The input is also used as its own index. */
 	struct cfi_index index = {
 		.entries = data, .nr = size / 8, .vaddr = VADDR, .frames_vaddr = VADDR};
 	struct wire_writer w = {.max = 16u << 20};
@@ -110,7 +110,7 @@ static void ask_file(int fd)
 	const uint64_t pages[] = {0, 1, 7};
 	struct row_pages p;
 
-	/* What the decoder says is what the collector understands. */
+	/* The collector must accept what the decoder answers. */
 	if (rows_of_file(NULL, fd, pages, 3, &p) == WORKER_OK)
 		row_pages_deinit(&p);
 	else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The text of /proc/PID/cgroup: whatever it holds, what comes out is whole and fits. */
+/* The text of /proc/PID/cgroup: for any input the results are terminated and fit. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

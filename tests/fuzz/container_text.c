@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lists and descriptions of containers: only ids and names that fit come out. */
+/* Container lists and descriptions: only ids and names that fit are returned. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * First byte: which machine, and whether the code was linked; the next 8 its
- * address; the rest is code.
+ * First byte: machine, and whether the code was linked. Next 8 bytes: address. Rest:
+ * code.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(&address, data + 1, sizeof(address));
 	size -= 9;
-	code = malloc(size); /* its end is the end of the block */
+	code = malloc(size); /* exact size: AddressSanitizer sees reads past it */
 	if (!code)
 		return 0;
 	memcpy(code, data + 9, size);

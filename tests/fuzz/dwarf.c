@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The DWARF reader on any bytes as an ELF file. The same bytes are also given as
- * its dwz file and as its .dwo and .dwp. Addresses: where the seeds have their code. Each must be answered exactly once.
+ * Reads any bytes as an ELF file with DWARF. The same bytes are also its dwz file, .dwo
+ * and .dwp. The addresses are those where the seeds have code. Each address must be
+ * answered exactly once.
  * Seeds: tests/fuzz/dwarf-seeds.sh.
  */
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * elf_serve() over one file: identity, segments, symbols, stubs, MiniDebugInfo,
- * links to debug files, readable names. The file is its own debug file. DWARF has
- * a target of its own (dwarf.c): here there is none in any file.
+ * elf_serve() on one file: identity, segments, symbols, stubs, MiniDebugInfo, links to
+ * debug files, readable names. The file is its own debug file. DWARF has its own target
+ * (dwarf.c); a stub replaces it here.
  */
 #include <assert.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ int worker_need(struct worker_call *call, const void *what, size_t len)
 	struct need need;
 
 	(void)call;
-	assert(!need_get(&r, &need)); /* what the decoder asks is well-formed */
+	assert(!need_get(&r, &need)); /* the decoder's requests must be well-formed */
 	return dup(file_fd);
 }
 
@@ -79,7 +79,7 @@ static void serve(uint32_t flags, const uint64_t *addresses)
 		wire_put_u64(&request, addresses[i]);
 	r = (struct wire_reader){.data = request.data, .len = request.len};
 	if (!elf_serve(NULL, &r, &file_fd, 1, &reply)) {
-		/* What it says is what the collector understands. */
+		/* The collector must accept the answer. */
 		r = (struct wire_reader){.data = reply.data, .len = reply.len};
 		assert(wire_get_u32(&r) < NR_MISSES);
 		wire_get_bytes(&r, &len);

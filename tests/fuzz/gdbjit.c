@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * gdbjit_serve(): the input is registered twice, once for a time, and asked for
- * addresses of its code; and the input as a request of its own.
+ * gdbjit_serve(): the input is registered twice, the second time for a limited time,
+ * and addresses of its code are looked up. Then the input is used as the request.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static void serve(const uint8_t *request, size_t len, int fd, size_t nr)
 	struct wire_writer reply = {0};
 
 	if (!gdbjit_serve(NULL, &r, &fd, 1, &reply) && nr) {
-		/* What it says is what the collector understands. */
+		/* The collector must accept the answer. */
 		r = (struct wire_reader){.data = reply.data, .len = reply.len};
 		assert(wire_get_u32(&r) < NR_MISSES);
 		wire_get_u64(&r);
@@ -72,7 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		wire_put_u64(&request, size);
 		wire_put_u64(&request, 100 * i);
 		wire_put_u64(&request, i ? 250 : UINT64_MAX);
-		wire_put_u64(&request, size % 3 * 60 * i); /* by a walk, or not */
+		/* Seen by a walk at this time; 0: registered at its start time. */
+		wire_put_u64(&request, size % 3 * 60 * i);
 	}
 	wire_put_u32(&request, NR_ADDRESSES);
 	for (size_t i = 0; i < NR_ADDRESSES; i++) {

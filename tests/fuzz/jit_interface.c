@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Where a file has the JIT interface: what is found lies in the file. */
+/* Finds the JIT interface of an ELF file: the result must lie within the file. */
 #include <assert.h>
 
 #include "decode/jit/image.h"

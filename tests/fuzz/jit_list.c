@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The walk of a list in memory that the input describes: a header, then the bytes
- * from BASE on. The memory can have a hole, and change while it is read:
- * from one read on, bytes at one place are those of another.
+ * Walks a list in memory that the input describes: a header, then the bytes from BASE
+ * on. The memory can have an unmapped hole. It can also change between reads: from a
+ * given read on, bytes are copied from one place to another.
  */
 #include <assert.h>
 #include <errno.h>
@@ -19,12 +19,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct header {
 	uint16_t descriptor_off; /* from BASE */
 	uint16_t hole_off, hole_bytes;
-	uint16_t max_bytes; /* of objects */
-	uint16_t change_at; /* read number; then every change_every */
+	uint16_t max_bytes; /* limit for all objects */
+	uint16_t change_at; /* number of the read; then at each change_every-th read */
 	uint16_t change_every;
 	uint16_t change_from, change_to, change_bytes;
 	uint16_t out_of_time_at; /* 0: never */
-	uint16_t known_off; /* struct list_object each */
+	uint16_t known_off; /* array of struct list_object */
 	uint8_t nr_known;
 	uint8_t pad;
 };
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	assert(!list_walk(&request, check, &m, &result));
 	assert(result < NR_LIST_WALKS);
-	/* A read is 32 bytes of a list, or is for an entry of one. */
+	/* A read is 32 bytes of a list, or belongs to one entry of a list. */
 	assert(m.nr_reads <= UINT64_C(16) * LIST_MAX_TRIES * LIST_MAX_ENTRIES);
 	assert(m.nr_found <= UINT64_C(2) * LIST_MAX_TRIES * LIST_MAX_ENTRIES);
 	return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The dump, and queries spread over the addresses that its records mention. */
+/* A jitdump, queried at addresses spread over those in its records. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	answer_write(a, &out);
 	r = (struct wire_reader){.data = out.data, .len = out.len};
-	/* What we say must be what the collector accepts. */
+	/* The collector must accept the answer. */
 	if (out.failed || answers_read(&r, q.nr, pool, &answers))
 		abort();
 	wire_writer_deinit(&out);

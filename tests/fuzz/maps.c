@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The text of /proc/PID/maps, then the log it makes: what the parser lets
- * through must keep the log's promises, whatever the order of the lines.
+ * The text of /proc/PID/maps, then the log of mappings built from it: the log must keep
+ * its invariants for all lines that the parser accepts, in any order.
  */
 #include <assert.h>
 #include <stdint.h>
@@ -24,7 +24,7 @@ static int add(void *ctx, const struct mapping *m)
 	const struct mapping *found;
 
 	assert(m->start < m->end && m->path);
-	/* The file offset's low bits choose how much later it was mapped. */
+	/* The low bits of the file offset say how much later the mapping was made. */
 	state->now_ns += m->file_off & 3;
 	at.from_ns = state->now_ns;
 	if (!maps_add(&state->maps, &at))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * First byte: how long the pieces are in which the map is read. The rest is the
- * map; what it says has to be the same when it is read in one piece.
+ * First byte: length of the pieces in which the map is read. Rest: the map. The result
+ * must be the same as when it is read in one piece.
  */
 #include <stdlib.h>
 #include <string.h>

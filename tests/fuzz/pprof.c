@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Any bytes are read or refused with a sentence; what was read adds up, and can
- * be written and read once more.
+ * Any bytes are either read or refused with a message. The sums of a profile that was
+ * read are consistent, and it can be written and read again.
  */
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ static void check_attribution(const struct profile *p, enum charge charge)
 	attribution_free(a);
 }
 
-/* Each node is the sum of what hangs below it. */
+/* Each node must be the sum of its children and itself. */
 static void check_tree(const struct profile *p, const struct call_tree_options *options)
 {
 	struct call_tree *tree = NULL;
@@ -84,7 +84,7 @@ static void check_trees(const struct profile *p)
 						  .max_depth = CALL_TREE_MAX_DEPTH});
 }
 
-/* The last of all: samples are dropped. */
+/* Must be called last: it drops samples. */
 static void check_phases(struct profile *p)
 {
 	struct phases whole, rest;
@@ -104,7 +104,9 @@ static void check_written(const struct profile *p)
 	size_t len;
 
 	check(pprof_write(p, true, &written, &len) == 0);
-	/* Only the bounds of a file may be met: strings grow when made valid UTF-8. */
+	/*
+	 * Reading it again may only fail at limits: strings grow when made valid UTF-8.
+	 */
 	if (!pprof_read(written, len, "again", p->pool, &again, NULL)) {
 		check(again->nr_samples == p->nr_samples);
 		check(again->nr_locations == p->nr_locations);

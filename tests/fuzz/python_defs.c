@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The input is Python source; lines found must lie in it, and hold what was asked for. */
+/* Python source: lines that are found must lie in it and have the searched name. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * First byte: the version; second: how much of the table is there. The rest is the
- * table. Ranges follow each other, and what is said about a table that is cut is what is
- * said about all of it.
+ * First byte: version. Second byte: how much of the table is present. Rest: the table.
+ * Ranges must be contiguous, and a truncated table must give the same ranges up to
+ * where it ends.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	version = 0x0308 + data[0] % 8;
 	size -= 2;
 	len = size * data[1] / 255;
-	/* A block of its own, so that a read behind its end is seen. */
+	/* A block of exact size, so that AddressSanitizer sees reads past its end. */
 	cut = malloc(len ? len : 1);
 	if (!cut)
 		return 0;

@@ -15,7 +15,7 @@
 
 struct rules {
 	const Perftools__Profiles__Profile *p;
-	char *text; /* "": all hold so far */
+	char *text; /* the first broken rule; "": none yet */
 	size_t text_size;
 };
 
@@ -32,7 +32,7 @@ __attribute__((format(printf, 3, 4))) static bool rule(struct rules *r, bool hol
 	return holds;
 }
 
-/* Length of the code point at @s (RFC 3629); 0: it is none. */
+/* Length of the UTF-8 code point at @s (RFC 3629); 0: invalid. */
 static size_t code_point(const uint8_t *s)
 {
 	size_t len = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : 4;
@@ -42,7 +42,7 @@ static size_t code_point(const uint8_t *s)
 	for (size_t i = 1; i < len; i++)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
-	/* Neither longer than needed, nor a surrogate, nor above U+10FFFF. */
+	/* Reject overlong forms, surrogates, and code points above U+10FFFF. */
 	if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) ||
 	    (*s == 0xf0 && s[1] < 0x90) || (*s == 0xf4 && s[1] > 0x8f))
 		return 0;
@@ -61,7 +61,7 @@ static bool is_utf8(const char *s)
 	return true;
 }
 
-/* Is @i the number of a string? Of one that is not empty, if it @must be one. */
+/* Checks that @i is an index into the string table, and not of "" if @must. */
 static void string(struct rules *r, int64_t i, bool must, const char *what, size_t at)
 {
 	rule(r, i >= 0 && (uint64_t)i < r->p->n_string_table, "%s %zu: no string %lld",

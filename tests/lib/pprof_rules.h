@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Would the programs that read pprof files take this one? The rules of Google's pprof
- * (profile.CheckValid), of Parca (pkg/normalizer/validate.go) and of Pyroscope (UTF-8; a
- * location without a function is lost when profiles are merged), all at once.
+ * Checks a pprof file by the rules of the programs that read such files, all at once:
+ * Google's pprof (profile.CheckValid), Parca (pkg/normalizer/validate.go) and Pyroscope
+ * (UTF-8; a location without a function is lost when profiles are merged).
  */
 #ifndef LB_TESTS_PPROF_RULES_H
 #define LB_TESTS_PPROF_RULES_H
@@ -12,8 +12,8 @@
 
 /**
  * @data  gzipped
- * @text  receives the first rule that is broken, and where
- * Return: does it keep all rules?
+ * @text  receives the first broken rule and where it is broken
+ * Return: whether all rules hold
  */
 bool pprof_rules_hold(const void *data, size_t len, char *text, size_t text_size);
 

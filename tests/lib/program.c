@@ -14,7 +14,7 @@
 #include "lib/program.h"
 #include "worker/worker.h"
 
-/* The longest name that fits: "/jit/name" before "/name". */
+/* Finds the test with the longest matching name: "/jit/name" before "/name". */
 static const struct program_test *program_test_find(const char *path)
 {
 	const struct program_test *found = NULL;
@@ -32,7 +32,7 @@ static const struct program_test *program_test_find(const char *path)
 	return found;
 }
 
-/* LB_UNIT_FILTER="NAME:PATTERN": of the test program NAME only the tests of that pattern run. */
+/* LB_UNIT_FILTER="NAME:PATTERN": test program NAME runs only tests that match. */
 static void filter_tests(const struct program_test *t)
 {
 	const char *filter = getenv("LB_UNIT_FILTER"), *name = t->name + 1;
@@ -51,7 +51,7 @@ int main(int argc, char **argv)
 		return 127;
 	t = program_test_find(path);
 	if (!t && argc > 0)
-		t = program_test_find(argv[0]); /* a copy of it has another name */
+		t = program_test_find(argv[0]); /* for a copy with another name */
 	if (!t) {
 		fprintf(stderr, "%s: no test has this name\n", path);
 		return 127;

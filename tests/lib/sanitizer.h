@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* HAS_ADDRESS_SANITIZER: there is shadow memory, which leaves no room for limits of memory. */
+/* HAS_ADDRESS_SANITIZER: shadow memory is mapped, so memory limits cannot be used. */
 #ifndef LB_TESTS_SANITIZER_H
 #define LB_TESTS_SANITIZER_H
 

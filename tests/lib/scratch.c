@@ -26,7 +26,7 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 void scratch_remove(const char *path)
 {
-	/* Links are not followed, nor are other file systems entered. */
+	/* Neither follows links nor enters other file systems. */
 	if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT))
 		perror(path);
 }

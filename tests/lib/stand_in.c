@@ -3,7 +3,7 @@
 
 int (*worker_need_stand_in)(struct worker_call *call, const void *what, size_t len);
 
-/* Names of ld --wrap. */
+/* Names that ld --wrap defines. */
 int __real_worker_need(struct worker_call *call, const void *what, size_t len);
 int __wrap_worker_need(struct worker_call *call, const void *what, size_t len);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Stands in for worker_need() while an operation is called in the test's own process. */
+/* Replaces worker_need() while an operation is called in the test's own process. */
 #ifndef LB_TESTS_STAND_IN_H
 #define LB_TESTS_STAND_IN_H
 
 #include "worker/worker.h"
 
-/* NULL: the worker's own. */
+/* NULL: calls the worker's own. */
 extern int (*worker_need_stand_in)(struct worker_call *call, const void *what,
 				   size_t len);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The recorder's loop: scripts of samples, events, signals and times go in, files come out.
- * The machine has one CPU that is never idle, at 1000 Hz: a sample is due each millisecond.
+ * The recorder's loop: a script of samples, events, signals and times goes in, profiles
+ * come out. The machine has one CPU that is never idle, at 1000 Hz: a sample is due
+ * each millisecond.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +28,7 @@
 #include "profile/pprof.h"
 #include "record/recorder.h"
 
-#define IP        0x400100 /* in a mapping at: */
+#define IP        0x400100 /* in the mapping at MAPPED_AT */
 #define MAPPED_AT 0x400000
 #define MAX_FILES 32
 
@@ -36,7 +37,7 @@ static const struct fake_image program = {.tgid = FAKE_FIRST_PID, .exec_id = 1};
 static char folder[] = "/tmp/lineburn-replay.XXXXXX";
 static char output[PATH_MAX];
 
-/* What a recording wrote, in order of name. */
+/* The files of a recording, ordered by name. */
 static struct {
 	struct strpool *pool;
 	struct profile *profiles[MAX_FILES];
@@ -72,7 +73,7 @@ static int is_file(const struct dirent *entry)
 	return *entry->d_name != '.';
 }
 
-/* The recording forgets its files, too. */
+/* Removes the files of the recording. */
 static int end(void **state)
 {
 	struct dirent **entries = NULL;
@@ -127,7 +128,7 @@ static void read_files(void)
 	free(entries);
 }
 
-/* The recording of the script, to its end. */
+/* Records the script to its end and reads the files. */
 static void record(struct sampling o)
 {
 	struct recorder *r = NULL;
@@ -144,7 +145,7 @@ static void record(struct sampling o)
 	read_files();
 }
 
-/* An image that runs from the beginning. */
+/* Starts a process whose image is known from its start. */
 static void begin_program(const struct fake_image *image, const char *path)
 {
 	fake_fork(image->start_ms, 1, image->tgid);
@@ -155,7 +156,7 @@ static void begin_program(const struct fake_image *image, const char *path)
 
 #define NR_PYTHONS 50
 
-/* Each is a request to the decoder of its own, with an instruction that is new in each second. */
+/* Each process needs a request to the decoder, with a new instruction each second. */
 static void run_pythons(uint32_t until_ms)
 {
 	for (uint32_t i = 0; i < NR_PYTHONS; i++) {
@@ -183,7 +184,7 @@ static uint64_t length_ms(size_t file)
 	return files.profiles[file]->extra.wall_ns / FAKE_MS;
 }
 
-/* Samples of a file whose leaf is in the mapping @path; NULL: all. */
+/* Samples of a profile whose leaf is in the mapping @path; NULL: all samples. */
 static uint64_t samples_of(const struct profile *p, const char *path)
 {
 	uint64_t sum = 0;
@@ -210,7 +211,7 @@ static bool is_warned(size_t file, const char *text)
 	return false;
 }
 
-/* The sums of each file close: nothing is there twice, nothing is missing. */
+/* Checks for each file that all samples are accounted for, and none twice. */
 static void check_sums(void)
 {
 	for (size_t i = 0; i < files.nr; i++) {
@@ -224,7 +225,7 @@ static void check_sums(void)
 	}
 }
 
-/* Times between the drains while it sampled: two more are behind its end, in a row. */
+/* Longest time between drains while sampling. The last two drains come after it. */
 static uint64_t longest_gap_ms(void)
 {
 	uint64_t longest = fake.flips_ms[0];
@@ -252,7 +253,7 @@ static void steal(void *ctx)
 	fake.stolen_ns += *(const uint64_t *)ctx;
 }
 
-/* Each has its own ticks, its own missed ones, its own steal; the last one ends early. */
+/* Each window has its own ticks, missed ticks and steal time. The last ends early. */
 static void windows_have_what_is_theirs(void **state)
 {
 	static const uint64_t counted[] = {1000, 990, 1000, 500},
@@ -270,7 +271,7 @@ static void windows_have_what_is_theirs(void **state)
 	fake_call(1003, steal, (void *)&late); /* while the drain of window 0 reads */
 	fake_call(1700, steal, (void *)&early);
 	fake_signal(3500, SIGINT);
-	fake.drain_ms = 7; /* ticks while a drain reads are the next one's */
+	fake.drain_ms = 7; /* ticks during a drain belong to the next one */
 	record((struct sampling){.window_s = 1});
 	assert_int_equal(files.nr, 4);
 	for (size_t i = 0; i < 4; i++) {
@@ -285,7 +286,7 @@ static void windows_have_what_is_theirs(void **state)
 	check_sums();
 }
 
-/* No file for a few milliseconds behind the last window. */
+/* The last window leaves no file for the few milliseconds after it. */
 static void a_window_ends_with_the_recording(void **state)
 {
 	(void)state;
@@ -303,7 +304,7 @@ static void be_slow(void *ctx)
 	fake.look_ms = *(const uint32_t *)ctx;
 }
 
-/* The window is longer by as much, the next one shorter; what waited is told. */
+/* A late drain makes its window longer, and the next one shorter; the file warns. */
 static void a_late_drain_ends_its_window_only(void **state)
 {
 	static const uint32_t slow = 400, fast = 0;
@@ -345,8 +346,8 @@ static void sampling_begins_behind_the_delay(void **state)
 
 static const struct loss {
 	size_t offset; /* of the member of struct profile_losses */
-	enum lb_counter counter; /* of the kernel side */
-	uint64_t *total; /* else of a part; NULL: none */
+	enum lb_counter counter; /* of the kernel side, if total is NULL */
+	uint64_t *total; /* of another part; NULL: see counter */
 } all_losses[] = {
 #define BY_COUNTER(name, ctr)                                    \
 	{                                                        \
@@ -358,7 +359,7 @@ static const struct loss {
 	}
 	BY_COUNTER(lost_counts_full, LB_CTR_LOST_COUNTS_FULL),
 	BY_COUNTER(lost_internal, LB_CTR_LOST_INTERNAL),
-	BY_COUNTER(lost_drain, LB_CTR_COUNTED), /* more than the rows have */
+	BY_COUNTER(lost_drain, LB_CTR_COUNTED), /* counted samples that no row has */
 	BY_COUNTER(no_body, LB_CTR_NO_BODY),
 	BY_TOTAL(no_body, totals.bodies_missing),
 	BY_COUNTER(user_truncated, LB_CTR_USER_TRUNCATED),
@@ -389,7 +390,7 @@ static const struct loss {
 	BY_COUNTER(python_codes_lost, LB_CTR_CODE_DROPPED),
 };
 
-/* So many in window 0, other ones in window 1. */
+/* A number of losses that differs between the windows. */
 static uint64_t nr_lost(size_t loss, size_t window)
 {
 	return loss + 3 + 7 * window;
@@ -454,7 +455,7 @@ static void losses_are_told_in_their_window(void **state)
 	check_sums();
 }
 
-/* At their source: what the process table has no room for. */
+/* Code objects for which the process table has no room are counted as lost. */
 static void codes_beyond_the_maximum_are_told(void **state)
 {
 	(void)state;
@@ -469,7 +470,7 @@ static void codes_beyond_the_maximum_are_told(void **state)
 	assert_int_equal(losses(1)->python_codes_lost, 0);
 }
 
-/* Files that cannot be opened have an entry each: four times as many as there are descriptors. */
+/* Files that cannot be opened have an entry each: four times the descriptor limit. */
 static void files_beyond_the_maximum_are_told(void **state)
 {
 	char paths[40][16];
@@ -524,8 +525,9 @@ static void addresses_beyond_the_maximum_are_told(void **state)
 }
 
 /*
- * Their samples are there, under a name that says it. How many names have room depends on what
- * runs on this machine: the processes of the beginning are its own.
+ * Samples without room for a name are kept under a name that says so. How many names
+ * fit depends on the machine that runs the test: its processes are scanned at the
+ * start.
  */
 static void names_beyond_the_maximum_are_told(void **state)
 {
@@ -550,9 +552,9 @@ static void names_beyond_the_maximum_are_told(void **state)
 	check_sums();
 }
 
-/* ---- whose samples ---- */
+/* ---- attribution of samples to images ---- */
 
-/* One number and one address, three programs: an exec, then another process. */
+/* Three programs with one pid and address: an exec, then a new process. */
 static void samples_go_to_their_image(void **state)
 {
 	struct fake_image first = {FAKE_FIRST_PID, 1, 100},
@@ -569,7 +571,7 @@ static void samples_go_to_their_image(void **state)
 	begin_program(&third, "/bin/third");
 	fake_samples(610, 640, &third, IP);
 	fake_signal(5000, SIGINT);
-	fake.interval_ms = 1000; /* one drain has all three */
+	fake.interval_ms = 1000; /* one drain reads the samples of all three */
 	record((struct sampling){0});
 	assert_int_equal(files.nr, 1);
 	assert_int_equal(samples_of(files.profiles[0], "/bin/first"), 90);
@@ -578,7 +580,7 @@ static void samples_go_to_their_image(void **state)
 	assert_int_equal(losses(0)->counted, 180);
 }
 
-/* An exec is told between the look at events and the first sample of the new program. */
+/* The exec event comes after the read of events, before the program's first sample. */
 static void an_exec_is_told_late(void **state)
 {
 	static const uint32_t slow = 10, fast = 0;
@@ -600,7 +602,7 @@ static void an_exec_is_told_late(void **state)
 	assert_int_equal(samples_of(files.profiles[0], "/bin/after"), 100);
 }
 
-/* An address has another owner from some time on: rows of different drains stay apart. */
+/* A new mapping takes an address: rows of drains before and after it stay apart. */
 static void an_address_changes_its_owner(void **state)
 {
 	(void)state;
@@ -623,7 +625,7 @@ static void take_snapshot(void *ctx)
 	snapshot = read_profile(ctx);
 }
 
-/* It shows what there is; the file is written again at the end, with all. */
+/* A snapshot has the samples until then. The end writes the file again with all. */
 static void usr1_writes_the_file_so_far(void **state)
 {
 	(void)state;
@@ -639,14 +641,14 @@ static void usr1_writes_the_file_so_far(void **state)
 	assert_int_equal(files.nr, 1);
 	assert_int_equal(losses(0)->counted, 1000);
 	assert_int_equal(length_ms(0), 1000);
-	/* What was told beside the samples is there once. */
+	/* Comments of the profile are not duplicated by the snapshot. */
 	assert_true(snapshot->nr_comments > 0);
 	assert_int_equal(files.profiles[0]->nr_comments, snapshot->nr_comments);
 	profile_free(snapshot);
 	check_sums();
 }
 
-/* The last file comes at once: no snapshot is written before it. */
+/* If the end comes before the snapshot is written, only the final file is written. */
 static void usr1_comes_before_the_end(void **state)
 {
 	(void)state;
@@ -660,7 +662,7 @@ static void usr1_comes_before_the_end(void **state)
 	check_sums();
 }
 
-/* A snapshot is in the file of its window, which has all when it ends. */
+/* A snapshot is written to the file of its window, which has all samples at its end. */
 static void usr1_shows_the_window(void **state)
 {
 	(void)state;
@@ -694,9 +696,9 @@ static void hup_begins_a_new_file(void **state)
 	check_sums();
 }
 
-/* ---- what takes long ---- */
+/* ---- slow writes and slow naming ---- */
 
-/* While a file is written the drains go on, and what they bring is in the next file. */
+/* Drains go on while a file is written. Their samples are in the next file. */
 static void a_slow_disk_holds_up_no_drain(void **state)
 {
 	(void)state;
@@ -726,7 +728,7 @@ static void set_file_limit(void *ctx)
 	setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-/* They come with the next file that can be written. */
+/* Samples of a file that could not be written are in the next file that can. */
 static void samples_of_a_file_that_fails_are_kept(void **state)
 {
 	(void)state;
@@ -751,7 +753,10 @@ static void fill_memory(void *ctx)
 	fake.rss_bytes = *(const uint64_t *)ctx;
 }
 
-/* Without memory they are lost, which the next file tells. */
+/*
+ * If memory is short, samples of a file that could not be written are dropped; the next
+ * file says so.
+ */
 static void samples_of_a_file_that_fails_take_memory(void **state)
 {
 	static const uint64_t much = 80 << 20;
@@ -769,7 +774,7 @@ static void samples_of_a_file_that_fails_take_memory(void **state)
 	assert_true(is_warned(0, "300 samples before these are lost"));
 }
 
-/* A file is written, and another one begins, when the profile takes too much memory. */
+/* When the profile takes too much memory its file is written and a new one begins. */
 static void memory_ends_a_window(void **state)
 {
 	static const uint64_t much = 80 << 20;
@@ -778,7 +783,7 @@ static void memory_ends_a_window(void **state)
 	begin_program(&program, "/bin/program");
 	fake_samples(1, 1001, &program, IP);
 	fake_call(250, fill_memory, (void *)&much);
-	fake.write_ms = 450; /* it is still full when the next drains come */
+	fake.write_ms = 450; /* memory is still full at the next drains */
 	fake_signal(1000, SIGINT);
 	record((struct sampling){.memory_bytes = 100 << 20});
 	assert_int_equal(files.nr, 2);
@@ -789,7 +794,7 @@ static void memory_ends_a_window(void **state)
 	check_sums();
 }
 
-/* What waits beside a file that is written is bounded, until it is written. */
+/* Rows that wait while a file is written are bounded. */
 static void rows_beside_a_file_are_bounded(void **state)
 {
 	(void)state;
@@ -803,13 +808,15 @@ static void rows_beside_a_file_are_bounded(void **state)
 	assert_int_equal(losses(0)->rows_dropped, 0);
 	for (size_t i = 1; i < 3; i++) {
 		assert_int_equal(losses(i)->sampled, 1000);
-		/* Of 400 that were drained while the file before was written. */
+		/* of the 400 rows drained while the previous file was written */
 		assert_in_range(losses(i)->rows_dropped, 200, 400);
 	}
 	check_sums();
 }
 
-/* The same beside a decoder that is busy; what is dropped is of the next window. */
+/*
+ * Rows that wait for a busy decoder are bounded; dropped ones count in the next window.
+ */
 static void rows_beside_a_slow_decoder_are_bounded(void **state)
 {
 	struct fake_image python = {FAKE_FIRST_PID + 1, 1, 0};
@@ -835,7 +842,7 @@ static void rows_beside_a_slow_decoder_are_bounded(void **state)
 	check_sums();
 }
 
-/* Naming takes 1.5 s: no drain is late. */
+/* Naming takes 1.5 s, but no drain is late. */
 static void drains_come_between_the_steps_of_naming(void **state)
 {
 	(void)state;
@@ -854,8 +861,8 @@ static void drains_come_between_the_steps_of_naming(void **state)
 }
 
 /*
- * One file takes the decoder 2.5 s: no drain is late, events and snapshots go on, and what
- * is sampled meanwhile has its owner.
+ * One file takes the decoder 2.5 s. No drain is late, events and snapshots go on, and
+ * samples taken meanwhile have their process.
  */
 static void a_slow_decoder_holds_up_no_drain(void **state)
 {
@@ -888,7 +895,7 @@ static void a_slow_decoder_holds_up_no_drain(void **state)
 	check_sums();
 }
 
-/* The end of the recording comes at once, while the decoder is busy. */
+/* The recording ends at once while the decoder is busy. */
 static void a_slow_decoder_does_not_hold_up_the_end(void **state)
 {
 	(void)state;
@@ -904,7 +911,7 @@ static void a_slow_decoder_does_not_hold_up_the_end(void **state)
 	check_sums();
 }
 
-/* Where work is left, nobody waits before an answer to the kernel side. */
+/* Naming goes on without a wait while notices of the kernel side are answered. */
 static void a_storm_does_not_hold_up_naming(void **state)
 {
 	const struct fake_image first = {FAKE_FIRST_PID + 1, 1, 0};
@@ -920,7 +927,7 @@ static void a_storm_does_not_hold_up_naming(void **state)
 	check_sums();
 }
 
-/* A signal ends the sampling at once; what is named then goes on without drains. */
+/* A signal ends the sampling at once. Naming goes on after it without drains. */
 static void naming_does_not_hold_up_the_end(void **state)
 {
 	(void)state;
@@ -954,7 +961,9 @@ static void a_slot_that_is_half_full_is_drained(void **state)
 	assert_int_equal(losses(0)->counted, 500);
 }
 
-/* Each image wakes the loop; it answers some at once, then many together. */
+/*
+ * Each new image wakes the loop, which answers the first at once, then many together.
+ */
 static void a_storm_is_answered_together(void **state)
 {
 	(void)state;
@@ -976,7 +985,10 @@ static void get_cheap(void *ctx)
 	fake.program_ns_a_tick = 100;
 }
 
-/* 4 % where 1 % is allowed: a quarter of the rate, at once; back when there is room. */
+/*
+ * The cost is 4 % where 1 % is allowed: the rate drops to a quarter at once, and rises
+ * again when the cost allows it.
+ */
 static void the_budget_is_kept(void **state)
 {
 	(void)state;
@@ -1034,6 +1046,6 @@ int main(void)
 		REPLAY(the_budget_is_kept),
 	};
 
-	signal(SIGXFSZ, SIG_IGN); /* of files that are too large */
+	signal(SIGXFSZ, SIG_IGN); /* writes beyond the limit fail instead */
 	return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * usage: pprof-rules FILE...
- * Prints "FILE: what is wrong" for each profile that a reader of pprof files could refuse
+ * Prints "FILE: problem" for each profile that a reader of pprof files could refuse
  * (tests/lib/pprof_rules.h). Exit status: 1 if there is one.
  */
 #include "lib/pprof_rules.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The toy interpreter (toy.h) as a runtime: all that lineburn knows of it. */
+/* The toy interpreter (toy.h) as a runtime: everything that lineburn knows about it. */
 #include "toy.h"
 
 #include <errno.h>
@@ -17,9 +17,9 @@
 
 #define SYMBOL "toy_interpreter"
 
-/* What a file says. */
+/* What the decoder finds in the file of an interpreter. */
 struct toy_facts {
-	uint64_t state_off; /* of the symbol; + text_bias: at run time */
+	uint64_t state_off; /* symbol's vaddr; + text_bias: its address at run time */
 };
 
 /* ---- in a worker ---- */
@@ -49,7 +49,7 @@ static bool find_text(Elf *elf, GElf_Phdr *ret)
 	return false;
 }
 
-/* Return: its vaddr; 0: it is not exported. */
+/* Return: the symbol's vaddr; 0: not exported. */
 static uint64_t find_symbol(Elf *elf)
 {
 	Elf_Scn *scn = NULL;
@@ -95,7 +95,7 @@ static bool facts_are_sane(const void *facts)
 	return ((const struct toy_facts *)facts)->state_off != 0;
 }
 
-/* Where it is the file has said: nobody need be asked. */
+/* The file says where the state is; nothing need be read from the process. */
 static enum locate_result locate(struct worker *reader, pid_t pid, const void *facts,
 				 uint64_t text_bias, struct runtime_place *ret)
 {
@@ -119,14 +119,14 @@ static enum locate_result locate(struct worker *reader, pid_t pid, const void *f
 			.code_qualname = offsetof(struct toy_function, name),
 			.code_filename = offsetof(struct toy_function, file),
 			.code_firstlineno = offsetof(struct toy_function, first_line),
-			/* Names are constants: their addresses tell functions apart. */
+			/* names are constants: their addresses identify a function */
 			.code_identity = {offsetof(struct toy_function, file)},
 			.code_bytes = sizeof(struct toy_function),
 		}};
 	return LOCATE_FOUND;
 }
 
-/* Bytes of the target, of which a NUL may be the last. */
+/* Text read from the target, which may end in a NUL. */
 static const char *text_of(struct strpool *pool, const struct interp_text *t)
 {
 	return strpool_add_n(pool, t->bytes ? (const char *)t->bytes : "", t->len);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A toy interpreter's own account of what it runs, as profilers may read it. A program
- * exports the symbol "toy_interpreter": the address of a struct toy_interpreter. It has one
- * thread. Each call of its evaluator has a struct toy_frame among its local variables, which
- * is the first on the list while the call lasts. Names have been written by the program, so
- * that they are in memory.
+ * The state that a toy interpreter publishes for profilers. A program exports the
+ * symbol "toy_interpreter", the address of a struct toy_interpreter. It has one thread.
+ * Each call of its evaluator has a struct toy_frame among its local variables; while
+ * the call lasts it is the first in the list. The program wrote its name strings, so
+ * their pages are in memory.
  */
 #ifndef TOY_H
 #define TOY_H
@@ -22,14 +22,14 @@ struct toy_function {
 struct toy_frame {
 	struct toy_frame *caller; /* NULL: the outermost */
 	const struct toy_function *function;
-	uint32_t line; /* that is executed now; below 1,048,575 */
+	uint32_t line; /* line being executed; below 1,048,575 */
 	uint32_t pad;
 };
 
 struct toy_interpreter {
 	uint32_t version; /* TOY_VERSION */
 	uint32_t pad;
-	struct toy_frame *innermost; /* NULL: nothing runs */
+	struct toy_frame *innermost; /* NULL: the program calls nothing */
 };
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Lines without machine code of their own, among hot ones.
- * usage: bare ROUNDS   (of 50 million loop turns, about 0.1 s each)
+ * usage: bare ROUNDS   (of 50 million loop iterations, about 0.1 s each)
  */
 #include <stdlib.h>
 

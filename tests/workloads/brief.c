@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a storm is made of: burns a little, then exits. Linked statically, so that its life
- * is exec, this loop and exit. usage: brief [THOUSANDS]   (of loop turns; default 200)
+ * A process of a storm: uses some CPU, then exits. Linked statically, so that it only
+ * does exec, this loop and exit. usage: brief [THOUSANDS]   (of turns; default 200)
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A loop whose time is one division of 64 bits, inlined.
+ * A loop that spends its time in one inlined 64-bit division.
  * usage: divide ROUNDS   (of 10 million divisions)
  */
 #include <stdlib.h>

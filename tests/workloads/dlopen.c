@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Burns a little, then loads a library and burns in it.
- * usage: dlopen LIBRARY MILLIONS   (of loop turns in the library)
+ * Uses some CPU, then loads a library and uses CPU in it.
+ * usage: dlopen LIBRARY MILLIONS   (of loop iterations in the library)
  */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Children that burn CPU without exec, while the parent waits.
- * usage: forks CHILDREN MILLIONS   (of loop turns, in each child)
+ * Forks children that use CPU without exec, while the parent waits.
+ * usage: forks CHILDREN MILLIONS   (of loop iterations, in each child)
  */
 #include <stdlib.h>
 #include <sys/wait.h>

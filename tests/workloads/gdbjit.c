@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A JIT that registers its code as GDB's manual says ("JIT Compilation Interface"),
- * as fast as it can, or a program that forges what a JIT would register.
+ * as fast as it can, or a program that registers invalid objects.
  *
  * usage: gdbjit OBJECTS SECONDS [HOW]
- * Registers OBJECTS objects of a function each (spin_0, spin_1, ...), then runs the one
- * in the middle. HOW: what is wrong after that, and stays so while it runs:
- *   cycle     the list has no end
- *   huge      an entry says 2^60 bytes
- *   unmapped  an object is at no address, and so is the last entry
- *   text      an object that is no ELF file
+ * Registers OBJECTS objects with one function each (spin_0, spin_1, ...), then runs the
+ * middle one. HOW: what is invalid after that, or what else happens meanwhile:
+ *   cycle     the list is circular
+ *   huge      an entry with a size of 2^60 bytes
+ *   unmapped  an object at an unmapped address, and a last entry at one
+ *   text      an object that is not an ELF file
  *   broken    ELF magic, then noise
- *   churn     no forgery: 80,000 more come and go, and the last one runs
- *   late      no forgery: after a second one more comes, and runs
- *   swap      same: spin_OBJECTS comes, which never runs, and another one, which goes after a
- *             second; after a second more spin_OBJECTS+1 has the first one's entry, bytes
- *             and address, and runs
- *   nap       no forgery: it sleeps for most of the time
- *   forks     no forgery: 150 children are forked first, each runs it for a moment
- *   moving    a thread takes entries out and puts them in again nearly all the time
+ *   churn     valid: 80,000 more are registered and unregistered; the last one runs
+ *   late      valid: after a second one more is registered, and runs
+ *   swap      valid: spin_OBJECTS is registered, which never runs, and another object,
+ *             which goes after a second; a second later spin_OBJECTS+1 gets the first
+ *             one's entry, bytes and address, and runs
+ *   nap       valid: sleeps most of the time
+ *   forks     valid: forks 150 children first; each runs the function for a moment
+ *   moving    a thread removes entries and adds them again nearly all the time
  */
 #include <elf.h>
 #include <pthread.h>
@@ -102,7 +102,7 @@ static void set_name(struct object *o, unsigned int number)
 	snprintf(o->names + sizeof(SECTION_NAMES "spin_") - 1, 16, "%u", number);
 }
 
-/* One function at @code; what LLVM hands over has sh_addr set, and symbols within it. */
+/* A function at @code. As in LLVM's objects sh_addr is set; symbols are relative. */
 static struct object *object_new(const uint8_t *code, unsigned int number)
 {
 	struct object *o = calloc(1, sizeof(*o));
@@ -194,7 +194,7 @@ static void forge(const char *how)
 	}
 }
 
-/* Each has the memory of the one before. A moment between them, as a compiler needs it. */
+/* Each object reuses the memory of the one before, after a pause like a compiler's. */
 static void churn(uint8_t *code)
 {
 	struct object *o = object_new(code, 0);
@@ -286,7 +286,7 @@ int main(int argc, char **argv)
 		run_swapped(nr, code + (size_t)(nr / 2) * 64, strtod(argv[2], NULL));
 		return 0;
 	} else if (argc > 3 && !strcmp(argv[3], "nap")) {
-		/* Much else can run beside it. */
+		/* Leaves CPU time for other processes. */
 		for (double left = strtod(argv[2], NULL); left > 0; left -= 0.01) {
 			jit_run(code + (size_t)(nr / 2) * 64, 0.01);
 			usleep(40000);

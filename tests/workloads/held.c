@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A process without rights that maps a file, and holds the lock of its own mappings
- * (mmap_lock) for some seconds: one of its threads unmaps a dirty page of a file system in
- * user space, whose server, this program, does not answer the write. Whoever wants that lock
- * for writing waits as long.
+ * An unprivileged process that maps a file, and holds the lock of its own mappings
+ * (mmap_lock) for some seconds. One of its threads unmaps a dirty page of a file system
+ * in user space, whose server, this program, does not answer the write. Every writer
+ * of that lock has to wait.
  *
- * usage: held FILE SECONDS   (as root, which mounts as fusermount3 does for a user)
- * Says "held" when the lock is. Ends, and lets go, after SECONDS whatever happens.
+ * usage: held FILE SECONDS   (as root; mounts as fusermount3 does for a user)
+ * Prints "held" when the lock is held. Exits and releases it after SECONDS in any case.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -40,7 +40,7 @@ static void reply(uint64_t unique, int error, const void *data, size_t len)
 	memcpy(message, &header, sizeof(header));
 	if (len)
 		memcpy(message + sizeof(header), data, len);
-	/* Nobody waits for it any more: that is well, too. */
+	/* ENOENT: the request was interrupted, so no reply is needed. */
 	if (write(server, message, header.len) < 0 && errno != ENOENT)
 		perror("reply");
 }
@@ -88,7 +88,7 @@ static void answer(const struct fuse_in_header *in, const void *arg)
 		      reading->size < FILE_BYTES ? reading->size : FILE_BYTES);
 		break;
 	case FUSE_WRITE:
-		/* This is what the thread in munmap(2) waits for. */
+		/* The thread in munmap(2) waits for the answer to this. */
 		puts("held");
 		fflush(stdout);
 		break;
@@ -110,7 +110,7 @@ static void answer(const struct fuse_in_header *in, const void *arg)
 static void *unmap(void *arg)
 {
 	(void)arg;
-	/* Who wants to read what is mapped here, has read it. */
+	/* Gives a profiler time to read the mappings first. */
 	sleep(1);
 	page[0] = 1;
 	munmap(page, 4096);
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return 2;
-	/* The end of this program ends the file system, and with it all that waits for it. */
+	/* The end of this program ends the file system, and all waits for it. */
 	alarm((unsigned int)atoi(argv[2]));
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
 		perror("a mount namespace");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Work of 5:3:2 on three lines of three functions.
- * usage: hot ROUNDS   (of 100 million loop turns, about 0.1 s each)
+ * Work in the ratio 5:3:2 on three lines of three functions.
+ * usage: hot ROUNDS   (of 100 million loop iterations, about 0.1 s each)
  *
- * A turn is a chain of dependent multiplications, so each turn of each function
- * takes the same time whatever the processor can do beside it.
+ * An iteration is a chain of dependent multiplications: iterations of all functions
+ * take the same time, whatever the processor can do in parallel.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Many processes that do nothing. Says how many there are, then waits for the end of its
- * input, and takes them along. usage: idle NUMBER
+ * Many idle processes. Prints how many there are, waits until its input is closed, then
+ * kills them. usage: idle NUMBER
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One callee, inlined into two lines that do work of 3:1 in it.
- * usage: inline ROUNDS   (of 100 million loop turns, about 0.1 s each)
+ * One callee, inlined into two lines that do work in the ratio 3:1 in it.
+ * usage: inline ROUNDS   (of 100 million loop iterations, about 0.1 s each)
  */
 #include <stdlib.h>
 

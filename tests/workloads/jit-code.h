@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A page of machine code that counts down: what a JIT compiler would have written. */
+/* A page of machine code that counts down, as a JIT compiler would write it. */
 #ifndef LB_WORKLOAD_JIT_CODE_H
 #define LB_WORKLOAD_JIT_CODE_H
 
@@ -32,7 +32,7 @@ static const uint8_t countdown[] = {
 
 #define JIT_PAGE_BYTES 4096
 
-/* A page to write to and to run; NULL: none. */
+/* Return: a page that is writable and executable; NULL: failed. */
 static uint8_t *jit_page(void)
 {
 	void *p = mmap(NULL, JIT_PAGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -56,7 +56,7 @@ static double cpu_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Runs the page for so many seconds of CPU. */
+/* Runs the page for @seconds of CPU time. */
 static void jit_run(const uint8_t *page, double seconds)
 {
 	double end = cpu_s() + seconds;

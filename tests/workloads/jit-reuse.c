@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Function A (a.src:10), then function B (b.src:20), at the same address and with
- * the same instructions, told apart by the times in the jitdump only.
+ * Function A (a.src:10), then function B (b.src:20), at the same address and with equal
+ * instructions: only the times in the jitdump distinguish them.
  * usage: jit-reuse DIRECTORY SECONDS [garbage|truncated]   (CPU of each function)
  */
 #include <fcntl.h>
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 		return 1;
 	put_header();
 	fflush(dump);
-	/* How a profiler learns where the file is. */
+	/* The mapping tells profilers where the file is. */
 	if (mmap(NULL, JIT_PAGE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump),
 		 0) == MAP_FAILED)
 		return 1;

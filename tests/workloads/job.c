@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Burns 2 ms, and says that its source is the file SECRET (-D).
+ * Uses 2 ms of CPU. Its debug info names the file SECRET (-D) as its source.
  * usage: job
  */
 #include <time.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * An idle daemon of root, as cron is one, that starts short jobs of others.
+ * An idle daemon of root, like cron, that starts short jobs for other users.
  * usage: jobs ROOT FILE...
- * Waits until its standard input ends, then runs each file, one after the other: as nobody,
- * or, if ROOT is not "-", with a mount namespace of its own and this root, as a container.
+ * Waits until its input is closed, then runs each file, one after the other: as nobody,
+ * or, if ROOT is not "-", in a new mount namespace with that root, like a container.
  */
 #define _GNU_SOURCE
 #include <grp.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Unusual lives of processes.
- * usage: lives again ONE TWO ARGUMENT         ONE, then TWO, which gets ONE's number
- *        lives thread-exec MILLIONS PROGRAM ARGUMENT   a thread burns, then executes
- *        lives leader-gone MILLIONS           the first thread ends, another one burns
- *        lives zombies MILLIONS               burns beside children that nobody waited for
- * "again" prints the number and the CPU seconds of both; 3: the number was not to be had.
+ * Unusual processes.
+ * usage: lives again ONE TWO ARGUMENT   runs ONE, then TWO with the same pid
+ *        lives thread-exec MILLIONS PROGRAM ARGUMENT   a thread burns, then calls exec
+ *        lives leader-gone MILLIONS     the main thread ends, another one burns
+ *        lives zombies MILLIONS         burns while its ended children are zombies
+ * "again" prints the pid and the CPU seconds of both; 3: the pid could not be reused.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static double wait_for(pid_t pid)
 	       (double)used.ru_stime.tv_sec + (double)used.ru_stime.tv_usec / 1e6;
 }
 
-/* A process that waits for a byte, and executes then; its number is @wanted, if not 0. */
+/* Forks a child that reads a byte, then calls exec. @wanted: its pid, unless 0. */
 static pid_t begin(pid_t wanted, int *ret_go)
 {
 	for (int i = 0; i < TRIES; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Works for a millisecond and sleeps for nine, so that much else can run beside it.
+ * Works for 1 ms and sleeps for 9, so that other processes can run beside it.
  * usage: nap ROUNDS
  */
 #include <stdlib.h>

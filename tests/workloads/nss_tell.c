@@ -1,6 +1,6 @@
 /*
- * A module of nsswitch.conf(5), "tell": whoever has groups looked up, it writes down as
- * whom it runs then, and what LB_CALLER is, in the file "told" of the working directory.
+ * A module of nsswitch.conf(5), "tell". For each lookup of groups it writes the uid
+ * of the process and its LB_CALLER to the file "told" in the working directory.
  * usage: gcc -shared -fPIC; libnss_tell.so.2 in LD_LIBRARY_PATH; "initgroups: tell"
  */
 #include <grp.h>

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Touches fresh pages when it is told: each is one page fault, on a line that is known.
- * usage: pages [ORDER...]   (else they are read from stdin, one on each line)
+ * Touches new pages on order: each is one page fault on a known line.
+ * usage: pages [ORDER...]   (without orders they are read from stdin, one a line)
  *
- *   touch N    N pages on one line, 2 N on another, 3 N on a third, by two callers: N and 2 N
+ *   touch N    N pages on one line, 2 N on a second, N + 2 N (two callers) on a third
  *   child N    the same in a child
  *   thread N   the same in a thread called "toucher"
- *   exec N     the same in this program executed anew, which goes on reading
- *   name NAME  of this thread
- *   user UID   effective
- *   map N      N executable mappings of a page each
+ *   exec N     the same in this program after exec, which then reads further orders
+ *   name NAME  sets the name of this thread
+ *   user UID   sets the effective uid
+ *   map N      makes N executable mappings of a page each
  *
- * After each it prints "done PID TID".
+ * After each order it prints "done PID TID".
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -65,7 +65,7 @@ __attribute__((noinline)) static void touch(unsigned long nr)
 	munmap(p, 6 * nr * PAGE_BYTES);
 }
 
-/* With a gap between any two, as they would be one. */
+/* Leaves gaps between the mappings, which would be merged otherwise. */
 static void map_code(unsigned long nr)
 {
 	char *p = mmap(NULL, 2 * nr * PAGE_BYTES, PROT_READ | PROT_EXEC,
@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 		}
 		return 0;
 	}
-	/* No buffer: what is behind an exec is read by the new program. */
+	/* Unbuffered: input after an exec order is left for the new program. */
 	setvbuf(stdin, NULL, _IONBF, 0);
 	while (fgets(line, sizeof(line), stdin))
 		obey(line);

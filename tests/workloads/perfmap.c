@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * One function of a JIT, named by /tmp/perf-PID.map; or by something hostile there.
- * usage: perfmap SECONDS good|0x|million|fifo|symlink|directory|sparse|foreign|writable|garbage
- *        [TARGET of the symlink]
+ * A function of a JIT, named by /tmp/perf-PID.map; or a hostile file in its place.
+ * usage: perfmap SECONDS good|0x|million|fifo|symlink|directory|sparse|foreign|
+ *        writable|garbage [TARGET of the symlink]
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static int write_map(const uint8_t *page, const char *prefix)
 	return fclose(f);
 }
 
-/* As a runtime that compiled for days leaves it: ours is the last of a million. */
+/* As after days of compilation: our function is the last of a million. */
 static int write_million(const uint8_t *page)
 {
 	FILE *f = fopen(path, "w");
@@ -53,7 +53,7 @@ static int write_garbage(void)
 	return fclose(f);
 }
 
-/* Moved there when it is as it should be: it must never have been acceptable. */
+/* Renames the file when its owner or mode is set, so that it is never acceptable. */
 static int write_with(const uint8_t *page, const char *how)
 {
 	char there[sizeof(path)], other[sizeof(path)];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * In step with the clock: of every PERIOD_US, PERCENT are spent in part_one(), the rest in
- * part_two() or, with "idle", asleep. Prints the CPU seconds of both.
+ * In step with the clock: of each PERIOD_US, PERCENT are spent in part_one(), the rest
+ * in part_two() or, with "idle", asleep. Prints the CPU seconds of both.
  * usage: periodic PERIOD_US PERCENT SECONDS [idle]
  */
 #include <stdint.h>
@@ -17,7 +17,7 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000ULL + (uint64_t)t.tv_nsec;
 }
 
-/* Two functions that do the same would become one. */
+/* Separate counters, so that the compiler does not merge the identical functions. */
 static volatile unsigned long turns[2];
 
 __attribute__((noinline)) static void part_one(uint64_t end_ns)

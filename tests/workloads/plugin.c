@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The library that dlopen.c loads. The leaf has no frame of its own whatever the
- * compiler is told, which hides its caller from a walk by frame pointers; so that
- * caller is not the one that is asked for.
+ * The library that dlopen.c loads. Compilers give its leaf function no frame, which
+ * hides the leaf's caller from a walk by frame pointers. So the direct caller is not
+ * the function that the test checks.
  */
 __attribute__((noinline)) static unsigned long spin(unsigned long n)
 {

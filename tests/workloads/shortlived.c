@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* About 10 ms of CPU, then exit: gone before anybody drains. usage: shortlived */
+/* About 10 ms of CPU, then exits before lineburn drains. usage: shortlived */
 int main(void)
 {
 	volatile unsigned long sink;

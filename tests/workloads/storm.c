@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A storm of processes: forks (vfork) and executes a program again and again.
+ * A storm of processes: starts a program (vfork, exec) again and again.
  * usage: storm RATE SECONDS PROGRAM [ARGUMENT...]
  *
- * RATE: processes a second; 0: as fast as it can. As many run at once as there are CPUs.
- * Prints: processes, seconds, CPU seconds of them (user, system).
+ * RATE: processes a second; 0: as fast as possible. At most one per CPU runs at once.
+ * Prints: processes, seconds, their CPU seconds (user, system).
  */
 #define _GNU_SOURCE
 #include <spawn.h>
@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 			running--;
 		if (running >= at_once)
 			running -= reap(0);
-		/* What could not be done in time is made up for. */
+		/* After a delay it catches up. */
 		if (rate > 0)
 			sleep_until(begin + (double)nr / rate);
 		if (posix_spawn(&pid, argv[3], NULL, NULL, argv + 3, none)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Nearly all CPU is the kernel's, below one line.
+ * Spends nearly all CPU time in the kernel, called from one line.
  * usage: syscalls THOUSANDS   (of reads of 64 KB from /dev/zero)
  */
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 
 static char buffer[65536];
 
-/* Not by way of libc, which may have lines of its own, or hide its caller. */
+/* Not through libc, whose function may have lines or hide the caller. */
 #if defined(__x86_64__)
 #define READ(fd, n)                                                                 \
 	__asm__ volatile("syscall"                                                  \

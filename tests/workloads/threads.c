@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Two threads, "lb-three" and "lb-one", with work of 3:1 on lines of their own.
- * usage: threads MILLIONS   (of loop turns, in all)
+ * Two threads, "lb-three" and "lb-one", with work in the ratio 3:1 on separate lines.
+ * usage: threads MILLIONS   (of loop iterations in total)
  */
 #include <pthread.h>
 #include <stdlib.h>

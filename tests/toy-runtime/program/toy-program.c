@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The toy interpreter, and a program that it runs for so many milliseconds (argument 1). Lines
- * are those of program.toy, which has no text here: "start" calls "outer" on line 2, which calls
- * itself once on line 11, then "five" on line 12 for five parts of the time and "two" on
- * line 13 for two; these work on line 21 and on line 31.
+ * The toy interpreter, and a program that it runs for argument 1 milliseconds. The
+ * lines are those of program.toy, whose source does not exist: "start" calls "outer" on
+ * line 2. "outer" calls itself once on line 11, then "five" on line 12 for five parts
+ * of the time and "two" on line 13 for two. These work on line 21 and line 31.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ struct function_code {
 static const struct function_code codes[] = {
 	[START] = {"start", 1, {{CALL, 2, OUTER}}},
 	[OUTER] = {"outer", 10, {{CALL, 11, INNER}}},
-	/* Same function, a call deeper. */
+	/* The recursive call of outer. */
 	[INNER] = {"outer", 10, {{CALL, 12, FIVE}, {CALL, 13, TWO}}},
 	[FIVE] = {"five", 20, {{WORK, 21, 5}}},
 	[TWO] = {"two", 30, {{WORK, 31, 2}}},
@@ -54,7 +54,7 @@ static const struct function_code codes[] = {
 
 static struct toy_function functions[NR_FUNCTIONS];
 
-/* What an interpreter does when it compiles a program. */
+/* Makes the function objects, as an interpreter does when it compiles a program. */
 static void load(void)
 {
 	const char *file = strdup("/toy/program.toy");
@@ -81,7 +81,7 @@ static void work(uint32_t parts)
 			;
 }
 
-/* One C call for each call of the program. */
+/* Each call of the program is one C call. */
 __attribute__((noinline)) static void evaluate(enum function which)
 {
 	struct toy_frame frame = {.caller = state.innermost,

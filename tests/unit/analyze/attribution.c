@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rule by rule, on profiles built by hand. */
+/* Each rule of attribution, on profiles built by hand. */
 #include "unit/profile/fixture.h"
 
 #include "analyze/attribution.h"
@@ -32,7 +32,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What holds for every attribution whatever. */
+/* Sums that must agree in every attribution. */
 static void assert_sums_close(const struct attribution *a)
 {
 	uint64_t lines = 0, files = 0, functions = 0, misses = 0;
@@ -181,7 +181,7 @@ static void recursion_counts_once(void **state)
 
 	(void)state;
 	add_stack(p, 0, 7, fib, fib, fib, fib, main_);
-	/* two return addresses on one line are one line too */
+	/* two return addresses on one line count as one line */
 	add_stack(p, 0, 2, fib, in_app(3, "fib@/a.c:5"), main_);
 	a = ATTRIBUTE();
 	assert_line(a, "/a.c", 5, 9, 9);
@@ -218,7 +218,7 @@ static void a_library_without_lines_is_a_callee(void **state)
 	assert_string_equal(l->callees[2].function, "");
 	assert_string_equal(l->callees[2].object, "libopenblas.so");
 	assert_int_equal(l->callees[2].self.samples, 5);
-	/* functions need no line: their self is where the time goes */
+	/* functions count without lines: self is where the samples are */
 	assert_function(a, "dgemm_kernel", "libopenblas.so", 60, 60);
 	assert_function(a, "dgemm_driver", "libopenblas.so", 20, 80);
 	assert_function(a, "solve", "app", 20, 100);
@@ -294,7 +294,7 @@ static void an_interpreter_never_takes_the_charge(void **state)
 	add_stack(p, 0, 3, stripped);
 	a = ATTRIBUTE();
 	assert_line(a, "/x.py", 3, 20, 20);
-	assert_int_equal(line_of(a, "/x.py", 3)->nr_callees, 0); /* it is that line */
+	assert_int_equal(line_of(a, "/x.py", 3)->nr_callees, 0); /* the line itself */
 	assert_null(file_of(a, "/build/ceval.c"));
 	assert_miss(a, MISS_INTERPRETER, 7, "python3.11");
 	assert_int_equal(a->function_only.samples, 7);
@@ -309,8 +309,8 @@ static void an_interpreter_never_takes_the_charge(void **state)
 }
 
 /*
- * A Python function that C code of an extension calls back, which another Python
- * function had called: innermost first, with the interpreter's C frames in between.
+ * Python and C frames alternate: a Python function called an extension, whose C code
+ * called back another Python function. Frames of the interpreter lie between them.
  */
 static void python_and_c_take_turns(void **state)
 {
@@ -329,7 +329,7 @@ static void python_and_c_take_turns(void **state)
 	add_stack(p, 0, 8, dgemm, eval, inner, eval, extension, stripped, outer);
 	add_stack(p, 0, 4, extension, stripped, outer);
 	add_stack(p, 0, 2, stripped, inner, extension, eval, outer);
-	add_stack(p, 0, 1, eval, cleanup, eval, outer); /* no line of its own */
+	add_stack(p, 0, 1, eval, cleanup, eval, outer); /* cleanup has no line */
 	a = ATTRIBUTE();
 	assert_line(a, "/app.py", 5, 10, 10);
 	assert_line(a, "/ext.c", 40, 4, 14);
@@ -350,7 +350,7 @@ static void python_and_c_take_turns(void **state)
 	attribution_free(a);
 }
 
-/* An interpreter that starts, and has no frame of Python yet. */
+/* An interpreter that starts and has no Python frame yet. */
 static void what_begins_a_thread_takes_no_charge(void **state)
 {
 	uint32_t init = add_location(p, python, 1, MISS_NO_DEBUG_INFO, "Py_Initialize");
@@ -360,7 +360,7 @@ static void what_begins_a_thread_takes_no_charge(void **state)
 
 	(void)state;
 	add_stack(p, 0, 7, init, start);
-	add_stack(p, 0, 1, start); /* it ran itself */
+	add_stack(p, 0, 1, start); /* it is the leaf itself */
 	a = ATTRIBUTE();
 	assert_line(a, "/libc.h", 58, 1, 1);
 	assert_int_equal(a->with_line.samples, 1);
@@ -393,7 +393,7 @@ static void python_between_native_frames(void **state)
 	add_stack(p, 0, 20, numba, eval, inner, outer, eval);
 	add_stack(p, 0, 10, alloc, eval, inner, eval, outer);
 	add_stack(p, 0, 5, fault, alloc, eval, inner, outer);
-	add_stack(p, 0, 2, eval, inner, inner, inner, outer); /* recursion: once */
+	add_stack(p, 0, 2, eval, inner, inner, inner, outer); /* recursion */
 	a = ATTRIBUTE();
 	assert_line(a, "/x.py", 4, 20, 20);
 	assert_line(a, "/x.py", 12, 47, 67);
@@ -467,7 +467,7 @@ static void charge_leaf_is_strict(void **state)
 	attribution_free(a);
 }
 
-/* An inlined frame without a line hands its charge to the line that it is in. */
+/* An inlined frame without a line charges the line that it is inlined into. */
 static void an_inlined_frame_without_line_is_a_callee(void **state)
 {
 	struct attribution *a;
@@ -507,7 +507,9 @@ static void misses_blame_the_innermost_user_frame(void **state)
 	attribution_free(a);
 }
 
-/* The line above takes the charge, and it is told what is not known below it. */
+/*
+ * The calling line is charged, and counts samples of JIT code without lines below it.
+ */
 static void code_of_a_jit_below_the_line_is_told(void **state)
 {
 	uint32_t caller = in_app(1, "call@/a.c:5");
@@ -519,7 +521,7 @@ static void code_of_a_jit_below_the_line_is_told(void **state)
 	(void)state;
 	add_stack(p, 0, 1, named, caller);
 	add_stack(p, 0, 2, unknown, caller);
-	add_stack(p, 0, 4, unknown, named, caller); /* once */
+	add_stack(p, 0, 4, unknown, named, caller); /* counted once */
 	add_stack(p, 0, 8, lines, unknown, caller);
 	add_stack(p, 0, 16, unknown);
 	add_stack(p, 0, 32, add_location(p, blas, 1, MISS_NO_SYMBOLS, ""), caller);
@@ -548,7 +550,7 @@ static void five_objects_are_named(void **state)
 	attribution_free(a);
 }
 
-/* Other tools' files say nothing about why there is no line. */
+/* Files of other tools do not say why a line is missing: the reason is derived. */
 static void foreign_misses_are_derived(void **state)
 {
 	uint32_t unknown = add_mapping(p, PROFILE_NO_OBJECT);
@@ -655,7 +657,7 @@ static void most_of_a_file_says_whether_it_is_numba(void **state)
 	attribution_free(a);
 }
 
-/* Makes the profile one of other values: @types, then one sample per pair. */
+/* Replaces the profile's value types by @types; then one sample per pair. */
 static void use_values(const struct profile_value_type *types, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
@@ -676,7 +678,7 @@ static void only_counts(void **state)
 	p->period = PERIOD_NS;
 	profile_add_sample(p, &l, 1, NULL, 0, 0, (int64_t[]){6});
 	a = ATTRIBUTE();
-	assert_line(a, "/a.c", 1, 6, 6); /* cpu time by the period */
+	assert_line(a, "/a.c", 1, 6, 6); /* CPU time is computed from the period */
 	attribution_free(a);
 	p->period = 0;
 	a = ATTRIBUTE();
@@ -707,7 +709,7 @@ static void only_cpu_time(void **state)
 	attribution_free(a);
 }
 
-/* Ours of page faults: one sample stands for ten. */
+/* A profile of page faults, where one sample stands for ten. */
 static void other_events(void **state)
 {
 	uint32_t l = in_app(1, "f@/a.c:1"), m = in_app(2, "g@/a.c:2");
@@ -745,7 +747,7 @@ static void other_types_and_differences(void **state)
 	assert_int_equal(a->all.samples, 4096);
 	assert_int_equal(a->nr_negative, 1);
 	assert_true(line_of(a, "/a.c", 1)->ci95_high == 1);
-	assert_null(line_of(a, "/a.c", 2)); /* nothing was measured there */
+	assert_null(line_of(a, "/a.c", 2)); /* its samples have no value */
 	attribution_free(a);
 	p->values[0] = 3;
 	p->default_sample_type = "alloc_objects";
@@ -782,7 +784,7 @@ static void intervals_hold_the_share(void **state)
 
 /* ---- lines without code ---- */
 
-/* @rows: frames as in add_location(), one a row, four bytes each; "" is none. */
+/* @rows: frames as in add_location(), one for four bytes; "": a row without frames. */
 static void add_code(uint32_t mapping, uint64_t address, const char *const *frames)
 {
 	struct profile_code_row rows[16];
@@ -804,7 +806,7 @@ static void add_code(uint32_t mapping, uint64_t address, const char *const *fram
 #define ADD_CODE(mapping, address, ...) \
 	add_code(mapping, address, (const char *const[]){__VA_ARGS__, NULL})
 
-/* Lines of @path that are marked, as "13 15". */
+/* The lines of @path that are marked as without code, as "13 15". */
 static const char *bare_lines(const struct attribution *attribution, const char *path)
 {
 	const struct attribution_file *file = file_of(attribution, path);
@@ -832,13 +834,16 @@ static void lines_between_rows_have_no_code(void **state)
 
 	(void)state;
 	add_stack(p, 0, 10, in_app(0x10, "f@/a.c:13"));
-	/* From the declaration, line 11, to the last row; 16 is a call, 14 inlined. */
+	/*
+	 * Marks range from the declaration, line 11, to the last row. Line 16 is a
+	 * call, 14 is inlined.
+	 */
 	ADD_CODE(app, 0x1000, "f@/a.c:13", "f@/a.c:16", "g@/a.c:14", "", "f@/a.c:18");
 	a = ATTRIBUTE();
 	assert_string_equal(bare_lines(a, "/a.c"), "11 12 15 17");
 	assert_line(a, "/a.c", 13, 10, 10);
 	assert_string_equal(line_of(a, "/a.c", 15)->function, "f");
-	/* Nobody has sampled g: it is not listed. */
+	/* g has no samples, so it is not listed. */
 	assert_null(line_of(a, "/a.c", 14));
 	attribution_free(a);
 }
@@ -904,7 +909,7 @@ static void the_innermost_function_has_the_line(void **state)
 	attribution_free(a);
 }
 
-/* Code and a sample of a function on two lines. */
+/* Adds code and a sample of a function on two lines. */
 static void add_two_lines(uint32_t start_line, uint32_t first, uint32_t last)
 {
 	struct profile_function f = {

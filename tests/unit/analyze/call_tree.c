@@ -51,7 +51,7 @@ static void print_rest(FILE *out, const char *what, uint32_t depth, uint64_t nr,
 			(int)w.samples);
 }
 
-/* "  60 dither@train.py:12 (+)": total, name, call; + for recursion; ends behind "/". */
+/* "  60 dither@train.py:12 (+)": total, name, call; + for recursion; "/" ends it. */
 static char *print_tree(const struct call_tree *t)
 {
 	char *text = NULL;
@@ -98,7 +98,7 @@ static void check(const struct call_tree_options *options, const char *expected)
 #define CALLEES(...) \
 	(&(struct call_tree_options){.direction = CALL_CALLEES, .what = __VA_ARGS__})
 
-/* A Python program as the merged stacks have it: train.py calls numpy and Numba. */
+/* A Python program with merged stacks: train.py calls numpy and Numba. */
 static void add_python_program(void)
 {
 	uint32_t start = at(python, "_start"), main_c = at(python, "Py_BytesMain");
@@ -177,7 +177,7 @@ static void test_what(void **state)
 				      " 53/53 <module>@train.py:41\n");
 	check(CALLEES("train.py:14"), "16/10 step@train.py:14\n"
 				      " 6/6 [kernel]@train.py:14\n");
-	/* Part of both names: the outermost one. */
+	/* Both names contain "dgemm": the outermost frame is the root. */
 	check(CALLEES("dgemm"), "30 cblas_dgemm\n"
 				" 30/30 dgemm_kernel\n");
 	check(CALLEES("[kernel]"), "9/9 [kernel]\n");
@@ -211,7 +211,7 @@ static void test_recursion(void **state)
 	(void)state;
 	add_stack(p, 0, 3, f6, f5, f5, f5, m);
 	add_stack(p, 0, 2, g, f6, f5, m);
-	add_stack(p, 0, 1, f6, g, f5, m); /* through another one */
+	add_stack(p, 0, 1, f6, g, f5, m); /* through another function */
 	check(CALLEES(NULL), "6 main\n"
 			     " 6/3 f@r.c:20 +\n"
 			     "  2/2 g@r.c:6\n"
@@ -226,7 +226,7 @@ static void test_recursion(void **state)
 			    " 1 g@r.c:9\n"
 			    "  1 f@r.c:5\n"
 			    "   1/1 main@r.c:20\n");
-	/* The line that was asked for is one frame. */
+	/* Frames of the requested line are merged into one. */
 	check(CALLEES("r.c:5"), "6 f@r.c:5\n"
 				" 5/3 f@r.c:5 +\n"
 				"  2/2 g@r.c:6\n"
@@ -284,7 +284,7 @@ static void test_cuts(void **state)
 								" 90 c@c.c:1\n"
 								"  90 b@c.c:4\n"
 								"   deeper 0:90\n");
-	/* Of what was asked for, not of everything. */
+	/* The share is of the requested function, not of all samples. */
 	check(CALLERS("b", .min_share = 0.07), "96 b\n"
 					       " cut 1:6\n"
 					       " 90 c@c.c:4\n"
@@ -310,7 +310,7 @@ static void test_not_there(void **state)
 	assert_null(tree);
 }
 
-/* 10,000 stacks of 127 frames: all different, or with one chain in common. */
+/* 10,000 stacks of 127 frames: all different, or with a common call chain. */
 static void measure(const char *what, uint32_t nr_functions, uint32_t nr_common)
 {
 	struct call_tree_options o = {.max_depth = 200, .min_share = 0.005};
@@ -349,7 +349,7 @@ static void measure(const char *what, uint32_t nr_functions, uint32_t nr_common)
 			      o.direction == CALL_CALLERS ? "callers" : "callees",
 			      seconds, tree->nr_nodes);
 		assert_int_equal(tree->covered.samples, 10000);
-		/* Far above what it takes: a machine of tests is a busy one. */
+		/* A generous limit: the test machine may be busy. */
 		assert_true(seconds < 60);
 	}
 	free(locations);

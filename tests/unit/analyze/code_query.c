@@ -13,7 +13,7 @@ static void names(void **state)
 {
 	static const struct {
 		const char *name, *what;
-		int step; /* the first at which it matches; -1: at none */
+		int step; /* the first step that matches; -1: none */
 	} cases[] = {
 		{"dither", "dither", NAME_WHOLE},
 		{"__main__.dither", "dither", NAME_LAST_PART},

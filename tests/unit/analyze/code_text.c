@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which lines of a text could have code, by language. "+" in the left column: yes. */
+/* Which lines of a text can have code, by language. "+" in the left column: yes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "analyze/code_text.h"
 
-/* Each line begins with what is expected of it. */
+/* The first character of each line is the expected result. */
 static void check(const char *language, const char *const *lines)
 {
 	struct code_text t;
@@ -61,7 +61,7 @@ static void python(void **state)
 	      "     )", "     # x");
 }
 
-/* The line that each of these is, in turn, of the function. */
+/* The first character of each line is the expected relation to the function. */
 static void check_of(const char *function, const char *const *lines)
 {
 	struct code_text t;

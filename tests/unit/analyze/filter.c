@@ -7,7 +7,7 @@
 
 static struct strpool *pool;
 
-/* The machine, narrowed to the filters. */
+/* Filters the machine of owners.h. */
 static int narrow(const struct profile_filter *filters, size_t nr, uint64_t *left,
 		  struct filtered **ret, struct error *err)
 {
@@ -60,7 +60,7 @@ static void test_containers(void **state)
 	LEFT(400, ONLY(CONTAINER, "web"));
 	LEFT(400, ONLY(CONTAINER, WEB_ID));
 	LEFT(400, ONLY(CONTAINER, "3f2"));
-	LEFT(700, ONLY(CONTAINER, "3f")); /* of two */
+	LEFT(700, ONLY(CONTAINER, "3f")); /* both containers match */
 	LEFT(300, ONLY(CONTAINER, "db"));
 	LEFT(30, ONLY(CONTAINER, "debian"));
 	LEFT(30, ONLY(CONTAINER, "deb"));
@@ -71,12 +71,12 @@ static void test_containers(void **state)
 	LEFT(300, ONLY(CONTAINER, "3f"), NOT(CONTAINER, "web"));
 	LEFT(400, ONLY(CONTAINER, "web"), ONLY(CONTAINER, "nothing"));
 	LEFT(400, ONLY(CONTAINER, "w?b"));
-	LEFT(700, ONLY(CONTAINER, "[dw]*b")); /* of two */
+	LEFT(700, ONLY(CONTAINER, "[dw]*b")); /* both containers match */
 	LEFT(400, ONLY(CONTAINER, "3f2*99"));
 	LEFT(600, NOT(CONTAINER, "w*"));
 }
 
-/* What was folded before the name was known is the same container's. */
+/* Samples from before the name was known belong to the same container. */
 static void test_a_name_that_comes_late(void **state)
 {
 	_cleanup_(profile_freep) struct profile *p = profile_new(pool);
@@ -96,7 +96,7 @@ static void test_a_name_that_comes_late(void **state)
 	assert_string_equal(n->matches[0].id, WEB_ID);
 }
 
-/* A name that is the start of another one's id means that name. */
+/* A name has precedence over an id that begins with it. */
 static void test_name_before_prefix(void **state)
 {
 	_cleanup_(profile_freep) struct profile *p = profile_new(pool);
@@ -221,7 +221,7 @@ static void test_no_label_at_all(void **state)
 	struct error err = {0};
 
 	(void)state;
-	/* No samples: that is for the listing to say. */
+	/* An empty profile is no error here: the listing reports it. */
 	assert_int_equal(filter_profile(p, &thread, 1, &n, &err), 0);
 	assert_int_equal(n->all.samples, 0);
 	add_stack(p, 0, 5,
@@ -234,7 +234,7 @@ static void test_no_label_at_all(void **state)
 			    "has a known thread: record with --tid");
 }
 
-/* Names of any length and bytes stay within the sentence. */
+/* The message is not overrun by names of any length or bytes. */
 static void test_long_names(void **state)
 {
 	static char value[5000], name[5000];

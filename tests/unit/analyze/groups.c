@@ -35,7 +35,7 @@ static int group(enum group_by by, struct groups **ret, struct error *err)
 }
 
 struct expected {
-	const char *text; /* what the group is by; NULL: not told */
+	const char *text; /* the group's key; NULL: unknown */
 	uint32_t pid;
 	uint64_t samples, with_line;
 };
@@ -86,7 +86,7 @@ static void test_texts(void **state)
 	      {"root", 0, 130, 130}, {NULL, 0, 100, 0});
 }
 
-/* Equal weights: by name. A pid that is used again is another process. */
+/* Equal weights are ordered by name. A reused pid is another process. */
 static void test_processes(void **state)
 {
 	(void)state;
@@ -123,13 +123,13 @@ static void test_owners(void **state)
 
 	(void)state;
 	profile_add_sample(p, &l, 1, labels, 10, 0, (int64_t[]){3, 3 * PERIOD_NS});
-	labels[1].str = "worker"; /* a thread of it */
+	labels[1].str = "worker"; /* another thread of the process */
 	profile_add_sample(p, &l, 1, labels, 10, 0, (int64_t[]){5, 5 * PERIOD_NS});
 	labels[0].num = 13;
 	profile_add_sample(p, &l, 1, labels, 2, 0, (int64_t[]){4, 4 * PERIOD_NS});
 	add_stack(p, 0, 1, l);
 	assert_int_equal(group(GROUP_BY_OWNER, &g, NULL), 0);
-	assert_int_equal(g->nr, 2); /* the sample that tells nothing is in none */
+	assert_int_equal(g->nr, 2); /* a sample without labels is in no group */
 	first = &g->items[0];
 	second = &g->items[1];
 	assert_int_equal(first->pid, 12);
@@ -149,7 +149,7 @@ static void test_owners(void **state)
 	assert_string_equal(second->text[OWNER_USER], "");
 }
 
-/* Where the path could not be read there is still the id. */
+/* If the cgroup's path could not be read, the id is used. */
 static void test_cgroup_without_path(void **state)
 {
 	_cleanup_(groups_freep) struct groups *g = NULL;
@@ -172,7 +172,7 @@ static void test_no_label(void **state)
 
 	(void)state;
 	add_stack(p, 0, 5, line);
-	/* Our own: nothing ran in a container. */
+	/* In lineburn's own profiles: nothing ran in a container. */
 	assert_int_equal(group(GROUP_BY_CONTAINER, &g, &err), 0);
 	assert_int_equal(g->nr, 1);
 	assert_false(g->items[0].is_told);
@@ -224,7 +224,7 @@ static void test_ten_thousand(void **state)
 	assert_int_equal(g->nr, 10000);
 }
 
-/* Numbers that no process can have, a text where a number belongs, sums over 2^64. */
+/* Pids out of range, a string where a number belongs, and sums above 2^64. */
 static void test_hostile_labels(void **state)
 {
 	_cleanup_(groups_freep) struct groups *g = NULL;

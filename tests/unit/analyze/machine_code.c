@@ -85,7 +85,7 @@ static void add_samples(struct scene *s)
 	add_stack(p, 0, 40,
 		  add_location(p, s->jit, 0x904, MISS_NONE,
 			       "__main__.blur@/src/app.py:30"));
-	/* Beside all pieces; another function of a JIT; no mapping */
+	/* Outside all pieces; another function of the JIT; no mapping. */
 	add_stack(p, 0, 3, add_location(p, s->program, 0x140, MISS_NONE, "app.work@x:1"));
 	add_stack(p, 0, 3,
 		  add_location(p, s->jit, 0x908, MISS_NONE, "gone@/src/app.py:9"));
@@ -119,7 +119,7 @@ static struct machine_code *choose(const struct scene *s, const char *what)
 	return m;
 }
 
-/* @expected: numbers of codes in their order, "0 3". */
+/* @expected: indexes of the chosen codes in order, as "0 3". */
 static void expect(const struct scene *s, const char *what, const char *expected)
 {
 	_cleanup_(machine_code_freep) struct machine_code *m = choose(s, what);
@@ -152,7 +152,7 @@ static void what_is_chosen(void **state)
 	scene_init(&s);
 	expect(&s, NULL, "0 3"); /* 55 + 6 in app.work are more than dither's 50 */
 	expect(&s, "app.work", "0 3");
-	expect(&s, "work", "0 3"); /* the last part of a name, before any part of one */
+	expect(&s, "work", "0 3"); /* the last part of a name has precedence */
 	expect(&s, "app.work_hard", "1");
 	expect(&s, "hard", "1");
 	expect(&s, "dither", "4");
@@ -163,7 +163,7 @@ static void what_is_chosen(void **state)
 	expect(&s, "main.c:12", "3");
 	expect(&s, "src/util.c:3", "0");
 	expect(&s, "util.c:5", "2");
-	expect(&s, "main.c:20", "1"); /* no samples of its own */
+	expect(&s, "main.c:20", "1"); /* it has no samples of its own */
 	expect(&s, "app.py:30", "5");
 
 	expect_error(&s, "r", -EINVAL, "app.work, app.work_hard, other");
@@ -206,11 +206,11 @@ static void too_many_pieces(void **state)
 	assert_int_equal(m->nr, MACHINE_CODE_MAX_PIECES);
 	assert_int_equal(m->pieces[0].self.samples, 11);
 	assert_int_equal(m->nr_left_out,
-			 3); /* the one without samples is not asked for */
+			 3); /* the function without samples is not listed */
 	assert_int_equal(m->left_out.samples, 1 + 2 + 3);
 }
 
-/* As a decoder would: one instruction per four bytes. */
+/* Instructions as the decoder gives them: one per four bytes. */
 static void give_instructions(struct machine_piece *piece)
 {
 	piece->nr = piece->code->size_bytes / 4;
@@ -248,7 +248,7 @@ static void samples_are_placed(void **state)
 	assert_int_equal(at(piece, 0x104)->self.samples, 35);
 	assert_int_equal(at(piece, 0x104)->self.cpu_ns, 35 * PERIOD_NS);
 	assert_int_equal(at(piece, 0x104)->kernel.samples, 5);
-	/* 0x123 is within an instruction: counted, not lost */
+	/* 0x123 is inside an instruction: its samples count for that one */
 	assert_int_equal(at(piece, 0x120)->self.samples, 20);
 	for (size_t i = 0; i < piece->nr; i++)
 		sum += piece->placed[i].self.samples;
@@ -256,7 +256,7 @@ static void samples_are_placed(void **state)
 
 	assert_int_equal(at(piece, 0x10c)->own.line, 10);
 	assert_int_equal(at(piece, 0x110)->own.line, 11);
-	/* Inlined: its own line, and the caller's, which a sample of the row tells. */
+	/* Inlined: the row has its own line; a sample of it gives the caller's line. */
 	for (uint64_t address = 0x120; address < 0x130; address += 4) {
 		assert_int_equal(at(piece, address)->row->at.line, 3);
 		assert_int_equal(at(piece, address)->own.line, 11);
@@ -271,12 +271,15 @@ static void samples_are_placed(void **state)
 	assert_int_equal(at(&hard->pieces[0], 0x208)->below.samples, 0);
 }
 
-/* Inlined code that no sample has seen: told by other code of the same line, if that is sure. */
+/*
+ * Inlined code without samples: the caller's line comes from other code of the same
+ * line, if that is unambiguous.
+ */
 static void callers_of_inlined_code(void **state)
 {
 	static const struct {
 		const char *second; /* frames of the second sample */
-		uint32_t line; /* of the caller, in the row without samples */
+		uint32_t line; /* the caller's line for the row without samples */
 	} cases[] = {
 		{"leaf@/src/c.c:3|outer@/src/c.c:50", 50},
 		{"leaf@/src/c.c:3|outer@/src/c.c:51", 0},
@@ -307,7 +310,7 @@ static void callers_of_inlined_code(void **state)
 	}
 }
 
-/* Rows of no length say where inlined code was called. */
+/* Rows of zero length say where inlined code was called. */
 static void call_rows(void **state)
 {
 	_cleanup_(scene_deinit) struct scene s = {0};
@@ -334,12 +337,12 @@ static void call_rows(void **state)
 	assert_int_equal(at(&m->pieces[0], 0x2010)->row->at.line, 3);
 	assert_int_equal(at(&m->pieces[0], 0x202c)->own.line, 50);
 	assert_int_equal(at(&m->pieces[0], 0x2030)->own.line, 9);
-	/* Nothing says who called this. */
+	/* No row or sample gives the caller. */
 	assert_int_equal(at(&m->pieces[0], 0x2040)->own.line, 0);
 	assert_int_equal(at(&m->pieces[0], 0x2040)->row->at.line, 5);
 }
 
-/* Two processes, one address: each piece has the samples of its own function. */
+/* Two processes, one address: each piece gets the samples of its own function. */
 static void same_address_of_two_processes(void **state)
 {
 	_cleanup_(scene_deinit) struct scene s = {0};
@@ -353,7 +356,7 @@ static void same_address_of_two_processes(void **state)
 	assert_int_equal(blur->pieces[0].self.samples, 40);
 }
 
-/* What pprof_read() lets through of a file that somebody forged. */
+/* A forged file that pprof_read() accepts. */
 static void forged_codes(void **state)
 {
 	_cleanup_(scene_deinit) struct scene s = {0};
@@ -366,7 +369,7 @@ static void forged_codes(void **state)
 	add_code(s.p, 77, 0x100, 0x40, "nowhere@/src/w.c:3");
 	add_code(s.p, PROFILE_NONE, 0x100, 0x40, "");
 	s.p->extra.codes[s.p->extra.nr_codes - 2].rows[0].at.function = PROFILE_NONE;
-	expect(&s, "app.work", "0 3 7"); /* 0x140, which no other piece has */
+	expect(&s, "app.work", "0 3 7"); /* 0x140, which is in no other piece */
 	expect(&s, "all", "7");
 	m = choose(&s, "w.c:1");
 	assert_int_equal(machine_code_place(m, s.p), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Import, compilation and the rest, on stacks as CPython 3.9 to 3.13 and Numba have them. */
+/* Import, compilation and the rest, on stacks of CPython 3.9 to 3.13 and of Numba. */
 #include "unit/profile/fixture.h"
 
 #include "analyze/phase.h"
@@ -78,7 +78,7 @@ static void test_rest(void **state)
 	add_stack(p, 0, 5, eval, module, eval);
 	add_stack(p, 0, 1, eval, own, module);
 	add_stack(p, 0, 1, eval, other, module);
-	add_stack(p, 0, 1, eval, dispatch, module); /* no compilation by itself */
+	add_stack(p, 0, 1, eval, dispatch, module); /* without a compilation inside */
 	check(0, 0, 8);
 }
 
@@ -99,7 +99,7 @@ static void test_compile(void **state)
 {
 	uint32_t build = python_at("_build_element_wise_ufunc_wrapper@" SITE
 				   "numba/np/ufunc/ufuncbuilder.py:200");
-	/* Without classes, as CPython has it before 3.11. */
+	/* Names without classes, as in CPython before 3.11. */
 	uint32_t old = python_at("_compile_for_args@/opt/numba/core/dispatcher.py:388");
 
 	(void)state;
@@ -110,7 +110,7 @@ static void test_compile(void **state)
 	check(0, 9, 0);
 }
 
-/* The innermost of the two decides. */
+/* The innermost of the two phases decides. */
 static void test_both(void **state)
 {
 	(void)state;
@@ -130,7 +130,7 @@ static void test_stack_that_ends_early(void **state)
 	check(8, 4, 3);
 }
 
-/* Functions of Numba's library that it compiled itself are what the program runs. */
+/* Functions of Numba's library that Numba compiled belong to neither phase. */
 static void test_generated_code(void **state)
 {
 	uint32_t generated = add_location(p, jit, 9, MISS_NONE,

@@ -47,7 +47,7 @@ static const char *write_source(const char *name, const void *text, size_t len)
 	return path;
 }
 
-/* @nr lines "line N" */
+/* Writes @nr lines "line N". */
 static const char *write_lines(const char *name, unsigned int nr)
 {
 	char *text = malloc(nr * 16 + 1);
@@ -92,7 +92,7 @@ static int collect(void)
 	return nr_opened;
 }
 
-/* Through the file and back, as annotate sees it. */
+/* Writes and reads the profile first, as annotate sees it. */
 static void attach_after_round_trip(void)
 {
 	struct attribution_options options = {0};
@@ -170,8 +170,8 @@ static void windows_of_a_large_file_are_kept(void **state)
 
 	(void)state;
 	hit(path, 5, 0, 1);
-	hit(path, 3000, 2900, 9); /* from the start of the function */
-	hit(path, 9000, 1, 3); /* which is too far away */
+	hit(path, 3000, 2900, 9); /* includes the start of the function */
+	hit(path, 9000, 1, 3); /* the start is too far away */
 	hit(path, 20000, 0, 1);
 	hit(path, 20001, 0, 1); /* the file has changed */
 	collect();
@@ -192,7 +192,7 @@ static void windows_of_a_large_file_are_kept(void **state)
 	assert_string_equal(source->lines[19999], "line 20000");
 }
 
-/* An empty line at the end of a run is a line, not one that is missing. */
+/* An empty line at the end of a run is not taken as missing. */
 static void empty_lines_at_the_edge_stay(void **state)
 {
 	char *text = malloc(200001);
@@ -265,7 +265,7 @@ static void the_budget_goes_to_the_hottest(void **state)
 	size_t kept = 0;
 
 	(void)state;
-	for (int i = 0; i < 100; i++) { /* 6 MB in whole files */
+	for (int i = 0; i < 100; i++) { /* 6 MB in 100 files */
 		char name[16];
 
 		snprintf(name, sizeof(name), "f%d.c", i);
@@ -300,7 +300,7 @@ static void disk_is_the_second_choice(void **state)
 	assert_non_null(strstr(a->files[0].source.note, "changed since it was recorded"));
 }
 
-/* Lines without code stay when their text could have some. */
+/* Of lines without code, only those whose text could have code are marked. */
 static void comments_are_not_marked(void **state)
 {
 	static const char text[] = "def f(x):\n" /* 1 */
@@ -326,7 +326,7 @@ static void comments_are_not_marked(void **state)
 		assert_int_equal(a->files[0].lines[i].line, expected[i]);
 		assert_int_equal(a->files[0].lines[i].no_code, expected[i] != 3);
 	}
-	/* Without the text all are marked, but for what has code. */
+	/* Without the text, all lines without code are marked. */
 	assert_int_equal(unlink(path), 0);
 	attach(NULL, 0);
 	assert_int_equal(a->files[0].nr_lines, 8);
@@ -393,7 +393,7 @@ static void a_claim_of_many_lines_costs_nothing(void **state)
 	assert_non_null(strstr(a->files[0].source.note, "too many lines"));
 }
 
-/* The file of the first container, of the second, and of one that has none. */
+/* The file of the first container, of the second, of processes without one. */
 static const char *same_paths[3];
 
 static int open_by_name(void *ctx, const char *path)
@@ -450,7 +450,7 @@ static void files_of_one_path_stay_apart(void **state)
 	assert_false(file_with(12)->source.found);
 }
 
-/* The disk has one of them at most. */
+/* The file on disk is at most one of the files that have its path. */
 static void the_disk_does_not_tell_files_of_one_path(void **state)
 {
 	const char *path = write_lines("a.c", 3);
@@ -466,13 +466,13 @@ static void the_disk_does_not_tell_files_of_one_path(void **state)
 		assert_non_null(
 			strstr(a->files[i].source.note, "several files are called"));
 	}
-	/* Who asks for a place means it. */
+	/* An explicit rule for the path is trusted. */
 	rule.old_prefix = dir;
 	attach(&rule, 1);
 	assert_true(a->files[0].source.found);
 }
 
-/* Who wrote the file may have written anything. */
+/* The file is untrusted: many entries of one path must not take long. */
 static void entries_of_one_path_cost_little(void **state)
 {
 	const size_t nr = 1u << 18;
@@ -489,7 +489,7 @@ static void entries_of_one_path_cost_little(void **state)
 	assert_false(a->files[0].source.found);
 }
 
-/* The same of functions: each file has its own, however many there are. */
+/* Many functions of one path: each file keeps its own functions. */
 static void many_files_of_one_path_are_packed(void **state)
 {
 	const size_t nr = 60000;
@@ -510,8 +510,7 @@ static void many_files_of_one_path_are_packed(void **state)
 	assert_int_equal(source_collect(p, a, open_by_name, NULL), 0);
 	assert_int_equal(p->extra.nr_sources, nr);
 	assert_int_equal(pprof_write(p, true, &data, &len), 0);
-	assert_true(clock() - begin <
-		    3 * CLOCKS_PER_SEC); /* in squares: 7 * 10^9 steps */
+	assert_true(clock() - begin < 3 * CLOCKS_PER_SEC); /* quadratic: 7e9 steps */
 }
 
 int main(void)

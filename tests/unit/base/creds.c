@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whose rights open a file. Needs root; says so otherwise. */
+/* Opens files with the credentials of another user. Needs root; skipped otherwise. */
 #include "base/creds.h"
 
 #include <errno.h>
@@ -96,7 +96,7 @@ static void test_file_of_root(void **state)
 	assert_int_equal(geteuid(), 0);
 }
 
-/* Files made meanwhile belong to them. */
+/* New files belong to the other user. */
 static void test_new_file(void **state)
 {
 	struct creds creds;
@@ -133,7 +133,7 @@ static void test_supplementary_groups(void **state)
 	assert_int_equal(setgroups(0, NULL), 0);
 }
 
-/* More groups than are remembered: refused, not lent. */
+/* More groups than can be saved: refused, nothing changes. */
 static void test_many_groups(void **state)
 {
 	static gid_t groups[1025];
@@ -156,7 +156,7 @@ static void test_many_groups(void **state)
 	assert_int_equal(setgroups(0, NULL), 0);
 }
 
-/* Runs @body in a process that is OTHER and has only @caps. Return: its exit status. */
+/* Runs @body in a process of user OTHER with only @caps. Return: its exit status. */
 static int as_other_with(uint64_t caps, int (*body)(void))
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -189,7 +189,7 @@ static int become_nobody(void)
 
 	if (!rc)
 		return can_open("secret") ? 1 : 2;
-	/* Refused: we still are who we were. */
+	/* Refused: the credentials are unchanged. */
 	return rc == -EPERM && can_open("of-other-2") && getgroups(0, NULL) == 1 ? 0 : 3;
 }
 
@@ -213,7 +213,10 @@ static void test_without_root(void **state)
 	need_root();
 	make_file("secret", 0, 0, 0600);
 	make_file("of-other-2", OTHER, OTHER, 0600);
-	/* Neither id nor groups may be changed; then one of them, then both. */
+	/*
+	 * Without capabilities neither ids nor groups change; then with one; then with
+	 * both.
+	 */
 	assert_int_equal(as_other_with(0, become_nobody), 0);
 	assert_int_equal(as_other_with(1 << CAP_SETUID, become_nobody), 0);
 	assert_int_equal(as_other_with(1 << CAP_SETGID, become_nobody), 0);
@@ -223,7 +226,7 @@ static void test_without_root(void **state)
 					       1 << CAP_DAC_READ_SEARCH,
 				       become_nobody),
 			 2);
-	/* File capabilities of a collector that is not root. */
+	/* A collector that is not root but has file capabilities. */
 	assert_int_equal(as_other_with(1 << CAP_DAC_READ_SEARCH, become_ourselves), 0);
 }
 

@@ -38,7 +38,7 @@ static void test_exit_code(void **state)
 	(void)state;
 	assert_int_equal(error_set_exit(&err, EXIT_NOT_FOUND, -ENOENT, "x"), -ENOENT);
 	assert_int_equal(err.exit_code, EXIT_NOT_FOUND);
-	/* The last one counts, with its code. */
+	/* The last error replaces the text and the code. */
 	error_set(&err, -EIO, "y");
 	assert_string_equal(err.text, "y");
 	assert_int_equal(err.exit_code, EXIT_FAILED);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names that were chosen to do something to whoever looks at them. */
+/* Names made to attack the terminal that shows them. */
 #include "base/escape.h"
 
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 
 static const struct {
-	const char *in, *out; /* out is ASCII */
+	const char *in, *out; /* out holds only ASCII */
 } cases[] = {
 	{"", ""},
 	{"plain_name<int>::f(char const*)", "plain_name<int>::f(char const*)"},
@@ -22,7 +22,7 @@ static const struct {
 	{"\x01\x1f\x7f", "\\x01\\x1f\\x7f"},
 	/* CSI: clear the screen, red, cursor home. */
 	{"\033[2J\033[31mx\033[H", "\\x1b[2J\\x1b[31mx\\x1b[H"},
-	/* OSC 52: into the clipboard; with BEL and with ST at its end. */
+	/* OSC 52 writes the clipboard; terminated by BEL and by ST. */
 	{"\033]52;c;cm0gLXJmIH4=\a", "\\x1b]52;c;cm0gLXJmIH4=\\x07"},
 	{"\033]52;c;eA==\033\\", "\\x1b]52;c;eA==\\x1b\\"},
 	/* OSC 8: a link. */
@@ -54,7 +54,7 @@ static const struct {
 	{"\xed\xa0\x80", "\\xed\\xa0\\x80"},
 	{"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},
 	{"\xf8\x88\x80\x80\x80\xff\xfe", "\\xf8\\x88\\x80\\x80\\x80\\xff\\xfe"},
-	/* Cut at the end, and by a letter, which is kept. */
+	/* A truncated sequence at the end, and one before a letter, which is kept. */
 	{"x\xe2\x82", "x\\xe2\\x82"},
 	{"\xf0\x9f\xa6", "\\xf0\\x9f\\xa6"},
 	{"\xe2(\xa1", "\\xe2(\\xa1"},
@@ -65,12 +65,12 @@ static const struct {
 	const char *in, *out;
 	size_t columns;
 } letters[] = {
-	/* What C1 ends before. */
+	/* The end of the C1 range. */
 	{"\xc2\x80\xc2\x9f\xc2\xa0", "\\x80\\x9f\xc2\xa0", 9},
-	/* The neighbours of what is escaped stay. */
+	/* The neighbours of escaped characters stay. */
 	{"\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xaa", "\xe2\x80\xa7\xe2\x80\xaf\xe2\x81\xaa",
 	 3},
-	/* Letters of two, three and four bytes: a column each. */
+	/* Letters of two, three and four bytes take one column each. */
 	{"na\xc3\xafve \xe2\x82\xac \xf0\x9f\xa6\x80",
 	 "na\xc3\xafve \xe2\x82\xac \xf0\x9f\xa6\x80", 9},
 	{"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf", 1},
@@ -108,7 +108,7 @@ static void test_terminal(void **state)
 		check(letters[i].in, letters[i].out, letters[i].columns);
 }
 
-/* Whatever goes in: nothing comes out that a terminal acts upon. */
+/* No pair of bytes gives output that controls a terminal. */
 static void test_every_byte_pair(void **state)
 {
 	(void)state;
@@ -120,7 +120,7 @@ static void test_every_byte_pair(void **state)
 			assert_true(strlen(out) > 0);
 			for (const unsigned char *c = (void *)out; *c; c++) {
 				assert_true(*c == '\t' || (*c >= 0x20 && *c != 0x7f));
-				/* C1 only as the second byte of a letter. */
+				/* C1 bytes only as the second byte of a letter. */
 				if (*c >= 0x80 && *c < 0xa0)
 					assert_true(c > (unsigned char *)out &&
 						    c[-1] >= 0xc3);
@@ -129,7 +129,7 @@ static void test_every_byte_pair(void **state)
 	}
 }
 
-/* Cut at a whole escape and a whole letter, in memory of exactly the size. */
+/* Output is truncated between escapes and letters, in a buffer of exactly that size. */
 static void test_small_buffers(void **state)
 {
 	static const char in[] = "a\033\xe2\x82\xac\xe2\x80\xae";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Keys that were made to share a hash: they do under the function that tables had, which
- * is here for that, whatever its seed; and must not under the one that they have.
+ * Keys crafted to collide under the hash function that tables had before, which is kept
+ * here for that, whatever its seed. They must not collide under the new function.
  */
 #include "base/hash.h"
 
@@ -21,7 +21,7 @@
 
 #define NR_KEYS 4096u
 
-/* ---- the function that was, and back ---- */
+/* ---- the old function and its inverse ---- */
 
 static uint64_t old_mix(uint64_t hash, uint64_t value)
 {
@@ -33,7 +33,7 @@ static uint64_t old_mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 33;
 }
 
-/* Newton's way: each step doubles the bits that are right. */
+/* Newton's iteration: each step doubles the correct bits. */
 static uint64_t inverse(uint64_t odd)
 {
 	uint64_t x = odd;
@@ -52,7 +52,7 @@ static uint64_t old_unmix(uint64_t hash)
 	return hash ^ hash >> 33;
 }
 
-/* Two words whose hash under @seed is the same for each @n. */
+/* Makes two words whose old hash under @seed is the same for each @n. */
 static void craft(uint64_t seed, uint64_t n, uint64_t ret[2])
 {
 	ret[0] = n * 0x9e3779b97f4a7c15ULL | 1;
@@ -71,8 +71,8 @@ static bool count(uint32_t item, const void *key, const void *ctx)
 }
 
 /*
- * Return: how often two keys had to be compared, while these were looked for and added.
- * Of so few hashes two are the same in one run of 2 * 10^12.
+ * Return: how often two keys were compared while all keys were looked up and added. The
+ * chance that two of so few hashes are equal is 1 in 2 * 10^12.
  */
 static size_t nr_compared(const uint64_t hashes[NR_KEYS])
 {
@@ -90,7 +90,7 @@ static size_t nr_compared(const uint64_t hashes[NR_KEYS])
 
 static void crafted_bytes_share_no_hash(void **state)
 {
-	static const uint64_t seeds[] = {0, 1, 2}; /* that tables had */
+	static const uint64_t seeds[] = {0, 1, 2}; /* of tables until then */
 	uint64_t hashes[NR_KEYS], words[2];
 
 	(void)state;
@@ -108,18 +108,18 @@ static void crafted_numbers_share_no_hash(void **state)
 	uint64_t hashes[NR_KEYS];
 
 	(void)state;
-	/* What cancels out, under any seed. */
+	/* Words that cancel each other under any seed. */
 	for (uint32_t i = 0; i < NR_KEYS; i++)
 		hashes[i] = hash_u64(0x7f0000001000 ^ i, i);
 	assert_int_equal(nr_compared(hashes), 0);
-	/* One behind the other. */
+	/* Nested hashes. */
 	for (uint32_t i = 0; i < NR_KEYS; i++)
 		hashes[i] =
 			hash_u64(hash_u64(0, i), old_mix(0, i) ^ old_unmix(0x1234567));
 	assert_int_equal(nr_compared(hashes), 0);
 }
 
-/* Places of numbers whose old hashes ended alike: none is far from its own. */
+/* Slots of numbers whose old hashes had the same low bits: no long runs. */
 static void crafted_numbers_share_no_place(void **state)
 {
 	struct hashmap map = {0};
@@ -136,12 +136,12 @@ static void crafted_numbers_share_no_place(void **state)
 		run = map.slots[i].item == HASHMAP_NONE ? 0 : run + 1;
 		longest = run > longest ? run : longest;
 	}
-	/* Half full, it is 30 or so; were they to share places, it would be all. */
+	/* Half full, the longest run is about 30; with collisions it would be all. */
 	assert_in_range(longest, 1, 256);
 	hashmap_deinit(&map);
 }
 
-/* Nobody can try it at home: another process has another secret. */
+/* An attacker cannot precompute hashes: each process has its own secret. */
 static void each_process_has_a_secret(void **state)
 {
 	uint64_t there, here = hash_u64(0, 7);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The index against a plain array that says what must be in it. */
+/* The index compared with a plain array as the model. */
 #include "base/hashmap.h"
 
 #include <setjmp.h>
@@ -46,7 +46,7 @@ static void check_all(const struct hashmap *map, const uint64_t *hashes,
 	assert_int_equal(map->nr_items, nr);
 }
 
-/* @distinct  how many hashes the keys share: few make long runs and wrap around */
+/* @distinct  how many hashes the keys share: few give long runs that wrap around */
 static void against_model(uint64_t distinct, uint64_t multiplier)
 {
 	struct hashmap map = {0};
@@ -61,7 +61,10 @@ static void against_model(uint64_t distinct, uint64_t multiplier)
 		uint32_t key = (uint32_t)(next_random(&seed) % NR_KEYS);
 		bool filling = step / 10000 % 2 == 0;
 
-		/* Keys come and go, most come in one phase and go in the next. */
+		/*
+		 * Phases alternate: in one most keys are added, in one most are
+		 * removed.
+		 */
 		if (next_random(&seed) % 8 == 0)
 			filling = !filling;
 		if (!present[key] && filling) {
@@ -95,7 +98,7 @@ static void test_neighbouring_hashes(void **state)
 	against_model(NR_KEYS, 1);
 }
 
-/* Homes at both ends of the table: runs that wrap. */
+/* Hashes at both ends of the table, so that runs wrap around. */
 static void test_wrapping_runs(void **state)
 {
 	(void)state;
@@ -113,7 +116,7 @@ static void test_equal_hashes(void **state)
 		assert_int_equal(find(&map, 42, i), i);
 	assert_int_equal(find(&map, 42, 300), HASHMAP_NONE);
 	assert_int_equal(find(&map, 43, 0), HASHMAP_NONE);
-	/* Without a comparison the hash decides. */
+	/* Without a comparison function the hash decides. */
 	assert_true(hashmap_find(&map, 42, NULL, NULL, NULL) < 300);
 	for (uint32_t i = 0; i < 300; i += 2)
 		hashmap_remove(&map, 42, i);
@@ -133,14 +136,16 @@ static void test_empty(void **state)
 	hashmap_remove(&map, 1, 0);
 	assert_int_equal(map.nr_items, 0);
 	assert_int_equal(hashmap_add(&map, 1, 0), 0);
-	hashmap_remove(&map, 1, 7); /* this hash, but another item */
+	hashmap_remove(&map, 1, 7); /* same hash, another item */
 	hashmap_remove(&map, 2, 0);
 	assert_int_equal(find(&map, 1, 0), 0);
 	hashmap_deinit(&map);
 	hashmap_deinit(&map);
 }
 
-/* Never more than three quarters full, else a search for what is not there never ends. */
+/*
+ * At most three quarters full: in a full table a search for an absent key is endless.
+ */
 static void test_load(void **state)
 {
 	struct hashmap map = {0};
@@ -166,9 +171,9 @@ static void test_hash_bytes(void **state)
 			assert_int_not_equal(seen[i], seen[len]);
 		assert_int_not_equal(hash_bytes(8, text, len), seen[len]);
 	}
-	/* Zero bytes at the end count. */
+	/* Trailing zero bytes count. */
 	assert_int_not_equal(hash_bytes(0, "a\0", 1), hash_bytes(0, "a\0", 2));
-	/* The bytes decide, not where they lie. */
+	/* The hash depends on the bytes, not on their alignment. */
 	assert_int_equal(hash_bytes(7, "x0123456" + 1, 7), seen[7]);
 }
 

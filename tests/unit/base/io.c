@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files that appear whole or not at all, and go where they were meant to. */
+/* Files that are written whole or not at all, and only where the user asked. */
 #include "base/io.h"
 
 #include <dirent.h>
@@ -101,7 +101,7 @@ static void test_read_limits(void **state)
 	assert_int_equal(io_read_file(in_dir("none"), 10, &text, &len), -ENOENT);
 	assert_int_equal(io_read_file(NULL, 10, &text, &len), -EINVAL);
 	assert_int_equal(io_read_file(dir, 10, &text, &len), -EISDIR);
-	/* Without an end. */
+	/* A file without an end. */
 	assert_int_equal(io_read_file("/dev/zero", 100000, &text, &len), -EFBIG);
 	assert_null(text);
 	assert_int_equal(io_read_file("/dev/null", 0, &text, &len), 0);
@@ -110,7 +110,7 @@ static void test_read_limits(void **state)
 	free(text);
 }
 
-/* In pieces, as a pipe gives them. */
+/* A pipe is read in pieces. */
 static void test_read_pipe(void **state)
 {
 	_cleanup_free_ char *text = NULL;
@@ -170,7 +170,9 @@ static void test_old_is_kept(void **state)
 	assert_contents(in_dir("kept.old"), "second");
 }
 
-/* The default name in a directory where others may write: what waits there is hostile. */
+/*
+ * The default name in a directory that others can write: it may be an attacker's link.
+ */
 static void test_symlinks(void **state)
 {
 	struct error err;
@@ -185,11 +187,11 @@ static void test_symlinks(void **state)
 	assert_contents(in_dir("link"), "profile");
 	assert_int_equal(lstat(in_dir("link"), &st), 0);
 	assert_true(S_ISREG(st.st_mode));
-	/* A link to nowhere is not filled either. */
+	/* A dangling link is not followed either. */
 	assert_int_equal(symlink("nowhere", in_dir("dangling")), 0);
 	assert_int_equal(write_text(in_dir("dangling"), "profile", false, &err), 0);
 	assert_int_not_equal(access(in_dir("nowhere"), F_OK), 0);
-	/* The second time the file is moved onto the link, not through it. */
+	/* The second time the file replaces the link, and does not follow it. */
 	assert_int_equal(write_text(in_dir("link"), "newer", true, &err), 0);
 	assert_contents(in_dir("victim"), "precious");
 	assert_contents(in_dir("link.old"), "profile");
@@ -242,7 +244,7 @@ static void test_no_permission(void **state)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
-		/* Root may write everywhere. */
+		/* Root may write everywhere, so drop root. */
 		if (geteuid() == 0 &&
 		    (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
 		     setresuid(NOBODY, NOBODY, NOBODY)))
@@ -256,7 +258,7 @@ static void test_no_permission(void **state)
 	assert_int_equal(status, 0);
 }
 
-/* As root, "-o /dev/null" must leave /dev/null what it is. */
+/* "-o /dev/null" as root must not replace /dev/null. */
 static void test_device(void **state)
 {
 	struct error err = {0};
@@ -290,7 +292,7 @@ static void test_check_output(void **state)
 	assert_int_equal(chdir(dir), 0);
 	assert_int_equal(io_check_output("relative", &err), 0);
 	assert_int_equal(chdir("/"), 0);
-	assert_int_not_equal(access(in_dir("later"), F_OK), 0); /* made nothing */
+	assert_int_not_equal(access(in_dir("later"), F_OK), 0); /* no file was made */
 }
 
 static void test_relative_path(void **state)
@@ -327,7 +329,7 @@ static void test_disk_full(void **state)
 			 -ENOSPC);
 	assert_non_null(strstr(err.text, "No space left on device"));
 	assert_non_null(strstr(err.text, "disk/profile"));
-	/* The earlier one is where it was, and nothing else is. */
+	/* Only the earlier file is there. */
 	assert_int_equal(count_entries(in_dir("disk")), 1);
 	assert_contents(in_dir("disk/profile"), "earlier");
 	assert_int_equal(umount(in_dir("disk")), 0);

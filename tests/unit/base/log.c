@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 
-/* What @speak writes to stderr. */
+/* Captures what @speak writes to stderr. */
 static void capture(void (*speak)(void), char *buf, size_t size)
 {
 	_cleanup_fclose_ FILE *f = tmpfile();

@@ -23,14 +23,14 @@ static void containers_and_units(void **state)
 	assert_int_equal(match_container("5f", docker, "", MATCH_START_ANY), MATCH_WEAK);
 	assert_int_equal(match_container(docker, docker, "", MATCH_START_ANY),
 			 MATCH_EXACT);
-	/* Names are taken as a whole, though they look like the beginning of an id. */
+	/* Names must match whole, even if they look like the start of an id. */
 	assert_false(match_container("web1", "web10", "", MATCH_START_NONE));
 	assert_true(match_container("web10", "web10", "", MATCH_START_NONE));
 	assert_false(match_container("cafe", "cafe1", "", MATCH_START_NONE));
 	assert_true(match_container("cafe*", "cafe1", "", MATCH_START_NONE));
 	assert_false(match_container("task-1", "task-12", "", MATCH_START_HEX));
 	assert_true(match_container("task-1?", "task-12", "", MATCH_START_HEX));
-	/* What a user has named is not chosen but with that user. */
+	/* An id that a user claims is matched only together with that user. */
 	assert_false(match_container("5f0c", claimed, "", MATCH_START_HEX));
 	assert_false(match_container("5f0c0ffee5f0", claimed, "", MATCH_START_HEX));
 	assert_false(match_container("5f*", claimed, "", MATCH_START_HEX));

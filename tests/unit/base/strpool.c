@@ -41,7 +41,7 @@ static void test_empty_and_null(void **state)
 	strpool_free(NULL);
 }
 
-/* A pointer stays good while the pool grows by chunks and its index is rebuilt. */
+/* Pointers stay valid while the pool grows by chunks and rebuilds its index. */
 static void test_many(void **state)
 {
 	enum {
@@ -64,7 +64,7 @@ static void test_many(void **state)
 	assert_int_equal(strpool_nr_dropped(pool), 0);
 }
 
-/* Strings longer than what a chunk is made for, among short ones. */
+/* Strings longer than a chunk, between short ones. */
 static void test_long(void **state)
 {
 	enum {
@@ -93,7 +93,7 @@ static void test_long(void **state)
 	}
 }
 
-/* What is held, index and all, stays below the maximum; the rest is counted. */
+/* Memory including the index stays below the maximum; other strings are dropped. */
 static void test_limit(void **state)
 {
 	enum {
@@ -114,7 +114,7 @@ static void test_limit(void **state)
 	}
 	assert_in_range(nr_held * (STRING + INDEX), MAX - (STRING + INDEX), MAX);
 	assert_int_equal(strpool_nr_dropped(pool), 1000 - nr_held);
-	/* Those it has are still found, and nothing is lost by asking. */
+	/* Strings in the pool are still found, and finding them drops nothing. */
 	assert_ptr_equal(strpool_add(pool, "n000000"), first);
 	assert_int_equal(strpool_nr_dropped(pool), 1000 - nr_held);
 	assert_string_equal(strpool_add(pool, "yet another"), DROPPED);

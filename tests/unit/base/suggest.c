@@ -26,7 +26,7 @@ static void what_is_far_is_not_like(void **state)
 	assert_int_equal(likeness("web", ""), LIKENESS_NONE);
 	assert_int_equal(likeness("web", "db"), LIKENESS_NONE);
 	assert_int_equal(likeness("nothing-like", "web-1"), LIKENESS_NONE);
-	/* Longer than what is compared by letters. */
+	/* Longer than the limit for comparing letters. */
 	assert_int_equal(likeness("a12345678901234567890123456789012345678901234567890123"
 				  "45678901234567890123456789",
 				  "b12345678901234567890123456789012345678901234567890123"

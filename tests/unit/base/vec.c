@@ -67,7 +67,7 @@ static void test_maximum(void **state)
 	assert_int_equal(items[99], 7);
 }
 
-/* Sizes whose product or whose doubling does not fit in 64 bits. */
+/* Sizes whose product or whose double overflows 64 bits. */
 static void test_overflow(void **state)
 {
 	_cleanup_free_ struct item *items = NULL;

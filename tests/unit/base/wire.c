@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the collector reads of a worker that may be anybody by now. */
+/* Messages from a worker, which an attacker may control. */
 #include "base/wire.h"
 
 #include <setjmp.h>
@@ -48,7 +48,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(r.pos, r.len);
 }
 
-/* Each get of a message cut anywhere either is right or fails, and fails for good. */
+/* Each get from a truncated message is right or fails, and all later ones fail. */
 static void test_cut_anywhere(void **state)
 {
 	_cleanup_(wire_writer_deinit) struct wire_writer w = {0};
@@ -59,7 +59,7 @@ static void test_cut_anywhere(void **state)
 	wire_put_u64(&w, 3);
 	wire_put_str(&w, "text");
 	for (size_t cut = 0; cut <= w.len; cut++) {
-		/* In memory of exactly this size, so that a sanitizer sees a step beyond. */
+		/* Exact size, so that AddressSanitizer sees reads past the end. */
 		_cleanup_free_ uint8_t *copy = malloc(cut ? cut : 1);
 		struct wire_reader r = {.data = copy, .len = cut};
 		const char *s;
@@ -75,8 +75,7 @@ static void test_cut_anywhere(void **state)
 		assert_int_equal(r.failed, cut != w.len);
 		assert_true(r.pos <= r.len);
 		if (cut != w.len) {
-			assert_int_equal(wire_get_u8(&r),
-					 0); /* though bytes may be left */
+			assert_int_equal(wire_get_u8(&r), 0); /* with bytes left, too */
 			assert_true(r.failed);
 		}
 	}
@@ -139,7 +138,7 @@ static void test_writer_limit(void **state)
 	wire_put_u8(&w, 4);
 	assert_true(w.failed);
 	assert_int_equal(w.len, 10);
-	/* What would fit is not put either: the message is broken. */
+	/* After a failure nothing more is put, even if it would fit. */
 	w.max = 100;
 	wire_put_u8(&w, 5);
 	assert_int_equal(w.len, 10);

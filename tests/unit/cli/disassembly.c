@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * From a piece of code to its instructions, through a real worker: code of a file
- * that gcc made, code that travelled in the profile, files that are gone or others.
+ * Disassembles pieces of code with a real worker: code of a file built by gcc, code
+ * stored in the profile, and files that are gone or were replaced.
  */
 #include <elf.h>
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ static uint64_t number_of(const char *command)
 	return strtoull(line, NULL, 16);
 }
 
-/* A piece of work() of a program at @filename, with @bytes if they are not NULL. */
+/* A piece of code of work() in the program @filename; @bytes are stored unless NULL. */
 static void scene_init(struct scene *s, const char *filename, const char *build_id,
 		       const void *bytes, size_t nr_bytes)
 {
@@ -165,7 +165,10 @@ static void files_that_are_not_there(void **state)
 	expect_note("", "", "not in a file");
 }
 
-/* A stranger who chooses the file would have it printed: what is in the profile is shown. */
+/*
+ * A profile of another user must not make lineburn print a file that it names: only
+ * code stored in the profile is shown.
+ */
 static void a_strangers_profile_opens_no_file(void **state)
 {
 	static const uint8_t code[] = {0x90, 0xc3};

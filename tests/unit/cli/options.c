@@ -157,7 +157,7 @@ static void expect_asm(const char *line, const char *what, const char *input)
 	options_deinit(&o);
 }
 
-/* As people type it: what to show, or a profile, or both, in any order. */
+/* What to show, or a profile, or both, in any order. */
 static void asm_arguments(void **state)
 {
 	char dir[SCRATCH_BYTES];
@@ -169,7 +169,7 @@ static void asm_arguments(void **state)
 	f = fopen("gzipped", "w");
 	fputs("\x1f\x8b...", f);
 	fclose(f);
-	f = fopen("main", "w"); /* a program that is called like the function */
+	f = fopen("main", "w"); /* a program with the same name as the function */
 	fputs("\x7f"
 	      "ELF",
 	      f);
@@ -265,7 +265,10 @@ static void bad_lines_are_one_sentence(void **state)
 	}
 }
 
-/* Uprobes are for what the caller named, not for what anybody can join. */
+/*
+ * Uprobes are only placed in targets that the user named, not in groups others can
+ * join.
+ */
 static void uprobes_are_for_named_targets(void **state)
 {
 	static const struct {

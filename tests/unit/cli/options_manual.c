@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Every option of every command stands in the manual page. Run in the top folder. */
+/* Every option of every command is in the manual page. Run in the top directory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 #include "base/io.h"
 #include "cli/options.h"
 
-/* What --help prints for @command, by way of a file that takes the place of stdout. */
+/* Captures what --help prints for @command: stdout is redirected to a file. */
 static void help_of(enum command command, char *text, size_t size)
 {
 	FILE *file = tmpfile();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which period is on when: what keeps samples out of step with programs. */
+/* The sequence of sampling periods, which keeps samples out of step with programs. */
 #include "collect/cpu_clock.h"
 
 #include <setjmp.h>
@@ -111,8 +111,8 @@ static void turns_are_rare_where_there_are_many_cpus(void **state)
 }
 
 /*
- * What a program in step with the nominal rate, at work for 30 % of each period, is
- * found to be: the ticks of turns as cpu_clock_change() takes them.
+ * The share that sampling finds of a program that works 30 % of each period, in step
+ * with the nominal rate. The periods change as in cpu_clock_change().
  */
 static double share_found(uint64_t works_every_ns, uint64_t seed)
 {
@@ -140,19 +140,19 @@ static double share_found(uint64_t works_every_ns, uint64_t seed)
 	return 100.0 * (double)working / (double)all;
 }
 
-/* Independent samples, 1,000 of 30 %, would be off by 1.45 points (root mean square). */
+/* Independent samples, 1,000 of 30 %, would be off by 1.45 points (RMS). */
 static void nothing_runs_in_step(void **state)
 {
 	static const struct {
 		uint64_t works_every_ns;
 		double most; /* points, root mean square */
 	} cases[] = {
-		/* At the nominal rate, its double, its half, 1 % beside it. */
+		/* The nominal rate, its double, its half, and 1 % off. */
 		{10 * MS_NS, 1.2},
 		{5 * MS_NS, 1.2},
 		{20 * MS_NS, 1.2},
 		{10101010, 1.2},
-		/* At what may be one of the four. */
+		/* Rates that may be one of the four periods. */
 		{9 * MS_NS, 3},
 		{10700000, 3},
 		{12 * MS_NS, 3},
@@ -179,7 +179,7 @@ static void nothing_runs_in_step(void **state)
 	}
 }
 
-/* An event that is off keeps what is left of its period. */
+/* A disabled event keeps the rest of its period. */
 static void ticks_are_time_by_period(void **state)
 {
 	int fd[2] = {perf_event_open(PERF_COUNT_SW_CPU_CLOCK, 0, 3 * MS_NS),
@@ -204,8 +204,10 @@ static void ticks_are_time_by_period(void **state)
 	end = clock_now_ns();
 	ioctl(fd[1], PERF_EVENT_IOC_DISABLE, 0);
 	ns = perf_event_read(fd[0]).enabled_ns + perf_event_read(fd[1]).enabled_ns;
-	/* Each moment is of one of them, but for the switches, however long others have the CPU
-	 * meanwhile. */
+	/*
+	 * At each time one of the two events is enabled, except while they are
+	 * switched, even if other processes have the CPU.
+	 */
 	assert_in_range(ns, end - start - switching, clock_now_ns() - start);
 	close(fd[0]);
 	close(fd[1]);
@@ -234,7 +236,7 @@ static struct sample_source_account account_of(const struct cpu_clock *c)
 	return sum;
 }
 
-/* Events of a level and of the one before are open; what others counted is kept. */
+/* Only events of the current and previous level stay open; all counts are kept. */
 static void levels_come_and_go(void **state)
 {
 	const struct bpf_insn none[] = {
@@ -270,18 +272,18 @@ static void levels_come_and_go(void **state)
 		assert_in_range(after.enabled_ns, before.enabled_ns,
 				clock_now_ns() - start_ns + 2 * MS_NS);
 		assert_true(after.due >= before.due);
-		/* Of the levels, the first has the most ticks, the last the least. */
+		/* Level 0 has the most ticks, level 2 the fewest. */
 		assert_true(after.due <= (double)after.enabled_ns / (2e6 * 0.8));
 		assert_true(after.due >= (double)after.enabled_ns / (8e6 * 1.25));
 	}
-	/* Back to the one before, whose events go on. */
+	/* Back to the previous level, whose events are still open. */
 	fd = c.events[1][c.which].fd;
 	assert_true(fd >= 0);
 	assert_int_equal(cpu_clock_set_level(&c, 1, 0), 0);
 	assert_int_equal(c.events[1][c.which].fd, fd);
 	cpu_clock_pause(&c);
 	after = account_of(&c);
-	/* 120 ms at three levels alike, but for the time that switching took. */
+	/* 120 ms in total, less the time that switching took. */
 	assert_true(after.enabled_ns >= 115 * MS_NS);
 	assert_true(after.due > 24 && after.due < (double)after.enabled_ns / (2e6 * 0.8));
 	cpu_clock_stop(&c);
@@ -299,20 +301,20 @@ static void cost_of_a_tick(void **state)
 	assert_int_equal(tick_cost_longest(diluted, ARRAY_SIZE(diluted), 100), 700);
 	assert_int_equal(tick_cost_longest(values, 5, 5), 1300);
 	assert_int_equal(tick_cost_longest(values, 0, 0), 0);
-	/* A hundredth of a CPU at 1 us, which no machine beats, to a tenth of a tick. */
+	/* From 0.4 us, less than any machine takes, to 100 us, a tenth of a tick. */
 	assert_in_range(tick_cost_ns(), 400, 100000);
 }
 
 static uint64_t fake_ns, nr_read;
 
-/* A clock of which a reading takes longer than an interrupt, and one that is met by some. */
+/* Each reading takes longer than an interrupt; in one of 30 an interrupt occurs. */
 static uint64_t slow_clock(void)
 {
 	fake_ns += nr_read++ % 30 ? 3000 : 4700;
 	return fake_ns;
 }
 
-/* One that grows slow when it has been measured. */
+/* A clock that becomes slow after its speed was measured. */
 static uint64_t slower_clock(void)
 {
 	fake_ns += nr_read++ < 300 ? 100 : 5000;

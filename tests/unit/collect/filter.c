@@ -8,7 +8,7 @@
 
 #include "lineburn_filter.h"
 
-/* Of slots that are emptied after so many ticks. */
+/* Timed ticks of slots that are emptied after @nr_ticks ticks. */
 static unsigned int nr_timed(unsigned int nr_ticks, uint32_t first_round,
 			     unsigned int nr_rounds)
 {
@@ -33,7 +33,7 @@ static void one_stands_for_as_many_as_are_said(void **state)
 					 nr_ticks[i]);
 }
 
-/* A second at 19 Hz is one of these slots: what is spent is known after a few. */
+/* A slot of one second at 19 Hz: a few slots are enough to measure the cost. */
 static void turns_are_spread(void **state)
 {
 	(void)state;

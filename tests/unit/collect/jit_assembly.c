@@ -13,7 +13,7 @@
 
 #define MIB (1u << 20)
 
-/* What came out: one line of each event, and the objects' bytes checked on the way. */
+/* The events that were delivered; objects' bytes are checked when they come. */
 struct seen {
 	struct jit_event evs[8192];
 	bool whole[8192];
@@ -25,7 +25,7 @@ static uint8_t byte_at(uint64_t cookie, uint64_t offset)
 	return (uint8_t)(cookie * 31 + offset * 7 + (offset >> 8));
 }
 
-/* entry_addr is the cookie in these tests. */
+/* Tests use entry_addr as the cookie. */
 static void note(void *ctx, const struct jit_event *ev)
 {
 	struct seen *seen = ctx;
@@ -110,7 +110,7 @@ static void objects_come_whole_in_order_of_completion(void **state)
 	assert_int_equal(seen->evs[1].kind, LB_JIT_UNREGISTER);
 	assert_false(seen->whole[1]);
 	assert_int_equal(seen->evs[2].entry_addr, 1);
-	assert_int_equal(seen->evs[2].time_ns, 1); /* of the call */
+	assert_int_equal(seen->evs[2].time_ns, 1); /* the time of the call */
 	assert_true(seen->whole[2]);
 	assert_int_equal(jit_assembly_broken(a), 0);
 }
@@ -125,7 +125,7 @@ static void failures_are_handed_over_at_once(void **state)
 	put(a, seen, LB_JIT_REGISTER, 1, 100, LB_JIT_NOT_ELF);
 	assert_int_equal(seen->nr, 1);
 	assert_int_equal(seen->evs[0].failure, LB_JIT_NOT_ELF);
-	assert_int_equal(jit_assembly_broken(a), 0); /* never begun */
+	assert_int_equal(jit_assembly_broken(a), 0); /* none was unfinished */
 
 	put(a, seen, LB_JIT_REGISTER, 2, 20000, 0);
 	put_whole_chunk(a, seen, 2, 0, LB_JIT_CHUNK_BYTES);
@@ -144,11 +144,11 @@ static void records_without_sense_do_no_harm(void **state)
 		size_t size;
 	} bad[] = {
 		{0, 0, 80}, /* nothing in it */
-		{0, 200, 80 + 100}, /* says more than there is */
-		{0, UINT32_MAX, 80 + 8192}, /* same */
-		{0, 6000, 80 + 8192}, /* more than the object has */
+		{0, 200, 80 + 100}, /* longer than the record */
+		{0, UINT32_MAX, 80 + 8192}, /* longer than the record */
+		{0, 6000, 80 + 8192}, /* longer than the object */
 		{8, 5000, 80 + 8192}, /* a gap */
-		{UINT64_MAX, 16, 80 + 16}, /* same */
+		{UINT64_MAX, 16, 80 + 16}, /* a gap */
 	};
 	_cleanup_(jit_assembly_freep) struct jit_assembly *a = jit_assembly_new();
 	struct seen *seen = *state;
@@ -157,7 +157,7 @@ static void records_without_sense_do_no_harm(void **state)
 	jit_assembly_take(a, &odd, sizeof(odd), note, seen);
 	odd.kind = LB_JIT_REGISTER;
 	jit_assembly_take(a, &odd, sizeof(odd) - 1, note, seen);
-	put_whole_chunk(a, seen, 7, 0, 16); /* of an object that nobody began */
+	put_whole_chunk(a, seen, 7, 0, 16); /* of an object without a start record */
 	assert_int_equal(seen->nr, 0);
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -166,11 +166,11 @@ static void records_without_sense_do_no_harm(void **state)
 		assert_int_equal(seen->nr, i + 1);
 		assert_false(seen->whole[i]);
 		assert_int_equal(jit_assembly_broken(a), i + 1);
-		/* What comes afterwards has no owner any more. */
+		/* Later chunks of the object are ignored. */
 		put_whole_chunk(a, seen, i, 0, 5000);
 		assert_int_equal(seen->nr, i + 1);
 	}
-	/* Sizes that no probe sends; nothing is waited for. */
+	/* Sizes that no probe sends are delivered at once. */
 	put(a, seen, LB_JIT_REGISTER, 50, UINT64_MAX, 0);
 	put(a, seen, LB_JIT_REGISTER, 51, 0, 0);
 	assert_int_equal(seen->nr, ARRAY_SIZE(bad) + 2);
@@ -193,7 +193,7 @@ static void unfinished_objects_are_bounded(void **state)
 	assert_true(seen->whole[1]);
 }
 
-/* 16 MiB each: four fit into 64 MiB. */
+/* Objects of 16 MiB: four fit into 64 MiB. */
 static void unfinished_bytes_are_bounded(void **state)
 {
 	_cleanup_(jit_assembly_freep) struct jit_assembly *a = jit_assembly_new();
@@ -209,7 +209,7 @@ static void unfinished_bytes_are_bounded(void **state)
 	assert_int_equal(seen->nr, 1);
 	assert_int_equal(seen->evs[0].entry_addr, 1);
 	assert_int_equal(jit_assembly_broken(a), 1);
-	/* The others go on. */
+	/* The other objects are completed. */
 	for (uint64_t offset = LB_JIT_CHUNK_BYTES; offset < 16 * MIB;
 	     offset += LB_JIT_CHUNK_BYTES)
 		put_whole_chunk(a, seen, 4, offset, LB_JIT_CHUNK_BYTES);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * This program is a JIT to look at: it has the interface (GDB's manual, "JIT
- * Compilation Interface"), registers objects, and compares what the probe copied.
- * Started with arguments it is a target in a process of its own.
+ * This program is itself the JIT: it has the interface (GDB's manual, "JIT Compilation
+ * Interface"), registers objects and compares what the probe copied. With arguments it
+ * runs as a target in its own process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -38,7 +38,7 @@
 #define KIB       1024u
 #define MIB       (1024u * KIB)
 #define MAX_SEEN  4096
-#define MAX_FILES 3 /* the kernel takes its time to end a probe */
+#define MAX_FILES 3 /* few, because the kernel is slow to remove a probe */
 
 /* ---- the JIT ---- */
 
@@ -81,7 +81,7 @@ static uint8_t byte_at(uint64_t size, uint64_t i)
 	return i < sizeof(magic) ? magic[i] : (uint8_t)(size * 13 + i * 7 + (i >> 8));
 }
 
-/* An object whose bytes follow from its size. */
+/* An object whose bytes are derived from its size. */
 static struct jit_code_entry *make_object(uint64_t size)
 {
 	struct jit_code_entry *entry = calloc(1, sizeof(*entry));
@@ -114,14 +114,14 @@ static void churn(unsigned int nr, uint64_t size)
 	}
 }
 
-/* ---- where the interface is ---- */
+/* ---- where the interface lies in the file ---- */
 
 static int find_base(struct dl_phdr_info *info, size_t size, void *data)
 {
 	uint64_t vaddr = (uintptr_t)__jit_debug_register_code - info->dlpi_addr;
 
 	(void)size;
-	/* The first one is the program itself. */
+	/* The first object is the program itself. */
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 
@@ -147,14 +147,14 @@ static int64_t descriptor_delta(void)
 			 (uintptr_t)__jit_debug_register_code);
 }
 
-/* ---- what came ---- */
+/* ---- delivered events ---- */
 
 struct seen {
-	struct jit_event evs[MAX_SEEN]; /* object: only whether there was one */
+	struct jit_event evs[MAX_SEEN]; /* object: only set or NULL, not to be read */
 	size_t nr;
 };
 
-/* One probe on this program, and what it saw. */
+/* A probe on this program and the events that it delivered. */
 struct fixture {
 	struct sampler *sampler;
 	struct jit_probe *probe;
@@ -203,7 +203,7 @@ static size_t unregistered(const struct seen *seen, uint32_t tgid)
 	return nr;
 }
 
-/* calls = delivered + each counted loss, and those that failed say why. */
+/* Calls are the delivered plus the counted losses, and failed events say why. */
 static void assert_adds_up(const struct fixture *f)
 {
 	struct jit_probe_totals t;
@@ -226,7 +226,7 @@ static uint64_t total(const struct fixture *f, enum lb_jit_counter i)
 	return t.n[i];
 }
 
-/* ---- set up ---- */
+/* ---- setup ---- */
 
 static void start(struct fixture *f, bool whole_machine, size_t ring_bytes)
 {
@@ -242,7 +242,7 @@ static void start(struct fixture *f, bool whole_machine, size_t ring_bytes)
 		fail_msg("%s", err.text);
 }
 
-/* Skips the test where @rc of jit_probe_attach() says that the kernel has no cookies. */
+/* Skips the test if jit_probe_attach() returned @rc because uprobes have no cookies. */
 static void need_cookies(int rc)
 {
 	if (rc != -EOPNOTSUPP)
@@ -268,7 +268,7 @@ static void target_self(struct fixture *f)
 		fail_msg("%s", err.text);
 }
 
-/* With a ring of @ring_bytes, for tests that need nothing else. */
+/* Starts a probe on this process with a ring of @ring_bytes. */
 static void start_on_self(struct fixture *f, size_t ring_bytes)
 {
 	start(f, false, ring_bytes);
@@ -376,7 +376,7 @@ static void what_cannot_be_copied_is_told(void **state)
 	bad.symfile_addr = "\177ELG, not ELF, of the runtime's own";
 	announce(&bad, 1);
 	bad.symfile_addr = entry->symfile_addr;
-	bad.symfile_size = 3; /* less than the magic */
+	bad.symfile_size = 3; /* shorter than the magic */
 	announce(&bad, 1);
 	bad.symfile_size = UINT64_C(1) << 60;
 	announce(&bad, 1);
@@ -384,16 +384,16 @@ static void what_cannot_be_copied_is_told(void **state)
 	announce(&bad, 1);
 	bad.symfile_addr = (void *)8;
 	announce(&bad, 1);
-	bad.symfile_addr = (void *)UINT64_C(0xffffffff81000000); /* the kernel's */
+	bad.symfile_addr = (void *)UINT64_C(0xffffffff81000000); /* a kernel address */
 	announce(&bad, 1);
 	announce((void *)16, 1); /* no entry */
-	announce((void *)16, 2); /* same: its address is all that it takes */
+	announce((void *)16, 2); /* unregistering only needs the entry's address */
 	__jit_debug_descriptor.version = 2;
 	announce(entry, 1);
 	__jit_debug_descriptor.version = 1;
-	announce(entry, 0); /* says nothing */
+	announce(entry, 0); /* not an action */
 	announce(entry, 17);
-	/* The end of it is not there. */
+	/* The end of the object is not mapped. */
 	memcpy(map, entry->symfile_addr, 5 * KIB);
 	munmap(map + 128 * KIB, 128 * KIB);
 	for (size_t i = 5 * KIB; i < 128 * KIB; i++)
@@ -415,7 +415,7 @@ static void what_cannot_be_copied_is_told(void **state)
 				 i == 7 ? LB_JIT_UNREGISTER : LB_JIT_REGISTER);
 	}
 	assert_int_equal(ev[7].entry_addr, 16);
-	assert_int_equal(ev[8].entry_addr, 0); /* not to be known */
+	assert_int_equal(ev[8].entry_addr, 0); /* unknown */
 	jit_probe_totals(f->probe, &t);
 	assert_int_equal(t.n[LB_JIT_CTR_CALLS], 10);
 	assert_int_equal(t.n[LB_JIT_CTR_NOT_ELF], 2);
@@ -446,7 +446,7 @@ static void a_full_ring_is_counted(void **state)
 	assert_true(no_room >= told);
 	assert_adds_up(f);
 
-	/* A ring that was emptied serves again, but never for more than it can hold. */
+	/* An emptied ring works again, except for objects larger than the ring. */
 	churn(1, 21 * KIB);
 	churn(1, 300 * KIB);
 	drain(f);
@@ -463,7 +463,7 @@ static bool readable(const struct fixture *f)
 	return poll(&p, 1, 100) == 1;
 }
 
-/* Registers more while the ring is read: enough for a wake-up that the read makes stale. */
+/* Registers more while the ring is read, enough for a wake-up that becomes stale. */
 static void note_and_churn(void *ctx, const struct jit_event *ev)
 {
 	struct seen *seen = ctx;
@@ -503,7 +503,7 @@ static void user_space_is_woken_when_it_matters(void **state)
 	assert_true(readable(f));
 	drain(f);
 	assert_false(readable(f));
-	announce(&nowhere, 1); /* to be fetched before it is gone */
+	announce(&nowhere, 1); /* needs a wake-up: a list walk must fetch it */
 	assert_true(readable(f));
 	drain(f);
 	churn(25, 2000);
@@ -534,7 +534,7 @@ static void threads_and_children(void **state)
 			pthread_create(&threads[i], NULL, churn_thread, &sizes[i]), 0);
 	pid = fork();
 	if (!pid) {
-		/* The lock may have been held at the fork by a thread that is not here. */
+		/* Another thread may have held the lock at the fork. */
 		jit_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 		churn(50, 6 * KIB);
 		_exit(0);
@@ -562,7 +562,7 @@ static void strangers_are_left_alone(void **state)
 	need_root();
 	start(f, false, 0);
 	probe_self(f);
-	churn(3, 5 * KIB); /* we are no target */
+	churn(3, 5 * KIB); /* this process is no target yet */
 	pid = fork();
 	if (!pid) {
 		raise(SIGSTOP);
@@ -572,7 +572,7 @@ static void strangers_are_left_alone(void **state)
 	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
 	assert_true(WIFSTOPPED(status));
 	target_self(f);
-	assert_int_equal(kill(pid, SIGCONT), 0); /* nor is a child from before */
+	assert_int_equal(kill(pid, SIGCONT), 0); /* neither is a child from before */
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	churn(1, 7 * KIB);
@@ -612,7 +612,7 @@ static void copy_self(char *path)
 	}
 }
 
-/* A descriptor of a copy that has no name any more. */
+/* Return: a descriptor of a copy of this program whose name is removed. */
 static int unlinked_copy(void)
 {
 	char path[] = "/tmp/lineburn-jit-probe-XXXXXX";
@@ -625,7 +625,7 @@ static int unlinked_copy(void)
 	return fd;
 }
 
-/* Probes the file of a stopped process, lets it run, and looks at what came. */
+/* Probes the file of a stopped process, continues it, and checks the events. */
 static void watch_target(struct fixture *f, int fd, pid_t pid)
 {
 	struct error err = {0};
@@ -633,7 +633,7 @@ static void watch_target(struct fixture *f, int fd, pid_t pid)
 
 	start(f, false, 0);
 	rc = jit_probe_attach(f->probe, fd, register_off(), descriptor_delta());
-	if (!rc) /* the second time changes nothing */
+	if (!rc) /* attaching again changes nothing */
 		rc = jit_probe_attach(f->probe, fd, register_off(), descriptor_delta());
 	assert_int_equal(sampler_add_target(f->sampler, (uint32_t)pid, &err), 0);
 	kill(pid, SIGCONT);
@@ -664,11 +664,11 @@ static void deleted_files_are_probed(void **state)
 		_exit(127);
 	}
 	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
-	assert_true(WIFSTOPPED(status)); /* by itself, in main() */
+	assert_true(WIFSTOPPED(status)); /* it stops itself in main() */
 	watch_target(*state, fd, pid);
 }
 
-/* The program lies on a file system that we have not mounted. */
+/* The program lies on a file system that is not mounted in our mount namespace. */
 static void other_mount_namespaces_are_probed(void **state)
 {
 	_cleanup_close_ int fd = -1;
@@ -692,7 +692,7 @@ static void other_mount_namespaces_are_probed(void **state)
 		_exit(127);
 	}
 	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
-	rmdir(dir); /* which may be refused while it is a mount point somewhere */
+	rmdir(dir); /* may fail while it is a mount point elsewhere */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
 		print_message("cannot mount a tmpfs in a mount namespace\n");
 		skip();
@@ -714,7 +714,7 @@ static void files_are_bounded(void **state)
 
 	need_root();
 	start(f, false, 64 * KIB);
-	/* Nobody runs this copy: what is at the offsets does not matter. */
+	/* No process runs this copy, so the offsets do not matter. */
 	fd = unlinked_copy();
 	rc = jit_probe_attach(f->probe, fd, 4096, 64);
 	need_cookies(rc);
@@ -801,7 +801,10 @@ static void samples_carry_the_generation(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		assert_int_equal(f->seen.evs[i].code_gen, i + 1);
 		assert_true(g.last_ns[i] < f->seen.evs[i].time_ns);
-		/* Older by as long as the programs run, at most: code_gen() of the sampler. */
+		/*
+		 * Samples may be older than the event by the run time of the two
+		 * programs: code_gen() of the sampler.
+		 */
 		assert_true(g.first_ns[i + 1] + 100000000 > f->seen.evs[i].time_ns);
 	}
 	free_object(entry);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Version texts as distributions write them. */
+/* Version strings of distributions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -24,13 +24,13 @@
 	" (debian-kernel@lists.debian.org) (gcc-12 (Debian 12.2.0-14+deb12u1) " \
 	"12.2.0, GNU ld (GNU Binutils for Debian) 2.40) #1 SMP PREEMPT_DYNAMIC "
 
-/* bad: user stacks must not be walked. patch -1: not known. */
+/* bad: user stacks must not be walked. patch -1: unknown. */
 static const struct {
 	const char *release, *version;
 	bool bad;
 	int patch;
 } cases[] = {
-	/* The edges of each range, as kernel.org and those who keep its number. */
+	/* The bounds of each range, on kernels with kernel.org's version number. */
 	{"5.18.19", NULL, false, 19},
 	{"5.19.0", NULL, true, 0},
 	{"5.19.17", NULL, true, 17},
@@ -77,7 +77,7 @@ static const struct {
 	{"6.1.21-v8+", NULL, true, 21},
 	{"5.14.0-427.13.1.el9_4.x86_64", NULL, false, -1},
 	{"4.18.0-553.el8_10.x86_64", NULL, false, -1},
-	/* Debian: the release names the ABI. */
+	/* Debian: the release has the number of the ABI. */
 	{"6.1.0-56-cloud-amd64",
 	 "Linux version 6.1.0-56-cloud-amd64" DEBIAN_CC "Debian 6.1.192-1 (2026-10-20)",
 	 false, 192},
@@ -107,7 +107,7 @@ static const struct {
 	{"5.10.0-46-cloud-amd64",
 	 "Linux version 5.10.0-46-cloud-amd64" DEBIAN_CC "Debian 5.10.300-1 (2026-09-01)",
 	 false, 300},
-	/* Ubuntu: only the signature tells. */
+	/* Ubuntu: only the version signature has the patch level. */
 	{"6.2.0-26-generic",
 	 "Linux version 6.2.0-26-generic (buildd@bos03-amd64-042) "
 	 "(x86_64-linux-gnu-gcc-11"
@@ -122,7 +122,7 @@ static const struct {
 	 "Linux version 6.1.0-1033-oem (buildd@lcy02) (gcc) #33-Ubuntu SMP", true, -1},
 	{"5.19.0-50-generic", "Ubuntu 5.19.0-50.50-generic 5.19.17\n", true, 17},
 	{"6.5.0-44-generic", "Ubuntu 6.5.0-44.44-generic 6.5.13\n", false, 13},
-	/* What is in front of the '#' is a compiler, and another series is no word. */
+	/* Text before the '#' is about the compiler; other series are ignored. */
 	{"6.1.0-1-x", "Linux version 6.1.0-1-x (clang version 6.1.99) #1 SMP", true, -1},
 	{"6.1.0-1-x", "Linux version 6.1.0-1-x (x) #1 SMP Debian 6.10.99-1", true, -1},
 	{"6.1.0-1-x", "Linux version 6.1.0-1-x (x) #1 SMP 6.1.99build", true, -1},
@@ -178,7 +178,7 @@ static void what_is_no_version_counts_as_bad(void **state)
 		assert_false(kernel_level_find(releases[i], NULL, &level));
 		assert_int_equal(level.major, 42);
 	}
-	/* A patch level beyond reason is not one. */
+	/* A patch level that overflows is not taken. */
 	assert_true(kernel_level_find("6.1.99999999999", NULL, &level));
 	assert_false(level.patch_known);
 	assert_int_equal(level.patch, 0);
@@ -228,7 +228,7 @@ static void the_running_kernel_is_read_from_proc(void **state)
 	scratch_remove(root);
 }
 
-/* uname(2) and /proc agree on the machine that runs the tests. */
+/* uname(2) and /proc agree on this machine. */
 static void this_kernel_is_read(void **state)
 {
 	char release[KERNEL_RELEASE_BYTES], version[KERNEL_VERSION_BYTES];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The sampler on page faults, where nothing is a matter of chance: N pages that are touched
- * for the first time are N samples at the instruction that touches them. A child does so when
- * it is told; faults of others, and its other ones, are at other addresses.
+ * The sampler on page faults, which are deterministic: N pages touched for the first
+ * time are N samples at the touching instruction. A child touches pages when told.
+ * Other faults of the child and of other processes are at other addresses.
  */
 #include "collect/sampler.h"
 
@@ -27,13 +27,13 @@
 
 enum change {
 	CHANGE_NOTHING,
-	CHANGE_NAME, /* of the thread, before each touch: each stack is another */
-	CHANGE_USER, /* the effective one, before each touch */
-	IN_CHILD, /* of the child: it touches, and ends */
+	CHANGE_NAME, /* the thread's name, before each touch: each stack key differs */
+	CHANGE_USER, /* the effective uid, before each touch */
+	IN_CHILD, /* fork: the child's child touches the pages and ends */
 };
 
 struct order {
-	uint32_t nr; /* pages */
+	uint32_t nr; /* pages to touch */
 	uint32_t change; /* enum change */
 };
 
@@ -42,14 +42,14 @@ struct fixture {
 	pid_t child;
 	int order_fd, done_fd;
 	struct sampler_handlers handlers;
-	/* Of the last drains. */
-	uint64_t nr_here; /* samples at the instruction that touches */
+	/* Results of the last drain. */
+	uint64_t nr_here; /* samples at the touching instruction */
 	uint64_t value_here, nr_rows_here, nr_without_body_here;
-	uint64_t nr_first; /* first samples that were told */
+	uint64_t nr_first; /* first samples that were announced */
 	bool wrong_source;
 };
 
-/* The one instruction, whatever the compiler and its sanitizers make of the rest. */
+/* The touching instruction, unchanged by compilers and sanitizers. */
 #if defined(__x86_64__)
 #define TOUCH "movb $1, (%0)"
 #elif defined(__aarch64__)
@@ -143,7 +143,7 @@ static void note_first(void *ctx, const struct lb_first_sample *first)
 	f->nr_first += first->tgid == (uint32_t)f->child;
 }
 
-/* What came since the last call: the samples at the instruction. */
+/* Reads the samples since the last call. Return: those at the instruction. */
 static uint64_t drain(struct fixture *f)
 {
 	f->nr_here = f->value_here = f->nr_rows_here = f->nr_without_body_here = 0;
@@ -152,7 +152,7 @@ static uint64_t drain(struct fixture *f)
 	return f->nr_here;
 }
 
-/* Whatever was lost: all that was sampled is counted, or in one counter. */
+/* All sampled ticks must be counted or in a loss counter. */
 static struct sampler_totals sums_close(struct fixture *f)
 {
 	struct sampler_totals t;
@@ -209,7 +209,7 @@ static void start(struct fixture *f)
 		fail_msg("%s", err.text);
 }
 
-/* The child, and what descends from it. */
+/* Targets are the child and its descendants. */
 static void open_for_child(struct fixture *f, const struct sampler_config *config)
 {
 	struct error err = {0};
@@ -254,7 +254,7 @@ static void each_fault_is_a_sample(void **state)
 	assert_int_equal(t.bodies_missing, 0);
 }
 
-/* Which of the faults are sampled is not known, but what each stands for is. */
+/* Which faults are sampled is unknown, but each sample stands for its period. */
 static void each_sample_stands_for_its_period(void **state)
 {
 	struct fixture *f = *state;
@@ -281,7 +281,7 @@ static void each_slot_has_its_own(void **state)
 	sums_close(f);
 }
 
-/* What is drained while it is sampled is neither lost nor counted twice. */
+/* Draining while sampling neither loses samples nor counts them twice. */
 static void nothing_is_lost_between_slots(void **state)
 {
 	struct fixture *f = *state;
@@ -314,7 +314,7 @@ static void nothing_is_sampled_after_the_end(void **state)
 	sums_close(f);
 }
 
-/* ---- whom ---- */
+/* ---- targets ---- */
 
 static void children_of_targets(void **state)
 {
@@ -339,12 +339,12 @@ static void others_are_not_sampled(void **state)
 	assert_true(after.ctr.n[LB_CTR_OTHER] >= before.ctr.n[LB_CTR_OTHER] + 100);
 }
 
-/* What is said of the child by each kind, and how many samples of 50 there are to be. */
+/* Each kind of filter, applied to the child, and how many of 50 samples must pass. */
 static void filters(void **state)
 {
 	static const struct {
 		enum lb_filter_kind kind;
-		bool excludes, is_another; /* it is said of somebody else */
+		bool excludes, is_another; /* the value is not the child's */
 		bool no_children;
 		enum change change;
 		uint64_t nr;
@@ -365,7 +365,7 @@ static void filters(void **state)
 		{LB_FILTER_USER, false, false, false, CHANGE_NOTHING, 50},
 		{LB_FILTER_USER, false, false, false, CHANGE_USER, 0},
 		{LB_FILTER_USER, false, true, false, CHANGE_NOTHING, 0},
-		/* The 18th of them has the uid that is said. */
+		/* CHANGE_USER gives the 18th touch the filter's uid. */
 		{LB_FILTER_USER, false, true, false, CHANGE_USER, 1},
 		{LB_FILTER_USER, true, false, false, CHANGE_NOTHING, 0},
 		{LB_FILTER_USER, true, true, false, CHANGE_USER, 49},
@@ -423,7 +423,7 @@ static void counts_are_full(void **state)
 	lost = t.ctr.n[LB_CTR_LOST_COUNTS_FULL];
 	assert_true(lost >= 1000 - 64);
 	assert_true(f->nr_here + lost >= 1000);
-	/* The slot is empty again, and so is the other. */
+	/* Both slots work again. */
 	for (int i = 0; i < 2; i++) {
 		tell(f, 10, CHANGE_NOTHING);
 		assert_int_equal(drain(f), 10);
@@ -439,7 +439,9 @@ static void bodies_are_full(void **state)
 	open_for_child(f, &(struct sampler_config){.body_bytes = PAGE_BYTES});
 	for (int i = 0; i < 2; i++) {
 		tell(f, 1000, CHANGE_NAME);
-		/* None is lost: without its stack it is counted at its leaf. */
+		/*
+		 * Samples without a stored stack are counted at their leaf, not lost.
+		 */
 		assert_int_equal(drain(f), 1000);
 		assert_true(f->nr_without_body_here > 900);
 		assert_true(f->nr_without_body_here < 1000);
@@ -463,7 +465,7 @@ static void first_samples_do_not_fit(void **state)
 	t = sums_close(f);
 	assert_true(t.ctr.n[LB_CTR_FIRST_DROPPED] > 0);
 	assert_true(f->nr_first > 0 && f->nr_first < 3000);
-	/* Each was told, or counted. */
+	/* Each first sample was announced or counted as dropped. */
 	assert_true(f->nr_first + t.ctr.n[LB_CTR_FIRST_DROPPED] >= 3000);
 }
 

@@ -11,7 +11,7 @@
 
 #include "collect/task_ring.h"
 
-/* Builds records byte by byte, as the kernel lays them out. */
+/* Builds records byte by byte in the kernel's layout. */
 struct record {
 	uint8_t bytes[512];
 	uint32_t size;
@@ -38,7 +38,7 @@ static void begin(struct record *r, uint32_t type, uint16_t misc)
 	memset(r, 0, sizeof(*r));
 	put32(r, type);
 	put(r, &misc, 2);
-	r->size += 2; /* size, set by end() */
+	r->size += 2; /* the size, set by end() */
 }
 
 /* pid, tid and time of sample_id_all */
@@ -190,17 +190,17 @@ static void short_records_are_refused(void **state)
 	(void)state;
 	mmap2_record(&r, 0, "/usr/bin/thing");
 	for (uint32_t size = 0; size <= r.size; size++) {
-		/* Of its own, so that a sanitizer sees who reads beyond. */
+		/* Exact size, so that AddressSanitizer sees reads past the end. */
 		uint8_t *bytes = malloc(size + !size);
 
 		assert_non_null(bytes);
 		memcpy(bytes, r.bytes, size);
-		/* The last byte but the trailer pads the path. */
+		/* The last byte before the trailer only pads the path. */
 		assert_int_equal(task_record_decode(bytes, size, &ev),
 				 size + 1 < r.size ? -EBADMSG : 1);
 		free(bytes);
 	}
-	/* A path without an end. */
+	/* A path without a terminating NUL. */
 	mmap2_record(&r, 0, "/a");
 	memset(r.bytes + 72, 'x', r.size - 72 - 16);
 	assert_int_equal(task_record_decode(r.bytes, r.size, &ev), -EBADMSG);

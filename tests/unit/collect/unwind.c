@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stacks of a child whose every frame is known: assembly with rows written by hand into
- * the kernel's tables, on a stack of its own, and frames of a Python that is made up of
- * structs at addresses that we chose.
+ * Stacks of a child whose frames are all known: assembly on its own stack, with rows
+ * that the test writes into the kernel's tables, and Python frames made of structs at
+ * chosen addresses.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@
 #include "base/cleanup.h"
 #include "collect/sampler.h"
 
-/* ---- the code: addresses in it are distances from text_begin ---- */
+/* ---- the code: tables use offsets from text_begin ---- */
 
 extern const char text_begin[], text_end[];
 extern const char leaf[], leaf_pushed[];
@@ -46,13 +46,13 @@ __asm__(".text\n"
 	"text_begin:\n"
 	"leaf: nop\n"
 	"leaf_pushed: jmp leaf_pushed\n"
-	/* A frame pointer, and the CFA by it. */
+	/* Sets up a frame pointer; the CFA is relative to it. */
 	"middle: push %rbp\n"
 	"  mov %rsp, %rbp\n"
 	"middle_set: sub $64, %rsp\n"
 	"  call leaf\n"
 	"middle_return: ud2\n"
-	/* rbp is saved and then any number. */
+	/* Saves rbp, then puts another value in it. */
 	"outer: push %rbp\n"
 	"outer_pushed: sub $40, %rsp\n"
 	"outer_down: mov $0xdead, %ebp\n"
@@ -60,7 +60,7 @@ __asm__(".text\n"
 	"outer_return: ud2\n"
 	"top: call outer\n"
 	"top_return: ud2\n"
-	/* Calls itself edi times. */
+	/* Calls itself %edi times. */
 	"deep: sub $24, %rsp\n"
 	"deep_down: dec %edi\n"
 	"  jz deep_down_spin\n"
@@ -70,13 +70,13 @@ __asm__(".text\n"
 	"deep_top: mov $600, %edi\n"
 	"  call deep\n"
 	"deep_top_return: ud2\n"
-	/* Aligns its stack: the CFA is in r10. */
+	/* Aligns its stack and keeps the CFA in r10. */
 	"by_reg: lea 8(%rsp), %r10\n"
 	"  and $-64, %rsp\n"
 	"by_reg_spin: jmp by_reg_spin\n"
 	"by_reg_top: call by_reg\n"
 	"by_reg_return: ud2\n"
-	/* Keeps what SP was at its entry on its aligned stack, as OpenSSL does. */
+	/* Stores its entry SP on its aligned stack, as OpenSSL does. */
 	"kept: mov %rsp, %rax\n"
 	"  and $-64, %rsp\n"
 	"  sub $64, %rsp\n"
@@ -84,9 +84,9 @@ __asm__(".text\n"
 	"kept_spin: jmp kept_spin\n"
 	"kept_top: call kept\n"
 	"kept_return: ud2\n"
-	/* A handler of signals, on a stack of its own. */
+	/* A signal handler on an alternate stack. */
 	"handler: jmp handler\n"
-	"  nop\n" /* as it is before glibc's: a return address is looked up one before */
+	"  nop\n" /* as before glibc's: the return address is looked up minus 1 */
 	"restorer: mov $15, %eax\n"
 	"  syscall\n"
 	"raise_top: call raise_spin\n"
@@ -126,7 +126,7 @@ enum {
 	KEPT_SP
 };
 
-/* The program's own stacks: addresses on them are known beforehand. */
+/* The program's own stacks, so that addresses on them are known. */
 #define STACK_BYTES 65536
 static uint8_t stacks[2][STACK_BYTES] __attribute__((aligned(4096)));
 #define STACK_TOP      ((uintptr_t)stacks[0] + STACK_BYTES)
@@ -140,16 +140,16 @@ static void __attribute__((noreturn)) run_on_stack(const char *entry, uintptr_t 
 	__builtin_unreachable();
 }
 
-/* ---- what a test sees ---- */
+/* ---- what a test receives ---- */
 
 struct seen {
 	struct lb_unwind_request requests[64];
 	size_t nr_requests;
-	struct sample sample; /* the last one that is in the text, ips below */
+	struct sample sample; /* the last one in the text, with ips below */
 	__u64 ips[LB_MAX_FRAMES];
-	uint64_t nr_samples, nr_others; /* others: not like the first */
-	bool is_open; /* samples are looked at */
-	struct lb_image other; /* of samples that are not of the child itself */
+	uint64_t nr_samples, nr_others; /* others: different from the first sample */
+	bool is_open; /* samples are recorded */
+	struct lb_image other; /* image of a sample of the child's child */
 	uint64_t nr_of_other;
 };
 
@@ -192,7 +192,7 @@ static void note_sample(void *ctx, const struct sample *s)
 	struct fixture *f = ctx;
 	struct seen *seen = &f->seen;
 
-	/* The way into the assembly and into a handler is none of it. */
+	/* Ignore samples outside the text, as in the kernel's signal entry. */
 	if (!seen->is_open || !s->nr_user || s->user_ips[0] < (uintptr_t)text_begin ||
 	    s->user_ips[0] >= (uintptr_t)text_end)
 		return;
@@ -254,7 +254,7 @@ static const struct lb_unwind_request *find_request(const struct fixture *f,
 	return NULL;
 }
 
-/* Samples the child until it is asked who it is. */
+/* Samples the child until the kernel side requests its tables. */
 static void start(struct fixture *f, const char *entry, void (*prepare)(void),
 		  uint32_t max_frames)
 {
@@ -291,7 +291,7 @@ static void start(struct fixture *f, const char *entry, void (*prepare)(void),
 	f->image = request->image;
 }
 
-/* What was sampled until now is of no interest; then @ret_seen gets what comes. */
+/* Discards the samples until now, then receives new ones. */
 static void look(struct fixture *f)
 {
 	sampler_drain(f->sampler, &f->handlers);
@@ -302,7 +302,7 @@ static void look(struct fixture *f)
 		assert_int_equal(sampler_drain(f->sampler, &f->handlers), 0);
 	}
 	assert_true(f->seen.nr_samples >= 20);
-	/* A sample at the instant of the entry, or of a table's arrival. */
+	/* Samples that were taken just when the code started or a table changed. */
 	assert_true(f->seen.nr_others <= 2);
 }
 
@@ -324,7 +324,7 @@ static int set_up(void **state)
 
 /* ---- filling the tables ---- */
 
-#define FIRST_ROW 100 /* not at the begin of a value */
+#define FIRST_ROW 100 /* not at the start of a map value */
 #define STAMP     7
 #define PAGE      3
 
@@ -351,7 +351,7 @@ static void write_page(struct fixture *f, const struct lb_unwind_row *rows, size
 	kmap_unmap(slab, LB_SLAB_VALUES * sizeof(struct lb_unwind_rows));
 	assert_int_equal(kmap_update(f->maps.slabs_fd, &slab_number, &fd), 0);
 	assert_int_equal(kmap_update(f->maps.pages_fd, &index, &page), 0);
-	/* It is another object's: what is at hand of the one before is not true of it. */
+	/* The page now describes another object: cached pages are invalid. */
 	++*f->maps.pages_generation;
 	write_rules(f);
 }
@@ -448,11 +448,11 @@ static void rows_lead_to_the_outermost_frame(void **state)
 	sampler_totals(f->sampler, &totals);
 	assert_true(totals.ctr.n[LB_CTR_USER_FRAMES] >= 4 * f->seen.nr_samples);
 	print_message("%u instructions verified\n", sampler_verified_insns(f->sampler));
-	/* Of clang 14: 9,165; of clang 19: 10,289. */
+	/* clang 14: 9,165; clang 19: 10,289. */
 	assert_true(sampler_verified_insns(f->sampler) < 11000);
 }
 
-/* Nobody is asked more often than every LB_REQUEST_PAUSE_NS. */
+/* Requests are at least LB_REQUEST_PAUSE_NS apart. */
 static void an_unknown_process_is_asked_for(void **state)
 {
 	struct fixture *f = *state;
@@ -469,7 +469,7 @@ static void an_unknown_process_is_asked_for(void **state)
 	assert_int_equal(f->seen.ips[0], IP(leaf_pushed));
 	assert_true(f->seen.nr_requests >= 1);
 	assert_true(f->seen.nr_requests <= ns / LB_REQUEST_PAUSE_NS + 2);
-	/* A run that was given to another is none. */
+	/* Segments whose stamp was reused for another process are not used. */
 	write_tables(f);
 	write_process(f, 98, 0, 0, 0);
 	look(f);
@@ -494,7 +494,7 @@ static void what_is_missing_is_asked_for(void **state)
 	assert_non_null(request);
 	assert_int_equal(request->ip, IP(leaf_pushed));
 	assert_memory_equal(&request->image, &f->image, sizeof(f->image));
-	/* The leaf's code is known, its caller's is not. */
+	/* The leaf's code has a segment, its caller's does not. */
 	write_tables(f);
 	assert_int_equal(lookup(f->maps.segments_fd, &index, &segment), 0);
 	segment.end = IP(middle);
@@ -522,7 +522,7 @@ static void damaged_stacks_end(void **state)
 	write_page(f, unsupported, ARRAY_SIZE(unsupported));
 	look(f);
 	expect(f, LB_STACK_UNSUPPORTED, ips, 2);
-	/* Other registers than those are known at the leaf alone. */
+	/* At callers, a CFA in another register than SP or FP is unknown. */
 	write_page(f, leaf_only, ARRAY_SIZE(leaf_only));
 	look(f);
 	expect(f, LB_STACK_UNSUPPORTED, ips, 2);
@@ -555,7 +555,7 @@ static void the_stack_pointer_of_the_entry_may_be_kept(void **state)
 static void frame_pointers_where_there_are_no_rows(void **state)
 {
 	const struct lb_unwind_row rows[] = {{0, SP_8}, {AT(middle), NONE}};
-	/* middle has one, and in it is the number that outer left there. */
+	/* middle's frame pointer is valid, the value that outer left in it is not. */
 	const __u64 ips[] = {IP(leaf_pushed), IP(middle_return), IP(outer_return)};
 	struct fixture *f = *state;
 
@@ -565,7 +565,7 @@ static void frame_pointers_where_there_are_no_rows(void **state)
 	look(f);
 	expect(f, LB_STACK_BAD_FP, ips, ARRAY_SIZE(ips));
 	assert_int_equal(f->seen.sample.nr_guessed, 1);
-	/* From the leaf on, whose caller is skipped so. */
+	/* Frame pointers from the leaf on skip the leaf's caller. */
 	write_process(f, 99, LB_SEGMENT_NO_ROWS, 0, 0);
 	look(f);
 	assert_int_equal(f->seen.ips[1], IP(outer_return));
@@ -573,7 +573,7 @@ static void frame_pointers_where_there_are_no_rows(void **state)
 	assert_null(find_request(f, LB_REQUEST_LIST));
 }
 
-/* Frame pointers there, too; but user space is told that code of a list ran. */
+/* Frame pointers are used, and user space learns that code of a listed object ran. */
 static void a_list_is_asked_for_what_is_not_known(void **state)
 {
 	const struct lb_unwind_request *request;
@@ -609,7 +609,7 @@ static void deep_stacks_are_cut(void **state)
 	}
 }
 
-/* Above the other stack or below it, with what was interrupted in its middle. */
+/* Handles the signal on another stack; the interrupted frames are on the first. */
 static void handle_on(uintptr_t stack)
 {
 	const stack_t alternate = {.ss_sp = (void *)stack, .ss_size = STACK_BYTES};
@@ -641,7 +641,7 @@ static void signal_frames_are_passed(void **state)
 	look(f);
 	expect(f, LB_STACK_COMPLETE, ips + 2, 2);
 	kill(f->pid, SIGUSR1);
-	wait_ms(50); /* until it has come there */
+	wait_ms(50); /* until the signal was handled */
 	look(f);
 	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
 }
@@ -679,7 +679,7 @@ static void children_are_known_from_their_first_sample(void **state)
 	assert_null(find_request(f, LB_REQUEST_PROCESS));
 	assert_int_equal(lookup(f->maps.processes_fd, &f->seen.other, &known), 0);
 	assert_int_equal(known.generation, 99);
-	/* With its last thread goes what was known of it. */
+	/* The process entry goes when its last thread ends. */
 	kill((pid_t)f->seen.other.tgid, SIGKILL);
 	for (int i = 0; i < 100 && !rc; i++) {
 		wait_ms(10);
@@ -720,7 +720,7 @@ struct py_bytes {
 	uint8_t data[40];
 };
 
-/* How a str says that it is compact and ASCII, or of two bytes a character. */
+/* The state bits of a str that is compact and ASCII, or has two bytes a character. */
 #define ASCII    (1 << 2 | 1 << 5 | 1 << 6)
 #define WIDE     (2 << 8 | 1 << 11 | 3)
 #define NR_CALLS 1000
@@ -739,7 +739,7 @@ static __thread uint64_t py_state_addr;
 static uint64_t list_state_addr;
 static char long_name[LB_INTERP_TEXT_BYTES + 8];
 
-#define KIND 5 /* all of it is in the frame */
+#define KIND 5 /* the runtime's kind, part of each frame's value */
 
 static const struct lb_interp py_layout = {
 	.kind = KIND,
@@ -771,7 +771,7 @@ static const struct lb_interp py_layout = {
 	.code_bytes = offsetof(struct py_code, code),
 };
 
-/* Places in the C frames of outer and middle. */
+/* Addresses in the C frames of outer and middle. */
 #define IN_OUTER  (STACK_TOP - 56)
 #define IN_MIDDLE (STACK_TOP - 136)
 
@@ -780,7 +780,7 @@ static uint64_t at(const void *p)
 	return (uintptr_t)p;
 }
 
-/* frames[i] runs code i % 2 at instruction 10 + i, and was called by the next. */
+/* frames[i] runs code i % 2 at instruction 10 + i; its caller is frames[i + 1]. */
 static void make_frames(void)
 {
 	for (size_t i = 0; i < 2; i++) {
@@ -802,7 +802,7 @@ static void make_frames(void)
 	py_state.frame = at(&frames[0]);
 }
 
-/* frames[0] and [1] were evaluated by middle, [2] by outer. */
+/* middle evaluates frames[0] and [1], outer evaluates [2]. */
 static void make_shims(void)
 {
 	struct py_frame *shim = (struct py_frame *)IN_MIDDLE;
@@ -827,7 +827,7 @@ static void make_cframes(void)
 	*outers = (struct py_cframe){at(&frames[2]), at(&root_cframe)};
 }
 
-/* The same, but the entry frames are not those of Python. */
+/* The same, with entry frames that are not Python functions. */
 static void make_entries(void)
 {
 	make_cframes();
@@ -850,8 +850,8 @@ static void make_objects(void)
 }
 
 /*
- * Each frame lies in the C frame that evaluates it; names are C strings. They are written, so that
- * their pages are there: the kernel reads without a page fault.
+ * Each frame lies in the C frame that evaluates it. Names are C strings. The program
+ * writes them so that their pages are present: the kernel reads without page faults.
  */
 static void make_list(void)
 {
@@ -886,7 +886,7 @@ static void start_python(struct fixture *f, void (*prepare)(void),
 	write_process(f, 99, 0, index + 1, (int32_t)(at(&py_state_addr) - fs));
 }
 
-/* Frames of Python are compared by their code's number and their instruction. */
+/* Python frames are compared by code number and instruction. */
 #define PY(code, index) (LB_FRAME_TAG | (code) << 20 | (index))
 
 static uint64_t code_id(const struct fixture *f, uint64_t code)
@@ -902,7 +902,7 @@ static void expect_python(struct fixture *f, enum lb_stack_status status,
 {
 	__u64 real[16];
 
-	assert_int_equal(f->nr_codes, 2); /* each once, however often it is sampled */
+	assert_int_equal(f->nr_codes, 2); /* each code is announced once */
 	for (size_t i = 0; i < nr; i++) {
 		uint64_t id = ips[i] & LB_FRAME_TAG ? code_id(f, LB_FRAME_ID(ips[i])) : 0;
 
@@ -1017,7 +1017,7 @@ static void names_may_be_c_strings(void **state)
 static void huge_names(void)
 {
 	make_shims();
-	file_str.length = 1ULL << 60; /* what is there is copied */
+	file_str.length = 1ULL << 60; /* copied up to the limit */
 	name_strs[0].length = 0;
 	name_strs[1].state = 0; /* not compact */
 	table.size = 1ULL << 60;
@@ -1040,12 +1040,13 @@ static void names_that_lie_are_bounded(void **state)
 		assert_int_equal(code->file_chars, UINT32_MAX);
 		assert_memory_equal(code->file, &file_str.data, 48);
 		assert_int_equal(code->name_chars, 0);
-		assert_int_equal(code->table_bytes, LB_INTERP_NOT_READ); /* same */
+		/* Unreadable, too: one table is unmapped, the other too long. */
+		assert_int_equal(code->table_bytes, LB_INTERP_NOT_READ);
 		assert_int_equal(code->table_copied, nr ? LB_INTERP_TABLE_BYTES : 0);
 	}
 }
 
-/* Before any table is there, what Python says follows the leaf. */
+/* Without tables for the rest, the Python frames follow the last native frame. */
 static void python_frames_follow_a_walk_that_ends(void **state)
 {
 	const struct lb_unwind_row rows[] = {{0, SP_8}, {AT(middle), UNSUPPORTED}};
@@ -1064,10 +1065,10 @@ static void python_frames_follow_a_walk_that_ends(void **state)
 static void make_stale(void)
 {
 	make_shims();
-	/* The inner run's anchor is where no frame is any more. */
+	/* The inner run is anchored at an address that belongs to no C frame. */
 	frames[1].previous = at(&stacks[0][0]);
 	memcpy(&stacks[0][0], (void *)IN_MIDDLE, sizeof(struct py_frame));
-	/* And not begun: before the first instruction. */
+	/* The frame has not begun: it is before its first instruction. */
 	frames[2].ip = at(&py_codes[0].code[0]) - 2;
 }
 
@@ -1130,7 +1131,7 @@ static void lists_that_lie_are_bounded(void **state)
 			assert_int_equal(f->seen.sample.status, LB_STACK_TRUNCATED);
 			assert_int_equal(f->seen.sample.nr_user, DEFAULT_FRAMES);
 		}
-		/* Deep recursion is none: it comes where it belongs. */
+		/* Deep recursion is no broken list: its frames are in their place. */
 		if (prepares[i] == make_recursion) {
 			assert_int_equal(f->seen.ips[1], IP(middle_return));
 			assert_int_equal(f->seen.ips[2],

@@ -42,7 +42,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Four addresses: a chain, the same chain again, a symbol, and nothing said. */
+/* Four addresses: a chain of frames, the same chain, a symbol only, and nothing. */
 static void write_sample(struct wire_writer *out)
 {
 	_cleanup_(answer_writer_freep) struct answer_writer *a = answer_writer_new(4);
@@ -104,7 +104,7 @@ static void equal_chains_and_strings_are_sent_once(void **state)
 	struct frame chain[3];
 	char copies[3][64];
 
-	/* Equal text at different addresses is equal text. */
+	/* Strings are compared by content, not by address. */
 	for (size_t i = 0; i < 10000; i++) {
 		memcpy(chain, inlined_chain, sizeof(chain));
 		for (size_t k = 0; k < 3; k++) {
@@ -232,7 +232,7 @@ static void truncation_at_each_byte_is_refused(void **state)
 
 	write_sample(&f->out);
 	for (size_t len = 0; len < f->out.len; len++) {
-		/* On the heap, so that a read past the end is seen by the sanitizer. */
+		/* Exact size, so that AddressSanitizer sees reads past the end. */
 		_cleanup_free_ uint8_t *cut = malloc(len ? len : 1);
 
 		memcpy(cut, f->out.data, len);
@@ -242,7 +242,7 @@ static void truncation_at_each_byte_is_refused(void **state)
 	assert_null(got.frames);
 }
 
-/* Touches all that an answer promises, so that the sanitizers can object. */
+/* Reads all bytes of an answer, so that sanitizers see invalid ones. */
 static void check_sane(const struct answers *a)
 {
 	for (size_t i = 0; i < a->nr; i++) {
@@ -276,12 +276,12 @@ static void flipped_bits_never_harm(void **state)
 		check_sane(&got);
 		f->out.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
 	}
-	/* A flip in a name or line is not to be noticed, one in a count is. */
+	/* Flips in names or lines are not detected, flips in counts are. */
 	assert_true(nr_refused > 300);
 	assert_true(nr_read > 300);
 }
 
-/* ---- which lines have code ---- */
+/* ---- code and its lines ---- */
 
 static const uint8_t machine_code[] = {0x55, 0xc3, 0x90, 0xcc};
 static const struct code_row jit_rows[] = {
@@ -322,7 +322,7 @@ static void assert_code(const struct code *got, const struct code *want)
 		assert_memory_equal(got->bytes, want->bytes, want->size_bytes);
 }
 
-/* One address, and two functions of which one has its bytes. */
+/* One address, and two functions; only one of them has its bytes. */
 static void write_codes(struct wire_writer *out)
 {
 	_cleanup_(answer_writer_freep) struct answer_writer *a = answer_writer_new(1);
@@ -345,7 +345,7 @@ static void codes_make_the_round_trip(void **state)
 	assert_int_equal(got.nr_codes, 2);
 	assert_code(&got.codes[0], &jit_code);
 	assert_code(&got.codes[1], &elf_code);
-	/* The same names as those of frames, by pointer. */
+	/* Names are shared with those of frames: equal pointers. */
 	assert_ptr_equal(got.codes[1].rows[0].frame.function,
 			 got.items[0].frames[2].function);
 	assert_string_equal(got.items[0].frames[2].function, "main");
@@ -381,8 +381,8 @@ static void codes_that_make_no_sense_are_left_out(void **state)
 	assert_int_equal(WITH(code.size_bytes = 0), 1);
 	assert_int_equal(WITH(code.nr_rows = 0), 1);
 	assert_int_equal(WITH(code.address += 1), 1); /* a row before the code */
-	assert_int_equal(WITH(code.size_bytes = 3), 1); /* a row behind it */
-	assert_int_equal(WITH(rows[1].address += 3), 1); /* rows in disorder */
+	assert_int_equal(WITH(code.size_bytes = 3), 1); /* a row past the code */
+	assert_int_equal(WITH(rows[1].address += 3), 1); /* rows not in order */
 	assert_int_equal(WITH(code.address = UINT64_MAX - 3, code.bytes = NULL,
 			      code.nr_rows = 1, rows[0].address = code.address),
 			 1);
@@ -436,7 +436,7 @@ static void cut_codes_are_refused(void **state)
 	assert_null(got.codes);
 }
 
-/* Touches all that the codes promise. */
+/* Reads all bytes of the codes. */
 static void check_sane_codes(const struct answers *a)
 {
 	for (size_t i = 0; i < a->nr_codes; i++) {
@@ -482,7 +482,7 @@ static void flipped_bits_of_codes_never_harm(void **state)
 	assert_true(nr_read > 500);
 }
 
-/* The part about code of a message by hand: one frame, code, row and byte. */
+/* The code part of a hand-made message: one frame, code, row and byte. */
 struct codes_by_hand {
 	uint32_t nr_chains, nr_rows, nr_bytes, nr_codes;
 	uint32_t text, rows_of_code, offset, chain;
@@ -507,7 +507,7 @@ static int read_codes_by_hand(struct codes_by_hand h, struct strpool *pool)
 
 	wire_put_u32(&w, 1);
 	wire_put_str(&w, "abc");
-	wire_put_u32(&w, 1); /* frame */
+	wire_put_u32(&w, 1); /* frames */
 	wire_put_u32(&w, h.nr_chains);
 	wire_put_u8(&w, 1);
 	for (int i = 0; i < 3; i++)
@@ -566,7 +566,7 @@ static void lies_about_code_are_refused(void **state)
 	REFUSED(h.size_bytes = CODE_MAX_BYTES + 1);
 	REFUSED(h.size_bytes = UINT64_MAX);
 	REFUSED(h.has_bytes = 2);
-	REFUSED(h.has_bytes = 0); /* but a byte is announced */
+	REFUSED(h.has_bytes = 0); /* but the message has a byte */
 #undef REFUSED
 	h = good_codes;
 	h.has_bytes = 0;
@@ -576,7 +576,7 @@ static void lies_about_code_are_refused(void **state)
 	assert_int_equal(read_codes_by_hand(h, f->pool), 0);
 }
 
-/* One message by hand: one string, one frame, one chain, one address. */
+/* A hand-made message: one string, frame, chain and address. */
 struct by_hand {
 	uint32_t nr_strings, nr_frames, nr_chains, nr_addresses;
 	uint8_t in_chain, inlined, miss;
@@ -652,7 +652,7 @@ static void lies_are_refused(void **state)
 	REFUSED(h.miss = NR_MISSES);
 	REFUSED(h.miss = MISS_NONE); /* without a line */
 	REFUSED(h.line = 5); /* a miss with a line */
-	REFUSED(h.text = "a\0c"); /* a name does not hold a NUL */
+	REFUSED(h.text = "a\0c"); /* a NUL in a name */
 #undef REFUSED
 	h = good;
 	h.line = 5;
@@ -677,7 +677,7 @@ static void too_long_a_name_is_refused(void **state)
 	assert_int_equal(read_by_hand(h, f->pool), -EBADMSG);
 }
 
-/* A seed of the fuzz target is the number of addresses, then what is written now. */
+/* A seed of the fuzz target is the number of addresses, then the current message. */
 static void assert_seed(const char *path, const struct wire_writer *seed)
 {
 	size_t len;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The doctor on machines that are made of files: machines.h. */
+/* The doctor, on fake machines made of files: machines.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -72,7 +72,7 @@ static size_t make_parts(const char *root, const char *machine)
 	return nr;
 }
 
-/* @root  a path that is written; to be removed */
+/* @root  receives the path of the machine; the caller removes it */
 static void make_machine(const char *name, char root[SCRATCH_BYTES])
 {
 	scratch_make(root, 0755);
@@ -107,20 +107,20 @@ static void assert_consistent(const char *name, const struct doctor *d)
 		if (!c->found[0] || !c->remedy[0] != (c->status == CHECK_OK))
 			fail_msg("%s: %s: found '%s', remedy '%s'", name, c->name,
 				 c->found, c->remedy);
-		/* Nothing was cut. */
+		/* No text was truncated. */
 		assert_true(strlen(c->found) < sizeof(c->found) - 1);
 		assert_true(strlen(c->remedy) < sizeof(c->remedy) - 1);
 	}
 }
 
-/* What a recording is refused for; NULL: nothing. */
+/* Why a recording is refused; NULL: it is not. */
 static void test_admission(void **state)
 {
 	static const struct {
 		const char *name, *said, *remedy;
 	} cases[] = {
 		{"healthy", NULL, NULL},
-		{"no-caps", NULL, NULL}, /* no container: the kernel's own words do */
+		{"no-caps", NULL, NULL}, /* not in a container */
 		{"no-proc", NULL, NULL},
 		{"docker-hostpid", NULL, NULL},
 		{"docker", "CAP_BPF, CAP_PERFMON, the host's pid namespace",
@@ -261,7 +261,7 @@ static void every_failure_has_its_remedy(void **state)
 	}
 }
 
-/* What the system calls said, in a container or not, on old kernels or new. */
+/* Results of system calls, inside and outside of containers, on old and new kernels. */
 static const struct {
 	const char *name;
 	struct doctor_probes probes;
@@ -323,7 +323,7 @@ static void system_calls_that_fail_are_explained(void **state)
 	}
 }
 
-/* Before 5.11, without CAP_SYS_RESOURCE: what BPF maps may take is limited. */
+/* Before 5.11, memory of BPF maps is limited without CAP_SYS_RESOURCE. */
 static void locked_memory_counts_on_old_kernels(void **state)
 {
 	static const struct {
@@ -390,7 +390,7 @@ static void the_text_is_for_people(void **state)
 	assert_non_null(strstr(bad, "cannot record here: 1 of 17 checks failed\n"));
 }
 
-/* A release and an environment that try to talk to the terminal. */
+/* A release and environment that contain terminal escapes. */
 static void what_is_printed_is_escaped(void **state)
 {
 	const struct doctor_probes probes = {.debuginfod_urls = "\033[2J\xff\n\u202e"};
@@ -458,7 +458,7 @@ static void the_json_is_for_scripts(void **state)
 	json_decref(object);
 }
 
-/* Whatever this machine is, it is described, and the exit status agrees. */
+/* Any machine is described, and the exit status agrees with the description. */
 static void this_system_is_described(void **state)
 {
 	_cleanup_free_ char *text = NULL;

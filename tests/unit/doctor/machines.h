@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Machines that the doctor looks at: "healthy", and what differs from it on others. */
+/* Fake machines for the doctor: "healthy", and how others differ from it. */
 #ifndef LB_TEST_MACHINES_H
 #define LB_TEST_MACHINES_H
 
@@ -8,14 +8,14 @@
 enum machine_part_kind {
 	PART_FILE,
 	PART_LINK,
-	PART_ABSENT, /* what "healthy" has there, this one has not */
+	PART_ABSENT, /* removes the part that "healthy" has */
 };
 
 #define FILE_OF(literal) PART_FILE, literal, sizeof(literal) - 1
 #define LINK(to)         PART_LINK, to, 0
 #define ABSENT           PART_ABSENT, NULL, 0
 
-/* Symbols as they are shown to whom the kernel hides their addresses. */
+/* Symbols as shown to users from whom the kernel hides addresses. */
 #define HIDDEN_KALLSYMS                    \
 	"0000000000000000 T function_0\n"  \
 	"0000000000000000 T function_1\n"  \
@@ -61,7 +61,7 @@ enum machine_part_kind {
 static const struct machine_part {
 	const char *machine, *path;
 	enum machine_part_kind kind;
-	const char *content; /* of a file, or where a link leads */
+	const char *content; /* of a file; or the target of a link */
 	size_t len;
 } machine_parts[] = {
 	{"healthy", "/proc/kallsyms",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The same files that execvp(3) executes, in a directory of scripts and links. */
+/* Finds the same file as execvp(3), in a directory of scripts and links. */
 #include "launch/launch.h"
 #include "lib/scratch.h"
 
@@ -28,7 +28,7 @@ static void write_script(const char *name, const char *text, mode_t mode)
 	assert_int_equal(chmod(name, mode), 0);
 }
 
-/* Is what would be executed for @name the file at @path? */
+/* Checks that @path is the file that is executed for @name. */
 static void assert_file(const char *name, const char *path)
 {
 	struct stat a, b;
@@ -51,7 +51,10 @@ static void files_are_found_as_execvp_does(void **state)
 	assert_int_equal(command_file_open("sh/nothing"), -ENOENT);
 	assert_int_equal(command_file_open("nothing"), -ENOENT);
 	assert_int_equal(command_file_open(""), -ENOENT);
-	/* A directory and a file without the right are passed over, and told of last. */
+	/*
+	 * Directories and files that are not executable are skipped; -EACCES if nothing
+	 * else is found.
+	 */
 	assert_int_equal(setenv("PATH", "a:/bin", 1), 0);
 	assert_file("sh", "/bin/sh");
 	assert_int_equal(setenv("PATH", "a", 1), 0);
@@ -78,14 +81,14 @@ static void scripts_have_interpreters(void **state)
 	assert_file("./of_script", "/bin/sh");
 	write_script("circle", "#!./circle\n", 0755);
 	assert_int_equal(command_file_open("./circle"), -ELOOP);
-	/* Neither says what executes it. */
+	/* Neither names an interpreter. */
 	write_script("nobody", "#!\n", 0755);
 	assert_file("./nobody", "./nobody");
 	write_script("short", "#", 0755);
 	assert_file("./short", "./short");
 }
 
-/* Opening it would wait for somebody who writes. */
+/* Opening a FIFO would block until there is a writer. */
 static void a_pipe_is_no_command(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The command runs as if lineburn were not there. */
+/* The command runs as it would without lineburn. */
 #include "launch/launch.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static void wait_for_end(struct launch *l)
 	assert_true(launch_has_ended(l));
 }
 
-/* Runs a shell command in @dir to its end. */
+/* Runs a shell command in @dir until it ends. */
 static struct launch *run(const char *script)
 {
 	char *argv[] = {(char *)"sh", (char *)"-c", (char *)script, NULL};
@@ -97,7 +97,7 @@ static void test_exit_status(void **state)
 		snprintf(script, sizeof(script), "exit %d", statuses[i]);
 		l = run(script);
 		assert_int_equal(launch_exit_status(l), statuses[i]);
-		launch_die_by_same_signal(l); /* returns: no signal */
+		launch_die_by_same_signal(l); /* returns if there was no signal */
 	}
 }
 
@@ -152,7 +152,7 @@ static void test_cannot_run(void **state)
 	assert_fails("/dev/null/x", EXIT_NOT_EXECUTABLE, -ENOTDIR);
 }
 
-/* Freed before it was let go: not run, and no process left. */
+/* Freed before the start: the command does not run, and its process is gone. */
 static void test_never_let_go(void **state)
 {
 	char path[128];
@@ -164,7 +164,7 @@ static void test_never_let_go(void **state)
 	snprintf(path, sizeof(path), "%s/touched", dir);
 	l = start(argv);
 	pid = l->pid;
-	assert_int_equal(kill(pid, SIGSTOP), 0); /* even if it cannot run */
+	assert_int_equal(kill(pid, SIGSTOP), 0); /* even if it is stopped */
 	assert_false(launch_has_ended(l));
 	launch_free(l);
 	assert_int_equal(kill(pid, 0), -1);
@@ -173,7 +173,7 @@ static void test_never_let_go(void **state)
 	launch_free(NULL);
 }
 
-/* lineburn itself is killed before that: the command ends unrun. */
+/* If lineburn is killed before the start, the command ends without running. */
 static void test_lineburn_dies(void **state)
 {
 	char path[128];
@@ -194,7 +194,10 @@ static void test_lineburn_dies(void **state)
 	close(ends[1]);
 	assert_int_equal(read(ends[0], &pid, sizeof(pid)), sizeof(pid));
 	assert_int_equal(waitpid(lineburn, NULL, 0), lineburn);
-	/* The waiting command holds the pipe's other end as well: this is its end. */
+	/*
+	 * The waiting process holds the pipe's write end, so the end of file shows that
+	 * it has ended.
+	 */
 	assert_int_equal(read(ends[0], &pid, 1), 0);
 	assert_int_not_equal(access(path, F_OK), 0);
 	close(ends[0]);
@@ -250,7 +253,7 @@ static void test_streams(void **state)
 	assert_string_equal(out, "first\nsecond\n");
 }
 
-/* Beside the streams nothing of ours is open in it. */
+/* The command inherits no open file except the standard streams. */
 static void test_descriptors(void **state)
 {
 	_cleanup_free_ char *out = NULL;
@@ -258,7 +261,7 @@ static void test_descriptors(void **state)
 
 	(void)state;
 	for (int fd = 3; fd < 1024; fd++)
-		fcntl(fd, F_SETFD, FD_CLOEXEC); /* what this program was started with */
+		fcntl(fd, F_SETFD, FD_CLOEXEC); /* inherited by this program */
 	l = run("exec >fds 2>&1 </dev/null; readlink /proc/$$/fd/*; true");
 	out = read_out("fds");
 	assert_non_null(strstr(out, "/dev/null\n"));
@@ -274,7 +277,7 @@ static void test_environment(void **state)
 
 	(void)state;
 	setenv("LINEBURN_TEST", "with spaces\nand lines", 1);
-	setenv("LINEBURN_PYTHON_HOOK", "off", 1); /* as run sets it without the hook */
+	setenv("LINEBURN_PYTHON_HOOK", "off", 1); /* as `run` does without the hook */
 	l = run("tr '\\0' '@' </proc/$$/environ >env");
 	assert_int_equal(launch_exit_status(l), 0);
 	out = read_out("env");
@@ -286,7 +289,7 @@ static void test_environment(void **state)
 	len = 0;
 	for (char **e = environ; *e; e++)
 		len += strlen(*e) + 1;
-	assert_int_equal(strlen(out), len); /* nothing added */
+	assert_int_equal(strlen(out), len); /* nothing was added */
 }
 
 static uint64_t bit_of(int sig)
@@ -302,12 +305,12 @@ static uint64_t signals_in(const char *text, const char *name)
 	return strtoull(line + strlen(name), NULL, 16);
 }
 
-/* Ignored and blocked signals are the caller's choice (nohup), limits too. */
+/* Ignored and blocked signals (nohup) and limits are kept for the command. */
 static void test_signals_and_limits(void **state)
 {
 	_cleanup_free_ char *out = NULL;
 	_cleanup_(launch_freep) struct launch *l = NULL;
-	/* Not through a shell, which may reset what it was given. */
+	/* Without a shell, because shells may reset signals. */
 	char *argv[] = {(char *)"grep",
 			(char *)"-hE",
 			(char *)"SigIgn|SigBlk|Max open files",
@@ -338,7 +341,7 @@ static void test_signals_and_limits(void **state)
 	l = start(argv);
 	dup2(saved, STDOUT_FILENO);
 	close(saved);
-	/* What a recording does then. */
+	/* Changes that a recording makes between launch and start. */
 	sigfillset(&mask);
 	sigprocmask(SIG_BLOCK, &mask, NULL);
 	setrlimit(RLIMIT_NOFILE, &before);
@@ -347,7 +350,7 @@ static void test_signals_and_limits(void **state)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	signal(SIGHUP, SIG_DFL);
 	out = read_out("signals");
-	/* Nothing but what was set here and what this program was started with. */
+	/* Only what this test set and what this program inherited. */
 	assert_int_equal(signals_in(out, "SigBlk:") & ~before_blocked, bit_of(SIGUSR1));
 	assert_int_equal(signals_in(out, "SigIgn:") & bit_of(SIGHUP), bit_of(SIGHUP));
 	assert_non_null(strstr(out, "Max open files            123 "));
@@ -366,7 +369,7 @@ static void test_sigchld_ignored(void **state)
 
 static void test_forwards_signals(void **state)
 {
-	/* Shells start what goes to the background with SIGINT ignored. */
+	/* Shells start background commands with SIGINT ignored. */
 	void (*before)(int) = signal(SIGINT, SIG_DFL);
 	char *argv[] = {(char *)"sleep", (char *)"60", NULL};
 	_cleanup_(launch_freep) struct launch *l = start(argv);
@@ -379,7 +382,7 @@ static void test_forwards_signals(void **state)
 	launch_signal(l, SIGINT);
 	wait_for_end(l);
 	assert_int_equal(launch_exit_status(l), 128 + SIGINT);
-	launch_signal(l, SIGKILL); /* the pid may be somebody else's by now: not sent */
+	launch_signal(l, SIGKILL); /* not sent: the pid may be reused */
 }
 
 /* ---- under sudo ---- */
@@ -447,7 +450,7 @@ static void test_other_user(void **state)
 	setenv("SUDO_UID", "65534", 1);
 	assert_non_null(realpath("/bin/sh", shell));
 	assert_int_equal(launch_new(argv, &user, false, &l, &err), 0);
-	/* It is that user while it waits, and has mapped what it will execute. */
+	/* While waiting it already has that user's ids, and has mapped the file. */
 	for (int i = 0; i < 60000 && !has_text(l->pid, "maps", shell); i++)
 		poll(NULL, 0, 1);
 	assert_true(has_text(l->pid, "maps", shell));

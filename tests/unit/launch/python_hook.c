@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The environment that a command gets; tests/python has what Python makes of it. */
+/* The environment of the command. tests/python tests what Python makes of it. */
 #include "launch/python_hook.h"
 
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 #define ENDING "/python/startup"
 
-/* The tests' executables are deeper than lineburn is, so they have a python/ of theirs. */
+/* The tests' executables are deeper than lineburn, so they need their own python/. */
 static char exe[PATH_MAX];
 static char home[PATH_MAX + 16];
 
@@ -52,7 +52,7 @@ static int forget(void **state)
 	return 0;
 }
 
-/* PYTHONPATH behind our folder. */
+/* The value of PYTHONPATH after our directory. */
 static const char *rest(void)
 {
 	const char *path = getenv("PYTHONPATH");
@@ -81,7 +81,7 @@ static void alone(void **state)
 	assert_string_equal(getenv("LINEBURN_PYTHON_HOOK"), "run");
 }
 
-/* Set but empty is unset to Python; behind a colon it would be the current directory. */
+/* Python takes an empty value as unset. After a colon it is the current directory. */
 static void empty_path(void **state)
 {
 	(void)state;
@@ -125,7 +125,7 @@ static void off_by_the_user(void **state)
 	assert_string_equal(getenv("LINEBURN_PYTHON_HOOK"), "off");
 }
 
-/* As another user that may not look into our folder: nothing changes. */
+/* A user who may not read our directory: the environment is unchanged. */
 static void unreadable(void **state)
 {
 	int status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Paths of cgroups as runtimes and systemd make them, and as nobody does. */
+/* Paths of cgroups as runtimes and systemd make them, and unusual ones. */
 #include "process/cgroup.h"
 
 #include <fcntl.h>
@@ -45,12 +45,12 @@ static const struct known {
 	 "docker-" ID ".scope"},
 	{SESSION "user.slice/docker-" ID ".scope", CONTAINER_DOCKER, "1000/" ID, "",
 	 "docker-" ID ".scope"},
-	/* what a container names is its own affair */
+	/* names inside a container do not count */
 	{"/docker/" ID "/docker/" ID2, CONTAINER_DOCKER, ID, "", ""},
 	{"/docker/" ID "/kubepods/pod" UID "/" ID2, CONTAINER_DOCKER, ID, "", ""},
 	{QOS "crio-" ID ".scope/kubepods/pod" TASK "/" ID2, CONTAINER_CRIO, ID, UID,
 	 "crio-" ID ".scope"},
-	/* what a user names */
+	/* cgroups named by a user */
 	{SESSION "docker-" ID ".scope", CONTAINER_DOCKER, "1000/" ID, "",
 	 "docker-" ID ".scope"},
 	{SESSION "lxc.payload.web", CONTAINER_LXC, "1000/web", "", "user@1000.service"},
@@ -60,7 +60,7 @@ static const struct known {
 	 "user@1000.service"},
 	{"/user.slice/user-4294967294.slice/user@4294967294.service/docker/" ID,
 	 CONTAINER_DOCKER, "4294967294/" ID, "", "user@4294967294.service"},
-	/* what root names: of another user's slice, and of its own */
+	/* cgroups named by root: in another user's slice, and in its own */
 	{"/user.slice/user-1000.slice/user@1001.service/docker/" ID, CONTAINER_DOCKER, ID,
 	 "", "user@1001.service"},
 	{"/user.slice/user-0.slice/user@0.service/docker/" ID, CONTAINER_DOCKER, ID, "",
@@ -97,7 +97,7 @@ static const struct known {
 	{"/default/" ID, CONTAINER_CONTAINERD, ID, "", ""},
 	{"/system.slice/nerdctl-" ID ".scope", CONTAINER_CONTAINERD, ID, "",
 	 "nerdctl-" ID ".scope"},
-	/* podman: as root, of a user, in a pod, in a service, cgroupfs */
+	/* podman: as root, as a user, in a pod, in a service, with cgroupfs */
 	{"/machine.slice/libpod-" ID ".scope", CONTAINER_PODMAN, ID, "",
 	 "libpod-" ID ".scope"},
 	{"/machine.slice/libpod-" ID ".scope/container", CONTAINER_PODMAN, ID, "",
@@ -141,7 +141,7 @@ static const struct known {
 	 "systemd-nspawn@arch.service"},
 	{"/machine.slice/machine-qemu-lab.scope", CONTAINER_NSPAWN, "qemu-lab", "",
 	 "machine-qemu-lab.scope"},
-	/* an id like theirs */
+	/* other names with such an id */
 	{"/actions_job/" ID, CONTAINER_OTHER, ID, "", ""},
 	{"/system.slice/whatever-" ID ".scope", CONTAINER_OTHER, ID, "",
 	 "whatever-" ID ".scope"},
@@ -160,7 +160,7 @@ static const struct known {
 	 "run-r" TASK ".scope"},
 	{"/system.slice/" ID ".service", CONTAINER_NONE, "", "", ID ".service"},
 	{"/init.scope", CONTAINER_NONE, "", "", "init.scope"},
-	/* nothing */
+	/* no container or unit */
 	{"", CONTAINER_NONE, "", "", ""},
 	{"/", CONTAINER_NONE, "", "", ""},
 	{"////", CONTAINER_NONE, "", "", ""},
@@ -179,9 +179,9 @@ static const struct known {
 	{"/pod" UID "/x", CONTAINER_NONE, "", "", ""},
 	{"/kubepods/pod" UID "x/a", CONTAINER_NONE, "", "", ""},
 	{"/kubepods/pod6f2c1d3e-4b5a-4c7d-8e9f-0123456789ag", CONTAINER_NONE, "", "", ""},
-	/* seen from a cgroup namespace beside it */
+	/* seen from a sibling cgroup namespace */
 	{"/../docker-" ID ".scope", CONTAINER_DOCKER, ID, "", "docker-" ID ".scope"},
-	/* hostile: text stays text */
+	/* hostile: names are kept as they are */
 	{"/a\nb;c)\x1b[31m.service", CONTAINER_NONE, "", "", "a\nb;c)\x1b[31m.service"},
 	{"/\xff\xfe\x80.scope", CONTAINER_NONE, "", "", "\xff\xfe\x80.scope"},
 	{"/a\\x0a\\x1b\\x00\\x7fz.service", CONTAINER_NONE, "", "",
@@ -190,7 +190,7 @@ static const struct known {
 	{"/lxc.payload.;rm)\n", CONTAINER_LXC, ";rm)\n", "", ""},
 };
 
-/* A copy without a terminator, so that a step behind it shows under a sanitizer. */
+/* Parses a copy without a NUL, so that AddressSanitizer sees reads past its end. */
 static bool owner_of(const char *path, struct cgroup_owner *ret)
 {
 	size_t len = strlen(path);
@@ -218,7 +218,7 @@ static void shapes(void **state)
 	}
 }
 
-/* @above  what is in front of the id */
+/* @above  prefix of the id */
 static void assert_container(int dir, const char *path, const char *above)
 {
 	struct cgroup_owner owner;
@@ -231,7 +231,7 @@ static void assert_container(int dir, const char *path, const char *above)
 	assert_int_equal(owner.runtime, CONTAINER_DOCKER);
 }
 
-/* Whose a folder is, who named what is in it: a tree as cgroups have it. */
+/* Names inside a user's directory are the user's. Uses a tree like that of cgroups. */
 static void names_in_folders_of_users(void **state)
 {
 	char top[SCRATCH_BYTES], ours[16] = "";
@@ -250,11 +250,14 @@ static void names_in_folders_of_users(void **state)
 	assert_int_equal(fchownat(dir, "a.slice/b.service", other, (gid_t)-1, 0), 0);
 	assert_int_equal(
 		fchownat(dir, "a.slice/docker-" ID ".scope", other, (gid_t)-1, 0), 0);
-	/* Not root, we are the user whose folders all of them are. */
+	/* Without root, all directories belong to our user. */
 	if (geteuid())
 		snprintf(ours, sizeof(ours), "%u/", geteuid());
 	assert_container(dir, "/a.slice/docker-" ID ".scope", ours);
-	/* A container's own folder may be its user's: that was named by root. */
+	/*
+	 * The container's own directory may belong to its user: its name was given by
+	 * the parent's owner.
+	 */
 	assert_container(dir, "/a.slice/docker-" ID ".scope/b", ours);
 	assert_container(dir, "/gone/docker-" ID ".scope", ours);
 	assert_container(dir, "/../a/docker-" ID ".scope", "");
@@ -264,7 +267,7 @@ static void names_in_folders_of_users(void **state)
 				 "65534/");
 		assert_container(dir, "/open/docker-" ID ".scope", "0/");
 	}
-	/* Without the folders the path decides. */
+	/* Without directories the path decides. */
 	assert_container(-1, "/a.slice/b.service/docker-" ID ".scope", "");
 	assert_container(-1, SESSION "docker-" ID ".scope", "1000/");
 	assert_container(dir, SESSION "docker-" ID ".scope", "1000/");
@@ -298,12 +301,12 @@ static void long_paths(void **state)
 		owner_of(path, &owner);
 		assert_int_equal(owner.runtime, CONTAINER_NONE);
 	}
-	/* A container is found below 4,000 bytes of others' folders. */
+	/* A container is found below 4,000 bytes of other directories. */
 	repeat(path, 4000, "/folder");
 	strcpy(path + 3999, "/libpod-" ID);
 	assert_true(owner_of(path, &owner));
 	assert_string_equal(owner.container, ID);
-	/* A name that does not fit is not cut: it would be another one. */
+	/* A name that is too long is dropped: truncated it would be another name. */
 	strcpy(path, "/lxc.payload.");
 	memset(path + 13, 'n', 200);
 	path[213] = '\0';
@@ -319,19 +322,19 @@ static void long_paths(void **state)
 static const struct known_text {
 	const char *text, *path; /* NULL: none */
 } known_texts[] = {
-	/* v2 alone */
+	/* v2 only */
 	{"0::/system.slice/ssh.service\n", "/system.slice/ssh.service"},
 	{"0::/\n", "/"},
 	{"0::/../..\n", "/../.."},
 	{"0::/a:b/c:d", "/a:b/c:d"},
 	{"0::/gone.service (deleted)\n", "/gone.service"},
-	/* v1: systemd's own hierarchy before others that tell as much */
+	/* v1: systemd's hierarchy is preferred to others that say as much */
 	{"12:memory:/user.slice\n2:cpu,cpuacct:/\n1:name=systemd:/user.slice/x\n",
 	 "/user.slice/x"},
 	{"3:cpuset:/a\n2:memory:/b\n", "/b"},
 	{"3:pids:/docker/" ID "\n2:cpu:/\n1:name=systemd:/system.slice/docker.service\n",
 	 "/docker/" ID},
-	/* hybrid: v2 if it tells as much */
+	/* hybrid: v2 is preferred if it says as much */
 	{"9:name=systemd:/x.service\n4:memory:/y/" TASK "\n0::/z.service\n",
 	 "/z.service"},
 	{"9:name=systemd:/\n4:memory:/process_api/" TASK "\n1:cpu:/\n0::/\n",
@@ -340,7 +343,7 @@ static const struct known_text {
 	{"4:memory:/kubepods/burstable/pod" UID "/" ID "\n0::/system.slice/x.service\n",
 	 "/kubepods/burstable/pod" UID "/" ID},
 	{"1:name=systemd:/\n0::/\n", "/"},
-	/* not such a text */
+	/* invalid text */
 	{"", NULL},
 	{"\n\n\n", NULL},
 	{"0::", NULL},

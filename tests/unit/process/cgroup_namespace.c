@@ -15,23 +15,23 @@
 #include "process/cgroup_mount.h"
 #include "lib/scratch.h"
 
-/* As the kernel tells them of a namespace that begins in /a/b of the hierarchy. */
+/* Paths as the kernel shows them in a cgroup namespace whose root is /a/b. */
 static void paths_below_a_mount(void **state)
 {
 	static const struct {
 		const char *root, *base, *path, *below;
 	} cases[] = {
-		/* No namespace, and one whose own root is mounted. */
+		/* No namespace, or the namespace's own root is mounted. */
 		{"/", NULL, "/", "/"},
 		{"/", NULL, "/x/y", "/x/y"},
 		{"/", NULL, "/..", NULL},
 		{"/", NULL, "/../x", NULL},
-		/* A part of it is mounted. */
+		/* A subtree is mounted. */
 		{"/x", NULL, "/x", "/"},
 		{"/x", NULL, "/x/y", "/y"},
 		{"/x", NULL, "/xy", NULL},
 		{"/x", NULL, "/", NULL},
-		/* All of the hierarchy is. */
+		/* The whole hierarchy is mounted. */
 		{"/../..", "/a/b", "/", "/a/b"},
 		{"/../..", "/a/b", "/x", "/a/b/x"},
 		{"/../..", "/a/b", "/..", "/a"},
@@ -43,11 +43,11 @@ static void paths_below_a_mount(void **state)
 		{"/../..", NULL, "/../..", "/"},
 		{"/../..", NULL, "/x", NULL},
 		{"/../..", NULL, "/../x", NULL},
-		/* A neighbour of the namespace. */
+		/* A sibling of the namespace's root is mounted. */
 		{"/../c", NULL, "/../c/d", "/d"},
 		{"/../c", NULL, "/../d", NULL},
 		{"/../c", NULL, "/", NULL},
-		/* These are names. */
+		/* Names that only begin with dots. */
 		{"/", NULL, "/..x", "/..x"},
 		{"/..", "/a", "/...", "/a/..."},
 	};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which files are believed, when they are read, and when again. */
+/* Which files are trusted, when they are read, and when they are read again. */
 #include "process/container_name.h"
 
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 #define LIST   "/var/lib/containers/storage/overlay-containers"
 #define DOCKER "/var/lib/docker/containers/"
 
-static struct fake_proc fake; /* its root is ours */
+static struct fake_proc fake; /* runtimes' files are looked for below its root */
 static struct container_names *names;
 
 static int setup(void **state)
@@ -43,7 +43,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* "/a/b/c" in the root: a, b and c. */
+/* Makes each directory of "/a/b/c" in the root. */
 static void make_folders(const char *path)
 {
 	char part[256];
@@ -79,7 +79,7 @@ static void each_runtime_tells(void **state)
 	assert_string_equal(container_names_find(names, ID, SEC), "sad_tesla");
 	write_file(LIST, "containers.json", "[{\"id\":\"" ID2 "\",\"names\":[\"db\"]}]");
 	assert_string_equal(container_names_find(names, ID2, 2 * SEC), "db");
-	/* It is not asked for twice. */
+	/* The name is cached. */
 	fake_remove_tree(fake.root);
 	assert_string_equal(container_names_find(names, ID, 9 * SEC), "sad_tesla");
 	assert_false(container_names_retry(names, 99 * SEC));
@@ -105,7 +105,7 @@ static void a_name_that_comes_later_is_found(void **state)
 	assert_true(container_names_retry(names, 2 * SEC));
 	assert_string_equal(container_names_find(names, ID, 2 * SEC), "shop/web-0/nginx");
 	assert_false(container_names_retry(names, 3 * SEC));
-	/* The other one is given up after four looks. */
+	/* The other one is given up after four tries. */
 	assert_false(container_names_retry(names, 4 * SEC));
 	write_file(DOCKER ID2, "config.v2.json", "{\"Name\":\"/late\"}");
 	assert_false(container_names_retry(names, 50 * SEC));
@@ -143,7 +143,7 @@ static void what_others_can_write_is_not_believed(void **state)
 	snprintf(path, sizeof(path), "%s/var/log/containers", fake.root);
 	assert_int_equal(chmod(path, 0777), 0);
 	assert_string_equal(container_names_find(names, ID, SEC), "");
-	/* A FIFO does not make us wait. */
+	/* A FIFO does not block. */
 	make_folders("/run/containers/storage/overlay-containers");
 	snprintf(path, sizeof(path),
 		 "%s/run/containers/storage/overlay-containers/volatile-containers.json",
@@ -163,7 +163,7 @@ static void only_ids_are_looked_for(void **state)
 	assert_false(container_names_retry(names, 9 * SEC));
 }
 
-/* Whoever may make cgroups can make up ids. */
+/* Users who can create cgroups can invent ids. */
 static void very_many_ids_are_bounded(void **state)
 {
 	char id[65];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What runtimes keep about containers, whole, broken, and made to be hard to read. */
+/* Files of runtimes about containers: valid, broken, and hostile. */
 #include "process/container_name.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define UID "6f2c1d3e-4b5a-4c7d-8e9f-0123456789ab"
 
 struct seen {
-	char text[1024]; /* "id=name;" of each */
+	char text[1024]; /* "id=name;" for each */
 };
 
 static void see(void *ctx, const char *id, const char *name)
@@ -44,7 +44,7 @@ static const char *in_storage(const char *text, struct seen *seen)
 	return rc ? "bad" : seen->text;
 }
 
-/* As podman 4.3 and CRI-O write it, but for what is left out of "metadata". */
+/* As written by podman 4.3 and CRI-O, with a shortened "metadata". */
 static void storage(void **state)
 {
 	struct seen seen;
@@ -62,7 +62,7 @@ static void storage(void **state)
 			   &seen),
 		"3f4b=web;a8f4=prod/front-7d/nginx;");
 	assert_string_equal(in_storage("[]", &seen), "");
-	/* Others of the list still count. */
+	/* Invalid entries do not hide valid ones. */
 	assert_string_equal(
 		in_storage("[null,7,[],{\"id\":7,\"names\":[\"x\"]},{\"id\":\"" ID
 			   "\"},{\"id\":\"" ID "\",\"names\":\"x\"},{\"id\":\"" ID
@@ -110,7 +110,7 @@ static void docker(void **state)
 	assert_string_equal(
 		in_docker("{\"Name\":\"/k8s_POD_dns_kube-system_" UID "_12\"}"),
 		"kube-system/dns/POD");
-	/* Not all that it takes: a name like any other. */
+	/* An incomplete name of Kubernetes is kept as it is. */
 	assert_string_equal(in_docker("{\"Name\":\"/k8s_a_b\"}"), "k8s_a_b");
 	assert_string_equal(in_docker("{\"Name\":\"/k8s___a_b_c\"}"), "k8s___a_b_c");
 	assert_string_equal(in_docker("{\"Name\":\"/\"}"), "unchanged");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A /proc of invented processes in a temporary directory. */
+/* A fake /proc in a temporary directory. */
 #ifndef TESTS_FAKE_PROC_H
 #define TESTS_FAKE_PROC_H
 
@@ -19,13 +19,13 @@
 #include "lib/scratch.h"
 #include "lineburn.h"
 
-/* The identity of a program image. */
+/* The key of a program image. */
 #define IMAGE(pid, start_ns, exec_nr) \
 	(&(struct lb_image){          \
 		.tgid = (pid), .start_boottime_ns = (start_ns), .exec_id = (exec_nr)})
 
 struct fake_proc {
-	char path[64]; /* holds proc/ and root/ */
+	char path[64]; /* contains proc/ and root/ */
 	char proc[80], root[80];
 };
 
@@ -36,11 +36,11 @@ struct fake_process {
 	char state; /* 0: 'S' */
 	unsigned int flags, nr_threads; /* nr_threads 0: 1 */
 	uid_t uid;
-	uint32_t ns_pid; /* 0: as outside */
+	uint32_t ns_pid; /* 0: same as pid */
 	const char *maps; /* NULL: empty */
 	const char *uid_map; /* NULL: "0 0 4294967295" */
 	const char *cgroup; /* NULL: "0::/" */
-	const char *exe; /* NULL: none */
+	const char *exe; /* NULL: no exe link */
 };
 
 static inline int fake_remove(const char *path, const struct stat *st, int type,
@@ -96,7 +96,7 @@ static inline void fake_proc_deinit(struct fake_proc *f)
 	fake_remove_tree(f->path);
 }
 
-/* The files of one directory, of a process or of a thread of it. */
+/* Writes the files of a process's or a thread's directory. */
 static inline void fake_process_files(const char *dir, uint32_t pid, uint32_t tgid,
 				      char state, const struct fake_process *p)
 {
@@ -130,7 +130,7 @@ static inline void fake_process_remove(const struct fake_proc *f, uint32_t pid)
 	fake_remove_tree(dir);
 }
 
-/* Replaces one of the same number. */
+/* Replaces a process of the same pid. */
 static inline void fake_process_add(const struct fake_proc *f,
 				    const struct fake_process *p)
 {
@@ -150,7 +150,7 @@ static inline void fake_process_add(const struct fake_proc *f,
 		abort();
 }
 
-/* What is mapped at [start, end): a file beside, so that its path is another's. */
+/* Puts a file into map_files that differs from the one at the mapping's path. */
 static inline void fake_map_file(const struct fake_proc *f, uint32_t pid, uint64_t start,
 				 uint64_t end, const char *content)
 {
@@ -166,7 +166,7 @@ static inline uint64_t fake_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* What a descriptor leads to, as text. */
+/* The content of a descriptor's file as text. */
 static inline const char *fake_content(int fd)
 {
 	static char text[256];

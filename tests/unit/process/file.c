@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What strangers leave where we look: each must be refused, for the right reason. */
+/* Files placed by other users: each must be refused with the right error. */
 #include "process/file.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ static void link_to(const char *target, const char *path)
 	assert_int_equal(symlink(target, in_root(path)), 0);
 }
 
-/* Opens and closes. Return: 0, or -errno. */
+/* Opens and closes a file. Return: 0, or -errno. */
 static int try(const char *path, unsigned int flags)
 {
 	struct safe_open how = {
@@ -106,7 +106,7 @@ static void hostile_kinds_are_refused(void **state)
 	assert_int_equal(mkdir(in_root("/tmp/dir"), 0700), 0);
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/tmp/sock", fake.root);
 	assert_int_equal(bind(sock, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	alarm(60); /* a FIFO that blocks fails the test */
+	alarm(60); /* the test fails if a FIFO blocks */
 	assert_int_equal(try("/tmp/fifo", OWNED), -EINVAL);
 	assert_int_equal(try("/tmp/fifo", 0), -EINVAL);
 	alarm(0);
@@ -119,7 +119,7 @@ static void hostile_kinds_are_refused(void **state)
 	close(sock);
 }
 
-/* Does it sleep, as it does in open(2)? Waits up to a minute for that. */
+/* Waits up to a minute for the process to block in open(2). Return: whether it does. */
 static bool sleeps(pid_t pid)
 {
 	const struct timespec moment = {.tv_nsec = 10000000};
@@ -138,7 +138,7 @@ static bool sleeps(pid_t pid)
 	return state == 'S';
 }
 
-/* A writer that waits for a reader must not be let go by our looking. */
+/* Our open must not wake a writer that waits for a reader of its FIFO. */
 static void fifo_writer_is_not_woken(void **state)
 {
 	pid_t writer;
@@ -171,7 +171,7 @@ static void symlinks_stay_inside(void **state)
 	link_to("loop-a", "/tmp/loop-b");
 	link_to("/proc/self/root", "/tmp/magic");
 
-	/* The root of the target has no such file: the host's is never seen. */
+	/* The target's root has no such file: the link must not lead to the host's. */
 	assert_int_equal(try("/tmp/shadow", 0), -ENOENT);
 	assert_int_equal(try("/tmp/shadow", OWNED), -ELOOP);
 	assert_int_equal(try("/tmp/absolute", 0), 0);
@@ -269,8 +269,8 @@ static void owner_is_checked(void **state)
 		int result;
 	} cases[] = {
 		{1000, 0},
-		{100000, 0}, /* root inside */
-		{0, -EPERM}, /* root outside is nobody inside */
+		{100000, 0}, /* root in the user namespace */
+		{0, -EPERM}, /* host root is not mapped inside */
 		{1001, -EPERM},
 	};
 
@@ -286,7 +286,7 @@ static void owner_is_checked(void **state)
 		if (fd >= 0)
 			close(fd);
 	}
-	/* Unknown user: nobody's file is good enough. */
+	/* Unknown user: no owner is accepted. */
 	how.uid = (uid_t)-1;
 	how.flags |= SAFE_OPEN_AS_OWNER;
 	assert_int_equal(safe_open(&how), -EPERM);
@@ -311,7 +311,7 @@ static void opens_with_the_rights_of_the_owner(void **state)
 	fd = safe_open(&how);
 	assert_true(fd >= 0);
 	close(fd);
-	/* Afterwards we are root again. */
+	/* Afterwards we have root's rights again. */
 	assert_int_equal(chmod(in_root("/tmp/mine"), 0600), 0);
 	how.flags = 0;
 	fd = safe_open(&how);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which file is behind a mapping, and that it is opened once. */
+/* Finds the file of a mapping, and opens each file once. */
 #include "process/file_cache.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static struct mapping with_build_id(struct mapping m, uint8_t first)
 	return m;
 }
 
-/* As the kernel would tell of a file below the fake root. */
+/* Adds the inode that the kernel would report for a file below the fake root. */
 static struct mapping with_inode(struct mapping m)
 {
 	char path[256];
@@ -123,7 +123,7 @@ static void a_known_build_id_needs_no_open(void **state)
 	fake_process_remove(&fake, 100);
 	assert_ptr_equal(open_live(m), file);
 	assert_ptr_equal(open_dead(m), file);
-	m.start += 0x1000; /* mapped elsewhere: the same file */
+	m.start += 0x1000; /* another mapping of the same file */
 	assert_ptr_equal(open_dead(m), file);
 	m.build_id[19] = 1;
 	assert_int_equal(open_dead(m)->fd, -1);
@@ -140,7 +140,7 @@ static void a_dead_process_file_is_found_by_path(void **state)
 	assert_string_equal(fake_content(file->fd), "by path");
 	assert_true(file->verify_build_id);
 
-	/* No build id: the inode decides. */
+	/* Without a build id the inode is compared. */
 	m = with_inode(mapping_of("/bin"));
 	file = open_dead(m);
 	assert_string_equal(fake_content(file->fd), "by path");
@@ -150,7 +150,7 @@ static void a_dead_process_file_is_found_by_path(void **state)
 	assert_int_equal(file->fd, -1);
 	assert_int_equal(file->open_errno, ESTALE);
 
-	/* Nothing to tell it by: not even tried. */
+	/* Neither build id nor inode: not opened. */
 	file = open_dead(mapping_of("/bin"));
 	assert_int_equal(file->fd, -1);
 	assert_int_equal(file->open_errno, ENOENT);
@@ -191,14 +191,14 @@ static void one_file_under_two_names_is_one(void **state)
 	m = with_inode(mapping_of("/lib"));
 	file = open_dead(m);
 	assert_true(file->fd >= 0);
-	assert_int_equal(budget.nr_open, 2); /* the root, the file */
+	assert_int_equal(budget.nr_open, 2); /* the root and the file */
 	m.path = "/lib.so.1";
 	m.build_id_len = 0;
 	snprintf(link, sizeof(link), "%s/lib.so.1", fake.root);
 	assert_int_equal(symlink("lib", link), 0);
 	assert_ptr_equal(open_dead(m), file);
 	assert_int_equal(budget.nr_open, 2);
-	/* Later its build id is told, under the first name. */
+	/* Its build id becomes known later, under the first name. */
 	m.path = "/lib";
 	m = with_build_id(m, 9);
 	assert_ptr_equal(open_dead(m), file);
@@ -232,13 +232,13 @@ static void a_failure_is_mended(void **state)
 	file = open_live(m);
 	assert_int_equal(file->fd, -1);
 	assert_int_equal(file->open_errno, ENOENT);
-	assert_ptr_equal(open_dead(m), file); /* one entry for all who fail */
+	assert_ptr_equal(open_dead(m), file); /* failures of one file share an entry */
 	put("/bin", "by path");
 	again = open_dead(m);
 	assert_ptr_equal(again, file);
 	assert_true(file->fd >= 0 && file->verify_build_id);
 	assert_int_equal(file->open_errno, 0);
-	/* A living target shows the very file: no more to verify. */
+	/* A living process gives the mapped file itself: nothing to verify. */
 	fake_map_file(&fake, 100, START, END, "mapped");
 	again = open_live(m);
 	assert_string_equal(fake_content(again->fd), "mapped");
@@ -258,7 +258,7 @@ static void what_nobody_uses_is_closed(void **state)
 	without = open_dead(m);
 	fake_map_file(&fake, 100, START, END, "mapped");
 	with_id = open_live(with_build_id(mapping_of("/bin"), 1));
-	assert_int_equal(budget.nr_open, 3); /* and the root */
+	assert_int_equal(budget.nr_open, 3); /* including the root */
 	is_used[with_id->id] = is_used[without->id] = true;
 	file_cache_close_unused(cache, is_used);
 	assert_int_equal(budget.nr_open, 3);
@@ -267,7 +267,7 @@ static void what_nobody_uses_is_closed(void **state)
 	assert_int_equal(budget.nr_open, 1);
 	assert_int_equal(with_id->fd, -1);
 
-	/* The same build id is the same entry; an inode number alone may be another file. */
+	/* The same build id reuses its entry; an equal inode may be another file. */
 	again = open_live(with_build_id(mapping_of("/bin"), 1));
 	assert_ptr_equal(again, with_id);
 	assert_string_equal(fake_content(again->fd), "mapped");
@@ -300,7 +300,7 @@ static void limits_are_counted(void **state)
 {
 	struct target_file *file = NULL;
 	size_t nr_open = 0;
-	static char names[100][8]; /* like interned ones: they stay */
+	static char names[100][8]; /* not freed, like interned strings */
 
 	(void)state;
 	budget.max = 8;
@@ -314,10 +314,10 @@ static void limits_are_counted(void **state)
 		else
 			assert_int_equal(file->open_errno, EMFILE);
 	}
-	assert_int_equal(nr_open, 7); /* and a root */
+	assert_int_equal(nr_open, 7); /* the eighth is the root */
 	assert_int_equal(budget.nr_open, 8);
 	assert_int_equal(budget.nr_refused, 93);
-	/* Entries are bounded too; what has none shares one. */
+	/* Entries are bounded too; files without one share entry 0. */
 	assert_int_equal(file_cache_count(cache), 8 * 4 + 1);
 	assert_ptr_equal(file, file_cache_at(cache, 0));
 	for (size_t i = 0; i < file_cache_count(cache); i++)
@@ -325,7 +325,7 @@ static void limits_are_counted(void **state)
 	assert_null(file_cache_at(cache, file_cache_count(cache)));
 }
 
-/* Ids of what nobody has any more are other files' then, and `use` says so. */
+/* Ids of forgotten files are reused; `use` counts the reuses of an id. */
 static void what_nobody_has_is_given_back(void **state)
 {
 	static const bool nothing[8] = {false}, first[8] = {[1] = true};
@@ -339,7 +339,7 @@ static void what_nobody_has_is_given_back(void **state)
 	kept = open_dead(with_inode(with_build_id(mapping_of("/a"), 1)));
 	gone = open_dead(with_inode(with_build_id(mapping_of("/b"), 2)));
 	assert_int_equal(file_cache_in_use(cache), 3);
-	file_cache_forget_unused(cache, nothing); /* open ones stay */
+	file_cache_forget_unused(cache, nothing); /* open files stay */
 	assert_int_equal(file_cache_in_use(cache), 3);
 	file_cache_close_unused(cache, first);
 	file_cache_forget_unused(cache, first);
@@ -353,14 +353,14 @@ static void what_nobody_has_is_given_back(void **state)
 	assert_int_equal(next->use, use);
 	assert_string_equal(fake_content(next->fd), "c");
 	assert_int_equal(file_cache_count(cache), 3);
-	/* What it was is not found in its place, nor is it found twice. */
+	/* The forgotten file is not found in the new one's place, and opened once. */
 	next = open_dead(with_inode(with_build_id(mapping_of("/b"), 2)));
 	assert_int_equal(next->id, 3);
 	assert_string_equal(fake_content(next->fd), "b");
 	assert_ptr_equal(open_dead(with_inode(with_build_id(mapping_of("/a"), 1))), kept);
 }
 
-/* However many files come and go, the table is as large as what there is at once. */
+/* The table only grows with the number of files known at the same time. */
 static void ids_do_not_run_out(void **state)
 {
 	static const bool nothing[8] = {false};
@@ -372,7 +372,7 @@ static void ids_do_not_run_out(void **state)
 		snprintf(path, sizeof(path), "/file%d", i);
 		put(path, path);
 		assert_true(open_dead(with_inode(mapping_of(path)))->fd >= 0);
-		/* One that cannot be opened, too. */
+		/* A file that cannot be opened, too. */
 		snprintf(path, sizeof(path), "/none%d", i);
 		assert_int_equal(open_dead(with_build_id(mapping_of(path), 9))->fd, -1);
 		file_cache_close_unused(cache, nothing);
@@ -401,7 +401,7 @@ static void processes_of_one_root_share_it(void **state)
 	}
 	assert_int_equal(roots->nr, 1);
 
-	/* A chroot is another one; given up when its last process is. */
+	/* A chroot is another root; it is freed with its last process. */
 	snprintf(path, sizeof(path), "%s/200/root", fake.proc);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("../../root/tmp", path), 0);
@@ -416,7 +416,7 @@ static void processes_of_one_root_share_it(void **state)
 	assert_int_equal(roots->nr, 1);
 	assert_int_equal(budget.nr_open, 1);
 	close(dir);
-	assert_null(roots_get(roots, root->fd)); /* not a process at all */
+	assert_null(roots_get(roots, root->fd)); /* not a process directory */
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

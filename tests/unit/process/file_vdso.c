@@ -15,7 +15,7 @@
 #include "decode/elf/symbols.h"
 #include "process/file.h"
 
-/* What the kernel put into this process, byte for byte, with its symbols. */
+/* Compares the file with this process's vdso byte by byte, and reads its symbols. */
 static void test_own_vdso(void **state)
 {
 	uint64_t size = 0;

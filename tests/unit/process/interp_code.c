@@ -12,7 +12,7 @@
 #include "process/interp_code.h"
 
 static struct interp_store *s;
-static struct interp_codes c; /* of one image */
+static struct interp_codes c; /* code objects of an image */
 static struct lb_interp_code r;
 
 static int setup(void **state)
@@ -32,7 +32,7 @@ static int teardown(void **state)
 
 static const size_t head_bytes = offsetof(struct lb_interp_code, table);
 
-/* As the kernel side sends it: file and name of a char a byte. */
+/* Makes a record as the kernel side does: file and name have one byte a character. */
 static size_t make(uint64_t code_id, const char *file, const char *name,
 		   size_t table_bytes)
 {
@@ -93,7 +93,7 @@ static void test_texts_are_shared(void **state)
 	assert_null(interp_codes_find(&b, 2));
 	assert_null(interp_codes_find(&b, 1ULL << 42));
 
-	/* The other image still has what they shared. */
+	/* Texts shared with the other image stay. */
 	interp_codes_deinit(&a);
 	stats = s->stats;
 	assert_int_equal(stats.nr_texts, 3);
@@ -106,7 +106,7 @@ static void test_texts_are_shared(void **state)
 
 static void refuse(size_t len)
 {
-	/* Of exactly that size, so that a sanitizer sees what is read behind it. */
+	/* A copy of exact size, so that AddressSanitizer sees reads past its end. */
 	_cleanup_free_ void *copy = malloc(len ? len : 1);
 
 	assert_non_null(copy);
@@ -122,10 +122,10 @@ static void test_malformed(void **state)
 
 	(void)state;
 	len = make(1, "a.py", "f", 100);
-	refuse(len - 1); /* the table is not all there */
+	refuse(len - 1); /* the table is truncated */
 	refuse(0);
 	refuse(head_bytes - 1);
-	r.table_bytes = 99; /* more was copied than there is */
+	r.table_bytes = 99; /* more copied than its size */
 	refuse(len);
 	r.table_bytes = r.table_copied = LB_INTERP_TABLE_BYTES + 1;
 	refuse(sizeof(r));
@@ -139,7 +139,7 @@ static void test_malformed(void **state)
 	r.file_width = 1;
 	r.name_width = 8;
 	refuse(len);
-	/* What lies behind the table is no part of it. */
+	/* Bytes after the table do not belong to it. */
 	r.name_width = 1;
 	assert_int_equal(interp_codes_add(&c, s, &r, sizeof(r)), 0);
 	assert_int_equal(interp_codes_find(&c, 1)->table.len, 100);
@@ -154,7 +154,7 @@ static void test_wide_names(void **state)
 	r.file_width = 2;
 	r.file_chars = 128;
 	r.name_width = 4;
-	r.name_chars = 0x40000001; /* as bytes it is 4 */
+	r.name_chars = 0x40000001; /* times 4 it overflows to 4 */
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	code = interp_codes_find(&c, 1);
 	assert_int_equal(code->file.len, 256);
@@ -166,7 +166,7 @@ static void test_wide_names(void **state)
 	assert_int_equal(c.nr_cut, 1);
 }
 
-/* 300 bytes of name: the first 256 at the first sample, all of them when read again. */
+/* A name of 300 bytes: the first sample has 256, a later read has all. */
 static void test_cut_is_completed(void **state)
 {
 	struct interp_code whole;
@@ -192,9 +192,9 @@ static void test_cut_is_completed(void **state)
 	interp_codes_complete(&c, &whole);
 	assert_int_equal(c.nr_cut, 0);
 	assert_text(&interp_codes_find(&c, 1)->name, name, false);
-	assert_text(&interp_codes_find(&c, 1)->file, "a.py", false); /* it was whole */
+	assert_text(&interp_codes_find(&c, 1)->file, "a.py", false); /* was complete */
 	assert_int_equal(interp_codes_find(&c, 1)->table.len, sizeof(table));
-	/* The kernel's record comes once more: nothing becomes shorter. */
+	/* The kernel side's record comes again: the complete texts stay. */
 	assert_int_equal(interp_codes_add(&c, s, &r, len), 0);
 	assert_int_equal(interp_codes_find(&c, 1)->table.len, sizeof(table));
 	assert_int_equal(c.nr, 1);
@@ -214,14 +214,14 @@ static void test_another_one_by_now(void **state)
 		(struct interp_text){.bytes = table, .len = sizeof(table), .width = 1};
 	interp_codes_complete(&c, &whole);
 	assert_true(interp_codes_find(&c, 1)->table.is_cut);
-	assert_int_equal(c.nr_cut, 0); /* and not asked for again */
+	assert_int_equal(c.nr_cut, 0); /* and is not read again */
 	whole.code_id = 2;
-	interp_codes_complete(&c, &whole); /* nobody knows it */
+	interp_codes_complete(&c, &whole); /* unknown id */
 	interp_codes_give_up(&c, 3);
 	assert_int_equal(c.nr, 1);
 }
 
-/* Names that could not be read the first time are there the second time. */
+/* Names that could not be read the first time are added by the second read. */
 static void test_unread_is_filled_in(void **state)
 {
 	size_t len = make(1, "a.py", "f", 0);
@@ -265,7 +265,7 @@ static void test_full(void **state)
 	interp_codes_deinit(&c);
 	stats = s->stats;
 	assert_int_equal(stats.nr_bytes, 0);
-	/* Numbers and room are there again. */
+	/* Ids and memory are free again. */
 	for (uint64_t id = 0; id < 20; id++)
 		assert_int_equal(interp_codes_add(&c, s, &r, make(id, "a.py", "f", 2000)),
 				 0);
@@ -287,7 +287,7 @@ static void test_most_of_one_image(void **state)
 	assert_int_equal(c.nr_lost, 3);
 }
 
-/* 3.9 has an empty one where all is one line; what could not be read is another thing. */
+/* CPython 3.9 has an empty table for code on one line, unlike an unread table. */
 static void test_table_of_no_bytes_is_whole(void **state)
 {
 	size_t len;

@@ -75,13 +75,13 @@ static void test_intervals(void **state)
 	assert_int_equal(add(f, 1, "first", 100), 0);
 	assert_int_equal(add(f, 2, "second", 110), 0);
 	jit_code_unregister(&f->code, f->store, 1, 150);
-	jit_code_unregister(&f->code, f->store, 7, 150); /* nobody */
-	assert_int_equal(add(f, 1, "third", 160), 0); /* the entry's memory again */
+	jit_code_unregister(&f->code, f->store, 7, 150); /* unknown entry */
+	assert_int_equal(add(f, 1, "third", 160), 0); /* the entry's memory is reused */
 	assert_int_equal(f->code.nr, 3);
 	assert_object(f, &f->code.items[0], "first", 100, 150);
 	assert_object(f, &f->code.items[1], "second", 110, UINT64_MAX);
 	assert_object(f, &f->code.items[2], "third", 160, UINT64_MAX);
-	/* Without an unregistration the newer one ends the older one. */
+	/* A new registration of an entry ends the object that had it. */
 	assert_int_equal(add(f, 2, "fourth", 170), 0);
 	assert_object(f, &f->code.items[1], "second", 110, 170);
 	assert_object(f, &f->code.items[3], "fourth", 170, UINT64_MAX);
@@ -90,10 +90,10 @@ static void test_intervals(void **state)
 static void test_seen_again(void **state)
 {
 	struct fixture *f = *state;
-	struct jit_registration known; /* by a walk, which did not read it */
+	struct jit_registration known; /* found by a walk, not read */
 
 	assert_int_equal(add(f, 1, "object", 100), 0);
-	assert_int_equal(add(f, 1, "object", 0), 0); /* read by a walk */
+	assert_int_equal(add(f, 1, "object", 0), 0); /* found and read by a walk */
 	known = (struct jit_registration){.entry_addr = 1,
 					  .symfile_addr = f->code.items[0].symfile_addr,
 					  .size_bytes = 6};
@@ -118,7 +118,7 @@ static void test_bytes_come_later(void **state)
 	assert_object(f, &f->code.items[0], "walked", 100, UINT64_MAX);
 }
 
-/* The parent's loss is counted there, and only there. */
+/* The parent's lost object counts in the parent only. */
 static void test_bytes_come_later_to_a_fork(void **state)
 {
 	const struct jit_registration walked = {.entry_addr = 1,
@@ -164,14 +164,14 @@ static void test_fork(void **state)
 	assert_object(f, &f->child.items[1], "gone after", 120, UINT64_MAX);
 	assert_int_equal(f->child.nr_descriptors, 1);
 	assert_int_equal(f->child.descriptor_ips[0], 0x1234);
-	/* The parent's end leaves the child what is its. */
+	/* The end of the parent does not change the child. */
 	jit_code_deinit(&f->code, f->store);
 	assert_object(f, &f->child.items[1], "gone after", 120, UINT64_MAX);
 	jit_code_unregister(&f->child, f->store, 3, 300);
 	assert_int_equal(f->child.items[1].until_ns, 300);
 }
 
-/* Forks have their parent's table until one of them changes. */
+/* Forked children share their parent's table until it is changed. */
 static void test_forks_share(void **state)
 {
 	struct fixture *f = *state;
@@ -186,7 +186,7 @@ static void test_forks_share(void **state)
 	stats = f->store->stats;
 	assert_int_equal(stats.nr_registrations, 200);
 	assert_object(f, &children[50].items[7], "twelve bytes", 7, UINT64_MAX);
-	/* A child's change is its own; so is the parent's. */
+	/* Changes of a child and of the parent do not affect each other. */
 	jit_code_unregister(&children[0], f->store, 7, 2000);
 	assert_int_equal(children[0].items[7].until_ns, 2000);
 	assert_int_equal(add(f, 500, "new", 2001), 0);
@@ -195,14 +195,14 @@ static void test_forks_share(void **state)
 	assert_true(children[1].items[7].until_ns == UINT64_MAX);
 	stats = f->store->stats;
 	assert_int_equal(stats.nr_registrations, 200 + 200 + 201);
-	/* Not of the time before a fork that is told late. */
+	/* A late copy for a fork before the change does not have the change. */
 	assert_int_equal(jit_code_copy(&f->child, &f->code, f->store, 1500), 0);
 	assert_int_equal(f->child.nr, 200);
 	jit_code_drop(&f->code, f->store);
 	for (size_t i = 0; i < 99; i++)
 		jit_code_deinit(&children[i], f->store);
 	assert_object(f, &children[99].items[7], "twelve bytes", 7, UINT64_MAX);
-	/* The last one has it for itself. */
+	/* The last user no longer shares the table. */
 	jit_code_unregister(&children[99], f->store, 7, 3000);
 	jit_code_deinit(&children[99], f->store);
 	jit_code_deinit(&f->child, f->store);
@@ -218,7 +218,7 @@ static void test_lossy_fork(void **state)
 	for (uint64_t i = 0; i < 200; i++)
 		add(f, i, NULL, i);
 	assert_int_equal(add(f, 1, "late", 500), 0);
-	/* Older than the last change: nothing to share. */
+	/* The forks are older than the last change: the tables are not shared. */
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(jit_code_copy(&children[i], &f->code, f->store, 300), 0);
 	assert_int_equal(children[1].nr, 200);
@@ -227,7 +227,7 @@ static void test_lossy_fork(void **state)
 		jit_code_deinit(&children[i], f->store);
 }
 
-/* A walk finds another object at an entry: when it came is not known. */
+/* A walk finds another object at an entry: the time of the change is unknown. */
 static void test_walked_reuse(void **state)
 {
 	struct fixture *f = *state;
@@ -244,7 +244,7 @@ static void test_walked_reuse(void **state)
 	assert_object(f, &f->code.items[1], "other", 1000, UINT64_MAX);
 }
 
-/* Where there are walks only, what has gone ends when it was met last. */
+/* With walks only, an object that is gone ends with the last walk that found it. */
 static void test_unprobed_reuse(void **state)
 {
 	struct fixture *f = *state;
@@ -259,7 +259,7 @@ static void test_unprobed_reuse(void **state)
 	f->code.is_unprobed = f->code.was_walked = true;
 	assert_int_equal(jit_code_register(&f->code, f->store, &r), 0);
 	assert_int_equal(f->code.items[0].seen_ns, 200);
-	/* Met again, not read. */
+	/* Found again, not read. */
 	r.object = NULL;
 	r.time_ns = 1000;
 	r.seen_ns = 1100;
@@ -274,7 +274,7 @@ static void test_unprobed_reuse(void **state)
 	assert_object(f, &f->code.items[1], "other", 2000, UINT64_MAX);
 	assert_int_equal(f->code.items[1].seen_ns, 2100);
 	assert_true(f->code.is_unloading);
-	/* Another size at the same place, which could not be read. */
+	/* Another size at the same address, which could not be read. */
 	r.object = NULL;
 	r.size_bytes = 6;
 	r.time_ns = 3000;
@@ -282,14 +282,14 @@ static void test_unprobed_reuse(void **state)
 	assert_int_equal(jit_code_register(&f->code, f->store, &r), 0);
 	assert_int_equal(f->code.nr, 3);
 	assert_int_equal(f->code.items[1].until_ns, 3000);
-	/* Then read: nobody knows whether it is what was met before. */
+	/* Read later: whether it is the same object is unknown. */
 	r.object = "sixsix";
 	r.time_ns = 3500;
 	r.seen_ns = 4100;
 	assert_int_equal(jit_code_register(&f->code, f->store, &r), 0);
 	assert_object(f, &f->code.items[2], "sixsix", 3000, UINT64_MAX);
 	assert_int_equal(f->code.items[2].seen_ns, 4100);
-	/* What a child's first walk meets came after the last one of its parent. */
+	/* Objects of a child's first walk are newer than its parent's last walk. */
 	f->code.walked_ns = 4000;
 	assert_int_equal(jit_code_copy(&child, &f->code, f->store, 5000), 0);
 	assert_int_equal(child.walked_ns, 4000);
@@ -298,7 +298,7 @@ static void test_unprobed_reuse(void **state)
 	jit_code_deinit(&child, f->store);
 }
 
-/* Small and large, and one that lies behind another in the file. */
+/* A small and a large object, the second one stored after the first. */
 static void test_ends(void **state)
 {
 	struct fixture *f = *state;
@@ -315,7 +315,7 @@ static void test_ends(void **state)
 			 hash_ends(large, large + last - 1, sizeof(large) - 1));
 }
 
-/* A JIT that keeps few objects and makes very many, small ones, never runs full. */
+/* A JIT that registers very many small objects but keeps few never fills the table. */
 static void test_churn(void **state)
 {
 	struct fixture *f = *state;
@@ -335,7 +335,7 @@ static void test_churn(void **state)
 	assert_in_range(nr_cleaned, 1, 20);
 }
 
-/* One for which there was no room may still be registered when there is some again. */
+/* An object without room may still be registered when there is room again. */
 static void test_refused_ones_are_looked_for(void **state)
 {
 	struct fixture *f = *state;
@@ -345,7 +345,7 @@ static void test_refused_ones_are_looked_for(void **state)
 		jit_code_unregister(&f->code, f->store, 1, i);
 	}
 	assert_int_equal(add(f, 2, NULL, JIT_CODE_MAX_OBJECTS + 1), -ENOSPC);
-	f->code.walk_wanted = false; /* it was walked, in vain, and rests */
+	f->code.walk_wanted = false; /* as after a walk that found no room */
 	f->code.walks.walk_after_ns = UINT64_MAX;
 	jit_code_forget(&f->code, f->store, JIT_CODE_MAX_OBJECTS);
 	assert_true(f->code.walk_wanted);
@@ -370,8 +370,8 @@ static void test_forget(void **state)
 	stats = f->store->stats;
 	assert_int_equal(f->code.nr, 75);
 	assert_int_equal(stats.nr_objects, 75);
-	assert_int_equal(stats.nr_bytes, 75 * 4096); /* a page each */
-	/* What is left is found at its new place. */
+	assert_int_equal(stats.nr_bytes, 75 * 4096); /* a page for each */
+	/* The remaining objects are found at their new indexes. */
 	for (uint64_t i = 0; i < 100; i += 2)
 		jit_code_unregister(&f->code, f->store, i, 500 + i);
 	for (size_t i = 0; i < f->code.nr; i++) {
@@ -410,7 +410,7 @@ static void test_store_is_full(void **state)
 	free(big);
 }
 
-/* Memory of what was forgotten goes back to the system. */
+/* Memory of forgotten objects is returned to the system. */
 static void test_holes(void **state)
 {
 	struct fixture *f = *state;
@@ -426,7 +426,7 @@ static void test_holes(void **state)
 	assert_int_equal(write(f->store->read_fd, "x", 1), -1);
 }
 
-/* The file does not grow for ever, however much comes and goes. */
+/* The store's file stays bounded while objects come and go. */
 static void test_compaction(void **state)
 {
 	struct fixture *f = *state;

@@ -37,7 +37,7 @@ static void add(struct maps *maps, struct mapping m)
 	assert_int_equal(maps_add(maps, &m), 0);
 }
 
-/* "path+offset" of who owned @ip in [first, last], "-" for none, "?" ambiguous. */
+/* "path+offset" of the mapping of @ip in [first, last]; "-": none, "?": ambiguous. */
 static const char *owner(const struct maps *maps, uint64_t ip, uint64_t first,
 			 uint64_t last)
 {
@@ -104,7 +104,7 @@ static void overlap_keeps_both_sides(void **state)
 	assert_string_equal(owner(&maps, 0x4fff, 30, 30), "/new+1fff");
 	assert_string_equal(owner(&maps, 0x5000, 30, 30), "/old+14000");
 	assert_string_equal(owner(&maps, 0x8fff, 30, 30), "/old+17fff");
-	/* In the past it was all one, and beside the cut nothing is ambiguous. */
+	/* Before the split it was one mapping; beside it nothing is ambiguous. */
 	assert_string_equal(owner(&maps, 0x4000, 12, 19), "/old+13000");
 	assert_string_equal(owner(&maps, 0x4000, 12, 20), "?");
 	assert_string_equal(owner(&maps, 0x2000, 12, 30), "/old+11000");
@@ -138,10 +138,10 @@ static void owner_changes_in_time(void **state)
 		uint64_t first, last;
 		const char *owner;
 	} cases[] = {
-		{1, 9, "-"}, /* before anything */
-		{1, 10, "/a+0"}, /* from nothing known to an owner */
+		{1, 9, "-"}, /* before any mapping */
+		{1, 10, "/a+0"}, /* unmapped, then mapped */
 		{10, 19, "/a+0"}, {19, 20, "?"}, {20, 20, "/b+0"},
-		{20, 39, "/b+0"}, /* mapped again at 30: the same owner */
+		{20, 39, "/b+0"}, /* mapped again at 30: same file */
 		{29, 31, "/b+0"}, {15, 35, "?"}, {39, 40, "?"},
 		{40, 99, "anon"}, {1, 99, "?"},
 	};
@@ -167,7 +167,7 @@ static void same_file_elsewhere_is_another_owner(void **state)
 	assert_string_equal(owner(&maps, 0x1000, 1, 2), "?");
 	assert_string_equal(owner(&maps, 0x1000, 2, 2), "/a+1000");
 
-	/* One path, another file behind it: inode, or build id. */
+	/* Same path, another file: by inode or build id. */
 	maps_deinit(&maps);
 	m.inode = 7;
 	add(&maps, m);
@@ -213,26 +213,26 @@ static void anonymous_memory_grows_together(void **state)
 
 	(void)state;
 	add(&maps, anon_at(0x5000, 0x6000, 1));
-	add(&maps, anon_at(0x6000, 0x7000, 2)); /* touches from above */
-	add(&maps, anon_at(0x4000, 0x5000, 3)); /* and from below */
+	add(&maps, anon_at(0x6000, 0x7000, 2)); /* adjacent, above */
+	add(&maps, anon_at(0x4000, 0x5000, 3)); /* adjacent, below */
 	add(&maps, anon_at(0x9000, 0xa000, 4));
 	assert_int_equal(maps.nr_live, 2);
 	assert_int_equal(maps.items[maps.live[0]].start, 0x4000);
 	assert_int_equal(maps.items[maps.live[0]].end, 0x7000);
-	add(&maps, anon_at(0x6800, 0x9800, 5)); /* joins the two */
+	add(&maps, anon_at(0x6800, 0x9800, 5)); /* merges the two */
 	assert_int_equal(maps.nr_live, 1);
 	assert_int_equal(maps.items[maps.live[0]].start, 0x4000);
 	assert_int_equal(maps.items[maps.live[0]].end, 0xa000);
 	assert_string_equal(owner(&maps, 0x5800, 1, 9), "anon");
 
-	/* A JIT that flips the rights of its pages does not fill the log. */
+	/* A JIT that changes the protection of its pages does not fill the log. */
 	for (uint64_t i = 0; i < 100000; i++)
 		add(&maps, anon_at(0x4000 + (i % 6) * 0x1000, 0x5000 + (i % 6) * 0x1000,
 				   10 + i));
 	assert_int_equal(maps.nr_live, 1);
 	assert_true(maps.nr < 10);
 
-	/* A file in the middle parts it. */
+	/* A file in the middle splits it. */
 	add(&maps, file_at(0x6000, 0x7000, 0, "/f", 200000));
 	assert_int_equal(maps.nr_live, 3);
 	assert_string_equal(owner(&maps, 0x6000, 200000, 200000), "/f+0");
@@ -277,7 +277,7 @@ static void maximum_is_counted(void **state)
 	}
 	assert_true(nr_added <= MAPS_MAX && nr_added >= MAPS_MAX - 3);
 	assert_int_equal(maps.nr_dropped, 2 * (MAPS_MAX + 100 - nr_added));
-	/* What is known stays right. */
+	/* Known mappings stay right. */
 	assert_string_equal(owner(&maps, 0x2000, 1, 1), "/a+0");
 	assert_string_equal(owner(&maps, (nr_added - 1) * 0x2000, nr_added, nr_added),
 			    "/a+0");
@@ -310,7 +310,7 @@ static void what_ended_long_ago_goes_when_told(void **state)
 	char names[2][3] = {"/a", "/b"};
 
 	(void)state;
-	maps_forget(&maps, UINT64_MAX - 1); /* of nothing */
+	maps_forget(&maps, UINT64_MAX - 1); /* of an empty log */
 	add(&maps, file_at(0x9000, 0xa000, 0, "/stays", 0));
 	for (uint64_t i = 0; i <= 100; i++)
 		add(&maps, file_at(0x1000, 0x2000, 0, names[i & 1], i));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Text of /proc/PID/maps: real ones, odd names, broken lines. */
+/* Texts of /proc/PID/maps: real ones, odd names, broken lines. */
 #include "process/maps.h"
 
 #include <setjmp.h>
@@ -65,7 +65,7 @@ static void node(void **state)
 	assert_string_equal(m[1].path, "/usr/bin/node");
 	assert_int_equal(m[1].kind, MAPPING_FILE);
 	assert_ptr_equal(m[1].path, m[0].path); /* interned */
-	assert_int_equal(m[3].kind, MAPPING_ANON); /* V8's code */
+	assert_int_equal(m[3].kind, MAPPING_ANON); /* code of V8 */
 	assert_string_equal(m[3].path, "");
 	assert_true(mapping_may_be_jit(&m[3]));
 	assert_false(mapping_may_be_jit(&m[1]));
@@ -88,7 +88,7 @@ static void python(void **state)
 	}
 	assert_int_equal(nr_vdso, 1);
 	assert_int_equal(seen.nr, 15);
-	assert_int_equal(nr_files, 13); /* all but [vdso] and [vsyscall] */
+	assert_int_equal(nr_files, 13); /* all except [vdso] and [vsyscall] */
 }
 
 static void chrome(void **state)
@@ -235,7 +235,7 @@ static void malformed_lines(void **state)
 		assert_int_equal(seen.nr, 1);
 		assert_string_equal(seen.items[0].path, "/good");
 	}
-	/* The last line may lack its newline, and any cut of it is harmless. */
+	/* The last line may lack its newline; a line truncated anywhere is harmless. */
 	snprintf(text, sizeof(text), "1000-2000 r-xp 00000000 08:01 5 /good");
 	assert_int_equal(parse(text, strlen(text), &seen), 0);
 	assert_int_equal(seen.nr, 1);

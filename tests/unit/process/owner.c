@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Whom images belong to: read, taken over, or of an ancestor. */
+/* Owners of images: read from /proc, inherited at fork and exec, or of an ancestor. */
 #include "process/table.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ static struct fake_proc fake;
 static struct strpool *pool;
 static struct process_table *table;
 static uint64_t now; /* after the last scan */
-static uint64_t start; /* the same, as the start of a process */
+static uint64_t start; /* the same in boottime */
 
 static int setup(void **state)
 {
@@ -30,7 +30,7 @@ static int setup(void **state)
 
 	(void)state;
 	fake_proc_init(&fake);
-	/* Its root is where files of runtimes are looked for. */
+	/* Files of container runtimes are looked for below its root. */
 	fake_process_add(&fake, &(struct fake_process){.pid = 1, .maps = LINE("/init")});
 	pool = strpool_new(1 << 24);
 	assert_int_equal(process_table_new(&config, pool, &table, NULL), 0);
@@ -132,7 +132,7 @@ static void what_cannot_be_told_is_empty(void **state)
 	assert_string_equal(owner->exe, "");
 }
 
-/* The path of a process in a chroot beside us begins with that. */
+/* The exe of a process in a chroot is shown without the chroot's path. */
 static void exe_is_as_the_process_sees_it(void **state)
 {
 	char exe[200], root[200];
@@ -161,7 +161,7 @@ static void a_child_that_is_gone_has_its_parents(void **state)
 						       .cgroup = DOCKER,
 						       .exe = "/bin/sh"});
 	scan();
-	/* The parent was never sampled, so nothing has been read of it. */
+	/* The parent was never sampled, so its owner was not read. */
 	event(TASK_EVENT_FORK, now + 1, 101, 100, NULL);
 	event(TASK_EVENT_EXEC, now + 2, 101, 0, NULL);
 	event(TASK_EVENT_MMAP, now + 3, 101, 0, "/bin/short");
@@ -169,7 +169,7 @@ static void a_child_that_is_gone_has_its_parents(void **state)
 	owner = sampled(101, start, 1, now + 4);
 	assert_in_docker(owner);
 	assert_string_equal(owner->exe, "/bin/short");
-	/* What was read for the child is the parent's, too. */
+	/* The owner that was read for the child is stored for the parent, too. */
 	assert_in_docker(&process_table_newest(table, 100)->owner);
 	assert_string_equal(sampled(100, 77 * TICK, 1, now + 9)->exe, "/bin/sh");
 }
@@ -196,7 +196,7 @@ static void what_ends_between_scan_and_sample_has_its_parents(void **state)
 	assert_string_equal(sampled(102, 79 * TICK, 1, now)->cgroup, "");
 }
 
-/* It was read before it moved itself; the child never was. */
+/* The parent was read before it moved to another cgroup; the child was never read. */
 static void a_parent_that_moved_is_asked_again(void **state)
 {
 	struct fake_process parent = {.pid = 100,
@@ -241,7 +241,7 @@ static void fork_and_exec_take_over_what_is_still_true(void **state)
 	assert_string_equal(owner->exe, "/bin/other");
 }
 
-/* A runtime moves its child to the container before the child executes. */
+/* A container runtime moves its child into the container's cgroup before exec. */
 static void what_lives_is_asked_itself(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Cgroups by their numbers, in a real hierarchy. */
+/* Cgroups by their ids, in a real hierarchy. */
 #include "process/table.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ static char mount[256], outer[320], inner[512];
 static struct strpool *pool;
 static struct process_table *table;
 
-/* Where v2 is, beside others or not: it is the first then. */
+/* Finds the mount of v2, which comes first if there are also v1 mounts. */
 static bool find_mount(void)
 {
 	_cleanup_(cgroup_mounts_deinit) struct cgroup_mounts mounts = {0};
@@ -144,7 +144,7 @@ static void root_is_a_cgroup(void **state)
 
 #define NR_MANY 9
 
-/* What is left is found again, and where it was. */
+/* Remaining cgroups are found at the same address. */
 static void old_ones_are_forgotten(void **state)
 {
 	const struct process_owner *owners[NR_MANY];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What /proc tells: hostile names, odd namespaces, a leader that is gone. */
+/* What is read from /proc: hostile names, odd namespaces, a leader that has ended. */
 #include "process/proc_dir.h"
 
 #include <errno.h>
@@ -161,7 +161,7 @@ static void the_real_proc(void **state)
 	strpool_free(pool);
 }
 
-/* A directory of a dead process says nothing, whoever has its number by then. */
+/* The directory of a dead process gives nothing, even if its pid is reused. */
 static void a_directory_dies_with_its_process(void **state)
 {
 	int proc = open("/proc", O_PATH | O_DIRECTORY);
@@ -206,7 +206,7 @@ static void a_thread_tells_when_the_leader_is_gone(void **state)
 		pthread_t id;
 
 		pthread_create(&id, NULL, live_on, NULL);
-		syscall(SYS_exit, 0); /* of this thread alone */
+		syscall(SYS_exit, 0); /* ends only this thread */
 	}
 	dir = proc_dir_open(proc, (uint32_t)pid);
 	for (int i = 0; i < 60000 && stat.state != 'Z'; i++) {

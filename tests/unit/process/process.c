@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Perf maps and jitdumps, through the table: found, refused, followed as they grow. */
+/* Perf maps and jitdumps through the table: found, refused, and read as they grow. */
 #include "process/table.h"
 
 #include <errno.h>
@@ -96,7 +96,7 @@ static void opened_by_the_number_inside(void **state)
 	assert_true(p->perf_map.sizes[0].time_ns >= now);
 }
 
-/* Whose the child is that is gone nobody said: its parent's user is not its own. */
+/* The user of a child that has ended is unknown: it need not be its parent's. */
 static void nothing_is_opened_for_who_is_not_known(void **state)
 {
 	struct task_event fork = {.kind = TASK_EVENT_FORK, .pid = 200, .ppid = 100};
@@ -117,7 +117,7 @@ static void nothing_is_opened_for_who_is_not_known(void **state)
 	assert_int_equal(p->ns_tgid, 200);
 	assert_int_equal(p->perf_map.fd, -1);
 	assert_int_equal(p->perf_map.open_errno, ESRCH);
-	/* Nor by its user alone. */
+	/* The user alone is not enough either: the root is unknown. */
 	image_tell_ids(table, table->images[p->id], &ids, fork.time_ns);
 	process_table_refresh(table, now);
 	assert_int_equal(p->perf_map.fd, -1);
@@ -157,12 +157,12 @@ static void growth_is_noted(void **state)
 	process_table_refresh(table, now + 23);
 	assert_string_equal(sizes_of(&p->perf_map), "10:4 14:4 20:8 21:9 23:9");
 
-	/* Written anew in place: shorter. */
+	/* Rewritten in place: shorter. */
 	put("/tmp/perf-100.map", "12");
 	process_table_refresh(table, now + 30);
 	assert_string_equal(sizes_of(&p->perf_map), "30:2");
 
-	/* Another file under the name, of any size. */
+	/* Replaced by another file of any size. */
 	put("/tmp/new", "longer than that");
 	strcpy(to, in_root("/tmp/perf-100.map"));
 	assert_int_equal(rename(in_root("/tmp/new"), to), 0);
@@ -170,7 +170,7 @@ static void growth_is_noted(void **state)
 	assert_string_equal(sizes_of(&p->perf_map), "40:16");
 	assert_string_equal(fake_content(p->perf_map.fd), "longer than that");
 
-	/* Removed: what is open stays. */
+	/* Removed: the open file is kept. */
 	assert_int_equal(unlink(in_root("/tmp/perf-100.map")), 0);
 	process_table_refresh(table, now + 50);
 	assert_string_equal(fake_content(p->perf_map.fd), "longer than that");
@@ -228,7 +228,7 @@ static void hostile_perf_maps_are_refused(void **state)
 	assert_int_equal(p->perf_map.fd, -1);
 	assert_int_equal(p->perf_map.nr_sizes, 0);
 	alarm(0);
-	/* Put right, it is read. */
+	/* Corrected, it is read. */
 	assert_int_equal(chmod(in_root(path), 0600), 0);
 	process_table_refresh(table, now + 6);
 	assert_true(p->perf_map.fd >= 0);
@@ -264,7 +264,7 @@ static void exited_targets_get_a_last_look(void **state)
 	process_table_event(table, &exit_event);
 	process_table_refresh(table, now + 5);
 	assert_int_equal(p->perf_map.sizes[p->perf_map.nr_sizes - 1].size_bytes, 3);
-	/* From here on it may be another process's. */
+	/* Now the file may belong to another process. */
 	put("/tmp/perf-100.map", "12345");
 	process_table_refresh(table, now + 6);
 	assert_int_equal(p->perf_map.sizes[p->perf_map.nr_sizes - 1].size_bytes, 3);
@@ -278,7 +278,7 @@ static void jitdump_is_opened_as_mapped(void **state)
 	put("/tmp/jit-100.dump", "by path");
 	fake_process_add(&fake, &(struct fake_process){.pid = 100});
 	p = start(JIT_LINE "a000-b000 r-xp 0 0:1 5 /tmp/jit-100.dump\n", 0);
-	/* No map_files here: by path then. */
+	/* map_files is missing: opened by path. */
 	assert_string_equal(fake_content(p->jitdump.fd), "by path");
 	assert_string_equal(p->jitdump.path, "/tmp/jit-100.dump");
 }
@@ -295,7 +295,7 @@ static void jitdump_that_comes_later(void **state)
 
 	(void)state;
 	assert_int_equal(p->jitdump.open_errno, ENOENT);
-	ev.path = "/cwd/jit-99.dump"; /* not of this process */
+	ev.path = "/cwd/jit-99.dump"; /* of another process */
 	process_table_event(table, &ev);
 	process_table_refresh(table, now + 1);
 	assert_int_equal(p->jitdump.fd, -1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The table, fed by an invented /proc and invented events. */
+/* The process table, with a fake /proc and fake events. */
 #include "process/table.h"
 
 #include <setjmp.h>
@@ -157,7 +157,7 @@ static void scan_reads_identity_and_mappings(void **state)
 	assert_true(p->until_ns == UINT64_MAX);
 	assert_true(p->root_fd >= 0);
 	assert_int_equal(p->maps.nr, 1);
-	/* It was there before we looked. */
+	/* The mapping holds for all times before the scan, too. */
 	assert_string_equal(path_at(p, 0x400000, 1), "/bin/fake");
 	p = process_table_first_sample(table, IMAGE(2, 0, 0), now);
 	assert_true(p && p->is_kernel_thread);
@@ -181,7 +181,7 @@ static void scan_of_targets_takes_descendants(void **state)
 	now = fake_now_ns();
 	assert_int_equal(nr_images(), 4); /* 10, 20, 30, 15 */
 
-	/* Strangers are of no interest from now on, descendants are. */
+	/* Events of other processes are ignored, except those of descendants. */
 	event(TASK_EVENT_FORK, now, 60, 40, NULL);
 	event(TASK_EVENT_EXEC, now, 61, 0, "x");
 	event_mmap(now, 62, 0x1000, 0x2000, "/x", 0);
@@ -209,7 +209,7 @@ static void dead_leader_is_read_from_its_thread(void **state)
 	assert_true(found->exited);
 	assert_string_equal(path_at(found, 0x400000, now), "/bin/fake");
 	assert_int_equal(found->uid, 7);
-	/* It is still sampled, whatever the exit says. */
+	/* It is still sampled although the leader has exited. */
 	assert_ptr_equal(
 		process_table_find(table, IMAGE(100, 5 * TICK, 1), now, now + SEC),
 		found);
@@ -232,9 +232,9 @@ static void fork_exec_mmap_exit(void **state)
 	event(TASK_EVENT_COMM, now + 25, 200, 0, "renamed");
 	event(TASK_EVENT_EXIT, now + 30, 200, 0, NULL);
 
-	/* Samples name them after the fact; start times come from the fork event. */
+	/* Later samples identify images; the fork event gives the start time. */
 	child = process_table_find(table, IMAGE(200, 0, 1), now + 12, now + 18);
-	assert_null(child); /* a process that started at boot is another one */
+	assert_null(child); /* started at boot: another process */
 	child = process_table_at(table, 1);
 	assert_int_equal(child->tgid, 200);
 	assert_int_equal(child->from_ns, now + 10);
@@ -284,18 +284,18 @@ static void samples_find_their_image_by_time_then_by_name(void **state)
 				    now + SEC + 2);
 	assert_int_equal(execed->from_ns, now + SEC);
 	assert_ptr_not_equal(forked, execed);
-	/* Now by name alone, also with a thread that lived longer than the leader. */
+	/* By exec id and start time; also a thread that outlives the leader. */
 	assert_ptr_equal(process_table_find(table, IMAGE(200, start, 4), 0, 0), forked);
 	assert_ptr_equal(process_table_find(table, IMAGE(200, start, 5), now + 4 * SEC,
 					    now + 5 * SEC),
 			 execed);
-	/* The number was used again, and that start time is not the old one's. */
+	/* The pid was reused by a process with another start time. */
 	assert_null(process_table_find(table, IMAGE(200, start, 6), now + 4 * SEC,
 				       now + 4 * SEC));
 	forked = process_table_find(table, IMAGE(200, start + 3 * SEC, 4), now + 4 * SEC,
 				    now + 4 * SEC);
 	assert_int_equal(forked->from_ns, now + 3 * SEC);
-	/* Before anything of this number. */
+	/* Before the first process with this pid. */
 	assert_null(process_table_find(table, IMAGE(200, start - SEC, 4), now, now + 1));
 	assert_null(process_table_find(table, IMAGE(201, start, 4), now, now));
 }
@@ -309,7 +309,7 @@ static void a_tick_inside_exec_does_not_confuse(void **state)
 	now = fake_now_ns();
 	event(TASK_EVENT_FORK, now + 10, 200, 1, NULL);
 	event(TASK_EVENT_EXEC, now + 20 * MS, 200, 0, "x");
-	/* The kernel has reported exec, but not yet counted it. */
+	/* The kernel has reported the exec, but not yet changed the exec id. */
 	new = process_table_first_sample(table, IMAGE(200, start, 1), now + 20 * MS + 5);
 	assert_int_equal(new->from_ns, now + 20 * MS);
 	assert_ptr_equal(
@@ -318,7 +318,7 @@ static void a_tick_inside_exec_does_not_confuse(void **state)
 	assert_int_equal(new->exec_id, 2);
 	old = process_table_find(table, IMAGE(200, start, 1), now + 11, now + 12);
 	assert_int_equal(old->from_ns, now + 10);
-	/* And a number that is older than all that is known belongs to nobody. */
+	/* An exec id older than all known ones has no image. */
 	assert_null(
 		process_table_first_sample(table, IMAGE(200, start, 0), now + 30 * MS));
 }
@@ -345,7 +345,7 @@ static void the_inner_pid_is_told_to_images_before(void **state)
 	assert_int_equal(before->ns_tgid, 3);
 }
 
-/* As sh, chroot and what that runs follow each other: the events of two execs come late. */
+/* As when sh runs chroot, which runs a program: the events of both execs come late. */
 static void an_image_is_not_taken_for_one_two_execs_later(void **state)
 {
 	uint64_t start = boottime_now();
@@ -388,7 +388,7 @@ static void a_lost_exec_is_seen_by_the_sample(void **state)
 	assert_string_equal(path_at(new, 0x7000, now + 60 * MS), "/bin/next");
 	assert_string_equal(path_at(new, 0x400000, now + 60 * MS), "-");
 	assert_string_equal(path_at(old, 0x400000, now), "/bin/fake");
-	/* It was not lost, only late: still two images. */
+	/* The exec event was late, not lost: still two images. */
 	event(TASK_EVENT_EXEC, now + 40 * MS, 100, 0, "late");
 	assert_int_equal(nr_images(), 2);
 	assert_int_equal(new->from_ns, now + 40 * MS);
@@ -407,7 +407,7 @@ static void events_older_than_the_scan_double_nothing(void **state)
 						       .comm = "new",
 						       .maps = EXE_LINE});
 	scan();
-	/* An earlier life of the number, then this one; all before the scan. */
+	/* An earlier process with this pid, then this one; all before the scan. */
 	event(TASK_EVENT_FORK, before - 9 * SEC, 200, 1, NULL);
 	event(TASK_EVENT_EXIT, before - 8 * SEC, 200, 0, NULL);
 	event(TASK_EVENT_FORK, before - 20, 200, 1, NULL);
@@ -424,11 +424,11 @@ static void events_older_than_the_scan_double_nothing(void **state)
 	assert_int_equal(p->maps.nr, 1);
 
 	/*
-	 * A fork is reported a moment after the process can be seen; another one is taken where a
-	 * busy machine made that a long moment.
+	 * A fork is reported just after the process is visible. Tries another process
+	 * if a busy machine delayed the scan too long.
 	 */
 	do {
-		fake_process_remove(&fake, pid); /* a scan takes longer with each */
+		fake_process_remove(&fake, pid); /* keeps scans short */
 		assert_true(pid < 1000);
 		seen = fake_now_ns();
 		pid++;
@@ -441,7 +441,7 @@ static void events_older_than_the_scan_double_nothing(void **state)
 	nr = nr_images();
 	event(TASK_EVENT_FORK, now + 1, pid, 200, NULL);
 	assert_int_equal(nr_images(), nr);
-	/* But this one is of another process: the first one's exit was lost. */
+	/* This fork is of another process: the exit of the first one was lost. */
 	event(TASK_EVENT_FORK, now + 5 * SEC, pid, 200, NULL);
 	assert_int_equal(nr_images(), nr + 1);
 }
@@ -466,7 +466,7 @@ static void an_old_mmap_event_still_tells_the_build_id(void **state)
 	process_table_event(table, &ev);
 	assert_int_equal(mapping_at(process_table_at(table, 0), 0x400000)->build_id[0],
 			 0xab);
-	ev.prot = 1; /* not executable: nothing to know */
+	ev.prot = 1; /* not executable: ignored */
 	ev.time_ns = now + 1;
 	ev.start = 0x10000;
 	ev.end = 0x20000;
@@ -481,7 +481,7 @@ static void maps_read_too_late_go_to_the_next_image(void **state)
 
 	(void)state;
 	sampled = fake_now_ns();
-	/* Unknown process: sampled, execs, and only then we read it. */
+	/* Unknown process: sampled, calls exec, and only then /proc is read. */
 	fake_process_add(&fake, &(struct fake_process){.pid = 200,
 						       .start_ticks = start / TICK,
 						       .maps = EXE_LINE});
@@ -494,7 +494,7 @@ static void maps_read_too_late_go_to_the_next_image(void **state)
 	assert_string_equal(path_at(old, 0x400000, sampled), "-");
 }
 
-/* ---- whose it is ---- */
+/* ---- credentials ---- */
 
 static void assert_nobodys(const struct process *p)
 {
@@ -509,7 +509,7 @@ static void assert_nobodys(const struct process *p)
 			 -ESRCH);
 }
 
-/* A daemon of root forks, the child gives up its rights, executes a job, and is gone. */
+/* A daemon of root forks. The child gives up its rights, executes a job, and ends. */
 static void what_is_gone_has_not_its_parents_rights(void **state)
 {
 	uint64_t start;
@@ -520,13 +520,13 @@ static void what_is_gone_has_not_its_parents_rights(void **state)
 	fake_write("text", 4, "%s/source.c", fake.root);
 	scan();
 	start = boottime_now();
-	now = fake_now_ns(); /* a fork is told of after its start */
+	now = fake_now_ns(); /* the fork's time is after the start time */
 	event(TASK_EVENT_FORK, now + 10, 200, 100, NULL);
 	event(TASK_EVENT_EXEC, now + 20 * MS, 200, 0, "job");
 	event(TASK_EVENT_EXIT, now + 60 * MS, 200, 0, NULL);
 	forked = process_table_first_sample(table, IMAGE(200, start, 1), now + 20);
 	job = process_table_first_sample(table, IMAGE(200, start, 2), now + 30 * MS);
-	/* Of its exec nothing was told. */
+	/* Its exec event is missing. */
 	lost = process_table_first_sample(table, IMAGE(200, start, 3), now + 50 * MS);
 	assert_true(forked && job && lost && forked != job && job != lost);
 	assert_nobodys(forked);
@@ -551,7 +551,7 @@ static void what_was_told_counts(void **state)
 	fake_process_add(&fake, &(struct fake_process){.pid = 100, .maps = EXE_LINE});
 	scan();
 	start = boottime_now();
-	now = fake_now_ns(); /* a fork is told of after its start */
+	now = fake_now_ns(); /* the fork's time is after the start time */
 	event(TASK_EVENT_FORK, now + 10, 200, 100, NULL);
 	event(TASK_EVENT_EXIT, now + 60 * MS, 200, 0, NULL);
 	p = process_table_first_sample(table, IMAGE(200, start, 1), now + 20);
@@ -562,8 +562,8 @@ static void what_was_told_counts(void **state)
 	assert_int_equal(p->gid, 1001);
 	assert_int_equal(p->root_uid, (uid_t)-1);
 	assert_false(p->in_our_user_ns);
-	assert_false(process_may_open(p)); /* in which root? */
-	/* It gave up its rights; what is told late is of before. */
+	assert_false(process_may_open(p)); /* its root is unknown */
+	/* It gave up its rights. A report with an older time is ignored. */
 	ids = (struct lb_ids){.uid = 65534, .gid = 65533, .user_ns = (__u32)ns.st_ino};
 	image_tell_ids(table, table->images[p->id], &ids, now + 40);
 	ids = (struct lb_ids){.uid = 0, .gid = 0};
@@ -573,7 +573,7 @@ static void what_was_told_counts(void **state)
 	assert_int_equal(p->root_uid, 0);
 	assert_true(p->in_our_user_ns);
 
-	/* What runs may have become another since its sample. */
+	/* A living process may have changed its ids since the sample. */
 	fake_process_add(&fake, &(struct fake_process){
 					.pid = 300, .start_ticks = 5, .maps = EXE_LINE});
 	scan();
@@ -585,12 +585,12 @@ static void what_was_told_counts(void **state)
 	assert_int_equal(p->uid, 7);
 	assert_int_equal(p->gid, 8);
 	assert_true(process_may_open(p));
-	/* As its uid_map says, which was read later. */
+	/* From its uid_map, which was read later. */
 	assert_false(p->in_our_user_ns);
 	assert_int_equal(p->root_uid, 0);
 }
 
-/* The root of a process that is gone: by the mount, if another process has it. */
+/* The root of an ended process is found by mount id if another process has it. */
 static void a_told_mount_is_the_root_that_has_it(void **state)
 {
 	uint64_t start;
@@ -612,10 +612,10 @@ static void a_told_mount_is_the_root_that_has_it(void **state)
 	assert_int_equal(symlink("/", link), 0);
 	ids.root_mount = (__u32)stx.stx_mnt_id;
 	start = boottime_now();
-	now = fake_now_ns(); /* a fork is told of after its start */
+	now = fake_now_ns(); /* the fork's time is after the start time */
 	for (uint32_t pid = 200; pid < 203; pid++)
 		event(TASK_EVENT_FORK, now + 1, pid, 100, NULL);
-	/* Before anybody was seen to have it, the number may have been another mount's. */
+	/* Before that root was scanned, the mount id may have been of another mount. */
 	p = process_table_first_sample(table, IMAGE(200, start, 1), now + 2);
 	image_tell_ids(table, table->images[p->id], &ids, now + 2);
 	assert_int_equal(p->root_fd, -1);
@@ -626,13 +626,13 @@ static void a_told_mount_is_the_root_that_has_it(void **state)
 	image_tell_ids(table, table->images[p->id], &ids, now + 2);
 	assert_true(process_may_open(p));
 	assert_int_equal(p->root_id, process_table_newest(table, 100)->root_id);
-	/* Told before it is looked for in /proc. */
+	/* The ids are reported before its /proc directory is opened. */
 	p = process_table_identify(table, IMAGE(202, start, 1), now + 2);
 	image_tell_ids(table, table->images[p->id], &ids, now + 2);
 	assert_int_equal(p->root_fd, -1);
 	process_table_first_sample(table, IMAGE(202, start, 1), now + 2);
 	assert_int_equal(p->root_id, process_table_newest(table, 100)->root_id);
-	/* Another mount, and a root that is none. */
+	/* Another mount, and a root without a mount id. */
 	for (uint32_t i = 0; i < 2; i++) {
 		ids.root_mount = i ? 0 : 0x7fffffff;
 		event(TASK_EVENT_FORK, now + 3, 300 + i, 100, NULL);
@@ -643,7 +643,7 @@ static void a_told_mount_is_the_root_that_has_it(void **state)
 	}
 }
 
-/* A program is sampled, executes one that has root's rights, and only then /proc is read. */
+/* A process is sampled, executes a program of root's, and only then /proc is read. */
 static void ids_read_too_late_are_not_believed(void **state)
 {
 	uint64_t start = boottime_now();
@@ -671,7 +671,7 @@ static void ids_read_too_late_are_not_believed(void **state)
 	assert_int_equal(in_time->uid, 0);
 }
 
-/* Who leaves our user namespace mounts any file of root's below the new root. */
+/* A process outside our user namespace can mount root's files below its new root. */
 static void with_another_root_the_ids_are_read_again(void **state)
 {
 	struct fake_process fp = {.pid = 200, .start_ticks = 5, .maps = EXE_LINE};
@@ -723,9 +723,9 @@ static void lost_events_are_made_good(void **state)
 	process_table_find(table, IMAGE(100, 5 * TICK, 1), now, now);
 	process_table_stats(table, &stats);
 	assert_int_equal(stats.nr_lost_events, 24);
-	assert_int_equal(stats.nr_rereads, 1); /* once, and only the sampled one */
+	assert_int_equal(stats.nr_rereads, 1); /* once, only the sampled one */
 
-	/* The exit of an unsampled one may have been lost too. */
+	/* The exit of the process without samples may be among the lost events. */
 	fake_process_remove(&fake, 101);
 	process_table_expire(table, now + SEC);
 	process_table_expire(table, now + 20 * SEC);
@@ -746,7 +746,7 @@ static void an_unknown_process_is_read_if_it_is_the_one(void **state)
 	assert_int_equal(nr_images(), 0);
 	p = process_table_first_sample(table, IMAGE(300, 50 * TICK + 9999999, 1), now);
 	assert_string_equal(path_at(p, 0x400000, now), "/bin/fake");
-	/* The number is another process by now. */
+	/* Another process has the pid by now. */
 	fake_process_add(&fake, &(struct fake_process){.pid = 300,
 						       .start_ticks = 90,
 						       .maps = "1000-2000 r-xp 0 0:1 1 "
@@ -784,7 +784,7 @@ static void expire_forgets_what_was_never_sampled(void **state)
 	assert_int_equal(nr_images(), 2);
 	assert_ptr_equal(process_table_find(table, IMAGE(1003, start, 1), 0, 0), sampled);
 	assert_ptr_equal(process_table_at(table, sampled->id), sampled);
-	/* Ids are used again, chains hold. */
+	/* Ids are reused, and the chain of images of a pid stays intact. */
 	event(TASK_EVENT_FORK, now + 11 * SEC, 1003, 1, NULL);
 	event(TASK_EVENT_FORK, now + 11 * SEC, 1004, 1, NULL);
 	assert_int_equal(nr_images(), 4);
@@ -793,7 +793,10 @@ static void expire_forgets_what_was_never_sampled(void **state)
 					   now + 11 * SEC, now + 11 * SEC));
 }
 
-/* Behind a window: what was sampled goes, too, but for what lives; names move. */
+/*
+ * After a window even sampled images are forgotten, unless their process lives. Names
+ * move to the next pool.
+ */
 static void ended_images_are_forgotten(void **state)
 {
 	struct strpool *next = strpool_new(1 << 20);
@@ -816,7 +819,7 @@ static void ended_images_are_forgotten(void **state)
 	assert_int_equal(nr_images(), 51);
 	process_table_forget_ended(table, now + 2 * SEC);
 	assert_int_equal(nr_images(), 51);
-	/* Nor does it later go what rows that are kept may still refer to. */
+	/* Images that kept rows refer to are not freed later either. */
 	process_table_expire(table, now + 20 * SEC);
 	assert_int_equal(nr_images(), 51);
 	process_table_forget_ended(table, now + 20 * SEC);
@@ -830,7 +833,7 @@ static void ended_images_are_forgotten(void **state)
 	assert_ptr_equal(alive->maps.items[0].path, strpool_add(pool, "/bin/fake"));
 }
 
-/* An image that exec ended is over though its process lives; with it go its files. */
+/* An image that exec ended is over even if its process lives; its files are closed. */
 static void what_exec_ended_is_over(void **state)
 {
 	struct process_table_stats stats;
@@ -865,7 +868,7 @@ static void what_exec_ended_is_over(void **state)
 	assert_int_equal(stats.nr_files_known, 1);
 }
 
-/* Rows that were drained meanwhile refer to it. */
+/* Rows that were drained since refer to the image. */
 static void what_is_sampled_again_is_not_forgotten(void **state)
 {
 	struct process *first;
@@ -889,7 +892,7 @@ static void what_is_sampled_again_is_not_forgotten(void **state)
 	assert_int_equal(nr_images(), 1);
 }
 
-/* Its threads lived on, and what they ran since is still in the kernel. */
+/* Its threads lived longer, and their samples are not yet drained. */
 static void what_ran_a_moment_ago_is_not_over(void **state)
 {
 	struct process *p;
@@ -924,7 +927,7 @@ static void files_of_past_mappings_stay_open(void **state)
 	assert_true(p->maps.items[0].file->fd >= 0);
 	event_mmap(now + 1, 100, 0x400000, 0x500000, "/lib/next.so", 1);
 	assert_int_equal(p->maps.nr_past, 1);
-	/* Of samples that were not named yet. */
+	/* For samples that are not named yet. */
 	process_table_trim(table, now + 9 * SEC);
 	assert_true(p->maps.items[0].file->fd >= 0);
 	process_table_trim(table, now + 11 * SEC);
@@ -943,11 +946,14 @@ static void what_is_expected_is_opened_but_not_kept(void **state)
 	p = process_table_expect(table, IMAGE(1000, start, 1), now + 2);
 	assert_non_null(p);
 	assert_true(p->identified && p->opened);
-	/* What it maps from now on is of interest without a sample. */
+	/* Its new mappings are opened without a sample. */
 	assert_false(process_table_open_new(table, now + 3));
 	event_mmap(now + 4, 1000, 0x1000, 0x2000, "/lib/x.so", 0);
 	assert_true(process_table_open_new(table, now + 5));
-	/* A sample of the next program, of which nothing was told yet, is not of this one. */
+	/*
+	 * A sample with the next exec id, whose exec event is still missing, belongs to
+	 * another image.
+	 */
 	assert_ptr_not_equal(
 		process_table_identify(table, IMAGE(1000, start, 2), now + 6), p);
 	event(TASK_EVENT_EXIT, now + 7, 1000, 0, NULL);
@@ -970,7 +976,7 @@ static void limits_are_counted(void **state)
 	assert_int_equal(stats.nr_dropped, 5);
 	assert_int_equal(stats.nr_mappings, 12);
 	assert_int_equal(stats.nr_mappings_dropped, 8);
-	/* What was dropped stays counted when its image is gone. */
+	/* Dropped mappings stay counted when their image is gone. */
 	for (uint32_t i = 0; i < 15; i++)
 		event(TASK_EVENT_EXIT, now + 100, 100 + i, 1, NULL);
 	process_table_expire(table, now + 20 * SEC);
@@ -991,7 +997,9 @@ static size_t nr_descriptors(void)
 	return nr;
 }
 
-/* Where few descriptors are allowed, directories that are kept leave most of them. */
+/*
+ * If few descriptors are allowed, the kept /proc directories leave most of them free.
+ */
 static size_t nr_kept_of_few(void)
 {
 	struct rlimit few = {200, 200};

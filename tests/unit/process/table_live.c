@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The table on the real /proc: files that only the kernel still has. Needs root. */
+/* The table on the real /proc, with files that only the kernel has. Needs root. */
 #include "process/table.h"
 
 #include <errno.h>
@@ -21,11 +21,11 @@
 
 #define PAGE 4096u
 
-static struct fake_proc dir; /* for its temporary directory only */
+static struct fake_proc dir; /* only its temporary directory is used */
 static struct strpool *pool;
 static struct process_table *table;
 
-/* What a child mapped, in memory shared with it. */
+/* The child's mapping, in memory shared with the child. */
 static struct shared {
 	uint64_t start, end;
 	volatile int ready, cut;
@@ -95,7 +95,7 @@ static void map_code(int fd, size_t size)
 	shared->end = shared->start + size;
 }
 
-/* A child that does not outlive a failed test. */
+/* Forks a child that ends if the test fails. */
 static pid_t start_child(void)
 {
 	pid_t pid;
@@ -164,7 +164,7 @@ static void reap(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* A child that maps a copy of this program, deletes it and puts another there. */
+/* Starts a child that maps a copy of this program and replaces it by another file. */
 static pid_t start_with_replaced_binary(void)
 {
 	const struct timespec moment = {.tv_nsec = 1000000};
@@ -209,7 +209,7 @@ static void a_replaced_binary_is_opened_as_mapped(void **state)
 	assert_int_equal(mapping_at(p, (uintptr_t)&sample)->kind, MAPPING_FILE);
 	assert_is_copy_of_self(mapping_at(p, (uintptr_t)&sample)->file);
 	reap(pid);
-	/* It outlives the process. */
+	/* The file stays open after the process has ended. */
 	assert_int_equal(lseek(m->file->fd, 0, SEEK_SET), 0);
 	assert_is_copy_of_self(m->file);
 }
@@ -232,7 +232,7 @@ static void a_mapping_that_was_cut_is_still_found(void **state)
 	ev.pid = (uint32_t)pid;
 	ev.start = shared->start;
 	ev.end = shared->end;
-	/* The kernel told of the whole; then the child took a right from a page. */
+	/* The kernel reported the whole; then the child changed a page's protection. */
 	snprintf(name, sizeof(name), "%s (deleted)", in_dir("/bin"));
 	ev.path = name;
 	process_table_event(table, &ev);
@@ -269,7 +269,7 @@ static void the_inode_that_is_mapped_is_found(void **state)
 	assert_int_equal(st.st_dev, m->file->dev);
 	assert_int_equal(st.st_ino, m->file->inode);
 	close(fd);
-	/* What is at the path is another one. */
+	/* Another file is at the path. */
 	shared->cut = 1;
 	wait_for_child();
 	assert_int_equal(process_find_mapped(table, p, m, &by_path), -ENOENT);
@@ -317,7 +317,7 @@ static void a_dead_process_has_its_file_by_inode(void **state)
 	copy_self(in_dir("/bin"));
 	assert_int_equal(stat(in_dir("/bin"), &st), 0);
 	assert_int_equal(process_table_scan(table, NULL, 0, NULL), 0);
-	/* A child of this process that is gone before anybody looks at it. */
+	/* A child of this process that ends before it is scanned. */
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	start = (uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec;
 	pid = fork();
@@ -382,7 +382,7 @@ static void paths_are_of_the_targets_root(void **state)
 	assert_int_equal(process_open_in_root(p, "/escape", 0, 0), -ENOENT);
 	assert_int_equal(process_open_in_root(p, name, 0, 5), -EFBIG);
 	reap(pid);
-	/* Its root stays reachable. */
+	/* Its root stays open. */
 	fd = process_open_in_root(p, name, SAFE_OPEN_OWNED, 0);
 	assert_string_equal(fake_content(fd), map);
 	close(fd);
@@ -409,7 +409,7 @@ static void the_scan_finds_this_process(void **state)
 	assert_is_copy_of_self(mapping_at(p, (uintptr_t)&sample)->file);
 	process_table_stats(table, &stats);
 	assert_true(stats.nr_processes >= 1);
-	/* A root is shared by all who have it; only this process was opened. */
+	/* Processes with one root share it; only this process was opened. */
 	assert_true(stats.nr_files_open < 64);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Are two profiles the same, Extra included? Only the order of mappings may
+ * Checks that two profiles are equal, including Extra. Only the order of mappings may
  * differ: the writer puts the main program first.
  */
 #ifndef LB_TESTS_PROFILE_COMPARE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Profiles built by hand in a few lines: "name@file:line" is a frame, frames of
- * one address are joined by "|" (innermost first).
+ * Profiles built by hand in a few lines: "name@file:line" is a frame; frames of one
+ * address are separated by "|", innermost first.
  */
 #ifndef LB_TESTS_PROFILE_FIXTURE_H
 #define LB_TESTS_PROFILE_FIXTURE_H
@@ -52,7 +52,7 @@ static inline struct profile_line parse_frame(struct profile *p, char *frame)
 	return line;
 }
 
-/* @frames "" is an address about which nothing is known. */
+/* @frames "": an unknown address. */
 static inline uint32_t add_location(struct profile *p, uint32_t mapping, uint64_t address,
 				    enum miss miss, const char *frames)
 {

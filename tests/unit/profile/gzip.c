@@ -11,7 +11,7 @@
 
 #include "profile/gzip.h"
 
-/* Text that does not compress to nothing. */
+/* Text that does not compress well. */
 static void fill(char *text, size_t len)
 {
 	uint32_t x = 1;
@@ -77,10 +77,10 @@ static void every_cut_is_told(void **state)
 	for (size_t cut = 0; cut < len; cut++) {
 		int r = gzip_inflate(packed, cut, 1 << 20, &out, &out_len);
 
-		if (cut == first) { /* between the members: a whole file */
+		if (cut == first) { /* between the members: a valid file */
 			assert_int_equal(r, 0);
 			free(out);
-		} else if (cut == first + 1) { /* one byte is no member */
+		} else if (cut == first + 1) { /* a member of one byte is invalid */
 			assert_int_equal(r, -EBADMSG);
 		} else {
 			assert_int_equal(r, -ENODATA);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What names tell: kinds of code, objects, libraries, languages, statuses. */
+/* What names say: kinds of code, objects, libraries, languages, statuses. */
 #include "fixture.h"
 
 #include "profile/mapping_kind.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A machine by hand: samples with the labels that say whose they are. */
+/* A machine built by hand: samples with labels of their owners. */
 #ifndef LB_TESTS_PROFILE_OWNERS_H
 #define LB_TESTS_PROFILE_OWNERS_H
 
@@ -12,7 +12,7 @@
 #define CACHE_ID "77aa8c9d0e1f4455667788990011223344556677889900112233445566778899"
 #define POD_UID  "0c5b2c6e-8a55-4a5e-9d0f-5a7f7c1d2e3f"
 
-/* Labels of one sample; NULL and 0: it has no such label. */
+/* Labels of one sample; NULL and 0: no such label. */
 struct owner {
 	int64_t pid, tid, cgroup_id;
 	const char *comm, *exe, *user, *cgroup, *container, *name, *runtime, *pod, *unit;
@@ -62,8 +62,8 @@ static inline void add_owned(struct profile *p, uint32_t location, int64_t count
 }
 
 /*
- * 1000 samples: containers web 400, db 300, one without a name 50, a pod's 20; the
- * service ssh 100 and one of the same name in a container 30; the kernel 100.
+ * 1000 samples: the containers web 400, db 300, one without a name 50, one of a pod 20;
+ * the service ssh 100, and one of the same name in a container 30; the kernel 100.
  */
 static inline void add_machine(struct profile *p)
 {
@@ -102,12 +102,12 @@ static inline void add_machine(struct profile *p)
 	struct owner o = web;
 
 	add_owned(p, line, 290, &web);
-	o.comm = "nginx-log"; /* a thread of it */
+	o.comm = "nginx-log"; /* another thread of nginx */
 	o.tid = 101;
 	add_owned(p, bare, 110, &o);
 	add_owned(p, line, 300, &db);
 	o = web;
-	o.pid = o.tid = 100; /* used again */
+	o.pid = o.tid = 100; /* the pid is reused */
 	o.exe = "/usr/bin/redis-server";
 	o.comm = "redis-server";
 	o.container = CACHE_ID;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The file format: there and back, other tools' files, and broken ones. */
+/* The file format: round trips, files of other tools, and broken files. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -46,7 +46,7 @@ static void add_extra(struct profile *p)
 	extra->wall_ns = 61000000000;
 	extra->nr_cpus = 512;
 	for (size_t i = 0; i < sizeof(extra->losses) / sizeof(*losses); i++)
-		losses[i] = 1000 + i; /* all differ: a member left out shows */
+		losses[i] = 1000 + i; /* all differ, to detect a missing member */
 	for (size_t i = 0; i < sizeof(extra->cost) / sizeof(*cost); i++)
 		cost[i] = UINT64_MAX - i;
 	profile_add_warning(p, "something was cut short");
@@ -67,7 +67,7 @@ static void add_extra(struct profile *p)
 	extra->sources[1].path = strpool_add(pool, "/src/empty.c");
 }
 
-/* Of the app, and of a JIT with its bytes; one function that no sample has. */
+/* Code of the app, and of a JIT with its bytes; one function has no samples. */
 static void add_codes(struct profile *p, uint32_t app)
 {
 	uint8_t bytes[] = {0x55, 0x00, 0xc3};
@@ -171,7 +171,7 @@ static void what_is_written_is_read(void **state)
 
 	(void)state;
 	assert_profiles_equal(p, back);
-	/* The program is the first mapping now, and stays there. */
+	/* The program was moved to the first mapping, and stays there. */
 	assert_string_equal(back->mappings[0].filename, "/opt/app");
 	again = round_trip(back, true);
 	assert_profiles_equal(p, again);
@@ -199,11 +199,11 @@ static void extra_may_stay_out(void **state)
 	assert_null(back->extra.command);
 	assert_int_equal(back->locations[2].miss, MISS_NONE);
 	assert_int_equal(back->nr_samples, p->nr_samples);
-	/* Nor does what only Extra refers to. */
+	/* Functions that only Extra refers to are left out, too. */
 	assert_int_equal(back->nr_functions, p->nr_functions - 1 + 2);
 	for (size_t i = 0; i < back->nr_functions; i++)
 		assert_string_not_equal(back->functions[i].name, "only_in_code");
-	/* Code without a function has one that is named after its object. */
+	/* Code without a function gets one named after its object. */
 	assert_string_equal(name_of(back, 2), "[libc.so.6]");
 	assert_string_equal(name_of(back, 5), "[unknown]");
 	profile_free(back);
@@ -260,9 +260,9 @@ static void code_is_bounded(void **state)
 	(void)state;
 	while (!profile_add_code(p, &code))
 		nr++;
-	assert_int_equal(nr, 3); /* the fourth one's row is too much */
+	assert_int_equal(nr, 3); /* the fourth one exceeds the limit */
 	assert_true(p->extra.codes_bytes <= PROFILE_MAX_CODE_BYTES);
-	code.bytes = NULL; /* its size is that of a file */
+	code.bytes = NULL; /* without bytes: code in a file */
 	assert_int_equal(profile_add_code(p, &code), 0);
 	profile_free(p);
 }
@@ -297,7 +297,7 @@ static void strings_in_the_file_are_utf8(void **state)
 	profile_free(p);
 }
 
-/* ---- files of others, made with the generated code ---- */
+/* ---- files of other tools, made with the generated code ---- */
 
 struct foreign {
 	Perftools__Profiles__Profile profile;
@@ -312,7 +312,7 @@ struct foreign {
 	char *strings[8];
 };
 
-/* heap/bytes only, sparse ids in no order, no mapping, a function that is missing */
+/* Only heap/bytes, sparse and unordered ids, no mapping, a missing function. */
 static void foreign_init(struct foreign *f)
 {
 	static const char *const strings[] = {"",     "heap",    "bytes", "alloc",
@@ -400,7 +400,7 @@ static void sparse_ids_and_gaps_are_fine(void **state)
 	assert_int_equal(p->lines[0].function, 0);
 	assert_int_equal(p->lines[0].line, 12);
 	assert_int_equal(p->lines[1].function, PROFILE_NONE);
-	assert_int_equal(p->lines[1].line, 0); /* was -3 */
+	assert_int_equal(p->lines[1].line, 0); /* -3 in the file */
 	assert_string_equal(p->functions[0].name, "alloc");
 	assert_string_equal(p->functions[0].system_name, "");
 	assert_int_equal(p->values[2], -100);
@@ -511,9 +511,9 @@ static void what_does_not_fit_is_told(void **state)
 	}
 }
 
-/* ---- lineburns to come ---- */
+/* ---- files of future versions ---- */
 
-/* Reads a foreign profile with an Extra that has a miss and a status by these names. */
+/* Reads a foreign profile whose Extra has a miss and a status with the name @name. */
 static struct profile *read_newer(uint32_t version, const char *name)
 {
 	Lineburn__Extra extra = LINEBURN__EXTRA__INIT;
@@ -558,7 +558,7 @@ static void names_of_the_future_are_not_told(void **state)
 	profile_free(p);
 }
 
-/* Reads a foreign profile with an Extra that has @code. Return: as pprof_read(). */
+/* Reads a foreign profile whose Extra has @code. Return: as pprof_read(). */
 static int read_code(const Lineburn__Code *code, size_t *ret_nr)
 {
 	Lineburn__Extra extra = LINEBURN__EXTRA__INIT;
@@ -595,7 +595,7 @@ static void lies_about_code_are_refused(void **state)
 	 code.row_offset = offsets, code.row_function_id = functions,             \
 	 code.row_line = lines, offsets[0] = 0, offsets[1] = 4, __VA_ARGS__,      \
 	 read_code(&code, &nr))
-	/* A mapping and functions that are not there are none. */
+	/* Unknown mapping and function ids are ignored. */
 	assert_int_equal(TRY(code.mapping_id = 4711), 0);
 	assert_int_equal(nr, 1);
 	assert_int_equal(TRY(code.machine_code.data = bytes, code.machine_code.len = 8),
@@ -661,7 +661,7 @@ static void every_truncation_is_refused(void **state)
 	size_t len, whole, nr_codes = p->extra.nr_codes;
 
 	(void)state;
-	p->extra.nr_codes = 0; /* else functions that only they name would be left out */
+	p->extra.nr_codes = 0; /* keep functions that only codes refer to */
 	assert_int_equal(pprof_write(p, false, &data, &whole), 0);
 	p->extra.nr_codes = nr_codes;
 	free(data);
@@ -669,7 +669,7 @@ static void every_truncation_is_refused(void **state)
 	for (size_t cut = 1; cut < len; cut++) {
 		struct error err = {0};
 
-		if (cut == whole) { /* the first member is a profile by itself */
+		if (cut == whole) { /* the first member alone is a profile */
 			assert_int_equal(pprof_read(data, cut, "f", pool, &back, &err),
 					 0);
 			profile_free(back);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Google's pprof reads what we write, and we read what Go writes. Needs "go"
- * (only its standard library); skips without.
+ * Google's pprof reads our files, and we read files that Go writes. Needs "go" (only
+ * its standard library); skips without it.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -64,8 +64,8 @@ static char *output_of(const char *command)
 }
 
 /*
- * What differs between versions of Go: since 1.23 a line has its column behind it,
- * which is 0 here, and mappings are numbered in another order.
+ * Removes differences between versions of Go: since 1.23 a line has a column, here 0,
+ * and mappings are numbered differently.
  */
 static void level_versions(char *text)
 {
@@ -75,7 +75,7 @@ static void level_versions(char *text)
 		at[3] = 'N';
 }
 
-/* The output of go tool pprof over the file. */
+/* The output of go tool pprof for the file. */
 static char *pprof_says(const char *options)
 {
 	char command[256];
@@ -101,7 +101,7 @@ static void write_profile(struct strpool *pool, bool with_extra)
 	uint32_t inlined = add_location(p, app, 0x2010, MISS_NONE,
 					"sq@/src/sq.h:7|work@/src/app.c:41");
 	uint32_t outer = add_location(p, app, 0x2020, MISS_NONE, "main@/src/app.c:90");
-	/* names that pprof would cut if it thought they were mangled */
+	/* Names that pprof would shorten if it took them as mangled. */
 	uint32_t numba = add_location(p, jit, 0x1010, MISS_NONE,
 				      "kern[abi:v1](Array<double,1>, int64)@/x.py:17");
 	uint32_t sys = add_location(p, kernel, 0x3010, MISS_KERNEL, "vfs_read");
@@ -138,7 +138,7 @@ static void googles_pprof_reads_ours(void **state)
 	plain = pprof_says("-raw");
 	write_profile(pool, true);
 	text = pprof_says("-raw");
-	assert_string_equal(text, plain); /* Extra does not show */
+	assert_string_equal(text, plain); /* pprof ignores Extra */
 	free(plain);
 	assert_says(text, "PeriodType: cpu nanoseconds\nPeriod: 10000000");
 	assert_says(text, "Duration: 2");
@@ -166,7 +166,7 @@ static void inlines_survive_its_reports(void **state)
 	assert_says(text, "File: app");
 	assert_says(text, "Type: cpu");
 	assert_says(text, "work /src/app.c:41");
-	/* a longer name is shortened for people, as pprof does with all of them */
+	/* The text output shortens a long name, as pprof does with any name. */
 	assert_says(text, "kern[abi:v1]");
 	free(text);
 	text = pprof_says("-traces");
@@ -231,7 +231,7 @@ static void gos_own_profile_is_read(void **state)
 	assert_int_equal(a->with_line.samples + a->function_only.samples +
 				 a->unknown.samples,
 			 a->all.samples);
-	/* Total, not self: Go 1.24 on a busy machine sees its own preemption as the leaf. */
+	/* Total, not self: Go 1.24 may sample its own preemption as the leaf. */
 	for (size_t i = 0; i < a->nr_files; i++)
 		if (!strcmp(a->files[i].path, source))
 			burn = &a->files[i];

@@ -36,7 +36,7 @@ static void equal_functions_are_one(void **state)
 	f.system_name = "_Z4workv";
 	assert_int_not_equal(profile_add_function(p, &f), first);
 	assert_int_equal(p->nr_functions, 3);
-	assert_ptr_not_equal(p->functions[first].name, name); /* a copy of its own */
+	assert_ptr_not_equal(p->functions[first].name, name); /* a copy */
 	assert_string_equal(p->functions[first].system_name, "");
 }
 
@@ -95,7 +95,7 @@ static void equal_samples_add_up(void **state)
 	assert_int_not_equal(
 		profile_add_sample(p, NULL, 0, labels, 2, 0, (int64_t[]){1, 1}), s);
 	assert_int_equal(p->nr_samples, 6);
-	/* They have one of three runs of labels: pid 7 or 8 and comm, comm alone. */
+	/* They use one of three label lists: pid 7 or 8 and comm, comm only. */
 	assert_int_equal(p->nr_labels, 5);
 	for (size_t i = 0; i < p->nr_samples; i++)
 		assert_string_equal(p->labels[p->samples[i].first_label].key,

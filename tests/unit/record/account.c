@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a window has of losses and cost that are counted since the recording began. */
+/* Splits losses and costs counted since the start of the recording into windows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,7 +30,7 @@ static void each_loss_is_told_once(void **state)
 	PROFILE_LOSS_COUNTERS(CHECK_TOLD)
 }
 
-/* Missed ticks are an estimate, which may go down: there is none of them then, and none is due. */
+/* Missed ticks are an estimate that may decrease: then none are missed or due. */
 static void an_estimate_that_goes_down_is_none(void **state)
 {
 	const struct profile_losses told = {.due = 110, .sampled = 100, .missed = 10},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Slow work in a thread of its own. */
+/* Slow work in a separate thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +16,9 @@
 #include "record/file_writer.h"
 
 struct waiting {
-	int go_fd; /* the work waits until this can be read */
+	int go_fd; /* the work waits until it can be read */
 	pthread_t thread;
-	sigset_t blocked; /* in the work */
+	sigset_t blocked; /* signals blocked in the work */
 };
 
 static int wait_and_answer(void *ctx)
@@ -82,7 +82,7 @@ static void the_work_is_waited_for(void **state)
 	assert_int_equal(nr, 2);
 }
 
-/* Where no thread can be had: there is no room for its stack. */
+/* A thread cannot be started: there is no memory for its stack. */
 static void the_work_is_done_without_a_thread(void **state)
 {
 	pthread_attr_t before, huge;
@@ -98,7 +98,7 @@ static void the_work_is_done_without_a_thread(void **state)
 	file_writer_start(w, sleep_and_count, &nr);
 	nr_at_start = nr;
 	assert_int_equal(pthread_setattr_default_np(&before), 0);
-	assert_int_equal(nr_at_start, 1); /* nobody had to wait for it */
+	assert_int_equal(nr_at_start, 1); /* done at once */
 	assert_true(is_done(w, 0));
 	assert_int_equal(file_writer_finish(w), 7);
 	file_writer_free(w);

@@ -8,7 +8,7 @@
 
 #include "record/account.h"
 
-/* Totals as they grow, with an estimate that once comes out lower than before. */
+/* Growing totals, with an estimate that once decreases. */
 static void windows_add_up(void **state)
 {
 	static const struct profile_losses totals[] = {
@@ -22,7 +22,7 @@ static void windows_add_up(void **state)
 	losses_since(&told, &totals[0], &w);
 	assert_int_equal(w.due, 105);
 	losses_add(&told, &w);
-	/* Asked twice, as for a snapshot: the same. */
+	/* Asked twice, as for a snapshot, it gives the same. */
 	for (int i = 0; i < 2; i++) {
 		losses_since(&told, &totals[1], &w);
 		assert_int_equal(w.sampled, 150);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which rate a budget leaves room for. */
+/* The sampling rate that a budget allows. */
 #include "record/sample_rate.h"
 
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #define SECOND_NS 1000000000ULL
 #define CPUS      4
 
-/* One second of ticks that cost @tick_ns each, beside their interrupts. */
+/* Reports one second of ticks that cost @tick_ns each besides their interrupts. */
 static unsigned int second(struct sample_rate *r, uint64_t tick_ns)
 {
 	uint64_t nr = CPUS * SECOND_NS / sample_rate_period_ns(r, r->level);
@@ -33,19 +33,23 @@ static void without_a_budget_nothing_changes(void **state)
 	assert_int_equal(r.lowered_ns, 0);
 }
 
-/* 1000 Hz at 20 us are 2 % of each CPU: three halves are within 0.5 %, two are just so. */
+/*
+ * 1000 Hz at 20 us cost 2 % of each CPU. Halving the rate twice gives just 0.5 %, three
+ * times gives less.
+ */
 static void one_second_lowers_it_as_far_as_needed(void **state)
 {
 	struct sample_rate r = {.freq_hz = 1000, .budget_ppm = 5000, .tick_ns = 2000};
 	struct sample_rate two = r;
 
 	(void)state;
-	assert_int_equal(second(&two, 18000), 2); /* 0.5 %, not more */
+	assert_int_equal(second(&two, 18000), 2); /* exactly 0.5 % */
 	assert_int_equal(second(&r, 19000), 3);
 	assert_int_equal(sample_rate_period_ns(&r, 3), 8000000);
 	assert_int_equal(r.lowest_level, 3);
 	for (int i = 0; i < 30; i++)
-		assert_int_equal(second(&r, 19000), 3); /* 0.26 %: twice is too much */
+		/* 0.26 %: double would be too much. */
+		assert_int_equal(second(&r, 19000), 3);
 	assert_int_equal(r.lowered_ns, 30 * SECOND_NS);
 }
 
@@ -57,7 +61,7 @@ static void it_rises_again_when_there_is_room_for_long(void **state)
 	assert_int_equal(second(&r, 19000), 2);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(second(&r, 1000), 2);
-	assert_int_equal(second(&r, 19000), 2); /* a second of work: it begins anew */
+	assert_int_equal(second(&r, 19000), 2); /* a busy second restarts the wait */
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(second(&r, 1000), 2);
 	assert_int_equal(second(&r, 1000), 1);
@@ -66,7 +70,7 @@ static void it_rises_again_when_there_is_room_for_long(void **state)
 	assert_int_equal(second(&r, 1000), 0);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(second(&r, 1000),
-				 0); /* never above what was asked for */
+				 0); /* never above the requested rate */
 	assert_int_equal(r.lowest_level, 2);
 	assert_int_equal(r.lowered_ns, 15 * SECOND_NS);
 }
@@ -78,7 +82,8 @@ static void it_stays_where_it_would_have_to_come_back_from(void **state)
 	(void)state;
 	assert_int_equal(second(&r, 60000), 1); /* 0.6 %, then 0.3 % */
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(second(&r, 45000), 1); /* 0.225 %: 0.45 % are near it */
+		/* 0.225 %: double, 0.45 %, is too close. */
+		assert_int_equal(second(&r, 45000), 1);
 }
 
 static void one_hertz_is_the_least(void **state)
@@ -87,7 +92,7 @@ static void one_hertz_is_the_least(void **state)
 	struct sample_rate slow = {.freq_hz = 1, .budget_ppm = 10, .tick_ns = 1000000};
 
 	(void)state;
-	assert_int_equal(second(&r, 0), 6); /* 99 / 64 */
+	assert_int_equal(second(&r, 0), 6); /* 99 / 64 Hz */
 	assert_int_equal(second(&r, 0), 6);
 	assert_int_equal(second(&slow, 0), 0);
 	assert_int_equal(slow.lowered_ns, 0);
@@ -96,7 +101,7 @@ static void one_hertz_is_the_least(void **state)
 	assert_int_equal(sample_rate_period_ns(&r, 13), 819200000);
 }
 
-/* Drains come ten times a second where there are many CPUs: a look takes a second. */
+/* With many CPUs drains come ten times a second; the rate is judged once a second. */
 static void short_times_add_up(void **state)
 {
 	struct sample_rate r = {.freq_hz = 1000, .budget_ppm = 5000};
@@ -117,7 +122,7 @@ static void short_times_add_up(void **state)
 	assert_int_equal(r.lowered_ns, SECOND_NS / 10);
 }
 
-/* What a drain finds when sampling is over has no time of its own to be compared with. */
+/* Drains after the end of sampling have no time to compare their cost with. */
 static void the_last_drains_change_nothing(void **state)
 {
 	struct sample_rate r = {.freq_hz = 1000, .budget_ppm = 5000};
@@ -132,7 +137,7 @@ static void the_last_drains_change_nothing(void **state)
 	assert_int_equal(sample_rate_measured(&r, &m), 0);
 	assert_int_equal(r.lowered_ns, 0);
 	assert_int_equal(r.lowest_level, 0);
-	/* Lowered before: that time counts. */
+	/* If the rate was lowered before, the time still counts as lowered. */
 	r.level = r.lowest_level = 2;
 	assert_int_equal(sample_rate_measured(&r, &m), 2);
 	assert_int_equal(r.lowered_ns, SECOND_NS / 5);

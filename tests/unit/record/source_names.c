@@ -24,7 +24,7 @@ static struct source_names files;
 static struct process processes[NR_ROOTS];
 static struct object objects[NR_ROOTS];
 
-/* Root number @i, with a file /x.py that says @text. */
+/* Makes root number @i with a file /x.py that contains @text. */
 static void make_root(unsigned int i, const char *text)
 {
 	char path[128];
@@ -91,7 +91,7 @@ static void content_tells_files_of_one_path(void **state)
 	assert_int_equal(files.nr_not_told, 0);
 }
 
-/* A root that is gone leaves its descriptor to another one. */
+/* The descriptor of a closed root is reused for another root. */
 static void descriptors_do_not_tell_roots(void **state)
 {
 	const char *name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which samples become one row, and what a row keeps. */
+/* Which samples are merged into one row, and what a row keeps. */
 #include "record/stack_table.h"
 
 #include <setjmp.h>
@@ -67,7 +67,7 @@ static void test_row(void **state)
 	stack_table_clear(&rows);
 }
 
-/* The same stack in later drains: one row, over the whole time, in any order. */
+/* The same stack in later drains: one row for the whole time, in any order. */
 static void test_merges(void **state)
 {
 	struct stack_table rows = {0};
@@ -96,7 +96,7 @@ static void test_merges(void **state)
 	stack_table_clear(&rows);
 }
 
-/* Each of these makes another row. Stacks are shared where the hashes are equal. */
+/* Each of these differences makes another row. Stacks with equal hashes are shared. */
 static void test_distinguishes(void **state)
 {
 	struct stack_table rows = {0};
@@ -144,8 +144,8 @@ static void test_distinguishes(void **state)
 }
 
 /*
- * Without a body the hashes are the two leaves: an address may well equal the hash
- * of a real stack, which must not lend its frames.
+ * Without a body the hashes are the two leaf addresses. An address may equal the hash
+ * of a real stack, whose frames must not be used.
  */
 static void test_no_body(void **state)
 {
@@ -194,7 +194,7 @@ static void test_empty_stacks(void **state)
 	stack_table_clear(&rows);
 }
 
-/* Offsets, not pointers: rows stay good while the arrays move. */
+/* Rows have offsets, not pointers: they stay valid while the arrays move. */
 static void test_many(void **state)
 {
 	enum {
@@ -227,7 +227,7 @@ static void test_many(void **state)
 	stack_table_clear(&rows);
 }
 
-/* Full, then over: what has no room any more is counted, what is there still merges. */
+/* In a full table new rows are counted as dropped; existing rows still merge. */
 static void test_limit(void **state)
 {
 	struct stack_table rows = {0};
@@ -238,7 +238,7 @@ static void test_limit(void **state)
 	s.nr_user = s.nr_kern = 0;
 	s.count = 1;
 	for (uint64_t i = 0; i < 2 * STACK_TABLE_MAX_ROWS + 10; i++) {
-		s.tgid = (uint32_t)i; /* one stack, many processes */
+		s.tgid = (uint32_t)i; /* same stack, many processes */
 		ok &= stack_table_is_full(&rows) == (i >= STACK_TABLE_MAX_ROWS);
 		stack_table_add(&rows, &s, NULL, NULL, 0);
 	}
@@ -262,7 +262,7 @@ static void test_limit(void **state)
 	stack_table_clear(&rows);
 }
 
-/* While a file is written: what is known still counts, the rest is lost and said. */
+/* While a file is written, existing rows grow; other samples are counted as dropped. */
 static void test_limit_of_bytes(void **state)
 {
 	struct stack_table rows = {.max_bytes = 1 << 20};

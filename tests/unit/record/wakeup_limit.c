@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which answers are prompt, and that the others begin at no preferred time. */
+/* Which answers are prompt; the others begin at random times. */
 #include "record/wakeup_limit.h"
 
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 #define BEGIN_NS  (1000 * SECOND_NS)
 #define TICK_NS   1001001ULL
 
-/* How many of @nr that come @apart_ns one behind the other are prompt. */
+/* How many of @nr answers, @apart_ns apart, are prompt. */
 static unsigned int nr_prompt(struct wakeup_limit *p, uint64_t *now_ns, unsigned int nr,
 			      uint64_t apart_ns)
 {
@@ -31,7 +31,7 @@ static void what_begins_is_answered_at_once(void **state)
 	(void)state;
 	assert_int_equal(nr_prompt(&p, &now_ns, WAKEUP_LIMIT_PROMPT_BURST, 1000), 100);
 	assert_int_equal(nr_prompt(&p, &now_ns, 1000, 1000), 0);
-	/* 25 are there again after a quarter of a second, all after a long time, and not more. */
+	/* 25 more after a quarter of a second, the maximum of 100 after a long time. */
 	now_ns += SECOND_NS / 4;
 	assert_int_equal(nr_prompt(&p, &now_ns, 1000, 1000), 25);
 	now_ns += 1000 * SECOND_NS;
@@ -47,8 +47,10 @@ static void what_is_seldom_is_always_answered_at_once(void **state)
 	assert_int_equal(nr_prompt(&p, &now_ns, 1000, WAKEUP_LIMIT_PROMPT_NS), 1000);
 }
 
-/* Ten seconds of ticks at 999 Hz, each of which wakes: of the parts of a tick's period
- * none is preferred. A tenth of the rests has a standard deviation of 30 here. */
+/*
+ * Ten seconds of ticks at 999 Hz that each wake: delayed answers are spread evenly over
+ * a tick's period. The count of a tenth has a standard deviation of 30.
+ */
 static void the_others_begin_in_step_with_nothing(void **state)
 {
 	struct wakeup_limit p = {0};
@@ -66,7 +68,7 @@ static void the_others_begin_in_step_with_nothing(void **state)
 		nr++;
 		parts[ns % TICK_NS * 10 / TICK_NS]++;
 	}
-	assert_in_range(nr, 8990, 9010); /* but for 100 each second */
+	assert_in_range(nr, 8990, 9010); /* all but 100 each second */
 	for (int i = 0; i < 10; i++)
 		assert_in_range(parts[i], nr / 10 - 120, nr / 10 + 120);
 }

@@ -54,7 +54,7 @@ static void descriptors_and_time(void **state)
 	close(writer);
 }
 
-/* It tells once, also of a new descriptor with the number of one that was closed. */
+/* It reports once, also for a new descriptor with the number of a closed one. */
 static void a_descriptor_that_is_watched_once(void **state)
 {
 	struct wakeups *w = *state;
@@ -89,7 +89,7 @@ static void signals(void **state)
 	assert_int_equal(wakeups_wait(w, 0), 0);
 }
 
-/* One that the kernel sends is from nobody: the command of run has got it, too. */
+/* A signal from the kernel has no sender: the command of `run` has received it, too. */
 static void a_child_ends(void **state)
 {
 	struct wakeups *w = *state;
@@ -105,7 +105,7 @@ static void a_child_ends(void **state)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-/* What came before is forgotten, what comes then kills. */
+/* Signals from before are ignored; the next one kills. */
 static void the_second_one_kills(void **state)
 {
 	struct wakeups *w = *state;

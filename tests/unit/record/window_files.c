@@ -44,7 +44,7 @@ static void names(void **state)
 	expect_path("/a.b/c.pb.gz", BEGIN_S + 59, 2, "/a.b/c.20261121T160059Z_02.pb.gz");
 	expect_path("x", BEGIN_S, WINDOW_MAX_NUMBER, "x.20261121T160000Z_99999.pb.gz");
 	expect_path("d/.pb.gz", 0, 1, "d/.pb.gz.19700101T000000Z.pb.gz");
-	/* Leap day, and the last second that four digits can say. */
+	/* A leap day, and the last second of year 9999. */
 	expect_path("x", 1709164800, 1, "x.20240229T000000Z.pb.gz");
 	expect_path("x", INT64_C(253402300799), 1, "x.99991231T235959Z.pb.gz");
 }
@@ -61,8 +61,8 @@ static void names_of_others(void **state)
 		"lineburn.20261121T160000Z_123456.pb.gz",
 		"lineburn.20261121T160000Z_-2.pb.gz",
 		"lineburn.20261121T160000Z_02.pb.gz.old",
-		"lineburn.20261321T160000Z.pb.gz", /* no such month */
-		"lineburn.20260230T160000Z.pb.gz", /* no such day */
+		"lineburn.20261321T160000Z.pb.gz", /* invalid month */
+		"lineburn.20260230T160000Z.pb.gz", /* invalid day */
 		"lineburn. 2026121T160000Z.pb.gz",
 		"lineburn.2026112.T160000Z.pb.gz",
 		"lineburn2.20261121T160000Z.pb.gz",
@@ -92,7 +92,7 @@ static void names_that_are_too_long(void **state)
 	assert_int_equal(window_path(output, &id, path, sizeof(path)), -ENAMETOOLONG);
 }
 
-/* The order of text is that of time, numbers included. */
+/* File names sort by time and number. */
 static void order(void **state)
 {
 	static const struct window_id ids[] = {
@@ -127,12 +127,12 @@ static void surplus(void **state)
 	assert_int_equal(window_surplus(sizes, 5, 0, 120), 2);
 	assert_int_equal(window_surplus(sizes, 5, 0, 89), 4);
 	assert_int_equal(window_surplus(sizes, 5, 1, 120), 4);
-	/* The newest stays, however large it is. */
+	/* The newest file stays, however large it is. */
 	assert_int_equal(window_surplus(sizes, 5, 0, 1), 4);
 	assert_int_equal(window_surplus(sizes, 0, 1, 1), 0);
 }
 
-/* ---- with files ---- */
+/* ---- real files ---- */
 
 static size_t count_files(const char *dir)
 {
@@ -170,7 +170,7 @@ static void remove_all(const char *dir)
 	scratch_remove(dir);
 }
 
-/* A clock that was set back must not make the newest file the oldest. */
+/* If the clock was set back, the newest file must not count as the oldest. */
 static void files_are_kept_by_age(void **state)
 {
 	char dir[SCRATCH_BYTES], output[64], other[64];
@@ -184,7 +184,7 @@ static void files_are_kept_by_age(void **state)
 	snprintf(other, sizeof(other), "%s/p.keep.pb.gz", dir);
 	assert_int_equal(close(creat(other, 0600)), 0);
 
-	/* The same second twice, then a clock that was set back by a day. */
+	/* Two files in one second, then one after the clock was set back a day. */
 	ids[0] = write_one(&w, BEGIN_S, "a");
 	ids[1] = write_one(&w, BEGIN_S, "b");
 	assert_int_equal(ids[1].number, 2);
@@ -197,13 +197,13 @@ static void files_are_kept_by_age(void **state)
 	ids[4] = write_one(&w, BEGIN_S - 86399, "e");
 	assert_false(is_there(&w, &ids[1]));
 	assert_true(is_there(&w, &ids[3]));
-	/* A window that is written again stays one file. */
+	/* Writing a window again replaces its file. */
 	snapshot = ids[4];
 	assert_int_equal(window_files_write(&w, BEGIN_S, &snapshot, "ee", 2, &err), 0);
 	assert_int_equal(count_files(dir), 4);
 	window_files_deinit(&w);
 
-	/* A later run: what is there is older, and counts; others' files do not. */
+	/* In a later run existing files count as older; others' files do not. */
 	w = (struct window_files){.output = output, .max_bytes = 3};
 	ids[5] = write_one(&w, BEGIN_S - 90000, "f");
 	assert_true(is_there(&w, &ids[5]));
@@ -231,7 +231,7 @@ static void failures_are_said(void **state)
 	assert_int_equal(mkdir(sub, 0700), 0);
 	assert_int_equal(window_files_write(&w, BEGIN_S, &id, "a", 1, &err), 0);
 	assert_true(is_there(&w, &id));
-	/* One that was removed is opened anew when there is one again. */
+	/* A removed directory is opened again when it exists again. */
 	remove_all(sub);
 	id = (struct window_id){0};
 	assert_int_equal(window_files_write(&w, BEGIN_S, &id, "a", 1, &err), -ENOENT);
@@ -260,7 +260,7 @@ static void in_folder(const char *dir, const char *from, const char *to,
 	assert_int_equal(act(a, b), 0);
 }
 
-/* The folder is the one that was opened, until it is asked for again by name. */
+/* Files go to the opened directory until it is opened by name again. */
 static void the_folder_is_not_what_has_its_name(void **state)
 {
 	char dir[SCRATCH_BYTES], output[64], sub[64];
@@ -281,12 +281,12 @@ static void the_folder_is_not_what_has_its_name(void **state)
 	write_one(&w, BEGIN_S + 2, "c");
 	assert_int_equal(count_in(dir, "moved"), 2);
 	assert_int_equal(count_in(dir, "evil"), 0);
-	/* By name: what somebody put there is what is meant. */
+	/* Opened by name again: now the directory that has the name. */
 	assert_int_equal(window_files_open(&w), 0);
 	write_one(&w, BEGIN_S + 3, "d");
 	assert_int_equal(count_in(dir, "moved"), 2);
 	assert_int_equal(count_in(dir, "evil"), 1);
-	/* Gone: it stays where it is. */
+	/* The name is gone: the opened directory is kept. */
 	snprintf(sub, sizeof(sub), "%s/logs", dir);
 	assert_int_equal(unlink(sub), 0);
 	assert_int_equal(window_files_open(&w), -ENOENT);
@@ -296,7 +296,10 @@ static void the_folder_is_not_what_has_its_name(void **state)
 	remove_all(dir);
 }
 
-/* Neither overwrites nor removes what is the other's; what is nobody's may go. */
+/*
+ * Two recordings neither overwrite nor remove each other's files. Files of ended
+ * recordings may be removed.
+ */
 static void two_recordings_of_one_name(void **state)
 {
 	char dir[SCRATCH_BYTES], output[64];
@@ -325,14 +328,16 @@ static void two_recordings_of_one_name(void **state)
 	}
 	window_files_deinit(&a);
 	window_files_deinit(&b);
-	/* Both have ended: what they left counts. */
+	/* Both have ended: their files count. */
 	write_one(&c, BEGIN_S + 9, "c");
 	assert_int_equal(count_files(dir), 2);
 	window_files_deinit(&c);
 	remove_all(dir);
 }
 
-/* While we look, it begins its next file and lets go of the one that we look at. */
+/*
+ * While one process lists the files, a recording writes the next and unlocks the last.
+ */
 static void a_recording_is_seen_between_its_files(void **state)
 {
 	char dir[SCRATCH_BYTES], output[64];
@@ -351,7 +356,7 @@ static void a_recording_is_seen_between_its_files(void **state)
 		for (int i = 1;; i++)
 			write_one(&a, BEGIN_S + i, "a");
 	}
-	/* Its own file is the writer's alone. */
+	/* Close the lock on the first file here, so that only the writer has it. */
 	window_files_deinit(&a);
 	for (int i = 0; i < 500; i++) {
 		b = (struct window_files){.output = output, .keep = 2};
@@ -365,7 +370,7 @@ static void a_recording_is_seen_between_its_files(void **state)
 	remove_all(dir);
 }
 
-/* However long it runs, and however its files are taken away. */
+/* The memory is bounded for any number of files, also if others remove them. */
 static void what_is_remembered_is_bounded(void **state)
 {
 	char dir[SCRATCH_BYTES], output[64], path[PATH_MAX];
@@ -383,10 +388,10 @@ static void what_is_remembered_is_bounded(void **state)
 		}
 	}
 	assert_true(w.nr_turns <= 4);
-	assert_int_equal(count_files(dir), 2); /* the newest was taken away */
+	assert_int_equal(count_files(dir), 2); /* the newest was removed */
 	window_files_deinit(&w);
 
-	/* Without limits names are remembered, so that none is given twice. */
+	/* Without limits names are remembered, so that none is used twice. */
 	w = (struct window_files){.output = output};
 	id = write_one(&w, BEGIN_S + 200, "a");
 	window_path(output, &id, path, sizeof(path));

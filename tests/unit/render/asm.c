@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * annotate --asm of a profile made by hand, compared with tests/golden/asm.<variant>.
- * The instructions are what a decoder says of the code below; nothing here decodes.
- * LB_GOLDEN_UPDATE=1 (make golden-update) accepts the output as it is now.
+ * annotate --asm of a hand-made profile, compared with tests/golden/asm.<variant>. The
+ * instructions are given by hand; nothing is decoded here.
+ * LB_GOLDEN_UPDATE=1 (make golden-update) accepts the current output.
  */
 #include "unit/profile/fixture.h"
 #include "lib/golden.h"
@@ -115,7 +115,7 @@ static uint32_t at(struct profile *p, uint32_t mapping, uint64_t address,
 	return profile_add_location(p, mapping, address, MISS_NONE, lines, nr);
 }
 
-/* 880 of 1000 samples behind the division, 20 of them while the kernel had the CPU. */
+/* 880 of 1000 samples are just after the division, 20 of them while the kernel ran. */
 static void add_samples(struct profile *p, uint32_t mapping, uint32_t mean,
 			uint32_t div_of)
 {
@@ -136,7 +136,7 @@ static void add_samples(struct profile *p, uint32_t mapping, uint32_t mean,
 	add_stack(p, 0, 72, check, at(p, mapping, 0x115b, in_call, 1));
 }
 
-/* What a decoder would have put there. */
+/* Sets the instructions that a decoder would give. */
 static void set_instructions(struct machine_piece *piece, const char *last_text)
 {
 	piece->nr = ARRAY_SIZE(decoded);
@@ -310,7 +310,9 @@ static void without_instructions(void **state)
 
 /* ---- rows ---- */
 
-/* Samples at the instructions of @hot, all of one line; rows as "i" and ".n". */
+/*
+ * Samples at instructions marked in @hot, all of one line. Rows as "i", gaps as ".n".
+ */
 static void expect_rows(const char *hot, size_t context, const char *expected)
 {
 	struct profile p = {0};
@@ -326,7 +328,7 @@ static void expect_rows(const char *hot, size_t context, const char *expected)
 	for (size_t i = 0; i < piece.nr; i++)
 		piece.placed[i] = (struct placed_instruction){
 			.self = {.samples = hot[i] == 'x'},
-			/* '|': of another line, so a gap in this one */
+			/* '|': another line, a gap in this one */
 			.row = hot[i] == '|' ? &other_line : &line,
 			.own = {PROFILE_NONE, 0},
 		};
@@ -351,7 +353,7 @@ static void collapsed_rows(void **state)
 	(void)state;
 	expect_rows("-----x-----", 0, ".5 5 .5 ");
 	expect_rows("-----x-----", 2, ".3 3 4 5 6 7 .3 ");
-	expect_rows("-x-x-", 0, "0 1 2 3 4 "); /* one left out is shown instead */
+	expect_rows("-x-x-", 0, "0 1 2 3 4 "); /* a gap of one is shown instead */
 	expect_rows("--x----x--", 1, "0 1 2 3 .2 6 7 8 9 ");
 	expect_rows("--|x|--", 5, ".2 3 .2 "); /* context does not cross a gap */
 	expect_rows("x", 1000, "0 ");

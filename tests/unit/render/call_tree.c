@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Whole stacks of a Python program, from the profile to the listing: Python, Numba, C
- * without lines, the interpreter and the kernel in one stack, imports and compilation
- * among them. Compared with tests/golden/stacks.<variant>.
+ * without lines, the interpreter and the kernel in one stack; also imports and
+ * compilation. Compared with tests/golden/stacks.<variant>.
  */
 #include "unit/profile/fixture.h"
 #include "lib/golden.h"
@@ -106,7 +106,7 @@ static void add_source(struct profile *p)
 	p->extra.nr_sources = p->extra.cap_sources = 1;
 }
 
-/* C code and Python code that every stack of the program has further out. */
+/* C and Python frames at the outer end of every stack of the program. */
 struct base {
 	uint32_t start, libc_main, main_c, eval, module;
 };

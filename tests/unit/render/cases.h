@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Hand-made profiles with their attributions, as renderers get them: one named
- * case each. All static: nothing to free, nothing that another stage computed.
+ * Hand-made profiles with their attributions as input for renderers, each with a name.
+ * All static: nothing to free, nothing computed by other stages.
  */
 #ifndef LB_TESTS_UNIT_RENDER_CASES_H
 #define LB_TESTS_UNIT_RENDER_CASES_H
@@ -267,7 +267,7 @@ static const char *dither_warnings[] = {
 		.nr_misses = ARRAY_SIZE(dither_misses)                                 \
 	}
 
-/* ---- few samples, and a source that is not at hand ---- */
+/* ---- few samples, and a source that is not available ---- */
 
 static struct attribution_line lost_source_lines[] = {
 	{.line = 118,
@@ -303,7 +303,7 @@ static struct attribution_file lost_source_files[] = {
 			    "--source-path OLD=NEW tells where it is now."}},
 };
 
-/* ---- nothing has a line ---- */
+/* ---- no lines at all ---- */
 
 static struct attribution_function stripped_functions[] = {
 	{.name = "compress_block",
@@ -410,7 +410,7 @@ static struct group hostile_processes[] = {
 static const char *hostile_command[] = {"./x", EVIL_NAME, "", NULL};
 static const char *hostile_warnings[] = {"The name " EVIL_NAME " is odd."};
 
-/* ---- every loss at once ---- */
+/* ---- every kind of loss ---- */
 
 static struct profile_sample loss_samples[LB_NR_STACK_STATUS];
 static int64_t loss_values[LB_NR_STACK_STATUS];
@@ -488,7 +488,7 @@ static inline void build_empty(struct render_case *c)
 	c->profile.extra.cost = (struct profile_cost){0};
 }
 
-/* Another tool's, of something else than CPU. */
+/* A profile of another tool, of memory instead of CPU. */
 static inline void build_heap(struct render_case *c)
 {
 	c->attribution = (struct attribution)DITHER_ATTRIBUTION;
@@ -513,10 +513,10 @@ static inline void build_losses(struct render_case *c)
 	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
 	for (; n < sizeof(struct profile_losses) / sizeof(*member); n++)
 		member[n] = n + 1;
-	c->profile.extra.losses.due = 5154; /* sampled and missed */
+	c->profile.extra.losses.due = 5154; /* sampled + missed */
 	c->profile.extra.losses.missed = 100;
 	c->profile.extra.losses.stolen_ns = 310000000;
-	c->profile.extra.losses.sampled = 5054; /* counted, and 42 that were lost */
+	c->profile.extra.losses.sampled = 5054; /* counted + 42 lost */
 	c->profile.extra.losses.counted = 5012;
 	c->profile.samples = loss_samples;
 	c->profile.nr_samples = LB_NR_STACK_STATUS;
@@ -540,7 +540,7 @@ static const struct {
 	{"empty", build_empty},         {"losses", build_losses},
 };
 
-/* The case, built in @ret. Return: false for an unknown name. */
+/* Builds the case in @ret. Return: false if the name is unknown. */
 static inline bool render_case_get(const char *name, struct render_case *ret)
 {
 	*ret = (struct render_case){.name = name};

@@ -57,7 +57,7 @@ static void test_bytes_and_counts(void **state)
 			    "18446744073709551615 xs");
 }
 
-/* Shares are of CPU time where there is any: a change of rate must not skew them. */
+/* Shares are of CPU time if there is any: changes of the rate do not skew them. */
 static void test_share(void **state)
 {
 	const struct attribution cpu = {.all = {.samples = 10, .cpu_ns = 1000}};

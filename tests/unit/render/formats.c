@@ -8,7 +8,7 @@
 
 struct golden {
 	const char *render_case, *command, *format;
-	const char *variant; /* part of the file's name; "" */
+	const char *variant; /* part of the file's name; may be "" */
 	struct render_options opts;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * report --by and narrowed listings of a machine made by hand, compared with
+ * report --by and filtered listings of a hand-made machine, compared with
  * tests/golden/groups.<variant>.
  */
 #include "unit/profile/owners.h"
@@ -15,7 +15,7 @@ struct variant {
 	const char *name;
 	enum group_by by;
 	struct render_options opts;
-	struct profile_filter filters[4]; /* the first without a value ends them */
+	struct profile_filter filters[4]; /* ends at the first without a value */
 	render_fn write;
 	bool hostile;
 };
@@ -124,7 +124,7 @@ static const struct variant variants[] = {
 	 .write = render_report_json},
 };
 
-/* Everything that a target can call itself. */
+/* Hostile values of all names that a target chooses. */
 static void add_hostile(struct profile *p)
 {
 	static char name[1200];
@@ -228,7 +228,7 @@ static void test_variant(void **state)
 	golden_compare(name, text);
 }
 
-/* Every group is listed or in the last line: shares and samples add up. */
+/* Each group is either listed or in the summary line: shares and samples add up. */
 static void test_sums_of_ten_thousand(void **state)
 {
 	static const struct variant v = {.by = GROUP_BY_PROCESS,

@@ -13,7 +13,7 @@
 
 #define MAX_LINES 64
 
-/* A file of @nr_text lines where the lines numbered in @hot have one sample each. */
+/* A file of @nr_text lines; the lines in @hot have one sample each. */
 struct sheet {
 	struct attribution attribution;
 	struct attribution_file file;
@@ -38,7 +38,7 @@ static void sheet_init(struct sheet *s, size_t nr_text, const uint32_t *hot,
 	s->file.source.nr_lines = nr_text;
 }
 
-/* "3-5 9": the rows of each hunk; "*" behind a number that has figures. */
+/* "3-5 9": the rows of each hunk; "*" after a line with figures. */
 static void describe(const struct sheet *s, unsigned int context, double min_share,
 		     char *buf, size_t size)
 {
@@ -77,11 +77,11 @@ static void test_hunks(void **state)
 		{20, 2, {20}, "[18 19 20*]"},
 		{20, 0, {10}, "[10*]"},
 		{20, 1, {4, 5}, "[3 4* 5* 6]"},
-		/* a gap of one line is shown, one of two is not */
+		/* a gap of one line is shown, a gap of two is not */
 		{20, 1, {4, 8}, "[3 4* 5 6 7 8* 9]"},
 		{20, 1, {4, 9}, "[3 4* 5] [8 9* 10]"},
 		{20, 0, {4, 6}, "[4*] [6*]"},
-		/* the source is shorter than the profile says: changed since */
+		/* the source is shorter than the profile says: it was changed */
 		{5, 2, {4, 9}, "[2 3 4* 5 9*]"},
 		{5, 2, {7, UINT32_MAX}, "[5 7*] [4294967295*]"},
 		/* no source */
@@ -103,7 +103,7 @@ static void test_hunks(void **state)
 	}
 }
 
-/* Only part of a big file was recorded: what has no text is passed over. */
+/* Only part of a large file was recorded: lines without text are left out. */
 static void test_text_with_holes(void **state)
 {
 	struct sheet s;
@@ -177,7 +177,7 @@ static void test_shows_function(void **state)
 	}
 }
 
-/* Line 20 of f() is hot; where it begins, and what its lines say. */
+/* Line 20 of f() is hot; its start line and source text vary. */
 static void test_declaration(void **state)
 {
 	static const struct {
@@ -187,11 +187,11 @@ static void test_declaration(void **state)
 		uint32_t expected;
 	} cases[] = {
 		{"f", 5, 5, "def f(x):", 5},
-		{"C.f", 5, 7, "    def f(self):", 7}, /* behind decorators */
-		{"C.f", 5, 9, "def g():", 0}, /* the file was changed since */
-		{"f", 0, 5, "def f(x):", 0}, /* not known */
-		{"f", 19, 19, "def f(x):", 0}, /* in sight */
-		{"f", 5, 19, "def f(x):", 0}, /* only what is above counts */
+		{"C.f", 5, 7, "    def f(self):", 7}, /* after decorators */
+		{"C.f", 5, 9, "def g():", 0}, /* the file was changed */
+		{"f", 0, 5, "def f(x):", 0}, /* unknown start */
+		{"f", 19, 19, "def f(x):", 0}, /* already shown */
+		{"f", 5, 19, "def f(x):", 0}, /* only lines above count */
 		{"<module>", 1, 1, "import f", 0},
 		{"main.<locals>.<lambda>", 5, 5, "lambda: 0", 0},
 		{"f", UINT32_MAX, 5, "def f(x):", 0},

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* The members that scripts rely on, one by one. */
+/* The JSON members that scripts rely on. */
 #include <jansson.h>
 
 #include "base/cleanup.h"
@@ -144,7 +144,7 @@ static void test_annotate(void **state)
 	assert_true(json_is_false(at(root, "files.0.lines.5.no_code")));
 	check_string(root, "files.0.lines.2.text",
 		     "\tfor (int x = 0; x < im->width; x++) {");
-	/* a line without code is there, with zeros */
+	/* a line without code is included, with zeros */
 	check_integer(root, "files.0.lines.1.line", 11);
 	check_integer(root, "files.0.lines.1.self", 0);
 	check_integer(root, "files.0.lines.1.total", 0);
@@ -152,7 +152,7 @@ static void test_annotate(void **state)
 	check_string(root, "files.0.lines.7.callees.0.function", "sgemm_kernel_HASWELL");
 	check_string(root, "files.0.lines.7.callees.0.object", "libopenblas.so.0");
 	check_integer(root, "files.0.lines.7.callees.0.samples", 1410);
-	/* what text leaves out as too small is here */
+	/* includes files that the text output leaves out as too small */
 	check_string(root, "files.2.path", "/build/glibc/malloc/malloc.c");
 	assert_int_equal(json_array_size(at(root, "files.2.lines")), 0);
 	json_decref(root);
@@ -191,14 +191,14 @@ static void test_hostile_names_survive_as_data(void **state)
 	path = json_string_value(at(root, "files.0.path"));
 	assert_non_null(strstr(path, "\033[2J"));
 	assert_non_null(strstr(path, "</script>"));
-	/* three bad bytes, three replacement characters */
+	/* three invalid bytes give three replacement characters */
 	assert_non_null(strstr(path, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xe2\x80\xae"));
 	check_integer(root, "files.0.lines.2.line", UINT32_MAX);
 	assert_true(json_is_null(at(root, "files.0.lines.2.text")));
 	json_decref(root);
 }
 
-/* Sums close: with_line + function_only + unknown = count. */
+/* The sums agree: with_line + function_only + unknown = count. */
 static void test_lost_is_the_sum_of_its_parts(void **state)
 {
 	json_t *root = load("losses", "annotate");

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-/* The manuals say all that the renderers print. */
+/* The manuals contain all texts that the renderers print. */
 #include <jansson.h>
 
 #include "base/cleanup.h"
@@ -25,7 +25,7 @@ static char *manual(const char *path)
 	return text;
 }
 
-/* Headings are one line each, so that a message is found by searching for it. */
+/* Each heading is one line, so that a search for the message finds it. */
 static void test_every_miss_has_its_section(void **state)
 {
 	_cleanup_free_ char *text = manual("docs/troubleshooting.md");

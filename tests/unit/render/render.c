@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* From a profile to the listing; and outputs that fail. */
+/* From a profile to the listing; also outputs that fail. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,8 +23,8 @@
 #define PERIOD_NS 10000000
 
 /*
- * 60 samples on line 3 of hot(), inlined into line 8 of main(); 30 in a library
- * without lines that line 9 of main() calls; 10 in the kernel under line 8.
+ * 60 samples on line 3 of hot(), inlined into line 8 of main(); 30 in a library without
+ * lines, called by line 9 of main(); 10 in the kernel, called by line 8.
  */
 struct machine {
 	struct strpool *pool;
@@ -206,7 +206,7 @@ static void test_report(void **state)
 	machine_deinit(&m);
 }
 
-/* Sums close: all self of lines + samples without a line = count. */
+/* The sums agree: self of all lines + samples without a line = count. */
 static void test_json_sums_close(void **state)
 {
 	struct machine m;
@@ -255,7 +255,7 @@ static void test_full_disk(void **state)
 	assert_int_equal(render_to(out), -ENOSPC);
 }
 
-/* "lineburn annotate | head" must be able to end in silence. */
+/* "lineburn annotate | head" must end without a message. */
 static void test_reader_left(void **state)
 {
 	int fds[2];
@@ -268,7 +268,7 @@ static void test_reader_left(void **state)
 	close(fds[0]);
 	out = fdopen(fds[1], "w");
 	assert_non_null(out);
-	/* Small pieces: the failure comes in the middle, the last flush may be fine. */
+	/* A small buffer: a write fails in the middle, the last flush may succeed. */
 	setvbuf(out, buf, _IOFBF, sizeof(buf));
 	assert_int_equal(render_to(out), -EPIPE);
 }

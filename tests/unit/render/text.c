@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "render/text.h"
 
-/* What @print writes with these arguments; heap. */
+/* The text that @print writes with these arguments, on the heap. */
 static char *cell(size_t (*print)(FILE *, const char *, size_t), const char *s,
 		  size_t max, size_t *columns)
 {
@@ -56,16 +56,16 @@ static void test_cell(void **state)
 		{"abcd\tx", 10, "abcd    x", 9},
 		{"caf\xc3\xa9", 4, "caf\xc3\xa9", 4},
 		{"\xe4\xbd\xa0\xe5\xa5\xbd", 4, "\xe4\xbd\xa0\xe5\xa5\xbd", 4},
-		/* the second one would stand on the edge: cut before it */
+		/* the second character would not fit: truncated before it */
 		{"\xe4\xbd\xa0\xe5\xa5\xbd", 3, "\xe4\xbd\xa0>", 3},
 		{"\xe4\xbd\xa0\xe5\xa5\xbdx", 4, "\xe4\xbd\xa0>", 3},
 		/* e with a combining accent takes one column */
 		{"e\xcc\x81x", 2, "e\xcc\x81x", 2},
 		{"\033[31m", 20, "\\x1b[31m", 8},
-		/* an escape is never cut in two */
+		/* an escape is never split */
 		{"\033[31m", 4, ">", 1},
 		{"\xff\xfe", 20, "\\xff\\xfe", 8},
-		/* a sequence that the end of the string cuts short */
+		/* a sequence truncated by the end of the string */
 		{"a\xf0\x9f\x94", 20, "a\\xf0\\x9f\\x94", 13},
 		{"\xe2\x80\xae", 20, "\\u{202e}", 8},
 		{"\xed\xa0\x80", 20, "\\xed\\xa0\\x80", 12},
@@ -94,7 +94,7 @@ static void test_cell_tail(void **state)
 {
 	static const struct cell_case cases[] = {
 		{"/a/b.c", 10, "/a/b.c", 6},
-		/* exactly max - 3 columns of the end are kept */
+		/* exactly the last max - 3 columns are kept */
 		{"/home/me/x.c", 7, ".../x.c", 7},
 		{"/home/me/x.c", 8, "...e/x.c", 8},
 		{"abcdefgh", 3, "ab>", 3},
@@ -153,7 +153,7 @@ static void test_sentence_cuts_what_is_too_long(void **state)
 		in[i] = 'x';
 	in[sizeof(in) - 1] = '\0';
 	got = sentence((struct text_margins){80, 0, 0}, in);
-	assert_int_equal(strlen(got), 4096); /* a newline for each space it broke at */
+	assert_int_equal(strlen(got), 4096); /* each newline replaced a space */
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The table of runtimes, and what a frame of a stack says. */
+/* The table of runtimes, and the encoding of frames in a stack. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include "lineburn.h"
 #include "runtime/runtime.h"
 
-/* A runtime that has frames of its own can do all that they need. */
+/* A runtime with frames of its own has all functions that they need. */
 static void rows_are_whole(void **state)
 {
 	(void)state;
@@ -50,7 +50,7 @@ static void a_frame_tells_its_runtime(void **state)
 		assert_int_equal(LB_FRAME_ID(frame), cases[i].id);
 		assert_int_equal(LB_FRAME_INDEX(frame), cases[i].index);
 	}
-	/* What is too large does not spill into its neighbours. */
+	/* Values that are too large do not change neighbouring fields. */
 	assert_int_equal(LB_FRAME_OF(8 + 1, largest_id + 3, LB_FRAME_INDEX_UNKNOWN + 5),
 			 LB_FRAME_OF(1, 2, 4));
 	assert_ptr_equal(runtime_of_frame(LB_FRAME_OF(RUNTIME_PYTHON, 1, 2)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Two roots in a temporary directory: "target" and "own", and what is found there. */
+/* Two roots in a temporary directory, "target" and "own", and their debug files. */
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -28,7 +28,7 @@ static void search_done(struct debugfile_search *s)
 	close(s->own_debug_fd);
 }
 
-/* A file whose text is its own name. */
+/* Makes a file whose content is its path. */
 static void put(const char *path)
 {
 	fixture_run(
@@ -36,7 +36,7 @@ static void put(const char *path)
 		path, path, path);
 }
 
-/* Asks and returns the text of what was opened; "" for nothing. */
+/* Return: the content of the file that was opened; "": none. */
 static const char *ask_for(struct debugfile_search *s, const struct need *need)
 {
 	static char text[512];
@@ -76,7 +76,7 @@ static void test_build_id(void **state)
 	assert_string_equal(ask_for(&s, &need), "");
 	put("own/usr/lib/debug/.build-id/ab/cdef.debug");
 	put("target/usr/lib/debug/.build-id/ab/cdef.debug");
-	/* asked again it goes on: from the beginning after another question */
+	/* asked again it gives the next one, after another question the first */
 	need.build_id_len = 2;
 	assert_string_equal(ask_for(&s, &need), "");
 	need.build_id_len = 3;
@@ -102,7 +102,7 @@ static void test_debug_link(void **state)
 	put("target/opt/bin/.debug/prog.debug");
 	put("target/usr/lib/debug/opt/bin/prog.debug");
 	put("own/usr/lib/debug/opt/bin/prog.debug");
-	put("own/opt/bin/prog.debug"); /* nothing of ours beside a binary of theirs */
+	put("own/opt/bin/prog.debug"); /* not ours: beside a binary of the target */
 	assert_string_equal(ask_for(&s, &need), "target/opt/bin/prog.debug");
 	assert_string_equal(ask_for(&s, &need), "target/opt/bin/.debug/prog.debug");
 	assert_string_equal(ask_for(&s, &need),
@@ -149,11 +149,11 @@ static void test_dwz(void **state)
 	put("own/usr/lib/debug/.dwz/rel");
 	put("own/usr/lib/debug/.dwz/abs");
 	put("own/usr/lib/debug/.build-id/12/34.debug");
-	/* the binary itself has the link: its own root is where to look, then ours */
+	/* the link is in the binary itself: first the target's root, then ours */
 	assert_string_equal(ask_for(&s, &absolute), "own/usr/lib/debug/.dwz/abs");
 	put("target/usr/lib/debug/.dwz/abs");
 	assert_string_equal(ask_for(&s, &absolute), "target/usr/lib/debug/.dwz/abs");
-	/* a debug file of ours has it: relative to that file, never out of debug_dir */
+	/* the link is in our debug file: relative to it, and only in debug_dir */
 	assert_string_equal(ask_for(&s, &id), "own/usr/lib/debug/.build-id/12/34.debug");
 	assert_string_equal(ask_for(&s, &relative), "own/usr/lib/debug/.dwz/rel");
 	assert_string_equal(ask_for(&s, &same_base), "own/usr/lib/debug/.dwz/rel");
@@ -187,7 +187,7 @@ static void test_split_files(void **state)
 	search_done(&s);
 }
 
-/* Unsafe things in the target's root; a target that is not known at all. */
+/* Unsafe files in the target's root; a target whose user is unknown. */
 static void test_hostile_target(void **state)
 {
 	struct debugfile_search s = search_for("/srv/prog");
@@ -198,7 +198,7 @@ static void test_hostile_target(void **state)
 	put("own/etc/passwd-like");
 	fixture_run("mkdir -p target/srv && mkfifo target/srv/prog.debug");
 	assert_string_equal(ask_for(&s, &link), "");
-	/* a symlink stays in the root it is in */
+	/* a symlink is resolved inside its root */
 	snprintf(absolute, sizeof(absolute), "%s/own/etc/passwd-like", fixture_dir);
 	fixture_run("rm target/srv/prog.debug && ln -s %s target/srv/prog.debug",
 		    absolute);
@@ -214,7 +214,7 @@ static void test_hostile_target(void **state)
 	search_done(&s);
 }
 
-/* What the target may not read, root does not read for it. */
+/* A file that the target may not read is not read for it. */
 static void test_rights_of_the_target(void **state)
 {
 	struct debugfile_search s = search_for("/private/prog");

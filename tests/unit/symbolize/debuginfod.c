@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A server on 127.0.0.1 with one debug file; needs libdebuginfod1 and python3. */
+/* A server on 127.0.0.1 with one debug file. Needs libdebuginfod1 and python3. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -40,7 +40,7 @@ static void make_tree(void)
 	assert_int_equal(system(command), 0);
 }
 
-/* A listening socket on a free port that nobody accepts from. */
+/* A listening socket on a free port that never accepts. */
 static int listen_on_free_port(int *ret_port)
 {
 	struct sockaddr_in addr = {.sin_family = AF_INET,
@@ -154,7 +154,7 @@ static double seconds_since(const struct timespec *start)
 	       (double)(now.tv_nsec - start->tv_nsec) / 1e9;
 }
 
-/* A server that takes the connection and never answers. */
+/* A server that accepts the connection and never answers. */
 static void test_silent_server_and_ctrl_c(void **state)
 {
 	const uint8_t id[20] = {0x77};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Bytes whose meaning the manuals of the machines give, a file that gcc made against
- * what objdump says of it, and requests and replies of strangers.
+ * Bytes whose instructions are given in the manuals of the machines, a file of gcc
+ * compared with objdump, and malformed requests and replies.
  */
 #include <elf.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "symbolize/instructions.h"
 #include "unit/decode/elf/fixture.h"
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static int serve(const struct instructions_question *q, struct instruction_list *ret)
 {
@@ -76,10 +76,10 @@ static void x86_64(void **state)
 		0x75, 0xf7, /* jne -9 */
 		0xe8, 0x10, 0x00, 0x00, 0x00, /* call +16 */
 		0xff, 0xd0, /* call rax */
-		0xe9, 0x00, 0x00, 0x00, 0x00, /* jmp, not linked */
-		0x06, /* nothing in 64 bits */
+		0xe9, 0x00, 0x00, 0x00, 0x00, /* jmp, not relocated */
+		0x06, /* invalid in 64 bits */
 		0xc3, /* ret */
-		0x48, 0x8b, /* cut short */
+		0x48, 0x8b, /* truncated */
 	};
 	static const struct row rows[] = {
 		{"push rbp", 1, INSTRUCTION_ON, 0},
@@ -99,7 +99,7 @@ static void x86_64(void **state)
 	expect_rows(EM_X86_64, bytes, sizeof(bytes), rows, ARRAY_SIZE(rows));
 }
 
-/* What the linker of a JIT has not filled in when the object is registered. */
+/* Operands that a JIT's linker has not filled in when the object is registered. */
 static void not_linked(void **state)
 {
 	static const uint8_t bytes[] = {
@@ -132,11 +132,11 @@ static void aarch64(void **state)
 		0x41, 0x00, 0x00, 0x54, /* b.ne +8 */
 		0x03, 0x00, 0x00, 0x94, /* bl +12 */
 		0x00, 0x00, 0x3f, 0xd6, /* blr x0 */
-		0x00, 0x00, 0x00, 0x94, /* bl, not linked */
-		0x08, 0x00, 0x00, 0x90, /* adrp x8, not linked */
-		0xff, 0xff, 0xff, 0xff, /* no instruction */
+		0x00, 0x00, 0x00, 0x94, /* bl, not relocated */
+		0x08, 0x00, 0x00, 0x90, /* adrp x8, not relocated */
+		0xff, 0xff, 0xff, 0xff, /* invalid */
 		0xc0, 0x03, 0x5f, 0xd6, /* ret */
-		0x1f, 0x20, 0x03, /* cut short */
+		0x1f, 0x20, 0x03, /* truncated */
 	};
 	static const struct row rows[] = {
 		{"sdiv w0, w1, w2", 4, INSTRUCTION_ON, 0},
@@ -217,7 +217,7 @@ static void build(void)
 	fixture_run("gcc -g -O1 -o prog prog.c");
 }
 
-/* Where each instruction begins, its bytes and mnemonic: two programs, one answer. */
+/* The start, bytes and mnemonic of each instruction must be the same as objdump's. */
 static void as_objdump_has_it(void **state)
 {
 	struct instructions_question q;
@@ -302,7 +302,7 @@ static void files_that_do_not_fit(void **state)
 	close(q.fd);
 }
 
-/* ---- strangers ---- */
+/* ---- malformed input ---- */
 
 static void every_byte(void **state)
 {

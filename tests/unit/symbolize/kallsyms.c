@@ -48,7 +48,7 @@ static const char fixture[] = "0000000000000000 A fixed_percpu_data\n"
 
 static const struct {
 	uint64_t ip;
-	const char *name, *module; /* NULL: nothing */
+	const char *name, *module; /* NULL: not found */
 	uint64_t start;
 } lookups[] = {
 	{0xffffffff80ffffff, NULL, NULL, 0},
@@ -104,7 +104,7 @@ static void test_hidden_and_empty(void **state)
 	assert_null(k);
 }
 
-/* The kernel this runs on: each global function of its own text finds itself. */
+/* The running kernel: the address of each global text symbol gives that symbol. */
 static void test_real_kallsyms(void **state)
 {
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(64 << 20);

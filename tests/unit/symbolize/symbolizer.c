@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The symbolizer with a real worker (this program again) over made-up processes
- * that map real files. What the decoders know is in their own tests; here it is
- * who gets asked, and what becomes of the answer.
+ * The symbolizer with a real worker (this program again) and fake processes that map
+ * real files. The decoders have their own tests; these test which of them is asked, and
+ * how answers are used.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,12 +20,12 @@
 #include "symbolize/symbolizer.h"
 #include "unit/decode/elf/fixture.h"
 
-#define BASE     0x555500000000ULL /* where position-independent programs are put */
+#define BASE     0x555500000000ULL /* position-independent programs */
 #define JIT_CODE 0x7f0000000000ULL
 
 /* ---- the worker's side ---- */
 
-/* Sizes of files that make the decoder misbehave; no program has them by chance. */
+/* Sizes of files that make the decoder fail; no built program has such a size. */
 #define SIZE_DIES_OF_LINES 100001
 #define SIZE_DIES          100003
 #define SIZE_HANGS         100007
@@ -55,7 +55,7 @@ const worker_op test_ops[NR_OPERATIONS] = {
 	[DECODER_JITDUMP] = jitdump_serve,
 };
 
-/* ---- a machine to look at ---- */
+/* ---- a fake machine ---- */
 
 static struct strpool *pool;
 static struct worker *worker;
@@ -163,7 +163,7 @@ static int restart_with(const char *kallsyms_path, size_t max_addresses,
 	return start_with(kallsyms_path, max_addresses, deadline_ms);
 }
 
-/* A file as the cache of files would have opened it; NULL: it could not. */
+/* A file as the file cache opens it; @name NULL: it could not be opened. */
 static struct target_file *open_file(const char *name, const char *as)
 {
 	struct target_file *file = &files[nr_files];
@@ -197,7 +197,7 @@ static struct process new_process(uint32_t id)
 				.until_ns = UINT64_MAX};
 }
 
-/* Maps all of @file at @start as one mapping; "prog" has offset == vaddr so. */
+/* Maps all of @file at @at as one mapping, so that in "prog" offset == vaddr. */
 static void map_at(struct process *proc, enum mapping_kind kind, struct target_file *file,
 		   uint64_t at, uint64_t from_ns)
 {
@@ -238,8 +238,8 @@ static const char *function_of(const struct resolved *r)
 /* ---- files ---- */
 
 /*
- * The program lies in a root, and its debug file beside it, which is opened in the name of who
- * ran it: by the first of them of whom it is known.
+ * The program and its debug file are in a root. The debug file is opened with the
+ * rights of a process that ran the program: of the first one whose user is known.
  */
 static void test_debug_file_of_who_is_known(void **state)
 {
@@ -273,7 +273,7 @@ static void test_debug_file_of_who_is_known(void **state)
 	close(known.root_fd);
 }
 
-/* Goes on until a request was sent and is not answered. */
+/* Continues until a request is sent but not answered. */
 static void begin_to_resolve(void)
 {
 	struct worker_wait wait;
@@ -283,7 +283,7 @@ static void begin_to_resolve(void)
 	while (!worker_waits(worker, &wait));
 }
 
-/* A process loses its root while the decoder works, which then needs a file there. */
+/* The root of a process is closed while the decoder works, and needs a file there. */
 static void test_root_goes_while_it_resolves(void **state)
 {
 	struct process proc = new_process(0);
@@ -305,7 +305,7 @@ static void test_root_goes_while_it_resolves(void **state)
 	maps_deinit(&proc.maps);
 }
 
-/* The decoder goes on with others, with a fresh child. */
+/* If the symbolizer is freed during a request, others get a new child. */
 static void test_end_while_it_resolves(void **state)
 {
 	struct process proc = new_process(0);
@@ -449,7 +449,7 @@ static void test_code_of_hot_functions(void **state)
 	symbolizer_want_code(sym, want_in_prog(&proc, "fn", 0));
 	assert_string_equal(function_of(resolve_one(other)), "main");
 	codes = symbolizer_codes(sym, &nr);
-	assert_int_equal(nr, 1); /* nobody asked for that of main */
+	assert_int_equal(nr, 1); /* the code of main was not requested */
 	assert_int_equal(codes[0].code.address, fixture_vaddr("prog", "fn"));
 	assert_ptr_equal(codes[0].object, symbolizer_get(sym, other)->object);
 	assert_null(codes[0].code.bytes);
@@ -461,7 +461,7 @@ static void test_code_of_hot_functions(void **state)
 		assert_int_equal(row->frame.start_line, 3);
 		assert_in_range(row->frame.line, 4, 6);
 	}
-	/* The same again by another address, then one more; and too late for main. */
+	/* The same code by another address, then one more; main comes too late. */
 	symbolizer_want_code(sym, want_in_prog(&proc, "fn", 1));
 	symbolizer_want_code(sym, other);
 	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
@@ -506,7 +506,7 @@ static void test_replaced_file(void **state)
 	assert_miss(r, MISS_FILE_REPLACED);
 	assert_int_equal(r->nr_frames, 0);
 	assert_int_equal(r->address, 0x1234);
-	/* the id of what ran, not of what is there now */
+	/* The build id of the file that ran, not of the one that is there now. */
 	assert_memory_equal(r->object->build_id, file->build_id, 20);
 	maps_deinit(&proc.maps);
 }
@@ -552,7 +552,7 @@ static void test_not_elf(void **state)
 	maps_deinit(&proc.maps);
 }
 
-/* ---- what has no file ---- */
+/* ---- addresses without a file ---- */
 
 static void test_nothing_known(void **state)
 {
@@ -601,7 +601,7 @@ static void test_vdso(void **state)
 	m.start = at;
 	m.end = end;
 	assert_int_equal(maps_add(&proc.maps, &m), 0);
-	/* another size: a 32-bit process has another image */
+	/* Another size: a 32-bit process has another vdso. */
 	m.start = BASE;
 	m.end = BASE + (end - at) * 2;
 	assert_int_equal(maps_add(&proc.maps, &m), 0);
@@ -647,7 +647,7 @@ static void put(FILE *f, uint64_t value, size_t size)
 	assert_int_equal(fwrite(&value, size, 1, f), 1);
 }
 
-/* A jitdump with one function, as linux/tools/perf/Documentation/jitdump-*.txt. */
+/* A jitdump with one function, see linux/tools/perf/Documentation/jitdump-*.txt. */
 static void write_jitdump(const char *path, uint64_t at, const char *name)
 {
 	FILE *f = fopen(path, "w");
@@ -740,7 +740,7 @@ static void test_refused_jit_file(void **state)
 	proc.perf_map.open_errno = EMFILE;
 	assert_miss(resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 3)),
 		    MISS_TOO_MANY_FILES);
-	/* Nobody told whose it was: nothing was looked for. */
+	/* The user is unknown, so no file was searched. */
 	proc.perf_map.open_errno = ESRCH;
 	assert_miss(resolve_one(symbolizer_want(sym, &proc, JIT_CODE, FRAME_LEAF, 1, 4)),
 		    MISS_NO_PROCESS);
@@ -787,7 +787,7 @@ static void test_hidden_kernel(void **state)
 
 /* ---- a real process ---- */
 
-/* start_boottime as far as /proc tells it: field 22 of stat, in ticks. */
+/* start_boottime in the precision of /proc: field 22 of stat, in ticks. */
 static uint64_t start_boottime_ns(pid_t pid)
 {
 	char line[64];
@@ -796,7 +796,7 @@ static uint64_t start_boottime_ns(pid_t pid)
 	return strtoull(line, NULL, 10) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* Starts the program, which prints the address of its main(). */
+/* Starts the sleeper program, which prints the address of its main(). */
 static pid_t start_sleeper(uint64_t *ret_main_ip)
 {
 	int out[2];
@@ -819,7 +819,7 @@ static pid_t start_sleeper(uint64_t *ret_main_ip)
 	return pid;
 }
 
-/* Its debug file lies beside it, in its root; it is deleted, then it exits. */
+/* Its debug file is beside it in its root. The program is deleted, then it exits. */
 static void test_real_process(void **state)
 {
 	struct process_table_config config = {.proc_path = "/proc"};
@@ -858,12 +858,12 @@ static void test_real_process(void **state)
 	assert_string_equal(function_of(r), "main");
 	assert_int_equal(r->frames[0].line, 4);
 	assert_non_null(strstr(r->object->name, "/sleeper"));
-	/* the table goes first here; nothing below may look at it */
+	/* the table is freed first; nothing below may use it */
 	symbolizer_free(sym);
 	sym = NULL;
 }
 
-/* ---- limits, deaths ---- */
+/* ---- limits and failures ---- */
 
 static void test_limit(void **state)
 {
@@ -901,14 +901,14 @@ static void test_decoder_that_dies(void **state)
 	all = symbolizer_want(sym, &proc, ip_of(2 * BASE, vaddr), FRAME_LEAF, 1, 2);
 	hangs = symbolizer_want(sym, &proc, ip_of(JIT_CODE, vaddr), FRAME_LEAF, 1, 2);
 	good = symbolizer_want(sym, &proc, ip_of(JIT_CODE / 2, vaddr), FRAME_LEAF, 1, 2);
-	/* without the lines there is a name at least */
+	/* the name is still found without lines */
 	assert_miss(resolve_one(lines), MISS_DECODER_GAVE_UP);
 	assert_int_equal(symbolizer_get(sym, lines)->nr_frames, 1);
 	assert_string_equal(function_of(symbolizer_get(sym, lines)), "fn");
 	assert_miss(symbolizer_get(sym, all), MISS_DECODER_GAVE_UP);
 	assert_int_equal(symbolizer_get(sym, all)->nr_frames, 0);
 	assert_miss(symbolizer_get(sym, hangs), MISS_DECODER_GAVE_UP);
-	/* and the next file is none the worse for it */
+	/* the next file is not affected */
 	assert_miss(symbolizer_get(sym, good), MISS_NONE);
 	maps_deinit(&proc.maps);
 }

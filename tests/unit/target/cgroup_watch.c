@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Over a real hierarchy of cgroups: other file systems tell of removed directories otherwise. */
+/*
+ * Uses a real cgroup hierarchy: inotify reports removed directories of other file
+ * systems differently.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,12 +21,12 @@
 
 #define NR_MADE 300
 
-/* What was told, as the kernel side would have it. */
+/* The ids that the kernel side would have. */
 struct told {
 	char top[64]; /* "/lineburn-set-PID" */
 	uint64_t ids[2 * NR_MADE];
 	size_t nr;
-	const char *matching; /* the beginning of names that are meant */
+	const char *matching; /* prefix of the names that match */
 };
 
 static uint32_t match(void *ctx, const struct cgroup_mount *mount, const char *path,
@@ -80,7 +83,7 @@ struct fixture {
 	uint64_t now_ns;
 };
 
-/* @is_v1: names can be changed there. Return: false: there is none. */
+/* @is_v1: directories can be renamed. Return: false if there is no such hierarchy. */
 static bool begin(struct fixture *f, bool is_v1)
 {
 	struct cgroup_watch_handlers handlers = {&f->told, match, change};
@@ -166,7 +169,7 @@ static void a_walk_forgets_what_it_does_not_see(void **state)
 	assert_int_equal(mkdir(at(&f, "out-", 1), 0755), 0);
 	look(&f);
 	assert_int_equal(f.told.nr, 1);
-	/* Others are meant now. */
+	/* Other names match now. */
 	f.told.matching = "out-";
 	cgroup_watch_walk_again(f.set);
 	look(&f);
@@ -175,7 +178,7 @@ static void a_walk_forgets_what_it_does_not_see(void **state)
 	cgroup_watch_walk_again(f.set);
 	look(&f);
 	assert_int_equal(f.told.nr, 0);
-	/* All is elsewhere: nothing below it is looked at. */
+	/* The whole tree is outside: nothing below it is watched. */
 	strcat(f.told.top, "-no");
 	cgroup_watch_walk_again(f.set);
 	look(&f);

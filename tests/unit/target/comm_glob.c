@@ -61,7 +61,7 @@ static void known_answers(void **state)
 		{"???????????????", "fifteen-bytes!!", true},
 		{"fifteen-bytes!!*", "fifteen-bytes!!", true},
 		{"\xff*", "\xff\xfe", true},
-		/* The kernel cuts names, so a whole name means what is left of it. */
+		/* The kernel truncates names: a longer name matches its beginning. */
 		{"gnome-terminal-server", "gnome-terminal-", true},
 	};
 
@@ -71,7 +71,7 @@ static void known_answers(void **state)
 			fail_msg("\"%s\" and \"%s\"", cases[i].pattern, cases[i].comm);
 }
 
-/* Small alphabets, so that most characters mean something to each other. */
+/* A text of few different characters, so that patterns match often. */
 static void text_of(char *text, size_t max, const char *alphabet)
 {
 	size_t len = (size_t)rand() % (max + 1), nr = strlen(alphabet);
@@ -93,7 +93,7 @@ static void as_fnmatch(void **state)
 
 		text_of(pattern, 9, "aab**?[]!-\\");
 		text_of(comm, 7, "aab[]!-\\");
-		/* Not defined by POSIX, and by glibc in its own way. */
+		/* Undefined in POSIX, and specific to glibc. */
 		if (strstr(pattern, "[") ||
 		    (*pattern && pattern[strlen(pattern) - 1] == '\\'))
 			continue;
@@ -105,7 +105,7 @@ static void as_fnmatch(void **state)
 	assert_true(nr_matches > 500);
 }
 
-/* "[xx...x]" matches "x" or is refused: never is it taken and matches nothing. */
+/* "[xx...x]" matches "x" or is refused; it is never accepted without matching. */
 static void long_brackets_are_refused(void **state)
 {
 	char pattern[128];

@@ -39,7 +39,7 @@ static void mounts_of_a_hybrid_machine(void **state)
 	cgroup_mounts_deinit(&m);
 }
 
-/* A directory that is mounted elsewhere, as containers have it, does not show the hierarchy. */
+/* A mount of a subdirectory, as in containers, does not show the whole hierarchy. */
 static void mounts_of_a_part_come_second(void **state)
 {
 	static const char mountinfo[] =
@@ -60,7 +60,10 @@ static void mounts_of_a_part_come_second(void **state)
 	cgroup_mounts_deinit(&m);
 }
 
-/* In a container that is let see the machine's cgroups, and elsewhere. */
+/*
+ * The mount that shows most of the hierarchy is used, also in a container that sees the
+ * machine's cgroups.
+ */
 static void the_mount_that_shows_most(void **state)
 {
 	static const char mountinfo[] =
@@ -78,7 +81,7 @@ static void the_mount_that_shows_most(void **state)
 	assert_string_equal(m.at[0].path, "/c3");
 	assert_string_equal(m.at[0].root, "/../..");
 	assert_int_equal(m.at[0].id, 52);
-	/* Over the other one. */
+	/* Mounted over the other one. */
 	assert_string_equal(m.at[1].path, "/c5");
 	assert_string_equal(m.at[1].root, "/a");
 	cgroup_mounts_deinit(&m);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a decoder may answer, and what it may not. The worker here says what it is told. */
+/* Which answers of a decoder are accepted. A fake worker gives them. */
 #include "unwind/ask.h"
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "decode/operation.h"
 
 static struct wire_writer said; /* the next reply */
-static enum worker_answer how; /* it comes */
+static enum worker_answer how; /* the result with which it comes */
 static struct wire_writer asked; /* the last request */
 static uint32_t asked_op;
 static int asked_fd;
@@ -67,7 +67,7 @@ static void say_rule(uint8_t cfa, uint8_t fp, int32_t fp_off, int32_t cfa_off)
 	wire_put_u32(&said, (uint32_t)cfa_off);
 }
 
-/* Two rules: nothing, and SP + 16 with FP at CFA - 16. */
+/* Two rules: none, and SP + 16 with FP at CFA - 16. */
 static void say_rules(void)
 {
 	wire_put_u32(&said, 2);
@@ -98,7 +98,7 @@ static void assert_bad(void)
 	struct row_pages p = {.nr_pages = 99};
 
 	assert_int_equal(ask_file(&p), WORKER_BAD_REPLY);
-	assert_int_equal(p.nr_pages, 99); /* untouched */
+	assert_int_equal(p.nr_pages, 99); /* unchanged */
 	wire_writer_deinit(&said);
 }
 
@@ -148,7 +148,7 @@ static void test_file(void **state)
 	row_pages_deinit(&p);
 }
 
-/* A whole file may have others; and none at all is an answer. */
+/* An answer about a whole file may have other pages, and no page at all. */
 static void test_whole(void **state)
 {
 	struct row_pages p;
@@ -188,13 +188,13 @@ static void test_no_answer(void **state)
 static void test_hostile_pages(void **state)
 {
 	(void)state;
-	say_begin(0, 1); /* not asked for */
+	say_begin(0, 1); /* not requested */
 	say_page(4, 1);
 	say_row(0, 1);
 	assert_bad();
 	say_begin(2, 0);
 	assert_bad();
-	say_begin(0, 2); /* the same twice; the wrong order */
+	say_begin(0, 2); /* twice the same; in the wrong order */
 	say_page(3, 1);
 	say_row(0, 1);
 	say_page(3, 1);
@@ -206,11 +206,11 @@ static void test_hostile_pages(void **state)
 	say_page(3, 1);
 	say_row(0, 1);
 	assert_bad();
-	say_begin(1, 1); /* behind all addresses */
+	say_begin(1, 1); /* above all addresses */
 	say_page(1ull << 48, 1);
 	say_row(0, 1);
 	assert_bad();
-	say_begin(0, 2); /* one is missing; there are 2^32; something is left */
+	say_begin(0, 2); /* too few; 2^32; trailing bytes */
 	say_page(3, 1);
 	say_row(0, 1);
 	assert_bad();
@@ -219,13 +219,13 @@ static void test_hostile_pages(void **state)
 	say_begin(0, 0);
 	wire_put_u8(&said, 0);
 	assert_bad();
-	assert_bad(); /* nothing */
+	assert_bad(); /* empty */
 }
 
 static void test_hostile_rows(void **state)
 {
 	(void)state;
-	say_begin(0, 1); /* none, too many, 2^32 */
+	say_begin(0, 1); /* no rows, too many, 2^32 */
 	say_page(3, 0);
 	assert_bad();
 	say_begin(0, 1);
@@ -236,17 +236,17 @@ static void test_hostile_rows(void **state)
 	say_begin(0, 1);
 	say_page(3, UINT32_MAX);
 	assert_bad();
-	say_begin(0, 1); /* it does not begin at the beginning */
+	say_begin(0, 1); /* does not begin at 0 */
 	say_page(3, 1);
 	say_row(1, 1);
 	assert_bad();
-	say_begin(0, 1); /* twice the same, or back */
+	say_begin(0, 1); /* equal or decreasing addresses */
 	say_page(3, 3);
 	say_row(0, 1);
 	say_row(8, 0);
 	say_row(8, 1);
 	assert_bad();
-	say_begin(0, 1); /* a rule that there is not */
+	say_begin(0, 1); /* unknown rule */
 	say_page(3, 1);
 	say_row(0, 2);
 	assert_bad();
@@ -284,7 +284,7 @@ struct seen {
 	size_t pieces[4];
 	uint64_t starts[4];
 	size_t nr, nr_pages;
-	struct row_pages taken; /* of the first */
+	struct row_pages taken; /* of the first text */
 };
 
 static void note(void *ctx, size_t piece, struct jit_text *text)
@@ -346,7 +346,7 @@ static void test_jit(void **state)
 	assert_int_equal(seen.pieces[2], 2);
 	assert_int_equal(seen.starts[2], 0x7f0000002000);
 	assert_int_equal(seen.nr_pages, 3);
-	assert_int_equal(seen.taken.pages[0].rows[0].rule, 1); /* it is ours now */
+	assert_int_equal(seen.taken.pages[0].rows[0].rule, 1); /* now ours */
 	row_pages_deinit(&seen.taken);
 }
 
@@ -362,7 +362,7 @@ static void assert_bad_jit(void)
 static void test_hostile_jit(void **state)
 {
 	(void)state;
-	wire_put_u32(&said, 1); /* no text; a page behind it; a page too few */
+	wire_put_u32(&said, 1); /* empty text; a page past it; a page missing */
 	say_text(0x1000, 0x1000, 0);
 	assert_bad_jit();
 	wire_put_u32(&said, 1);
@@ -374,15 +374,15 @@ static void test_hostile_jit(void **state)
 	wire_put_u32(&said, 4096);
 	say_text(0x1000, 0x1001, 0);
 	assert_bad_jit();
-	for (size_t i = 0; i < 4; i++) /* one piece too many */
+	for (size_t i = 0; i < 4; i++) /* too many pieces */
 		wire_put_u32(&said, 0);
 	assert_bad_jit();
-	for (size_t i = 0; i < 2; i++) /* or too few */
+	for (size_t i = 0; i < 2; i++) /* too few pieces */
 		wire_put_u32(&said, 0);
 	assert_bad_jit();
 }
 
-/* A reply with one byte less than it needs is no reply, wherever it is cut. */
+/* A reply that is truncated anywhere is refused. */
 static void test_cut_replies(void **state)
 {
 	struct row_pages p;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Against kernel maps made of memory: what the walk would find there. */
+/* With fake kernel maps in memory: checks what the kernel's walk would find in them. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 /* ---- the kernel ---- */
 
-#define MAX_ENTRIES 8 /* of the map of processes */
+#define MAX_ENTRIES 8 /* of the processes map */
 
 static struct kernel {
 	struct unwind_kmaps maps;
@@ -137,7 +137,7 @@ static const struct lb_unwind_segment *walk_segments(const struct lb_image *imag
 		       : NULL;
 }
 
-/* Return: the rule at an address of an object; state of its page in @ret_state. */
+/* Return: the rule at an address of an object; @ret_state is the state of its page. */
 static struct lb_unwind_rule walk_rule(uint32_t object, uint64_t addr, int *ret_state)
 {
 	const struct lb_unwind_page *page = &kernel.pages[object + (addr >> 16)];
@@ -178,7 +178,7 @@ static int setup_with(void **state, uint64_t max_row_bytes)
 
 	kernel = (struct kernel){0};
 	kernel.maps.pages_generation = &kernel.pages_generation;
-	kernel.maps.slabs_fd = 9001; /* never opened: no other call may get it */
+	kernel.maps.slabs_fd = 9001; /* never opened, so that no other call gets it */
 	kernel.maps.interps_fd = 9002;
 	kernel.maps.processes_fd = 9003;
 	kernel.maps.pages_fd = new_file(LB_UNWIND_MAX_PAGES * 8);
@@ -216,7 +216,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A page of @nr rows, 2 apart (1 if it is full), all but the first with rule 1. */
+/* A page of @nr rows, 2 apart (1 if it is full): rule 0, then always rule 1. */
 static struct row_pages one_page(uint64_t page, struct lb_unwind_row *rows, uint32_t nr,
 				 struct row_page *ret)
 {
@@ -284,21 +284,21 @@ static void rows_are_found(void **state)
 	assert_rule(object, 0x1ffff, LB_CFA_FP, 32);
 	assert_rule(object, 0x30003, LB_CFA_FP, 32);
 	assert_rule(object, 0x30004, LB_CFA_SP, 16);
-	assert_state(object, 0, LB_PAGE_EMPTY); /* asked for, and not there */
-	assert_state(object, 2, LB_PAGE_ABSENT); /* not asked for */
+	assert_state(object, 0, LB_PAGE_EMPTY); /* requested, without rows */
+	assert_state(object, 2, LB_PAGE_ABSENT); /* not requested */
 	pages.whole = true;
 	pages.nr_pages = 1;
 	assert_int_equal(unwind_object_fill(t, object, &pages, NULL, 0), 0);
 	assert_state(object, 2, LB_PAGE_EMPTY);
 	assert_state(object, 4, LB_PAGE_EMPTY);
-	assert_rule(object, 0x30003, LB_CFA_FP, 32); /* what was there stays */
+	assert_rule(object, 0x30003, LB_CFA_FP, 32); /* existing rows stay */
 	for (uint64_t i = 0; i < 3; i++)
 		assert_state(before, i, LB_PAGE_ABSENT);
 	unwind_tables_totals(t, &totals);
 	assert_int_equal(totals.nr_objects, 2);
 	assert_int_equal(totals.nr_pages, 8);
 	assert_int_equal(totals.nr_rows, 5);
-	assert_int_equal(totals.nr_rules, 4); /* unsupported is always there */
+	assert_int_equal(totals.nr_rules, 4); /* includes unsupported */
 }
 
 static void pages_beyond_the_object_are_no_ones(void **state)
@@ -311,7 +311,7 @@ static void pages_beyond_the_object_are_no_ones(void **state)
 	assert_state(next, 0, LB_PAGE_ABSENT);
 }
 
-/* The rows of pages that were removed are used again, but only after the grace. */
+/* Rows of removed pages are reused, but only after the grace period. */
 static void room_rests(void **state)
 {
 	struct unwind_tables *t = *state;
@@ -324,12 +324,12 @@ static void room_rests(void **state)
 	unwind_object_remove(t, object);
 	assert_state(object, 0, LB_PAGE_ABSENT);
 	again = unwind_object_add(t, 4);
-	assert_int_not_equal(again, object); /* a walk may still be there */
+	assert_int_not_equal(again, object); /* walks may still use it */
 	assert_int_equal(fill(t, again, 0, 8000), -ENOSPC);
 	assert_state(again, 0, LB_PAGE_ABSENT);
 	assert_int_equal(kernel.pages_generation, 0);
 	unwind_tables_grace(t);
-	assert_int_equal(kernel.pages_generation, 1); /* its pages may be another's now */
+	assert_int_equal(kernel.pages_generation, 1); /* pages may be reused */
 	unwind_tables_grace(t);
 	assert_int_equal(kernel.pages_generation, 1);
 	assert_int_equal(fill(t, again, 0, 65536), 0);
@@ -343,13 +343,13 @@ static void the_idlest_are_evicted(void **state)
 	uint32_t object = unwind_object_add(t, 8);
 	struct unwind_totals totals;
 
-	/* Two slabs of 64 Ki rows, full. */
+	/* Fill two slabs of 64 Ki rows. */
 	for (uint64_t page = 0; page < 4; page++)
 		assert_int_equal(fill(t, object, page, 32768), 0);
-	unwind_tables_grace(t); /* all were used; evicts one for the reserve */
+	unwind_tables_grace(t); /* all were used: evicts one for the reserve */
 	unwind_tables_totals(t, &totals);
 	assert_int_equal(totals.nr_pages_evicted, 1);
-	unwind_tables_grace(t); /* what was evicted is free */
+	unwind_tables_grace(t); /* frees the evicted page */
 	for (uint64_t page = 0; page < 4; page++)
 		if (kernel.pages[object + page].state == LB_PAGE_ABSENT)
 			assert_int_equal(fill(t, object, page, 32768), 0);
@@ -370,7 +370,7 @@ static void the_idlest_are_evicted(void **state)
 	assert_int_equal(kernel.nr_slabs, 2);
 }
 
-/* More at once than the reserve: refused, and there is room after the next grace. */
+/* More pages than the reserve are refused; after the next grace there is room. */
 static void a_refused_page_comes_later(void **state)
 {
 	struct unwind_tables *t = *state;
@@ -405,7 +405,7 @@ static void rules_have_a_maximum(void **state)
 
 	for (int i = 0; i <= LB_UNWIND_MAX_RULES; i++)
 		rules[i] = (struct lb_unwind_rule){.cfa = LB_CFA_SP, .cfa_off = 8 + i};
-	/* Two places are taken by NONE and UNSUPPORTED: three rules do not fit. */
+	/* NONE and UNSUPPORTED take two places: three rules do not fit. */
 	assert_int_equal(unwind_object_fill(t, object, &pages, NULL, 0), 0);
 	assert_rule(object, 0, LB_CFA_SP, 8);
 	assert_rule(object, 1, LB_CFA_UNSUPPORTED, 0);
@@ -455,7 +455,7 @@ static void segments_are_shared(void **state)
 	assert_int_equal(totals.nr_segments, 3 + 2);
 	assert_int_equal(totals.nr_processes, 3);
 
-	/* One of two goes: the other one's stay. */
+	/* If one process is removed, the segments of the other stay. */
 	unwind_process_remove(t, &a, &ra);
 	unwind_tables_grace(t);
 	assert_null(walk_segments(&a, &pa));
@@ -467,7 +467,7 @@ static void segments_are_shared(void **state)
 	assert_int_equal(totals.nr_processes, 1);
 }
 
-/* The kernel copied the entry at a fork; then the parent's segments went. */
+/* A fork copied the entry, then the parent's segments were removed. */
 static void a_copy_that_is_out_of_date_is_seen(void **state)
 {
 	struct unwind_tables *t = *state;
@@ -484,7 +484,7 @@ static void a_copy_that_is_out_of_date_is_seen(void **state)
 	assert_non_null(walk_segments(&parent, &now));
 	unwind_tables_grace(t);
 	unwind_process_set(t, &other, &of_other, two_segments, 2, 0, 0,
-			   0); /* in the same place */
+			   0); /* reuses the place */
 	walk_segments(&other, &now);
 	assert_int_equal(now.stamp, entry.stamp);
 	assert_null(walk_segments(&child, &now));
@@ -511,7 +511,7 @@ static void processes_have_a_maximum(void **state)
 	unwind_tables_totals(t, &totals);
 	assert_int_equal(totals.nr_processes_refused, 1);
 	assert_int_equal(totals.nr_processes, MAX_ENTRIES);
-	assert_int_equal(totals.nr_segments, 3); /* nothing is left of it */
+	assert_int_equal(totals.nr_segments, 3); /* the refused one left nothing */
 	image = image_nr(0);
 	unwind_process_remove(t, &image, &runs[0]);
 	image = image_nr(99);
@@ -536,7 +536,7 @@ static void segments_have_a_maximum(void **state)
 			 -ENOSPC);
 	assert_null(walk_segments(&b, &now));
 	assert_int_equal(unwind_process_set(t, &b, &rb, two_segments, 1, 0, 0, 0), 0);
-	/* What a process had stays when what it should have does not fit. */
+	/* If the new segments of a process do not fit, it keeps the old ones. */
 	assert_int_equal(unwind_process_set(t, &b, &rb, two_segments, 2, 0, 0, 0),
 			 -ENOSPC);
 	assert_non_null(walk_segments(&b, &now));
@@ -563,7 +563,7 @@ static void pythons_are_kept_once(void **state)
 	assert_int_equal(unwind_interp_add(t, &python), 0);
 }
 
-/* Objects of random sizes come and go: no row is ever given to two pages. */
+/* Objects of random sizes come and go: no row belongs to two pages. */
 static void churn(void **state)
 {
 	enum {

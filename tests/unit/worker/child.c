@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Children that SIGKILL does not end at once, made by the freezer of cgroup v1. */
+/* Children that SIGKILL does not end at once: the freezer of cgroup v1 stops them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "worker/message.h"
 #include "worker/worker.h"
 
-static char cgroup[64]; /* of this run: others may run beside it */
+static char cgroup[64]; /* of this run only */
 
 static bool write_text(const char *file, const char *text)
 {
@@ -94,7 +94,7 @@ static void what_does_not_die_is_put_aside(void **state)
 	assert_in_range(ms_since(start), CHILD_KILL_WAIT_MS - 1, 60000);
 	assert_int_equal(child.pid, 0);
 	assert_int_equal(undead.nr, 1);
-	assert_true(undead_reap(&undead)); /* there is room */
+	assert_true(undead_reap(&undead)); /* there is room for more */
 	assert_int_equal(undead.nr, 1);
 	thaw();
 	for (int i = 0; i < 6000 && undead.nr; i++) {
@@ -125,7 +125,7 @@ static uint32_t pid_of_child(struct worker *w)
 	return wire_get_u32(&reply);
 }
 
-/* A worker goes on with fresh children until there are too many of these. */
+/* A worker starts new children until too many of them cannot be killed. */
 static void too_many_undead_stop_new_starts(void **state)
 {
 	struct worker_stats stats;

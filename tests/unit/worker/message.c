@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Frames on a socket: descriptors that are announced, surplus, or do not fit. */
+/* Messages on a socket, with too many, too few or unannounced descriptors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static int64_t in_ms(int ms)
 	return message_clock_ns() + ms * INT64_C(1000000);
 }
 
-/* Sends the header as it is, with @nr descriptors, whatever it announces. */
+/* Sends the header unchanged with @nr descriptors, whatever it announces. */
 static void send_raw(int sock, const struct message *m, size_t nr)
 {
 	union {
@@ -79,7 +79,7 @@ static void send_raw(int sock, const struct message *m, size_t nr)
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(nr * sizeof(int));
-		memset(CMSG_DATA(c), 0, nr * sizeof(int)); /* stdin, many times */
+		memset(CMSG_DATA(c), 0, nr * sizeof(int)); /* stdin, repeated */
 	}
 	assert_int_equal(sendmsg(sock, &msg, 0), sizeof(*m));
 }
@@ -105,7 +105,7 @@ static void header_payload_and_descriptors_arrive(void **state)
 	assert_int_equal(got_fds.nr, 0);
 }
 
-/* The header in single bytes, as a slow or sly sender may do. */
+/* The header arrives in single bytes. */
 static void a_header_in_pieces_is_put_together(void **state)
 {
 	const struct message sent = {.type = MESSAGE_NEED, .len = 3};
@@ -130,7 +130,7 @@ static void surplus_descriptors_are_closed(void **state)
 	assert_int_equal(fds.nr, WORKER_MAX_FDS);
 	message_fds_close(&fds);
 	assert_int_equal(nr_open_fds(), p->nr_open);
-	/* More than there is room for: the kernel cuts (MSG_CTRUNC). */
+	/* More than fit: the kernel truncates them (MSG_CTRUNC). */
 	send_raw(p->a, &m, 64);
 	assert_int_equal(message_recv(p->b, &got, &fds, in_ms(60000)), 0);
 	assert_int_equal(fds.nr, WORKER_MAX_FDS);
@@ -148,7 +148,7 @@ static void unwanted_descriptors_never_enter(void **state)
 	assert_int_equal(nr_open_fds(), p->nr_open);
 }
 
-/* Announced and delivered differ: the caller sees it, nothing is lost. */
+/* Fewer descriptors are delivered than announced: the caller sees it, none leaks. */
 static void descriptors_that_do_not_fit_are_missing(void **state)
 {
 	const struct message m = {.type = MESSAGE_REQUEST, .nr_fds = 3};
@@ -180,7 +180,7 @@ static void more_than_allowed_is_malformed(void **state)
 
 	send_raw(p->a, &m, 1);
 	assert_int_equal(message_recv(p->b, &got, &fds, in_ms(60000)), -EBADMSG);
-	assert_int_equal(got.type, 1); /* written on success only */
+	assert_int_equal(got.type, 1); /* set on success only */
 	assert_int_equal(fds.nr, 1);
 	message_fds_close(&fds);
 	assert_int_equal(message_send(p->a, &m, NULL, NULL, in_ms(60000)), -EINVAL);
@@ -219,7 +219,7 @@ static void deadlines_are_kept(void **state)
 	assert_int_equal(message_recv(p->b, &got, NULL, in_ms(50)), -ETIMEDOUT);
 	assert_int_equal(message_send(p->a, &m, big, NULL, in_ms(50)), -ETIMEDOUT);
 	assert_true(message_clock_ns() - start >= 100 * 1000000);
-	/* A point in the past: at once. */
+	/* A deadline in the past: fails at once. */
 	assert_int_equal(message_send(p->a, &m, big, NULL, in_ms(-50)), -ETIMEDOUT);
 }
 

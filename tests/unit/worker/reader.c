@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Other processes' memory, through a worker that can do nothing else. */
+/* Reads memory of other processes through a worker that may do nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -32,7 +32,7 @@
 
 /* ---- the worker's side ---- */
 
-/* u32 pid, u64 address, u32 len: bytes that were read, or the errno. */
+/* Request: u32 pid, u64 address, u32 length. Reply: the bytes, or the errno. */
 static int op_read(struct worker_call *call, struct wire_reader *request, const int *fds,
 		   size_t nr_fds, struct wire_writer *reply)
 {
@@ -63,7 +63,7 @@ static const worker_op test_ops[] = {op_read, op_pid};
 
 struct fixture {
 	struct worker *reader;
-	uint8_t *pages; /* 4: marked, marked, not there, marked */
+	uint8_t *pages; /* 4: marked, marked, unmapped, marked */
 };
 
 static int set_up(void **state)
@@ -71,7 +71,7 @@ static int set_up(void **state)
 	const struct worker_config config = {.kind = WORKER_READER};
 	static struct fixture f;
 
-	/* Where Yama lets only parents read their children. */
+	/* Yama may allow only parents to read a process. */
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	f.pages = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -141,7 +141,7 @@ static void what_is_there_is_read(void **state)
 		{0, 1, 1},
 		{0, 2 * PAGE, 2 * PAGE},
 		{PAGE - 5, 10, 10},
-		{PAGE + 3, 4 * PAGE - 3, PAGE - 3}, /* up to the hole */
+		{PAGE + 3, 4 * PAGE - 3, PAGE - 3}, /* up to the unmapped page */
 		{2 * PAGE - 1, 2 * PAGE, 1},
 		{3 * PAGE, PAGE, PAGE},
 		{17, 0, 0},
@@ -175,7 +175,7 @@ static void what_is_not_there_is_an_error(void **state)
 	assert_int_equal(read_error(w, gone, (uintptr_t)f->pages, 8), -ESRCH);
 }
 
-/* Several pieces, none of which begins or ends at a page. */
+/* Several pieces; none begins or ends at a page boundary. */
 static void large_reads_arrive_whole(void **state)
 {
 	const uint32_t len = 5 * (1 << 20) + 123;
@@ -193,7 +193,7 @@ static void large_reads_arrive_whole(void **state)
 	free(big);
 }
 
-/* A process of another user that nobody may dump: @secret is in its memory. */
+/* Starts a process of another user that is not dumpable, with @secret in its memory. */
 static pid_t start_stranger(volatile uint32_t *secret)
 {
 	int ready[2];
@@ -235,7 +235,7 @@ static void other_users_processes_are_read(void **state)
 	assert_int_equal(len, sizeof(got));
 	memcpy(&got, bytes, sizeof(got));
 	assert_int_equal(got, 0x5ec2e7);
-	assert_int_equal(secret, 0); /* and not ours */
+	assert_int_equal(secret, 0); /* our copy is unchanged */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
@@ -250,7 +250,7 @@ static void a_decoder_cannot_read(void **state)
 	worker_free(decoder);
 }
 
-/* "Name:" of /proc/PID/status is @value? */
+/* Checks the value of "Name:" in /proc/PID/status. */
 static void assert_status(uint32_t pid, const char *name, const char *value)
 {
 	char path[64], line[256];
@@ -292,8 +292,8 @@ static void it_has_one_right(void **state)
 }
 
 /*
- * A page that its owner never provides: what a file system in user space can do,
- * too. Return: its address, or NULL where this user may not make such a page.
+ * Maps a page whose owner never provides it, as a file system in user space can do,
+ * too. Return: its address; NULL if this user may not make such a page.
  */
 static void *page_that_never_comes(int *ret_fd)
 {
@@ -332,11 +332,11 @@ static void a_page_that_never_comes_meets_the_deadline(void **state)
 	assert_int_equal(
 		call_read(f->reader, getpid(), (uintptr_t)page, 8, 200, &reply, NULL),
 		WORKER_DEADLINE);
-	/* It dies of the signal: nobody waits until it is given up. */
+	/* The signal ends it: the call does not wait until the child is given up. */
 	assert_in_range((message_clock_ns() - start) / 1000000, 199, 60000);
 	close(uffd);
 	munmap(page, PAGE);
-	/* The next one gets a fresh reader. */
+	/* The next call gets a new reader. */
 	read_ok(f->reader, getpid(), (uintptr_t)f->pages, 8, &len);
 	assert_int_equal(len, 8);
 	worker_stats(f->reader, &stats);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What a worker is and may do. This program is its own worker; the operations try
- * what a decoder that was taken over would try, and reply the names of what worked.
+ * The state and rights of a worker. This program is its own worker; its operations try
+ * what a compromised decoder would try, and reply with the names of calls that worked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ extern char **environ;
 /* ---- the worker's side ---- */
 
 enum test_op {
-	/* str for each forbidden call that did not answer EPERM, "", u32 calls tried */
+	/* str of each forbidden call that did not give EPERM, "", u32 calls tried */
 	OP_BREAK_OUT,
 	OP_BREAK_OUT_OF_READER, /* same */
 	OP_STATE, /* u32 has an environment, u32 pid, u32 each open descriptor */
@@ -61,7 +61,7 @@ enum test_op {
 
 static uint32_t nr_tried;
 
-/* Notes @name unless the raw call failed with EPERM. */
+/* Notes @name unless the raw call fails with EPERM. */
 #define TRY(name, nr, ...)                                              \
 	do {                                                            \
 		nr_tried++;                                             \
@@ -152,7 +152,7 @@ static void try_the_rest(struct wire_writer *reply)
 	TRY("open", SYS_open, "/etc/passwd", O_RDONLY);
 	TRY("fork", SYS_fork);
 	TRY("vfork", SYS_vfork);
-	/* The same call by the x32 convention is another number. */
+	/* The x32 ABI uses other numbers for the same calls. */
 	TRY("x32 getpid", SYS_getpid | 0x40000000);
 	TRY("x32 openat", SYS_openat | 0x40000000, AT_FDCWD, "/etc/passwd", O_RDONLY);
 #endif
@@ -187,7 +187,7 @@ OP(op_break_out)
 	return all_tried(reply);
 }
 
-/* A reader has no use for files, not even for those that it is given. */
+/* A reader may not use files, not even those that it is given. */
 OP(op_break_out_of_reader)
 {
 	char buf[256] = {0};
@@ -232,7 +232,7 @@ OP(op_state)
 	return 0;
 }
 
-/* As a decoder does it: libelf and libdw on a descriptor, all of it mapped. */
+/* Works as a decoder does: libelf and libdw on a descriptor, all mapped. */
 OP(op_decode)
 {
 	uint32_t nr_symbols = 0, nr_units = 0;
@@ -323,7 +323,7 @@ static void call_op(struct worker *w, enum test_op op, int fd, struct wire_reade
 		fail_msg("answer %d, error %d", answer, error);
 }
 
-/* Fails with the names of what worked, or when fewer than @least were tried. */
+/* Fails with the names of calls that worked, or if fewer than @least were tried. */
 static void assert_nothing_worked(struct wire_reader *reply, uint32_t least)
 {
 	bool ok = true;
@@ -369,7 +369,7 @@ static void memory_cannot_hide_from_its_limit(void **state)
 	assert_nothing_worked(&reply, 3);
 }
 
-/* Value of "Name:" in /proc/PID/@file, at most 255 bytes, blanks squeezed. */
+/* The value of "Name:" in /proc/PID/@file, at most 255 bytes, with blanks squeezed. */
 static char *proc_value(uint32_t pid, const char *file, const char *name, char *buf)
 {
 	char path[64], line[512];
@@ -404,7 +404,7 @@ static uint32_t state_of_child(struct worker *w, struct wire_reader *reply)
 
 static void the_child_has_nothing_of_ours(void **state)
 {
-	/* Without FD_CLOEXEC, as a library might open one. */
+	/* Without FD_CLOEXEC, as a library might open a file. */
 	int leaked = open("/etc/passwd", O_RDONLY), high = fcntl(leaked, F_DUPFD, 700);
 	const uint32_t fds[] = {0, 1, 2, WORKER_SOCKET_FD, WORKER_SOCKET_FD + 1};
 	struct wire_reader reply;
@@ -453,12 +453,12 @@ static void the_child_has_no_rights(void **state)
 		assert_string_equal(
 			proc_value(pid, expected[i].file, expected[i].name, buf),
 			expected[i].value);
-	/* Every signal that can be blocked is: 9 and 19 cannot, 32 and 33 are libc's. */
+	/* All signals that can be: 9 and 19 cannot, 32 and 33 are libc's. */
 	assert_string_equal(proc_value(pid, "status", "SigBlk:", buf),
 			    "fffffffe7ffbfeff");
 }
 
-/* The one id that is four times in this line of the status. */
+/* The id that all four fields of this status line have. */
 static unsigned int id_of(uint32_t pid, const char *name)
 {
 	unsigned int id[4];
@@ -472,7 +472,7 @@ static unsigned int id_of(uint32_t pid, const char *name)
 	return id[0];
 }
 
-/* The errno with which somebody of that uid kills it; 0: they may. */
+/* The errno of kill() by a process of that uid; 0: it may kill. */
 static int kill_as(unsigned int uid, uint32_t pid)
 {
 	int status;
@@ -489,7 +489,7 @@ static int kill_as(unsigned int uid, uint32_t pid)
 	return WEXITSTATUS(status);
 }
 
-/* In a user namespace with the usual ids only: the first 65,536. */
+/* Whether we are in a user namespace with only the first 65,536 ids. */
 static int has_few_ids(void)
 {
 	unsigned int last = 0, id, nr;
@@ -524,10 +524,10 @@ static void nobody_has_the_uid_of_a_child_of_root(void **state)
 	}
 	assert_in_range(uid, 2013265920, 2080374783);
 	assert_int_equal(kill_as(65534, pid), EPERM);
-	assert_int_equal(kill_as(uid, pid), 0); /* why it is its own */
+	assert_int_equal(kill_as(uid, pid), 0); /* the reason for an own uid */
 }
 
-/* A container's root, of the first 65,536 ids: it is nobody there, as it was. */
+/* Root of a container with the first 65,536 ids: the worker stays nobody. */
 static void in_a_user_namespace_it_is_nobody(void **state)
 {
 	struct wire_reader reply;
@@ -584,8 +584,8 @@ static void libelf_and_libdw_work_inside(void **state)
 }
 
 /*
- * The collector is killed while its worker is stuck: the worker goes too. The
- * collector here is a forked child of this test, which tells the worker's pid.
+ * If the collector is killed while its worker is blocked, the worker ends, too. The
+ * collector here is a forked child, which sends the worker's pid.
  */
 static void the_child_dies_with_its_collector(void **state)
 {
@@ -607,7 +607,7 @@ static void the_child_dies_with_its_collector(void **state)
 	}
 	assert_int_equal(read(tell[0], &pid, sizeof(pid)), sizeof(pid));
 	snprintf(path, sizeof(path), "/proc/%u/cmdline", pid);
-	usleep(50000); /* until it is stuck in its read */
+	usleep(50000); /* until its read blocks */
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(kill(collector, SIGKILL), 0);
@@ -615,7 +615,7 @@ static void the_child_dies_with_its_collector(void **state)
 	for (int i = 0; i < 6000; i++) {
 		char byte;
 
-		/* A dead process has no command line, and soon no file of it. */
+		/* A dead process has no command line, and soon no /proc file. */
 		if (pread(fd, &byte, 1, 0) <= 0) {
 			close(fd);
 			close(never[0]);
@@ -629,7 +629,7 @@ static void the_child_dies_with_its_collector(void **state)
 	fail_msg("worker %u outlived its collector", pid);
 }
 
-/* A name in ps(1), a socket on 3: run by hand it just leaves. */
+/* Started by hand with the worker's argv[0] and a socket on 3 it exits. */
 static void run_by_hand_it_leaves(void **state)
 {
 	pid_t pid = fork();

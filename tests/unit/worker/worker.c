@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The collector against a worker that does everything wrong. This program is its
- * own worker: worker_call() executes it again with argv[0] WORKER_ARGV0.
+ * The collector with a worker that misbehaves in every way. This program is its own
+ * worker: worker_call() executes it again with argv[0] WORKER_ARGV0.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,29 +33,29 @@
 #include "worker/message.h"
 #include "worker/worker.h"
 
-/* ---- the worker's side: every bad habit ---- */
+/* ---- the worker's side ---- */
 
 enum test_op {
-	OP_ECHO, /* the request's bytes, then the first bytes of each descriptor */
+	OP_ECHO, /* replies the request, then the first bytes of each descriptor */
 	OP_FAIL, /* -EBADMSG */
 	OP_READ_FOREVER, /* blocks in read(2) of fds[0] */
-	OP_SPIN, /* burns CPU for ever */
-	OP_BURN, /* burns u32 milliseconds of CPU */
+	OP_SPIN, /* uses CPU for ever */
+	OP_BURN, /* uses u32 milliseconds of CPU */
 	OP_CRASH,
 	OP_ABORT,
 	OP_ALLOCATE, /* touches memory until malloc fails: -ENOMEM */
 	OP_FILL_REPLY, /* puts into the reply until the writer fails */
 	OP_SAY, /* sends the request's bytes raw, then waits for ever */
-	OP_SAY_AND_LEAVE, /* the same, then leaves */
-	OP_SAY_SLOWLY, /* a good reply with the request's bytes, one for each of fds[0] */
+	OP_SAY_AND_LEAVE, /* the same, then exits */
+	OP_SAY_SLOWLY, /* replies the request's bytes, one for each byte of fds[0] */
 	OP_REPLY_AND_SAY, /* a good reply followed by the request's bytes */
-	OP_REPLY_AND_LEAVE, /* a good reply, then leaves */
+	OP_REPLY_AND_LEAVE, /* a good reply, then exits */
 	OP_SEND_FDS, /* a good reply with descriptors attached */
-	OP_NEED, /* asks with the request's bytes; replies what the file holds */
-	OP_NEED_MANY, /* asks u32 times; replies how many were answered with a file */
+	OP_NEED, /* needs a file by the request's bytes; replies its content */
+	OP_NEED_MANY, /* needs u32 files; replies how many it got */
 	OP_NEED_FOREVER,
-	OP_NEED_DEAF, /* asks for ever, and reads no answer */
-	OP_LEAK_FD, /* duplicates fds[0] and keeps it; replies the duplicate */
+	OP_NEED_DEAF, /* needs files for ever, and reads no answer */
+	OP_LEAK_FD, /* duplicates fds[0] and leaks it; replies the duplicate */
 	OP_PID, /* replies getpid() */
 	NR_TEST_OPS,
 };
@@ -120,7 +120,7 @@ OP(op_burn)
 OP(op_crash)
 {
 	UNUSED;
-	*(volatile int *)(uintptr_t)fds[0] = 1; /* a small number is no address */
+	*(volatile int *)(uintptr_t)fds[0] = 1; /* a small number is no valid address */
 	return 0;
 }
 
@@ -139,7 +139,7 @@ OP(op_allocate)
 		if (!p)
 			return -ENOMEM;
 		memset(p, 1, 1 << 20);
-		__asm__ volatile("" ::"r"(p) : "memory"); /* not to be optimised away */
+		__asm__ volatile("" ::"r"(p) : "memory"); /* not optimised away */
 	}
 }
 
@@ -249,7 +249,7 @@ OP(op_send_fds)
 	iov = (struct iovec){.iov_base = (void *)"abcd", .iov_len = 4};
 	if (sendmsg(WORKER_SOCKET_FD, &msg, MSG_NOSIGNAL) != 4)
 		_exit(9);
-	/* Not a second reply: this is stray, and the child is replaced for it. */
+	/* Not a second reply: a stray message, so the child is replaced. */
 	return worker_need(call, "done", 4);
 }
 
@@ -345,12 +345,12 @@ static const worker_op test_ops[NR_TEST_OPS] = {
 
 /* ---- the collector's side ---- */
 
-#define LONG_MS 60000 /* sanitizers on a busy machine */
+#define LONG_MS 60000 /* for sanitizers on a busy machine */
 
 struct fixture {
 	struct worker *w;
-	int file; /* holds "file-bytes" */
-	int nr_open; /* descriptors of this process before the worker */
+	int file; /* contains "file-bytes" */
+	int nr_open; /* open descriptors before the worker */
 };
 
 static int nr_open_fds(void)
@@ -397,7 +397,7 @@ static int set_up_short(void **state)
 	return set_up_with(state, 0, 1);
 }
 
-/* Whatever the worker did, the collector keeps no descriptor and no zombie. */
+/* Whatever the worker did, the collector leaks no descriptor and no zombie. */
 static int tear_down(void **state)
 {
 	struct fixture *f = *state;
@@ -478,11 +478,11 @@ static void bytes_and_descriptors_arrive(void **state)
 		assert_int_equal(len, 10);
 	}
 	assert_false(reply.failed);
-	/* Borrowed: still ours. */
+	/* Descriptors are borrowed: still open. */
 	assert_int_equal(fcntl(f->file, F_GETFD), FD_CLOEXEC);
 }
 
-/* Larger than any socket buffer in both directions: partial sends and reads. */
+/* Larger than the socket buffers, in both directions: partial sends and reads. */
 static void large_messages_arrive_whole(void **state)
 {
 	const size_t size = 6 << 20;
@@ -500,7 +500,7 @@ static void large_messages_arrive_whole(void **state)
 	assert_int_equal(len, size);
 	assert_memory_equal(got, sent, size);
 	free(sent);
-	assert_echo_works(f); /* and the large buffer is given back */
+	assert_echo_works(f); /* the large buffer was freed */
 }
 
 static void requests_beyond_the_limits_are_refused_here(void **state)
@@ -577,7 +577,7 @@ static void the_deadline_ends_what_does_not_end(void **state)
 	assert_echo_works(f);
 	assert_int_equal(stats_of(f).nr_deadline, 2);
 	assert_int_equal(stats_of(f).nr_died, 0);
-	/* The one that was killed while it held the pipe does not hold it any more. */
+	/* The killed child no longer holds the pipe's read end. */
 	close(pipefd[0]);
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(write(pipefd[1], "x", 1), -1);
@@ -586,7 +586,7 @@ static void the_deadline_ends_what_does_not_end(void **state)
 	close(pipefd[1]);
 }
 
-/* Lets @pid and the returned process, which spins, run on one CPU only. */
+/* Restricts @pid and the returned process, which spins, to one CPU. */
 static pid_t share_a_cpu(pid_t pid)
 {
 	cpu_set_t ours, one;
@@ -610,7 +610,7 @@ static pid_t share_a_cpu(pid_t pid)
 	return spinner;
 }
 
-/* At nice 10 beside a spinning process a child gets a tenth of the CPU. */
+/* At nice 10 beside a spinning process the child gets a tenth of the CPU. */
 static void time_without_a_cpu_is_not_charged(void **state)
 {
 	struct fixture *f = *state;
@@ -622,7 +622,7 @@ static void time_without_a_cpu_is_not_charged(void **state)
 	assert_int_equal(setpriority(PRIO_PROCESS, (id_t)pid, 10), 0);
 	assert_int_equal(call_op(f, OP_BURN, &ms, sizeof(ms), 80, &reply), WORKER_OK);
 	assert_true(ms_since(start) > 80);
-	/* Its own time is up after a while all the same. */
+	/* It still ends after its own CPU time. */
 	assert_int_equal(call_op(f, OP_SPIN, NULL, 0, 20, NULL), WORKER_DEADLINE);
 	assert_int_equal(stats_of(f).nr_deadline, 1);
 	assert_int_equal(stats_of(f).nr_starts, 1);
@@ -630,7 +630,7 @@ static void time_without_a_cpu_is_not_charged(void **state)
 	assert_int_equal(waitpid(spinner, NULL, 0), spinner);
 }
 
-/* With the default action, an unprotected write to a dead child would end us. */
+/* A write to a dead child must not raise SIGPIPE, whose default action would end us. */
 static void a_request_to_a_dying_child_raises_no_sigpipe(void **state)
 {
 	const size_t size = 4 << 20;
@@ -642,7 +642,7 @@ static void a_request_to_a_dying_child_raises_no_sigpipe(void **state)
 		uint32_t pid = pid_of_child(f);
 
 		assert_int_equal(kill((pid_t)pid, SIGKILL), 0);
-		/* Before or after the death is noticed: never a signal, never a hang. */
+		/* Whether or not the death is already noticed: no signal, no hang. */
 		switch (call_op(f, OP_ECHO, big, size, LONG_MS, NULL)) {
 		case WORKER_OK:
 		case WORKER_DIED:
@@ -728,7 +728,7 @@ static void what_is_no_reply_is_refused(void **state)
 		{{.type = MESSAGE_NEED, .len = 100}, OP_SAY_AND_LEAVE, WORKER_DIED},
 		{{.type = MESSAGE_REPLY, .len = 100}, OP_SAY_AND_LEAVE, WORKER_DIED},
 		{{.type = MESSAGE_REPLY, .len = 100}, OP_SAY, WORKER_DEADLINE},
-		/* Announces all that is allowed and sends nothing of it. */
+		/* Announces the maximum and sends nothing. */
 		{{.type = MESSAGE_REPLY, .len = WORKER_MAX_REPLY_BYTES},
 		 OP_SAY,
 		 WORKER_DEADLINE},
@@ -775,7 +775,7 @@ static void a_need_is_answered(void **state)
 	assert_int_equal(wire_get_u32(&reply), 0);
 	assert_memory_equal(wire_get_bytes(&reply, &len), "file-bytes", 10);
 
-	/* "There is none": by the callback, and where there is no callback. */
+	/* No file: from the callback, and without a callback. */
 	assert_int_equal(worker_call(f->w, OP_NEED, "else", 4, NULL, 0, give_file, f,
 				     LONG_MS, &reply, NULL),
 			 WORKER_OK);
@@ -810,7 +810,7 @@ static void needs_are_counted(void **state)
 			 WORKER_OK);
 	assert_int_equal(wire_get_u32(&reply), 4096);
 	assert_int_equal(c.nr, 4096);
-	/* The limit is that of one call. */
+	/* The limit is per call. */
 	assert_int_equal(worker_call(c.f->w, OP_NEED, "file", 4, NULL, 0, count_and_give,
 				     &c, LONG_MS, &reply, NULL),
 			 WORKER_OK);
@@ -829,7 +829,7 @@ static void endless_needs_meet_the_deadline(void **state)
 	assert_echo_works(c.f);
 }
 
-/* ---- calls that are under way while their caller does something else ---- */
+/* ---- calls in progress while the caller does other work ---- */
 
 static void send_op(struct fixture *f, enum test_op op, const void *request, size_t len,
 		    unsigned int deadline_ms)
@@ -837,7 +837,7 @@ static void send_op(struct fixture *f, enum test_op op, const void *request, siz
 	worker_send(f->w, op, request, len, &f->file, 1, give_file, f, deadline_ms);
 }
 
-/* Takes what is there, waits, and so on. @ret_pieces  how often it was not all */
+/* Receives and waits until the answer. @ret_pieces  number of incomplete receives */
 static enum worker_answer receive(struct fixture *f, struct wire_reader *ret,
 				  unsigned int *ret_pieces)
 {
@@ -904,7 +904,7 @@ static void large_messages_are_moved_in_pieces(void **state)
 	free(sent);
 }
 
-/* A child that works says nothing, and nobody waits for it. */
+/* A child that works sends nothing; worker_receive() does not wait for it. */
 static void a_busy_child_is_not_waited_for(void **state)
 {
 	struct fixture *f = *state;
@@ -959,11 +959,11 @@ static void the_deadline_under_way(void **state)
 	assert_true(ms_since(start) >= 200);
 	assert_echo_works(f);
 	assert_int_equal(stats_of(f).nr_deadline, 1);
-	/* Looked at long after it: the same. */
+	/* The same if it is checked long after the deadline. */
 	send_op(f, OP_SPIN, NULL, 0, 20);
 	usleep(100000);
 	assert_int_equal(receive(f, &reply, &pieces), WORKER_DEADLINE);
-	/* An answer that is here counts, however late it is looked at. */
+	/* An answer that has arrived counts, even if it is read after the deadline. */
 	assert_echo_works(f);
 	send_op(f, OP_ECHO, "ping", 4, 20);
 	assert_true(worker_waits(f->w, &wait));
@@ -986,7 +986,7 @@ static void a_need_under_way_is_answered(void **state)
 	assert_memory_equal(wire_get_bytes(&reply, &len), "file-bytes", 10);
 }
 
-/* An answer that the child does not read waits for its deadline, not the caller. */
+/* A child that does not read our answer delays its call, not the caller. */
 static void a_deaf_child_blocks_nobody(void **state)
 {
 	struct fixture *f = *state;
@@ -995,7 +995,7 @@ static void a_deaf_child_blocks_nobody(void **state)
 
 	send_op(f, OP_NEED_DEAF, NULL, 0, 500);
 	assert_int_equal(receive(f, &reply, &pieces), WORKER_DEADLINE);
-	/* Its need, and what it does not take: each was waited for, not met within a call. */
+	/* The caller could go on during its need and the unread answer. */
 	assert_true(pieces > 1);
 	assert_echo_works(f);
 }
@@ -1005,7 +1005,7 @@ static void a_call_can_be_cancelled(void **state)
 	struct fixture *f = *state;
 	struct worker_wait wait;
 
-	worker_cancel(f->w); /* there is none */
+	worker_cancel(f->w); /* no call */
 	assert_echo_works(f);
 	worker_cancel(f->w);
 	assert_echo_works(f);
@@ -1018,7 +1018,7 @@ static void a_call_can_be_cancelled(void **state)
 	assert_int_equal(stats_of(f).nr_died + stats_of(f).nr_deadline, 0);
 }
 
-/* tear_down() sees that nothing is left of it: no descriptor, no child, no memory. */
+/* tear_down() checks that it leaks no descriptor, child or memory. */
 static void a_worker_ends_under_way(void **state)
 {
 	static const struct message need = {.type = MESSAGE_NEED, .len = 100};
@@ -1030,7 +1030,7 @@ static void a_worker_ends_under_way(void **state)
 	assert_int_equal(worker_receive(f->w, &reply, NULL), WORKER_PENDING);
 }
 
-/* Descriptors that a worker sends never enter this process. */
+/* Descriptors that a worker sends are never kept by this process. */
 static void descriptors_from_a_worker_are_dropped(void **state)
 {
 	struct fixture *f = *state;
@@ -1046,7 +1046,7 @@ static void descriptors_from_a_worker_are_dropped(void **state)
 		assert_memory_equal(reply.data, "abcd", 4);
 		assert_int_equal(nr_open_fds(), nr);
 		usleep(50000);
-		assert_echo_works(f); /* its need was stray: a fresh child */
+		assert_echo_works(f); /* the need was stray: a new child */
 	}
 }
 
@@ -1061,7 +1061,7 @@ static void a_leaking_child_is_replaced(void **state)
 					     NULL, LONG_MS, &reply, NULL),
 				 WORKER_OK);
 		last = wire_get_u32(&reply);
-		/* The frame closes what came with the request: one a call stays. */
+		/* The request's descriptors are closed: one is leaked for each call. */
 		assert_in_range(last, 4, 520);
 	}
 	assert_in_range(last, 4, 100);
@@ -1081,7 +1081,7 @@ static void a_child_serves_512_calls(void **state)
 	assert_int_equal(stats_of(f).nr_died, 0);
 }
 
-/* A second of CPU a life: what two calls burn together does not end the second. */
+/* A child may use one second of CPU: two calls that use more together do not fail. */
 static void the_cpu_limit_never_surprises(void **state)
 {
 	struct fixture *f = *state;
@@ -1124,7 +1124,7 @@ static void on_alarm(int sig)
 	(void)sig;
 }
 
-/* Ctrl-C and timers: interrupted calls go on. */
+/* Ctrl-C and timers: interrupted system calls continue. */
 static void signals_do_not_disturb(void **state)
 {
 	const struct timespec every_ms = {.tv_nsec = 1000000};
@@ -1145,7 +1145,7 @@ static void signals_do_not_disturb(void **state)
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(call_op(f, OP_ECHO, big, size, LONG_MS, NULL),
 				 WORKER_OK);
-	/* The terminal's signals go to the whole foreground group, so to the child. */
+	/* The terminal's signals go to the foreground group, also to the child. */
 	assert_int_equal(kill((pid_t)pid, SIGINT), 0);
 	assert_int_equal(kill((pid_t)pid, SIGTERM), 0);
 	assert_int_equal(kill((pid_t)pid, SIGTSTP), 0);
@@ -1155,8 +1155,8 @@ static void signals_do_not_disturb(void **state)
 }
 
 /*
- * The collector may have been started with 0, 1 and 2 closed. What it prints must
- * not end up in a worker's socket.
+ * The collector may be started with descriptors 0, 1 and 2 closed. Its output must not
+ * go to a worker's socket.
  */
 static void low_descriptors_may_be_closed(void **state)
 {
@@ -1178,7 +1178,7 @@ static void low_descriptors_may_be_closed(void **state)
 	assert_echo_works(f);
 }
 
-/* Out of descriptors: nothing is started, nothing leaks, and later it works. */
+/* Without descriptors no child is started and nothing leaks; later it works. */
 static void a_start_that_fails_is_an_answer(void **state)
 {
 	struct fixture *f = *state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lines without machine code of their own, as any optimising compiler leaves them. */
+/* Lines without machine code of their own, as optimising compilers leave them. */
 #define TWICE(x) ((x) + (x)) /* a macro has the line of its use */
 int table[1024];
 
@@ -34,7 +34,7 @@ __attribute__((cold, noinline)) void unlikely(int x)
 	table[x & 1] = x;
 }
 
-/* Its unlikely part is put elsewhere. */
+/* Its unlikely part is placed elsewhere. */
 __attribute__((noinline)) int split(int x)
 {
 	if (__builtin_expect(x > 1000000, 0)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Functions inlined into each other. Each PROBE is a symbol in the code, so that
- * a test knows an address whose frames it can read off this file.
+ * Functions inlined into each other. Each PROBE is a symbol in the code, so that a test
+ * has an address whose frames can be read from this file.
  */
 #define PROBE(name)  __asm__ volatile(".globl " #name "\n" #name ":\n\tnop")
 #define INLINE	     static inline __attribute__((always_inline))

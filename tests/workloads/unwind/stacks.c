@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Deep stacks without frame pointers, in every way that C programs have them.
+ * Deep stacks without frame pointers, of all kinds that C programs have.
  * usage: stacks HOW ROUNDS   (of about 2 ms each)
  *
- * Each round goes down through "plain", "with_array", "realigned" and "below", 20 of
- * each, and works at the bottom, in "burn". A debugger finds the callers of the first
- * and the last by the stack pointer, of the second by the frame pointer, of the third
- * by an address in the frame. HOW:
+ * Each round calls through "plain", "with_array", "realigned" and "below", 20 of each,
+ * and works at the bottom in "burn". Debuggers find the callers of the first and last
+ * by the stack pointer, of the second by the frame pointer, of the third by an address
+ * in the frame. HOW:
  *   deep      nothing else
- *   signal    half of the way down a signal comes; its handler has a stack of its own,
- *             goes down the other half and works there
- *   longjmp   back from the work to the top, past all returns
- *   context   all of it on the stack of a coroutine (makecontext), whose end is not main;
- *             musl has none
- *   fork      a child is forked below the deep frames, and works there
+ *   signal    halfway down a signal arrives; its handler has an alternate stack, goes
+ *             down the other half and works there
+ *   longjmp   jumps from the work to the top, past all returns
+ *   context   on a coroutine's stack (makecontext), whose outermost function is not
+ *             main; not with musl
+ *   fork      forks a child at the bottom, which works there
  *   threads   64 threads, with ROUNDS each
- *   exec      after half of the rounds it executes itself, to do the others
- *   plt       no depth: calls of a library's function, one after another
- *   vdso      no depth: the clock is read
+ *   exec      executes itself after half of the rounds, to do the rest
+ *   plt       no depth: calls a library's function again and again
+ *   vdso      no depth: reads the clock
  */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -50,7 +50,7 @@ struct way {
 static volatile unsigned long sink;
 static sigjmp_buf top;
 
-/* Keeps a call from being the last thing that a function does. */
+/* Prevents tail calls. */
 #define STAYS() __asm__ volatile("" ::: "memory")
 
 NOT_CHANGED static void burn(void)

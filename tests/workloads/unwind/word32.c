@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A program of 32 bits that needs no C library: gcc -m32 -nostdlib -static -ffreestanding.
- * Burns one second of CPU time in one line, then exits.
+ * A 32-bit program without a C library: gcc -m32 -nostdlib -static -ffreestanding.
+ * Uses one second of CPU time on one line, then exits.
  */
 #define NR_EXIT  1 /* asm/unistd_32.h */
 #define NR_TIMES 43

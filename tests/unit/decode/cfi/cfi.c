@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Known bytes -> known rows; and bytes that make no sense, which end soon. */
+/* Known bytes give known rows; malformed bytes are rejected quickly. */
 #include "decode/cfi/cfi.h"
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@
 struct build {
 	uint8_t bytes[65536];
 	size_t len;
-	size_t entry; /* where the one that is open begins */
+	size_t entry; /* offset of the open entry */
 	bool is_debug_frame;
 };
 
@@ -65,7 +65,7 @@ static size_t open_cie(struct build *b)
 	return b->entry;
 }
 
-/* As gcc's: CFA is SP + 8, the return address lies below it. */
+/* As gcc writes it: the CFA is SP + 8, the return address is just below. */
 #define INITIAL DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16, 1
 
 static size_t put_cie(struct build *b, const char *letters, uint8_t encoding)
@@ -82,7 +82,7 @@ static size_t put_cie(struct build *b, const char *letters, uint8_t encoding)
 	return at;
 }
 
-/* Relative to itself, in 4 bytes: nearly every compiler. */
+/* 4 bytes, relative to their own address: used by nearly all compilers. */
 #define PCREL4 (DW_EH_PE_pcrel | DW_EH_PE_sdata4)
 
 static void open_fde_of(struct build *b, size_t cie)
@@ -120,7 +120,7 @@ static struct cfi_rows read_part(const struct build *b, uint64_t lo, uint64_t hi
 	return rows;
 }
 
-/* ---- rows as text: "cfa fp", from where on ---- */
+/* ---- rows as text: "address cfa fp" ---- */
 
 static const char *cfa_text(const struct lb_unwind_rule *r, char *buf, size_t size)
 {
@@ -177,7 +177,7 @@ static struct cfi_stats stats_of(const struct build *b)
 	return stats;
 }
 
-/* One function of 64 bytes with these instructions. */
+/* A function of 64 bytes with these instructions. */
 #define ASSERT_FUNCTION(expected, ...)                         \
 	do {                                                   \
 		struct build b_ = {0};                         \
@@ -188,7 +188,7 @@ static struct cfi_stats stats_of(const struct build *b)
 		assert_section(&b_, expected "400040 none\n"); \
 	} while (0)
 
-/* ---- what compilers write ---- */
+/* ---- as compilers write it ---- */
 
 static void test_functions(void **state)
 {
@@ -206,7 +206,7 @@ static void test_functions(void **state)
 			DW_CFA_advance_loc | 14, DW_CFA_remember_state,
 			DW_CFA_def_cfa_offset, 8, DW_CFA_advance_loc | 1,
 			DW_CFA_restore_state);
-	/* Registers that nobody follows; rules that come back to the initial ones. */
+	/* Rules of unused registers; rules that return to the initial ones. */
 	ASSERT_FUNCTION("400000 sp+8\n400008 sp+8 @cfa-32\n400010 sp+8\n400018 sp+8 fp?\n"
 			"400020 sp+8\n",
 			DW_CFA_advance_loc | 8, DW_CFA_offset | 3, 3, DW_CFA_offset | 6,
@@ -214,14 +214,14 @@ static void test_functions(void **state)
 			DW_CFA_advance_loc | 8, DW_CFA_undefined, 6,
 			DW_CFA_advance_loc | 8, DW_CFA_same_value, 6,
 			DW_CFA_GNU_args_size, 32, DW_CFA_advance_loc2, 8, 0);
-	/* The same said otherwise; several rules at one address; no row twice. */
+	/* Other encodings of these rules; several at one address; no duplicate rows. */
 	ASSERT_FUNCTION("400000 fp+24 @cfa-16\n", DW_CFA_def_cfa, 6, 24,
 			DW_CFA_offset_extended, 6, 2, DW_CFA_advance_loc | 4,
 			DW_CFA_def_cfa_sf, 6, 0x7d, DW_CFA_advance_loc | 4,
 			DW_CFA_offset_extended_sf, 6, 2, DW_CFA_advance_loc4, 4, 0, 0, 0,
 			DW_CFA_GNU_negative_offset_extended, 6, 0x7e & 0x3f,
 			DW_CFA_offset | 6, 2, DW_CFA_advance_loc | 0);
-	/* The last instruction of a function may move behind it. */
+	/* The last instruction may advance past the function's end. */
 	ASSERT_FUNCTION("400000 sp+8\n400010 sp+16\n", DW_CFA_advance_loc | 16,
 			DW_CFA_def_cfa_offset, 16, DW_CFA_advance_loc1, 200,
 			DW_CFA_def_cfa_offset, 24);
@@ -231,7 +231,7 @@ static void test_ends_of_stacks(void **state)
 {
 	(void)state;
 	ASSERT_FUNCTION("400000 end\n", DW_CFA_undefined, 16);
-	/* Return address elsewhere, or SP not as it was: not what a call leaves. */
+	/* The return address is elsewhere or SP is not restored: unlike a call. */
 	ASSERT_FUNCTION("400000 unsupported\n", DW_CFA_offset | 16, 2);
 	ASSERT_FUNCTION("400000 unsupported\n", DW_CFA_register, 16, 2);
 	ASSERT_FUNCTION("400000 unsupported\n", DW_CFA_same_value, 16);
@@ -251,7 +251,7 @@ static void test_expressions(void **state)
 	ASSERT_FUNCTION("400000 plt+11\n", DW_CFA_def_cfa_expression, 11, DW_OP_breg7, 8,
 			DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and, DW_OP_lit11, DW_OP_ge,
 			DW_OP_lit3, DW_OP_shl, DW_OP_plus);
-	/* gcc's main() with an aligned stack: CFA in r10, then behind *(rbp - 8). */
+	/* gcc's main() with an aligned stack: CFA in r10, later above *(rbp - 8). */
 	ASSERT_FUNCTION("400000 r10+0\n400005 r10+0 @fp\n400009 *fp-8 @fp\n",
 			DW_CFA_def_cfa, 10, 0, DW_CFA_advance_loc | 5, DW_CFA_expression,
 			6, 2, DW_OP_breg6, 0, DW_CFA_advance_loc | 4,
@@ -264,11 +264,11 @@ static void test_expressions(void **state)
 			DW_CFA_def_cfa_expression, 4, DW_OP_breg7, 0xc0, 0, DW_OP_deref,
 			DW_CFA_advance_loc | 8, DW_CFA_def_cfa_expression, 6, DW_OP_breg6,
 			0xc0, 0, DW_OP_deref, DW_OP_plus_uconst, 8);
-	/* An expression that is a register and an offset; where FP is, from SP on. */
+	/* An expression for a register and an offset; FP saved relative to SP. */
 	ASSERT_FUNCTION("400000 sp+48 @cfa-40\n", DW_CFA_def_cfa_expression, 4,
 			DW_OP_breg7, 40, DW_OP_plus_uconst, 8, DW_CFA_expression, 6, 2,
 			DW_OP_breg7, 8);
-	/* Others. */
+	/* Other expressions. */
 	ASSERT_FUNCTION("400000 unsupported\n", DW_CFA_def_cfa_expression, 2, DW_OP_lit1,
 			DW_OP_lit2);
 	ASSERT_FUNCTION("400000 unsupported\n", DW_CFA_def_cfa_expression, 0);
@@ -279,7 +279,7 @@ static void test_expressions(void **state)
 	ASSERT_FUNCTION("400000 sp+8 fp!\n", DW_CFA_expression, 6, 2, DW_OP_breg3, 8);
 }
 
-/* glibc's: it begins a byte before the function, for those who look up ip - 1. */
+/* glibc's signal frame begins a byte early, for lookups of ip - 1. */
 static void test_signal_frame(void **state)
 {
 	struct build b = {0};
@@ -292,7 +292,7 @@ static void test_signal_frame(void **state)
 	PUT(&b, DW_CFA_def_cfa_expression, 4, DW_OP_breg7, 0xa0, 1, DW_OP_deref,
 	    DW_CFA_expression, 16, 3, DW_OP_breg7, 0xa8, 1);
 	close_entry(&b);
-	/* One that only looks so. */
+	/* A frame that only looks like a signal frame. */
 	open_fde(&b, cie, TEXT + 9, 10);
 	PUT(&b, DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16, 1);
 	close_entry(&b);
@@ -349,7 +349,7 @@ static void test_odd_pointers(void **state)
 	size_t cie = put_cie(&b, "zR", DW_EH_PE_pcrel | DW_EH_PE_uleb128), aligned;
 
 	(void)state;
-	open_fde_of(&b, cie); /* 0x3f00 behind itself; 300 bytes */
+	open_fde_of(&b, cie); /* starts 0x3f00 behind this field; 300 bytes long */
 	PUT(&b, 0x80, 0x7e, 0xac, 2, 0);
 	close_entry(&b);
 	aligned = put_cie(&b, "zR", DW_EH_PE_aligned);
@@ -364,7 +364,7 @@ static void test_odd_pointers(void **state)
 	put_n(&b, TEXT + 16, 8);
 	PUT(&b, DW_CFA_def_cfa_offset, 16);
 	close_entry(&b);
-	/* Where only the running process could say. */
+	/* Indirect: the address is only in the running process. */
 	cie = put_cie(&b, "zR", DW_EH_PE_indirect | DW_EH_PE_udata8);
 	open_fde_of(&b, cie);
 	put_n(&b, TEXT, 8);
@@ -376,14 +376,14 @@ static void test_odd_pointers(void **state)
 	assert_int_equal(stats_of(&b).nr_malformed, 1);
 }
 
-/* Old ones, those of .debug_frame, and the 64-bit format. */
+/* Old versions, those of .debug_frame, and the 64-bit format. */
 static void test_versions(void **state)
 {
 	struct build b = {.is_debug_frame = true};
 	size_t cie = open_cie(&b);
 
 	(void)state;
-	PUT(&b, 3, 0, 4, 0x78, 0x90, 0, INITIAL); /* a register as LEB128; code * 4 */
+	PUT(&b, 3, 0, 4, 0x78, 0x90, 0, INITIAL); /* the register as LEB128; code * 4 */
 	close_entry(&b);
 	open_fde_of(&b, cie);
 	put_n(&b, TEXT, 8);
@@ -414,7 +414,7 @@ static void test_versions(void **state)
 	assert_section(&b, "400000 sp+8\n400040 none\n");
 }
 
-/* zPLR as C++ has it; the letters of arm64; one that nobody knows. */
+/* zPLR as in C++; the letters of arm64; an unknown letter. */
 static void test_augmentations(void **state)
 {
 	struct build b = {0};
@@ -442,7 +442,7 @@ static void test_augmentations(void **state)
 	open_fde(&b, cie, TEXT + 64, 16);
 	close_entry(&b);
 	assert_section(&b, "400000 sp+8\n400001 sp+16\n400010 sp+8\n400020 none\n");
-	assert_int_equal(stats_of(&b).nr_malformed, 2); /* the CIE, and its FDE */
+	assert_int_equal(stats_of(&b).nr_malformed, 2); /* the CIE and its FDE */
 }
 
 /* ---- many functions ---- */
@@ -463,14 +463,14 @@ static void test_order_and_overlap(void **state)
 
 	(void)state;
 	add_function(&b, cie, TEXT + 0x300, 0x100, 24);
-	put_n(&b, 0, 4); /* an entry of length 0, as a linker leaves one between files */
+	put_n(&b, 0, 4); /* an empty entry, as linkers leave between files */
 	add_function(&b, cie, TEXT + 0x100, 0x100, 16);
 	add_function(&b, cie, TEXT + 0x200, 0x80, 16);
 	add_function(&b, cie, TEXT + 0x340, 0x10,
-		     32); /* within one; the later one wins */
+		     32); /* within another; the later start wins */
 	add_function(&b, cie, TEXT + 0x3f0, 0x20, 40);
-	add_function(&b, cie, TEXT + 0x500, 0, 48); /* of no length */
-	open_fde_of(&b, cie); /* dropped by the linker: its address is 0 */
+	add_function(&b, cie, TEXT + 0x500, 0, 48); /* of length 0 */
+	open_fde_of(&b, cie); /* the linker dropped its function: the address is 0 */
 	put_n(&b, 0, 4);
 	put_n(&b, 64, 4);
 	PUT(&b, 0);
@@ -478,7 +478,7 @@ static void test_order_and_overlap(void **state)
 	assert_section(&b, "400100 sp+16\n400280 none\n400300 sp+24\n400340 sp+32\n"
 			   "400350 sp+24\n4003f0 sp+40\n400410 none\n");
 
-	/* A part of it. */
+	/* Only a part of the section. */
 	rows = read_part(&b, TEXT + 0x180, TEXT + 0x345);
 	assert_rows(&rows, "400180 sp+16\n400280 none\n400300 sp+24\n400340 sp+32\n"
 			   "400345 none\n");
@@ -486,7 +486,7 @@ static void test_order_and_overlap(void **state)
 	assert_int_equal(rows.stats.nr_malformed, 0);
 }
 
-/* By the table, the same comes out as by reading all. */
+/* Reading by the index gives the same rows as reading everything. */
 static void test_index(void **state)
 {
 	const uint64_t vaddr = 0x9000;
@@ -512,7 +512,7 @@ static void test_index(void **state)
 		_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
 		_cleanup_(cfi_rows_deinit) struct cfi_rows all =
 			read_part(&b, lo, lo + 130);
-		uint64_t steps = 20; /* of few entries */
+		uint64_t steps = 20; /* enough for a few entries only */
 
 		assert_int_equal(
 			cfi_read_indexed(&section, &index, lo, lo + 130, &steps, &rows),
@@ -524,7 +524,7 @@ static void test_index(void **state)
 			assert_memory_equal(rows.items, all.items,
 					    rows.nr * sizeof(*rows.items));
 	}
-	/* Tables that are not there, or not all. */
+	/* A truncated or invalid table. */
 	assert_true(cfi_index_open(table.bytes, table.len - 1, vaddr, &index));
 	assert_int_equal(index.nr, 0);
 	assert_false(cfi_index_open(table.bytes, 7, vaddr, &index));
@@ -537,7 +537,7 @@ static void test_index(void **state)
 static void test_nonsense_in_a_function(void **state)
 {
 	(void)state;
-	/* What came before stands; from there on nothing is known. */
+	/* Rows before the bad instruction stay; after it nothing is known. */
 	ASSERT_FUNCTION("400000 sp+8\n400004 sp+16\n400008 unsupported\n",
 			DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 16,
 			DW_CFA_advance_loc | 4, 0x3f, 0);
@@ -552,10 +552,10 @@ static void test_nonsense_in_a_function(void **state)
 	ASSERT_FUNCTION("400000 sp+8 fp!\n", DW_CFA_offset | 6, 0xff, 0xff, 0xff, 0xff,
 			0xff, 0xff, 0xff, 0xff, 0x7f);
 	ASSERT_FUNCTION("400000 sp+8 fp!\n", DW_CFA_offset | 6, 0x80, 0x80, 1);
-	/* 2^60 bytes on. */
+	/* Advances by 2^60 bytes. */
 	ASSERT_FUNCTION("400000 sp+8\n", DW_CFA_MIPS_advance_loc8, 0, 0, 0, 0, 0, 0, 0,
 			0x10, DW_CFA_def_cfa_offset, 16);
-	/* Remembers without end. */
+	/* Remembers states without end. */
 	ASSERT_FUNCTION(
 		"400000 unsupported\n", DW_CFA_remember_state, DW_CFA_remember_state,
 		DW_CFA_remember_state, DW_CFA_remember_state, DW_CFA_remember_state,
@@ -572,14 +572,14 @@ static void test_bad_links(void **state)
 
 	(void)state;
 	add_function(&b, cie, TEXT, 16, 16);
-	add_function(&b, fde, TEXT + 16, 16, 16); /* a CIE that is an FDE */
-	add_function(&b, b.len, TEXT + 32, 16, 16); /* itself */
-	add_function(&b, (size_t)0 - 64, TEXT + 48, 16, 16); /* before the section */
-	add_function(&b, b.len + 400, TEXT + 64, 16, 16); /* behind it */
+	add_function(&b, fde, TEXT + 16, 16, 16); /* its CIE is an FDE */
+	add_function(&b, b.len, TEXT + 32, 16, 16); /* its CIE is itself */
+	add_function(&b, (size_t)0 - 64, TEXT + 48, 16, 16); /* CIE before it */
+	add_function(&b, b.len + 400, TEXT + 64, 16, 16); /* CIE past the section */
 	add_function(&b, cie, TEXT + 80, 16, 24);
 	assert_section(&b, "400000 sp+16\n400010 none\n400050 sp+24\n400060 none\n");
-	assert_int_equal(stats_of(&b).nr_malformed, 8); /* four links, and their FDEs */
-	/* A length beyond the end: what lies before it is read. */
+	assert_int_equal(stats_of(&b).nr_malformed, 8); /* four links and their FDEs */
+	/* A length past the section's end: entries before it are read. */
 	b.entry = b.len;
 	put_n(&b, 0x7fffffff, 4);
 	put_n(&b, 0, 8);
@@ -589,7 +589,7 @@ static void test_bad_links(void **state)
 	assert_section(&b, "400000 sp+16\n400010 none\n400050 sp+24\n400060 none\n");
 }
 
-/* Whatever is cut off or changed, it ends, and rows stay in order. */
+/* Truncated or changed input is read in bounded steps, and rows stay ordered. */
 static void test_truncated(void **state)
 {
 	struct build b = {0};
@@ -600,7 +600,7 @@ static void test_truncated(void **state)
 		add_function(&b, cie, TEXT + i * 64, 60, (uint8_t)(8 + i));
 	whole = b.len;
 	for (b.len = 0; b.len < whole; b.len++) {
-		/* Of its own size, so that a sanitizer sees a read behind it. */
+		/* Exact size, so that AddressSanitizer sees reads past the end. */
 		_cleanup_free_ uint8_t *copy = malloc(b.len ? b.len : 1);
 		_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
 		struct cfi_section section = section_of(&b);
@@ -624,7 +624,7 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Entries of a 64 MB section that each run the same program of 1 MB: 10^9 instructions. */
+/* A 64 MB section whose entries all run the same program of 1 MB: 10^9 instructions. */
 static void test_budget(void **state)
 {
 	struct build b = {0};
@@ -637,7 +637,7 @@ static void test_budget(void **state)
 	_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
 
 	(void)state;
-	/* CIEs in each other: FDEs go through more of them than are kept. */
+	/* Nested CIEs: FDEs use more of them than are cached. */
 	put_cie(&b, "zR", PCREL4);
 	bytes = calloc(1, b.len * 64 + nops + nr * 32);
 	assert_non_null(bytes);
@@ -662,7 +662,7 @@ static void test_budget(void **state)
 	assert_true(now_s() - start < 5);
 }
 
-/* 2,000 functions, each within the one before: swept, not compared with each other. */
+/* 2,000 functions, each within the previous one: they must not be compared pairwise. */
 static void test_nested(void **state)
 {
 	static struct build b;
@@ -673,7 +673,7 @@ static void test_nested(void **state)
 	for (uint32_t i = 0; i < 2000; i++)
 		add_function(&b, cie, TEXT + i, 4001 - 2 * i, (uint8_t)(8 + i % 100));
 	rows = read_part(&b, 0, UINT64_MAX);
-	/* Up to the innermost one, and back. */
+	/* Rows go in to the innermost function and back out. */
 	assert_int_equal(rows.nr, 4000);
 	for (uint32_t i = 0; i < 1999; i++) {
 		assert_int_equal(rows.items[i].vaddr, TEXT + i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Rows cut into pages: what travels, word by word. */
+/* Rows split into pages: the reply, word by word. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #define SP(off) LB_CFA_SP, LB_FP_SAME, 0, off
 #define FP(off) LB_CFA_FP, LB_FP_AT_CFA, -16, off
 
-/* Number that a rule got, by its CFA's offset: rule 0 is for those over the maximum. */
+/* offs[] has the CFA offset of each rule. Rule 0 stands for rules over the maximum. */
 struct reply {
 	struct wire_writer w;
 	struct wire_reader r;
@@ -72,7 +72,7 @@ static void assert_end(struct reply *reply)
 
 static const struct cfi_row rows[] = {
 	{0x401000, {SP(8)}},   {0x401004, {FP(16)}}, {0x401100, {NONE}},
-	{0x40fff0, {SP(8)}},   {0x42fffe, {FP(24)}}, /* over two whole pages */
+	{0x40fff0, {SP(8)}},   {0x42fffe, {FP(24)}}, /* spans two whole pages */
 	{0x430000, {SP(32)}},  {0x430010, {NONE}},   {0x450000, {NONE}},
 	{0x5000000, {FP(16)}}, {0x5000001, {NONE}},
 };
@@ -83,7 +83,7 @@ static void test_pages(void **state)
 		write_rows(rows, ARRAY_SIZE(rows), 0x400000, 0x400000, UINT64_MAX);
 
 	(void)state;
-	assert_int_equal(r.nr_rules, 6); /* unsupported, none, and four of these */
+	assert_int_equal(r.nr_rules, 6); /* unsupported, none, and four others */
 	assert_int_equal(r.nr_pages, 5);
 	assert_page(&r, 0, 5);
 	assert_row(&r, 0, 0);
@@ -105,7 +105,9 @@ static void test_pages(void **state)
 	assert_end(&r);
 }
 
-/* The first row of a page is what came before it, also before the first one asked. */
+/*
+ * The first row of a page repeats the row in force before it, even in the first page.
+ */
 static void test_a_part(void **state)
 {
 	struct reply r = write_rows(rows, ARRAY_SIZE(rows), 0x400000, 0x410000, 0x430000);
@@ -119,12 +121,12 @@ static void test_a_part(void **state)
 	assert_row(&r, 0xfffe, 24);
 	assert_end(&r);
 
-	/* Page 4 begins before the end, and has nothing. */
+	/* Page 4 begins before @hi but has no rows. */
 	r = write_rows(rows, ARRAY_SIZE(rows), 0x400000, 0x440000, 0x450001);
 	assert_int_equal(r.nr_pages, 0);
 	assert_end(&r);
 
-	/* What lies below the bias is in no page, but its rule goes on. */
+	/* Rows below the bias have no page, but the last one continues above it. */
 	r = write_rows(rows, 5, 0x418000, 0, 0x428001);
 	assert_int_equal(r.nr_pages, 2);
 	assert_page(&r, 0, 1);
@@ -164,7 +166,7 @@ static void test_endless(void **state)
 		assert_row(&r, 0, 8);
 	}
 	assert_end(&r);
-	/* No page begins that high. */
+	/* No page begins above 2^64 - 1. */
 	r = write_rows(items, 2, 0xfffffffffffff000, UINT64_MAX, UINT64_MAX);
 	assert_int_equal(r.nr_pages, 0);
 	assert_end(&r);

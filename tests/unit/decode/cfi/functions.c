@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Frames that machine code makes: known ones, and those of a library that says what they are. */
+/*
+ * Frames derived from machine code: known functions, and a library compared with its
+ * own call frame information.
+ */
 #include "decode/cfi/functions.h"
 
 #include <setjmp.h>
@@ -72,7 +75,10 @@ static void test_known(void **state)
 {
 	(void)state;
 	ASSERT_CODE("0 sp+8\n1 none+0\n", RET);
-	/* push %r14; push %rbx; sub $24,%rsp; nop; add $24,%rsp; pop %rbx; pop %r14; ret */
+	/*
+	 * push %r14; push %rbx; sub $24,%rsp; nop; add $24,%rsp; pop %rbx; pop %r14;
+	 * ret
+	 */
 	ASSERT_CODE("0 sp+8\n2 sp+16\n3 sp+24\n7 sp+48\n12 sp+24\n13 sp+16\n15 sp+8\n"
 		    "16 none+0\n",
 		    0x41, 0x56, 0x53, 0x48, 0x83, 0xec, 24, NOP, 0x48, 0x83, 0xc4, 24,
@@ -105,21 +111,21 @@ static void test_known(void **state)
 static void test_flow(void **state)
 {
 	(void)state;
-	/* push %rbx; jz +2; pop %rbx; ret; nop; pop %rbx; ret: an early return */
+	/* push %rbx; jz +2; pop %rbx; ret; nop; pop %rbx; ret: early return */
 	ASSERT_CODE("0 sp+8\n1 sp+16\n4 sp+8\n5 sp+16\n7 sp+8\n8 none+0\n", 0x53, 0x74, 2,
 		    0x5b, RET, NOP, 0x5b, RET);
-	/* push %rbx; jmp *%rax; ud2; pop %rbx; ret: what only a table leads to */
+	/* push %rbx; jmp *%rax; pop %rbx; ret: code reached only by a jump table */
 	ASSERT_CODE("0 sp+8\n1 sp+16\n4 sp+8\n5 none+0\n", 0x53, 0xff, 0xe0, 0x5b, RET);
-	/* ret; nop: nobody comes there */
+	/* ret; nop: unreachable */
 	ASSERT_CODE("0 sp+8\n1 ?+0\n2 none+0\n", RET, NOP);
-	/* push %rbx; pop %rbx; jmp (not relocated); push %rbx: it does not go on there */
+	/* push %rbx; pop %rbx; jmp (not relocated); push %rbx: does not fall through */
 	ASSERT_CODE("0 sp+8\n1 sp+16\n2 sp+8\n7 ?+0\n8 none+0\n", 0x53, 0x5b, 0xe9, 0, 0,
 		    0, 0, 0x53);
-	/* mov %rax,%rsp: another stack */
+	/* mov %rax,%rsp: switches the stack */
 	ASSERT_CODE("0 sp+8\n3 ?+0\n4 none+0\n", 0x48, 0x89, 0xc4, RET);
-	/* a loop that pushes: once is enough to see that it ends */
+	/* a loop that pushes: it is followed only once */
 	ASSERT_CODE("0 sp+8\n1 sp+16\n3 none+0\n", 0x53, 0xeb, 0xfd);
-	/* a jump behind the function, and one into an instruction */
+	/* a jump past the function, and one into the middle of an instruction */
 	ASSERT_CODE("0 sp+8\n5 none+0\n", 0x74, 0x70, 0x74, 0xfd, RET);
 }
 
@@ -127,7 +133,7 @@ static void test_limits(void **state)
 {
 	_cleanup_free_ uint8_t *nops = malloc(CODE_FRAMES_MAX_BYTES + 1);
 	_cleanup_(cfi_rows_deinit) struct cfi_rows rows = {0};
-	const uint8_t bad[] = {0x06, 0x06}; /* no instruction of 64-bit mode */
+	const uint8_t bad[] = {0x06, 0x06}; /* invalid in 64-bit mode */
 	uint64_t steps = 100 * CODE_FRAMES_STEPS;
 
 	(void)state;
@@ -168,7 +174,7 @@ static const struct lb_unwind_rule *rule_at(const struct cfi_rows *rows, uint64_
 	return low ? &rows->items[low - 1].rule : NULL;
 }
 
-/* Each byte of a function; which of the two is SP + n and which FP + m is no difference. */
+/* Compares each byte of a function. A CFA by SP does not contradict one by FP. */
 static void compare(const struct cfi_rows *known, const struct cfi_rows *rows,
 		    struct counts *counts)
 {

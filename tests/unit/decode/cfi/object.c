@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Objects of JITs: made by gcc and given addresses as a JIT does; and Numba's own, whose
- * frames have to be what the running process has in its memory.
+ * Objects of JITs: built by gcc and given addresses as a JIT does; and Numba's, whose
+ * relocated frames are compared with the memory of the running process.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,14 +55,14 @@ static int tear_down(void **state)
 
 /* ---- objects of gcc ---- */
 
-/* A function of 32 bytes: 8 with CFA = SP + 8, then 24 of SP + its argument. */
+/* A function of 32 bytes: CFA = SP + 8 for 8 bytes, then SP + @off. */
 #define FUNCTION(off) \
 	".cfi_startproc\n.nops 8\n.cfi_def_cfa_offset " off "\n.nops 24\n.cfi_endproc\n"
 
 static const char two_texts[] = ".section .text.a,\"ax\"\n" FUNCTION("16")
 	FUNCTION("24") ".section .text.b,\"ax\"\n" FUNCTION("32");
 
-/* Assembles dir/o; then runs @then in dir. Return: a descriptor of it. */
+/* Assembles dir/o, then runs @then in dir. Return: a descriptor of dir/o. */
 static int build(const char *source, const char *then)
 {
 	char path[128], command[1024];
@@ -119,7 +119,7 @@ static struct seen ask(int fd)
 	return seen;
 }
 
-/* "at cfa_off" of its rows, in its one page. */
+/* Compares the rows of the text's only page, each as "at cfa_off". */
 static void assert_rows(const struct jit_text *text, const char *expected)
 {
 	const struct row_pages *p = &text->pages;
@@ -151,7 +151,7 @@ static void test_object(void **state)
 	forget(&seen);
 }
 
-/* What its addresses are relative to is not known then: nothing is. */
+/* Without relocations the base of its addresses is unknown: no rows. */
 static void test_no_relocations(void **state)
 {
 	_cleanup_close_ int fd =
@@ -165,7 +165,7 @@ static void test_no_relocations(void **state)
 	forget(&seen);
 }
 
-/* One that was linked is as it is. */
+/* A linked object needs no relocation. */
 static void test_linked(void **state)
 {
 	_cleanup_close_ int fd = build(
@@ -179,7 +179,7 @@ static void test_linked(void **state)
 	forget(&seen);
 }
 
-/* Pieces that are none: between one that is. */
+/* Invalid pieces around a valid one. */
 static void test_pieces(void **state)
 {
 	_cleanup_close_ int fd = build(two_texts, LOADED " && truncate -s 8192 o");
@@ -198,7 +198,7 @@ static void test_pieces(void **state)
 	forget(&seen);
 }
 
-/* A function that it does not describe: from its code. */
+/* A function without call frame information: rows come from its code. */
 static void test_no_frames(void **state)
 {
 	static const char bare[] = ".section .text.a,\"ax\"\n" FUNCTION(
@@ -214,7 +214,7 @@ static void test_no_frames(void **state)
 	forget(&seen);
 }
 
-/* Relocations that lead out of the section, or are of an unknown type, are not done. */
+/* Relocations outside the section or of unknown type are ignored. */
 static void test_bad_relocations(void **state)
 {
 	_cleanup_close_ int fd = build(two_texts, LOADED);
@@ -244,7 +244,7 @@ static void test_bad_relocations(void **state)
 		cfi_object_deinit(o);
 		free(o);
 	}
-	assert_true(nr_without > 20); /* magic, headers, relocations */
+	assert_true(nr_without > 20); /* changes in magic, headers, relocations */
 }
 
 /* ---- Numba ---- */
@@ -286,7 +286,7 @@ static pid_t start_numba(void)
 	return pid;
 }
 
-/* Where a library begins in a process. */
+/* The load address of a library in a process. */
 static uint64_t base_of(pid_t pid, const char *name)
 {
 	unsigned long start = 0;
@@ -309,7 +309,7 @@ struct numba {
 	unsigned int nr_objects, nr_rows;
 };
 
-/* The object's .eh_frame, relocated as the JIT did. Return: its bytes, heap; NULL: none. */
+/* Relocates the object's .eh_frame as the JIT did. Return: heap; NULL: it has none. */
 static uint8_t *relocated_frames(const void *bytes, size_t len, Elf64_Shdr *ret)
 {
 	uint64_t steps = MAX_STEPS;
@@ -346,7 +346,7 @@ static void compare_object(void *ctx, const struct list_object *listed,
 
 	assert_int_equal(state, LIST_NEW);
 	assert_non_null(o);
-	if (!frames) /* one of data only */
+	if (!frames) /* an object with only data */
 		return;
 	memory = malloc(section.sh_size);
 	assert_non_null(memory);
@@ -361,7 +361,7 @@ static void compare_object(void *ctx, const struct list_object *listed,
 	assert_int_equal(o->nr_texts, 1);
 	assert_int_equal(o->texts[0].rows.stats.nr_malformed, 0);
 	assert_true(o->texts[0].rows.stats.nr_fdes > 0);
-	/* Also where LLVM left the frame of a function out. */
+	/* The first function has rows even if LLVM wrote no frame for it. */
 	assert_int_equal(o->texts[0].rows.items[0].vaddr, o->texts[0].start);
 	assert_int_equal(o->texts[0].rows.items[0].rule.cfa, LB_CFA_SP);
 	numba->nr_rows += (unsigned int)o->texts[0].rows.nr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Every row of real libraries, compared with what libdw says of the same addresses: each
- * of its rows is looked at, and the gaps.
+ * Compares every row of real libraries, and the gaps between them, with libdw's answers
+ * for the same addresses.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,7 @@ static bool is_at_cfa(const Dwarf_Op *ops, size_t nr, int64_t *ret_off)
 	return ops[1].atom == DW_OP_plus_uconst;
 }
 
-/* Where libdw says the frame begins. Return: may the walk go by it? */
+/* Converts libdw's CFA. Return: whether the unwinder supports it. */
 static bool cfa_of(Dwarf_Frame *frame, struct lb_unwind_rule *rule)
 {
 	Dwarf_Op *ops;
@@ -96,7 +96,7 @@ static void fp_of(Dwarf_Frame *frame, struct lb_unwind_rule *rule)
 	}
 }
 
-/* The rule that libdw's answer makes. */
+/* Converts libdw's answer to a rule. */
 static struct lb_unwind_rule expected(Dwarf_Frame *frame)
 {
 	struct lb_unwind_rule rule = {0};
@@ -130,7 +130,7 @@ struct counts {
 	size_t nr_rows, nr_gaps, nr_unsupported;
 };
 
-/* [from, to) has the rule @ours. */
+/* Compares the rule @ours of [from, to) with libdw's. */
 static void compare(Dwarf_CFI *cfi, uint64_t from, uint64_t to,
 		    const struct lb_unwind_rule *ours, struct counts *counts)
 {
@@ -202,7 +202,7 @@ static struct counts compare_file(const char *path)
 	return counts;
 }
 
-/* Skips, with a reason, when there is none. */
+/* Skips and prints a reason if no file matches. */
 static struct counts compare_first(const char *pattern)
 {
 	struct counts counts;
@@ -235,7 +235,7 @@ static void test_python(void **state)
 	assert_int_equal(counts.nr_unsupported, 0);
 }
 
-/* People write assembly there. */
+/* libcrypto contains hand-written assembly. */
 static void test_libcrypto(void **state)
 {
 	struct counts counts = compare_first("/usr/lib/*/libcrypto.so.3");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files of all kinds, given to a real decoder: where their call frame information is. */
+/* Files of all kinds, in which a real decoder must find call frame information. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,7 +46,7 @@ static int tear_down(void **state)
 
 /* ---- files ---- */
 
-/* Functions of 32 bytes: 8 with CFA = SP + 8, then 24 of SP + 16. "more": of their FDEs. */
+/* Functions of 32 bytes: CFA = SP + 8 for 8 bytes, then SP + 16. "more": more rules. */
 static const char many_functions[] =
 	".text\n.globl first\nfirst:\n"
 	".rept %d\n"
@@ -61,7 +61,7 @@ static const char many_functions[] =
 	".macro more\n.cfi_escape " ARGS_SIZE_40 "," ARGS_SIZE_40 "," ARGS_SIZE_40 \
 	"," ARGS_SIZE_40 "\n.endm\n"
 
-/* Builds dir/name of @nr functions; @flags of gcc. Return: a descriptor. */
+/* Builds dir/name with @nr functions and gcc's @flags. Return: a descriptor. */
 static int build(const char *name, unsigned int nr, const char *before, const char *flags)
 {
 	char path[128], command[512];
@@ -84,7 +84,7 @@ static int build(const char *name, unsigned int nr, const char *before, const ch
 	return fd;
 }
 
-/* As tools that shrink files leave them. */
+/* As tools that shrink files do. */
 static void strip_section_headers(int fd)
 {
 	Elf64_Ehdr eh;
@@ -112,7 +112,7 @@ static Elf64_Phdr program_header(int fd, uint32_t type, uint32_t flags)
 	return ph;
 }
 
-/* File offset of its text. */
+/* File offset of the text segment. */
 static uint64_t text_off(int fd)
 {
 	return program_header(fd, PT_LOAD, PF_X).p_offset;
@@ -133,7 +133,7 @@ static struct row_pages ask_one(int fd, uint64_t page)
 	return ask(fd, &page, 1);
 }
 
-/* The rule at an address of the object; NULL: its page is not there. */
+/* The rule at an address of the object; NULL: its page is missing. */
 static const struct lb_unwind_rule *rule_at(const struct row_pages *p, uint64_t at)
 {
 	for (size_t i = 0; i < p->nr_pages; i++) {
@@ -149,7 +149,7 @@ static const struct lb_unwind_rule *rule_at(const struct row_pages *p, uint64_t 
 	return NULL;
 }
 
-/* Is function @i of those above there? */
+/* Checks the rows of the @i-th function. */
 static void assert_function(const struct row_pages *p, uint64_t text, unsigned int i)
 {
 	static const struct {
@@ -174,7 +174,7 @@ static bool is_empty(const struct row_pages *p, uint64_t at)
 	return !rule || rule->cfa == LB_CFA_NONE;
 }
 
-/* ---- small files: all at once ---- */
+/* ---- small files: all pages are answered at once ---- */
 
 static void assert_small(int fd, unsigned int nr)
 {
@@ -199,7 +199,7 @@ static void test_small(void **state)
 	assert_small(fd, 5000);
 }
 
-/* No table, as where a linker could not make one. */
+/* No index, as when a linker could not make one. */
 static void test_no_index(void **state)
 {
 	_cleanup_close_ int fd = build("no-index", 100, "", "-Wl,--no-eh-frame-hdr");
@@ -208,7 +208,7 @@ static void test_no_index(void **state)
 	assert_small(fd, 100);
 }
 
-/* A header without a table, and no section headers: its frames end where a 0 is. */
+/* An index header without a table, and no section headers: a 0 ends the frames. */
 static void test_header_only(void **state)
 {
 	_cleanup_close_ int fd = build("header", 100, "", "");
@@ -236,7 +236,7 @@ static void test_debug_frame(void **state)
 	assert_small(gnu, 500);
 }
 
-/* Text that is elsewhere in memory than in the file. */
+/* The text's address differs from its file offset. */
 static void test_bias(void **state)
 {
 	_cleanup_close_ int fd = build(
@@ -255,7 +255,7 @@ static void test_bias(void **state)
 	row_pages_deinit(&p);
 }
 
-/* Of Go's frames only those are given that are none: else its frame pointers are better. */
+/* Go's frames are only used without a frame pointer; for others it is better. */
 static void test_go(void **state)
 {
 	_cleanup_close_ int fd =
@@ -281,7 +281,7 @@ static void test_go(void **state)
 	row_pages_deinit(&p);
 }
 
-/* 8 bytes of a caller's, then 8 of the thread's; 16 of the process's; 16 of another's. */
+/* clone: 8 bytes of the caller, 8 of the new thread; rt0_go: 16; cloned: 16. */
 static const char go_starts[] = NOTHING_MORE
 	".cfi_sections .debug_frame\n.section .gopclntab,\"a\"\n.byte 1\n"
 	".macro function name\n.type \\name,@function\n\\name:\n.cfi_startproc\n"
@@ -289,7 +289,7 @@ static const char go_starts[] = NOTHING_MORE
 	".section .text.starts,\"ax\"\n"
 	"function runtime.clone.abi0\nfunction runtime.rt0_go\nfunction runtime.cloned\n";
 
-/* Nobody called what a thread of Go begins with. */
+/* The first function of a Go thread has no caller. */
 static void test_go_starts(void **state)
 {
 	_cleanup_close_ int fd = build("starts", 200, go_starts, "");
@@ -307,7 +307,7 @@ static void test_go_starts(void **state)
 	row_pages_deinit(&p);
 }
 
-/* ---- big files: what is asked ---- */
+/* ---- big files: only the requested pages are answered ---- */
 
 #define NR_BIG 60000 /* 1.9 MB of text, 1.4 MB of .eh_frame */
 
@@ -343,7 +343,7 @@ static void test_big(void **state)
 	assert_big(fd);
 }
 
-/* Then a page costs as much as all of it: more is given at once, but not everything. */
+/* Without an index a page costs as much as all: more pages are answered. */
 static void test_big_without_index(void **state)
 {
 	_cleanup_close_ int fd = build("unsorted", NR_BIG, "", "-Wl,--no-eh-frame-hdr");
@@ -365,7 +365,7 @@ static void test_big_without_index(void **state)
 	row_pages_deinit(&p);
 }
 
-/* ---- real ones ---- */
+/* ---- real files ---- */
 
 static void test_libc(void **state)
 {
@@ -390,7 +390,7 @@ static void test_libc(void **state)
 	row_pages_deinit(&p);
 }
 
-/* The image of the vdso is as in memory, which for it is as in a file. */
+/* The vdso's image in memory has the layout of its file. */
 static void test_vdso(void **state)
 {
 	const uint8_t *image = (const uint8_t *)getauxval(AT_SYSINFO_EHDR);
@@ -414,7 +414,7 @@ static void test_vdso(void **state)
 	row_pages_deinit(&p);
 }
 
-/* ---- what is none ---- */
+/* ---- invalid files ---- */
 
 static void assert_nothing(int fd)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The DWARF reader on programs built here: known answers at probes, then every
- * address of .text against llvm-symbolizer, for each compiler and form of DWARF.
- * Needs gcc and g++; clang, llvm-symbolizer, rustc, go: skipped where not there.
+ * The DWARF reader on programs built here: known answers at probes, then every address
+ * of .text against llvm-symbolizer, for each compiler and form of DWARF. Needs gcc and
+ * g++; skips clang, llvm-symbolizer, rustc and go if missing.
  */
 #include "unit/decode/dwarf/workload.h"
 
-/* What a probe must give, innermost first. */
+/* The expected frames of a probe, innermost first. */
 struct expected_frame {
-	const char *function; /* plain name, or the end of it */
-	const char *line_text; /* found on that line of the source */
+	const char *function; /* plain name, or its end */
+	const char *line_text; /* text on the expected source line */
 };
 
 struct expected {
@@ -58,7 +58,8 @@ static void check_frames(const struct expected *e, const struct got *got,
 		assert_int_equal(frame->inlined, f + 1 < e->nr);
 		assert_true(frame->start_line <= frame->line);
 		if (!e->frames[f].function || strcmp(e->frames[f].function, "operator()"))
-			assert_true(frame->start_line > 0); /* gcc gives lambdas none */
+			/* gcc gives lambdas no line. */
+			assert_true(frame->start_line > 0);
 	}
 }
 
@@ -81,7 +82,7 @@ static void check_probes(const char *program, const char *source,
 
 #define MAX_ADDRESSES 6000
 
-/* .text of "dir/@program", at most MAX_ADDRESSES spread over it. */
+/* Addresses in .text of "dir/@program", at most MAX_ADDRESSES, evenly spread. */
 static size_t text_addresses(const char *program, uint64_t *vaddrs)
 {
 	uint64_t start = 0, size = text_of(program, &start);
@@ -114,7 +115,7 @@ static bool read_reference(FILE *in, uint64_t *vaddr, struct reference *ret)
 		snprintf(ret->frames[ret->nr].function, sizeof(ret->frames[0].function),
 			 "%.4095s", line);
 		assert_non_null(fgets(line, sizeof(line), in));
-		colon = strrchr(line, ':'); /* column */
+		colon = strrchr(line, ':'); /* cut off the column */
 		assert_non_null(colon);
 		*colon = '\0';
 		colon = strrchr(line, ':');
@@ -129,9 +130,9 @@ static bool read_reference(FILE *in, uint64_t *vaddr, struct reference *ret)
 }
 
 /*
- * llvm-symbolizer names the outermost frame by the symbol table: with the parts of a
- * function told apart (".cold", ".isra.0"), with a linkage name where DWARF has none,
- * and by any of the functions that were folded into one.
+ * llvm-symbolizer takes the outermost frame's name from the symbol table: with suffixes
+ * of function parts (".cold", ".isra.0"), with a linkage name where DWARF has none, and
+ * with the name of any function folded into it.
  */
 static bool same_function(const char *program, const struct frame *ours,
 			  const char *theirs, bool outermost)
@@ -145,14 +146,13 @@ static bool same_function(const char *program, const struct frame *ours,
 		return false;
 	if (!*ours->system_name || (!strncmp(name, theirs, len) && theirs[len] == '.'))
 		return true;
-	/* Folded into its twin, it may have lost its own symbol. */
+	/* A function that was folded into an identical one may have no symbol. */
 	return !symbol(program, name) || symbol(program, name) == symbol(program, theirs);
 }
 
 /*
- * Equal, or different where ours is better: where llvm-symbolizer says line 0
- * (code without a line of its own), we go out to the call that has one, or back
- * to the line before.
+ * Frames must be equal, or better: where llvm-symbolizer says line 0 (code without a
+ * line of its own), we answer the call that has a line, or the previous line.
  */
 static void compare(const char *program, uint64_t vaddr, const struct got *got,
 		    const struct reference *ref)
@@ -167,7 +167,7 @@ static void compare(const char *program, uint64_t vaddr, const struct got *got,
 	if (unknown && (!got->nr || !got->frames[0].line))
 		return;
 	nr = ref->nr - skip;
-	/* Of more frames than fit the middle is lost. */
+	/* The middle of chains over the maximum is dropped. */
 	if (nr != got->nr && nr <= FRAMES_MAX_INLINE)
 		fail_msg("%#lx: %zu frames, not %zu", (unsigned long)vaddr, got->nr, nr);
 	for (size_t f = 0; f < nr && f < FRAMES_MAX_INLINE / 2; f++) {
@@ -256,7 +256,7 @@ static void test_known_answers(void **state)
 			shell("%s -w -O2 -o %s/c %s/inline.c", builds[i], dir, sources),
 			0);
 		check_probes("c", "inline.c", c_probes, ARRAY_SIZE(c_probes));
-		/* newer llvm-symbolizers do not read .zdebug_*: the probes are the answer */
+		/* Newer llvm-symbolizers do not read .zdebug_*: check only probes. */
 		if (have("llvm-symbolizer") && !strstr(builds[i], "zlib-gnu"))
 			check_all("c");
 	}
@@ -283,7 +283,7 @@ static void test_known_names(void **state)
 	}
 }
 
-/* gcc gives no linkage name to what has no linkage: the DIEs around it tell. */
+/* Functions without linkage have no linkage name: the enclosing DIEs give the name. */
 static void test_qualified_names(void **state)
 {
 	struct got got[2] = {0};
@@ -302,7 +302,7 @@ static void test_qualified_names(void **state)
 	forget(got, 2);
 }
 
-/* 72 frames: the innermost and the outermost 32 are kept. */
+/* Of 72 frames, the innermost and the outermost 32 are kept. */
 static void test_deep_chain_loses_the_middle(void **state)
 {
 	struct got got = {0};
@@ -331,7 +331,7 @@ static void test_duplicates_and_strangers(void **state)
 	vaddrs[0] = vaddrs[2] = probe("s", "probe_leaf");
 	vaddrs[1] = 0;
 	vaddrs[3] = UINT64_MAX;
-	vaddrs[4] = probe("s", "_start"); /* from an object without debug info */
+	vaddrs[4] = probe("s", "_start"); /* in an object without debug info */
 	resolve("s", NULL, vaddrs, 5, got, NULL);
 	assert_int_equal(got[0].nr, 4);
 	assert_int_equal(got[2].nr, 4);
@@ -342,7 +342,7 @@ static void test_duplicates_and_strangers(void **state)
 	forget(got, 5);
 }
 
-/* Strict DWARF 2 cannot say that a unit is in several ranges: it says none. */
+/* Strict DWARF 2 cannot describe a unit with several ranges, so it has none. */
 static void test_unit_without_ranges(void **state)
 {
 	struct got got[2] = {0};

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which line each part of a function is, on programs built here: the same as the
- * frames of every single address say, and known answers for lines without code.
- * Needs gcc and g++; clang: skipped where it is not there.
+ * The lines of each part of a function, on programs built here: they must agree with
+ * the frames of every single address, and with known answers for lines without code.
+ * Needs gcc and g++; skips clang if missing.
  */
 #include "unit/decode/dwarf/workload.h"
 
 #define MAX_CODES 4096
 
-/* What came for one program, copied. */
+/* A copy of the codes of one program. */
 struct codes {
 	struct code items[MAX_CODES];
 	const char *functions[MAX_CODES];
-	size_t hits[MAX_CODES]; /* the address each was asked for by */
+	size_t hits[MAX_CODES]; /* index of the address each was requested for */
 	size_t nr;
 	struct got *got;
 };
@@ -97,7 +97,7 @@ static bool has_row(const struct code *code, const struct frame *frame)
 	return false;
 }
 
-/* One address, as its own frames have it and as the code around it has it. */
+/* Compares the frames of one address with the row of the code that contains it. */
 static void check_address(const struct code *code, uint64_t vaddr, const struct got *got,
 			  size_t *nr_other_function)
 {
@@ -127,7 +127,7 @@ static void check_program(const char *program)
 	size_t nr_checked = 0, nr_other_function = 0, nr;
 	uint64_t start = 0, *vaddrs;
 
-	/* Every byte of it. */
+	/* Every byte of .text. */
 	nr = text_of(program, &start);
 	vaddrs = calloc(nr, sizeof(*vaddrs));
 	for (size_t i = 0; i < nr; i++)
@@ -196,7 +196,7 @@ static void test_rows_are_the_frames_of_each_address(void **state)
 	}
 }
 
-/* Is there a row, of any length, on the line of bare.c with @text? */
+/* Whether a row, even of length 0, is on the line of bare.c with @text. */
 static bool line_has_row(const struct code *code, const char *text)
 {
 	uint32_t line = line_with("bare.c", text);
@@ -250,7 +250,7 @@ static void test_lines_without_code_have_no_row(void **state)
 	}
 }
 
-/* Lines of a part that was split off have code, and the part that was hit says so. */
+/* Lines of the split-off part have code, and rows of the sampled part include them. */
 static void test_split_functions_know_all_their_lines(void **state)
 {
 	static const char *const lines[] = {"CODE cold", "CODE colder", "CODE hot", NULL};
@@ -267,7 +267,7 @@ static void test_split_functions_know_all_their_lines(void **state)
 	resolve_codes("bare", &vaddr, 1, NULL, &codes);
 	assert_int_equal(codes.nr, 1);
 	check_lines(&codes.items[0], lines, true);
-	/* The cold ones without an instruction here. */
+	/* Lines with code only in the cold part have rows at the end, of length 0. */
 	end = codes.items[0].address + codes.items[0].size_bytes;
 	for (size_t i = 0; i < codes.items[0].nr_rows; i++)
 		if (codes.items[0].rows[i].frame.line ==
@@ -286,7 +286,7 @@ static void test_only_what_is_wanted_is_told(void **state)
 	assert_int_equal(shell("gcc -g -w -O2 -o %s/bare %s/bare.c", dir, sources), 0);
 	vaddrs[0] = probe("bare", "work");
 	vaddrs[1] = probe("bare", "split");
-	vaddrs[2] = 1; /* nowhere */
+	vaddrs[2] = 1; /* no code */
 	resolve_codes("bare", vaddrs, 3, wanted, &codes);
 	assert_int_equal(codes.nr, 1);
 	assert_string_equal(codes.functions[0], "split");

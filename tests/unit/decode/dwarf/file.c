@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Debug information in more than one file (.dwo, .dwp, dwz), compressed, missing,
- * of another build, damaged. Needs gcc and g++; clang, dwz and llvm-dwp
- * are skipped where they are not there.
+ * Debug information in more than one file (.dwo, .dwp, dwz), compressed, missing, of
+ * another build, damaged. Needs gcc and g++; skips clang, dwz and llvm-dwp if missing.
  */
 #include "unit/decode/dwarf/workload.h"
 
@@ -11,7 +10,7 @@
 
 #include "decode/dwarf/file.h"
 
-/* Both probes of inline.c that say whether lines and inlined calls are known. */
+/* Checks the two probes of inline.c that need line tables and inlined calls. */
 static void check_leaf(const char *program, struct needs *needs,
 		       struct dwarf_stats *stats)
 {
@@ -76,7 +75,7 @@ static void test_dwo(void **state)
 	}
 }
 
-/* The line table is in the program: a lost .dwo costs names, not lines. */
+/* The program has the line table: a missing .dwo costs names, not lines. */
 static void test_dwo_missing_or_of_another_build(void **state)
 {
 	uint32_t line = line_with("inline.c", "PROBE(probe_leaf)");
@@ -98,7 +97,7 @@ static void test_dwo_missing_or_of_another_build(void **state)
 		assert_int_equal(got.frames[0].line, line);
 		forget(&got, 1);
 
-		/* A file of that name, but with another id. */
+		/* A file of the same name with another id. */
 		snprintf(other_dir, sizeof(other_dir), "%s/other", dir);
 		assert_int_equal(shell("cd %s && rm -rf other && cp -r split other && "
 				       "cd other && "
@@ -119,7 +118,7 @@ static void test_dwo_missing_or_of_another_build(void **state)
 static void test_dwp(void **state)
 {
 	(void)state;
-	if (!have("llvm-dwp")) { /* binutils' dwp does not know DWARF 5 */
+	if (!have("llvm-dwp")) { /* binutils' dwp does not support DWARF 5 */
 		print_message("no llvm-dwp\n");
 		skip();
 	}
@@ -131,7 +130,7 @@ static void test_dwp(void **state)
 			continue;
 		if (!build_split(split_builds[i]))
 			continue;
-		/* A second unit makes the offsets of the first or second one not 0. */
+		/* A second unit: the offset of one of the two is not 0. */
 		assert_int_equal(
 			shell("cd %s/split && printf 'int a(int x){return x;}\\n' "
 			      ">a.c && %s -w -O2 -gsplit-dwarf -c a.c && "
@@ -187,7 +186,7 @@ static void test_dwz(void **state)
 	forget(&got, 1);
 }
 
-/* The right name and the wrong build id: as if it were not there. */
+/* The right name with the wrong build id counts as missing. */
 static void test_dwz_of_another_build(void **state)
 {
 	struct needs needs = {0};
@@ -212,7 +211,7 @@ static void test_dwz_of_another_build(void **state)
 	forget(&got, 1);
 }
 
-/* A section that claims to be larger than the limit when decompressed. */
+/* A compressed section that claims to exceed the limit when decompressed. */
 static void test_compressed_over_the_limit(void **state)
 {
 	struct got got = {0};
@@ -302,7 +301,7 @@ static char *read_program(const char *name, size_t *len)
 	return bytes;
 }
 
-/* Whatever the bytes say, every address is answered once, and soon. */
+/* For any bytes every address is answered once, and quickly. */
 static void resolve_bytes(const char *bytes, size_t len, const uint64_t *vaddrs,
 			  size_t nr)
 {
@@ -340,13 +339,13 @@ static void test_damaged(void **state)
 	vaddrs[5] = UINT64_MAX;
 	bytes = read_program("h", &len);
 	copy = malloc(len);
-	for (size_t cut = 0; cut < len; cut += 389) /* the section headers are last */
+	for (size_t cut = 0; cut < len; cut += 389) /* section headers are at the end */
 		resolve_bytes(bytes, cut, vaddrs, ARRAY_SIZE(vaddrs));
 	for (int round = 0; round < 400; round++) {
 		memcpy(copy, bytes, len);
 		for (int i = 0; i < 1 + round % 16; i++) {
 			seed = seed * 1103515245 + 12345;
-			/* Half of the changes hit the debug sections, at the end. */
+			/* Half of the changes are in the debug sections, at the end. */
 			copy[(round % 2 ? seed >> 1 : len - 1 - (seed >> 1) % (len / 2)) %
 			     len] = (char)(seed >> 24);
 		}

@@ -12,7 +12,7 @@
 #include "decode/dwarf/line.h"
 #include "decode/dwarf/scope.h"
 
-/* A file that is only sections; code is at [0x1000, 0x2000). */
+/* A file with only sections; its code is at [0x1000, 0x2000). */
 struct fake {
 	struct debug_context context;
 	struct debug_file file;
@@ -44,7 +44,7 @@ static void fake_section(struct fake *f, enum debug_section which, const void *d
 static size_t table_4(uint8_t *out, const uint8_t *program, size_t len)
 {
 	static const uint8_t header[] = {
-		0,   0,   0,   0,   4,   0,   0,   0,   0, 0, /* lengths: below */
+		0,   0,   0,   0,   4,   0,   0,   0,   0, 0, /* lengths, set below */
 		1,   1,   1,   251, 14,  13, /* line_base -5, range 14 */
 		0,   1,   1,   1,   1,   0,   0,   0,   1, 0, 0, 1, /* opcodes */
 		's', 'u', 'b', 0,   '/', 'a', 'b', 's', 0, 0, /* directories */
@@ -106,7 +106,7 @@ static void test_rows(void **state)
 		LINE(9),
 		ROW, /* 0x1000: 10 */
 		LINE(1),
-		ROW, /* and again: 11 wins */
+		ROW, /* same address: 11 wins */
 		FORWARD(16),
 		DW_LNS_set_file,
 		2,
@@ -134,7 +134,7 @@ static void test_rows(void **state)
 	check_rows(program, sizeof(program), 0, rows, ARRAY_SIZE(rows));
 }
 
-/* The linker moved a discarded function to 0; its rows cover ours. */
+/* The linker moved a discarded function to 0, so its rows cover those of real code. */
 static void test_thrown_away_sequence(void **state)
 {
 	static const uint8_t program[] = {
@@ -149,7 +149,7 @@ static void test_thrown_away_sequence(void **state)
 	check_rows(program, sizeof(program), 0, rows, ARRAY_SIZE(rows));
 }
 
-/* Two sequences hold the address: the row nearest to it, in either order. */
+/* Two sequences contain the address: the nearest row counts, in either order. */
 static void test_overlapping_sequences(void **state)
 {
 	static const uint8_t program[] = {
@@ -165,7 +165,7 @@ static void test_overlapping_sequences(void **state)
 	check_rows(program, sizeof(program), 0, rows, ARRAY_SIZE(rows));
 }
 
-/* Rows that go back, as hand-written assembly makes them. */
+/* Rows with decreasing addresses, as from hand-written assembly. */
 static void test_rows_going_back(void **state)
 {
 	static const uint8_t program[] = {
@@ -204,7 +204,7 @@ static void test_program_breaks_off(void **state)
 		ROW,
 		0,
 		200,
-		1, /* longer than what is left */
+		1, /* longer than the remaining bytes */
 	};
 	static const struct row rows[] = {{0x1008, true, 1, 2, 2}, {.vaddr = 0x1010}};
 
@@ -230,7 +230,7 @@ static void test_paths(void **state)
 	assert_string_equal(line_table_path(t, UINT64_MAX), "");
 }
 
-/* DWARF 5: directory 0 is the one of the compilation, files count from 0. */
+/* DWARF 5: directory 0 is the compilation directory, and files count from 0. */
 static void test_paths_5(void **state)
 {
 	static const uint8_t table[] = {
@@ -245,13 +245,13 @@ static void test_paths_5(void **state)
 		0x30,
 		0,
 		0,
-		0, /* header_length: all */
+		0, /* header_length: the rest of the table */
 		1,
 		1,
 		1,
 		251,
 		14,
-		1, /* opcode_base 1: there are no opcodes */
+		1, /* opcode_base 1: no standard opcodes */
 		1,
 		DW_LNCT_path,
 		DW_FORM_string,
@@ -322,7 +322,7 @@ static void test_bad_headers(void **state)
 	}
 	fake_section(&f, DEBUG_LINE, bytes, len);
 	memcpy(bytes, good, len);
-	bytes[14] = 0; /* line_range: nothing may be divided by it */
+	bytes[14] = 0; /* line_range: division by 0 must not happen */
 	assert_int_equal(line_table_open(&f.unit, &t), -EBADMSG);
 	memcpy(bytes, good, len);
 	bytes[15] = 0; /* opcode_base */
@@ -362,9 +362,9 @@ static void test_ranges_4(void **state)
 {
 	static const uint64_t list[] = {
 		0x10,       0x20, /* from the unit's base */
-		UINT64_MAX, 0x1800, /* another base */
+		UINT64_MAX, 0x1800, /* sets another base */
 		0x10,       0x18,   0x20, 0x20, /* empty */
-		UINT64_MAX, 0,      0x0,  0x10, /* thrown away: no code at 0 */
+		UINT64_MAX, 0,      0x0,  0x10, /* discarded: no code at 0 */
 		0x1900,     0x1904, 0,    0,    0x1, 0x2,
 	};
 	static const struct addr_range expected[] = {
@@ -377,7 +377,7 @@ static void test_ranges_4(void **state)
 	f.unit.low_pc = (struct form_value){.form = DW_FORM_addr, .u = 0x1000};
 	fake_section(&f, DEBUG_RANGES, list, sizeof(list));
 	check_ranges(&f, &ranges, expected, ARRAY_SIZE(expected), false);
-	/* Cut before its end: what came before counts. */
+	/* Truncated before the terminator: entries before it count. */
 	fake_section(&f, DEBUG_RANGES, list, 40);
 	check_ranges(&f, &ranges, expected, 1, true);
 }
@@ -400,7 +400,7 @@ static void test_ranges_5(void **state)
 					4,
 					0,
 					0,
-					0, /* offset of list 0, from here */
+					0, /* offset of list 0 from here */
 					DW_RLE_startx_endx,
 					1,
 					2, /* 0x1100 .. 0x1200 */
@@ -453,7 +453,7 @@ static void test_ranges_5(void **state)
 					1,
 					DW_RLE_startx_length,
 					0,
-					9, /* address 0: thrown away */
+					9, /* address 0: discarded */
 					DW_RLE_end_of_list,
 					DW_RLE_startx_length,
 					1,
@@ -475,13 +475,13 @@ static void test_ranges_5(void **state)
 	check_ranges(&f, &ranges, expected, ARRAY_SIZE(expected), false);
 	ranges.u = sizeof(lists) + 1;
 	check_ranges(&f, &ranges, NULL, 0, true);
-	/* No address table: the first entry fails. */
+	/* Without an address table the first entry fails. */
 	fake_section(&f, DEBUG_ADDR, NULL, 0);
 	ranges.u = 16;
 	check_ranges(&f, &ranges, NULL, 0, true);
 }
 
-/* The work a call may do ends a list, however long it is. */
+/* The limit of work in a call ends any list. */
 static void test_ranges_within_budget(void **state)
 {
 	static const uint64_t list[] = {0x1000, 0x1001, 0x1002, 0x1003,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* For the tests of the DWARF reader: builds programs, finds probes, keeps answers. */
+/* For the tests of the DWARF reader: builds programs, finds probes, stores answers. */
 #ifndef TESTS_DWARF_WORKLOAD_H
 #define TESTS_DWARF_WORKLOAD_H
 
@@ -21,8 +21,8 @@
 #include "decode/dwarf/dwarf.h"
 #include "lib/scratch.h"
 
-static char sources[PATH_MAX]; /* tests/workloads/dwarf; made by setup */
-static char dir[SCRATCH_BYTES]; /* everything built; made by setup */
+static char sources[PATH_MAX]; /* tests/workloads/dwarf; set by setup */
+static char dir[SCRATCH_BYTES]; /* directory for everything built; set by setup */
 
 __attribute__((format(printf, 1, 2))) static inline int shell(const char *fmt, ...)
 {
@@ -55,7 +55,7 @@ static inline int remove_dir(void **state)
 	return 0;
 }
 
-/* One answer, copied. */
+/* A copy of one answer. */
 struct got {
 	unsigned int nr_calls;
 	enum miss miss;
@@ -89,11 +89,11 @@ static inline void forget(struct got *got, size_t nr)
 		}
 }
 
-/* Which companions may be found, and how many were asked for. */
+/* Which companion files are served, and how many were requested. */
 struct needs {
 	bool refuse;
 	unsigned int nr[NEED_DWP + 1];
-	const char *dwo_from; /* a directory to take .dwo files from instead */
+	const char *dwo_from; /* if set, .dwo files come from this directory */
 };
 
 static inline int answer_need(void *ctx, const struct need *need)
@@ -119,7 +119,7 @@ static inline int answer_need(void *ctx, const struct need *need)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* "dir/@file", of which *@fd is to be closed after elf_end(). */
+/* Opens "dir/@file". The caller must close *@fd after elf_end(). */
 static inline Elf *elf_of(const char *file, int *fd)
 {
 	char path[PATH_MAX];
@@ -133,7 +133,7 @@ static inline Elf *elf_of(const char *file, int *fd)
 	return elf;
 }
 
-/* The vaddr of symbol @name in "dir/@file"; 0: there is none. */
+/* The vaddr of symbol @name in "dir/@file"; 0: not found. */
 static inline uint64_t symbol(const char *file, const char *name)
 {
 	uint64_t vaddr = 0;
@@ -157,7 +157,7 @@ static inline uint64_t symbol(const char *file, const char *name)
 	return vaddr;
 }
 
-/* Where .text of "dir/@file" is, and how large. */
+/* Start and size of .text in "dir/@file". */
 static inline uint64_t text_of(const char *file, uint64_t *start)
 {
 	uint64_t size = 0;
@@ -180,7 +180,7 @@ static inline uint64_t text_of(const char *file, uint64_t *start)
 	return size;
 }
 
-/* As symbol(); the test fails without it. */
+/* Like symbol(), but the test fails if it is missing. */
 static inline uint64_t probe(const char *file, const char *name)
 {
 	uint64_t vaddr = symbol(file, name);
@@ -190,7 +190,7 @@ static inline uint64_t probe(const char *file, const char *name)
 	return vaddr;
 }
 
-/* Number of the line of a source file that holds @text, from 1. */
+/* Number of the first line of a source file that contains @text, from 1. */
 static inline uint32_t line_with(const char *source, const char *text)
 {
 	char path[2 * PATH_MAX], line[1024];
@@ -211,7 +211,7 @@ static inline uint32_t line_with(const char *source, const char *text)
 	return 0;
 }
 
-/* Opens the file as the decoder does; @binary is to be freed after @ret. */
+/* Opens the file as the decoder does. Free @ret before @binary. */
 static inline int open_source(int fd, dwarf_need_fn need, void *ctx,
 			      struct binary **binary, struct dwarf_source **ret)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Hand-made program headers: what real linkers never write. */
+/* Hand-made program headers that linkers do not write. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static void test_offsets_and_addresses(void **state)
 	add_load(image, 0xfffffffffffff000, 0x5000, 0x2000, PF_R | PF_X); /* wraps */
 	add_load(image, 0x50000, 0xfffffffffffff000, 0x2000, PF_R | PF_X);
 	add_load(image, 0x60000, 0x9000, 0x10, PF_R | PF_X);
-	image->phdrs[4].p_memsz = 0x1000; /* zeroes behind the file's bytes */
+	image->phdrs[4].p_memsz = 0x1000; /* zeroes past the bytes in the file */
 	assert_int_equal(binary_open_memory(image, sizeof(*image), &b), 0);
 	assert_int_equal(b->nr_loads, 3);
 	assert_true(binary_file_off_to_vaddr(b, 0x800, &vaddr));

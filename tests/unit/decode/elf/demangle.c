@@ -24,7 +24,7 @@ static const struct {
 	{"_Z1fIiET_S0_", "f<int>"},
 	{"_ZNSt6vectorIiSaIiEE9push_backEOi",
 	 "std::vector<int, std::allocator<int> >::push_back"},
-	/* Rust, as mangled until 1.96 by default: the hash goes */
+	/* Rust's legacy mangling, the default until 1.96: the hash is removed */
 	{"_ZN2rv1m4work17h56f56aeae5d81b59E", "rv::m::work"},
 	{"_ZN2rv4main28_$u7b$$u7b$closure$u7d$$u7d$17hcd661707d0e3c894E",
 	 "rv::main::{{closure}}"},
@@ -32,7 +32,7 @@ static const struct {
 	/* Rust, v0 */
 	{"_RINvNtCs3CUbr4axdjZ_2rv1m4worklEB4_", "rv::m::work::<i32>"},
 	{"_RNCNvCs3CUbr4axdjZ_2rv4main0B3_", "rv::main::{closure#0}"},
-	/* neither */
+	/* neither C++ nor Rust */
 	{"main", NULL},
 	{"foo.part.0", NULL},
 	{"main.(*T).run", NULL},
@@ -73,7 +73,7 @@ static void test_output_is_cut(void **state)
 	assert_string_equal(demangle(name, buf, strlen(whole) + 1), whole);
 }
 
-/* f<P0, P1, ...> where each Pn is a pointer to a function of two Pn-1. */
+/* f<P0, P1, ...>; Pn is a pointer to a function of two Pn-1: exponential output. */
 static void test_exponential_name_is_stopped(void **state)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -83,7 +83,7 @@ static void test_exponential_name_is_stopped(void **state)
 	(void)state;
 	for (int i = 1; i < 60; i++) {
 		char next[64], ref[8];
-		int id = 2 * i - 1; /* of the previous pointer */
+		int id = 2 * i - 1; /* number of the previous pointer's substitution */
 
 		if (id < 36)
 			snprintf(ref, sizeof(ref), "%c", digits[id]);
@@ -100,7 +100,7 @@ static void test_exponential_name_is_stopped(void **state)
 	assert_true(clock() - start < CLOCKS_PER_SEC);
 }
 
-/* Whatever the bytes are: it ends, stays inside the buffer and is terminated. */
+/* For any bytes demangling ends, stays inside the buffer and terminates the string. */
 static void test_hostile_names(void **state)
 {
 	static const char alphabet[] = "_ZRNIESTKPFvijbLXsr0123456789.$uh";
@@ -119,7 +119,7 @@ static void test_hostile_names(void **state)
 		assert_true(strlen(demangle(name, buf, 100)) < 100);
 		assert_int_equal(buf[100], 'x');
 	}
-	/* deeply nested pointers, within and beyond the longest name taken */
+	/* deeply nested pointers, up to the maximum length of names and above it */
 	memset(name, 'P', sizeof(name));
 	memcpy(name, "_Z1f", 4);
 	name[4000] = 'i';

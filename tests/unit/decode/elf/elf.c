@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * elf_serve() in this process over files that gcc, strip, objcopy and rustc made,
- * compared with what nm, objdump and eu-addr2line say. What it asks for is served
- * from a list; debugfile.c's test has the search.
+ * Calls elf_serve() in this process on files made by gcc, strip, objcopy and rustc, and
+ * compares the answers with nm, objdump and eu-addr2line. A list serves its requests
+ * for other files; debugfile.c tests the search for them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +15,15 @@
 #include "fixture.h"
 #include "lib/stand_in.h"
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static struct {
 	enum need_kind kind;
 	const char *path;
-} served[8]; /* each one once, in this order; path NULL: the end */
+} served[8]; /* each served once, in this order; path NULL: end */
 static size_t nr_asked;
 
-/* Stands in for worker_need(). */
+/* Replaces worker_need(). */
 static int need_from_list(struct worker_call *call, const void *what, size_t len)
 {
 	struct wire_reader r = {.data = what, .len = len};
@@ -184,7 +184,7 @@ static const char *const layouts[] = {
 	"-pie -Wl,-z,max-page-size=0x200000",
 };
 
-/* Every function that nm lists, its first and last byte, by vaddr and offset. */
+/* The first and last byte of every function that nm lists, by vaddr and file offset. */
 static void test_agrees_with_nm(void **state)
 {
 	(void)state;
@@ -208,14 +208,14 @@ static void test_agrees_with_nm(void **state)
 			assert_string_equal(b.answers.items[0].frames[0].function,
 					    names[i]);
 			assert_int_equal(b.answers.items[0].miss, MISS_NO_DEBUG_INFO);
-			/* the segment that holds it */
+			/* the segment that contains it */
 			assert_true(vaddr >= b.vaddr && vaddr - b.vaddr < b.size);
 			assert_int_equal(vaddr - b.vaddr, off - b.file_off);
 		}
 	}
 }
 
-/* All symbols of a big real binary at once; aliases are told apart by nm. */
+/* All symbols of a large real binary at once. nm lists the aliases of each address. */
 static void test_all_symbols_of_a_static_program(void **state)
 {
 	_cleanup_(reply_deinit) struct reply r = {0};
@@ -247,7 +247,7 @@ static void test_all_symbols_of_a_static_program(void **state)
 		bool found = false;
 
 		assert_int_equal(a->nr_frames, 1);
-		/* one of the names that end at this byte, or a symbol inside it */
+		/* one of the names whose symbol covers this byte */
 		for (size_t j = 0; j < nr && !found; j++)
 			found = vaddrs[j] == vaddrs[i] &&
 				!strncmp(names[j], a->frames[0].function,
@@ -265,7 +265,7 @@ static void test_alias_order(void **state)
 	       MISS_NO_DEBUG_INFO);
 }
 
-/* Sizeless labels of assembly name what follows, but not across a sized symbol. */
+/* Labels without a size name the code after them, but not past a sized symbol. */
 static void test_labels(void **state)
 {
 	uint64_t sized, label;
@@ -284,7 +284,7 @@ static void test_labels(void **state)
 	sized = fixture_vaddr("label", "sized");
 	label = fixture_vaddr("label", "label");
 	expect("label", sized + 1, "sized", MISS_NO_DEBUG_INFO);
-	expect("label", sized + 5, NULL, MISS_NO_SYMBOLS); /* behind the sized one */
+	expect("label", sized + 5, NULL, MISS_NO_SYMBOLS); /* past the sized symbol */
 	expect("label", label + 3, "label", MISS_NO_DEBUG_INFO);
 	expect("label", fixture_vaddr("label", "_start"), "_start", MISS_NO_DEBUG_INFO);
 	expect("label", fixture_vaddr("label", "_start") + 1, NULL, MISS_NO_SYMBOLS);
@@ -327,7 +327,7 @@ static void test_stripped_has_exported_names_only(void **state)
 	assert_true(nr_asked > 0);
 }
 
-/* @path leads to lines, by whatever way; the chain at caller() is inlined. */
+/* Lines are found for @path in whatever file; the call in caller() is inlined. */
 static void expect_lines(const char *path)
 {
 	_cleanup_(reply_deinit) struct reply r = {0};
@@ -363,7 +363,7 @@ static void test_debug_file_by_build_id(void **state)
 	serve_nothing();
 	serve(NEED_DEBUG_BY_BUILD_ID, "prog.debug");
 	expect_lines("stripped");
-	/* local symbols come with it */
+	/* the debug file also has the local symbols */
 	serve(NEED_DEBUG_BY_BUILD_ID, "prog.debug");
 	ask("stripped", ELF_REQUEST_VADDR | ELF_REQUEST_NO_LINES, NULL, &local, 1, &r);
 	assert_int_equal(r.answers.items[0].nr_frames, 1);
@@ -378,13 +378,13 @@ static void test_wrong_debug_files_are_refused(void **state)
 	serve_nothing();
 	serve(NEED_DEBUG_BY_BUILD_ID, "other");
 	expect("stripped", caller, "caller", MISS_NO_DEBUG_INFO);
-	/* the next candidate is taken */
+	/* unusable candidates are skipped */
 	serve_nothing();
 	serve(NEED_DEBUG_BY_BUILD_ID, "prog.c");
 	serve(NEED_DEBUG_BY_BUILD_ID, "other");
 	serve(NEED_DEBUG_BY_BUILD_ID, "prog.debug");
 	expect_lines("stripped");
-	/* by link: the build id is looked at here too */
+	/* the build id is also checked for a file found by link */
 	serve_nothing();
 	serve(NEED_DEBUG_BY_LINK, "other");
 	serve(NEED_DEBUG_BY_LINK, "prog.debug");
@@ -418,7 +418,7 @@ static void test_minidebuginfo(void **state)
 	uint64_t local = fixture_vaddr("prog", "local_fn");
 
 	(void)state;
-	/* as find-debuginfo makes it: the functions that .dynsym lacks */
+	/* made as find-debuginfo does: only functions that .dynsym lacks */
 	fixture_run("nm -D prog --format=posix --defined-only | awk '{print $1}' | sort "
 		    ">dyn && "
 		    "nm prog --format=posix --defined-only | "
@@ -471,7 +471,7 @@ static void test_replaced_file(void **state)
 	assert_int_equal(other.miss, MISS_FILE_REPLACED);
 	assert_int_equal(other.answers.items[0].miss, MISS_FILE_REPLACED);
 	assert_memory_not_equal(other.build_id, id, 20);
-	/* without section headers the id is in the program headers' notes */
+	/* without section headers the id is found by the program headers */
 	fixture_run("cp prog headerless && printf '\\0\\0\\0\\0\\0\\0\\0\\0' | "
 		    "dd of=headerless bs=1 seek=40 conv=notrunc status=none && "
 		    "printf '\\0\\0\\0\\0\\0\\0' | "
@@ -562,7 +562,7 @@ static void test_cxx_names(void **state)
 	}
 }
 
-/* Code is named as the frames of its addresses are. */
+/* Functions of code rows have the same names as frames of the same addresses. */
 static void expect_code_names(const char *path, const char *symbol)
 {
 	_cleanup_(reply_deinit) struct reply r = {0};
@@ -591,7 +591,7 @@ static void expect_code_names(const char *path, const char *symbol)
 		assert_int_equal(row->frame.start_line, frame->start_line);
 		nr_names += i && strcmp(row->frame.function, row[-1].frame.function) != 0;
 	}
-	assert_true(nr_names > 0); /* there is something inlined */
+	assert_true(nr_names > 0); /* something is inlined */
 }
 
 static void test_names_of_code(void **state)
@@ -641,7 +641,7 @@ static void test_rust_names(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(manglings); i++) {
 		char symbol[256];
 
-		/* older compilers have v0 behind -Z: without it there is one round */
+		/* older compilers need -Z for v0: use their default */
 		if (!fixture_try("rustc -g -C symbol-mangling-version=%s prog.rs -o rust "
 				 "2>/dev/null",
 				 manglings[i]))
@@ -699,7 +699,7 @@ static void test_truncated_everywhere(void **state)
 	}
 }
 
-/* Bytes of the headers, and single bytes everywhere, turned around; the fuzz target tries more. */
+/* Inverts bytes of the headers, and some elsewhere; the fuzz target tries more. */
 static void test_changed_bytes(void **state)
 {
 	size_t len;

@@ -33,7 +33,7 @@ __attribute__((unused)) static int fixture_teardown(void **state)
 	return chdir("/");
 }
 
-/* Runs a shell command in the directory. Return: did it succeed? */
+/* Runs a shell command in the directory. Return: whether it succeeded. */
 __attribute__((format(printf, 1, 2), unused)) static int fixture_try(const char *fmt, ...)
 {
 	char command[4096];
@@ -60,7 +60,7 @@ __attribute__((unused)) static void fixture_write(const char *path, const char *
 	assert_int_equal(fclose(f), 0);
 }
 
-/* First line that a command prints, without the newline; "" if none. */
+/* First line of a command's output without the newline; "" if there is none. */
 __attribute__((format(printf, 3, 4), unused)) static char *fixture_line(char *buf,
 									size_t size,
 									const char *fmt,
@@ -77,14 +77,14 @@ __attribute__((format(printf, 3, 4), unused)) static char *fixture_line(char *bu
 	assert_non_null(f);
 	if (!fgets(buf, (int)size, f))
 		buf[0] = '\0';
-	while (fgetc(f) != EOF) /* let it finish: no SIGPIPE */
+	while (fgetc(f) != EOF) /* read to the end: no SIGPIPE */
 		;
 	pclose(f);
 	buf[strcspn(buf, "\n")] = '\0';
 	return buf;
 }
 
-/* Address that nm gives for @symbol in @file. */
+/* The address that nm gives for @symbol in @file. */
 __attribute__((unused)) static uint64_t fixture_vaddr(const char *file,
 						      const char *symbol)
 {
@@ -97,7 +97,7 @@ __attribute__((unused)) static uint64_t fixture_vaddr(const char *file,
 	return strtoull(line, NULL, 16);
 }
 
-/* Where readelf says that @vaddr is in the file. */
+/* The file offset of @vaddr by readelf's program headers. */
 __attribute__((unused)) static uint64_t fixture_file_off(const char *file, uint64_t vaddr)
 {
 	char command[512], line[512];

@@ -10,25 +10,25 @@
 #include "decode/elf/names.h"
 
 static const struct {
-	const char *symbol; /* NULL: none */
+	const char *symbol; /* NULL: no symbol */
 	bool plt;
 	const char *dwarf_function, *dwarf_system; /* NULL function: no frame */
 	const char *function, *system_name; /* NULL function: no frame */
 } cases[] = {
-	/* symbols alone */
+	/* symbols only */
 	{"main", false, NULL, NULL, "main", ""},
 	{"_ZN2ns4workEv", false, NULL, NULL, "ns::work", "_ZN2ns4workEv"},
 	{"memcpy@@GLIBC_2.14", false, NULL, NULL, "memcpy", ""},
 	{"puts", true, NULL, NULL, "puts@plt", ""},
 	{"_ZN2ns4workEv", true, NULL, NULL, "ns::work@plt", "_ZN2ns4workEv"},
 	{NULL, false, NULL, NULL, NULL, NULL},
-	/* DWARF alone */
+	/* DWARF only */
 	{NULL, false, "work", "", "work", ""},
 	{NULL, false, "work", "_ZN2ns4workEv", "ns::work", "_ZN2ns4workEv"},
 	{NULL, false, "work", "pkg.work", "work", "pkg.work"},
 	{NULL, false, "", "plain", "plain", ""},
 	{NULL, false, "", "", "", ""},
-	/* both: the symbol fills in what DWARF lacks, and does not contradict it */
+	/* both: the symbol fills in what DWARF lacks, unless it contradicts DWARF */
 	{"_ZN2ns4workEv", false, "work", "", "ns::work", "_ZN2ns4workEv"},
 	{"_ZN2ns4workEv", false, "", "", "ns::work", "_ZN2ns4workEv"},
 	{"_ZN2ns5otherEv", false, "work", "", "work", ""},
@@ -64,7 +64,7 @@ static void test_cases(void **state)
 	}
 }
 
-/* Only the outermost function is the symbol's. */
+/* The symbol names only the outermost function of a chain. */
 static void test_chain(void **state)
 {
 	_cleanup_(elf_names_freep) struct elf_names *n = elf_names_new();
@@ -117,7 +117,7 @@ static void test_long_names(void **state)
 	assert_true(strlen(out->function) < ELF_NAMES_MAX_FUNCTION);
 	assert_string_equal(out->function + strlen(out->function) - 4, "@plt");
 	assert_true(strlen(out->system_name) < ELF_NAMES_MAX_SYSTEM);
-	/* cut at a whole character: two bytes each */
+	/* truncated at a whole character; each has two bytes */
 	for (size_t i = 0; i < sizeof(name) - 1; i++)
 		name[i] = i & 1 ? '\xa9' : '\xc3';
 	elf_names_symbol(n, name, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Tables that no compiler makes; what compilers make is in elf.c's test. */
+/* Symbol tables that compilers do not make. elf.c's test has those of compilers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <time.h>
@@ -9,7 +9,7 @@
 
 #define NR_VADDRS 5000
 
-/* 2000 functions that all cover all of 5000 addresses, and a twentieth of the budget. */
+/* 2000 functions that all cover all 5000 addresses, with a twentieth of the budget. */
 static void test_budget(void **state)
 {
 	_cleanup_free_ uint64_t *vaddrs = calloc(NR_VADDRS, sizeof(*vaddrs));
@@ -46,7 +46,7 @@ static void test_budget(void **state)
 	elf_symbols_deinit(&s);
 }
 
-/* The same names in another order give the same answer. */
+/* The order of symbols does not change the answer. */
 static void test_order_does_not_matter(void **state)
 {
 	static const char *const orders[] = {"__a a b c w", "w c b a __a", "b __a w c a"};

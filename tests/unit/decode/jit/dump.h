@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writes jitdumps record by record, well-formed or not. */
+/* Writes jitdumps record by record, valid or not. */
 #ifndef LB_TESTS_SYMBOLIZE_JIT_DUMP_H
 #define LB_TESTS_SYMBOLIZE_JIT_DUMP_H
 
@@ -14,7 +14,7 @@ struct dump_entry {
 	uint64_t ip;
 	uint32_t line, column;
 	const char *file;
-	size_t lost; /* so many first bytes of the name are garbage */
+	size_t lost; /* number of garbage bytes at the start of the name */
 };
 
 static inline void dump_raw(struct wire_writer *d, const void *bytes, size_t len)
@@ -35,7 +35,7 @@ static inline void dump_header(struct wire_writer *d, uint32_t pad, uint64_t fla
 	wire_put_u64(d, flags);
 }
 
-/* Begins a record; dump_end() writes its size. Return: where it begins. */
+/* Begins a record; dump_end() writes its size. Return: the record's offset. */
 static inline size_t dump_begin(struct wire_writer *d, uint32_t id, uint64_t time_ns)
 {
 	size_t off = d->len;
@@ -90,7 +90,7 @@ static inline size_t dump_move(struct wire_writer *d, uint64_t time_ns, uint64_t
 	return off;
 }
 
-/* What an allocator leaves in freed memory: two words, here without a NUL-free run. */
+/* The name as from freed memory: the allocator overwrote its first two words. */
 static inline void dump_name(struct wire_writer *d, const struct dump_entry *e)
 {
 	static const uint8_t freed[16] = {0xbe, 0xa4, 0x01, 0,    0,    0,    0,    0,
@@ -126,7 +126,7 @@ static inline void dump_close(struct wire_writer *d, uint64_t time_ns)
 	dump_end(d, dump_begin(d, 3, time_ns));
 }
 
-/* A record of any id with @len bytes of filling. */
+/* A record of any id with @len bytes of payload. */
 static inline void dump_other(struct wire_writer *d, uint32_t id, uint64_t time_ns,
 			      size_t len)
 {

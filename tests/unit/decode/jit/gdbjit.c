@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Objects that Numba and clang made (tests/fixtures/jit/make.sh), byte by byte against
- * what another reader of DWARF and the rules in words say (expect.py), and times.
+ * Objects made by Numba and clang (tests/fixtures/jit/make.sh): every byte is compared
+ * with another DWARF reader and an independent version of the rules (expect.py). Also
+ * tests the times of registrations.
  */
 #include <errno.h>
 
@@ -13,7 +14,7 @@
 
 /* ---- lines ---- */
 
-/* "app.py:12 app.py:19", or "-". */
+/* Frames as "app.py:12 app.py:19"; "-": none. */
 static void chain_text(const struct answer *a, char *buf, size_t size)
 {
 	size_t len = 0;
@@ -33,7 +34,7 @@ static void chain_text(const struct answer *a, char *buf, size_t size)
 		snprintf(buf, size, "-");
 }
 
-/* Is there a function at @offset of the first object's code? */
+/* Whether a function starts at @offset of the first object's code. */
 static bool has_function(const struct registered *r, uint64_t offset)
 {
 	struct image_symbols symbols = {0};
@@ -47,7 +48,7 @@ static bool has_function(const struct registered *r, uint64_t offset)
 	return has;
 }
 
-/* All bytes of the first object are as NAME.expect says. */
+/* Compares all bytes of the first object with NAME.expect. */
 static void check_lines(const struct registered *r, const char *name)
 {
 	const struct registered_object *o = &r->items[0];
@@ -125,7 +126,7 @@ static void lines_are_the_users(void **state)
 	}
 }
 
-/* The body of a prange is in an object of its own; the file's name is in another. */
+/* A prange body has its own object; the file's name is in its function's object. */
 static void a_prange_finds_its_function_elsewhere(void **state)
 {
 	struct registered r = {0};
@@ -164,7 +165,7 @@ static void check_names(const char *object, uint64_t offset, const char *const *
 		assert_string_equal(a->frames[i].function, functions[i]);
 		assert_int_equal(a->frames[i].start_line, start_lines[i]);
 	}
-	/* The types are there for who asks. */
+	/* The argument types are in the system name. */
 	assert_true(!strncmp(a->frames[nr - 1].system_name, "_ZN3app", 7) ||
 		    !strncmp(a->frames[nr - 1].system_name, "_ZN7cpython", 11));
 	served_deinit(&s);
@@ -179,7 +180,7 @@ static void names_are_readable(void **state)
 
 	(void)state;
 	check_names("calls-inline", 0x84, inlined, (uint32_t[]){11, 16}, 2);
-	/* Line tables alone: the module is known from the function around it. */
+	/* Only line tables: the module's name comes from the enclosing function. */
 	check_names("calls-lines", 0x84, inlined, (uint32_t[]){0, 0}, 2);
 	check_names("bag-inline", 0, method, (uint32_t[]){81}, 1);
 	check_names("calls-inline", 0x250, wrapper, (uint32_t[]){0}, 1);
@@ -231,11 +232,11 @@ static void code_of_hit_functions_is_sent(void **state)
 	assert_true(has_row(code, "app.square", 12));
 	assert_true(has_row(code, "app.calls", 20));
 	assert_false(has_row(code, "app.calls", 17)); /* total = 0.0 */
-	/* A wrapper without lines. */
+	/* A wrapper without lines has no code rows. */
 	registered_at(&r, 0, 0x250, &s);
 	assert_int_equal(s.answers.nr_codes, 0);
 	registered_deinit(&r);
-	/* Its prange is elsewhere: nothing is said of the lines in between. */
+	/* The prange's body is elsewhere: no line in it is marked as without code. */
 	registered_load(&r, "psum-inline", 0, EVER, 0);
 	registered_at(&r, 0, 0, &s);
 	assert_int_equal(s.answers.nr_codes, 1);
@@ -263,7 +264,7 @@ static const char *function_of(const struct answer *a)
 	return a->nr_frames ? a->frames[a->nr_frames - 1].function : "";
 }
 
-/* Who had the first byte of code in [first, last]? "" with @miss. */
+/* Checks the owner of the first byte of code in [first, last]; "" with @miss. */
 static void check_owner(const struct registered *r, uint64_t first, uint64_t last,
 			const char *function, enum miss miss)
 {
@@ -290,7 +291,7 @@ static void addresses_are_used_again(void **state)
 	check_owner(&r, 199, 200, "", MISS_AMBIGUOUS_TIME);
 	check_owner(&r, 200, 299, "app.Bag.fill", MISS_NONE);
 	check_owner(&r, 300, 300, "", MISS_JIT_UNKNOWN);
-	/* Nobody else was there. */
+	/* No other object was registered there. */
 	check_owner(&r, 90, 150, "app.calls", MISS_NONE);
 	check_owner(&r, 250, 350, "app.Bag.fill", MISS_NONE);
 	registered_deinit(&r);
@@ -301,10 +302,10 @@ static void the_newest_of_several_has_the_address(void **state)
 	struct registered r = {0};
 
 	(void)state;
-	registered_load(&r, "bag-inline", 200, EVER, IP); /* none is ever unregistered */
+	registered_load(&r, "bag-inline", 200, EVER, IP); /* none is unregistered */
 	registered_load(&r, "calls-inline", 0, EVER, IP);
 	registered_load(&r, "polys-old", 0, EVER, IP);
-	check_owner(&r, 0, 150, "app.calls", MISS_NONE); /* a list has the newest first */
+	check_owner(&r, 0, 150, "app.calls", MISS_NONE); /* newest first */
 	check_owner(&r, 200, 250, "app.Bag.fill", MISS_NONE);
 	check_owner(&r, 150, 250, "", MISS_AMBIGUOUS_TIME);
 	registered_deinit(&r);
@@ -319,7 +320,7 @@ static void the_same_function_is_no_change(void **state)
 	registered_load(&r, "calls-inline", 100, EVER, IP);
 	check_owner(&r, 50, 150, "app.calls", MISS_NONE);
 	registered_load(&r, "calls-inline", 120, EVER, IP);
-	check_owner(&r, 50, 150, "", MISS_AMBIGUOUS_TIME); /* too often to be looked at */
+	check_owner(&r, 50, 150, "", MISS_AMBIGUOUS_TIME); /* too many changes */
 	registered_deinit(&r);
 }
 
@@ -329,14 +330,14 @@ static void walked(struct registered *r, const char *name, uint64_t from_ns,
 	registered_load(r, name, from_ns, until_ns, IP)->seen_ns = seen_ns;
 }
 
-/* Walks alone have met them: what was there between two of them is not known. */
+/* Objects found only by list walks: the owner between two walks is unknown. */
 static void walks_do_not_tell_who_ran(void **state)
 {
 	struct registered r = {0};
 
 	(void)state;
 	walked(&r, "calls-inline", 0, 20, 100);
-	check_owner(&r, 10, 15, "app.calls", MISS_NONE); /* nobody else was there */
+	check_owner(&r, 10, 15, "app.calls", MISS_NONE); /* no other object was there */
 	check_owner(&r, 50, 60, "app.calls", MISS_NONE);
 	check_owner(&r, 90, 99, "app.calls", MISS_NONE);
 	check_owner(&r, 90, 100, "", MISS_AMBIGUOUS_TIME);
@@ -347,7 +348,7 @@ static void walks_do_not_tell_who_ran(void **state)
 	check_owner(&r, 250, 260, "app.calls", MISS_NONE);
 	check_owner(&r, 199, 210, "", MISS_AMBIGUOUS_TIME);
 	check_owner(&r, 200, 210, "app.calls", MISS_NONE);
-	/* Another one, when some have gone. */
+	/* Another object, when some were gone. */
 	walked(&r, "bag-inline", 500, 520, EVER);
 	check_owner(&r, 50, 60, "", MISS_AMBIGUOUS_TIME);
 	check_owner(&r, 250, 260, "", MISS_AMBIGUOUS_TIME);
@@ -355,7 +356,7 @@ static void walks_do_not_tell_who_ran(void **state)
 	registered_deinit(&r);
 }
 
-/* Code that was left behind: the newest has the address, from when it was met. */
+/* Code that was never unregistered: the newest has the address once a walk found it. */
 static void of_walked_code_that_stays_the_newest_has_the_address(void **state)
 {
 	struct registered r = {0};
@@ -368,24 +369,24 @@ static void of_walked_code_that_stays_the_newest_has_the_address(void **state)
 	check_owner(&r, 115, 130, "", MISS_AMBIGUOUS_TIME);
 	check_owner(&r, 120, 130, "app.Bag.fill", MISS_NONE);
 	registered_deinit(&r);
-	/* Met by different walks, which could not read the whole list: no order. */
+	/* Found by walks that could not read the whole list: no order is known. */
 	walked(&r, "calls-inline", 0, 20, EVER);
 	walked(&r, "bag-inline", 0, 120, EVER);
 	check_owner(&r, 130, 140, "", MISS_AMBIGUOUS_TIME);
 	check_owner(&r, 30, 40, "", MISS_AMBIGUOUS_TIME);
 	registered_deinit(&r);
-	/* By one walk: the list has the newest first. */
+	/* Found by one walk: the list has the newest first. */
 	walked(&r, "bag-inline", 0, 20, EVER);
 	walked(&r, "calls-inline", 0, 20, EVER);
 	check_owner(&r, 30, 40, "app.Bag.fill", MISS_NONE);
 	registered_deinit(&r);
-	/* Its time is exact: what walks met before it does not change that. */
+	/* Its registration time is exact; objects found earlier do not change it. */
 	walked(&r, "calls-inline", 0, 20, EVER);
 	registered_load(&r, "bag-inline", 100, EVER, IP);
 	check_owner(&r, 30, 40, "app.calls", MISS_NONE);
 	check_owner(&r, 100, 110, "app.Bag.fill", MISS_NONE);
 	registered_deinit(&r);
-	/* But it may have come before that: */
+	/* The walk's object may be newer or older than the registered one. */
 	registered_load(&r, "bag-inline", 100, EVER, IP);
 	walked(&r, "calls-inline", 50, 120, EVER);
 	check_owner(&r, 130, 140, "", MISS_AMBIGUOUS_TIME);
@@ -404,11 +405,11 @@ static void broken_objects_are_counted(void **state)
 	registered_load(&r, "calls-inline", 0, EVER, IP);
 	registered_add(&r, "FOR1 something of Erlang's", 26, 0, EVER, 0);
 	registered_add(&r, r.items[0].bytes, 60, 0, EVER, 0);
-	registered_add(&r, "", 0, 0, EVER, 0); /* could not be had: no fault of its own */
+	registered_add(&r, "", 0, 0, EVER, 0); /* not copied: not counted */
 	registered_ask(&r, &ask, 1, &s);
 	assert_int_equal(s.nr_bad, 2);
 	assert_string_equal(function_of(&s.answers.items[0]), "app.calls");
-	/* Sections that end early: their addresses are still known, nothing else. */
+	/* Truncated sections: their addresses are known, but no names or lines. */
 	r.items[0].len = r.items[0].code.bytes - r.items[0].bytes + 100;
 	registered_ask(&r, &ask, 1, &s);
 	assert_int_equal(s.answers.items[0].miss, MISS_JIT_UNKNOWN);
@@ -423,7 +424,7 @@ static void requests_are_bounded(void **state)
 	int fd = memfd_create("none", MFD_CLOEXEC);
 
 	(void)state;
-	wire_put_u32(&w, UINT32_MAX); /* objects that do not follow */
+	wire_put_u32(&w, UINT32_MAX); /* number of objects, which are missing */
 	wire_put_u64(&w, 0);
 	r = (struct wire_reader){.data = w.data, .len = w.len};
 	assert_int_equal(gdbjit_serve(NULL, &r, &fd, 1, &reply), -EBADMSG);

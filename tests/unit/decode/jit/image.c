@@ -5,7 +5,7 @@
 
 #include "registered.h"
 
-/* An object of one .text, one .debug_info and its relocations, built by hand. */
+/* A hand-made object: one .text, one .debug_info and its relocations. */
 struct object {
 	Elf64_Ehdr header;
 	uint8_t text[16];
@@ -110,7 +110,7 @@ static void addresses_are_written_into_debug_sections(void **state)
 		assert_int_equal(copy->info[2], 77);
 		assert_int_equal(copy->header.e_type, ET_EXEC);
 		assert_int_equal(o.info[0], 0);
-		/* What stands there is added, when no addend is given. */
+		/* Without an addend the value in place is added. */
 		object_init(&o, rows[i].machine, rows[i].r64, rows[i].r32);
 		o.sections[RELA].sh_type = SHT_REL;
 		o.sections[RELA].sh_entsize = o.sections[RELA].sh_size =
@@ -132,9 +132,9 @@ static void relocations_stay_in_their_section(void **state)
 	o.rela[0].r_offset = UINT64_MAX - 3;
 	link_copy(&o, -EBADMSG);
 	object_init(&o, EM_X86_64, R_X86_64_64, R_X86_64_32);
-	o.rela[0].r_info = ELF64_R_INFO(3, R_X86_64_64); /* symbols are 0 to 2 */
+	o.rela[0].r_info = ELF64_R_INFO(3, R_X86_64_64); /* symbols: 0 to 2 */
 	link_copy(&o, -EBADMSG);
-	object_init(&o, EM_X86_64, R_X86_64_64, R_X86_64_PC32); /* makes no sense here */
+	object_init(&o, EM_X86_64, R_X86_64_64, R_X86_64_PC32); /* invalid here */
 	link_copy(&o, -EBADMSG);
 	object_init(&o, EM_X86_64, R_X86_64_64, R_X86_64_32);
 	o.sections[INFO].sh_flags = SHF_COMPRESSED;
@@ -142,7 +142,7 @@ static void relocations_stay_in_their_section(void **state)
 	object_init(&o, EM_X86_64, R_X86_64_64, R_X86_64_32);
 	o.sections[LINE].sh_name = 0;
 	link_copy(&o, -ENODATA);
-	/* Relocations of code are none of our business. */
+	/* Relocations of code are ignored. */
 	object_init(&o, EM_X86_64, R_X86_64_64, R_X86_64_PC32);
 	o.sections[RELA].sh_info = TEXT;
 	assert_int_equal(link_copy(&o, 0)->info[0], 0);
@@ -168,12 +168,12 @@ static void code_and_symbols_are_where_they_run(void **state)
 	assert_string_equal(image_symbols_at(&symbols, IP + 11)->name, "f");
 	assert_null(image_symbols_at(&symbols, IP + 12));
 	image_symbols_deinit(&symbols);
-	/* LuaJIT's: the code is elsewhere, the object says only where. */
+	/* LuaJIT's: NOBITS; the object only gives the address of the code. */
 	o.sections[TEXT].sh_type = SHT_NOBITS;
 	assert_true(image_open(&o, sizeof(o), &m));
 	assert_int_equal(image_code(&m, code), 1);
 	assert_null(code[0].bytes);
-	/* A linked file: symbols are addresses already. */
+	/* A linked file: symbol values are addresses. */
 	o.header.e_type = ET_EXEC;
 	o.symbols[1].st_value = IP + 4;
 	assert_true(image_open(&o, sizeof(o), &m));
@@ -209,7 +209,7 @@ static void segments_stand_in_for_sections(void **state)
 	assert_int_equal(image_code(&m, code), 1);
 	assert_int_equal(code[0].start_ip, IP);
 	assert_ptr_equal(code[0].bytes, &o);
-	o.header.e_phnum = 3; /* beyond the end */
+	o.header.e_phnum = 3; /* past the end */
 	assert_true(image_open(&o, sizeof(o), &m));
 	assert_int_equal(image_code(&m, code), 0);
 }
@@ -228,11 +228,11 @@ static void lies_about_sizes_are_not_believed(void **state)
 	o.sections[TEXT].sh_size = UINT64_MAX - 5; /* wraps */
 	assert_true(image_open(&o, sizeof(o), &m));
 	assert_int_equal(image_code(&m, code), 0);
-	o.sections[TEXT].sh_size = 1 << 20; /* more than there is */
+	o.sections[TEXT].sh_size = 1 << 20; /* larger than the file */
 	assert_true(image_open(&o, sizeof(o), &m));
 	assert_int_equal(image_code(&m, code), 1);
 	assert_null(code[0].bytes);
-	/* Names that nothing ends. */
+	/* A string table without a terminating NUL. */
 	memset(o.names, 'x', sizeof(o.names));
 	assert_true(image_open(&o, sizeof(o), &m));
 	assert_int_equal(m.names_len, 0);

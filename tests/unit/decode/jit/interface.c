@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files with and without the JIT interface; nm and readelf know where it is. */
+/* Files with and without the JIT interface, compared with nm and readelf. */
 #include "decode/jit/interface.h"
 #include "process/file.h"
 #include "worker/worker.h"
@@ -18,7 +18,7 @@
 #define REGISTER   "__jit_debug_register_code"
 #define DESCRIPTOR "__jit_debug_descriptor"
 
-/* As GDB's manual has it; names that resemble these must not count. */
+/* The interface of GDB's manual; similar names must not be taken. */
 static const char interface[] =
 	"struct { unsigned version, action; void *relevant, *first; }\n"
 	"	__jit_debug_descriptor = {1}, my__jit_debug_descriptor = {2};\n"
@@ -42,7 +42,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
 static bool find_in_fd(int fd, struct jit_interface *ret)
 {
@@ -79,7 +79,7 @@ static bool find_in_bytes(const void *bytes, size_t len)
 	return find_in_fd(fd, &point);
 }
 
-/* @symbols  a file whose symbols nm can read, with the layout of @file */
+/* @symbols  a file with the layout of @file whose symbols nm can read */
 static void assert_found(const char *file, const char *symbols)
 {
 	struct jit_interface p;
@@ -172,7 +172,7 @@ static void half_of_it_is_none(void **state)
 	fixture_write("half.c", "void __jit_debug_register_code(void) {}\n");
 	fixture_run("gcc -fPIC -shared -o half.so half.c");
 	assert_none("half.so");
-	/* Both, but neither can be what it is called. */
+	/* Both names exist, but with the wrong kind of symbol. */
 	fixture_write("swap.c", "int __jit_debug_register_code[6] = {1};\n"
 				"void __jit_debug_descriptor(void) {}\n");
 	fixture_run("gcc -fPIC -shared -o swap.so swap.c");
@@ -183,7 +183,7 @@ static void half_of_it_is_none(void **state)
 	assert_none("const.so");
 }
 
-/* ---- nonsense ---- */
+/* ---- malformed files ---- */
 
 struct elf_copy {
 	uint8_t *bytes;
@@ -278,7 +278,7 @@ static void a_file_may_end_anywhere(void **state)
 	(void)state;
 	fixture_run("gcc -fPIC -shared -o has.so jit.c");
 	image = load("has.so");
-	/* The section headers are last: without them there are no symbols. */
+	/* The section headers are at the end: without them there are no symbols. */
 	shoff = ((const Elf64_Ehdr *)image.bytes)->e_shoff;
 	for (size_t len = 0; len < image.len; len += 61)
 		assert_false(find_in_bytes(image.bytes, len) && len < shoff);
@@ -311,7 +311,7 @@ static void it_is_asked_of_a_worker(void **state)
 	worker_free(w);
 }
 
-/* What is kept with a file is not asked again, and is forgotten with the file. */
+/* Facts about a file are cached and freed with the file. */
 static void a_file_is_asked_once(void **state)
 {
 	_cleanup_close_ int fd = -1;
@@ -324,7 +324,7 @@ static void a_file_is_asked_once(void **state)
 	fixture_run("gcc -fPIC -shared -o has.so jit.c");
 	fd = open("has.so", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(worker_new(NULL, &w, NULL), 0);
-	assert_null(file_facts_get(&file, w)); /* it is not open */
+	assert_null(file_facts_get(&file, w)); /* the file is not open */
 	file.fd = fd;
 	facts = file_facts_get(&file, w);
 	assert_non_null(file_facts_of(facts, RUNTIME_JIT));

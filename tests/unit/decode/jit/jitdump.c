@@ -7,7 +7,7 @@
 #include "dump.h"
 #include "serve.h"
 
-#define SAME "\xff" /* as a name: the same as before */
+#define SAME "\xff" /* as a name: same as the previous one */
 
 static int setup(void **state)
 {
@@ -30,7 +30,7 @@ static void serve_dump(const struct wire_writer *d, const struct ask *asks, size
 	serve(jitdump_serve, fd, NULL, 0, asks, nr, ret);
 }
 
-/* What is expected of one address; line 0: @miss, and function NULL: no frame. */
+/* Expected answer for one address. Line 0: @miss; function NULL: no frame. */
 struct want {
 	struct ask ask;
 	const char *function, *file;
@@ -112,7 +112,7 @@ static void lines_are_those_of_the_entry_below(void **state)
 	      {AT(0x1030), "app:hot/1", "", 0, MISS_JIT_NO_LINES},
 	      {AT(0x103f), "app:hot/1", "", 0, MISS_JIT_NO_LINES},
 	      {AT(0x10ff), "app:hot/1", "/a.erl", 9, MISS_NONE},
-	      /* DEBUG_INFO belongs to one LOAD only. */
+	      /* DEBUG_INFO belongs to only one LOAD. */
 	      {AT(0x2004), "app:other/1", "", 0, MISS_JIT_NO_LINES});
 }
 
@@ -136,7 +136,7 @@ static void entries_need_no_order(void **state)
 	      {AT(0x10ff), "f", "/a", 4, MISS_NONE});
 }
 
-/* One address holds two functions within one run: time tells which. */
+/* Two functions at one address, one after the other: the sample's time decides. */
 static void a_reused_address_is_told_by_time(void **state)
 {
 	static const struct dump_entry old[] = {{0x1000, 11, 0, "/old.js", 0}};
@@ -151,9 +151,9 @@ static void a_reused_address_is_told_by_time(void **state)
 	CHECK(d, {{0x1010, 150, 250}, "old", "/old.js", 11, MISS_NONE},
 	      {{0x1010, 300, 400}, "new", "/new.js", 22, MISS_NONE},
 	      {{0x1010, 250, 350}, NULL, NULL, 0, MISS_AMBIGUOUS_TIME},
-	      /* The newer one is shorter: behind it, the older one is all we know. */
+	      /* The newer one is shorter: past its end only the older one is known. */
 	      {{0x1090, 250, 350}, "old", "/old.js", 11, MISS_NONE},
-	      /* Before anything was there: the first one that came. */
+	      /* Before the first record: the first function is taken. */
 	      {{0x1010, 10, 20}, "old", "/old.js", 11, MISS_NONE});
 }
 
@@ -224,8 +224,8 @@ static void moves_of_what_is_not_there_are_counted(void **state)
 	dump_header(d, 0, 0);
 	dump_load(d, 100, 0x1000, 0x100, 7, "f");
 	dump_move(d, 300, 0x1000, 0x5000, 0x100, 8); /* no such code */
-	dump_move(d, 300, 0x2000, 0x5000, 0x100, 7); /* it is elsewhere */
-	dump_move(d, 300, 0x1000, 0x5000, 0x80, 7); /* it is larger */
+	dump_move(d, 300, 0x2000, 0x5000, 0x100, 7); /* its address differs */
+	dump_move(d, 300, 0x1000, 0x5000, 0x80, 7); /* its size differs */
 	dump_move(d, 300, 0x1000, UINT64_MAX - 0x10, 0x100, 7); /* wraps */
 	dump_end(d, dump_begin(d, 1, 300)); /* too short */
 	serve_dump(d, asks, 2, &s);
@@ -279,7 +279,7 @@ static void huge_odd_and_empty_files(void **state)
 
 	(void)state;
 	serve(jitdump_serve, fd, NULL, 0, &ask, 1, &s);
-	assert_int_equal(s.object_miss, MISS_NONE); /* not flushed yet */
+	assert_int_equal(s.object_miss, MISS_NONE); /* empty: not flushed yet */
 	assert_int_equal(s.answers.items[0].miss, MISS_JIT_UNKNOWN);
 	assert_int_equal(ftruncate(fd, 1ll << 40), 0);
 	serve(jitdump_serve, fd, NULL, 0, &ask, 1, &s);
@@ -303,7 +303,7 @@ static void a_longer_header_is_skipped(void **state)
 	CHECK(d, {AT(0x1000), "f", "", 0, MISS_JIT_NO_LINES});
 }
 
-/* What is whole before the cut is answered, whatever the cut. */
+/* Records that are complete before the cut are answered. */
 static void truncated_at_each_byte(void **state)
 {
 	static const struct dump_entry e[] = {{0x1000, 5, 0, "/a.js", 0},
@@ -329,7 +329,7 @@ static void truncated_at_each_byte(void **state)
 		struct jitdump jd;
 		uint64_t nr_bad = 99;
 
-		/* On the heap, so that a read past the end is seen. */
+		/* Exact size, so that AddressSanitizer sees reads past the end. */
 		memcpy(cut, d->data, len);
 		if (len < 40) {
 			assert_false(jitdump_open(cut, len, &jd));
@@ -378,13 +378,13 @@ static void malformed_loads_are_counted_and_skipped(void **state)
 	dump_header(d, 0, 0);
 	dump_load(d, 100, UINT64_MAX - 0x10, 0x100, 1, "wraps");
 	dump_other(d, 0, 100, 40); /* no name */
-	off = dump_begin(d, 0, 100); /* a name without end */
+	off = dump_begin(d, 0, 100); /* a name without a NUL */
 	for (size_t i = 0; i < 40; i++)
 		wire_put_u8(d, (uint8_t)i);
 	dump_raw(d, "endless", 7);
 	dump_end(d, off);
 	dump_load(d, 100, 0x1000, 0, 1, "nothing");
-	dump_other(d, 77, 100, 1000); /* unknown: skipped, not counted */
+	dump_other(d, 77, 100, 1000); /* unknown record: skipped, not counted as bad */
 	dump_load(d, 100, 0x3000, 0x20, 1, "last");
 	serve_dump(d, asks, 3, &s);
 	assert_int_equal(s.nr_bad, 3);
@@ -431,7 +431,7 @@ static void v8_entries_are_an_elf_header_too_high(void **state)
 	dump_header(d, DUMP_PAD_V8, 0);
 	dump_debug(d, 10, 0x1000, e, 3);
 	dump_load(d, 10, 0x1000, 0x100, 1, "JS:*f /app/x.js:4:13");
-	/* Should V8 ever stop to do so. */
+	/* In case V8 stops adding the header's size. */
 	dump_debug(d, 10, 0x2000, plain, 2);
 	dump_load(d, 10, 0x2000, 0x100, 2, "JS:*g /app/x.js:4:13");
 	CHECK(d, {AT(0x1000), "f", "/app/x.js", 4, MISS_NONE},
@@ -497,7 +497,7 @@ static void inlined_entries_bring_their_own_file(void **state)
 	assert_int_equal(s.answers.items[1].frames[0].start_line, 0);
 }
 
-/* Long enough that the base name outlives the damage. */
+/* Long enough that the base name is left undamaged. */
 #define LONG  "/srv/projects/shop/server.js"
 #define LONG2 "/srv/projects/shop/lib/router.js"
 
@@ -525,7 +525,7 @@ static void damaged_names_with_their_base_name_left(void **state)
 	assert_int_equal(s.nr_bad, 0);
 }
 
-/* Two known files with the same length and end: which one is not certain. */
+/* Two known files have the same length and end: the name stays unknown. */
 static void damaged_names_that_fit_two_files(void **state)
 {
 	static const struct dump_entry e[] = {
@@ -556,18 +556,20 @@ static void damaged_names_of_unknown_files(void **state)
 	      {AT(0x1010), "f", LONG, 0, MISS_JIT_NO_LINES});
 }
 
-/* "/app/server.js": nothing is left of it. Positions of baseline code decide. */
+/*
+ * "/app/server.js" is all damaged: a position known from baseline code gives the file.
+ */
 static void short_damaged_names_need_a_known_position(void **state)
 {
 	static const struct dump_entry baseline[] = {
 		{0x1040, 5, 11, "/app/server.js", 16},
 		{0x1042, 6, 16, "/app/server.js", 16}};
 	static const struct dump_entry optimized[] = {
-		{0x2040, 4, 13, "/app/server.js", 16}, /* where it starts */
+		{0x2040, 4, 13, "/app/server.js", 16}, /* start of the function */
 		{0x2050, 6, 16, "/app/server.js", 16}, /* known from baseline */
-		{0x2060, 6, 17, "/app/server.js", 16}, /* not known */
-		{0x2070, 40, 1, "/app/router.js", 16}, /* starts there, inlined */
-		{0x2080, 1, 1, "/app/router.js", 16}}; /* both have it */
+		{0x2060, 6, 17, "/app/server.js", 16}, /* unknown */
+		{0x2070, 40, 1, "/app/router.js", 16}, /* start, inlined */
+		{0x2080, 1, 1, "/app/router.js", 16}}; /* in both files */
 	struct wire_writer *d = *state;
 
 	dump_header(d, DUMP_PAD_V8, 0);
@@ -585,7 +587,7 @@ static void short_damaged_names_need_a_known_position(void **state)
 	      {AT(0x2040), "hot", "/app/server.js", 0, MISS_JIT_NO_LINES});
 }
 
-/* Any bytes in place of any byte: sane answers, and nothing for the sanitizers. */
+/* Replaces each byte by other values: answers stay valid, sanitizers find nothing. */
 static void flipped_bytes_never_harm(void **state)
 {
 	static const struct dump_entry e[] = {{0x1040, 4, 13, LONG, 16},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What installed runtimes write, read back: Node, CPython. Skips what is not there. */
+/* Files written by installed runtimes: Node, CPython. Skips missing ones. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -38,7 +38,7 @@ static const char hot_py[] = "def hot(n):\n"
 			     "    return s\n"
 			     "hot(1000)\n";
 
-/* Runs @argv in @dir, silently. Return: its pid, or -1 when it did not exit with 0. */
+/* Runs @argv in @dir without output. Return: its pid; -1: its exit status was not 0. */
 static pid_t run_in(const char *dir, char *const argv[])
 {
 	pid_t pid = fork();
@@ -84,7 +84,7 @@ static void remove_dir(const char *dir)
 	rmdir(dir);
 }
 
-/* The code of the name that @jd loads last. Return: false when there is none. */
+/* Finds the last load of code with @name. Return: false if there is none. */
 static bool find_load(const struct jitdump *jd, const char *name, struct record_load *ret)
 {
 	uint64_t off = jd->first_off;
@@ -104,7 +104,7 @@ static bool find_load(const struct jitdump *jd, const char *name, struct record_
 	return found;
 }
 
-/* Asks for each address of @load, long after all was loaded. */
+/* Looks up each address of @load at a time after all loads. */
 static void ask_all(worker_op op, int fd, const struct look *looks,
 		    const struct record_load *load, struct served *ret)
 {
@@ -115,7 +115,7 @@ static void ask_all(worker_op op, int fd, const struct look *looks,
 	serve(op, fd, looks, 0, asks, load->size_bytes, ret);
 }
 
-/* @known  whether the lines are certain for each address (enough of the name left) */
+/* @known  whether enough of the name is left to be certain of all lines */
 static void check_hot(const struct served *s, const char *file, bool known)
 {
 	size_t nr = s->answers.nr, nr_line[12] = {0}, nr_named = 0;
@@ -133,21 +133,21 @@ static void check_hot(const struct served *s, const char *file, bool known)
 			assert_int_equal(a->miss, MISS_JIT_NO_LINES);
 			continue;
 		}
-		/* Its own lines, and line 2 where helper() was inlined. */
+		/* Its own lines, and line 2 of the inlined helper(). */
 		assert_true(f->line == 2 || (f->line >= 4 && f->line <= 11));
 		nr_line[f->line]++;
 		nr_named++;
 	}
-	/* Without the column in the name (Node 18) fewer places are certain. */
+	/* Without the column in the name (Node 18) fewer positions are certain. */
 	if (nr_named * 10 < nr * (known ? 10 : 8))
 		fail_msg("%zu of %zu addresses have a line", nr_named, nr);
-	/* Code starts with its own start; helper, loop and body are all there. */
+	/* Code begins with the start line; helper, loop and body all have code. */
 	if (known)
 		assert_int_equal(s->answers.items[0].frames[0].line, 4);
 	assert_true(nr_line[2] && nr_line[6] && nr_line[7] && nr_line[8]);
 }
 
-/* Node 18 says LazyCompile and leaves the column out. */
+/* Node 18 writes LazyCompile, and may omit the column. */
 static bool find_hot(const struct jitdump *jd, char tier, const char *file,
 		     struct record_load *ret)
 {
@@ -164,7 +164,7 @@ static bool find_hot(const struct jitdump *jd, char tier, const char *file,
 	return false;
 }
 
-/* @template  directory to make; its length decides how much of a name is damaged */
+/* @template  directory to make; its length determines how much of a name is damaged */
 static void check_node(char *template, bool known)
 {
 	static char *const argv[] = {"node", "--perf-prof", "--perf-basic-prof", "x.js",
@@ -236,7 +236,7 @@ static void node_with_a_path_that_is_lost(void **state)
 	check_node(template, false);
 }
 
-/* A CPython that has its perf support compiled in, or skips. */
+/* Finds a CPython with perf support, or skips. */
 static void find_python(const char *version, char *ret, size_t size)
 {
 	glob_t found = {0};
@@ -252,7 +252,7 @@ static void find_python(const char *version, char *ret, size_t size)
 	globfree(&found);
 }
 
-/* Runs hot.py. Return: a descriptor on "/tmp/<prefix>-PID.<suffix>", or skips. */
+/* Runs hot.py. Return: a descriptor of "/tmp/<prefix>-PID.<suffix>"; else skips. */
 static int run_python(const char *version, char *option, const char *prefix,
 		      const char *suffix, char *file, size_t size)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The walk of a list of JIT objects, over memory that a test makes up. */
+/* Walks a list of JIT objects in fake memory. */
 #include "decode/jit/list.h"
 
 #include <setjmp.h>
@@ -38,11 +38,11 @@ struct fake_entry {
 
 struct target {
 	uint8_t *memory;
-	uint64_t hole_start, hole_end; /* not there */
+	uint64_t hole_start, hole_end; /* unmapped */
 	unsigned int nr_reads;
-	uint64_t nr_bytes; /* read */
+	uint64_t nr_bytes; /* bytes read */
 	void (*before_read)(struct target *t, uint64_t addr); /* may be NULL */
-	uint64_t last_addr; /* of the read before */
+	uint64_t last_addr; /* address of the previous read */
 	unsigned int nr_changes;
 	unsigned int out_of_time_at; /* read number; 0: never */
 	bool by_pages;
@@ -88,7 +88,7 @@ static void fill_object(struct target *t, size_t i, uint8_t mark)
 	memcpy(object(t, i), "\177ELF", 4);
 }
 
-/* Entries 0 .. @nr - 1 in this order, each with its object. */
+/* Makes a list of entries 0 .. @nr - 1 in this order, each with its object. */
 static void make_list(struct target *t, size_t nr)
 {
 	*descriptor(t) = (struct fake_descriptor){
@@ -119,13 +119,13 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* ---- what a walk finds ---- */
+/* ---- results of a walk ---- */
 
 struct found {
 	size_t nr[NR_LIST_STATES];
-	uint8_t mark[400]; /* of the new object of entry i; 0xff none */
-	uint8_t state[400]; /* of entry i; 0xff none */
-	bool is_mixed; /* an object with bytes of two marks */
+	uint8_t mark[400]; /* of the new object of entry i; 0xff: none */
+	uint8_t state[400]; /* of entry i; 0xff: none */
+	bool is_mixed; /* an object has bytes of two marks */
 	const struct target *target;
 };
 
@@ -184,7 +184,7 @@ static enum list_walk walk(struct target *t, struct found *f)
 	return walk_known(t, NULL, 0, 64 << 20, f);
 }
 
-/* ---- lists that stand still ---- */
+/* ---- lists that do not change ---- */
 
 static void all_objects_are_found(void **state)
 {
@@ -223,7 +223,7 @@ static void known_objects_are_not_read_again(void **state)
 	struct list_object known[] = {
 		{ENTRY(7), OBJECT(7), OBJECT_BYTES(7), 0},
 		{ENTRY(2), OBJECT(2), OBJECT_BYTES(2), 0},
-		{ENTRY(3), OBJECT(3), OBJECT_BYTES(3) + 8, 0}, /* that was another one */
+		{ENTRY(3), OBJECT(3), OBJECT_BYTES(3) + 8, 0}, /* another before */
 		{ENTRY(4), OBJECT(5), OBJECT_BYTES(4), 0},
 		{ENTRY(0) + 8, OBJECT(0), OBJECT_BYTES(0), 0},
 	};
@@ -237,7 +237,7 @@ static void known_objects_are_not_read_again(void **state)
 	assert_int_equal(f.nr[LIST_NEW], 4);
 	assert_int_equal(f.nr[LIST_KNOWN], 1);
 	assert_int_equal(f.state[2], LIST_KNOWN);
-	/* Its magic, its bytes twice with the descriptor after each, its entry. */
+	/* Reads saved: magic, bytes twice with the descriptor after each, entry. */
 	assert_int_equal(all - t->nr_bytes, 4 + 2 * (OBJECT_BYTES(2) + 24) + 32);
 }
 
@@ -246,7 +246,7 @@ static uint64_t ends_of(struct target *t, size_t i, uint64_t bytes)
 	return hash_ends(object(t, i), object(t, i) + bytes - hash_end_len(bytes), bytes);
 }
 
-/* Does a walk believe that entry 1 is what it was? */
+/* Whether a walk takes entry 1 as unchanged. */
 static bool has_known(struct target *t, struct list_object *known)
 {
 	struct found f;
@@ -255,7 +255,7 @@ static bool has_known(struct target *t, struct list_object *known)
 	return f.state[1] == LIST_KNOWN;
 }
 
-/* Small and large; for the large one both ends tell, not what is between them. */
+/* A small and a large object. Only both ends of the large one are compared. */
 static void known_objects_whose_bytes_changed_are_read(void **state)
 {
 	const uint64_t large = 5 * HASH_END_BYTES + 100;
@@ -276,7 +276,7 @@ static void known_objects_whose_bytes_changed_are_read(void **state)
 	assert_int_equal(f.state[0], LIST_NEW);
 	assert_int_equal(f.mark[0], 9);
 	assert_int_equal(f.state[1], LIST_KNOWN);
-	/* One byte at the end, then at the beginning, then where none is compared. */
+	/* A change at the end, then at the start, then in the middle. */
 	object(t, 1)[large - 1] ^= 1;
 	assert_false(has_known(t, known));
 	object(t, 1)[large - 1] ^= 1;
@@ -285,14 +285,14 @@ static void known_objects_whose_bytes_changed_are_read(void **state)
 	object(t, 1)[4] ^= 1;
 	object(t, 1)[large / 2] ^= 1;
 	assert_true(has_known(t, known));
-	/* It cannot be read any more. */
+	/* It can no longer be read. */
 	t->hole_start = OBJECT(1);
 	t->hole_end = OBJECT(1) + 1;
 	assert_int_equal(walk_known(t, known, 2, 64 << 20, &f), LIST_OK);
 	assert_int_equal(f.state[1], LIST_UNREADABLE);
 }
 
-/* Erlang's runtime registers what no debugger but its own understands. */
+/* Erlang's runtime registers objects in a format of its own. */
 static void foreign_objects_are_told(void **state)
 {
 	struct target *t = *state;
@@ -300,7 +300,7 @@ static void foreign_objects_are_told(void **state)
 
 	make_list(t, 4);
 	memcpy(object(t, 1), "GDB!", 4);
-	entry(t, 1)->bytes = 5; /* whatever its format has */
+	entry(t, 1)->bytes = 5; /* any size is accepted */
 	entry(t, 2)->bytes = UINT64_C(1) << 60;
 	memcpy(object(t, 2), "\177ELG", 4);
 	assert_int_equal(walk(t, &f), LIST_OK);
@@ -310,7 +310,7 @@ static void foreign_objects_are_told(void **state)
 	assert_int_equal(f.state[2], LIST_FOREIGN);
 }
 
-/* One bad object does not cost the others. */
+/* One bad object does not lose the others. */
 static void sizes_are_checked(void **state)
 {
 	static const uint64_t bad[] = {0,
@@ -362,7 +362,7 @@ static void objects_that_are_not_there_are_told(void **state)
 	assert_int_equal(f.mark[3], 3);
 }
 
-/* The same list, with a read for each page of entries instead of each entry. */
+/* The same list, read by pages of entries instead of single entries. */
 static void entries_are_read_by_pages(void **state)
 {
 	struct target *t = *state;
@@ -378,7 +378,7 @@ static void entries_are_read_by_pages(void **state)
 	assert_true(t->nr_reads < nr_reads - 290);
 	for (size_t i = 0; i < 300; i++)
 		assert_int_equal(f.mark[i], (uint8_t)i);
-	/* A page that is not all there still has entries. */
+	/* Entries in a partly unmapped page are still found. */
 	make_list(t, 5);
 	t->hole_start = ENTRY(6);
 	t->hole_end = ENTRY(7);
@@ -399,7 +399,7 @@ static void links_that_lead_back_end_the_walk(void **state)
 		assert_int_equal(walk(t, &f), LIST_DAMAGED);
 		assert_int_equal(f.nr[LIST_NEW], 5);
 	}
-	/* Also a ring whose links all fit, but for its beginning. */
+	/* A ring whose links are consistent, but the first entry has a predecessor. */
 	entry(t, 4)->next = ENTRY(0);
 	entry(t, 0)->prev = ENTRY(4);
 	assert_int_equal(walk(t, &f), LIST_DAMAGED);
@@ -435,7 +435,7 @@ static void links_to_nowhere_end_the_walk(void **state)
 	}
 }
 
-/* As many as there may be, and one more; all have the same object. */
+/* The maximum number of entries, and one more; all refer to the same object. */
 static void the_number_of_entries_is_limited(void **state)
 {
 	struct target *t = *state;
@@ -456,7 +456,7 @@ static void the_number_of_entries_is_limited(void **state)
 	assert_int_equal(f.nr[LIST_NEW], LIST_MAX_ENTRIES);
 }
 
-/* A program that makes up new entries as fast as they are read. */
+/* A program that adds entries as fast as they are read. */
 static void grow_forever(struct target *t, uint64_t addr)
 {
 	struct fake_entry *e = entry(t, 0);
@@ -526,7 +526,7 @@ static void an_entry_that_comes_meanwhile_is_found(void **state)
 	assert_int_equal(f.mark[5], 5);
 }
 
-/* What one try has read is not taken for what the list is in the next. */
+/* Pages that one try has read are read again by the next. */
 static void pages_are_read_anew_by_each_try(void **state)
 {
 	struct target *t = *state;
@@ -539,7 +539,7 @@ static void pages_are_read_anew_by_each_try(void **state)
 	assert_int_equal(f.nr[LIST_NEW], 6);
 }
 
-/* Entry 1 is being taken out: its neighbours are linked, the descriptor not told yet. */
+/* Entry 1 is being removed: neighbours are relinked, the descriptor is not yet set. */
 static void unlink_slowly(struct target *t, uint64_t addr)
 {
 	if (addr == ENTRY(2) && !t->nr_changes++)
@@ -560,7 +560,7 @@ static void a_link_that_is_being_changed_is_no_damage(void **state)
 	assert_int_equal(f.mark[2], 2);
 }
 
-/* A second try does not read again what the first one has. */
+/* A second try does not read again the objects that the first one read. */
 static void a_second_try_reads_what_is_new(void **state)
 {
 	struct target *t = *state;
@@ -574,7 +574,7 @@ static void a_second_try_reads_what_is_new(void **state)
 	t->before_read = push_during_objects;
 	assert_int_equal(walk(t, &f), LIST_OK);
 	assert_int_equal(f.nr[LIST_NEW], 6);
-	/* The descriptor twice and five entries; and object 4 once more, with its place. */
+	/* The descriptor twice and five entries; then object 4 again, with its link. */
 	assert_int_equal(t->nr_bytes - all, 2 * 24 + 5 * 32 + OBJECT_BYTES(4) + 24 + 8);
 }
 
@@ -587,11 +587,11 @@ static void a_list_that_never_rests_is_given_up(void **state)
 	t->before_read = push_always;
 	assert_int_equal(walk(t, &f), LIST_CHANGED);
 	assert_int_equal(t->nr_changes, LIST_MAX_TRIES);
-	/* What was there at first, and what came during each try but the last one. */
+	/* The initial entries, and one added in each try except the last. */
 	assert_int_equal(f.nr[LIST_NEW], 5 + LIST_MAX_TRIES - 1);
 }
 
-/* Object 1 has other bytes as soon as its magic was read. */
+/* Object 1 changes its magic just after it was read. */
 static void lose_magic(struct target *t, uint64_t addr)
 {
 	if (t->last_addr == OBJECT(1) && !t->nr_changes++)
@@ -616,7 +616,7 @@ static void pop_first(struct target *t, uint64_t addr)
 {
 	if (addr != ENTRY(1) || t->nr_changes++)
 		return;
-	/* Entry 0 is gone; its memory has already another use. */
+	/* Entry 0 is unlinked and its memory reused. */
 	entry(t, 1)->prev = 0;
 	memset(entry(t, 0), 0xee, sizeof(struct fake_entry));
 	*descriptor(t) = (struct fake_descriptor){1, 2, ENTRY(0), ENTRY(1)};
@@ -634,7 +634,7 @@ static void an_entry_that_goes_meanwhile_is_not_told(void **state)
 	assert_int_equal(f.state[0], 0xff);
 }
 
-/* Off the list, its object is half wiped; the entry itself looks as before. */
+/* Unlinks entry @i and wipes half of its object; the entry itself is unchanged. */
 static void pop(struct target *t, size_t i)
 {
 	struct fake_entry *e = entry(t, i);
@@ -671,7 +671,7 @@ static void what_is_being_wiped_is_not_taken(void **state)
 	assert_int_equal(f.state[2], 0xff);
 }
 
-/* Its memory gets another object between the two readings, or while it is read. */
+/* The object's memory is reused between the two reads, or during one. */
 static void replace_bytes(struct target *t, uint64_t addr)
 {
 	if (addr == OBJECT(1) && ++t->nr_changes == 3)
@@ -704,8 +704,9 @@ static void torn_objects_are_not_taken(void **state)
 }
 
 /*
- * Taken off and its memory half filled with another one, by a thread that lost its
- * CPU there and goes on when the bytes were read: then all is as it was, but for them.
+ * Another thread loses its CPU when it has replaced half of the object, and finishes
+ * after the bytes were read. Then everything is consistent again, except the bytes that
+ * were read.
  */
 static void half_a_replacement(struct target *t, uint64_t addr)
 {
@@ -731,7 +732,7 @@ static void half_of_two_objects_is_not_taken(void **state)
 	assert_int_equal(f.state[1], LIST_UNREADABLE);
 }
 
-/* The same, but the descriptor tells of it: the next try has the new one. */
+/* The same, but the descriptor shows the change: the next try reads the new object. */
 static void replace_object(struct target *t, uint64_t addr)
 {
 	if (addr != OBJECT(1) || ++t->nr_changes != 3)
@@ -752,7 +753,7 @@ static void an_object_that_replaced_another_is_read(void **state)
 	assert_int_equal(f.mark[1], 77);
 }
 
-/* Some entry goes and comes back whenever object 0 was read, and is back at the end. */
+/* An entry is removed and added again after each read of object 0. */
 static void toggle(struct target *t, uint64_t addr)
 {
 	if (addr == BASE && t->last_addr == ENTRY(0) && t->nr_changes++ < 4)
@@ -788,7 +789,7 @@ static void a_target_that_ends_is_no_harm(void **state)
 	assert_int_equal(walk(t, &f), LIST_NONE);
 }
 
-/* ---- budgets ---- */
+/* ---- limits ---- */
 
 static void bytes_are_limited(void **state)
 {
@@ -797,13 +798,13 @@ static void bytes_are_limited(void **state)
 	struct found f;
 
 	make_list(t, 10);
-	/* The first, 100 bytes, and the second, 108; the others are larger. */
+	/* The first has 100 bytes, the second 108; the others are larger. */
 	assert_int_equal(walk_known(t, NULL, 0, 210, &f), LIST_MORE);
 	assert_int_equal(f.nr[LIST_NEW], 2);
 	assert_int_equal(f.nr[LIST_LATER], 8);
 	for (size_t i = 0; i < 2; i++)
 		known[i] = (struct list_object){ENTRY(i), OBJECT(i), OBJECT_BYTES(i), 0};
-	/* One in any case. */
+	/* At least one new object is read. */
 	assert_int_equal(walk_known(t, known, 2, 1, &f), LIST_MORE);
 	assert_int_equal(f.nr[LIST_NEW], 1);
 	assert_int_equal(f.nr[LIST_KNOWN], 2);
@@ -824,7 +825,7 @@ static void time_is_limited(void **state)
 	for (unsigned int at = 1; at <= nr_reads; at++) {
 		t->out_of_time_at = at;
 		assert_int_equal(walk(t, &f), LIST_MORE);
-		assert_int_equal(t->nr_reads, at); /* nothing after it */
+		assert_int_equal(t->nr_reads, at); /* no reads after it */
 		assert_int_equal(f.nr[LIST_UNREADABLE] + f.nr[LIST_FOREIGN], 0);
 	}
 	t->out_of_time_at = nr_reads + 1;

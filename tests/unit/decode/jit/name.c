@@ -12,7 +12,7 @@ static const struct row {
 	uint32_t start_line, start_column;
 	bool bytecode_positions;
 } rows[] = {
-	/* As written by Node 20.20.2, --perf-basic-prof and --perf-prof. */
+	/* Written by Node 20.20.2, --perf-basic-prof and --perf-prof. */
 	{"JS:*hot /tmp/d/hot.js:4:13", "hot", "/tmp/d/hot.js", 4, 13, false},
 	{"JS:+hot /tmp/d/hot.js:4:13", "hot", "/tmp/d/hot.js", 4, 13, false},
 	{"JS:^hot /tmp/d/hot.js:4:13", "hot", "/tmp/d/hot.js", 4, 13, true},
@@ -28,7 +28,7 @@ static const struct row {
 	{"JS:*f file:///app/x.mjs:3:7", "f", "file:///app/x.mjs", 3, 7, false},
 	{"JS:*f webpack://x/./a.js:3:7", "f", "webpack://x/./a.js", 3, 7, false},
 	{"JS:*f C.js:3:7", "f", "C.js", 3, 7, false},
-	/* Two places where the file could start, or none: not taken apart. */
+	/* The file could start at two places or at none: the name is not split. */
 	{"JS:*a /b /c.js:1:2", "JS:*a /b /c.js:1:2", "", 0, 0, false},
 	{"JS:*get a b.js:1:2", "JS:*get a b.js:1:2", "", 0, 0, false},
 	{"JS:*hot", "JS:*hot", "", 0, 0, false},
@@ -78,7 +78,7 @@ static void names_are_taken_apart(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		/* Without a NUL behind it, so that a read too far is seen. */
+		/* Without a NUL, so that AddressSanitizer sees reads past the end. */
 		size_t len = strlen(rows[i].raw);
 		_cleanup_free_ char *raw = malloc(len ? len : 1);
 		struct jit_name name;

@@ -8,30 +8,33 @@
 
 #include <cmocka.h>
 
-/* One address sampled in [100, 200], and who registered code there when. */
+/* An address sampled in [100, 200], and registrations of code there. */
 static void the_owner_is_who_was_registered_last(void **state)
 {
 	static const struct {
-		uint64_t from[3], until[3]; /* until 0: no more objects */
+		uint64_t from[3], until[3]; /* until 0: end of the objects */
 		enum ownership whose;
 		uint32_t object, next;
 	} rows[] = {
 		{{0}, {0}, OWNERSHIP_NONE, 0, 0},
 		{{0}, {UINT64_MAX}, OWNERSHIP_ONE, 0, 0},
-		{{0}, {100}, OWNERSHIP_NONE, 0, 0}, /* gone before the first sample */
+		{{0}, {100}, OWNERSHIP_NONE, 0, 0}, /* ended too early */
 		{{0}, {101}, OWNERSHIP_ONE, 0, 0},
 		{{201}, {300}, OWNERSHIP_NONE, 0, 0},
 		{{200}, {300}, OWNERSHIP_ONE, 0, 0}, /* seen late */
-		/* Left behind for ever: the one that came last has it. */
+		/* Never unregistered: the newest has the address. */
 		{{50, 10}, {300, UINT64_MAX}, OWNERSHIP_ONE, 0, 0},
 		{{10, 50}, {UINT64_MAX, 300}, OWNERSHIP_ONE, 1, 0},
 		{{0, 0},
 		 {UINT64_MAX, UINT64_MAX},
 		 OWNERSHIP_ONE,
 		 0,
-		 0}, /* newest first */
+		 0}, /* newest first in the list */
 		{{0, 100}, {UINT64_MAX, 300}, OWNERSHIP_ONE, 1, 0},
-		/* Ended after the other had come: when it gave way is not known. */
+		/*
+		 * Ended after the other was registered: when it was replaced is
+		 * unknown.
+		 */
 		{{50, 10}, {300, 300}, OWNERSHIP_MANY, 0, 0},
 		{{0, 100}, {300, UINT64_MAX}, OWNERSHIP_MANY, 0, 0},
 		{{0, 50}, {50, 300}, OWNERSHIP_ONE, 1, 0},
@@ -81,7 +84,7 @@ static void ranges_end_before_their_end(void **state)
 	assert_int_equal(owners_of(&o, 1, &object, &next), OWNERSHIP_ONE);
 	assert_int_equal(owners_of(&o, 2, &object, &next), OWNERSHIP_ONE);
 	assert_int_equal(owners_of(&o, 3, &object, &next), OWNERSHIP_NONE);
-	/* Hostile objects may lie over each other without end. */
+	/* Hostile objects may overlap without limit. */
 	o.nr_claims = OWNERS_MAX_CLAIMS;
 	assert_int_equal(owners_claim(&o, 1, 0, UINT64_MAX, &ever), -E2BIG);
 	owners_deinit(&o);

@@ -56,11 +56,11 @@ static void counts_are_not_believed(void **state)
 	assert_null(q.items);
 }
 
-/* Claims on one address sampled during [100, 200], in this order. */
+/* Claims on an address sampled in [100, 200], in this order. */
 static const char *const a = "a", *const b = "b";
 
 struct step {
-	const char *const *name; /* NULL ends; a pointer to NULL: the code left */
+	const char *const *name; /* NULL: end; pointer to NULL: the code was removed */
 	uint64_t after_ns, by_ns;
 };
 
@@ -102,7 +102,7 @@ static void time_decides(void **state)
 		{2, {{&a, 50, 50}, {&b, 199, 199}}, OWNER_AMBIGUOUS, NULL, 0},
 		{2, {{&a, 50, 50}, {&b, 200, 200}}, OWNER_ONE, &a, 50},
 		{2, {{&a, 50, 50}, {&b, 300, 300}}, OWNER_ONE, &a, 50},
-		/* The same name again: the function is certain, which code is not. */
+		/* The same name again: the function is certain, the code is not. */
 		{2, {{&a, 50, 50}, {&a, 150, 150}}, OWNER_SAME_NAME, &a, 50},
 		{2, {{&a, 120, 120}, {&a, 150, 150}}, OWNER_SAME_NAME, &a, 150},
 		{2, {{&a, 120, 120}, {&b, 150, 150}}, OWNER_AMBIGUOUS, NULL, 0},
@@ -111,18 +111,18 @@ static void time_decides(void **state)
 		 OWNER_AMBIGUOUS,
 		 NULL,
 		 0},
-		/* A first description that comes late is taken, the first one of all. */
+		/* A first claim later than the sample is taken, but only the first. */
 		{1, {{&a, 150, 150}}, OWNER_ONE, &a, 150},
 		{1, {{&a, 300, 300}}, OWNER_ONE, &a, 300},
 		{2, {{&a, 300, 300}, {&b, 400, 400}}, OWNER_ONE, &a, 300},
-		/* Windows between two looks. */
+		/* Claims made between two times. */
 		{1, {{&a, 50, 150}}, OWNER_ONE, &a, 150},
 		{2, {{&a, 0, 50}, {&b, 50, 150}}, OWNER_AMBIGUOUS, NULL, 0},
 		{2, {{&a, 0, 50}, {&b, 50, 250}}, OWNER_AMBIGUOUS, NULL, 0},
 		{2, {{&a, 0, 50}, {&b, 200, 250}}, OWNER_ONE, &a, 50},
 		{2, {{&a, 0, 50}, {&b, 250, UINT64_MAX}}, OWNER_ONE, &a, 50},
 		{2, {{&a, 0, 90}, {&b, 90, 100}}, OWNER_ONE, &b, 100},
-		/* Code that left. */
+		/* Code that was removed. */
 		{2, {{&a, 50, 50}, {&gone, 60, 60}}, OWNER_NONE, NULL, 0},
 		{2, {{&a, 50, 50}, {&gone, 150, 150}}, OWNER_AMBIGUOUS, NULL, 0},
 		{2, {{&a, 50, 50}, {&gone, 250, 250}}, OWNER_ONE, &a, 50},
@@ -133,7 +133,7 @@ static void time_decides(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		/* No two have the same time: the order of arrival must not matter. */
+		/* All times differ, so the order of arrival must not matter. */
 		for (int reverse = 0; reverse < 2; reverse++) {
 			struct claim c = {0};
 			enum owner got = decide(rows[i].steps, rows[i].nr, reverse, &c);

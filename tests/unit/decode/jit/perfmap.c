@@ -9,7 +9,7 @@
 
 static const struct look no_looks[1];
 
-/* Asks for one address at @time_ns; the result is "" for a miss. */
+/* Looks up one address at times 1 to 2; "" for a miss. */
 static const char *name_at(struct served *s, const char *map, size_t len, uint64_t ip)
 {
 	struct ask ask = {.ip = ip, .first_ns = 1, .last_ns = 2};
@@ -81,7 +81,7 @@ static void unsorted_and_overlapping(void **state)
 	static const char map[] = "3000 100 third\n"
 				  "1000 100 first\n"
 				  "2000 100 second\n"
-				  "1080 10 cut\n" /* later: cuts the older one */
+				  "1080 10 cut\n" /* cuts the older one */
 				  "2000 0 nothing\n"
 				  "0x3000 0x80 newer third\n";
 	static const struct {
@@ -167,7 +167,7 @@ static void long_names(void **state)
 	served_deinit(&s);
 }
 
-/* Whatever the pieces, the outcome is the same. */
+/* The result does not depend on the size of the pieces. */
 static void pieces_of_any_size(void **state)
 {
 	static const char map[] = "1000 10 a\n\nbad line\r\n0x2000 10 second name\r\n"
@@ -188,7 +188,10 @@ static void pieces_of_any_size(void **state)
 		for (size_t at = 0; at < sizeof(map) - 1; at += piece) {
 			size_t left = sizeof(map) - 1 - at;
 			size_t n = left < piece ? left : piece;
-			/* On the heap, so that a read too far is seen. */
+			/*
+			 * A heap copy of exact size, so that AddressSanitizer sees
+			 * reads past its end.
+			 */
 			_cleanup_free_ char *copy = malloc(n);
 
 			memcpy(copy, map + at, n);
@@ -209,7 +212,7 @@ static void pieces_of_any_size(void **state)
 	}
 }
 
-/* One address, three owners: 10 bytes by the look at 100, 20 by 200, 30 by 300. */
+/* One address, three owners: 10 bytes at time 100, 20 at 200, 30 at 300. */
 static void the_file_size_tells_the_age(void **state)
 {
 	static const char map[] = "1000 10 a\n1000 10 b\n1000 10 c\n";
@@ -229,7 +232,7 @@ static void the_file_size_tells_the_age(void **state)
 		{300, 300, "c"},
 		{350, 999, "c"},
 		{0, 999, NULL},
-		/* a may have come any time before the first look. */
+		/* a may have been written any time before the first look. */
 		{50, 60, "a"},
 		{0, 0, "a"},
 	};
@@ -278,7 +281,7 @@ static void a_line_that_came_late_names_earlier_samples(void **state)
 static void a_rewritten_file_starts_anew(void **state)
 {
 	static const char map[] = "1000 10 now\n1000 10 later\n";
-	/* 9000 bytes of what is no more, then 12, then 26. */
+	/* 9000 bytes of the old file, then 12 and 26 of a new one. */
 	static const struct look looks[] = {{100, 9000}, {200, 12}, {300, 26}};
 	struct ask asks[] = {{0x1000, 200, 250}, {0x1000, 300, 300}, {0x1000, 210, 220}};
 	_cleanup_close_ int fd = file_of(map, sizeof(map) - 1);
@@ -289,7 +292,7 @@ static void a_rewritten_file_starts_anew(void **state)
 	assert_int_equal(s.answers.items[0].miss, MISS_AMBIGUOUS_TIME);
 	serve(perfmap_serve, fd, looks, 3, asks + 1, 1, &s);
 	assert_string_equal(s.answers.items[0].frames[0].function, "later");
-	/* Without forgetting, the first look would cover both lines. */
+	/* If the old size were kept, the first look would cover both lines. */
 	asks[0] = (struct ask){0x1000, 200, 200};
 	serve(perfmap_serve, fd, looks, 3, asks, 1, &s);
 	assert_string_equal(s.answers.items[0].frames[0].function, "now");

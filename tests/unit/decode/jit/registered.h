@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Objects of tests/fixtures/jit, one behind the other as a collector keeps them. */
+/* Objects of tests/fixtures/jit, concatenated as the collector sends them. */
 #ifndef LB_TESTS_SYMBOLIZE_JIT_REGISTERED_H
 #define LB_TESTS_SYMBOLIZE_JIT_REGISTERED_H
 
@@ -17,7 +17,7 @@ struct registered_object {
 	uint8_t *bytes; /* heap, owned */
 	size_t len;
 	uint64_t from_ns, until_ns, seen_ns;
-	struct image_code code; /* its only piece, or the one after an empty one */
+	struct image_code code; /* its only piece of code */
 };
 
 struct registered {
@@ -32,7 +32,7 @@ static inline void registered_deinit(struct registered *r)
 	*r = (struct registered){0};
 }
 
-/* Takes a copy of @bytes, at the address @ip if that is not 0. */
+/* Copies @bytes, and sets the address of its code to @ip unless that is 0. */
 static inline struct registered_object *registered_add(struct registered *r,
 						       const void *bytes, size_t len,
 						       uint64_t from_ns,
@@ -120,7 +120,7 @@ static inline void registered_ask(const struct registered *r, const struct ask *
 	close(fd);
 }
 
-/* The answer for the byte at @offset of the code of object @i, at time 100. */
+/* Looks up the byte at @offset of object @i's code, at time 100. */
 static inline const struct answer *registered_at(const struct registered *r, size_t i,
 						 uint64_t offset, struct served *ret)
 {

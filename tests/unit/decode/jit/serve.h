@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Asks a decoder of JIT files as the collector does, without a worker between. */
+/* Calls a decoder of JIT files as the collector does, without a worker. */
 #ifndef LB_TESTS_SYMBOLIZE_JIT_SERVE_H
 #define LB_TESTS_SYMBOLIZE_JIT_SERVE_H
 
@@ -36,7 +36,7 @@ static inline void served_deinit(struct served *s)
 	*s = (struct served){0};
 }
 
-/* A descriptor on @len bytes in memory. */
+/* A descriptor of @len bytes in memory. */
 static inline int file_of(const void *bytes, size_t len)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
@@ -46,7 +46,7 @@ static inline int file_of(const void *bytes, size_t len)
 	return fd;
 }
 
-/* @looks NULL: the operation has none (jitdump). */
+/* @looks NULL: the operation takes none (jitdump). */
 static inline void serve(worker_op op, int fd, const struct look *looks, size_t nr_looks,
 			 const struct ask *asks, size_t nr, struct served *ret)
 {

@@ -11,7 +11,7 @@
 
 #define TAGS "B2v4B54c8tJTC_2fWwGaMLSgd6CjA4xXKR0tsqKIYSQsqDQwVMEsTAA_3d_3d"
 
-/* Symbols that numba 0.56, 0.60 and 0.68 made; TAGS stands for the like of it. */
+/* Symbols of Numba 0.56, 0.60 and 0.68; TAGS stands for their ABI tags. */
 static void symbols_of_numba_are_readable(void **state)
 {
 	static const struct {
@@ -47,7 +47,7 @@ static void symbols_of_numba_are_readable(void **state)
 		 "(UniTuple(int64, 1), dtype(float64))"},
 		{"_Z3foo" TAGS "xDhb", "foo", "(int64, float16, bool)"},
 		{"_ZN7cpython3fooE" TAGS "x", "foo (call from Python)", "(int64)"},
-		/* what is not meant as an escape */
+		/* not escapes */
 		{"_ZN8__main__7add_24hEx", "__main__.add_24h", "(int64)"},
 		{"_ZN8__main__5v_3cxEx", "__main__.v_3cx", "(int64)"},
 		{"_ZN8__main__8f_c3_a9_Ex", "__main__.f\xc3\xa9_", "(int64)"},
@@ -81,7 +81,7 @@ static void other_symbols_are_not_numbas(void **state)
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
 		if (numba_name_parse(symbols[i], &name))
 			fail_msg("%s is read as %s", symbols[i], name.path);
-	/* C++ looks the same, but it is not certain to be Numba's. */
+	/* C++ symbols look the same: they are not certain to be Numba's. */
 	assert_true(numba_name_parse("_ZN2ns4workEv", &name));
 	assert_false(name.certain);
 	assert_true(numba_name_parse("_ZN8__main__1f" TAGS "Ev", &name));
@@ -119,7 +119,7 @@ static void long_names_are_cut(void **state)
 	assert_true(numba_name_parse(symbol, &name));
 	assert_string_equal(numba_name_text(&name, buf, sizeof(buf)), "__main__.di");
 	assert_string_equal(numba_name_types(symbol, buf, sizeof(buf)), "(int64, int");
-	/* Not within a character. */
+	/* Not truncated within a character. */
 	assert_true(numba_name_parse("_ZN8__main__8xy_c3_a9E", &name));
 	assert_string_equal(numba_name_text(&name, buf, sizeof(buf)), "__main__.xy");
 }
@@ -143,7 +143,7 @@ static void generated_functions_are_known(void **state)
 		numba_name_generated("jit_wrapper__function_round__at_0x7f8f7a3fb250_",
 				     "p", buf, sizeof(buf)),
 		"wrapper of round");
-	/* All that belongs to one prange has the same text in it. */
+	/* All symbols of one prange have the same text in them. */
 	assert_string_equal(
 		numba_name_parfor(
 			"cfunc._ZN13_3cdynamic_3e36__numba_parfor_gufunc_0x7f4B3v12Ex"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Files that are made here: stripped ones, and damaged ones. */
+/* Hand-made files: stripped ones and damaged ones. */
 #include "decode/python/build.h"
 
 #include <setjmp.h>
@@ -113,7 +113,7 @@ static void add_symbol(struct image *f, const char *name, uint64_t vaddr, uint64
 			 .st_size = size};
 }
 
-/* Without a symbol. */
+/* A file without symbols. */
 static void make_stripped(struct image *f)
 {
 	memset(f, 0, sizeof(*f));
@@ -272,11 +272,11 @@ static void this_program_is_none(void **state)
 	assert_false(find_in_fd(*state, empty, "python3.11", &build));
 }
 
-/* ---- damage, here, where a sanitizer sees it ---- */
+/* ---- damaged files, in this process for the sanitizers ---- */
 
 static void inspect(const void *bytes, size_t len)
 {
-	_cleanup_free_ void *copy = malloc(len ? len : 1); /* ends where it ends */
+	_cleanup_free_ void *copy = malloc(len ? len : 1); /* exact size */
 	struct inspected_file file = {.fd = -1, .path = "python3.11"};
 	struct python_build build;
 	struct jit_image image;

@@ -99,7 +99,7 @@ static void test_several_at_once(void **state)
 	assert_int_equal(defs[2].line, 9);
 }
 
-/* Text that ends anywhere, and nesting without end. */
+/* Truncated source, and endless nesting. */
 static void test_hostile(void **state)
 {
 	struct python_def def = {.qualname = "dither"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Names and lines of made-up code objects, through a real worker (this program again). */
+/* Names and lines of hand-made code objects, by a real worker (this program again). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,9 +43,9 @@ static void test_text(void **state)
 	assert_utf8("caf\xe9\x80\xff", 6, 1, false, "caf\u00e9\xc2\x80\u00ff");
 	assert_utf8("a\0b", 3, 1, false, "a\ufffdb");
 	assert_utf8("name", 4, 1, true, "name...");
-	/* A pair of surrogates is no character either, in a str. */
+	/* In a str, a surrogate pair is not a character. */
 	assert_utf8(wide, sizeof(wide), 2, false, "f\u00e9\u20ac\xe9\ufffd\ufffd\ufffd");
-	assert_utf8(wide, sizeof(wide) - 9, 2, true, "f\u00e9..."); /* half of one */
+	assert_utf8(wide, sizeof(wide) - 9, 2, true, "f\u00e9..."); /* half a one */
 	assert_utf8(widest, sizeof(widest), 4, false,
 		    "f\u07ff\u0800\uffff\U0001f600\U0010ffff\ufffd");
 	assert_utf8("abc", 3, 3, false, "");
@@ -82,7 +82,7 @@ static int stop(void **state)
 	return 0;
 }
 
-/* Of a code object at 0x1000 * @id, with lines from @first_line on. */
+/* Adds a code object at 0x1000 * @id, with lines from @first_line on. */
 static void add(uint64_t id, const char *file, const char *name, uint32_t first_line,
 		const char *table, uint32_t len, uint32_t whole_len)
 {
@@ -125,7 +125,7 @@ static void assert_frame(uint32_t id, const char *function, const char *file,
 	assert_ptr_equal(r->process, &proc);
 }
 
-/* Closure cells first (none), then a line each, then clean-up without one. */
+/* Creation of closure cells without a line, two lines, then clean-up without a line. */
 static const char table[] = "\xf8\xd8\x02\x03\xd8\x02\x03\xf9";
 
 static void test_lines(void **state)
@@ -142,8 +142,8 @@ static void test_lines(void **state)
 	ids[4] = want(1, LB_FRAME_INDEX_UNKNOWN);
 	ids[5] = want(1, 3);
 	ids[6] = want(1, 4);
-	ids[7] = want(1, 5); /* behind all code */
-	assert_int_equal(want(1, 2), ids[0]); /* nothing is subtracted */
+	ids[7] = want(1, 5); /* past all code */
+	assert_int_equal(want(1, 2), ids[0]); /* not minus 1 */
 	assert_int_equal(symbolizer_resolve(sym, NULL), 0);
 	assert_frame(ids[0], "A.f.<locals>.g", "/srv/app.py", 12);
 	assert_frame(ids[1], "A.f.<locals>.g", "/srv/app.py", 10);
@@ -186,7 +186,7 @@ static void test_lost(void **state)
 	uint32_t ids[5];
 
 	(void)state;
-	add(1, "", "", 10, table, 8, 8); /* nothing could be read */
+	add(1, "", "", 10, table, 8, 8); /* no text could be read */
 	add(2, "", "f", 10, table, 8, 8);
 	add(3, "/srv/app.py", "", 10, table, 8, 8);
 	ids[0] = want(1, 1);
@@ -227,7 +227,7 @@ static void test_cut(void **state)
 	assert_frame(ids[2], "f", expected, 10);
 }
 
-/* More than one request holds, and one code object of two processes. */
+/* More code objects than fit a request, and a code id that two processes use. */
 static void test_many(void **state)
 {
 	static char name[16], long_table[4096];
@@ -240,7 +240,7 @@ static void test_many(void **state)
 	memset(long_table, '\x80', sizeof(long_table));
 	for (uint32_t i = 0; i < 5000; i++) {
 		snprintf(name, sizeof(name), "f%u", i);
-		memcpy(long_table + 4088, name, 8); /* columns of its last entry */
+		memcpy(long_table + 4088, name, 8); /* unique last entry */
 		add(i, "/srv/app.py", name, i + 1, long_table, 4096, 4096);
 		ids[4999 - i] = want(i, i & 1);
 	}

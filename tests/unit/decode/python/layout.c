@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What CPython says of itself, as it does and as it might. */
+/* CPython's debug offsets: real ones and invalid ones. */
 #include "decode/python/layout.h"
 
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 
-/* _Py_DebugOffsets of 3.13.0, as far as it is used; all other words are all ones. */
+/* _Py_DebugOffsets of 3.13.0, as far as lineburn uses it; all other bits are set. */
 struct debug {
 	uint64_t words[PYTHON_MAX_DEBUG_BYTES / 8];
 };
@@ -70,7 +70,7 @@ static void builds_that_are_not_known(void **state)
 
 	(void)state;
 	set_debug(&d);
-	d.words[1] = 0x030d00b2; /* a beta */
+	d.words[1] = 0x030d00b2; /* beta */
 	assert_false(python_layout_read(0x030d, &d, &l));
 	d.words[1] = 0x030d00c2; /* a release candidate */
 	assert_true(python_layout_read(0x030d, &d, &l));
@@ -80,7 +80,7 @@ static void builds_that_are_not_known(void **state)
 	d.words[0]++;
 	assert_false(python_layout_read(0x030d, &d, &l));
 	set_debug(&d);
-	d.words[2] = 1; /* without the GIL */
+	d.words[2] = 1; /* free-threaded */
 	assert_true(python_layout_read(0x030d, &d, &l));
 	d.words[2] = 2;
 	assert_false(python_layout_read(0x030d, &d, &l));
@@ -104,7 +104,7 @@ static void without_the_gil_from_3_14_on(void **state)
 	assert_false(python_layout_read(0x030e, &d, &l));
 }
 
-/* Each word at each of some sizes: refused, or within the bounds. */
+/* Each word with each of these values: refused, or within bounds. */
 static void offsets_that_lie(void **state)
 {
 	static const uint64_t lies[] = {7,       88,  96,         105,       112,

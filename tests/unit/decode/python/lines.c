@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Known tables of each format, and line tables of the standard library of each CPython on
- * this machine, compared with what that CPython says: all of /usr/bin's, and every sixth file of
- * the others' (LB_THOROUGH=1: all).
+ * Known tables of each format, and line tables of the standard library of each CPython
+ * on this machine, compared with that CPython's own reading: all files for those in
+ * /usr/bin, every sixth file for others (LB_THOROUGH=1: all).
  */
 #include <glob.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@ struct expected {
 static void check(uint32_t version, uint32_t first_line, const void *table, size_t len,
 		  bool is_whole, const struct expected *expected, size_t nr)
 {
-	/* Of exactly that size, so that a sanitizer sees what is read behind it. */
+	/* A copy of exact size, so that AddressSanitizer sees reads past its end. */
 	_cleanup_free_ uint8_t *copy = malloc(len ? len : 1);
 	struct python_lines l;
 	struct python_range range;
@@ -62,12 +62,12 @@ static void test_lnotab(void **state)
 	      {50, END, 8});
 	CHECK(0x0309, 1, "\x06\x7f\x00\x49\xff\x00\x2d\x01", true, {0, 6, 1},
 	      {6, 261, 201}, {261, 306, 201}, {306, END, 202});
-	/* Back, as in a loop; half a pair at the end is nothing. */
+	/* Backwards, as in a loop; half a pair at the end is ignored. */
 	CHECK(0x0309, 10, "\x08\xfd\x02", true, {0, 8, 10}, {8, END, 7});
-	/* Cut: what holds behind the last pair is not known. */
+	/* Truncated: the line after the last pair is unknown. */
 	CHECK(0x0309, 1, "\x00\x01\x06\x01", false, {0, 6, 2});
 	NOTHING(0x0309, "", false);
-	/* A line below 1 is none. */
+	/* A line below 1 is no line. */
 	CHECK(0x0309, 1, "\x02\x80\x02\x7f\x02\x02", true, {0, 2, 1}, {2, 4, 0},
 	      {4, 6, 0}, {6, END, 2});
 }
@@ -79,7 +79,7 @@ static void test_linetable(void **state)
 	NOTHING(0x030a, "\x04", true);
 	CHECK(0x030a, 5, "\x04\x00\x06\x01\x02\x80\x08\xff", true, {0, 4, 5}, {4, 10, 6},
 	      {10, 12, 0}, {12, 20, 5});
-	/* More than 127 lines on, and an entry of none without code. */
+	/* A step of more than 127 lines, and an entry without code or line. */
 	CHECK(0x030a, 1, "\x00\x7f\x00\x80\x06\x7f", true, {0, 6, 255});
 	CHECK(0x030a, 5, "\x04\x00\x06", false, {0, 4, 5});
 }
@@ -88,16 +88,16 @@ static void test_locations(void **state)
 {
 	(void)state;
 	NOTHING(0x030b, "", true);
-	/* Short forms, one line forms, columns behind them. */
+	/* Short forms, one-line forms, each followed by columns. */
 	CHECK(0x030b, 3, "\x80\x01\xd8\x02\x03\xe1\x04\x05", true, {0, 2, 3}, {2, 4, 4},
 	      {4, 8, 6});
-	/* Without columns: -1, then + 64 (two bytes: bit 6 is "more"). */
+	/* Without columns: -1, then + 64 (in two bytes: bit 6 means more follow). */
 	CHECK(0x030b, 9, "\xe8\x03\xe8\x40\x02", true, {0, 2, 8}, {2, 4, 72});
-	/* Long: + 1, with three varints behind it. */
+	/* Long form: + 1, followed by three varints. */
 	CHECK(0x030d, 9, "\xf7\x02\x41\x01\x02\x03", true, {0, 16, 10});
-	/* None: 2 units, and the line goes on from where it was. */
+	/* No location: 2 units; the next line is relative to the previous one. */
 	CHECK(0x030e, 9, "\x80\x01\xf9\x80\x01", true, {0, 2, 9}, {2, 6, 0}, {6, 8, 9});
-	/* Versions to come are taken to be the same. */
+	/* Future versions are assumed to have the same format. */
 	CHECK(0x0310, 3, "\x80\x01", true, {0, 2, 3});
 }
 
@@ -107,17 +107,17 @@ static void test_malformed_locations(void **state)
 	NOTHING(0x030b, "\x01\x80\x01", true); /* no head */
 	NOTHING(0x030b, "\xe8", true); /* its number is missing */
 	NOTHING(0x030b, "\xe8\x41", true); /* its number has no end */
-	NOTHING(0x030b, "\xe8\x41\x80\x01", true); /* a head within a number */
+	NOTHING(0x030b, "\xe8\x41\x80\x01", true); /* a head inside a number */
 	NOTHING(0x030b, "\xe8\x41\x41\x41\x41\x41\x41\x01", true); /* 42 bits */
-	CHECK(0x030b, 3, "\x80\x01\xe8\x41", false, {0, 2, 3}); /* cut */
-	/* The largest number leads out of what lines are, and back. */
+	CHECK(0x030b, 3, "\x80\x01\xe8\x41", false, {0, 2, 3}); /* truncated */
+	/* The largest number leaves the range of lines, and returns. */
 	CHECK(0x030b, 3, "\xe8\x7e\x7f\x7f\x7f\x7f\x3f\xe8\x7f\x7f\x7f\x7f\x7f\x3f", true,
 	      {0, 2, 0}, {2, 4, 3});
 	NOTHING(0x0308, "\x80\x01", true);
 	NOTHING(0, "\x80\x01", true);
 }
 
-/* ---- all of the standard library ---- */
+/* ---- the standard library ---- */
 
 struct oracle {
 	FILE *pipe;
@@ -143,7 +143,7 @@ struct truth {
 	int32_t line;
 };
 
-/* The line of each unit, as ranges are read in order of code. */
+/* The line of the unit at @byte. Calls must be in increasing order. */
 static uint32_t line_at(struct python_lines *l, struct python_range *at, uint64_t byte)
 {
 	while (byte >= at->end)
@@ -152,7 +152,7 @@ static uint32_t line_at(struct python_lines *l, struct python_range *at, uint64_
 	return byte < at->start ? UINT32_MAX : at->line;
 }
 
-/* One code object, of which the first line was read. */
+/* Compares one code object, whose first line was already read. */
 static void compare(struct oracle *o, uint32_t first_line)
 {
 	uint32_t len = get_u32(o->pipe), code_bytes, nr;
@@ -181,7 +181,7 @@ static void compare(struct oracle *o, uint32_t first_line)
 	o->nr_codes++;
 }
 
-/* @nth  of every Nth file of its library */
+/* @nth  every @nth file of the library is read */
 static void ask(const char *python, uint32_t version, int nth)
 {
 	struct oracle o = {0};
@@ -200,12 +200,15 @@ static void ask(const char *python, uint32_t version, int nth)
 	print_message("%s: %lu code objects, %lu offsets, %lu wrong\n", python,
 		      (unsigned long)o.nr_codes, (unsigned long)o.nr_units,
 		      (unsigned long)o.nr_wrong);
-	/* The library of Debian's minimal Python has a hundredth of all of it. */
+	/* Debian's minimal Python has only a hundredth of the library. */
 	assert_true(o.nr_units > 10000);
 	assert_int_equal(o.nr_wrong, 0);
 }
 
-/* The Pythons 3.@minor of this machine; of those of pyenv a sixth: there may be many. */
+/*
+ * The Pythons 3.@minor of this machine; of pyenv's, which may be many, every sixth
+ * file.
+ */
 static void test_standard_library(void **state)
 {
 	const unsigned int minor = *(const unsigned int *)*state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Thread states of a process that is made up here, word by word. */
+/* Thread states of a hand-made process, word by word. */
 #include "decode/python/state.h"
 
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 
-/* ---- a process: regions of memory with nothing between them ---- */
+/* ---- a process: regions of memory with gaps between them ---- */
 
 #define RUNTIME      0x400000ULL
 #define INTERPRETER  0x500000ULL
@@ -34,7 +34,7 @@ struct region {
 struct process {
 	struct region regions[MAX_REGIONS];
 	size_t nr;
-	size_t nr_reads, max_reads; /* the next one is too late; 0: never */
+	size_t nr_reads, max_reads; /* read max_reads + 1 times out; 0: no limit */
 };
 
 static void put(struct process *p, uint64_t addr, uint64_t word)
@@ -100,7 +100,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* ---- CPython 3.11 in it ---- */
+/* ---- CPython 3.11 in the process ---- */
 
 enum {
 	RUNTIME_INTERPRETERS = 40,
@@ -112,7 +112,7 @@ enum {
 	STATE_THREAD_ID = 152,
 };
 
-#define SLOT 0x318 /* where glibc has key 0 */
+#define SLOT 0x318 /* where glibc stores key 0 */
 
 static void add_interpreter(struct process *p)
 {
@@ -120,7 +120,7 @@ static void add_interpreter(struct process *p)
 	put(p, INTERPRETER + INTERPRETER_NEXT, 0);
 }
 
-/* Newest first, as CPython does. */
+/* The newest is first, as in CPython. */
 static void add_state(struct process *p, unsigned int i)
 {
 	put(p, STATE(i) + STATE_NEXT, i ? STATE(i - 1) : 0);
@@ -161,7 +161,7 @@ static void slots_of_three_threads(void **state)
 		add_state(p, i);
 		put(p, THREAD(i) + SLOT, STATE(i));
 	}
-	put(p, THREAD(1) + 0x100, STATE(1)); /* chance */
+	put(p, THREAD(1) + 0x100, STATE(1)); /* equal by chance */
 	assert_int_equal(search_3_11(p, &found), LOCATE_FOUND);
 	assert_int_equal(found.tls_off, SLOT);
 	assert_int_equal(found.nr_threads, 3);
@@ -170,7 +170,7 @@ static void slots_of_three_threads(void **state)
 	assert_int_equal(found.layout.ts_is_in_table, 0);
 }
 
-/* The memory of a thread begins a few words below its pointer, and ends soon. */
+/* The thread's memory begins a few words below its pointer, and is small. */
 static void little_memory_around_a_thread(void **state)
 {
 	struct process *p = *state;
@@ -195,7 +195,7 @@ static void variables_are_taken_where_they_last(void **state)
 	for (unsigned int i = 0; i < 2; i++) {
 		add_state(p, i);
 		put(p, THREAD(i) - 0x28, STATE(i));
-		put(p, THREAD(i) - 0x800, STATE(i)); /* its stack */
+		put(p, THREAD(i) - 0x800, STATE(i)); /* on its stack */
 	}
 	assert_int_equal(search_3_11(p, &found), LOCATE_NOT_YET);
 }
@@ -229,7 +229,7 @@ static void a_thread_with_a_state_that_another_made(void **state)
 	assert_int_equal(found.tls_off, SLOT);
 }
 
-/* As musl has it: beside the pointer of no thread, and another table for each. */
+/* As in musl: not near the thread pointer, but in a table that each thread has. */
 static void slots_in_tables(void **state)
 {
 	struct process *p = *state;
@@ -238,7 +238,7 @@ static void slots_in_tables(void **state)
 	add_interpreter(p);
 	for (unsigned int i = 0; i < 3; i++) {
 		add_state(p, i);
-		put(p, THREAD(i) + 0x10, TABLE(7)); /* what all have */
+		put(p, THREAD(i) + 0x10, TABLE(7)); /* shared by all threads */
 		put(p, THREAD(i) + 0x80, TABLE(i));
 		put(p, TABLE(i) + 0x18, STATE(i));
 	}
@@ -264,7 +264,7 @@ static void nothing_is_there_yet(void **state)
 	add_state(p, 0);
 	put(p, STATE(0) + STATE_THREAD_ID, 0);
 	assert_int_equal(search_3_11(p, &found), LOCATE_NOT_YET);
-	put(p, STATE(0) + STATE_THREAD_ID, THREAD(1)); /* gone */
+	put(p, STATE(0) + STATE_THREAD_ID, THREAD(1)); /* the thread is gone */
 	assert_int_equal(search_3_11(p, &found), LOCATE_NOT_YET);
 }
 
@@ -297,7 +297,7 @@ static void lists_that_loop(void **state)
 	assert_int_equal(search_3_11(p, &found), LOCATE_NOT_YET);
 }
 
-/* The next one is no thread state any more: what few there are prove nothing. */
+/* The next state is invalid: the few before it are not enough. */
 static void a_list_that_is_cut_short(void **state)
 {
 	struct process *p = *state;
@@ -316,7 +316,7 @@ static void a_list_that_is_cut_short(void **state)
 	assert_int_equal(found.nr_threads, 5);
 }
 
-/* Of more threads than are searched the oldest are. */
+/* If there are more threads than the maximum, the oldest are searched. */
 static void a_hundred_threads(void **state)
 {
 	struct process *p = *state;
@@ -332,7 +332,7 @@ static void a_hundred_threads(void **state)
 	assert_int_equal(found.nr_threads, PYTHON_MAX_THREADS);
 }
 
-/* Whatever read is the one that comes too late: no answer, never a wrong one. */
+/* Whichever read times out, there is no answer or the right one. */
 static void memory_that_is_slow(void **state)
 {
 	struct process *p = *state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* This program has the interface: copies of it are inodes to be probed. Needs root. */
+/* This program has the JIT interface; copies of it are probed. Needs root. */
 #include "runtime/jit/inodes.h"
 
 #include <fcntl.h>
@@ -79,7 +79,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Skips the test where nothing can be probed. Return: this program's. */
+/* Return: the inode of this program. Skips the test if nothing can be probed. */
 static struct jit_inode probe_self(void)
 {
 	struct jit_inode inode = {0};
@@ -101,7 +101,7 @@ static size_t nr_probed(void)
 	return t.nr_files;
 }
 
-/* The first @len bytes of this program, in a file of their own. */
+/* Copies the first @len bytes of this program to a new file. */
 static int copy_of_self(size_t len)
 {
 	_cleanup_free_ char *bytes = NULL;
@@ -139,7 +139,7 @@ static void grant(int fd, uid_t uid, gid_t gid, mode_t mode)
 	assert_int_equal(fchmod(fd, mode), 0);
 }
 
-/* Is a copy of this program with that owner and mode probed for @user? */
+/* Whether a copy of this program with that owner and mode is probed for @user. */
 static bool is_probed_for(const uid_t *user, uid_t uid, gid_t gid, mode_t mode)
 {
 	_cleanup_(jit_inodes_freep) struct jit_inodes *trusting =
@@ -179,7 +179,7 @@ static void only_files_of_root_and_the_caller_are_probed(void **state)
 	assert_true(is_probed_for(NULL, 65534, 65534, 0777));
 }
 
-/* What says that it is the same file gets no breakpoint where it has no such function. */
+/* A file that claims to be the same gets no breakpoint if its interface differs. */
 static void what_has_another_interface_is_not_probed(void **state)
 {
 	_cleanup_close_ int part = copy_of_self(8192);

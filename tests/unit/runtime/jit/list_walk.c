@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Lists of real processes, walked by a real reader: this program's own, that of a
- * program which another user runs, one that changes 100,000 times a second, and
- * one whose memory does not answer.
+ * Lists of real processes, walked by a real reader: this program's own list, that of a
+ * program run by another user, one that changes 100,000 times a second, and one in
+ * memory that does not answer.
  */
 #include "runtime/jit/list_walk.h"
 
@@ -48,7 +48,7 @@ static struct descriptor {
 	struct entry *relevant, *first;
 } descriptor = {.version = 1};
 
-/* The call that a debugger stops at: what is written stays on its side of it. */
+/* The function that debuggers break at: a barrier for the writes before it. */
 static __attribute__((noinline)) void register_code(void)
 {
 	__asm__ volatile("" ::: "memory");
@@ -88,7 +88,7 @@ static void *new_object(size_t bytes, uint8_t mark)
 	return o;
 }
 
-/* Three objects of 1000, 2000 and 3000 bytes, and one of no known format. */
+/* Adds three objects of 1000, 2000 and 3000 bytes, and one of unknown format. */
 static void add_some(void)
 {
 	static struct entry e[4];
@@ -98,7 +98,7 @@ static void add_some(void)
 	add(&e[0], "Erlang's own", 12);
 }
 
-/* As a child of this test, or executed: tells where its descriptor is, and waits. */
+/* Runs as a child or after exec: sends the address of its descriptor, and waits. */
 static _Noreturn void be_target(int tell)
 {
 	const struct descriptor *at = &descriptor;
@@ -110,8 +110,8 @@ static _Noreturn void be_target(int tell)
 }
 
 /*
- * Registers and unregisters for ever; the same memory is used again at once. Rests now
- * and then, as a program that compiles does: a list that never rests may never be read.
+ * Registers and unregisters for ever, reusing memory at once. Pauses now and then like
+ * a real compiler: a list that never rests may never be read.
  */
 static _Noreturn void be_restless(int tell)
 {
@@ -144,8 +144,8 @@ static _Noreturn void be_restless(int tell)
 
 struct fixture {
 	struct worker *reader;
-	pid_t pid; /* of a target; 0: none */
-	uint64_t descriptor; /* there */
+	pid_t pid; /* of the target; 0: none */
+	uint64_t descriptor; /* its address in the target */
 };
 
 static int set_up(void **state)
@@ -153,7 +153,7 @@ static int set_up(void **state)
 	const struct worker_config config = {.kind = WORKER_READER};
 	static struct fixture f;
 
-	/* Where Yama lets only parents read their children. */
+	/* Yama may allow only parents to read a process. */
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	f = (struct fixture){.pid = 0};
 	descriptor = (struct descriptor){.version = 1};
@@ -173,7 +173,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* @start runs in the child and writes the address to its argument. */
+/* Forks; @start runs in the child and writes its descriptor's address to @tell. */
 static void start_target(struct fixture *f, void (*start)(int tell))
 {
 	int tell[2];
@@ -202,13 +202,13 @@ static void exec_as_other_user(int tell)
 	execve("/proc/self/exe", argv, envp);
 }
 
-/* ---- what was found ---- */
+/* ---- results of a walk ---- */
 
 struct found {
 	struct list_object objects[128];
 	enum list_state states[128];
 	size_t nr;
-	size_t nr_mixed; /* objects with bytes of two marks, or of freed memory */
+	size_t nr_mixed; /* with bytes of two marks or of freed memory */
 	uint64_t nr_bytes;
 };
 
@@ -297,7 +297,7 @@ static void what_is_known_is_not_sent_again(void **state)
 	assert_int_equal(stats.result, LIST_OK);
 	assert_int_equal(stats.nr_new, 0);
 	assert_int_equal(stats.nr_known, 4);
-	assert_int_equal(second.nr, 4); /* all but what is gone */
+	assert_int_equal(second.nr, 4); /* all except the removed one */
 	assert_null(find(&second, 64));
 }
 
@@ -329,7 +329,7 @@ static int64_t now_ms(void)
 	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
-/* 40 MB in objects of 4 MB: more than one call may bring. */
+/* 40 MB in objects of 4 MB: more than one call may return. */
 static void large_objects_come_in_several_calls(void **state)
 {
 	enum {
@@ -347,8 +347,10 @@ static void large_objects_come_in_several_calls(void **state)
 
 	for (int i = 0; i < NR; i++)
 		add(&e[i], new_object(BYTES, (uint8_t)i), BYTES);
-	/* A busy machine may need longer for all of them than a walk may take: the next one
-	 * goes on where it ended. */
+	/*
+	 * On a busy machine a walk may be too short for all of them: the next walk
+	 * continues.
+	 */
 	do {
 		struct found found = {0};
 
@@ -374,7 +376,7 @@ static void large_objects_come_in_several_calls(void **state)
 		free((void *)e[i].symfile);
 }
 
-/* Whatever is handed over was once an object, however often memory is used again. */
+/* Only whole objects are returned, however often memory is reused. */
 static void a_restless_list_gives_whole_objects(void **state)
 {
 	int64_t begin_ms = now_ms();
@@ -384,7 +386,7 @@ static void a_restless_list_gives_whole_objects(void **state)
 	uint64_t nr_new = 0;
 
 	start_target(f, be_restless);
-	/* On a busy machine few walks meet a list at rest. */
+	/* On a busy machine few walks find the list at rest. */
 	while (now_ms() < begin_ms + 1500 ||
 	       (nr_new <= 100 && now_ms() < begin_ms + 60000)) {
 		assert_int_equal(jit_list_walk(f->reader, f->pid, f->descriptor, NULL, 0,
@@ -425,7 +427,7 @@ static void memory_that_does_not_answer_is_told_apart(void **state)
 			 WORKER_DEADLINE);
 	assert_in_range(now_ms() - start, JIT_LIST_CALL_MS - 1, 60000);
 	assert_int_equal(stats.result, LIST_NONE);
-	/* The next one gets a fresh reader. */
+	/* The next walk gets a new reader. */
 	drop(&stuck);
 	munmap(page, 4096);
 	assert_int_equal(jit_list_walk(f->reader, getpid(), (uintptr_t)&descriptor, NULL,

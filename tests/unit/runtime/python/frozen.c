@@ -94,7 +94,7 @@ static void make(const char *root, const char *path)
 	close(open(at, O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
 }
 
-/* In the root of the target, and not in ours. */
+/* Finds files in the target's root, not in ours. */
 static void test_find(void **state)
 {
 	char root[SCRATCH_BYTES], path[256];
@@ -124,7 +124,7 @@ static void test_find(void **state)
 	left = 0;
 	assert_int_equal(python_frozen_find(&proc, "<frozen pkg>", &left, path, 256), 0);
 	left = 1;
-	/* Upgraded meanwhile. */
+	/* Python was upgraded meanwhile. */
 	mappings[1].deleted = true;
 	assert_int_equal(python_frozen_find(&proc, "<frozen pkg>", &left, path, 256), 0);
 	close(proc.root_fd);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Every CPython of this machine runs tests/workloads/python/parked.py; then its stacks
- * are walked from here as the kernel side does, with nothing but what was found, and
- * compared with what Python says they are.
- * LB_TEST_PYTHONS: a directory with more of them, as python3.N.
+ * Each CPython of this machine runs tests/workloads/python/parked.py. The test walks
+ * its stacks as the kernel side does, using only what lineburn found, and compares them
+ * with Python's own report.
+ * LB_TEST_PYTHONS: a directory with more CPythons, as python3.N.
  */
 #include "runtime/runtime.h"
 
@@ -41,9 +41,9 @@
 
 struct fixture {
 	struct worker *decoder, *reader;
-	pid_t pid; /* of a Python; 0: none */
-	int stdin_fd; /* its standard input, our end; -1: none */
-	char dir[64]; /* where it writes */
+	pid_t pid; /* of the Python; 0: none */
+	int stdin_fd; /* our end of its standard input; -1: none */
+	char dir[64]; /* where Python writes its report */
 };
 
 static int64_t clock_ns(void)
@@ -78,11 +78,11 @@ static uint64_t read_word(pid_t pid, uint64_t addr)
 	return word;
 }
 
-/* ---- a stack, as Python says, and as we see it ---- */
+/* ---- a stack: Python's report, or walked ---- */
 
 struct frame {
 	uint64_t code;
-	long first_line, index; /* index -1: not begun, or not to be compared */
+	long first_line, index; /* index -1: not begun, or not compared */
 	char name[128]; /* UTF-8 */
 };
 
@@ -91,7 +91,7 @@ struct stack {
 	char kind[32];
 	struct frame frames[MAX_FRAMES];
 	size_t nr;
-	size_t nr_runs; /* that have a place of their own in the C stack */
+	size_t nr_runs; /* with their own place in the C stack */
 };
 
 static void put_char(char *text, size_t *len, uint32_t c)
@@ -108,7 +108,7 @@ static void put_char(char *text, size_t *len, uint32_t c)
 	}
 }
 
-/* A str: bits 2 to 4 of its state are the bytes a char, 5: compact, 6: ASCII. */
+/* Reads a str. Its state: bits 2 to 4 bytes a character, 5 compact, 6 ASCII. */
 static void read_str(pid_t pid, const struct lb_interp *l, uint64_t str, char *ret,
 		     size_t size)
 {
@@ -162,7 +162,7 @@ static uint64_t previous_of(const struct lb_interp *l, const uint8_t *bytes)
 	return previous;
 }
 
-/* LB_LINK_EVAL and _OBJECT: a frame for each call of the interpreter. */
+/* LB_LINK_EVAL and _OBJECT: each call of the interpreter has a frame. */
 static void walk_objects(pid_t pid, const struct lb_interp *l, uint64_t state,
 			 struct stack *ret)
 {
@@ -182,7 +182,7 @@ static void walk_objects(pid_t pid, const struct lb_interp *l, uint64_t state,
 		assert_int_not_equal(cframe, 0);
 		cframe = read_word(pid, cframe + l->cframe_previous);
 	}
-	/* The last one is that of the thread state, and in it; what is before it is not set. */
+	/* The last C frame is in the thread state; its predecessor is not set. */
 	if (l->link == LB_LINK_OBJECT)
 		assert_true(cframe > state && cframe - state < 1024);
 }
@@ -241,7 +241,7 @@ static void walk(pid_t pid, const struct lb_interp *l, uint64_t state, struct st
 	}
 }
 
-/* ---- what it wrote ---- */
+/* ---- Python's report ---- */
 
 struct stacks {
 	struct stack items[16];
@@ -277,7 +277,7 @@ static void read_stacks(const char *path, struct stacks *ret)
 	}
 }
 
-/* Return: is "end" in the file? */
+/* Return: whether the file ends in "end". */
 static bool has_written(const char *path)
 {
 	_cleanup_fclose_ FILE *f = fopen(path, "r");
@@ -289,7 +289,7 @@ static bool has_written(const char *path)
 	return false;
 }
 
-/* ---- starting one ---- */
+/* ---- starting a Python ---- */
 
 static void stop(struct fixture *f)
 {
@@ -332,10 +332,10 @@ static void start(struct fixture *f, const char *python, bool alone, char *out,
 		assert_int_equal(waitpid(f->pid, NULL, WNOHANG), 0);
 		usleep(20000);
 	}
-	usleep(50000); /* the last one to park, and it, are in their calls */
+	usleep(50000); /* until all threads are in their calls */
 }
 
-/* The mapping of an interpreter's text. Return: is there one? */
+/* Finds the mapping of an interpreter's text. Return: whether there is one. */
 static bool find_build(struct fixture *f, struct python_build *ret, uint64_t *ret_bias)
 {
 	_cleanup_fclose_ FILE *maps = NULL;
@@ -397,7 +397,7 @@ static void compare(struct fixture *f, const struct stacks *said,
 		struct stack seen = {.ident = said->items[i].ident};
 		uint64_t state = read_word(f->pid, seen.ident + (uint64_t)tls_off);
 
-		if (!said->items[i].nr) /* see parked.py: before 3.12 */
+		if (!said->items[i].nr) /* before 3.12: see parked.py */
 			continue;
 		snprintf(seen.kind, sizeof(seen.kind), "%s", said->items[i].kind);
 		walk(f->pid, l, state, &seen);
@@ -411,7 +411,7 @@ static void compare(struct fixture *f, const struct stacks *said,
 	}
 }
 
-/* Return: where the thread states are. */
+/* Return: offset of the thread state pointer. */
 static int32_t check_process(struct fixture *f, const struct stacks *said,
 			     const char *python, unsigned int minor)
 {
@@ -451,7 +451,7 @@ static void check_python(struct fixture *f, const char *python, unsigned int min
 	assert_true(said.nr >= 8);
 	tls_off = check_process(f, &said, python, minor);
 	stop(f);
-	/* One thread that never lets go of the GIL: more words look right. */
+	/* One thread that always holds the GIL: more words look right. */
 	start(f, python, true, out, sizeof(out));
 	read_stacks(out, &said);
 	assert_int_equal(said.nr, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Code objects of the Pythons on this machine, read by a real reader. */
+/* Code objects of the CPythons of this machine, read by a real reader. */
 #include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,11 +71,11 @@ static struct lb_interp layout_of(uint32_t version)
 	return l;
 }
 
-/* ---- a Python that waits ---- */
+/* ---- a Python that waits until its input is closed ---- */
 
 struct target {
 	pid_t pid;
-	int in; /* it ends when this is closed */
+	int in; /* closing it ends the Python */
 	FILE *out;
 	struct strpool *pool;
 	struct process_table *table;
@@ -107,7 +107,7 @@ static void start_target(struct target *t, const char *python)
 	t->in = in[1];
 	t->out = fdopen(out[0], "r");
 	assert_non_null(t->out);
-	/* Its first line: it is the Python by now, not this program. */
+	/* After its first line the process has executed Python. */
 	assert_int_not_equal(ungetc(fgetc(t->out), t->out), EOF);
 	tgid = (uint32_t)t->pid;
 	t->pool = strpool_new(16 << 20);
@@ -151,7 +151,9 @@ static void from_hex(char *text)
 	text[nr] = 0;
 }
 
-/* What the target says, and what the kernel side would have sent: nothing but places. */
+/*
+ * Reads the target's report, and adds records with only addresses, as the kernel side.
+ */
 static void get_known(struct target *t, uint32_t version, struct known *known, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
@@ -198,7 +200,10 @@ static void read_all(const char *python, uint32_t version)
 	start_target(&t, python);
 	codes = &t.process->interp_codes;
 	get_known(&t, version, known, NR_CODES);
-	/* One that became another since: found, and not taken for it. */
+	/*
+	 * A code object that was replaced since: its address holds another one, whose
+	 * texts are not taken.
+	 */
 	t.process->interp_codes.items[4].first_line++;
 	assert_int_equal(python_read_cut(t.reader, t.table, t.process, &layout),
 			 WORKER_OK);
@@ -247,7 +252,7 @@ static void test_read(void **state)
 	globfree(&found);
 }
 
-/* Whatever a layout or a process says: nothing is found, and nothing asked for twice. */
+/* For wrong layouts and ended processes nothing is read, and nothing is tried twice. */
 static void test_nothing_there(void **state)
 {
 	struct lb_interp layout = layout_of(0x030b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Modules of a made-up process, read by a real worker (this program again). */
+/* Modules of a fake process, read by a real worker (this program again). */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,14 +134,14 @@ static void test_find(void **state)
 		assert_int_equal(f[i].line, expected[i].line);
 	}
 	assert_in_range(budget_ns, 1, INT64_C(20000000000) - 1);
-	/* Without time nothing is looked for. */
+	/* Without time left nothing is searched. */
 	python_source_find(&p, worker, pool, f, 1, &left_ns);
 	assert_null(f[0].file);
 	assert_true(left_ns <= 0);
 	close(p.root_fd);
 }
 
-/* Names that a target made up: so many modules are not looked for. */
+/* Names that a target made up must not cause searches for many modules. */
 static void test_made_up_names(void **state)
 {
 	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(1 << 20);
@@ -157,7 +157,7 @@ static void test_made_up_names(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(f); i++)
 		f[i].name = name;
 	find_all(&p, NULL, pool, f, ARRAY_SIZE(f), &budget_ns);
-	/* 4 million paths would take a while. */
+	/* Searching 4 million paths would take longer. */
 	assert_true(budget_ns > INT64_C(19500000000));
 }
 
