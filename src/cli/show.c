@@ -144,10 +144,7 @@ int show_profile(const struct viewing *v, struct profile *p, const char *file_na
 		rc = add_machine_code(v, p, is_strangers, &m, &nr_withheld, err);
 	if (rc)
 		return rc;
-	/*
-	 * After choosing the code, because a requested function is matched without its
-	 * types.
-	 */
+	/* After choosing the code: a function is requested without its types. */
 	if (v->show_types)
 		type_names_apply(p);
 	if (v->call_direction)
