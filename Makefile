@@ -179,9 +179,9 @@ golden-update: $(addprefix $(BUILD)/tests/unit/,$(addprefix render/,formats asm 
 cli: $(BIN)
 	@tests/cli/run.sh ./$(BIN)
 check: unit replay cli
-check-root: $(BIN)
+check-root: $(BIN) $(BUILD)/tests/root/pprof-rules
 	@tests/root/run.sh ./$(BIN)
-stats: $(BIN)
+stats: $(BIN) $(BUILD)/tests/root/pprof-rules
 	@tests/stats/run.sh ./$(BIN)
 check-kernels: $(BIN) $(addprefix $(BUILD)/tests/unit/collect/,unwind jit_probe)
 	@tests/kernels/run.sh ./$(BIN) $(BUILD)/tests/unit/collect

@@ -38,7 +38,7 @@ fi
 setsid stress --quiet --cpu "$(nproc)" --io 1 --vm 1 --vm-bytes 64M --vm-hang 1 &
 load=$!
 
-make -s -j"$(nproc)" DEVELOPER=1
+make -s -j"$(nproc)" DEVELOPER=1 all build/tests/root/pprof-rules
 passed=0
 for run in $(seq "$runs"); do
 	start=$(date +%s)

@@ -59,7 +59,7 @@ nightly() {
 tools/setup.sh nightly
 MAKEFLAGS="-s -j$(nproc)"
 export MAKEFLAGS
-make DEVELOPER=1
+make DEVELOPER=1 all build/tests/root/pprof-rules
 echo "$(($(date +%s) - started)) setup-and-build" >>"$logs/times"
 
 for name; do

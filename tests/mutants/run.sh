@@ -62,7 +62,7 @@ suite() {
 		;;
 	root | stats)
 		[ "$(id -u)" -eq 0 ] || return 78
-		make -s -j"$(nproc)" || return 77
+		make -s -j"$(nproc)" all build/tests/root/pprof-rules || return 77
 		timeout 1800 "tests/$kind/run.sh" ./lineburn "$@"
 		;;
 	*)

@@ -63,9 +63,9 @@ if [ $# -eq 0 ]; then
 	done
 fi
 
-RULES=$TOP/build/tests/root/pprof-rules
-make -s -C "$TOP" build/tests/root/pprof-rules >&2 || exit 1
-
+# The Makefile's check-root and stats build it.
+RULES=$(dirname "$LB")/tests/root/pprof-rules
+[ -x "$RULES" ] || RULES=$TOP/build/tests/root/pprof-rules
 results=$WORK/results
 : >"$results"
 : >"$WORK/statistics"
@@ -134,6 +134,10 @@ run() {
 # judge_profiles SCRIPT: whether other tools can read each profile that lineburn wrote. Files that
 # scripts make or damage themselves are not called *.pb.gz.
 judge_profiles() {
+	if [ ! -x "$RULES" ] && find "$WORK/$1" -type f -name '*.pb.gz' | grep -q .; then
+		echo "not ok $1: there is no $RULES: run make build/tests/root/pprof-rules"
+		return
+	fi
 	find "$WORK/$1" -type f -name '*.pb.gz' -print0 | xargs -0 -r "$RULES" |
 		sed "s|^$WORK/\(.*\)|not ok $1: profile that others refuse: \1|" | head -n 3
 }
