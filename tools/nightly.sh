@@ -1,8 +1,8 @@
 #!/bin/sh
 # Tests that take too long, or need too many packages, for tools/check.sh: statistics, a soak, kernels,
-# clang-tidy of the whole tree, long fuzzing, older Numba, other runtimes and CPythons. Root, a quiet
-# machine, some hours.
-# usage: tools/nightly.sh [SUITE...]   (stats soak kernels tidy fuzz python thorough runtimes nightly mutants; default: all)
+# clang-tidy of the whole tree, long fuzzing, older Numba, other runtimes and CPythons, real sampling
+# under sanitizers. Root, a quiet machine, some hours.
+# usage: tools/nightly.sh [SUITE...]   (stats soak kernels tidy fuzz python thorough runtimes sanitized nightly mutants; default: all)
 # SOAK_WINDOWS (default 1800): seconds of the soak. FUZZ_SECONDS (default 300): of each fuzz target.
 # Prints at the end each suite's seconds and results, then "N passed, N failed, N skipped".
 set -eu
@@ -11,12 +11,12 @@ cd "$(dirname "$0")/.."
 unset LB_GOLDEN_UPDATE CLI_UPDATE
 . tools/suites.sh
 
-[ $# -gt 0 ] || set -- stats soak kernels tidy fuzz python thorough runtimes nightly mutants
+[ $# -gt 0 ] || set -- stats soak kernels tidy fuzz python thorough runtimes sanitized nightly mutants
 for name; do
 	case $name in
-	stats | soak | kernels | tidy | fuzz | python | thorough | runtimes | nightly | mutants) ;;
+	stats | soak | kernels | tidy | fuzz | python | thorough | runtimes | sanitized | nightly | mutants) ;;
 	*)
-		echo "usage: tools/nightly.sh [stats|soak|kernels|tidy|fuzz|python|thorough|runtimes|nightly|mutants]..." >&2
+		echo "usage: tools/nightly.sh [stats|soak|kernels|tidy|fuzz|python|thorough|runtimes|sanitized|nightly|mutants]..." >&2
 		exit 2
 		;;
 	esac
@@ -49,6 +49,13 @@ thorough() {
 # Scripts that test the installed runtimes, of which "tools/setup.sh nightly" installs more.
 runtimes() {
 	LB_ALL_PYTHONS=1 tests/root/run.sh ./lineburn unwind-languages unwind-python other-jits numba numba-processes
+}
+
+# Real sampling by a lineburn that is built with sanitizers. Not "windows": it asserts memory use.
+sanitized() {
+	make SAN=address,undefined build-address-undefined/lineburn build-address-undefined/tests/root/pprof-rules &&
+		tests/root/run.sh build-address-undefined/lineburn record run-command exact hostile bad-input bad-input-names \
+			bad-input-choice choice output jit gdbjit numba lives containers unwind unwind-python
 }
 
 # Scripts of tests/nightly.
