@@ -133,6 +133,7 @@ $(GEN)/%.skel.h: build/bpf/%.bpf.o
 $(BUILD)/tests/unit/%.o: tests/unit/%.c | $(SKELS) $(PROTO_C)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)$(CC) $(CPPFLAGS) -Itests $(CFLAGS) -Dmain=unit_$(subst /,_,$*) \
+		-DTEST_CLANG='"$(CLANG)"' -DTEST_CLANGXX='"$(subst clang,clang++,$(CLANG))"' \
 		-Wno-missing-prototypes -MMD -MP -c -o $@ $<
 
 $(BUILD)/tests/lib/%.o: tests/lib/%.c | $(PROTO_C)

@@ -54,6 +54,7 @@ add_nightly() {
 	add_command busybox busybox-static
 	add_command stress stress
 	add_command cpio cpio
+	add_command debootstrap debootstrap
 }
 
 packages=$build

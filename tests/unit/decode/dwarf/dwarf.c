@@ -2,7 +2,7 @@
 /*
  * The DWARF reader on programs built here: known answers at probes, then every address
  * of .text against llvm-symbolizer, for each compiler and form of DWARF. Needs gcc and
- * g++; skips clang, llvm-symbolizer, rustc and go if missing.
+ * g++; skips llvm-symbolizer, rustc and go if missing.
  */
 #include "unit/decode/dwarf/workload.h"
 
@@ -239,18 +239,14 @@ static void test_known_answers(void **state)
 		"gcc -gdwarf-4 -ffunction-sections -Wl,--gc-sections",
 		"gcc -gdwarf-4 -Wl,--compress-debug-sections=zlib-gnu",
 		"gcc -gdwarf-5 -no-pie",
-		"clang-14 -gdwarf-3",
-		"clang-14 -gdwarf-4",
-		"clang-14 -gdwarf-5",
-		"clang-14 -gdwarf-5 -ffunction-sections -Wl,--gc-sections",
+		TEST_CLANG " -gdwarf-3",
+		TEST_CLANG " -gdwarf-4",
+		TEST_CLANG " -gdwarf-5",
+		TEST_CLANG " -gdwarf-5 -ffunction-sections -Wl,--gc-sections",
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {
-		if (!strncmp(builds[i], "clang", 5) && !have("clang-14")) {
-			print_message("no clang-14: not tried\n");
-			break;
-		}
 		print_message("%s\n", builds[i]);
 		assert_int_equal(
 			shell("%s -w -O2 -o %s/c %s/inline.c", builds[i], dir, sources),
@@ -265,14 +261,10 @@ static void test_known_answers(void **state)
 static void test_known_names(void **state)
 {
 	static const char *const builds[] = {"g++ -gdwarf-4", "g++ -gdwarf-5",
-					     "clang++-14 -gdwarf-5"};
+					     TEST_CLANGXX " -gdwarf-5"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {
-		if (!strncmp(builds[i], "clang", 5) && !have("clang++-14")) {
-			print_message("no clang++-14: not tried\n");
-			break;
-		}
 		print_message("%s\n", builds[i]);
 		assert_int_equal(
 			shell("%s -w -O2 -o %s/cc %s/names.cc", builds[i], dir, sources),

@@ -2,7 +2,7 @@
 /*
  * The lines of each part of a function, on programs built here: they must agree with
  * the frames of every single address, and with known answers for lines without code.
- * Needs gcc and g++; skips clang if missing.
+ * Needs gcc, g++ and clang.
  */
 #include "unit/decode/dwarf/workload.h"
 
@@ -170,24 +170,20 @@ static void test_rows_are_the_frames_of_each_address(void **state)
 		"gcc -gdwarf-5",
 		"gcc -gdwarf-5 -flto",
 		"gcc -gdwarf-5 -gsplit-dwarf",
-		"clang-14 -gdwarf-4",
-		"clang-14 -gdwarf-5",
-		"clang-14 -gdwarf-5 -ffunction-sections -Wl,--gc-sections",
+		TEST_CLANG " -gdwarf-4",
+		TEST_CLANG " -gdwarf-5",
+		TEST_CLANG " -gdwarf-5 -ffunction-sections -Wl,--gc-sections",
 	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(builds); i++) {
 		bool clang = !strncmp(builds[i], "clang", 5);
 
-		if (clang && !have("clang-14")) {
-			print_message("no clang-14: not tried\n");
-			break;
-		}
 		print_message("%s\n", builds[i]);
 		assert_int_equal(
 			shell("cd %s && %s -w -O2 -o c %s/inline.c && %s%s -w -O2 -o cc "
 			      "%s/names.cc && %s -w -O2 -o bare %s/bare.c",
-			      dir, builds[i], sources, clang ? "clang++-14" : "g++",
+			      dir, builds[i], sources, clang ? TEST_CLANGXX : "g++",
 			      strchr(builds[i], ' '), sources, builds[i], sources),
 			0);
 		check_program("c");
@@ -218,7 +214,7 @@ static void check_lines(const struct code *code, const char *const *texts, bool 
 static void test_lines_without_code_have_no_row(void **state)
 {
 	static const char *const builds[] = {"gcc -gdwarf-5", "gcc -gdwarf-4",
-					     "clang-14 -gdwarf-5"};
+					     TEST_CLANG " -gdwarf-5"};
 	static const char *const with_code[] = {"CODE helper", "CODE loop",  "CODE same",
 						"CODE call",   "CODE macro", "CODE write",
 						NULL};
@@ -231,10 +227,6 @@ static void test_lines_without_code_have_no_row(void **state)
 		struct codes codes = {0};
 		uint64_t vaddr;
 
-		if (!strncmp(builds[i], "clang", 5) && !have("clang-14")) {
-			print_message("no clang-14: not tried\n");
-			break;
-		}
 		print_message("%s\n", builds[i]);
 		assert_int_equal(
 			shell("%s -w -O2 -o %s/bare %s/bare.c", builds[i], dir, sources),
