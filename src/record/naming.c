@@ -206,8 +206,8 @@ int naming_renew(struct naming *n, struct intake *in, uint64_t named_ns,
 	if (n->memory_bytes && n->renewed.bytes > n->memory_bytes / 4 * 3 &&
 	    !n->said_too_small) {
 		n->said_too_small = true;
-		log_warning("following what runs on this machine takes %llu MiB: more "
-			    "than --memory has room for",
+		log_warning("lineburn needs %llu MiB to track the processes of this "
+			    "machine, more than --memory has room for; raise --memory",
 			    (unsigned long long)n->renewed.bytes >> 20);
 	}
 	return 0;
