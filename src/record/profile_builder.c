@@ -282,12 +282,21 @@ static void heat(const struct profile *p, const struct profile_sample *s,
 	}
 }
 
+/* Returns the profile's name for the source file @file of @object's functions. */
+static const char *name_of_file(struct profile_builder *f, const struct object *object,
+				const char *file)
+{
+	const struct process *user = object->id < f->cap_user_of ? f->user_of[object->id]
+								 : NULL;
+
+	return source_names_find(&f->files, file, object, user);
+}
+
 static struct profile_line add_frame(struct profile_builder *f,
 				     const struct object *object,
 				     const struct frame *frame)
 {
-	return profile_add_frame(f->profile, frame,
-				 profile_builder_file(f, object, frame->file));
+	return profile_add_frame(f->profile, frame, name_of_file(f, object, frame->file));
 }
 
 static int add_code(struct profile_builder *f, const struct hot_code *hot)
@@ -317,6 +326,15 @@ static int add_code(struct profile_builder *f, const struct hot_code *hot)
 	return profile_add_code(f->profile, &code);
 }
 
+/* Returns the mapping of @object; PROFILE_NONE: no sample of the profile was in it. */
+static uint32_t known_mapping(const struct profile_builder *f,
+			      const struct object *object)
+{
+	return object->id < f->cap_mapping_of && f->mapping_of[object->id]
+		       ? f->mapping_of[object->id] - 1
+		       : PROFILE_NONE;
+}
+
 int profile_builder_add_code(struct profile_builder *f)
 {
 	size_t nr_all, nr = 0;
@@ -327,7 +345,7 @@ int profile_builder_add_code(struct profile_builder *f)
 	if (!codes)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr_all; i++) {
-		uint32_t mapping = profile_builder_known_mapping(f, all[i].object);
+		uint32_t mapping = known_mapping(f, all[i].object);
 
 		if (mapping != PROFILE_NONE)
 			codes[nr++] = (struct hot_code){&all[i].code, all[i].object,
@@ -394,18 +412,8 @@ static void note_user(struct profile_builder *f, const struct object *object,
 		f->user_of[object->id] = process;
 }
 
-const char *profile_builder_file(struct profile_builder *f, const struct object *object,
-				 const char *file)
-{
-	const struct process *user = object->id < f->cap_user_of ? f->user_of[object->id]
-								 : NULL;
-
-	return source_names_find(&f->files, file, object, user);
-}
-
-/** Returns the profile's mapping for @object, or PROFILE_NONE. */
-static uint32_t profile_builder_mapping(struct profile_builder *f,
-					const struct object *object)
+/* Returns the mapping of @object, which is added if new; PROFILE_NONE: no room. */
+static uint32_t mapping_of_object(struct profile_builder *f, const struct object *object)
 {
 	struct profile_mapping m = {
 		.start = object->start,
@@ -435,14 +443,6 @@ static uint32_t profile_builder_mapping(struct profile_builder *f,
 	return f->mapping_of[object->id] - 1;
 }
 
-uint32_t profile_builder_known_mapping(const struct profile_builder *f,
-				       const struct object *object)
-{
-	return object->id < f->cap_mapping_of && f->mapping_of[object->id]
-		       ? f->mapping_of[object->id] - 1
-		       : PROFILE_NONE;
-}
-
 static uint32_t add_location(struct profile_builder *f, const struct resolved *r)
 {
 	struct profile_line lines[FRAMES_MAX_INLINE];
@@ -455,7 +455,7 @@ static uint32_t add_location(struct profile_builder *f, const struct resolved *r
 		if (*frame->function || frame->line)
 			lines[nr++] = add_frame(f, r->object, frame);
 	}
-	return profile_add_location(f->profile, profile_builder_mapping(f, r->object),
+	return profile_add_location(f->profile, mapping_of_object(f, r->object),
 				    r->address, r->miss, lines, nr);
 }
 

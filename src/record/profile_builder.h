@@ -88,14 +88,4 @@ int profile_builder_step(struct profile_builder *f, struct error *err);
  */
 int profile_builder_add_code(struct profile_builder *f);
 
-/**
- * Returns the mapping of @object, or PROFILE_NONE if the profile has no sample in it.
- */
-uint32_t profile_builder_known_mapping(const struct profile_builder *f,
-				       const struct object *object);
-
-/** Returns the profile's name for the source file @file of @object's functions. */
-const char *profile_builder_file(struct profile_builder *f, const struct object *object,
-				 const char *file);
-
 #endif

@@ -124,19 +124,20 @@ static uint64_t get(const struct cfi_index *index, size_t i, size_t at)
 	return index->vaddr + (uint64_t)distance;
 }
 
-uint64_t cfi_index_function(const struct cfi_index *index, size_t i)
+static uint64_t index_function(const struct cfi_index *index, size_t i)
 {
 	return get(index, i, 0);
 }
 
-uint64_t cfi_index_fde(const struct cfi_index *index, size_t i)
+static uint64_t index_fde(const struct cfi_index *index, size_t i)
 {
 	return get(index, i, 4);
 }
 
-size_t cfi_index_find(const struct cfi_index *index, uint64_t vaddr)
+/* Returns the last entry whose function begins at or below @vaddr, or 0. */
+static size_t index_find(const struct cfi_index *index, uint64_t vaddr)
 {
-	size_t above = SEARCH_FIRST(i, index->nr, cfi_index_function(index, i) > vaddr);
+	size_t above = SEARCH_FIRST(i, index->nr, index_function(index, i) > vaddr);
 
 	return above ? above - 1 : 0;
 }
@@ -1027,10 +1028,10 @@ int cfi_read_indexed(const struct cfi_section *section, const struct cfi_index *
 	int err = 0;
 
 	reader_init(&r, section, lo, hi, steps_left, rows);
-	for (size_t i = cfi_index_find(index, lo); !err && i < index->nr; i++) {
-		uint64_t offset = cfi_index_fde(index, i) - section->vaddr;
+	for (size_t i = index_find(index, lo); !err && i < index->nr; i++) {
+		uint64_t offset = index_fde(index, i) - section->vaddr;
 
-		if (cfi_index_function(index, i) >= hi || !take_step(&r))
+		if (index_function(index, i) >= hi || !take_step(&r))
 			break;
 		if (offset >= section->len || entry_read(section, offset, &entry) ||
 		    entry.is_cie)

@@ -51,13 +51,6 @@ struct cfi_index {
 bool cfi_index_open(const uint8_t *bytes, size_t len, uint64_t vaddr,
 		    struct cfi_index *ret);
 
-/** Returns the last entry whose function begins at or below @vaddr, or 0. */
-size_t cfi_index_find(const struct cfi_index *index, uint64_t vaddr);
-
-/** Return the start of the function, and the address of the FDE, of entry @i < nr. */
-uint64_t cfi_index_function(const struct cfi_index *index, size_t i);
-uint64_t cfi_index_fde(const struct cfi_index *index, size_t i);
-
 /**
  * Like cfi_read(), but finds the FDEs by @index: the cost depends on the functions in
  * [lo, hi), not on the section. Misses a function inside another one.
