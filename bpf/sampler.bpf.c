@@ -33,6 +33,8 @@ const volatile __u32 launched_tgid; /* announced before its first sample; 0: non
 /* Minimum time between two programs that are announced before their first sample. */
 const volatile __u64 exec_pause_ns;
 const volatile bool kernel_stacks;
+/* A kernel stack of so many frames was cut: LB_MAX_KERN_FRAMES, or a lower sysctl. */
+const volatile __u32 kern_frames_limit = LB_MAX_KERN_FRAMES;
 const volatile bool walk_user; /* false on kernels where reading user memory is unsafe */
 const volatile __u32 body_ring_bytes;
 
@@ -431,9 +433,9 @@ static __always_inline void take_kernel(struct lb_perf_event_ctx *ctx,
 		ctr->n[LB_CTR_KERN_FAILED] += kernel_stacks;
 		body->ips[0] = lb_regs_ip(&ctx->regs);
 		bytes = sizeof(body->ips[0]);
-	}
-	if (bytes == LB_MAX_KERN_FRAMES * 8)
+	} else if (bytes >= (long)kern_frames_limit * 8) {
 		ctr->n[LB_CTR_KERN_TRUNCATED]++;
+	}
 	body->kind = LB_BODY_KERNEL;
 	body->nr_frames = (__u64)bytes / sizeof(body->ips[0]);
 	hash_frames(body);

@@ -11,7 +11,7 @@
 #endif
 
 #define LB_MAX_FRAMES      512 /* of a user stack; an option limits the walk further */
-#define LB_MAX_KERN_FRAMES 127 /* of a kernel stack: kernel.perf_event_max_stack */
+#define LB_MAX_KERN_FRAMES 127 /* of a kernel stack; kernel.perf_event_max_stack may be less */
 #define LB_COMM_LEN        16 /* TASK_COMM_LEN */
 #define LB_NR_SLOTS        2 /* the kernel writes one while user space drains the other */
 
@@ -168,7 +168,7 @@ enum lb_counter {
 	LB_CTR_LOST_INTERNAL, /* ... lost: a map look-up failed unexpectedly */
 	LB_CTR_NO_BODY, /* counted under the leaf, because the body store is full */
 	LB_CTR_USER_TRUNCATED, /* user stacks cut at the configured number of frames */
-	LB_CTR_KERN_TRUNCATED, /* kernel stacks that filled LB_MAX_KERN_FRAMES */
+	LB_CTR_KERN_TRUNCATED, /* kernel stacks that reached a limit */
 	LB_CTR_KERN_FAILED, /* the kernel stack was requested but not available */
 	LB_CTR_RUN_NS, /* nanoseconds spent on sampled ticks, after the filter */
 	LB_CTR_FIRST_DROPPED, /* struct lb_first_sample did not fit its ring */

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/cleanup.h"
 #include "base/hashmap.h"
+#include "base/io.h"
 #include "base/log.h"
 #include "base/vec.h"
 #include "collect/perf_event.h"
@@ -181,6 +183,19 @@ static uint64_t exec_pause_ns(const struct sampler *s)
 	return ns > MIN_EXEC_PAUSE_NS ? ns : MIN_EXEC_PAUSE_NS;
 }
 
+/* Returns how many frames of a kernel stack the kernel gives at most. */
+static uint32_t kern_frames_limit(void)
+{
+	_cleanup_free_ char *text = NULL;
+	unsigned long limit;
+	size_t len;
+
+	if (io_read_file("/proc/sys/kernel/perf_event_max_stack", 64, &text, &len))
+		return LB_MAX_KERN_FRAMES;
+	limit = strtoul(text, NULL, 10);
+	return limit && limit < LB_MAX_KERN_FRAMES ? (uint32_t)limit : LB_MAX_KERN_FRAMES;
+}
+
 static void set_rodata(struct sampler *s)
 {
 	uint64_t seed = 0;
@@ -196,6 +211,7 @@ static void set_rodata(struct sampler *s)
 	s->skel->rodata->exec_pause_ns = exec_pause_ns(s);
 	s->skel->rodata->keep_tid = s->config.keep_tid;
 	s->skel->rodata->kernel_stacks = s->config.kernel_stacks;
+	s->skel->rodata->kern_frames_limit = kern_frames_limit();
 	s->skel->rodata->walk_user = s->config.walk_user;
 	s->skel->rodata->max_frames = s->config.max_frames;
 }

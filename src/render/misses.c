@@ -102,7 +102,8 @@ static const struct loss_text losses[] = {
 	LOSS(lost_internal, "sample", "samples",
 	     "lost: a look-up failed that should never fail. Please report this"),
 	LOSS(kern_truncated, "kernel stack", "kernel stacks",
-	     "longer than 127 frames: their outermost callers are missing"),
+	     "longer than 127 frames, or than the sysctl kernel.perf_event_max_stack "
+	     "allows: their outermost callers are missing"),
 	LOSS(kern_failed, "kernel stack", "kernel stacks",
 	     "not given by the kernel: those samples show user code only"),
 	LOSS(first_dropped, "notice", "notices",

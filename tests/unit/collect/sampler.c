@@ -7,9 +7,11 @@
 #include "collect/sampler.h"
 
 #include <setjmp.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "collect/filter.h"
 
 #define PAGE_BYTES 4096
@@ -29,6 +32,7 @@ enum change {
 	CHANGE_NOTHING,
 	CHANGE_NAME, /* the thread's name, before each touch: each stack key differs */
 	CHANGE_USER, /* the effective uid, before each touch */
+	BY_KERNEL, /* the kernel touches the pages, in read(2) */
 	IN_CHILD, /* fork: the child's child touches the pages and ends */
 };
 
@@ -45,6 +49,8 @@ struct fixture {
 	/* Results of the last drain. */
 	uint64_t nr_here; /* samples at the touching instruction */
 	uint64_t value_here, nr_rows_here, nr_without_body_here;
+	uint64_t nr_in_kernel; /* samples with a kernel stack */
+	uint32_t max_kern; /* frames of the longest one */
 	uint64_t nr_first; /* first samples that were announced */
 	bool wrong_source;
 };
@@ -67,7 +73,9 @@ static void touch_all(struct order order)
 	char *pages = mmap(NULL, (size_t)order.nr * PAGE_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (pages == MAP_FAILED ||
+	int zeroes = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+
+	if (pages == MAP_FAILED || zeroes < 0 ||
 	    madvise(pages, (size_t)order.nr * PAGE_BYTES, MADV_NOHUGEPAGE))
 		_exit(3);
 	for (uint32_t i = 0; i < order.nr; i++) {
@@ -78,8 +86,12 @@ static void touch_all(struct order order)
 			prctl(PR_SET_NAME, name);
 		if (order.change == CHANGE_USER && (seteuid(0) || seteuid(1000 + i)))
 			_exit(4);
-		touch(pages + (size_t)i * PAGE_BYTES);
+		if (order.change != BY_KERNEL)
+			touch(pages + (size_t)i * PAGE_BYTES);
+		else if (read(zeroes, pages + (size_t)i * PAGE_BYTES, 1) != 1)
+			_exit(5);
 	}
+	close(zeroes);
 	munmap(pages, (size_t)order.nr * PAGE_BYTES);
 	if (order.change == CHANGE_USER && seteuid(0))
 		_exit(4);
@@ -127,6 +139,8 @@ static void note_sample(void *ctx, const struct sample *s)
 	struct fixture *f = ctx;
 
 	f->wrong_source |= s->source != LB_SOURCE_PAGE_FAULTS;
+	f->nr_in_kernel += s->nr_kern ? s->count : 0;
+	f->max_kern = s->nr_kern > f->max_kern ? s->nr_kern : f->max_kern;
 	if (!s->nr_user || s->user_ips[0] != (uintptr_t)touch_here)
 		return;
 	f->nr_here += s->count;
@@ -146,6 +160,7 @@ static void note_first(void *ctx, const struct lb_first_sample *first)
 /* Reads the samples since the last call. Return: those at the instruction. */
 static uint64_t drain(struct fixture *f)
 {
+	f->nr_in_kernel = f->max_kern = 0;
 	f->nr_here = f->value_here = f->nr_rows_here = f->nr_without_body_here = 0;
 	assert_int_equal(sampler_drain(f->sampler, &f->handlers), 0);
 	assert_false(f->wrong_source);
@@ -469,6 +484,69 @@ static void first_samples_do_not_fit(void **state)
 	assert_true(f->nr_first + t.ctr.n[LB_CTR_FIRST_DROPPED] >= 3000);
 }
 
+/* ---- a lower limit of kernel stacks ---- */
+
+#define MAX_STACK "/proc/sys/kernel/perf_event_max_stack"
+
+static char max_stack_before[16]; /* "": not changed */
+
+/*
+ * Sets the sysctl. Return: whether it was possible: the kernel refuses while any program
+ * asks for kernel stacks, for example other lineburns.
+ */
+static bool set_max_stack(const char *text)
+{
+	for (int i = 0; i < 300; i++) {
+		_cleanup_close_ int fd = open(MAX_STACK, O_WRONLY | O_CLOEXEC);
+
+		if (fd >= 0 && write(fd, text, strlen(text)) > 0)
+			return true;
+		usleep(100000);
+	}
+	return false;
+}
+
+static int tear_down_max_stack(void **state)
+{
+	tear_down(state); /* it asks for kernel stacks itself */
+	return *max_stack_before && !set_max_stack(max_stack_before);
+}
+
+static void kernel_stacks_are_whole(void **state)
+{
+	struct fixture *f = *state;
+
+	open_for_child(f, &(struct sampler_config){.kernel_stacks = true});
+	tell(f, 100, BY_KERNEL);
+	drain(f);
+	assert_true(f->nr_in_kernel >= 100);
+	assert_true(f->max_kern > 3);
+	assert_int_equal(sums_close(f).ctr.n[LB_CTR_KERN_TRUNCATED], 0);
+}
+
+static void kernel_stacks_are_cut(void **state)
+{
+	struct fixture *f = *state;
+	char before[16] = "";
+	struct sampler_totals t;
+	int fd = open(MAX_STACK, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0 && read(fd, before, sizeof(before) - 1) > 0);
+	close(fd);
+	if (geteuid() != 0 || !set_max_stack("3")) {
+		print_message("skip: kernel.perf_event_max_stack cannot be set now\n");
+		skip();
+	}
+	memcpy(max_stack_before, before, sizeof(before));
+	open_for_child(f, &(struct sampler_config){.kernel_stacks = true});
+	tell(f, 100, BY_KERNEL);
+	drain(f);
+	t = sums_close(f);
+	assert_true(f->nr_in_kernel >= 100);
+	assert_int_equal(f->max_kern, 3);
+	assert_int_equal(t.ctr.n[LB_CTR_KERN_TRUNCATED], f->nr_in_kernel);
+}
+
 int main(void)
 {
 #define EXACT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -484,6 +562,9 @@ int main(void)
 		EXACT(counts_are_full),
 		EXACT(bodies_are_full),
 		EXACT(first_samples_do_not_fit),
+		EXACT(kernel_stacks_are_whole),
+		cmocka_unit_test_setup_teardown(kernel_stacks_are_cut, set_up,
+						tear_down_max_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
