@@ -11,7 +11,7 @@
 #endif
 
 #define LB_MAX_FRAMES      512 /* of a user stack; an option limits the walk further */
-#define LB_MAX_KERN_FRAMES 127 /* of a kernel stack; kernel.perf_event_max_stack may be less */
+#define LB_MAX_KERN_FRAMES 127 /* of a kernel stack, or kernel.perf_event_max_stack */
 #define LB_COMM_LEN        16 /* TASK_COMM_LEN */
 #define LB_NR_SLOTS        2 /* the kernel writes one while user space drains the other */
 
