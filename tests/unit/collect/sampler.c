@@ -277,7 +277,7 @@ static void each_sample_stands_for_its_period(void **state)
 	open_for_child(f, &(struct sampler_config){.period = 10});
 	tell(f, 1000, CHANGE_NOTHING);
 	drain(f);
-	/* Other programs' faults on the same CPU count for the period, too: no exact number. */
+	/* Faults of other programs on the same CPU count for the period, too. */
 	assert_in_range(f->nr_here, 10, 500);
 	assert_int_equal(f->value_here, 10 * f->nr_here);
 	sums_close(f);
