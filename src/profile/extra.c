@@ -216,13 +216,13 @@ static void pack_sources(struct packer *k)
 	const struct profile_extra *from = &k->p->extra;
 	Lineburn__Extra *to = &k->extra;
 	Lineburn__Source *sources = allocate(k, from->nr_sources, sizeof(*sources));
-	struct namesake_functions namesake_function;
+	struct namesake_functions namesakes;
 
 	to->source = allocate(k, from->nr_sources, sizeof(*to->source));
 	if (!to->source || !sources)
 		return;
 	to->n_source = from->nr_sources;
-	find_namesake_functions(k, &namesake_function);
+	find_namesake_functions(k, &namesakes);
 	for (size_t i = 0; i < from->nr_sources; i++) {
 		const struct profile_source *source = &from->sources[i];
 
@@ -236,7 +236,7 @@ static void pack_sources(struct packer *k)
 		sources[i].mtime_nanos = source->mtime_nanos;
 		sources[i].owner = text(k, source->owner ? source->owner : "");
 		pack_runs(k, source, &sources[i]);
-		pack_functions(k, &namesake_function, source, &sources[i]);
+		pack_functions(k, &namesakes, source, &sources[i]);
 		to->source[i] = &sources[i];
 	}
 }
@@ -437,7 +437,8 @@ static int unpack_functions(struct profile *p, const Lineburn__Source *from,
 	for (size_t i = 0; i < from->n_function_id; i++) {
 		uint32_t function = id_table_find(ids->function, from->function_id[i]);
 
-		if (function == PROFILE_NONE || p->functions[function].filename != path)
+		if (function >= p->nr_functions ||
+		    p->functions[function].filename != path)
 			return -EBADMSG;
 		p->functions[function].filename = to->path;
 	}

@@ -215,18 +215,22 @@ static bool read_proc(const struct child *child, const char *name, char *buf, si
 bool child_schedule(const struct child *child, struct child_schedule *ret)
 {
 	struct child_schedule s;
-	char text[512], *state;
+	char text[128];
 
 	if (!child->pid || !read_proc(child, "schedstat", text, sizeof(text)) ||
 	    sscanf(text, "%" SCNu64 " %" SCNu64, &s.ran_ns, &s.waited_ns) != 2)
 		return false;
-	/* The state follows the name, which may contain any character. */
-	if (!read_proc(child, "stat", text, sizeof(text)))
-		return false;
-	state = strrchr(text, ')');
-	if (!state || state[1] != ' ')
-		return false;
-	s.is_runnable = state[2] == 'R';
 	*ret = s;
 	return true;
+}
+
+bool child_is_runnable(const struct child *child)
+{
+	char text[128], *state;
+
+	if (!child->pid || !read_proc(child, "stat", text, sizeof(text)))
+		return false;
+	/* The state follows the name, which may contain any character. */
+	state = strrchr(text, ')');
+	return state && state[1] == ' ' && state[2] == 'R';
 }

@@ -60,13 +60,14 @@ struct child_schedule {
 	uint64_t ran_ns;
 	/* time runnable without a CPU, without the wait that is not over yet */
 	uint64_t waited_ns;
-	bool is_runnable; /* now: it runs, or waits for a CPU */
 };
 
 /**
- * Reads /proc/PID/schedstat and /proc/PID/stat of the child.
- * Return: false if they cannot be read, or the kernel lacks them (CONFIG_SCHED_INFO).
+ * Reads /proc/PID/schedstat of the child. Return: false if it cannot be read, or the
+ * kernel lacks it (CONFIG_SCHED_INFO).
  */
 bool child_schedule(const struct child *child, struct child_schedule *ret);
+/** Does the child run, or wait for a CPU? False if that cannot be read. */
+bool child_is_runnable(const struct child *child);
 
 #endif

@@ -359,7 +359,7 @@ static bool is_time_over(struct worker *w, int64_t now_ns)
 		return false;
 	if (!call->has_schedule || now_ns >= last_ns || !child_schedule(&w->child, &s))
 		return true;
-	if (s.is_runnable)
+	if (child_is_runnable(&w->child))
 		used_ns = (int64_t)(s.ran_ns - call->schedule.ran_ns);
 	else
 		used_ns = now_ns - call->begin_ns -

@@ -34,14 +34,14 @@ esac
 podman --runtime "$2" --cgroup-manager cgroupfs run -d --name "$3" --pids-limit 0 --ulimit nofile=1024:1024 \
 	--ulimit nproc=1024:1024 --network none --rootfs "$PWD/alpha" /app/hot >id 2>start.err || exit 77
 # For longer, if the container had no CPU time meanwhile.
-enough() {
+has_enough() {
 	"$LB" annotate --json --container "$1" "$2" |
 		python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["samples"]["count"] < 200)'
 }
 for seconds in $4 10; do
 	"$LB" record --container "$3" -F 999 -d "$seconds" -o "$1.pb.gz" &&
 		"$LB" record -a -F 999 -d "$seconds" -o "$1-all.pb.gz" || exit
-	! { enough "$3" "$1.pb.gz" && enough "$3" "$1-all.pb.gz"; } || break
+	! { has_enough "$3" "$1.pb.gz" && has_enough "$3" "$1-all.pb.gz"; } || break
 done
 END
 

@@ -138,8 +138,11 @@ judge_profiles() {
 		echo "not ok $1: there is no $RULES: run make build/tests/root/pprof-rules"
 		return
 	fi
-	find "$WORK/$1" -type f -name '*.pb.gz' -print0 | xargs -0 -r "$RULES" |
-		sed "s|^$WORK/\(.*\)|not ok $1: profile that others refuse: \1|" | head -n 3
+	rules_status=0
+	find "$WORK/$1" -type f -name '*.pb.gz' -print0 | xargs -0 -r "$RULES" >"$WORK/$1.rules" || rules_status=$?
+	# It prints what it found; if it failed and printed nothing, it crashed.
+	[ "$rules_status" -eq 0 ] || [ -s "$WORK/$1.rules" ] || echo "not ok $1: pprof-rules ended with $rules_status"
+	sed "s|^$WORK/\(.*\)|not ok $1: profile that others refuse: \1|" "$WORK/$1.rules" | head -n 3
 }
 
 # told NAME SINCE: prints the results of a script, and how long it took
