@@ -17,11 +17,14 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/tally.h"
+#include "base/path.h"
 #include "base/vec.h"
+#include "profile/labels.h"
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
 
@@ -30,6 +33,7 @@ struct mapping_code {
 	enum code_kind kind;
 	const char *object; /* display name; interned */
 	bool may_charge; /* not kernel or interpreter, unless requested */
+	bool charges_last; /* C runtime: only if no other line of the stack can be */
 	bool is_system;
 };
 
@@ -80,6 +84,7 @@ struct work {
 	struct tally sites_at; /* (line, function) */
 	struct tally callees; /* (line, name) */
 	struct tally misses; /* (enum miss, object) */
+	const char *exe_key; /* LABEL_EXE, interned */
 };
 
 /* ---- facts about each address, computed once ---- */
@@ -92,6 +97,7 @@ static void fill_code(const struct work *w, struct mapping_code *code,
 	code->is_system = object_is_system(filename);
 	code->may_charge = (code->kind != CODE_KERNEL || w->options.kernel) &&
 			   (code->kind != CODE_INTERPRETER || w->options.runtime);
+	code->charges_last = code->kind == CODE_C_RUNTIME && !w->options.runtime;
 }
 
 static bool file_is_library(struct work *w, uint32_t file)
@@ -159,8 +165,8 @@ static int fill_site(struct work *w, const struct location_sites *place, uint32_
 	if (line->function == PROFILE_NONE)
 		return 0;
 	f = &w->p->functions[line->function];
-	site->is_start = code->kind == CODE_NATIVE && !w->options.runtime &&
-			 function_is_start_code(f->name);
+	site->is_start = (code->kind == CODE_NATIVE || code->kind == CODE_C_RUNTIME) &&
+			 !w->options.runtime && function_is_start_code(f->name);
 	r = fill_function(w, code, f, site);
 	/* A line without a file cannot be shown. */
 	return r || !line->line || !*f->filename
@@ -476,6 +482,23 @@ static enum miss derived_miss(const struct work *w, const struct profile_locatio
 	}
 }
 
+/* Skips frames of the C runtime if an interpreter called them: they belong to it. */
+static uint32_t skip_c_runtime(const struct work *w, const struct profile_sample *s,
+			       uint32_t first)
+{
+	const uint32_t *locations = profile_stack(w->p, s);
+
+	for (uint32_t i = first; i < s->nr_locations; i++) {
+		const struct mapping_code *code = &w->codes[w->places[locations[i]].code];
+
+		if (code->kind == CODE_INTERPRETER)
+			return i;
+		if (!code->charges_last)
+			break;
+	}
+	return first;
+}
+
 /*
  * Returns the location that is responsible: the innermost in user space; else the leaf.
  */
@@ -490,15 +513,16 @@ static const struct profile_location *blamed(const struct work *w,
 	     i++) {
 		if (w->codes[w->places[locations[i]].code].kind == CODE_KERNEL)
 			continue;
-		chosen = locations[i];
+		chosen = locations[skip_c_runtime(w, s, i)];
 		break;
 	}
 	*ret_code = &w->codes[w->places[chosen].code];
 	return &w->p->locations[chosen];
 }
 
+/* @undescribed  location of JIT code that kept the sample from a line; PROFILE_NONE */
 static enum miss miss_of(const struct work *w, const struct profile_sample *s,
-			 const char **object)
+			 uint32_t undescribed, const char **object)
 {
 	const struct profile_location *l;
 	const struct mapping_code *code;
@@ -507,10 +531,18 @@ static enum miss miss_of(const struct work *w, const struct profile_sample *s,
 		*object = strpool_add(w->p->pool, "");
 		return MISS_NO_STACK;
 	}
-	l = blamed(w, s, &code);
+	if (undescribed == PROFILE_NONE) {
+		l = blamed(w, s, &code);
+	} else {
+		l = &w->p->locations[undescribed];
+		code = &w->codes[w->places[undescribed].code];
+	}
 	*object = code->object;
 	if (code->kind == CODE_INTERPRETER && !w->options.runtime)
 		return MISS_INTERPRETER; /* debug info would not help */
+	if (code->charges_last &&
+	    (w->options.charge == CHARGE_LEAF || stack_status_is_incomplete(s->status)))
+		return MISS_C_RUNTIME; /* same */
 	if (l->miss != MISS_NONE)
 		return l->miss;
 	if (code->kind == CODE_KERNEL)
@@ -522,10 +554,10 @@ static enum miss miss_of(const struct work *w, const struct profile_sample *s,
  * Tallies the reason and the object of a sample without a line. Return: 0 or -ENOMEM.
  */
 static int miss_tally(struct work *w, const struct profile_sample *s,
-		      struct weight weight)
+		      uint32_t undescribed, struct weight weight)
 {
 	const char *object;
-	enum miss miss = miss_of(w, s, &object);
+	enum miss miss = miss_of(w, s, undescribed, &object);
 	uint32_t item = tally_number(&w->misses, miss, tally_key(object));
 
 	if (item == PROFILE_NONE)
@@ -862,14 +894,28 @@ struct findings {
 	uint32_t any_function; /* innermost of all */
 	/* called by the charged line; PROFILE_NONE: the line itself */
 	uint32_t charged_callee;
-	bool has_line; /* under CHARGE_LINE a line would be charged */
-	/* The charged frame calls JIT code with names only, or without names. */
-	bool passed_jit, passed_unknown_jit;
+	bool has_line; /* of a frame that may be charged, maybe not under CHARGE_MINE */
+	bool passed_jit; /* the charged frame calls JIT code with names only */
+	/* Location of JIT code that nothing describes, inside of which no line was found:
+	 * then no line is charged. PROFILE_NONE: none */
+	uint32_t undescribed;
+	bool is_unknown; /* a row of undescribed code is charged */
+	bool has_last; /* a line of the C runtime could be charged */
+	bool has_interpreter; /* a frame of one, which may not be charged */
 };
 
-static bool takes_charge(const struct work *w, const struct site *site, bool is_leaf)
+/* One walk over a sample's stack. */
+struct stack_walk {
+	const struct profile_sample *s;
+	uint32_t number; /* of the sample, + 1 */
+	struct weight weight;
+	bool with_last; /* charge lines of the C runtime, too */
+};
+
+static bool takes_charge(const struct work *w, const struct findings *f,
+			 const struct site *site, bool is_leaf)
 {
-	if (site->line == PROFILE_NONE)
+	if (f->charged || f->undescribed != PROFILE_NONE)
 		return false;
 	switch (w->options.charge) {
 	case CHARGE_MINE:
@@ -892,31 +938,58 @@ static void pass(const struct mapping_code *code, struct findings *f, uint32_t n
 		f->callee = name;
 }
 
-static void pass_jit(const struct profile_location *l, struct findings *f)
+/* Is it generated code without a name, in no object that a runtime registered? */
+static bool is_undescribed(const struct profile_location *l)
 {
+	if (l->nr_lines)
+		return false;
+	return l->miss == MISS_NONE || l->miss == MISS_JIT_UNKNOWN ||
+	       l->miss == MISS_JIT_LOST || l->miss == MISS_JIT_FILE_REFUSED ||
+	       l->miss == MISS_AMBIGUOUS_TIME;
+}
+
+static void pass_jit(const struct work *w, uint32_t location, struct findings *f)
+{
+	const struct profile_location *l = &w->p->locations[location];
+
+	if (f->charged || f->undescribed != PROFILE_NONE)
+		return;
 	f->passed_jit |= l->miss == MISS_JIT_NO_LINES;
-	f->passed_unknown_jit |= l->miss != MISS_NONE && !l->nr_lines;
+	if (is_undescribed(l))
+		f->undescribed = location;
+}
+
+static void name_innermost(struct findings *f, uint32_t function, bool may_charge)
+{
+	if (f->any_function == PROFILE_NONE)
+		f->any_function = function;
+	if (f->function == PROFILE_NONE && may_charge)
+		f->function = function;
 }
 
 static void visit(struct work *w, struct findings *f, const struct site *site,
-		  const struct mapping_code *code, uint32_t sample, struct weight weight)
+		  const struct mapping_code *code, const struct stack_walk *walk)
 {
+	uint32_t sample = walk->number;
+	struct weight weight = walk->weight;
 	bool is_leaf = f->leaf_name == PROFILE_NONE;
 	bool calls_all = site->is_start && !is_leaf;
 
 	if (site->function != PROFILE_NONE) {
 		tally_add_total(&w->functions.items[site->function], sample, weight);
-		if (f->any_function == PROFILE_NONE)
-			f->any_function = site->function;
-		if (f->function == PROFILE_NONE && code->may_charge && !calls_all)
-			f->function = site->function;
+		if (f->undescribed == PROFILE_NONE)
+			name_innermost(f, site->function, code->may_charge && !calls_all);
 	}
 	if (site->line == PROFILE_NONE || calls_all)
 		return;
-	f->has_line = true;
+	if (code->charges_last && !walk->with_last) {
+		f->has_last |= f->undescribed == PROFILE_NONE;
+		return;
+	}
+	f->has_line |= f->undescribed == PROFILE_NONE;
 	if (tally_add_total(&w->lines.items[site->line], sample, weight))
 		tally_add_total(&w->files.items[site->file], sample, weight);
-	if (!f->charged && takes_charge(w, site, is_leaf)) {
+	if (takes_charge(w, f, site, is_leaf)) {
 		f->charged = site;
 		f->charged_callee = code->kind == CODE_PYTHON ? f->callee : f->leaf_name;
 	}
@@ -940,32 +1013,56 @@ static void look_ahead(const struct work *w, const uint32_t *locations, uint32_t
 	}
 }
 
-static struct findings walk(struct work *w, const struct profile_sample *s,
-			    uint32_t sample, struct weight weight)
+static struct findings walk_stack(struct work *w, const struct stack_walk *walk)
 {
-	const uint32_t *locations = profile_stack(w->p, s);
+	const uint32_t *locations = profile_stack(w->p, walk->s);
+	uint32_t nr = walk->s->nr_locations;
 	struct findings f = {.leaf_name = PROFILE_NONE,
 			     .callee = PROFILE_NONE,
 			     .function = PROFILE_NONE,
-			     .any_function = PROFILE_NONE};
+			     .any_function = PROFILE_NONE,
+			     .undescribed = PROFILE_NONE};
 
-	for (uint32_t i = 0; i < s->nr_locations; i++) {
+	for (uint32_t i = 0; i < nr; i++) {
 		const struct location_sites *place = &w->places[locations[i]];
 		const struct mapping_code *code = &w->codes[place->code];
 
-		look_ahead(w, locations + i, s->nr_locations - i);
-		if (code->kind == CODE_JIT && !f.charged)
-			pass_jit(&w->p->locations[locations[i]], &f);
+		look_ahead(w, locations + i, nr - i);
+		if (code->kind == CODE_JIT)
+			pass_jit(w, locations[i], &f);
+		f.has_interpreter |= code->kind == CODE_INTERPRETER && !code->may_charge;
 		for (uint32_t k = 0; k < place->nr_sites; k++) {
 			const struct site *site = &w->sites[place->first_site + k];
 
-			visit(w, &f, site, code, sample, weight);
+			visit(w, &f, site, code, walk);
 			pass(code, &f, site->name);
 		}
 		if (!place->nr_sites)
 			pass(code, &f, place->name);
 	}
 	return f;
+}
+
+/*
+ * May the C runtime be charged, because no caller has a line? Unknown callers count as
+ * having lines, and so does an interpreter, even without debug info.
+ */
+static bool last_may_charge(const struct findings *f, const struct profile_sample *s)
+{
+	return f->has_last && !f->has_interpreter &&
+	       !stack_status_is_incomplete(s->status);
+}
+
+/* Walks again with the lines of the C runtime if no caller has a line. */
+static struct findings walk(struct work *w, struct stack_walk *walk)
+{
+	struct findings f = walk_stack(w, walk);
+
+	if (f.charged || w->options.charge != CHARGE_LINE ||
+	    !last_may_charge(&f, walk->s))
+		return f;
+	walk->with_last = true;
+	return walk_stack(w, walk);
 }
 
 static int charge_line(struct work *w, const struct findings *f, struct weight weight)
@@ -986,18 +1083,62 @@ static int charge_line(struct work *w, const struct findings *f, struct weight w
 	return 0;
 }
 
-static void charge_function(struct work *w, const struct findings *f,
-			    struct weight weight)
+static const char *exe_of(const struct work *w, const struct profile_sample *s)
 {
-	uint32_t function = f->function != PROFILE_NONE ? f->function : f->any_function;
+	for (uint32_t i = 0; i < s->nr_labels; i++) {
+		const struct profile_label *label = &w->p->labels[s->first_label + i];
+
+		if (label->key == w->exe_key)
+			return path_basename(label->str);
+	}
+	return "";
+}
+
+/* Returns the function that stands for undescribed code of the sample's program. */
+static uint32_t undescribed_function(struct work *w, const struct findings *f,
+				     const struct profile_sample *s)
+{
+	const struct profile_location *l = &w->p->locations[f->undescribed];
+	const char *object = w->codes[w->places[f->undescribed].code].object;
+	const char *exe = exe_of(w, s);
+	uint32_t names;
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s%s%.200s%s",
+		 l->miss == MISS_AMBIGUOUS_TIME ? "code of a JIT, replaced meanwhile"
+						: "code of a JIT, not described",
+		 *exe ? " (" : "", exe, *exe ? ")" : "");
+	names = tally_number(&w->names, tally_key(strpool_add(w->p->pool, name)),
+			     tally_key(object));
+	if (names == PROFILE_NONE)
+		return PROFILE_NONE;
+	return tally_number(&w->functions, names, tally_key(strpool_add(w->p->pool, "")));
+}
+
+/* Return: 0 or -ENOMEM. */
+static int charge_function(struct work *w, struct findings *f,
+			   const struct stack_walk *walk)
+{
+	uint32_t function = f->function;
 
 	if (w->options.charge == CHARGE_LEAF)
 		function = f->any_function;
 	if (w->options.charge == CHARGE_MINE && f->charged &&
 	    f->charged->function != PROFILE_NONE)
 		function = f->charged->function;
+	if (function == PROFILE_NONE && f->undescribed != PROFILE_NONE) {
+		function = undescribed_function(w, f, walk->s);
+		if (function == PROFILE_NONE)
+			return -ENOMEM;
+		tally_add_total(&w->functions.items[function], walk->number,
+				walk->weight);
+		f->is_unknown = true;
+	} else if (function == PROFILE_NONE) {
+		function = f->any_function;
+	}
 	if (function != PROFILE_NONE)
-		weight_add(&w->functions.items[function].self, weight);
+		weight_add(&w->functions.items[function].self, walk->weight);
+	return 0;
 }
 
 static bool leaf_is_kernel(const struct work *w, const struct profile_sample *s)
@@ -1014,30 +1155,33 @@ static int charge_sample(struct work *w, struct attribution *a, uint32_t index,
 			 struct weight weight)
 {
 	const struct profile_sample *s = &w->p->samples[index];
-	struct findings f = walk(w, s, index + 1, weight);
+	struct stack_walk stack = {.s = s, .number = index + 1, .weight = weight};
+	struct findings f = walk(w, &stack);
 
 	weight_add(&a->all, weight);
 	if (leaf_is_kernel(w, s))
 		weight_add(&a->kernel, weight);
 	if (stack_status_is_incomplete(s->status))
 		weight_add(&a->incomplete_stacks, weight);
-	charge_function(w, &f, weight);
+	if (charge_function(w, &f, &stack))
+		return -ENOMEM;
 	if (f.charged) {
 		a->has_line[index] = true;
 		weight_add(&a->with_line, weight);
 		if (f.passed_jit)
 			weight_add(&a->jit_without_lines, weight);
-		else if (f.passed_unknown_jit)
-			weight_add(&a->jit_unknown, weight);
 		return charge_line(w, &f, weight);
 	}
-	weight_add(f.any_function == PROFILE_NONE ? &a->unknown : &a->function_only,
+	if (f.undescribed != PROFILE_NONE)
+		weight_add(&a->jit_unknown, weight);
+	weight_add(f.is_unknown || f.any_function == PROFILE_NONE ? &a->unknown
+								  : &a->function_only,
 		   weight);
-	if (w->options.charge == CHARGE_MINE && f.has_line) {
+	if (w->options.charge == CHARGE_MINE && (f.has_line || last_may_charge(&f, s))) {
 		weight_add(&a->not_mine, weight);
 		return 0;
 	}
-	return miss_tally(w, s, weight);
+	return miss_tally(w, s, f.undescribed, weight);
 }
 
 static int charge_all(struct work *w, struct attribution *a)
@@ -1074,7 +1218,8 @@ int attribution_new(const struct profile *p, const struct attribution_options *o
 		    struct attribution **ret)
 {
 	_cleanup_(attribution_freep) struct attribution *a = calloc(1, sizeof(*a));
-	struct work w = {.p = p, .options = *options};
+	struct work w = {
+		.p = p, .options = *options, .exe_key = strpool_add(p->pool, LABEL_EXE)};
 	int r = -ENOMEM;
 
 	if (!a)

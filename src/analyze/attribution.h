@@ -4,9 +4,10 @@
  * Every sample is charged to one line (self) or to none. A line's total counts every
  * sample that has it anywhere on its stack, once.
  *
- * The filename of the mapping (mapping_kind.h) identifies kernel and interpreter code.
- * Its lines have neither self nor total unless requested, so that a listing does not
- * depend on installed debug packages.
+ * The filename of the mapping (mapping_kind.h) identifies code of the kernel, of
+ * interpreters and of the C runtime. Its lines have neither self nor total unless
+ * requested, so that a listing does not depend on installed debug packages. A complete
+ * stack on which only the C runtime has lines is an exception: then these count.
  */
 #ifndef LB_ANALYZE_ATTRIBUTION_H
 #define LB_ANALYZE_ATTRIBUTION_H
@@ -15,12 +16,16 @@
 #include "profile/profile.h"
 
 enum charge {
-	CHARGE_LINE, /* innermost frame with a line; never kernel or interpreter frames */
+	/*
+	 * Innermost frame with a line; never kernel or interpreter frames. Frames of the
+	 * C runtime only if the stack is complete and no other frame has a line.
+	 */
+	CHARGE_LINE,
 	/* Innermost frame with a line outside libraries (site-packages, /usr, ...). */
 	CHARGE_MINE,
 	/*
-	 * Only the innermost frame: if it has no line, no charge. The rules for kernel
-	 * and interpreter frames apply, too.
+	 * Only the innermost frame: if it has no line, no charge. Never frames of the
+	 * kernel, an interpreter or the C runtime.
 	 */
 	CHARGE_LEAF,
 };
@@ -28,7 +33,7 @@ enum charge {
 struct attribution_options {
 	enum charge charge;
 	bool kernel; /* kernel frames may be charged */
-	bool runtime; /* C frames of interpreters may be charged */
+	bool runtime; /* frames of interpreters and of the C runtime may be charged */
 };
 
 /* Innermost function below a charged line; a sample has one. */
@@ -78,8 +83,10 @@ struct attribution_file {
 /*
  * By (name, file, object). Self needs no line: it is that of the innermost named
  * function that may be charged (of the kernel or an interpreter only if there is no
- * other). So the self of all functions adds up to with_line + function_only. With
- * CHARGE_MINE, it goes to the charged line's function, if any.
+ * other). JIT code that nothing describes is a function of its own for each program,
+ * "code of a JIT, not described (node)". So the self of all functions adds up to
+ * with_line + function_only + these. With CHARGE_MINE, it goes to the charged line's
+ * function, if any.
  */
 struct attribution_function {
 	const char *name, *file;
@@ -118,7 +125,8 @@ struct attribution {
 	 * with_line.
 	 */
 	struct weight jit_without_lines;
-	struct weight jit_unknown; /* same, the line calls unknown JIT code */
+	/* Not charged to a line, because JIT code that nothing describes ran there. */
+	struct weight jit_unknown;
 	struct attribution_file *files; /* by self, descending */
 	size_t nr_files;
 	struct attribution_function *functions; /* by self, descending */

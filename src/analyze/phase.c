@@ -7,6 +7,7 @@
 
 #include "analyze/tally.h"
 #include "base/match.h"
+#include "base/path.h"
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
 

@@ -9,13 +9,6 @@
 /* Shorter ids could be words by chance. */
 #define MIN_ID_LEN 4
 
-const char *path_basename(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 bool match_starts(const char *s, const char *prefix)
 {
 	return !strncmp(s, prefix, strlen(prefix));

@@ -35,9 +35,6 @@ enum match match_container(const char *value, const char *id, const char *name,
 /** Matches a unit like systemctl(1): ".service" may be omitted. @unit  "": none */
 enum match match_unit(const char *value, const char *unit);
 
-/** Returns the last component of a path; @path itself if it has no "/". Borrowed. */
-const char *path_basename(const char *path);
-
 bool match_starts(const char *s, const char *prefix);
 bool match_ends(const char *s, const char *suffix);
 

@@ -790,7 +790,7 @@ static const struct option_row option_rows[] = {
 	{"kernel", 0, NULL, ON_LISTING, parse_flag, .help = "charge kernel frames too",
 	 MEMBER(viewing.attribution.kernel)},
 	{"runtime", 0, NULL, ON_LISTING, parse_flag,
-	 .help = "charge the C code of interpreters too",
+	 .help = "charge the C code of interpreters and the C library too",
 	 MEMBER(viewing.attribution.runtime)},
 	{"skip-compile", 0, NULL, ON_LISTING, parse_flag,
 	 .help = "leave out what a Python program spends on imports and Numba's compiler",

@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/hashmap.h"
+#include "base/path.h"
 #include "base/vec.h"
 
 /* ---- The deduplicated strings of one answer ---- */
@@ -68,6 +69,7 @@ struct answer_codes {
 };
 
 #define MAX_TEXT_BYTES (64u << 10) /* longer names are cut by the writer */
+#define MAX_PATH_BYTES 4096 /* longer paths are not cleaned */
 
 static void answer_texts_deinit(struct answer_texts *t)
 {
@@ -292,10 +294,14 @@ static uint32_t chain_add(struct answer_writer *a, const struct flat_frame *fram
 
 static struct flat_frame flatten(struct answer_writer *a, const struct frame *f)
 {
+	char path[MAX_PATH_BYTES];
+
 	return (struct flat_frame){
 		.function = answer_texts_add(&a->texts, f->function),
 		.system_name = answer_texts_add(&a->texts, f->system_name),
-		.file = answer_texts_add(&a->texts, f->file),
+		.file = answer_texts_add(&a->texts,
+					 f->file ? path_clean(f->file, path, sizeof(path))
+						 : NULL),
 		.line = f->line,
 		.start_line = f->start_line,
 		.inlined = f->inlined,

@@ -80,6 +80,8 @@ static const struct miss_words {
 		 "C code of Python that no line of Python called (its start, "
 		 "its end)",
 		 "--runtime charges it to its C lines"},
+	[MISS_C_RUNTIME] = {"c-runtime", "code of the C library, which takes no charge",
+			    "--runtime charges it to its own lines"},
 	[MISS_NO_STACK] = {"no-stack", "the sample has no user address", ""},
 	[MISS_LIMIT] = {"limit", "a table was full",
 			"record for a shorter time, or at a lower -F"},

@@ -38,6 +38,7 @@ enum miss {
 	MISS_PYTHON_LOST, /* a Python function: its code object was not copied */
 	MISS_PYTHON_CUT, /* line table too long to copy, and the process is gone */
 	MISS_INTERPRETER, /* C code of an interpreter, with no interpreter frame near */
+	MISS_C_RUNTIME, /* C runtime code, with callers unknown or not to be charged */
 	MISS_NO_STACK, /* the sample carries no address to look up */
 	MISS_LIMIT, /* a table of the profiler was full */
 	NR_MISSES,

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/match.h"
+#include "base/path.h"
 #include "profile/profile.h"
 
 static const char deleted[] = " (deleted)";
@@ -55,6 +56,38 @@ static bool is_python(const char *base)
 	       !strcmp(rest, deleted);
 }
 
+/*
+ * Matches "libm.so", "libm.so.6", and glibc's file names before 2.34, such as
+ * "libm-2.31.so".
+ */
+static bool is_library(const char *base, const char *name)
+{
+	const char *rest = base + strlen(name);
+
+	if (!match_starts(base, name))
+		return false;
+	if (*rest == '-' && isdigit((unsigned char)rest[1]))
+		rest += 1 + strspn(rest + 1, "0123456789.");
+	/* The digits of "-2.31.so" end with the '.' of ".so". */
+	return match_starts(rest[-1] == '.' ? rest - 1 : rest, ".so");
+}
+
+static bool is_c_runtime(const char *base)
+{
+	static const char *const names[] = {
+		"libc",  "ld",       "libm",      "libmvec", "libpthread", "librt",
+		"libdl", "libgcc_s", "libstdc++", "libc++",  "libc++abi"};
+
+	if (!strcmp(base, "[vdso]") || !strcmp(base, "[vsyscall]") ||
+	    match_starts(base, "ld-linux") || match_starts(base, "ld-musl-") ||
+	    match_starts(base, "libc.musl-"))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (is_library(base, names[i]))
+			return true;
+	return false;
+}
+
 static bool is_kernel(const char *filename, const char *base)
 {
 	static const char *const suffixes[] = {".ko", ".ko.xz", ".ko.zst", ".ko.gz",
@@ -91,7 +124,9 @@ enum code_kind code_kind_of(const char *filename)
 		return CODE_KERNEL;
 	if (is_jit(filename, base))
 		return CODE_JIT;
-	return is_python(base) ? CODE_INTERPRETER : CODE_NATIVE;
+	if (is_python(base))
+		return CODE_INTERPRETER;
+	return is_c_runtime(base) ? CODE_C_RUNTIME : CODE_NATIVE;
 }
 
 const char *object_name(const char *filename, struct strpool *pool)

@@ -20,6 +20,12 @@ enum code_kind {
 	CODE_KERNEL,
 	/* C code of Python: python, python3, python3.11, python3.13t, libpython3.11.so.1.0 */
 	CODE_INTERPRETER,
+	/*
+	 * What every program has beneath its own code: glibc and musl with their loaders,
+	 * libm, libpthread and the like, [vdso], the libraries of GCC and LLVM for C and
+	 * C++ (libgcc_s, libstdc++, libc++, libc++abi).
+	 */
+	CODE_C_RUNTIME,
 	CODE_JIT, /* "[jit]", "//anon", "anon_inode:...", "[anon...]", jitted-*.so, perf-*.map */
 	CODE_PYTHON, /* "[python]": frames of Python itself */
 	CODE_UNKNOWN, /* "[unknown]" or "" */

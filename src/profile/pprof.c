@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/match.h"
+#include "base/path.h"
 #include "base/vec.h"
 #include "profile.pb-c.h"
 #include "profile/arena.h"
@@ -42,7 +42,8 @@ static enum rank rank_of(const struct profile_mapping *m)
 	enum code_kind kind = code_kind_of(m->filename);
 	const char *base = path_basename(m->filename);
 
-	if ((kind != CODE_NATIVE && kind != CODE_INTERPRETER) || base[0] == '[')
+	if ((kind != CODE_NATIVE && kind != CODE_INTERPRETER && kind != CODE_C_RUNTIME) ||
+	    base[0] == '[')
 		return RANK_OTHER;
 	return strstr(base, ".so") ? RANK_LIBRARY : RANK_PROGRAM;
 }

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/match.h"
+#include "base/path.h"
 #include "collect/filter.h"
 #include "collect/kernel_quirks.h"
 #include "collect/tick_cost.h"

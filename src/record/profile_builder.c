@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/hashmap.h"
 #include "base/match.h"
+#include "base/path.h"
 #include "base/strpool.h"
 #include "base/vec.h"
 #include "profile/labels.h"

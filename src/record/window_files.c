@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/log.h"
-#include "base/match.h"
+#include "base/path.h"
 #include "base/search.h"
 #include "base/vec.h"
 

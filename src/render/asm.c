@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "base/escape.h"
-#include "base/match.h"
+#include "base/path.h"
 #include "base/search.h"
 #include "render/figure.h"
 #include "render/listing.h"

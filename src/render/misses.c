@@ -72,13 +72,9 @@ static void print_share(struct section *section, const struct attribution *a,
 /* Prints samples whose own line is missing, but could be made available. */
 static void print_jit(struct section *section, const struct attribution *a)
 {
-	static const char lead[] =
-		"charged to the line that calls it: code of a JIT, of which ";
-
-	print_share(section, a, &a->jit_without_lines, lead, miss_text(MISS_JIT_NO_LINES),
-		    miss_remedy(MISS_JIT_NO_LINES));
-	print_share(section, a, &a->jit_unknown, lead, "the function is not known",
-		    "--leaf tells why");
+	print_share(section, a, &a->jit_without_lines,
+		    "charged to the line that calls it: code of a JIT, of which ",
+		    miss_text(MISS_JIT_NO_LINES), miss_remedy(MISS_JIT_NO_LINES));
 }
 
 /* A loss that is a plain counter: what happened, and the remedy. */

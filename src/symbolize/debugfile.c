@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/match.h"
+#include "base/path.h"
 #include "process/file.h"
 
 enum search_root {

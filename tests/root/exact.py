@@ -59,11 +59,12 @@ def target(**how):
 
 
 class Recording:
-    def __init__(self, name, *options):
+    def __init__(self, name, *options, through=()):
+        """Records with @options; @through is a command that executes lineburn."""
         self.name = name
         self.path = name + ".pb.gz"
         self.process = subprocess.Popen(
-            [LB, "record", "-e", "page-faults", "-o", self.path, *options],
+            [*through, LB, "record", "-e", "page-faults", "-o", self.path, *options],
             stderr=subprocess.PIPE, text=True)
         while not records(self.process.pid):
             if self.process.poll() is not None:
@@ -72,6 +73,12 @@ class Recording:
 
     def signal(self, number):
         self.process.send_signal(number)
+
+    def snapshot(self):
+        self.signal(signal.SIGUSR1)
+        while not os.path.exists(self.path) or not os.path.getsize(self.path):
+            time.sleep(0.01)
+        time.sleep(0.1)
 
     def end(self):
         self.process.send_signal(signal.SIGINT)
@@ -315,13 +322,35 @@ def snapshot():
     with target() as pages:
         recording = Recording("snapshot", "-p", str(pages.pid))
         pages.do("touch 20")
-        recording.signal(signal.SIGUSR1)
-        while not os.path.exists("snapshot.pb.gz") or not os.path.getsize("snapshot.pb.gz"):
-            time.sleep(0.01)
-        time.sleep(0.1)
+        recording.snapshot()
         Profile("snapshot.pb.gz").must_have(20)
         pages.do("touch 3")
         recording.profile().must_have(23)
+
+
+WITHOUT_DEBUG_PACKAGES = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs none /usr/lib/debug && exec "$@"', "sh")
+
+
+def debug_packages():
+    """The C library charges the line that calls it, whether or not its debug package is installed."""
+    if not glob.glob("/usr/lib/debug/.build-id/*/*.debug"):
+        return "no debug package of the C library"
+    for name, through in (("packages", ()), ("no-packages", WITHOUT_DEBUG_PACKAGES)):
+        with target() as pages:
+            recording = Recording(name, "-p", str(pages.pid), through=through)
+            # The unwind table of the C library is built at its first sample. A snapshot comes later.
+            pages.do("clear 1")
+            recording.snapshot()
+            pages.do("clear 500")
+            profile = recording.profile()
+        if profile.line("clear") not in (500, 501):
+            raise AssertionError(f"memset, {name}: {profile.line('clear')} samples, not 500 or 501")
+        equal(f"files, {name}", [file["path"].rsplit("/", 1)[1] for file in profile.json["files"]], ["pages.c"])
+    # With --runtime, the lines of the C library tell that its debug package was found, by a clean path.
+    lines = [file["path"] for file in Profile("packages.pb.gz", "--runtime").json["files"] if file["self"] >= 500]
+    if len(lines) != 1 or not lines[0].startswith("sysdeps/x86_64/multiarch/memset"):
+        raise AssertionError(f"--runtime charges {lines}")
+    return None
 
 
 CODE = """
@@ -414,7 +443,7 @@ def python_refused():
 def main():
     for test in (run, callers, period, pid, not_pid, thread, not_thread, comm, not_comm, kinds_are_anded,
                  whole_machine, user, children, no_children, exec_goes_on, threads_are_told_apart, cgroup,
-                 windows, snapshot, losses, segments_refused, python_refused):
+                 windows, snapshot, debug_packages, losses, segments_refused, python_refused):
         name = "exact-" + test.__name__.replace("_", "-")
         try:
             skipped = test()

@@ -9,6 +9,7 @@
  *   exec N     the same in this program after exec, which then reads further orders
  *   name NAME  sets the name of this thread
  *   user UID   sets the effective uid
+ *   clear N    the C library touches N pages, called from one line
  *   map N      makes N executable mappings of a page each
  *
  * After each order it prints "done PID TID".
@@ -63,6 +64,14 @@ __attribute__((noinline)) static void touch(unsigned long nr)
 	three(p + 3 * nr * PAGE_BYTES, nr); /* HOT by-one */
 	three(p + 4 * nr * PAGE_BYTES, 2 * nr); /* HOT by-two */
 	munmap(p, 6 * nr * PAGE_BYTES);
+}
+
+__attribute__((noinline)) static void clear(unsigned long nr)
+{
+	char *p = fresh(nr);
+
+	memset(p, 1, nr * PAGE_BYTES); /* HOT clear */
+	munmap(p, nr * PAGE_BYTES);
 }
 
 /* Leaves gaps between the mappings, which would be merged otherwise. */
@@ -123,6 +132,8 @@ static void obey(char *order)
 	} else if (!strcmp(word, "user")) {
 		if (seteuid(0) || seteuid((uid_t)nr))
 			exit(5);
+	} else if (!strcmp(word, "clear")) {
+		clear(nr);
 	} else if (!strcmp(word, "map")) {
 		map_code(nr);
 	} else {

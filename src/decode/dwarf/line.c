@@ -558,8 +558,14 @@ const char *line_table_path(struct line_table *t, uint64_t number)
 		return "";
 	comp_dir = form_string(t->unit, &t->unit->comp_dir);
 	parts[0] = comp_dir ? comp_dir : "";
+	/*
+	 * The compilation directory again (DWARF 5, 6.2.4). Both are relative if the
+	 * build replaced prefixes of paths, as Debian's does.
+	 */
 	if (t->version >= 5 && t->nr_dirs)
-		parts[1] = text(t, &t->dirs[0]); /* the compilation directory again */
+		parts[1] = text(t, &t->dirs[0]);
+	if (!strcmp(parts[0], parts[1]))
+		parts[0] = "";
 	if (f->dir && f->dir < t->nr_dirs)
 		parts[2] = text(t, &t->dirs[f->dir]);
 	f->path = join(parts, ARRAY_SIZE(parts));

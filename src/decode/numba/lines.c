@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/match.h"
+#include "base/path.h"
 #include "decode/numba/name.h"
 
 /* Maximum number of lines without code (comments, unused code) within one function. */

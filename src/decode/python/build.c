@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/match.h"
+#include "base/path.h"
 #include "decode/jit/image.h"
 #include "decode/python/layout.h"
 #include "decode/runtimes.h"

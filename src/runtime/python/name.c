@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/path.h"
 #include "base/strpool.h"
 #include "decode/answer.h"
 #include "lineburn.h"
@@ -73,7 +74,7 @@ static size_t find_path(const struct process *proc, const char *file,
 static void make_absolute(const struct runtime_naming *with, struct answers *answers)
 {
 	const char *from[NR_PATHS_KEPT] = {0}, *to[NR_PATHS_KEPT];
-	char path[MAX_PATH_BYTES];
+	char path[MAX_PATH_BYTES], clean[MAX_PATH_BYTES];
 	unsigned int folders_left = MAX_FOLDERS;
 
 	for (size_t i = 0, next = 0; i < answers->nr_frames; i++) {
@@ -87,7 +88,9 @@ static void make_absolute(const struct runtime_naming *with, struct answers *ans
 			from[known] = file;
 			to[known] = find_path(with->process, file, &folders_left, path,
 					      sizeof(path))
-					    ? strpool_add(with->pool, path)
+					    ? strpool_add(with->pool,
+							  path_clean(path, clean,
+								     sizeof(clean)))
 					    : file;
 		}
 		answers->frames[i].file = to[known];

@@ -6,6 +6,8 @@
  */
 #include "unit/decode/dwarf/workload.h"
 
+#include "base/path.h"
+
 /* The expected frames of a probe, innermost first. */
 struct expected_frame {
 	const char *function; /* plain name, or its end */
@@ -157,6 +159,7 @@ static bool same_function(const char *program, const struct frame *ours,
 static void compare(const char *program, uint64_t vaddr, const struct got *got,
 		    const struct reference *ref)
 {
+	char our_path[4096], ref_path[4096];
 	size_t skip = 0, nr;
 	bool unknown = !strcmp(ref->frames[0].file, "??") || !ref->frames[0].line;
 
@@ -181,7 +184,9 @@ static void compare(const char *program, uint64_t vaddr, const struct got *got,
 		if (unknown && skip == 0)
 			continue;
 		if (ours->line != ref->frames[f + skip].line ||
-		    strcmp(ours->file, ref->frames[f + skip].file))
+		    strcmp(path_clean(ours->file, our_path, sizeof(our_path)),
+			   path_clean(ref->frames[f + skip].file, ref_path,
+				      sizeof(ref_path))))
 			fail_msg("%#lx: frame %zu on %s:%u, not %s:%u",
 				 (unsigned long)vaddr, f, ours->file, ours->line,
 				 ref->frames[f + skip].file, ref->frames[f + skip].line);
