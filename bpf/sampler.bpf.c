@@ -228,8 +228,14 @@ static __always_inline bool add(void *map, const struct lb_stack_key *key, __u64
 		return false;
 	__sync_fetch_and_add(&count->count, 1);
 	__sync_fetch_and_add(&count->values[0], period);
+	/*
+	 * A CPU that took its time earlier may come here later. Concurrent changes may
+	 * undo one another: then the sample lies outside by a run of this program.
+	 */
 	if (now > count->last_ns)
 		count->last_ns = now;
+	if (now < count->first_ns)
+		count->first_ns = now;
 	return true;
 }
 
@@ -263,9 +269,9 @@ static __always_inline void count(__u32 in_round, struct lb_stack_key *key,
 	if ((key->user_hash && store(ring, in_round, user)) ||
 	    (key->kern_hash && store(ring, in_round, kern))) {
 		ctr->n[LB_CTR_NO_BODY]++;
-		key->user_hash = key->user_hash ? user->ips[0] : 0;
+		key->user_hash = user->nr_frames ? user->ips[0] : 0;
 		key->kern_hash = key->kern_hash ? kern->ips[0] : 0;
-		key->status = LB_STACK_NO_BODY;
+		key->status = LB_STATUS_NO_BODY(key->status);
 		if (add(map, key, now, period)) {
 			ctr->n[LB_CTR_COUNTED]++;
 			return;

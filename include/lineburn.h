@@ -42,6 +42,10 @@ enum lb_stack_status {
 	LB_NR_STACK_STATUS,
 };
 
+/* Status in a key without bodies: LB_STACK_NO_BODY, and why the walk ended. */
+#define LB_STATUS_NO_BODY(status) ((status) << 8 | LB_STACK_NO_BODY)
+#define LB_STATUS_OF_WALK(status) ((status) >> 8)
+
 /*
  * Key of the counts map: one entry per distinct pair of stacks of one program image.
  * The hashes are seeded at load and cover all of struct lb_body after its hash, so
@@ -54,7 +58,7 @@ struct lb_stack_key {
 	__u32 tgid; /* initial pid namespace */
 	__u32 exec_id; /* task->self_exec_id: exec keeps tgid and start time */
 	__u32 code_gen; /* incremented at each JIT (un)registration; 0: none seen */
-	__u16 status; /* enum lb_stack_status */
+	__u16 status; /* enum lb_stack_status, or LB_STATUS_NO_BODY() */
 	__u16 source; /* enum lb_source */
 };
 _Static_assert(sizeof(struct lb_stack_key) == 40, "no padding in map keys");

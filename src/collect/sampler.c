@@ -577,8 +577,7 @@ static void emit(struct sampler *s, const struct lb_stack_key *key,
 		.tgid = key->tgid,
 		.exec_id = key->exec_id,
 		.code_gen = key->code_gen,
-		.status = key->status < LB_NR_STACK_STATUS ? key->status
-							   : LB_STACK_NO_BODY,
+		.status = key->status & 0xff,
 		.count = count->count,
 		.source = key->source,
 		.first_ns = count->first_ns,
@@ -596,6 +595,8 @@ static void emit(struct sampler *s, const struct lb_stack_key *key,
 		sample.kern_ips = &key->kern_hash;
 		sample.nr_user = key->user_hash != 0;
 		sample.nr_kern = key->kern_hash != 0;
+		if (LB_STATUS_OF_WALK(key->status) == LB_STACK_NO_USER)
+			sample.status = LB_STACK_NO_USER;
 	} else {
 		const struct lb_body *user = find_body(&s->bodies, key->user_hash);
 		const struct lb_body *kern = find_body(&s->bodies, key->kern_hash);

@@ -30,13 +30,13 @@ hidden_by_proc() {
 		return 1
 	fi
 	one_sentence err || return 1
-	as_user record -F 999 -d 0.4 -o all.pb.gz --comm inside --comm outside >out 2>err ||
+	as_user record -F 999 -d 2 -o all.pb.gz --comm inside --comm outside >out 2>err ||
 		{ tail -n 1 err; return 1; }
 	"$LB" report "$user_dir/all.pb.gz" >all.txt && grep -q '/proc hides the processes of other users' all.txt
 }
 seen_with_ptrace() {
 	as_user_caps=+bpf,+perfmon,+sys_ptrace
-	as_user record -F 999 -d 0.4 -o ptrace.pb.gz -p "$inside" >out 2>err || { tail -n 1 err; return 1; }
+	as_user record -F 999 -d 2 -o ptrace.pb.gz -p "$inside" >out 2>err || { tail -n 1 err; return 1; }
 	"$LB" annotate --json "$user_dir/ptrace.pb.gz" >ptrace.json
 	profile_has ptrace.json "sums_close()" "$only_inside" "s['with_line'] >= 0.9 * s['count']"
 }
@@ -47,7 +47,7 @@ kernel_is_hidden() {
 	dd if=/dev/zero of=/dev/null bs=1 >/dev/null 2>&1 &
 	dd=$!
 	ends "$dd"
-	as_user record -F 999 -d 0.4 -o kernel.pb.gz -p $dd >out 2>err || { tail -n 1 err; return 1; }
+	as_user record -F 999 -d 2 -o kernel.pb.gz -p $dd >out 2>err || { tail -n 1 err; return 1; }
 	kill $dd
 	"$LB" annotate --json "$user_dir/kernel.pb.gz" >kernel.json
 	profile_has kernel.json "s['kernel'] > 0" || return 1

@@ -100,8 +100,7 @@ narrow engines-shares usage_agrees all.points by.json key
 
 # --container: by name, by the beginning of the id, and with a name that does not exist.
 chosen() {
-	timeout 60 "$LB" record --container "$1" -F 999 -d 0.4 -o one.pb.gz 2>one.err || { tail -n 1 one.err; return 1; }
-	"$LB" annotate --json one.pb.gz >one.json
+	enough 1 one '0.4 4 30' --container "$1" || return 1
 	profile_has one.json "sums_close()" "s['lost'] == 0" \
 		"note('whose', {p.get('container_name') for p in d['processes']}) == {'$2'}"
 }
@@ -184,7 +183,7 @@ narrow engines-only-from-container only_of host-pid.json beta
 chosen_from_container() {
 	in_container --privileged --pid=host -v "$PWD/out:/out" -v /sys/fs/cgroup:/sys/fs/cgroup:ro \
 		-v /var/lib/containers:/var/lib/containers:ro --rootfs "$PWD/self" \
-		/bin/lineburn record --container $web -F 999 -d 0.4 -o /out/web.pb.gz 2>web.err || { tail -n 1 web.err; return 1; }
+		/bin/lineburn record --container $web -F 999 -d 4 -o /out/web.pb.gz 2>web.err || { tail -n 1 web.err; return 1; }
 	"$LB" annotate --json out/web.pb.gz >one.json
 	profile_has one.json "note('whose', {p.get('container_name') for p in d['processes']}) == {'$web'}"
 }

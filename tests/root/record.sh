@@ -30,7 +30,7 @@ machine() {
 check record-machine machine
 
 two_pids() {
-	timeout 60 "$LB" record -F 999 -d 0.6 -p $parent -p $other -o two.pb.gz 2>two.err || { tail -n 1 two.err; return 1; }
+	timeout 60 "$LB" record -F 999 -d 2 -p $parent -p $other -o two.pb.gz 2>two.err || { tail -n 1 two.err; return 1; }
 	"$LB" annotate --json two.pb.gz >two.json
 	profile_has two.json "file_self('nap.c') > 0" "self_('forks.c burn') > 0"
 }

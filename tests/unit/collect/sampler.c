@@ -8,6 +8,7 @@
 
 #include <setjmp.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +35,7 @@ enum change {
 	CHANGE_NAME, /* the thread's name, before each touch: each stack key differs */
 	CHANGE_USER, /* the effective uid, before each touch */
 	BY_KERNEL, /* the kernel touches the pages, in read(2) */
+	BY_WORKER, /* a thread that the kernel makes touches them, for io_uring */
 	IN_CHILD, /* fork: the child's child touches the pages and ends */
 };
 
@@ -49,6 +52,7 @@ struct fixture {
 	/* Results of the last drain. */
 	uint64_t nr_here; /* samples at the touching instruction */
 	uint64_t value_here, nr_rows_here, nr_without_body_here;
+	uint64_t nr_no_user; /* samples of threads without a user stack */
 	uint64_t nr_in_kernel; /* samples with a kernel stack */
 	uint32_t max_kern; /* frames of the longest one */
 	uint64_t nr_first; /* first samples that were announced */
@@ -68,6 +72,37 @@ static __attribute__((noinline)) void touch(char *at)
 	asm volatile(".globl touch_here\ntouch_here:\n\t" TOUCH : : "r"(at) : "memory");
 }
 
+/* Reads @nr zeroes in a worker of io_uring (io_uring_setup(2)). */
+static void read_by_worker(int zeroes, char *to, uint32_t nr)
+{
+	struct io_uring_params params = {0};
+	int ring = (int)syscall(SYS_io_uring_setup, 1, &params);
+	size_t array_end = params.sq_off.array + sizeof(uint32_t);
+	struct io_uring_sqe *sqe;
+	char *queue;
+
+	if (ring < 0)
+		_exit(6);
+	queue = mmap(NULL, array_end, PROT_READ | PROT_WRITE, MAP_SHARED, ring,
+		     IORING_OFF_SQ_RING);
+	sqe = mmap(NULL, sizeof(*sqe), PROT_READ | PROT_WRITE, MAP_SHARED, ring,
+		   IORING_OFF_SQES);
+	if (queue == MAP_FAILED || sqe == MAP_FAILED)
+		_exit(6);
+	*sqe = (struct io_uring_sqe){.opcode = IORING_OP_READ,
+				     .flags = IOSQE_ASYNC,
+				     .fd = zeroes,
+				     .addr = (uintptr_t)to,
+				     .len = nr};
+	*(uint32_t *)(queue + params.sq_off.array) = 0;
+	__atomic_store_n((uint32_t *)(queue + params.sq_off.tail), 1, __ATOMIC_RELEASE);
+	if (syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
+		_exit(6);
+	munmap(queue, array_end);
+	munmap(sqe, sizeof(*sqe));
+	close(ring);
+}
+
 static void touch_all(struct order order)
 {
 	char *pages = mmap(NULL, (size_t)order.nr * PAGE_BYTES, PROT_READ | PROT_WRITE,
@@ -78,7 +113,9 @@ static void touch_all(struct order order)
 	if (pages == MAP_FAILED || zeroes < 0 ||
 	    madvise(pages, (size_t)order.nr * PAGE_BYTES, MADV_NOHUGEPAGE))
 		_exit(3);
-	for (uint32_t i = 0; i < order.nr; i++) {
+	if (order.change == BY_WORKER)
+		read_by_worker(zeroes, pages, order.nr * PAGE_BYTES);
+	for (uint32_t i = 0; order.change != BY_WORKER && i < order.nr; i++) {
 		char name[16];
 
 		snprintf(name, sizeof(name), "name %u", i);
@@ -139,6 +176,7 @@ static void note_sample(void *ctx, const struct sample *s)
 	struct fixture *f = ctx;
 
 	f->wrong_source |= s->source != LB_SOURCE_PAGE_FAULTS;
+	f->nr_no_user += s->status == LB_STACK_NO_USER ? s->count : 0;
 	f->nr_in_kernel += s->nr_kern ? s->count : 0;
 	f->max_kern = s->nr_kern > f->max_kern ? s->nr_kern : f->max_kern;
 	if (!s->nr_user || s->user_ips[0] != (uintptr_t)touch_here)
@@ -160,7 +198,7 @@ static void note_first(void *ctx, const struct lb_first_sample *first)
 /* Reads the samples since the last call. Return: those at the instruction. */
 static uint64_t drain(struct fixture *f)
 {
-	f->nr_in_kernel = f->max_kern = 0;
+	f->nr_no_user = f->nr_in_kernel = f->max_kern = 0;
 	f->nr_here = f->value_here = f->nr_rows_here = f->nr_without_body_here = 0;
 	assert_int_equal(sampler_drain(f->sampler, &f->handlers), 0);
 	assert_false(f->wrong_source);
@@ -470,6 +508,36 @@ static void bodies_are_full(void **state)
 	assert_int_equal(f->nr_without_body_here, 0);
 }
 
+/* Does the system allow io_uring, with threads of the process (Linux 5.12)? */
+static bool has_workers(void)
+{
+	struct io_uring_params params = {0};
+	int ring = (int)syscall(SYS_io_uring_setup, 1, &params);
+
+	if (ring >= 0)
+		close(ring);
+	return ring >= 0 && params.features & IORING_FEAT_NATIVE_WORKERS;
+}
+
+/*
+ * Threads without a user stack keep that status when their stack cannot be stored, and
+ * do not get the address of an earlier sample.
+ */
+static void bodies_are_full_of_workers(void **state)
+{
+	struct fixture *f = *state;
+
+	if (!has_workers()) {
+		print_message("skip: no io_uring with threads of the process\n");
+		skip();
+	}
+	open_for_child(f, &(struct sampler_config){.body_bytes = PAGE_BYTES});
+	tell(f, 1000, CHANGE_NAME);
+	tell(f, 100, BY_WORKER);
+	assert_int_equal(drain(f), 1000);
+	assert_true(f->nr_no_user >= 100);
+}
+
 static void first_samples_do_not_fit(void **state)
 {
 	struct fixture *f = *state;
@@ -562,6 +630,7 @@ int main(void)
 		EXACT(filters),
 		EXACT(counts_are_full),
 		EXACT(bodies_are_full),
+		EXACT(bodies_are_full_of_workers),
 		EXACT(first_samples_do_not_fit),
 		EXACT(kernel_stacks_are_whole),
 		cmocka_unit_test_setup_teardown(kernel_stacks_are_cut, set_up,

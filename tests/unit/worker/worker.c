@@ -993,7 +993,7 @@ static void a_deaf_child_blocks_nobody(void **state)
 	struct wire_reader reply;
 	unsigned int pieces;
 
-	send_op(f, OP_NEED_DEAF, NULL, 0, 500);
+	send_op(f, OP_NEED_DEAF, NULL, 0, 2000);
 	assert_int_equal(receive(f, &reply, &pieces), WORKER_DEADLINE);
 	/* The caller could go on during its need and the unread answer. */
 	assert_true(pieces > 1);
