@@ -19,17 +19,18 @@
 #include "lineburn_filter.h" /* the skeleton has it in .bss */
 #include "sampler.skel.h"
 
-#define BATCH           4096
-#define ROWS_PER_DRAIN  4000 /* most rows a drain should find; sets the interval */
-#define USER_FRAMES     127 /* of a stack, by default */
-#define MIN_INTERVAL_MS 100
-#define ROOM_INTERVALS  4 /* drain intervals of room, in case a drain is late */
-#define MAX_INTERVAL_MS 1000
-#define MIN_ROWS        4096
-#define MAX_ROWS        (1u << 20)
-#define BYTES_PER_BODY  512 /* on average; 55 frames, a Python stack has about 30 */
-#define MIN_BODY_BYTES  (1u << 20)
-#define MAX_BODY_BYTES  (64u << 20)
+#define BATCH               4096
+#define ROWS_PER_DRAIN      4000 /* most rows a drain should find; sets the interval */
+#define USER_FRAMES         127 /* of a stack, by default */
+#define MIN_INTERVAL_MS     100
+#define ROOM_INTERVALS      4 /* drain intervals of room, in case a drain is late */
+#define MAX_INTERVAL_MS     1000
+#define MIN_ROWS            4096
+#define MAX_ROWS            (1u << 20)
+#define BYTES_PER_BODY      512 /* on average; 55 frames, a Python stack has about 30 */
+#define MIN_BODY_BYTES      (1u << 20)
+#define MAX_BODY_BYTES      (64u << 20)
+#define LRU_ENTRIES_PER_CPU 256u
 /* Minimum pause between announced execs: at most as many as first samples. */
 #define MIN_EXEC_PAUSE_NS 2000000ULL
 /* Rate per CPU that the maps are sized for if the source has no rate. */
@@ -58,7 +59,7 @@ struct sampler {
 	const struct sampler_handlers *handlers; /* during a call only */
 	bool drain_wanted;
 	uint32_t nr_possible_cpus;
-	uint32_t nr_online_cpus;
+	uint32_t nr_sized_cpus; /* the maps are sized for that many */
 
 	struct sample_source source;
 	uint32_t rate_hz; /* samples of a CPU per second that the maps are sized for */
@@ -101,7 +102,7 @@ static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list 
 
 unsigned int sampler_drain_interval_ms(const struct sampler *s)
 {
-	uint64_t per_second = (uint64_t)s->rate_hz * s->nr_online_cpus;
+	uint64_t per_second = (uint64_t)s->rate_hz * s->nr_sized_cpus;
 	uint64_t ms = ROWS_PER_DRAIN * 1000ULL / per_second;
 
 	return (unsigned int)(ms < MIN_INTERVAL_MS
@@ -123,10 +124,27 @@ static uint64_t power_of_two_between(uint64_t want, uint64_t min, uint64_t max)
 	return n;
 }
 
+/*
+ * Before Linux 6.17 each CPU keeps up to 128 free entries of an LRU map for itself (commit
+ * d4adf1c9ee77), so a map of 16,384 entries holds next to nothing on 128 CPUs.
+ */
+static int size_lru_maps(struct sampler *s)
+{
+	uint32_t cpus = s->config.nr_cpus ? s->config.nr_cpus : s->nr_possible_cpus;
+	struct bpf_map *maps[] = {s->skel->maps.images, s->skel->maps.code_gens,
+				  s->skel->maps.codes_told};
+
+	for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+		if (bpf_map__max_entries(maps[i]) < cpus * LRU_ENTRIES_PER_CPU &&
+		    bpf_map__set_max_entries(maps[i], cpus * LRU_ENTRIES_PER_CPU))
+			return -EINVAL;
+	return 0;
+}
+
 /* Sizes the maps for some intervals in which all samples differ. */
 static int size_maps(struct sampler *s)
 {
-	uint64_t per_drain = (uint64_t)s->rate_hz * s->nr_online_cpus *
+	uint64_t per_drain = (uint64_t)s->rate_hz * s->nr_sized_cpus *
 			     sampler_drain_interval_ms(s) / 1000;
 	uint64_t rows = s->config.max_rows
 				? s->config.max_rows
@@ -144,7 +162,7 @@ static int size_maps(struct sampler *s)
 		    bpf_map__set_max_entries(bodies[i], (uint32_t)bytes))
 			return -EINVAL;
 	s->skel->rodata->body_ring_bytes = (uint32_t)bytes;
-	return 0;
+	return size_lru_maps(s);
 }
 
 static int explain_load(int code, struct error *err)
@@ -178,7 +196,7 @@ static int explain_load(int code, struct error *err)
 
 static uint64_t exec_pause_ns(const struct sampler *s)
 {
-	uint64_t ns = SECOND_NS / ((uint64_t)s->rate_hz * s->nr_online_cpus);
+	uint64_t ns = SECOND_NS / ((uint64_t)s->rate_hz * s->nr_sized_cpus);
 
 	return ns > MIN_EXEC_PAUSE_NS ? ns : MIN_EXEC_PAUSE_NS;
 }
@@ -363,7 +381,7 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 			err, EXIT_SYSTEM, -ENOENT,
 			"cannot read the list of CPUs below /sys; mount sysfs");
 	s->nr_possible_cpus = (uint32_t)rc;
-	s->nr_online_cpus = (uint32_t)online.nr;
+	s->nr_sized_cpus = config->nr_cpus ? config->nr_cpus : (uint32_t)online.nr;
 
 	s->percpu = calloc(s->nr_possible_cpus, sizeof(*s->percpu));
 	s->batch_keys = calloc(BATCH, sizeof(*s->batch_keys));

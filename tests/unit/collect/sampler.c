@@ -24,8 +24,11 @@
 
 #include <cmocka.h>
 
+#include <bpf/libbpf.h>
+
 #include "base/cleanup.h"
 #include "collect/filter.h"
+#include "sampler.skel.h"
 
 #define PAGE_BYTES 4096
 #define NAME       "toucher"
@@ -538,6 +541,21 @@ static void bodies_are_full_of_workers(void **state)
 	assert_true(f->nr_no_user >= 100);
 }
 
+/* On many CPUs, LRU maps hold more than what each CPU keeps for itself. */
+static void maps_for_512_cpus(void **state)
+{
+	struct fixture *f = *state;
+	struct sampler_bpf *skel;
+
+	open_with(f, &(struct sampler_config){.nr_cpus = 512});
+	skel = sampler_skel(f->sampler);
+	assert_true(bpf_map__max_entries(skel->maps.images) >= 512 * 256);
+	assert_true(bpf_map__max_entries(skel->maps.code_gens) >= 512 * 256);
+	assert_true(bpf_map__max_entries(skel->maps.codes_told) >= 512 * 256);
+	print_message("maps for 512 CPUs: %lu MB\n",
+		      (unsigned long)(sampler_map_bytes(f->sampler) >> 20));
+}
+
 static void first_samples_do_not_fit(void **state)
 {
 	struct fixture *f = *state;
@@ -630,6 +648,7 @@ int main(void)
 		EXACT(filters),
 		EXACT(counts_are_full),
 		EXACT(bodies_are_full),
+		EXACT(maps_for_512_cpus),
 		EXACT(bodies_are_full_of_workers),
 		EXACT(first_samples_do_not_fit),
 		EXACT(kernel_stacks_are_whole),
