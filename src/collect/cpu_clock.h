@@ -44,7 +44,7 @@ struct cpu_clock {
 		double ticks; /* sum over events of time enabled / period */
 	} closed;
 	/* Values at the last change of the level; later ones come from the events. */
-	double due;
+	double due, error;
 	struct cpu_clock_sum then; /* of all events, at that time */
 	uint64_t idle_ns; /* at that time */
 };
@@ -83,7 +83,7 @@ bool cpu_clock_change(struct cpu_clock *c, uint64_t now_ns, uint32_t nr_cpus);
 /** Sets the level. Return: 0, or -errno with nothing changed. */
 int cpu_clock_set_level(struct cpu_clock *c, unsigned int level, uint64_t idle_ns);
 
-/** Adds its time to @sum. What is due is exact to 10 ms, the steps of idle time. */
+/** Adds its time to @sum, with what is due and its error. */
 void cpu_clock_account(const struct cpu_clock *c, uint64_t idle_ns,
 		       struct sample_source_account *sum);
 

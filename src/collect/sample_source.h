@@ -18,6 +18,7 @@
 struct sample_source_account {
 	uint64_t enabled_ns; /* sum over CPUs of the time that events were enabled */
 	double due; /* samples expected while CPUs were not idle */
+	double error; /* due is exact to this number of samples */
 	bool is_unknown; /* the kernel did not report what due is computed from */
 };
 

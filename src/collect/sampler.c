@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -489,7 +490,6 @@ void sampler_cost(const struct sampler *s, struct sampler_cost *ret)
 void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 {
 	const __u64 *n = s->totals.ctr.n;
-	uint64_t ran = n[LB_CTR_TICKS] - n[LB_CTR_IDLE];
 	_cleanup_free_ char *times = cpu_times_read();
 	struct sample_source_account account;
 
@@ -500,12 +500,10 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 		ret->nr_cpus = (uint32_t)s->source.nr;
 		ret->stolen_ns = stolen_since_start(s, times);
 	}
-	/* Idle time comes in steps of 10 ms, so due may be slightly less than ran. */
 	ret->idle_unknown = account.is_unknown;
-	ret->missed = !account.is_unknown && account.due > (double)ran
-			      ? (uint64_t)account.due - ran
-			      : 0;
-	ret->due = n[LB_CTR_SAMPLED] + ret->missed;
+	ret->due = account.is_unknown ? 0 : (uint64_t)account.due;
+	ret->due_error = (uint64_t)ceil(account.error);
+	ret->ran = n[LB_CTR_TICKS] - n[LB_CTR_IDLE];
 }
 
 uint64_t sampler_map_bytes(const struct sampler *s)

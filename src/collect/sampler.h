@@ -45,12 +45,13 @@ struct sampler_totals {
 		bodies_missing; /* rows whose body was not found: counted without frames */
 	uint64_t targets_dropped; /* children of targets that did not fit the map */
 	uint64_t cgroups_too_deep; /* filter checks that had to skip cgroups */
-	uint64_t due; /* expected ticks, without idle time and other processes */
-	uint64_t missed; /* due - sampled: ticks that did not run */
+	uint64_t due; /* expected ticks of all tasks, without idle time */
+	uint64_t due_error; /* due is exact to this number of ticks */
+	uint64_t ran; /* ticks that ran, without those of idle CPUs */
 	uint64_t stolen_ns; /* stolen by a hypervisor: cpus_stolen_ns() */
 	uint64_t enabled_ns; /* sum over CPUs of the time that events were enabled */
 	uint32_t nr_cpus; /* CPUs with an event now */
-	/* idle time is unknown; then missed is unknown, too, and 0 */
+	/* idle time is unknown; then due is unknown, too, and 0 */
 	bool idle_unknown;
 };
 

@@ -111,11 +111,13 @@ struct profile_sample {
  * in JSON and of a window's sums. lineburn.proto has its field and docs/formats.md its
  * meaning; a test checks both.
  */
-#define PROFILE_TICKS(X)                                       \
-	X(due) /* sampled + missed */                          \
-	X(sampled) /* ticks of the targets */                  \
-	X(counted) /* sampled ticks that are in the profile */ \
-	X(missed) /* ticks that did not run */                 \
+#define PROFILE_TICKS(X)                                           \
+	X(due) /* ticks due while CPUs were busy, with any task */ \
+	X(ran) /* of these, the ones that ran */                   \
+	X(due_error) /* due is exact to this number of ticks */    \
+	X(sampled) /* ticks of the targets */                      \
+	X(counted) /* sampled ticks that are in the profile */     \
+	X(missed) /* due - ran; 0 unless more than due_error */    \
 	X(stolen_ns) /* time a hypervisor took from all CPUs (steal) */
 #define PROFILE_LOSS_COUNTERS(X)                                                     \
 	X(lost_counts_full) /* lost: the counts map is full */                       \

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "process/proc_dir.h"
 
-/* Returns the increase; 0 if an estimate (missed ticks) has decreased. */
+/* Returns the increase; 0 if an estimate (due ticks) has decreased. */
 static uint64_t increase(uint64_t now, uint64_t told)
 {
 	return now > told ? now - told : 0;
@@ -21,7 +21,8 @@ void losses_since(const struct profile_losses *told, const struct profile_losses
 #define SINCE(name) ret->name = increase(now->name, told->name);
 	PROFILE_LOSSES(SINCE)
 #undef SINCE
-	ret->due = ret->sampled + ret->missed;
+	ret->due_error = now->due_error;
+	ret->missed = ret->due > ret->ran + ret->due_error ? ret->due - ret->ran : 0;
 }
 
 void losses_add(struct profile_losses *told, const struct profile_losses *window)
@@ -94,7 +95,8 @@ static void fill_losses(const struct account *a, const struct window *w,
 	*l = (struct profile_losses){
 		.due = t->due,
 		.sampled = ctr[LB_CTR_SAMPLED],
-		.missed = t->missed,
+		.due_error = t->due_error,
+		.ran = t->ran,
 		.stolen_ns = t->stolen_ns,
 		.lost_counts_full = ctr[LB_CTR_LOST_COUNTS_FULL],
 		.lost_internal = ctr[LB_CTR_LOST_INTERNAL],

@@ -51,7 +51,8 @@ void account_end_window(struct account *a, const struct profile *p);
 
 /**
  * Subtracts @told, the sum of what earlier windows reported, from @now. No result is
- * below 0; due = sampled + missed. Pure.
+ * below 0. Ticks are missed only where more were due than ran, by more than the error of
+ * the due ones. Pure.
  */
 void losses_since(const struct profile_losses *told, const struct profile_losses *now,
 		  struct profile_losses *ret);

@@ -188,8 +188,6 @@ static void window_note_end(struct recorder *r)
 	const struct intake *in = &r->intake;
 	const struct intake_flip *flip = &in->flip;
 	struct sampler_totals *totals = &r->window.totals;
-	const __u64 *then = flip->totals.ctr.n, *now = totals->ctr.n;
-	uint64_t due, ran;
 
 	r->window.end_ns = in->stop_ns ? in->stop_ns : flip->time_ns;
 	r->window.end_wall_ns = flip->wall_ns;
@@ -197,10 +195,8 @@ static void window_note_end(struct recorder *r)
 	sampler_totals(in->sampler, totals);
 	if (in->stop_ns || !flip->ends_window)
 		return;
-	due = flip->totals.missed + then[LB_CTR_TICKS] - then[LB_CTR_IDLE];
-	ran = now[LB_CTR_TICKS] - now[LB_CTR_IDLE];
-	totals->missed = due > ran ? due - ran : 0;
-	totals->due = now[LB_CTR_SAMPLED] + totals->missed;
+	totals->due = flip->totals.due;
+	totals->due_error = flip->totals.due_error;
 	totals->stolen_ns = flip->totals.stolen_ns;
 }
 

@@ -80,12 +80,6 @@ struct figure figure_count(uint64_t nr, const char *singular, const char *plural
 	return f;
 }
 
-struct figure figure_missed(const struct attribution *a, uint64_t nr)
-{
-	return counts_samples(a) ? figure_count(nr, "tick", "ticks")
-				 : figure_count(nr, "event", "events");
-}
-
 /* ---- sums over a whole profile ---- */
 
 static bool is_in_nanoseconds(const struct profile_value_type *t)

@@ -45,9 +45,6 @@ struct figure figure_bytes(uint64_t bytes);
 /** "1 sample", "2 samples", "1 process", "2 processes"... */
 struct figure figure_count(uint64_t nr, const char *singular, const char *plural);
 
-/** "1 tick", "2 ticks"; "1 event", "2 events" if samples do not measure CPU time. */
-struct figure figure_missed(const struct attribution *a, uint64_t nr);
-
 /* ---- sums over a whole profile ---- */
 
 struct summary {

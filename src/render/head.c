@@ -5,7 +5,7 @@
  * lineburn: 5012 samples at 999 Hz: CPU 5.02 s of 5.10 s wall on 2 CPUs; the rest is waiting
  *           94.1 % with a source line, 4.9 % function only, 1.0 % unknown; 5.0 % in the kernel
  *           import 31.2 %, Numba compilation 40.1 %, the program itself 28.7 %
- *           0 samples lost, 45 ticks missed (0.9 %)
+ *           0 samples lost, 45 ticks missed (0.9 +-0.2 %)
  *           command: ./dither --fast in.png
  */
 #include "render/render.h"
@@ -182,13 +182,41 @@ static void print_first_line(const struct listing *l, const struct summary *s)
 	paint_end(l, PAINT_BOLD);
 }
 
-/* "94.1 % with a source line, ..." and "0 samples lost, 45 ticks missed (0.9 %)" */
+/*
+ * Writes ", 45 ticks missed (0.9 +-0.2 %)". Fewer than the error cannot be known.
+ */
+static void describe_missed(char *buf, size_t size, const struct attribution *a,
+			    const struct profile_losses *l)
+{
+	bool is_clock = counts_samples(a);
+	const char *one = is_clock ? "tick" : "event";
+	const char *many = is_clock ? "ticks" : "events";
+	double due = (double)l->due;
+	char error[32] = "";
+
+	buf[0] = '\0';
+	if (!l->due)
+		return;
+	if (l->due_error)
+		snprintf(error, sizeof(error), "+-%.1f ",
+			 100 * (double)l->due_error / due);
+	if (l->missed || !l->due_error)
+		snprintf(buf, size, ", %s missed (%.1f %s%%)",
+			 figure_count(l->missed, one, many).text,
+			 100 * (double)l->missed / due, error);
+	else
+		snprintf(buf, size, ", fewer than %s missed",
+			 figure_count(l->due_error + 1, one, many).text);
+}
+
+/* "94.1 % with a source line, ..." and "0 samples lost, 45 ticks missed (0.9 +-0.2 %)" */
 static void print_shares(const struct listing *l, const struct summary *s)
 {
 	const struct attribution *a = l->in->attribution;
 	const struct profile_losses *losses = &l->in->profile->extra.losses;
-	char overlap[96] = "";
+	char overlap[96] = "", missed[96];
 
+	describe_missed(missed, sizeof(missed), a, losses);
 	if (a->kernel.samples)
 		snprintf(overlap, sizeof(overlap), "; %.1f %% in the kernel",
 			 100 * share_of(a, &a->kernel));
@@ -205,12 +233,8 @@ static void print_shares(const struct listing *l, const struct summary *s)
 	if (!l->in->profile->extra.present)
 		SAY(l, "losses are not known");
 	else
-		SAY(l, "%s lost, %s missed (%.1f %%)%s",
-		    figure_count(s->lost, "sample", "samples").text,
-		    figure_missed(a, losses->missed).text,
-		    losses->due ? 100.0 * (double)losses->missed / (double)losses->due
-				: 0.0,
-		    l->in->filtered ? ", in the whole recording" : "");
+		SAY(l, "%s lost%s%s", figure_count(s->lost, "sample", "samples").text,
+		    missed, l->in->filtered ? ", in the whole recording" : "");
 }
 
 /* "import 31.2 %, Numba compilation 40.1 %": describes the phases with samples. */

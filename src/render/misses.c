@@ -197,18 +197,19 @@ static void print_losses(struct section *section, const struct attribution *a,
 {
 	if (l->missed && !counts_samples(a)) {
 		SAY(section,
-		    "%s of %" PRIu64
-		    " due (%.1f %%) could not be sampled: they happened while "
-		    "another sample was taken on their CPU.",
-		    figure_missed(a, l->missed).text, l->due,
+		    "%s of the machine's %" PRIu64
+		    " (%.1f %%) could not be sampled: they happened while another "
+		    "sample was taken on their CPU.",
+		    figure_count(l->missed, "event", "events").text, l->due,
 		    l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
 	} else if (l->missed) {
 		SAY(section,
-		    "%s of %" PRIu64 " due (%.1f %%) never ran: interrupts were "
-		    "off too long, or a hypervisor had the CPU. A lower -F "
-		    "misses fewer.",
+		    "%s of %" PRIu64 " that were due on busy CPUs of the machine "
+		    "(%.1f +-%.1f %%) never ran: interrupts were off too long, or a "
+		    "hypervisor had the CPU. A lower -F misses fewer.",
 		    figure_count(l->missed, "tick", "ticks").text, l->due,
-		    l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
+		    l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0,
+		    l->due ? 100.0 * (double)l->due_error / (double)l->due : 0.0);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
 		uint64_t n;

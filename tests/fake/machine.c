@@ -454,15 +454,13 @@ void sampler_cost(const struct sampler *s, struct sampler_cost *ret)
 void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 {
 	const __u64 *n = fake.totals.ctr.n;
-	uint64_t ran = n[LB_CTR_TICKS] - n[LB_CTR_IDLE];
-	uint64_t due = sampled_ns() / (1000000000 / FAKE_HZ);
 
 	(void)s;
 	*ret = fake.totals;
 	ret->nr_cpus = 1;
 	ret->stolen_ns = fake.stolen_ns;
-	ret->missed = due > ran ? due - ran : 0;
-	ret->due = n[LB_CTR_SAMPLED] + ret->missed;
+	ret->due = sampled_ns() / (1000000000 / FAKE_HZ);
+	ret->ran = n[LB_CTR_TICKS] - n[LB_CTR_IDLE];
 }
 
 unsigned int sampler_drain_interval_ms(const struct sampler *s)

@@ -276,6 +276,8 @@ static void levels_come_and_go(void **state)
 		assert_true(after.due <= (double)after.enabled_ns / (2e6 * 0.8));
 		assert_true(after.due >= (double)after.enabled_ns / (8e6 * 1.25));
 	}
+	/* The error of each level's interval is at least 20 ms and a tick of each event. */
+	assert_true(after.error >= 20 * (20e6 / 8e6 / 1.25 + CPU_CLOCK_NR_PERIODS));
 	/* Back to the previous level, whose events are still open. */
 	fd = c.events[1][c.which].fd;
 	assert_true(fd >= 0);

@@ -30,18 +30,35 @@ static void each_loss_is_told_once(void **state)
 	PROFILE_LOSS_COUNTERS(CHECK_TOLD)
 }
 
-/* Missed ticks are an estimate that may decrease: then none are missed or due. */
+/* Due ticks are an estimate that may decrease: then none are missed or due. */
 static void an_estimate_that_goes_down_is_none(void **state)
 {
-	const struct profile_losses told = {.due = 110, .sampled = 100, .missed = 10},
-				    now = {.due = 154, .sampled = 150, .missed = 4};
+	const struct profile_losses told = {.due = 110, .ran = 100, .sampled = 100},
+				    now = {.due = 104, .ran = 150, .sampled = 150};
 	struct profile_losses window;
 
 	(void)state;
 	losses_since(&told, &now, &window);
 	assert_int_equal(window.missed, 0);
 	assert_int_equal(window.sampled, 50);
-	assert_int_equal(window.due, 50);
+	assert_int_equal(window.due, 0);
+}
+
+/* An idle target: what the machine missed is not held against its few samples. */
+static void fewer_missed_than_the_error_are_none(void **state)
+{
+	struct profile_losses now = {
+		.due = 186, .ran = 100, .due_error = 86, .sampled = 26};
+	struct profile_losses none = {0}, window;
+
+	(void)state;
+	losses_since(&none, &now, &window);
+	assert_int_equal(window.missed, 0);
+	assert_int_equal(window.due_error, 86);
+	now.due_error = 85;
+	losses_since(&none, &now, &window);
+	assert_int_equal(window.missed, 86);
+	assert_int_equal(window.due, 186);
 }
 
 int main(void)
@@ -49,6 +66,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_loss_is_told_once),
 		cmocka_unit_test(an_estimate_that_goes_down_is_none),
+		cmocka_unit_test(fewer_missed_than_the_error_are_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,9 +12,9 @@
 static void windows_add_up(void **state)
 {
 	static const struct profile_losses totals[] = {
-		{.sampled = 100, .counted = 97, .lost_drain = 3, .missed = 5},
-		{.sampled = 250, .counted = 246, .lost_drain = 4, .missed = 4},
-		{.sampled = 300, .counted = 296, .lost_drain = 4, .missed = 9},
+		{.sampled = 100, .counted = 97, .lost_drain = 3, .due = 105, .ran = 100},
+		{.sampled = 250, .counted = 246, .lost_drain = 4, .due = 254, .ran = 250},
+		{.sampled = 300, .counted = 296, .lost_drain = 4, .due = 308, .ran = 300},
 	};
 	struct profile_losses told = {0}, w;
 
@@ -28,7 +28,7 @@ static void windows_add_up(void **state)
 		assert_int_equal(w.sampled, 150);
 		assert_int_equal(w.counted + w.lost_drain, w.sampled);
 		assert_int_equal(w.missed, 0);
-		assert_int_equal(w.due, 150);
+		assert_int_equal(w.due, 149);
 	}
 	losses_add(&told, &w);
 	losses_since(&told, &totals[2], &w);
@@ -36,6 +36,7 @@ static void windows_add_up(void **state)
 	losses_add(&told, &w);
 	assert_int_equal(told.sampled, 300);
 	assert_int_equal(told.missed, 9);
+	assert_int_equal(told.due, 308);
 	assert_int_equal(told.counted + told.lost_drain, told.sampled);
 }
 

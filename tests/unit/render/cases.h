@@ -245,7 +245,12 @@ static const char *dither_warnings[] = {
 		.present = true, .command = dither_command, .target = "", .host = "box", \
 		.kernel_release = "6.1.0", .version = "0.1.0", .freq_hz = 999,           \
 		.wall_ns = 5100 * MS_NS, .nr_cpus = 2,                                   \
-		.losses = {.due = 5057, .sampled = 5012, .counted = 5012, .missed = 45}, \
+		.losses = {.due = 5057,                                                  \
+			   .ran = 5012,                                                  \
+			   .due_error = 9,                                               \
+			   .sampled = 5012,                                              \
+			   .counted = 5012,                                              \
+			   .missed = 45},                                                \
 		.cost = {                                                                \
 			.bpf_runs = 10189,                                               \
 			.bpf_ns = 8120000,                                               \
@@ -513,7 +518,8 @@ static inline void build_losses(struct render_case *c)
 	c->profile.extra = (struct profile_extra)DITHER_EXTRA;
 	for (; n < sizeof(struct profile_losses) / sizeof(*member); n++)
 		member[n] = n + 1;
-	c->profile.extra.losses.due = 5154; /* sampled + missed */
+	c->profile.extra.losses.due = 5154;
+	c->profile.extra.losses.ran = 5054;
 	c->profile.extra.losses.missed = 100;
 	c->profile.extra.losses.stolen_ns = 310000000;
 	c->profile.extra.losses.sampled = 5054; /* counted + 42 lost */

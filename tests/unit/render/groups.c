@@ -163,6 +163,8 @@ static void init_profile(struct profile *p, bool hostile)
 	p->extra.nr_cpus = 4;
 	p->extra.wall_ns = 10000000000;
 	p->extra.losses.due = 1010;
+	p->extra.losses.ran = 1000;
+	p->extra.losses.due_error = 3;
 	p->extra.losses.sampled = p->extra.losses.counted = 1000;
 	p->extra.losses.missed = 10;
 	if (hostile)
