@@ -110,7 +110,7 @@ probed() {
 		unshare -m sh -c "$0 && exec $2/gdbjit 100 $3" &
 		sleep $4
 		unshare -m sh -c "$1 && exec $2/gdbjit 60 $5 late"
-		wait' "$3" "$4" "at-$1" "$(longer "0.6 nap" 4)" "$(longer 0.7 1.5)" "$(longer 0.5 2)" || { tail -n 1 "$1.err"; return 1; }
+		wait' "$3" "$4" "at-$1" "$(longer "3 nap" 4)" "$(longer 0.7 1.5)" "$(longer 0.5 2)" || { tail -n 1 "$1.err"; return 1; }
 	"$LB" annotate --leaf --json "$1.pb.gz" >"$1.json"
 	profile_has "$1.json" "functions_of('spin_') == {'spin_50', 'spin_30', 'spin_60'}" \
 		"losses['jit_objects_lost'] == 0" "sums_close()" || return 1

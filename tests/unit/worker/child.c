@@ -51,6 +51,18 @@ static int tear_down(void **state)
 	return 0;
 }
 
+static bool state_is(const char *state)
+{
+	char path[128], text[16] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/freezer.state", cgroup);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	return !strncmp(text, state, strlen(state));
+}
+
 static void freeze(pid_t pid)
 {
 	char text[32];
@@ -58,6 +70,9 @@ static void freeze(pid_t pid)
 	snprintf(text, sizeof(text), "%d", (int)pid);
 	assert_true(write_text("cgroup.procs", text));
 	assert_true(write_text("freezer.state", "FROZEN"));
+	/* A task that waits for a CPU freezes when it runs. */
+	while (!state_is("FROZEN"))
+		usleep(1000);
 }
 
 static void thaw(void)
@@ -115,13 +130,17 @@ static int op_pid(struct worker_call *call, struct wire_reader *request, const i
 	return 0;
 }
 
-static uint32_t pid_of_child(struct worker *w)
+/* @retries  of a start that is refused, 10 ms each */
+static uint32_t pid_of_child(struct worker *w, unsigned int retries)
 {
 	struct wire_reader reply;
+	enum worker_answer answer;
 
-	assert_int_equal(
-		worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20000, &reply, NULL),
-		WORKER_OK);
+	while ((answer = worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20000, &reply,
+				     NULL)) == WORKER_CANNOT_START &&
+	       retries--)
+		usleep(10000);
+	assert_int_equal(answer, WORKER_OK);
 	return wire_get_u32(&reply);
 }
 
@@ -136,7 +155,7 @@ static void too_many_undead_stop_new_starts(void **state)
 		skip();
 	assert_int_equal(worker_new(NULL, &w, NULL), 0);
 	for (size_t i = 0; i < CHILD_MAX_UNDEAD; i++) {
-		freeze((pid_t)pid_of_child(w));
+		freeze((pid_t)pid_of_child(w, 0));
 		assert_int_equal(
 			worker_call(w, 0, NULL, 0, NULL, 0, NULL, NULL, 20, &reply, NULL),
 			WORKER_DEADLINE);
@@ -148,8 +167,7 @@ static void too_many_undead_stop_new_starts(void **state)
 	assert_int_equal(stats.nr_deadline, CHILD_MAX_UNDEAD);
 	assert_int_equal(stats.nr_starts, CHILD_MAX_UNDEAD);
 	thaw();
-	usleep(100000);
-	pid_of_child(w);
+	pid_of_child(w, 6000); /* when one of them has ended */
 	worker_free(w);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	assert_int_equal(errno, ECHILD);
