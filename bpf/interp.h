@@ -243,7 +243,7 @@ static __always_inline bool lb_interp_emit(struct lb_walk *w)
 	if (i >= w->interp.nr_staged || i >= LB_MAX_FRAMES)
 		return lb_interp_next(w);
 	if (!lb_push(w, w->staged[i])) {
-		if (!w->is_ended || w->status == LB_STACK_COMPLETE)
+		if (!w->is_ended || lb_is_whole(w->status))
 			w->status = LB_STACK_TRUNCATED;
 		w->is_ended = true;
 		return true;
@@ -294,7 +294,7 @@ static __always_inline bool lb_interp_rest(struct lb_walk *w)
 	if (!w->interp.nr_staged)
 		return lb_interp_next(w);
 	/* The native stack is complete, but the run's place was not found. */
-	w->nr_stale += w->status == LB_STACK_COMPLETE;
+	w->nr_stale += lb_is_whole(w->status);
 	w->mode = LB_WALK_EMIT;
 	return false;
 }

@@ -14,7 +14,7 @@ static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)
 	__u64 fp = s->fp, return_ip = 0;
 
 	if (!fp)
-		return LB_STACK_COMPLETE;
+		return LB_STACK_GUESSED_END;
 	if (fp < s->sp || fp & 7 || fp >= LB_USER_ADDRESS_LIMIT)
 		return LB_STACK_BAD_FP;
 	/* On all architectures fp points to the caller's fp and the return address. */
@@ -22,9 +22,14 @@ static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)
 		return LB_STACK_FAULT;
 	return_ip = lb_code_address(return_ip);
 	if (!return_ip)
-		return LB_STACK_COMPLETE;
+		return LB_STACK_GUESSED_END;
 	if (return_ip >= LB_USER_ADDRESS_LIMIT)
 		return LB_STACK_BAD_FP;
+	/* Any word of the stack may be there: it must at least point to code. */
+	if (!w->is_blind && !lb_search_segment(return_ip - 1)) {
+		lb_request(w, LB_REQUEST_MAPPING, return_ip);
+		return LB_STACK_NO_MAPPING;
+	}
 	s->ip = return_ip;
 	s->sp = fp + 16;
 	s->is_live = false;

@@ -351,9 +351,9 @@ static __always_inline __u32 walk_stack(struct lb_perf_event_ctx *ctx,
 	}
 	lb_walk_begin(w, task);
 	/* The steps were used up, or interpreter frames are missing. */
-	if (!lb_walk() && w->status == LB_STACK_COMPLETE)
+	if (!lb_walk() && lb_is_whole(w->status))
 		return LB_STACK_TRUNCATED;
-	if (w->interp.is_cut && w->status == LB_STACK_COMPLETE)
+	if (w->interp.is_cut && lb_is_whole(w->status))
 		return LB_STACK_FAULT;
 	return w->status;
 }

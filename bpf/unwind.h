@@ -26,8 +26,10 @@ static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 	 * evidence that the stack is complete.
 	 */
 	if (w->is_blind && status != LB_STACK_TRUNCATED &&
-	    (status != LB_STACK_COMPLETE || w->nr_native == 1))
+	    (status != LB_STACK_GUESSED_END || w->nr_native == 1))
 		status = LB_STACK_NO_MAPPING;
+	if (w->nr_guessed && lb_is_whole(status))
+		status = LB_STACK_GUESSED;
 	w->status = status;
 	w->is_ended = true;
 	return status == LB_STACK_TRUNCATED || lb_interp_rest(w);

@@ -13,7 +13,7 @@
 
 /* Set by sampler.c between open and load. */
 const volatile __u64 hash_seed;
-const volatile __u32 max_frames = 127; /* of a user stack, 1..LB_MAX_FRAMES */
+const volatile __u32 max_frames = LB_MAX_FRAMES; /* of a user stack, 1..LB_MAX_FRAMES */
 
 enum lb_walk_mode {
 	LB_WALK_NATIVE, /* one native frame a step */
@@ -89,6 +89,13 @@ struct {
 	__type(key, __u32);
 	__type(value, struct lb_walk);
 } walks SEC(".maps");
+
+/* Has the walk reached the outermost frame, perhaps by guesses? */
+static __always_inline bool lb_is_whole(__u32 status)
+{
+	return status == LB_STACK_COMPLETE || status == LB_STACK_GUESSED ||
+	       status == LB_STACK_GUESSED_END;
+}
 
 static __always_inline struct lb_walk *lb_walk_here(void)
 {

@@ -39,6 +39,10 @@ enum lb_stack_status {
 	LB_STACK_UNSUPPORTED, /* the walk does not support the rule */
 	LB_STACK_BAD_CFA, /* a frame is not above its callee's: the stack is damaged */
 	LB_STACK_32_BIT, /* 32-bit code: its stack is not walked, leaf only */
+	/* Frame pointers found callers in code without unwind rows: they may be wrong. */
+	LB_STACK_GUESSED,
+	/* The frame pointer of such code is 0: it may be the outermost frame. */
+	LB_STACK_GUESSED_END,
 	LB_NR_STACK_STATUS,
 };
 

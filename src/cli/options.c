@@ -743,7 +743,7 @@ static const struct option_row option_rows[] = {
 	 .help = "do not probe JITs: read their lists of registered code", MEMBER(uprobe),
 	 .kind = UPROBE_NONE},
 	{"max-frames", 0, "N", ON_SAMPLING, parse_number,
-	 .help = "frames of a user stack that are walked, 1 to 512 (default 127)",
+	 .help = "frames of a user stack that are walked, 1 to 512 (default 512)",
 	 "frames of a user stack from 1 to 512", MEMBER(sampling.max_frames), .min = 1,
 	 .max = LB_MAX_FRAMES},
 	{"unwind-memory", 0, "MIB", ON_SAMPLING, parse_mib,

@@ -22,7 +22,6 @@
 
 #define BATCH               4096
 #define ROWS_PER_DRAIN      4000 /* most rows a drain should find; sets the interval */
-#define USER_FRAMES         127 /* of a stack, by default */
 #define MIN_INTERVAL_MS     100
 #define ROOM_INTERVALS      4 /* drain intervals of room, in case a drain is late */
 #define MAX_INTERVAL_MS     1000
@@ -368,9 +367,7 @@ int sampler_new(const struct sampler_config *config, struct sampler **ret,
 	if (!s)
 		return error_set(err, -ENOMEM, "out of memory");
 	s->config = *config;
-	if (!s->config.max_frames)
-		s->config.max_frames = USER_FRAMES;
-	if (s->config.max_frames > LB_MAX_FRAMES)
+	if (!s->config.max_frames || s->config.max_frames > LB_MAX_FRAMES)
 		s->config.max_frames = LB_MAX_FRAMES;
 	if (!s->config.source)
 		s->config.source = &cpu_clock_source;

@@ -26,7 +26,7 @@ struct sampler_config {
 				 * samples; 0: none */
 	bool kernel_stacks;
 	bool walk_user; /* false: leaf of user stacks only (kernel_quirks.h) */
-	uint32_t max_frames; /* of user stacks, 1..LB_MAX_FRAMES; 0: 127 */
+	uint32_t max_frames; /* of user stacks, 1..LB_MAX_FRAMES; 0: that */
 	uint32_t nr_cpus; /* to size the maps for; 0: those of this machine */
 	size_t max_rows; /* of one slot's counts map; 0: by rate and CPUs */
 	size_t body_bytes; /* of one slot's body store, a power of two; 0: same */

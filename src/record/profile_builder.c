@@ -530,18 +530,19 @@ static uint32_t status_of(const struct profile_builder *f, const struct row *row
 {
 	const struct resolved *r, *callee;
 
-	if (row->status != LB_STACK_BAD_FP && row->status != LB_STACK_FAULT)
+	if (row->status != LB_STACK_BAD_FP && row->status != LB_STACK_FAULT &&
+	    row->status != LB_STACK_GUESSED_END)
 		return row->status;
 	r = symbolizer_get(f->symbolizer, ids[nr - 1]);
 	if (r->nr_frames && is_entry(r->frames[r->nr_frames - 1].function))
 		return LB_STACK_COMPLETE;
-	if (nr < 2 || !is_in_libc(r))
-		return row->status;
-	callee = symbolizer_get(f->symbolizer, ids[nr - 2]);
-	if (callee->nr_frames &&
-	    !strcmp(callee->frames[callee->nr_frames - 1].function, "main"))
-		return LB_STACK_COMPLETE;
-	return row->status;
+	if (nr > 1 && is_in_libc(r)) {
+		callee = symbolizer_get(f->symbolizer, ids[nr - 2]);
+		if (callee->nr_frames &&
+		    !strcmp(callee->frames[callee->nr_frames - 1].function, "main"))
+			return LB_STACK_COMPLETE;
+	}
+	return row->status == LB_STACK_GUESSED_END ? LB_STACK_GUESSED : row->status;
 }
 
 /*

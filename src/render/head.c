@@ -214,7 +214,7 @@ static void print_shares(const struct listing *l, const struct summary *s)
 {
 	const struct attribution *a = l->in->attribution;
 	const struct profile_losses *losses = &l->in->profile->extra.losses;
-	char overlap[96] = "", missed[96];
+	char overlap[160] = "", missed[96];
 
 	describe_missed(missed, sizeof(missed), a, losses);
 	if (a->kernel.samples)
@@ -225,6 +225,10 @@ static void print_shares(const struct listing *l, const struct summary *s)
 			 "%s %.1f %% with an incomplete stack",
 			 a->kernel.samples ? "," : ";",
 			 100 * share_of(a, &a->incomplete_stacks));
+	if (a->guessed_stacks.samples)
+		snprintf(overlap + strlen(overlap), sizeof(overlap) - strlen(overlap),
+			 "%s %.1f %% with guessed callers", *overlap ? "," : ";",
+			 100 * share_of(a, &a->guessed_stacks));
 	SAY(l,
 	    "%.1f %% with a source line, %.1f %% function only, %.1f %% "
 	    "unknown%s",

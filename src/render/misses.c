@@ -265,6 +265,11 @@ static const char *const incomplete_texts[] = {
 	[LB_STACK_32_BIT] = "the stacks of 32-bit code are not walked, so no callers are "
 			    "known: totals of callers are too low, self is right. Build "
 			    "the program for 64 bits to see them",
+	[LB_STACK_GUESSED] =
+		"callers were found by frame pointers, because some code has no unwind "
+		"table: they may be wrong or missing, self is right. Build that code "
+		"with -fasynchronous-unwind-tables; JIT code seldom has a table",
+	[LB_STACK_GUESSED_END] = NULL, /* not in a profile */
 };
 _Static_assert(ARRAY_SIZE(incomplete_texts) == LB_NR_STACK_STATUS, "one row per status");
 

@@ -39,6 +39,7 @@ extern const char top[], top_return[];
 extern const char deep[], deep_down[], deep_return[], deep_top[], deep_top_return[];
 extern const char by_reg[], by_reg_spin[], by_reg_top[], by_reg_return[];
 extern const char kept[], kept_spin[], kept_top[], kept_return[];
+extern const char bare_top[], bare[], liar_top[], liar[];
 extern const char handler[], restorer[], raise_top[], raise_spin[];
 
 __asm__(".text\n"
@@ -85,6 +86,14 @@ __asm__(".text\n"
 	"kept_top: call kept\n"
 	"kept_return: ud2\n"
 	/* A signal handler on an alternate stack. */
+	"bare_top: call bare\n"
+	"bare: jmp bare\n"
+	/* Its frame pointer points to a number where a return address would be. */
+	"liar_top: push $0x12345\n"
+	"  push $0\n"
+	"  mov %rsp, %rbp\n"
+	"liar: jmp liar\n"
+
 	"handler: jmp handler\n"
 	"  nop\n" /* as before glibc's: the return address is looked up minus 1 */
 	"restorer: mov $15, %eax\n"
@@ -129,8 +138,7 @@ enum {
 /* The program's own stacks, so that addresses on them are known. */
 #define STACK_BYTES 65536
 static uint8_t stacks[2][STACK_BYTES] __attribute__((aligned(4096)));
-#define STACK_TOP      ((uintptr_t)stacks[0] + STACK_BYTES)
-#define DEFAULT_FRAMES 127 /* sampler_config.max_frames of 0 */
+#define STACK_TOP ((uintptr_t)stacks[0] + STACK_BYTES)
 
 static void __attribute__((noreturn)) run_on_stack(const char *entry, uintptr_t sp)
 {
@@ -402,6 +410,7 @@ static void write_tables(struct fixture *f)
 		{AT(kept), SP_8},
 		{AT(kept_spin), KEPT_SP},
 		{AT(kept_top), END},
+		{AT(bare_top), NONE},
 		{AT(handler), SP_8},
 		{AT(restorer) - 1, SIGNAL},
 		{AT(raise_top), END},
@@ -573,6 +582,31 @@ static void frame_pointers_where_there_are_no_rows(void **state)
 	assert_null(find_request(f, LB_REQUEST_LIST));
 }
 
+/*
+ * Code without rows and without a frame pointer: whether it is the outermost frame is
+ * a guess. A number on its stack does not become a caller.
+ */
+static void frame_pointers_are_guesses(void **state)
+{
+	const __u64 bare_ips[] = {IP(bare)}, liar_ips[] = {IP(liar)};
+	struct fixture *f = *state;
+
+	start(f, bare_top, NULL, 0);
+	write_tables(f);
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	expect(f, LB_STACK_GUESSED_END, bare_ips, 1);
+	end_child(f);
+	sampler_free(take_ptr(f->sampler));
+
+	start(f, liar_top, NULL, 0);
+	write_tables(f);
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	expect(f, LB_STACK_NO_MAPPING, liar_ips, 1);
+	assert_int_equal(f->seen.sample.nr_guessed, 0);
+}
+
 /* Frame pointers are used, and user space learns that code of a listed object ran. */
 static void a_list_is_asked_for_what_is_not_known(void **state)
 {
@@ -592,11 +626,11 @@ static void a_list_is_asked_for_what_is_not_known(void **state)
 
 static void deep_stacks_are_cut(void **state)
 {
-	static const uint32_t most[] = {3, DEFAULT_FRAMES, LB_MAX_FRAMES};
+	static const uint32_t most[] = {3, 127, LB_MAX_FRAMES};
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(most); i++) {
-		start(f, deep_top, NULL, most[i] == DEFAULT_FRAMES ? 0 : most[i]);
+		start(f, deep_top, NULL, most[i] == LB_MAX_FRAMES ? 0 : most[i]);
 		write_tables(f);
 		write_process(f, 99, 0, 0, 0);
 		look(f);
@@ -1129,7 +1163,7 @@ static void lists_that_lie_are_bounded(void **state)
 			expect_python(f, LB_STACK_FAULT, gap, ARRAY_SIZE(gap));
 		} else {
 			assert_int_equal(f->seen.sample.status, LB_STACK_TRUNCATED);
-			assert_int_equal(f->seen.sample.nr_user, DEFAULT_FRAMES);
+			assert_int_equal(f->seen.sample.nr_user, LB_MAX_FRAMES);
 		}
 		/* Deep recursion is no broken list: its frames are in their place. */
 		if (prepares[i] == make_recursion) {
@@ -1160,6 +1194,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			the_stack_pointer_of_the_entry_may_be_kept, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(frame_pointers_are_guesses, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(frame_pointers_where_there_are_no_rows,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_list_is_asked_for_what_is_not_known,
