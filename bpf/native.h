@@ -5,7 +5,7 @@
 
 #include "tables.h"
 
-#define LB_STACK_GOES_ON LB_NR_STACK_STATUS /* the walk continues */
+#define LB_STACK_GOES_ON (LB_STACK_GUESSED_END + 1) /* the walk continues */
 
 /* Steps by frame pointers. Each caller's frame must be above its callee's. */
 static __always_inline __u32 lb_by_frame_pointer(struct lb_walk *w)

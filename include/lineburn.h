@@ -41,9 +41,12 @@ enum lb_stack_status {
 	LB_STACK_32_BIT, /* 32-bit code: its stack is not walked, leaf only */
 	/* Frame pointers found callers in code without unwind rows: they may be wrong. */
 	LB_STACK_GUESSED,
-	/* The frame pointer of such code is 0: it may be the outermost frame. */
-	LB_STACK_GUESSED_END,
-	LB_NR_STACK_STATUS,
+	LB_NR_STACK_STATUS, /* the ones above are in profiles */
+	/*
+	 * The frame pointer of such code is 0: it may be the outermost frame. Its name
+	 * tells (record/profile_builder.c).
+	 */
+	LB_STACK_GUESSED_END = LB_NR_STACK_STATUS,
 };
 
 /* Status in a key without bodies: LB_STACK_NO_BODY, and why the walk ended. */

@@ -1163,7 +1163,7 @@ static int charge_sample(struct work *w, struct attribution *a, uint32_t index,
 		weight_add(&a->kernel, weight);
 	if (stack_status_is_incomplete(s->status))
 		weight_add(&a->incomplete_stacks, weight);
-	if (stack_status_is_guessed(s->status))
+	if (s->status == LB_STACK_GUESSED)
 		weight_add(&a->guessed_stacks, weight);
 	if (charge_function(w, &f, &stack))
 		return -ENOMEM;

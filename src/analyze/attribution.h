@@ -120,7 +120,7 @@ struct attribution {
 	struct weight not_mine;
 	struct weight kernel; /* leaf in the kernel; overlaps the three above */
 	struct weight incomplete_stacks; /* same */
-	struct weight guessed_stacks; /* same: stack_status_is_guessed() */
+	struct weight guessed_stacks; /* same; LB_STACK_GUESSED */
 	/*
 	 * Charged to a line that calls JIT code with names but no lines: part of
 	 * with_line.

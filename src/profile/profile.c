@@ -690,7 +690,6 @@ static const char *const names[] = {
 	[LB_STACK_BAD_CFA] = "bad-cfa",
 	[LB_STACK_32_BIT] = "32-bit",
 	[LB_STACK_GUESSED] = "guessed",
-	[LB_STACK_GUESSED_END] = "guessed-end", /* not in a profile */
 };
 _Static_assert(ARRAY_SIZE(names) == LB_NR_STACK_STATUS, "one name per status");
 
@@ -710,12 +709,7 @@ uint32_t stack_status_from_name(const char *name)
 bool stack_status_is_incomplete(uint32_t status)
 {
 	return status != LB_STACK_COMPLETE && status != LB_STACK_NO_USER &&
-	       !stack_status_is_guessed(status) && status < LB_NR_STACK_STATUS;
-}
-
-bool stack_status_is_guessed(uint32_t status)
-{
-	return status == LB_STACK_GUESSED || status == LB_STACK_GUESSED_END;
+	       status != LB_STACK_GUESSED && status < LB_NR_STACK_STATUS;
 }
 
 /* ---- build ids ---- */

@@ -389,8 +389,6 @@ const char *stack_status_name(uint32_t status);
 uint32_t stack_status_from_name(const char *name);
 /** Does the stack lack frames that a complete walk would have? */
 bool stack_status_is_incomplete(uint32_t status);
-/** Was a caller of the stack found without an unwind table, so that it may be wrong? */
-bool stack_status_is_guessed(uint32_t status);
 
 /* ---- build ids ---- */
 

@@ -269,7 +269,6 @@ static const char *const incomplete_texts[] = {
 		"callers were found by frame pointers, because some code has no unwind "
 		"table: they may be wrong or missing, self is right. Build that code "
 		"with -fasynchronous-unwind-tables; JIT code seldom has a table",
-	[LB_STACK_GUESSED_END] = NULL, /* not in a profile */
 };
 _Static_assert(ARRAY_SIZE(incomplete_texts) == LB_NR_STACK_STATUS, "one row per status");
 

@@ -303,8 +303,8 @@ static void cost_of_a_tick(void **state)
 	assert_int_equal(tick_cost_longest(diluted, ARRAY_SIZE(diluted), 100), 700);
 	assert_int_equal(tick_cost_longest(values, 5, 5), 1300);
 	assert_int_equal(tick_cost_longest(values, 0, 0), 0);
-	/* From 0.4 us, less than any machine takes, to 100 us, a tenth of a tick. */
-	assert_in_range(tick_cost_ns(), 400, 100000);
+	/* From 0.4 us, less than any machine takes, to what a very busy machine takes. */
+	assert_in_range(tick_cost_ns(), 400, 10000000);
 }
 
 static uint64_t fake_ns, nr_read;
