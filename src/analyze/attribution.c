@@ -165,8 +165,8 @@ static int fill_site(struct work *w, const struct location_sites *place, uint32_
 	if (line->function == PROFILE_NONE)
 		return 0;
 	f = &w->p->functions[line->function];
-	site->is_start = (code->kind == CODE_NATIVE || code->kind == CODE_C_RUNTIME) &&
-			 !w->options.runtime && function_is_start_code(f->name);
+	site->is_start = code_kind_is_native(code->kind) && !w->options.runtime &&
+			 function_is_start_code(f->name);
 	r = fill_function(w, code, f, site);
 	/* A line without a file cannot be shown. */
 	return r || !line->line || !*f->filename

@@ -94,7 +94,7 @@ static bool is_hidden(const struct call_index *index, const struct profile_locat
 		return false;
 	if (kind == CODE_INTERPRETER)
 		return true;
-	if ((kind != CODE_NATIVE && kind != CODE_C_RUNTIME) || !l->nr_lines)
+	if (!code_kind_is_native(kind) || !l->nr_lines)
 		return false;
 	outermost = p->lines[l->first_line + l->nr_lines - 1].function;
 	return outermost != PROFILE_NONE &&

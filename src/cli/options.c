@@ -1056,7 +1056,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 
 	*ret = (struct options){
 		.sampling = {.source = &cpu_clock_source,
-			     .max_frames = DEFAULT_MAX_FRAMES,
+			     .max_frames = LB_MAX_FRAMES,
 			     .unwind_bytes = (uint64_t)DEFAULT_UNWIND_MIB << 20,
 			     .output = DEFAULT_OUTPUT},
 		.viewing = {.input = DEFAULT_OUTPUT,

@@ -15,7 +15,6 @@
 
 #define DEFAULT_FREQ_HZ    99
 #define DEFAULT_OUTPUT     "lineburn.pb.gz"
-#define DEFAULT_MAX_FRAMES 512
 #define DEFAULT_UNWIND_MIB 64
 
 enum command {

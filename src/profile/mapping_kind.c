@@ -62,10 +62,11 @@ static bool is_python(const char *base)
  */
 static bool is_library(const char *base, const char *name)
 {
-	const char *rest = base + strlen(name);
+	const char *rest;
 
 	if (!match_starts(base, name))
 		return false;
+	rest = base + strlen(name);
 	if (*rest == '-' && isdigit((unsigned char)rest[1]))
 		rest += 1 + strspn(rest + 1, "0123456789.");
 	/* The digits of "-2.31.so" end with the '.' of ".so". */

@@ -33,6 +33,12 @@ enum code_kind {
 
 enum code_kind code_kind_of(const char *filename);
 
+/* Is it compiled code of a file, other than the kernel's and an interpreter's? */
+static inline bool code_kind_is_native(enum code_kind kind)
+{
+	return kind == CODE_NATIVE || kind == CODE_C_RUNTIME;
+}
+
 /**
  * Returns the mapping's display name: the basename without " (deleted)", "[kernel]",
  * "[ext4]" for a kernel module, "[jit]", "" for a mapping without a name. Interned in

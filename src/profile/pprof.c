@@ -42,8 +42,7 @@ static enum rank rank_of(const struct profile_mapping *m)
 	enum code_kind kind = code_kind_of(m->filename);
 	const char *base = path_basename(m->filename);
 
-	if ((kind != CODE_NATIVE && kind != CODE_INTERPRETER && kind != CODE_C_RUNTIME) ||
-	    base[0] == '[')
+	if ((!code_kind_is_native(kind) && kind != CODE_INTERPRETER) || base[0] == '[')
 		return RANK_OTHER;
 	return strstr(base, ".so") ? RANK_LIBRARY : RANK_PROGRAM;
 }

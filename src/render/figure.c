@@ -80,6 +80,16 @@ struct figure figure_count(uint64_t nr, const char *singular, const char *plural
 	return f;
 }
 
+struct figure figure_due_error(const struct profile_losses *l)
+{
+	struct figure f = {""};
+
+	if (l->due && l->due_error)
+		snprintf(f.text, sizeof(f.text), "+-%.1f ",
+			 100 * (double)l->due_error / (double)l->due);
+	return f;
+}
+
 /* ---- sums over a whole profile ---- */
 
 static bool is_in_nanoseconds(const struct profile_value_type *t)

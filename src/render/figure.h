@@ -45,6 +45,9 @@ struct figure figure_bytes(uint64_t bytes);
 /** "1 sample", "2 samples", "1 process", "2 processes"... */
 struct figure figure_count(uint64_t nr, const char *singular, const char *plural);
 
+/** "+-0.2 ": the error of the ticks due, in percent of them; "" if they are exact. */
+struct figure figure_due_error(const struct profile_losses *l);
+
 /* ---- sums over a whole profile ---- */
 
 struct summary {

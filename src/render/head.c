@@ -191,19 +191,15 @@ static void describe_missed(char *buf, size_t size, const struct attribution *a,
 	bool is_clock = counts_samples(a);
 	const char *one = is_clock ? "tick" : "event";
 	const char *many = is_clock ? "ticks" : "events";
-	double due = (double)l->due;
-	char error[32] = "";
 
 	buf[0] = '\0';
 	if (!l->due)
 		return;
-	if (l->due_error)
-		snprintf(error, sizeof(error), "+-%.1f ",
-			 100 * (double)l->due_error / due);
 	if (l->missed || !l->due_error)
 		snprintf(buf, size, ", %s missed (%.1f %s%%)",
 			 figure_count(l->missed, one, many).text,
-			 100 * (double)l->missed / due, error);
+			 100 * (double)l->missed / (double)l->due,
+			 figure_due_error(l).text);
 	else
 		snprintf(buf, size, ", fewer than %s missed",
 			 figure_count(l->due_error + 1, one, many).text);

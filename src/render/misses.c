@@ -204,18 +204,14 @@ static void print_losses(struct section *section, const struct attribution *a,
 		    figure_count(l->missed, "event", "events").text, l->due,
 		    l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0);
 	} else if (l->missed) {
-		char error[32] = "";
-
-		if (l->due_error && l->due)
-			snprintf(error, sizeof(error), "+-%.1f ",
-				 100.0 * (double)l->due_error / (double)l->due);
 		/* Older files have the ticks due to their target only. */
 		SAY(section,
 		    "%s of %" PRIu64 " %s (%.1f %s%%) never ran: interrupts were off "
 		    "too long, or a hypervisor had the CPU. A lower -F misses fewer.",
 		    figure_count(l->missed, "tick", "ticks").text, l->due,
 		    l->ran ? "that were due on busy CPUs of the machine" : "due",
-		    l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0, error);
+		    l->due ? 100.0 * (double)l->missed / (double)l->due : 0.0,
+		    figure_due_error(l).text);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
 		uint64_t n;
