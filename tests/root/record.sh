@@ -91,6 +91,7 @@ for pause in (0.0, 0.01, 0.03, 0.1, 0.3):
                          stderr=subprocess.DEVNULL,
                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
     wait_until_it_records(p.pid)
+    time.sleep(0.2)  # two targets are busy: without any sample, the status would be 4
     p.send_signal(signal.SIGINT)
     time.sleep(pause)
     p.send_signal(signal.SIGINT)
