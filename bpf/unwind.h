@@ -104,7 +104,6 @@ static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct 
 	w->image_hash = lb_mix(lb_mix(hash_seed, w->image.start_boottime_ns),
 			       (__u64)w->image.exec_id << 32 | w->image.tgid);
 	w->segment.start = w->segment.end = 0;
-	w->pages_generation = pages_generation;
 	w->mode = LB_WALK_NATIVE;
 	w->status = LB_STACK_TRUNCATED; /* if the steps run out */
 	w->is_ended = w->is_second_look = false;
@@ -114,6 +113,11 @@ static __always_inline void lb_walk_begin(struct lb_walk *w, struct task_struct 
 	w->is_blind = !lb_find_process(w, &process);
 	if (w->is_blind)
 		lb_request(w, LB_REQUEST_PROCESS, w->stack.ip);
+	/*
+	 * After the segments were chosen. Otherwise they could be newer, and lead to a page
+	 * that had other rows in that generation.
+	 */
+	w->pages_generation = pages_generation;
 	w->first_segment = process.stamp + 1;
 	w->nr_segments = process.nr_segments;
 	lb_interp_begin(w, &process, task);

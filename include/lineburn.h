@@ -41,6 +41,11 @@ enum lb_stack_status {
 	LB_STACK_32_BIT, /* 32-bit code: its stack is not walked, leaf only */
 	/* Frame pointers found callers in code without unwind rows: they may be wrong. */
 	LB_STACK_GUESSED,
+	/*
+	 * Set by user space: an unwind table was of other code, which was at the address
+	 * before. The callers that it led to were removed.
+	 */
+	LB_STACK_REPLACED,
 	LB_NR_STACK_STATUS, /* the ones above are in profiles */
 	/*
 	 * The frame pointer of such code is 0: it may be the outermost frame. Its name

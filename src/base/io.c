@@ -247,17 +247,24 @@ static int keep_as_old(int dir, const char *name)
 	return renameat(dir, name, dir, old) ? -errno : 0;
 }
 
+/* Makes an unpredictable name. */
+static void temporary_name(char *temp, size_t size)
+{
+	uint64_t salt = 0;
+
+	if (getrandom(&salt, sizeof(salt), 0) < 0)
+		salt = (uint64_t)getpid();
+	snprintf(temp, size, ".lineburn-%016llx.tmp", (unsigned long long)salt);
+}
+
 /*
  * Creates a file in @dir with an unpredictable name. Return: its descriptor or -errno.
  */
 static int open_temporary(int dir, char *temp, size_t size)
 {
-	uint64_t salt = 0;
 	int fd;
 
-	if (getrandom(&salt, sizeof(salt), 0) < 0)
-		salt = (uint64_t)getpid();
-	snprintf(temp, size, ".lineburn-%016llx.tmp", (unsigned long long)salt);
+	temporary_name(temp, size);
 	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
 	return fd < 0 ? -errno : fd;
@@ -299,29 +306,68 @@ enum existing {
 	REFUSE,
 };
 
-static int write_new(int dir, const char *name, const void *data, size_t len,
-		     enum existing existing, int *ret_fd)
+/* Names the file @temp in @dir @name. Return: 0 or -errno; @temp is gone. */
+static int rename_as(int dir, const char *temp, const char *name, enum existing existing)
 {
-	_cleanup_close_ int fd = -1;
-	char temp[64];
-	int rc;
+	int rc = existing == KEEP ? keep_as_old(dir, name) : 0;
 
-	fd = open_temporary(dir, temp, sizeof(temp));
-	if (fd < 0)
-		return fd;
-	rc = fill(fd, data, len);
-	/* Ignore a failed lock: a file system without locks has no other lock users. */
-	if (!rc && ret_fd)
-		flock(fd, LOCK_EX | LOCK_NB);
-	if (!rc && existing == KEEP)
-		rc = keep_as_old(dir, name);
 	if (!rc && existing == REFUSE)
 		rc = rename_new(dir, temp, name);
 	else if (!rc)
 		rc = renameat(dir, temp, dir, name) ? -errno : 0;
 	if (rc)
 		unlinkat(dir, temp, 0);
-	else if (ret_fd)
+	return rc;
+}
+
+static int link_as(int fd, int dir, const char *name)
+{
+	char self[64];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, self, dir, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
+/* Names a file that has no name. Return: 0 or -errno. */
+static int name_it(int fd, int dir, const char *name, enum existing existing)
+{
+	char temp[64];
+	int rc = link_as(fd, dir, name);
+
+	if (rc != -EEXIST || existing == REFUSE)
+		return rc;
+	temporary_name(temp, sizeof(temp));
+	rc = link_as(fd, dir, temp);
+	return rc ? rc : rename_as(dir, temp, name, existing);
+}
+
+/*
+ * While the file is being written it has no name, if the file system has such files
+ * (O_TMPFILE): nothing of it is left if this program is killed.
+ */
+static int write_new(int dir, const char *name, const void *data, size_t len,
+		     enum existing existing, int *ret_fd)
+{
+	_cleanup_close_ int fd = openat(dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+	bool has_name = fd < 0;
+	char temp[64];
+	int rc;
+
+	if (has_name)
+		fd = open_temporary(dir, temp, sizeof(temp));
+	if (fd < 0)
+		return fd;
+	rc = fill(fd, data, len);
+	/* Ignore a failed lock: a file system without locks has no other lock users. */
+	if (!rc && ret_fd)
+		flock(fd, LOCK_EX | LOCK_NB);
+	if (!rc && !has_name)
+		rc = name_it(fd, dir, name, existing);
+	else if (!rc)
+		rc = rename_as(dir, temp, name, existing);
+	else if (has_name)
+		unlinkat(dir, temp, 0);
+	if (!rc && ret_fd)
 		*ret_fd = take_fd(&fd);
 	return rc;
 }

@@ -415,11 +415,13 @@ static size_t make_room(struct maps *maps, struct mapping *m)
 		if (old.start > m->end || (old.start == m->end && !absorb))
 			break;
 		end_live(maps, pos, m->from_ns);
+		m->took_over |= old.took_over && !old.told_ns;
 		if (absorb) {
 			m->start = old.start < m->start ? old.start : m->start;
 			m->end = old.end > m->end ? old.end : m->end;
 			continue;
 		}
+		m->took_over |= old.told_ns && !same_owner(&old, m);
 		if (old.start < m->start) {
 			struct mapping left = old;
 
@@ -470,7 +472,33 @@ int maps_add(struct maps *maps, const struct mapping *m)
 	pos = make_room(maps, &add);
 	append_live(maps, pos, &add);
 	maps->nr_changes++;
+	maps->nr_took_over += add.took_over;
 	return 0;
+}
+
+void maps_told(struct maps *maps, uint64_t now_ns)
+{
+	for (size_t pos = 0; pos < maps->nr_live; pos++)
+		if (!live_at(maps, pos)->told_ns)
+			live_at(maps, pos)->told_ns = now_ns;
+}
+
+bool maps_table_was_stale(const struct maps *maps, uint64_t ip, uint64_t first_ns,
+			  uint64_t last_ns)
+{
+	const struct mapping *m;
+
+	if (!maps->nr_took_over)
+		return false;
+	switch (maps_find(maps, ip, first_ns, last_ns, &m)) {
+	case MAPS_NONE:
+		return false;
+	case MAPS_AMBIGUOUS:
+		return true;
+	case MAPS_FOUND:
+		break;
+	}
+	return m->took_over && (!m->told_ns || first_ns < m->told_ns);
 }
 
 enum maps_answer maps_find(const struct maps *maps, uint64_t ip, uint64_t first_ns,

@@ -38,6 +38,10 @@ struct mapping {
 		*file; /* opened; NULL: not opened (yet); borrowed from the file cache */
 	uint64_t from_ns; /* CLOCK_MONOTONIC; 0: since before we looked */
 	uint64_t until_ns; /* replaced by a later mapping; UINT64_MAX: still there */
+	/* CLOCK_MONOTONIC: the kernel side has its unwind table from then on; 0: not yet */
+	uint64_t told_ns;
+	/* Before told_ns the kernel side has the table of other code at these addresses. */
+	bool took_over;
 };
 
 /*
@@ -51,6 +55,7 @@ struct maps {
 	uint64_t nr_dropped; /* over the maximum of MAPS_MAX, or no memory */
 	uint64_t nr_forgotten; /* ended ones: over MAPS_PAST_MAX, or by maps_forget() */
 	uint64_t nr_changes; /* of live mappings, or of their files */
+	uint64_t nr_took_over; /* mappings that did, ever */
 
 	/* Indexes, maintained by maps.c: numbers of items. */
 	uint32_t *live; /* still there: disjoint, in order of start */
@@ -129,6 +134,16 @@ enum maps_answer {
  */
 enum maps_answer maps_find(const struct maps *maps, uint64_t ip, uint64_t first_ns,
 			   uint64_t last_ns, const struct mapping **ret);
+
+/** The kernel side has the tables of all live mappings from @now_ns on. */
+void maps_told(struct maps *maps, uint64_t now_ns);
+
+/**
+ * May the kernel side have looked up @ip, in [first_ns, last_ns], in the table of other code
+ * that was there before? A caller that it found by that table is wrong.
+ */
+bool maps_table_was_stale(const struct maps *maps, uint64_t ip, uint64_t first_ns,
+			  uint64_t last_ns);
 
 /** The only place where a run-time address becomes a file offset. */
 static inline uint64_t mapping_ip_to_file_off(const struct mapping *m, uint64_t ip)

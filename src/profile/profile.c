@@ -690,6 +690,7 @@ static const char *const names[] = {
 	[LB_STACK_BAD_CFA] = "bad-cfa",
 	[LB_STACK_32_BIT] = "32-bit",
 	[LB_STACK_GUESSED] = "guessed",
+	[LB_STACK_REPLACED] = "replaced",
 };
 _Static_assert(ARRAY_SIZE(names) == LB_NR_STACK_STATUS, "one name per status");
 

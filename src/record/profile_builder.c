@@ -570,6 +570,46 @@ static size_t frames_of_greenlet(struct profile_builder *f, const uint32_t *ids,
 	return 0;
 }
 
+/* Was the stack walked beyond its leaf? */
+static bool was_walked(uint32_t status)
+{
+	return status != LB_STACK_NO_BODY && status != LB_STACK_LEAF_ONLY &&
+	       status != LB_STACK_32_BIT;
+}
+
+/*
+ * Drops callers that were found by the unwind table of other code, which was at the
+ * address before. Frames of an interpreter are on a list of their own: they stay.
+ *
+ * @ids  of the stack, leaf first; changed
+ * @nr   their number; changed
+ * Return: whether there was such a table.
+ */
+static bool drop_stale_callers(const struct row *row, const struct row_stack *stack,
+			       uint32_t *ids, size_t *nr)
+{
+	const struct maps *maps = row->process ? &row->process->maps : NULL;
+	size_t kept = stack->nr_kern;
+	bool is_stale = false;
+
+	if (!maps || !maps->nr_took_over || !was_walked(row->status))
+		return false;
+	for (size_t i = 0; i < stack->nr_user; i++) {
+		uint64_t ip = stack->ips[i];
+		bool is_native = !(ip & LB_FRAME_TAG);
+		bool is_return = i || stack->user_leaf_is_return;
+
+		if (is_stale && is_native)
+			continue;
+		ids[kept++] = ids[stack->nr_kern + i];
+		if (is_native)
+			is_stale = maps_table_was_stale(maps, ip - is_return,
+							row->first_ns, row->last_ns);
+	}
+	*nr = kept;
+	return is_stale;
+}
+
 /* Counts a process that exited before it was identified; ignores kernel threads. */
 static void note_unnamed(struct profile_builder *f, const struct row *row)
 {
@@ -584,8 +624,9 @@ static void note_unnamed(struct profile_builder *f, const struct row *row)
 		hashmap_add(&f->unnamed, hash, 0); /* out of memory: not counted */
 }
 
+/* @ids  of the stack, leaf first; changed */
 static int add_row(struct profile_builder *f, const struct stack_table *rows,
-		   const struct row *row, const uint32_t *ids)
+		   const struct row *row, uint32_t *ids)
 {
 	const struct row_stack *stack = stack_table_stack(rows, row);
 	size_t nr = (size_t)stack->nr_kern + stack->nr_user;
@@ -593,11 +634,14 @@ static int add_row(struct profile_builder *f, const struct stack_table *rows,
 	uint32_t locations[MAX_STACK], status = row->status;
 	size_t nr_labels = sample_labels(&f->users, f->profile->pool, row, stack,
 					 f->keep_tid, labels);
+	bool is_stale = drop_stale_callers(row, stack, ids, &nr);
 	size_t nr_greenlet = frames_of_greenlet(f, ids, nr);
 	int64_t values[1 + LB_NR_VALUES] = {(int64_t)row->count};
 
 	note_unnamed(f, row);
-	if (nr_greenlet) {
+	if (is_stale) {
+		status = LB_STACK_REPLACED;
+	} else if (nr_greenlet) {
 		nr = nr_greenlet;
 		status = LB_STACK_COMPLETE;
 	} else if (nr) {

@@ -271,6 +271,10 @@ static const char *const incomplete_texts[] = {
 		"callers were found by frame pointers, because some code has no unwind "
 		"table: they may be wrong or missing, self is right. Build that code "
 		"with -fasynchronous-unwind-tables; JIT code seldom has a table",
+	[LB_STACK_REPLACED] =
+		"code took the addresses of other code (dlclose, then dlopen) "
+		"before its unwind table was known: its callers are left "
+		"out, so totals of callers are too low, self is right",
 };
 _Static_assert(ARRAY_SIZE(incomplete_texts) == LB_NR_STACK_STATUS, "one row per status");
 

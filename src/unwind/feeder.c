@@ -382,7 +382,7 @@ static void pause_image(struct watched_image *img, uint64_t begin_ns, size_t nr_
 }
 
 /* Return: false when work is left. */
-static bool update_kernel_entry(struct unwind_feeder *w, const struct process *p,
+static bool update_kernel_entry(struct unwind_feeder *w, struct process *p,
 				struct watched_image *img, uint64_t deadline_ns)
 {
 	uint64_t begin_ns = clock_now_ns();
@@ -403,6 +403,7 @@ static bool update_kernel_entry(struct unwind_feeder *w, const struct process *p
 	}
 	unwind_texts_put(w->texts, &img->texts);
 	img->texts = texts;
+	maps_told(&p->maps, clock_now_ns());
 	img->maps_changes = p->maps.nr_changes;
 	img->jit_changes = p->jit_code.nr_changes;
 	pause_image(img, begin_ns, w->segments.nr);
@@ -412,7 +413,7 @@ static bool update_kernel_entry(struct unwind_feeder *w, const struct process *p
 static void update(struct unwind_feeder *w, uint32_t id, uint64_t deadline_ns)
 {
 	struct watched_image *img = &w->images[id];
-	const struct process *p = process_of(w, id);
+	struct process *p = process_of(w, id);
 
 	if (!p || p->until_ns != UINT64_MAX) {
 		img->is_dirty = false;

@@ -8,13 +8,15 @@ jit=$(build gdbjit.c -rdynamic)
 again() {
 	cp "$jit" ./again && cp "$jit" ./copy
 	# shellcheck disable=SC2016 # for the inner shell
-	timeout 90 sh -c 'while [ ! -e go ]; do sleep 0.1; done
-		./again 100 0.5; sleep 16; mv copy again; ./again 100 1.5; sleep 1' &
+	timeout 150 sh -c 'while [ ! -e go ]; do sleep 0.1; done
+		./again 100 0.5; sleep 16; mv copy again; ./again 100 60 & echo $! >second.pid; wait; sleep 1' &
 	pid=$!
 	"$LB" record -p $pid -F 999 --window 1s -o again.pb.gz >out 2>err &
 	recorder=$!
 	wait_until 60 sh -c 'ls again.2*' || { echo "it does not begin"; kill $pid $recorder; return 1; }
 	touch go
+	wait_until 60 [ -s second.pid ] && works "$(cat second.pid)" 1500
+	kill "$(cat second.pid)"
 	wait $recorder || { tail -n 1 err; return 1; }
 	for file in $(find . -name 'again.2*' | sort | tail -n 5); do
 		"$LB" annotate --leaf --json "$file" >again.json

@@ -11,9 +11,13 @@
  *   user UID   sets the effective uid
  *   clear N    the C library touches N pages, called from one line
  *   map N      makes N executable mappings of a page each
+ *   through N PATH
+ *              the library at PATH (through.S) calls the line that touches each of N pages. The
+ *              library of the last such order is closed before, and PATH takes its addresses
  *
  * After each order it prints "done PID TID".
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -87,6 +91,44 @@ static void map_code(unsigned long nr)
 			exit(6);
 }
 
+/* Its address is where a library's frame has nothing but it: nobody calls it. */
+__attribute__((noinline)) static void decoy(void)
+{
+	exit(8); /* HOT decoy */
+}
+
+static char *next_page;
+
+__attribute__((noinline)) static void touch_next(void)
+{
+	*(volatile char *)next_page = 4; /* HOT through */
+	next_page += PAGE_BYTES;
+}
+
+__attribute__((noinline)) static void through(unsigned long nr, const char *path)
+{
+	static void *library;
+	static void (*call)(void (*touch)(void), const void *fill);
+	static char opened[128];
+	void (*before)(void (*touch)(void), const void *fill) = call;
+
+	if (strcmp(opened, path) != 0) {
+		if (library)
+			dlclose(library);
+		library = dlopen(path, RTLD_NOW);
+		if (!library)
+			exit(7);
+		*(void **)&call = dlsym(library, "through");
+		if (!call || (before && call != before))
+			exit(7);
+		snprintf(opened, sizeof(opened), "%s", path);
+	}
+	next_page = fresh(nr);
+	for (unsigned long i = 0; i < nr; i++)
+		call(touch_next, (const char *)decoy + 1); /* HOT by-through */
+	munmap(next_page - nr * PAGE_BYTES, nr * PAGE_BYTES);
+}
+
 static void *in_thread(void *nr)
 {
 	prctl(PR_SET_NAME, "toucher");
@@ -104,6 +146,7 @@ static void done(void)
 static void obey(char *order)
 {
 	char *word = strtok(order, " \n"), *argument = strtok(NULL, " \n");
+	char *path = argument ? strtok(NULL, " \n") : NULL;
 	unsigned long nr = argument ? strtoul(argument, NULL, 10) : 0;
 	pthread_t thread;
 	pid_t child;
@@ -136,6 +179,8 @@ static void obey(char *order)
 		clear(nr);
 	} else if (!strcmp(word, "map")) {
 		map_code(nr);
+	} else if (!strcmp(word, "through") && path) {
+		through(nr, path);
 	} else {
 		exit(2);
 	}

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -335,6 +337,33 @@ static void test_disk_full(void **state)
 	assert_int_equal(umount(in_dir("disk")), 0);
 }
 
+/* A program that is killed while it writes a file leaves nothing of it. */
+static void test_killed(void **state)
+{
+	const struct rlimit limit = {4096, 4096};
+	_cleanup_free_ char *data = calloc(1, 8192);
+	struct error err = {0};
+	int status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(mkdir(in_dir("killed"), 0700), 0);
+	assert_int_equal(write_text(in_dir("killed/p"), "old", false, &err), 0);
+	pid = fork();
+	if (!pid) {
+		/* The write that exceeds the limit kills it: SIGXFSZ. */
+		signal(SIGXFSZ, SIG_DFL);
+		setrlimit(RLIMIT_FSIZE, &limit);
+		io_write_file_atomic(in_dir("killed/p"), data, 8192, false, &err);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGXFSZ);
+	assert_int_equal(count_entries(in_dir("killed")), 1);
+	assert_contents(in_dir("killed/p"), "old");
+}
+
 static void test_only_regular_files_are_opened(void **state)
 {
 	struct stat st;
@@ -374,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_check_output),
 		cmocka_unit_test(test_relative_path),
 		cmocka_unit_test(test_disk_full),
+		cmocka_unit_test(test_killed),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);

@@ -156,6 +156,38 @@ static void owner_changes_in_time(void **state)
 				    cases[i].owner);
 }
 
+/* Before the kernel side has the table of new code, it has that of the old code. */
+static void new_code_has_the_table_of_old_code(void **state)
+{
+	_cleanup_(maps_deinit) struct maps maps = {0};
+
+	(void)state;
+	add(&maps, file_at(0x1000, 0x3000, 0, "/a", 10));
+	add(&maps, file_at(0x1000, 0x2000, 0, "/never-told", 20));
+	assert_false(maps_table_was_stale(&maps, 0x1000, 30, 30));
+	maps_told(&maps, 40);
+	assert_false(maps_table_was_stale(&maps, 0x1000, 30, 50));
+
+	add(&maps, file_at(0x1000, 0x2000, 0, "/b", 60));
+	assert_false(maps_table_was_stale(&maps, 0x1000, 50, 50));
+	assert_true(maps_table_was_stale(&maps, 0x1000, 60, 61));
+	assert_true(maps_table_was_stale(&maps, 0x1fff, 100, 200));
+	assert_false(maps_table_was_stale(&maps, 0x2000, 100, 200)); /* still /a */
+	assert_false(maps_table_was_stale(&maps, 0x3000, 100, 200));
+	/* Samples of both codes are one row. */
+	assert_true(maps_table_was_stale(&maps, 0x1000, 50, 70));
+
+	/* Even later code finds the table of the oldest. */
+	add(&maps, anon_at(0x1000, 0x2000, 300));
+	maps_told(&maps, 400);
+	assert_true(maps_table_was_stale(&maps, 0x1000, 310, 310));
+	assert_true(maps_table_was_stale(&maps, 0x1000, 100, 200));
+	assert_false(maps_table_was_stale(&maps, 0x1000, 400, 500));
+	/* The same file again changes nothing. */
+	add(&maps, file_at(0x2000, 0x3000, 0x1000, "/a", 600));
+	assert_false(maps_table_was_stale(&maps, 0x2000, 600, 600));
+}
+
 static void same_file_elsewhere_is_another_owner(void **state)
 {
 	_cleanup_(maps_deinit) struct maps maps = {0};
@@ -361,6 +393,7 @@ int main(void)
 		cmocka_unit_test(overlap_keeps_both_sides),
 		cmocka_unit_test(overlap_of_several),
 		cmocka_unit_test(owner_changes_in_time),
+		cmocka_unit_test(new_code_has_the_table_of_old_code),
 		cmocka_unit_test(same_file_elsewhere_is_another_owner),
 		cmocka_unit_test(repetition_only_adds_knowledge),
 		cmocka_unit_test(anonymous_memory_grows_together),
