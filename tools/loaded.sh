@@ -2,6 +2,7 @@
 # Tests on an overloaded machine: tests/unit/collect/sampler.c and tests/root run beside "stress", with
 # the time of one and a half CPUs (cgroup cpu.max). Root; a run takes up to 15 minutes.
 # usage: tools/loaded.sh [RUNS]   (default 1)
+# build/loaded/RUN keeps the files of scripts that failed.
 # Last line: "loaded: N passed, N failed" (runs).
 set -eu
 cd "$(dirname "$0")/.."
@@ -39,13 +40,15 @@ setsid stress --quiet --cpu "$(nproc)" --io 1 --vm 1 --vm-bytes 64M --vm-hang 1 
 load=$!
 
 make -s -j"$(nproc)" DEVELOPER=1 all build/tests/root/pprof-rules
+rm -rf build/loaded
 passed=0
 for run in $(seq "$runs"); do
 	start=$(date +%s)
 	if (
 		# Make sure that this shell is in the group, and that "stress" runs.
 		sh -c 'echo $PPID' >"$group/cgroup.procs" && grep -q /lineburn-loaded /proc/self/cgroup && kill -0 "$load" &&
-			make -s DEVELOPER=1 unit UNIT_SRCS=tests/unit/collect/sampler.c && tests/root/run.sh ./lineburn
+			make -s DEVELOPER=1 unit UNIT_SRCS=tests/unit/collect/sampler.c &&
+			LB_KEEP=$PWD/build/loaded/$run tests/root/run.sh ./lineburn
 	); then
 		passed=$((passed + 1))
 	fi

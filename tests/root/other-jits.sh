@@ -14,7 +14,8 @@ d = json.load(open(sys.argv[1], encoding="ascii"))
 found = sorted(((f["self"], f["name"]) for f in d["functions"] if f["object"].startswith("[") and f["object"] != "[kernel]"), reverse=True)
 share = 100 * sum(n for n, name in found if re.search(sys.argv[2], name)) / max(1, d["samples"]["count"])
 if not found or not re.search(sys.argv[2], found[0][1]) or any(share < float(least) for least in sys.argv[3:]):
-    sys.exit(f"not {sys.argv[2]}, {share:.1f} %: {[(f['name'], f['object'], f['self']) for f in d['functions'][:6]]}")
+    losses = {k: v for k, v in d["losses"].items() if v and k.startswith("jit")}
+    sys.exit(f"not {sys.argv[2]}, {share:.1f} %, {losses}: {[(f['name'], f['object'], f['self']) for f in d['functions'][:6]]}")
 END
 }
 

@@ -8,6 +8,7 @@
 # the line "# Runs alone." last and alone. All scripts of SUITE=stats (tests/stats/run.sh) run alone.
 # Only in SUITE=stats a test may print "noise NAME: reason" (lib.sh: narrow): its script then runs
 # once more, and noise in the second run is a failure.
+# LB_KEEP=FOLDER: files of scripts with a failed test are copied there, each script's in a folder.
 # At the end the kernel's log is searched for warnings.
 # Last line: "SUITE: N passed, N failed, N skipped[, N inconclusive][, N scripts again]".
 here=$(cd "$(dirname "$0")" && pwd)
@@ -129,6 +130,14 @@ run() {
 		"$said" "$BEGUN" >"$said.missing"
 	cat "$CRASHES" "$said.missing" >>"$said"
 	judge_profiles "$1" >>"$said"
+	[ -z "${LB_KEEP:-}" ] || ! grep -q '^not ok ' "$said" || keep "$1"
+}
+
+# keep SCRIPT: copies its files, and what it said, to LB_KEEP
+keep() {
+	mkdir -p "$LB_KEEP/$1"
+	cp "$said" "$LB_KEEP/$1"
+	find "$WORK/$1" -xdev -maxdepth 1 -type f -size -20M -exec cp -t "$LB_KEEP/$1" {} +
 }
 
 # judge_profiles SCRIPT: whether other tools can read each profile that lineburn wrote. Files that
