@@ -108,6 +108,7 @@ static __always_inline __u32 lb_by_rule(struct lb_walk *w,
 		if (status)
 			return status;
 		w->stack.is_live = false;
+		w->nr_derived += rule->fp / LB_FP_DERIVED;
 	}
 	if (!w->stack.ip)
 		return LB_STACK_COMPLETE;

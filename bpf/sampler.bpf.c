@@ -380,9 +380,10 @@ static __always_inline void take_user(struct lb_perf_event_ctx *ctx,
 	lb_walk_reset(w);
 	body->kind = LB_BODY_USER;
 	key->status = w->status = walk_stack(ctx, task, regs, w);
+	key->status |= (w->nr_guessed ? LB_CALLERS_GUESSED : 0) |
+		       (w->nr_derived ? LB_CALLERS_DERIVED : 0);
 	add_up(w, ctr);
 
-	body->nr_guessed = w->nr_guessed < 255 ? w->nr_guessed : 255;
 	body->cgroup_id = bpf_get_current_cgroup_id();
 	body->tid = keep_tid ? (__u32)bpf_get_current_pid_tgid() : 0;
 	lb_current_comm(body->comm);

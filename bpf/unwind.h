@@ -28,8 +28,6 @@ static __always_inline bool lb_end(struct lb_walk *w, __u32 status)
 	if (w->is_blind && status != LB_STACK_TRUNCATED &&
 	    (status != LB_STACK_GUESSED_END || w->nr_native == 1))
 		status = LB_STACK_NO_MAPPING;
-	if (w->nr_guessed && lb_is_whole(status))
-		status = LB_STACK_GUESSED;
 	w->status = status;
 	w->is_ended = true;
 	return status == LB_STACK_TRUNCATED || lb_interp_rest(w);
@@ -92,7 +90,7 @@ static __always_inline void lb_walk_reset(struct lb_walk *w)
 {
 	w->body.hash = hash_seed;
 	w->body.nr_frames = 0;
-	w->nr_native = w->nr_interp = w->nr_guessed = 0;
+	w->nr_native = w->nr_interp = w->nr_guessed = w->nr_derived = 0;
 	w->nr_requests_dropped = w->nr_stale = w->nr_faults = w->nr_codes_dropped = 0;
 }
 

@@ -69,7 +69,8 @@ struct lb_walk {
 	bool is_blind; /* the process is unknown: only frame pointers */
 	bool is_second_look; /* no rule at the call: try the return address */
 
-	__u32 nr_native, nr_interp, nr_guessed;
+	/* the last two: callers that were found so */
+	__u32 nr_native, nr_interp, nr_guessed, nr_derived;
 	__u32 nr_requests_dropped, nr_stale, nr_faults, nr_codes_dropped;
 
 	struct lb_interp_walk interp;
@@ -90,11 +91,10 @@ struct {
 	__type(value, struct lb_walk);
 } walks SEC(".maps");
 
-/* Has the walk reached the outermost frame, perhaps by guesses? */
+/* Has the walk reached the outermost frame? */
 static __always_inline bool lb_is_whole(__u32 status)
 {
-	return status == LB_STACK_COMPLETE || status == LB_STACK_GUESSED ||
-	       status == LB_STACK_GUESSED_END;
+	return status == LB_STACK_COMPLETE || status == LB_STACK_GUESSED_END;
 }
 
 static __always_inline struct lb_walk *lb_walk_here(void)

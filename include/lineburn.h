@@ -39,20 +39,27 @@ enum lb_stack_status {
 	LB_STACK_UNSUPPORTED, /* the walk does not support the rule */
 	LB_STACK_BAD_CFA, /* a frame is not above its callee's: the stack is damaged */
 	LB_STACK_32_BIT, /* 32-bit code: its stack is not walked, leaf only */
-	/* Frame pointers found callers in code without unwind rows: they may be wrong. */
+	/* Set by user space: complete, and LB_CALLERS_GUESSED. */
 	LB_STACK_GUESSED,
 	/*
 	 * Set by user space: an unwind table was of other code, which was at the address
 	 * before. The callers that it led to were removed.
 	 */
 	LB_STACK_REPLACED,
+	/* Set by user space: complete, and LB_CALLERS_DERIVED. */
+	LB_STACK_DERIVED,
 	LB_NR_STACK_STATUS, /* the ones above are in profiles */
 	/*
-	 * The frame pointer of such code is 0: it may be the outermost frame. Its name
-	 * tells (record/profile_builder.c).
+	 * The frame pointer of code without unwind rows is 0: it may be the outermost
+	 * frame. Its name tells (record/profile_builder.c).
 	 */
 	LB_STACK_GUESSED_END = LB_NR_STACK_STATUS,
 };
+
+/* In a key's status, above enum lb_stack_status: how callers were found. */
+#define LB_CALLERS_GUESSED (1 << 8) /* some by frame pointers, without unwind rows */
+#define LB_CALLERS_DERIVED (1 << 9) /* some by rows that were made from machine code */
+#define LB_CALLERS(status) ((status) & (LB_CALLERS_GUESSED | LB_CALLERS_DERIVED))
 
 /* Status in a key without bodies: LB_STACK_NO_BODY, and why the walk ended. */
 #define LB_STATUS_NO_BODY(status) ((status) << 8 | LB_STACK_NO_BODY)
@@ -70,7 +77,8 @@ struct lb_stack_key {
 	__u32 tgid; /* initial pid namespace */
 	__u32 exec_id; /* task->self_exec_id: exec keeps tgid and start time */
 	__u32 code_gen; /* incremented at each JIT (un)registration; 0: none seen */
-	__u16 status; /* enum lb_stack_status, or LB_STATUS_NO_BODY() */
+	/* enum lb_stack_status | LB_CALLERS_*, or LB_STATUS_NO_BODY() */
+	__u16 status;
 	__u16 source; /* enum lb_source */
 };
 _Static_assert(sizeof(struct lb_stack_key) == 40, "no padding in map keys");
@@ -133,8 +141,7 @@ struct lb_body {
 	char comm[LB_COMM_LEN]; /* of the thread; kernel bodies: zeroes */
 	__u32 tid; /* 0 unless threads are distinguished */
 	__u8 kind; /* enum lb_body_kind */
-	/* frames found by frame pointers, without unwind rows; 255: or more */
-	__u8 nr_guessed;
+	__u8 pad; /* 0 */
 	__u16 nr_frames; /* 0..LB_MAX_FRAMES */
 	__u64 ips[LB_MAX_FRAMES]; /* leaf first; the record ends after nr_frames */
 };

@@ -40,12 +40,14 @@ enum lb_fp_kind {
 	LB_FP_AT_FP, /* *(FP + fp_off) */
 	LB_FP_UNDEFINED,
 	LB_FP_UNSUPPORTED,
+	/* Flag: the rule was made from machine code, not read from a table. */
+	LB_FP_DERIVED = 1 << 7,
 };
 
 /* The return address is at CFA - 8 on x86; see bpf/arch/ for others. */
 struct lb_unwind_rule {
 	__u8 cfa; /* enum lb_cfa_kind */
-	__u8 fp; /* enum lb_fp_kind */
+	__u8 fp; /* enum lb_fp_kind, perhaps | LB_FP_DERIVED */
 	__s16 fp_off;
 	__s32 cfa_off;
 };

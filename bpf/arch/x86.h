@@ -128,15 +128,16 @@ static __always_inline __u32 lb_signal_frame(struct lb_stack *s)
 static __always_inline __u32 lb_caller(struct lb_stack *s,
 				       const struct lb_unwind_rule *rule, __u64 cfa)
 {
+	__u8 fp = rule->fp & ~LB_FP_DERIVED;
 	__u64 at;
 
-	if (rule->fp == LB_FP_AT_CFA || rule->fp == LB_FP_AT_FP) {
-		at = (rule->fp == LB_FP_AT_CFA ? cfa : s->fp) + rule->fp_off;
+	if (fp == LB_FP_AT_CFA || fp == LB_FP_AT_FP) {
+		at = (fp == LB_FP_AT_CFA ? cfa : s->fp) + rule->fp_off;
 		if (!lb_read_stack(s, at, &s->fp))
 			return LB_STACK_FAULT;
-	} else if (rule->fp == LB_FP_UNDEFINED) {
+	} else if (fp == LB_FP_UNDEFINED) {
 		s->fp = 0;
-	} else if (rule->fp != LB_FP_SAME) {
+	} else if (fp != LB_FP_SAME) {
 		return LB_STACK_UNSUPPORTED;
 	}
 	if (!lb_read_stack(s, cfa - 8, &s->ip))

@@ -621,7 +621,7 @@ static void emit(struct sampler *s, const struct lb_stack_key *key,
 			sample.cgroup_id = user->cgroup_id;
 			sample.user_ips = user->ips;
 			sample.nr_user = user->nr_frames;
-			sample.nr_guessed = user->nr_guessed;
+			sample.callers = LB_CALLERS(key->status);
 			sample.user_leaf_is_return = user->kind == LB_BODY_USER_SYSCALL;
 		}
 		if (kern) {

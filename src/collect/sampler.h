@@ -130,7 +130,7 @@ struct sample {
 	const __u64 *kern_ips; /* leaf first: an instruction, then return addresses */
 	bool user_leaf_is_return; /* the thread is in a system call */
 	uint32_t nr_user;
-	uint32_t nr_guessed; /* user frames found by frame pointers; 255: or more */
+	uint32_t callers; /* LB_CALLERS_*: how some user frames were found */
 	uint32_t nr_kern;
 };
 

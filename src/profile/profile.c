@@ -691,6 +691,7 @@ static const char *const names[] = {
 	[LB_STACK_32_BIT] = "32-bit",
 	[LB_STACK_GUESSED] = "guessed",
 	[LB_STACK_REPLACED] = "replaced",
+	[LB_STACK_DERIVED] = "derived",
 };
 _Static_assert(ARRAY_SIZE(names) == LB_NR_STACK_STATUS, "one name per status");
 
@@ -710,7 +711,8 @@ uint32_t stack_status_from_name(const char *name)
 bool stack_status_is_incomplete(uint32_t status)
 {
 	return status != LB_STACK_COMPLETE && status != LB_STACK_NO_USER &&
-	       status != LB_STACK_GUESSED && status < LB_NR_STACK_STATUS;
+	       status != LB_STACK_GUESSED && status != LB_STACK_DERIVED &&
+	       status < LB_NR_STACK_STATUS;
 }
 
 /* ---- build ids ---- */

@@ -647,6 +647,9 @@ static int add_row(struct profile_builder *f, const struct stack_table *rows,
 	} else if (nr) {
 		status = status_of(f, row, ids, nr);
 	}
+	if (status == LB_STACK_COMPLETE && row->callers)
+		status = row->callers & LB_CALLERS_GUESSED ? LB_STACK_GUESSED
+							   : LB_STACK_DERIVED;
 
 	for (size_t i = 0; i < nr; i++) {
 		locations[i] = location_of(f, ids[i]);

@@ -24,7 +24,7 @@ static bool row_eq(uint32_t item, const void *key, const void *ctx)
 	       row->kern_hash == k->sample->kern_hash && row->process == k->process &&
 	       row->tgid == k->sample->tgid && row->exec_id == k->sample->exec_id &&
 	       row->epoch == k->epoch && row->status == k->sample->status &&
-	       row->source == k->sample->source;
+	       row->callers == k->sample->callers && row->source == k->sample->source;
 }
 
 /*
@@ -128,6 +128,7 @@ void stack_table_add(struct stack_table *rows, const struct sample *sample,
 		.exec_id = sample->exec_id,
 		.stack = stack,
 		.status = (uint16_t)sample->status,
+		.callers = (uint16_t)sample->callers,
 		.source = (uint16_t)sample->source,
 	};
 	memcpy(row->values, sample->values, sizeof(row->values));

@@ -25,6 +25,7 @@ struct row {
 	uint32_t tgid, exec_id;
 	uint32_t stack; /* offset in rows.stacks */
 	uint16_t status; /* enum lb_stack_status */
+	uint16_t callers; /* LB_CALLERS_* */
 	uint16_t source; /* enum lb_source */
 };
 

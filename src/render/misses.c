@@ -275,6 +275,10 @@ static const char *const incomplete_texts[] = {
 		"code took the addresses of other code (dlclose, then dlopen) "
 		"before its unwind table was known: its callers are left "
 		"out, so totals of callers are too low, self is right",
+	[LB_STACK_DERIVED] =
+		"callers were found from the machine code of functions without an unwind "
+		"table, as LLVM compiles for Numba: they are right if that code keeps "
+		"its stack as compilers do, self is right",
 };
 _Static_assert(ARRAY_SIZE(incomplete_texts) == LB_NR_STACK_STATUS, "one row per status");
 

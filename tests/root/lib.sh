@@ -101,8 +101,8 @@ narrow() {
 # whose tables cannot describe it (stacks.py); of the rest at most one in 200 is incomplete. No sample is
 # lost.
 whole() {
-	profile_has "$1.json" "note('complete', d['stacks']['complete'] + d['stacks']['guessed']) >= max(20, 0.5 * note('of', s['count'] - d['stacks']['no-mapping'] - d['stacks']['no-table']))" \
-		"note('ended early', {k for k, n in d['stacks'].items() if n}) <= {'complete', 'no-mapping', 'no-table', 'no-user', 'unsupported', 'fault', 'bad-fp', 'bad-cfa', 'guessed'}" \
+	profile_has "$1.json" "note('complete', d['stacks']['complete'] + d['stacks']['guessed'] + d['stacks']['derived']) >= max(20, 0.5 * note('of', s['count'] - d['stacks']['no-mapping'] - d['stacks']['no-table']))" \
+		"note('ended early', {k for k, n in d['stacks'].items() if n}) <= {'complete', 'no-mapping', 'no-table', 'no-user', 'unsupported', 'fault', 'bad-fp', 'bad-cfa', 'guessed', 'derived', 'replaced'}" \
 		"s['lost'] == 0" || return 1
 	# If there are more, few_end_early() leaves out those in such code.
 	profile_has "$1.json" "sum(d['stacks'][of] for of in ('unsupported', 'fault', 'bad-fp')) <= 0.005 * s['count'] + 1" \

@@ -80,7 +80,7 @@ from_start() {
 	check "unwind-$start_name" profile_has "$start_name.json" "note('no-table', d['stacks']['no-table']) <= 0.1 * s['count']"
 	narrow "unwind-$start_name-promptly" promptly_whole "$start_name"
 	narrow "unwind-$start_name-complete" profile_has "$start_name.json" "s['count'] >= 1000" \
-		"d['stacks']['complete'] + d['stacks']['guessed'] + d['stacks']['no-mapping'] >= 0.995 * s['count']" \
+		"d['stacks']['complete'] + d['stacks']['guessed'] + d['stacks']['derived'] + d['stacks']['no-mapping'] >= 0.995 * s['count']" \
 		"note('complete', percent(d['stacks']['complete']), percent(d['stacks']['guessed']))"
 }
 [ ! -e node.json ] || from_start node-start node "$WORKLOADS/hot.js" "$(longer 10 40)"

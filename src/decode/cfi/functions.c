@@ -392,6 +392,7 @@ static void follow_all(struct function_code *f)
 static struct lb_unwind_rule rule_of(const struct stack *s)
 {
 	struct lb_unwind_rule rule = {.cfa = LB_CFA_UNSUPPORTED};
+	bool fits = s->fp_saved_off == (int16_t)s->fp_saved_off;
 
 	if (!s->is_known || (!s->has_sp && !s->has_fp && !s->kept))
 		return rule;
@@ -405,12 +406,9 @@ static struct lb_unwind_rule rule_of(const struct stack *s)
 		rule.cfa = (uint8_t)(LB_CFA_REG + s->kept);
 		rule.cfa_off = s->kept_off;
 	}
-	if (s->fp_saved_off && s->fp_saved_off == (int16_t)s->fp_saved_off) {
-		rule.fp = LB_FP_AT_CFA;
-		rule.fp_off = (int16_t)s->fp_saved_off;
-	} else if (s->fp_saved_off) {
-		rule.fp = LB_FP_UNSUPPORTED;
-	}
+	rule.fp = !s->fp_saved_off ? LB_FP_SAME : fits ? LB_FP_AT_CFA : LB_FP_UNSUPPORTED;
+	rule.fp_off = fits ? (int16_t)s->fp_saved_off : 0;
+	rule.fp |= LB_FP_DERIVED;
 	return rule;
 }
 

@@ -119,6 +119,7 @@ static const struct lb_unwind_rule rules[] = {
 	{LB_CFA_UNSUPPORTED, LB_FP_SAME, 0, 0},
 	{LB_CFA_SP, LB_FP_SAME, 0, -8},
 	{LB_CFA_DEREF_SP_8, LB_FP_SAME, 0, 24},
+	{LB_CFA_DEREF_SP_8, LB_FP_SAME | LB_FP_DERIVED, 0, 24},
 };
 enum {
 	NONE,
@@ -132,7 +133,8 @@ enum {
 	SIGNAL,
 	UNSUPPORTED,
 	SHRINKS,
-	KEPT_SP
+	KEPT_SP,
+	KEPT_DERIVED,
 };
 
 /* The program's own stacks, so that addresses on them are known. */
@@ -450,7 +452,7 @@ static void rows_lead_to_the_outermost_frame(void **state)
 	write_process(f, 99, 0, 0, 0);
 	look(f);
 	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
-	assert_int_equal(f->seen.sample.nr_guessed, 0);
+	assert_int_equal(f->seen.sample.callers, 0);
 	assert_int_equal(f->seen.nr_requests, 0);
 	assert_int_equal(lookup(f->maps.pages_fd, &index, &page), 0);
 	assert_int_equal(page.used, 1);
@@ -549,6 +551,26 @@ static void a_register_counts_at_the_leaf(void **state)
 	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
 }
 
+/* A caller that was found by a rule made from machine code is marked. */
+static void derived_rules_are_marked(void **state)
+{
+	const struct lb_unwind_row rows[] = {
+		{AT(kept), SP_8}, {AT(kept_spin), KEPT_DERIVED}, {AT(kept_top), END}};
+	const __u64 ips[] = {IP(kept_spin), IP(kept_return)};
+	struct fixture *f = *state;
+
+	start(f, kept_top, NULL, 0);
+	write_tables(f);
+	write_process(f, 99, 0, 0, 0);
+	look(f);
+	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+	assert_int_equal(f->seen.sample.callers, 0);
+	write_page(f, rows, ARRAY_SIZE(rows));
+	look(f);
+	expect(f, LB_STACK_COMPLETE, ips, ARRAY_SIZE(ips));
+	assert_int_equal(f->seen.sample.callers, LB_CALLERS_DERIVED);
+}
+
 static void the_stack_pointer_of_the_entry_may_be_kept(void **state)
 {
 	const __u64 ips[] = {IP(kept_spin), IP(kept_return)};
@@ -573,12 +595,12 @@ static void frame_pointers_where_there_are_no_rows(void **state)
 	write_process(f, 99, 0, 0, 0);
 	look(f);
 	expect(f, LB_STACK_BAD_FP, ips, ARRAY_SIZE(ips));
-	assert_int_equal(f->seen.sample.nr_guessed, 1);
+	assert_int_equal(f->seen.sample.callers, LB_CALLERS_GUESSED);
 	/* Frame pointers from the leaf on skip the leaf's caller. */
 	write_process(f, 99, LB_SEGMENT_NO_ROWS, 0, 0);
 	look(f);
 	assert_int_equal(f->seen.ips[1], IP(outer_return));
-	assert_int_equal(f->seen.sample.nr_guessed, 1);
+	assert_int_equal(f->seen.sample.callers, LB_CALLERS_GUESSED);
 	assert_null(find_request(f, LB_REQUEST_LIST));
 }
 
@@ -604,7 +626,7 @@ static void frame_pointers_are_guesses(void **state)
 	write_process(f, 99, 0, 0, 0);
 	look(f);
 	expect(f, LB_STACK_NO_MAPPING, liar_ips, 1);
-	assert_int_equal(f->seen.sample.nr_guessed, 0);
+	assert_int_equal(f->seen.sample.callers, 0);
 }
 
 /* Frame pointers are used, and user space learns that code of a listed object ran. */
@@ -1194,6 +1216,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			the_stack_pointer_of_the_entry_may_be_kept, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(derived_rules_are_marked, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(frame_pointers_are_guesses, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(frame_pointers_where_there_are_no_rows,

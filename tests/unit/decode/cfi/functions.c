@@ -43,7 +43,9 @@ static void rows_text(const struct cfi_rows *rows, char *buf, size_t size)
 			len += (size_t)snprintf(buf + len, size - len, "%s%+d",
 						r->cfa < 3 ? names[r->cfa] : "?",
 						r->cfa_off);
-		if (r->fp == LB_FP_AT_CFA && len < size)
+		if (r->cfa != LB_CFA_NONE && r->cfa != LB_CFA_UNSUPPORTED)
+			assert_true(r->fp & LB_FP_DERIVED);
+		if (r->fp == (LB_FP_AT_CFA | LB_FP_DERIVED) && len < size)
 			len += (size_t)snprintf(buf + len, size - len, " @%+d",
 						r->fp_off);
 		if (len < size)
