@@ -99,7 +99,7 @@ check_libraries() {
 	only_in 'bpf/' 'collect/'
 	only_in 'elfutils/|libelf|gelf|dwarf\.h|lzma|libiberty|demangle' 'decode/'
 	only_in 'protobuf-c/' 'profile/'
-	only_in 'nettle/' 'analyze/source\.c'
+	only_in 'nettle/' 'analyze/source\.c|record/service_id\.c'
 	only_in 'zlib' 'profile/|decode/'
 	only_in 'capstone/' 'decode/asm/disassemble\.c|decode/cfi/functions\.c'
 	only_in 'jansson' 'render/|doctor/doctor\.|process/container_name\.c'

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/vec.h"
+#include "profile/mapping_kind.h"
 #include "profile/profile.h"
 #include "symbolize/debuginfod.h"
 #include "symbolize/symbolizer.h"
@@ -38,6 +39,14 @@ static bool lacks_line(const struct profile *p, const struct profile_location *l
 		if (p->lines[location->first_line + i].line)
 			return false;
 	return true;
+}
+
+/* The build id of generated code, and of Python's own frames, is that of no file. */
+static bool has_file(const struct profile_mapping *m)
+{
+	enum code_kind kind = code_kind_of(m->filename);
+
+	return kind != CODE_JIT && kind != CODE_PYTHON;
 }
 
 static void gather(struct fetch *f, uint32_t mapping)
@@ -115,7 +124,7 @@ void fetch_debug_info(struct profile *p)
 		size_t len = build_id_parse(p->mappings[i].build_id, id);
 		_cleanup_close_ int fd = -1;
 
-		if (!len)
+		if (!len || !has_file(&p->mappings[i]))
 			continue;
 		gather(&f, i);
 		if (!f.nr)

@@ -510,6 +510,9 @@ static void open_files(struct process_table *t, struct image *img, uint64_t now_
 	bool is_first = !img->was_read;
 
 	image_open_files(t, img, now_ns);
+	/* Code that no file has belongs to the program that its command names. */
+	if (img->proc.perf_map.fd >= 0 || img->proc.jitdump.fd >= 0)
+		process_read_command(t, &img->proc);
 	if (is_first && img->was_read)
 		owner_fill(t, img, img->is_newest ? img->proc_dir : -1);
 	if (t->nr_dirs > t->max_dirs)

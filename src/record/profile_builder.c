@@ -19,6 +19,7 @@
 #include "profile/mapping_kind.h"
 #include "profile/profile.h"
 #include "record/dump.h"
+#include "record/service_id.h"
 #include "record/stack_table.h"
 
 #define SAMPLE_LABELS_MAX 13
@@ -413,9 +414,26 @@ static void note_user(struct profile_builder *f, const struct object *object,
 		f->user_of[object->id] = process;
 }
 
-/* Returns the mapping of @object, which is added if new; PROFILE_NONE: no room. */
-static uint32_t mapping_of_object(struct profile_builder *f, const struct object *object)
+/* @process  the one whose code it is, for code that is in no file */
+static const char *build_id_of(const struct object *object, const struct process *process,
+			       char *ret)
 {
+	*ret = '\0';
+	if (object->kind == OBJECT_JIT || object->kind == OBJECT_INTERP)
+		return service_id_of(process, ret);
+	for (size_t i = 0; i < object->build_id_len; i++)
+		snprintf(ret + 2 * i, 3, "%02x", object->build_id[i]);
+	return ret;
+}
+
+/*
+ * Returns the mapping of @object, which is added if new; PROFILE_NONE: no room.
+ * @process as in build_id_of()
+ */
+static uint32_t mapping_of_object(struct profile_builder *f, const struct object *object,
+				  const struct process *process)
+{
+	char hex[2 * sizeof(object->build_id) + 1];
 	struct profile_mapping m = {
 		.start = object->start,
 		.limit = object->limit,
@@ -430,15 +448,12 @@ static uint32_t mapping_of_object(struct profile_builder *f, const struct object
 		.has_line_numbers = true,
 		.has_inline_frames = true,
 	};
-	char hex[2 * sizeof(object->build_id) + 1] = "";
 
 	if (vec_grow(&f->mapping_of, &f->cap_mapping_of, object->id + 1, sizeof(uint32_t),
 		     0))
 		return PROFILE_NONE;
 	if (!f->mapping_of[object->id]) {
-		for (size_t i = 0; i < object->build_id_len; i++)
-			snprintf(hex + 2 * i, 3, "%02x", object->build_id[i]);
-		m.build_id = strpool_add(f->profile->pool, hex);
+		m.build_id = build_id_of(object, process, hex);
 		f->mapping_of[object->id] = profile_add_mapping(f->profile, &m) + 1;
 	}
 	return f->mapping_of[object->id] - 1;
@@ -456,7 +471,8 @@ static uint32_t add_location(struct profile_builder *f, const struct resolved *r
 		if (*frame->function || frame->line)
 			lines[nr++] = add_frame(f, r->object, frame);
 	}
-	return profile_add_location(f->profile, mapping_of_object(f, r->object),
+	return profile_add_location(f->profile,
+				    mapping_of_object(f, r->object, r->process),
 				    r->address, r->miss, lines, nr);
 }
 

@@ -352,11 +352,18 @@ static int begin(struct symbolizer *s, struct source *source)
 	return 0;
 }
 
+/* May its code be compiled Python? Numba registers objects with the GDB interface. */
+static bool may_be_python(const struct process *process)
+{
+	return process->command &&
+	       (process->interp_codes.nr || process->jit_code.nr_descriptors);
+}
+
 static int step(struct symbolizer *s, struct source *source)
 {
 	int rc = ask_next(s, source);
 
-	return rc || !source->process->command ? rc : find_defs(s, source);
+	return rc || !may_be_python(source->process) ? rc : find_defs(s, source);
 }
 
 /* Sets the miss reason of all addresses that no provider named. */

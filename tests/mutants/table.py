@@ -56,6 +56,9 @@ MUTANTS = [
      "\t\ttally_add_total(&w->files.items[site->file], sample, weight);",
      "\ttally_add_total(&w->lines.items[site->line], sample, weight);\n"
      "\tw->files.items[site->file].total.samples += weight.samples;"),
+    ("service-without-script", "all programs of one interpreter have one build id for their Python code",
+     "src/record/service_id.c", "unit record/service_id",
+     "\t\tadd(ctx, path_clean(path, clean, sizeof(clean)));", "\t\tadd(ctx, \"\");"),
     ("filter-inverted", "a filter that should exclude includes",
      "src/analyze/filter.c", "unit analyze/filter",
      "item->tag |= m->filter.exclude ? SUBJECT_EXCLUDED : SUBJECT_INCLUDED;",
