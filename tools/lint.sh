@@ -58,13 +58,15 @@ check_includes() {
 	may_include src/analyze 'base/|profile/|analyze/|decode/(frame|numba/name)\.h'
 	may_include src/render \
 		'base/|render/|profile/profile\.h|analyze/(attribution|machine_code|phase|call_tree|groups|filter)\.h|lineburn\.h'
+	may_include src/export \
+		'base/|export/|profile/(profile|labels|pprof|gzip)\.h|analyze/(attribution|line_stacks|phase|tally)\.h'
 	may_include src/target 'base/|process/|target/|collect/filter\.h|lineburn_filter\.h'
 	may_include src/launch 'base/|process/proc_dir\.h|launch/'
 	may_include src/doctor 'base/|doctor/|collect/(jit_probe|kernel_quirks)\.h'
 	may_include src/record \
 		'(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|target|launch|record)/'
 	may_include src/cli \
-		'(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|render|target|launch|record|doctor|cli)/'
+		'(base|worker|collect|process|runtime|unwind|symbolize|profile|analyze|render|export|target|launch|record|doctor|cli)/'
 	# shellcheck disable=SC2086 # a list
 	unknown=$(find src -mindepth 1 -maxdepth 1 -type d | grep -vxF "$(printf '%s\n' $rows)")
 	may_include src/main.c '(base|cli|decode|doctor|launch|worker)/'

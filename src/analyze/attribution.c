@@ -47,7 +47,7 @@ struct site {
 	uint32_t at; /* (line, function): into work.sites_at; valid with both */
 	bool is_mine; /* has a line outside libraries */
 	bool has_line; /* even if it is not to be charged */
-	bool is_start; /* function_is_start_code(): charged only as the leaf */
+	uint8_t use; /* enum line_use */
 };
 
 /* Facts of one location; all that the walk over a stack needs. */
@@ -165,13 +165,16 @@ static int fill_site(struct work *w, const struct location_sites *place, uint32_
 	if (line->function == PROFILE_NONE)
 		return 0;
 	f = &w->p->functions[line->function];
-	site->is_start = code_kind_is_native(code->kind) && !w->options.runtime &&
-			 function_is_start_code(f->name);
+	if (code_kind_is_native(code->kind) && !w->options.runtime &&
+	    function_is_start_code(f->name))
+		site->use = LINE_IF_INNERMOST;
 	r = fill_function(w, code, f, site);
 	/* A line without a file cannot be shown. */
-	return r || !line->line || !*f->filename
-		       ? r
-		       : fill_line(w, code, f, line->line, site);
+	if (!r && line->line && *f->filename)
+		r = fill_line(w, code, f, line->line, site);
+	if (site->line != PROFILE_NONE)
+		site->use |= LINE_COUNTS | (code->charges_last ? LINE_IF_LAST : 0);
+	return r;
 }
 
 static int fill_places(struct work *w)
@@ -888,6 +891,7 @@ static int functions_build(struct work *w, struct attribution *a)
 /* Results of the walk over one stack. */
 struct findings {
 	const struct site *charged; /* NULL: no line is charged */
+	struct attribution_charge charge; /* where it is */
 	uint32_t leaf_name; /* of the innermost frame; PROFILE_NONE: no frame */
 	uint32_t callee; /* same, without interpreter frames; PROFILE_NONE: none yet */
 	uint32_t function; /* innermost that may be charged */
@@ -973,16 +977,16 @@ static void visit(struct work *w, struct findings *f, const struct site *site,
 	uint32_t sample = walk->number;
 	struct weight weight = walk->weight;
 	bool is_leaf = f->leaf_name == PROFILE_NONE;
-	bool calls_all = site->is_start && !is_leaf;
+	bool calls_all = site->use & LINE_IF_INNERMOST && !is_leaf;
 
 	if (site->function != PROFILE_NONE) {
 		tally_add_total(&w->functions.items[site->function], sample, weight);
 		if (f->undescribed == PROFILE_NONE)
 			name_innermost(f, site->function, code->may_charge && !calls_all);
 	}
-	if (site->line == PROFILE_NONE || calls_all)
+	if (!line_counts(site->use, is_leaf, true))
 		return;
-	if (code->charges_last && !walk->with_last) {
+	if (!line_counts(site->use, is_leaf, walk->with_last)) {
 		f->has_last |= f->undescribed == PROFILE_NONE;
 		return;
 	}
@@ -1017,7 +1021,8 @@ static struct findings walk_stack(struct work *w, const struct stack_walk *walk)
 {
 	const uint32_t *locations = profile_stack(w->p, walk->s);
 	uint32_t nr = walk->s->nr_locations;
-	struct findings f = {.leaf_name = PROFILE_NONE,
+	struct findings f = {.charge = {.frame = PROFILE_NONE},
+			     .leaf_name = PROFILE_NONE,
 			     .callee = PROFILE_NONE,
 			     .function = PROFILE_NONE,
 			     .any_function = PROFILE_NONE,
@@ -1035,6 +1040,9 @@ static struct findings walk_stack(struct work *w, const struct stack_walk *walk)
 			const struct site *site = &w->sites[place->first_site + k];
 
 			visit(w, &f, site, code, walk);
+			if (f.charged == site && f.charge.frame == PROFILE_NONE)
+				f.charge = (struct attribution_charge){.frame = i,
+								       .line = k};
 			pass(code, &f, site->name);
 		}
 		if (!place->nr_sites)
@@ -1167,8 +1175,9 @@ static int charge_sample(struct work *w, struct attribution *a, uint32_t index,
 		weight_add(&a->guessed_stacks, weight);
 	if (charge_function(w, &f, &stack))
 		return -ENOMEM;
+	f.charge.with_last = stack.with_last;
+	a->charges[index] = f.charge;
 	if (f.charged) {
-		a->has_line[index] = true;
 		weight_add(&a->with_line, weight);
 		if (f.passed_jit)
 			weight_add(&a->jit_without_lines, weight);
@@ -1195,6 +1204,7 @@ static int charge_all(struct work *w, struct attribution *a)
 	for (uint32_t i = 0; i < w->p->nr_samples && !r; i++) {
 		struct weight weight = weigher_weigh(&weigher, &w->p->samples[i]);
 
+		a->charges[i].frame = PROFILE_NONE;
 		if (!weight_is_zero(&weight))
 			r = charge_sample(w, a, i, weight);
 	}
@@ -1227,12 +1237,15 @@ int attribution_new(const struct profile *p, const struct attribution_options *o
 	if (!a)
 		return -ENOMEM;
 	a->options = *options;
-	a->has_line = calloc(p->nr_samples + 1, sizeof(*a->has_line));
-	if (!a->has_line)
+	a->charges = calloc(p->nr_samples + 1, sizeof(*a->charges));
+	a->line_uses = calloc(p->nr_lines + 1, sizeof(*a->line_uses));
+	if (!a->charges || !a->line_uses)
 		return -ENOMEM;
 	r = frame_index_build(&w);
 	if (!r)
 		r = charge_all(&w, a);
+	for (size_t i = 0; i < p->nr_lines && !r; i++)
+		a->line_uses[i] = w.sites[i].use;
 	if (!r)
 		r = files_build(&w, a);
 	if (!r)
@@ -1264,7 +1277,8 @@ void attribution_free(struct attribution *a)
 	free(a->files);
 	free(a->functions);
 	free(a->misses);
-	free(a->has_line);
+	free(a->charges);
+	free(a->line_uses);
 	free(a);
 }
 

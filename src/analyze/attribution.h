@@ -36,6 +36,22 @@ struct attribution_options {
 	bool runtime; /* frames of interpreters and of the C runtime may be charged */
 };
 
+/* When a line counts for a sample: in its total, and in its self if it is innermost. */
+enum line_use {
+	LINE_COUNTS = 1 << 0, /* it has a file and a number, and may be charged */
+	/* Start code: counts only as the innermost frame. */
+	LINE_IF_INNERMOST = 1 << 1,
+	/* C runtime: counts only if no other line of the stack can be charged. */
+	LINE_IF_LAST = 1 << 2,
+};
+
+/* The frame of a sample's stack whose line is charged. */
+struct attribution_charge {
+	uint32_t frame; /* 0: the innermost; PROFILE_NONE: no line is charged */
+	uint32_t line; /* of the frame's location; 0: the innermost inlined one */
+	bool with_last; /* lines with LINE_IF_LAST count */
+};
+
 /* Innermost function below a charged line; a sample has one. */
 struct attribution_callee {
 	const char *function; /* "" not known */
@@ -134,9 +150,23 @@ struct attribution {
 	size_t nr_functions;
 	struct attribution_miss *misses; /* by samples, descending */
 	size_t nr_misses;
-	/* for each sample of the profile: whether it was charged to a line */
-	uint8_t *has_line;
+	/* for each sample of the profile; those without weight are charged to no line */
+	struct attribution_charge *charges;
+	uint8_t *line_uses; /* enum line_use of each of profile.lines */
 };
+
+/**
+ * Does a line count for a sample?
+ *
+ * @use           enum line_use
+ * @is_innermost  nothing on the stack is inside of it
+ * @with_last     as in attribution_charge
+ */
+static inline bool line_counts(uint8_t use, bool is_innermost, bool with_last)
+{
+	return use & LINE_COUNTS && (is_innermost || !(use & LINE_IF_INNERMOST)) &&
+	       (with_last || !(use & LINE_IF_LAST));
+}
 
 /** Attributes all samples. Return: 0 or -ENOMEM. Strings belong to the profile's pool. */
 int attribution_new(const struct profile *p, const struct attribution_options *options,

@@ -154,7 +154,7 @@ static int tally_all(struct group_work *w, const struct attribution *a)
 		struct weight weight = weigher_weigh(&weigher, s);
 
 		if (!weight_is_zero(&weight) &&
-		    tally_sample(w, s, weight, a->has_line[i]))
+		    tally_sample(w, s, weight, a->charges[i].frame != PROFILE_NONE))
 			return -ENOMEM;
 	}
 	return 0;

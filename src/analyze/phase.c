@@ -152,6 +152,17 @@ int phases_of(struct profile *p, bool leave_out, struct phases *ret)
 	return r;
 }
 
+int phases_of_samples(const struct profile *p, uint8_t *ret)
+{
+	struct phase_index index = {0};
+	int r = index_init(&index, p);
+
+	for (size_t i = 0; i < p->nr_samples && !r; i++)
+		ret[i] = (uint8_t)sample_phase(p, &index, &p->samples[i]);
+	index_deinit(&index);
+	return r;
+}
+
 bool phases_are_split(const struct phases *phases)
 {
 	return !weight_is_zero(&phases->of[PHASE_IMPORT]) ||

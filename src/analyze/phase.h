@@ -48,6 +48,9 @@ struct phases {
  */
 int phases_of(struct profile *p, bool leave_out, struct phases *ret);
 
+/** Sets @ret, one for each sample of @p, to its enum phase. Return: 0 or -ENOMEM. */
+int phases_of_samples(const struct profile *p, uint8_t *ret);
+
 /** Are there any samples of import or compilation? */
 bool phases_are_split(const struct phases *phases);
 

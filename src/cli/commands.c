@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * record, run: check -> record (record/recorder.h) -> show, or print the file's name.
- * annotate, report: read -> (fetch debug info) -> show.
+ * annotate, report, export: read -> (fetch debug info) -> show, or write.
  */
 #include "cli/commands.h"
 
@@ -19,6 +19,7 @@
 #include "base/creds.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "cli/export_profile.h"
 #include "cli/fetch_debuginfo.h"
 #include "cli/show.h"
 #include "doctor/doctor.h"
@@ -109,7 +110,7 @@ int command_record(const struct options *options, int *ret_status, struct error 
 	return rc;
 }
 
-/* ---- annotate, report ---- */
+/* ---- annotate, report, export ---- */
 
 static int explain_open(const char *path, struct error *err)
 {
@@ -205,4 +206,23 @@ int command_view(const struct options *options, struct error *err)
 	if (becomes)
 		creds_restore(&creds);
 	return rc;
+}
+
+int command_export(const struct options *options, struct error *err)
+{
+	const struct viewing *v = &options->viewing;
+	_cleanup_(strpool_freep) struct strpool *pool = strpool_new(POOL_MAX_BYTES);
+	_cleanup_(profile_freep) struct profile *p = NULL;
+	struct profile_reading reading;
+	int rc;
+
+	if (!pool)
+		return error_set(err, -ENOMEM, "out of memory");
+	rc = export_check_output(&options->exporting, v->input, err);
+	if (!rc)
+		rc = read_input(v->input, pool, &p, &reading, err);
+	if (rc)
+		return rc;
+	fetch_debug_info(p);
+	return export_profile(&options->exporting, p, v->filters, v->nr_filters, err);
 }

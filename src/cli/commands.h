@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The commands run, record, annotate and report. Only this file uses all stages. */
+/* The commands run, record, annotate, report and export. Only this file uses all stages. */
 #ifndef LB_CLI_COMMANDS_H
 #define LB_CLI_COMMANDS_H
 
@@ -16,5 +16,8 @@ int command_record(const struct options *o, int *ret_status, struct error *err);
 
 /** annotate and report: read a profile, attribute, render. */
 int command_view(const struct options *o, struct error *err);
+
+/** export: read a profile, attribute, write it in another format. */
+int command_export(const struct options *o, struct error *err);
 
 #endif

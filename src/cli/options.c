@@ -12,15 +12,18 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/escape.h"
 #include "base/match.h"
 #include "base/vec.h"
 #include "collect/sampler.h"
+#include "export/export.h"
 #include "render/render.h"
 #include "target/comm_glob.h"
 
 #define MAX_PIDS          4096
 #define MAX_TARGET_VALUES 4096
 #define MAX_SOURCE_PATHS  64
+#define MAX_LABELS        64
 #define MAX_SECONDS       10000000
 #define MIN_WINDOW_S      0.1
 
@@ -29,13 +32,15 @@ enum {
 	ON_RECORD = 1 << COMMAND_RECORD,
 	ON_ANNOTATE = 1 << COMMAND_ANNOTATE,
 	ON_REPORT = 1 << COMMAND_REPORT,
+	ON_EXPORT = 1 << COMMAND_EXPORT,
 	ON_DOCTOR = 1 << COMMAND_DOCTOR,
 	ON_PYTHON_HOOK = 1 << COMMAND_PYTHON_HOOK,
 	ON_SAMPLING = ON_RUN | ON_RECORD,
 	ON_VIEW = ON_ANNOTATE | ON_REPORT,
+	ON_FILTERED = ON_VIEW | ON_EXPORT,
 	/* run shows its result, so it accepts options of the listing, too. */
 	ON_LISTING = ON_RUN | ON_VIEW,
-	ON_ALL = ON_SAMPLING | ON_VIEW | ON_DOCTOR | ON_PYTHON_HOOK,
+	ON_ALL = ON_SAMPLING | ON_FILTERED | ON_DOCTOR | ON_PYTHON_HOOK,
 };
 
 struct option_row {
@@ -622,6 +627,70 @@ static int check_view(const struct viewing *v, struct error *err)
 	return check_format(v, err);
 }
 
+/* ---- export ---- */
+
+/* "a, b" for messages. */
+static void name_export_formats(char *ret, size_t size)
+{
+	*ret = '\0';
+	for (size_t i = 0; i < nr_export_formats; i++)
+		text_append(ret, size, "%s%s", i ? ", " : "", export_formats[i].name);
+}
+
+static int parse_export_format(struct options *o, const struct option_row *row,
+			       const char *arg, struct error *err)
+{
+	char names[128];
+
+	(void)row;
+	o->exporting.format = export_format_find(arg);
+	if (o->exporting.format)
+		return 0;
+	name_export_formats(names, sizeof(names));
+	return usage(err, "export has the formats %s, not \"%s\"", names, arg);
+}
+
+static int parse_export_output(struct options *o, const struct option_row *row,
+			       const char *arg, struct error *err)
+{
+	if (!*arg)
+		return refuse(row, arg, err);
+	o->exporting.output = arg;
+	return 0;
+}
+
+/* Splits "pid,tid"; "none" is no label. */
+static int parse_labels(struct options *o, const struct option_row *row, const char *arg,
+			struct error *err)
+{
+	struct exporting *e = &o->exporting;
+	bool is_none = !strcmp(arg, "none");
+	char *rest, *name;
+
+	free(e->labels_text);
+	e->labels_text = rest = strdup(arg);
+	e->nr_labels = 0;
+	while (rest && (name = strsep(&rest, ","))) {
+		if (vec_grow(&e->labels, &e->cap_labels, e->nr_labels + 1,
+			     sizeof(*e->labels), MAX_LABELS))
+			return usage(err, "--labels takes %d names at most", MAX_LABELS);
+		if (!*name)
+			return refuse(row, arg, err);
+		if (!is_none)
+			e->labels[e->nr_labels++] = name;
+	}
+	return 0;
+}
+
+static int check_export(const struct exporting *e, struct error *err)
+{
+	char names[128];
+
+	name_export_formats(names, sizeof(names));
+	return e->format ? 0
+			 : usage(err, "export needs a format: -f NAME, one of %s", names);
+}
+
 /* ---- other commands ---- */
 
 /* row->kind: enum python_hook_action */
@@ -777,6 +846,14 @@ static const struct option_row option_rows[] = {
 	 .min = DUMP_SAMPLES, .max = DUMP_FRAMES},
 	{"format", 0, "NAME", ON_VIEW, parse_format,
 	 .help = "text (default), json, or csv (report), see docs/formats.md"},
+	{"format", 'f', "NAME", ON_EXPORT, parse_export_format,
+	 .help = "pprof: for servers such as Pyroscope and Parca, see docs/formats.md"},
+	{"output", 'o', "FILE", ON_EXPORT, parse_export_output,
+	 .help = "where to write the export (default: stdout)", "a file name"},
+	{"labels", 0, "NAMES", ON_EXPORT, parse_labels,
+	 .help = "labels of samples to keep, as pid,tid (default "
+		 "comm,container_name,unit,phase); none: no label",
+	 "names of labels with commas between them, or none"},
 	{"json", 0, NULL, ON_VIEW | ON_DOCTOR, parse_json,
 	 .help = "print JSON (docs/formats.md)"},
 	{"charge", 0, "WHAT", ON_LISTING, parse_word,
@@ -832,26 +909,27 @@ static const struct option_row option_rows[] = {
 	 "container, unit, pod, process, thread, comm, user or cgroup",
 	 MEMBER(viewing.group_by), .words = group_by_names, .min = GROUP_BY_NOTHING + 1,
 	 .max = GROUP_BY_CGROUP},
-	{"container", 0, "ID|NAME", ON_VIEW, parse_filter,
+	{"container", 0, "ID|NAME", ON_FILTERED, parse_filter,
 	 .help = "only samples of this container; this and the next seven options may be "
 		 "repeated; \"!\" in front excludes, \"-\" selects samples without one",
 	 "a container's name or the start of its id", .kind = FILTER_CONTAINER},
-	{"unit", 0, "NAME", ON_VIEW, parse_filter,
+	{"unit", 0, "NAME", ON_FILTERED, parse_filter,
 	 .help = "only samples of this systemd service or scope",
 	 "the name of a systemd unit", .kind = FILTER_UNIT},
-	{"pod", 0, "UID", ON_VIEW, parse_filter,
+	{"pod", 0, "UID", ON_FILTERED, parse_filter,
 	 .help = "only samples of this Kubernetes pod", "a pod's uid or its start",
 	 .kind = FILTER_POD},
-	{"pid", 'p', "PID", ON_VIEW, parse_filter, .help = "only samples of this process",
-	 "a process id", .kind = FILTER_PID},
-	{"thread", 't', "TID", ON_VIEW, parse_filter,
+	{"pid", 'p', "PID", ON_FILTERED, parse_filter,
+	 .help = "only samples of this process", "a process id", .kind = FILTER_PID},
+	{"thread", 't', "TID", ON_FILTERED, parse_filter,
 	 .help = "only samples of this thread", "a thread id", .kind = FILTER_THREAD},
-	{"comm", 0, "GLOB", ON_VIEW, parse_filter,
+	{"comm", 0, "GLOB", ON_FILTERED, parse_filter,
 	 .help = "only samples of commands whose name matches",
 	 "a pattern of commands' names", .kind = FILTER_COMM},
-	{"user", 0, "NAME", ON_VIEW, parse_filter, .help = "only samples of this user",
-	 "a user's name or number", .kind = FILTER_USER},
-	{"cgroup", 'G', "PATH", ON_VIEW, parse_filter,
+	{"user", 0, "NAME", ON_FILTERED, parse_filter,
+	 .help = "only samples of this user", "a user's name or number",
+	 .kind = FILTER_USER},
+	{"cgroup", 'G', "PATH", ON_FILTERED, parse_filter,
 	 .help = "only samples of this cgroup and those below it", "the path of a cgroup",
 	 .kind = FILTER_CGROUP},
 	{"types", 0, NULL, ON_VIEW, parse_flag,
@@ -878,6 +956,8 @@ static const struct command_row {
 	{COMMAND_ANNOTATE, "annotate", "annotate [OPTIONS] [FILE|-]",
 	 "print hot lines within their source"},
 	{COMMAND_REPORT, "report", "report [OPTIONS] [FILE|-]", "print hot functions"},
+	{COMMAND_EXPORT, "export", "export -f FORMAT [OPTIONS] [FILE|-]",
+	 "write a recording for other tools"},
 	{COMMAND_DOCTOR, "doctor", "doctor [OPTIONS]",
 	 "check what works on this system, what does not, and the remedy"},
 	{COMMAND_PYTHON_HOOK, "python-hook",
@@ -1033,6 +1113,11 @@ static int check(int argc, char **argv, struct options *o, struct error *err)
 		if (check_view(&o->viewing, err))
 			return -EINVAL;
 		break;
+	case COMMAND_EXPORT:
+		take_view_arguments(argc, argv, &o->viewing);
+		if (check_export(&o->exporting, err))
+			return -EINVAL;
+		break;
 	case COMMAND_PYTHON_HOOK:
 		if (!o->python_hook_action)
 			return usage(err, "python-hook takes one of --install, "
@@ -1064,6 +1149,7 @@ int options_parse(int argc, char **argv, struct options *ret, struct error *err)
 			    .context = 2,
 			    .min_share = 0.005,
 			    .call_depth = 100},
+		.exporting = {.output = "-"},
 	};
 	if (argc < 2)
 		return usage(err, "no command given; \"lineburn --help\" lists them");
@@ -1098,6 +1184,8 @@ void options_deinit(struct options *o)
 		free((char *)o->viewing.source_paths[i].old_prefix);
 	free(o->viewing.source_paths);
 	free(o->viewing.filters);
+	free(o->exporting.labels);
+	free(o->exporting.labels_text);
 	free(o->sampling.target.pids);
 	free(o->sampling.target.values);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "cli/export_profile.h"
 #include "cli/show.h"
 #include "launch/python_hook.h"
 #include "record/sampling.h"
@@ -23,6 +24,7 @@ enum command {
 	COMMAND_RECORD,
 	COMMAND_ANNOTATE,
 	COMMAND_REPORT,
+	COMMAND_EXPORT,
 	COMMAND_DOCTOR,
 	COMMAND_PYTHON_HOOK,
 	COMMAND_HELP, /* --help, also of a command; sets help_for */
@@ -42,7 +44,9 @@ struct options {
 		UPROBE_NONE, /* --no-uprobe */
 	} uprobe; /* becomes sampling.probing */
 
-	struct viewing viewing; /* annotate, report; run also shows its result */
+	/* annotate, report; run also shows its result; input and filters of export */
+	struct viewing viewing;
+	struct exporting exporting;
 
 	/* python-hook */
 	enum python_hook_action python_hook_action;

@@ -175,3 +175,12 @@ int gzip_inflate(const void *data, size_t len, size_t max, uint8_t **ret, size_t
 	*ret = take_ptr(out);
 	return 0;
 }
+
+uint32_t gzip_unpacked_bytes(const void *data, size_t len)
+{
+	const uint8_t *end = (const uint8_t *)data + len;
+
+	/* RFC 1952, ISIZE: little endian. */
+	return (uint32_t)end[-4] | (uint32_t)end[-3] << 8 | (uint32_t)end[-2] << 16 |
+	       (uint32_t)end[-1] << 24;
+}

@@ -32,6 +32,12 @@ static inline bool gzip_is(const uint8_t *data, size_t len)
 	return len >= 2 && data[0] == 0x1f && data[1] == 0x8b;
 }
 
+/**
+ * Returns how many bytes the last member unpacks to, by its end (modulo 2^32). @data
+ * comes from gzip_take().
+ */
+uint32_t gzip_unpacked_bytes(const void *data, size_t len);
+
 /*
  * Input that unpacks to more than this many times its size (and more than the slack) is
  * refused early: profiles reach 5 to 20, deflate allows 1032.

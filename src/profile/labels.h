@@ -19,5 +19,6 @@
 #define LABEL_RUNTIME        "container_runtime" /* "docker", "podman", ... */
 #define LABEL_POD            "pod" /* Kubernetes pod uid */
 #define LABEL_UNIT           "unit" /* systemd service or scope */
+#define LABEL_PHASE          "phase" /* only in exports: "import", "numba_compile" */
 
 #endif

@@ -109,6 +109,15 @@ try report --unit '!'
 try report --pid nginx
 try report --pid 99999999999
 try report --thread ' 1'
+try export
+try export hot.pb.gz
+try export -f svg hot.pb.gz
+try export -f pprof -o ''
+try export -f pprof -o hot.pb.gz hot.pb.gz
+try export -f pprof --labels pid,,tid
+try export -f pprof --labels ''
+try export -f pprof one two
+try export -f pprof --json
 try doctor extra
 try python-hook
 try python-hook extra

@@ -179,13 +179,95 @@ static void samples(struct rules *r)
 	}
 }
 
-bool pprof_rules_hold(const void *data, size_t len, char *text, size_t text_size)
+/* ---- what is sent to servers ---- */
+
+#define PUSH_MAX_BYTES   (4u << 20)
+#define PUSH_MAX_SAMPLES 16000
+
+static void no_address(struct rules *r)
+{
+	for (size_t i = 0; i < r->p->n_location; i++)
+		rule(r, !r->p->location[i]->address, "location %zu has an address", i);
+	for (size_t i = 0; i < r->p->n_mapping; i++) {
+		const Perftools__Profiles__Mapping *m = r->p->mapping[i];
+
+		rule(r, !m->memory_start && !m->memory_limit && !m->file_offset,
+		     "mapping %zu has addresses", i);
+		rule(r, m->has_functions && m->has_line_numbers,
+		     "mapping %zu could be symbolized", i);
+	}
+}
+
+static bool is_label_of_many(const char *key)
+{
+	static const char *const keys[] = {"pid",    "tid",       "ns_pid", "cgroup_id",
+					   "cgroup", "container", "pod"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (!strcmp(keys[i], key))
+			return true;
+	return false;
+}
+
+static void few_labels(struct rules *r)
+{
+	for (size_t i = 0; i < r->p->n_sample; i++) {
+		const Perftools__Profiles__Sample *s = r->p->sample[i];
+
+		for (size_t k = 0; k < s->n_label; k++) {
+			int64_t key = s->label[k]->key;
+
+			/* labels() has checked the rest */
+			if (key > 0 && (uint64_t)key < r->p->n_string_table)
+				rule(r, !is_label_of_many(r->p->string_table[key]),
+				     "sample %zu has the label %s", i,
+				     r->p->string_table[key]);
+		}
+	}
+}
+
+/* Samples with equal stacks and labels are one. */
+static bool is_same_sample(const Perftools__Profiles__Sample *a,
+			   const Perftools__Profiles__Sample *b)
+{
+	if (a->n_location_id != b->n_location_id || a->n_label != b->n_label)
+		return false;
+	if (a->n_location_id && memcmp(a->location_id, b->location_id,
+				       a->n_location_id * sizeof(*a->location_id)) != 0)
+		return false;
+	for (size_t i = 0; i < a->n_label; i++)
+		if (a->label[i]->key != b->label[i]->key ||
+		    a->label[i]->str != b->label[i]->str ||
+		    a->label[i]->num != b->label[i]->num)
+			return false;
+	return true;
+}
+
+static void merged(struct rules *r)
+{
+	for (size_t i = 1; i < r->p->n_sample; i++)
+		for (size_t k = i > 100 ? i - 100 : 0; k < i; k++)
+			rule(r, !is_same_sample(r->p->sample[i], r->p->sample[k]),
+			     "sample %zu is sample %zu once more", i, k);
+}
+
+static void push(struct rules *r, size_t unpacked_len)
+{
+	rule(r, unpacked_len <= PUSH_MAX_BYTES, "it unpacks to %zu bytes", unpacked_len);
+	rule(r, r->p->n_sample <= PUSH_MAX_SAMPLES, "it has %zu samples", r->p->n_sample);
+	rule(r, !r->p->lineburn_extra.len, "it has lineburn's own data");
+	no_address(r);
+	few_labels(r);
+	merged(r);
+}
+
+static bool hold(const void *data, size_t len, bool is_pushed, char *text,
+		 size_t text_size)
 {
 	struct rules r = {.text = text, .text_size = text_size};
 	_cleanup_free_ uint8_t *unpacked = NULL;
 	Perftools__Profiles__Profile *p;
 	size_t unpacked_len;
-	bool hold;
 
 	*text = '\0';
 	if (!rule(&r, !gzip_inflate(data, len, MAX_BYTES, &unpacked, &unpacked_len),
@@ -201,7 +283,18 @@ bool pprof_rules_hold(const void *data, size_t len, char *text, size_t text_size
 	functions(&r);
 	locations(&r);
 	samples(&r);
-	hold = !*text;
+	if (is_pushed)
+		push(&r, unpacked_len);
 	perftools__profiles__profile__free_unpacked(p, NULL);
-	return hold;
+	return !*text;
+}
+
+bool pprof_rules_hold(const void *data, size_t len, char *text, size_t text_size)
+{
+	return hold(data, len, false, text, text_size);
+}
+
+bool pprof_push_rules_hold(const void *data, size_t len, char *text, size_t text_size)
+{
+	return hold(data, len, true, text, text_size);
 }

@@ -17,4 +17,11 @@
  */
 bool pprof_rules_hold(const void *data, size_t len, char *text, size_t text_size);
 
+/**
+ * The same for a profile that is sent to a server: also Pyroscope's limits (4 MiB
+ * unpacked, 16,000 samples), no address, nothing of lineburn's own, and no label with a
+ * new value at each start.
+ */
+bool pprof_push_rules_hold(const void *data, size_t len, char *text, size_t text_size);
+
 #endif

@@ -67,6 +67,7 @@ fi
 # The Makefile's check-root and stats build it.
 RULES=$(dirname "$LB")/tests/root/pprof-rules
 [ -x "$RULES" ] || RULES=$TOP/build/tests/root/pprof-rules
+export RULES
 results=$WORK/results
 : >"$results"
 : >"$WORK/statistics"

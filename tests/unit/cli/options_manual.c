@@ -49,9 +49,9 @@ static size_t check_options(const char *help, const char *page)
 
 static void every_option_is_explained(void **state)
 {
-	static const enum command commands[] = {COMMAND_RUN,      COMMAND_RECORD,
-						COMMAND_ANNOTATE, COMMAND_REPORT,
-						COMMAND_DOCTOR,   COMMAND_PYTHON_HOOK};
+	static const enum command commands[] = {
+		COMMAND_RUN,    COMMAND_RECORD, COMMAND_ANNOTATE,   COMMAND_REPORT,
+		COMMAND_EXPORT, COMMAND_DOCTOR, COMMAND_PYTHON_HOOK};
 	_cleanup_free_ char *page = NULL;
 	size_t len, nr = 0;
 

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writes a profile in the format of another tool. */
+#ifndef LB_CLI_EXPORT_PROFILE_H
+#define LB_CLI_EXPORT_PROFILE_H
+
+#include <stddef.h>
+
+#include "analyze/filter.h"
+#include "base/error.h"
+#include "export/export.h"
+#include "profile/profile.h"
+
+/* What is exported, and to where. Strings are borrowed. */
+struct exporting {
+	const struct export_format *format;
+	const char *output; /* "-": stdout */
+	const char **labels; /* heap; NULL: export_labels */
+	size_t nr_labels, cap_labels;
+	char *labels_text; /* heap: what labels point into */
+};
+
+/**
+ * Checks the output before the work: stdout must not be a terminal, and the file not the
+ * profile at @input ("-": stdin) itself. Return: 0 or -errno.
+ */
+int export_check_output(const struct exporting *e, const char *input, struct error *err);
+
+/**
+ * Exports @p, which the filters change: they drop samples.
+ * Return: 0 or -errno.
+ */
+int export_profile(const struct exporting *e, struct profile *p,
+		   const struct profile_filter *filters, size_t nr_filters,
+		   struct error *err);
+
+#endif

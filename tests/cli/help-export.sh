@@ -1,0 +1,3 @@
+#!/bin/sh
+# The help of export: every option on its own line.
+lineburn export --help

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The form of a profile that servers take. */
+#include "unit/profile/fixture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "export/export.h"
+#include "lib/pprof_rules.h"
+#include "profile/gzip.h"
+#include "profile/labels.h"
+#include "profile/pprof.h"
+
+static struct strpool *pool;
+static struct profile *p, *exported;
+static uint32_t app;
+static struct export_output out;
+static struct error err;
+
+static int setup(void **state)
+{
+	(void)state;
+	pool = strpool_new(64 << 20);
+	p = profile_new(pool);
+	app = add_mapping(p, "/home/me/app");
+	p->extra.present = true;
+	exported = NULL;
+	out = (struct export_output){0};
+	err = (struct error){0};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(out.data);
+	profile_free(exported);
+	profile_free(p);
+	strpool_free(pool);
+	return 0;
+}
+
+static int export(void)
+{
+	static const struct attribution_options options = {0};
+	struct export_input in = {
+		.profile = p, .labels = export_labels, .nr_labels = nr_export_labels};
+	struct attribution *a = NULL;
+	int rc;
+
+	assert_int_equal(attribution_new(p, &options, &a), 0);
+	in.attribution = a;
+	rc = export_pprof(&in, &out, &err);
+	attribution_free(a);
+	return rc;
+}
+
+static void export_and_read(void)
+{
+	char broken[256];
+
+	assert_int_equal(export(), 0);
+	if (!pprof_push_rules_hold(out.data, out.len, broken, sizeof(broken)))
+		fail_msg("%s", broken);
+	assert_int_equal(pprof_read(out.data, out.len, "export", pool, &exported, &err),
+			 0);
+}
+
+static int64_t sum(const struct profile *of, uint32_t value)
+{
+	int64_t all = 0;
+
+	for (size_t i = 0; i < of->nr_samples; i++)
+		all += profile_value(of, &of->samples[i], value);
+	return all;
+}
+
+static bool has_comment(const char *text)
+{
+	for (size_t i = 0; i < exported->nr_comments; i++)
+		if (!strcmp(exported->comments[i], text))
+			return true;
+	return false;
+}
+
+static void a_small_profile_is_whole(void **state)
+{
+	uint32_t stack[] = {add_location(p, app, 1, MISS_NONE, "f@/a.c:4"),
+			    add_location(p, app, 2, MISS_NO_SYMBOLS, "")};
+	const struct profile_label pid = {
+		.key = LABEL_PID, .str = "", .num = 7, .unit = ""};
+
+	(void)state;
+	profile_add_sample(p, stack, 2, &pid, 1, 0, (int64_t[]){1, 10});
+	export_and_read();
+	assert_null(out.note);
+	assert_int_equal(sum(exported, 0), 1);
+	assert_int_equal(sum(exported, 1), 10);
+	assert_int_equal(exported->samples[0].nr_labels, 0);
+	assert_string_equal(exported->functions[exported->nr_functions - 1].name,
+			    "[app]");
+}
+
+static void a_profile_without_samples(void **state)
+{
+	(void)state;
+	export_and_read();
+	assert_int_equal(exported->nr_samples, 0);
+}
+
+#define NR_VARIANTS 20 /* lines of each function in the stacks of add_many() */
+
+/*
+ * Adds random stacks, the first one heavy.
+ * @depth  frames of each; @nr_leaves: different lines at their ends
+ */
+static void add_many(uint32_t nr, uint32_t depth, uint32_t nr_leaves)
+{
+	uint32_t *known = calloc((size_t)depth * NR_VARIANTS, sizeof(*known));
+	uint32_t *stack = calloc(depth, sizeof(*stack));
+	char frame[64];
+
+	assert_non_null(known);
+	assert_non_null(stack);
+	for (uint32_t i = 0; i < depth * NR_VARIANTS; i++) {
+		snprintf(frame, sizeof(frame), "f%u@/a.c:%u", i / NR_VARIANTS, 1 + i);
+		known[i] = add_location(p, app, i, MISS_NONE, frame);
+	}
+	srandom(1);
+	for (uint32_t i = 0; i < nr; i++) {
+		for (uint32_t k = 1; k < depth; k++)
+			stack[k] = known[k * NR_VARIANTS + random() % NR_VARIANTS];
+		snprintf(frame, sizeof(frame), "leaf@/b.c:%u", 1 + i % nr_leaves);
+		stack[0] = add_location(p, app, 0, MISS_NONE, frame);
+		profile_add_sample(p, stack, depth, NULL, 0, 0,
+				   (int64_t[]){i ? 1 : 1000, i ? 10 : 10000});
+	}
+	free(known);
+	free(stack);
+}
+
+static void assert_cut(void)
+{
+	size_t nr_whole = 0;
+
+	assert_non_null(out.note);
+	assert_true(has_comment(out.note));
+	assert_int_equal(sum(exported, 0), sum(p, 0));
+	assert_int_equal(sum(exported, 1), sum(p, 1));
+	for (size_t i = 0; i < exported->nr_samples; i++) {
+		uint32_t leaf = profile_stack(exported, &exported->samples[i])[0];
+
+		assert_true(exported->lines[exported->locations[leaf].first_line].line);
+		nr_whole += exported->samples[i].nr_locations > 2;
+		if (profile_value(exported, &exported->samples[i], 0) == 1000)
+			assert_true(exported->samples[i].nr_locations > 2);
+	}
+	/* No more callers are left out than the limit asks for. */
+	assert_true(nr_whole > 1000);
+}
+
+static void too_many_bytes_lose_callers(void **state)
+{
+	(void)state;
+	add_many(15000, 180, 10);
+	export_and_read();
+	assert_in_range(gzip_unpacked_bytes(out.data, out.len), 2 << 20, 4 << 20);
+	assert_cut();
+}
+
+static void too_many_stacks_lose_callers(void **state)
+{
+	(void)state;
+	add_many(20000, 9, 10);
+	export_and_read();
+	assert_in_range(exported->nr_samples, 10000, 16000);
+	assert_cut();
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+	(void)state;
+	add_many(17000, 2, 17000);
+	assert_int_equal(export(), -EFBIG);
+	assert_non_null(strstr(err.text, "even without callers"));
+	assert_null(out.data);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_small_profile_is_whole),     TEST(a_profile_without_samples),
+		TEST(too_many_bytes_lose_callers),  TEST(too_many_stacks_lose_callers),
+		TEST(what_does_not_fit_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
