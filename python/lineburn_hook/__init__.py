@@ -13,7 +13,7 @@ import os
 import sys
 
 # Part of the private cache's name. Raise it when the hook changes the compiled code.
-CACHE_FORMAT = 1
+CACHE_FORMAT = 2
 
 _said = False
 

@@ -14,7 +14,9 @@ Known to work with Numba 0.56 to 0.68; check() checks the installed version.
 import dis
 import functools
 import inspect
+import linecache
 import os
+import tokenize
 
 from . import say
 
@@ -33,7 +35,7 @@ except OSError:
     _start_dir = "/"
 
 _lowering_now = []  # lowerers, outermost first; Numba's compiler lock guards it
-_functions = {}  # name in the object file -> (file, line, name), of all functions with lines
+_functions = {}  # name in the object file -> (file, line, def line, name), of all functions with lines
 _failed = False
 
 
@@ -57,6 +59,21 @@ def first_body_line(code) -> int:
     return min(lines, default=first + 1)
 
 
+def def_line(code) -> int:
+    """The line of a function's def. co_firstlineno is that of its first decorator."""
+    first, body = code.co_firstlineno, first_body_line(code)
+    if code.co_name == "<lambda>":
+        return first
+    lines = linecache.getlines(_absolute(code.co_filename))[first - 1:body]
+    try:
+        for token in tokenize.generate_tokens(iter(lines).__next__):
+            if token.type == tokenize.NAME and token.string == "def":
+                return first - 1 + token.start[0]
+    except (tokenize.TokenError, SyntaxError):  # the text ends within the function
+        pass
+    return body - 1  # without the source
+
+
 @functools.lru_cache(maxsize=4096)
 def _absolute(path: str) -> str:
     at_start = os.path.normpath(os.path.join(_start_dir, path))
@@ -78,6 +95,8 @@ class _Metadata:
             "runtimeVersion": 0,
             "isOptimized": True,
             "emissionKind": _ir().DIToken("LineTablesOnly"),
+            # The only flag that adds the line of the def to line tables.
+            "debugInfoForProfiling": True,
         }, is_distinct=True)
         self.signature = module.add_debug_info("DISubroutineType", {
             "types": module.add_metadata([]),
@@ -104,13 +123,14 @@ class _Metadata:
             "filename": os.path.basename(path),
         })
 
-    def subprogram(self, function, name: str, line: int):
+    def subprogram(self, function, name: str, line: int, begin: int):
+        """@line is that of the entry code, @begin that of the def; 0: not known."""
         node = self.module.add_debug_info("DISubprogram", {
             "name": name,
             "linkageName": function.name,
             "scope": self.file,
             "file": self.file,
-            "line": line,
+            "line": begin,
             "type": self.signature,
             "isLocal": False,
             "isDefinition": True,
@@ -170,9 +190,16 @@ def _make_builder_class(dummy):
             path, line = self._home or (self._own_path,
                                         first_body_line(func_ir.func_id.func.__code__) - 1)
             self.defn_line = line
+            self.def_line = self._find_def(func_ir.func_id.func.__code__)
             self._metadata = _Metadata(lowerer.module, path)
             self._subprogram = None
             self._known = {}
+
+        def _find_def(self, code) -> int:
+            if not self._home:
+                return def_line(code)
+            caller = _lowering_now[-1].debuginfo if _lowering_now else None
+            return getattr(caller, "def_line", 0)  # that of the user's function
 
         def resolve(self, loc):
             """The (file, line) of a place in this function."""
@@ -182,9 +209,10 @@ def _make_builder_class(dummy):
         def mark_subprogram(self, function, qualname, argnames, argtypes, line):
             try:
                 path = self._metadata.path
-                self._subprogram = self._metadata.subprogram(function, qualname, self.defn_line)
+                self._subprogram = self._metadata.subprogram(
+                    function, qualname, self.defn_line, self.def_line)
                 self._known = {}
-                _functions[function.name] = (path, self.defn_line, qualname)
+                _functions[function.name] = (path, self.defn_line, self.def_line, qualname)
             except Exception as e:
                 _fail(e)
 
@@ -213,7 +241,8 @@ def _make_builder_class(dummy):
 
 def remember(name: str, code) -> None:
     """Adds a cached function with lines, so that its wrappers get lines too."""
-    _functions[name] = (code.co_filename, first_body_line(code) - 1, code.co_name)
+    _functions[name] = (
+        code.co_filename, first_body_line(code) - 1, def_line(code), code.co_name)
 
 
 def _inlinable_callee(function, call_type):
@@ -239,9 +268,9 @@ def _mark_wrappers(module) -> None:
         callee = _inlinable_callee(function, call_type)
         if not callee:
             continue
-        path, line, name = callee
+        path, line, begin, name = callee
         metadata = _Metadata(module, path)
-        subprogram = metadata.subprogram(function, name, line)
+        subprogram = metadata.subprogram(function, name, line, begin)
         location = metadata.location(subprogram, path, line)
         for block in function.blocks:
             for instr in block.instructions:

@@ -50,7 +50,10 @@ def kernels(name, python, exactly):
 
 
 def rows_of_files(path):
-    return [row for row in machine_code.rows(path) if not row[0].startswith("<")]
+    """Without rows that repeat the line before: copies of an unrolled loop have rows of their own."""
+    rows = machine_code.rows(path)
+    return [row for before, row in zip([(None, None)] + rows, rows)
+            if not row[0].startswith("<") and row[:2] != before[:2]]
 
 
 def same_rows(name, numbas, hooked):
@@ -168,6 +171,53 @@ def moved_directory(name, python):
            str(re.findall(r'DIFile.*', out)))
 
 
+DEFS = """
+from numba import njit
+import lineburn_hook.numba_lines as lines
+
+def decorate(*a):
+    return lambda f: f
+
+def bare(x):
+    return x
+
+@decorate(
+    lambda x: "def g(x):",
+)
+# def comment(x):
+@decorate(1)
+def decorated(
+    x,
+    y,
+):
+    '''Text.
+
+    def text(x):
+    '''
+
+    return x
+
+class Class:
+    @decorate()
+    def method(self):
+
+        def nested(x): return x
+
+        return nested
+
+found = [lines.def_line(f.__code__) for f in (
+    bare, decorated, Class.method, Class().method(), lambda x: x)]
+exec(compile("@decorate()\\ndef unseen(x):\\n    return x\\n", "<no source>", "exec"))
+print(found + [lines.def_line(unseen.__code__)])
+"""
+
+
+def defs(name, python):
+    """The line of the def, whatever is around it; without the source the line above the body."""
+    script = write(os.path.join(folder(name + "-defs"), "app.py"), DEFS)
+    report(name + "-def-lines", unlike(run(python, script)[1:], ("[8, 16, 29, 31, 36, 2]\n", "")))
+
+
 def non_ascii(name, python):
     where = folder(name + "-größe")
     script = write(os.path.join(where, "größe.py"),
@@ -185,4 +235,5 @@ for label, interpreter in pythons():
     debug_left_alone(label, interpreter)
     failures(label, interpreter)
     moved_directory(label, interpreter)
+    defs(label, interpreter)
     non_ascii(label, interpreter)
