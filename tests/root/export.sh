@@ -56,12 +56,15 @@ END
 }
 # ids_tell_programs: two recordings of calls.py have one id, other.py has another
 ids_tell_programs() {
-	[ -n "$(id_of python)" ] && [ "$(id_of python)" = "$(id_of again)" ] && [ "$(id_of python)" != "$(id_of other)" ] ||
-		{ echo "calls.py: $(id_of python), $(id_of again); other.py: $(id_of other)"; false; }
+	echo "calls.py: $(id_of python), $(id_of again); other.py: $(id_of other)"
+	[ -n "$(id_of python)" ] && [ "$(id_of python)" = "$(id_of again)" ] && [ "$(id_of python)" != "$(id_of other)" ]
 }
 recorded again python3 ./calls.py
 recorded other python3 other.py
 check export-ids ids_tell_programs
-# --labels names what servers do not get otherwise.
-check export-labels sh -c '"$1" export -f pprof --labels pid,comm python.pb.gz -o pid.pb.gz &&
-	! "$2" --push pid.pb.gz >why && grep -q "has the label pid" why' sh "$LB" "$RULES"
+# labels_are_named: --labels adds what servers do not get otherwise
+labels_are_named() {
+	"$LB" export -f pprof --labels pid,comm python.pb.gz -o pid.pb.gz &&
+		! "$RULES" --push pid.pb.gz >why && grep -q "has the label pid" why
+}
+check export-labels labels_are_named
