@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "analyze/line_stacks.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "analyze/phase.h"
 #include "analyze/tally.h"
 #include "base/escape.h"
+#include "base/match.h"
 #include "base/vec.h"
 #include "profile/labels.h"
 #include "profile/mapping_kind.h"
@@ -290,6 +292,29 @@ static bool is_kept(const struct line_stacks_labels *labels, const char *key)
 	return false;
 }
 
+/*
+ * Returns the length of a kernel thread's name without its numbers: 7 of "kworker/3:1",
+ * 7 of "iou-wrk-1234".
+ */
+static size_t thread_name_len(const char *comm)
+{
+	size_t len = strcspn(comm, "/:"), digits = len;
+
+	while (digits && isdigit((unsigned char)comm[digits - 1]))
+		digits--;
+	return digits > 1 && digits < len && comm[digits - 1] == '-' ? digits - 1 : len;
+}
+
+/* Makes the label one with few values. Return: false: it has no such value. */
+static bool make_stable(struct copy *c, const struct profile_sample *s,
+			struct profile_label *label)
+{
+	if (!strcmp(label->key, LABEL_COMM) && s->status == LB_STACK_NO_USER)
+		label->str = strpool_add_n(c->to->pool, label->str,
+					   thread_name_len(label->str));
+	return strcmp(label->key, LABEL_UNIT) != 0 || !match_ends(label->str, ".scope");
+}
+
 static int add_label(struct copy *c, struct profile_label label)
 {
 	/* An escape is longer than what it stands for. */
@@ -313,10 +338,11 @@ static int copy_labels(struct copy *c, const struct line_stacks_labels *labels,
 
 	c->nr_labels = 0;
 	for (uint32_t i = 0; i < s->nr_labels && !r; i++) {
-		const struct profile_label *label = &c->from->labels[s->first_label + i];
+		struct profile_label label = c->from->labels[s->first_label + i];
 
-		if (is_kept(labels, label->key))
-			r = add_label(c, *label);
+		if (is_kept(labels, label.key) &&
+		    (!labels->is_stable || make_stable(c, s, &label)))
+			r = add_label(c, label);
 	}
 	if (!r && phase != PHASE_REST && is_kept(labels, LABEL_PHASE) &&
 	    !has_label(c, LABEL_PHASE))

@@ -30,6 +30,11 @@
 struct line_stacks_labels {
 	const char *const *keys; /* the labels to keep */
 	size_t nr;
+	/*
+	 * Leave out what is different after each start: a kernel thread's number in its
+	 * comm, units that are scopes.
+	 */
+	bool is_stable;
 	/* enum phase of each sample, for the key LABEL_PHASE. NULL: not known */
 	const uint8_t *phases;
 };

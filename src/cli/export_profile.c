@@ -69,10 +69,12 @@ int export_profile(const struct exporting *e, struct profile *p,
 	_cleanup_(filtered_freep) struct filtered *filtered = NULL;
 	_cleanup_(attribution_freep) struct attribution *a = NULL;
 	_cleanup_free_ uint8_t *phases = NULL;
-	struct export_input in = {.profile = p,
-				  .labels = e->labels ? e->labels : export_labels,
-				  .nr_labels = e->labels ? e->nr_labels
-							 : nr_export_labels};
+	struct export_input in = {
+		.profile = p,
+		.labels = e->labels ? e->labels : export_labels,
+		.nr_labels = e->labels ? e->nr_labels : nr_export_labels,
+		.stable_labels = !e->labels,
+	};
 	struct export_output out = {0};
 	int rc = 0;
 

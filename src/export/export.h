@@ -6,6 +6,7 @@
 #ifndef LB_EXPORT_EXPORT_H
 #define LB_EXPORT_EXPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct export_input {
 	const uint8_t *phases; /* enum phase of each sample */
 	const char *const *labels; /* keys of the labels to keep */
 	size_t nr_labels;
+	bool stable_labels; /* as line_stacks_labels.is_stable */
 };
 
 struct export_output {

@@ -82,7 +82,12 @@ static int write_cut(const struct profile *whole, double size, struct export_out
 int export_pprof(const struct export_input *in, struct export_output *ret,
 		 struct error *err)
 {
-	const struct line_stacks_labels labels = {in->labels, in->nr_labels, in->phases};
+	const struct line_stacks_labels labels = {
+		.keys = in->labels,
+		.nr = in->nr_labels,
+		.is_stable = in->stable_labels,
+		.phases = in->phases,
+	};
 	_cleanup_(profile_freep) struct profile *p = NULL;
 	struct export_output out = {0};
 	double size;

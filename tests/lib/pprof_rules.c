@@ -222,6 +222,12 @@ static void few_labels(struct rules *r)
 				rule(r, !is_label_of_many(r->p->string_table[key]),
 				     "sample %zu has the label %s", i,
 				     r->p->string_table[key]);
+			if (s->label[k]->str > 0 &&
+			    (uint64_t)s->label[k]->str < r->p->n_string_table)
+				rule(r,
+				     !strstr(r->p->string_table[s->label[k]->str],
+					     ".scope"),
+				     "sample %zu has a scope as label", i);
 		}
 	}
 }

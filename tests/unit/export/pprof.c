@@ -43,8 +43,10 @@ static int teardown(void **state)
 static int export(void)
 {
 	static const struct attribution_options options = {0};
-	struct export_input in = {
-		.profile = p, .labels = export_labels, .nr_labels = nr_export_labels};
+	struct export_input in = {.profile = p,
+				  .labels = export_labels,
+				  .nr_labels = nr_export_labels,
+				  .stable_labels = true};
 	struct attribution *a = NULL;
 	int rc;
 
@@ -99,6 +101,37 @@ static void a_small_profile_is_whole(void **state)
 	assert_int_equal(exported->samples[0].nr_labels, 0);
 	assert_string_equal(exported->functions[exported->nr_functions - 1].name,
 			    "[app]");
+}
+
+/* Labels with a value that is new at each start: left out, unless named. */
+static void labels_have_few_values(void **state)
+{
+	uint32_t leaf = add_location(p, app, 1, MISS_NONE, "f@/a.c:4");
+	struct profile_label labels[] = {{.key = LABEL_COMM, .unit = ""},
+					 {.key = LABEL_UNIT, .unit = ""}};
+	static const char *const comms[] = {"kworker/3:1-events", "iou-wrk-77",
+					    "jbd2/sda1-8", "iou-wrk-78", "kworker/u4:2"};
+
+	(void)state;
+	labels[1].str = "session-4.scope";
+	for (size_t i = 0; i < 5; i++) {
+		labels[0].str = comms[i];
+		profile_add_sample(p, &leaf, 1, labels, 2, LB_STACK_NO_USER,
+				   (int64_t[]){1, 1});
+	}
+	labels[0].str = "pool/1";
+	labels[1].str = "web.service";
+	profile_add_sample(p, &leaf, 1, labels, 2, LB_STACK_COMPLETE, (int64_t[]){1, 1});
+	export_and_read();
+	assert_int_equal(exported->nr_samples, 4);
+	for (size_t i = 0; i < 4; i++) {
+		static const char *const expected[] = {"kworker", "iou-wrk", "jbd2",
+						       "pool/1"};
+		const struct profile_sample *s = &exported->samples[i];
+
+		assert_int_equal(s->nr_labels, i == 3 ? 2 : 1);
+		assert_string_equal(exported->labels[s->first_label].str, expected[i]);
+	}
 }
 
 static void a_profile_without_samples(void **state)
@@ -190,9 +223,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(a_small_profile_is_whole),     TEST(a_profile_without_samples),
-		TEST(too_many_bytes_lose_callers),  TEST(too_many_stacks_lose_callers),
-		TEST(what_does_not_fit_is_refused),
+		TEST(a_small_profile_is_whole),     TEST(labels_have_few_values),
+		TEST(a_profile_without_samples),    TEST(too_many_bytes_lose_callers),
+		TEST(too_many_stacks_lose_callers), TEST(what_does_not_fit_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
