@@ -308,12 +308,13 @@ static __always_inline __u32 user_regs(struct lb_perf_event_ctx *ctx,
 	}
 	/*
 	 * bpf_task_pt_regs: 5.15. On older kernels the registers are at the top of the
-	 * stack.
+	 * stack. On arm64 the kernel's struct has further members after those of lb_regs.
 	 */
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		saved = (void *)bpf_task_pt_regs(task);
 	else
-		saved = (char *)LB_TASK(task, stack) + LB_THREAD_SIZE - sizeof(*regs);
+		saved = (char *)LB_TASK(task, stack) + LB_THREAD_SIZE -
+			bpf_core_type_size(struct pt_regs);
 	if (bpf_probe_read_kernel(regs, sizeof(*regs), saved))
 		return LB_STACK_NO_REGS;
 	/*

@@ -21,6 +21,8 @@ STRUCTS = {
     "task_struct": ["flags", "pid", "tgid", "group_leader", "start_boottime",
                     "self_exec_id", "stack", "mm", "signal", "thread"],
     "signal_struct": ["live"],
+    # Only its size is read. A type without members would be incomplete.
+    "pt_regs": ["orig_ax?", "orig_x0?"],
     "mm_struct": [],
 }
 TYPEDEFS = ["__u8", "__u16", "__u32", "__u64", "__s8", "__s16", "__s32", "__s64",

@@ -335,6 +335,7 @@ enum {
 struct thread_struct;
 struct task_struct;
 struct signal_struct;
+struct pt_regs;
 struct mm_struct;
 
 struct thread_struct {
@@ -358,6 +359,10 @@ struct task_struct {
 
 struct signal_struct {
 	atomic_t live;
+};
+
+struct pt_regs {
+	u64 orig_x0;
 };
 
 #pragma clang attribute pop

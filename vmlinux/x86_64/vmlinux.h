@@ -348,6 +348,7 @@ enum {
 struct thread_struct;
 struct task_struct;
 struct signal_struct;
+struct pt_regs;
 struct mm_struct;
 
 struct thread_struct {
@@ -369,6 +370,10 @@ struct task_struct {
 
 struct signal_struct {
 	atomic_t live;
+};
+
+struct pt_regs {
+	long unsigned int orig_ax;
 };
 
 #pragma clang attribute pop
